@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# make help lists what there is to make.
+
+VERSION := 0.1
+PREFIX  ?= /usr/local
+DESTDIR ?=
+BUILD   ?= build
+
+CC           ?= cc
+CLANG        ?= clang
+BPFTOOL      ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
+PKG_CONFIG   ?= pkg-config
+CLANG_FORMAT ?= clang-format
+CFLAGS       ?= -O2 -g
+WERROR       ?= -Werror
+
+PKGS := libbpf libxdp libelf zlib sqlite3 jansson liblzma libzstd
+
+WARNINGS := -Wall -Wextra -Wshadow $(WERROR)
+ifdef SAN
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+BUILD    := $(BUILD)/san
+endif
+ALL_CFLAGS = -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -Ibpf -Iuser -I$(BUILD) \
+	     $(shell $(PKG_CONFIG) --cflags $(PKGS)) $(SANITIZE) $(CFLAGS) $(CPPFLAGS)
+ALL_LIBS   = $(shell $(PKG_CONFIG) --libs $(PKGS)) -lm
+# Debian keeps asm/ in a directory of the host's own.
+BPF_CFLAGS = -O2 -g -std=gnu11 -target bpf -mcpu=v3 $(WARNINGS) -Ibpf \
+	     $(addprefix -idirafter ,$(wildcard /usr/include/$(shell $(CC) -dumpmachine)))
+
+BPF_OBJ  := $(BUILD)/xdp_bloom.bpf.o
+SKELETON := $(BUILD)/xdp_bloom.skel.h
+USER_SRC := $(sort $(wildcard user/*.c))
+# Everything but main() also goes into an archive that the tests link.
+USER_OBJ := $(USER_SRC:user/%.c=$(BUILD)/user/%.o)
+CORE     := $(BUILD)/core.a
+
+
+
+$(BUILD)/xdp-bloom: $(BUILD)/user/main.o $(CORE)
+	$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(ALL_LIBS)
+
+$(CORE): $(filter-out %/main.o,$(USER_OBJ))
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/user/%.o: user/%.c $(MAKEFILE_LIST) | $(SKELETON)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/%.bpf.o: bpf/%.bpf.c $(MAKEFILE_LIST)
+	@mkdir -p $(@D)
+	$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(SKELETON): $(BPF_OBJ)
+	$(BPFTOOL) gen skeleton $< name xdp_bloom_bpf > $@.tmp && mv $@.tmp $@
+
+-include $(wildcard $(BUILD)/*.d $(BUILD)/user/*.d)
+
+# --- What is needed, from the distribution ---------------------------------------------------------------------------
+
+DEPS := clang llvm bpftool pkg-config libbpf-dev libxdp-dev libelf-dev zlib1g-dev libsqlite3-dev libjansson-dev \
+	liblzma-dev libzstd-dev libc6-dev iproute2
+# For the tests, on top: peers to compare with, and other XDP programs to live beside.
+TEST_DEPS := perl jq python3 ethtool procps util-linux xdp-tools iprange libclang-rt-dev
+BENCH_DEPS := ipset nftables
+LINT_DEPS := clang-format clang-tidy cppcheck shellcheck
+
+deps:
+	@tests/deps.sh $(DEPS)
+deps-test: deps
+	@tests/deps.sh $(TEST_DEPS)
+
+# --- Use -------------------------------------------------------------------------------------------------------------
+
+IFACE ?=
+LIST  ?=
+
+# A make of its own: what is missing changes what pkg-config and the wildcards say.
+run:
+	@tests/deps.sh $(DEPS) jq python3-minimal
+	@$(MAKE) --no-print-directory all tests
+	@if [ -n "$(IFACE)" ]; then tests/run.sh "$(IFACE)" "$(LIST)"; else tests/demo.sh; fi
+
+install: all
+	install -D -m 755 $(BUILD)/xdp-bloom $(DESTDIR)$(PREFIX)/sbin/xdp-bloom
+	install -D -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/README.md
+	install -m 644 docs/design.md $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/design.md
+
+clean:
+	rm -rf $(BUILD)
+
+# --- Tests -----------------------------------------------------------------------------------------------------------
+
+tests: all
+	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests programs
+
+# No root, seconds.
+check: all
+	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests check
+
+# Everything: real packets in the real kernel.
+test: deps-test
+	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests run_tests
+
+fuzz: all
+	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests fuzz
+
+bench bench-quick: all
+	@tests/deps.sh $(BENCH_DEPS)
+	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests $@
+
+C_FILES  := $(wildcard bpf/*.[ch] user/*.[ch] tests/*.[ch] tests/bench/*.[ch])
+SH_FILES := $(wildcard tests/*.sh tests/bench/*.sh)
+
+lint: all
+	@tests/deps.sh $(LINT_DEPS)
+	$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)
+	shellcheck -x $(SH_FILES)
+	cppcheck --quiet --std=c11 --error-exitcode=1 --enable=warning,performance,portability --inline-suppr \
+		--suppress=missingIncludeSystem -j2 -Ibpf -Iuser -D__x86_64__ user
+	clang-tidy --quiet --warnings-as-errors='*' $(USER_SRC) -- $(filter-out -Werror,$(ALL_CFLAGS))
+
+help:
+	@echo 'make                build/xdp-bloom'
+	@echo 'make deps           install what building needs (apt)'
+	@echo 'make run            a sandbox that shows it at work; IFACE=eth0 LIST=file filters for real'
+	@echo 'make check          unit tests: no root, seconds'
+	@echo 'make test           everything, as root'
+	@echo 'make bench          against ipset, nftables and BPF maps; bench-quick: under 50 s'
+	@echo 'make fuzz           the parsers, for FUZZ_SECONDS (60) each'
+	@echo 'make lint           clang-format, clang-tidy, cppcheck, shellcheck'
+	@echo 'make install        PREFIX (/usr/local), DESTDIR'
+
+.DELETE_ON_ERROR:
+.PHONY: all deps deps-test run install clean tests check test fuzz bench bench-quick lint help

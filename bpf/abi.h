@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The contract between the program in the kernel and the command: the only place that knows sizes, names and layouts.
+ */
+#ifndef ABI_H
+#define ABI_H
+
+#include <linux/types.h>
+
+#define BLOCK_BYTES 64 /* a cache line: one block of the filter, one bucket of a roster */
+#define RUNGS_MAX   8
+
+/* Names under the bpffs directory. */
+#define PIN_ROOT	  "root"
+#define PIN_SLOT	  "slot"
+#define PIN_COUNTERS	  "counters"
+#define PIN_LIST_COUNTERS "list_counters"
+#define PIN_LINKS	  "links"
+#define PIN_GENERATIONS	  "generation"
+
+/* What became of a packet: the index into the counters. */
+enum verdict { PASSED, DROPPED, UNPARSED, VERDICTS };
+
+/* The value of both counter maps, per CPU. */
+struct tally {
+	__u64 packets;
+	__u64 bytes;
+};
+
+/* Who banned an address: 0 is a live ban, 1 to 255 a list. The index into the list counters, and what rosters keep. */
+#define LABELS	   256
+#define LABEL_LIVE 0
+
+enum stage { STAGE_PARSE, STAGE_GATE, STAGE_FILTER, STAGE_ROSTER };
+
+/*
+ * An answer: did the address get dropped, by which stage (or which stage let it go), on whose account, and for IPv6 on
+ * which rung. What the asking program returns.
+ */
+#define ANSWER_DROP		   (1u << 24)
+#define ANSWER(stage, rung, label) ((__u32)(rung) << 16 | (__u32)(stage) << 8 | (__u32)(label))
+#define ANSWER_STAGE(answer)	   ((answer) >> 8 & 0xff)
+#define ANSWER_RUNG(answer)	   ((answer) >> 16 & 0xff)
+#define ANSWER_LABEL(answer)	   ((answer)&0xff)
+
+/* IPv4 gate: two bits for each /24. */
+#define GATE4_BYTES (4u << 20)
+enum gate4 {
+	GATE4_CLEAR = 0,
+	GATE4_SOME = 1,	 /* ask the filter */
+	GATE4_ALL = 2,	 /* banned, on the account of the gate's label */
+	GATE4_MIXED = 3, /* banned, but a host in the roster may carry another label */
+};
+
+/* IPv6 gate: one hashed bit for each /32, 2^15 to 2^25 bits. */
+#define GATE6_LOG2_MIN 15
+#define GATE6_LOG2_MAX 25
+
+/* One label byte for each /24 that the gate bans. */
+#define GATE4_LABEL_BYTES (1u << 24)
+
+struct bucket4 {
+	__u32 addr[12];
+	__u8 label[16]; /* twelve in use: roster4_label_index() */
+};
+
+struct bucket6 {
+	__u64 key[7];
+	__u8 label[8]; /* seven in use: roster6_label_index() */
+};
+
+struct hash_seeds {
+	__u64 add, mul1, mul2, mul3;
+};
+
+struct rung {
+	__u64 length;
+	__u64 mask_hi, mask_lo; /* of the address, in host order */
+	__u64 salt;		/* sets the rungs' keys apart */
+};
+
+/*
+ * A generation. Every member is a constant of its program: the loader writes it into the instructions, so that a stage
+ * whose size is 0 is dead code to the verifier and vanishes. The last group stands for maps; see constants.h.
+ */
+struct generation {
+	__u64 number;
+	struct hash_seeds hash; /* the filter's key, and where an IPv4 address lives in its roster */
+	struct hash_seeds tag;	/* what the IPv6 roster keeps */
+	__u64 gate6_add, gate6_mul;
+	__u64 gate6_log2;      /* 0: no IPv6 gate */
+	__u64 filter_blocks;   /* 0: no keys, so nothing to ask behind the gates */
+	__u64 no_flat;	       /* 0: for arrays that are only ever read on the way to a drop */
+	__u64 filter_flat;     /* all blocks are one map value: no look-up call, no null check */
+	__u64 roster4_buckets; /* 0: no IPv4 hosts, or the filter decides alone */
+	__u64 roster6_buckets; /* likewise for IPv6 */
+	__u64 roster4_flat;
+	__u64 gate4_label; /* the label of every /24 when they share one */
+	__u64 rungs;	   /* 0: no IPv6 */
+	struct rung rung[RUNGS_MAX];
+	__u64 keys4, keys6; /* how many the filter holds */
+	__u64 all24;	    /* how many /24 the gate bans whole */
+	__u64 prefixes6;
+
+	__u64 gate4; /* each 0 where the generation has no such map */
+	__u64 gate4_labels;
+	__u64 gate6;
+	__u64 filter;
+	__u64 roster4;
+	__u64 roster6;
+};
+
+#ifndef __cplusplus
+_Static_assert(sizeof(struct bucket4) == BLOCK_BYTES, "a bucket is a cache line");
+_Static_assert(sizeof(struct bucket6) == BLOCK_BYTES, "a bucket is a cache line");
+_Static_assert(sizeof(struct tally) == 16, "the value of the counter maps");
+_Static_assert(sizeof(struct generation) % 8 == 0, "constants are numbered by eights");
+#endif
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How the stages reach a generation's constants and arrays, on both sides.
+ *
+ * In the kernel a member of struct generation is a 64-bit immediate. The compiler sees an opaque CONSTANT_MAGIC with
+ * the member's index in its low bits; the loader replaces it with the value before the verifier sees it. A member that
+ * stands for a map becomes a reference to that map, or to its only value. In user space it is the member itself, and
+ * the address of the mapped array.
+ */
+#ifndef CONSTANTS_H
+#define CONSTANTS_H
+
+#include <stddef.h>
+
+#include "abi.h"
+
+#define CONSTANT_MAGIC	      0x5bd10c7e00000000ULL
+#define CONSTANT_INDEX(field) (offsetof(struct generation, field) / 8)
+
+#ifdef __bpf__
+
+#include <bpf/bpf_helpers.h>
+
+#define inline_always static __always_inline
+#define UNROLL	      _Pragma("unroll")
+
+#define GEN(g, field)                                                                           \
+	({                                                                                      \
+		__u64 value_;                                                                   \
+		(void)(g);                                                                      \
+		asm("%0 = %1 ll" : "=r"(value_) : "i"(CONSTANT_MAGIC | CONSTANT_INDEX(field))); \
+		value_;                                                                         \
+	})
+
+/* Shifts use the low six bits of the amount, as the instruction set defines; C would want them masked once more. */
+#define SHIFT_RIGHT(word, amount) asm("%0 >>= %1" : "+r"(word) : "r"(amount))
+
+inline_always const void *block_at_(__u64 map, __u64 flat, __u64 index)
+{
+	__u32 key = index;
+
+	if (flat)
+		return (const void *)(map + index * BLOCK_BYTES);
+	return bpf_map_lookup_elem((void *)map, &key);
+}
+
+#else
+
+#define inline_always static inline __attribute__((always_inline, unused))
+#define UNROLL
+
+#define GEN(g, field) ((g)->field)
+
+#define SHIFT_RIGHT(word, amount) ((word) >>= ((amount)&63))
+
+inline_always const void *block_at_(__u64 map, __u64 flat, __u64 index)
+{
+	(void)flat;
+	return (const void *)(map + index * BLOCK_BYTES);
+}
+
+#endif
+
+/* The cache line of that index, or NULL: never, for an index below the map's size, but the verifier wants it asked. */
+#define BLOCK_AT(g, map, flat, index) block_at_(GEN(g, map), GEN(g, flat), (index))
+
+#endif

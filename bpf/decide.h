@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The stages in their order; the first "no" wins. This is the decision of every program of a generation, of the
+ * builder's check before a generation goes live, and of the benchmarks: there is no other.
+ */
+#ifndef DECIDE_H
+#define DECIDE_H
+
+#include "filter.h"
+#include "gate.h"
+#include "roster.h"
+
+/* On whose account the gate drops: kept for each /24, unless all share one. */
+inline_always __u32 decide_gate4_label(const struct generation *g, __u32 addr)
+{
+	const __u8 *labels;
+
+	if (!GEN(g, gate4_labels))
+		return GEN(g, gate4_label);
+	labels = BLOCK_AT(g, gate4_labels, no_flat, addr >> 14);
+	return labels ? labels[addr >> 8 & 63] : LABEL_LIVE;
+}
+
+/* 1 + label, or 0 where the roster does not hold the address. */
+inline_always __u32 decide_roster4(const struct generation *g, __u64 word, __u32 addr)
+{
+	struct roster_choice at = roster4_choose(HASH_SEEDS(g, hash), word, GEN(g, roster4_buckets));
+	const struct bucket4 *bucket;
+	unsigned int found;
+
+	bucket = BLOCK_AT(g, roster4, roster4_flat, at.first);
+	if (!bucket)
+		return 0;
+	found = roster4_test(bucket, addr);
+	if (found)
+		return 1 + bucket->label[(found - 1) & 15];
+	bucket = BLOCK_AT(g, roster4, roster4_flat, at.second);
+	if (!bucket)
+		return 0;
+	found = roster4_test(bucket, addr);
+	return found ? 1 + bucket->label[(found - 1) & 15] : 0;
+}
+
+inline_always __u32 decide_roster6(const struct generation *g, __u64 word, __u64 tag)
+{
+	__u64 at = roster6_first(word, GEN(g, roster6_buckets));
+	const struct bucket6 *bucket = BLOCK_AT(g, roster6, no_flat, at);
+	unsigned int found;
+
+	if (!bucket)
+		return 0;
+	found = roster6_test(bucket, tag);
+	if (found)
+		return 1 + bucket->label[(found - 1) & 7];
+	bucket = BLOCK_AT(g, roster6, no_flat, roster6_other(at, tag, GEN(g, roster6_buckets)));
+	if (!bucket)
+		return 0;
+	found = roster6_test(bucket, tag);
+	return found ? 1 + bucket->label[(found - 1) & 7] : 0;
+}
+
+inline_always __u32 decide_ipv4(const struct generation *g, __u32 addr)
+{
+	__u64 hash, word;
+	const __u64 *block;
+	unsigned int gate = GATE4_SOME;
+	__u32 label;
+
+	if (GEN(g, gate4)) {
+		gate = gate4_test((const __u8 *)GEN(g, gate4), addr);
+		if (gate == GATE4_CLEAR)
+			return ANSWER(STAGE_GATE, 0, 0);
+		if (gate == GATE4_ALL)
+			return ANSWER_DROP | ANSWER(STAGE_GATE, 0, decide_gate4_label(g, addr));
+	}
+	if (!GEN(g, filter_blocks) && !GEN(g, roster4_buckets))
+		return ANSWER(STAGE_GATE, 0, 0);
+	hash = hash_ipv4(HASH_SEEDS(g, hash), addr);
+	word = hash_more(HASH_SEEDS(g, hash), hash);
+	if (gate != GATE4_MIXED) {
+		if (!GEN(g, keys4))
+			return ANSWER(STAGE_GATE, 0, 0);
+		block = BLOCK_AT(g, filter, filter_flat, filter_block(hash, GEN(g, filter_blocks)));
+		if (!block || !filter_test(block, word))
+			return ANSWER(STAGE_FILTER, 0, 0);
+		if (!GEN(g, roster4_buckets))
+			return ANSWER_DROP | ANSWER(STAGE_FILTER, 0, LABEL_LIVE);
+	}
+	if (GEN(g, roster4_buckets)) {
+		label = decide_roster4(g, word, addr);
+		if (label)
+			return ANSWER_DROP | ANSWER(STAGE_ROSTER, 0, label - 1);
+	}
+	if (gate == GATE4_MIXED)
+		return ANSWER_DROP | ANSWER(STAGE_GATE, 0, decide_gate4_label(g, addr));
+	return ANSWER(STAGE_ROSTER, 0, 0);
+}
+
+inline_always __u32 decide_rung(const struct generation *g, __u32 rung, __u64 hi, __u64 lo, __u64 salt)
+{
+	__u64 hash = hash_ipv6(HASH_SEEDS(g, hash), salt, hi, lo);
+	__u64 word = hash_more(HASH_SEEDS(g, hash), hash);
+	const __u64 *block = BLOCK_AT(g, filter, filter_flat, filter_block(hash, GEN(g, filter_blocks)));
+	__u32 label;
+
+	if (!block || !filter_test(block, word))
+		return ANSWER(STAGE_FILTER, rung, 0);
+	if (!GEN(g, roster6_buckets))
+		return ANSWER_DROP | ANSWER(STAGE_FILTER, rung, LABEL_LIVE);
+	label = decide_roster6(g, word, roster6_tag(HASH_SEEDS(g, tag), salt, hi, lo));
+	if (!label)
+		return ANSWER(STAGE_ROSTER, rung, 0);
+	return ANSWER_DROP | ANSWER(STAGE_ROSTER, rung, label - 1);
+}
+
+#define DECIDE_RUNG(i)                                                                                 \
+	do {                                                                                           \
+		if ((i) >= GEN(g, rungs))                                                              \
+			return answer;                                                                 \
+		answer = decide_rung(g, i, hi & GEN(g, rung[i].mask_hi), lo & GEN(g, rung[i].mask_lo), \
+				     GEN(g, rung[i].salt));                                            \
+		if (answer & ANSWER_DROP)                                                              \
+			return answer;                                                                 \
+	} while (0)
+
+/* A short list of rungs, unrolled: a rung that is not in use is not in the program. */
+inline_always __u32 decide_ipv6(const struct generation *g, __u64 hi, __u64 lo)
+{
+	__u32 answer = ANSWER(STAGE_GATE, 0, 0);
+
+	if (!GEN(g, rungs))
+		return answer;
+	if (GEN(g, gate6)) {
+		__u64 index = gate6_index(GEN(g, gate6_add), GEN(g, gate6_mul), GEN(g, gate6_log2), hi >> 32);
+
+		if (!gate6_test((const __u8 *)GEN(g, gate6), index))
+			return answer;
+	}
+	DECIDE_RUNG(0);
+	DECIDE_RUNG(1);
+	DECIDE_RUNG(2);
+	DECIDE_RUNG(3);
+	DECIDE_RUNG(4);
+	DECIDE_RUNG(5);
+	DECIDE_RUNG(6);
+	DECIDE_RUNG(7);
+	return answer;
+}
+
+#endif

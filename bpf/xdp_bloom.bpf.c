@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/bpf.h>
+
+#include "constants.h"
+#include "decide.h"
+#include "parse.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, 4);
+	__uint(value_size, 4);
+} slot SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, VERDICTS);
+	__type(key, __u32);
+	__type(value, struct tally);
+} counters SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, LABELS);
+	__type(key, __u32);
+	__type(value, struct tally);
+} list_counters SEC(".maps");
+
+inline_always void count(void *map, __u32 key, __u64 bytes)
+{
+	struct tally *tally = bpf_map_lookup_elem(map, &key);
+
+	if (tally) {
+		tally->packets++;
+		tally->bytes += bytes;
+	}
+}
+
+/* An answer for the packet's source, or -1 where there is none to be found. */
+inline_always __s64 decide_packet(const void *data, const void *end)
+{
+	const struct generation *g = NULL;
+	struct source source;
+	int family = parse_source(data, end, &source);
+
+	if (family == SOURCE_IPV4)
+		return decide_ipv4(g, source.ipv4);
+	if (family == SOURCE_IPV6)
+		return decide_ipv6(g, source.hi, source.lo);
+	return -1;
+}
+
+/* What is attached, and never changes: it jumps to the generation in force. An empty slot lets packets pass. */
+SEC("xdp")
+int xdp_bloom_root(struct xdp_md *ctx)
+{
+	bpf_tail_call_static(ctx, &slot, 0);
+	return XDP_PASS;
+}
+
+SEC("xdp")
+int xdp_bloom_gen(struct xdp_md *ctx)
+{
+	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
+	__s64 answer = decide_packet(data, end);
+	__u64 bytes = (const char *)end - (const char *)data;
+
+	if (answer < 0) {
+		count(&counters, UNPARSED, bytes);
+		return XDP_PASS;
+	}
+	if (!(answer & ANSWER_DROP)) {
+		count(&counters, PASSED, bytes);
+		return XDP_PASS;
+	}
+	count(&counters, DROPPED, bytes);
+	count(&list_counters, ANSWER_LABEL(answer), bytes);
+	return XDP_DROP;
+}
+
+/* The same decision, counting nothing: run by the test verb on made packets. */
+SEC("xdp")
+int xdp_bloom_ask(struct xdp_md *ctx)
+{
+	return decide_packet((const void *)(long)ctx->data, (const void *)(long)ctx->data_end);
+}
+
+char _license[] SEC("license") = "GPL";

@@ -1,0 +1,212 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Interfaces: several at once, one after another, and beside other XDP programs.
+. "$(dirname "$0")/lib.sh"
+sandbox "$@"
+
+# A program of somebody else's, which drops what comes from 192.0.2.66: so that one sees whether it still runs.
+other_program() {
+	command -v clang >/dev/null || skip "needs clang"
+	clang -O2 -g -target bpf -c -x c -o other.o - <<'C' || fail "cannot compile it"
+struct context { unsigned int data, data_end; };
+struct packet { unsigned char ethernet[14]; unsigned short ip[6]; unsigned short source[2]; };
+
+__attribute__((section("xdp"), used)) int other_program(struct context *ctx)
+{
+	struct packet *p = (void *)(long)ctx->data;
+
+	if ((void *)(p + 1) > (void *)(long)ctx->data_end)
+		return 2;
+	return p->source[0] == __builtin_bswap16(0xc000) && p->source[1] == __builtin_bswap16(0x0242) ? 1 : 2;
+}
+
+char _license[] __attribute__((section("license"), used)) = "GPL";
+C
+	echo 192.0.2.66 >of_other
+}
+
+# Two hosts and a prefix are banned; the sources to send from.
+prepare() {
+	veth 0 1
+	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0/24 >list
+	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0 203.0.113.255 >banned
+	printf '%s\n' 192.0.2.6 192.0.2.8 2001:db8::6 203.0.112.255 203.0.114.0 >clean
+	cat banned clean >everybody
+	bloom load bad list
+}
+
+filters() {
+	send "$1" -b banned -c clean
+}
+
+passes_all() {
+	send "$1" -c everybody
+}
+
+# The XDP program on an interface.
+xdp_id() {
+	ip -j link show "$1" | jq -r '.[0].xdp.prog.id // "none"'
+}
+
+two_interfaces() {
+	prepare
+	bloom attach edge0 edge1 --mode "$1"
+	is "$(get '[.interfaces[]|.name,.mode]|sort' show)" "[\"edge0\",\"edge1\",\"$1\",\"$1\"]" "what show says"
+	filters 0
+	filters 1
+	is "$(get .packets.dropped stats)" $((2 * $(wc -l <banned))) "the number dropped on both"
+}
+
+attached_before_anything_is_loaded() {
+	veth 0
+	printf '%s\n' 192.0.2.7 192.0.2.8 >everybody
+	bloom attach edge0
+	passes_all 0
+	echo 192.0.2.7 >banned
+	echo 192.0.2.8 >clean
+	bloom load bad banned
+	filters 0
+	bloom unload bad
+	passes_all 0
+}
+
+second_attach_is_refused() {
+	prepare
+	bloom attach edge0
+	refused edge0 attach edge0
+	refused edge0 attach edge0 --mode skb
+	refused edge0 attach edge1 edge0
+	filters 0
+	passes_all 1
+}
+
+detach_one() {
+	prepare
+	bloom attach edge0 edge1
+	bloom detach edge0
+	is "$(xdp_id edge0)" none "the program on edge0"
+	passes_all 0
+	filters 1
+	refused edge0 detach edge0
+	refused edge0 detach edge1 edge0
+	bloom attach edge0
+	filters 0
+}
+
+detach_all() {
+	prepare
+	bloom attach edge0 edge1
+	bloom detach --all
+	is "$(xdp_id edge0) $(xdp_id edge1)" "none none" "the programs"
+	is "$(get .interfaces show)" "[]" "what show says of the interfaces"
+	is "$(get 'map(.name)' lists)" '["bad"]' "the lists that are kept"
+	passes_all 0
+}
+
+unknown_interface() {
+	prepare
+	refused nosuch0 attach nosuch0
+	refused nosuch0 attach edge0 nosuch0
+	refused nosuch0 detach nosuch0
+	refused interface attach
+	refused interface detach
+	refused sideways attach edge0 --mode sideways
+}
+
+# A veth whose other end sends jumbo frames takes no native program.
+falls_back_to_skb_with_a_warning() {
+	prepare
+	ip link set edge0 mtu 9000
+	ip link set wire0 mtu 9000
+	refused edge0 attach edge0 --mode native
+	bloom attach edge0
+	one_line edge0
+	is "$(get '.interfaces[]|[.name,.mode]' show)" '["edge0","skb"]' "what show says"
+	filters 0
+}
+
+vanished_interface() {
+	prepare
+	bloom attach edge0 edge1
+	ip link del edge0
+	filters 1
+	is "$(get '[.interfaces[]|select(.gone|not).name]' show)" '["edge1"]' "what show says is filtered"
+	veth 0
+	passes_all 0
+	bloom attach edge0
+	filters 0
+	bloom detach --all
+}
+
+another_program_is_there() {
+	local id mode=$1
+
+	other_program
+	prepare
+	ip link set dev edge0 "$mode" obj other.o sec xdp 2>err || skip "ip cannot attach a program: $(cat err)"
+	id=$(xdp_id edge0)
+	refused edge0 attach edge0
+	refused edge0 attach edge0 --mode skb
+	refused edge0 attach edge0 --shared
+	is "$(xdp_id edge0)" "$id" "the other program"
+	sed -i 1q of_other
+	send 0 -b of_other -c everybody
+}
+
+# Both of them see the traffic; then each of them without the other.
+both_then_one() {
+	cat banned of_other >of_both
+	is "$(get '[.interfaces[]|.name]' show)" '["edge0"]' "what show says"
+	send 0 -b of_both -c clean
+	refused edge0 attach edge0 --shared
+	bloom rotate
+	send 0 -b of_both -c clean
+	bloom detach edge0
+	send 0 -b of_other -c everybody
+	bloom attach edge0 --shared
+	send 0 -b of_both -c clean
+	expect 0 xdp-loader unload edge0 --id "$(other_id)"
+	cat clean of_other >clean_and_other
+	send 0 -b banned -c clean_and_other
+	bloom detach edge0
+	is "$(xdp_id edge0)" none "the program on edge0"
+}
+
+other_id() {
+	xdp-loader status edge0 | awk '/other_program/ { print $4 }'
+}
+
+# shared MODE FIRST ARGS...: who is there first, and how the command attaches.
+shared() {
+	local mode=$1 first=$2
+
+	shift 2
+	command -v xdp-loader >/dev/null || skip "needs xdp-loader"
+	other_program
+	prepare
+	expect 0 xdp-loader load -m "$mode" edge1 other.o
+	xdp-loader status edge1 | grep -q xdp_dispatcher || skip "libxdp has no dispatcher on this kernel"
+	[ "$first" = other ] || bloom attach edge0 --mode "$mode" "$@"
+	expect 0 xdp-loader load -m "$mode" edge0 other.o
+	[ "$first" != other ] || bloom attach edge0 --mode "$mode" "$@"
+	both_then_one
+}
+
+# Nobody beside it: wants no dispatcher that works.
+shared_alone() {
+	prepare
+	bloom attach edge0 --mode "$1" --shared
+	filters 0
+	is "$(get '[.interfaces[]|.name,.mode]' show)" "[\"edge0\",\"$1\"]" "what show says"
+	refused edge0 attach edge0
+	bloom rotate
+	filters 0
+	bloom detach edge0
+	is "$(xdp_id edge0)" none "the program on edge0"
+}
+
+run_cases "two_interfaces native" "two_interfaces skb" attached_before_anything_is_loaded \
+	second_attach_is_refused detach_one detach_all unknown_interface falls_back_to_skb_with_a_warning \
+	vanished_interface "another_program_is_there xdpdrv" "another_program_is_there xdpgeneric" \
+	"shared_alone native" "shared_alone skb" "shared native other --shared" "shared skb other --shared" "shared native other" "shared skb other" \
+	"shared native us --shared" "shared skb us --shared"

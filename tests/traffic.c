@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Real traffic for the tests: sends made frames out of one interface and counts those that come out of the filter on
+ * another. A closed loop: a window of frames at a time, the next one when every clean frame of this one has arrived. So
+ * no queue on the way can ever be full, and a frame that is missing was dropped by the filter.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <netinet/if_ether.h>
+#include <netinet/ip.h>
+#include <netinet/ip6.h>
+#include <netinet/udp.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	WINDOW = 64, /* one bit each in a uint64_t, and well under the 256 frames a veth queues */
+	FRAME_MAX = 192,
+	HEAD_MAX = 96, /* Ethernet, tags and PPPoE leave room for IPv6 and UDP */
+	RING_FRAME = 512,
+	RING_FRAMES = 4096,
+	RING_BLOCK = 1 << 16,
+	PATIENCE_MS = 2000,
+	LOSSES_MAX = 8, /* windows with a loss before it gives up */
+	NAMED_MAX = 5,	/* wrong addresses that are named */
+};
+
+enum { PASSED_ALL = 0, WRONG = 1, TROUBLE = 2 };
+
+struct source {
+	int family;
+	uint8_t addr[16];
+};
+
+struct sources {
+	struct source *at;
+	size_t count, next;
+	uint64_t left, sent, arrived, bytes;
+};
+
+/* The last bytes of every frame: tags are taken off the front on the way, this stays where it is. */
+struct mark {
+	uint64_t run, sequence;
+	uint32_t source, banned;
+};
+
+struct head {
+	uint8_t bytes[HEAD_MAX];
+	size_t ip, length;
+};
+
+struct loop {
+	int out, in; /* sockets */
+	uint8_t *ring;
+	size_t ring_next;
+	struct head v4, v6;
+	struct sources banned, clean;
+	uint64_t run, first, missing; /* the window: its first sequence number, and the clean frames not yet back */
+	unsigned int named, losses;
+};
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int signal)
+{
+	(void)signal;
+	stop = 1;
+}
+
+static _Noreturn void trouble(const char *what)
+{
+	fprintf(stderr, "traffic: %s: %s\n", what, strerror(errno));
+	exit(TROUBLE);
+}
+
+static _Noreturn void usage(const char *why)
+{
+	fprintf(stderr,
+		"traffic: %s\n"
+		"usage: traffic [-b FILE] -c FILE [-e TAGS] [-n N] OUT IN\n"
+		"Sends a frame from every source out of interface OUT, and counts what arrives at interface IN.\n"
+		"  -b FILE  banned sources, an address a line: none may arrive\n"
+		"  -c FILE  clean sources: each must arrive\n"
+		"  -e TAGS  vlan, qinq, pppoe, or several joined with '+'; default: plain\n"
+		"  -n N     every source N times; 0: says 'flowing', then goes on until SIGTERM\n"
+		"Prints what was sent and arrived, as JSON. Exit status: 0 as it must be, 1 a banned source\n"
+		"came through or a clean one did not, 2 trouble.\n",
+		why);
+	exit(TROUBLE);
+}
+
+static void read_sources(struct sources *s, const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char line[INET6_ADDRSTRLEN + 2];
+	size_t room = 0;
+
+	if (!file)
+		trouble(path);
+	while (fgets(line, sizeof(line), file)) {
+		struct source *source;
+
+		line[strcspn(line, "\n")] = '\0';
+		if (s->count == room) {
+			room = room ? 2 * room : 1024;
+			s->at = realloc(s->at, room * sizeof(*s->at));
+			if (!s->at)
+				trouble(path);
+		}
+		source = &s->at[s->count++];
+		source->family = strchr(line, ':') ? AF_INET6 : AF_INET;
+		if (inet_pton(source->family, line, source->addr) != 1) {
+			fprintf(stderr, "traffic: %s:%zu: '%s' is no address\n", path, s->count, line);
+			exit(TROUBLE);
+		}
+	}
+	if (ferror(file))
+		trouble(path);
+	fclose(file);
+}
+
+static void put16(struct head *h, uint16_t value)
+{
+	value = htons(value);
+	memcpy(h->bytes + h->length, &value, sizeof(value));
+	h->length += sizeof(value);
+}
+
+/* Ethernet, the tags, then the IP and UDP headers; only source address and checksum are left to fill in. */
+static void make_head(struct head *h, int family, const char *tags)
+{
+	static const uint8_t macs[2 * ETH_ALEN] = { 2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1 };
+	const uint16_t udp_length = sizeof(struct udphdr) + sizeof(struct mark);
+	const uint16_t ip_length = (family == AF_INET ? sizeof(struct iphdr) : sizeof(struct ip6_hdr)) + udp_length;
+	uint16_t type = family == AF_INET ? ETH_P_IP : ETH_P_IPV6;
+	struct udphdr udp = { .source = htons(9), .dest = htons(9), .len = htons(udp_length) };
+	char words[64], *word, *rest = words;
+
+	memset(h, 0, sizeof(*h));
+	memcpy(h->bytes, macs, sizeof(macs));
+	h->length = sizeof(macs);
+	if (strlen(tags) >= sizeof(words))
+		usage("too many tags");
+	strcpy(words, tags);
+	while ((word = strsep(&rest, "+"))) {
+		if (h->length > HEAD_MAX - 60)
+			usage("too many tags");
+		if (!strcmp(word, "vlan")) {
+			put16(h, ETH_P_8021Q);
+			put16(h, 10);
+		} else if (!strcmp(word, "qinq")) {
+			put16(h, ETH_P_8021AD);
+			put16(h, 100);
+			put16(h, ETH_P_8021Q);
+			put16(h, 10);
+		} else if (!strcmp(word, "pppoe")) {
+			put16(h, ETH_P_PPP_SES);
+			put16(h, 0x1100);
+			put16(h, 7);
+			put16(h, ip_length + 2);
+			type = family == AF_INET ? 0x0021 : 0x0057;
+		} else if (strcmp(word, "plain")) {
+			usage("unknown tag");
+		}
+	}
+	put16(h, type);
+	h->ip = h->length;
+	if (family == AF_INET) {
+		struct iphdr ip = {
+			.version = 4,
+			.ihl = 5,
+			.tot_len = htons(ip_length),
+			.ttl = 64,
+			.protocol = IPPROTO_UDP,
+			.daddr = htonl(0xc6336401), /* 198.51.100.1, for documentation */
+		};
+		memcpy(h->bytes + h->length, &ip, sizeof(ip));
+		h->length += sizeof(ip);
+	} else {
+		struct ip6_hdr ip = {
+			.ip6_flow = htonl(6U << 28),
+			.ip6_plen = htons(udp_length),
+			.ip6_nxt = IPPROTO_UDP,
+			.ip6_hlim = 64,
+			.ip6_dst.s6_addr = { 0x20, 0x01, 0x0d, 0xb8, [15] = 1 },
+		};
+		memcpy(h->bytes + h->length, &ip, sizeof(ip));
+		h->length += sizeof(ip);
+	}
+	memcpy(h->bytes + h->length, &udp, sizeof(udp));
+	h->length += sizeof(udp);
+}
+
+static uint16_t checksum(const uint8_t *header)
+{
+	uint16_t words[sizeof(struct iphdr) / 2];
+	uint32_t sum = 0;
+
+	memcpy(words, header, sizeof(words));
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		sum += words[i];
+	sum = (sum & 0xffff) + (sum >> 16);
+	return ~(sum + (sum >> 16));
+}
+
+static size_t make_frame(const struct loop *l, uint8_t *frame, const struct sources *from, uint64_t sequence)
+{
+	const struct source *source = &from->at[from->next];
+	const struct head *h = source->family == AF_INET ? &l->v4 : &l->v6;
+	struct mark mark = {
+		.run = l->run,
+		.sequence = sequence,
+		.source = from->next,
+		.banned = from == &l->banned,
+	};
+	uint8_t *ip = frame + h->ip;
+
+	memcpy(frame, h->bytes, h->length);
+	if (source->family == AF_INET) {
+		uint16_t sum;
+
+		memcpy(ip + offsetof(struct iphdr, saddr), source->addr, 4);
+		sum = checksum(ip);
+		memcpy(ip + offsetof(struct iphdr, check), &sum, sizeof(sum));
+	} else {
+		memcpy(ip + offsetof(struct ip6_hdr, ip6_src), source->addr, 16);
+	}
+	memcpy(frame + h->length, &mark, sizeof(mark));
+	return h->length + sizeof(mark);
+}
+
+static int packet_socket(const char *interface, int protocol)
+{
+	struct sockaddr_ll address = {
+		.sll_family = AF_PACKET,
+		.sll_protocol = htons(protocol),
+		.sll_ifindex = if_nametoindex(interface),
+	};
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || !address.sll_ifindex || bind(fd, (struct sockaddr *)&address, sizeof(address)))
+		trouble(interface);
+	return fd;
+}
+
+static void open_sockets(struct loop *l, const char *out, const char *in)
+{
+	const struct tpacket_req ring = {
+		.tp_block_size = RING_BLOCK,
+		.tp_block_nr = RING_FRAMES * RING_FRAME / RING_BLOCK,
+		.tp_frame_size = RING_FRAME,
+		.tp_frame_nr = RING_FRAMES,
+	};
+	const int version = TPACKET_V2, one = 1;
+
+	l->out = packet_socket(out, 0);
+	l->in = packet_socket(in, ETH_P_ALL);
+	if (setsockopt(l->out, SOL_PACKET, PACKET_QDISC_BYPASS, &one, sizeof(one)) ||
+	    setsockopt(l->in, SOL_PACKET, PACKET_VERSION, &version, sizeof(version)) ||
+	    setsockopt(l->in, SOL_PACKET, PACKET_RX_RING, &ring, sizeof(ring)))
+		trouble("packet socket");
+	l->ring = mmap(NULL, RING_FRAMES * RING_FRAME, PROT_READ | PROT_WRITE, MAP_SHARED, l->in, 0);
+	if (l->ring == MAP_FAILED)
+		trouble("receive ring");
+}
+
+/* One CPU for an interface: its frames keep their order, so what a window drops has been dropped when its last frame
+ * is back.
+ */
+static void stay_on_one_cpu(const char *interface)
+{
+	unsigned int skip;
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return;
+	skip = if_nametoindex(interface) / 2 % CPU_COUNT(&set);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &set) || skip--)
+			continue;
+		CPU_ZERO(&set);
+		CPU_SET(cpu, &set);
+		sched_setaffinity(0, sizeof(set), &set);
+		return;
+	}
+}
+
+static void name_wrong(struct loop *l, const struct sources *from, size_t index, const char *what)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	if (l->named++ < NAMED_MAX)
+		fprintf(stderr, "traffic: %s %s\n", what,
+			inet_ntop(from->at[index].family, from->at[index].addr, text, sizeof(text)));
+}
+
+static void count_frame(struct loop *l, const uint8_t *frame, size_t length)
+{
+	struct mark mark;
+	struct sources *from;
+
+	if (length < sizeof(mark))
+		return;
+	memcpy(&mark, frame + length - sizeof(mark), sizeof(mark));
+	if (mark.run != l->run)
+		return;
+	from = mark.banned ? &l->banned : &l->clean;
+	from->arrived++;
+	if (mark.banned)
+		name_wrong(l, from, mark.source, "came through though banned:");
+	else if (mark.sequence >= l->first)
+		l->missing &= ~(1ULL << (mark.sequence - l->first));
+}
+
+static void drain(struct loop *l)
+{
+	for (;;) {
+		struct tpacket2_hdr *h = (void *)(l->ring + l->ring_next * RING_FRAME);
+
+		if (!(__atomic_load_n(&h->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER))
+			return;
+		count_frame(l, (uint8_t *)h + h->tp_mac, h->tp_snaplen);
+		__atomic_store_n(&h->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
+		l->ring_next = (l->ring_next + 1) % RING_FRAMES;
+	}
+}
+
+static void wait_for_window(struct loop *l, const struct mmsghdr *messages)
+{
+	struct pollfd in = { .fd = l->in, .events = POLLIN };
+
+	for (drain(l); l->missing; drain(l)) {
+		int ready = poll(&in, 1, PATIENCE_MS);
+
+		if (ready < 0 && errno != EINTR)
+			trouble("poll");
+		if (!ready)
+			break;
+	}
+	for (int i = 0; i < WINDOW; i++) {
+		const struct iovec *io = messages[i].msg_hdr.msg_iov;
+		struct mark mark;
+
+		if (!(l->missing >> i & 1))
+			continue;
+		memcpy(&mark, (uint8_t *)io->iov_base + io->iov_len - sizeof(mark), sizeof(mark));
+		name_wrong(l, &l->clean, mark.source, "did not come through though clean:");
+	}
+	l->losses += l->missing != 0;
+}
+
+/* Every other frame banned while there are both; the last one of a window is always a clean one. */
+static unsigned int fill_window(struct loop *l, struct mmsghdr *messages)
+{
+	struct sources *from = NULL;
+	unsigned int count = 0;
+
+	l->first += WINDOW;
+	l->missing = 0;
+	while (count < WINDOW && (l->banned.left || l->clean.left || from != &l->clean)) {
+		struct iovec *io = messages[count].msg_hdr.msg_iov;
+
+		from = &l->clean;
+		if (l->banned.left && count != WINDOW - 1 && (count % 2 || !l->clean.left))
+			from = &l->banned;
+		io->iov_len = make_frame(l, io->iov_base, from, l->first + count);
+		from->bytes += io->iov_len;
+		from->next = (from->next + 1) % from->count;
+		from->left -= from->left != 0;
+		from->sent++;
+		l->missing |= (uint64_t)(from == &l->clean) << count++;
+	}
+	return count;
+}
+
+static void run(struct loop *l, uint64_t times)
+{
+	static uint8_t frames[WINDOW][FRAME_MAX];
+	struct mmsghdr messages[WINDOW] = { 0 };
+	struct iovec io[WINDOW];
+
+	for (int i = 0; i < WINDOW; i++) {
+		io[i].iov_base = frames[i];
+		messages[i].msg_hdr.msg_iov = &io[i];
+		messages[i].msg_hdr.msg_iovlen = 1;
+	}
+	l->banned.left = times ? times * l->banned.count : l->banned.count ? UINT64_MAX : 0;
+	l->clean.left = times ? times * l->clean.count : UINT64_MAX;
+	while ((l->banned.left || l->clean.left) && !stop && l->losses < LOSSES_MAX) {
+		unsigned int count = fill_window(l, messages);
+
+		for (unsigned int sent = 0; sent < count;) {
+			int done = sendmmsg(l->out, messages + sent, count - sent, 0);
+
+			if (done < 0 && errno != EINTR && errno != ENOBUFS)
+				trouble("send");
+			if (done > 0)
+				sent += done;
+		}
+		wait_for_window(l, messages);
+		if (!times && l->first == WINDOW) {
+			puts("flowing");
+			fflush(stdout);
+		}
+	}
+}
+
+static int report(const struct loop *l, double seconds)
+{
+	struct tpacket_stats kernel = { 0 };
+	socklen_t size = sizeof(kernel);
+	uint64_t sent = l->banned.sent + l->clean.sent, lost = l->clean.sent - l->clean.arrived;
+
+	if (getsockopt(l->in, SOL_PACKET, PACKET_STATISTICS, &kernel, &size))
+		trouble("packet statistics");
+	printf("{\"banned\":{\"sent\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"arrived\":%" PRIu64 "},"
+	       "\"clean\":{\"sent\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"arrived\":%" PRIu64 ",\"lost\":%" PRIu64 "},"
+	       "\"socket_drops\":%u,\"seconds\":%.3f,\"rate\":%.0f}\n",
+	       l->banned.sent, l->banned.bytes, l->banned.arrived, l->clean.sent, l->clean.bytes, l->clean.arrived,
+	       lost, kernel.tp_drops, seconds, sent / seconds);
+	if (kernel.tp_drops) {
+		fprintf(stderr, "traffic: the receiving socket itself dropped %u frames\n", kernel.tp_drops);
+		return TROUBLE;
+	}
+	return l->banned.arrived || lost ? WRONG : PASSED_ALL;
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+int main(int argc, char **argv)
+{
+	const struct sigaction on_stop = { .sa_handler = on_signal };
+	const char *tags = "plain";
+	struct loop l = { 0 };
+	uint64_t times = 1;
+	double start;
+	int option, status;
+
+	while ((option = getopt(argc, argv, "b:c:e:n:")) != -1) {
+		if (option == 'b')
+			read_sources(&l.banned, optarg);
+		else if (option == 'c')
+			read_sources(&l.clean, optarg);
+		else if (option == 'e')
+			tags = optarg;
+		else if (option == 'n')
+			times = strtoull(optarg, NULL, 10);
+		else
+			usage("unknown option");
+	}
+	if (argc - optind != 2)
+		usage("needs two interfaces");
+	if (!l.clean.count)
+		usage("needs a clean source: it closes each window");
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	sigaction(SIGTERM, &on_stop, NULL);
+	sigaction(SIGINT, &on_stop, NULL);
+	if (getrandom(&l.run, sizeof(l.run), 0) != sizeof(l.run))
+		trouble("getrandom");
+	make_head(&l.v4, AF_INET, tags);
+	make_head(&l.v6, AF_INET6, tags);
+	stay_on_one_cpu(argv[optind]);
+	open_sockets(&l, argv[optind], argv[optind + 1]);
+	start = now();
+	run(&l, times);
+	status = report(&l, now() - start);
+	free(l.banned.at);
+	free(l.clean.at);
+	return status;
+}

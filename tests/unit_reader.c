@@ -1,0 +1,562 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Every format as text, good and damaged, written to a directory of the test's own. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <arpa/inet.h>
+#include <lzma.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "ktap.h"
+#include "ranges.h"
+#include "reader.h"
+
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1 /* as gcc says it */
+#endif
+#endif
+
+static char directory[] = "/tmp/xdp-bloom-reader-XXXXXX";
+static char path[sizeof(directory) + 32];
+static struct reader_report report;
+static char error[READER_TEXT_MAX];
+
+static bool write_file(const void *text, size_t len)
+{
+	FILE *file = fopen(path, "w");
+	bool ok;
+
+	if (!file)
+		return false;
+	ok = fwrite(text, 1, len, file) == len;
+	return !fclose(file) && ok;
+}
+
+static int read_file(const char *format, bool skip_bad, struct ranges *set)
+{
+	struct reader_options options = { .format = format, .skip_bad = skip_bad };
+
+	*set = RANGES_EMPTY;
+	return reader_read(path, &options, set, &report, error);
+}
+
+static int read_text(const char *text, size_t len, const char *format, bool skip_bad, struct ranges *set)
+{
+	if (!write_file(text, len)) {
+		snprintf(error, sizeof(error), "cannot write %s", path);
+		return -1;
+	}
+	return read_file(format, skip_bad, set);
+}
+
+/* "first-last first-last ...", or "first" for a single address. */
+static char *set_text(const struct ranges *set, char *text, size_t size)
+{
+	FILE *out = fmemopen(text, size, "w");
+
+	for (size_t i = 0; i < set->n4 + set->n6; i++) {
+		size_t k = i - set->n4;
+		struct addr lo = i < set->n4 ? (struct addr){ set->v4[i].lo, 4 } : (struct addr){ set->v6[k].lo, 6 };
+		struct addr hi = i < set->n4 ? (struct addr){ set->v4[i].hi, 4 } : (struct addr){ set->v6[k].hi, 6 };
+		char buf[PREFIX_TEXT_MAX];
+
+		fprintf(out, "%s%s", i ? " " : "", prefix_text(buf, lo, -1));
+		if (lo.num != hi.num)
+			fprintf(out, "-%s", prefix_text(buf, hi, -1));
+	}
+	fputc('\0', out);
+	fclose(out);
+	return text;
+}
+
+struct good {
+	const char *format, *text, *set;
+};
+
+static const struct good good_texts[] = {
+	{ "plain", "", "" },
+	{ "plain", "# nothing\n\n  \t\n; nothing\n", "" },
+	{ "plain", "1.2.3.4", "1.2.3.4" },
+	{ "plain",
+	  "\xef\xbb\xbf"
+	  "1.2.3.4\n",
+	  "1.2.3.4" },
+	{ "plain", "1.2.3.4\r\n 5.6.7.8 \r\n\t9.9.9.9\t# last\r\n", "1.2.3.4 5.6.7.8 9.9.9.9" },
+	{ "plain", "1.2.3.4\n1.2.3.5\n1.2.3.4\n", "1.2.3.4-1.2.3.5" },
+	{ "plain", "10.1.2.3/8 # a host in it\n1.4.0.0/17 ; SBL256893\n2.2.2.2#x\n3.3.3.3;x\n",
+	  "1.4.0.0-1.4.127.255 2.2.2.2 3.3.3.3 10.0.0.0-10.255.255.255" },
+	{ "plain", "255.255.255.255\n0.0.0.0\n", "0.0.0.0 255.255.255.255" },
+	{ "plain", "2001:db8::/32\n::ffff:1.2.3.4\n1.2.3.4/32\n",
+	  "1.2.3.4 ::ffff:1.2.3.4 2001:db8::-2001:db8:ffff:ffff:ffff:ffff:ffff:ffff" },
+	{ "netmask", "10.0.0.0/255.0.0.0\n1.2.3.4/255.255.255.255\n1.2.3.0/24\n9.9.9.9\n0.0.0.0/128.0.0.0\n",
+	  "0.0.0.0-127.255.255.255" },
+	{ "range", "1.2.3.4-1.2.3.9\n2.0.0.1 - 2.0.0.3 # x\n3.0.0.1- 3.0.0.1\n9.9.9.9\n::1-::5\n::7 - ::9\n",
+	  "1.2.3.4-1.2.3.9 2.0.0.1-2.0.0.3 3.0.0.1 9.9.9.9 ::1-::5 ::7-::9" },
+	{ "mixed", "1.2.3.4-1.2.3.9\n10.0.0.0/255.0.0.0\n", "1.2.3.4-1.2.3.9 10.0.0.0-10.255.255.255" },
+	{ "label", "1.2.3.4\t7\n5.6.7.8\t10\n", "1.2.3.4 5.6.7.8" },
+	{ "label", "1.2.3.4 some text; more\n1.2.3.0/24 - a dash\n9.9.9.9\n", "1.2.3.0-1.2.3.255 9.9.9.9" },
+	{ "label", "::1 one\n::2 two\n", "::1-::2" },
+	{ "hosts", "1.2.3.4 ads.example www.ads.example # x\n5.6.7.8\tb.example\n::5 c.example\n",
+	  "1.2.3.4 5.6.7.8 ::5" },
+	{ "hosts", "127.0.0.1 localhost.localdomain localhost\n1.2.3.4 ads.example\n", "1.2.3.4 127.0.0.1" },
+	{ "p2p", "Some: name:1.2.3.4-1.2.3.9\n:005.006.007.008-005.006.007.009\n# x\n",
+	  "1.2.3.4-1.2.3.9 5.6.7.8-5.6.7.9" },
+	{ "p2p", "[Name], Inc 1.2.3.4:1.2.3.4-1.2.3.4\n", "1.2.3.4" },
+	{ "dat", "001.002.003.004 - 001.002.003.255 , 000 , name\n1.2.4.0-1.2.4.9\n",
+	  "1.2.3.4-1.2.4.9" },
+	{ "dat", "001.002.003.004 - 001.002.003.005 , 127 , out\n001.002.004.004 - 001.002.004.255 , 128 , let in\n",
+	  "1.2.3.4-1.2.3.5" },
+	{ "csv",
+	  "# x\n\"first\",\"dst_ip\",\"port\"\n\"2020-01-01 00:00:00\",\"1.2.3.4\",\"443\"\n\"2020\",\"1.2.3.5\",\"\"\n",
+	  "1.2.3.4-1.2.3.5" },
+	{ "csv", "1.2.3.4,a\n1.2.3.5,\"b, \"\"c\"\"\"\n", "1.2.3.4-1.2.3.5" },
+	{ "csv", "a;1.2.3.0/24;b\nb;2001:db8::1;\n", "1.2.3.0-1.2.3.255 2001:db8::1" },
+	{ "csv", "name|net\nx|1.2.3.4-1.2.3.9\n", "1.2.3.4-1.2.3.9" },
+	{ "csv:2", "1.0.0.0,2.0.0.0,AU\n", "2.0.0.0" },
+	{ "json", "[]", "" },
+	{ "json", "[\"1.2.3.4\", \"10.0.0.0/8\",\n\"::1\"]\n", "1.2.3.4 10.0.0.0-10.255.255.255 ::1" },
+	{ "json",
+	  "{\"cidr\":\"1.10.16.0/20\",\"sblid\":\"SBL1\"}\n{\"cidr\":\"::/16\"}\n{\"type\":\"metadata\",\"size\":2}\n",
+	  "1.10.16.0-1.10.31.255 ::-0:ffff:ffff:ffff:ffff:ffff:ffff:ffff" },
+	{ "json",
+	  "{\"syncToken\":\"1\",\"prefixes\":[{\"ip_prefix\":\"3.5.140.0/22\",\"region\":\"x\"}],"
+	  "\"ipv6_prefixes\":[{\"ipv6_prefix\":\"2600::/128\"}]}",
+	  "3.5.140.0-3.5.143.255 2600::" },
+	{ "json", "[{\"scope\":\"Ip\",\"value\":\"1.2.3.4\"},{\"scope\":\"Range\",\"value\":\"1.2.4.0/24\"}]",
+	  "1.2.3.4 1.2.4.0-1.2.4.255" },
+	{ "json", "{\"ssh\":[\"a b\"],\"web\":[\"1.2.3.4\"],\"meta\":{\"key\":\"x\",\"value\":\"y\"},\"ip\":null}",
+	  "1.2.3.4" },
+	{ "json", "{\"prefixes\":[]}", "" },
+	{ "json", "\n\n{\n\"ip\": [\"1.2.3.4\"]\n}\n", "1.2.3.4" },
+	{ "ipset",
+	  "create a hash:net family inet hashsize 1024 maxelem 65536 timeout 0 comment\n"
+	  "add a 1.2.3.0/24 timeout 7 comment \"nomatch x\"\nadd a 1.2.4.1\nadd a 1.2.5.1-1.2.5.3 packets 1\n",
+	  "1.2.3.0-1.2.3.255 1.2.4.1 1.2.5.1-1.2.5.3" },
+	{ "nft",
+	  "table inet filter {\n\tset b {\n\t\ttype ipv4_addr\n\t\tflags interval,timeout\n\t\tcomment \"a } b\"\n"
+	  "\t\telements = { 1.2.3.4, 10.0.0.0/8 timeout 1h expires 5m,\n\t\t\t     1.2.3.4-1.2.3.9 comment \"x, }\" }\n"
+	  "\t}\n\tset c {\n\t\ttype ipv6_addr\n\t\telements = { ::1 }\n\t}\n}\n",
+	  "1.2.3.4-1.2.3.9 10.0.0.0-10.255.255.255 ::1" },
+	{ "nft", "#!/usr/sbin/nft -f\nadd element inet f b { 1.2.3.4, 1.2.3.5 }\nadd element ip f b { 9.9.9.9 }\n",
+	  "1.2.3.4-1.2.3.5 9.9.9.9" },
+	{ "nft", "define bad = {\n1.2.3.4,\n1.2.3.5, # x }\n}\n", "1.2.3.4-1.2.3.5" },
+	{ "nft", "{ 1.2.3.4 }", "1.2.3.4" },
+};
+
+/* By content and by name; the report says which format it was. */
+static void good(void)
+{
+	for (size_t i = 0; i < sizeof(good_texts) / sizeof(*good_texts); i++) {
+		const struct good *text = &good_texts[i];
+
+		for (int named = 0; named < 2; named++) {
+			struct ranges set;
+			char found[1024];
+			int err;
+
+			if (!named && strchr(text->format, ':'))
+				continue;
+			err = read_text(text->text, strlen(text->text), named ? text->format : NULL, false, &set);
+			if (!CHECK(!err, "%s", error) ||
+			    !CHECK(!strncmp(report.format, text->format, strlen(report.format)), "%s is read as %s",
+				   text->format, report.format) ||
+			    !CHECK(!strcmp(set_text(&set, found, sizeof(found)), text->set), "%s '%s' gives %s",
+				   text->format, text->text, found)) {
+				ranges_free(&set);
+				return;
+			}
+			ranges_free(&set);
+		}
+	}
+}
+
+static const struct {
+	const char *format, *text, *error; /* the end of the message, behind the name of the file */
+} bad_texts[] = {
+	{ NULL, "10.0.0.0/33", ":1: '10.0.0.0/33': prefix length must be 0 to 32" },
+	{ NULL, "1.2.3.4\n# x\n 1.2.3.04 \n", ":3: '1.2.3.04': an address has no leading zeros (octal?)" },
+	{ NULL, "1.2.3.4\n1.2.3.4\n1.2.3.4 5.6.7.8\n", ":3: '1.2.3.4 5.6.7.8': there is text behind the address" },
+	{ NULL, "1.2.3.4 x\n1.2.3.4 y\n1.2.3.4 5.6.7.8\n", ":3: '1.2.3.4 5.6.7.8': there is a second address" },
+	{ NULL, "ads.example\nb.example\n", ":1: 'ads.example': expected an address" },
+	{ NULL, "0.0.0.0 ads.example\n0.0.0.0 b.example\n", ": every address is 0.0.0.0" },
+	{ NULL, "fe80::1%lo0\n", ":1: 'fe80::1%lo0': an address in a list has no zone id" },
+	{ NULL, "1.2.3.4/0.0.0.255\n", ":1: '1.2.3.4/0.0.0.255': a netmask is" },
+	{ NULL, "::1/255.0.0.0\n", ":1: '::1/255.0.0.0': only an IPv4 address" },
+	{ NULL, "1.2.3.9-1.2.3.4\n", ":1: '1.2.3.9-1.2.3.4': a range begins at its lower" },
+	{ NULL, "1.2.3.9-::\n", ":1: '1.2.3.9-::': a range begins and ends in the same" },
+	{ NULL, "1.2.3.4\n1.2.3.4-1.2.3.400\n", ":2: '1.2.3.4-1.2.3.400': a part of" },
+	{ NULL, "1.2.3.4\n1.2.3.4 - 1.2.3.400\n", ":2: '1.2.3.4 - 1.2.3.400': a part of" },
+	{ NULL, "001.002.003.004\n", ":1: '001.002.003.004': an address has no leading zeros" },
+	{ NULL, "\x01\xffx\n", ":1: '\\x01\\xffx': expected an address" },
+	{ NULL, "x:1.2.3.4-1.2.3.5\nx:1.2.3.4-1.2.3.5\nx:1.2.3.4\n", ":3: 'x:1.2.3.4': there is no second" },
+	{ NULL, "start,end\n1.0.0.0,1.0.0.255\n", ":1: 'start,end': more than one column" },
+	{ NULL, "a,1.2.3.4\nb,1.2.3.4\nc,1.2.3.x\n", ":3: 'c,1.2.3.x': not an IPv4" },
+	{ NULL, "a,1.2.3.4\nb,1.2.3.4\n\"c,1.2.3.4\n", ":3: '\"c,1.2.3.4': a quote is not closed" },
+	{ NULL, "a,1.2.3.4\nb,1.2.3.4\nc\n", ":3: 'c': the line has too few columns" },
+	{ NULL, "[\"1.2.3.4\",\n\"1.2.3\"]", ":2: '1.2.3': an IPv4 address has four parts" },
+	{ NULL, "[\"1.2.3.4\",\n\"1.2.3.4\"", ": expected , or ]" },
+	{ NULL, "[\"1.2.3.4\",\n x]", ": not JSON" },
+	{ NULL, "[\"1.2.3.4\" \"1.2.3.4\"]", ": expected , or ]" },
+	{ NULL, "{\"ip\":7}", ": expected a string with an address" },
+	{ NULL, "{\"ip\":\"1.2.3.4\",\"ip\":\"1.2.3.5\"}", ": not JSON: duplicate" },
+	{ NULL, "{\"foo\":\"bar\"}", ": no address in this JSON" },
+	{ NULL, "[{\"scope\":\"Country\",\"value\":\"CN\"}]", ":1: 'Country': a decision of this scope" },
+	{ "ipset", "create a hash:ip,port family inet\n", ":1: 'create a hash:ip,port family inet': only sets" },
+	{ "ipset", "create a hash:ip family inet netmask 24\n", ": a set with a netmask of its own" },
+	{ NULL, "create a hash:net family inet\nadd a 1.2.3.4 nomatch\n", ": an exception (nomatch)" },
+	{ NULL, "add element inet f b { 1.2.3.4 1.2.3.5 }\n", ":1: '1.2.3.4': expected a comma" },
+	{ NULL, "add element inet f b { 1.2.3.4,\n1.2.3.5\n", ": the elements have no closing }" },
+	{ NULL, "add element inet f b { 1.2.3.4 . 80 }\n", ":1: '1.2.3.4': expected a comma" },
+	{ NULL, "table inet f {\nchain c {\n", ":2: 'chain': expected sets of addresses" },
+	{ NULL, "table inet f {\nset c {\n", ": a block has no closing }" },
+	{ "plain", "1.2.3.4-1.2.3.9\n", ": this is an entry of another format" },
+	{ "plain", "1.2.3.4/255.0.0.0\n", ": this is an entry of another format" },
+	{ "range", "1.2.3.4/255.0.0.0\n", ": this is an entry of another format" },
+	{ "plain", "1.2.3.4 7\n", ": there is text behind the address" },
+	{ "label", "1.2.3.4,7\n", ": there is no blank between" },
+	{ "hosts", "1.2.3.4\n", ": there is no host name" },
+	{ "hosts", "1.2.3.0/24 x.example\n", ": a line of a hosts file begins with one address" },
+	{ "p2p", "1.2.3.4\n", ": expected name:first-last" },
+	{ "dat", "001.002.003.004 - 001.002.003.005 , 256 , x\n", ": expected an access level" },
+	{ "ipset", "1.2.3.4\n", ": expected what 'ipset save' prints" },
+	{ "csv", "foo\n", ": no column holds an address" },
+	{ "csv:0", "1.2.3.4\n", ": the column in --format csv:N" },
+	{ "json", "1.2.3.4\n", ": not JSON" },
+	{ "nft", "1.2.3.4\n", ":1: '1.2.3.4': expected sets of addresses" },
+	{ "foo", "1.2.3.4\n", ": there is no format 'foo'" },
+};
+
+static void bad(void)
+{
+	for (size_t i = 0; i < sizeof(bad_texts) / sizeof(*bad_texts); i++) {
+		const char *text = bad_texts[i].text, *wanted = bad_texts[i].error;
+		struct ranges set;
+		int err = read_text(text, strlen(text), bad_texts[i].format, false, &set);
+
+		if (!CHECK(err < 0 && strstr(error, wanted) && !strncmp(error, path, strlen(path)), "'%s': %d, '%s'",
+			   text, err, err ? error : "accepted") ||
+		    !CHECK(!set.n4 && !set.n6 && !set.hosts, "something is left in the set"))
+			return;
+	}
+}
+
+/* No format takes what is another one's: every good sample under every other name is refused or means the same. */
+static void not_another(void)
+{
+	for (size_t i = 0; i < sizeof(good_texts) / sizeof(*good_texts); i++) {
+		for (const char *const *format = reader_formats(); *format; format++) {
+			const char *text = good_texts[i].text;
+			struct ranges set;
+			char found[1024];
+
+			if (read_text(text, strlen(text), *format, false, &set))
+				continue;
+			set_text(&set, found, sizeof(found));
+			ranges_free(&set);
+			if (!CHECK(!strcmp(found, good_texts[i].set), "'%s' read as %s gives '%s'", text, *format,
+				   found))
+				return;
+		}
+	}
+}
+
+static void counts(void)
+{
+	static const char text[] = "# x\n1.2.3.4\n1.2.3.4\n1.2.3.5\n1.2.3.0/24\n1.2.3.0/24\n1.2.4.0/24\n\n::1\n::1\n";
+	struct ranges set;
+
+	if (!CHECK(!read_text(text, strlen(text), NULL, false, &set), "%s", error))
+		return;
+	CHECK(report.lines == 10, "%" PRIu64 " lines", report.lines);
+	CHECK(report.entries == 8, "%" PRIu64 " entries", report.entries);
+	CHECK(report.duplicates == 3, "%" PRIu64 " duplicates", report.duplicates);
+	CHECK(report.merged == 3, "%" PRIu64 " merged", report.merged);
+	ranges_free(&set);
+}
+
+static void skip_bad(void)
+{
+	char text[8192] = "";
+	struct ranges set;
+
+	for (int i = 0; i < 100; i++)
+		sprintf(text + strlen(text), i % 5 ? "10.0.%d.1\n" : "10.0.%d.256\n", i);
+	CHECK(read_text(text, strlen(text), NULL, false, &set) < 0, "damaged lines were taken");
+	if (!CHECK(!read_text(text, strlen(text), NULL, true, &set), "%s", error))
+		return;
+	CHECK(report.bad == 20 && ranges_count4(&set) == 80, "%" PRIu64 " bad", report.bad);
+	CHECK(strstr(report.bad_text[9], ":46: '10.0.45.256': a part"), "%s", report.bad_text[9]);
+	ranges_free(&set);
+	strcpy(text, "{\"ip\":\"1.2.3.4\"}\n{\"ip\" \"x\"}\n{\"ip\":\"1.2.3.5\"}\n{\"ip\":\"1.2.3.600\"}\n");
+	if (!CHECK(!read_text(text, strlen(text), NULL, true, &set), "%s", error))
+		return;
+	CHECK(report.bad == 2 && report.lines == 4 && ranges_count4(&set) == 2, "%" PRIu64 " bad", report.bad);
+	ranges_free(&set);
+	strcpy(text, "{ 1.2.3.4, 1.2.3.400, 1.2.3.5 }\n");
+	if (!CHECK(!read_text(text, strlen(text), NULL, true, &set), "%s", error))
+		return;
+	CHECK(report.bad == 1 && ranges_count4(&set) == 2, "%" PRIu64 " bad", report.bad);
+	ranges_free(&set);
+}
+
+/* The fast path and the careful one agree, and with inet_pton(); lines lie across the edges of the window. */
+static void like_inet_pton(void)
+{
+	static const char letters[] = "01234567890123456789..x/ #\n";
+	size_t lines = 200000, size = 0, good_lines = 0;
+	char *text = malloc(lines * 20);
+	struct ranges set, one = RANGES_EMPTY, missing, extra;
+
+	if (!text)
+		return ktap_skip("no memory");
+	while (lines--) {
+		uint32_t random = (uint32_t)ktap_random() & (ktap_random() % 4 ? UINT32_MAX : 0x7f0f3f07);
+		char *line = text + size, *end;
+		struct in_addr in = { htonl(random) };
+
+		inet_ntop(AF_INET, &in, line, INET_ADDRSTRLEN);
+		if (!(ktap_random() % 50))
+			line[ktap_random() % strlen(line)] = letters[ktap_random() % (sizeof(letters) - 1)];
+		size += strlen(line);
+		text[size++] = '\n';
+		/* As the reader must see it: without a comment, and without what may be a prefix. */
+		for (char *p = line; p < text + size; p = end + 1) {
+			char copy[32] = "", *trimmed = copy;
+
+			end = memchr(p, '\n', (size_t)(text + size - p));
+			memcpy(copy, p, (size_t)(end - p));
+			copy[strcspn(copy, "#")] = '\0';
+			trimmed += strspn(copy, " ");
+			trimmed[strcspn(trimmed, " ")] = strchr(trimmed, ' ') && strchr(trimmed, ' ')[1] ? 'x' : '\0';
+			if (strchr(trimmed, '/')) {
+				struct addr first;
+				unsigned int length;
+
+				if (!prefix_parse(trimmed, strlen(trimmed), &first, &length)) {
+					ranges_add_prefix(&one, first, length);
+					good_lines++;
+				}
+			} else if (inet_pton(AF_INET, trimmed, &in) == 1) {
+				ranges_add_host(&one, ntohl(in.s_addr));
+				good_lines++;
+			}
+		}
+	}
+	ranges_finish(&one);
+	if (CHECK(!read_text(text, size - 1, "plain", true, &set), "%s", error)) {
+		ranges_subtract(&missing, &one, &set);
+		ranges_subtract(&extra, &set, &one);
+		CHECK(report.entries == good_lines, "%" PRIu64 " entries of %zu", report.entries, good_lines);
+		CHECK(!missing.n4, "%" PRIu64 " addresses are missing", ranges_count4(&missing));
+		CHECK(!extra.n4, "%" PRIu64 " addresses are too many", ranges_count4(&extra));
+		ranges_free(&missing);
+		ranges_free(&extra);
+	}
+	ranges_free(&one);
+	ranges_free(&set);
+	free(text);
+}
+
+/* Streams longer than the window, in every way that one can be cut. */
+static void long_streams(void)
+{
+	static const struct {
+		const char *before, *entry, *after;
+	} shapes[] = {
+		{ "", "10.%u.%u.%u\n", "" },
+		{ "[\"::\"", ",\n\"10.%u.%u.%u\"", "]" },
+		{ "{\"prefixes\":[{\"ip_prefix\":\"::\"}", ",{\"ip_prefix\":\"10.%u.%u.%u\"}", "]}" },
+		{ "", "{\"cidr\":\"10.%u.%u.%u\"}\n", "" },
+		{ "elements = { ::", ", 10.%u.%u.%u", "}" },
+		{ "", "add x 10.%u.%u.%u timeout 5\n", "" },
+	};
+	unsigned int entries = 50000;
+	char *text = malloc(entries * 40 + 100);
+
+	if (!text)
+		return ktap_skip("no memory");
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
+		size_t len = (size_t)sprintf(text, "%s", shapes[i].before);
+		struct ranges set;
+
+		for (unsigned int n = 0; n < entries; n++)
+			len += (size_t)sprintf(text + len, shapes[i].entry, n >> 16, n >> 8 & 0xff, n & 0xff);
+		len += (size_t)sprintf(text + len, "%s", shapes[i].after);
+		if (!CHECK(!read_text(text, len, NULL, false, &set), "%s: %s", shapes[i].entry, error))
+			break;
+		CHECK(set.n4 == 1 && ranges_count4(&set) == entries, "%s: %zu ranges", shapes[i].entry, set.n4);
+		ranges_free(&set);
+	}
+	free(text);
+}
+
+static void odd_files(void)
+{
+	static char line[200000];
+	static const char nul[] = "1.2.3.4\n# x\0y\n";
+	static const char utf16[] = "\xff\xfe"
+				    "1\0.\0";
+	struct reader_options options = { 0 };
+	struct ranges set = RANGES_EMPTY;
+
+	CHECK(reader_read("/nonexistent/list", &options, &set, &report, error) < 0 &&
+		      !strcmp(error, "/nonexistent/list: No such file or directory"),
+	      "%s", error);
+	CHECK(reader_read(directory, &options, &set, &report, error) < 0 && strstr(error, ": Is a directory"), "%s",
+	      error);
+	CHECK(read_text(nul, sizeof(nul) - 1, NULL, false, &set) < 0 && strstr(error, ":2: '# x\\x00y': a NUL byte"),
+	      "%s", error);
+	CHECK(read_text(utf16, sizeof(utf16) - 1, NULL, false, &set) < 0 && strstr(error, "a NUL byte"), "%s", error);
+	memset(line, '1', sizeof(line));
+	line[0] = line[sizeof(line) - 9] = '\n';
+	memcpy(line + sizeof(line) - 8, "1.2.3.4\n", 8);
+	CHECK(read_text(line, sizeof(line), "plain", false, &set) < 0 && strstr(error, ":2: '1111") &&
+		      strstr(error, "...': the line is longer than 64 KiB"),
+	      "%s", error);
+	CHECK(!read_text(line, sizeof(line), "plain", true, &set), "%s", error);
+	CHECK(report.bad == 1 && report.lines == 3 && ranges_count4(&set) == 1, "%" PRIu64 " lines", report.lines);
+	ranges_free(&set);
+	if (geteuid()) {
+		chmod(path, 0);
+		CHECK(read_file(NULL, false, &set) < 0 && strstr(error, "Permission denied"), "%s", error);
+		chmod(path, 0600);
+	}
+}
+
+static size_t pack(int how, const void *text, size_t len, uint8_t *out, size_t room)
+{
+	z_stream gzip = {
+		.next_in = (void *)(uintptr_t)text, .avail_in = (uInt)len, .next_out = out, .avail_out = (uInt)room
+	};
+	size_t made = 0;
+
+	switch (how) {
+	case 0:
+		deflateInit2(&gzip, 9, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
+		deflate(&gzip, Z_FINISH);
+		made = gzip.total_out;
+		deflateEnd(&gzip);
+		return made;
+	case 1:
+		lzma_easy_buffer_encode(1, LZMA_CHECK_CRC32, NULL, text, len, out, &made, room);
+		return made;
+	default:
+		return ZSTD_compress(out, room, text, len, 1);
+	}
+}
+
+/* Whole, in two members, cut anywhere, with one byte changed anywhere: right, or an error, never less than all. */
+static void packed(void)
+{
+	static uint8_t out[4096];
+	char text[1024] = "";
+	struct ranges set;
+
+	for (int i = 0; i < 64; i++)
+		sprintf(text + strlen(text), "10.%d.0.1\n", i);
+	for (int how = 0; how < 3; how++) {
+		size_t len = pack(how, text, strlen(text), out, sizeof(out)), twice;
+
+		if (!CHECK(!read_text((char *)out, len, NULL, false, &set) && ranges_count4(&set) == 64, "%d: %s", how,
+			   error))
+			return;
+		ranges_free(&set);
+		twice = len + pack(how, "9.9.9.9\n", 8, out + len, sizeof(out) - len);
+		if (!CHECK(!read_text((char *)out, twice, NULL, false, &set) && ranges_count4(&set) == 65, "%d: %s",
+			   how, error))
+			return;
+		ranges_free(&set);
+		for (size_t cut = 7; cut < len; cut++) {
+			if (!CHECK(read_text((char *)out, cut, NULL, false, &set) < 0, "%d: cut at %zu", how, cut))
+				return;
+		}
+		for (size_t i = 0; i < len; i++) {
+			out[i] ^= 0x10;
+			if (!read_text((char *)out, len, NULL, false, &set))
+				CHECK(how == 2 || ranges_count4(&set) == 64, "%d: changed at %zu", how, i);
+			out[i] ^= 0x10;
+			ranges_free(&set);
+		}
+	}
+}
+
+/* A gigabyte of one line, packed into a megabyte. */
+static void bomb(void)
+{
+	static char line[1 << 20];
+	struct ranges set;
+	struct rusage before, after;
+	gzFile file = gzopen(path, "wb1");
+
+	for (size_t i = 0; i < sizeof(line); i += 16)
+		memcpy(line + i, "255.255.255.255\n", 16);
+	for (int i = 0; i < 512; i++)
+		gzwrite(file, line, sizeof(line));
+	gzclose(file);
+	getrusage(RUSAGE_SELF, &before);
+	if (!CHECK(!read_file(NULL, false, &set), "%s", error))
+		return;
+	getrusage(RUSAGE_SELF, &after);
+	CHECK(report.lines == (uint64_t)512 << 16 && ranges_count4(&set) == 1, "%" PRIu64 " lines", report.lines);
+#ifndef __SANITIZE_ADDRESS__
+	CHECK(after.ru_maxrss - before.ru_maxrss < 160 << 10, "%ld KiB", after.ru_maxrss - before.ru_maxrss);
+#endif
+	ranges_free(&set);
+}
+
+/* What the fuzzer once found. */
+static void found(void)
+{
+	const char *folder = getenv("XDP_BLOOM_FOUND") ? getenv("XDP_BLOOM_FOUND") : "tests/corpus/found";
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+
+	if (!dir)
+		return ktap_skip("no folder tests/corpus/found here");
+	while ((entry = readdir(dir))) {
+		char name[512];
+
+		if (*entry->d_name == '.')
+			continue;
+		snprintf(name, sizeof(name), "%s/%s", folder, entry->d_name);
+		for (int i = 0; i < 2; i++) {
+			struct reader_options options = { .skip_bad = i };
+			struct ranges set = RANGES_EMPTY;
+
+			reader_read(name, &options, &set, &report, error);
+			ranges_free(&set);
+		}
+	}
+	closedir(dir);
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "good", good },
+		{ "bad", bad },
+		{ "not_another", not_another },
+		{ "counts", counts },
+		{ "skip_bad", skip_bad },
+		{ "like_inet_pton", like_inet_pton },
+		{ "long_streams", long_streams },
+		{ "odd_files", odd_files },
+		{ "packed", packed },
+		{ "bomb", bomb },
+		{ "found", found },
+	};
+	int result;
+
+	if (!mkdtemp(directory))
+		return KTAP_FAIL;
+	snprintf(path, sizeof(path), "%s/list", directory);
+	result = ktap_run(cases, sizeof(cases) / sizeof(*cases));
+	unlink(path);
+	rmdir(directory);
+	return result;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef ADDR_H
+#define ADDR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Addresses are numbers in host order: uint32_t for IPv4, ip6 for IPv6. */
+typedef unsigned __int128 ip6;
+
+/* An address of either family; IPv4 in the low 32 bits. */
+struct addr {
+	ip6 num;
+	int family; /* 4 or 6 */
+};
+
+static inline unsigned int addr_width(int family)
+{
+	return family == 4 ? 32 : 128;
+}
+
+/* The bits that a prefix of this length leaves free: the last address is first | mask. */
+static inline ip6 addr_mask(int family, unsigned int length)
+{
+	unsigned int bits = addr_width(family) - length;
+
+	return bits == 128 ? ~(ip6)0 : ((ip6)1 << bits) - 1;
+}
+
+#define PREFIX_TEXT_MAX 64 /* the longest prefix as text, with its NUL */
+
+/*
+ * Reads "address" or "address/length" from exactly len bytes. A host with a prefix length counts as its network.
+ * Returns NULL, or what is wrong in words that follow the quoted text: "prefix length must be 0 to 32".
+ */
+const char *prefix_parse(const char *text, size_t len, struct addr *first, unsigned int *length);
+
+/* The one reason that says nothing about an address: another one may know better what was expected. */
+extern const char addr_is_none[];
+
+/* A single address, no length allowed. */
+const char *addr_parse(const char *text, size_t len, struct addr *addr);
+
+/* An IPv4 address as P2P lists write it: 001.002.003.004, decimal. */
+const char *addr_parse_padded(const char *text, size_t len, struct addr *addr);
+
+/* Writes at most PREFIX_TEXT_MAX bytes; length < 0 or the full width leaves the "/length" out. */
+const char *prefix_text(char *buf, struct addr first, int length);
+
+#endif

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "arrays.h"
+
+#include <stddef.h>
+
+#define MEMBER(name) offsetof(struct generation, name)
+
+const struct array_kind array_kinds[ARRAYS] = {
+	[ARRAY_GATE4] = { "gate4", MEMBER(gate4), 0 },
+	[ARRAY_GATE4_LABELS] = { "gate4_labels", MEMBER(gate4_labels), MEMBER(no_flat) },
+	[ARRAY_GATE6] = { "gate6", MEMBER(gate6), 0 },
+	[ARRAY_FILTER] = { "filter", MEMBER(filter), MEMBER(filter_flat) },
+	[ARRAY_ROSTER4] = { "roster4", MEMBER(roster4), MEMBER(roster4_flat) },
+	[ARRAY_ROSTER6] = { "roster6", MEMBER(roster6), MEMBER(no_flat) },
+};
+
+uint64_t array_bytes(const struct generation *g, enum array which)
+{
+	switch (which) {
+	case ARRAY_GATE4:
+		return g->gate4 ? GATE4_BYTES : 0;
+	case ARRAY_GATE4_LABELS:
+		return g->gate4_labels ? GATE4_LABEL_BYTES : 0;
+	case ARRAY_GATE6:
+		return g->gate6_log2 ? 1ULL << g->gate6_log2 >> 3 : 0;
+	case ARRAY_FILTER:
+		return g->filter_blocks * BLOCK_BYTES;
+	case ARRAY_ROSTER4:
+		return g->roster4_buckets * BLOCK_BYTES;
+	case ARRAY_ROSTER6:
+		return g->roster6_buckets * BLOCK_BYTES;
+	case ARRAYS:
+		break;
+	}
+	return 0;
+}
+
+uint64_t arrays_total(const struct generation *g)
+{
+	uint64_t bytes = 0;
+
+	for (enum array a = 0; a < ARRAYS; a++)
+		bytes += array_bytes(g, a);
+	return bytes;
+}

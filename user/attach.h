@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The root on interfaces: through a pinned link of its own, or beside other programs through libxdp. */
+#ifndef ATTACH_H
+#define ATTACH_H
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum attach_mode { MODE_AUTO, MODE_NATIVE, MODE_SKB };
+
+struct attachment {
+	char name[IF_NAMESIZE];
+	enum attach_mode mode; /* never MODE_AUTO once attached */
+	bool shared;	       /* through libxdp */
+	bool gone;	       /* the interface has vanished under its link */
+};
+
+extern const char *const attach_mode_names[];
+
+/* Attaches to one interface; fills in what came of mode and shared. -EEXIST where it is attached already. */
+int attach_one(struct attachment *at);
+/* Both -ENOENT where the filter is not on that interface. */
+int attach_find(const char *name);
+int detach_one(const char *name);
+
+/* Every interface that the filter is on, by the kernel's word; free() the list. */
+int attach_list(struct attachment **list, size_t *n);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The verbs. Each takes its own name and operands, prints what there is to say, and returns the exit status. */
+#ifndef CMD_H
+#define CMD_H
+
+int cmd_attach(int argc, char **argv);
+int cmd_detach(int argc, char **argv);
+
+int cmd_load(int argc, char **argv);
+int cmd_unload(int argc, char **argv);
+int cmd_lists(int argc, char **argv);
+
+int cmd_test(int argc, char **argv);
+
+int cmd_show(int argc, char **argv);
+int cmd_stats(int argc, char **argv);
+
+int cmd_rotate(int argc, char **argv);
+int cmd_flush(int argc, char **argv);
+int cmd_restore(int argc, char **argv);
+
+int cmd_set(int argc, char **argv);
+
+#endif

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* attach, detach */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apply.h"
+#include "attach.h"
+#include "cmd.h"
+#include "kernel.h"
+#include "log.h"
+#include "out.h"
+#include "state.h"
+
+static enum attach_mode wanted_mode;
+static bool wanted_shared, all;
+
+static int attach_option(int option, const char *value)
+{
+	if (option == 's') {
+		wanted_shared = true;
+		return 0;
+	}
+	for (int mode = MODE_AUTO; mode <= MODE_SKB; mode++) {
+		if (!strcmp(value, attach_mode_names[mode])) {
+			wanted_mode = mode;
+			return 0;
+		}
+	}
+	return fail("--mode is auto, native or skb, not '%s'", value);
+}
+
+static int report(const struct attachment *done, int n)
+{
+	json_t *array;
+
+	if (!opt_json) {
+		for (int i = 0; i < n && !opt_quiet; i++)
+			printf("%s: filtering, %s mode%s\n", done[i].name, attach_mode_names[done[i].mode],
+			       done[i].shared ? ", shared" : "");
+		return out_end();
+	}
+	array = json_array();
+	for (int i = 0; i < n; i++)
+		json_array_append_new(array, json_pack("{s:s, s:s, s:b}", "name", done[i].name, "mode",
+						       attach_mode_names[done[i].mode], "shared", done[i].shared));
+	return out_json(array);
+}
+
+int cmd_attach(int argc, char **argv)
+{
+	static const struct option own[] = {
+		{ "mode", required_argument, NULL, 'm' },
+		{ "shared", no_argument, NULL, 's' },
+		{ 0 },
+	};
+	struct state *state = NULL;
+	struct attachment *done;
+	int n = 0, err, status;
+
+	if (options_read(&argc, argv, own, attach_option))
+		return EXIT_ERROR;
+	if (argc < 2)
+		return fail("attach: which interface?");
+	for (int i = 1; i < argc; i++)
+		if (strlen(argv[i]) >= IF_NAMESIZE)
+			return fail("%s: there is no such interface", argv[i]);
+	done = calloc((size_t)argc, sizeof(*done));
+	err = done ? kernel_ready() : -ENOMEM;
+	if (!err)
+		err = state_open(&state, true);
+	if (!err)
+		err = kernel_base();
+	while (!err && n < argc - 1) {
+		struct attachment *at = &done[n];
+		struct interface_info kept = { .shared = wanted_shared };
+
+		snprintf(at->name, sizeof(at->name), "%s", argv[n + 1]);
+		snprintf(kept.name, sizeof(kept.name), "%s", argv[n + 1]);
+		snprintf(kept.mode, sizeof(kept.mode), "%s", attach_mode_names[wanted_mode]);
+		at->mode = wanted_mode;
+		at->shared = wanted_shared;
+		err = attach_one(at);
+		if (err)
+			break;
+		n++;
+		err = state_interface_put(state, &kept);
+	}
+	/* Last, as this commits: the slot is empty or as before until then, so that packets pass or are judged as
+	 * before. */
+	if (!err)
+		err = apply_if_needed(state);
+	if (err) {
+		status = fail("%s; nothing was changed", reason(err));
+		while (n-- > 0)
+			detach_one(done[n].name);
+	} else {
+		status = report(done, n);
+	}
+	state_close(state);
+	free(done);
+	return status;
+}
+
+static int detach_option(int option, const char *value)
+{
+	(void)option;
+	(void)value;
+	all = true;
+	return 0;
+}
+
+/* Every interface that is attached, or was to be. */
+static int detach_all(struct state *state)
+{
+	struct interface_info *kept = NULL;
+	struct attachment *list = NULL;
+	size_t n, kept_n = 0;
+	int err = attach_list(&list, &n);
+
+	for (size_t i = 0; i < n && !err; i++)
+		err = detach_one(list[i].name);
+	if (!err)
+		err = state_interfaces(state, &kept, &kept_n);
+	for (size_t i = 0; i < kept_n && !err; i++)
+		err = state_interface_drop(state, kept[i].name);
+	free(kept);
+	free(list);
+	return err;
+}
+
+int cmd_detach(int argc, char **argv)
+{
+	static const struct option own[] = { { "all", no_argument, NULL, 'a' }, { 0 } };
+	struct state *state = NULL;
+	int err;
+
+	if (options_read(&argc, argv, own, detach_option))
+		return EXIT_ERROR;
+	if (argc < 2 && !all)
+		return fail("detach: which interface? or --all");
+	if (argc >= 2 && all)
+		return fail("detach: either interfaces or --all");
+	err = kernel_ready();
+	if (!err)
+		err = state_open(&state, true);
+	/* Look before anything is done: either all of them or none. */
+	for (int i = 1; i < argc && !err; i++)
+		err = attach_find(argv[i]);
+	for (int i = 1; i < argc && !err; i++) {
+		err = detach_one(argv[i]);
+		if (!err)
+			err = state_interface_drop(state, argv[i]);
+		if (err == -ENOENT)
+			err = 0;
+	}
+	if (!err && all)
+		err = detach_all(state);
+	if (!err)
+		err = state_commit(state);
+	state_close(state);
+	return err ? fail("%s", reason(err)) : EXIT_DONE;
+}

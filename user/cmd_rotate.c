@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rotate, flush, restore */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apply.h"
+#include "attach.h"
+#include "cmd.h"
+#include "kernel.h"
+#include "log.h"
+#include "state.h"
+
+static int no_operands(int argc, char **argv)
+{
+	if (options_read(&argc, argv, NULL, NULL))
+		return EXIT_ERROR;
+	return argc == 1 ? 0 : fail("%s: takes no '%s'", argv[0], argv[1]);
+}
+
+int cmd_rotate(int argc, char **argv)
+{
+	struct state *state = NULL;
+	int err;
+
+	if (no_operands(argc, argv))
+		return EXIT_ERROR;
+	err = kernel_ready();
+	if (!err)
+		err = state_open(&state, true);
+	if (!err)
+		err = apply(state);
+	state_close(state);
+	return err ? fail("%s; the generation before is still in force", reason(err)) : EXIT_DONE;
+}
+
+int cmd_flush(int argc, char **argv)
+{
+	struct list_info *lists = NULL;
+	struct state *state = NULL;
+	size_t n = 0;
+	int err;
+
+	if (no_operands(argc, argv))
+		return EXIT_ERROR;
+	err = kernel_ready();
+	if (!err)
+		err = state_open(&state, true);
+	if (!err)
+		err = state_lists(state, &lists, &n);
+	for (size_t i = 0; i < n && !err; i++)
+		err = state_list_drop(state, lists[i].name);
+	if (!err)
+		err = apply(state);
+	for (size_t i = 0; i < n && !err; i++)
+		kernel_zero_label(lists[i].label);
+	free(lists);
+	state_close(state);
+	return err ? fail("%s; nothing was flushed", reason(err)) : EXIT_DONE;
+}
+
+/* An interface that is not there is no reason to leave the others open. */
+static int restore_interfaces(struct state *state)
+{
+	struct interface_info *kept;
+	size_t n;
+	int err = state_interfaces(state, &kept, &n), status = 0;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		struct attachment at = { .shared = kept[i].shared };
+
+		snprintf(at.name, sizeof(at.name), "%s", kept[i].name);
+		while (at.mode < MODE_SKB && strcmp(attach_mode_names[at.mode], kept[i].mode))
+			at.mode++;
+		status = attach_one(&at);
+		if (status && status != -EEXIST)
+			warn("%s; not restored", reason(status));
+	}
+	free(kept);
+	return err;
+}
+
+int cmd_restore(int argc, char **argv)
+{
+	struct state *state = NULL;
+	int err;
+
+	if (no_operands(argc, argv))
+		return EXIT_ERROR;
+	err = kernel_ready();
+	if (!err)
+		err = state_open(&state, true);
+	if (!err)
+		err = kernel_base();
+	/* The filter first, so that no interface is up with an empty one. */
+	if (!err)
+		err = apply_if_needed(state);
+	if (!err)
+		err = restore_interfaces(state);
+	state_close(state);
+	return err ? fail("%s", reason(err)) : EXIT_DONE;
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "kernel.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "log.h"
+#include "parse.h"
+#include "pins.h"
+#include "programs.h"
+#include "xdp_bloom.skel.h"
+
+static int quiet_print(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	if (!opt_verbose || level == LIBBPF_DEBUG)
+		return 0;
+	return vfprintf(stderr, fmt, args);
+}
+
+int kernel_ready(void)
+{
+	struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+
+	libbpf_set_print(quiet_print);
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+	setrlimit(RLIMIT_MEMLOCK, &unlimited); /* before 5.11 maps count against it */
+	return pins_ready();
+}
+
+int kernel_root_fd(void)
+{
+	return pin_get(PIN_ROOT);
+}
+
+int kernel_base(void)
+{
+	struct xdp_bloom_bpf *skel;
+	char path[256];
+	int fd = pin_get(PIN_ROOT), err;
+
+	if (fd >= 0) {
+		close(fd);
+		fd = pin_get(PIN_SLOT);
+	}
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
+	err = programs_open(&skel);
+	if (err)
+		return err;
+	bpf_program__set_autoload(skel->progs.xdp_bloom_gen, false);
+	bpf_program__set_autoload(skel->progs.xdp_bloom_ask, false);
+	err = programs_load(skel->obj, NULL, NULL);
+	pin_path(path, sizeof(path), PIN_ROOT);
+	if (!err) {
+		unlink(path);
+		err = bpf_program__pin(skel->progs.xdp_bloom_root, path);
+	}
+	xdp_bloom_bpf__destroy(skel);
+	return err ? because_kernel(err, "loading the root program") : 0;
+}
+
+/* The number of the generation whose program is in the slot, or -ENOENT. */
+static int live_number(__u64 *number)
+{
+	struct bpf_prog_info info;
+	__u32 key = 0, id = 0, size = sizeof(info);
+	int slot = pin_get(PIN_SLOT), err = -ENOENT;
+	struct dirent *entry;
+	char path[256];
+	DIR *dir;
+
+	if (slot < 0)
+		return slot;
+	if (bpf_map_lookup_elem(slot, &key, &id)) {
+		close(slot);
+		return -ENOENT;
+	}
+	close(slot);
+	pin_path(path, sizeof(path), PIN_GENERATIONS);
+	dir = opendir(path);
+	while (dir && err && (entry = readdir(dir))) {
+		__u64 candidate = strtoull(entry->d_name, NULL, 10);
+		int fd;
+
+		pin_generation_path(path, sizeof(path), candidate, PIN_PROGRAM);
+		fd = entry->d_name[0] == '.' ? -1 : bpf_obj_get(path);
+		if (fd < 0)
+			continue;
+		memset(&info, 0, sizeof(info));
+		if (!bpf_obj_get_info_by_fd(fd, &info, &size) && info.id == id) {
+			*number = candidate;
+			err = 0;
+		}
+		close(fd);
+	}
+	if (dir)
+		closedir(dir);
+	return err;
+}
+
+/* A pin of the generation in force. */
+static int live_pin(const char *name)
+{
+	__u64 number;
+	char path[256];
+	int err = live_number(&number), fd;
+
+	if (err)
+		return err;
+	pin_generation_path(path, sizeof(path), number, name);
+	fd = bpf_obj_get(path);
+	return fd < 0 ? -errno : fd;
+}
+
+int kernel_live(struct generation *g)
+{
+	__u32 key = 0;
+	int fd = live_pin(PIN_META), err;
+
+	if (fd < 0)
+		return fd;
+	err = bpf_map_lookup_elem(fd, &key, g) ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+int kernel_map_bytes(const struct generation *g, __u64 bytes[ARRAYS])
+{
+	for (enum array a = 0; a < ARRAYS; a++) {
+		struct bpf_map_info info = { 0 };
+		__u32 size = sizeof(info);
+		int fd;
+
+		bytes[a] = 0;
+		if (!array_bytes(g, a))
+			continue;
+		fd = live_pin(array_kinds[a].name);
+		if (fd < 0)
+			return because_kernel(fd, array_kinds[a].name);
+		if (!bpf_obj_get_info_by_fd(fd, &info, &size))
+			bytes[a] = (__u64)info.value_size * info.max_entries;
+		close(fd);
+	}
+	return 0;
+}
+
+/* A frame from that source, as small as one can be. */
+static __u32 made_frame(unsigned char frame[64], const struct addr *addr)
+{
+	struct ethhdr *eth = (struct ethhdr *)frame;
+
+	memset(frame, 0, 64);
+	if (addr->family == 4) {
+		struct ipv4_header *ip = (struct ipv4_header *)(eth + 1);
+
+		eth->h_proto = NET16(ETH_P_IP);
+		ip->version_ihl = 0x45;
+		ip->source = NET32((__u32)addr->num);
+	} else {
+		struct ipv6_header *ip = (struct ipv6_header *)(eth + 1);
+
+		eth->h_proto = NET16(ETH_P_IPV6);
+		ip->version_class = 0x60;
+		for (int i = 0; i < 4; i++)
+			ip->source[i] = NET32((__u32)(addr->num >> (96 - 32 * i)));
+	}
+	return 64;
+}
+
+int kernel_ask(const struct addr *addrs, size_t n, __u32 *answers)
+{
+	unsigned char frame[64];
+	int fd = live_pin(PIN_ASK), err = 0;
+
+	if (fd == -ENOENT)
+		return because(fd, "nothing is loaded here; load or attach first");
+	if (fd < 0)
+		return because_kernel(fd, PIN_ASK);
+	for (size_t i = 0; i < n && !err; i++) {
+		LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = frame, .repeat = 1);
+
+		run.data_size_in = made_frame(frame, &addrs[i]);
+		err = bpf_prog_test_run_opts(fd, &run) ? -errno : 0;
+		answers[i] = run.retval;
+	}
+	close(fd);
+	return err ? because_kernel(err, "running the loaded program") : 0;
+}
+
+static int sum_tallies(const char *name, struct tally *sums, __u32 n)
+{
+	int cpus = libbpf_num_possible_cpus(), fd = pin_get(name), err = 0;
+	struct tally *each = calloc(cpus > 0 ? (size_t)cpus : 1, sizeof(*each));
+
+	memset(sums, 0, n * sizeof(*sums));
+	if (!each || fd < 0)
+		err = fd < 0 ? fd : -ENOMEM;
+	for (__u32 key = 0; key < n && !err; key++) {
+		if (bpf_map_lookup_elem(fd, &key, each))
+			err = -errno;
+		for (int cpu = 0; cpu < cpus && !err; cpu++) {
+			sums[key].packets += each[cpu].packets;
+			sums[key].bytes += each[cpu].bytes;
+		}
+	}
+	free(each);
+	if (fd >= 0)
+		close(fd);
+	return err && err != -ENOENT ? because_kernel(err, name) : 0;
+}
+
+int kernel_counters(struct tally verdicts[VERDICTS], struct tally lists[LABELS])
+{
+	int err = sum_tallies(PIN_COUNTERS, verdicts, VERDICTS);
+
+	return err ? err : sum_tallies(PIN_LIST_COUNTERS, lists, LABELS);
+}
+
+int kernel_zero_label(__u8 label)
+{
+	int cpus = libbpf_num_possible_cpus(), fd = pin_get(PIN_LIST_COUNTERS), err = 0;
+	struct tally *zero = calloc(cpus > 0 ? (size_t)cpus : 1, sizeof(*zero));
+	__u32 key = label;
+
+	if (fd < 0)
+		err = fd;
+	else if (!zero)
+		err = -ENOMEM;
+	else if (bpf_map_update_elem(fd, &key, zero, BPF_ANY))
+		err = -errno;
+	free(zero);
+	if (fd >= 0)
+		close(fd);
+	return err == -ENOENT ? 0 : err;
+}

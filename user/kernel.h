@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Everything that touches the kernel's BPF side. Functions return 0 or -errno with the reason recorded (log.h), and
+ * leave nothing behind when they fail.
+ */
+#ifndef KERNEL_H
+#define KERNEL_H
+
+#include <stddef.h>
+
+#include "addr.h"
+#include "arrays.h"
+
+/* The bpffs directory is there and ours, and we may load programs. */
+int kernel_ready(void);
+
+/* The root, its slot and the counters are loaded and pinned. */
+int kernel_base(void);
+
+/* A generation on its way into the slot. */
+struct candidate {
+	struct generation g; /* the members that stand for maps are addresses here */
+	struct {
+		int fd;
+		size_t size;
+	} map[ARRAYS];
+	int program, ask, meta;
+	char dir[256]; /* its pins, once there are any */
+};
+
+/* Makes zeroed maps of the planned sizes and maps them into memory. */
+int kernel_arrays(struct candidate *c, const struct generation *planned);
+/* Verifies the programs with the generation's constants, and pins all of it beside the one in force. */
+int kernel_load(struct candidate *c);
+/* From the return on it is in force, on every interface; then the one before is let go. */
+int kernel_switch(struct candidate *c);
+/* Lets go of our hold; unpins it unless it is in force. */
+void kernel_release(struct candidate *c);
+
+/* The generation in force, as its maps say; -ENOENT where there is none. Map members are 0 or 1. */
+int kernel_live(struct generation *g);
+
+/* The running program's answer for each address: ANSWER() of abi.h. */
+int kernel_ask(const struct addr *addrs, size_t n, __u32 *answers);
+
+/* Sums over all CPUs. */
+int kernel_counters(struct tally verdicts[VERDICTS], struct tally lists[LABELS]);
+/* A list's count begins anew. */
+int kernel_zero_label(__u8 label);
+
+/* The bytes that the live generation's maps really hold, as the kernel says. */
+int kernel_map_bytes(const struct generation *g, __u64 bytes[ARRAYS]);
+
+/* A descriptor of the root, for attach.c. */
+int kernel_root_fd(void);
+
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "log.h"
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *args, *does;
+} verbs[] = {
+	{ "attach", cmd_attach, "IFNAME... [--mode auto|native|skb] [--shared]", "filter on interfaces" },
+	{ "detach", cmd_detach, "IFNAME... | --all", "stop filtering there" },
+	{ "load", cmd_load, "NAME FILE|- [--allow] [--format F] [--skip-bad]", "create or replace a named list" },
+	{ "unload", cmd_unload, "NAME...", "drop lists" },
+	{ "lists", cmd_lists, "", "what is loaded" },
+	{ "test", cmd_test, "ADDR...|-", "would it be dropped, and why" },
+	{ "show", cmd_show, "", "interfaces, stages, sizes, memory" },
+	{ "stats", cmd_stats, "", "packets passed and dropped, by list" },
+	{ "rotate", cmd_rotate, "", "new seeds, fresh arrays" },
+	{ "flush", cmd_flush, "", "drop every list" },
+	{ "restore", cmd_restore, "", "after a reboot: all as it was" },
+	{ "set", cmd_set, "union|intersect|subtract|diff|count|merge FILE...", "work on list files; needs no root" },
+};
+
+#define VERBS (sizeof(verbs) / sizeof(verbs[0]))
+
+static int help(void)
+{
+	puts("usage: xdp-bloom [OPTIONS] VERB [ARGS]\n");
+	for (size_t i = 0; i < VERBS; i++)
+		printf("  %-8s %-52s %s\n", verbs[i].name, verbs[i].args, verbs[i].does);
+	puts("\n"
+	     "  -j, --json        one JSON document      -p, --pretty   the same, indented\n"
+	     "  -q, --quiet       no warnings            -v, --verbose  say what is done\n"
+	     "  -S, --state DIR   where lists are kept (/var/lib/xdp-bloom; XDP_BLOOM_STATE)\n"
+	     "  -B, --bpffs DIR   where the kernel's part is pinned (/sys/fs/bpf/xdp-bloom; XDP_BLOOM_BPFFS)\n"
+	     "  -V, --version     -h, --help\n\n"
+	     "Exit status: 0 done, or every address banned; 1 (test) some address passes; 2 error, nothing changed.");
+	return fflush(stdout) ? EXIT_ERROR : EXIT_DONE;
+}
+
+/* Options may stand before the verb: they are moved behind it, where its own options are read. */
+static int verb_first(int argc, char **argv)
+{
+	int at = 1;
+
+	while (at < argc && argv[at][0] == '-' && argv[at][1]) {
+		const char *option = argv[at++];
+		bool long_value = !strcmp(option, "--state") || !strcmp(option, "--bpffs");
+		bool short_value = option[1] != '-' && strchr("SB", option[strlen(option) - 1]);
+
+		if (long_value || short_value)
+			at++;
+	}
+	if (at < argc) {
+		char *verb = argv[at];
+
+		memmove(&argv[2], &argv[1], (size_t)(at - 1) * sizeof(*argv));
+		argv[1] = verb;
+	}
+	return at;
+}
+
+static bool asks(int argc, char **argv, const char *letter, const char *word)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], letter) || !strcmp(argv[i], word))
+			return true;
+	return false;
+}
+
+static void from_environment(const char **option, const char *name)
+{
+	const char *value = getenv(name);
+
+	if (value && *value)
+		*option = value;
+}
+
+int main(int argc, char **argv)
+{
+	signal(SIGPIPE, SIG_DFL);
+	from_environment(&opt_state, "XDP_BLOOM_STATE");
+	from_environment(&opt_bpffs, "XDP_BLOOM_BPFFS");
+	if (asks(argc, argv, "-h", "--help") || (argc == 2 && !strcmp(argv[1], "help")))
+		return help();
+	if (asks(argc, argv, "-V", "--version")) {
+		puts("xdp-bloom " VERSION);
+		return EXIT_DONE;
+	}
+	if (argc < 2)
+		return fail("which verb? see xdp-bloom --help");
+	if (verb_first(argc, argv) >= argc)
+		return fail("which verb, after '%s'? see xdp-bloom --help", argv[argc - 1]);
+	for (size_t i = 0; i < VERBS; i++)
+		if (!strcmp(argv[1], verbs[i].name))
+			return verbs[i].run(argc - 1, argv + 1);
+	return fail("there is no verb '%s'; see xdp-bloom --help", argv[1]);
+}

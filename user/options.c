@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+
+#define OPTIONS_MAX 24
+
+bool opt_json, opt_pretty, opt_quiet, opt_verbose;
+const char *opt_state = "/var/lib/xdp-bloom";
+const char *opt_bpffs = "/sys/fs/bpf/xdp-bloom";
+
+static const struct option common[] = {
+	{ "json", no_argument, NULL, 'j' },	   { "pretty", no_argument, NULL, 'p' },
+	{ "quiet", no_argument, NULL, 'q' },	   { "verbose", no_argument, NULL, 'v' },
+	{ "state", required_argument, NULL, 'S' }, { "bpffs", required_argument, NULL, 'B' },
+};
+
+#define COMMON (sizeof(common) / sizeof(common[0]))
+
+static int common_option(int option)
+{
+	switch (option) {
+	case 'j':
+		opt_json = true;
+		return 0;
+	case 'p':
+		opt_json = opt_pretty = true;
+		return 0;
+	case 'q':
+		opt_quiet = true;
+		return 0;
+	case 'v':
+		opt_verbose = true;
+		return 0;
+	case 'S':
+		opt_state = optarg;
+		return 0;
+	case 'B':
+		opt_bpffs = optarg;
+		return 0;
+	default:
+		return EXIT_ERROR;
+	}
+}
+
+int options_read(int *argc, char **argv, const struct option *own, option_fn *each)
+{
+	struct option all[OPTIONS_MAX + 1] = { 0 };
+	size_t n = 0;
+	int c, operands = 1;
+
+	memcpy(all, common, sizeof(common));
+	while (own && own[n].name && COMMON + n < OPTIONS_MAX) {
+		all[COMMON + n] = own[n];
+		n++;
+	}
+	optind = 0;
+	opterr = 0;
+	while ((c = getopt_long(*argc, argv, ":jpqvS:B:", all, NULL)) != -1) {
+		if (c == '?')
+			return fail("%s: unknown option '%s'; see xdp-bloom --help", argv[0], argv[optind - 1]);
+		if (c == ':')
+			return fail("%s: option '%s' needs a value", argv[0], argv[optind - 1]);
+		if (common_option(c) && (!each || each(c, optarg)))
+			return EXIT_ERROR;
+	}
+	for (int i = optind; i < *argc; i++)
+		argv[operands++] = argv[i];
+	argv[operands] = NULL;
+	*argc = operands;
+	return 0;
+}

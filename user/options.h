@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Options that every verb takes, before it or behind it. */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include <getopt.h>
+#include <stdbool.h>
+
+extern bool opt_json, opt_pretty, opt_quiet, opt_verbose;
+extern const char *opt_state, *opt_bpffs;
+
+/* What an option's value must be; each returns 0, or has said what is wrong and returns EXIT_ERROR. */
+typedef int option_fn(int option, const char *value);
+
+/*
+ * Reads the common options and those of `own` (ended by a zero entry, or NULL), which go to `each`. Afterwards argv
+ * holds the operands alone, from 1 on. Returns 0, or EXIT_ERROR when it has said what is wrong.
+ */
+int options_read(int *argc, char **argv, const struct option *own, option_fn *each);
+
+#endif

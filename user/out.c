@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "out.h"
+
+#include <stdio.h>
+
+#include "log.h"
+
+int out_end(void)
+{
+	if (fflush(stdout) || ferror(stdout))
+		return fail("standard output: cannot be written");
+	return EXIT_DONE;
+}
+
+int out_json(json_t *document)
+{
+	int err = document ? json_dumpf(document, stdout, opt_pretty ? JSON_INDENT(2) : JSON_COMPACT) : -1;
+
+	json_decref(document);
+	if (err)
+		return fail("standard output: cannot be written");
+	putchar('\n');
+	return out_end();
+}
+
+const char *number_text(char buf[NUMBER_TEXT_MAX], ip6 number)
+{
+	char *at = buf + NUMBER_TEXT_MAX - 1;
+
+	*at = '\0';
+	do {
+		*--at = (char)('0' + (int)(number % 10));
+		number /= 10;
+	} while (number);
+	return at;
+}
+
+const char *bytes_text(char buf[NUMBER_TEXT_MAX], uint64_t bytes)
+{
+	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
+	double value = (double)bytes;
+	unsigned int unit = 0;
+
+	while (value >= 1000 && unit < 4) {
+		value /= 1000;
+		unit++;
+	}
+	snprintf(buf, NUMBER_TEXT_MAX, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+	return buf;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a verb prints on standard output. */
+#ifndef OUT_H
+#define OUT_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "addr.h"
+
+/* Prints one document and lets go of it. Returns EXIT_DONE, or EXIT_ERROR when it could not be written. */
+int out_json(json_t *document);
+
+/* EXIT_DONE if everything that was printed got out. */
+int out_end(void);
+
+#define NUMBER_TEXT_MAX 48
+
+/* Any number as decimal digits. */
+const char *number_text(char buf[NUMBER_TEXT_MAX], ip6 number);
+/* "12.7 MB" */
+const char *bytes_text(char buf[NUMBER_TEXT_MAX], uint64_t bytes);
+
+#endif

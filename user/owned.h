@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Who banned what: disjoint ranges, each on the account of one list. What the arrays are built from. */
+#ifndef OWNED_H
+#define OWNED_H
+
+#include <stdbool.h>
+
+#include "ranges.h"
+
+struct owned {
+	struct range4 *v4; /* sorted, disjoint; adjacent ones differ in their label */
+	struct range6 *v6;
+	uint8_t *label4, *label6;
+	size_t n4, n6;
+};
+
+struct account {
+	const struct ranges *banned;
+	uint8_t label;
+};
+
+/* Where several accounts hold an address, the first one counts; what is allowed is on no account. 0 or -ENOMEM. */
+int owned_settle(struct owned *out, const struct account *accounts, size_t count, const struct ranges *allowed);
+void owned_free(struct owned *owned);
+
+/*
+ * Walks the IPv4 side by /24: either a run of whole /24s on one account, or one /24 with the ranges that touch it,
+ * whole or not. Start with a walk of zeros.
+ */
+struct net24_walk {
+	size_t next;	      /* the first range that is not done */
+	uint64_t at;	      /* the first address that is not done */
+	uint32_t first, last; /* /24 numbers, both included; last == first unless it is a run */
+	size_t from, until;   /* the ranges that touch it */
+	uint32_t banned;      /* addresses banned of it, when first == last */
+	bool run;	      /* every address, one account */
+};
+
+bool owned_next_net24(const struct owned *owned, struct net24_walk *walk);
+
+/* The part of range i that lies in that /24. */
+struct range4 owned_clip24(const struct owned *owned, size_t i, uint32_t net24);
+
+/* Of a /24 that is banned whole on several accounts: the range on whose account the gate drops it, the widest. */
+size_t owned_majority24(const struct owned *owned, const struct net24_walk *walk);
+
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "pins.h"
+
+#include <errno.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/utsname.h>
+
+#include <bpf/bpf.h>
+
+#include "log.h"
+
+#define BPFFS_MOUNT "/sys/fs/bpf"
+
+void pin_path(char *buf, size_t size, const char *name)
+{
+	snprintf(buf, size, "%s/%s", opt_bpffs, name);
+}
+
+void pin_generation_path(char *buf, size_t size, __u64 number, const char *name)
+{
+	snprintf(buf, size, "%s/%s/%llu%s%s", opt_bpffs, PIN_GENERATIONS, (unsigned long long)number,
+		 name[0] ? "/" : "", name);
+}
+
+int because_kernel(int err, const char *what)
+{
+	struct utsname host = { 0 };
+
+	if (err == -EPERM || err == -EACCES)
+		return because(err, "%s: root, or CAP_BPF and CAP_NET_ADMIN, is needed", what);
+	if (err == -EINVAL || err == -ENOTSUP) {
+		uname(&host);
+		return because(err, "%s: kernel %s refuses it (%s); 5.10 or newer is needed", what, host.release,
+			       strerror(-err));
+	}
+	if (err == -ENOMEM)
+		return because(err, "%s: the kernel has not enough memory", what);
+	return because(err, "%s: %s", what, strerror(-err));
+}
+
+int pin_get(const char *name)
+{
+	char path[256];
+	int fd;
+
+	pin_path(path, sizeof(path), name);
+	fd = bpf_obj_get(path);
+	return fd < 0 ? -errno : fd;
+}
+
+static int on_bpffs(const char *path)
+{
+	struct statfs fs;
+
+	return statfs(path, &fs) ? -errno : fs.f_type == BPF_FS_MAGIC;
+}
+
+static int make_directory(const char *path)
+{
+	if (!mkdir(path, 0700) || errno == EEXIST)
+		return 0;
+	return because_kernel(-errno, path);
+}
+
+/* The nearest part of the path that exists tells what kind of file system it is on. */
+static int find_bpffs(void)
+{
+	char path[PIN_PATH_MAX];
+	char *cut;
+	int is;
+
+	snprintf(path, sizeof(path), "%s", opt_bpffs);
+	while ((is = on_bpffs(path)) == -ENOENT && (cut = strrchr(path, '/')) && cut != path)
+		*cut = '\0';
+	return is;
+}
+
+int pins_ready(void)
+{
+	static const char *const names[] = { "", PIN_LINKS, PIN_GENERATIONS };
+	char path[PIN_PATH_MAX];
+	int is = find_bpffs(), err = 0;
+
+	if (is == -EACCES || is == -EPERM)
+		return because_kernel(is, opt_bpffs);
+	if (is != 1 && !strncmp(opt_bpffs, BPFFS_MOUNT "/", strlen(BPFFS_MOUNT "/"))) {
+		if (mount("bpf", BPFFS_MOUNT, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700"))
+			return because_kernel(-errno, "mounting bpffs at " BPFFS_MOUNT);
+		is = 1;
+	}
+	if (is != 1)
+		return because(-EINVAL, "%s is not on a BPF file system; mount one: mount -t bpf bpf DIR", opt_bpffs);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !err; i++) {
+		pin_path(path, sizeof(path), names[i]);
+		err = make_directory(path);
+	}
+	return err;
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "plan.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "arrays.h"
+#include "filter.h"
+#include "log.h"
+#include "owned.h"
+#include "roster.h"
+
+/*
+ * The gate is one line that most packets pay; it is worth it while it settles most of them. With a quarter of all /24
+ * needing the filter anyway, its guess is wrong too often to be free (docs/design.md has the measurement).
+ */
+#define GATE4_WORTH 0.25
+/* Without a gate every prefix is hosts: only where that adds no more than an eighth. */
+#define EXPAND_WORTH 0.125
+
+/* The IPv6 gate wants sixteen bits for each /32, so that it says yes wrongly to one in sixteen. */
+#define GATE6_BITS_PER_NET 16
+#define GATE6_NETS_MAX	   ((1ULL << GATE6_LOG2_MAX) / GATE6_BITS_PER_NET)
+
+/* A rung more costs every IPv6 packet behind the gate a look; half as many keys again cost only memory. */
+#define RUNG_WORTH 1.5
+#define RUNG_SLACK 4096
+
+#define FILTER_BLOCKS_MIN 64 /* a page: less saves nothing */
+
+/* Random-walk insertion into two choices of 12 (or 7) slots finds room well beyond this share. */
+#define ROSTER4_LOAD 0.95
+#define ROSTER6_LOAD 0.90
+/* Enough that no bucket is both choices of every small address (roster4_vacant). */
+#define ROSTER_BUCKETS_MIN 64
+/* An index is 32 bits of hash times a count. */
+#define BLOCKS_MAX (1ULL << 31)
+
+unsigned int plan_rungs(const uint64_t histogram[129], unsigned int lengths[], double *keys)
+{
+	double best[RUNGS_MAX]
+		   [129]; /* best[r][i]: prefixes up to present[i], the last of r + 1 rungs being present[i] */
+	unsigned char from[RUNGS_MAX][129];
+	unsigned int present[129], n = 0, rungs;
+
+	for (unsigned int i = 0; i <= 128; i++)
+		if (histogram[i])
+			present[n++] = i;
+	if (!n)
+		return 0;
+	for (unsigned int i = 0; i < n; i++) {
+		double cost = 0;
+
+		/* cost is that of the rung present[i] for everything from present[j] on. */
+		for (unsigned int r = 1; r < RUNGS_MAX; r++)
+			best[r][i] = INFINITY;
+		for (unsigned int j = i + 1; j-- > 0;) {
+			cost += (double)histogram[present[j]] * exp2(present[i] - present[j]);
+			if (j == 0)
+				best[0][i] = cost;
+			for (unsigned int r = 1; r < RUNGS_MAX && j > 0; r++) {
+				if (best[r - 1][j - 1] + cost < best[r][i]) {
+					best[r][i] = best[r - 1][j - 1] + cost;
+					from[r][i] = (unsigned char)(j - 1);
+				}
+			}
+		}
+	}
+	rungs = RUNGS_MAX;
+	for (unsigned int r = RUNGS_MAX; r-- > 0;)
+		if (best[r][n - 1] <= best[rungs - 1][n - 1])
+			rungs = r + 1;
+	for (unsigned int r = 0; r < rungs; r++) {
+		if (best[r][n - 1] <= best[rungs - 1][n - 1] * RUNG_WORTH + RUNG_SLACK) {
+			rungs = r + 1;
+			break;
+		}
+	}
+	if (keys)
+		*keys = best[rungs - 1][n - 1];
+	for (unsigned int r = rungs, i = n - 1; r-- > 0; i = r ? from[r][i] : i)
+		lengths[r] = present[i];
+	return rungs;
+}
+
+double plan_lanes_fpr(double keys, double blocks)
+{
+	double mean = blocks > 0 ? keys / blocks : 0, weight = exp(-mean), sum = 0;
+	unsigned int last = (unsigned int)(mean + 12 * sqrt(mean) + 40);
+
+	if (mean > 600) /* the mix is narrow there, and exp(-mean) nearly gone */
+		return pow(1 - exp2(mean * log2(63.0 / 64)), FILTER_LANES);
+	for (unsigned int c = 0; c <= last; c++) {
+		sum += weight * pow(1 - pow(63.0 / 64, c), FILTER_LANES);
+		weight *= mean / (c + 1);
+	}
+	return sum;
+}
+
+struct counts {
+	uint64_t some24;     /* /24s that the gate would send on */
+	uint64_t all24;	     /* /24s that it would ban */
+	uint64_t hosts;	     /* in those that it sends on */
+	uint64_t minorities; /* hosts of mixed /24s that need their own label */
+	bool labels_differ;  /* among the banned /24s */
+	uint8_t label;
+	uint64_t v6[129];
+	double nets32;
+};
+
+static void note_gate_label(struct counts *n, uint8_t label)
+{
+	if (n->all24 && n->label != label)
+		n->labels_differ = true;
+	n->label = label;
+}
+
+static void count_ipv4(struct counts *n, const struct owned *owned)
+{
+	struct net24_walk walk = { 0 };
+
+	while (owned_next_net24(owned, &walk)) {
+		if (walk.banned < 256) {
+			n->some24++;
+			n->hosts += walk.banned;
+			continue;
+		}
+		if (walk.run) {
+			note_gate_label(n, owned->label4[walk.from]);
+		} else {
+			size_t major = owned_majority24(owned, &walk);
+			struct range4 part = owned_clip24(owned, major, walk.first);
+
+			note_gate_label(n, owned->label4[major]);
+			n->minorities += 255 - (part.hi - part.lo);
+		}
+		n->all24 += walk.last - walk.first + 1;
+	}
+}
+
+static void count_ipv6(struct counts *n, const struct owned *owned)
+{
+	for (size_t i = 0; i < owned->n6; i++) {
+		ip6 lo = owned->v6[i].lo, first;
+		unsigned int length;
+		bool done = false;
+
+		while (range6_next_prefix(&lo, owned->v6[i].hi, &done, &first, &length)) {
+			n->v6[length]++;
+			n->nets32 += length < 32 ? exp2(32 - length) : 1;
+		}
+	}
+}
+
+static uint64_t roster_buckets(uint64_t keys, double headroom, unsigned int slots, double load)
+{
+	uint64_t buckets = (uint64_t)ceil((double)keys * (1 + headroom) / (slots * load));
+
+	return buckets > ROSTER_BUCKETS_MIN ? buckets : ROSTER_BUCKETS_MIN;
+}
+
+static __u64 mask64(unsigned int length)
+{
+	return length ? ~0ULL << (64 - length) : 0;
+}
+
+static void plan_ipv6(struct generation *g, const struct counts *n, double *keys)
+{
+	unsigned int lengths[RUNGS_MAX];
+
+	g->rungs = plan_rungs(n->v6, lengths, keys);
+	for (unsigned int i = 0; i < g->rungs; i++) {
+		g->rung[i].length = lengths[i];
+		g->rung[i].mask_hi = mask64(lengths[i] < 64 ? lengths[i] : 64);
+		g->rung[i].mask_lo = mask64(lengths[i] > 64 ? lengths[i] - 64 : 0);
+	}
+	for (unsigned int i = 0; i <= 128; i++)
+		g->prefixes6 += n->v6[i];
+	if (!g->rungs || n->nets32 > GATE6_NETS_MAX)
+		return;
+	g->gate6_log2 = GATE6_LOG2_MIN;
+	while (1ULL << g->gate6_log2 < n->nets32 * GATE6_BITS_PER_NET)
+		g->gate6_log2++;
+	g->gate6 = 1;
+}
+
+int plan_generation(struct generation *g, const struct owned *owned, const struct settings *settings)
+{
+	struct counts n = { 0 };
+	double keys6 = 0, blocks;
+
+	memset(g, 0, sizeof(*g));
+	count_ipv4(&n, owned);
+	count_ipv6(&n, owned);
+	plan_ipv6(g, &n, &keys6);
+	if (keys6 > 4e9)
+		return because(-E2BIG, "the IPv6 prefixes need %.3g keys; the most is 4e9", keys6);
+	g->keys6 = (__u64)keys6;
+	g->keys4 = n.hosts;
+	g->all24 = n.all24;
+	g->gate4_label = n.label;
+	g->gate4 = n.all24 || n.some24;
+	if ((double)n.some24 > GATE4_WORTH * (1 << 24) && (double)n.all24 * 256 <= EXPAND_WORTH * (double)n.hosts) {
+		g->gate4 = 0;
+		g->keys4 += n.all24 * 256;
+		g->all24 = 0;
+	}
+	g->gate4_labels = g->gate4 && settings->labels && n.labels_differ;
+
+	blocks = ceil((double)(g->keys4 + g->keys6) * (1 + settings->headroom) * settings->bits_per_key /
+		      (BLOCK_BYTES * 8));
+	if (blocks > BLOCKS_MAX)
+		return because(-E2BIG, "the filter needs %.3g blocks; the most is %llu", blocks, BLOCKS_MAX);
+	if (blocks > 0) {
+		g->filter_blocks = blocks > FILTER_BLOCKS_MIN ? (__u64)blocks : FILTER_BLOCKS_MIN;
+		g->filter = 1;
+	}
+	if (!g->gate4 || !g->gate4_labels || !settings->exact)
+		n.minorities = 0;
+	if (settings->exact && g->keys4 + n.minorities) {
+		g->roster4_buckets =
+			roster_buckets(g->keys4 + n.minorities, settings->headroom, ROSTER4_SLOTS, ROSTER4_LOAD);
+		g->roster4 = 1;
+	}
+	if (settings->exact && g->keys6) {
+		g->roster6_buckets = roster_buckets(g->keys6, settings->headroom, ROSTER6_SLOTS, ROSTER6_LOAD);
+		g->roster6 = 1;
+	}
+	if (settings->memory_max && arrays_total(g) > settings->memory_max)
+		return because(-E2BIG, "this set needs %llu bytes in the kernel; the limit is %llu",
+			       (unsigned long long)arrays_total(g), (unsigned long long)settings->memory_max);
+	return 0;
+}

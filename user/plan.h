@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Sizes before bits: what a set needs, which stages it is worth having, and how much memory that takes. */
+#ifndef PLAN_H
+#define PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct generation;
+struct owned;
+
+struct settings {
+	bool exact;	     /* with a roster */
+	bool labels;	     /* keep whose /24 the gate drops */
+	double bits_per_key; /* of the filter */
+	double headroom;     /* the share of keys that may be added before the arrays are full */
+	uint64_t memory_max; /* bytes; 0: no limit */
+};
+
+#define SETTINGS_DEFAULT ((struct settings){ .exact = true, .labels = true, .bits_per_key = 16, .headroom = 0.1 })
+
+/*
+ * Fills in every size and rung of g, nothing else. The members that stand for maps are 1 where there will be one.
+ * Returns 0, or -E2BIG with the reason recorded when a limit is passed.
+ */
+int plan_generation(struct generation *g, const struct owned *owned, const struct settings *settings);
+
+/*
+ * The cheapest rungs for a histogram of prefix lengths 0 to 128: fills lengths with 1 to RUNGS_MAX of them, ascending,
+ * and returns how many. keys, if asked for, is the number of keys that they take.
+ */
+unsigned int plan_rungs(const uint64_t histogram[129], unsigned int lengths[], double *keys);
+
+/* The rate at which the lanes layout says yes to a key that it does not hold: the exact Poisson mix. */
+double plan_lanes_fpr(double keys, double blocks);
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Range arrays of one family; ranges.c includes this once for each, with NUM (the address), RANGE and FN(name) defined.
+ * There is no include guard on purpose.
+ */
+
+#define NUM_BITS (8 * (unsigned int)sizeof(NUM))
+#define NUM_MAX	 ((NUM) ~(NUM)0)
+
+static bool FN(before)(const RANGE *a, const RANGE *b)
+{
+	return a->lo < b->lo || (a->lo == b->lo && a->hi < b->hi);
+}
+
+/* The k-th byte of a range, lo before hi, the most significant first. */
+static unsigned int FN(byte)(const RANGE *range, unsigned int k)
+{
+	NUM num = k < sizeof(NUM) ? range->lo : range->hi;
+
+	return (unsigned int)(num >> (NUM_BITS - 8 - 8 * (k % sizeof(NUM)))) & 0xff;
+}
+
+/* American flag sort: by one byte after the other, in place. */
+static void FN(sort)(RANGE *v, size_t n, unsigned int k)
+{
+	size_t at[256], end[256], count[256] = { 0 };
+
+	if (n < 32) {
+		for (size_t i = 1; i < n; i++) {
+			RANGE range = v[i];
+			size_t j = i;
+
+			for (; j && FN(before)(&range, &v[j - 1]); j--)
+				v[j] = v[j - 1];
+			v[j] = range;
+		}
+		return;
+	}
+	if (k == 2 * sizeof(NUM))
+		return;
+	for (size_t i = 0; i < n; i++)
+		count[FN(byte)(&v[i], k)]++;
+	for (size_t b = 0, sum = 0; b < 256; b++) {
+		at[b] = sum;
+		sum += count[b];
+		end[b] = sum;
+	}
+	for (unsigned int b = 0; b < 256; b++) {
+		while (at[b] < end[b]) {
+			RANGE range = v[at[b]];
+			unsigned int to;
+
+			while ((to = FN(byte)(&range, k)) != b) {
+				RANGE other = v[at[to]];
+
+				v[at[to]++] = range;
+				range = other;
+			}
+			v[at[b]++] = range;
+		}
+	}
+	for (size_t b = 0; b < 256; b++)
+		FN(sort)(v + end[b] - count[b], count[b], k + 1);
+}
+
+/* Appends a range that does not begin before the last one; returns the new count. */
+static size_t FN(append)(RANGE *v, size_t n, NUM lo, NUM hi)
+{
+	if (n && (v[n - 1].hi == NUM_MAX || lo <= v[n - 1].hi + 1)) {
+		if (hi > v[n - 1].hi)
+			v[n - 1].hi = hi;
+		return n;
+	}
+	v[n] = (RANGE){ lo, hi };
+	return n + 1;
+}
+
+/* Into normal form, in place; returns the new count. */
+static size_t FN(settle)(RANGE *v, size_t n, uint64_t *duplicates)
+{
+	RANGE last = { 0 };
+	size_t i, out = 0;
+
+	for (i = 1; i < n && !FN(before)(&v[i], &v[i - 1]);)
+		i++;
+	if (i < n)
+		FN(sort)(v, n, 0);
+	for (i = 0; i < n; i++) {
+		RANGE range = v[i];
+
+		if (i && range.lo == last.lo && range.hi == last.hi)
+			++*duplicates;
+		else
+			out = FN(append)(v, out, range.lo, range.hi);
+		last = range;
+	}
+	return out;
+}
+
+/* One more range. A full array is settled first and grows only where that leaves it more than two thirds full. */
+static int FN(push)(RANGE **v, size_t *n, size_t *room, RANGE range, uint64_t *duplicates)
+{
+	if (*n == *room) {
+		size_t limit = SETTLE_BYTES / sizeof(RANGE), want = 2 * *room + 64;
+		RANGE *grown;
+
+		if (*room >= limit) {
+			*n = FN(settle)(*v, *n, duplicates);
+			want = *room + *room / 2;
+		} else if (want > limit) {
+			want = limit;
+		}
+		if (*n > *room / 3 * 2 || *n == *room) {
+			grown = realloc(*v, want * sizeof(RANGE));
+			if (!grown)
+				return -ENOMEM;
+			*v = grown;
+			*room = want;
+		}
+	}
+	(*v)[(*n)++] = range;
+	return 0;
+}
+
+/* The two halves of an algebra: out has room for every range that can come out. */
+static size_t FN(unite)(RANGE *out, const RANGE *a, size_t na, const RANGE *b, size_t nb)
+{
+	size_t n = 0, i = 0, j = 0;
+
+	while (i < na || j < nb) {
+		const RANGE *next = j == nb || (i < na && a[i].lo < b[j].lo) ? &a[i++] : &b[j++];
+
+		n = FN(append)(out, n, next->lo, next->hi);
+	}
+	return n;
+}
+
+static size_t FN(intersect)(RANGE *out, const RANGE *a, size_t na, const RANGE *b, size_t nb)
+{
+	size_t n = 0, i = 0, j = 0;
+
+	while (i < na && j < nb) {
+		NUM lo = a[i].lo > b[j].lo ? a[i].lo : b[j].lo;
+		NUM hi = a[i].hi < b[j].hi ? a[i].hi : b[j].hi;
+
+		if (lo <= hi)
+			out[n++] = (RANGE){ lo, hi };
+		if (a[i].hi < b[j].hi)
+			i++;
+		else
+			j++;
+	}
+	return n;
+}
+
+static size_t FN(subtract)(RANGE *out, const RANGE *a, size_t na, const RANGE *b, size_t nb)
+{
+	size_t n = 0, j = 0;
+
+	for (size_t i = 0; i < na; i++) {
+		NUM lo = a[i].lo;
+		bool left = true;
+
+		while (j < nb && b[j].hi < lo)
+			j++;
+		for (; left && j < nb && b[j].lo <= a[i].hi; j++) {
+			if (b[j].lo > lo)
+				out[n++] = (RANGE){ lo, b[j].lo - 1 };
+			left = b[j].hi < a[i].hi;
+			if (!left)
+				break; /* it may reach into the next range of a, too */
+			lo = b[j].hi + 1;
+		}
+		if (left)
+			out[n++] = (RANGE){ lo, a[i].hi };
+	}
+	return n;
+}
+
+static const RANGE *FN(find)(const RANGE *v, size_t n, NUM num)
+{
+	size_t below = 0; /* ranges that begin at or before num */
+
+	while (n) {
+		size_t half = n / 2;
+
+		if (v[below + half].lo <= num) {
+			below += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	return below && v[below - 1].hi >= num ? &v[below - 1] : NULL;
+}
+
+static int FN(covering)(const RANGE *range, NUM num)
+{
+	for (unsigned int length = 0; length < NUM_BITS; length++) {
+		NUM mask = NUM_MAX >> length;
+
+		if ((num & ~mask) >= range->lo && (num | mask) <= range->hi)
+			return (int)length;
+	}
+	return (int)NUM_BITS;
+}
+
+bool FN(next_prefix)(NUM *lo, NUM hi, bool *done, NUM *first, unsigned int *length)
+{
+	NUM mask = 0;
+
+	if (*done || *lo > hi)
+		return false;
+	for (*length = NUM_BITS; *length; --*length) {
+		NUM wider = mask << 1 | 1;
+
+		if (*lo & wider || wider > hi - *lo)
+			break;
+		mask = wider;
+	}
+	*first = *lo;
+	*done = hi - *lo == mask;
+	*lo += mask + 1;
+	return true;
+}
+
+#undef NUM_BITS
+#undef NUM_MAX
+#undef NUM
+#undef RANGE
+#undef FN

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The truth: lists, interfaces and settings, in one SQLite file under the state directory. A command that changes
+ * something opens it for change, which waits for the command before, and commits once; without the commit nothing
+ * was. Functions return 0 or -errno with the reason recorded (log.h).
+ */
+#ifndef STATE_H
+#define STATE_H
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ranges.h"
+
+#define LIST_NAME_MAX 64
+
+struct state;
+
+struct list_info {
+	char name[LIST_NAME_MAX];
+	bool allow;
+	uint8_t label; /* its place in the list counters; allow lists have none */
+	uint64_t prefixes;
+	char addresses[48]; /* a decimal number: 2^128 fits */
+	char source[256];
+	char loaded[32]; /* UTC, as 2026-01-01T00:00:00Z */
+};
+
+struct interface_info {
+	char name[IF_NAMESIZE];
+	char mode[8];
+	bool shared;
+};
+
+/* To look, or to change. Looking at a state that is not there yet finds it empty. */
+int state_open(struct state **state, bool change);
+int state_commit(struct state *state);
+/* Undoes what was not committed. */
+void state_close(struct state *state);
+
+/* In the order in which they were first loaded; free() the array. */
+int state_lists(struct state *state, struct list_info **lists, size_t *n);
+int state_list_set(struct state *state, const char *name, struct ranges *set);
+/* Creates or replaces; a replaced list keeps its place and label. -ENOSPC when all labels are taken. */
+int state_list_put(struct state *state, struct list_info *list, const struct ranges *set);
+/* -ENOENT where there is none of that name. */
+int state_list_drop(struct state *state, const char *name);
+
+int state_interfaces(struct state *state, struct interface_info **interfaces, size_t *n);
+int state_interface_put(struct state *state, const struct interface_info *interface);
+int state_interface_drop(struct state *state, const char *name);
+
+/* A number kept under a name, or the fallback. */
+double state_setting(struct state *state, const char *name, double fallback);
+int state_set(struct state *state, const char *name, double value);
+
+#endif
