@@ -35,6 +35,9 @@
 /* Shifts use the low six bits of the amount, as the instruction set defines; C would want them masked once more. */
 #define SHIFT_RIGHT(word, amount) asm("%0 >>= %1" : "+r"(word) : "r"(amount))
 
+/* Verifiers before 6.10 bound a product only where the constant is the second operand; C leaves the order open. */
+#define MULTIPLY(word, constant) asm("%0 *= %1" : "+r"(word) : "r"(constant))
+
 inline_always const void *block_at_(__u64 map, __u64 flat, __u64 index)
 {
 	__u32 key = index;
@@ -52,6 +55,8 @@ inline_always const void *block_at_(__u64 map, __u64 flat, __u64 index)
 #define GEN(g, field) ((g)->field)
 
 #define SHIFT_RIGHT(word, amount) ((word) >>= ((amount)&63))
+
+#define MULTIPLY(word, constant) ((word) *= (constant))
 
 inline_always const void *block_at_(__u64 map, __u64 flat, __u64 index)
 {

@@ -147,4 +147,19 @@ inline_always __u32 decide_ipv6(const struct generation *g, __u64 hi, __u64 lo)
 	return answer;
 }
 
+/* A shadow list's drop is counted, and passes. Only drops pay for it, and only where there is such a list. */
+inline_always __u32 decide_shadow(const struct generation *g, __u32 answer)
+{
+	__u32 label = ANSWER_LABEL(answer);
+	__u64 word;
+
+	if (!GEN(g, shadows) || !(answer & ANSWER_DROP))
+		return answer;
+	if (label < 128)
+		word = label < 64 ? GEN(g, shadow[0]) : GEN(g, shadow[1]);
+	else
+		word = label < 192 ? GEN(g, shadow[2]) : GEN(g, shadow[3]);
+	return word >> (label & 63) & 1 ? answer ^ (ANSWER_DROP | ANSWER_SHADOW) : answer;
+}
+
 #endif

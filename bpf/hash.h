@@ -38,7 +38,8 @@ inline_always __u64 hash_more(struct hash_seeds s, __u64 hash)
 /* Any count, not only powers of two: the high half of a 32 by 32 bit product. */
 inline_always __u64 reduce(__u64 word32, __u64 count)
 {
-	return word32 * count >> 32;
+	MULTIPLY(word32, count);
+	return word32 >> 32;
 }
 
 #endif

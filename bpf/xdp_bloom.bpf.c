@@ -44,9 +44,9 @@ inline_always __s64 decide_packet(const void *data, const void *end)
 	int family = parse_source(data, end, &source);
 
 	if (family == SOURCE_IPV4)
-		return decide_ipv4(g, source.ipv4);
+		return decide_shadow(g, decide_ipv4(g, source.ipv4));
 	if (family == SOURCE_IPV6)
-		return decide_ipv6(g, source.hi, source.lo);
+		return decide_shadow(g, decide_ipv6(g, source.hi, source.lo));
 	return -1;
 }
 
@@ -70,6 +70,8 @@ int xdp_bloom_gen(struct xdp_md *ctx)
 		return XDP_PASS;
 	}
 	if (!(answer & ANSWER_DROP)) {
+		if (answer & ANSWER_SHADOW)
+			count(&list_counters, ANSWER_LABEL(answer), bytes);
 		count(&counters, PASSED, bytes);
 		return XDP_PASS;
 	}

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # What goes wrong is said in one line, ends with 2, and changes nothing.
+# shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 sandbox "$@"
 

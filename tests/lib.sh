@@ -66,7 +66,7 @@ veth() {
 	for n; do
 		ip link add "edge$n" type veth peer name "wire$n" || fail "cannot make a veth pair"
 		for end in "edge$n" "wire$n"; do
-			echo 1 >"/proc/sys/net/ipv6/conf/$end/disable_ipv6"
+			[ ! -e "/proc/sys/net/ipv6/conf/$end" ] || echo 1 >"/proc/sys/net/ipv6/conf/$end/disable_ipv6"
 			ip link set "$end" up
 		done
 	done
@@ -194,13 +194,13 @@ sent() {
 
 declare -a flow_pid flow_fd
 
-# flow N ARGS...: the same without end, in the background; returns when frames are flowing.
+# flow N ARGS...: the same without end, in the background and behind the test itself; returns when frames are flowing.
 flow() {
 	local n=$1 fd line=
 
 	shift
 	mkfifo "$WORK/flow$n"
-	"$TRAFFIC" -n 0 "$@" "wire$n" "edge$n" >"$WORK/flow$n" 2>"$WORK/flow$n.err" &
+	nice "$TRAFFIC" -n 0 "$@" "wire$n" "edge$n" >"$WORK/flow$n" 2>"$WORK/flow$n.err" &
 	flow_pid[n]=$!
 	# shellcheck disable=SC2093 # only opens it
 	exec {fd}<"$WORK/flow$n"

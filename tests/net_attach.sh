@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Interfaces: several at once, one after another, and beside other XDP programs.
+# shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 sandbox "$@"
 
@@ -8,10 +9,10 @@ sandbox "$@"
 other_program() {
 	command -v clang >/dev/null || skip "needs clang"
 	clang -O2 -g -target bpf -c -x c -o other.o - <<'C' || fail "cannot compile it"
-struct context { unsigned int data, data_end; };
+struct xdp_md { unsigned int data, data_end; };
 struct packet { unsigned char ethernet[14]; unsigned short ip[6]; unsigned short source[2]; };
 
-__attribute__((section("xdp"), used)) int other_program(struct context *ctx)
+__attribute__((section("xdp"), used)) int other_program(struct xdp_md *ctx)
 {
 	struct packet *p = (void *)(long)ctx->data;
 
@@ -181,32 +182,57 @@ shared() {
 	local mode=$1 first=$2
 
 	shift 2
-	command -v xdp-loader >/dev/null || skip "needs xdp-loader"
 	other_program
 	prepare
-	expect 0 xdp-loader load -m "$mode" edge1 other.o
-	xdp-loader status edge1 | grep -q xdp_dispatcher || skip "libxdp has no dispatcher on this kernel"
+	has_dispatcher || skip "libxdp has no dispatcher on this kernel"
 	[ "$first" = other ] || bloom attach edge0 --mode "$mode" "$@"
 	expect 0 xdp-loader load -m "$mode" edge0 other.o
 	[ "$first" != other ] || bloom attach edge0 --mode "$mode" "$@"
 	both_then_one
 }
 
-# Nobody beside it: wants no dispatcher that works.
-shared_alone() {
+has_dispatcher() {
+	command -v xdp-loader >/dev/null || skip "needs xdp-loader"
+	expect 0 xdp-loader load -m skb edge1 other.o
+	xdp-loader status edge1 | grep -q xdp_dispatcher
+}
+
+# Without a dispatcher libxdp would put our program there alone, where nobody can join it or take it away.
+shared_without_dispatcher() {
+	other_program
 	prepare
-	bloom attach edge0 --mode "$1" --shared
-	filters 0
-	is "$(get '[.interfaces[]|.name,.mode]' show)" "[\"edge0\",\"$1\"]" "what show says"
-	refused edge0 attach edge0
-	bloom rotate
-	filters 0
-	bloom detach edge0
+	! has_dispatcher || skip "libxdp has its dispatcher here"
+	refused edge0 attach edge0 --shared
 	is "$(xdp_id edge0)" none "the program on edge0"
+	refused edge1 attach edge1
+	refused edge1 attach edge1 --shared
+	send 1 -b of_other -c clean
+}
+
+# Two instances side by side: each takes away only its own.
+shared_by_two_instances() {
+	local second=(-S "$WORK/state2" -B "$XDP_BLOOM_BPFFS-2")
+
+	other_program
+	prepare
+	has_dispatcher || skip "libxdp has no dispatcher on this kernel"
+	bloom attach edge0 --shared
+	bloom "${second[@]}" load other of_other
+	bloom "${second[@]}" attach edge0 --shared
+	cat banned of_other >of_both
+	send 0 -b of_both -c clean
+	bloom "${second[@]}" detach edge0
+	send 0 -b banned -c clean
+	send 0 -c of_other
+	bloom "${second[@]}" attach edge0 --shared
+	bloom detach edge0
+	send 0 -b of_other -c everybody
+	bloom "${second[@]}" detach --all
+	rm -rf "$XDP_BLOOM_BPFFS-2"
 }
 
 run_cases "two_interfaces native" "two_interfaces skb" attached_before_anything_is_loaded \
 	second_attach_is_refused detach_one detach_all unknown_interface falls_back_to_skb_with_a_warning \
 	vanished_interface "another_program_is_there xdpdrv" "another_program_is_there xdpgeneric" \
-	"shared_alone native" "shared_alone skb" "shared native other --shared" "shared skb other --shared" "shared native other" "shared skb other" \
-	"shared native us --shared" "shared skb us --shared"
+	shared_without_dispatcher "shared native other --shared" "shared skb other --shared" "shared native other" "shared skb other" \
+	"shared native us --shared" "shared skb us --shared" shared_by_two_instances

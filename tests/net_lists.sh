@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Real lists, from the folder that XDP_BLOOM_LISTS names: each loaded by itself, and all of them together.
+# shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 [ -n "${XDP_BLOOM_LISTS:-}" ] || skip_all "XDP_BLOOM_LISTS names no folder of real lists"
 XDP_BLOOM_LISTS=$(realpath "$XDP_BLOOM_LISTS")
@@ -22,7 +23,7 @@ each_by_itself() {
 	bloom attach edge0
 	for list in "${lists[@]}"; do
 		name=${list##*/}
-		bloom load "$name" "$list"
+		bloom load "$name" "$list" --bogons=keep
 		judged "$list"
 		bloom unload "$name"
 	done

@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Real packets through the filter, native and skb mode, every header it reads: verdicts and counters.
+# shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 sandbox "$@"
 
 # Two lists that have no address in common: each packet dropped is on the account of one of them.
 make_lists() {
 	if [ "$1" = ipv4 ]; then
-		printf '10.1.0.%d\n' {1..255..2} >hosts
-		printf '%s\n' 10.2.0.0/16 10.3.4.0/24 10.3.5.128/25 10.3.6.16/28 10.3.7.8/31 172.16.0.0/12 >nets
+		printf '11.1.0.%d\n' {1..255..2} >hosts
+		printf '%s\n' 11.2.0.0/16 11.3.4.0/24 11.3.5.128/25 11.3.6.16/28 11.3.7.8/31 12.16.0.0/12 >nets
 	else
 		printf '2001:db8:1::%x\n' {1..255..2} >hosts
 		printf '%s\n' 2001:db9::/32 2001:dba:4::/48 2001:dbb:0:80::/57 2001:dbc::/64 2001:dbd::8/127 >nets

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A million hosts and 50,000 prefixes: the edges of each prefix, and a sample of the hosts, judged by real packets and
 # by the test verb, against a model that has nothing in common with the command.
+# shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 sandbox "$@"
 
@@ -17,7 +18,7 @@ scale() {
 	veth 0 1
 	bloom attach edge0 --mode native
 	bloom attach edge1 --mode skb
-	bloom load random random
+	bloom load random random --bogons=keep
 	for n in 0 1; do
 		send "$n" -b of_random/banned -c of_random/clean
 		printf '# %s\n' "$(cat sent)"

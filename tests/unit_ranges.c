@@ -198,7 +198,7 @@ static void repetition(void)
 /* Distinct entries beyond the point where arrays are put in order before they grow. */
 static void growth(void)
 {
-	uint64_t hosts = 26 << 20;
+	uint64_t hosts = 26 << 20, nets = 3 << 20;
 	struct ranges set = RANGES_EMPTY;
 
 	for (uint64_t i = 0; i < hosts; i++) {
@@ -214,6 +214,11 @@ static void growth(void)
 		if (!CHECK(set.v4[i - 1].hi + 1 < set.v4[i].lo, "not in order"))
 			break;
 	}
+	ranges_free(&set);
+	for (uint64_t i = 0; i < nets; i++)
+		ranges_add6(&set, (ip6)(i * 0x9e3779b97f4a7c15) << 64, (ip6)(i * 0x9e3779b97f4a7c15) << 64 | 0xff);
+	ranges_finish(&set);
+	CHECK(set.n6 == nets && ranges_count6(&set) == nets * 256, "%zu ranges", set.n6);
 	ranges_free(&set);
 }
 

@@ -107,8 +107,7 @@ static const struct good good_texts[] = {
 	{ "p2p", "Some: name:1.2.3.4-1.2.3.9\n:005.006.007.008-005.006.007.009\n# x\n",
 	  "1.2.3.4-1.2.3.9 5.6.7.8-5.6.7.9" },
 	{ "p2p", "[Name], Inc 1.2.3.4:1.2.3.4-1.2.3.4\n", "1.2.3.4" },
-	{ "dat", "001.002.003.004 - 001.002.003.255 , 000 , name\n1.2.4.0-1.2.4.9\n",
-	  "1.2.3.4-1.2.4.9" },
+	{ "dat", "001.002.003.004 - 001.002.003.255 , 000 , name\n1.2.4.0-1.2.4.9\n", "1.2.3.4-1.2.4.9" },
 	{ "dat", "001.002.003.004 - 001.002.003.005 , 127 , out\n001.002.004.004 - 001.002.004.255 , 128 , let in\n",
 	  "1.2.3.4-1.2.3.5" },
 	{ "csv",
@@ -145,6 +144,8 @@ static const struct good good_texts[] = {
 	{ "nft", "#!/usr/sbin/nft -f\nadd element inet f b { 1.2.3.4, 1.2.3.5 }\nadd element ip f b { 9.9.9.9 }\n",
 	  "1.2.3.4-1.2.3.5 9.9.9.9" },
 	{ "nft", "define bad = {\n1.2.3.4,\n1.2.3.5, # x }\n}\n", "1.2.3.4-1.2.3.5" },
+	{ "nft", "flush set inet f b\nadd element inet f b { 1.2.3.4 counter packets 1 bytes 2, ::1 }\n",
+	  "1.2.3.4 ::1" },
 	{ "nft", "{ 1.2.3.4 }", "1.2.3.4" },
 };
 
@@ -184,6 +185,7 @@ static const struct {
 	{ NULL, "1.2.3.4 x\n1.2.3.4 y\n1.2.3.4 5.6.7.8\n", ":3: '1.2.3.4 5.6.7.8': there is a second address" },
 	{ NULL, "ads.example\nb.example\n", ":1: 'ads.example': expected an address" },
 	{ NULL, "0.0.0.0 ads.example\n0.0.0.0 b.example\n", ": every address is 0.0.0.0" },
+	{ NULL, "127.0.0.1 ads.example\n", ": every address is 0.0.0.0" },
 	{ NULL, "fe80::1%lo0\n", ":1: 'fe80::1%lo0': an address in a list has no zone id" },
 	{ NULL, "1.2.3.4/0.0.0.255\n", ":1: '1.2.3.4/0.0.0.255': a netmask is" },
 	{ NULL, "::1/255.0.0.0\n", ":1: '::1/255.0.0.0': only an IPv4 address" },

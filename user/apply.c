@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "build.h"
@@ -14,17 +15,46 @@
 
 #define SETTING_GENERATION "generation"
 
-/* New seeds nearly always do; more buckets always do in the end. */
-#define ATTEMPTS 8
+/* New seeds nearly always do; then more buckets always do in the end. */
+#define ATTEMPTS      32
+#define ATTEMPTS_SAME 4
+
+/* Shadow lists come last: they count only what no other list bans. */
+static size_t order(struct account *accounts, const struct list_info *lists, const struct ranges *sets, size_t n)
+{
+	size_t count = 0;
+
+	for (enum list_kind kind = LIST_BAN; kind <= LIST_SHADOW; kind++)
+		for (size_t i = 0; i < n && kind != LIST_ALLOW; i++)
+			if (lists[i].kind == kind)
+				accounts[count++] = (struct account){ &sets[i], lists[i].label };
+	return count;
+}
+
+/* What the lists come to. */
+struct settled {
+	struct owned owned;
+	struct ranges allowed;
+	__u64 shadows, shadow[LABELS / 64];
+};
+
+static void settled_free(struct settled *s)
+{
+	owned_free(&s->owned);
+	ranges_free(&s->allowed);
+}
 
 /* Every list's set, and what is left of them on whose account. */
-static int settle(struct state *state, struct owned *owned)
+static int settle(struct state *state, struct settled *s)
 {
 	struct list_info *lists;
-	struct ranges *sets = NULL, allowed = RANGES_EMPTY, both;
+	struct ranges *sets = NULL;
 	struct account *accounts = NULL;
-	size_t n, banned = 0;
-	int err = state_lists(state, &lists, &n);
+	size_t n;
+	int err;
+
+	memset(s, 0, sizeof(*s));
+	err = state_lists(state, &lists, &n);
 
 	if (!err) {
 		sets = calloc(n + 1, sizeof(*sets));
@@ -32,27 +62,24 @@ static int settle(struct state *state, struct owned *owned)
 		err = sets && accounts ? 0 : -ENOMEM;
 	}
 	for (size_t i = 0; i < n && !err; i++) {
-		err = state_list_set(state, lists[i].name, &sets[i]);
-		if (err)
-			break;
-		if (!lists[i].allow) {
-			accounts[banned++] = (struct account){ &sets[i], lists[i].label };
-			continue;
-		}
-		err = ranges_union(&both, &allowed, &sets[i]);
-		if (!err) {
-			ranges_free(&allowed);
-			allowed = both;
+		if (lists[i].kind != LIST_ALLOW)
+			err = state_list_set(state, lists[i].name, &sets[i]);
+		if (lists[i].kind == LIST_SHADOW) {
+			s->shadows = 1;
+			s->shadow[lists[i].label / 64] |= 1ULL << (lists[i].label % 64);
 		}
 	}
 	if (!err)
-		err = owned_settle(owned, accounts, banned, &allowed);
+		err = state_allowed(state, &s->allowed);
+	if (!err)
+		err = owned_settle(&s->owned, accounts, order(accounts, lists, sets, n), &s->allowed);
 	for (size_t i = 0; sets && i < n; i++)
 		ranges_free(&sets[i]);
-	ranges_free(&allowed);
 	free(sets);
 	free(accounts);
 	free(lists);
+	if (err)
+		settled_free(s);
 	return err;
 }
 
@@ -64,12 +91,18 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static int build(struct candidate *c, struct generation *g, const struct owned *owned)
+/* Without a roster the filter decides alone: then it must not know any allowed address by accident. */
+static int spare_allowed(const struct candidate *c, const struct settled *s)
+{
+	return c->g.roster4 || c->g.roster6 ? 0 : build_check_allowed(&c->g, &s->allowed);
+}
+
+static int build(struct candidate *c, struct generation *g, const struct settled *s)
 {
 	int err = -EAGAIN;
 
 	for (int attempt = 0; attempt < ATTEMPTS && err == -EAGAIN; attempt++) {
-		if (attempt >= ATTEMPTS / 2) {
+		if (attempt >= ATTEMPTS_SAME) {
 			g->roster4_buckets += g->roster4_buckets / 8;
 			g->roster6_buckets += g->roster6_buckets / 8;
 		}
@@ -78,44 +111,81 @@ static int build(struct candidate *c, struct generation *g, const struct owned *
 			err = kernel_arrays(c, g);
 		if (err)
 			return err;
-		err = build_arrays(&c->g, owned);
+		err = build_arrays(&c->g, &s->owned);
+		if (!err)
+			err = spare_allowed(c, s);
 		if (err)
 			kernel_release(c);
 	}
-	return err == -EAGAIN ? because(err, "no seeds were found under which every key has a place") : err;
+	return err == -EAGAIN ? because(err, "no seeds were found under which every key has a place, and no allowed "
+					     "address a false one") : err;
+}
+
+struct settings settings_read(struct state *state)
+{
+	struct settings s = SETTINGS_DEFAULT;
+
+	s.exact = state_setting(state, "exact", s.exact) != 0;
+	s.labels = state_setting(state, "labels", s.labels) != 0;
+	s.bits_per_key = state_setting(state, "bits_per_key", s.bits_per_key);
+	s.headroom = state_setting(state, "headroom", s.headroom);
+	s.memory_max = (uint64_t)state_setting(state, "memory_max", (double)s.memory_max);
+	return s;
+}
+
+static int plan(struct generation *g, struct state *state, const struct settled *s)
+{
+	struct settings settings = settings_read(state);
+	struct generation old = { 0 };
+	double number = state_setting(state, SETTING_GENERATION, 0);
+	int err;
+
+	if (s->shadows && !settings.exact)
+		return because(-EINVAL, "a shadow list needs the roster: tune --exact=on, or enforce it");
+	settings.labels = settings.labels || s->shadows;
+	err = plan_generation(g, &s->owned, &settings);
+	kernel_live(&old);
+	g->number = (number > (double)old.number ? (__u64)number : old.number) + 1;
+	g->shadows = s->shadows;
+	memcpy(g->shadow, s->shadow, sizeof(g->shadow));
+	return err;
+}
+
+/* The times of apply(), for --verbose. */
+static double lap(double *since)
+{
+	double before = *since;
+
+	*since = seconds();
+	return (*since - before) * 1e3;
 }
 
 int apply(struct state *state)
 {
-	struct settings settings = SETTINGS_DEFAULT;
-	struct generation g, old = { 0 };
+	double clock = seconds(), settled_ms, built_ms, checked_ms, loaded_ms;
+	struct generation g;
 	struct candidate c;
-	struct owned owned;
-	double number, begin = seconds(), settled, built, checked, loaded;
+	struct settled s;
 	int err = kernel_base();
 
 	if (!err)
-		err = settle(state, &owned);
+		err = settle(state, &s);
 	if (err)
 		return err;
-	settled = seconds();
-	kernel_live(&old);
-	number = state_setting(state, SETTING_GENERATION, 0);
-	err = plan_generation(&g, &owned, &settings);
-	g.number = (number > (double)old.number ? (__u64)number : old.number) + 1;
+	settled_ms = lap(&clock);
+	err = plan(&g, state, &s);
 	if (!err)
-		err = build(&c, &g, &owned);
+		err = build(&c, &g, &s);
 	if (err)
 		goto out;
-	built = seconds();
-	err = build_check(&c.g, &owned);
+	built_ms = lap(&clock);
+	err = build_check(&c.g, &s.owned);
 	if (err)
-		err = because(err,
-			      "a key was not found in the new generation: it does not go live; please report this");
-	checked = seconds();
+		err = because(err, "a key was not found in the new generation: it does not go live; please report this");
+	checked_ms = lap(&clock);
 	if (!err)
 		err = kernel_load(&c);
-	loaded = seconds();
+	loaded_ms = lap(&clock);
 	if (!err)
 		err = state_set(state, SETTING_GENERATION, (double)g.number);
 	/* The state first: were we killed in between, the next command would see that the kernel lags behind. */
@@ -125,11 +195,10 @@ int apply(struct state *state)
 		err = kernel_switch(&c);
 	if (!err)
 		note("generation %llu: sets %.1f ms, arrays %.1f ms, check %.1f ms, programs %.1f ms, switch %.1f ms",
-		     (unsigned long long)g.number, (settled - begin) * 1e3, (built - settled) * 1e3,
-		     (checked - built) * 1e3, (loaded - checked) * 1e3, (seconds() - loaded) * 1e3);
+		     (unsigned long long)g.number, settled_ms, built_ms, checked_ms, loaded_ms, lap(&clock));
 	kernel_release(&c);
 out:
-	owned_free(&owned);
+	settled_free(&s);
 	return err;
 }
 

@@ -3,6 +3,8 @@
 #ifndef APPLY_H
 #define APPLY_H
 
+#include "plan.h"
+
 struct state;
 
 /*
@@ -14,5 +16,8 @@ int apply(struct state *state);
 /* Likewise, but only where the kernel does not have this state already: after a reboot, or a command that was killed.
  */
 int apply_if_needed(struct state *state);
+
+/* As they are kept; tune changes them. */
+struct settings settings_read(struct state *state);
 
 #endif

@@ -5,6 +5,7 @@
 
 struct generation;
 struct owned;
+struct ranges;
 
 /* New secret seeds, and the rungs' salts. 0 or -errno. */
 int build_seeds(struct generation *g);
@@ -20,5 +21,11 @@ int build_arrays(const struct generation *g, const struct owned *owned);
  * arrays must never go live.
  */
 int build_check(const struct generation *g, const struct owned *owned);
+
+/*
+ * Without a roster: 0 when no allowed address is dropped by accident, -EAGAIN when one is, -E2BIG with the reason
+ * recorded when there are too many to be sure.
+ */
+int build_check_allowed(const struct generation *g, const struct ranges *allowed);
 
 #endif

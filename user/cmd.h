@@ -9,6 +9,15 @@ int cmd_detach(int argc, char **argv);
 int cmd_load(int argc, char **argv);
 int cmd_unload(int argc, char **argv);
 int cmd_lists(int argc, char **argv);
+int cmd_enforce(int argc, char **argv);
+int cmd_shadow(int argc, char **argv);
+
+int cmd_allow(int argc, char **argv);
+int cmd_disallow(int argc, char **argv);
+
+int cmd_confirm(int argc, char **argv);
+
+int cmd_tune(int argc, char **argv);
 
 int cmd_test(int argc, char **argv);
 

@@ -7,6 +7,7 @@
 
 #include "apply.h"
 #include "attach.h"
+#include "change.h"
 #include "cmd.h"
 #include "kernel.h"
 #include "log.h"
@@ -15,12 +16,17 @@
 
 static enum attach_mode wanted_mode;
 static bool wanted_shared, all;
+static long confirm_seconds;
 
 static int attach_option(int option, const char *value)
 {
 	if (option == 's') {
 		wanted_shared = true;
 		return 0;
+	}
+	if (option == 'c') {
+		confirm_seconds = change_seconds(value);
+		return confirm_seconds < 0 ? fail("--confirm takes a time such as 60s or 5m, not '%s'", value) : 0;
 	}
 	for (int mode = MODE_AUTO; mode <= MODE_SKB; mode++) {
 		if (!strcmp(value, attach_mode_names[mode])) {
@@ -53,6 +59,7 @@ int cmd_attach(int argc, char **argv)
 	static const struct option own[] = {
 		{ "mode", required_argument, NULL, 'm' },
 		{ "shared", no_argument, NULL, 's' },
+		{ "confirm", required_argument, NULL, 'c' },
 		{ 0 },
 	};
 	struct state *state = NULL;
@@ -67,9 +74,7 @@ int cmd_attach(int argc, char **argv)
 		if (strlen(argv[i]) >= IF_NAMESIZE)
 			return fail("%s: there is no such interface", argv[i]);
 	done = calloc((size_t)argc, sizeof(*done));
-	err = done ? kernel_ready() : -ENOMEM;
-	if (!err)
-		err = state_open(&state, true);
+	err = done ? change_begin(&state) : -ENOMEM;
 	if (!err)
 		err = kernel_base();
 	while (!err && n < argc - 1) {
@@ -86,6 +91,8 @@ int cmd_attach(int argc, char **argv)
 			break;
 		n++;
 		err = state_interface_put(state, &kept);
+		if (!err)
+			err = change_pending(state, PENDING_INTERFACE, at->name, confirm_seconds);
 	}
 	/* Last, as this commits: the slot is empty or as before until then, so that packets pass or are judged as
 	 * before. */
@@ -97,6 +104,8 @@ int cmd_attach(int argc, char **argv)
 			detach_one(done[n].name);
 	} else {
 		status = report(done, n);
+		if (confirm_seconds)
+			change_watch(confirm_seconds);
 	}
 	state_close(state);
 	free(done);
@@ -142,9 +151,7 @@ int cmd_detach(int argc, char **argv)
 		return fail("detach: which interface? or --all");
 	if (argc >= 2 && all)
 		return fail("detach: either interfaces or --all");
-	err = kernel_ready();
-	if (!err)
-		err = state_open(&state, true);
+	err = change_begin(&state);
 	/* Look before anything is done: either all of them or none. */
 	for (int i = 1; i < argc && !err; i++)
 		err = attach_find(argv[i]);

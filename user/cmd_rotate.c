@@ -7,6 +7,7 @@
 
 #include "apply.h"
 #include "attach.h"
+#include "change.h"
 #include "cmd.h"
 #include "kernel.h"
 #include "log.h"
@@ -26,9 +27,7 @@ int cmd_rotate(int argc, char **argv)
 
 	if (no_operands(argc, argv))
 		return EXIT_ERROR;
-	err = kernel_ready();
-	if (!err)
-		err = state_open(&state, true);
+	err = change_begin(&state);
 	if (!err)
 		err = apply(state);
 	state_close(state);
@@ -44,9 +43,7 @@ int cmd_flush(int argc, char **argv)
 
 	if (no_operands(argc, argv))
 		return EXIT_ERROR;
-	err = kernel_ready();
-	if (!err)
-		err = state_open(&state, true);
+	err = change_begin(&state);
 	if (!err)
 		err = state_lists(state, &lists, &n);
 	for (size_t i = 0; i < n && !err; i++)
@@ -88,9 +85,7 @@ int cmd_restore(int argc, char **argv)
 
 	if (no_operands(argc, argv))
 		return EXIT_ERROR;
-	err = kernel_ready();
-	if (!err)
-		err = state_open(&state, true);
+	err = change_begin(&state);
 	if (!err)
 		err = kernel_base();
 	/* The filter first, so that no interface is up with an empty one. */

@@ -237,8 +237,10 @@ static int set_count(int files, char **paths)
 {
 	struct reader_report *reports = calloc((size_t)files, sizeof(*reports));
 	struct ranges set = RANGES_EMPTY;
-	int status = reports ? EXIT_DONE : fail("%s", strerror(ENOMEM));
+	int status = EXIT_DONE;
 
+	if (!reports)
+		return fail("%s", strerror(ENOMEM));
 	for (int i = 0; i < files && !status; i++)
 		status = take(paths[i], &set, &reports[i]);
 	if (!status)

@@ -200,7 +200,7 @@ static int stats_json(const struct sample *s)
 	json_t *lists = json_array();
 
 	for (size_t i = 0; i < s->n; i++)
-		if (!s->names[i].allow)
+		if (s->names[i].kind != LIST_ALLOW)
 			json_array_append_new(lists, json_pack("{s:s, s:I, s:I}", "name", s->names[i].name, "packets",
 							       (json_int_t)s->lists[s->names[i].label].packets, "bytes",
 							       (json_int_t)s->lists[s->names[i].label].bytes));
@@ -219,7 +219,7 @@ static int stats_text(const struct sample *s)
 	for (size_t i = 0; i < s->n; i++) {
 		const struct tally *t = &s->lists[s->names[i].label];
 
-		if (!s->names[i].allow)
+		if (s->names[i].kind != LIST_ALLOW)
 			printf("  dropped by %-20s %3llu packets %12s\n", s->names[i].name,
 			       (unsigned long long)t->packets, bytes_text(buf, t->bytes));
 	}

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "explain.h"
 #include "kernel.h"
 #include "log.h"
 #include "out.h"
-#include "state.h"
 
 struct question {
 	struct addr *addrs;
@@ -66,75 +66,100 @@ static const char *stage_name(__u32 answer)
 	}
 }
 
-/* The sets behind the answers, to name the entry, and to notice if program and sets ever disagree. */
-struct sets {
-	struct list_info *lists;
-	struct ranges *at;
-	size_t n;
-};
-
-static int read_sets(struct sets *s)
+/* What the lists say should become of it. */
+static const char *expected(const struct explanation *e, size_t addr)
 {
-	struct state *state = NULL;
-	int err = state_open(&state, false);
+	const struct hit *decider = explain_decider(e, addr);
 
-	if (!err)
-		err = state_lists(state, &s->lists, &s->n);
-	s->at = calloc(s->n + 1, sizeof(*s->at));
-	for (size_t i = 0; i < s->n && !err; i++)
-		err = state_list_set(state, s->lists[i].name, &s->at[i]);
-	state_close(state);
-	return err;
+	return decider && e->lists[decider->list].kind == LIST_BAN ? "drop" : "pass";
 }
 
-static void free_sets(struct sets *s)
+static const char *verdict(__u32 answer)
 {
-	for (size_t i = 0; s->at && i < s->n; i++)
-		ranges_free(&s->at[i]);
-	free(s->at);
-	free(s->lists);
+	return answer != ANSWER_UNPARSED && answer & ANSWER_DROP ? "drop" : "pass";
 }
 
-/* The list that counts: an allow list before all, then the first that holds the address; NULL where none does. */
-static const struct list_info *holder(const struct sets *s, struct addr addr, int *length)
+/* A drop that no list asks for is the filter's own where it decides alone, and a fault anywhere else. */
+static bool false_positive(const struct explanation *e, size_t addr, __u32 answer)
 {
-	const struct list_info *first = NULL;
+	return !strcmp(verdict(answer), "drop") && !strcmp(expected(e, addr), "pass") &&
+	       ANSWER_STAGE(answer) == STAGE_FILTER;
+}
 
-	for (size_t i = 0; i < s->n; i++) {
-		int covering = ranges_covering(&s->at[i], addr);
+static json_t *hit_json(const struct explanation *e, const struct hit *hit, int family)
+{
+	char text[HIT_TEXT_MAX];
 
-		if (covering < 0 || (first && !s->lists[i].allow))
-			continue;
-		first = &s->lists[i];
-		*length = covering;
-		if (first->allow)
-			break;
+	return json_pack("{s:s, s:s, s:s, s:o}", "list", e->lists[hit->list].name, "kind",
+			 list_kind_names[e->lists[hit->list].kind], "entry", hit_text(text, hit, family), "line",
+			 hit->line ? json_integer((json_int_t)hit->line) : json_null());
+}
+
+static json_t *answer_json(const struct explanation *e, size_t i, struct addr addr, __u32 answer)
+{
+	char text[PREFIX_TEXT_MAX], prefix[HIT_TEXT_MAX];
+	const struct hit *decider = explain_decider(e, i);
+	json_t *entries = json_array();
+
+	for (size_t h = 0; h < e->hits_n[i]; h++)
+		json_array_append_new(entries, hit_json(e, &e->hits[i][h], addr.family));
+	prefix_text(text, addr, -1);
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:b, s:b, s:b, s:o}", "address", text, "verdict", verdict(answer),
+			 "stage", stage_name(answer), "list",
+			 decider ? json_string(e->lists[decider->list].name) : json_null(), "prefix",
+			 decider ? json_string(hit_text(prefix, decider, addr.family)) : json_null(), "allowed",
+			 decider && e->lists[decider->list].kind == LIST_ALLOW, "shadow",
+			 answer != ANSWER_UNPARSED && answer & ANSWER_SHADOW, "false_positive", false_positive(e, i, answer),
+			 "entries", entries);
+}
+
+static void answer_text(const struct explanation *e, size_t i, struct addr addr, __u32 answer)
+{
+	static const char *const does[] = { "banned by", "allowed by", "counted by" };
+	char text[HIT_TEXT_MAX];
+
+	printf("%s: %s (%s)%s\n", prefix_text(text, addr, -1), verdict(answer), stage_name(answer),
+	       false_positive(e, i, answer) ? ": a false positive of the filter, no list has it" : "");
+	for (size_t h = 0; h < e->hits_n[i]; h++) {
+		const struct hit *hit = &e->hits[i][h];
+		const struct list_info *list = &e->lists[hit->list];
+
+		printf("  %s %s: %s", does[list->kind], list->name, hit_text(text, hit, addr.family));
+		if (hit->line)
+			printf(" (%s:%llu)", list->source, (unsigned long long)hit->line);
+		putchar('\n');
 	}
-	return first;
 }
 
-static struct addr network(struct addr addr, int length)
+/* Prints every answer. True where program and lists disagree about one. */
+static bool print_answers(const struct explanation *e, const struct question *q, const __u32 *answers, json_t *array)
 {
-	int width = addr.family == 4 ? 32 : 128;
+	bool disagree = false;
 
-	if (length < width)
-		addr.num = length ? addr.num >> (width - length) << (width - length) : 0;
-	return addr;
-}
+	for (size_t i = 0; i < q->n; i++) {
+		if (array)
+			json_array_append_new(array, answer_json(e, i, q->addrs[i], answers[i]));
+		else
+			answer_text(e, i, q->addrs[i], answers[i]);
+		if (strcmp(verdict(answers[i]), expected(e, i)) && !false_positive(e, i, answers[i])) {
+			char text[PREFIX_TEXT_MAX];
 
-static json_t *or_null(const char *text)
-{
-	return text ? json_string(text) : json_null();
+			fail("%s: the program says %s, the lists say %s; 'xdp-bloom rotate' builds it anew",
+			     prefix_text(text, q->addrs[i], -1), verdict(answers[i]), expected(e, i));
+			disagree = true;
+		}
+	}
+	return disagree;
 }
 
 int cmd_test(int argc, char **argv)
 {
+	struct explanation e = { 0 };
 	struct question q = { 0 };
-	struct sets sets = { 0 };
 	json_t *array = NULL;
 	__u32 *answers = NULL;
 	int status = 0, err;
-	bool wrong = false, passes = false;
+	bool disagree, passes = false;
 
 	if (options_read(&argc, argv, NULL, NULL))
 		return EXIT_ERROR;
@@ -147,44 +172,21 @@ int cmd_test(int argc, char **argv)
 	answers = calloc(q.n + 1, sizeof(*answers));
 	err = answers ? kernel_ask(q.addrs, q.n, answers) : -ENOMEM;
 	if (!err)
-		err = read_sets(&sets);
+		err = explain(&e, q.addrs, q.n);
 	if (err) {
 		status = fail("%s", reason(err));
 		goto out;
 	}
 	if (opt_json)
 		array = json_array();
-	for (size_t i = 0; i < q.n; i++) {
-		char text[PREFIX_TEXT_MAX], prefix[PREFIX_TEXT_MAX] = "";
-		int length = -1;
-		const struct list_info *list = holder(&sets, q.addrs[i], &length);
-		bool drop = answers[i] & ANSWER_DROP, banned = list && !list->allow;
-
-		passes = passes || !drop;
-		if (list)
-			prefix_text(prefix, network(q.addrs[i], length), length);
-		prefix_text(text, q.addrs[i], -1);
-		if (drop != banned && (!drop || ANSWER_STAGE(answers[i]) != STAGE_FILTER)) {
-			fail("%s: the program says %s, the lists say %s; 'xdp-bloom rotate' builds it anew", text,
-			     drop ? "drop" : "pass", banned ? "drop" : "pass");
-			wrong = true;
-		}
-		if (opt_json)
-			json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:o, s:o}", "address", text, "verdict",
-							       drop ? "drop" : "pass", "stage", stage_name(answers[i]),
-							       "list", or_null(list ? list->name : NULL), "prefix",
-							       or_null(list ? prefix : NULL)));
-		else if (list)
-			printf("%s: %s (%s%s %s, %s)\n", text, drop ? "drop" : "pass", list->allow ? "allowed by " : "",
-			       list->name, prefix, stage_name(answers[i]));
-		else
-			printf("%s: %s (%s)\n", text, drop ? "drop" : "pass", stage_name(answers[i]));
-	}
+	for (size_t i = 0; i < q.n; i++)
+		passes = passes || !strcmp(verdict(answers[i]), "pass");
+	disagree = print_answers(&e, &q, answers, array);
 	status = opt_json ? out_json(array) : out_end();
 	if (!status)
-		status = wrong ? EXIT_ERROR : passes ? EXIT_PASSES : EXIT_DONE;
+		status = disagree ? EXIT_ERROR : passes ? EXIT_PASSES : EXIT_DONE;
 out:
-	free_sets(&sets);
+	explain_free(&e);
 	free(answers);
 	free(q.addrs);
 	return status;

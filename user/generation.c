@@ -162,7 +162,7 @@ int kernel_load(struct candidate *c)
 	if (!err)
 		err = write_meta(c);
 	if (err)
-		return because_kernel(err, "loading a generation's program");
+		return because_program(err, "loading a generation's program");
 	return pin_all(c);
 }
 

@@ -65,7 +65,7 @@ int kernel_base(void)
 		err = bpf_program__pin(skel->progs.xdp_bloom_root, path);
 	}
 	xdp_bloom_bpf__destroy(skel);
-	return err ? because_kernel(err, "loading the root program") : 0;
+	return err ? because_program(err, "loading the root program") : 0;
 }
 
 /* The number of the generation whose program is in the slot, or -ENOENT. */
@@ -123,12 +123,21 @@ static int live_pin(const char *name)
 
 int kernel_live(struct generation *g)
 {
-	__u32 key = 0;
+	struct bpf_map_info info;
+	__u32 key = 0, size = sizeof(info);
 	int fd = live_pin(PIN_META), err;
 
 	if (fd < 0)
 		return fd;
-	err = bpf_map_lookup_elem(fd, &key, g) ? -errno : 0;
+	/* The structure may have had another size then: the kernel would write past ours. */
+	memset(&info, 0, sizeof(info));
+	err = bpf_obj_get_info_by_fd(fd, &info, &size) ? -errno : 0;
+	if (!err && info.value_size == sizeof(*g))
+		err = bpf_map_lookup_elem(fd, &key, g) ? -errno : 0;
+	if (!err && (info.value_size != sizeof(*g) || g->version != GENERATION_VERSION))
+		err = because(-EPROTO, "another version of xdp-bloom put the filter in force; 'xdp-bloom rotate' builds it anew");
+	if (err)
+		memset(g, 0, sizeof(*g));
 	close(fd);
 	return err;
 }

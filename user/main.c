@@ -14,12 +14,18 @@ static const struct {
 } verbs[] = {
 	{ "attach", cmd_attach, "IFNAME... [--mode auto|native|skb] [--shared]", "filter on interfaces" },
 	{ "detach", cmd_detach, "IFNAME... | --all", "stop filtering there" },
-	{ "load", cmd_load, "NAME FILE|- [--allow] [--format F] [--skip-bad]", "create or replace a named list" },
+	{ "load", cmd_load, "NAME FILE|- [OPTIONS]", "create or replace a named list" },
 	{ "unload", cmd_unload, "NAME...", "drop lists" },
+	{ "enforce", cmd_enforce, "NAME...", "a shadow list begins to drop" },
+	{ "shadow", cmd_shadow, "NAME...", "a list only counts what it would drop" },
+	{ "allow", cmd_allow, "PREFIX...", "never drop these, whatever lists say" },
+	{ "disallow", cmd_disallow, "PREFIX...", "take that back" },
+	{ "confirm", cmd_confirm, "", "keep what was done with --confirm TIME" },
 	{ "lists", cmd_lists, "", "what is loaded" },
 	{ "test", cmd_test, "ADDR...|-", "would it be dropped, and why" },
 	{ "show", cmd_show, "", "interfaces, stages, sizes, memory" },
 	{ "stats", cmd_stats, "", "packets passed and dropped, by list" },
+	{ "tune", cmd_tune, "[--exact=on|off] [--labels=on|off] [--fpr P] ...", "settings; they are kept" },
 	{ "rotate", cmd_rotate, "", "new seeds, fresh arrays" },
 	{ "flush", cmd_flush, "", "drop every list" },
 	{ "restore", cmd_restore, "", "after a reboot: all as it was" },
@@ -33,8 +39,11 @@ static int help(void)
 	puts("usage: xdp-bloom [OPTIONS] VERB [ARGS]\n");
 	for (size_t i = 0; i < VERBS; i++)
 		printf("  %-8s %-52s %s\n", verbs[i].name, verbs[i].args, verbs[i].does);
-	puts("\n"
-	     "  -j, --json        one JSON document      -p, --pretty   the same, indented\n"
+	puts("\nload takes --allow (an allow list) or --shadow (only counts), --format F, --skip-bad, --dry-run,\n"
+	     "  --bogons=keep|refuse (private, loopback, link-local, multicast: left out otherwise), --confirm TIME,\n"
+	     "  and --force against the guard rails. attach takes --confirm TIME too.\n"
+	     "tune takes also --headroom PCT and --memory MAX (such as 64M; 0: no limit); alone it shows the settings.\n");
+	puts("  -j, --json        one JSON document      -p, --pretty   the same, indented\n"
 	     "  -q, --quiet       no warnings            -v, --verbose  say what is done\n"
 	     "  -S, --state DIR   where lists are kept (/var/lib/xdp-bloom; XDP_BLOOM_STATE)\n"
 	     "  -B, --bpffs DIR   where the kernel's part is pinned (/sys/fs/bpf/xdp-bloom; XDP_BLOOM_BPFFS)\n"

@@ -27,17 +27,21 @@ void pin_generation_path(char *buf, size_t size, __u64 number, const char *name)
 		 name[0] ? "/" : "", name);
 }
 
-int because_kernel(int err, const char *what)
+int because_program(int err, const char *what)
 {
 	struct utsname host = { 0 };
 
+	if (err == -EPERM || err == -ENOMEM)
+		return because_kernel(err, what);
+	uname(&host);
+	return because(err, "%s: kernel %s refuses the program (%s); 5.10 or newer is needed, and --verbose tells more", what,
+		       host.release, strerror(-err));
+}
+
+int because_kernel(int err, const char *what)
+{
 	if (err == -EPERM || err == -EACCES)
 		return because(err, "%s: root, or CAP_BPF and CAP_NET_ADMIN, is needed", what);
-	if (err == -EINVAL || err == -ENOTSUP) {
-		uname(&host);
-		return because(err, "%s: kernel %s refuses it (%s); 5.10 or newer is needed", what, host.release,
-			       strerror(-err));
-	}
 	if (err == -ENOMEM)
 		return because(err, "%s: the kernel has not enough memory", what);
 	return because(err, "%s: %s", what, strerror(-err));

@@ -25,5 +25,7 @@ int pins_ready(void);
 
 /* Records why, in an operator's words, and returns err. */
 int because_kernel(int err, const char *what);
+/* Likewise for a program that does not load. */
+int because_program(int err, const char *what);
 
 #endif

@@ -98,6 +98,18 @@ double plan_lanes_fpr(double keys, double blocks)
 	return sum;
 }
 
+double plan_lanes_bits(double fpr)
+{
+	double low = 1, high = 512;
+
+	for (int i = 0; i < 60; i++) {
+		double bits = (low + high) / 2;
+
+		*(plan_lanes_fpr(1e6, 1e6 * bits / (BLOCK_BYTES * 8)) > fpr ? &low : &high) = bits;
+	}
+	return high;
+}
+
 struct counts {
 	uint64_t some24;     /* /24s that the gate would send on */
 	uint64_t all24;	     /* /24s that it would ban */
@@ -191,6 +203,7 @@ int plan_generation(struct generation *g, const struct owned *owned, const struc
 	double keys6 = 0, blocks;
 
 	memset(g, 0, sizeof(*g));
+	g->version = GENERATION_VERSION;
 	count_ipv4(&n, owned);
 	count_ipv6(&n, owned);
 	plan_ipv6(g, &n, &keys6);
@@ -216,11 +229,11 @@ int plan_generation(struct generation *g, const struct owned *owned, const struc
 		g->filter_blocks = blocks > FILTER_BLOCKS_MIN ? (__u64)blocks : FILTER_BLOCKS_MIN;
 		g->filter = 1;
 	}
-	if (!g->gate4 || !g->gate4_labels || !settings->exact)
-		n.minorities = 0;
-	if (settings->exact && g->keys4 + n.minorities) {
+	if (g->gate4 && settings->labels && settings->exact)
+		g->minorities = n.minorities;
+	if (settings->exact && g->keys4 + g->minorities) {
 		g->roster4_buckets =
-			roster_buckets(g->keys4 + n.minorities, settings->headroom, ROSTER4_SLOTS, ROSTER4_LOAD);
+			roster_buckets(g->keys4 + g->minorities, settings->headroom, ROSTER4_SLOTS, ROSTER4_LOAD);
 		g->roster4 = 1;
 	}
 	if (settings->exact && g->keys6) {

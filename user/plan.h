@@ -34,4 +34,7 @@ unsigned int plan_rungs(const uint64_t histogram[129], unsigned int lengths[], d
 /* The rate at which the lanes layout says yes to a key that it does not hold: the exact Poisson mix. */
 double plan_lanes_fpr(double keys, double blocks);
 
+/* The fewest bits a key that reach a rate. */
+double plan_lanes_bits(double fpr);
+
 #endif

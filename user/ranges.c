@@ -6,7 +6,11 @@
 #include "ranges.h"
 
 /* Up to this size, an array just grows; from there on it is put in order first, so that repetition takes no memory. */
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+#define SETTLE_BYTES ((size_t)128)
+#else
 #define SETTLE_BYTES ((size_t)64 << 20)
+#endif
 
 #define NUM	 uint32_t
 #define RANGE	 struct range4
@@ -157,11 +161,13 @@ static int hosts_expand(struct ranges *set)
 	return 0;
 }
 
-/* Gives back what is not used. Failing to make an array smaller is no failure. */
+/* All is in normal form now. Gives back what is not used. Failing to make an array smaller is no failure. */
 static void trim(struct ranges *set)
 {
 	void *smaller;
 
+	set->settled4 = set->n4;
+	set->settled6 = set->n6;
 	if (set->n4 < set->room4) {
 		smaller = realloc(set->v4, (set->n4 + !set->n4) * sizeof(*set->v4));
 		if (smaller) {
@@ -184,7 +190,7 @@ int ranges_add4(struct ranges *set, uint32_t lo, uint32_t hi)
 
 	if (lo == hi)
 		return ranges_add_host(set, lo);
-	err = range4_push(&set->v4, &set->n4, &set->room4, (struct range4){ lo, hi }, &set->duplicates);
+	err = range4_push(&set->v4, &set->n4, &set->room4, &set->settled4, (struct range4){ lo, hi }, &set->duplicates);
 	if (err)
 		ranges_free(set);
 	return err;
@@ -192,7 +198,8 @@ int ranges_add4(struct ranges *set, uint32_t lo, uint32_t hi)
 
 int ranges_add6(struct ranges *set, ip6 lo, ip6 hi)
 {
-	int err = range6_push(&set->v6, &set->n6, &set->room6, (struct range6){ lo, hi }, &set->duplicates);
+	int err = range6_push(&set->v6, &set->n6, &set->room6, &set->settled6, (struct range6){ lo, hi },
+			      &set->duplicates);
 
 	if (err)
 		ranges_free(set);
@@ -210,8 +217,8 @@ int ranges_add_prefix(struct ranges *set, struct addr first, unsigned int length
 
 int ranges_finish(struct ranges *set)
 {
-	set->n4 = range4_settle(set->v4, set->n4, &set->duplicates);
-	set->n6 = range6_settle(set->v6, set->n6, &set->duplicates);
+	set->n4 = range4_settle(set->v4, set->n4, &set->settled4, &set->duplicates);
+	set->n6 = range6_settle(set->v6, set->n6, &set->settled6, &set->duplicates);
 	if (hosts_settle(set) || hosts_expand(set)) {
 		ranges_free(set);
 		return -ENOMEM;
@@ -321,4 +328,26 @@ ip6 ranges_count6(const struct ranges *set)
 		count += span + 1;
 	}
 	return count;
+}
+
+uint64_t ranges_count_prefixes(const struct ranges *set)
+{
+	uint64_t n = 0;
+	unsigned int length;
+
+	for (size_t i = 0; i < set->n4; i++) {
+		uint32_t lo = set->v4[i].lo, first;
+		bool done = false;
+
+		while (range4_next_prefix(&lo, set->v4[i].hi, &done, &first, &length))
+			n++;
+	}
+	for (size_t i = 0; i < set->n6; i++) {
+		ip6 lo = set->v6[i].lo, first;
+		bool done = false;
+
+		while (range6_next_prefix(&lo, set->v6[i].hi, &done, &first, &length))
+			n++;
+	}
+	return n;
 }

@@ -25,6 +25,7 @@ struct ranges {
 	struct range6 *v6;
 	size_t n4, n6;
 	size_t room4, room6;
+	size_t settled4, settled6; /* the first so many are in normal form, whatever was added behind them */
 	/*
 	 * Single IPv4 addresses wait here, four bytes each, until ranges_finish() merges them in. The first
 	 * hosts_sorted are sorted already, without duplicates: that is how a list that repeats itself stays small while
@@ -32,8 +33,11 @@ struct ranges {
 	 */
 	uint32_t *hosts;
 	size_t hosts_n, hosts_room, hosts_sorted;
-	uint64_t duplicates; /* of all that was added since the set was empty: how many were there already, to the
-				letter */
+	/*
+	 * Of all that was added since the set was empty: how many were there already, to the letter. Where more than
+	 * SETTLE_BYTES wait, some of them count as merged instead.
+	 */
+	uint64_t duplicates;
 };
 
 #define RANGES_EMPTY ((struct ranges){ 0 })
@@ -81,5 +85,8 @@ static inline int ranges_add_host(struct ranges *set, uint32_t host)
 	set->hosts[set->hosts_n++] = host;
 	return 0;
 }
+
+/* How many prefixes the set takes, at the fewest. */
+uint64_t ranges_count_prefixes(const struct ranges *set);
 
 #endif

@@ -20,10 +20,21 @@ static unsigned int FN(byte)(const RANGE *range, unsigned int k)
 	return (unsigned int)(num >> (NUM_BITS - 8 - 8 * (k % sizeof(NUM)))) & 0xff;
 }
 
+static bool FN(same_byte)(const RANGE *v, size_t n, unsigned int k)
+{
+	unsigned int byte = n ? FN(byte)(v, k) : 0;
+
+	for (size_t i = 1; i < n; i++) {
+		if (FN(byte)(&v[i], k) != byte)
+			return false;
+	}
+	return true;
+}
+
 /* American flag sort: by one byte after the other, in place. */
 static void FN(sort)(RANGE *v, size_t n, unsigned int k)
 {
-	size_t at[256], end[256], count[256] = { 0 };
+	size_t at[256], end[256], count[256];
 
 	if (n < 32) {
 		for (size_t i = 1; i < n; i++) {
@@ -36,8 +47,11 @@ static void FN(sort)(RANGE *v, size_t n, unsigned int k)
 		}
 		return;
 	}
+	while (k < 2 * sizeof(NUM) && FN(same_byte)(v, n, k))
+		k++;
 	if (k == 2 * sizeof(NUM))
 		return;
+	memset(count, 0, sizeof(count));
 	for (size_t i = 0; i < n; i++)
 		count[FN(byte)(&v[i], k)]++;
 	for (size_t b = 0, sum = 0; b < 256; b++) {
@@ -59,8 +73,10 @@ static void FN(sort)(RANGE *v, size_t n, unsigned int k)
 			v[at[b]++] = range;
 		}
 	}
-	for (size_t b = 0; b < 256; b++)
-		FN(sort)(v + end[b] - count[b], count[b], k + 1);
+	for (size_t b = 0; b < 256; b++) {
+		if (count[b] > 1)
+			FN(sort)(v + end[b] - count[b], count[b], k + 1);
+	}
 }
 
 /* Appends a range that does not begin before the last one; returns the new count. */
@@ -75,8 +91,8 @@ static size_t FN(append)(RANGE *v, size_t n, NUM lo, NUM hi)
 	return n + 1;
 }
 
-/* Into normal form, in place; returns the new count. */
-static size_t FN(settle)(RANGE *v, size_t n, uint64_t *duplicates)
+/* Sorts, and puts what overlaps or touches together; returns the new count. */
+static size_t FN(normalize)(RANGE *v, size_t n, uint64_t *duplicates)
 {
 	RANGE last = { 0 };
 	size_t i, out = 0;
@@ -97,15 +113,50 @@ static size_t FN(settle)(RANGE *v, size_t n, uint64_t *duplicates)
 	return out;
 }
 
+/* Two normal arrays in one; out has room for both. */
+static size_t FN(unite)(RANGE *out, const RANGE *a, size_t na, const RANGE *b, size_t nb)
+{
+	size_t n = 0, i = 0, j = 0;
+
+	while (i < na || j < nb) {
+		const RANGE *next = j == nb || (i < na && a[i].lo < b[j].lo) ? &a[i++] : &b[j++];
+
+		n = FN(append)(out, n, next->lo, next->hi);
+	}
+	return n;
+}
+
+/*
+ * Into normal form what was added behind the first *settled ranges, which are; returns the new count. The new ones move
+ * out of the way and the old ones behind their place: what is written never overtakes what is read.
+ */
+static size_t FN(settle)(RANGE *v, size_t n, size_t *settled, uint64_t *duplicates)
+{
+	size_t head = *settled, tail = n - head;
+	RANGE *copy = head && tail ? malloc(tail * sizeof(RANGE)) : NULL;
+
+	if (copy) {
+		tail = FN(normalize)(v + head, tail, duplicates);
+		memcpy(copy, v + head, tail * sizeof(RANGE));
+		memmove(v + tail, v, head * sizeof(RANGE));
+		n = FN(unite)(v, v + tail, head, copy, tail);
+		free(copy);
+	} else if (tail) {
+		n = FN(normalize)(v, n, duplicates);
+	}
+	*settled = n;
+	return n;
+}
+
 /* One more range. A full array is settled first and grows only where that leaves it more than two thirds full. */
-static int FN(push)(RANGE **v, size_t *n, size_t *room, RANGE range, uint64_t *duplicates)
+static int FN(push)(RANGE **v, size_t *n, size_t *room, size_t *settled, RANGE range, uint64_t *duplicates)
 {
 	if (*n == *room) {
 		size_t limit = SETTLE_BYTES / sizeof(RANGE), want = 2 * *room + 64;
 		RANGE *grown;
 
 		if (*room >= limit) {
-			*n = FN(settle)(*v, *n, duplicates);
+			*n = FN(settle)(*v, *n, settled, duplicates);
 			want = *room + *room / 2;
 		} else if (want > limit) {
 			want = limit;
@@ -122,19 +173,7 @@ static int FN(push)(RANGE **v, size_t *n, size_t *room, RANGE range, uint64_t *d
 	return 0;
 }
 
-/* The two halves of an algebra: out has room for every range that can come out. */
-static size_t FN(unite)(RANGE *out, const RANGE *a, size_t na, const RANGE *b, size_t nb)
-{
-	size_t n = 0, i = 0, j = 0;
-
-	while (i < na || j < nb) {
-		const RANGE *next = j == nb || (i < na && a[i].lo < b[j].lo) ? &a[i++] : &b[j++];
-
-		n = FN(append)(out, n, next->lo, next->hi);
-	}
-	return n;
-}
-
+/* The algebra: out has room for every range that can come out. */
 static size_t FN(intersect)(RANGE *out, const RANGE *a, size_t na, const RANGE *b, size_t nb)
 {
 	size_t n = 0, i = 0, j = 0;

@@ -81,8 +81,12 @@ int reader_bad(struct reader *reader, uint64_t line, const char *text, size_t le
 
 int reader_add(struct reader *reader, const struct item *item)
 {
+	const struct reader_options *options = reader->options;
 	int err;
 
+	if (options->each)
+		return options->each(options->arg, item->family, item->lo, item->hi,
+				     reader->entry_line ? reader->entry_line : reader->line);
 	if (item->family == 4)
 		err = ranges_add4(reader->set, (uint32_t)item->lo, (uint32_t)item->hi);
 	else
@@ -160,7 +164,7 @@ static int read_all(struct reader *reader)
 		return err;
 	if (reader->format->stream)
 		reader->line += reader->cut;
-	if (report->entries > 1 && report->entries == reader->nowhere)
+	if (reader->format->names && report->entries && report->entries == reader->nowhere)
 		return reader_fail(reader, -EINVAL,
 				   "every address is 0.0.0.0, 127.0.0.1 or the like: a list of names, "
 				   "not of addresses");

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "addr.h"
+
 struct ranges;
 
 #define READER_BAD_MAX	10 /* damaged lines that are remembered word by word */
@@ -14,6 +16,9 @@ struct reader_options {
 	const char *format; /* a name from reader_formats() or "csv:COLUMN", or NULL: told by content */
 	bool skip_bad;	    /* leave damaged lines out instead of stopping */
 	bool progress;	    /* a bar on standard error once it has taken half a second */
+	/* Instead of keeping them: called with each entry, as it stands, and its line. 0, or -errno to stop. */
+	int (*each)(void *arg, int family, ip6 lo, ip6 hi, uint64_t line);
+	void *arg;
 };
 
 /* What was read, for the user's eyes. */
@@ -27,8 +32,8 @@ struct reader_report {
 };
 
 /*
- * Reads a list from path ("-": standard input) into set, to what it holds already; the set is normal afterwards. Returns
- * 0 or -errno; then the set is empty and error holds one line that names the file, the line and the reason.
+ * Reads a list from path ("-": standard input) into set, to what it holds already; the set is normal afterwards.
+ * Returns 0 or -errno; then the set is empty and error holds one line that names the file, the line and the reason.
  */
 int reader_read(const char *path, const struct reader_options *options, struct ranges *set,
 		struct reader_report *report, char error[READER_TEXT_MAX]);

@@ -14,8 +14,8 @@ static const struct format reader_format_table[] = {
 	{ .name = "plain", .line = plain_line, .kinds = ITEM_PREFIX, .hosts = true },
 	{ .name = "netmask", .line = plain_line, .kinds = ITEM_PREFIX | ITEM_NETMASK, .hosts = true },
 	{ .name = "range", .line = plain_line, .kinds = ITEM_PREFIX | ITEM_RANGE, .hosts = true },
-	{ .name = "label", .line = label_line, .kinds = ITEM_ANY, .hosts = true },
-	{ .name = "hosts", .line = hosts_line, .kinds = ITEM_ANY },
+	{ .name = "label", .line = label_line, .kinds = ITEM_ANY, .hosts = true, .names = true },
+	{ .name = "hosts", .line = hosts_line, .kinds = ITEM_ANY, .names = true },
 	{ .name = "p2p", .line = p2p_line, .kinds = ITEM_ANY },
 	{ .name = "dat", .line = dat_line, .kinds = ITEM_ANY },
 	{ .name = "ipset", .line = ipset_line, .kinds = ITEM_ANY },
@@ -74,6 +74,7 @@ static const char *try_line(struct reader *reader, const struct format *format, 
 	struct item item = { 0 };
 
 	reader->line = sample->number;
+	/* cppcheck-suppress returnDanglingLifetime ; a reason is a constant, never the item */
 	return format->line(reader, sample->text, sample->len, &item);
 }
 

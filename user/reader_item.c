@@ -94,7 +94,12 @@ const char *item_range(const struct addr *first, const struct addr *last, struct
 /* Where an entry, or its half of a range, ends. */
 static const char *skip_address(const char *p, const char *end)
 {
-	while (p < end && !is_blank(*p) && *p != '-' && *p != ',' && !starts_comment(p, end))
+	static const bool ends[256] = {
+		[' '] = true, ['\t'] = true, ['\r'] = true, ['\v'] = true, ['\f'] = true,
+		['-'] = true, [','] = true,  ['#'] = true,  [';'] = true,
+	};
+
+	while (p < end && !ends[(unsigned char)*p])
 		p++;
 	return p;
 }

@@ -57,6 +57,8 @@ static int take_string(struct walk *walk, const json_t *value)
 	size_t len = json_string_length(value);
 	struct item item;
 
+	if (walk->reader->options->each)
+		walk->reader->entry_line = line_of(walk, string, len);
 	reason = item_parse(string, len, &item);
 	return reason ? bad_value(walk, string, len, reason) : reader_add(walk->reader, &item);
 }

@@ -131,6 +131,7 @@ static int take_element(struct reader *reader, struct token *token)
 	}
 	if (reason)
 		return reader_bad(reader, line, element.text, element.len, reason);
+	reader->entry_line = line;
 	return reader_add(reader, &item);
 }
 
@@ -212,8 +213,8 @@ bool nft_begins(const char *text, size_t len)
 	static const struct {
 		const char *word, *holds;
 	} begins[] = {
-		{ "table ", "{" },	    { "set ", "{" },	{ "add element ", "{" },
-		{ "create element ", "{" }, { "define ", "=" }, { "elements ", "=" },
+		{ "table ", "{" },  { "set ", "{" },	  { "add element ", "{" }, { "create element ", "{" },
+		{ "define ", "=" }, { "elements ", "=" }, { "flush set ", " " },
 	};
 	const char *newline = memchr(text, '\n', len), *p;
 	size_t line_len = newline ? (size_t)(newline - text) : len;

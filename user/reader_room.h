@@ -32,6 +32,7 @@ struct format {
 	int (*stream)(struct reader *reader); /* 0 or -errno */
 	unsigned int kinds;		      /* of items that it takes */
 	bool hosts;			      /* a line may be one IPv4 address and nothing else */
+	bool names;			      /* behind the address: one that means "nowhere" blocks a name */
 };
 
 struct reader {
@@ -48,6 +49,7 @@ struct reader {
 	bool cut;      /* what was last handed out does not end its line */
 	uint64_t line; /* the number of the line last handed out; for streams, of the one that last came to its end */
 
+	uint64_t entry_line; /* streams: where the entry stands; 0: on reader->line */
 	const struct format *format;
 	unsigned int column; /* csv: counted from 0 */
 	char separator;

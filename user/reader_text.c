@@ -8,7 +8,6 @@
 #include "reader_input.h"
 #include "reader_room.h"
 
-
 /* Reads more behind what is there; the window grows only for a reader that leaves more than half of it unused. */
 int reader_fill(struct reader *reader)
 {
@@ -213,7 +212,7 @@ int reader_lines(struct reader *reader)
 		size_t len;
 		int err;
 
-		if (reader->format->hosts) {
+		if (reader->format->hosts && !reader->options->each) {
 			err = fast_hosts(reader);
 			if (err)
 				return err;

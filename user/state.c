@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "state.h"
+#include "state_room.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,31 +11,28 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include <sqlite3.h>
-
 #include "log.h"
 
-#define LABELS_MAX 255
 /* A value in SQLite is at most 10^9 bytes: a set is kept in pieces of whole ranges. */
 #define CHUNK_BYTES  (64u << 20)
 #define LOCK_SECONDS 60
-
-struct state {
-	sqlite3 *db; /* NULL: looking at a state that does not exist */
-	int lock;
-};
+#define STATE_APPLICATION 2019846509
 
 static const char schema[] =
-	"CREATE TABLE list (id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, allow INTEGER NOT NULL,"
+	"CREATE TABLE list (id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, kind INTEGER NOT NULL,"
 	"  label INTEGER UNIQUE, prefixes INTEGER NOT NULL, addresses TEXT NOT NULL, source TEXT NOT NULL,"
-	"  loaded TEXT NOT NULL);"
+	"  loaded TEXT NOT NULL, format TEXT NOT NULL);"
+	/* family 4 and 6: ranges; 0: the text that they came from */
 	"CREATE TABLE chunk (list INTEGER NOT NULL REFERENCES list (id) ON DELETE CASCADE, family INTEGER NOT NULL,"
-	"  part INTEGER NOT NULL, ranges BLOB NOT NULL, UNIQUE (list, family, part));"
+	"  part INTEGER NOT NULL, data BLOB NOT NULL, UNIQUE (list, family, part));"
 	"CREATE TABLE interface (name TEXT PRIMARY KEY, mode TEXT NOT NULL, shared INTEGER NOT NULL);"
+	"CREATE TABLE pending (kind INTEGER NOT NULL, name TEXT NOT NULL, deadline INTEGER NOT NULL,"
+	"  before INTEGER, PRIMARY KEY (kind, name));"
 	"CREATE TABLE setting (name TEXT PRIMARY KEY, value REAL NOT NULL);"
+	"PRAGMA application_id = 2019846509;"
 	"PRAGMA user_version = 1;";
 
-static int because_sqlite(const struct state *s, const char *what)
+int because_sqlite(const struct state *s, const char *what)
 {
 	int code = s->db ? sqlite3_errcode(s->db) : SQLITE_NOMEM;
 
@@ -56,14 +53,14 @@ static int run(struct state *s, const char *sql)
 	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : because_sqlite(s, "writing");
 }
 
-static sqlite3_stmt *prepare(const struct state *s, const char *sql)
+sqlite3_stmt *state_prepare(const struct state *s, const char *sql)
 {
 	sqlite3_stmt *stmt = NULL;
 
 	return s->db && sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL) == SQLITE_OK ? stmt : NULL;
 }
 
-static int finish(const struct state *s, sqlite3_stmt *stmt, int code)
+int state_finish(const struct state *s, sqlite3_stmt *stmt, int code)
 {
 	int err = code == SQLITE_DONE || code == SQLITE_ROW ? 0 : because_sqlite(s, "writing");
 
@@ -71,7 +68,14 @@ static int finish(const struct state *s, sqlite3_stmt *stmt, int code)
 	return err;
 }
 
-static void bind_text(sqlite3_stmt *stmt, int at, const char *text)
+int state_end(const struct state *s, sqlite3_stmt *stmt, int code)
+{
+	if (!stmt)
+		return s->db ? because_sqlite(s, "reading") : 0;
+	return state_finish(s, stmt, code);
+}
+
+void state_bind_text(sqlite3_stmt *stmt, int at, const char *text)
 {
 	sqlite3_bind_text(stmt, at, text, -1, SQLITE_STATIC);
 }
@@ -128,18 +132,30 @@ static int make_directory(void)
 
 static int check_version(struct state *s, bool change)
 {
-	sqlite3_stmt *stmt = prepare(s, "PRAGMA user_version");
-	int version = -1;
+	sqlite3_stmt *stmt = state_prepare(s, "SELECT (SELECT user_version FROM pragma_user_version),"
+					      " (SELECT application_id FROM pragma_application_id),"
+					      " (SELECT count(*) FROM sqlite_master)");
+	int version = -1, application = 0, tables = 0;
 
 	if (!stmt)
 		return because_sqlite(s, "opening");
-	if (sqlite3_step(stmt) == SQLITE_ROW)
+	if (sqlite3_step(stmt) == SQLITE_ROW) {
 		version = sqlite3_column_int(stmt, 0);
+		application = sqlite3_column_int(stmt, 1);
+		tables = sqlite3_column_int(stmt, 2);
+	}
 	sqlite3_finalize(stmt);
-	if (version == 0 && change)
-		return run(s, schema);
 	if (version < 0)
 		return because_sqlite(s, "opening");
+	if (!tables && !version) {
+		if (change)
+			return run(s, schema);
+		sqlite3_close(s->db); /* nothing was ever kept there */
+		s->db = NULL;
+		return 0;
+	}
+	if (application != STATE_APPLICATION)
+		return because(-EINVAL, "%s/state.db is not a state file of xdp-bloom", opt_state);
 	if (version > 1)
 		return because(-EINVAL, "%s: the state is of a newer xdp-bloom (version %d)", opt_state, version);
 	return 0;
@@ -203,8 +219,7 @@ void state_close(struct state *state)
 	free(state);
 }
 
-/* Room for one more of a growing array, or NULL. */
-static void *grow(void *array, size_t n, size_t size)
+void *state_grow(void *array, size_t n, size_t size)
 {
 	void *grown;
 
@@ -216,201 +231,25 @@ static void *grow(void *array, size_t n, size_t size)
 	return grown;
 }
 
-static void column_text(char *to, size_t size, sqlite3_stmt *stmt, int column)
+void state_column_text(char *to, size_t size, sqlite3_stmt *stmt, int column)
 {
 	snprintf(to, size, "%s", (const char *)sqlite3_column_text(stmt, column));
 }
 
-int state_lists(struct state *state, struct list_info **lists, size_t *n)
+int state_change(struct state *s, const char *sql, const char *name)
 {
-	sqlite3_stmt *stmt =
-		prepare(state, "SELECT name, allow, label, prefixes, addresses, source, loaded FROM list ORDER BY id");
-	int code = SQLITE_DONE;
-
-	*lists = NULL;
-	*n = 0;
-	while (stmt && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-		struct list_info *list;
-
-		*lists = grow(*lists, *n, sizeof(**lists));
-		if (!*lists) {
-			sqlite3_finalize(stmt);
-			return -ENOMEM;
-		}
-		list = &(*lists)[(*n)++];
-		column_text(list->name, sizeof(list->name), stmt, 0);
-		list->allow = sqlite3_column_int(stmt, 1);
-		list->label = (uint8_t)sqlite3_column_int(stmt, 2);
-		list->prefixes = (uint64_t)sqlite3_column_int64(stmt, 3);
-		column_text(list->addresses, sizeof(list->addresses), stmt, 4);
-		column_text(list->source, sizeof(list->source), stmt, 5);
-		column_text(list->loaded, sizeof(list->loaded), stmt, 6);
-	}
-	return stmt ? finish(state, stmt, code) : 0;
-}
-
-/* Appends a blob of ranges to one side of the set. */
-static int append(void **at, size_t *n, size_t *room, size_t size, const void *blob, size_t bytes)
-{
-	void *grown = realloc(*at, *n * size + bytes + 1);
-
-	if (!grown)
-		return -ENOMEM;
-	*at = grown;
-	memcpy((char *)grown + *n * size, blob, bytes);
-	*n += bytes / size;
-	*room = *n;
-	return 0;
-}
-
-int state_list_set(struct state *state, const char *name, struct ranges *set)
-{
-	sqlite3_stmt *stmt = prepare(state, "SELECT family, ranges FROM chunk JOIN list ON list.id = chunk.list"
-					    " WHERE name = ? ORDER BY family, part");
-	int code, err = 0;
-
-	*set = RANGES_EMPTY;
-	if (!stmt)
-		return because_sqlite(state, "reading");
-	bind_text(stmt, 1, name);
-	while (!err && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-		const void *blob = sqlite3_column_blob(stmt, 1);
-		size_t bytes = (size_t)sqlite3_column_bytes(stmt, 1);
-
-		if (sqlite3_column_int(stmt, 0) == 4)
-			err = append((void **)&set->v4, &set->n4, &set->room4, sizeof(*set->v4), blob, bytes);
-		else
-			err = append((void **)&set->v6, &set->n6, &set->room6, sizeof(*set->v6), blob, bytes);
-	}
-	if (err)
-		sqlite3_finalize(stmt);
-	else
-		err = finish(state, stmt, code);
-	if (err)
-		ranges_free(set);
-	return err;
-}
-
-static int put_chunks(struct state *s, int64_t list, int family, const void *ranges, size_t bytes, size_t size)
-{
-	size_t most = CHUNK_BYTES / size * size;
-	int part = 0, err = 0;
-
-	for (size_t done = 0; done < bytes && !err; part++) {
-		size_t now = bytes - done < most ? bytes - done : most;
-		sqlite3_stmt *stmt = prepare(s, "INSERT INTO chunk VALUES (?, ?, ?, ?)");
-
-		if (!stmt)
-			return because_sqlite(s, "writing");
-		sqlite3_bind_int64(stmt, 1, list);
-		sqlite3_bind_int(stmt, 2, family);
-		sqlite3_bind_int(stmt, 3, part);
-		sqlite3_bind_blob(stmt, 4, (const char *)ranges + done, (int)now, SQLITE_STATIC);
-		err = finish(s, stmt, sqlite3_step(stmt));
-		done += now;
-	}
-	return err;
-}
-
-/* Its id and label, or -ENOENT. */
-static int find_list(struct state *s, const char *name, int64_t *id, uint8_t *label)
-{
-	sqlite3_stmt *stmt = prepare(s, "SELECT id, label FROM list WHERE name = ?");
-	int err = -ENOENT;
-
-	if (!stmt)
-		return because_sqlite(s, "reading");
-	bind_text(stmt, 1, name);
-	if (sqlite3_step(stmt) == SQLITE_ROW) {
-		*id = sqlite3_column_int64(stmt, 0);
-		*label = (uint8_t)sqlite3_column_int(stmt, 1);
-		err = 0;
-	}
-	sqlite3_finalize(stmt);
-	return err;
-}
-
-static int free_label(struct state *s, uint8_t *label)
-{
-	sqlite3_stmt *stmt = prepare(s, "SELECT label FROM list WHERE label NOT NULL ORDER BY label");
-	int next = 1;
-
-	if (!stmt)
-		return because_sqlite(s, "reading");
-	while (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int(stmt, 0) == next)
-		next++;
-	sqlite3_finalize(stmt);
-	if (next > LABELS_MAX)
-		return because(-ENOSPC, "there are %d lists already, and no room for more", LABELS_MAX);
-	*label = (uint8_t)next;
-	return 0;
-}
-
-int state_list_put(struct state *state, struct list_info *list, const struct ranges *set)
-{
-	sqlite3_stmt *stmt;
-	int64_t id = 0;
-	int err = find_list(state, list->name, &id, &list->label);
-	bool old = !err;
-
-	if (err && err != -ENOENT)
-		return err;
-	if (!list->allow && !list->label) {
-		err = free_label(state, &list->label);
-		if (err)
-			return err;
-	}
-	stmt = prepare(state, old ? "UPDATE list SET name = ?1, allow = ?2, label = ?3, prefixes = ?4, addresses = ?5,"
-				    " source = ?6, loaded = ?7 WHERE id = ?8"
-				  : "INSERT INTO list (name, allow, label, prefixes, addresses, source, loaded)"
-				    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
-	if (!stmt)
-		return because_sqlite(state, "writing");
-	bind_text(stmt, 1, list->name);
-	sqlite3_bind_int(stmt, 2, list->allow);
-	if (!list->allow)
-		sqlite3_bind_int(stmt, 3, list->label);
-	sqlite3_bind_int64(stmt, 4, (sqlite3_int64)list->prefixes);
-	bind_text(stmt, 5, list->addresses);
-	bind_text(stmt, 6, list->source);
-	bind_text(stmt, 7, list->loaded);
-	if (old)
-		sqlite3_bind_int64(stmt, 8, id);
-	err = finish(state, stmt, sqlite3_step(stmt));
-	if (err)
-		return err;
-	if (!old)
-		id = sqlite3_last_insert_rowid(state->db);
-	stmt = prepare(state, "DELETE FROM chunk WHERE list = ?");
-	sqlite3_bind_int64(stmt, 1, id);
-	err = finish(state, stmt, sqlite3_step(stmt));
-	if (!err)
-		err = put_chunks(state, id, 4, set->v4, set->n4 * sizeof(*set->v4), sizeof(*set->v4));
-	if (!err)
-		err = put_chunks(state, id, 6, set->v6, set->n6 * sizeof(*set->v6), sizeof(*set->v6));
-	return err;
-}
-
-static int drop(struct state *s, const char *sql, const char *name)
-{
-	sqlite3_stmt *stmt = prepare(s, sql);
+	sqlite3_stmt *stmt = state_prepare(s, sql);
 
 	if (!stmt)
 		return because_sqlite(s, "writing");
-	bind_text(stmt, 1, name);
-	return finish(s, stmt, sqlite3_step(stmt)) ?: sqlite3_changes(s->db) ? 0 : -ENOENT;
-}
-
-int state_list_drop(struct state *state, const char *name)
-{
-	int err = drop(state, "DELETE FROM list WHERE name = ?", name);
-
-	return err == -ENOENT ? because(err, "there is no list '%s'", name) : err;
+	if (name)
+		state_bind_text(stmt, 1, name);
+	return state_finish(s, stmt, sqlite3_step(stmt)) ?: sqlite3_changes(s->db) ? 0 : -ENOENT;
 }
 
 int state_interfaces(struct state *state, struct interface_info **interfaces, size_t *n)
 {
-	sqlite3_stmt *stmt = prepare(state, "SELECT name, mode, shared FROM interface ORDER BY name");
+	sqlite3_stmt *stmt = state_prepare(state, "SELECT name, mode, shared FROM interface ORDER BY name");
 	int code = SQLITE_DONE;
 
 	*interfaces = NULL;
@@ -418,42 +257,42 @@ int state_interfaces(struct state *state, struct interface_info **interfaces, si
 	while (stmt && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
 		struct interface_info *interface;
 
-		*interfaces = grow(*interfaces, *n, sizeof(**interfaces));
+		*interfaces = state_grow(*interfaces, *n, sizeof(**interfaces));
 		if (!*interfaces) {
 			sqlite3_finalize(stmt);
 			return -ENOMEM;
 		}
 		interface = &(*interfaces)[(*n)++];
-		column_text(interface->name, sizeof(interface->name), stmt, 0);
-		column_text(interface->mode, sizeof(interface->mode), stmt, 1);
+		state_column_text(interface->name, sizeof(interface->name), stmt, 0);
+		state_column_text(interface->mode, sizeof(interface->mode), stmt, 1);
 		interface->shared = sqlite3_column_int(stmt, 2);
 	}
-	return stmt ? finish(state, stmt, code) : 0;
+	return state_end(state, stmt, code);
 }
 
 int state_interface_put(struct state *state, const struct interface_info *interface)
 {
-	sqlite3_stmt *stmt = prepare(state, "INSERT OR REPLACE INTO interface VALUES (?, ?, ?)");
+	sqlite3_stmt *stmt = state_prepare(state, "INSERT OR REPLACE INTO interface VALUES (?, ?, ?)");
 
 	if (!stmt)
 		return because_sqlite(state, "writing");
-	bind_text(stmt, 1, interface->name);
-	bind_text(stmt, 2, interface->mode);
+	state_bind_text(stmt, 1, interface->name);
+	state_bind_text(stmt, 2, interface->mode);
 	sqlite3_bind_int(stmt, 3, interface->shared);
-	return finish(state, stmt, sqlite3_step(stmt));
+	return state_finish(state, stmt, sqlite3_step(stmt));
 }
 
 int state_interface_drop(struct state *state, const char *name)
 {
-	return drop(state, "DELETE FROM interface WHERE name = ?", name);
+	return state_change(state, "DELETE FROM interface WHERE name = ?", name);
 }
 
 double state_setting(struct state *state, const char *name, double fallback)
 {
-	sqlite3_stmt *stmt = prepare(state, "SELECT value FROM setting WHERE name = ?");
+	sqlite3_stmt *stmt = state_prepare(state, "SELECT value FROM setting WHERE name = ?");
 
 	if (stmt) {
-		bind_text(stmt, 1, name);
+		state_bind_text(stmt, 1, name);
 		if (sqlite3_step(stmt) == SQLITE_ROW)
 			fallback = sqlite3_column_double(stmt, 0);
 		sqlite3_finalize(stmt);
@@ -463,11 +302,11 @@ double state_setting(struct state *state, const char *name, double fallback)
 
 int state_set(struct state *state, const char *name, double value)
 {
-	sqlite3_stmt *stmt = prepare(state, "INSERT OR REPLACE INTO setting VALUES (?, ?)");
+	sqlite3_stmt *stmt = state_prepare(state, "INSERT OR REPLACE INTO setting VALUES (?, ?)");
 
 	if (!stmt)
 		return because_sqlite(state, "writing");
-	bind_text(stmt, 1, name);
+	state_bind_text(stmt, 1, name);
 	sqlite3_bind_double(stmt, 2, value);
-	return finish(state, stmt, sqlite3_step(stmt));
+	return state_finish(state, stmt, sqlite3_step(stmt));
 }

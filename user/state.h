@@ -18,14 +18,20 @@
 
 struct state;
 
+/* A ban list drops, an allow list is subtracted from all of them, a shadow list only counts. */
+enum list_kind { LIST_BAN, LIST_ALLOW, LIST_SHADOW };
+
+extern const char *const list_kind_names[];
+
 struct list_info {
 	char name[LIST_NAME_MAX];
-	bool allow;
+	enum list_kind kind;
 	uint8_t label; /* its place in the list counters; allow lists have none */
 	uint64_t prefixes;
 	char addresses[48]; /* a decimal number: 2^128 fits */
 	char source[256];
 	char loaded[32]; /* UTC, as 2026-01-01T00:00:00Z */
+	char format[32]; /* as it was asked for; empty: told by content */
 };
 
 struct interface_info {
@@ -43,14 +49,46 @@ void state_close(struct state *state);
 /* In the order in which they were first loaded; free() the array. */
 int state_lists(struct state *state, struct list_info **lists, size_t *n);
 int state_list_set(struct state *state, const char *name, struct ranges *set);
+/* All that any allow list holds. */
+int state_allowed(struct state *state, struct ranges *allowed);
 /* Creates or replaces; a replaced list keeps its place and label. -ENOSPC when all labels are taken. */
 int state_list_put(struct state *state, struct list_info *list, const struct ranges *set);
+/* -ENOENT where there is none of that name. */
+int state_list_get(struct state *state, const char *name, struct list_info *list);
+int state_list_set_kind(struct state *state, const char *name, enum list_kind kind);
 /* -ENOENT where there is none of that name. */
 int state_list_drop(struct state *state, const char *name);
 
 int state_interfaces(struct state *state, struct interface_info **interfaces, size_t *n);
 int state_interface_put(struct state *state, const struct interface_info *interface);
 int state_interface_drop(struct state *state, const char *name);
+
+/*
+ * What a list was read from, to the byte: kept by every list that is put, so that an address can be traced to its line.
+ * Reading it gives a descriptor of a file of its own, at its beginning.
+ */
+int state_text_put(struct state *state, const char *name, int fd);
+int state_text_get(struct state *state, const char *name);
+
+/*
+ * What goes back by itself unless it is confirmed in time: a list that was put, or an interface. The version before is
+ * kept beside it. -EBUSY where one is waiting already.
+ */
+enum pending_kind { PENDING_LIST, PENDING_INTERFACE };
+
+struct pending {
+	enum pending_kind kind;
+	char name[LIST_NAME_MAX];
+	int64_t deadline; /* seconds since the epoch */
+};
+
+int state_pending(struct state *state, struct pending **pending, size_t *n);
+/* For a list: before it is put. */
+int state_pending_add(struct state *state, const struct pending *pending);
+/* Takes the change back, in the state. */
+int state_pending_undo(struct state *state, const struct pending *pending);
+/* Forgets the versions before: what was done stays. */
+int state_pending_confirm(struct state *state);
 
 /* A number kept under a name, or the fallback. */
 double state_setting(struct state *state, const char *name, double fallback);

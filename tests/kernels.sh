@@ -1,0 +1,172 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# kernels.sh [RELEASE...]: the tests inside the kernels of these Debian releases, booted under QEMU, which needs neither
+# root nor KVM. Nothing on the machine changes; kernels are kept in build/kernels, delete it for newer ones.
+#
+#   KERNEL_TESTS   which tests, in place of those below       KERNEL_JOBS   how many kernels at once (2)
+#   KERNEL_ARCH    amd64 (what this machine is) or arm64      KERNEL_LIMIT  seconds a kernel has for all of them (400)
+set -uo pipefail
+
+here=$(dirname "$(realpath "$0")")
+top=$(realpath "$here/..")
+arch=${KERNEL_ARCH:-$(dpkg --print-architecture)}
+limit=${KERNEL_LIMIT:-400}
+build=$top/build
+[ "$arch" = "$(dpkg --print-architecture)" ] || build=$top/build/$arch
+cache=$top/build/kernels
+releases=("$@")
+[ $# != 0 ] || releases=(bullseye bookworm trixie trixie-backports)
+
+# With the variables that keep a test short enough for an emulated machine.
+tests=(prog_ net_modes.sh cli_errors.sh net_attach.sh XDP_BLOOM_ROTATIONS=20:net_rotate.sh)
+# shellcheck disable=SC2206 # words
+[ -z "${KERNEL_TESTS:-}" ] || tests=($KERNEL_TESTS)
+
+# Single-threaded and without cmpxchg16b: QEMU 7.2 emulates both such that kernels fault now and then.
+case $arch in
+amd64)
+	packages=(qemu-system-x86)
+	machine=(qemu-system-x86_64 -M pc -cpu "max,-cx16")
+	console=ttyS0
+	;;
+arm64)
+	packages=(qemu-system-arm)
+	machine=(qemu-system-aarch64 -M virt -cpu "max,pauth-impdef=on")
+	console=ttyAMA0
+	;;
+*)
+	printf 'TAP version 13\n1..0 # SKIP no machine for %s\n' "$arch"
+	exit 4
+	;;
+esac
+
+work=$(mktemp -d)
+declare -A job
+trap 'stop; rm -rf "$work"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+stop() {
+	[ ${#job[@]} = 0 ] || kill "${job[@]}" 2>/dev/null
+	wait
+}
+
+# list_tests: a line for each, as init wants them: seconds, then variables and the program with its path.
+list_tests() {
+	local test name path
+
+	for test in "${tests[@]}"; do
+		name=${test##*:}
+		for path in "$build/tests/$name"* "$top/tests/$name"; do
+			case $path in
+			*.d | *.c) continue ;;
+			esac
+			[ ! -f "$path" ] || [ ! -x "$path" ] && continue
+			path=${path#"$build/tests/"}
+			case $path in
+			/*) path=tests/$name ;;
+			*) path=build/tests/$path ;;
+			esac
+			[ "$name" = "$test" ] || path="${test%%:*} $path"
+			echo "$limit $path"
+		done
+	done
+}
+
+# boot RELEASE: one machine, its console in $work/RELEASE.log.
+boot() {
+	local release=$1 kernel=$cache/$1-$arch vmlinuz try qemu
+
+	if ! "$here/kernels/fetch.sh" "$cache" "$arch" "$release" >"$work/$release.log" 2>&1 ||
+		! "$here/kernels/image.sh" modules "$kernel" "$work/$release.modules" >>"$work/$release.log" 2>&1; then
+		echo "no kernel" >>"$work/$release.log"
+		return
+	fi
+	vmlinuz=$(find "$kernel" -name 'vmlinuz*' -print -quit)
+	cat "$work/tools" "$work/$release.modules" >"$work/$release.initrd"
+	# An emulator's fault is no test's: once more, if it came before the first of them.
+	for try in 1 2; do
+		timeout -k 5 "$limit" "${machine[@]}" -accel tcg,thread=single -smp 2 -m 1G -nic none -display none \
+			-serial stdio -monitor none -no-reboot -kernel "$vmlinuz" -initrd "$work/$release.initrd" \
+			-append "console=$console quiet loglevel=1 panic=-1 oops=panic" \
+			</dev/null >"$work/$release.log" 2>&1 &
+		qemu=$!
+		# shellcheck disable=SC2064 # this one
+		trap "kill $qemu 2>/dev/null" EXIT
+		trap 'exit 143' TERM
+		wait $qemu
+		trap - EXIT
+		grep -q '^TAP version' "$work/$release.log" && break
+		cp "$work/$release.log" "$work/$release.log.$try"
+	done
+}
+
+# report RELEASE: what its console said, numbered on; a line for every test, also for those that it did not get to.
+report() {
+	tr -d '\r' <"$work/$1.log" | awk -v release="$1" -v first="$n" -v list="$work/run-these" '
+		BEGIN {
+			while ((getline line <list) > 0) {
+				words = split(line, word, /[ \/]/)
+				name[++tests] = word[words]
+			}
+		}
+		/^# kernel: / { kernel = substr($3, 1, length($3) - 1); started = 1 }
+		/^  # Totals: / { totals = $0 }
+		/^  / { print "  " $0; next }
+		/^# [0-9]+ s$/ { took = $2 }
+		/^(not )?ok / {
+			says = ""
+			if (match(totals, /pass:[0-9]+/))
+				says = substr(totals, RSTART + 5, RLENGTH - 5) " passed, "
+			if (match(totals, /fail:[0-9]+/) && substr(totals, RSTART + 5, RLENGTH - 5) > 0)
+				says = says substr(totals, RSTART + 5, RLENGTH - 5) " failed, "
+			if (match(totals, /skip:[0-9]+/) && substr(totals, RSTART + 5, RLENGTH - 5) > 0)
+				says = says substr(totals, RSTART + 5, RLENGTH - 5) " skipped, "
+			reason = index($0, "#") ? " " substr($0, index($0, "#")) : ""
+			done++
+			printf "%s %d %s %s: %s%d s%s\n", /^not/ ? "not ok" : "ok", first + done, kernel, name[done], says, took, reason
+			totals = ""
+		}
+		{ last[++lines] = $0 }
+		END {
+			if (done < tests)
+				for (i = lines > 12 ? lines - 11 : 1; i <= lines; i++)
+					print "# " last[i]
+			while (done < tests) {
+				done++
+				printf "not ok %d %s %s: %s\n", first + done, kernel ? kernel : release, name[done],
+					started ? "the machine ended before" : "no machine"
+			}
+		}'
+}
+
+[ -x "$build/xdp-bloom" ] || { printf 'TAP version 13\n1..0 # SKIP %s is not built\n' "$build/xdp-bloom" && exit 4; }
+"$here/deps.sh" "${packages[@]}" busybox-static xz-utils zstd >&2 || exit 1
+mkdir -p "$cache" "$work/run"
+list_tests >"$work/run-these"
+count=$(wc -l <"$work/run-these")
+BUILD=$build RUN=$work/run-these "$here/kernels/image.sh" tools "$work/tools" || exit 1
+
+printf 'TAP version 13\n1..%d\n' $((${#releases[@]} * count))
+n=0
+running=0
+for release in "${releases[@]}"; do
+	if [ $running -ge "${KERNEL_JOBS:-2}" ]; then
+		wait -n
+		running=$((running - 1))
+	fi
+	boot "$release" &
+	job[$release]=$!
+	running=$((running + 1))
+done
+for release in "${releases[@]}"; do
+	wait "${job[$release]}"
+	unset "job[$release]"
+	report "$release" | tee -a "$work/report"
+	n=$((n + count))
+done
+passed=$(grep -c '^ok .*' "$work/report")
+skipped=$(grep -c '^ok .*# SKIP' "$work/report")
+printf '# Totals: pass:%d fail:%d xfail:0 xpass:0 skip:%d error:0\n' $((passed - skipped)) $((n - passed)) "$skipped"
+[ "$passed" = "$n" ] || exit 1
+[ "$skipped" != "$n" ] || exit 4

@@ -1,0 +1,119 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# What the kernel made of a generation's program: a stage that a set does not need is not in it.
+set -u
+. "$(dirname "$0")/lib.sh"
+sandbox "$@"
+need bpftool
+
+# dump LIST-FILE...: loads them all, and nothing else, and leaves the live program in $WORK/program (without the lines of
+# source between the instructions) and the names of its maps in $WORK/maps.
+dump() {
+	local file id
+
+	for file in $(get '.[].name' lists); do
+		bloom unload "$file"
+	done
+	for file; do
+		bloom load "${file##*/}" "$file"
+	done
+	expect 0 bpftool prog dump xlated pinned "$XDP_BLOOM_BPFFS/generation/$(get .generation show)/program"
+	grep -v '^;' "$WORK/out" >"$WORK/program"
+	grep -q exit "$WORK/program" || skip "bpftool shows no instructions"
+	for id in $(grep -o 'map\[id:[0-9]*\]' "$WORK/program" | tr -dc '0-9\n' | sort -u); do
+		bpftool -j map show id "$id" | jq -r .name
+	done | sort -u >"$WORK/maps"
+}
+
+instructions() {
+	grep -c '^ *[0-9]*: (' "$WORK/program"
+}
+
+# maps_are WHAT NAME...: exactly those.
+maps_are() {
+	local what=$1
+
+	shift
+	is "$(paste -sd' ' "$WORK/maps")" "$(printf '%s\n' "$@" | sort | paste -sd' ')" "the maps of a program for $what"
+}
+
+# The look-ups that the kernel does not inline, older ones mostly, show as calls.
+only_lookups() {
+	local other
+
+	other=$(grep ') call ' "$WORK/program" | grep -v 'call [a-z_]*map_lookup_elem#')
+	[ -z "$other" ] || fail "a program for $1 calls: $other"
+}
+
+# Eight bytes of an address are put in order at once, in the IPv6 stages only.
+address_words() {
+	grep -c 'be64' "$WORK/program"
+}
+
+write_lists() {
+	local i
+
+	for ((i = 0; i < 600; i++)); do
+		echo "45.$((i % 250)).$((i / 9)).$((i % 256))"
+	done >"$WORK/hosts"
+	echo 46.4.0.0/16 >"$WORK/nets"
+	printf '%s\n' 2a01:db8::/32 2a01:db9:1::/48 2a01:db9:2::1 >"$WORK/six"
+	: >"$WORK/nothing"
+}
+
+only_ipv4_hosts() {
+	local alone
+
+	write_lists
+	dump "$WORK/hosts" "$WORK/six"
+	only_lookups "hosts and IPv6"
+	maps_are "hosts and IPv6" counters list_counters gate4 filter roster4 gate6 roster6
+	[ "$(address_words)" -gt 0 ] || fail "no trace of IPv6 where there is IPv6: this test sees nothing"
+	echo "# hosts and IPv6: $(instructions) instructions"
+
+	dump "$WORK/hosts"
+	alone=$(instructions)
+	echo "# hosts: $alone instructions, $(grep -c ') call ' "$WORK/program") calls"
+	only_lookups hosts
+	maps_are hosts counters list_counters gate4 filter roster4
+	is "$(address_words)" 0 "the number of IPv6 address words in a program for hosts"
+}
+
+only_ipv6() {
+	write_lists
+	dump "$WORK/six"
+	echo "# IPv6: $(instructions) instructions"
+	only_lookups IPv6
+	maps_are IPv6 counters list_counters gate6 filter roster6
+}
+
+only_whole_networks() {
+	write_lists
+	dump "$WORK/nets"
+	echo "# networks of /24 and shorter: $(instructions) instructions"
+	only_lookups networks
+	maps_are networks counters list_counters gate4
+}
+
+nothing_at_all() {
+	write_lists
+	dump "$WORK/nothing"
+	echo "# nothing: $(instructions) instructions"
+	only_lookups nothing
+	grep -qvE '^(counters|list_counters)$' "$WORK/maps" && fail "maps of a program for nothing: $(paste -sd' ' "$WORK/maps")"
+	return 0
+}
+
+# More lists, more keys: the same program, with other numbers in it.
+size_does_not_matter() {
+	local few
+
+	write_lists
+	dump "$WORK/hosts"
+	few=$(instructions)
+	sed 's/^45/47/' "$WORK/hosts" >"$WORK/more"
+	dump "$WORK/hosts" "$WORK/more"
+	is "$(instructions)" "$few" "the number of instructions for twice as many hosts"
+}
+
+run_cases only_ipv4_hosts only_ipv6 only_whole_networks nothing_at_all size_does_not_matter

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The filter: never a no to a key that it holds, and as many wrong yeses as the layout's formula says, whatever the
+ * keys look like.
+ *
+ * With n keys in B blocks a block holds c of them, binomially distributed with p = 1 / B. One of its lanes then has a
+ * given bit set with u(c) = 1 - (63/64)^c, and all eight lanes say yes to a key that is not in the set with u(c)^8: the
+ * expected rate is the mean of that over c. A filter is one draw: its own rate is the mean over its blocks of the
+ * product over the lanes of the share of bits that are set, and varies around the expected one with the variance of a
+ * block's rate over B, less what follows from c alone: the sum of all c is n in every filter. The second moment of a
+ * lane's share is that two random bits are both set, the same one with 1/64:
+ * u(c) / 64 + 63/64 (1 - 2 (63/64)^c + (62/64)^c).
+ *
+ * So two things are checked, each against five standard deviations (naive.h): the filter's own rate against the
+ * expected one, which shows whether keys spread over blocks and lanes as random ones would, and what questions find
+ * against the filter's own rate, which shows whether other keys of the same kind do.
+ */
+#include "filter.h"
+#include "ktap.h"
+#include "naive.h"
+#include "plan.h"
+
+#define MILLION 1000000
+
+/* --- Keys of several shapes ------------------------------------------------------------------------------------------ */
+
+enum shape { RANDOM, SEQUENTIAL, ONE_A_NET24, ANY_OF_NET24, SHAPES };
+
+static const char *const shape_names[] = { "random", "sequential", "one a /24, the same", "one a /24, any" };
+
+static uint32_t mix32(uint32_t x)
+{
+	x = (x ^ x >> 16) * 0x7feb352d;
+	x = (x ^ x >> 15) * 0x846ca68b;
+	return x ^ x >> 16;
+}
+
+/* A permutation of 32 bits for each shape: no key comes twice, and keys from n on are not in a set of n. */
+static uint32_t key4(enum shape shape, uint32_t salt, uint32_t i)
+{
+	switch (shape) {
+	case RANDOM:
+		return mix32(i + salt);
+	case SEQUENTIAL:
+		return salt + i;
+	case ONE_A_NET24:
+		return (i << 8 | i >> 24) + salt;
+	default:
+		return i << 8 | ((i >> 24) ^ (mix32((i & 0xffffff) ^ salt) & 255));
+	}
+}
+
+struct place {
+	uint64_t block, lanes;
+};
+
+static struct place place4(const struct hash_seeds *s, uint32_t key, uint64_t blocks)
+{
+	uint64_t hash = hash_ipv4(*s, key);
+
+	return (struct place){ filter_block(hash, blocks), hash_more(*s, hash) };
+}
+
+static struct place place6(const struct hash_seeds *s, uint64_t salt, ip6 key, uint64_t blocks)
+{
+	uint64_t hash = hash_ipv6(*s, salt, (uint64_t)(key >> 64), (uint64_t)key);
+
+	return (struct place){ filter_block(hash, blocks), hash_more(*s, hash) };
+}
+
+static __u64 *filter_take(uint64_t blocks)
+{
+	void *filter;
+
+	ENOUGH(!posix_memalign(&filter, BLOCK_BYTES, blocks * BLOCK_BYTES));
+	memset(filter, 0, blocks * BLOCK_BYTES);
+	return filter;
+}
+
+/* --- What is expected ------------------------------------------------------------------------------------------------ */
+
+struct expected {
+	double rate;	 /* of wrong yeses */
+	double variance; /* of one filter's own rate around it */
+};
+
+static struct expected expect_rate(double keys, double blocks)
+{
+	double mean = keys / blocks, first = 0, second = 0, with_c = 0;
+	double from = floor(fmax(0, mean - 14 * sqrt(mean) - 20)), last = fmin(keys, mean + 14 * sqrt(mean) + 40);
+
+	for (double c = from; c <= last; c++) {
+		double weight = exp(lgamma(keys + 1) - lgamma(c + 1) - lgamma(keys - c + 1) - c * log(blocks) +
+				    (keys - c) * log1p(-1 / blocks));
+		double clear = pow(63.0 / 64, c), both = 1 - 2 * clear + pow(62.0 / 64, c);
+
+		first += weight * pow(1 - clear, 8);
+		with_c += weight * (c - mean) * pow(1 - clear, 8);
+		second += weight * pow((1 - clear) / 64 + both * 63 / 64, 8);
+	}
+	return (struct expected){ first, (second - first * first - with_c * with_c / mean) / blocks };
+}
+
+static double own_rate(const __u64 *filter, uint64_t blocks)
+{
+	double sum = 0;
+
+	for (uint64_t b = 0; b < blocks; b++) {
+		double rate = 1;
+
+		for (unsigned int lane = 0; lane < FILTER_LANES; lane++)
+			rate *= __builtin_popcountll(filter[b * FILTER_LANES + lane]) / 64.0;
+		sum += rate;
+	}
+	return sum / (double)blocks;
+}
+
+static bool judge(const char *what, const __u64 *filter, double keys, double blocks, double yes, double asked)
+{
+	struct expected expected = expect_rate(keys, blocks);
+	double own = own_rate(filter, (uint64_t)blocks), planned = plan_lanes_fpr(keys, blocks);
+	double off = sqrt(expected.variance), bound = SIGMAS * off + 1e-9;
+
+	if (off > 0 && asked >= MILLION)
+		printf("# %s, %.0f keys in %.0f blocks: expected %.4e, this filter %.4e (%+.1f sigma), measured %.4e "
+		       "(%+.1f sigma)\n",
+		       what, keys, blocks, expected.rate, own, (own - expected.rate) / off, yes / asked,
+		       (yes - asked * own) / sqrt(asked * own * (1 - own)));
+	return CHECK(fabs(own - expected.rate) <= bound, "%s, %.0f keys in %.0f blocks: its rate is %.4e, not %.4e +- %.1e",
+		     what, keys, blocks, own, expected.rate, bound) &&
+	       CHECK(fabs(yes - asked * own) <= binomial_bound(asked, own),
+		     "%s, %.0f keys in %.0f blocks: %.0f of %.0f say yes, not %.0f +- %.0f", what, keys, blocks, yes,
+		     asked, asked * own, binomial_bound(asked, own)) &&
+	       /* Poisson stands in for the binomial distribution there: off by less than one part in B. */
+	       CHECK(fabs(planned - expected.rate) <= expected.rate / blocks,
+		     "plan_lanes_fpr(%.0f, %.0f) is %.6e, not %.6e", keys, blocks, planned, expected.rate);
+}
+
+/* --- IPv4 ------------------------------------------------------------------------------------------------------------ */
+
+static bool measure4(enum shape shape, uint32_t n, uint64_t blocks, uint32_t questions)
+{
+	struct hash_seeds seeds = seeds_draw();
+	uint32_t salt = (uint32_t)ktap_random(), lost = 0, yes = 0;
+	__u64 *filter = filter_take(blocks);
+	bool ok;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct place at = place4(&seeds, key4(shape, salt, i), blocks);
+
+		/* Either way of setting a key. */
+		if (i & 1)
+			filter_set(filter + at.block * FILTER_LANES, at.lanes);
+		else
+			filter_set_fresh(filter + at.block * FILTER_LANES, at.lanes);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		struct place at = place4(&seeds, key4(shape, salt, i), blocks);
+
+		lost += !filter_test(filter + at.block * FILTER_LANES, at.lanes);
+	}
+	for (uint32_t i = n; i < n + questions; i++) {
+		struct place at = place4(&seeds, key4(shape, salt, i), blocks);
+
+		yes += !!filter_test(filter + at.block * FILTER_LANES, at.lanes);
+	}
+	ok = CHECK(!lost, "%u of %u %s keys were lost", lost, n, shape_names[shape]) &&
+	     judge(shape_names[shape], filter, n, (double)blocks, yes, questions);
+	free(filter);
+	return ok;
+}
+
+static uint64_t blocks_for(double keys, double bits_per_key)
+{
+	return (uint64_t)ceil(keys * bits_per_key / 512);
+}
+
+static void ipv4_shapes(void)
+{
+	/* Two block counts that are no powers of two, and one that is. */
+	for (enum shape shape = 0; shape < SHAPES; shape++)
+		if (!measure4(shape, MILLION, blocks_for(MILLION, 16), MILLION) ||
+		    !measure4(shape, MILLION, blocks_for(MILLION, 12), MILLION) ||
+		    !measure4(shape, MILLION / 4, 1 << 12, MILLION))
+			return;
+}
+
+static void ipv4_seeds(void)
+{
+	for (enum shape shape = 0; shape < SHAPES; shape++)
+		for (int seed = 0; seed < 12; seed++)
+			if (!measure4(shape, 100000, 1500 + (uint64_t)(ktap_random() % 3000), 200000))
+				return;
+}
+
+static void ten_million(void)
+{
+	measure4(SEQUENTIAL, 10 * MILLION, blocks_for(10e6, 12), MILLION);
+}
+
+static void few_keys(void)
+{
+	__u64 filter[64 * FILTER_LANES] = { 0 }, before[64 * FILTER_LANES];
+
+	for (int round = 0; round < 2000; round++) {
+		struct hash_seeds seeds = seeds_draw();
+		struct place at = place4(&seeds, (uint32_t)ktap_random(), 64);
+		__u64 *block = filter + at.block * FILTER_LANES;
+		unsigned int bits = 0;
+
+		memset(filter, 0, sizeof(filter));
+		if (!CHECK(at.block < 64, "block %" PRIu64 " of 64", at.block) ||
+		    !CHECK(!filter_test(block, at.lanes), "an empty filter holds a key"))
+			return;
+		filter_set(block, at.lanes);
+		for (size_t i = 0; i < 64 * FILTER_LANES; i++)
+			bits += (unsigned int)__builtin_popcountll(filter[i]);
+		for (unsigned int lane = 0; lane < FILTER_LANES; lane++)
+			if (!CHECK(__builtin_popcountll(block[lane]) == 1, "lane %u has not one bit", lane))
+				return;
+		if (!CHECK(bits == FILTER_LANES, "one key set %u bits", bits) ||
+		    !CHECK(filter_test(block, at.lanes), "the only key was lost"))
+			return;
+		memcpy(before, filter, sizeof(filter));
+		filter_set_fresh(block, at.lanes);
+		if (!CHECK(!memcmp(before, filter, sizeof(filter)), "a key set twice leaves more than once"))
+			return;
+		/* Any of its bits missing is a no. */
+		block[round % FILTER_LANES] = ~block[round % FILTER_LANES];
+		if (!CHECK(!filter_test(block, at.lanes), "yes without the bit of lane %d", round % FILTER_LANES))
+			return;
+	}
+}
+
+/*
+ * With many blocks no wrong yes is to be seen; what can be seen is whether two keys of one block share a lane's bit as
+ * often as chance has it, one in 64, and whether a block is met as often as chance has it.
+ */
+static void many_blocks(void)
+{
+	for (enum shape shape = 0; shape < SHAPES; shape++) {
+		uint64_t blocks = (1u << 21) + (shape & 1 ? 12347 : 0), pairs = 0, same[FILTER_LANES] = { 0 };
+		struct hash_seeds seeds = seeds_draw();
+		uint32_t salt = (uint32_t)ktap_random();
+		uint64_t *met = calloc(blocks, sizeof(*met)); /* the lanes of the last key there, never all zero */
+		double empty, wanted;
+
+		ENOUGH(met);
+		for (uint32_t i = 0; i < MILLION; i++) {
+			struct place at = place4(&seeds, key4(shape, salt, i), blocks);
+			uint64_t differ = met[at.block] ^ at.lanes;
+
+			if (met[at.block]) {
+				pairs++;
+				for (unsigned int lane = 0; lane < FILTER_LANES; lane++)
+					same[lane] += !(FILTER_LANE_BIT(differ, lane) & 63);
+			}
+			met[at.block] = at.lanes | 1;
+		}
+		free(met);
+		for (unsigned int lane = 0; lane < FILTER_LANES; lane++)
+			if (!CHECK(fabs((double)same[lane] - (double)pairs / 64) <= binomial_bound((double)pairs, 1.0 / 64),
+				   "%s: of %" PRIu64 " pairs in one block %" PRIu64 " share the bit of lane %u, not %.0f",
+				   shape_names[shape], pairs, same[lane], lane, (double)pairs / 64))
+				return;
+		/* The variance of the number of empty blocks: blocks (e^-m - (1 + m) e^-2m). */
+		wanted = MILLION / (double)blocks;
+		empty = sqrt((double)blocks * (exp(-wanted) - (1 + wanted) * exp(-2 * wanted)));
+		wanted = MILLION - (double)blocks * (1 - exp(-wanted));
+		printf("# %s, 1 M keys in %" PRIu64 " blocks: %" PRIu64 " meet another, %.0f expected (%+.1f sigma)\n",
+		       shape_names[shape], blocks, pairs, wanted, ((double)pairs - wanted) / empty);
+		if (!CHECK(fabs((double)pairs - wanted) <= SIGMAS * empty, "%s: %" PRIu64 " keys meet another, not %.0f",
+			   shape_names[shape], pairs, wanted))
+			return;
+	}
+}
+
+/* --- IPv6 ------------------------------------------------------------------------------------------------------------ */
+
+static const char *const shape6_names[] = { "random", "sequential", "every 256th", "sequential from the top" };
+
+/* The i-th key of a rung: the bits behind its length are zero. */
+static ip6 key6(enum shape shape, unsigned int length, uint64_t salt, uint64_t i)
+{
+	unsigned int down = 128 - length;
+
+	switch (shape) {
+	case RANDOM:
+		/* The lowest bits of the rung count, so that no key comes twice; the others are random but fixed. */
+		return (((ip6)(i * 0x9e3779b97f4a7c15ULL + salt) << 64 | mix32((uint32_t)i)) << 32 | mix32((uint32_t)(i + salt)))
+		       << down;
+	case SEQUENTIAL:
+		return ((ip6)salt << 32 | i) << down;
+	case ONE_A_NET24:
+		return ((ip6)salt << 32 | i << 8) << down;
+	default:
+		return ((ip6)i << 108 ^ (ip6)salt << 20) >> down << down;
+	}
+}
+
+static bool measure6(enum shape shape, unsigned int length, uint32_t n, uint64_t blocks, uint32_t questions)
+{
+	struct hash_seeds seeds = seeds_draw();
+	uint64_t salt = ktap_random(), number = ktap_random();
+	__u64 *filter = filter_take(blocks);
+	uint32_t lost = 0, yes = 0, others = 0;
+	char what[64];
+	bool ok;
+
+	snprintf(what, sizeof(what), "IPv6 /%u, %s", length, shape6_names[shape]);
+	for (uint32_t i = 0; i < n; i++) {
+		struct place at = place6(&seeds, salt, key6(shape, length, number, i), blocks);
+
+		filter_set_fresh(filter + at.block * FILTER_LANES, at.lanes);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		struct place at = place6(&seeds, salt, key6(shape, length, number, i), blocks);
+
+		lost += !filter_test(filter + at.block * FILTER_LANES, at.lanes);
+		/* The same bits on another rung are another key. */
+		at = place6(&seeds, salt ^ number, key6(shape, length, number, i), blocks);
+		others += !!filter_test(filter + at.block * FILTER_LANES, at.lanes);
+	}
+	for (uint32_t i = n; i < n + questions; i++) {
+		struct place at = place6(&seeds, salt, key6(shape, length, number, i), blocks);
+
+		yes += !!filter_test(filter + at.block * FILTER_LANES, at.lanes);
+	}
+	ok = CHECK(!lost, "%s: %u keys were lost", what, lost) && judge(what, filter, n, (double)blocks, yes, questions) &&
+	     judge("the same keys on another rung", filter, n, (double)blocks, others, n);
+	free(filter);
+	return ok;
+}
+
+static void ipv6_rungs(void)
+{
+	/* Keys that stay apart need 2^20 of them, and 28 bits where only every 256th is one. */
+	for (unsigned int length = 28; length <= 128; length++)
+		for (enum shape shape = 0; shape < SHAPES; shape++)
+			if ((length >= 32 || shape == SEQUENTIAL) && !measure6(shape, length, 10000, 157, 10000))
+				return;
+}
+
+static void ipv6_million(void)
+{
+	measure6(RANDOM, 128, MILLION, blocks_for(MILLION, 12), MILLION);
+	measure6(SEQUENTIAL, 64, MILLION, blocks_for(MILLION, 12), MILLION);
+	measure6(ONE_A_NET24, 48, MILLION, blocks_for(MILLION, 16), MILLION);
+}
+
+/* Rungs of a few bits: every key there can be. */
+static void ipv6_short_rungs(void)
+{
+	for (unsigned int length = 0; length <= 12; length++) {
+		uint32_t all = 1u << length;
+		uint64_t salt = ktap_random();
+		__u64 *filter = filter_take(64);
+		struct hash_seeds seeds = seeds_draw();
+
+		for (uint32_t i = 0; i < all; i += 2) {
+			struct place at = place6(&seeds, salt, length ? (ip6)i << (128 - length) : 0, 64);
+
+			filter_set(filter + at.block * FILTER_LANES, at.lanes);
+		}
+		for (uint32_t i = 0; i < all; i += 2) {
+			struct place at = place6(&seeds, salt, length ? (ip6)i << (128 - length) : 0, 64);
+
+			CHECK(filter_test(filter + at.block * FILTER_LANES, at.lanes), "/%u: key %u was lost", length, i);
+		}
+		free(filter);
+	}
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "no key, one key, the same key twice", few_keys },
+		{ "IPv4: the rate for keys of several shapes", ipv4_shapes },
+		{ "IPv4: the rate under many seeds", ipv4_seeds },
+		{ "IPv4: 10 M keys", ten_million },
+		{ "very many blocks: block and lanes are independent", many_blocks },
+		{ "IPv6: the rate on each rung", ipv6_rungs },
+		{ "IPv6: the rate for 1 M keys", ipv6_million },
+		{ "IPv6: short rungs", ipv6_short_rungs },
+	};
+
+	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The gates: IPv4 against one byte for each /24, IPv6 against a sorted array and the rate of wrong answers. */
+#include "gate.h"
+#include "ktap.h"
+#include "naive.h"
+
+#define NETS24	  (1u << 24)
+#define CHANGES	  1000000
+#define QUESTIONS 200000
+
+static void ipv4_states(void)
+{
+	static const uint32_t edges[] = { 0, 1, 2, 3, 4, NETS24 / 2 - 1, NETS24 / 2, NETS24 - 2, NETS24 - 1 };
+	uint8_t *gate = calloc(1, GATE4_BYTES), *naive = calloc(1, NETS24);
+
+	ENOUGH(gate && naive);
+	/* Most changes set what was set before, so that states are replaced too. */
+	for (int i = 0; i < CHANGES; i++) {
+		uint32_t net = i & 1 ? edges[ktap_random() % (sizeof(edges) / sizeof(*edges))] :
+				       (uint32_t)(ktap_random() % NETS24);
+		unsigned int state = ktap_random() & 3;
+
+		gate4_set(gate, net << 8 | (ktap_random() & 255), state);
+		naive[net] = (uint8_t)state;
+	}
+	for (uint32_t net = 0; net < NETS24; net++) {
+		uint32_t host = (net * 0x9e3779b1u >> 24) & 255;
+
+		if (!CHECK(gate4_test(gate, net << 8 | host) == naive[net], "/24 number %u says %u, not %u", net,
+			   gate4_test(gate, net << 8 | host), naive[net]))
+			break;
+	}
+	for (unsigned int i = 0; i < sizeof(edges) / sizeof(*edges); i++)
+		for (uint32_t host = 0; host < 256; host++)
+			CHECK(gate4_test(gate, edges[i] << 8 | host) == naive[edges[i]], "/24 number %u, host %u",
+			      edges[i], host);
+	free(gate);
+	free(naive);
+}
+
+enum net_shape { RANDOM, SEQUENTIAL, EVERY_256TH, HIGH_BITS, NET_SHAPES };
+
+static const char *const net_shape_names[] = { "random", "sequential", "every 256th", "differing at the top" };
+
+static uint32_t net32(enum net_shape shape, uint32_t base, uint32_t i)
+{
+	switch (shape) {
+	case SEQUENTIAL:
+		return base + i;
+	case EVERY_256TH:
+		return base + i * 256;
+	case HIGH_BITS:
+		return __builtin_bswap32(base + i);
+	default:
+		return (uint32_t)ktap_random();
+	}
+}
+
+/* The seldom "yes" to others is what the size of the gate is for: no more often than bits are set at most. */
+static bool ipv6_gate(enum net_shape shape, uint32_t n, unsigned int log2)
+{
+	uint64_t bits = 1ULL << log2, add = ktap_random(), mul = ktap_random() | 1, yes = 0, asked = 0;
+	uint32_t *nets = malloc((n + 1) * sizeof(*nets)), base = (uint32_t)ktap_random();
+	uint8_t *gate = calloc(1, bits / 8);
+	double most = (double)n / (double)bits;
+	bool ok = true;
+
+	ENOUGH(nets && gate);
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t index = gate6_index(add, mul, log2, nets[i] = net32(shape, base, i));
+
+		ok = ok && CHECK(index < bits, "index %" PRIu64 " of %" PRIu64, index, bits);
+		if (ok)
+			gate6_set(gate, index);
+	}
+	for (uint32_t i = 0; i < n && ok; i++)
+		ok = CHECK(gate6_test(gate, gate6_index(add, mul, log2, nets[i])), "/32 number %08x was lost", nets[i]);
+	qsort(nets, n, sizeof(*nets), compare_u32);
+	/* Half of the questions are of the set's own kind, half are random. */
+	for (uint32_t i = 0; i < QUESTIONS && ok; i++) {
+		uint32_t net = net32(i & 1 ? shape : RANDOM, base, n + i);
+
+		if (naive_has(nets, n, net))
+			continue;
+		asked++;
+		yes += gate6_test(gate, gate6_index(add, mul, log2, net));
+	}
+	ok = ok && CHECK((double)yes <= (double)asked * most + binomial_bound((double)asked, most),
+			 "%s, %u nets in 2^%u bits: wrong for %.4f of %" PRIu64 ", at most %.4f expected",
+			 net_shape_names[shape], n, log2, (double)yes / (double)asked, asked, most);
+	free(nets);
+	free(gate);
+	return ok;
+}
+
+static void ipv6_sets(void)
+{
+	for (enum net_shape shape = 0; shape < NET_SHAPES; shape++) {
+		for (unsigned int log2 = GATE6_LOG2_MIN; log2 < 24; log2 += 3) {
+			if (!ipv6_gate(shape, 0, log2) || !ipv6_gate(shape, 1, log2) ||
+			    !ipv6_gate(shape, (uint32_t)(1ULL << log2) / 16, log2) ||
+			    !ipv6_gate(shape, (uint32_t)(1ULL << log2) / 31, log2))
+				return;
+		}
+	}
+	ipv6_gate(RANDOM, 1000000, GATE6_LOG2_MAX);
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "IPv4: states against one byte for each /24", ipv4_states },
+		{ "IPv6: none lost, and how often it says yes wrongly", ipv6_sets },
+	};
+
+	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The parser on every header shape, cut off at every byte, and on random bytes against a naive reading of them. */
+#include "frames.h"
+#include "ktap.h"
+#include "parse.h"
+
+#define ROUNDS 400000
+
+/*
+ * Drivers place the Ethernet header two bytes behind an aligned address, so that IP is aligned. The memory ends where
+ * the packet ends: the sanitizers see a look beyond it.
+ */
+#define LEAD 2
+
+static int parse_copy(const uint8_t *frame, size_t size, struct source *source)
+{
+	uint8_t *memory = malloc(LEAD + size);
+	int family;
+
+	if (!memory)
+		abort();
+	memcpy(memory + LEAD, frame, size);
+	memset(source, 0xee, sizeof(*source));
+	family = parse_source(memory + LEAD, memory + LEAD + size, source);
+	free(memory);
+	return family;
+}
+
+static ip6 source_num(int family, const struct source *source)
+{
+	return family == 4 ? source->ipv4 : (ip6)source->hi << 64 | source->lo;
+}
+
+static void every_shape(void)
+{
+	for (size_t i = 0; i < FRAME_SHAPES; i++) {
+		const struct frame_shape *shape = &frame_shapes[i];
+
+		for (int round = 0; round < 20; round++) {
+			ip6 num = (ip6)ktap_random() << 64 | ktap_random();
+			uint8_t frame[FRAME_MAX];
+
+			if (shape->family == 4)
+				num = (uint32_t)num;
+			frame_make(frame, shape, num);
+			for (size_t size = 0; size <= FRAME_MAX; size++) {
+				int wanted = size >= shape->needed ? shape->family : 0;
+				struct source source;
+				int family = parse_copy(frame, size, &source);
+
+				if (!CHECK(family == wanted, "%s cut to %zu bytes: family %d, not %d", shape->name, size,
+					   family, wanted))
+					return;
+				if (family && !CHECK(source_num(family, &source) == num, "%s cut to %zu bytes: another source",
+						     shape->name, size))
+					return;
+			}
+		}
+	}
+}
+
+static unsigned int naive16(const uint8_t *at)
+{
+	return at[0] * 256U + at[1];
+}
+
+/* Reads a frame as a person would read a dump of it: header by header, each only if all of it is there. */
+static int naive_parse(const uint8_t *frame, size_t size, size_t *source_at)
+{
+	unsigned int type, tags = 0;
+	size_t at = 14;
+
+	if (size < 14)
+		return 0;
+	type = naive16(frame + 12);
+	while (type == 0x8100 || type == 0x88a8) {
+		if (++tags > 2 || size < at + 4)
+			return 0;
+		type = naive16(frame + at + 2);
+		at += 4;
+	}
+	if (type == 0x8864) {
+		if (size < at + 8 || frame[at] != 0x11 || frame[at + 1])
+			return 0;
+		type = naive16(frame + at + 6);
+		type = type == 0x0021 ? 0x0800 : type == 0x0057 ? 0x86dd : 0;
+		at += 8;
+	}
+	if (type == 0x0800 && size >= at + 20 && frame[at] / 16 == 4) {
+		*source_at = at + 12;
+		return 4;
+	}
+	if (type == 0x86dd && size >= at + 40 && frame[at] / 16 == 6) {
+		*source_at = at + 8;
+		return 6;
+	}
+	return 0;
+}
+
+static void random_frames(void)
+{
+	/* What the parser looks for, and neighbours of it. */
+	static const unsigned int words[] = { 0x0800, 0x86dd, 0x8100, 0x88a8, 0x8864, 0x8863, 0x1100, 0x0021,
+					      0x0057, 0x4500, 0x6000, 0x1110, 0x9100, 0x8101, 0x0801, 0x86dc };
+	unsigned int found[7] = { 0 };
+
+	for (int round = 0; round < ROUNDS; round++) {
+		uint8_t frame[FRAME_MAX];
+		size_t size = ktap_random() % (FRAME_MAX + 1), source_at = 0;
+		struct source source;
+		int family, wanted;
+		ip6 num = 0;
+
+		for (size_t i = 0; i < FRAME_MAX; i += 2)
+			frame_put(frame, i, words[ktap_random() % (sizeof(words) / sizeof(*words))], 2);
+		wanted = naive_parse(frame, size, &source_at);
+		family = parse_copy(frame, size, &source);
+		if (!CHECK(family == wanted, "round %d, %zu bytes: family %d, not %d", round, size, family, wanted))
+			return;
+		found[family]++;
+		if (!family)
+			continue;
+		for (size_t i = 0; i < (family == 4 ? 4 : 16); i++)
+			num = num << 8 | frame[source_at + i];
+		if (!CHECK(source_num(family, &source) == num, "round %d: another source", round))
+			return;
+	}
+	printf("# of %d random frames %u held IPv4, %u IPv6\n", ROUNDS, found[4], found[6]);
+	CHECK(found[4] > 100 && found[6] > 100, "too few frames that hold anything");
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "every header shape, cut off at every byte", every_shape },
+		{ "random frames", random_frames },
+	};
+
+	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Sizes: the rungs against every subset there is, the filter's rate against another sum, and what a plan must hold. */
+#include <errno.h>
+
+#include "filter.h"
+#include "ktap.h"
+#include "log.h"
+#include "naive.h"
+#include "plan.h"
+#include "roster.h"
+
+#define ROUNDS 500
+
+/* --- Rungs ----------------------------------------------------------------------------------------------------------- */
+
+/* How many keys a histogram takes on these rungs; infinite where a prefix finds none. */
+static double keys_on(const uint64_t histogram[129], const unsigned int lengths[], unsigned int rungs)
+{
+	double keys = 0;
+
+	for (unsigned int length = 0; length <= 128; length++) {
+		double pieces = INFINITY;
+
+		for (unsigned int r = 0; r < rungs; r++)
+			if (lengths[r] >= length)
+				pieces = fmin(pieces, exp2(lengths[r] - length));
+		if (histogram[length])
+			keys += (double)histogram[length] * pieces;
+	}
+	return keys;
+}
+
+static bool same(double a, double b)
+{
+	return a == b || fabs(a - b) <= 1e-12 * fabs(b);
+}
+
+static bool rungs_by_brute_force(const uint64_t histogram[129])
+{
+	unsigned int present[129], n = 0, lengths[RUNGS_MAX], rungs, fewest = 0;
+	double best[RUNGS_MAX + 1], least = INFINITY, keys;
+
+	for (unsigned int i = 0; i <= 128; i++)
+		if (histogram[i])
+			present[n++] = i;
+	for (unsigned int r = 0; r <= RUNGS_MAX; r++)
+		best[r] = INFINITY;
+	for (unsigned int subset = 1; subset < 1u << n; subset++) {
+		unsigned int r = (unsigned int)__builtin_popcount(subset), chosen[16], k = 0;
+
+		if (r > RUNGS_MAX)
+			continue;
+		for (unsigned int i = 0; i < n; i++)
+			if (subset & 1u << i)
+				chosen[k++] = present[i];
+		best[r] = fmin(best[r], keys_on(histogram, chosen, r));
+	}
+	for (unsigned int r = 1; r <= RUNGS_MAX; r++)
+		least = fmin(least, best[r]);
+	/* As few as cost no more than half as many keys again, or a few thousand. */
+	while (fewest < RUNGS_MAX && (!fewest || best[fewest] > least * 1.5 + 4096))
+		fewest++;
+
+	rungs = plan_rungs(histogram, lengths, &keys);
+	if (!CHECK(rungs == (n ? fewest : 0), "%u rungs, not %u", rungs, fewest) || !n)
+		return !ktap_failed;
+	for (unsigned int r = 1; r < rungs; r++)
+		if (!CHECK(lengths[r - 1] < lengths[r] && lengths[r] <= 128, "rung %u is /%u, the one before /%u", r, lengths[r],
+			   lengths[r - 1]))
+			return false;
+	return CHECK(same(keys, keys_on(histogram, lengths, rungs)), "%.17g keys, but its rungs take %.17g", keys,
+		     keys_on(histogram, lengths, rungs)) &&
+	       CHECK(same(keys, best[rungs]), "%.17g keys on %u rungs; %.17g would do", keys, rungs, best[rungs]);
+}
+
+static void rungs_against_subsets(void)
+{
+	unsigned int used[RUNGS_MAX + 1] = { 0 };
+
+	for (int round = 0; round < ROUNDS; round++) {
+		uint64_t histogram[129] = { 0 };
+		unsigned int lengths = (unsigned int)(ktap_random() % 12), first, spread, out[RUNGS_MAX];
+
+		/* Close together, so that it is not always clear; counts of all sizes. */
+		spread = 12 + (unsigned int)(ktap_random() % 117);
+		first = (unsigned int)(ktap_random() % (129 - (spread < 129 ? spread : 129) + 1));
+		for (unsigned int i = 0; i < lengths; i++) {
+			unsigned int length = first + (unsigned int)(ktap_random() % spread);
+
+			histogram[length <= 128 ? length : 128] = 1 + (ktap_random() >> (30 + ktap_random() % 34));
+		}
+		used[plan_rungs(histogram, out, NULL)]++;
+		if (!rungs_by_brute_force(histogram)) {
+			for (unsigned int i = 0; i <= 128; i++)
+				if (histogram[i])
+					printf("# /%u: %" PRIu64 "\n", i, histogram[i]);
+			return;
+		}
+	}
+	for (unsigned int r = 0; r <= RUNGS_MAX; r++)
+		printf("# %u histograms took %u rungs\n", used[r], r);
+}
+
+static void rungs_of_all_lengths(void)
+{
+	uint64_t histogram[129];
+	unsigned int lengths[RUNGS_MAX], rungs;
+	double keys;
+
+	for (unsigned int i = 0; i <= 128; i++)
+		histogram[i] = 1;
+	rungs = plan_rungs(histogram, lengths, &keys);
+	CHECK(rungs >= 1 && rungs <= RUNGS_MAX && lengths[rungs - 1] == 128 &&
+		      same(keys, keys_on(histogram, lengths, rungs)),
+	      "%u rungs, %.17g keys", rungs, keys);
+}
+
+/* --- The filter's rate ----------------------------------------------------------------------------------------------- */
+
+/* The same mean over a Poisson distribution, but summed by the binomial theorem: sum over j of (-1)^j C(8,j) e^-m(1-q^j). */
+static double rate_by_theorem(double mean)
+{
+	static const int choose[] = { 1, -8, 28, -56, 70, -56, 28, -8, 1 };
+	long double sum = 0, clear = 1;
+
+	for (int j = 0; j <= 8; j++, clear *= 63.0L / 64)
+		sum += choose[j] * expl(-(long double)mean * (1 - clear));
+	return (double)sum;
+}
+
+static void filter_rate(void)
+{
+	CHECK(plan_lanes_fpr(0, 64) == 0, "an empty filter says yes to %g", plan_lanes_fpr(0, 64));
+	for (double mean = 4; mean < 5000; mean *= 1.13) {
+		double rate = plan_lanes_fpr(mean * 1000, 1000), wanted = rate_by_theorem(mean);
+
+		/* Beyond 600 keys a block it is an approximation, of a filter that says yes to all. */
+		if (!CHECK(fabs(rate - wanted) <= (mean > 600 ? 1e-4 : 1e-9) * wanted + 1e-17, "%.1f keys a block: %.12e, not %.12e",
+			   mean, rate, wanted))
+			return;
+	}
+}
+
+/* --- Whole plans ----------------------------------------------------------------------------------------------------- */
+
+static void add(struct ranges *set, const char *prefix)
+{
+	struct addr first;
+	unsigned int length;
+
+	ENOUGH(!prefix_parse(prefix, strlen(prefix), &first, &length) && !ranges_add_prefix(set, first, length));
+}
+
+/* Settles the set as one account, plans it, and frees both. */
+static int plan_set(struct generation *g, struct ranges *set, const struct settings *settings)
+{
+	struct ranges none = RANGES_EMPTY;
+	struct account account = { set, 5 };
+	struct owned owned;
+	int err;
+
+	ENOUGH(!ranges_finish(set) && !owned_settle(&owned, &account, 1, &none));
+	err = plan_generation(g, &owned, settings);
+	owned_free(&owned);
+	ranges_free(set);
+	*set = RANGES_EMPTY;
+	return err;
+}
+
+static void nothing_unneeded(void)
+{
+	struct settings settings = SETTINGS_DEFAULT, inexact = settings;
+	struct ranges set = RANGES_EMPTY;
+	struct generation g = { 0 };
+
+	inexact.exact = false;
+	CHECK(!plan_set(&g, &set, &settings) && !arrays_total(&g), "an empty set takes %" PRIu64 " bytes", arrays_total(&g));
+	CHECK(!g.rungs && !g.keys4 && !g.keys6 && !g.filter && !g.roster4 && !g.roster6, "an empty set has keys");
+
+	add(&set, "192.0.2.1");
+	CHECK(!plan_set(&g, &set, &settings) && g.keys4 == 1 && g.gate4 && g.filter && g.roster4, "one host");
+	CHECK(!g.rungs && !g.gate6 && !g.gate6_log2 && !g.roster6 && !g.keys6 && !g.gate4_labels, "one host, and IPv6");
+
+	add(&set, "192.0.2.1");
+	CHECK(!plan_set(&g, &set, &inexact) && g.filter && !g.roster4 && !g.roster4_buckets, "one host, no roster");
+
+	add(&set, "192.0.2.0/24");
+	add(&set, "10.0.0.0/8");
+	CHECK(!plan_set(&g, &set, &settings) && g.gate4 && !g.filter && !g.roster4 && !g.keys4 && g.all24 == 65537 &&
+		      g.gate4_label == 5 && arrays_total(&g) == GATE4_BYTES,
+	      "only whole /24s: %" PRIu64 " bytes", arrays_total(&g));
+
+	add(&set, "2001:db8::/32");
+	add(&set, "2001:db9::/48");
+	CHECK(!plan_set(&g, &set, &settings) && !g.gate4 && !g.roster4 && !g.keys4 && g.gate6 && g.roster6 && g.filter,
+	      "only IPv6");
+	CHECK(g.rungs == 2 && g.rung[0].length == 32 && g.rung[0].mask_hi == 0xffffffff00000000ULL && !g.rung[0].mask_lo &&
+		      g.rung[1].length == 48 && g.rung[1].mask_hi == 0xffffffffffff0000ULL && !g.rung[1].mask_lo,
+	      "%llu rungs", g.rungs);
+	CHECK(g.prefixes6 == 2 && g.keys6 == 2, "%llu prefixes, %llu keys", g.prefixes6, g.keys6);
+
+	/* Too wide to be spread over a gate. */
+	add(&set, "8000::/1");
+	add(&set, "2001:db8::1");
+	CHECK(!plan_set(&g, &set, &settings) && !g.gate6 && !g.gate6_log2 && g.rungs == 2, "a gate under a /1");
+	CHECK(g.rung[0].mask_hi == 1ULL << 63 && !g.rung[0].mask_lo && g.rung[1].mask_hi == ~0ULL && g.rung[1].mask_lo == ~0ULL,
+	      "the masks of /1 and /128");
+
+	add(&set, "::/0");
+	CHECK(!plan_set(&g, &set, &settings) && g.rungs == 1 && !g.rung[0].length && !g.rung[0].mask_hi && !g.gate6 &&
+		      g.keys6 == 1,
+	      "::/0");
+}
+
+static void room(void)
+{
+	for (int round = 0; round < 200; round++) {
+		struct settings settings = SETTINGS_DEFAULT;
+		struct ranges set = RANGES_EMPTY;
+		uint64_t bytes = 0;
+		struct generation g = { 0 };
+
+		settings.headroom = (double)(ktap_random() % 100) / 50;
+		settings.bits_per_key = 8 + (double)(ktap_random() % 17);
+		for (uint64_t n = ktap_random() % 3000; n; n--) {
+			uint64_t r = ktap_random();
+
+			if (r & 1)
+				ENOUGH(!ranges_add4(&set, (uint32_t)(r >> 32), (uint32_t)(r >> 32) | (r >> 1 & 15)));
+			else
+				ENOUGH(!ranges_add6(&set, (ip6)r << 64, (ip6)r << 64 | (r >> 1 & 1)));
+		}
+		if (!CHECK(!plan_set(&g, &set, &settings), "no plan"))
+			return;
+		for (enum array a = 0; a < ARRAYS; a++)
+			bytes += array_bytes(&g, a);
+		CHECK(bytes == arrays_total(&g), "the parts are not the total");
+		CHECK((double)g.filter_blocks * 512 >= (double)(g.keys4 + g.keys6) * (1 + settings.headroom) * settings.bits_per_key,
+		      "%llu keys in %llu blocks", g.keys4 + g.keys6, g.filter_blocks);
+		CHECK((double)g.roster4_buckets * ROSTER4_SLOTS >= (double)g.keys4 * (1 + settings.headroom), "roster of IPv4");
+		CHECK((double)g.roster6_buckets * ROSTER6_SLOTS >= (double)g.keys6 * (1 + settings.headroom), "roster of IPv6");
+		CHECK(!g.gate6_log2 || (g.gate6_log2 >= GATE6_LOG2_MIN && g.gate6_log2 <= GATE6_LOG2_MAX), "gate of IPv6");
+	}
+}
+
+/* A limit of exactly what it takes will do, one byte less will not. */
+static void memory_limit(void)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+	struct ranges set = RANGES_EMPTY;
+	struct generation g = { 0 };
+	char needs[32];
+
+	add(&set, "192.0.2.1");
+	add(&set, "2001:db8::/37");
+	CHECK(!plan_set(&g, &set, &settings), "no plan");
+	settings.memory_max = arrays_total(&g);
+	add(&set, "192.0.2.1");
+	add(&set, "2001:db8::/37");
+	CHECK(!plan_set(&g, &set, &settings), "refused at %" PRIu64 " bytes", settings.memory_max);
+	snprintf(needs, sizeof(needs), "%" PRIu64, settings.memory_max--);
+	add(&set, "192.0.2.1");
+	add(&set, "2001:db8::/37");
+	CHECK(plan_set(&g, &set, &settings) == -E2BIG, "not refused");
+	CHECK(strstr(reason(-E2BIG), needs), "the reason does not say %s: %s", needs, reason(-E2BIG));
+}
+
+/* Where nearly every /24 has hosts its gate goes; not where whole /24s would become too many hosts. */
+static void no_gate(void)
+{
+	const uint32_t nets = (1u << 22) + 1000;
+	struct settings settings = SETTINGS_DEFAULT;
+	struct ranges set = RANGES_EMPTY;
+	struct generation g = { 0 };
+
+	for (uint32_t i = 0; i < nets; i++)
+		ENOUGH(!ranges_add_host(&set, i << 8 | (i & 255)));
+	add(&set, "200.0.0.0/16");
+	CHECK(!plan_set(&g, &set, &settings) && !g.gate4 && !g.gate4_labels && !g.all24 && g.keys4 == nets + 65536 && g.roster4,
+	      "%llu keys, gate %llu", g.keys4, g.gate4);
+	for (uint32_t i = 0; i < nets; i++)
+		ENOUGH(!ranges_add_host(&set, i << 8 | (i & 255)));
+	add(&set, "192.0.0.0/8");
+	CHECK(!plan_set(&g, &set, &settings) && g.gate4 && g.all24 == 65536 && g.keys4 == nets, "%llu keys, gate %llu", g.keys4,
+	      g.gate4);
+}
+
+static void too_many_keys(void)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+	struct ranges set = RANGES_EMPTY;
+	struct generation g = { 0 };
+
+	/* What is between random addresses has prefixes of all lengths, and thousands of each. */
+	ENOUGH(!ranges_add6(&set, 0, ~(ip6)0));
+	CHECK(!plan_set(&g, &set, &settings) && g.keys6 == 1, "all but nothing");
+	ENOUGH(!ranges_add6(&set, 1, ~(ip6)0 - 1));
+	CHECK(!plan_set(&g, &set, &settings) && g.rungs == RUNGS_MAX && g.prefixes6 == 254, "%llu rungs, %llu prefixes", g.rungs,
+	      g.prefixes6);
+	for (ip6 i = 0; i < 200000; i++)
+		ENOUGH(!ranges_add6(&set, (i << 96) + (ip6)ktap_random() + 2, ((i + 1) << 96) - (ip6)ktap_random() - 2));
+	CHECK(plan_set(&g, &set, &settings) == -E2BIG && strstr(reason(-E2BIG), "keys"), "not refused: %.3g keys",
+	      (double)g.keys6);
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "rungs against every subset of lengths", rungs_against_subsets },
+		{ "rungs for all 129 lengths", rungs_of_all_lengths },
+		{ "the filter's rate by the binomial theorem", filter_rate },
+		{ "no array that the set does not need", nothing_unneeded },
+		{ "as many bits and slots as were asked for", room },
+		{ "the limit on memory, to the byte", memory_limit },
+		{ "no IPv4 gate where it would settle too little", no_gate },
+		{ "too many IPv6 keys are refused", too_many_keys },
+	};
+
+	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+}

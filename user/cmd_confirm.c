@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* confirm: keep what was done with --confirm */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "change.h"
+#include "cmd.h"
+#include "log.h"
+#include "out.h"
+
+int cmd_confirm(int argc, char **argv)
+{
+	struct pending *pending = NULL;
+	struct state *state = NULL;
+	size_t n = 0;
+	int err;
+
+	if (options_read(&argc, argv, NULL, NULL))
+		return EXIT_ERROR;
+	if (argc > 1)
+		return fail("confirm: takes no '%s': it keeps all that waits", argv[1]);
+	err = change_begin(&state);
+	if (!err)
+		err = state_pending(state, &pending, &n);
+	if (!err)
+		err = change_confirm(state);
+	state_close(state);
+	for (size_t i = 0; i < n && !err && !opt_quiet && !opt_json; i++)
+		printf("%s: kept\n", pending[i].name);
+	free(pending);
+	if (err)
+		return fail("%s", reason(err));
+	if (!n)
+		return fail("confirm: nothing waits to be confirmed");
+	return opt_json ? out_json(json_pack("{s:I}", "confirmed", (json_int_t)n)) : out_end();
+}

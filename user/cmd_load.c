@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* load */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "apply.h"
+#include "change.h"
+#include "cmd.h"
+#include "guard.h"
+#include "log.h"
+#include "out.h"
+#include "reader.h"
+
+static struct reader_options reading;
+static enum list_kind kind;
+static enum bogons bogons;
+static bool force, dry_run;
+static long confirm_seconds;
+
+static int bogons_option(const char *value)
+{
+	if (!strcmp(value, "keep"))
+		bogons = BOGONS_KEEP;
+	else if (!strcmp(value, "refuse"))
+		bogons = BOGONS_REFUSE;
+	else
+		return fail("--bogons is keep or refuse, not '%s'", value);
+	return 0;
+}
+
+static int load_option(int option, const char *value)
+{
+	switch (option) {
+	case 'a':
+		kind = LIST_ALLOW;
+		return 0;
+	case 's':
+		kind = LIST_SHADOW;
+		return 0;
+	case 'k':
+		reading.skip_bad = true;
+		return 0;
+	case 'F':
+		force = true;
+		return 0;
+	case 'n':
+		dry_run = true;
+		return 0;
+	case 'b':
+		return bogons_option(value);
+	case 'c':
+		confirm_seconds = change_seconds(value);
+		return confirm_seconds < 0 ? fail("--confirm takes a time such as 60s or 5m, not '%s'", value) : 0;
+	default:
+		reading.format = value; /* the reader knows which there are */
+		return 0;
+	}
+}
+
+/* A list's name goes into file names, metrics and scripts of other people: nothing in it may surprise them. */
+static const char *name_fault(const char *name)
+{
+	if (!*name || strlen(name) >= LIST_NAME_MAX)
+		return "a list's name has 1 to 63 characters";
+	if (*name == '-')
+		return "a list's name does not begin with '-'";
+	for (; *name; name++)
+		if (!isalnum((unsigned char)*name) && !strchr("._-", *name))
+			return "a list's name has letters, digits, '.', '_' and '-'";
+	return NULL;
+}
+
+/* A load on its way, and what there is to say about it. */
+struct load {
+	const char *name, *path;
+	int text; /* what the list was read from: the file, or a copy of standard input */
+	struct ranges set, before;
+	struct reader_report read;
+	struct list_info list;
+	bool *bogons_found;
+	bool replaces;
+	uint64_t added4, removed4, kept4;
+	ip6 added6, removed6, kept6;
+};
+
+static int because_read(const char *path)
+{
+	return because(-errno, "%s: %s", path, strerror(errno));
+}
+
+/* Standard input is read but once: it is kept, so that its lines can be named later. */
+static int keep_input(void)
+{
+	char buf[1 << 16];
+	FILE *copy = tmpfile();
+	ssize_t got;
+	int fd;
+
+	if (!copy)
+		return because_read("standard input");
+	while ((got = read(STDIN_FILENO, buf, sizeof(buf))) > 0)
+		if (fwrite(buf, 1, (size_t)got, copy) != (size_t)got)
+			break;
+	fd = got || fflush(copy) ? -1 : dup(fileno(copy));
+	fclose(copy);
+	if (fd >= 0 && !lseek(fd, 0, SEEK_SET))
+		return fd;
+	return because_read("standard input");
+}
+
+static int read_list(struct load *l)
+{
+	char error[READER_TEXT_MAX];
+	int err;
+
+	if (!strcmp(l->path, "-")) {
+		l->text = keep_input();
+		if (l->text < 0)
+			return l->text;
+		/* The reader's own way to standard input, and its name for it. */
+		if (dup2(l->text, STDIN_FILENO) < 0)
+			return because_read("standard input");
+	}
+	err = reader_read(l->path, &reading, &l->set, &l->read, error);
+	if (err)
+		return because(err, "%s", error);
+	if (l->text < 0)
+		l->text = open(l->path, O_RDONLY | O_CLOEXEC);
+	if (l->text < 0 || lseek(l->text, 0, SEEK_SET) < 0)
+		return because_read(l->path);
+	return 0;
+}
+
+static void describe(struct load *l)
+{
+	struct list_info *list = &l->list;
+	char number[NUMBER_TEXT_MAX];
+	time_t now = time(NULL);
+	struct tm utc;
+
+	list->kind = kind;
+	list->prefixes = ranges_count_prefixes(&l->set);
+	snprintf(list->name, sizeof(list->name), "%s", l->name);
+	snprintf(list->source, sizeof(list->source), "%s", l->path);
+	snprintf(list->format, sizeof(list->format), "%s", reading.format ? reading.format : "");
+	snprintf(list->addresses, sizeof(list->addresses), "%s",
+		 number_text(number, ranges_count6(&l->set) + ranges_count4(&l->set)));
+	strftime(list->loaded, sizeof(list->loaded), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+}
+
+/* What is new, what is gone, what stays. */
+static int compare(struct load *l, struct state *state)
+{
+	struct list_info old;
+	struct ranges kept;
+	int err = state_list_get(state, l->name, &old);
+
+	if (err == -ENOENT)
+		return 0;
+	if (!err)
+		err = state_list_set(state, l->name, &l->before);
+	if (!err)
+		err = ranges_intersect(&kept, &l->before, &l->set);
+	if (err)
+		return err;
+	l->replaces = true;
+	l->kept4 = ranges_count4(&kept);
+	l->kept6 = ranges_count6(&kept);
+	l->added4 = ranges_count4(&l->set) - l->kept4;
+	l->added6 = ranges_count6(&l->set) - l->kept6;
+	l->removed4 = ranges_count4(&l->before) - l->kept4;
+	l->removed6 = ranges_count6(&l->before) - l->kept6;
+	ranges_free(&kept);
+	return 0;
+}
+
+static int guard(struct load *l, struct state *state)
+{
+	struct ranges allowed = RANGES_EMPTY;
+	int err;
+
+	if (force || kind == LIST_ALLOW)
+		return 0;
+	if (kind == LIST_BAN) {
+		err = state_allowed(state, &allowed);
+		if (!err)
+			err = guard_own(&l->set, &allowed);
+		ranges_free(&allowed);
+		if (err)
+			return err;
+	}
+	return l->replaces ? guard_change(&l->before, &l->set) : 0;
+}
+
+static json_t *counts_json(uint64_t v4, ip6 v6)
+{
+	char a[NUMBER_TEXT_MAX], b[NUMBER_TEXT_MAX];
+
+	return json_pack("{s:s, s:s}", "ipv4", number_text(a, v4), "ipv6", number_text(b, v6));
+}
+
+static json_t *bogons_json(const struct load *l)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < guard_bogons_n; i++)
+		if (l->bogons_found[i])
+			json_array_append_new(array, json_string(guard_bogons[i].prefix));
+	return array;
+}
+
+static int report_json(const struct load *l)
+{
+	const struct reader_report *read = &l->read;
+
+	return out_json(json_pack(
+		"{s:s, s:s, s:I, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:b, s:o, s:o, s:o, s:b}", "name", l->name,
+		"kind", list_kind_names[kind], "prefixes", (json_int_t)l->list.prefixes, "addresses", l->list.addresses,
+		"covered", counts_json(ranges_count4(&l->set), ranges_count6(&l->set)), "format", read->format, "lines",
+		(json_int_t)read->lines, "entries", (json_int_t)read->entries, "duplicates", (json_int_t)read->duplicates,
+		"merged", (json_int_t)read->merged, "bad", (json_int_t)read->bad, "bogons", bogons_json(l), "replaced",
+		l->replaces, "added", counts_json(l->added4, l->added6), "removed", counts_json(l->removed4, l->removed6),
+		"kept", counts_json(l->kept4, l->kept6), "dry_run", dry_run));
+}
+
+/* "12 IPv4 and 3 IPv6" */
+static const char *counts_text(char *buf, size_t size, uint64_t v4, ip6 v6)
+{
+	char a[NUMBER_TEXT_MAX], b[NUMBER_TEXT_MAX];
+
+	if (!v6)
+		snprintf(buf, size, "%s", number_text(a, v4));
+	else
+		snprintf(buf, size, "%s IPv4 and %s IPv6", number_text(a, v4), number_text(b, v6));
+	return buf;
+}
+
+static int report_text(const struct load *l)
+{
+	const struct reader_report *read = &l->read;
+	char a[2 * NUMBER_TEXT_MAX], b[2 * NUMBER_TEXT_MAX], c[2 * NUMBER_TEXT_MAX];
+
+	if (opt_quiet)
+		return out_end();
+	printf("%s: %s%llu lines, %llu entries (%s), %llu duplicates, %llu merged\n", l->name,
+	       dry_run ? "would load " : "", (unsigned long long)read->lines, (unsigned long long)read->entries,
+	       read->format, (unsigned long long)read->duplicates, (unsigned long long)read->merged);
+	printf("%s: %llu prefixes, %s addresses\n", l->name, (unsigned long long)l->list.prefixes,
+	       counts_text(a, sizeof(a), ranges_count4(&l->set), ranges_count6(&l->set)));
+	if (read->bad)
+		printf("%s: %llu damaged lines left out\n", l->name, (unsigned long long)read->bad);
+	for (size_t i = 0; i < guard_bogons_n; i++)
+		if (l->bogons_found[i])
+			printf("%s: %s left out (%s; --bogons=keep keeps it)\n", l->name, guard_bogons[i].prefix,
+			       guard_bogons[i].what);
+	if (l->replaces)
+		printf("%s: %s added, %s removed, %s kept\n", l->name, counts_text(a, sizeof(a), l->added4, l->added6),
+		       counts_text(b, sizeof(b), l->removed4, l->removed6), counts_text(c, sizeof(c), l->kept4, l->kept6));
+	if (confirm_seconds && !dry_run)
+		printf("%s: goes back in %ld s unless you say: xdp-bloom confirm\n", l->name, confirm_seconds);
+	return out_end();
+}
+
+static int put(struct load *l, struct state *state)
+{
+	int err = change_pending(state, PENDING_LIST, l->name, confirm_seconds);
+
+	if (!err)
+		err = state_list_put(state, &l->list, &l->set);
+	if (!err)
+		err = state_text_put(state, l->name, l->text);
+	return err ? err : apply(state);
+}
+
+static int load(struct load *l)
+{
+	struct state *state = NULL;
+	int err = read_list(l);
+
+	if (!err && kind != LIST_ALLOW)
+		err = guard_apply_bogons(&l->set, force ? BOGONS_KEEP : bogons, l->bogons_found);
+	if (err)
+		return err;
+	for (uint64_t i = 0; i < l->read.bad && i < READER_BAD_MAX; i++)
+		warn("%s; left out", l->read.bad_text[i]);
+	describe(l);
+	err = dry_run ? state_open(&state, false) : change_begin(&state);
+	if (!err)
+		err = compare(l, state);
+	if (!err)
+		err = guard(l, state);
+	if (!err && !dry_run)
+		err = put(l, state);
+	state_close(state);
+	return err;
+}
+
+int cmd_load(int argc, char **argv)
+{
+	static const struct option own[] = {
+		{ "allow", no_argument, NULL, 'a' },
+		{ "shadow", no_argument, NULL, 's' },
+		{ "skip-bad", no_argument, NULL, 'k' },
+		{ "force", no_argument, NULL, 'F' },
+		{ "dry-run", no_argument, NULL, 'n' },
+		{ "bogons", required_argument, NULL, 'b' },
+		{ "confirm", required_argument, NULL, 'c' },
+		{ "format", required_argument, NULL, 'f' },
+		{ 0 },
+	};
+	bool found[64] = { false };
+	struct load l = { .text = -1, .bogons_found = found };
+	const char *fault;
+	int err, status;
+
+	if (options_read(&argc, argv, own, load_option))
+		return EXIT_ERROR;
+	if (argc != 3)
+		return fail("load: a name and a file, as in: xdp-bloom load drop drop.txt");
+	l.name = argv[1];
+	l.path = argv[2];
+	fault = name_fault(l.name);
+	if (fault)
+		return fail("load: '%s': %s", l.name, fault);
+	reading.progress = !opt_quiet && !opt_json;
+	err = load(&l);
+	if (err)
+		status = fail("%s; nothing was loaded", reason(err));
+	else
+		status = opt_json ? report_json(&l) : report_text(&l);
+	if (!err && confirm_seconds && !dry_run)
+		change_watch(confirm_seconds);
+	if (l.text >= 0)
+		close(l.text);
+	ranges_free(&l.set);
+	ranges_free(&l.before);
+	return status;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Which entries of which lists hold an address: traced back to the lines that were read. */
+#ifndef EXPLAIN_H
+#define EXPLAIN_H
+
+#include <stdint.h>
+
+#include "ranges.h"
+#include "state.h"
+
+/* A list that holds an address; line 0: only the ranges are known, and they are what lo and hi say. */
+struct hit {
+	size_t list; /* into explanation's lists */
+	ip6 lo, hi;
+	uint64_t line;
+};
+
+struct explanation {
+	struct list_info *lists;
+	struct ranges *sets;
+	size_t n;
+	struct hit **hits; /* for each address, in the order of the lists */
+	size_t *hits_n;
+	size_t addrs_n;
+};
+
+int explain(struct explanation *e, const struct addr *addrs, size_t n);
+void explain_free(struct explanation *e);
+
+/* The hit that decides: the first allow list, or the first ban, or the first shadow; NULL where no list holds it. */
+const struct hit *explain_decider(const struct explanation *e, size_t addr);
+
+#define HIT_TEXT_MAX 128
+
+/* "10.0.0.0/8", or "10.0.0.1-10.0.0.9" where that is no prefix. */
+const char *hit_text(char buf[HIT_TEXT_MAX], const struct hit *hit, int family);
+
+#endif

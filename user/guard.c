@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "guard.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "log.h"
+
+const struct bogon guard_bogons[] = {
+	{ "0.0.0.0/8", "this network" },    { "10.0.0.0/8", "private" },     { "100.64.0.0/10", "shared by carriers" },
+	{ "127.0.0.0/8", "loopback" },	    { "169.254.0.0/16", "link-local" }, { "172.16.0.0/12", "private" },
+	{ "192.168.0.0/16", "private" },    { "224.0.0.0/4", "multicast" },  { "255.255.255.255", "broadcast" },
+	{ "::", "unspecified" },	    { "::1", "loopback" },	     { "fc00::/7", "private" },
+	{ "fe80::/10", "link-local" },	    { "ff00::/8", "multicast" },
+};
+const size_t guard_bogons_n = sizeof(guard_bogons) / sizeof(guard_bogons[0]);
+
+static int one_prefix(struct ranges *set, const char *text)
+{
+	struct addr first;
+	unsigned int length;
+	int err;
+
+	*set = RANGES_EMPTY;
+	if (prefix_parse(text, strlen(text), &first, &length))
+		return -EINVAL;
+	err = ranges_add_prefix(set, first, length);
+	return err ? err : ranges_finish(set);
+}
+
+static bool is_empty(const struct ranges *set)
+{
+	return !set->n4 && !set->n6;
+}
+
+int guard_apply_bogons(struct ranges *set, enum bogons choice, bool *found)
+{
+	memset(found, 0, guard_bogons_n * sizeof(*found));
+	for (size_t i = 0; i < guard_bogons_n && choice != BOGONS_KEEP; i++) {
+		struct ranges bogon, part, left;
+		int err = one_prefix(&bogon, guard_bogons[i].prefix);
+
+		if (!err)
+			err = ranges_intersect(&part, set, &bogon);
+		if (err)
+			return err;
+		found[i] = !is_empty(&part);
+		ranges_free(&part);
+		if (found[i] && choice == BOGONS_REFUSE)
+			err = because(-EPERM, "it bans addresses of %s (%s); --bogons=keep or --force bans them",
+				      guard_bogons[i].prefix, guard_bogons[i].what);
+		if (found[i] && !err)
+			err = ranges_subtract(&left, set, &bogon);
+		ranges_free(&bogon);
+		if (err)
+			return err;
+		if (found[i]) {
+			ranges_free(set);
+			*set = left;
+		}
+	}
+	return 0;
+}
+
+struct own_check {
+	const struct ranges *set, *allowed;
+	int err;
+};
+
+/* Does the set ban this address of ours? The first that it does is the one that is named. */
+static void check_own(struct own_check *c, const char *text, const char *what)
+{
+	char host[PREFIX_TEXT_MAX], entry[PREFIX_TEXT_MAX];
+	struct addr addr;
+	int length, width;
+
+	snprintf(host, sizeof(host), "%.*s", (int)strcspn(text, "%"), text);
+	if (c->err || addr_parse(host, strlen(host), &addr))
+		return;
+	length = ranges_covering(c->set, addr);
+	if (length < 0 || ranges_have(c->allowed, addr))
+		return;
+	width = addr.family == 4 ? 32 : 128;
+	addr.num = length ? addr.num >> (width - length) << (width - length) : 0;
+	c->err = because(-EPERM, "%s bans %s, %s; --force bans it", prefix_text(entry, addr, length), host, what);
+}
+
+static void check_addresses(struct own_check *c)
+{
+	struct ifaddrs *list, *at;
+	char text[INET6_ADDRSTRLEN];
+
+	if (getifaddrs(&list))
+		return;
+	for (at = list; at; at = at->ifa_next) {
+		int family = at->ifa_addr ? at->ifa_addr->sa_family : AF_UNSPEC;
+
+		if (family == AF_INET)
+			inet_ntop(family, &((struct sockaddr_in *)at->ifa_addr)->sin_addr, text, sizeof(text));
+		else if (family == AF_INET6)
+			inet_ntop(family, &((struct sockaddr_in6 *)at->ifa_addr)->sin6_addr, text, sizeof(text));
+		else
+			continue;
+		check_own(c, text, "an address of this machine");
+	}
+	freeifaddrs(list);
+}
+
+static void check_routes4(struct own_check *c)
+{
+	FILE *file = fopen("/proc/net/route", "re");
+	char line[512], text[INET_ADDRSTRLEN];
+	unsigned int gateway;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%*s %*x %x", &gateway) == 1 && gateway &&
+		    inet_ntop(AF_INET, &gateway, text, sizeof(text)))
+			check_own(c, text, "a gateway in use");
+	}
+	if (file)
+		fclose(file);
+}
+
+static void check_routes6(struct own_check *c)
+{
+	FILE *file = fopen("/proc/net/ipv6_route", "re");
+	char line[512], digits[33], text[INET6_ADDRSTRLEN];
+	unsigned char bytes[16];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%*s %*s %*s %*s %32s", digits) != 1)
+			continue;
+		for (int i = 0; i < 16; i++)
+			if (sscanf(digits + 2 * i, "%2hhx", &bytes[i]) != 1)
+				bytes[i] = 0;
+		if (inet_ntop(AF_INET6, bytes, text, sizeof(text)) && strcmp(text, "::") != 0)
+			check_own(c, text, "a gateway in use");
+	}
+	if (file)
+		fclose(file);
+}
+
+static void check_name_servers(struct own_check *c)
+{
+	FILE *file = fopen("/etc/resolv.conf", "re");
+	char line[512], text[64];
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, " nameserver %63s", text) == 1)
+			check_own(c, text, "a name server in use");
+	if (file)
+		fclose(file);
+}
+
+/* sudo and su take SSH_CONNECTION away: then a process above us still has it. */
+static bool ssh_peer(char *peer, size_t size)
+{
+	const char *own = getenv("SSH_CONNECTION");
+	pid_t pid = getppid();
+
+	if (own)
+		snprintf(peer, size, "%.*s", (int)strcspn(own, " "), own);
+	while (!own && pid > 1) {
+		char path[64], buf[8192];
+		size_t got = 0;
+		FILE *file;
+		int parent = 0;
+
+		snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+		file = fopen(path, "re");
+		if (file) {
+			got = fread(buf, 1, sizeof(buf) - 1, file);
+			fclose(file);
+		}
+		buf[got] = '\0';
+		for (char *at = buf; at < buf + got; at += strlen(at) + 1) {
+			if (strncmp(at, "SSH_CONNECTION=", 15) != 0)
+				continue;
+			snprintf(peer, size, "%.*s", (int)strcspn(at + 15, " "), at + 15);
+			return true;
+		}
+		snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+		file = fopen(path, "re");
+		if (!file || fscanf(file, "%*d (%*[^)]) %*c %d", &parent) != 1)
+			parent = 0;
+		if (file)
+			fclose(file);
+		pid = parent;
+	}
+	return own;
+}
+
+int guard_own(const struct ranges *set, const struct ranges *allowed)
+{
+	struct own_check c = { set, allowed, 0 };
+	char peer[64];
+
+	check_addresses(&c);
+	check_routes4(&c);
+	check_routes6(&c);
+	check_name_servers(&c);
+	if (ssh_peer(peer, sizeof(peer)))
+		check_own(&c, peer, "the peer of this SSH session");
+	return c.err;
+}
+
+static int halved(double before, double after, double kept, const char *family)
+{
+	double gone = before - kept, come = after - kept;
+
+	if (before == 0)
+		return 0;
+	if (gone > before / 2)
+		return because(-EPERM, "it lost %.0f %% of its %s addresses; --force loads it", 100 * gone / before, family);
+	if (come > before / 2)
+		return because(-EPERM, "it gained %.0f %% %s addresses; --force loads it", 100 * come / before, family);
+	return 0;
+}
+
+int guard_change(const struct ranges *before, const struct ranges *after)
+{
+	struct ranges kept;
+	int err = ranges_intersect(&kept, before, after);
+
+	if (err)
+		return err;
+	err = halved((double)ranges_count4(before), (double)ranges_count4(after), (double)ranges_count4(&kept), "IPv4");
+	if (!err)
+		err = halved((double)ranges_count6(before), (double)ranges_count6(after), (double)ranges_count6(&kept),
+			     "IPv6");
+	ranges_free(&kept);
+	return err;
+}

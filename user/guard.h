@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Guard rails: what no list should ban, and no new version should do. They refuse; the verb offers --force. */
+#ifndef GUARD_H
+#define GUARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "ranges.h"
+
+enum bogons { BOGONS_LEAVE_OUT, BOGONS_KEEP, BOGONS_REFUSE };
+
+/* Ranges that no packet from outside should carry as its source, and whose ban shuts out one's own. */
+struct bogon {
+	const char *prefix, *what;
+};
+extern const struct bogon guard_bogons[];
+extern const size_t guard_bogons_n;
+
+/*
+ * Applies the choice to the set. found has room for guard_bogons_n flags: which of them the set touched. Returns 0, or
+ * -EPERM with the reason recorded (refuse), or -ENOMEM.
+ */
+int guard_apply_bogons(struct ranges *set, enum bogons choice, bool *found);
+
+/*
+ * -EPERM with the reason recorded when the set would ban an address of this machine, a gateway or name server in use, or
+ * the peer of the SSH session; what is allowed anyway is no reason.
+ */
+int guard_own(const struct ranges *set, const struct ranges *allowed);
+
+/* -EPERM with the reason recorded when more than half of the addresses came or went. */
+int guard_change(const struct ranges *before, const struct ranges *after);
+
+#endif

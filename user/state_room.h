@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files named state*.c share: they alone speak SQLite. */
+#ifndef STATE_ROOM_H
+#define STATE_ROOM_H
+
+#include <sqlite3.h>
+
+#include "state.h"
+
+struct state {
+	sqlite3 *db; /* NULL: looking at a state that does not exist */
+	int lock;
+};
+
+int because_sqlite(const struct state *s, const char *what);
+
+sqlite3_stmt *state_prepare(const struct state *s, const char *sql);
+void state_bind_text(sqlite3_stmt *stmt, int at, const char *text);
+/* The last step's code becomes 0 or -errno. */
+int state_finish(const struct state *s, sqlite3_stmt *stmt, int code);
+/* The end of reading rows; a state that does not exist has none. */
+int state_end(const struct state *s, sqlite3_stmt *stmt, int code);
+/* One statement about one thing of that name (NULL: about none): -ENOENT where it changed nothing. */
+int state_change(struct state *s, const char *sql, const char *name);
+
+/* Room for one more of a growing array, or NULL. */
+void *state_grow(void *array, size_t n, size_t size);
+void state_column_text(char *to, size_t size, sqlite3_stmt *stmt, int column);
+
+#endif
