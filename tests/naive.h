@@ -29,12 +29,12 @@ struct naive {
 };
 
 /* Tests stop where memory ends. */
-#define ENOUGH(pointer)                                                                                               \
-	do {                                                                                                          \
-		if (!(pointer)) {                                                                                     \
-			fputs("out of memory\n", stderr);                                                             \
-			exit(KTAP_FAIL);                                                                              \
-		}                                                                                                     \
+#define ENOUGH(pointer)                                   \
+	do {                                              \
+		if (!(pointer)) {                         \
+			fputs("out of memory\n", stderr); \
+			exit(KTAP_FAIL);                  \
+		}                                         \
 	} while (0)
 
 __attribute__((unused)) static void naive_add(struct naive *m, int family, ip6 lo, ip6 hi, unsigned int account)
@@ -71,8 +71,8 @@ __attribute__((unused)) static void naive_settle(const struct naive *m, struct o
 	for (size_t i = 0; i < m->n && !err; i++) {
 		const struct naive_range *r = &m->range[i];
 
-		err = r->family == 4 ? ranges_add4(&set[r->account], (uint32_t)r->lo, (uint32_t)r->hi) :
-				       ranges_add6(&set[r->account], r->lo, r->hi);
+		err = r->family == 4 ? ranges_add4(&set[r->account], (uint32_t)r->lo, (uint32_t)r->hi)
+				     : ranges_add6(&set[r->account], r->lo, r->hi);
 	}
 	for (unsigned int a = 0; a <= NAIVE_ACCOUNTS && !err; a++)
 		err = ranges_finish(&set[a]);
@@ -115,7 +115,8 @@ __attribute__((unused)) static bool naive_has(const uint32_t *sorted, size_t n, 
 	return bsearch(&value, sorted, n, sizeof(*sorted), compare_u32);
 }
 
-/* --- A generation in plain memory ------------------------------------------------------------------------------------ */
+/* --- A generation in plain memory ------------------------------------------------------------------------------------
+ */
 
 /* Each array ends where its memory ends, for the sanitizers. */
 __attribute__((unused)) static void memory_take(struct generation *g)
@@ -163,7 +164,8 @@ __attribute__((unused)) static void seeds_set(struct generation *g)
 		g->rung[i].salt = ktap_random();
 }
 
-/* --- Bounds ---------------------------------------------------------------------------------------------------------- */
+/* --- Bounds ----------------------------------------------------------------------------------------------------------
+ */
 
 /*
  * A count is judged against what theory expects by five standard deviations: a right program is called wrong once in

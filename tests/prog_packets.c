@@ -33,7 +33,8 @@ static struct naive model;
 static struct tally wanted[VERDICTS], wanted_lists[LABELS];
 static int root = -1, program = -1, ask = -1, counters = -1, list_counters = -1;
 
-/* --- Counters -------------------------------------------------------------------------------------------------------- */
+/* --- Counters --------------------------------------------------------------------------------------------------------
+ */
 
 static int get_pin(const char *name)
 {
@@ -74,8 +75,8 @@ static struct tally read_tally(int map, __u32 key)
 static bool same_tally(struct tally got, struct tally want, const char *what, unsigned int which)
 {
 	return CHECK(got.packets == want.packets && got.bytes == want.bytes,
-		     "%s %u: %llu packets, %llu bytes; not %llu and %llu", what, which, got.packets, got.bytes, want.packets,
-		     want.bytes);
+		     "%s %u: %llu packets, %llu bytes; not %llu and %llu", what, which, got.packets, got.bytes,
+		     want.packets, want.bytes);
 }
 
 /* The verdicts, and of the lists the two that matter. */
@@ -105,7 +106,8 @@ static bool check_all_counters(void)
 	return true;
 }
 
-/* --- A generation in force ------------------------------------------------------------------------------------------- */
+/* --- A generation in force -------------------------------------------------------------------------------------------
+ */
 
 /* The whole way but for the state: sets, plan, maps, arrays, check, programs, slot. */
 static bool install(const struct settings *settings, const __u64 *shadow)
@@ -143,7 +145,8 @@ static bool install(const struct settings *settings, const __u64 *shadow)
 	get_generation_pin(&program, number, "program");
 	get_generation_pin(&ask, number, "ask");
 	err = kernel_live(&now);
-	return !ktap_failed && CHECK(!err && now.number == number, "generation %llu is in force, not %" PRIu64, now.number, (uint64_t)number);
+	return !ktap_failed && CHECK(!err && now.number == number, "generation %llu is in force, not %" PRIu64,
+				     now.number, (uint64_t)number);
 }
 
 struct run {
@@ -169,17 +172,18 @@ static bool judge(const char *shape, const uint8_t *frame, size_t size, int fami
 	int programs[] = { program, root };
 
 	if (family) {
-		answer = family == 4 ? decide_ipv4(&live.g, (__u32)source) :
-				       decide_ipv6(&live.g, (__u64)(source >> 64), (__u64)source);
+		answer = family == 4 ? decide_ipv4(&live.g, (__u32)source)
+				     : decide_ipv6(&live.g, (__u64)(source >> 64), (__u64)source);
 		answer = decide_shadow(&live.g, answer);
 		verdict = answer & ANSWER_DROP ? DROP : PASS;
 		counted = answer & ANSWER_DROP ? DROPPED : PASSED;
 		/* The arrays say what the model says; without a roster they may drop more. */
-		if (!CHECK(exact ? !(answer & (ANSWER_DROP | ANSWER_SHADOW)) == (label < 0) :
-				   label < 0 || answer & (ANSWER_DROP | ANSWER_SHADOW),
+		if (!CHECK(exact ? !(answer & (ANSWER_DROP | ANSWER_SHADOW)) == (label < 0)
+				 : label < 0 || answer & (ANSWER_DROP | ANSWER_SHADOW),
 			   "%s: answer %x, label %d", shape, answer, label) ||
-		    (exact && label >= 0 && !CHECK((int)ANSWER_LABEL(answer) == label, "%s: label %u, not %d", shape,
-						   ANSWER_LABEL(answer), label)))
+		    (exact && label >= 0 &&
+		     !CHECK((int)ANSWER_LABEL(answer) == label, "%s: label %u, not %d", shape, ANSWER_LABEL(answer),
+			    label)))
 			return false;
 	}
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
@@ -197,12 +201,13 @@ static bool judge(const char *shape, const uint8_t *frame, size_t size, int fami
 		    !check_counters(family ? (__u8)ANSWER_LABEL(answer) : 1))
 			return false;
 	}
-	return CHECK(run_program(ask, frame, size).result == answer, "%s cut to %zu bytes: the asking program differs", shape,
-		     size) &&
+	return CHECK(run_program(ask, frame, size).result == answer, "%s cut to %zu bytes: the asking program differs",
+		     shape, size) &&
 	       check_counters(family ? (__u8)ANSWER_LABEL(answer) : 1);
 }
 
-/* --- Sets ------------------------------------------------------------------------------------------------------------ */
+/* --- Sets ------------------------------------------------------------------------------------------------------------
+ */
 
 #define IP6(hi, lo) ((ip6)(hi) << 64 | (lo))
 
@@ -278,7 +283,8 @@ static bool ask_shape(const struct frame_shape *shape, size_t from, bool exact)
 	return true;
 }
 
-/* --- Cases ----------------------------------------------------------------------------------------------------------- */
+/* --- Cases -----------------------------------------------------------------------------------------------------------
+ */
 
 /* Before anything is loaded, and after: nothing in the slot lets packets pass and counts nothing. */
 static void empty_slot(void)
@@ -353,8 +359,8 @@ static void answers(void)
 	CHECK(!err, "kernel_ask: %s", reason(err));
 	for (int i = 0; i < ASKED && !ktap_failed; i++) {
 		ip6 num = asked[i].num;
-		__u32 mine = asked[i].family == 4 ? decide_ipv4(&live.g, (__u32)num) :
-						    decide_ipv6(&live.g, (__u64)(num >> 64), (__u64)num);
+		__u32 mine = asked[i].family == 4 ? decide_ipv4(&live.g, (__u32)num)
+						  : decide_ipv6(&live.g, (__u64)(num >> 64), (__u64)num);
 		int label = naive_label(&model, asked[i].family, num);
 
 		CHECK(got[i] == mine, "address %d: %x, not %x", i, got[i], mine);
@@ -399,7 +405,8 @@ static void other_sets(void)
 	model.n = 0;
 	for (unsigned int length = 20; length <= 128; length++) /* all rungs there can be */
 		add(6, ((ip6)1 << 125) + ((ip6)1 << (128 - length)), length, 0);
-	if (!install(&settings, NULL) || !CHECK(live.g.rungs == RUNGS_MAX, "%llu rungs", live.g.rungs) || !some_shapes(true))
+	if (!install(&settings, NULL) || !CHECK(live.g.rungs == RUNGS_MAX, "%llu rungs", live.g.rungs) ||
+	    !some_shapes(true))
 		goto failed;
 	return;
 failed:
@@ -456,12 +463,14 @@ static void memory(void)
 
 			if (!blocks)
 				predicted = (predicted + page - 1) / page * page;
-			CHECK(bytes[a] == predicted, "%s: %llu bytes, not %llu", array_kinds[a].name, bytes[a], predicted);
+			CHECK(bytes[a] == predicted, "%s: %llu bytes, not %llu", array_kinds[a].name, bytes[a],
+			      predicted);
 		}
 	}
 }
 
-/* --- All of it in a process of its own ------------------------------------------------------------------------------- */
+/* --- All of it in a process of its own -------------------------------------------------------------------------------
+ */
 
 static int run_cases(void)
 {

@@ -14,7 +14,8 @@ static __u32 decide(const struct generation *g, int family, ip6 num)
 	return family == 4 ? decide_ipv4(g, (__u32)num) : decide_ipv6(g, (__u64)(num >> 64), (__u64)num);
 }
 
-/* --- Random sets against the model ----------------------------------------------------------------------------------- */
+/* --- Random sets against the model -----------------------------------------------------------------------------------
+ */
 
 /* What a plan may leave out, left out by force. */
 struct variant {
@@ -50,8 +51,8 @@ static bool build(struct generation *g, const struct owned *owned)
 	if (!CHECK(!err, "not built: error %d", err))
 		return false;
 	err = build_check(g, owned);
-	return CHECK(!err, "build_check says %d; exact %d, %llu rungs, gates %d and %d", err, g->roster4 || g->roster6, g->rungs,
-		     !!g->gate4, !!g->gate6);
+	return CHECK(!err, "build_check says %d; exact %d, %llu rungs, gates %d and %d", err, g->roster4 || g->roster6,
+		     g->rungs, !!g->gate4, !!g->gate6);
 }
 
 static bool ask(const struct naive *m, const struct generation *g, const struct variant *v, int family, ip6 num)
@@ -63,14 +64,16 @@ static bool ask(const struct naive *m, const struct generation *g, const struct 
 
 	/* Without a roster the filter may be wrong, in one direction. */
 	if (!v->exact && drop && wanted < 0)
-		return CHECK(stage == STAGE_FILTER, "IPv%d %" PRIx64 " %016" PRIx64 ": dropped by stage %u", family, hi, lo, stage);
-	if (!CHECK(drop == (wanted >= 0), "IPv%d %" PRIx64 " %016" PRIx64 ": answer %x of stage %u, label %d expected", family, hi,
-		   lo, answer, stage, wanted))
+		return CHECK(stage == STAGE_FILTER, "IPv%d %" PRIx64 " %016" PRIx64 ": dropped by stage %u", family, hi,
+			     lo, stage);
+	if (!CHECK(drop == (wanted >= 0), "IPv%d %" PRIx64 " %016" PRIx64 ": answer %x of stage %u, label %d expected",
+		   family, hi, lo, answer, stage, wanted))
 		return false;
 	if (!drop || stage == STAGE_FILTER || (stage == STAGE_GATE && !v->labels) || (!v->exact && v->labels))
 		return true;
-	return CHECK((int)ANSWER_LABEL(answer) == wanted, "IPv%d %" PRIx64 " %016" PRIx64 ": label %u of stage %u, not %d", family,
-		     hi, lo, ANSWER_LABEL(answer), stage, wanted);
+	return CHECK((int)ANSWER_LABEL(answer) == wanted,
+		     "IPv%d %" PRIx64 " %016" PRIx64 ": label %u of stage %u, not %d", family, hi, lo,
+		     ANSWER_LABEL(answer), stage, wanted);
 }
 
 /* Places where there is much going on: both ends of the address space, and three in between. */
@@ -103,8 +106,8 @@ static void random_ranges(struct naive *m, int family, unsigned int ranges, bool
 	while (ranges--) {
 		ip6 first = somewhere(family), mask;
 		/* Mostly around a /24 (or a /64); now and then of any length. */
-		unsigned int length = family == 4 ? 20 + (unsigned int)(ktap_random() % 13) :
-						    32 + 4 * (unsigned int)(ktap_random() % 25);
+		unsigned int length = family == 4 ? 20 + (unsigned int)(ktap_random() % 13)
+						  : 32 + 4 * (unsigned int)(ktap_random() % 25);
 
 		if (ktap_random() % 4 == 0)
 			length = (unsigned int)(ktap_random() % (width + 1));
@@ -123,10 +126,12 @@ static bool ask_all(const struct naive *m, const struct generation *g, const str
 {
 	for (size_t i = 0; i < m->n; i++) {
 		const struct naive_range *r = &m->range[i];
-		ip6 end = addr_mask(r->family, 0), inside = r->lo + (((ip6)ktap_random() << 64 | ktap_random()) & (r->hi - r->lo));
+		ip6 end = addr_mask(r->family, 0),
+		    inside = r->lo + (((ip6)ktap_random() << 64 | ktap_random()) & (r->hi - r->lo));
 
-		if (!ask(m, g, v, r->family, r->lo) || !ask(m, g, v, r->family, r->hi) || !ask(m, g, v, r->family, inside) ||
-		    !ask(m, g, v, r->family, (r->lo - 1) & end) || !ask(m, g, v, r->family, (r->hi + 1) & end))
+		if (!ask(m, g, v, r->family, r->lo) || !ask(m, g, v, r->family, r->hi) ||
+		    !ask(m, g, v, r->family, inside) || !ask(m, g, v, r->family, (r->lo - 1) & end) ||
+		    !ask(m, g, v, r->family, (r->hi + 1) & end))
 			return false;
 	}
 	for (int i = 0; i < 600; i++)
@@ -168,7 +173,8 @@ static bool random_set(const struct variant *v, unsigned int ranges)
 		g.gate6 = g.gate6_log2 = 0;
 	ok = build(&g, &owned) && ask_all(&m, &g, v);
 	if (!ok)
-		printf("# exact %d, labels %d, gates %d and %d, %zu ranges\n", v->exact, v->labels, v->gate4, v->gate6, m.n);
+		printf("# exact %d, labels %d, gates %d and %d, %zu ranges\n", v->exact, v->labels, v->gate4, v->gate6,
+		       m.n);
 	memory_release(&g);
 	owned_free(&owned);
 	return ok;
@@ -181,7 +187,9 @@ static void variants(bool exact, int rounds)
 				     .labels = round % 4 != 3,
 				     .gate4 = round % 3 != 2,
 				     .gate6 = round % 5 != 4,
-				     .only = round % 7 == 5 ? 4 : round % 7 == 6 ? 6 : 0 };
+				     .only = round % 7 == 5   ? 4
+					     : round % 7 == 6 ? 6
+							      : 0 };
 
 		if (!random_set(&v, 1 + (unsigned int)(ktap_random() % 24)))
 			return;
@@ -198,7 +206,8 @@ static void random_sets_inexact(void)
 	variants(false, 100);
 }
 
-/* --- Sets of a certain kind ------------------------------------------------------------------------------------------ */
+/* --- Sets of a certain kind ------------------------------------------------------------------------------------------
+ */
 
 /* Plans, builds and asks a model that was made by hand. */
 static void by_hand(const struct naive *m, bool exact)
@@ -259,7 +268,9 @@ static void two_lists_in_one_net(void)
 			naive_add(&m, 4, 0x0a000100, 0x0a0002ff, others == 1 ? 0 : 2);
 		by_hand(&m, true);
 		if (ktap_failed) {
-			printf("# %s\n", others == 0 ? "alone" : others == 1 ? "others of the same list" : "others of a third list");
+			printf("# %s\n", others == 0   ? "alone"
+					 : others == 1 ? "others of the same list"
+						       : "others of a third list");
 			return;
 		}
 	}
@@ -307,7 +318,8 @@ static void several_rungs(void)
 		m = (struct naive){ .label = { 1, 2 } };
 		for (unsigned int i = 0; i < 4000; i++) {
 			unsigned int length = 32 + i % 3 * 16;
-			ip6 first = ((ip6)1 << 125) + ((ip6)i << 104) + ((ip6)ktap_random() << 40), mask = addr_mask(6, length);
+			ip6 first = ((ip6)1 << 125) + ((ip6)i << 104) + ((ip6)ktap_random() << 40),
+			    mask = addr_mask(6, length);
 
 			naive_add(&m, 6, first & ~mask, first | mask, i & 1);
 		}
@@ -315,7 +327,8 @@ static void several_rungs(void)
 	}
 }
 
-/* --- 1 M keys -------------------------------------------------------------------------------------------------------- */
+/* --- 1 M keys --------------------------------------------------------------------------------------------------------
+ */
 
 static void million(void)
 {
@@ -342,7 +355,8 @@ static void million(void)
 				asked++;
 				wrong += !!(decide_ipv4(&g, other) & ANSWER_DROP);
 			}
-			CHECK(!lost && !wrong, "%zu of %zu hosts pass, %zu of %zu others are dropped", lost, n, wrong, asked);
+			CHECK(!lost && !wrong, "%zu of %zu hosts pass, %zu of %zu others are dropped", lost, n, wrong,
+			      asked);
 		}
 		memory_release(&g);
 	}
@@ -350,10 +364,12 @@ static void million(void)
 	free(hosts);
 }
 
-/* --- The proof before a generation goes live ------------------------------------------------------------------------- */
+/* --- The proof before a generation goes live -------------------------------------------------------------------------
+ */
 
 /* An array's byte that is wrong, and right again. */
-static void mutate(struct generation *g, const struct owned *owned, void *at, __u64 value, size_t size, const char *what)
+static void mutate(struct generation *g, const struct owned *owned, void *at, __u64 value, size_t size,
+		   const char *what)
 {
 	__u64 before = 0;
 	int err;
@@ -482,7 +498,8 @@ static void allowed_by_accident(void)
 					    ((ip6)0x20010db8 << 96) + (ktap_random() & 3) + 0xff));
 		}
 		ENOUGH(!ranges_add4(&allowed, 0x0b000000, 0x0c000000)); /* wide, but clear by the gate */
-		ENOUGH(!ranges_finish(&set) && !ranges_finish(&allowed) && !owned_settle(&owned, &account, 1, &allowed));
+		ENOUGH(!ranges_finish(&set) && !ranges_finish(&allowed) &&
+		       !owned_settle(&owned, &account, 1, &allowed));
 		if (!CHECK(!plan_generation(&g, &owned, &settings), "no plan") || !build(&g, &owned))
 			return;
 		for (size_t i = 0; i < allowed.n4; i++)
@@ -503,7 +520,8 @@ static void allowed_by_accident(void)
 	printf("# %d generations hit an allowed address, %d did not\n", hit, clean);
 }
 
-/* --- Odds and ends --------------------------------------------------------------------------------------------------- */
+/* --- Odds and ends ---------------------------------------------------------------------------------------------------
+ */
 
 static void seeds(void)
 {
@@ -517,7 +535,8 @@ static void seeds(void)
 		CHECK(one[i] != two[i] && one[i] >> 8, "seed %zu is the same, or small", i);
 	CHECK(a.gate6_add != b.gate6_add && a.gate6_mul != b.gate6_mul, "the gate's seeds are the same");
 	for (int i = 0; i < 3; i++)
-		CHECK(a.rung[i].salt != b.rung[i].salt && a.rung[i].salt != a.rung[(i + 1) % 3].salt, "salt %d is the same", i);
+		CHECK(a.rung[i].salt != b.rung[i].salt && a.rung[i].salt != a.rung[(i + 1) % 3].salt,
+		      "salt %d is the same", i);
 }
 
 static void shadows(void)
@@ -534,7 +553,8 @@ static void shadows(void)
 			__u32 answer = ANSWER(STAGE_ROSTER, 5, label), got = decide_shadow(&g, answer | ANSWER_DROP);
 
 			if (!CHECK(decide_shadow(&g, answer) == answer, "a pass is changed") ||
-			    !CHECK(got == (answer | (shadow[label] ? ANSWER_SHADOW : ANSWER_DROP)), "label %u: %x", label, got))
+			    !CHECK(got == (answer | (shadow[label] ? ANSWER_SHADOW : ANSWER_DROP)), "label %u: %x",
+				   label, got))
 				return;
 		}
 	}

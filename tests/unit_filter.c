@@ -22,7 +22,8 @@
 
 #define MILLION 1000000
 
-/* --- Keys of several shapes ------------------------------------------------------------------------------------------ */
+/* --- Keys of several shapes ------------------------------------------------------------------------------------------
+ */
 
 enum shape { RANDOM, SEQUENTIAL, ONE_A_NET24, ANY_OF_NET24, SHAPES };
 
@@ -77,7 +78,8 @@ static __u64 *filter_take(uint64_t blocks)
 	return filter;
 }
 
-/* --- What is expected ------------------------------------------------------------------------------------------------ */
+/* --- What is expected ------------------------------------------------------------------------------------------------
+ */
 
 struct expected {
 	double rate;	 /* of wrong yeses */
@@ -126,8 +128,9 @@ static bool judge(const char *what, const __u64 *filter, double keys, double blo
 		       "(%+.1f sigma)\n",
 		       what, keys, blocks, expected.rate, own, (own - expected.rate) / off, yes / asked,
 		       (yes - asked * own) / sqrt(asked * own * (1 - own)));
-	return CHECK(fabs(own - expected.rate) <= bound, "%s, %.0f keys in %.0f blocks: its rate is %.4e, not %.4e +- %.1e",
-		     what, keys, blocks, own, expected.rate, bound) &&
+	return CHECK(fabs(own - expected.rate) <= bound,
+		     "%s, %.0f keys in %.0f blocks: its rate is %.4e, not %.4e +- %.1e", what, keys, blocks, own,
+		     expected.rate, bound) &&
 	       CHECK(fabs(yes - asked * own) <= binomial_bound(asked, own),
 		     "%s, %.0f keys in %.0f blocks: %.0f of %.0f say yes, not %.0f +- %.0f", what, keys, blocks, yes,
 		     asked, asked * own, binomial_bound(asked, own)) &&
@@ -136,7 +139,8 @@ static bool judge(const char *what, const __u64 *filter, double keys, double blo
 		     "plan_lanes_fpr(%.0f, %.0f) is %.6e, not %.6e", keys, blocks, planned, expected.rate);
 }
 
-/* --- IPv4 ------------------------------------------------------------------------------------------------------------ */
+/* --- IPv4 ------------------------------------------------------------------------------------------------------------
+ */
 
 static bool measure4(enum shape shape, uint32_t n, uint64_t blocks, uint32_t questions)
 {
@@ -259,8 +263,10 @@ static void many_blocks(void)
 		}
 		free(met);
 		for (unsigned int lane = 0; lane < FILTER_LANES; lane++)
-			if (!CHECK(fabs((double)same[lane] - (double)pairs / 64) <= binomial_bound((double)pairs, 1.0 / 64),
-				   "%s: of %" PRIu64 " pairs in one block %" PRIu64 " share the bit of lane %u, not %.0f",
+			if (!CHECK(fabs((double)same[lane] - (double)pairs / 64) <=
+					   binomial_bound((double)pairs, 1.0 / 64),
+				   "%s: of %" PRIu64 " pairs in one block %" PRIu64
+				   " share the bit of lane %u, not %.0f",
 				   shape_names[shape], pairs, same[lane], lane, (double)pairs / 64))
 				return;
 		/* The variance of the number of empty blocks: blocks (e^-m - (1 + m) e^-2m). */
@@ -269,13 +275,14 @@ static void many_blocks(void)
 		wanted = MILLION - (double)blocks * (1 - exp(-wanted));
 		printf("# %s, 1 M keys in %" PRIu64 " blocks: %" PRIu64 " meet another, %.0f expected (%+.1f sigma)\n",
 		       shape_names[shape], blocks, pairs, wanted, ((double)pairs - wanted) / empty);
-		if (!CHECK(fabs((double)pairs - wanted) <= SIGMAS * empty, "%s: %" PRIu64 " keys meet another, not %.0f",
-			   shape_names[shape], pairs, wanted))
+		if (!CHECK(fabs((double)pairs - wanted) <= SIGMAS * empty,
+			   "%s: %" PRIu64 " keys meet another, not %.0f", shape_names[shape], pairs, wanted))
 			return;
 	}
 }
 
-/* --- IPv6 ------------------------------------------------------------------------------------------------------------ */
+/* --- IPv6 ------------------------------------------------------------------------------------------------------------
+ */
 
 static const char *const shape6_names[] = { "random", "sequential", "every 256th", "sequential from the top" };
 
@@ -287,7 +294,8 @@ static ip6 key6(enum shape shape, unsigned int length, uint64_t salt, uint64_t i
 	switch (shape) {
 	case RANDOM:
 		/* The lowest bits of the rung count, so that no key comes twice; the others are random but fixed. */
-		return (((ip6)(i * 0x9e3779b97f4a7c15ULL + salt) << 64 | mix32((uint32_t)i)) << 32 | mix32((uint32_t)(i + salt)))
+		return (((ip6)(i * 0x9e3779b97f4a7c15ULL + salt) << 64 | mix32((uint32_t)i)) << 32 |
+			mix32((uint32_t)(i + salt)))
 		       << down;
 	case SEQUENTIAL:
 		return ((ip6)salt << 32 | i) << down;
@@ -326,7 +334,8 @@ static bool measure6(enum shape shape, unsigned int length, uint32_t n, uint64_t
 
 		yes += !!filter_test(filter + at.block * FILTER_LANES, at.lanes);
 	}
-	ok = CHECK(!lost, "%s: %u keys were lost", what, lost) && judge(what, filter, n, (double)blocks, yes, questions) &&
+	ok = CHECK(!lost, "%s: %u keys were lost", what, lost) &&
+	     judge(what, filter, n, (double)blocks, yes, questions) &&
 	     judge("the same keys on another rung", filter, n, (double)blocks, others, n);
 	free(filter);
 	return ok;
@@ -365,7 +374,8 @@ static void ipv6_short_rungs(void)
 		for (uint32_t i = 0; i < all; i += 2) {
 			struct place at = place6(&seeds, salt, length ? (ip6)i << (128 - length) : 0, 64);
 
-			CHECK(filter_test(filter + at.block * FILTER_LANES, at.lanes), "/%u: key %u was lost", length, i);
+			CHECK(filter_test(filter + at.block * FILTER_LANES, at.lanes), "/%u: key %u was lost", length,
+			      i);
 		}
 		free(filter);
 	}

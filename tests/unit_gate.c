@@ -16,8 +16,8 @@ static void ipv4_states(void)
 	ENOUGH(gate && naive);
 	/* Most changes set what was set before, so that states are replaced too. */
 	for (int i = 0; i < CHANGES; i++) {
-		uint32_t net = i & 1 ? edges[ktap_random() % (sizeof(edges) / sizeof(*edges))] :
-				       (uint32_t)(ktap_random() % NETS24);
+		uint32_t net = i & 1 ? edges[ktap_random() % (sizeof(edges) / sizeof(*edges))]
+				     : (uint32_t)(ktap_random() % NETS24);
 		unsigned int state = ktap_random() & 3;
 
 		gate4_set(gate, net << 8 | (ktap_random() & 255), state);

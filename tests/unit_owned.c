@@ -41,7 +41,8 @@ static int owned_label(const struct owned *owned, int family, ip6 num)
 	int label = -1;
 
 	for (size_t i = 0; i < n; i++) {
-		ip6 lo = family == 4 ? owned->v4[i].lo : owned->v6[i].lo, hi = family == 4 ? owned->v4[i].hi : owned->v6[i].hi;
+		ip6 lo = family == 4 ? owned->v4[i].lo : owned->v6[i].lo,
+		    hi = family == 4 ? owned->v4[i].hi : owned->v6[i].hi;
 
 		if (num >= lo && num <= hi) {
 			CHECK(label < 0, "an address is in two ranges");
@@ -63,14 +64,16 @@ static bool normal(const struct owned *owned)
 		bool adjacent = owned->v4[i - 1].hi + 1 == owned->v4[i].lo;
 
 		if (!CHECK(owned->v4[i - 1].hi < owned->v4[i].lo, "IPv4 range %zu is out of order", i) ||
-		    !CHECK(!adjacent || owned->label4[i - 1] != owned->label4[i], "IPv4 range %zu could be longer", i - 1))
+		    !CHECK(!adjacent || owned->label4[i - 1] != owned->label4[i], "IPv4 range %zu could be longer",
+			   i - 1))
 			return false;
 	}
 	for (size_t i = 1; i < owned->n6; i++) {
 		bool adjacent = owned->v6[i - 1].hi + 1 == owned->v6[i].lo;
 
 		if (!CHECK(owned->v6[i - 1].hi < owned->v6[i].lo, "IPv6 range %zu is out of order", i) ||
-		    !CHECK(!adjacent || owned->label6[i - 1] != owned->label6[i], "IPv6 range %zu could be longer", i - 1))
+		    !CHECK(!adjacent || owned->label6[i - 1] != owned->label6[i], "IPv6 range %zu could be longer",
+			   i - 1))
 			return false;
 	}
 	return true;
@@ -86,7 +89,8 @@ static bool compare(const struct naive *m, int family, ip6 base)
 	for (unsigned int i = 0; i < UNIVERSE && ok; i++) {
 		int wanted = naive_label(m, family, base + i), got = owned_label(&owned, family, base + i);
 
-		ok = !ktap_failed && CHECK(got == wanted, "IPv%d, address %u: label %d, not %d", family, i, got, wanted);
+		ok = !ktap_failed &&
+		     CHECK(got == wanted, "IPv%d, address %u: label %d, not %d", family, i, got, wanted);
 	}
 	owned_free(&owned);
 	return ok;
@@ -120,8 +124,10 @@ static void whole_space(void)
 		naive_add(&m, family, end, end, 0);
 		naive_settle(&m, &owned);
 		CHECK(normal(&owned) && (family == 4 ? owned.n4 : owned.n6) == 3, "not three ranges");
-		CHECK(owned_label(&owned, family, 0) == 7 && owned_label(&owned, family, 1) == 8, "the first addresses");
-		CHECK(owned_label(&owned, family, end) == 7 && owned_label(&owned, family, end - 1) == 8, "the last addresses");
+		CHECK(owned_label(&owned, family, 0) == 7 && owned_label(&owned, family, 1) == 8,
+		      "the first addresses");
+		CHECK(owned_label(&owned, family, end) == 7 && owned_label(&owned, family, end - 1) == 8,
+		      "the last addresses");
 		owned_free(&owned);
 
 		naive_add(&m, family, 0, end, NAIVE_ALLOWED);
@@ -143,11 +149,12 @@ static void number_of_accounts(void)
 	for (unsigned int i = 0; i < 255; i++)
 		accounts[i] = (struct account){ &set, (uint8_t)(255 - i) };
 	for (unsigned int n = 1; n <= 255; n++) {
-		CHECK(!owned_settle(&owned, accounts, n, &none) && owned.n4 == 1 && owned.n6 == 1 && *owned.label4 == 255 &&
-			      *owned.label6 == 255,
+		CHECK(!owned_settle(&owned, accounts, n, &none) && owned.n4 == 1 && owned.n6 == 1 &&
+			      *owned.label4 == 255 && *owned.label6 == 255,
 		      "%u accounts of the same set", n);
 		owned_free(&owned);
-		CHECK(!owned_settle(&owned, accounts, n, &set) && !owned.n4 && !owned.n6, "%u accounts of what is allowed", n);
+		CHECK(!owned_settle(&owned, accounts, n, &set) && !owned.n4 && !owned.n6,
+		      "%u accounts of what is allowed", n);
 		owned_free(&owned);
 	}
 	ranges_free(&set);
@@ -162,7 +169,8 @@ static bool walk_nets(const struct naive *m, const struct owned *owned, uint32_t
 	while (owned_next_net24(owned, &walk)) {
 		if (!CHECK(walk.first >= done && walk.last >= walk.first && walk.last < first_net + nets,
 			   "/24s %x to %x come after %x", walk.first, walk.last, done) ||
-		    !CHECK(walk.from < walk.until && walk.until <= owned->n4, "ranges %zu to %zu", walk.from, walk.until))
+		    !CHECK(walk.from < walk.until && walk.until <= owned->n4, "ranges %zu to %zu", walk.from,
+			   walk.until))
 			return false;
 		for (uint32_t net = done; net < walk.first; net++)
 			for (uint32_t host = 0; host < 256; host++)
@@ -197,8 +205,8 @@ static bool walk_nets(const struct naive *m, const struct owned *owned, uint32_t
 					return false;
 				in_major += part.hi - part.lo + 1;
 			}
-			if (!CHECK(banned == walk.banned && in_major == banned, "/24 %x: %u addresses (%u in parts), not %u", net,
-				   walk.banned, in_major, banned) ||
+			if (!CHECK(banned == walk.banned && in_major == banned,
+				   "/24 %x: %u addresses (%u in parts), not %u", net, walk.banned, in_major, banned) ||
 			    !CHECK(walk.first == walk.last && !(banned == 256 && one_account), "/24 %x is a run", net))
 				return false;
 			if (banned == 256) {
@@ -207,7 +215,8 @@ static bool walk_nets(const struct naive *m, const struct owned *owned, uint32_t
 
 				major = part.hi - part.lo + 1;
 				if (!CHECK(at >= walk.from && at < walk.until && major == widest,
-					   "/24 %x: the gate's range has %u addresses, the widest %u", net, major, widest))
+					   "/24 %x: the gate's range has %u addresses, the widest %u", net, major,
+					   widest))
 					return false;
 			}
 		}
@@ -233,7 +242,8 @@ static void by_net24(void)
 		random_model(&m, 4, base, nets * 256, (unsigned int)(ktap_random() % 12));
 		/* Ranges of whole /24s, and such that miss one by an address. */
 		for (int i = 0; i < 3; i++) {
-			unsigned int net = (unsigned int)(ktap_random() % nets), more = (unsigned int)(ktap_random() % (nets - net));
+			unsigned int net = (unsigned int)(ktap_random() % nets),
+				     more = (unsigned int)(ktap_random() % (nets - net));
 			ip6 lo = base + net * 256, hi = base + (net + more) * 256 + 255;
 
 			switch (ktap_random() % 4) {

@@ -48,11 +48,11 @@ static void every_shape(void)
 				struct source source;
 				int family = parse_copy(frame, size, &source);
 
-				if (!CHECK(family == wanted, "%s cut to %zu bytes: family %d, not %d", shape->name, size,
-					   family, wanted))
+				if (!CHECK(family == wanted, "%s cut to %zu bytes: family %d, not %d", shape->name,
+					   size, family, wanted))
 					return;
-				if (family && !CHECK(source_num(family, &source) == num, "%s cut to %zu bytes: another source",
-						     shape->name, size))
+				if (family && !CHECK(source_num(family, &source) == num,
+						     "%s cut to %zu bytes: another source", shape->name, size))
 					return;
 			}
 		}

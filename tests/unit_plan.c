@@ -11,7 +11,8 @@
 
 #define ROUNDS 500
 
-/* --- Rungs ----------------------------------------------------------------------------------------------------------- */
+/* --- Rungs -----------------------------------------------------------------------------------------------------------
+ */
 
 /* How many keys a histogram takes on these rungs; infinite where a prefix finds none. */
 static double keys_on(const uint64_t histogram[129], const unsigned int lengths[], unsigned int rungs)
@@ -65,8 +66,8 @@ static bool rungs_by_brute_force(const uint64_t histogram[129])
 	if (!CHECK(rungs == (n ? fewest : 0), "%u rungs, not %u", rungs, fewest) || !n)
 		return !ktap_failed;
 	for (unsigned int r = 1; r < rungs; r++)
-		if (!CHECK(lengths[r - 1] < lengths[r] && lengths[r] <= 128, "rung %u is /%u, the one before /%u", r, lengths[r],
-			   lengths[r - 1]))
+		if (!CHECK(lengths[r - 1] < lengths[r] && lengths[r] <= 128, "rung %u is /%u, the one before /%u", r,
+			   lengths[r], lengths[r - 1]))
 			return false;
 	return CHECK(same(keys, keys_on(histogram, lengths, rungs)), "%.17g keys, but its rungs take %.17g", keys,
 		     keys_on(histogram, lengths, rungs)) &&
@@ -115,9 +116,11 @@ static void rungs_of_all_lengths(void)
 	      "%u rungs, %.17g keys", rungs, keys);
 }
 
-/* --- The filter's rate ----------------------------------------------------------------------------------------------- */
+/* --- The filter's rate -----------------------------------------------------------------------------------------------
+ */
 
-/* The same mean over a Poisson distribution, but summed by the binomial theorem: sum over j of (-1)^j C(8,j) e^-m(1-q^j). */
+/* The same mean over a Poisson distribution, but summed by the binomial theorem: sum over j of (-1)^j C(8,j)
+ * e^-m(1-q^j). */
 static double rate_by_theorem(double mean)
 {
 	static const int choose[] = { 1, -8, 28, -56, 70, -56, 28, -8, 1 };
@@ -135,13 +138,14 @@ static void filter_rate(void)
 		double rate = plan_lanes_fpr(mean * 1000, 1000), wanted = rate_by_theorem(mean);
 
 		/* Beyond 600 keys a block it is an approximation, of a filter that says yes to all. */
-		if (!CHECK(fabs(rate - wanted) <= (mean > 600 ? 1e-4 : 1e-9) * wanted + 1e-17, "%.1f keys a block: %.12e, not %.12e",
-			   mean, rate, wanted))
+		if (!CHECK(fabs(rate - wanted) <= (mean > 600 ? 1e-4 : 1e-9) * wanted + 1e-17,
+			   "%.1f keys a block: %.12e, not %.12e", mean, rate, wanted))
 			return;
 	}
 }
 
-/* --- Whole plans ----------------------------------------------------------------------------------------------------- */
+/* --- Whole plans -----------------------------------------------------------------------------------------------------
+ */
 
 static void add(struct ranges *set, const char *prefix)
 {
@@ -174,7 +178,8 @@ static void nothing_unneeded(void)
 	struct generation g = { 0 };
 
 	inexact.exact = false;
-	CHECK(!plan_set(&g, &set, &settings) && !arrays_total(&g), "an empty set takes %" PRIu64 " bytes", arrays_total(&g));
+	CHECK(!plan_set(&g, &set, &settings) && !arrays_total(&g), "an empty set takes %" PRIu64 " bytes",
+	      arrays_total(&g));
 	CHECK(!g.rungs && !g.keys4 && !g.keys6 && !g.filter && !g.roster4 && !g.roster6, "an empty set has keys");
 
 	add(&set, "192.0.2.1");
@@ -194,8 +199,9 @@ static void nothing_unneeded(void)
 	add(&set, "2001:db9::/48");
 	CHECK(!plan_set(&g, &set, &settings) && !g.gate4 && !g.roster4 && !g.keys4 && g.gate6 && g.roster6 && g.filter,
 	      "only IPv6");
-	CHECK(g.rungs == 2 && g.rung[0].length == 32 && g.rung[0].mask_hi == 0xffffffff00000000ULL && !g.rung[0].mask_lo &&
-		      g.rung[1].length == 48 && g.rung[1].mask_hi == 0xffffffffffff0000ULL && !g.rung[1].mask_lo,
+	CHECK(g.rungs == 2 && g.rung[0].length == 32 && g.rung[0].mask_hi == 0xffffffff00000000ULL &&
+		      !g.rung[0].mask_lo && g.rung[1].length == 48 && g.rung[1].mask_hi == 0xffffffffffff0000ULL &&
+		      !g.rung[1].mask_lo,
 	      "%llu rungs", g.rungs);
 	CHECK(g.prefixes6 == 2 && g.keys6 == 2, "%llu prefixes, %llu keys", g.prefixes6, g.keys6);
 
@@ -203,7 +209,8 @@ static void nothing_unneeded(void)
 	add(&set, "8000::/1");
 	add(&set, "2001:db8::1");
 	CHECK(!plan_set(&g, &set, &settings) && !g.gate6 && !g.gate6_log2 && g.rungs == 2, "a gate under a /1");
-	CHECK(g.rung[0].mask_hi == 1ULL << 63 && !g.rung[0].mask_lo && g.rung[1].mask_hi == ~0ULL && g.rung[1].mask_lo == ~0ULL,
+	CHECK(g.rung[0].mask_hi == 1ULL << 63 && !g.rung[0].mask_lo && g.rung[1].mask_hi == ~0ULL &&
+		      g.rung[1].mask_lo == ~0ULL,
 	      "the masks of /1 and /128");
 
 	add(&set, "::/0");
@@ -235,11 +242,15 @@ static void room(void)
 		for (enum array a = 0; a < ARRAYS; a++)
 			bytes += array_bytes(&g, a);
 		CHECK(bytes == arrays_total(&g), "the parts are not the total");
-		CHECK((double)g.filter_blocks * 512 >= (double)(g.keys4 + g.keys6) * (1 + settings.headroom) * settings.bits_per_key,
+		CHECK((double)g.filter_blocks * 512 >=
+			      (double)(g.keys4 + g.keys6) * (1 + settings.headroom) * settings.bits_per_key,
 		      "%llu keys in %llu blocks", g.keys4 + g.keys6, g.filter_blocks);
-		CHECK((double)g.roster4_buckets * ROSTER4_SLOTS >= (double)g.keys4 * (1 + settings.headroom), "roster of IPv4");
-		CHECK((double)g.roster6_buckets * ROSTER6_SLOTS >= (double)g.keys6 * (1 + settings.headroom), "roster of IPv6");
-		CHECK(!g.gate6_log2 || (g.gate6_log2 >= GATE6_LOG2_MIN && g.gate6_log2 <= GATE6_LOG2_MAX), "gate of IPv6");
+		CHECK((double)g.roster4_buckets * ROSTER4_SLOTS >= (double)g.keys4 * (1 + settings.headroom),
+		      "roster of IPv4");
+		CHECK((double)g.roster6_buckets * ROSTER6_SLOTS >= (double)g.keys6 * (1 + settings.headroom),
+		      "roster of IPv6");
+		CHECK(!g.gate6_log2 || (g.gate6_log2 >= GATE6_LOG2_MIN && g.gate6_log2 <= GATE6_LOG2_MAX),
+		      "gate of IPv6");
 	}
 }
 
@@ -276,13 +287,14 @@ static void no_gate(void)
 	for (uint32_t i = 0; i < nets; i++)
 		ENOUGH(!ranges_add_host(&set, i << 8 | (i & 255)));
 	add(&set, "200.0.0.0/16");
-	CHECK(!plan_set(&g, &set, &settings) && !g.gate4 && !g.gate4_labels && !g.all24 && g.keys4 == nets + 65536 && g.roster4,
+	CHECK(!plan_set(&g, &set, &settings) && !g.gate4 && !g.gate4_labels && !g.all24 && g.keys4 == nets + 65536 &&
+		      g.roster4,
 	      "%llu keys, gate %llu", g.keys4, g.gate4);
 	for (uint32_t i = 0; i < nets; i++)
 		ENOUGH(!ranges_add_host(&set, i << 8 | (i & 255)));
 	add(&set, "192.0.0.0/8");
-	CHECK(!plan_set(&g, &set, &settings) && g.gate4 && g.all24 == 65536 && g.keys4 == nets, "%llu keys, gate %llu", g.keys4,
-	      g.gate4);
+	CHECK(!plan_set(&g, &set, &settings) && g.gate4 && g.all24 == 65536 && g.keys4 == nets, "%llu keys, gate %llu",
+	      g.keys4, g.gate4);
 }
 
 static void too_many_keys(void)
@@ -295,10 +307,11 @@ static void too_many_keys(void)
 	ENOUGH(!ranges_add6(&set, 0, ~(ip6)0));
 	CHECK(!plan_set(&g, &set, &settings) && g.keys6 == 1, "all but nothing");
 	ENOUGH(!ranges_add6(&set, 1, ~(ip6)0 - 1));
-	CHECK(!plan_set(&g, &set, &settings) && g.rungs == RUNGS_MAX && g.prefixes6 == 254, "%llu rungs, %llu prefixes", g.rungs,
-	      g.prefixes6);
+	CHECK(!plan_set(&g, &set, &settings) && g.rungs == RUNGS_MAX && g.prefixes6 == 254, "%llu rungs, %llu prefixes",
+	      g.rungs, g.prefixes6);
 	for (ip6 i = 0; i < 200000; i++)
-		ENOUGH(!ranges_add6(&set, (i << 96) + (ip6)ktap_random() + 2, ((i + 1) << 96) - (ip6)ktap_random() - 2));
+		ENOUGH(!ranges_add6(&set, (i << 96) + (ip6)ktap_random() + 2,
+				    ((i + 1) << 96) - (ip6)ktap_random() - 2));
 	CHECK(plan_set(&g, &set, &settings) == -E2BIG && strstr(reason(-E2BIG), "keys"), "not refused: %.3g keys",
 	      (double)g.keys6);
 }

@@ -76,8 +76,8 @@ static void bucket_ipv4(void)
 				if (held[i] == asked)
 					wanted = label[i];
 			found = roster4_test(&bucket, asked);
-			if (!CHECK(found <= 16 && !found == (wanted < 0), "%08x in a bucket of %u: found %u", asked, used,
-				   found) ||
+			if (!CHECK(found <= 16 && !found == (wanted < 0), "%08x in a bucket of %u: found %u", asked,
+				   used, found) ||
 			    (found && !CHECK(bucket.label[found - 1] == wanted, "%08x: label %u, not %d", asked,
 					     bucket.label[found - 1], wanted)))
 				return;
@@ -104,9 +104,9 @@ static void bucket_ipv6(void)
 			bool again = true;
 
 			while (again) {
-				held[i] = i && ktap_random() & 1 ?
-						  held[i - 1] ^ 1ULL << (1 + ktap_random() % 62) :
-						  roster6_tag(seeds, ktap_random(), ktap_random() & 3, ktap_random());
+				held[i] = i && ktap_random() & 1
+						  ? held[i - 1] ^ 1ULL << (1 + ktap_random() % 62)
+						  : roster6_tag(seeds, ktap_random(), ktap_random() & 3, ktap_random());
 				again = !CHECK(held[i] && held[i] < 1ULL << 63, "tag %" PRIx64, held[i]);
 				for (unsigned int k = 0; k < i; k++)
 					again |= held[k] == held[i];
@@ -127,8 +127,8 @@ static void bucket_ipv6(void)
 				if (held[i] == asked)
 					wanted = label[i];
 			found = roster6_test(&bucket, asked);
-			if (!CHECK(found <= 8 && !found == (wanted < 0), "%" PRIx64 " in a bucket of %u: found %u", asked,
-				   used, found) ||
+			if (!CHECK(found <= 8 && !found == (wanted < 0), "%" PRIx64 " in a bucket of %u: found %u",
+				   asked, used, found) ||
 			    (found && !CHECK(bucket.label[found - 1] == wanted, "%" PRIx64 ": label %u, not %d", asked,
 					     bucket.label[found - 1], wanted)))
 				return;
@@ -155,10 +155,12 @@ static void choices(void)
 		struct roster_choice choice = roster4_choose(seeds, ktap_random(), buckets);
 
 		if (!CHECK(other < buckets && roster6_other(other, tag, buckets) == at,
-			   "tag %" PRIx64 ", %" PRIu64 " buckets: from %" PRIu64 " to %" PRIu64 " to %" PRIu64, tag, buckets,
-			   at, other, (uint64_t)roster6_other(other, tag, buckets)) ||
-		    !CHECK(choice.first < buckets && choice.second < buckets, "choice beyond %" PRIu64 " buckets", buckets) ||
-		    !CHECK(roster6_first(ktap_random(), buckets) < buckets, "first beyond %" PRIu64 " buckets", buckets))
+			   "tag %" PRIx64 ", %" PRIu64 " buckets: from %" PRIu64 " to %" PRIu64 " to %" PRIu64, tag,
+			   buckets, at, other, (uint64_t)roster6_other(other, tag, buckets)) ||
+		    !CHECK(choice.first < buckets && choice.second < buckets, "choice beyond %" PRIu64 " buckets",
+			   buckets) ||
+		    !CHECK(roster6_first(ktap_random(), buckets) < buckets, "first beyond %" PRIu64 " buckets",
+			   buckets))
 			return;
 	}
 }
@@ -177,7 +179,8 @@ static void vacant_values(void)
 	}
 }
 
-/* --- Whole rosters --------------------------------------------------------------------------------------------------- */
+/* --- Whole rosters ---------------------------------------------------------------------------------------------------
+ */
 
 static struct settings no_headroom(void)
 {
@@ -228,7 +231,8 @@ static void odd_addresses(void)
 			uint32_t asked = i < 200 ? i : i < 212 ? odd4[i - 200] : ~(i - 212);
 			bool wanted = naive_has(hosts, n, asked);
 
-			if (!CHECK(found(&g, asked) == wanted, "%08x is %sin a roster of %zu", asked, wanted ? "not " : "", n))
+			if (!CHECK(found(&g, asked) == wanted, "%08x is %sin a roster of %zu", asked,
+				   wanted ? "not " : "", n))
 				return;
 		}
 		memory_release(&g);
@@ -284,7 +288,8 @@ static void planned_load(void)
 	static const struct {
 		size_t n;
 		int rounds;
-	} sizes[] = { { 700, 300 }, { 730, 300 }, { 1000, 200 }, { 3000, 50 }, { 10000, 20 }, { 100000, 4 }, { 1000000, 1 } };
+	} sizes[] = { { 700, 300 },  { 730, 300 },  { 1000, 200 }, { 3000, 50 },
+		      { 10000, 20 }, { 100000, 4 }, { 1000000, 1 } };
 
 	for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
 		int again = 0;

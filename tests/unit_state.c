@@ -74,7 +74,8 @@ static void random_ranges(struct ranges *set, unsigned int most)
 	ENOUGH(!ranges_finish(set));
 }
 
-/* --- Lists against an array ------------------------------------------------------------------------------------------ */
+/* --- Lists against an array ------------------------------------------------------------------------------------------
+ */
 
 #define MODEL_LISTS 300
 
@@ -82,7 +83,7 @@ struct model {
 	struct model_list {
 		unsigned int name;
 		enum list_kind kind;
-		int label; /* 0: none */
+		int label;     /* 0: none */
 		uint32_t seed; /* what its set is made from */
 	} list[MODEL_LISTS];
 	unsigned int n;
@@ -95,7 +96,8 @@ static void set_of(struct ranges *set, uint32_t seed)
 	for (uint32_t i = 0; i < seed % 40; i++) {
 		ENOUGH(!ranges_add4(set, seed * 7919 + i * 1000, seed * 7919 + i * 1000 + seed % 500));
 		if (i < seed % 11)
-			ENOUGH(!ranges_add6(set, (ip6)seed << 80 | (ip6)i << 64, (ip6)seed << 80 | (ip6)i << 64 | seed));
+			ENOUGH(!ranges_add6(set, (ip6)seed << 80 | (ip6)i << 64,
+					    (ip6)seed << 80 | (ip6)i << 64 | seed));
 	}
 	ENOUGH(!ranges_finish(set));
 }
@@ -135,19 +137,22 @@ static bool model_compare(const struct model *m, struct state *s)
 
 		snprintf(name, sizeof(name), "list-%u", wanted->name);
 		ok = CHECK(!strcmp(lists[i].name, name), "list %u is '%s', not '%s'", i, lists[i].name, name) &&
-		     CHECK(lists[i].kind == wanted->kind, "'%s' is of kind %d, not %d", name, lists[i].kind, wanted->kind) &&
-		     CHECK(wanted->kind == LIST_ALLOW || lists[i].label == wanted->label, "'%s' has label %u, not %d", name,
-			   lists[i].label, wanted->label) &&
-		     CHECK(!strcmp(lists[i].source, "a; 'source'") && !strcmp(lists[i].loaded, "2026-01-01T00:00:00Z") &&
+		     CHECK(lists[i].kind == wanted->kind, "'%s' is of kind %d, not %d", name, lists[i].kind,
+			   wanted->kind) &&
+		     CHECK(wanted->kind == LIST_ALLOW || lists[i].label == wanted->label, "'%s' has label %u, not %d",
+			   name, lists[i].label, wanted->label) &&
+		     CHECK(!strcmp(lists[i].source, "a; 'source'") &&
+				   !strcmp(lists[i].loaded, "2026-01-01T00:00:00Z") &&
 				   !strcmp(lists[i].addresses, "340282366920938463463374607431768211456"),
 			   "what is known of '%s'", name) &&
 		     CHECK(!state_list_set(s, name, &set), "'%s' has no set", name);
 		if (!ok)
 			break;
 		set_of(&set_wanted, wanted->seed);
-		ok = CHECK(lists[i].prefixes == set_wanted.n4 + 3, "'%s' has %" PRIu64 " prefixes", name, lists[i].prefixes) &&
-		     CHECK(ranges_equal(&set, &set_wanted), "the set of '%s' has %zu and %zu ranges, not %zu and %zu", name, set.n4,
-			   set.n6, set_wanted.n4, set_wanted.n6);
+		ok = CHECK(lists[i].prefixes == set_wanted.n4 + 3, "'%s' has %" PRIu64 " prefixes", name,
+			   lists[i].prefixes) &&
+		     CHECK(ranges_equal(&set, &set_wanted), "the set of '%s' has %zu and %zu ranges, not %zu and %zu",
+			   name, set.n4, set.n6, set_wanted.n4, set_wanted.n6);
 		ranges_free(&set);
 		ranges_free(&set_wanted);
 	}
@@ -213,7 +218,8 @@ static void random_work(void)
 			int at = model_find(&m, name);
 
 			if (ktap_random() % 3) {
-				if (!model_put(&m, s, name, (enum list_kind)(ktap_random() % 3), (uint32_t)ktap_random()))
+				if (!model_put(&m, s, name, (enum list_kind)(ktap_random() % 3),
+					       (uint32_t)ktap_random()))
 					break;
 			} else {
 				char text[16];
@@ -223,7 +229,8 @@ static void random_work(void)
 				err = state_list_drop(s, text);
 				CHECK(err == (at < 0 ? -ENOENT : 0), "dropping '%s': error %d", text, err);
 				if (at >= 0)
-					memmove(&m.list[at], &m.list[at + 1], sizeof(*m.list) * (--m.n - (unsigned int)at));
+					memmove(&m.list[at], &m.list[at + 1],
+						sizeof(*m.list) * (--m.n - (unsigned int)at));
 			}
 			if (!model_adopt_labels(&m, s))
 				break;
@@ -258,7 +265,8 @@ static void all_labels(void)
 	for (unsigned int i = 0; i < 257; i++)
 		if (!model_put(&m, s, i, i % 5 ? LIST_BAN : LIST_SHADOW, i))
 			goto out;
-	if (!CHECK(m.n == 255, "%u lists with labels", m.n) || !CHECK(strstr(reason(-ENOSPC), "255"), "%s", reason(-ENOSPC)))
+	if (!CHECK(m.n == 255, "%u lists with labels", m.n) ||
+	    !CHECK(strstr(reason(-ENOSPC), "255"), "%s", reason(-ENOSPC)))
 		goto out;
 	/* Allow lists need none; one that goes makes room. */
 	if (!model_put(&m, s, 1000, LIST_ALLOW, 9) || !model_put(&m, s, 1001, LIST_ALLOW, 9) || !model_compare(&m, s))
@@ -293,7 +301,8 @@ static void what_is_not_there(void)
 	s = opened(true);
 	if (s) {
 		CHECK(!state_list_set(s, "none", &set) && !set.n4 && !set.n6, "a set of no list");
-		CHECK(state_list_drop(s, "none") == -ENOENT && strstr(reason(-ENOENT), "'none'"), "dropped what is not there");
+		CHECK(state_list_drop(s, "none") == -ENOENT && strstr(reason(-ENOENT), "'none'"),
+		      "dropped what is not there");
 		CHECK(state_interface_drop(s, "none") == -ENOENT, "dropped an interface that is not there");
 	}
 	state_close(s);
@@ -311,8 +320,8 @@ static void many_pieces(void)
 
 		random_ranges(&set, most);
 		CHECK(!put(s, "pieces", LIST_BAN, &set), "not put");
-		CHECK(!state_list_set(s, "pieces", &back) && ranges_equal(&set, &back), "%zu and %zu ranges, not %zu and %zu",
-		      back.n4, back.n6, set.n4, set.n6);
+		CHECK(!state_list_set(s, "pieces", &back) && ranges_equal(&set, &back),
+		      "%zu and %zu ranges, not %zu and %zu", back.n4, back.n6, set.n4, set.n6);
 		ranges_free(&set);
 		ranges_free(&back);
 	}
@@ -321,7 +330,8 @@ static void many_pieces(void)
 
 static void rows(void)
 {
-	struct interface_info *interfaces, one = { .name = "eth1", .mode = "native" }, two = { .name = "eth0", .mode = "skb" };
+	struct interface_info *interfaces, one = { .name = "eth1", .mode = "native" },
+					   two = { .name = "eth0", .mode = "skb" };
 	struct state *s;
 	size_t n = 0;
 
@@ -332,7 +342,8 @@ static void rows(void)
 	CHECK(!state_interface_put(s, &one) && !state_interface_put(s, &two), "not put");
 	one.shared = true;
 	CHECK(!state_interface_put(s, &one), "not replaced");
-	CHECK(!state_set(s, "fpr", 1e-9) && !state_set(s, "fpr", 0.001) && !state_set(s, "generation", 9007199254740991.0),
+	CHECK(!state_set(s, "fpr", 1e-9) && !state_set(s, "fpr", 0.001) &&
+		      !state_set(s, "generation", 9007199254740991.0),
 	      "not set");
 	CHECK(!state_commit(s), "no commit");
 	state_close(s);
@@ -343,20 +354,22 @@ static void rows(void)
 		      state_setting(s, "other", 7) == 7,
 	      "settings");
 	if (CHECK(!state_interfaces(s, &interfaces, &n) && n == 2, "%zu interfaces", n))
-		CHECK(!strcmp(interfaces[0].name, "eth0") && !strcmp(interfaces[0].mode, "skb") && !interfaces[0].shared &&
-			      !strcmp(interfaces[1].name, "eth1") && !strcmp(interfaces[1].mode, "native") &&
-			      interfaces[1].shared,
+		CHECK(!strcmp(interfaces[0].name, "eth0") && !strcmp(interfaces[0].mode, "skb") &&
+			      !interfaces[0].shared && !strcmp(interfaces[1].name, "eth1") &&
+			      !strcmp(interfaces[1].mode, "native") && interfaces[1].shared,
 		      "'%s' and '%s'", interfaces[0].name, interfaces[1].name);
 	free(interfaces);
 	state_close(s);
 	s = opened(true);
-	CHECK(s && !state_interface_drop(s, "eth0") && !state_interfaces(s, &interfaces, &n) && n == 1, "dropped one of two");
+	CHECK(s && !state_interface_drop(s, "eth0") && !state_interfaces(s, &interfaces, &n) && n == 1,
+	      "dropped one of two");
 	if (s)
 		free(interfaces);
 	state_close(s);
 }
 
-/* --- Several processes ----------------------------------------------------------------------------------------------- */
+/* --- Several processes -----------------------------------------------------------------------------------------------
+ */
 
 static size_t list_count(void)
 {
@@ -463,7 +476,8 @@ static void killed_writer(void)
 	}
 }
 
-/* --- Files that are not what they should be -------------------------------------------------------------------------- */
+/* --- Files that are not what they should be --------------------------------------------------------------------------
+ */
 
 /* Refused with a reason, by whoever looks and by whoever changes: never taken for a state without lists. */
 static bool refused(const char *what)

@@ -73,8 +73,11 @@ int state_list_get(struct state *state, const char *name, struct list_info *list
 /* Appends a blob of ranges to one side of the set. */
 static int append(void **at, size_t *n, size_t *room, size_t size, const void *blob, size_t bytes)
 {
-	void *grown = realloc(*at, *n * size + bytes + 1);
+	void *grown;
 
+	if (bytes % size)
+		return -EUCLEAN;
+	grown = realloc(*at, *n * size + bytes + 1);
 	if (!grown)
 		return -ENOMEM;
 	*at = grown;
@@ -119,7 +122,7 @@ int state_list_set(struct state *state, const char *name, struct ranges *set)
 		sqlite3_finalize(stmt);
 	else
 		err = state_finish(state, stmt, code);
-	if (!err && !are_normal(set))
+	if (err == -EUCLEAN || (!err && !are_normal(set)))
 		err = because(-EUCLEAN, "%s: list '%s' is damaged; load it again", opt_state, name);
 	if (err)
 		ranges_free(set);
