@@ -36,10 +36,10 @@ enum stage { STAGE_PARSE, STAGE_GATE, STAGE_FILTER, STAGE_ROSTER };
  * An answer: did the address get dropped, by which stage (or which stage let it go), on whose account, and for IPv6 on
  * which rung. What the asking program returns.
  */
-#define ANSWER_SHADOW (1u << 25) /* would be dropped, were the list not a shadow */
+#define ANSWER_SHADOW		   (1u << 25) /* would be dropped, were the list not a shadow */
 #define ANSWER_DROP		   (1u << 24)
 #define ANSWER(stage, rung, label) ((__u32)(rung) << 16 | (__u32)(stage) << 8 | (__u32)(label))
-#define ANSWER_UNPARSED		    (~0u) /* there is no source address */
+#define ANSWER_UNPARSED		   (~0u) /* there is no source address */
 #define ANSWER_STAGE(answer)	   ((answer) >> 8 & 0xff)
 #define ANSWER_RUNG(answer)	   ((answer) >> 16 & 0xff)
 #define ANSWER_LABEL(answer)	   ((answer)&0xff)
@@ -100,13 +100,13 @@ struct generation {
 	__u64 roster6_buckets; /* likewise for IPv6 */
 	__u64 roster4_flat;
 	__u64 gate4_label; /* the label of every /24 when they share one */
-	__u64 shadows; /* is any list a shadow? Then a bit for each label. */
+	__u64 shadows;	   /* is any list a shadow? Then a bit for each label. */
 	__u64 shadow[LABELS / 64];
-	__u64 rungs;	   /* 0: no IPv6 */
+	__u64 rungs; /* 0: no IPv6 */
 	struct rung rung[RUNGS_MAX];
 	__u64 keys4, keys6; /* how many the filter holds */
 	__u64 all24;	    /* how many /24 the gate bans whole */
-	__u64 minorities; /* hosts in the roster for their label alone (GATE4_MIXED) */
+	__u64 minorities;   /* hosts in the roster for their label alone (GATE4_MIXED) */
 	__u64 prefixes6;
 
 	__u64 gate4; /* each 0 where the generation has no such map */

@@ -110,7 +110,7 @@ report() {
 				name[++tests] = word[words]
 			}
 		}
-		/^# kernel: / { kernel = substr($3, 1, length($3) - 1); started = 1 }
+		/^# kernel: / { kernel = $3; started = 1 }
 		/^  # Totals: / { totals = $0 }
 		/^  / { print "  " $0; next }
 		/^# [0-9]+ s$/ { took = $2 }

@@ -118,7 +118,8 @@ static int build(struct candidate *c, struct generation *g, const struct settled
 			kernel_release(c);
 	}
 	return err == -EAGAIN ? because(err, "no seeds were found under which every key has a place, and no allowed "
-					     "address a false one") : err;
+					     "address a false one")
+			      : err;
 }
 
 struct settings settings_read(struct state *state)
@@ -181,7 +182,8 @@ int apply(struct state *state)
 	built_ms = lap(&clock);
 	err = build_check(&c.g, &s.owned);
 	if (err)
-		err = because(err, "a key was not found in the new generation: it does not go live; please report this");
+		err = because(err,
+			      "a key was not found in the new generation: it does not go live; please report this");
 	checked_ms = lap(&clock);
 	if (!err)
 		err = kernel_load(&c);

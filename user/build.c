@@ -267,8 +267,7 @@ static int each_ipv4(const struct generation *g, const struct owned *owned, cons
 			err = each_host((struct range4){ walk.first << 8, walk.last << 8 | 255 },
 					owned->label4[walk.from], true, calls->host, arg);
 		} else {
-			bool whole = g->gate4 && walk.banned == 256,
-			     minorities = whole && g->minorities;
+			bool whole = g->gate4 && walk.banned == 256, minorities = whole && g->minorities;
 			size_t major = owned_majority24(owned, &walk);
 
 			if (g->gate4)
@@ -453,8 +452,9 @@ int build_check_allowed(const struct generation *g, const struct ranges *allowed
 	}
 	for (size_t i = 0; i < allowed->n6 && g->rungs; i++) {
 		for (ip6 addr = allowed->v6[i].lo;; addr++) {
-			if (g->gate6 && !gate6_test((const __u8 *)g->gate6, gate6_index(g->gate6_add, g->gate6_mul,
-											g->gate6_log2, (__u64)(addr >> 96)))) {
+			if (g->gate6 &&
+			    !gate6_test((const __u8 *)g->gate6,
+					gate6_index(g->gate6_add, g->gate6_mul, g->gate6_log2, (__u64)(addr >> 96)))) {
 				addr |= ((ip6)1 << 96) - 1;
 				if (++nets32 > GATE6_NETS)
 					goto too_wide;

@@ -89,7 +89,8 @@ int change_pending(struct state *state, enum pending_kind kind, const char *name
 
 	for (size_t i = 0; i < n && !err; i++)
 		if (pending[i].kind == kind && !strcmp(pending[i].name, name))
-			err = because(-EBUSY, "%s: a change of it waits for confirmation: xdp-bloom confirm, or let it go back",
+			err = because(-EBUSY,
+				      "%s: a change of it waits for confirmation: xdp-bloom confirm, or let it go back",
 				      name);
 	free(pending);
 	if (err || !seconds)
@@ -130,7 +131,8 @@ void change_watch(long seconds)
 	pid = fork();
 	if (pid) {
 		if (pid < 0)
-			warn("nobody watches the time (%s): the next command takes it back when it is due", strerror(errno));
+			warn("nobody watches the time (%s): the next command takes it back when it is due",
+			     strerror(errno));
 		return;
 	}
 	become_watcher();

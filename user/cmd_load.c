@@ -220,13 +220,14 @@ static int report_json(const struct load *l)
 	const struct reader_report *read = &l->read;
 
 	return out_json(json_pack(
-		"{s:s, s:s, s:I, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:b, s:o, s:o, s:o, s:b}", "name", l->name,
-		"kind", list_kind_names[kind], "prefixes", (json_int_t)l->list.prefixes, "addresses", l->list.addresses,
-		"covered", counts_json(ranges_count4(&l->set), ranges_count6(&l->set)), "format", read->format, "lines",
-		(json_int_t)read->lines, "entries", (json_int_t)read->entries, "duplicates", (json_int_t)read->duplicates,
-		"merged", (json_int_t)read->merged, "bad", (json_int_t)read->bad, "bogons", bogons_json(l), "replaced",
-		l->replaces, "added", counts_json(l->added4, l->added6), "removed", counts_json(l->removed4, l->removed6),
-		"kept", counts_json(l->kept4, l->kept6), "dry_run", dry_run));
+		"{s:s, s:s, s:I, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:b, s:o, s:o, s:o, s:b}", "name",
+		l->name, "kind", list_kind_names[kind], "prefixes", (json_int_t)l->list.prefixes, "addresses",
+		l->list.addresses, "covered", counts_json(ranges_count4(&l->set), ranges_count6(&l->set)), "format",
+		read->format, "lines", (json_int_t)read->lines, "entries", (json_int_t)read->entries, "duplicates",
+		(json_int_t)read->duplicates, "merged", (json_int_t)read->merged, "bad", (json_int_t)read->bad,
+		"bogons", bogons_json(l), "replaced", l->replaces, "added", counts_json(l->added4, l->added6),
+		"removed", counts_json(l->removed4, l->removed6), "kept", counts_json(l->kept4, l->kept6), "dry_run",
+		dry_run));
 }
 
 /* "12 IPv4 and 3 IPv6" */
@@ -261,7 +262,8 @@ static int report_text(const struct load *l)
 			       guard_bogons[i].what);
 	if (l->replaces)
 		printf("%s: %s added, %s removed, %s kept\n", l->name, counts_text(a, sizeof(a), l->added4, l->added6),
-		       counts_text(b, sizeof(b), l->removed4, l->removed6), counts_text(c, sizeof(c), l->kept4, l->kept6));
+		       counts_text(b, sizeof(b), l->removed4, l->removed6),
+		       counts_text(c, sizeof(c), l->kept4, l->kept6));
 	if (confirm_seconds && !dry_run)
 		printf("%s: goes back in %ld s unless you say: xdp-bloom confirm\n", l->name, confirm_seconds);
 	return out_end();

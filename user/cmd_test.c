@@ -109,8 +109,8 @@ static json_t *answer_json(const struct explanation *e, size_t i, struct addr ad
 			 decider ? json_string(e->lists[decider->list].name) : json_null(), "prefix",
 			 decider ? json_string(hit_text(prefix, decider, addr.family)) : json_null(), "allowed",
 			 decider && e->lists[decider->list].kind == LIST_ALLOW, "shadow",
-			 answer != ANSWER_UNPARSED && answer & ANSWER_SHADOW, "false_positive", false_positive(e, i, answer),
-			 "entries", entries);
+			 answer != ANSWER_UNPARSED && answer & ANSWER_SHADOW, "false_positive",
+			 false_positive(e, i, answer), "entries", entries);
 }
 
 static void answer_text(const struct explanation *e, size_t i, struct addr addr, __u32 answer)

@@ -88,9 +88,9 @@ static int report(const struct settings *s)
 	char buf[NUMBER_TEXT_MAX];
 
 	if (opt_json)
-		return out_json(json_pack("{s:b, s:b, s:f, s:f, s:f, s:I}", "exact", s->exact, "labels", s->labels, "fpr",
-					  fpr, "bits_per_key", s->bits_per_key, "headroom", s->headroom * 100, "memory",
-					  (json_int_t)s->memory_max));
+		return out_json(json_pack("{s:b, s:b, s:f, s:f, s:f, s:I}", "exact", s->exact, "labels", s->labels,
+					  "fpr", fpr, "bits_per_key", s->bits_per_key, "headroom", s->headroom * 100,
+					  "memory", (json_int_t)s->memory_max));
 	printf("exact     %s\nlabels    %s\nfpr       %.3g (%.1f bits a key)\nheadroom  %.0f %%\nmemory    %s\n",
 	       s->exact ? "on" : "off", s->labels ? "on" : "off", fpr, s->bits_per_key, s->headroom * 100,
 	       s->memory_max ? bytes_text(buf, s->memory_max) : "no limit");
@@ -100,9 +100,9 @@ static int report(const struct settings *s)
 int cmd_tune(int argc, char **argv)
 {
 	static const struct option own[] = {
-		{ "exact", required_argument, NULL, 'e' },    { "labels", required_argument, NULL, 'l' },
-		{ "fpr", required_argument, NULL, 'f' },      { "headroom", required_argument, NULL, 'h' },
-		{ "memory", required_argument, NULL, 'm' },   { 0 },
+		{ "exact", required_argument, NULL, 'e' },  { "labels", required_argument, NULL, 'l' },
+		{ "fpr", required_argument, NULL, 'f' },    { "headroom", required_argument, NULL, 'h' },
+		{ "memory", required_argument, NULL, 'm' }, { 0 },
 	};
 	struct state *state = NULL;
 	struct settings settings;

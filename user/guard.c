@@ -12,11 +12,20 @@
 #include "log.h"
 
 const struct bogon guard_bogons[] = {
-	{ "0.0.0.0/8", "this network" },    { "10.0.0.0/8", "private" },     { "100.64.0.0/10", "shared by carriers" },
-	{ "127.0.0.0/8", "loopback" },	    { "169.254.0.0/16", "link-local" }, { "172.16.0.0/12", "private" },
-	{ "192.168.0.0/16", "private" },    { "224.0.0.0/4", "multicast" },  { "255.255.255.255", "broadcast" },
-	{ "::", "unspecified" },	    { "::1", "loopback" },	     { "fc00::/7", "private" },
-	{ "fe80::/10", "link-local" },	    { "ff00::/8", "multicast" },
+	{ "0.0.0.0/8", "this network" },
+	{ "10.0.0.0/8", "private" },
+	{ "100.64.0.0/10", "shared by carriers" },
+	{ "127.0.0.0/8", "loopback" },
+	{ "169.254.0.0/16", "link-local" },
+	{ "172.16.0.0/12", "private" },
+	{ "192.168.0.0/16", "private" },
+	{ "224.0.0.0/4", "multicast" },
+	{ "255.255.255.255", "broadcast" },
+	{ "::", "unspecified" },
+	{ "::1", "loopback" },
+	{ "fc00::/7", "private" },
+	{ "fe80::/10", "link-local" },
+	{ "ff00::/8", "multicast" },
 };
 const size_t guard_bogons_n = sizeof(guard_bogons) / sizeof(guard_bogons[0]);
 
@@ -216,7 +225,8 @@ static int halved(double before, double after, double kept, const char *family)
 	if (before == 0)
 		return 0;
 	if (gone > before / 2)
-		return because(-EPERM, "it lost %.0f %% of its %s addresses; --force loads it", 100 * gone / before, family);
+		return because(-EPERM, "it lost %.0f %% of its %s addresses; --force loads it", 100 * gone / before,
+			       family);
 	if (come > before / 2)
 		return because(-EPERM, "it gained %.0f %% %s addresses; --force loads it", 100 * come / before, family);
 	return 0;

@@ -24,8 +24,8 @@ extern const size_t guard_bogons_n;
 int guard_apply_bogons(struct ranges *set, enum bogons choice, bool *found);
 
 /*
- * -EPERM with the reason recorded when the set would ban an address of this machine, a gateway or name server in use, or
- * the peer of the SSH session; what is allowed anyway is no reason.
+ * -EPERM with the reason recorded when the set would ban an address of this machine, a gateway or name server in use,
+ * or the peer of the SSH session; what is allowed anyway is no reason.
  */
 int guard_own(const struct ranges *set, const struct ranges *allowed);
 

@@ -135,7 +135,9 @@ int kernel_live(struct generation *g)
 	if (!err && info.value_size == sizeof(*g))
 		err = bpf_map_lookup_elem(fd, &key, g) ? -errno : 0;
 	if (!err && (info.value_size != sizeof(*g) || g->version != GENERATION_VERSION))
-		err = because(-EPROTO, "another version of xdp-bloom put the filter in force; 'xdp-bloom rotate' builds it anew");
+		err = because(
+			-EPROTO,
+			"another version of xdp-bloom put the filter in force; 'xdp-bloom rotate' builds it anew");
 	if (err)
 		memset(g, 0, sizeof(*g));
 	close(fd);

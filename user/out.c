@@ -14,7 +14,9 @@ int out_end(void)
 
 int out_json(json_t *document)
 {
-	int err = document ? json_dumpf(document, stdout, JSON_REAL_PRECISION(6) | (opt_pretty ? JSON_INDENT(2) : JSON_COMPACT)) : -1;
+	int err = document ? json_dumpf(document, stdout,
+					JSON_REAL_PRECISION(6) | (opt_pretty ? JSON_INDENT(2) : JSON_COMPACT))
+			   : -1;
 
 	json_decref(document);
 	if (err)

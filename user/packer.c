@@ -29,9 +29,10 @@ static bool packed_already(const struct packer *p)
 	static const struct {
 		const char *bytes;
 		size_t length;
-	} magic[] = { { "\x1f\x8b", 2 }, { "\xfd"
-					 "7zXZ",
-					 5 },
+	} magic[] = { { "\x1f\x8b", 2 },
+		      { "\xfd"
+			"7zXZ",
+			5 },
 		      { "\x28\xb5\x2f\xfd", 4 } };
 
 	for (size_t i = 0; i < sizeof(magic) / sizeof(magic[0]); i++)

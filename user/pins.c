@@ -34,8 +34,8 @@ int because_program(int err, const char *what)
 	if (err == -EPERM || err == -ENOMEM)
 		return because_kernel(err, what);
 	uname(&host);
-	return because(err, "%s: kernel %s refuses the program (%s); 5.10 or newer is needed, and --verbose tells more", what,
-		       host.release, strerror(-err));
+	return because(err, "%s: kernel %s refuses the program (%s); 5.10 or newer is needed, and --verbose tells more",
+		       what, host.release, strerror(-err));
 }
 
 int because_kernel(int err, const char *what)

@@ -14,8 +14,8 @@
 #include "log.h"
 
 /* A value in SQLite is at most 10^9 bytes: a set is kept in pieces of whole ranges. */
-#define CHUNK_BYTES  (64u << 20)
-#define LOCK_SECONDS 60
+#define CHUNK_BYTES	  (64u << 20)
+#define LOCK_SECONDS	  60
 #define STATE_APPLICATION 2019846509
 
 static const char schema[] =

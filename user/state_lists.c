@@ -103,7 +103,7 @@ int state_list_set(struct state *state, const char *name, struct ranges *set)
 {
 	sqlite3_stmt *stmt = state_prepare(state, "SELECT family, data FROM chunk JOIN list ON list.id = chunk.list"
 						  " WHERE name = ? AND family > 0 ORDER BY family, part");
-	int code, err = 0;
+	int code = SQLITE_DONE, err = 0;
 
 	*set = RANGES_EMPTY;
 	if (!stmt)
@@ -229,9 +229,10 @@ int state_list_put(struct state *state, struct list_info *list, const struct ran
 		if (err)
 			return err;
 	}
-	stmt = state_prepare(state, old ? "UPDATE list SET name = ?1, kind = ?2, label = ?3, prefixes = ?4, addresses = ?5,"
-					  " source = ?6, loaded = ?7, format = ?8 WHERE id = ?9" :
-					  "INSERT INTO list (" LIST_COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
+	stmt = state_prepare(state,
+			     old ? "UPDATE list SET name = ?1, kind = ?2, label = ?3, prefixes = ?4, addresses = ?5,"
+				   " source = ?6, loaded = ?7, format = ?8 WHERE id = ?9"
+				 : "INSERT INTO list (" LIST_COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
 	if (!stmt)
 		return because_sqlite(state, "writing");
 	state_bind_text(stmt, 1, list->name);
@@ -264,7 +265,7 @@ int state_list_set_kind(struct state *state, const char *name, enum list_kind ki
 {
 	sqlite3_stmt *stmt;
 	uint8_t label = 0;
-	int64_t id;
+	int64_t id = 0;
 	int err = find_list(state, name, &id, &label);
 
 	if (err == -ENOENT)
@@ -290,7 +291,6 @@ int state_list_drop(struct state *state, const char *name)
 	return err == -ENOENT ? because(err, "there is no list '%s'", name) : err;
 }
 
-
 #define TEXT_FAMILY 0
 
 static int put_text(struct state *s, int64_t list, struct packer *packer)
@@ -309,7 +309,7 @@ int state_text_put(struct state *state, const char *name, int fd)
 {
 	struct packer packer;
 	uint8_t label;
-	int64_t id;
+	int64_t id = 0;
 	int err = find_list(state, name, &id, &label);
 
 	if (err)
@@ -338,7 +338,7 @@ int state_text_get(struct state *state, const char *name)
 {
 	sqlite3_stmt *stmt = state_prepare(state, "SELECT data FROM chunk JOIN list ON list.id = chunk.list"
 						  " WHERE name = ? AND family = 0 ORDER BY part");
-	int fd = memfd_create("list", MFD_CLOEXEC), code, err = 0;
+	int fd = memfd_create("list", MFD_CLOEXEC), code = SQLITE_DONE, err = 0;
 
 	if (!stmt || fd < 0) {
 		sqlite3_finalize(stmt);

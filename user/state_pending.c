@@ -53,7 +53,8 @@ int state_pending_add(struct state *state, const struct pending *pending)
 		return err;
 	err = state_change(state,
 			   "INSERT INTO list (name, kind, prefixes, addresses, source, loaded, format)"
-			   " SELECT name" BEFORE ", kind, prefixes, addresses, source, loaded, format FROM list WHERE name = ?",
+			   " SELECT name" BEFORE
+			   ", kind, prefixes, addresses, source, loaded, format FROM list WHERE name = ?",
 			   pending->name);
 	if (err)
 		return err == -ENOENT ? 0 : err; /* a new list: to take it back is to drop it */
@@ -102,8 +103,8 @@ static int forget(struct state *s, const char *name)
 
 int state_pending_undo(struct state *state, const struct pending *pending)
 {
-	int err = pending->kind == PENDING_LIST ? undo_list(state, pending->name) :
-						  state_interface_drop(state, pending->name);
+	int err = pending->kind == PENDING_LIST ? undo_list(state, pending->name)
+						: state_interface_drop(state, pending->name);
 
 	if (err && err != -ENOENT)
 		return err;
