@@ -25,6 +25,7 @@ struct ktap_case {
 static bool ktap_failed;
 static char ktap_skip_reason[128];
 static uint64_t ktap_state;
+static bool ktap_seeded;
 
 /* True when the check held; says what did not. Use: if (!CHECK(n == 3, "n is %zu", n)) return; */
 #define CHECK(condition, ...) ktap_check((condition), #condition, __FILE__, __LINE__, __VA_ARGS__)
@@ -60,13 +61,22 @@ __attribute__((unused)) static uint64_t ktap_random(void)
 	return x ^ x >> 31;
 }
 
-static int ktap_run(const struct ktap_case *cases, size_t count)
+/* ktap_run() does this; only who draws before it must. */
+static void ktap_seed(void)
 {
 	const char *seed = getenv("XDP_BLOOM_SEED");
+
+	if (!ktap_seeded)
+		ktap_state = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL) * 1000003;
+	ktap_seeded = true;
+}
+
+static int ktap_run(const struct ktap_case *cases, size_t count)
+{
 	size_t failed = 0, skipped = 0;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	ktap_state = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL) * 1000003;
+	ktap_seed();
 	printf("TAP version 13\n1..%zu\n# seed: XDP_BLOOM_SEED=%" PRIu64 "\n", count, ktap_state);
 	for (size_t i = 0; i < count; i++) {
 		ktap_failed = false;
