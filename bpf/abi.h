@@ -6,7 +6,7 @@
 
 #include <linux/types.h>
 
-#define BLOCK_BYTES 64 /* a cache line: one block of the filter, one bucket of a roster */
+#define BLOCK_BYTES 64 /* a cache line: one block of the filter, one or two buckets of a roster */
 #define RUNGS_MAX   8
 
 /* Names under the bpffs directory. */
@@ -61,8 +61,8 @@ enum gate4 {
 #define GATE4_LABEL_BYTES (1u << 24)
 
 struct bucket4 {
-	__u32 addr[12];
-	__u8 label[16]; /* twelve in use: roster4_label_index() */
+	__u32 addr[6];
+	__u8 label[8]; /* six in use: roster4_label_index() */
 };
 
 struct bucket6 {
@@ -118,7 +118,7 @@ struct generation {
 };
 
 #ifndef __cplusplus
-_Static_assert(sizeof(struct bucket4) == BLOCK_BYTES, "a bucket is a cache line");
+_Static_assert(2 * sizeof(struct bucket4) == BLOCK_BYTES, "two buckets are a cache line");
 _Static_assert(sizeof(struct bucket6) == BLOCK_BYTES, "a bucket is a cache line");
 _Static_assert(sizeof(struct tally) == 16, "the value of the counter maps");
 _Static_assert(sizeof(struct generation) % 8 == 0, "constants are numbered by eights");

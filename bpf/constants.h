@@ -32,18 +32,38 @@
 		value_;                                                                         \
 	})
 
+/* Likewise, but not before its turn: what few packets need costs the others neither a register nor a spill. */
+#define GEN_LATE(g, field)                                                                               \
+	({                                                                                               \
+		__u64 value_;                                                                            \
+		(void)(g);                                                                               \
+		asm volatile("%0 = %1 ll" : "=r"(value_) : "i"(CONSTANT_MAGIC | CONSTANT_INDEX(field))); \
+		value_;                                                                                  \
+	})
+
+/*
+ * Begins a branch that a constant decides. With an instruction of its own it shares no code with other branches, so
+ * that where it is dead, the jump to it vanishes with it.
+ */
+#define BRANCH_APART() asm volatile("r0 = 0" ::: "r0")
+
+/* Two values that the compiler neither sees through nor takes out of turn. */
+#define KEEP(a, b) asm("" : "+r"(a), "+r"(b))
+
 /* Shifts use the low six bits of the amount, as the instruction set defines; C would want them masked once more. */
-#define SHIFT_RIGHT(word, amount) asm("%0 >>= %1" : "+r"(word) : "r"(amount))
+#define SHIFT_LEFT(word, amount) asm("%0 <<= %1" : "+r"(word) : "r"(amount))
 
 /* Verifiers before 6.10 bound a product only where the constant is the second operand; C leaves the order open. */
 #define MULTIPLY(word, constant) asm("%0 *= %1" : "+r"(word) : "r"(constant))
 
 inline_always const void *block_at_(__u64 map, __u64 flat, __u64 index)
 {
-	__u32 key = index;
+	__u32 key;
 
 	if (flat)
 		return (const void *)(map + index * BLOCK_BYTES);
+	BRANCH_APART();
+	key = index;
 	return bpf_map_lookup_elem((void *)map, &key);
 }
 
@@ -52,9 +72,13 @@ inline_always const void *block_at_(__u64 map, __u64 flat, __u64 index)
 #define inline_always static inline __attribute__((always_inline, unused))
 #define UNROLL
 
-#define GEN(g, field) ((g)->field)
+#define GEN(g, field)	   ((g)->field)
+#define GEN_LATE(g, field) ((g)->field)
 
-#define SHIFT_RIGHT(word, amount) ((word) >>= ((amount)&63))
+#define BRANCH_APART() ((void)0)
+#define KEEP(a, b)     ((void)(a), (void)(b))
+
+#define SHIFT_LEFT(word, amount) ((word) <<= ((amount)&63))
 
 #define MULTIPLY(word, constant) ((word) *= (constant))
 

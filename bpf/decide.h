@@ -21,24 +21,30 @@ inline_always __u32 decide_gate4_label(const struct generation *g, __u32 addr)
 	return labels ? labels[addr >> 8 & 63] : LABEL_LIVE;
 }
 
+inline_always const struct bucket4 *decide_bucket4(const struct generation *g, __u64 at)
+{
+	const struct bucket4 *line = BLOCK_AT(g, roster4, roster4_flat, at / 2);
+
+	return line ? line + at % 2 : NULL;
+}
+
 /* 1 + label, or 0 where the roster does not hold the address. */
 inline_always __u32 decide_roster4(const struct generation *g, __u64 word, __u32 addr)
 {
-	struct roster_choice at = roster4_choose(HASH_SEEDS(g, hash), word, GEN(g, roster4_buckets));
-	const struct bucket4 *bucket;
+	struct roster_choice at = roster4_choose(HASH_SEEDS(g, hash), word, GEN_LATE(g, roster4_buckets));
+	const struct bucket4 *bucket = decide_bucket4(g, at.first);
 	unsigned int found;
 
-	bucket = BLOCK_AT(g, roster4, roster4_flat, at.first);
 	if (!bucket)
 		return 0;
 	found = roster4_test(bucket, addr);
 	if (found)
-		return 1 + bucket->label[(found - 1) & 15];
-	bucket = BLOCK_AT(g, roster4, roster4_flat, at.second);
+		return 1 + bucket->label[(found - 1) & 7];
+	bucket = decide_bucket4(g, at.second);
 	if (!bucket)
 		return 0;
 	found = roster4_test(bucket, addr);
-	return found ? 1 + bucket->label[(found - 1) & 15] : 0;
+	return found ? 1 + bucket->label[(found - 1) & 7] : 0;
 }
 
 inline_always __u32 decide_roster6(const struct generation *g, __u64 word, __u64 tag)
@@ -59,55 +65,58 @@ inline_always __u32 decide_roster6(const struct generation *g, __u64 word, __u64
 	return found ? 1 + bucket->label[(found - 1) & 7] : 0;
 }
 
+/* Behind the filter; or where the gate bans the /24, but a host of it may be on another account. */
+inline_always __u32 decide_exact4(const struct generation *g, __u64 hash, __u32 addr, __u32 otherwise)
+{
+	__u32 label = decide_roster4(g, HASH_MORE(g, hash), addr);
+
+	return label ? ANSWER_DROP | ANSWER(STAGE_ROSTER, 0, label - 1) : otherwise;
+}
+
 inline_always __u32 decide_ipv4(const struct generation *g, __u32 addr)
 {
-	__u64 hash, word;
 	const __u64 *block;
-	unsigned int gate = GATE4_SOME;
-	__u32 label;
+	__u64 hash;
 
 	if (GEN(g, gate4)) {
-		gate = gate4_test((const __u8 *)GEN(g, gate4), addr);
+		unsigned int gate = gate4_test((const __u8 *)GEN(g, gate4), addr);
+
 		if (gate == GATE4_CLEAR)
 			return ANSWER(STAGE_GATE, 0, 0);
-		if (gate == GATE4_ALL)
-			return ANSWER_DROP | ANSWER(STAGE_GATE, 0, decide_gate4_label(g, addr));
+		if (gate != GATE4_SOME) {
+			__u32 answer = ANSWER_DROP | ANSWER(STAGE_GATE, 0, decide_gate4_label(g, addr));
+
+			if (gate == GATE4_ALL || !GEN(g, roster4_buckets))
+				return answer;
+			return decide_exact4(g, hash_ipv4(HASH_SEEDS(g, hash), addr), addr, answer);
+		}
 	}
-	if (!GEN(g, filter_blocks) && !GEN(g, roster4_buckets))
+	if (!GEN(g, keys4)) {
+		BRANCH_APART();
 		return ANSWER(STAGE_GATE, 0, 0);
+	}
 	hash = hash_ipv4(HASH_SEEDS(g, hash), addr);
-	word = hash_more(HASH_SEEDS(g, hash), hash);
-	if (gate != GATE4_MIXED) {
-		if (!GEN(g, keys4))
-			return ANSWER(STAGE_GATE, 0, 0);
-		block = BLOCK_AT(g, filter, filter_flat, filter_block(hash, GEN(g, filter_blocks)));
-		if (!block || !filter_test(block, word))
-			return ANSWER(STAGE_FILTER, 0, 0);
-		if (!GEN(g, roster4_buckets))
-			return ANSWER_DROP | ANSWER(STAGE_FILTER, 0, LABEL_LIVE);
+	block = BLOCK_AT(g, filter, filter_flat, filter_block(hash, GEN(g, filter_blocks)));
+	if (!block || !FILTER_TEST(block, hash, HASH_MORE(g, hash)))
+		return ANSWER(STAGE_FILTER, 0, 0);
+	if (!GEN(g, roster4_buckets)) {
+		BRANCH_APART();
+		return ANSWER_DROP | ANSWER(STAGE_FILTER, 0, LABEL_LIVE);
 	}
-	if (GEN(g, roster4_buckets)) {
-		label = decide_roster4(g, word, addr);
-		if (label)
-			return ANSWER_DROP | ANSWER(STAGE_ROSTER, 0, label - 1);
-	}
-	if (gate == GATE4_MIXED)
-		return ANSWER_DROP | ANSWER(STAGE_GATE, 0, decide_gate4_label(g, addr));
-	return ANSWER(STAGE_ROSTER, 0, 0);
+	return decide_exact4(g, hash, addr, ANSWER(STAGE_ROSTER, 0, 0));
 }
 
 inline_always __u32 decide_rung(const struct generation *g, __u32 rung, __u64 hi, __u64 lo, __u64 salt)
 {
 	__u64 hash = hash_ipv6(HASH_SEEDS(g, hash), salt, hi, lo);
-	__u64 word = hash_more(HASH_SEEDS(g, hash), hash);
 	const __u64 *block = BLOCK_AT(g, filter, filter_flat, filter_block(hash, GEN(g, filter_blocks)));
 	__u32 label;
 
-	if (!block || !filter_test(block, word))
+	if (!block || !FILTER_TEST(block, hash, HASH_MORE(g, hash)))
 		return ANSWER(STAGE_FILTER, rung, 0);
 	if (!GEN(g, roster6_buckets))
 		return ANSWER_DROP | ANSWER(STAGE_FILTER, rung, LABEL_LIVE);
-	label = decide_roster6(g, word, roster6_tag(HASH_SEEDS(g, tag), salt, hi, lo));
+	label = decide_roster6(g, HASH_MORE(g, hash), roster6_tag(HASH_SEEDS(g, tag), salt, hi, lo));
 	if (!label)
 		return ANSWER(STAGE_ROSTER, rung, 0);
 	return ANSWER_DROP | ANSWER(STAGE_ROSTER, rung, label - 1);

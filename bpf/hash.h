@@ -29,11 +29,14 @@ inline_always __u64 hash_ipv6(struct hash_seeds s, __u64 salt, __u64 hi, __u64 l
 	return fold(fold(x * s.mul2) * s.mul3) * s.mul1;
 }
 
-/* A second, independent word from the first: the eight lanes, and on the way to a drop the roster's buckets. */
+/* A second, independent word from the first, on the way to a drop: the other half of the lanes, the roster's buckets.
+ */
 inline_always __u64 hash_more(struct hash_seeds s, __u64 hash)
 {
 	return fold(hash) * s.mul3;
 }
+
+#define HASH_MORE(g, hash_) hash_more((struct hash_seeds){ .mul3 = GEN_LATE(g, hash.mul3) }, hash_)
 
 /* Any count, not only powers of two: the high half of a 32 by 32 bit product. */
 inline_always __u64 reduce(__u64 word32, __u64 count)

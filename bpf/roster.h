@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The roster: the exact answer. A key lives in one of two buckets of a cache line each, in the first if there is room,
- * with the label of the list that put it there. Only packets about to be dropped get here, and most find their key in
- * the first bucket.
+ * The roster: the exact answer. A key lives in one of two buckets (IPv4: half a cache line, IPv6: a whole one), in the
+ * first if there is room, with the label of the list that put it there. Only packets about to be dropped get here, and
+ * most find their key in the first bucket.
  *
  * An empty slot holds a value that no key of that bucket can have, so that a test needs no notion of empty:
  * roster4_vacant(), and 0 for IPv6.
@@ -12,7 +12,7 @@
 
 #include "hash.h"
 
-#define ROSTER4_SLOTS 12
+#define ROSTER4_SLOTS 6
 #define ROSTER6_SLOTS 7
 
 struct roster_choice {
@@ -50,38 +50,37 @@ inline_always __u64 roster6_first(__u64 word, __u64 buckets)
  * Without branches, two slots to a word: adding 2^31 - 1 to the low 31 bits of a half sets its top bit unless they are
  * all zero, and no carry leaves the half. BPF has no set-on-condition; this is it, twice at once.
  */
-#define ROSTER4_PAIR(i)                             \
-	do {                                        \
-		__u64 differ = pair[i] ^ both;      \
-		differ |= (differ & low31) + low31; \
-		same ^= (differ & ~low31) >> (i);   \
+#define ROSTER4_PAIR(i)                                  \
+	do {                                             \
+		__u64 differ_ = pair[i] ^ both;          \
+		differ_ |= (differ_ & low31) + low31;    \
+		differ = differ >> 1 | (differ_ & tops); \
+		KEEP(differ, low31);                     \
 	} while (0)
 
-/* Pair i leaves its two bits at 31 - i and 63 - i; this product puts each of the twelve at a label of its own. */
+/* Pair i leaves its two bits at 29 + i and 61 + i; this product puts each of the six at a label of its own. */
 inline_always unsigned int roster4_label_index(__u64 bit)
 {
-	return bit * 0xba0000003ULL >> 60;
+	return bit * 0x80000003ULL >> 61;
 }
 
 inline_always __u64 roster4_slot_bit(unsigned int slot)
 {
-	return 1ULL << ((slot & 1 ? 63 : 31) - slot / 2);
+	return 1ULL << ((slot & 1 ? 61 : 29) + slot / 2);
 }
 
 /* 1 + where the key's label is, or 0. */
 inline_always unsigned int roster4_test(const struct bucket4 *bucket, __u32 addr)
 {
 	const __u64 *pair = (const __u64 *)bucket->addr;
-	const __u64 low31 = 0x7fffffff7fffffffULL;
-	__u64 both = (__u64)addr << 32 | addr, same = 0xfc000000fc000000ULL;
+	const __u64 tops = 0x8000000080000000ULL;
+	__u64 both = (__u64)addr << 32 | addr, low31 = ~tops, differ = 0;
 
 	ROSTER4_PAIR(0);
 	ROSTER4_PAIR(1);
 	ROSTER4_PAIR(2);
-	ROSTER4_PAIR(3);
-	ROSTER4_PAIR(4);
-	ROSTER4_PAIR(5);
-	return same ? 1 + roster4_label_index(same) : 0;
+	differ ^= 0xe0000000e0000000ULL;
+	return differ ? 1 + roster4_label_index(differ) : 0;
 }
 
 /* Likewise for the seven bits of an IPv6 bucket. */

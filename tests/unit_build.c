@@ -34,7 +34,7 @@ static void without_gate4(struct generation *g, const struct settings *settings)
 	if (!g->filter)
 		g->filter_blocks = 0;
 	g->roster4 = settings->exact && g->keys4;
-	g->roster4_buckets = g->roster4 ? 64 + g->keys4 / 10 : 0;
+	g->roster4_buckets = g->roster4 ? 128 + g->keys4 / 5 : 0;
 }
 
 static bool build(struct generation *g, const struct owned *owned)
@@ -198,12 +198,12 @@ static void variants(bool exact, int rounds)
 
 static void random_sets(void)
 {
-	variants(true, 150);
+	variants(true, 105);
 }
 
 static void random_sets_inexact(void)
 {
-	variants(false, 100);
+	variants(false, 42);
 }
 
 /* --- Sets of a certain kind ------------------------------------------------------------------------------------------
@@ -422,11 +422,12 @@ static void check_notices(void)
 	word = hash_more(g.hash, hash);
 	block = (__u64 *)g.filter + filter_block(hash, g.filter_blocks) * FILTER_LANES;
 	for (unsigned int lane = 0; lane < FILTER_LANES; lane++)
-		mutate(&g, &owned, &block[lane], block[lane] & ~(1ULL << (FILTER_LANE_BIT(word, lane) & 63)), 8,
+		mutate(&g, &owned, &block[lane],
+		       block[lane] & ~(1ULL << (FILTER_LANE_BIT(filter_lanes(hash, word), lane) & 63)), 8,
 		       "a bit of the filter is missing");
 	slot = slot4(&g, host);
 	if (CHECK(slot, "the host is not in the roster")) {
-		struct bucket4 *bucket = (struct bucket4 *)((uintptr_t)slot & ~63ULL);
+		struct bucket4 *bucket = (struct bucket4 *)((uintptr_t)slot & ~(sizeof(*bucket) - 1));
 		unsigned int label = roster4_label_index(roster4_slot_bit((unsigned int)(slot - bucket->addr)));
 
 		mutate(&g, &owned, slot, host ^ 0x80000000, 4, "a host is missing in the roster");
@@ -478,7 +479,7 @@ static void allowed_by_accident(void)
 
 	settings.exact = false;
 	settings.bits_per_key = 6; /* so that accidents happen */
-	for (int round = 0; round < 60; round++) {
+	for (int round = 0; round < 20; round++) {
 		struct ranges set = RANGES_EMPTY, allowed = RANGES_EMPTY;
 		struct account account = { &set, 1 };
 		bool accident = false;

@@ -59,14 +59,14 @@ static struct place place4(const struct hash_seeds *s, uint32_t key, uint64_t bl
 {
 	uint64_t hash = hash_ipv4(*s, key);
 
-	return (struct place){ filter_block(hash, blocks), hash_more(*s, hash) };
+	return (struct place){ filter_block(hash, blocks), filter_lanes(hash, hash_more(*s, hash)) };
 }
 
 static struct place place6(const struct hash_seeds *s, uint64_t salt, ip6 key, uint64_t blocks)
 {
 	uint64_t hash = hash_ipv6(*s, salt, (uint64_t)(key >> 64), (uint64_t)key);
 
-	return (struct place){ filter_block(hash, blocks), hash_more(*s, hash) };
+	return (struct place){ filter_block(hash, blocks), filter_lanes(hash, hash_more(*s, hash)) };
 }
 
 static __u64 *filter_take(uint64_t blocks)
@@ -257,9 +257,9 @@ static void many_blocks(void)
 			if (met[at.block]) {
 				pairs++;
 				for (unsigned int lane = 0; lane < FILTER_LANES; lane++)
-					same[lane] += !(FILTER_LANE_BIT(differ, lane) & 63);
+					same[lane] += FILTER_LANE_BIT(differ, lane) % 64 == 63;
 			}
-			met[at.block] = at.lanes | 1;
+			met[at.block] = at.lanes | 1ULL << 63;
 		}
 		free(met);
 		for (unsigned int lane = 0; lane < FILTER_LANES; lane++)

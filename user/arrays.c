@@ -26,7 +26,7 @@ uint64_t array_bytes(const struct generation *g, enum array which)
 	case ARRAY_FILTER:
 		return g->filter_blocks * BLOCK_BYTES;
 	case ARRAY_ROSTER4:
-		return g->roster4_buckets * BLOCK_BYTES;
+		return (g->roster4_buckets + 1) / 2 * BLOCK_BYTES;
 	case ARRAY_ROSTER6:
 		return g->roster6_buckets * BLOCK_BYTES;
 	case ARRAYS:

@@ -204,7 +204,7 @@ static int flush(struct builder *b)
 		const struct key *key = &b->batch[i];
 
 		if (key->filter)
-			filter_set_fresh(block_of(b, key), key->word);
+			filter_set_fresh(block_of(b, key), filter_lanes(key->hash, key->word));
 		if (!key->tag && b->g->roster4)
 			err = enrol4(b, key);
 		if (key->tag && b->g->roster6)

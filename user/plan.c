@@ -29,11 +29,14 @@
 
 #define FILTER_BLOCKS_MIN 64 /* a page: less saves nothing */
 
-/* Random-walk insertion into two choices of 12 (or 7) slots finds room well beyond this share. */
-#define ROSTER4_LOAD 0.95
+/*
+ * Random-walk insertion into two choices of 6 (or 7) slots finds room well beyond these shares. What they leave free
+ * keeps all but a few keys in their first bucket: a second look is a branch that nobody can foresee.
+ */
+#define ROSTER4_LOAD 0.80
 #define ROSTER6_LOAD 0.90
 /* Enough that no bucket is both choices of every small address (roster4_vacant). */
-#define ROSTER_BUCKETS_MIN 64
+#define ROSTER_BUCKETS_MIN 128
 /* An index is 32 bits of hash times a count. */
 #define BLOCKS_MAX (1ULL << 31)
 
