@@ -49,11 +49,16 @@ struct ipv6_header {
 
 enum { SOURCE_NONE = 0, SOURCE_IPV4 = 4, SOURCE_IPV6 = 6 };
 
-/* In host order. */
 struct source {
-	__u64 hi, lo;
-	__u32 ipv4;
+	__u32 ipv4;	   /* in host order */
+	const __u32 *ipv6; /* in the packet: read by source_ipv6(), in programs that ask for it */
 };
+
+/* One half of an IPv6 address in host order: 0 is the higher. Only four-byte alignment is certain. */
+inline_always __u64 source_ipv6(const struct source *source, int half)
+{
+	return (__u64)NET32(source->ipv6[2 * half]) << 32 | NET32(source->ipv6[2 * half + 1]);
+}
 
 /* True when [at, at + size) lies within the packet. */
 #define PARSE_FITS(at, size, end) ((const char *)(at) + (size) <= (const char *)(end))
@@ -74,9 +79,7 @@ inline_always int parse_ipv6(const void *at, const void *end, struct source *sou
 
 	if (!PARSE_FITS(ip, sizeof(*ip), end) || ip->version_class >> 4 != 6)
 		return SOURCE_NONE;
-	/* Only four-byte alignment is certain. */
-	source->hi = (__u64)NET32(ip->source[0]) << 32 | NET32(ip->source[1]);
-	source->lo = (__u64)NET32(ip->source[2]) << 32 | NET32(ip->source[3]);
+	source->ipv6 = ip->source;
 	return SOURCE_IPV6;
 }
 

@@ -45,8 +45,10 @@ inline_always __s64 decide_packet(const void *data, const void *end)
 
 	if (family == SOURCE_IPV4)
 		return decide_shadow(g, decide_ipv4(g, source.ipv4));
+	if (family == SOURCE_IPV6 && !GEN(g, rungs))
+		return ANSWER(STAGE_GATE, 0, 0);
 	if (family == SOURCE_IPV6)
-		return decide_shadow(g, decide_ipv6(g, source.hi, source.lo));
+		return decide_shadow(g, decide_ipv6(g, source_ipv6(&source, 0), source_ipv6(&source, 1)));
 	return -1;
 }
 

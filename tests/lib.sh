@@ -177,6 +177,11 @@ get() {
 	"$XDP_BLOOM" -j "$@" 2>"$WORK/err" | jq -rc "$filter"
 }
 
+# The XDP program on an interface.
+xdp_id() {
+	ip -j link show "$1" | jq -r '.[0].xdp.prog.id // "none"'
+}
+
 # --- Traffic ----------------------------------------------------------------------------------------------------------
 
 # send N ARGS...: frames through edgeN, every one judged; the report is in $WORK/sent.

@@ -44,11 +44,6 @@ passes_all() {
 	send "$1" -c everybody
 }
 
-# The XDP program on an interface.
-xdp_id() {
-	ip -j link show "$1" | jq -r '.[0].xdp.prog.id // "none"'
-}
-
 two_interfaces() {
 	prepare
 	bloom attach edge0 edge1 --mode "$1"

@@ -12,23 +12,24 @@
  */
 #define LEAD 2
 
-static int parse_copy(const uint8_t *frame, size_t size, struct source *source)
+static ip6 source_num(int family, const struct source *source)
 {
+	return family == 4 ? source->ipv4 : (ip6)source_ipv6(source, 0) << 64 | source_ipv6(source, 1);
+}
+
+static int parse_copy(const uint8_t *frame, size_t size, ip6 *num)
+{
+	struct source source = { 0 };
 	uint8_t *memory = malloc(LEAD + size);
 	int family;
 
 	if (!memory)
 		abort();
 	memcpy(memory + LEAD, frame, size);
-	memset(source, 0xee, sizeof(*source));
-	family = parse_source(memory + LEAD, memory + LEAD + size, source);
+	family = parse_source(memory + LEAD, memory + LEAD + size, &source);
+	*num = family ? source_num(family, &source) : 0;
 	free(memory);
 	return family;
-}
-
-static ip6 source_num(int family, const struct source *source)
-{
-	return family == 4 ? source->ipv4 : (ip6)source->hi << 64 | source->lo;
 }
 
 static void every_shape(void)
@@ -45,14 +46,14 @@ static void every_shape(void)
 			frame_make(frame, shape, num);
 			for (size_t size = 0; size <= FRAME_MAX; size++) {
 				int wanted = size >= shape->needed ? shape->family : 0;
-				struct source source;
-				int family = parse_copy(frame, size, &source);
+				ip6 got;
+				int family = parse_copy(frame, size, &got);
 
 				if (!CHECK(family == wanted, "%s cut to %zu bytes: family %d, not %d", shape->name,
 					   size, family, wanted))
 					return;
-				if (family && !CHECK(source_num(family, &source) == num,
-						     "%s cut to %zu bytes: another source", shape->name, size))
+				if (family &&
+				    !CHECK(got == num, "%s cut to %zu bytes: another source", shape->name, size))
 					return;
 			}
 		}
@@ -107,14 +108,14 @@ static void random_frames(void)
 	for (int round = 0; round < ROUNDS; round++) {
 		uint8_t frame[FRAME_MAX];
 		size_t size = ktap_random() % (FRAME_MAX + 1), source_at = 0;
-		struct source source;
+		ip6 got;
 		int family, wanted;
 		ip6 num = 0;
 
 		for (size_t i = 0; i < FRAME_MAX; i += 2)
 			frame_put(frame, i, words[ktap_random() % (sizeof(words) / sizeof(*words))], 2);
 		wanted = naive_parse(frame, size, &source_at);
-		family = parse_copy(frame, size, &source);
+		family = parse_copy(frame, size, &got);
 		if (!CHECK(family == wanted, "round %d, %zu bytes: family %d, not %d", round, size, family, wanted))
 			return;
 		found[family]++;
@@ -122,7 +123,7 @@ static void random_frames(void)
 			continue;
 		for (size_t i = 0; i < (family == 4 ? 4 : 16); i++)
 			num = num << 8 | frame[source_at + i];
-		if (!CHECK(source_num(family, &source) == num, "round %d: another source", round))
+		if (!CHECK(got == num, "round %d: another source", round))
 			return;
 	}
 	printf("# of %d random frames %u held IPv4, %u IPv6\n", ROUNDS, found[4], found[6]);

@@ -94,7 +94,7 @@ static double seconds(void)
 /* Without a roster the filter decides alone: then it must not know any allowed address by accident. */
 static int spare_allowed(const struct candidate *c, const struct settled *s)
 {
-	return c->g.roster4 || c->g.roster6 ? 0 : build_check_allowed(&c->g, &s->allowed);
+	return c->g.roster4 || c->g.roster6 || !c->g.filter ? 0 : build_check_allowed(&c->g, &s->allowed);
 }
 
 static int build(struct candidate *c, struct generation *g, const struct settled *s)

@@ -1,0 +1,212 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# What load keeps, refuses and says: bogons, guard rails, dry runs, changes, shadow and allow lists, confirmation; and
+# what test says about it.
+set -u
+. "$(dirname "$0")/lib.sh"
+sandbox "$@"
+
+# verdicts ADDR=VERDICT...
+verdicts() {
+	local pair
+
+	for pair; do
+		is "$(get '.[0].verdict' test "${pair%=*}")" "${pair#*=}" "the verdict of ${pair%=*}"
+	done
+}
+
+leaves_bogons_out() {
+	printf '%s\n' 10.0.0.0/7 127.0.0.1 224.0.0.1 169.254.1.1 192.168.7.0/24 fc00::1 fe80::1 ff02::1 45.1.2.3 >list
+	bloom load list list
+	grep -q '10.0.0.0/8 left out (private' out || fail "does not say what it left out: $(cat out)"
+	verdicts 11.1.1.1=drop 9.255.255.255=pass 10.0.0.1=pass 127.0.0.1=pass 224.0.0.1=pass fe80::1=pass 45.1.2.3=drop
+	is "$(get '.[0].prefixes' lists)" 2 "the number of prefixes"
+	refused "10.0.0.0/8 (private)" load list list --bogons=refuse
+	refused "keep or refuse" load list list --bogons=maybe
+	bloom load list list --bogons=keep --force
+	verdicts 10.0.0.1=drop 224.0.0.1=drop fe80::1=drop
+}
+
+refuses_own_addresses() {
+	veth 0
+	ip addr add 45.0.0.1/24 dev edge0
+	ip route add 46.0.0.0/8 via 45.0.0.254
+	echo 45.0.0.0/25 >own
+	echo 45.0.0.254 >gateway
+	echo 47.0.0.0/8 >ssh
+	refused "45.0.0.0/25 bans 45.0.0.1, an address of this machine" load own own
+	refused "45.0.0.254 bans 45.0.0.254, a gateway in use" load gateway gateway
+	SSH_CONNECTION='47.1.2.3 1 45.0.0.1 22' refused "47.0.0.0/8 bans 47.1.2.3, the peer of this SSH session" load ssh ssh
+	bloom allow 45.0.0.1
+	bloom load own own
+	verdicts 45.0.0.1=pass 45.0.0.2=drop
+	bloom load gateway gateway --force
+	verdicts 45.0.0.254=drop
+	bloom load own2 own --allow
+}
+
+refuses_big_changes() {
+	printf '45.0.0.%d\n' {1..100} >before
+	printf '45.0.0.%d\n' {60..100} >fewer
+	printf '45.0.0.%d\n' {1..151} >more
+	printf '45.0.0.%d\n' {1..60} {101..140} >some
+	bloom load list before
+	refused "it lost 59 % of its IPv4 addresses" load list fewer
+	refused "it gained 51 % IPv4 addresses" load list more
+	bloom load list some
+	grep -q '40 added, 40 removed, 60 kept' out || fail "does not say what changed: $(cat out)"
+	verdicts 45.0.0.60=drop 45.0.0.61=pass 45.0.0.101=drop
+	bloom load list fewer --force
+	verdicts 45.0.0.1=pass 45.0.0.60=drop
+}
+
+dry_run_changes_nothing() {
+	local before
+
+	printf '45.0.0.%d\n' {1..100} >list
+	bloom load list list
+	before=$(snapshot)
+	echo 45.0.0.101 >>list
+	bloom load list list --dry-run
+	grep -q 'would load .*101 entries' out || fail "does not say what would happen: $(cat out)"
+	is "$(get '[.dry_run,.added.ipv4,.kept.ipv4]' load list list --dry-run)" '[true,"1","100"]' "the dry run as JSON"
+	bloom load other list --dry-run
+	is "$(snapshot)" "$before" "what is loaded after a dry run"
+	echo 45.0.0.1/24x >>list
+	refused "list:102: '45.0.0.1/24x'" load list list --dry-run
+}
+
+skips_damaged_lines() {
+	printf '%s\n' 45.0.0.1 45.0.0.2 45.0.0.3 45.0.0.4 45.0.0.256 45.0.0.5 45.0.0.6 45.0.0.7 nonsense 45.0.0.8 >list
+	refused "list:5: '45.0.0.256'" load list list
+	expect 0 "$XDP_BLOOM" load list list --skip-bad
+	grep -q "list:9: 'nonsense'" err || fail "does not name the damaged line: $(cat err)"
+	grep -q '2 damaged lines left out' out || fail "does not count the damaged lines: $(cat out)"
+	verdicts 45.0.0.1=drop 45.0.0.8=drop 45.0.0.9=pass
+}
+
+# Six packets of banned sources: three that a list drops, three that another would drop.
+shadow_only_counts() {
+	veth 0
+	bloom attach edge0
+	printf '%s\n' 45.1.0.1 45.1.0.2 45.1.1.0/24 >ban
+	printf '%s\n' 45.1.0.1 45.2.0.0/16 45.3.0.1 2001:db9::/32 >shadow
+	printf '%s\n' 45.1.0.1 45.1.0.2 45.1.1.9 >banned
+	printf '%s\n' 45.2.0.1 45.3.0.1 2001:db9::1 45.9.0.1 >clean
+	bloom load ban ban
+	bloom load shadow shadow --shadow
+	send 0 -b banned -c clean -n 10
+	is "$(get '[.packets.dropped,(.lists[]|.packets)]' stats)" "[30,30,30]" "dropped, and each list's count"
+	is "$(get '.[0]|[.verdict,.shadow,.list]' test 45.2.0.1)" '["pass",true,"shadow"]' "what test says of a shadow"
+	is "$(get '.[0]|[.verdict,.shadow,.list]' test 45.1.0.1)" '["drop",false,"ban"]' "what test says of a ban in its shadow"
+	refused "a shadow list needs the roster" tune --exact=off
+	bloom enforce shadow
+	verdicts 45.2.0.1=drop 2001:db9::1=drop
+	bloom shadow ban
+	verdicts 45.1.0.2=pass 45.1.0.1=drop
+	refused nosuch enforce nosuch
+	is "$(get '[.[].kind]' lists)" '["shadow","ban"]' "the kinds"
+}
+
+# The first of several lists counts, also within one /24 that the gate answers.
+counts_by_list() {
+	local cpu
+
+	veth 0
+	bloom attach edge0
+	printf '45.1.1.%d\n' {0..99} >one
+	echo 45.1.0.0/16 >two
+	printf '%s\n' 45.1.1.0/25 2001:db9::/32 >three
+	for list in one two three; do
+		bloom load $list $list
+	done
+	printf '45.1.1.%d\n' {0..255} >banned
+	echo 2001:db9::7 >>banned
+	echo 9.9.9.9 >clean
+	# On both CPUs at once.
+	for cpu in 0 1; do
+		taskset -c $cpu "$TRAFFIC" -b banned -c clean -n 500 wire0 edge0 >sent$cpu 2>err$cpu &
+	done
+	wait
+	is "$(jq -s '[.[].banned.arrived]|add' sent0 sent1)" 0 "banned packets that came through"
+	is "$(get '[.packets.dropped,(.lists[]|.packets)]' stats)" "[257000,100000,156000,1000]" "dropped, and each list's count"
+	is "$(get '.packets.dropped==([.lists[].packets]|add)' stats)" true "the sum of the lists"
+}
+
+explains_every_list() {
+	printf '%s\n' '# a comment' 45.1.2.0/24 45.1.2.3 >nets
+	printf '%s\n' 45.1.2.1-45.1.2.9 >ranges
+	printf '{"prefixes":[\n{"ip_prefix":"45.1.0.0/16"}\n]}\n' >cloud.json
+	bloom load nets nets
+	bloom load ranges ranges
+	bloom load cloud cloud.json
+	is "$(get '.[0]|[.list,.prefix,.stage,(.entries[]|.list,.entry,.line)]' test 45.1.2.3)" \
+		'["nets","45.1.2.0/24","gate","nets","45.1.2.0/24",2,"ranges","45.1.2.1-45.1.2.9",1,"cloud","45.1.0.0/16",2]' \
+		"the explanation"
+	rm nets ranges cloud.json
+	is "$(get '.[0].entries[1].line' test 45.1.2.3)" 1 "a line of a file that is gone"
+	bloom load allow - --allow <<<45.1.2.0/30
+	is "$(get '.[0]|[.verdict,.allowed,.list]' test 45.1.2.3)" '["pass",true,"allow"]' "an exception"
+	bloom unload nets ranges cloud allow
+	is "$(get '.[0]|[.verdict,.list]' test 45.1.2.3)" '["pass",null]' "the verdict without lists"
+}
+
+exceptions_without_a_roster() {
+	printf '45.0.%d.7\n' {0..255} >list
+	printf '45.0.%d.9\n' {0..255} >allow
+	bloom load list list
+	bloom load allow allow --allow
+	bloom tune --exact=off --fpr 0.01
+	is "$(get '.fpr.verdict > 0 and .memory.roster == 0' show)" true "what show says without a roster"
+	expect 1 "$XDP_BLOOM" -j test - <allow
+	is "$(jq -c 'map(.verdict)|unique' out)" '["pass"]' "the verdicts of what is allowed"
+	expect 0 "$XDP_BLOOM" -j test - <list
+	# So many neighbours of banned hosts that some would be hit, whatever the seeds.
+	awk 'BEGIN { for (i = 0; i < 10000; i++) printf "46.%d.%d.7\n", i / 256, i % 256 }' >many
+	sed 's/7$/128\/25/' many >wide
+	bloom load many many
+	refused "too wide for --exact=off" load wide wide --allow
+	bloom tune --exact=on
+	bloom load wide wide --allow
+	refused "tune" tune --exact=perhaps
+	refused "tune" tune frobnicate
+}
+
+# wait_for JQ WANTED VERB...: until it is so; the watcher has its own time to keep.
+wait_for() {
+	local filter=$1 wanted=$2 tries=0
+
+	shift 2
+	until [ "$(get "$filter" "$@")" = "$wanted" ]; do
+		tries=$((tries + 1))
+		[ $tries -lt 200 ] || fail "'$*' does not become $wanted"
+		read -rt 0.1 <> <(:) || true
+	done
+}
+
+goes_back_unconfirmed() {
+	veth 0
+	printf '45.0.0.%d\n' {1..10} >before
+	printf '45.0.0.%d\n' {1..12} >after
+	bloom load list before
+	bloom load list after --confirm 2s
+	verdicts 45.0.0.12=drop
+	refused "waits for confirmation" load list before
+	bloom load new after --confirm 2s
+	bloom attach edge0 --confirm 2s
+	wait_for '[.[].name]' '["list"]' lists
+	wait_for '.interfaces' '[]' show
+	verdicts 45.0.0.12=pass 45.0.0.1=drop
+	is "$(xdp_id edge0)" none "the program on edge0"
+
+	bloom load list after --confirm 1h
+	bloom attach edge0 --confirm 1h
+	bloom confirm
+	refused "nothing waits" confirm
+	verdicts 45.0.0.12=drop
+	is "$(get '[.interfaces[].name]' show)" '["edge0"]' "the interfaces after confirm"
+	refused "--confirm takes a time" load list after --confirm soon
+}
+
+run_cases leaves_bogons_out refuses_own_addresses refuses_big_changes dry_run_changes_nothing skips_damaged_lines \
+	shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed
