@@ -48,11 +48,11 @@ refuses_own_addresses() {
 refuses_big_changes() {
 	printf '45.0.0.%d\n' {1..100} >before
 	printf '45.0.0.%d\n' {60..100} >fewer
-	printf '45.0.0.%d\n' {1..151} >more
+	printf '45.0.0.%d\n' {1..151} >bigger
 	printf '45.0.0.%d\n' {1..60} {101..140} >some
 	bloom load list before
 	refused "it lost 59 % of its IPv4 addresses" load list fewer
-	refused "it gained 51 % IPv4 addresses" load list more
+	refused "it gained 51 % IPv4 addresses" load list bigger
 	bloom load list some
 	grep -q '40 added, 40 removed, 60 kept' out || fail "does not say what changed: $(cat out)"
 	verdicts 45.0.0.60=drop 45.0.0.61=pass 45.0.0.101=drop

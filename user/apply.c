@@ -117,9 +117,11 @@ static int build(struct candidate *c, struct generation *g, const struct settled
 		if (err)
 			kernel_release(c);
 	}
-	return err == -EAGAIN ? because(err, "no seeds were found under which every key has a place, and no allowed "
-					     "address a false one")
-			      : err;
+	if (err != -EAGAIN)
+		return err;
+	if (c->g.roster4_buckets || c->g.roster6_buckets)
+		return because(err, "no seeds were found under which every key has a place");
+	return because(err, "the allow lists are too wide for --exact=off: some allowed address would be dropped");
 }
 
 struct settings settings_read(struct state *state)
