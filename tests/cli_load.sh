@@ -168,7 +168,7 @@ exceptions_without_a_roster() {
 	refused "too wide for --exact=off" load wide wide --allow
 	bloom tune --exact=on
 	bloom load wide wide --allow
-	refused "tune" tune --exact=perhaps
+	refused "on or off" tune --exact=perhaps
 	refused "tune" tune frobnicate
 }
 

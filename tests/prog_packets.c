@@ -516,7 +516,7 @@ static int remove_one(const char *path, const struct stat *info, int type, struc
 
 int main(void)
 {
-	int status;
+	int status = -1;
 	pid_t pid;
 
 	if (geteuid()) {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # What the kernel made of a generation's program: a stage that a set does not need is not in it.
-set -u
+# shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 sandbox "$@"
 need bpftool
