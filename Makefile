@@ -37,6 +37,8 @@ CORE     := $(BUILD)/core.a
 
 
 
+all: $(BUILD)/xdp-bloom
+
 $(BUILD)/xdp-bloom: $(BUILD)/user/main.o $(CORE)
 	$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(ALL_LIBS)
 

@@ -86,7 +86,8 @@ run_cases() {
 			trap stop_jobs EXIT
 			# shellcheck disable=SC2086 # a function and its arguments
 			$case
-		)
+		) &
+		wait $! # not in the foreground: there a signal would have to wait for its end
 		status=$?
 		remove_interfaces
 		result=ok reason=

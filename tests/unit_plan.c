@@ -145,6 +145,18 @@ static void filter_rate(void)
 	}
 }
 
+/* The fewest bits a key that reach a rate: those do, and one in a hundred less does not. */
+static void bits_for_a_rate(void)
+{
+	for (double rate = 0.1; rate > 1e-7; rate *= 0.7) {
+		double bits = plan_lanes_bits(rate), mean = 512 / bits;
+
+		if (!CHECK(rate_by_theorem(mean) <= rate * 1.000001 && rate_by_theorem(mean / 0.99) > rate,
+			   "%.3f bits a key: %.4e, not %.4e", bits, rate_by_theorem(mean), rate))
+			return;
+	}
+}
+
 /* --- Whole plans -----------------------------------------------------------------------------------------------------
  */
 
@@ -200,9 +212,9 @@ static void nothing_unneeded(void)
 	add(&set, "2001:db9::/48");
 	CHECK(!plan_set(&g, &set, &settings) && !g.gate4 && !g.roster4 && !g.keys4 && g.gate6 && g.roster6 && g.filter,
 	      "only IPv6");
-	CHECK(g.rungs == 2 && g.rung[0].length == 32 && g.rung[0].mask_hi == 0xffffffff00000000ULL &&
-		      !g.rung[0].mask_lo && g.rung[1].length == 48 && g.rung[1].mask_hi == 0xffffffffffff0000ULL &&
-		      !g.rung[1].mask_lo,
+	CHECK(g.rungs == 2 && g.rung[1].length == 32 && g.rung[1].mask_hi == 0xffffffff00000000ULL &&
+		      !g.rung[1].mask_lo && g.rung[0].length == 48 && g.rung[0].mask_hi == 0xffffffffffff0000ULL &&
+		      !g.rung[0].mask_lo,
 	      "%llu rungs", g.rungs);
 	CHECK(g.prefixes6 == 2 && g.keys6 == 2, "%llu prefixes, %llu keys", g.prefixes6, g.keys6);
 
@@ -210,8 +222,8 @@ static void nothing_unneeded(void)
 	add(&set, "8000::/1");
 	add(&set, "2001:db8::1");
 	CHECK(!plan_set(&g, &set, &settings) && !g.gate6 && !g.gate6_log2 && g.rungs == 2, "a gate under a /1");
-	CHECK(g.rung[0].mask_hi == 1ULL << 63 && !g.rung[0].mask_lo && g.rung[1].mask_hi == ~0ULL &&
-		      g.rung[1].mask_lo == ~0ULL,
+	CHECK(g.rung[1].mask_hi == 1ULL << 63 && !g.rung[1].mask_lo && g.rung[0].mask_hi == ~0ULL &&
+		      g.rung[0].mask_lo == ~0ULL,
 	      "the masks of /1 and /128");
 
 	add(&set, "::/0");
@@ -323,6 +335,7 @@ int main(void)
 		{ "rungs against every subset of lengths", rungs_against_subsets },
 		{ "rungs for all 129 lengths", rungs_of_all_lengths },
 		{ "the filter's rate by the binomial theorem", filter_rate },
+		{ "bits a key for a rate", bits_for_a_rate },
 		{ "no array that the set does not need", nothing_unneeded },
 		{ "as many bits and slots as were asked for", room },
 		{ "the limit on memory, to the byte", memory_limit },

@@ -2,11 +2,13 @@
 #include "apply.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "build.h"
+#include "guard.h"
 #include "kernel.h"
 #include "log.h"
 #include "owned.h"
@@ -91,6 +93,11 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+static bool is_shadow(const struct settled *s, uint8_t label)
+{
+	return s->shadow[label / 64] >> (label % 64) & 1;
+}
+
 /* Without a roster the filter decides alone: then it must not know any allowed address by accident. */
 static int spare_allowed(const struct candidate *c, const struct settled *s)
 {
@@ -136,6 +143,20 @@ struct settings settings_read(struct state *state)
 	return s;
 }
 
+/* Bytes that the kernel could give; 0: unknown. */
+static uint64_t memory_available(void)
+{
+	FILE *file = fopen("/proc/meminfo", "re");
+	unsigned long long kib = 0;
+	char line[128];
+
+	while (file && fgets(line, sizeof(line), file) && sscanf(line, "MemAvailable: %llu", &kib) != 1)
+		;
+	if (file)
+		fclose(file);
+	return (uint64_t)kib << 10;
+}
+
 static int plan(struct generation *g, struct state *state, const struct settled *s)
 {
 	struct settings settings = settings_read(state);
@@ -146,6 +167,8 @@ static int plan(struct generation *g, struct state *state, const struct settled 
 	if (s->shadows && !settings.exact)
 		return because(-EINVAL, "a shadow list needs the roster: tune --exact=on, or enforce it");
 	settings.labels = settings.labels || s->shadows;
+	if (!settings.memory_max)
+		settings.memory_max = memory_available() / 2;
 	err = plan_generation(g, &s->owned, &settings);
 	kernel_live(&old);
 	g->number = (number > (double)old.number ? (__u64)number : old.number) + 1;
@@ -163,7 +186,49 @@ static double lap(double *since)
 	return (*since - before) * 1e3;
 }
 
-int apply(struct state *state)
+static bool is_dropped(struct addr addr)
+{
+	__u32 answer;
+
+	return !kernel_ask(&addr, 1, &answer) && answer != ANSWER_UNPARSED && answer & ANSWER_DROP;
+}
+
+/* A filter is in force, and the state knows nothing of it: to go on would empty it without a word. */
+static int check_lost(struct state *state)
+{
+	struct generation live;
+	int err = kernel_live(&live);
+
+	/* The state is committed before the slot is written: it may be ahead of the kernel, never behind. */
+	if (err || (double)live.number <= state_setting(state, SETTING_GENERATION, 0))
+		return 0;
+	return because(-ENODATA,
+		       "%s does not know the filter that is in force: the wrong directory, or lost?"
+		       " 'xdp-bloom flush' begins anew",
+		       opt_state);
+}
+
+/* What will be dropped, whoever asks for it: bans less exceptions, without shadows. */
+static int guard(const struct settled *s)
+{
+	struct ranges banned = RANGES_EMPTY;
+	int err = 0;
+
+	for (size_t i = 0; i < s->owned.n4 && !err; i++)
+		if (!is_shadow(s, s->owned.label4[i]))
+			err = ranges_add4(&banned, s->owned.v4[i].lo, s->owned.v4[i].hi);
+	for (size_t i = 0; i < s->owned.n6 && !err; i++)
+		if (!is_shadow(s, s->owned.label6[i]))
+			err = ranges_add6(&banned, s->owned.v6[i].lo, s->owned.v6[i].hi);
+	if (!err)
+		err = ranges_finish(&banned);
+	if (!err)
+		err = guard_own(&banned, is_dropped);
+	ranges_free(&banned);
+	return err;
+}
+
+int apply_with(struct state *state, const struct apply_options *options)
 {
 	double clock = seconds(), settled_ms, built_ms, checked_ms, loaded_ms;
 	struct generation g;
@@ -176,9 +241,14 @@ int apply(struct state *state)
 	if (err)
 		return err;
 	settled_ms = lap(&clock);
-	err = plan(&g, state, &s);
+	err = options->begin_anew ? 0 : check_lost(state);
+	if (!err && options->guarded)
+		err = guard(&s);
 	if (!err)
-		err = build(&c, &g, &s);
+		err = plan(&g, state, &s);
+	if (err || options->dry_run)
+		goto out;
+	err = build(&c, &g, &s);
 	if (err)
 		goto out;
 	built_ms = lap(&clock);
@@ -190,6 +260,8 @@ int apply(struct state *state)
 	if (!err)
 		err = kernel_load(&c);
 	loaded_ms = lap(&clock);
+	if (!err && options->last)
+		err = options->last(state, options->arg);
 	if (!err)
 		err = state_set(state, SETTING_GENERATION, (double)g.number);
 	/* The state first: were we killed in between, the next command would see that the kernel lags behind. */
@@ -204,6 +276,11 @@ int apply(struct state *state)
 out:
 	settled_free(&s);
 	return err;
+}
+
+int apply(struct state *state)
+{
+	return apply_with(state, &(struct apply_options){ 0 });
 }
 
 int apply_if_needed(struct state *state)

@@ -13,6 +13,16 @@ struct state;
  */
 int apply(struct state *state);
 
+struct apply_options {
+	bool guarded;	 /* refuse to ban what is the machine's own, unless it was banned already */
+	bool begin_anew; /* even where the filter in force is of a state that is gone */
+	bool dry_run;	 /* only up to the plan: what can be known without doing it */
+	/* Something more to put into the state at the last moment, when all else has succeeded. */
+	int (*last)(struct state *state, void *arg);
+	void *arg;
+};
+int apply_with(struct state *state, const struct apply_options *options);
+
 /* Likewise, but only where the kernel does not have this state already: after a reboot, or a command that was killed.
  */
 int apply_if_needed(struct state *state);

@@ -17,6 +17,7 @@
 #include "kernel.h"
 #include "log.h"
 #include "pins.h"
+#include "programs.h"
 #include "xdp_bloom.skel.h"
 
 /* Behind a dispatcher the pin is a program's, not a link's: its name says so. */
@@ -77,7 +78,10 @@ static enum attach_mode mode_of(int ifindex)
 	return query.attach_mode == XDP_ATTACHED_SKB ? MODE_SKB : MODE_NATIVE;
 }
 
-/* What a pin of ours says: 0 where it is in force, -ENOENT where there is none, -ENODEV where its interface is gone. */
+/*
+ * What a pin of ours says: 0 where it is in force, -ENOENT where there is none, -ENODEV where its interface is gone,
+ * -EXDEV where it filters on, but under another name or in another network namespace.
+ */
 static int link_state(struct attachment *at)
 {
 	struct bpf_link_info info = { 0 };
@@ -90,12 +94,14 @@ static int link_state(struct attachment *at)
 	fd = bpf_obj_get(path);
 	if (fd < 0)
 		return -errno;
-	if (!at->shared && (bpf_obj_get_info_by_fd(fd, &info, &size) || !info.xdp.ifindex))
-		err = -ENODEV;
+	if (!at->shared && bpf_obj_get_info_by_fd(fd, &info, &size))
+		info.xdp.ifindex = 0;
 	close(fd);
-	if (!ifindex || (!at->shared && info.xdp.ifindex != ifindex))
+	if (at->shared ? !ifindex : !info.xdp.ifindex)
 		err = -ENODEV;
-	at->gone = err;
+	else if (!at->shared && info.xdp.ifindex != ifindex)
+		err = -EXDEV;
+	at->gone = err == -ENODEV;
 	if (!err)
 		at->mode = mode_of((int)ifindex);
 	return err;
@@ -172,15 +178,13 @@ static enum xdp_attach_mode libxdp_mode(enum attach_mode mode)
 /* libxdp makes a copy of the root that its dispatcher calls: it needs the object, and our slot in it. */
 static int attach_shared(struct attachment *at, int ifindex)
 {
-	struct xdp_bloom_bpf *skel = xdp_bloom_bpf__open();
 	struct xdp_program *program = NULL;
+	struct xdp_bloom_bpf *skel = NULL;
 	enum attach_mode mode;
 	char path[256];
-	int err = skel ? 0 : -errno;
+	int err = programs_open(&skel);
 
 	if (!err) {
-		pin_path(path, sizeof(path), PIN_SLOT);
-		bpf_map__set_pin_path(skel->maps.slot, path);
 		bpf_map__set_autocreate(skel->maps.counters, false);
 		bpf_map__set_autocreate(skel->maps.list_counters, false);
 		bpf_program__set_autoload(skel->progs.xdp_bloom_gen, false);
@@ -239,6 +243,11 @@ int attach_one(struct attachment *at)
 		case 0:
 			return because(-EEXIST, "%s: the filter is attached there already (%s mode)", at->name,
 				       attach_mode_names[old.mode]);
+		case -EXDEV:
+			return because(-EEXIST,
+				       "%s: the filter that was attached under this name goes on: the interface was "
+				       "renamed, or is in another network namespace; detach %s first",
+				       at->name, at->name);
 		case -ENODEV: /* an interface of that name came and went */
 			link_path(path, sizeof(path), at->name, shared);
 			unlink(path);
@@ -249,17 +258,35 @@ int attach_one(struct attachment *at)
 	return attach_link(at, (int)ifindex);
 }
 
+static __u32 pinned_id(const char *name)
+{
+	struct bpf_prog_info info = { 0 };
+	__u32 size = sizeof(info);
+	char path[256];
+	int fd;
+
+	link_path(path, sizeof(path), name, true);
+	fd = bpf_obj_get(path);
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
+		info.id = 0;
+	if (fd >= 0)
+		close(fd);
+	return info.id;
+}
+
 static int detach_shared(const char *name)
 {
 	unsigned int ifindex = if_nametoindex(name);
 	struct xdp_multiprog *multi = ifindex ? xdp_multiprog__get_from_ifindex((int)ifindex) : NULL;
 	struct xdp_program *program = NULL;
+	__u32 ours = pinned_id(name);
 	int err = 0;
 
 	if (!multi || libxdp_get_error(multi))
 		return 0; /* gone with its interface, or somebody took the dispatcher away */
 	while (!err && (program = xdp_multiprog__next_prog(program, multi))) {
-		if (strcmp(xdp_program__name(program), "xdp_bloom_root"))
+		/* Another instance's root has the same name. */
+		if (xdp_program__id(program) != ours)
 			continue;
 		err = xdp_program__detach(program, (int)ifindex, xdp_multiprog__attach_mode(multi), 0);
 		break;
@@ -305,6 +332,27 @@ int detach_one(const char *name)
 		if (!err && unlink(path))
 			err = -errno;
 	}
+	return err;
+}
+
+int attach_refresh(int root)
+{
+	struct attachment *list;
+	size_t n;
+	int err = attach_list(&list, &n);
+
+	for (size_t i = 0; i < n && !err; i++) {
+		char path[256];
+		int fd;
+
+		link_path(path, sizeof(path), list[i].name, false);
+		fd = list[i].shared || list[i].gone ? -1 : bpf_obj_get(path);
+		if (fd >= 0 && bpf_link_update(fd, root, NULL))
+			err = because(-errno, "%s: the new root: %s", list[i].name, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+	}
+	free(list);
 	return err;
 }
 

@@ -24,6 +24,9 @@ int attach_one(struct attachment *at);
 int attach_find(const char *name);
 int detach_one(const char *name);
 
+/* Every link runs this root from now on: the one before was lost. */
+int attach_refresh(int root);
+
 /* Every interface that the filter is on, by the kernel's word; free() the list. */
 int attach_list(struct attachment **list, size_t *n);
 

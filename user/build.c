@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
@@ -58,6 +59,7 @@ struct key {
 
 struct builder {
 	const struct generation *g;
+	const struct owned *owned;
 	struct key batch[BATCH];
 	unsigned int waiting;
 	__u64 walk;		   /* state of the random walk */
@@ -268,16 +270,16 @@ static int each_ipv4(const struct generation *g, const struct owned *owned, cons
 					owned->label4[walk.from], true, calls->host, arg);
 		} else {
 			bool whole = g->gate4 && walk.banned == 256, minorities = whole && g->minorities;
-			size_t major = owned_majority24(owned, &walk);
+			__u8 major = owned_majority24(owned, &walk);
 
 			if (g->gate4)
 				err = calls->net24(arg, walk.first,
 						   minorities ? GATE4_MIXED
 						   : whole    ? GATE4_ALL
 							      : GATE4_SOME,
-						   owned->label4[major]);
+						   major);
 			for (size_t i = walk.from; i < walk.until && !err; i++)
-				if (!whole || (minorities && i != major))
+				if (!whole || (minorities && owned->label4[i] != major))
 					err = each_host(owned_clip24(owned, i, walk.first), owned->label4[i], !whole,
 							calls->host, arg);
 		}
@@ -287,7 +289,7 @@ static int each_ipv4(const struct generation *g, const struct owned *owned, cons
 
 /* Every IPv6 key: each prefix cut into pieces of the next rung's length. */
 static int each_ipv6(const struct generation *g, const struct owned *owned,
-		     int (*each)(void *arg, unsigned int rung, ip6 first, __u8 label), void *arg)
+		     int (*each)(void *arg, unsigned int rung, ip6 first, size_t entry), void *arg)
 {
 	int err = 0;
 
@@ -297,17 +299,17 @@ static int each_ipv6(const struct generation *g, const struct owned *owned,
 		bool done = false;
 
 		while (!err && range6_next_prefix(&lo, owned->v6[i].hi, &done, &first, &length)) {
-			unsigned int rung = 0;
+			unsigned int rung = (unsigned int)g->rungs - 1;
 			__u64 pieces;
 			ip6 step;
 
 			while (g->rung[rung].length < length)
-				rung++;
+				rung--;
 			pieces = 1ULL << (g->rung[rung].length - length);
 			/* A rung of length 0 has one piece, and no step. */
 			step = g->rung[rung].length ? (ip6)1 << (128 - g->rung[rung].length) : 0;
 			for (__u64 p = 0; p < pieces && !err; p++)
-				err = each(arg, rung, first + p * step, owned->label6[i]);
+				err = each(arg, rung, first + p * step, i);
 		}
 	}
 	return err;
@@ -328,11 +330,11 @@ static int build_net24(void *arg, __u32 net24, enum gate4 state, __u8 label)
 	return 0;
 }
 
-static int build_piece(void *arg, unsigned int rung, ip6 first, __u8 label)
+static int build_piece(void *arg, unsigned int rung, ip6 first, size_t entry)
 {
 	struct builder *b = arg;
 
-	return add_rung(b, &b->g->rung[rung], first, label);
+	return add_rung(b, &b->g->rung[rung], first, b->owned->label6[entry]);
 }
 
 static void build_gate6(const struct generation *g, const struct owned *owned)
@@ -369,6 +371,7 @@ int build_arrays(const struct generation *g, const struct owned *owned)
 	if (!b)
 		return -ENOMEM;
 	b->g = g;
+	b->owned = owned;
 	if (g->roster4)
 		mark_vacant(b);
 	err = each_ipv4(g, owned, &calls, b);
@@ -394,39 +397,57 @@ static int check(const struct generation *g, __u32 answer, __u8 label)
 	return 0;
 }
 
+struct checker {
+	const struct generation *g;
+	const struct owned *owned;
+	size_t first6[LABELS]; /* where each label's first IPv6 prefix stands: the earlier list has the say */
+};
+
 static int check_host(void *arg, __u32 addr, __u8 label, bool filter)
 {
+	const struct checker *c = arg;
+
 	(void)filter;
-	return check(arg, decide_ipv4(arg, addr), label);
+	return check(c->g, decide_ipv4(c->g, addr), label);
 }
 
 static int check_net24(void *arg, __u32 net24, enum gate4 state, __u8 label)
 {
-	const struct generation *g = arg;
+	const struct checker *c = arg;
 
 	if (state == GATE4_SOME || state == GATE4_MIXED)
-		return gate4_test((const __u8 *)g->gate4, net24 << 8) == state ? 0 : -EILSEQ;
-	return check(g, decide_ipv4(g, net24 << 8), label);
+		return gate4_test((const __u8 *)c->g->gate4, net24 << 8) == state ? 0 : -EILSEQ;
+	return check(c->g, decide_ipv4(c->g, net24 << 8), label);
 }
 
-static int check_piece(void *arg, unsigned int rung, ip6 first, __u8 label)
+/*
+ * A longer rung may answer for somebody else's prefix within this one, and on the same rung an earlier list's key
+ * stands for both; a shorter rung never comes before it.
+ */
+static int check_piece(void *arg, unsigned int rung, ip6 first, size_t entry)
 {
-	const struct generation *g = arg;
-	__u32 answer = decide_ipv6(g, (__u64)(first >> 64), (__u64)first);
+	const struct checker *c = arg;
+	__u32 answer = decide_ipv6(c->g, (__u64)(first >> 64), (__u64)first);
 
-	/* A shorter rung may answer first only where a piece of it holds this one; the sets are disjoint. */
-	if (g->roster6 && ANSWER_RUNG(answer) != rung)
+	if (!(answer & ANSWER_DROP) || (c->g->roster6 && ANSWER_RUNG(answer) > rung))
 		return -EILSEQ;
-	return check(g, answer, label);
+	if (ANSWER_STAGE(answer) != STAGE_ROSTER || ANSWER_LABEL(answer) == c->owned->label6[entry])
+		return 0;
+	return ANSWER_RUNG(answer) < rung || c->first6[ANSWER_LABEL(answer)] < entry ? 0 : -EILSEQ;
 }
 
 int build_check(const struct generation *g, const struct owned *owned)
 {
 	static const struct ipv4_calls calls = { check_host, check_net24 };
-	struct generation copy = *g; /* each_ipv4() hands it on without const */
-	int err = each_ipv4(g, owned, &calls, &copy);
+	struct checker c = { .g = g, .owned = owned };
+	int err;
 
-	return err ? err : each_ipv6(g, owned, check_piece, &copy);
+	for (unsigned int label = 0; label < LABELS; label++)
+		c.first6[label] = SIZE_MAX;
+	for (size_t i = owned->n6; i-- > 0;)
+		c.first6[owned->label6[i]] = i;
+	err = each_ipv4(g, owned, &calls, &c);
+	return err ? err : each_ipv6(g, owned, check_piece, &c);
 }
 
 /* Beyond so many, no seeds will do: at the usual rate a thousand of them would be hit. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,54 +16,59 @@
 #include "kernel.h"
 #include "log.h"
 
-/* Undoes what is overdue, in the state; interfaces are let go at once. *undone says whether there was anything. */
-static int undo_overdue(struct state *state, bool *undone)
-{
-	struct pending *pending;
-	time_t now = time(NULL);
-	size_t n;
-	int err = state_pending(state, &pending, &n);
+/* How often the watcher looks whether anything still waits; and tries again what it could not take back. */
+#define WATCH_AGAIN 5
 
-	*undone = false;
-	for (size_t i = 0; i < n && !err; i++) {
-		if (pending[i].deadline > now)
+/* Undoes what is overdue, in the state alone; *n says how much that is, *overdue what. */
+static int undo_overdue(struct state *state, struct pending **overdue, size_t *n)
+{
+	time_t now = time(NULL);
+	size_t all;
+	int err = state_pending(state, overdue, &all);
+
+	*n = 0;
+	for (size_t i = 0; i < all && !err; i++) {
+		if ((*overdue)[i].deadline > now)
 			continue;
-		err = state_pending_undo(state, &pending[i]);
-		if (!err && pending[i].kind == PENDING_INTERFACE && !attach_find(pending[i].name))
-			err = detach_one(pending[i].name);
-		if (!err)
-			warn("%s: was not confirmed in time and has gone back", pending[i].name);
-		*undone = true;
+		(*overdue)[(*n)++] = (*overdue)[i];
+		err = state_pending_undo(state, &(*overdue)[i]);
 	}
-	free(pending);
 	return err;
 }
 
-int change_expire(struct state *state)
+/* Takes back what ran out of time, in a commit of its own. What cannot go back is said, and stops nobody. */
+static int go_back(struct state **state)
 {
-	bool undone;
-	int err = undo_overdue(state, &undone);
+	struct pending *overdue = NULL;
+	size_t n = 0;
+	int err = undo_overdue(*state, &overdue, &n);
 
-	return err || !undone ? err : apply(state);
+	if (!err && n)
+		err = apply(*state);
+	for (size_t i = 0; i < n; i++) {
+		if (err) {
+			warn("%s: was not confirmed in time, and cannot go back: %s", overdue[i].name, reason(err));
+			continue;
+		}
+		if (overdue[i].kind == PENDING_INTERFACE && !attach_find(overdue[i].name))
+			detach_one(overdue[i].name);
+		warn("%s: was not confirmed in time and has gone back", overdue[i].name);
+	}
+	free(overdue);
+	if (!n && !err)
+		return 0;
+	state_close(*state);
+	return state_open(state, true);
 }
 
 int change_begin(struct state **state)
 {
-	bool undone = false;
 	int err = kernel_ready();
 
 	*state = NULL;
 	if (!err)
 		err = state_open(state, true);
-	if (!err)
-		err = undo_overdue(*state, &undone);
-	if (err || !undone)
-		return err;
-	/* A commit of its own: the change that follows may still be refused. */
-	err = apply(*state);
-	state_close(*state);
-	*state = NULL;
-	return err ? err : state_open(state, true);
+	return err ? err : go_back(state);
 }
 
 long change_seconds(const char *text)
@@ -78,7 +84,7 @@ long change_seconds(const char *text)
 	if (!*end)
 		return n;
 	unit = strchr(units, *end);
-	return unit && !end[1] ? n * seconds[unit - units] : -1;
+	return unit && !end[1] && n <= 366L * 86400 / seconds[unit - units] ? n * seconds[unit - units] : -1;
 }
 
 int change_pending(struct state *state, enum pending_kind kind, const char *name, long seconds)
@@ -96,14 +102,9 @@ int change_pending(struct state *state, enum pending_kind kind, const char *name
 	if (err || !seconds)
 		return err;
 	strncpy(mine.name, name, sizeof(mine.name) - 1);
-	return state_pending_add(state, &mine);
-}
-
-int change_confirm(struct state *state)
-{
-	int err = state_pending_confirm(state);
-
-	return err ? err : state_commit(state);
+	err = state_pending_add(state, &mine);
+	/* Before the commit: from then on nothing that cuts us off may leave the change unwatched. */
+	return err ? err : change_start_watch(seconds);
 }
 
 /* Away from the terminal, its signals, its descriptors and its session. */
@@ -115,31 +116,56 @@ static void become_watcher(void)
 	signal(SIGHUP, SIG_IGN);
 	for (int fd = 0; fd < 3 && null >= 0; fd++)
 		dup2(null, fd);
-	for (int fd = 3; fd < 256; fd++)
+	for (int fd = 3; fd < 1024; fd++)
 		close(fd);
 	if (chdir("/"))
 		return; /* only a courtesy to whoever unmounts */
 }
 
-void change_watch(long seconds)
+int change_start_watch(long seconds)
 {
-	struct timespec left = { .tv_sec = seconds };
-	struct state *state;
+	char state[PATH_MAX], number[32];
 	pid_t pid;
 
-	fflush(NULL);
+	if (!realpath(opt_state, state))
+		return because(-errno, "%s: %s", opt_state, strerror(errno));
+	snprintf(number, sizeof(number), "%ld", seconds);
 	pid = fork();
-	if (pid) {
-		if (pid < 0)
-			warn("nobody watches the time (%s): the next command takes it back when it is due",
-			     strerror(errno));
-		return;
-	}
+	if (pid < 0)
+		return because(-errno, "nobody can watch the time: %s", strerror(errno));
+	if (pid)
+		return 0;
 	become_watcher();
-	while (nanosleep(&left, &left) && errno == EINTR)
-		;
-	/* Nothing is due any more where it was confirmed; a change that waits longer has a watcher of its own. */
-	if (!change_begin(&state))
+	/* A program of its own: nothing of ours, memory or open state, lives on in it. */
+	execl("/proc/self/exe", "xdp-bloom", "-S", state, "-B", opt_bpffs, "confirm", "--watch", number, NULL);
+	_exit(2);
+}
+
+void change_watch(long seconds)
+{
+	while (true) {
+		struct timespec wait = { .tv_sec = seconds < 1 ? 1 : seconds < WATCH_AGAIN ? seconds : WATCH_AGAIN };
+		struct state *state = NULL;
+		struct pending *pending = NULL;
+		size_t n = 1;
+
+		seconds -= wait.tv_sec;
+		while (clock_nanosleep(CLOCK_BOOTTIME, 0, &wait, &wait) == EINTR)
+			;
+		if (!state_open(&state, false) && !state_pending(state, &pending, &n) && !n) {
+			state_close(state);
+			return;
+		}
+		free(pending);
 		state_close(state);
-	_exit(0);
+		if (seconds <= 0 && !change_begin(&state))
+			state_close(state);
+	}
+}
+
+int change_confirm(struct state *state)
+{
+	int err = state_pending_confirm(state);
+
+	return err ? err : state_commit(state);
 }

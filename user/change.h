@@ -20,11 +20,14 @@ long change_seconds(const char *text);
  */
 int change_pending(struct state *state, enum pending_kind kind, const char *name, long seconds);
 
-/* After the commit: leaves a process behind that takes it back in time, also when the session is cut off. */
+/*
+ * Leaves a process behind, in a session of its own, that takes back what waits when its time has come; change_watch()
+ * is what it does. change_pending() starts one.
+ */
+int change_start_watch(long seconds);
 void change_watch(long seconds);
 
-/* The two parts of the verb: what ran out goes back; what waits stays. */
-int change_expire(struct state *state);
+/* What waits stays. */
 int change_confirm(struct state *state);
 
 #endif

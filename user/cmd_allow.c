@@ -58,19 +58,29 @@ static int put_live(struct state *state, const struct ranges *set)
 	if (!set->n4 && !set->n6)
 		return state_list_drop(state, LIVE_ALLOW);
 	list.prefixes = ranges_count_prefixes(set);
-	snprintf(list.addresses, sizeof(list.addresses), "%s",
-		 number_text(number, ranges_count6(set) + ranges_count4(set)));
+	snprintf(list.addresses, sizeof(list.addresses), "%s", number_text(number, ranges_count(set)));
 	strftime(list.loaded, sizeof(list.loaded), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
 	return state_list_put(state, &list, set);
 }
 
+static bool force;
+
+static int force_option(int option, const char *value)
+{
+	(void)option;
+	(void)value;
+	force = true;
+	return 0;
+}
+
 static int change_live(int argc, char **argv, bool allow)
 {
+	static const struct option own[] = { { "force", no_argument, NULL, 'F' }, { 0 } };
 	struct ranges change = RANGES_EMPTY, live = RANGES_EMPTY, after = RANGES_EMPTY;
 	struct state *state = NULL;
 	int err;
 
-	if (options_read(&argc, argv, NULL, NULL))
+	if (options_read(&argc, argv, own, force_option))
 		return EXIT_ERROR;
 	if (argc < 2)
 		return fail("%s: which address or prefix?", argv[0]);
@@ -86,12 +96,12 @@ static int change_live(int argc, char **argv, bool allow)
 	if (!err)
 		err = put_live(state, &after);
 	if (!err)
-		err = apply(state);
+		err = apply_with(state, &(struct apply_options){ .guarded = !force });
 	state_close(state);
 	ranges_free(&change);
 	ranges_free(&live);
 	ranges_free(&after);
-	return err ? fail("%s: %s; nothing was changed", argv[0], reason(err)) : EXIT_DONE;
+	return err ? fail("%s: %s; nothing was changed", argv[0], reason(err)) : out_done();
 }
 
 int cmd_allow(int argc, char **argv)

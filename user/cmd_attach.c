@@ -104,8 +104,6 @@ int cmd_attach(int argc, char **argv)
 			detach_one(done[n].name);
 	} else {
 		status = report(done, n);
-		if (confirm_seconds)
-			change_watch(confirm_seconds);
 	}
 	state_close(state);
 	free(done);
@@ -120,30 +118,61 @@ static int detach_option(int option, const char *value)
 	return 0;
 }
 
-/* Every interface that is attached, or was to be. */
-static int detach_all(struct state *state)
+/* Every interface that the filter is on. */
+static int detach_all(void)
 {
-	struct interface_info *kept = NULL;
 	struct attachment *list = NULL;
-	size_t n, kept_n = 0;
-	int err = attach_list(&list, &n);
+	size_t n;
+	int err = attach_list(&list, &n), one;
 
-	for (size_t i = 0; i < n && !err; i++)
-		err = detach_one(list[i].name);
-	if (!err)
-		err = state_interfaces(state, &kept, &kept_n);
-	for (size_t i = 0; i < kept_n && !err; i++)
-		err = state_interface_drop(state, kept[i].name);
-	free(kept);
+	for (size_t i = 0; i < n; i++) {
+		one = detach_one(list[i].name);
+		err = err ? err : one;
+	}
 	free(list);
 	return err;
+}
+
+/* It is not to be attached again. NULL: none is. */
+static int forget(const char *name)
+{
+	struct interface_info *kept = NULL;
+	struct state *state = NULL;
+	size_t n = 0;
+	int err = state_open(&state, true);
+
+	if (!err)
+		err = state_interfaces(state, &kept, &n);
+	for (size_t i = 0; i < n && !err; i++)
+		if (!name || !strcmp(name, kept[i].name))
+			err = state_interface_drop(state, kept[i].name);
+	if (!err)
+		err = state_commit(state);
+	free(kept);
+	state_close(state);
+	return err;
+}
+
+/* An interface that is gone, but was to be attached when it comes back. */
+static bool is_kept(const char *name)
+{
+	struct interface_info *kept = NULL;
+	struct state *state = NULL;
+	bool found = false;
+	size_t n = 0;
+
+	if (!state_open(&state, false) && !state_interfaces(state, &kept, &n))
+		for (size_t i = 0; i < n; i++)
+			found = found || !strcmp(name, kept[i].name);
+	free(kept);
+	state_close(state);
+	return found;
 }
 
 int cmd_detach(int argc, char **argv)
 {
 	static const struct option own[] = { { "all", no_argument, NULL, 'a' }, { 0 } };
-	struct state *state = NULL;
-	int err;
+	int err, kept;
 
 	if (options_read(&argc, argv, own, detach_option))
 		return EXIT_ERROR;
@@ -151,21 +180,29 @@ int cmd_detach(int argc, char **argv)
 		return fail("detach: which interface? or --all");
 	if (argc >= 2 && all)
 		return fail("detach: either interfaces or --all");
-	err = change_begin(&state);
+	err = kernel_ready();
 	/* Look before anything is done: either all of them or none. */
 	for (int i = 1; i < argc && !err; i++)
-		err = attach_find(argv[i]);
-	for (int i = 1; i < argc && !err; i++) {
-		err = detach_one(argv[i]);
-		if (!err)
-			err = state_interface_drop(state, argv[i]);
-		if (err == -ENOENT)
-			err = 0;
+		if (!is_kept(argv[i]))
+			err = attach_find(argv[i]);
+	if (err)
+		return fail("%s", reason(err));
+	/* The packets first: whoever detaches in trouble is not kept waiting for a state that is in trouble too. */
+	if (all)
+		err = detach_all();
+	for (int i = 1; i < argc && !err; i++)
+		if (!attach_find(argv[i]))
+			err = detach_one(argv[i]);
+	if (err)
+		return fail("%s", reason(err));
+	for (int i = 0; i < argc; i++) {
+		if (!i && !all)
+			continue;
+		kept = forget(all ? NULL : argv[i]);
+		if (kept)
+			return fail("filtering has stopped, but will be back after 'restore': %s", reason(kept));
+		if (all)
+			break;
 	}
-	if (!err && all)
-		err = detach_all(state);
-	if (!err)
-		err = state_commit(state);
-	state_close(state);
-	return err ? fail("%s", reason(err)) : EXIT_DONE;
+	return out_done();
 }

@@ -8,17 +8,32 @@
 #include "log.h"
 #include "out.h"
 
+static long watch;
+
+static int confirm_option(int option, const char *value)
+{
+	(void)option;
+	watch = change_seconds(value);
+	return watch < 0 ? fail("confirm: --watch takes a time, not '%s'", value) : 0;
+}
+
 int cmd_confirm(int argc, char **argv)
 {
+	/* How the process that waits is started; nobody else needs it. */
+	static const struct option own[] = { { "watch", required_argument, NULL, 'w' }, { 0 } };
 	struct pending *pending = NULL;
 	struct state *state = NULL;
 	size_t n = 0;
 	int err;
 
-	if (options_read(&argc, argv, NULL, NULL))
+	if (options_read(&argc, argv, own, confirm_option))
 		return EXIT_ERROR;
 	if (argc > 1)
 		return fail("confirm: takes no '%s': it keeps all that waits", argv[1]);
+	if (watch) {
+		change_watch(watch);
+		return EXIT_DONE;
+	}
 	err = change_begin(&state);
 	if (!err)
 		err = state_pending(state, &pending, &n);

@@ -13,6 +13,19 @@
 #include "out.h"
 #include "state.h"
 
+static bool force;
+
+static int force_option(int option, const char *value)
+{
+	(void)option;
+	(void)value;
+	force = true;
+	return 0;
+}
+
+/* What was shadowed or excepted may be banned from now on: that asks for the guard rails. */
+static const struct option own[] = { { "force", no_argument, NULL, 'F' }, { 0 } };
+
 int cmd_unload(int argc, char **argv)
 {
 	struct list_info *lists = NULL;
@@ -20,7 +33,7 @@ int cmd_unload(int argc, char **argv)
 	size_t n = 0;
 	int err;
 
-	if (options_read(&argc, argv, NULL, NULL))
+	if (options_read(&argc, argv, own, force_option))
 		return EXIT_ERROR;
 	if (argc < 2)
 		return fail("unload: which list?");
@@ -30,14 +43,14 @@ int cmd_unload(int argc, char **argv)
 	for (int i = 1; i < argc && !err; i++)
 		err = state_list_drop(state, argv[i]);
 	if (!err)
-		err = apply(state);
+		err = apply_with(state, &(struct apply_options){ .guarded = !force });
 	for (size_t i = 0; i < n && !err; i++)
 		for (int j = 1; j < argc; j++)
 			if (!strcmp(lists[i].name, argv[j]) && lists[i].label)
 				kernel_zero_label(lists[i].label);
 	free(lists);
 	state_close(state);
-	return err ? fail("%s; nothing was unloaded", reason(err)) : EXIT_DONE;
+	return err ? fail("%s; nothing was unloaded", reason(err)) : out_done();
 }
 
 int cmd_lists(int argc, char **argv)
@@ -50,6 +63,8 @@ int cmd_lists(int argc, char **argv)
 
 	if (options_read(&argc, argv, NULL, NULL))
 		return EXIT_ERROR;
+	if (argc > 1)
+		return fail("lists: takes no '%s'", argv[1]);
 	err = state_open(&state, false);
 	if (!err)
 		err = state_lists(state, &lists, &n);
@@ -82,10 +97,11 @@ int cmd_lists(int argc, char **argv)
 static int change_kind(int argc, char **argv, enum list_kind kind)
 {
 	struct state *state = NULL;
+	bool turned[LABELS] = { false };
 	struct list_info list;
 	int err;
 
-	if (options_read(&argc, argv, NULL, NULL))
+	if (options_read(&argc, argv, own, force_option))
 		return EXIT_ERROR;
 	if (argc < 2)
 		return fail("%s: which list?", argv[0]);
@@ -98,11 +114,17 @@ static int change_kind(int argc, char **argv, enum list_kind kind)
 			err = change_pending(state, PENDING_LIST, argv[i], 0);
 		if (!err)
 			err = state_list_set_kind(state, argv[i], kind);
+		/* What it dropped and what it would have dropped are different counts. */
+		if (!err && list.kind != kind)
+			turned[list.label] = true;
 	}
 	if (!err)
-		err = apply(state);
+		err = apply_with(state, &(struct apply_options){ .guarded = !force });
+	for (unsigned int label = 0; label < LABELS && !err; label++)
+		if (turned[label])
+			kernel_zero_label((uint8_t)label);
 	state_close(state);
-	return err ? fail("%s; nothing was changed", reason(err)) : EXIT_DONE;
+	return err ? fail("%s; nothing was changed", reason(err)) : out_done();
 }
 
 int cmd_enforce(int argc, char **argv)

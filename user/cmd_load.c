@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,14 +14,16 @@
 #include "change.h"
 #include "cmd.h"
 #include "guard.h"
+#include "kernel.h"
 #include "log.h"
 #include "out.h"
+#include "packer.h"
 #include "reader.h"
 
 static struct reader_options reading;
 static enum list_kind kind;
 static enum bogons bogons;
-static bool force, dry_run;
+static bool kind_given, bogons_given, force, ban_own, big_change, dry_run;
 static long confirm_seconds;
 
 static int bogons_option(const char *value)
@@ -31,6 +34,7 @@ static int bogons_option(const char *value)
 		bogons = BOGONS_REFUSE;
 	else
 		return fail("--bogons is keep or refuse, not '%s'", value);
+	bogons_given = true;
 	return 0;
 }
 
@@ -38,10 +42,15 @@ static int load_option(int option, const char *value)
 {
 	switch (option) {
 	case 'a':
-		kind = LIST_ALLOW;
-		return 0;
 	case 's':
-		kind = LIST_SHADOW;
+		kind = option == 'a' ? LIST_ALLOW : LIST_SHADOW;
+		kind_given = true;
+		return 0;
+	case 'o':
+		ban_own = true;
+		return 0;
+	case 'g':
+		big_change = true;
 		return 0;
 	case 'k':
 		reading.skip_bad = true;
@@ -80,6 +89,7 @@ static const char *name_fault(const char *name)
 struct load {
 	const char *name, *path;
 	int text; /* what the list was read from: the file, or a copy of standard input */
+	struct packer *packer;
 	struct ranges set, before;
 	struct reader_report read;
 	struct list_info list;
@@ -89,13 +99,8 @@ struct load {
 	ip6 added6, removed6, kept6;
 };
 
-static int because_read(const char *path)
-{
-	return because(-errno, "%s: %s", path, strerror(errno));
-}
-
-/* Standard input is read but once: it is kept, so that its lines can be named later. */
-static int keep_input(void)
+/* What can be read but once is kept, so that its lines can be named later. */
+static int keep(int from)
 {
 	char buf[1 << 16];
 	FILE *copy = tmpfile();
@@ -103,38 +108,55 @@ static int keep_input(void)
 	int fd;
 
 	if (!copy)
-		return because_read("standard input");
-	while ((got = read(STDIN_FILENO, buf, sizeof(buf))) > 0)
+		return -errno;
+	while ((got = read(from, buf, sizeof(buf))) > 0)
 		if (fwrite(buf, 1, (size_t)got, copy) != (size_t)got)
 			break;
 	fd = got || fflush(copy) ? -1 : dup(fileno(copy));
 	fclose(copy);
-	if (fd >= 0 && !lseek(fd, 0, SEEK_SET))
-		return fd;
-	return because_read("standard input");
+	return fd < 0 ? -errno : fd;
+}
+
+/* Opens it once: the text that is kept is the text that was read, whatever becomes of the name. */
+static int open_text(struct load *l)
+{
+	bool input = !strcmp(l->path, "-");
+	struct stat st;
+	int fd = input ? dup(STDIN_FILENO) : open(l->path, O_RDONLY | O_CLOEXEC);
+
+	if (input)
+		l->path = "standard input";
+	if (fd < 0 || fstat(fd, &st)) {
+		l->text = -errno;
+	} else if (S_ISDIR(st.st_mode)) {
+		l->text = -EISDIR;
+	} else if (S_ISREG(st.st_mode) && !input) {
+		l->text = fd;
+		fd = -1;
+	} else {
+		l->text = keep(fd);
+	}
+	if (fd >= 0)
+		close(fd);
+	return l->text < 0 ? because(l->text, "%s: %s", l->path, strerror(-l->text)) : 0;
 }
 
 static int read_list(struct load *l)
 {
-	char error[READER_TEXT_MAX];
-	int err;
+	char error[READER_TEXT_MAX], path[64];
+	int err = open_text(l);
 
-	if (!strcmp(l->path, "-")) {
-		l->text = keep_input();
-		if (l->text < 0)
-			return l->text;
-		/* The reader's own way to standard input, and its name for it. */
-		if (dup2(l->text, STDIN_FILENO) < 0)
-			return because_read("standard input");
-	}
-	err = reader_read(l->path, &reading, &l->set, &l->read, error);
+	if (err)
+		return err;
+	reading.name = l->path;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", l->text);
+	err = reader_read(path, &reading, &l->set, &l->read, error);
 	if (err)
 		return because(err, "%s", error);
-	if (l->text < 0)
-		l->text = open(l->path, O_RDONLY | O_CLOEXEC);
-	if (l->text < 0 || lseek(l->text, 0, SEEK_SET) < 0)
-		return because_read(l->path);
-	return 0;
+	if (lseek(l->text, 0, SEEK_SET) < 0)
+		return because(-errno, "%s: %s", l->path, strerror(errno));
+	l->packer = dry_run ? NULL : packer_begin(l->text);
+	return l->packer || dry_run ? 0 : -ENOMEM;
 }
 
 static void describe(struct load *l)
@@ -148,9 +170,9 @@ static void describe(struct load *l)
 	list->prefixes = ranges_count_prefixes(&l->set);
 	snprintf(list->name, sizeof(list->name), "%s", l->name);
 	snprintf(list->source, sizeof(list->source), "%s", l->path);
+	out_clean(list->source);
 	snprintf(list->format, sizeof(list->format), "%s", reading.format ? reading.format : "");
-	snprintf(list->addresses, sizeof(list->addresses), "%s",
-		 number_text(number, ranges_count6(&l->set) + ranges_count4(&l->set)));
+	snprintf(list->addresses, sizeof(list->addresses), "%s", number_text(number, ranges_count(&l->set)));
 	strftime(list->loaded, sizeof(list->loaded), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
 }
 
@@ -178,24 +200,6 @@ static int compare(struct load *l, struct state *state)
 	l->removed6 = ranges_count6(&l->before) - l->kept6;
 	ranges_free(&kept);
 	return 0;
-}
-
-static int guard(struct load *l, struct state *state)
-{
-	struct ranges allowed = RANGES_EMPTY;
-	int err;
-
-	if (force || kind == LIST_ALLOW)
-		return 0;
-	if (kind == LIST_BAN) {
-		err = state_allowed(state, &allowed);
-		if (!err)
-			err = guard_own(&l->set, &allowed);
-		ranges_free(&allowed);
-		if (err)
-			return err;
-	}
-	return l->replaces ? guard_change(&l->before, &l->set) : 0;
 }
 
 static json_t *counts_json(uint64_t v4, ip6 v6)
@@ -269,15 +273,46 @@ static int report_text(const struct load *l)
 	return out_end();
 }
 
+static int put_text(struct state *state, void *arg)
+{
+	struct load *l = arg;
+
+	/* The label may have been another list's once; nothing is counted on it yet. */
+	if (l->list.fresh)
+		kernel_zero_label(l->list.label);
+	return state_text_put(state, l->name, l->packer);
+}
+
 static int put(struct load *l, struct state *state)
 {
-	int err = change_pending(state, PENDING_LIST, l->name, confirm_seconds);
+	struct apply_options options = {
+		.guarded = !force && !ban_own, .dry_run = dry_run, .last = put_text, .arg = l
+	};
+	int err = change_pending(state, PENDING_LIST, l->name, dry_run ? 0 : confirm_seconds);
 
 	if (!err)
 		err = state_list_put(state, &l->list, &l->set);
-	if (!err)
-		err = state_text_put(state, l->name, l->text);
-	return err ? err : apply(state);
+	return err ? err : apply_with(state, &options);
+}
+
+/* A list stays what it is until it is unloaded, or enforced: a job that loads it anew must not turn it over. */
+static int choose_kind(struct state *state, const char *name)
+{
+	struct list_info old;
+	int err = state_list_get(state, name, &old);
+
+	if (err == -ENOENT)
+		return 0;
+	if (err)
+		return err;
+	if (kind_given && kind != old.kind)
+		return because(-EEXIST, "'%s' is %s list; unload it first%s", name,
+			       old.kind == LIST_ALLOW ? "an allow"
+			       : old.kind == LIST_BAN ? "a ban"
+						      : "a shadow",
+			       old.kind == LIST_SHADOW || kind == LIST_SHADOW ? ", or use enforce and shadow" : "");
+	kind = old.kind;
+	return 0;
 }
 
 static int load(struct load *l)
@@ -285,20 +320,22 @@ static int load(struct load *l)
 	struct state *state = NULL;
 	int err = read_list(l);
 
+	if (!err)
+		err = change_begin(&state);
+	if (!err)
+		err = choose_kind(state, l->name);
 	if (!err && kind != LIST_ALLOW)
-		err = guard_apply_bogons(&l->set, force ? BOGONS_KEEP : bogons, l->bogons_found);
-	if (err)
-		return err;
-	for (uint64_t i = 0; i < l->read.bad && i < READER_BAD_MAX; i++)
-		warn("%s; left out", l->read.bad_text[i]);
-	describe(l);
-	err = dry_run ? state_open(&state, false) : change_begin(&state);
-	if (!err)
+		err = guard_apply_bogons(&l->set, bogons_given || !force ? bogons : BOGONS_KEEP, l->bogons_found);
+	if (!err) {
+		describe(l);
 		err = compare(l, state);
+	}
+	if (!err && l->replaces && kind != LIST_ALLOW && !force && !big_change)
+		err = guard_change(&l->before, &l->set);
 	if (!err)
-		err = guard(l, state);
-	if (!err && !dry_run)
 		err = put(l, state);
+	for (uint64_t i = 0; i < l->read.bad && i < READER_BAD_MAX && !err; i++)
+		warn("%s; left out", l->read.bad_text[i]);
 	state_close(state);
 	return err;
 }
@@ -310,6 +347,8 @@ int cmd_load(int argc, char **argv)
 		{ "shadow", no_argument, NULL, 's' },
 		{ "skip-bad", no_argument, NULL, 'k' },
 		{ "force", no_argument, NULL, 'F' },
+		{ "ban-own", no_argument, NULL, 'o' },
+		{ "big-change", no_argument, NULL, 'g' },
 		{ "dry-run", no_argument, NULL, 'n' },
 		{ "bogons", required_argument, NULL, 'b' },
 		{ "confirm", required_argument, NULL, 'c' },
@@ -336,8 +375,7 @@ int cmd_load(int argc, char **argv)
 		status = fail("%s; nothing was loaded", reason(err));
 	else
 		status = opt_json ? report_json(&l) : report_text(&l);
-	if (!err && confirm_seconds && !dry_run)
-		change_watch(confirm_seconds);
+	packer_free(l.packer);
 	if (l.text >= 0)
 		close(l.text);
 	ranges_free(&l.set);

@@ -11,6 +11,7 @@
 #include "cmd.h"
 #include "kernel.h"
 #include "log.h"
+#include "out.h"
 #include "state.h"
 
 static int no_operands(int argc, char **argv)
@@ -31,7 +32,7 @@ int cmd_rotate(int argc, char **argv)
 	if (!err)
 		err = apply(state);
 	state_close(state);
-	return err ? fail("%s; the generation before is still in force", reason(err)) : EXIT_DONE;
+	return err ? fail("%s; the generation before is still in force", reason(err)) : out_done();
 }
 
 int cmd_flush(int argc, char **argv)
@@ -49,12 +50,12 @@ int cmd_flush(int argc, char **argv)
 	for (size_t i = 0; i < n && !err; i++)
 		err = state_list_drop(state, lists[i].name);
 	if (!err)
-		err = apply(state);
+		err = apply_with(state, &(struct apply_options){ .begin_anew = true });
 	for (size_t i = 0; i < n && !err; i++)
 		kernel_zero_label(lists[i].label);
 	free(lists);
 	state_close(state);
-	return err ? fail("%s; nothing was flushed", reason(err)) : EXIT_DONE;
+	return err ? fail("%s; nothing was flushed", reason(err)) : out_done();
 }
 
 /* An interface that is not there is no reason to leave the others open. */
@@ -62,7 +63,7 @@ static int restore_interfaces(struct state *state)
 {
 	struct interface_info *kept;
 	size_t n;
-	int err = state_interfaces(state, &kept, &n), status = 0;
+	int err = state_interfaces(state, &kept, &n), status, missing = 0;
 
 	for (size_t i = 0; i < n && !err; i++) {
 		struct attachment at = { .shared = kept[i].shared };
@@ -72,9 +73,21 @@ static int restore_interfaces(struct state *state)
 			at.mode++;
 		status = attach_one(&at);
 		if (status && status != -EEXIST)
-			warn("%s; not restored", reason(status));
+			missing = because(-ENODEV, "%s; the rest is restored", reason(status));
 	}
 	free(kept);
+	return err ? err : missing;
+}
+
+static int restore_watch(struct state *state)
+{
+	struct pending *pending;
+	size_t n;
+	int err = state_pending(state, &pending, &n);
+
+	if (!err && n)
+		err = change_start_watch(1);
+	free(pending);
 	return err;
 }
 
@@ -91,8 +104,11 @@ int cmd_restore(int argc, char **argv)
 	/* The filter first, so that no interface is up with an empty one. */
 	if (!err)
 		err = apply_if_needed(state);
+	/* Whoever watched what waits for confirmation is gone. */
+	if (!err)
+		err = restore_watch(state);
 	if (!err)
 		err = restore_interfaces(state);
 	state_close(state);
-	return err ? fail("%s", reason(err)) : EXIT_DONE;
+	return err ? fail("%s", reason(err)) : out_done();
 }

@@ -23,7 +23,7 @@ static json_t *interfaces_json(const struct attachment *list, size_t n)
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(array, json_pack("{s:s, s:s, s:b, s:b}", "name", list[i].name, "mode",
+		json_array_append_new(array, json_pack("{s:o, s:s, s:b, s:b}", "name", out_text(list[i].name), "mode",
 						       attach_mode_names[list[i].mode], "shared", list[i].shared,
 						       "gone", list[i].gone));
 	return array;
@@ -141,6 +141,8 @@ int cmd_show(int argc, char **argv)
 
 	if (options_read(&argc, argv, NULL, NULL))
 		return EXIT_ERROR;
+	if (argc > 1)
+		return fail("show: takes no '%s'", argv[1]);
 	err = attach_list(&list, &n);
 	if (!err)
 		err = measure(&s);
@@ -160,8 +162,8 @@ static int stats_option(int option, const char *value)
 
 	(void)option;
 	interval = strtod(value, &end);
-	if (*end || !(interval > 0) || interval > 86400)
-		return fail("stats: --interval takes seconds, not '%s'", value);
+	if (*end || !(interval >= 0.1) || interval > 86400)
+		return fail("stats: --interval takes seconds from 0.1, not '%s'", value);
 	return 0;
 }
 
@@ -195,15 +197,24 @@ static json_t *verdicts_json(const struct sample *s, bool bytes)
 			 (json_int_t)(bytes ? v[UNPARSED].bytes : v[UNPARSED].packets));
 }
 
+static json_t *tally_json(json_t *name, const char *kind, const struct tally *tally)
+{
+	return json_pack("{s:o, s:s, s:I, s:I}", "name", name, "kind", kind, "packets", (json_int_t)tally->packets,
+			 "bytes", (json_int_t)tally->bytes);
+}
+
 static int stats_json(const struct sample *s)
 {
 	json_t *lists = json_array();
 
 	for (size_t i = 0; i < s->n; i++)
 		if (s->names[i].kind != LIST_ALLOW)
-			json_array_append_new(lists, json_pack("{s:s, s:I, s:I}", "name", s->names[i].name, "packets",
-							       (json_int_t)s->lists[s->names[i].label].packets, "bytes",
-							       (json_int_t)s->lists[s->names[i].label].bytes));
+			json_array_append_new(lists, tally_json(json_string(s->names[i].name),
+								list_kind_names[s->names[i].kind],
+								&s->lists[s->names[i].label]));
+	/* Without the roster, or without labels, nobody can say whose they were. */
+	if (s->lists[LABEL_LIVE].packets)
+		json_array_append_new(lists, tally_json(json_null(), "ban", &s->lists[LABEL_LIVE]));
 	return out_json(json_pack("{s:o, s:o, s:o}", "packets", verdicts_json(s, false), "bytes",
 				  verdicts_json(s, true), "lists", lists));
 }
@@ -220,9 +231,13 @@ static int stats_text(const struct sample *s)
 		const struct tally *t = &s->lists[s->names[i].label];
 
 		if (s->names[i].kind != LIST_ALLOW)
-			printf("  dropped by %-20s %3llu packets %12s\n", s->names[i].name,
+			printf("  %s %-20s %7llu packets %12s\n",
+			       s->names[i].kind == LIST_SHADOW ? "would drop" : "dropped by", s->names[i].name,
 			       (unsigned long long)t->packets, bytes_text(buf, t->bytes));
 	}
+	if (s->lists[LABEL_LIVE].packets)
+		printf("  dropped, no list named %15llu packets %12s\n",
+		       (unsigned long long)s->lists[LABEL_LIVE].packets, bytes_text(buf, s->lists[LABEL_LIVE].bytes));
 	return out_end();
 }
 
@@ -273,6 +288,8 @@ int cmd_stats(int argc, char **argv)
 
 	if (options_read(&argc, argv, own, stats_option))
 		return EXIT_ERROR;
+	if (argc > 1)
+		return fail("stats: takes no '%s'", argv[1]);
 	if (interval > 0)
 		return stats_rates();
 	err = take_sample(&s);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* test: what the loaded program does with an address, and why */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 #include "kernel.h"
 #include "log.h"
 #include "out.h"
+
+#define ASK_AGAIN 100
 
 struct question {
 	struct addr *addrs;
@@ -152,6 +155,27 @@ static bool print_answers(const struct explanation *e, const struct question *q,
 	return disagree;
 }
 
+/* A command that changes something meanwhile has the program a moment behind the lists: then both are asked again. */
+static int ask_and_explain(struct explanation *e, const struct question *q, __u32 *answers)
+{
+	int err = 0;
+
+	for (int attempt = 0; attempt < ASK_AGAIN; attempt++) {
+		struct generation before = { 0 }, after = { 0 };
+
+		kernel_live(&before);
+		err = kernel_ask(q->addrs, q->n, answers);
+		if (!err)
+			err = explain(e, q->addrs, q->n);
+		kernel_live(&after);
+		if (err || (before.number == after.number && e->generation <= after.number))
+			break;
+		explain_free(e);
+		poll(NULL, 0, 10);
+	}
+	return err;
+}
+
 int cmd_test(int argc, char **argv)
 {
 	struct explanation e = { 0 };
@@ -169,10 +193,12 @@ int cmd_test(int argc, char **argv)
 		status = strcmp(argv[i], "-") ? ask_for(&q, argv[i], strlen(argv[i])) : ask_for_lines(&q);
 	if (status)
 		goto out;
+	if (!q.n) {
+		status = fail("test: no address");
+		goto out;
+	}
 	answers = calloc(q.n + 1, sizeof(*answers));
-	err = answers ? kernel_ask(q.addrs, q.n, answers) : -ENOMEM;
-	if (!err)
-		err = explain(&e, q.addrs, q.n);
+	err = answers ? ask_and_explain(&e, &q, answers) : -ENOMEM;
 	if (err) {
 		status = fail("%s", reason(err));
 		goto out;

@@ -47,6 +47,8 @@ static int want_memory(const char *value)
 		return fail("--memory takes bytes, such as 64M, not '%s'", value);
 	for (int i = 0; unit && i <= unit - units; i++)
 		bytes *= 1024;
+	if (bytes > 1e18 || (bytes > 0 && bytes < 1))
+		return fail("--memory takes bytes, such as 64M, not '%s'", value);
 	return want("memory_max", bytes);
 }
 

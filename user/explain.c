@@ -144,6 +144,8 @@ int explain(struct explanation *e, const struct addr *addrs, size_t n)
 	err = state_open(&state, false);
 	if (!err)
 		err = state_lists(state, &e->lists, &e->n);
+	if (!err && state)
+		e->generation = (uint64_t)state_setting(state, "generation", 0);
 	e->sets = calloc(e->n + 1, sizeof(*e->sets));
 	e->hits = calloc(n + 1, sizeof(*e->hits));
 	e->hits_n = calloc(n + 1, sizeof(*e->hits_n));
@@ -169,6 +171,7 @@ void explain_free(struct explanation *e)
 	free(e->sets);
 	free(e->hits);
 	free(e->hits_n);
+	memset(e, 0, sizeof(*e));
 }
 
 const struct hit *explain_decider(const struct explanation *e, size_t addr)

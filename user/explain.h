@@ -16,6 +16,7 @@ struct hit {
 };
 
 struct explanation {
+	uint64_t generation; /* that these lists were put into force with */
 	struct list_info *lists;
 	struct ranges *sets;
 	size_t n;

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +78,8 @@ int guard_apply_bogons(struct ranges *set, enum bogons choice, bool *found)
 }
 
 struct own_check {
-	const struct ranges *set, *allowed;
+	const struct ranges *set;
+	bool (*banned_already)(struct addr addr);
 	int err;
 };
 
@@ -92,11 +94,12 @@ static void check_own(struct own_check *c, const char *text, const char *what)
 	if (c->err || addr_parse(host, strlen(host), &addr))
 		return;
 	length = ranges_covering(c->set, addr);
-	if (length < 0 || ranges_have(c->allowed, addr))
+	if (length < 0 || c->banned_already(addr))
 		return;
 	width = addr.family == 4 ? 32 : 128;
 	addr.num = length ? addr.num >> (width - length) << (width - length) : 0;
-	c->err = because(-EPERM, "%s bans %s, %s; --force bans it", prefix_text(entry, addr, length), host, what);
+	c->err = because(-EPERM, "%s bans %s, %s; --force or --ban-own does it", prefix_text(entry, addr, length), host,
+			 what);
 }
 
 static void check_addresses(struct own_check *c)
@@ -109,6 +112,8 @@ static void check_addresses(struct own_check *c)
 	for (at = list; at; at = at->ifa_next) {
 		int family = at->ifa_addr ? at->ifa_addr->sa_family : AF_UNSPEC;
 
+		if (at->ifa_flags & IFF_LOOPBACK) /* a bogon: that is asked separately */
+			continue;
 		if (family == AF_INET)
 			inet_ntop(family, &((struct sockaddr_in *)at->ifa_addr)->sin_addr, text, sizeof(text));
 		else if (family == AF_INET6)
@@ -166,47 +171,62 @@ static void check_name_servers(struct own_check *c)
 		fclose(file);
 }
 
+/* The first word of SSH_CONNECTION in an environment that is a file. */
+static bool peer_in(const char *path, char *peer, size_t size)
+{
+	FILE *file = fopen(path, "re");
+	bool found = false;
+	char *entry = NULL;
+	size_t room = 0;
+
+	while (file && !found && getdelim(&entry, &room, '\0', file) > 0) {
+		found = !strncmp(entry, "SSH_CONNECTION=", 15) && entry[15];
+		if (found)
+			snprintf(peer, size, "%.*s", (int)strcspn(entry + 15, " "), entry + 15);
+	}
+	free(entry);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+static int parent_of(int pid)
+{
+	char path[64], line[256];
+	int parent = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "re");
+	while (file && !parent && fgets(line, sizeof(line), file))
+		if (sscanf(line, "PPid: %d", &parent) != 1)
+			parent = 0;
+	if (file)
+		fclose(file);
+	return parent;
+}
+
 /* sudo and su take SSH_CONNECTION away: then a process above us still has it. */
 static bool ssh_peer(char *peer, size_t size)
 {
 	const char *own = getenv("SSH_CONNECTION");
-	pid_t pid = getppid();
+	char path[64];
 
-	if (own)
+	if (own && *own) {
 		snprintf(peer, size, "%.*s", (int)strcspn(own, " "), own);
-	while (!own && pid > 1) {
-		char path[64], buf[8192];
-		size_t got = 0;
-		FILE *file;
-		int parent = 0;
-
-		snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-		file = fopen(path, "re");
-		if (file) {
-			got = fread(buf, 1, sizeof(buf) - 1, file);
-			fclose(file);
-		}
-		buf[got] = '\0';
-		for (char *at = buf; at < buf + got; at += strlen(at) + 1) {
-			if (strncmp(at, "SSH_CONNECTION=", 15) != 0)
-				continue;
-			snprintf(peer, size, "%.*s", (int)strcspn(at + 15, " "), at + 15);
-			return true;
-		}
-		snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-		file = fopen(path, "re");
-		if (!file || fscanf(file, "%*d (%*[^)]) %*c %d", &parent) != 1)
-			parent = 0;
-		if (file)
-			fclose(file);
-		pid = parent;
+		return true;
 	}
-	return own;
+	for (int pid = getppid(); pid > 1; pid = parent_of(pid)) {
+		snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+		if (peer_in(path, peer, size))
+			return true;
+	}
+	return false;
 }
 
-int guard_own(const struct ranges *set, const struct ranges *allowed)
+int guard_own(const struct ranges *set, bool (*banned_already)(struct addr addr))
 {
-	struct own_check c = { set, allowed, 0 };
+	struct own_check c = { set, banned_already, 0 };
 	char peer[64];
 
 	check_addresses(&c);
@@ -225,10 +245,11 @@ static int halved(double before, double after, double kept, const char *family)
 	if (before == 0)
 		return 0;
 	if (gone > before / 2)
-		return because(-EPERM, "it lost %.0f %% of its %s addresses; --force loads it", 100 * gone / before,
-			       family);
+		return because(-EPERM, "it lost %.0f %% of its %s addresses; --force or --big-change loads it",
+			       100 * gone / before, family);
 	if (come > before / 2)
-		return because(-EPERM, "it gained %.0f %% %s addresses; --force loads it", 100 * come / before, family);
+		return because(-EPERM, "it gained %.0f %% %s addresses; --force or --big-change loads it",
+			       100 * come / before, family);
 	return 0;
 }
 

@@ -24,10 +24,10 @@ extern const size_t guard_bogons_n;
 int guard_apply_bogons(struct ranges *set, enum bogons choice, bool *found);
 
 /*
- * -EPERM with the reason recorded when the set would ban an address of this machine, a gateway or name server in use,
- * or the peer of the SSH session; what is allowed anyway is no reason.
+ * -EPERM with the reason recorded when the set bans an address of this machine, a gateway or name server in use, or the
+ * peer of the SSH session, and it was not banned already.
  */
-int guard_own(const struct ranges *set, const struct ranges *allowed);
+int guard_own(const struct ranges *set, bool (*banned_already)(struct addr addr));
 
 /* -EPERM with the reason recorded when more than half of the addresses came or went. */
 int guard_change(const struct ranges *before, const struct ranges *after);

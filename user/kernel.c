@@ -11,6 +11,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "attach.h"
 #include "log.h"
 #include "parse.h"
 #include "pins.h"
@@ -63,6 +64,8 @@ int kernel_base(void)
 	if (!err) {
 		unlink(path);
 		err = bpf_program__pin(skel->progs.xdp_bloom_root, path);
+		if (!err)
+			err = attach_refresh(bpf_program__fd(skel->progs.xdp_bloom_root));
 	}
 	xdp_bloom_bpf__destroy(skel);
 	return err ? because_program(err, "loading the root program") : 0;
@@ -189,7 +192,9 @@ static __u32 made_frame(unsigned char frame[64], const struct addr *addr)
 
 int kernel_ask(const struct addr *addrs, size_t n, __u32 *answers)
 {
-	unsigned char frame[64];
+	/* Behind fourteen bytes of Ethernet the address is aligned. */
+	_Alignas(4) unsigned char room[2 + 64];
+	unsigned char *frame = room + 2;
 	int fd = live_pin(PIN_ASK), err = 0;
 
 	if (fd == -ENOENT)

@@ -8,6 +8,7 @@
 #define LINE_MAX_BYTES 2048
 
 static char recorded[LINE_MAX_BYTES];
+static int recorded_err;
 
 /* One line, whatever names and texts of other people are quoted in it. */
 static void say(const char *fmt, va_list args)
@@ -54,10 +55,11 @@ int because(int err, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(recorded, sizeof(recorded), fmt, args);
 	va_end(args);
+	recorded_err = err;
 	return err;
 }
 
 const char *reason(int err)
 {
-	return recorded[0] ? recorded : strerror(-err);
+	return recorded[0] && recorded_err == err ? recorded : strerror(-err);
 }

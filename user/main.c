@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +61,9 @@ static int verb_first(int argc, char **argv)
 	while (at < argc && argv[at][0] == '-' && argv[at][1]) {
 		const char *option = argv[at++];
 		bool long_value = !strcmp(option, "--state") || !strcmp(option, "--bpffs");
-		bool short_value = option[1] != '-' && strchr("SB", option[strlen(option) - 1]);
+		size_t flags = 1 + strspn(option + 1, "jpqv");
+		bool short_value =
+			option[1] != '-' && strchr("SB", option[flags]) && option[flags] && !option[flags + 1];
 
 		if (long_value || short_value)
 			at++;
@@ -93,6 +96,9 @@ static void from_environment(const char **option, const char *name)
 int main(int argc, char **argv)
 {
 	signal(SIGPIPE, SIG_DFL);
+	/* Whoever starts us without them must not have a file of ours take their place. */
+	while (open("/dev/null", O_RDWR) < 3)
+		;
 	from_environment(&opt_state, "XDP_BLOOM_STATE");
 	from_environment(&opt_bpffs, "XDP_BLOOM_BPFFS");
 	if (asks(argc, argv, "-h", "--help") || (argc == 2 && !strcmp(argv[1], "help")))

@@ -61,7 +61,9 @@ int options_read(int *argc, char **argv, const struct option *own, option_fn *ea
 	opterr = 0;
 	while ((c = getopt_long(*argc, argv, ":jpqvS:B:", all, NULL)) != -1) {
 		if (c == '?')
-			return fail("%s: unknown option '%s'; see xdp-bloom --help", argv[0], argv[optind - 1]);
+			return optopt ? fail("%s: unknown option '-%c'; see xdp-bloom --help", argv[0], optopt)
+				      : fail("%s: unknown option '%s'; see xdp-bloom --help", argv[0],
+					     argv[optind - 1]);
 		if (c == ':')
 			return fail("%s: option '%s' needs a value", argv[0], argv[optind - 1]);
 		if (common_option(c) && (!each || each(c, optarg)))

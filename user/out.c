@@ -2,7 +2,10 @@
 #include "out.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "kernel.h"
 #include "log.h"
 
 int out_end(void)
@@ -10,6 +13,38 @@ int out_end(void)
 	if (fflush(stdout) || ferror(stdout))
 		return fail("standard output: cannot be written");
 	return EXIT_DONE;
+}
+
+void out_clean(char *text)
+{
+	json_t *whole = json_string(text);
+
+	for (char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f || (!whole && (unsigned char)*c > 0x7f))
+			*c = '?';
+	json_decref(whole);
+}
+
+json_t *out_text(const char *text)
+{
+	char *clean = strdup(text);
+	json_t *string;
+
+	if (!clean)
+		return NULL;
+	out_clean(clean);
+	string = json_string(clean);
+	free(clean);
+	return string;
+}
+
+int out_done(void)
+{
+	struct generation g;
+
+	if (!opt_json)
+		return EXIT_DONE;
+	return out_json(json_pack("{s:I}", "generation", kernel_live(&g) ? 0 : (json_int_t)g.number));
 }
 
 int out_json(json_t *document)

@@ -12,6 +12,13 @@
 /* Prints one document and lets go of it. Returns EXIT_DONE, or EXIT_ERROR when it could not be written. */
 int out_json(json_t *document);
 
+/* The end of a verb that changed something: with --json, the generation that is in force now. */
+int out_done(void);
+
+/* A string from outside, in which only what is UTF-8 and printable stays. */
+json_t *out_text(const char *text);
+void out_clean(char *text);
+
 /* EXIT_DONE if everything that was printed got out. */
 int out_end(void);
 

@@ -5,78 +5,151 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * The priority union, once for each family: what a holds stays a's, b gets what is left. Both are sorted and disjoint.
- * A cut makes at most one extra piece for each range of a.
- */
-#define DEFINE_MERGE(family, num_t)                                                                                    \
-	struct side##family {                                                                                          \
-		struct range##family *at;                                                                              \
-		uint8_t *label;                                                                                        \
-		size_t n;                                                                                              \
-	};                                                                                                             \
-                                                                                                                       \
-	static void put##family(struct side##family *out, num_t lo, num_t hi, uint8_t label)                           \
-	{                                                                                                              \
-		if (out->n && out->label[out->n - 1] == label && out->at[out->n - 1].hi + 1 == lo) {                   \
-			out->at[out->n - 1].hi = hi;                                                                   \
-			return;                                                                                        \
-		}                                                                                                      \
-		out->at[out->n] = (struct range##family){ lo, hi };                                                    \
-		out->label[out->n++] = label;                                                                          \
-	}                                                                                                              \
-                                                                                                                       \
-	static int merge##family(struct side##family *out, const struct side##family *a, const struct side##family *b) \
-	{                                                                                                              \
-		size_t room = 2 * a->n + b->n + 1, i = 0, j = 0;                                                       \
-		num_t from = b->n ? b->at[0].lo : 0; /* what is left of b[j] begins here */                            \
-                                                                                                                       \
-		out->n = 0;                                                                                            \
-		out->at = malloc(room * sizeof(*out->at));                                                             \
-		out->label = malloc(room);                                                                             \
-		if (!out->at || !out->label)                                                                           \
-			return -ENOMEM;                                                                                \
-		while (i < a->n || j < b->n) {                                                                         \
-			if (j == b->n || (i < a->n && a->at[i].lo <= from)) {                                          \
-				num_t hi = a->at[i].hi;                                                                \
-                                                                                                                       \
-				put##family(out, a->at[i].lo, hi, a->label[i]);                                        \
-				i++;                                                                                   \
-				while (j < b->n && b->at[j].hi <= hi) {                                                \
-					if (++j < b->n)                                                                \
-						from = b->at[j].lo;                                                    \
-				}                                                                                      \
-				if (j < b->n && from <= hi)                                                            \
-					from = hi + 1;                                                                 \
-			} else if (i < a->n && a->at[i].lo <= b->at[j].hi) {                                           \
-				put##family(out, from, a->at[i].lo - 1, b->label[j]);                                  \
-				from = a->at[i].lo;                                                                    \
-			} else {                                                                                       \
-				put##family(out, from, b->at[j].hi, b->label[j]);                                      \
-				if (++j < b->n)                                                                        \
-					from = b->at[j].lo;                                                            \
-			}                                                                                              \
-		}                                                                                                      \
-		return 0;                                                                                              \
-	}
+struct side {
+	struct range4 *at;
+	uint8_t *label;
+	size_t n;
+};
 
-DEFINE_MERGE(4, uint32_t)
-DEFINE_MERGE(6, ip6)
+static void put(struct side *out, uint32_t lo, uint32_t hi, uint8_t label)
+{
+	if (out->n && out->label[out->n - 1] == label && out->at[out->n - 1].hi + 1 == lo) {
+		out->at[out->n - 1].hi = hi;
+		return;
+	}
+	out->at[out->n] = (struct range4){ lo, hi };
+	out->label[out->n++] = label;
+}
+
+/*
+ * IPv4, the priority union: what a holds stays a's, b gets what is left. Both are sorted and disjoint. A cut makes at
+ * most one extra piece for each range of a.
+ */
+static int merge4(struct side *out, const struct side *a, const struct side *b)
+{
+	size_t room = 2 * a->n + b->n + 1, i = 0, j = 0;
+	uint32_t from = b->n ? b->at[0].lo : 0; /* what is left of b[j] begins here */
+
+	out->at = malloc(room * sizeof(*out->at));
+	out->label = malloc(room);
+	if (!out->at || !out->label)
+		return -ENOMEM;
+	while (i < a->n || j < b->n) {
+		if (j == b->n || (i < a->n && a->at[i].lo <= from)) {
+			uint32_t hi = a->at[i].hi;
+
+			put(out, a->at[i].lo, hi, a->label[i]);
+			i++;
+			while (j < b->n && b->at[j].hi <= hi) {
+				if (++j < b->n)
+					from = b->at[j].lo;
+			}
+			if (j < b->n && from <= hi)
+				from = hi + 1;
+		} else if (i < a->n && a->at[i].lo <= b->at[j].hi) {
+			put(out, from, a->at[i].lo - 1, b->label[j]);
+			from = a->at[i].lo;
+		} else {
+			put(out, from, b->at[j].hi, b->label[j]);
+			if (++j < b->n)
+				from = b->at[j].lo;
+		}
+	}
+	return 0;
+}
+
+/* Every prefix but those that lie within the set whole. */
+static void append6(struct owned *out, const struct owned *from, const struct ranges *but)
+{
+	size_t n = out->n6;
+
+	for (size_t i = 0; i < from->n6; i++) {
+		size_t low = 0, high = but->n6;
+
+		while (low < high) {
+			size_t mid = (low + high) / 2;
+
+			if (but->v6[mid].hi < from->v6[i].lo)
+				low = mid + 1;
+			else
+				high = mid;
+		}
+		if (low < but->n6 && but->v6[low].lo <= from->v6[i].lo && but->v6[low].hi >= from->v6[i].hi)
+			continue;
+		out->v6[n] = from->v6[i];
+		out->label6[n++] = from->label6[i];
+	}
+	out->n6 = n;
+}
+
+/*
+ * IPv6: cutting a wide prefix around what others hold of it would take a hundred keys for one. It stays whole: the
+ * longest rung that has an address tells whose it is. Prefixes lie within each other or apart, so what a holds of one
+ * of b's is longer than that, or all of it: then b's goes.
+ */
+static int merge6(struct owned *out, const struct owned *a, const struct owned *b)
+{
+	struct ranges none = RANGES_EMPTY, held = RANGES_EMPTY;
+	int err = 0;
+
+	out->v6 = malloc((a->n6 + b->n6 + 1) * sizeof(*out->v6));
+	out->label6 = malloc(a->n6 + b->n6 + 1);
+	if (!out->v6 || !out->label6)
+		return -ENOMEM;
+	for (size_t i = 0; i < a->n6 && !err; i++)
+		err = ranges_add6(&held, a->v6[i].lo, a->v6[i].hi);
+	if (!err)
+		err = ranges_finish(&held);
+	if (!err) {
+		append6(out, a, &none);
+		append6(out, b, &held);
+	}
+	ranges_free(&held);
+	return err;
+}
 
 static int merge(struct owned *out, struct owned *a, struct owned *b)
 {
-	struct side4 a4 = { a->v4, a->label4, a->n4 }, b4 = { b->v4, b->label4, b->n4 }, out4 = { 0 };
-	struct side6 a6 = { a->v6, a->label6, a->n6 }, b6 = { b->v6, b->label6, b->n6 }, out6 = { 0 };
+	struct side a4 = { a->v4, a->label4, a->n4 }, b4 = { b->v4, b->label4, b->n4 }, out4 = { 0 };
 	int err = merge4(&out4, &a4, &b4);
 
+	*out = (struct owned){ .v4 = out4.at, .label4 = out4.label, .n4 = out4.n };
 	if (!err)
-		err = merge6(&out6, &a6, &b6);
-	*out = (struct owned){ out4.at, out6.at, out4.label, out6.label, out4.n, out6.n };
+		err = merge6(out, a, b);
 	if (err)
 		owned_free(out);
 	owned_free(a);
 	owned_free(b);
 	return err;
+}
+
+/* The ranges of a set as prefixes. */
+static int cut6(struct owned *out, const struct ranges *set)
+{
+	size_t n = 0;
+
+	for (int pass = 0; pass < 2; pass++) {
+		out->n6 = 0;
+		for (size_t i = 0; i < set->n6; i++) {
+			ip6 lo = set->v6[i].lo, first;
+			unsigned int length;
+			bool done = false;
+
+			while (range6_next_prefix(&lo, set->v6[i].hi, &done, &first, &length)) {
+				ip6 span = length ? ((ip6)1 << (128 - length)) - 1 : ~(ip6)0;
+
+				if (pass)
+					out->v6[out->n6] = (struct range6){ first, first | span };
+				out->n6++;
+			}
+		}
+		n = out->n6;
+		if (!pass)
+			out->v6 = malloc((n + 1) * sizeof(*out->v6));
+		if (!out->v6)
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 /* One account alone, less what is allowed. */
@@ -87,15 +160,17 @@ static int single(struct owned *out, const struct account *account, const struct
 
 	if (err)
 		return err;
-	*out = (struct owned){ .v4 = left.v4, .v6 = left.v6, .n4 = left.n4, .n6 = left.n6 };
-	out->label4 = malloc(left.n4 + 1);
-	out->label6 = malloc(left.n6 + 1);
-	if (!out->label4 || !out->label6) {
+	*out = (struct owned){ .v4 = left.v4, .n4 = left.n4 };
+	err = cut6(out, &left);
+	free(left.v6);
+	out->label4 = malloc(out->n4 + 1);
+	out->label6 = malloc(out->n6 + 1);
+	if (err || !out->label4 || !out->label6) {
 		owned_free(out);
 		return -ENOMEM;
 	}
-	memset(out->label4, account->label, left.n4);
-	memset(out->label6, account->label, left.n6);
+	memset(out->label4, account->label, out->n4);
+	memset(out->label6, account->label, out->n6);
 	return 0;
 }
 
@@ -177,18 +252,18 @@ bool owned_next_net24(const struct owned *owned, struct net24_walk *walk)
 	return true;
 }
 
-size_t owned_majority24(const struct owned *owned, const struct net24_walk *walk)
+uint8_t owned_majority24(const struct owned *owned, const struct net24_walk *walk)
 {
-	size_t major = walk->from;
-	uint32_t most = 0;
+	uint16_t held[256] = { 0 };
+	uint8_t major = owned->label4[walk->from];
 
 	for (size_t i = walk->from; i < walk->until; i++) {
 		struct range4 part = owned_clip24(owned, i, walk->first);
+		uint8_t label = owned->label4[i];
 
-		if (part.hi - part.lo >= most) {
-			most = part.hi - part.lo;
-			major = i;
-		}
+		held[label] = (uint16_t)(held[label] + part.hi - part.lo + 1);
+		if (held[label] > held[major])
+			major = label;
 	}
 	return major;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Who banned what: disjoint ranges, each on the account of one list. What the arrays are built from. */
+/* Who banned what: ranges, each on the account of one list. What the arrays are built from. */
 #ifndef OWNED_H
 #define OWNED_H
 
@@ -9,6 +9,10 @@
 
 struct owned {
 	struct range4 *v4; /* sorted, disjoint; adjacent ones differ in their label */
+	/*
+	 * Prefixes, the first list's first. They may lie within each other: the longest that holds an address tells
+	 * whose it is.
+	 */
 	struct range6 *v6;
 	uint8_t *label4, *label6;
 	size_t n4, n6;
@@ -41,7 +45,7 @@ bool owned_next_net24(const struct owned *owned, struct net24_walk *walk);
 /* The part of range i that lies in that /24. */
 struct range4 owned_clip24(const struct owned *owned, size_t i, uint32_t net24);
 
-/* Of a /24 that is banned whole on several accounts: the range on whose account the gate drops it, the widest. */
-size_t owned_majority24(const struct owned *owned, const struct net24_walk *walk);
+/* Of a /24 that is banned whole on several accounts: the one that the gate drops it on, as most of it is theirs. */
+uint8_t owned_majority24(const struct owned *owned, const struct net24_walk *walk);
 
 #endif

@@ -2,6 +2,7 @@
 #include "packer.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,99 +12,135 @@
 
 #include "log.h"
 
-#define IN_ROOM ((size_t)1 << 20)
+#define IN_BYTES    ((size_t)1 << 20)
+#define PIECE_BYTES ((size_t)16 << 20)
 
-static int fill(struct packer *p)
+struct packer {
+	pthread_t thread;
+	bool running;
+	int fd, err;
+	ZSTD_CCtx *stream;
+	struct packed_piece *pieces;
+	size_t n;
+	char in[IN_BYTES];
+};
+
+/* Room in the last piece, or in a new one. */
+static struct packed_piece *room(struct packer *p)
 {
-	ssize_t got = read(p->fd, p->in, IN_ROOM);
+	struct packed_piece *grown;
 
-	if (got < 0)
-		return because(-errno, "reading the list once more: %s", strerror(errno));
-	p->in_at = 0;
-	p->in_end = (size_t)got;
+	if (p->n && p->pieces[p->n - 1].bytes < PIECE_BYTES)
+		return &p->pieces[p->n - 1];
+	grown = realloc(p->pieces, (p->n + 1) * sizeof(*grown));
+	if (!grown)
+		return NULL;
+	p->pieces = grown;
+	grown[p->n] = (struct packed_piece){ .data = malloc(PIECE_BYTES) };
+	return grown[p->n].data ? &grown[p->n++] : NULL;
+}
+
+/* Adds bytes; with none, brings the stream to its end. */
+static int add(struct packer *p, size_t bytes)
+{
+	ZSTD_inBuffer in = { p->in, bytes, 0 };
+	size_t more = 1;
+
+	while (in.pos < bytes || (!bytes && more && p->stream)) {
+		struct packed_piece *piece = room(p);
+		ZSTD_outBuffer out;
+
+		if (!piece)
+			return -ENOMEM;
+		out = (ZSTD_outBuffer){ piece->data, PIECE_BYTES, piece->bytes };
+		if (p->stream) {
+			more = ZSTD_compressStream2(p->stream, &out, &in, bytes ? ZSTD_e_continue : ZSTD_e_end);
+			if (ZSTD_isError(more))
+				return -ENOMEM;
+		} else {
+			size_t now = bytes - in.pos < out.size - out.pos ? bytes - in.pos : out.size - out.pos;
+
+			memcpy(piece->data + out.pos, p->in + in.pos, now);
+			in.pos += now;
+			out.pos += now;
+		}
+		piece->bytes = out.pos;
+	}
 	return 0;
 }
 
-static bool packed_already(const struct packer *p)
+static bool is_packed(const char *begin, size_t bytes)
 {
 	static const struct {
 		const char *bytes;
 		size_t length;
-	} magic[] = { { "\x1f\x8b", 2 },
-		      { "\xfd"
-			"7zXZ",
-			5 },
-		      { "\x28\xb5\x2f\xfd", 4 } };
+	} magic[] = { { "\x1f\x8b", 2 }, { "\xfd\x37zXZ", 5 }, { "\x28\xb5\x2f\xfd", 4 } };
 
 	for (size_t i = 0; i < sizeof(magic) / sizeof(magic[0]); i++)
-		if (p->in_end >= magic[i].length && !memcmp(p->in, magic[i].bytes, magic[i].length))
+		if (bytes >= magic[i].length && !memcmp(begin, magic[i].bytes, magic[i].length))
 			return true;
 	return false;
 }
 
-int packer_open(struct packer *p, int fd, size_t piece)
+static void *pack(void *arg)
 {
-	int err;
+	struct packer *p = arg;
+	ssize_t got = read(p->fd, p->in, IN_BYTES);
 
-	memset(p, 0, sizeof(*p));
+	if (got > 0 && !is_packed(p->in, (size_t)got)) {
+		p->stream = ZSTD_createCCtx();
+		if (!p->stream)
+			p->err = -ENOMEM;
+		else
+			ZSTD_CCtx_setParameter(p->stream, ZSTD_c_compressionLevel, 1);
+	}
+	while (!p->err && got > 0) {
+		p->err = add(p, (size_t)got);
+		got = read(p->fd, p->in, IN_BYTES);
+	}
+	if (got < 0)
+		p->err = -errno;
+	if (!p->err)
+		p->err = add(p, 0);
+	return NULL;
+}
+
+struct packer *packer_begin(int fd)
+{
+	struct packer *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
 	p->fd = fd;
-	p->room = piece;
-	p->in = malloc(IN_ROOM);
-	p->data = malloc(piece);
-	if (!p->in || !p->data)
-		return -ENOMEM;
-	err = fill(p);
-	if (err || packed_already(p))
-		return err;
-	p->stream = ZSTD_createCCtx();
-	if (!p->stream)
-		return -ENOMEM;
-	ZSTD_CCtx_setParameter(p->stream, ZSTD_c_compressionLevel, 1);
-	/* On the other core, where the library can. */
-	ZSTD_CCtx_setParameter(p->stream, ZSTD_c_nbWorkers, 1);
-	return 0;
+	p->running = !pthread_create(&p->thread, NULL, pack, p);
+	if (!p->running)
+		pack(p);
+	return p;
 }
 
-/* Moves what it can from the input to the piece. */
-static int move(struct packer *p)
+static void join(struct packer *p)
 {
-	ZSTD_inBuffer in = { p->in, p->in_end, p->in_at };
-	ZSTD_outBuffer out = { p->data, p->room, p->bytes };
-	size_t left = p->in_end - p->in_at, room = p->room - p->bytes, now = left < room ? left : room, more;
-
-	if (!p->stream) {
-		memcpy(p->data + p->bytes, p->in + p->in_at, now);
-		p->bytes += now;
-		p->in_at += now;
-		p->ended = !p->in_end;
-		return 0;
-	}
-	more = ZSTD_compressStream2(p->stream, &out, &in, p->in_end ? ZSTD_e_continue : ZSTD_e_end);
-	if (ZSTD_isError(more))
-		return because(-ENOMEM, "packing the list: %s", ZSTD_getErrorName(more));
-	p->ended = !p->in_end && !more;
-	p->in_at = in.pos;
-	p->bytes = out.pos;
-	return 0;
+	if (p->running)
+		pthread_join(p->thread, NULL);
+	p->running = false;
 }
 
-int packer_next(struct packer *p)
+int packer_end(struct packer *packer, const struct packed_piece **pieces, size_t *n)
 {
-	int err = 0;
-
-	p->bytes = 0;
-	while (!err && !p->ended && p->bytes < p->room) {
-		if (p->in_at == p->in_end && p->in_end)
-			err = fill(p);
-		if (!err)
-			err = move(p);
-	}
-	return err;
+	join(packer);
+	*pieces = packer->pieces;
+	*n = packer->n;
+	return packer->err ? because(packer->err, "keeping the list's text: %s", strerror(-packer->err)) : 0;
 }
 
-void packer_close(struct packer *p)
+void packer_free(struct packer *packer)
 {
-	ZSTD_freeCCtx(p->stream);
-	free(p->in);
-	free(p->data);
+	if (!packer)
+		return;
+	join(packer);
+	for (size_t i = 0; i < packer->n; i++)
+		free(packer->pieces[i].data);
+	ZSTD_freeCCtx(packer->stream);
+	free(packer->pieces);
+	free(packer);
 }

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A file packed piece by piece: what is packed already stays as it is, the rest becomes zstd. */
+/*
+ * A file packed into pieces of memory, beside whatever else there is to do: what is packed already stays as it is, the
+ * rest becomes zstd.
+ */
 #ifndef PACKER_H
 #define PACKER_H
 
 #include <stddef.h>
 
-struct packer {
-	char *data; /* the piece */
-	size_t bytes, room;
-	int fd;
-	void *stream; /* NULL: the file is packed already */
-	char *in;
-	size_t in_at, in_end;
-	int ended;
+struct packer;
+
+struct packed_piece {
+	char *data;
+	size_t bytes;
 };
 
-/* Both return 0 or -errno; packer_close() may follow either. After the last piece comes one of no bytes. */
-int packer_open(struct packer *p, int fd, size_t piece);
-int packer_next(struct packer *p);
-void packer_close(struct packer *p);
+/* Begins with the file, which nobody else may read until packer_end(). NULL: out of memory. */
+struct packer *packer_begin(int fd);
+
+/* Waits for the end. 0 or -errno with the reason recorded; the pieces stay until packer_free(). */
+int packer_end(struct packer *packer, const struct packed_piece **pieces, size_t *n);
+
+void packer_free(struct packer *packer);
 
 #endif

@@ -66,8 +66,10 @@ static int on_bpffs(const char *path)
 
 static int make_directory(const char *path)
 {
-	if (!mkdir(path, 0700) || errno == EEXIST)
+	if (!mkdir(path, 0700))
 		return 0;
+	if (errno == EEXIST)
+		return chmod(path, 0700) && errno != EPERM && errno != EROFS ? because_kernel(-errno, path) : 0;
 	return because_kernel(-errno, path);
 }
 
@@ -90,6 +92,8 @@ int pins_ready(void)
 	char path[PIN_PATH_MAX];
 	int is = find_bpffs(), err = 0;
 
+	if (strlen(opt_bpffs) > PIN_PATH_MAX - 80)
+		return because(-ENAMETOOLONG, "%s: the path is too long", opt_bpffs);
 	if (is == -EACCES || is == -EPERM)
 		return because_kernel(is, opt_bpffs);
 	if (is != 1 && !strncmp(opt_bpffs, BPFFS_MOUNT "/", strlen(BPFFS_MOUNT "/"))) {

@@ -16,7 +16,7 @@
  * million random hosts, six in a hundred are not, and a wrong guess costs more than the filter's line
  * (docs/design.md has the measurement).
  */
-#define GATE4_WORTH 0.03
+#define GATE4_WORTH 0.015
 /* Without a gate every prefix is hosts: only where that adds no more than an eighth. */
 #define EXPAND_WORTH 0.125
 
@@ -145,11 +145,14 @@ static void count_ipv4(struct counts *n, const struct owned *owned)
 		if (walk.run) {
 			note_gate_label(n, owned->label4[walk.from]);
 		} else {
-			size_t major = owned_majority24(owned, &walk);
-			struct range4 part = owned_clip24(owned, major, walk.first);
+			uint8_t major = owned_majority24(owned, &walk);
 
-			note_gate_label(n, owned->label4[major]);
-			n->minorities += 255 - (part.hi - part.lo);
+			note_gate_label(n, major);
+			for (size_t i = walk.from; i < walk.until; i++) {
+				struct range4 part = owned_clip24(owned, i, walk.first);
+
+				n->minorities += owned->label4[i] == major ? 0 : part.hi - part.lo + 1;
+			}
 		}
 		n->all24 += walk.last - walk.first + 1;
 	}
@@ -186,10 +189,13 @@ static void plan_ipv6(struct generation *g, const struct counts *n, double *keys
 	unsigned int lengths[RUNGS_MAX];
 
 	g->rungs = plan_rungs(n->v6, lengths, keys);
+	/* The longest first: it tells whose an address is. */
 	for (unsigned int i = 0; i < g->rungs; i++) {
-		g->rung[i].length = lengths[i];
-		g->rung[i].mask_hi = mask64(lengths[i] < 64 ? lengths[i] : 64);
-		g->rung[i].mask_lo = mask64(lengths[i] > 64 ? lengths[i] - 64 : 0);
+		unsigned int length = lengths[g->rungs - 1 - i];
+
+		g->rung[i].length = length;
+		g->rung[i].mask_hi = mask64(length < 64 ? length : 64);
+		g->rung[i].mask_lo = mask64(length > 64 ? length - 64 : 0);
 	}
 	for (unsigned int i = 0; i <= 128; i++)
 		g->prefixes6 += n->v6[i];
@@ -216,7 +222,8 @@ int plan_generation(struct generation *g, const struct owned *owned, const struc
 	g->keys6 = (__u64)keys6;
 	g->keys4 = n.hosts;
 	g->all24 = n.all24;
-	g->gate4_label = n.label;
+	/* Where labels are off and lists differ, nobody can say whose drop it is. */
+	g->gate4_label = settings->labels || !(n.labels_differ || n.minorities) ? n.label : LABEL_LIVE;
 	g->gate4 = n.all24 || n.some24;
 	if ((double)n.some24 > GATE4_WORTH * (1 << 24) && (double)n.all24 * 256 <= EXPAND_WORTH * (double)n.hosts) {
 		g->gate4 = 0;

@@ -74,6 +74,14 @@ int programs_register(void)
 	return registered < 0 ? because_kernel(registered, "libbpf") : 0;
 }
 
+/* libxdp loads its copy of the root with no attach type, and a program array takes only programs that agree. */
+static void no_attach_type(struct xdp_bloom_bpf *skel)
+{
+	bpf_program__set_expected_attach_type(skel->progs.xdp_bloom_root, 0);
+	bpf_program__set_expected_attach_type(skel->progs.xdp_bloom_gen, 0);
+	bpf_program__set_expected_attach_type(skel->progs.xdp_bloom_ask, 0);
+}
+
 int programs_open(struct xdp_bloom_bpf **skel)
 {
 	char path[PIN_PATH_MAX];
@@ -84,6 +92,7 @@ int programs_open(struct xdp_bloom_bpf **skel)
 	*skel = xdp_bloom_bpf__open();
 	if (!*skel)
 		return because_kernel(-errno, "the BPF object");
+	no_attach_type(*skel);
 	pin_path(path, sizeof(path), PIN_SLOT);
 	bpf_map__set_pin_path((*skel)->maps.slot, path);
 	pin_path(path, sizeof(path), PIN_COUNTERS);

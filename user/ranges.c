@@ -351,3 +351,10 @@ uint64_t ranges_count_prefixes(const struct ranges *set)
 	}
 	return n;
 }
+
+ip6 ranges_count(const struct ranges *set)
+{
+	ip6 v6 = ranges_count6(set), all = v6 + ranges_count4(set);
+
+	return all < v6 ? v6 : all;
+}

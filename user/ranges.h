@@ -86,6 +86,9 @@ static inline int ranges_add_host(struct ranges *set, uint32_t host)
 	return 0;
 }
 
+/* Of both families; saturates. */
+ip6 ranges_count(const struct ranges *set);
+
 /* How many prefixes the set takes, at the fewest. */
 uint64_t ranges_count_prefixes(const struct ranges *set);
 

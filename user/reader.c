@@ -183,7 +183,9 @@ int reader_read(const char *path, const struct reader_options *options, struct r
 		.options = options,
 		.report = report,
 		.set = set,
-		.name = strcmp(path, "-") ? path : "standard input",
+		.name = options->name	    ? options->name
+			: strcmp(path, "-") ? path
+					    : "standard input",
 		.error = error,
 		.began = now(),
 	};

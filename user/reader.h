@@ -13,6 +13,7 @@ struct ranges;
 #define READER_TEXT_MAX 256
 
 struct reader_options {
+	const char *name;   /* what messages call the file; NULL: by its path */
 	const char *format; /* a name from reader_formats() or "csv:COLUMN", or NULL: told by content */
 	bool skip_bad;	    /* leave damaged lines out instead of stopping */
 	bool progress;	    /* a bar on standard error once it has taken half a second */

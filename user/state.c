@@ -37,6 +37,10 @@ int because_sqlite(const struct state *s, const char *what)
 	int code = s->db ? sqlite3_errcode(s->db) : SQLITE_NOMEM;
 
 	switch (code) {
+	case SQLITE_IOERR:
+		if (sqlite3_system_errno(s->db) != ENOSPC)
+			return because(-EIO, "%s: %s: %s", opt_state, what, sqlite3_errmsg(s->db));
+		/* fall through */
 	case SQLITE_FULL:
 		return because(-ENOSPC, "%s: %s: the disk is full", opt_state, what);
 	case SQLITE_NOTADB:
@@ -50,7 +54,7 @@ int because_sqlite(const struct state *s, const char *what)
 
 static int run(struct state *s, const char *sql)
 {
-	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : because_sqlite(s, "writing");
+	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : because_sqlite(s, "the state");
 }
 
 sqlite3_stmt *state_prepare(const struct state *s, const char *sql)
@@ -62,7 +66,7 @@ sqlite3_stmt *state_prepare(const struct state *s, const char *sql)
 
 int state_finish(const struct state *s, sqlite3_stmt *stmt, int code)
 {
-	int err = code == SQLITE_DONE || code == SQLITE_ROW ? 0 : because_sqlite(s, "writing");
+	int err = code == SQLITE_DONE || code == SQLITE_ROW ? 0 : because_sqlite(s, "the state");
 
 	sqlite3_finalize(stmt);
 	return err;
@@ -161,6 +165,18 @@ static int check_version(struct state *s, bool change)
 	return 0;
 }
 
+/* SQLite wants to write even to read; on a full or read-only disk the last checkpoint can still be looked at. */
+static void reopen_unwritable(struct state *s, const char *path)
+{
+	char uri[600];
+
+	if (sqlite3_errcode(s->db) == SQLITE_NOTADB || sqlite3_errcode(s->db) == SQLITE_CORRUPT)
+		return;
+	sqlite3_close(s->db);
+	snprintf(uri, sizeof(uri), "file:%s?immutable=1", path);
+	sqlite3_open_v2(uri, &s->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+}
+
 int state_open(struct state **state, bool change)
 {
 	struct state *s = calloc(1, sizeof(*s));
@@ -187,10 +203,13 @@ int state_open(struct state **state, bool change)
 	if (sqlite3_open_v2(path, &s->db, change ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE,
 			    NULL) != SQLITE_OK)
 		err = because_sqlite(s, "opening");
+	else if (!change && sqlite3_exec(s->db, "SELECT 1 FROM sqlite_master", NULL, NULL, NULL) != SQLITE_OK)
+		reopen_unwritable(s, path);
 	if (err)
 		goto out;
 	sqlite3_busy_timeout(s->db, LOCK_SECONDS * 1000);
-	err = run(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
+	if (change)
+		err = run(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
 	if (!err)
 		err = run(s, change ? "BEGIN IMMEDIATE" : "BEGIN");
 	if (!err)
@@ -241,7 +260,7 @@ int state_change(struct state *s, const char *sql, const char *name)
 	sqlite3_stmt *stmt = state_prepare(s, sql);
 
 	if (!stmt)
-		return because_sqlite(s, "writing");
+		return because_sqlite(s, "the state");
 	if (name)
 		state_bind_text(stmt, 1, name);
 	return state_finish(s, stmt, sqlite3_step(stmt)) ?: sqlite3_changes(s->db) ? 0 : -ENOENT;
@@ -284,7 +303,9 @@ int state_interface_put(struct state *state, const struct interface_info *interf
 
 int state_interface_drop(struct state *state, const char *name)
 {
-	return state_change(state, "DELETE FROM interface WHERE name = ?", name);
+	int err = state_pending_forget(state, PENDING_INTERFACE, name);
+
+	return err ? err : state_change(state, "DELETE FROM interface WHERE name = ?", name);
 }
 
 double state_setting(struct state *state, const char *name, double fallback)

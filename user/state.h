@@ -16,6 +16,7 @@
 
 #define LIST_NAME_MAX 64
 
+struct packer;
 struct state;
 
 /* A ban list drops, an allow list is subtracted from all of them, a shadow list only counts. */
@@ -26,6 +27,7 @@ extern const char *const list_kind_names[];
 struct list_info {
 	char name[LIST_NAME_MAX];
 	enum list_kind kind;
+	bool fresh;    /* what state_list_put() says: the label is new to it */
 	uint8_t label; /* its place in the list counters; allow lists have none */
 	uint64_t prefixes;
 	char addresses[48]; /* a decimal number: 2^128 fits */
@@ -64,10 +66,10 @@ int state_interface_put(struct state *state, const struct interface_info *interf
 int state_interface_drop(struct state *state, const char *name);
 
 /*
- * What a list was read from, to the byte: kept by every list that is put, so that an address can be traced to its line.
+ * What a list was read from, to the byte, so that an address can be traced to its line: put behind the list itself.
  * Reading it gives a descriptor of a file of its own, at its beginning.
  */
-int state_text_put(struct state *state, const char *name, int fd);
+int state_text_put(struct state *state, const char *name, struct packer *packer);
 int state_text_get(struct state *state, const char *name);
 
 /*
@@ -87,6 +89,8 @@ int state_pending(struct state *state, struct pending **pending, size_t *n);
 int state_pending_add(struct state *state, const struct pending *pending);
 /* Takes the change back, in the state. */
 int state_pending_undo(struct state *state, const struct pending *pending);
+/* The thing itself is gone: nothing of it waits. */
+int state_pending_forget(struct state *state, enum pending_kind kind, const char *name);
 /* Forgets the versions before: what was done stays. */
 int state_pending_confirm(struct state *state);
 

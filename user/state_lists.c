@@ -222,9 +222,14 @@ int state_list_put(struct state *state, struct list_info *list, const struct ran
 	int err = find_list(state, list->name, &id, &list->label);
 	bool old = !err;
 
+	list->fresh = false;
+	if (!old)
+		list->label = 0;
+
 	if (err && err != -ENOENT)
 		return err;
 	if (list->kind != LIST_ALLOW && !list->label) {
+		list->fresh = true;
 		err = free_label(state, &list->label);
 		if (err)
 			return err;
@@ -286,38 +291,27 @@ int state_list_set_kind(struct state *state, const char *name, enum list_kind ki
 
 int state_list_drop(struct state *state, const char *name)
 {
-	int err = state_change(state, "DELETE FROM list WHERE name = ?", name);
+	int err = strchr(name, ' ') ? -ENOENT : state_pending_forget(state, PENDING_LIST, name);
 
+	if (!err)
+		err = state_change(state, "DELETE FROM list WHERE name = ?", name);
 	return err == -ENOENT ? because(err, "there is no list '%s'", name) : err;
 }
 
 #define TEXT_FAMILY 0
 
-static int put_text(struct state *s, int64_t list, struct packer *packer)
+int state_text_put(struct state *state, const char *name, struct packer *packer)
 {
-	int part = 0, err;
-
-	do {
-		err = packer_next(packer);
-		if (!err && packer->bytes)
-			err = put_chunk(s, list, TEXT_FAMILY, part++, packer->data, packer->bytes);
-	} while (!err && packer->bytes);
-	return err;
-}
-
-int state_text_put(struct state *state, const char *name, int fd)
-{
-	struct packer packer;
+	const struct packed_piece *pieces;
 	uint8_t label;
 	int64_t id = 0;
-	int err = find_list(state, name, &id, &label);
+	size_t n;
+	int err = packer_end(packer, &pieces, &n);
 
-	if (err)
-		return err;
-	err = packer_open(&packer, fd, CHUNK_BYTES);
 	if (!err)
-		err = put_text(state, id, &packer);
-	packer_close(&packer);
+		err = find_list(state, name, &id, &label);
+	for (size_t i = 0; i < n && !err; i++)
+		err = put_chunk(state, id, TEXT_FAMILY, (int)i, pieces[i].data, pieces[i].bytes);
 	return err;
 }
 

@@ -94,11 +94,12 @@ static int undo_list(struct state *s, const char *name)
 	return err;
 }
 
-static int forget(struct state *s, const char *name)
+int state_pending_forget(struct state *s, enum pending_kind kind, const char *name)
 {
-	int err = change(s, "DELETE FROM pending WHERE name = ?", name);
+	int err = kind == PENDING_LIST ? change(s, "DELETE FROM pending WHERE kind = 0 AND name = ?", name)
+				       : change(s, "DELETE FROM pending WHERE kind = 1 AND name = ?", name);
 
-	return err ? err : change(s, "DELETE FROM list WHERE name = ?" BEFORE, name);
+	return err || kind != PENDING_LIST ? err : change(s, "DELETE FROM list WHERE name = ?" BEFORE, name);
 }
 
 int state_pending_undo(struct state *state, const struct pending *pending)
@@ -108,7 +109,7 @@ int state_pending_undo(struct state *state, const struct pending *pending)
 
 	if (err && err != -ENOENT)
 		return err;
-	return forget(state, pending->name);
+	return state_pending_forget(state, pending->kind, pending->name);
 }
 
 int state_pending_confirm(struct state *state)
