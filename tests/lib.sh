@@ -74,11 +74,17 @@ veth() {
 
 # --- Cases ------------------------------------------------------------------------------------------------------------
 
-# run_cases 'FUNCTION ARGS'...: each in a subshell that ends at its first failure, with nothing left of the one before. The
-# last thing a test does: its status is the test's.
+# run_cases 'FUNCTION ARGS'...: all of them, or those in which XDP_BLOOM_CASES, a regular expression, is found; each in a
+# subshell that ends at its first failure, with nothing left of the one before. The last thing a test does: its status is
+# the test's.
 run_cases() {
 	local case status n=0 failed=0 skipped=0 reason result
+	local -a cases=()
 
+	for case; do
+		[[ ! $case =~ ${XDP_BLOOM_CASES:-} ]] || cases+=("$case")
+	done
+	set -- "${cases[@]}"
 	printf 'TAP version 13\n1..%d\n# seed: XDP_BLOOM_SEED=%d\n' $# "$XDP_BLOOM_SEED"
 	for case; do
 		rm -rf "${WORK:?}"/* "${XDP_BLOOM_BPFFS:?}" /sys/fs/bpf/xdp

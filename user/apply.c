@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "attach.h"
 #include "build.h"
 #include "guard.h"
 #include "kernel.h"
@@ -269,6 +270,8 @@ int apply_with(struct state *state, const struct apply_options *options)
 		err = state_commit(state);
 	if (!err)
 		err = kernel_switch(&c);
+	if (!err)
+		err = attach_refresh();
 	if (!err)
 		note("generation %llu: sets %.1f ms, arrays %.1f ms, check %.1f ms, programs %.1f ms, switch %.1f ms",
 		     (unsigned long long)g.number, settled_ms, built_ms, checked_ms, loaded_ms, lap(&clock));

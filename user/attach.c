@@ -11,26 +11,17 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <xdp/libxdp.h>
 
 #include "abi.h"
 #include "kernel.h"
 #include "log.h"
 #include "pins.h"
-#include "programs.h"
-#include "xdp_bloom.skel.h"
+#include "shared.h"
 
 /* Behind a dispatcher the pin is a program's, not a link's: its name says so. */
 #define SHARED_SUFFIX "%shared"
 
 const char *const attach_mode_names[] = { "auto", "native", "skb" };
-
-static int no_print(enum libxdp_print_level level, const char *fmt, va_list args)
-{
-	if (!opt_verbose || level == LIBXDP_DEBUG)
-		return 0;
-	return vfprintf(stderr, fmt, args);
-}
 
 /* bpffs has no names with dots, interfaces do (eth0.100): '.' and '%' are written as in an URL. */
 static void link_path(char *path, size_t size, const char *ifname, bool shared)
@@ -160,81 +151,12 @@ static int attach_link(struct attachment *at, int ifindex)
 	return err;
 }
 
-static bool has_dispatcher(int ifindex)
-{
-	struct xdp_multiprog *multi = xdp_multiprog__get_from_ifindex(ifindex);
-	bool is = !libxdp_get_error(multi) && !xdp_multiprog__is_legacy(multi);
-
-	if (!libxdp_get_error(multi))
-		xdp_multiprog__close(multi);
-	return is;
-}
-
-static enum xdp_attach_mode libxdp_mode(enum attach_mode mode)
-{
-	return mode == MODE_NATIVE ? XDP_MODE_NATIVE : XDP_MODE_SKB;
-}
-
-/* libxdp makes a copy of the root that its dispatcher calls: it needs the object, and our slot in it. */
-static int attach_shared(struct attachment *at, int ifindex)
-{
-	struct xdp_program *program = NULL;
-	struct xdp_bloom_bpf *skel = NULL;
-	enum attach_mode mode;
-	char path[256];
-	int err = programs_open(&skel);
-
-	if (!err) {
-		bpf_map__set_autocreate(skel->maps.counters, false);
-		bpf_map__set_autocreate(skel->maps.list_counters, false);
-		bpf_program__set_autoload(skel->progs.xdp_bloom_gen, false);
-		bpf_program__set_autoload(skel->progs.xdp_bloom_ask, false);
-
-		DECLARE_LIBXDP_OPTS(xdp_program_opts, opts, .obj = skel->obj, .prog_name = "xdp_bloom_root");
-		program = xdp_program__create(&opts);
-		err = (int)libxdp_get_error(program);
-	}
-	/* What we let pass goes on to the next program; it comes late, so that others may be in front. */
-	if (!err)
-		err = xdp_program__set_chain_call_enabled(program, XDP_PASS, true);
-	if (!err) {
-		for (mode = MODE_NATIVE; mode <= MODE_SKB; mode++) {
-			if (at->mode != MODE_AUTO && at->mode != mode)
-				continue;
-			err = xdp_program__attach(program, ifindex, libxdp_mode(mode), 0);
-			if (!err)
-				break;
-		}
-		if (!err)
-			at->mode = mode;
-	}
-	if (!err) {
-		/* Without freplace libxdp puts the one program there alone, and nobody could ever join it. */
-		link_path(path, sizeof(path), at->name, true);
-		if (!has_dispatcher(ifindex))
-			err = -EOPNOTSUPP;
-		else if (bpf_obj_pin(xdp_program__fd(program), path))
-			err = -errno;
-		if (err)
-			xdp_program__detach(program, ifindex, libxdp_mode(at->mode), 0);
-	}
-	if (!libxdp_get_error(program))
-		xdp_program__close(program);
-	xdp_bloom_bpf__destroy(skel);
-	at->shared = true;
-	if (err == -EOPNOTSUPP)
-		return because(err, "%s: this kernel does not let libxdp run several XDP programs; leave out --shared",
-			       at->name);
-	return err ? because(err, "%s: attaching through libxdp: %s", at->name, strerror(-err)) : 0;
-}
-
 int attach_one(struct attachment *at)
 {
 	unsigned int ifindex = if_nametoindex(at->name);
 	struct attachment old = *at;
 	char path[256];
 
-	libxdp_set_print(no_print);
 	if (!ifindex)
 		return because(-ENODEV, "%s: there is no such interface", at->name);
 	for (int shared = 0; shared < 2; shared++) {
@@ -253,46 +175,34 @@ int attach_one(struct attachment *at)
 			unlink(path);
 		}
 	}
-	if (at->shared || has_dispatcher((int)ifindex))
-		return attach_shared(at, (int)ifindex);
+	if (at->shared || shared_is_there((int)ifindex)) {
+		link_path(path, sizeof(path), at->name, true);
+		return shared_attach(at, (int)ifindex, path);
+	}
 	return attach_link(at, (int)ifindex);
 }
 
-static __u32 pinned_id(const char *name)
+/* The new one first: for a moment both run, and nothing that either bans gets through. */
+int attach_refresh(void)
 {
-	struct bpf_prog_info info = { 0 };
-	__u32 size = sizeof(info);
+	struct attachment *list;
 	char path[256];
-	int fd;
+	size_t n;
+	int err = attach_list(&list, &n);
 
-	link_path(path, sizeof(path), name, true);
-	fd = bpf_obj_get(path);
-	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
-		info.id = 0;
-	if (fd >= 0)
-		close(fd);
-	return info.id;
-}
+	for (size_t i = 0; i < n && !err; i++) {
+		__u32 old;
 
-static int detach_shared(const char *name)
-{
-	unsigned int ifindex = if_nametoindex(name);
-	struct xdp_multiprog *multi = ifindex ? xdp_multiprog__get_from_ifindex((int)ifindex) : NULL;
-	struct xdp_program *program = NULL;
-	__u32 ours = pinned_id(name);
-	int err = 0;
-
-	if (!multi || libxdp_get_error(multi))
-		return 0; /* gone with its interface, or somebody took the dispatcher away */
-	while (!err && (program = xdp_multiprog__next_prog(program, multi))) {
-		/* Another instance's root has the same name. */
-		if (xdp_program__id(program) != ours)
+		if (!list[i].shared || list[i].gone)
 			continue;
-		err = xdp_program__detach(program, (int)ifindex, xdp_multiprog__attach_mode(multi), 0);
-		break;
+		link_path(path, sizeof(path), list[i].name, true);
+		old = shared_id(path);
+		err = shared_attach(&list[i], (int)if_nametoindex(list[i].name), path);
+		if (!err)
+			err = shared_remove(list[i].name, old);
 	}
-	xdp_multiprog__close(multi);
-	return err ? because(err, "%s: detaching through libxdp: %s", name, strerror(-err)) : 0;
+	free(list);
+	return err;
 }
 
 int attach_find(const char *name)
@@ -312,7 +222,6 @@ int detach_one(const char *name)
 	char path[256];
 	int err = attach_find(name);
 
-	libxdp_set_print(no_print);
 	link_path(path, sizeof(path), name, false);
 	if (!access(path, F_OK)) {
 		int fd = bpf_obj_get(path);
@@ -328,14 +237,14 @@ int detach_one(const char *name)
 	}
 	link_path(path, sizeof(path), name, true);
 	if (!access(path, F_OK)) {
-		err = detach_shared(name);
+		err = shared_remove(name, shared_id(path));
 		if (!err && unlink(path))
 			err = -errno;
 	}
 	return err;
 }
 
-int attach_refresh(int root)
+int attach_new_root(int root)
 {
 	struct attachment *list;
 	size_t n;

@@ -98,7 +98,7 @@ static void check_own(struct own_check *c, const char *text, const char *what)
 		return;
 	width = addr.family == 4 ? 32 : 128;
 	addr.num = length ? addr.num >> (width - length) << (width - length) : 0;
-	c->err = because(-EPERM, "%s bans %s, %s; --force or --ban-own does it", prefix_text(entry, addr, length), host,
+	c->err = because(-EPERM, "%s bans %s, %s; --force bans it", prefix_text(entry, addr, length), host,
 			 what);
 }
 

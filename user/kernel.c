@@ -65,7 +65,7 @@ int kernel_base(void)
 		unlink(path);
 		err = bpf_program__pin(skel->progs.xdp_bloom_root, path);
 		if (!err)
-			err = attach_refresh(bpf_program__fd(skel->progs.xdp_bloom_root));
+			err = attach_new_root(bpf_program__fd(skel->progs.xdp_bloom_root));
 	}
 	xdp_bloom_bpf__destroy(skel);
 	return err ? because_program(err, "loading the root program") : 0;
@@ -144,6 +144,18 @@ int kernel_live(struct generation *g)
 	if (err)
 		memset(g, 0, sizeof(*g));
 	close(fd);
+	return err;
+}
+
+int kernel_live_maps(const struct generation *g, int maps[ARRAYS])
+{
+	int err = 0;
+
+	for (enum array a = 0; a < ARRAYS; a++) {
+		maps[a] = array_bytes(g, a) && !err ? live_pin(array_kinds[a].name) : -1;
+		if (maps[a] < -1)
+			err = because_kernel(maps[a], array_kinds[a].name);
+	}
 	return err;
 }
 

@@ -74,14 +74,6 @@ int programs_register(void)
 	return registered < 0 ? because_kernel(registered, "libbpf") : 0;
 }
 
-/* libxdp loads its copy of the root with no attach type, and a program array takes only programs that agree. */
-static void no_attach_type(struct xdp_bloom_bpf *skel)
-{
-	bpf_program__set_expected_attach_type(skel->progs.xdp_bloom_root, 0);
-	bpf_program__set_expected_attach_type(skel->progs.xdp_bloom_gen, 0);
-	bpf_program__set_expected_attach_type(skel->progs.xdp_bloom_ask, 0);
-}
-
 int programs_open(struct xdp_bloom_bpf **skel)
 {
 	char path[PIN_PATH_MAX];
@@ -92,7 +84,6 @@ int programs_open(struct xdp_bloom_bpf **skel)
 	*skel = xdp_bloom_bpf__open();
 	if (!*skel)
 		return because_kernel(-errno, "the BPF object");
-	no_attach_type(*skel);
 	pin_path(path, sizeof(path), PIN_SLOT);
 	bpf_map__set_pin_path((*skel)->maps.slot, path);
 	pin_path(path, sizeof(path), PIN_COUNTERS);
@@ -102,13 +93,18 @@ int programs_open(struct xdp_bloom_bpf **skel)
 	return 0;
 }
 
+void programs_constants(const struct generation *g, const int *maps)
+{
+	loading = g;
+	loading_maps = maps;
+}
+
 int programs_load(struct bpf_object *object, const struct generation *g, const int *maps)
 {
 	int err;
 
-	loading = g;
-	loading_maps = maps;
+	programs_constants(g, maps);
 	err = bpf_object__load(object);
-	loading = NULL;
+	programs_constants(NULL, NULL);
 	return err;
 }

@@ -11,6 +11,9 @@ struct xdp_bloom_bpf;
 int programs_register(void);
 int programs_open(struct xdp_bloom_bpf **skel);
 
+/* For an object that libxdp loads: these constants from now on, until the next call. */
+void programs_constants(const struct generation *g, const int *maps);
+
 /* maps has a descriptor, or -1, for each array; without a generation nothing is written. */
 int programs_load(struct bpf_object *object, const struct generation *g, const int *maps);
 

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "shared.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <xdp/libxdp.h>
+
+#include "kernel.h"
+#include "log.h"
+#include "pins.h"
+#include "programs.h"
+#include "xdp_bloom.skel.h"
+
+static int no_print(enum libxdp_print_level level, const char *fmt, va_list args)
+{
+	if (!opt_verbose || level == LIBXDP_DEBUG)
+		return 0;
+	return vfprintf(stderr, fmt, args);
+}
+
+bool shared_is_there(int ifindex)
+{
+	struct xdp_multiprog *multi;
+	bool is;
+
+	libxdp_set_print(no_print);
+	multi = xdp_multiprog__get_from_ifindex(ifindex);
+	is = !libxdp_get_error(multi) && !xdp_multiprog__is_legacy(multi);
+
+	if (!libxdp_get_error(multi))
+		xdp_multiprog__close(multi);
+	return is;
+}
+
+static enum xdp_attach_mode libxdp_mode(enum attach_mode mode)
+{
+	return mode == MODE_NATIVE ? XDP_MODE_NATIVE : XDP_MODE_SKB;
+}
+
+/*
+ * Behind a dispatcher runs the generation's own program, not the root: libxdp loads it as an extension of the
+ * dispatcher, and no kernel takes a tail call there (before 6.12 the slot's owner is of another type, since then a tail
+ * call counts as a change of the packet).
+ */
+static int create_shared(struct xdp_bloom_bpf **skel, struct xdp_program **program)
+{
+	int err = programs_open(skel);
+
+	if (err)
+		return err;
+	bpf_map__set_autocreate((*skel)->maps.slot, false);
+	bpf_program__set_autoload((*skel)->progs.xdp_bloom_root, false);
+	bpf_program__set_autoload((*skel)->progs.xdp_bloom_ask, false);
+
+	DECLARE_LIBXDP_OPTS(xdp_program_opts, opts, .obj = (*skel)->obj, .prog_name = "xdp_bloom_gen");
+	*program = xdp_program__create(&opts);
+	err = (int)libxdp_get_error(*program);
+	if (err)
+		*program = NULL;
+	/* What we let pass goes on to the next program. */
+	return err ? err : xdp_program__set_chain_call_enabled(*program, XDP_PASS, true);
+}
+
+/* bpffs has renames: the pin is the old program's or the new one's, and never missing. */
+static int replace_pin(int fd, const char *pin)
+{
+	char fresh[PIN_PATH_MAX + 8];
+
+	snprintf(fresh, sizeof(fresh), "%s%%new", pin);
+	unlink(fresh);
+	return bpf_obj_pin(fd, fresh) || rename(fresh, pin) ? -errno : 0;
+}
+
+int shared_attach(struct attachment *at, int ifindex, const char *pin)
+{
+	struct xdp_program *program = NULL;
+	struct xdp_bloom_bpf *skel = NULL;
+	enum attach_mode mode = at->mode == MODE_AUTO ? MODE_NATIVE : at->mode;
+	struct generation g = { 0 };
+	int maps[ARRAYS], err;
+
+	libxdp_set_print(no_print);
+	memset(maps, -1, sizeof(maps));
+	err = kernel_live(&g);
+	if (!err)
+		err = kernel_live_maps(&g, maps);
+	else if (err == -ENOENT)
+		err = 0; /* nothing is banned yet */
+	if (!err)
+		err = create_shared(&skel, &program);
+	if (!err) {
+		programs_constants(&g, maps);
+		err = xdp_program__attach(program, ifindex, libxdp_mode(mode), 0);
+		if (err && err != -EBUSY && at->mode == MODE_AUTO) {
+			warn("%s: no native mode (%s), using skb: slower, and behind the driver", at->name,
+			     strerror(-err));
+			mode = MODE_SKB;
+			err = xdp_program__attach(program, ifindex, libxdp_mode(mode), 0);
+		}
+		programs_constants(NULL, NULL);
+	}
+	if (!err) {
+		/* Without freplace libxdp puts the one program there alone, and nobody could ever join it. */
+		err = shared_is_there(ifindex) ? replace_pin(xdp_program__fd(program), pin) : -EOPNOTSUPP;
+		if (err)
+			xdp_program__detach(program, ifindex, libxdp_mode(mode), 0);
+	}
+	if (program)
+		xdp_program__close(program);
+	xdp_bloom_bpf__destroy(skel);
+	for (enum array a = 0; a < ARRAYS; a++)
+		if (maps[a] >= 0)
+			close(maps[a]);
+	at->shared = true;
+	at->mode = mode;
+	if (err == -EOPNOTSUPP)
+		return because(err, "%s: this kernel does not let libxdp run several XDP programs; leave out --shared",
+			       at->name);
+	if (err == -EBUSY)
+		return because(err, "%s: another XDP program is attached there, and not through libxdp; detach it",
+			       at->name);
+	return err ? because(err, "%s: attaching through libxdp: %s", at->name, strerror(-err)) : 0;
+}
+
+__u32 shared_id(const char *pin)
+{
+	struct bpf_prog_info info = { 0 };
+	__u32 size = sizeof(info);
+	int fd = bpf_obj_get(pin);
+
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
+		info.id = 0;
+	if (fd >= 0)
+		close(fd);
+	return info.id;
+}
+
+/* Takes the program with that id out of the interface's dispatcher: another instance's has the same name. */
+int shared_remove(const char *name, __u32 id)
+{
+	unsigned int ifindex = if_nametoindex(name);
+	struct xdp_program *program = NULL;
+	struct xdp_multiprog *multi;
+	int err = 0;
+
+	libxdp_set_print(no_print);
+	multi = ifindex ? xdp_multiprog__get_from_ifindex((int)ifindex) : NULL;
+	if (!multi || libxdp_get_error(multi))
+		return 0; /* gone with its interface, or somebody took the dispatcher away */
+	while ((program = xdp_multiprog__next_prog(program, multi))) {
+		if (xdp_program__id(program) != id)
+			continue;
+		err = xdp_program__detach(program, (int)ifindex, xdp_multiprog__attach_mode(multi), 0);
+		break;
+	}
+	xdp_multiprog__close(multi);
+	return err ? because(err, "%s: detaching through libxdp: %s", name, strerror(-err)) : 0;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Beside other XDP programs: what attach.c asks of libxdp. The pin of that path is the program's. */
+#ifndef SHARED_H
+#define SHARED_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include "attach.h"
+
+/* Does a libxdp dispatcher run there already? */
+bool shared_is_there(int ifindex);
+/* Attaches the generation in force; the pin becomes its program's, in place of one that may be there. */
+int shared_attach(struct attachment *at, int ifindex, const char *pin);
+/* Which program a pin is; 0: none. */
+__u32 shared_id(const char *pin);
+/* Takes the program with that id out. */
+int shared_remove(const char *ifname, __u32 id);
+
+#endif
