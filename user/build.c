@@ -12,7 +12,7 @@
 #include "owned.h"
 
 /* How many keys are on their way at once, so that a cache miss of one hides behind the others. */
-#define BATCH 32
+#define BATCH 64
 /* A random walk that has not found a place by then will not: the roster is too full for these seeds. */
 #define WALK_MAX 2000
 
@@ -401,14 +401,39 @@ struct checker {
 	const struct generation *g;
 	const struct owned *owned;
 	size_t first6[LABELS]; /* where each label's first IPv6 prefix stands: the earlier list has the say */
+	struct key batch[BATCH];
+	unsigned int waiting;
 };
+
+/* Asks for a batch of hosts; what they need is on its way before the first is asked for. */
+static int check_hosts(struct checker *c)
+{
+	const struct generation *g = c->g;
+	int err = 0;
+
+	for (unsigned int i = 0; i < c->waiting; i++) {
+		struct key *key = &c->batch[i];
+
+		key->hash = hash_ipv4(g->hash, key->addr);
+		key->word = hash_more(g->hash, key->hash);
+		if (g->filter)
+			__builtin_prefetch((char *)g->filter + filter_block(key->hash, g->filter_blocks) * BLOCK_BYTES);
+		if (g->roster4)
+			__builtin_prefetch((struct bucket4 *)g->roster4 +
+					   roster4_choose(g->hash, key->word, g->roster4_buckets).first);
+	}
+	for (unsigned int i = 0; i < c->waiting && !err; i++)
+		err = check(g, decide_ipv4(g, c->batch[i].addr), c->batch[i].label);
+	c->waiting = 0;
+	return err;
+}
 
 static int check_host(void *arg, __u32 addr, __u8 label, bool filter)
 {
-	const struct checker *c = arg;
+	struct checker *c = arg;
 
-	(void)filter;
-	return check(c->g, decide_ipv4(c->g, addr), label);
+	c->batch[c->waiting++] = (struct key){ .addr = addr, .label = label, .filter = filter };
+	return c->waiting == BATCH ? check_hosts(c) : 0;
 }
 
 static int check_net24(void *arg, __u32 net24, enum gate4 state, __u8 label)
@@ -447,6 +472,8 @@ int build_check(const struct generation *g, const struct owned *owned)
 	for (size_t i = owned->n6; i-- > 0;)
 		c.first6[owned->label6[i]] = i;
 	err = each_ipv4(g, owned, &calls, &c);
+	if (!err)
+		err = check_hosts(&c);
 	return err ? err : each_ipv6(g, owned, check_piece, &c);
 }
 

@@ -23,18 +23,25 @@ static int no_print(enum libxdp_print_level level, const char *fmt, va_list args
 	return vfprintf(stderr, fmt, args);
 }
 
-bool shared_is_there(int ifindex)
+/* The mode in which a dispatcher runs there, or MODE_AUTO: there is none. */
+static enum attach_mode dispatcher_mode(int ifindex)
 {
+	enum attach_mode mode = MODE_AUTO;
 	struct xdp_multiprog *multi;
-	bool is;
 
 	libxdp_set_print(no_print);
 	multi = xdp_multiprog__get_from_ifindex(ifindex);
-	is = !libxdp_get_error(multi) && !xdp_multiprog__is_legacy(multi);
+	if (libxdp_get_error(multi))
+		return mode;
+	if (!xdp_multiprog__is_legacy(multi))
+		mode = xdp_multiprog__attach_mode(multi) == XDP_MODE_SKB ? MODE_SKB : MODE_NATIVE;
+	xdp_multiprog__close(multi);
+	return mode;
+}
 
-	if (!libxdp_get_error(multi))
-		xdp_multiprog__close(multi);
-	return is;
+bool shared_is_there(int ifindex)
+{
+	return dispatcher_mode(ifindex) != MODE_AUTO;
 }
 
 static enum xdp_attach_mode libxdp_mode(enum attach_mode mode)
@@ -80,11 +87,11 @@ int shared_attach(struct attachment *at, int ifindex, const char *pin)
 {
 	struct xdp_program *program = NULL;
 	struct xdp_bloom_bpf *skel = NULL;
-	enum attach_mode mode = at->mode == MODE_AUTO ? MODE_NATIVE : at->mode;
+	enum attach_mode there = dispatcher_mode(ifindex);
+	enum attach_mode mode = at->mode != MODE_AUTO ? at->mode : there != MODE_AUTO ? there : MODE_NATIVE;
 	struct generation g = { 0 };
 	int maps[ARRAYS], err;
 
-	libxdp_set_print(no_print);
 	memset(maps, -1, sizeof(maps));
 	err = kernel_live(&g);
 	if (!err)
@@ -96,7 +103,7 @@ int shared_attach(struct attachment *at, int ifindex, const char *pin)
 	if (!err) {
 		programs_constants(&g, maps);
 		err = xdp_program__attach(program, ifindex, libxdp_mode(mode), 0);
-		if (err && err != -EBUSY && at->mode == MODE_AUTO) {
+		if (err && err != -EBUSY && at->mode == MODE_AUTO && there == MODE_AUTO) {
 			warn("%s: no native mode (%s), using skb: slower, and behind the driver", at->name,
 			     strerror(-err));
 			mode = MODE_SKB;
