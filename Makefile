@@ -106,6 +106,10 @@ test: deps-test
 	@$(MAKE) --no-print-directory all
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests run_tests
 
+# In the kernels of other Debian releases, under QEMU; KERNEL_ARCH=arm64 for another machine.
+test-kernels: tests
+	tests/kernels.sh
+
 fuzz: all
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests fuzz
 
@@ -114,7 +118,7 @@ bench bench-quick: all
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests $@
 
 C_FILES  := $(wildcard bpf/*.[ch] user/*.[ch] tests/*.[ch] tests/bench/*.[ch])
-SH_FILES := $(wildcard tests/*.sh tests/bench/*.sh)
+SH_FILES := $(wildcard tests/*.sh tests/bench/*.sh tests/kernels/*.sh)
 
 lint: all
 	@tests/deps.sh $(LINT_DEPS)
@@ -134,10 +138,11 @@ help:
 	@echo 'make run            a sandbox that shows it at work; IFACE=eth0 LIST=file filters for real'
 	@echo 'make check          unit tests: no root, seconds'
 	@echo 'make test           everything, as root'
+	@echo 'make test-kernels   the program and network tests in other kernels, under QEMU'
 	@echo 'make bench          against ipset, nftables and BPF maps; bench-quick: under 50 s'
 	@echo 'make fuzz           the parsers, for FUZZ_SECONDS (60) each'
 	@echo 'make lint           clang-format, clang-tidy, cppcheck, shellcheck'
 	@echo 'make install        PREFIX (/usr/local), DESTDIR'
 
 .DELETE_ON_ERROR:
-.PHONY: all deps deps-test run install clean tests check test fuzz bench bench-quick lint help
+.PHONY: all deps deps-test run install clean tests check test test-kernels fuzz bench bench-quick lint help

@@ -63,24 +63,13 @@ static int put_live(struct state *state, const struct ranges *set)
 	return state_list_put(state, &list, set);
 }
 
-static bool force;
-
-static int force_option(int option, const char *value)
-{
-	(void)option;
-	(void)value;
-	force = true;
-	return 0;
-}
-
 static int change_live(int argc, char **argv, bool allow)
 {
-	static const struct option own[] = { { "force", no_argument, NULL, 'F' }, { 0 } };
 	struct ranges change = RANGES_EMPTY, live = RANGES_EMPTY, after = RANGES_EMPTY;
 	struct state *state = NULL;
 	int err;
 
-	if (options_read(&argc, argv, own, force_option))
+	if (options_read(&argc, argv, options_force, options_force_fn))
 		return EXIT_ERROR;
 	if (argc < 2)
 		return fail("%s: which address or prefix?", argv[0]);
@@ -96,7 +85,7 @@ static int change_live(int argc, char **argv, bool allow)
 	if (!err)
 		err = put_live(state, &after);
 	if (!err)
-		err = apply_with(state, &(struct apply_options){ .guarded = !force });
+		err = apply_with(state, &(struct apply_options){ .guarded = !opt_force });
 	state_close(state);
 	ranges_free(&change);
 	ranges_free(&live);

@@ -13,19 +13,7 @@
 #include "out.h"
 #include "state.h"
 
-static bool force;
-
-static int force_option(int option, const char *value)
-{
-	(void)option;
-	(void)value;
-	force = true;
-	return 0;
-}
-
 /* What was shadowed or excepted may be banned from now on: that asks for the guard rails. */
-static const struct option own[] = { { "force", no_argument, NULL, 'F' }, { 0 } };
-
 int cmd_unload(int argc, char **argv)
 {
 	struct list_info *lists = NULL;
@@ -33,7 +21,7 @@ int cmd_unload(int argc, char **argv)
 	size_t n = 0;
 	int err;
 
-	if (options_read(&argc, argv, own, force_option))
+	if (options_read(&argc, argv, options_force, options_force_fn))
 		return EXIT_ERROR;
 	if (argc < 2)
 		return fail("unload: which list?");
@@ -43,7 +31,7 @@ int cmd_unload(int argc, char **argv)
 	for (int i = 1; i < argc && !err; i++)
 		err = state_list_drop(state, argv[i]);
 	if (!err)
-		err = apply_with(state, &(struct apply_options){ .guarded = !force });
+		err = apply_with(state, &(struct apply_options){ .guarded = !opt_force });
 	for (size_t i = 0; i < n && !err; i++)
 		for (int j = 1; j < argc; j++)
 			if (!strcmp(lists[i].name, argv[j]) && lists[i].label)
@@ -101,7 +89,7 @@ static int change_kind(int argc, char **argv, enum list_kind kind)
 	struct list_info list;
 	int err;
 
-	if (options_read(&argc, argv, own, force_option))
+	if (options_read(&argc, argv, options_force, options_force_fn))
 		return EXIT_ERROR;
 	if (argc < 2)
 		return fail("%s: which list?", argv[0]);
@@ -119,7 +107,7 @@ static int change_kind(int argc, char **argv, enum list_kind kind)
 			turned[list.label] = true;
 	}
 	if (!err)
-		err = apply_with(state, &(struct apply_options){ .guarded = !force });
+		err = apply_with(state, &(struct apply_options){ .guarded = !opt_force });
 	for (unsigned int label = 0; label < LABELS && !err; label++)
 		if (turned[label])
 			kernel_zero_label((uint8_t)label);

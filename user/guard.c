@@ -98,8 +98,7 @@ static void check_own(struct own_check *c, const char *text, const char *what)
 		return;
 	width = addr.family == 4 ? 32 : 128;
 	addr.num = length ? addr.num >> (width - length) << (width - length) : 0;
-	c->err = because(-EPERM, "%s bans %s, %s; --force bans it", prefix_text(entry, addr, length), host,
-			 what);
+	c->err = because(-EPERM, "%s bans %s, %s; --force bans it", prefix_text(entry, addr, length), host, what);
 }
 
 static void check_addresses(struct own_check *c)

@@ -42,7 +42,8 @@ static int help(void)
 		printf("  %-8s %-52s %s\n", verbs[i].name, verbs[i].args, verbs[i].does);
 	puts("\nload takes --allow (an allow list) or --shadow (only counts), --format F, --skip-bad, --dry-run,\n"
 	     "  --bogons=keep|refuse (private, loopback, link-local, multicast: left out otherwise), --confirm TIME,\n"
-	     "  and --force against the guard rails. attach takes --confirm TIME too.\n"
+	     "  --ban-own, --big-change, or --force against all\n"
+	     "guard rails. attach takes --confirm TIME too; unload, enforce and disallow take --force.\n"
 	     "tune takes also --headroom PCT and --memory MAX (such as 64M; 0: no limit); alone it shows the settings.\n");
 	puts("  -j, --json        one JSON document      -p, --pretty   the same, indented\n"
 	     "  -q, --quiet       no warnings            -v, --verbose  say what is done\n"

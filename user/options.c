@@ -12,6 +12,17 @@ bool opt_json, opt_pretty, opt_quiet, opt_verbose;
 const char *opt_state = "/var/lib/xdp-bloom";
 const char *opt_bpffs = "/sys/fs/bpf/xdp-bloom";
 
+bool opt_force;
+const struct option options_force[] = { { "force", no_argument, NULL, 'F' }, { 0 } };
+
+int options_force_fn(int option, const char *value)
+{
+	(void)option;
+	(void)value;
+	opt_force = true;
+	return 0;
+}
+
 static const struct option common[] = {
 	{ "json", no_argument, NULL, 'j' },	   { "pretty", no_argument, NULL, 'p' },
 	{ "quiet", no_argument, NULL, 'q' },	   { "verbose", no_argument, NULL, 'v' },

@@ -12,6 +12,11 @@ extern const char *opt_state, *opt_bpffs;
 /* What an option's value must be; each returns 0, or has said what is wrong and returns EXIT_ERROR. */
 typedef int option_fn(int option, const char *value);
 
+/* The one own option of verbs that ask for the guard rails: --force. */
+extern bool opt_force;
+extern const struct option options_force[];
+int options_force_fn(int option, const char *value);
+
 /*
  * Reads the common options and those of `own` (ended by a zero entry, or NULL), which go to `each`. Afterwards argv
  * holds the operands alone, from 1 on. Returns 0, or EXIT_ERROR when it has said what is wrong.

@@ -51,8 +51,7 @@ static enum xdp_attach_mode libxdp_mode(enum attach_mode mode)
 
 /*
  * Behind a dispatcher runs the generation's own program, not the root: libxdp loads it as an extension of the
- * dispatcher, and no kernel takes a tail call there (before 6.12 the slot's owner is of another type, since then a tail
- * call counts as a change of the packet).
+ * dispatcher, and most kernels refuse the root's tail call there (5.10, 6.12 and 7.2 did, 6.1 did not).
  */
 static int create_shared(struct xdp_bloom_bpf **skel, struct xdp_program **program)
 {

@@ -1,0 +1,53 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# apt with settings and state of its own, in $cache, for $arch: nothing on the machine changes. The packages come from
+# where the machine has its own.
+
+# From the machine's own settings: where Debian itself is, not the repository of its security updates nor anybody else's.
+apt_mirror() {
+	# shellcheck disable=SC2016 # apt's variables
+	apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' | sed -n '/^Debian /{s///p;q}'
+}
+
+apt_directory() {
+	echo "${cache:?}/apt/$1-${arch:?}"
+}
+
+apt_log() {
+	echo "$(apt_directory "$1")/log"
+}
+
+apt_failed() {
+	tail -n 5 "$(apt_log "$1")" >&2
+	return 1
+}
+
+# apt RELEASE TOOL ARGS...
+apt() {
+	local state tool=$2
+
+	state=$(apt_directory "$1")
+	shift 2
+	"$tool" -o Dir::Etc::SourceList="$state/sources.list" -o Dir::Etc::SourceParts=/dev/null \
+		-o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts=/dev/null -o Dir::State="$state" \
+		-o Dir::State::status="$state/status" -o Dir::Cache="$state" \
+		-o APT::Architecture="$arch" -o APT::Architectures="$arch" -o Acquire::Languages=none \
+		-o Acquire::Check-Valid-Until=false -o Acquire::Retries=3 -o APT::Sandbox::User=root -q=2 "$@"
+}
+
+# apt_open RELEASE: knows what packages that release has.
+apt_open() {
+	local state mirror
+
+	state=$(apt_directory "$1")
+	mkdir -p "$state/lists/partial" "$state/archives/partial"
+	: >"$state/status"
+	mirror=$(apt_mirror)
+	[ -n "$mirror" ] || { echo "apt knows no place that has Debian's packages" >&2 && return 1; }
+	echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $1 main" >"$state/sources.list"
+	apt "$1" apt-get update >"$(apt_log "$1")" 2>&1 || apt_failed "$1"
+}
+
+apt_close() {
+	rm -rf "$(apt_directory "$1")"
+}

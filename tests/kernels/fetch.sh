@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# fetch.sh CACHE ARCH RELEASE...: the kernel of each of these Debian releases, unpacked into CACHE/RELEASE-ARCH.
+set -euo pipefail
+
+cache=$(realpath -m "$1")
+arch=$2
+shift 2
+
+# shellcheck source=tests/kernels/apt.sh
+. "$(dirname "$(realpath "$0")")/apt.sh"
+
+# packages RELEASE PACKAGE: what it is made of: from the one that always means the newest to the ones with the files.
+packages() {
+	local package
+
+	for package in $(apt "$1" apt-cache show --no-all-versions "$2" | sed -n 's/^\(Pre-\)\?Depends: //p' | tr ',' '\n' |
+		sed -n 's/^ *\(linux-\(image\|binary\|modules\)-[^ ]*\).*/\1/p'); do
+		echo "$package"
+		packages "$1" "$package"
+	done
+}
+
+# The cloud kernel: the same code, a tenth of the drivers.
+fetch() {
+	local release=$1 into=$cache/$1-$arch state package
+	local -a wanted
+
+	state=$(apt_directory "$release")
+	apt_open "$release"
+	mapfile -t wanted < <(packages "$release" "linux-image-cloud-$arch" | sort -u)
+	[ ${#wanted[@]} != 0 ] || { echo "$release has no linux-image-cloud-$arch" >&2 && return 1; }
+	(cd "$state/archives" && apt "$release" apt-get download "${wanted[@]}" >>"$(apt_log "$release")" 2>&1) ||
+		apt_failed "$release"
+	rm -rf "$into.new"
+	for package in "$state"/archives/*.deb; do
+		dpkg-deb -x "$package" "$into.new"
+	done
+	apt_close "$release"
+	[ -n "$(find "$into.new" -name 'vmlinuz*')" ] || { echo "no kernel in ${wanted[*]}" >&2 && return 1; }
+	mv "$into.new" "$into"
+}
+
+for release; do
+	[ -d "$cache/$release-$arch" ] || fetch "$release"
+done
