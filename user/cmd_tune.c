@@ -95,7 +95,7 @@ static int report(const struct settings *s)
 					  "memory", (json_int_t)s->memory_max));
 	printf("exact     %s\nlabels    %s\nfpr       %.3g (%.1f bits a key)\nheadroom  %.0f %%\nmemory    %s\n",
 	       s->exact ? "on" : "off", s->labels ? "on" : "off", fpr, s->bits_per_key, s->headroom * 100,
-	       s->memory_max ? bytes_text(buf, s->memory_max) : "no limit");
+	       s->memory_max ? bytes_text(buf, s->memory_max) : "half of what is free");
 	return out_end();
 }
 

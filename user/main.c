@@ -40,11 +40,11 @@ static int help(void)
 	puts("usage: xdp-bloom [OPTIONS] VERB [ARGS]\n");
 	for (size_t i = 0; i < VERBS; i++)
 		printf("  %-8s %-52s %s\n", verbs[i].name, verbs[i].args, verbs[i].does);
-	puts("\nload takes --allow (an allow list) or --shadow (only counts), --format F, --skip-bad, --dry-run,\n"
-	     "  --bogons=keep|refuse (private, loopback, link-local, multicast: left out otherwise), --confirm TIME,\n"
-	     "  --ban-own, --big-change, or --force against all\n"
-	     "guard rails. attach takes --confirm TIME too; unload, enforce and disallow take --force.\n"
-	     "tune takes also --headroom PCT and --memory MAX (such as 64M; 0: no limit); alone it shows the settings.\n");
+	puts("\nload: --allow (an allow list) or --shadow (only counts), --format F, --skip-bad, --dry-run, --confirm TIME,\n"
+	     "  --bogons=keep|refuse (private, loopback, link-local, multicast; left out otherwise),\n"
+	     "  --ban-own, --big-change, or --force against all guard rails.\n"
+	     "attach: also --confirm TIME. unload, enforce, shadow, allow, disallow: also --force.\n"
+	     "tune: also --headroom PCT, --memory MAX (64M; 0: half of what is free); alone it shows the settings.\n");
 	puts("  -j, --json        one JSON document      -p, --pretty   the same, indented\n"
 	     "  -q, --quiet       no warnings            -v, --verbose  say what is done\n"
 	     "  -S, --state DIR   where lists are kept (/var/lib/xdp-bloom; XDP_BLOOM_STATE)\n"
