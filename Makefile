@@ -81,8 +81,9 @@ LIST  ?=
 # A make of its own: what is missing changes what pkg-config and the wildcards say.
 run:
 	@tests/deps.sh $(DEPS) jq python3-minimal
-	@$(MAKE) --no-print-directory all tests
-	@if [ -n "$(IFACE)" ]; then tests/run.sh "$(IFACE)" "$(LIST)"; else tests/demo.sh; fi
+	@$(MAKE) --no-print-directory all
+	@if [ -n "$(IFACE)" ]; then tests/run.sh "$(IFACE)" "$(LIST)"; else \
+		$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests traffic && tests/demo.sh; fi
 
 install: all
 	install -D -m 755 $(BUILD)/xdp-bloom $(DESTDIR)$(PREFIX)/sbin/xdp-bloom

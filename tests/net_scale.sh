@@ -20,7 +20,7 @@ scale() {
 	bloom attach edge1 --mode skb
 	bloom load random random --bogons=keep
 	for n in 0 1; do
-		send "$n" -b of_random/banned -c of_random/clean
+		send "$n" -b of_random/banned -c of_random/clean -n 2
 		printf '# %s\n' "$(cat sent)"
 	done
 	is "$(get '[.packets[]]' stats)" "[$((2 * $(sent .clean.sent))),$((2 * $(sent .banned.sent))),0]" \
