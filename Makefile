@@ -128,10 +128,12 @@ lint: all
 	cppcheck --quiet --std=c11 --error-exitcode=1 --enable=warning,performance,portability --inline-suppr \
 		--suppress=missingIncludeSystem -j2 -Ibpf -Iuser -D__x86_64__ \
 		'-DLIBBPF_OPTS(type,name,...)=struct type name' '-DDECLARE_LIBXDP_OPTS(type,name,...)=struct type name' user
-	@# Every memcpy() and snprintf() is insecure to the first check; the second takes va_start() for nothing in clang 14.
+	@# Every memcpy() and snprintf() is insecure to the first check; the second takes va_start() for nothing in clang 14;
+	@# the third finds a leak in the skeleton that bpftool makes (cppcheck looks for ours).
 	clang-tidy --quiet --warnings-as-errors='*' \
-		--checks=-clang-analyzer-security.insecureAPI.*,-clang-analyzer-valist.Uninitialized $(USER_SRC) -- \
-		-isystem $(BUILD) $(filter-out -Werror -I$(BUILD),$(ALL_CFLAGS))
+		--checks=-clang-analyzer-security.insecureAPI.*,-clang-analyzer-valist.Uninitialized,-clang-analyzer-unix.Malloc \
+		$(USER_SRC) -- \
+		$(filter-out -Werror,$(ALL_CFLAGS))
 
 help:
 	@echo 'make                build/xdp-bloom'

@@ -19,7 +19,7 @@ releases=("$@")
 
 # With the variables that keep a test short enough for an emulated machine.
 tests=(EXACT_ASKS=3000000:prog_ net_attach.sh XDP_BLOOM_ROTATIONS=10:net_rotate.sh
-	"XDP_BLOOM_CASES=ipv..plain|native.*qinq.pppoe|vlan.vlan:net_modes.sh"
+	"XDP_BLOOM_CASES=ipv..plain:net_modes.sh"
 	"XDP_BLOOM_CASES=legal|files|nothing|bpffs|instances:cli_errors.sh")
 # shellcheck disable=SC2206 # words
 [ -z "${KERNEL_TESTS:-}" ] || tests=($KERNEL_TESTS)
