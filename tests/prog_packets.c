@@ -14,6 +14,7 @@
 #include <bpf/libbpf.h>
 
 #include "build.h"
+#include "check.h"
 #include "decide.h"
 #include "frames.h"
 #include "kernel.h"
@@ -134,7 +135,7 @@ static bool install(const struct settings *settings, const __u64 *shadow)
 		kernel_release(&live);
 	}
 	if (!err)
-		err = build_check(&live.g, &owned);
+		err = check_arrays(&live.g, &owned);
 	if (!err)
 		err = kernel_load(&live);
 	if (!err)

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "build.h"
+#include "check.h"
 #include "decide.h"
 #include "ktap.h"
 #include "log.h"
@@ -50,8 +51,8 @@ static bool build(struct generation *g, const struct owned *owned)
 	}
 	if (!CHECK(!err, "not built: error %d", err))
 		return false;
-	err = build_check(g, owned);
-	return CHECK(!err, "build_check says %d; exact %d, %llu rungs, gates %d and %d", err, g->roster4 || g->roster6,
+	err = check_arrays(g, owned);
+	return CHECK(!err, "check_arrays says %d; exact %d, %llu rungs, gates %d and %d", err, g->roster4 || g->roster6,
 		     g->rungs, !!g->gate4, !!g->gate6);
 }
 
@@ -376,8 +377,8 @@ static void mutate(struct generation *g, const struct owned *owned, void *at, __
 
 	memcpy(&before, at, size);
 	memcpy(at, &value, size);
-	err = build_check(g, owned);
-	CHECK(err == -EILSEQ, "%s, and build_check says %d", what, err);
+	err = check_arrays(g, owned);
+	CHECK(err == -EILSEQ, "%s, and check_arrays says %d", what, err);
 	memcpy(at, &before, size);
 }
 
@@ -466,7 +467,7 @@ static void check_notices(void)
 	mutate(&g, &owned, flag, *flag + 2, 8, "the arrays are of another seed");
 	flag = &g.rung[0].salt;
 	mutate(&g, &owned, flag, *flag + 1, 8, "a rung is of another salt");
-	CHECK(!build_check(&g, &owned), "it was all put right again, and build_check does not see it");
+	CHECK(!check_arrays(&g, &owned), "it was all put right again, and check_arrays does not see it");
 	memory_release(&g);
 	owned_free(&owned);
 }
@@ -509,7 +510,7 @@ static void allowed_by_accident(void)
 		for (size_t i = 0; i < allowed.n6; i++)
 			for (ip6 a = allowed.v6[i].lo; a <= allowed.v6[i].hi; a++)
 				accident |= !!(decide(&g, 6, a) & ANSWER_DROP);
-		err = build_check_allowed(&g, &allowed);
+		err = check_allowed(&g, &allowed);
 		if (!CHECK(err == (accident ? -EAGAIN : 0), "accident %d, but error %d", accident, err))
 			return;
 		*(accident ? &hit : &clean) += 1;

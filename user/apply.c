@@ -9,6 +9,7 @@
 
 #include "attach.h"
 #include "build.h"
+#include "check.h"
 #include "guard.h"
 #include "kernel.h"
 #include "log.h"
@@ -102,7 +103,7 @@ static bool is_shadow(const struct settled *s, uint8_t label)
 /* Without a roster the filter decides alone: then it must not know any allowed address by accident. */
 static int spare_allowed(const struct candidate *c, const struct settled *s)
 {
-	return c->g.roster4 || c->g.roster6 || !c->g.filter ? 0 : build_check_allowed(&c->g, &s->allowed);
+	return c->g.roster4 || c->g.roster6 || !c->g.filter ? 0 : check_allowed(&c->g, &s->allowed);
 }
 
 static int build(struct candidate *c, struct generation *g, const struct settled *s)
@@ -253,7 +254,7 @@ int apply_with(struct state *state, const struct apply_options *options)
 	if (err)
 		goto out;
 	built_ms = lap(&clock);
-	err = build_check(&c.g, &s.owned);
+	err = check_arrays(&c.g, &s.owned);
 	if (err)
 		err = because(err,
 			      "a key was not found in the new generation: it does not go live; please report this");

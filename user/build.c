@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include "decide.h"
-#include "log.h"
+#include "filter.h"
+#include "gate.h"
+#include "keys.h"
 #include "owned.h"
+#include "roster.h"
 
 /* How many keys are on their way at once, so that a cache miss of one hides behind the others. */
 #define BATCH 64
@@ -239,82 +241,6 @@ static int add_rung(struct builder *b, const struct rung *rung, ip6 first, __u8 
 	return b->waiting == BATCH ? flush(b) : 0;
 }
 
-/* Calls `each` for every host of the range. */
-static int each_host(struct range4 range, __u8 label, bool filter,
-		     int (*each)(void *arg, __u32 addr, __u8 label, bool filter), void *arg)
-{
-	int err = 0;
-
-	for (__u64 addr = range.lo; addr <= range.hi && !err; addr++)
-		err = each(arg, (__u32)addr, label, filter);
-	return err;
-}
-
-/* What becomes of each /24 and host, told to whoever builds or checks. */
-struct ipv4_calls {
-	int (*host)(void *arg, __u32 addr, __u8 label, bool filter);
-	int (*net24)(void *arg, __u32 net24, enum gate4 state, __u8 label);
-};
-
-static int each_ipv4(const struct generation *g, const struct owned *owned, const struct ipv4_calls *calls, void *arg)
-{
-	struct net24_walk walk = { 0 };
-	int err = 0;
-
-	while (!err && owned_next_net24(owned, &walk)) {
-		if (g->gate4 && walk.run) {
-			for (__u32 net = walk.first; net <= walk.last && !err; net++)
-				err = calls->net24(arg, net, GATE4_ALL, owned->label4[walk.from]);
-		} else if (!g->gate4 && walk.run) {
-			err = each_host((struct range4){ walk.first << 8, walk.last << 8 | 255 },
-					owned->label4[walk.from], true, calls->host, arg);
-		} else {
-			bool whole = g->gate4 && walk.banned == 256, minorities = whole && g->minorities;
-			__u8 major = owned_majority24(owned, &walk);
-
-			if (g->gate4)
-				err = calls->net24(arg, walk.first,
-						   minorities ? GATE4_MIXED
-						   : whole    ? GATE4_ALL
-							      : GATE4_SOME,
-						   major);
-			for (size_t i = walk.from; i < walk.until && !err; i++)
-				if (!whole || (minorities && owned->label4[i] != major))
-					err = each_host(owned_clip24(owned, i, walk.first), owned->label4[i], !whole,
-							calls->host, arg);
-		}
-	}
-	return err;
-}
-
-/* Every IPv6 key: each prefix cut into pieces of the next rung's length. */
-static int each_ipv6(const struct generation *g, const struct owned *owned,
-		     int (*each)(void *arg, unsigned int rung, ip6 first, size_t entry), void *arg)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < owned->n6 && !err; i++) {
-		ip6 lo = owned->v6[i].lo, first;
-		unsigned int length;
-		bool done = false;
-
-		while (!err && range6_next_prefix(&lo, owned->v6[i].hi, &done, &first, &length)) {
-			unsigned int rung = (unsigned int)g->rungs - 1;
-			__u64 pieces;
-			ip6 step;
-
-			while (g->rung[rung].length < length)
-				rung--;
-			pieces = 1ULL << (g->rung[rung].length - length);
-			/* A rung of length 0 has one piece, and no step. */
-			step = g->rung[rung].length ? (ip6)1 << (128 - g->rung[rung].length) : 0;
-			for (__u64 p = 0; p < pieces && !err; p++)
-				err = each(arg, rung, first + p * step, i);
-		}
-	}
-	return err;
-}
-
 static int build_host(void *arg, __u32 addr, __u8 label, bool filter)
 {
 	return add_host(arg, addr, label, filter);
@@ -364,7 +290,7 @@ static void mark_vacant(struct builder *b)
 
 int build_arrays(const struct generation *g, const struct owned *owned)
 {
-	static const struct ipv4_calls calls = { build_host, build_net24 };
+	static const struct keys_ipv4_calls calls = { build_host, build_net24 };
 	struct builder *b = calloc(1, sizeof(*b));
 	int err;
 
@@ -374,149 +300,13 @@ int build_arrays(const struct generation *g, const struct owned *owned)
 	b->owned = owned;
 	if (g->roster4)
 		mark_vacant(b);
-	err = each_ipv4(g, owned, &calls, b);
+	err = keys_ipv4(g, owned, &calls, b);
 	if (!err)
-		err = each_ipv6(g, owned, build_piece, b);
+		err = keys_ipv6(g, owned, build_piece, b);
 	if (!err)
 		err = flush(b);
 	if (!err && g->gate6)
 		build_gate6(g, owned);
 	free(b);
 	return err;
-}
-
-/* The answer must be a drop, and where labels are kept on the right account. */
-static int check(const struct generation *g, __u32 answer, __u8 label)
-{
-	if (!(answer & ANSWER_DROP))
-		return -EILSEQ;
-	if (ANSWER_STAGE(answer) == STAGE_ROSTER && ANSWER_LABEL(answer) != label)
-		return -EILSEQ;
-	if (ANSWER_STAGE(answer) == STAGE_GATE && g->gate4_labels && ANSWER_LABEL(answer) != label)
-		return -EILSEQ;
-	return 0;
-}
-
-struct checker {
-	const struct generation *g;
-	const struct owned *owned;
-	size_t first6[LABELS]; /* where each label's first IPv6 prefix stands: the earlier list has the say */
-	struct key batch[BATCH];
-	unsigned int waiting;
-};
-
-/* Asks for a batch of hosts; what they need is on its way before the first is asked for. */
-static int check_hosts(struct checker *c)
-{
-	const struct generation *g = c->g;
-	int err = 0;
-
-	for (unsigned int i = 0; i < c->waiting; i++) {
-		struct key *key = &c->batch[i];
-
-		key->hash = hash_ipv4(g->hash, key->addr);
-		key->word = hash_more(g->hash, key->hash);
-		if (g->filter)
-			__builtin_prefetch((char *)g->filter + filter_block(key->hash, g->filter_blocks) * BLOCK_BYTES);
-		if (g->roster4)
-			__builtin_prefetch((struct bucket4 *)g->roster4 +
-					   roster4_choose(g->hash, key->word, g->roster4_buckets).first);
-	}
-	for (unsigned int i = 0; i < c->waiting && !err; i++)
-		err = check(g, decide_ipv4(g, c->batch[i].addr), c->batch[i].label);
-	c->waiting = 0;
-	return err;
-}
-
-static int check_host(void *arg, __u32 addr, __u8 label, bool filter)
-{
-	struct checker *c = arg;
-
-	c->batch[c->waiting++] = (struct key){ .addr = addr, .label = label, .filter = filter };
-	return c->waiting == BATCH ? check_hosts(c) : 0;
-}
-
-static int check_net24(void *arg, __u32 net24, enum gate4 state, __u8 label)
-{
-	const struct checker *c = arg;
-
-	if (state == GATE4_SOME || state == GATE4_MIXED)
-		return gate4_test((const __u8 *)c->g->gate4, net24 << 8) == state ? 0 : -EILSEQ;
-	return check(c->g, decide_ipv4(c->g, net24 << 8), label);
-}
-
-/*
- * A longer rung may answer for somebody else's prefix within this one, and on the same rung an earlier list's key
- * stands for both; a shorter rung never comes before it.
- */
-static int check_piece(void *arg, unsigned int rung, ip6 first, size_t entry)
-{
-	const struct checker *c = arg;
-	__u32 answer = decide_ipv6(c->g, (__u64)(first >> 64), (__u64)first);
-
-	if (!(answer & ANSWER_DROP) || (c->g->roster6 && ANSWER_RUNG(answer) > rung))
-		return -EILSEQ;
-	if (ANSWER_STAGE(answer) != STAGE_ROSTER || ANSWER_LABEL(answer) == c->owned->label6[entry])
-		return 0;
-	return ANSWER_RUNG(answer) < rung || c->first6[ANSWER_LABEL(answer)] < entry ? 0 : -EILSEQ;
-}
-
-int build_check(const struct generation *g, const struct owned *owned)
-{
-	static const struct ipv4_calls calls = { check_host, check_net24 };
-	struct checker c = { .g = g, .owned = owned };
-	int err;
-
-	for (unsigned int label = 0; label < LABELS; label++)
-		c.first6[label] = SIZE_MAX;
-	for (size_t i = owned->n6; i-- > 0;)
-		c.first6[owned->label6[i]] = i;
-	err = each_ipv4(g, owned, &calls, &c);
-	if (!err)
-		err = check_hosts(&c);
-	return err ? err : each_ipv6(g, owned, check_piece, &c);
-}
-
-/* Beyond so many, no seeds will do: at the usual rate a thousand of them would be hit. */
-#define ALLOWED_MAX 1000000
-#define GATE6_NETS  (1u << 24)
-
-int build_check_allowed(const struct generation *g, const struct ranges *allowed)
-{
-	uint64_t n = 0, nets32 = 0;
-
-	for (size_t i = 0; i < allowed->n4; i++) {
-		for (__u64 addr = allowed->v4[i].lo; addr <= allowed->v4[i].hi; addr++) {
-			/* A /24 that the gate clears is safe as a whole. */
-			if (g->gate4 && gate4_test((const __u8 *)g->gate4, (__u32)addr) == GATE4_CLEAR) {
-				addr |= 255;
-				continue;
-			}
-			if (++n > ALLOWED_MAX)
-				goto too_wide;
-			if (decide_ipv4(g, (__u32)addr) & ANSWER_DROP)
-				return -EAGAIN;
-		}
-	}
-	for (size_t i = 0; i < allowed->n6 && g->rungs; i++) {
-		for (ip6 addr = allowed->v6[i].lo;; addr++) {
-			if (g->gate6 &&
-			    !gate6_test((const __u8 *)g->gate6,
-					gate6_index(g->gate6_add, g->gate6_mul, g->gate6_log2, (__u64)(addr >> 96)))) {
-				addr |= ((ip6)1 << 96) - 1;
-				if (++nets32 > GATE6_NETS)
-					goto too_wide;
-			} else {
-				if (++n > ALLOWED_MAX)
-					goto too_wide;
-				if (decide_ipv6(g, (__u64)(addr >> 64), (__u64)addr) & ANSWER_DROP)
-					return -EAGAIN;
-			}
-			if (addr >= allowed->v6[i].hi)
-				break;
-		}
-	}
-	return 0;
-too_wide:
-	return because(-E2BIG, "the allow lists are too wide for --exact=off: some allowed address would be dropped");
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "build.h"
+#include "check.h"
 #include "kernel.h"
 #include "lists.h"
 #include "log.h"
@@ -132,7 +133,7 @@ static int make_generation(struct candidate *c, const struct list *list)
 		kernel_release(c);
 	}
 	if (!err)
-		err = build_check(&c->g, &owned);
+		err = check_arrays(&c->g, &owned);
 	owned_free(&owned);
 	return err;
 }
