@@ -17,7 +17,7 @@
 #define PIN_LINKS	  "links"
 #define PIN_GENERATIONS	  "generation"
 
-/* What became of a packet: the index into the counters. */
+/* What became of a packet, in sum. */
 enum verdict { PASSED, DROPPED, UNPARSED, VERDICTS };
 
 /* The value of both counter maps, per CPU. */
@@ -25,6 +25,17 @@ struct tally {
 	__u64 packets;
 	__u64 bytes;
 };
+
+/*
+ * The counters: a row for each interface, by the low bits of its number, and in it one for each verdict and the stage
+ * that came to it. Behind them one more row: what interfaces counted that the filter is no longer on.
+ */
+#define PORTS		      256
+#define PORT_OF(n)	      ((n) & (PORTS - 1))
+#define PORT_RETIRED	      PORTS
+#define REASONS		      8
+#define COUNTER(port, reason) ((port)*REASONS + (reason))
+#define COUNTERS	      COUNTER(PORTS + 1, 0)
 
 /* Who banned an address: 0 is a live ban, 1 to 255 a list. The index into the list counters, and what rosters keep. */
 #define LABELS	   256
@@ -43,6 +54,11 @@ enum stage { STAGE_PARSE, STAGE_GATE, STAGE_FILTER, STAGE_ROSTER };
 #define ANSWER_STAGE(answer)	   ((answer) >> 8 & 0xff)
 #define ANSWER_RUNG(answer)	   ((answer) >> 16 & 0xff)
 #define ANSWER_LABEL(answer)	   ((answer)&0xff)
+
+/* Drops are the upper four of a row; no address at all is the "no" of the parser. */
+#define REASON(answer)	((answer) >> 8 & 3 | ((answer) >> 22 & 4))
+#define REASON_UNPARSED 0
+#define REASON_DROPPED	4
 
 /* IPv4 gate: two bits for each /24. */
 #define GATE4_BYTES (4u << 20)

@@ -14,7 +14,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, VERDICTS);
+	__uint(max_entries, COUNTERS);
 	__type(key, __u32);
 	__type(value, struct tally);
 } counters SEC(".maps");
@@ -64,20 +64,19 @@ SEC("xdp")
 int xdp_bloom_gen(struct xdp_md *ctx)
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
-	__s64 answer = decide_packet(data, end);
 	__u64 bytes = (const char *)end - (const char *)data;
+	__u32 port = PORT_OF(ctx->ingress_ifindex);
+	__s64 answer = decide_packet(data, end);
 
 	if (answer < 0) {
-		count(&counters, UNPARSED, bytes);
+		count(&counters, COUNTER(port, REASON_UNPARSED), bytes);
 		return XDP_PASS;
 	}
-	if (!(answer & ANSWER_DROP)) {
-		if (answer & ANSWER_SHADOW)
-			count(&list_counters, ANSWER_LABEL(answer), bytes);
-		count(&counters, PASSED, bytes);
+	if (answer & ANSWER_SHADOW)
+		count(&list_counters, ANSWER_LABEL(answer), bytes);
+	count(&counters, COUNTER(port, REASON((__u32)answer)), bytes);
+	if (!(answer & ANSWER_DROP))
 		return XDP_PASS;
-	}
-	count(&counters, DROPPED, bytes);
 	count(&list_counters, ANSWER_LABEL(answer), bytes);
 	return XDP_DROP;
 }

@@ -53,6 +53,26 @@ two_interfaces() {
 	is "$(get .packets.dropped stats)" $((2 * $(wc -l <banned))) "the number dropped on both"
 }
 
+# What each interface counted, by stage too; and where it goes when the filter leaves an interface.
+counts_by_interface() {
+	local rows='[.interfaces[]|[.name,.packets.dropped,.packets.passed]]'
+
+	prepare
+	bloom attach edge0 edge1
+	filters 0
+	filters 1
+	filters 1
+	is "$(get "$rows" stats)" '[["edge0",4,5],["edge1",8,10],[null,0,0]]' "dropped and passed by interface"
+	is "$(get '[.stages[]|select(.verdict=="dropped").packets]|add' stats)" 12 "the sum of the stages that drop"
+	is "$(get '[.stages[]|select(.verdict=="dropped")|select(.stage=="gate").packets]|add' stats)" 6 "dropped by the gate"
+	bloom detach edge1
+	bloom attach edge1
+	is "$(get "$rows" stats)" '[["edge0",4,5],["edge1",0,0],[null,8,10]]' "after detaching and attaching again"
+	is "$(get '[.packets[]]' stats)" '[15,12,0]' "the sums"
+	bloom -j stats --interval 0.1 --count 2
+	is "$(jq -sc '[.[].rate.packets.dropped]' "$WORK/out")" '[0.0,0.0]' "two lines of rates without traffic"
+}
+
 attached_before_anything_is_loaded() {
 	veth 0
 	printf '%s\n' 192.0.2.7 192.0.2.8 >everybody
@@ -226,8 +246,8 @@ shared_by_two_instances() {
 	rm -rf "$XDP_BLOOM_BPFFS-2"
 }
 
-run_cases "two_interfaces native" "two_interfaces skb" attached_before_anything_is_loaded \
-	second_attach_is_refused detach_one detach_all unknown_interface falls_back_to_skb_with_a_warning \
+run_cases "two_interfaces native" "two_interfaces skb" counts_by_interface \
+	attached_before_anything_is_loaded second_attach_is_refused detach_one detach_all unknown_interface falls_back_to_skb_with_a_warning \
 	vanished_interface "another_program_is_there xdpdrv" "another_program_is_there xdpgeneric" \
 	shared_without_dispatcher "shared native other --shared" "shared skb other --shared" "shared native other" "shared skb other" \
 	"shared native us --shared" "shared skb us --shared" shared_by_two_instances

@@ -151,11 +151,26 @@ static int attach_link(struct attachment *at, int ifindex)
 	return err;
 }
 
+/* An interface begins to count at zero, unless one that the filter is on shares its row. */
+static int take_row(unsigned int ifindex)
+{
+	struct attachment *list;
+	bool taken = false;
+	size_t n;
+	int err = attach_list(&list, &n);
+
+	for (size_t i = 0; i < n && !err; i++)
+		taken = taken || (!list[i].gone && PORT_OF(if_nametoindex(list[i].name)) == PORT_OF(ifindex));
+	free(list);
+	return err || taken ? err : kernel_retire_port(PORT_OF(ifindex));
+}
+
 int attach_one(struct attachment *at)
 {
 	unsigned int ifindex = if_nametoindex(at->name);
 	struct attachment old = *at;
 	char path[256];
+	int err;
 
 	if (!ifindex)
 		return because(-ENODEV, "%s: there is no such interface", at->name);
@@ -175,6 +190,9 @@ int attach_one(struct attachment *at)
 			unlink(path);
 		}
 	}
+	err = take_row(ifindex);
+	if (err)
+		return err;
 	if (at->shared || shared_is_there((int)ifindex)) {
 		link_path(path, sizeof(path), at->name, true);
 		return shared_attach(at, (int)ifindex, path);
@@ -265,6 +283,11 @@ int attach_new_root(int root)
 	return err;
 }
 
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct attachment *)a)->name, ((const struct attachment *)b)->name);
+}
+
 int attach_list(struct attachment **list, size_t *n)
 {
 	struct attachment *grown, at;
@@ -291,5 +314,7 @@ int attach_list(struct attachment **list, size_t *n)
 		(*list)[(*n)++] = at;
 	}
 	closedir(dir);
+	if (*n)
+		qsort(*list, *n, sizeof(**list), by_name);
 	return err;
 }

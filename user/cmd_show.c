@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* show, stats */
+/* show: interfaces, stages, sizes, memory */
 #include <errno.h>
 #include <math.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "attach.h"
 #include "cmd.h"
@@ -16,7 +13,6 @@
 #include "log.h"
 #include "out.h"
 #include "plan.h"
-#include "state.h"
 
 static json_t *interfaces_json(const struct attachment *list, size_t n)
 {
@@ -151,152 +147,5 @@ int cmd_show(int argc, char **argv)
 	else
 		status = opt_json ? show_json(&s, list, n) : show_text(&s, list, n);
 	free(list);
-	return status;
-}
-
-static double interval;
-
-static int stats_option(int option, const char *value)
-{
-	char *end;
-
-	(void)option;
-	interval = strtod(value, &end);
-	if (*end || !(interval >= 0.1) || interval > 86400)
-		return fail("stats: --interval takes seconds from 0.1, not '%s'", value);
-	return 0;
-}
-
-struct sample {
-	struct tally verdicts[VERDICTS], lists[LABELS];
-	struct list_info *names;
-	size_t n;
-};
-
-static int take_sample(struct sample *s)
-{
-	struct state *state = NULL;
-	int err = kernel_counters(s->verdicts, s->lists);
-
-	s->names = NULL;
-	s->n = 0;
-	if (!err)
-		err = state_open(&state, false);
-	if (!err)
-		err = state_lists(state, &s->names, &s->n);
-	state_close(state);
-	return err;
-}
-
-static json_t *verdicts_json(const struct sample *s, bool bytes)
-{
-	const struct tally *v = s->verdicts;
-
-	return json_pack("{s:I, s:I, s:I}", "passed", (json_int_t)(bytes ? v[PASSED].bytes : v[PASSED].packets),
-			 "dropped", (json_int_t)(bytes ? v[DROPPED].bytes : v[DROPPED].packets), "unparsed",
-			 (json_int_t)(bytes ? v[UNPARSED].bytes : v[UNPARSED].packets));
-}
-
-static json_t *tally_json(json_t *name, const char *kind, const struct tally *tally)
-{
-	return json_pack("{s:o, s:s, s:I, s:I}", "name", name, "kind", kind, "packets", (json_int_t)tally->packets,
-			 "bytes", (json_int_t)tally->bytes);
-}
-
-static int stats_json(const struct sample *s)
-{
-	json_t *lists = json_array();
-
-	for (size_t i = 0; i < s->n; i++)
-		if (s->names[i].kind != LIST_ALLOW)
-			json_array_append_new(lists, tally_json(json_string(s->names[i].name),
-								list_kind_names[s->names[i].kind],
-								&s->lists[s->names[i].label]));
-	/* Without the roster, or without labels, nobody can say whose they were. */
-	if (s->lists[LABEL_LIVE].packets)
-		json_array_append_new(lists, tally_json(json_null(), "ban", &s->lists[LABEL_LIVE]));
-	return out_json(json_pack("{s:o, s:o, s:o}", "packets", verdicts_json(s, false), "bytes",
-				  verdicts_json(s, true), "lists", lists));
-}
-
-static int stats_text(const struct sample *s)
-{
-	static const char *const names[VERDICTS] = { "passed", "dropped", "unparsed" };
-	char buf[NUMBER_TEXT_MAX];
-
-	for (int v = 0; v < VERDICTS; v++)
-		printf("%-20s %14llu packets %12s\n", names[v], (unsigned long long)s->verdicts[v].packets,
-		       bytes_text(buf, s->verdicts[v].bytes));
-	for (size_t i = 0; i < s->n; i++) {
-		const struct tally *t = &s->lists[s->names[i].label];
-
-		if (s->names[i].kind != LIST_ALLOW)
-			printf("  %s %-20s %7llu packets %12s\n",
-			       s->names[i].kind == LIST_SHADOW ? "would drop" : "dropped by", s->names[i].name,
-			       (unsigned long long)t->packets, bytes_text(buf, t->bytes));
-	}
-	if (s->lists[LABEL_LIVE].packets)
-		printf("  dropped, no list named %15llu packets %12s\n",
-		       (unsigned long long)s->lists[LABEL_LIVE].packets, bytes_text(buf, s->lists[LABEL_LIVE].bytes));
-	return out_end();
-}
-
-static volatile sig_atomic_t stop;
-
-static void on_signal(int signal)
-{
-	(void)signal;
-	stop = 1;
-}
-
-/* A line an interval, as vmstat does, until a signal. */
-static int stats_rates(void)
-{
-	struct tally last[VERDICTS], now[VERDICTS], lists[LABELS];
-	int err = kernel_counters(last, lists), lines = 0;
-
-	signal(SIGINT, on_signal);
-	signal(SIGTERM, on_signal);
-	while (!err && !stop) {
-		double rate[VERDICTS];
-
-		poll(NULL, 0, (int)(interval * 1000));
-		err = kernel_counters(now, lists);
-		for (int v = 0; v < VERDICTS; v++)
-			rate[v] = (double)(now[v].packets - last[v].packets) / interval;
-		if (opt_json) {
-			if (out_json(json_pack("{s:{s:f, s:f, s:f}}", "rate", "passed", rate[PASSED], "dropped",
-					       rate[DROPPED], "unparsed", rate[UNPARSED])))
-				return EXIT_ERROR;
-		} else {
-			if (lines++ % 20 == 0)
-				printf("%14s %14s %14s   packets a second\n", "passed", "dropped", "unparsed");
-			printf("%14.0f %14.0f %14.0f\n", rate[PASSED], rate[DROPPED], rate[UNPARSED]);
-			if (out_end())
-				return EXIT_ERROR;
-		}
-		memcpy(last, now, sizeof(last));
-	}
-	return err ? fail("%s", reason(err)) : EXIT_DONE;
-}
-
-int cmd_stats(int argc, char **argv)
-{
-	static const struct option own[] = { { "interval", required_argument, NULL, 'i' }, { 0 } };
-	struct sample s;
-	int err, status;
-
-	if (options_read(&argc, argv, own, stats_option))
-		return EXIT_ERROR;
-	if (argc > 1)
-		return fail("stats: takes no '%s'", argv[1]);
-	if (interval > 0)
-		return stats_rates();
-	err = take_sample(&s);
-	if (err)
-		status = fail("%s", reason(err));
-	else
-		status = opt_json ? stats_json(&s) : stats_text(&s);
-	free(s.names);
 	return status;
 }

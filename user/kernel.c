@@ -235,10 +235,8 @@ static int sum_tallies(const char *name, struct tally *sums, __u32 n)
 	for (__u32 key = 0; key < n && !err; key++) {
 		if (bpf_map_lookup_elem(fd, &key, each))
 			err = -errno;
-		for (int cpu = 0; cpu < cpus && !err; cpu++) {
-			sums[key].packets += each[cpu].packets;
-			sums[key].bytes += each[cpu].bytes;
-		}
+		for (int cpu = 0; cpu < cpus && !err; cpu++)
+			tally_add(&sums[key], &each[cpu]);
 	}
 	free(each);
 	if (fd >= 0)
@@ -246,11 +244,42 @@ static int sum_tallies(const char *name, struct tally *sums, __u32 n)
 	return err && err != -ENOENT ? because_kernel(err, name) : 0;
 }
 
-int kernel_counters(struct tally verdicts[VERDICTS], struct tally lists[LABELS])
+int kernel_counters(struct counted *c)
 {
-	int err = sum_tallies(PIN_COUNTERS, verdicts, VERDICTS);
+	int err = sum_tallies(PIN_COUNTERS, c->port[0], COUNTERS);
 
-	return err ? err : sum_tallies(PIN_LIST_COUNTERS, lists, LABELS);
+	memset(c->verdict, 0, sizeof(c->verdict));
+	for (unsigned int port = 0; port <= PORTS; port++)
+		for (unsigned int why = 0; why < REASONS; why++)
+			tally_add(&c->verdict[reason_verdict(why)], &c->port[port][why]);
+	return err ? err : sum_tallies(PIN_LIST_COUNTERS, c->list, LABELS);
+}
+
+/* What one key counted goes onto another; nobody counts on either. */
+static int move_tally(int fd, __u32 from, __u32 to, struct tally *a, struct tally *b, int cpus)
+{
+	if (bpf_map_lookup_elem(fd, &from, a) || bpf_map_lookup_elem(fd, &to, b))
+		return -errno;
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		tally_add(&b[cpu], &a[cpu]);
+		a[cpu] = (struct tally){ 0 };
+	}
+	return bpf_map_update_elem(fd, &to, b, BPF_ANY) || bpf_map_update_elem(fd, &from, a, BPF_ANY) ? -errno : 0;
+}
+
+int kernel_retire_port(unsigned int port)
+{
+	int cpus = libbpf_num_possible_cpus(), fd = pin_get(PIN_COUNTERS), err = fd < 0 ? fd : 0;
+	struct tally *each = calloc(cpus > 0 ? 2 * (size_t)cpus : 2, sizeof(*each));
+
+	if (!each)
+		err = -ENOMEM;
+	for (__u32 r = 0; r < REASONS && !err; r++)
+		err = move_tally(fd, COUNTER(port, r), COUNTER(PORT_RETIRED, r), each, each + cpus, cpus);
+	free(each);
+	if (fd >= 0)
+		close(fd);
+	return err && err != -ENOENT ? because_kernel(err, PIN_COUNTERS) : 0;
 }
 
 int kernel_zero_label(__u8 label)

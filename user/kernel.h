@@ -43,8 +43,27 @@ int kernel_live(struct generation *g);
 /* The running program's answer for each address: ANSWER() of abi.h. */
 int kernel_ask(const struct addr *addrs, size_t n, __u32 *answers);
 
-/* Sums over all CPUs. */
-int kernel_counters(struct tally verdicts[VERDICTS], struct tally lists[LABELS]);
+/* What was counted, summed over all CPUs. */
+struct counted {
+	struct tally verdict[VERDICTS];
+	struct tally port[PORTS + 1][REASONS]; /* the last is PORT_RETIRED */
+	struct tally list[LABELS];
+};
+int kernel_counters(struct counted *counted);
+/* The row of an interface that the filter is no longer on begins anew; the sums stay. */
+int kernel_retire_port(unsigned int port);
+
+static inline void tally_add(struct tally *sum, const struct tally *more)
+{
+	sum->packets += more->packets;
+	sum->bytes += more->bytes;
+}
+
+static inline enum verdict reason_verdict(unsigned int why)
+{
+	return why == REASON_UNPARSED ? UNPARSED : why >= REASON_DROPPED ? DROPPED : PASSED;
+}
+
 /* A list's count begins anew. */
 int kernel_zero_label(__u8 label);
 

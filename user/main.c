@@ -25,7 +25,7 @@ static const struct {
 	{ "lists", cmd_lists, "", "what is loaded" },
 	{ "test", cmd_test, "ADDR...|-", "would it be dropped, and why" },
 	{ "show", cmd_show, "", "interfaces, stages, sizes, memory" },
-	{ "stats", cmd_stats, "", "packets passed and dropped, by list" },
+	{ "stats", cmd_stats, "[--interval S [--count N]]", "packets by verdict, stage, interface, list" },
 	{ "tune", cmd_tune, "[--exact=on|off] [--labels=on|off] [--fpr P] ...", "settings; they are kept" },
 	{ "rotate", cmd_rotate, "", "new seeds, fresh arrays" },
 	{ "flush", cmd_flush, "", "drop every list" },

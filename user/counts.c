@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "counts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const verdict_names[VERDICTS] = { "passed", "dropped", "unparsed" };
+
+const char *counts_stage(unsigned int why)
+{
+	static const char *const names[] = { "parse", "gate", "filter", "roster" };
+
+	return names[why % REASON_DROPPED];
+}
+
+int counts_take(struct counts *c)
+{
+	struct state *state = NULL;
+	int err;
+
+	memset(c, 0, sizeof(*c));
+	err = attach_list(&c->ports, &c->ports_n);
+	if (!err)
+		err = state_open(&state, false);
+	if (!err)
+		err = state_lists(state, &c->lists, &c->lists_n);
+	state_close(state);
+	clock_gettime(CLOCK_MONOTONIC, &c->at);
+	if (!err)
+		err = kernel_counters(&c->counted);
+	if (err)
+		counts_free(c);
+	return err;
+}
+
+void counts_free(struct counts *c)
+{
+	free(c->lists);
+	free(c->ports);
+	c->lists = NULL;
+	c->ports = NULL;
+	c->lists_n = c->ports_n = 0;
+}
+
+static void since(struct tally *between, const struct tally *before, const struct tally *now, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		bool anew = now[i].packets < before[i].packets || now[i].bytes < before[i].bytes;
+
+		between[i].packets = now[i].packets - (anew ? 0 : before[i].packets);
+		between[i].bytes = now[i].bytes - (anew ? 0 : before[i].bytes);
+	}
+}
+
+void counts_since(struct counted *between, const struct counted *before, const struct counted *now)
+{
+	since(between->verdict, before->verdict, now->verdict, VERDICTS);
+	since(between->port[0], before->port[0], now->port[0], COUNTERS);
+	since(between->list, before->list, now->list, LABELS);
+}
+
+double counts_seconds(const struct counts *before, const struct counts *now)
+{
+	return (double)(now->at.tv_sec - before->at.tv_sec) + (double)(now->at.tv_nsec - before->at.tv_nsec) / 1e9;
+}
+
+static unsigned int row_of(const struct attachment *port)
+{
+	return PORT_OF(if_nametoindex(port->name));
+}
+
+static bool shares(const struct counts *c, size_t a, size_t b)
+{
+	return !c->ports[a].gone && !c->ports[b].gone && row_of(&c->ports[a]) == row_of(&c->ports[b]);
+}
+
+const struct tally *counts_port(const struct counts *c, const struct counted *counted, size_t port)
+{
+	static const struct tally nothing[REASONS];
+
+	if (port == c->ports_n)
+		return counted->port[PORT_RETIRED];
+	if (c->ports[port].gone)
+		return nothing;
+	for (size_t i = 0; i < port; i++)
+		if (shares(c, i, port))
+			return nothing;
+	return counted->port[row_of(&c->ports[port])];
+}
+
+const char *counts_port_name(const struct counts *c, size_t port, char buf[64])
+{
+	size_t n;
+
+	if (port == c->ports_n)
+		return "(others before)";
+	n = (size_t)snprintf(buf, 64, "%s", c->ports[port].name);
+	for (size_t i = port + 1; i < c->ports_n && n < 64; i++)
+		if (shares(c, port, i))
+			n += (size_t)snprintf(buf + n, 64 - n, "+%s", c->ports[i].name);
+	return buf;
+}
+
+struct tally counts_row(const struct tally row[REASONS], enum verdict verdict)
+{
+	struct tally sum = { 0 };
+
+	for (unsigned int why = 0; why < REASONS; why++)
+		if (reason_verdict(why) == verdict)
+			tally_add(&sum, &row[why]);
+	return sum;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The counters with their names: what stats prints, and whoever else shows them. */
+#ifndef COUNTS_H
+#define COUNTS_H
+
+#include <time.h>
+
+#include "attach.h"
+#include "kernel.h"
+#include "state.h"
+
+struct counts {
+	struct counted counted;
+	struct list_info *lists;
+	size_t lists_n;
+	struct attachment *ports;
+	size_t ports_n;
+	struct timespec at; /* CLOCK_MONOTONIC */
+};
+
+/* 0 or -errno with the reason recorded. */
+int counts_take(struct counts *counts);
+void counts_free(struct counts *counts);
+
+/* What happened in between, list by list and row by row; a counter that began anew counts from there. */
+void counts_since(struct counted *between, const struct counted *before, const struct counted *now);
+double counts_seconds(const struct counts *before, const struct counts *now);
+
+/* An interface's row, by its place among the ports; one past them: what the filter is no longer on. */
+const struct tally *counts_port(const struct counts *counts, const struct counted *counted, size_t port);
+/* "eth0", or "eth0+eth7" where two share a row (their numbers differ by a multiple of PORTS): only the first has it. */
+const char *counts_port_name(const struct counts *counts, size_t port, char buf[64]);
+
+/* One verdict of a row. */
+struct tally counts_row(const struct tally row[REASONS], enum verdict verdict);
+
+extern const char *const verdict_names[VERDICTS];
+/* The stage of a reason. */
+const char *counts_stage(unsigned int why);
+
+#endif
