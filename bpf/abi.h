@@ -14,6 +14,8 @@
 #define PIN_SLOT	  "slot"
 #define PIN_COUNTERS	  "counters"
 #define PIN_LIST_COUNTERS "list_counters"
+#define PIN_SAMPLES	  "samples"
+#define PIN_SAMPLE_BUDGET "sample_budget"
 #define PIN_LINKS	  "links"
 #define PIN_GENERATIONS	  "generation"
 
@@ -86,6 +88,22 @@ struct bucket6 {
 	__u8 label[8]; /* seven in use: roster6_label_index() */
 };
 
+/*
+ * A dropped packet, as it goes through the ring buffer. Each is paid for from a budget per CPU that whoever reads them
+ * fills up again: nobody reads, nothing is taken; and a flood cannot ask for more.
+ */
+#define SAMPLE_BYTES 96
+#define SAMPLES_RING (256u << 10)
+
+struct sample {
+	__u64 time; /* CLOCK_MONOTONIC, ns */
+	__u32 ifindex;
+	__u32 length;	/* of the packet */
+	__u32 answer;	/* ANSWER() */
+	__u32 captured; /* how many of the bytes are set */
+	__u8 bytes[SAMPLE_BYTES];
+};
+
 struct hash_seeds {
 	__u64 add, mul1, mul2, mul3;
 };
@@ -100,7 +118,7 @@ struct rung {
  * A generation. Every member is a constant of its program: the loader writes it into the instructions, so that a stage
  * whose size is 0 is dead code to the verifier and vanishes. The last group stands for maps; see constants.h.
  */
-#define GENERATION_VERSION 1
+#define GENERATION_VERSION 2
 
 struct generation {
 	__u64 version; /* of this structure: GENERATION_VERSION */
@@ -116,6 +134,7 @@ struct generation {
 	__u64 roster6_buckets; /* likewise for IPv6 */
 	__u64 roster4_flat;
 	__u64 gate4_label; /* the label of every /24 when they share one */
+	__u64 samples;	   /* are dropped packets sampled? */
 	__u64 shadows;	   /* is any list a shadow? Then a bit for each label. */
 	__u64 shadow[LABELS / 64];
 	__u64 rungs; /* 0: no IPv6 */

@@ -26,6 +26,18 @@ struct {
 	__type(value, struct tally);
 } list_counters SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, SAMPLES_RING);
+} samples SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} sample_budget SEC(".maps");
+
 inline_always void count(void *map, __u32 key, __u64 bytes)
 {
 	struct tally *tally = bpf_map_lookup_elem(map, &key);
@@ -50,6 +62,29 @@ inline_always __s64 decide_packet(const void *data, const void *end)
 	if (family == SOURCE_IPV6)
 		return decide_shadow(g, decide_ipv6(g, source_ipv6(&source, 0), source_ipv6(&source, 1)));
 	return -1;
+}
+
+inline_always void take_sample(const struct xdp_md *ctx, __u32 answer)
+{
+	const __u8 *byte = (const __u8 *)(long)ctx->data, *end = (const __u8 *)(long)ctx->data_end;
+	__u32 key = 0, *budget = bpf_map_lookup_elem(&sample_budget, &key), n;
+	struct sample *sample;
+
+	if (!budget || !*budget)
+		return;
+	--*budget;
+	sample = bpf_ringbuf_reserve(&samples, sizeof(*sample), 0);
+	if (!sample)
+		return;
+	sample->time = bpf_ktime_get_ns();
+	sample->ifindex = ctx->ingress_ifindex;
+	sample->length = end - byte;
+	sample->answer = answer;
+	/* Rare, and small this way. */
+	_Pragma("clang loop unroll(disable)") for (n = 0; n < SAMPLE_BYTES && byte + 1 <= end; n++) sample->bytes[n] =
+		*byte++;
+	sample->captured = n;
+	bpf_ringbuf_submit(sample, 0);
 }
 
 /* What is attached, and never changes: it jumps to the generation in force. An empty slot lets packets pass. */
@@ -78,6 +113,8 @@ int xdp_bloom_gen(struct xdp_md *ctx)
 	if (!(answer & ANSWER_DROP))
 		return XDP_PASS;
 	count(&list_counters, ANSWER_LABEL(answer), bytes);
+	if (GEN((const struct generation *)NULL, samples))
+		take_sample(ctx, answer);
 	return XDP_DROP;
 }
 

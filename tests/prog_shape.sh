@@ -37,6 +37,12 @@ maps_are() {
 	is "$(paste -sd' ' "$WORK/maps")" "$(printf '%s\n' "$@" | sort | paste -sd' ')" "the maps of a program for $what"
 }
 
+# Without samples: they have a case of their own.
+write_lists_and_tune() {
+	write_lists
+	bloom tune --samples 0
+}
+
 # The look-ups that the kernel does not inline, older ones mostly, show as calls.
 only_lookups() {
 	local other
@@ -64,7 +70,7 @@ write_lists() {
 only_ipv4_hosts() {
 	local alone
 
-	write_lists
+	write_lists_and_tune
 	dump "$WORK/hosts" "$WORK/six"
 	only_lookups "hosts and IPv6"
 	maps_are "hosts and IPv6" counters list_counters gate4 filter roster4 gate6 roster6
@@ -80,7 +86,7 @@ only_ipv4_hosts() {
 }
 
 only_ipv6() {
-	write_lists
+	write_lists_and_tune
 	dump "$WORK/six"
 	echo "# IPv6: $(instructions) instructions"
 	only_lookups IPv6
@@ -88,7 +94,7 @@ only_ipv6() {
 }
 
 only_whole_networks() {
-	write_lists
+	write_lists_and_tune
 	dump "$WORK/nets"
 	echo "# networks of /24 and shorter: $(instructions) instructions"
 	only_lookups networks
@@ -96,7 +102,7 @@ only_whole_networks() {
 }
 
 nothing_at_all() {
-	write_lists
+	write_lists_and_tune
 	dump "$WORK/nothing"
 	echo "# nothing: $(instructions) instructions"
 	only_lookups nothing
@@ -107,7 +113,7 @@ nothing_at_all() {
 size_does_not_matter() {
 	local few
 
-	write_lists
+	write_lists_and_tune
 	dump "$WORK/hosts"
 	few=$(instructions)
 	sed 's/^45/47/' "$WORK/hosts" >"$WORK/more"
@@ -115,4 +121,16 @@ size_does_not_matter() {
 	is "$(instructions)" "$few" "the number of instructions for twice as many hosts"
 }
 
-run_cases only_ipv4_hosts only_ipv6 only_whole_networks nothing_at_all size_does_not_matter
+# Samples are on the way to a drop alone, and where they are off not even there.
+samples() {
+	local helpers
+
+	write_lists
+	dump "$WORK/hosts"
+	helpers=$(grep -o 'call bpf_[a-z_]*' "$WORK/program" | grep -v lookup | sort -u | paste -sd' ')
+	is "$helpers" "call bpf_ktime_get_ns call bpf_ringbuf_reserve call bpf_ringbuf_submit" "what a program with samples calls"
+	maps_are "hosts, with samples" counters list_counters gate4 filter roster4 samples sample_budget
+	echo "# hosts, with samples: $(instructions) instructions"
+}
+
+run_cases samples only_ipv4_hosts only_ipv6 only_whole_networks nothing_at_all size_does_not_matter

@@ -141,6 +141,7 @@ struct settings settings_read(struct state *state)
 	s.labels = state_setting(state, "labels", s.labels) != 0;
 	s.bits_per_key = state_setting(state, "bits_per_key", s.bits_per_key);
 	s.headroom = state_setting(state, "headroom", s.headroom);
+	s.samples = state_setting(state, "samples", s.samples);
 	s.memory_max = (uint64_t)state_setting(state, "memory_max", (double)s.memory_max);
 	return s;
 }

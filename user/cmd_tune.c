@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* tune: settings, kept in the state; a change of them rotates */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,10 @@ static int tune_option(int option, const char *value)
 		if (want_number("headroom", value, 0, 1000, &number))
 			return EXIT_ERROR;
 		return want("headroom", number / 100);
+	case 's':
+		if (want_number("samples", value, 0, 100000, &number))
+			return EXIT_ERROR;
+		return want("samples", floor(number));
 	default:
 		return want_memory(value);
 	}
@@ -90,11 +95,11 @@ static int report(const struct settings *s)
 	char buf[NUMBER_TEXT_MAX];
 
 	if (opt_json)
-		return out_json(json_pack("{s:b, s:b, s:f, s:f, s:f, s:I}", "exact", s->exact, "labels", s->labels,
+		return out_json(json_pack("{s:b, s:b, s:f, s:f, s:f, s:I, s:I}", "exact", s->exact, "labels", s->labels,
 					  "fpr", fpr, "bits_per_key", s->bits_per_key, "headroom", s->headroom * 100,
-					  "memory", (json_int_t)s->memory_max));
-	printf("exact     %s\nlabels    %s\nfpr       %.3g (%.1f bits a key)\nheadroom  %.0f %%\nmemory    %s\n",
-	       s->exact ? "on" : "off", s->labels ? "on" : "off", fpr, s->bits_per_key, s->headroom * 100,
+					  "samples", (json_int_t)s->samples, "memory", (json_int_t)s->memory_max));
+	printf("exact     %s\nlabels    %s\nfpr       %.3g (%.1f bits a key)\nheadroom  %.0f %%\nsamples   %.0f a second and CPU\nmemory    %s\n",
+	       s->exact ? "on" : "off", s->labels ? "on" : "off", fpr, s->bits_per_key, s->headroom * 100, s->samples,
 	       s->memory_max ? bytes_text(buf, s->memory_max) : "half of what is free");
 	return out_end();
 }
@@ -102,9 +107,13 @@ static int report(const struct settings *s)
 int cmd_tune(int argc, char **argv)
 {
 	static const struct option own[] = {
-		{ "exact", required_argument, NULL, 'e' },  { "labels", required_argument, NULL, 'l' },
-		{ "fpr", required_argument, NULL, 'f' },    { "headroom", required_argument, NULL, 'h' },
-		{ "memory", required_argument, NULL, 'm' }, { 0 },
+		{ "exact", required_argument, NULL, 'e' },
+		{ "labels", required_argument, NULL, 'l' },
+		{ "fpr", required_argument, NULL, 'f' },
+		{ "headroom", required_argument, NULL, 'h' },
+		{ "samples", required_argument, NULL, 's' },
+		{ "memory", required_argument, NULL, 'm' },
+		{ 0 },
 	};
 	struct state *state = NULL;
 	struct settings settings;

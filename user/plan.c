@@ -214,6 +214,7 @@ int plan_generation(struct generation *g, const struct owned *owned, const struc
 
 	memset(g, 0, sizeof(*g));
 	g->version = GENERATION_VERSION;
+	g->samples = settings->samples > 0;
 	count_ipv4(&n, owned);
 	count_ipv6(&n, owned);
 	plan_ipv6(g, &n, &keys6);

@@ -14,10 +14,12 @@ struct settings {
 	bool labels;	     /* keep whose /24 the gate drops */
 	double bits_per_key; /* of the filter */
 	double headroom;     /* the share of keys that may be added before the arrays are full */
+	double samples;	     /* of dropped packets, a second and CPU; 0: none, and no code for it */
 	uint64_t memory_max; /* bytes; 0: no limit */
 };
 
-#define SETTINGS_DEFAULT ((struct settings){ .exact = true, .labels = true, .bits_per_key = 16, .headroom = 0.1 })
+#define SETTINGS_DEFAULT \
+	((struct settings){ .exact = true, .labels = true, .bits_per_key = 16, .headroom = 0.1, .samples = 100 })
 
 /*
  * Fills in every size and rung of g, nothing else. The members that stand for maps are 1 where there will be one.

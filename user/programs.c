@@ -84,12 +84,20 @@ int programs_open(struct xdp_bloom_bpf **skel)
 	*skel = xdp_bloom_bpf__open();
 	if (!*skel)
 		return because_kernel(-errno, "the BPF object");
-	pin_path(path, sizeof(path), PIN_SLOT);
-	bpf_map__set_pin_path((*skel)->maps.slot, path);
-	pin_path(path, sizeof(path), PIN_COUNTERS);
-	bpf_map__set_pin_path((*skel)->maps.counters, path);
-	pin_path(path, sizeof(path), PIN_LIST_COUNTERS);
-	bpf_map__set_pin_path((*skel)->maps.list_counters, path);
+	const struct {
+		struct bpf_map *map;
+		const char *name;
+	} shared[] = {
+		{ (*skel)->maps.slot, PIN_SLOT },
+		{ (*skel)->maps.counters, PIN_COUNTERS },
+		{ (*skel)->maps.list_counters, PIN_LIST_COUNTERS },
+		{ (*skel)->maps.samples, PIN_SAMPLES },
+		{ (*skel)->maps.sample_budget, PIN_SAMPLE_BUDGET },
+	};
+	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++) {
+		pin_path(path, sizeof(path), shared[i].name);
+		bpf_map__set_pin_path(shared[i].map, path);
+	}
 	return 0;
 }
 

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Dropped packets as they come: the reading end of the ring buffer, and the budget that keeps them few. */
+#ifndef SAMPLES_H
+#define SAMPLES_H
+
+struct sample;
+struct samples;
+
+/* One reader at a time: -EBUSY with the reason recorded where another has it. */
+int samples_open(struct samples **samples, double per_second);
+void samples_close(struct samples *samples);
+
+/* To poll for reading; then samples_read() hands on what is there. */
+int samples_fd(const struct samples *samples);
+int samples_read(struct samples *samples, void (*each)(void *arg, const struct sample *sample), void *arg);
+
+/* To be called ten times a second (SAMPLES_EVERY): without it, nothing comes any more. */
+#define SAMPLES_EVERY 100 /* ms */
+int samples_refill(struct samples *samples);
+
+#endif
