@@ -16,9 +16,9 @@
  * against the filter's own rate, which shows whether other keys of the same kind do.
  */
 #include "filter.h"
+#include "formulas.h"
 #include "ktap.h"
 #include "naive.h"
-#include "plan.h"
 
 #define MILLION 1000000
 
@@ -120,7 +120,7 @@ static double own_rate(const __u64 *filter, uint64_t blocks)
 static bool judge(const char *what, const __u64 *filter, double keys, double blocks, double yes, double asked)
 {
 	struct expected expected = expect_rate(keys, blocks);
-	double own = own_rate(filter, (uint64_t)blocks), planned = plan_lanes_fpr(keys, blocks);
+	double own = own_rate(filter, (uint64_t)blocks), planned = lanes_fpr(keys, blocks);
 	double off = sqrt(expected.variance), bound = SIGMAS * off + 1e-9;
 
 	if (off > 0 && asked >= MILLION)
@@ -135,8 +135,8 @@ static bool judge(const char *what, const __u64 *filter, double keys, double blo
 		     "%s, %.0f keys in %.0f blocks: %.0f of %.0f say yes, not %.0f +- %.0f", what, keys, blocks, yes,
 		     asked, asked * own, binomial_bound(asked, own)) &&
 	       /* Poisson stands in for the binomial distribution there: off by less than one part in B. */
-	       CHECK(fabs(planned - expected.rate) <= expected.rate / blocks,
-		     "plan_lanes_fpr(%.0f, %.0f) is %.6e, not %.6e", keys, blocks, planned, expected.rate);
+	       CHECK(fabs(planned - expected.rate) <= expected.rate / blocks, "lanes_fpr(%.0f, %.0f) is %.6e, not %.6e",
+		     keys, blocks, planned, expected.rate);
 }
 
 /* --- IPv4 ------------------------------------------------------------------------------------------------------------

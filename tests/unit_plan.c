@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sizes: the rungs against every subset there is, the filter's rate against another sum, and what a plan must hold. */
+/* Sizes: the rungs against every subset there is, and what a plan must hold. */
 #include <errno.h>
 
-#include "filter.h"
 #include "ktap.h"
 #include "log.h"
 #include "naive.h"
@@ -115,46 +114,6 @@ static void rungs_of_all_lengths(void)
 	CHECK(rungs >= 1 && rungs <= RUNGS_MAX && lengths[rungs - 1] == 128 &&
 		      same(keys, keys_on(histogram, lengths, rungs)),
 	      "%u rungs, %.17g keys", rungs, keys);
-}
-
-/* --- The filter's rate -----------------------------------------------------------------------------------------------
- */
-
-/* The same mean over a Poisson distribution, but summed by the binomial theorem: sum over j of (-1)^j C(8,j)
- * e^-m(1-q^j). */
-static double rate_by_theorem(double mean)
-{
-	static const int choose[] = { 1, -8, 28, -56, 70, -56, 28, -8, 1 };
-	long double sum = 0, clear = 1;
-
-	for (int j = 0; j <= 8; j++, clear *= 63.0L / 64)
-		sum += choose[j] * expl(-(long double)mean * (1 - clear));
-	return (double)sum;
-}
-
-static void filter_rate(void)
-{
-	CHECK(plan_lanes_fpr(0, 64) == 0, "an empty filter says yes to %g", plan_lanes_fpr(0, 64));
-	for (double mean = 4; mean < 5000; mean *= 1.13) {
-		double rate = plan_lanes_fpr(mean * 1000, 1000), wanted = rate_by_theorem(mean);
-
-		/* Beyond 600 keys a block it is an approximation, of a filter that says yes to all. */
-		if (!CHECK(fabs(rate - wanted) <= (mean > 600 ? 1e-4 : 1e-9) * wanted + 1e-17,
-			   "%.1f keys a block: %.12e, not %.12e", mean, rate, wanted))
-			return;
-	}
-}
-
-/* The fewest bits a key that reach a rate: those do, and one in a hundred less does not. */
-static void bits_for_a_rate(void)
-{
-	for (double rate = 0.1; rate > 1e-7; rate *= 0.7) {
-		double bits = plan_lanes_bits(rate), mean = 512 / bits;
-
-		if (!CHECK(rate_by_theorem(mean) <= rate * 1.000001 && rate_by_theorem(mean / 0.99) > rate,
-			   "%.3f bits a key: %.4e, not %.4e", bits, rate_by_theorem(mean), rate))
-			return;
-	}
 }
 
 /* --- Whole plans -----------------------------------------------------------------------------------------------------
@@ -334,8 +293,6 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "rungs against every subset of lengths", rungs_against_subsets },
 		{ "rungs for all 129 lengths", rungs_of_all_lengths },
-		{ "the filter's rate by the binomial theorem", filter_rate },
-		{ "bits a key for a rate", bits_for_a_rate },
 		{ "no array that the set does not need", nothing_unneeded },
 		{ "as many bits and slots as were asked for", room },
 		{ "the limit on memory, to the byte", memory_limit },

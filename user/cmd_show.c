@@ -9,10 +9,10 @@
 #include "attach.h"
 #include "cmd.h"
 #include "filter.h"
+#include "formulas.h"
 #include "kernel.h"
 #include "log.h"
 #include "out.h"
-#include "plan.h"
 
 static json_t *interfaces_json(const struct attachment *list, size_t n)
 {
@@ -75,7 +75,7 @@ static int measure(struct shown *s)
 	if (keys) {
 		s->bits_per_key = (double)bits / (double)keys;
 		s->fill = 1 - pow(1 - 1.0 / 64, (double)keys / (double)s->g.filter_blocks);
-		s->fpr = plan_lanes_fpr((double)keys, (double)s->g.filter_blocks);
+		s->fpr = lanes_fpr((double)keys, (double)s->g.filter_blocks);
 	}
 	s->verdict = s->g.roster4 || s->g.roster6 ? 0 : s->fpr;
 	return 0;

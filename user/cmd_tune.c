@@ -9,6 +9,7 @@
 #include "apply.h"
 #include "change.h"
 #include "cmd.h"
+#include "formulas.h"
 #include "log.h"
 #include "out.h"
 
@@ -75,7 +76,7 @@ static int tune_option(int option, const char *value)
 	case 'f':
 		if (want_number("fpr", value, 1e-7, 0.5, &number))
 			return EXIT_ERROR;
-		return want("bits_per_key", plan_lanes_bits(number));
+		return want("bits_per_key", lanes_bits(number));
 	case 'h':
 		if (want_number("headroom", value, 0, 1000, &number))
 			return EXIT_ERROR;
@@ -91,7 +92,7 @@ static int tune_option(int option, const char *value)
 
 static int report(const struct settings *s)
 {
-	double fpr = plan_lanes_fpr(1e6, 1e6 * s->bits_per_key / 512);
+	double fpr = lanes_fpr(1e6, 1e6 * s->bits_per_key / 512);
 	char buf[NUMBER_TEXT_MAX];
 
 	if (opt_json)

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "arrays.h"
-#include "filter.h"
 #include "log.h"
 #include "owned.h"
 #include "roster.h"
@@ -86,32 +85,6 @@ unsigned int plan_rungs(const uint64_t histogram[129], unsigned int lengths[], d
 	for (unsigned int r = rungs, i = n - 1; r-- > 0; i = r ? from[r][i] : i)
 		lengths[r] = present[i];
 	return rungs;
-}
-
-double plan_lanes_fpr(double keys, double blocks)
-{
-	double mean = blocks > 0 ? keys / blocks : 0, weight = exp(-mean), sum = 0;
-	unsigned int last = (unsigned int)(mean + 12 * sqrt(mean) + 40);
-
-	if (mean > 600) /* the mix is narrow there, and exp(-mean) nearly gone */
-		return pow(1 - exp2(mean * log2(63.0 / 64)), FILTER_LANES);
-	for (unsigned int c = 0; c <= last; c++) {
-		sum += weight * pow(1 - pow(63.0 / 64, c), FILTER_LANES);
-		weight *= mean / (c + 1);
-	}
-	return sum;
-}
-
-double plan_lanes_bits(double fpr)
-{
-	double low = 1, high = 512;
-
-	for (int i = 0; i < 60; i++) {
-		double bits = (low + high) / 2;
-
-		*(plan_lanes_fpr(1e6, 1e6 * bits / (BLOCK_BYTES * 8)) > fpr ? &low : &high) = bits;
-	}
-	return high;
 }
 
 struct counts {

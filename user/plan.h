@@ -33,10 +33,4 @@ int plan_generation(struct generation *g, const struct owned *owned, const struc
  */
 unsigned int plan_rungs(const uint64_t histogram[129], unsigned int lengths[], double *keys);
 
-/* The rate at which the lanes layout says yes to a key that it does not hold: the exact Poisson mix. */
-double plan_lanes_fpr(double keys, double blocks);
-
-/* The fewest bits a key that reach a rate. */
-double plan_lanes_bits(double fpr);
-
 #endif
