@@ -185,6 +185,12 @@ static void lanes_rate(void)
 			   "%.1f keys a block, two blocks a key: %.12e", mean, lanes2_fpr(mean * 500, 1000)))
 			return;
 	}
+	CHECK(close_to(fpr_expected((struct filter_shape){ 64000, 8, true }, 4000), lanes_fpr(4000, 125), 1e-12) &&
+		      close_to(fpr_expected((struct filter_shape){ 64000, 16, true }, 4000), lanes2_fpr(4000, 125),
+			       1e-12) &&
+		      close_to(fpr_expected((struct filter_shape){ 64000, 7, false }, 4000),
+			       classic_fpr(4000, 64000, 7), 1e-12),
+	      "the rate by shape");
 	CHECK(fabs(lanes_fpr(1e6, 1e6 / 32) - 9.09e-4) < 0.01e-4 &&
 		      fabs(lanes2_fpr(1e6, 1e6 / 16) - 8.26e-7) < 0.01e-7 &&
 		      fabs(lanes_fpr(1e6, 1e6 / 16) - 1.69e-5) < 0.01e-5,
@@ -241,16 +247,18 @@ static void exact_fractions(void)
 
 static void put(__u64 *filter, struct filter_shape shape)
 {
-	if (!shape.lanes)
-		for (unsigned int i = 0; i < shape.k; i++) {
-			uint64_t bit = ktap_random() % (WORDS * 64);
+	__u64 *block = filter;
 
-			filter[bit / 64] |= 1ULL << (bit % 64);
-		}
-	else
-		for (unsigned int i = 0; i < shape.k; i += FILTER_LANES)
-			filter_set_fresh(filter + ktap_random() % BLOCKS * FILTER_LANES,
-					 ktap_random() & 0xffffffffffff);
+	for (unsigned int i = 0; i < shape.k; i++) {
+		uint64_t r = ktap_random();
+
+		if (!shape.lanes)
+			filter[r % WORDS] |= 1ULL << (r >> 58);
+		else if (i % FILTER_LANES == 0)
+			block = filter + (r >> 32) % BLOCKS * FILTER_LANES;
+		if (shape.lanes)
+			block[i % FILTER_LANES] |= 1ULL << (r & 63);
+	}
 }
 
 static double bits_set(const __u64 *filter)

@@ -147,6 +147,20 @@ double lanes2_bits(double fpr)
 	return bits_for(fpr, lanes2_fpr);
 }
 
+double fpr_expected(struct filter_shape shape, double keys)
+{
+	double blocks = shape.k / FILTER_LANES;
+
+	if (!shape.lanes)
+		return classic_fpr(keys, shape.bits, (unsigned int)shape.k);
+	return pow(lanes_fpr(keys * blocks, shape.bits / BLOCK_BITS), blocks);
+}
+
+double fill_expected(struct filter_shape shape, double keys)
+{
+	return -expm1(-shape.k * keys / shape.bits);
+}
+
 /* --- Back from the bits to the keys --------------------------------------------------------------------------------
  */
 
@@ -154,11 +168,6 @@ double lanes2_bits(double fpr)
 static double load_of(struct filter_shape shape, double set)
 {
 	return -log1p(-set / shape.bits);
-}
-
-double fill_expected(struct filter_shape shape, double keys)
-{
-	return -expm1(-shape.k * keys / shape.bits);
 }
 
 /*

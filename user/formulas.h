@@ -48,7 +48,7 @@ double lanes_bits(double fpr);
 double lanes2_fpr(double keys, double blocks);
 double lanes2_bits(double fpr);
 
-/* --- Back from the bits to the keys --------------------------------------------------------------------------------
+/* --- Whatever the layout --------------------------------------------------------------------------------------------
  */
 
 struct filter_shape {
@@ -56,13 +56,19 @@ struct filter_shape {
 	bool lanes; /* of one or of two blocks, told apart by k: 8 or 16 */
 };
 
+double fpr_expected(struct filter_shape shape, double keys);
+/* The share of bits that so many keys set, on average. */
+double fill_expected(struct filter_shape shape, double keys);
+
+/* --- Back from the bits to the keys --------------------------------------------------------------------------------
+ */
+
 /* A number and its standard error; both infinite where the filter is too full to say. */
 struct estimate {
 	double value, error;
 };
 
-/* The share of bits that so many keys set, on average; and the keys, given how many bits are set. */
-double fill_expected(struct filter_shape shape, double keys);
+/* How many keys there are, given how many bits are set. */
 struct estimate estimate_keys(struct filter_shape shape, double set);
 
 /*

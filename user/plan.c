@@ -87,17 +87,6 @@ unsigned int plan_rungs(const uint64_t histogram[129], unsigned int lengths[], d
 	return rungs;
 }
 
-struct counts {
-	uint64_t some24;     /* /24s that the gate would send on */
-	uint64_t all24;	     /* /24s that it would ban */
-	uint64_t hosts;	     /* in those that it sends on */
-	uint64_t minorities; /* hosts of mixed /24s that need their own label */
-	bool labels_differ;  /* among the banned /24s */
-	uint8_t label;
-	uint64_t v6[129];
-	double nets32;
-};
-
 static void note_gate_label(struct counts *n, uint8_t label)
 {
 	if (n->all24 && n->label != label)
@@ -180,31 +169,35 @@ static void plan_ipv6(struct generation *g, const struct counts *n, double *keys
 	g->gate6 = 1;
 }
 
-int plan_generation(struct generation *g, const struct owned *owned, const struct settings *settings)
+void plan_count(struct counts *n, const struct owned *owned)
 {
-	struct counts n = { 0 };
+	memset(n, 0, sizeof(*n));
+	count_ipv4(n, owned);
+	count_ipv6(n, owned);
+}
+
+int plan_sizes(struct generation *g, const struct counts *n, const struct settings *settings)
+{
 	double keys6 = 0, blocks;
 
 	memset(g, 0, sizeof(*g));
 	g->version = GENERATION_VERSION;
 	g->samples = settings->samples > 0;
-	count_ipv4(&n, owned);
-	count_ipv6(&n, owned);
-	plan_ipv6(g, &n, &keys6);
+	plan_ipv6(g, n, &keys6);
 	if (keys6 > 4e9)
 		return because(-E2BIG, "the IPv6 prefixes need %.3g keys; the most is 4e9", keys6);
 	g->keys6 = (__u64)keys6;
-	g->keys4 = n.hosts;
-	g->all24 = n.all24;
+	g->keys4 = n->hosts;
+	g->all24 = n->all24;
 	/* Where labels are off and lists differ, nobody can say whose drop it is. */
-	g->gate4_label = settings->labels || !(n.labels_differ || n.minorities) ? n.label : LABEL_LIVE;
-	g->gate4 = n.all24 || n.some24;
-	if ((double)n.some24 > GATE4_WORTH * (1 << 24) && (double)n.all24 * 256 <= EXPAND_WORTH * (double)n.hosts) {
+	g->gate4_label = settings->labels || !(n->labels_differ || n->minorities) ? n->label : LABEL_LIVE;
+	g->gate4 = n->all24 || n->some24;
+	if ((double)n->some24 > GATE4_WORTH * (1 << 24) && (double)n->all24 * 256 <= EXPAND_WORTH * (double)n->hosts) {
 		g->gate4 = 0;
-		g->keys4 += n.all24 * 256;
+		g->keys4 += n->all24 * 256;
 		g->all24 = 0;
 	}
-	g->gate4_labels = g->gate4 && settings->labels && n.labels_differ;
+	g->gate4_labels = g->gate4 && settings->labels && n->labels_differ;
 
 	blocks = ceil((double)(g->keys4 + g->keys6) * (1 + settings->headroom) * settings->bits_per_key /
 		      (BLOCK_BYTES * 8));
@@ -215,7 +208,7 @@ int plan_generation(struct generation *g, const struct owned *owned, const struc
 		g->filter = 1;
 	}
 	if (g->gate4 && settings->labels && settings->exact)
-		g->minorities = n.minorities;
+		g->minorities = n->minorities;
 	if (settings->exact && g->keys4 + g->minorities) {
 		g->roster4_buckets =
 			roster_buckets(g->keys4 + g->minorities, settings->headroom, ROSTER4_SLOTS, ROSTER4_LOAD);
@@ -229,4 +222,12 @@ int plan_generation(struct generation *g, const struct owned *owned, const struc
 		return because(-E2BIG, "this set needs %llu bytes in the kernel; the limit is %llu",
 			       (unsigned long long)arrays_total(g), (unsigned long long)settings->memory_max);
 	return 0;
+}
+
+int plan_generation(struct generation *g, const struct owned *owned, const struct settings *settings)
+{
+	struct counts n;
+
+	plan_count(&n, owned);
+	return plan_sizes(g, &n, settings);
 }

@@ -21,10 +21,25 @@ struct settings {
 #define SETTINGS_DEFAULT \
 	((struct settings){ .exact = true, .labels = true, .bits_per_key = 16, .headroom = 0.1, .samples = 100 })
 
+/* What a set comes to, as far as its sizes go. */
+struct counts {
+	uint64_t some24;     /* /24s that the gate would send on */
+	uint64_t all24;	     /* /24s that it would ban */
+	uint64_t hosts;	     /* in those that it sends on */
+	uint64_t minorities; /* hosts of mixed /24s that need their own label */
+	bool labels_differ;  /* among the banned /24s */
+	uint8_t label;
+	uint64_t v6[129]; /* prefixes by length */
+	double nets32;	  /* /32s that they lie in, or cover */
+};
+
+void plan_count(struct counts *n, const struct owned *owned);
+
 /*
  * Fills in every size and rung of g, nothing else. The members that stand for maps are 1 where there will be one.
  * Returns 0, or -E2BIG with the reason recorded when a limit is passed.
  */
+int plan_sizes(struct generation *g, const struct counts *n, const struct settings *settings);
 int plan_generation(struct generation *g, const struct owned *owned, const struct settings *settings);
 
 /*
