@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* show: interfaces, stages, sizes, memory */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "apply.h"
 #include "attach.h"
 #include "cmd.h"
 #include "filter.h"
-#include "formulas.h"
 #include "kernel.h"
 #include "log.h"
 #include "out.h"
+#include "rate.h"
+#include "state.h"
 
 static json_t *interfaces_json(const struct attachment *list, size_t n)
 {
@@ -52,45 +52,72 @@ static json_t *rungs_json(const struct generation *g)
 struct shown {
 	struct generation g;
 	__u64 bytes[ARRAYS], gate, roster, labels, total;
-	double bits_per_key, fill, fpr, verdict;
+	double bits_per_key, verdict, asked;
+	struct rate rate;
 };
+
+/* 0 where the state cannot be read: what is in force can be shown all the same. */
+static double asked_rate(void)
+{
+	struct state *state = NULL;
+	struct settings settings;
+	double asked = 0;
+
+	if (!state_open(&state, false)) {
+		settings = settings_read(state);
+		asked = rate_asked(&settings);
+	}
+	state_close(state);
+	return asked;
+}
 
 static int measure(struct shown *s)
 {
+	struct candidate live;
 	__u64 keys, bits;
-	int err = kernel_live(&s->g);
+	int err = kernel_open_live(&live, false);
 
-	if (err == -ENOENT)
-		memset(s, 0, sizeof(*s));
-	else if (!err)
-		err = kernel_map_bytes(&s->g, s->bytes);
 	if (err)
 		return err == -ENOENT ? 0 : err;
+	s->g = live.g;
+	rate_measure(&live.g, &s->rate);
+	kernel_release(&live);
+	err = kernel_map_bytes(&s->g, s->bytes);
+	if (err)
+		return err;
+	s->asked = asked_rate();
 	keys = s->g.keys4 + s->g.keys6;
 	bits = s->g.filter_blocks * BLOCK_BYTES * 8;
 	s->gate = s->bytes[ARRAY_GATE4] + s->bytes[ARRAY_GATE6];
 	s->roster = s->bytes[ARRAY_ROSTER4] + s->bytes[ARRAY_ROSTER6];
 	s->labels = s->bytes[ARRAY_GATE4_LABELS];
 	s->total = s->gate + s->roster + s->labels + s->bytes[ARRAY_FILTER];
-	if (keys) {
+	if (keys)
 		s->bits_per_key = (double)bits / (double)keys;
-		s->fill = 1 - pow(1 - 1.0 / 64, (double)keys / (double)s->g.filter_blocks);
-		s->fpr = lanes_fpr((double)keys, (double)s->g.filter_blocks);
-	}
-	s->verdict = s->g.roster4 || s->g.roster6 ? 0 : s->fpr;
+	s->verdict = s->g.roster4 || s->g.roster6 ? 0 : s->rate.fpr;
 	return 0;
+}
+
+/* Behind a roster that costs time, without one it shuts somebody out. */
+static void warn_rate(const struct shown *s)
+{
+	if (rate_passed(&s->rate, s->asked))
+		warn("the filter says yes to %.4f %% of others, and %.4f %% were asked for: 'xdp-bloom rotate' makes it bigger",
+		     s->rate.fpr * 100, s->asked * 100);
 }
 
 static int show_json(const struct shown *s, const struct attachment *list, size_t n)
 {
 	return out_json(json_pack(
-		"{s:I, s:o, s:o, s:{s:I, s:I}, s:I, s:o, s:{s:I, s:I, s:I, s:I, s:I}, s:{s:s, s:i, s:f, s:f}, s:{s:f, s:f}}",
+		"{s:I, s:o, s:o, s:{s:I, s:I}, s:I, s:o, s:{s:I, s:I, s:I, s:I, s:I}, s:{s:s, s:i, s:f, s:f},"
+		" s:{s:f, s:f, s:f, s:f, s:b}}",
 		"generation", (json_int_t)s->g.number, "interfaces", interfaces_json(list, n), "stages",
 		stages_json(&s->g), "keys", "ipv4", (json_int_t)s->g.keys4, "ipv6", (json_int_t)s->g.keys6, "banned24",
 		(json_int_t)s->g.all24, "rungs", rungs_json(&s->g), "memory", "gate", (json_int_t)s->gate, "filter",
 		(json_int_t)s->bytes[ARRAY_FILTER], "roster", (json_int_t)s->roster, "labels", (json_int_t)s->labels,
 		"total", (json_int_t)s->total, "filter", "layout", "lanes", "k", FILTER_LANES, "bits_per_key",
-		s->bits_per_key, "fill", s->fill, "fpr", "filter", s->fpr, "verdict", s->verdict));
+		s->bits_per_key, "fill", s->rate.fill, "fpr", "filter", s->rate.fpr, "verdict", s->verdict, "asked",
+		s->asked, "error", s->rate.error, "passed", rate_passed(&s->rate, s->asked)));
 }
 
 static int show_text(const struct shown *s, const struct attachment *list, size_t n)
@@ -119,7 +146,7 @@ static int show_text(const struct shown *s, const struct attachment *list, size_
 	       bytes_text(e, s->labels));
 	if (g->filter)
 		printf("filter      lanes, k = %d, %.1f bits a key, %.0f %% full, lets %.4f %% of others through to the %s\n",
-		       FILTER_LANES, s->bits_per_key, s->fill * 100, s->fpr * 100,
+		       FILTER_LANES, s->bits_per_key, s->rate.fill * 100, s->rate.fpr * 100,
 		       s->verdict > 0 ? "verdict" : "roster");
 	if (s->verdict > 0)
 		printf("verdict     NOT EXACT: %.4f %% of innocent addresses are dropped\n", s->verdict * 100);
@@ -142,10 +169,12 @@ int cmd_show(int argc, char **argv)
 	err = attach_list(&list, &n);
 	if (!err)
 		err = measure(&s);
-	if (err)
+	if (err) {
 		status = fail("%s", reason(err));
-	else
+	} else {
 		status = opt_json ? show_json(&s, list, n) : show_text(&s, list, n);
+		warn_rate(&s);
+	}
 	free(list);
 	return status;
 }

@@ -12,6 +12,7 @@
 #include "formulas.h"
 #include "log.h"
 #include "out.h"
+#include "rate.h"
 
 #define WANTED_MAX 8
 
@@ -92,7 +93,7 @@ static int tune_option(int option, const char *value)
 
 static int report(const struct settings *s)
 {
-	double fpr = lanes_fpr(1e6, 1e6 * s->bits_per_key / 512);
+	double fpr = rate_asked(s);
 	char buf[NUMBER_TEXT_MAX];
 
 	if (opt_json)

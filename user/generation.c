@@ -35,13 +35,26 @@ static int create_map(const char *name, __u64 bytes, bool one_value, bool *flat)
 	return fd < 0 ? -errno : fd;
 }
 
+/* The candidate's from now on: the descriptor, and the map's memory. */
+static int take_map(struct candidate *c, enum array a, int fd, __u64 bytes, int protection)
+{
+	__u64 page = (__u64)sysconf(_SC_PAGESIZE);
+	void *mem;
+
+	c->map[a].fd = fd;
+	c->map[a].size = (bytes + page - 1) & ~(page - 1);
+	mem = mmap(NULL, c->map[a].size, protection, MAP_SHARED | MAP_POPULATE, fd, 0);
+	if (mem == MAP_FAILED)
+		return because_kernel(-errno, array_kinds[a].name);
+	*generation_member(&c->g, array_kinds[a].member) = (__u64)(uintptr_t)mem;
+	return 0;
+}
+
 static int open_array(struct candidate *c, enum array a, __u64 bytes)
 {
 	const struct array_kind *kind = &array_kinds[a];
-	__u64 page = (__u64)sysconf(_SC_PAGESIZE);
 	bool flat, no_choice = !kind->flat;
-	void *mem;
-	int fd;
+	int fd, err;
 
 	if (kind->flat == offsetof(struct generation, no_flat)) {
 		LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
@@ -55,26 +68,26 @@ static int open_array(struct candidate *c, enum array a, __u64 bytes)
 	}
 	if (fd < 0)
 		return because_kernel(fd, kind->name);
-	c->map[a].fd = fd;
-	c->map[a].size = (bytes + page - 1) & ~(page - 1);
-	mem = mmap(NULL, c->map[a].size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
-	if (mem == MAP_FAILED)
-		return because_kernel(-errno, kind->name);
-	*generation_member(&c->g, kind->member) = (__u64)(uintptr_t)mem;
-	if (kind->flat)
+	err = take_map(c, a, fd, bytes, PROT_READ | PROT_WRITE);
+	if (!err && kind->flat)
 		*generation_member(&c->g, kind->flat) = flat;
-	return 0;
+	return err;
 }
 
-int kernel_arrays(struct candidate *c, const struct generation *planned)
+static void begin(struct candidate *c, const struct generation *g)
 {
 	memset(c, 0, sizeof(*c));
-	c->g = *planned;
+	c->g = *g;
 	c->program = c->ask = c->meta = -1;
 	for (enum array a = 0; a < ARRAYS; a++) {
 		c->map[a].fd = -1;
 		*generation_member(&c->g, array_kinds[a].member) = 0;
 	}
+}
+
+int kernel_arrays(struct candidate *c, const struct generation *planned)
+{
+	begin(c, planned);
 	for (enum array a = 0; a < ARRAYS; a++) {
 		__u64 bytes = array_bytes(planned, a);
 		int err = bytes ? open_array(c, a, bytes) : 0;
@@ -85,6 +98,26 @@ int kernel_arrays(struct candidate *c, const struct generation *planned)
 		}
 	}
 	return 0;
+}
+
+int kernel_open_live(struct candidate *c, bool edit)
+{
+	struct generation g = { 0 };
+	int maps[ARRAYS], err = kernel_live(&g);
+
+	begin(c, &g);
+	if (err)
+		return err;
+	err = kernel_live_maps(&g, maps);
+	for (enum array a = 0; a < ARRAYS; a++) {
+		if (maps[a] >= 0 && !err)
+			err = take_map(c, a, maps[a], array_bytes(&g, a), edit ? PROT_READ | PROT_WRITE : PROT_READ);
+		else if (maps[a] >= 0)
+			close(maps[a]);
+	}
+	if (err)
+		kernel_release(c);
+	return err;
 }
 
 static int pin(struct candidate *c, int fd, const char *name)

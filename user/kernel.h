@@ -6,6 +6,7 @@
 #ifndef KERNEL_H
 #define KERNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "addr.h"
@@ -39,6 +40,8 @@ void kernel_release(struct candidate *c);
 
 /* The generation in force, as its maps say; -ENOENT where there is none. Map members are 0 or 1. */
 int kernel_live(struct generation *g);
+/* Likewise, with its arrays mapped into memory, to read or to edit; kernel_release() lets go of them. */
+int kernel_open_live(struct candidate *c, bool edit);
 
 /* The running program's answer for each address: ANSWER() of abi.h. */
 int kernel_ask(const struct addr *addrs, size_t n, __u32 *answers);

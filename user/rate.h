@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How full a filter is and how often it says yes wrongly: by its own bits, not by a formula. */
+#ifndef RATE_H
+#define RATE_H
+
+#include <stdbool.h>
+
+struct generation;
+struct settings;
+
+struct rate {
+	double fill;  /* the share of bits that are set */
+	double fpr;   /* how many of the keys that it does not hold get a yes */
+	double error; /* a standard deviation: how far chance, and looking at a part only, can be from the mean */
+	bool sampled; /* only some of the blocks were read */
+};
+
+/* The filter's member of g is an address. Without a filter all is 0. */
+void rate_measure(const struct generation *g, struct rate *rate);
+
+/* The rate that the settings ask for. */
+double rate_asked(const struct settings *settings);
+
+/* Is it beyond that (0: nobody knows), by more than chance? Then a rotation into a bigger filter is due. */
+bool rate_passed(const struct rate *rate, double asked);
+
+/* Likewise, for the generation in force: 1 where a rotation is due, 0 where not, or -errno with the reason recorded. */
+int rate_due(const struct settings *settings);
+
+#endif
