@@ -50,8 +50,9 @@ struct ipv6_header {
 enum { SOURCE_NONE = 0, SOURCE_IPV4 = 4, SOURCE_IPV6 = 6 };
 
 struct source {
-	__u32 ipv4;	   /* in host order */
-	const __u32 *ipv6; /* in the packet: read by source_ipv6(), in programs that ask for it */
+	__u32 ipv4;	     /* in host order */
+	const void *ipv4_at; /* its header; a program that does not ask for it does not have it */
+	const __u32 *ipv6;   /* in the packet: read by source_ipv6(), in programs that ask for it */
 };
 
 /* One half of an IPv6 address in host order: 0 is the higher. Only four-byte alignment is certain. */
@@ -70,6 +71,7 @@ inline_always int parse_ipv4(const void *at, const void *end, struct source *sou
 	if (!PARSE_FITS(ip, sizeof(*ip), end) || ip->version_ihl >> 4 != 4)
 		return SOURCE_NONE;
 	source->ipv4 = NET32(ip->source);
+	source->ipv4_at = ip;
 	return SOURCE_IPV4;
 }
 

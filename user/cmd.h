@@ -24,6 +24,9 @@ int cmd_test(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
 
+int cmd_watch(int argc, char **argv);
+int cmd_capture(int argc, char **argv);
+
 int cmd_rotate(int argc, char **argv);
 int cmd_flush(int argc, char **argv);
 int cmd_restore(int argc, char **argv);

@@ -60,17 +60,20 @@ static int common_option(int option)
 int options_read(int *argc, char **argv, const struct option *own, option_fn *each)
 {
 	struct option all[OPTIONS_MAX + 1] = { 0 };
+	const char *letters = ":jpqvS:B:";
 	size_t n = 0;
 	int c, operands = 1;
 
 	memcpy(all, common, sizeof(common));
 	while (own && own[n].name && COMMON + n < OPTIONS_MAX) {
 		all[COMMON + n] = own[n];
+		if (own[n].val == 'w') /* a file to write has a letter of its own: everybody's fingers know it */
+			letters = ":jpqvS:B:w:";
 		n++;
 	}
 	optind = 0;
 	opterr = 0;
-	while ((c = getopt_long(*argc, argv, ":jpqvS:B:", all, NULL)) != -1) {
+	while ((c = getopt_long(*argc, argv, letters, all, NULL)) != -1) {
 		if (c == '?')
 			return optopt ? fail("%s: unknown option '-%c'; see xdp-bloom --help", argv[0], optopt)
 				      : fail("%s: unknown option '%s'; see xdp-bloom --help", argv[0],

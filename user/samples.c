@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -15,10 +17,11 @@
 #include "abi.h"
 #include "log.h"
 #include "pins.h"
+#include "relay.h"
 
 struct samples {
-	struct ring_buffer *ring;
-	int map, budget, lock, cpus;
+	struct ring_buffer *ring; /* NULL: they come from the service */
+	int relay, map, budget, lock, cpus;
 	double per_turn, owed; /* what a CPU may take until the next refill, with fractions */
 	__u32 *each;
 	void (*call)(void *arg, const struct sample *sample);
@@ -48,7 +51,7 @@ static int take_lock(struct samples *s)
 	return 0;
 }
 
-int samples_open(struct samples **samples, double per_second)
+int samples_open_ring(struct samples **samples, double per_second)
 {
 	struct samples *s = calloc(1, sizeof(*s));
 	int err;
@@ -56,7 +59,7 @@ int samples_open(struct samples **samples, double per_second)
 	*samples = NULL;
 	if (!s)
 		return -ENOMEM;
-	s->lock = -1;
+	s->lock = s->relay = -1;
 	s->map = pin_get(PIN_SAMPLES);
 	s->budget = pin_get(PIN_SAMPLE_BUDGET);
 	s->cpus = libbpf_num_possible_cpus();
@@ -78,6 +81,33 @@ int samples_open(struct samples **samples, double per_second)
 	return 0;
 }
 
+static int open_relay(struct samples **samples)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct samples *s = calloc(1, sizeof(*s));
+	int err = s && !relay_path(address.sun_path, sizeof(address.sun_path)) ? 0 : -ENOMEM;
+
+	if (err) {
+		free(s);
+		return err;
+	}
+	s->lock = s->map = s->budget = -1;
+	s->relay = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (s->relay < 0 || connect(s->relay, (struct sockaddr *)&address, sizeof(address)))
+		err = -errno;
+	if (err) {
+		samples_close(s);
+		return err;
+	}
+	*samples = s;
+	return 0;
+}
+
+int samples_open(struct samples **samples, double per_second)
+{
+	return open_relay(samples) ? samples_open_ring(samples, per_second) : 0;
+}
+
 /* Values of a per-CPU map are eight bytes each, whatever they hold. */
 static int set_budget(struct samples *s, __u32 budget)
 {
@@ -92,6 +122,8 @@ int samples_refill(struct samples *s)
 {
 	__u32 now;
 
+	if (!s->ring)
+		return 0;
 	s->owed += s->per_turn;
 	now = (__u32)s->owed;
 	s->owed -= now;
@@ -105,6 +137,8 @@ void samples_close(struct samples *s)
 	if (s->lock >= 0 && s->each && s->budget >= 0)
 		set_budget(s, 0);
 	ring_buffer__free(s->ring);
+	if (s->relay >= 0)
+		close(s->relay);
 	if (s->map >= 0)
 		close(s->map);
 	if (s->budget >= 0)
@@ -117,7 +151,19 @@ void samples_close(struct samples *s)
 
 int samples_fd(const struct samples *s)
 {
-	return ring_buffer__epoll_fd(s->ring);
+	return s->ring ? ring_buffer__epoll_fd(s->ring) : s->relay;
+}
+
+static int read_relay(struct samples *s)
+{
+	struct sample sample;
+	ssize_t n;
+
+	while ((n = recv(s->relay, &sample, sizeof(sample), MSG_DONTWAIT)) == sizeof(sample))
+		s->call(s->arg, &sample);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	return because(-EPIPE, "the service has gone");
 }
 
 int samples_read(struct samples *s, void (*each)(void *arg, const struct sample *sample), void *arg)
@@ -126,6 +172,8 @@ int samples_read(struct samples *s, void (*each)(void *arg, const struct sample 
 
 	s->call = each;
 	s->arg = arg;
+	if (!s->ring)
+		return read_relay(s);
 	n = ring_buffer__consume(s->ring);
 	return n < 0 ? because_kernel(n, PIN_SAMPLES) : 0;
 }

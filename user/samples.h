@@ -6,12 +6,18 @@
 struct sample;
 struct samples;
 
-/* One reader at a time: -EBUSY with the reason recorded where another has it. */
+/*
+ * The ring has one reader at a time: where that is the service, which hands samples on (relay.h), they come from it;
+ * otherwise -EBUSY with the reason recorded.
+ */
 int samples_open(struct samples **samples, double per_second);
+/* The ring itself, for the service. */
+int samples_open_ring(struct samples **samples, double per_second);
 void samples_close(struct samples *samples);
 
 /* To poll for reading; then samples_read() hands on what is there. */
 int samples_fd(const struct samples *samples);
+/* -EPIPE with the reason recorded where the service that handed them on has gone. */
 int samples_read(struct samples *samples, void (*each)(void *arg, const struct sample *sample), void *arg);
 
 /* To be called ten times a second (SAMPLES_EVERY): without it, nothing comes any more. */

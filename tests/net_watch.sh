@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Samples of what is dropped, as real packets: watch, capture, and their bounds.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+sandbox "$@"
+
+prepare() {
+	veth 0
+	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0/24 >bad
+	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.9 >banned
+	echo 8.8.8.8 >clean
+	bloom load bad bad
+	bloom attach edge0
+}
+
+# watching OUTPUT ARGS...: in the background, once it says that it watches.
+watching() {
+	local output=$1 line fd
+
+	shift
+	rm -f ready
+	mkfifo ready
+	"$XDP_BLOOM" -v "$@" >"$output" 2>ready &
+	watcher=$!
+	exec {fd}<ready
+	read -r line <&"$fd"
+	is "$line" "xdp-bloom: watching" "what '$*' says first"
+}
+
+text() {
+	prepare
+	watching seen watch --count 3
+	send 0 -b banned -c clean
+	wait $watcher || fail "watch ended with $?"
+	cut -d' ' -f2- seen | tr -s ' ' | sort >got
+	sort >wanted <<-'EOF'
+		edge0 bad roster 192.0.2.7:9 > 198.51.100.1:9 udp 66
+		edge0 bad roster [2001:db8::7]:9 > [2001:db8::1]:9 udp 86
+		edge0 bad gate 203.0.113.9:9 > 198.51.100.1:9 udp 66
+	EOF
+	is "$(cat got)" "$(cat wanted)" "what was seen"
+}
+
+json_lines() {
+	prepare
+	watching seen -j watch --count 3
+	send 0 -b banned -c clean
+	wait $watcher || fail "watch ended with $?"
+	is "$(jq -sc 'map([.interface,.list,.stage,.source,.protocol,.source_port,.bytes])|sort' seen)" \
+		'[["edge0","bad","gate","203.0.113.9","udp",9,66],["edge0","bad","roster","192.0.2.7","udp",9,66],["edge0","bad","roster","2001:db8::7","udp",9,86]]' \
+		"what was seen"
+}
+
+# Another program reads the file; the comment says on whose account.
+captured() {
+	need tcpdump
+	prepare
+	watching /dev/null capture -w file.pcapng --count 3
+	send 0 -b banned -c clean
+	wait $watcher || fail "capture ended with $?"
+	is "$(stat -c %a file.pcapng)" 600 "the mode of the file"
+	expect 0 tcpdump -nr file.pcapng
+	is "$(grep -o 'IP6* [0-9a-f.:]* > ' out | sort | paste -sd' ')" \
+		"IP 192.0.2.7.9 >  IP 203.0.113.9.9 >  IP6 2001:db8::7.9 > " "what tcpdump read"
+	is "$(grep -ao 'dropped by bad (roster)' file.pcapng | wc -l)" 2 "the number of comments"
+}
+
+# A flood does not buy more than the budget: so many for each refill, of which there are ten a second.
+bounded() {
+	local begin seconds most
+
+	prepare
+	bloom tune --samples 50
+	begin=$(date +%s%N)
+	watching seen -j watch
+	send 0 -n 200 -b banned -c clean
+	bloom stats
+	kill -INT $watcher
+	wait $watcher || fail "watch ended with $?"
+	seconds=$((($(date +%s%N) - begin) / 1000000000 + 1))
+	most=$((50 * (seconds + 1) * $(nproc)))
+	[ "$(get .packets.dropped stats)" -gt 500 ] || fail "too little was sent"
+	[ "$(wc -l <seen)" -gt 0 ] || fail "nothing was seen"
+	[ "$(wc -l <seen)" -le $most ] || fail "$(wc -l <seen) samples in $seconds s"
+}
+
+# Nobody reads: nothing is taken, so that whoever comes later sees nothing old.
+nothing_old() {
+	prepare
+	send 0 -b banned -c clean
+	echo 192.0.2.7 >one
+	watching seen -j watch --count 1
+	"$TRAFFIC" -b one -c clean wire0 edge0 >sent
+	wait $watcher
+	is "$(jq -r .source seen)" 192.0.2.7 "the first one seen"
+}
+
+one_reader() {
+	prepare
+	watching seen watch
+	refused "somebody reads the samples already" watch
+	kill -TERM $watcher
+	wait $watcher || fail "watch ended with $?"
+}
+
+refusals() {
+	refused "nothing is loaded" watch
+	prepare
+	refused "capture -w FILE" capture
+	refused "--count takes" watch --count none
+	bloom tune --samples 0
+	refused "samples are off" watch
+}
+
+run_cases text json_lines captured bounded nothing_old one_reader refusals
