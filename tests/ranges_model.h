@@ -89,6 +89,25 @@ static const char *model_compare_prefixes(const struct model *model, const struc
 	return memcmp(seen, model->in, sizeof(seen)) ? "the prefixes are another set" : NULL;
 }
 
+/* Does any address of the prefix lie in the set? Asked at one place in every length that fits into the universe. */
+static bool model_agrees_touching(const struct model *model, const struct ranges *set, unsigned int i)
+{
+	unsigned int width = addr_width(model->family), size = 1;
+
+	for (unsigned int length = width; size <= UNIVERSE; length--, size *= 2) {
+		struct addr first = model_addr(model, i);
+		bool any = false;
+
+		if (first.num & (size - 1) || i + size > UNIVERSE)
+			break;
+		for (unsigned int k = i; k < i + size; k++)
+			any |= model->in[k];
+		if (ranges_touch(set, first, length) != any)
+			return false;
+	}
+	return true;
+}
+
 /* NULL, or in what the two differ. */
 static const char *model_compare(const struct model *model, const struct ranges *set)
 {
@@ -101,6 +120,8 @@ static const char *model_compare(const struct model *model, const struct ranges 
 			return "an address is in only one of the two";
 		if (ranges_covering(set, model_addr(model, i)) != model_covering(model, i))
 			return "the widest prefix is another";
+		if (!model_agrees_touching(model, set, i))
+			return "a prefix meets only one of the two";
 	}
 	if (found != n || (model->family == 4 ? set->n6 : set->n4))
 		return "not in normal form";

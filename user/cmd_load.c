@@ -148,15 +148,16 @@ static int read_list(struct load *l)
 
 	if (err)
 		return err;
-	reading.name = l->path;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", l->text);
-	err = reader_read(path, &reading, &l->set, &l->read, error);
-	if (err)
-		return because(err, "%s", error);
 	if (lseek(l->text, 0, SEEK_SET) < 0)
 		return because(-errno, "%s: %s", l->path, strerror(errno));
 	l->packer = dry_run ? NULL : packer_begin(l->text);
-	return l->packer || dry_run ? 0 : -ENOMEM;
+	if (!l->packer && !dry_run)
+		return -ENOMEM;
+	reading.name = l->path;
+	/* Opened anew: the packer reads at a place of its own. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", l->text);
+	err = reader_read(path, &reading, &l->set, &l->read, error);
+	return err ? because(err, "%s", error) : 0;
 }
 
 static void describe(struct load *l)

@@ -30,51 +30,37 @@ const struct bogon guard_bogons[] = {
 };
 const size_t guard_bogons_n = sizeof(guard_bogons) / sizeof(guard_bogons[0]);
 
-static int one_prefix(struct ranges *set, const char *text)
-{
-	struct addr first;
-	unsigned int length;
-	int err;
-
-	*set = RANGES_EMPTY;
-	if (prefix_parse(text, strlen(text), &first, &length))
-		return -EINVAL;
-	err = ranges_add_prefix(set, first, length);
-	return err ? err : ranges_finish(set);
-}
-
-static bool is_empty(const struct ranges *set)
-{
-	return !set->n4 && !set->n6;
-}
-
 int guard_apply_bogons(struct ranges *set, enum bogons choice, bool *found)
 {
-	memset(found, 0, guard_bogons_n * sizeof(*found));
-	for (size_t i = 0; i < guard_bogons_n && choice != BOGONS_KEEP; i++) {
-		struct ranges bogon, part, left;
-		int err = one_prefix(&bogon, guard_bogons[i].prefix);
+	struct ranges bogons = RANGES_EMPTY, left;
+	int err = 0;
 
-		if (!err)
-			err = ranges_intersect(&part, set, &bogon);
-		if (err)
-			return err;
-		found[i] = !is_empty(&part);
-		ranges_free(&part);
+	memset(found, 0, guard_bogons_n * sizeof(*found));
+	for (size_t i = 0; i < guard_bogons_n && choice != BOGONS_KEEP && !err; i++) {
+		struct addr first;
+		unsigned int length;
+
+		if (prefix_parse(guard_bogons[i].prefix, strlen(guard_bogons[i].prefix), &first, &length))
+			err = -EINVAL;
+		found[i] = !err && ranges_touch(set, first, length);
 		if (found[i] && choice == BOGONS_REFUSE)
 			err = because(-EPERM, "it bans addresses of %s (%s); --bogons=keep or --force bans them",
 				      guard_bogons[i].prefix, guard_bogons[i].what);
 		if (found[i] && !err)
-			err = ranges_subtract(&left, set, &bogon);
-		ranges_free(&bogon);
-		if (err)
-			return err;
-		if (found[i]) {
+			err = ranges_add_prefix(&bogons, first, length);
+	}
+	if (!err)
+		err = ranges_finish(&bogons);
+	/* A large set is gone through once, or not at all. */
+	if (!err && (bogons.n4 || bogons.n6)) {
+		err = ranges_subtract(&left, set, &bogons);
+		if (!err) {
 			ranges_free(set);
 			*set = left;
 		}
 	}
-	return 0;
+	ranges_free(&bogons);
+	return err;
 }
 
 struct own_check {

@@ -28,7 +28,7 @@ int keys_ipv4(const struct generation *g, const struct owned *owned, const struc
 					owned->label4[walk.from], true, calls->host, arg);
 		} else {
 			bool whole = g->gate4 && walk.banned == 256, minorities = whole && g->minorities;
-			__u8 major = owned_majority24(owned, &walk);
+			__u8 major = whole ? owned_majority24(owned, &walk) : 0;
 
 			if (g->gate4)
 				err = calls->net24(arg, walk.first,

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 struct packer {
 	pthread_t thread;
 	bool running;
+	atomic_bool stop; /* nobody wants it any more */
 	int fd, err;
 	ZSTD_CCtx *stream;
 	struct packed_piece *pieces;
@@ -94,7 +96,7 @@ static void *pack(void *arg)
 		else
 			ZSTD_CCtx_setParameter(p->stream, ZSTD_c_compressionLevel, 1);
 	}
-	while (!p->err && got > 0) {
+	while (!p->err && got > 0 && !p->stop) {
 		p->err = add(p, (size_t)got);
 		got = read(p->fd, p->in, IN_BYTES);
 	}
@@ -137,6 +139,7 @@ void packer_free(struct packer *packer)
 {
 	if (!packer)
 		return;
+	packer->stop = true;
 	join(packer);
 	for (size_t i = 0; i < packer->n; i++)
 		free(packer->pieces[i].data);

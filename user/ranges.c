@@ -294,6 +294,15 @@ bool ranges_have(const struct ranges *set, struct addr addr)
 	return range6_find(set->v6, set->n6, addr.num);
 }
 
+bool ranges_touch(const struct ranges *set, struct addr first, unsigned int length)
+{
+	ip6 last = first.num | addr_mask(first.family, length);
+
+	if (first.family == 4)
+		return range4_meets(set->v4, set->n4, (uint32_t)first.num, (uint32_t)last);
+	return range6_meets(set->v6, set->n6, first.num, last);
+}
+
 int ranges_covering(const struct ranges *set, struct addr addr)
 {
 	if (addr.family == 4) {
@@ -339,8 +348,12 @@ uint64_t ranges_count_prefixes(const struct ranges *set)
 		uint32_t lo = set->v4[i].lo, first;
 		bool done = false;
 
-		while (range4_next_prefix(&lo, set->v4[i].hi, &done, &first, &length))
+		/* The large sets are of hosts. */
+		if (lo == set->v4[i].hi)
 			n++;
+		else
+			while (range4_next_prefix(&lo, set->v4[i].hi, &done, &first, &length))
+				n++;
 	}
 	for (size_t i = 0; i < set->n6; i++) {
 		ip6 lo = set->v6[i].lo, first;

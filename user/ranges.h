@@ -60,6 +60,9 @@ int ranges_subtract(struct ranges *out, const struct ranges *a, const struct ran
 bool ranges_equal(const struct ranges *a, const struct ranges *b);
 bool ranges_have(const struct ranges *set, struct addr addr);
 
+/* Does the set hold any address of that prefix? */
+bool ranges_touch(const struct ranges *set, struct addr first, unsigned int length);
+
 /* The widest prefix inside the set that holds addr: its length, or -1 when the set does not hold addr. */
 int ranges_covering(const struct ranges *set, struct addr addr);
 

@@ -173,6 +173,24 @@ static int FN(push)(RANGE **v, size_t *n, size_t *room, size_t *settled, RANGE r
 	return 0;
 }
 
+/* How many ranges begin at or before num. */
+static size_t FN(below)(const RANGE *v, size_t n, NUM num)
+{
+	size_t below = 0;
+
+	while (n) {
+		size_t half = n / 2;
+
+		if (v[below + half].lo <= num) {
+			below += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	return below;
+}
+
 /* The algebra: out has room for every range that can come out. */
 static size_t FN(intersect)(RANGE *out, const RANGE *a, size_t na, const RANGE *b, size_t nb)
 {
@@ -202,6 +220,11 @@ static size_t FN(subtract)(RANGE *out, const RANGE *a, size_t na, const RANGE *b
 
 		while (j < nb && b[j].hi < lo)
 			j++;
+		if (j == nb) {
+			/* Nothing is taken off the rest. */
+			memcpy(out + n, a + i, (na - i) * sizeof(RANGE));
+			return n + na - i;
+		}
 		for (; left && j < nb && b[j].lo <= a[i].hi; j++) {
 			if (b[j].lo > lo)
 				out[n++] = (RANGE){ lo, b[j].lo - 1 };
@@ -218,19 +241,16 @@ static size_t FN(subtract)(RANGE *out, const RANGE *a, size_t na, const RANGE *b
 
 static const RANGE *FN(find)(const RANGE *v, size_t n, NUM num)
 {
-	size_t below = 0; /* ranges that begin at or before num */
+	size_t below = FN(below)(v, n, num);
 
-	while (n) {
-		size_t half = n / 2;
-
-		if (v[below + half].lo <= num) {
-			below += half + 1;
-			n -= half + 1;
-		} else {
-			n = half;
-		}
-	}
 	return below && v[below - 1].hi >= num ? &v[below - 1] : NULL;
+}
+
+static bool FN(meets)(const RANGE *v, size_t n, NUM lo, NUM hi)
+{
+	size_t below = FN(below)(v, n, hi);
+
+	return below && v[below - 1].hi >= lo;
 }
 
 static int FN(covering)(const RANGE *range, NUM num)
