@@ -29,8 +29,17 @@ static const char schema[] =
 	"CREATE TABLE pending (kind INTEGER NOT NULL, name TEXT NOT NULL, deadline INTEGER NOT NULL,"
 	"  before INTEGER, PRIMARY KEY (kind, name));"
 	"CREATE TABLE setting (name TEXT PRIMARY KEY, value REAL NOT NULL);"
-	"PRAGMA application_id = 2019846509;"
-	"PRAGMA user_version = 1;";
+	"PRAGMA application_id = 2019846509;";
+
+/* Each version's own statements, on top of those before. */
+static const char schema_bans[] =
+	"CREATE TABLE ban (family INTEGER NOT NULL, length INTEGER NOT NULL, first BLOB NOT NULL,"
+	"  added INTEGER NOT NULL, expires INTEGER, reason TEXT NOT NULL,"
+	"  PRIMARY KEY (family, length, first)) WITHOUT ROWID;"
+	"CREATE INDEX ban_expires ON ban (expires) WHERE expires NOT NULL;"
+	"PRAGMA user_version = 2;";
+
+#define STATE_VERSION 2
 
 int because_sqlite(const struct state *s, const char *what)
 {
@@ -134,6 +143,16 @@ static int make_directory(void)
 	return 0;
 }
 
+/* To the tables of this version, in the transaction of the command that is about to change something. */
+static int bring_up(struct state *s, bool change)
+{
+	int err = s->version >= STATE_VERSION || !change ? 0 : run(s, schema_bans);
+
+	if (!err && change)
+		s->version = STATE_VERSION;
+	return err;
+}
+
 static int check_version(struct state *s, bool change)
 {
 	sqlite3_stmt *stmt = state_prepare(s, "SELECT (SELECT user_version FROM pragma_user_version),"
@@ -153,16 +172,17 @@ static int check_version(struct state *s, bool change)
 		return because_sqlite(s, "opening");
 	if (!tables && !version) {
 		if (change)
-			return run(s, schema);
+			return run(s, schema) ?: bring_up(s, change);
 		sqlite3_close(s->db); /* nothing was ever kept there */
 		s->db = NULL;
 		return 0;
 	}
 	if (application != STATE_APPLICATION)
 		return because(-EINVAL, "%s/state.db is not a state file of xdp-bloom", opt_state);
-	if (version > 1)
+	if (version > STATE_VERSION)
 		return because(-EINVAL, "%s: the state is of a newer xdp-bloom (version %d)", opt_state, version);
-	return 0;
+	s->version = version;
+	return bring_up(s, change);
 }
 
 /* SQLite wants to write even to read; on a full or read-only disk the last checkpoint can still be looked at. */
@@ -231,6 +251,8 @@ void state_close(struct state *state)
 {
 	if (!state)
 		return;
+	for (int i = 0; i < KEPT_STATEMENTS; i++)
+		sqlite3_finalize(state->kept[i]);
 	if (state->db)
 		sqlite3_close(state->db); /* what was not committed is undone */
 	if (state->lock >= 0)

@@ -7,9 +7,22 @@
 
 #include "state.h"
 
+/* Statements that one command may run thousands of times. */
+enum kept_statement {
+	KEPT_BAN_GET,
+	KEPT_BAN_PUT,
+	KEPT_BAN_DROP,
+	KEPT_BAN_LENGTH,
+	KEPT_BAN_TOUCHING,
+	KEPT_BAN_ALL,
+	KEPT_STATEMENTS
+};
+
 struct state {
 	sqlite3 *db; /* NULL: looking at a state that does not exist */
 	int lock;
+	int version; /* of the tables */
+	sqlite3_stmt *kept[KEPT_STATEMENTS];
 };
 
 int because_sqlite(const struct state *s, const char *what);

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Live bans, one row each. The key begins with the length, so that whatever holds, or lies in, a prefix is found by one
+ * look a length that is in use, however many bans there are.
+ */
+#include "state_bans.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "state_room.h"
+
+/* From so many ranges on, all bans are read: that is one pass. */
+#define WITHIN_MAX 256
+
+#define BAN_COLUMNS "family, length, first, added, expires, reason"
+
+/* Thousands of bans a command: each statement is prepared once. */
+static sqlite3_stmt *kept(struct state *s, enum kept_statement which, const char *sql)
+{
+	if (!s->kept[which])
+		s->kept[which] = state_prepare(s, sql);
+	if (s->kept[which])
+		sqlite3_reset(s->kept[which]);
+	return s->kept[which];
+}
+
+/* A state that nobody has changed yet since this table is new has no bans. */
+static bool has_bans(const struct state *s)
+{
+	return s->db && s->version >= 2;
+}
+
+static void bind_addr(sqlite3_stmt *stmt, int at, struct addr addr)
+{
+	unsigned char bytes[16];
+	int n = addr.family == 4 ? 4 : 16;
+
+	for (int i = 0; i < n; i++)
+		bytes[i] = (unsigned char)(addr.num >> 8 * (n - 1 - i));
+	sqlite3_bind_blob(stmt, at, bytes, n, SQLITE_TRANSIENT);
+}
+
+static void bind_prefix(sqlite3_stmt *stmt, struct addr first, unsigned int length)
+{
+	sqlite3_bind_int(stmt, 1, first.family);
+	sqlite3_bind_int(stmt, 2, (int)length);
+	bind_addr(stmt, 3, first);
+}
+
+/* -EUCLEAN for a row that no version of ours wrote. */
+static int read_ban(sqlite3_stmt *stmt, struct ban *ban)
+{
+	const unsigned char *bytes = sqlite3_column_blob(stmt, 2);
+	int n = sqlite3_column_bytes(stmt, 2);
+
+	memset(ban, 0, sizeof(*ban));
+	ban->first.family = sqlite3_column_int(stmt, 0);
+	ban->length = (unsigned int)sqlite3_column_int(stmt, 1);
+	if ((ban->first.family != 4 && ban->first.family != 6) || n != (ban->first.family == 4 ? 4 : 16) ||
+	    ban->length > addr_width(ban->first.family))
+		return because(-EUCLEAN, "%s: a ban is damaged", opt_state);
+	for (int i = 0; i < n; i++)
+		ban->first.num = ban->first.num << 8 | bytes[i];
+	if (ban->first.num & addr_mask(ban->first.family, ban->length))
+		return because(-EUCLEAN, "%s: a ban is damaged", opt_state);
+	ban->added = sqlite3_column_int64(stmt, 3);
+	ban->expires = sqlite3_column_int64(stmt, 4);
+	if (sqlite3_column_text(stmt, 5))
+		state_column_text(ban->reason, sizeof(ban->reason), stmt, 5);
+	return 0;
+}
+
+int state_ban_get(struct state *state, struct addr first, unsigned int length, struct ban *ban)
+{
+	sqlite3_stmt *stmt;
+	int code, err = -ENOENT;
+
+	if (!has_bans(state))
+		return err;
+	stmt = kept(state, KEPT_BAN_GET,
+		    "SELECT " BAN_COLUMNS " FROM ban WHERE family = ? AND length = ? AND first = ?");
+	if (!stmt)
+		return because_sqlite(state, "reading");
+	bind_prefix(stmt, first, length);
+	code = sqlite3_step(stmt);
+	if (code == SQLITE_ROW)
+		err = read_ban(stmt, ban);
+	else if (code != SQLITE_DONE)
+		err = because_sqlite(state, "reading");
+	sqlite3_reset(stmt);
+	return err;
+}
+
+int state_ban_put(struct state *state, const struct ban *ban, bool *renewed)
+{
+	sqlite3_stmt *stmt;
+	struct ban old;
+	int err = state_ban_get(state, ban->first, ban->length, &old);
+
+	*renewed = !err;
+	if (err && err != -ENOENT)
+		return err;
+	stmt = kept(state, KEPT_BAN_PUT, "INSERT OR REPLACE INTO ban (" BAN_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?)");
+	if (!stmt)
+		return because_sqlite(state, "writing");
+	bind_prefix(stmt, ban->first, ban->length);
+	sqlite3_bind_int64(stmt, 4, ban->added);
+	sqlite3_bind_null(stmt, 5);
+	if (ban->expires)
+		sqlite3_bind_int64(stmt, 5, ban->expires);
+	state_bind_text(stmt, 6, ban->reason);
+	err = sqlite3_step(stmt) == SQLITE_DONE ? 0 : because_sqlite(state, "writing");
+	sqlite3_reset(stmt);
+	return err;
+}
+
+int state_ban_drop(struct state *state, struct addr first, unsigned int length)
+{
+	sqlite3_stmt *stmt =
+		kept(state, KEPT_BAN_DROP, "DELETE FROM ban WHERE family = ? AND length = ? AND first = ?");
+	int err;
+
+	if (!stmt)
+		return because_sqlite(state, "writing");
+	bind_prefix(stmt, first, length);
+	err = sqlite3_step(stmt) == SQLITE_DONE ? 0 : because_sqlite(state, "writing");
+	sqlite3_reset(stmt);
+	return err ? err : sqlite3_changes(state->db) ? 0 : -ENOENT;
+}
+
+/* The next length that bans of a family have, beyond this one; -1: none, -2: an error. */
+static int next_length(struct state *s, int family, int length)
+{
+	sqlite3_stmt *stmt = kept(s, KEPT_BAN_LENGTH, "SELECT min(length) FROM ban WHERE family = ? AND length > ?");
+	int next = -2;
+
+	if (!stmt)
+		return next;
+	sqlite3_bind_int(stmt, 1, family);
+	sqlite3_bind_int(stmt, 2, length);
+	if (sqlite3_step(stmt) == SQLITE_ROW)
+		next = sqlite3_column_type(stmt, 0) == SQLITE_NULL ? -1 : sqlite3_column_int(stmt, 0);
+	sqlite3_reset(stmt);
+	return next;
+}
+
+int state_ban_around(struct state *state, struct addr first, unsigned int length, int64_t now, struct ban *ban)
+{
+	int at = -1;
+
+	while (has_bans(state) && (at = next_length(state, first.family, at)) >= 0 && (unsigned int)at < length) {
+		struct addr wider = { first.num & ~addr_mask(first.family, (unsigned int)at), first.family };
+		int err = state_ban_get(state, wider, (unsigned int)at, ban);
+
+		if (!err && ban_in_force(ban, now))
+			return 0;
+		if (err && err != -ENOENT)
+			return err;
+	}
+	return at == -2 ? because_sqlite(state, "reading") : -ENOENT;
+}
+
+/* Every row of the statement, which is let go of. */
+static int read_bans(struct state *state, sqlite3_stmt *stmt, struct ban **bans, size_t *n)
+{
+	int code = SQLITE_DONE, err = 0;
+
+	*bans = NULL;
+	*n = 0;
+	while (stmt && !err && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+		*bans = state_grow(*bans, *n, sizeof(**bans));
+		err = *bans ? read_ban(stmt, &(*bans)[*n]) : -ENOMEM;
+		++*n;
+	}
+	if (err)
+		sqlite3_finalize(stmt);
+	else
+		err = state_end(state, stmt, code);
+	if (err) {
+		free(*bans);
+		*bans = NULL;
+		*n = 0;
+	}
+	return err;
+}
+
+int state_bans(struct state *state, struct ban **bans, size_t *n)
+{
+	*bans = NULL;
+	*n = 0;
+	if (!has_bans(state))
+		return 0;
+	return read_bans(state, state_prepare(state, "SELECT " BAN_COLUMNS " FROM ban ORDER BY family, first, length"),
+			 bans, n);
+}
+
+/* Adds the rows of the statement that are in force. */
+static int add_rows(struct state *state, sqlite3_stmt *stmt, int64_t now, struct ranges *set)
+{
+	int code = SQLITE_DONE, err = 0;
+	struct ban ban;
+
+	while (!err && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+		err = read_ban(stmt, &ban);
+		if (!err && ban_in_force(&ban, now))
+			err = ranges_add_prefix(set, ban.first, ban.length);
+	}
+	if (!err && code != SQLITE_DONE)
+		err = because_sqlite(state, "reading");
+	sqlite3_reset(stmt);
+	return err;
+}
+
+/* Whatever touches one range: of each length, what begins between the range's own block and its end. */
+static int add_touching(struct state *state, int64_t now, struct addr lo, ip6 hi, struct ranges *set)
+{
+	int length = -1, err = 0;
+
+	while (!err && (length = next_length(state, lo.family, length)) >= 0) {
+		struct addr from = { lo.num & ~addr_mask(lo.family, (unsigned int)length), lo.family };
+		sqlite3_stmt *stmt = kept(state, KEPT_BAN_TOUCHING,
+					  "SELECT " BAN_COLUMNS " FROM ban"
+					  " WHERE family = ?1 AND length = ?2 AND first BETWEEN ?3 AND ?4");
+
+		if (!stmt)
+			return because_sqlite(state, "reading");
+		bind_prefix(stmt, from, (unsigned int)length);
+		bind_addr(stmt, 4, (struct addr){ hi, lo.family });
+		err = add_rows(state, stmt, now, set);
+	}
+	return err || length != -2 ? err : because_sqlite(state, "reading");
+}
+
+int state_bans_set(struct state *state, int64_t now, const struct ranges *within, struct ranges *set)
+{
+	sqlite3_stmt *stmt;
+	int err = 0;
+
+	*set = RANGES_EMPTY;
+	if (!has_bans(state))
+		return 0;
+	if (!within || within->n4 + within->n6 > WITHIN_MAX) {
+		stmt = kept(state, KEPT_BAN_ALL, "SELECT " BAN_COLUMNS " FROM ban");
+		err = stmt ? add_rows(state, stmt, now, set) : because_sqlite(state, "reading");
+	} else {
+		for (size_t i = 0; i < within->n4 && !err; i++)
+			err = add_touching(state, now, (struct addr){ within->v4[i].lo, 4 }, within->v4[i].hi, set);
+		for (size_t i = 0; i < within->n6 && !err; i++)
+			err = add_touching(state, now, (struct addr){ within->v6[i].lo, 6 }, within->v6[i].hi, set);
+	}
+	if (!err)
+		err = ranges_finish(set);
+	if (err)
+		ranges_free(set);
+	return err;
+}
+
+int state_bans_expire(struct state *state, int64_t now, struct ban **bans, size_t *n)
+{
+	sqlite3_stmt *stmt;
+	int err = 0;
+
+	*bans = NULL;
+	*n = 0;
+	if (!has_bans(state))
+		return 0;
+	stmt = state_prepare(state, "SELECT " BAN_COLUMNS " FROM ban WHERE expires <= ?");
+	if (stmt)
+		sqlite3_bind_int64(stmt, 1, now);
+	err = read_bans(state, stmt, bans, n);
+	for (size_t i = 0; i < *n && !err; i++)
+		err = state_ban_drop(state, (*bans)[i].first, (*bans)[i].length);
+	if (err) {
+		free(*bans);
+		*bans = NULL;
+		*n = 0;
+	}
+	return err;
+}
+
+int64_t state_bans_next(struct state *state)
+{
+	sqlite3_stmt *stmt = has_bans(state) ? state_prepare(state, "SELECT min(expires) FROM ban") : NULL;
+	int64_t next = 0;
+
+	if (stmt && sqlite3_step(stmt) == SQLITE_ROW)
+		next = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	return next;
+}
+
+int state_bans_clear(struct state *state)
+{
+	int err = has_bans(state) ? state_change(state, "DELETE FROM ban", NULL) : 0;
+
+	return err == -ENOENT ? 0 : err;
+}
