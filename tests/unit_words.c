@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Lines of a command file, against what they must come to; and at random there and back. */
+#include <errno.h>
+
+#include "ktap.h"
+#include "log.h"
+#include "words.h"
+
+#define ROUNDS 100000
+
+/* The words with '|' behind each. */
+static const char *joined(const char *line)
+{
+	static char text[4096];
+	struct words w;
+	const char *fault = words_split(&w, line);
+	size_t at = 0;
+
+	if (fault)
+		return fault;
+	text[0] = '\0';
+	for (int i = 0; i < w.n; i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s|", w.words[i]);
+	if (w.words[w.n])
+		return "no NULL behind the words";
+	words_free(&w);
+	return text;
+}
+
+static void lines(void)
+{
+	static const struct {
+		const char *line, *words;
+	} cases[] = {
+		{ "", "" },
+		{ "  \t\r\n", "" },
+		{ "# a comment 'with a quote", "" },
+		{ "load drop /etc/drop.txt\n", "load|drop|/etc/drop.txt|" },
+		{ "  add\t192.0.2.1   --ttl 10m # for now\r\n", "add|192.0.2.1|--ttl|10m|" },
+		{ "add 192.0.2.1 --reason 'he said \"no\" #1'", "add|192.0.2.1|--reason|he said \"no\" #1|" },
+		{ "add 192.0.2.1 --reason \"it's \\\"so\\\" \\n \\\\\"", "add|192.0.2.1|--reason|it's \"so\" \\n \\|" },
+		{ "load a /lists/with\\ blank\\#1.txt", "load|a|/lists/with blank#1.txt|" },
+		{ "a'b c'\"d e\"f", "ab cd ef|" },
+		{ "a#b '' \"\" '#'", "a#b|||#|" },
+		{ "load a *.txt $HOME ~ `x` ;", "load|a|*.txt|$HOME|~|`x`|;|" },
+		{ "'\\'", "\\|" },
+		{ "add 'open", "a quote is not closed" },
+		{ "add \"open\\\"", "a quote is not closed" },
+		{ "add \\", "there is nothing behind the backslash" },
+		{ "add \\\r\n", "there is nothing behind the backslash" },
+		{ "add \033[2J", "there is a control character" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *got = joined(cases[i].line);
+
+		if (!CHECK(!strcmp(got, cases[i].words), "'%s': '%s', not '%s'", cases[i].line, got, cases[i].words))
+			return;
+	}
+}
+
+/* A word in one of the ways to write it. */
+static size_t quoted(char *to, const char *word)
+{
+	char *at = to;
+	unsigned int way = strchr(word, '\'') ? 1 + ktap_random() % 2 : ktap_random() % 3;
+
+	if (way < 2)
+		*at++ = way ? '"' : '\'';
+	for (; *word; word++) {
+		if (way == 2 || (way == 1 && strchr("\"\\", *word)))
+			*at++ = '\\';
+		*at++ = *word;
+	}
+	if (way < 2)
+		*at++ = way ? '"' : '\'';
+	*at = '\0';
+	return (size_t)(at - to);
+}
+
+static void there_and_back(void)
+{
+	static const char letters[] = "ab/-.# \t'\"\\*";
+
+	for (int round = 0; round < ROUNDS; round++) {
+		char words[4][8], line[128], *at = line;
+		int n = (int)(ktap_random() % 4) + 1;
+		struct words w;
+		const char *fault;
+
+		for (int i = 0; i < n; i++) {
+			size_t length = 1 + ktap_random() % 6;
+
+			for (size_t j = 0; j < length; j++)
+				words[i][j] = letters[ktap_random() % (sizeof(letters) - 1)];
+			words[i][length] = '\0';
+			at += quoted(at, words[i]);
+			at = stpcpy(at, ktap_random() % 2 ? " " : "\t  ");
+		}
+		fault = words_split(&w, line);
+		if (!CHECK(!fault, "'%s': %s", line, fault) || !CHECK(w.n == n, "'%s': %d words", line, w.n))
+			return;
+		for (int i = 0; i < n; i++)
+			if (!CHECK(!strcmp(w.words[i], words[i]), "'%s': '%s'", line, w.words[i]))
+				return;
+		words_free(&w);
+	}
+}
+
+static int count(void *arg, const struct words *w, unsigned int line)
+{
+	*(unsigned int *)arg = line;
+	return strcmp(w->words[0], "stop") ? 0 : -EINTR;
+}
+
+static int read_text(const char *text, size_t length, unsigned int *last)
+{
+	FILE *file = fmemopen((void *)(uintptr_t)text, length, "r");
+	int err = words_file(file, "conf", count, last);
+
+	fclose(file);
+	return err;
+}
+
+static void files(void)
+{
+	static const char with_zero[] = "allow 192.0.2.1\nallow\0 192.0.2.2\n";
+	unsigned int last = 0;
+
+	CHECK(!read_text("\n# x\nallow ::1\n\nlists", 21, &last) && last == 5, "%s, line %u", reason(-EINVAL), last);
+	CHECK(read_text("a\nstop\nb\n", 9, &last) == -EINTR && last == 2, "line %u", last);
+	CHECK(read_text("a\n'b\n", 5, &last) == -EINVAL && !strcmp(reason(-EINVAL), "conf:2: a quote is not closed"),
+	      "%s", reason(-EINVAL));
+	CHECK(read_text(with_zero, sizeof(with_zero) - 1, &last) == -EINVAL &&
+		      !strcmp(reason(-EINVAL), "conf:2: there is a control character"),
+	      "%s", reason(-EINVAL));
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "lines and their words", lines },
+		{ "words quoted at random come back", there_and_back },
+		{ "files, and where they are wrong", files },
+	};
+
+	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+}
