@@ -13,8 +13,8 @@
 #include "guard.h"
 #include "kernel.h"
 #include "log.h"
-#include "owned.h"
 #include "plan.h"
+#include "settled.h"
 #include "state.h"
 
 #define SETTING_GENERATION "generation"
@@ -23,81 +23,12 @@
 #define ATTEMPTS      32
 #define ATTEMPTS_SAME 4
 
-/* Shadow lists come last: they count only what no other list bans. */
-static size_t order(struct account *accounts, const struct list_info *lists, const struct ranges *sets, size_t n)
-{
-	size_t count = 0;
-
-	for (enum list_kind kind = LIST_BAN; kind <= LIST_SHADOW; kind++)
-		for (size_t i = 0; i < n && kind != LIST_ALLOW; i++)
-			if (lists[i].kind == kind)
-				accounts[count++] = (struct account){ &sets[i], lists[i].label };
-	return count;
-}
-
-/* What the lists come to. */
-struct settled {
-	struct owned owned;
-	struct ranges allowed;
-	__u64 shadows, shadow[LABELS / 64];
-};
-
-static void settled_free(struct settled *s)
-{
-	owned_free(&s->owned);
-	ranges_free(&s->allowed);
-}
-
-/* Every list's set, and what is left of them on whose account. */
-static int settle(struct state *state, struct settled *s)
-{
-	struct list_info *lists;
-	struct ranges *sets = NULL;
-	struct account *accounts = NULL;
-	size_t n;
-	int err;
-
-	memset(s, 0, sizeof(*s));
-	err = state_lists(state, &lists, &n);
-
-	if (!err) {
-		sets = calloc(n + 1, sizeof(*sets));
-		accounts = calloc(n + 1, sizeof(*accounts));
-		err = sets && accounts ? 0 : -ENOMEM;
-	}
-	for (size_t i = 0; i < n && !err; i++) {
-		if (lists[i].kind != LIST_ALLOW)
-			err = state_list_set(state, lists[i].name, &sets[i]);
-		if (lists[i].kind == LIST_SHADOW) {
-			s->shadows = 1;
-			s->shadow[lists[i].label / 64] |= 1ULL << (lists[i].label % 64);
-		}
-	}
-	if (!err)
-		err = state_allowed(state, &s->allowed);
-	if (!err)
-		err = owned_settle(&s->owned, accounts, order(accounts, lists, sets, n), &s->allowed);
-	for (size_t i = 0; sets && i < n; i++)
-		ranges_free(&sets[i]);
-	free(sets);
-	free(accounts);
-	free(lists);
-	if (err)
-		settled_free(s);
-	return err;
-}
-
 static double seconds(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-static bool is_shadow(const struct settled *s, uint8_t label)
-{
-	return s->shadow[label / 64] >> (label % 64) & 1;
 }
 
 /* Without a roster the filter decides alone: then it must not know any allowed address by accident. */
@@ -218,10 +149,10 @@ static int guard(const struct settled *s)
 	int err = 0;
 
 	for (size_t i = 0; i < s->owned.n4 && !err; i++)
-		if (!is_shadow(s, s->owned.label4[i]))
+		if (!settled_shadow(s, s->owned.label4[i]))
 			err = ranges_add4(&banned, s->owned.v4[i].lo, s->owned.v4[i].hi);
 	for (size_t i = 0; i < s->owned.n6 && !err; i++)
-		if (!is_shadow(s, s->owned.label6[i]))
+		if (!settled_shadow(s, s->owned.label6[i]))
 			err = ranges_add6(&banned, s->owned.v6[i].lo, s->owned.v6[i].hi);
 	if (!err)
 		err = ranges_finish(&banned);
@@ -240,7 +171,7 @@ int apply_with(struct state *state, const struct apply_options *options)
 	int err = kernel_base();
 
 	if (!err)
-		err = settle(state, &s);
+		err = settle(&s, state);
 	if (err)
 		return err;
 	settled_ms = lap(&clock);

@@ -43,3 +43,16 @@ uint64_t arrays_total(const struct generation *g)
 		bytes += array_bytes(g, a);
 	return bytes;
 }
+
+struct stage_bytes stage_bytes(const __u64 bytes[ARRAYS])
+{
+	struct stage_bytes s = {
+		.gate = bytes[ARRAY_GATE4] + bytes[ARRAY_GATE6],
+		.filter = bytes[ARRAY_FILTER],
+		.roster = bytes[ARRAY_ROSTER4] + bytes[ARRAY_ROSTER6],
+		.labels = bytes[ARRAY_GATE4_LABELS],
+	};
+
+	s.total = s.gate + s.filter + s.roster + s.labels;
+	return s;
+}

@@ -21,6 +21,12 @@ extern const struct array_kind array_kinds[ARRAYS];
 uint64_t array_bytes(const struct generation *g, enum array which);
 uint64_t arrays_total(const struct generation *g);
 
+/* What each stage takes, from what each array takes. */
+struct stage_bytes {
+	uint64_t gate, filter, roster, labels, total;
+};
+struct stage_bytes stage_bytes(const __u64 bytes[ARRAYS]);
+
 static inline __u64 *generation_member(struct generation *g, unsigned int offset)
 {
 	return (__u64 *)((char *)g + offset);

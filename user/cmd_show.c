@@ -40,18 +40,9 @@ static json_t *stages_json(const struct generation *g)
 	return array;
 }
 
-static json_t *rungs_json(const struct generation *g)
-{
-	json_t *array = json_array();
-
-	for (unsigned int i = 0; i < g->rungs; i++)
-		json_array_append_new(array, json_integer((json_int_t)g->rung[i].length));
-	return array;
-}
-
 struct shown {
 	struct generation g;
-	__u64 bytes[ARRAYS], gate, roster, labels, total;
+	struct stage_bytes bytes;
 	double bits_per_key, verdict, asked;
 	struct rate rate;
 };
@@ -74,7 +65,7 @@ static double asked_rate(void)
 static int measure(struct shown *s)
 {
 	struct candidate live;
-	__u64 keys, bits;
+	__u64 keys, bits, bytes[ARRAYS];
 	int err = kernel_open_live(&live, false);
 
 	if (err)
@@ -82,16 +73,13 @@ static int measure(struct shown *s)
 	s->g = live.g;
 	rate_measure(&live.g, &s->rate);
 	kernel_release(&live);
-	err = kernel_map_bytes(&s->g, s->bytes);
+	err = kernel_map_bytes(&s->g, bytes);
 	if (err)
 		return err;
 	s->asked = asked_rate();
 	keys = s->g.keys4 + s->g.keys6;
 	bits = s->g.filter_blocks * BLOCK_BYTES * 8;
-	s->gate = s->bytes[ARRAY_GATE4] + s->bytes[ARRAY_GATE6];
-	s->roster = s->bytes[ARRAY_ROSTER4] + s->bytes[ARRAY_ROSTER6];
-	s->labels = s->bytes[ARRAY_GATE4_LABELS];
-	s->total = s->gate + s->roster + s->labels + s->bytes[ARRAY_FILTER];
+	s->bytes = stage_bytes(bytes);
 	if (keys)
 		s->bits_per_key = (double)bits / (double)keys;
 	s->verdict = s->g.roster4 || s->g.roster6 ? 0 : s->rate.fpr;
@@ -108,16 +96,15 @@ static void warn_rate(const struct shown *s)
 
 static int show_json(const struct shown *s, const struct attachment *list, size_t n)
 {
-	return out_json(json_pack(
-		"{s:I, s:o, s:o, s:{s:I, s:I}, s:I, s:o, s:{s:I, s:I, s:I, s:I, s:I}, s:{s:s, s:i, s:f, s:f},"
-		" s:{s:f, s:f, s:f, s:f, s:b}}",
-		"generation", (json_int_t)s->g.number, "interfaces", interfaces_json(list, n), "stages",
-		stages_json(&s->g), "keys", "ipv4", (json_int_t)s->g.keys4, "ipv6", (json_int_t)s->g.keys6, "banned24",
-		(json_int_t)s->g.all24, "rungs", rungs_json(&s->g), "memory", "gate", (json_int_t)s->gate, "filter",
-		(json_int_t)s->bytes[ARRAY_FILTER], "roster", (json_int_t)s->roster, "labels", (json_int_t)s->labels,
-		"total", (json_int_t)s->total, "filter", "layout", "lanes", "k", FILTER_LANES, "bits_per_key",
-		s->bits_per_key, "fill", s->rate.fill, "fpr", "filter", s->rate.fpr, "verdict", s->verdict, "asked",
-		s->asked, "error", s->rate.error, "passed", rate_passed(&s->rate, s->asked)));
+	return out_json(json_pack("{s:I, s:o, s:o, s:{s:I, s:I}, s:I, s:o, s:o, s:{s:s, s:i, s:f, s:f},"
+				  " s:{s:f, s:f, s:f, s:f, s:b}}",
+				  "generation", (json_int_t)s->g.number, "interfaces", interfaces_json(list, n),
+				  "stages", stages_json(&s->g), "keys", "ipv4", (json_int_t)s->g.keys4, "ipv6",
+				  (json_int_t)s->g.keys6, "banned24", (json_int_t)s->g.all24, "rungs", out_rungs(&s->g),
+				  "memory", out_memory(&s->bytes), "filter", "layout", "lanes", "k", FILTER_LANES,
+				  "bits_per_key", s->bits_per_key, "fill", s->rate.fill, "fpr", "filter", s->rate.fpr,
+				  "verdict", s->verdict, "asked", s->asked, "error", s->rate.error, "passed",
+				  rate_passed(&s->rate, s->asked)));
 }
 
 static int show_text(const struct shown *s, const struct attachment *list, size_t n)
@@ -141,9 +128,9 @@ static int show_text(const struct shown *s, const struct attachment *list, size_
 	       (unsigned long long)g->all24, (unsigned long long)g->keys6);
 	for (unsigned int i = 0; i < g->rungs; i++)
 		printf("%s/%llu", i ? ", " : " on rungs ", (unsigned long long)g->rung[i].length);
-	printf("\nmemory      %s: gate %s, filter %s, roster %s, labels %s\n", bytes_text(a, s->total),
-	       bytes_text(b, s->gate), bytes_text(c, s->bytes[ARRAY_FILTER]), bytes_text(d, s->roster),
-	       bytes_text(e, s->labels));
+	printf("\nmemory      %s: gate %s, filter %s, roster %s, labels %s\n", bytes_text(a, s->bytes.total),
+	       bytes_text(b, s->bytes.gate), bytes_text(c, s->bytes.filter), bytes_text(d, s->bytes.roster),
+	       bytes_text(e, s->bytes.labels));
 	if (g->filter)
 		printf("filter      lanes, k = %d, %.1f bits a key, %.0f %% full, lets %.4f %% of others through to the %s\n",
 		       FILTER_LANES, s->bits_per_key, s->rate.fill * 100, s->rate.fpr * 100,

@@ -32,37 +32,9 @@ static int want(const char *name, double value)
 
 static int want_switch(const char *name, const char *value)
 {
-	if (!strcmp(value, "on"))
-		return want(name, 1);
-	if (!strcmp(value, "off"))
-		return want(name, 0);
-	return fail("--%s is on or off, not '%s'", name, value);
-}
+	bool on;
 
-static int want_memory(const char *value)
-{
-	static const char units[] = "KMG";
-	char *end;
-	double bytes = strtod(value, &end);
-	const char *unit = *end ? strchr(units, *end) : NULL;
-
-	if (end == value || !(bytes >= 0) || (*end && (!unit || end[1])))
-		return fail("--memory takes bytes, such as 64M, not '%s'", value);
-	for (int i = 0; unit && i <= unit - units; i++)
-		bytes *= 1024;
-	if (bytes > 1e18 || (bytes > 0 && bytes < 1))
-		return fail("--memory takes bytes, such as 64M, not '%s'", value);
-	return want("memory_max", bytes);
-}
-
-static int want_number(const char *name, const char *value, double lowest, double highest, double *number)
-{
-	char *end;
-
-	*number = strtod(value, &end);
-	if (end == value || *end || !(*number >= lowest && *number <= highest))
-		return fail("--%s takes a number from %g to %g, not '%s'", name, lowest, highest, value);
-	return 0;
+	return option_switch(name, value, &on) ? EXIT_ERROR : want(name, on);
 }
 
 static int tune_option(int option, const char *value)
@@ -75,19 +47,19 @@ static int tune_option(int option, const char *value)
 	case 'l':
 		return want_switch("labels", value);
 	case 'f':
-		if (want_number("fpr", value, 1e-7, 0.5, &number))
+		if (option_number("fpr", value, 1e-7, 0.5, &number))
 			return EXIT_ERROR;
 		return want("bits_per_key", lanes_bits(number));
 	case 'h':
-		if (want_number("headroom", value, 0, 1000, &number))
+		if (option_number("headroom", value, 0, 1000, &number))
 			return EXIT_ERROR;
 		return want("headroom", number / 100);
 	case 's':
-		if (want_number("samples", value, 0, 100000, &number))
+		if (option_number("samples", value, 0, 100000, &number))
 			return EXIT_ERROR;
 		return want("samples", floor(number));
 	default:
-		return want_memory(value);
+		return option_bytes("memory", value, &number) ? EXIT_ERROR : want("memory_max", number);
 	}
 }
 

@@ -89,3 +89,36 @@ int options_read(int *argc, char **argv, const struct option *own, option_fn *ea
 	*argc = operands;
 	return 0;
 }
+
+int option_switch(const char *name, const char *value, bool *on)
+{
+	*on = !strcmp(value, "on");
+	return *on || !strcmp(value, "off") ? 0 : fail("--%s is on or off, not '%s'", name, value);
+}
+
+int option_number(const char *name, const char *value, double lowest, double highest, double *number)
+{
+	char *end;
+
+	*number = strtod(value, &end);
+	if (end == value || *end || !(*number >= lowest && *number <= highest))
+		return fail("--%s takes a number from %g to %g, not '%s'", name, lowest, highest, value);
+	return 0;
+}
+
+int option_bytes(const char *name, const char *value, double *bytes)
+{
+	static const char units[] = "KMG";
+	const char *unit;
+	char *end;
+
+	*bytes = strtod(value, &end);
+	unit = *end ? strchr(units, *end) : NULL;
+	if (end == value || !(*bytes >= 0) || (*end && (!unit || end[1])))
+		return fail("--%s takes bytes, such as 64M, not '%s'", name, value);
+	for (int i = 0; unit && i <= unit - units; i++)
+		*bytes *= 1024;
+	if (*bytes > 1e18 || (*bytes > 0 && *bytes < 1))
+		return fail("--%s takes bytes, such as 64M, not '%s'", name, value);
+	return 0;
+}

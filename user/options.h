@@ -23,4 +23,10 @@ int options_force_fn(int option, const char *value);
  */
 int options_read(int *argc, char **argv, const struct option *own, option_fn *each);
 
+/* Values of options; each returns 0, or EXIT_ERROR when it has said what is wrong. */
+int option_switch(const char *name, const char *value, bool *on);
+int option_number(const char *name, const char *value, double lowest, double highest, double *number);
+/* Bytes, with K, M or G behind them. */
+int option_bytes(const char *name, const char *value, double *bytes);
+
 #endif

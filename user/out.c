@@ -60,6 +60,22 @@ int out_json(json_t *document)
 	return out_end();
 }
 
+json_t *out_rungs(const struct generation *g)
+{
+	json_t *array = json_array();
+
+	for (unsigned int i = 0; i < g->rungs; i++)
+		json_array_append_new(array, json_integer((json_int_t)g->rung[i].length));
+	return array;
+}
+
+json_t *out_memory(const struct stage_bytes *bytes)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "gate", (json_int_t)bytes->gate, "filter",
+			 (json_int_t)bytes->filter, "roster", (json_int_t)bytes->roster, "labels",
+			 (json_int_t)bytes->labels, "total", (json_int_t)bytes->total);
+}
+
 const char *number_text(char buf[NUMBER_TEXT_MAX], ip6 number)
 {
 	char *at = buf + NUMBER_TEXT_MAX - 1;

@@ -19,6 +19,12 @@ int out_done(void);
 json_t *out_text(const char *text);
 void out_clean(char *text);
 
+struct generation;
+struct stage_bytes;
+
+json_t *out_rungs(const struct generation *g);
+json_t *out_memory(const struct stage_bytes *bytes);
+
 /* EXIT_DONE if everything that was printed got out. */
 int out_end(void);
 

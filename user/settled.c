@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "settled.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "state.h"
+
+/* Shadow lists come last: they count only what no other list bans. */
+static size_t order(struct account *accounts, const struct list_info *lists, const struct ranges *sets, size_t n)
+{
+	size_t count = 0;
+
+	for (enum list_kind kind = LIST_BAN; kind <= LIST_SHADOW; kind++)
+		for (size_t i = 0; i < n && kind != LIST_ALLOW; i++)
+			if (lists[i].kind == kind)
+				accounts[count++] = (struct account){ &sets[i], lists[i].label };
+	return count;
+}
+
+void settled_free(struct settled *s)
+{
+	owned_free(&s->owned);
+	ranges_free(&s->allowed);
+}
+
+int settle(struct settled *s, struct state *state)
+{
+	struct list_info *lists;
+	struct ranges *sets = NULL;
+	struct account *accounts = NULL;
+	size_t n;
+	int err;
+
+	memset(s, 0, sizeof(*s));
+	err = state_lists(state, &lists, &n);
+	if (!err) {
+		sets = calloc(n + 1, sizeof(*sets));
+		accounts = calloc(n + 1, sizeof(*accounts));
+		err = sets && accounts ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0; i < n && !err; i++) {
+		if (lists[i].kind != LIST_ALLOW)
+			err = state_list_set(state, lists[i].name, &sets[i]);
+		if (lists[i].kind == LIST_SHADOW) {
+			s->shadows = 1;
+			s->shadow[lists[i].label / 64] |= 1ULL << (lists[i].label % 64);
+		}
+	}
+	if (!err)
+		err = state_allowed(state, &s->allowed);
+	if (!err)
+		err = owned_settle(&s->owned, accounts, order(accounts, lists, sets, n), &s->allowed);
+	for (size_t i = 0; sets && i < n; i++)
+		ranges_free(&sets[i]);
+	free(sets);
+	free(accounts);
+	free(lists);
+	if (err)
+		settled_free(s);
+	return err;
+}
+
+bool settled_shadow(const struct settled *s, uint8_t label)
+{
+	return s->shadow[label / 64] >> (label % 64) & 1;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the lists come to: whose each banned address is, and which lists only count. */
+#ifndef SETTLED_H
+#define SETTLED_H
+
+#include "abi.h"
+#include "owned.h"
+
+struct state;
+
+struct settled {
+	struct owned owned;
+	struct ranges allowed;
+	__u64 shadows, shadow[LABELS / 64];
+};
+
+/* Every list's set, and what is left of them on whose account. 0 or -errno, and then there is nothing to free. */
+int settle(struct settled *s, struct state *state);
+void settled_free(struct settled *s);
+
+bool settled_shadow(const struct settled *s, uint8_t label);
+
+#endif
