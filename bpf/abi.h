@@ -78,6 +78,9 @@ enum gate4 {
 /* One label byte for each /24 that the gate bans. */
 #define GATE4_LABEL_BYTES (1u << 24)
 
+/* How the filter lays its bits: bpf/filter.h. */
+enum layout { LAYOUT_LANES, LAYOUT_LANES2, LAYOUT_CLASSIC, LAYOUTS };
+
 struct bucket4 {
 	__u32 addr[6];
 	__u8 label[8]; /* six in use: roster4_label_index() */
@@ -126,8 +129,11 @@ struct generation {
 	struct hash_seeds hash; /* the filter's key, and where an IPv4 address lives in its roster */
 	struct hash_seeds tag;	/* what the IPv6 roster keeps */
 	__u64 gate6_add, gate6_mul;
-	__u64 gate6_log2;      /* 0: no IPv6 gate */
-	__u64 filter_blocks;   /* 0: no keys, so nothing to ask behind the gates */
+	__u64 gate6_log2;    /* 0: no IPv6 gate */
+	__u64 filter_blocks; /* 0: no keys, so nothing to ask behind the gates */
+	__u64 filter_layout;
+	__u64 lanes_blocks;    /* the same, or 0 where the filter's layout is classic */
+	__u64 filter_k;	       /* bits of a key: 8 with lanes, 16 with two blocks of them, 1 to 24 with classic */
 	__u64 no_flat;	       /* 0: for arrays that are only ever read on the way to a drop */
 	__u64 filter_flat;     /* all blocks are one map value: no look-up call, no null check */
 	__u64 roster4_buckets; /* 0: no IPv4 hosts, or the filter decides alone */

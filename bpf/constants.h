@@ -22,6 +22,7 @@
 #include <bpf/bpf_helpers.h>
 
 #define inline_always static __always_inline
+#define inline_never  static __attribute__((noinline, unused)) /* takes no registers from whoever calls it */
 #define UNROLL	      _Pragma("unroll")
 
 #define GEN(g, field)                                                                           \
@@ -70,6 +71,7 @@ inline_always const void *block_at_(__u64 map, __u64 flat, __u64 index)
 #else
 
 #define inline_always static inline __attribute__((always_inline, unused))
+#define inline_never  static inline __attribute__((unused))
 #define UNROLL
 
 #define GEN(g, field)	   ((g)->field)

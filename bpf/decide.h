@@ -31,7 +31,8 @@ inline_always const struct bucket4 *decide_bucket4(const struct generation *g, _
 /* 1 + label, or 0 where the roster does not hold the address. */
 inline_always __u32 decide_roster4(const struct generation *g, __u64 word, __u32 addr)
 {
-	struct roster_choice at = roster4_choose(HASH_SEEDS(g, hash), word, GEN_LATE(g, roster4_buckets));
+	struct roster_choice at = roster4_choose((struct hash_seeds){ .mul1 = GEN_LATE(g, hash.mul1) }, word,
+						 GEN_LATE(g, roster4_buckets));
 	const struct bucket4 *bucket = decide_bucket4(g, at.first);
 	unsigned int found;
 
@@ -75,7 +76,6 @@ inline_always __u32 decide_exact4(const struct generation *g, __u64 hash, __u32 
 
 inline_always __u32 decide_ipv4(const struct generation *g, __u32 addr)
 {
-	const __u64 *block;
 	__u64 hash;
 
 	if (GEN(g, gate4)) {
@@ -96,8 +96,7 @@ inline_always __u32 decide_ipv4(const struct generation *g, __u32 addr)
 		return ANSWER(STAGE_GATE, 0, 0);
 	}
 	hash = hash_ipv4(HASH_SEEDS(g, hash), addr);
-	block = BLOCK_AT(g, filter, filter_flat, filter_block(hash, GEN(g, filter_blocks)));
-	if (!block || !FILTER_TEST(block, hash, HASH_MORE(g, hash)))
+	if (!filter_test(g, hash))
 		return ANSWER(STAGE_FILTER, 0, 0);
 	if (!GEN(g, roster4_buckets)) {
 		BRANCH_APART();
@@ -109,10 +108,9 @@ inline_always __u32 decide_ipv4(const struct generation *g, __u32 addr)
 inline_always __u32 decide_rung(const struct generation *g, __u32 rung, __u64 hi, __u64 lo, __u64 salt)
 {
 	__u64 hash = hash_ipv6(HASH_SEEDS(g, hash), salt, hi, lo);
-	const __u64 *block = BLOCK_AT(g, filter, filter_flat, filter_block(hash, GEN(g, filter_blocks)));
 	__u32 label;
 
-	if (!block || !FILTER_TEST(block, hash, HASH_MORE(g, hash)))
+	if (!filter_test(g, hash))
 		return ANSWER(STAGE_FILTER, rung, 0);
 	if (!GEN(g, roster6_buckets))
 		return ANSWER_DROP | ANSWER(STAGE_FILTER, rung, LABEL_LIVE);

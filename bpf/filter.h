@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The Bloom filter in the lanes layout: a key picks one block of eight 64-bit words and one bit in each, k = 8.
+ * The Bloom filter, in one of three layouts. All of them take a key as its hash, and what more they need from the chain
+ * of hash_more() that begins with it.
  *
- * With c keys a block, Poisson distributed around n / blocks, a key that is not in the set finds a lane's bit set with
- * 1 - (1 - 1/64)^c; the rate is the mean over c of that to the eighth power (math in docs/design.md).
+ * lanes: a key picks one block of eight 64-bit words, and one bit in each: k = 8, one cache line.
+ * lanes2: it does so in two blocks: k = 16; a "no" is nearly always settled by the first.
+ * classic: k bits anywhere: the least memory, up to k cache lines.
+ *
+ * A generation's layout is in its constants: lanes_blocks is 0 for classic, and k tells lanes from lanes2. The lanes
+ * need lanes_blocks anyway, so that on the way of a packet that passes the choice costs no instruction.
+ *
+ * The rates of wrong yeses are in user/formulas.h, and docs/design.md says why there are three.
  */
 #ifndef FILTER_H
 #define FILTER_H
@@ -12,7 +19,10 @@
 
 #define FILTER_LANES 8
 
-inline_always __u64 filter_block(__u64 hash, __u64 blocks)
+/* --- Lanes -----------------------------------------------------------------------------------------------------------
+ */
+
+inline_always __u64 lanes_block(__u64 hash, __u64 blocks)
 {
 	return reduce(hash >> 32, blocks);
 }
@@ -21,32 +31,32 @@ inline_always __u64 filter_block(__u64 hash, __u64 blocks)
  * Six bits a lane: the first four lanes are chosen by that half of the hash that did not choose the block, the others
  * by the top of the second word, which a "no" does not need. Each shift brings the next lane's bits to the front.
  */
-#define FILTER_FIRST(hash) ((hash) >> 8)
-#define FILTER_REST(word)  ((word) >> 40)
+#define LANES_FIRST(hash) ((hash) >> 8)
+#define LANES_REST(word)  ((word) >> 40)
 
-#define FILTER_LANE(i)                    \
+#define LANES_ONE(i)                      \
 	do {                              \
 		__u64 bits_ = block[i];   \
 		SHIFT_LEFT(bits_, lanes); \
 		all &= bits_;             \
 	} while (0)
 
-#define FILTER_NEXT_LANE(i)       \
+#define LANES_NEXT(i)             \
 	do {                      \
 		KEEP(all, lanes); \
 		lanes >>= 6;      \
-		FILTER_LANE(i);   \
+		LANES_ONE(i);     \
 	} while (0)
 
 /* The sign is where the bits meet: a test of its own costs nothing. */
-inline_always int filter_test_half(const __u64 *block, __u64 lanes)
+inline_always int lanes_test_half(const __u64 *block, __u64 lanes)
 {
 	__u64 all = ~0ULL;
 
-	FILTER_LANE(0);
-	FILTER_NEXT_LANE(1);
-	FILTER_NEXT_LANE(2);
-	FILTER_NEXT_LANE(3);
+	LANES_ONE(0);
+	LANES_NEXT(1);
+	LANES_NEXT(2);
+	LANES_NEXT(3);
 	return (__s64)all < 0;
 }
 
@@ -54,36 +64,137 @@ inline_always int filter_test_half(const __u64 *block, __u64 lanes)
  * Half of the lanes settle nearly every "no" (at the usual fill of a third, all but one in fifty), and a branch that
  * goes one way is free; so the other half, and the word that chooses it, cost only packets about to be dropped.
  */
-#define FILTER_TEST(block, hash, word) \
-	(filter_test_half(block, FILTER_FIRST(hash)) && filter_test_half((block) + FILTER_LANES / 2, FILTER_REST(word)))
+#define LANES_TEST(block, hash, word) \
+	(lanes_test_half(block, LANES_FIRST(hash)) && lanes_test_half((block) + FILTER_LANES / 2, LANES_REST(word)))
+
+/* --- Classic ---------------------------------------------------------------------------------------------------------
+ */
+
+/* A probe: the high half of a word picks the block, nine bits of the other half the bit. */
+#define CLASSIC_WORD(word) ((word) >> 29 & 7)
+#define CLASSIC_BIT(word)  ((word) >> 23)
+
+inline_always int classic_test(const struct generation *g, __u64 word)
+{
+	for (__u64 i = 0; i < GEN_LATE(g, filter_k); i++) {
+		const __u64 *block = BLOCK_AT(g, filter, filter_flat, reduce(word >> 32, GEN_LATE(g, filter_blocks)));
+		__u64 at = CLASSIC_WORD(word), bits;
+
+		if (!block)
+			return 0;
+		KEEP(block, at); /* the two offsets made one would leave the verifier with a bound too wide */
+		bits = block[at];
+		SHIFT_LEFT(bits, CLASSIC_BIT(word));
+		if ((__s64)bits >= 0)
+			return 0;
+		word = HASH_MORE(g, word);
+	}
+	return 1;
+}
+
+/* The second block of lanes2: word is the first one's second. */
+inline_always int lanes_test_second(const struct generation *g, __u64 word)
+{
+	__u64 hash = HASH_MORE(g, word);
+	const __u64 *block = BLOCK_AT(g, filter, filter_flat, lanes_block(hash, GEN_LATE(g, lanes_blocks)));
+
+	return block && LANES_TEST(block, hash, HASH_MORE(g, hash));
+}
+
+/* --- The one that a generation has -----------------------------------------------------------------------------------
+ */
+
+/* What a "no" of the first block does not settle. */
+inline_never int filter_rest(const struct generation *g, __u64 hash)
+{
+	if (GEN_LATE(g, filter_layout) == LAYOUT_CLASSIC)
+		return classic_test(g, hash);
+	return lanes_test_second(g, HASH_MORE(g, hash));
+}
+
+inline_always int filter_test(const struct generation *g, __u64 hash)
+{
+	__u64 blocks = GEN(g, lanes_blocks);
+
+	const __u64 *block;
+
+	if (!blocks) {
+		BRANCH_APART();
+	} else {
+		block = BLOCK_AT(g, filter, filter_flat, lanes_block(hash, blocks));
+		if (!block || !LANES_TEST(block, hash, HASH_MORE(g, hash)))
+			return 0;
+	}
+	return GEN_LATE(g, filter_layout) == LAYOUT_LANES || filter_rest(g, hash);
+}
 
 #ifndef __bpf__
 
 /* All eight in one word, the first lane's bits in front; and which bit of its word a lane means. */
-inline_always __u64 filter_lanes(__u64 hash, __u64 word)
+inline_always __u64 lanes_of(__u64 hash, __u64 word)
 {
-	return (FILTER_FIRST(hash) & 0xffffff) | FILTER_REST(word) << 24;
+	return (LANES_FIRST(hash) & 0xffffff) | LANES_REST(word) << 24;
 }
 
-#define FILTER_LANE_BIT(lanes, i) (~((lanes) >> 6 * (i)))
+#define LANES_BIT(lanes, i) (~((lanes) >> 6 * (i)))
 
-inline_always int filter_test(const __u64 *block, __u64 lanes)
+/* Packets may be looking: then each word changes in one go. */
+inline_always void filter_or(__u64 *to, __u64 bit, int fresh)
 {
-	return filter_test_half(block, lanes) && filter_test_half(block + FILTER_LANES / 2, lanes >> 24);
+	if (fresh)
+		*to |= 1ULL << (bit & 63);
+	else
+		__atomic_fetch_or(to, 1ULL << (bit & 63), __ATOMIC_RELAXED);
 }
 
-/* Packets may be looking: each word changes in one go. */
-inline_always void filter_set(__u64 *block, __u64 lanes)
+inline_always void lanes_put(__u64 *block, __u64 lanes, int fresh)
 {
 	for (int i = 0; i < FILTER_LANES; i++)
-		__atomic_fetch_or(&block[i], 1ULL << (FILTER_LANE_BIT(lanes, i) & 63), __ATOMIC_RELAXED);
+		filter_or(&block[i], LANES_BIT(lanes, i), fresh);
+}
+
+inline_always __u64 *filter_line(const struct generation *g, __u64 word)
+{
+	return (__u64 *)(g->filter + reduce(word >> 32, g->filter_blocks) * BLOCK_BYTES);
+}
+
+inline_always void filter_put(const struct generation *g, __u64 hash, int fresh)
+{
+	if (!g->lanes_blocks) {
+		for (__u64 i = 0; i < g->filter_k; i++, hash = hash_more(g->hash, hash))
+			filter_or(filter_line(g, hash) + CLASSIC_WORD(hash), ~CLASSIC_BIT(hash), fresh);
+		return;
+	}
+	for (__u64 i = 0; i < g->filter_k; i += FILTER_LANES) {
+		__u64 more = hash_more(g->hash, hash);
+
+		lanes_put(filter_line(g, hash), lanes_of(hash, more), fresh);
+		hash = hash_more(g->hash, more);
+	}
+}
+
+inline_always void filter_set(const struct generation *g, __u64 hash)
+{
+	filter_put(g, hash, 0);
 }
 
 /* Nobody is looking yet. */
-inline_always void filter_set_fresh(__u64 *block, __u64 lanes)
+inline_always void filter_set_fresh(const struct generation *g, __u64 hash)
 {
-	for (int i = 0; i < FILTER_LANES; i++)
-		block[i] |= 1ULL << (FILTER_LANE_BIT(lanes, i) & 63);
+	filter_put(g, hash, 1);
+}
+
+/* On its way into the cache before it is set or asked. */
+inline_always void filter_prefetch(const struct generation *g, __u64 hash)
+{
+	__u64 lines = g->lanes_blocks ? g->filter_k / FILTER_LANES : g->filter_k;
+
+	for (__u64 i = 0; i < lines; i++) {
+		__builtin_prefetch(filter_line(g, hash), 1);
+		hash = hash_more(g->hash, hash);
+		if (g->lanes_blocks)
+			hash = hash_more(g->hash, hash);
+	}
 }
 
 #endif

@@ -34,6 +34,8 @@ static void without_gate4(struct generation *g, const struct settings *settings)
 	g->filter = g->keys4 + g->keys6 > 0;
 	if (!g->filter)
 		g->filter_blocks = 0;
+	g->lanes_blocks = g->filter_blocks;
+	g->filter_k = FILTER_LANES;
 	g->roster4 = settings->exact && g->keys4;
 	g->roster4_buckets = g->roster4 ? 128 + g->keys4 / 5 : 0;
 }
@@ -421,11 +423,10 @@ static void check_notices(void)
 
 	hash = hash_ipv4(g.hash, host);
 	word = hash_more(g.hash, hash);
-	block = (__u64 *)g.filter + filter_block(hash, g.filter_blocks) * FILTER_LANES;
+	block = (__u64 *)g.filter + lanes_block(hash, g.filter_blocks) * FILTER_LANES;
 	for (unsigned int lane = 0; lane < FILTER_LANES; lane++)
-		mutate(&g, &owned, &block[lane],
-		       block[lane] & ~(1ULL << (FILTER_LANE_BIT(filter_lanes(hash, word), lane) & 63)), 8,
-		       "a bit of the filter is missing");
+		mutate(&g, &owned, &block[lane], block[lane] & ~(1ULL << (LANES_BIT(lanes_of(hash, word), lane) & 63)),
+		       8, "a bit of the filter is missing");
 	slot = slot4(&g, host);
 	if (CHECK(slot, "the host is not in the roster")) {
 		struct bucket4 *bucket = (struct bucket4 *)((uintptr_t)slot & ~(sizeof(*bucket) - 1));

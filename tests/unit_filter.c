@@ -51,31 +51,42 @@ static uint32_t key4(enum shape shape, uint32_t salt, uint32_t i)
 	}
 }
 
+/* Where the lanes of a key are. */
 struct place {
 	uint64_t block, lanes;
 };
 
-static struct place place4(const struct hash_seeds *s, uint32_t key, uint64_t blocks)
+static struct place place_of(const struct generation *g, uint64_t hash)
 {
-	uint64_t hash = hash_ipv4(*s, key);
-
-	return (struct place){ filter_block(hash, blocks), filter_lanes(hash, hash_more(*s, hash)) };
+	return (struct place){ lanes_block(hash, g->lanes_blocks), lanes_of(hash, hash_more(g->hash, hash)) };
 }
 
-static struct place place6(const struct hash_seeds *s, uint64_t salt, ip6 key, uint64_t blocks)
+/* An empty filter of lanes, under seeds of its own. */
+static struct generation filter_take(uint64_t blocks)
 {
-	uint64_t hash = hash_ipv6(*s, salt, (uint64_t)(key >> 64), (uint64_t)key);
-
-	return (struct place){ filter_block(hash, blocks), filter_lanes(hash, hash_more(*s, hash)) };
-}
-
-static __u64 *filter_take(uint64_t blocks)
-{
+	struct generation g = { .hash = seeds_draw(), .filter_blocks = blocks, .lanes_blocks = blocks };
 	void *filter;
 
 	ENOUGH(!posix_memalign(&filter, BLOCK_BYTES, blocks * BLOCK_BYTES));
 	memset(filter, 0, blocks * BLOCK_BYTES);
-	return filter;
+	g.filter = (uintptr_t)filter;
+	g.filter_k = FILTER_LANES;
+	return g;
+}
+
+static void filter_drop(const struct generation *g)
+{
+	free((void *)(uintptr_t)g->filter);
+}
+
+static uint64_t hash4(const struct generation *g, uint32_t key)
+{
+	return hash_ipv4(g->hash, key);
+}
+
+static uint64_t hash6(const struct generation *g, uint64_t salt, ip6 key)
+{
+	return hash_ipv6(g->hash, salt, (uint64_t)(key >> 64), (uint64_t)key);
 }
 
 /* --- What is expected ------------------------------------------------------------------------------------------------
@@ -103,8 +114,10 @@ static struct expected expect_rate(double keys, double blocks)
 	return (struct expected){ first, (second - first * first - with_c * with_c / mean) / blocks };
 }
 
-static double own_rate(const __u64 *filter, uint64_t blocks)
+static double own_rate(const struct generation *g)
 {
+	const __u64 *filter = (const __u64 *)g->filter;
+	uint64_t blocks = g->filter_blocks;
 	double sum = 0;
 
 	for (uint64_t b = 0; b < blocks; b++) {
@@ -117,10 +130,11 @@ static double own_rate(const __u64 *filter, uint64_t blocks)
 	return sum / (double)blocks;
 }
 
-static bool judge(const char *what, const __u64 *filter, double keys, double blocks, double yes, double asked)
+static bool judge(const char *what, const struct generation *g, double keys, double yes, double asked)
 {
+	double blocks = (double)g->filter_blocks;
 	struct expected expected = expect_rate(keys, blocks);
-	double own = own_rate(filter, (uint64_t)blocks), planned = lanes_fpr(keys, blocks);
+	double own = own_rate(g), planned = lanes_fpr(keys, blocks);
 	double off = sqrt(expected.variance), bound = SIGMAS * off + 1e-9;
 
 	if (off > 0 && asked >= MILLION)
@@ -144,33 +158,24 @@ static bool judge(const char *what, const __u64 *filter, double keys, double blo
 
 static bool measure4(enum shape shape, uint32_t n, uint64_t blocks, uint32_t questions)
 {
-	struct hash_seeds seeds = seeds_draw();
+	struct generation g = filter_take(blocks);
 	uint32_t salt = (uint32_t)ktap_random(), lost = 0, yes = 0;
-	__u64 *filter = filter_take(blocks);
 	bool ok;
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct place at = place4(&seeds, key4(shape, salt, i), blocks);
-
 		/* Either way of setting a key. */
 		if (i & 1)
-			filter_set(filter + at.block * FILTER_LANES, at.lanes);
+			filter_set(&g, hash4(&g, key4(shape, salt, i)));
 		else
-			filter_set_fresh(filter + at.block * FILTER_LANES, at.lanes);
+			filter_set_fresh(&g, hash4(&g, key4(shape, salt, i)));
 	}
-	for (uint32_t i = 0; i < n; i++) {
-		struct place at = place4(&seeds, key4(shape, salt, i), blocks);
-
-		lost += !filter_test(filter + at.block * FILTER_LANES, at.lanes);
-	}
-	for (uint32_t i = n; i < n + questions; i++) {
-		struct place at = place4(&seeds, key4(shape, salt, i), blocks);
-
-		yes += !!filter_test(filter + at.block * FILTER_LANES, at.lanes);
-	}
+	for (uint32_t i = 0; i < n; i++)
+		lost += !filter_test(&g, hash4(&g, key4(shape, salt, i)));
+	for (uint32_t i = n; i < n + questions; i++)
+		yes += !!filter_test(&g, hash4(&g, key4(shape, salt, i)));
 	ok = CHECK(!lost, "%u of %u %s keys were lost", lost, n, shape_names[shape]) &&
-	     judge(shape_names[shape], filter, n, (double)blocks, yes, questions);
-	free(filter);
+	     judge(shape_names[shape], &g, n, yes, questions);
+	filter_drop(&g);
 	return ok;
 }
 
@@ -204,36 +209,36 @@ static void ten_million(void)
 
 static void few_keys(void)
 {
-	__u64 filter[64 * FILTER_LANES] = { 0 }, before[64 * FILTER_LANES];
+	struct generation g = filter_take(64);
+	__u64 *filter = (__u64 *)g.filter, before[64 * FILTER_LANES];
 
-	for (int round = 0; round < 2000; round++) {
-		struct hash_seeds seeds = seeds_draw();
-		struct place at = place4(&seeds, (uint32_t)ktap_random(), 64);
-		__u64 *block = filter + at.block * FILTER_LANES;
+	for (int round = 0; round < 2000 && !ktap_failed; round++) {
+		uint64_t hash = hash4(&g, (uint32_t)ktap_random());
+		struct place at;
 		unsigned int bits = 0;
+		__u64 *block;
 
-		memset(filter, 0, sizeof(filter));
-		if (!CHECK(at.block < 64, "block %" PRIu64 " of 64", at.block) ||
-		    !CHECK(!filter_test(block, at.lanes), "an empty filter holds a key"))
-			return;
-		filter_set(block, at.lanes);
+		g.hash = seeds_draw();
+		at = place_of(&g, hash);
+		block = filter + at.block * FILTER_LANES;
+		memset(filter, 0, sizeof(before));
+		CHECK(at.block < 64, "block %" PRIu64 " of 64", at.block);
+		CHECK(!filter_test(&g, hash), "an empty filter holds a key");
+		filter_set(&g, hash);
 		for (size_t i = 0; i < 64 * FILTER_LANES; i++)
 			bits += (unsigned int)__builtin_popcountll(filter[i]);
 		for (unsigned int lane = 0; lane < FILTER_LANES; lane++)
-			if (!CHECK(__builtin_popcountll(block[lane]) == 1, "lane %u has not one bit", lane))
-				return;
-		if (!CHECK(bits == FILTER_LANES, "one key set %u bits", bits) ||
-		    !CHECK(filter_test(block, at.lanes), "the only key was lost"))
-			return;
-		memcpy(before, filter, sizeof(filter));
-		filter_set_fresh(block, at.lanes);
-		if (!CHECK(!memcmp(before, filter, sizeof(filter)), "a key set twice leaves more than once"))
-			return;
+			CHECK(__builtin_popcountll(block[lane]) == 1, "lane %u has not one bit", lane);
+		CHECK(bits == FILTER_LANES, "one key set %u bits", bits);
+		CHECK(filter_test(&g, hash), "the only key was lost");
+		memcpy(before, filter, sizeof(before));
+		filter_set_fresh(&g, hash);
+		CHECK(!memcmp(before, filter, sizeof(before)), "a key set twice leaves more than once");
 		/* Any of its bits missing is a no. */
 		block[round % FILTER_LANES] = ~block[round % FILTER_LANES];
-		if (!CHECK(!filter_test(block, at.lanes), "yes without the bit of lane %d", round % FILTER_LANES))
-			return;
+		CHECK(!filter_test(&g, hash), "yes without the bit of lane %d", round % FILTER_LANES);
 	}
+	filter_drop(&g);
 }
 
 /*
@@ -244,20 +249,20 @@ static void many_blocks(void)
 {
 	for (enum shape shape = 0; shape < SHAPES; shape++) {
 		uint64_t blocks = (1u << 21) + (shape & 1 ? 12347 : 0), pairs = 0, same[FILTER_LANES] = { 0 };
-		struct hash_seeds seeds = seeds_draw();
+		struct generation g = { .hash = seeds_draw(), .lanes_blocks = blocks };
 		uint32_t salt = (uint32_t)ktap_random();
 		uint64_t *met = calloc(blocks, sizeof(*met)); /* the lanes of the last key there, never all zero */
 		double empty, wanted;
 
 		ENOUGH(met);
 		for (uint32_t i = 0; i < MILLION; i++) {
-			struct place at = place4(&seeds, key4(shape, salt, i), blocks);
+			struct place at = place_of(&g, hash4(&g, key4(shape, salt, i)));
 			uint64_t differ = met[at.block] ^ at.lanes;
 
 			if (met[at.block]) {
 				pairs++;
 				for (unsigned int lane = 0; lane < FILTER_LANES; lane++)
-					same[lane] += FILTER_LANE_BIT(differ, lane) % 64 == 63;
+					same[lane] += LANES_BIT(differ, lane) % 64 == 63;
 			}
 			met[at.block] = at.lanes | 1ULL << 63;
 		}
@@ -308,36 +313,25 @@ static ip6 key6(enum shape shape, unsigned int length, uint64_t salt, uint64_t i
 
 static bool measure6(enum shape shape, unsigned int length, uint32_t n, uint64_t blocks, uint32_t questions)
 {
-	struct hash_seeds seeds = seeds_draw();
+	struct generation g = filter_take(blocks);
 	uint64_t salt = ktap_random(), number = ktap_random();
-	__u64 *filter = filter_take(blocks);
 	uint32_t lost = 0, yes = 0, others = 0;
 	char what[64];
 	bool ok;
 
 	snprintf(what, sizeof(what), "IPv6 /%u, %s", length, shape6_names[shape]);
+	for (uint32_t i = 0; i < n; i++)
+		filter_set_fresh(&g, hash6(&g, salt, key6(shape, length, number, i)));
 	for (uint32_t i = 0; i < n; i++) {
-		struct place at = place6(&seeds, salt, key6(shape, length, number, i), blocks);
-
-		filter_set_fresh(filter + at.block * FILTER_LANES, at.lanes);
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		struct place at = place6(&seeds, salt, key6(shape, length, number, i), blocks);
-
-		lost += !filter_test(filter + at.block * FILTER_LANES, at.lanes);
+		lost += !filter_test(&g, hash6(&g, salt, key6(shape, length, number, i)));
 		/* The same bits on another rung are another key. */
-		at = place6(&seeds, salt ^ number, key6(shape, length, number, i), blocks);
-		others += !!filter_test(filter + at.block * FILTER_LANES, at.lanes);
+		others += !!filter_test(&g, hash6(&g, salt ^ number, key6(shape, length, number, i)));
 	}
-	for (uint32_t i = n; i < n + questions; i++) {
-		struct place at = place6(&seeds, salt, key6(shape, length, number, i), blocks);
-
-		yes += !!filter_test(filter + at.block * FILTER_LANES, at.lanes);
-	}
-	ok = CHECK(!lost, "%s: %u keys were lost", what, lost) &&
-	     judge(what, filter, n, (double)blocks, yes, questions) &&
-	     judge("the same keys on another rung", filter, n, (double)blocks, others, n);
-	free(filter);
+	for (uint32_t i = n; i < n + questions; i++)
+		yes += !!filter_test(&g, hash6(&g, salt, key6(shape, length, number, i)));
+	ok = CHECK(!lost, "%s: %u keys were lost", what, lost) && judge(what, &g, n, yes, questions) &&
+	     judge("the same keys on another rung", &g, n, others, n);
+	filter_drop(&g);
 	return ok;
 }
 
@@ -361,23 +355,16 @@ static void ipv6_million(void)
 static void ipv6_short_rungs(void)
 {
 	for (unsigned int length = 0; length <= 12; length++) {
+		struct generation g = filter_take(64);
 		uint32_t all = 1u << length;
 		uint64_t salt = ktap_random();
-		__u64 *filter = filter_take(64);
-		struct hash_seeds seeds = seeds_draw();
 
-		for (uint32_t i = 0; i < all; i += 2) {
-			struct place at = place6(&seeds, salt, length ? (ip6)i << (128 - length) : 0, 64);
-
-			filter_set(filter + at.block * FILTER_LANES, at.lanes);
-		}
-		for (uint32_t i = 0; i < all; i += 2) {
-			struct place at = place6(&seeds, salt, length ? (ip6)i << (128 - length) : 0, 64);
-
-			CHECK(filter_test(filter + at.block * FILTER_LANES, at.lanes), "/%u: key %u was lost", length,
-			      i);
-		}
-		free(filter);
+		for (uint32_t i = 0; i < all; i += 2)
+			filter_set(&g, hash6(&g, salt, length ? (ip6)i << (128 - length) : 0));
+		for (uint32_t i = 0; i < all; i += 2)
+			CHECK(filter_test(&g, hash6(&g, salt, length ? (ip6)i << (128 - length) : 0)),
+			      "/%u: key %u was lost", length, i);
+		filter_drop(&g);
 	}
 }
 

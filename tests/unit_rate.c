@@ -9,16 +9,13 @@
 static void fill(struct generation *g, __u64 blocks, __u64 keys)
 {
 	memset(g, 0, sizeof(*g));
-	g->filter_blocks = blocks;
+	g->filter_blocks = g->lanes_blocks = blocks;
+	g->filter_k = FILTER_LANES;
 	g->filter = 1;
 	memory_take(g);
 	seeds_set(g);
-	for (__u64 i = 0; i < keys; i++) {
-		__u64 hash = hash_ipv4(g->hash, (__u32)i);
-		__u64 *block = (__u64 *)g->filter + filter_block(hash, blocks) * FILTER_LANES;
-
-		filter_set_fresh(block, filter_lanes(hash, hash_more(g->hash, hash)));
-	}
+	for (__u64 i = 0; i < keys; i++)
+		filter_set_fresh(g, hash_ipv4(g->hash, (__u32)i));
 }
 
 /* Of addresses that were never put in, how many get a yes? */
@@ -26,12 +23,8 @@ static double ask(const struct generation *g, __u32 from, __u32 n)
 {
 	double yes = 0;
 
-	for (__u32 addr = from; addr < from + n; addr++) {
-		__u64 hash = hash_ipv4(g->hash, addr);
-		const __u64 *block = (const __u64 *)g->filter + filter_block(hash, g->filter_blocks) * FILTER_LANES;
-
-		yes += filter_test(block, filter_lanes(hash, hash_more(g->hash, hash)));
-	}
+	for (__u32 addr = from; addr < from + n; addr++)
+		yes += filter_test(g, hash_ipv4(g->hash, addr));
 	return yes;
 }
 

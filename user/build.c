@@ -69,11 +69,6 @@ struct builder {
 	__u32 vacant_first, vacant_second;
 };
 
-static __u64 *block_of(const struct builder *b, const struct key *key)
-{
-	return (__u64 *)(b->g->filter + filter_block(key->hash, b->g->filter_blocks) * BLOCK_BYTES);
-}
-
 static struct bucket4 *bucket4(const struct builder *b, __u64 at)
 {
 	return (struct bucket4 *)b->g->roster4 + at;
@@ -198,7 +193,7 @@ static int flush(struct builder *b)
 		const struct key *key = &b->batch[i];
 
 		if (key->filter)
-			__builtin_prefetch(block_of(b, key), 1);
+			filter_prefetch(b->g, key->hash);
 		if (!key->tag && b->g->roster4)
 			__builtin_prefetch(bucket4(b, choose4(b, key).first), 1);
 		if (key->tag && b->g->roster6)
@@ -208,7 +203,7 @@ static int flush(struct builder *b)
 		const struct key *key = &b->batch[i];
 
 		if (key->filter)
-			filter_set_fresh(block_of(b, key), filter_lanes(key->hash, key->word));
+			filter_set_fresh(b->g, key->hash);
 		if (!key->tag && b->g->roster4)
 			err = enrol4(b, key);
 		if (key->tag && b->g->roster6)

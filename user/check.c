@@ -45,7 +45,7 @@ static int check_hosts(struct checker *c)
 		__u64 hash = hash_ipv4(g->hash, c->batch[i].addr);
 
 		if (g->filter)
-			__builtin_prefetch((char *)g->filter + filter_block(hash, g->filter_blocks) * BLOCK_BYTES);
+			filter_prefetch(g, hash);
 		if (g->roster4)
 			__builtin_prefetch((struct bucket4 *)g->roster4 +
 					   roster4_choose(g->hash, hash_more(g->hash, hash), g->roster4_buckets).first);

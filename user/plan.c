@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "arrays.h"
+#include "filter.h"
 #include "log.h"
 #include "owned.h"
 #include "roster.h"
@@ -205,6 +206,8 @@ int plan_sizes(struct generation *g, const struct counts *n, const struct settin
 		return because(-E2BIG, "the filter needs %.3g blocks; the most is %llu", blocks, BLOCKS_MAX);
 	if (blocks > 0) {
 		g->filter_blocks = blocks > FILTER_BLOCKS_MIN ? (__u64)blocks : FILTER_BLOCKS_MIN;
+		g->lanes_blocks = g->filter_blocks;
+		g->filter_k = FILTER_LANES;
 		g->filter = 1;
 	}
 	if (g->gate4 && settings->labels && settings->exact)

@@ -209,8 +209,8 @@ inline_always __u64 in_inner_maps(__u32 addr)
 	}
 	hash = hash_ipv4(g->hash, addr);
 	word = hash_more(g->hash, hash);
-	block = inner_line(INNER_FILTER, filter_block(hash, g->filter_blocks));
-	if (!block || !FILTER_TEST(block, hash, word))
+	block = inner_line(INNER_FILTER, lanes_block(hash, g->filter_blocks));
+	if (!block || !LANES_TEST(block, hash, word))
 		return 0;
 	at = roster4_choose(g->hash, word, g->roster4_buckets);
 	return in_inner_bucket(at.first, addr) || in_inner_bucket(at.second, addr);
