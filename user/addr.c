@@ -13,6 +13,13 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
+/* 1 + the digit: which of them it is, no branch could foresee. */
+static const unsigned char hex_digits[256] = {
+	['0'] = 1,  ['1'] = 2,	['2'] = 3,  ['3'] = 4,	['4'] = 5,  ['5'] = 6,	['6'] = 7,  ['7'] = 8,
+	['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+	['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+};
+
 /* Four decimal parts. Only lists that pad every part to three digits may begin one with a zero. */
 static const char *parse4(const char *text, size_t len, bool padded, uint32_t *num)
 {
@@ -45,11 +52,62 @@ static const char *parse4(const char *text, size_t len, bool padded, uint32_t *n
 	return *p == '.' ? "an IPv4 address has four parts" : addr_is_none;
 }
 
+const char *addr6_scan(const char *p, const char *end, ip6 *num)
+{
+	const unsigned int none = 9;
+	unsigned int groups = 0, gap = none; /* the "::" stands before this group */
+	ip6 high = 0;
+
+	*num = 0;
+	if (end - p >= 2 && p[0] == ':' && p[1] == ':') {
+		gap = 0;
+		p += 2;
+	}
+	while (p < end) {
+		const char *begin = p;
+		unsigned int value = 0, digit;
+
+		while (p < end && (digit = hex_digits[(unsigned char)*p]) && p - begin < 5) {
+			value = value << 4 | (digit - 1);
+			p++;
+		}
+		if (p == begin && groups == gap)
+			break; /* behind the "::" there need be nothing */
+		if (p == begin || p - begin > 4 || groups == 8)
+			return NULL;
+		*num = *num << 16 | value;
+		groups++;
+		if (p == end || *p != ':')
+			break;
+		if (++p == end)
+			return NULL;
+		if (*p == ':') {
+			if (gap != none)
+				return NULL;
+			gap = groups;
+			high = *num;
+			*num = 0;
+			p++;
+		}
+	}
+	if (gap == none)
+		return groups == 8 ? p : NULL;
+	/* "::" stands for one group at least. */
+	if (groups > 7)
+		return NULL;
+	if (gap)
+		*num |= high << 16 * (8 - gap);
+	return p;
+}
+
 static const char *parse6(const char *text, size_t len, ip6 *num)
 {
 	char copy[INET6_ADDRSTRLEN];
 	struct in6_addr in6;
 
+	if (addr6_scan(text, text + len, num) == text + len)
+		return NULL;
+	/* An IPv4 address at its end, or none at all. */
 	if (memchr(text, '%', len))
 		return "an address in a list has no zone id (%)";
 	if (len >= sizeof(copy) || memchr(text, '\0', len))

@@ -41,6 +41,12 @@ extern const char addr_is_none[];
 /* A single address, no length allowed. */
 const char *addr_parse(const char *text, size_t len, struct addr *addr);
 
+/*
+ * Reads the IPv6 address that begins at p, as far as its groups go. Returns where it ends, or NULL: none, or one that
+ * ends in an IPv4 address, which is for addr_parse() to decide.
+ */
+const char *addr6_scan(const char *p, const char *end, ip6 *num);
+
 /* An IPv4 address as P2P lists write it: 001.002.003.004, decimal. */
 const char *addr_parse_padded(const char *text, size_t len, struct addr *addr);
 

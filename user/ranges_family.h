@@ -266,17 +266,20 @@ static int FN(covering)(const RANGE *range, NUM num)
 
 bool FN(next_prefix)(NUM *lo, NUM hi, bool *done, NUM *first, unsigned int *length)
 {
-	NUM mask = 0;
+	unsigned int bits = 0;
+	NUM mask;
 
 	if (*done || *lo > hi)
 		return false;
-	for (*length = NUM_BITS; *length; --*length) {
-		NUM wider = mask << 1 | 1;
-
-		if (*lo & wider || wider > hi - *lo)
-			break;
-		mask = wider;
+	/* The most low bits that are clear in lo, and all values of which lie within hi: by halves. */
+	for (unsigned int step = NUM_BITS / 2; step; step /= 2) {
+		mask = NUM_MAX >> (NUM_BITS - bits - step);
+		if (!(*lo & mask) && mask <= hi - *lo)
+			bits += step;
 	}
+	bits += !*lo && hi == NUM_MAX;
+	mask = bits ? NUM_MAX >> (NUM_BITS - bits) : 0;
+	*length = NUM_BITS - bits;
 	*first = *lo;
 	*done = hi - *lo == mask;
 	*lo += mask + 1;

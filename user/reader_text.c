@@ -136,11 +136,37 @@ static inline uint32_t part(const char *p, unsigned int begin, unsigned int end,
 	return value;
 }
 
+/* The rest of the line after a slash: at most `digits` of them. Where the next line begins, or NULL. */
+static const char *fast_length(const char *p, int digits, unsigned int most, unsigned int *length)
+{
+	const char *begin = p;
+
+	for (*length = 0; *p >= '0' && *p <= '9' && p - begin < digits; p++)
+		*length = *length * 10 + (unsigned int)(*p - '0');
+	return p == begin || *p != '\n' || *length > most || (*begin == '0' && p - begin > 1) ? NULL : p + 1;
+}
+
+/* A line that is an IPv6 address or prefix and nothing else; *next is NULL where it is not. */
+static int fast_line6(struct reader *reader, const char *p, const char *last, const char **next)
+{
+	unsigned int length = 128;
+	ip6 num;
+
+	*next = addr6_scan(p, last, &num);
+	if (*next)
+		*next = **next == '\n' ? *next + 1 : **next == '/' ? fast_length(*next + 1, 3, 128, &length) : NULL;
+	if (!*next || *next > last)
+		return 0;
+	reader->nowhere += length == 128 && num <= 1;
+	num &= ~addr_mask(6, length);
+	return ranges_add6(reader->set, num, num | addr_mask(6, length));
+}
+
 /*
- * Lines that are one IPv4 address and nothing else, as fast as they come: most big lists are made of them. Stops at the
- * first line that is anything else, which leaves every decision about it to the careful path.
+ * Lines that are one address or prefix and nothing else, as fast as they come: most big lists are made of them. Stops
+ * at the first line that is anything else, which leaves every decision about it to the careful path.
  */
-static int fast_hosts(struct reader *reader)
+static int fast_lines(struct reader *reader)
 {
 	const char *p = reader->buf + reader->start, *last = reader->buf + reader->end;
 	uint64_t lines = 0;
@@ -148,7 +174,8 @@ static int fast_hosts(struct reader *reader)
 
 	while (p < last) {
 		unsigned int stops = no_digits(load64(p)) | no_digits(load64(p + 8)) << 8;
-		unsigned int end[4], wrong = 0;
+		unsigned int end[4], wrong = 0, length = 32;
+		const char *next;
 		uint32_t host;
 
 		stops |= 0xf0000; /* whatever stands behind sixteen bytes */
@@ -156,19 +183,33 @@ static int fast_hosts(struct reader *reader)
 			end[i] = (unsigned int)__builtin_ctz(stops);
 			stops &= stops - 1;
 		}
-		wrong |= (p[end[0]] ^ '.') | (p[end[1]] ^ '.') | (p[end[2]] ^ '.') | (p[end[3]] ^ '\n');
+		wrong |= (p[end[0]] ^ '.') | (p[end[1]] ^ '.') | (p[end[2]] ^ '.');
 		host = part(p, 0, end[0], &wrong) << 24;
 		host |= part(p, end[0] + 1, end[1], &wrong) << 16;
 		host |= part(p, end[1] + 1, end[2], &wrong) << 8;
 		host |= part(p, end[2] + 1, end[3], &wrong);
-		if (wrong || p + end[3] >= last)
-			break;
-		err = ranges_add_host(reader->set, host);
+		next = p + end[3] + 1;
+		if (!wrong && p[end[3]] == '\n') {
+			if (next > last)
+				break;
+			err = ranges_add_host(reader->set, host);
+			reader->nowhere += host == 0 || host >> 24 == 127;
+		} else if (!wrong && p[end[3]] == '/') {
+			next = fast_length(next, 2, 32, &length);
+			if (!next || next > last)
+				break;
+			host &= ~(uint32_t)addr_mask(4, length);
+			err = ranges_add4(reader->set, host, host | (uint32_t)addr_mask(4, length));
+			reader->nowhere += length == 32 && (host == 0 || host >> 24 == 127);
+		} else {
+			err = fast_line6(reader, p, last, &next);
+			if (!next || next > last)
+				break;
+		}
 		if (err)
 			return reader_fail(reader, err, strerror(-err));
 		lines++;
-		reader->nowhere += host == 0 || host >> 24 == 127;
-		p += end[3] + 1;
+		p = next;
 	}
 	reader->start = (size_t)(p - reader->buf);
 	reader->line += lines;
@@ -213,7 +254,7 @@ int reader_lines(struct reader *reader)
 		int err;
 
 		if (reader->format->hosts && !reader->options->each) {
-			err = fast_hosts(reader);
+			err = fast_lines(reader);
 			if (err)
 				return err;
 		}
