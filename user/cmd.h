@@ -24,6 +24,8 @@ int cmd_test(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
 
+int cmd_report(int argc, char **argv);
+
 int cmd_watch(int argc, char **argv);
 int cmd_capture(int argc, char **argv);
 

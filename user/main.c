@@ -26,6 +26,7 @@ static const struct {
 	{ "test", cmd_test, "ADDR...|-", "would it be dropped, and why" },
 	{ "show", cmd_show, "", "interfaces, stages, sizes, memory" },
 	{ "stats", cmd_stats, "[--interval S [--count N]]", "packets by verdict, stage, interface, list" },
+	{ "report", cmd_report, "[--last minute|hour|day] [--top N] [--html]", "what attacks looked like" },
 	{ "watch", cmd_watch, "[--count N] [--duration S]", "some of the packets that are dropped" },
 	{ "capture", cmd_capture, "-w FILE [--count N] [--duration S]", "the same into a pcapng file" },
 	{ "tune", cmd_tune, "[--exact=on|off] [--labels=on|off] [--fpr P] ...", "settings; they are kept" },

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The history of attacks against a naive one that remembers every second, over days with pauses. */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "history.h"
+#include "kernel.h"
+#include "ktap.h"
+#include "log.h"
+#include "packet.h"
+
+#define SECONDS 20000
+
+static const uint64_t spans[HISTORY_WINDOWS] = { 60, 3600, 86400 };
+static const uint64_t periods[HISTORY_WINDOWS] = { 10, 300, 3600 };
+
+static char dir[] = "/tmp/xdp-bloom-history.XXXXXX";
+
+static struct {
+	uint64_t at, passed, dropped, of_list;
+} naive[SECONDS];
+
+static struct counted now_counted;
+static struct history_report report;
+
+static void compare(const struct history *h, size_t n, uint64_t now)
+{
+	for (enum history_window w = 0; w < HISTORY_WINDOWS; w++) {
+		uint64_t passed = 0, dropped = 0, of_list = 0, peak = 0, minute = 0, edge;
+
+		if (!CHECK(!history_read(h, now, w, &report), "%s", reason(-EIO)))
+			return;
+		edge = report.sums.from;
+		if (!CHECK(!edge || (edge % periods[w] == 0 && edge + spans[w] + periods[w] > now && edge <= now),
+			   "window %d begins at %" PRIu64 ", now %" PRIu64, w, edge, now))
+			return;
+		for (size_t i = 0; i < n; i++) {
+			/* The oldest bucket is in whole or not at all. */
+			if (naive[i].at / periods[w] + spans[w] / periods[w] < now / periods[w])
+				continue;
+			passed += naive[i].passed;
+			dropped += naive[i].dropped;
+			of_list += naive[i].of_list;
+			peak = naive[i].dropped > peak ? naive[i].dropped : peak;
+			if (naive[i].at / 60 == now / 60)
+				minute += naive[i].dropped;
+		}
+		if (!CHECK(report.sums.verdict[PASSED].packets == passed &&
+				   report.sums.verdict[DROPPED].packets == dropped &&
+				   report.sums.list[7].packets == of_list && report.sums.peak == (double)peak,
+			   "window %d: %llu dropped, not %" PRIu64 ", peak %f, not %" PRIu64, w,
+			   report.sums.verdict[DROPPED].packets, dropped, report.sums.peak, peak))
+			return;
+		if (w && !CHECK(report.points[report.points_n - 1].dropped == minute, "the last minute on the chart"))
+			return;
+	}
+}
+
+static int fresh(struct history **h)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/history", dir);
+	unlink(path);
+	return history_open(h, true);
+}
+
+static void sums(void)
+{
+	uint64_t now = 1800000000 + ktap_random() % 100000;
+	struct history *h;
+
+	if (!CHECK(!fresh(&h), "%s", reason(-EIO)))
+		return;
+	for (size_t i = 0; i < SECONDS && !ktap_failed; i++) {
+		now += ktap_random() % 500 ? 1 + ktap_random() % 8 : ktap_random() % 9000;
+		memset(&now_counted, 0, sizeof(now_counted));
+		naive[i].at = now;
+		naive[i].passed = now_counted.verdict[PASSED].packets = ktap_random() % 1000;
+		naive[i].dropped = now_counted.verdict[DROPPED].packets =
+			ktap_random() % 5 ? 0 : ktap_random() % 100000;
+		naive[i].of_list = now_counted.list[7].packets = naive[i].dropped / 2;
+		history_count(h, now, 1, &now_counted);
+		if (i % 97 == 0)
+			compare(h, i + 1, now);
+	}
+	history_close(h);
+}
+
+/* Whoever has more than 1/128 of the samples is named, in the right order, with a count that is no further off than
+ * said. */
+static void frequent(void)
+{
+	static uint32_t counts[1000];
+	uint64_t now = 2000000000, samples = 200000;
+	struct history *h;
+
+	if (!CHECK(!fresh(&h), "%s", reason(-EIO)))
+		return;
+	for (uint64_t i = 0; i < samples; i++) {
+		struct packet p = { .source = { 0, 4 }, .protocol = 17, .destination_port = 53 };
+		uint64_t who = ktap_random() % 100;
+
+		/* Ten have 2 to 11 of 100 each, the others are all different. */
+		who = who < 65 ? (uint64_t)0 : 10;
+		if (!who) {
+			uint64_t weight = ktap_random() % 65;
+
+			while (weight >= who + 2)
+				weight -= who++ + 2;
+		}
+		p.source.num = who < 10 ? 0x0a000000 + (uint32_t)who : 0x80000000 | (uint32_t)ktap_random();
+		if (who < 10)
+			counts[who]++;
+		history_sample(h, now + i * 30 / samples, &p);
+	}
+	CHECK(!history_read(h, now + 30, HISTORY_MINUTE, &report), "%s", reason(-EIO));
+	CHECK(report.sums.samples == samples, "%" PRIu64 " samples", report.sums.samples);
+	for (uint32_t i = 0; i < 10; i++) {
+		const struct top_entry *e = NULL;
+
+		for (int k = 0; k < TOP_ENTRIES; k++)
+			if (report.sums.top[TOP_SOURCES][k].lo == 0x0a000000 + i)
+				e = &report.sums.top[TOP_SOURCES][k];
+		if (!CHECK(e, "source %u with %u samples is not there", i, counts[i]))
+			break;
+		CHECK(e->count >= counts[i] && e->count - e->error <= counts[i], "source %u: %u (error %u), not %u", i,
+		      e->count, e->error, counts[i]);
+	}
+	CHECK(report.sums.top[TOP_NETWORKS][0].lo == 0x0a000000, "the first network");
+	CHECK(report.sums.top[TOP_PORTS][0].hi == 17 && report.sums.top[TOP_PORTS][0].lo == 54 &&
+		      report.sums.top[TOP_PORTS][0].count == samples,
+	      "the port");
+	history_close(h);
+}
+
+/* Two floods with a short break are one attack, with a long break two. */
+static void attacks(void)
+{
+	uint64_t now = 2100000000;
+	struct history *h;
+
+	if (!CHECK(!fresh(&h), "%s", reason(-EIO)))
+		return;
+	for (int i = 0; i < 300; i++) {
+		bool on = i < 10 || (i >= 50 && i < 60) || (i >= 200 && i < 205);
+
+		memset(&now_counted, 0, sizeof(now_counted));
+		now_counted.verdict[DROPPED] = (struct tally){ on ? 5000 : 10, 100 };
+		history_count(h, now + (uint64_t)i, 1, &now_counted);
+	}
+	CHECK(!history_read(h, now + 300, HISTORY_HOUR, &report), "%s", reason(-EIO));
+	CHECK(report.attacks_n == 2, "%u attacks", report.attacks_n);
+	CHECK(report.attacks[0].begin == now + 200 && report.attacks[0].end == now + 204 &&
+		      report.attacks[0].dropped.packets == 25000,
+	      "the last one");
+	CHECK(report.attacks[1].begin == now && report.attacks[1].end == now + 59 &&
+		      report.attacks[1].dropped.packets == 100000 && report.attacks[1].peak == 5000,
+	      "the one before");
+	history_close(h);
+}
+
+/* Another program's file, or one of another size: the reader says so, the writer begins anew. */
+static void damaged(void)
+{
+	struct history *h;
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/history", dir);
+	CHECK(!truncate(path, 1000), "truncate");
+	CHECK(history_open(&h, false) == -EPROTO, "a short file is read");
+	CHECK(!history_open(&h, true), "%s", reason(-EIO));
+	CHECK(!history_read(h, 2100000000, HISTORY_DAY, &report) && !report.sums.from && !report.attacks_n,
+	      "it did not begin anew");
+	history_close(h);
+	unlink(path);
+	CHECK(history_open(&h, false) == -ENOENT, "a history that is not there is read");
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "sums, peaks and charts", sums },
+		{ "the frequent ones", frequent },
+		{ "attacks", attacks },
+		{ "damaged files", damaged },
+	};
+	int status;
+
+	opt_state = mkdtemp(dir);
+	status = ktap_run(cases, sizeof(cases) / sizeof(cases[0]));
+	rmdir(dir);
+	return status;
+}
