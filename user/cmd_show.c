@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* show: interfaces, stages, sizes, memory */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "apply.h"
 #include "attach.h"
 #include "cmd.h"
 #include "filter.h"
-#include "kernel.h"
+#include "inforce.h"
 #include "log.h"
 #include "out.h"
-#include "rate.h"
-#include "state.h"
 
 static json_t *interfaces_json(const struct attachment *list, size_t n)
 {
@@ -40,61 +36,15 @@ static json_t *stages_json(const struct generation *g)
 	return array;
 }
 
-struct shown {
-	struct generation g;
-	struct stage_bytes bytes;
-	double bits_per_key, verdict, asked;
-	struct rate rate;
-};
-
-/* 0 where the state cannot be read: what is in force can be shown all the same. */
-static double asked_rate(void)
-{
-	struct state *state = NULL;
-	struct settings settings;
-	double asked = 0;
-
-	if (!state_open(&state, false)) {
-		settings = settings_read(state);
-		asked = rate_asked(&settings);
-	}
-	state_close(state);
-	return asked;
-}
-
-static int measure(struct shown *s)
-{
-	struct candidate live;
-	__u64 keys, bits, bytes[ARRAYS];
-	int err = kernel_open_live(&live, false);
-
-	if (err)
-		return err == -ENOENT ? 0 : err;
-	s->g = live.g;
-	rate_measure(&live.g, &s->rate);
-	kernel_release(&live);
-	err = kernel_map_bytes(&s->g, bytes);
-	if (err)
-		return err;
-	s->asked = asked_rate();
-	keys = s->g.keys4 + s->g.keys6;
-	bits = s->g.filter_blocks * BLOCK_BYTES * 8;
-	s->bytes = stage_bytes(bytes);
-	if (keys)
-		s->bits_per_key = (double)bits / (double)keys;
-	s->verdict = s->g.roster4 || s->g.roster6 ? 0 : s->rate.fpr;
-	return 0;
-}
-
 /* Behind a roster that costs time, without one it shuts somebody out. */
-static void warn_rate(const struct shown *s)
+static void warn_rate(const struct inforce *s)
 {
 	if (rate_passed(&s->rate, s->asked))
 		warn("the filter says yes to %.4f %% of others, and %.4f %% were asked for: 'xdp-bloom rotate' makes it bigger",
 		     s->rate.fpr * 100, s->asked * 100);
 }
 
-static int show_json(const struct shown *s, const struct attachment *list, size_t n)
+static int show_json(const struct inforce *s, const struct attachment *list, size_t n)
 {
 	return out_json(json_pack("{s:I, s:o, s:o, s:{s:I, s:I}, s:I, s:o, s:o, s:{s:s, s:i, s:f, s:f},"
 				  " s:{s:f, s:f, s:f, s:f, s:b}}",
@@ -107,7 +57,7 @@ static int show_json(const struct shown *s, const struct attachment *list, size_
 				  rate_passed(&s->rate, s->asked)));
 }
 
-static int show_text(const struct shown *s, const struct attachment *list, size_t n)
+static int show_text(const struct inforce *s, const struct attachment *list, size_t n)
 {
 	const struct generation *g = &s->g;
 	char a[NUMBER_TEXT_MAX], b[NUMBER_TEXT_MAX], c[NUMBER_TEXT_MAX], d[NUMBER_TEXT_MAX], e[NUMBER_TEXT_MAX];
@@ -145,7 +95,7 @@ static int show_text(const struct shown *s, const struct attachment *list, size_
 int cmd_show(int argc, char **argv)
 {
 	struct attachment *list = NULL;
-	struct shown s = { 0 };
+	struct inforce s = { 0 };
 	size_t n = 0;
 	int err, status;
 
@@ -155,7 +105,7 @@ int cmd_show(int argc, char **argv)
 		return fail("show: takes no '%s'", argv[1]);
 	err = attach_list(&list, &n);
 	if (!err)
-		err = measure(&s);
+		err = inforce_take(&s);
 	if (err) {
 		status = fail("%s", reason(err));
 	} else {

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The generation in force as it can be measured: what show, metrics and top tell of it. */
+#ifndef INFORCE_H
+#define INFORCE_H
+
+#include "arrays.h"
+#include "rate.h"
+
+struct inforce {
+	struct generation g;
+	struct stage_bytes bytes;
+	double bits_per_key, verdict, asked;
+	struct rate rate;
+};
+
+/* All zero where nothing is loaded. 0 or -errno with the reason recorded. */
+int inforce_take(struct inforce *inforce);
+
+#endif
