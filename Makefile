@@ -111,6 +111,10 @@ test: deps-test
 test-kernels: tests
 	tests/kernels.sh
 
+# As a part of the kernel's selftests, under the runner of Debian's kernel source.
+kselftest: all
+	tests/kselftest.sh
+
 fuzz: all
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests fuzz
 
@@ -142,10 +146,11 @@ help:
 	@echo 'make check          unit tests: no root, seconds'
 	@echo 'make test           everything, as root'
 	@echo 'make test-kernels   the program and network tests in other kernels, under QEMU'
+	@echo 'make kselftest      the tests as the kernel runs its own; KSELFTESTS says which'
 	@echo 'make bench          against ipset, nftables and BPF maps; bench-quick: under 50 s'
 	@echo 'make fuzz           the parsers, for FUZZ_SECONDS (60) each'
 	@echo 'make lint           clang-format, clang-tidy, cppcheck, shellcheck'
 	@echo 'make install        PREFIX (/usr/local), DESTDIR'
 
 .DELETE_ON_ERROR:
-.PHONY: all deps deps-test run install clean tests check test test-kernels fuzz bench bench-quick lint help
+.PHONY: all deps deps-test run install clean tests check test test-kernels kselftest fuzz bench bench-quick lint help

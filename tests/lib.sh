@@ -9,9 +9,13 @@
 # would hide the bpffs: it mounts /sys anew.)
 
 set -u
-top=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
-XDP_BLOOM=$(realpath -m "${XDP_BLOOM:-$top/build/xdp-bloom}")
-TRAFFIC=$(realpath -m "${TRAFFIC:-$top/build/tests/traffic}")
+here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
+# In a kernel tree the programs are beside the tests.
+if [ -x "$here/xdp-bloom" ]; then
+	: "${XDP_BLOOM:=$here/xdp-bloom}" "${TRAFFIC:=$here/traffic}"
+fi
+XDP_BLOOM=$(realpath -m "${XDP_BLOOM:-$here/../build/xdp-bloom}")
+TRAFFIC=$(realpath -m "${TRAFFIC:-$here/../build/tests/traffic}")
 XDP_BLOOM_SEED=$((${XDP_BLOOM_SEED:-(RANDOM << 15) + RANDOM}))
 export XDP_BLOOM TRAFFIC XDP_BLOOM_SEED
 

@@ -218,7 +218,7 @@ static void bits_for_a_rate(void)
 
 static void exact_fractions(void)
 {
-	FILE *peer = popen("exec python3 tests/formulas.py", "r");
+	FILE *peer = popen("[ ! -d tests ] || cd tests; exec python3 formulas.py", "r");
 	char name[16];
 	unsigned int n, m, k, lines = 0;
 	double value;
@@ -235,7 +235,7 @@ static void exact_fractions(void)
 	if (pclose(peer) == 127 << 8)
 		return ktap_skip("python3 is not installed");
 	printf("# %u lines\n", lines);
-	CHECK(ktap_failed || lines > 200, "tests/formulas.py (from the top directory) gave %u lines", lines);
+	CHECK(ktap_failed || lines > 200, "formulas.py gave %u lines", lines);
 }
 
 /* --- Estimates -------------------------------------------------------------------------------------------------------
