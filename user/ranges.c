@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "large.h"
 #include "ranges.h"
 
 /* Up to this size, an array just grows; from there on it is put in order first, so that repetition takes no memory. */
@@ -66,6 +67,7 @@ static int hosts_resize(struct ranges *set, size_t room)
 
 	if (!grown)
 		return -ENOMEM;
+	large_pages(grown, room * sizeof(*grown));
 	set->hosts = grown;
 	set->hosts_room = room;
 	return 0;
@@ -244,6 +246,8 @@ static int allocate(struct ranges *out, size_t room4, size_t room6)
 		ranges_free(out);
 		return -ENOMEM;
 	}
+	large_pages(out->v4, room4 * sizeof(*out->v4));
+	large_pages(out->v6, room6 * sizeof(*out->v6));
 	out->room4 = room4 + 1;
 	out->room6 = room6 + 1;
 	return 0;

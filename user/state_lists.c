@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "large.h"
 #include "log.h"
 #include "packer.h"
 #include "state_room.h"
@@ -80,6 +81,7 @@ static int append(void **at, size_t *n, size_t *room, size_t size, const void *b
 	grown = realloc(*at, *n * size + bytes + 1);
 	if (!grown)
 		return -ENOMEM;
+	large_pages(grown, *n * size + bytes);
 	*at = grown;
 	memcpy((char *)grown + *n * size, blob, bytes);
 	*n += bytes / size;
