@@ -61,10 +61,18 @@ static int go_back(struct state **state)
 	return state_open(state, true);
 }
 
+void change_check(bool words)
+{
+	if (words ? opt_check_words : opt_check)
+		exit(EXIT_DONE);
+}
+
 int change_begin(struct state **state)
 {
-	int err = kernel_ready();
+	int err;
 
+	change_check(false);
+	err = kernel_ready();
 	*state = NULL;
 	if (!err)
 		err = state_open(state, true);

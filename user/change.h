@@ -11,6 +11,12 @@
  */
 int change_begin(struct state **state);
 
+/*
+ * With --check a command that could be said ends here: change_begin() asks, and who does not call that. `words`: before
+ * it reads any file, which --check=words does not want.
+ */
+void change_check(bool words);
+
 /* "90", "60s", "10m", "2h", "1d" as seconds, or -1. */
 long change_seconds(const char *text);
 

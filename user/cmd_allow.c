@@ -82,10 +82,10 @@ static int change_live(int argc, char **argv, bool allow)
 		err = all_allowed(&live, argc, argv);
 	if (!err)
 		err = allow ? ranges_union(&after, &live, &change) : ranges_subtract(&after, &live, &change);
-	if (!err)
-		err = put_live(state, &after);
-	if (!err)
-		err = apply_with(state, &(struct apply_options){ .guarded = !opt_force });
+	if (!err && ranges_equal(&live, &after))
+		err = apply_if_needed(state);
+	else if (!err)
+		err = put_live(state, &after) ?: apply_with(state, &(struct apply_options){ .guarded = !opt_force });
 	state_close(state);
 	ranges_free(&change);
 	ranges_free(&live);

@@ -15,13 +15,17 @@
 #include "state.h"
 
 static enum attach_mode wanted_mode;
-static bool wanted_shared, all;
+static bool wanted_shared, if_needed, all;
 static long confirm_seconds;
 
 static int attach_option(int option, const char *value)
 {
 	if (option == 's') {
 		wanted_shared = true;
+		return 0;
+	}
+	if (option == 'i') {
+		if_needed = true;
 		return 0;
 	}
 	if (option == 'c') {
@@ -60,10 +64,12 @@ int cmd_attach(int argc, char **argv)
 		{ "mode", required_argument, NULL, 'm' },
 		{ "shared", no_argument, NULL, 's' },
 		{ "confirm", required_argument, NULL, 'c' },
+		{ "if-needed", no_argument, NULL, 'i' },
 		{ 0 },
 	};
 	struct state *state = NULL;
 	struct attachment *done;
+	bool missing = false;
 	int n = 0, err, status;
 
 	if (options_read(&argc, argv, own, attach_option))
@@ -77,16 +83,26 @@ int cmd_attach(int argc, char **argv)
 	err = done ? change_begin(&state) : -ENOMEM;
 	if (!err)
 		err = kernel_base();
-	while (!err && n < argc - 1) {
+	for (int i = 1; !err && i < argc; i++) {
 		struct attachment *at = &done[n];
 		struct interface_info kept = { .shared = wanted_shared };
 
-		snprintf(at->name, sizeof(at->name), "%s", argv[n + 1]);
-		snprintf(kept.name, sizeof(kept.name), "%s", argv[n + 1]);
+		snprintf(at->name, sizeof(at->name), "%s", argv[i]);
+		snprintf(kept.name, sizeof(kept.name), "%s", argv[i]);
 		snprintf(kept.mode, sizeof(kept.mode), "%s", attach_mode_names[wanted_mode]);
 		at->mode = wanted_mode;
 		at->shared = wanted_shared;
 		err = attach_one(at);
+		if (err == -EEXIST && if_needed) {
+			err = state_interface_put(state, &kept);
+			continue;
+		}
+		if (err == -ENODEV && if_needed) {
+			warn("%s; it is kept in mind: 'restore' or the service attaches it", reason(err));
+			missing = true;
+			err = state_interface_put(state, &kept);
+			continue;
+		}
 		if (err)
 			break;
 		n++;
@@ -103,7 +119,7 @@ int cmd_attach(int argc, char **argv)
 		while (n-- > 0)
 			detach_one(done[n].name);
 	} else {
-		status = report(done, n);
+		status = report(done, n) ?: missing ? EXIT_MISSING : EXIT_DONE;
 	}
 	state_close(state);
 	free(done);
@@ -180,6 +196,7 @@ int cmd_detach(int argc, char **argv)
 		return fail("detach: which interface? or --all");
 	if (argc >= 2 && all)
 		return fail("detach: either interfaces or --all");
+	change_check(false);
 	err = kernel_ready();
 	/* Look before anything is done: either all of them or none. */
 	for (int i = 1; i < argc && !err; i++)

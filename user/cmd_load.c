@@ -19,11 +19,12 @@
 #include "out.h"
 #include "packer.h"
 #include "reader.h"
+#include "source.h"
 
 static struct reader_options reading;
 static enum list_kind kind;
 static enum bogons bogons;
-static bool kind_given, bogons_given, force, ban_own, big_change, dry_run;
+static bool kind_given, bogons_given, force, ban_own, big_change, dry_run, if_changed;
 static long confirm_seconds;
 
 static int bogons_option(const char *value)
@@ -61,6 +62,9 @@ static int load_option(int option, const char *value)
 	case 'n':
 		dry_run = true;
 		return 0;
+	case 'i':
+		if_changed = true;
+		return 0;
 	case 'b':
 		return bogons_option(value);
 	case 'c':
@@ -89,6 +93,7 @@ static const char *name_fault(const char *name)
 struct load {
 	const char *name, *path;
 	int text; /* what the list was read from: the file, or a copy of standard input */
+	struct source source;
 	struct packer *packer;
 	struct ranges set, before;
 	struct reader_report read;
@@ -117,6 +122,22 @@ static int keep(int from)
 	return fd < 0 ? -errno : fd;
 }
 
+/* How it is to be read again. What was forced was forced this once. */
+static void describe_source(struct load *l, const struct stat *st)
+{
+	struct source *s = &l->source;
+	bool keep_bogons = bogons_given ? bogons == BOGONS_KEEP : force;
+
+	if (source_locate(s, l->path))
+		s->path[0] = '\0';
+	source_stamp(s, st);
+	snprintf(s->options, sizeof(s->options), "%s%s%s%s", reading.format ? "--format=" : "",
+		 reading.format ? reading.format : "", reading.skip_bad ? " --skip-bad" : "",
+		 keep_bogons		   ? " --bogons=keep"
+		 : bogons == BOGONS_REFUSE ? " --bogons=refuse"
+					   : "");
+}
+
 /* Opens it once: the text that is kept is the text that was read, whatever becomes of the name. */
 static int open_text(struct load *l)
 {
@@ -133,6 +154,7 @@ static int open_text(struct load *l)
 	} else if (S_ISREG(st.st_mode) && !input) {
 		l->text = fd;
 		fd = -1;
+		describe_source(l, &st);
 	} else {
 		l->text = keep(fd);
 	}
@@ -144,10 +166,14 @@ static int open_text(struct load *l)
 static int read_list(struct load *l)
 {
 	char error[READER_TEXT_MAX], path[64];
-	int err = open_text(l);
+	int err;
 
+	change_check(true);
+	err = open_text(l);
 	if (err)
 		return err;
+	if (if_changed && source_is_loaded(&l->source))
+		return -EALREADY;
 	if (lseek(l->text, 0, SEEK_SET) < 0)
 		return because(-errno, "%s: %s", l->path, strerror(errno));
 	l->packer = dry_run ? NULL : packer_begin(l->text);
@@ -281,7 +307,7 @@ static int put_text(struct state *state, void *arg)
 	/* The label may have been another list's once; nothing is counted on it yet. */
 	if (l->list.fresh)
 		kernel_zero_label(l->list.label);
-	return state_text_put(state, l->name, l->packer);
+	return state_source_put(state, &l->source) ?: state_text_put(state, l->name, l->packer);
 }
 
 static int put(struct load *l, struct state *state)
@@ -344,17 +370,12 @@ static int load(struct load *l)
 int cmd_load(int argc, char **argv)
 {
 	static const struct option own[] = {
-		{ "allow", no_argument, NULL, 'a' },
-		{ "shadow", no_argument, NULL, 's' },
-		{ "skip-bad", no_argument, NULL, 'k' },
-		{ "force", no_argument, NULL, 'F' },
-		{ "ban-own", no_argument, NULL, 'o' },
-		{ "big-change", no_argument, NULL, 'g' },
-		{ "dry-run", no_argument, NULL, 'n' },
-		{ "bogons", required_argument, NULL, 'b' },
-		{ "confirm", required_argument, NULL, 'c' },
-		{ "format", required_argument, NULL, 'f' },
-		{ 0 },
+		{ "allow", no_argument, NULL, 'a' },	    { "shadow", no_argument, NULL, 's' },
+		{ "skip-bad", no_argument, NULL, 'k' },	    { "force", no_argument, NULL, 'F' },
+		{ "ban-own", no_argument, NULL, 'o' },	    { "big-change", no_argument, NULL, 'g' },
+		{ "dry-run", no_argument, NULL, 'n' },	    { "if-changed", no_argument, NULL, 'i' },
+		{ "bogons", required_argument, NULL, 'b' }, { "confirm", required_argument, NULL, 'c' },
+		{ "format", required_argument, NULL, 'f' }, { 0 },
 	};
 	bool found[64] = { false };
 	struct load l = { .text = -1, .bogons_found = found };
@@ -370,9 +391,12 @@ int cmd_load(int argc, char **argv)
 	fault = name_fault(l.name);
 	if (fault)
 		return fail("load: '%s': %s", l.name, fault);
+	snprintf(l.source.list, sizeof(l.source.list), "%s", l.name);
 	reading.progress = !opt_quiet && !opt_json;
 	err = load(&l);
-	if (err)
+	if (err == -EALREADY)
+		status = out_done();
+	else if (err)
 		status = fail("%s; nothing was loaded", reason(err));
 	else
 		status = opt_json ? report_json(&l) : report_text(&l);

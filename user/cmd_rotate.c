@@ -59,11 +59,11 @@ int cmd_flush(int argc, char **argv)
 }
 
 /* An interface that is not there is no reason to leave the others open. */
-static int restore_interfaces(struct state *state)
+static int restore_interfaces(struct state *state, size_t *missing)
 {
 	struct interface_info *kept;
 	size_t n;
-	int err = state_interfaces(state, &kept, &n), status, missing = 0;
+	int err = state_interfaces(state, &kept, &n), status;
 
 	for (size_t i = 0; i < n && !err; i++) {
 		struct attachment at = { .shared = kept[i].shared };
@@ -72,11 +72,13 @@ static int restore_interfaces(struct state *state)
 		while (at.mode < MODE_SKB && strcmp(attach_mode_names[at.mode], kept[i].mode))
 			at.mode++;
 		status = attach_one(&at);
-		if (status && status != -EEXIST)
-			missing = because(-ENODEV, "%s; the rest is restored", reason(status));
+		if (!status || status == -EEXIST)
+			continue;
+		*missing += 1;
+		fail("%s; the rest is restored", reason(status));
 	}
 	free(kept);
-	return err ? err : missing;
+	return err;
 }
 
 static int restore_watch(struct state *state)
@@ -94,6 +96,7 @@ static int restore_watch(struct state *state)
 int cmd_restore(int argc, char **argv)
 {
 	struct state *state = NULL;
+	size_t missing = 0;
 	int err;
 
 	if (no_operands(argc, argv))
@@ -108,7 +111,9 @@ int cmd_restore(int argc, char **argv)
 	if (!err)
 		err = restore_watch(state);
 	if (!err)
-		err = restore_interfaces(state);
+		err = restore_interfaces(state, &missing);
 	state_close(state);
-	return err ? fail("%s", reason(err)) : out_done();
+	if (err)
+		return fail("%s", reason(err));
+	return out_done() ?: missing ? EXIT_MISSING : EXIT_DONE;
 }

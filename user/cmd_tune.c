@@ -91,6 +91,7 @@ int cmd_tune(int argc, char **argv)
 	};
 	struct state *state = NULL;
 	struct settings settings;
+	bool news = false;
 	int err;
 
 	if (options_read(&argc, argv, own, tune_option))
@@ -98,12 +99,14 @@ int cmd_tune(int argc, char **argv)
 	if (argc > 1)
 		return fail("tune: takes no '%s'", argv[1]);
 	err = wanted_n ? change_begin(&state) : state_open(&state, false);
-	for (size_t i = 0; i < wanted_n && i < WANTED_MAX && !err; i++)
+	for (size_t i = 0; i < wanted_n && i < WANTED_MAX && !err; i++) {
+		news = news || state_setting(state, wanted[i].name, -1) != wanted[i].value;
 		err = state_set(state, wanted[i].name, wanted[i].value);
+	}
 	if (!err)
 		settings = settings_read(state);
 	if (!err && wanted_n)
-		err = apply(state);
+		err = news ? apply(state) : apply_if_needed(state);
 	state_close(state);
 	if (err)
 		return fail("tune: %s; nothing was changed", reason(err));

@@ -64,7 +64,7 @@ static int verb_first(int argc, char **argv)
 
 	while (at < argc && argv[at][0] == '-' && argv[at][1]) {
 		const char *option = argv[at++];
-		bool long_value = !strcmp(option, "--state") || !strcmp(option, "--bpffs");
+		bool long_value = !strcmp(option, "--state") || !strcmp(option, "--bpffs") || !strcmp(option, "--wait");
 		size_t flags = 1 + strspn(option + 1, "jpqv");
 		bool short_value =
 			option[1] != '-' && strchr("SB", option[flags]) && option[flags] && !option[flags + 1];

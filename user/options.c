@@ -8,7 +8,11 @@
 
 #define OPTIONS_MAX 24
 
-bool opt_json, opt_pretty, opt_quiet, opt_verbose;
+/* Without a letter. */
+enum { OPTION_CHECK = 256, OPTION_WAIT, OPTION_OWN };
+
+bool opt_json, opt_pretty, opt_quiet, opt_verbose, opt_check, opt_check_words;
+long opt_wait = 60;
 const char *opt_state = "/var/lib/xdp-bloom";
 const char *opt_bpffs = "/sys/fs/bpf/xdp-bloom";
 
@@ -24,13 +28,29 @@ int options_force_fn(int option, const char *value)
 }
 
 static const struct option common[] = {
-	{ "json", no_argument, NULL, 'j' },	   { "pretty", no_argument, NULL, 'p' },
-	{ "quiet", no_argument, NULL, 'q' },	   { "verbose", no_argument, NULL, 'v' },
-	{ "state", required_argument, NULL, 'S' }, { "bpffs", required_argument, NULL, 'B' },
+	{ "json", no_argument, NULL, 'j' },
+	{ "pretty", no_argument, NULL, 'p' },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "state", required_argument, NULL, 'S' },
+	{ "bpffs", required_argument, NULL, 'B' },
+	{ "check", optional_argument, NULL, OPTION_CHECK },
+	{ "wait", required_argument, NULL, OPTION_WAIT },
 };
 
 #define COMMON (sizeof(common) / sizeof(common[0]))
 
+static int wait_option(const char *value)
+{
+	char *end;
+
+	opt_wait = strtol(value, &end, 10);
+	if (end == value || *end || opt_wait < 0 || opt_wait > 86400)
+		return fail("--wait takes seconds, not '%s'", value);
+	return 0;
+}
+
+/* OPTION_OWN: it is the verb's. */
 static int common_option(int option)
 {
 	switch (option) {
@@ -52,8 +72,14 @@ static int common_option(int option)
 	case 'B':
 		opt_bpffs = optarg;
 		return 0;
+	case OPTION_CHECK:
+		opt_check = true;
+		opt_check_words = optarg && !strcmp(optarg, "words");
+		return 0;
+	case OPTION_WAIT:
+		return wait_option(optarg);
 	default:
-		return EXIT_ERROR;
+		return OPTION_OWN;
 	}
 }
 
@@ -62,7 +88,7 @@ int options_read(int *argc, char **argv, const struct option *own, option_fn *ea
 	struct option all[OPTIONS_MAX + 1] = { 0 };
 	const char *letters = ":jpqvS:B:";
 	size_t n = 0;
-	int c, operands = 1;
+	int c, status, operands = 1;
 
 	memcpy(all, common, sizeof(common));
 	while (own && own[n].name && COMMON + n < OPTIONS_MAX) {
@@ -80,7 +106,10 @@ int options_read(int *argc, char **argv, const struct option *own, option_fn *ea
 					     argv[optind - 1]);
 		if (c == ':')
 			return fail("%s: option '%s' needs a value", argv[0], argv[optind - 1]);
-		if (common_option(c) && (!each || each(c, optarg)))
+		status = common_option(c);
+		if (status == OPTION_OWN)
+			status = each ? each(c, optarg) : EXIT_ERROR;
+		if (status)
 			return EXIT_ERROR;
 	}
 	for (int i = optind; i < *argc; i++)

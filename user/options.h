@@ -7,6 +7,9 @@
 #include <stdbool.h>
 
 extern bool opt_json, opt_pretty, opt_quiet, opt_verbose;
+extern bool opt_check;	     /* see whether the command is right, and touch nothing */
+extern bool opt_check_words; /* likewise, and read no file */
+extern long opt_wait;	     /* seconds: how long another command may take */
 extern const char *opt_state, *opt_bpffs;
 
 /* What an option's value must be; each returns 0, or has said what is wrong and returns EXIT_ERROR. */

@@ -2,20 +2,17 @@
 #include "state_room.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <unistd.h>
 
+#include "lock.h"
 #include "log.h"
 
 /* A value in SQLite is at most 10^9 bytes: a set is kept in pieces of whole ranges. */
 #define CHUNK_BYTES	  (64u << 20)
-#define LOCK_SECONDS	  60
 #define STATE_APPLICATION 2019846509
 
 static const char schema[] =
@@ -38,8 +35,15 @@ static const char schema_bans[] =
 	"  PRIMARY KEY (family, length, first)) WITHOUT ROWID;"
 	"CREATE INDEX ban_expires ON ban (expires) WHERE expires NOT NULL;"
 	"PRAGMA user_version = 2;";
+static const char schema_sources[] =
+	"CREATE TABLE source (list INTEGER PRIMARY KEY REFERENCES list (id) ON DELETE CASCADE, path TEXT NOT NULL,"
+	"  stamp TEXT NOT NULL, options TEXT NOT NULL);"
+	"PRAGMA user_version = 3;";
 
-#define STATE_VERSION 2
+/* From which version to the next. */
+static const char *const upgrades[] = { [1] = schema_bans, [2] = schema_sources };
+
+#define STATE_VERSION ((int)(sizeof(upgrades) / sizeof(upgrades[0])))
 
 int because_sqlite(const struct state *s, const char *what)
 {
@@ -93,39 +97,14 @@ void state_bind_text(sqlite3_stmt *stmt, int at, const char *text)
 	sqlite3_bind_text(stmt, at, text, -1, SQLITE_STATIC);
 }
 
-static void on_alarm(int signal)
-{
-	(void)signal;
-}
-
-/* One command after the other. A record lock knows its holder, and goes with it however it ends. */
+/* One command after the other. */
 static int take_lock(struct state *s)
 {
-	struct flock want = { .l_type = F_WRLCK, .l_whence = SEEK_SET }, holder;
-	struct itimerval limit = { .it_value.tv_sec = LOCK_SECONDS }, off = { 0 };
-	struct sigaction wake = { .sa_handler = on_alarm }, old;
 	char path[512];
-	int err = 0;
 
 	snprintf(path, sizeof(path), "%s/lock", opt_state);
-	s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (s->lock < 0)
-		return because(-errno, "%s: %s", path, strerror(errno));
-	if (!fcntl(s->lock, F_SETLK, &want))
-		return 0;
-	sigaction(SIGALRM, &wake, &old);
-	setitimer(ITIMER_REAL, &limit, NULL);
-	if (fcntl(s->lock, F_SETLKW, &want))
-		err = -errno;
-	setitimer(ITIMER_REAL, &off, NULL);
-	sigaction(SIGALRM, &old, NULL);
-	if (!err)
-		return 0;
-	holder = want;
-	if (fcntl(s->lock, F_GETLK, &holder) || holder.l_type == F_UNLCK)
-		return because(err, "%s: %s", path, strerror(-err));
-	return because(-EBUSY, "another xdp-bloom (process %d) has held %s for %d s", (int)holder.l_pid, path,
-		       LOCK_SECONDS);
+	s->lock = lock_take(path, opt_wait);
+	return s->lock < 0 ? s->lock : 0;
 }
 
 static int make_directory(void)
@@ -146,10 +125,10 @@ static int make_directory(void)
 /* To the tables of this version, in the transaction of the command that is about to change something. */
 static int bring_up(struct state *s, bool change)
 {
-	int err = s->version >= STATE_VERSION || !change ? 0 : run(s, schema_bans);
+	int err = 0;
 
-	if (!err && change)
-		s->version = STATE_VERSION;
+	while (change && s->version < STATE_VERSION && !err)
+		err = run(s, upgrades[s->version++]);
 	return err;
 }
 
@@ -171,6 +150,7 @@ static int check_version(struct state *s, bool change)
 	if (version < 0)
 		return because_sqlite(s, "opening");
 	if (!tables && !version) {
+		s->version = 1;
 		if (change)
 			return run(s, schema) ?: bring_up(s, change);
 		sqlite3_close(s->db); /* nothing was ever kept there */
@@ -227,7 +207,7 @@ int state_open(struct state **state, bool change)
 		reopen_unwritable(s, path);
 	if (err)
 		goto out;
-	sqlite3_busy_timeout(s->db, LOCK_SECONDS * 1000);
+	sqlite3_busy_timeout(s->db, (int)opt_wait * 1000);
 	if (change)
 		err = run(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
 	if (!err)
