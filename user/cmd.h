@@ -25,6 +25,7 @@ int cmd_show(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
 
 int cmd_report(int argc, char **argv);
+int cmd_metrics(int argc, char **argv);
 
 int cmd_watch(int argc, char **argv);
 int cmd_capture(int argc, char **argv);

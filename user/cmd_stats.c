@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "cmd.h"
-#include "counts.h"
+#include "tallies.h"
 #include "log.h"
 #include "out.h"
 
@@ -52,7 +52,7 @@ static json_t *tally_json(json_t *name, const char *kind, const struct tally *ta
 			 number((double)tally->packets / per), "bytes", number((double)tally->bytes / per));
 }
 
-static json_t *lists_json(const struct counts *c, const struct counted *n, double per)
+static json_t *lists_json(const struct tallies *c, const struct counted *n, double per)
 {
 	json_t *lists = json_array();
 
@@ -86,7 +86,7 @@ static json_t *stages_json(const struct counted *n, double per)
 		if (why != REASON_DROPPED) /* no stage of that number drops */
 			json_array_append_new(stages,
 					      json_pack("{s:s, s:s, s:o, s:o}", "verdict",
-							verdict_names[reason_verdict(why)], "stage", counts_stage(why),
+							verdict_names[reason_verdict(why)], "stage", tallies_stage(why),
 							"packets", number((double)rows[why].packets / per), "bytes",
 							number((double)rows[why].bytes / per)));
 	return stages;
@@ -95,10 +95,10 @@ static json_t *stages_json(const struct counted *n, double per)
 static void port_verdicts(struct tally v[VERDICTS], const struct tally row[REASONS])
 {
 	for (enum verdict i = 0; i < VERDICTS; i++)
-		v[i] = counts_row(row, i);
+		v[i] = tallies_row(row, i);
 }
 
-static json_t *ports_json(const struct counts *c, const struct counted *n, double per)
+static json_t *ports_json(const struct tallies *c, const struct counted *n, double per)
 {
 	json_t *ports = json_array();
 
@@ -106,16 +106,16 @@ static json_t *ports_json(const struct counts *c, const struct counted *n, doubl
 		struct tally v[VERDICTS];
 		char name[64];
 
-		port_verdicts(v, counts_port(c, n, i));
+		port_verdicts(v, tallies_port(c, n, i));
 		json_array_append_new(ports,
 				      json_pack("{s:o, s:o, s:o}", "name",
-						i < c->ports_n ? out_text(counts_port_name(c, i, name)) : json_null(),
+						i < c->ports_n ? out_text(tallies_port_name(c, i, name)) : json_null(),
 						"packets", three(v, false, per), "bytes", three(v, true, per)));
 	}
 	return ports;
 }
 
-static json_t *stats_json(const struct counts *c, const struct counted *n, double per)
+static json_t *stats_json(const struct tallies *c, const struct counted *n, double per)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "packets", three(n->verdict, false, per), "bytes",
 			 three(n->verdict, true, per), "lists", lists_json(c, n, per), "interfaces",
@@ -137,10 +137,10 @@ static void stages_text(const struct counted *n, enum verdict verdict)
 	all_rows(rows, n);
 	for (unsigned int why = 0; why < REASONS; why++)
 		if (reason_verdict(why) == verdict && rows[why].packets)
-			line_text("", counts_stage(why), &rows[why]);
+			line_text("", tallies_stage(why), &rows[why]);
 }
 
-static int stats_text(const struct counts *c)
+static int stats_text(const struct tallies *c)
 {
 	const struct counted *n = &c->counted;
 
@@ -153,8 +153,8 @@ static int stats_text(const struct counts *c)
 		struct tally v[VERDICTS];
 		char name[64];
 
-		port_verdicts(v, counts_port(c, n, i));
-		counts_port_name(c, i, name);
+		port_verdicts(v, tallies_port(c, n, i));
+		tallies_port_name(c, i, name);
 		if (i < c->ports_n || v[PASSED].packets || v[DROPPED].packets) {
 			line_text("passed on", i < c->ports_n ? name : "others before", &v[PASSED]);
 			line_text("dropped on", i < c->ports_n ? name : "others before", &v[DROPPED]);
@@ -191,7 +191,7 @@ static int rates_text(const struct counted *n, double per, long line)
 }
 
 /* A line an interval, as vmstat does, until a signal or --count. */
-static int stats_rates(struct counts *before)
+static int stats_rates(struct tallies *before)
 {
 	static struct counted between;
 	int status = EXIT_DONE;
@@ -199,22 +199,22 @@ static int stats_rates(struct counts *before)
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);
 	for (long line = 0; !stop && !status && (!count_max || line < count_max); line++) {
-		static struct counts now;
+		static struct tallies now;
 		double seconds;
 		int err;
 
 		poll(NULL, 0, (int)lround(interval * 1000));
-		err = counts_take(&now);
+		err = tallies_take(&now);
 		if (err)
 			return fail("%s", reason(err));
-		seconds = counts_seconds(before, &now);
-		counts_since(&between, &before->counted, &now.counted);
+		seconds = tallies_seconds(before, &now);
+		tallies_since(&between, &before->counted, &now.counted);
 		if (opt_json)
 			status = out_json(json_pack("{s:f, s:o}", "seconds", seconds, "rate",
 						    stats_json(&now, &between, seconds)));
 		else
 			status = rates_text(&between, seconds, line);
-		counts_free(before);
+		tallies_free(before);
 		*before = now;
 	}
 	return status;
@@ -225,7 +225,7 @@ int cmd_stats(int argc, char **argv)
 	static const struct option own[] = { { "interval", required_argument, NULL, 'i' },
 					     { "count", required_argument, NULL, 'c' },
 					     { 0 } };
-	static struct counts counts;
+	static struct tallies tallies;
 	int err, status;
 
 	if (options_read(&argc, argv, own, stats_option))
@@ -234,13 +234,13 @@ int cmd_stats(int argc, char **argv)
 		return fail("stats: takes no '%s'", argv[1]);
 	if (count_max && !(interval > 0))
 		return fail("stats: --count goes with --interval");
-	err = counts_take(&counts);
+	err = tallies_take(&tallies);
 	if (err)
 		return fail("%s", reason(err));
 	if (interval > 0)
-		status = stats_rates(&counts);
+		status = stats_rates(&tallies);
 	else
-		status = opt_json ? out_json(stats_json(&counts, &counts.counted, 1)) : stats_text(&counts);
-	counts_free(&counts);
+		status = opt_json ? out_json(stats_json(&tallies, &tallies.counted, 1)) : stats_text(&tallies);
+	tallies_free(&tallies);
 	return status;
 }

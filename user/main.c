@@ -27,6 +27,7 @@ static const struct {
 	{ "show", cmd_show, "", "interfaces, stages, sizes, memory" },
 	{ "stats", cmd_stats, "[--interval S [--count N]]", "packets by verdict, stage, interface, list" },
 	{ "report", cmd_report, "[--last minute|hour|day] [--top N] [--html]", "what attacks looked like" },
+	{ "metrics", cmd_metrics, "", "the counters as Prometheus reads them" },
 	{ "watch", cmd_watch, "[--count N] [--duration S]", "some of the packets that are dropped" },
 	{ "capture", cmd_capture, "-w FILE [--count N] [--duration S]", "the same into a pcapng file" },
 	{ "tune", cmd_tune, "[--exact=on|off] [--labels=on|off] [--fpr P] ...", "settings; they are kept" },

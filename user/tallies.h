@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The counters with their names: what stats prints, and whoever else shows them. */
-#ifndef COUNTS_H
-#define COUNTS_H
+#ifndef TALLIES_H
+#define TALLIES_H
 
 #include <time.h>
 
@@ -9,7 +9,7 @@
 #include "kernel.h"
 #include "state.h"
 
-struct counts {
+struct tallies {
 	struct counted counted;
 	struct list_info *lists;
 	size_t lists_n;
@@ -19,23 +19,23 @@ struct counts {
 };
 
 /* 0 or -errno with the reason recorded. */
-int counts_take(struct counts *counts);
-void counts_free(struct counts *counts);
+int tallies_take(struct tallies *tallies);
+void tallies_free(struct tallies *tallies);
 
 /* What happened in between, list by list and row by row; a counter that began anew counts from there. */
-void counts_since(struct counted *between, const struct counted *before, const struct counted *now);
-double counts_seconds(const struct counts *before, const struct counts *now);
+void tallies_since(struct counted *between, const struct counted *before, const struct counted *now);
+double tallies_seconds(const struct tallies *before, const struct tallies *now);
 
 /* An interface's row, by its place among the ports; one past them: what the filter is no longer on. */
-const struct tally *counts_port(const struct counts *counts, const struct counted *counted, size_t port);
+const struct tally *tallies_port(const struct tallies *tallies, const struct counted *counted, size_t port);
 /* "eth0", or "eth0+eth7" where two share a row (their numbers differ by a multiple of PORTS): only the first has it. */
-const char *counts_port_name(const struct counts *counts, size_t port, char buf[64]);
+const char *tallies_port_name(const struct tallies *tallies, size_t port, char buf[64]);
 
 /* One verdict of a row. */
-struct tally counts_row(const struct tally row[REASONS], enum verdict verdict);
+struct tally tallies_row(const struct tally row[REASONS], enum verdict verdict);
 
 extern const char *const verdict_names[VERDICTS];
 /* The stage of a reason. */
-const char *counts_stage(unsigned int why);
+const char *tallies_stage(unsigned int why);
 
 #endif

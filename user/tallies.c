@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "counts.h"
+#include "tallies.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,14 +7,14 @@
 
 const char *const verdict_names[VERDICTS] = { "passed", "dropped", "unparsed" };
 
-const char *counts_stage(unsigned int why)
+const char *tallies_stage(unsigned int why)
 {
 	static const char *const names[] = { "parse", "gate", "filter", "roster" };
 
 	return names[why % REASON_DROPPED];
 }
 
-int counts_take(struct counts *c)
+int tallies_take(struct tallies *c)
 {
 	struct state *state = NULL;
 	int err;
@@ -30,11 +30,11 @@ int counts_take(struct counts *c)
 	if (!err)
 		err = kernel_counters(&c->counted);
 	if (err)
-		counts_free(c);
+		tallies_free(c);
 	return err;
 }
 
-void counts_free(struct counts *c)
+void tallies_free(struct tallies *c)
 {
 	free(c->lists);
 	free(c->ports);
@@ -53,14 +53,14 @@ static void since(struct tally *between, const struct tally *before, const struc
 	}
 }
 
-void counts_since(struct counted *between, const struct counted *before, const struct counted *now)
+void tallies_since(struct counted *between, const struct counted *before, const struct counted *now)
 {
 	since(between->verdict, before->verdict, now->verdict, VERDICTS);
 	since(between->port[0], before->port[0], now->port[0], COUNTERS);
 	since(between->list, before->list, now->list, LABELS);
 }
 
-double counts_seconds(const struct counts *before, const struct counts *now)
+double tallies_seconds(const struct tallies *before, const struct tallies *now)
 {
 	return (double)(now->at.tv_sec - before->at.tv_sec) + (double)(now->at.tv_nsec - before->at.tv_nsec) / 1e9;
 }
@@ -70,12 +70,12 @@ static unsigned int row_of(const struct attachment *port)
 	return PORT_OF(if_nametoindex(port->name));
 }
 
-static bool shares(const struct counts *c, size_t a, size_t b)
+static bool shares(const struct tallies *c, size_t a, size_t b)
 {
 	return !c->ports[a].gone && !c->ports[b].gone && row_of(&c->ports[a]) == row_of(&c->ports[b]);
 }
 
-const struct tally *counts_port(const struct counts *c, const struct counted *counted, size_t port)
+const struct tally *tallies_port(const struct tallies *c, const struct counted *counted, size_t port)
 {
 	static const struct tally nothing[REASONS];
 
@@ -89,7 +89,7 @@ const struct tally *counts_port(const struct counts *c, const struct counted *co
 	return counted->port[row_of(&c->ports[port])];
 }
 
-const char *counts_port_name(const struct counts *c, size_t port, char buf[64])
+const char *tallies_port_name(const struct tallies *c, size_t port, char buf[64])
 {
 	size_t n;
 
@@ -102,7 +102,7 @@ const char *counts_port_name(const struct counts *c, size_t port, char buf[64])
 	return buf;
 }
 
-struct tally counts_row(const struct tally row[REASONS], enum verdict verdict)
+struct tally tallies_row(const struct tally row[REASONS], enum verdict verdict)
 {
 	struct tally sum = { 0 };
 

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What Prometheus reads: the text format, and the service's little web server for it. */
+#ifndef METRICS_H
+#define METRICS_H
+
+#include <stdio.h>
+
+/* 0 or -errno with the reason recorded. */
+int metrics_write(FILE *out);
+
+struct metrics_server;
+
+/* where: ADDRESS:PORT, or PORT on 127.0.0.1. */
+int metrics_listen(struct metrics_server **server, const char *where);
+void metrics_close(struct metrics_server *server);
+
+/* To poll for reading; then, and after as many ms as metrics_timeout() says (-1: any), metrics_serve(). */
+int metrics_fd(const struct metrics_server *server);
+int metrics_timeout(struct metrics_server *server);
+void metrics_serve(struct metrics_server *server);
+
+#endif

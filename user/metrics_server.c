@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Two pages, one request after the other, driven by the service's own loop: nothing here runs beside it. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <limits.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "metrics.h"
+
+#define CONNECTIONS_MAX 16
+#define IDLE_SECONDS	10
+
+struct metrics_server {
+	struct MHD_Daemon *daemon;
+};
+
+static enum MHD_Result answer(struct MHD_Connection *connection, unsigned int status, char *text, size_t size,
+			      const char *type)
+{
+	/* It is the library's from now on. */
+	struct MHD_Response *response = MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE);
+	enum MHD_Result result;
+
+	if (!response) {
+		free(text);
+		return MHD_NO;
+	}
+	MHD_add_response_header(response, "Content-Type", type);
+	result = MHD_queue_response(connection, status, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+static enum MHD_Result say(struct MHD_Connection *connection, unsigned int status, const char *line)
+{
+	char *text = strdup(line);
+
+	return text ? answer(connection, status, text, strlen(text), "text/plain; charset=utf-8") : MHD_NO;
+}
+
+static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *url, const char *method,
+				  const char *version, const char *upload, size_t *upload_size, void **state)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out;
+	int err;
+
+	(void)arg;
+	(void)version;
+	(void)upload;
+	(void)state;
+	if (strcmp(method, "GET") && strcmp(method, "HEAD")) {
+		*upload_size = 0;
+		return say(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET only\n");
+	}
+	if (!strcmp(url, "/healthz"))
+		return say(connection, MHD_HTTP_OK, "ok\n");
+	if (strcmp(url, "/metrics"))
+		return say(connection, MHD_HTTP_NOT_FOUND, "/metrics or /healthz\n");
+	out = open_memstream(&text, &size);
+	if (!out)
+		return MHD_NO;
+	err = metrics_write(out);
+	if (fclose(out) || err) {
+		free(text);
+		return say(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "the counters cannot be read\n");
+	}
+	return answer(connection, MHD_HTTP_OK, text, size, "text/plain; version=0.0.4; charset=utf-8");
+}
+
+/* ADDRESS:PORT, [ADDRESS]:PORT or PORT. */
+static int read_where(struct sockaddr_storage *address, const char *where)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)address;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)address;
+	const char *colon = strrchr(where, ':'), *port = colon ? colon + 1 : where;
+	size_t length = colon ? (size_t)(colon - where) : 0;
+	char host[64] = "127.0.0.1", *end;
+	unsigned long number = strtoul(port, &end, 10);
+
+	memset(address, 0, sizeof(*address));
+	if (*port < '0' || *port > '9' || *end || number < 1 || number > 65535 || length >= sizeof(host))
+		return -EINVAL;
+	if (colon && where[0] == '[' && length > 2 && where[length - 1] == ']') {
+		where++;
+		length -= 2;
+	}
+	if (colon) {
+		memcpy(host, where, length);
+		host[length] = '\0';
+	}
+	if (inet_pton(AF_INET, host, &in->sin_addr) == 1) {
+		in->sin_family = AF_INET;
+		in->sin_port = htons((uint16_t)number);
+		return 0;
+	}
+	if (inet_pton(AF_INET6, host, &in6->sin6_addr) != 1)
+		return -EINVAL;
+	in6->sin6_family = AF_INET6;
+	in6->sin6_port = htons((uint16_t)number);
+	return 0;
+}
+
+int metrics_listen(struct metrics_server **server, const char *where)
+{
+	struct sockaddr_storage address;
+	struct metrics_server *s;
+
+	*server = NULL;
+	if (read_where(&address, where))
+		return because(-EINVAL, "'%s' is not ADDRESS:PORT, [ADDRESS]:PORT or PORT", where);
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->daemon = MHD_start_daemon(MHD_USE_EPOLL | (address.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0), 0, NULL, NULL,
+				     on_request, NULL, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address,
+				     MHD_OPTION_CONNECTION_LIMIT, (unsigned int)CONNECTIONS_MAX,
+				     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_SECONDS, MHD_OPTION_END);
+	if (!s->daemon) {
+		int err = errno ? -errno : -EIO;
+
+		free(s);
+		return because(err, "%s: cannot listen: %s", where, strerror(-err));
+	}
+	*server = s;
+	return 0;
+}
+
+void metrics_close(struct metrics_server *s)
+{
+	if (s)
+		MHD_stop_daemon(s->daemon);
+	free(s);
+}
+
+int metrics_fd(const struct metrics_server *s)
+{
+	const union MHD_DaemonInfo *info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+
+	return info ? info->epoll_fd : -1;
+}
+
+int metrics_timeout(struct metrics_server *s)
+{
+	MHD_UNSIGNED_LONG_LONG ms;
+
+	if (MHD_get_timeout(s->daemon, &ms) != MHD_YES)
+		return -1;
+	return ms > INT_MAX ? INT_MAX : (int)ms;
+}
+
+void metrics_serve(struct metrics_server *s)
+{
+	MHD_run(s->daemon);
+}
