@@ -115,8 +115,8 @@ test-kernels: tests
 kselftest: all
 	tests/kselftest.sh
 
-fuzz: all
-	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests fuzz
+fuzz budget: all
+	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests $@
 
 bench bench-quick: all
 	@tests/deps.sh $(BENCH_DEPS)
@@ -147,10 +147,11 @@ help:
 	@echo 'make test           everything, as root'
 	@echo 'make test-kernels   the program and network tests in other kernels, under QEMU'
 	@echo 'make kselftest      the tests as the kernel runs its own; KSELFTESTS says which'
+	@echo 'make budget         tests/verifier-budget.txt, after the data path changed'
 	@echo 'make bench          against ipset, nftables and BPF maps; bench-quick: under 50 s'
 	@echo 'make fuzz           the parsers, for FUZZ_SECONDS (60) each'
 	@echo 'make lint           clang-format, clang-tidy, cppcheck, shellcheck'
 	@echo 'make install        PREFIX (/usr/local), DESTDIR'
 
 .DELETE_ON_ERROR:
-.PHONY: all deps deps-test run install clean tests check test test-kernels kselftest fuzz bench bench-quick lint help
+.PHONY: all deps deps-test run install clean tests check test test-kernels kselftest fuzz budget bench bench-quick lint help

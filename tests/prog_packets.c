@@ -5,9 +5,6 @@
  * all counters it may touch are compared with what was expected of it.
  */
 #include <errno.h>
-#include <ftw.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -21,6 +18,7 @@
 #include "ktap.h"
 #include "log.h"
 #include "naive.h"
+#include "own_pins.h"
 #include "plan.h"
 
 #define ETHERNET_BYTES 14 /* the kernel runs no test on less */
@@ -28,7 +26,6 @@
 /* Values of the kernel's own, which no header of ours may redefine. */
 enum { DROP = 1, PASS = 2 };
 
-static char directory[64];
 static struct candidate live; /* what is in the slot, and its arrays in memory */
 static struct naive model;
 static struct tally wanted[VERDICTS], wanted_lists[LABELS];
@@ -41,7 +38,7 @@ static int get_pin(const char *name)
 {
 	char path[128];
 
-	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	snprintf(path, sizeof(path), "%s/%s", opt_bpffs, name);
 	return bpf_obj_get(path);
 }
 
@@ -520,36 +517,7 @@ static int run_cases(void)
 	return status;
 }
 
-static int remove_one(const char *path, const struct stat *info, int type, struct FTW *walk)
-{
-	(void)info;
-	(void)type;
-	(void)walk;
-	remove(path);
-	return 0;
-}
-
 int main(void)
 {
-	int status = -1;
-	pid_t pid;
-
-	if (geteuid()) {
-		printf("TAP version 13\n1..0 # SKIP needs root\n");
-		return KTAP_SKIP;
-	}
-	snprintf(directory, sizeof(directory), "/sys/fs/bpf/xdp-bloom-test-%d", (int)getpid());
-	opt_bpffs = directory;
-	pid = fork();
-	if (pid == 0)
-		exit(run_cases());
-	/* Whatever becomes of the child, and of an interrupt, its pins go. */
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);
-	if (pid < 0 || waitpid(pid, &status, 0) != pid)
-		status = -1;
-	nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-	if (WIFSIGNALED(status))
-		printf("Bail out! killed by signal %d\n", WTERMSIG(status));
-	return WIFEXITED(status) ? WEXITSTATUS(status) : KTAP_FAIL;
+	return own_pins_run(run_cases);
 }
