@@ -6,16 +6,32 @@
 #include "naive.h"
 #include "rate.h"
 
-static void fill(struct generation *g, __u64 blocks, __u64 keys)
+struct shape {
+	enum layout layout;
+	__u64 k;
+};
+
+static const struct shape lanes = { LAYOUT_LANES, FILTER_LANES };
+
+static void fill(struct generation *g, struct shape shape, __u64 blocks, __u64 keys)
 {
 	memset(g, 0, sizeof(*g));
-	g->filter_blocks = g->lanes_blocks = blocks;
-	g->filter_k = FILTER_LANES;
+	g->filter_blocks = blocks;
+	g->lanes_blocks = shape.layout == LAYOUT_CLASSIC ? 0 : blocks;
+	g->filter_layout = shape.layout;
+	g->filter_k = shape.k;
 	g->filter = 1;
 	memory_take(g);
 	seeds_set(g);
 	for (__u64 i = 0; i < keys; i++)
 		filter_set_fresh(g, hash_ipv4(g->hash, (__u32)i));
+}
+
+static double plan(struct shape shape, double keys, double blocks)
+{
+	if (shape.layout == LAYOUT_CLASSIC)
+		return classic_fpr(keys, blocks * BLOCK_BYTES * 8, (unsigned int)shape.k);
+	return shape.layout == LAYOUT_LANES2 ? lanes2_fpr(keys, blocks) : lanes_fpr(keys, blocks);
 }
 
 /* Of addresses that were never put in, how many get a yes? */
@@ -40,32 +56,41 @@ static double bits_one_by_one(const struct generation *g)
 
 #define ASKED 400000
 
+static void agree(struct shape shape, double bits_per_key)
+{
+	__u64 blocks = 64 + ktap_random() % 4000, keys = (__u64)((double)blocks * 512 / bits_per_key);
+	double yes, planned, bound, bits;
+	struct generation g;
+	struct rate rate;
+
+	fill(&g, shape, blocks, keys);
+	rate_measure(&g, &rate);
+	yes = ask(&g, 0x80000000, ASKED);
+	bits = bits_one_by_one(&g);
+	planned = plan(shape, (double)keys, (double)blocks);
+	bound = binomial_bound(ASKED, rate.fpr);
+	CHECK(fabs(rate.fill - bits) < 1e-12, "a fill of %g, but bit by bit %g", rate.fill, bits);
+	CHECK(fabs(yes - ASKED * rate.fpr) <= bound,
+	      "layout %d, k %llu, %g bits a key: %.0f yes, %.1f +- %.1f expected", shape.layout, shape.k, bits_per_key,
+	      yes, ASKED * rate.fpr, bound);
+	CHECK(fabs(rate.fpr - planned) <= (SIGMAS + 1) * rate.error,
+	      "layout %d, k %llu: a rate of %g, planned %g, error %g", shape.layout, shape.k, rate.fpr, planned,
+	      rate.error);
+	CHECK(!rate_passed(&rate, planned), "%g bits a key: beyond what is planned for as many", bits_per_key);
+	CHECK(!rate.sampled, "a small filter was sampled");
+	memory_release(&g);
+}
+
 static void agrees_with_asking(void)
 {
 	static const double bits_per_key[] = { 4, 6, 8, 10, 12, 16, 24 };
+	static const struct shape shapes[] = { { LAYOUT_LANES, FILTER_LANES }, { LAYOUT_LANES2, 2 * FILTER_LANES },
+					       { LAYOUT_CLASSIC, 1 },	       { LAYOUT_CLASSIC, 4 },
+					       { LAYOUT_CLASSIC, 7 },	       { LAYOUT_CLASSIC, CLASSIC_K_MAX } };
 
-	for (size_t i = 0; i < sizeof(bits_per_key) / sizeof(*bits_per_key); i++) {
-		__u64 blocks = 64 + ktap_random() % 4000, keys = (__u64)((double)blocks * 512 / bits_per_key[i]);
-		struct generation g;
-		struct rate rate;
-		double yes, planned, bound;
-
-		fill(&g, blocks, keys);
-		rate_measure(&g, &rate);
-		yes = ask(&g, 0x80000000, ASKED);
-		planned = lanes_fpr((double)keys, (double)blocks);
-		bound = binomial_bound(ASKED, rate.fpr);
-		CHECK(fabs(rate.fill - bits_one_by_one(&g)) < 1e-12, "a fill of %g, but bit by bit %g", rate.fill,
-		      bits_one_by_one(&g));
-		CHECK(fabs(yes - ASKED * rate.fpr) <= bound, "%g bits a key: %.0f yes, %.1f +- %.1f expected",
-		      bits_per_key[i], yes, ASKED * rate.fpr, bound);
-		CHECK(fabs(rate.fpr - planned) <= (SIGMAS + 1) * rate.error, "a rate of %g, planned %g, error %g",
-		      rate.fpr, planned, rate.error);
-		CHECK(!rate_passed(&rate, planned), "%g bits a key: beyond what is planned for as many",
-		      bits_per_key[i]);
-		CHECK(!rate.sampled, "a small filter was sampled");
-		memory_release(&g);
-	}
+	for (size_t i = 0; i < sizeof(bits_per_key) / sizeof(*bits_per_key); i++)
+		for (size_t s = 0; s < sizeof(shapes) / sizeof(*shapes); s++)
+			agree(shapes[s], bits_per_key[i]);
 }
 
 static void overfull(void)
@@ -74,7 +99,7 @@ static void overfull(void)
 	struct rate rate;
 	double planned = lanes_fpr(32000, 1000);
 
-	fill(&g, 1000, 32000 * 6 / 5);
+	fill(&g, lanes, 1000, 32000 * 6 / 5);
 	rate_measure(&g, &rate);
 	CHECK(rate_passed(&rate, planned), "a fifth too many keys: %g, planned %g, error %g", rate.fpr, planned,
 	      rate.error);
@@ -91,7 +116,7 @@ static void ends(void)
 	rate_measure(&g, &rate);
 	CHECK(rate.fill == 0 && rate.fpr == 0 && rate.error == 0, "no filter: %g, %g, %g", rate.fill, rate.fpr,
 	      rate.error);
-	fill(&g, 64, 0);
+	fill(&g, lanes, 64, 0);
 	rate_measure(&g, &rate);
 	CHECK(rate.fill == 0 && rate.fpr == 0 && rate.error == 0, "empty: %g, %g, %g", rate.fill, rate.fpr, rate.error);
 	memset((void *)g.filter, 0xff, 64 * BLOCK_BYTES);
@@ -108,7 +133,7 @@ static void large_is_sampled(void)
 	struct generation g;
 	struct rate rate;
 
-	fill(&g, blocks, 3000000);
+	fill(&g, lanes, blocks, 3000000);
 	rate_measure(&g, &rate);
 	CHECK(rate.sampled, "%llu blocks were all read", blocks);
 	CHECK(fabs(rate.fpr - planned) <= (SIGMAS + 1) * rate.error, "a rate of %g, planned %g, error %g", rate.fpr,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "apply.h"
+#include "apply_room.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "build.h"
 #include "check.h"
 #include "guard.h"
-#include "kernel.h"
+#include "image_kept.h"
 #include "log.h"
 #include "plan.h"
 #include "settled.h"
@@ -91,21 +91,34 @@ static uint64_t memory_available(void)
 	return (uint64_t)kib << 10;
 }
 
-static int plan(struct generation *g, struct state *state, const struct settled *s)
+struct settings apply_settings(struct state *state)
 {
 	struct settings settings = settings_read(state);
-	struct generation old = { 0 };
+
+	if (!settings.memory_max)
+		settings.memory_max = memory_available() / 2;
+	return settings;
+}
+
+uint64_t apply_next_number(struct state *state)
+{
 	double number = state_setting(state, SETTING_GENERATION, 0);
+	struct generation old = { 0 };
+
+	kernel_live(&old);
+	return (number > (double)old.number ? (uint64_t)number : old.number) + 1;
+}
+
+static int plan(struct generation *g, struct state *state, const struct settled *s)
+{
+	struct settings settings = apply_settings(state);
 	int err;
 
 	if (s->shadows && !settings.exact)
 		return because(-EINVAL, "a shadow list needs the roster: tune --exact=on, or enforce it");
 	settings.labels = settings.labels || s->shadows;
-	if (!settings.memory_max)
-		settings.memory_max = memory_available() / 2;
 	err = plan_generation(g, &s->owned, &settings);
-	kernel_live(&old);
-	g->number = (number > (double)old.number ? (__u64)number : old.number) + 1;
+	g->number = apply_next_number(state);
 	g->shadows = s->shadows;
 	memcpy(g->shadow, s->shadow, sizeof(g->shadow));
 	return err;
@@ -120,7 +133,7 @@ static double lap(double *since)
 	return (*since - before) * 1e3;
 }
 
-static bool is_dropped(struct addr addr)
+bool apply_is_dropped(struct addr addr)
 {
 	__u32 answer;
 
@@ -157,61 +170,84 @@ static int guard(const struct settled *s)
 	if (!err)
 		err = ranges_finish(&banned);
 	if (!err)
-		err = guard_own(&banned, is_dropped);
+		err = guard_own(&banned, apply_is_dropped);
 	ranges_free(&banned);
+	return err;
+}
+
+struct laps {
+	double clock, sets, arrays, check;
+};
+
+/* From the lists to arrays that hold them, every key of them checked. */
+static int apply_lists(struct state *state, const struct apply_options *options, struct candidate *c, struct laps *t)
+{
+	struct generation g;
+	struct settled s;
+	int err = settle(&s, state);
+
+	if (err)
+		return err;
+	t->sets = lap(&t->clock);
+	if (options->guarded)
+		err = guard(&s);
+	if (!err)
+		err = plan(&g, state, &s);
+	if (!err && !options->dry_run)
+		err = build(c, &g, &s);
+	t->arrays = lap(&t->clock);
+	if (!err && !options->dry_run) {
+		err = check_arrays(&c->g, &s.owned);
+		t->check = lap(&t->clock);
+		if (err) {
+			kernel_release(c);
+			err = because(
+				err,
+				"a key was not found in the new generation: it does not go live; please report this");
+		}
+	}
+	settled_free(&s);
+	return err;
+}
+
+/* From the arrays to the switch. */
+static int go_live(struct state *state, const struct apply_options *options, struct candidate *c, struct laps *t)
+{
+	uint64_t image = image_kept(state);
+	int err = kernel_load(c);
+	double loaded = lap(&t->clock);
+
+	if (!err && options->last)
+		err = options->last(state, options->arg);
+	if (!err)
+		err = state_set(state, SETTING_GENERATION, (double)c->g.number);
+	/* The state first: were we killed in between, the next command would see that the kernel lags behind. */
+	if (!err)
+		err = state_commit(state);
+	if (!err) {
+		image_sweep(image);
+		err = kernel_switch(c);
+	}
+	if (!err)
+		err = attach_refresh();
+	if (!err)
+		note("generation %llu: sets %.1f ms, arrays %.1f ms, check %.1f ms, programs %.1f ms, switch %.1f ms",
+		     (unsigned long long)c->g.number, t->sets, t->arrays, t->check, loaded, lap(&t->clock));
+	kernel_release(c);
 	return err;
 }
 
 int apply_with(struct state *state, const struct apply_options *options)
 {
-	double clock = seconds(), settled_ms, built_ms, checked_ms, loaded_ms;
-	struct generation g;
+	struct laps t = { .clock = seconds() };
 	struct candidate c;
-	struct settled s;
 	int err = kernel_base();
 
+	if (!err && !options->begin_anew)
+		err = check_lost(state);
 	if (!err)
-		err = settle(&s, state);
-	if (err)
-		return err;
-	settled_ms = lap(&clock);
-	err = options->begin_anew ? 0 : check_lost(state);
-	if (!err && options->guarded)
-		err = guard(&s);
-	if (!err)
-		err = plan(&g, state, &s);
-	if (err || options->dry_run)
-		goto out;
-	err = build(&c, &g, &s);
-	if (err)
-		goto out;
-	built_ms = lap(&clock);
-	err = check_arrays(&c.g, &s.owned);
-	if (err)
-		err = because(err,
-			      "a key was not found in the new generation: it does not go live; please report this");
-	checked_ms = lap(&clock);
-	if (!err)
-		err = kernel_load(&c);
-	loaded_ms = lap(&clock);
-	if (!err && options->last)
-		err = options->last(state, options->arg);
-	if (!err)
-		err = state_set(state, SETTING_GENERATION, (double)g.number);
-	/* The state first: were we killed in between, the next command would see that the kernel lags behind. */
-	if (!err)
-		err = state_commit(state);
-	if (!err)
-		err = kernel_switch(&c);
-	if (!err)
-		err = attach_refresh();
-	if (!err)
-		note("generation %llu: sets %.1f ms, arrays %.1f ms, check %.1f ms, programs %.1f ms, switch %.1f ms",
-		     (unsigned long long)g.number, settled_ms, built_ms, checked_ms, loaded_ms, lap(&clock));
-	kernel_release(&c);
-out:
-	settled_free(&s);
-	return err;
+		err = image_kept(state) ? apply_image(state, options, &c) : apply_lists(state, options, &c, &t);
+	return err || options->dry_run ? err : go_live(state, options, &c, &t);
 }
 
 int apply(struct state *state)

@@ -107,6 +107,76 @@ int check_arrays(const struct generation *g, const struct owned *owned)
 	return err ? err : keys_ipv6(g, owned, check_piece, &c);
 }
 
+/* What an empty slot of that bucket holds. */
+static __u32 vacant4(const struct generation *g, __u64 at)
+{
+	struct roster_choice zero =
+		roster4_choose(g->hash, hash_more(g->hash, hash_ipv4(g->hash, 0)), g->roster4_buckets);
+
+	return at == zero.first || at == zero.second ? roster4_vacant(g->hash, at, g->roster4_buckets) : 0;
+}
+
+static const char *check_bucket4(struct checker *c, __u64 at, const bool known[LABELS])
+{
+	const struct generation *g = c->g;
+	const struct bucket4 *bucket = (const struct bucket4 *)g->roster4 + at;
+
+	for (unsigned int i = 0; i < ROSTER4_SLOTS; i++) {
+		__u64 word = hash_more(g->hash, hash_ipv4(g->hash, bucket->addr[i]));
+		struct roster_choice choice = roster4_choose(g->hash, word, g->roster4_buckets);
+		__u8 label = bucket->label[roster4_label_index(roster4_slot_bit(i))];
+
+		if (choice.first != at && choice.second != at) {
+			if (bucket->addr[i] != vacant4(g, at))
+				return "an address is in a bucket that is not its own";
+			continue;
+		}
+		if (!known[label])
+			return "an address is on the account of a list that is not there";
+		if (check_host(c, bucket->addr[i], label, true))
+			return "an address does not get through to the roster";
+	}
+	return NULL;
+}
+
+static const char *check_bucket6(const struct generation *g, __u64 at, const bool known[LABELS])
+{
+	const struct bucket6 *bucket = (const struct bucket6 *)g->roster6 + at;
+
+	for (unsigned int i = 0; i < ROSTER6_SLOTS; i++) {
+		if (!bucket->key[i])
+			continue;
+		if (bucket->key[i] >> 63 || !(bucket->key[i] & 1))
+			return "an IPv6 tag is none";
+		if (!known[bucket->label[roster6_label_index(1ULL << i)]])
+			return "a prefix is on the account of a list that is not there";
+	}
+	return NULL;
+}
+
+static const char *check_gate4(const struct generation *g, const bool known[LABELS])
+{
+	for (__u32 net24 = 0; net24 < 1u << 24; net24++)
+		if (gate4_test((const __u8 *)g->gate4, net24 << 8) >= GATE4_ALL &&
+		    !known[decide_gate4_label(g, net24 << 8)])
+			return "a /24 is on the account of a list that is not there";
+	return NULL;
+}
+
+const char *check_stored(const struct generation *g, const bool known[LABELS])
+{
+	struct checker c = { .g = g };
+	const char *fault = g->gate4 ? check_gate4(g, known) : NULL;
+
+	for (__u64 at = 0; g->roster4 && at < g->roster4_buckets && !fault; at++)
+		fault = check_bucket4(&c, at, known);
+	if (!fault && check_hosts(&c))
+		fault = "an address does not get through to the roster";
+	for (__u64 at = 0; g->roster6 && at < g->roster6_buckets && !fault; at++)
+		fault = check_bucket6(g, at, known);
+	return fault;
+}
+
 /* Beyond so many, no seeds will do: at the usual rate a thousand of them would be hit. */
 #define ALLOWED_MAX 1000000
 #define GATE6_NETS  (1u << 24)

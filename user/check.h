@@ -3,7 +3,10 @@
 #ifndef CHECK_H
 #define CHECK_H
 
-struct generation;
+#include <stdbool.h>
+
+#include "abi.h"
+
 struct owned;
 struct ranges;
 
@@ -12,6 +15,12 @@ struct ranges;
  * arrays must never go live.
  */
 int check_arrays(const struct generation *g, const struct owned *owned);
+
+/*
+ * Of arrays that came without their set, what they themselves must hold: whoever is in the roster gets through to it,
+ * and is on the account of a list that is known. NULL, or what is wrong.
+ */
+const char *check_stored(const struct generation *g, const bool known[LABELS]);
 
 /*
  * Without a roster: 0 when no allowed address is dropped by accident, -EAGAIN when one is, -E2BIG with the reason

@@ -7,6 +7,9 @@ int cmd_attach(int argc, char **argv);
 int cmd_detach(int argc, char **argv);
 
 int cmd_load(int argc, char **argv);
+/* load with --image */
+int cmd_load_image(int argc, char **argv);
+int cmd_save(int argc, char **argv);
 int cmd_unload(int argc, char **argv);
 int cmd_lists(int argc, char **argv);
 int cmd_enforce(int argc, char **argv);

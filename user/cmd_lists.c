@@ -8,6 +8,7 @@
 #include "apply.h"
 #include "change.h"
 #include "cmd.h"
+#include "image_kept.h"
 #include "kernel.h"
 #include "log.h"
 #include "out.h"
@@ -55,7 +56,7 @@ int cmd_lists(int argc, char **argv)
 		return fail("lists: takes no '%s'", argv[1]);
 	err = state_open(&state, false);
 	if (!err)
-		err = state_lists(state, &lists, &n);
+		err = lists_in_force(state, &lists, &n);
 	state_close(state);
 	if (err)
 		return fail("%s", reason(err));

@@ -382,6 +382,9 @@ int cmd_load(int argc, char **argv)
 	const char *fault;
 	int err, status;
 
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strncmp(argv[i], "--image", strlen("--image")))
+			return cmd_load_image(argc, argv);
 	if (options_read(&argc, argv, own, load_option))
 		return EXIT_ERROR;
 	if (argc != 3)

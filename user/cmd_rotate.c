@@ -9,6 +9,7 @@
 #include "attach.h"
 #include "change.h"
 #include "cmd.h"
+#include "image_kept.h"
 #include "kernel.h"
 #include "log.h"
 #include "out.h"
@@ -39,6 +40,7 @@ int cmd_flush(int argc, char **argv)
 {
 	struct list_info *lists = NULL;
 	struct state *state = NULL;
+	uint64_t image = 0;
 	size_t n = 0;
 	int err;
 
@@ -49,10 +51,16 @@ int cmd_flush(int argc, char **argv)
 		err = state_lists(state, &lists, &n);
 	for (size_t i = 0; i < n && !err; i++)
 		err = state_list_drop(state, lists[i].name);
+	if (!err) {
+		image = image_kept(state);
+		err = image_leave(state);
+	}
 	if (!err)
 		err = apply_with(state, &(struct apply_options){ .begin_anew = true });
 	for (size_t i = 0; i < n && !err; i++)
 		kernel_zero_label(lists[i].label);
+	if (!err && image)
+		kernel_zero_labels();
 	free(lists);
 	state_close(state);
 	return err ? fail("%s; nothing was flushed", reason(err)) : out_done();

@@ -36,25 +36,31 @@ static json_t *stages_json(const struct generation *g)
 	return array;
 }
 
+static json_t *image_json(const struct inforce *s)
+{
+	return s->image[0] ? json_pack("{s:s, s:s}", "id", s->image, "saved", s->saved) : json_null();
+}
+
 /* Behind a roster that costs time, without one it shuts somebody out. */
 static void warn_rate(const struct inforce *s)
 {
 	if (rate_passed(&s->rate, s->asked))
-		warn("the filter says yes to %.4f %% of others, and %.4f %% were asked for: 'xdp-bloom rotate' makes it bigger",
-		     s->rate.fpr * 100, s->asked * 100);
+		warn("the filter says yes to %.4f %% of others, and %.4f %% were asked for: %s", s->rate.fpr * 100,
+		     s->asked * 100,
+		     s->image[0] ? "the image wants to be made anew" : "'xdp-bloom rotate' makes it bigger");
 }
 
 static int show_json(const struct inforce *s, const struct attachment *list, size_t n)
 {
 	return out_json(json_pack("{s:I, s:o, s:o, s:{s:I, s:I}, s:I, s:o, s:o, s:{s:s, s:i, s:f, s:f},"
-				  " s:{s:f, s:f, s:f, s:f, s:b}}",
+				  " s:{s:f, s:f, s:f, s:f, s:b}, s:o}",
 				  "generation", (json_int_t)s->g.number, "interfaces", interfaces_json(list, n),
 				  "stages", stages_json(&s->g), "keys", "ipv4", (json_int_t)s->g.keys4, "ipv6",
 				  (json_int_t)s->g.keys6, "banned24", (json_int_t)s->g.all24, "rungs", out_rungs(&s->g),
 				  "memory", out_memory(&s->bytes), "filter", "layout", "lanes", "k", FILTER_LANES,
 				  "bits_per_key", s->bits_per_key, "fill", s->rate.fill, "fpr", "filter", s->rate.fpr,
 				  "verdict", s->verdict, "asked", s->asked, "error", s->rate.error, "passed",
-				  rate_passed(&s->rate, s->asked)));
+				  rate_passed(&s->rate, s->asked), "image", image_json(s)));
 }
 
 static int show_text(const struct inforce *s, const struct attachment *list, size_t n)
@@ -72,6 +78,8 @@ static int show_text(const struct inforce *s, const struct attachment *list, siz
 		return out_end();
 	}
 	printf("generation  %llu\n", (unsigned long long)g->number);
+	if (s->image[0])
+		printf("image       %s, saved %s, in the place of lists\n", s->image, s->saved);
 	printf("stages      parse%s%s%s%s\n", g->gate4 ? " -> gate4" : "", g->gate6 ? " -> gate6" : "",
 	       g->filter ? " -> filter" : "", g->roster4 || g->roster6 ? " -> roster" : "");
 	printf("keys        %llu IPv4 hosts, %llu IPv4 /24 whole, %llu IPv6", (unsigned long long)g->keys4,

@@ -69,23 +69,40 @@ static const char *stage_name(__u32 answer)
 	}
 }
 
-/* What the lists say should become of it. */
-static const char *expected(const struct explanation *e, size_t addr)
-{
-	const struct hit *decider = explain_decider(e, addr);
-
-	return decider && e->lists[decider->list].kind == LIST_BAN ? "drop" : "pass";
-}
-
 static const char *verdict(__u32 answer)
 {
 	return answer != ANSWER_UNPARSED && answer & ANSWER_DROP ? "drop" : "pass";
 }
 
+/* What the lists say should become of it. Of an image, only the program can tell. */
+static const char *expected(const struct explanation *e, size_t addr, __u32 answer)
+{
+	const struct hit *decider = explain_decider(e, addr);
+
+	if (e->image)
+		return verdict(answer);
+	return decider && e->lists[decider->list].kind == LIST_BAN ? "drop" : "pass";
+}
+
+/* An image has no sets, but its arrays say on whose account they drop. */
+static const char *list_name(const struct explanation *e, size_t addr, __u32 answer)
+{
+	const struct hit *decider = explain_decider(e, addr);
+
+	if (decider)
+		return e->lists[decider->list].name;
+	if (!e->image || answer == ANSWER_UNPARSED || !(answer & (ANSWER_DROP | ANSWER_SHADOW)))
+		return NULL;
+	for (size_t i = 0; i < e->n; i++)
+		if (e->lists[i].label == ANSWER_LABEL(answer))
+			return e->lists[i].name;
+	return NULL;
+}
+
 /* A drop that no list asks for is the filter's own where it decides alone, and a fault anywhere else. */
 static bool false_positive(const struct explanation *e, size_t addr, __u32 answer)
 {
-	return !strcmp(verdict(answer), "drop") && !strcmp(expected(e, addr), "pass") &&
+	return !strcmp(verdict(answer), "drop") && !strcmp(expected(e, addr, answer), "pass") &&
 	       ANSWER_STAGE(answer) == STAGE_FILTER;
 }
 
@@ -102,14 +119,14 @@ static json_t *answer_json(const struct explanation *e, size_t i, struct addr ad
 {
 	char text[PREFIX_TEXT_MAX], prefix[HIT_TEXT_MAX];
 	const struct hit *decider = explain_decider(e, i);
+	const char *list = list_name(e, i, answer);
 	json_t *entries = json_array();
 
 	for (size_t h = 0; h < e->hits_n[i]; h++)
 		json_array_append_new(entries, hit_json(e, &e->hits[i][h], addr.family));
 	prefix_text(text, addr, -1);
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:b, s:b, s:b, s:o}", "address", text, "verdict", verdict(answer),
-			 "stage", stage_name(answer), "list",
-			 decider ? json_string(e->lists[decider->list].name) : json_null(), "prefix",
+			 "stage", stage_name(answer), "list", list ? json_string(list) : json_null(), "prefix",
 			 decider ? json_string(hit_text(prefix, decider, addr.family)) : json_null(), "allowed",
 			 decider && e->lists[decider->list].kind == LIST_ALLOW, "shadow",
 			 answer != ANSWER_UNPARSED && answer & ANSWER_SHADOW, "false_positive",
@@ -119,10 +136,14 @@ static json_t *answer_json(const struct explanation *e, size_t i, struct addr ad
 static void answer_text(const struct explanation *e, size_t i, struct addr addr, __u32 answer)
 {
 	static const char *const does[] = { "banned by", "allowed by", "counted by" };
+	const char *list_of_image = e->image ? list_name(e, i, answer) : NULL;
 	char text[HIT_TEXT_MAX];
 
 	printf("%s: %s (%s)%s\n", prefix_text(text, addr, -1), verdict(answer), stage_name(answer),
 	       false_positive(e, i, answer) ? ": a false positive of the filter, no list has it" : "");
+	if (list_of_image)
+		printf("  %s %s, by the image in force\n", answer & ANSWER_DROP ? "banned by" : "counted by",
+		       list_of_image);
 	for (size_t h = 0; h < e->hits_n[i]; h++) {
 		const struct hit *hit = &e->hits[i][h];
 		const struct list_info *list = &e->lists[hit->list];
@@ -144,11 +165,11 @@ static bool print_answers(const struct explanation *e, const struct question *q,
 			json_array_append_new(array, answer_json(e, i, q->addrs[i], answers[i]));
 		else
 			answer_text(e, i, q->addrs[i], answers[i]);
-		if (strcmp(verdict(answers[i]), expected(e, i)) && !false_positive(e, i, answers[i])) {
+		if (strcmp(verdict(answers[i]), expected(e, i, answers[i])) && !false_positive(e, i, answers[i])) {
 			char text[PREFIX_TEXT_MAX];
 
 			fail("%s: the program says %s, the lists say %s; 'xdp-bloom rotate' builds it anew",
-			     prefix_text(text, q->addrs[i], -1), verdict(answers[i]), expected(e, i));
+			     prefix_text(text, q->addrs[i], -1), verdict(answers[i]), expected(e, i, answers[i]));
 			disagree = true;
 		}
 	}

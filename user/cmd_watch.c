@@ -13,6 +13,7 @@
 #include "apply.h"
 #include "cmd.h"
 #include "kernel.h"
+#include "image_kept.h"
 #include "log.h"
 #include "out.h"
 #include "packet.h"
@@ -74,7 +75,7 @@ static void read_lists(struct watch *w)
 	w->lists_read = time(NULL);
 	if (state_open(&state, false))
 		return;
-	if (!state_lists(state, &lists, &n)) {
+	if (!lists_in_force(state, &lists, &n)) {
 		free(w->lists);
 		w->lists = lists;
 		w->lists_n = n;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "image_kept.h"
 #include "log.h"
 #include "reader.h"
 
@@ -143,16 +144,18 @@ int explain(struct explanation *e, const struct addr *addrs, size_t n)
 	memset(e, 0, sizeof(*e));
 	err = state_open(&state, false);
 	if (!err)
-		err = state_lists(state, &e->lists, &e->n);
-	if (!err && state)
+		err = lists_in_force(state, &e->lists, &e->n);
+	if (!err && state) {
 		e->generation = (uint64_t)state_setting(state, "generation", 0);
+		e->image = image_kept(state);
+	}
 	e->sets = calloc(e->n + 1, sizeof(*e->sets));
 	e->hits = calloc(n + 1, sizeof(*e->hits));
 	e->hits_n = calloc(n + 1, sizeof(*e->hits_n));
 	e->addrs_n = n;
 	if (!err && (!e->sets || !e->hits || !e->hits_n))
 		err = -ENOMEM;
-	for (size_t i = 0; i < e->n && !err; i++) {
+	for (size_t i = 0; i < e->n && !err && !e->image; i++) {
 		err = state_list_set(state, e->lists[i].name, &e->sets[i]);
 		if (!err)
 			err = search_list(e, state, i, addrs, n);

@@ -20,6 +20,7 @@ struct explanation {
 	struct list_info *lists;
 	struct ranges *sets;
 	size_t n;
+	bool image;	   /* in force: there are lists by name and label, but nobody has their sets */
 	struct hit **hits; /* for each address, in the order of the lists */
 	size_t *hits_n;
 	size_t addrs_n;

@@ -64,7 +64,9 @@ int guard_apply_bogons(struct ranges *set, enum bogons choice, bool *found)
 }
 
 struct own_check {
-	const struct ranges *set;
+	guard_covering_fn *covering;
+	const void *arg;
+	const char *who; /* NULL: the prefix itself */
 	bool (*banned_already)(struct addr addr);
 	int err;
 };
@@ -79,12 +81,13 @@ static void check_own(struct own_check *c, const char *text, const char *what)
 	snprintf(host, sizeof(host), "%.*s", (int)strcspn(text, "%"), text);
 	if (c->err || addr_parse(host, strlen(host), &addr))
 		return;
-	length = ranges_covering(c->set, addr);
+	length = c->covering(c->arg, addr);
 	if (length < 0 || c->banned_already(addr))
 		return;
 	width = addr.family == 4 ? 32 : 128;
 	addr.num = length ? addr.num >> (width - length) << (width - length) : 0;
-	c->err = because(-EPERM, "%s bans %s, %s; --force bans it", prefix_text(entry, addr, length), host, what);
+	prefix_text(entry, addr, length);
+	c->err = because(-EPERM, "%s bans %s, %s; --force bans it", c->who ? c->who : entry, host, what);
 }
 
 static void check_addresses(struct own_check *c)
@@ -209,9 +212,10 @@ static bool ssh_peer(char *peer, size_t size)
 	return false;
 }
 
-int guard_own(const struct ranges *set, bool (*banned_already)(struct addr addr))
+int guard_own_by(guard_covering_fn *covering, const void *arg, const char *who,
+		 bool (*banned_already)(struct addr addr))
 {
-	struct own_check c = { set, banned_already, 0 };
+	struct own_check c = { covering, arg, who, banned_already, 0 };
 	char peer[64];
 
 	check_addresses(&c);
@@ -221,6 +225,16 @@ int guard_own(const struct ranges *set, bool (*banned_already)(struct addr addr)
 	if (ssh_peer(peer, sizeof(peer)))
 		check_own(&c, peer, "the peer of this SSH session");
 	return c.err;
+}
+
+static int covering_set(const void *set, struct addr addr)
+{
+	return ranges_covering(set, addr);
+}
+
+int guard_own(const struct ranges *set, bool (*banned_already)(struct addr addr))
+{
+	return guard_own_by(covering_set, set, NULL, banned_already);
 }
 
 static int halved(double before, double after, double kept, const char *family)

@@ -29,6 +29,11 @@ int guard_apply_bogons(struct ranges *set, enum bogons choice, bool *found);
  */
 int guard_own(const struct ranges *set, bool (*banned_already)(struct addr addr));
 
+/* Likewise for what is no set: covering is ranges_covering() for it, and who is what the reason calls it. */
+typedef int guard_covering_fn(const void *arg, struct addr addr);
+int guard_own_by(guard_covering_fn *covering, const void *arg, const char *who,
+		 bool (*banned_already)(struct addr addr));
+
 /* -EPERM with the reason recorded when more than half of the addresses came or went. */
 int guard_change(const struct ranges *before, const struct ranges *after);
 

@@ -2,25 +2,32 @@
 #include "inforce.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "apply.h"
+#include "image_kept.h"
 #include "kernel.h"
 #include "state.h"
 
-/* 0 where the state cannot be read: what is in force can be shown all the same. */
-static double asked_rate(void)
+/* Where the state cannot be read, what is in force can be shown all the same. */
+static void read_state(struct inforce *s)
 {
 	struct state *state = NULL;
 	struct settings settings;
-	double asked = 0;
+	struct image image;
 
-	if (!state_open(&state, false)) {
-		settings = settings_read(state);
-		asked = rate_asked(&settings);
+	if (state_open(&state, false))
+		return;
+	settings = settings_read(state);
+	s->asked = image_kept(state) ? 0 : rate_asked(&settings);
+	if (!image_kept_open(state, &image, false)) {
+		s->asked = image.header->asked;
+		snprintf(s->image, sizeof(s->image), "%s", image.id);
+		snprintf(s->saved, sizeof(s->saved), "%s", image.header->saved);
+		image_close(&image);
 	}
 	state_close(state);
-	return asked;
 }
 
 int inforce_take(struct inforce *s)
@@ -38,7 +45,7 @@ int inforce_take(struct inforce *s)
 	err = kernel_map_bytes(&s->g, bytes);
 	if (err)
 		return err;
-	s->asked = asked_rate();
+	read_state(s);
 	keys = s->g.keys4 + s->g.keys6;
 	bits = s->g.filter_blocks * BLOCK_BYTES * 8;
 	s->bytes = stage_bytes(bytes);

@@ -4,13 +4,15 @@
 #define INFORCE_H
 
 #include "arrays.h"
+#include "image.h"
 #include "rate.h"
 
 struct inforce {
 	struct generation g;
 	struct stage_bytes bytes;
-	double bits_per_key, verdict, asked;
+	double bits_per_key, verdict, asked; /* asked 0: nobody knows */
 	struct rate rate;
+	char image[IMAGE_ID_MAX], saved[32]; /* of the image in force; empty: there is none */
 };
 
 /* All zero where nothing is loaded. 0 or -errno with the reason recorded. */

@@ -16,6 +16,8 @@ static const struct {
 	{ "attach", cmd_attach, "IFNAME... [--mode auto|native|skb] [--shared]", "filter on interfaces" },
 	{ "detach", cmd_detach, "IFNAME... | --all", "stop filtering there" },
 	{ "load", cmd_load, "NAME FILE|- [OPTIONS]", "create or replace a named list" },
+	{ "load", cmd_load, "--image FILE [--force] [--ban-own] [--dry-run]", "put what was saved into force" },
+	{ "save", cmd_save, "FILE", "what is in force as an image, for load --image" },
 	{ "unload", cmd_unload, "NAME...", "drop lists" },
 	{ "enforce", cmd_enforce, "NAME...", "a shadow list begins to drop" },
 	{ "shadow", cmd_shadow, "NAME...", "a list only counts what it would drop" },

@@ -36,10 +36,6 @@
  */
 #define ROSTER4_LOAD 0.80
 #define ROSTER6_LOAD 0.90
-/* Enough that no bucket is both choices of every small address (roster4_vacant). */
-#define ROSTER_BUCKETS_MIN 128
-/* An index is 32 bits of hash times a count. */
-#define BLOCKS_MAX (1ULL << 31)
 
 unsigned int plan_rungs(const uint64_t histogram[129], unsigned int lengths[], double *keys)
 {

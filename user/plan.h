@@ -9,6 +9,11 @@
 struct generation;
 struct owned;
 
+/* Enough that no bucket is both choices of every small address (roster4_vacant). */
+#define ROSTER_BUCKETS_MIN 128
+/* An index is 32 bits of hash times a count. */
+#define BLOCKS_MAX (1ULL << 31)
+
 struct settings {
 	bool exact;	     /* with a roster */
 	bool labels;	     /* keep whose /24 the gate drops */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "image_kept.h"
+
 const char *const verdict_names[VERDICTS] = { "passed", "dropped", "unparsed" };
 
 const char *tallies_stage(unsigned int why)
@@ -24,7 +26,7 @@ int tallies_take(struct tallies *c)
 	if (!err)
 		err = state_open(&state, false);
 	if (!err)
-		err = state_lists(state, &c->lists, &c->lists_n);
+		err = lists_in_force(state, &c->lists, &c->lists_n);
 	state_close(state);
 	clock_gettime(CLOCK_MONOTONIC, &c->at);
 	if (!err)

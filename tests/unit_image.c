@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Images: what was written comes back, and what was damaged, cut or forged is refused or harmless. */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "build.h"
+#include "images.h"
+#include "ktap.h"
+#include "log.h"
+#include "naive.h"
+#include "plan.h"
+#include "state.h"
+
+#define LISTS 3
+
+static char directory[] = "/tmp/unit_image.XXXXXX", path[64];
+
+static const struct list_info lists[LISTS + 1] = {
+	{ .name = "one",
+	  .kind = LIST_BAN,
+	  .label = 1,
+	  .prefixes = 7,
+	  .addresses = "12",
+	  .loaded = "2026-01-01T00:00:00Z" },
+	{ .name = "exceptions", .kind = LIST_ALLOW, .addresses = "1", .loaded = "2026-01-01T00:00:00Z" },
+	{ .name = "two",
+	  .kind = LIST_BAN,
+	  .label = 200,
+	  .addresses = "340282366920938463463374607431768211456",
+	  .loaded = "2026-01-01T00:00:00Z" },
+	{ .name = "s-h.a_d", .kind = LIST_SHADOW, .label = 255, .addresses = "0", .loaded = "2026-01-01T00:00:00Z" },
+};
+
+struct kind {
+	bool exact, gate4;
+	int only; /* a family, or 0 */
+};
+
+/* A random set in arrays of its own. */
+static bool make(struct generation *g, const struct kind *kind)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+	static const uint8_t labels[LISTS] = { 1, 200, 255 };
+	static struct naive m;
+	struct owned owned;
+	int err = -EAGAIN;
+
+	m.n = 0;
+	for (unsigned int a = 0; a < NAIVE_ACCOUNTS; a++)
+		m.label[a] = labels[a % (kind->exact ? LISTS : 2)];
+	for (unsigned int i = 0; i < 200; i++) {
+		unsigned int account = (unsigned int)(ktap_random() % NAIVE_ACCOUNTS);
+		uint32_t v4 = 0x2d000000 + (uint32_t)(ktap_random() & 0xffffff);
+		ip6 v6 = (ip6)0x2a00 << 112 | (ip6)(ktap_random() >> 8) << 56;
+
+		if (kind->only != 6)
+			naive_add(&m, 4, v4, v4 | (ktap_random() % (i % 16 && kind->gate4 ? 16 : 4)), account);
+		if (kind->only != 6 && kind->gate4 && i % 16 == 0)
+			naive_add(&m, 4, v4 & ~255U, v4 | 255, account);
+		if (kind->only != 4)
+			naive_add(&m, 6, v6, v6 | (((ip6)1 << 64) - 1), account);
+	}
+	naive_settle(&m, &owned);
+	settings.exact = kind->exact;
+	if (!CHECK(!plan_generation(g, &owned, &settings), "no plan: %s", reason(0)))
+		return false;
+	if (!kind->gate4) {
+		g->gate4 = g->gate4_labels = g->all24 = g->minorities = 0;
+	}
+	if (kind->exact) {
+		g->shadows = 1;
+		g->shadow[3] = 1ULL << 63;
+	}
+	memory_take(g);
+	for (int attempt = 0; err == -EAGAIN && attempt < 8; attempt++) {
+		memory_clear(g);
+		seeds_set(g);
+		err = build_arrays(g, &owned);
+	}
+	owned_free(&owned);
+	return CHECK(!err, "not built: %d", err);
+}
+
+static bool saved(const struct generation *g, bool shadow, char id[IMAGE_ID_MAX])
+{
+	struct image_source source = { .g = g, .lists = lists, .lists_n = shadow ? LISTS + 1 : LISTS, .asked = 0.001 };
+	int err = image_write(path, &source, id);
+
+	return CHECK(!err, "not written: %s", reason(err));
+}
+
+/* The file's bytes, aligned as a mapping is. */
+static unsigned char *bytes_of(size_t *size)
+{
+	int fd = open(path, O_RDONLY);
+	void *memory = NULL;
+	struct stat st;
+
+	ENOUGH(fd >= 0 && !fstat(fd, &st));
+	*size = (size_t)st.st_size;
+	ENOUGH(!posix_memalign(&memory, IMAGE_ALIGN, *size));
+	ENOUGH(read(fd, memory, *size) == (ssize_t)*size);
+	close(fd);
+	return memory;
+}
+
+static void same(const struct generation *g, const struct image *image)
+{
+	for (enum array a = 0; a < ARRAYS; a++) {
+		unsigned int member = array_kinds[a].member;
+		uint64_t n = array_bytes(g, a);
+
+		if (!CHECK(array_bytes(&image->g, a) == n, "%s has %" PRIu64 " bytes, not %" PRIu64,
+			   array_kinds[a].name, array_bytes(&image->g, a), n))
+			return;
+		CHECK(!n || !memcmp((void *)*generation_member((struct generation *)g, member),
+				    (void *)*generation_member((struct generation *)&image->g, member), n),
+		      "%s is another", array_kinds[a].name);
+	}
+	CHECK(!memcmp(&g->hash, &image->g.hash, sizeof(g->hash)) && !memcmp(&g->tag, &image->g.tag, sizeof(g->tag)) &&
+		      !memcmp(g->rung, image->g.rung, sizeof(g->rung)),
+	      "the seeds are others");
+}
+
+static const struct kind kinds[] = { { true, true, 0 },	 { true, true, 4 },  { true, false, 0 }, { true, true, 6 },
+				     { false, true, 0 }, { false, true, 4 }, { false, false, 6 } };
+
+static void comes_back(void)
+{
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
+		char id[IMAGE_ID_MAX];
+		struct list_info *told = NULL;
+		struct generation g;
+		struct image image;
+		struct stat st;
+		size_t n;
+		int err;
+
+		if (!make(&g, &kinds[k]) || !saved(&g, kinds[k].exact, id))
+			return;
+		err = image_open(&image, path, path, true);
+		if (!CHECK(!err, "not opened: %s", reason(err)))
+			return;
+		same(&g, &image);
+		CHECK(!strcmp(id, image.id), "it is %s, and was written as %s", image.id, id);
+		CHECK(!stat(path, &st) && (st.st_mode & 07777) == 0600, "mode %o", st.st_mode & 07777);
+		CHECK(image_bytes(&g, image.header->lists) == image.size, "%zu bytes", image.size);
+		CHECK(image.header->asked == 0.001, "asked for %g", image.header->asked);
+		CHECK(!image_lists(&image, &told, &n) && n == (kinds[k].exact ? LISTS : LISTS - 1), "%zu lists", n);
+		CHECK(!strcmp(told[0].name, "one") && !strcmp(told[1].name, "two") && told[1].label == 200 &&
+			      told[0].prefixes == 7 && !strcmp(told[1].addresses, lists[2].addresses),
+		      "other lists");
+		CHECK(image_is(path) && !image_is("/proc/self/exe"), "images are told wrongly");
+		free(told);
+		image_close(&image);
+		memory_release(&g);
+	}
+}
+
+static void every_byte_counts(void)
+{
+	static const struct kind small = { true, false, 0 };
+	char id[IMAGE_ID_MAX];
+	struct generation g;
+	struct image image;
+	unsigned char *bytes;
+	size_t size;
+
+	if (!make(&g, &small) || !saved(&g, true, id))
+		return;
+	bytes = bytes_of(&size);
+	CHECK(!image_parse(&image, "it", bytes, size, true), "the image itself is refused");
+	for (size_t at = 0; at < size; at++) {
+		unsigned char other = (unsigned char)(1 + ktap_random() % 255);
+
+		bytes[at] ^= other;
+		if (!CHECK(image_parse(&image, "it", bytes, size, true), "byte %zu of %zu is another, and it is taken",
+			   at, size))
+			break;
+		bytes[at] ^= other;
+	}
+	free(bytes);
+	memory_release(&g);
+}
+
+static void every_length_counts(void)
+{
+	static const struct kind small = { true, false, 0 };
+	char id[IMAGE_ID_MAX];
+	struct generation g;
+	struct image image;
+	unsigned char *bytes;
+	size_t size;
+
+	if (!make(&g, &small) || !saved(&g, true, id))
+		return;
+	bytes = bytes_of(&size);
+	for (size_t len = 0; len < size; len++) {
+		/* Memory of just that size, so that the sanitizers see who reads beyond it. */
+		void *cut = NULL;
+		int err;
+
+		ENOUGH(!posix_memalign(&cut, IMAGE_ALIGN, len ? len : 1));
+		memcpy(cut, bytes, len);
+		err = image_parse(&image, "it", cut, len, true);
+		if (len > sizeof(struct image_header) + 8) {
+			((struct image_header *)cut)->bytes = len;
+			CHECK(image_parse(&image, "it", cut, len, false), "%zu bytes of %zu are sizes that fit", len,
+			      size);
+		}
+		free(cut);
+		if (!CHECK(err, "%zu bytes of %zu are taken", len, size))
+			break;
+	}
+	free(bytes);
+	memory_release(&g);
+}
+
+#define GENERATION_AT(member) (offsetof(struct image_header, g) + offsetof(struct generation, member))
+
+/* Is there such an array, and how large? */
+static bool is_size(size_t at)
+{
+	static const size_t sizes[] = {
+		GENERATION_AT(gate6_log2), GENERATION_AT(gate4),   GENERATION_AT(gate4_labels), GENERATION_AT(gate6),
+		GENERATION_AT(filter),	   GENERATION_AT(roster4), GENERATION_AT(roster6),
+	};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+		if (sizes[i] == at)
+			return true;
+	return false;
+}
+
+/* A word of the header or of the lists becomes another, and the checksum is made to fit. */
+static void forged_is_harmless(void)
+{
+	static const uint64_t values[] = { 0,	       1,
+					   2,	       127,
+					   128,	       129,
+					   255,	       256,
+					   1ULL << 31, (1ULL << 31) + 1,
+					   1ULL << 32, 1ULL << 63,
+					   ~0ULL,      0x100000000000001ULL,
+					   64,	       65,
+					   7,	       8,
+					   9,	       15,
+					   26,	       33 };
+	unsigned int taken = 0, refused = 0;
+
+	for (size_t k = 2; k < sizeof(kinds) / sizeof(*kinds); k += 4) {
+		char id[IMAGE_ID_MAX];
+		struct generation g;
+		struct image image;
+		unsigned char *bytes;
+		size_t size, head;
+
+		if (!make(&g, &kinds[k]) || !saved(&g, kinds[k].exact, id))
+			return;
+		bytes = bytes_of(&size);
+		head = sizeof(struct image_header) + LISTS * sizeof(struct image_list);
+		for (size_t at = 0; at + 8 <= head; at += 8) {
+			uint64_t before;
+
+			memcpy(&before, bytes + at, 8);
+			for (size_t v = 0; v < sizeof(values) / sizeof(*values); v++) {
+				memcpy(bytes + at, &values[v], 8);
+				image_forge(bytes, size);
+				if (image_parse(&image, "it", bytes, size, true)) {
+					refused++;
+					continue;
+				}
+				taken++;
+				CHECK(!is_size(at) || values[v] == before,
+				      "word %zu became %" PRIu64 ", and it is taken", at / 8, values[v]);
+				image_ask(&image, ktap_random());
+			}
+			memcpy(bytes + at, &before, 8);
+		}
+		image_forge(bytes, size);
+		CHECK(!image_parse(&image, "it", bytes, size, true), "the image itself is refused: %s",
+		      reason(-EUCLEAN));
+		free(bytes);
+		memory_release(&g);
+	}
+	printf("# %u forged images refused, %u harmless\n", refused, taken);
+}
+
+/* What the arrays hold must be what somebody could have built. */
+static void arrays_are_asked(void)
+{
+	static const struct kind small = { true, false, 4 };
+	char id[IMAGE_ID_MAX];
+	struct generation g;
+	struct image image;
+	unsigned char *bytes;
+	size_t size;
+	struct bucket4 *bucket;
+	__u64 *filter;
+
+	if (!make(&g, &small) || !saved(&g, true, id))
+		return;
+	bytes = bytes_of(&size);
+	ENOUGH(!image_parse(&image, "it", bytes, size, true));
+	bucket = (struct bucket4 *)image.g.roster4;
+	filter = (__u64 *)image.g.filter;
+
+	memset(filter, 0, g.filter_blocks * BLOCK_BYTES);
+	image_forge(bytes, size);
+	CHECK(image_parse(&image, "it", bytes, size, true), "the filter is empty, the roster is not, and it is taken");
+	memset(filter, 0xff, g.filter_blocks * BLOCK_BYTES);
+	image_forge(bytes, size);
+	CHECK(!image_parse(&image, "it", bytes, size, true), "a full filter is refused");
+	for (__u64 b = 0; b < g.roster4_buckets; b++)
+		for (int i = 0; i < 6; i++)
+			if (bucket[b].addr[i])
+				bucket[b].label[roster4_label_index(roster4_slot_bit((unsigned int)i))] = 77;
+	image_forge(bytes, size);
+	CHECK(image_parse(&image, "it", bytes, size, true), "addresses of no list are taken");
+	for (__u64 b = 0; b < g.roster4_buckets; b++)
+		for (int i = 0; i < 6; i++)
+			if (bucket[b].addr[i])
+				bucket[b].label[roster4_label_index(roster4_slot_bit((unsigned int)i))] = 1;
+	image_forge(bytes, size);
+	CHECK(!image_parse(&image, "it", bytes, size, true), "addresses of one list are refused");
+	bucket[g.roster4_buckets - 1].addr[0] = 0x2d123456;
+	bucket[g.roster4_buckets / 2].addr[0] = 0x2d123456;
+	bucket[0].addr[0] = 0x2d123456;
+	image_forge(bytes, size);
+	CHECK(image_parse(&image, "it", bytes, size, true), "an address in three buckets is taken");
+	free(bytes);
+	memory_release(&g);
+}
+
+static void other_files(void)
+{
+	static const char *const none[] = { "/dev/null", "/dev/zero",	 "/proc/self/exe",
+					    "/",	 "/nonexistent", "/proc/version" };
+	struct generation g;
+	struct image_source source = { .g = &g, .lists = lists, .lists_n = LISTS };
+	static const struct kind small = { true, false, 4 };
+	char id[IMAGE_ID_MAX];
+	struct image image;
+
+	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++)
+		CHECK(image_open(&image, none[i], none[i], true) && !image.memory, "%s is an image", none[i]);
+	if (!make(&g, &small))
+		return;
+	CHECK(image_write("/dev/null", &source, id) == -EEXIST, "a device is replaced");
+	CHECK(image_write(directory, &source, id) == -EEXIST, "a directory is replaced");
+	CHECK(image_write("/nonexistent/image", &source, id) == -ENOENT, "written into nowhere");
+	memory_release(&g);
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "comes back", comes_back },
+		{ "every byte counts", every_byte_counts },
+		{ "every length counts", every_length_counts },
+		{ "forged is harmless", forged_is_harmless },
+		{ "arrays are asked", arrays_are_asked },
+		{ "other files", other_files },
+	};
+	int status;
+
+	ENOUGH(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/image", directory);
+	status = ktap_run(cases, sizeof(cases) / sizeof(*cases));
+	unlink(path);
+	rmdir(directory);
+	return status;
+}
