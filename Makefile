@@ -14,7 +14,7 @@ CLANG_FORMAT ?= clang-format
 CFLAGS       ?= -O2 -g
 WERROR       ?= -Werror
 
-PKGS := libbpf libxdp libelf zlib sqlite3 jansson liblzma libzstd libmicrohttpd
+PKGS := libbpf libxdp libelf zlib sqlite3 jansson liblzma libzstd libmicrohttpd ncursesw
 
 WARNINGS := -Wall -Wextra -Wshadow $(WERROR)
 ifdef SAN
@@ -62,9 +62,9 @@ $(SKELETON): $(BPF_OBJ)
 # --- What is needed, from the distribution ---------------------------------------------------------------------------
 
 DEPS := clang llvm bpftool pkg-config libbpf-dev libxdp-dev libelf-dev zlib1g-dev libsqlite3-dev libjansson-dev \
-	liblzma-dev libzstd-dev libmicrohttpd-dev libc6-dev iproute2
+	liblzma-dev libzstd-dev libmicrohttpd-dev libncurses-dev libc6-dev iproute2
 # For the tests, on top: peers to compare with, and other XDP programs to live beside.
-TEST_DEPS := tcpdump perl jq python3 ethtool procps util-linux xdp-tools iprange libclang-rt-dev
+TEST_DEPS := tcpdump tmux perl jq python3 ethtool procps util-linux xdp-tools iprange libclang-rt-dev
 BENCH_DEPS := ipset nftables
 LINT_DEPS := clang-format clang-tidy cppcheck shellcheck
 

@@ -27,6 +27,7 @@ int cmd_test(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
 
+int cmd_top(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_metrics(int argc, char **argv);
 

@@ -37,7 +37,6 @@ struct file {
 
 struct history {
 	struct file *file;
-	bool write;
 };
 
 int history_open(struct history **history, bool write)
@@ -74,7 +73,6 @@ int history_open(struct history **history, bool write)
 		return because(err, "%s: %s", path, err == -EPROTO ? "of another version" : strerror(-err));
 	}
 	h->file = mem;
-	h->write = write;
 	*history = h;
 	if (h->file->magic == HISTORY_MAGIC && h->file->version == HISTORY_VERSION &&
 	    h->file->size == sizeof(struct file))
@@ -89,6 +87,21 @@ int history_open(struct history **history, bool write)
 	h->file->size = sizeof(struct file);
 	h->file->magic = HISTORY_MAGIC;
 	return 0;
+}
+
+int history_private(struct history **history)
+{
+	struct history *h = calloc(1, sizeof(*h));
+
+	*history = h;
+	if (!h)
+		return -ENOMEM;
+	h->file = mmap(NULL, sizeof(struct file), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (h->file != MAP_FAILED)
+		return 0;
+	free(h);
+	*history = NULL;
+	return -ENOMEM;
 }
 
 void history_close(struct history *h)

@@ -63,6 +63,8 @@ struct history;
 /* Both 0 or -errno with the reason recorded. A file that is damaged or of another version begins anew for the writer.
  */
 int history_open(struct history **history, bool write);
+/* One that nobody else sees, and that goes with us. */
+int history_private(struct history **history);
 void history_close(struct history *history);
 
 /* What was counted since the last time, about once a second. */

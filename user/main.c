@@ -28,6 +28,7 @@ static const struct {
 	{ "test", cmd_test, "ADDR...|-", "would it be dropped, and why" },
 	{ "show", cmd_show, "", "interfaces, stages, sizes, memory" },
 	{ "stats", cmd_stats, "[--interval S [--count N]]", "packets by verdict, stage, interface, list" },
+	{ "top", cmd_top, "", "what happens now, on the whole screen" },
 	{ "report", cmd_report, "[--last minute|hour|day] [--top N] [--html]", "what attacks looked like" },
 	{ "metrics", cmd_metrics, "", "the counters as Prometheus reads them" },
 	{ "watch", cmd_watch, "[--count N] [--duration S]", "some of the packets that are dropped" },

@@ -1,0 +1,98 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# top in a real terminal, small and large: what it shows of real packets, and how it ends.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+sandbox "$@"
+need tmux
+
+# A server of our own, which goes with the test.
+mux() {
+	tmux -f /dev/null -S "$WORK/tmux" "$@"
+}
+
+# wait_for WORDS: until they are on the screen.
+wait_for() {
+	local i
+
+	for ((i = 0; i < 300; i++)); do
+		mux capture-pane -p -t top >screen 2>/dev/null
+		! grep -qE -e "$1" screen || return 0
+		read -rt 0.1 <> <(:) # a moment, for the program to draw
+	done
+	fail "no '$1' on the screen: $(cat screen)"
+}
+
+prepare() {
+	local size=$1
+
+	trap 'mux kill-server 2>/dev/null; stop_jobs' EXIT
+	veth 0
+	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0/24 >bad
+	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.9 >banned
+	echo 8.8.8.8 >clean
+	bloom load attackers bad
+	bloom attach edge0
+	# The shell behind it tells how top ended, and what became of the terminal.
+	LC_ALL=C.UTF-8 mux new-session -d -s top -x "${size%x*}" -y "${size#*x}" \
+		"env XDP_BLOOM_STATE=$XDP_BLOOM_STATE XDP_BLOOM_BPFFS=$XDP_BLOOM_BPFFS PS1= bash --norc --noprofile"
+	mux send-keys -t top "stty -a >before; $XDP_BLOOM top; echo ended with \$?; stty -a | cmp - before && echo as before" Enter
+	wait_for 'INTERFACES'
+	flow 0 -b banned -c clean
+}
+
+# Nothing reaches into the next column or beyond the edge.
+shows() {
+	local width=${1%x*}
+
+	prepare "$1"
+	wait_for 'dropped +[1-9]'
+	wait_for 'attackers +[1-9]'
+	wait_for '203\.0\.113\.9 +[0-9.]+%'
+	wait_for '192\.0\.2\.0/24 +[0-9.]+%'
+	wait_for 'udp 9 +[0-9.]+%'
+	wait_for 'edge0 +[1-9]'
+	[ "$(wc -L <screen)" -le "$width" ] || fail "wider than $width: $(cat screen)"
+	mux send-keys -t top h
+	wait_for 'this help'
+	mux send-keys -t top h p
+	wait_for HELD
+	mux send-keys -t top p q
+	wait_for 'ended with 0'
+	wait_for 'as before'
+	stop_flow 0
+}
+
+resized() {
+	prepare 80x24
+	wait_for 'dropped +[1-9]'
+	mux resize-window -t top -x 60 -y 15
+	wait_for '^q end'
+	mux resize-window -t top -x 132 -y 50
+	wait_for 'udp 9 +[0-9.]+%'
+	mux send-keys -t top q
+	wait_for 'ended with 0'
+	stop_flow 0
+}
+
+ended_by() {
+	prepare 80x24
+	wait_for 'dropped +[1-9]'
+	if [ "$1" = Ctrl-C ]; then
+		mux send-keys -t top C-c
+	else
+		pkill "-$1" -P "$(mux display-message -p -t top '#{pane_pid}')"
+	fi
+	wait_for 'ended with 0'
+	wait_for 'as before'
+	stop_flow 0
+}
+
+without_a_terminal() {
+	veth 0
+	echo 192.0.2.7 >bad
+	bloom load bad bad
+	refused "top needs a terminal" top
+}
+
+run_cases "shows 80x24" "shows 200x50" resized "ended_by Ctrl-C" "ended_by TERM" without_a_terminal

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The screen of top. The only file that speaks ncurses. */
+#ifndef TOP_VIEW_H
+#define TOP_VIEW_H
+
+#include <stdbool.h>
+
+#include "history.h"
+#include "inforce.h"
+#include "tallies.h"
+
+struct top_view {
+	const struct tallies *tallies;
+	const struct counted *between; /* what the last second brought */
+	double seconds;
+	const struct inforce *inforce;
+	const struct history_report *minute;
+	const char *samples; /* why there are none; NULL: there are */
+	const char *event;   /* the last thing that happened, or NULL */
+	bool paused, help;
+};
+
+/* 0, or -errno with the reason recorded where there is no terminal for it. */
+int top_view_begin(void);
+/* The terminal is as it was. May be called again, and from wherever we end. */
+void top_view_end(void);
+
+void top_view_draw(const struct top_view *view);
+
+/* A key that was pressed, or -1; a new size redraws by itself. */
+int top_view_key(void);
+
+#endif
