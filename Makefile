@@ -122,6 +122,10 @@ bench bench-quick: all
 	@tests/deps.sh $(BENCH_DEPS)
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests $@
 
+# What the last make bench found becomes the record that the documents show.
+bench-record:
+	python3 tests/bench/report.py record $(BUILD)/bench.json docs/benchmarks.md docs/growth.svg
+
 C_FILES  := $(wildcard bpf/*.[ch] user/*.[ch] tests/*.[ch] tests/bench/*.[ch])
 SH_FILES := $(wildcard tests/*.sh tests/bench/*.sh tests/kernels/*.sh)
 
@@ -148,10 +152,11 @@ help:
 	@echo 'make test-kernels   the program and network tests in other kernels, under QEMU'
 	@echo 'make kselftest      the tests as the kernel runs its own; KSELFTESTS says which'
 	@echo 'make budget         tests/verifier-budget.txt, after the data path changed'
-	@echo 'make bench          against ipset, nftables and BPF maps; bench-quick: under 50 s'
+	@echo 'make bench          against ipset, nftables and BPF maps; bench-quick: under 50 s;'
+	@echo '                    bench-record: into docs/'
 	@echo 'make fuzz           the parsers, for FUZZ_SECONDS (60) each'
 	@echo 'make lint           clang-format, clang-tidy, cppcheck, shellcheck'
 	@echo 'make install        PREFIX (/usr/local), DESTDIR'
 
 .DELETE_ON_ERROR:
-.PHONY: all deps deps-test run install clean tests check test test-kernels kselftest fuzz budget bench bench-quick lint help
+.PHONY: all deps deps-test run install clean tests check test test-kernels kselftest fuzz budget bench bench-quick bench-record lint help

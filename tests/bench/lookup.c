@@ -26,7 +26,7 @@
 #define ATTEMPTS    4
 #define USUAL_MAX   10000000 /* entries, unless asked for */
 
-enum { FOR_HOSTS = 1, GUESSES = 2 };
+enum { FOR_HOSTS = 1, GUESSES = 2, IN_MAP = 4 /* of the kernel's, that holds the list once more */ };
 
 struct subject {
 	const char *program, *name;
@@ -44,17 +44,17 @@ static struct subject subjects[] = {
 	{ .program = "floor4", .name = "floor", .family = 4 },
 	{ .program = "ours4", .name = "xdp-bloom", .family = 4 },
 	{ .program = "map_in_map4", .name = "map-in-map", .family = 4 },
-	{ .program = "bloom4_map", .name = "bloom-map", .family = 4, .traits = FOR_HOSTS | GUESSES },
-	{ .program = "bloom4_hash", .name = "bloom+hash", .family = 4, .traits = FOR_HOSTS },
-	{ .program = "hash4_map", .name = "hash-map", .family = 4, .traits = FOR_HOSTS },
-	{ .program = "lpm4_map", .name = "lpm-trie", .family = 4 },
+	{ .program = "bloom4_map", .name = "bloom-map", .family = 4, .traits = IN_MAP | FOR_HOSTS | GUESSES },
+	{ .program = "bloom4_hash", .name = "bloom+hash", .family = 4, .traits = IN_MAP | FOR_HOSTS },
+	{ .program = "hash4_map", .name = "hash-map", .family = 4, .traits = IN_MAP | FOR_HOSTS },
+	{ .program = "lpm4_map", .name = "lpm-trie", .family = 4, .traits = IN_MAP },
 	{ .program = "empty6", .name = "empty-loop", .family = 6 },
 	{ .program = "floor6", .name = "floor", .family = 6 },
 	{ .program = "ours6", .name = "xdp-bloom", .family = 6 },
-	{ .program = "bloom6_map", .name = "bloom-map", .family = 6, .traits = FOR_HOSTS | GUESSES },
-	{ .program = "bloom6_hash", .name = "bloom+hash", .family = 6, .traits = FOR_HOSTS },
-	{ .program = "hash6_map", .name = "hash-map", .family = 6, .traits = FOR_HOSTS },
-	{ .program = "lpm6_map", .name = "lpm-trie", .family = 6 },
+	{ .program = "bloom6_map", .name = "bloom-map", .family = 6, .traits = IN_MAP | FOR_HOSTS | GUESSES },
+	{ .program = "bloom6_hash", .name = "bloom+hash", .family = 6, .traits = IN_MAP | FOR_HOSTS },
+	{ .program = "hash6_map", .name = "hash-map", .family = 6, .traits = IN_MAP | FOR_HOSTS },
+	{ .program = "lpm6_map", .name = "lpm-trie", .family = 6, .traits = IN_MAP },
 };
 
 #define SUBJECTS (sizeof(subjects) / sizeof(subjects[0]))
@@ -149,7 +149,7 @@ static int load_peers(struct lookup **skel, struct candidate *c, const struct li
 		return -errno;
 	for (enum array a = 0; a < ARRAYS; a++)
 		maps[a] = c->map[a].fd;
-	err = peers_size(*skel, list, arrays_total(&c->g));
+	err = peers_size(*skel, list, list->n <= opt.peers_max, arrays_total(&c->g));
 	for (size_t i = 0; i < SUBJECTS; i++) {
 		struct bpf_program *program = bpf_object__find_program_by_name((*skel)->obj, subjects[i].program);
 
@@ -303,7 +303,8 @@ static int measure(struct lookup *skel, struct list *list, const struct scenario
 			continue;
 		if (!first)
 			first = s;
-		else if ((list->mix && s->traits & FOR_HOSTS) || !chosen(opt.subject, s->name))
+		else if ((list->mix && s->traits & FOR_HOSTS) || (list->n > opt.peers_max && s->traits & IN_MAP) ||
+			 !chosen(opt.subject, s->name))
 			continue;
 		s->fd = bpf_program__fd(bpf_object__find_program_by_name(skel->obj, s->program));
 		err = check_subject(skel, s, &run, truth);

@@ -83,9 +83,11 @@ static inline int size_map(struct bpf_map *map, __u64 entries)
 	return bpf_map__set_max_entries(map, entries ? (__u32)entries : 1);
 }
 
-static inline int peers_size(struct lookup *skel, const struct list *list, __u64 floor_bytes)
+/* With room for the list, or for nothing where they would only take memory. */
+static inline int peers_size(struct lookup *skel, const struct list *list, bool wanted, __u64 floor_bytes)
 {
-	__u32 n4 = list->family == 4 ? (__u32)list->n : 1, n6 = list->family == 6 ? (__u32)list->n : 1;
+	__u32 n4 = wanted && list->family == 4 ? (__u32)list->n : 1;
+	__u32 n6 = wanted && list->family == 6 ? (__u32)list->n : 1;
 	__u32 page = (__u32)getpagesize();
 	int err = 0;
 

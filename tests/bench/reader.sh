@@ -53,7 +53,9 @@ median = {name: [statistics.median(column) for column in zip(*rows)] for name, r
 print(f'{"":12}{"wall s":>10}{"CPU s":>10}{"M lines/s":>12}{"peak MiB":>10}{"bytes/host":>12}')
 for name, (wall, cpu, memory) in median.items():
     print(f'{name:12}{wall:10.3f}{cpu:10.3f}{hosts / cpu / 1e6:12.1f}{memory / 1024:10.1f}{memory * 1024 / hosts:12.1f}')
-ratio = median['iprange'][1] / median['xdp-bloom'][1]
-print(f'RESULT reader hosts={hosts} lines_per_cpu_second={hosts / median["xdp-bloom"][1]:.0f} times_iprange={ratio:.2f} '
-      f'bytes_per_host={median["xdp-bloom"][2] * 1024 / hosts:.1f}')
+for name, rows in samples.items():
+    cpu = sorted(row[1] / hosts * 1e9 for row in rows)
+    ratio = median[name][1] / median['xdp-bloom'][1]
+    print(f'RESULT scenario=read subject={name} entries={hosts} ns={statistics.median(cpu):.2f} p99={cpu[-1]:.2f} '
+          f'ratio={ratio:.2f} rss_kb={median[name][2]:.0f} rounds={rounds}')
 END

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Every benchmark, one after the other; the RESULT lines also go into a JSON file, with what they were measured on.
-# Usage: run.sh [--quick] LOOKUP JSON
+# Usage: run.sh [--quick] PROGRAMS JSON, where PROGRAMS is the directory with the benchmarks' programs.
+# BENCH_ONLY, a list of lookup, packets, load, edits, growth and reader, leaves the others out.
 
 set -u
 quick=
@@ -11,38 +12,62 @@ quick=
 	shift
 }
 [ $# = 2 ] || {
-	echo "Usage: run.sh [--quick] LOOKUP JSON" >&2
+	echo "Usage: run.sh [--quick] PROGRAMS JSON" >&2
 	exit 2
 }
-bench=$(dirname "${BASH_SOURCE[0]}")
-lookup=$1 json=$2
-rows=$(mktemp)
-trap 'rm -f "$rows"' EXIT
-machine=$(awk -F ': ' '/^model name/ { print $2; exit }' /proc/cpuinfo)
-commit=$(git -C "$bench" rev-parse --short HEAD 2>/dev/null || echo unknown)
+bench=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
+programs=$(realpath "$1") json=$2
+XDP_BLOOM=$(realpath -m "${XDP_BLOOM:-$bench/../../build/xdp-bloom}")
+export XDP_BLOOM PYTHONDONTWRITEBYTECODE=1
+only=${BENCH_ONLY:-lookup packets load edits growth reader}
+lines=$(mktemp)
+trap 'rm -f "$lines"' EXIT
 status=0
 
-echo "$machine, $(nproc) CPUs; Linux $(uname -r); commit $commit"
-{
-	"$lookup" ${quick:+--quick --repeats 15} || status=1
+# part NAME COMMAND...: unless it was left out.
+part() {
+	local name=$1
+
+	shift
+	[[ " $only " = *" $name "* ]] || return
+	echo
+	echo "--- $name"
+	"$@" || {
+		echo "run.sh: $name failed" >&2
+		status=1
+	}
+}
+
+# In namespaces of its own, with which everything goes that was left behind.
+# shellcheck disable=SC2317 # part() calls it
+apart() {
+	# shellcheck disable=SC2016 # for the shell in there
+	unshare --net --mount sh -c 'mount -t sysfs sysfs /sys && mount -t bpf bpf /sys/fs/bpf &&
+		mount -t tmpfs tmpfs /run && exec "$@"' sh "$@"
+}
+
+everything() {
 	if [ -n "$quick" ]; then
-		"$bench/load.sh" "$lookup" 100000 || status=1
+		part lookup "$programs/lookup" --quick --repeats 11
+		part packets apart python3 "$bench/packets.py" --quick "$programs"
+		part load apart python3 "$bench/load.py" --entries 100000 "$programs"
+		part edits apart python3 "$bench/edits.py" --entries 100000 --rounds 5 "$programs"
 	else
-		"$bench/load.sh" "$lookup" || status=1
+		part lookup "$programs/lookup"
+		part packets apart python3 "$bench/packets.py" "$programs"
+		part load apart python3 "$bench/load.py" "$programs"
+		part edits apart python3 "$bench/edits.py" "$programs"
+		part growth apart python3 "$bench/growth.py" "$programs"
+		part reader "$bench/reader.sh"
 	fi
-} > >(tee "$rows")
+	echo "$status" >"$lines.status"
+}
+
+begin=$(date +%s)
+python3 "$bench/report.py" machine
+everything > >(tee "$lines")
 wait $!
-python3 - "$rows" "$machine" "$(uname -r)" "$commit" >"$json.tmp" <<'END' && mv "$json.tmp" "$json"
-import json, sys
-
-def value(text):
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-rows = [dict((k, value(v)) for k, v in (pair.split("=", 1) for pair in line.split()[1:]))
-        for line in open(sys.argv[1]) if line.startswith("RESULT ")]
-json.dump({"machine": sys.argv[2], "kernel": sys.argv[3], "commit": sys.argv[4], "results": rows}, sys.stdout, indent=1)
-END
-exit $status
+status=$(cat "$lines.status")
+rm -f "$lines.status"
+python3 "$bench/report.py" collect "$lines" "$json" $(($(date +%s) - begin)) || status=1
+exit "$status"

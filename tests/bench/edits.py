@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Small changes to a large set: one address more, one less, and all of it anew with other seeds.
+
+Usage: edits.py [--entries N] [--rounds N] PROGRAMS, as root, in a network and mount namespace of its own (run.sh makes
+them). What a command takes from its start to its end counts, so that a process that does nothing is a row of its own.
+"""
+import argparse
+import os
+import subprocess
+import tempfile
+
+from common import complain, median, quantile, result, run, table, timed
+
+options = argparse.ArgumentParser()
+options.add_argument('--entries', type=int, default=1000000)
+options.add_argument('--rounds', type=int, default=21)
+options.add_argument('programs')
+opt = options.parse_args()
+bloom = os.environ.get('XDP_BLOOM', 'build/xdp-bloom')
+work = tempfile.TemporaryDirectory()
+os.chdir(work.name)
+os.environ['XDP_BLOOM_BPFFS'] = '/sys/fs/bpf/bench-edits'
+os.environ['XDP_BLOOM_STATE'] = f'{work.name}/state'
+many = 1000  # addresses, in one command
+
+
+def banned(*command):
+    return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def set_up():
+    hosts = run(f'{opt.programs}/lookup', '--list', '--scenario', 'ipv4-hosts', '--entries', str(opt.entries)).split()
+    listed = set(hosts)
+    with open('list', 'w', encoding='ascii') as out:
+        out.writelines(host + '\n' for host in listed)
+    with open('ipset', 'w', encoding='ascii') as out:
+        out.write(f'create bench hash:ip maxelem {2 * len(hosts)} hashsize {len(hosts) // 2}\n')
+        out.writelines(f'add bench {host}\n' for host in listed)
+    with open('nft', 'w', encoding='ascii') as out:
+        out.write('table inet bench {\nset banned {\ntype ipv4_addr\nelements = {\n')
+        out.write(',\n'.join(listed) + '\n}\n}\n}\n')
+    run(bloom, '-q', 'load', '--bogons=keep', 'bench', 'list')
+    run('ipset', 'restore', '-file', 'ipset')
+    run('nft', '-f', 'nft')
+    fresh = (f'198.18.{i >> 8}.{i & 255}' for i in range(1 << 16))
+    return [host for host in fresh if host not in listed]
+
+
+def nft(verb, hosts):
+    return 'nft', verb, 'element', 'inet', 'bench', 'banned', '{ ' + ', '.join(hosts) + ' }'
+
+
+COMMANDS = {
+    'xdp-bloom': {'add': lambda hosts: (bloom, '-q', 'add', *hosts), 'del': lambda hosts: (bloom, '-q', 'del', *hosts),
+                  'test': lambda host: (bloom, '-q', 'test', host)},
+    'ipset': {'add': lambda hosts: ('ipset', 'add', 'bench', *hosts), 'del': lambda hosts: ('ipset', 'del', 'bench', *hosts),
+              'test': lambda host: ('ipset', '-q', 'test', 'bench', host)},
+    'nft': {'add': lambda hosts: nft('add', hosts), 'del': lambda hosts: nft('delete', hosts),
+            'test': lambda host: nft('get', [host])},
+}
+
+
+def edit(times, subject, hosts, scenario):
+    """Adds and deletes them again, and looks that it came about."""
+    commands = COMMANDS[subject]
+    for verb, after in ('add', True), ('del', False):
+        seconds, _ = timed(*commands[verb](hosts))
+        for host in hosts[0], hosts[-1]:
+            if banned(*commands['test'](host)) != after:
+                raise RuntimeError(f'{host} is {"not " if after else "still "}there after {verb}')
+        times.setdefault((scenario.format(verb), subject), []).append(seconds)
+
+
+def main():
+    fresh = set_up()
+    times = {}
+    verbs = run(bloom, '-h')
+    subjects = list(COMMANDS)
+    if '\n  add ' not in verbs or '\n  del ' not in verbs:
+        complain('edits: xdp-bloom has no verbs add and del here: their rows are left out')
+        subjects.remove('xdp-bloom')
+    for i in range(opt.rounds):
+        times.setdefault(('edit-nothing', 'process'), []).append(timed(bloom, '-V')[0])
+        for subject in list(subjects):
+            try:
+                edit(times, subject, [fresh[i]], 'edit-{}')
+                if subject != 'ipset':  # takes one a command
+                    edit(times, subject, fresh[many:2 * many], f'edit-{{}}-{many}')
+            except RuntimeError as why:
+                complain(f'edits: {subject}: {why}: not printed')
+                subjects.remove(subject)
+                times = {key: value for key, value in times.items() if key[1] != subject}
+    for _ in range(3):
+        times.setdefault(('edit-rotate', 'xdp-bloom'), []).append(timed(bloom, '-q', 'rotate')[0])
+    host = run('head', '-n', '1', 'list').strip()
+    if not banned(bloom, '-q', 'test', host):
+        complain('edits: rotate: an address is missing: not printed')
+        del times['edit-rotate', 'xdp-bloom']
+    times['edit-swap', 'xdp-bloom'] = [float(ns) / 1e9 for ns in run(f'{opt.programs}/swap').split()]
+    report(times)
+
+
+def report(times):
+    rows = []
+    for (scenario, subject), seconds in sorted(times.items()):
+        ours = times.get((scenario, 'xdp-bloom'))
+        ratio = median(seconds) / median(ours) if ours else 0
+        rows.append([scenario, subject, f'{median(seconds) * 1e3:.4f}',
+                     f'{quantile(seconds, .25) * 1e3:.4f} to {quantile(seconds, .75) * 1e3:.4f}', f'{ratio:.2f}'])
+        result(scenario, subject, opt.entries, median(seconds) * 1e9, quantile(seconds, .99) * 1e9, ratio,
+               rounds=len(seconds))
+    print(f'\nedits of a set of {opt.entries} addresses: milliseconds of a command; the swap is one system call')
+    table(['edit', 'subject', 'ms', 'middle half', 'ratio'], rows)
+
+
+main()

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sends frames out of an interface as fast as the kernel can make them, on one CPU or several, and tells what one cost:
+ * making, delivering, and all that the other end does with it, which happens on the same CPU before the next ones are
+ * made.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <net/if.h>
+#include <netinet/if_ether.h>
+#include <netinet/ip.h>
+#include <netinet/udp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "packets.h"
+#include "packets.skel.h"
+
+#define CPUS_MAX    64
+#define BATCH	    64 /* frames at a time: well under the 256 that a veth queues */
+#define WARM_FRAMES 4096
+
+struct frame {
+	struct ethhdr eth;
+	struct iphdr ip;
+	struct udphdr udp;
+	char payload[22]; /* 64 bytes in all */
+} __attribute__((packed));
+
+struct sender {
+	pthread_t thread;
+	pthread_barrier_t *start;
+	unsigned int cpu, frames;
+	int program, err;
+	double seconds;
+};
+
+static const struct frame pattern = {
+	.eth = { .h_dest = { 2, 0, 0, 0, 0, 1 }, .h_source = { 2, 0, 0, 0, 0, 2 }, .h_proto = 0x0008 },
+	.ip = { .version = 4, .ihl = 5, .ttl = 64, .protocol = IPPROTO_UDP, .daddr = 0x016433c6 }, /* 198.51.100.1 */
+};
+
+static struct frame make_frame(void)
+{
+	struct frame frame = pattern;
+
+	frame.ip.tot_len = htons(sizeof(frame) - sizeof(frame.eth));
+	frame.udp.source = frame.udp.dest = htons(9);
+	frame.udp.len = htons(sizeof(frame.udp) + sizeof(frame.payload));
+	return frame;
+}
+
+static __u16 checksum(const struct frame *frame)
+{
+	__u16 words[sizeof(frame->ip) / 2];
+	__u32 sum = 0;
+
+	memcpy(words, (const char *)frame + sizeof(frame->eth), sizeof(words));
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		sum += words[i];
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (__u16) ~(sum + (sum >> 16));
+}
+
+/* The sources, in network order, from a file; over and over if there are few. */
+static int fill_stamps(int map, const char *path)
+{
+	struct frame frame = make_frame();
+	size_t size = SOURCES * sizeof(struct stamp), n;
+	__u32 *source = malloc(SOURCES * sizeof(*source));
+	FILE *file = fopen(path, "r");
+	struct stamp *stamp = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
+
+	if (!source || !file || stamp == MAP_FAILED)
+		return -errno;
+	n = fread(source, sizeof(*source), SOURCES, file);
+	fclose(file);
+	for (size_t i = 0; i < SOURCES && n; i++) {
+		frame.ip.saddr = source[i % n];
+		stamp[i] = (struct stamp){ .source = frame.ip.saddr, .checksum = checksum(&frame) };
+	}
+	free(source);
+	munmap(stamp, size);
+	return n ? 0 : -ENODATA;
+}
+
+static int send_frames(int program, unsigned int frames)
+{
+	struct frame frame = make_frame();
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = &frame, .data_size_in = sizeof(frame), .repeat = (int)frames,
+		    .flags = BPF_F_TEST_XDP_LIVE_FRAMES, .batch_size = BATCH);
+
+	return bpf_prog_test_run_opts(program, &opts) ? -errno : 0;
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void *run_sender(void *arg)
+{
+	struct sender *s = arg;
+	cpu_set_t set;
+	double start;
+
+	CPU_ZERO(&set);
+	CPU_SET(s->cpu, &set);
+	s->err = pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+	if (!s->err)
+		s->err = send_frames(s->program, WARM_FRAMES);
+	pthread_barrier_wait(s->start);
+	start = now();
+	if (!s->err)
+		s->err = send_frames(s->program, s->frames);
+	s->seconds = now() - start;
+	return NULL;
+}
+
+/* All at once; the seconds of a frame, on the mean of the CPUs. */
+static int time_frames(int program, unsigned int cpus, unsigned int frames, double *seconds)
+{
+	struct sender sender[CPUS_MAX];
+	pthread_barrier_t start;
+	unsigned int running;
+	int err = 0;
+
+	pthread_barrier_init(&start, NULL, cpus);
+	*seconds = 0;
+	for (running = 0; running < cpus; running++) {
+		sender[running] =
+			(struct sender){ .start = &start, .cpu = running, .frames = frames, .program = program };
+		if (pthread_create(&sender[running].thread, NULL, run_sender, &sender[running]))
+			exit(2); /* the others would wait for it for ever */
+	}
+	while (running--) {
+		pthread_join(sender[running].thread, NULL);
+		err = err ? err : sender[running].err;
+		*seconds += sender[running].seconds / frames / cpus;
+	}
+	pthread_barrier_destroy(&start);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int cpus = 1, frames = 100000;
+	struct packets *skel;
+	double seconds;
+	int option, err;
+
+	while ((option = getopt(argc, argv, "c:n:")) != -1) {
+		if (option == 'c')
+			cpus = (unsigned int)strtoul(optarg, NULL, 0);
+		else if (option == 'n')
+			frames = (unsigned int)strtoul(optarg, NULL, 0);
+		else
+			cpus = 0;
+	}
+	if (argc - optind != 2 || !cpus || cpus > CPUS_MAX || !frames) {
+		fprintf(stderr,
+			"Usage: packets [-c CPUS] [-n FRAMES] IFNAME FILE\n"
+			"Every CPU sends that many frames out of the interface, the sources from the file (four bytes\n"
+			"each), and prints what one took, in nanoseconds, and how many were sent in all.\n");
+		return 2;
+	}
+	libbpf_set_print(NULL);
+	skel = packets__open();
+	if (!skel)
+		return 2;
+	skel->rodata->out = if_nametoindex(argv[optind]);
+	bpf_program__set_autoload(skel->progs.drop_all, false);
+	bpf_program__set_autoload(skel->progs.parse_count, false);
+	err = packets__load(skel);
+	if (!err)
+		err = fill_stamps(bpf_map__fd(skel->maps.stamps), argv[optind + 1]);
+	if (!err)
+		err = time_frames(bpf_program__fd(skel->progs.send_frame), cpus, frames, &seconds);
+	packets__destroy(skel);
+	if (err) {
+		fprintf(stderr, "packets: %s\n", strerror(-err));
+		return 2;
+	}
+	printf("%.3f %llu\n", seconds * 1e9, (unsigned long long)cpus * (frames + WARM_FRAMES));
+	return 0;
+}

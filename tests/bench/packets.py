@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Real packets into a veth: what one costs, with one filter after the other on the receiving end.
+
+Usage: packets.py [--quick] PROGRAMS, as root, in a network and mount namespace of its own (run.sh makes
+them). Each subject has a network namespace for its end of a veth pair, so that all of them stand ready at once and can
+take turns. Behind every filter, last in PREROUTING, a rule counts what is left and drops it: the check, and the place
+where kept packets end. The generator's cost is that of a frame into a program that drops everything at once.
+"""
+import argparse
+import json
+import os
+import random
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+
+from common import complain, median, quantile, result, run, table
+
+BPFFS = '/sys/fs/bpf'
+FEW = 10000  # what xdp-filter is made for
+SOURCES = 1 << 18  # as many as packets.h has
+
+options = argparse.ArgumentParser()
+options.add_argument('--quick', action='store_true')
+options.add_argument('--entries', type=int, default=1000000)
+options.add_argument('--rounds', type=int, default=15)
+options.add_argument('--frames', type=int, default=200000)
+options.add_argument('--only', default='')
+options.add_argument('programs')
+opt = options.parse_args()
+if opt.quick:
+    opt.rounds, opt.frames = 5, 50000
+if sys.byteorder != 'little':
+    sys.exit('packets.py: written for little-endian machines')
+bloom = os.environ.get('XDP_BLOOM', 'build/xdp-bloom')
+work = tempfile.TemporaryDirectory()
+os.chdir(work.name)
+
+
+class Subject:
+    """One filter on edge-NAME, in namespace NAME; frames come out of wire-NAME, in ours."""
+    entries = None
+    offload = True  # without an XDP program the receiving end takes frames only with GRO
+
+    def __init__(self, name):
+        self.name, self.edge, self.wire = name, 'e-' + name[:12], 'w-' + name[:12]
+        self.ns = {}
+        self.right = False
+
+    def inside(self, *command, **more):
+        """In the subject's network, but our mounts: 'ip netns exec' would hide the bpffs."""
+        return run('nsenter', f'--net=/run/netns/{self.name}', *command, **more)
+
+    def wires(self):
+        run('ip', 'netns', 'add', self.name)
+        queues = ('numtxqueues', str(os.cpu_count()), 'numrxqueues', str(os.cpu_count()))
+        run('ip', 'link', 'add', self.wire, *queues, 'type', 'veth', 'peer', 'name', self.edge, *queues, 'address',
+            '02:00:00:00:00:01', 'netns', self.name)
+        run('ip', 'link', 'set', self.wire, 'up')
+        self.inside('sh', '-c', f'echo 1 >/proc/sys/net/ipv6/conf/{self.edge}/disable_ipv6')
+        self.inside('ip', 'link', 'set', self.edge, 'up')
+        self.inside('ethtool', '-K', self.edge, 'gro', 'on' if self.offload else 'off')
+        self.inside('nft', 'add table ip sink; add chain ip sink end { type filter hook prerouting priority 300; };'
+                    'add rule ip sink end counter drop')
+
+    def kept(self):
+        answer = json.loads(self.inside('nft', '-j', 'list', 'chain', 'ip', 'sink', 'end'))
+        return next(e['counter']['packets'] for rule in answer['nftables'] if 'rule' in rule
+                    for e in rule['rule']['expr'] if 'counter' in e)
+
+    def up(self, hosts):
+        pass
+
+    def drops(self):
+        return True
+
+
+class Pinned(Subject):
+    """One of our own small programs."""
+    offload = False
+
+    def __init__(self, name, program, keeps):
+        super().__init__(name)
+        self.program, self.keeps = program, keeps
+
+    def up(self, hosts):
+        self.inside('ip', 'link', 'set', self.edge, 'xdpdrv', 'pinned', f'{BPFFS}/bench/{self.program}')
+
+    def drops(self):
+        return not self.keeps
+
+
+class Bloom(Subject):
+    def __init__(self, name, mode):
+        super().__init__(name)
+        self.mode, self.offload = mode, mode == 'skb'
+
+    def command(self, *args):
+        return self.inside(bloom, '-q', '-S', f'{work.name}/{self.name}', '-B', f'{BPFFS}/{self.name}', *args)
+
+    def up(self, hosts):
+        self.entries = len(hosts)
+        self.command('load', '--bogons=keep', 'bench', 'hosts')
+        self.command('attach', self.edge, '--mode', self.mode)
+
+
+class Nft(Subject):
+    def __init__(self, name, chain):
+        super().__init__(name)
+        self.chain = chain
+
+    def up(self, hosts):
+        self.entries = len(hosts)
+        family = 'netdev' if 'ingress' in self.chain else 'ip'
+        with open('nft', 'w') as out:
+            out.write(f'''table {family} bench {{
+                set banned {{
+                    type ipv4_addr
+                    elements = {{ {", ".join(hosts)} }}
+                }}
+                chain filter {{
+                    type filter hook {self.chain.format(self.edge)};
+                    ip saddr @banned drop
+                }}
+            }}''')
+        self.inside('nft', '-f', 'nft')
+
+
+class Ipset(Subject):
+    def up(self, hosts):
+        self.entries = len(hosts)
+        with open('ipset', 'w') as out:
+            out.write(f'create bench hash:ip maxelem {2 * len(hosts)} hashsize {len(hosts) // 2}\n')
+            out.writelines(f'add bench {host}\n' for host in hosts)
+        self.inside('ipset', 'restore', '-file', 'ipset')
+        for tool in 'iptables-legacy', 'iptables':
+            try:
+                return self.inside(tool, '-t', 'raw', '-A', 'PREROUTING', '-m', 'set', '--match-set', 'bench', 'src',
+                                   '-j', 'DROP')
+            except (RuntimeError, FileNotFoundError) as why:
+                reason = why
+        raise reason
+
+
+class XdpFilter(Subject):
+    """One command an address: the first goes through it, to see what it writes; the others into the map it pinned."""
+    offload = False
+
+    def up(self, hosts):
+        self.entries = FEW
+        self.inside('xdp-filter', 'load', self.edge, '-m', 'native', '-f', 'ipv4')
+        self.inside('xdp-filter', 'ip', hosts[0], '-m', 'src')
+        pin = f'{BPFFS}/xdp-filter/filter_ipv4'
+        first = json.loads(run('bpftool', '-j', 'map', 'dump', 'pinned', pin))[0]
+        value = first['values'][0]['value']  # of one CPU; bpftool writes it for all
+        with open('batch', 'w') as out:
+            for host in hosts[1:FEW]:
+                key = ' '.join(map(str, socket.inet_aton(host)))
+                out.write(f"map update pinned {pin} key {key} value {' '.join(str(int(b, 16)) for b in value)}\n")
+        run('bpftool', 'batch', 'file', 'batch')
+
+
+subjects = [
+    Pinned('generator', 'drop_all', keeps=False),
+    Pinned('parse-count', 'parse_count', keeps=True),
+    Bloom('xdp-bloom', 'native'),
+    Bloom('xdp-bloom-skb', 'skb'),
+    XdpFilter('xdp-filter'),
+    Nft('nft-ingress', 'ingress device {} priority 0'),
+    Nft('nft-prerouting', 'prerouting priority -300'),
+    Ipset('ipset'),
+]
+
+
+def make_sources(hosts):
+    """What is sent, by traffic; xdp-filter's few have a file of their own. Clean ones from 1.0.0.0 to 223.255.255.255."""
+    numbers = [struct.unpack('>I', socket.inet_aton(host))[0] for host in hosts]
+    listed = set(numbers)
+    clean = (random.randrange(1 << 24, 224 << 24) for _ in range(1 << 19))
+    sources = {'pass': [address for address in clean if address not in listed][:SOURCES],
+               'drop': random.choices(numbers, k=SOURCES), 'drop-few': random.choices(numbers[:FEW], k=SOURCES)}
+    for name, addresses in sources.items():
+        with open(name, 'wb') as out:
+            out.write(struct.pack(f'>{len(addresses)}I', *addresses))
+
+
+def send(subject, traffic, cpus, frames):
+    """Nanoseconds of a frame; and whether just those were kept that should be."""
+    path = 'drop-few' if traffic == 'drop' and subject.name == 'xdp-filter' else traffic
+    before = subject.kept()
+    ns, sent = run(f'{opt.programs}/packets', '-c', str(cpus), '-n', str(frames), subject.wire, path).split()
+    kept = subject.kept() - before
+    wanted = 0 if subject.name == 'generator' or traffic == 'drop' and subject.drops() else int(sent)
+    return float(ns), kept == wanted, f'{kept} of {sent} frames kept, not {wanted}'
+
+
+def check(subject, hosts):
+    try:
+        subject.wires()
+        subject.up(hosts)
+        for traffic in 'pass', 'drop':
+            _, right, why = send(subject, traffic, 1, SOURCES)
+            if not right:
+                raise RuntimeError(f'{traffic}: {why}')
+        subject.right = True
+    except (RuntimeError, OSError, StopIteration, KeyError, IndexError) as why:
+        complain(f'packets: {subject.name}: {why}: not printed')
+
+
+def report(traffic, cpus):
+    mine = [s for s in subjects if s.right and (traffic == 'pass' or s is subjects[0] or s.drops())]
+    base = median(subjects[0].ns[traffic, cpus])
+    ours = next((median(s.ns[traffic, cpus]) - base for s in mine if s.name == 'xdp-bloom'), 0)
+    rows = []
+    for s in mine:
+        ns = s.ns[traffic, cpus]
+        net = median(ns) - base
+        first = s is subjects[0]
+        rows.append([s.name, s.entries or '', f'{median(ns):.1f}', f'{quantile(ns, .25):.1f} to {quantile(ns, .75):.1f}',
+                     '' if first else f'{net:.1f}', f'{net / ours:.2f}' if ours > 0 and not first else ''])
+        result(f'packets-{traffic}', s.name, s.entries or 0, median(ns) if first else net,
+               quantile(ns, .99) - (0 if first else base), net / ours if ours > 0 and not first else 0, total=median(ns),
+               cpus=cpus, rounds=len(ns))
+    print(f'\nreal packets, {traffic}, {cpus} CPU{"s" if cpus > 1 else ""}: ns a packet and CPU; net is less the generator')
+    table(['subject', 'entries', 'total', 'middle half', 'net', 'ratio'], rows)
+
+
+def main():
+    hosts = run(f'{opt.programs}/lookup', '--list', '--scenario', 'ipv4-hosts', '--entries', str(opt.entries)).split()
+    hosts = list(dict.fromkeys(hosts))
+    with open('hosts', 'w') as out:
+        out.writelines(host + '\n' for host in hosts)
+    random.seed(1)
+    make_sources(hosts)
+    run('bpftool', 'prog', 'loadall', f'{opt.programs}/packets.bpf.o', f'{BPFFS}/bench')
+    for subject in subjects:
+        if not opt.only or subject is subjects[0] or subject.name in opt.only.split(','):
+            check(subject, hosts)
+    if not subjects[0].right:
+        return 1
+    works = [[1], [1, 2]][os.cpu_count() > 1]
+    turns = [(traffic, cpus) for traffic in ('drop', 'pass') for cpus in works]
+    for _ in range(opt.rounds):
+        for turn in turns:
+            for subject in subjects:
+                if not subject.right:
+                    continue
+                ns, right, why = send(subject, *turn, opt.frames)
+                subject.ns.setdefault(turn, []).append(ns)
+                if not right:
+                    subject.right = False
+                    complain(f'packets: {subject.name}: {turn[0]}: {why}: not printed')
+    for turn in turns:
+        report(*turn)
+    return 0
+
+
+try:
+    status = main()
+finally:
+    for subject in subjects:
+        subprocess.run(['ip', 'netns', 'del', subject.name], stderr=subprocess.DEVNULL, check=False)
+sys.exit(status)

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""From RESULT lines to a JSON file, to what was to be shown and whether it was, and to the page that keeps it.
+
+Usage: report.py machine | collect LINES JSON SECONDS | record JSON PAGE SVG
+"""
+import datetime
+import json
+import os
+import platform
+import subprocess
+import sys
+
+import growth
+from common import table
+
+BEGIN, END = '<!-- recorded by make bench-record -->', '<!-- end of the record -->'
+
+
+def machine():
+    with open('/proc/cpuinfo', encoding='ascii') as info:
+        model = next((line.split(': ', 1)[1].strip() for line in info if line.startswith('model name')),
+                     platform.machine())
+    commit = subprocess.run(['git', '-C', os.path.dirname(__file__) or '.', 'describe', '--always', '--dirty'],
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout.strip()
+    return {'machine': model, 'cpus': os.cpu_count(), 'kernel': platform.release(), 'commit': commit or 'unknown'}
+
+
+def value(text):
+    try:
+        return float(text) if '.' in text else int(text)
+    except ValueError:
+        return text
+
+
+def read_lines(path):
+    with open(path, encoding='utf-8') as lines:
+        return [{k: value(v) for k, v in (pair.split('=', 1) for pair in line.split()[1:])}
+                for line in lines if line.startswith('RESULT ')]
+
+
+class Claims:
+    """What the project says of itself, each with the rows that it rests on."""
+
+    def __init__(self, rows):
+        self.rows = rows
+        self.table = []
+
+    def get(self, scenario, subject, entries, field='ns', **more):
+        for row in self.rows:
+            if (row['scenario'], row['subject']) == (scenario, subject) and entries in (None, row['entries']) and \
+                    all(row.get(key) == wanted for key, wanted in more.items()):
+                return row.get(field)
+        return None
+
+    def claim(self, what, over, under, wanted, least):
+        """over / under is at least, or at most, what is wanted."""
+        if not over or not under or under <= 0:
+            self.table.append([what, self.words(wanted, least), 'not measured', ''])
+            return
+        measured = over / under
+        self.table.append([what, self.words(wanted, least), f'{measured:.3g}',
+                           'yes' if (measured >= wanted if least else measured <= wanted) else 'NO'])
+
+    @staticmethod
+    def words(wanted, least):
+        return f'{"at least" if least else "at most"} {wanted:g}'
+
+    def all(self):
+        million = 1000000
+
+        def look(subject, traffic='pass', entries=million):
+            return self.get(f'ipv4-hosts-{traffic}', subject, entries)
+
+        ours = look('xdp-bloom')
+        self.claim('pass path over the one-line floor, times', ours, look('floor'), 2, False)
+        for subject, wanted in ('bloom-map', 10), ('hash-map', 30), ('lpm-trie', 200):
+            self.claim(f'pass path, times faster than {subject}', look(subject), ours, wanted, True)
+        self.claim('drop path, exact, times faster than a hash map\'s hit', look('hash-map', 'drop'),
+                   look('xdp-bloom', 'drop'), 7, True)
+        self.claim('whole program over parse and count, real packets, times',
+                   self.get('packets-pass', 'xdp-bloom', None, 'total', cpus=1),
+                   self.get('packets-pass', 'parse-count', None, 'total', cpus=1), 1.03, False)
+        for subject in 'nft-ingress', 'ipset':
+            self.claim(f'drop of real packets, times less than {subject}',
+                       self.get('packets-drop', subject, None, cpus=1), self.get('packets-drop', 'xdp-bloom', None, cpus=1),
+                       8, True)
+        for subject, wanted in ('ipset', 8), ('nft', 12):
+            self.claim(f'text to enforced, times faster than {subject}', self.get('load', subject, million),
+                       self.get('load', 'xdp-bloom', million), wanted, True)
+        self.claim('kernel memory, exact, over ipset\'s', self.get('load', 'xdp-bloom', million, 'kernel_kb'),
+                   self.get('load', 'ipset', million, 'kernel_kb'), .5, False)
+        self.claim('10 M entries, pass path, ns', look('xdp-bloom', entries=10 * million), 1, 12, False)
+        self.claim('typical IPv6 list over IPv4 list (10,000 prefixes), pass path, times',
+                   self.get('ipv6-mix-pass', 'xdp-bloom', 10000), self.get('ipv4-mix-pass', 'xdp-bloom', 10000), 2, False)
+        return self.table
+
+
+def collect(lines, path, seconds):
+    rows = read_lines(lines)
+    claims = Claims(rows).all()
+    print('\n--- what it was to show (1 M random IPv4 hosts unless said otherwise)')
+    table(['what', 'wanted', 'measured', ''], claims)
+    document = dict(machine(), date=datetime.date.today().isoformat(), seconds=int(seconds), results=rows,
+                    claims=[dict(zip(('what', 'wanted', 'measured', 'reached'), row)) for row in claims])
+    with open(path + '.tmp', 'w', encoding='utf-8') as out:
+        json.dump(document, out, indent=1)
+    os.replace(path + '.tmp', path)
+    with open(os.path.splitext(path)[0] + '-growth.svg', 'w', encoding='utf-8') as out:
+        out.write(growth.picture(rows))
+    print(f'\n{seconds} s; all of it is in {path}')
+
+
+def markdown(head, rows):
+    lines = [head, ['---'] + ['---:'] * (len(head) - 1)] + rows
+    return ''.join('| ' + ' | '.join(str(cell) for cell in line) + ' |\n' for line in lines)
+
+
+def page(document):
+    """The record: claims first, then every row, a table a scenario and size."""
+    rows = document['results']
+    text = (f"{document['machine']}, {document['cpus']} CPUs, Linux {document['kernel']}; commit {document['commit']}, "
+            f"{document['date']}.\n\n### What it was to show\n\n")
+    text += markdown(['', 'wanted', 'measured', 'reached'], [list(c.values()) for c in document['claims']])
+    groups = {}
+    for row in rows:
+        groups.setdefault((row['scenario'], row.get('cpus', 0)), []).append(row)
+    for (scenario, cpus), group in groups.items():
+        text += f"\n### {scenario}{f', {cpus} CPU' if cpus else ''}\n\n"
+        extra = [key for key in ('total', 'rss_kb', 'kernel_kb', 'bytes_a_key', 'seconds') if any(key in r for r in group)]
+        text += markdown(['subject', 'entries', 'ns', 'p99', 'ratio'] + extra,
+                         [[r['subject'], f"{r['entries']:,}", f"{r['ns']:,}", f"{r['p99']:,}", r['ratio'] or ''] +
+                          [r.get(key, '') for key in extra] for r in group])
+    return text
+
+
+def record(path, where, svg):
+    with open(path, encoding='utf-8') as source:
+        document = json.load(source)
+    with open(where, encoding='utf-8') as old:
+        before, _, rest = old.read().partition(BEGIN)
+    after = rest.partition(END)[2]
+    with open(where, 'w', encoding='utf-8') as out:
+        out.write(f'{before}{BEGIN}\n{page(document)}{END}{after}')
+    with open(svg, 'w', encoding='utf-8') as out:
+        out.write(growth.picture(document['results']))
+
+
+if __name__ == '__main__':
+    if sys.argv[1:] == ['machine']:
+        about = machine()
+        print(f"{about['machine']}, {about['cpus']} CPUs; Linux {about['kernel']}; commit {about['commit']}")
+    elif sys.argv[1:2] == ['collect'] and len(sys.argv) == 5:
+        collect(*sys.argv[2:])
+    elif sys.argv[1:2] == ['record'] and len(sys.argv) == 5:
+        record(*sys.argv[2:])
+    else:
+        sys.exit(__doc__)
