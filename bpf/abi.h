@@ -149,6 +149,10 @@ struct generation {
 	__u64 all24;	    /* how many /24 the gate bans whole */
 	__u64 minorities;   /* hosts in the roster for their label alone (GATE4_MIXED) */
 	__u64 prefixes6;
+	__u64 capacity; /* how many keys the filter was sized for, and each roster */
+	__u64 capacity4, capacity6;
+	__u64 edits; /* how often it was edited in place */
+	__u64 stale; /* keys that were taken out, and whose bits the filter still has */
 
 	__u64 gate4; /* each 0 where the generation has no such map */
 	__u64 gate4_labels;

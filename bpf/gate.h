@@ -22,17 +22,18 @@ inline_always unsigned int gate6_test(const __u8 *gate, __u64 index)
 
 #ifndef __bpf__
 
+/* Packets may be looking, nobody else is writing; what was written before is there before it. */
 inline_always void gate4_set(__u8 *gate, __u32 addr, unsigned int state)
 {
 	unsigned int shift = addr >> 7 & 6;
 	__u8 *byte = &gate[addr >> 10];
 
-	*byte = (__u8)((*byte & ~(3u << shift)) | state << shift);
+	__atomic_store_n(byte, (__u8)((*byte & ~(3u << shift)) | state << shift), __ATOMIC_RELEASE);
 }
 
 inline_always void gate6_set(__u8 *gate, __u64 index)
 {
-	gate[index >> 3] |= (__u8)(1u << (index & 7));
+	__atomic_store_n(&gate[index >> 3], (__u8)(gate[index >> 3] | 1u << (index & 7)), __ATOMIC_RELEASE);
 }
 
 #endif

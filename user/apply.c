@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "attach.h"
+#include "bans.h"
 #include "build.h"
 #include "check.h"
 #include "guard.h"
@@ -16,8 +17,6 @@
 #include "plan.h"
 #include "settled.h"
 #include "state.h"
-
-#define SETTING_GENERATION "generation"
 
 /* New seeds nearly always do; then more buckets always do in the end. */
 #define ATTEMPTS      32
@@ -133,13 +132,6 @@ static double lap(double *since)
 	return (*since - before) * 1e3;
 }
 
-bool apply_is_dropped(struct addr addr)
-{
-	__u32 answer;
-
-	return !kernel_ask(&addr, 1, &answer) && answer != ANSWER_UNPARSED && answer & ANSWER_DROP;
-}
-
 /* A filter is in force, and the state knows nothing of it: to go on would empty it without a word. */
 static int check_lost(struct state *state)
 {
@@ -170,7 +162,7 @@ static int guard(const struct settled *s)
 	if (!err)
 		err = ranges_finish(&banned);
 	if (!err)
-		err = guard_own(&banned, apply_is_dropped);
+		err = guard_own(&banned, kernel_drops);
 	ranges_free(&banned);
 	return err;
 }
@@ -221,6 +213,8 @@ static int go_live(struct state *state, const struct apply_options *options, str
 		err = options->last(state, options->arg);
 	if (!err)
 		err = state_set(state, SETTING_GENERATION, (double)c->g.number);
+	if (!err)
+		err = state_set(state, SETTING_EDITS, 0);
 	/* The state first: were we killed in between, the next command would see that the kernel lags behind. */
 	if (!err)
 		err = state_commit(state);
@@ -257,10 +251,5 @@ int apply(struct state *state)
 
 int apply_if_needed(struct state *state)
 {
-	struct generation live;
-	int err = kernel_live(&live);
-
-	if (!err && (double)live.number == state_setting(state, SETTING_GENERATION, 0))
-		return state_commit(state);
-	return apply(state);
+	return bans_agree(state) ? state_commit(state) : apply(state);
 }

@@ -49,11 +49,12 @@ int apply_image(struct state *state, const struct apply_options *options, struct
 		err = because(-E2BIG, "this image needs %llu bytes in the kernel; the limit is %llu",
 			      (unsigned long long)arrays_total(&image.g), (unsigned long long)settings.memory_max);
 	if (!err && options->guarded)
-		err = guard_own_by(covering, &image.g, "the image", apply_is_dropped);
+		err = guard_own_by(covering, &image.g, "the image", kernel_drops);
 	if (!err && !options->dry_run) {
 		g = image.g;
 		g.number = apply_next_number(state);
 		g.samples = settings.samples > 0;
+		g.edits = 0;
 		err = kernel_arrays(c, &g);
 	}
 	for (enum array a = 0; a < ARRAYS && !err && !options->dry_run; a++) {

@@ -11,8 +11,6 @@
 struct settings apply_settings(struct state *state);
 /* The number of the generation to come: neither state nor kernel has seen it. */
 uint64_t apply_next_number(struct state *state);
-/* By the program in force. */
-bool apply_is_dropped(struct addr addr);
 
 /* apply_image.c: the image in force into maps, up to the programs. With dry_run there are no maps. */
 int apply_image(struct state *state, const struct apply_options *options, struct candidate *c);

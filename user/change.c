@@ -11,10 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "apply.h"
 #include "attach.h"
+#include "bans.h"
+#include "guard.h"
 #include "kernel.h"
 #include "log.h"
+#include "state_bans.h"
 
 /* How often the watcher looks whether anything still waits; and tries again what it could not take back. */
 #define WATCH_AGAIN 5
@@ -36,15 +38,56 @@ static int undo_overdue(struct state *state, struct pending **overdue, size_t *n
 	return err;
 }
 
-/* Takes back what ran out of time, in a commit of its own. What cannot go back is said, and stops nobody. */
-static int go_back(struct state **state)
+/* Everything that the change on its way comes to. */
+static struct {
+	struct state *joined; /* what all changes share, between change_join() and its end */
+	bool build;
+	struct apply_options options;
+	struct touched touched;
+	struct ranges guarded;
+	bool zero[LABELS];
+} change;
+
+static void forget(void)
 {
+	struct state *joined = change.joined;
+
+	touched_free(&change.touched);
+	ranges_free(&change.guarded);
+	memset(&change, 0, sizeof(change));
+	change.joined = joined;
+}
+
+/* Takes out the bans that have run out, in the state alone. */
+static int expire(struct state *state, struct touched *touched, size_t *n)
+{
+	struct ban *bans;
+	int err = state_bans_expire(state, time(NULL), &bans, n);
+
+	for (size_t i = 0; i < *n && !err; i++)
+		err = touched_add(touched, bans[i].first, bans[i].length);
+	free(bans);
+	return err;
+}
+
+/*
+ * What is late, in a commit of its own: what ran out of time unconfirmed goes back, bans end, and what was committed
+ * but never reached the kernel is built. What cannot be is said, and stops nobody.
+ */
+static int catch_up(struct state **state)
+{
+	struct touched touched = { 0 };
 	struct pending *overdue = NULL;
-	size_t n = 0;
+	size_t n = 0, expired = 0;
+	bool behind = bans_behind(*state);
 	int err = undo_overdue(*state, &overdue, &n);
 
-	if (!err && n)
+	if (!err)
+		err = expire(*state, &touched, &expired);
+	if (!err && (n || behind))
 		err = apply(*state);
+	else if (!err && expired)
+		err = bans_into_force(*state, &touched);
 	for (size_t i = 0; i < n; i++) {
 		if (err) {
 			warn("%s: was not confirmed in time, and cannot go back: %s", overdue[i].name, reason(err));
@@ -54,8 +97,11 @@ static int go_back(struct state **state)
 			detach_one(overdue[i].name);
 		warn("%s: was not confirmed in time and has gone back", overdue[i].name);
 	}
+	if (err && !n)
+		warn("what ran out, or was left half done, is still in force: %s", reason(err));
 	free(overdue);
-	if (!n && !err)
+	touched_free(&touched);
+	if (!n && !expired && !behind && !err)
 		return 0;
 	state_close(*state);
 	return state_open(state, true);
@@ -69,14 +115,105 @@ void change_check(bool words)
 
 int change_begin(struct state **state)
 {
-	int err;
+	int err = 0;
 
 	change_check(false);
+	*state = change.joined;
+	if (*state)
+		return 0;
+	forget();
 	err = kernel_ready();
-	*state = NULL;
 	if (!err)
 		err = state_open(state, true);
-	return err ? err : go_back(state);
+	return err ? err : catch_up(state);
+}
+
+int change_touch(struct addr first, unsigned int length, bool guarded)
+{
+	int err = touched_add(&change.touched, first, length);
+
+	return err || !guarded ? err : ranges_add_prefix(&change.guarded, first, length);
+}
+
+void change_zero(uint8_t label)
+{
+	change.zero[label] = true;
+}
+
+/* What is newly banned asks the guard rails, whether or not a new generation is built for it. */
+static int guard_touched(struct state *state)
+{
+	struct ranges allowed = RANGES_EMPTY, banned = RANGES_EMPTY;
+	int err = ranges_finish(&change.guarded);
+
+	if (err || (!change.guarded.n4 && !change.guarded.n6))
+		return err;
+	err = state_allowed(state, &allowed);
+	if (!err)
+		err = ranges_subtract(&banned, &change.guarded, &allowed);
+	if (!err)
+		err = guard_own(&banned, kernel_drops);
+	ranges_free(&allowed);
+	ranges_free(&banned);
+	return err;
+}
+
+static int commit(struct state *state)
+{
+	int err = guard_touched(state);
+
+	if (!err && change.build)
+		err = apply_with(state, &change.options);
+	else if (!err)
+		err = bans_into_force(state, &change.touched);
+	for (unsigned int label = 0; label < LABELS && !err && !change.options.dry_run; label++)
+		if (change.zero[label])
+			kernel_zero_label((uint8_t)label);
+	return err;
+}
+
+int change_commit(struct state *state, const struct apply_options *options)
+{
+	if (!options)
+		return change.joined ? 0 : commit(state);
+	change.build = true;
+	if (!change.joined) {
+		change.options = *options;
+		return commit(state);
+	}
+	if (options->dry_run)
+		return because(-EINVAL, "--dry-run does not go together with other commands");
+	change.options.guarded |= options->guarded;
+	change.options.begin_anew |= options->begin_anew;
+	return options->last ? options->last(state, options->arg) : 0;
+}
+
+void change_end(struct state *state)
+{
+	if (state == change.joined)
+		return;
+	state_close(state);
+	forget();
+}
+
+int change_join(void)
+{
+	struct state *state;
+	int err = change_begin(&state);
+
+	change.joined = state;
+	return err;
+}
+
+int change_join_end(int err)
+{
+	struct state *state = change.joined;
+
+	if (!err)
+		err = commit(state);
+	change.joined = NULL;
+	change_end(state);
+	return err;
 }
 
 long change_seconds(const char *text)
@@ -167,7 +304,7 @@ void change_watch(long seconds)
 		free(pending);
 		state_close(state);
 		if (seconds <= 0 && !change_begin(&state))
-			state_close(state);
+			change_end(state);
 	}
 }
 

@@ -15,6 +15,11 @@ int cmd_lists(int argc, char **argv);
 int cmd_enforce(int argc, char **argv);
 int cmd_shadow(int argc, char **argv);
 
+int cmd_add(int argc, char **argv);
+int cmd_del(int argc, char **argv);
+int cmd_bans(int argc, char **argv);
+int cmd_batch(int argc, char **argv);
+
 int cmd_allow(int argc, char **argv);
 int cmd_disallow(int argc, char **argv);
 

@@ -52,14 +52,12 @@ static int put_live(struct state *state, const struct ranges *set)
 {
 	struct list_info list = { .name = LIVE_ALLOW, .kind = LIST_ALLOW, .source = "allow" };
 	char number[NUMBER_TEXT_MAX];
-	time_t now = time(NULL);
-	struct tm utc;
 
 	if (!set->n4 && !set->n6)
 		return state_list_drop(state, LIVE_ALLOW);
 	list.prefixes = ranges_count_prefixes(set);
 	snprintf(list.addresses, sizeof(list.addresses), "%s", number_text(number, ranges_count(set)));
-	strftime(list.loaded, sizeof(list.loaded), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+	utc_text(list.loaded, time(NULL));
 	return state_list_put(state, &list, set);
 }
 
@@ -83,10 +81,10 @@ static int change_live(int argc, char **argv, bool allow)
 	if (!err)
 		err = allow ? ranges_union(&after, &live, &change) : ranges_subtract(&after, &live, &change);
 	if (!err && ranges_equal(&live, &after))
-		err = apply_if_needed(state);
+		err = change_commit(state, NULL);
 	else if (!err)
-		err = put_live(state, &after) ?: apply_with(state, &(struct apply_options){ .guarded = !opt_force });
-	state_close(state);
+		err = put_live(state, &after) ?: change_commit(state, &(struct apply_options){ .guarded = !opt_force });
+	change_end(state);
 	ranges_free(&change);
 	ranges_free(&live);
 	ranges_free(&after);

@@ -14,6 +14,7 @@
 #include "out.h"
 #include "rate.h"
 #include "state.h"
+#include "state_bans.h"
 
 /* What there is to say of an image. */
 static int report(const struct image *image, const char *path, const char *did)
@@ -127,13 +128,15 @@ static int drop_lists(struct state *state)
 	size_t n;
 	int err = state_lists(state, &lists, &n);
 
+	if (!err && !force && state_bans_any(state))
+		err = because(-EPERM, "an image takes the place of live bans, too; --force drops them");
 	if (!err && n && !force)
 		err = because(-EPERM, "an image takes the place of all lists, and %zu %s loaded; --force drops %s", n,
 			      n == 1 ? "is" : "are", n == 1 ? "it" : "them");
 	for (size_t i = 0; i < n && !err; i++)
 		err = state_list_drop(state, lists[i].name);
 	free(lists);
-	return err;
+	return err ? err : state_bans_clear(state);
 }
 
 /* What a label counted was another list's. */
@@ -160,6 +163,7 @@ int cmd_load_image(int argc, char **argv)
 	bool kept = false;
 	int err, status;
 
+	force = ban_own = dry_run = false;
 	if (options_read(&argc, argv, own, image_option))
 		return EXIT_ERROR;
 	if (argc != 1)
@@ -174,10 +178,10 @@ int cmd_load_image(int argc, char **argv)
 		kept = !err;
 	}
 	if (!err)
-		err = apply_with(state, &options);
+		err = change_commit(state, &options);
 	if (kept && (err || dry_run))
 		image_discard(state);
-	state_close(state);
+	change_end(state);
 	status = err ? fail("%s; nothing was loaded", reason(err))
 		     : report(&image, image_path, dry_run ? "would load" : "loaded");
 	image_close(&image);

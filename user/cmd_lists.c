@@ -31,14 +31,14 @@ int cmd_unload(int argc, char **argv)
 		err = state_lists(state, &lists, &n);
 	for (int i = 1; i < argc && !err; i++)
 		err = state_list_drop(state, argv[i]);
-	if (!err)
-		err = apply_with(state, &(struct apply_options){ .guarded = !opt_force });
 	for (size_t i = 0; i < n && !err; i++)
 		for (int j = 1; j < argc; j++)
 			if (!strcmp(lists[i].name, argv[j]) && lists[i].label)
-				kernel_zero_label(lists[i].label);
+				change_zero(lists[i].label);
+	if (!err)
+		err = change_commit(state, &(struct apply_options){ .guarded = !opt_force });
 	free(lists);
-	state_close(state);
+	change_end(state);
 	return err ? fail("%s; nothing was unloaded", reason(err)) : out_done();
 }
 
@@ -86,7 +86,6 @@ int cmd_lists(int argc, char **argv)
 static int change_kind(int argc, char **argv, enum list_kind kind)
 {
 	struct state *state = NULL;
-	bool turned[LABELS] = { false };
 	struct list_info list;
 	int err;
 
@@ -105,14 +104,11 @@ static int change_kind(int argc, char **argv, enum list_kind kind)
 			err = state_list_set_kind(state, argv[i], kind);
 		/* What it dropped and what it would have dropped are different counts. */
 		if (!err && list.kind != kind)
-			turned[list.label] = true;
+			change_zero(list.label);
 	}
 	if (!err)
-		err = apply_with(state, &(struct apply_options){ .guarded = !opt_force });
-	for (unsigned int label = 0; label < LABELS && !err; label++)
-		if (turned[label])
-			kernel_zero_label((uint8_t)label);
-	state_close(state);
+		err = change_commit(state, &(struct apply_options){ .guarded = !opt_force });
+	change_end(state);
 	return err ? fail("%s; nothing was changed", reason(err)) : out_done();
 }
 

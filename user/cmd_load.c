@@ -20,6 +20,7 @@
 #include "packer.h"
 #include "reader.h"
 #include "source.h"
+#include "state_bans.h"
 
 static struct reader_options reading;
 static enum list_kind kind;
@@ -190,8 +191,6 @@ static void describe(struct load *l)
 {
 	struct list_info *list = &l->list;
 	char number[NUMBER_TEXT_MAX];
-	time_t now = time(NULL);
-	struct tm utc;
 
 	list->kind = kind;
 	list->prefixes = ranges_count_prefixes(&l->set);
@@ -200,7 +199,7 @@ static void describe(struct load *l)
 	out_clean(list->source);
 	snprintf(list->format, sizeof(list->format), "%s", reading.format ? reading.format : "");
 	snprintf(list->addresses, sizeof(list->addresses), "%s", number_text(number, ranges_count(&l->set)));
-	strftime(list->loaded, sizeof(list->loaded), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+	utc_text(list->loaded, time(NULL));
 }
 
 /* What is new, what is gone, what stays. */
@@ -319,7 +318,7 @@ static int put(struct load *l, struct state *state)
 
 	if (!err)
 		err = state_list_put(state, &l->list, &l->set);
-	return err ? err : apply_with(state, &options);
+	return err ? err : change_commit(state, &options);
 }
 
 /* A list stays what it is until it is unloaded, or enforced: a job that loads it anew must not turn it over. */
@@ -328,6 +327,9 @@ static int choose_kind(struct state *state, const char *name)
 	struct list_info old;
 	int err = state_list_get(state, name, &old);
 
+	/* Who had a list of that name before there were live bans keeps it. */
+	if (err == -ENOENT && !strcmp(name, LIVE_LIST))
+		return because(-EINVAL, "'%s' is what live bans are called; give the list another name", name);
 	if (err == -ENOENT)
 		return 0;
 	if (err)
@@ -363,7 +365,7 @@ static int load(struct load *l)
 		err = put(l, state);
 	for (uint64_t i = 0; i < l->read.bad && i < READER_BAD_MAX && !err; i++)
 		warn("%s; left out", l->read.bad_text[i]);
-	state_close(state);
+	change_end(state);
 	return err;
 }
 
@@ -385,6 +387,12 @@ int cmd_load(int argc, char **argv)
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
 		if (!strncmp(argv[i], "--image", strlen("--image")))
 			return cmd_load_image(argc, argv);
+	/* In a batch it is not the first. */
+	reading = (struct reader_options){ 0 };
+	kind = LIST_BAN;
+	bogons = BOGONS_LEAVE_OUT;
+	kind_given = bogons_given = force = ban_own = big_change = dry_run = if_changed = false;
+	confirm_seconds = 0;
 	if (options_read(&argc, argv, own, load_option))
 		return EXIT_ERROR;
 	if (argc != 3)

@@ -14,6 +14,7 @@
 #include "log.h"
 #include "out.h"
 #include "state.h"
+#include "state_bans.h"
 
 static int no_operands(int argc, char **argv)
 {
@@ -31,8 +32,8 @@ int cmd_rotate(int argc, char **argv)
 		return EXIT_ERROR;
 	err = change_begin(&state);
 	if (!err)
-		err = apply(state);
-	state_close(state);
+		err = change_commit(state, &(struct apply_options){ 0 });
+	change_end(state);
 	return err ? fail("%s; the generation before is still in force", reason(err)) : out_done();
 }
 
@@ -56,13 +57,16 @@ int cmd_flush(int argc, char **argv)
 		err = image_leave(state);
 	}
 	if (!err)
-		err = apply_with(state, &(struct apply_options){ .begin_anew = true });
+		err = state_bans_clear(state);
 	for (size_t i = 0; i < n && !err; i++)
-		kernel_zero_label(lists[i].label);
-	if (!err && image)
-		kernel_zero_labels();
+		change_zero(lists[i].label);
+	for (unsigned int label = 0; label < LABELS && !err; label++)
+		if (image || label == LABEL_LIVE)
+			change_zero((uint8_t)label);
+	if (!err)
+		err = change_commit(state, &(struct apply_options){ .begin_anew = true });
 	free(lists);
-	state_close(state);
+	change_end(state);
 	return err ? fail("%s; nothing was flushed", reason(err)) : out_done();
 }
 

@@ -94,6 +94,7 @@ int cmd_tune(int argc, char **argv)
 	bool news = false;
 	int err;
 
+	wanted_n = 0;
 	if (options_read(&argc, argv, own, tune_option))
 		return EXIT_ERROR;
 	if (argc > 1)
@@ -106,8 +107,8 @@ int cmd_tune(int argc, char **argv)
 	if (!err)
 		settings = settings_read(state);
 	if (!err && wanted_n)
-		err = news ? apply(state) : apply_if_needed(state);
-	state_close(state);
+		err = change_commit(state, news ? &(struct apply_options){ 0 } : NULL);
+	change_end(state);
 	if (err)
 		return fail("tune: %s; nothing was changed", reason(err));
 	return wanted_n && !opt_json ? EXIT_DONE : report(&settings);

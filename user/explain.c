@@ -5,11 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "abi.h"
 #include "image_kept.h"
 #include "log.h"
 #include "reader.h"
+#include "state_bans.h"
 
 /* One list's text against all addresses that its set holds. */
 struct search {
@@ -136,6 +139,47 @@ static int search_list(struct explanation *e, struct state *state, size_t list, 
 	return err;
 }
 
+/* Live bans have a name like a list's, and come last: what a list bans anyway is the list's. */
+static int add_live(struct explanation *e)
+{
+	struct list_info *grown = reallocarray(e->lists, e->n + 1, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	e->lists = grown;
+	e->lists[e->n++] = (struct list_info){ .name = LIVE_LIST, .kind = LIST_BAN, .label = LABEL_LIVE };
+	return 0;
+}
+
+static int search_live(struct explanation *e, struct state *state, const struct addr *addrs)
+{
+	int64_t now = time(NULL);
+	int err = 0;
+
+	for (size_t i = 0; i < e->addrs_n && !err; i++) {
+		unsigned int beyond = addr_width(addrs[i].family) + 1;
+		struct ban *ban = malloc(sizeof(*ban));
+
+		if (!ban)
+			return -ENOMEM;
+		err = state_ban_around(state, addrs[i], beyond, now, ban);
+		if (err == -ENOENT) {
+			err = state_ban_around(state, addrs[i], beyond, 0, ban);
+			e->ran_out[i] = !err;
+			free(ban);
+			err = err == -ENOENT ? 0 : err;
+			continue;
+		}
+		if (!err)
+			err = add_hit(e, i, e->n - 1, addrs[i], (int)ban->length);
+		if (err)
+			free(ban);
+		else
+			e->hits[i][e->hits_n[i] - 1].ban = ban;
+	}
+	return err;
+}
+
 int explain(struct explanation *e, const struct addr *addrs, size_t n)
 {
 	struct state *state = NULL;
@@ -145,21 +189,27 @@ int explain(struct explanation *e, const struct addr *addrs, size_t n)
 	err = state_open(&state, false);
 	if (!err)
 		err = lists_in_force(state, &e->lists, &e->n);
-	if (!err && state) {
-		e->generation = (uint64_t)state_setting(state, "generation", 0);
+	if (!err)
+		err = add_live(e);
+	if (!err) {
+		e->generation = (uint64_t)state_setting(state, SETTING_GENERATION, 0);
+		e->edits = (uint64_t)state_setting(state, SETTING_EDITS, 0);
 		e->image = image_kept(state);
 	}
 	e->sets = calloc(e->n + 1, sizeof(*e->sets));
 	e->hits = calloc(n + 1, sizeof(*e->hits));
 	e->hits_n = calloc(n + 1, sizeof(*e->hits_n));
+	e->ran_out = calloc(n + 1, sizeof(*e->ran_out));
 	e->addrs_n = n;
-	if (!err && (!e->sets || !e->hits || !e->hits_n))
+	if (!err && (!e->sets || !e->hits || !e->hits_n || !e->ran_out))
 		err = -ENOMEM;
-	for (size_t i = 0; i < e->n && !err && !e->image; i++) {
+	for (size_t i = 0; i + 1 < e->n && !err && !e->image; i++) {
 		err = state_list_set(state, e->lists[i].name, &e->sets[i]);
 		if (!err)
 			err = search_list(e, state, i, addrs, n);
 	}
+	if (!err)
+		err = search_live(e, state, addrs);
 	state_close(state);
 	return err;
 }
@@ -168,12 +218,16 @@ void explain_free(struct explanation *e)
 {
 	for (size_t i = 0; e->sets && i < e->n; i++)
 		ranges_free(&e->sets[i]);
-	for (size_t i = 0; e->hits && i < e->addrs_n; i++)
+	for (size_t i = 0; e->hits && i < e->addrs_n; i++) {
+		for (size_t h = 0; h < e->hits_n[i]; h++)
+			free(e->hits[i][h].ban);
 		free(e->hits[i]);
+	}
 	free(e->lists);
 	free(e->sets);
 	free(e->hits);
 	free(e->hits_n);
+	free(e->ran_out);
 	memset(e, 0, sizeof(*e));
 }
 

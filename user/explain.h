@@ -13,16 +13,18 @@ struct hit {
 	size_t list; /* into explanation's lists */
 	ip6 lo, hi;
 	uint64_t line;
+	struct ban *ban; /* where it is a live one */
 };
 
 struct explanation {
-	uint64_t generation; /* that these lists were put into force with */
-	struct list_info *lists;
+	uint64_t generation, edits; /* that these lists were put into force with */
+	struct list_info *lists;    /* and behind them, as one more, the live bans */
 	struct ranges *sets;
 	size_t n;
 	bool image;	   /* in force: there are lists by name and label, but nobody has their sets */
 	struct hit **hits; /* for each address, in the order of the lists */
 	size_t *hits_n;
+	bool *ran_out; /* for each address: a live ban held it until lately, and no command has passed by since */
 	size_t addrs_n;
 };
 

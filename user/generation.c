@@ -13,6 +13,7 @@
 #include <bpf/libbpf.h>
 
 #include "kernel.h"
+#include "log.h"
 #include "pins.h"
 #include "programs.h"
 #include "xdp_bloom.skel.h"
@@ -140,6 +141,30 @@ static int write_meta(struct candidate *c)
 	if (c->meta < 0)
 		return -errno;
 	return bpf_map_update_elem(c->meta, &key, &g, BPF_ANY) ? -errno : 0;
+}
+
+int kernel_live_note(const struct generation *edited)
+{
+	struct generation g;
+	__u32 key = 0;
+	int err = kernel_live(&g), fd;
+
+	if (err)
+		return err;
+	if (g.number != edited->number)
+		return because(-ESTALE, "another generation is in force meanwhile");
+	g.keys4 = edited->keys4;
+	g.keys6 = edited->keys6;
+	g.all24 = edited->all24;
+	g.prefixes6 = edited->prefixes6;
+	g.stale = edited->stale;
+	g.edits = edited->edits;
+	fd = kernel_live_meta();
+	if (fd < 0)
+		return because_kernel(fd, PIN_META);
+	err = bpf_map_update_elem(fd, &key, &g, BPF_ANY) ? because_kernel(-errno, PIN_META) : 0;
+	close(fd);
+	return err;
 }
 
 static void remove_generation(const char *path)

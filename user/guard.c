@@ -63,6 +63,31 @@ int guard_apply_bogons(struct ranges *set, enum bogons choice, bool *found)
 	return err;
 }
 
+/* Nobody is given more than that. */
+#define WIDEST4 8
+#define WIDEST6 12
+
+int guard_prefix(struct addr first, unsigned int length)
+{
+	char text[PREFIX_TEXT_MAX];
+
+	prefix_text(text, first, (int)length);
+	if (length < (first.family == 4 ? WIDEST4 : WIDEST6))
+		return because(-EPERM, "%s is very wide; --force bans it", text);
+	for (size_t i = 0; i < guard_bogons_n; i++) {
+		const char *prefix = guard_bogons[i].prefix;
+		struct addr bogon;
+		unsigned int width;
+
+		if (prefix_parse(prefix, strlen(prefix), &bogon, &width) || bogon.family != first.family ||
+		    width <= length || (bogon.num & ~addr_mask(bogon.family, length)) != first.num)
+			continue;
+		return because(-EPERM, "%s bans addresses of %s (%s), too; --force bans it", text, prefix,
+			       guard_bogons[i].what);
+	}
+	return 0;
+}
+
 struct own_check {
 	guard_covering_fn *covering;
 	const void *arg;

@@ -24,6 +24,12 @@ extern const size_t guard_bogons_n;
 int guard_apply_bogons(struct ranges *set, enum bogons choice, bool *found);
 
 /*
+ * One prefix that somebody named: -EPERM with the reason recorded when it is so wide that it takes in addresses of
+ * those ranges without being one of them, or more of the internet than any attacker has.
+ */
+int guard_prefix(struct addr first, unsigned int length);
+
+/*
  * -EPERM with the reason recorded when the set bans an address of this machine, a gateway or name server in use, or the
  * peer of the SSH session, and it was not banned already.
  */

@@ -124,6 +124,11 @@ static int live_pin(const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
+int kernel_live_meta(void)
+{
+	return live_pin(PIN_META);
+}
+
 int kernel_live(struct generation *g)
 {
 	struct bpf_map_info info;
@@ -222,6 +227,13 @@ int kernel_ask(const struct addr *addrs, size_t n, __u32 *answers)
 	}
 	close(fd);
 	return err ? because_kernel(err, "running the loaded program") : 0;
+}
+
+bool kernel_drops(struct addr addr)
+{
+	__u32 answer;
+
+	return !kernel_ask(&addr, 1, &answer) && answer != ANSWER_UNPARSED && answer & ANSWER_DROP;
 }
 
 static int sum_tallies(const char *name, struct tally *sums, __u32 n)

@@ -7,6 +7,7 @@
 #define KERNEL_H
 
 #include <stdbool.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "addr.h"
@@ -43,8 +44,15 @@ int kernel_live(struct generation *g);
 /* Likewise, with its arrays mapped into memory, to read or to edit; kernel_release() lets go of them. */
 int kernel_open_live(struct candidate *c, bool edit);
 
+/* What was edited is noted in its description. */
+int kernel_live_note(const struct generation *edited);
+/* A descriptor of its description. */
+int kernel_live_meta(void);
+
 /* The running program's answer for each address: ANSWER() of abi.h. */
 int kernel_ask(const struct addr *addrs, size_t n, __u32 *answers);
+/* Is it dropped, as far as anybody can tell? */
+bool kernel_drops(struct addr addr);
 
 /* What was counted, summed over all CPUs. */
 struct counted {

@@ -9,6 +9,7 @@
 
 static char recorded[LINE_MAX_BYTES];
 static int recorded_err;
+static const char *place;
 
 /* One line, whatever names and texts of other people are quoted in it. */
 static void say(const char *fmt, va_list args)
@@ -20,7 +21,7 @@ static void say(const char *fmt, va_list args)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';
 	fflush(stdout);
-	fprintf(stderr, "xdp-bloom: %s\n", line);
+	fprintf(stderr, "xdp-bloom: %s%s%s\n", place ? place : "", place ? ": " : "", line);
 }
 
 #define SAY_IF(condition, fmt)          \
@@ -46,6 +47,11 @@ void warn(const char *fmt, ...)
 void note(const char *fmt, ...)
 {
 	SAY_IF(opt_verbose, fmt);
+}
+
+void log_where(const char *where)
+{
+	place = where;
 }
 
 int because(int err, const char *fmt, ...)

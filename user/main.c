@@ -5,47 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd.h"
 #include "log.h"
-
-static const struct {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	const char *args, *does;
-} verbs[] = {
-	{ "attach", cmd_attach, "IFNAME... [--mode auto|native|skb] [--shared]", "filter on interfaces" },
-	{ "detach", cmd_detach, "IFNAME... | --all", "stop filtering there" },
-	{ "load", cmd_load, "NAME FILE|- [OPTIONS]", "create or replace a named list" },
-	{ "load", cmd_load, "--image FILE [--force] [--ban-own] [--dry-run]", "put what was saved into force" },
-	{ "save", cmd_save, "FILE", "what is in force as an image, for load --image" },
-	{ "unload", cmd_unload, "NAME...", "drop lists" },
-	{ "enforce", cmd_enforce, "NAME...", "a shadow list begins to drop" },
-	{ "shadow", cmd_shadow, "NAME...", "a list only counts what it would drop" },
-	{ "allow", cmd_allow, "PREFIX...", "never drop these, whatever lists say" },
-	{ "disallow", cmd_disallow, "PREFIX...", "take that back" },
-	{ "confirm", cmd_confirm, "", "keep what was done with --confirm TIME" },
-	{ "lists", cmd_lists, "", "what is loaded" },
-	{ "test", cmd_test, "ADDR...|-", "would it be dropped, and why" },
-	{ "show", cmd_show, "", "interfaces, stages, sizes, memory" },
-	{ "stats", cmd_stats, "[--interval S [--count N]]", "packets by verdict, stage, interface, list" },
-	{ "top", cmd_top, "", "what happens now, on the whole screen" },
-	{ "report", cmd_report, "[--last minute|hour|day] [--top N] [--html]", "what attacks looked like" },
-	{ "metrics", cmd_metrics, "", "the counters as Prometheus reads them" },
-	{ "watch", cmd_watch, "[--count N] [--duration S]", "some of the packets that are dropped" },
-	{ "capture", cmd_capture, "-w FILE [--count N] [--duration S]", "the same into a pcapng file" },
-	{ "tune", cmd_tune, "[--exact=on|off] [--labels=on|off] [--fpr P] ...", "settings; they are kept" },
-	{ "rotate", cmd_rotate, "", "new seeds, fresh arrays" },
-	{ "flush", cmd_flush, "", "drop every list" },
-	{ "restore", cmd_restore, "", "after a reboot: all as it was" },
-	{ "set", cmd_set, "union|intersect|subtract|diff|count|merge FILE...", "work on list files; needs no root" },
-};
-
-#define VERBS (sizeof(verbs) / sizeof(verbs[0]))
+#include "verbs.h"
 
 static int help(void)
 {
 	puts("usage: xdp-bloom [OPTIONS] VERB [ARGS]\n");
-	for (size_t i = 0; i < VERBS; i++)
+	for (size_t i = 0; i < verbs_n; i++)
 		printf("  %-8s %-52s %s\n", verbs[i].name, verbs[i].args, verbs[i].does);
 	puts("\nload: --allow (an allow list) or --shadow (only counts), --format F, --skip-bad, --dry-run, --confirm TIME,\n"
 	     "  --bogons=keep|refuse (private, loopback, link-local, multicast; left out otherwise),\n"
@@ -103,6 +69,8 @@ static void from_environment(const char **option, const char *name)
 
 int main(int argc, char **argv)
 {
+	const struct verb *verb;
+
 	signal(SIGPIPE, SIG_DFL);
 	/* Whoever starts us without them must not have a file of ours take their place. */
 	while (open("/dev/null", O_RDWR) < 3)
@@ -119,8 +87,8 @@ int main(int argc, char **argv)
 		return fail("which verb? see xdp-bloom --help");
 	if (verb_first(argc, argv) >= argc)
 		return fail("which verb, after '%s'? see xdp-bloom --help", argv[argc - 1]);
-	for (size_t i = 0; i < VERBS; i++)
-		if (!strcmp(argv[1], verbs[i].name))
-			return verbs[i].run(argc - 1, argv + 1);
+	verb = verb_find(argv[1]);
+	if (verb)
+		return verb->run(argc - 1, argv + 1);
 	return fail("there is no verb '%s'; see xdp-bloom --help", argv[1]);
 }

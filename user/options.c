@@ -97,6 +97,7 @@ int options_read(int *argc, char **argv, const struct option *own, option_fn *ea
 			letters = ":jpqvS:B:w:";
 		n++;
 	}
+	opt_force = false;
 	optind = 0;
 	opterr = 0;
 	while ((c = getopt_long(*argc, argv, letters, all, NULL)) != -1) {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "kernel.h"
 #include "log.h"
@@ -74,6 +75,15 @@ json_t *out_memory(const struct stage_bytes *bytes)
 	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "gate", (json_int_t)bytes->gate, "filter",
 			 (json_int_t)bytes->filter, "roster", (json_int_t)bytes->roster, "labels",
 			 (json_int_t)bytes->labels, "total", (json_int_t)bytes->total);
+}
+
+const char *utc_text(char buf[UTC_TEXT_MAX], int64_t seconds)
+{
+	time_t when = (time_t)seconds;
+	struct tm utc;
+
+	strftime(buf, UTC_TEXT_MAX, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&when, &utc));
+	return buf;
 }
 
 const char *number_text(char buf[NUMBER_TEXT_MAX], ip6 number)

@@ -28,6 +28,11 @@ json_t *out_memory(const struct stage_bytes *bytes);
 /* EXIT_DONE if everything that was printed got out. */
 int out_end(void);
 
+#define UTC_TEXT_MAX 32
+
+/* UTC, as 2026-01-01T00:00:00Z. */
+const char *utc_text(char buf[UTC_TEXT_MAX], int64_t seconds);
+
 #define NUMBER_TEXT_MAX 48
 
 /* Any number as decimal digits. */

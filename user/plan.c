@@ -217,6 +217,10 @@ int plan_sizes(struct generation *g, const struct counts *n, const struct settin
 		g->roster6_buckets = roster_buckets(g->keys6, settings->headroom, ROSTER6_SLOTS, ROSTER6_LOAD);
 		g->roster6 = 1;
 	}
+	/* The least of each is more than few keys need: it is room all the same. */
+	g->capacity = (__u64)((double)g->filter_blocks * BLOCK_BYTES * 8 / settings->bits_per_key);
+	g->capacity4 = (__u64)((double)g->roster4_buckets * ROSTER4_SLOTS * ROSTER4_LOAD);
+	g->capacity6 = (__u64)((double)g->roster6_buckets * ROSTER6_SLOTS * ROSTER6_LOAD);
 	if (settings->memory_max && arrays_total(g) > settings->memory_max)
 		return because(-E2BIG, "this set needs %llu bytes in the kernel; the limit is %llu",
 			       (unsigned long long)arrays_total(g), (unsigned long long)settings->memory_max);

@@ -4,18 +4,27 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "state.h"
+#include "state_bans.h"
 
-/* Shadow lists come last: they count only what no other list bans. */
-static size_t order(struct account *accounts, const struct list_info *lists, const struct ranges *sets, size_t n)
+/*
+ * Live bans come behind the lists: what one of them bans anyway stays on its account. Shadow lists come last: they
+ * count only what nothing else bans.
+ */
+static size_t order(struct account *accounts, const struct list_info *lists, const struct ranges *sets, size_t n,
+		    const struct ranges *live)
 {
 	size_t count = 0;
 
-	for (enum list_kind kind = LIST_BAN; kind <= LIST_SHADOW; kind++)
-		for (size_t i = 0; i < n && kind != LIST_ALLOW; i++)
-			if (lists[i].kind == kind)
-				accounts[count++] = (struct account){ &sets[i], lists[i].label };
+	for (size_t i = 0; i < n; i++)
+		if (lists[i].kind == LIST_BAN)
+			accounts[count++] = (struct account){ &sets[i], lists[i].label };
+	accounts[count++] = (struct account){ live, LABEL_LIVE };
+	for (size_t i = 0; i < n; i++)
+		if (lists[i].kind == LIST_SHADOW)
+			accounts[count++] = (struct account){ &sets[i], lists[i].label };
 	return count;
 }
 
@@ -28,7 +37,7 @@ void settled_free(struct settled *s)
 int settle(struct settled *s, struct state *state)
 {
 	struct list_info *lists;
-	struct ranges *sets = NULL;
+	struct ranges *sets = NULL, live = RANGES_EMPTY;
 	struct account *accounts = NULL;
 	size_t n;
 	int err;
@@ -37,7 +46,7 @@ int settle(struct settled *s, struct state *state)
 	err = state_lists(state, &lists, &n);
 	if (!err) {
 		sets = calloc(n + 1, sizeof(*sets));
-		accounts = calloc(n + 1, sizeof(*accounts));
+		accounts = calloc(n + 2, sizeof(*accounts));
 		err = sets && accounts ? 0 : -ENOMEM;
 	}
 	for (size_t i = 0; i < n && !err; i++) {
@@ -49,9 +58,12 @@ int settle(struct settled *s, struct state *state)
 		}
 	}
 	if (!err)
+		err = state_bans_set(state, time(NULL), NULL, &live);
+	if (!err)
 		err = state_allowed(state, &s->allowed);
 	if (!err)
-		err = owned_settle(&s->owned, accounts, order(accounts, lists, sets, n), &s->allowed);
+		err = owned_settle(&s->owned, accounts, order(accounts, lists, sets, n, &live), &s->allowed);
+	ranges_free(&live);
 	for (size_t i = 0; sets && i < n; i++)
 		ranges_free(&sets[i]);
 	free(sets);

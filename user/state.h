@@ -94,6 +94,10 @@ int state_pending_forget(struct state *state, enum pending_kind kind, const char
 /* Forgets the versions before: what was done stays. */
 int state_pending_confirm(struct state *state);
 
+/* The generation that was made of this state, and how often it was edited since: the kernel keeps them too. */
+#define SETTING_GENERATION "generation"
+#define SETTING_EDITS	   "edits"
+
 /* A number kept under a name, or the fallback. */
 double state_setting(struct state *state, const char *name, double fallback);
 int state_set(struct state *state, const char *name, double value);

@@ -298,3 +298,8 @@ int state_bans_clear(struct state *state)
 
 	return err == -ENOENT ? 0 : err;
 }
+
+bool state_bans_any(struct state *state)
+{
+	return has_bans(state) && (next_length(state, 4, -1) >= 0 || next_length(state, 6, -1) >= 0);
+}

@@ -45,5 +45,6 @@ int state_bans_expire(struct state *state, int64_t now, struct ban **bans, size_
 /* When the next one runs out, or 0. */
 int64_t state_bans_next(struct state *state);
 int state_bans_clear(struct state *state);
+bool state_bans_any(struct state *state);
 
 #endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The operands of verbs that take prefixes, from the command line and from standard input. */
+#ifndef PREFIXES_H
+#define PREFIXES_H
+
+#include <stddef.h>
+
+#include "addr.h"
+
+struct prefixes {
+	struct prefix {
+		struct addr first;
+		unsigned int length;
+	} * at;
+	size_t n, room;
+};
+
+/* argv from 1 on; "-" stands for what standard input has, one a line, with comments behind #. */
+int prefixes_read(struct prefixes *prefixes, int argc, char **argv);
+void prefixes_free(struct prefixes *prefixes);
+
+#endif

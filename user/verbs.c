@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "verbs.h"
+
+#include <string.h>
+
+#include "cmd.h"
+
+const struct verb verbs[] = {
+	{ "attach", cmd_attach, "IFNAME... [--mode auto|native|skb] [--shared]", "filter on interfaces", false },
+	{ "detach", cmd_detach, "IFNAME... | --all", "stop filtering there", false },
+	{ "load", cmd_load, "NAME FILE|- [OPTIONS]", "create or replace a named list", true },
+	{ "load", cmd_load, "--image FILE [--force] [--ban-own] [--dry-run]", "put what was saved into force", true },
+	{ "save", cmd_save, "FILE", "what is in force as an image, for load --image", false },
+	{ "unload", cmd_unload, "NAME...", "drop lists", true },
+	{ "enforce", cmd_enforce, "NAME...", "a shadow list begins to drop", true },
+	{ "shadow", cmd_shadow, "NAME...", "a list only counts what it would drop", true },
+	{ "add", cmd_add, "PREFIX...|- [--ttl 10m] [--reason TEXT]", "ban these, now", true },
+	{ "del", cmd_del, "PREFIX...|-", "take a ban back", true },
+	{ "bans", cmd_bans, "", "what was banned with add", false },
+	{ "allow", cmd_allow, "PREFIX...", "never drop these, whatever lists say", true },
+	{ "disallow", cmd_disallow, "PREFIX...", "take that back", true },
+	{ "batch", cmd_batch, "FILE|-", "many commands, all or none of them", false },
+	{ "confirm", cmd_confirm, "", "keep what was done with --confirm TIME", false },
+	{ "lists", cmd_lists, "", "what is loaded", false },
+	{ "test", cmd_test, "ADDR...|-", "would it be dropped, and why", false },
+	{ "show", cmd_show, "", "interfaces, stages, sizes, memory", false },
+	{ "stats", cmd_stats, "[--interval S [--count N]]", "packets by verdict, stage, interface, list", false },
+	{ "top", cmd_top, "", "what happens now, on the whole screen", false },
+	{ "report", cmd_report, "[--last minute|hour|day] [--top N] [--html]", "what attacks looked like", false },
+	{ "metrics", cmd_metrics, "", "the counters as Prometheus reads them", false },
+	{ "watch", cmd_watch, "[--count N] [--duration S]", "some of the packets that are dropped", false },
+	{ "capture", cmd_capture, "-w FILE [--count N] [--duration S]", "the same into a pcapng file", false },
+	{ "tune", cmd_tune, "[--exact=on|off] [--labels=on|off] [--fpr P] ...", "settings; they are kept", true },
+	{ "rotate", cmd_rotate, "", "new seeds, fresh arrays", true },
+	{ "flush", cmd_flush, "", "drop every list", true },
+	{ "restore", cmd_restore, "", "after a reboot: all as it was", false },
+	{ "set", cmd_set, "union|intersect|subtract|diff|count|merge FILE...", "work on list files; needs no root",
+	  false },
+};
+
+const size_t verbs_n = sizeof(verbs) / sizeof(verbs[0]);
+
+const struct verb *verb_find(const char *name)
+{
+	for (size_t i = 0; i < verbs_n; i++)
+		if (!strcmp(name, verbs[i].name))
+			return &verbs[i];
+	return NULL;
+}
