@@ -52,6 +52,7 @@ shows() {
 	wait_for '192\.0\.2\.0/24 +[0-9.]+%'
 	wait_for 'udp 9 +[0-9.]+%'
 	wait_for 'edge0 +[1-9]'
+	wait_for 'attach edge0'
 	[ "$(wc -L <screen)" -le "$width" ] || fail "wider than $width: $(cat screen)"
 	mux send-keys -t top h
 	wait_for 'this help'

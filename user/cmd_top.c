@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* top: what happens now, on a screen of its own */
 #include <errno.h>
+#include <jansson.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -12,6 +13,7 @@
 
 #include "apply.h"
 #include "cmd.h"
+#include "events.h"
 #include "kernel.h"
 #include "log.h"
 #include "packet.h"
@@ -29,7 +31,8 @@ struct top_state {
 	struct inforce inforce;
 	struct history_report minute;
 	struct top_view view;
-	char no_samples[256];
+	char no_samples[256], event[EVENT_LINE_MAX];
+	struct events_tail tail;
 	int64_t refilled;
 };
 
@@ -94,6 +97,27 @@ static void read_samples(struct top_state *t)
 	}
 }
 
+/* "12:00:01 load drop" */
+static void read_events(struct top_state *t)
+{
+	char line[EVENT_LINE_MAX];
+	bool any = false;
+	json_t *event;
+
+	while (events_next(&t->tail, line))
+		any = true;
+	event = any ? json_loads(line, 0, NULL) : NULL;
+	if (event) {
+		const char *when = json_string_value(json_object_get(event, "time"));
+		const char *what = json_string_value(json_object_get(event, "message"));
+
+		snprintf(t->event, sizeof(t->event), "%.8s %s", when && strlen(when) > 11 ? when + 11 : "",
+			 what ? what : "");
+		t->view.event = t->event;
+	}
+	json_decref(event);
+}
+
 /* Once a second: everything is looked at anew. */
 static int look(struct top_state *t)
 {
@@ -102,6 +126,7 @@ static int look(struct top_state *t)
 
 	if (!t->samples)
 		open_samples(t);
+	read_events(t);
 	tallies_free(&t->before);
 	t->before = t->now;
 	err = tallies_take(&t->now);

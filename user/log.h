@@ -18,6 +18,9 @@ PRINTF(1, 2) void note(const char *fmt, ...);
 /* From now on every line begins with that as well: "lists.conf:7"; NULL ends it. */
 void log_where(const char *where);
 
+/* What fail() said last. */
+const char *log_last(void);
+
 /*
  * Whoever finds out why something fails records it and hands the -errno up; whoever is the verb says it, once.
  * reason() is what was recorded for the last failure, or the errno's own words.

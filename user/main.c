@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "events.h"
 #include "log.h"
 #include "verbs.h"
 
@@ -22,6 +23,7 @@ static int help(void)
 	     "  -q, --quiet       no warnings            -v, --verbose  say what is done\n"
 	     "  -S, --state DIR   where lists are kept (/var/lib/xdp-bloom; XDP_BLOOM_STATE)\n"
 	     "  -B, --bpffs DIR   where the kernel's part is pinned (/sys/fs/bpf/xdp-bloom; XDP_BLOOM_BPFFS)\n"
+	     "  --log text|json   how errors and warnings are written\n"
 	     "  -V, --version     -h, --help\n\n"
 	     "Exit status: 0 done, or every address banned; 1 (test) some address passes; 2 error, nothing changed.");
 	return fflush(stdout) ? EXIT_ERROR : EXIT_DONE;
@@ -34,7 +36,8 @@ static int verb_first(int argc, char **argv)
 
 	while (at < argc && argv[at][0] == '-' && argv[at][1]) {
 		const char *option = argv[at++];
-		bool long_value = !strcmp(option, "--state") || !strcmp(option, "--bpffs") || !strcmp(option, "--wait");
+		bool long_value = !strcmp(option, "--state") || !strcmp(option, "--bpffs") ||
+				  !strcmp(option, "--log") || !strcmp(option, "--wait");
 		size_t flags = 1 + strspn(option + 1, "jpqv");
 		bool short_value =
 			option[1] != '-' && strchr("SB", option[flags]) && option[flags] && !option[flags + 1];
@@ -67,6 +70,21 @@ static void from_environment(const char **option, const char *name)
 		*option = value;
 }
 
+static int run_verb(const struct verb *verb, int argc, char **argv)
+{
+	/* The verb takes its options out. */
+	char **words = calloc((size_t)argc + 1, sizeof(*words));
+	int status;
+
+	if (!words)
+		return fail("out of memory");
+	memcpy(words, argv, (size_t)argc * sizeof(*words));
+	status = verb->run(argc, argv);
+	event_verb(argc, words, status);
+	free(words);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	const struct verb *verb;
@@ -89,6 +107,6 @@ int main(int argc, char **argv)
 		return fail("which verb, after '%s'? see xdp-bloom --help", argv[argc - 1]);
 	verb = verb_find(argv[1]);
 	if (verb)
-		return verb->run(argc - 1, argv + 1);
+		return run_verb(verb, argc - 1, argv + 1);
 	return fail("there is no verb '%s'; see xdp-bloom --help", argv[1]);
 }

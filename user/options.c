@@ -9,9 +9,9 @@
 #define OPTIONS_MAX 24
 
 /* Without a letter. */
-enum { OPTION_CHECK = 256, OPTION_WAIT, OPTION_OWN };
+enum { OPTION_CHECK = 256, OPTION_WAIT, OPTION_LOG, OPTION_OWN };
 
-bool opt_json, opt_pretty, opt_quiet, opt_verbose, opt_check, opt_check_words;
+bool opt_json, opt_pretty, opt_quiet, opt_verbose, opt_log_json, opt_check, opt_check_words;
 long opt_wait = 60;
 const char *opt_state = "/var/lib/xdp-bloom";
 const char *opt_bpffs = "/sys/fs/bpf/xdp-bloom";
@@ -34,6 +34,7 @@ static const struct option common[] = {
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "state", required_argument, NULL, 'S' },
 	{ "bpffs", required_argument, NULL, 'B' },
+	{ "log", required_argument, NULL, OPTION_LOG },
 	{ "check", optional_argument, NULL, OPTION_CHECK },
 	{ "wait", required_argument, NULL, OPTION_WAIT },
 };
@@ -71,6 +72,11 @@ static int common_option(int option)
 		return 0;
 	case 'B':
 		opt_bpffs = optarg;
+		return 0;
+	case OPTION_LOG:
+		opt_log_json = !strcmp(optarg, "json");
+		if (!opt_log_json && strcmp(optarg, "text"))
+			return fail("--log is text or json, not '%s'", optarg);
 		return 0;
 	case OPTION_CHECK:
 		opt_check = true;

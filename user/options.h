@@ -6,7 +6,7 @@
 #include <getopt.h>
 #include <stdbool.h>
 
-extern bool opt_json, opt_pretty, opt_quiet, opt_verbose;
+extern bool opt_json, opt_pretty, opt_quiet, opt_verbose, opt_log_json;
 extern bool opt_check;	     /* see whether the command is right, and touch nothing */
 extern bool opt_check_words; /* likewise, and read no file */
 extern long opt_wait;	     /* seconds: how long another command may take */

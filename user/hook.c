@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "hook.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HOOK_SECONDS 60
+
+static int64_t seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+void hook_begin(struct hook *h, const char *program)
+{
+	*h = (struct hook){ .program = program };
+	events_begin(&h->tail);
+}
+
+static void export(const json_t *event, const char *member, const char *variable)
+{
+	const char *text = json_string_value(json_object_get(event, member));
+
+	setenv(variable, text ? text : "", 1);
+}
+
+/* In the child. No shell: the program is a path, and what happened is in its environment and on its standard input. */
+static void become(const char *program, const char *line)
+{
+	json_t *event = json_loads(line, 0, NULL);
+	sigset_t none;
+	char number[32];
+	int pipes[2];
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	export(event, "event", "XDP_BLOOM_EVENT");
+	export(event, "message", "XDP_BLOOM_MESSAGE");
+	export(event, "time", "XDP_BLOOM_TIME");
+	snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(json_object_get(event, "generation")));
+	setenv("XDP_BLOOM_GENERATION", number, 1);
+	/* A line is shorter than what a pipe holds. */
+	if (!pipe(pipes) && write(pipes[1], line, strlen(line)) > 0 && write(pipes[1], "\n", 1) > 0)
+		dup2(pipes[0], STDIN_FILENO);
+	for (int fd = 3; fd < 1024; fd++)
+		close(fd);
+	execl(program, program, NULL);
+	_exit(127);
+}
+
+static void see_to(struct hook *h)
+{
+	int status;
+	pid_t pid = waitpid(h->running, &status, WNOHANG);
+
+	if (!pid && seconds() - h->since > HOOK_SECONDS) {
+		warn("%s: ran for more than %d s and was stopped", h->program, HOOK_SECONDS);
+		kill(h->running, SIGKILL);
+		pid = waitpid(h->running, &status, 0);
+	}
+	if (!pid)
+		return;
+	if (pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 127)
+		warn("%s: cannot be run", h->program);
+	h->running = 0;
+}
+
+void hook_turn(struct hook *h)
+{
+	char line[EVENT_LINE_MAX];
+
+	if (!h->program)
+		return;
+	if (h->running)
+		see_to(h);
+	if (h->running || !events_next(&h->tail, line))
+		return;
+	h->since = seconds();
+	h->running = fork();
+	if (!h->running)
+		become(h->program, line);
+	if (h->running < 0)
+		h->running = 0;
+}
+
+void hook_end(struct hook *h)
+{
+	if (h->running > 0) {
+		kill(h->running, SIGTERM);
+		waitpid(h->running, NULL, 0);
+	}
+	h->running = 0;
+}
