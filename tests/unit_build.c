@@ -473,6 +473,39 @@ static void check_notices(void)
 	owned_free(&owned);
 }
 
+/* So many that threads share the work: each host, wherever it is, is asked for by one of them. */
+static void check_notices_in_many(void)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+	struct ranges set = RANGES_EMPTY, none = RANGES_EMPTY;
+	struct account account = { &set, 1 };
+	struct generation g;
+	struct owned owned;
+	size_t middle;
+
+	for (int i = 0; i < 60000; i++)
+		ENOUGH(!ranges_add_host(&set, (uint32_t)ktap_random()));
+	ENOUGH(!ranges_finish(&set) && !owned_settle(&owned, &account, 1, &none));
+	if (CHECK(!plan_generation(&g, &owned, &settings), "no plan") && build(&g, &owned)) {
+		middle = owned.n4 / 2;
+		for (int i = -6; i < 20; i++) {
+			size_t at = i < -3  ? owned.n4 + 3 + (size_t)i /* the last three */
+				    : i < 0 ? (size_t)(i + 3)	       /* the first */
+				    : i < 6 ? middle - 3 + (size_t)i
+					    : (size_t)(ktap_random() % owned.n4);
+			void *slot = slot4(&g, owned.v4[at].lo);
+
+			if (!CHECK(slot, "range %zu of %zu is not there", at, owned.n4))
+				break;
+			mutate(&g, &owned, slot, 0, 4, "one of many hosts is missing");
+		}
+		CHECK(!check_arrays(&g, &owned), "it was all put right again, and check_arrays does not see it");
+		memory_release(&g);
+	}
+	owned_free(&owned);
+	ranges_free(&set);
+}
+
 /* Without a roster: an allowed address that is dropped by accident, against asking about each. */
 static void allowed_by_accident(void)
 {
@@ -574,6 +607,7 @@ int main(void)
 		{ "random sets, without a roster", random_sets_inexact },
 		{ "1 M hosts", million },
 		{ "the check notices whatever is missing", check_notices },
+		{ "so it does of many", check_notices_in_many },
 		{ "allowed addresses that are hit by accident", allowed_by_accident },
 		{ "seeds", seeds },
 		{ "shadow lists", shadows },

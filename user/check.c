@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdint.h>
 
 #include "decide.h"
@@ -22,48 +23,84 @@ static int check(const struct generation *g, __u32 answer, __u8 label)
 }
 
 /* How many hosts are on their way at once, so that a cache miss of one hides behind the others. */
-#define BATCH 64
+#define AHEAD 64
+/* Of them so many that are not in their first bucket. */
+#define AHEAD_SECOND 16
+/* A thread for fewer ranges costs more than it saves. */
+#define THREAD_WORTH 20000
+
+struct host {
+	__u32 addr;
+	__u8 label;
+};
 
 struct checker {
 	const struct generation *g;
 	const struct owned *owned;
 	size_t first6[LABELS]; /* where each label's first IPv6 prefix stands: the earlier list has the say */
-	struct {
-		__u32 addr;
-		__u8 label;
-	} batch[BATCH];
-	unsigned int waiting;
+	struct host first[AHEAD], second[AHEAD_SECOND];
+	unsigned int firsts, seconds;
+	int err;
 };
 
-/* Asks for a batch of hosts; what they need is on its way before the first is asked for. */
-static int check_hosts(struct checker *c)
+static int check_host_now(const struct checker *c, const struct host *host)
 {
-	const struct generation *g = c->g;
+	return check(c->g, decide_ipv4(c->g, host->addr), host->label);
+}
+
+static struct roster_choice choose4(const struct generation *g, __u64 hash)
+{
+	return roster4_choose(g->hash, hash_more(g->hash, hash), g->roster4_buckets);
+}
+
+/* What the host needs is here, unless it lives in its second bucket: then it waits once more. */
+static int check_host_first(struct checker *c, const struct host *host)
+{
+	struct host *second = &c->second[c->seconds % AHEAD_SECOND];
+	const struct bucket4 *bucket = (const struct bucket4 *)c->g->roster4;
+	struct roster_choice at;
 	int err = 0;
 
-	for (unsigned int i = 0; i < c->waiting; i++) {
-		__u64 hash = hash_ipv4(g->hash, c->batch[i].addr);
-
-		if (g->filter)
-			filter_prefetch(g, hash);
-		if (g->roster4)
-			__builtin_prefetch((struct bucket4 *)g->roster4 +
-					   roster4_choose(g->hash, hash_more(g->hash, hash), g->roster4_buckets).first);
-	}
-	for (unsigned int i = 0; i < c->waiting && !err; i++)
-		err = check(g, decide_ipv4(g, c->batch[i].addr), c->batch[i].label);
-	c->waiting = 0;
+	if (!bucket)
+		return check_host_now(c, host);
+	at = choose4(c->g, hash_ipv4(c->g->hash, host->addr));
+	if (roster4_test(bucket + at.first, host->addr))
+		return check_host_now(c, host);
+	__builtin_prefetch(bucket + at.second);
+	if (c->seconds++ >= AHEAD_SECOND)
+		err = check_host_now(c, second);
+	*second = *host;
 	return err;
 }
 
 static int check_host(void *arg, __u32 addr, __u8 label, bool filter)
 {
 	struct checker *c = arg;
+	const struct generation *g = c->g;
+	struct host *oldest = &c->first[c->firsts % AHEAD];
+	__u64 hash = hash_ipv4(g->hash, addr);
+	int err = 0;
 
-	(void)filter;
-	c->batch[c->waiting].addr = addr;
-	c->batch[c->waiting++].label = label;
-	return c->waiting == BATCH ? check_hosts(c) : 0;
+	if (filter && g->filter)
+		filter_prefetch(g, hash);
+	if (g->roster4)
+		__builtin_prefetch((const struct bucket4 *)g->roster4 + choose4(g, hash).first);
+	if (c->firsts++ >= AHEAD)
+		err = check_host_first(c, oldest);
+	*oldest = (struct host){ addr, label };
+	return err;
+}
+
+/* All who still wait. */
+static int check_waiting(struct checker *c)
+{
+	int err = 0;
+
+	for (unsigned int i = 0; i < c->firsts && i < AHEAD && !err; i++)
+		err = check_host_first(c, &c->first[i]);
+	for (unsigned int i = 0; i < c->seconds && i < AHEAD_SECOND && !err; i++)
+		err = check_host_now(c, &c->second[i]);
+	return err;
 }
 
 static int check_net24(void *arg, __u32 net24, enum gate4 state, __u8 label)
@@ -91,20 +128,57 @@ static int check_piece(void *arg, unsigned int rung, ip6 first, size_t entry)
 	return ANSWER_RUNG(answer) < rung || c->first6[ANSWER_LABEL(answer)] < entry ? 0 : -EILSEQ;
 }
 
-int check_arrays(const struct generation *g, const struct owned *owned)
+static void *check_ipv4(void *arg)
 {
 	static const struct keys_ipv4_calls calls = { check_host, check_net24 };
-	struct checker c = { .g = g, .owned = owned };
-	int err;
+	struct checker *c = arg;
+
+	c->err = keys_ipv4(c->g, c->owned, &calls, c);
+	if (!c->err)
+		c->err = check_waiting(c);
+	return NULL;
+}
+
+static int check_ipv6(struct checker *c)
+{
+	const struct owned *owned = c->owned;
 
 	for (unsigned int label = 0; label < LABELS; label++)
-		c.first6[label] = SIZE_MAX;
+		c->first6[label] = SIZE_MAX;
 	for (size_t i = owned->n6; i-- > 0;)
-		c.first6[owned->label6[i]] = i;
-	err = keys_ipv4(g, owned, &calls, &c);
-	if (!err)
-		err = check_hosts(&c);
-	return err ? err : keys_ipv6(g, owned, check_piece, &c);
+		c->first6[owned->label6[i]] = i;
+	return keys_ipv6(c->g, owned, check_piece, c);
+}
+
+/* Where the ranges can be cut in two without cutting a /24; all of them if nowhere. */
+static size_t middle(const struct owned *owned)
+{
+	size_t i = owned->n4 / 2;
+
+	while (i && i < owned->n4 && owned->v4[i - 1].hi >> 8 == owned->v4[i].lo >> 8)
+		i++;
+	return i;
+}
+
+int check_arrays(const struct generation *g, const struct owned *owned)
+{
+	size_t half = owned->n4 > THREAD_WORTH ? middle(owned) : 0;
+	struct owned lower = { .v4 = owned->v4, .label4 = owned->label4, .n4 = half }, upper = *owned;
+	struct checker below = { .g = g, .owned = &lower }, above = { .g = g, .owned = &upper };
+	pthread_t thread;
+	bool two = half && !pthread_create(&thread, NULL, check_ipv4, &below);
+
+	upper.v4 += half;
+	upper.label4 += half;
+	upper.n4 -= half;
+	if (half && !two)
+		check_ipv4(&below);
+	check_ipv4(&above);
+	if (!above.err)
+		above.err = check_ipv6(&above);
+	if (two)
+		pthread_join(thread, NULL);
+	return below.err ? below.err : above.err;
 }
 
 /* What an empty slot of that bucket holds. */
@@ -170,7 +244,7 @@ const char *check_stored(const struct generation *g, const bool known[LABELS])
 
 	for (__u64 at = 0; g->roster4 && at < g->roster4_buckets && !fault; at++)
 		fault = check_bucket4(&c, at, known);
-	if (!fault && check_hosts(&c))
+	if (!fault && check_waiting(&c))
 		fault = "an address does not get through to the roster";
 	for (__u64 at = 0; g->roster6 && at < g->roster6_buckets && !fault; at++)
 		fault = check_bucket6(g, at, known);
