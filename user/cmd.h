@@ -43,6 +43,8 @@ int cmd_rotate(int argc, char **argv);
 int cmd_flush(int argc, char **argv);
 int cmd_restore(int argc, char **argv);
 
+int cmd_run(int argc, char **argv);
+
 int cmd_set(int argc, char **argv);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -127,6 +128,22 @@ static int live_pin(const char *name)
 int kernel_live_meta(void)
 {
 	return live_pin(PIN_META);
+}
+
+int kernel_age(double *seconds)
+{
+	struct bpf_prog_info info = { 0 };
+	__u32 size = sizeof(info);
+	struct timespec now;
+	int fd = live_pin(PIN_PROGRAM), err;
+
+	if (fd < 0)
+		return fd;
+	err = bpf_obj_get_info_by_fd(fd, &info, &size) ? -errno : 0;
+	close(fd);
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	*seconds = (double)now.tv_sec + (double)now.tv_nsec / 1e9 - (double)info.load_time / 1e9;
+	return err;
 }
 
 int kernel_live(struct generation *g)

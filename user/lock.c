@@ -52,8 +52,12 @@ static int because_held(int fd, const char *path, long seconds)
 	if (!pid) /* gone this moment, or on another machine that shares the directory */
 		return because(-EBUSY, "%s: held by somebody else for %ld s", path, seconds);
 	command_of(pid, command, sizeof(command));
+	if (!*command)
+		snprintf(command, sizeof(command), "which has ended");
+	if (!seconds)
+		return because(-EBUSY, "%s is held by process %d, %s", path, (int)pid, command);
 	return because(-EBUSY, "another command has held %s for %ld s: process %d, %s", path, seconds, (int)pid,
-		       *command ? command : "which has ended");
+		       command);
 }
 
 static int wait_for(int fd, long seconds)

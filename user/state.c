@@ -107,7 +107,7 @@ static int take_lock(struct state *s)
 	return s->lock < 0 ? s->lock : 0;
 }
 
-static int make_directory(void)
+int state_make_directory(void)
 {
 	char path[512];
 
@@ -189,7 +189,7 @@ int state_open(struct state **state, bool change)
 	s->lock = -1;
 	snprintf(path, sizeof(path), "%s/state.db", opt_state);
 	if (change) {
-		err = make_directory();
+		err = state_make_directory();
 		if (!err)
 			err = take_lock(s);
 	} else if (access(path, F_OK) && errno == ENOENT) {

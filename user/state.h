@@ -42,6 +42,8 @@ struct interface_info {
 	bool shared;
 };
 
+/* The directory, and those above it; a command that changes something makes them by itself. */
+int state_make_directory(void);
 /* To look, or to change. Looking at a state that is not there yet finds it empty. */
 int state_open(struct state **state, bool change);
 int state_commit(struct state *state);

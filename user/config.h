@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The service's file of commands: one a line, in the command line's own grammar. */
+#ifndef CONFIG_H
+#define CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "words.h"
+
+struct config_line {
+	unsigned int number;
+	struct words words;
+};
+
+struct config {
+	const char *path;
+	struct config_line *lines;
+	size_t n;
+};
+
+/*
+ * Reads it and sees that each line begins with a verb that may stand there. Returns 0, or -errno with the reason
+ * recorded; then there are no lines.
+ */
+int config_read(struct config *config, const char *path);
+void config_free(struct config *config);
+
+/*
+ * Has every command say whether it could be said so; with `files` also whether what it reads is there and right. Prints
+ * each fault with its line. Returns how many there are, or -errno.
+ */
+int config_check(const struct config *config, bool files);
+
+/* Is it among the words behind the verb? */
+bool config_has_word(const struct words *w, const char *word);
+
+#endif

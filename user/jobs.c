@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "jobs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "log.h"
+
+void job_free(struct job *job)
+{
+	for (char **arg = job ? job->args : NULL; arg && *arg; arg++)
+		free(*arg);
+	if (job) {
+		free(job->args);
+		free(job->about);
+	}
+	free(job);
+}
+
+/* Behind all others; not a second time what waits already. */
+static int add(struct jobs *jobs, struct job *job)
+{
+	struct job **end = &jobs->first;
+	bool runs = jobs->pid != 0, there = false;
+
+	for (; *end; end = &(*end)->next) {
+		there = there || (!runs && !strcmp((*end)->about, job->about));
+		runs = false;
+	}
+	if (there)
+		job_free(job);
+	else
+		*end = job;
+	return 0;
+}
+
+static struct job *make(const char *about, size_t args)
+{
+	struct job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return NULL;
+	job->about = strdup(about);
+	job->args = calloc(args + 1, sizeof(*job->args));
+	if (job->about && job->args)
+		return job;
+	job_free(job);
+	return NULL;
+}
+
+int jobs_command(struct jobs *jobs, const char *about, const char *verb, const char *option, char *const *words,
+		 size_t n)
+{
+	const char *head[] = { "xdp-bloom", verb, "--state", opt_state, "--bpffs", opt_bpffs, option };
+	size_t heads = sizeof(head) / sizeof(head[0]) - !option, all = 0;
+	struct job *job = make(about, heads + n);
+	bool whole = job;
+
+	for (size_t i = 0; whole && i < heads + n; i++) {
+		job->args[all] = strdup(i < heads ? head[i] : words[i - heads]);
+		whole = job->args[all++];
+	}
+	if (whole)
+		return add(jobs, job);
+	job_free(job);
+	return -ENOMEM;
+}
+
+int jobs_function(struct jobs *jobs, const char *about, int (*run)(void))
+{
+	struct job *job = make(about, 0);
+
+	if (!job)
+		return -ENOMEM;
+	job->run = run;
+	return add(jobs, job);
+}
+
+static void become(const struct job *job)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	if (null >= 0) {
+		dup2(null, STDIN_FILENO);
+		dup2(null, STDOUT_FILENO);
+	}
+	if (job->run)
+		_exit(job->run());
+	execv("/proc/self/exe", job->args);
+	_exit(fail("/proc/self/exe: %s", strerror(errno)));
+}
+
+int jobs_start(struct jobs *jobs)
+{
+	pid_t pid;
+
+	if (jobs->pid || !jobs->first)
+		return 0;
+	pid = fork();
+	if (!pid)
+		become(jobs->first);
+	if (pid < 0)
+		return because(-errno, "no process could be started: %s", strerror(errno));
+	jobs->pid = pid;
+	return 0;
+}
+
+bool jobs_ended(struct jobs *jobs, struct job **job, int *status)
+{
+	if (!jobs->pid || waitpid(jobs->pid, status, WNOHANG) != jobs->pid)
+		return false;
+	jobs->pid = 0;
+	*job = jobs->first;
+	jobs->first = (*job)->next;
+	return true;
+}
+
+void jobs_stop(struct jobs *jobs)
+{
+	if (jobs->pid) {
+		kill(jobs->pid, SIGTERM);
+		waitpid(jobs->pid, NULL, 0);
+	}
+	jobs->pid = 0;
+	while (jobs->first) {
+		struct job *job = jobs->first;
+
+		jobs->first = job->next;
+		job_free(job);
+	}
+}

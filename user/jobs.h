@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the service has done for it: commands, one after another, each in a process of its own, so that whatever goes
+ * wrong in one ends with it, its memory goes, and the service can always be spoken to.
+ */
+#ifndef JOBS_H
+#define JOBS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct job {
+	char *about;	  /* what it does, for the log; two that wait do not do the same */
+	char **args;	  /* a command's, from the verb on */
+	int (*run)(void); /* or a function that returns its exit status */
+	struct job *next;
+};
+
+struct jobs {
+	struct job *first; /* the one that runs, where pid is not 0 */
+	pid_t pid;
+};
+
+/* A command: the verb, an option (or NULL) right behind it, and n words more. -ENOMEM, or 0. */
+int jobs_command(struct jobs *jobs, const char *about, const char *verb, const char *option, char *const *words,
+		 size_t n);
+int jobs_function(struct jobs *jobs, const char *about, int (*run)(void));
+
+/* Starts the first that waits, unless one runs. */
+int jobs_start(struct jobs *jobs);
+/* Has the one that ran ended? Then *job is it, to be freed, and *status what wait(2) says. */
+bool jobs_ended(struct jobs *jobs, struct job **job, int *status);
+/* Ends the one that runs (commands may be killed at any time) and forgets the others. */
+void jobs_stop(struct jobs *jobs);
+void job_free(struct job *job);
+
+#endif

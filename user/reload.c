@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "reload.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "follow.h"
+#include "jobs.h"
+#include "log.h"
+#include "source.h"
+#include "words.h"
+
+/* Several files of one download come together: one look. */
+#define SETTLE_MS   200
+#define LOCK_NUMBER SIZE_MAX
+
+struct followed {
+	struct source source;
+	char tried[SOURCE_STAMP_MAX]; /* the version that was last given to load */
+	bool changed, told;
+};
+
+struct reload {
+	struct follow *follow;
+	struct followed *lists;
+	size_t n;
+	int64_t due;
+	bool command_ended;
+};
+
+int reload_open(struct reload **reload)
+{
+	struct reload *r = calloc(1, sizeof(*r));
+	int err = -ENOMEM;
+
+	*reload = r;
+	if (!r)
+		return err;
+	r->due = INT64_MAX;
+	r->follow = follow_open(&err);
+	if (err) {
+		free(r);
+		*reload = NULL;
+	}
+	return err;
+}
+
+void reload_close(struct reload *r)
+{
+	if (!r)
+		return;
+	follow_close(r->follow);
+	free(r->lists);
+	free(r);
+}
+
+int reload_fd(const struct reload *r)
+{
+	return follow_fd(r->follow);
+}
+
+static struct followed *find(const struct reload *r, const struct source *source)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (!strcmp(r->lists[i].source.list, source->list) && !strcmp(r->lists[i].source.path, source->path))
+			return &r->lists[i];
+	return NULL;
+}
+
+static void follow_files(struct reload *r)
+{
+	char lock[PATH_MAX];
+
+	follow_begin(r->follow);
+	snprintf(lock, sizeof(lock), "%s/lock", opt_state);
+	if (follow_add(r->follow, lock, LOCK_NUMBER))
+		warn("%s; what other commands do is not seen", reason(-ENOENT));
+	for (size_t i = 0; i < r->n; i++) {
+		struct followed *list = &r->lists[i];
+		int err = follow_add(r->follow, list->source.path, i);
+
+		if (err && !list->told)
+			warn("list '%s': %s; a new version is not noticed", list->source.list, reason(err));
+		list->told = err;
+	}
+	follow_end(r->follow);
+}
+
+int reload_follow(struct reload *r, struct state *state)
+{
+	struct followed *lists;
+	struct source *sources;
+	size_t n;
+	int err = state_sources(state, &sources, &n);
+
+	if (err)
+		return err;
+	lists = calloc(n + 1, sizeof(*lists));
+	for (size_t i = 0; lists && i < n; i++) {
+		const struct followed *old = find(r, &sources[i]);
+
+		if (old)
+			lists[i] = *old;
+		lists[i].source = sources[i];
+		/* It may have been written before anybody looked. */
+		if (!old) {
+			lists[i].changed = true;
+			r->due = 0;
+		}
+	}
+	free(sources);
+	if (!lists)
+		return -ENOMEM;
+	free(r->lists);
+	r->lists = lists;
+	r->n = n;
+	follow_files(r);
+	return 0;
+}
+
+void reload_all(struct reload *r)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		r->lists[i].changed = true;
+		r->lists[i].tried[0] = '\0';
+	}
+	r->due = 0;
+}
+
+static void on_change(void *arg, size_t number)
+{
+	struct reload *r = arg;
+
+	if (number == LOCK_NUMBER)
+		r->command_ended = true;
+	else if (number < r->n)
+		r->lists[number].changed = true;
+}
+
+bool reload_read(struct reload *r, int64_t now)
+{
+	r->command_ended = false;
+	follow_read(r->follow, on_change, r);
+	for (size_t i = 0; i < r->n; i++)
+		if (r->lists[i].changed && r->due == INT64_MAX)
+			r->due = now + SETTLE_MS;
+	return r->command_ended;
+}
+
+int64_t reload_due(const struct reload *r)
+{
+	return r->due;
+}
+
+/* As the config file says it, or else as the list was loaded. */
+static int load_again(const struct source *source, const struct config *config, struct jobs *jobs)
+{
+	char *own[] = { (char *)(uintptr_t)source->list, (char *)(uintptr_t)source->path };
+	char about[LIST_NAME_MAX + 16];
+	struct words options;
+	char **words;
+	int err = -ENOMEM;
+
+	snprintf(about, sizeof(about), "load %s", source->list);
+	for (size_t i = 0; i < config->n; i++) {
+		const struct words *w = &config->lines[i].words;
+
+		if (w->n > 2 && !strcmp(w->words[0], "load") && config_has_word(w, source->list))
+			return jobs_command(jobs, about, "load", "--if-changed", w->words + 1, (size_t)w->n - 1);
+	}
+	if (words_split(&options, source->options))
+		return -EINVAL;
+	words = calloc((size_t)options.n + 2, sizeof(*words));
+	if (words) {
+		memcpy(words, own, sizeof(own));
+		memcpy(words + 2, options.words, (size_t)options.n * sizeof(*words));
+		err = jobs_command(jobs, about, "load", "--if-changed", words, (size_t)options.n + 2);
+	}
+	free(words);
+	words_free(&options);
+	return err;
+}
+
+void reload_turn(struct reload *r, const struct config *config, struct jobs *jobs, int64_t now)
+{
+	if (now < r->due)
+		return;
+	r->due = INT64_MAX;
+	for (size_t i = 0; i < r->n; i++) {
+		struct followed *list = &r->lists[i];
+		struct source new = list->source;
+
+		if (!list->changed)
+			continue;
+		list->changed = false;
+		/* A file that is gone is no new version of the list. */
+		if (source_look(&new) || !strcmp(new.stamp, list->source.stamp) || !strcmp(new.stamp, list->tried))
+			continue;
+		strcpy(list->tried, new.stamp);
+		if (load_again(&list->source, config, jobs))
+			warn("list '%s': %s", list->source.list, strerror(ENOMEM));
+	}
+}

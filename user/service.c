@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "service.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "arrivals.h"
+#include "change.h"
+#include "jobs.h"
+#include "kernel.h"
+#include "log.h"
+#include "notify.h"
+#include "observer.h"
+#include "reload.h"
+#include "state.h"
+#include "state_bans.h"
+
+/* Many commands in a row: one look at what they did. */
+#define LOOK_MS	     50
+#define AGAIN_MS     5000 /* what failed is tried again */
+#define ROTATE_AGAIN 600000
+
+enum { ON_SIGNAL, ON_WALL, ON_FILE, ON_LINK, OWN_FDS };
+
+struct service {
+	struct service_options *options;
+	struct config *config;
+	struct jobs jobs;
+	struct reload *reload;
+	struct arrivals *arrivals;
+	struct observer *observer;
+	int signals, wall;
+	int64_t look_at, rotate_at, notify_at; /* ms of CLOCK_MONOTONIC; INT64_MAX: not at all */
+	int64_t ends_at; /* when something runs out of time, in seconds since the epoch; 0: nothing */
+	int64_t ends_again;
+	bool ready, stop;
+	int status;
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* What the service does goes to the journal, with what its commands say. */
+PRINTF(1, 2) static void say(const char *fmt, ...)
+{
+	va_list args;
+
+	if (opt_quiet)
+		return;
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	putchar('\n');
+	fflush(stdout);
+}
+
+/* What every command does in passing: bans that ran out, and changes that nobody confirmed. */
+static int end_in_time(void)
+{
+	struct state *state;
+	int err = change_begin(&state);
+
+	change_end(state);
+	return err ? fail("%s", reason(err)) : EXIT_DONE;
+}
+
+/* On the wall clock, and again when somebody sets it. */
+static void set_wall(struct service *s)
+{
+	int64_t at = s->ends_at > s->ends_again ? s->ends_at : s->ends_at ? s->ends_again : 0;
+	struct itimerspec timer = { .it_value.tv_sec = at };
+
+	timerfd_settime(s->wall, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &timer, NULL);
+}
+
+static void plan_rotation(struct service *s, int64_t now)
+{
+	double age;
+
+	s->rotate_at = INT64_MAX;
+	if (s->options->rotate_every && !kernel_age(&age))
+		s->rotate_at = now + (int64_t)(((double)s->options->rotate_every - age) * 1e3);
+}
+
+static int64_t first_end(struct state *state)
+{
+	struct pending *pending;
+	int64_t at = state_bans_next(state);
+	size_t n = 0;
+
+	if (!state_pending(state, &pending, &n))
+		for (size_t i = 0; i < n; i++)
+			if (!at || pending[i].deadline < at)
+				at = pending[i].deadline;
+	free(pending);
+	return at;
+}
+
+/* The state may be another than we know. */
+static void look(struct service *s, int64_t now)
+{
+	struct state *state = NULL;
+	int err = state_open(&state, false);
+
+	s->look_at = INT64_MAX;
+	if (!err)
+		err = reload_follow(s->reload, state);
+	if (!err)
+		err = arrivals_expect(s->arrivals, state);
+	if (!err)
+		s->ends_at = first_end(state);
+	state_close(state);
+	if (err) {
+		warn("%s; what was known of it stays in force", reason(err));
+		s->look_at = now + AGAIN_MS;
+	}
+	set_wall(s);
+	plan_rotation(s, now);
+}
+
+/* Every line of the config file as a command; what is so already, it leaves alone. */
+static void queue_config(struct service *s)
+{
+	for (size_t i = 0; i < s->config->n; i++) {
+		const struct words *w = &s->config->lines[i].words;
+		const char *option = !strcmp(w->words[0], "attach") ? "--if-needed"
+				     : !strcmp(w->words[0], "load") ? "--if-changed"
+								    : NULL;
+		char about[64];
+
+		snprintf(about, sizeof(about), "line %u", s->config->lines[i].number);
+		if (strcmp(w->words[0], "run") != 0)
+			jobs_command(&s->jobs, about, w->words[0], option, w->words + 1, (size_t)w->n - 1);
+	}
+}
+
+static void reload_config(struct service *s)
+{
+	struct config fresh;
+
+	notify("RELOADING=1\nMONOTONIC_USEC=%lld000", (long long)now_ms());
+	s->ready = false; /* it is said again when all is done */
+	if (!s->options->configure(s->options, &fresh)) {
+		config_free(s->config);
+		*s->config = fresh;
+		queue_config(s);
+		say("%s read again: %zu commands", fresh.path, fresh.n);
+	}
+	reload_all(s->reload);
+	jobs_command(&s->jobs, "restore", "restore", NULL, NULL, 0);
+}
+
+/* The command itself has said what was wrong. */
+static void finish(struct service *s, struct job *job, int status)
+{
+	bool done = WIFEXITED(status) && WEXITSTATUS(status) != EXIT_ERROR;
+
+	if (WIFSIGNALED(status))
+		warn("%s: ended by signal %d", job->about, WTERMSIG(status));
+	else if (!done && !strcmp(job->about, "start"))
+		s->status = EXIT_ERROR;
+	else if (!done && !strcmp(job->about, "rotate"))
+		s->rotate_at = now_ms() + ROTATE_AGAIN;
+	else if (done && strcmp(job->about, "start") != 0 && strncmp(job->about, "line ", 5) != 0)
+		say("%s: done", job->about);
+	if (job->run)
+		s->ends_again = done ? 0 : time(NULL) + AGAIN_MS / 1000;
+	if (job->run || !done)
+		set_wall(s);
+	job_free(job);
+}
+
+static void on_signal(struct service *s)
+{
+	struct signalfd_siginfo info;
+	struct job *job;
+	int status;
+
+	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGHUP)
+			reload_config(s);
+		else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
+			s->stop = true;
+		while (jobs_ended(&s->jobs, &job, &status))
+			finish(s, job, status);
+	}
+}
+
+/* Due, or the clock was set: then only the timer is wrong. */
+static void on_wall(struct service *s)
+{
+	uint64_t times;
+
+	if (read(s->wall, &times, sizeof(times)) == sizeof(times) && s->ends_at && time(NULL) >= s->ends_at)
+		jobs_function(&s->jobs, "what ran out of time", end_in_time);
+	else
+		set_wall(s);
+}
+
+static void say_ready(struct service *s)
+{
+	notify("READY=1\nSTATUS=%zu of %zu interfaces attached", arrivals_attached(s->arrivals),
+	       arrivals_expected(s->arrivals));
+	if (!s->ready)
+		say("ready");
+	s->ready = true;
+}
+
+static void turn(struct service *s, int64_t now)
+{
+	/* While commands of ours run there is more to come. */
+	if (now >= s->look_at && !s->jobs.first)
+		look(s, now);
+	reload_turn(s->reload, s->config, &s->jobs, now);
+	if (arrivals_came(s->arrivals))
+		jobs_command(&s->jobs, "restore", "restore", NULL, NULL, 0);
+	if (now >= s->rotate_at) {
+		s->rotate_at = INT64_MAX;
+		jobs_command(&s->jobs, "rotate", "rotate", NULL, NULL, 0);
+	}
+	if (jobs_start(&s->jobs))
+		warn("%s", reason(-EAGAIN));
+	if (!s->jobs.first && !s->ready && s->look_at == INT64_MAX && reload_due(s->reload) == INT64_MAX)
+		say_ready(s);
+	if (now >= s->notify_at) {
+		notify("WATCHDOG=1");
+		s->notify_at = now + (int64_t)(notify_watchdog() / 2000);
+	}
+}
+
+static int wait_ms(struct service *s, int64_t now)
+{
+	int64_t due[] = { s->jobs.first ? INT64_MAX : s->look_at, s->rotate_at, s->notify_at, reload_due(s->reload) };
+	int64_t ms = s->observer ? observer_timeout(s->observer) : INT32_MAX;
+
+	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)
+		if (due[i] - now < ms)
+			ms = due[i] < now ? 0 : due[i] - now;
+	return (int)ms;
+}
+
+static void loop(struct service *s)
+{
+	struct pollfd fds[OWN_FDS + OBSERVER_FDS] = {
+		[ON_SIGNAL] = { .fd = s->signals, .events = POLLIN },
+		[ON_WALL] = { .fd = s->wall, .events = POLLIN },
+		[ON_FILE] = { .fd = reload_fd(s->reload), .events = POLLIN },
+		[ON_LINK] = { .fd = arrivals_fd(s->arrivals), .events = POLLIN },
+	};
+
+	while (!s->stop && !s->status) {
+		int64_t now = now_ms();
+		nfds_t n = OWN_FDS;
+
+		turn(s, now);
+		if (s->observer)
+			n += observer_fds(s->observer, fds + OWN_FDS);
+		if (poll(fds, n, wait_ms(s, now)) < 0 && errno != EINTR)
+			break;
+		if (fds[ON_SIGNAL].revents)
+			on_signal(s);
+		if (fds[ON_WALL].revents)
+			on_wall(s);
+		if (fds[ON_FILE].revents && reload_read(s->reload, now_ms()) && s->look_at == INT64_MAX)
+			s->look_at = now_ms() + LOOK_MS;
+		if (fds[ON_LINK].revents)
+			arrivals_read(s->arrivals);
+		if (s->observer)
+			observer_turn(s->observer);
+	}
+}
+
+static int open_all(struct service *s)
+{
+	sigset_t set;
+	int err = reload_open(&s->reload);
+
+	if (!err)
+		err = arrivals_open(&s->arrivals);
+	if (!err)
+		err = observer_open(&s->observer, s->options->listen);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	s->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	s->wall = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (!err && (s->signals < 0 || s->wall < 0))
+		err = because(-errno, "%s", strerror(errno));
+	return err;
+}
+
+int service_run(struct service_options *options, struct config *config)
+{
+	struct service s = { .options = options, .config = config, .signals = -1, .wall = -1 };
+	int err;
+
+	notify_open();
+	s.rotate_at = INT64_MAX;
+	s.notify_at = notify_watchdog() ? 0 : INT64_MAX;
+	err = open_all(&s);
+	if (err) {
+		s.status = fail("%s", reason(err));
+	} else {
+		notify("STATUS=restoring");
+		jobs_command(&s.jobs, "start", "restore", NULL, NULL, 0);
+		queue_config(&s);
+		loop(&s);
+		notify("STOPPING=1");
+	}
+	jobs_stop(&s.jobs);
+	observer_close(s.observer);
+	arrivals_close(s.arrivals);
+	reload_close(s.reload);
+	if (s.signals >= 0)
+		close(s.signals);
+	if (s.wall >= 0)
+		close(s.wall);
+	return s.status;
+}
