@@ -436,6 +436,33 @@ static void without_roster(void)
 		some_shapes(false);
 }
 
+/* Every layout of the filter, with both families, all rungs, and with the roster or alone. */
+static void every_layout(void)
+{
+	static const unsigned int ks[] = { 1, 2, 11, 24 };
+
+	for (enum layout layout = 0; layout < LAYOUTS; layout++) {
+		for (size_t k = 0; k < (layout == LAYOUT_CLASSIC ? sizeof(ks) / sizeof(*ks) : 1); k++) {
+			struct settings settings = SETTINGS_DEFAULT;
+
+			settings.layout = layout;
+			settings.k = ks[k];
+			settings.exact = true;
+			everything();
+			for (unsigned int length = 20; length <= 128; length++)
+				add(6, ((ip6)1 << 125) + ((ip6)1 << (128 - length)), length, 0);
+			if (!install(&settings, NULL) ||
+			    !CHECK(live.g.filter_layout == layout && live.g.rungs == RUNGS_MAX, "not the layout") ||
+			    !some_shapes(true))
+				return;
+			settings.exact = false;
+			hosts_only();
+			if (!install(&settings, NULL) || !some_shapes(false))
+				return;
+		}
+	}
+}
+
 static void shadow_lists(void)
 {
 	struct settings settings = SETTINGS_DEFAULT;
@@ -493,6 +520,7 @@ static int run_cases(void)
 		{ "answers for many addresses", answers },
 		{ "sets that leave stages out", other_sets },
 		{ "without a roster", without_roster },
+		{ "every layout of the filter", every_layout },
 		{ "shadow lists pass, and are counted", shadow_lists },
 		{ "the memory that was predicted", memory },
 		{ "an emptied slot passes packets and counts nothing", empty_slot },

@@ -27,15 +27,12 @@ struct variant {
 /* Sizes for every host in the filter: what the planner does where nearly every /24 has some. */
 static void without_gate4(struct generation *g, const struct settings *settings)
 {
+	struct layout_plan layout = layout_choose(settings);
+
 	g->keys4 += g->all24 * 256;
 	g->all24 = 0;
 	g->gate4 = g->gate4_labels = 0;
-	g->filter_blocks = 64 + (g->keys4 + g->keys6) * 18 / 512;
-	g->filter = g->keys4 + g->keys6 > 0;
-	if (!g->filter)
-		g->filter_blocks = 0;
-	g->lanes_blocks = g->filter_blocks;
-	g->filter_k = FILTER_LANES;
+	ENOUGH(!layout_size(g, &layout, (double)(g->keys4 + g->keys6)));
 	g->roster4 = settings->exact && g->keys4;
 	g->roster4_buckets = g->roster4 ? 128 + g->keys4 / 5 : 0;
 }
@@ -164,6 +161,8 @@ static bool random_set(const struct variant *v, unsigned int ranges)
 		random_ranges(&m, 6, ranges, true);
 	settings.exact = v->exact;
 	settings.labels = v->labels;
+	settings.layout = (enum layout)(ktap_random() % (LAYOUTS + 1));
+	settings.k = (unsigned int)(ktap_random() % (CLASSIC_K_MAX + 1));
 	naive_settle(&m, &owned);
 	/* Many lengths on few rungs can be more keys than a quick test wants. */
 	if (plan_generation(&g, &owned, &settings) == -E2BIG || g.keys6 > 150000) {
@@ -176,8 +175,8 @@ static bool random_set(const struct variant *v, unsigned int ranges)
 		g.gate6 = g.gate6_log2 = 0;
 	ok = build(&g, &owned) && ask_all(&m, &g, v);
 	if (!ok)
-		printf("# exact %d, labels %d, gates %d and %d, %zu ranges\n", v->exact, v->labels, v->gate4, v->gate6,
-		       m.n);
+		printf("# exact %d, labels %d, gates %d and %d, %s with k = %llu, %zu ranges\n", v->exact, v->labels,
+		       v->gate4, v->gate6, layout_names[g.filter_layout], g.filter_k, m.n);
 	memory_release(&g);
 	owned_free(&owned);
 	return ok;

@@ -6,6 +6,7 @@
 #include "log.h"
 #include "naive.h"
 #include "plan.h"
+#include "rate.h"
 #include "roster.h"
 
 #define ROUNDS 500
@@ -198,9 +199,17 @@ static void room(void)
 		struct ranges set = RANGES_EMPTY;
 		uint64_t bytes = 0;
 		struct generation g = { 0 };
+		struct filter_shape shape;
+		double filled;
 
 		settings.headroom = (double)(ktap_random() % 100) / 50;
 		settings.bits_per_key = 8 + (double)(ktap_random() % 17);
+		settings.layout = (enum layout)(ktap_random() % (LAYOUTS + 1));
+		settings.exact = ktap_random() & 1;
+		if (ktap_random() & 1)
+			settings.fpr = exp2(-2 - (double)(ktap_random() % 20));
+		if (ktap_random() & 1)
+			settings.k = 4 + (unsigned int)(ktap_random() % 21);
 		for (uint64_t n = ktap_random() % 3000; n; n--) {
 			uint64_t r = ktap_random();
 
@@ -214,9 +223,18 @@ static void room(void)
 		for (enum array a = 0; a < ARRAYS; a++)
 			bytes += array_bytes(&g, a);
 		CHECK(bytes == arrays_total(&g), "the parts are not the total");
-		CHECK((double)g.filter_blocks * 512 >=
-			      (double)(g.keys4 + g.keys6) * (1 + settings.headroom) * settings.bits_per_key,
-		      "%llu keys in %llu blocks", g.keys4 + g.keys6, g.filter_blocks);
+		filled = (double)(g.keys4 + g.keys6) * (1 + settings.headroom);
+		CHECK(!filled || fpr_expected(layout_shape(&g), filled) <= rate_asked(&settings) * 1.000001,
+		      "%.0f keys in %llu blocks: %g, not %g", filled, g.filter_blocks,
+		      fpr_expected(layout_shape(&g), filled), rate_asked(&settings));
+		shape = layout_shape(&g);
+		shape.bits -= 512 + filled / 100;
+		CHECK(g.filter_blocks <= 64 || fpr_expected(shape, filled) > rate_asked(&settings),
+		      "%.0f keys would do with less than %llu blocks", filled, g.filter_blocks);
+		CHECK(settings.layout == LAYOUT_AUTO || !filled || g.filter_layout == settings.layout,
+		      "%llu is another layout", g.filter_layout);
+		if (!settings.exact)
+			continue;
 		CHECK((double)g.roster4_buckets * ROSTER4_SLOTS >= (double)g.keys4 * (1 + settings.headroom),
 		      "roster of IPv4");
 		CHECK((double)g.roster6_buckets * ROSTER6_SLOTS >= (double)g.keys6 * (1 + settings.headroom),

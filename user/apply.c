@@ -69,6 +69,9 @@ struct settings settings_read(struct state *state)
 
 	s.exact = state_setting(state, "exact", s.exact) != 0;
 	s.labels = state_setting(state, "labels", s.labels) != 0;
+	s.layout = (enum layout)state_setting(state, "layout", s.layout);
+	s.k = (unsigned int)state_setting(state, "k", s.k);
+	s.fpr = state_setting(state, "fpr", s.fpr);
 	s.bits_per_key = state_setting(state, "bits_per_key", s.bits_per_key);
 	s.headroom = state_setting(state, "headroom", s.headroom);
 	s.samples = state_setting(state, "samples", s.samples);

@@ -5,8 +5,8 @@
 
 #include "attach.h"
 #include "cmd.h"
-#include "filter.h"
 #include "inforce.h"
+#include "layout.h"
 #include "log.h"
 #include "out.h"
 
@@ -57,10 +57,10 @@ static int show_json(const struct inforce *s, const struct attachment *list, siz
 				  "generation", (json_int_t)s->g.number, "interfaces", interfaces_json(list, n),
 				  "stages", stages_json(&s->g), "keys", "ipv4", (json_int_t)s->g.keys4, "ipv6",
 				  (json_int_t)s->g.keys6, "banned24", (json_int_t)s->g.all24, "rungs", out_rungs(&s->g),
-				  "memory", out_memory(&s->bytes), "filter", "layout", "lanes", "k", FILTER_LANES,
-				  "bits_per_key", s->bits_per_key, "fill", s->rate.fill, "fpr", "filter", s->rate.fpr,
-				  "verdict", s->verdict, "asked", s->asked, "error", s->rate.error, "passed",
-				  rate_passed(&s->rate, s->asked), "image", image_json(s)));
+				  "memory", out_memory(&s->bytes), "filter", "layout", layout_names[s->g.filter_layout],
+				  "k", (int)s->g.filter_k, "bits_per_key", s->bits_per_key, "fill", s->rate.fill, "fpr",
+				  "filter", s->rate.fpr, "verdict", s->verdict, "asked", s->asked, "error",
+				  s->rate.error, "passed", rate_passed(&s->rate, s->asked), "image", image_json(s)));
 }
 
 static int show_text(const struct inforce *s, const struct attachment *list, size_t n)
@@ -90,11 +90,11 @@ static int show_text(const struct inforce *s, const struct attachment *list, siz
 	       bytes_text(b, s->bytes.gate), bytes_text(c, s->bytes.filter), bytes_text(d, s->bytes.roster),
 	       bytes_text(e, s->bytes.labels));
 	if (g->filter)
-		printf("filter      lanes, k = %d, %.1f bits a key, %.0f %% full, lets %.4f %% of others through to the %s\n",
-		       FILTER_LANES, s->bits_per_key, s->rate.fill * 100, s->rate.fpr * 100,
-		       s->verdict > 0 ? "verdict" : "roster");
+		printf("filter      %s, k = %d, %.1f bits a key, %.0f %% full, lets %.3g %% of others through to the %s\n",
+		       layout_names[g->filter_layout], (int)g->filter_k, s->bits_per_key, s->rate.fill * 100,
+		       s->rate.fpr * 100, s->verdict > 0 ? "verdict" : "roster");
 	if (s->verdict > 0)
-		printf("verdict     NOT EXACT: %.4f %% of innocent addresses are dropped\n", s->verdict * 100);
+		printf("verdict     NOT EXACT: %.3g %% of innocent addresses are dropped\n", s->verdict * 100);
 	else
 		puts("verdict     exact");
 	return out_end();

@@ -9,12 +9,10 @@
 #include "apply.h"
 #include "change.h"
 #include "cmd.h"
-#include "formulas.h"
 #include "log.h"
 #include "out.h"
-#include "rate.h"
 
-#define WANTED_MAX 8
+#define WANTED_MAX 16
 
 /* What was asked for, by the names under which it is kept. */
 static struct {
@@ -49,7 +47,16 @@ static int tune_option(int option, const char *value)
 	case 'f':
 		if (option_number("fpr", value, 1e-7, 0.5, &number))
 			return EXIT_ERROR;
-		return want("bits_per_key", lanes_bits(number));
+		return want("fpr", number);
+	case 'y':
+		for (enum layout layout = 0; layout <= LAYOUT_AUTO; layout++)
+			if (!strcmp(value, layout_names[layout]))
+				return want("layout", layout);
+		return fail("--layout is auto, lanes, lanes2 or classic, not '%s'", value);
+	case 'k':
+		if (option_number("k", value, 0, CLASSIC_K_MAX, &number))
+			return EXIT_ERROR;
+		return want("k", floor(number));
 	case 'h':
 		if (option_number("headroom", value, 0, 1000, &number))
 			return EXIT_ERROR;
@@ -65,15 +72,18 @@ static int tune_option(int option, const char *value)
 
 static int report(const struct settings *s)
 {
-	double fpr = rate_asked(s);
+	struct layout_plan layout = layout_choose(s);
 	char buf[NUMBER_TEXT_MAX];
 
 	if (opt_json)
-		return out_json(json_pack("{s:b, s:b, s:f, s:f, s:f, s:I, s:I}", "exact", s->exact, "labels", s->labels,
-					  "fpr", fpr, "bits_per_key", s->bits_per_key, "headroom", s->headroom * 100,
-					  "samples", (json_int_t)s->samples, "memory", (json_int_t)s->memory_max));
-	printf("exact     %s\nlabels    %s\nfpr       %.3g (%.1f bits a key)\nheadroom  %.0f %%\nsamples   %.0f a second and CPU\nmemory    %s\n",
-	       s->exact ? "on" : "off", s->labels ? "on" : "off", fpr, s->bits_per_key, s->headroom * 100, s->samples,
+		return out_json(json_pack("{s:b, s:b, s:s, s:i, s:f, s:f, s:f, s:I, s:I}", "exact", s->exact, "labels",
+					  s->labels, "layout", layout_names[s->layout], "k", (int)layout.k, "fpr",
+					  layout.fpr, "bits_per_key", layout.bits_per_key, "headroom",
+					  s->headroom * 100, "samples", (json_int_t)s->samples, "memory",
+					  (json_int_t)s->memory_max));
+	printf("exact     %s\nlabels    %s\nlayout    %s (%s, k = %u)\nfpr       %.3g (%.1f bits a key)\nheadroom  %.0f %%\nsamples   %.0f a second and CPU\nmemory    %s\n",
+	       s->exact ? "on" : "off", s->labels ? "on" : "off", layout_names[s->layout], layout_names[layout.kind],
+	       layout.k, layout.fpr, layout.bits_per_key, s->headroom * 100, s->samples,
 	       s->memory_max ? bytes_text(buf, s->memory_max) : "half of what is free");
 	return out_end();
 }
@@ -83,6 +93,8 @@ int cmd_tune(int argc, char **argv)
 	static const struct option own[] = {
 		{ "exact", required_argument, NULL, 'e' },
 		{ "labels", required_argument, NULL, 'l' },
+		{ "layout", required_argument, NULL, 'y' },
+		{ "k", required_argument, NULL, 'k' },
 		{ "fpr", required_argument, NULL, 'f' },
 		{ "headroom", required_argument, NULL, 'h' },
 		{ "samples", required_argument, NULL, 's' },

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "arrays.h"
-#include "filter.h"
+#include "layout.h"
 #include "log.h"
 #include "owned.h"
 #include "roster.h"
@@ -27,8 +27,6 @@
 /* A rung more costs every IPv6 packet behind the gate a look; half as many keys again cost only memory. */
 #define RUNG_WORTH 1.5
 #define RUNG_SLACK 4096
-
-#define FILTER_BLOCKS_MIN 64 /* a page: less saves nothing */
 
 /*
  * Random-walk insertion into two choices of 6 (or 7) slots finds room well beyond these shares. What they leave free
@@ -175,7 +173,9 @@ void plan_count(struct counts *n, const struct owned *owned)
 
 int plan_sizes(struct generation *g, const struct counts *n, const struct settings *settings)
 {
-	double keys6 = 0, blocks;
+	struct layout_plan layout = layout_choose(settings);
+	double keys6 = 0, keys;
+	int err;
 
 	memset(g, 0, sizeof(*g));
 	g->version = GENERATION_VERSION;
@@ -196,16 +196,6 @@ int plan_sizes(struct generation *g, const struct counts *n, const struct settin
 	}
 	g->gate4_labels = g->gate4 && settings->labels && n->labels_differ;
 
-	blocks = ceil((double)(g->keys4 + g->keys6) * (1 + settings->headroom) * settings->bits_per_key /
-		      (BLOCK_BYTES * 8));
-	if (blocks > BLOCKS_MAX)
-		return because(-E2BIG, "the filter needs %.3g blocks; the most is %llu", blocks, BLOCKS_MAX);
-	if (blocks > 0) {
-		g->filter_blocks = blocks > FILTER_BLOCKS_MIN ? (__u64)blocks : FILTER_BLOCKS_MIN;
-		g->lanes_blocks = g->filter_blocks;
-		g->filter_k = FILTER_LANES;
-		g->filter = 1;
-	}
 	if (g->gate4 && settings->labels && settings->exact)
 		g->minorities = n->minorities;
 	if (settings->exact && g->keys4 + g->minorities) {
@@ -218,9 +208,16 @@ int plan_sizes(struct generation *g, const struct counts *n, const struct settin
 		g->roster6 = 1;
 	}
 	/* The least of each is more than few keys need: it is room all the same. */
-	g->capacity = (__u64)((double)g->filter_blocks * BLOCK_BYTES * 8 / settings->bits_per_key);
 	g->capacity4 = (__u64)((double)g->roster4_buckets * ROSTER4_SLOTS * ROSTER4_LOAD);
 	g->capacity6 = (__u64)((double)g->roster6_buckets * ROSTER6_SLOTS * ROSTER6_LOAD);
+	keys = (double)(g->keys4 + g->keys6) * (1 + settings->headroom);
+	err = layout_size(g, &layout, keys);
+	if (!err && settings->memory_max && arrays_total(g) > settings->memory_max) {
+		layout = layout_leanest(settings);
+		err = layout_size(g, &layout, keys);
+	}
+	if (err)
+		return err;
 	if (settings->memory_max && arrays_total(g) > settings->memory_max)
 		return because(-E2BIG, "this set needs %llu bytes in the kernel; the limit is %llu",
 			       (unsigned long long)arrays_total(g), (unsigned long long)settings->memory_max);

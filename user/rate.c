@@ -10,6 +10,7 @@
 #include "formulas.h"
 #include "image_kept.h"
 #include "kernel.h"
+#include "layout.h"
 
 /* Up to so many blocks (256 MB) all are read. Keys are spread by a hash, so beyond that every so-manieth will do. */
 #define BLOCKS_READ (1ULL << 22)
@@ -104,7 +105,7 @@ void rate_measure(const struct generation *g, struct rate *rate)
 
 double rate_asked(const struct settings *settings)
 {
-	return lanes_fpr(1e6, 1e6 * settings->bits_per_key / (BLOCK_BYTES * 8));
+	return layout_choose(settings).fpr;
 }
 
 bool rate_passed(const struct rate *rate, double asked)
