@@ -65,7 +65,7 @@ DEPS := clang llvm bpftool pkg-config libbpf-dev libxdp-dev libelf-dev zlib1g-de
 	liblzma-dev libzstd-dev libmicrohttpd-dev libncurses-dev libc6-dev iproute2
 # For the tests, on top: peers to compare with, and other XDP programs to live beside.
 TEST_DEPS := tcpdump tmux perl jq python3 ethtool procps util-linux xdp-tools iprange libclang-rt-dev
-BENCH_DEPS := ipset nftables
+BENCH_DEPS := ipset nftables iptables xdp-tools iprange ethtool python3
 LINT_DEPS := clang-format clang-tidy cppcheck shellcheck
 
 deps:
