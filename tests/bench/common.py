@@ -8,7 +8,7 @@ import time
 
 median = statistics.median
 
-SETTLE = 20  # looks, at the most
+SETTLE = 40  # looks, at the most
 
 
 def run(*command, **more):
@@ -40,7 +40,7 @@ def kernel_kilobytes():
     """What the kernel has allocated, slabs and whatever is mapped beside them, once it has let go of what it will."""
     for _ in range(SETTLE):
         before = allocated()
-        time.sleep(.1)
+        time.sleep(.05)
         now = allocated()
         if abs(now - before) < 64:
             break

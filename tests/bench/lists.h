@@ -3,9 +3,12 @@
 #ifndef LISTS_H
 #define LISTS_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "addr.h"
 #include "lookup.h"
@@ -20,7 +23,8 @@ struct prefix {
 
 struct list {
 	int family;
-	bool mix; /* of prefix lengths; otherwise hosts */
+	const char *path; /* of a file that it comes from; NULL: it is made */
+	bool mix;	  /* of prefix lengths; otherwise hosts */
 	size_t n;
 	struct prefix *at;
 	struct ranges set, share[LIST_SHARES]; /* all of it, and the lists that it comes from */
@@ -70,20 +74,44 @@ static inline unsigned int list_length(struct list *list)
 	return share->length + (unsigned int)(list_random(list) % (share->last - share->length + 1));
 }
 
-/* 0 or -ENOMEM. */
+/* One prefix of that family a line, and nothing else; lines beyond the first n are not read. */
+static inline int list_read(struct list *list)
+{
+	FILE *file = fopen(list->path, "r");
+	char line[PREFIX_TEXT_MAX];
+	size_t n = 0;
+
+	while (file && n < list->n && fgets(line, sizeof(line), file)) {
+		struct prefix *prefix = &list->at[n++];
+
+		if (prefix_parse(line, strcspn(line, "\n"), &prefix->first, &prefix->length) ||
+		    prefix->first.family != list->family)
+			return -EINVAL;
+	}
+	if (!file)
+		return -errno;
+	fclose(file);
+	list->n = n;
+	return n ? 0 : -ENODATA;
+}
+
 static inline int list_make(struct list *list)
 {
 	int err = 0;
 
 	list->at = malloc(list->n * sizeof(*list->at));
 	if (!list->at)
-		return -1;
+		return -ENOMEM;
+	if (list->path)
+		err = list_read(list);
 	for (size_t i = 0; i < list->n && !err; i++) {
 		struct prefix *prefix = &list->at[i];
 
-		prefix->length = list_length(list);
-		prefix->first.family = list->family;
-		prefix->first.num = list_address(list) & ~addr_mask(list->family, prefix->length);
+		if (!list->path) {
+			prefix->length = list_length(list);
+			prefix->first.family = list->family;
+			prefix->first.num = list_address(list) & ~addr_mask(list->family, prefix->length);
+		}
 		err = ranges_add_prefix(&list->set, prefix->first, prefix->length);
 		if (!err)
 			err = ranges_add_prefix(&list->share[list->mix ? i % LIST_SHARES : 0], prefix->first,

@@ -66,16 +66,19 @@ struct scenario {
 	__u64 entries_max;
 	unsigned int traffic; /* bits of enum traffic */
 	unsigned int quick;   /* powers of ten of entries in a quick run, as bits */
+	bool file;	      /* what --file names, instead of a list that is made */
 };
 
 #define PASS_DROP (1u << TRAFFIC_PASS | 1u << TRAFFIC_DROP)
 #define ALL_THREE (PASS_DROP | 1u << TRAFFIC_NEAR)
 
 static const struct scenario scenarios[] = {
-	{ "ipv4-hosts", 4, false, 100000000, PASS_DROP, 1u << 4 | 1u << 6 },
-	{ "ipv4-mix", 4, true, 1000000, PASS_DROP, 1u << 5 },
-	{ "ipv6-hosts", 6, false, 10000000, ALL_THREE, 1u << 6 },
-	{ "ipv6-mix", 6, true, 100000, ALL_THREE, 1u << 4 },
+	{ "ipv4-hosts", 4, false, 100000000, PASS_DROP, 1u << 4 | 1u << 6, false },
+	{ "ipv4-mix", 4, true, 1000000, PASS_DROP, 1u << 5, false },
+	{ "ipv6-hosts", 6, false, 10000000, ALL_THREE, 1u << 5, false },
+	{ "ipv6-mix", 6, true, 100000, ALL_THREE, 1u << 4, false },
+	{ "ipv4-real", 4, true, 10000000, PASS_DROP, 0, true },
+	{ "ipv6-real", 6, true, 10000000, ALL_THREE, 0, true },
 };
 
 #define SCENARIOS (sizeof(scenarios) / sizeof(scenarios[0]))
@@ -84,7 +87,7 @@ static const char *const traffic_names[] = { "pass", "near", "drop" };
 
 static struct {
 	bool quick, list;
-	const char *scenario, *subject, *traffic;
+	const char *scenario, *subject, *traffic, *file;
 	__u64 entries, seed, peers_max;
 	unsigned int repeats;
 	double bits, gate; /* bits a key of the filter; with a gate or without: negative is as planned */
@@ -328,7 +331,11 @@ static int measure(struct lookup *skel, struct list *list, const struct scenario
 
 static int run_scenario(const struct scenario *scenario, __u64 entries)
 {
-	struct list list = { .family = scenario->family, .mix = scenario->mix, .n = entries, .state = opt.seed };
+	struct list list = { .family = scenario->family,
+			     .path = scenario->file ? opt.file : NULL,
+			     .mix = scenario->mix,
+			     .n = entries,
+			     .state = opt.seed };
 	struct lookup *skel = NULL;
 	struct candidate c;
 	int err = list_make(&list);
@@ -367,21 +374,14 @@ static int print_list(const struct scenario *scenario, __u64 entries)
 }
 
 static const struct option options[] = {
-	{ "quick", no_argument, NULL, 'q' },
-	{ "list", no_argument, NULL, 'l' },
-	{ "scenario", required_argument, NULL, 's' },
-	{ "subject", required_argument, NULL, 'S' },
-	{ "traffic", required_argument, NULL, 't' },
-	{ "entries", required_argument, NULL, 'n' },
-	{ "repeats", required_argument, NULL, 'r' },
-	{ "seed", required_argument, NULL, 'x' },
-	{ "peers-max", required_argument, NULL, 'p' },
-	{ "bits", required_argument, NULL, 'b' },
-	{ "gate", required_argument, NULL, 'g' },
-	{ "layout", required_argument, NULL, 'L' },
-	{ "fpr", required_argument, NULL, 'f' },
-	{ "inexact", no_argument, NULL, 'i' },
-	{ 0 },
+	{ "quick", no_argument, NULL, 'q' },	       { "list", no_argument, NULL, 'l' },
+	{ "scenario", required_argument, NULL, 's' },  { "subject", required_argument, NULL, 'S' },
+	{ "traffic", required_argument, NULL, 't' },   { "entries", required_argument, NULL, 'n' },
+	{ "repeats", required_argument, NULL, 'r' },   { "seed", required_argument, NULL, 'x' },
+	{ "peers-max", required_argument, NULL, 'p' }, { "bits", required_argument, NULL, 'b' },
+	{ "gate", required_argument, NULL, 'g' },      { "layout", required_argument, NULL, 'L' },
+	{ "fpr", required_argument, NULL, 'f' },       { "inexact", no_argument, NULL, 'i' },
+	{ "file", required_argument, NULL, 'F' },      { 0 },
 };
 
 static int read_options(int argc, char **argv)
@@ -420,6 +420,9 @@ static int read_options(int argc, char **argv)
 		case 'b':
 			opt.bits = strtod(optarg, NULL);
 			break;
+		case 'F':
+			opt.file = optarg;
+			break;
 		case 'g':
 			opt.gate = strtod(optarg, NULL);
 			break;
@@ -446,7 +449,9 @@ int main(int argc, char **argv)
 	if (read_options(argc, argv)) {
 		fprintf(stderr,
 			"Usage: lookup [--quick] [--scenario NAMES] [--traffic pass,near,drop] [--subject NAMES] "
-			"[--entries N] [--repeats N] [--seed N] [--peers-max N] [--bits N] [--gate 0|1] [--layout NAME] [--fpr P] [--inexact] [--list]\n");
+			"[--entries N] [--repeats N] [--seed N] [--peers-max N] [--bits N] [--gate 0|1] "
+			"[--layout NAME] [--fpr P] [--inexact] [--list]\n"
+			"       lookup --scenario ipv4-real|ipv6-real --file PREFIXES [...]\n");
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -455,8 +460,12 @@ int main(int argc, char **argv)
 		const struct scenario *s = &scenarios[i];
 		unsigned int power = 4;
 
-		if (!chosen(opt.scenario, s->name))
+		if (!chosen(opt.scenario, s->name) || s->file != (opt.file != NULL))
 			continue;
+		if (s->file) {
+			err = run_scenario(s, s->entries_max);
+			continue;
+		}
 		if (opt.list)
 			return print_list(s, opt.entries) ? 2 : 0;
 		if (opt.entries && opt.entries <= s->entries_max)

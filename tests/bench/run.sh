@@ -3,8 +3,10 @@
 #
 # Every benchmark, one after the other; the RESULT lines also go into a JSON file, with what they were measured on.
 # Usage: run.sh [--quick] PROGRAMS JSON, where PROGRAMS is the directory with the benchmarks' programs.
-# BENCH_ONLY, a list of lookup, packets, load, edits, growth and reader, leaves the others out.
+# BENCH_ONLY, a list of real, lookup, packets, load, edits, growth and reader, leaves the others out. XDP_BLOOM_LISTS is a
+# directory of real lists to measure, too.
 
+# shellcheck disable=SC2317 # part() calls functions
 set -u
 quick=
 [ "${1:-}" != --quick ] || {
@@ -19,14 +21,14 @@ bench=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 programs=$(realpath "$1") json=$2
 XDP_BLOOM=$(realpath -m "${XDP_BLOOM:-$bench/../../build/xdp-bloom}")
 export XDP_BLOOM PYTHONDONTWRITEBYTECODE=1
-only=${BENCH_ONLY:-lookup packets load edits growth reader}
+only=${BENCH_ONLY:-real lookup packets load edits growth reader}
 lines=$(mktemp)
-trap 'rm -f "$lines"' EXIT
+trap 'rm -f "$lines" "$lines".*' EXIT
 status=0
 
 # part NAME COMMAND...: unless it was left out.
 part() {
-	local name=$1
+	local name=$1 start=$SECONDS
 
 	shift
 	[[ " $only " = *" $name "* ]] || return
@@ -36,17 +38,31 @@ part() {
 		echo "run.sh: $name failed" >&2
 		status=1
 	}
+	echo "(took $((SECONDS - start)) s)"
 }
 
 # In namespaces of its own, with which everything goes that was left behind.
-# shellcheck disable=SC2317 # part() calls it
 apart() {
 	# shellcheck disable=SC2016 # for the shell in there
 	unshare --net --mount sh -c 'mount -t sysfs sysfs /sys && mount -t bpf bpf /sys/fs/bpf &&
 		mount -t tmpfs tmpfs /run && exec "$@"' sh "$@"
 }
 
+# The lists of XDP_BLOOM_LISTS, a directory, each family in one.
+real_lists() {
+	local family
+
+	for family in 4 6; do
+		find "$XDP_BLOOM_LISTS" -type f ! -name 'README*' -exec cat {} + | tr -d '\r' | awk -v v6=$((family == 6)) '
+			$1 ~ /^[0-9a-fA-F.:]+(\/[0-9]+)?$/ && $1 ~ /[.:]/ && (index($1, ":") > 0) == v6 { print $1 }' |
+			sort -u >"$lines.real"
+		[ ! -s "$lines.real" ] ||
+			"$programs/lookup" --scenario "ipv$family-real" --file "$lines.real" ${quick:+--repeats 11} || return
+	done
+}
+
 everything() {
+	[ -z "${XDP_BLOOM_LISTS:-}" ] || part real real_lists
 	if [ -n "$quick" ]; then
 		part lookup "$programs/lookup" --quick --repeats 11
 		part packets apart python3 "$bench/packets.py" --quick "$programs"
@@ -68,6 +84,5 @@ python3 "$bench/report.py" machine
 everything > >(tee "$lines")
 wait $!
 status=$(cat "$lines.status")
-rm -f "$lines.status"
 python3 "$bench/report.py" collect "$lines" "$json" $(($(date +%s) - begin)) || status=1
 exit "$status"
