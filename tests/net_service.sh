@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The service: what it does by itself, what it says, and that nothing it does depends on its being alive.
 # shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC2119 # ready has arguments of its own
 . "$(dirname "$0")/lib.sh"
 sandbox "$@"
 
@@ -41,6 +42,7 @@ heard() {
 	fail "never said '$2', but: $(cat unheard 2>/dev/null)"
 }
 
+# shellcheck disable=SC2120 # mostly without
 # ready ARGS...: starts it and waits until it is.
 ready() {
 	service "$@"
@@ -99,50 +101,171 @@ only_one() {
 	stop
 }
 
-# turned WORDS: the list is now banned/clean the other way round.
+# turned: the filter has the new version of the list.
 turned() {
-	heard "$log" "$1"
-	send 0 -b clean -c banned
+	heard "$log" "load bad: done"
+	printf '%s\n' 198.51.100.1 2001:db8::7 203.0.113.9 >banned
+	echo 192.0.2.7 >>clean
+	send 0 -b banned -c clean
 }
 
+# A new version of a file, in all the ways there are; and by_hand: of a list that is in no config.
 reloads() {
 	prepare
 	mv list list.1
-	cp clean list.2
+	sed 's/192.0.2.7/198.51.100.1/' list.1 >list.2
 	mkdir data
 	case $1 in
-	written) cp list.1 list ;;
-	renamed) cp list.1 list ;;
 	link) ln -s list.1 list ;;
 	behind_link) mv list.1 data && ln -s data/list.1 list ;;
-	by_hand) : >conf ;;
+	*) mv list.1 list ;;
 	esac
 	if [ "$1" = by_hand ]; then
-		cp list.1 list
-		bloom load bad list
+		: >conf
+		bloom load bad ./list
 		bloom attach edge0
 	fi
 	ready
 	send 0 -b banned -c clean
 	case $1 in
-	written | by_hand) cat list.2 >list ;;
 	renamed) mv list.2 list ;;
 	link) ln -sfn list.2 list ;;
 	behind_link) cat list.2 >data/list.1 ;;
+	*) cat list.2 >list ;;
 	esac
-	case $1 in
-	by_hand) heard "$log" "addresses came or went" ;; # nobody forced it
-	*) heard "$log" "addresses came or went" ;;
-	esac
-	send 0 -b banned -c clean
-	sed -i 's/^load.*/& --big-change/' conf
-	kill -HUP "$service_pid"
-	[ "$1" != by_hand ] || bloom load bad list --big-change
-	[ "$1" = by_hand ] || heard "$log" "conf read again"
-	heard "$notes" READY=1
-	send 0 -b clean -c banned
+	turned
 	stop
 }
 
+# A version that is damaged, and one that is too different: the one before stays in force, and it is said.
+keeps_what_it_has() {
+	prepare
+	ready
+	echo 192.0.2.300 >>list
+	heard "$log" "list:4: '192.0.2.300'"
+	send 0 -b banned -c clean
+	echo 2001:db8:1::/48 >list
+	heard "$log" "list 'bad': it lost 100 % of its IPv4 addresses"
+	send 0 -b banned -c clean
+	rm list
+	printf '%s\n' 198.51.100.1 2001:db8::7 203.0.113.0/24 >list.2
+	mv list.2 list
+	turned
+	stop
+}
+
+finds_interfaces() {
+	local before
+
+	prepare
+	ip link del edge0
+	ready
+	heard "$log" "edge0: there is no such interface"
+	for before in first again; do
+		veth 0
+		heard "$log" "restore: done"
+		send 0 -b banned -c clean
+		is "$(get '[.interfaces[].name]' show)" '["edge0"]' "the interfaces, $before"
+		[ $before = again ] || ip link del edge0
+	done
+	stop
+}
+
+ends_bans() {
+	prepare
+	ready
+	bloom add 192.0.2.6 --ttl 2s
+	bloom test 192.0.2.6
+	heard "$log" "what ran out of time: done"
+	is "$(get '[.[].prefix]' bans)" '[]' "the bans"
+	send 0 -b banned -c clean
+	# Nobody confirms it.
+	echo 192.0.2.6 >other
+	bloom load other other --confirm 1s
+	heard "$log" "what ran out of time: done"
+	is "$(get '[.[].name]' lists)" '["bad"]' "the lists"
+	stop
+}
+
+rotates() {
+	local before
+
+	prepare
+	ready --rotate-every 1s
+	before=$(get .generation show)
+	flow 0 -b banned -c clean
+	heard "$log" "rotate: done"
+	heard "$log" "rotate: done"
+	stop_flow 0
+	stop
+	[ "$(get .generation show)" -gt "$before" ] || fail "it did not rotate"
+}
+
+reads_config_again() {
+	prepare
+	ready
+	echo "allow 203.0.113.9" >>conf
+	kill -HUP "$service_pid"
+	heard "$notes" RELOADING=1
+	heard "$notes" READY=1
+	sed -i '$d' banned
+	echo 203.0.113.9 >>clean
+	send 0 -b banned -c clean
+	echo "allow 203.0.113.8 --nonsense" >>conf
+	kill -HUP "$service_pid"
+	heard "$log" "conf:5: allow: unknown option '--nonsense'"
+	heard "$notes" READY=1
+	send 0 -b banned -c clean
+	stop
+}
+
+checks_config() {
+	local before line words
+
+	prepare
+	bloom run --check --config conf
+	is "$(cat out)" "conf: 2 commands, all right" "what --check says"
+	before=$(snapshot)
+	while IFS='|' read -r line words; do
+		cp conf wrong
+		echo "$line" >>wrong
+		expect 2 "$XDP_BLOOM" run --check --config wrong
+		one_line "wrong:4: $words"
+		is "$(snapshot)" "$before" "what is loaded after '$line'"
+	done <<-'LINES'
+		load other '/nowhere'|/nowhere: No such file or directory
+		load other conf|conf:2: 'load bad
+		load other|load: a name and a file
+		load "no name" conf|load: 'no name'
+		attach edge0 --mode fast|--mode is auto, native or skb
+		allow 192.0.2.0/33|allow: '192.0.2.0/33'
+		tune --headroom much|--headroom takes a number
+		run --rotate-every never|--rotate-every takes a time
+		run --config other|run: --config cannot stand
+		flush|'flush' cannot stand in a config file
+		nonsense|'nonsense' cannot stand in a config file
+		attach 'edge0|a quote is not closed
+	LINES
+	printf '%s\n' 'allow 192.0.2.0/33' 'tune --fpr 2' >wrong
+	expect 2 "$XDP_BLOOM" run --check --config wrong
+	is "$(wc -l <err)" 2 "the number of faults"
+	sed -i 2d wrong
+	# What is wrong in the words is refused before anything is touched; what is wrong in a file is said, and left.
+	refused "wrong:1: allow: '192.0.2.0/33'" run --config wrong --check=words
+	refused "nowhere: No such file" run --config nowhere
+}
+
+damaged_state() {
+	prepare
+	ready
+	stop
+	printf 'garbage garbage garbage' | dd of="$XDP_BLOOM_STATE/state.db" conv=notrunc status=none
+	service
+	heard "$log" "damaged"
+	wait "$service_pid"
+	is $? 2 "the exit status of the service"
+	send 0 -b banned -c clean
+}
+
 run_cases starts_and_stops only_one "reloads written" "reloads renamed" "reloads link" "reloads behind_link" \
-	"reloads by_hand"
+	"reloads by_hand" keeps_what_it_has finds_interfaces ends_bans rotates reads_config_again checks_config damaged_state

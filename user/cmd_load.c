@@ -360,7 +360,7 @@ static int load(struct load *l)
 		err = compare(l, state);
 	}
 	if (!err && l->replaces && kind != LIST_ALLOW && !force && !big_change)
-		err = guard_change(&l->before, &l->set);
+		err = guard_change(l->name, &l->before, &l->set);
 	if (!err)
 		err = put(l, state);
 	for (uint64_t i = 0; i < l->read.bad && i < READER_BAD_MAX && !err; i++)

@@ -21,7 +21,7 @@
 
 /* On the command line, and in the file; NULL and -1: not said. */
 static struct said {
-	const char *config, *listen;
+	const char *config, *listen, *hook;
 	long rotate_every;
 } command = { .rotate_every = -1 }, file, *saying = &command;
 
@@ -34,6 +34,9 @@ static int run_option(int option, const char *value)
 	case 'l':
 		saying->listen = value;
 		return 0;
+	case 'h':
+		saying->hook = value;
+		return *value == '/' ? 0 : fail("--hook takes a program's whole path, not '%s'", value);
 	default:
 		saying->rotate_every = strcmp(value, "0") ? change_seconds(value) : 0;
 		return saying->rotate_every < 0
@@ -44,6 +47,7 @@ static int run_option(int option, const char *value)
 
 static const struct option own[] = {
 	{ "config", required_argument, NULL, 'c' },
+	{ "hook", required_argument, NULL, 'h' },
 	{ "listen", required_argument, NULL, 'l' },
 	{ "rotate-every", required_argument, NULL, 'r' },
 	{ 0 },
@@ -60,54 +64,66 @@ static int read_config(struct config *config)
 	return config_read(config, path);
 }
 
-/* What the run lines say; they have been checked. */
-static void take_run_lines(struct service_options *options, const struct config *config)
+/* What the run lines say. Returns how many of them are wrong; they have said why. */
+static int take_run_lines(struct service_options *options, const struct config *config)
 {
+	int faults = 0;
+
 	file = (struct said){ .rotate_every = -1 };
 	saying = &file;
 	for (size_t i = 0; i < config->n; i++) {
-		int argc = config->lines[i].words.n;
+		const struct config_line *line = &config->lines[i];
+		int argc = line->words.n;
+		char where[512];
 
-		if (!strcmp(config->lines[i].words.words[0], "run"))
-			options_read(&argc, config->lines[i].words.words, own, run_option);
+		if (strcmp(line->words.words[0], "run") != 0)
+			continue;
+		snprintf(where, sizeof(where), "%s:%u", config->path, line->number);
+		log_where(where);
+		if (options_read(&argc, line->words.words, own, run_option))
+			faults++;
+		else if (argc > 1)
+			faults += fail("run: takes no '%s'", line->words.words[1]) == EXIT_ERROR;
+		log_where(NULL);
 	}
 	saying = &command;
+	options->hook = command.hook ? command.hook : file.hook;
 	options->listen = command.listen ? command.listen : file.listen;
 	options->rotate_every = command.rotate_every >= 0 ? command.rotate_every
 				: file.rotate_every >= 0  ? file.rotate_every
 							  : DAY;
+	return faults;
 }
 
-static int configure(struct service_options *options, struct config *config)
+/* The file with all that is in it; `files`: and what that names. What is wrong has been said. */
+static int configure(struct service_options *options, struct config *config, bool files)
 {
 	int err = read_config(config), faults;
 
+	if (!err) {
+		faults = config_check(config, files);
+		err = faults < 0 ? faults : 0;
+	}
 	if (err) {
 		fail("%s", reason(err));
 		return err;
 	}
-	faults = config_check(config, false);
-	if (faults) {
+	faults += take_run_lines(options, config);
+	if (faults)
 		config_free(config);
-		return -EINVAL;
-	}
-	take_run_lines(options, config);
-	return 0;
+	return faults ? -EINVAL : 0;
 }
 
 static int check(void)
 {
+	struct service_options options;
 	struct config config;
-	int err = read_config(&config), faults = 0, n;
+	int n;
 
-	if (!err)
-		faults = config_check(&config, true);
+	if (configure(&options, &config, !opt_check_words))
+		return EXIT_ERROR;
 	n = (int)config.n;
 	config_free(&config);
-	if (err || faults < 0)
-		return fail("%s", reason(err ? err : faults));
-	if (faults)
-		return EXIT_ERROR;
 	if (opt_json)
 		return out_json(json_pack("{s:s, s:i}", "config", config.path, "commands", n));
 	if (!opt_quiet)
@@ -137,13 +153,12 @@ int cmd_run(int argc, char **argv)
 		return EXIT_ERROR;
 	if (argc > 1)
 		return fail("run: takes no '%s'", argv[1]);
-	change_check(true);
 	if (opt_check)
 		return check();
 	lock = only_one();
 	if (lock < 0)
 		return fail("%s", reason(lock));
-	if (!configure(&options, &config))
+	if (!configure(&options, &config, false))
 		status = service_run(&options, &config);
 	config_free(&config);
 	close(lock);

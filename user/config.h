@@ -27,8 +27,8 @@ int config_read(struct config *config, const char *path);
 void config_free(struct config *config);
 
 /*
- * Has every command say whether it could be said so; with `files` also whether what it reads is there and right. Prints
- * each fault with its line. Returns how many there are, or -errno.
+ * Has every command but run say whether it could be said so; with `files` also whether what it reads is there and
+ * right. Prints each fault with its line. Returns how many there are, or -errno.
  */
 int config_check(const struct config *config, bool files);
 

@@ -262,32 +262,34 @@ int guard_own(const struct ranges *set, bool (*banned_already)(struct addr addr)
 	return guard_own_by(covering_set, set, NULL, banned_already);
 }
 
-static int halved(double before, double after, double kept, const char *family)
+static int halved(const char *name, double before, double after, double kept, const char *family)
 {
 	double gone = before - kept, come = after - kept;
 
 	if (before == 0)
 		return 0;
 	if (gone > before / 2)
-		return because(-EPERM, "it lost %.0f %% of its %s addresses; --force or --big-change loads it",
+		return because(-EPERM,
+			       "list '%s': it lost %.0f %% of its %s addresses; --force or --big-change loads it", name,
 			       100 * gone / before, family);
 	if (come > before / 2)
-		return because(-EPERM, "it gained %.0f %% %s addresses; --force or --big-change loads it",
-			       100 * come / before, family);
+		return because(-EPERM, "list '%s': it gained %.0f %% %s addresses; --force or --big-change loads it",
+			       name, 100 * come / before, family);
 	return 0;
 }
 
-int guard_change(const struct ranges *before, const struct ranges *after)
+int guard_change(const char *name, const struct ranges *before, const struct ranges *after)
 {
 	struct ranges kept;
 	int err = ranges_intersect(&kept, before, after);
 
 	if (err)
 		return err;
-	err = halved((double)ranges_count4(before), (double)ranges_count4(after), (double)ranges_count4(&kept), "IPv4");
+	err = halved(name, (double)ranges_count4(before), (double)ranges_count4(after), (double)ranges_count4(&kept),
+		     "IPv4");
 	if (!err)
-		err = halved((double)ranges_count6(before), (double)ranges_count6(after), (double)ranges_count6(&kept),
-			     "IPv6");
+		err = halved(name, (double)ranges_count6(before), (double)ranges_count6(after),
+			     (double)ranges_count6(&kept), "IPv6");
 	ranges_free(&kept);
 	return err;
 }

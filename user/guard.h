@@ -41,6 +41,6 @@ int guard_own_by(guard_covering_fn *covering, const void *arg, const char *who,
 		 bool (*banned_already)(struct addr addr));
 
 /* -EPERM with the reason recorded when more than half of the addresses came or went. */
-int guard_change(const struct ranges *before, const struct ranges *after);
+int guard_change(const char *name, const struct ranges *before, const struct ranges *after);
 
 #endif

@@ -16,6 +16,7 @@
 
 #include "arrivals.h"
 #include "change.h"
+#include "hook.h"
 #include "jobs.h"
 #include "kernel.h"
 #include "log.h"
@@ -39,6 +40,7 @@ struct service {
 	struct reload *reload;
 	struct arrivals *arrivals;
 	struct observer *observer;
+	struct hook hook;
 	int signals, wall;
 	int64_t look_at, rotate_at, notify_at; /* ms of CLOCK_MONOTONIC; INT64_MAX: not at all */
 	int64_t ends_at; /* when something runs out of time, in seconds since the epoch; 0: nothing */
@@ -155,9 +157,10 @@ static void reload_config(struct service *s)
 
 	notify("RELOADING=1\nMONOTONIC_USEC=%lld000", (long long)now_ms());
 	s->ready = false; /* it is said again when all is done */
-	if (!s->options->configure(s->options, &fresh)) {
+	if (!s->options->configure(s->options, &fresh, false)) {
 		config_free(s->config);
 		*s->config = fresh;
+		s->hook.program = s->options->hook;
 		queue_config(s);
 		say("%s read again: %zu commands", fresh.path, fresh.n);
 	}
@@ -178,10 +181,10 @@ static void finish(struct service *s, struct job *job, int status)
 		s->rotate_at = now_ms() + ROTATE_AGAIN;
 	else if (done && strcmp(job->about, "start") != 0 && strncmp(job->about, "line ", 5) != 0)
 		say("%s: done", job->about);
-	if (job->run)
+	if (job->run) {
 		s->ends_again = done ? 0 : time(NULL) + AGAIN_MS / 1000;
-	if (job->run || !done)
-		set_wall(s);
+		s->look_at = now_ms();
+	}
 	job_free(job);
 }
 
@@ -237,6 +240,7 @@ static void turn(struct service *s, int64_t now)
 		warn("%s", reason(-EAGAIN));
 	if (!s->jobs.first && !s->ready && s->look_at == INT64_MAX && reload_due(s->reload) == INT64_MAX)
 		say_ready(s);
+	hook_turn(&s->hook); /* the observer wakes us every second */
 	if (now >= s->notify_at) {
 		notify("WATCHDOG=1");
 		s->notify_at = now + (int64_t)(notify_watchdog() / 2000);
@@ -321,12 +325,14 @@ int service_run(struct service_options *options, struct config *config)
 		s.status = fail("%s", reason(err));
 	} else {
 		notify("STATUS=restoring");
+		hook_begin(&s.hook, options->hook);
 		jobs_command(&s.jobs, "start", "restore", NULL, NULL, 0);
 		queue_config(&s);
 		loop(&s);
 		notify("STOPPING=1");
 	}
 	jobs_stop(&s.jobs);
+	hook_end(&s.hook);
 	observer_close(s.observer);
 	arrivals_close(s.arrivals);
 	reload_close(s.reload);

@@ -9,10 +9,13 @@
 #include "config.h"
 
 struct service_options {
-	long rotate_every; /* seconds; 0: never */
-	const char *listen;
-	/* Reads the file again, with its run lines: into *config and into these options; 0 or -errno, all said. */
-	int (*configure)(struct service_options *options, struct config *config);
+	long rotate_every;	   /* seconds; 0: never */
+	const char *listen, *hook; /* NULL: none */
+	/*
+	 * Reads the file again, with its run lines: into *config and into these options; `files`: and sees whether what
+	 * it names can be read. 0 or -errno; what was wrong has been said.
+	 */
+	int (*configure)(struct service_options *options, struct config *config, bool files);
 };
 
 /* Until SIGTERM. Returns the exit status; what was wrong has been said. */

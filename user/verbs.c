@@ -34,7 +34,7 @@ const struct verb verbs[] = {
 	{ "rotate", cmd_rotate, "", "new seeds, fresh arrays", true },
 	{ "flush", cmd_flush, "", "drop every list", true },
 	{ "restore", cmd_restore, "", "after a reboot: all as it was", false },
-	{ "run", cmd_run, "[--config FILE] [--rotate-every T] [--listen ADDR]",
+	{ "run", cmd_run, "[--config FILE] [--rotate-every T] [--listen ADDR] [--hook PROGRAM]",
 	  "the service; with --check only its file is looked at", false },
 	{ "set", cmd_set, "union|intersect|subtract|diff|count|merge FILE...", "work on list files; needs no root",
 	  false },
