@@ -66,6 +66,7 @@ DEPS := clang llvm bpftool pkg-config libbpf-dev libxdp-dev libelf-dev zlib1g-de
 # For the tests, on top: peers to compare with, and other XDP programs to live beside.
 TEST_DEPS := tcpdump tmux perl jq python3 ethtool procps util-linux xdp-tools iprange libclang-rt-dev
 BENCH_DEPS := ipset nftables iptables xdp-tools iprange ethtool python3
+DEB_DEPS := debhelper dpkg-dev lintian
 LINT_DEPS := clang-format clang-tidy cppcheck shellcheck
 
 deps:
@@ -87,8 +88,21 @@ run:
 
 install: all
 	install -D -m 755 $(BUILD)/xdp-bloom $(DESTDIR)$(PREFIX)/sbin/xdp-bloom
+	install -D -m 644 docs/xdp-bloom.8 $(DESTDIR)$(PREFIX)/share/man/man8/xdp-bloom.8
+	install -D -m 644 docs/xdp-bloom.conf.5 $(DESTDIR)$(PREFIX)/share/man/man5/xdp-bloom.conf.5
+	install -D -m 644 docs/completions/xdp-bloom.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/xdp-bloom
+	install -D -m 644 docs/completions/_xdp-bloom $(DESTDIR)$(PREFIX)/share/zsh/vendor-completions/_xdp-bloom
 	install -D -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/README.md
 	install -m 644 docs/design.md $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/design.md
+
+# An installable Debian package, in build/deb.
+deb:
+	@tests/deps.sh $(DEPS) $(DEB_DEPS)
+	@tests/deb.sh $(BUILD)/deb $(VERSION)
+
+# Installed, used and removed, on a copy-on-write picture of this machine.
+deb-test: deb
+	prove --exec tests/ktap-status.sh tests/deb-test.sh
 
 clean:
 	rm -rf $(BUILD)
@@ -156,7 +170,8 @@ help:
 	@echo '                    bench-record: into docs/'
 	@echo 'make fuzz           the parsers, for FUZZ_SECONDS (60) each'
 	@echo 'make lint           clang-format, clang-tidy, cppcheck, shellcheck'
+	@echo 'make deb            a Debian package; deb-test installs, uses and removes it: build/deb/xdp-bloom_VERSION_ARCH.deb'
 	@echo 'make install        PREFIX (/usr/local), DESTDIR'
 
 .DELETE_ON_ERROR:
-.PHONY: all deps deps-test run install clean tests check test test-kernels kselftest fuzz budget bench bench-quick bench-record lint help
+.PHONY: all deps deps-test run install deb deb-test clean tests check test test-kernels kselftest fuzz budget bench bench-quick bench-record lint help
