@@ -121,6 +121,12 @@ test: deps-test
 	@$(MAKE) --no-print-directory all
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests run_tests
 
+# Random operations against a naive model, for as long as you like.
+SOAK_SECONDS ?= 3600
+soak: tests
+	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic SOAK_SECONDS=$(SOAK_SECONDS) \
+		tests/cli_soak.sh
+
 # In the kernels of other Debian releases, under QEMU; KERNEL_ARCH=arm64 for another machine.
 test-kernels: tests
 	tests/kernels.sh
@@ -163,6 +169,7 @@ help:
 	@echo 'make run            a sandbox that shows it at work; IFACE=eth0 LIST=file filters for real'
 	@echo 'make check          unit tests: no root, seconds'
 	@echo 'make test           everything, as root'
+	@echo 'make soak           random operations against a naive model, for SOAK_SECONDS (3600)'
 	@echo 'make test-kernels   the program and network tests in other kernels, under QEMU'
 	@echo 'make kselftest      the tests as the kernel runs its own; KSELFTESTS says which'
 	@echo 'make budget         tests/verifier-budget.txt, after the data path changed'
@@ -174,4 +181,4 @@ help:
 	@echo 'make install        PREFIX (/usr/local), DESTDIR'
 
 .DELETE_ON_ERROR:
-.PHONY: all deps deps-test run install deb deb-test clean tests check test test-kernels kselftest fuzz budget bench bench-quick bench-record lint help
+.PHONY: all deps deps-test run install deb deb-test clean tests check test soak test-kernels kselftest fuzz budget bench bench-quick bench-record lint help

@@ -13,6 +13,7 @@
 
 /* A value in SQLite is at most 10^9 bytes: a set is kept in pieces of whole ranges. */
 #define CHUNK_BYTES	  (64u << 20)
+#define LOG_BYTES_MAX	  (256 << 10)
 #define STATE_APPLICATION 2019846509
 
 static const char schema[] =
@@ -165,12 +166,24 @@ static int check_version(struct state *s, bool change)
 	return bring_up(s, change);
 }
 
-/* SQLite wants to write even to read; on a full or read-only disk the last checkpoint can still be looked at. */
+static bool is_readable(const struct state *s)
+{
+	return sqlite3_exec(s->db, "SELECT 1 FROM sqlite_master", NULL, NULL, NULL) == SQLITE_OK;
+}
+
+/*
+ * SQLite wants to write even to read. On a full disk it reads without where nobody else does; on a read-only one the
+ * last checkpoint can still be looked at.
+ */
 static void reopen_unwritable(struct state *s, const char *path)
 {
 	char uri[600];
 
 	if (sqlite3_errcode(s->db) == SQLITE_NOTADB || sqlite3_errcode(s->db) == SQLITE_CORRUPT)
+		return;
+	sqlite3_close(s->db);
+	if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK &&
+	    sqlite3_exec(s->db, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL) == SQLITE_OK && is_readable(s))
 		return;
 	sqlite3_close(s->db);
 	snprintf(uri, sizeof(uri), "file:%s?immutable=1", path);
@@ -203,13 +216,16 @@ int state_open(struct state **state, bool change)
 	if (sqlite3_open_v2(path, &s->db, change ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE,
 			    NULL) != SQLITE_OK)
 		err = because_sqlite(s, "opening");
-	else if (!change && sqlite3_exec(s->db, "SELECT 1 FROM sqlite_master", NULL, NULL, NULL) != SQLITE_OK)
+	else if (!change && !is_readable(s))
 		reopen_unwritable(s, path);
 	if (err)
 		goto out;
+	s->change = change;
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	sqlite3_busy_timeout(s->db, (int)opt_wait * 1000);
 	if (change)
-		err = run(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
+		err = run(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
+			     " PRAGMA wal_autocheckpoint = 0;");
 	if (!err)
 		err = run(s, change ? "BEGIN IMMEDIATE" : "BEGIN");
 	if (!err)
@@ -227,12 +243,28 @@ int state_commit(struct state *state)
 	return run(state, "COMMIT");
 }
 
+/*
+ * To tidy up the log after every command costs four more syncs than the commit; never to do so, a longer log that every
+ * command reads.
+ */
+static void tidy(const struct state *s)
+{
+	char path[512];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/state.db-wal", opt_state);
+	if (s->change && !stat(path, &st) && st.st_size > LOG_BYTES_MAX)
+		sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+}
+
 void state_close(struct state *state)
 {
 	if (!state)
 		return;
 	for (int i = 0; i < KEPT_STATEMENTS; i++)
 		sqlite3_finalize(state->kept[i]);
+	if (state->db)
+		tidy(state);
 	if (state->db)
 		sqlite3_close(state->db); /* what was not committed is undone */
 	if (state->lock >= 0)

@@ -22,6 +22,7 @@ struct state {
 	sqlite3 *db; /* NULL: looking at a state that does not exist */
 	int lock;
 	int version; /* of the tables */
+	bool change;
 	sqlite3_stmt *kept[KEPT_STATEMENTS];
 };
 
