@@ -121,7 +121,7 @@ struct rung {
  * A generation. Every member is a constant of its program: the loader writes it into the instructions, so that a stage
  * whose size is 0 is dead code to the verifier and vanishes. The last group stands for maps; see constants.h.
  */
-#define GENERATION_VERSION 2
+#define GENERATION_VERSION 3
 
 struct generation {
 	__u64 version; /* of this structure: GENERATION_VERSION */
@@ -141,6 +141,7 @@ struct generation {
 	__u64 roster4_flat;
 	__u64 gate4_label; /* the label of every /24 when they share one */
 	__u64 samples;	   /* are dropped packets sampled? */
+	__u64 frags;	   /* may a packet lie in several buffers? As the root decided. */
 	__u64 shadows;	   /* is any list a shadow? Then a bit for each label. */
 	__u64 shadow[LABELS / 64];
 	__u64 rungs; /* 0: no IPv6 */

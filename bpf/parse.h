@@ -47,6 +47,9 @@ struct ipv6_header {
 	__u32 destination[4];
 };
 
+/* All that is ever looked at, and a multiple of eight. */
+#define HEADERS_MAX 72
+
 enum { SOURCE_NONE = 0, SOURCE_IPV4 = 4, SOURCE_IPV6 = 6 };
 
 struct source {

@@ -48,23 +48,51 @@ inline_always void count(void *map, __u32 key, __u64 bytes)
 	}
 }
 
+#define G ((const struct generation *)NULL)
+
 /* An answer for the packet's source, or -1 where there is none to be found. */
 inline_always __s64 decide_packet(const void *data, const void *end)
 {
-	const struct generation *g = NULL;
 	struct source source;
 	int family = parse_source(data, end, &source);
 
 	if (family == SOURCE_IPV4)
-		return decide_shadow(g, decide_ipv4(g, source.ipv4));
-	if (family == SOURCE_IPV6 && !GEN(g, rungs))
+		return decide_shadow(G, decide_ipv4(G, source.ipv4));
+	if (family == SOURCE_IPV6 && !GEN(G, rungs))
 		return ANSWER(STAGE_GATE, 0, 0);
 	if (family == SOURCE_IPV6)
-		return decide_shadow(g, decide_ipv6(g, source_ipv6(&source, 0), source_ipv6(&source, 1)));
+		return decide_shadow(G, decide_ipv6(G, source_ipv6(&source, 0), source_ipv6(&source, 1)));
 	return -1;
 }
 
-inline_always void take_sample(const struct xdp_md *ctx, __u32 answer)
+/*
+ * Drivers fill a buffer before they begin another, but for those that leave the first one empty: a head shorter than
+ * this in which a source was found is the whole packet, and spares the call that would say so.
+ */
+#define FRAGS_HEAD 512
+
+/* Behind fourteen bytes of Ethernet the address is aligned. */
+struct headers {
+	__u16 pad;
+	char bytes[HEADERS_MAX];
+} __attribute__((aligned(8)));
+
+/*
+ * Where the headers are not in the packet's first buffer: code of its own, that costs other packets nothing. A packet
+ * that ends within them counts as if zeros followed.
+ */
+inline_never __s64 decide_frags(struct xdp_md *ctx, __u64 length)
+{
+	struct headers headers = { 0 };
+
+	if (length > HEADERS_MAX)
+		length = HEADERS_MAX;
+	if (!length || bpf_xdp_load_bytes(ctx, 0, headers.bytes, length))
+		return -1;
+	return decide_packet(headers.bytes, headers.bytes + HEADERS_MAX);
+}
+
+inline_always void take_sample(const struct xdp_md *ctx, __u32 answer, __u32 length)
 {
 	const __u8 *byte = (const __u8 *)(long)ctx->data, *end = (const __u8 *)(long)ctx->data_end;
 	__u32 key = 0, *budget = bpf_map_lookup_elem(&sample_budget, &key), n;
@@ -78,7 +106,7 @@ inline_always void take_sample(const struct xdp_md *ctx, __u32 answer)
 		return;
 	sample->time = bpf_ktime_get_ns();
 	sample->ifindex = ctx->ingress_ifindex;
-	sample->length = end - byte;
+	sample->length = length;
 	sample->answer = answer;
 	/* Rare, and small this way. */
 	_Pragma("clang loop unroll(disable)") for (n = 0; n < SAMPLE_BYTES && byte + 1 <= end; n++) sample->bytes[n] =
@@ -95,6 +123,14 @@ int xdp_bloom_root(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
+/* The same where packets may lie in several buffers; its name tells. One slot cannot serve both. */
+SEC("xdp")
+int xdp_bloom_frags(struct xdp_md *ctx)
+{
+	bpf_tail_call_static(ctx, &slot, 0);
+	return XDP_PASS;
+}
+
 SEC("xdp")
 int xdp_bloom_gen(struct xdp_md *ctx)
 {
@@ -102,6 +138,14 @@ int xdp_bloom_gen(struct xdp_md *ctx)
 	__u64 bytes = (const char *)end - (const char *)data;
 	__u32 port = PORT_OF(ctx->ingress_ifindex);
 	__s64 answer = decide_packet(data, end);
+
+	if (GEN(G, frags) && (answer < 0 || bytes >= FRAGS_HEAD)) {
+		__u64 whole = bpf_xdp_get_buff_len(ctx);
+
+		if (answer < 0 && whole > bytes)
+			answer = decide_frags(ctx, whole);
+		bytes = whole;
+	}
 
 	if (answer < 0) {
 		count(&counters, COUNTER(port, REASON_UNPARSED), bytes);
@@ -113,8 +157,8 @@ int xdp_bloom_gen(struct xdp_md *ctx)
 	if (!(answer & ANSWER_DROP))
 		return XDP_PASS;
 	count(&list_counters, ANSWER_LABEL(answer), bytes);
-	if (GEN((const struct generation *)NULL, samples))
-		take_sample(ctx, answer);
+	if (GEN(G, samples))
+		take_sample(ctx, answer, bytes);
 	return XDP_DROP;
 }
 

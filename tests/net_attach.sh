@@ -132,13 +132,56 @@ unknown_interface() {
 # A veth whose other end sends jumbo frames takes no native program.
 falls_back_to_skb_with_a_warning() {
 	prepare
+	refused lo: attach lo --mode native
+	bloom attach lo
+	one_line lo:
+	is "$(get '.interfaces[]|[.name,.mode]' show)" '["lo","skb"]' "what show says"
+}
+
+# Frames of several buffers: natively where the kernel has that (5.18), in skb mode where it has not.
+jumbo_frames() {
+	local mode got
+
+	prepare
 	ip link set edge0 mtu 9000
 	ip link set wire0 mtu 9000
-	refused edge0 attach edge0 --mode native
-	bloom attach edge0
-	one_line edge0
-	is "$(get '.interfaces[]|[.name,.mode]' show)" '["edge0","skb"]' "what show says"
-	filters 0
+	for mode in native skb; do
+		if ! "$XDP_BLOOM" attach edge0 --mode "$mode" &>/dev/null; then
+			[ $mode = native ] || fail "skb mode is refused"
+			echo "# no native mode for jumbo frames on this kernel"
+			bloom attach edge0
+			one_line edge0
+			bloom detach edge0
+			continue
+		fi
+		filters 0
+		bloom rotate
+		got=$(get '[.packets.passed,.packets.dropped,.bytes.passed,.bytes.dropped]' stats)
+		jumbo 40
+		is "$(get "[.packets.passed,.packets.dropped,.bytes.passed,.bytes.dropped]|[.,$got]|transpose|map(.[0]-.[1])" stats)" \
+			"[40,80,$((40 * 9000)),$((80 * 9000))]" "what $mode mode counted"
+		bloom detach edge0
+	done
+}
+
+# jumbo N: so many frames of 9000 bytes from a clean source, each behind two banned ones, which must not arrive.
+jumbo() {
+	python3 - "$1" 203.0.113.9 192.0.2.8 <<'PYTHON' || fail "jumbo frames do not pass as they must"
+import socket, struct, sys
+
+count, banned, clean = int(sys.argv[1]), *map(socket.inet_aton, sys.argv[2:])
+out, back = (socket.socket(socket.AF_PACKET, socket.SOCK_RAW, kind) for kind in (0, socket.htons(0x0800)))
+out.bind(("wire0", 0))
+back.bind(("edge0", 0x0800))
+back.settimeout(5)
+for n in range(count):
+    for source in banned, banned, clean:
+        ip = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 8986, n, 0, 64, 17, 0, source, b"\x0a\0\0\1")
+        out.send((b"\2\0\0\0\0\1" * 2 + b"\x08\0" + ip).ljust(9000, b"x"))
+    frame = back.recv(10000)
+    if len(frame) != 9000 or frame[18:20] != struct.pack("!H", n) or frame[26:30] != clean:
+        sys.exit("# frame %d: %d bytes from %s" % (n, len(frame), socket.inet_ntoa(frame[26:30])))
+PYTHON
 }
 
 vanished_interface() {
@@ -248,6 +291,7 @@ shared_by_two_instances() {
 
 run_cases "two_interfaces native" "two_interfaces skb" counts_by_interface \
 	attached_before_anything_is_loaded second_attach_is_refused detach_one detach_all unknown_interface falls_back_to_skb_with_a_warning \
+	jumbo_frames \
 	vanished_interface "another_program_is_there xdpdrv" "another_program_is_there xdpgeneric" \
 	shared_without_dispatcher "shared native other --shared" "shared skb other --shared" "shared native other" "shared skb other" \
 	"shared native us --shared" "shared skb us --shared" shared_by_two_instances

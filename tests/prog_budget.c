@@ -198,6 +198,7 @@ static void load(const struct shape *shape, const struct generation *g, const in
 	struct bpf_program *programs[] = { skel->progs.xdp_bloom_gen, skel->progs.xdp_bloom_ask };
 
 	bpf_program__set_autoload(skel->progs.xdp_bloom_root, false);
+	bpf_program__set_autoload(skel->progs.xdp_bloom_frags, false);
 	for (unsigned int i = 0; i < 2; i++) {
 		bpf_program__set_log_level(programs[i], LOG_STATS);
 		bpf_program__set_log_buf(programs[i], logs[i], sizeof(logs[i]));

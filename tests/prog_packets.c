@@ -166,11 +166,20 @@ struct run {
 	bool ran;
 };
 
+/* How much of a packet lies in its first buffer; 0: all. */
+static size_t first_buffer;
+
 static struct run run_program(int fd, const uint8_t *frame, size_t size)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_size_in = (__u32)size, .repeat = 1);
-	int err = bpf_prog_test_run_opts(fd, &opts);
+	struct xdp_md cut = { .data_end = (__u32)(first_buffer < size ? first_buffer : size) };
+	int err;
 
+	if (first_buffer && fd != ask) { /* the asking program is only ever given whole packets */
+		opts.ctx_in = &cut;
+		opts.ctx_size_in = sizeof(cut);
+	}
+	err = bpf_prog_test_run_opts(fd, &opts);
 	CHECK(!err, "a packet of %zu bytes is not run: %s", size, strerror(errno));
 	return (struct run){ opts.retval, !err };
 }
@@ -473,6 +482,45 @@ static void shadow_lists(void)
 		some_shapes(true);
 }
 
+/* The first buffer ends somewhere in the headers: what drivers do that leave it empty, at worst. */
+static void frags(void)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+	uint8_t frame[FRAME_MAX] = { 0 };
+	struct xdp_md cut = { .data_end = ETHERNET_BYTES };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_size_in = FRAME_MAX, .ctx_in = &cut,
+		    .ctx_size_in = sizeof(cut), .repeat = 1);
+
+	if (bpf_prog_test_run_opts(ask, &opts))
+		return ktap_skip("this kernel makes no such packets");
+	everything();
+	if (!install(&settings, NULL))
+		return;
+	for (size_t i = 0; i < FRAME_SHAPES; i++)
+		for (first_buffer = ETHERNET_BYTES; first_buffer < frame_shapes[i].needed && !ktap_failed;
+		     first_buffer++)
+			ask_shape(&frame_shapes[i], FRAME_MAX - 2, true);
+	first_buffer = 0;
+	check_all_counters();
+}
+
+/* Larger than a page: frags, whatever the kernel makes of the first. */
+static void jumbo(void)
+{
+	static uint8_t frame[9000];
+
+	if (!kernel_frags())
+		return ktap_skip("this kernel has no packets of several buffers");
+	for (size_t i = 0; i < FRAME_SHAPES && !ktap_failed; i++) {
+		const struct frame_shape *shape = &frame_shapes[i];
+		ip6 source = worth_asking(shape->family == 6 ? 6 : 4);
+
+		frame_make(frame, shape, source);
+		judge(shape->name, frame, sizeof(frame), shape->family, source, true);
+	}
+	check_all_counters();
+}
+
 /* What was predicted is what the kernel holds: to the byte for arrays of blocks, in whole pages for one value. */
 static void memory(void)
 {
@@ -522,6 +570,8 @@ static int run_cases(void)
 		{ "without a roster", without_roster },
 		{ "every layout of the filter", every_layout },
 		{ "shadow lists pass, and are counted", shadow_lists },
+		{ "headers in several buffers", frags },
+		{ "jumbo frames", jumbo },
 		{ "the memory that was predicted", memory },
 		{ "an emptied slot passes packets and counts nothing", empty_slot },
 	};

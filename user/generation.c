@@ -209,6 +209,8 @@ int kernel_load(struct candidate *c)
 	for (enum array a = 0; a < ARRAYS; a++)
 		maps[a] = c->map[a].fd;
 	bpf_program__set_autoload(skel->progs.xdp_bloom_root, false);
+	bpf_program__set_autoload(skel->progs.xdp_bloom_frags, false);
+	c->g.frags = kernel_frags();
 	err = programs_load(skel->obj, &c->g, maps);
 	if (!err) {
 		c->program = dup(bpf_program__fd(skel->progs.xdp_bloom_gen));

@@ -41,10 +41,44 @@ int kernel_root_fd(void)
 	return pin_get(PIN_ROOT);
 }
 
-int kernel_base(void)
+static int load_root(bool frags)
 {
 	struct xdp_bloom_bpf *skel;
+	struct bpf_program *program = NULL, *root;
 	char path[256];
+	int err = programs_open(&skel);
+
+	if (err)
+		return err;
+	root = frags ? skel->progs.xdp_bloom_frags : skel->progs.xdp_bloom_root;
+	while ((program = bpf_object__next_program(skel->obj, program)))
+		bpf_program__set_autoload(program, program == root);
+	err = programs_load(skel->obj, frags ? &(struct generation){ .frags = 1 } : NULL, NULL);
+	pin_path(path, sizeof(path), PIN_ROOT);
+	if (!err) {
+		unlink(path);
+		err = bpf_program__pin(root, path);
+		if (!err)
+			err = attach_new_root(bpf_program__fd(root));
+	}
+	xdp_bloom_bpf__destroy(skel);
+	return err;
+}
+
+bool kernel_frags(void)
+{
+	struct bpf_prog_info info = { 0 };
+	__u32 size = sizeof(info);
+	int fd = kernel_root_fd();
+	bool frags = fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size) && !strcmp(info.name, "xdp_bloom_frags");
+
+	if (fd >= 0)
+		close(fd);
+	return frags;
+}
+
+int kernel_base(void)
+{
 	int fd = pin_get(PIN_ROOT), err;
 
 	if (fd >= 0) {
@@ -55,20 +89,9 @@ int kernel_base(void)
 		close(fd);
 		return 0;
 	}
-	err = programs_open(&skel);
-	if (err)
-		return err;
-	bpf_program__set_autoload(skel->progs.xdp_bloom_gen, false);
-	bpf_program__set_autoload(skel->progs.xdp_bloom_ask, false);
-	err = programs_load(skel->obj, NULL, NULL);
-	pin_path(path, sizeof(path), PIN_ROOT);
-	if (!err) {
-		unlink(path);
-		err = bpf_program__pin(skel->progs.xdp_bloom_root, path);
-		if (!err)
-			err = attach_new_root(bpf_program__fd(skel->progs.xdp_bloom_root));
-	}
-	xdp_bloom_bpf__destroy(skel);
+	err = load_root(true);
+	if (err == -EINVAL)
+		err = load_root(false);
 	return err ? because_program(err, "loading the root program") : 0;
 }
 

@@ -109,8 +109,12 @@ void programs_constants(const struct generation *g, const int *maps)
 
 int programs_load(struct bpf_object *object, const struct generation *g, const int *maps)
 {
+	struct bpf_program *program = NULL;
 	int err;
 
+	if (g && g->frags)
+		while ((program = bpf_object__next_program(object, program)))
+			bpf_program__set_flags(program, bpf_program__flags(program) | BPF_F_XDP_HAS_FRAGS);
 	programs_constants(g, maps);
 	err = bpf_object__load(object);
 	programs_constants(NULL, NULL);

@@ -53,7 +53,7 @@ static enum xdp_attach_mode libxdp_mode(enum attach_mode mode)
  * Behind a dispatcher runs the generation's own program, not the root: libxdp loads it as an extension of the
  * dispatcher, and most kernels refuse the root's tail call there (5.10, 6.12 and 7.2 did, 6.1 did not).
  */
-static int create_shared(struct xdp_bloom_bpf **skel, struct xdp_program **program)
+static int create_shared(struct xdp_bloom_bpf **skel, struct xdp_program **program, bool frags)
 {
 	int err = programs_open(skel);
 
@@ -61,6 +61,7 @@ static int create_shared(struct xdp_bloom_bpf **skel, struct xdp_program **progr
 		return err;
 	bpf_map__set_autocreate((*skel)->maps.slot, false);
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_root, false);
+	bpf_program__set_autoload((*skel)->progs.xdp_bloom_frags, false);
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_ask, false);
 
 	DECLARE_LIBXDP_OPTS(xdp_program_opts, opts, .obj = (*skel)->obj, .prog_name = "xdp_bloom_gen");
@@ -68,6 +69,8 @@ static int create_shared(struct xdp_bloom_bpf **skel, struct xdp_program **progr
 	err = (int)libxdp_get_error(*program);
 	if (err)
 		*program = NULL;
+	if (!err)
+		err = xdp_program__set_xdp_frags_support(*program, frags);
 	/* What we let pass goes on to the next program. */
 	return err ? err : xdp_program__set_chain_call_enabled(*program, XDP_PASS, true);
 }
@@ -97,8 +100,9 @@ int shared_attach(struct attachment *at, int ifindex, const char *pin)
 		err = kernel_live_maps(&g, maps);
 	else if (err == -ENOENT)
 		err = 0; /* nothing is banned yet */
+	g.frags = kernel_frags();
 	if (!err)
-		err = create_shared(&skel, &program);
+		err = create_shared(&skel, &program, g.frags);
 	if (!err) {
 		programs_constants(&g, maps);
 		err = xdp_program__attach(program, ifindex, libxdp_mode(mode), 0);
