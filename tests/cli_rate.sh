@@ -12,7 +12,7 @@ within() {
 }
 
 random_hosts() {
-	judge list "$1" 0 0 >list
+	judge "list" "$1" 0 0 >hosts
 }
 
 tells_fill_and_rate() {
@@ -21,7 +21,7 @@ tells_fill_and_rate() {
 	is "$(get '[.filter.fill,.fpr.filter,.fpr.passed]' show)" '[0,0,false]' "the filter where nothing is loaded"
 	random_hosts 100000
 	bloom tune --headroom 0
-	bloom load list list
+	bloom load list hosts
 	# A bit of a lane stays clear with (63/64)^c, and c is Poisson distributed: e^(-keys / blocks / 64) in the mean.
 	bits=$(get '.filter.bits_per_key' show)
 	within "$(get '.filter.fill' show)" "$(python3 -c "import math; print(1 - math.exp(-512 / $bits / 64))")" 0.01 "the fill"
@@ -32,7 +32,7 @@ tells_fill_and_rate() {
 
 warns_when_too_full() {
 	random_hosts 100000
-	bloom load list list
+	bloom load list hosts
 	bloom show
 	[ ! -s err ] || fail "show warns: $(cat err)"
 	# The settings ask for more than the filter in force was built for.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "arrays.h"
 
+#include <errno.h>
 #include <stddef.h>
+#include <sys/mman.h>
 
 #define MEMBER(name) offsetof(struct generation, name)
 
@@ -55,4 +57,35 @@ struct stage_bytes stage_bytes(const __u64 bytes[ARRAYS])
 
 	s.total = s.gate + s.filter + s.roster + s.labels;
 	return s;
+}
+
+int arrays_take(struct generation *g)
+{
+	struct generation sizes = *g;
+
+	for (enum array a = 0; a < ARRAYS; a++) {
+		uint64_t bytes = array_bytes(&sizes, a);
+		void *memory = NULL;
+
+		if (bytes)
+			memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (memory == MAP_FAILED) {
+			arrays_release(g);
+			return -ENOMEM;
+		}
+		*generation_member(g, array_kinds[a].member) = (__u64)(uintptr_t)memory;
+	}
+	return 0;
+}
+
+void arrays_release(struct generation *g)
+{
+	for (enum array a = 0; a < ARRAYS; a++) {
+		__u64 *member = generation_member(g, array_kinds[a].member);
+
+		if (*member > 1) {
+			munmap((void *)(uintptr_t)*member, array_bytes(g, a));
+			*member = 1;
+		}
+	}
 }

@@ -21,6 +21,13 @@ extern const struct array_kind array_kinds[ARRAYS];
 uint64_t array_bytes(const struct generation *g, enum array which);
 uint64_t arrays_total(const struct generation *g);
 
+/*
+ * Zeroed memory of our own for each array that the sizes ask for; the members become its addresses. 0 or -ENOMEM, and
+ * then there is none. Releasing makes the members 1 or 0 again; those that are no addresses stay as they are.
+ */
+int arrays_take(struct generation *g);
+void arrays_release(struct generation *g);
+
 /* What each stage takes, from what each array takes. */
 struct stage_bytes {
 	uint64_t gate, filter, roster, labels, total;

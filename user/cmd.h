@@ -10,6 +10,7 @@ int cmd_load(int argc, char **argv);
 /* load with --image */
 int cmd_load_image(int argc, char **argv);
 int cmd_save(int argc, char **argv);
+int cmd_image(int argc, char **argv);
 int cmd_unload(int argc, char **argv);
 int cmd_lists(int argc, char **argv);
 int cmd_enforce(int argc, char **argv);
@@ -46,5 +47,6 @@ int cmd_restore(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 
 int cmd_set(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
 
 #endif

@@ -249,3 +249,12 @@ int enrol(const struct generation *g, const struct owned *owned)
 	free(b);
 	return err;
 }
+
+int enrol_tag6(const struct generation *g, __u64 bucket, __u64 tag, __u8 label)
+{
+	struct builder b = { .g = g, .walk = tag };
+
+	if (put6(&b, bucket, tag, label) || put6(&b, roster6_other(bucket, tag, g->roster6_buckets), tag, label))
+		return 0;
+	return push6(&b, bucket, tag, label);
+}

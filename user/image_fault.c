@@ -75,7 +75,7 @@ static const char *roster_fault(const struct generation *g)
 	if (g->roster4 != (g->roster4_buckets > 0) || g->roster6 != (g->roster6_buckets > 0) ||
 	    g->roster4_buckets > 2 * BLOCKS_MAX || g->roster6_buckets > BLOCKS_MAX)
 		return "its roster has no size";
-	if (g->roster6 && (!g->rungs || !g->keys6))
+	if (g->roster6 && !g->rungs)
 		return "its roster holds IPv6, and nobody asks it";
 	if (!g->roster4)
 		return g->minorities ? "its labels have no roster" : NULL;

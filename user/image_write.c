@@ -65,6 +65,7 @@ static void put_header(struct writer *w, const struct image_source *source)
 		if (array_kinds[a].flat)
 			*generation_member(&header.g, array_kinds[a].flat) = 0;
 	}
+	header.g.edits = 0;
 	put(w, &header, sizeof(header));
 }
 

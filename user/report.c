@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "addr.h"
+#include "image_kept.h"
 #include "log.h"
 #include "out.h"
 #include "packet.h"
@@ -28,7 +29,7 @@ int report_take(struct report *r, enum history_window window, unsigned int top)
 	if (!err)
 		err = state_open(&state, false);
 	if (!err)
-		err = state_lists(state, &r->lists, &r->lists_n);
+		err = lists_in_force(state, &r->lists, &r->lists_n);
 	state_close(state);
 	return err;
 }

@@ -38,6 +38,8 @@ const struct verb verbs[] = {
 	  "the service; with --check only its file is looked at", false },
 	{ "set", cmd_set, "union|intersect|subtract|diff|count|merge FILE...", "work on list files; needs no root",
 	  false },
+	{ "compare", cmd_compare, "A B", "how much two lists, files or images overlap", false },
+	{ "image", cmd_image, "show FILE | make OUT LIST... | union OUT A B", "images without a kernel", false },
 };
 
 const size_t verbs_n = sizeof(verbs) / sizeof(verbs[0]);

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Images made from sets, and united: against a model that asks every range of both. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "decide.h"
+#include "image.h"
+#include "image_sets.h"
+#include "image_union.h"
+#include "ktap.h"
+#include "log.h"
+#include "naive.h"
+#include "plan.h"
+#include "state.h"
+
+#define EACH (NAIVE_ACCOUNTS / 2) /* lists of each image */
+
+static char directory[] = "/tmp/unit_union.XXXXXX", path[3][64];
+
+/* Accounts 0 to 3 are the first image's, 4 to 7 the second's; united they keep their order, and labels are given anew.
+ */
+static struct naive half[2], both;
+
+static void add(int image, int family, ip6 lo, ip6 hi)
+{
+	unsigned int account = (unsigned int)(ktap_random() % EACH);
+
+	naive_add(&half[image], family, lo, hi, account);
+	naive_add(&both, family, lo, hi, account + (unsigned int)image * EACH);
+}
+
+static void draw(int family, unsigned int ranges)
+{
+	half[0].n = half[1].n = both.n = 0;
+	for (unsigned int a = 0; a < NAIVE_ACCOUNTS; a++) {
+		half[0].label[a] = half[1].label[a] = (uint8_t)(1 + a % EACH);
+		both.label[a] = (uint8_t)(1 + a);
+	}
+	for (unsigned int i = 0; i < ranges; i++) {
+		int image = (int)(ktap_random() & 1);
+		uint32_t v4 = 0x2d000000 + (uint32_t)(ktap_random() & 0x3fff), mask = 0xff >> ktap_random() % 9;
+		ip6 v6 = (ip6)0x2a00 << 112 | (ip6)(ktap_random() & 0xfff) << 84;
+		unsigned int length = 32 + 16 * (unsigned int)(ktap_random() % 3);
+
+		if (family != 6)
+			add(image, 4, v4 & ~mask, v4 | mask);
+		if (family != 4)
+			add(image, 6, v6 & ~addr_mask(6, length), v6 | addr_mask(6, length));
+	}
+	/* Both have every rung, so that either can be like the other. */
+	for (unsigned int i = 0; i < 6 && family != 4; i++) {
+		ip6 first = (ip6)(0x2a01 + i / 2) << 112;
+
+		add((int)i & 1, 6, first, first | addr_mask(6, 32 + i / 2 * 16));
+	}
+}
+
+static void name_lists(struct list_info lists[EACH], int image, bool same, bool shadow)
+{
+	memset(lists, 0, EACH * sizeof(*lists));
+	for (unsigned int i = 0; i < EACH; i++) {
+		snprintf(lists[i].name, sizeof(lists[i].name), "%s%u", same || !image ? "list" : "other", i);
+		snprintf(lists[i].addresses, sizeof(lists[i].addresses), "%u", 10 * i);
+		snprintf(lists[i].loaded, sizeof(lists[i].loaded), "2026-01-0%dT00:00:00Z", image + 1);
+		lists[i].label = (uint8_t)(1 + i);
+		lists[i].prefixes = i;
+		/* The account that counts least, as apply() has it. */
+		lists[i].kind = shadow && i == EACH - 1 ? LIST_SHADOW : LIST_BAN;
+	}
+}
+
+static bool make(int image, const struct settings *settings, bool same, const struct image *like)
+{
+	struct list_info lists[EACH];
+	struct owned owned;
+	int err;
+
+	name_lists(lists, image, same, false);
+	naive_settle(&half[image], &owned);
+	err = image_make(path[image], &owned, lists, EACH, settings, like);
+	owned_free(&owned);
+	return CHECK(!err, "image %d is not made: %s", image, reason(err));
+}
+
+static __u32 decide(const struct image *image, int family, ip6 num)
+{
+	return family == 4 ? decide_ipv4(&image->g, (__u32)num)
+			   : decide_ipv6(&image->g, (__u64)(num >> 64), (__u64)num);
+}
+
+static bool ask(const struct image *image, const struct naive *m, int family, ip6 num, bool exact, bool same)
+{
+	__u32 answer = decide(image, family, num);
+	int wanted = naive_label(m, family, num);
+
+	if (!exact)
+		return CHECK(wanted < 0 || answer & ANSWER_DROP, "IPv%d %" PRIx64 " passes", family, (uint64_t)num);
+	if (!CHECK(!!(answer & ANSWER_DROP) == (wanted >= 0), "IPv%d %" PRIx64 " %" PRIx64 ": answer %x, label %d",
+		   family, (uint64_t)(num >> 64), (uint64_t)num, answer, wanted))
+		return false;
+	/* IPv6: the narrower prefix has the say, whoever's it is. */
+	return wanted < 0 || family == 6 || same ||
+	       CHECK((int)ANSWER_LABEL(answer) == wanted, "%" PRIx64 " is on the account of %u, not %d", (uint64_t)num,
+		     ANSWER_LABEL(answer), wanted);
+}
+
+static bool ask_all(const struct image *image, const struct naive *m, bool exact, bool same)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		const struct naive_range *r = &m->range[i];
+
+		if (!ask(image, m, r->family, r->lo, exact, same) || !ask(image, m, r->family, r->hi, exact, same) ||
+		    !ask(image, m, r->family, r->lo - 1, exact, same) ||
+		    !ask(image, m, r->family, r->hi + 1, exact, same))
+			return false;
+	}
+	for (uint32_t addr = 0x2d000000; addr < 0x2d001000; addr++)
+		if (!ask(image, m, 4, addr, exact, same))
+			return false;
+	return true;
+}
+
+static bool unite(bool exact, int family, bool same, unsigned int ranges)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+	struct image first = { 0 }, second = { 0 }, image = { 0 };
+	bool ok = false;
+	int err;
+
+	settings.exact = exact;
+	settings.headroom = 10;
+	draw(family, ranges);
+	if (!make(0, &settings, same, NULL) || image_open(&first, path[0], "first", true) ||
+	    !make(1, &settings, same, &first) || image_open(&second, path[1], "second", true))
+		goto out;
+	err = image_union(path[2], &first, &second);
+	if (!CHECK(!err, "not united: %s", reason(err)))
+		goto out;
+	err = image_open(&image, path[2], "the union", true);
+	if (!CHECK(!err, "%s", reason(err)))
+		goto out;
+	CHECK(image.header->lists == (same ? EACH : 2 * EACH), "%llu lists", image.header->lists);
+	if (same)
+		CHECK(image.lists[3].prefixes == 6 && !strcmp(image.lists[3].addresses, "60") &&
+			      !strcmp(image.lists[3].loaded, "2026-01-02T00:00:00Z"),
+		      "list %s has %llu prefixes and %s addresses, loaded %s", image.lists[3].name,
+		      image.lists[3].prefixes, image.lists[3].addresses, image.lists[3].loaded);
+	ok = ask_all(&first, &half[0], exact, false) && ask_all(&second, &half[1], exact, false) &&
+	     ask_all(&image, &both, exact, same);
+out:
+	image_close(&first);
+	image_close(&second);
+	image_close(&image);
+	return ok;
+}
+
+static void unions(bool exact)
+{
+	for (int round = 0; round < 12; round++)
+		if (!unite(exact,
+			   round % 3 == 1   ? 4
+			   : round % 3 == 2 ? 6
+					    : 0,
+			   round & 4, 1 + (unsigned int)(ktap_random() % 200))) {
+			CHECK(false, "round %d", round);
+			return;
+		}
+}
+
+static void exact_unions(void)
+{
+	unions(true);
+}
+
+static void unions_of_bits(void)
+{
+	unions(false);
+}
+
+/* What one image bans and the other only counts is banned, wherever the gate and the roster hold it. */
+static void bans_go_before_shadows(void)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+	struct image image[3] = { 0 };
+	struct list_info lists[EACH];
+	int err = 0;
+
+	settings.headroom = 10;
+	draw(4, 120);
+	for (int i = 0; i < 2 && !err; i++) {
+		struct owned owned;
+
+		/* image_make() knows no shadows: the last list becomes one in the file that it wrote. */
+		name_lists(lists, i, false, true);
+		naive_settle(&half[i], &owned);
+		for (unsigned int l = 0; l < EACH; l++)
+			lists[l].kind = LIST_BAN;
+		err = image_make(path[2], &owned, lists, EACH, &settings, i ? &image[0] : NULL);
+		owned_free(&owned);
+		if (!err)
+			err = image_open(&image[2], path[2], "made", true);
+		if (!err) {
+			struct generation shadowed = image[2].g;
+			struct image_source source = { .g = &shadowed, .lists = lists, .lists_n = EACH };
+			char id[IMAGE_ID_MAX];
+
+			lists[EACH - 1].kind = LIST_SHADOW;
+			shadowed.shadows = 1;
+			shadowed.shadow[0] = 1ULL << EACH;
+			err = image_write(path[i], &source, id);
+		}
+		image_close(&image[2]);
+		if (!err)
+			err = image_open(&image[i], path[i], "shadowed", true);
+	}
+	if (!err)
+		err = image_union(path[2], &image[0], &image[1]);
+	if (!err)
+		err = image_open(&image[2], path[2], "the union", true);
+	CHECK(!err, "%s", reason(err));
+	for (uint32_t addr = 0x2d000000; addr < 0x2d004000 && !err; addr++) {
+		int first = naive_label(&half[0], 4, addr), second = naive_label(&half[1], 4, addr);
+		bool banned = (first >= 1 && first < EACH) || (second >= 1 && second < EACH);
+		bool counted = first == EACH || second == EACH;
+		__u32 answer = decide_shadow(&image[2].g, decide_ipv4(&image[2].g, addr));
+
+		if (!CHECK(!!(answer & ANSWER_DROP) == banned, "%x: answer %x; labels %d and %d", addr, answer, first,
+			   second) ||
+		    !CHECK(!!(answer & ANSWER_SHADOW) == (counted && !banned), "%x: answer %x; labels %d and %d", addr,
+			   answer, first, second))
+			break;
+	}
+	for (int i = 0; i < 3; i++)
+		image_close(&image[i]);
+}
+
+static void sets_come_back(void)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+	struct ranges banned;
+	struct image image;
+
+	draw(4, 300);
+	if (!make(0, &settings, false, NULL) || !CHECK(!image_open(&image, path[0], "it", true), "not opened"))
+		return;
+	if (!CHECK(!image_banned4(&image, &banned), "no set"))
+		return;
+	for (uint32_t addr = 0x2cffff00; addr < 0x2d004200; addr++)
+		if (!CHECK(ranges_have(&banned, (struct addr){ addr, 4 }) == (naive_label(&half[0], 4, addr) >= 0),
+			   "%x is told wrongly", addr))
+			break;
+	ranges_free(&banned);
+	image_close(&image);
+}
+
+static void others_are_refused(void)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+	struct image first = { 0 }, second = { 0 };
+	int err;
+
+	draw(0, 50);
+	if (!make(0, &settings, false, NULL) || !make(1, &settings, false, NULL) ||
+	    !CHECK(!image_open(&first, path[0], "first", true) && !image_open(&second, path[1], "second", true),
+		   "not opened"))
+		return;
+	err = image_union(path[2], &first, &second);
+	CHECK(err == -EINVAL, "images of different seeds are united: %d", err);
+	image_close(&second);
+	/* Ten times as many keys have no place in a roster made for one. */
+	half[1].n = 0;
+	for (int i = 0; i < 3000; i++)
+		naive_add(&half[1], 6, (ip6)(0x2a000000 + i) << 96, (ip6)(0x2a000000 + i) << 96, 0);
+	{
+		struct list_info lists[EACH];
+		struct owned owned;
+
+		name_lists(lists, 1, false, false);
+		naive_settle(&half[1], &owned);
+		err = image_make(path[1], &owned, lists, EACH, &settings, &first);
+		CHECK(err, "hosts of IPv6 have a place where the longest rung is /64");
+		owned_free(&owned);
+	}
+	image_close(&first);
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "exact unions", exact_unions },
+		{ "unions of bits", unions_of_bits },
+		{ "bans go before shadows", bans_go_before_shadows },
+		{ "sets come back", sets_come_back },
+		{ "others are refused", others_are_refused },
+	};
+	int status;
+
+	ENOUGH(mkdtemp(directory));
+	for (int i = 0; i < 3; i++)
+		snprintf(path[i], sizeof(path[i]), "%s/%d", directory, i);
+	status = ktap_run(cases, sizeof(cases) / sizeof(*cases));
+	for (int i = 0; i < 3; i++)
+		unlink(path[i]);
+	rmdir(directory);
+	return status;
+}
