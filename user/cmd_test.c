@@ -99,7 +99,8 @@ static const char *list_name(const struct explanation *e, size_t addr, __u32 ans
 	for (size_t i = 0; i + 1 < e->n; i++)
 		if (e->lists[i].label == ANSWER_LABEL(answer))
 			return e->lists[i].name;
-	return NULL;
+	/* The gate and the filter say this label where they know none. */
+	return ANSWER_STAGE(answer) == STAGE_ROSTER && ANSWER_LABEL(answer) == LABEL_LIVE ? LIVE_LIST : NULL;
 }
 
 /* A drop that no list asks for is the filter's own where it decides alone, and a fault anywhere else. */
