@@ -571,7 +571,8 @@ static void damaged_files(void)
 	refused("the table of tables is damaged");
 	if (!make_state())
 		return;
-	write_at(4096, noise, 8192);
+	for (long page = 1; page < 8; page++)
+		write_at(page << 14, noise, 8192);
 	refused("a page of a table is damaged");
 	if (!make_state())
 		return;
@@ -580,6 +581,27 @@ static void damaged_files(void)
 	empty_directory();
 	CHECK(!mkdir(file, 0700), "cannot make %s", file);
 	refused("a directory");
+	empty_directory();
+}
+
+/* What version 3 wrote, IPv4 ranges as they are, can still be read. */
+static void ranges_of_before(void)
+{
+	struct ranges set = RANGES_EMPTY;
+	struct state *s;
+
+	if (!make_state())
+		return;
+	sql("DELETE FROM chunk WHERE part > 0 OR family <> 5");
+	sql("UPDATE chunk SET data = x'01000000030000000500000005000000', family = 4");
+	s = opened(false);
+	if (!s)
+		return;
+	CHECK(!state_list_set(s, "one", &set) && set.n4 == 2 && set.v4[0].lo == 1 && set.v4[0].hi == 3 &&
+		      set.v4[1].lo == 5 && set.v4[1].hi == 5,
+	      "another set");
+	ranges_free(&set);
+	state_close(s);
 	empty_directory();
 }
 
@@ -606,12 +628,24 @@ static void damaged_rows(void)
 	refused("a state without its lists");
 	if (!make_state())
 		return;
-	sql("UPDATE chunk SET data = x'00000005000000040000000300000002' WHERE part = 0 AND family = 4");
+	sql("UPDATE chunk SET data = x'00000005000000040000000300000002', family = 4 WHERE part = 0 AND family = 5");
 	refused("ranges that are upside down and out of order");
 	if (!make_state())
 		return;
-	sql("UPDATE chunk SET data = x'0000000500' WHERE part = 0 AND family = 4");
+	sql("UPDATE chunk SET data = x'0000000500', family = 4 WHERE part = 0 AND family = 5");
 	refused("half a range");
+	if (!make_state())
+		return;
+	sql("UPDATE chunk SET data = x'0381' WHERE part = 0 AND family = 5");
+	refused("a packed range without its end");
+	if (!make_state())
+		return;
+	sql("UPDATE chunk SET data = x'03ffffffff0f' WHERE part = 0 AND family = 5");
+	refused("a packed range beyond the last address");
+	if (!make_state())
+		return;
+	sql("UPDATE chunk SET data = x'8080808080808001' WHERE part = 0 AND family = 5");
+	refused("a packed number without end");
 	empty_directory();
 }
 
@@ -627,6 +661,7 @@ int main(void)
 		{ "a writer is killed", killed_writer },
 		{ "damaged files", damaged_files },
 		{ "damaged rows, and a newer version", damaged_rows },
+		{ "ranges that are not packed", ranges_of_before },
 		{ "files of others", foreign_files },
 	};
 	const char *temporary = getenv("TMPDIR");

@@ -156,6 +156,11 @@ static int guard(const struct settled *s)
 	struct ranges banned = RANGES_EMPTY;
 	int err = 0;
 
+	if (s->plain) {
+		banned = (struct ranges){ .v4 = s->owned.v4, .v6 = s->owned.v6, .n4 = s->owned.n4, .n6 = s->owned.n6 };
+		return guard_own(&banned, kernel_drops);
+	}
+
 	for (size_t i = 0; i < s->owned.n4 && !err; i++)
 		if (!settled_shadow(s, s->owned.label4[i]))
 			err = ranges_add4(&banned, s->owned.v4[i].lo, s->owned.v4[i].hi);

@@ -152,26 +152,32 @@ static int cut6(struct owned *out, const struct ranges *set)
 	return 0;
 }
 
-/* One account alone, less what is allowed. */
-static int single(struct owned *out, const struct account *account, const struct ranges *allowed)
+int owned_take(struct owned *out, struct ranges *set, uint8_t label)
 {
-	struct ranges left = RANGES_EMPTY;
-	int err = ranges_subtract(&left, account->banned, allowed);
+	int err;
 
-	if (err)
-		return err;
-	*out = (struct owned){ .v4 = left.v4, .n4 = left.n4 };
-	err = cut6(out, &left);
-	free(left.v6);
+	*out = (struct owned){ .v4 = set->v4, .n4 = set->n4 };
+	set->v4 = NULL;
+	err = cut6(out, set);
+	ranges_free(set);
 	out->label4 = malloc(out->n4 + 1);
 	out->label6 = malloc(out->n6 + 1);
 	if (err || !out->label4 || !out->label6) {
 		owned_free(out);
 		return -ENOMEM;
 	}
-	memset(out->label4, account->label, out->n4);
-	memset(out->label6, account->label, out->n6);
+	memset(out->label4, label, out->n4);
+	memset(out->label6, label, out->n6);
 	return 0;
+}
+
+/* One account alone, less what is allowed. */
+static int single(struct owned *out, const struct account *account, const struct ranges *allowed)
+{
+	struct ranges left = RANGES_EMPTY;
+	int err = ranges_subtract(&left, account->banned, allowed);
+
+	return err ? err : owned_take(out, &left, account->label);
 }
 
 int owned_settle(struct owned *out, const struct account *accounts, size_t count, const struct ranges *allowed)

@@ -25,6 +25,8 @@ struct account {
 
 /* Where several accounts hold an address, the first one counts; what is allowed is on no account. 0 or -ENOMEM. */
 int owned_settle(struct owned *out, const struct account *accounts, size_t count, const struct ranges *allowed);
+/* One account with nothing to take off: the set becomes it, and is empty afterwards. 0 or -ENOMEM. */
+int owned_take(struct owned *out, struct ranges *set, uint8_t label);
 void owned_free(struct owned *owned);
 
 /*

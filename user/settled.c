@@ -21,7 +21,8 @@ static size_t order(struct account *accounts, const struct list_info *lists, con
 	for (size_t i = 0; i < n; i++)
 		if (lists[i].kind == LIST_BAN)
 			accounts[count++] = (struct account){ &sets[i], lists[i].label };
-	accounts[count++] = (struct account){ live, LABEL_LIVE };
+	if (live->n4 || live->n6)
+		accounts[count++] = (struct account){ live, LABEL_LIVE };
 	for (size_t i = 0; i < n; i++)
 		if (lists[i].kind == LIST_SHADOW)
 			accounts[count++] = (struct account){ &sets[i], lists[i].label };
@@ -39,7 +40,7 @@ int settle(struct settled *s, struct state *state)
 	struct list_info *lists;
 	struct ranges *sets = NULL, live = RANGES_EMPTY;
 	struct account *accounts = NULL;
-	size_t n;
+	size_t n, count = 0;
 	int err;
 
 	memset(s, 0, sizeof(*s));
@@ -62,7 +63,13 @@ int settle(struct settled *s, struct state *state)
 	if (!err)
 		err = state_allowed(state, &s->allowed);
 	if (!err)
-		err = owned_settle(&s->owned, accounts, order(accounts, lists, sets, n, &live), &s->allowed);
+		count = order(accounts, lists, sets, n, &live);
+	/* The usual case, and that of the largest sets: nothing is copied. */
+	if (!err && count == 1 && !s->allowed.n4 && !s->allowed.n6)
+		err = owned_take(&s->owned, (struct ranges *)accounts->banned, accounts->label);
+	else if (!err)
+		err = owned_settle(&s->owned, accounts, count, &s->allowed);
+	s->plain = count == 1 && !s->shadows;
 	ranges_free(&live);
 	for (size_t i = 0; sets && i < n; i++)
 		ranges_free(&sets[i]);

@@ -11,6 +11,7 @@ struct state;
 struct settled {
 	struct owned owned;
 	struct ranges allowed;
+	bool plain; /* one account, and no shadow: what is owned is a normal set */
 	__u64 shadows, shadow[LABELS / 64];
 };
 

@@ -20,7 +20,7 @@ static const char schema[] =
 	"CREATE TABLE list (id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, kind INTEGER NOT NULL,"
 	"  label INTEGER UNIQUE, prefixes INTEGER NOT NULL, addresses TEXT NOT NULL, source TEXT NOT NULL,"
 	"  loaded TEXT NOT NULL, format TEXT NOT NULL);"
-	/* family 4 and 6: ranges; 0: the text that they came from */
+	/* family: what it holds (state_lists.c) */
 	"CREATE TABLE chunk (list INTEGER NOT NULL REFERENCES list (id) ON DELETE CASCADE, family INTEGER NOT NULL,"
 	"  part INTEGER NOT NULL, data BLOB NOT NULL, UNIQUE (list, family, part));"
 	"CREATE TABLE interface (name TEXT PRIMARY KEY, mode TEXT NOT NULL, shared INTEGER NOT NULL);"
@@ -41,8 +41,11 @@ static const char schema_sources[] =
 	"  stamp TEXT NOT NULL, options TEXT NOT NULL);"
 	"PRAGMA user_version = 3;";
 
+/* The tables stay, but who knows only version 3 cannot read packed ranges. */
+static const char schema_packed[] = "PRAGMA user_version = 4;";
+
 /* From which version to the next. */
-static const char *const upgrades[] = { [1] = schema_bans, [2] = schema_sources };
+static const char *const upgrades[] = { [1] = schema_bans, [2] = schema_sources, [3] = schema_packed };
 
 #define STATE_VERSION ((int)(sizeof(upgrades) / sizeof(upgrades[0])))
 
@@ -224,8 +227,8 @@ int state_open(struct state **state, bool change)
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	sqlite3_busy_timeout(s->db, (int)opt_wait * 1000);
 	if (change)
-		err = run(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
-			     " PRAGMA wal_autocheckpoint = 0;");
+		err = run(s, "PRAGMA page_size = 16384; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+			     " PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 0;");
 	if (!err)
 		err = run(s, change ? "BEGIN IMMEDIATE" : "BEGIN");
 	if (!err)

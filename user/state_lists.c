@@ -8,6 +8,7 @@
 
 #include "large.h"
 #include "log.h"
+#include "packed.h"
 #include "packer.h"
 #include "state_room.h"
 
@@ -16,6 +17,9 @@
 #ifndef CHUNK_BYTES
 #define CHUNK_BYTES (64u << 20)
 #endif
+
+/* What a chunk holds. IPv4 ranges came as they are until version 3, packed from then on. */
+enum { CHUNK_TEXT = 0, CHUNK_RANGES4 = 4, CHUNK_PACKED4 = 5, CHUNK_RANGES6 = 6 };
 
 const char *const list_kind_names[] = { "ban", "allow", "shadow" };
 
@@ -89,6 +93,24 @@ static int append(void **at, size_t *n, size_t *room, size_t size, const void *b
 	return 0;
 }
 
+static int append_packed4(struct ranges *set, const void *blob, size_t bytes)
+{
+	ssize_t more = packed4_get(blob, bytes, NULL);
+	struct range4 *grown;
+
+	if (more < 0)
+		return (int)more;
+	grown = realloc(set->v4, (set->n4 + (size_t)more + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	large_pages(grown, (set->n4 + (size_t)more) * sizeof(*grown));
+	set->v4 = grown;
+	packed4_get(blob, bytes, grown + set->n4);
+	set->n4 += (size_t)more;
+	set->room4 = set->n4;
+	return 0;
+}
+
 /* What everything that follows relies on: sorted, disjoint, right way up. */
 static bool are_normal(const struct ranges *set)
 {
@@ -115,7 +137,11 @@ int state_list_set(struct state *state, const char *name, struct ranges *set)
 		const void *blob = sqlite3_column_blob(stmt, 1);
 		size_t bytes = (size_t)sqlite3_column_bytes(stmt, 1);
 
-		if (sqlite3_column_int(stmt, 0) == 4)
+		int kind = sqlite3_column_int(stmt, 0);
+
+		if (kind == CHUNK_PACKED4)
+			err = append_packed4(set, blob, bytes);
+		else if (kind == CHUNK_RANGES4)
 			err = append((void **)&set->v4, &set->n4, &set->room4, sizeof(*set->v4), blob, bytes);
 		else
 			err = append((void **)&set->v6, &set->n6, &set->room6, sizeof(*set->v6), blob, bytes);
@@ -172,14 +198,29 @@ static int put_chunk(struct state *s, int64_t list, int family, int part, const 
 	return state_finish(s, stmt, sqlite3_step(stmt));
 }
 
-static int put_ranges(struct state *s, int64_t list, int family, const void *ranges, size_t bytes, size_t size)
+static int put_ranges4(struct state *s, int64_t list, const struct ranges *set)
 {
-	size_t most = CHUNK_BYTES / size * size;
+	size_t worst = set->n4 * PACKED4_MAX, room = worst < CHUNK_BYTES ? worst : CHUNK_BYTES, packed;
+	unsigned char *buf = malloc(room + 1);
+	int part = 0, err = buf ? 0 : -ENOMEM;
+
+	for (size_t at = 0, done; at < set->n4 && !err; at += done) {
+		packed = packed4_put(set->v4 + at, set->n4 - at, &done, buf, room);
+		err = put_chunk(s, list, CHUNK_PACKED4, part++, buf, packed);
+	}
+	free(buf);
+	return err;
+}
+
+static int put_ranges6(struct state *s, int64_t list, const struct ranges *set)
+{
+	size_t most = CHUNK_BYTES / sizeof(*set->v6), now;
 	int part = 0, err = 0;
 
-	for (size_t done = 0; done < bytes && !err; done += most)
-		err = put_chunk(s, list, family, part++, (const char *)ranges + done,
-				bytes - done < most ? bytes - done : most);
+	for (size_t at = 0; at < set->n6 && !err; at += now) {
+		now = set->n6 - at < most ? set->n6 - at : most;
+		err = put_chunk(s, list, CHUNK_RANGES6, part++, set->v6 + at, now * sizeof(*set->v6));
+	}
 	return err;
 }
 
@@ -262,9 +303,9 @@ int state_list_put(struct state *state, struct list_info *list, const struct ran
 	if (err == -ENOENT)
 		err = 0;
 	if (!err)
-		err = put_ranges(state, id, 4, set->v4, set->n4 * sizeof(*set->v4), sizeof(*set->v4));
+		err = put_ranges4(state, id, set);
 	if (!err)
-		err = put_ranges(state, id, 6, set->v6, set->n6 * sizeof(*set->v6), sizeof(*set->v6));
+		err = put_ranges6(state, id, set);
 	return err;
 }
 
@@ -300,8 +341,6 @@ int state_list_drop(struct state *state, const char *name)
 	return err == -ENOENT ? because(err, "there is no list '%s'", name) : err;
 }
 
-#define TEXT_FAMILY 0
-
 int state_text_put(struct state *state, const char *name, struct packer *packer)
 {
 	const struct packed_piece *pieces;
@@ -313,7 +352,7 @@ int state_text_put(struct state *state, const char *name, struct packer *packer)
 	if (!err)
 		err = find_list(state, name, &id, &label);
 	for (size_t i = 0; i < n && !err; i++)
-		err = put_chunk(state, id, TEXT_FAMILY, (int)i, pieces[i].data, pieces[i].bytes);
+		err = put_chunk(state, id, CHUNK_TEXT, (int)i, pieces[i].data, pieces[i].bytes);
 	return err;
 }
 
