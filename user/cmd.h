@@ -46,6 +46,8 @@ int cmd_restore(int argc, char **argv);
 
 int cmd_run(int argc, char **argv);
 
+int cmd_state(int argc, char **argv);
+
 int cmd_set(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 

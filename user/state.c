@@ -62,8 +62,8 @@ int because_sqlite(const struct state *s, const char *what)
 		return because(-ENOSPC, "%s: %s: the disk is full", opt_state, what);
 	case SQLITE_NOTADB:
 	case SQLITE_CORRUPT:
-		return because(-EUCLEAN, "%s: %s: the state file is damaged (%s)", opt_state, what,
-			       sqlite3_errmsg(s->db));
+		return because(-EUCLEAN, "%s: %s: the state file is damaged (%s); see 'xdp-bloom state recover'",
+			       opt_state, what, sqlite3_errmsg(s->db));
 	default:
 		return because(-EIO, "%s: %s: %s", opt_state, what, s->db ? sqlite3_errmsg(s->db) : "out of memory");
 	}

@@ -36,6 +36,7 @@ const struct verb verbs[] = {
 	{ "restore", cmd_restore, "", "after a reboot: all as it was", false },
 	{ "run", cmd_run, "[--config FILE] [--rotate-every T] [--listen ADDR] [--hook PROGRAM]",
 	  "the service; with --check only its file is looked at", false },
+	{ "state", cmd_state, "check | recover [FILE]", "is the state's file sound; save what can be saved", false },
 	{ "set", cmd_set, "union|intersect|subtract|diff|count|merge FILE...", "work on list files; needs no root",
 	  false },
 	{ "compare", cmd_compare, "A B", "how much two lists, files or images overlap", false },

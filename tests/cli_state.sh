@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# A damaged state: refused by whoever meets it, the filter untouched, and what can be saved is.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+sandbox "$@"
+
+rounds=${XDP_BLOOM_ROUNDS:-8}
+
+prepare() {
+	judge list 3000 100 100 >big
+	printf '%s\n' 198.51.100.0/25 2001:db8::/40 >small
+	bloom load big big --bogons=keep
+	bloom load small small --bogons=keep
+	bloom add 203.0.113.4 --reason 'seen at night'
+	bloom allow 198.51.100.9
+	bloom tune --headroom 33
+	printf '%s\n' 198.51.100.1 198.51.100.9 203.0.113.4 203.0.113.5 2001:db8:1::1 8.8.8.8 >asked
+	head -500 big >>asked
+	verdicts >before
+}
+
+# What the kernel says, whatever the state is like.
+verdicts() {
+	"$XDP_BLOOM" -j -S "$WORK/nowhere" test - <asked 2>/dev/null | jq -c '.[]|[.address,.verdict]'
+}
+
+sound_state() {
+	prepare
+	bloom state check
+	is "$(cat out)" "$XDP_BLOOM_STATE/state.db: sound" "what check says"
+	bloom state recover
+	is "$(get '[.[].name]' lists)" '["big","small","(allow)"]' "the lists"
+	is "$(get '[.[].reason]' bans)" '["seen at night"]' "the bans"
+	is "$(get .headroom tune)" 33 "a setting"
+	verdicts >after
+	cmp before after || fail "the filter is another"
+	bloom restore
+	verdicts >after
+	cmp before after || fail "the filter is another after restore"
+}
+
+# damage ROUND: overwrites or cuts off some of the file.
+damage() {
+	python3 - "$XDP_BLOOM_STATE/state.db" "$1" <<'PYTHON'
+import os, random, sys
+
+path, number = sys.argv[1], int(sys.argv[2])
+rng = random.Random(int(os.environ["XDP_BLOOM_SEED"]) + number)
+size = os.path.getsize(path)
+if number % 3 == 0:
+    os.truncate(path, rng.randrange(1, size))
+else:
+    with open(path, "r+b") as file:
+        for _ in range(rng.randrange(1, 6)):
+            # Once in a while where everything begins.
+            file.seek(rng.randrange(100 if rng.random() < 0.2 else size))
+            file.write(rng.randbytes(rng.choice((1, 40, 5000))))
+os.truncate(path, max(1, os.path.getsize(path)))
+PYTHON
+}
+
+damaged() {
+	local n verb status refusals=0 saved=0 nothing=0
+
+	prepare
+	for ((n = 0; n < rounds; n++)); do
+		damage "$n"
+		for verb in lists rotate "add 203.0.113.4" bans; do
+			# shellcheck disable=SC2086 # a command
+			"$XDP_BLOOM" $verb >out 2>err
+			status=$?
+			[ $status != 2 ] || one_line ""
+			[ $status = 2 ] || [ $status = 0 ] || fail "round $n: '$verb': $status, $(cat err)"
+			refusals=$((refusals + status / 2))
+			verdicts >after
+			cmp before after || fail "round $n: the filter is another after '$verb'"
+		done
+		"$XDP_BLOOM" state recover >out 2>err
+		status=$?
+		verdicts >after
+		cmp before after || fail "round $n: the filter is another after recover"
+		if [ $status = 2 ]; then
+			nothing=$((nothing + 1))
+			one_line "the state is as it was"
+			sed 's/^/# /' err
+		else
+			saved=$((saved + 1))
+			bloom state check
+			bloom restore
+			bloom rotate
+		fi
+		# All begins anew.
+		rm -rf "$XDP_BLOOM_STATE"
+		bloom flush
+		prepare
+	done
+	printf '# %d rounds: %d commands refused, %d times something saved, %d times nothing\n' \
+		"$rounds" $refusals $saved $nothing
+}
+
+begins_at_nothing() {
+	expect 2 "$XDP_BLOOM" state recover
+	one_line "No such file"
+	expect 2 "$XDP_BLOOM" state
+	one_line "check, or recover"
+	head -c 9000 /dev/urandom >junk
+	expect 2 "$XDP_BLOOM" state recover junk
+	one_line "nothing can be saved"
+	[ ! -e "$XDP_BLOOM_STATE/state.db" ] || fail "there is a state now"
+}
+
+run_cases sound_state damaged begins_at_nothing
