@@ -107,6 +107,11 @@ deb-test: deb
 clean:
 	rm -rf $(BUILD)
 
+# The README's picture: what make run shows, recorded.
+docs/terminal.svg: all
+	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests traffic
+	tests/demo.sh 2>&1 | sed 's|/[^ (]*/docs/|docs/|' | tests/terminal.py >$@.tmp && mv $@.tmp $@
+
 # --- Tests -----------------------------------------------------------------------------------------------------------
 
 tests: all
@@ -181,4 +186,4 @@ help:
 	@echo 'make install        PREFIX (/usr/local), DESTDIR'
 
 .DELETE_ON_ERROR:
-.PHONY: all deps deps-test run install deb deb-test clean tests check test soak test-kernels kselftest fuzz budget bench bench-quick bench-record lint help
+.PHONY: docs/terminal.svg all deps deps-test run install deb deb-test clean tests check test soak test-kernels kselftest fuzz budget bench bench-quick bench-record lint help

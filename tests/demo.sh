@@ -5,7 +5,7 @@
 # banned and innocent sources, and what became of them. Touches nothing outside, and cleans up.
 . "$(dirname "$0")/lib.sh"
 sandbox "$@"
-list=$top/docs/sample-list.txt
+list=$(realpath "$here/../docs/sample-list.txt")
 
 say() {
 	printf '\n\033[1m$ %s\033[0m\n' "$*"
@@ -33,6 +33,6 @@ say "1000 packets from each of ${#banned[@]} banned and ${#innocent[@]} innocent
 send 0 -b banned -c innocent -n 1000 || exit 1
 echo "sent:    $(sent .banned.sent) from banned sources, $(sent .clean.sent) from innocent ones"
 echo "arrived: $(sent .banned.arrived) from banned sources, $(sent .clean.arrived) from innocent ones"
-show test "${banned[@]}" "${innocent[@]}"
+show test 192.0.2.255 198.51.100.7 198.51.100.100 2001:db8:bad::1 192.0.3.1 198.51.100.8 2001:db8:bae::1
 show stats
 show detach edge0
