@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Edits of arrays that somebody is looking at: random bans put in and taken out against a model that keeps every key,
+ * and a reader beside it who never finds a banned key absent.
+ */
+#include <errno.h>
+#include <pthread.h>
+
+#include "build.h"
+#include "decide.h"
+#include "ktap.h"
+#include "naive.h"
+#include "plan.h"
+
+/* Between any two writes of an edit, somebody looks. */
+static void look(void);
+#define roster4_set(...)   (roster4_set(__VA_ARGS__), look())
+#define roster4_clear(...) (roster4_clear(__VA_ARGS__), look())
+#define roster6_set(...)   (roster6_set(__VA_ARGS__), look())
+#define roster6_clear(...) (roster6_clear(__VA_ARGS__), look())
+#define filter_set(...)	   (filter_set(__VA_ARGS__), look())
+#define gate4_set(...)	   (gate4_set(__VA_ARGS__), look())
+#define gate6_set(...)	   (gate6_set(__VA_ARGS__), look())
+#include "edit_make.c"
+
+#define LABEL_LIST 7
+
+/* A generation of so many hosts of a list, with room for more. */
+static bool generate(struct generation *g, const struct ranges *listed, double headroom)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+	struct account account = { listed, LABEL_LIST };
+	struct ranges none = RANGES_EMPTY;
+	struct owned owned;
+	int err;
+
+	settings.headroom = headroom;
+	ENOUGH(!owned_settle(&owned, &account, 1, &none));
+	err = plan_generation(g, &owned, &settings);
+	memory_take(g);
+	seeds_set(g);
+	if (!err)
+		err = build_arrays(g, &owned);
+	owned_free(&owned);
+	return CHECK(!err, "not built: %d", err);
+}
+
+static struct ranges host_set(const uint32_t *hosts, size_t n)
+{
+	struct ranges set = RANGES_EMPTY;
+
+	for (size_t i = 0; i < n; i++)
+		ENOUGH(!ranges_add_host(&set, hosts[i]));
+	ENOUGH(!ranges_finish(&set));
+	return set;
+}
+
+/* --- Write by write --------------------------------------------------------------------------------------------------
+ */
+
+/* Who is there already, and must be dropped whenever somebody looks. */
+static struct {
+	const struct generation *g;
+	const uint32_t *hosts;
+	const ip6 *hosts6;
+	size_t n, n6;
+	uint64_t looks, absent;
+} watched;
+
+static bool is_dropped6(const struct generation *g, ip6 addr)
+{
+	return decide_ipv6(g, (__u64)(addr >> 64), (__u64)addr) & ANSWER_DROP;
+}
+
+static void look(void)
+{
+	watched.looks++;
+	for (size_t i = 0; i < watched.n; i++)
+		watched.absent += !(decide_ipv4(watched.g, watched.hosts[i]) & ANSWER_DROP);
+	for (size_t i = 0; i < watched.n6; i++)
+		watched.absent += !is_dropped6(watched.g, watched.hosts6[i]);
+}
+
+/* --- Readers ---------------------------------------------------------------------------------------------------------
+ */
+
+static struct {
+	const struct generation *g;
+	const uint32_t *hosts;
+	const ip6 *hosts6;
+	size_t n, n6;
+	uint64_t asked, absent, rounds;
+	bool stop;
+} reader;
+
+/* The reader's counters in g must be those of the program: constants, while the editor's own copy moves on. */
+static void *read_on(void *arg)
+{
+	(void)arg;
+	while (!__atomic_load_n(&reader.stop, __ATOMIC_RELAXED)) {
+		for (size_t i = 0; i < reader.n; i++)
+			reader.absent += !(decide_ipv4(reader.g, reader.hosts[i]) & ANSWER_DROP);
+		for (size_t i = 0; i < reader.n6; i++)
+			reader.absent += !is_dropped6(reader.g, reader.hosts6[i]);
+		reader.asked += reader.n + reader.n6;
+		__atomic_fetch_add(&reader.rounds, 1, __ATOMIC_SEQ_CST);
+	}
+	return NULL;
+}
+
+/* What membarrier() is to packets: whoever asks when this begins has his answer when it ends. */
+static void wait_for_reader(void)
+{
+	uint64_t from = __atomic_load_n(&reader.rounds, __ATOMIC_SEQ_CST);
+
+	while (__atomic_load_n(&reader.rounds, __ATOMIC_SEQ_CST) < from + 2)
+		sched_yield();
+}
+
+static bool add_all(struct generation *g, const struct ranges *set, size_t *moved, int *err)
+{
+	struct account account = { set, LABEL_LIVE };
+	struct ranges none = RANGES_EMPTY;
+	struct owned owned;
+	struct edit e;
+
+	ENOUGH(!owned_settle(&owned, &account, 1, &none));
+	edit_begin(&e, g);
+	e.wait = watched.n ? look : wait_for_reader;
+	*err = edit_ban(&e, &owned);
+	if (!*err) {
+		for (size_t i = 0; i < e.n; i++)
+			*moved += e.steps[i].move;
+		edit_make(&e);
+	}
+	edit_end(&e);
+	owned_free(&owned);
+	return !*err;
+}
+
+static void start_reader(pthread_t *thread, const struct generation *g)
+{
+	reader.g = g;
+	reader.asked = reader.absent = reader.rounds = 0;
+	reader.stop = false;
+	ENOUGH(!pthread_create(thread, NULL, read_on, NULL));
+}
+
+static bool stop_reader(pthread_t thread)
+{
+	__atomic_store_n(&reader.stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	return CHECK(reader.asked > 0 && !reader.absent, "%" PRIu64 " of %" PRIu64 " answers let a banned key pass",
+		     reader.absent, reader.asked);
+}
+
+#define OLD  20000
+#define MORE 30000
+
+/* Until it is full to the brim: nobody who was there is ever absent, whoever had to move. */
+static void readers_ipv4(void)
+{
+	static uint32_t hosts[OLD + MORE];
+	struct generation g, seen;
+	struct ranges listed;
+	size_t added = 0, moved = 0;
+	pthread_t thread;
+	int err = 0;
+
+	for (size_t i = 0; i < OLD + MORE; i++)
+		hosts[i] = (uint32_t)(i * 2654435761u);
+	listed = host_set(hosts, OLD);
+	if (generate(&g, &listed, 0.1)) {
+		g.capacity = g.capacity4 = UINT32_MAX; /* beyond what it was sized for, for the sake of moves */
+		seen = g;
+		reader.hosts = hosts;
+		reader.n = OLD;
+		reader.n6 = 0;
+		start_reader(&thread, &seen);
+		for (; added < MORE && !err; added++) {
+			struct ranges one = host_set(&hosts[OLD + added], 1);
+
+			add_all(&g, &one, &moved, &err);
+			ranges_free(&one);
+			if (!(added % 64))
+				wait_for_reader(); /* who should see most of what is going on */
+		}
+		stop_reader(thread);
+		CHECK(err == -EAGAIN && added > OLD / 64, "%zu added, error %d", added, err);
+		for (size_t i = 0; i + 1 < OLD + added; i++)
+			if (!CHECK(decide_ipv4(&g, hosts[i]) & ANSWER_DROP, "host %zu is absent", i))
+				break;
+		printf("# %zu hosts on top of %d: the roster is %.1f %% full\n", added, OLD,
+		       100.0 * (double)(OLD + added) / (double)(g.roster4_buckets * 6));
+	}
+	memory_release(&g);
+	ranges_free(&listed);
+}
+
+#define OLD6 4000
+
+static void readers_ipv6(void)
+{
+	static ip6 hosts[3 * OLD6];
+	struct ranges listed = RANGES_EMPTY;
+	struct generation g, seen;
+	size_t added = 0, moved = 0;
+	pthread_t thread;
+	int err = 0;
+
+	for (size_t i = 0; i < 3 * OLD6; i++)
+		hosts[i] = (ip6)0x20010db800000000 << 64 | (ip6)(i * 0x9e3779b97f4a7c15) << 8 | 1;
+	for (size_t i = 0; i < OLD6; i++)
+		ENOUGH(!ranges_add6(&listed, hosts[i], hosts[i]));
+	ENOUGH(!ranges_finish(&listed));
+	if (generate(&g, &listed, 0)) {
+		g.capacity = g.capacity6 = UINT32_MAX;
+		seen = g;
+		reader.hosts6 = hosts;
+		reader.n = 0;
+		reader.n6 = OLD6;
+		start_reader(&thread, &seen);
+		for (; added < 2 * OLD6 && !err; added++) {
+			struct ranges one = RANGES_EMPTY;
+
+			ENOUGH(!ranges_add6(&one, hosts[OLD6 + added], hosts[OLD6 + added]) && !ranges_finish(&one));
+			add_all(&g, &one, &moved, &err);
+			ranges_free(&one);
+		}
+		stop_reader(thread);
+		CHECK(moved > 0, "nobody moved, %zu added", added);
+		for (size_t i = 0; i + 1 < OLD6 + added; i++)
+			if (!CHECK(is_dropped6(&g, hosts[i]), "key %zu is absent", i))
+				break;
+	}
+	memory_release(&g);
+	ranges_free(&listed);
+}
+
+/* --- Random edits against a model ------------------------------------------------------------------------------------
+ */
+
+#define WORLD  4096 /* addresses: sixteen /24 */
+#define BASE   0x2d070000u
+#define ROUNDS 3000
+
+/* Every address of a small world: listed, banned live, or neither. */
+static void random_edits(void)
+{
+	static bool listed[WORLD], live[WORLD];
+	struct ranges list = RANGES_EMPTY;
+	struct generation g;
+	unsigned int refused = 0, done = 0;
+
+	memset(live, 0, sizeof(live));
+	for (uint32_t i = 0; i < WORLD; i++) {
+		listed[i] = i / 256 == 3 || (i / 256 < 8 && ktap_random() % 8 == 0);
+		if (listed[i])
+			ENOUGH(!ranges_add_host(&list, BASE + i));
+	}
+	ENOUGH(!ranges_finish(&list));
+	if (!generate(&g, &list, 4))
+		goto out;
+	for (unsigned int round = 0; round < ROUNDS; round++) {
+		uint32_t first = (uint32_t)(ktap_random() % WORLD), n = 1u << ktap_random() % 9;
+		bool ban = ktap_random() % 2;
+		struct ranges set = RANGES_EMPTY, none = RANGES_EMPTY;
+		struct account account = { &set, LABEL_LIVE };
+		struct owned owned;
+		struct edit e;
+		int err;
+
+		first &= ~(n - 1);
+		ENOUGH(!ranges_add4(&set, BASE + first, BASE + first + n - 1) && !ranges_finish(&set));
+		ENOUGH(!owned_settle(&owned, &account, 1, &none));
+		edit_begin(&e, &g);
+		err = ban ? edit_ban(&e, &owned) : edit_unban4(&e, &set);
+		if (!err) {
+			edit_make(&e);
+			for (uint32_t i = first; i < first + n; i++)
+				live[i] = ban;
+			done++;
+		} else if (!CHECK(err == -EAGAIN, "error %d", err)) {
+			round = ROUNDS;
+		} else {
+			refused++;
+		}
+		edit_end(&e);
+		owned_free(&owned);
+		ranges_free(&set);
+		for (uint32_t i = 0; i < WORLD; i++) {
+			bool drop = decide_ipv4(&g, BASE + i) & ANSWER_DROP;
+
+			if (!CHECK(drop == (listed[i] || live[i]), "round %u, address %u: %s; listed %d, live %d",
+				   round, i, drop ? "drop" : "pass", listed[i], live[i])) {
+				round = ROUNDS;
+				break;
+			}
+		}
+	}
+	printf("# %u edits done, %u left to a rotation\n", done, refused);
+	CHECK(done > ROUNDS / 4 && refused > 0, "%u done, %u refused", done, refused);
+	memory_release(&g);
+out:
+	ranges_free(&list);
+}
+
+#define FEW	1500
+#define FEW_TOP 400
+
+/* Until there is no room, with everybody who is in already watched. */
+static void write_by_write(void)
+{
+	static uint32_t hosts[FEW + FEW_TOP];
+	static ip6 hosts6[FEW + FEW_TOP];
+	struct ranges listed = RANGES_EMPTY;
+	struct generation g;
+	size_t moved = 0, added = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < FEW + FEW_TOP; i++) {
+		hosts[i] = (uint32_t)ktap_random();
+		hosts6[i] = (ip6)0x20010db800000000 << 64 | ktap_random();
+	}
+	for (size_t i = 0; i < FEW; i++)
+		ENOUGH(!ranges_add_host(&listed, hosts[i]) && !ranges_add6(&listed, hosts6[i], hosts6[i]));
+	ENOUGH(!ranges_finish(&listed));
+	if (generate(&g, &listed, 0)) {
+		g.capacity = g.capacity4 = g.capacity6 = UINT32_MAX;
+		memset(&watched, 0, sizeof(watched));
+		watched.g = &g;
+		watched.hosts = hosts;
+		watched.hosts6 = hosts6;
+		watched.n = watched.n6 = FEW;
+		for (; added < FEW_TOP && !err; added++) {
+			struct ranges one = RANGES_EMPTY;
+
+			ENOUGH(!ranges_add_host(&one, hosts[FEW + added]));
+			ENOUGH(!ranges_add6(&one, hosts6[FEW + added], hosts6[FEW + added]) && !ranges_finish(&one));
+			if (add_all(&g, &one, &moved, &err)) {
+				watched.n++;
+				watched.n6++;
+			}
+			ranges_free(&one);
+		}
+		CHECK(!watched.absent, "%" PRIu64 " absent in %" PRIu64 " looks", watched.absent, watched.looks);
+		printf("# %" PRIu64 " looks, %zu moved\n", watched.looks, moved);
+	}
+	watched.n = watched.n6 = 0;
+	memory_release(&g);
+	ranges_free(&listed);
+}
+
+static const struct ktap_case cases[] = {
+	{ "nobody is absent between two writes", write_by_write },
+	{ "nobody is absent while others move in, IPv4", readers_ipv4 },
+	{ "nobody is absent while others move in, IPv6", readers_ipv6 },
+	{ "random edits", random_edits },
+};
+
+int main(void)
+{
+	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+}
