@@ -1,0 +1,204 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# add, del, bans, batch: what they do, refuse and say; and that bans are in force, stay, and end.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+sandbox "$@"
+
+# verdicts ADDR=VERDICT...
+verdicts() {
+	local pair
+
+	for pair; do
+		is "$(get '.[0].verdict' test "${pair%=*}")" "${pair#*=}" "the verdict of ${pair%=*}"
+	done
+}
+
+generation() {
+	get .generation show
+}
+
+in_place() {
+	local before
+
+	bloom add 45.0.0.1 2a00::1
+	before=$(generation)
+	bloom add 45.0.0.2 45.0.0.4/30 2a00::2 46.0.0.0/24
+	verdicts 45.0.0.1=drop 45.0.0.2=drop 45.0.0.3=pass 45.0.0.7=drop 45.0.0.8=pass 2a00::2=drop 2a00::3=pass \
+		46.0.0.255=drop 46.0.1.0=pass
+	bloom del 45.0.0.2 2a00::2
+	verdicts 45.0.0.1=drop 45.0.0.2=pass 2a00::1=drop 2a00::2=pass
+	is "$(generation)" "$before" "the generation"
+	is "$(get '[.[].prefix]' bans)" '["45.0.0.1","45.0.0.4/30","46.0.0.0/24","2a00::1"]' "the bans"
+	bloom del 46.0.0.0/24
+	verdicts 46.0.0.1=pass 45.0.0.1=drop
+	bloom rotate
+	verdicts 45.0.0.1=drop 45.0.0.5=drop 46.0.0.1=pass 2a00::1=drop
+}
+
+survives_a_reboot() {
+	bloom add 45.0.0.1 45.0.0.2 --ttl 1h --reason 'tried every door'
+	bloom add 45.0.0.3
+	rm -rf "$XDP_BLOOM_BPFFS"
+	bloom restore
+	verdicts 45.0.0.1=drop 45.0.0.3=drop
+	is "$(get '.[0]|[.list,.prefix,.reason,(.expires|type)]' test 45.0.0.1)" \
+		'["live","45.0.0.1","tried every door","string"]' "the explanation"
+}
+
+ends_in_time() {
+	local left
+
+	bloom add 45.0.0.1 --ttl 1s
+	bloom add 45.0.0.1 --ttl 1h --reason renewed
+	left=$(get '.[0].seconds_left' bans)
+	if [ "$left" -lt 3500 ] || [ "$left" -gt 3600 ]; then
+		fail "$left s are left"
+	fi
+	is "$(get '.[0].reason' bans)" renewed "the reason"
+	bloom add 45.0.0.2 --ttl 1s
+	until [ "$(get '[.[].prefix]' bans)" = '["45.0.0.1"]' ]; do
+		:
+	done
+	verdicts 45.0.0.2=pass 45.0.0.1=drop
+	refused "is not banned" del 45.0.0.2
+	refused "takes a time" add 45.0.0.3 --ttl soon
+}
+
+says_what_still_bans() {
+	echo 45.0.0.1 >list
+	bloom load mine list
+	bloom add 45.0.0.1 45.0.1.1 45.0.1.0/24
+	bloom del 45.0.0.1
+	grep -q "45.0.0.1 stays banned by list 'mine'" out || fail "does not say it: $(cat out)"
+	bloom del 45.0.1.1
+	grep -q "the ban of 45.0.1.0/24 holds it" out || fail "does not say it: $(cat out)"
+	verdicts 45.0.0.1=drop 45.0.1.1=drop
+	refused "list 'mine' bans it" del 45.0.0.1
+	refused "part of the ban of 45.0.1.0/24" del 45.0.1.1
+	refused "is not banned" del 45.9.9.9
+	bloom unload mine
+	verdicts 45.0.0.1=pass
+	bloom flush
+	is "$(get length bans)" 0 "the number of bans"
+	verdicts 45.0.1.1=pass
+}
+
+guard_rails() {
+	veth 0
+	ip addr add 45.0.0.1/24 dev edge0
+	refused "45.0.0.1, an address of this machine" add 45.0.0.0/25
+	refused "very wide" add 45.0.0.0/7
+	refused "bans addresses of 172.16.0.0/12" add 172.0.0.0/8
+	refused "'1.2.3'" add 45.0.2.1 1.2.3
+	refused "what live bans are called" load live /dev/null
+	bloom allow 45.0.0.1
+	bloom add 45.0.0.0/25
+	verdicts 45.0.0.1=pass 45.0.0.2=drop
+	bloom add 44.0.0.0/8 10.1.2.3
+	verdicts 44.255.255.255=drop 43.255.255.255=pass 10.1.2.3=drop
+}
+
+everything() {
+	bloom add 0.0.0.0/0 ::/0 --force
+	verdicts 0.0.0.0=drop 255.255.255.255=drop 45.0.0.1=drop ::=drop ffff::=drop
+	bloom allow 45.0.0.1 2a00::1
+	verdicts 45.0.0.1=pass 45.0.0.2=drop 2a00::1=pass 2a00::2=drop
+	bloom del 0.0.0.0/0 ::/0
+	verdicts 45.0.0.2=pass 2a00::2=pass
+}
+
+thousands() {
+	seq 0 4999 | sed 's/\(.*\)\(..\)$/&/' | awk '{ printf "45.%d.%d.%d\n", $1 / 65536, $1 / 256 % 256, $1 % 256 }' >many
+	expect 0 "$XDP_BLOOM" -j add - <many
+	is "$(jq -c '[.added,.renewed]' out)" '[5000,0]' "the counts"
+	expect 0 "$XDP_BLOOM" -j test - <many
+	is "$(jq '[.[]|select(.verdict=="drop")]|length' out)" 5000 "dropped"
+	head -2500 many >half
+	expect 0 "$XDP_BLOOM" del - <half
+	expect 1 "$XDP_BLOOM" -j test - <many
+	is "$(jq '[.[]|select(.verdict=="drop")]|length' out)" 2500 "dropped"
+	printf '45.0.0.1\nnonsense\n' >half
+	expect 2 "$XDP_BLOOM" add - <half
+	one_line "standard input:2: 'nonsense'"
+	verdicts 45.0.0.1=pass
+}
+
+batches() {
+	local before
+
+	echo 47.0.0.0/24 >list
+	cat >commands <<'END'
+# all of these, or none
+add 45.0.0.1 --reason "two words"
+load mine list
+allow 47.0.0.7
+add 45.0.0.2 45.0.0.3
+del 45.0.0.2
+tune --headroom 50
+END
+	bloom load other list
+	before=$(generation)
+	bloom batch commands
+	verdicts 45.0.0.1=drop 45.0.0.2=pass 45.0.0.3=drop 47.0.0.6=drop 47.0.0.7=pass
+	is "$(get '.[0].reason' test 45.0.0.1)" "two words" "the reason"
+	is "$(generation)" $((before + 1)) "the generation"
+	echo 'del 45.9.9.9' >>commands
+	sed -i 's/45.0.0.1/45.0.0.9/' commands
+	refused "commands:8: del: 45.9.9.9 is not banned" batch commands
+	verdicts 45.0.0.9=pass
+	echo 'show' >commands
+	refused "commands:1: 'show' does not go into a batch" batch commands
+	echo 'add 45.0.0.9 "' >commands
+	refused "commands:1: " batch commands
+	printf 'unload mine\nload mine nowhere\n' >commands
+	refused "commands:2: nowhere" batch commands
+	is "$(get '[.[].name]' lists)" '["other","mine","(allow)"]' "the lists"
+}
+
+full_of_lists() {
+	local n
+
+	echo 45.0.0.1 >list
+	for n in {1..255}; do
+		echo "load l$n list"
+	done >commands
+	bloom batch commands
+	is "$(get length lists)" 255 "the number of lists"
+	refused "255 lists already" load l256 list
+	bloom add 45.0.0.2
+	verdicts 45.0.0.1=drop 45.0.0.2=drop
+	bloom load l7 list
+}
+
+# A command that was killed between the commit and the arrays: the next one finds out.
+heals() {
+	bloom add 45.0.0.1
+	cp -a state before
+	bloom add 45.0.0.2
+	rm -rf state
+	mv before state # the kernel is an edit ahead, which is as far from the state as one behind
+	expect 2 "$XDP_BLOOM" confirm
+	verdicts 45.0.0.1=drop 45.0.0.2=pass
+}
+
+# Under traffic: whoever is banned gets nothing through from then on, whoever is not is never dropped.
+under_traffic() {
+	veth 0
+	bloom attach edge0
+	judge list 500 0 0 >banned_list
+	judge sample of_list 500 banned_list
+	bloom load list banned_list --bogons=keep
+	flow 0 -b of_list/banned -c of_list/clean
+	seq 1 120 | awk '{ printf "add 198.51.%d.%d\n", 100 + $1 / 250, $1 % 250 }' >commands
+	while read -r verb address; do
+		bloom "$verb" "$address"
+	done <commands
+	sed -i 's/add/del/' commands
+	bloom batch commands
+	stop_flow 0
+	[ "$(sent .banned.sent)" -gt 100 ] || fail "too little traffic: $(cat sent)"
+}
+
+run_cases in_place survives_a_reboot ends_in_time says_what_still_bans guard_rails everything thousands batches \
+	full_of_lists heals under_traffic
