@@ -290,7 +290,7 @@ class Soak:
             # What runs out just now may be in force or not.
             allowed = {m.verdict(addr, before - 2), m.verdict(addr, after + 2)}
             if answer["verdict"] in allowed:
-                if answer["verdict"] == "drop" and not answer["false_positive"]:
+                if allowed == {"drop"} and not answer["false_positive"]:
                     names = m.holders(addr, "ban") or ["live"]
                     if answer["list"] not in names:
                         self.die("%s is on the account of %s, not %s" % (answer["address"], answer["list"], names))
