@@ -105,7 +105,7 @@ static const char *why_not(int err)
 		return "another XDP program is attached there; detach it, or try --shared";
 	case -EPERM:
 	case -EACCES:
-		return "root, or CAP_BPF and CAP_NET_ADMIN, is needed";
+		return "root, or " NEEDED_CAPABILITIES ", is needed";
 	case -EOPNOTSUPP:
 		return "its driver has no XDP; use --mode skb";
 	case -ERANGE:

@@ -44,6 +44,7 @@ int kernel_root_fd(void)
 static int load_root(bool frags)
 {
 	struct xdp_bloom_bpf *skel;
+	struct generation g = { .frags = frags };
 	struct bpf_program *program = NULL, *root;
 	char path[256];
 	int err = programs_open(&skel);
@@ -53,7 +54,7 @@ static int load_root(bool frags)
 	root = frags ? skel->progs.xdp_bloom_frags : skel->progs.xdp_bloom_root;
 	while ((program = bpf_object__next_program(skel->obj, program)))
 		bpf_program__set_autoload(program, program == root);
-	err = programs_load(skel->obj, frags ? &(struct generation){ .frags = 1 } : NULL, NULL);
+	err = programs_load(skel->obj, &g, NULL);
 	pin_path(path, sizeof(path), PIN_ROOT);
 	if (!err) {
 		unlink(path);

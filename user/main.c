@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "events.h"
 #include "log.h"
@@ -90,6 +91,7 @@ int main(int argc, char **argv)
 	const struct verb *verb;
 
 	signal(SIGPIPE, SIG_DFL);
+	prctl(PR_SET_DUMPABLE, 0); /* a core would hold the seeds */
 	/* Whoever starts us without them must not have a file of ours take their place. */
 	while (open("/dev/null", O_RDWR) < 3)
 		;

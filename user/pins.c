@@ -2,13 +2,17 @@
 #include "pins.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/magic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 
@@ -27,11 +31,21 @@ void pin_generation_path(char *buf, size_t size, __u64 number, const char *name)
 		 name[0] ? "/" : "", name);
 }
 
+static bool lacks(unsigned int capability)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	return !syscall(SYS_capget, &header, data) &&
+	       !(data[CAP_TO_INDEX(capability)].effective & CAP_TO_MASK(capability));
+}
+
 int because_program(int err, const char *what)
 {
 	struct utsname host = { 0 };
 
-	if (err == -EPERM || err == -ENOMEM)
+	/* Bytes are counted by the difference of two pointers: without CAP_PERFMON the verifier allows none. */
+	if (err == -EPERM || err == -ENOMEM || (err == -EACCES && lacks(CAP_PERFMON) && lacks(CAP_SYS_ADMIN)))
 		return because_kernel(err, what);
 	uname(&host);
 	return because(err, "%s: kernel %s refuses the program (%s); 5.10 or newer is needed, and --verbose tells more",
@@ -41,7 +55,7 @@ int because_program(int err, const char *what)
 int because_kernel(int err, const char *what)
 {
 	if (err == -EPERM || err == -EACCES)
-		return because(err, "%s: root, or CAP_BPF and CAP_NET_ADMIN, is needed", what);
+		return because(err, "%s: root, or " NEEDED_CAPABILITIES ", is needed", what);
 	if (err == -ENOMEM)
 		return because(err, "%s: the kernel has not enough memory", what);
 	return because(err, "%s: %s", what, strerror(-err));

@@ -7,6 +7,8 @@
 
 #include "abi.h"
 
+#define NEEDED_CAPABILITIES "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON"
+
 #define PIN_PATH_MAX 256
 
 #define PIN_PROGRAM "program"

@@ -1,0 +1,139 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# As an ordinary user with three capabilities and no more; and nobody else learns the seeds.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+sandbox "$@"
+need setpriv bpftool
+
+USER_ID=65534
+NEEDED=bpf,net_admin,perfmon
+
+# A bpffs and a state directory of the user's own, and the command where he can read it.
+prepare() {
+	setpriv --list-caps | grep -q perfmon || skip "setpriv does not know CAP_PERFMON"
+	chmod 755 "$WORK"
+	mkdir -p fs own
+	mount -t bpf bpf fs || skip "cannot mount another bpffs"
+	chmod 700 fs
+	chown $USER_ID fs own
+	install -m 755 "$XDP_BLOOM" command
+	export XDP_BLOOM_BPFFS=$WORK/fs/filter XDP_BLOOM_STATE=$WORK/own/state
+	veth 0
+	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0/24 >list
+	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.255 >banned
+	printf '%s\n' 192.0.2.8 2001:db8::8 >clean
+	chmod 644 list
+}
+
+# as CAPABILITIES COMMAND...: as that user, with these and nothing to get more from.
+as() {
+	local all=+${1//,/,+}
+
+	shift
+	setpriv --reuid $USER_ID --regid $USER_ID --clear-groups --no-new-privs --bounding-set "-all,$all" \
+		--inh-caps "-all,$all" --ambient-caps "-all,$all" "$@"
+}
+
+three_capabilities_are_enough() {
+	prepare
+	expect 0 as $NEEDED ./command load bad list
+	expect 0 as $NEEDED ./command attach edge0
+	send 0 -b banned -c clean
+	expect 0 as $NEEDED ./command rotate
+	expect 0 as $NEEDED ./command test 192.0.2.7
+	send 0 -b banned -c clean
+	expect 0 as $NEEDED ./command stats
+	grep -q '^dropped  *6 ' out || fail "$(cat out)"
+	expect 0 as $NEEDED ./command detach edge0
+	send 0 -c banned
+	umount fs
+}
+
+# Each of them is asked for by name where it is missing, and nothing is left behind.
+two_are_not() {
+	local missing with
+
+	prepare
+	for missing in bpf net_admin perfmon; do
+		with=$(tr , '\n' <<<$NEEDED | grep -vx $missing | paste -sd,)
+		expect 2 as "$with" ./command load bad list
+		one_line "CAP_${missing^^}"
+		is "$(find fs/filter/generation fs/filter/links -mindepth 1 2>/dev/null)" "" "pins without CAP_${missing^^}"
+	done
+	umount fs
+}
+
+others_read_nothing() {
+	local found
+
+	prepare
+	(umask 0 && expect 0 as $NEEDED ./command load bad list)
+	expect 0 as $NEEDED ./command attach edge0
+	found=$(find fs/filter own/state -perm /077 -printf '%m %p\n')
+	is "$found" "" "what others may read"
+	# shellcheck disable=SC2012 # names of our own
+	[ "$(find fs/filter own/state | wc -l)" -gt 10 ] || fail "this test sees nothing: $(ls -R fs own | head -n 20)"
+	expect 0 as $NEEDED ./command detach edge0
+	umount fs
+}
+
+# What the command prints and keeps, in whatever form a number may be written; and a core would hold them.
+nobody_learns_the_seeds() {
+	local verb live fd
+
+	prepare
+	expect 0 as $NEEDED ./command -v load bad list
+	mkdir said
+	cat out err >said/load
+	for verb in "-v rotate" show "-j show" "-v show" lists "-j lists" "-j stats" "-j test 192.0.2.7 2001:db8::7" "-j tune"; do
+		# shellcheck disable=SC2086 # words
+		expect 0 as $NEEDED ./command $verb
+		cat out err >"said/$verb"
+		live=$(echo fs/filter/generation/*/meta)
+		bpftool -j map dump pinned "$live" >"said/.meta"
+		hides_seeds said own || fail "after '$verb'"
+	done
+	mv said/.meta meta
+	cp meta said/shown
+	! hides_seeds said >/dev/null || fail "this test sees no seeds"
+	mkfifo first
+	as $NEEDED ./command stats --interval 1 >first 2>err &
+	exec {fd}<first
+	read -r -u $fd || fail "no statistics: $(cat err)"
+	# Of a process that may dump no core the kernel shows nobody but root anything.
+	is "$(pgrep -u $USER_ID -P $! | sed 's,.*,/proc/&/environ,' | xargs stat -c %u)" 0 "the owner of its memory"
+	pkill -P $!
+	exec {fd}<&-
+	umount fs
+}
+
+# hides_seeds DIR...: none of the seeds that said/.meta or meta shows is in any file there.
+hides_seeds() {
+	python3 - "$@" <<'PYTHON'
+import json, os, struct, sys
+
+meta = "meta" if os.path.exists("meta") else "said/.meta"
+value = json.load(open(meta))[0]["value"]
+data = bytes(int(byte, 16) for byte in value)
+# A seed is a random word; everything else in there is small, or a mask.
+seeds = {word for (word,) in struct.iter_unpack("<Q", data) if word >> 48 and word & 0xffffffff}
+seeds -= {(1 << 64) - (1 << n) for n in range(64)}
+if len(seeds) < 8:
+    sys.exit("# only %d seeds" % len(seeds))
+forms = [f for s in seeds for f in (b"%d" % s, b"%x" % s, b"%X" % s, struct.pack("<Q", s), struct.pack(">Q", s),
+         b" ".join(b"%02x" % b for b in struct.pack("<Q", s)), b'","'.join(b"0x%02x" % b for b in struct.pack("<Q", s)))]
+for top in sys.argv[1:]:
+    for directory, _, names in os.walk(top):
+        for name in names:
+            path = os.path.join(directory, name)
+            if name == ".meta":
+                continue
+            content = open(path, "rb").read()
+            if any(form in content for form in forms):
+                print("# a seed is in " + path)
+                sys.exit(1)
+PYTHON
+}
+
+run_cases three_capabilities_are_enough two_are_not others_read_nothing nobody_learns_the_seeds
