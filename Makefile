@@ -93,7 +93,7 @@ install: all
 	install -D -m 644 docs/completions/xdp-bloom.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/xdp-bloom
 	install -D -m 644 docs/completions/_xdp-bloom $(DESTDIR)$(PREFIX)/share/zsh/vendor-completions/_xdp-bloom
 	install -D -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/README.md
-	install -m 644 docs/design.md $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/design.md
+	install -m 644 docs/design.md docs/bloom.md docs/*.svg $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/
 
 # An installable Debian package, in build/deb.
 deb:
@@ -140,6 +140,14 @@ test-kernels: tests
 kselftest: all
 	tests/kselftest.sh
 
+# The pictures of docs/bloom.md, measured anew.
+docs: all
+	@tests/deps.sh python3
+	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests measure
+	$(BUILD)/tests/measure_rates >docs/rates.tsv.tmp && mv docs/rates.tsv.tmp docs/rates.tsv
+	tests/draw_rates.py docs/rates.tsv docs
+.PHONY: docs
+
 fuzz budget: all
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests $@
 
@@ -181,6 +189,7 @@ help:
 	@echo 'make bench          against ipset, nftables and BPF maps; bench-quick: under 50 s;'
 	@echo '                    bench-record: into docs/'
 	@echo 'make fuzz           the parsers, for FUZZ_SECONDS (60) each'
+	@echo 'make docs           measure the pictures of docs/bloom.md anew'
 	@echo 'make lint           clang-format, clang-tidy, cppcheck, shellcheck'
 	@echo 'make deb            a Debian package; deb-test installs, uses and removes it: build/deb/xdp-bloom_VERSION_ARCH.deb'
 	@echo 'make install        PREFIX (/usr/local), DESTDIR'

@@ -26,6 +26,8 @@ int cmd_disallow(int argc, char **argv);
 
 int cmd_confirm(int argc, char **argv);
 
+int cmd_plan(int argc, char **argv);
+
 int cmd_tune(int argc, char **argv);
 
 int cmd_test(int argc, char **argv);

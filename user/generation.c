@@ -22,13 +22,12 @@
 static int create_map(const char *name, __u64 bytes, bool one_value, bool *flat)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
-	__u64 page = (__u64)sysconf(_SC_PAGESIZE), rounded = (bytes + page - 1) & ~(page - 1);
 	int fd = -E2BIG;
 
 	*flat = true;
 	/* The verifier follows offsets into a value up to 2^29. */
-	if (rounded < 1u << 29)
-		fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, name, 4, (__u32)rounded, 1, &opts);
+	if (bytes < 1u << 29)
+		fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, name, 4, (__u32)bytes, 1, &opts);
 	if (fd >= 0 || one_value || (errno != E2BIG && errno != EINVAL && fd != -E2BIG))
 		return fd < 0 ? -errno : fd;
 	*flat = false;

@@ -30,6 +30,7 @@ const struct verb verbs[] = {
 	{ "metrics", cmd_metrics, "", "the counters as Prometheus reads them", false },
 	{ "watch", cmd_watch, "[--count N] [--duration S]", "some of the packets that are dropped", false },
 	{ "capture", cmd_capture, "-w FILE [--count N] [--duration S]", "the same into a pcapng file", false },
+	{ "plan", cmd_plan, "[--keys N|FILE...] [OPTIONS]", "sizes and rates before anything is loaded", false },
 	{ "tune", cmd_tune, "[--exact=on|off] [--labels=on|off] [--fpr P] ...", "settings; they are kept", true },
 	{ "rotate", cmd_rotate, "", "new seeds, fresh arrays", true },
 	{ "flush", cmd_flush, "", "drop every list", true },

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* plan: sizes and rates before anything is loaded. It changes nothing, and needs no rights but to read. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apply.h"
+#include "cmd.h"
+#include "forecast.h"
+#include "forecast_out.h"
+#include "guard.h"
+#include "log.h"
+#include "out.h"
+#include "reader.h"
+#include "settled.h"
+#include "state.h"
+
+static struct reader_options reading;
+static struct pins pins = { .headroom = -1 };
+static double keys_given;
+static enum layout layout_given = LAYOUT_AUTO;
+static bool exact_given, exact;
+
+static int keys_option(const char *value)
+{
+	static const char units[] = "kMG";
+	const char *unit;
+	char *end;
+
+	keys_given = strtod(value, &end);
+	unit = *end ? strchr(units, *end) : NULL;
+	for (int i = 0; unit && i <= unit - units; i++)
+		keys_given *= 1000;
+	if (end == value || (*end && (!unit || end[1])) || !(keys_given >= 1 && keys_given <= FORECAST_KEYS_MAX))
+		return fail("--keys takes a number such as 250000 or 10M, up to %g, not '%s'", FORECAST_KEYS_MAX,
+			    value);
+	keys_given = floor(keys_given);
+	return 0;
+}
+
+static int layout_option(const char *value)
+{
+	for (layout_given = 0; layout_given <= LAYOUT_AUTO; layout_given++)
+		if (!strcmp(value, layout_names[layout_given]))
+			return 0;
+	return fail("--layout is lanes, lanes2, classic or auto, not '%s'", value);
+}
+
+static int plan_option(int option, const char *value)
+{
+	double number;
+
+	switch (option) {
+	case 'k':
+		return keys_option(value);
+	case 'r':
+		return option_number("fpr", value, 1e-12, 0.5, &pins.fpr);
+	case 'm':
+		if (option_bytes("memory", value, &number))
+			return EXIT_ERROR;
+		pins.memory = (uint64_t)number;
+		return pins.memory ? 0 : fail("--memory takes bytes, such as 64M, not '%s'", value);
+	case 'e':
+		exact_given = true;
+		return option_switch("exact", value, &exact);
+	case 'l':
+		return layout_option(value);
+	case 'h':
+		if (option_number("headroom", value, 0, 1000, &pins.headroom))
+			return EXIT_ERROR;
+		pins.headroom /= 100;
+		return 0;
+	case 's':
+		reading.skip_bad = true;
+		return 0;
+	default:
+		reading.format = value;
+		return 0;
+	}
+}
+
+/* Each file is a list of its own, as load would make it: what no packet from outside carries is left out. */
+static int count_files(struct counts *n, int files, char **paths)
+{
+	struct ranges *sets = calloc((size_t)files, sizeof(*sets)), none = RANGES_EMPTY;
+	struct account *accounts = calloc((size_t)files, sizeof(*accounts));
+	int err = sets && accounts ? 0 : -ENOMEM;
+	bool found[64] = { false };
+	struct owned owned;
+
+	reading.progress = !opt_quiet && !opt_json;
+	for (int i = 0; i < files && !err; i++) {
+		char error[READER_TEXT_MAX];
+		struct reader_report report;
+
+		err = reader_read(paths[i], &reading, &sets[i], &report, error);
+		if (err)
+			err = because(err, "%s", error);
+		else
+			err = guard_apply_bogons(&sets[i], BOGONS_LEAVE_OUT, found);
+		accounts[i] = (struct account){ &sets[i], (uint8_t)(i + 1) };
+	}
+	if (!err)
+		err = owned_settle(&owned, accounts, (size_t)files, &none);
+	if (!err) {
+		plan_count(n, &owned);
+		owned_free(&owned);
+	}
+	for (int i = 0; sets && i < files; i++)
+		ranges_free(&sets[i]);
+	free(sets);
+	free(accounts);
+	return err;
+}
+
+static int count_loaded(struct counts *n, struct state *state, struct settings *settings)
+{
+	struct settled s;
+	int err = settle(&s, state);
+
+	if (err)
+		return err;
+	plan_count(n, &s.owned);
+	settings->labels = settings->labels || s.shadows;
+	settled_free(&s);
+	return 0;
+}
+
+static bool is_empty(const struct counts *n)
+{
+	struct counts none = { 0 };
+
+	return !memcmp(n->v6, none.v6, sizeof(none.v6)) && !n->some24 && !n->all24;
+}
+
+/* What there is to plan for, and with which settings: those in force here, if we may read them. */
+static int take(struct forecasts *all, int files, char **paths)
+{
+	struct settings *settings = &all->settings;
+	struct state *state = NULL;
+	int err = state_open(&state, false);
+
+	*settings = err ? SETTINGS_DEFAULT : settings_read(state);
+	if (exact_given)
+		settings->exact = exact;
+	if (layout_given != LAYOUT_AUTO)
+		settings->layout = layout_given;
+	all->source = files ? "files" : keys_given > 0 ? "keys" : "loaded";
+	if (files)
+		err = count_files(&all->counts, files, paths);
+	else if (keys_given > 0)
+		err = 0;
+	else if (!err)
+		err = count_loaded(&all->counts, state, settings);
+	state_close(state);
+	if (err || files || (!keys_given && !is_empty(&all->counts)))
+		return err;
+	if (!keys_given && !pins.memory)
+		return because(-ENOENT, "nothing is loaded; name files, --keys N, or --memory MAX for how many fit");
+	all->source = "keys";
+	if (!keys_given) {
+		all->source = "memory";
+		err = forecast_keys(&keys_given, settings, &pins);
+	}
+	all->counts = forecast_counts(keys_given);
+	return err;
+}
+
+/* Every layout, with the roster and without, but for what is pinned; first what would be built. */
+static int solve(struct forecasts *all)
+{
+	struct settings settings = all->settings;
+	int err = forecast_solve(&all->chosen, &all->counts, &settings, &pins);
+
+	if (!err && !all->chosen.g.filter)
+		all->row[all->rows++] = all->chosen;
+	if (err || !all->chosen.g.filter)
+		return err;
+	/* The others are sized for the same rate, or for the same memory. */
+	if (!pins.memory || pins.fpr > 0)
+		settings.fpr = all->chosen.asked;
+	for (int e = 1; e >= 0 && !err; e--)
+		for (enum layout l = 0; l < LAYOUTS && !err; l++) {
+			struct forecast *f = &all->row[all->rows];
+
+			if ((exact_given && exact != e) || (layout_given != LAYOUT_AUTO && layout_given != l))
+				continue;
+			settings.exact = e;
+			settings.layout = l;
+			err = forecast_solve(f, &all->counts, &settings, &pins);
+			if (!err && forecast_is_chosen(all, all->rows))
+				*f = all->chosen;
+			all->rows++;
+		}
+	return err;
+}
+
+int cmd_plan(int argc, char **argv)
+{
+	static const struct option own[] = {
+		{ "keys", required_argument, NULL, 'k' },
+		{ "fpr", required_argument, NULL, 'r' },
+		{ "memory", required_argument, NULL, 'm' },
+		{ "exact", required_argument, NULL, 'e' },
+		{ "layout", required_argument, NULL, 'l' },
+		{ "headroom", required_argument, NULL, 'h' },
+		{ "format", required_argument, NULL, 'f' },
+		{ "skip-bad", no_argument, NULL, 's' },
+		{ 0 },
+	};
+	struct forecasts all = { .pins = &pins };
+	int err;
+
+	if (options_read(&argc, argv, own, plan_option))
+		return EXIT_ERROR;
+	if (argc > 1 && keys_given > 0)
+		return fail("plan: --keys, or files, not both");
+	if (argc > LABELS)
+		return fail("plan: %d files at most", LABELS - 1);
+	err = take(&all, argc - 1, argv + 1);
+	if (!err)
+		err = solve(&all);
+	if (err)
+		return fail("plan: %s", reason(err));
+	if (!all.chosen.fits)
+		return fail("plan: this needs %llu bytes in the kernel; the limit is %llu",
+			    (unsigned long long)all.chosen.bytes.total,
+			    (unsigned long long)all.chosen.settings.memory_max);
+	return opt_json ? forecast_json(&all) : forecast_text(&all);
+}
