@@ -132,6 +132,10 @@ soak: tests
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic SOAK_SECONDS=$(SOAK_SECONDS) \
 		tests/cli_soak.sh
 
+# Predicted against measured rates, the whole grid, with the real lists in XDP_BLOOM_LISTS: minutes.
+rates: tests
+	XDP_BLOOM_RATES=full $(BUILD)/tests/unit_rates
+
 # In the kernels of other Debian releases, under QEMU; KERNEL_ARCH=arm64 for another machine.
 test-kernels: tests
 	tests/kernels.sh
@@ -183,6 +187,7 @@ help:
 	@echo 'make check          unit tests: no root, seconds'
 	@echo 'make test           everything, as root'
 	@echo 'make soak           random operations against a naive model, for SOAK_SECONDS (3600)'
+	@echo 'make rates          predicted against measured rates of the filter, the whole grid'
 	@echo 'make test-kernels   the program and network tests in other kernels, under QEMU'
 	@echo 'make kselftest      the tests as the kernel runs its own; KSELFTESTS says which'
 	@echo 'make budget         tests/verifier-budget.txt, after the data path changed'
@@ -195,4 +200,4 @@ help:
 	@echo 'make install        PREFIX (/usr/local), DESTDIR'
 
 .DELETE_ON_ERROR:
-.PHONY: docs/terminal.svg all deps deps-test run install deb deb-test clean tests check test soak test-kernels kselftest fuzz budget bench bench-quick bench-record lint help
+.PHONY: docs/terminal.svg all deps deps-test run install deb deb-test clean tests check test rates soak test-kernels kselftest fuzz budget bench bench-quick bench-record lint help

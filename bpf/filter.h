@@ -75,8 +75,9 @@ inline_always int lanes_test_half(const __u64 *block, __u64 lanes)
 #define CLASSIC_BIT(word)  ((word) >> 23)
 
 /*
- * The i-th probe's word is hash_more(hash + i * step): none waits for the one before. Double hashing alone (the sum,
- * without the mixing) would save a multiplication, and be a little more often wrong than the textbook says.
+ * The i-th probe's word is hash_more(hash + i * step): none waits for the one before. The sum alone (double hashing)
+ * would save a multiplication, but two keys that share two probes may share all: with 200 keys and k = 24 it said yes
+ * four times in 1e7 where 2e-3 are expected.
  */
 #define CLASSIC_STEP(g, hash) HASH_MORE(g, hash)
 

@@ -3,18 +3,11 @@
  * The filter: never a no to a key that it holds, and as many wrong yeses as the layout's formula says, whatever the
  * keys look like.
  *
- * With n keys in B blocks a block holds c of them, binomially distributed with p = 1 / B. One of its lanes then has a
- * given bit set with u(c) = 1 - (63/64)^c, and all eight lanes say yes to a key that is not in the set with u(c)^8: the
- * expected rate is the mean of that over c. A filter is one draw: its own rate is the mean over its blocks of the
- * product over the lanes of the share of bits that are set, and varies around the expected one with the variance of a
- * block's rate over B, less what follows from c alone: the sum of all c is n in every filter. The second moment of a
- * lane's share is that two random bits are both set, the same one with 1/64:
- * u(c) / 64 + 63/64 (1 - 2 (63/64)^c + (62/64)^c).
- *
  * So two things are checked, each against five standard deviations (naive.h): the filter's own rate against the
  * expected one, which shows whether keys spread over blocks and lanes as random ones would, and what questions find
  * against the filter's own rate, which shows whether other keys of the same kind do.
  */
+#include "expected.h"
 #include "filter.h"
 #include "formulas.h"
 #include "ktap.h"
@@ -92,28 +85,6 @@ static uint64_t hash6(const struct generation *g, uint64_t salt, ip6 key)
 /* --- What is expected ------------------------------------------------------------------------------------------------
  */
 
-struct expected {
-	double rate;	 /* of wrong yeses */
-	double variance; /* of one filter's own rate around it */
-};
-
-static struct expected expect_rate(double keys, double blocks)
-{
-	double mean = keys / blocks, first = 0, second = 0, with_c = 0;
-	double from = floor(fmax(0, mean - 14 * sqrt(mean) - 20)), last = fmin(keys, mean + 14 * sqrt(mean) + 40);
-
-	for (double c = from; c <= last; c++) {
-		double weight = exp(lgamma(keys + 1) - lgamma(c + 1) - lgamma(keys - c + 1) - c * log(blocks) +
-				    (keys - c) * log1p(-1 / blocks));
-		double clear = pow(63.0 / 64, c), both = 1 - 2 * clear + pow(62.0 / 64, c);
-
-		first += weight * pow(1 - clear, 8);
-		with_c += weight * (c - mean) * pow(1 - clear, 8);
-		second += weight * pow((1 - clear) / 64 + both * 63 / 64, 8);
-	}
-	return (struct expected){ first, (second - first * first - with_c * with_c / mean) / blocks };
-}
-
 static double own_rate(const struct generation *g)
 {
 	const __u64 *filter = (const __u64 *)g->filter;
@@ -133,7 +104,7 @@ static double own_rate(const struct generation *g)
 static bool judge(const char *what, const struct generation *g, double keys, double yes, double asked)
 {
 	double blocks = (double)g->filter_blocks;
-	struct expected expected = expect_rate(keys, blocks);
+	struct expected expected = expect(g, keys);
 	double own = own_rate(g), planned = lanes_fpr(keys, blocks);
 	double off = sqrt(expected.variance), bound = SIGMAS * off + 1e-9;
 
