@@ -133,4 +133,27 @@ samples() {
 	echo "# hosts, with samples: $(instructions) instructions"
 }
 
-run_cases samples only_ipv4_hosts only_ipv6 only_whole_networks nothing_at_all size_does_not_matter
+# A layout of the filter that a generation does not have is not in its program, nor are classic's probes beyond k.
+only_its_layout() {
+	local lanes lanes2 few many
+
+	write_lists
+	dump "$WORK/hosts" "$WORK/six"
+	lanes=$(instructions)
+	! grep -q 'call pc.*_filter_rest' "$WORK/program" || fail "a program with lanes has functions of other layouts"
+	bloom tune --layout lanes2
+	dump "$WORK/hosts" "$WORK/six"
+	lanes2=$(instructions)
+	bloom tune --layout classic --k 3
+	dump "$WORK/hosts" "$WORK/six"
+	few=$(instructions)
+	bloom tune --k 4
+	dump "$WORK/hosts" "$WORK/six"
+	many=$(instructions)
+	echo "# lanes $lanes, lanes2 $lanes2, classic $few with k = 3, $many with k = 4"
+	[ "$lanes2" -gt "$lanes" ] || fail "lanes2 takes no more than lanes: this test sees nothing"
+	[ "$many" -gt "$few" ] || fail "the probes beyond k = 3 are in the program"
+	[ "$few" -lt "$lanes" ] || fail "classic's program has the lanes in it: $few instructions"
+}
+
+run_cases samples only_its_layout only_ipv4_hosts only_ipv6 only_whole_networks nothing_at_all size_does_not_matter

@@ -56,7 +56,9 @@ static int tune_option(int option, const char *value)
 	case 'k':
 		if (option_number("k", value, 0, CLASSIC_K_MAX, &number))
 			return EXIT_ERROR;
-		return want("k", floor(number));
+		if (number != floor(number))
+			return fail("--k takes a whole number, not '%s'", value);
+		return want("k", number);
 	case 'h':
 		if (option_number("headroom", value, 0, 1000, &number))
 			return EXIT_ERROR;
