@@ -160,7 +160,7 @@ int image_open(struct image *image, const char *path, const char *name, bool who
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err;
 	void *memory = MAP_FAILED;
-	struct stat st;
+	struct stat st = { 0 };
 
 	memset(image, 0, sizeof(*image));
 	if (fd < 0 || fstat(fd, &st)) {

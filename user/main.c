@@ -21,6 +21,7 @@ static int help(void)
 	     "attach: also --confirm TIME. unload, enforce, shadow, allow, disallow: also --force.\n"
 	     "plan: --fpr P, --memory MAX, --headroom PCT, --exact=on|off, --layout L: what is pinned; it solves for the rest,\n"
 	     "  and without keys for how many fit. Also --format F, --skip-bad.\n"
+	     "image make: --like IMAGE (its seeds and shape), --headroom PCT, --exact=on|off, --format F, --skip-bad.\n"
 	     "tune: also --layout auto|lanes|lanes2|classic, --k N (of classic; 0: the best), --headroom PCT, --samples N (of dropped packets, a second and CPU), --memory MAX (64M; 0: half of what is free); alone it shows the settings.\n");
 	puts("  -j, --json        one JSON document      -p, --pretty   the same, indented\n"
 	     "  -q, --quiet       no warnings            -v, --verbose  say what is done\n"
