@@ -33,7 +33,7 @@ const struct verb verbs[] = {
 	{ "plan", cmd_plan, "[--keys N|FILE...] [OPTIONS]", "sizes and rates before anything is loaded", false },
 	{ "tune", cmd_tune, "[--exact=on|off] [--labels=on|off] [--fpr P] ...", "settings; they are kept", true },
 	{ "rotate", cmd_rotate, "", "new seeds, fresh arrays", true },
-	{ "flush", cmd_flush, "", "drop every list", true },
+	{ "flush", cmd_flush, "", "drop every list and ban", true },
 	{ "restore", cmd_restore, "", "after a reboot: all as it was", false },
 	{ "run", cmd_run, "[--config FILE] [--rotate-every T] [--listen ADDR] [--hook PROGRAM]",
 	  "the service; with --check only its file is looked at", false },
