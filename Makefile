@@ -86,7 +86,18 @@ run:
 	@if [ -n "$(IFACE)" ]; then tests/run.sh "$(IFACE)" "$(LIST)"; else \
 		$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests traffic && tests/demo.sh; fi
 
-install: all
+# The systemd units, with their paths filled in.
+UNITS ?= $(BUILD)
+
+units:
+	@mkdir -p $(UNITS)
+	@for unit in xdp-bloom.service xdp-bloom-restore.service; do \
+		sed -e 's|@PREFIX@|$(PREFIX)|g' -e '/^@HARDENED@$$/r user/systemd/hardened' -e '/^@HARDENED@$$/d' \
+			user/systemd/$$unit.in > $(UNITS)/$$unit || exit 1; done
+
+install: all units
+	install -D -m 644 $(UNITS)/xdp-bloom.service $(DESTDIR)$(PREFIX)/lib/systemd/system/xdp-bloom.service
+	install -m 644 $(UNITS)/xdp-bloom-restore.service $(DESTDIR)$(PREFIX)/lib/systemd/system/xdp-bloom-restore.service
 	install -D -m 755 $(BUILD)/xdp-bloom $(DESTDIR)$(PREFIX)/sbin/xdp-bloom
 	install -D -m 644 docs/xdp-bloom.8 $(DESTDIR)$(PREFIX)/share/man/man8/xdp-bloom.8
 	install -D -m 644 docs/xdp-bloom.conf.5 $(DESTDIR)$(PREFIX)/share/man/man5/xdp-bloom.conf.5
@@ -152,6 +163,11 @@ docs: all
 	tests/draw_rates.py docs/rates.tsv docs
 .PHONY: docs
 
+# Commands killed at random moments, a thousand times.
+kill-test: tests
+	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
+		XDP_BLOOM_KILLS=$(or $(KILLS),1000) XDP_BLOOM_CASES=kills tests/net_kill.sh
+
 fuzz budget: all
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests $@
 
@@ -188,6 +204,8 @@ help:
 	@echo 'make test           everything, as root'
 	@echo 'make soak           random operations against a naive model, for SOAK_SECONDS (3600)'
 	@echo 'make rates          predicted against measured rates of the filter, the whole grid'
+
+	@echo 'make kill-test      commands killed at random moments, KILLS (1000) times'
 	@echo 'make test-kernels   the program and network tests in other kernels, under QEMU'
 	@echo 'make kselftest      the tests as the kernel runs its own; KSELFTESTS says which'
 	@echo 'make budget         tests/verifier-budget.txt, after the data path changed'
@@ -200,4 +218,4 @@ help:
 	@echo 'make install        PREFIX (/usr/local), DESTDIR'
 
 .DELETE_ON_ERROR:
-.PHONY: docs/terminal.svg all deps deps-test run install deb deb-test clean tests check test rates soak test-kernels kselftest fuzz budget bench bench-quick bench-record lint help
+.PHONY: docs/terminal.svg all deps deps-test run install deb deb-test clean tests check test rates soak test-kernels kselftest fuzz budget bench bench-quick bench-record units kill-test lint help

@@ -4,6 +4,7 @@
 # shellcheck source-path=SCRIPTDIR
 # shellcheck disable=SC2119 # ready has arguments of its own
 . "$(dirname "$0")/lib.sh"
+units=$(realpath "$(dirname "$0")/../user/systemd")
 sandbox "$@"
 
 # What systemd would hear: each datagram, a line.
@@ -255,6 +256,28 @@ checks_config() {
 	refused "nowhere: No such file" run --config nowhere
 }
 
+# All of it with no more rights than the unit gives.
+with_few_rights() {
+	local given
+
+	command -v setpriv >/dev/null || skip "needs setpriv"
+	setpriv --list-caps | grep -q '^bpf' || skip "needs a setpriv that knows CAP_BPF"
+	given=$(sed -n 's/^CapabilityBoundingSet=//p' "$units/hardened" | tr '[:upper:]' '[:lower:]' | sed 's/ *cap_/,+/g')
+	prepare
+	under=(setpriv --bounding-set "-all$given" --inh-caps -all --no-new-privs)
+	ready
+	send 0 -b banned -c clean
+	sed -i 's/192.0.2.7/198.51.100.1/' list
+	turned
+	bloom add 192.0.2.6 --ttl 1s
+	heard "$log" "what ran out of time: done"
+	ip link del edge0
+	veth 0
+	heard "$log" "restore: done"
+	send 0 -b banned -c clean
+	stop
+}
+
 damaged_state() {
 	prepare
 	ready
@@ -268,4 +291,4 @@ damaged_state() {
 }
 
 run_cases starts_and_stops only_one "reloads written" "reloads renamed" "reloads link" "reloads behind_link" \
-	"reloads by_hand" keeps_what_it_has finds_interfaces ends_bans rotates reads_config_again checks_config damaged_state
+	"reloads by_hand" keeps_what_it_has finds_interfaces ends_bans rotates reads_config_again checks_config with_few_rights damaged_state

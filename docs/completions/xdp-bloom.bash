@@ -17,7 +17,7 @@ _xdp_bloom_options() {
 	tune) echo '--exact --labels --fpr --layout --headroom --memory --samples' ;;
 	plan) echo '--keys --fpr --memory --exact --layout --headroom --format --skip-bad' ;;
 	set) echo '--format --skip-bad --output --name' ;;
-	run) echo '--config --check --listen --rotate-every --exec' ;;
+	run) echo '--config --check --listen --rotate-every --hook' ;;
 	esac
 }
 
@@ -47,7 +47,7 @@ _xdp_bloom() {
 		mapfile -t COMPREPLY < <(compgen -W 'plain netmask range mixed label hosts p2p dat csv json ipset nft' -- "$cur")
 		return
 		;;
-	--image | --write | -w | --config | --exec) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
+	--image | --write | -w | --config | --hook) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
 	esac
 	if [ -z "$verb" ]; then
 		mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" --help 2>/dev/null |

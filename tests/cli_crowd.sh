@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Commands at once: each waits for the one before, none is lost.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+sandbox "$@"
+
+thirty_at_once() {
+	local n pid
+	local -a pids=()
+
+	for n in {1..10}; do
+		printf '198.51.%d.0/24\n' "$n" >"list$n"
+		"$XDP_BLOOM" -q load "list$n" "list$n" >"out$n" 2>&1 &
+		pids+=($!)
+		"$XDP_BLOOM" add "203.0.113.$n" --reason "number $n" >"add$n" 2>&1 &
+		pids+=($!)
+		"$XDP_BLOOM" allow "192.0.2.$n" >"allow$n" 2>&1 &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do
+		wait "$pid" || fail "one failed: $(cat out* add* allow*)"
+	done
+	is "$(get '[.[]|select(.kind=="ban")]|length' lists)" 10 "the number of lists"
+	is "$(get '.[]|select(.kind=="allow").addresses' lists)" 10 "the number of live exceptions"
+	is "$(get length bans)" 10 "the number of bans"
+	for n in {1..10}; do
+		bloom test "198.51.$n.7" "203.0.113.$n"
+	done
+	bloom state check
+	is "$(find "$XDP_BLOOM_BPFFS/generation" -mindepth 1 -maxdepth 1 | wc -l)" 1 "the number of generations"
+}
+
+names_the_holder() {
+	local holder line
+
+	bloom rotate
+	python3 - "$XDP_BLOOM_STATE/lock" <<-'PYTHON' >held &
+		import fcntl, sys, time
+		lock = open(sys.argv[1], "r+")
+		fcntl.lockf(lock, fcntl.LOCK_EX)
+		print("held", flush=True)
+		time.sleep(600)
+	PYTHON
+	holder=$!
+	tail -f --pid=$holder held 2>/dev/null | { read -r line && [ "$line" = held ]; } || fail "nobody holds the lock"
+	refused "another command has held $XDP_BLOOM_STATE/lock for 1 s: process $holder, " --wait 1 rotate
+	refused "held by process $holder, " --wait 0 rotate
+	kill $holder
+	bloom rotate
+}
+
+run_cases thirty_at_once names_the_holder
