@@ -114,7 +114,7 @@ struct hash_seeds {
 struct rung {
 	__u64 length;
 	__u64 mask_hi, mask_lo; /* of the address, in host order */
-	__u64 salt;		/* sets the rungs' keys apart */
+	__u64 salt;		/* sets the rungs' keys apart; see SALT_WIDE */
 };
 
 /*

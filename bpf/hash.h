@@ -21,13 +21,31 @@ inline_always __u64 hash_ipv4(struct hash_seeds s, __u32 addr)
 	return fold((addr + s.add) * s.mul1) * s.mul2;
 }
 
-/* hi and lo are masked to their rung; the salt sets equal bits of different rungs apart. */
+/*
+ * hi and lo are masked to their rung. The salt sets equal bits of different rungs apart, and its lowest bit tells those
+ * that are longer than /64: the others have no lower half to mix in, and two rounds do for them as for IPv4, once the
+ * bits that differ are folded down (without that, the rate of a /32 rung was off by a tenth and more).
+ */
+#define SALT_WIDE 1ULL
+
 inline_always __u64 hash_ipv6(struct hash_seeds s, __u64 salt, __u64 hi, __u64 lo)
 {
-	__u64 x = fold((hi + s.add) * s.mul1) + lo + salt;
+	__u64 x;
 
+	if (!(salt & SALT_WIDE))
+		return fold((fold(hi) + salt + s.add) * s.mul1) * s.mul2;
+	x = fold((hi + s.add) * s.mul1) + lo + salt;
 	return fold(fold(x * s.mul2) * s.mul3) * s.mul1;
 }
+
+#ifndef __bpf__
+
+inline_always __u64 salt_for(__u64 random, __u64 length)
+{
+	return (random & ~SALT_WIDE) | (length > 64 ? SALT_WIDE : 0);
+}
+
+#endif
 
 /* A second, independent word from the first, on the way to a drop: the other half of the lanes, the roster's buckets.
  */

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "arrays.h"
+#include "hash.h"
 #include "ktap.h"
 #include "owned.h"
 #include "ranges.h"
@@ -161,7 +162,7 @@ __attribute__((unused)) static void seeds_set(struct generation *g)
 	g->gate6_add = ktap_random();
 	g->gate6_mul = ktap_random() | 1;
 	for (unsigned int i = 0; i < g->rungs; i++)
-		g->rung[i].salt = ktap_random();
+		g->rung[i].salt = salt_for(ktap_random(), g->rung[i].length);
 }
 
 /* --- Bounds ----------------------------------------------------------------------------------------------------------

@@ -285,7 +285,7 @@ static ip6 key6(enum shape shape, unsigned int length, uint64_t salt, uint64_t i
 static bool measure6(enum shape shape, unsigned int length, uint32_t n, uint64_t blocks, uint32_t questions)
 {
 	struct generation g = filter_take(blocks);
-	uint64_t salt = ktap_random(), number = ktap_random();
+	uint64_t salt = salt_for(ktap_random(), length), number = ktap_random();
 	uint32_t lost = 0, yes = 0, others = 0;
 	char what[64];
 	bool ok;
@@ -296,7 +296,7 @@ static bool measure6(enum shape shape, unsigned int length, uint32_t n, uint64_t
 	for (uint32_t i = 0; i < n; i++) {
 		lost += !filter_test(&g, hash6(&g, salt, key6(shape, length, number, i)));
 		/* The same bits on another rung are another key. */
-		others += !!filter_test(&g, hash6(&g, salt ^ number, key6(shape, length, number, i)));
+		others += !!filter_test(&g, hash6(&g, salt_for(salt ^ number, length), key6(shape, length, number, i)));
 	}
 	for (uint32_t i = n; i < n + questions; i++)
 		yes += !!filter_test(&g, hash6(&g, salt, key6(shape, length, number, i)));
@@ -328,7 +328,7 @@ static void ipv6_short_rungs(void)
 	for (unsigned int length = 0; length <= 12; length++) {
 		struct generation g = filter_take(64);
 		uint32_t all = 1u << length;
-		uint64_t salt = ktap_random();
+		uint64_t salt = salt_for(ktap_random(), length);
 
 		for (uint32_t i = 0; i < all; i += 2)
 			filter_set(&g, hash6(&g, salt, length ? (ip6)i << (128 - length) : 0));

@@ -45,8 +45,10 @@ int build_seeds(struct generation *g)
 		err = draw(&g->gate6_add, sizeof(g->gate6_add));
 	if (!err)
 		err = draw(&g->gate6_mul, sizeof(g->gate6_mul));
-	for (unsigned int i = 0; !err && i < g->rungs; i++)
+	for (unsigned int i = 0; !err && i < g->rungs; i++) {
 		err = draw(&g->rung[i].salt, sizeof(g->rung[i].salt));
+		g->rung[i].salt = salt_for(g->rung[i].salt, g->rung[i].length);
+	}
 	g->gate6_mul |= 1;
 	return err;
 }

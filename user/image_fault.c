@@ -28,7 +28,8 @@ static const char *rungs_fault(const struct generation *g)
 
 		if (rung->length > 128 || (i && rung->length >= g->rung[i - 1].length) ||
 		    rung->mask_hi != mask64(rung->length) ||
-		    rung->mask_lo != (rung->length > 64 ? mask64(rung->length - 64) : 0))
+		    rung->mask_lo != (rung->length > 64 ? mask64(rung->length - 64) : 0) ||
+		    rung->salt != salt_for(rung->salt, rung->length))
 			return "its rungs are none";
 	}
 	return NULL;
