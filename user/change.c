@@ -82,6 +82,7 @@ static int catch_up(struct state **state)
 	bool behind = bans_behind(*state);
 	int err = undo_overdue(*state, &overdue, &n);
 
+	kernel_sweep();
 	if (!err)
 		err = expire(*state, &touched, &expired);
 	if (!err && (n || behind))

@@ -246,6 +246,14 @@ static void remove_others(__u64 number)
 		closedir(dir);
 }
 
+void kernel_sweep(void)
+{
+	struct generation live;
+
+	if (!kernel_live(&live))
+		remove_others(live.number);
+}
+
 int kernel_switch(struct candidate *c)
 {
 	__u32 key = 0;

@@ -38,6 +38,8 @@ int kernel_arrays(struct candidate *c, const struct generation *planned);
 int kernel_load(struct candidate *c);
 /* From the return on it is in force, on every interface; then the one before is let go. */
 int kernel_switch(struct candidate *c);
+/* Unpins what a command that was killed left beside the generation in force. */
+void kernel_sweep(void);
 /* Lets go of our hold; unpins it unless it is in force. */
 void kernel_release(struct candidate *c);
 
