@@ -14,7 +14,7 @@ from common import complain, median, quantile, result, run, table, timed
 
 options = argparse.ArgumentParser()
 options.add_argument('--entries', type=int, default=1000000)
-options.add_argument('--rounds', type=int, default=21)
+options.add_argument('--rounds', type=int, default=5)
 options.add_argument('programs')
 opt = options.parse_args()
 bloom = os.environ.get('XDP_BLOOM', 'build/xdp-bloom')

@@ -94,7 +94,7 @@ static struct {
 	const char *layout;
 	double fpr;
 	bool inexact;
-} opt = { .repeats = 101, .bits = -1, .gate = -1, .peers_max = 10000000, .layout = "auto" };
+} opt = { .repeats = 51, .bits = -1, .gate = -1, .peers_max = 10000000, .layout = "auto" };
 
 static int complain(const char *what, int err)
 {

@@ -4,7 +4,7 @@
 # Every benchmark, one after the other; the RESULT lines also go into a JSON file, with what they were measured on.
 # Usage: run.sh [--quick] PROGRAMS JSON, where PROGRAMS is the directory with the benchmarks' programs.
 # BENCH_ONLY, a list of real, lookup, packets, load, edits, growth and reader, leaves the others out. XDP_BLOOM_LISTS is a
-# directory of real lists to measure, too.
+# directory of real lists to measure, too; BENCH_GROWTH_MAX (100000000) the largest set of growth.
 
 # shellcheck disable=SC2317 # part() calls functions
 set -u
