@@ -109,8 +109,8 @@ def picture(rows):
     """SVG; empty panels where nothing was measured."""
     width = len(PANELS) * (WIDE + LEFT + 24)
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{TOP + HIGH + 50}" '
-           'font-family="sans-serif" font-size="11">',
-           '<style>.grid{stroke:#ccc;stroke-width:1}text{fill:#333}</style>',
+           'font-family="sans-serif" font-size="11" fill="#333">',
+           '<style>.grid{stroke:#ccc;stroke-width:1}</style>',
            '<rect width="100%" height="100%" fill="white"/>']
     for i, (title, lines) in enumerate(PANELS):
         drawn = [(name, colour, sorted((r['entries'], float(r[field])) for r in rows if r['scenario'] == scenario))
