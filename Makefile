@@ -64,7 +64,7 @@ $(SKELETON): $(BPF_OBJ)
 DEPS := clang llvm bpftool pkg-config libbpf-dev libxdp-dev libelf-dev zlib1g-dev libsqlite3-dev libjansson-dev \
 	liblzma-dev libzstd-dev libmicrohttpd-dev libncurses-dev libc6-dev iproute2
 # For the tests, on top: peers to compare with, and other XDP programs to live beside.
-TEST_DEPS := tcpdump tmux perl jq python3 ethtool procps util-linux xdp-tools iprange libclang-rt-dev
+TEST_DEPS := strace tcpdump tmux perl jq python3 ethtool procps util-linux xdp-tools iprange libclang-rt-dev
 BENCH_DEPS := ipset nftables iptables xdp-tools iprange ethtool python3
 DEB_DEPS := debhelper dpkg-dev lintian
 LINT_DEPS := clang-format clang-tidy cppcheck shellcheck
@@ -168,6 +168,10 @@ kill-test: tests
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
 		XDP_BLOOM_KILLS=$(or $(KILLS),1000) XDP_BLOOM_CASES=kills tests/net_kill.sh
 
+# Every system call of load, rotate and attach fails once.
+faults: deps-test tests
+	FAULTS=all XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic tests/cli_faults.sh
+
 fuzz budget: all
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests $@
 
@@ -208,6 +212,7 @@ help:
 	@echo 'make kill-test      commands killed at random moments, KILLS (1000) times'
 	@echo 'make test-kernels   the program and network tests in other kernels, under QEMU'
 	@echo 'make kselftest      the tests as the kernel runs its own; KSELFTESTS says which'
+	@echo 'make faults         each system call of load, rotate and attach fails once'
 	@echo 'make budget         tests/verifier-budget.txt, after the data path changed'
 	@echo 'make bench          against ipset, nftables and BPF maps; bench-quick: under 50 s;'
 	@echo '                    bench-record: into docs/'
@@ -218,4 +223,4 @@ help:
 	@echo 'make install        PREFIX (/usr/local), DESTDIR'
 
 .DELETE_ON_ERROR:
-.PHONY: docs/terminal.svg all deps deps-test run install deb deb-test clean tests check test rates soak test-kernels kselftest fuzz budget bench bench-quick bench-record units kill-test lint help
+.PHONY: docs/terminal.svg all deps deps-test run install deb deb-test clean tests check test rates soak test-kernels kselftest fuzz budget bench bench-quick bench-record units kill-test faults lint help

@@ -218,6 +218,7 @@ static int ask_and_explain(struct explanation *e, const struct question *q, __u3
 	for (int attempt = 0; attempt < ASK_AGAIN; attempt++) {
 		struct generation before = { 0 }, after = { 0 };
 
+		explain_free(e);
 		kernel_live(&before);
 		err = kernel_ask(q->addrs, q->n, answers);
 		if (!err)
@@ -225,7 +226,6 @@ static int ask_and_explain(struct explanation *e, const struct question *q, __u3
 		kernel_live(&after);
 		if (err || (before.number == after.number && before.edits == after.edits && is_known(e, &after)))
 			break;
-		explain_free(e);
 		poll(NULL, 0, 10);
 	}
 	return err;

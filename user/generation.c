@@ -201,7 +201,7 @@ static int pin_all(struct candidate *c)
 int kernel_load(struct candidate *c)
 {
 	struct xdp_bloom_bpf *skel;
-	int maps[ARRAYS], err = programs_open(&skel);
+	int maps[ARRAYS], frags = kernel_frags(), err = frags < 0 ? frags : programs_open(&skel);
 
 	if (err)
 		return err;
@@ -209,7 +209,7 @@ int kernel_load(struct candidate *c)
 		maps[a] = c->map[a].fd;
 	bpf_program__set_autoload(skel->progs.xdp_bloom_root, false);
 	bpf_program__set_autoload(skel->progs.xdp_bloom_frags, false);
-	c->g.frags = kernel_frags();
+	c->g.frags = (__u64)frags;
 	err = programs_load(skel->obj, &c->g, maps);
 	if (!err) {
 		c->program = dup(bpf_program__fd(skel->progs.xdp_bloom_gen));
@@ -254,15 +254,27 @@ void kernel_sweep(void)
 		remove_others(live.number);
 }
 
-int kernel_switch(struct candidate *c)
+static int put_into_slot(int program)
 {
 	__u32 key = 0;
 	int slot = pin_get(PIN_SLOT), err;
 
 	if (slot < 0)
-		return because_kernel(slot, PIN_SLOT);
-	err = bpf_map_update_elem(slot, &key, &c->program, BPF_ANY) ? -errno : 0;
+		return slot;
+	err = bpf_map_update_elem(slot, &key, &program, BPF_ANY) ? -errno : 0;
 	close(slot);
+	return err;
+}
+
+/* The state is committed already: what the kernel or the process lacks for a moment is asked for again. */
+#define SWITCH_TRIES 3
+
+int kernel_switch(struct candidate *c)
+{
+	int err = -EAGAIN;
+
+	for (int i = 0; err && i < SWITCH_TRIES; i++)
+		err = put_into_slot(c->program);
 	if (err)
 		return because_kernel(err, "putting the generation into force");
 	c->dir[0] = '\0';

@@ -66,16 +66,17 @@ static int load_root(bool frags)
 	return err;
 }
 
-bool kernel_frags(void)
+int kernel_frags(void)
 {
 	struct bpf_prog_info info = { 0 };
 	__u32 size = sizeof(info);
-	int fd = kernel_root_fd();
-	bool frags = fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size) && !strcmp(info.name, "xdp_bloom_frags");
+	int fd = kernel_root_fd(), err;
 
-	if (fd >= 0)
-		close(fd);
-	return frags;
+	if (fd < 0)
+		return because_kernel(fd, PIN_ROOT);
+	err = bpf_obj_get_info_by_fd(fd, &info, &size) ? -errno : 0;
+	close(fd);
+	return err ? because_kernel(err, PIN_ROOT) : !strcmp(info.name, "xdp_bloom_frags");
 }
 
 int kernel_base(void)

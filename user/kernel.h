@@ -18,8 +18,9 @@ int kernel_ready(void);
 
 /* The root, its slot and the counters are loaded and pinned. */
 int kernel_base(void);
-/* May packets lie in several buffers, as with jumbo frames? The kernel decided when the root was loaded (5.18). */
-bool kernel_frags(void);
+/* May packets lie in several buffers, as with jumbo frames? The kernel decided when the root was loaded (5.18).
+ * 1, 0 or -errno. */
+int kernel_frags(void);
 
 /* A generation on its way into the slot. */
 struct candidate {

@@ -100,7 +100,12 @@ int shared_attach(struct attachment *at, int ifindex, const char *pin)
 		err = kernel_live_maps(&g, maps);
 	else if (err == -ENOENT)
 		err = 0; /* nothing is banned yet */
-	g.frags = kernel_frags();
+	if (!err) {
+		int frags = kernel_frags();
+
+		g.frags = frags > 0;
+		err = frags < 0 ? frags : 0;
+	}
 	if (!err)
 		err = create_shared(&skel, &program, g.frags);
 	if (!err) {
