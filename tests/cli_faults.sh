@@ -117,4 +117,55 @@ fails_once() {
 	echo "# $verb: $count of $(wc -l <all) calls failed: $refused refusals, $((count - refused)) survived"
 }
 
-run_cases "fails_once load" "fails_once rotate" "fails_once attach"
+read_only_state() {
+	prepare
+	mount --bind "$XDP_BLOOM_STATE" "$XDP_BLOOM_STATE"
+	mount -o remount,ro,bind "$XDP_BLOOM_STATE" || skip "cannot mount it read-only"
+	refused "" load other odd --force
+	refused "" rotate
+	refused "" attach edge0
+	expect 0 "$XDP_BLOOM" test 192.0.2.7 198.51.100.1
+	umount "$XDP_BLOOM_STATE"
+	bloom load other odd --force
+}
+
+# A limit to what the command may take, as a service has it: it is refused or killed, and nothing has changed.
+memory_limit() {
+	local group=/sys/fs/cgroup/xdp-bloom-$$ before status
+
+	prepare
+	[ -e /sys/fs/cgroup/cgroup.controllers ] || mount -t cgroup2 none /sys/fs/cgroup 2>/dev/null || skip "no cgroup2"
+	mkdir $group 2>/dev/null || skip "no control group of one's own"
+	if ! echo 4M 2>/dev/null >$group/memory.max; then
+		rmdir $group
+		skip "no memory controller"
+	fi
+	before=$(snapshot)
+	bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - $group "$XDP_BLOOM" load other odd --force &>/dev/null
+	status=$?
+	rmdir $group
+	[ $status != 0 ] || skip "4 MiB were enough"
+	is "$(snapshot)" "$before" "what is loaded after the limit (status $status)"
+	bloom load other odd --force
+}
+
+# The other end of the wire goes while frames are on it: the filter goes on elsewhere, and later commands work.
+peer_vanishes_under_traffic() {
+	prepare
+	bloom attach edge0
+	printf '%s\n' 192.0.2.7 >banned
+	printf '%s\n' 192.0.2.8 >clean
+	flow 0 -b banned -c clean
+	ip link del wire0
+	kill "${flow_pid[0]}" 2>/dev/null
+	wait "${flow_pid[0]}"
+	send 1 -b banned -c clean
+	bloom rotate
+	bloom load other odd --force
+	send 1 -b banned -c clean
+	veth 0
+	bloom attach edge0
+	send 0 -b banned -c clean
+}
+
+run_cases read_only_state memory_limit peer_vanishes_under_traffic "fails_once load" "fails_once rotate" "fails_once attach"
