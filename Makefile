@@ -14,7 +14,9 @@ CLANG_FORMAT ?= clang-format
 CFLAGS       ?= -O2 -g
 WERROR       ?= -Werror
 
-PKGS := libbpf libxdp libelf zlib sqlite3 jansson liblzma libzstd libmicrohttpd ncursesw
+PKGS := libbpf libxdp libelf zlib sqlite3 jansson liblzma libzstd ncursesw
+# Its header only: user/metrics_server.c loads it when it is needed.
+PKGS_LOADED := libmicrohttpd
 
 WARNINGS := -Wall -Wextra -Wshadow $(WERROR)
 ifdef SAN
@@ -22,7 +24,7 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-om
 BUILD    := $(BUILD)/san
 endif
 ALL_CFLAGS = -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -Ibpf -Iuser -I$(BUILD) \
-	     $(shell $(PKG_CONFIG) --cflags $(PKGS)) $(SANITIZE) $(CFLAGS) $(CPPFLAGS)
+	     $(shell $(PKG_CONFIG) --cflags $(PKGS) $(PKGS_LOADED)) $(SANITIZE) $(CFLAGS) $(CPPFLAGS)
 ALL_LIBS   = $(shell $(PKG_CONFIG) --libs $(PKGS)) -lm
 # Debian keeps asm/ in a directory of the host's own.
 BPF_CFLAGS = -O2 -g -std=gnu11 -target bpf -mcpu=v3 $(WARNINGS) -Ibpf \

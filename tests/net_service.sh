@@ -290,5 +290,27 @@ damaged_state() {
 	send 0 -b banned -c clean
 }
 
+# Prometheus is answered; the library for it is loaded for that alone, and only who asks for it needs it.
+answers_prometheus() {
+	local library
+
+	prepare
+	ip link set lo up
+	ready --listen 9753
+	python3 -c 'from urllib.request import urlopen
+print(urlopen("http://127.0.0.1:9753/metrics", timeout=30).read().decode())' >page
+	grep -q '^xdp_bloom_' page || fail "no metrics, but: $(head -3 page)"
+	library=$(awk '/libmicrohttpd/ { print $NF; exit }' "/proc/$service_pid/maps")
+	[ -f "$library" ] || fail "the library is not where it was loaded from: '$library'"
+	stop
+	mount --bind /dev/null "$library"
+	bloom rotate
+	service --listen 9753
+	heard "$log" "metrics need libmicrohttpd"
+	wait "$service_pid"
+	is $? 2 "the exit status of the service"
+	umount "$library"
+}
+
 run_cases starts_and_stops only_one "reloads written" "reloads renamed" "reloads link" "reloads behind_link" \
-	"reloads by_hand" keeps_what_it_has finds_interfaces ends_bans rotates reads_config_again checks_config with_few_rights damaged_state
+	"reloads by_hand" keeps_what_it_has finds_interfaces ends_bans rotates reads_config_again checks_config answers_prometheus with_few_rights damaged_state

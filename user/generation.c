@@ -43,7 +43,7 @@ static int take_map(struct candidate *c, enum array a, int fd, __u64 bytes, int 
 
 	c->map[a].fd = fd;
 	c->map[a].size = (bytes + page - 1) & ~(page - 1);
-	mem = mmap(NULL, c->map[a].size, protection, MAP_SHARED | MAP_POPULATE, fd, 0);
+	mem = mmap(NULL, c->map[a].size, protection, MAP_SHARED, fd, 0);
 	if (mem == MAP_FAILED)
 		return because_kernel(-errno, array_kinds[a].name);
 	*generation_member(&c->g, array_kinds[a].member) = (__u64)(uintptr_t)mem;

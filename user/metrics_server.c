@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Two pages, one request after the other, driven by the service's own loop: nothing here runs beside it. */
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <microhttpd.h>
@@ -14,6 +15,45 @@
 #define CONNECTIONS_MAX 16
 #define IDLE_SECONDS	10
 
+/*
+ * Loaded when it is asked for: it brings gnutls along and half a dozen more, and every command would be twice as long
+ * in starting. Named by the version of the ABI that microhttpd.h describes.
+ */
+#define LIBRARY "libmicrohttpd.so.12"
+
+#define FUNCTIONS(F)                   \
+	F(start_daemon)                \
+	F(stop_daemon)                 \
+	F(get_daemon_info)             \
+	F(get_timeout)                 \
+	F(run)                         \
+	F(create_response_from_buffer) \
+	F(add_response_header)         \
+	F(queue_response)              \
+	F(destroy_response)
+
+#define MEMBER(name) __typeof__(MHD_##name) *name;
+static struct {
+	FUNCTIONS(MEMBER)
+} mhd;
+
+static int load_library(void)
+{
+	static void *library; /* stays */
+
+	if (library)
+		return 0;
+	library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	if (!library)
+		return because(-ELIBACC, "metrics need " LIBRARY ": %s", dlerror());
+#define FIND(name)                               \
+	mhd.name = dlsym(library, "MHD_" #name); \
+	if (!mhd.name)                           \
+		return because(-ELIBBAD, LIBRARY " has no MHD_" #name);
+	FUNCTIONS(FIND)
+	return 0;
+}
+
 struct metrics_server {
 	struct MHD_Daemon *daemon;
 };
@@ -22,16 +62,16 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned int st
 			      const char *type)
 {
 	/* It is the library's from now on. */
-	struct MHD_Response *response = MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE);
+	struct MHD_Response *response = mhd.create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE);
 	enum MHD_Result result;
 
 	if (!response) {
 		free(text);
 		return MHD_NO;
 	}
-	MHD_add_response_header(response, "Content-Type", type);
-	result = MHD_queue_response(connection, status, response);
-	MHD_destroy_response(response);
+	mhd.add_response_header(response, "Content-Type", type);
+	result = mhd.queue_response(connection, status, response);
+	mhd.destroy_response(response);
 	return result;
 }
 
@@ -110,20 +150,23 @@ int metrics_listen(struct metrics_server **server, const char *where)
 {
 	struct sockaddr_storage address;
 	struct metrics_server *s;
+	int err;
 
 	*server = NULL;
 	if (read_where(&address, where))
 		return because(-EINVAL, "'%s' is not ADDRESS:PORT, [ADDRESS]:PORT or PORT", where);
+	err = load_library();
+	if (err)
+		return err;
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	s->daemon = MHD_start_daemon(MHD_USE_EPOLL | (address.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0), 0, NULL, NULL,
+	s->daemon = mhd.start_daemon(MHD_USE_EPOLL | (address.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0), 0, NULL, NULL,
 				     on_request, NULL, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address,
 				     MHD_OPTION_CONNECTION_LIMIT, (unsigned int)CONNECTIONS_MAX,
 				     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_SECONDS, MHD_OPTION_END);
 	if (!s->daemon) {
-		int err = errno ? -errno : -EIO;
-
+		err = errno ? -errno : -EIO;
 		free(s);
 		return because(err, "%s: cannot listen: %s", where, strerror(-err));
 	}
@@ -134,13 +177,13 @@ int metrics_listen(struct metrics_server **server, const char *where)
 void metrics_close(struct metrics_server *s)
 {
 	if (s)
-		MHD_stop_daemon(s->daemon);
+		mhd.stop_daemon(s->daemon);
 	free(s);
 }
 
 int metrics_fd(const struct metrics_server *s)
 {
-	const union MHD_DaemonInfo *info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	const union MHD_DaemonInfo *info = mhd.get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 
 	return info ? info->epoll_fd : -1;
 }
@@ -149,12 +192,12 @@ int metrics_timeout(struct metrics_server *s)
 {
 	MHD_UNSIGNED_LONG_LONG ms;
 
-	if (MHD_get_timeout(s->daemon, &ms) != MHD_YES)
+	if (mhd.get_timeout(s->daemon, &ms) != MHD_YES)
 		return -1;
 	return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
 void metrics_serve(struct metrics_server *s)
 {
-	MHD_run(s->daemon);
+	mhd.run(s->daemon);
 }
