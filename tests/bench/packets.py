@@ -32,7 +32,7 @@ options.add_argument('--only', default='')
 options.add_argument('programs')
 opt = options.parse_args()
 if opt.quick:
-    opt.rounds, opt.frames, opt.entries = 3, 50000, min(opt.entries, 200000)
+    opt.rounds, opt.frames, opt.entries = 2, 30000, min(opt.entries, 100000)
 if sys.byteorder != 'little':
     sys.exit('packets.py: written for little-endian machines')
 bloom = os.environ.get('XDP_BLOOM', 'build/xdp-bloom')
