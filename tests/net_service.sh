@@ -7,55 +7,8 @@
 units=$(realpath "$(dirname "$0")/../user/systemd")
 sandbox "$@"
 
-# What systemd would hear: each datagram, a line.
-cat >"$WORK.listen" <<'PYTHON'
-import os, socket, sys
-
-heard = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-heard.bind(sys.argv[1])
-print("listening", flush=True)
-while True:
-    print(heard.recv(4096).decode().replace("\n", "|"), flush=True)
-PYTHON
-trap 'stop_jobs; rm -rf "$WORK" "$WORK.listen"' EXIT
-
-# service ARGS...: starts it; what it logs comes from descriptor $log, what it notifies from $notes.
-service() {
-	rm -f socket notes.pipe log.pipe
-	mkfifo notes.pipe log.pipe
-	python3 "$WORK.listen" "$WORK/socket" >notes.pipe 2>/dev/null &
-	exec {notes}<notes.pipe
-	heard "$notes" listening
-	NOTIFY_SOCKET=$WORK/socket "${under[@]}" "$XDP_BLOOM" run --config "$WORK/conf" "$@" >log.pipe 2>&1 &
-	service_pid=$!
-	exec {log}<log.pipe
-}
-under=(env)
-
-# heard FD WORDS: waits for a line that has WORDS in it.
-heard() {
-	local line
-
-	while read -r -t 30 line <&"$1"; do
-		[[ $line != *"$2"* ]] || return 0
-		echo "$line" >>unheard
-	done
-	fail "never said '$2', but: $(cat unheard 2>/dev/null)"
-}
-
-# shellcheck disable=SC2120 # mostly without
-# ready ARGS...: starts it and waits until it is.
-ready() {
-	service "$@"
-	heard "$notes" READY=1
-}
-
-# stop [SIGNAL]: and its exit status.
-stop() {
-	kill "-${1:-TERM}" "$service_pid"
-	wait "$service_pid"
-	is $? "${2:-0}" "the exit status of the service"
-}
+# shellcheck source=service.sh
+. "$here/service.sh"
 
 # An interface, a list file and a config with both.
 prepare() {

@@ -14,10 +14,11 @@ _xdp_bloom_options() {
 	report) echo '--last --top --html' ;;
 	watch) echo '--count --duration' ;;
 	capture) echo '--write --count --duration' ;;
-	tune) echo '--exact --labels --fpr --layout --headroom --memory --samples' ;;
+	tune) echo '--exact --labels --fpr --layout --k --headroom --memory --samples' ;;
 	plan) echo '--keys --fpr --memory --exact --layout --headroom --format --skip-bad' ;;
 	set) echo '--format --skip-bad --output --name' ;;
 	run) echo '--config --check --listen --rotate-every --hook' ;;
+	image) echo '--like' ;;
 	esac
 }
 
@@ -47,7 +48,7 @@ _xdp_bloom() {
 		mapfile -t COMPREPLY < <(compgen -W 'plain netmask range mixed label hosts p2p dat csv json ipset nft' -- "$cur")
 		return
 		;;
-	--image | --write | -w | --config | --hook) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
+	--image | --write | -w | --config | --hook | --like) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
 	esac
 	if [ -z "$verb" ]; then
 		mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" --help 2>/dev/null |
@@ -71,6 +72,7 @@ _xdp_bloom() {
 	set)
 		mapfile -t COMPREPLY < <(compgen -W 'union intersect subtract diff count merge' -- "$cur"; compgen -f -- "$cur")
 		;;
+	image) mapfile -t COMPREPLY < <(compgen -W 'show make union' -- "$cur"; compgen -f -- "$cur") ;;
 	state) mapfile -t COMPREPLY < <(compgen -W 'check recover' -- "$cur") ;;
 	*) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
 	esac

@@ -1,0 +1,98 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The man pages, the help text and the completions say the same as the command; the examples are run.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+sandbox "$@"
+
+top=$(realpath "$here/..")
+[ -d "$top/docs" ] || skip_all "the pages are not here"
+man8=$top/docs/xdp-bloom.8
+man5=$top/docs/xdp-bloom.conf.5
+
+verbs() {
+	"$XDP_BLOOM" --help | sed -n '/^$/,/^$/s/^  \([a-z]\+\) .*/\1/p' | sort -u
+}
+
+# The long options that each verb's source takes, and those that all take.
+options() {
+	cat "$top"/user/*.c | tr -s '\n\t ' ' ' | grep -o '"[a-z-]*", \(no\|required\|optional\)_argument' | cut -d'"' -f2 | sort -u
+}
+
+clean() {
+	need mandoc
+	is "$(mandoc -T lint "$man8" "$man5" 2>/dev/null | grep -vE 'mandoc.db|Xr xdp-bloom')" "" "what mandoc finds"
+}
+
+# Every verb, every option, and none that does not exist.
+complete_pages() {
+	local verb option
+
+	for verb in $(verbs); do
+		grep -qE "^\.It (.*, )?Cm $verb( |$)" "$man8" || fail "no '$verb' in the man page"
+	done
+	sed -n '/^\.Sh VERBS/,/^\.Sh OPTIONS/s/^\.It Cm \([a-z]*\).*/\1/p' "$man8" | sort -u >in_page
+	is "$(verbs | comm -13 - in_page)" "" "the verbs that only the man page has"
+	for option in $(options); do
+		case $option in
+		watch | write) continue ;; # between a command and its watcher; -w is there
+		esac
+		grep -qE -e "(Fl|,) -$option( |$)" "$man8" "$man5" || fail "no '--$option' in the man pages"
+	done
+	grep -hoE 'Fl -[a-z][a-z-]+' "$man8" "$man5" | sed 's/Fl -//' | sort -u >in_page
+	is "$(options | comm -13 - in_page | grep -vx 'help\|version')" "" "the options that only the man pages have"
+}
+
+complete_completions() {
+	local verb option completion=$top/docs/completions/xdp-bloom.bash
+
+	need bash
+	for option in $(options); do
+		case $option in
+		watch | write) continue ;;
+		esac
+		grep -q -e "--$option\b" "$completion" || fail "no '--$option' in the completions"
+	done
+	ln -s "$XDP_BLOOM" xdp-bloom
+	verbs >wanted
+	bash -c "source '$completion'
+		COMP_WORDS=(./xdp-bloom '') COMP_CWORD=1
+		_xdp_bloom
+		printf '%s\n' \"\${COMPREPLY[@]}\"" | grep -v '^-' | sort -u >got
+	is "$(cat got)" "$(cat wanted)" "the verbs that are offered"
+}
+
+# In their order, in one sandbox, with the files that they name.
+examples() {
+	local line
+
+	mkdir bin
+	ln -s "$XDP_BLOOM" bin/xdp-bloom
+	printf '#!/bin/sh\necho create blocked hash:ip\necho add blocked 192.0.2.99\n' >bin/ipset
+	chmod +x bin/ipset
+	PATH=$PWD/bin:$PATH
+	veth 0
+	ip link set edge0 down && ip link set edge0 name eth0 && ip link set eth0 up
+	printf '203.0.113.0/24\n198.51.100.1\n' >drop.txt
+	printf '203.0.113.0/24\n198.51.100.2\n' >drop-new.txt
+	printf 'first,ip\n2026-01-01,192.0.2.66\n' >feed.csv
+	sed -n 's/^\.Dl # //p' "$man8" >examples
+	[ "$(wc -l <examples)" -ge 10 ] || fail "too few examples: $(cat examples)"
+	while read -r line; do
+		expect 0 bash -o pipefail -c "$line"
+	done <examples
+	ip link del eth0
+}
+
+# What the page of the config file shows is a config file.
+config() {
+	verbs | grep -qx run || skip "there is no service"
+	sed -n '/^\.Bd -literal/,/^\.Ed/p' "$man5" | grep -v '^\.' | sed "s|/var/lib/feeds|$PWD|" >example.conf
+	echo 203.0.113.0/24 >drop.txt
+	printf '2026-01-01,192.0.2.66\n' >feed.csv
+	veth 0
+	sed -i 's/eth0/edge0/' example.conf
+	bloom run --check --config example.conf
+}
+
+run_cases clean complete_pages complete_completions examples config

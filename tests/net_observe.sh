@@ -1,0 +1,146 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# What the service sees: the history behind report, Prometheus's pages, samples handed on, and a page for a browser.
+# shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC2119 # ready has arguments of its own
+. "$(dirname "$0")/lib.sh"
+sandbox "$@"
+# shellcheck source=service.sh
+. "$here/service.sh"
+
+prepare() {
+	ip link set lo up
+	veth 0
+	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0/24 >list
+	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.9 >banned
+	printf '%s\n' 192.0.2.6 2001:db8::6 203.0.112.255 >clean
+	printf "load bad '%s/list'\nattach edge0\n" "$WORK" >conf
+}
+
+# get_page PATH: into page; its status is in $code.
+get_page() {
+	code=$(python3 -c '
+import sys, urllib.request, urllib.error
+try:
+	answer = urllib.request.urlopen(sys.argv[1])
+except urllib.error.HTTPError as error:
+	answer = error
+sys.stdout.buffer.write(answer.read())
+print(answer.status, file=sys.stderr)' "http://127.0.0.1:9913$1" 2>&1 >page)
+}
+
+prometheus() {
+
+
+	prepare
+	ready --listen 9913
+	send 0 -n 100 -b banned -c clean
+	get_page /healthz
+	is "$code $(cat page)" "200 ok" "/healthz"
+	get_page /other
+	is "$code" 404 "another page"
+	get_page /metrics
+	is "$code" 200 "/metrics"
+	is "$(sed -n 's/^xdp_bloom_list_packets_total{list="bad",kind="ban"} //p' page)" 300 "dropped by the list"
+	is "$(sed -n 's/^xdp_bloom_packets_total{interface="edge0",verdict="dropped".*} //p' page | paste -sd+ | bc)" 300 \
+		"dropped on the interface"
+	bloom metrics
+	is "$(sed 's/ .*//' out)" "$(sed 's/ .*//' page)" "the names on the page and of the verb"
+	if command -v promtool >/dev/null; then
+		expect 0 promtool check metrics <page
+	fi
+	stop
+	[ ! -e "$XDP_BLOOM_STATE/samples.sock" ] || fail "the socket is still there"
+}
+
+# until_true JQ-FILTER: what report says after the service has counted, once a second.
+until_true() {
+	local i
+
+	for ((i = 0; i < 300; i++)); do
+		[ "$(get "$1" report --last minute)" != true ] || return 0
+		read -rt 0.1 <> <(:)
+	done
+	fail "never '$1': $("$XDP_BLOOM" -j report --last minute)"
+}
+
+reported() {
+	prepare
+	ready
+	send 0 -n 500 -b banned -c clean
+	until_true '.dropped.packets==1500'
+	is "$(get '[.lists[]|.name,.packets]' report)" '["bad",1500]' "the lists"
+	is "$(get '.passed.packets' report --last day)" "$(get .packets.passed stats)" "what passed"
+	is "$(get '[.sources[].name]|sort' report)" '["192.0.2.7","2001:db8::7","203.0.113.9"]' "the sources"
+	is "$(get '[.networks[].name]|sort' report)" '["192.0.2.0/24","2001:db8::/48","203.0.113.0/24"]' "the networks"
+	is "$(get '[.ports[].name]' report)" '["udp 9"]' "the ports"
+	is "$(get '[.series[][2]]|add' report --last minute)" 1500 "the sum of the seconds"
+	# Sums of a service that was killed are still there for the next.
+	kill -KILL "$service_pid"
+	wait "$service_pid"
+	ready
+	send 0 -n 10 -b banned -c clean
+	until_true '.dropped.packets==1530'
+	bloom report
+	grep -q '^dropped *1530 packets' out || fail "the text says: $(cat out)"
+	stop
+}
+
+without_a_service() {
+	refused "there is no history" report
+	prepare
+	bloom load bad list
+	refused "there is no history" report
+}
+
+# Two look at once, and the service as well.
+handed_on() {
+	prepare
+	ready
+	send 0 -b banned -c clean
+	until_true '.samples>=3'
+	"$XDP_BLOOM" -vj watch --count 3 >one 2>one.err &
+	"$XDP_BLOOM" -vj watch --count 3 >two 2>two.err &
+	while ! grep -q watching one.err || ! grep -q watching two.err; do
+		kill -0 "$service_pid" || fail "the service has gone"
+	done
+	flow 0 -b banned -c clean
+	wait %?one %?two || fail "watch ended with $?"
+	stop_flow 0
+	is "$(wc -l <one) $(wc -l <two)" "3 3" "the samples that two saw"
+	stop
+}
+
+# The service goes: watch says so, in one line.
+left_alone() {
+	prepare
+	ready
+	"$XDP_BLOOM" -v watch >seen 2>seen.err &
+	while ! grep -q watching seen.err; do
+		kill -0 "$service_pid" || fail "the service has gone"
+	done
+	stop
+	wait %?watch
+	is $? 2 "the status of watch"
+	is "$(tail -1 seen.err)" "xdp-bloom: the service has gone" "what it said"
+}
+
+in_a_browser() {
+	local browser
+
+	browser=$(command -v chromium || command -v google-chrome) || skip "there is no browser"
+	prepare
+	ready
+	send 0 -n 500 -b banned -c clean
+	until_true '.dropped.packets==1500 and .samples>0'
+	bloom report --html
+	mv out page.html
+	expect 0 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$WORK/browser" --dump-dom "file://$WORK/page.html"
+	grep -q '<strong id="dropped">1500</strong>' out || fail "the number is not on the page"
+	grep -q '<td>bad</td>' out || fail "the list is not on the page"
+	grep -qE '<rect class="drop" x="[0-9.]+" y="[0-9.]+"' out || fail "there is no chart"
+	! grep -qE '(src|href)=' out || fail "the page needs something else"
+	stop
+}
+
+run_cases prometheus reported without_a_service handed_on left_alone in_a_browser
