@@ -199,14 +199,17 @@ static int add_piece(void *arg, unsigned int rung, ip6 first, size_t entry)
 	return err;
 }
 
-/* All who still wait. */
+/* All who still wait, in their order: of two prefixes that come to one key the earlier one's label counts. */
 static int finish(struct builder *b)
 {
-	unsigned int n = b->firsts < AHEAD ? b->firsts : AHEAD;
+	unsigned int n = b->firsts < AHEAD ? b->firsts : AHEAD, oldest = b->firsts - n;
 	int err = 0;
 
-	for (unsigned int i = 0; i < n && !err; i++)
-		err = b->first[i].tag ? enrol6(b, &b->first[i]) : enrol4(b, &b->first[i]);
+	for (unsigned int i = oldest; i < oldest + n && !err; i++) {
+		const struct place *place = &b->first[i % AHEAD];
+
+		err = place->tag ? enrol6(b, place) : enrol4(b, place);
+	}
 	n = b->seconds < AHEAD_SECOND ? b->seconds : AHEAD_SECOND;
 	for (unsigned int i = 0; i < n && !err; i++)
 		err = enrol4_second(b, &b->second[i]);
