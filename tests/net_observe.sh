@@ -101,7 +101,7 @@ handed_on() {
 	until_true '.samples>=3'
 	"$XDP_BLOOM" -vj watch --count 3 >one 2>one.err &
 	"$XDP_BLOOM" -vj watch --count 3 >two 2>two.err &
-	while ! grep -q watching one.err || ! grep -q watching two.err; do
+	while ! grep -qs watching one.err || ! grep -qs watching two.err; do
 		kill -0 "$service_pid" || fail "the service has gone"
 	done
 	flow 0 -b banned -c clean
@@ -116,7 +116,7 @@ left_alone() {
 	prepare
 	ready
 	"$XDP_BLOOM" -v watch >seen 2>seen.err &
-	while ! grep -q watching seen.err; do
+	while ! grep -qs watching seen.err; do
 		kill -0 "$service_pid" || fail "the service has gone"
 	done
 	stop

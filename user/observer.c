@@ -166,6 +166,12 @@ static void count(struct observer *o, int64_t now)
 	o->counted = now;
 }
 
+void observer_look(struct observer *o)
+{
+	open_samples(o);
+	o->opened = clock_ms();
+}
+
 void observer_turn(struct observer *o)
 {
 	int64_t now = clock_ms();
@@ -173,10 +179,8 @@ void observer_turn(struct observer *o)
 	relay_accept(&o->relay);
 	if (o->server)
 		metrics_serve(o->server);
-	if (!o->opened || now - o->opened >= REOPEN_EVERY) {
-		open_samples(o);
-		o->opened = now;
-	}
+	if (!o->opened || now - o->opened >= REOPEN_EVERY)
+		observer_look(o);
 	read_samples(o, now);
 	if (!o->counting || now - o->counted >= COUNT_EVERY)
 		count(o, now);

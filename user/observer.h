@@ -16,6 +16,9 @@ struct observer;
 int observer_open(struct observer **observer, const char *listen);
 void observer_close(struct observer *observer);
 
+/* Something was loaded or changed: samples can be read from now on, or at another rate. */
+void observer_look(struct observer *observer);
+
 /* What to wait for, at most OBSERVER_FDS: fills fds, returns how many. */
 unsigned int observer_fds(struct observer *observer, struct pollfd *fds);
 /* At most so many ms. */

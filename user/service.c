@@ -217,6 +217,7 @@ static void on_wall(struct service *s)
 
 static void say_ready(struct service *s)
 {
+	observer_look(s->observer);
 	notify("READY=1\nSTATUS=%zu of %zu interfaces attached", arrivals_attached(s->arrivals),
 	       arrivals_expected(s->arrivals));
 	if (!s->ready)
