@@ -81,6 +81,15 @@ sqlite3_stmt *state_prepare(const struct state *s, const char *sql)
 	return s->db && sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL) == SQLITE_OK ? stmt : NULL;
 }
 
+sqlite3_stmt *state_kept(struct state *s, enum kept_statement which, const char *sql)
+{
+	if (!s->kept[which])
+		s->kept[which] = state_prepare(s, sql);
+	if (s->kept[which])
+		sqlite3_reset(s->kept[which]);
+	return s->kept[which];
+}
+
 int state_finish(const struct state *s, sqlite3_stmt *stmt, int code)
 {
 	int err = code == SQLITE_DONE || code == SQLITE_ROW ? 0 : because_sqlite(s, "the state");
@@ -216,7 +225,9 @@ int state_open(struct state **state, bool change)
 	if (err)
 		goto out;
 	umask(077);
-	if (sqlite3_open_v2(path, &s->db, change ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE,
+	/* One thread's: no locks but those between processes. */
+	if (sqlite3_open_v2(path, &s->db,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (change ? SQLITE_OPEN_CREATE : 0),
 			    NULL) != SQLITE_OK)
 		err = because_sqlite(s, "opening");
 	else if (!change && !is_readable(s))
@@ -228,7 +239,7 @@ int state_open(struct state **state, bool change)
 	sqlite3_busy_timeout(s->db, (int)opt_wait * 1000);
 	if (change)
 		err = run(s, "PRAGMA page_size = 16384; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-			     " PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 0;");
+			     " PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -32768;");
 	if (!err)
 		err = run(s, change ? "BEGIN IMMEDIATE" : "BEGIN");
 	if (!err)
@@ -347,13 +358,13 @@ int state_interface_drop(struct state *state, const char *name)
 
 double state_setting(struct state *state, const char *name, double fallback)
 {
-	sqlite3_stmt *stmt = state_prepare(state, "SELECT value FROM setting WHERE name = ?");
+	sqlite3_stmt *stmt = state_kept(state, KEPT_SETTING, "SELECT value FROM setting WHERE name = ?");
 
 	if (stmt) {
 		state_bind_text(stmt, 1, name);
 		if (sqlite3_step(stmt) == SQLITE_ROW)
 			fallback = sqlite3_column_double(stmt, 0);
-		sqlite3_finalize(stmt);
+		sqlite3_reset(stmt);
 	}
 	return fallback;
 }

@@ -17,16 +17,6 @@
 
 #define BAN_COLUMNS "family, length, first, added, expires, reason"
 
-/* Thousands of bans a command: each statement is prepared once. */
-static sqlite3_stmt *kept(struct state *s, enum kept_statement which, const char *sql)
-{
-	if (!s->kept[which])
-		s->kept[which] = state_prepare(s, sql);
-	if (s->kept[which])
-		sqlite3_reset(s->kept[which]);
-	return s->kept[which];
-}
-
 /* A state that nobody has changed yet since this table is new has no bans. */
 static bool has_bans(const struct state *s)
 {
@@ -80,8 +70,8 @@ int state_ban_get(struct state *state, struct addr first, unsigned int length, s
 
 	if (!has_bans(state))
 		return err;
-	stmt = kept(state, KEPT_BAN_GET,
-		    "SELECT " BAN_COLUMNS " FROM ban WHERE family = ? AND length = ? AND first = ?");
+	stmt = state_kept(state, KEPT_BAN_GET,
+			  "SELECT " BAN_COLUMNS " FROM ban WHERE family = ? AND length = ? AND first = ?");
 	if (!stmt)
 		return because_sqlite(state, "reading");
 	bind_prefix(stmt, first, length);
@@ -94,16 +84,10 @@ int state_ban_get(struct state *state, struct addr first, unsigned int length, s
 	return err;
 }
 
-int state_ban_put(struct state *state, const struct ban *ban, bool *renewed)
+static int write_ban(struct state *state, sqlite3_stmt *stmt, const struct ban *ban)
 {
-	sqlite3_stmt *stmt;
-	struct ban old;
-	int err = state_ban_get(state, ban->first, ban->length, &old);
+	int err;
 
-	*renewed = !err;
-	if (err && err != -ENOENT)
-		return err;
-	stmt = kept(state, KEPT_BAN_PUT, "INSERT OR REPLACE INTO ban (" BAN_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?)");
 	if (!stmt)
 		return because_sqlite(state, "writing");
 	bind_prefix(stmt, ban->first, ban->length);
@@ -117,10 +101,27 @@ int state_ban_put(struct state *state, const struct ban *ban, bool *renewed)
 	return err;
 }
 
+/* Most are new: those are looked for once. */
+int state_ban_put(struct state *state, const struct ban *ban, bool *renewed)
+{
+	int err = write_ban(state,
+			    state_kept(state, KEPT_BAN_NEW,
+				       "INSERT OR IGNORE INTO ban (" BAN_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?)"),
+			    ban);
+
+	*renewed = !err && !sqlite3_changes(state->db);
+	if (err || !*renewed)
+		return err;
+	return write_ban(state,
+			 state_kept(state, KEPT_BAN_PUT,
+				    "INSERT OR REPLACE INTO ban (" BAN_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?)"),
+			 ban);
+}
+
 int state_ban_drop(struct state *state, struct addr first, unsigned int length)
 {
 	sqlite3_stmt *stmt =
-		kept(state, KEPT_BAN_DROP, "DELETE FROM ban WHERE family = ? AND length = ? AND first = ?");
+		state_kept(state, KEPT_BAN_DROP, "DELETE FROM ban WHERE family = ? AND length = ? AND first = ?");
 	int err;
 
 	if (!stmt)
@@ -134,7 +135,8 @@ int state_ban_drop(struct state *state, struct addr first, unsigned int length)
 /* The next length that bans of a family have, beyond this one; -1: none, -2: an error. */
 static int next_length(struct state *s, int family, int length)
 {
-	sqlite3_stmt *stmt = kept(s, KEPT_BAN_LENGTH, "SELECT min(length) FROM ban WHERE family = ? AND length > ?");
+	sqlite3_stmt *stmt =
+		state_kept(s, KEPT_BAN_LENGTH, "SELECT min(length) FROM ban WHERE family = ? AND length > ?");
 	int next = -2;
 
 	if (!stmt)
@@ -221,9 +223,9 @@ static int add_touching(struct state *state, int64_t now, struct addr lo, ip6 hi
 
 	while (!err && (length = next_length(state, lo.family, length)) >= 0) {
 		struct addr from = { lo.num & ~addr_mask(lo.family, (unsigned int)length), lo.family };
-		sqlite3_stmt *stmt = kept(state, KEPT_BAN_TOUCHING,
-					  "SELECT " BAN_COLUMNS " FROM ban"
-					  " WHERE family = ?1 AND length = ?2 AND first BETWEEN ?3 AND ?4");
+		sqlite3_stmt *stmt = state_kept(state, KEPT_BAN_TOUCHING,
+						"SELECT " BAN_COLUMNS " FROM ban"
+						" WHERE family = ?1 AND length = ?2 AND first BETWEEN ?3 AND ?4");
 
 		if (!stmt)
 			return because_sqlite(state, "reading");
@@ -243,7 +245,7 @@ int state_bans_set(struct state *state, int64_t now, const struct ranges *within
 	if (!has_bans(state))
 		return 0;
 	if (!within || within->n4 + within->n6 > WITHIN_MAX) {
-		stmt = kept(state, KEPT_BAN_ALL, "SELECT " BAN_COLUMNS " FROM ban");
+		stmt = state_kept(state, KEPT_BAN_ALL, "SELECT " BAN_COLUMNS " FROM ban");
 		err = stmt ? add_rows(state, stmt, now, set) : because_sqlite(state, "reading");
 	} else {
 		for (size_t i = 0; i < within->n4 && !err; i++)

@@ -9,7 +9,9 @@
 
 /* Statements that one command may run thousands of times. */
 enum kept_statement {
+	KEPT_SETTING,
 	KEPT_BAN_GET,
+	KEPT_BAN_NEW,
 	KEPT_BAN_PUT,
 	KEPT_BAN_DROP,
 	KEPT_BAN_LENGTH,
@@ -29,6 +31,8 @@ struct state {
 int because_sqlite(const struct state *s, const char *what);
 
 sqlite3_stmt *state_prepare(const struct state *s, const char *sql);
+/* Prepared once, and the state's own: to be reset, not finished. */
+sqlite3_stmt *state_kept(struct state *s, enum kept_statement which, const char *sql);
 void state_bind_text(sqlite3_stmt *stmt, int at, const char *text);
 /* The last step's code becomes 0 or -errno. */
 int state_finish(const struct state *s, sqlite3_stmt *stmt, int code);
