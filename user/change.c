@@ -72,7 +72,7 @@ static int expire(struct state *state, struct touched *touched, size_t *n)
 
 /*
  * What is late, in a commit of its own: what ran out of time unconfirmed goes back, bans end, and what was committed
- * but never reached the kernel is built. What cannot be is said, and stops nobody.
+ * but never reached the kernel is built. What cannot be is said, and stops nobody; a damaged state stops everybody.
  */
 static int catch_up(struct state **state)
 {
@@ -85,6 +85,8 @@ static int catch_up(struct state **state)
 	kernel_sweep();
 	if (!err)
 		err = expire(*state, &touched, &expired);
+	if (err == -EUCLEAN)
+		goto out;
 	if (!err && (n || behind))
 		err = apply(*state);
 	else if (!err && expired)
@@ -100,12 +102,14 @@ static int catch_up(struct state **state)
 	}
 	if (err && !n)
 		warn("what ran out, or was left half done, is still in force: %s", reason(err));
+	if (n || expired || behind || err) {
+		state_close(*state);
+		err = state_open(state, true);
+	}
+out:
 	free(overdue);
 	touched_free(&touched);
-	if (!n && !expired && !behind && !err)
-		return 0;
-	state_close(*state);
-	return state_open(state, true);
+	return err;
 }
 
 void change_check(bool words)
