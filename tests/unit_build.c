@@ -329,6 +329,29 @@ static void several_rungs(void)
 	}
 }
 
+/* The first list's key stands for both, however far behind the other's comes. */
+static void one_key_of_two_lists(void)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+	struct range6 v6[260];
+	uint8_t labels[260];
+
+	for (size_t n = 1; n <= 130; n++) {
+		struct owned owned = { .v6 = v6, .label6 = labels, .n6 = 2 * n };
+		struct generation g;
+
+		for (size_t i = 0; i < 2 * n; i++) {
+			v6[i] = (struct range6){ ((ip6)1 << 125) + i % n, ((ip6)1 << 125) + i % n };
+			labels[i] = (uint8_t)(1 + i / n);
+		}
+		if (!CHECK(!plan_generation(&g, &owned, &settings), "no plan"))
+			return;
+		if (!build(&g, &owned))
+			n = 130;
+		memory_release(&g);
+	}
+}
+
 /* --- 1 M keys --------------------------------------------------------------------------------------------------------
  */
 
@@ -602,6 +625,7 @@ int main(void)
 		{ "two lists in one /24", two_lists_in_one_net },
 		{ "prefixes of every length", every_length },
 		{ "IPv6 prefixes on several rungs", several_rungs },
+		{ "one key of two lists", one_key_of_two_lists },
 		{ "random sets", random_sets },
 		{ "random sets, without a roster", random_sets_inexact },
 		{ "1 M hosts", million },
