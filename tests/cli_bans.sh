@@ -200,5 +200,20 @@ under_traffic() {
 	[ "$(sent .banned.sent)" -gt 100 ] || fail "too little traffic: $(cat sent)"
 }
 
+# Whose a drop was: a live ban's, as long as somebody can tell.
+counted() {
+	veth 0
+	bloom attach edge0
+	printf '%s\n' 192.0.2.7 2001:db8::7 >banned
+	echo 192.0.2.6 >clean
+	bloom add 192.0.2.7 2001:db8::7 --force
+	send 0 -b banned -c clean
+	is "$(get '[.lists[]|[.name,.packets]]' stats)" '[["live",2]]' "the lists that are counted"
+	bloom stats
+	grep -q '^dropped by live ' out || fail "does not say whose: $(cat out)"
+	bloom tune --exact=off
+	is "$(get '[.lists[]|[.name,.packets]]' stats)" '[[null,2]]' "the lists, without the roster"
+}
+
 run_cases in_place survives_a_reboot ends_in_time says_what_still_bans guard_rails everything thousands batches \
-	full_of_lists heals under_traffic
+	full_of_lists heals counted under_traffic

@@ -10,6 +10,7 @@
 #include "tallies.h"
 #include "log.h"
 #include "out.h"
+#include "state_bans.h"
 
 static double interval;
 static long count_max;
@@ -61,9 +62,9 @@ static json_t *lists_json(const struct tallies *c, const struct counted *n, doub
 			json_array_append_new(lists, tally_json(json_string(c->lists[i].name),
 								list_kind_names[c->lists[i].kind],
 								&n->list[c->lists[i].label], per));
-	/* Without the roster, or without labels, nobody can say whose they were. */
 	if (n->list[LABEL_LIVE].packets)
-		json_array_append_new(lists, tally_json(json_null(), "ban", &n->list[LABEL_LIVE], per));
+		json_array_append_new(lists, tally_json(c->told ? json_string(LIVE_LIST) : json_null(), "ban",
+							&n->list[LABEL_LIVE], per));
 	return lists;
 }
 
@@ -165,7 +166,8 @@ static int stats_text(const struct tallies *c)
 			line_text(c->lists[i].kind == LIST_SHADOW ? "would drop" : "dropped by", c->lists[i].name,
 				  &n->list[c->lists[i].label]);
 	if (n->list[LABEL_LIVE].packets)
-		line_text("dropped,", "no list named", &n->list[LABEL_LIVE]);
+		line_text(c->told ? "dropped by" : "dropped,", c->told ? LIVE_LIST : "no list named",
+			  &n->list[LABEL_LIVE]);
 	return out_end();
 }
 

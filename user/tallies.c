@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apply.h"
 #include "image_kept.h"
 
 const char *const verdict_names[VERDICTS] = { "passed", "dropped", "unparsed" };
@@ -14,6 +15,15 @@ const char *tallies_stage(unsigned int why)
 	static const char *const names[] = { "parse", "gate", "filter", "roster" };
 
 	return names[why % REASON_DROPPED];
+}
+
+/* Without the roster, or without labels, nobody can say whose drops they were: they count as live bans' do. */
+static bool can_tell(struct state *state)
+{
+	struct generation g;
+
+	return !kernel_live(&g) && (!g.keys4 || g.roster4_buckets) && (!g.keys6 || g.roster6_buckets) &&
+	       settings_read(state).labels;
 }
 
 int tallies_take(struct tallies *c)
@@ -27,6 +37,8 @@ int tallies_take(struct tallies *c)
 		err = state_open(&state, false);
 	if (!err)
 		err = lists_in_force(state, &c->lists, &c->lists_n);
+	if (!err)
+		c->told = can_tell(state);
 	state_close(state);
 	clock_gettime(CLOCK_MONOTONIC, &c->at);
 	if (!err)

@@ -15,6 +15,7 @@ struct tallies {
 	size_t lists_n;
 	struct attachment *ports;
 	size_t ports_n;
+	bool told;	    /* what counts on LABEL_LIVE is live bans' alone */
 	struct timespec at; /* CLOCK_MONOTONIC */
 };
 
