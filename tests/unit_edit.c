@@ -23,19 +23,19 @@ static void look(void);
 #define gate6_set(...)	   (gate6_set(__VA_ARGS__), look())
 #include "edit_make.c"
 
-#define LABEL_LIST 7
+#define LABEL_LIST  7
+#define LABEL_OTHER 8
 
-/* A generation of so many hosts of a list, with room for more. */
-static bool generate(struct generation *g, const struct ranges *listed, double headroom)
+/* A generation of these lists, with room for more. */
+static bool generate_of(struct generation *g, const struct account *accounts, size_t count, double headroom)
 {
 	struct settings settings = SETTINGS_DEFAULT;
-	struct account account = { listed, LABEL_LIST };
 	struct ranges none = RANGES_EMPTY;
 	struct owned owned;
 	int err;
 
 	settings.headroom = headroom;
-	ENOUGH(!owned_settle(&owned, &account, 1, &none));
+	ENOUGH(!owned_settle(&owned, accounts, count, &none));
 	err = plan_generation(g, &owned, &settings);
 	memory_take(g);
 	seeds_set(g);
@@ -43,6 +43,11 @@ static bool generate(struct generation *g, const struct ranges *listed, double h
 		err = build_arrays(g, &owned);
 	owned_free(&owned);
 	return CHECK(!err, "not built: %d", err);
+}
+
+static bool generate(struct generation *g, const struct ranges *listed, double headroom)
+{
+	return generate_of(g, &(struct account){ listed, LABEL_LIST }, 1, headroom);
 }
 
 static struct ranges host_set(const uint32_t *hosts, size_t n)
@@ -248,18 +253,19 @@ static void readers_ipv6(void)
 static void random_edits(void)
 {
 	static bool listed[WORLD], live[WORLD];
-	struct ranges list = RANGES_EMPTY;
+	struct ranges list = RANGES_EMPTY, other = RANGES_EMPTY;
 	struct generation g;
-	unsigned int refused = 0, done = 0;
+	unsigned int refused = 0, done = 0, wide = 0;
 
 	memset(live, 0, sizeof(live));
 	for (uint32_t i = 0; i < WORLD; i++) {
-		listed[i] = i / 256 == 3 || (i / 256 < 8 && ktap_random() % 8 == 0);
+		listed[i] = i / 256 == 3 || i / 256 == 5 || (i / 256 < 8 && ktap_random() % 8 == 0);
 		if (listed[i])
-			ENOUGH(!ranges_add_host(&list, BASE + i));
+			ENOUGH(!ranges_add_host(i / 256 == 5 ? &other : &list, BASE + i));
 	}
-	ENOUGH(!ranges_finish(&list));
-	if (!generate(&g, &list, 4))
+	ENOUGH(!ranges_finish(&list) && !ranges_finish(&other));
+	/* Two lists with a whole /24 each: only a gate that has labels takes one of live bans. */
+	if (!generate_of(&g, (struct account[]){ { &list, LABEL_LIST }, { &other, LABEL_OTHER } }, 2, 4))
 		goto out;
 	for (unsigned int round = 0; round < ROUNDS; round++) {
 		uint32_t first = (uint32_t)(ktap_random() % WORLD), n = 1u << ktap_random() % 9;
@@ -276,6 +282,7 @@ static void random_edits(void)
 		edit_begin(&e, &g);
 		err = ban ? edit_ban(&e, &owned) : edit_unban4(&e, &set);
 		if (!err) {
+			wide += e.net24s;
 			edit_make(&e);
 			for (uint32_t i = first; i < first + n; i++)
 				live[i] = ban;
@@ -299,10 +306,11 @@ static void random_edits(void)
 		}
 	}
 	printf("# %u edits done, %u left to a rotation\n", done, refused);
-	CHECK(done > ROUNDS / 4 && refused > 0, "%u done, %u refused", done, refused);
+	CHECK(done > ROUNDS / 4 && refused > 0 && wide > 0, "%u done, %u refused, %u wide", done, refused, wide);
 	memory_release(&g);
 out:
 	ranges_free(&list);
+	ranges_free(&other);
 }
 
 #define FEW	1500
