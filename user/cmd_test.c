@@ -152,7 +152,7 @@ static void answer_text(const struct explanation *e, size_t i, struct addr addr,
 	if (list_of_image)
 		printf("  %s %s, by the image in force\n", answer & ANSWER_DROP ? "banned by" : "counted by",
 		       list_of_image);
-	for (size_t h = 0; h < e->hits_n[i]; h++) {
+	for (size_t h = 0; e->lists && h < e->hits_n[i]; h++) {
 		const struct hit *hit = &e->hits[i][h];
 		const struct list_info *list = &e->lists[hit->list];
 

@@ -92,6 +92,7 @@ static int report(const struct settings *s)
 
 int cmd_tune(int argc, char **argv)
 {
+	static const struct apply_options anew = { 0 };
 	static const struct option own[] = {
 		{ "exact", required_argument, NULL, 'e' },
 		{ "labels", required_argument, NULL, 'l' },
@@ -121,7 +122,7 @@ int cmd_tune(int argc, char **argv)
 	if (!err)
 		settings = settings_read(state);
 	if (!err && wanted_n)
-		err = change_commit(state, news ? &(struct apply_options){ 0 } : NULL);
+		err = change_commit(state, news ? &anew : NULL);
 	change_end(state);
 	if (err)
 		return fail("tune: %s; nothing was changed", reason(err));

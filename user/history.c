@@ -42,7 +42,7 @@ struct history {
 int history_open(struct history **history, bool write)
 {
 	struct history *h = calloc(1, sizeof(*h));
-	struct stat is;
+	struct stat is = { 0 };
 	char path[512];
 	void *mem;
 	int fd, err = 0;
@@ -212,12 +212,12 @@ static void count_top(struct top_entry table[TOP_ENTRIES], const struct top_entr
 
 void history_sample(struct history *h, uint64_t now, const struct packet *p)
 {
-	unsigned int length = p->source.family == 4 ? 24 : 48;
-	ip6 net = p->source.num & ~addr_mask(p->source.family ? p->source.family : 4, length);
-	struct top_entry source = {
-		(uint64_t)(p->source.num >> 64), (uint64_t)p->source.num, (uint32_t)p->source.family, 0, 0, 0
-	};
-	struct top_entry network = { (uint64_t)(net >> 64), (uint64_t)net, (uint32_t)p->source.family, 0, 0, 0 };
+	uint32_t family = p->source.family == 4 ? 4 : 6;
+	ip6 net = p->source.num & ~addr_mask((int)family, family == 4 ? 24 : 48);
+	struct top_entry source = { .hi = (uint64_t)(p->source.num >> 64),
+				    .lo = (uint64_t)p->source.num,
+				    .family = family };
+	struct top_entry network = { .hi = (uint64_t)(net >> 64), .lo = (uint64_t)net, .family = family };
 	/* A family that no address has; the port is one more, so that none is 0. */
 	struct top_entry port = { (uint64_t)p->protocol, (uint64_t)(p->destination_port + 1), 1, 0, 0, 0 };
 

@@ -273,7 +273,7 @@ int kernel_ask(const struct addr *addrs, size_t n, __u32 *answers)
 
 bool kernel_drops(struct addr addr)
 {
-	__u32 answer;
+	__u32 answer = ANSWER_UNPARSED;
 
 	return !kernel_ask(&addr, 1, &answer) && answer != ANSWER_UNPARSED && answer & ANSWER_DROP;
 }

@@ -36,7 +36,7 @@ static void tell_name(struct nlmsghdr *message, void (*seen)(void *arg, const ch
 void links_read(int fd, void (*seen)(void *arg, const char *name), void *arg)
 {
 	char buf[16384] __attribute__((aligned(NLMSG_ALIGNTO)));
-	struct sockaddr_nl from;
+	struct sockaddr_nl from = { 0 };
 	socklen_t size = sizeof(from);
 	ssize_t got;
 

@@ -91,7 +91,8 @@ size_t report_lists(const struct report *r, const struct list_info *sorted[LABEL
 		if (r->lists[i].kind != LIST_ALLOW && r->history.sums.list[r->lists[i].label].packets)
 			sorted[n++] = &r->lists[i];
 	sorting = r;
-	qsort(sorted, n, sizeof(sorted[0]), by_packets);
+	if (n)
+		qsort(sorted, n, sizeof(sorted[0]), by_packets);
 	return n;
 }
 
