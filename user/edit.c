@@ -36,7 +36,7 @@ bool edit_wants_rotation(const struct generation *g)
 	return (double)g->stale > STALE_MIN + STALE_SHARE * (double)(g->keys4 + g->keys6);
 }
 
-static int add_step(struct edit *e, const struct step *step)
+int edit_step(struct edit *e, const struct step *step)
 {
 	if (e->n == STEPS_MAX)
 		return -EAGAIN;
@@ -91,13 +91,13 @@ static int ban_host(void *arg, __u32 addr, __u8 label, bool filter)
 		step.kind = STEP_RELABEL;
 		if (ANSWER_STAGE(answer) != STAGE_ROSTER || !place_find4(e->g, addr, &step, &label))
 			return -EAGAIN;
-		return place_take(e, 4, step.bucket, step.slot) ?: add_step(e, &step);
+		return place_take(e, 4, step.bucket, step.slot) ?: edit_step(e, &step);
 	}
 	note_swept(e, answer);
 	err = one_more(e, 4);
 	if (!err && e->g->roster4)
 		err = place_choose4(e, addr, &step);
-	return err ? err : add_step(e, &step);
+	return err ? err : edit_step(e, &step);
 }
 
 static int ban_net24(void *arg, __u32 net24, enum gate4 state, __u8 label)
@@ -116,10 +116,10 @@ static int ban_net24(void *arg, __u32 net24, enum gate4 state, __u8 label)
 	if (!g->gate4_labels && g->gate4_label != label)
 		return -EAGAIN;
 	e->net24s++;
-	return add_step(e, &(struct step){ .kind = STEP_NET24,
-					   .key = net24,
-					   /* The hosts that are known stay on their accounts. */
-					   .gate = now == GATE4_SOME && g->roster4 ? GATE4_MIXED : GATE4_ALL });
+	return edit_step(e, &(struct step){ .kind = STEP_NET24,
+					    .key = net24,
+					    /* The hosts that are known stay on their accounts. */
+					    .gate = now == GATE4_SOME && g->roster4 ? GATE4_MIXED : GATE4_ALL });
 }
 
 static ip6 masked(const struct generation *g, unsigned int rung, ip6 addr)
@@ -140,7 +140,7 @@ static int ban_piece(void *arg, unsigned int rung, ip6 first, size_t entry)
 	err = one_more(e, 6);
 	if (!err && e->g->roster6)
 		err = place_choose6(e, first, &step);
-	return err ? err : add_step(e, &step);
+	return err ? err : edit_step(e, &step);
 }
 
 /* Whatever key drops the first address, is it as wide as the whole prefix? */
@@ -202,7 +202,7 @@ static int unban_host(struct edit *e, __u32 addr)
 	    (e->g->gate4 && gate4_test((const __u8 *)e->g->gate4, addr) != GATE4_SOME))
 		return -EAGAIN;
 	e->gone4++;
-	return place_take(e, 4, step.bucket, step.slot) ?: add_step(e, &step);
+	return place_take(e, 4, step.bucket, step.slot) ?: edit_step(e, &step);
 }
 
 int edit_unban4(struct edit *e, const struct ranges *gone)
@@ -268,7 +268,7 @@ int edit_unban6(struct edit *e, ip6 first, unsigned int length, bool covered)
 		return is_covered(g, first, length) ? 0 : -EAGAIN;
 	step.rung = (__u8)rung;
 	e->gone6++;
-	return place_take(e, 6, step.bucket, step.slot) ?: add_step(e, &step);
+	return place_take(e, 6, step.bucket, step.slot) ?: edit_step(e, &step);
 }
 
 /* A stage that no key is left for should not be in the program. */

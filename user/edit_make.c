@@ -39,7 +39,7 @@ static __u8 *label4(struct bucket4 *bucket, unsigned int slot)
 
 static void copy_out(const struct generation *g, const struct step *s)
 {
-	if (s->kind == STEP_HOST) {
+	if (s->kind == STEP_HOST || s->kind == STEP_SHIFT) {
 		struct bucket4 *from = bucket4(g, s->bucket);
 
 		roster4_set(bucket4(g, s->to), s->to_slot, from->addr[s->slot], *label4(from, s->slot));
@@ -116,6 +116,8 @@ static void make(const struct generation *g, const struct step *s)
 		break;
 	case STEP_CLEAR6:
 		roster6_clear(bucket6(g, s->bucket), s->slot);
+		break;
+	case STEP_SHIFT: /* whoever came for the slot has been copied there */
 		break;
 	}
 }

@@ -175,6 +175,37 @@ static int make_room4(struct edit *e, __u64 at, struct step *step)
 	return -EAGAIN;
 }
 
+#if defined(__x86_64__)
+/*
+ * One more move: where nobody can leave, somebody's second bucket may have one who can. Copies are made in the order of
+ * the steps, so that the last one to move is in his second bucket before another is copied over him.
+ */
+static int make_room4_twice(struct edit *e, __u64 at, struct step *step)
+{
+	for (unsigned int i = 0; i < ROSTER4_SLOTS; i++) {
+		struct roster_choice other = choose4(e->g, bucket4(e->g, at)->addr[i]);
+		struct step shift = { .kind = STEP_SHIFT };
+		int err;
+
+		if (is_taken(e, 4, at, i) || other.first != at || other.second == at)
+			continue;
+		err = make_room4(e, other.second, &shift);
+		if (err == -EAGAIN)
+			continue;
+		/* make_room4() has taken his slot for whoever comes. */
+		if (!err)
+			err = edit_step(e, &shift);
+		if (!err)
+			err = settle_for(e, 4, step, at, (int)i);
+		step->move = true;
+		step->to = shift.bucket;
+		step->to_slot = shift.slot;
+		return err;
+	}
+	return -EAGAIN;
+}
+#endif
+
 /* Nobody can tell a tag's first bucket from its second: whoever moves is waited for. */
 static int make_room6(struct edit *e, __u64 at, struct step *step)
 {
@@ -207,7 +238,15 @@ int place_choose4(struct edit *e, __u32 addr, struct step *step)
 	if (e->g->shadows)
 		return -EAGAIN;
 	err = make_room4(e, at.first, step);
-	return err == -EAGAIN ? make_room4(e, at.second, step) : err;
+	if (err == -EAGAIN)
+		err = make_room4(e, at.second, step);
+#if defined(__x86_64__)
+	if (err == -EAGAIN)
+		err = make_room4_twice(e, at.first, step);
+	if (err == -EAGAIN)
+		err = make_room4_twice(e, at.second, step);
+#endif
+	return err;
 }
 
 int place_choose6(struct edit *e, ip6 first, struct step *step)

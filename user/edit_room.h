@@ -12,6 +12,7 @@ enum step_kind {
 	STEP_KEY6,    /* an IPv6 key into roster, filter and gate */
 	STEP_CLEAR4,
 	STEP_CLEAR6,
+	STEP_SHIFT, /* who is in the slot moves, for him who moves there */
 };
 
 struct step {
@@ -27,9 +28,12 @@ struct step {
 bool place_find4(const struct generation *g, __u32 addr, struct step *at, __u8 *label);
 bool place_find6(const struct generation *g, unsigned int rung, ip6 first, struct step *at, __u8 *label);
 
-/* A place for a key that has none: fills in bucket, slot and move. -EAGAIN where there is no room within one move. */
+/* A place for a key that has none: fills in bucket, slot and move. -EAGAIN where there is no room within a few moves.
+ */
 int place_choose4(struct edit *edit, __u32 addr, struct step *step);
 int place_choose6(struct edit *edit, ip6 first, struct step *step);
+
+int edit_step(struct edit *edit, const struct step *step);
 
 /* No later step may take that slot, or move who is in it. */
 int place_take(struct edit *edit, int family, __u64 bucket, unsigned int slot);
