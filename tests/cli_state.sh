@@ -67,8 +67,9 @@ damaged() {
 	for ((n = 0; n < rounds; n++)); do
 		damage "$n"
 		for verb in lists rotate "add 203.0.113.4" bans; do
+			# A warning that something waits may come before the refusal.
 			# shellcheck disable=SC2086 # a command
-			"$XDP_BLOOM" $verb >out 2>err
+			"$XDP_BLOOM" -q $verb >out 2>err
 			status=$?
 			[ $status != 2 ] || one_line ""
 			[ $status = 2 ] || [ $status = 0 ] || fail "round $n: '$verb': $status, $(cat err)"

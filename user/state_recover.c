@@ -109,9 +109,12 @@ static void keep_row(struct salvage *s, sqlite3_stmt *row)
 }
 
 /* One number after the other, up or down: a row that cannot be read is passed over. False: no way further. */
-static bool walk(struct salvage *s, sqlite3_stmt *next, sqlite3_stmt *row, sqlite3_int64 at)
+static bool walk(struct salvage *s, sqlite3_stmt *next, sqlite3_stmt *row, bool up)
 {
+	sqlite3_int64 at = up ? INT64_MIN : INT64_MAX;
+
 	while (true) {
+		sqlite3_int64 before = at;
 		bool more, none;
 
 		sqlite3_bind_int64(next, 1, at);
@@ -119,7 +122,8 @@ static bool walk(struct salvage *s, sqlite3_stmt *next, sqlite3_stmt *row, sqlit
 		none = more && sqlite3_column_type(next, 0) == SQLITE_NULL;
 		at = more ? sqlite3_column_int64(next, 0) : at;
 		sqlite3_reset(next);
-		if (!more || none)
+		/* A damaged tree may lead in circles. */
+		if (!more || none || (up ? at <= before : at >= before))
 			return none;
 		sqlite3_bind_int64(row, 1, at);
 		if (sqlite3_step(row) == SQLITE_ROW)
@@ -138,10 +142,10 @@ static void salvage_numbered(struct salvage *s, const char *table)
 
 	if (!up || !down || !row) {
 		s->lost = true;
-	} else if (!walk(s, up, row, INT64_MIN)) {
+	} else if (!walk(s, up, row, true)) {
 		/* Stuck at a page that is gone: from the other end. */
 		s->lost = true;
-		walk(s, down, row, INT64_MAX);
+		walk(s, down, row, false);
 	}
 	sqlite3_finalize(up);
 	sqlite3_finalize(down);
@@ -271,6 +275,18 @@ static int open_damaged(const char *path, sqlite3 **db)
 	return because(-EUCLEAN, "%s: nothing can be saved: %s", path, sqlite3_errmsg(*db));
 }
 
+/* The journal stays behind: nothing may be left in it, and none may be begun. */
+static int into_one_file(struct state *s)
+{
+	sqlite3_stmt *stmt = state_prepare(s, "PRAGMA journal_mode = DELETE");
+	bool done = stmt && sqlite3_step(stmt) == SQLITE_ROW &&
+		    !strcmp((const char *)sqlite3_column_text(stmt, 0), "delete");
+	int err = done ? 0 : because_sqlite(s, "the new state's journal");
+
+	sqlite3_finalize(stmt);
+	return err;
+}
+
 static int make_new(const char *path, struct recovered *r)
 {
 	struct salvage s = { 0 };
@@ -291,7 +307,9 @@ static int make_new(const char *path, struct recovered *r)
 		err = set_ahead(s.to);
 	if (!err)
 		err = state_commit(s.to);
-	state_close(s.to); /* all of it goes into the one file */
+	if (!err)
+		err = into_one_file(s.to);
+	state_close(s.to);
 	return err;
 }
 
