@@ -593,7 +593,11 @@ static void ranges_of_before(void)
 	if (!make_state())
 		return;
 	sql("DELETE FROM chunk WHERE part > 0 OR family <> 5");
-	sql("UPDATE chunk SET data = x'01000000030000000500000005000000', family = 4");
+	sql("UPDATE chunk SET data = x'01000000030000000500000005000000', family = 4, sum = 1");
+	s = opened(false);
+	CHECK(s && state_list_set(s, "one", &set) == -EUCLEAN, "a piece with another sum is read");
+	state_close(s);
+	sql("UPDATE chunk SET sum = NULL");
 	s = opened(false);
 	if (!s)
 		return;

@@ -44,8 +44,13 @@ static const char schema_sources[] =
 /* The tables stay, but who knows only version 3 cannot read packed ranges. */
 static const char schema_packed[] = "PRAGMA user_version = 4;";
 
+/* SQLite does not see a bit that changed in what it keeps: who reads a piece of a list looks at its sum. */
+static const char schema_sums[] = "ALTER TABLE chunk ADD COLUMN sum INTEGER; PRAGMA user_version = 5;";
+
 /* From which version to the next. */
-static const char *const upgrades[] = { [1] = schema_bans, [2] = schema_sources, [3] = schema_packed };
+static const char *const upgrades[] = {
+	[1] = schema_bans, [2] = schema_sources, [3] = schema_packed, [4] = schema_sums
+};
 
 #define STATE_VERSION ((int)(sizeof(upgrades) / sizeof(upgrades[0])))
 

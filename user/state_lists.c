@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "large.h"
 #include "log.h"
@@ -125,8 +126,13 @@ static bool are_normal(const struct ranges *set)
 
 int state_list_set(struct state *state, const char *name, struct ranges *set)
 {
-	sqlite3_stmt *stmt = state_prepare(state, "SELECT family, data FROM chunk JOIN list ON list.id = chunk.list"
-						  " WHERE name = ? AND family > 0 ORDER BY family, part");
+	/* Only looking at a state does not bring it to this version. */
+	sqlite3_stmt *stmt =
+		state_prepare(state, state->version < 5
+					     ? "SELECT family, data, NULL FROM chunk JOIN list ON list.id = chunk.list"
+					       " WHERE name = ? AND family > 0 ORDER BY family, part"
+					     : "SELECT family, data, sum FROM chunk JOIN list ON list.id = chunk.list"
+					       " WHERE name = ? AND family > 0 ORDER BY family, part");
 	int code = SQLITE_DONE, err = 0;
 
 	*set = RANGES_EMPTY;
@@ -136,10 +142,12 @@ int state_list_set(struct state *state, const char *name, struct ranges *set)
 	while (!err && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
 		const void *blob = sqlite3_column_blob(stmt, 1);
 		size_t bytes = (size_t)sqlite3_column_bytes(stmt, 1);
-
 		int kind = sqlite3_column_int(stmt, 0);
 
-		if (kind == CHUNK_PACKED4)
+		if (sqlite3_column_type(stmt, 2) != SQLITE_NULL &&
+		    sqlite3_column_int64(stmt, 2) != (sqlite3_int64)crc32_z(0, blob, bytes))
+			err = -EUCLEAN;
+		else if (kind == CHUNK_PACKED4)
 			err = append_packed4(set, blob, bytes);
 		else if (kind == CHUNK_RANGES4)
 			err = append((void **)&set->v4, &set->n4, &set->room4, sizeof(*set->v4), blob, bytes);
@@ -187,7 +195,7 @@ int state_allowed(struct state *state, struct ranges *allowed)
 
 static int put_chunk(struct state *s, int64_t list, int family, int part, const void *data, size_t bytes)
 {
-	sqlite3_stmt *stmt = state_prepare(s, "INSERT INTO chunk VALUES (?, ?, ?, ?)");
+	sqlite3_stmt *stmt = state_prepare(s, "INSERT INTO chunk VALUES (?, ?, ?, ?, ?)");
 
 	if (!stmt)
 		return because_sqlite(s, "writing");
@@ -195,6 +203,7 @@ static int put_chunk(struct state *s, int64_t list, int family, int part, const 
 	sqlite3_bind_int(stmt, 2, family);
 	sqlite3_bind_int(stmt, 3, part);
 	sqlite3_bind_blob(stmt, 4, data, (int)bytes, SQLITE_STATIC);
+	sqlite3_bind_int64(stmt, 5, (sqlite3_int64)crc32_z(0, data, bytes));
 	return state_finish(s, stmt, sqlite3_step(stmt));
 }
 
