@@ -107,6 +107,7 @@ install: all units
 	install -D -m 644 docs/completions/_xdp-bloom $(DESTDIR)$(PREFIX)/share/zsh/vendor-completions/_xdp-bloom
 	install -D -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/README.md
 	install -m 644 docs/design.md docs/bloom.md docs/*.svg $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/
+	install -D -m 644 docs/xdp-bloom.conf $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/examples/xdp-bloom.conf
 
 # An installable Debian package, in build/deb.
 deb:
@@ -157,12 +158,13 @@ test-kernels: tests
 kselftest: all
 	tests/kselftest.sh
 
-# The pictures of docs/bloom.md, measured anew.
+# The pictures of docs/bloom.md, measured anew, and the README's (as root).
 docs: all
 	@tests/deps.sh python3
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests measure
 	$(BUILD)/tests/measure_rates >docs/rates.tsv.tmp && mv docs/rates.tsv.tmp docs/rates.tsv
 	tests/draw_rates.py docs/rates.tsv docs
+	@$(MAKE) --no-print-directory docs/terminal.svg
 .PHONY: docs
 
 # Commands killed at random moments, a thousand times.
@@ -219,7 +221,7 @@ help:
 	@echo 'make bench          against ipset, nftables and BPF maps; bench-quick: under 50 s;'
 	@echo '                    bench-record: into docs/'
 	@echo 'make fuzz           the parsers, for FUZZ_SECONDS (60) each'
-	@echo 'make docs           measure the pictures of docs/bloom.md anew'
+	@echo 'make docs           measure the pictures of docs/bloom.md anew, record the README'\''s'
 	@echo 'make lint           clang-format, clang-tidy, cppcheck, shellcheck'
 	@echo 'make deb            a Debian package; deb-test installs, uses and removes it: build/deb/xdp-bloom_VERSION_ARCH.deb'
 	@echo 'make install        PREFIX (/usr/local), DESTDIR'

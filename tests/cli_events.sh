@@ -23,6 +23,38 @@ in_the_file() {
 	is "$(stat -c %a "$XDP_BLOOM_STATE/events")" 600 "the mode of the file"
 }
 
+kinds() {
+	jq -r .event "$XDP_BLOOM_STATE/events"
+}
+
+# What nobody typed is told apart from what somebody did.
+by_themselves() {
+	bloom add 45.0.0.2
+	expect 2 "$XDP_BLOOM" add 45.0.0.0/7
+	bloom add 45.0.0.1 --ttl 1s
+	until [ "$(get length bans)" = 1 ]; do
+		:
+	done
+	bloom rotate
+	is "$(events | jq -rc '.[:2]')" '["add","add 45.0.0.2"]
+["guard","add 45.0.0.0/7: add: 44.0.0.0/7 is very wide; --force bans it; nothing was changed"]
+["add","add 45.0.0.1 --ttl 1s"]
+["expired","the ban of 45.0.0.1"]
+["rotate","rotate"]' "the events"
+}
+
+runs_full() {
+	local n=0
+
+	bloom add 45.0.0.0
+	until kinds | grep -qx capacity; do
+		n=$((n + 1))
+		[ "$n" -le 64 ] || fail "no event of a full generation after $n commands"
+		seq 0 127 | awk -v "n=$n" '{ print "46." n "." $1 ".7" }' | bloom add -
+	done
+	is "$(kinds | grep -vx -e add -e capacity)" "" "the other events"
+}
+
 # A flood of commands fills no disk.
 bounded() {
 	echo 192.0.2.7 >list
@@ -64,4 +96,4 @@ as_json_lines() {
 	one_line "--log is text or json"
 }
 
-run_cases in_the_file bounded in_the_journal as_json_lines
+run_cases in_the_file by_themselves runs_full bounded in_the_journal as_json_lines

@@ -7,6 +7,7 @@
 
 #include "apply.h"
 #include "edit.h"
+#include "events.h"
 #include "kernel.h"
 #include "log.h"
 #include "owned.h"
@@ -127,8 +128,8 @@ static int plan_edit(struct edit *e, struct state *state, const struct touched *
 	return err;
 }
 
-/* -EAGAIN where only a new generation will do. */
-static int edit_in_place(struct state *state, const struct touched *t)
+/* -EAGAIN where only a new generation will do; *full: because there is no room. */
+static int edit_in_place(struct state *state, const struct touched *t, bool *full)
 {
 	struct candidate live;
 	struct edit e = { 0 };
@@ -142,6 +143,7 @@ static int edit_in_place(struct state *state, const struct touched *t)
 	err = plan_edit(&e, state, t);
 	if (!err)
 		err = edit_settle(&e);
+	*full = e.full;
 	if (!err && e.n)
 		err = state_set(state, SETTING_EDITS, (double)(live.g.edits + 1));
 	/* The state first: were we killed in between, the next command would see that the kernel lags behind. */
@@ -160,12 +162,20 @@ static int edit_in_place(struct state *state, const struct touched *t)
 int bans_into_force(struct state *state, struct touched *t)
 {
 	int err = ranges_finish(&t->set);
+	struct generation live;
+	bool full = false;
 
 	if (!err && !t->set.n4 && !t->set.n6)
 		return apply_if_needed(state);
 	if (!err)
-		err = edit_in_place(state, t);
-	return err == -EAGAIN ? apply(state) : err;
+		err = edit_in_place(state, t, &full);
+	if (err != -EAGAIN)
+		return err;
+	err = apply(state);
+	if (!err && full && !kernel_live(&live))
+		event("capacity", "there was no room for another ban; now there is, for %llu keys",
+		      (unsigned long long)live.capacity);
+	return err;
 }
 
 bool bans_agree(struct state *state)

@@ -13,6 +13,7 @@
 
 #include "attach.h"
 #include "bans.h"
+#include "events.h"
 #include "guard.h"
 #include "kernel.h"
 #include "log.h"
@@ -58,14 +59,16 @@ static void forget(void)
 	change.joined = joined;
 }
 
-/* Takes out the bans that have run out, in the state alone. */
-static int expire(struct state *state, struct touched *touched, size_t *n)
+/* Takes out the bans that have run out, in the state alone; *first is the first of them. */
+static int expire(struct state *state, struct touched *touched, size_t *n, char first[PREFIX_TEXT_MAX])
 {
 	struct ban *bans;
 	int err = state_bans_expire(state, time(NULL), &bans, n);
 
 	for (size_t i = 0; i < *n && !err; i++)
 		err = touched_add(touched, bans[i].first, bans[i].length);
+	if (!err && *n)
+		prefix_text(first, bans[0].first, (int)bans[0].length);
 	free(bans);
 	return err;
 }
@@ -78,13 +81,14 @@ static int catch_up(struct state **state)
 {
 	struct touched touched = { 0 };
 	struct pending *overdue = NULL;
+	char first[PREFIX_TEXT_MAX] = "";
 	size_t n = 0, expired = 0;
 	bool behind = bans_behind(*state);
 	int err = undo_overdue(*state, &overdue, &n);
 
 	kernel_sweep();
 	if (!err)
-		err = expire(*state, &touched, &expired);
+		err = expire(*state, &touched, &expired, first);
 	if (err == -EUCLEAN)
 		goto out;
 	if (!err && (n || behind))
@@ -99,7 +103,12 @@ static int catch_up(struct state **state)
 		if (overdue[i].kind == PENDING_INTERFACE && !attach_find(overdue[i].name))
 			detach_one(overdue[i].name);
 		warn("%s: was not confirmed in time and has gone back", overdue[i].name);
+		event("reverted", "%s: was not confirmed in time", overdue[i].name);
 	}
+	if (!err && expired == 1)
+		event("expired", "the ban of %s", first);
+	else if (!err && expired)
+		event("expired", "%zu bans, among them %s", expired, first);
 	if (err && !n)
 		warn("what ran out, or was left half done, is still in force: %s", reason(err));
 	if (n || expired || behind || err) {

@@ -58,11 +58,10 @@ static int one_more(struct edit *e, int family)
 	const struct generation *g = e->g;
 	__u64 keys4 = g->keys4 + e->new4, keys6 = g->keys6 + e->new6;
 
-	if (keys4 + keys6 + g->stale >= g->capacity)
-		return -EAGAIN;
-	if (family == 4 && g->roster4 && keys4 + g->minorities >= g->capacity4)
-		return -EAGAIN;
-	if (family == 6 && g->roster6 && keys6 >= g->capacity6)
+	e->full = keys4 + keys6 + g->stale >= g->capacity ||
+		  (family == 4 && g->roster4 && keys4 + g->minorities >= g->capacity4) ||
+		  (family == 6 && g->roster6 && keys6 >= g->capacity6);
+	if (e->full)
 		return -EAGAIN;
 	++*(family == 4 ? &e->new4 : &e->new6);
 	return 0;

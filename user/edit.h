@@ -25,6 +25,7 @@ struct edit {
 	size_t taken_n, taken_room;
 	__u64 new4, new6, net24s, gone4, gone6, swept;
 	bool must_wait;
+	bool full; /* -EAGAIN because there was no room */
 	/* Returns when no reader is left that began before; where that cannot be had, NULL: then nobody moves who must.
 	 */
 	void (*wait)(void);

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "guard.h"
 #include "kernel.h"
 
 /* Then it becomes events.1, and another begins. */
@@ -39,7 +40,8 @@ static void to_journal(const char *kind, const char *message, unsigned long long
 	n = snprintf(text, sizeof(text),
 		     "MESSAGE=%s: %s\nPRIORITY=%d\nSYSLOG_IDENTIFIER=xdp-bloom\nXDP_BLOOM_EVENT=%s\n"
 		     "XDP_BLOOM_GENERATION=%llu\nXDP_BLOOM_STATE=%s\n",
-		     kind, message, strcmp(kind, "refused") ? 5 : 4, kind, generation, opt_state);
+		     kind, message, strcmp(kind, "refused") && strcmp(kind, "guard") ? 5 : 4, kind, generation,
+		     opt_state);
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd >= 0 && n > 0 && (size_t)n < sizeof(text))
 		sendto(fd, text, (size_t)n, MSG_NOSIGNAL, (struct sockaddr *)&address, sizeof(address));
@@ -129,7 +131,7 @@ void event_verb(int argc, char *const *argv, int status)
 	if (status == EXIT_DONE)
 		event(argv[0], "%s", words);
 	else if (status == EXIT_ERROR)
-		event("refused", "%s: %s", words, log_last());
+		event(guard_refused() ? "guard" : "refused", "%s: %s", words, log_last());
 }
 
 static int open_tail(unsigned long long *inode, long *size)

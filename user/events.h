@@ -8,7 +8,10 @@
 
 #include "log.h"
 
-/* kind: one word: a verb, or refused, expired, capacity, ... */
+/*
+ * kind: one word: a verb, or refused, guard (refused by a guard rail), expired (bans), reverted (what was not
+ * confirmed), capacity (no room was left, and a larger generation came).
+ */
 PRINTF(2, 3) void event(const char *kind, const char *fmt, ...);
 
 /* A verb has ended: an event if it changed something, or was refused. */

@@ -12,6 +12,15 @@
 
 #include "log.h"
 
+static bool refused;
+
+bool guard_refused(void)
+{
+	return refused;
+}
+
+#define guard_because(...) (refused = true, because(-EPERM, __VA_ARGS__))
+
 const struct bogon guard_bogons[] = {
 	{ "0.0.0.0/8", "this network" },
 	{ "10.0.0.0/8", "private" },
@@ -44,8 +53,8 @@ int guard_apply_bogons(struct ranges *set, enum bogons choice, bool *found)
 			err = -EINVAL;
 		found[i] = !err && ranges_touch(set, first, length);
 		if (found[i] && choice == BOGONS_REFUSE)
-			err = because(-EPERM, "it bans addresses of %s (%s); --bogons=keep or --force bans them",
-				      guard_bogons[i].prefix, guard_bogons[i].what);
+			err = guard_because("it bans addresses of %s (%s); --bogons=keep or --force bans them",
+					    guard_bogons[i].prefix, guard_bogons[i].what);
 		if (found[i] && !err)
 			err = ranges_add_prefix(&bogons, first, length);
 	}
@@ -73,7 +82,7 @@ int guard_prefix(struct addr first, unsigned int length)
 
 	prefix_text(text, first, (int)length);
 	if (length < (first.family == 4 ? WIDEST4 : WIDEST6))
-		return because(-EPERM, "%s is very wide; --force bans it", text);
+		return guard_because("%s is very wide; --force bans it", text);
 	for (size_t i = 0; i < guard_bogons_n; i++) {
 		const char *prefix = guard_bogons[i].prefix;
 		struct addr bogon;
@@ -82,8 +91,8 @@ int guard_prefix(struct addr first, unsigned int length)
 		if (prefix_parse(prefix, strlen(prefix), &bogon, &width) || bogon.family != first.family ||
 		    width <= length || (bogon.num & ~addr_mask(bogon.family, length)) != first.num)
 			continue;
-		return because(-EPERM, "%s bans addresses of %s (%s), too; --force bans it", text, prefix,
-			       guard_bogons[i].what);
+		return guard_because("%s bans addresses of %s (%s), too; --force bans it", text, prefix,
+				     guard_bogons[i].what);
 	}
 	return 0;
 }
@@ -112,7 +121,7 @@ static void check_own(struct own_check *c, const char *text, const char *what)
 	width = addr.family == 4 ? 32 : 128;
 	addr.num = length ? addr.num >> (width - length) << (width - length) : 0;
 	prefix_text(entry, addr, length);
-	c->err = because(-EPERM, "%s bans %s, %s; --force bans it", c->who ? c->who : entry, host, what);
+	c->err = guard_because("%s bans %s, %s; --force bans it", c->who ? c->who : entry, host, what);
 }
 
 static void check_addresses(struct own_check *c)
@@ -269,12 +278,11 @@ static int halved(const char *name, double before, double after, double kept, co
 	if (before == 0)
 		return 0;
 	if (gone > before / 2)
-		return because(-EPERM,
-			       "list '%s': it lost %.0f %% of its %s addresses; --force or --big-change loads it", name,
-			       100 * gone / before, family);
+		return guard_because("list '%s': it lost %.0f %% of its %s addresses; --force or --big-change loads it",
+				     name, 100 * gone / before, family);
 	if (come > before / 2)
-		return because(-EPERM, "list '%s': it gained %.0f %% %s addresses; --force or --big-change loads it",
-			       name, 100 * come / before, family);
+		return guard_because("list '%s': it gained %.0f %% %s addresses; --force or --big-change loads it",
+				     name, 100 * come / before, family);
 	return 0;
 }
 

@@ -40,6 +40,9 @@ typedef int guard_covering_fn(const void *arg, struct addr addr);
 int guard_own_by(guard_covering_fn *covering, const void *arg, const char *who,
 		 bool (*banned_already)(struct addr addr));
 
+/* Has any of these refused something, in this process? */
+bool guard_refused(void);
+
 /* -EPERM with the reason recorded when more than half of the addresses came or went. */
 int guard_change(const char *name, const struct ranges *before, const struct ranges *after);
 
