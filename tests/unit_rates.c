@@ -191,7 +191,7 @@ static void cell(const struct keys *keys, enum layout layout, unsigned int k, do
 {
 	double n = (double)keys->n, asked = (double)keys->others * SEEDS, yes = 0, sum = 0, squares = 0, spread, mean;
 	struct layout_plan plan = { .kind = layout, .k = k, .bits_per_key = bits_per_key };
-	struct generation g = { .rungs = 1 };
+	struct generation g = { .rungs = 1, .rung[0].length = 128 }; /* keys have both halves */
 	struct expected expected;
 	double planned;
 
