@@ -138,11 +138,7 @@ static double lap(double *since)
 /* A filter is in force, and the state knows nothing of it: to go on would empty it without a word. */
 static int check_lost(struct state *state)
 {
-	struct generation live;
-	int err = kernel_live(&live);
-
-	/* The state is committed before the slot is written: it may be ahead of the kernel, never behind. */
-	if (err || (double)live.number <= state_setting(state, SETTING_GENERATION, 0))
+	if (!bans_lost(state))
 		return 0;
 	return because(-ENODATA,
 		       "%s does not know the filter that is in force: the wrong directory, or lost?"

@@ -186,10 +186,20 @@ bool bans_agree(struct state *state)
 	       (double)live.edits == state_setting(state, SETTING_EDITS, 0);
 }
 
+/* The state is committed before the slot and the arrays are written: it may be ahead of the kernel, never behind. */
+bool bans_lost(struct state *state)
+{
+	double number = state_setting(state, SETTING_GENERATION, 0);
+	struct generation live;
+
+	return !kernel_live(&live) &&
+	       ((double)live.number > number ||
+		((double)live.number == number && (double)live.edits > state_setting(state, SETTING_EDITS, 0)));
+}
+
 bool bans_behind(struct state *state)
 {
 	struct generation live;
 
-	return !kernel_live(&live) && (double)live.number <= state_setting(state, SETTING_GENERATION, 0) &&
-	       !bans_agree(state);
+	return !kernel_live(&live) && !bans_agree(state) && !bans_lost(state);
 }
