@@ -265,5 +265,31 @@ print(urlopen("http://127.0.0.1:9753/metrics", timeout=30).read().decode())' >pa
 	umount "$library"
 }
 
-run_cases starts_and_stops only_one "reloads written" "reloads renamed" "reloads link" "reloads behind_link" \
+# What was asked for is less than what the filter has: as after many edits.
+grows() {
+	local before
+
+	prepare
+	seq -f '198.18.%.0f.1' 0 255 >>list
+	seq -f '198.19.%.0f.2' 0 255 >>list
+	for ((before = 0; before < 40; before++)); do
+		seq -f "100.$before.%.0f.3" 0 99 >>list
+	done
+	ready
+	before=$(get .filter.bits_per_key show)
+	python3 - "$XDP_BLOOM_STATE/state.db" <<-'PYTHON'
+		import sqlite3, sys
+
+		with sqlite3.connect(sys.argv[1]) as db:
+		    db.execute("INSERT OR REPLACE INTO setting VALUES ('fpr', 1e-12)")
+	PYTHON
+	: >>"$XDP_BLOOM_STATE/lock" # as every command that changes something leaves it
+	heard "$log" "it is built anew, larger"
+	heard "$log" "rotate: done"
+	[ "$(jq -n "$(get .filter.bits_per_key show) > $before")" = true ] || fail "the filter is as large as before"
+	send 0 -b banned -c clean
+	stop
+}
+
+run_cases grows starts_and_stops only_one "reloads written" "reloads renamed" "reloads link" "reloads behind_link" \
 	"reloads by_hand" keeps_what_it_has finds_interfaces ends_bans rotates reads_config_again checks_config answers_prometheus with_few_rights damaged_state

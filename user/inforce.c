@@ -2,6 +2,7 @@
 #include "inforce.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,6 +52,7 @@ int inforce_take(struct inforce *s)
 	s->bytes = stage_bytes(bytes);
 	if (keys)
 		s->bits_per_key = (double)bits / (double)keys;
-	s->verdict = s->g.roster4 || s->g.roster6 ? 0 : s->rate.fpr;
+	/* An IPv6 address is asked for once a rung. */
+	s->verdict = s->g.roster4 || s->g.roster6 ? 0 : 1 - pow(1 - s->rate.fpr, s->g.rungs ? (double)s->g.rungs : 1);
 	return 0;
 }

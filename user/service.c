@@ -22,6 +22,7 @@
 #include "log.h"
 #include "notify.h"
 #include "observer.h"
+#include "rate.h"
 #include "reload.h"
 #include "state.h"
 #include "state_bans.h"
@@ -42,6 +43,7 @@ struct service {
 	struct observer *observer;
 	struct hook hook;
 	int signals, wall;
+	int64_t grow_at; /* not before: a rotation that was due for the filter's rate did not help */
 	int64_t look_at, rotate_at, notify_at; /* ms of CLOCK_MONOTONIC; INT64_MAX: not at all */
 	int64_t ends_at; /* when something runs out of time, in seconds since the epoch; 0: nothing */
 	int64_t ends_again;
@@ -118,6 +120,7 @@ static void look(struct service *s, int64_t now)
 {
 	struct state *state = NULL;
 	int err = state_open(&state, false);
+	bool grow = false;
 
 	s->look_at = INT64_MAX;
 	if (!err)
@@ -126,6 +129,8 @@ static void look(struct service *s, int64_t now)
 		err = arrivals_expect(s->arrivals, state);
 	if (!err)
 		s->ends_at = first_end(state);
+	if (!err && now >= s->grow_at)
+		grow = rate_due(state) > 0;
 	state_close(state);
 	if (err) {
 		warn("%s; what was known of it stays in force", reason(err));
@@ -133,6 +138,11 @@ static void look(struct service *s, int64_t now)
 	}
 	set_wall(s);
 	plan_rotation(s, now);
+	if (grow) {
+		say("the filter says yes to more than was asked for: it is built anew, larger");
+		s->rotate_at = now;
+		s->grow_at = now + ROTATE_AGAIN;
+	}
 }
 
 /* Every line of the config file as a command; what is so already, it leaves alone. */
