@@ -43,7 +43,7 @@ struct service {
 	struct observer *observer;
 	struct hook hook;
 	int signals, wall;
-	int64_t grow_at; /* not before: a rotation that was due for the filter's rate did not help */
+	int64_t grow_at;		       /* when the filter's rate is measured again, at the earliest */
 	int64_t look_at, rotate_at, notify_at; /* ms of CLOCK_MONOTONIC; INT64_MAX: not at all */
 	int64_t ends_at; /* when something runs out of time, in seconds since the epoch; 0: nothing */
 	int64_t ends_again;
@@ -129,8 +129,12 @@ static void look(struct service *s, int64_t now)
 		err = arrivals_expect(s->arrivals, state);
 	if (!err)
 		s->ends_at = first_end(state);
-	if (!err && now >= s->grow_at)
+	if (!err && now >= s->grow_at) {
 		grow = rate_due(state) > 0;
+		s->grow_at = now + (now_ms() - now) * 100; /* a large filter takes its time: a hundredth of ours */
+	} else if (!err && s->ready) {
+		s->look_at = s->grow_at;
+	}
 	state_close(state);
 	if (err) {
 		warn("%s; what was known of it stays in force", reason(err));
