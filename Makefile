@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # make help lists what there is to make.
 
+# As many at once as there are processors; make -j1 for one.
+MAKEFLAGS += -j$(shell nproc)
+
 VERSION := 0.1
 PREFIX  ?= /usr/local
 DESTDIR ?=
@@ -173,7 +176,8 @@ kill-test: tests
 		XDP_BLOOM_KILLS=$(or $(KILLS),1000) XDP_BLOOM_CASES=kills tests/net_kill.sh
 
 # Every system call of load, rotate and attach fails once.
-faults: deps-test tests
+faults: deps-test
+	@$(MAKE) --no-print-directory tests
 	FAULTS=all XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic tests/cli_faults.sh
 
 fuzz budget: all

@@ -47,7 +47,9 @@ static void draw(int family, unsigned int ranges)
 		if (family != 4)
 			add(image, 6, v6 & ~addr_mask(6, length), v6 | addr_mask(6, length));
 	}
-	/* Both have every rung, so that either can be like the other. */
+	/* Both have every family and rung, so that either can be like the other. */
+	for (int i = 0; i < 2 && family != 6; i++)
+		add(i, 4, 0x2e000000 + (ip6)i, 0x2e000000 + (ip6)i);
 	for (unsigned int i = 0; i < 6 && family != 4; i++) {
 		ip6 first = (ip6)(0x2a01 + i / 2) << 112;
 
