@@ -50,4 +50,27 @@ db.commit()"
 	is "$(get '.fpr.passed' show)" false "whether the rate is beyond what was asked for"
 }
 
-run_cases tells_fill_and_rate warns_when_too_full
+# Without a roster an IPv6 address gets a wrong yes on any of its rungs; plan and show agree on what that comes to.
+counts_every_rung() {
+	local fpr want
+
+	python3 -c "
+for i in range(4000):
+    for length in 40, 48, 56, 64:
+        print(f'2a{i >> 8:02x}:{i & 255:02x}{length:02x}:100::/{length}')" >list
+	bloom tune --exact=off --headroom 0
+	bloom load list list
+	fpr=$(get '.fpr.filter' show)
+	[ "$(get '.rungs|length' show)" -gt 1 ] || fail "one rung tells nothing: $(get .rungs show)"
+	want=$(python3 -c "print(1 - (1 - $fpr) ** $(get '.rungs|length' show))")
+	within "$(get '.fpr.verdict' show)" "$want" 1e-4 "the rate of the verdict"
+	within "$(get '.fpr.verdict' show)" "$(get '.plans[]|select(.chosen)|.fpr.verdict' plan)" 0.2 "the rate against the plan's"
+	is "$(get '[.innocent.per_million_ipv4, .innocent.per_million_ipv6 == .fpr.verdict * 1e6]' show)" '[0,true]' "who is innocent"
+	is "$(get '.plans[]|select(.chosen)|.innocent.per_million_ipv4' plan)" 0 "innocent IPv4 addresses in the plan"
+	bloom show
+	grep -q 'NOT EXACT: 0 % of innocent IPv4 addresses' out || fail "IPv4 keys, of which there are none: $(cat out)"
+	bloom tune --exact=on
+	is "$(get '.fpr.verdict' show)" 0 "the rate of the verdict with the roster"
+}
+
+run_cases tells_fill_and_rate warns_when_too_full counts_every_rung

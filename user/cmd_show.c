@@ -52,15 +52,16 @@ static void warn_rate(const struct inforce *s)
 
 static int show_json(const struct inforce *s, const struct attachment *list, size_t n)
 {
-	return out_json(json_pack("{s:I, s:o, s:o, s:{s:I, s:I}, s:I, s:o, s:o, s:{s:s, s:i, s:f, s:f},"
-				  " s:{s:f, s:f, s:f, s:f, s:b}, s:o}",
-				  "generation", (json_int_t)s->g.number, "interfaces", interfaces_json(list, n),
-				  "stages", stages_json(&s->g), "keys", "ipv4", (json_int_t)s->g.keys4, "ipv6",
-				  (json_int_t)s->g.keys6, "banned24", (json_int_t)s->g.all24, "rungs", out_rungs(&s->g),
-				  "memory", out_memory(&s->bytes), "filter", "layout", layout_names[s->g.filter_layout],
-				  "k", (int)s->g.filter_k, "bits_per_key", s->bits_per_key, "fill", s->rate.fill, "fpr",
-				  "filter", s->rate.fpr, "verdict", s->verdict, "asked", s->asked, "error",
-				  s->rate.error, "passed", rate_passed(&s->rate, s->asked), "image", image_json(s)));
+	return out_json(json_pack(
+		"{s:I, s:o, s:o, s:{s:I, s:I}, s:I, s:o, s:o, s:{s:s, s:i, s:f, s:f},"
+		" s:{s:f, s:f, s:f, s:f, s:b}, s:{s:f, s:f}, s:o}",
+		"generation", (json_int_t)s->g.number, "interfaces", interfaces_json(list, n), "stages",
+		stages_json(&s->g), "keys", "ipv4", (json_int_t)s->g.keys4, "ipv6", (json_int_t)s->g.keys6, "banned24",
+		(json_int_t)s->g.all24, "rungs", out_rungs(&s->g), "memory", out_memory(&s->bytes), "filter", "layout",
+		layout_names[s->g.filter_layout], "k", (int)s->g.filter_k, "bits_per_key", s->bits_per_key, "fill",
+		s->rate.fill, "fpr", "filter", s->rate.fpr, "verdict", s->verdict, "asked", s->asked, "error",
+		s->rate.error, "passed", rate_passed(&s->rate, s->asked), "innocent", "per_million_ipv4",
+		s->verdict4 * 1e6, "per_million_ipv6", s->verdict6 * 1e6, "image", image_json(s)));
 }
 
 static int show_text(const struct inforce *s, const struct attachment *list, size_t n)
@@ -94,7 +95,8 @@ static int show_text(const struct inforce *s, const struct attachment *list, siz
 		       layout_names[g->filter_layout], (int)g->filter_k, s->bits_per_key, s->rate.fill * 100,
 		       s->rate.fpr * 100, s->verdict > 0 ? "verdict" : "roster");
 	if (s->verdict > 0)
-		printf("verdict     NOT EXACT: %.3g %% of innocent addresses are dropped\n", s->verdict * 100);
+		printf("verdict     NOT EXACT: %.3g %% of innocent IPv4 addresses and %.3g %% of IPv6 are dropped\n",
+		       s->verdict4 * 100, s->verdict6 * 100);
 	else
 		puts("verdict     exact");
 	return out_end();

@@ -7,6 +7,7 @@
 
 #include "filter.h"
 #include "log.h"
+#include "rate.h"
 
 #define NETS24	 0x1p24
 #define IPV4_ALL 0x1p32
@@ -112,8 +113,8 @@ static void count_innocent(struct forecast *f, const struct counts *n)
 
 	if (f->settings.exact)
 		return;
-	f->verdict4 = g->keys4 ? f->fpr : 0;
-	f->verdict6 = g->keys6 ? -expm1((double)g->rungs * log1p(-f->fpr)) : 0;
+	f->verdict4 = rate_verdict(g, f->fpr, 4);
+	f->verdict6 = rate_verdict(g, f->fpr, 6);
 	f->innocent4 = f->verdict4 * (g->gate4 ? (double)(n->some24 * 256 - n->hosts) : IPV4_ALL - (double)g->keys4);
 }
 

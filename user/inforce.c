@@ -52,7 +52,8 @@ int inforce_take(struct inforce *s)
 	s->bytes = stage_bytes(bytes);
 	if (keys)
 		s->bits_per_key = (double)bits / (double)keys;
-	/* An IPv6 address is asked for once a rung. */
-	s->verdict = s->g.roster4 || s->g.roster6 ? 0 : 1 - pow(1 - s->rate.fpr, s->g.rungs ? (double)s->g.rungs : 1);
+	s->verdict4 = rate_verdict(&s->g, s->rate.fpr, 4);
+	s->verdict6 = rate_verdict(&s->g, s->rate.fpr, 6);
+	s->verdict = fmax(s->verdict4, s->verdict6);
 	return 0;
 }

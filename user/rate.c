@@ -103,6 +103,15 @@ void rate_measure(const struct generation *g, struct rate *rate)
 	rate->sampled = step > 1;
 }
 
+double rate_verdict(const struct generation *g, double fpr, int family)
+{
+	if (g->roster4 || g->roster6)
+		return 0;
+	if (family == 4)
+		return g->keys4 ? fpr : 0;
+	return g->keys6 ? -expm1((double)g->rungs * log1p(-fpr)) : 0;
+}
+
 double rate_asked(const struct settings *settings)
 {
 	return layout_choose(settings).fpr;
