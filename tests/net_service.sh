@@ -265,9 +265,9 @@ print(urlopen("http://127.0.0.1:9753/metrics", timeout=30).read().decode())' >pa
 	umount "$library"
 }
 
-# What was asked for is less than what the filter has: as after many edits.
+# Measured at an edit: nothing is due; then less is asked for than the filter has, as after many edits.
 grows() {
-	local before
+	local before number
 
 	prepare
 	seq -f '198.18.%.0f.1' 0 255 >>list
@@ -275,18 +275,25 @@ grows() {
 	for ((before = 0; before < 40; before++)); do
 		seq -f "100.$before.%.0f.3" 0 99 >>list
 	done
-	ready
+	ready --rotate-every 0
 	before=$(get .filter.bits_per_key show)
+	bloom add 192.0.2.4
+	number=$(get .generation show)
+	stop
+	is "$(get .generation show)" "$number" "the generation where nothing is due"
+	ready --rotate-every 0
 	python3 - "$XDP_BLOOM_STATE/state.db" <<-'PYTHON'
 		import sqlite3, sys
 
 		with sqlite3.connect(sys.argv[1]) as db:
 		    db.execute("INSERT OR REPLACE INTO setting VALUES ('fpr', 1e-12)")
 	PYTHON
-	: >>"$XDP_BLOOM_STATE/lock" # as every command that changes something leaves it
+	bloom add 192.0.2.5
 	heard "$log" "it is built anew, larger"
 	heard "$log" "rotate: done"
 	[ "$(jq -n "$(get .filter.bits_per_key show) > $before")" = true ] || fail "the filter is as large as before"
+	is "$(get .generation show)" $((number + 1)) "the generation: one rotation is enough"
+	printf '%s\n' 192.0.2.5 192.0.2.4 >>banned
 	send 0 -b banned -c clean
 	stop
 }

@@ -43,10 +43,12 @@ struct service {
 	struct observer *observer;
 	struct hook hook;
 	int signals, wall;
-	int64_t grow_at;		       /* when the filter's rate is measured again, at the earliest */
 	int64_t look_at, rotate_at, notify_at; /* ms of CLOCK_MONOTONIC; INT64_MAX: not at all */
 	int64_t ends_at; /* when something runs out of time, in seconds since the epoch; 0: nothing */
 	int64_t ends_again;
+	int64_t judge_at, judge_next; /* when to measure the filter's rate; not before */
+	int64_t judge_began;
+	__u64 judged, judged_edits; /* the generation that was measured last */
 	bool ready, stop;
 	int status;
 };
@@ -83,6 +85,18 @@ static int end_in_time(void)
 	return err ? fail("%s", reason(err)) : EXIT_DONE;
 }
 
+/* Does the filter say yes more often than was asked for? */
+static int judge_rate(void)
+{
+	struct state *state = NULL;
+	int due = state_open(&state, false);
+
+	if (!due)
+		due = rate_due(state);
+	state_close(state);
+	return due < 0 ? fail("%s", reason(due)) : due ? EXIT_PASSES : EXIT_DONE;
+}
+
 /* On the wall clock, and again when somebody sets it. */
 static void set_wall(struct service *s)
 {
@@ -99,6 +113,18 @@ static void plan_rotation(struct service *s, int64_t now)
 	s->rotate_at = INT64_MAX;
 	if (s->options->rotate_every && !kernel_age(&age))
 		s->rotate_at = now + (int64_t)(((double)s->options->rotate_every - age) * 1e3);
+}
+
+/* Only what was built or edited since can have become too full. */
+static void plan_judging(struct service *s, int64_t now)
+{
+	struct generation live;
+
+	if (kernel_live(&live) || (live.number == s->judged && live.edits == s->judged_edits))
+		return;
+	s->judged = live.number;
+	s->judged_edits = live.edits;
+	s->judge_at = now > s->judge_next ? now : s->judge_next;
 }
 
 static int64_t first_end(struct state *state)
@@ -120,7 +146,6 @@ static void look(struct service *s, int64_t now)
 {
 	struct state *state = NULL;
 	int err = state_open(&state, false);
-	bool grow = false;
 
 	s->look_at = INT64_MAX;
 	if (!err)
@@ -129,12 +154,6 @@ static void look(struct service *s, int64_t now)
 		err = arrivals_expect(s->arrivals, state);
 	if (!err)
 		s->ends_at = first_end(state);
-	if (!err && now >= s->grow_at) {
-		grow = rate_due(state) > 0;
-		s->grow_at = now + (now_ms() - now) * 100; /* a large filter takes its time: a hundredth of ours */
-	} else if (!err && s->ready) {
-		s->look_at = s->grow_at;
-	}
 	state_close(state);
 	if (err) {
 		warn("%s; what was known of it stays in force", reason(err));
@@ -142,11 +161,7 @@ static void look(struct service *s, int64_t now)
 	}
 	set_wall(s);
 	plan_rotation(s, now);
-	if (grow) {
-		say("the filter says yes to more than was asked for: it is built anew, larger");
-		s->rotate_at = now;
-		s->grow_at = now + ROTATE_AGAIN;
-	}
+	plan_judging(s, now);
 }
 
 /* Every line of the config file as a command; what is so already, it leaves alone. */
@@ -182,6 +197,25 @@ static void reload_config(struct service *s)
 	jobs_command(&s->jobs, "restore", "restore", NULL, NULL, 0);
 }
 
+/* A large filter takes its time: a hundredth of ours. Where a rotation does not help, it is not done again at once. */
+static void judged(struct service *s, bool due)
+{
+	int64_t now = now_ms();
+
+	s->judge_next = now + (due ? ROTATE_AGAIN : (now - s->judge_began) * 100);
+	if (!due)
+		return;
+	say("the filter says yes to more than was asked for: it is built anew, larger");
+	jobs_command(&s->jobs, "rotate", "rotate", NULL, NULL, 0);
+}
+
+/* Measured again, too, if that was why. */
+static void rotate_later(struct service *s)
+{
+	s->rotate_at = now_ms() + ROTATE_AGAIN;
+	s->judged = 0;
+}
+
 /* The command itself has said what was wrong. */
 static void finish(struct service *s, struct job *job, int status)
 {
@@ -192,10 +226,12 @@ static void finish(struct service *s, struct job *job, int status)
 	else if (!done && !strcmp(job->about, "start"))
 		s->status = EXIT_ERROR;
 	else if (!done && !strcmp(job->about, "rotate"))
-		s->rotate_at = now_ms() + ROTATE_AGAIN;
+		rotate_later(s);
+	else if (job->run == judge_rate)
+		judged(s, done && WEXITSTATUS(status) == EXIT_PASSES);
 	else if (done && strcmp(job->about, "start") != 0 && strncmp(job->about, "line ", 5) != 0)
 		say("%s: done", job->about);
-	if (job->run) {
+	if (job->run == end_in_time) {
 		s->ends_again = done ? 0 : time(NULL) + AGAIN_MS / 1000;
 		s->look_at = now_ms();
 	}
@@ -251,6 +287,11 @@ static void turn(struct service *s, int64_t now)
 		s->rotate_at = INT64_MAX;
 		jobs_command(&s->jobs, "rotate", "rotate", NULL, NULL, 0);
 	}
+	if (now >= s->judge_at && !s->jobs.first) {
+		s->judge_at = INT64_MAX;
+		s->judge_began = now;
+		jobs_function(&s->jobs, "the filter's rate", judge_rate);
+	}
 	if (jobs_start(&s->jobs))
 		warn("%s", reason(-EAGAIN));
 	if (!s->jobs.first && !s->ready && s->look_at == INT64_MAX && reload_due(s->reload) == INT64_MAX)
@@ -264,7 +305,8 @@ static void turn(struct service *s, int64_t now)
 
 static int wait_ms(struct service *s, int64_t now)
 {
-	int64_t due[] = { s->jobs.first ? INT64_MAX : s->look_at, s->rotate_at, s->notify_at, reload_due(s->reload) };
+	int64_t due[] = { s->jobs.first ? INT64_MAX : s->look_at, s->jobs.first ? INT64_MAX : s->judge_at, s->rotate_at,
+			  s->notify_at, reload_due(s->reload) };
 	int64_t ms = s->observer ? observer_timeout(s->observer) : INT32_MAX;
 
 	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)
@@ -333,7 +375,7 @@ int service_run(struct service_options *options, struct config *config)
 	int err;
 
 	notify_open();
-	s.rotate_at = INT64_MAX;
+	s.rotate_at = s.judge_at = INT64_MAX;
 	s.notify_at = notify_watchdog() ? 0 : INT64_MAX;
 	err = open_all(&s);
 	if (err) {
