@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* save, load --image: a generation as a file, and back */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "apply.h"
+#include "bans.h"
+#include "change.h"
+#include "cmd.h"
+#include "image.h"
+#include "image_kept.h"
+#include "image_out.h"
+#include "kernel.h"
+#include "log.h"
+#include "rate.h"
+#include "state.h"
+#include "state_bans.h"
+
+/* An image in force is saved as what it is; otherwise the rate is that of the settings. */
+static double asked_for(struct state *state)
+{
+	struct settings settings = settings_read(state);
+	double asked = rate_asked(&settings);
+	struct image image;
+
+	if (!image_kept_open(state, &image, false)) {
+		asked = image.header->asked;
+		image_close(&image);
+	}
+	return asked;
+}
+
+/* Under the state's lock, so that nobody edits what is being copied. */
+static int save(const char *path)
+{
+	struct image_source source = { 0 };
+	struct list_info *lists = NULL;
+	struct state *state = NULL;
+	struct candidate live;
+	char id[IMAGE_ID_MAX];
+	int err = change_begin(&state);
+
+	if (!err)
+		err = lists_in_force(state, &lists, &source.lists_n);
+	if (!err) {
+		err = kernel_open_live(&live, false);
+		if (err == -ENOENT)
+			err = because(err, "nothing is loaded here");
+	}
+	if (!err) {
+		if (!bans_agree(state))
+			err = because(-EAGAIN, "program and lists disagree; 'xdp-bloom rotate' builds it anew");
+		source.g = &live.g;
+		source.lists = lists;
+		source.asked = asked_for(state);
+		if (!err)
+			err = image_write(path, &source, id);
+		kernel_release(&live);
+	}
+	free(lists);
+	state_close(state);
+	return err;
+}
+
+int cmd_save(int argc, char **argv)
+{
+	struct image image;
+	int err, status;
+
+	if (options_read(&argc, argv, NULL, NULL))
+		return EXIT_ERROR;
+	if (argc != 2)
+		return fail("save: into which file?");
+	err = save(argv[1]);
+	if (!err)
+		err = image_open(&image, argv[1], argv[1], false);
+	if (err)
+		return fail("%s; nothing was saved", reason(err));
+	status = image_report(&image, argv[1], "saved");
+	image_close(&image);
+	return status;
+}
+
+static const char *image_path;
+static bool force, ban_own, dry_run;
+
+static int image_option(int option, const char *value)
+{
+	switch (option) {
+	case 'i':
+		image_path = value;
+		return 0;
+	case 'o':
+		ban_own = true;
+		return 0;
+	case 'n':
+		dry_run = true;
+		return 0;
+	default:
+		force = true;
+		return 0;
+	}
+}
+
+/* The image takes the place of all there is, in one switch. */
+static int drop_lists(struct state *state)
+{
+	struct list_info *lists;
+	size_t n;
+	int err = state_lists(state, &lists, &n);
+
+	if (!err && !force && state_bans_any(state))
+		err = because(-EPERM, "an image takes the place of live bans, too; --force drops them");
+	if (!err && n && !force)
+		err = because(-EPERM, "an image takes the place of all lists, and %zu %s loaded; --force drops %s", n,
+			      n == 1 ? "is" : "are", n == 1 ? "it" : "them");
+	for (size_t i = 0; i < n && !err; i++)
+		err = state_list_drop(state, lists[i].name);
+	free(lists);
+	return err ? err : state_bans_clear(state);
+}
+
+/* What a label counted was another list's. */
+static int count_anew(struct state *state, void *arg)
+{
+	(void)state;
+	(void)arg;
+	kernel_zero_labels();
+	return 0;
+}
+
+int cmd_load_image(int argc, char **argv)
+{
+	static const struct option own[] = {
+		{ "image", required_argument, NULL, 'i' },
+		{ "force", no_argument, NULL, 'F' },
+		{ "ban-own", no_argument, NULL, 'o' },
+		{ "dry-run", no_argument, NULL, 'n' },
+		{ 0 },
+	};
+	struct apply_options options = { .last = count_anew };
+	struct image image = { 0 };
+	struct state *state = NULL;
+	bool kept = false;
+	int err, status;
+
+	force = ban_own = dry_run = false;
+	if (options_read(&argc, argv, own, image_option))
+		return EXIT_ERROR;
+	if (argc != 1)
+		return fail("load: an image has its lists' names in it; '%s' is not wanted", argv[1]);
+	options.guarded = !force && !ban_own;
+	options.dry_run = dry_run;
+	change_check(true);
+	err = opt_check ? image_open(&image, image_path, image_path, true) : 0;
+	if (!err)
+		err = change_begin(&state);
+	if (!err)
+		err = drop_lists(state);
+	if (!err) {
+		err = image_keep(state, image_path, &image);
+		kept = !err;
+	}
+	if (!err)
+		err = change_commit(state, &options);
+	if (kept && (err || dry_run))
+		image_discard(state);
+	change_end(state);
+	status = err ? fail("%s; nothing was loaded", reason(err))
+		     : image_report(&image, image_path, dry_run ? "would load" : "loaded");
+	image_close(&image);
+	return status;
+}
