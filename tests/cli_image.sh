@@ -163,6 +163,64 @@ takes_the_place_of_lists() {
 	reboot_there
 }
 
+# Of many commands one fails: the copy that is in force stays, and no other.
+stays_with_its_copy() {
+	echo 45.0.0.1 >list
+	echo 45.0.0.2 >more
+	bloom image make image list
+	bloom image make other more
+	there bloom load --image image
+	printf '%s\n' flush "load --image other" "load --image other --force" "load list nowhere" >commands
+	there refused "nowhere" batch commands
+	is "$(cd there && echo image.*)" image.1 "the copies"
+	cmp image there/image.1 || fail "the copy is another"
+	there bloom rotate
+	is "$(there get '[.[].verdict]' test 45.0.0.1 45.0.0.2)" '["drop","pass"]' "the verdicts"
+	printf '%s\n' flush "load --image image" "load --image other --force" >commands
+	there bloom batch commands
+	is "$(cat there/image.* | cmp - other)" "" "the copy"
+	there bloom load --image image --dry-run
+	is "$(cat there/image.* | cmp - other)" "" "the copy"
+	is "$(there get '[.[].verdict]' test 45.0.0.1 45.0.0.2)" '["pass","drop"]' "the verdicts"
+	reboot_there
+}
+
+# What it says is looked at before it is copied: there is room for neither.
+copies_nothing_too_large() {
+	echo 45.0.0.1 >list
+	bloom image make image list
+	cp image large
+	truncate -s 1T large
+	(
+		ulimit -f 100000
+		there refused "longer than it says" load --image large
+	) || exit 1
+	there bloom tune --memory 2M
+	(
+		ulimit -f 1000
+		there refused "the limit is 2097152" load --image image
+	) || exit 1
+	[ -z "$(find there -name 'image.*')" ] || fail "a copy was left: $(ls there)"
+	reboot_there
+}
+
+warns() {
+	echo 45.0.0.1 >list
+	bloom load list list
+	bloom add 46.0.0.1
+	bloom save image
+	[ ! -s err ] || fail "warns: $(cat err)"
+	bloom add 46.0.0.2 --ttl 1h
+	bloom save image
+	one_line "do not run out where it is loaded"
+	there bloom load --image image
+	[ ! -s err ] || fail "warns: $(cat err)"
+	chmod 640 image
+	there bloom load --image image
+	one_line "its seeds are secret, and others may open it (mode 0640)"
+	reboot_there
+}
+
 refuses_own_addresses() {
 	lists
 	printf '%s\n' 45.0.0.0/25 >list
@@ -237,4 +295,5 @@ with open('damaged', 'r+b') as f:
 }
 
 run_cases filters_there_as_here filters_with_live_bans 'filters_without --exact=off' 'filters_without --labels=off' shadow_only_counts \
-	drops_packets survives_a_reboot takes_the_place_of_lists refuses_own_addresses refuses_what_is_not_whole
+	drops_packets survives_a_reboot takes_the_place_of_lists \
+	stays_with_its_copy copies_nothing_too_large warns refuses_own_addresses refuses_what_is_not_whole

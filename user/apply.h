@@ -5,6 +5,7 @@
 
 #include "plan.h"
 
+struct image;
 struct state;
 
 /*
@@ -22,6 +23,9 @@ struct apply_options {
 	void *arg;
 };
 int apply_with(struct state *state, const struct apply_options *options);
+
+/* Is there memory for it? 0, or -E2BIG with the reason recorded. */
+int apply_image_fits(struct state *state, const struct image *image);
 
 /* Likewise, but only where the kernel does not have this state already: after a reboot, or a command that was killed.
  */

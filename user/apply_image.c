@@ -34,6 +34,15 @@ static int covering(const void *arg, struct addr addr)
 	return decide_shadow(g, answer) & ANSWER_DROP ? (int)addr_width(addr.family) : -1;
 }
 
+int apply_image_fits(struct state *state, const struct image *image)
+{
+	unsigned long long needs = arrays_total(&image->g), limit = apply_settings(state).memory_max;
+
+	return needs > limit
+		       ? because(-E2BIG, "this image needs %llu bytes in the kernel; the limit is %llu", needs, limit)
+		       : 0;
+}
+
 int apply_image(struct state *state, const struct apply_options *options, struct candidate *c)
 {
 	struct settings settings = apply_settings(state);
@@ -45,9 +54,7 @@ int apply_image(struct state *state, const struct apply_options *options, struct
 		err = image_kept_open(state, &image, true);
 	if (err)
 		return err;
-	if (arrays_total(&image.g) > settings.memory_max)
-		err = because(-E2BIG, "this image needs %llu bytes in the kernel; the limit is %llu",
-			      (unsigned long long)arrays_total(&image.g), (unsigned long long)settings.memory_max);
+	err = apply_image_fits(state, &image);
 	if (!err && options->guarded)
 		err = guard_own_by(covering, &image.g, "the image", kernel_drops);
 	if (!err && !options->dry_run) {

@@ -15,6 +15,7 @@
 #include "bans.h"
 #include "events.h"
 #include "guard.h"
+#include "image_kept.h"
 #include "kernel.h"
 #include "log.h"
 #include "state_bans.h"
@@ -206,6 +207,7 @@ void change_end(struct state *state)
 {
 	if (state == change.joined)
 		return;
+	image_end(state);
 	state_close(state);
 	forget();
 }

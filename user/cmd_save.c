@@ -2,6 +2,7 @@
 /* save, load --image: a generation as a file, and back */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "apply.h"
 #include "bans.h"
@@ -55,6 +56,8 @@ static int save(const char *path)
 		source.asked = asked_for(state);
 		if (!err)
 			err = image_write(path, &source, id);
+		if (!err && state_bans_next(state))
+			warn("%s: live bans that run out here do not run out where it is loaded", path);
 		kernel_release(&live);
 	}
 	free(lists);
@@ -120,13 +123,12 @@ static int drop_lists(struct state *state)
 	return err ? err : state_bans_clear(state);
 }
 
-/* What a label counted was another list's. */
-static int count_anew(struct state *state, void *arg)
+static void warn_mode(void)
 {
-	(void)state;
-	(void)arg;
-	kernel_zero_labels();
-	return 0;
+	struct stat st;
+
+	if (!stat(image_path, &st) && st.st_mode & 077)
+		warn("%s: its seeds are secret, and others may open it (mode %04o)", image_path, st.st_mode & 07777);
 }
 
 int cmd_load_image(int argc, char **argv)
@@ -138,10 +140,9 @@ int cmd_load_image(int argc, char **argv)
 		{ "dry-run", no_argument, NULL, 'n' },
 		{ 0 },
 	};
-	struct apply_options options = { .last = count_anew };
+	struct apply_options options = { 0 };
 	struct image image = { 0 };
 	struct state *state = NULL;
-	bool kept = false;
 	int err, status;
 
 	force = ban_own = dry_run = false;
@@ -157,15 +158,16 @@ int cmd_load_image(int argc, char **argv)
 		err = change_begin(&state);
 	if (!err)
 		err = drop_lists(state);
-	if (!err) {
+	if (!err)
 		err = image_keep(state, image_path, &image);
-		kept = !err;
-	}
+	/* What a label counted was another list's. */
+	for (unsigned int label = 0; label < LABELS && !err; label++)
+		change_zero((uint8_t)label);
 	if (!err)
 		err = change_commit(state, &options);
-	if (kept && (err || dry_run))
-		image_discard(state);
 	change_end(state);
+	if (!err)
+		warn_mode();
 	status = err ? fail("%s; nothing was loaded", reason(err))
 		     : image_report(&image, image_path, dry_run ? "would load" : "loaded");
 	image_close(&image);

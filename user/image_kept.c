@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "apply.h"
 #include "image.h"
 #include "log.h"
 #include "state.h"
@@ -39,17 +40,23 @@ int image_kept_open(struct state *state, struct image *image, bool whole)
 	return image_open(image, path, path, whole);
 }
 
-static int copy(int from, int to)
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* So many bytes, though the file may grow meanwhile. */
+static int copy(int from, int to, size_t left)
 {
 	char buf[1 << 16];
-	ssize_t got;
+	ssize_t got = 0;
 
 	/* Where the file system can share the blocks, it does. */
-	while ((got = copy_file_range(from, NULL, to, NULL, (size_t)1 << 30, 0)) > 0)
-		;
+	while (left && (got = copy_file_range(from, NULL, to, NULL, least(left, (size_t)1 << 30), 0)) > 0)
+		left -= (size_t)got;
 	if (got < 0 && errno != EXDEV && errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)
 		return -errno;
-	while (got && (got = read(from, buf, sizeof(buf))) > 0)
+	for (; got && left && (got = read(from, buf, least(left, sizeof(buf)))) > 0; left -= (size_t)got)
 		for (ssize_t done = 0; done < got;) {
 			ssize_t now = write(to, buf + done, (size_t)(got - done));
 
@@ -70,25 +77,46 @@ static int sync_directory(void)
 	return err;
 }
 
-/* What was read must be what goes into force, whatever becomes of the file meanwhile: so it is the copy that counts. */
-static int copy_in(const char *path, const char *to)
-{
-	int from = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), fd = -1, err = 0;
-	struct stat st;
+/* Made in this process, and not committed yet. */
+static uint64_t fresh;
 
-	if (from < 0 || fstat(from, &st))
-		err = because(-errno, "%s: %s", path, strerror(errno));
-	else if (!S_ISREG(st.st_mode))
-		err = because(-EINVAL, "%s is not an image of xdp-bloom", path);
-	if (!err) {
-		unlink(to);
-		fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-		err = fd < 0 ? -errno : copy(from, fd);
-		if (!err && (fsync(fd) || sync_directory()))
-			err = -errno;
-		if (err)
-			err = because(err, "keeping a copy of the image in %s: %s", opt_state, strerror(-err));
-	}
+static void drop_fresh(void)
+{
+	char path[PATH_MAX];
+
+	kept_path(path, fresh);
+	if (fresh)
+		unlink(path);
+	fresh = 0;
+}
+
+/* A number that no copy has: one that is kept stays until something else is committed. */
+static int create(uint64_t number, char path[PATH_MAX])
+{
+	int fd;
+
+	do {
+		kept_path(path, ++number);
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	} while (fd < 0 && errno == EEXIST);
+	if (fd >= 0)
+		fresh = number;
+	return fd < 0 ? -errno : fd;
+}
+
+/* What was read must be what goes into force, whatever becomes of the file meanwhile: so it is the copy that counts. */
+static int copy_in(const char *path, size_t size, uint64_t number, char to[PATH_MAX])
+{
+	int from = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), fd = -1, err;
+
+	if (from < 0)
+		return because(-errno, "%s: %s", path, strerror(errno));
+	fd = create(number, to);
+	err = fd < 0 ? fd : copy(from, fd, size);
+	if (!err && (fsync(fd) || sync_directory()))
+		err = -errno;
+	if (err)
+		err = because(err, "keeping a copy of the image in %s: %s", opt_state, strerror(-err));
 	if (from >= 0)
 		close(from);
 	if (fd >= 0)
@@ -98,32 +126,27 @@ static int copy_in(const char *path, const char *to)
 
 int image_keep(struct state *state, const char *path, struct image *image)
 {
-	uint64_t number = image_kept(state) + 1;
+	int err = image_open(image, path, path, false);
+	size_t size = image->size;
 	char to[PATH_MAX];
-	int err;
 
-	memset(image, 0, sizeof(*image));
-	if (!image_is(path)) /* before a copy is made of what is none */
-		return access(path, R_OK) ? because(-errno, "%s: %s", path, strerror(errno))
-					  : because(-EINVAL, "%s is not an image of xdp-bloom", path);
-	kept_path(to, number);
-	err = copy_in(path, to);
-	if (!err) {
+	/* Before a copy is made of what is none, or too large for us whatever it says. */
+	if (!err)
+		err = apply_image_fits(state, image);
+	image_close(image);
+	drop_fresh(); /* in a batch the last one counts */
+	if (!err)
+		err = copy_in(path, size, image_kept(state), to);
+	if (!err)
 		err = image_open(image, to, path, true);
-		if (!err)
-			err = state_set(state, SETTING_IMAGE, (double)number);
-	}
-	if (err)
-		unlink(to);
-	return err;
+	return err ? err : state_set(state, SETTING_IMAGE, (double)fresh);
 }
 
-void image_discard(struct state *state)
+void image_end(struct state *state)
 {
-	char path[PATH_MAX];
-
-	kept_path(path, image_kept(state));
-	unlink(path);
+	if (!state_committed(state))
+		drop_fresh();
+	fresh = 0;
 }
 
 int image_leave(struct state *state)

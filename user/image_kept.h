@@ -19,10 +19,10 @@ int image_kept_open(struct state *state, struct image *image, bool whole);
 
 /*
  * Copies a file into the state directory, checks the copy from end to end and, in the open state, makes it the image in
- * force. Whoever fails after that calls image_discard(), whoever has committed image_sweep().
+ * force. Whoever has committed calls image_sweep(); image_end() before the state is closed removes what was not.
  */
 int image_keep(struct state *state, const char *path, struct image *image);
-void image_discard(struct state *state);
+void image_end(struct state *state);
 /* Lists are in force again. */
 int image_leave(struct state *state);
 /* Removes every copy but this. */

@@ -19,8 +19,9 @@ int image_report(const struct image *image, const char *path, const char *did)
 					  "ipv4", (json_int_t)g->keys4, "ipv6", (json_int_t)g->keys6, "banned24",
 					  (json_int_t)g->all24, "exact", !g->filter || g->roster4 || g->roster6));
 	if (!opt_quiet)
-		printf("%s: %s image %s, %s, %llu lists: %llu IPv4 hosts, %llu IPv4 /24 whole, %llu IPv6\n", path, did,
+		printf("%s: %s image %s, %s, %llu list%s: %llu IPv4 hosts, %llu IPv4 /24 whole, %llu IPv6\n", path, did,
 		       image->id, bytes_text(text, image->size), (unsigned long long)image->header->lists,
-		       (unsigned long long)g->keys4, (unsigned long long)g->all24, (unsigned long long)g->keys6);
+		       image->header->lists == 1 ? "" : "s", (unsigned long long)g->keys4, (unsigned long long)g->all24,
+		       (unsigned long long)g->keys6);
 	return out_end();
 }

@@ -353,9 +353,3 @@ int kernel_zero_label(__u8 label)
 		close(fd);
 	return err == -ENOENT ? 0 : err;
 }
-
-void kernel_zero_labels(void)
-{
-	for (unsigned int label = 0; label < LABELS; label++)
-		kernel_zero_label((__u8)label);
-}

@@ -82,9 +82,8 @@ static inline enum verdict reason_verdict(unsigned int why)
 	return why == REASON_UNPARSED ? UNPARSED : why >= REASON_DROPPED ? DROPPED : PASSED;
 }
 
-/* A list's count begins anew, or every list's. */
+/* A list's count begins anew. */
 int kernel_zero_label(__u8 label);
-void kernel_zero_labels(void);
 
 /* The bytes that the live generation's maps really hold, as the kernel says. */
 int kernel_map_bytes(const struct generation *g, __u64 bytes[ARRAYS]);

@@ -262,6 +262,11 @@ int state_commit(struct state *state)
 	return run(state, "COMMIT");
 }
 
+bool state_committed(struct state *state)
+{
+	return state && sqlite3_get_autocommit(state->db);
+}
+
 /*
  * To tidy up the log after every command costs four more syncs than the commit; never to do so, a longer log that every
  * command reads.

@@ -47,6 +47,7 @@ int state_make_directory(void);
 /* To look, or to change. Looking at a state that is not there yet finds it empty. */
 int state_open(struct state **state, bool change);
 int state_commit(struct state *state);
+bool state_committed(struct state *state);
 /* Undoes what was not committed. */
 void state_close(struct state *state);
 
