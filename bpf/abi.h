@@ -71,9 +71,9 @@ enum gate4 {
 	GATE4_MIXED = 3, /* banned, but a host in the roster may carry another label */
 };
 
-/* IPv6 gate: one hashed bit for each /32, 2^15 to 2^25 bits. */
-#define GATE6_LOG2_MIN 15
-#define GATE6_LOG2_MAX 25
+/* IPv6 gate: one hashed byte for each /32, with a bit for each rung; 2^12 to 2^24 bytes. */
+#define GATE6_LOG2_MIN 12
+#define GATE6_LOG2_MAX 24
 
 /* One label byte for each /24 that the gate bans. */
 #define GATE4_LABEL_BYTES (1u << 24)
@@ -121,7 +121,7 @@ struct rung {
  * A generation. Every member is a constant of its program: the loader writes it into the instructions, so that a stage
  * whose size is 0 is dead code to the verifier and vanishes. The last group stands for maps; see constants.h.
  */
-#define GENERATION_VERSION 3
+#define GENERATION_VERSION 4
 
 struct generation {
 	__u64 version; /* of this structure: GENERATION_VERSION */

@@ -124,23 +124,27 @@ inline_always __u32 decide_rung(const struct generation *g, __u32 rung, __u64 hi
 	do {                                                                                           \
 		if ((i) >= GEN(g, rungs))                                                              \
 			return answer;                                                                 \
+		if (!(gate & 1 << (i)))                                                                \
+			break;                                                                         \
 		answer = decide_rung(g, i, hi & GEN(g, rung[i].mask_hi), lo & GEN(g, rung[i].mask_lo), \
 				     GEN(g, rung[i].salt));                                            \
 		if (answer & ANSWER_DROP)                                                              \
 			return answer;                                                                 \
 	} while (0)
 
-/* A short list of rungs, unrolled: a rung that is not in use is not in the program. */
+/* A short list of rungs, unrolled: a rung that is not in use is not in the program, one that the gate rules out not
+ * asked. */
 inline_always __u32 decide_ipv6(const struct generation *g, __u64 hi, __u64 lo)
 {
-	__u32 answer = ANSWER(STAGE_GATE, 0, 0);
+	__u32 answer = ANSWER(STAGE_GATE, 0, 0), gate = ~0U;
 
 	if (!GEN(g, rungs))
 		return answer;
 	if (GEN(g, gate6)) {
 		__u64 index = gate6_index(GEN(g, gate6_add), GEN(g, gate6_mul), GEN(g, gate6_log2), hi >> 32);
 
-		if (!gate6_test((const __u8 *)GEN(g, gate6), index))
+		gate = ((const __u8 *)GEN(g, gate6))[index];
+		if (!gate)
 			return answer;
 	}
 	DECIDE_RUNG(0);

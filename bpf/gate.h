@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The gates. IPv4: two bits say what is known of a /24. IPv6: one hashed bit may say yes wrongly, never no. */
+/*
+ * The gates. IPv4: two bits say what is known of a /24. IPv6: a hashed byte has a bit for each rung that a /32 may hold
+ * something of; it may say yes wrongly, never no.
+ */
 #ifndef GATE_H
 #define GATE_H
 
@@ -15,11 +18,6 @@ inline_always __u64 gate6_index(__u64 add, __u64 mul, __u64 log2, __u64 net32)
 	return fold((net32 + add) * mul) * mul >> (64 - log2);
 }
 
-inline_always unsigned int gate6_test(const __u8 *gate, __u64 index)
-{
-	return gate[index >> 3] >> (index & 7) & 1;
-}
-
 #ifndef __bpf__
 
 /* Packets may be looking, nobody else is writing; what was written before is there before it. */
@@ -31,9 +29,16 @@ inline_always void gate4_set(__u8 *gate, __u32 addr, unsigned int state)
 	__atomic_store_n(byte, (__u8)((*byte & ~(3u << shift)) | state << shift), __ATOMIC_RELEASE);
 }
 
-inline_always void gate6_set(__u8 *gate, __u64 index)
+/* For all /32s that a key of this rung lies in, or covers; hi is its upper half. */
+inline_always void gate6_open(const struct generation *g, unsigned int rung, __u64 hi)
 {
-	__atomic_store_n(&gate[index >> 3], (__u8)(gate[index >> 3] | 1u << (index & 7)), __ATOMIC_RELEASE);
+	__u64 length = g->rung[rung].length, nets = length < 32 ? 1ULL << (32 - length) : 1;
+
+	for (__u64 net = hi >> 32; g->gate6 && nets; net++, nets--) {
+		__u8 *byte = (__u8 *)g->gate6 + gate6_index(g->gate6_add, g->gate6_mul, g->gate6_log2, net);
+
+		__atomic_store_n(byte, (__u8)(*byte | 1u << rung), __ATOMIC_RELEASE);
+	}
 }
 
 #endif

@@ -473,7 +473,7 @@ static void check_notices(void)
 		mutate(&g, &owned, (__u8 *)g.gate4_labels + (whole >> 8), 1, 1, "a /24 has another's label");
 
 	byte = (__u8 *)g.gate6;
-	for (uint64_t i = 0; i < 1ULL << g.gate6_log2 >> 3; i++)
+	for (uint64_t i = 0; i < 1ULL << g.gate6_log2; i++)
 		if (byte[i])
 			mutate(&g, &owned, &byte[i], 0, 1, "a bit of the IPv6 gate is missing");
 	bucket6 = (struct bucket6 *)g.roster6;

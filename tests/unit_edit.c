@@ -20,7 +20,7 @@ static void look(void);
 #define roster6_clear(...) (roster6_clear(__VA_ARGS__), look())
 #define filter_set(...)	   (filter_set(__VA_ARGS__), look())
 #define gate4_set(...)	   (gate4_set(__VA_ARGS__), look())
-#define gate6_set(...)	   (gate6_set(__VA_ARGS__), look())
+#define gate6_open(...)	   (gate6_open(__VA_ARGS__), look())
 #include "edit_make.c"
 
 #define LABEL_LIST  7

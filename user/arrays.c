@@ -24,7 +24,7 @@ uint64_t array_bytes(const struct generation *g, enum array which)
 	case ARRAY_GATE4_LABELS:
 		return g->gate4_labels ? GATE4_LABEL_BYTES : 0;
 	case ARRAY_GATE6:
-		return g->gate6_log2 ? 1ULL << g->gate6_log2 >> 3 : 0;
+		return g->gate6_log2 ? 1ULL << g->gate6_log2 : 0;
 	case ARRAY_FILTER:
 		return g->filter_blocks * BLOCK_BYTES;
 	case ARRAY_ROSTER4:

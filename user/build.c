@@ -97,17 +97,8 @@ static int build_piece(void *arg, unsigned int rung, ip6 first, size_t entry)
 
 	(void)entry;
 	add_key(b, hash_ipv6(b->g->hash, b->g->rung[rung].salt, (__u64)(first >> 64), (__u64)first));
+	gate6_open(b->g, rung, (__u64)(first >> 64));
 	return 0;
-}
-
-static void build_gate6(const struct generation *g, const struct owned *owned)
-{
-	for (size_t i = 0; i < owned->n6; i++) {
-		__u64 last = (__u64)(owned->v6[i].hi >> 96);
-
-		for (__u64 net = (__u64)(owned->v6[i].lo >> 96); net <= last; net++)
-			gate6_set((__u8 *)g->gate6, gate6_index(g->gate6_add, g->gate6_mul, g->gate6_log2, net));
-	}
 }
 
 static void *build_filter(void *arg)
@@ -119,8 +110,6 @@ static void *build_filter(void *arg)
 	keys_ipv6(b->g, b->owned, build_piece, b);
 	for (unsigned int i = 0; i < b->waiting && i < AHEAD; i++)
 		filter_set_fresh(b->g, b->hash[i]);
-	if (b->g->gate6)
-		build_gate6(b->g, b->owned);
 	return NULL;
 }
 

@@ -274,9 +274,8 @@ int check_allowed(const struct generation *g, const struct ranges *allowed)
 	}
 	for (size_t i = 0; i < allowed->n6 && g->rungs; i++) {
 		for (ip6 addr = allowed->v6[i].lo;; addr++) {
-			if (g->gate6 &&
-			    !gate6_test((const __u8 *)g->gate6,
-					gate6_index(g->gate6_add, g->gate6_mul, g->gate6_log2, (__u64)(addr >> 96)))) {
+			if (g->gate6 && !((const __u8 *)g->gate6)[gate6_index(g->gate6_add, g->gate6_mul, g->gate6_log2,
+									      (__u64)(addr >> 96))]) {
 				addr |= ((ip6)1 << 96) - 1;
 				if (++nets32 > GATE6_NETS)
 					goto too_wide;

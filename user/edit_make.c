@@ -74,8 +74,7 @@ static void put_host(const struct generation *g, const struct step *s)
 static void put_key6(const struct generation *g, const struct step *s)
 {
 	const struct rung *rung = &g->rung[s->rung];
-	__u64 hi = (__u64)(s->key >> 64), lo = (__u64)s->key,
-	      nets = rung->length < 32 ? 1ULL << (32 - rung->length) : 1;
+	__u64 hi = (__u64)(s->key >> 64), lo = (__u64)s->key;
 
 	if (g->roster6) {
 		if (s->move)
@@ -83,8 +82,7 @@ static void put_key6(const struct generation *g, const struct step *s)
 		roster6_set(bucket6(g, s->bucket), s->slot, roster6_tag(g->tag, rung->salt, hi, lo), LABEL_LIVE);
 	}
 	filter_set(g, hash_ipv6(g->hash, rung->salt, hi, lo));
-	for (__u64 net = hi >> 32; g->gate6 && nets; net++, nets--)
-		gate6_set((__u8 *)g->gate6, gate6_index(g->gate6_add, g->gate6_mul, g->gate6_log2, net));
+	gate6_open(g, s->rung, hi);
 }
 
 static void put_net24(const struct generation *g, const struct step *s)

@@ -100,9 +100,9 @@ static void count_lines(struct forecast *f, const struct counts *n)
 		f->lines_pass = (double)g->gate4 + (g->keys4 ? share * filter : 0);
 		f->lines_drop = (double)g->gate4 + (g->keys4 ? lines_yes(f) + roster : (double)g->gate4_labels);
 	} else {
-		if (g->gate6)
-			share = -expm1(-n->nets32 / exp2((double)g->gate6_log2));
-		f->lines_pass = (double)g->gate6 + share * filter * (double)g->rungs;
+		/* Most /32s have something of one rung. */
+		share = g->gate6 ? n->nets32 / exp2((double)g->gate6_log2) : (double)g->rungs;
+		f->lines_pass = (double)g->gate6 + share * filter;
 		f->lines_drop = (double)g->gate6 + (g->keys6 ? lines_yes(f) + roster : 0);
 	}
 }
