@@ -150,6 +150,7 @@ takes_the_place_of_lists() {
 	is "$(there get '[.[].name]' lists)" '["list"]' "the lists"
 	there refused "'xdp-bloom flush' ends it" load other list
 	there refused "'xdp-bloom flush' ends it" allow 45.0.0.1
+	there refused "an image is in force, and its lists are not here" plan
 	there refused "there is no list" unload list
 	there refused "is not wanted" load name --image image
 	there bloom load --image image --dry-run

@@ -124,6 +124,32 @@ solves_for_the_rest() {
 		--layout lanes
 }
 
+# Of --keys6: a list of such prefixes is planned alike.
+plans_for_ipv6() {
+	local of='[[.keys, .rungs], [.plans[] | [.chosen, .layout, .exact, .k, .bits_per_key, .memory, .lines, .fpr]]]'
+
+	python3 - "$XDP_BLOOM_SEED" >list <<'END'
+import random, sys
+random.seed(int(sys.argv[1]))
+for i, net in enumerate(random.sample(range(1 << 28), 9000)):
+    print(f"{0x20000000 + net >> 16:x}:{net & 0xffff:x}:{random.randrange(65536):x}::/" + ("64" if i < 5000 else "48"))
+END
+	is "$(get "$of" plan --keys6 5k --keys6 4000/48 | sed 's/\([0-9]\.[0-9]\{4\}\)[0-9]*/\1/g')" \
+		"$(get "$of" plan list | sed 's/\([0-9]\.[0-9]\{4\}\)[0-9]*/\1/g')" "the plan for as many IPv6 prefixes"
+	is "$(get '[.source, .keys]' plan --keys6 16/4)" '["keys",{"ipv4":0,"ipv6":16}]' "the keys"
+	is "$(get '[.keys.ipv4, .keys.ipv6, (.rungs | length)]' plan --keys 1M --keys6 1k/32 --keys6 1k/128)" '[1000000,2000,2]' \
+		"the keys of both families"
+	bloom -j plan --keys6 1M/56 --memory 1T --exact=on
+	every '.fits and .memory.roster > 0'
+	refused "--keys6 takes a number up to 4e+09 and a prefix length" plan --keys6 5/129
+	refused "--keys6 takes" plan --keys6 5/
+	refused "--keys6 takes" plan --keys6 0/64
+	refused "--keys6 takes" plan --keys6 5/64x
+	refused "there are no 17 prefixes of /4" plan --keys6 17/4
+	refused "keys; the most is 4e9" plan --keys6 4G/64 --keys6 4G/65
+	refused "--keys, or files, not both" plan --keys6 5 list
+}
+
 refuses_nonsense() {
 	refused "nothing is loaded; name files, --keys N, or --memory MAX" plan
 	echo 45.0.0.1 >list
@@ -178,4 +204,4 @@ draws_pictures() {
 run_cases "predicts_what_the_kernel_holds default" "predicts_what_the_kernel_holds inexact" \
 	"predicts_what_the_kernel_holds roomy" "predicts_what_the_kernel_holds lanes2" \
 	"predicts_what_the_kernel_holds classic" predicts_without_a_gate counts_shadows_and_exceptions \
-	solves_for_the_rest refuses_nonsense needs_no_root draws_pictures
+	solves_for_the_rest plans_for_ipv6 refuses_nonsense needs_no_root draws_pictures

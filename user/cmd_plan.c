@@ -11,6 +11,7 @@
 #include "forecast.h"
 #include "forecast_out.h"
 #include "guard.h"
+#include "image_kept.h"
 #include "log.h"
 #include "out.h"
 #include "reader.h"
@@ -20,23 +21,53 @@
 static struct reader_options reading;
 static struct pins pins = { .headroom = -1 };
 static double keys_given;
+static struct counts given6;
 static enum layout layout_given = LAYOUT_AUTO;
 static bool exact_given, exact;
 
-static int keys_option(const char *value)
+/* "250000" or "10M", and what stands behind it; 0 where that is no number to plan for. */
+static double read_keys(const char *value, char **end)
 {
 	static const char units[] = "kMG";
-	const char *unit;
+	double keys = strtod(value, end);
+	const char *unit = **end ? strchr(units, **end) : NULL;
+
+	for (int i = 0; unit && i <= unit - units; i++)
+		keys *= 1000;
+	*end += unit != NULL;
+	return keys >= 1 && keys <= FORECAST_KEYS_MAX ? floor(keys) : 0;
+}
+
+static int keys_option(const char *value)
+{
 	char *end;
 
-	keys_given = strtod(value, &end);
-	unit = *end ? strchr(units, *end) : NULL;
-	for (int i = 0; unit && i <= unit - units; i++)
-		keys_given *= 1000;
-	if (end == value || (*end && (!unit || end[1])) || !(keys_given >= 1 && keys_given <= FORECAST_KEYS_MAX))
+	keys_given = read_keys(value, &end);
+	if (!keys_given || *end)
 		return fail("--keys takes a number such as 250000 or 10M, up to %g, not '%s'", FORECAST_KEYS_MAX,
 			    value);
-	keys_given = floor(keys_given);
+	return 0;
+}
+
+/* "200k/48"; each time more of them. */
+static int keys6_option(const char *value)
+{
+	char *end, *digits;
+	double keys = read_keys(value, &end);
+	long length = 64;
+
+	if (*end == '/') {
+		digits = end + 1;
+		length = strtol(digits, &end, 10);
+		if (end == digits)
+			length = -1;
+	}
+	if (!keys || *end || length < 0 || length > 128)
+		return fail("--keys6 takes a number up to %g and a prefix length, such as 200k/48, not '%s'",
+			    FORECAST_KEYS_MAX, value);
+	if (keys > exp2((double)length))
+		return fail("--keys6: there are no %.0f prefixes of /%ld", keys, length);
+	forecast_add6(&given6, keys, (unsigned int)length);
 	return 0;
 }
 
@@ -55,6 +86,8 @@ static int plan_option(int option, const char *value)
 	switch (option) {
 	case 'k':
 		return keys_option(value);
+	case '6':
+		return keys6_option(value);
 	case 'r':
 		return option_number("fpr", value, 1e-12, 0.5, &pins.fpr);
 	case 'm':
@@ -138,6 +171,7 @@ static bool is_empty(const struct counts *n)
 /* What there is to plan for, and with which settings: those in force here, if we may read them. */
 static int take(struct forecasts *all, int files, char **paths)
 {
+	bool given = keys_given > 0 || given6.nets32 > 0, image;
 	struct settings *settings = &all->settings;
 	struct state *state = NULL;
 	int err = state_open(&state, false);
@@ -147,24 +181,28 @@ static int take(struct forecasts *all, int files, char **paths)
 		settings->exact = exact;
 	if (layout_given != LAYOUT_AUTO)
 		settings->layout = layout_given;
-	all->source = files ? "files" : keys_given > 0 ? "keys" : "loaded";
+	all->source = files ? "files" : given ? "keys" : "loaded";
+	image = !err && image_kept(state);
 	if (files)
 		err = count_files(&all->counts, files, paths);
-	else if (keys_given > 0)
+	else if (given)
 		err = 0;
 	else if (!err)
 		err = count_loaded(&all->counts, state, settings);
 	state_close(state);
-	if (err || files || (!keys_given && !is_empty(&all->counts)))
+	if (err || files || (!given && !is_empty(&all->counts)))
 		return err;
-	if (!keys_given && !pins.memory)
-		return because(-ENOENT, "nothing is loaded; name files, --keys N, or --memory MAX for how many fit");
+	if (!given && !pins.memory)
+		return because(-ENOENT, "%s; name files, --keys N, or --memory MAX for how many fit",
+			       image ? "an image is in force, and its lists are not here" : "nothing is loaded");
 	all->source = "keys";
-	if (!keys_given) {
+	if (!given) {
 		all->source = "memory";
 		err = forecast_keys(&keys_given, settings, &pins);
 	}
 	all->counts = forecast_counts(keys_given);
+	memcpy(all->counts.v6, given6.v6, sizeof(given6.v6));
+	all->counts.nets32 = given6.nets32;
 	return err;
 }
 
@@ -200,22 +238,18 @@ static int solve(struct forecasts *all)
 int cmd_plan(int argc, char **argv)
 {
 	static const struct option own[] = {
-		{ "keys", required_argument, NULL, 'k' },
-		{ "fpr", required_argument, NULL, 'r' },
-		{ "memory", required_argument, NULL, 'm' },
-		{ "exact", required_argument, NULL, 'e' },
-		{ "layout", required_argument, NULL, 'l' },
-		{ "headroom", required_argument, NULL, 'h' },
-		{ "format", required_argument, NULL, 'f' },
-		{ "skip-bad", no_argument, NULL, 's' },
-		{ 0 },
+		{ "keys", required_argument, NULL, 'k' },     { "keys6", required_argument, NULL, '6' },
+		{ "fpr", required_argument, NULL, 'r' },      { "memory", required_argument, NULL, 'm' },
+		{ "exact", required_argument, NULL, 'e' },    { "layout", required_argument, NULL, 'l' },
+		{ "headroom", required_argument, NULL, 'h' }, { "format", required_argument, NULL, 'f' },
+		{ "skip-bad", no_argument, NULL, 's' },	      { 0 },
 	};
 	struct forecasts all = { .pins = &pins };
 	int err;
 
 	if (options_read(&argc, argv, own, plan_option))
 		return EXIT_ERROR;
-	if (argc > 1 && keys_given > 0)
+	if (argc > 1 && (keys_given > 0 || given6.nets32 > 0))
 		return fail("plan: --keys, or files, not both");
 	if (argc > LABELS)
 		return fail("plan: %d files at most", LABELS - 1);

@@ -10,6 +10,7 @@
 #include "rate.h"
 
 #define NETS24	 0x1p24
+#define NETS32	 0x1p29 /* of 2000::/3, from which all are given out */
 #define IPV4_ALL 0x1p32
 
 /* There the search ends: nobody wants more bits a key, or more headroom. */
@@ -71,6 +72,13 @@ static bool fits_keys(struct forecast *f, const struct counts *n, double keys)
 struct counts forecast_counts(double keys)
 {
 	return (struct counts){ .hosts = (uint64_t)keys, .some24 = (uint64_t)(-NETS24 * expm1(-keys / NETS24)) };
+}
+
+/* As plan_count() counts them; two in one /32 are one. */
+void forecast_add6(struct counts *n, double keys, unsigned int length)
+{
+	n->v6[length] += (uint64_t)keys;
+	n->nets32 += length < 32 ? keys * exp2(32 - length) : -NETS32 * expm1(-keys / NETS32);
 }
 
 /* The share of bits that settle a "no" is what counts: lines until the first clear bit, and for a "yes" all of them. */

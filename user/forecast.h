@@ -43,6 +43,8 @@ int forecast_solve(struct forecast *f, const struct counts *n, const struct sett
 /* So many IPv4 hosts, each anywhere. */
 #define FORECAST_KEYS_MAX 4e9
 struct counts forecast_counts(double keys);
+/* And so many IPv6 prefixes of that length, likewise. */
+void forecast_add6(struct counts *n, double keys, unsigned int length);
 /* The most keys of that kind which fit: 0, or -E2BIG where not even one does. */
 int forecast_keys(double *keys, const struct settings *settings, const struct pins *pins);
 

@@ -144,7 +144,7 @@ int option_number(const char *name, const char *value, double lowest, double hig
 
 int option_bytes(const char *name, const char *value, double *bytes)
 {
-	static const char units[] = "KMG";
+	static const char units[] = "KMGT";
 	const char *unit;
 	char *end;
 

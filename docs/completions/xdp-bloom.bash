@@ -15,7 +15,7 @@ _xdp_bloom_options() {
 	watch) echo '--count --duration' ;;
 	capture) echo '--write --count --duration' ;;
 	tune) echo '--exact --labels --fpr --layout --k --headroom --memory --samples' ;;
-	plan) echo '--keys --fpr --memory --exact --layout --headroom --format --skip-bad' ;;
+	plan) echo '--keys --keys6 --fpr --memory --exact --layout --headroom --format --skip-bad' ;;
 	set) echo '--format --skip-bad --output --name' ;;
 	run) echo '--config --check --listen --rotate-every --hook' ;;
 	image) echo '--like' ;;
