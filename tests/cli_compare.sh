@@ -81,6 +81,61 @@ estimates_by_bits() {
 	refused "cannot be compared" compare ./first ./other
 }
 
+# Of a list's keys, how many an image bans whole: in words of both lists, prefix by prefix.
+looks_up_in_images() {
+	python3 - "$XDP_BLOOM_SEED" <<'PYTHON'
+import ipaddress, json, random, sys
+random.seed(int(sys.argv[1]))
+def net(length):
+    number = 0x2a << 120 | random.randrange(256) << 88 | random.randrange(256) << 80 | random.randrange(8) << 72 | random.randrange(4) << 64
+    return ipaddress.ip_network((number >> 128 - length << 128 - length, length))
+def draw(n): return list(ipaddress.collapse_addresses({net(random.choice((40, 48, 48, 56, 64)) if i else 40) for i in range(n)}))
+image = draw(400)
+listed = draw(300) + random.sample(image, 40)
+listed += [ipaddress.ip_network((int(n[0]), 96)) for n in random.sample(image, 20)]
+listed = list(ipaddress.collapse_addresses(listed))
+# Only the beginning of some.
+image += [ipaddress.ip_network((int(n[0]), 64)) for n in listed if n.prefixlen == 48][:20]
+image = list(ipaddress.collapse_addresses(image))
+open("image.txt", "w").write("\n".join(map(str, image)) + "\n45.0.0.1\n")
+open("list.txt", "w").write("\n".join(map(str, listed)) + "\n45.0.0.1\n")
+PYTHON
+	bloom image make image image.txt
+	bloom load image ./image.txt
+	get '.rungs' show >rungs
+	python3 - >wanted <<'PYTHON'
+import ipaddress, json
+def read(path): return [ipaddress.ip_network(l.strip()) for l in open(path) if ":" in l]
+rungs, image, n = sorted(json.load(open("rungs"))), read("image.txt"), [0, 0]
+for prefix in read("list.txt"):
+    fit = [r for r in rungs if r >= prefix.prefixlen]
+    around = any(prefix.subnet_of(i) for i in image)
+    if not fit or around:
+        pieces = 2 ** (fit[0] - prefix.prefixlen) if fit else 1
+        n = [n[0] + pieces, n[1] + around * pieces]
+        continue
+    inside = [i for i in image if i.subnet_of(prefix)]
+    n[0] += 2 ** (fit[0] - prefix.prefixlen)
+    n[1] += sum(2 ** (fit[0] - i.prefixlen) for i in inside if i.prefixlen <= fit[0])
+print(json.dumps(["keys", *map(str, n), str(n[0] - n[1]), None, None], separators=(",", ":")))
+PYTHON
+	is "$(get '.ipv6 | [.unit, .a, .both, .only_a, .only_b, .jaccard]' compare list.txt ./image)" "$(cat wanted)" \
+		"how much of the list is in the image"
+	is "$(get '.ipv6 | [.unit, .b, .both, .only_b, .only_a, .jaccard]' compare ./image list.txt)" "$(cat wanted)" "the same"
+	bloom compare ./image list.txt
+	grep -q '^IPv6: of [0-9]* keys of B, A bans [1-9][0-9]* whole ([0-9.]* %)$' out || fail "does not say it in words: $(cat out)"
+	is "$(get '.ipv6 | [.both == .a, .only_a]' compare image.txt ./image)" '[true,"0"]' "whether a list is in its own image"
+	echo 45.0.0.1 >four
+	bloom image make four.image four
+	is "$(get '.ipv6 | [.unit, .a != "0", .b, .both]' compare ./image four.image)" '["keys",true,"0","0"]' "nothing in common"
+	# Neither words nor numbers where nobody knows.
+	echo 2000::/3 >wide
+	is "$(get '.ipv6' compare wide ./image)" null "what is too much to look up"
+	bloom load --shadow more list.txt --force
+	bloom save shadows
+	is "$(get '.ipv6' compare list.txt ./shadows)" null "what a shadow may hide"
+}
+
 unites_images() {
 	lists
 	bloom image make base all --headroom 100
@@ -118,4 +173,4 @@ needs_no_rights() {
 	is "$(jq -c '[[.ipv4.a,.ipv4.b,.ipv4.both],[.ipv6.a,.ipv6.b,.ipv6.both]]' out)" "$(count one two)" "the overlap"
 }
 
-run_cases counts_files_and_lists estimates_by_bits unites_images needs_no_rights
+run_cases counts_files_and_lists estimates_by_bits looks_up_in_images unites_images needs_no_rights

@@ -38,9 +38,13 @@ struct side {
 	bool is_image;
 };
 
-/* Of one family, in addresses or in keys: how many in each, and in both. */
+/*
+ * Of one family, in addresses or in keys: how many in each, and in both. One way: of the keys of a list, those that the
+ * image of the other side bans whole; what else that holds, tags do not tell.
+ */
 struct overlap {
 	ip6 a, b, both;
+	bool from_a, from_b;
 };
 
 struct comparison {
@@ -156,6 +160,25 @@ static bool has6(const struct side *side)
 	return side->is_image ? side->image.g.keys6 > 0 : side->set.n6 > 0;
 }
 
+/* Whatever its unit is. */
+static ip6 count6(const struct side *side)
+{
+	return side->is_image ? side->tags_n : ranges_count6(&side->set);
+}
+
+static bool covers(struct comparison *c)
+{
+	const struct side *list = c->a.is_image ? &c->b : &c->a, *image = c->a.is_image ? &c->a : &c->b;
+	uint64_t keys, banned;
+
+	if (c->a.is_image == c->b.is_image || !image_covers6(&image->image, &list->set, &keys, &banned))
+		return false;
+	c->v6 = (struct overlap){ .both = banned, .from_a = list == &c->a, .from_b = list == &c->b };
+	c->v6.a = c->v6.from_a ? keys : image->tags_n;
+	c->v6.b = c->v6.from_b ? keys : image->tags_n;
+	return true;
+}
+
 static int compare(struct comparison *c)
 {
 	const struct side *a = &c->a, *b = &c->b;
@@ -166,15 +189,21 @@ static int compare(struct comparison *c)
 		return err;
 	c->exact4 = knows4(a) && knows4(b);
 	if (c->exact4)
-		c->v4 = (struct overlap){ ranges_count4(&a->set), ranges_count4(&b->set), ranges_count4(&both) };
-	if (!has6(a) && !has6(b)) {
+		c->v4 = (struct overlap){ ranges_count4(&a->set), ranges_count4(&b->set), ranges_count4(&both), false,
+					  false };
+	if (c->exact4 && (!has6(a) || !has6(b))) {
 		c->exact6 = true;
+		c->keys6 = (a->is_image && has6(a)) || (b->is_image && has6(b));
+		c->v6 = (struct overlap){ count6(a), count6(b), 0, false, false };
 	} else if (!a->is_image && !b->is_image) {
 		c->exact6 = true;
-		c->v6 = (struct overlap){ ranges_count6(&a->set), ranges_count6(&b->set), ranges_count6(&both) };
+		c->v6 = (struct overlap){ ranges_count6(&a->set), ranges_count6(&b->set), ranges_count6(&both), false,
+					  false };
 	} else if (a->is_image && b->is_image && c->exact4 && images_same_tags(&a->image, &b->image)) {
 		c->exact6 = c->keys6 = true;
-		c->v6 = (struct overlap){ a->tags_n, b->tags_n, tags_in_both(a, b) };
+		c->v6 = (struct overlap){ a->tags_n, b->tags_n, tags_in_both(a, b), false, false };
+	} else if (covers(c)) {
+		c->exact6 = c->keys6 = true;
 	}
 	ranges_free(&both);
 	if (!(c->exact4 && c->exact6) && a->is_image && b->is_image && images_same_filter(&a->image, &b->image))
@@ -204,17 +233,23 @@ static json_t *real(double value)
 	return isfinite(value) ? json_real(value) : json_null();
 }
 
+static json_t *only_json(ip6 n, ip6 both, bool known)
+{
+	char buf[NUMBER_TEXT_MAX];
+
+	return known ? json_string(number_text(buf, n - both)) : json_null();
+}
+
 static json_t *overlap_json(const struct overlap *o, bool known, const char *unit)
 {
-	char a[NUMBER_TEXT_MAX], b[NUMBER_TEXT_MAX], both[NUMBER_TEXT_MAX], only_a[NUMBER_TEXT_MAX],
-		only_b[NUMBER_TEXT_MAX];
+	char a[NUMBER_TEXT_MAX], b[NUMBER_TEXT_MAX], both[NUMBER_TEXT_MAX];
 
 	if (!known)
 		return json_null();
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o}", "unit", unit, "a", number_text(a, o->a), "b",
+	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "unit", unit, "a", number_text(a, o->a), "b",
 			 number_text(b, o->b), "both", number_text(both, o->both), "only_a",
-			 number_text(only_a, o->a - o->both), "only_b", number_text(only_b, o->b - o->both), "jaccard",
-			 real(jaccard(o)));
+			 only_json(o->a, o->both, !o->from_b), "only_b", only_json(o->b, o->both, !o->from_a),
+			 "jaccard", real(o->from_a || o->from_b ? NAN : jaccard(o)));
 }
 
 static json_t *estimate_json(const struct estimate *e)
@@ -240,6 +275,12 @@ static void print_overlap(const char *family, const struct overlap *o, const cha
 	char a[NUMBER_TEXT_MAX], b[NUMBER_TEXT_MAX], both[NUMBER_TEXT_MAX], only_a[NUMBER_TEXT_MAX],
 		only_b[NUMBER_TEXT_MAX];
 
+	if (o->from_a || o->from_b) {
+		printf("%s: of %s keys of %c, %c bans %s whole (%.1f %%)\n", family,
+		       number_text(a, o->from_a ? o->a : o->b), o->from_a ? 'A' : 'B', o->from_a ? 'B' : 'A',
+		       number_text(both, o->both), share(o->both, o->from_a ? o->a : o->b) * 100);
+		return;
+	}
 	printf("%s: A %s, B %s %s; both %s", family, number_text(a, o->a), number_text(b, o->b), unit,
 	       number_text(both, o->both));
 	if (o->a && o->b)
@@ -258,7 +299,8 @@ static int report_text(const struct comparison *c)
 	if (c->exact6 && (c->v6.a || c->v6.b))
 		print_overlap("IPv6", &c->v6, c->keys6 ? "keys" : "addresses");
 	if (!c->exact6 && !c->estimated)
-		puts("IPv6: not known: an image keeps tags of prefixes, which only images of the same seeds share");
+		puts("IPv6: not known: an image keeps tags of prefixes, which only images of the same seeds share,\n"
+		     "and in which a list of not too many keys can be looked up unless there are shadow lists");
 	if (c->estimated)
 		printf("by the filters' bits, keys: A %.0f +- %.0f, B %.0f +- %.0f; both %.0f +- %.0f, any %.0f +- %.0f\n",
 		       c->keys_a.value, c->keys_a.error, c->keys_b.value, c->keys_b.error, c->keys_both.value,

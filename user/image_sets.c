@@ -8,6 +8,9 @@
 #include "decide.h"
 #include "image.h"
 
+/* For more, a comparison would take minutes. */
+#define KEYS6_MOST_LOG2 24
+
 bool image_is_exact(const struct image *image)
 {
 	const struct generation *g = &image->g;
@@ -130,6 +133,52 @@ int image_tags6(const struct image *image, struct tag6 **tags, size_t *n)
 	}
 	qsort(*tags, *n, sizeof(**tags), by_tag);
 	return 0;
+}
+
+/* Of that key of a rung, or of a prefix within it. */
+static bool bans_key6(const struct generation *g, unsigned int rung, ip6 first)
+{
+	for (; rung < g->rungs; rung++) {
+		const struct rung *r = &g->rung[rung];
+
+		if (decide_rung(g, rung, (__u64)(first >> 64) & r->mask_hi, (__u64)first & r->mask_lo, r->salt) &
+		    ANSWER_DROP)
+			return true;
+	}
+	return false;
+}
+
+/* A longer rung's key could only be a part of it: so rungs from the one that it is cut to, on to shorter ones. */
+static bool count_prefix6(const struct generation *g, ip6 first, unsigned int length, uint64_t *keys, uint64_t *banned)
+{
+	unsigned int rung = (unsigned int)g->rungs - 1, cut;
+
+	while (rung && g->rung[rung].length < length)
+		rung--;
+	cut = g->rung[rung].length > length ? (unsigned int)g->rung[rung].length - length : 0;
+	if (cut > KEYS6_MOST_LOG2 || *keys + (1ULL << cut) > 1ULL << KEYS6_MOST_LOG2)
+		return false;
+	*keys += 1ULL << cut;
+	for (uint64_t i = 0; i < 1ULL << cut; i++)
+		*banned += bans_key6(g, rung, cut ? first + ((ip6)i << (128 - g->rung[rung].length)) : first);
+	return true;
+}
+
+bool image_covers6(const struct image *image, const struct ranges *set, uint64_t *keys, uint64_t *banned)
+{
+	*keys = *banned = 0;
+	if (!image->g.roster6 || image->g.shadows)
+		return false;
+	for (size_t i = 0; i < set->n6; i++) {
+		ip6 lo = set->v6[i].lo, first;
+		unsigned int length;
+		bool done = false;
+
+		while (range6_next_prefix(&lo, set->v6[i].hi, &done, &first, &length))
+			if (!count_prefix6(&image->g, first, length, keys, banned))
+				return false;
+	}
+	return true;
 }
 
 static bool same_hash(const struct hash_seeds *a, const struct hash_seeds *b)

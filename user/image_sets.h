@@ -31,6 +31,12 @@ struct tag6 {
 /* The IPv6 keys, by tag; free() the array. */
 int image_tags6(const struct image *image, struct tag6 **tags, size_t *n);
 
+/*
+ * Of the keys that an IPv6 set comes to on the image's rungs, how many it bans whole. False where nobody knows: it has
+ * no roster, a shadow may hide a part, or they are too many to look at.
+ */
+bool image_covers6(const struct image *image, const struct ranges *set, uint64_t *keys, uint64_t *banned);
+
 /* Do equal keys have equal bits in both filters? And equal tags and buckets in both IPv6 rosters? */
 bool images_same_filter(const struct image *a, const struct image *b);
 bool images_same_tags(const struct image *a, const struct image *b);
