@@ -160,6 +160,11 @@ static bool has6(const struct side *side)
 	return side->is_image ? side->image.g.keys6 > 0 : side->set.n6 > 0;
 }
 
+static bool counts6(const struct side *side)
+{
+	return !side->is_image || !side->image.g.keys6 || side->image.g.roster6;
+}
+
 /* Whatever its unit is. */
 static ip6 count6(const struct side *side)
 {
@@ -191,7 +196,7 @@ static int compare(struct comparison *c)
 	if (c->exact4)
 		c->v4 = (struct overlap){ ranges_count4(&a->set), ranges_count4(&b->set), ranges_count4(&both), false,
 					  false };
-	if (c->exact4 && (!has6(a) || !has6(b))) {
+	if ((!has6(a) || !has6(b)) && counts6(a) && counts6(b)) {
 		c->exact6 = true;
 		c->keys6 = (a->is_image && has6(a)) || (b->is_image && has6(b));
 		c->v6 = (struct overlap){ count6(a), count6(b), 0, false, false };
