@@ -650,6 +650,14 @@ static void damaged_rows(void)
 		return;
 	sql("UPDATE chunk SET data = x'8080808080808001' WHERE part = 0 AND family = 5");
 	refused("a packed number without end");
+	if (!make_state())
+		return;
+	sql("UPDATE list SET kind = 7 WHERE name = 'one'");
+	refused("a kind of list that there is not");
+	if (!make_state())
+		return;
+	sql("UPDATE list SET label = 300 WHERE name = 'one'");
+	refused("a label behind the last one");
 	empty_directory();
 }
 

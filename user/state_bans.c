@@ -40,8 +40,7 @@ static void bind_prefix(sqlite3_stmt *stmt, struct addr first, unsigned int leng
 	bind_addr(stmt, 3, first);
 }
 
-/* -EUCLEAN for a row that no version of ours wrote. */
-static int read_ban(sqlite3_stmt *stmt, struct ban *ban)
+int state_read_ban(sqlite3_stmt *stmt, struct ban *ban)
 {
 	const unsigned char *bytes = sqlite3_column_blob(stmt, 2);
 	int n = sqlite3_column_bytes(stmt, 2);
@@ -77,7 +76,7 @@ int state_ban_get(struct state *state, struct addr first, unsigned int length, s
 	bind_prefix(stmt, first, length);
 	code = sqlite3_step(stmt);
 	if (code == SQLITE_ROW)
-		err = read_ban(stmt, ban);
+		err = state_read_ban(stmt, ban);
 	else if (code != SQLITE_DONE)
 		err = because_sqlite(state, "reading");
 	sqlite3_reset(stmt);
@@ -174,7 +173,7 @@ static int read_bans(struct state *state, sqlite3_stmt *stmt, struct ban **bans,
 	*n = 0;
 	while (stmt && !err && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
 		*bans = state_grow(*bans, *n, sizeof(**bans));
-		err = *bans ? read_ban(stmt, &(*bans)[*n]) : -ENOMEM;
+		err = *bans ? state_read_ban(stmt, &(*bans)[*n]) : -ENOMEM;
 		++*n;
 	}
 	if (err)
@@ -206,7 +205,7 @@ static int add_rows(struct state *state, sqlite3_stmt *stmt, int64_t now, struct
 	struct ban ban;
 
 	while (!err && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-		err = read_ban(stmt, &ban);
+		err = state_read_ban(stmt, &ban);
 		if (!err && ban_in_force(&ban, now))
 			err = ranges_add_prefix(set, ban.first, ban.length);
 	}

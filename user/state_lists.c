@@ -26,20 +26,31 @@ const char *const list_kind_names[] = { "ban", "allow", "shadow" };
 
 #define LIST_COLUMNS "name, kind, label, prefixes, addresses, source, loaded, format"
 
-static void read_columns(struct list_info *list, sqlite3_stmt *stmt)
+/* Is it an entry as a version of ours writes them? The kind and the label are places in arrays. */
+static bool read_columns(struct list_info *list, sqlite3_stmt *stmt)
 {
+	int kind = sqlite3_column_int(stmt, 1), label = sqlite3_column_int(stmt, 2);
+
 	memset(list, 0, sizeof(*list));
 	state_column_text(list->name, sizeof(list->name), stmt, 0);
-	list->kind = (enum list_kind)sqlite3_column_int(stmt, 1);
-	list->label = (uint8_t)sqlite3_column_int(stmt, 2);
+	list->kind = (enum list_kind)kind;
+	list->label = (uint8_t)label;
 	list->prefixes = (uint64_t)sqlite3_column_int64(stmt, 3);
 	state_column_text(list->addresses, sizeof(list->addresses), stmt, 4);
 	state_column_text(list->source, sizeof(list->source), stmt, 5);
 	state_column_text(list->loaded, sizeof(list->loaded), stmt, 6);
 	state_column_text(list->format, sizeof(list->format), stmt, 7);
+	return kind >= LIST_BAN && kind <= LIST_SHADOW && label >= 0 && label <= LABELS_MAX &&
+	       (label || kind == LIST_ALLOW);
 }
 
-int state_lists(struct state *state, struct list_info **lists, size_t *n)
+static int because_entry(const char *name)
+{
+	return because(-EUCLEAN, "%s: the entry of list '%s' is damaged; see 'xdp-bloom state recover'", opt_state,
+		       name);
+}
+
+int state_entries(struct state *state, struct list_info **lists, bool **sound, size_t *n)
 {
 	/* No name that a user gives has a blank: those are versions that wait beside their list (state_pending.c). */
 	sqlite3_stmt *stmt =
@@ -47,32 +58,50 @@ int state_lists(struct state *state, struct list_info **lists, size_t *n)
 	int code = SQLITE_DONE;
 
 	*lists = NULL;
+	*sound = NULL;
 	*n = 0;
 	while (stmt && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
 		*lists = state_grow(*lists, *n, sizeof(**lists));
-		if (!*lists) {
+		*sound = state_grow(*sound, *n, sizeof(**sound));
+		if (!*lists || !*sound) {
 			sqlite3_finalize(stmt);
 			return -ENOMEM;
 		}
-		read_columns(&(*lists)[(*n)++], stmt);
+		(*sound)[*n] = read_columns(&(*lists)[*n], stmt);
+		++*n;
 	}
 	return state_end(state, stmt, code);
+}
+
+int state_lists(struct state *state, struct list_info **lists, size_t *n)
+{
+	bool *sound;
+	int err = state_entries(state, lists, &sound, n);
+
+	for (size_t i = 0; i < *n && !err; i++)
+		if (!sound[i])
+			err = because_entry((*lists)[i].name);
+	free(sound);
+	return err;
 }
 
 int state_list_get(struct state *state, const char *name, struct list_info *list)
 {
 	sqlite3_stmt *stmt = state_prepare(state, "SELECT " LIST_COLUMNS " FROM list WHERE name = ?");
 	int code = SQLITE_DONE;
+	bool sound = true;
 
 	if (stmt) {
 		state_bind_text(stmt, 1, name);
 		code = sqlite3_step(stmt);
 		if (code == SQLITE_ROW)
-			read_columns(list, stmt);
+			sound = read_columns(list, stmt);
 	}
 	if (code != SQLITE_DONE && code != SQLITE_ROW)
 		return state_finish(state, stmt, code);
 	sqlite3_finalize(stmt);
+	if (!sound)
+		return because_entry(name);
 	return code == SQLITE_ROW ? 0 : because(-ENOENT, "there is no list '%s'", name);
 }
 

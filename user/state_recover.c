@@ -14,6 +14,7 @@
 #include "kernel.h"
 #include "lock.h"
 #include "log.h"
+#include "state_bans.h"
 #include "state_room.h"
 
 /* A new state is made in a directory of its own, beside the old one. */
@@ -54,9 +55,10 @@ static bool list_is_whole(struct state *s, const struct list_info *list)
 int state_check(void (*found)(const char *fault), size_t *faults)
 {
 	struct list_info *lists = NULL;
+	struct ban *bans = NULL;
 	struct state *s;
 	char fault[128];
-	size_t n = 0;
+	size_t n = 0, bans_n;
 	int err = state_open(&s, false);
 
 	*faults = 0;
@@ -73,6 +75,9 @@ int state_check(void (*found)(const char *fault), size_t *faults)
 		found(fault);
 		++*faults;
 	}
+	if (!err)
+		err = state_bans(s, &bans, &bans_n);
+	free(bans);
 	free(lists);
 	state_close(s);
 	return err;
@@ -86,6 +91,7 @@ struct salvage {
 	struct state *to;
 	sqlite3_stmt *put;
 	bool lost; /* something of the table could not be read */
+	int err;   /* of writing */
 };
 
 static sqlite3_stmt *ask(sqlite3 *db, const char *fmt, const char *table)
@@ -104,7 +110,8 @@ static void keep_row(struct salvage *s, sqlite3_stmt *row)
 {
 	for (int i = 0; i < sqlite3_column_count(row); i++)
 		sqlite3_bind_value(s->put, i + 1, sqlite3_column_value(row, i));
-	sqlite3_step(s->put);
+	if (sqlite3_step(s->put) != SQLITE_DONE && sqlite3_errcode(s->to->db) != SQLITE_CONSTRAINT && !s->err)
+		s->err = because_sqlite(s->to, "the new state");
 	sqlite3_reset(s->put);
 }
 
@@ -160,12 +167,17 @@ static void salvage_bans(struct salvage *s)
 		"SELECT * FROM ban ORDER BY family DESC, length DESC, first DESC",
 	};
 	int code = SQLITE_ERROR;
+	struct ban ban;
 
 	for (int way = 0; way < 2 && code != SQLITE_DONE; way++) {
 		sqlite3_stmt *row = ask(s->from, ways[way], NULL);
 
-		while (row && (code = sqlite3_step(row)) == SQLITE_ROW)
-			keep_row(s, row);
+		while (row && (code = sqlite3_step(row)) == SQLITE_ROW) {
+			if (!state_read_ban(row, &ban))
+				keep_row(s, row);
+			else
+				s->lost = true;
+		}
 		sqlite3_finalize(row);
 		s->lost = s->lost || code != SQLITE_DONE;
 	}
@@ -204,13 +216,15 @@ static int salvage_all(struct salvage *s, struct recovered *r)
 	int err;
 
 	r->whole = r->texts = true;
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !s->err; i++) {
 		bool whole = salvage_table(s, tables[i]);
 
 		r->whole = r->whole && whole;
 		if (i == 1)
 			r->texts = whole;
 	}
+	if (s->err)
+		return s->err;
 	err = r->texts ? 0 : state_change(s->to, "DELETE FROM chunk WHERE family = 0", NULL);
 	return err == -ENOENT ? 0 : err;
 }
@@ -219,11 +233,12 @@ static int salvage_all(struct salvage *s, struct recovered *r)
 static int drop_parts(struct state *state, struct recovered *r)
 {
 	struct list_info *lists;
+	bool *sound;
 	size_t n;
-	int err = state_lists(state, &lists, &n);
+	int err = state_entries(state, &lists, &sound, &n);
 
 	for (size_t i = 0; i < n && !err; i++) {
-		if (list_is_whole(state, &lists[i])) {
+		if (sound[i] && list_is_whole(state, &lists[i])) {
 			r->lists++;
 			continue;
 		}
@@ -234,6 +249,7 @@ static int drop_parts(struct state *state, struct recovered *r)
 		r->whole = false;
 		err = state_list_drop(state, lists[i].name);
 	}
+	free(sound);
 	free(lists);
 	return err;
 }

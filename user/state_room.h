@@ -41,6 +41,12 @@ int state_end(const struct state *s, sqlite3_stmt *stmt, int code);
 /* One statement about one thing of that name (NULL: about none): -ENOENT where it changed nothing. */
 int state_change(struct state *s, const char *sql, const char *name);
 
+/* All lists, and of each whether its entry is one that a version of ours wrote; free() both arrays, even on failure. */
+int state_entries(struct state *state, struct list_info **lists, bool **sound, size_t *n);
+/* -EUCLEAN for a row that no version of ours wrote. */
+struct ban;
+int state_read_ban(sqlite3_stmt *stmt, struct ban *ban);
+
 /* Room for one more of a growing array, or NULL. */
 void *state_grow(void *array, size_t n, size_t size);
 void state_column_text(char *to, size_t size, sqlite3_stmt *stmt, int column);
