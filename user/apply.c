@@ -210,9 +210,13 @@ static int apply_lists(struct state *state, const struct apply_options *options,
 static int go_live(struct state *state, const struct apply_options *options, struct candidate *c, struct laps *t)
 {
 	uint64_t image = image_kept(state);
+	struct attachment *on = NULL;
+	size_t on_n = 0;
 	int err = kernel_load(c);
 	double loaded = lap(&t->clock);
 
+	if (!err)
+		err = attach_list(&on, &on_n);
 	if (!err && options->last)
 		err = options->last(state, options->arg);
 	if (!err)
@@ -227,7 +231,8 @@ static int go_live(struct state *state, const struct apply_options *options, str
 		err = kernel_switch(c);
 	}
 	if (!err)
-		err = attach_refresh();
+		attach_refresh(on, on_n);
+	free(on);
 	if (!err)
 		note("generation %llu: sets %.1f ms, arrays %.1f ms, check %.1f ms, programs %.1f ms, switch %.1f ms",
 		     (unsigned long long)c->g.number, t->sets, t->arrays, t->check, loaded, lap(&t->clock));

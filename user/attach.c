@@ -201,26 +201,26 @@ int attach_one(struct attachment *at)
 }
 
 /* The new one first: for a moment both run, and nothing that either bans gets through. */
-int attach_refresh(void)
+static int refresh_one(struct attachment *at)
 {
-	struct attachment *list;
 	char path[256];
-	size_t n;
-	int err = attach_list(&list, &n);
+	__u32 old;
+	int err;
 
-	for (size_t i = 0; i < n && !err; i++) {
-		__u32 old;
+	link_path(path, sizeof(path), at->name, true);
+	old = shared_id(path);
+	err = shared_attach(at, (int)if_nametoindex(at->name), path);
+	return err ? err : shared_remove(at->name, old);
+}
 
-		if (!list[i].shared || list[i].gone)
-			continue;
-		link_path(path, sizeof(path), list[i].name, true);
-		old = shared_id(path);
-		err = shared_attach(&list[i], (int)if_nametoindex(list[i].name), path);
-		if (!err)
-			err = shared_remove(list[i].name, old);
+void attach_refresh(struct attachment *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		int err = list[i].shared && !list[i].gone ? refresh_one(&list[i]) : 0;
+
+		if (err)
+			warn("%s; there the generation before is still in force: xdp-bloom rotate", reason(err));
 	}
-	free(list);
-	return err;
 }
 
 int attach_find(const char *name)

@@ -27,10 +27,13 @@ int detach_one(const char *name);
 /* Every link runs this root from now on: the one before was lost. */
 int attach_new_root(int root);
 
-/* Behind dispatchers the generation's own program runs: puts the one in force in the place of the one before. */
-int attach_refresh(void);
-
 /* Every interface that the filter is on, by the kernel's word; free() the list. */
 int attach_list(struct attachment **list, size_t *n);
+
+/*
+ * Behind dispatchers the generation's own program runs: puts the one in force in the place of the one before. It is in
+ * force everywhere else by then, so nothing goes back: where that cannot be, it says so.
+ */
+void attach_refresh(struct attachment *list, size_t n);
 
 #endif
