@@ -207,6 +207,15 @@ static void reopen_unwritable(struct state *s, const char *path)
 	sqlite3_open_v2(uri, &s->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
 }
 
+/*
+ * When SQLite runs out of memory or disk it may undo the transaction by itself, and would then commit each statement
+ * that follows: nothing is committed but by state_commit().
+ */
+static int forbid_commit(void *state)
+{
+	return !((struct state *)state)->commits;
+}
+
 int state_open(struct state **state, bool change)
 {
 	struct state *s = calloc(1, sizeof(*s));
@@ -248,6 +257,8 @@ int state_open(struct state **state, bool change)
 	if (!err)
 		err = run(s, change ? "BEGIN IMMEDIATE" : "BEGIN");
 	if (!err)
+		sqlite3_commit_hook(s->db, forbid_commit, s);
+	if (!err)
 		err = check_version(s, change);
 out:
 	if (err) {
@@ -259,6 +270,9 @@ out:
 
 int state_commit(struct state *state)
 {
+	if (sqlite3_get_autocommit(state->db))
+		return because(-EIO, "%s: what was to be written is undone: out of memory, or of disk", opt_state);
+	state->commits = true;
 	return run(state, "COMMIT");
 }
 

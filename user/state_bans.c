@@ -23,21 +23,22 @@ static bool has_bans(const struct state *s)
 	return s->db && s->version >= 2;
 }
 
-static void bind_addr(sqlite3_stmt *stmt, int at, struct addr addr)
+/* It copies, and may fail; then the statement would run, and find nothing. */
+static int bind_addr(const struct state *s, sqlite3_stmt *stmt, int at, struct addr addr)
 {
 	unsigned char bytes[16];
 	int n = addr.family == 4 ? 4 : 16;
 
 	for (int i = 0; i < n; i++)
 		bytes[i] = (unsigned char)(addr.num >> 8 * (n - 1 - i));
-	sqlite3_bind_blob(stmt, at, bytes, n, SQLITE_TRANSIENT);
+	return sqlite3_bind_blob(stmt, at, bytes, n, SQLITE_TRANSIENT) == SQLITE_OK ? 0 : because_sqlite(s, "a ban");
 }
 
-static void bind_prefix(sqlite3_stmt *stmt, struct addr first, unsigned int length)
+static int bind_prefix(const struct state *s, sqlite3_stmt *stmt, struct addr first, unsigned int length)
 {
 	sqlite3_bind_int(stmt, 1, first.family);
 	sqlite3_bind_int(stmt, 2, (int)length);
-	bind_addr(stmt, 3, first);
+	return bind_addr(s, stmt, 3, first);
 }
 
 int state_read_ban(sqlite3_stmt *stmt, struct ban *ban)
@@ -65,20 +66,22 @@ int state_read_ban(sqlite3_stmt *stmt, struct ban *ban)
 int state_ban_get(struct state *state, struct addr first, unsigned int length, struct ban *ban)
 {
 	sqlite3_stmt *stmt;
-	int code, err = -ENOENT;
+	int code, err;
 
 	if (!has_bans(state))
-		return err;
+		return -ENOENT;
 	stmt = state_kept(state, KEPT_BAN_GET,
 			  "SELECT " BAN_COLUMNS " FROM ban WHERE family = ? AND length = ? AND first = ?");
 	if (!stmt)
 		return because_sqlite(state, "reading");
-	bind_prefix(stmt, first, length);
+	err = bind_prefix(state, stmt, first, length);
+	if (err)
+		return err;
 	code = sqlite3_step(stmt);
 	if (code == SQLITE_ROW)
 		err = state_read_ban(stmt, ban);
-	else if (code != SQLITE_DONE)
-		err = because_sqlite(state, "reading");
+	else
+		err = code == SQLITE_DONE ? -ENOENT : because_sqlite(state, "reading");
 	sqlite3_reset(stmt);
 	return err;
 }
@@ -89,7 +92,9 @@ static int write_ban(struct state *state, sqlite3_stmt *stmt, const struct ban *
 
 	if (!stmt)
 		return because_sqlite(state, "writing");
-	bind_prefix(stmt, ban->first, ban->length);
+	err = bind_prefix(state, stmt, ban->first, ban->length);
+	if (err)
+		return err;
 	sqlite3_bind_int64(stmt, 4, ban->added);
 	sqlite3_bind_null(stmt, 5);
 	if (ban->expires)
@@ -125,7 +130,9 @@ int state_ban_drop(struct state *state, struct addr first, unsigned int length)
 
 	if (!stmt)
 		return because_sqlite(state, "writing");
-	bind_prefix(stmt, first, length);
+	err = bind_prefix(state, stmt, first, length);
+	if (err)
+		return err;
 	err = sqlite3_step(stmt) == SQLITE_DONE ? 0 : because_sqlite(state, "writing");
 	sqlite3_reset(stmt);
 	return err ? err : sqlite3_changes(state->db) ? 0 : -ENOENT;
@@ -228,9 +235,11 @@ static int add_touching(struct state *state, int64_t now, struct addr lo, ip6 hi
 
 		if (!stmt)
 			return because_sqlite(state, "reading");
-		bind_prefix(stmt, from, (unsigned int)length);
-		bind_addr(stmt, 4, (struct addr){ hi, lo.family });
-		err = add_rows(state, stmt, now, set);
+		err = bind_prefix(state, stmt, from, (unsigned int)length);
+		if (!err)
+			err = bind_addr(state, stmt, 4, (struct addr){ hi, lo.family });
+		if (!err)
+			err = add_rows(state, stmt, now, set);
 	}
 	return err || length != -2 ? err : because_sqlite(state, "reading");
 }

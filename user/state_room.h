@@ -25,6 +25,7 @@ struct state {
 	int lock;
 	int version; /* of the tables */
 	bool change;
+	bool commits; /* state_commit() has begun */
 	sqlite3_stmt *kept[KEPT_STATEMENTS];
 };
 
