@@ -54,6 +54,8 @@ static int ask_for_lines(struct question *q)
 		if (len)
 			status = ask_for(q, line, (size_t)len);
 	}
+	if (!status && !feof(stdin))
+		status = fail("test: standard input cannot be read to its end");
 	free(line);
 	return status;
 }

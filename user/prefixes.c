@@ -40,8 +40,8 @@ static int read_lines(struct prefixes *p)
 		if (fault)
 			err = because(-EINVAL, "standard input:%u: '%.*s': %s", number, (int)length, word, fault);
 	}
-	if (!err && ferror(stdin))
-		err = because(-EIO, "standard input cannot be read");
+	if (!err && !feof(stdin))
+		err = because(-EIO, "standard input cannot be read to its end");
 	free(line);
 	return err;
 }

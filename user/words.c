@@ -98,8 +98,9 @@ int words_file(FILE *file, const char *name, int (*each)(void *arg, const struct
 			err = each(arg, &w, number);
 		words_free(&w);
 	}
-	if (!err && ferror(file))
-		err = because(-EIO, "%s: cannot be read", name);
+	/* Out of memory it ends too, without an error of the file's. */
+	if (!err && !feof(file))
+		err = because(-EIO, "%s: cannot be read to its end", name);
 	free(line);
 	return err;
 }
