@@ -180,6 +180,16 @@ mounts_bpffs() {
 	send 0 -b banned -c clean
 }
 
+# It looks whether its three descriptors are there: not forever, where there is nothing to take their place.
+without_dev_null() {
+	mkdir empty
+	(
+		mount --bind empty /dev || exit 4
+		timeout 10 "$XDP_BLOOM" --version >out
+	) || fail "ended with $?"
+	umount /dev
+}
+
 # An instance with directories of its own neither sees nor touches the other.
 two_instances() {
 	local before
@@ -220,4 +230,4 @@ damaged_state() {
 }
 
 run_cases malformed_lines legal_lists files_that_cannot_be_read line_of_10_MB nul_bytes wrong_usage statuses_of_test \
-	nothing_there_yet without_root unreadable_for_want_of_root without_bpffs mounts_bpffs two_instances damaged_state
+	nothing_there_yet without_root unreadable_for_want_of_root without_bpffs mounts_bpffs without_dev_null two_instances damaged_state

@@ -92,12 +92,14 @@ static int run_verb(const struct verb *verb, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	const struct verb *verb;
+	int fd;
 
 	signal(SIGPIPE, SIG_DFL);
 	prctl(PR_SET_DUMPABLE, 0); /* a core would hold the seeds */
 	/* Whoever starts us without them must not have a file of ours take their place. */
-	while (open("/dev/null", O_RDWR) < 3)
-		;
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd < 3);
 	from_environment(&opt_state, "XDP_BLOOM_STATE");
 	from_environment(&opt_bpffs, "XDP_BLOOM_BPFFS");
 	if (asks(argc, argv, "-h", "--help") || (argc == 2 && !strcmp(argv[1], "help")))
