@@ -29,9 +29,9 @@ endif
 ALL_CFLAGS = -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -Ibpf -Iuser -I$(BUILD) \
 	     $(shell $(PKG_CONFIG) --cflags $(PKGS) $(PKGS_LOADED)) $(SANITIZE) $(CFLAGS) $(CPPFLAGS)
 ALL_LIBS   = $(shell $(PKG_CONFIG) --libs $(PKGS)) -lm
-# Debian keeps asm/ in a directory of the host's own.
+# Debian keeps asm/ in a directory of the host's own; clang has a vendor in the middle of that name.
 BPF_CFLAGS = -O2 -g -std=gnu11 -target bpf -mcpu=v3 $(WARNINGS) -Ibpf \
-	     $(addprefix -idirafter ,$(wildcard /usr/include/$(shell $(CC) -dumpmachine)))
+	     $(addprefix -idirafter ,$(wildcard /usr/include/$(subst -pc-,-,$(shell $(CC) -dumpmachine))))
 
 BPF_OBJ  := $(BUILD)/xdp_bloom.bpf.o
 SKELETON := $(BUILD)/xdp_bloom.skel.h
@@ -157,6 +157,10 @@ rates: tests
 test-kernels: tests
 	tests/kernels.sh
 
+# Both sides by each clang, user space by gcc, and what the kernel says of the programs; COMPILERS says which.
+compilers: deps
+	tests/compilers.sh $(COMPILERS)
+
 # As a part of the kernel's selftests, under the runner of Debian's kernel source.
 kselftest: all
 	tests/kselftest.sh
@@ -175,7 +179,7 @@ kill-test: tests
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
 		XDP_BLOOM_KILLS=$(or $(KILLS),1000) XDP_BLOOM_CASES=kills tests/net_kill.sh
 
-# Every system call of load, rotate and attach fails once.
+# Every system call and allocation of load, rotate, attach, restore, add, del and batch fails once.
 faults: deps-test
 	@$(MAKE) --no-print-directory tests
 	FAULTS=all XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic tests/cli_faults.sh
@@ -219,8 +223,9 @@ help:
 
 	@echo 'make kill-test      commands killed at random moments, KILLS (1000) times'
 	@echo 'make test-kernels   the program and network tests in other kernels, under QEMU'
+	@echo 'make compilers      built by clang 14 to 19 and gcc, and loaded'
 	@echo 'make kselftest      the tests as the kernel runs its own; KSELFTESTS says which'
-	@echo 'make faults         each system call of load, rotate and attach fails once'
+	@echo 'make faults         each system call and allocation of the verbs that change something fails once'
 	@echo 'make budget         tests/verifier-budget.txt, after the data path changed'
 	@echo 'make bench          against ipset, nftables and BPF maps; bench-quick: under 50 s;'
 	@echo '                    bench-record: into docs/'
@@ -231,4 +236,4 @@ help:
 	@echo 'make install        PREFIX (/usr/local), DESTDIR'
 
 .DELETE_ON_ERROR:
-.PHONY: docs/terminal.svg all deps deps-test run install deb deb-test clean tests check test rates soak test-kernels kselftest fuzz budget bench bench-quick bench-record units kill-test faults lint help
+.PHONY: docs/terminal.svg all deps deps-test run install deb deb-test clean tests check test rates soak test-kernels compilers kselftest fuzz budget bench bench-quick bench-record units kill-test faults lint help

@@ -1,17 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Every system call of a command fails once, in turn: then either the command is done, or it ends with 2 and nothing has
-# changed, in the kernel or in the state. What was in force filters on in either case, and the next command works.
-# A sample of them (FAULTS=24), or all: make faults.
+# Every system call and every allocation of a command fails once, in turn: then either the command is done, or it ends
+# with 2 and nothing has changed, in the kernel or in the state. What was in force filters on in either case, and the next
+# command works. A sample of them (FAULTS=42), or all: make faults.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 sandbox "$@"
 need strace
+preload=$(dirname "$TRAFFIC")/failing.so
+
+VERBS=(load rotate attach restore add del batch)
 
 # What each call fails with. Reads of what is there, and what only frees, are not in it.
 declare -A error=([bpf]=ENOMEM [mmap]=ENOMEM [openat]=EMFILE [mkdir]=ENOSPC [fsync]=EIO [fdatasync]=EIO [pwrite64]=ENOSPC
 	[write]=ENOSPC [ftruncate]=ENOSPC [rename]=EIO [getrandom]=ENOSYS [socket]=EMFILE [sendto]=ENOBUFS [recvmsg]=EIO
-	[fcntl]=EIO [pread64]=EIO [read]=EIO [statfs]=EIO [mprotect]=ENOMEM [dup]=EMFILE)
+	[fcntl]=EIO [pread64]=EIO [read]=EIO [statfs]=EIO [mprotect]=ENOMEM [dup]=EMFILE [memfd_create]=EMFILE [pipe2]=EMFILE)
 calls=$(
 	IFS=,
 	echo "${!error[*]}"
@@ -32,15 +35,27 @@ prepare() {
 arguments_of() {
 	case $1 in
 	load) echo "load other $turn --force" ;;
-	rotate) echo rotate ;;
+	rotate | restore) echo "$1" ;;
 	attach) echo attach edge0 ;;
+	add) echo add 198.18.0.1 2001:db8:2::/48 --reason test ;;
+	del) echo del 198.18.0.1 2001:db8:2::/48 ;;
+	batch) echo batch commands ;;
 	esac
 }
 
 # So that there is something to do again.
 turn_over() {
 	if [ "$turn" = even ]; then turn=odd; else turn=even; fi
-	[ "$1" != attach ] || "$XDP_BLOOM" detach edge0 &>/dev/null
+	case $1 in
+	attach) "$XDP_BLOOM" detach edge0 &>/dev/null ;;
+	restore) rm -rf "${XDP_BLOOM_BPFFS:?}" ;;
+	add) "$XDP_BLOOM" del 198.18.0.1 2001:db8:2::/48 &>/dev/null ;;
+	del) "$XDP_BLOOM" add 198.18.0.1 2001:db8:2::/48 &>/dev/null ;;
+	batch)
+		"$XDP_BLOOM" del 198.18.0.2 &>/dev/null
+		printf 'add 198.18.0.2\nload other %s --force\nallow 198.18.0.3\n' "$turn" >commands
+		;;
+	esac
 }
 
 is_done() {
@@ -48,11 +63,20 @@ is_done() {
 	load) [ "$(get '.[]|select(.name=="other").source' lists)" = "$turn" ] ;;
 	rotate) [ "$(get .generation show)" != "$generation" ] ;;
 	attach) [ "$(xdp_id edge0)" != none ] ;;
+	restore) [ "$(xdp_id edge1)" != none ] && "$XDP_BLOOM" test 192.0.2.7 &>/dev/null ;;
+	add) "$XDP_BLOOM" test 198.18.0.1 2001:db8:2::1 &>/dev/null ;;
+	del) ! "$XDP_BLOOM" -j test 198.18.0.1 2001:db8:2::1 | grep -q '"drop"' ;;
+	batch) is_done load && "$XDP_BLOOM" test 198.18.0.2 &>/dev/null ;;
 	esac
 }
 
-# points VERB: a line for each call to fail: the call and which one of its kind, from main() on.
-points() {
+everything() {
+	snapshot
+	"$XDP_BLOOM" -j bans 2>&1
+}
+
+# calls_of VERB: a line for each call to fail: the call and which one of its kind, from main() on.
+calls_of() {
 	turn_over "$1"
 	# shellcheck disable=SC2046 # words
 	expect 0 strace -o trace -e trace="$calls" "$XDP_BLOOM" $(arguments_of "$1")
@@ -64,108 +88,98 @@ points() {
 		{ print $1, n[$1] }' trace
 }
 
+# allocations_of VERB: a line for each way to an allocation: the first that came by it.
+allocations_of() {
+	turn_over "$1"
+	rm -f seen
+	# shellcheck disable=SC2046 # words
+	FAIL_SEEN=seen LD_PRELOAD=$preload expect 0 "$XDP_BLOOM" $(arguments_of "$1")
+	sed 's/^/allocation /' seen
+}
+
+# run_with CALL N COMMAND...: fails that one.
+run_with() {
+	local call=$1 n=$2
+
+	shift 2
+	if [ "$call" = allocation ]; then
+		FAIL_ALLOCATION=$n LD_PRELOAD=$preload timeout 60 "$@"
+	else
+		timeout 60 strace -o /dev/null -e trace="$call" -e inject="$call:error=${error[$call]}:when=$n" "$@"
+	fi
+}
+
+# Nothing is left of the verb that failed, or of restore: what there is is whole, and the rest is still to come.
+changed_nothing() {
+	if [ "$1" = restore ]; then
+		is "$("$XDP_BLOOM" -j lists)" "$lists" "what is kept after '$what'"
+		return
+	fi
+	[ "$(everything)" = "$before" ] || fail "$what: failed, but: $(diff <(echo "$before") <(everything) | head -n 6; cat err)"
+}
+
 # inject VERB CALL N
 inject() {
-	local verb=$1 call=$2 n=$3 status before what
+	local verb=$1 call=$2 n=$3 status before lists what
 
 	what="$verb, $call number $n"
 	turn_over "$verb"
 	generation=$(get .generation show)
-	before=$(snapshot)
+	before=$(everything)
+	lists=$("$XDP_BLOOM" -j lists)
 	# shellcheck disable=SC2046 # words
-	timeout 60 strace -o /dev/null -e trace="$call" -e inject="$call:error=${error[$call]}:when=$n" \
-		"$XDP_BLOOM" $(arguments_of "$verb") >out 2>err
+	run_with "$call" "$n" "$XDP_BLOOM" $(arguments_of "$verb") >out 2>err
 	status=$?
+	[ "$verb" = restore ] && [ $status = 1 ] && status=2
 	case $status in
-	0) is_done "$verb" || fail "$what: it says done, and is not" ;;
+	0) is_done "$verb" || fail "$what: it says done, and is not: $(cat err)" ;;
 	2)
-		[ "$(snapshot)" = "$before" ] || fail "$what: failed, but: $(diff <(echo "$before") <(snapshot) | head -n 6; cat err)"
+		changed_nothing "$verb"
 		grep -q '^xdp-bloom: ' err || fail "$what: failed without a word"
 		refused=$((refused + 1))
 		;;
 	*) fail "$what: ended with $status: $(tail -n 3 err)" ;;
 	esac
-	"$XDP_BLOOM" test 192.0.2.7 2001:db8::7 203.0.113.9 198.51.100.1 >verdicts 2>&1 ||
-		fail "$what, ended with $status ($(cat err)): and then: $(cat verdicts)"
-	expect 1 "$XDP_BLOOM" test 192.0.2.8
+	[ $status = 0 ] || [ "$verb" = restore ] || still_filters
 	if [ $status = 2 ]; then
 		# shellcheck disable=SC2046 # words
 		bloom $(arguments_of "$verb")
 		is_done "$verb" || fail "$what: the next command does not work"
 	fi
+	still_filters
 }
 
-# Among CALLS that fail, those that the command survives.
+still_filters() {
+	"$XDP_BLOOM" test 192.0.2.7 2001:db8::7 203.0.113.9 198.51.100.1 >verdicts 2>&1 ||
+		fail "$what, ended with $status ($(cat err)): and then: $(cat verdicts)"
+	expect 1 "$XDP_BLOOM" test 192.0.2.8
+}
+
+# fails_once WHAT VERB: among those that fail, how many the command survives.
 fails_once() {
-	local verb=$1 call n count=0
+	local verb=$2 call n count=0
 	refused=0
 
+	[ "$1" = calls ] || [ -e "$preload" ] || skip "$preload is not built"
 	prepare
 	# Twice: the first time is another way.
-	points "$verb" >/dev/null
-	points "$verb" >all
-	if [ "${FAULTS:-24}" = all ]; then
+	"$1_of" "$verb" >/dev/null
+	"$1_of" "$verb" >all
+	if [ "${FAULTS:-42}" = all ]; then
 		cp all chosen
 	else
-		shuf --random-source=<(yes "$XDP_BLOOM_SEED") -n $((${FAULTS:-24} / 3)) all >chosen
+		shuf --random-source=<(yes "$XDP_BLOOM_SEED") -n $((${FAULTS:-42} / 14)) all >chosen
 	fi
 	while read -r call n <&3; do
 		inject "$verb" "$call" "$n"
 		count=$((count + 1))
 	done 3<chosen
-	[ $count -gt 0 ] || fail "no call was made to fail"
-	echo "# $verb: $count of $(wc -l <all) calls failed: $refused refusals, $((count - refused)) survived"
+	[ $count -gt 0 ] || fail "none was made to fail"
+	echo "# $verb: $count of $(wc -l <all) $1 failed: $refused refusals, $((count - refused)) survived"
 }
 
-read_only_state() {
-	prepare
-	mount --bind "$XDP_BLOOM_STATE" "$XDP_BLOOM_STATE"
-	mount -o remount,ro,bind "$XDP_BLOOM_STATE" || skip "cannot mount it read-only"
-	refused "" load other odd --force
-	refused "" rotate
-	refused "" attach edge0
-	expect 0 "$XDP_BLOOM" test 192.0.2.7 198.51.100.1
-	umount "$XDP_BLOOM_STATE"
-	bloom load other odd --force
-}
-
-# A limit to what the command may take, as a service has it: it is refused or killed, and nothing has changed.
-memory_limit() {
-	local group=/sys/fs/cgroup/xdp-bloom-$$ before status
-
-	prepare
-	[ -e /sys/fs/cgroup/cgroup.controllers ] || mount -t cgroup2 none /sys/fs/cgroup 2>/dev/null || skip "no cgroup2"
-	mkdir $group 2>/dev/null || skip "no control group of one's own"
-	if ! echo 4M 2>/dev/null >$group/memory.max; then
-		rmdir $group
-		skip "no memory controller"
-	fi
-	before=$(snapshot)
-	bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - $group "$XDP_BLOOM" load other odd --force &>/dev/null
-	status=$?
-	rmdir $group
-	[ $status != 0 ] || skip "4 MiB were enough"
-	is "$(snapshot)" "$before" "what is loaded after the limit (status $status)"
-	bloom load other odd --force
-}
-
-# The other end of the wire goes while frames are on it: the filter goes on elsewhere, and later commands work.
-peer_vanishes_under_traffic() {
-	prepare
-	bloom attach edge0
-	printf '%s\n' 192.0.2.7 >banned
-	printf '%s\n' 192.0.2.8 >clean
-	flow 0 -b banned -c clean
-	ip link del wire0
-	kill "${flow_pid[0]}" 2>/dev/null
-	wait "${flow_pid[0]}"
-	send 1 -b banned -c clean
-	bloom rotate
-	bloom load other odd --force
-	send 1 -b banned -c clean
-	veth 0
-	bloom attach edge0
-	send 0 -b banned -c clean
-}
-
-run_cases read_only_state memory_limit peer_vanishes_under_traffic "fails_once load" "fails_once rotate" "fails_once attach"
+cases=()
+for verb in "${VERBS[@]}"; do
+	cases+=("fails_once calls $verb" "fails_once allocations $verb")
+done
+run_cases "${cases[@]}"

@@ -114,7 +114,7 @@ make_tools() {
 	rm -rf "$root"/xdp-bloom/tests/{bench,corpus,kernels}
 	for program in "$build/xdp-bloom" "$build"/*.bpf.o "$build"/tests/*; do
 		case $program in
-		*.d | */fuzz_*) continue ;;
+		*.d | */fuzz*) continue ;;
 		esac
 		[ -f "$program" ] || continue
 		cp "$program" "$root/xdp-bloom/build/${program#"$build"/}"

@@ -12,11 +12,12 @@ release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 # shellcheck source=tests/kernels/apt.sh
 . "$(dirname "$(realpath "$0")")/apt.sh"
 
-PACKAGES=(libc6-dev libgcc-12-dev linux-libc-dev libbpf-dev libxdp-dev libelf-dev zlib1g-dev libsqlite3-dev libjansson-dev
-	liblzma-dev libzstd-dev bash bpftool busybox-static coreutils diffutils ethtool grep iproute2 jq mount procps python3-minimal
+# What the build needs, as make deps has it.
+mapfile -t needed < <(sed -n '/^DEPS :=/,/[^\\]$/p' "$(dirname "$0")/../../Makefile" | grep -o '[a-z0-9.-]*-dev')
+PACKAGES=("${needed[@]}" libgcc-12-dev linux-libc-dev bash bpftool busybox-static coreutils diffutils ethtool grep iproute2 jq mount procps python3-minimal
 	libpython3-stdlib sed util-linux xdp-tools)
 
-[ ! -d "$into" ] || exit 0
+[ "${PACKAGES[*]}" != "$(cat "$into/packages" 2>/dev/null)" ] || exit 0
 apt_open "$release"
 apt "$release" apt-get install --download-only --no-install-recommends -y "${PACKAGES[@]}" >>"$(apt_log "$release")" 2>&1 ||
 	apt_failed "$release"
@@ -33,4 +34,6 @@ find "$into.new/usr/lib" -type l -lname '/*' | while read -r link; do
 	ln -sfn --relative "$into.new$(readlink "$link")" "$link"
 done
 apt_close "$release"
+echo "${PACKAGES[*]}" >"$into.new/packages"
+rm -rf "$into"
 mv "$into.new" "$into"
