@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The proof before a generation goes live: whatever is wrong in an array is noticed. And what needs no array. */
+#include "built.h"
+#include "plan.h"
+
+/* An array's byte that is wrong, and right again. */
+static void mutate(struct generation *g, const struct owned *owned, void *at, __u64 value, size_t size,
+		   const char *what)
+{
+	__u64 before = 0;
+	int err;
+
+	memcpy(&before, at, size);
+	memcpy(at, &value, size);
+	err = check_arrays(g, owned);
+	CHECK(err == -EILSEQ, "%s, and check_arrays says %d", what, err);
+	memcpy(at, &before, size);
+}
+
+static void *slot4(const struct generation *g, uint32_t addr)
+{
+	struct bucket4 *buckets = (struct bucket4 *)g->roster4;
+
+	for (__u64 b = 0; b < g->roster4_buckets; b++)
+		for (unsigned int i = 0; i < ROSTER4_SLOTS; i++)
+			if (buckets[b].addr[i] == addr)
+				return &buckets[b].addr[i];
+	return NULL;
+}
+
+static void check_notices(void)
+{
+	static const uint32_t host = 0x0a000007, mixed = 0x0b0000ff, whole = 0x0c000000;
+	const ip6 first = ((ip6)0x20010db8 << 96) + 1;
+	struct settings settings = SETTINGS_DEFAULT;
+	static struct naive m;
+	struct generation g;
+	struct owned owned;
+	__u64 hash, word, *block, *flag;
+	struct bucket6 *bucket6;
+	__u32 *slot;
+	__u8 *byte;
+
+	m = (struct naive){ .label = { 1, 2 } };
+	naive_add(&m, 4, host, host, 0);
+	for (unsigned int i = 1; i < 500; i++) /* it must find the one among many */
+		naive_add(&m, 4, host + i * 0x10001, host + i * 0x10001, 1);
+	naive_add(&m, 4, mixed - 255, mixed - 1, 0);
+	naive_add(&m, 4, mixed, mixed, 1);
+	naive_add(&m, 4, whole, whole + 511, 1);
+	naive_add(&m, 6, first, first, 0);
+	naive_add(&m, 6, first << 1, first << 1 | 1, 1);
+	naive_settle(&m, &owned);
+	if (!CHECK(!plan_generation(&g, &owned, &settings), "no plan") || !build(&g, &owned))
+		return;
+
+	hash = hash_ipv4(g.hash, host);
+	word = hash_more(g.hash, hash);
+	block = (__u64 *)g.filter + lanes_block(hash, g.filter_blocks) * FILTER_LANES;
+	for (unsigned int lane = 0; lane < FILTER_LANES; lane++)
+		mutate(&g, &owned, &block[lane], block[lane] & ~(1ULL << (LANES_BIT(lanes_of(hash, word), lane) & 63)),
+		       8, "a bit of the filter is missing");
+	slot = slot4(&g, host);
+	if (CHECK(slot, "the host is not in the roster")) {
+		struct bucket4 *bucket = (struct bucket4 *)((uintptr_t)slot & ~(sizeof(*bucket) - 1));
+		unsigned int label = roster4_label_index(roster4_slot_bit((unsigned int)(slot - bucket->addr)));
+
+		mutate(&g, &owned, slot, host ^ 0x80000000, 4, "a host is missing in the roster");
+		mutate(&g, &owned, &bucket->label[label], 2, 1, "a host has another's label");
+	}
+	slot = slot4(&g, mixed);
+	if (CHECK(slot, "the host of a mixed /24 is not in the roster"))
+		mutate(&g, &owned, slot, 1, 4, "a host of a mixed /24 is missing in the roster");
+
+	byte = (__u8 *)g.gate4 + (host >> 10);
+	mutate(&g, &owned, byte, *byte & ~(3U << (host >> 7 & 6)), 1, "the gate clears a /24 with hosts");
+	byte = (__u8 *)g.gate4 + (mixed >> 10);
+	mutate(&g, &owned, byte, 0, 1, "the gate clears a mixed /24");
+	mutate(&g, &owned, byte, GATE4_ALL << (mixed >> 7 & 6), 1, "the gate knows one list of a mixed /24");
+	byte = (__u8 *)g.gate4 + (whole >> 10);
+	mutate(&g, &owned, byte, *byte & ~3U, 1, "the gate clears a banned /24");
+	mutate(&g, &owned, byte, (*byte & ~12U) | GATE4_SOME << 2, 1, "the gate asks the filter about a banned /24");
+	if (CHECK(g.gate4_labels, "no labels of /24s"))
+		mutate(&g, &owned, (__u8 *)g.gate4_labels + (whole >> 8), 1, 1, "a /24 has another's label");
+
+	byte = (__u8 *)g.gate6;
+	for (uint64_t i = 0; i < 1ULL << g.gate6_log2; i++)
+		if (byte[i])
+			mutate(&g, &owned, &byte[i], 0, 1, "a bit of the IPv6 gate is missing");
+	bucket6 = (struct bucket6 *)g.roster6;
+	for (uint64_t b = 0; b < g.roster6_buckets; b++) {
+		for (unsigned int i = 0; i < ROSTER6_SLOTS; i++) {
+			if (!bucket6[b].key[i])
+				continue;
+			mutate(&g, &owned, &bucket6[b].key[i], 0, 8, "a prefix is missing in the IPv6 roster");
+			mutate(&g, &owned, &bucket6[b].label[roster6_label_index(1ULL << i)], 77, 1,
+			       "a prefix has another's label");
+		}
+	}
+	flag = &g.hash.mul1;
+	mutate(&g, &owned, flag, *flag + 2, 8, "the arrays are of another seed");
+	flag = &g.rung[0].salt;
+	mutate(&g, &owned, flag, *flag + 1, 8, "a rung is of another salt");
+	CHECK(!check_arrays(&g, &owned), "it was all put right again, and check_arrays does not see it");
+	memory_release(&g);
+	owned_free(&owned);
+}
+
+/* So many that threads share the work: each host, wherever it is, is asked for by one of them. */
+static void check_notices_in_many(void)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+	struct ranges set = RANGES_EMPTY, none = RANGES_EMPTY;
+	struct account account = { &set, 1 };
+	struct generation g;
+	struct owned owned;
+	size_t middle;
+
+	for (int i = 0; i < 60000; i++)
+		ENOUGH(!ranges_add_host(&set, (uint32_t)ktap_random()));
+	ENOUGH(!ranges_finish(&set) && !owned_settle(&owned, &account, 1, &none));
+	if (CHECK(!plan_generation(&g, &owned, &settings), "no plan") && build(&g, &owned)) {
+		middle = owned.n4 / 2;
+		for (int i = -6; i < 20; i++) {
+			size_t at = i < -3  ? owned.n4 + 3 + (size_t)i /* the last three */
+				    : i < 0 ? (size_t)(i + 3)	       /* the first */
+				    : i < 6 ? middle - 3 + (size_t)i
+					    : (size_t)(ktap_random() % owned.n4);
+			void *slot = slot4(&g, owned.v4[at].lo);
+
+			if (!CHECK(slot, "range %zu of %zu is not there", at, owned.n4))
+				break;
+			mutate(&g, &owned, slot, 0, 4, "one of many hosts is missing");
+		}
+		CHECK(!check_arrays(&g, &owned), "it was all put right again, and check_arrays does not see it");
+		memory_release(&g);
+	}
+	owned_free(&owned);
+	ranges_free(&set);
+}
+
+/* Without a roster: an allowed address that is dropped by accident, against asking about each. */
+static void allowed_by_accident(void)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+	int hit = 0, clean = 0;
+
+	settings.exact = false;
+	settings.bits_per_key = 6; /* so that accidents happen */
+	for (int round = 0; round < 20; round++) {
+		struct ranges set = RANGES_EMPTY, allowed = RANGES_EMPTY;
+		struct account account = { &set, 1 };
+		bool accident = false;
+		struct generation g;
+		struct owned owned;
+		int err;
+
+		for (int i = 0; i < 4000; i++) {
+			ip6 even = ((ip6)0x20010db8 << 96) + (ktap_random() & 0xfffe);
+
+			ENOUGH(!ranges_add_host(&set, 0x0a000000 | (uint32_t)(ktap_random() & 0xffff)));
+			ENOUGH(!ranges_add6(&set, even, even));
+		}
+		for (uint64_t i = ktap_random() % 4; i; i--) {
+			ENOUGH(!ranges_add_host(&allowed, 0x0a000000 | (uint32_t)(ktap_random() & 0xffff)));
+			ENOUGH(!ranges_add6(&allowed, ((ip6)0x20010db8 << 96) + (ktap_random() & 0xff),
+					    ((ip6)0x20010db8 << 96) + (ktap_random() & 3) + 0xff));
+		}
+		ENOUGH(!ranges_add4(&allowed, 0x0b000000, 0x0c000000)); /* wide, but clear by the gate */
+		ENOUGH(!ranges_finish(&set) && !ranges_finish(&allowed) &&
+		       !owned_settle(&owned, &account, 1, &allowed));
+		if (!CHECK(!plan_generation(&g, &owned, &settings), "no plan") || !build(&g, &owned))
+			return;
+		for (size_t i = 0; i < allowed.n4; i++)
+			for (uint32_t a = allowed.v4[i].lo; a <= allowed.v4[i].hi; a++)
+				accident |= !!(decide_ipv4(&g, a) & ANSWER_DROP);
+		for (size_t i = 0; i < allowed.n6; i++)
+			for (ip6 a = allowed.v6[i].lo; a <= allowed.v6[i].hi; a++)
+				accident |= !!(decide(&g, 6, a) & ANSWER_DROP);
+		err = check_allowed(&g, &allowed);
+		if (!CHECK(err == (accident ? -EAGAIN : 0), "accident %d, but error %d", accident, err))
+			return;
+		*(accident ? &hit : &clean) += 1;
+		memory_release(&g);
+		owned_free(&owned);
+		ranges_free(&set);
+		ranges_free(&allowed);
+	}
+	printf("# %d generations hit an allowed address, %d did not\n", hit, clean);
+}
+
+/* --- Odds and ends ---------------------------------------------------------------------------------------------------
+ */
+
+static void seeds(void)
+{
+	struct generation a = { .rungs = 3 }, b = { .rungs = 3 };
+	const __u64 *one = &a.hash.add, *two = &b.hash.add;
+
+	CHECK(!build_seeds(&a) && !build_seeds(&b), "no seeds");
+	CHECK(a.hash.mul1 & a.hash.mul2 & a.hash.mul3 & a.tag.mul1 & a.tag.mul2 & a.tag.mul3 & a.gate6_mul & 1,
+	      "an even multiplier loses keys");
+	for (size_t i = 0; i < sizeof(struct hash_seeds) / 8 * 2; i++)
+		CHECK(one[i] != two[i] && one[i] >> 8, "seed %zu is the same, or small", i);
+	CHECK(a.gate6_add != b.gate6_add && a.gate6_mul != b.gate6_mul, "the gate's seeds are the same");
+	for (int i = 0; i < 3; i++)
+		CHECK(a.rung[i].salt != b.rung[i].salt && a.rung[i].salt != a.rung[(i + 1) % 3].salt,
+		      "salt %d is the same", i);
+}
+
+static void shadows(void)
+{
+	for (int round = 0; round < 100; round++) {
+		struct generation g = { .shadows = 1 };
+		bool shadow[LABELS];
+
+		for (unsigned int label = 0; label < LABELS; label++) {
+			shadow[label] = ktap_random() & 1;
+			g.shadow[label / 64] |= (__u64)shadow[label] << label % 64;
+		}
+		for (unsigned int label = 0; label < LABELS; label++) {
+			__u32 answer = ANSWER(STAGE_ROSTER, 5, label), got = decide_shadow(&g, answer | ANSWER_DROP);
+
+			if (!CHECK(decide_shadow(&g, answer) == answer, "a pass is changed") ||
+			    !CHECK(got == (answer | (shadow[label] ? ANSWER_SHADOW : ANSWER_DROP)), "label %u: %x",
+				   label, got))
+				return;
+		}
+	}
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "the check notices whatever is missing", check_notices },
+		{ "so it does of many", check_notices_in_many },
+		{ "allowed addresses that are hit by accident", allowed_by_accident },
+		{ "seeds", seeds },
+		{ "shadow lists", shadows },
+	};
+
+	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+}
