@@ -4,6 +4,7 @@
 
 #include "ktap.h"
 #include "naive.h"
+#include "plan.h"
 
 #define PAGE "docs/bloom.md"
 
@@ -130,12 +131,43 @@ static void bits_and_rates(void)
 	says("one block takes %.1f bits a key for it where two take %.1f", lanes_bits(1e-6), lanes2_bits(1e-6));
 }
 
+/* --- What the words say ----------------------------------------------------------------------------------------------
+ */
+
+/* Blocks with so many keys or fewer, where there are 32 a block on average. */
+static double share_to(unsigned int keys, double mean)
+{
+	double sum = 0, share = exp(-mean);
+
+	for (unsigned int c = 0; c <= keys; share *= mean / ++c)
+		sum += share;
+	return sum;
+}
+
+static void in_words(void)
+{
+	double half = 1 - pow(0.5, 24), mean = 512.0 / SETTINGS_DEFAULT.bits_per_key;
+	double more = lanes_bits(1e-3) / classic_bits(1e-3, 0);
+
+	/* Each place is clear with one half, in a filter with the best k. */
+	CHECK(fabs(half / 0.5 - 2) < 1e-6 &&
+		      fabs(fill_expected((struct filter_shape){ 1e6, 10, false }, 1e6 * M_LN2 / 10) - 0.5) < 1e-9,
+	      "a no does not take two places");
+	says("meets a clear bit after two places on average");
+	says("%.0f keys a block on average, but some blocks get 20 and some get 45", mean);
+	CHECK(share_to(20, mean) > 0.01 && share_to(44, mean) < 0.99, "hardly any block gets 20, or 45");
+	CHECK(more > 1.05 && more < 1.15, "lanes take %.2f as many bits", more);
+	says("One in a thousand is plenty for that, and lanes get there with one line and a tenth more bits");
+	says("`tune --headroom`, %.0f %% unless told otherwise", SETTINGS_DEFAULT.headroom * 100);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "ten bits and three keys by hand", by_hand },
 		{ "three formulas, three sizes", formulas_over_sizes },
 		{ "bits a key and rates", bits_and_rates },
+		{ "what the words say", in_words },
 	};
 
 	if (!read_page()) {
