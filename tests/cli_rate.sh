@@ -50,20 +50,29 @@ db.commit()"
 	is "$(get '.fpr.passed' show)" false "whether the rate is beyond what was asked for"
 }
 
-# Without a roster an IPv6 address gets a wrong yes on any of its rungs; plan and show agree on what that comes to.
+# Without a roster an IPv6 address gets a wrong yes on any rung that its /32 has something of; plan and show agree on
+# what that comes to.
 counts_every_rung() {
-	local fpr want
+	local fpr
 
+	bloom tune --exact=off --headroom 0
+	# All in one /32; and each in its own, where now and then two /32s share a place in the gate.
+	python3 -c "
+for i in range(4000):
+    for length in 40, 48, 56, 64:
+        print(f'2a{i >> 8:02x}:{i & 255:02x}00:{length:02x}00::/{length}')" >list
+	bloom load list list
+	fpr=$(get '.fpr.filter' show)
+	[ "$(get '.rungs|length' show)" -gt 1 ] || fail "one rung tells nothing: $(get .rungs show)"
+	within "$(get '.fpr.verdict' show)" "$(python3 -c "print(1 - (1 - $fpr) ** $(get '.rungs|length' show))")" 1e-4 "the rate of the verdict"
+	within "$(get '.fpr.verdict' show)" "$(get '.plans[]|select(.chosen)|.fpr.verdict' plan)" 0.2 "the rate against the plan's"
 	python3 -c "
 for i in range(4000):
     for length in 40, 48, 56, 64:
         print(f'2a{i >> 8:02x}:{i & 255:02x}{length:02x}:100::/{length}')" >list
-	bloom tune --exact=off --headroom 0
-	bloom load list list
+	bloom load list list --force
 	fpr=$(get '.fpr.filter' show)
-	[ "$(get '.rungs|length' show)" -gt 1 ] || fail "one rung tells nothing: $(get .rungs show)"
-	want=$(python3 -c "print(1 - (1 - $fpr) ** $(get '.rungs|length' show))")
-	within "$(get '.fpr.verdict' show)" "$want" 1e-4 "the rate of the verdict"
+	within "$(get '.fpr.verdict' show)" "$fpr" 0.1 "the rate of the verdict"
 	within "$(get '.fpr.verdict' show)" "$(get '.plans[]|select(.chosen)|.fpr.verdict' plan)" 0.2 "the rate against the plan's"
 	is "$(get '[.innocent.per_million_ipv4, .innocent.per_million_ipv6 == .fpr.verdict * 1e6]' show)" '[0,true]' "who is innocent"
 	is "$(get '.plans[]|select(.chosen)|.innocent.per_million_ipv4' plan)" 0 "innocent IPv4 addresses in the plan"

@@ -77,8 +77,11 @@ struct counts forecast_counts(double keys)
 /* As plan_count() counts them; two in one /32 are one. */
 void forecast_add6(struct counts *n, double keys, unsigned int length)
 {
+	double nets = length < 32 ? keys * exp2(32 - length) : -NETS32 * expm1(-keys / NETS32);
+
 	n->v6[length] += (uint64_t)keys;
-	n->nets32 += length < 32 ? keys * exp2(32 - length) : -NETS32 * expm1(-keys / NETS32);
+	n->nets32 += nets;
+	n->lengths32 += nets;
 }
 
 /* The share of bits that settle a "no" is what counts: lines until the first clear bit, and for a "yes" all of them. */
@@ -96,6 +99,14 @@ static double lines_yes(const struct forecast *f)
 	return f->g.filter_layout == LAYOUT_CLASSIC ? f->shape.k : f->g.filter_layout == LAYOUT_LANES2 ? 2 : 1;
 }
 
+/* Of an IPv6 address whose /32 has something: those that the gate names. Lengths may share a rung, so it is no less. */
+static double rungs_asked(const struct forecast *f, const struct counts *n)
+{
+	double rungs = (double)f->g.rungs;
+
+	return f->g.gate6 ? fmin(fmax(n->lengths32 / n->nets32, 1), rungs) : rungs;
+}
+
 /* Nearly every look at the roster is one line; the few second ones are left out of account. */
 static void count_lines(struct forecast *f, const struct counts *n)
 {
@@ -108,8 +119,7 @@ static void count_lines(struct forecast *f, const struct counts *n)
 		f->lines_pass = (double)g->gate4 + (g->keys4 ? share * filter : 0);
 		f->lines_drop = (double)g->gate4 + (g->keys4 ? lines_yes(f) + roster : (double)g->gate4_labels);
 	} else {
-		/* Most /32s have something of one rung. */
-		share = g->gate6 ? n->nets32 / exp2((double)g->gate6_log2) : (double)g->rungs;
+		share = rungs_asked(f, n) * (g->gate6 ? n->nets32 / exp2((double)g->gate6_log2) : 1);
 		f->lines_pass = (double)g->gate6 + share * filter;
 		f->lines_drop = (double)g->gate6 + (g->keys6 ? lines_yes(f) + roster : 0);
 	}
@@ -121,8 +131,8 @@ static void count_innocent(struct forecast *f, const struct counts *n)
 
 	if (f->settings.exact)
 		return;
-	f->verdict4 = rate_verdict(g, f->fpr, 4);
-	f->verdict6 = rate_verdict(g, f->fpr, 6);
+	f->verdict4 = rate_verdict(g, f->fpr, 4, 0);
+	f->verdict6 = rate_verdict(g, f->fpr, 6, rungs_asked(f, n));
 	f->innocent4 = f->verdict4 * (g->gate4 ? (double)(n->some24 * 256 - n->hosts) : IPV4_ALL - (double)g->keys4);
 }
 

@@ -35,6 +35,7 @@ int inforce_take(struct inforce *s)
 {
 	struct candidate live;
 	__u64 keys, bits, bytes[ARRAYS];
+	double rungs;
 	int err = kernel_open_live(&live, false);
 
 	memset(s, 0, sizeof(*s));
@@ -42,6 +43,7 @@ int inforce_take(struct inforce *s)
 		return err == -ENOENT ? 0 : err;
 	s->g = live.g;
 	rate_measure(&live.g, &s->rate);
+	rungs = rate_rungs(&live.g);
 	kernel_release(&live);
 	err = kernel_map_bytes(&s->g, bytes);
 	if (err)
@@ -52,8 +54,8 @@ int inforce_take(struct inforce *s)
 	s->bytes = stage_bytes(bytes);
 	if (keys)
 		s->bits_per_key = (double)bits / (double)keys;
-	s->verdict4 = rate_verdict(&s->g, s->rate.fpr, 4);
-	s->verdict6 = rate_verdict(&s->g, s->rate.fpr, 6);
+	s->verdict4 = rate_verdict(&s->g, s->rate.fpr, 4, 0);
+	s->verdict6 = rate_verdict(&s->g, s->rate.fpr, 6, rungs);
 	s->verdict = fmax(s->verdict4, s->verdict6);
 	return 0;
 }

@@ -118,6 +118,7 @@ static void count_ipv4(struct counts *n, const struct owned *owned)
 
 static void count_ipv6(struct counts *n, const struct owned *owned)
 {
+	bool seen[129] = { false };
 	ip6 net32 = 0;
 
 	for (size_t i = 0; i < owned->n6; i++) {
@@ -127,10 +128,16 @@ static void count_ipv6(struct counts *n, const struct owned *owned)
 
 		while (range6_next_prefix(&lo, owned->v6[i].hi, &done, &first, &length)) {
 			n->v6[length]++;
-			if (length < 32)
+			if (first >> 96 != net32)
+				memset(seen, 0, sizeof(seen));
+			if (length < 32) {
 				n->nets32 += exp2(32 - length);
-			else
+				n->lengths32 += exp2(32 - length);
+			} else {
 				n->nets32 += !n->nets32 || first >> 96 != net32;
+				n->lengths32 += !seen[length];
+			}
+			seen[length] = true;
 			net32 = first >> 96;
 		}
 	}

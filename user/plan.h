@@ -46,6 +46,7 @@ struct counts {
 	uint8_t label;
 	uint64_t v6[129]; /* prefixes by length */
 	double nets32;	  /* /32s that they lie in, or cover */
+	double lengths32; /* in how many lengths, summed over these */
 };
 
 void plan_count(struct counts *n, const struct owned *owned);

@@ -103,13 +103,25 @@ void rate_measure(const struct generation *g, struct rate *rate)
 	rate->sampled = step > 1;
 }
 
-double rate_verdict(const struct generation *g, double fpr, int family)
+double rate_rungs(const struct generation *g)
+{
+	const __u8 *gate = (const __u8 *)g->gate6;
+	double open = 0, asked = 0;
+
+	for (__u64 i = 0; gate && i < 1ULL << g->gate6_log2; i++) {
+		open += gate[i] != 0;
+		asked += __builtin_popcount(gate[i]);
+	}
+	return open > 0 ? asked / open : (double)g->rungs;
+}
+
+double rate_verdict(const struct generation *g, double fpr, int family, double rungs)
 {
 	if (g->roster4 || g->roster6)
 		return 0;
 	if (family == 4)
 		return g->keys4 ? fpr : 0;
-	return g->keys6 ? -expm1((double)g->rungs * log1p(-fpr)) : 0;
+	return g->keys6 ? -expm1(rungs * log1p(-fpr)) : 0;
 }
 
 double rate_asked(const struct settings *settings)

@@ -19,11 +19,14 @@ struct rate {
 /* The filter's member of g is an address. Without a filter all is 0. */
 void rate_measure(const struct generation *g, struct rate *rate);
 
+/* On how many rungs an IPv6 address is asked about, on average, where the gate has anything of its /32. */
+double rate_rungs(const struct generation *g);
+
 /*
  * Where the filter decides alone, the share of innocent addresses of a family (4 or 6) about which it is asked that are
- * dropped: an IPv6 address is asked about once a rung. 0 behind a roster; of g only sizes are read.
+ * dropped: an IPv6 address is asked about on so many rungs. 0 behind a roster; of g only sizes are read.
  */
-double rate_verdict(const struct generation *g, double fpr, int family);
+double rate_verdict(const struct generation *g, double fpr, int family, double rungs);
 
 /* The rate that the settings ask for. */
 double rate_asked(const struct settings *settings);
