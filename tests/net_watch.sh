@@ -66,6 +66,50 @@ captured() {
 	is "$(grep -ao 'dropped by bad (roster)' file.pcapng | wc -l)" 2 "the number of comments"
 }
 
+# Who reads along sees a packet when it comes, not when a buffer is full; and a reader that goes ends it.
+captured_to_a_pipe() {
+	local reader
+
+	need tcpdump
+	prepare
+	mkfifo pipe
+	tcpdump -lnr pipe >seen 2>tcpdump.err &
+	reader=$!
+	watching pipe capture -w -
+	"$TRAFFIC" -b banned -c clean wire0 edge0 >sent
+	until grep -q '203.0.113.9' seen; do
+		kill -0 $reader || fail "tcpdump: $(cat tcpdump.err)"
+		read -rt 0.1 <> <(:)
+	done
+	kill $reader
+	flow 0 -b banned -c clean
+	wait $watcher
+	stop_flow 0
+}
+
+disk_full() {
+	prepare
+	expect 2 "$XDP_BLOOM" capture -w /dev/full
+	one_line "/dev/full: No space left on device"
+	expect 2 "$XDP_BLOOM" capture -w /nowhere/file
+	one_line "/nowhere/file: No such file or directory"
+}
+
+# A reader that is killed leaves samples behind; they are not the next one's.
+killed() {
+	prepare
+	watching /dev/null watch
+	kill -STOP $watcher
+	send 0 -b banned -c clean
+	kill -KILL $watcher
+	wait $watcher
+	echo 203.0.113.9 >one
+	watching seen -j watch --count 1
+	"$TRAFFIC" -b one -c clean wire0 edge0 >sent
+	wait $watcher
+	is "$(jq -r .source seen)" 203.0.113.9 "the first one seen"
+}
+
 # A flood does not buy more than the budget: so many for each refill, of which there are ten a second.
 bounded() {
 	local begin seconds most
@@ -113,4 +157,4 @@ refusals() {
 	refused "samples are off" watch
 }
 
-run_cases text json_lines captured bounded nothing_old one_reader refusals
+run_cases text json_lines captured captured_to_a_pipe disk_full killed bounded nothing_old one_reader refusals

@@ -11,6 +11,7 @@
 #include "bans.h"
 #include "build.h"
 #include "check.h"
+#include "clock.h"
 #include "guard.h"
 #include "image_kept.h"
 #include "log.h"
@@ -21,14 +22,6 @@
 /* New seeds nearly always do; then more buckets always do in the end. */
 #define ATTEMPTS      32
 #define ATTEMPTS_SAME 4
-
-static double seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 /* Without a roster the filter decides alone: then it must not know any allowed address by accident. */
 static int spare_allowed(const struct candidate *c, const struct settled *s)
@@ -131,7 +124,7 @@ static double lap(double *since)
 {
 	double before = *since;
 
-	*since = seconds();
+	*since = clock_seconds();
 	return (*since - before) * 1e3;
 }
 
@@ -242,7 +235,7 @@ static int go_live(struct state *state, const struct apply_options *options, str
 
 int apply_with(struct state *state, const struct apply_options *options)
 {
-	struct laps t = { .clock = seconds() };
+	struct laps t = { .clock = clock_seconds() };
 	struct candidate c;
 	int err = kernel_base();
 

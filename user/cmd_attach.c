@@ -8,6 +8,7 @@
 #include "apply.h"
 #include "attach.h"
 #include "change.h"
+#include "clean.h"
 #include "cmd.h"
 #include "kernel.h"
 #include "log.h"
@@ -43,17 +44,18 @@ static int attach_option(int option, const char *value)
 
 static int report(const struct attachment *done, int n)
 {
+	char name[IF_NAMESIZE];
 	json_t *array;
 
 	if (!opt_json) {
 		for (int i = 0; i < n && !opt_quiet; i++)
-			printf("%s: filtering, %s mode%s\n", done[i].name, attach_mode_names[done[i].mode],
-			       done[i].shared ? ", shared" : "");
+			printf("%s: filtering, %s mode%s\n", clean_copy(name, sizeof(name), done[i].name),
+			       attach_mode_names[done[i].mode], done[i].shared ? ", shared" : "");
 		return out_end();
 	}
 	array = json_array();
 	for (int i = 0; i < n; i++)
-		json_array_append_new(array, json_pack("{s:s, s:s, s:b}", "name", done[i].name, "mode",
+		json_array_append_new(array, json_pack("{s:o, s:s, s:b}", "name", out_text(done[i].name), "mode",
 						       attach_mode_names[done[i].mode], "shared", done[i].shared));
 	return out_json(array);
 }

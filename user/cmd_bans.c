@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "change.h"
+#include "clean.h"
 #include "cmd.h"
 #include "guard.h"
 #include "image_kept.h"
@@ -47,7 +48,7 @@ static int put_bans(struct state *state, const struct prefixes *p, struct tally_
 
 	ban.expires = ttl ? ban.added + ttl : 0;
 	snprintf(ban.reason, sizeof(ban.reason), "%s", why ? why : "");
-	out_clean(ban.reason);
+	clean_text(ban.reason);
 	for (size_t i = 0; i < p->n && !err; i++) {
 		ban.first = p->at[i].first;
 		ban.length = p->at[i].length;

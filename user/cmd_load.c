@@ -12,6 +12,7 @@
 
 #include "apply.h"
 #include "change.h"
+#include "clean.h"
 #include "cmd.h"
 #include "guard.h"
 #include "kernel.h"
@@ -196,7 +197,7 @@ static void describe(struct load *l)
 	list->prefixes = ranges_count_prefixes(&l->set);
 	snprintf(list->name, sizeof(list->name), "%s", l->name);
 	snprintf(list->source, sizeof(list->source), "%s", l->path);
-	out_clean(list->source);
+	clean_text(list->source);
 	snprintf(list->format, sizeof(list->format), "%s", reading.format ? reading.format : "");
 	snprintf(list->addresses, sizeof(list->addresses), "%s", number_text(number, ranges_count(&l->set)));
 	utc_text(list->loaded, time(NULL));

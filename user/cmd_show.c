@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "attach.h"
+#include "clean.h"
 #include "cmd.h"
 #include "inforce.h"
 #include "layout.h"
@@ -69,11 +70,14 @@ static int show_text(const struct inforce *s, const struct attachment *list, siz
 	const struct generation *g = &s->g;
 	char a[NUMBER_TEXT_MAX], b[NUMBER_TEXT_MAX], c[NUMBER_TEXT_MAX], d[NUMBER_TEXT_MAX], e[NUMBER_TEXT_MAX];
 
+	char name[IF_NAMESIZE];
+
 	if (!n)
 		puts("interfaces  none");
 	for (size_t i = 0; i < n; i++)
-		printf("%-11s %s (%s%s)%s\n", i ? "" : "interfaces", list[i].name, attach_mode_names[list[i].mode],
-		       list[i].shared ? ", shared" : "", list[i].gone ? " - the interface is gone" : "");
+		printf("%-11s %s (%s%s)%s\n", i ? "" : "interfaces", clean_copy(name, sizeof(name), list[i].name),
+		       attach_mode_names[list[i].mode], list[i].shared ? ", shared" : "",
+		       list[i].gone ? " - the interface is gone" : "");
 	if (!g->number) {
 		puts("generation  none: nothing is loaded");
 		return out_end();

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "apply.h"
+#include "clock.h"
 #include "cmd.h"
 #include "events.h"
 #include "kernel.h"
@@ -42,14 +43,6 @@ static void on_signal(int signal)
 {
 	(void)signal;
 	stop = 1;
-}
-
-static int64_t clock_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static void on_sample(void *arg, const struct sample *sample)

@@ -11,6 +11,8 @@
 
 #include "abi.h"
 #include "apply.h"
+#include "clean.h"
+#include "clock.h"
 #include "cmd.h"
 #include "kernel.h"
 #include "image_kept.h"
@@ -54,14 +56,6 @@ struct watch {
 	long seen;
 	int status;
 };
-
-static int64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* Names may change while we watch; once a second is soon enough. */
 static void read_lists(struct watch *w)
@@ -178,7 +172,7 @@ static void on_sample(void *arg, const struct sample *s)
 	w->seen++;
 	if (!if_indextoname(s->ifindex, name))
 		snprintf(name, sizeof(name), "%u", s->ifindex);
-	out_clean(name);
+	clean_text(name);
 	if (!w->file) {
 		w->status = opt_json ? print_json(w, s, name) : print_text(w, s, name);
 		return;
@@ -202,15 +196,18 @@ static void on_signal(int signal)
 static int follow(struct watch *w)
 {
 	struct pollfd ready = { .fd = samples_fd(w->samples), .events = POLLIN };
-	int64_t begin = now_ns(CLOCK_MONOTONIC), refilled = begin;
+	int64_t begin = clock_ns(CLOCK_MONOTONIC), refilled = begin;
 	int err = 0;
 
 	while (!stop && !err && !w->status && (!wanted.count || w->seen < wanted.count)) {
 		int64_t now;
 
 		poll(&ready, 1, SAMPLES_EVERY);
+		w->clock = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC); /* somebody may set it */
 		err = samples_read(w->samples, on_sample, w);
-		now = now_ns(CLOCK_MONOTONIC);
+		if (!err && !w->status && w->file && pcapng_flush(w->file)) /* who reads along need not wait */
+			w->status = fail("%s: %s", wanted.file, strerror(errno));
+		now = clock_ns(CLOCK_MONOTONIC);
 		if (!err && now - refilled >= SAMPLES_EVERY * 1000000LL) {
 			err = samples_refill(w->samples);
 			refilled = now;
@@ -250,7 +247,6 @@ static int begin(struct watch *w)
 		err = samples_per_second(&rate);
 	if (!err)
 		err = samples_open(&w->samples, rate);
-	w->clock = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_MONOTONIC);
 	sigaction(SIGINT, &quit, NULL);
 	sigaction(SIGTERM, &quit, NULL);
 	return err;

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clean.h"
 #include "guard.h"
 #include "kernel.h"
 
@@ -86,16 +87,11 @@ void event(const char *kind, const char *fmt, ...)
 	struct generation g = { 0 };
 	char message[1024];
 	va_list args;
-	json_t *utf8;
 
 	va_start(args, fmt);
 	vsnprintf(message, sizeof(message), fmt, args);
 	va_end(args);
-	utf8 = json_string(message);
-	for (char *c = message; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f || (!utf8 && (unsigned char)*c > 0x7f))
-			*c = '?';
-	json_decref(utf8);
+	clean_text(message);
 	if (kernel_live(&g))
 		g.number = 0;
 	to_journal(kind, message, g.number);
@@ -174,6 +170,8 @@ int events_next(struct events_tail *tail, char line[EVENT_LINE_MAX])
 	close(fd);
 	if (n > 0)
 		end = memchr(line, '\n', (size_t)n);
+	if (!end && n == EVENT_LINE_MAX - 1) /* two, where a full disk cut the first: neither can be told */
+		tail->at += n;
 	if (!end)
 		return false;
 	*end = '\0';

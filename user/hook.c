@@ -4,23 +4,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
+
 #define HOOK_SECONDS 60
-
-static int64_t seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
-}
+#define HOOK_END_MS  1000 /* then we end, whatever it does */
 
 void hook_begin(struct hook *h, const char *program)
 {
@@ -45,6 +40,8 @@ static void become(const char *program, const char *line)
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	setpgid(0, 0); /* what it starts ends with it */
 	export(event, "event", "XDP_BLOOM_EVENT");
 	export(event, "message", "XDP_BLOOM_MESSAGE");
 	export(event, "time", "XDP_BLOOM_TIME");
@@ -64,9 +61,9 @@ static void see_to(struct hook *h)
 	int status;
 	pid_t pid = waitpid(h->running, &status, WNOHANG);
 
-	if (!pid && seconds() - h->since > HOOK_SECONDS) {
+	if (!pid && clock_ms() - h->since > HOOK_SECONDS * 1000) {
 		warn("%s: ran for more than %d s and was stopped", h->program, HOOK_SECONDS);
-		kill(h->running, SIGKILL);
+		kill(-h->running, SIGKILL);
 		pid = waitpid(h->running, &status, 0);
 	}
 	if (!pid)
@@ -86,19 +83,30 @@ void hook_turn(struct hook *h)
 		see_to(h);
 	if (h->running || !events_next(&h->tail, line))
 		return;
-	h->since = seconds();
+	h->since = clock_ms();
 	h->running = fork();
 	if (!h->running)
 		become(h->program, line);
 	if (h->running < 0)
 		h->running = 0;
+	else
+		setpgid(h->running, 0); /* whichever of the two comes first */
 }
 
 void hook_end(struct hook *h)
 {
+	pid_t pid = 0;
+
 	if (h->running > 0) {
-		kill(h->running, SIGTERM);
-		waitpid(h->running, NULL, 0);
+		kill(-h->running, SIGTERM);
+		for (int64_t until = clock_ms() + HOOK_END_MS; !pid && clock_ms() < until;) {
+			pid = waitpid(h->running, NULL, WNOHANG);
+			if (!pid)
+				poll(NULL, 0, 10);
+		}
+		kill(-h->running, SIGKILL);
+		if (!pid)
+			waitpid(h->running, NULL, 0);
 	}
 	h->running = 0;
 }

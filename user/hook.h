@@ -12,7 +12,7 @@ struct hook {
 	const char *program;
 	struct events_tail tail;
 	pid_t running; /* 0: none */
-	int64_t since; /* seconds, of CLOCK_MONOTONIC */
+	int64_t since; /* clock_ms() */
 };
 
 /* From now on; events before do not count. */

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "clean.h"
+
 #define LINE_MAX_BYTES 2048
 
 static char recorded[LINE_MAX_BYTES];
@@ -40,14 +42,9 @@ static void say_json(const char *level, const char *line)
 static void say(const char *level, const char *fmt, va_list args)
 {
 	char line[LINE_MAX_BYTES];
-	json_t *utf8;
 
 	vsnprintf(line, sizeof(line), fmt, args);
-	utf8 = opt_log_json ? json_string(line) : NULL;
-	for (char *c = line; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f || (opt_log_json && !utf8 && (unsigned char)*c > 0x7f))
-			*c = '?';
-	json_decref(utf8);
+	clean_text(line);
 	if (level[0] == 'e')
 		memcpy(last, line, sizeof(last));
 	fflush(stdout);

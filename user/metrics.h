@@ -3,6 +3,7 @@
 #ifndef METRICS_H
 #define METRICS_H
 
+#include <poll.h>
 #include <stdio.h>
 
 /* 0 or -errno with the reason recorded. */
@@ -14,8 +15,10 @@ struct metrics_server;
 int metrics_listen(struct metrics_server **server, const char *where);
 void metrics_close(struct metrics_server *server);
 
-/* To poll for reading; then, and after as many ms as metrics_timeout() says (-1: any), metrics_serve(). */
-int metrics_fd(const struct metrics_server *server);
+/* What to poll, however many; then, and after as many ms as metrics_timeout() says (-1: any), metrics_serve(). */
+#define METRICS_CLIENTS 16
+#define METRICS_FDS	(METRICS_CLIENTS + 2)
+unsigned int metrics_fds(struct metrics_server *server, struct pollfd fds[METRICS_FDS]);
 int metrics_timeout(struct metrics_server *server);
 void metrics_serve(struct metrics_server *server);
 

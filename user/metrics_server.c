@@ -12,8 +12,7 @@
 #include "log.h"
 #include "metrics.h"
 
-#define CONNECTIONS_MAX 16
-#define IDLE_SECONDS	10
+#define IDLE_SECONDS 10
 
 /*
  * Loaded when it is asked for: it brings gnutls along and half a dozen more, and every command would be twice as long
@@ -24,7 +23,7 @@
 #define FUNCTIONS(F)                   \
 	F(start_daemon)                \
 	F(stop_daemon)                 \
-	F(get_daemon_info)             \
+	F(get_fdset2)                  \
 	F(get_timeout)                 \
 	F(run)                         \
 	F(create_response_from_buffer) \
@@ -161,9 +160,13 @@ int metrics_listen(struct metrics_server **server, const char *where)
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	s->daemon = mhd.start_daemon(MHD_USE_EPOLL | (address.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0), 0, NULL, NULL,
+	/*
+	 * Its descriptors are polled one by one: its own epoll is told of an edge once, and a client that had closed
+	 * before it was accepted would keep its place until it is idle.
+	 */
+	s->daemon = mhd.start_daemon(address.ss_family == AF_INET6 ? MHD_USE_IPv6 : MHD_NO_FLAG, 0, NULL, NULL,
 				     on_request, NULL, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address,
-				     MHD_OPTION_CONNECTION_LIMIT, (unsigned int)CONNECTIONS_MAX,
+				     MHD_OPTION_CONNECTION_LIMIT, (unsigned int)METRICS_CLIENTS,
 				     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_SECONDS, MHD_OPTION_END);
 	if (!s->daemon) {
 		err = errno ? -errno : -EIO;
@@ -181,11 +184,24 @@ void metrics_close(struct metrics_server *s)
 	free(s);
 }
 
-int metrics_fd(const struct metrics_server *s)
+unsigned int metrics_fds(struct metrics_server *s, struct pollfd fds[METRICS_FDS])
 {
-	const union MHD_DaemonInfo *info = mhd.get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	fd_set in, out, other;
+	unsigned int n = 0;
+	int last = -1;
 
-	return info ? info->epoll_fd : -1;
+	FD_ZERO(&in);
+	FD_ZERO(&out);
+	FD_ZERO(&other);
+	if (mhd.get_fdset2(s->daemon, &in, &out, &other, &last, FD_SETSIZE) != MHD_YES)
+		return 0;
+	for (int fd = 0; fd <= last && n < METRICS_FDS; fd++) {
+		short events = (short)((FD_ISSET(fd, &in) ? POLLIN : 0) | (FD_ISSET(fd, &out) ? POLLOUT : 0));
+
+		if (events)
+			fds[n++] = (struct pollfd){ .fd = fd, .events = events };
+	}
+	return n;
 }
 
 int metrics_timeout(struct metrics_server *s)

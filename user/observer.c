@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "apply.h"
+#include "clock.h"
 #include "tallies.h"
 #include "history.h"
 #include "log.h"
@@ -32,14 +33,6 @@ struct observer {
 	int64_t refilled, counted, opened;
 	struct counted before, now, between;
 };
-
-static int64_t clock_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static double rate_wanted(void)
 {
@@ -107,7 +100,7 @@ unsigned int observer_fds(struct observer *o, struct pollfd *fds)
 	if (o->samples)
 		fds[n++] = (struct pollfd){ .fd = samples_fd(o->samples), .events = POLLIN };
 	if (o->server)
-		fds[n++] = (struct pollfd){ .fd = metrics_fd(o->server), .events = POLLIN };
+		n += metrics_fds(o->server, fds + n);
 	return n;
 }
 

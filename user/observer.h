@@ -8,7 +8,9 @@
 
 #include <poll.h>
 
-#define OBSERVER_FDS 4
+#include "metrics.h"
+
+#define OBSERVER_FDS (2 + METRICS_FDS)
 
 struct observer;
 

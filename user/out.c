@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "clean.h"
 #include "kernel.h"
 #include "log.h"
 
@@ -16,16 +17,6 @@ int out_end(void)
 	return EXIT_DONE;
 }
 
-void out_clean(char *text)
-{
-	json_t *whole = json_string(text);
-
-	for (char *c = text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f || (!whole && (unsigned char)*c > 0x7f))
-			*c = '?';
-	json_decref(whole);
-}
-
 json_t *out_text(const char *text)
 {
 	char *clean = strdup(text);
@@ -33,7 +24,7 @@ json_t *out_text(const char *text)
 
 	if (!clean)
 		return NULL;
-	out_clean(clean);
+	clean_text(clean);
 	string = json_string(clean);
 	free(clean);
 	return string;

@@ -17,7 +17,6 @@ int out_done(void);
 
 /* A string from outside, in which only what is UTF-8 and printable stays. */
 json_t *out_text(const char *text);
-void out_clean(char *text);
 
 struct generation;
 struct stage_bytes;

@@ -97,9 +97,16 @@ int pcapng_open(struct pcapng **file, const char *path)
 	return err;
 }
 
+int pcapng_flush(struct pcapng *p)
+{
+	if (!fflush(p->out) && !ferror(p->out))
+		return 0;
+	return errno ? -errno : -EIO;
+}
+
 int pcapng_close(struct pcapng *p)
 {
-	int err = fflush(p->out) || ferror(p->out) ? -errno : 0;
+	int err = pcapng_flush(p);
 
 	if (p->out != stdout && fclose(p->out) && !err)
 		err = -errno;

@@ -11,6 +11,7 @@ struct pcapng;
 /* "-" is standard output. All return 0 or -errno. */
 int pcapng_open(struct pcapng **file, const char *path);
 int pcapng_close(struct pcapng *file);
+int pcapng_flush(struct pcapng *file);
 
 int pcapng_packet(struct pcapng *file, const char *interface, uint64_t time_ns, const void *bytes, size_t captured,
 		  size_t length, const char *comment);

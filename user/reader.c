@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "ranges.h"
+#include "clock.h"
 #include "reader_input.h"
 #include "reader_room.h"
 
@@ -100,14 +101,6 @@ int reader_add(struct reader *reader, const struct item *item)
 	return 0;
 }
 
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
 #define BAR 40
 
 void reader_progress(struct reader *reader)
@@ -117,7 +110,7 @@ void reader_progress(struct reader *reader)
 
 	if (!reader->options->progress || part < 0 || !isatty(STDERR_FILENO))
 		return;
-	when = now();
+	when = clock_seconds();
 	if (when - reader->began < 0.5 || when - reader->drawn < 0.1)
 		return;
 	reader->drawn = when;
@@ -187,7 +180,7 @@ int reader_read(const char *path, const struct reader_options *options, struct r
 			: strcmp(path, "-") ? path
 					    : "standard input",
 		.error = error,
-		.began = now(),
+		.began = clock_seconds(),
 	};
 	uint64_t ranges = set->n4 + set->n6;
 	const char *reason;

@@ -2,6 +2,7 @@
 #include "relay.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -55,11 +56,23 @@ void relay_close(struct relay *r)
 		unlink(path);
 }
 
+/* They never say anything: what can be read is their end. */
+static bool has_gone(int fd)
+{
+	char byte;
+
+	return recv(fd, &byte, 1, MSG_DONTWAIT) >= 0 || errno != EAGAIN;
+}
+
 void relay_accept(struct relay *r)
 {
 	int fd = accept4(r->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	for (int i = 0; i < RELAY_MAX && fd >= 0; i++) {
+		if (r->client[i] >= 0 && has_gone(r->client[i])) {
+			close(r->client[i]);
+			r->client[i] = -1;
+		}
 		if (r->client[i] < 0) {
 			r->client[i] = fd;
 			return;

@@ -44,9 +44,9 @@ const char *report_time(char buf[32], uint64_t at)
 	time_t seconds = (time_t)at;
 	struct tm utc;
 
-	if (!at)
+	if (!at || !gmtime_r(&seconds, &utc))
 		return "-";
-	strftime(buf, 32, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &utc));
+	strftime(buf, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
 	return buf;
 }
 

@@ -32,7 +32,7 @@ static int hand_on(void *context, void *data, size_t size)
 {
 	struct samples *s = context;
 
-	if (size >= sizeof(struct sample))
+	if (s->call && size >= sizeof(struct sample))
 		s->call(s->arg, data);
 	return 0;
 }
@@ -71,6 +71,9 @@ int samples_open_ring(struct samples **samples, double per_second)
 		err = s->each ? take_lock(s) : -ENOMEM;
 	if (!err) {
 		s->ring = ring_buffer__new(s->map, hand_on, s, NULL);
+		if (s->ring)
+			ring_buffer__consume(
+				s->ring); /* what a reader that was killed left behind: nobody's call yet */
 		err = s->ring ? samples_refill(s) : because_kernel(-errno, PIN_SAMPLES);
 	}
 	if (err) {

@@ -16,6 +16,7 @@
 
 #include "arrivals.h"
 #include "change.h"
+#include "clock.h"
 #include "hook.h"
 #include "jobs.h"
 #include "kernel.h"
@@ -52,14 +53,6 @@ struct service {
 	bool ready, stop;
 	int status;
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* What the service does goes to the journal, with what its commands say. */
 PRINTF(1, 2) static void say(const char *fmt, ...)
@@ -184,7 +177,7 @@ static void reload_config(struct service *s)
 {
 	struct config fresh;
 
-	notify("RELOADING=1\nMONOTONIC_USEC=%lld000", (long long)now_ms());
+	notify("RELOADING=1\nMONOTONIC_USEC=%lld000", (long long)clock_ms());
 	s->ready = false; /* it is said again when all is done */
 	if (!s->options->configure(s->options, &fresh, false)) {
 		config_free(s->config);
@@ -200,7 +193,7 @@ static void reload_config(struct service *s)
 /* A large filter takes its time: a hundredth of ours. Where a rotation does not help, it is not done again at once. */
 static void judged(struct service *s, bool due)
 {
-	int64_t now = now_ms();
+	int64_t now = clock_ms();
 
 	s->judge_next = now + (due ? ROTATE_AGAIN : (now - s->judge_began) * 100);
 	if (!due)
@@ -212,7 +205,7 @@ static void judged(struct service *s, bool due)
 /* Measured again, too, if that was why. */
 static void rotate_later(struct service *s)
 {
-	s->rotate_at = now_ms() + ROTATE_AGAIN;
+	s->rotate_at = clock_ms() + ROTATE_AGAIN;
 	s->judged = 0;
 }
 
@@ -233,7 +226,7 @@ static void finish(struct service *s, struct job *job, int status)
 		say("%s: done", job->about);
 	if (job->run == end_in_time) {
 		s->ends_again = done ? 0 : time(NULL) + AGAIN_MS / 1000;
-		s->look_at = now_ms();
+		s->look_at = clock_ms();
 	}
 	job_free(job);
 }
@@ -325,7 +318,7 @@ static void loop(struct service *s)
 	};
 
 	while (!s->stop && !s->status) {
-		int64_t now = now_ms();
+		int64_t now = clock_ms();
 		nfds_t n = OWN_FDS;
 
 		turn(s, now);
@@ -337,8 +330,8 @@ static void loop(struct service *s)
 			on_signal(s);
 		if (fds[ON_WALL].revents)
 			on_wall(s);
-		if (fds[ON_FILE].revents && reload_read(s->reload, now_ms()) && s->look_at == INT64_MAX)
-			s->look_at = now_ms() + LOOK_MS;
+		if (fds[ON_FILE].revents && reload_read(s->reload, clock_ms()) && s->look_at == INT64_MAX)
+			s->look_at = clock_ms() + LOOK_MS;
 		if (fds[ON_LINK].revents)
 			arrivals_read(s->arrivals);
 		if (s->observer)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "apply.h"
+#include "clean.h"
 #include "image_kept.h"
 
 const char *const verdict_names[VERDICTS] = { "passed", "dropped", "unparsed" };
@@ -113,6 +114,7 @@ const char *tallies_port_name(const struct tallies *c, size_t port, char buf[64]
 	for (size_t i = port + 1; i < c->ports_n && n < 64; i++)
 		if (shares(c, port, i))
 			n += (size_t)snprintf(buf + n, 64 - n, "+%s", c->ports[i].name);
+	clean_text(buf);
 	return buf;
 }
 

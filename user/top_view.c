@@ -274,6 +274,8 @@ void top_view_draw(const struct top_view *v)
 		draw_help();
 	else
 		draw_tables(v);
+	move(LINES - 1, 0);
+	clrtoeol(); /* on a low screen the tables come as far as this */
 	sayf(LINES - 1, 0, COLS, DIM, "q end  p hold  h help%s%s", v->event ? "   " : "", v->event ? v->event : "");
 	refresh();
 }

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Other people's text: what of it may be shown, against a table, and at random against the rules of UTF-8. */
+#include <jansson.h>
+#include <string.h>
+
+#include "clean.h"
+#include "ktap.h"
+
+#define ROUNDS 100000
+
+static void cases(void)
+{
+	static const struct {
+		const char *text, *clean;
+	} known[] = {
+		{ "", "" },
+		{ "eth0.7 ~", "eth0.7 ~" },
+		{ "a\tb\r\n\x1b[31mc\x7f", "a?b???[31mc?" },
+		{ "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80", "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80" },
+		{ "\xc2\x9b[2J \xc2\x85 \xc2\xa0", "??[2J ?? \xc2\xa0" }, /* C1: CSI in one character */
+		{ "\xff\x9b\x80", "???" },
+		{ "\xc3", "?" },
+		{ "\xe2\x82", "??" },
+		{ "\xe2\x82x", "??x" },
+		{ "\xc0\x80 \xc1\x9b \xe0\x80\x9b", "?? ?? ???" }, /* longer than need be */
+		{ "\xed\xa0\x80 \xf4\x90\x80\x80 \xf8\x88\x80\x80\x80", "??? ???? ?????" },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		char text[64];
+
+		clean_copy(text, sizeof(text), known[i].text);
+		if (!CHECK(!strcmp(text, known[i].clean), "%zu: '%s', not '%s'", i, text, known[i].clean))
+			return;
+	}
+}
+
+/* jansson takes what is UTF-8; and what is clean stays as it is. */
+static void random_text(void)
+{
+	static const char alphabet[] = "a \x1b\x7f\x80\x9b\xa0\xbf\xc0\xc2\xc3\xe0\xe2\xed\xef\xf0\xf4\xf8\xff";
+
+	for (int round = 0; round < ROUNDS; round++) {
+		char text[17] = "", again[17];
+		size_t n = ktap_random() % sizeof(text);
+		json_t *string;
+
+		for (size_t i = 0; i < n; i++)
+			text[i] = alphabet[ktap_random() % (sizeof(alphabet) - 1)];
+		clean_text(text);
+		string = json_string(text);
+		clean_copy(again, sizeof(again), text);
+		if (!CHECK(string && strlen(text) == n && !strpbrk(text, "\x1b\x7f") && !strcmp(text, again),
+			   "round %d: %zu of %zu bytes", round, strlen(text), n))
+			round = ROUNDS;
+		json_decref(string);
+	}
+}
+
+int main(void)
+{
+	static const struct ktap_case run[] = {
+		{ "what may be shown", cases },
+		{ "random bytes come out as UTF-8", random_text },
+	};
+
+	return ktap_run(run, sizeof(run) / sizeof(*run));
+}
