@@ -16,6 +16,7 @@
 #include "cmd.h"
 #include "guard.h"
 #include "kernel.h"
+#include "load_out.h"
 #include "log.h"
 #include "out.h"
 #include "packer.h"
@@ -91,19 +92,14 @@ static const char *name_fault(const char *name)
 	return NULL;
 }
 
-/* A load on its way, and what there is to say about it. */
+/* A load on its way. */
 struct load {
 	const char *name, *path;
 	int text; /* what the list was read from: the file, or a copy of standard input */
 	struct source source;
 	struct packer *packer;
-	struct ranges set, before;
-	struct reader_report read;
-	struct list_info list;
-	bool *bogons_found;
-	bool replaces;
-	uint64_t added4, removed4, kept4;
-	ip6 added6, removed6, kept6;
+	struct ranges before;
+	struct loaded out; /* what there is to say about it */
 };
 
 /* What can be read but once is kept, so that its lines can be named later. */
@@ -184,23 +180,25 @@ static int read_list(struct load *l)
 	reading.name = l->path;
 	/* Opened anew: the packer reads at a place of its own. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", l->text);
-	err = reader_read(path, &reading, &l->set, &l->read, error);
+	err = reader_read(path, &reading, &l->out.set, &l->out.read, error);
 	return err ? because(err, "%s", error) : 0;
 }
 
 static void describe(struct load *l)
 {
-	struct list_info *list = &l->list;
+	struct list_info *list = &l->out.list;
 	char number[NUMBER_TEXT_MAX];
 
 	list->kind = kind;
-	list->prefixes = ranges_count_prefixes(&l->set);
+	list->prefixes = ranges_count_prefixes(&l->out.set);
 	snprintf(list->name, sizeof(list->name), "%s", l->name);
 	snprintf(list->source, sizeof(list->source), "%s", l->path);
 	clean_text(list->source);
 	snprintf(list->format, sizeof(list->format), "%s", reading.format ? reading.format : "");
-	snprintf(list->addresses, sizeof(list->addresses), "%s", number_text(number, ranges_count(&l->set)));
+	snprintf(list->addresses, sizeof(list->addresses), "%s", number_text(number, ranges_count(&l->out.set)));
 	utc_text(list->loaded, time(NULL));
+	l->out.dry_run = dry_run;
+	l->out.confirm_seconds = confirm_seconds;
 }
 
 /* What is new, what is gone, what stays. */
@@ -215,89 +213,18 @@ static int compare(struct load *l, struct state *state)
 	if (!err)
 		err = state_list_set(state, l->name, &l->before);
 	if (!err)
-		err = ranges_intersect(&kept, &l->before, &l->set);
+		err = ranges_intersect(&kept, &l->before, &l->out.set);
 	if (err)
 		return err;
-	l->replaces = true;
-	l->kept4 = ranges_count4(&kept);
-	l->kept6 = ranges_count6(&kept);
-	l->added4 = ranges_count4(&l->set) - l->kept4;
-	l->added6 = ranges_count6(&l->set) - l->kept6;
-	l->removed4 = ranges_count4(&l->before) - l->kept4;
-	l->removed6 = ranges_count6(&l->before) - l->kept6;
+	l->out.replaces = true;
+	l->out.kept4 = ranges_count4(&kept);
+	l->out.kept6 = ranges_count6(&kept);
+	l->out.added4 = ranges_count4(&l->out.set) - l->out.kept4;
+	l->out.added6 = ranges_count6(&l->out.set) - l->out.kept6;
+	l->out.removed4 = ranges_count4(&l->before) - l->out.kept4;
+	l->out.removed6 = ranges_count6(&l->before) - l->out.kept6;
 	ranges_free(&kept);
 	return 0;
-}
-
-static json_t *counts_json(uint64_t v4, ip6 v6)
-{
-	char a[NUMBER_TEXT_MAX], b[NUMBER_TEXT_MAX];
-
-	return json_pack("{s:s, s:s}", "ipv4", number_text(a, v4), "ipv6", number_text(b, v6));
-}
-
-static json_t *bogons_json(const struct load *l)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < guard_bogons_n; i++)
-		if (l->bogons_found[i])
-			json_array_append_new(array, json_string(guard_bogons[i].prefix));
-	return array;
-}
-
-static int report_json(const struct load *l)
-{
-	const struct reader_report *read = &l->read;
-
-	return out_json(json_pack(
-		"{s:s, s:s, s:I, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:b, s:o, s:o, s:o, s:b}", "name",
-		l->name, "kind", list_kind_names[kind], "prefixes", (json_int_t)l->list.prefixes, "addresses",
-		l->list.addresses, "covered", counts_json(ranges_count4(&l->set), ranges_count6(&l->set)), "format",
-		read->format, "lines", (json_int_t)read->lines, "entries", (json_int_t)read->entries, "duplicates",
-		(json_int_t)read->duplicates, "merged", (json_int_t)read->merged, "bad", (json_int_t)read->bad,
-		"bogons", bogons_json(l), "replaced", l->replaces, "added", counts_json(l->added4, l->added6),
-		"removed", counts_json(l->removed4, l->removed6), "kept", counts_json(l->kept4, l->kept6), "dry_run",
-		dry_run));
-}
-
-/* "12 IPv4 and 3 IPv6" */
-static const char *counts_text(char *buf, size_t size, uint64_t v4, ip6 v6)
-{
-	char a[NUMBER_TEXT_MAX], b[NUMBER_TEXT_MAX];
-
-	if (!v6)
-		snprintf(buf, size, "%s", number_text(a, v4));
-	else
-		snprintf(buf, size, "%s IPv4 and %s IPv6", number_text(a, v4), number_text(b, v6));
-	return buf;
-}
-
-static int report_text(const struct load *l)
-{
-	const struct reader_report *read = &l->read;
-	char a[2 * NUMBER_TEXT_MAX], b[2 * NUMBER_TEXT_MAX], c[2 * NUMBER_TEXT_MAX];
-
-	if (opt_quiet)
-		return out_end();
-	printf("%s: %s%llu lines, %llu entries (%s), %llu duplicates, %llu merged\n", l->name,
-	       dry_run ? "would load " : "", (unsigned long long)read->lines, (unsigned long long)read->entries,
-	       read->format, (unsigned long long)read->duplicates, (unsigned long long)read->merged);
-	printf("%s: %llu prefixes, %s addresses\n", l->name, (unsigned long long)l->list.prefixes,
-	       counts_text(a, sizeof(a), ranges_count4(&l->set), ranges_count6(&l->set)));
-	if (read->bad)
-		printf("%s: %llu damaged lines left out\n", l->name, (unsigned long long)read->bad);
-	for (size_t i = 0; i < guard_bogons_n; i++)
-		if (l->bogons_found[i])
-			printf("%s: %s left out (%s; --bogons=keep keeps it)\n", l->name, guard_bogons[i].prefix,
-			       guard_bogons[i].what);
-	if (l->replaces)
-		printf("%s: %s added, %s removed, %s kept\n", l->name, counts_text(a, sizeof(a), l->added4, l->added6),
-		       counts_text(b, sizeof(b), l->removed4, l->removed6),
-		       counts_text(c, sizeof(c), l->kept4, l->kept6));
-	if (confirm_seconds && !dry_run)
-		printf("%s: goes back in %ld s unless you say: xdp-bloom confirm\n", l->name, confirm_seconds);
-	return out_end();
 }
 
 static int put_text(struct state *state, void *arg)
@@ -305,8 +232,8 @@ static int put_text(struct state *state, void *arg)
 	struct load *l = arg;
 
 	/* The label may have been another list's once; nothing is counted on it yet. */
-	if (l->list.fresh)
-		kernel_zero_label(l->list.label);
+	if (l->out.list.fresh)
+		kernel_zero_label(l->out.list.label);
 	return state_source_put(state, &l->source) ?: state_text_put(state, l->name, l->packer);
 }
 
@@ -318,7 +245,7 @@ static int put(struct load *l, struct state *state)
 	int err = change_pending(state, PENDING_LIST, l->name, dry_run ? 0 : confirm_seconds);
 
 	if (!err)
-		err = state_list_put(state, &l->list, &l->set);
+		err = state_list_put(state, &l->out.list, &l->out.set);
 	return err ? err : change_commit(state, &options);
 }
 
@@ -355,17 +282,18 @@ static int load(struct load *l)
 	if (!err)
 		err = choose_kind(state, l->name);
 	if (!err && kind != LIST_ALLOW)
-		err = guard_apply_bogons(&l->set, bogons_given || !force ? bogons : BOGONS_KEEP, l->bogons_found);
+		err = guard_apply_bogons(&l->out.set, bogons_given || !force ? bogons : BOGONS_KEEP,
+					 l->out.bogons_found);
 	if (!err) {
 		describe(l);
 		err = compare(l, state);
 	}
-	if (!err && l->replaces && kind != LIST_ALLOW && !force && !big_change)
-		err = guard_change(l->name, &l->before, &l->set);
+	if (!err && l->out.replaces && kind != LIST_ALLOW && !force && !big_change)
+		err = guard_change(l->name, &l->before, &l->out.set);
 	if (!err)
 		err = put(l, state);
-	for (uint64_t i = 0; i < l->read.bad && i < READER_BAD_MAX && !err; i++)
-		warn("%s; left out", l->read.bad_text[i]);
+	for (uint64_t i = 0; i < l->out.read.bad && i < READER_BAD_MAX && !err; i++)
+		warn("%s; left out", l->out.read.bad_text[i]);
 	change_end(state);
 	return err;
 }
@@ -381,7 +309,7 @@ int cmd_load(int argc, char **argv)
 		{ "format", required_argument, NULL, 'f' }, { 0 },
 	};
 	bool found[64] = { false };
-	struct load l = { .text = -1, .bogons_found = found };
+	struct load l = { .text = -1, .out.bogons_found = found };
 	const char *fault;
 	int err, status;
 
@@ -411,11 +339,11 @@ int cmd_load(int argc, char **argv)
 	else if (err)
 		status = fail("%s; nothing was loaded", reason(err));
 	else
-		status = opt_json ? report_json(&l) : report_text(&l);
+		status = opt_json ? loaded_json(&l.out) : loaded_text(&l.out);
 	packer_free(l.packer);
 	if (l.text >= 0)
 		close(l.text);
-	ranges_free(&l.set);
+	ranges_free(&l.out.set);
 	ranges_free(&l.before);
 	return status;
 }
