@@ -11,8 +11,6 @@
 #include "lock.h"
 #include "log.h"
 
-/* A value in SQLite is at most 10^9 bytes: a set is kept in pieces of whole ranges. */
-#define CHUNK_BYTES	  (64u << 20)
 #define LOG_BYTES_MAX	  (256 << 10)
 #define STATE_APPLICATION 2019846509
 
@@ -20,7 +18,7 @@ static const char schema[] =
 	"CREATE TABLE list (id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, kind INTEGER NOT NULL,"
 	"  label INTEGER UNIQUE, prefixes INTEGER NOT NULL, addresses TEXT NOT NULL, source TEXT NOT NULL,"
 	"  loaded TEXT NOT NULL, format TEXT NOT NULL);"
-	/* family: what it holds (state_lists.c) */
+	/* family: what it holds (state_chunks.c) */
 	"CREATE TABLE chunk (list INTEGER NOT NULL REFERENCES list (id) ON DELETE CASCADE, family INTEGER NOT NULL,"
 	"  part INTEGER NOT NULL, data BLOB NOT NULL, UNIQUE (list, family, part));"
 	"CREATE TABLE interface (name TEXT PRIMARY KEY, mode TEXT NOT NULL, shared INTEGER NOT NULL);"

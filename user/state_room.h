@@ -44,6 +44,10 @@ int state_change(struct state *s, const char *sql, const char *name);
 
 /* All lists, and of each whether its entry is one that a version of ours wrote; free() both arrays, even on failure. */
 int state_entries(struct state *state, struct list_info **lists, bool **sound, size_t *n);
+/* A list's id and label, or -ENOENT. */
+int state_list_find(struct state *s, const char *name, int64_t *id, uint8_t *label);
+/* The ranges of a list that has none yet. */
+int state_chunks_put(struct state *state, int64_t list, const struct ranges *set);
 /* -EUCLEAN for a row that no version of ours wrote. */
 struct ban;
 int state_read_ban(sqlite3_stmt *stmt, struct ban *ban);
