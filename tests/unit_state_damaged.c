@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* State files that are damaged, newer, older, or somebody else's. */
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <sqlite3.h>
+
+#include "own_state.h"
+
+/* Refused with a reason, by whoever looks and by whoever changes: never taken for a state without lists. */
+static bool refused(const char *what)
+{
+	for (int change = 0; change <= 1; change++) {
+		struct list_info *lists = NULL;
+		struct state *s = NULL;
+		size_t n = 0;
+		int err = state_open(&s, change);
+
+		if (!err)
+			err = state_lists(s, &lists, &n);
+		for (size_t i = 0; i < n && !err; i++) {
+			struct ranges set;
+
+			err = state_list_set(s, lists[i].name, &set);
+			if (!err)
+				ranges_free(&set);
+		}
+		free(lists);
+		state_close(s);
+		if (!CHECK(err, "%s, %s: not refused, %zu lists", what, change ? "changing" : "looking", n) ||
+		    !CHECK(strstr(reason(err), directory), "%s: the reason does not say where: %s", what, reason(err)))
+			return false;
+	}
+	return true;
+}
+
+/* All of it in the one file that is going to be damaged. */
+static void checkpoint(void)
+{
+	sqlite3 *db = NULL;
+
+	ENOUGH(sqlite3_open(file, &db) == SQLITE_OK);
+	ENOUGH(sqlite3_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL) == SQLITE_OK);
+	sqlite3_close(db);
+}
+
+static bool make_state(void)
+{
+	struct ranges set;
+	struct state *s;
+
+	empty_directory();
+	s = opened(true);
+	if (!s)
+		return false;
+	random_ranges(&set, 2000);
+	CHECK(!put(s, "one", LIST_BAN, &set) && !put(s, "two", LIST_ALLOW, &set) && !state_commit(s), "not put");
+	ranges_free(&set);
+	state_close(s);
+	checkpoint();
+	return !ktap_failed;
+}
+
+static void write_at(off_t at, const void *data, size_t bytes)
+{
+	int fd = open(file, O_WRONLY | O_CREAT, 0600);
+
+	CHECK(fd >= 0 && pwrite(fd, data, bytes, at) == (ssize_t)bytes, "cannot write %s", file);
+	close(fd);
+}
+
+static void sql(const char *text)
+{
+	sqlite3 *db = NULL;
+	int code = sqlite3_open(file, &db);
+
+	if (code == SQLITE_OK)
+		code = sqlite3_exec(db, text, NULL, NULL, NULL);
+	CHECK(code == SQLITE_OK, "%s: %s", text, sqlite3_errmsg(db));
+	sqlite3_close(db);
+}
+
+static void damaged_files(void)
+{
+	unsigned char noise[8192];
+
+	for (size_t i = 0; i < sizeof(noise); i++)
+		noise[i] = (unsigned char)ktap_random();
+	empty_directory();
+	write_at(0, noise, sizeof(noise));
+	refused("random bytes");
+	empty_directory();
+	write_at(0, "SQLite format 3", 16);
+	write_at(16, noise, 4000);
+	refused("random bytes behind the right beginning");
+	if (!make_state())
+		return;
+	write_at(100, noise, 3900);
+	refused("the table of tables is damaged");
+	if (!make_state())
+		return;
+	for (long page = 1; page < 8; page++)
+		write_at(page << 14, noise, 8192);
+	refused("a page of a table is damaged");
+	if (!make_state())
+		return;
+	CHECK(!truncate(file, 6000), "cannot cut %s", file);
+	refused("cut off");
+	empty_directory();
+	CHECK(!mkdir(file, 0700), "cannot make %s", file);
+	refused("a directory");
+	empty_directory();
+}
+
+/* What version 3 wrote, IPv4 ranges as they are, can still be read. */
+static void ranges_of_before(void)
+{
+	struct ranges set = RANGES_EMPTY;
+	struct state *s;
+
+	if (!make_state())
+		return;
+	sql("DELETE FROM chunk WHERE part > 0 OR family <> 5");
+	sql("UPDATE chunk SET data = x'01000000030000000500000005000000', family = 4, sum = 1");
+	s = opened(false);
+	CHECK(s && state_list_set(s, "one", &set) == -EUCLEAN, "a piece with another sum is read");
+	state_close(s);
+	sql("UPDATE chunk SET sum = NULL");
+	s = opened(false);
+	if (!s)
+		return;
+	CHECK(!state_list_set(s, "one", &set) && set.n4 == 2 && set.v4[0].lo == 1 && set.v4[0].hi == 3 &&
+		      set.v4[1].lo == 5 && set.v4[1].hi == 5,
+	      "another set");
+	ranges_free(&set);
+	state_close(s);
+	empty_directory();
+}
+
+static void foreign_files(void)
+{
+	empty_directory();
+	sql("CREATE TABLE other (x); INSERT INTO other VALUES (1)");
+	refused("another program's file");
+	empty_directory();
+	sql("CREATE TABLE other (x); PRAGMA user_version = 1");
+	refused("another program's file of version 1");
+	empty_directory();
+}
+
+static void damaged_rows(void)
+{
+	if (!make_state())
+		return;
+	sql("PRAGMA user_version = 1000000");
+	refused("a newer state");
+	if (!make_state())
+		return;
+	sql("DROP TABLE list");
+	refused("a state without its lists");
+	if (!make_state())
+		return;
+	sql("UPDATE chunk SET data = x'00000005000000040000000300000002', family = 4 WHERE part = 0 AND family = 5");
+	refused("ranges that are upside down and out of order");
+	if (!make_state())
+		return;
+	sql("UPDATE chunk SET data = x'0000000500', family = 4 WHERE part = 0 AND family = 5");
+	refused("half a range");
+	if (!make_state())
+		return;
+	sql("UPDATE chunk SET data = x'0381' WHERE part = 0 AND family = 5");
+	refused("a packed range without its end");
+	if (!make_state())
+		return;
+	sql("UPDATE chunk SET data = x'03ffffffff0f' WHERE part = 0 AND family = 5");
+	refused("a packed range beyond the last address");
+	if (!make_state())
+		return;
+	sql("UPDATE chunk SET data = x'8080808080808001' WHERE part = 0 AND family = 5");
+	refused("a packed number without end");
+	if (!make_state())
+		return;
+	sql("UPDATE list SET kind = 7 WHERE name = 'one'");
+	refused("a kind of list that there is not");
+	if (!make_state())
+		return;
+	sql("UPDATE list SET label = 300 WHERE name = 'one'");
+	refused("a label behind the last one");
+	empty_directory();
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "damaged files", damaged_files },
+		{ "damaged rows, and a newer version", damaged_rows },
+		{ "ranges that are not packed", ranges_of_before },
+		{ "files of others", foreign_files },
+	};
+
+	return own_state_run(cases, sizeof(cases) / sizeof(*cases));
+}
