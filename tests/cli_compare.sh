@@ -160,6 +160,8 @@ unites_images() {
 	refused "differ in shape or seeds" image union fourth first third
 	[ ! -e fourth ] || fail "it was refused, and written"
 	refused "image: show FILE" image frobnicate
+	cp one live.txt
+	refused "live bans go by the name 'live'" image make fourth live.txt
 	bloom image show all.image
 	is "$(get '.lists' image show all.image)" 2 "the number of lists"
 }

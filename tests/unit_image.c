@@ -298,6 +298,8 @@ static void arrays_are_asked(void)
 	size_t size;
 	struct bucket4 *bucket;
 	__u64 *filter;
+	struct image_list *names;
+	__u32 before[3];
 
 	if (!make(&g, &small) || !saved(&g, true, id))
 		return;
@@ -324,11 +326,20 @@ static void arrays_are_asked(void)
 				bucket[b].label[roster4_label_index(roster4_slot_bit((unsigned int)i))] = 1;
 	image_forge(bytes, size);
 	CHECK(!image_parse(&image, "it", bytes, size, true), "addresses of one list are refused");
-	bucket[g.roster4_buckets - 1].addr[0] = 0x2d123456;
-	bucket[g.roster4_buckets / 2].addr[0] = 0x2d123456;
-	bucket[0].addr[0] = 0x2d123456;
+	for (unsigned int i = 0; i < 3; i++) {
+		before[i] = bucket[i * (g.roster4_buckets - 1) / 2].addr[0];
+		bucket[i * (g.roster4_buckets - 1) / 2].addr[0] = 0x2d123456;
+	}
 	image_forge(bytes, size);
 	CHECK(image_parse(&image, "it", bytes, size, true), "an address in three buckets is taken");
+	for (unsigned int i = 0; i < 3; i++)
+		bucket[i * (g.roster4_buckets - 1) / 2].addr[0] = before[i];
+	names = (struct image_list *)(bytes + sizeof(struct image_header));
+	image_forge(bytes, size);
+	CHECK(!image_parse(&image, "it", bytes, size, true), "without it, it is refused");
+	memcpy(names[1].name, names[0].name, sizeof(names[0].name));
+	image_forge(bytes, size);
+	CHECK(image_parse(&image, "it", bytes, size, true), "two lists of one name are taken");
 	free(bytes);
 	memory_release(&g);
 }

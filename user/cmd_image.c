@@ -19,6 +19,7 @@
 #include "rate.h"
 #include "reader.h"
 #include "state.h"
+#include "state_bans.h"
 
 static struct reader_options reading;
 static struct settings making = SETTINGS_DEFAULT;
@@ -74,6 +75,9 @@ static int read_list(const char *path, struct list_info *list, struct ranges *se
 		return because(err, "%s", error);
 	err = guard_apply_bogons(set, BOGONS_LEAVE_OUT, found);
 	name_list(list, path);
+	if (!err && !strcmp(list->name, LIVE_LIST))
+		err = because(-EEXIST, "%s: live bans go by the name '%s': call the file something else", path,
+			      list->name);
 	list->kind = LIST_BAN;
 	list->prefixes = ranges_count_prefixes(set);
 	snprintf(list->addresses, sizeof(list->addresses), "%s", number_text(number, ranges_count(set)));

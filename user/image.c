@@ -73,6 +73,9 @@ static const char *lists_fault(const struct image_header *header, const struct i
 		if (!list->label || list->label >= LABELS || taken[list->label] ||
 		    (list->kind != LIST_BAN && list->kind != LIST_SHADOW))
 			return "its lists do not fit together";
+		for (__u64 j = 0; j < i; j++)
+			if (!strcmp(list->name, lists[j].name))
+				return "two of its lists have one name";
 		taken[list->label] = true;
 		if (list->kind == LIST_SHADOW)
 			shadow[list->label / 64] |= 1ULL << (list->label % 64);
