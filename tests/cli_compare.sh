@@ -52,6 +52,9 @@ counts_files_and_lists() {
 	refused "neither a loaded list nor a file" compare one nowhere
 	refused "No such file" compare one ./nowhere
 	refused "two lists" compare one
+	refused "two lists" compare - -
+	echo 45.0.0.1 | expect 0 "$XDP_BLOOM" -j compare - third
+	is "$(jq -c '[.a, .ipv4.both, .ipv4.jaccard]' out)" '["-","1",1]' "the overlap with standard input"
 }
 
 # Within six standard errors: once in a billion runs it is not.

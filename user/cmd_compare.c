@@ -79,7 +79,7 @@ static int read_image(struct side *side)
 	return err ? err : image_tags6(&side->image, &side->tags, &side->tags_n);
 }
 
-/* A loaded list goes before a file of the same name; "./name" is the file. */
+/* A loaded list goes before a file of the same name; "./name" is the file, "-" standard input. */
 static int read_side(struct side *side, const char *name)
 {
 	struct reader_report report;
@@ -87,14 +87,16 @@ static int read_side(struct side *side, const char *name)
 	int err = -ENOENT;
 
 	side->name = name;
-	if (!strchr(name, '/'))
-		err = read_loaded(side);
-	if (!err || (err != -ENOENT && access(name, F_OK)))
-		return err;
-	if (image_is(name))
-		return read_image(side);
-	if (access(name, F_OK) && !strchr(name, '/'))
-		return because(-ENOENT, "'%s' is neither a loaded list nor a file", name);
+	if (strcmp(name, "-") != 0) {
+		if (!strchr(name, '/'))
+			err = read_loaded(side);
+		if (!err || (err != -ENOENT && access(name, F_OK)))
+			return err;
+		if (image_is(name))
+			return read_image(side);
+		if (access(name, F_OK) && !strchr(name, '/'))
+			return because(-ENOENT, "'%s' is neither a loaded list nor a file", name);
+	}
 	err = reader_read(name, &reading, &side->set, &report, error);
 	return err ? because(err, "%s", error) : 0;
 }
@@ -325,7 +327,7 @@ int cmd_compare(int argc, char **argv)
 
 	if (options_read(&argc, argv, own, compare_option))
 		return EXIT_ERROR;
-	if (argc != 3)
+	if (argc != 3 || (!strcmp(argv[1], "-") && !strcmp(argv[2], "-")))
 		return fail("compare: two lists, files or images, as in: xdp-bloom compare drop feed.txt");
 	err = read_side(&c.a, argv[1]);
 	if (!err)
