@@ -266,12 +266,39 @@ out:
 	return err;
 }
 
+/*
+ * A commit that could not be synced is in the log to its end, and whoever opens the file next would find it there.
+ * Another one, of nothing, takes its place.
+ */
+static void overwrite_commit(struct state *s)
+{
+	char sql[64];
+	sqlite3_stmt *stmt;
+
+	sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	sqlite3_exec(s->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+	stmt = state_prepare(s, "PRAGMA user_version");
+	if (stmt && sqlite3_step(stmt) == SQLITE_ROW) {
+		snprintf(sql, sizeof(sql), "PRAGMA user_version = %d", sqlite3_column_int(stmt, 0));
+		sqlite3_finalize(stmt);
+		sqlite3_exec(s->db, sql, NULL, NULL, NULL);
+	} else {
+		sqlite3_finalize(stmt);
+	}
+	sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
+}
+
 int state_commit(struct state *state)
 {
+	int err;
+
 	if (sqlite3_get_autocommit(state->db))
 		return because(-EIO, "%s: what was to be written is undone: out of memory, or of disk", opt_state);
 	state->commits = true;
-	return run(state, "COMMIT");
+	err = run(state, "COMMIT");
+	if (err == -EIO)
+		overwrite_commit(state);
+	return err;
 }
 
 bool state_committed(struct state *state)
