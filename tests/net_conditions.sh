@@ -103,6 +103,22 @@ bpffs_unmounted() {
 	send 1 -b banned -c clean
 }
 
+# The kernel fills in a value for each CPU, however many the command has room for: it must not guess.
+cpus_untold() {
+	prepare
+	mkdir empty
+	(
+		mount --bind empty /sys/devices/system/cpu || exit 4
+		expect 2 "$XDP_BLOOM" stats
+		expect 2 "$XDP_BLOOM" watch --count 1
+		expect 2 "$XDP_BLOOM" attach edge0
+		umount /sys/devices/system/cpu
+	) || exit
+	is "$(xdp_id edge0)" none "the program on edge0"
+	bloom attach edge0
+	send 0 -b banned -c clean
+}
+
 # Only in a machine of the test's own.
 a_cpu_goes_offline() {
 	local switch=/sys/devices/system/cpu/cpu1/online state dropped=0 passed=0
@@ -111,13 +127,11 @@ a_cpu_goes_offline() {
 	[ -w $switch ] || skip "no CPU can be taken out"
 	prepare
 	flow 1 -b banned -c clean
-	for state in 0 1 0 1; do
+	for state in 0 1; do
 		echo $state >$switch || skip "CPU 1 stays"
 		bloom rotate
 		bloom add 198.18.0.1
 		bloom del 198.18.0.1
-		bloom load other odd --force
-		bloom load other even --force
 	done
 	stop_flow 1
 	# What was counted on a CPU that is not there still counts.
@@ -128,4 +142,4 @@ a_cpu_goes_offline() {
 	is "$(get '[.packets[]]' stats)" "[$passed,$dropped,0]" "what was counted with both again"
 }
 
-run_cases read_only_state memory_limit peer_vanishes_under_traffic bpffs_unmounted a_cpu_goes_offline
+run_cases read_only_state memory_limit peer_vanishes_under_traffic bpffs_unmounted cpus_untold a_cpu_goes_offline

@@ -41,6 +41,17 @@ int kernel_root_fd(void)
 	return pin_get(PIN_ROOT);
 }
 
+/* The root's name says whether it takes packets of several buffers. */
+static int takes_frags(int root)
+{
+	struct bpf_prog_info info = { 0 };
+	__u32 size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(root, &info, &size))
+		return because_kernel(-errno, PIN_ROOT);
+	return !strcmp(info.name, "xdp_bloom_frags");
+}
+
 static int load_root(bool frags)
 {
 	struct xdp_bloom_bpf *skel;
@@ -56,6 +67,9 @@ static int load_root(bool frags)
 		bpf_program__set_autoload(program, program == root);
 	err = programs_load(skel->obj, &g, NULL);
 	pin_path(path, sizeof(path), PIN_ROOT);
+	/* libbpf asks the kernel whether programs have names, and takes any failure for a no. */
+	if (!err && takes_frags(bpf_program__fd(root)) != frags)
+		err = -ENOMEM;
 	if (!err) {
 		unlink(path);
 		err = bpf_program__pin(root, path);
@@ -68,15 +82,13 @@ static int load_root(bool frags)
 
 int kernel_frags(void)
 {
-	struct bpf_prog_info info = { 0 };
-	__u32 size = sizeof(info);
-	int fd = kernel_root_fd(), err;
+	int fd = kernel_root_fd(), frags;
 
 	if (fd < 0)
 		return because_kernel(fd, PIN_ROOT);
-	err = bpf_obj_get_info_by_fd(fd, &info, &size) ? -errno : 0;
+	frags = takes_frags(fd);
 	close(fd);
-	return err ? because_kernel(err, PIN_ROOT) : !strcmp(info.name, "xdp_bloom_frags");
+	return frags;
 }
 
 int kernel_base(void)
@@ -278,14 +290,25 @@ bool kernel_drops(struct addr addr)
 	return !kernel_ask(&addr, 1, &answer) && answer != ANSWER_UNPARSED && answer & ANSWER_DROP;
 }
 
+/* Room for so many values of all CPUs, which the kernel fills without being told how many those are. */
+static int make_room(struct tally **each, size_t values)
+{
+	int cpus = libbpf_num_possible_cpus();
+
+	*each = cpus > 0 ? calloc(values * (size_t)cpus, sizeof(**each)) : NULL;
+	if (cpus <= 0)
+		return because(-EIO, "/sys does not say how many CPUs there are");
+	return *each ? cpus : -ENOMEM;
+}
+
 static int sum_tallies(const char *name, struct tally *sums, __u32 n)
 {
-	int cpus = libbpf_num_possible_cpus(), fd = pin_get(name), err = 0;
-	struct tally *each = calloc(cpus > 0 ? (size_t)cpus : 1, sizeof(*each));
+	struct tally *each;
+	int cpus = make_room(&each, 1), fd = pin_get(name), err = 0;
 
 	memset(sums, 0, n * sizeof(*sums));
-	if (!each || fd < 0)
-		err = fd < 0 ? fd : -ENOMEM;
+	if (cpus < 0 || fd < 0)
+		err = fd < 0 ? fd : cpus;
 	for (__u32 key = 0; key < n && !err; key++) {
 		if (bpf_map_lookup_elem(fd, &key, each))
 			err = -errno;
@@ -323,11 +346,11 @@ static int move_tally(int fd, __u32 from, __u32 to, struct tally *a, struct tall
 
 int kernel_retire_port(unsigned int port)
 {
-	int cpus = libbpf_num_possible_cpus(), fd = pin_get(PIN_COUNTERS), err = fd < 0 ? fd : 0;
-	struct tally *each = calloc(cpus > 0 ? 2 * (size_t)cpus : 2, sizeof(*each));
+	struct tally *each;
+	int cpus = make_room(&each, 2), fd = pin_get(PIN_COUNTERS), err = fd < 0 ? fd : 0;
 
-	if (!each)
-		err = -ENOMEM;
+	if (cpus < 0)
+		err = cpus;
 	for (__u32 r = 0; r < REASONS && !err; r++)
 		err = move_tally(fd, COUNTER(port, r), COUNTER(PORT_RETIRED, r), each, each + cpus, cpus);
 	free(each);
@@ -338,14 +361,14 @@ int kernel_retire_port(unsigned int port)
 
 int kernel_zero_label(__u8 label)
 {
-	int cpus = libbpf_num_possible_cpus(), fd = pin_get(PIN_LIST_COUNTERS), err = 0;
-	struct tally *zero = calloc(cpus > 0 ? (size_t)cpus : 1, sizeof(*zero));
+	struct tally *zero;
+	int cpus = make_room(&zero, 1), fd = pin_get(PIN_LIST_COUNTERS), err = 0;
 	__u32 key = label;
 
 	if (fd < 0)
 		err = fd;
-	else if (!zero)
-		err = -ENOMEM;
+	else if (cpus < 0)
+		err = cpus;
 	else if (bpf_map_update_elem(fd, &key, zero, BPF_ANY))
 		err = -errno;
 	free(zero);

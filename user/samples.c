@@ -67,6 +67,8 @@ int samples_open_ring(struct samples **samples, double per_second)
 	s->each = calloc(s->cpus > 0 ? 2 * (size_t)s->cpus : 2, sizeof(*s->each));
 	if (s->map < 0 || s->budget < 0)
 		err = because(s->map < 0 ? s->map : s->budget, "nothing is loaded here; load or attach first");
+	else if (s->cpus <= 0) /* the kernel fills in a value for each */
+		err = because(-EIO, "/sys does not say how many CPUs there are");
 	else
 		err = s->each ? take_lock(s) : -ENOMEM;
 	if (!err) {
