@@ -157,6 +157,11 @@ rates: tests
 test-kernels: tests
 	tests/kernels.sh
 
+# Kernels, faults, compilers and fuzzers in one run of some 20 minutes, into the README's tables.
+record-kernels: deps-test
+	@$(MAKE) --no-print-directory tests
+	tests/record.sh
+
 # Both sides by each clang, user space by gcc, and what the kernel says of the programs; COMPILERS says which.
 compilers: deps
 	tests/compilers.sh $(COMPILERS)
@@ -223,6 +228,7 @@ help:
 
 	@echo 'make kill-test      commands killed at random moments, KILLS (1000) times'
 	@echo 'make test-kernels   the program and network tests in other kernels, under QEMU'
+	@echo 'make record-kernels the tables of the README, in one run of some 20 minutes'
 	@echo 'make compilers      built by clang 14 to 19 and gcc, and loaded'
 	@echo 'make kselftest      the tests as the kernel runs its own; KSELFTESTS says which'
 	@echo 'make faults         each system call and allocation of the verbs that change something fails once'
@@ -236,4 +242,4 @@ help:
 	@echo 'make install        PREFIX (/usr/local), DESTDIR'
 
 .DELETE_ON_ERROR:
-.PHONY: docs/terminal.svg all deps deps-test run install deb deb-test clean tests check test rates soak test-kernels compilers kselftest fuzz budget bench bench-quick bench-record units kill-test faults lint help
+.PHONY: docs/terminal.svg all deps deps-test run install deb deb-test clean tests check test rates soak test-kernels record-kernels compilers kselftest fuzz budget bench bench-quick bench-record units kill-test faults lint help

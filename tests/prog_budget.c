@@ -29,6 +29,7 @@ struct shape {
 	struct counts counts;
 	unsigned int layout, k; /* of the filter */
 	unsigned int exact, samples, shadows;
+	unsigned int frags;   /* packets of several buffers */
 	unsigned int lengths; /* IPv6 prefixes of so many lengths up to /128 */
 };
 
@@ -37,6 +38,7 @@ struct shape {
 static const struct shape shapes[] = {
 	{ "empty", DEFAULTS },
 	{ "hosts", DEFAULTS, .counts = { .some24 = SHAPE_GATED, .hosts = SHAPE_GATED } },
+	{ "hosts-frags", DEFAULTS, .frags = 1, .counts = { .some24 = SHAPE_GATED, .hosts = SHAPE_GATED } },
 	{ "hosts-ungated", DEFAULTS, .counts = { .some24 = SHAPE_UNGATED, .hosts = SHAPE_UNGATED } },
 	{ "networks", DEFAULTS, .counts = { .all24 = 100 } },
 	{ "networks-labels", DEFAULTS, .counts = { .all24 = 100, .labels_differ = true } },
@@ -50,6 +52,13 @@ static const struct shape shapes[] = {
 	{ "ipv6-8-rungs", DEFAULTS, .counts = { .nets32 = 1000 }, .lengths = 100 },
 	{ "ipv6-ungated", DEFAULTS, .counts = { .v6[1] = 1, .nets32 = 1u << 31 } },
 	{ "everything", DEFAULTS, .lengths = 100,
+	  .counts = { .some24 = SHAPE_GATED,
+		      .hosts = SHAPE_GATED,
+		      .all24 = 100,
+		      .minorities = 9,
+		      .labels_differ = true,
+		      .nets32 = 1000 } },
+	{ "everything-frags", DEFAULTS, .frags = 1, .lengths = 100,
 	  .counts = { .some24 = SHAPE_GATED,
 		      .hosts = SHAPE_GATED,
 		      .all24 = 100,
@@ -234,6 +243,7 @@ static void generation(struct generation *g, const struct shape *shape)
 		g->filter_k = shape->k;
 		g->lanes_blocks = shape->layout == LAYOUT_CLASSIC ? 0 : g->filter_blocks;
 	}
+	g->frags = shape->frags;
 	g->shadows = shape->shadows;
 	g->shadow[0] = shape->shadows << 1;
 	ktap_state = 1; /* the seeds are a part of the program */
@@ -249,6 +259,8 @@ static void one_shape(void)
 	int maps[ARRAYS], err;
 
 	printf("# %s\n", shape->name);
+	if (shape->frags && kernel_frags() != 1)
+		return ktap_skip("this kernel has no packets of several buffers");
 	generation(&g, shape);
 	if (ktap_failed)
 		return;
@@ -265,7 +277,7 @@ static int run_cases(void)
 {
 	struct ktap_case cases[SHAPES];
 	char here[128];
-	int err = kernel_ready(), status;
+	int err = kernel_ready() ?: kernel_base(), status;
 	const char *asked = getenv("XDP_BLOOM_BUDGET");
 
 	environment(here, sizeof(here));
