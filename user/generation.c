@@ -16,6 +16,7 @@
 #include "log.h"
 #include "pins.h"
 #include "programs.h"
+#include "window.h"
 #include "xdp_bloom.skel.h"
 
 /* One value if the kernel takes one that large (4 MiB at most before 6.8), otherwise an array of blocks. */
@@ -35,15 +36,20 @@ static int create_map(const char *name, __u64 bytes, bool one_value, bool *flat)
 	return fd < 0 ? -errno : fd;
 }
 
+/* How the map's memory is seen. */
+enum sight { TO_READ, TO_FILL, TO_EDIT };
+
 /* The candidate's from now on: the descriptor, and the map's memory. */
-static int take_map(struct candidate *c, enum array a, int fd, __u64 bytes, int protection)
+static int take_map(struct candidate *c, enum array a, int fd, __u64 bytes, enum sight sight)
 {
 	__u64 page = (__u64)sysconf(_SC_PAGESIZE);
 	void *mem;
 
 	c->map[a].fd = fd;
 	c->map[a].size = (bytes + page - 1) & ~(page - 1);
-	mem = mmap(NULL, c->map[a].size, protection, MAP_SHARED, fd, 0);
+	mem = sight == TO_EDIT ? window_open(fd, c->map[a].size)
+			       : mmap(NULL, c->map[a].size, sight == TO_FILL ? PROT_READ | PROT_WRITE : PROT_READ,
+				      MAP_SHARED, fd, 0);
 	if (mem == MAP_FAILED)
 		return because_kernel(-errno, array_kinds[a].name);
 	*generation_member(&c->g, array_kinds[a].member) = (__u64)(uintptr_t)mem;
@@ -68,7 +74,7 @@ static int open_array(struct candidate *c, enum array a, __u64 bytes)
 	}
 	if (fd < 0)
 		return because_kernel(fd, kind->name);
-	err = take_map(c, a, fd, bytes, PROT_READ | PROT_WRITE);
+	err = take_map(c, a, fd, bytes, TO_FILL);
 	if (!err && kind->flat)
 		*generation_member(&c->g, kind->flat) = flat;
 	return err;
@@ -111,7 +117,7 @@ int kernel_open_live(struct candidate *c, bool edit)
 	err = kernel_live_maps(&g, maps);
 	for (enum array a = 0; a < ARRAYS; a++) {
 		if (maps[a] >= 0 && !err)
-			err = take_map(c, a, maps[a], array_bytes(&g, a), edit ? PROT_READ | PROT_WRITE : PROT_READ);
+			err = take_map(c, a, maps[a], array_bytes(&g, a), edit ? TO_EDIT : TO_READ);
 		else if (maps[a] >= 0)
 			close(maps[a]);
 	}
@@ -287,6 +293,7 @@ void kernel_release(struct candidate *c)
 	for (enum array a = 0; a < ARRAYS; a++) {
 		__u64 *member = generation_member(&c->g, array_kinds[a].member);
 
+		window_close((void *)(uintptr_t)*member);
 		if (*member)
 			munmap((void *)(uintptr_t)*member, c->map[a].size);
 		*member = 0;

@@ -112,6 +112,9 @@ int kernel_base(void)
 /* The number of the generation whose program is in the slot, or -ENOENT. */
 static int live_number(__u64 *number)
 {
+	/* The kernel gives no program the number of another: what was found out once stays true. */
+	static __u32 known_id;
+	static __u64 known;
 	struct bpf_prog_info info;
 	__u32 key = 0, id = 0, size = sizeof(info);
 	int slot = pin_get(PIN_SLOT), err = -ENOENT;
@@ -126,6 +129,10 @@ static int live_number(__u64 *number)
 		return -ENOENT;
 	}
 	close(slot);
+	if (id == known_id) {
+		*number = known;
+		return 0;
+	}
 	pin_path(path, sizeof(path), PIN_GENERATIONS);
 	dir = opendir(path);
 	while (dir && err && (entry = readdir(dir))) {
@@ -138,7 +145,8 @@ static int live_number(__u64 *number)
 			continue;
 		memset(&info, 0, sizeof(info));
 		if (!bpf_obj_get_info_by_fd(fd, &info, &size) && info.id == id) {
-			*number = candidate;
+			*number = known = candidate;
+			known_id = id;
 			err = 0;
 		}
 		close(fd);
