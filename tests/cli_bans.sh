@@ -118,6 +118,15 @@ thousands() {
 	expect 0 "$XDP_BLOOM" del - <half
 	expect 1 "$XDP_BLOOM" -j test - <many
 	is "$(jq '[.[]|select(.verdict=="drop")]|length' out)" 2500 "dropped"
+	printf '45.1.0.1 45.1.0.2\t45.1.0.3 # words\n\n 45.1.0.4;words\n' >half
+	expect 0 "$XDP_BLOOM" -j add - <half
+	is "$(jq -c .added out)" 4 "the count of addresses that share a line"
+	verdicts 45.1.0.1=drop 45.1.0.2=drop 45.1.0.3=drop 45.1.0.4=drop
+	expect 2 "$XDP_BLOOM" add - - <half
+	one_line "standard input can be read only once"
+	expect 0 "$XDP_BLOOM" -j del 45.1.0.1 45.1.0.2 45.1.0.1
+	is "$(jq -c '[.deleted,.still_banned]' out)" '[2,[]]' "what was said twice is done once"
+	verdicts 45.1.0.1=pass 45.1.0.2=pass
 	printf '45.0.0.1\nnonsense\n' >half
 	expect 2 "$XDP_BLOOM" add - <half
 	one_line "standard input:2: 'nonsense'"
@@ -154,6 +163,56 @@ END
 	printf 'unload mine\nload mine nowhere\n' >commands
 	refused "commands:2: nowhere" batch commands
 	is "$(get '[.[].name]' lists)" '["other","mine","(allow)"]' "the lists"
+}
+
+# What stands in a line stands for that line; what does not belong there is refused, and so is all of the batch.
+lines_of_a_batch() {
+	local line words
+
+	veth 0
+	ip addr add 45.0.9.1/24 dev edge0
+	echo 45.0.0.1 >list
+	bloom add 45.0.0.1
+	while IFS='|' read -r line words; do
+		printf 'add 45.0.0.5\n%s\n' "$line" >commands
+		refused "commands:2: $words" batch commands
+		verdicts 45.0.0.5=pass
+	done <<-'LINES'
+		add 45.0.0.6 --check|--check stands on the command line
+		add 45.0.0.6 -S other|--state stands on the command line
+		add 45.0.0.6 --bpff other|--bpffs stands on the command line
+		add 45.0.0.6 --wait 1|--wait stands on the command line
+		add 45.0.0.6 --log json|--log stands on the command line
+		add -|add: '-': a line of a file of commands reads no standard input
+		load mine -|'-': a line of a file of commands reads no standard input
+	LINES
+	[ ! -e other ] || fail "a directory was made"
+	printf 'add -\n45.0.0.5\n' >commands
+	expect 2 "$XDP_BLOOM" batch - <commands
+	one_line "standard input:1: add: '-'"
+	printf 'add 45.0.9.1\ndel 45.0.9.1\nadd 45.0.0.5\n' >commands
+	bloom batch commands
+	verdicts 45.0.9.1=pass 45.0.0.5=drop
+	for line in 'add 45.0.0.6 --force' 'load mine list --force'; do
+		printf '%s\nadd 45.0.9.1\n' "$line" >commands
+		refused "45.0.9.1, an address of this machine" batch commands
+	done
+	printf 'add 45.0.0.6\ndel 45.0.0.6\ndel 45.0.0.6\n' >commands
+	refused "commands:3: del: 45.0.0.6 is not banned" batch commands
+	printf 'del 45.0.0.5\ndel 45.0.0.5\n' >commands
+	refused "commands:2: del: 45.0.0.5 is not banned" batch commands
+}
+
+checks_a_batch() {
+	bloom add 45.0.0.1
+	printf 'add 45.0.0.2\nload mine nowhere\n' >commands
+	refused "commands:2: nowhere: " batch --check commands
+	bloom batch --check=words commands
+	is "$(cat out)" "commands: 2 commands, all right" "what --check says"
+	printf '%s\n' 'add 45.0.0.300' nonsense show 'add 45.0.0.2 --ttl soon' 'add 45.0.0.2' >commands
+	expect 2 "$XDP_BLOOM" batch --check - <commands
+	is "$(sed 's/^xdp-bloom: standard input:\([0-9]*\): .*/\1/' err | tr '\n' ' ')" "1 2 3 4 " "the lines that are wrong"
+	verdicts 45.0.0.2=pass
 }
 
 full_of_lists() {
@@ -237,4 +296,4 @@ counted() {
 }
 
 run_cases in_place survives_a_reboot ends_in_time says_what_still_bans guard_rails everything thousands batches \
-	full_of_lists heals older_state counted under_traffic
+	lines_of_a_batch checks_a_batch full_of_lists heals older_state counted under_traffic

@@ -173,6 +173,36 @@ reads_config_again() {
 	stop
 }
 
+# A file with a mistake is not taken up in part: not its run lines either, which stand before the mistake.
+keeps_its_own_settings() {
+	local which
+
+	prepare
+	mkfifo called
+	exec {calls}<>called
+	for which in old new; do
+		# shellcheck disable=SC2016 # the hook's own
+		printf '#!/bin/sh\necho "%s $XDP_BLOOM_EVENT" >>%s\n' $which "$WORK/called" >$which
+		chmod +x $which
+	done
+	cp conf new_conf
+	echo "run --hook '$WORK/old' --rotate-every 0" >>conf
+	ready
+	printf '%s\n' "run --hook '$WORK/new' --rotate-every 1s" "allow 203.0.113.8 --nonsense" >>new_conf
+	cat new_conf >conf
+	kill -HUP "$service_pid"
+	heard "$log" "unknown option '--nonsense'"
+	heard "$notes" READY=1
+	bloom add 192.0.2.6
+	heard "$calls" "old"
+	sed -i '$d' conf
+	echo "run --listen 9753" >>conf
+	kill -HUP "$service_pid"
+	heard "$log" "another --listen is taken up at the next start"
+	heard "$calls" "new rotate"
+	stop
+}
+
 checks_config() {
 	local before line words
 
@@ -196,6 +226,12 @@ checks_config() {
 		tune --headroom much|--headroom takes a number
 		run --rotate-every never|--rotate-every takes a time
 		run --config other|run: --config cannot stand
+		run --check|--check stands on the command line
+		run -S /elsewhere|--state stands on the command line
+		attach edge0 -B /elsewhere|--bpffs stands on the command line
+		allow 192.0.2.1 --wait 1|--wait stands on the command line
+		load other -|'-': a line of a file of commands reads no standard input
+		add 192.0.2.1|'add' cannot stand in a config file
 		flush|'flush' cannot stand in a config file
 		nonsense|'nonsense' cannot stand in a config file
 		attach 'edge0|a quote is not closed
@@ -299,4 +335,4 @@ grows() {
 }
 
 run_cases grows starts_and_stops only_one "reloads written" "reloads renamed" "reloads link" "reloads behind_link" \
-	"reloads by_hand" keeps_what_it_has finds_interfaces ends_bans rotates reads_config_again checks_config answers_prometheus with_few_rights damaged_state
+	"reloads by_hand" keeps_what_it_has finds_interfaces ends_bans rotates reads_config_again keeps_its_own_settings checks_config answers_prometheus with_few_rights damaged_state

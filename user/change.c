@@ -124,8 +124,11 @@ out:
 
 void change_check(bool words)
 {
-	if (words ? opt_check_words : opt_check)
-		exit(EXIT_DONE);
+	if (!(words ? opt_check_words : opt_check))
+		return;
+	fflush(stdout);
+	/* Whoever forked us reads on where it is: exit() would put back what it has in its buffer. */
+	_exit(EXIT_DONE);
 }
 
 int change_begin(struct state **state)
@@ -158,17 +161,24 @@ void change_zero(uint8_t label)
 /* What is newly banned asks the guard rails, whether or not a new generation is built for it. */
 static int guard_touched(struct state *state)
 {
-	struct ranges allowed = RANGES_EMPTY, banned = RANGES_EMPTY;
+	struct ranges allowed = RANGES_EMPTY, bans = RANGES_EMPTY, open = RANGES_EMPTY, banned = RANGES_EMPTY;
 	int err = ranges_finish(&change.guarded);
 
 	if (err || (!change.guarded.n4 && !change.guarded.n6))
 		return err;
 	err = state_allowed(state, &allowed);
 	if (!err)
-		err = ranges_subtract(&banned, &change.guarded, &allowed);
+		err = ranges_subtract(&open, &change.guarded, &allowed);
+	/* A later line may have taken it back. */
+	if (!err)
+		err = state_bans_set(state, time(NULL), &open, &bans);
+	if (!err)
+		err = ranges_intersect(&banned, &open, &bans);
 	if (!err)
 		err = guard_own(&banned, kernel_drops);
 	ranges_free(&allowed);
+	ranges_free(&bans);
+	ranges_free(&open);
 	ranges_free(&banned);
 	return err;
 }

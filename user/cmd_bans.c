@@ -98,45 +98,43 @@ int cmd_add(int argc, char **argv)
 				  "added", (json_int_t)n.added, "renewed", (json_int_t)n.renewed));
 }
 
-/* The list on whose account an answer drops, as a name to quote; NULL where the arrays cannot tell. */
-static const char *answer_list(struct state *state, __u32 answer, char name[LIST_NAME_MAX])
+/* The list on whose account an answer drops; NULL where the arrays cannot tell. */
+static const char *answer_list(const struct list_info *lists, size_t n, __u32 answer)
 {
-	struct list_info *lists;
-	const char *found = NULL;
-	size_t n;
-
-	if (ANSWER_LABEL(answer) == LABEL_LIVE || state_lists(state, &lists, &n))
-		return NULL;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n && ANSWER_LABEL(answer) != LABEL_LIVE; i++)
 		if (lists[i].kind == LIST_BAN && lists[i].label == ANSWER_LABEL(answer))
-			found = strcpy(name, lists[i].name);
-	free(lists);
-	return found;
+			return lists[i].name;
+	return NULL;
 }
 
-static bool dropped(struct addr addr, __u32 *answer)
+static bool is_drop(__u32 answer)
 {
-	return !kernel_ask(&addr, 1, answer) && *answer != ANSWER_UNPARSED && *answer & ANSWER_DROP;
+	return answer != ANSWER_UNPARSED && answer & ANSWER_DROP;
 }
 
 /* Why there is nothing to take out. */
 static int because_not_banned(struct state *state, const struct prefix *p)
 {
-	char text[PREFIX_TEXT_MAX], other[PREFIX_TEXT_MAX], name[LIST_NAME_MAX];
+	char text[PREFIX_TEXT_MAX], other[PREFIX_TEXT_MAX];
+	struct list_info *lists = NULL;
+	__u32 answer = ANSWER_UNPARSED;
 	const char *list;
 	struct ban wider;
-	__u32 answer;
+	size_t n = 0;
+	int err;
 
 	prefix_text(text, p->first, (int)p->length);
 	if (!state_ban_around(state, p->first, p->length, time(NULL), &wider))
 		return because(-ENOENT, "%s is part of the ban of %s; del that, or allow %s", text,
 			       prefix_text(other, wider.first, (int)wider.length), text);
-	if (dropped(p->first, &answer)) {
-		list = answer_list(state, answer, name);
-		return because(-ENOENT, "%s is not among the live bans; %s%s%s bans it", text,
-			       list ? "list '" : "something else", list ? list : "", list ? "'" : "");
-	}
-	return because(-ENOENT, "%s is not banned", text);
+	/* What a line before took back, the kernel has still. */
+	if (kernel_ask(&p->first, 1, &answer) || !is_drop(answer) || ANSWER_LABEL(answer) == LABEL_LIVE)
+		return because(-ENOENT, "%s is not banned", text);
+	list = state_lists(state, &lists, &n) ? NULL : answer_list(lists, n, answer);
+	err = because(-ENOENT, "%s is not among the live bans; %s%s%s bans it", text,
+		      list ? "list '" : "something else", list ? list : "", list ? "'" : "");
+	free(lists);
+	return err;
 }
 
 static int drop_bans(struct state *state, const struct prefixes *p)
@@ -153,34 +151,58 @@ static int drop_bans(struct state *state, const struct prefixes *p)
 	return err;
 }
 
-/* What is dropped still: a wider ban, or a list. */
-static void still_banned(struct state *state, const struct prefix *p, json_t *array)
+static void say_still_banned(const struct prefix *p, const struct ban *wider, const char *list, json_t *array)
 {
-	char text[PREFIX_TEXT_MAX], other[PREFIX_TEXT_MAX], name[LIST_NAME_MAX];
-	struct addr last = p->first;
-	const char *list = NULL;
-	struct ban wider;
-	bool ban = !state_ban_around(state, p->first, p->length, time(NULL), &wider);
-	__u32 answer = 0;
+	char text[PREFIX_TEXT_MAX], other[PREFIX_TEXT_MAX] = "";
 
-	last.num |= addr_mask(last.family, p->length);
-	if (!ban && !dropped(p->first, &answer) && !dropped(last, &answer))
-		return;
-	if (!ban)
-		list = answer_list(state, answer, name);
 	prefix_text(text, p->first, (int)p->length);
-	prefix_text(other, wider.first, ban ? (int)wider.length : 0);
+	if (wider)
+		prefix_text(other, wider->first, (int)wider->length);
 	if (array)
 		json_array_append_new(array, json_pack("{s:s, s:s, s:s?}", "prefix", text, "list",
-						       ban    ? LIVE_LIST
+						       wider  ? LIVE_LIST
 						       : list ? list
 							      : "",
-						       "by", ban ? other : NULL));
-	else if (ban)
+						       "by", wider ? other : NULL));
+	else if (wider)
 		printf("%s stays banned: the ban of %s holds it\n", text, other);
 	else
 		printf("%s%s stays banned by %s%s%s\n", addr_width(p->first.family) == p->length ? "" : "some of ",
 		       text, list ? "list '" : "another entry", list ? list : "", list ? "'" : "");
+}
+
+/* What is dropped still: by a wider ban, or a list. Asked at its first address and at its last. */
+static void still_banned(struct state *state, const struct prefixes *p, json_t *array)
+{
+	struct addr *ends = calloc(2 * p->n + 1, sizeof(*ends));
+	__u32 *answers = calloc(2 * p->n + 1, sizeof(*answers));
+	struct list_info *lists = NULL;
+	int64_t now = time(NULL);
+	size_t lists_n = 0;
+	struct ban wider;
+
+	for (size_t i = 0; ends && i < p->n; i++) {
+		ends[2 * i] = ends[2 * i + 1] = p->at[i].first;
+		ends[2 * i + 1].num |= addr_mask(p->at[i].first.family, p->at[i].length);
+	}
+	if (!ends || !answers || kernel_ask(ends, 2 * p->n, answers) || state_lists(state, &lists, &lists_n))
+		warn("what stays banned cannot be said");
+	else
+		for (size_t i = 0; i < p->n; i++) {
+			bool first = is_drop(answers[2 * i]);
+
+			if (!first && !is_drop(answers[2 * i + 1]))
+				continue;
+			if (!state_ban_around(state, p->at[i].first, p->at[i].length, now, &wider))
+				say_still_banned(&p->at[i], &wider, NULL, array);
+			else
+				say_still_banned(&p->at[i], NULL,
+						 answer_list(lists, lists_n, answers[first ? 2 * i : 2 * i + 1]),
+						 array);
+		}
+	free(lists);
+	free(ends);
+	free(answers);
 }
 
 int cmd_del(int argc, char **argv)
@@ -197,6 +219,8 @@ int cmd_del(int argc, char **argv)
 		return fail("del: which address or prefix? (- reads them from standard input)");
 	err = prefixes_read(&prefixes, argc, argv);
 	if (!err)
+		err = prefixes_once(&prefixes);
+	if (!err)
 		err = change_begin(&state);
 	if (!err)
 		err = drop_bans(state, &prefixes);
@@ -204,8 +228,8 @@ int cmd_del(int argc, char **argv)
 		err = change_commit(state, NULL);
 	if (!err && opt_json)
 		array = json_array();
-	for (size_t i = 0; i < prefixes.n && !err && (opt_json || !opt_quiet); i++)
-		still_banned(state, &prefixes.at[i], array);
+	if (!err && prefixes.n && (opt_json || !opt_quiet))
+		still_banned(state, &prefixes, array);
 	change_end(state);
 	if (err) {
 		prefixes_free(&prefixes);

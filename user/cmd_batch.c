@@ -9,6 +9,7 @@
 #include "kernel.h"
 #include "log.h"
 #include "out.h"
+#include "standard.h"
 #include "verbs.h"
 #include "words.h"
 
@@ -16,13 +17,11 @@
 
 struct batch {
 	const char *name;
-	size_t commands;
+	size_t commands, faults;
 };
 
-/* One line, as the command line would run it; what it says goes out under the line's name. */
 static int run_line(void *arg, const struct words *w, unsigned int line)
 {
-	const char *state = opt_state, *bpffs = opt_bpffs;
 	struct batch *b = arg;
 	const struct verb *verb = verb_find(w->words[0]);
 	char where[512];
@@ -34,39 +33,62 @@ static int run_line(void *arg, const struct words *w, unsigned int line)
 		status = fail("there is no verb '%s'; nothing was changed", w->words[0]);
 	else if (!verb->joins)
 		status = fail("'%s' does not go into a batch; nothing was changed", verb->name);
+	else if (opt_check)
+		status = verb_check(w, where, !opt_check_words);
 	else
 		status = verb->run(w->n, w->words);
-	if (!status && (strcmp(state, opt_state) || strcmp(bpffs, opt_bpffs)))
-		status = fail("-S and -B stand before batch; nothing was changed");
-	opt_state = state;
-	opt_bpffs = bpffs;
 	log_where(NULL);
 	b->commands++;
-	return status ? SAID : 0;
+	if (!status)
+		return 0;
+	b->faults++;
+	/* Who checks wants to know of all that is wrong. */
+	return status < 0 ? status : opt_check ? 0 : SAID;
 }
 
+static int check_file(struct batch *b, FILE *file)
+{
+	int err = words_file(file, b->name, run_line, b);
+
+	return !err && b->faults ? SAID : err;
+}
+
+/* Each line as the command line would run it; what it says goes out under the line's name. */
 static int run_file(struct batch *b, FILE *file)
 {
-	bool json = opt_json, quiet = opt_quiet, pretty = opt_pretty;
+	bool json = opt_json, quiet = opt_quiet, pretty = opt_pretty, verbose = opt_verbose;
 	int err = change_join();
 
 	/* Nothing is done before all of it is: no line has a success to report. */
 	opt_json = opt_pretty = false;
-	opt_quiet = true;
+	opt_quiet = opt_line = true;
 	if (!err)
 		err = change_join_end(words_file(file, b->name, run_line, b));
+	opt_line = false;
 	opt_json = json;
 	opt_pretty = pretty;
 	opt_quiet = quiet;
+	opt_verbose = verbose;
 	return err;
+}
+
+static int report(const struct batch *b)
+{
+	struct generation live;
+
+	if (opt_check && !opt_json && !opt_quiet)
+		printf("%s: %zu commands, all right\n", b->name, b->commands);
+	if (!opt_json)
+		return out_end();
+	return out_json(json_pack("{s:I, s:I}", "generation", kernel_live(&live) ? 0 : (json_int_t)live.number,
+				  "commands", (json_int_t)b->commands));
 }
 
 int cmd_batch(int argc, char **argv)
 {
 	struct batch b = { 0 };
-	struct generation live;
 	FILE *file;
-	int err;
+	int err = 0;
 
 	if (options_read(&argc, argv, NULL, NULL))
 		return EXIT_ERROR;
@@ -76,15 +98,15 @@ int cmd_batch(int argc, char **argv)
 	file = strcmp(argv[1], "-") ? fopen(argv[1], "re") : stdin;
 	if (!file)
 		return fail("%s: %s", argv[1], strerror(errno));
-	err = run_file(&b, file);
+	if (file == stdin)
+		err = standard_input();
+	if (!err)
+		err = opt_check ? check_file(&b, file) : run_file(&b, file);
 	if (file != stdin)
 		fclose(file);
 	if (err == SAID)
 		return EXIT_ERROR;
 	if (err)
 		return fail("%s; nothing was changed", reason(err));
-	if (!opt_json)
-		return EXIT_DONE;
-	return out_json(json_pack("{s:I, s:I}", "generation", kernel_live(&live) ? 0 : (json_int_t)live.number,
-				  "commands", (json_int_t)b.commands));
+	return report(&b);
 }

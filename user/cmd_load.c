@@ -22,6 +22,7 @@
 #include "packer.h"
 #include "reader.h"
 #include "source.h"
+#include "standard.h"
 #include "state_bans.h"
 
 static struct reader_options reading;
@@ -333,7 +334,9 @@ int cmd_load(int argc, char **argv)
 		return fail("load: '%s': %s", l.name, fault);
 	snprintf(l.source.list, sizeof(l.source.list), "%s", l.name);
 	reading.progress = !opt_quiet && !opt_json;
-	err = load(&l);
+	err = strcmp(l.path, "-") ? 0 : standard_input();
+	if (!err)
+		err = load(&l);
 	if (err == -EALREADY)
 		status = out_done();
 	else if (err)

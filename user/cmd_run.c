@@ -64,13 +64,17 @@ static int read_config(struct config *config)
 	return config_read(config, path);
 }
 
-/* What the run lines say. Returns how many of them are wrong; they have said why. */
-static int take_run_lines(struct service_options *options, const struct config *config)
+/*
+ * What the run lines say, into the options where the rest of the file is right, too (faults says how much is not).
+ * Returns how much is wrong; the lines have said why.
+ */
+static int take_run_lines(struct service_options *options, const struct config *config, int faults)
 {
-	int faults = 0;
+	bool json = opt_json, pretty = opt_pretty, quiet = opt_quiet, verbose = opt_verbose;
 
 	file = (struct said){ .rotate_every = -1 };
 	saying = &file;
+	opt_line = true;
 	for (size_t i = 0; i < config->n; i++) {
 		const struct config_line *line = &config->lines[i];
 		int argc = line->words.n;
@@ -87,12 +91,20 @@ static int take_run_lines(struct service_options *options, const struct config *
 		log_where(NULL);
 	}
 	saying = &command;
+	opt_line = false;
+	opt_json = json;
+	opt_pretty = pretty;
+	if (faults) {
+		opt_quiet = quiet;
+		opt_verbose = verbose;
+		return faults;
+	}
 	options->hook = command.hook ? command.hook : file.hook;
 	options->listen = command.listen ? command.listen : file.listen;
 	options->rotate_every = command.rotate_every >= 0 ? command.rotate_every
 				: file.rotate_every >= 0  ? file.rotate_every
 							  : DAY;
-	return faults;
+	return 0;
 }
 
 /* The file with all that is in it; `files`: and what that names. What is wrong has been said. */
@@ -108,10 +120,10 @@ static int configure(struct service_options *options, struct config *config, boo
 		fail("%s", reason(err));
 		return err;
 	}
-	faults += take_run_lines(options, config);
-	if (faults)
-		config_free(config);
-	return faults ? -EINVAL : 0;
+	if (!take_run_lines(options, config, faults))
+		return 0;
+	config_free(config);
+	return -EINVAL;
 }
 
 static int check(void)

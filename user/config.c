@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "log.h"
 #include "verbs.h"
@@ -71,37 +69,18 @@ void config_free(struct config *config)
 	config->n = 0;
 }
 
-/* 1 where the line is wrong: it has said why. In a process of its own, as a verb keeps what it was told. */
-static int check_line(const struct config *config, const struct config_line *line, bool files)
-{
-	const struct words *w = &line->words;
-	char where[512];
-	int status = -1;
-	pid_t pid;
-
-	fflush(stdout);
-	pid = fork();
-	if (!pid) {
-		snprintf(where, sizeof(where), "%s:%u", config->path, line->number);
-		log_where(where);
-		opt_check = true;
-		opt_check_words = !files;
-		exit(verb_find(w->words[0])->run(w->n, w->words));
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) != pid)
-		return because(-EAGAIN, "%s: no process to check it", config->path);
-	return status != 0;
-}
-
 int config_check(const struct config *config, bool files)
 {
+	char where[512];
 	int faults = 0;
 
 	for (size_t i = 0; i < config->n; i++) {
-		int wrong = strcmp(config->lines[i].words.words[0], "run")
-				    ? check_line(config, &config->lines[i], files)
-				    : 0;
+		const struct config_line *line = &config->lines[i];
+		int wrong = 0;
 
+		snprintf(where, sizeof(where), "%s:%u", config->path, line->number);
+		if (strcmp(line->words.words[0], "run") != 0)
+			wrong = verb_check(&line->words, where, files);
 		if (wrong < 0)
 			return wrong;
 		faults += wrong;
@@ -109,10 +88,28 @@ int config_check(const struct config *config, bool files)
 	return faults;
 }
 
-bool config_has_word(const struct words *w, const char *word)
+/* The word behind these belongs to them, unless it stands behind a '='. */
+static bool takes_next(const char *option)
 {
-	for (int i = 1; i < w->n; i++)
-		if (!strcmp(w->words[i], word))
+	static const char *const with_value[] = { "--format", "--bogons", "--confirm" };
+	size_t length = strlen(option);
+
+	for (size_t i = 0; i < sizeof(with_value) / sizeof(with_value[0]); i++)
+		if (length > 2 && !strncmp(option, with_value[i], length))
 			return true;
 	return false;
+}
+
+const struct words *config_load_of(const struct config *config, const char *list)
+{
+	for (size_t i = 0; i < config->n; i++) {
+		const struct words *w = &config->lines[i].words;
+		int at = 1;
+
+		while (at < w->n && w->words[at][0] == '-')
+			at += 1 + takes_next(w->words[at]);
+		if (!strcmp(w->words[0], "load") && at < w->n && !strcmp(w->words[at], list))
+			return w;
+	}
+	return NULL;
 }

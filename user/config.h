@@ -32,7 +32,7 @@ void config_free(struct config *config);
  */
 int config_check(const struct config *config, bool files);
 
-/* Is it among the words behind the verb? */
-bool config_has_word(const struct words *w, const char *word);
+/* The line that loads the list, or NULL. */
+const struct words *config_load_of(const struct config *config, const char *list);
 
 #endif

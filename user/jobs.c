@@ -124,8 +124,57 @@ bool jobs_ended(struct jobs *jobs, struct job **job, int *status)
 	return true;
 }
 
+void jobs_keep(struct jobs *jobs, struct job *job)
+{
+	struct job **end = &jobs->kept;
+
+	while (*end)
+		end = &(*end)->next;
+	job->next = NULL;
+	*end = job;
+}
+
+void jobs_again(struct jobs *jobs)
+{
+	struct job *job = jobs->kept;
+
+	jobs->kept = NULL;
+	while (job) {
+		struct job *next = job->next;
+
+		job->next = NULL;
+		add(jobs, job);
+		job = next;
+	}
+}
+
+static void drop(struct job **at, const char *about)
+{
+	while (*at) {
+		struct job *job = *at;
+
+		if (strncmp(job->about, about, strlen(about)) != 0) {
+			at = &job->next;
+			continue;
+		}
+		*at = job->next;
+		job_free(job);
+	}
+}
+
+void jobs_forget(struct jobs *jobs, const char *about)
+{
+	struct job *running = jobs->pid ? jobs->first : NULL;
+
+	if (running)
+		running->forgotten = !strncmp(running->about, about, strlen(about));
+	drop(running ? &running->next : &jobs->first, about);
+	drop(&jobs->kept, about);
+}
+
 void jobs_stop(struct jobs *jobs)
 {
+	drop(&jobs->kept, "");
 	if (jobs->pid) {
 		kill(jobs->pid, SIGTERM);
 		waitpid(jobs->pid, NULL, 0);

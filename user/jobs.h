@@ -14,12 +14,14 @@ struct job {
 	char *about;	  /* what it does, for the log; two that wait do not do the same */
 	char **args;	  /* a command's, from the verb on */
 	int (*run)(void); /* or a function that returns its exit status */
+	bool forgotten;	  /* it runs, and nobody wants it any more */
 	struct job *next;
 };
 
 struct jobs {
 	struct job *first; /* the one that runs, where pid is not 0 */
 	pid_t pid;
+	struct job *kept; /* what failed, for another time */
 };
 
 /* A command: the verb, an option (or NULL) right behind it, and n words more. -ENOMEM, or 0. */
@@ -31,6 +33,11 @@ int jobs_function(struct jobs *jobs, const char *about, int (*run)(void));
 int jobs_start(struct jobs *jobs);
 /* Has the one that ran ended? Then *job is it, to be freed, and *status what wait(2) says. */
 bool jobs_ended(struct jobs *jobs, struct job **job, int *status);
+/* Keeps one that ended for jobs_again(), which has all of them done once more. */
+void jobs_keep(struct jobs *jobs, struct job *job);
+void jobs_again(struct jobs *jobs);
+/* Those whose about begins so are not to be done any more. */
+void jobs_forget(struct jobs *jobs, const char *about);
 /* Ends the one that runs (commands may be killed at any time) and forgets the others. */
 void jobs_stop(struct jobs *jobs);
 void job_free(struct job *job);

@@ -11,6 +11,7 @@
 /* Without a letter. */
 enum { OPTION_CHECK = 256, OPTION_WAIT, OPTION_LOG, OPTION_OWN };
 
+bool opt_line;
 bool opt_json, opt_pretty, opt_quiet, opt_verbose, opt_log_json, opt_check, opt_check_words;
 long opt_wait = 60;
 const char *opt_state = "/var/lib/xdp-bloom";
@@ -51,9 +52,22 @@ static int wait_option(const char *value)
 	return 0;
 }
 
+/* The name of an option that holds for all lines of a file; NULL: it is none. */
+static const char *for_all_lines(int option)
+{
+	if (!strchr("SB", option) && option != OPTION_LOG && option != OPTION_CHECK && option != OPTION_WAIT)
+		return NULL;
+	for (size_t i = 0; i < COMMON; i++)
+		if (common[i].val == option)
+			return common[i].name;
+	return NULL;
+}
+
 /* OPTION_OWN: it is the verb's. */
 static int common_option(int option)
 {
+	if (opt_line && for_all_lines(option))
+		return fail("--%s stands on the command line, not in a file of commands", for_all_lines(option));
 	switch (option) {
 	case 'j':
 		opt_json = true;

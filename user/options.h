@@ -9,6 +9,8 @@
 extern bool opt_json, opt_pretty, opt_quiet, opt_verbose, opt_log_json;
 extern bool opt_check;	     /* see whether the command is right, and touch nothing */
 extern bool opt_check_words; /* likewise, and read no file */
+/* What is read is a line of a file of commands: what holds for all of them is not said there. */
+extern bool opt_line;
 extern long opt_wait;	     /* seconds: how long another command may take */
 extern const char *opt_state, *opt_bpffs;
 

@@ -2,11 +2,13 @@
 #include "prefixes.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "log.h"
+#include "standard.h"
 
 /* NULL, or what is wrong. */
 static const char *add(struct prefixes *p, const char *text, size_t length)
@@ -27,18 +29,20 @@ static int read_lines(struct prefixes *p)
 	unsigned int number = 0;
 	char *line = NULL;
 	size_t room = 0;
-	int err = 0;
+	int err = standard_input();
 
 	while (!err && getline(&line, &room, stdin) > 0) {
-		const char *word = line + strspn(line, " \t"), *fault;
-		size_t length = strcspn(word, " \t\r\n#");
-
 		number++;
-		if (!length)
-			continue;
-		fault = add(p, word, length);
-		if (fault)
-			err = because(-EINVAL, "standard input:%u: '%.*s': %s", number, (int)length, word, fault);
+		line[strcspn(line, "#;\r\n")] = '\0';
+		for (const char *word = line; *(word += strspn(word, " \t")) && !err;) {
+			size_t length = strcspn(word, " \t");
+			const char *fault = add(p, word, length);
+
+			if (fault)
+				err = because(-EINVAL, "standard input:%u: '%.*s': %s", number, (int)length, word,
+					      fault);
+			word += length;
+		}
 	}
 	if (!err && !feof(stdin))
 		err = because(-EIO, "standard input cannot be read to its end");
@@ -60,6 +64,46 @@ int prefixes_read(struct prefixes *p, int argc, char **argv)
 		if (fault)
 			err = because(-EINVAL, "'%s': %s", argv[i], fault);
 	}
+	return err;
+}
+
+static int by_prefix(const struct prefix *p, const struct prefix *q)
+{
+	if (p->first.family != q->first.family)
+		return p->first.family < q->first.family ? -1 : 1;
+	if (p->first.num != q->first.num)
+		return p->first.num < q->first.num ? -1 : 1;
+	return p->length < q->length ? -1 : p->length > q->length;
+}
+
+/* The same one in the order in which it was said. */
+static int by_place(const void *a, const void *b)
+{
+	const struct prefix *p = *(struct prefix *const *)a, *q = *(struct prefix *const *)b;
+
+	return by_prefix(p, q) ?: (p > q) - (p < q);
+}
+
+int prefixes_once(struct prefixes *p)
+{
+	struct prefix **sorted = calloc(p->n + 1, sizeof(*sorted));
+	bool *again = calloc(p->n + 1, sizeof(*again));
+	size_t kept = 0;
+	int err = sorted && again ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < p->n && !err; i++)
+		sorted[i] = &p->at[i];
+	if (!err)
+		qsort(sorted, p->n, sizeof(*sorted), by_place);
+	for (size_t i = 1; i < p->n && !err; i++)
+		again[sorted[i] - p->at] = !by_prefix(sorted[i], sorted[i - 1]);
+	for (size_t i = 0; i < p->n && !err; i++)
+		if (!again[i])
+			p->at[kept++] = p->at[i];
+	if (!err)
+		p->n = kept;
+	free(sorted);
+	free(again);
 	return err;
 }
 

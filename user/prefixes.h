@@ -15,8 +15,10 @@ struct prefixes {
 	size_t n, room;
 };
 
-/* argv from 1 on; "-" stands for what standard input has, one a line, with comments behind #. */
+/* argv from 1 on; "-" stands for what standard input has, with comments behind # or ;. */
 int prefixes_read(struct prefixes *prefixes, int argc, char **argv);
+/* Leaves out what was said before. */
+int prefixes_once(struct prefixes *prefixes);
 void prefixes_free(struct prefixes *prefixes);
 
 #endif

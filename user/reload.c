@@ -130,6 +130,17 @@ void reload_all(struct reload *r)
 	r->due = 0;
 }
 
+void reload_again(struct reload *r)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		if (!r->lists[i].tried[0] || !strcmp(r->lists[i].tried, r->lists[i].source.stamp))
+			continue;
+		r->lists[i].changed = true;
+		r->lists[i].tried[0] = '\0';
+		r->due = 0;
+	}
+}
+
 static void on_change(void *arg, size_t number)
 {
 	struct reload *r = arg;
@@ -160,17 +171,14 @@ static int load_again(const struct source *source, const struct config *config, 
 {
 	char *own[] = { (char *)(uintptr_t)source->list, (char *)(uintptr_t)source->path };
 	char about[LIST_NAME_MAX + 16];
+	const struct words *line = config_load_of(config, source->list);
 	struct words options;
 	char **words;
 	int err = -ENOMEM;
 
 	snprintf(about, sizeof(about), "load %s", source->list);
-	for (size_t i = 0; i < config->n; i++) {
-		const struct words *w = &config->lines[i].words;
-
-		if (w->n > 2 && !strcmp(w->words[0], "load") && config_has_word(w, source->list))
-			return jobs_command(jobs, about, "load", "--if-changed", w->words + 1, (size_t)w->n - 1);
-	}
+	if (line)
+		return jobs_command(jobs, about, "load", "--if-changed", line->words + 1, (size_t)line->n - 1);
 	if (words_split(&options, source->options))
 		return -EINVAL;
 	words = calloc((size_t)options.n + 2, sizeof(*words));

@@ -22,6 +22,9 @@ int reload_follow(struct reload *reload, struct state *state);
 /* Looks at every file, as if each had been written. */
 void reload_all(struct reload *reload);
 
+/* What could not be loaded, and is no new version since, is to be tried once more. */
+void reload_again(struct reload *reload);
+
 /* Reads what is to be read. True: a command has ended, the state may be another. */
 bool reload_read(struct reload *reload, int64_t now);
 /* When reload_turn() is to be called, in ms of CLOCK_MONOTONIC; INT64_MAX: nothing has changed. */

@@ -32,6 +32,9 @@
 #define LOOK_MS	     50
 #define AGAIN_MS     5000 /* what failed is tried again */
 #define ROTATE_AGAIN 600000
+/* The file may be damaged, which time does not mend, or the disk full: so often at first, then ever more rarely. */
+#define LIST_AGAIN     60000
+#define LIST_AGAIN_MAX 3600000
 
 enum { ON_SIGNAL, ON_WALL, ON_FILE, ON_LINK, OWN_FDS };
 
@@ -47,6 +50,7 @@ struct service {
 	int64_t look_at, rotate_at, notify_at; /* ms of CLOCK_MONOTONIC; INT64_MAX: not at all */
 	int64_t ends_at; /* when something runs out of time, in seconds since the epoch; 0: nothing */
 	int64_t ends_again;
+	int64_t again_at, again_ms;   /* when to try again what failed, and how long that is; 0: nothing did */
 	int64_t judge_at, judge_next; /* when to measure the filter's rate; not before */
 	int64_t judge_began;
 	__u64 judged, judged_edits; /* the generation that was measured last */
@@ -175,11 +179,15 @@ static void queue_config(struct service *s)
 
 static void reload_config(struct service *s)
 {
+	const char *listen = s->options->listen ? s->options->listen : "";
 	struct config fresh;
 
 	notify("RELOADING=1\nMONOTONIC_USEC=%lld000", (long long)clock_ms());
 	s->ready = false; /* it is said again when all is done */
 	if (!s->options->configure(s->options, &fresh, false)) {
+		if (strcmp(listen, s->options->listen ? s->options->listen : ""))
+			warn("another --listen is taken up at the next start");
+		jobs_forget(&s->jobs, "line ");
 		config_free(s->config);
 		*s->config = fresh;
 		s->hook.program = s->options->hook;
@@ -209,6 +217,31 @@ static void rotate_later(struct service *s)
 	s->judged = 0;
 }
 
+/* A line of the config file, or a list: true where the job is kept. */
+static bool again_later(struct service *s, struct job *job)
+{
+	bool line = !strncmp(job->about, "line ", 5);
+
+	if (job->forgotten || (!line && strncmp(job->about, "load ", 5)))
+		return false;
+	if (s->again_at == INT64_MAX) {
+		s->again_ms = !s->again_ms ? LIST_AGAIN : 2 * s->again_ms;
+		if (s->again_ms > LIST_AGAIN_MAX)
+			s->again_ms = LIST_AGAIN_MAX;
+		s->again_at = clock_ms() + s->again_ms;
+	}
+	if (line)
+		jobs_keep(&s->jobs, job);
+	return line;
+}
+
+static void again(struct service *s)
+{
+	s->again_at = INT64_MAX;
+	jobs_again(&s->jobs);
+	reload_again(s->reload);
+}
+
 /* The command itself has said what was wrong. */
 static void finish(struct service *s, struct job *job, int status)
 {
@@ -228,7 +261,8 @@ static void finish(struct service *s, struct job *job, int status)
 		s->ends_again = done ? 0 : time(NULL) + AGAIN_MS / 1000;
 		s->look_at = clock_ms();
 	}
-	job_free(job);
+	if (done || !again_later(s, job))
+		job_free(job);
 }
 
 static void on_signal(struct service *s)
@@ -273,6 +307,10 @@ static void turn(struct service *s, int64_t now)
 	/* While commands of ours run there is more to come. */
 	if (now >= s->look_at && !s->jobs.first)
 		look(s, now);
+	if (!s->jobs.first && s->again_at == INT64_MAX)
+		s->again_ms = 0;
+	if (now >= s->again_at)
+		again(s);
 	reload_turn(s->reload, s->config, &s->jobs, now);
 	if (arrivals_came(s->arrivals))
 		jobs_command(&s->jobs, "restore", "restore", NULL, NULL, 0);
@@ -298,8 +336,12 @@ static void turn(struct service *s, int64_t now)
 
 static int wait_ms(struct service *s, int64_t now)
 {
-	int64_t due[] = { s->jobs.first ? INT64_MAX : s->look_at, s->jobs.first ? INT64_MAX : s->judge_at, s->rotate_at,
-			  s->notify_at, reload_due(s->reload) };
+	int64_t due[] = { s->jobs.first ? INT64_MAX : s->look_at,
+			  s->jobs.first ? INT64_MAX : s->judge_at,
+			  s->rotate_at,
+			  s->notify_at,
+			  s->again_at,
+			  reload_due(s->reload) };
 	int64_t ms = s->observer ? observer_timeout(s->observer) : INT32_MAX;
 
 	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)
@@ -368,7 +410,7 @@ int service_run(struct service_options *options, struct config *config)
 	int err;
 
 	notify_open();
-	s.rotate_at = s.judge_at = INT64_MAX;
+	s.rotate_at = s.judge_at = s.again_at = INT64_MAX;
 	s.notify_at = notify_watchdog() ? 0 : INT64_MAX;
 	err = open_all(&s);
 	if (err) {

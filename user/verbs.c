@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "verbs.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cmd.h"
+#include "log.h"
+#include "words.h"
 
 const struct verb verbs[] = {
 	{ "attach", cmd_attach, "IFNAME... [--mode auto|native|skb] [--shared]", "filter on interfaces", false },
@@ -53,4 +60,25 @@ const struct verb *verb_find(const char *name)
 		if (!strcmp(name, verbs[i].name))
 			return &verbs[i];
 	return NULL;
+}
+
+/* In a process of its own: a verb keeps what it was told, and --check ends it. */
+int verb_check(const struct words *w, const char *where, bool files)
+{
+	int status = -1;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		log_where(where);
+		opt_check = opt_line = true;
+		opt_check_words = !files;
+		status = verb_find(w->words[0])->run(w->n, w->words);
+		fflush(stdout);
+		_exit(status);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return because(-EAGAIN, "%s: no process to check it", where);
+	return status != 0;
 }

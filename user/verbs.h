@@ -19,4 +19,12 @@ extern const size_t verbs_n;
 /* NULL where there is none of that name. */
 const struct verb *verb_find(const char *name);
 
+struct words;
+
+/*
+ * Could this line of a file of commands be said? `files`: and is what it names there and right? 0, or 1 where it is
+ * wrong, and has said why under the name of the place; -EAGAIN where nobody could look.
+ */
+int verb_check(const struct words *line, const char *where, bool files);
+
 #endif
