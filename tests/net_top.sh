@@ -89,6 +89,78 @@ ended_by() {
 	stop_flow 0
 }
 
+# The service hands on what top shows. It goes: top reads for itself. All goes that there is to see: top says so.
+left_alone() {
+	local i
+
+	prepare 80x24
+	wait_for 'dropped +[1-9]'
+	mux send-keys -t top q
+	wait_for 'ended with 0'
+	: >conf
+	"$XDP_BLOOM" -v run --config conf >log 2>&1 &
+	for ((i = 0; i < 300; i++)); do
+		! grep -q ready log || break
+		kill -0 %?run || fail "the service: $(cat log)"
+		read -rt 0.1 <> <(:)
+	done
+	mux send-keys -t top "clear; $XDP_BLOOM top; echo ended with \$?; stty -a | cmp - before && echo as before" Enter
+	wait_for '203\.0\.113\.9 +[0-9.]+%'
+	kill -KILL %?run
+	wait %?run
+	# Samples of a minute ago would be on the screen for as long: the ring's own lock tells who reads.
+	until ! flock -n "$XDP_BLOOM_STATE/samples.lock" true; do
+		read -rt 0.1 <> <(:)
+	done
+	wait_for 'dropped +[1-9]'
+	stop_flow 0
+	bloom detach edge0
+	rm -rf "${XDP_BLOOM_BPFFS:?}"
+	wait_for 'nothing is loaded'
+	mux send-keys -t top q
+	wait_for 'ended with 0'
+	wait_for 'as before'
+}
+
+# The window is closed: nobody is left to read how it ended, but it does.
+hung_up() {
+	local top
+
+	prepare 80x24
+	wait_for 'dropped +[1-9]'
+	top=$(pgrep -P "$(mux display-message -p -t top '#{pane_pid}')")
+	mux kill-server
+	while [ -e "/proc/$top" ] && ! grep -q '^State:.*Z' "/proc/$top/status" 2>/dev/null; do
+		read -rt 0.1 <> <(:)
+	done
+	stop_flow 0
+}
+
+# Terminals that cannot do it, or hardly.
+poor_terminals() {
+	local term size
+
+	prepare 80x24
+	mux send-keys -t top q
+	wait_for 'ended with 0'
+	for term in dumb no-such-terminal ''; do
+		mux send-keys -t top "clear; TERM='$term' $XDP_BLOOM top 2>said; echo 'ended:' \$?; stty -a | cmp - before && echo as before" Enter
+		wait_for 'ended: 2'
+		wait_for 'as before'
+		is "$(wc -l <said)" 1 "the lines that top says with TERM='$term' ($(cat said))"
+	done
+	mux send-keys -t top "clear; TERM=vt100 $XDP_BLOOM top; echo ended with \$?" Enter
+	wait_for 'INTERFACES'
+	for size in 20x5 1x1 12x7 300x90 80x24; do
+		mux resize-window -t top -x "${size%x*}" -y "${size#*x}"
+		mux send-keys -t top h p p h
+	done
+	wait_for 'INTERFACES'
+	mux send-keys -t top q
+	wait_for 'ended with 0'
+	stop_flow 0
+}
+
 without_a_terminal() {
 	veth 0
 	echo 192.0.2.7 >bad
@@ -96,4 +168,4 @@ without_a_terminal() {
 	refused "top needs a terminal" top
 }
 
-run_cases "shows 80x24" "shows 200x50" resized "ended_by Ctrl-C" "ended_by TERM" without_a_terminal
+run_cases "shows 80x24" "shows 200x50" resized "ended_by Ctrl-C" "ended_by TERM" left_alone hung_up poor_terminals without_a_terminal

@@ -20,6 +20,15 @@ enum { PLAIN, HEAD, DROP, PASS, DIM };
 static SCREEN *screen;
 static bool utf8;
 
+void top_view_end(void)
+{
+	if (!screen)
+		return;
+	endwin();
+	delscreen(screen);
+	screen = NULL;
+}
+
 int top_view_begin(void)
 {
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
@@ -27,8 +36,11 @@ int top_view_begin(void)
 	setlocale(LC_CTYPE, "");
 	utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	screen = newterm(NULL, stdout, stdin);
+	if (screen && !tigetstr("cup")) /* it cannot move its cursor, and nothing has been drawn yet */
+		top_view_end();
 	if (!screen)
-		return because(-ENOTTY, "the terminal '%s' is not known", getenv("TERM") ? getenv("TERM") : "");
+		return because(-ENOTTY, "on a terminal like '%s' there is no top; 'stats --interval 1' does without",
+			       getenv("TERM") ? getenv("TERM") : "");
 	cbreak();
 	noecho();
 	curs_set(0);
@@ -43,15 +55,6 @@ int top_view_begin(void)
 		init_pair(DIM, COLOR_BLUE, -1);
 	}
 	return 0;
-}
-
-void top_view_end(void)
-{
-	if (!screen)
-		return;
-	endwin();
-	delscreen(screen);
-	screen = NULL;
 }
 
 int top_view_key(void)
