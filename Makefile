@@ -184,6 +184,11 @@ kill-test: tests
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
 		XDP_BLOOM_KILLS=$(or $(KILLS),1000) XDP_BLOOM_CASES=kills tests/net_kill.sh
 
+# Ten million packets on two CPUs while it rotates a hundred times: every one is counted once.
+counts: tests
+	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
+		XDP_BLOOM_PACKETS=$(or $(PACKETS),10000000) XDP_BLOOM_CASES=counts tests/net_rotate.sh
+
 # Every system call and allocation of load, rotate, attach, restore, add, del and batch fails once.
 faults: deps-test
 	@$(MAKE) --no-print-directory tests
@@ -227,6 +232,7 @@ help:
 	@echo 'make rates          predicted against measured rates of the filter, the whole grid'
 
 	@echo 'make kill-test      commands killed at random moments, KILLS (1000) times'
+	@echo 'make counts         ten million packets on two CPUs, a hundred rotations: every one is counted'
 	@echo 'make test-kernels   the program and network tests in other kernels, under QEMU'
 	@echo 'make record-kernels the tables of the README, in one run of some 20 minutes'
 	@echo 'make compilers      built by clang 14 to 19 and gcc, and loaded'
@@ -242,4 +248,4 @@ help:
 	@echo 'make install        PREFIX (/usr/local), DESTDIR'
 
 .DELETE_ON_ERROR:
-.PHONY: docs/terminal.svg all deps deps-test run install deb deb-test clean tests check test rates soak test-kernels record-kernels compilers kselftest fuzz budget bench bench-quick bench-record units kill-test faults lint help
+.PHONY: docs/terminal.svg all deps deps-test run install deb deb-test clean tests check test rates soak test-kernels record-kernels compilers kselftest fuzz budget bench bench-quick bench-record units kill-test counts faults lint help

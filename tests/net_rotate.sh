@@ -43,4 +43,62 @@ rotates() {
 	is "$(get .generation show)" $((before + rotations)) "the generation"
 }
 
-run_cases "rotates native skb"
+# frames NUMBER INTERFACE: without any address.
+frames() {
+	python3 - "$@" <<'PYTHON'
+import socket, sys
+
+wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+wire.bind((sys.argv[2], 0))
+for _ in range(int(sys.argv[1])):
+    wire.send(b"\2\0\0\0\0\1" * 2 + b"\x88\xb5" + b"x" * 46)
+PYTHON
+}
+
+packets=${XDP_BLOOM_PACKETS:-400000}
+
+# So many in all, of two lists, of none and of no address, through two interfaces from two CPUs while it rotates, a
+# hundred times if there is time (make counts): every one is counted once, and on the right account.
+counts() {
+	local n rotated=0 total=0 passed=0 dropped=0 odd=$((packets / 100)) each got start
+	local -a pid
+
+	seq -f '192.0.2.%.0f' 0 99 >one
+	seq -f '203.0.113.%.0f' 0 99 | sed 'p;s/^/2001:db8::/;s/[0-9]*\.0\.113\.//' >two
+	cat one two >banned
+	seq -f '198.51.100.%.0f' 0 99 | sed 'p;s/^/2001:db9::/;s/[0-9]*\.51\.100\.//' >clean
+	each=$(((packets - odd) / 2 / ($(wc -l <banned) + $(wc -l <clean))))
+	veth 0 1
+	bloom load one one
+	bloom load two two
+	bloom attach edge0 edge1
+	start=${EPOCHREALTIME/./}
+	for n in 0 1; do
+		"$TRAFFIC" -n $each -b banned -c clean "wire$n" "edge$n" >"sent$n" 2>"err$n" &
+		pid[n]=$!
+	done
+	frames $odd wire0 &
+	pid[2]=$!
+	while ((rotated < 100)) && kill -0 "${pid[0]}" "${pid[1]}" 2>/dev/null; do
+		bloom rotate
+		rotated=$((rotated + 1))
+	done
+	for n in 0 1 2; do
+		wait "${pid[n]}" || fail "traffic: $(cat "err$n")"
+	done
+	start=$(((${EPOCHREALTIME/./} - start) / 1000))
+	for n in 0 1; do
+		passed=$((passed + $(jq .clean.sent "sent$n"))) dropped=$((dropped + $(jq .banned.sent "sent$n")))
+	done
+	total=$((passed + dropped + odd))
+	got=$(get '[.packets|.passed,.dropped,.unparsed]' stats)
+	printf '# %d packets in %d ms, %d rotations meanwhile: [passed,dropped,unparsed] is %s of %d; %s\n' \
+		$total $start "$rotated" "$got" "$(jq add <<<"$got")" "$(get '[.lists[]|{(.name):.packets}]|add' stats)"
+	[ $total -ge $((packets * 99 / 100)) ] || fail "only $total were sent"
+	[ $rotated = 100 ] || [ "$packets" -lt 10000000 ] || fail "the traffic ended after $rotated rotations"
+	is "$got" "[$passed,$dropped,$odd]" "what was counted"
+	is "$(get '[.lists[]|.name,.packets]' stats)" '["one",'$((dropped / 3))',"two",'$((dropped * 2 / 3))']' "the lists' packets"
+	is "$(get '[.interfaces[].packets|add]|add' stats)" $total "the sum over the interfaces"
+}
+
+run_cases "rotates native skb" counts
