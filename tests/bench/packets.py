@@ -94,9 +94,10 @@ class Pinned(Subject):
 
 
 class Bloom(Subject):
-    def __init__(self, name, mode):
+    def __init__(self, name, mode, samples=None, read=False):
         super().__init__(name)
-        self.mode, self.offload = mode, mode == 'skb'
+        self.mode, self.offload, self.samples, self.read = mode, mode == 'skb', samples, read
+        self.reader = None
 
     def command(self, *args):
         return self.inside(bloom, '-q', '-S', f'{work.name}/{self.name}', '-B', f'{BPFFS}/{self.name}', *args)
@@ -104,7 +105,14 @@ class Bloom(Subject):
     def up(self, hosts):
         self.entries = len(hosts)
         self.command('load', '--bogons=keep', 'bench', 'hosts')
+        if self.samples is not None:
+            self.command('tune', '--samples', str(self.samples))
         self.command('attach', self.edge, '--mode', self.mode)
+        if self.read:
+            # The namespace stays as long as somebody is in it: main() ends it.
+            self.reader = subprocess.Popen(
+                ['nsenter', f'--net=/run/netns/{self.name}', bloom, '-q', '-S', f'{work.name}/{self.name}', '-B',
+                 f'{BPFFS}/{self.name}', 'watch', '-j'], stdout=open(f'{self.name}.samples', 'wb'))
 
 
 class Nft(Subject):
@@ -167,6 +175,9 @@ subjects = [
     Pinned('generator', 'drop_all', keeps=False),
     Pinned('parse-count', 'parse_count', keeps=True),
     Bloom('xdp-bloom', 'native'),
+    # By default dropped packets are sampled, 100 a second and CPU; but only while somebody reads them.
+    Bloom('samples-read', 'native', 100, read=True),
+    Bloom('samples-off', 'native', 0),
     Bloom('xdp-bloom-skb', 'skb'),
     XdpFilter('xdp-filter'),
     Nft('nft-ingress', 'ingress device {} priority 0'),
@@ -228,6 +239,22 @@ def report(traffic, cpus):
     table(['subject', 'entries', 'total', 'middle half', 'net', 'ratio'], rows)
 
 
+def report_samples(cpus):
+    """Of each round the ratio of two neighbours, so that what else the machine does is in both."""
+    told = {s.name: s.ns['drop', cpus] for s in subjects if s.right}
+    rows = []
+    for name, what in ('xdp-bloom', 'on, nobody reads'), ('samples-read', 'on and read'):
+        if name in told and 'samples-off' in told:
+            ratios = [a / b for a, b in zip(told[name], told['samples-off'])]
+            rows.append([what, f'{100 * (median(ratios) - 1):+.2f} %',
+                         f'{100 * (quantile(ratios, .25) - 1):+.2f} to {100 * (quantile(ratios, .75) - 1):+.2f} %'])
+            result('packets-samples', name, opt.entries, median(told[name]), quantile(told[name], .99), median(ratios),
+                   percent=100 * (median(ratios) - 1), cpus=cpus, rounds=len(ratios))
+    if rows:
+        print(f'\nsamples, every packet dropped, {cpus} CPU{"s" if cpus > 1 else ""}: time of a packet, against samples off')
+        table(['samples', 'median', 'middle half'], rows)
+
+
 def main():
     hosts = run(f'{opt.programs}/lookup', '--list', '--scenario', 'ipv4-hosts', '--entries', str(opt.entries)).split()
     hosts = list(dict.fromkeys(hosts))
@@ -255,6 +282,8 @@ def main():
                     complain(f'packets: {subject.name}: {turn[0]}: {why}: not printed')
     for turn in turns:
         report(*turn)
+    for cpus in works:
+        report_samples(cpus)
     return 0
 
 
@@ -262,5 +291,8 @@ try:
     status = main()
 finally:
     for subject in subjects:
+        if getattr(subject, 'reader', None):
+            subject.reader.terminate()
+            subject.reader.wait()
         subprocess.run(['ip', 'netns', 'del', subject.name], stderr=subprocess.DEVNULL, check=False)
 sys.exit(status)
