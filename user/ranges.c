@@ -7,9 +7,9 @@
 #include "ranges.h"
 
 /* Up to this size, an array just grows; from there on it is put in order first, so that repetition takes no memory. */
-#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+#if defined(FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION)
 #define SETTLE_BYTES ((size_t)128)
-#else
+#elif !defined(SETTLE_BYTES)
 #define SETTLE_BYTES ((size_t)64 << 20)
 #endif
 
