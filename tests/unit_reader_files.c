@@ -141,19 +141,23 @@ static void packed(void)
 	}
 }
 
-/* A gigabyte of one line, packed into a megabyte. */
+/* Half a gigabyte of one line, packed into a megabyte: members of 16 MiB, of which one is made. */
 static void bomb(void)
 {
-	static char line[1 << 20];
+	static char lines[1 << 24];
+	static uint8_t member[1 << 17];
 	struct ranges set;
 	struct rusage before, after;
-	gzFile file = gzopen(path, "wb1");
+	FILE *file = fopen(path, "w");
+	size_t len;
 
-	for (size_t i = 0; i < sizeof(line); i += 16)
-		memcpy(line + i, "255.255.255.255\n", 16);
-	for (int i = 0; i < 512; i++)
-		gzwrite(file, line, sizeof(line));
-	gzclose(file);
+	for (size_t i = 0; i < sizeof(lines); i += 16)
+		memcpy(lines + i, "255.255.255.255\n", 16);
+	len = pack(0, lines, sizeof(lines), member, sizeof(member));
+	for (int i = 0; i < 32 && file; i++)
+		fwrite(member, 1, len, file);
+	if (!CHECK(file && !fclose(file), "cannot write %s", path))
+		return;
 	getrusage(RUSAGE_SELF, &before);
 	if (!CHECK(!read_file(NULL, false, &set), "%s", error))
 		return;
