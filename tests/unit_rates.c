@@ -263,11 +263,11 @@ static void made_up(void)
 	for (unsigned int shape = 0; shape < 3; shape++) {
 		struct keys keys;
 
-		keys_synthetic(&keys, shape, full ? 30000 : 20000, full ? 30000 : 20000);
+		keys_synthetic(&keys, shape, full ? 30000 : 10000, full ? 30000 : 10000);
 		cells(&keys);
 		keys_drop(&keys);
 		/* So few keys that what two of them share by the way their probes are made would show. */
-		keys_synthetic(&keys, shape, 200, full ? 100000 : 20000);
+		keys_synthetic(&keys, shape, 200, full ? 100000 : 10000);
 		cells(&keys);
 		keys_drop(&keys);
 	}
@@ -329,7 +329,8 @@ static double bits_measured(const struct keys *keys, double rate)
 	double best = INFINITY, middle = -log2(rate);
 
 	for (unsigned int k = (unsigned int)middle - 1; k <= (unsigned int)middle + 2; k++) {
-		double low = 2, high = 40;
+		/* In theory 1.44 times log2(1 / rate): either end is far beyond what may be measured. */
+		double low = middle * 1.3, high = middle * 1.6;
 
 		while (high - low > 0.01) {
 			struct layout_plan plan = { LAYOUT_CLASSIC, k, (low + high) / 2, 0 };
