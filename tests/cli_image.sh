@@ -167,9 +167,9 @@ takes_the_place_of_lists() {
 # Of many commands one fails: the copy that is in force stays, and no other.
 stays_with_its_copy() {
 	echo 45.0.0.1 >list
-	echo 45.0.0.2 >more
+	echo 45.0.0.2 >two
 	bloom image make image list
-	bloom image make other more
+	bloom image make other two
 	there bloom load --image image
 	printf '%s\n' flush "load --image other" "load --image other --force" "load list nowhere" >commands
 	there refused "nowhere" batch commands
