@@ -95,4 +95,43 @@ config() {
 	bloom run --check --config example.conf
 }
 
-run_cases clean complete_pages complete_completions examples config
+# A recipe's lines, as the page has them: recipe TITLE.
+recipe() {
+	sed -n "/^## $1\$/,/^## /s/^    //p" "$top/docs/recipes.md"
+}
+
+# With the programs that hand something over played by others.
+recipes() {
+	local ip
+
+	mkdir -p bin
+	ln -sf "$XDP_BLOOM" bin/xdp-bloom
+	PATH=$WORK/bin:$PATH
+	for ip in 192.0.2.66 2001:db8::66; do
+		sh -e -c "$(recipe fail2ban | sed -n "s/^actionban *= //p" | sed "s/<ip>/$ip/; s/<bantime>/600/; s/<name>/sshd/")" || fail "actionban"
+		is "$(get '[.[]|.prefix,.reason,.seconds_left>590]' bans)" "[\"$ip\",\"fail2ban sshd\",true]" "the ban"
+		for _ in first again; do
+			sh -e -c "$(recipe fail2ban | sed -n "s/^actionunban *= //p" | sed "s/<ip>/$ip/")" 2>/dev/null || fail "actionunban"
+		done
+		is "$(get length bans)" 0 "the bans"
+	done
+	printf '%s\n' '#!/bin/sh' 'cat decisions || exit 1' >bin/cscli
+	chmod +x bin/cscli
+	recipe CrowdSec | sed "s|/run/|$WORK/|" >crowdsec
+	cat >decisions <<-'JSON'
+		[{"decisions":[{"origin":"crowdsec","scope":"Ip","type":"ban","value":"192.0.2.7"},
+		{"scope":"Range","value":"203.0.113.0/24"},{"scope":"Country","value":"XX"}],
+		"events":[{"meta":[{"key":"source_ip","value":"198.51.100.1"}]}],
+		"source":{"ip":"192.0.2.7","range":"192.0.0.0/16","scope":"Ip","value":"192.0.2.7"}}]
+	JSON
+	sh -e crowdsec 2>/dev/null || fail "CrowdSec"
+	is "$(get '[.[]|.name,.addresses]' lists)" '["crowdsec","257"]' "the list"
+	mv decisions away
+	! sh -e crowdsec 2>/dev/null || fail "CrowdSec, without cscli"
+	is "$(get '[.[]|.addresses]' lists)" '["257"]' "the list after cscli failed"
+	echo null >decisions
+	sh -e crowdsec || fail "CrowdSec, no decision"
+	is "$(get '[.[]|.addresses]' lists)" '["0"]' "the list of no decision"
+}
+
+run_cases clean complete_pages complete_completions examples config recipes

@@ -116,6 +116,8 @@ static bool json_begins(const char *p, const char *end)
 {
 	bool list = *p == '[', object = *p == '{';
 
+	if (end - p >= 4 && !memcmp(p, "null", 4) && (end - p == 4 || strchr(" \t\r\n", p[4])))
+		return true;
 	do
 		p++;
 	while (p < end && (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n'));

@@ -199,6 +199,7 @@ static int load_value(struct walk *walk, bool inside, size_t *used)
 	}
 	*used = walk->len;
 	walk->values++;
+	walk->empty += json_is_null(value); /* so some programs write a list of nothing */
 	if (value) {
 		err = walk_value(walk, value, inside || json_is_string(value));
 		json_decref(value);
