@@ -4,11 +4,23 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 median = statistics.median
 
 SETTLE = 40  # looks, at the most
+
+bloom = os.environ.get('XDP_BLOOM', 'build/xdp-bloom')
+
+
+def workplace(name):
+    """A directory of its own to work in, pins and a state of its own; all but the pins go with what is returned."""
+    work = tempfile.TemporaryDirectory()
+    os.chdir(work.name)
+    os.environ['XDP_BLOOM_BPFFS'] = f'/sys/fs/bpf/bench-{name}'
+    os.environ['XDP_BLOOM_STATE'] = f'{work.name}/state'
+    return work
 
 
 def run(*command, **more):
@@ -50,6 +62,25 @@ def kernel_kilobytes():
 def available_bytes():
     with open('/proc/meminfo', encoding='ascii') as info:
         return next(int(line.split()[1]) * 1024 for line in info if line.startswith('MemAvailable:'))
+
+
+def write_ipset(hosts, entries):
+    """A file `ipset` that ipset restore takes: those hosts, of so many entries."""
+    with open('ipset', 'w', encoding='ascii') as out:
+        out.write(f'create bench hash:ip maxelem {2 * entries} hashsize {entries // 2}\n')
+        out.writelines(f'add bench {host}\n' for host in hosts)
+
+
+def write_nft(hosts):
+    """A file `nft` that nft -f takes."""
+    with open('nft', 'w', encoding='ascii') as out:
+        out.write('table inet bench {\nset banned {\ntype ipv4_addr\nelements = {\n')
+        out.writelines(f'{host},\n' for host in hosts)
+        out.write('}\n}\n}\n')
+
+
+def nft_element(verb, *hosts):
+    return 'nft', verb, 'element', 'inet', 'bench', 'banned', '{ ' + ', '.join(hosts) + ' }'
 
 
 def quantile(values, q):

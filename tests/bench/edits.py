@@ -6,22 +6,17 @@ Usage: edits.py [--entries N] [--rounds N] PROGRAMS, as root, in a network and m
 them). What a command takes from its start to its end counts, so that a process that does nothing is a row of its own.
 """
 import argparse
-import os
 import subprocess
-import tempfile
 
-from common import complain, median, quantile, result, run, table, timed
+from common import (bloom, complain, median, nft_element, quantile, result, run, table, timed, workplace, write_ipset,
+                    write_nft)
 
 options = argparse.ArgumentParser()
 options.add_argument('--entries', type=int, default=1000000)
 options.add_argument('--rounds', type=int, default=5)
 options.add_argument('programs')
 opt = options.parse_args()
-bloom = os.environ.get('XDP_BLOOM', 'build/xdp-bloom')
-work = tempfile.TemporaryDirectory()
-os.chdir(work.name)
-os.environ['XDP_BLOOM_BPFFS'] = '/sys/fs/bpf/bench-edits'
-os.environ['XDP_BLOOM_STATE'] = f'{work.name}/state'
+work = workplace('edits')
 many = 1000  # addresses, in one command
 
 
@@ -34,12 +29,8 @@ def set_up():
     listed = set(hosts)
     with open('list', 'w', encoding='ascii') as out:
         out.writelines(host + '\n' for host in listed)
-    with open('ipset', 'w', encoding='ascii') as out:
-        out.write(f'create bench hash:ip maxelem {2 * len(hosts)} hashsize {len(hosts) // 2}\n')
-        out.writelines(f'add bench {host}\n' for host in listed)
-    with open('nft', 'w', encoding='ascii') as out:
-        out.write('table inet bench {\nset banned {\ntype ipv4_addr\nelements = {\n')
-        out.write(',\n'.join(listed) + '\n}\n}\n}\n')
+    write_ipset(listed, len(hosts))
+    write_nft(listed)
     run(bloom, '-q', 'load', '--bogons=keep', 'bench', 'list')
     run('ipset', 'restore', '-file', 'ipset')
     run('nft', '-f', 'nft')
@@ -47,17 +38,13 @@ def set_up():
     return [host for host in fresh if host not in listed]
 
 
-def nft(verb, hosts):
-    return 'nft', verb, 'element', 'inet', 'bench', 'banned', '{ ' + ', '.join(hosts) + ' }'
-
-
 COMMANDS = {
     'xdp-bloom': {'add': lambda hosts: (bloom, '-q', 'add', *hosts), 'del': lambda hosts: (bloom, '-q', 'del', *hosts),
                   'test': lambda host: (bloom, '-q', 'test', host)},
     'ipset': {'add': lambda hosts: ('ipset', 'add', 'bench', *hosts), 'del': lambda hosts: ('ipset', 'del', 'bench', *hosts),
               'test': lambda host: ('ipset', '-q', 'test', 'bench', host)},
-    'nft': {'add': lambda hosts: nft('add', hosts), 'del': lambda hosts: nft('delete', hosts),
-            'test': lambda host: nft('get', [host])},
+    'nft': {'add': lambda hosts: nft_element('add', *hosts), 'del': lambda hosts: nft_element('delete', *hosts),
+            'test': lambda host: nft_element('get', host)},
 }
 
 

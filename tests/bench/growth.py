@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-from common import available_bytes, complain, result, run, table, timed
+from common import available_bytes, bloom, complain, result, run, table, timed
 
 SIZES = [10 ** n for n in range(4, 9)]
 MOST = int(os.environ.get('BENCH_GROWTH_MAX', SIZES[-1]))
@@ -20,7 +20,7 @@ ROOM = 120  # bytes an entry that the largest process here takes at its peak, an
 
 def measure(programs, entries):
     """Nanoseconds by traffic; bytes a key; seconds from text to enforced."""
-    lookup, bloom = f'{programs}/lookup', os.environ.get('XDP_BLOOM', 'build/xdp-bloom')
+    lookup = f'{programs}/lookup'
     flags = ['--scenario', 'ipv4-hosts', '--entries', str(entries)]
     with open('list', 'wb') as out:
         subprocess.run([lookup, '--list', *flags], stdout=out, check=True)

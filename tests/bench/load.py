@@ -8,9 +8,9 @@ Usage: load.py [--entries N,...] PROGRAMS, as root, in a network and mount names
 import argparse
 import os
 import subprocess
-import tempfile
 
-from common import complain, kernel_kilobytes, median, quantile, result, run, table, timed
+from common import (bloom, complain, kernel_kilobytes, median, nft_element, quantile, result, run, table, timed,
+                    workplace, write_ipset, write_nft)
 
 FILTER_TRIES = 100  # commands of xdp-filter that are timed; it takes one for each address
 
@@ -19,11 +19,7 @@ options.add_argument('--entries', default='100000,1000000,10000000')
 options.add_argument('--only', default='')
 options.add_argument('programs')
 opt = options.parse_args()
-bloom = os.environ.get('XDP_BLOOM', 'build/xdp-bloom')
-work = tempfile.TemporaryDirectory()
-os.chdir(work.name)
-os.environ['XDP_BLOOM_BPFFS'] = '/sys/fs/bpf/bench-load'
-os.environ['XDP_BLOOM_STATE'] = f'{work.name}/state'
+work = workplace('load')
 
 
 class Subject:
@@ -47,9 +43,8 @@ class Bloom(Subject):
 
 class Ipset(Subject):
     def make(self, entries):
-        with open('list', encoding='ascii') as hosts, open('ipset', 'w', encoding='ascii') as out:
-            out.write(f'create bench hash:ip maxelem {2 * entries} hashsize {entries // 2}\n')
-            out.writelines('add bench ' + host for host in hosts)
+        with open('list', encoding='ascii') as hosts:
+            write_ipset((host.strip() for host in hosts), entries)
 
     def load(self, entries):
         return timed('ipset', 'restore', '-file', 'ipset')
@@ -64,16 +59,14 @@ class Ipset(Subject):
 
 class Nft(Subject):
     def make(self, entries):
-        with open('list', encoding='ascii') as hosts, open('nft', 'w', encoding='ascii') as out:
-            out.write('table inet bench {\nset banned {\ntype ipv4_addr\nelements = {\n')
-            out.writelines(host.replace('\n', ',\n') for host in hosts)
-            out.write('}\n}\n}\n')
+        with open('list', encoding='ascii') as hosts:
+            write_nft(host.strip() for host in hosts)
 
     def load(self, entries):
         return timed('nft', '-f', 'nft')
 
     def has(self, *hosts):
-        run('nft', 'get', 'element', 'inet', 'bench', 'banned', '{', ', '.join(hosts), '}')
+        run(*nft_element('get', *hosts))
 
     def drop(self):
         subprocess.run(['nft', 'delete', 'table', 'inet', 'bench'], stderr=subprocess.DEVNULL, check=False)

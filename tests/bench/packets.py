@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-from common import complain, median, quantile, result, run, table
+from common import bloom, complain, median, quantile, result, run, table
 
 BPFFS = '/sys/fs/bpf'
 FEW = 10000  # what xdp-filter is made for
@@ -35,7 +35,6 @@ if opt.quick:
     opt.rounds, opt.frames, opt.entries = 2, 30000, min(opt.entries, 100000)
 if sys.byteorder != 'little':
     sys.exit('packets.py: written for little-endian machines')
-bloom = os.environ.get('XDP_BLOOM', 'build/xdp-bloom')
 work = tempfile.TemporaryDirectory()
 os.chdir(work.name)
 
