@@ -188,6 +188,16 @@ get() {
 	"$XDP_BLOOM" -j "$@" 2>"$WORK/err" | jq -rc "$filter"
 }
 
+# filtering NAME: edge0 filters a list of that name; banned and clean are sources to send from.
+filtering() {
+	veth 0
+	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0/24 >list
+	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.9 >banned
+	echo 8.8.8.8 >clean
+	bloom load "$1" list
+	bloom attach edge0
+}
+
 # The XDP program on an interface.
 xdp_id() {
 	ip -j link show "$1" | jq -r '.[0].xdp.prog.id // "none"'

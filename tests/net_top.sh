@@ -27,12 +27,7 @@ prepare() {
 	local size=$1
 
 	trap 'mux kill-server 2>/dev/null; stop_jobs' EXIT
-	veth 0
-	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0/24 >bad
-	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.9 >banned
-	echo 8.8.8.8 >clean
-	bloom load attackers bad
-	bloom attach edge0
+	filtering attackers
 	# The shell behind it tells how top ended, and what became of the terminal.
 	LC_ALL=C.UTF-8 mux new-session -d -s top -x "${size%x*}" -y "${size#*x}" \
 		"env XDP_BLOOM_STATE=$XDP_BLOOM_STATE XDP_BLOOM_BPFFS=$XDP_BLOOM_BPFFS PS1= bash --norc --noprofile"

@@ -5,15 +5,6 @@
 . "$(dirname "$0")/lib.sh"
 sandbox "$@"
 
-prepare() {
-	veth 0
-	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0/24 >bad
-	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.9 >banned
-	echo 8.8.8.8 >clean
-	bloom load bad bad
-	bloom attach edge0
-}
-
 # watching OUTPUT ARGS...: in the background, once it says that it watches.
 watching() {
 	local output=$1 line fd
@@ -29,7 +20,7 @@ watching() {
 }
 
 text() {
-	prepare
+	filtering bad
 	watching seen watch --count 3
 	send 0 -b banned -c clean
 	wait $watcher || fail "watch ended with $?"
@@ -43,7 +34,7 @@ text() {
 }
 
 json_lines() {
-	prepare
+	filtering bad
 	watching seen -j watch --count 3
 	send 0 -b banned -c clean
 	wait $watcher || fail "watch ended with $?"
@@ -55,7 +46,7 @@ json_lines() {
 # Another program reads the file; the comment says on whose account.
 captured() {
 	need tcpdump
-	prepare
+	filtering bad
 	watching /dev/null capture -w file.pcapng --count 3
 	send 0 -b banned -c clean
 	wait $watcher || fail "capture ended with $?"
@@ -71,7 +62,7 @@ captured_to_a_pipe() {
 	local reader
 
 	need tcpdump
-	prepare
+	filtering bad
 	mkfifo pipe
 	tcpdump -lnr pipe >seen 2>tcpdump.err &
 	reader=$!
@@ -88,7 +79,7 @@ captured_to_a_pipe() {
 }
 
 disk_full() {
-	prepare
+	filtering bad
 	expect 2 "$XDP_BLOOM" capture -w /dev/full
 	one_line "/dev/full: No space left on device"
 	expect 2 "$XDP_BLOOM" capture -w /nowhere/file
@@ -97,7 +88,7 @@ disk_full() {
 
 # A reader that is killed leaves samples behind; they are not the next one's.
 killed() {
-	prepare
+	filtering bad
 	watching /dev/null watch
 	kill -STOP $watcher
 	send 0 -b banned -c clean
@@ -114,7 +105,7 @@ killed() {
 bounded() {
 	local begin seconds most
 
-	prepare
+	filtering bad
 	bloom tune --samples 50
 	begin=$(date +%s%N)
 	watching seen -j watch
@@ -131,7 +122,7 @@ bounded() {
 
 # Nobody reads: nothing is taken, so that whoever comes later sees nothing old.
 nothing_old() {
-	prepare
+	filtering bad
 	send 0 -b banned -c clean
 	echo 192.0.2.7 >one
 	watching seen -j watch --count 1
@@ -141,7 +132,7 @@ nothing_old() {
 }
 
 one_reader() {
-	prepare
+	filtering bad
 	watching seen watch
 	refused "somebody reads the samples already" watch
 	kill -TERM $watcher
@@ -150,7 +141,7 @@ one_reader() {
 
 refusals() {
 	refused "nothing is loaded" watch
-	prepare
+	filtering bad
 	refused "capture -w FILE" capture
 	refused "--count takes" watch --count none
 	bloom tune --samples 0
