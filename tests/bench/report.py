@@ -48,10 +48,15 @@ class Claims:
 
     def get(self, scenario, subject, entries, field='ns', **more):
         for row in self.rows:
-            if (row['scenario'], row['subject']) == (scenario, subject) and entries in (None, row['entries']) and \
+            if (row['scenario'], row['subject']) == (scenario, subject) and self.about(row['entries'], entries) and \
                     all(row.get(key) == wanted for key, wanted in more.items()):
                 return row.get(field)
         return None
+
+    @staticmethod
+    def about(entries, wanted):
+        """Random lists repeat a few of their lines, which is not seen everywhere; and some subjects have no list at all."""
+        return not entries or .99 * wanted <= entries <= wanted
 
     def claim(self, what, over, under, wanted, least):
         """over / under is at least, or at most, what is wanted."""
@@ -79,12 +84,12 @@ class Claims:
         self.claim('drop path, exact, times faster than a hash map\'s hit', look('hash-map', 'drop'),
                    look('xdp-bloom', 'drop'), 7, True)
         self.claim('whole program over parse and count, real packets, times',
-                   self.get('packets-pass', 'xdp-bloom', None, 'total', cpus=1),
-                   self.get('packets-pass', 'parse-count', None, 'total', cpus=1), 1.03, False)
+                   self.get('packets-pass', 'xdp-bloom', million, 'total', cpus=1),
+                   self.get('packets-pass', 'parse-count', million, 'total', cpus=1), 1.03, False)
         for subject in 'nft-ingress', 'ipset':
             self.claim(f'drop of real packets, times less than {subject}',
-                       self.get('packets-drop', subject, None, cpus=1), self.get('packets-drop', 'xdp-bloom', None, cpus=1),
-                       8, True)
+                       self.get('packets-drop', subject, million, cpus=1),
+                       self.get('packets-drop', 'xdp-bloom', million, cpus=1), 8, True)
         for subject, wanted in ('ipset', 8), ('nft', 12):
             self.claim(f'text to enforced, times faster than {subject}', self.get('load', subject, million),
                        self.get('load', 'xdp-bloom', million), wanted, True)

@@ -64,10 +64,10 @@ real_lists() {
 everything() {
 	[ -z "${XDP_BLOOM_LISTS:-}" ] || part real real_lists
 	if [ -n "$quick" ]; then
-		part lookup "$programs/lookup" --quick --repeats 7
+		part lookup "$programs/lookup" --quick --repeats 5
 		part packets apart python3 "$bench/packets.py" --quick "$programs"
 		part load apart python3 "$bench/load.py" --entries 100000 "$programs"
-		part edits apart python3 "$bench/edits.py" --entries 100000 --rounds 5 "$programs"
+		part edits apart python3 "$bench/edits.py" --entries 100000 --rounds 3 "$programs"
 	else
 		part lookup "$programs/lookup"
 		part packets apart python3 "$bench/packets.py" "$programs"
