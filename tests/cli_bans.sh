@@ -21,7 +21,7 @@ generation() {
 in_place() {
 	local before
 
-	bloom add 45.0.0.1 2a00::1
+	bloom add 45.0.0.1 2a00::1 47.0.0.0/24 # so that there is a gate
 	before=$(generation)
 	bloom add 45.0.0.2 45.0.0.4/30 2a00::2 46.0.0.0/24
 	verdicts 45.0.0.1=drop 45.0.0.2=drop 45.0.0.3=pass 45.0.0.7=drop 45.0.0.8=pass 2a00::2=drop 2a00::3=pass \
@@ -29,7 +29,7 @@ in_place() {
 	bloom del 45.0.0.2 2a00::2
 	verdicts 45.0.0.1=drop 45.0.0.2=pass 2a00::1=drop 2a00::2=pass
 	is "$(generation)" "$before" "the generation"
-	is "$(get '[.[].prefix]' bans)" '["45.0.0.1","45.0.0.4/30","46.0.0.0/24","2a00::1"]' "the bans"
+	is "$(get '[.[].prefix]' bans)" '["45.0.0.1","45.0.0.4/30","46.0.0.0/24","47.0.0.0/24","2a00::1"]' "the bans"
 	bloom del 46.0.0.0/24
 	verdicts 46.0.0.1=pass 45.0.0.1=drop
 	bloom rotate

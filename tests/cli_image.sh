@@ -188,7 +188,7 @@ stays_with_its_copy() {
 
 # What it says is looked at before it is copied: there is room for neither.
 copies_nothing_too_large() {
-	echo 45.0.0.1 >list
+	printf '45.0.0.1\n46.0.0.0/24\n' >list # a network has the gate's four megabytes
 	bloom image make image list
 	cp image large
 	truncate -s 1T large

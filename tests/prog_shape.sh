@@ -78,7 +78,7 @@ only_ipv4_hosts() {
 	write_lists_and_tune
 	dump "$WORK/hosts" "$WORK/six"
 	only_lookups "hosts and IPv6"
-	maps_are "hosts and IPv6" counters list_counters gate4 filter roster4 gate6 roster6
+	maps_are "hosts and IPv6" counters list_counters filter roster4 gate6 roster6
 	[ "$(address_words)" -gt 0 ] || fail "no trace of IPv6 where there is IPv6: this test sees nothing"
 	echo "# hosts and IPv6: $(instructions) instructions"
 
@@ -86,7 +86,7 @@ only_ipv4_hosts() {
 	alone=$(instructions)
 	echo "# hosts: $alone instructions, $(grep -c ') call ' "$WORK/program") calls"
 	only_lookups hosts
-	maps_are hosts counters list_counters gate4 filter roster4
+	maps_are hosts counters list_counters filter roster4
 	is "$(address_words)" 0 "the number of IPv6 address words in a program for hosts"
 }
 
@@ -134,7 +134,7 @@ samples() {
 	dump "$WORK/hosts"
 	helpers=$(grep -o 'call bpf_[a-z_]*' "$WORK/program" | grep -v 'lookup\|bpf_xdp_get_buff_len\|bpf_xdp_load_bytes' | sort -u | paste -sd' ')
 	is "$helpers" "call bpf_ktime_get_ns call bpf_ringbuf_reserve call bpf_ringbuf_submit" "what a program with samples calls"
-	maps_are "hosts, with samples" counters list_counters gate4 filter roster4 samples sample_budget
+	maps_are "hosts, with samples" counters list_counters filter roster4 samples sample_budget
 	echo "# hosts, with samples: $(instructions) instructions"
 }
 

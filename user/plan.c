@@ -12,9 +12,9 @@
 #include "roster.h"
 
 /*
- * The gate is a branch on a byte that is often not in the cache. While nearly all /24 are clear it is foreseen; at a
- * million random hosts, six in a hundred are not, and a wrong guess costs more than the filter's line
- * (docs/design.md has the measurement).
+ * The gate is 4 MiB of which each packet reads another byte: a filter of few hosts stays in the caches, so that hosts
+ * alone are better off without it. Where no roster follows it keeps what the filter is wrong about to a few /24, while
+ * nearly all /24 are clear; with more of them its branch is badly foreseen (docs/design.md has the measurements).
  */
 #define GATE4_WORTH 0.015
 /* Without a gate every prefix is hosts: only where that adds no more than an eighth. */
@@ -203,7 +203,8 @@ int plan_sizes(struct generation *g, const struct counts *n, const struct settin
 	/* Where labels are off and lists differ, nobody can say whose drop it is. */
 	g->gate4_label = settings->labels || !(n->labels_differ || n->minorities) ? n->label : LABEL_LIVE;
 	g->gate4 = n->all24 || n->some24;
-	if ((double)n->some24 > GATE4_WORTH * (1 << 24) && (double)n->all24 * 256 <= EXPAND_WORTH * (double)n->hosts) {
+	if ((settings->exact || (double)n->some24 > GATE4_WORTH * (1 << 24)) &&
+	    (double)n->all24 * 256 <= EXPAND_WORTH * (double)n->hosts) {
 		g->gate4 = 0;
 		g->keys4 += n->all24 * 256;
 		g->all24 = 0;
