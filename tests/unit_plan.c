@@ -160,7 +160,8 @@ static void nothing_unneeded(void)
 	CHECK(!g.rungs && !g.gate6 && !g.gate6_log2 && !g.roster6 && !g.keys6 && !g.gate4_labels, "one host, and IPv6");
 
 	add(&set, "192.0.2.1");
-	CHECK(!plan_set(&g, &set, &inexact) && g.gate4 && g.filter && !g.roster4 && !g.roster4_buckets, "one host, no roster");
+	CHECK(!plan_set(&g, &set, &inexact) && g.gate4 && g.filter && !g.roster4 && !g.roster4_buckets,
+	      "one host, no roster");
 
 	add(&set, "192.0.2.0/24");
 	add(&set, "10.0.0.0/8");

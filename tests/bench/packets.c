@@ -118,7 +118,8 @@ static double running_time(const char *path)
 	return (double)ns / 1e9;
 }
 
-/* Frames are taken in by the sender itself, or by the CPU's softirq thread when there are many: thread 0 is not known. */
+/* Frames are taken in by the sender itself, or by the CPU's softirq thread when there are many: thread 0 is not known.
+ */
 static double now(unsigned int softirqd)
 {
 	struct timespec t;
