@@ -117,6 +117,7 @@ nothing_there_yet() {
 	is "$(get .packets stats)" '{"passed":0,"dropped":0,"unparsed":0}' "stats"
 	refused "nothing is loaded" test 192.0.2.7
 	refused edge7 detach edge7
+	bloom tune
 	bloom detach --all
 	bloom flush
 	bloom rotate

@@ -303,7 +303,7 @@ int state_commit(struct state *state)
 
 bool state_committed(struct state *state)
 {
-	return state && sqlite3_get_autocommit(state->db);
+	return state && state->db && sqlite3_get_autocommit(state->db);
 }
 
 /*
