@@ -86,6 +86,7 @@ random_sources() {
 
 	command -v bpftool >/dev/null || skip "needs bpftool"
 	veth 0
+	# shellcheck disable=SC2094 # the word is no file
 	judge list 2000 0 0 >list
 	printf "load list '%s/list' --bogons=keep\nattach edge0\n" "$WORK" >conf
 	ready
