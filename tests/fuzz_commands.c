@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Any bytes as a config file, and as a batch: lines, words, verbs and their options, as far as a verb goes that only
- * looks whether its words are right. It ends there with exit(), which comes back here: the linker is told so.
+ * looks whether its words are right. It ends there with _exit(), which comes back here: the linker is told so.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -19,8 +19,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int __lsan_is_turned_off(void);
-_Noreturn void __real_exit(int status);
-_Noreturn void __wrap_exit(int status);
+_Noreturn void __real__exit(int status);
+_Noreturn void __wrap__exit(int status);
 
 static jmp_buf ended;
 static bool inside;
@@ -38,10 +38,10 @@ int __lsan_is_turned_off(void)
 	return 1;
 }
 
-void __wrap_exit(int status)
+void __wrap__exit(int status)
 {
 	if (!inside)
-		__real_exit(status);
+		__real__exit(status);
 	hold(status == EXIT_DONE);
 	longjmp(ended, 1);
 }
