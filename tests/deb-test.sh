@@ -5,6 +5,8 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 sandbox "$@"
+# shellcheck source=picture.sh
+. "$here/picture.sh"
 need dpkg-buildpackage lintian chroot
 package=$(ls "$here"/../build/deb/xdp-bloom_*.deb 2>/dev/null) || skip_all "no package: make deb"
 
@@ -16,25 +18,12 @@ in_root() {
 	expect 0 env -u XDP_BLOOM_STATE -u XDP_BLOOM_BPFFS chroot root "$@"
 }
 
-picture() {
-	mkdir upper root
+installed_used_removed() {
+	mkdir upper
 	trap 'umount -R root upper; stop_jobs' EXIT
 	mount -t tmpfs tmpfs upper
-	mkdir upper/changes upper/work
-	mount -t overlay overlay -o "lowerdir=/,upperdir=upper/changes,workdir=upper/work" root ||
-		skip "cannot mount an overlay of /"
-	# Nothing of the machine's own is in there: what goes wrong goes wrong in here.
-	mount -t proc proc root/proc
-	mount -t sysfs sysfs root/sys
-	mount -t bpf bpf root/sys/fs/bpf
-	mount -t tmpfs tmpfs root/dev
-	mknod -m 666 root/dev/null c 1 3
-	mknod -m 666 root/dev/urandom c 1 9
+	picture root upper || skip "cannot mount an overlay of /"
 	cp "$package" root/root/package.deb
-}
-
-installed_used_removed() {
-	picture
 	find root/usr root/etc root/lib root/var/lib -xdev \( -path '*/dpkg/*' -o -path '*cache*' \) -prune -o \
 		-name '*xdp-bloom*' -print 2>/dev/null | sort >before
 	in_root dpkg -i /root/package.deb

@@ -1,0 +1,107 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The units under a systemd that is process 1: in namespaces, on a picture of this machine, booted twice.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/lib.sh"
+top=$(realpath "$(dirname "$0")/..")
+sandbox "$@"
+need unshare chroot systemctl
+systemd=/lib/systemd/systemd
+[ -x $systemd ] || skip_all "needs systemd"
+
+# boot: the machine comes up, runs root/etc/trial and goes down; what the trial says is in said.
+boot() {
+	: >said
+	# shellcheck disable=SC2016 # that shell's own
+	timeout -s KILL 120 unshare --mount --pid --fork --kill-child --cgroup --ipc --uts --net --propagation private \
+		"$BASH" -c '
+		. "$0/picture.sh"
+		picture root upper || exit 4
+		mount -t cgroup2 cgroup2 root/sys/fs/cgroup || exit 4
+		mount -t tmpfs tmpfs root/run
+		mount -t tmpfs tmpfs root/tmp
+		mkdir root/dev/shm root/dev/pts root/dev/mqueue
+		mount -t devpts devpts root/dev/pts
+		ln -s pts/ptmx root/dev/ptmx
+		touch root/run/said
+		mount --bind said root/run/said
+		exec env -i container=other PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+			chroot root "$1" --system --unit=trial.service --log-target=null
+	' "$here" "$systemd" >booted 2>&1 </dev/null
+	case $? in
+	0) ;;
+	4) skip "no overlay or no cgroup2 in namespaces: $(head -1 booted)" ;;
+	*) fail "systemd ended with $?: $(tail -3 booted); $(cat said)" ;;
+	esac
+}
+
+install_units() {
+	local changes=upper/changes
+
+	mkdir upper
+	trap 'umount upper; stop_jobs' EXIT
+	mount -t tmpfs tmpfs upper
+	mkdir -p $changes/usr/local/sbin $changes/etc/systemd/system $changes/var/lib
+	# Whatever this machine has of it is not there.
+	mknod $changes/var/lib/xdp-bloom c 0 0
+	cp "$XDP_BLOOM" $changes/usr/local/sbin/
+	make -s -C "$top" units PREFIX=/usr/local UNITS="$WORK/$changes/etc/systemd/system" || fail "cannot make the units"
+	mkdir $changes/etc/systemd/system/xdp-bloom.service.d
+	printf '[Service]\nRestartSec=0\n' >$changes/etc/systemd/system/xdp-bloom.service.d/soon.conf
+	echo "run --rotate-every 0" >$changes/etc/xdp-bloom.conf
+	cat >$changes/etc/systemd/system/trial.service <<-'UNIT'
+		[Unit]
+		DefaultDependencies=no
+		Wants=xdp-bloom.service
+		After=xdp-bloom.service
+
+		[Service]
+		Type=oneshot
+		Environment=XDP_BLOOM=/usr/local/sbin/xdp-bloom
+		ExecStart=/bin/sh /etc/trial
+	UNIT
+	cat >$changes/etc/begin <<-'SH'
+		exec >/run/said 2>&1
+		trap 'systemctl exit' EXIT
+		state() { systemctl show -P "$2" "xdp-bloom$1.service"; }
+		said() { echo "$*"; }
+		cable() { ip link add edge0 type veth peer name wire0 && ip link set edge0 up && ip link set wire0 up; }
+	SH
+}
+
+trial() {
+	{ echo '. /etc/begin'; cat; } >upper/changes/etc/trial
+	boot
+}
+
+boots() {
+	install_units
+	trial <<-'SH'
+		said "$(state "" ActiveState), $(state -restore ActiveState)"
+		cable
+		"$XDP_BLOOM" attach edge0 -q
+		"$XDP_BLOOM" add 203.0.113.5
+		before=$(state "" MainPID)
+		systemctl reload xdp-bloom.service && said "read again: $(state "" ActiveState)"
+		systemctl kill -s KILL xdp-bloom.service
+		"$XDP_BLOOM" test 203.0.113.5 | head -1
+		until [ "$(state "" ActiveState)" = active ] && [ "$(state "" MainPID)" != "$before" ]; do sleep 0.1; done
+		said "started again"
+		systemctl stop xdp-bloom.service
+		said "stopped: $(state "" ActiveState) $(state "" Result)"
+		"$XDP_BLOOM" test 203.0.113.5 | head -1
+	SH
+	is "$(cat said)" "$(printf '%s\n' 'active, inactive' 'read again: active' '203.0.113.5: drop (roster)' 'started again' \
+		'stopped: inactive success' '203.0.113.5: drop (roster)')" "what the first boot says"
+	# Its interface is late.
+	trial <<-'SH'
+		said "$(state "" ActiveState), $(state -restore ActiveState) $(state -restore Result)"
+		"$XDP_BLOOM" test 203.0.113.5 | head -1
+		cable
+		until "$XDP_BLOOM" show | grep -q edge0; do sleep 0.1; done
+		said "$(state "" StatusText)"
+	SH
+	is "$(head -2 said)" "$(printf '%s\n' 'active, active success' '203.0.113.5: drop (roster)')" "what the second boot says"
+}
+
+run_cases boots
