@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Memory that comes when it is touched, on a file in the place of a map: what is written through it is in the file. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ktap.h"
+#include "window.h"
+
+#define BYTES ((4u << 20) + 4096) /* the last window is a page */
+
+static int file_of(size_t bytes)
+{
+	int fd = memfd_create("window", 0);
+
+	return fd >= 0 && !ftruncate(fd, (off_t)bytes) ? fd : -1;
+}
+
+/* Bytes of the file that this process has mapped. */
+static size_t mapped(const char *at)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long from, to;
+	char line[512];
+	size_t bytes = 0;
+
+	while (maps && fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%lx-%lx", &from, &to) == 2 && from >= (unsigned long)at &&
+		    to <= (unsigned long)at + BYTES && strstr(line, "memfd:window"))
+			bytes += to - from;
+	if (maps)
+		fclose(maps);
+	return bytes;
+}
+
+static void touched(unsigned int times, size_t most)
+{
+	int fd = file_of(BYTES);
+	unsigned char *model = calloc(1, BYTES), *mem = window_open(fd, BYTES), byte;
+
+	if (!CHECK(model && mem != MAP_FAILED, "no memory"))
+		return;
+	CHECK(!mapped((char *)mem), "mapped before it is touched: %zu", mapped((char *)mem));
+	for (unsigned int i = 0; i < times; i++) {
+		size_t at = i ? ktap_random() % BYTES : BYTES - 1;
+
+		CHECK(mem[at] == model[at], "byte %zu is %d, not %d", at, mem[at], model[at]);
+		mem[at] = model[at] = (unsigned char)ktap_random();
+		CHECK(pread(fd, &byte, 1, (off_t)at) == 1 && byte == model[at], "byte %zu of the file", at);
+	}
+	CHECK(mapped((char *)mem) <= most, "%zu bytes are mapped for %u touches", mapped((char *)mem), times);
+	CHECK(!memcmp(mem, model, BYTES), "what is there");
+	CHECK(mapped((char *)mem) == BYTES, "not all of it is mapped in the end");
+	window_close(mem);
+	munmap(mem, BYTES);
+	close(fd);
+	free(model);
+}
+
+static void few(void)
+{
+	touched(10, 10 << 16);
+}
+
+static void many(void)
+{
+	touched(5000, BYTES);
+}
+
+/* A fault that is nobody's ends the process as ever. */
+static void elsewhere(void)
+{
+	int fd = file_of(BYTES), status = 0;
+	char *mem = window_open(fd, BYTES);
+	pid_t pid;
+
+	if (!CHECK(mem != MAP_FAILED, "no memory"))
+		return;
+	mem[0] = 1;
+	window_close(mem);
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		signal(SIGALRM, SIG_DFL);
+		alarm(30);
+		munmap(mem, BYTES);
+		*(volatile char *)mem = 1;
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	CHECK(!WIFEXITED(status) || WEXITSTATUS(status), "a fault went by"); /* a sanitizer exits with a status */
+	CHECK(!WIFSIGNALED(status) || WTERMSIG(status) == SIGSEGV, "signal %d", WTERMSIG(status));
+	munmap(mem, BYTES);
+	close(fd);
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "a few touches", few },
+		{ "many touches", many },
+		{ "a fault elsewhere", elsewhere },
+	};
+
+	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+}
