@@ -288,7 +288,7 @@ def report_program():
     for name, ns in times.items():
         percent = 100 * (median(ns) / off - 1)
         rows.append([name, f'{median(ns):.1f}', f'{quantile(ns, .25):.1f} to {quantile(ns, .75):.1f}', f'{percent:+.2f} %'])
-        result('program-samples', name, opt.entries, median(ns), quantile(ns, .99), median(ns) / off, percent=percent,
+        result('program-samples', name, mine[0].entries, median(ns), quantile(ns, .99), median(ns) / off, percent=percent,
                cpus=1, rounds=len(ns))
     table(['subject', 'median', 'middle half', 'against off'], rows)
 
@@ -302,7 +302,7 @@ def report_samples(cpus):
             ratios = [a / b for a, b in zip(told[name], told['samples-off'])]
             rows.append([what, f'{100 * (median(ratios) - 1):+.2f} %',
                          f'{100 * (quantile(ratios, .25) - 1):+.2f} to {100 * (quantile(ratios, .75) - 1):+.2f} %'])
-            result('packets-samples', name, opt.entries, median(told[name]), quantile(told[name], .99), median(ratios),
+            result('packets-samples', name, subjects[2].entries, median(told[name]), quantile(told[name], .99), median(ratios),
                    percent=100 * (median(ratios) - 1), cpus=cpus, rounds=len(ratios))
     if rows:
         print(f'\nsamples, every packet dropped, {cpus} CPU{"s" if cpus > 1 else ""}: time of a packet, against samples off')
