@@ -124,13 +124,27 @@ static void check_own(struct own_check *c, const char *text, const char *what)
 	c->err = guard_because("%s bans %s, %s; --force bans it", c->who ? c->who : entry, host, what);
 }
 
+/* A machine without it has no such addresses; one that cannot say now is not to be shut out for that. */
+static FILE *open_own(struct own_check *c, const char *path)
+{
+	FILE *file = fopen(path, "re");
+
+	if (!file && errno != ENOENT && errno != EACCES && !c->err)
+		c->err = because(-errno, "%s: %s, so the guard rails do not know what this machine needs", path,
+				 strerror(errno));
+	return file;
+}
+
 static void check_addresses(struct own_check *c)
 {
 	struct ifaddrs *list, *at;
 	char text[INET6_ADDRSTRLEN];
 
-	if (getifaddrs(&list))
+	if (getifaddrs(&list)) {
+		c->err =
+			because(-errno, "the guard rails cannot ask for this machine's addresses: %s", strerror(errno));
 		return;
+	}
 	for (at = list; at; at = at->ifa_next) {
 		int family = at->ifa_addr ? at->ifa_addr->sa_family : AF_UNSPEC;
 
@@ -149,7 +163,7 @@ static void check_addresses(struct own_check *c)
 
 static void check_routes4(struct own_check *c)
 {
-	FILE *file = fopen("/proc/net/route", "re");
+	FILE *file = open_own(c, "/proc/net/route");
 	char line[512], text[INET_ADDRSTRLEN];
 	unsigned int gateway;
 
@@ -164,7 +178,7 @@ static void check_routes4(struct own_check *c)
 
 static void check_routes6(struct own_check *c)
 {
-	FILE *file = fopen("/proc/net/ipv6_route", "re");
+	FILE *file = open_own(c, "/proc/net/ipv6_route");
 	char line[512], digits[33], text[INET6_ADDRSTRLEN];
 	unsigned char bytes[16];
 
@@ -183,7 +197,7 @@ static void check_routes6(struct own_check *c)
 
 static void check_name_servers(struct own_check *c)
 {
-	FILE *file = fopen("/etc/resolv.conf", "re");
+	FILE *file = open_own(c, "/etc/resolv.conf");
 	char line[512], text[64];
 
 	while (file && fgets(line, sizeof(line), file))

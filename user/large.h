@@ -11,9 +11,9 @@
 #define LARGE_PAGE ((size_t)2 << 20)
 
 /*
- * Only a wish: a kernel without large pages, or with none left, gives small ones. Asked for all that malloc mapped for this
- * array, its first small page to its last: a wish for a part would make two mappings of one, which mremap(2) refuses to
- * move, so that each realloc(3) from then on would hold the old and the new at once.
+ * Only a wish: a kernel without large pages, or with none left, gives small ones. Asked for all that malloc mapped for
+ * this array, its first small page to its last: a wish for a part would make two mappings of one, which mremap(2)
+ * refuses to move, so that each realloc(3) from then on would hold the old and the new at once.
  */
 static inline void large_pages(void *at, size_t bytes)
 {

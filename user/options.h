@@ -11,7 +11,7 @@ extern bool opt_check;	     /* see whether the command is right, and touch nothi
 extern bool opt_check_words; /* likewise, and read no file */
 /* What is read is a line of a file of commands: what holds for all of them is not said there. */
 extern bool opt_line;
-extern long opt_wait;	     /* seconds: how long another command may take */
+extern long opt_wait; /* seconds: how long another command may take */
 extern const char *opt_state, *opt_bpffs;
 
 /* What an option's value must be; each returns 0, or has said what is wrong and returns EXIT_ERROR. */
