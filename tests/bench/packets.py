@@ -44,6 +44,7 @@ os.chdir(work.name)
 class Subject:
     """One filter on edge-NAME, in namespace NAME; frames come out of wire-NAME, in ours."""
     entries = None
+    few = False  # the first ten thousand addresses, not all
     offload = True  # without an XDP program the receiving end takes frames only with GRO
 
     def __init__(self, name):
@@ -95,8 +96,9 @@ class Pinned(Subject):
 
 
 class Bloom(Subject):
-    def __init__(self, name, mode, samples=None, read=False):
+    def __init__(self, name, mode, samples=None, read=False, few=False):
         super().__init__(name)
+        self.few = few
         self.mode, self.offload, self.samples, self.read = mode, mode == 'skb', samples, read
         self.reader = None
 
@@ -104,8 +106,8 @@ class Bloom(Subject):
         return self.inside(bloom, '-q', '-S', f'{work.name}/{self.name}', '-B', f'{BPFFS}/{self.name}', *args)
 
     def up(self, hosts):
-        self.entries = len(hosts)
-        self.command('load', '--bogons=keep', 'bench', 'hosts')
+        self.entries = FEW if self.few else len(hosts)
+        self.command('load', '--bogons=keep', 'bench', 'few' if self.few else 'hosts')
         if self.samples is not None:
             self.command('tune', '--samples', str(self.samples))
         self.command('attach', self.edge, '--mode', self.mode)
@@ -156,6 +158,7 @@ class Ipset(Subject):
 
 class XdpFilter(Subject):
     """One command an address: the first goes through it, to see what it writes; the others into the map it pinned."""
+    few = True
     offload = False
 
     def up(self, hosts):
@@ -180,6 +183,7 @@ subjects = [
     Bloom('samples-read', 'native', 100, read=True),
     Bloom('samples-off', 'native', 0),
     Bloom('xdp-bloom-skb', 'skb'),
+    Bloom('xdp-bloom-few', 'native', few=True),
     XdpFilter('xdp-filter'),
     Nft('nft-ingress', 'ingress device {} priority 0'),
     Nft('nft-prerouting', 'prerouting priority -300'),
@@ -188,7 +192,7 @@ subjects = [
 
 
 def make_sources(hosts):
-    """What is sent, by traffic; xdp-filter's few have a file of their own. Clean ones from 1.0.0.0 to 223.255.255.255."""
+    """What is sent, by traffic; the few have a file of their own. Clean ones from 1.0.0.0 to 223.255.255.255."""
     numbers = [struct.unpack('>I', socket.inet_aton(host))[0] for host in hosts]
     listed = set(numbers)
     clean = (random.randrange(1 << 24, 224 << 24) for _ in range(1 << 19))
@@ -212,7 +216,7 @@ def charges_tasks():
 
 def send(subject, traffic, cpus, frames):
     """Nanoseconds of a frame; and whether just those were kept that should be."""
-    path = 'drop-few' if traffic == 'drop' and subject.name == 'xdp-filter' else traffic
+    path = 'drop-few' if traffic == 'drop' and subject.few else traffic
     before = subject.kept()
     ns, sent = run(f'{opt.programs}/packets', *(['-t'] if charges_tasks() else []), '-c', str(cpus), '-n', str(frames),
                    subject.wire, path).split()
@@ -314,6 +318,8 @@ def main():
     hosts = list(dict.fromkeys(hosts))
     with open('hosts', 'w') as out:
         out.writelines(host + '\n' for host in hosts)
+    with open('few', 'w') as out:
+        out.writelines(host + '\n' for host in hosts[:FEW])
     random.seed(1)
     make_sources(hosts)
     run('bpftool', 'prog', 'loadall', f'{opt.programs}/packets.bpf.o', f'{BPFFS}/bench')
