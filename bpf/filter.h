@@ -211,17 +211,31 @@ inline_always void filter_set_fresh(const struct generation *g, __u64 hash)
 	filter_put(g, hash, 1);
 }
 
-/* On its way into the cache before it is set or asked. */
-inline_always void filter_prefetch(const struct generation *g, __u64 hash)
+inline_always void filter_visit(const struct generation *g, __u64 hash, int touch)
 {
 	__u64 step = CLASSIC_STEP(g, hash);
 
-	for (__u64 i = 0; i < g->filter_k && !g->lanes_blocks; i++, hash += step)
-		__builtin_prefetch(filter_line(g, hash_more(g->hash, hash)), 1);
-	for (__u64 i = 0; i < g->filter_k && g->lanes_blocks; i += FILTER_LANES) {
-		__builtin_prefetch(filter_line(g, hash), 1);
-		hash = hash_more(g->hash, hash_more(g->hash, hash));
+	for (__u64 i = 0; i < g->filter_k; i += g->lanes_blocks ? FILTER_LANES : 1) {
+		const __u64 *line = filter_line(g, g->lanes_blocks ? hash : hash_more(g->hash, hash));
+
+		if (touch)
+			(void)*(const volatile __u64 *)line;
+		else
+			__builtin_prefetch(line, 1);
+		hash = g->lanes_blocks ? hash_more(g->hash, hash_more(g->hash, hash)) : hash + step;
 	}
+}
+
+/* On its way into the cache before it is set or asked. */
+inline_always void filter_prefetch(const struct generation *g, __u64 hash)
+{
+	filter_visit(g, hash, 0);
+}
+
+/* In memory that comes when it is touched (user/window.h). */
+inline_always void filter_touch(const struct generation *g, __u64 hash)
+{
+	filter_visit(g, hash, 1);
 }
 
 #endif

@@ -29,6 +29,15 @@ inline_always void gate4_set(__u8 *gate, __u32 addr, unsigned int state)
 	__atomic_store_n(byte, (__u8)((*byte & ~(3u << shift)) | state << shift), __ATOMIC_RELEASE);
 }
 
+/* In memory that comes when it is touched (user/window.h). */
+inline_always void gate6_touch(const struct generation *g, unsigned int rung, __u64 hi)
+{
+	__u64 length = g->rung[rung].length, nets = length < 32 ? 1ULL << (32 - length) : 1;
+
+	for (__u64 net = hi >> 32; g->gate6 && nets; net++, nets--)
+		(void)*((const volatile __u8 *)g->gate6 + gate6_index(g->gate6_add, g->gate6_mul, g->gate6_log2, net));
+}
+
 /* For all /32s that a key of this rung lies in, or covers; hi is its upper half. */
 inline_always void gate6_open(const struct generation *g, unsigned int rung, __u64 hi)
 {

@@ -67,7 +67,8 @@ list_tests() {
 			"$build"/*) path=build/tests/${path##*/} ;;
 			*) path=tests/${path##*/} ;;
 			esac
-			[ "${test##*:}" = "$test" ] || vars=${test%%:*} && path="${vars//,/ } $path"
+			vars=${test%%:*}
+			[ "$vars" = "$test" ] || path="${vars//,/ } $path"
 			echo "$limit $path"
 		done
 	done

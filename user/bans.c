@@ -13,6 +13,7 @@
 #include "owned.h"
 #include "state.h"
 #include "state_bans.h"
+#include "window.h"
 
 int touched_add(struct touched *t, struct addr first, unsigned int length)
 {
@@ -143,6 +144,10 @@ static int edit_in_place(struct state *state, const struct touched *t, bool *ful
 	err = plan_edit(&e, state, t);
 	if (!err)
 		err = edit_settle(&e);
+	if (!err)
+		edit_bring_in(&e);
+	if (window_failed())
+		err = -EAGAIN; /* a new generation is filled otherwise */
 	*full = e.full;
 	if (!err && e.n)
 		err = state_set(state, SETTING_EDITS, (double)(live.g.edits + 1));

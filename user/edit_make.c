@@ -120,6 +120,38 @@ static void make(const struct generation *g, const struct step *s)
 	}
 }
 
+static void touch(const void *at)
+{
+	(void)*(const volatile char *)at;
+}
+
+static void bring_in(const struct generation *g, const struct step *s)
+{
+	bool six = s->kind == STEP_KEY6 || s->kind == STEP_CLEAR6;
+
+	if (six ? g->roster6 : g->roster4 && s->kind != STEP_NET24) {
+		touch(six ? (void *)bucket6(g, s->bucket) : bucket4(g, s->bucket));
+		if (s->move)
+			touch(six ? (void *)bucket6(g, s->to) : bucket4(g, s->to));
+	}
+	if (s->kind == STEP_HOST)
+		filter_touch(g, hash_ipv4(g->hash, (__u32)s->key));
+	if (s->kind == STEP_KEY6) {
+		filter_touch(g, hash_ipv6(g->hash, g->rung[s->rung].salt, (__u64)(s->key >> 64), (__u64)s->key));
+		gate6_touch(g, s->rung, (__u64)(s->key >> 64));
+	}
+	if (g->gate4 && (s->kind == STEP_HOST || s->kind == STEP_NET24))
+		touch((const char *)g->gate4 + ((__u32)s->key << (s->kind == STEP_NET24 ? 8 : 0) >> 10));
+	if (g->gate4_labels && s->kind == STEP_NET24)
+		touch((const char *)g->gate4_labels + (__u32)s->key);
+}
+
+void edit_bring_in(const struct edit *e)
+{
+	for (size_t i = 0; i < e->n; i++)
+		bring_in(e->g, &e->steps[i]);
+}
+
 void edit_make(struct edit *e)
 {
 	struct generation *g = e->g;

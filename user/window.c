@@ -19,6 +19,8 @@ static struct window {
 	unsigned int opened;
 } windows[ARRAYS];
 
+static volatile sig_atomic_t failed;
+
 static int bring_in(struct window *w, size_t offset)
 {
 	size_t size = w->size - offset;
@@ -46,8 +48,11 @@ static void on_fault(int signo, siginfo_t *info, void *context)
 
 		if (!w->at || at < w->at || at >= w->at + w->size)
 			continue;
-		if (bring_in(w, (size_t)(at - w->at) / WINDOW_BYTES * WINDOW_BYTES))
-			break;
+		if (bring_in(w, (size_t)(at - w->at) / WINDOW_BYTES * WINDOW_BYTES)) {
+			failed = 1;
+			if (mprotect(w->at, w->size, PROT_READ | PROT_WRITE))
+				break;
+		}
 		errno = err;
 		return;
 	}
@@ -63,6 +68,8 @@ void *window_open(int fd, size_t size)
 
 	while (w < windows + ARRAYS && w->at)
 		w++;
+	if (w == windows)
+		failed = 0; /* whoever had them before has heard of it */
 	if (w == windows + ARRAYS || size <= 2 * WINDOW_BYTES)
 		return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	at = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -73,6 +80,11 @@ void *window_open(int fd, size_t size)
 	if (at != MAP_FAILED)
 		*w = (struct window){ .at = at, .size = size, .fd = fd };
 	return at;
+}
+
+bool window_failed(void)
+{
+	return failed;
 }
 
 void window_close(const void *at)

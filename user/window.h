@@ -6,11 +6,14 @@
 #ifndef WINDOW_H
 #define WINDOW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* As mmap(): the map's memory, to read and to write, or MAP_FAILED. The descriptor stays open until window_close(). */
 void *window_open(int fd, size_t size);
 /* Nothing where it is no window's. */
 void window_close(const void *at);
+/* Did some memory not come? Then zeros were read in its place, and what is written there is lost. */
+bool window_failed(void);
 
 #endif
