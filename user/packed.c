@@ -45,7 +45,7 @@ size_t packed4_put(const struct range4 *from, size_t n, size_t *done, unsigned c
 
 ssize_t packed4_get(const unsigned char *from, size_t bytes, struct range4 *to)
 {
-	const unsigned char *end = bytes ? from + bytes : from; /* an empty piece has no place */
+	const unsigned char *end = from + bytes;
 	uint64_t next = 0;
 	ssize_t n = 0;
 

@@ -45,11 +45,16 @@ int state_read_ban(sqlite3_stmt *stmt, struct ban *ban)
 {
 	const unsigned char *bytes = sqlite3_column_blob(stmt, 2);
 	int n = sqlite3_column_bytes(stmt, 2);
+	bool whole = true;
 
+	/* What is nearly a number would not be found by it again. A ban without an end has none. */
+	for (int i = 0; i < 5; i++)
+		whole = whole && (i == 2 || sqlite3_column_type(stmt, i) == SQLITE_INTEGER ||
+				  (i == 4 && sqlite3_column_type(stmt, i) == SQLITE_NULL));
 	memset(ban, 0, sizeof(*ban));
 	ban->first.family = sqlite3_column_int(stmt, 0);
 	ban->length = (unsigned int)sqlite3_column_int(stmt, 1);
-	if ((ban->first.family != 4 && ban->first.family != 6) || n != (ban->first.family == 4 ? 4 : 16) ||
+	if (!whole || (ban->first.family != 4 && ban->first.family != 6) || n != (ban->first.family == 4 ? 4 : 16) ||
 	    ban->length > addr_width(ban->first.family))
 		return because(-EUCLEAN, "%s: a ban is damaged", opt_state);
 	for (int i = 0; i < n; i++)

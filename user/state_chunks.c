@@ -89,6 +89,8 @@ int state_list_set(struct state *state, const char *name, struct ranges *set)
 		size_t bytes = (size_t)sqlite3_column_bytes(stmt, 1);
 		int kind = sqlite3_column_int(stmt, 0);
 
+		if (!bytes)
+			blob = ""; /* SQLite has no place for it */
 		if (sqlite3_column_type(stmt, 2) != SQLITE_NULL &&
 		    sqlite3_column_int64(stmt, 2) != (sqlite3_int64)crc32_z(0, blob, bytes))
 			err = -EUCLEAN;
