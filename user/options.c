@@ -55,7 +55,7 @@ static int wait_option(const char *value)
 /* The name of an option that holds for all lines of a file; NULL: it is none. */
 static const char *for_all_lines(int option)
 {
-	if (!strchr("SB", option) && option != OPTION_LOG && option != OPTION_CHECK && option != OPTION_WAIT)
+	if (option != 'S' && option != 'B' && option != OPTION_LOG && option != OPTION_CHECK && option != OPTION_WAIT)
 		return NULL;
 	for (size_t i = 0; i < COMMON; i++)
 		if (common[i].val == option)
