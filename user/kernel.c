@@ -304,8 +304,10 @@ static int make_room(struct tally **each, size_t values)
 	int cpus = libbpf_num_possible_cpus();
 
 	*each = cpus > 0 ? calloc(values * (size_t)cpus, sizeof(**each)) : NULL;
-	if (cpus <= 0)
-		return because(-EIO, "/sys does not say how many CPUs there are");
+	if (cpus <= 0) {
+		because(-EIO, "/sys does not say how many CPUs there are");
+		return -EIO;
+	}
 	return *each ? cpus : -ENOMEM;
 }
 
