@@ -296,6 +296,47 @@ static void rows(void)
 	state_close(s);
 }
 
+static int deny(void *arg, int action, const char *one, const char *two, const char *three, const char *four)
+{
+	(void)arg;
+	(void)action;
+	(void)one;
+	(void)two;
+	(void)three;
+	(void)four;
+	return SQLITE_DENY;
+}
+
+/* What is not known of one must not be made the basis of what is kept. */
+static void unreadable_setting(void)
+{
+	for (int before = 0; before <= 1; before++) { /* whether it was read before */
+		struct state *s;
+
+		empty_directory();
+		s = opened(true);
+		if (!s)
+			return;
+		CHECK(!state_set(s, "image", 5) && !state_commit(s), "not set");
+		state_close(s);
+		s = opened(true);
+		if (!s)
+			return;
+		if (before)
+			CHECK(state_setting(s, "image", 7) == 5, "the setting");
+		sqlite3_set_authorizer(s->db, deny, NULL);
+		CHECK(state_setting(s, "image", 7) == 7, "the fallback");
+		sqlite3_set_authorizer(s->db, NULL, NULL);
+		CHECK(!state_set(s, "image", 6), "not set");
+		CHECK(state_commit(s) == -EIO && strstr(reason(-EIO), directory), "committed, or no reason: %s",
+		      reason(-EIO));
+		state_close(s);
+		s = opened(false);
+		CHECK(s && state_setting(s, "image", 7) == 5, "the setting was changed");
+		state_close(s);
+	}
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -304,6 +345,7 @@ int main(void)
 		{ "255 labels, and not one more", all_labels },
 		{ "sets of many pieces", many_pieces },
 		{ "interfaces and settings", rows },
+		{ "a setting that cannot be read", unreadable_setting },
 	};
 
 	return own_state_run(cases, sizeof(cases) / sizeof(*cases));

@@ -294,6 +294,8 @@ int state_commit(struct state *state)
 
 	if (sqlite3_get_autocommit(state->db))
 		return because(-EIO, "%s: what was to be written is undone: out of memory, or of disk", opt_state);
+	if (state->broken)
+		return because(state->broken, "%s: a setting could not be read: nothing is written", opt_state);
 	state->commits = true;
 	err = run(state, "COMMIT");
 	if (err == -EIO)
@@ -409,12 +411,17 @@ double state_setting(struct state *state, const char *name, double fallback)
 {
 	sqlite3_stmt *stmt = state_kept(state, KEPT_SETTING, "SELECT value FROM setting WHERE name = ?");
 
+	int code = SQLITE_DONE;
+
 	if (stmt) {
 		state_bind_text(stmt, 1, name);
-		if (sqlite3_step(stmt) == SQLITE_ROW)
-			fallback = sqlite3_column_double(stmt, 0);
-		sqlite3_reset(stmt);
+		code = sqlite3_step(stmt);
 	}
+	if (code == SQLITE_ROW)
+		fallback = sqlite3_column_double(stmt, 0);
+	else if (code != SQLITE_DONE || (!stmt && state->db))
+		state->broken = because_sqlite(state, "reading a setting");
+	sqlite3_reset(stmt);
 	return fallback;
 }
 

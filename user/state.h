@@ -101,7 +101,7 @@ int state_pending_confirm(struct state *state);
 #define SETTING_GENERATION "generation"
 #define SETTING_EDITS	   "edits"
 
-/* A number kept under a name, or the fallback. */
+/* A number kept under a name, or the fallback: also where it cannot be read, and then state_commit() refuses. */
 double state_setting(struct state *state, const char *name, double fallback);
 int state_set(struct state *state, const char *name, double value);
 

@@ -26,6 +26,7 @@ struct state {
 	int version; /* of the tables */
 	bool change;
 	bool commits; /* state_commit() has begun */
+	int broken;   /* why something could not be read: what follows from that must not be kept */
 	sqlite3_stmt *kept[KEPT_STATEMENTS];
 };
 
