@@ -295,5 +295,18 @@ counted() {
 	is "$(get '[.lists[]|[.name,.packets]]' stats)" '[[null,2]]' "the lists, without the roster"
 }
 
+# A label is another list's only when the batch is done.
+counted_on() {
+	filtering mine
+	send 0 -b banned -c clean
+	is "$(get '[.lists[]|[.name,.packets]]' stats)" '[["mine",3]]' "the lists that are counted"
+	printf '%s\n' 'unload mine' 'load other list' 'add 300.1.1.1' >commands
+	refused "commands:3: " batch commands
+	is "$(get '[.lists[]|[.name,.packets]]' stats)" '[["mine",3]]' "the counts after a batch that failed"
+	sed -i '$d' commands
+	bloom batch commands
+	is "$(get '[.lists[]|select(.packets>0)|.name]' stats)" '[]' "the lists with a count after the batch"
+}
+
 run_cases in_place survives_a_reboot ends_in_time says_what_still_bans guard_rails everything thousands batches \
-	lines_of_a_batch checks_a_batch full_of_lists heals older_state counted under_traffic
+	lines_of_a_batch checks_a_batch full_of_lists heals older_state counted counted_on under_traffic

@@ -158,6 +158,15 @@ void change_zero(uint8_t label)
 	change.zero[label] = true;
 }
 
+void change_zero_given(uint8_t label)
+{
+	/* What a line before unloaded is in force until all of them are done. */
+	if (change.joined)
+		change_zero(label);
+	else
+		kernel_zero_label(label);
+}
+
 /* What is newly banned asks the guard rails, whether or not a new generation is built for it. */
 static int guard_touched(struct state *state)
 {

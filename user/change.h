@@ -16,6 +16,8 @@ int change_begin(struct state **state);
 int change_touch(struct addr first, unsigned int length, bool guarded);
 /* This label's count begins anew when the change is made. */
 void change_zero(uint8_t label);
+/* The same of a label that a list has just been given: at once, but not while another list may have it in force. */
+void change_zero_given(uint8_t label);
 /* With options the filter is built anew, without (NULL) only what was touched is brought into force. */
 int change_commit(struct state *state, const struct apply_options *options);
 void change_end(struct state *state);

@@ -15,7 +15,6 @@
 #include "clean.h"
 #include "cmd.h"
 #include "guard.h"
-#include "kernel.h"
 #include "load_out.h"
 #include "log.h"
 #include "out.h"
@@ -234,7 +233,7 @@ static int put_text(struct state *state, void *arg)
 
 	/* The label may have been another list's once; nothing is counted on it yet. */
 	if (l->out.list.fresh)
-		kernel_zero_label(l->out.list.label);
+		change_zero_given(l->out.list.label);
 	return state_source_put(state, &l->source) ?: state_text_put(state, l->name, l->packer);
 }
 
