@@ -91,6 +91,24 @@ reloads() {
 	stop
 }
 
+# A file on its way is no version yet, whoever asks for it: what there is of it would pass the guards.
+waits_for_the_end() {
+	prepare
+	ready
+	rm list
+	exec {slow}>list
+	printf '%s\n' 198.51.100.1 203.0.113.0/24 >&"$slow"
+	kill -HUP "$service_pid"
+	heard "$log" "list is being written; nothing was loaded"
+	heard "$notes" RELOADING=1
+	heard "$notes" READY=1
+	send 0 -b banned -c clean
+	echo 2001:db8::7 >&"$slow"
+	exec {slow}>&-
+	turned
+	stop
+}
+
 # A version that is damaged, and one that is too different: the one before stays in force, and it is said.
 keeps_what_it_has() {
 	prepare
@@ -335,4 +353,4 @@ grows() {
 }
 
 run_cases grows starts_and_stops only_one "reloads written" "reloads renamed" "reloads link" "reloads behind_link" \
-	"reloads by_hand" keeps_what_it_has finds_interfaces ends_bans rotates reads_config_again keeps_its_own_settings checks_config answers_prometheus with_few_rights damaged_state
+	"reloads by_hand" waits_for_the_end keeps_what_it_has finds_interfaces ends_bans rotates reads_config_again keeps_its_own_settings checks_config answers_prometheus with_few_rights damaged_state

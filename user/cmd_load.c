@@ -172,6 +172,8 @@ static int read_list(struct load *l)
 		return err;
 	if (if_changed && source_is_loaded(&l->source))
 		return -EALREADY;
+	if (if_changed && l->source.path[0] && source_is_written(l->path))
+		return because(-EBUSY, "%s is being written", l->path);
 	if (lseek(l->text, 0, SEEK_SET) < 0)
 		return because(-errno, "%s: %s", l->path, strerror(errno));
 	l->packer = dry_run ? NULL : packer_begin(l->text);

@@ -15,7 +15,7 @@
 /* A name in a directory that is watched. */
 struct entry {
 	int watch;
-	char *name;
+	char *path, *name; /* its last part */
 	size_t number;
 	bool old; /* of the round before */
 };
@@ -62,42 +62,36 @@ void follow_begin(struct follow *f)
 		f->entries[i].old = true;
 }
 
-static int add(struct follow *f, const char *directory, const char *name, size_t number)
+static int add(struct follow *f, const char *path, size_t number)
 {
+	int length = (int)(strrchr(path, '/') - path);
+	char directory[PATH_MAX];
 	struct entry *grown = reallocarray(f->entries, f->n + 1, sizeof(*grown));
 	struct entry e = { .number = number };
 
 	if (!grown)
 		return -ENOMEM;
 	f->entries = grown;
-	/* A link that is made is there at once; a file that is made is not written yet. */
+	snprintf(directory, sizeof(directory), "%.*s", length ? length : 1, path);
 	e.watch = inotify_add_watch(f->fd, directory, IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_ONLYDIR);
 	if (e.watch < 0)
 		return because(-errno, "%s: cannot be watched: %s", directory, strerror(errno));
-	e.name = strdup(name);
-	if (!e.name)
+	e.path = strdup(path);
+	if (!e.path)
 		return -ENOMEM;
+	e.name = e.path + length + 1;
 	f->entries[f->n++] = e;
 	return 0;
-}
-
-static int add_path(struct follow *f, const char *path, size_t number)
-{
-	const char *slash = strrchr(path, '/');
-	char directory[PATH_MAX];
-
-	snprintf(directory, sizeof(directory), "%.*s", (int)(slash - path), path);
-	return add(f, *directory ? directory : "/", slash + 1, number);
 }
 
 int follow_add(struct follow *f, const char *path, size_t number)
 {
 	char real[PATH_MAX];
-	int err = add_path(f, path, number);
+	int err = add(f, path, number);
 
 	/* What it points at may be written where it is, too. */
 	if (!err && realpath(path, real) && strcmp(real, path) != 0)
-		err = add_path(f, real, number);
+		err = add(f, real, number);
 	return err;
 }
 
@@ -116,11 +110,19 @@ void follow_end(struct follow *f)
 	}
 	for (size_t i = 0; i < f->n; i++) {
 		if (f->entries[i].old)
-			free(f->entries[i].name);
+			free(f->entries[i].path);
 		else
 			f->entries[kept++] = f->entries[i];
 	}
 	f->n = kept;
+}
+
+/* A link that is made is whole at once; a file that is made will be written and closed. */
+static bool made_whole(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && (S_ISLNK(st.st_mode) || st.st_nlink > 1);
 }
 
 static bool means(const struct entry *e, const struct inotify_event *event)
@@ -128,7 +130,7 @@ static bool means(const struct entry *e, const struct inotify_event *event)
 	if (event->mask & IN_Q_OVERFLOW) /* some were lost: anything may have changed */
 		return true;
 	return e->watch == event->wd && event->len && !strcmp(e->name, event->name) &&
-	       event->mask & (IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE);
+	       (event->mask & (IN_CLOSE_WRITE | IN_MOVED_TO) || (event->mask & IN_CREATE && made_whole(e->path)));
 }
 
 void follow_read(struct follow *f, void (*changed)(void *arg, size_t number), void *arg)

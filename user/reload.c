@@ -207,6 +207,9 @@ void reload_turn(struct reload *r, const struct config *config, struct jobs *job
 		/* A file that is gone is no new version of the list. */
 		if (source_look(&new) || !strcmp(new.stamp, list->source.stamp) || !strcmp(new.stamp, list->tried))
 			continue;
+		/* Its end is told, too. */
+		if (source_is_written(list->source.path))
+			continue;
 		strcpy(list->tried, new.stamp);
 		if (load_again(&list->source, config, jobs))
 			warn("list '%s': %s", list->source.list, strerror(ENOMEM));

@@ -2,9 +2,12 @@
 #include "source.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "log.h"
 
@@ -41,6 +44,23 @@ int source_look(struct source *source)
 		return because(-errno, "%s: %s", source->path, strerror(errno));
 	source_stamp(source, &st);
 	return 0;
+}
+
+bool source_is_written(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	bool written = false;
+
+	if (fd < 0)
+		return false;
+	/* A lease for readers is had only while there is no writer; one who comes meanwhile waits, and we are told. */
+	signal(SIGIO, SIG_IGN);
+	if (fcntl(fd, F_SETLEASE, F_RDLCK))
+		written = errno == EAGAIN;
+	else
+		fcntl(fd, F_SETLEASE, F_UNLCK);
+	close(fd);
+	return written;
 }
 
 bool source_is_loaded(const struct source *source)

@@ -23,6 +23,8 @@ int source_locate(struct source *source, const char *path);
 /* Fills in the stamp, of the open file or of whatever the path names now. It differs where the file may differ. */
 void source_stamp(struct source *source, const struct stat *st);
 int source_look(struct source *source);
+/* Has anybody the file open to write it? The kernel tells its owner alone: others, and other files, hear no. */
+bool source_is_written(const char *path);
 
 /* Does the list hold this very version of this file, read in this way? A state that cannot be read says no. */
 bool source_is_loaded(const struct source *source);
