@@ -143,6 +143,26 @@ finds_interfaces() {
 	stop
 }
 
+# One that another program was on when it came: it is not done until it is done.
+tries_interfaces_again() {
+	prepare
+	ip link del edge0
+	ready
+	heard "$log" "edge0: there is no such interface"
+	veth 9
+	expect 0 "$XDP_BLOOM" -S "$WORK/other" -B /sys/fs/bpf/other attach edge9
+	ip link set wire9 down
+	ip link set wire9 name wire0 up
+	ip link set edge9 down
+	ip link set edge9 name edge0 up
+	heard "$log" "edge0: another XDP program is attached there"
+	expect 0 "$XDP_BLOOM" -S "$WORK/other" -B /sys/fs/bpf/other detach edge9
+	rm -rf /sys/fs/bpf/other
+	heard "$log" "restore: done"
+	send 0 -b banned -c clean
+	stop
+}
+
 ends_bans() {
 	prepare
 	ready
@@ -353,4 +373,4 @@ grows() {
 }
 
 run_cases grows starts_and_stops only_one "reloads written" "reloads renamed" "reloads link" "reloads behind_link" \
-	"reloads by_hand" waits_for_the_end keeps_what_it_has finds_interfaces ends_bans rotates reads_config_again keeps_its_own_settings checks_config answers_prometheus with_few_rights damaged_state
+	"reloads by_hand" waits_for_the_end keeps_what_it_has finds_interfaces tries_interfaces_again ends_bans rotates reads_config_again keeps_its_own_settings checks_config answers_prometheus with_few_rights damaged_state

@@ -11,6 +11,10 @@
 #include "links.h"
 #include "state.h"
 
+/* What could not be attached may be another's for a moment, or its driver's for good. */
+#define OPEN_AGAIN     5000 /* ms */
+#define OPEN_AGAIN_MAX 600000
+
 struct expected {
 	char name[IF_NAMESIZE];
 	unsigned int told; /* the interface's number when it was told */
@@ -21,6 +25,7 @@ struct arrivals {
 	size_t n;
 	int fd;
 	bool came;
+	int64_t again_at, again_ms;
 };
 
 int arrivals_open(struct arrivals **arrivals)
@@ -30,6 +35,7 @@ int arrivals_open(struct arrivals **arrivals)
 	*arrivals = a;
 	if (!a)
 		return -ENOMEM;
+	a->again_at = INT64_MAX;
 	a->fd = links_open();
 	return a->fd < 0 ? a->fd : 0;
 }
@@ -107,10 +113,35 @@ void arrivals_read(struct arrivals *a)
 	links_read(a->fd, on_link, a);
 }
 
-bool arrivals_came(struct arrivals *a)
+bool arrivals_left_open(struct arrivals *a, int64_t now)
 {
-	bool came = a->came;
+	bool open = false;
 
+	for (size_t i = 0; i < a->n; i++)
+		open = open || (if_nametoindex(a->expected[i].name) && !is_attached(a->expected[i].name));
+	a->again_ms = !open ? 0 : !a->again_ms ? OPEN_AGAIN : 2 * a->again_ms;
+	if (a->again_ms > OPEN_AGAIN_MAX)
+		a->again_ms = OPEN_AGAIN_MAX;
+	a->again_at = open ? now + a->again_ms : INT64_MAX;
+	return open;
+}
+
+int64_t arrivals_due(const struct arrivals *a)
+{
+	return a->again_at;
+}
+
+bool arrivals_came(struct arrivals *a, int64_t now)
+{
+	bool came;
+
+	if (now >= a->again_at) {
+		a->again_at = INT64_MAX;
+		for (size_t i = 0; i < a->n; i++)
+			a->expected[i].told = 0;
+		on_link(a, NULL);
+	}
+	came = a->came;
 	a->came = false;
 	return came;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct arrivals;
 struct state;
@@ -17,8 +18,12 @@ int arrivals_fd(const struct arrivals *arrivals);
 /* Those that the state has. */
 int arrivals_expect(struct arrivals *arrivals, struct state *state);
 void arrivals_read(struct arrivals *arrivals);
-/* Is one there that the filter is not on? Each is told once. */
-bool arrivals_came(struct arrivals *arrivals);
+/* Is one there that the filter is not on? Each is told once, and once more where it was left open. */
+bool arrivals_came(struct arrivals *arrivals, int64_t now);
+/* A restore has ended: is one there still that the filter is not on? Then it is told again, ever more rarely. */
+bool arrivals_left_open(struct arrivals *arrivals, int64_t now);
+/* When arrivals_came() has something to say by itself, in ms of CLOCK_MONOTONIC. */
+int64_t arrivals_due(const struct arrivals *arrivals);
 
 size_t arrivals_expected(const struct arrivals *arrivals);
 size_t arrivals_attached(const struct arrivals *arrivals);

@@ -247,6 +247,10 @@ static void finish(struct service *s, struct job *job, int status)
 {
 	bool done = WIFEXITED(status) && WEXITSTATUS(status) != EXIT_ERROR;
 
+	/* One that is not there is waited for: what could be done is. */
+	if (!strcmp(job->about, "restore") && arrivals_left_open(s->arrivals, clock_ms()) && done)
+		done = WEXITSTATUS(status) == EXIT_DONE;
+
 	if (WIFSIGNALED(status))
 		warn("%s: ended by signal %d", job->about, WTERMSIG(status));
 	else if (!done && !strcmp(job->about, "start"))
@@ -312,7 +316,7 @@ static void turn(struct service *s, int64_t now)
 	if (now >= s->again_at)
 		again(s);
 	reload_turn(s->reload, s->config, &s->jobs, now);
-	if (arrivals_came(s->arrivals))
+	if (arrivals_came(s->arrivals, now))
 		jobs_command(&s->jobs, "restore", "restore", NULL, NULL, 0);
 	if (now >= s->rotate_at) {
 		s->rotate_at = INT64_MAX;
@@ -341,6 +345,7 @@ static int wait_ms(struct service *s, int64_t now)
 			  s->rotate_at,
 			  s->notify_at,
 			  s->again_at,
+			  arrivals_due(s->arrivals),
 			  reload_due(s->reload) };
 	int64_t ms = s->observer ? observer_timeout(s->observer) : INT32_MAX;
 
