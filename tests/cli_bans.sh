@@ -84,6 +84,26 @@ says_what_still_bans() {
 	verdicts 45.0.1.1=pass
 }
 
+# An allowed address passes, whatever bans it.
+says_what_is_allowed() {
+	echo 47.0.0.0/30 >list
+	bloom load friends list --allow
+	bloom allow 2a00::1
+	bloom add 45.0.0.1
+	[ ! -s err ] || fail "said, of what is not allowed: $(cat err)"
+	bloom add 45.0.0.2 47.0.0.2
+	one_line "47.0.0.2 is allowed by list 'friends', and passes"
+	bloom add 47.0.0.0/24
+	one_line "some of 47.0.0.0/24 is allowed by list 'friends', and passes"
+	bloom add 2a00::1
+	one_line "2a00::1 is allowed by list '(allow)', and passes"
+	bloom add -q 47.0.0.1
+	[ ! -s err ] || fail "said, in spite of --quiet: $(cat err)"
+	is "$(get .allowed add 45.0.0.3 47.0.0.1)" '[{"prefix":"47.0.0.1","list":"friends"}]' "what is allowed"
+	is "$(get .allowed add 45.0.0.3)" '[]' "what is allowed, where nothing is"
+	verdicts 47.0.0.1=pass 47.0.0.4=drop 2a00::1=pass
+}
+
 guard_rails() {
 	veth 0
 	ip addr add 45.0.0.1/24 dev edge0
@@ -308,5 +328,6 @@ counted_on() {
 	is "$(get '[.lists[]|select(.packets>0)|.name]' stats)" '[]' "the lists with a count after the batch"
 }
 
-run_cases in_place survives_a_reboot ends_in_time says_what_still_bans guard_rails everything thousands batches \
-	lines_of_a_batch checks_a_batch full_of_lists heals older_state counted counted_on under_traffic
+run_cases in_place survives_a_reboot ends_in_time says_what_still_bans says_what_is_allowed guard_rails everything \
+	thousands batches lines_of_a_batch checks_a_batch full_of_lists heals older_state counted counted_on \
+	under_traffic

@@ -63,6 +63,40 @@ static int put_bans(struct state *state, const struct prefixes *p, struct tally_
 	return err;
 }
 
+/* Which of them an allow list lets through, the whole or a part. */
+static int say_allowed(struct state *state, const struct prefixes *p, json_t *array)
+{
+	struct list_info *lists;
+	size_t n;
+	int err = state_lists(state, &lists, &n);
+
+	for (size_t i = 0; i < n && !err; i++) {
+		struct ranges set;
+
+		if (lists[i].kind != LIST_ALLOW)
+			continue;
+		err = state_list_set(state, lists[i].name, &set);
+		for (size_t k = 0; k < p->n && !err; k++) {
+			char text[PREFIX_TEXT_MAX];
+			int covering;
+
+			if (!ranges_touch(&set, p->at[k].first, p->at[k].length))
+				continue;
+			covering = ranges_covering(&set, p->at[k].first);
+			prefix_text(text, p->at[k].first, (int)p->at[k].length);
+			warn("%s%s is allowed by list '%s', and passes",
+			     covering >= 0 && covering <= (int)p->at[k].length ? "" : "some of ", text, lists[i].name);
+			if (array)
+				json_array_append_new(array,
+						      json_pack("{s:s, s:s}", "prefix", text, "list", lists[i].name));
+		}
+		if (!err)
+			ranges_free(&set);
+	}
+	free(lists);
+	return err;
+}
+
 int cmd_add(int argc, char **argv)
 {
 	static const struct option own[] = { { "ttl", required_argument, NULL, 't' },
@@ -73,6 +107,7 @@ int cmd_add(int argc, char **argv)
 	struct state *state = NULL;
 	struct tally_bans n = { 0 };
 	struct generation live;
+	json_t *array = NULL;
 	int err;
 
 	ttl = 0;
@@ -88,14 +123,19 @@ int cmd_add(int argc, char **argv)
 		err = put_bans(state, &prefixes, &n);
 	if (!err)
 		err = change_commit(state, NULL);
+	if (!err && opt_json)
+		array = json_array();
+	if (!err && (opt_json || !opt_quiet) && say_allowed(state, &prefixes, array))
+		warn("what of it is allowed cannot be said");
 	change_end(state);
 	prefixes_free(&prefixes);
 	if (err)
 		return fail("add: %s; nothing was changed", reason(err));
 	if (!opt_json)
 		return EXIT_DONE;
-	return out_json(json_pack("{s:I, s:I, s:I}", "generation", kernel_live(&live) ? 0 : (json_int_t)live.number,
-				  "added", (json_int_t)n.added, "renewed", (json_int_t)n.renewed));
+	return out_json(json_pack("{s:I, s:I, s:I, s:o}", "generation",
+				  kernel_live(&live) ? 0 : (json_int_t)live.number, "added", (json_int_t)n.added,
+				  "renewed", (json_int_t)n.renewed, "allowed", array));
 }
 
 /* The list on whose account an answer drops; NULL where the arrays cannot tell. */
