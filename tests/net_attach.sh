@@ -197,6 +197,31 @@ vanished_interface() {
 	bloom detach --all
 }
 
+# The filter goes with the interface; another one that has its name now is open, and nobody says that it is not.
+renamed_interface() {
+	prepare
+	bloom attach edge0
+	ip link set edge0 down
+	ip link set edge0 name edge8 up
+	ip link set wire0 down
+	ip link set wire0 name wire8 up
+	filters 8
+	is "$(get '[.interfaces[]|[.name,.moved,.gone]]' show)" '[["edge0",true,false]]' "what show says"
+	veth 0
+	passes_all 0
+	expect 1 "$XDP_BLOOM" restore
+	grep -q "edge0: the filter that was attached under this name" err || fail "restore does not say so: $(cat err)"
+	expect 1 "$XDP_BLOOM" attach edge0 --if-needed
+	one_line "edge0: the filter that was attached under this name"
+	refused "edge0: the filter that was attached under this name" attach edge0
+	filters 8
+	bloom detach edge0
+	passes_all 8
+	bloom attach edge0
+	filters 0
+	is "$(get '[.interfaces[]|[.name,.moved,.gone]]' show)" '[["edge0",false,false]]' "what show says"
+}
+
 another_program_is_there() {
 	local id mode=$1
 
@@ -292,6 +317,6 @@ shared_by_two_instances() {
 run_cases "two_interfaces native" "two_interfaces skb" counts_by_interface \
 	attached_before_anything_is_loaded second_attach_is_refused detach_one detach_all unknown_interface falls_back_to_skb_with_a_warning \
 	jumbo_frames \
-	vanished_interface "another_program_is_there xdpdrv" "another_program_is_there xdpgeneric" \
+	vanished_interface renamed_interface "another_program_is_there xdpdrv" "another_program_is_there xdpgeneric" \
 	shared_without_dispatcher "shared native other --shared" "shared skb other --shared" "shared native other" "shared skb other" \
 	"shared native us --shared" "shared skb us --shared" shared_by_two_instances

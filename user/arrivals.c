@@ -64,7 +64,7 @@ static bool is_attached(const char *name)
 	if (attach_list(&list, &n))
 		return true; /* nothing can be done about it here */
 	for (size_t i = 0; i < n; i++)
-		found = found || (!list[i].gone && !strcmp(list[i].name, name));
+		found = found || (!list[i].gone && !list[i].moved && !strcmp(list[i].name, name));
 	free(list);
 	return found;
 }

@@ -93,6 +93,8 @@ static int link_state(struct attachment *at)
 	else if (!at->shared && info.xdp.ifindex != ifindex)
 		err = -EXDEV;
 	at->gone = err == -ENODEV;
+	at->moved = err == -EXDEV;
+	at->ifindex = at->shared ? ifindex : info.xdp.ifindex;
 	if (!err)
 		at->mode = mode_of((int)ifindex);
 	return err;
@@ -160,7 +162,7 @@ static int take_row(unsigned int ifindex)
 	int err = attach_list(&list, &n);
 
 	for (size_t i = 0; i < n && !err; i++)
-		taken = taken || (!list[i].gone && PORT_OF(if_nametoindex(list[i].name)) == PORT_OF(ifindex));
+		taken = taken || (!list[i].gone && PORT_OF(list[i].ifindex) == PORT_OF(ifindex));
 	free(list);
 	return err || taken ? err : kernel_retire_port(PORT_OF(ifindex));
 }
@@ -181,7 +183,7 @@ int attach_one(struct attachment *at)
 			return because(-EEXIST, "%s: the filter is attached there already (%s mode)", at->name,
 				       attach_mode_names[old.mode]);
 		case -EXDEV:
-			return because(-EEXIST,
+			return because(-EXDEV,
 				       "%s: the filter that was attached under this name goes on: the interface was "
 				       "renamed, or is in another network namespace; detach %s first",
 				       at->name, at->name);

@@ -14,11 +14,16 @@ struct attachment {
 	enum attach_mode mode; /* never MODE_AUTO once attached */
 	bool shared;	       /* through libxdp */
 	bool gone;	       /* the interface has vanished under its link */
+	bool moved;	       /* it filters on, but under another name or in another network namespace */
+	unsigned int ifindex;  /* where it filters; 0 where that is gone */
 };
 
 extern const char *const attach_mode_names[];
 
-/* Attaches to one interface; fills in what came of mode and shared. -EEXIST where it is attached already. */
+/*
+ * Attaches to one interface; fills in what came of mode and shared. -EEXIST where it is attached already, -EXDEV where
+ * what was attached under this name filters on elsewhere, and this one is open.
+ */
 int attach_one(struct attachment *at);
 /* Both -ENOENT where the filter is not on that interface. */
 int attach_find(const char *name);

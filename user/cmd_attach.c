@@ -99,8 +99,9 @@ int cmd_attach(int argc, char **argv)
 			err = state_interface_put(state, &kept);
 			continue;
 		}
-		if (err == -ENODEV && if_needed) {
-			warn("%s; it is kept in mind: 'restore' or the service attaches it", reason(err));
+		if ((err == -ENODEV || err == -EXDEV) && if_needed) {
+			warn("%s%s", reason(err),
+			     err == -ENODEV ? "; it is kept in mind: 'restore' or the service attaches it" : "");
 			missing = true;
 			err = state_interface_put(state, &kept);
 			continue;

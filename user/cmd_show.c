@@ -16,9 +16,9 @@ static json_t *interfaces_json(const struct attachment *list, size_t n)
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(array, json_pack("{s:o, s:s, s:b, s:b}", "name", out_text(list[i].name), "mode",
-						       attach_mode_names[list[i].mode], "shared", list[i].shared,
-						       "gone", list[i].gone));
+		json_array_append_new(array, json_pack("{s:o, s:s, s:b, s:b, s:b}", "name", out_text(list[i].name),
+						       "mode", attach_mode_names[list[i].mode], "shared",
+						       list[i].shared, "gone", list[i].gone, "moved", list[i].moved));
 	return array;
 }
 
@@ -77,7 +77,9 @@ static int show_text(const struct inforce *s, const struct attachment *list, siz
 	for (size_t i = 0; i < n; i++)
 		printf("%-11s %s (%s%s)%s\n", i ? "" : "interfaces", clean_copy(name, sizeof(name), list[i].name),
 		       attach_mode_names[list[i].mode], list[i].shared ? ", shared" : "",
-		       list[i].gone ? " - the interface is gone" : "");
+		       list[i].gone    ? " - the interface is gone"
+		       : list[i].moved ? " - under another name, or in another network namespace"
+				       : "");
 	if (!g->number) {
 		puts("generation  none: nothing is loaded");
 		return out_end();

@@ -82,7 +82,7 @@ double tallies_seconds(const struct tallies *before, const struct tallies *now)
 
 static unsigned int row_of(const struct attachment *port)
 {
-	return PORT_OF(if_nametoindex(port->name));
+	return PORT_OF(port->ifindex);
 }
 
 static bool shares(const struct tallies *c, size_t a, size_t b)
