@@ -23,6 +23,17 @@ in_the_file() {
 	is "$(stat -c %a "$XDP_BLOOM_STATE/events")" 600 "the mode of the file"
 }
 
+# A message is cut, and kept, however much of it JSON writes with a backslash.
+long_ones() {
+	local quotes
+
+	quotes=$(printf '"%.0s' {1..900})
+	bloom add 45.0.0.1
+	expect 2 "$XDP_BLOOM" unload "$quotes"
+	is "$(jq -r '[.event,(.message|length)]|@csv' "$XDP_BLOOM_STATE/events" | tail -n 1)" '"refused",1023' "the last event"
+	[ "$(tail -n 1 "$XDP_BLOOM_STATE/events" | wc -c)" -gt 2048 ] || fail "a short line, which tests nothing"
+}
+
 kinds() {
 	jq -r .event "$XDP_BLOOM_STATE/events"
 }
@@ -96,4 +107,4 @@ as_json_lines() {
 	one_line "--log is text or json"
 }
 
-run_cases in_the_file by_themselves runs_full bounded in_the_journal as_json_lines
+run_cases in_the_file long_ones by_themselves runs_full bounded in_the_journal as_json_lines

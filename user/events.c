@@ -85,7 +85,7 @@ static void to_file(const char *kind, const char *message, unsigned long long ge
 void event(const char *kind, const char *fmt, ...)
 {
 	struct generation g = { 0 };
-	char message[1024];
+	char message[EVENT_MESSAGE_MAX];
 	va_list args;
 
 	va_start(args, fmt);

@@ -17,7 +17,9 @@ PRINTF(2, 3) void event(const char *kind, const char *fmt, ...);
 /* A verb has ended: an event if it changed something, or was refused. */
 void event_verb(int argc, char *const *argv, int status);
 
-#define EVENT_LINE_MAX 2048
+/* A longer message is cut; of a clean one JSON at most doubles each byte, and the line holds that and the rest. */
+#define EVENT_MESSAGE_MAX 1024
+#define EVENT_LINE_MAX	  (4 * EVENT_MESSAGE_MAX)
 
 /* The file, and a position in it to begin with: its end. */
 struct events_tail {
