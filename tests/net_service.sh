@@ -179,6 +179,26 @@ ends_bans() {
 	stop
 }
 
+# Where nothing can be written a ban does not end: that is tried again, now and then, and not said to be done.
+ends_bans_later() {
+	prepare
+	mkdir small
+	mount -t tmpfs -o size=6m tmpfs small || skip "no tmpfs"
+	export XDP_BLOOM_STATE=$WORK/small/state
+	ready
+	bloom add 192.0.2.6 --ttl 2s
+	head -c 20m /dev/zero >small/fill 2>/dev/null
+	rm -f unheard
+	heard "$log" "is still in force"
+	heard "$log" "is still in force"
+	! grep "done" unheard || fail "it says done, and is not"
+	rm small/fill
+	heard "$log" "what ran out of time: done"
+	is "$(get '[.[].prefix]' bans)" '[]' "the bans"
+	stop
+	umount -l small
+}
+
 rotates() {
 	local before
 
@@ -373,4 +393,4 @@ grows() {
 }
 
 run_cases grows starts_and_stops only_one "reloads written" "reloads renamed" "reloads link" "reloads behind_link" \
-	"reloads by_hand" waits_for_the_end keeps_what_it_has finds_interfaces tries_interfaces_again ends_bans rotates reads_config_again keeps_its_own_settings checks_config answers_prometheus with_few_rights damaged_state
+	"reloads by_hand" waits_for_the_end keeps_what_it_has finds_interfaces tries_interfaces_again ends_bans ends_bans_later rotates reads_config_again keeps_its_own_settings checks_config answers_prometheus with_few_rights damaged_state

@@ -72,14 +72,33 @@ PRINTF(1, 2) static void say(const char *fmt, ...)
 	fflush(stdout);
 }
 
+static int64_t first_end(struct state *state)
+{
+	struct pending *pending;
+	int64_t at = state_bans_next(state);
+	size_t n = 0;
+
+	if (!state_pending(state, &pending, &n))
+		for (size_t i = 0; i < n; i++)
+			if (!at || pending[i].deadline < at)
+				at = pending[i].deadline;
+	free(pending);
+	return at;
+}
+
 /* What every command does in passing: bans that ran out, and changes that nobody confirmed. */
 static int end_in_time(void)
 {
 	struct state *state;
+	int64_t now = time(NULL), end;
 	int err = change_begin(&state);
 
+	end = err ? 0 : first_end(state);
 	change_end(state);
-	return err ? fail("%s", reason(err)) : EXIT_DONE;
+	if (err)
+		return fail("%s", reason(err));
+	/* What could not be ended stops no command, and has been said: but it is not done. */
+	return end && end <= now ? EXIT_ERROR : EXIT_DONE;
 }
 
 /* Does the filter say yes more often than was asked for? */
@@ -122,20 +141,6 @@ static void plan_judging(struct service *s, int64_t now)
 	s->judged = live.number;
 	s->judged_edits = live.edits;
 	s->judge_at = now > s->judge_next ? now : s->judge_next;
-}
-
-static int64_t first_end(struct state *state)
-{
-	struct pending *pending;
-	int64_t at = state_bans_next(state);
-	size_t n = 0;
-
-	if (!state_pending(state, &pending, &n))
-		for (size_t i = 0; i < n; i++)
-			if (!at || pending[i].deadline < at)
-				at = pending[i].deadline;
-	free(pending);
-	return at;
 }
 
 /* The state may be another than we know. */
