@@ -53,6 +53,38 @@ prometheus() {
 	[ ! -e "$XDP_BLOOM_STATE/samples.sock" ] || fail "the socket is still there"
 }
 
+# until_health CODE WORDS: what /healthz comes to say.
+until_health() {
+	local i
+
+	for ((i = 0; i < 300; i++)); do
+		get_page /healthz
+		if [ "$code" = "$1" ]; then
+			is "$(cat page)" "$2" "/healthz"
+			return
+		fi
+		read -rt 0.1 <> <(:)
+	done
+	fail "/healthz never says $1, but: $code $(cat page)"
+}
+
+# Not ok where the filter is gone, or the state cannot be read.
+health() {
+	prepare
+	ready --listen 9913
+	until_health 200 ok
+	cp "$XDP_BLOOM_STATE/state.db" sound
+	printf 'garbage garbage garbage' | dd of="$XDP_BLOOM_STATE/state.db" conv=notrunc status=none
+	kill -HUP "$service_pid"
+	until_health 503 "the state cannot be read"
+	cp sound "$XDP_BLOOM_STATE/state.db"
+	kill -HUP "$service_pid"
+	until_health 200 ok
+	rm -rf "${XDP_BLOOM_BPFFS:?}"
+	until_health 503 "no filter is in force, or it cannot be read"
+	stop
+}
+
 # until_true JQ-FILTER: what report says after the service has counted, once a second.
 until_true() {
 	local i
@@ -143,4 +175,4 @@ in_a_browser() {
 	stop
 }
 
-run_cases prometheus reported without_a_service handed_on left_alone in_a_browser
+run_cases prometheus health reported without_a_service handed_on left_alone in_a_browser

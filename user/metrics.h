@@ -4,6 +4,7 @@
 #define METRICS_H
 
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 /* 0 or -errno with the reason recorded. */
@@ -14,6 +15,8 @@ struct metrics_server;
 /* where: ADDRESS:PORT, or PORT on 127.0.0.1. */
 int metrics_listen(struct metrics_server **server, const char *where);
 void metrics_close(struct metrics_server *server);
+/* Can the state be read? /healthz says so; of the filter it sees for itself. */
+void metrics_state(struct metrics_server *server, bool readable);
 
 /* What to poll, however many; then, and after as many ms as metrics_timeout() says (-1: any), metrics_serve(). */
 #define METRICS_CLIENTS 16

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel.h"
 #include "log.h"
 #include "metrics.h"
 
@@ -55,6 +56,7 @@ static int load_library(void)
 
 struct metrics_server {
 	struct MHD_Daemon *daemon;
+	bool state_lost; /* it could not be read when it was last looked at */
 };
 
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned int status, char *text, size_t size,
@@ -81,6 +83,17 @@ static enum MHD_Result say(struct MHD_Connection *connection, unsigned int statu
 	return text ? answer(connection, status, text, strlen(text), "text/plain; charset=utf-8") : MHD_NO;
 }
 
+static enum MHD_Result say_health(const struct metrics_server *s, struct MHD_Connection *connection)
+{
+	struct generation live;
+
+	if (kernel_live(&live))
+		return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "no filter is in force, or it cannot be read\n");
+	if (s->state_lost)
+		return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "the state cannot be read\n");
+	return say(connection, MHD_HTTP_OK, "ok\n");
+}
+
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *url, const char *method,
 				  const char *version, const char *upload, size_t *upload_size, void **state)
 {
@@ -89,7 +102,6 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	FILE *out;
 	int err;
 
-	(void)arg;
 	(void)version;
 	(void)upload;
 	(void)state;
@@ -98,7 +110,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 		return say(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET only\n");
 	}
 	if (!strcmp(url, "/healthz"))
-		return say(connection, MHD_HTTP_OK, "ok\n");
+		return say_health(arg, connection);
 	if (strcmp(url, "/metrics"))
 		return say(connection, MHD_HTTP_NOT_FOUND, "/metrics or /healthz\n");
 	out = open_memstream(&text, &size);
@@ -165,7 +177,7 @@ int metrics_listen(struct metrics_server **server, const char *where)
 	 * before it was accepted would keep its place until it is idle.
 	 */
 	s->daemon = mhd.start_daemon(address.ss_family == AF_INET6 ? MHD_USE_IPv6 : MHD_NO_FLAG, 0, NULL, NULL,
-				     on_request, NULL, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address,
+				     on_request, s, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address,
 				     MHD_OPTION_CONNECTION_LIMIT, (unsigned int)METRICS_CLIENTS,
 				     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_SECONDS, MHD_OPTION_END);
 	if (!s->daemon) {
@@ -182,6 +194,11 @@ void metrics_close(struct metrics_server *s)
 	if (s)
 		mhd.stop_daemon(s->daemon);
 	free(s);
+}
+
+void metrics_state(struct metrics_server *s, bool readable)
+{
+	s->state_lost = !readable;
 }
 
 unsigned int metrics_fds(struct metrics_server *s, struct pollfd fds[METRICS_FDS])

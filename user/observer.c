@@ -165,6 +165,12 @@ void observer_look(struct observer *o)
 	o->opened = clock_ms();
 }
 
+void observer_state(struct observer *o, bool readable)
+{
+	if (o->server)
+		metrics_state(o->server, readable);
+}
+
 void observer_turn(struct observer *o)
 {
 	int64_t now = clock_ms();

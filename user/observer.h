@@ -20,6 +20,8 @@ void observer_close(struct observer *observer);
 
 /* Something was loaded or changed: samples can be read from now on, or at another rate. */
 void observer_look(struct observer *observer);
+/* For whoever asks how the service is. */
+void observer_state(struct observer *observer, bool readable);
 
 /* What to wait for, at most OBSERVER_FDS: fills fds, returns how many. */
 unsigned int observer_fds(struct observer *observer, struct pollfd *fds);

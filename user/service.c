@@ -157,6 +157,7 @@ static void look(struct service *s, int64_t now)
 	if (!err)
 		s->ends_at = first_end(state);
 	state_close(state);
+	observer_state(s->observer, !err);
 	if (err) {
 		warn("%s; what was known of it stays in force", reason(err));
 		s->look_at = now + AGAIN_MS;
