@@ -359,6 +359,25 @@ print(urlopen("http://127.0.0.1:9753/metrics", timeout=30).read().decode())' >pa
 	umount "$library"
 }
 
+# Counters that cannot be read are tried now and then: the service does not turn and turn.
+counts_nothing() {
+	local polls n
+
+	command -v strace >/dev/null || skip "needs strace"
+	prepare
+	under=(env WATCHDOG_USEC=200000 strace -D -o polls -e trace=poll)
+	ready
+	rm "$XDP_BLOOM_BPFFS/counters"
+	mkdir "$XDP_BLOOM_BPFFS/counters"
+	polls=$(wc -l <polls)
+	for ((n = 0; n < 20; n++)); do
+		heard "$notes" WATCHDOG=1
+	done
+	polls=$(($(wc -l <polls) - polls))
+	stop
+	[ $polls -lt 200 ] || fail "it turned $polls times while it had to 20 times"
+}
+
 # Measured at an edit: nothing is due; then less is asked for than the filter has, as after many edits.
 grows() {
 	local before number
@@ -393,4 +412,4 @@ grows() {
 }
 
 run_cases grows starts_and_stops only_one "reloads written" "reloads renamed" "reloads link" "reloads behind_link" \
-	"reloads by_hand" waits_for_the_end keeps_what_it_has finds_interfaces tries_interfaces_again ends_bans ends_bans_later rotates reads_config_again keeps_its_own_settings checks_config answers_prometheus with_few_rights damaged_state
+	"reloads by_hand" waits_for_the_end keeps_what_it_has finds_interfaces tries_interfaces_again ends_bans ends_bans_later rotates reads_config_again keeps_its_own_settings checks_config answers_prometheus with_few_rights damaged_state counts_nothing

@@ -31,6 +31,7 @@ struct observer {
 	bool taken;  /* since the last refill: there is something to fill up */
 	bool counting;
 	int64_t refilled, counted, opened;
+	int64_t tried; /* to count: those that cannot be read now are not asked for at every turn */
 	struct counted before, now, between;
 };
 
@@ -112,7 +113,7 @@ static int until(int64_t then, int64_t now)
 int observer_timeout(struct observer *o)
 {
 	int64_t now = clock_ms();
-	int ms = until(o->counted + COUNT_EVERY, now), other = o->server ? metrics_timeout(o->server) : -1;
+	int ms = until(o->tried + COUNT_EVERY, now), other = o->server ? metrics_timeout(o->server) : -1;
 
 	if (other >= 0 && other < ms)
 		ms = other;
@@ -148,6 +149,7 @@ static void count(struct observer *o, int64_t now)
 {
 	double seconds = (double)(now - o->counted) / 1000;
 
+	o->tried = now;
 	if (kernel_counters(&o->now))
 		return;
 	if (o->counting) {
@@ -181,6 +183,6 @@ void observer_turn(struct observer *o)
 	if (!o->opened || now - o->opened >= REOPEN_EVERY)
 		observer_look(o);
 	read_samples(o, now);
-	if (!o->counting || now - o->counted >= COUNT_EVERY)
+	if (!o->tried || now - o->tried >= COUNT_EVERY)
 		count(o, now);
 }
