@@ -261,6 +261,26 @@ keeps_its_own_settings() {
 	stop
 }
 
+# It hears what happens from then on.
+names_a_hook() {
+	prepare
+	mkfifo called
+	exec {calls}<>called
+	# shellcheck disable=SC2016 # the hook's own
+	printf '#!/bin/sh\necho "$XDP_BLOOM_MESSAGE" >>%s\n' "$WORK/called" >hook
+	chmod +x hook
+	ready
+	bloom add 192.0.2.65
+	echo "run --hook '$WORK/hook'" >>conf
+	kill -HUP "$service_pid"
+	heard "$notes" RELOADING=1
+	heard "$notes" READY=1
+	bloom add 192.0.2.66
+	heard "$calls" 192.0.2.66
+	! grep -F 192.0.2.65 unheard || fail "it was told what happened before"
+	stop
+}
+
 checks_config() {
 	local before line words
 
@@ -412,4 +432,4 @@ grows() {
 }
 
 run_cases grows starts_and_stops only_one "reloads written" "reloads renamed" "reloads link" "reloads behind_link" \
-	"reloads by_hand" waits_for_the_end keeps_what_it_has finds_interfaces tries_interfaces_again ends_bans ends_bans_later rotates reads_config_again keeps_its_own_settings checks_config answers_prometheus with_few_rights damaged_state counts_nothing
+	"reloads by_hand" waits_for_the_end keeps_what_it_has finds_interfaces tries_interfaces_again ends_bans ends_bans_later rotates reads_config_again keeps_its_own_settings names_a_hook checks_config answers_prometheus with_few_rights damaged_state counts_nothing

@@ -23,6 +23,13 @@ void hook_begin(struct hook *h, const char *program)
 	events_begin(&h->tail);
 }
 
+void hook_change(struct hook *h, const char *program)
+{
+	if (!h->program)
+		events_begin(&h->tail); /* what came before it was named is none of its business */
+	h->program = program;
+}
+
 static void export(const json_t *event, const char *member, const char *variable)
 {
 	const char *text = json_string_value(json_object_get(event, member));
@@ -58,18 +65,19 @@ static void become(const char *program, const char *line)
 
 static void see_to(struct hook *h)
 {
+	const char *name = h->program ? h->program : "the hook";
 	int status;
 	pid_t pid = waitpid(h->running, &status, WNOHANG);
 
 	if (!pid && clock_ms() - h->since > HOOK_SECONDS * 1000) {
-		warn("%s: ran for more than %d s and was stopped", h->program, HOOK_SECONDS);
+		warn("%s: ran for more than %d s and was stopped", name, HOOK_SECONDS);
 		kill(-h->running, SIGKILL);
 		pid = waitpid(h->running, &status, 0);
 	}
 	if (!pid)
 		return;
 	if (pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 127)
-		warn("%s: cannot be run", h->program);
+		warn("%s: cannot be run", name);
 	h->running = 0;
 }
 
@@ -77,11 +85,9 @@ void hook_turn(struct hook *h)
 {
 	char line[EVENT_LINE_MAX];
 
-	if (!h->program)
-		return;
-	if (h->running)
-		see_to(h);
-	if (h->running || !events_next(&h->tail, line))
+	if (h->running > 0)
+		see_to(h); /* though it is named no more */
+	if (!h->program || h->running || !events_next(&h->tail, line))
 		return;
 	h->since = clock_ms();
 	h->running = fork();

@@ -17,6 +17,8 @@ struct hook {
 
 /* From now on; events before do not count. */
 void hook_begin(struct hook *hook, const char *program);
+/* Another program from now on, or none (NULL). */
+void hook_change(struct hook *hook, const char *program);
 /* About once a second: sees to the one that runs, starts the next. */
 void hook_turn(struct hook *hook);
 void hook_end(struct hook *hook);

@@ -196,7 +196,7 @@ static void reload_config(struct service *s)
 		jobs_forget(&s->jobs, "line ");
 		config_free(s->config);
 		*s->config = fresh;
-		s->hook.program = s->options->hook;
+		hook_change(&s->hook, s->options->hook);
 		queue_config(s);
 		say("%s read again: %zu commands", fresh.path, fresh.n);
 	}
