@@ -51,7 +51,13 @@ static void whole_prefix(const char *text, size_t size)
 		return;
 	}
 	hold(length <= addr_width(first.family) && !(first.num & addr_mask(first.family, length)));
-	hold(peer(text, address, &known) && known.family == first.family);
+	hold(peer(text, address, &known));
+	if (known.family == 6 && first.family == 4) {
+		hold(known.num >> 32 == 0xffff && length);
+		known.num &= UINT32_MAX;
+	} else {
+		hold(known.family == first.family);
+	}
 	hold((known.num & ~addr_mask(first.family, length)) == first.num);
 	prefix_text(printed, first, (int)length);
 	hold(!prefix_parse(printed, strlen(printed), &again, &same));

@@ -183,9 +183,14 @@ const char *prefix_parse(const char *text, size_t len, struct addr *first, unsig
 	*length = addr_width(first->family);
 	if (slash)
 		reason = parse_length(slash + 1, len - address_len - 1, first->family, length);
-	if (!reason)
-		first->num &= ~addr_mask(first->family, *length);
-	return reason;
+	if (reason)
+		return reason;
+	first->num &= ~addr_mask(first->family, *length);
+	if (first->family == 6 && addr_mapped(first->num, first->num | addr_mask(6, *length))) {
+		addr_unmap(first);
+		*length -= 96;
+	}
+	return NULL;
 }
 
 const char *prefix_text(char *buf, struct addr first, int length)

@@ -2,6 +2,7 @@
 #ifndef ADDR_H
 #define ADDR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,10 +28,26 @@ static inline ip6 addr_mask(int family, unsigned int length)
 	return bits == 128 ? ~(ip6)0 : ((ip6)1 << bits) - 1;
 }
 
+/*
+ * ::ffff:203.0.113.9 is how IPv6 sockets write 203.0.113.9, which is what comes along the wire. ::ffff:0:0/96 as a
+ * whole is left what it is: lists of bogons have it, and nobody means all of IPv4.
+ */
+static inline bool addr_mapped(ip6 first, ip6 last)
+{
+	return first >> 32 == 0xffff && last >> 32 == 0xffff && last - first < UINT32_MAX;
+}
+
+static inline void addr_unmap(struct addr *addr)
+{
+	if (addr->family == 6 && addr_mapped(addr->num, addr->num))
+		*addr = (struct addr){ (uint32_t)addr->num, 4 };
+}
+
 #define PREFIX_TEXT_MAX 64 /* the longest prefix as text, with its NUL */
 
 /*
- * Reads "address" or "address/length" from exactly len bytes. A host with a prefix length counts as its network.
+ * Reads "address" or "address/length" from exactly len bytes. A host with a prefix length counts as its network, and
+ * an IPv4 address within an IPv6 one as itself.
  * Returns NULL, or what is wrong in words that follow the quoted text: "prefix length must be 0 to 32".
  */
 const char *prefix_parse(const char *text, size_t len, struct addr *first, unsigned int *length);
@@ -38,7 +55,7 @@ const char *prefix_parse(const char *text, size_t len, struct addr *first, unsig
 /* The one reason that says nothing about an address: another one may know better what was expected. */
 extern const char addr_is_none[];
 
-/* A single address, no length allowed. */
+/* A single address, no length allowed; as it is written, see addr_unmap(). */
 const char *addr_parse(const char *text, size_t len, struct addr *addr);
 
 /*

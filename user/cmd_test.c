@@ -37,6 +37,7 @@ static int ask_for(struct question *q, const char *text, size_t len)
 	fault = addr_parse(text, len, &q->addrs[q->n]);
 	if (fault)
 		return fail("test: '%.*s': %s", (int)len, text, fault);
+	addr_unmap(&q->addrs[q->n]);
 	q->n++;
 	return 0;
 }

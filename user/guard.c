@@ -115,6 +115,7 @@ static void check_own(struct own_check *c, const char *text, const char *what)
 	snprintf(host, sizeof(host), "%.*s", (int)strcspn(text, "%"), text);
 	if (c->err || addr_parse(host, strlen(host), &addr))
 		return;
+	addr_unmap(&addr);
 	length = c->covering(c->arg, addr);
 	if (length < 0 || c->banned_already(addr))
 		return;

@@ -88,6 +88,8 @@ const char *item_range(const struct addr *first, const struct addr *last, struct
 	if (first->num > last->num)
 		return "a range begins at its lower address";
 	*item = (struct item){ first->family, ITEM_RANGE, first->num, last->num };
+	if (item->family == 6 && addr_mapped(item->lo, item->hi))
+		*item = (struct item){ 4, ITEM_RANGE, (uint32_t)item->lo, (uint32_t)item->hi };
 	return NULL;
 }
 

@@ -146,7 +146,7 @@ static const char *fast_length(const char *p, int digits, unsigned int most, uns
 	return p == begin || *p != '\n' || *length > most || (*begin == '0' && p - begin > 1) ? NULL : p + 1;
 }
 
-/* A line that is an IPv6 address or prefix and nothing else; *next is NULL where it is not. */
+/* A line that is an IPv6 address or prefix, not one of IPv4, and nothing else; *next is NULL where it is not. */
 static int fast_line6(struct reader *reader, const char *p, const char *last, const char **next)
 {
 	unsigned int length = 128;
@@ -155,6 +155,8 @@ static int fast_line6(struct reader *reader, const char *p, const char *last, co
 	*next = addr6_scan(p, last, &num);
 	if (*next)
 		*next = **next == '\n' ? *next + 1 : **next == '/' ? fast_length(*next + 1, 3, 128, &length) : NULL;
+	if (*next && num >> 32 == 0xffff && length > 96)
+		*next = NULL;
 	if (!*next || *next > last)
 		return 0;
 	reader->nowhere += length == 128 && num <= 1;
