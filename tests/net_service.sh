@@ -109,6 +109,22 @@ waits_for_the_end() {
 	stop
 }
 
+# A pipe that nobody writes into keeps nobody waiting.
+no_pipes() {
+	prepare
+	ready
+	rm list
+	mkfifo list
+	kill -HUP "$service_pid"
+	heard "$log" "list: not a regular file; nothing was loaded"
+	heard "$notes" RELOADING=1
+	heard "$notes" READY=1
+	bloom add 192.0.2.6 --ttl 1s
+	heard "$log" "what ran out of time: done"
+	send 0 -b banned -c clean
+	stop
+}
+
 # A version that is damaged, and one that is too different: the one before stays in force, and it is said.
 keeps_what_it_has() {
 	prepare
@@ -432,4 +448,4 @@ grows() {
 }
 
 run_cases grows starts_and_stops only_one "reloads written" "reloads renamed" "reloads link" "reloads behind_link" \
-	"reloads by_hand" waits_for_the_end keeps_what_it_has finds_interfaces tries_interfaces_again ends_bans ends_bans_later rotates reads_config_again keeps_its_own_settings names_a_hook checks_config answers_prometheus with_few_rights damaged_state counts_nothing
+	"reloads by_hand" waits_for_the_end no_pipes keeps_what_it_has finds_interfaces tries_interfaces_again ends_bans ends_bans_later rotates reads_config_again keeps_its_own_settings names_a_hook checks_config answers_prometheus with_few_rights damaged_state counts_nothing

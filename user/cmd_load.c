@@ -140,8 +140,9 @@ static void describe_source(struct load *l, const struct stat *st)
 static int open_text(struct load *l)
 {
 	bool input = !strcmp(l->path, "-");
+	const char *why = NULL;
 	struct stat st;
-	int fd = input ? dup(STDIN_FILENO) : open(l->path, O_RDONLY | O_CLOEXEC);
+	int fd = input ? dup(STDIN_FILENO) : open(l->path, O_RDONLY | O_CLOEXEC | (if_changed ? O_NONBLOCK : 0));
 
 	if (input)
 		l->path = "standard input";
@@ -149,6 +150,10 @@ static int open_text(struct load *l)
 		l->text = -errno;
 	} else if (S_ISDIR(st.st_mode)) {
 		l->text = -EISDIR;
+	} else if (if_changed && !input && !S_ISREG(st.st_mode)) {
+		/* It has no versions; and nobody may ever write into a pipe. */
+		l->text = -EINVAL;
+		why = "not a regular file";
 	} else if (S_ISREG(st.st_mode) && !input) {
 		l->text = fd;
 		fd = -1;
@@ -158,7 +163,7 @@ static int open_text(struct load *l)
 	}
 	if (fd >= 0)
 		close(fd);
-	return l->text < 0 ? because(l->text, "%s: %s", l->path, strerror(-l->text)) : 0;
+	return l->text < 0 ? because(l->text, "%s: %s", l->path, why ? why : strerror(-l->text)) : 0;
 }
 
 static int read_list(struct load *l)

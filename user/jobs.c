@@ -9,7 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "log.h"
+
+/* The largest lists take a minute; what takes longer waits for something that does not come. */
+#define JOB_SECONDS 600
 
 void job_free(struct job *job)
 {
@@ -81,6 +85,22 @@ int jobs_function(struct jobs *jobs, const char *about, int (*run)(void))
 	return add(jobs, job);
 }
 
+void jobs_hurry(struct jobs *jobs, const char *about)
+{
+	struct job **front = jobs->pid ? &jobs->first->next : &jobs->first;
+
+	for (struct job **at = front; *at; at = &(*at)->next) {
+		struct job *job = *at;
+
+		if (strcmp(job->about, about) != 0)
+			continue;
+		*at = job->next;
+		job->next = *front;
+		*front = job;
+		return;
+	}
+}
+
 static void become(const struct job *job)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -111,7 +131,17 @@ int jobs_start(struct jobs *jobs)
 	if (pid < 0)
 		return because(-errno, "no process could be started: %s", strerror(errno));
 	jobs->pid = pid;
+	jobs->since = clock_ms();
 	return 0;
+}
+
+void jobs_limit(struct jobs *jobs, int64_t now)
+{
+	if (!jobs->pid || now - jobs->since <= JOB_SECONDS * 1000)
+		return;
+	warn("%s: ran for more than %d s and was stopped", jobs->first->about, JOB_SECONDS);
+	kill(jobs->pid, SIGKILL);
+	jobs->since = now;
 }
 
 bool jobs_ended(struct jobs *jobs, struct job **job, int *status)

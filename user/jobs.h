@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct job {
@@ -21,6 +22,7 @@ struct job {
 struct jobs {
 	struct job *first; /* the one that runs, where pid is not 0 */
 	pid_t pid;
+	int64_t since;	  /* in ms of CLOCK_MONOTONIC */
 	struct job *kept; /* what failed, for another time */
 };
 
@@ -29,8 +31,13 @@ int jobs_command(struct jobs *jobs, const char *about, const char *verb, const c
 		 size_t n);
 int jobs_function(struct jobs *jobs, const char *about, int (*run)(void));
 
+/* It is done before all others that wait. */
+void jobs_hurry(struct jobs *jobs, const char *about);
+
 /* Starts the first that waits, unless one runs. */
 int jobs_start(struct jobs *jobs);
+/* Kills one that has run for too long. */
+void jobs_limit(struct jobs *jobs, int64_t now);
 /* Has the one that ran ended? Then *job is it, to be freed, and *status what wait(2) says. */
 bool jobs_ended(struct jobs *jobs, struct job **job, int *status);
 /* Keeps one that ended for jobs_again(), which has all of them done once more. */

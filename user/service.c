@@ -296,10 +296,12 @@ static void on_wall(struct service *s)
 {
 	uint64_t times;
 
-	if (read(s->wall, &times, sizeof(times)) == sizeof(times) && s->ends_at && time(NULL) >= s->ends_at)
+	if (read(s->wall, &times, sizeof(times)) == sizeof(times) && s->ends_at && time(NULL) >= s->ends_at) {
 		jobs_function(&s->jobs, "what ran out of time", end_in_time);
-	else
+		jobs_hurry(&s->jobs, "what ran out of time");
+	} else {
 		set_wall(s);
+	}
 }
 
 static void say_ready(struct service *s)
@@ -322,8 +324,10 @@ static void turn(struct service *s, int64_t now)
 	if (now >= s->again_at)
 		again(s);
 	reload_turn(s->reload, s->config, &s->jobs, now);
-	if (arrivals_came(s->arrivals, now))
+	if (arrivals_came(s->arrivals, now)) {
 		jobs_command(&s->jobs, "restore", "restore", NULL, NULL, 0);
+		jobs_hurry(&s->jobs, "restore");
+	}
 	if (now >= s->rotate_at) {
 		s->rotate_at = INT64_MAX;
 		jobs_command(&s->jobs, "rotate", "rotate", NULL, NULL, 0);
@@ -333,6 +337,7 @@ static void turn(struct service *s, int64_t now)
 		s->judge_began = now;
 		jobs_function(&s->jobs, "the filter's rate", judge_rate);
 	}
+	jobs_limit(&s->jobs, now);
 	if (jobs_start(&s->jobs))
 		warn("%s", reason(-EAGAIN));
 	if (!s->jobs.first && !s->ready && s->look_at == INT64_MAX && reload_due(s->reload) == INT64_MAX)

@@ -48,9 +48,14 @@ int source_look(struct source *source)
 
 bool source_is_written(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	bool written = false;
+	struct stat st;
+	int fd;
 
+	/* To open what is no file may do something. */
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return false;
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	/* A lease for readers is had only while there is no writer; one who comes meanwhile waits, and we are told. */
