@@ -326,6 +326,7 @@ checks_config() {
 		allow 192.0.2.1 --wait 1|--wait stands on the command line
 		load other -|'-': a line of a file of commands reads no standard input
 		add 192.0.2.1|'add' cannot stand in a config file
+		load --image conf|'load --image' cannot stand in a config file
 		flush|'flush' cannot stand in a config file
 		nonsense|'nonsense' cannot stand in a config file
 		attach 'edge0|a quote is not closed

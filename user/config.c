@@ -25,6 +25,11 @@ static int take_line(void *arg, const struct words *w, unsigned int number)
 		return because(-EINVAL,
 			       "%s:%u: '%s' cannot stand in a config file; attach, load, allow, tune and run can",
 			       config->path, number, w->words[0]);
+	/* It would be put into force again and again, and take the place of all lists. */
+	for (int i = 1; i < w->n && !strcmp(w->words[0], "load") && strcmp(w->words[i], "--"); i++)
+		if (!strncmp(w->words[i], "--image", strlen("--image")))
+			return because(-EINVAL, "%s:%u: 'load --image' cannot stand in a config file; lists can",
+				       config->path, number);
 	grown = reallocarray(config->lines, config->n + 1, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
