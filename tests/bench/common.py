@@ -83,6 +83,15 @@ def nft_element(verb, *hosts):
     return 'nft', verb, 'element', 'inet', 'bench', 'banned', '{ ' + ', '.join(hosts) + ' }'
 
 
+def succeeds(*command):
+    return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def nft_agrees(host, there):
+    """Whether it is there as it should be. 'nft get' reads the whole set; what must fail changes nothing, and is quick."""
+    return not succeeds(*nft_element('create' if there else 'delete', host))
+
+
 def quantile(values, q):
     values = sorted(values)
     return values[min(len(values) - 1, int(q * (len(values) - 1) + .5))]

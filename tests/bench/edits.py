@@ -6,10 +6,9 @@ Usage: edits.py [--entries N] [--rounds N] PROGRAMS, as root, in a network and m
 them). What a command takes from its start to its end counts, so that a process that does nothing is a row of its own.
 """
 import argparse
-import subprocess
 
-from common import (bloom, complain, median, nft_element, quantile, result, run, table, timed, workplace, write_ipset,
-                    write_nft)
+from common import (bloom, complain, median, nft_agrees, nft_element, quantile, result, run, succeeds, table, timed,
+                    workplace, write_ipset, write_nft)
 
 many = 1000  # addresses, in one command, and in as many
 options = argparse.ArgumentParser()
@@ -21,8 +20,8 @@ opt = options.parse_args()
 work = workplace('edits')
 
 
-def banned(*command):
-    return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
+def banned(host):
+    return succeeds(bloom, '-q', 'test', host)
 
 
 def set_up():
@@ -41,11 +40,11 @@ def set_up():
 
 COMMANDS = {
     'xdp-bloom': {'add': lambda hosts: (bloom, '-q', 'add', *hosts), 'del': lambda hosts: (bloom, '-q', 'del', *hosts),
-                  'test': lambda host: (bloom, '-q', 'test', host)},
+                  'agrees': lambda host, there: banned(host) == there},
     'ipset': {'add': lambda hosts: ('ipset', 'add', 'bench', *hosts), 'del': lambda hosts: ('ipset', 'del', 'bench', *hosts),
-              'test': lambda host: ('ipset', '-q', 'test', 'bench', host)},
+              'agrees': lambda host, there: succeeds('ipset', '-q', 'test', 'bench', host) == there},
     'nft': {'add': lambda hosts: nft_element('add', *hosts), 'del': lambda hosts: nft_element('delete', *hosts),
-            'test': lambda host: nft_element('get', host)},
+            'agrees': nft_agrees},
 }
 
 
@@ -55,7 +54,7 @@ def edit(times, subject, hosts, scenario):
     for verb, after in ('add', True), ('del', False):
         seconds, _ = timed(*commands[verb](hosts))
         for host in hosts[0], hosts[-1]:
-            if banned(*commands['test'](host)) != after:
+            if not commands['agrees'](host, after):
                 raise RuntimeError(f'{host} is {"not " if after else "still "}there after {verb}')
         times.setdefault((scenario.format(verb), subject), []).append(seconds)
 
@@ -64,7 +63,7 @@ def one_by_one(hosts):
     """An address a command, one after the other: the slowest is what somebody waits for."""
     seconds = [timed(bloom, '-q', 'add', host)[0] for host in hosts]
     for host in hosts[0], hosts[-1]:
-        if not banned(bloom, '-q', 'test', host):
+        if not banned(host):
             raise RuntimeError(f'{host} is not there after add')
     run(bloom, '-q', 'del', *hosts)
     return seconds
@@ -97,7 +96,7 @@ def main():
     for _ in range(3):
         times.setdefault(('edit-rotate', 'xdp-bloom'), []).append(timed(bloom, '-q', 'rotate')[0])
     host = run('head', '-n', '1', 'list').strip()
-    if not banned(bloom, '-q', 'test', host):
+    if not banned(host):
         complain('edits: rotate: an address is missing: not printed')
         del times['edit-rotate', 'xdp-bloom']
     times['edit-swap', 'xdp-bloom'] = [float(ns) / 1e9 for ns in run(f'{opt.programs}/swap').split()]

@@ -9,7 +9,7 @@ import argparse
 import os
 import subprocess
 
-from common import (bloom, complain, kernel_kilobytes, median, nft_element, quantile, result, run, table, timed,
+from common import (bloom, complain, kernel_kilobytes, median, nft_agrees, quantile, result, run, table, timed,
                     workplace, write_ipset, write_nft)
 
 FILTER_TRIES = 100  # commands of xdp-filter that are timed; it takes one for each address
@@ -66,7 +66,9 @@ class Nft(Subject):
         return timed('nft', '-f', 'nft')
 
     def has(self, *hosts):
-        run(*nft_element('get', *hosts))
+        for host in hosts:
+            if not nft_agrees(host, True):
+                raise RuntimeError(f'{host} is missing')
 
     def drop(self):
         subprocess.run(['nft', 'delete', 'table', 'inet', 'bench'], stderr=subprocess.DEVNULL, check=False)
