@@ -17,6 +17,7 @@
 #include "lookup.skel.h"
 
 #define BATCH_KEYS (1u << 14)
+#define FLOOR_MAX  (1ULL << 29) /* as far as the verifier lets an offset in one value go */
 
 /* Fills a map from the list, in batches where the kernel takes them. */
 static inline int fill(int fd, const struct list *list, size_t key_size,
@@ -99,7 +100,7 @@ static inline int peers_size(struct lookup *skel, const struct list *list, bool 
 	err |= size_map(skel->maps.bloom6, list->mix ? 1 : n6);
 	err |= size_map(skel->maps.lpm4, n4);
 	err |= size_map(skel->maps.lpm6, n6);
-	floor_bytes = (floor_bytes + page - 1) & ~(__u64)(page - 1);
+	floor_bytes = (floor_bytes < FLOOR_MAX ? floor_bytes + page - 1 : FLOOR_MAX) & ~(__u64)(page - 1);
 	skel->rodata->floor_lines = floor_bytes / BLOCK_BYTES;
 	err |= bpf_map__set_value_size(skel->maps.floor_memory, (__u32)floor_bytes);
 	return err ? -EINVAL : 0;
