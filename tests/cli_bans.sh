@@ -5,15 +5,6 @@
 . "$(dirname "$0")/lib.sh"
 sandbox "$@"
 
-# verdicts ADDR=VERDICT...
-verdicts() {
-	local pair
-
-	for pair; do
-		is "$(get '.[0].verdict' test "${pair%=*}")" "${pair#*=}" "the verdict of ${pair%=*}"
-	done
-}
-
 generation() {
 	get .generation show
 }

@@ -6,15 +6,6 @@ set -u
 . "$(dirname "$0")/lib.sh"
 sandbox "$@"
 
-# verdicts ADDR=VERDICT...
-verdicts() {
-	local pair
-
-	for pair; do
-		is "$(get '.[0].verdict' test "${pair%=*}")" "${pair#*=}" "the verdict of ${pair%=*}"
-	done
-}
-
 leaves_bogons_out() {
 	printf '%s\n' 10.0.0.0/7 127.0.0.1 224.0.0.1 169.254.1.1 192.168.7.0/24 fc00::1 fe80::1 ff02::1 45.1.2.3 >list
 	bloom load list list

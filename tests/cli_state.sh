@@ -17,11 +17,11 @@ prepare() {
 	bloom tune --headroom 33
 	printf '%s\n' 198.51.100.1 198.51.100.9 203.0.113.4 203.0.113.5 2001:db8:1::1 8.8.8.8 >asked
 	head -500 big >>asked
-	verdicts >before
+	answers >before
 }
 
 # What the kernel says, whatever the state is like.
-verdicts() {
+answers() {
 	"$XDP_BLOOM" -j -S "$WORK/nowhere" test - <asked 2>/dev/null | jq -c '.[]|[.address,.verdict]'
 }
 
@@ -33,10 +33,10 @@ sound_state() {
 	is "$(get '[.[].name]' lists)" '["big","small","(allow)"]' "the lists"
 	is "$(get '[.[].reason]' bans)" '["seen at night"]' "the bans"
 	is "$(get .headroom tune)" 33 "a setting"
-	verdicts >after
+	answers >after
 	cmp before after || fail "the filter is another"
 	bloom restore
-	verdicts >after
+	answers >after
 	cmp before after || fail "the filter is another after restore"
 }
 
@@ -74,12 +74,12 @@ damaged() {
 			[ $status != 2 ] || one_line ""
 			[ $status = 2 ] || [ $status = 0 ] || fail "round $n: '$verb': $status, $(cat err)"
 			refusals=$((refusals + status / 2))
-			verdicts >after
+			answers >after
 			cmp before after || fail "round $n: the filter is another after '$verb'"
 		done
 		"$XDP_BLOOM" state recover >out 2>err
 		status=$?
-		verdicts >after
+		answers >after
 		cmp before after || fail "round $n: the filter is another after recover"
 		if [ $status = 2 ]; then
 			nothing=$((nothing + 1))

@@ -188,6 +188,15 @@ get() {
 	"$XDP_BLOOM" -j "$@" 2>"$WORK/err" | jq -rc "$filter"
 }
 
+# verdicts ADDR=VERDICT...
+verdicts() {
+	local pair
+
+	for pair; do
+		is "$(get '.[0].verdict' test "${pair%=*}")" "${pair#*=}" "the verdict of ${pair%=*}"
+	done
+}
+
 # filtering NAME: edge0 filters a list of that name; banned and clean are sources to send from.
 filtering() {
 	veth 0

@@ -34,6 +34,13 @@ struct shape {
 };
 
 #define DEFAULTS .layout = LAYOUT_LANES, .k = 8, .exact = 1, .samples = 100
+#define EVERYTHING                                         \
+	.lengths = 100, .counts = { .some24 = SHAPE_GATED, \
+				    .hosts = SHAPE_GATED,  \
+				    .all24 = 100,          \
+				    .minorities = 9,       \
+				    .labels_differ = true, \
+				    .nets32 = 1000 }
 
 static const struct shape shapes[] = {
 	{ "empty", DEFAULTS },
@@ -51,34 +58,10 @@ static const struct shape shapes[] = {
 	{ "ipv6-1-rung", DEFAULTS, .counts = { .v6[48] = 1000, .nets32 = 1000 } },
 	{ "ipv6-8-rungs", DEFAULTS, .counts = { .nets32 = 1000 }, .lengths = 100 },
 	{ "ipv6-ungated", DEFAULTS, .counts = { .v6[1] = 1, .nets32 = 1u << 31 } },
-	{ "everything", DEFAULTS, .lengths = 100,
-	  .counts = { .some24 = SHAPE_GATED,
-		      .hosts = SHAPE_GATED,
-		      .all24 = 100,
-		      .minorities = 9,
-		      .labels_differ = true,
-		      .nets32 = 1000 } },
-	{ "everything-frags", DEFAULTS, .frags = 1, .lengths = 100,
-	  .counts = { .some24 = SHAPE_GATED,
-		      .hosts = SHAPE_GATED,
-		      .all24 = 100,
-		      .minorities = 9,
-		      .labels_differ = true,
-		      .nets32 = 1000 } },
-	{ "everything-lanes2", .layout = LAYOUT_LANES2, .k = 16, .exact = 1, .samples = 100, .lengths = 100,
-	  .counts = { .some24 = SHAPE_GATED,
-		      .hosts = SHAPE_GATED,
-		      .all24 = 100,
-		      .minorities = 9,
-		      .labels_differ = true,
-		      .nets32 = 1000 } },
-	{ "everything-classic", .layout = LAYOUT_CLASSIC, .k = 24, .exact = 1, .samples = 100, .lengths = 100,
-	  .counts = { .some24 = SHAPE_GATED,
-		      .hosts = SHAPE_GATED,
-		      .all24 = 100,
-		      .minorities = 9,
-		      .labels_differ = true,
-		      .nets32 = 1000 } },
+	{ "everything", DEFAULTS, EVERYTHING },
+	{ "everything-frags", DEFAULTS, .frags = 1, EVERYTHING },
+	{ "everything-lanes2", .layout = LAYOUT_LANES2, .k = 16, .exact = 1, .samples = 100, EVERYTHING },
+	{ "everything-classic", .layout = LAYOUT_CLASSIC, .k = 24, .exact = 1, .samples = 100, EVERYTHING },
 	{ "exact-off", .layout = LAYOUT_LANES, .k = 8, .samples = 100, .lengths = 100,
 	  .counts = { .some24 = SHAPE_GATED, .hosts = SHAPE_GATED, .all24 = 100, .nets32 = 1000 } },
 	{ "no-samples", .layout = LAYOUT_LANES, .k = 8, .exact = 1,
