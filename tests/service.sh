@@ -52,3 +52,24 @@ stop() {
 	wait "$service_pid"
 	is $? "${2:-0}" "the exit status of the service"
 }
+
+# An interface, a list file and a config with both.
+prepare() {
+	veth 0
+	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0/24 >list
+	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.9 >banned
+	printf '%s\n' 192.0.2.6 2001:db8::6 203.0.112.255 >clean
+	cat >conf <<-CONF
+		# what to filter, and where
+		load bad '$WORK/list'
+		attach edge0
+	CONF
+}
+
+# turned: the filter has the new version of the list.
+turned() {
+	heard "$log" "load bad: done"
+	printf '%s\n' 198.51.100.1 2001:db8::7 203.0.113.9 >banned
+	echo 192.0.2.7 >>clean
+	send 0 -b banned -c clean
+}

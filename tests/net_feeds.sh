@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The service and the files that lists come from: every new version is taken, however it comes, and none that is not whole.
+# shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC2119 # ready has arguments of its own
+. "$(dirname "$0")/lib.sh"
+sandbox "$@"
+
+# shellcheck source=service.sh
+. "$here/service.sh"
+
+# A new version of a file, in all the ways there are; and by_hand: of a list that is in no config.
+reloads() {
+	prepare
+	mv list list.1
+	sed 's/192.0.2.7/198.51.100.1/' list.1 >list.2
+	mkdir data
+	case $1 in
+	link) ln -s list.1 list ;;
+	behind_link) mv list.1 data && ln -s data/list.1 list ;;
+	*) mv list.1 list ;;
+	esac
+	if [ "$1" = by_hand ]; then
+		: >conf
+		bloom load bad ./list
+		bloom attach edge0
+	fi
+	ready
+	send 0 -b banned -c clean
+	case $1 in
+	renamed) mv list.2 list ;;
+	link) ln -sfn list.2 list ;;
+	behind_link) cat list.2 >data/list.1 ;;
+	*) cat list.2 >list ;;
+	esac
+	turned
+	stop
+}
+
+# A file on its way is no version yet, whoever asks for it: what there is of it would pass the guards.
+waits_for_the_end() {
+	prepare
+	ready
+	rm list
+	exec {slow}>list
+	printf '%s\n' 198.51.100.1 203.0.113.0/24 >&"$slow"
+	kill -HUP "$service_pid"
+	heard "$log" "list is being written; nothing was loaded"
+	heard "$notes" RELOADING=1
+	heard "$notes" READY=1
+	send 0 -b banned -c clean
+	echo 2001:db8::7 >&"$slow"
+	exec {slow}>&-
+	turned
+	stop
+}
+
+# A pipe that nobody writes into keeps nobody waiting.
+no_pipes() {
+	prepare
+	ready
+	rm list
+	mkfifo list
+	kill -HUP "$service_pid"
+	heard "$log" "list: not a regular file; nothing was loaded"
+	heard "$notes" RELOADING=1
+	heard "$notes" READY=1
+	bloom add 192.0.2.6 --ttl 1s
+	heard "$log" "what ran out of time: done"
+	send 0 -b banned -c clean
+	stop
+}
+
+# A version that is damaged, and one that is too different: the one before stays in force, and it is said.
+keeps_what_it_has() {
+	prepare
+	ready
+	echo 192.0.2.300 >>list
+	heard "$log" "list:4: '192.0.2.300'"
+	send 0 -b banned -c clean
+	echo 2001:db8:1::/48 >list
+	heard "$log" "list 'bad': it lost 100 % of its IPv4 addresses"
+	send 0 -b banned -c clean
+	rm list
+	printf '%s\n' 198.51.100.1 2001:db8::7 203.0.113.0/24 >list.2
+	mv list.2 list
+	turned
+	stop
+}
+
+run_cases "reloads written" "reloads renamed" "reloads link" "reloads behind_link" "reloads by_hand" waits_for_the_end \
+	no_pipes keeps_what_it_has
