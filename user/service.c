@@ -9,29 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "arrivals.h"
-#include "change.h"
 #include "clock.h"
+#include "endings.h"
 #include "hook.h"
 #include "jobs.h"
+#include "judging.h"
 #include "kernel.h"
 #include "log.h"
 #include "notify.h"
 #include "observer.h"
-#include "rate.h"
 #include "reload.h"
 #include "state.h"
-#include "state_bans.h"
 
 /* Many commands in a row: one look at what they did. */
-#define LOOK_MS	     50
-#define AGAIN_MS     5000 /* what failed is tried again */
-#define ROTATE_AGAIN 600000
+#define LOOK_MS	 50
+#define AGAIN_MS 5000 /* what failed is tried again */
 /* The file may be damaged, which time does not mend, or the disk full: so often at first, then ever more rarely. */
 #define LIST_AGAIN     60000
 #define LIST_AGAIN_MAX 3600000
@@ -46,14 +42,11 @@ struct service {
 	struct arrivals *arrivals;
 	struct observer *observer;
 	struct hook hook;
-	int signals, wall;
+	struct endings endings;
+	struct judging judging;
+	int signals;
 	int64_t look_at, rotate_at, notify_at; /* ms of CLOCK_MONOTONIC; INT64_MAX: not at all */
-	int64_t ends_at; /* when something runs out of time, in seconds since the epoch; 0: nothing */
-	int64_t ends_again;
-	int64_t again_at, again_ms;   /* when to try again what failed, and how long that is; 0: nothing did */
-	int64_t judge_at, judge_next; /* when to measure the filter's rate; not before */
-	int64_t judge_began;
-	__u64 judged, judged_edits; /* the generation that was measured last */
+	int64_t again_at, again_ms;	       /* when to try again what failed, and how long that is; 0: nothing did */
 	bool ready, stop;
 	int status;
 };
@@ -72,56 +65,6 @@ PRINTF(1, 2) static void say(const char *fmt, ...)
 	fflush(stdout);
 }
 
-static int64_t first_end(struct state *state)
-{
-	struct pending *pending;
-	int64_t at = state_bans_next(state);
-	size_t n = 0;
-
-	if (!state_pending(state, &pending, &n))
-		for (size_t i = 0; i < n; i++)
-			if (!at || pending[i].deadline < at)
-				at = pending[i].deadline;
-	free(pending);
-	return at;
-}
-
-/* What every command does in passing: bans that ran out, and changes that nobody confirmed. */
-static int end_in_time(void)
-{
-	struct state *state;
-	int64_t now = time(NULL), end;
-	int err = change_begin(&state);
-
-	end = err ? 0 : first_end(state);
-	change_end(state);
-	if (err)
-		return fail("%s", reason(err));
-	/* What could not be ended stops no command, and has been said: but it is not done. */
-	return end && end <= now ? EXIT_ERROR : EXIT_DONE;
-}
-
-/* Does the filter say yes more often than was asked for? */
-static int judge_rate(void)
-{
-	struct state *state = NULL;
-	int due = state_open(&state, false);
-
-	if (!due)
-		due = rate_due(state);
-	state_close(state);
-	return due < 0 ? fail("%s", reason(due)) : due ? EXIT_PASSES : EXIT_DONE;
-}
-
-/* On the wall clock, and again when somebody sets it. */
-static void set_wall(struct service *s)
-{
-	int64_t at = s->ends_at > s->ends_again ? s->ends_at : s->ends_at ? s->ends_again : 0;
-	struct itimerspec timer = { .it_value.tv_sec = at };
-
-	timerfd_settime(s->wall, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &timer, NULL);
-}
-
 static void plan_rotation(struct service *s, int64_t now)
 {
 	double age;
@@ -129,18 +72,6 @@ static void plan_rotation(struct service *s, int64_t now)
 	s->rotate_at = INT64_MAX;
 	if (s->options->rotate_every && !kernel_age(&age))
 		s->rotate_at = now + (int64_t)(((double)s->options->rotate_every - age) * 1e3);
-}
-
-/* Only what was built or edited since can have become too full. */
-static void plan_judging(struct service *s, int64_t now)
-{
-	struct generation live;
-
-	if (kernel_live(&live) || (live.number == s->judged && live.edits == s->judged_edits))
-		return;
-	s->judged = live.number;
-	s->judged_edits = live.edits;
-	s->judge_at = now > s->judge_next ? now : s->judge_next;
 }
 
 /* The state may be another than we know. */
@@ -154,17 +85,15 @@ static void look(struct service *s, int64_t now)
 		err = reload_follow(s->reload, state);
 	if (!err)
 		err = arrivals_expect(s->arrivals, state);
-	if (!err)
-		s->ends_at = first_end(state);
+	endings_look(&s->endings, err ? NULL : state);
 	state_close(state);
 	observer_state(s->observer, !err);
 	if (err) {
 		warn("%s; what was known of it stays in force", reason(err));
 		s->look_at = now + AGAIN_MS;
 	}
-	set_wall(s);
 	plan_rotation(s, now);
-	plan_judging(s, now);
+	judging_plan(&s->judging, now);
 }
 
 /* Every line of the config file as a command; what is so already, it leaves alone. */
@@ -204,12 +133,10 @@ static void reload_config(struct service *s)
 	jobs_command(&s->jobs, "restore", "restore", NULL, NULL, 0);
 }
 
-/* A large filter takes its time: a hundredth of ours. Where a rotation does not help, it is not done again at once. */
+/* Does the filter say yes more often than was asked for? */
 static void judged(struct service *s, bool due)
 {
-	int64_t now = clock_ms();
-
-	s->judge_next = now + (due ? ROTATE_AGAIN : (now - s->judge_began) * 100);
+	judging_end(&s->judging, clock_ms(), due);
 	if (!due)
 		return;
 	say("the filter says yes to more than was asked for: it is built anew, larger");
@@ -220,7 +147,7 @@ static void judged(struct service *s, bool due)
 static void rotate_later(struct service *s)
 {
 	s->rotate_at = clock_ms() + ROTATE_AGAIN;
-	s->judged = 0;
+	judging_forget(&s->judging);
 }
 
 /* A line of the config file, or a list: true where the job is kept. */
@@ -263,12 +190,12 @@ static void finish(struct service *s, struct job *job, int status)
 		s->status = EXIT_ERROR;
 	else if (!done && !strcmp(job->about, "rotate"))
 		rotate_later(s);
-	else if (job->run == judge_rate)
+	else if (job->run == judging_run)
 		judged(s, done && WEXITSTATUS(status) == EXIT_PASSES);
 	else if (done && strcmp(job->about, "start") != 0 && strncmp(job->about, "line ", 5) != 0)
 		say("%s: done", job->about);
-	if (job->run == end_in_time) {
-		s->ends_again = done ? 0 : time(NULL) + AGAIN_MS / 1000;
+	if (job->run == endings_run) {
+		endings_ran(&s->endings, done);
 		s->look_at = clock_ms();
 	}
 	if (done || !again_later(s, job))
@@ -288,19 +215,6 @@ static void on_signal(struct service *s)
 			s->stop = true;
 		while (jobs_ended(&s->jobs, &job, &status))
 			finish(s, job, status);
-	}
-}
-
-/* Due, or the clock was set: then only the timer is wrong. */
-static void on_wall(struct service *s)
-{
-	uint64_t times;
-
-	if (read(s->wall, &times, sizeof(times)) == sizeof(times) && s->ends_at && time(NULL) >= s->ends_at) {
-		jobs_function(&s->jobs, "what ran out of time", end_in_time);
-		jobs_hurry(&s->jobs, "what ran out of time");
-	} else {
-		set_wall(s);
 	}
 }
 
@@ -332,10 +246,9 @@ static void turn(struct service *s, int64_t now)
 		s->rotate_at = INT64_MAX;
 		jobs_command(&s->jobs, "rotate", "rotate", NULL, NULL, 0);
 	}
-	if (now >= s->judge_at && !s->jobs.first) {
-		s->judge_at = INT64_MAX;
-		s->judge_began = now;
-		jobs_function(&s->jobs, "the filter's rate", judge_rate);
+	if (now >= s->judging.at && !s->jobs.first) {
+		judging_begin(&s->judging, now);
+		jobs_function(&s->jobs, "the filter's rate", judging_run);
 	}
 	jobs_limit(&s->jobs, now);
 	if (jobs_start(&s->jobs))
@@ -352,7 +265,7 @@ static void turn(struct service *s, int64_t now)
 static int wait_ms(struct service *s, int64_t now)
 {
 	int64_t due[] = { s->jobs.first ? INT64_MAX : s->look_at,
-			  s->jobs.first ? INT64_MAX : s->judge_at,
+			  s->jobs.first ? INT64_MAX : s->judging.at,
 			  s->rotate_at,
 			  s->notify_at,
 			  s->again_at,
@@ -370,7 +283,7 @@ static void loop(struct service *s)
 {
 	struct pollfd fds[OWN_FDS + OBSERVER_FDS] = {
 		[ON_SIGNAL] = { .fd = s->signals, .events = POLLIN },
-		[ON_WALL] = { .fd = s->wall, .events = POLLIN },
+		[ON_WALL] = { .fd = s->endings.timer, .events = POLLIN },
 		[ON_FILE] = { .fd = reload_fd(s->reload), .events = POLLIN },
 		[ON_LINK] = { .fd = arrivals_fd(s->arrivals), .events = POLLIN },
 	};
@@ -386,8 +299,10 @@ static void loop(struct service *s)
 			break;
 		if (fds[ON_SIGNAL].revents)
 			on_signal(s);
-		if (fds[ON_WALL].revents)
-			on_wall(s);
+		if (fds[ON_WALL].revents && endings_due(&s->endings)) {
+			jobs_function(&s->jobs, "what ran out of time", endings_run);
+			jobs_hurry(&s->jobs, "what ran out of time");
+		}
 		if (fds[ON_FILE].revents && reload_read(s->reload, clock_ms()) && s->look_at == INT64_MAX)
 			s->look_at = clock_ms() + LOOK_MS;
 		if (fds[ON_LINK].revents)
@@ -403,6 +318,8 @@ static int open_all(struct service *s)
 	int err = reload_open(&s->reload);
 
 	if (!err)
+		err = endings_open(&s->endings);
+	if (!err)
 		err = arrivals_open(&s->arrivals);
 	if (!err)
 		err = observer_open(&s->observer, s->options->listen);
@@ -414,19 +331,18 @@ static int open_all(struct service *s)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	s->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-	s->wall = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
-	if (!err && (s->signals < 0 || s->wall < 0))
+	if (!err && s->signals < 0)
 		err = because(-errno, "%s", strerror(errno));
 	return err;
 }
 
 int service_run(struct service_options *options, struct config *config)
 {
-	struct service s = { .options = options, .config = config, .signals = -1, .wall = -1 };
+	struct service s = { .options = options, .config = config, .signals = -1, .endings.timer = -1 };
 	int err;
 
 	notify_open();
-	s.rotate_at = s.judge_at = s.again_at = INT64_MAX;
+	s.rotate_at = s.judging.at = s.again_at = INT64_MAX;
 	s.notify_at = notify_watchdog() ? 0 : INT64_MAX;
 	err = open_all(&s);
 	if (err) {
@@ -443,10 +359,9 @@ int service_run(struct service_options *options, struct config *config)
 	hook_end(&s.hook);
 	observer_close(s.observer);
 	arrivals_close(s.arrivals);
+	endings_close(&s.endings);
 	reload_close(s.reload);
 	if (s.signals >= 0)
 		close(s.signals);
-	if (s.wall >= 0)
-		close(s.wall);
 	return s.status;
 }
