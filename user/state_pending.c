@@ -63,11 +63,35 @@ int state_pending_add(struct state *state, const struct pending *pending)
 		     " WHERE list = (SELECT id FROM list WHERE name = ?1)",
 		     pending->name);
 	if (!err)
+		err = change(state,
+			     "INSERT INTO source (list, path, stamp, options)"
+			     " SELECT (SELECT id FROM list WHERE name = ?1" BEFORE "), path, stamp, options FROM source"
+			     " WHERE list = (SELECT id FROM list WHERE name = ?1)",
+			     pending->name);
+	if (!err)
 		err = state_change(state,
 				   "UPDATE pending SET before = (SELECT id FROM list WHERE name = ?1" BEFORE ")"
 				   " WHERE kind = 0 AND name = ?1",
 				   pending->name);
 	return err;
+}
+
+/* The file of before, but of the same file the version of now: what nobody confirmed is not to be loaded again. */
+static int undo_source(struct state *s, const char *name)
+{
+	int err = change(s,
+			 "DELETE FROM source WHERE list = (SELECT id FROM list WHERE name = ?1) AND path IS NOT"
+			 " (SELECT path FROM source WHERE list = (SELECT id FROM list WHERE name = ?1" BEFORE "))",
+			 name);
+
+	if (err)
+		return err;
+	return change(s,
+		      "INSERT INTO source (list, path, stamp, options)"
+		      " SELECT (SELECT id FROM list WHERE name = ?1), path, stamp, options FROM source"
+		      " WHERE list = (SELECT id FROM list WHERE name = ?1" BEFORE ")"
+		      " ON CONFLICT (list) DO UPDATE SET options = excluded.options",
+		      name);
 }
 
 /* The list keeps its id and label: its place, and its counters. */
@@ -91,7 +115,7 @@ static int undo_list(struct state *s, const char *name)
 			     "UPDATE chunk SET list = (SELECT id FROM list WHERE name = ?1)"
 			     " WHERE list = (SELECT id FROM list WHERE name = ?1" BEFORE ")",
 			     name);
-	return err;
+	return err ? err : undo_source(s, name);
 }
 
 int state_pending_forget(struct state *s, enum pending_kind kind, const char *name)
