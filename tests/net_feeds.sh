@@ -37,6 +37,71 @@ reloads() {
 	stop
 }
 
+# A new version that comes with its directory; then one in that directory, where nobody has looked before.
+changes_directory() {
+	local file
+
+	prepare
+	mkdir -p feeds/old feeds/new
+	sed 's/192.0.2.7/198.51.100.1/' list >feeds/new/list
+	mv list feeds/old
+	ln -s feeds/old current
+	case $1 in
+	turned) file=current/list ;;
+	*) file=feeds/old/list ;;
+	esac
+	if [ "${2:-}" = by_hand ]; then
+		: >conf
+		bloom load bad "$file"
+		bloom attach edge0
+	else
+		sed -i "s|$WORK/list|$WORK/$file|" conf
+	fi
+	ready
+	send 0 -b banned -c clean
+	case $1 in
+	turned) ln -sfn feeds/new current ;;
+	renamed) mv feeds/old feeds/older && mv feeds/new feeds/old ;;
+	above) cp -r feeds other && mv other/new/list other/old && mv feeds gone && mv other feeds ;;
+	again) cp feeds/new/list new && rm -r feeds && mkdir -p feeds/old && cat new >feeds/old/list ;;
+	esac
+	turned
+	echo 192.0.2.8 >>"$file"
+	heard "$log" "load bad: done"
+	echo 192.0.2.8 >>banned
+	send 0 -b banned -c clean
+	stop
+}
+
+# A list whose first version comes when the service is there already.
+comes_later() {
+	prepare
+	mv list feeds.list
+	sed -i "s|$WORK/list|$WORK/feeds/list|" conf
+	ready
+	mkdir feeds
+	mv feeds.list feeds/list
+	heard "$log" "line 2: done"
+	send 0 -b banned -c clean
+	stop
+}
+
+# What went back unconfirmed is not taken again, and the file before it is the one to follow.
+goes_back() {
+	prepare
+	: >conf
+	bloom load bad list
+	bloom attach edge0
+	ready
+	sed 's/192.0.2.7/192.0.2.8/' list >other
+	bloom load bad other --confirm 1s
+	heard "$log" "what ran out of time: done"
+	send 0 -b banned -c clean
+	sed -i 's/192.0.2.7/198.51.100.1/' list
+	turned
+	stop
+}
+
 # A file on its way is no version yet, whoever asks for it: what there is of it would pass the guards.
 waits_for_the_end() {
 	prepare
@@ -88,5 +153,6 @@ keeps_what_it_has() {
 	stop
 }
 
-run_cases "reloads written" "reloads renamed" "reloads link" "reloads behind_link" "reloads by_hand" waits_for_the_end \
-	no_pipes keeps_what_it_has
+run_cases "reloads written" "reloads renamed" "reloads link" "reloads behind_link" "reloads by_hand" \
+	"changes_directory turned" "changes_directory turned by_hand" "changes_directory renamed" "changes_directory above" \
+	"changes_directory again" comes_later goes_back waits_for_the_end no_pipes keeps_what_it_has

@@ -56,7 +56,7 @@ static int put(struct state *s, const char *name, enum list_kind kind, const str
 	return state_list_put(s, &list, set);
 }
 
-static void random_ranges(struct ranges *set, unsigned int most)
+__attribute__((unused)) static void random_ranges(struct ranges *set, unsigned int most)
 {
 	*set = RANGES_EMPTY;
 	for (uint64_t n = ktap_random() % (most + 1); n; n--) {

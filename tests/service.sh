@@ -55,6 +55,7 @@ stop() {
 
 # An interface, a list file and a config with both.
 prepare() {
+	ip link set lo up
 	veth 0
 	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0/24 >list
 	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.9 >banned

@@ -105,15 +105,30 @@ static bool takes_next(const char *option)
 	return false;
 }
 
+bool config_loads(const struct words *w, const char **list, const char **file)
+{
+	const char *operands[2];
+	int n = 0;
+
+	for (int at = 1; at < w->n && n < 2; at++)
+		if (w->words[at][0] != '-')
+			operands[n++] = w->words[at];
+		else
+			at += takes_next(w->words[at]);
+	if (strcmp(w->words[0], "load") != 0 || n < 2)
+		return false;
+	*list = operands[0];
+	*file = operands[1];
+	return true;
+}
+
 const struct words *config_load_of(const struct config *config, const char *list)
 {
 	for (size_t i = 0; i < config->n; i++) {
 		const struct words *w = &config->lines[i].words;
-		int at = 1;
+		const char *name, *file;
 
-		while (at < w->n && w->words[at][0] == '-')
-			at += 1 + takes_next(w->words[at]);
-		if (!strcmp(w->words[0], "load") && at < w->n && !strcmp(w->words[at], list))
+		if (config_loads(w, &name, &file) && !strcmp(name, list))
 			return w;
 	}
 	return NULL;

@@ -32,6 +32,8 @@ void config_free(struct config *config);
  */
 int config_check(const struct config *config, bool files);
 
+/* Does the line load a list, which, and from where? */
+bool config_loads(const struct words *line, const char **list, const char **file);
 /* The line that loads the list, or NULL. */
 const struct words *config_load_of(const struct config *config, const char *list);
 

@@ -2,7 +2,6 @@
 #include "follow.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,19 +10,26 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "way.h"
 
-/* A name in a directory that is watched. */
+/* A name on the way to a file, in a directory that is watched. */
 struct entry {
 	int watch;
 	char *path, *name; /* its last part */
 	size_t number;
-	bool old; /* of the round before */
+	bool last; /* the file's own name, or a link's to it; others are of directories */
+};
+
+struct watch {
+	int number;
+	bool used; /* in this round */
 };
 
 struct follow {
 	int fd;
 	struct entry *entries;
-	size_t n;
+	struct watch *watches;
+	size_t n, watches_n;
 };
 
 struct follow *follow_open(int *err)
@@ -50,79 +56,100 @@ void follow_close(struct follow *f)
 	if (!f)
 		return;
 	follow_begin(f);
-	follow_end(f);
 	close(f->fd);
 	free(f->entries);
+	free(f->watches);
 	free(f);
 }
 
 void follow_begin(struct follow *f)
 {
 	for (size_t i = 0; i < f->n; i++)
-		f->entries[i].old = true;
+		free(f->entries[i].path);
+	f->n = 0;
+	for (size_t i = 0; i < f->watches_n; i++)
+		f->watches[i].used = false;
 }
 
-static int add(struct follow *f, const char *path, size_t number)
+static int use(struct follow *f, int number)
 {
-	int length = (int)(strrchr(path, '/') - path);
-	char directory[PATH_MAX];
+	struct watch *grown;
+
+	for (size_t i = 0; i < f->watches_n; i++)
+		if (f->watches[i].number == number) {
+			f->watches[i].used = true;
+			return 0;
+		}
+	grown = reallocarray(f->watches, f->watches_n + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	f->watches = grown;
+	f->watches[f->watches_n++] = (struct watch){ number, true };
+	return 0;
+}
+
+static int keep(struct follow *f, struct entry e, const char *directory, const char *name)
+{
 	struct entry *grown = reallocarray(f->entries, f->n + 1, sizeof(*grown));
-	struct entry e = { .number = number };
 
 	if (!grown)
 		return -ENOMEM;
 	f->entries = grown;
-	snprintf(directory, sizeof(directory), "%.*s", length ? length : 1, path);
-	e.watch = inotify_add_watch(f->fd, directory, IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_ONLYDIR);
-	if (e.watch < 0)
-		return because(-errno, "%s: cannot be watched: %s", directory, strerror(errno));
-	e.path = strdup(path);
-	if (!e.path)
+	if (asprintf(&e.path, "%s/%s", directory[1] ? directory : "", name) < 0)
 		return -ENOMEM;
-	e.name = e.path + length + 1;
+	e.name = strrchr(e.path, '/') + 1;
 	f->entries[f->n++] = e;
 	return 0;
 }
 
+struct file {
+	struct follow *follow;
+	size_t number;
+};
+
+/* Watched before it is looked up: a name that is given to another meanwhile is told. */
+static int on_step(void *arg, const char *directory, const char *name, bool last)
+{
+	const struct file *file = arg;
+	struct entry e = { .number = file->number, .last = last };
+	int err;
+
+	e.watch = inotify_add_watch(file->follow->fd, directory,
+				    IN_MOVED_TO | IN_CREATE | IN_ONLYDIR | IN_MASK_ADD | (last ? IN_CLOSE_WRITE : 0));
+	/* A directory on the way may be nobody's to read; the file's own is said. */
+	if (e.watch < 0)
+		return !last ? 0 : because(-errno, "%s: cannot be watched: %s", directory, strerror(errno));
+	err = use(file->follow, e.watch);
+	return err ? err : keep(file->follow, e, directory, name);
+}
+
 int follow_add(struct follow *f, const char *path, size_t number)
 {
-	char real[PATH_MAX];
-	int err = add(f, path, number);
+	struct file file = { f, number };
+	int err = way_walk(path, on_step, &file);
 
-	/* What it points at may be written where it is, too. */
-	if (!err && realpath(path, real) && strcmp(real, path) != 0)
-		err = add(f, real, number);
-	return err;
+	/* What is not there now is told when it comes: the way is watched as far as it goes. */
+	return err == -ENOENT || err == -ENOTDIR || err == -ELOOP ? 0 : err;
 }
 
 void follow_end(struct follow *f)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < f->n; i++) {
-		bool used = false;
-
-		for (size_t j = 0; f->entries[i].old && j < f->n; j++)
-			used = used || (!f->entries[j].old && f->entries[j].watch == f->entries[i].watch);
-		/* Twice, or gone with its directory: that is an error nobody minds. */
-		if (f->entries[i].old && !used)
-			inotify_rm_watch(f->fd, f->entries[i].watch);
-	}
-	for (size_t i = 0; i < f->n; i++) {
-		if (f->entries[i].old)
-			free(f->entries[i].path);
-		else
-			f->entries[kept++] = f->entries[i];
-	}
-	f->n = kept;
+	for (size_t i = 0; i < f->watches_n; i++)
+		if (f->watches[i].used)
+			f->watches[kept++] = f->watches[i];
+		else /* or gone with its directory: that is an error nobody minds */
+			inotify_rm_watch(f->fd, f->watches[i].number);
+	f->watches_n = kept;
 }
 
-/* A link that is made is whole at once; a file that is made will be written and closed. */
-static bool made_whole(const char *path)
+/* A link that is made is whole at once, as is a directory; a file that is made will be written and closed. */
+static bool made_whole(const struct entry *e)
 {
 	struct stat st;
 
-	return !lstat(path, &st) && (S_ISLNK(st.st_mode) || st.st_nlink > 1);
+	return !e->last || (!lstat(e->path, &st) && (S_ISLNK(st.st_mode) || st.st_nlink > 1));
 }
 
 static bool means(const struct entry *e, const struct inotify_event *event)
@@ -130,7 +157,7 @@ static bool means(const struct entry *e, const struct inotify_event *event)
 	if (event->mask & IN_Q_OVERFLOW) /* some were lost: anything may have changed */
 		return true;
 	return e->watch == event->wd && event->len && !strcmp(e->name, event->name) &&
-	       (event->mask & (IN_CLOSE_WRITE | IN_MOVED_TO) || (event->mask & IN_CREATE && made_whole(e->path)));
+	       (event->mask & (IN_CLOSE_WRITE | IN_MOVED_TO) || (event->mask & IN_CREATE && made_whole(e)));
 }
 
 void follow_read(struct follow *f, void (*changed)(void *arg, size_t number), void *arg)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -24,6 +25,16 @@ void job_free(struct job *job)
 		free(job->about);
 	}
 	free(job);
+}
+
+void job_line(char about[JOB_LINE_MAX], unsigned int number)
+{
+	snprintf(about, JOB_LINE_MAX, JOB_LINE "%u", number);
+}
+
+bool job_is_line(const struct job *job)
+{
+	return !strncmp(job->about, JOB_LINE, strlen(JOB_LINE));
 }
 
 /* Behind all others; not a second time what waits already. */
@@ -161,7 +172,16 @@ void jobs_keep(struct jobs *jobs, struct job *job)
 	while (*end)
 		end = &(*end)->next;
 	job->next = NULL;
+	job->again = true;
 	*end = job;
+}
+
+bool jobs_keeps(const struct jobs *jobs, const char *about)
+{
+	for (const struct job *job = jobs->kept; job; job = job->next)
+		if (!strcmp(job->about, about))
+			return true;
+	return false;
 }
 
 void jobs_again(struct jobs *jobs)

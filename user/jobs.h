@@ -11,11 +11,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* What a job for a line of the config file is about. */
+#define JOB_LINE     "line "
+#define JOB_LINE_MAX 24
+
 struct job {
 	char *about;	  /* what it does, for the log; two that wait do not do the same */
 	char **args;	  /* a command's, from the verb on */
 	int (*run)(void); /* or a function that returns its exit status */
 	bool forgotten;	  /* it runs, and nobody wants it any more */
+	bool again;	  /* it was kept: it failed before */
 	struct job *next;
 };
 
@@ -42,11 +47,15 @@ void jobs_limit(struct jobs *jobs, int64_t now);
 bool jobs_ended(struct jobs *jobs, struct job **job, int *status);
 /* Keeps one that ended for jobs_again(), which has all of them done once more. */
 void jobs_keep(struct jobs *jobs, struct job *job);
+bool jobs_keeps(const struct jobs *jobs, const char *about);
 void jobs_again(struct jobs *jobs);
 /* Those whose about begins so are not to be done any more. */
 void jobs_forget(struct jobs *jobs, const char *about);
 /* Ends the one that runs (commands may be killed at any time) and forgets the others. */
 void jobs_stop(struct jobs *jobs);
 void job_free(struct job *job);
+
+void job_line(char about[JOB_LINE_MAX], unsigned int number);
+bool job_is_line(const struct job *job);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "config.h"
 #include "follow.h"
 #include "jobs.h"
@@ -14,8 +15,11 @@
 #include "words.h"
 
 /* Several files of one download come together: one look. */
-#define SETTLE_MS   200
-#define LOCK_NUMBER SIZE_MAX
+#define SETTLE_MS    200
+#define LOCK_NUMBER  SIZE_MAX
+#define AGAIN_NUMBER (SIZE_MAX - 1)
+/* Not all is told: of a file that another machine writes, or one behind a file system that is mounted over it. */
+#define LOOK_EVERY 60000
 
 struct followed {
 	struct source source;
@@ -27,8 +31,9 @@ struct reload {
 	struct follow *follow;
 	struct followed *lists;
 	size_t n;
-	int64_t due;
-	bool command_ended;
+	int64_t due, look_at;
+	bool command_ended, lock_told;
+	bool again; /* what could not be loaded has changed */
 };
 
 int reload_open(struct reload **reload)
@@ -40,6 +45,7 @@ int reload_open(struct reload **reload)
 	if (!r)
 		return err;
 	r->due = INT64_MAX;
+	r->look_at = clock_ms() + LOOK_EVERY;
 	r->follow = follow_open(&err);
 	if (err) {
 		free(r);
@@ -70,26 +76,43 @@ static struct followed *find(const struct reload *r, const struct source *source
 	return NULL;
 }
 
-static void follow_files(struct reload *r)
+/* The files of lines that failed, of lists that may never have been loaded. */
+static void follow_failed(struct reload *r, const struct config *config, const struct jobs *jobs)
+{
+	for (size_t i = 0; i < config->n; i++) {
+		const char *list, *file;
+		char about[JOB_LINE_MAX];
+
+		job_line(about, config->lines[i].number);
+		if (jobs_keeps(jobs, about) && config_loads(&config->lines[i].words, &list, &file))
+			follow_add(r->follow, file, AGAIN_NUMBER); /* else it is tried again all the same */
+	}
+}
+
+static void follow_files(struct reload *r, const struct config *config, const struct jobs *jobs)
 {
 	char lock[PATH_MAX];
+	int err;
 
 	follow_begin(r->follow);
 	snprintf(lock, sizeof(lock), "%s/lock", opt_state);
-	if (follow_add(r->follow, lock, LOCK_NUMBER))
-		warn("%s; what other commands do is not seen", reason(-ENOENT));
+	err = follow_add(r->follow, lock, LOCK_NUMBER);
+	if (err && !r->lock_told)
+		warn("%s; what other commands do is not seen", reason(err));
+	r->lock_told = err;
 	for (size_t i = 0; i < r->n; i++) {
 		struct followed *list = &r->lists[i];
-		int err = follow_add(r->follow, list->source.path, i);
 
+		err = follow_add(r->follow, list->source.path, i);
 		if (err && !list->told)
-			warn("list '%s': %s; a new version is not noticed", list->source.list, reason(err));
+			warn("list '%s': %s; a new version is noticed within a minute", list->source.list, reason(err));
 		list->told = err;
 	}
+	follow_failed(r, config, jobs);
 	follow_end(r->follow);
 }
 
-int reload_follow(struct reload *r, struct state *state)
+int reload_follow(struct reload *r, struct state *state, const struct config *config, const struct jobs *jobs)
 {
 	struct followed *lists;
 	struct source *sources;
@@ -117,7 +140,7 @@ int reload_follow(struct reload *r, struct state *state)
 	free(r->lists);
 	r->lists = lists;
 	r->n = n;
-	follow_files(r);
+	follow_files(r, config, jobs);
 	return 0;
 }
 
@@ -147,6 +170,8 @@ static void on_change(void *arg, size_t number)
 
 	if (number == LOCK_NUMBER)
 		r->command_ended = true;
+	else if (number == AGAIN_NUMBER)
+		r->again = true;
 	else if (number < r->n)
 		r->lists[number].changed = true;
 }
@@ -155,15 +180,20 @@ bool reload_read(struct reload *r, int64_t now)
 {
 	r->command_ended = false;
 	follow_read(r->follow, on_change, r);
-	for (size_t i = 0; i < r->n; i++)
-		if (r->lists[i].changed && r->due == INT64_MAX)
+	for (size_t i = 0; i <= r->n; i++)
+		if ((i < r->n ? r->lists[i].changed : r->again) && r->due == INT64_MAX)
 			r->due = now + SETTLE_MS;
 	return r->command_ended;
 }
 
+bool reload_waits(const struct reload *r)
+{
+	return r->due != INT64_MAX;
+}
+
 int64_t reload_due(const struct reload *r)
 {
-	return r->due;
+	return r->due < r->look_at ? r->due : r->look_at;
 }
 
 /* As the config file says it, or else as the list was loaded. */
@@ -192,11 +222,20 @@ static int load_again(const struct source *source, const struct config *config, 
 	return err;
 }
 
-void reload_turn(struct reload *r, const struct config *config, struct jobs *jobs, int64_t now)
+bool reload_turn(struct reload *r, const struct config *config, struct jobs *jobs, int64_t now)
 {
-	if (now < r->due)
-		return;
+	bool again = r->again;
+
+	if (now < reload_due(r))
+		return false;
+	r->again = false;
+	if (now >= r->look_at) {
+		for (size_t i = 0; i < r->n; i++)
+			r->lists[i].changed = true;
+		r->look_at = now + LOOK_EVERY;
+	}
 	r->due = INT64_MAX;
+	follow_files(r, config, jobs); /* the way there may be another */
 	for (size_t i = 0; i < r->n; i++) {
 		struct followed *list = &r->lists[i];
 		struct source new = list->source;
@@ -214,4 +253,5 @@ void reload_turn(struct reload *r, const struct config *config, struct jobs *job
 		if (load_again(&list->source, config, jobs))
 			warn("list '%s': %s", list->source.list, strerror(ENOMEM));
 	}
+	return again;
 }

@@ -82,7 +82,7 @@ static void look(struct service *s, int64_t now)
 
 	s->look_at = INT64_MAX;
 	if (!err)
-		err = reload_follow(s->reload, state);
+		err = reload_follow(s->reload, state, s->config, &s->jobs);
 	if (!err)
 		err = arrivals_expect(s->arrivals, state);
 	endings_look(&s->endings, err ? NULL : state);
@@ -104,9 +104,9 @@ static void queue_config(struct service *s)
 		const char *option = !strcmp(w->words[0], "attach") ? "--if-needed"
 				     : !strcmp(w->words[0], "load") ? "--if-changed"
 								    : NULL;
-		char about[64];
+		char about[JOB_LINE_MAX];
 
-		snprintf(about, sizeof(about), "line %u", s->config->lines[i].number);
+		job_line(about, s->config->lines[i].number);
 		if (strcmp(w->words[0], "run") != 0)
 			jobs_command(&s->jobs, about, w->words[0], option, w->words + 1, (size_t)w->n - 1);
 	}
@@ -122,7 +122,7 @@ static void reload_config(struct service *s)
 	if (!s->options->configure(s->options, &fresh, false)) {
 		if (strcmp(listen, s->options->listen ? s->options->listen : ""))
 			warn("another --listen is taken up at the next start");
-		jobs_forget(&s->jobs, "line ");
+		jobs_forget(&s->jobs, JOB_LINE);
 		config_free(s->config);
 		*s->config = fresh;
 		hook_change(&s->hook, s->options->hook);
@@ -153,7 +153,7 @@ static void rotate_later(struct service *s)
 /* A line of the config file, or a list: true where the job is kept. */
 static bool again_later(struct service *s, struct job *job)
 {
-	bool line = !strncmp(job->about, "line ", 5);
+	bool line = job_is_line(job);
 
 	if (job->forgotten || (!line && strncmp(job->about, "load ", 5)))
 		return false;
@@ -163,9 +163,13 @@ static bool again_later(struct service *s, struct job *job)
 			s->again_ms = LIST_AGAIN_MAX;
 		s->again_at = clock_ms() + s->again_ms;
 	}
-	if (line)
-		jobs_keep(&s->jobs, job);
-	return line;
+	if (!line)
+		return false;
+	jobs_keep(&s->jobs, job);
+	/* Its file is one to follow. */
+	if (s->look_at == INT64_MAX)
+		s->look_at = clock_ms();
+	return true;
 }
 
 static void again(struct service *s)
@@ -192,7 +196,7 @@ static void finish(struct service *s, struct job *job, int status)
 		rotate_later(s);
 	else if (job->run == judging_run)
 		judged(s, done && WEXITSTATUS(status) == EXIT_PASSES);
-	else if (done && strcmp(job->about, "start") != 0 && strncmp(job->about, "line ", 5) != 0)
+	else if (done && strcmp(job->about, "start") != 0 && (job->again || !job_is_line(job)))
 		say("%s: done", job->about);
 	if (job->run == endings_run) {
 		endings_ran(&s->endings, done);
@@ -237,7 +241,10 @@ static void turn(struct service *s, int64_t now)
 		s->again_ms = 0;
 	if (now >= s->again_at)
 		again(s);
-	reload_turn(s->reload, s->config, &s->jobs, now);
+	if (reload_turn(s->reload, s->config, &s->jobs, now)) {
+		s->again_ms = 0; /* it is not the same as before */
+		again(s);
+	}
 	if (arrivals_came(s->arrivals, now)) {
 		jobs_command(&s->jobs, "restore", "restore", NULL, NULL, 0);
 		jobs_hurry(&s->jobs, "restore");
@@ -253,7 +260,7 @@ static void turn(struct service *s, int64_t now)
 	jobs_limit(&s->jobs, now);
 	if (jobs_start(&s->jobs))
 		warn("%s", reason(-EAGAIN));
-	if (!s->jobs.first && !s->ready && s->look_at == INT64_MAX && reload_due(s->reload) == INT64_MAX)
+	if (!s->jobs.first && !s->ready && s->look_at == INT64_MAX && !reload_waits(s->reload))
 		say_ready(s);
 	hook_turn(&s->hook); /* the observer wakes us every second */
 	if (now >= s->notify_at) {

@@ -7,25 +7,42 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include <linux/magic.h>
+
 #include "log.h"
+#include "way.h"
+
+/* What another process finds under that name is another file. */
+static int is_own(void *arg, const char *directory, const char *name, bool last)
+{
+	struct statfs fs;
+
+	(void)arg;
+	(void)name;
+	(void)last;
+	return !statfs(directory, &fs) && fs.f_type == PROC_SUPER_MAGIC ? -EXDEV : 0;
+}
 
 int source_locate(struct source *source, const char *path)
 {
-	const char *name = strrchr(path, '/');
-	char directory[PATH_MAX], whole[PATH_MAX];
+	char here[PATH_MAX] = "";
+	int err;
 
-	name = name ? name + 1 : path;
-	snprintf(directory, sizeof(directory), "%.*s", (int)(name - path), path);
-	if (!realpath(*directory ? directory : ".", whole))
+	while (!strncmp(path, "./", 2))
+		path += 2;
+	if (*path != '/' && !getcwd(here, sizeof(here)))
 		return because(-errno, "%s: %s", path, strerror(errno));
-	if (strlen(whole) + strlen(name) + 2 > sizeof(source->path))
+	if (strlen(here) + strlen(path) + 2 > sizeof(source->path))
 		return because(-ENAMETOOLONG, "%s: the path is too long", path);
-	strcpy(source->path, whole[1] ? whole : "");
-	strcat(source->path, "/");
-	strcat(source->path, name);
-	return 0;
+	strcpy(source->path, here[0] && here[1] ? here : "");
+	if (*path != '/')
+		strcat(source->path, "/");
+	strcat(source->path, path);
+	err = way_walk(source->path, is_own, NULL);
+	return err ? because(err, "%s: %s", path, strerror(-err)) : 0;
 }
 
 /* Renamed into place, a file of old has its change time anew. Devices are numbered anew at every boot: left out. */

@@ -13,12 +13,12 @@
 
 struct source {
 	char list[LIST_NAME_MAX];
-	char path[PATH_MAX]; /* from the root; a symbolic link at its end is kept as one. Empty: no file */
+	char path[PATH_MAX]; /* from the root, as it was given: symbolic links are kept as such. Empty: no file */
 	char stamp[SOURCE_STAMP_MAX];
 	char options[128]; /* of load, as on a command line */
 };
 
-/* Fills in the path; -errno when its directory cannot be found. */
+/* Fills in the path; -errno when it cannot be found, or where it leads through /proc (as /dev/stdin does). */
 int source_locate(struct source *source, const char *path);
 /* Fills in the stamp, of the open file or of whatever the path names now. It differs where the file may differ. */
 void source_stamp(struct source *source, const struct stat *st);

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* When the service looks at the files of its lists: when it is told, and once a minute where nobody tells. */
+#include "own_state.h"
+
+#include "clock.h"
+#include "config.h"
+#include "jobs.h"
+#include "reload.h"
+#include "source.h"
+
+static char list_file[240];
+static const struct config config; /* no lines */
+
+static void write_list(const char *text)
+{
+	char fresh[250];
+	FILE *out;
+
+	snprintf(fresh, sizeof(fresh), "%s.new", list_file);
+	out = fopen(fresh, "w");
+	ENOUGH(out && fputs(text, out) >= 0 && !fclose(out) && !rename(fresh, list_file));
+}
+
+/* A list that was loaded from the file as it is. */
+static void load_list(void)
+{
+	struct source source = { .list = "bad" };
+	struct ranges set = RANGES_EMPTY;
+	struct state *s = opened(true);
+
+	snprintf(list_file, sizeof(list_file), "%s/list", directory);
+	write_list("192.0.2.1\n");
+	ENOUGH(!source_locate(&source, list_file) && !source_look(&source));
+	ENOUGH(s && !put(s, "bad", LIST_BAN, &set) && !state_source_put(s, &source) && !state_commit(s));
+	state_close(s);
+}
+
+static bool turn(struct reload *r, int64_t now)
+{
+	struct jobs jobs = { 0 };
+	bool loads;
+
+	reload_turn(r, &config, &jobs, now);
+	loads = jobs.first && !strcmp(jobs.first->about, "load bad");
+	jobs_stop(&jobs);
+	return loads;
+}
+
+static void minute(void)
+{
+	int64_t now = clock_ms();
+	struct reload *r;
+	struct state *s;
+
+	load_list();
+	s = opened(false);
+	ENOUGH(s && !reload_open(&r) && !reload_follow(r, s, &config, &(struct jobs){ 0 }));
+	state_close(s);
+	CHECK(reload_waits(r) && !turn(r, now) && !reload_waits(r), "a file that is loaded is loaded again");
+	/* Nobody reads what the kernel tells: all of it is lost. */
+	write_list("192.0.2.2\n");
+	CHECK(!turn(r, now), "it looks at every turn");
+	CHECK(reload_due(r) > now && reload_due(r) <= now + 61000, "it looks in %" PRId64 " ms", reload_due(r) - now);
+	CHECK(turn(r, now + 61000), "it did not look after a minute");
+	CHECK(!turn(r, now + 62000) && !turn(r, now + 130000), "what was tried is tried again and again");
+	reload_again(r);
+	CHECK(turn(r, now + 131000), "what failed is not tried again");
+	reload_close(r);
+	remove(list_file);
+}
+
+static void told(void)
+{
+	int64_t now = clock_ms();
+	struct reload *r;
+	struct state *s;
+
+	load_list();
+	s = opened(false);
+	ENOUGH(s && !reload_open(&r) && !reload_follow(r, s, &config, &(struct jobs){ 0 }));
+	state_close(s);
+	turn(r, now);
+	write_list("192.0.2.2\n");
+	reload_read(r, now);
+	CHECK(reload_waits(r) && !turn(r, now), "it looks before all files of a download can be there");
+	CHECK(turn(r, reload_due(r)), "what was told is not looked at");
+	CHECK(!reload_waits(r), "it waits on");
+	reload_close(r);
+	remove(list_file);
+}
+
+/* The same file has the same name, in whatever words; and what only this process knows under a name has none. */
+static void located(void)
+{
+	struct source source = { .list = "bad" };
+	char wanted[240];
+
+	ENOUGH(!chdir(directory));
+	write_list("192.0.2.1\n");
+	snprintf(wanted, sizeof(wanted), "%s/list", directory);
+	CHECK(!source_locate(&source, "list") && !strcmp(source.path, wanted), "list: '%s'", source.path);
+	CHECK(!source_locate(&source, "././list") && !strcmp(source.path, wanted), "././list: '%s'", source.path);
+	CHECK(!source_locate(&source, wanted) && !strcmp(source.path, wanted), "%s: '%s'", wanted, source.path);
+	CHECK(source_locate(&source, "/dev/stdin"), "/dev/stdin: '%s'", source.path);
+	CHECK(source_locate(&source, "missing"), "missing: '%s'", source.path);
+	ENOUGH(!symlink("list", "turned"));
+	snprintf(wanted, sizeof(wanted), "%s/turned", directory);
+	CHECK(!source_locate(&source, "turned") && !strcmp(source.path, wanted), "turned: '%s'", source.path);
+	remove("turned");
+	remove("list");
+	ENOUGH(!chdir("/") && !source_locate(&source, "etc"));
+	CHECK(!strcmp(source.path, "/etc"), "from the root: '%s'", source.path);
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "a new version that is told", told },
+		{ "one that is not, within a minute", minute },
+		{ "where a file is", located },
+	};
+
+	return own_state_run(cases, sizeof(cases) / sizeof(*cases));
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The way to a file, against realpath(3): in trees of directories and links at random, and in one drawn by hand. */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ktap.h"
+#include "naive.h"
+#include "way.h"
+
+static char root[200];
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	(void)at;
+	return remove(path);
+}
+
+static void remove_tree(void)
+{
+	nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void make_tree(void)
+{
+	const char *temporary = getenv("TMPDIR");
+
+	snprintf(root, sizeof(root), "%s/xdp-bloom-way-XXXXXX", temporary ? temporary : "/tmp");
+	ENOUGH(mkdtemp(root) && !chdir(root) && realpath(".", root));
+}
+
+struct seen {
+	char steps[4096]; /* beneath the root: "directory:name", with a '!' where it is the last */
+	char end[PATH_MAX];
+	int stop; /* after so many */
+};
+
+static int on_step(void *arg, const char *directory, const char *name, bool last)
+{
+	size_t length = strlen(root);
+	struct seen *seen = arg;
+
+	snprintf(seen->end, sizeof(seen->end), "%s/%s", directory[1] ? directory : "", name);
+	if (!strncmp(directory, root, length))
+		snprintf(seen->steps + strlen(seen->steps), sizeof(seen->steps) - strlen(seen->steps), "%s%s:%s%s",
+			 seen->steps[0] ? " " : "", directory[length] ? directory + length + 1 : "", name,
+			 last ? "!" : "");
+	return --seen->stop == 0 ? -ECANCELED : 0;
+}
+
+static void steps(void)
+{
+	static const struct {
+		const char *path, *steps;
+		int end;
+	} wanted[] = {
+		{ "list", ":list!", 0 },
+		{ "./list", ":list!", 0 },
+		{ "two//list", ":two two:list!", 0 },
+		{ "current/list", ":current :two two:list!", 0 },
+		{ "link", ":link! :two two:list!", 0 },
+		{ "two/back", ":two two:back! :list!", 0 },
+		{ "two/../current/./list", ":two :current :two two:list!", 0 },
+		{ "two/missing", ":two two:missing!", -ENOENT },
+		{ "missing/list", ":missing", -ENOENT },
+		{ "list/list", ":list list:list!", -ENOTDIR },
+		{ "astray", ":astray! :nowhere!", -ENOENT },
+	};
+
+	make_tree();
+	ENOUGH(!mkdir("two", 0700) && !close(creat("list", 0600)) && !close(creat("two/list", 0600)) &&
+	       !symlink("two", "current") && !symlink("two/list", "link") && !symlink("../list", "two/back") &&
+	       !symlink("nowhere", "astray"));
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		char path[PATH_MAX];
+
+		/* From where we are, and from the root. */
+		for (int whole = 0; whole < 2; whole++) {
+			struct seen seen = { 0 };
+			int err;
+
+			snprintf(path, sizeof(path), "%s%s%s", whole ? root : "", whole ? "/" : "", wanted[i].path);
+			err = way_walk(path, on_step, &seen);
+			CHECK(err == wanted[i].end, "%s: %d, not %d", path, err, wanted[i].end);
+			CHECK(!strcmp(seen.steps, wanted[i].steps), "%s: '%s', not '%s'", path, seen.steps,
+			      wanted[i].steps);
+		}
+	}
+	CHECK(way_walk("two/list", on_step, &(struct seen){ .stop = 2 }) != 0, "a step's error does not end it");
+	remove_tree();
+}
+
+/* Somewhere in the tree. It ends in a name, so that the last step is where it leads. */
+static void random_path(char *path, size_t size)
+{
+	static const char *const names[] = { "a", "b", "c", "a", "b", "c", "..", "." };
+	size_t at = 0;
+
+	if (!(ktap_random() % 4))
+		at = (size_t)snprintf(path, size, "%s/", root);
+	for (uint64_t n = ktap_random() % 4; n; n--)
+		at += (size_t)snprintf(path + at, size - at, "%s/", names[ktap_random() % 8]);
+	snprintf(path + at, size - at, "%s", names[ktap_random() % 3]);
+}
+
+static void random_trees(void)
+{
+	unsigned int files = 0, circles = 0;
+
+	for (unsigned int tree = 0; tree < 100; tree++) {
+		make_tree();
+		for (int i = 0; i < 30; i++) {
+			char path[PATH_MAX], target[PATH_MAX];
+
+			random_path(path, sizeof(path));
+			random_path(target, sizeof(target));
+			/* Most of these fail, which is all the same. */
+			if (ktap_random() % 3 ? symlink(target, path) : mkdir(path, 0700))
+				continue;
+		}
+		for (int i = 0; i < 100; i++) {
+			char path[PATH_MAX], real[PATH_MAX];
+			struct seen seen = { 0 };
+			int wanted, err;
+
+			random_path(path, sizeof(path));
+			wanted = realpath(path, real) ? 0 : -errno;
+			err = way_walk(path, on_step, &seen);
+			files += !wanted;
+			circles += wanted == -ELOOP;
+			CHECK(err == wanted, "%s: %d, not %d", path, err, wanted);
+			CHECK(wanted || !strcmp(seen.end, real), "%s: ends at %s, not %s", path, seen.end, real);
+		}
+		remove_tree();
+	}
+	CHECK(files > 100 && circles > 10, "%u files, %u circles: the trees are poor", files, circles);
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "every name is told, before it is looked up", steps },
+		{ "it leads where realpath leads", random_trees },
+	};
+
+	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+}
