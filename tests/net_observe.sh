@@ -8,15 +8,6 @@ sandbox "$@"
 # shellcheck source=service.sh
 . "$here/service.sh"
 
-prepare() {
-	ip link set lo up
-	veth 0
-	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0/24 >list
-	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.9 >banned
-	printf '%s\n' 192.0.2.6 2001:db8::6 203.0.112.255 >clean
-	printf "load bad '%s/list'\nattach edge0\n" "$WORK" >conf
-}
-
 # get_page PATH: into page; its status is in $code.
 get_page() {
 	code=$(python3 -c '
@@ -68,9 +59,15 @@ until_health() {
 	fail "/healthz never says $1, but: $code $(cat page)"
 }
 
-# Not ok where the filter is gone, or the state cannot be read.
+# Not ok where the filter is gone, or the state cannot be read. An empty one is one, too.
 health() {
 	prepare
+	mv conf later
+	: >conf
+	ready --listen 9913
+	until_health 200 ok
+	stop
+	mv later conf
 	ready --listen 9913
 	until_health 200 ok
 	cp "$XDP_BLOOM_STATE/state.db" sound

@@ -129,6 +129,55 @@ rotates() {
 	[ "$(get .generation show)" -gt "$before" ] || fail "it did not rotate"
 }
 
+# Where a rotation fails, the next is not tried at once: the service does nothing else meanwhile.
+rotates_later() {
+	prepare
+	mkdir small
+	mount -t tmpfs -o size=6m tmpfs small || skip "no tmpfs"
+	export XDP_BLOOM_STATE=$WORK/small/state
+	ready
+	head -c 20m /dev/zero >small/fill 2>/dev/null
+	echo "run --rotate-every 1s" >>conf
+	rm -f unheard
+	kill -HUP "$service_pid"
+	heard "$log" "the generation before is still in force"
+	heard "$notes" RELOADING=1
+	heard "$notes" READY=1
+	kill -HUP "$service_pid"
+	heard "$notes" RELOADING=1
+	heard "$notes" READY=1
+	stop
+	! grep "generation before" - <&"$log" || fail "it tried again and again"
+	send 0 -b banned -c clean
+	umount -l small
+}
+
+# Who kills the command that it begins with has a service that did not begin.
+killed_at_start() {
+	local child
+
+	prepare
+	bloom load bad list
+	mkfifo held
+	python3 - "$XDP_BLOOM_STATE/lock" >held <<-'PYTHON' &
+		import fcntl, signal, sys
+
+		with open(sys.argv[1], "r+") as lock:
+		    fcntl.lockf(lock, fcntl.LOCK_EX)
+		    print("held", flush=True)
+		    signal.pause()
+	PYTHON
+	read -r <held
+	service
+	until child=$(pgrep -P "$service_pid" -f "xdp-bloom restore"); do
+		kill -0 "$service_pid" || fail "the service has ended"
+	done
+	kill -KILL "$child"
+	heard "$log" "start: ended by signal 9"
+	wait "$service_pid"
+	is $? 2 "the exit status of the service"
+}
+
 reads_config_again() {
 	prepare
 	ready
@@ -204,10 +253,13 @@ checks_config() {
 	bloom run --check --config conf
 	is "$(cat out)" "conf: 2 commands, all right" "what --check says"
 	before=$(snapshot)
+	mkfifo pipe
+	expect 2 timeout 30 "$XDP_BLOOM" run --check --config pipe
+	one_line "pipe: not a regular file"
 	while IFS='|' read -r line words; do
 		cp conf wrong
 		echo "$line" >>wrong
-		expect 2 "$XDP_BLOOM" run --check --config wrong
+		expect 2 timeout 30 "$XDP_BLOOM" run --check --config wrong
 		one_line "wrong:4: $words"
 		is "$(snapshot)" "$before" "what is loaded after '$line'"
 	done <<-'LINES'
@@ -226,6 +278,7 @@ checks_config() {
 		allow 192.0.2.1 --wait 1|--wait stands on the command line
 		load other -|'-': a line of a file of commands reads no standard input
 		add 192.0.2.1|'add' cannot stand in a config file
+		load other pipe|pipe: not a regular file
 		load --image conf|'load --image' cannot stand in a config file
 		flush|'flush' cannot stand in a config file
 		nonsense|'nonsense' cannot stand in a config file
@@ -279,7 +332,6 @@ answers_prometheus() {
 	local library
 
 	prepare
-	ip link set lo up
 	ready --listen 9753
 	python3 -c 'from urllib.request import urlopen
 print(urlopen("http://127.0.0.1:9753/metrics", timeout=30).read().decode())' >page
@@ -349,5 +401,6 @@ grows() {
 }
 
 run_cases grows starts_and_stops only_one finds_interfaces tries_interfaces_again ends_bans ends_bans_later rotates \
+	rotates_later killed_at_start \
 	reads_config_again keeps_its_own_settings names_a_hook checks_config answers_prometheus with_few_rights \
 	damaged_state counts_nothing

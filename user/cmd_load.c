@@ -136,13 +136,22 @@ static void describe_source(struct load *l, const struct stat *st)
 					   : "");
 }
 
+/*
+ * What is read again and again by the service must be a file: a pipe has no versions, and nobody may ever write into
+ * it. Nor is one read to see whether its line is right: whoever runs the line would find it empty.
+ */
+static bool wants_file(void)
+{
+	return if_changed || (opt_check && opt_line);
+}
+
 /* Opens it once: the text that is kept is the text that was read, whatever becomes of the name. */
 static int open_text(struct load *l)
 {
 	bool input = !strcmp(l->path, "-");
 	const char *why = NULL;
 	struct stat st;
-	int fd = input ? dup(STDIN_FILENO) : open(l->path, O_RDONLY | O_CLOEXEC | (if_changed ? O_NONBLOCK : 0));
+	int fd = input ? dup(STDIN_FILENO) : open(l->path, O_RDONLY | O_CLOEXEC | (wants_file() ? O_NONBLOCK : 0));
 
 	if (input)
 		l->path = "standard input";
@@ -150,8 +159,7 @@ static int open_text(struct load *l)
 		l->text = -errno;
 	} else if (S_ISDIR(st.st_mode)) {
 		l->text = -EISDIR;
-	} else if (if_changed && !input && !S_ISREG(st.st_mode)) {
-		/* It has no versions; and nobody may ever write into a pipe. */
+	} else if (wants_file() && !input && !S_ISREG(st.st_mode)) {
 		l->text = -EINVAL;
 		why = "not a regular file";
 	} else if (S_ISREG(st.st_mode) && !input) {

@@ -2,8 +2,14 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <linux/magic.h>
 
 #include "log.h"
 #include "verbs.h"
@@ -50,14 +56,38 @@ static int take_line(void *arg, const struct words *w, unsigned int number)
 	return 0;
 }
 
+/* Nobody may ever write into a pipe that has a name; into one that a shell made, somebody does. */
+static int open_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
+	struct statfs fs;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) || fstatfs(fd, &fs))
+		err = because(-errno, "%s: %s", path, strerror(errno));
+	else if (S_ISDIR(st.st_mode) || (S_ISFIFO(st.st_mode) && fs.f_type != PIPEFS_MAGIC))
+		err = because(-EINVAL, "%s: not a regular file", path);
+	else if (fcntl(fd, F_SETFL, 0))
+		err = because(-errno, "%s: %s", path, strerror(errno));
+	if (!err)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
 int config_read(struct config *config, const char *path)
 {
-	FILE *file = fopen(path, "re");
-	int err;
+	int fd = open_file(path), err = fd < 0 ? fd : 0;
+	FILE *file = err ? NULL : fdopen(fd, "r");
 
 	*config = (struct config){ .path = path };
-	if (!file)
-		return because(-errno, "%s: %s", path, strerror(errno));
+	if (!file && !err) {
+		err = -errno;
+		close(fd);
+	}
+	if (err)
+		return err;
 	err = words_file(file, path, take_line, config);
 	fclose(file);
 	if (err)

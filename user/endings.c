@@ -61,10 +61,13 @@ void endings_look(struct endings *e, struct state *state)
 bool endings_due(struct endings *e)
 {
 	uint64_t times;
+	ssize_t got = read(e->timer, &times, sizeof(times));
 
-	if (read(e->timer, &times, sizeof(times)) == sizeof(times) && e->first && time(NULL) >= e->first)
+	if (got == sizeof(times) && e->first && time(NULL) >= e->first)
 		return true;
-	/* Due, or the clock was set: then only the timer is wrong. */
+	/* The clock was set: then the timer is wrong, and so is what was reckoned by it. */
+	if (got < 0 && errno == ECANCELED)
+		e->again = 0;
 	set_timer(e);
 	return false;
 }

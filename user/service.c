@@ -46,6 +46,7 @@ struct service {
 	struct judging judging;
 	int signals;
 	int64_t look_at, rotate_at, notify_at; /* ms of CLOCK_MONOTONIC; INT64_MAX: not at all */
+	int64_t rotate_next;		       /* not before */
 	int64_t again_at, again_ms;	       /* when to try again what failed, and how long that is; 0: nothing did */
 	bool ready, stop;
 	int status;
@@ -72,6 +73,8 @@ static void plan_rotation(struct service *s, int64_t now)
 	s->rotate_at = INT64_MAX;
 	if (s->options->rotate_every && !kernel_age(&age))
 		s->rotate_at = now + (int64_t)(((double)s->options->rotate_every - age) * 1e3);
+	if (s->rotate_at < s->rotate_next)
+		s->rotate_at = s->rotate_next;
 }
 
 /* The state may be another than we know. */
@@ -146,7 +149,7 @@ static void judged(struct service *s, bool due)
 /* Measured again, too, if that was why. */
 static void rotate_later(struct service *s)
 {
-	s->rotate_at = clock_ms() + ROTATE_AGAIN;
+	s->rotate_at = s->rotate_next = clock_ms() + ROTATE_AGAIN;
 	judging_forget(&s->judging);
 }
 
@@ -190,7 +193,7 @@ static void finish(struct service *s, struct job *job, int status)
 
 	if (WIFSIGNALED(status))
 		warn("%s: ended by signal %d", job->about, WTERMSIG(status));
-	else if (!done && !strcmp(job->about, "start"))
+	if (!done && !strcmp(job->about, "start"))
 		s->status = EXIT_ERROR;
 	else if (!done && !strcmp(job->about, "rotate"))
 		rotate_later(s);
