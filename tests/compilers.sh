@@ -8,7 +8,7 @@ here=$(dirname "$(realpath "$0")")
 top=$(realpath "$here/..")
 compilers=("$@")
 [ $# != 0 ] || compilers=(clang-14 clang-15 clang-16 clang-19 gcc)
-tests=(prog_budget prog_packets)
+tests=(prog_budget prog_packets prog_sets)
 n=0
 failed=0
 skipped=0

@@ -40,7 +40,7 @@ mkdir -p "$selftests/xdp_bloom"
 find "$selftests/xdp_bloom" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
 cp -r "$here"/* "$selftests/xdp_bloom"
 make --no-print-directory -s -C "$selftests" XDP_BLOOM_SRC="$top" TARGETS=xdp_bloom \
-	TESTS="${KSELFTESTS:-unit_addr unit_gate unit_owned unit_parse unit_roster unit_state prog_packets prog_shape.sh net_attach.sh cli_load.sh}" \
+	TESTS="${KSELFTESTS:-unit_addr unit_gate unit_owned unit_parse unit_roster unit_state prog_packets prog_sets prog_shape.sh net_attach.sh cli_load.sh}" \
 	run_tests | tee "$source/log"
 # The runner's own status says nothing of its tests.
 grep -q '^ok ' "$source/log" && ! grep -q '^not ok ' "$source/log"
