@@ -11,14 +11,10 @@
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <netinet/if_ether.h>
-#include <netinet/ip.h>
-#include <netinet/ip6.h>
-#include <netinet/udp.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,10 +26,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "traffic_frames.h"
+
 enum {
 	WINDOW = 64, /* one bit each in a uint64_t, and well under the 256 frames a veth queues */
-	FRAME_MAX = 192,
-	HEAD_MAX = 96, /* Ethernet, tags and PPPoE leave room for IPv6 and UDP */
 	RING_FRAME = 512,
 	RING_FRAMES = 4096,
 	RING_BLOCK = 1 << 16,
@@ -42,29 +38,7 @@ enum {
 	NAMED_MAX = 5,	/* wrong addresses that are named */
 };
 
-enum { PASSED_ALL = 0, WRONG = 1, TROUBLE = 2 };
-
-struct source {
-	int family;
-	uint8_t addr[16];
-};
-
-struct sources {
-	struct source *at;
-	size_t count, next;
-	uint64_t left, sent, arrived, bytes;
-};
-
-/* The last bytes of every frame: tags are taken off the front on the way, this stays where it is. */
-struct mark {
-	uint64_t run, sequence;
-	uint32_t source, banned;
-};
-
-struct head {
-	uint8_t bytes[HEAD_MAX];
-	size_t ip, length;
-};
+enum { PASSED_ALL = 0, WRONG = 1 };
 
 struct loop {
 	int out, in; /* sockets */
@@ -84,12 +58,6 @@ static void on_signal(int signal)
 	stop = 1;
 }
 
-static _Noreturn void trouble(const char *what)
-{
-	fprintf(stderr, "traffic: %s: %s\n", what, strerror(errno));
-	exit(TROUBLE);
-}
-
 static _Noreturn void usage(const char *why)
 {
 	fprintf(stderr,
@@ -104,146 +72,6 @@ static _Noreturn void usage(const char *why)
 		"came through or a clean one did not, 2 trouble.\n",
 		why);
 	exit(TROUBLE);
-}
-
-static void read_sources(struct sources *s, const char *path)
-{
-	FILE *file = fopen(path, "r");
-	char line[INET6_ADDRSTRLEN + 2];
-	size_t room = 0;
-
-	if (!file)
-		trouble(path);
-	while (fgets(line, sizeof(line), file)) {
-		struct source *source;
-
-		line[strcspn(line, "\n")] = '\0';
-		if (s->count == room) {
-			room = room ? 2 * room : 1024;
-			s->at = realloc(s->at, room * sizeof(*s->at));
-			if (!s->at)
-				trouble(path);
-		}
-		source = &s->at[s->count++];
-		source->family = strchr(line, ':') ? AF_INET6 : AF_INET;
-		if (inet_pton(source->family, line, source->addr) != 1) {
-			fprintf(stderr, "traffic: %s:%zu: '%s' is no address\n", path, s->count, line);
-			exit(TROUBLE);
-		}
-	}
-	if (ferror(file))
-		trouble(path);
-	fclose(file);
-}
-
-static void put16(struct head *h, uint16_t value)
-{
-	value = htons(value);
-	memcpy(h->bytes + h->length, &value, sizeof(value));
-	h->length += sizeof(value);
-}
-
-/* Ethernet, the tags, then the IP and UDP headers; only source address and checksum are left to fill in. */
-static void make_head(struct head *h, int family, const char *tags)
-{
-	static const uint8_t macs[2 * ETH_ALEN] = { 2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1 };
-	const uint16_t udp_length = sizeof(struct udphdr) + sizeof(struct mark);
-	const uint16_t ip_length = (family == AF_INET ? sizeof(struct iphdr) : sizeof(struct ip6_hdr)) + udp_length;
-	uint16_t type = family == AF_INET ? ETH_P_IP : ETH_P_IPV6;
-	struct udphdr udp = { .source = htons(9), .dest = htons(9), .len = htons(udp_length) };
-	char words[64], *word, *rest = words;
-
-	memset(h, 0, sizeof(*h));
-	memcpy(h->bytes, macs, sizeof(macs));
-	h->length = sizeof(macs);
-	if (strlen(tags) >= sizeof(words))
-		usage("too many tags");
-	strcpy(words, tags);
-	while ((word = strsep(&rest, "+"))) {
-		if (h->length > HEAD_MAX - 60)
-			usage("too many tags");
-		if (!strcmp(word, "vlan")) {
-			put16(h, ETH_P_8021Q);
-			put16(h, 10);
-		} else if (!strcmp(word, "qinq")) {
-			put16(h, ETH_P_8021AD);
-			put16(h, 100);
-			put16(h, ETH_P_8021Q);
-			put16(h, 10);
-		} else if (!strcmp(word, "pppoe")) {
-			put16(h, ETH_P_PPP_SES);
-			put16(h, 0x1100);
-			put16(h, 7);
-			put16(h, ip_length + 2);
-			type = family == AF_INET ? 0x0021 : 0x0057;
-		} else if (strcmp(word, "plain")) {
-			usage("unknown tag");
-		}
-	}
-	put16(h, type);
-	h->ip = h->length;
-	if (family == AF_INET) {
-		struct iphdr ip = {
-			.version = 4,
-			.ihl = 5,
-			.tot_len = htons(ip_length),
-			.ttl = 64,
-			.protocol = IPPROTO_UDP,
-			.daddr = htonl(0xc6336401), /* 198.51.100.1, for documentation */
-		};
-		memcpy(h->bytes + h->length, &ip, sizeof(ip));
-		h->length += sizeof(ip);
-	} else {
-		struct ip6_hdr ip = {
-			.ip6_flow = htonl(6U << 28),
-			.ip6_plen = htons(udp_length),
-			.ip6_nxt = IPPROTO_UDP,
-			.ip6_hlim = 64,
-			.ip6_dst.s6_addr = { 0x20, 0x01, 0x0d, 0xb8, [15] = 1 },
-		};
-		memcpy(h->bytes + h->length, &ip, sizeof(ip));
-		h->length += sizeof(ip);
-	}
-	memcpy(h->bytes + h->length, &udp, sizeof(udp));
-	h->length += sizeof(udp);
-}
-
-static uint16_t checksum(const uint8_t *header)
-{
-	uint16_t words[sizeof(struct iphdr) / 2];
-	uint32_t sum = 0;
-
-	memcpy(words, header, sizeof(words));
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		sum += words[i];
-	sum = (sum & 0xffff) + (sum >> 16);
-	return ~(sum + (sum >> 16));
-}
-
-static size_t make_frame(const struct loop *l, uint8_t *frame, const struct sources *from, uint64_t sequence)
-{
-	const struct source *source = &from->at[from->next];
-	const struct head *h = source->family == AF_INET ? &l->v4 : &l->v6;
-	struct mark mark = {
-		.run = l->run,
-		.sequence = sequence,
-		.source = from->next,
-		.banned = from == &l->banned,
-	};
-	uint8_t *ip = frame + h->ip;
-
-	memcpy(frame, h->bytes, h->length);
-	if (source->family == AF_INET) {
-		uint16_t sum;
-
-		memcpy(ip + offsetof(struct iphdr, saddr), source->addr, 4);
-		sum = checksum(ip);
-		memcpy(ip + offsetof(struct iphdr, check), &sum, sizeof(sum));
-	} else {
-		memcpy(ip + offsetof(struct ip6_hdr, ip6_src), source->addr, 16);
-	}
-	memcpy(frame + h->length, &mark, sizeof(mark));
-	return h->length + sizeof(mark);
 }
 
 static int packet_socket(const char *interface, int protocol)
@@ -366,6 +194,19 @@ static void wait_for_window(struct loop *l, const struct mmsghdr *messages)
 	l->losses += l->missing != 0;
 }
 
+static size_t next_frame(const struct loop *l, uint8_t *frame, const struct sources *from, uint64_t sequence)
+{
+	const struct source *source = &from->at[from->next];
+	const struct mark mark = {
+		.run = l->run,
+		.sequence = sequence,
+		.source = from->next,
+		.banned = from == &l->banned,
+	};
+
+	return make_frame(frame, source->family == AF_INET ? &l->v4 : &l->v6, source, &mark);
+}
+
 /* Every other frame banned while there are both; the last one of a window is always a clean one. */
 static unsigned int fill_window(struct loop *l, struct mmsghdr *messages)
 {
@@ -380,7 +221,7 @@ static unsigned int fill_window(struct loop *l, struct mmsghdr *messages)
 		from = &l->clean;
 		if (l->banned.left && count != WINDOW - 1 && (count % 2 || !l->clean.left))
 			from = &l->banned;
-		io->iov_len = make_frame(l, io->iov_base, from, l->first + count);
+		io->iov_len = next_frame(l, io->iov_base, from, l->first + count);
 		from->bytes += io->iov_len;
 		from->next = (from->next + 1) % from->count;
 		from->left -= from->left != 0;
@@ -453,7 +294,7 @@ static double now(void)
 int main(int argc, char **argv)
 {
 	const struct sigaction on_stop = { .sa_handler = on_signal };
-	const char *tags = "plain";
+	const char *tags = "plain", *why;
 	struct loop l = { 0 };
 	uint64_t times = 1;
 	double start;
@@ -480,8 +321,11 @@ int main(int argc, char **argv)
 	sigaction(SIGINT, &on_stop, NULL);
 	if (getrandom(&l.run, sizeof(l.run), 0) != sizeof(l.run))
 		trouble("getrandom");
-	make_head(&l.v4, AF_INET, tags);
-	make_head(&l.v6, AF_INET6, tags);
+	why = make_head(&l.v4, AF_INET, tags);
+	if (!why)
+		why = make_head(&l.v6, AF_INET6, tags);
+	if (why)
+		usage(why);
 	stay_on_one_cpu(argv[optind]);
 	open_sockets(&l, argv[optind], argv[optind + 1]);
 	start = now();
