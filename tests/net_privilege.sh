@@ -37,6 +37,8 @@ as() {
 
 three_capabilities_are_enough() {
 	prepare
+	is "$(as $NEEDED grep -cE '^(Uid:(\s65534){4}|Groups:\s*|Cap(Eff|Prm|Bnd|Amb):\s000000c000001000|NoNewPrivs:\s1)$' /proc/self/status)" 7 \
+		"what the kernel says of that user: $(as $NEEDED cat /proc/self/status)"
 	expect 0 as $NEEDED ./command load bad list
 	expect 0 as $NEEDED ./command attach edge0
 	send 0 -b banned -c clean
@@ -85,19 +87,70 @@ nobody_learns_the_seeds() {
 	prepare
 	expect 0 as $NEEDED ./command -v load bad list
 	mkdir said
+	install -d -o $USER_ID spare
 	cat out err >said/load
-	for verb in "-v rotate" show "-j show" "-v show" lists "-j lists" "-j stats" "-j test 192.0.2.7 2001:db8::7" "-j tune"; do
+	for verb in "-v rotate" show "-j show" "-v show" lists "-j lists" "-j stats" "-j test 192.0.2.7 2001:db8::7" "-j tune" \
+		"-v add 192.0.2.9" bans "-j metrics" "-v tune --k 0" "-v save spare/image" "-j image show spare/image" "-v state check"; do
 		# shellcheck disable=SC2086 # words
 		expect 0 as $NEEDED ./command $verb
-		cat out err >"said/$verb"
+		cat out err >"said/${verb////-}"
 		live=$(echo fs/filter/generation/*/meta)
 		bpftool -j map dump pinned "$live" >"said/.meta"
 		hides_seeds said own || fail "after '$verb'"
 	done
 	mv said/.meta meta
+	refused_program
+	hides_seeds said own || fail "after a program was refused"
 	cp meta said/shown
 	! hides_seeds said >/dev/null || fail "this test sees no seeds"
 	umount fs
+}
+
+# The verifier refuses a program that has the seeds of an image in it, which is in force elsewhere, and is asked why.
+refused_program() {
+	expect 2 as bpf,net_admin ./command -v load --image spare/image --force
+	cat out err >said/refused
+	grep -q "PROG LOAD LOG" said/refused || fail "the verifier has nothing to say: $(cat said/refused)"
+}
+
+# aborted ARGS... -- INJECTIONS...: the command gets SIGABRT when it first says something, and may leave a core in cores/.
+aborted() {
+	local -a args=()
+
+	while [ "$1" != -- ]; do
+		args+=("$1")
+		shift
+	done
+	shift
+	rm -rf cores
+	mkdir cores
+	(
+		cd cores || exit
+		ulimit -c unlimited
+		strace -o /dev/null -e trace=write,prctl -e inject=write:signal=ABRT:when=1 "$@" "$XDP_BLOOM" "${args[@]}"
+		exit
+	) &>/dev/null
+	is $? 134 "the status of an aborted '${args[*]}'"
+	bpftool -j map dump pinned "$(echo "$XDP_BLOOM_BPFFS"/generation/*/meta)" >meta
+}
+
+# Nor a core of root's own, who may have one of anything: what forbids it taken away, there is one, and the seeds are in it.
+aborts_without_a_core() {
+	local verb
+
+	command -v strace >/dev/null || skip "needs strace"
+	[[ $(cat /proc/sys/kernel/core_pattern) != *[\|/]* ]] || skip "cores are no files of one's own here"
+	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0/24 >list
+	bloom load bad list
+	for verb in "show" "test 192.0.2.7" "rotate"; do
+		# shellcheck disable=SC2086 # words
+		aborted $verb --
+		is "$(ls cores)" "" "the core of '$verb'"
+		# shellcheck disable=SC2086
+		aborted $verb -- -e inject=prctl:retval=0
+		[ -n "$(ls cores)" ] || fail "this test sees no core of '$verb'"
+		! hides_seeds cores >/dev/null || fail "this test sees no seeds in the core of '$verb'"
+	done
 }
 
 # Of a process that may dump no core the kernel shows nobody but root anything; of his others, the user. (Capabilities that
@@ -150,4 +203,4 @@ for top in sys.argv[1:]:
 PYTHON
 }
 
-run_cases three_capabilities_are_enough two_are_not others_read_nothing nobody_learns_the_seeds dumps_no_core
+run_cases three_capabilities_are_enough two_are_not others_read_nothing nobody_learns_the_seeds aborts_without_a_core dumps_no_core

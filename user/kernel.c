@@ -17,20 +17,14 @@
 #include "parse.h"
 #include "pins.h"
 #include "programs.h"
+#include "verifier_log.h"
 #include "xdp_bloom.skel.h"
-
-static int quiet_print(enum libbpf_print_level level, const char *fmt, va_list args)
-{
-	if (!opt_verbose || level == LIBBPF_DEBUG)
-		return 0;
-	return vfprintf(stderr, fmt, args);
-}
 
 int kernel_ready(void)
 {
 	struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
 
-	libbpf_set_print(quiet_print);
+	verifier_log_ready();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	setrlimit(RLIMIT_MEMLOCK, &unlimited); /* before 5.11 maps count against it */
 	return pins_ready();

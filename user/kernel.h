@@ -7,7 +7,6 @@
 #define KERNEL_H
 
 #include <stdbool.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "addr.h"
