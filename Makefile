@@ -153,9 +153,10 @@ soak: tests
 rates: tests
 	XDP_BLOOM_RATES=full $(BUILD)/tests/unit_rates
 
-# In the kernels of other Debian releases, under QEMU; KERNEL_ARCH=arm64 for another machine.
+# In the kernels of other Debian releases, under QEMU. KERNELS and KERNEL_TESTS say which, KERNEL_ARCH=arm64 another machine.
+KERNELS ?=
 test-kernels: tests
-	tests/kernels.sh
+	tests/ktap-status.sh tests/kernels.sh $(KERNELS)
 
 # Kernels, faults, compilers and fuzzers in one run of some 20 minutes, into the README's tables.
 record-kernels: deps-test
@@ -233,7 +234,7 @@ help:
 
 	@echo 'make kill-test      commands killed at random moments, KILLS (1000) times'
 	@echo 'make counts         ten million packets on two CPUs, a hundred rotations: every one is counted'
-	@echo 'make test-kernels   the program and network tests in other kernels, under QEMU'
+	@echo 'make test-kernels   the program and network tests in other kernels, under QEMU; KERNELS and KERNEL_TESTS say which'
 	@echo 'make record-kernels the tables of the README, in one run of some 20 minutes'
 	@echo 'make compilers      built by clang 14 to 19 and gcc, and loaded'
 	@echo 'make kselftest      the tests as the kernel runs its own; KSELFTESTS says which'

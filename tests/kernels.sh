@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # kernels.sh [RELEASE...]: the tests inside the kernels of these Debian releases, booted under QEMU, which needs neither
-# root nor KVM. Nothing on the machine changes; kernels are kept in build/kernels, delete it for newer ones.
+# root nor KVM. Nothing on the machine changes; kernels are kept in build/kernels, delete it for newer ones. Those that
+# the registry does not give, because it cannot be reached, are skipped, each in a line.
 #
 #   KERNEL_TESTS   which tests, in place of those below       KERNEL_JOBS   how many kernels at once (2)
 #   KERNEL_ARCH    amd64 (what this machine is) or arm64      KERNEL_LIMIT  seconds a kernel has for all of them (450)
@@ -24,6 +25,11 @@ tests=(EXACT_ASKS=3000000:prog_ net_attach.sh "XDP_BLOOM_ROTATIONS=10,XDP_BLOOM_
 # shellcheck disable=SC2206 # words
 [ -z "${KERNEL_TESTS:-}" ] || tests=($KERNEL_TESTS)
 
+skip_all() {
+	printf 'TAP version 13\n1..0 # SKIP %s\n' "$1"
+	exit 4
+}
+
 # Without cmpxchg16b, and with one thread for all CPUs: as QEMU 7.2 emulates them, newer kernels fault now and then at boot.
 case $arch in
 amd64)
@@ -36,10 +42,7 @@ arm64)
 	machine=(qemu-system-aarch64 -M virt -cpu "max,pauth-impdef=on")
 	console=ttyAMA0
 	;;
-*)
-	printf 'TAP version 13\n1..0 # SKIP no machine for %s\n' "$arch"
-	exit 4
-	;;
+*) skip_all "no machine for $arch" ;;
 esac
 
 work=$(mktemp -d)
@@ -53,10 +56,10 @@ stop() {
 	wait
 }
 
-# list_tests: a line for each, as init wants them: seconds, then variables and the program with its path. A name stands for
-# all that begin with it.
+# list_tests: a line for each, $count of them, as init wants them: seconds, then variables and the program with its path.
+# A name stands for all that begin with it.
 list_tests() {
-	local test path vars
+	local test path vars before=0
 
 	for test in "${tests[@]}"; do
 		for path in "$build/tests/${test##*:}"* "$top/tests/${test##*:}"*; do
@@ -69,17 +72,24 @@ list_tests() {
 			esac
 			vars=${test%%:*}
 			[ "$vars" = "$test" ] || path="${vars//,/ } $path"
-			echo "$limit $path"
+			echo "$limit $path" >>"$work/run-these"
+			count=$((count + 1))
 		done
+		[ $count != $before ] || { echo "there is no test ${test##*:}" >&2 && return 1; }
+		before=$count
 	done
+}
+
+# said NAME: the first error in that log, in one line.
+said() {
+	grep -m1 '^E: ' "$work/$1.log" || grep -v '^$' "$work/$1.log" | tail -n 1
 }
 
 # boot RELEASE: one machine, its console in $work/RELEASE.log.
 boot() {
 	local release=$1 kernel=$cache/$1-$arch vmlinuz try qemu
 
-	if ! "$here/kernels/fetch.sh" "$cache" "$arch" "$release" >"$work/$release.log" 2>&1 ||
-		! "$here/kernels/image.sh" modules "$kernel" "$work/$release.modules" >>"$work/$release.log" 2>&1; then
+	if [ ! -d "$kernel" ] || ! "$here/kernels/image.sh" modules "$kernel" "$work/$release.modules" >>"$work/$release.log" 2>&1; then
 		echo "no kernel" >>"$work/$release.log"
 		return
 	fi
@@ -147,7 +157,7 @@ cross_build() {
 	local -a variables
 
 	ROOT=$cache/root-$arch
-	"$here/kernels/root.sh" "$cache" "$arch" || return
+	"$here/kernels/root.sh" "$cache" "$arch" >"$work/root.log" 2>&1 || return
 	export ROOT PKG_CONFIG_SYSROOT_DIR=$ROOT PKG_CONFIG_LIBDIR=$ROOT/usr/lib/$triplet/pkgconfig
 	variables=(BUILD="build/$arch" CC="$triplet-gcc --sysroot=$ROOT" AR="$triplet-ar"
 		CLANG="clang -idirafter $ROOT/usr/include/$triplet")
@@ -155,20 +165,47 @@ cross_build() {
 	make --no-print-directory -s -C "$top" "${variables[@]}" >&2 && make --no-print-directory -s -C "$top" "${variables[@]}" tests >&2
 }
 
-"$here/deps.sh" "${packages[@]}" busybox-static xz-utils zstd >&2 || exit 1
+if ! "$here/deps.sh" "${packages[@]}" busybox-static xz-utils zstd >&2; then
+	[ "$(id -u)" != 0 ] || skip_all "not all of ${packages[*]} can be installed"
+	exit 1
+fi
 mkdir -p "$cache"
-[ "$build" = "$top/build" ] || cross_build || exit 1
+if [ "$build" != "$top/build" ]; then
+	cross_build
+	case $? in
+	0) ;;
+	4) skip_all "no packages of $arch: $(said root)" ;;
+	*) cat "$work"/root.log >&2 && exit 1 ;;
+	esac
+fi
 for program in "$build/xdp-bloom" "$build/tests/traffic"; do
 	[ -x "$program" ] || { echo "$program is not built: make tests" >&2 && exit 1; }
 done
-list_tests >"$work/run-these"
-count=$(wc -l <"$work/run-these")
+count=0
+list_tests || exit 1
 BUILD=$build RUN=$work/run-these "$here/kernels/image.sh" tools "$work/tools" || exit 1
 
-printf 'TAP version 13\n1..%d\n' $((${#releases[@]} * count))
+present=()
+absent=()
+for release in "${releases[@]}"; do
+	"$here/kernels/fetch.sh" "$cache" "$arch" "$release" >"$work/$release.log" 2>&1 &
+	job[$release]=$!
+done
+for release in "${releases[@]}"; do
+	wait "${job[$release]}"
+	if [ $? = 4 ]; then
+		absent+=("$release # SKIP no packages: $(said "$release")")
+	else
+		present+=("$release")
+	fi
+	unset "job[$release]"
+done
+[ ${#present[@]} != 0 ] || skip_all "no kernel can be fetched: ${absent[0]#*: }"
+
+printf 'TAP version 13\n1..%d\n' $((${#present[@]} * count + ${#absent[@]}))
 n=0
 running=0
-for release in "${releases[@]}"; do
+for release in "${present[@]}"; do
 	if [ $running -ge "${KERNEL_JOBS:-2}" ]; then
 		wait -n
 		running=$((running - 1))
@@ -177,11 +214,15 @@ for release in "${releases[@]}"; do
 	job[$release]=$!
 	running=$((running + 1))
 done
-for release in "${releases[@]}"; do
+for release in "${present[@]}"; do
 	wait "${job[$release]}"
 	unset "job[$release]"
 	report "$release" | tee -a "$work/report"
 	n=$((n + count))
+done
+for release in "${absent[@]}"; do
+	n=$((n + 1))
+	echo "ok $n $release" | tee -a "$work/report"
 done
 passed=$(grep -c '^ok .*' "$work/report")
 skipped=$(grep -c '^ok .*# SKIP' "$work/report")

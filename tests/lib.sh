@@ -89,6 +89,7 @@ run_cases() {
 		[[ ! $case =~ ${XDP_BLOOM_CASES:-} ]] || cases+=("$case")
 	done
 	set -- "${cases[@]}"
+	[ $# != 0 ] || { echo "Bail out! no case has '$XDP_BLOOM_CASES' in it" && return 1; }
 	printf 'TAP version 13\n1..%d\n# seed: XDP_BLOOM_SEED=%d\n' $# "$XDP_BLOOM_SEED"
 	for case; do
 		rm -rf "${WORK:?}"/* "${XDP_BLOOM_BPFFS:?}" /sys/fs/bpf/xdp
