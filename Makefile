@@ -218,10 +218,9 @@ lint: all
 		'-DLIBBPF_OPTS(type,name,...)=struct type name' '-DDECLARE_LIBXDP_OPTS(type,name,...)=struct type name' user
 	@# Every memcpy() and snprintf() is insecure to the first check; the second takes va_start() for nothing in clang 14;
 	@# the third finds a leak in the skeleton that bpftool makes (cppcheck looks for ours).
-	clang-tidy --quiet --warnings-as-errors='*' \
+	printf '%s\n' $(USER_SRC) | xargs -P $(shell nproc) -I{} clang-tidy --quiet --warnings-as-errors='*' \
 		--checks=-clang-analyzer-security.insecureAPI.*,-clang-analyzer-valist.Uninitialized,-clang-analyzer-unix.Malloc \
-		$(USER_SRC) -- \
-		$(filter-out -Werror,$(ALL_CFLAGS))
+		{} -- $(filter-out -Werror,$(ALL_CFLAGS))
 
 help:
 	@echo 'make                build/xdp-bloom'

@@ -117,7 +117,7 @@ def fuzz(directory):
             runs[name] = int(ran[1])
         elif re.match(r'# exit status [^0]', line) or 'ERROR' in line:
             faults = True
-    said = ', '.join('{} {}'.format(name, FAIL if n is None else format(n, ',')) for name, n in runs.items())
+    said = ', '.join('{} {}'.format(name, FAIL if n is None else format(n, ',')) for name, n in sorted(runs.items()))
     return said + (': ' + FAIL if faults else '; none found anything' if runs else '')
 
 
