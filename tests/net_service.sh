@@ -279,6 +279,7 @@ checks_config() {
 		load other -|'-': a line of a file of commands reads no standard input
 		add 192.0.2.1|'add' cannot stand in a config file
 		load other pipe|pipe: not a regular file
+		load --skip-bad bad other|list 'bad' is loaded by a line before
 		load --image conf|'load --image' cannot stand in a config file
 		flush|'flush' cannot stand in a config file
 		nonsense|'nonsense' cannot stand in a config file

@@ -21,6 +21,7 @@ static int take_line(void *arg, const struct words *w, unsigned int number)
 {
 	struct config *config = arg;
 	struct config_line *grown, line = { .number = number };
+	const char *list, *file;
 	size_t length = 0;
 	char *text;
 
@@ -36,6 +37,9 @@ static int take_line(void *arg, const struct words *w, unsigned int number)
 		if (!strncmp(w->words[i], "--image", strlen("--image")))
 			return because(-EINVAL, "%s:%u: 'load --image' cannot stand in a config file; lists can",
 				       config->path, number);
+	/* Each would take the other's place, at every start. */
+	if (config_loads(w, &list, &file) && config_load_of(config, list))
+		return because(-EINVAL, "%s:%u: list '%s' is loaded by a line before", config->path, number, list);
 	grown = reallocarray(config->lines, config->n + 1, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;

@@ -12,6 +12,8 @@
 #include "log.h"
 #include "way.h"
 
+#define READS 64
+
 /* A name on the way to a file, in a directory that is watched. */
 struct entry {
 	int watch;
@@ -115,7 +117,8 @@ static int on_step(void *arg, const char *directory, const char *name, bool last
 	int err;
 
 	e.watch = inotify_add_watch(file->follow->fd, directory,
-				    IN_MOVED_TO | IN_CREATE | IN_ONLYDIR | IN_MASK_ADD | (last ? IN_CLOSE_WRITE : 0));
+				    IN_MOVED_TO | IN_CREATE | IN_ATTRIB | IN_ONLYDIR | IN_MASK_ADD |
+					    (last ? IN_CLOSE_WRITE : 0));
 	/* A directory on the way may be nobody's to read; the file's own is said. */
 	if (e.watch < 0)
 		return !last ? 0 : because(-errno, "%s: cannot be watched: %s", directory, strerror(errno));
@@ -157,7 +160,7 @@ static bool means(const struct entry *e, const struct inotify_event *event)
 	if (event->mask & IN_Q_OVERFLOW) /* some were lost: anything may have changed */
 		return true;
 	return e->watch == event->wd && event->len && !strcmp(e->name, event->name) &&
-	       (event->mask & (IN_CLOSE_WRITE | IN_MOVED_TO) || (event->mask & IN_CREATE && made_whole(e)));
+	       (event->mask & (IN_CLOSE_WRITE | IN_MOVED_TO | IN_ATTRIB) || (event->mask & IN_CREATE && made_whole(e)));
 }
 
 void follow_read(struct follow *f, void (*changed)(void *arg, size_t number), void *arg)
@@ -165,7 +168,8 @@ void follow_read(struct follow *f, void (*changed)(void *arg, size_t number), vo
 	char buf[8192] __attribute__((aligned(__alignof__(struct inotify_event))));
 	ssize_t got;
 
-	while ((got = read(f->fd, buf, sizeof(buf))) > 0)
+	/* Whoever makes files without end beside ours must not keep us here. */
+	for (int reads = 0; reads < READS && (got = read(f->fd, buf, sizeof(buf))) > 0; reads++)
 		for (char *at = buf; at < buf + got;) {
 			const struct inotify_event *event = (const struct inotify_event *)at;
 

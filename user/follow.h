@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Files whose every new version is told, however it comes: written in place, renamed into place, behind a symbolic link
- * that is turned, or with a directory that another takes the place of. It is told when its writer has closed it.
+ * that is turned, or with a directory that another takes the place of. It is told when its writer has closed it,
+ * and when who may read it has changed.
  */
 #ifndef FOLLOW_H
 #define FOLLOW_H
