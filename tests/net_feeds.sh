@@ -25,6 +25,7 @@ reloads() {
 		bloom load bad ./list
 		bloom attach edge0
 	fi
+	[ "$1" != behind_options ] || sed -i '1i run --rotate-every 0' conf
 	ready
 	send 0 -b banned -c clean
 	case $1 in
@@ -169,6 +170,6 @@ keeps_what_it_has() {
 	stop
 }
 
-run_cases "reloads written" "reloads renamed" "reloads link" "reloads behind_link" "reloads by_hand" \
+run_cases "reloads written" "reloads renamed" "reloads link" "reloads behind_link" "reloads by_hand" "reloads behind_options" \
 	"changes_directory turned" "changes_directory turned by_hand" "changes_directory renamed" "changes_directory above" \
 	"changes_directory again" comes_later becomes_readable goes_back waits_for_the_end no_pipes keeps_what_it_has

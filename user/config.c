@@ -144,12 +144,14 @@ bool config_loads(const struct words *w, const char **list, const char **file)
 	const char *operands[2];
 	int n = 0;
 
+	if (strcmp(w->words[0], "load") != 0) /* the options of run have been taken out of its words */
+		return false;
 	for (int at = 1; at < w->n && n < 2; at++)
 		if (w->words[at][0] != '-')
 			operands[n++] = w->words[at];
 		else
 			at += takes_next(w->words[at]);
-	if (strcmp(w->words[0], "load") != 0 || n < 2)
+	if (n < 2)
 		return false;
 	*list = operands[0];
 	*file = operands[1];
