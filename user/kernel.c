@@ -305,7 +305,7 @@ static int make_room(struct tally **each, size_t values)
 	return *each ? cpus : -ENOMEM;
 }
 
-static int sum_tallies(const char *name, struct tally *sums, __u32 n)
+static int sum_tallies(const char *name, __u32 first, struct tally *sums, __u32 n)
 {
 	struct tally *each;
 	int cpus = make_room(&each, 1), fd = pin_get(name), err = 0;
@@ -313,11 +313,13 @@ static int sum_tallies(const char *name, struct tally *sums, __u32 n)
 	memset(sums, 0, n * sizeof(*sums));
 	if (cpus < 0 || fd < 0)
 		err = fd < 0 ? fd : cpus;
-	for (__u32 key = 0; key < n && !err; key++) {
+	for (__u32 i = 0; i < n && !err; i++) {
+		__u32 key = first + i;
+
 		if (bpf_map_lookup_elem(fd, &key, each))
 			err = -errno;
 		for (int cpu = 0; cpu < cpus && !err; cpu++)
-			tally_add(&sums[key], &each[cpu]);
+			tally_add(&sums[i], &each[cpu]);
 	}
 	free(each);
 	if (fd >= 0)
@@ -327,13 +329,20 @@ static int sum_tallies(const char *name, struct tally *sums, __u32 n)
 
 int kernel_counters(struct counted *c)
 {
-	int err = sum_tallies(PIN_COUNTERS, c->port[0], COUNTERS);
+	struct tally retired[REASONS];
+	int err, attempts = 0;
 
+	/* A row that goes onto the last one meanwhile would be read in both places: then all is read again. */
+	do {
+		err = sum_tallies(PIN_COUNTERS, COUNTER(PORT_RETIRED, 0), retired, REASONS);
+		if (!err)
+			err = sum_tallies(PIN_COUNTERS, 0, c->port[0], COUNTERS);
+	} while (!err && memcmp(retired, c->port[PORT_RETIRED], sizeof(retired)) != 0 && ++attempts < 100);
 	memset(c->verdict, 0, sizeof(c->verdict));
 	for (unsigned int port = 0; port <= PORTS; port++)
 		for (unsigned int why = 0; why < REASONS; why++)
 			tally_add(&c->verdict[reason_verdict(why)], &c->port[port][why]);
-	return err ? err : sum_tallies(PIN_LIST_COUNTERS, c->list, LABELS);
+	return err ? err : sum_tallies(PIN_LIST_COUNTERS, 0, c->list, LABELS);
 }
 
 /* What one key counted goes onto another; nobody counts on either. */

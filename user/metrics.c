@@ -31,7 +31,8 @@ static void port_lines(FILE *out, const struct tallies *c, bool bytes)
 	head(out, name, "counter",
 	     bytes ? "Bytes by interface, verdict and the stage that came to it."
 		   : "Packets by interface, verdict and the stage that came to it.");
-	for (size_t i = 0; i <= c->ports_n; i++) {
+	/* Not what others counted before: it grows when one is detached, and would be a rate that never was. */
+	for (size_t i = 0; i < c->ports_n; i++) {
 		const struct tally *row = tallies_port(c, &c->counted, i);
 		char buf[64];
 
@@ -39,7 +40,7 @@ static void port_lines(FILE *out, const struct tallies *c, bool bytes)
 			if (why == REASON_DROPPED) /* no stage of that number drops */
 				continue;
 			fprintf(out, "xdp_bloom_%s{interface=\"", name);
-			value(out, i < c->ports_n ? tallies_port_name(c, i, buf) : "");
+			value(out, tallies_port_name(c, i, buf));
 			fprintf(out, "\",verdict=\"%s\",stage=\"%s\"} %llu\n", verdict_names[reason_verdict(why)],
 				tallies_stage(why), (unsigned long long)(bytes ? row[why].bytes : row[why].packets));
 		}

@@ -58,14 +58,38 @@ void tallies_free(struct tallies *c)
 	c->lists_n = c->ports_n = 0;
 }
 
+static bool anew(const struct tally *before, const struct tally *now)
+{
+	return now->packets < before->packets || now->bytes < before->bytes;
+}
+
 static void since(struct tally *between, const struct tally *before, const struct tally *now, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		bool anew = now[i].packets < before[i].packets || now[i].bytes < before[i].bytes;
+		bool all = anew(&before[i], &now[i]);
 
-		between[i].packets = now[i].packets - (anew ? 0 : before[i].packets);
-		between[i].bytes = now[i].bytes - (anew ? 0 : before[i].bytes);
+		between[i].packets = now[i].packets - (all ? 0 : before[i].packets);
+		between[i].bytes = now[i].bytes - (all ? 0 : before[i].bytes);
 	}
+}
+
+static __u64 less(__u64 a, __u64 b)
+{
+	return a < b ? 0 : a - b;
+}
+
+/* What a row had when it was retired is no news: only where it stands is another place. */
+static void since_retired(struct tally between[REASONS], const struct counted *before, const struct counted *now)
+{
+	for (unsigned int port = 0; port < PORTS; port++)
+		for (unsigned int why = 0; why < REASONS; why++) {
+			const struct tally *old = &before->port[port][why];
+
+			if (!anew(old, &now->port[port][why]))
+				continue;
+			between[why].packets = less(between[why].packets, old->packets);
+			between[why].bytes = less(between[why].bytes, old->bytes);
+		}
 }
 
 void tallies_since(struct counted *between, const struct counted *before, const struct counted *now)
@@ -73,6 +97,7 @@ void tallies_since(struct counted *between, const struct counted *before, const 
 	since(between->verdict, before->verdict, now->verdict, VERDICTS);
 	since(between->port[0], before->port[0], now->port[0], COUNTERS);
 	since(between->list, before->list, now->list, LABELS);
+	since_retired(between->port[PORT_RETIRED], before, now);
 }
 
 double tallies_seconds(const struct tallies *before, const struct tallies *now)
@@ -90,12 +115,35 @@ static bool shares(const struct tallies *c, size_t a, size_t b)
 	return !c->ports[a].gone && !c->ports[b].gone && row_of(&c->ports[a]) == row_of(&c->ports[b]);
 }
 
+static bool shown(const struct tallies *c, unsigned int row)
+{
+	for (size_t i = 0; i < c->ports_n; i++)
+		if (!c->ports[i].gone && row_of(&c->ports[i]) == row)
+			return true;
+	return false;
+}
+
+/* A row keeps what it counted until another interface takes it: it may be nobody's. */
+static const struct tally *others(const struct tallies *c, const struct counted *counted)
+{
+	static struct tally sum[REASONS];
+
+	memcpy(sum, counted->port[PORT_RETIRED], sizeof(sum));
+	for (unsigned int row = 0; row < PORTS; row++) {
+		if (shown(c, row))
+			continue;
+		for (unsigned int why = 0; why < REASONS; why++)
+			tally_add(&sum[why], &counted->port[row][why]);
+	}
+	return sum;
+}
+
 const struct tally *tallies_port(const struct tallies *c, const struct counted *counted, size_t port)
 {
 	static const struct tally nothing[REASONS];
 
 	if (port == c->ports_n)
-		return counted->port[PORT_RETIRED];
+		return others(c, counted);
 	if (c->ports[port].gone)
 		return nothing;
 	for (size_t i = 0; i < port; i++)

@@ -27,7 +27,8 @@ void tallies_free(struct tallies *tallies);
 void tallies_since(struct counted *between, const struct counted *before, const struct counted *now);
 double tallies_seconds(const struct tallies *before, const struct tallies *now);
 
-/* An interface's row, by its place among the ports; one past them: what the filter is no longer on. */
+/* An interface's row, by its place among the ports; one past them: what the filter is no longer on, until the next
+ * call. */
 const struct tally *tallies_port(const struct tallies *tallies, const struct counted *counted, size_t port);
 /* "eth0", or "eth0+eth7" where two share a row (their numbers differ by a multiple of PORTS): only the first has it. */
 const char *tallies_port_name(const struct tallies *tallies, size_t port, char buf[64]);
