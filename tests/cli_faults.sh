@@ -21,13 +21,7 @@ calls=$(
 )
 
 prepare() {
-	veth 0 1
-	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0/24 >base
-	printf '%s\n' 198.51.100.1 198.51.100.2 >even
-	printf '%s\n' 198.51.100.{1..3} 2001:db8:1::/48 >odd
-	bloom load base base
-	bloom load other even
-	bloom attach edge1
+	filtering_two
 	turn=even
 }
 

@@ -198,14 +198,30 @@ verdicts() {
 	done
 }
 
-# filtering NAME: edge0 filters a list of that name; banned and clean are sources to send from.
-filtering() {
-	veth 0
+# a_list: hosts and a prefix; banned and clean are sources to send from, those beside it among them.
+a_list() {
 	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0/24 >list
 	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.9 >banned
-	echo 8.8.8.8 >clean
+	printf '%s\n' 192.0.2.6 2001:db8::6 203.0.112.255 >clean
+}
+
+# filtering NAME: edge0 filters a list of that name.
+filtering() {
+	veth 0
+	a_list
 	bloom load "$1" list
 	bloom attach edge0
+}
+
+# filtering_two: edge1 filters that list, and one called other: it is even now, and may become odd. edge0 is free.
+filtering_two() {
+	veth 0 1
+	a_list
+	printf '%s\n' 198.51.100.1 198.51.100.2 >even
+	printf '%s\n' 198.51.100.{1..3} 2001:db8:1::/48 >odd
+	bloom load base list
+	bloom load other even
+	bloom attach edge1
 }
 
 # The XDP program on an interface.

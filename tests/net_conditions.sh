@@ -6,20 +6,8 @@
 . "$(dirname "$0")/lib.sh"
 sandbox "$@"
 
-prepare() {
-	veth 0 1
-	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0/24 >base
-	printf '%s\n' 198.51.100.1 198.51.100.2 >even
-	printf '%s\n' 198.51.100.{1..3} 2001:db8:1::/48 >odd
-	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.9 >banned
-	printf '%s\n' 192.0.2.8 2001:db8::8 >clean
-	bloom load base base
-	bloom load other even
-	bloom attach edge1
-}
-
 read_only_state() {
-	prepare
+	filtering_two
 	mount --bind "$XDP_BLOOM_STATE" "$XDP_BLOOM_STATE"
 	mount -o remount,ro,bind "$XDP_BLOOM_STATE" || skip "cannot mount it read-only"
 	refused "" load other odd --force
@@ -50,7 +38,7 @@ memory_group() {
 memory_limit() {
 	local group limit before status=1 mib ends=0
 
-	prepare
+	filtering_two
 	memory_group
 	python3 -c 'for n in range(300000): print("11.%d.%d.%d" % (n >> 14, n >> 6 & 255, n & 63))' >many
 	for ((mib = 2; mib <= 1024 && status != 0; mib *= 2)); do
@@ -74,7 +62,7 @@ memory_limit() {
 
 # The other end of the wire goes while frames are on it: the filter goes on elsewhere, and later commands work.
 peer_vanishes_under_traffic() {
-	prepare
+	filtering_two
 	bloom attach edge0
 	flow 0 -b banned -c clean
 	ip link del wire0
@@ -91,7 +79,7 @@ peer_vanishes_under_traffic() {
 
 # With the pins the filter goes, whatever the command: that is what unmounting means. What is kept brings it back.
 bpffs_unmounted() {
-	prepare
+	filtering_two
 	umount /sys/fs/bpf
 	mount -t bpf bpf /sys/fs/bpf
 	is "$(xdp_id edge1)" none "the program after the pins are gone"
@@ -105,7 +93,7 @@ bpffs_unmounted() {
 
 # The kernel fills in a value for each CPU, however many the command has room for: it must not guess.
 cpus_untold() {
-	prepare
+	filtering_two
 	mkdir empty
 	(
 		mount --bind empty /sys/devices/system/cpu || exit 4
@@ -125,7 +113,7 @@ a_cpu_goes_offline() {
 
 	[ -n "${XDP_BLOOM_MACHINE:-}" ] || skip "not a machine of its own"
 	[ -w $switch ] || skip "no CPU can be taken out"
-	prepare
+	filtering_two
 	flow 1 -b banned -c clean
 	for state in 0 1; do
 		echo $state >$switch || skip "CPU 1 stays"

@@ -4,126 +4,100 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 sandbox "$@"
-need tmux
+# shellcheck source=service.sh
+. "$here/service.sh"
+# shellcheck source=screen.sh
+. "$here/screen.sh"
 
-# A server of our own, which goes with the test.
-mux() {
-	tmux -f /dev/null -S "$WORK/tmux" "$@"
-}
-
-# wait_for WORDS: until they are on the screen.
-wait_for() {
-	local i
-
-	for ((i = 0; i < 300; i++)); do
-		mux capture-pane -p -t top >screen 2>/dev/null
-		! grep -qE -e "$1" screen || return 0
-		read -rt 0.1 <> <(:) # a moment, for the program to draw
-	done
-	fail "no '$1' on the screen: $(cat screen)"
-}
-
-prepare() {
-	local size=$1
-
-	trap 'mux kill-server 2>/dev/null; stop_jobs' EXIT
+# on SIZE: there, with attackers at the door.
+on() {
 	filtering attackers
-	# The shell behind it tells how top ended, and what became of the terminal.
-	LC_ALL=C.UTF-8 mux new-session -d -s top -x "${size%x*}" -y "${size#*x}" \
-		"env XDP_BLOOM_STATE=$XDP_BLOOM_STATE XDP_BLOOM_BPFFS=$XDP_BLOOM_BPFFS PS1= bash --norc --noprofile"
-	mux send-keys -t top "stty -a >before; $XDP_BLOOM top; echo ended with \$?; stty -a | cmp - before && echo as before" Enter
-	wait_for 'INTERFACES'
+	terminal "$1"
+	types "try $XDP_BLOOM top" Enter
+	shows 'INTERFACES'
 	flow 0 -b banned -c clean
+	shows 'dropped +[1-9]'
 }
 
 # Nothing reaches into the next column or beyond the edge.
-shows() {
-	local width=${1%x*}
-
-	prepare "$1"
-	wait_for 'dropped +[1-9]'
-	wait_for 'attackers +[1-9]'
-	wait_for '203\.0\.113\.9 +[0-9.]+%'
-	wait_for '192\.0\.2\.0/24 +[0-9.]+%'
-	wait_for 'udp 9 +[0-9.]+%'
-	wait_for 'edge0 +[1-9]'
-	wait_for 'attach edge0'
-	[ "$(wc -L <screen)" -le "$width" ] || fail "wider than $width: $(cat screen)"
-	mux send-keys -t top h
-	wait_for 'this help'
-	mux send-keys -t top h p
-	wait_for HELD
-	mux send-keys -t top p q
-	wait_for 'ended with 0'
-	wait_for 'as before'
+at() {
+	on "$1"
+	shows 'attackers +[1-9]'
+	shows '203\.0\.113\.9 +[0-9.]+%'
+	shows '192\.0\.2\.0/24 +[0-9.]+%'
+	shows 'udp 9 +[0-9.]+%'
+	shows 'edge0 +[1-9]'
+	shows 'attach edge0'
+	[ "$(wc -L <screen)" -le "${1%x*}" ] || fail "wider than $1: $(cat screen)"
+	types h
+	shows 'this help'
+	types h p
+	shows HELD
+	types p q
+	ended 0
 	stop_flow 0
 }
 
 resized() {
-	prepare 80x24
-	wait_for 'dropped +[1-9]'
-	mux resize-window -t top -x 60 -y 15
-	wait_for '^q end'
-	mux resize-window -t top -x 132 -y 50
-	wait_for 'udp 9 +[0-9.]+%'
-	mux send-keys -t top q
-	wait_for 'ended with 0'
+	on 80x24
+	mux resize-window -t test -x 60 -y 15
+	shows '^q end'
+	mux resize-window -t test -x 132 -y 50
+	shows 'udp 9 +[0-9.]+%'
+	types q
+	ended 0
 	stop_flow 0
 }
 
+# ended_by SIZE HOW
 ended_by() {
-	prepare 80x24
-	wait_for 'dropped +[1-9]'
-	if [ "$1" = Ctrl-C ]; then
-		mux send-keys -t top C-c
-	else
-		pkill "-$1" -P "$(mux display-message -p -t top '#{pane_pid}')"
-	fi
-	wait_for 'ended with 0'
-	wait_for 'as before'
+	on "$1"
+	ends_by "$2"
+	ended 0
+	stop_flow 0
+}
+
+# And comes back, with a screen of its own.
+stopped() {
+	on 80x24
+	types C-z
+	ended 148
+	types "try fg" Enter
+	shows 'INTERFACES'
+	types q
+	ended 0
 	stop_flow 0
 }
 
 # The service hands on what top shows. It goes: top reads for itself. All goes that there is to see: top says so.
 left_alone() {
-	local i
-
-	prepare 80x24
-	wait_for 'dropped +[1-9]'
-	mux send-keys -t top q
-	wait_for 'ended with 0'
+	filtering attackers
 	: >conf
-	"$XDP_BLOOM" -v run --config conf >log 2>&1 &
-	for ((i = 0; i < 300; i++)); do
-		! grep -q ready log || break
-		kill -0 %?run || fail "the service: $(cat log)"
-		read -rt 0.1 <> <(:)
-	done
-	mux send-keys -t top "clear; $XDP_BLOOM top; echo ended with \$?; stty -a | cmp - before && echo as before" Enter
-	wait_for '203\.0\.113\.9 +[0-9.]+%'
-	kill -KILL %?run
-	wait %?run
+	ready
+	terminal "$1"
+	flow 0 -b banned -c clean
+	types "try $XDP_BLOOM top" Enter
+	shows '203\.0\.113\.9 +[0-9.]+%'
+	stop KILL 137
 	# Samples of a minute ago would be on the screen for as long: the ring's own lock tells who reads.
 	until ! flock -n "$XDP_BLOOM_STATE/samples.lock" true; do
 		read -rt 0.1 <> <(:)
 	done
-	wait_for 'dropped +[1-9]'
+	shows 'dropped +[1-9]'
 	stop_flow 0
 	bloom detach edge0
 	rm -rf "${XDP_BLOOM_BPFFS:?}"
-	wait_for 'nothing is loaded'
-	mux send-keys -t top q
-	wait_for 'ended with 0'
-	wait_for 'as before'
+	shows 'nothing is loaded'
+	types q
+	ended 0
 }
 
 # The window is closed: nobody is left to read how it ended, but it does.
 hung_up() {
 	local top
 
-	prepare 80x24
-	wait_for 'dropped +[1-9]'
-	top=$(pgrep -P "$(mux display-message -p -t top '#{pane_pid}')")
+	on 80x24
+	top=$(tried)
 	mux kill-server
 	while [ -e "/proc/$top" ] && ! grep -q '^State:.*Z' "/proc/$top/status" 2>/dev/null; do
 		read -rt 0.1 <> <(:)
@@ -135,25 +109,49 @@ hung_up() {
 poor_terminals() {
 	local term size
 
-	prepare 80x24
-	mux send-keys -t top q
-	wait_for 'ended with 0'
-	for term in dumb no-such-terminal ''; do
-		mux send-keys -t top "clear; TERM='$term' $XDP_BLOOM top 2>said; echo 'ended:' \$?; stty -a | cmp - before && echo as before" Enter
-		wait_for 'ended: 2'
-		wait_for 'as before'
-		is "$(wc -l <said)" 1 "the lines that top says with TERM='$term' ($(cat said))"
+	filtering attackers
+	terminal 80x24
+	for term in TERM=dumb TERM=no-such-terminal TERM= -uTERM; do
+		types "try env $term $XDP_BLOOM top 2>said" Enter
+		ended 2
+		is "$(wc -l <said)" 1 "the lines that top says with $term ($(cat said))"
 	done
-	mux send-keys -t top "clear; TERM=vt100 $XDP_BLOOM top; echo ended with \$?" Enter
-	wait_for 'INTERFACES'
+	types "try env TERM=vt100 $XDP_BLOOM top" Enter
+	shows 'INTERFACES'
 	for size in 20x5 1x1 12x7 300x90 80x24; do
-		mux resize-window -t top -x "${size%x*}" -y "${size#*x}"
-		mux send-keys -t top h p p h
+		mux resize-window -t test -x "${size%x*}" -y "${size#*x}"
+		types h p p h
 	done
-	wait_for 'INTERFACES'
-	mux send-keys -t top q
-	wait_for 'ended with 0'
-	stop_flow 0
+	shows 'INTERFACES'
+	types q
+	shows 'ended with 0' # without a screen of its own it leaves behind what it drew
+	shows 'as before'
+}
+
+# An interface's name that would set the window's title, and a reason that would clear it.
+obeys_nobody() {
+	local name=$'\xc2\x9b\e]0;mine\a'
+
+	veth 0
+	a_list
+	bloom load attackers list
+	ip link set edge0 down
+	ip link set edge0 name "$name" || skip "there can be no such interface"
+	ip link set "$name" up
+	terminal 200x50
+	mux pipe-pane -t test 'cat >raw'
+	types "try $XDP_BLOOM top" Enter
+	shows 'INTERFACES'
+	bloom attach "$name"
+	shows 'attach \?\?\?\]0;mine\?'
+	shows '^\?\?\?\]0;mine\? +0 +0'
+	bloom add 198.51.100.66 --reason $'\e[2J\xc2\x9b2J\e]0;mine\a "é"'
+	shows 'add .*\?\[2J\?\?2J\?\]0;mine\? "é"'
+	! LC_ALL=C grep -aqP '\xc2\x9b|\e\]|\x07' raw || fail "the terminal was told to: $(LC_ALL=C grep -aoP '.{9}(\xc2\x9b|\e\]|\x07).{9}' raw | cat -v)"
+	! mux display-message -p -t test '#{pane_title}' | grep mine || fail "the window's title is not its own"
+	types q
+	ended 0
+	ip link del "$name"
 }
 
 without_a_terminal() {
@@ -163,4 +161,6 @@ without_a_terminal() {
 	refused "top needs a terminal" top
 }
 
-run_cases "shows 80x24" "shows 200x50" resized "ended_by Ctrl-C" "ended_by TERM" left_alone hung_up poor_terminals without_a_terminal
+run_cases "at 80x24" "at 200x50" resized "ended_by 80x24 Ctrl-C" "ended_by 200x50 Ctrl-C" "ended_by 80x24 TERM" \
+	"ended_by 200x50 TERM" "ended_by 80x24 QUIT" "ended_by 80x24 HUP" stopped "left_alone 80x24" "left_alone 200x50" hung_up \
+	poor_terminals obeys_nobody without_a_terminal

@@ -2,8 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Samples of what is dropped, as real packets: watch, capture, and their bounds.
 # shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC2119 # ready and stop have arguments of their own
 . "$(dirname "$0")/lib.sh"
 sandbox "$@"
+# shellcheck source=service.sh
+. "$here/service.sh"
+# shellcheck source=screen.sh
+. "$here/screen.sh"
 
 # watching OUTPUT ARGS...: in the background, once it says that it watches.
 watching() {
@@ -43,6 +48,33 @@ json_lines() {
 		"what was seen"
 }
 
+# In a terminal, among people: a line comes when a packet does, and it ends clean.
+# ended_by SIZE HOW
+ended_by() {
+	filtering attackers
+	terminal "$1"
+	types "try $XDP_BLOOM watch" Enter
+	flow 0 -b banned -c clean
+	shows 'edge0 +attackers +gate +203\.0\.113\.9:9 > 198'
+	ends_by "$2"
+	ended 0
+	stop_flow 0
+}
+
+left_alone() {
+	filtering attackers
+	: >conf
+	ready
+	terminal "$1"
+	types "try $XDP_BLOOM watch" Enter
+	flow 0 -b banned -c clean
+	shows 'edge0 +attackers +gate +203\.0\.113\.9:9'
+	stop
+	ended 2
+	shows '^xdp-bloom: the service has gone$'
+	stop_flow 0
+}
+
 # Another program reads the file; the comment says on whose account.
 captured() {
 	need tcpdump
@@ -55,6 +87,23 @@ captured() {
 	is "$(grep -o 'IP6* [0-9a-f.:]* > ' out | sort | paste -sd' ')" \
 		"IP 192.0.2.7.9 >  IP 203.0.113.9.9 >  IP6 2001:db8::7.9 > " "what tcpdump read"
 	is "$(grep -ao 'dropped by bad (roster)' file.pcapng | wc -l)" 2 "the number of comments"
+}
+
+# And one that reads the comments, and by which interface it came.
+captured_for_tshark() {
+	command -v tshark >/dev/null || skip "needs tshark"
+	filtering bad
+	watching /dev/null capture -w file.pcapng --count 3
+	send 0 -b banned -c clean
+	wait $watcher || fail "capture ended with $?"
+	expect 0 tshark -nr file.pcapng -T fields -e frame.interface_name -e ip.src -e ipv6.src -e udp.dstport -e frame.len \
+		-e frame.comment
+	is "$(tr -s '\t' ' ' <out | sort)" "$(sort <<-'EOF'
+		edge0 192.0.2.7 9 66 dropped by bad (roster)
+		edge0 2001:db8::7 9 86 dropped by bad (roster)
+		edge0 203.0.113.9 9 66 dropped by bad (gate)
+	EOF
+	)" "what tshark read"
 }
 
 # Who reads along sees a packet when it comes, not when a buffer is full; and a reader that goes ends it.
@@ -148,4 +197,6 @@ refusals() {
 	refused "samples are off" watch
 }
 
-run_cases text json_lines captured captured_to_a_pipe disk_full killed bounded nothing_old one_reader refusals
+run_cases text json_lines "ended_by 80x24 Ctrl-C" "ended_by 200x50 Ctrl-C" "ended_by 80x24 TERM" "ended_by 200x50 TERM" \
+	"left_alone 80x24" "left_alone 200x50" captured captured_for_tshark captured_to_a_pipe disk_full killed bounded nothing_old one_reader \
+	refusals

@@ -188,6 +188,7 @@ static int follow(struct top_state *t)
 
 int cmd_top(int argc, char **argv)
 {
+	static const int ends[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
 	struct sigaction quit = { .sa_handler = on_signal };
 	static struct top_state t;
 	int err;
@@ -206,12 +207,12 @@ int cmd_top(int argc, char **argv)
 		err = tallies_take(&t.now);
 	if (!err)
 		err = look(&t);
+	/* Before the screen is taken: however we are told to end, it is given back. */
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		sigaction(ends[i], &quit, NULL);
 	if (!err)
 		err = top_view_begin();
 	if (!err) {
-		sigaction(SIGINT, &quit, NULL);
-		sigaction(SIGTERM, &quit, NULL);
-		sigaction(SIGHUP, &quit, NULL);
 		top_view_draw(&t.view);
 		err = follow(&t);
 	}

@@ -1,0 +1,64 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# A terminal to test in: behind lib.sh and sandbox.
+
+# A server of our own, which goes with the case.
+mux() {
+	tmux -f /dev/null -S "$WORK/tmux" "$@"
+}
+
+# terminal SIZE: 80x24, say, with a shell in it that knows try COMMAND: how that ended, and what became of the terminal.
+terminal() {
+	command -v tmux >/dev/null || skip "needs tmux"
+	trap 'mux kill-server 2>/dev/null; stop_jobs' EXIT
+	cat >shell <<-'SH'
+		PS1= xdp_bloom=$XDP_BLOOM
+		try() {
+			clear
+			stty -g >before
+			"$@"
+			echo "ended with $?"
+			stty -g | cmp - before && echo "as before"
+		}
+	SH
+	LC_ALL=C.UTF-8 mux new-session -d -s test -x "${1%x*}" -y "${1#*x}" \
+		"exec bash --rcfile shell --noprofile -i"
+}
+
+# types WORDS, or the names of keys.
+types() {
+	mux send-keys -t test -- "$@"
+}
+
+# shows WORDS: waits until they are on the screen.
+shows() {
+	local i
+
+	for ((i = 0; i < 300; i++)); do
+		mux capture-pane -p -t test >screen 2>/dev/null
+		! grep -qE -e "$1" screen || return 0
+		read -rt 0.1 <> <(:) # a moment, for the program to draw
+	done
+	fail "no '$1' on the screen: $(cat screen)"
+}
+
+# The program that try runs.
+tried() {
+	pgrep -P "$(mux display-message -p -t test '#{pane_pid}')"
+}
+
+# ended STATUS: the terminal has its modes, its screen and its cursor back.
+ended() {
+	shows "^(\\^C)?ended with $1\$" # the terminal says what was pressed
+	shows '^as before$'
+	is "$(mux display-message -p -t test '#{alternate_on} #{cursor_flag}')" "0 1" "its own screen, and the cursor"
+}
+
+# ends_by HOW: Ctrl-C, or a signal.
+ends_by() {
+	if [ "$1" = Ctrl-C ]; then
+		types C-c
+	else
+		kill "-$1" "$(tried)"
+	fi
+}
