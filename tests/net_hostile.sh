@@ -8,15 +8,6 @@ sandbox "$@"
 # shellcheck source=service.sh
 . "$here/service.sh"
 
-prepare() {
-	ip link set lo up
-	veth 0
-	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0/24 >list
-	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.9 >banned
-	printf '%s\n' 192.0.2.6 2001:db8::6 203.0.112.255 >clean
-	printf "load bad '%s/list'\nattach edge0\n" "$WORK" >conf
-}
-
 # What the service is there for goes on: a ban runs out.
 still_works() {
 	bloom add 192.0.2.6 --ttl 1s
@@ -87,7 +78,7 @@ for attempt in range(100):
         sys.exit()
 sys.exit("nobody is answered after the crowd")
 PYTHON
-trap 'stop_jobs; rm -rf "$WORK" "$WORK.listen" "$WORK.crowd"' EXIT
+trap 'stop_jobs; rm -rf "$WORK" "$WORK.listen" "$WORK.crowd" "$WORK.drips"' EXIT
 
 web() {
 	local crowd before
@@ -105,6 +96,55 @@ web() {
 	[ "$(ps -o rss= -p "$service_pid")" -lt $((before + 8192)) ] || fail "it has grown"
 	echo >&"$go"
 	wait "$crowd" || fail "$(cat crowd.err)"
+	stop
+}
+
+# Twice as many as there are places each say a byte a second, and are back when they are put out. Whoever asks properly
+# is answered.
+cat >"$WORK.drips" <<'PYTHON'
+import select, socket
+
+clients = {}
+
+
+def come():
+    s = socket.create_connection(("127.0.0.1", 9913))
+    s.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n")
+    clients[s.fileno()] = s
+
+
+for _ in range(32):
+    come()
+print("dripping", flush=True)
+poll = select.poll()
+for fd in clients:
+    poll.register(fd, select.POLLIN)
+while True:
+    for fd, _ in poll.poll(1000):
+        clients.pop(fd).close()
+        poll.unregister(fd)
+        come()
+        poll.register(list(clients)[-1], select.POLLIN)
+    for s in clients.values():
+        try:
+            s.send(b"A")
+        except OSError:
+            pass
+PYTHON
+
+drips() {
+	prepare
+	ready --listen 9913
+	mkfifo told
+	python3 "$WORK.drips" >told 2>drips.err &
+	exec {told}<told
+	heard "$told" dripping
+	for page in /metrics /healthz /metrics; do
+		get_page $page
+		is "$code" 200 "$page among those who drip ($(cat page drips.err))"
+	done
+	still_works
+	kill %?drips
 	stop
 }
 
@@ -195,6 +235,13 @@ names() {
 	fi
 	expect 2 "$XDP_BLOOM" detach "$name" $'x\xc2\x9b2J'
 	! LC_ALL=C grep -aqP '[\x00-\x09\x0b-\x1f\x7f-\xff]' err || fail "it says: $(cat -v err)"
+	bloom add 198.51.100.66 --reason $'\e[2J\xc2\x9b2J\xff\n"\\é'
+	for verb in bans "bans -j" "test 198.51.100.66"; do
+		# shellcheck disable=SC2086 # a verb and its options
+		bloom $verb
+		! LC_ALL=C.UTF-8 grep -qP '[\x00-\x09\x0b-\x1f\x7f-\x9f]' out || fail "$verb says: $(cat -v out)"
+	done
+	is "$(get '.[].reason' bans)" '?[2J??2J??"\é' "the reason"
 	bloom detach "$name"
 	bloom -j attach "$name"
 	is "$(jq -r '.[].name' out)" '????[1m"<b>' "the name in JSON"
@@ -202,4 +249,4 @@ names() {
 	ip link del wire9
 }
 
-run_cases web hooks_run hooks_hang hooks_fail listeners names
+run_cases web drips hooks_run hooks_hang hooks_fail listeners names

@@ -8,21 +8,7 @@ sandbox "$@"
 # shellcheck source=service.sh
 . "$here/service.sh"
 
-# get_page PATH: into page; its status is in $code.
-get_page() {
-	code=$(python3 -c '
-import sys, urllib.request, urllib.error
-try:
-	answer = urllib.request.urlopen(sys.argv[1])
-except urllib.error.HTTPError as error:
-	answer = error
-sys.stdout.buffer.write(answer.read())
-print(answer.status, file=sys.stderr)' "http://127.0.0.1:9913$1" 2>&1 >page)
-}
-
 prometheus() {
-
-
 	prepare
 	ready --listen 9913
 	send 0 -n 100 -b banned -c clean

@@ -57,9 +57,7 @@ stop() {
 prepare() {
 	ip link set lo up
 	veth 0
-	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0/24 >list
-	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.9 >banned
-	printf '%s\n' 192.0.2.6 2001:db8::6 203.0.112.255 >clean
+	a_list
 	cat >conf <<-CONF
 		# what to filter, and where
 		load bad '$WORK/list'
@@ -73,4 +71,17 @@ turned() {
 	printf '%s\n' 198.51.100.1 2001:db8::7 203.0.113.9 >banned
 	echo 192.0.2.7 >>clean
 	send 0 -b banned -c clean
+}
+
+# get_page PATH: of what it listens for, into page; its status is in $code.
+get_page() {
+	# shellcheck disable=SC2034 # for who asked
+	code=$(python3 -c '
+import sys, urllib.request, urllib.error
+try:
+	answer = urllib.request.urlopen(sys.argv[1], timeout=30)
+except urllib.error.HTTPError as error:
+	answer = error
+sys.stdout.buffer.write(answer.read())
+print(answer.status, file=sys.stderr)' "http://127.0.0.1:9913$1" 2>&1 >page)
 }

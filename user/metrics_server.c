@@ -8,12 +8,20 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
+#include "clock.h"
 #include "kernel.h"
 #include "log.h"
 #include "metrics.h"
 
 #define IDLE_SECONDS 10
+
+/*
+ * Where every place is taken, whoever comes waits, and the oldest goes after so long: a crowd that drips its requests
+ * byte by byte is never idle, and would keep Prometheus out for ever.
+ */
+#define PLACE_MS 500
 
 /*
  * Loaded when it is asked for: it brings gnutls along and half a dozen more, and every command would be twice as long
@@ -26,7 +34,9 @@
 	F(stop_daemon)                 \
 	F(get_fdset2)                  \
 	F(get_timeout)                 \
-	F(run)                         \
+	F(run_from_select)             \
+	F(get_connection_info)         \
+	F(get_daemon_info)             \
 	F(create_response_from_buffer) \
 	F(add_response_header)         \
 	F(queue_response)              \
@@ -56,8 +66,41 @@ static int load_library(void)
 
 struct metrics_server {
 	struct MHD_Daemon *daemon;
+	int listener;
 	bool state_lost; /* it could not be read when it was last looked at */
+	struct {
+		int fd;
+		int64_t since;
+	} client[METRICS_CLIENTS]; /* the oldest first */
+	unsigned int clients;
 };
+
+static void on_client(void *arg, struct MHD_Connection *connection, void **state,
+		      enum MHD_ConnectionNotificationCode what)
+{
+	int fd = mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+	struct metrics_server *s = arg;
+	unsigned int i = 0;
+
+	(void)state;
+	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+		s->client[s->clients].fd = fd;
+		s->client[s->clients++].since = clock_ms();
+		return;
+	}
+	while (i < s->clients && s->client[i].fd != fd)
+		i++;
+	if (i < s->clients)
+		memmove(&s->client[i], &s->client[i + 1], (--s->clients - i) * sizeof(s->client[0]));
+}
+
+/* How long the oldest may stay, in ms; -1: as long as he likes. */
+static int oldest_left(const struct metrics_server *s)
+{
+	int64_t left = s->client[0].since + PLACE_MS - clock_ms();
+
+	return s->clients < METRICS_CLIENTS ? -1 : left < 0 ? 0 : (int)left;
+}
 
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned int status, char *text, size_t size,
 			      const char *type)
@@ -179,12 +222,14 @@ int metrics_listen(struct metrics_server **server, const char *where)
 	s->daemon = mhd.start_daemon(address.ss_family == AF_INET6 ? MHD_USE_IPv6 : MHD_NO_FLAG, 0, NULL, NULL,
 				     on_request, s, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address,
 				     MHD_OPTION_CONNECTION_LIMIT, (unsigned int)METRICS_CLIENTS,
-				     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_SECONDS, MHD_OPTION_END);
+				     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_SECONDS,
+				     MHD_OPTION_NOTIFY_CONNECTION, on_client, s, MHD_OPTION_END);
 	if (!s->daemon) {
 		err = errno ? -errno : -EIO;
 		free(s);
 		return because(err, "%s: cannot listen: %s", where, strerror(-err));
 	}
+	s->listener = mhd.get_daemon_info(s->daemon, MHD_DAEMON_INFO_LISTEN_FD)->listen_fd;
 	*server = s;
 	return 0;
 }
@@ -201,19 +246,34 @@ void metrics_state(struct metrics_server *s, bool readable)
 	s->state_lost = !readable;
 }
 
+struct sets {
+	fd_set in, out, other;
+	int last;
+};
+
+/* The library would turn away at the door whom it has no place for. */
+static bool take_sets(struct metrics_server *s, struct sets *sets)
+{
+	FD_ZERO(&sets->in);
+	FD_ZERO(&sets->out);
+	FD_ZERO(&sets->other);
+	sets->last = -1;
+	if (mhd.get_fdset2(s->daemon, &sets->in, &sets->out, &sets->other, &sets->last, FD_SETSIZE) != MHD_YES)
+		return false;
+	if (s->clients == METRICS_CLIENTS)
+		FD_CLR(s->listener, &sets->in);
+	return true;
+}
+
 unsigned int metrics_fds(struct metrics_server *s, struct pollfd fds[METRICS_FDS])
 {
-	fd_set in, out, other;
+	struct sets sets;
 	unsigned int n = 0;
-	int last = -1;
 
-	FD_ZERO(&in);
-	FD_ZERO(&out);
-	FD_ZERO(&other);
-	if (mhd.get_fdset2(s->daemon, &in, &out, &other, &last, FD_SETSIZE) != MHD_YES)
+	if (!take_sets(s, &sets))
 		return 0;
-	for (int fd = 0; fd <= last && n < METRICS_FDS; fd++) {
-		short events = (short)((FD_ISSET(fd, &in) ? POLLIN : 0) | (FD_ISSET(fd, &out) ? POLLOUT : 0));
+	for (int fd = 0; fd <= sets.last && n < METRICS_FDS; fd++) {
+		short events = (short)((FD_ISSET(fd, &sets.in) ? POLLIN : 0) | (FD_ISSET(fd, &sets.out) ? POLLOUT : 0));
 
 		if (events)
 			fds[n++] = (struct pollfd){ .fd = fd, .events = events };
@@ -223,14 +283,27 @@ unsigned int metrics_fds(struct metrics_server *s, struct pollfd fds[METRICS_FDS
 
 int metrics_timeout(struct metrics_server *s)
 {
+	int left = oldest_left(s);
 	MHD_UNSIGNED_LONG_LONG ms;
 
 	if (mhd.get_timeout(s->daemon, &ms) != MHD_YES)
-		return -1;
-	return ms > INT_MAX ? INT_MAX : (int)ms;
+		return left;
+	if (ms > INT_MAX)
+		ms = INT_MAX;
+	return left >= 0 && left < (int)ms ? left : (int)ms;
 }
 
 void metrics_serve(struct metrics_server *s)
 {
-	mhd.run(s->daemon);
+	struct timeval at_once = { 0 };
+	struct sets sets;
+
+	if (!take_sets(s, &sets) || select(sets.last + 1, &sets.in, &sets.out, &sets.other, &at_once) < 0)
+		return;
+	mhd.run_from_select(s->daemon, &sets.in, &sets.out, &sets.other);
+	if (oldest_left(s))
+		return;
+	/* The library sees the end of it at the next turn, and lets go of it. */
+	shutdown(s->client[0].fd, SHUT_RDWR);
+	s->client[0].since = clock_ms();
 }
