@@ -69,7 +69,7 @@ $(SKELETON): $(BPF_OBJ)
 DEPS := clang llvm bpftool pkg-config libbpf-dev libxdp-dev libelf-dev zlib1g-dev libsqlite3-dev libjansson-dev \
 	liblzma-dev libzstd-dev libmicrohttpd-dev libncurses-dev libc6-dev iproute2
 # For the tests, on top: peers to compare with, and other XDP programs to live beside.
-TEST_DEPS := mandoc strace tcpdump tmux perl jq python3 ethtool procps util-linux xdp-tools iprange libclang-rt-dev
+TEST_DEPS := mandoc strace tcpdump tshark tmux zsh perl jq python3 ethtool procps util-linux xdp-tools iprange libclang-rt-dev
 BENCH_DEPS := ipset nftables iptables xdp-tools iprange ethtool python3
 DEB_DEPS := debhelper dpkg-dev lintian
 LINT_DEPS := clang-format clang-tidy cppcheck shellcheck

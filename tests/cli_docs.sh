@@ -4,11 +4,28 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 sandbox "$@"
+# shellcheck source=screen.sh
+. "$here/screen.sh"
 
 top=$(realpath "$here/..")
 [ -d "$top/docs" ] || skip_all "the pages are not here"
 man8=$top/docs/xdp-bloom.8
 man5=$top/docs/xdp-bloom.conf.5
+
+# in_path: xdp-bloom is where a user has it.
+in_path() {
+	mkdir -p bin
+	ln -sf "$XDP_BLOOM" bin/xdp-bloom
+	PATH=$WORK/bin:$PATH
+}
+
+# called NAME: edge0 is called so.
+called() {
+	veth 0
+	ip link set edge0 down
+	ip link set edge0 name "$1"
+	ip link set "$1" up
+}
 
 verbs() {
 	"$XDP_BLOOM" --help | sed -n '/^$/,/^$/s/^  \([a-z]\+\) .*/\1/p' | sort -u
@@ -62,25 +79,62 @@ complete_completions() {
 	is "$(cat got)" "$(cat wanted)" "the verbs that are offered"
 }
 
+# beginnings WHOLE BEGINNING...: what is made of them, when each ends with a Tab.
+beginnings() {
+	local whole=$1 word
+
+	shift
+	types C-u "xdp-bloom "
+	for word; do
+		types "$word"
+		types Tab
+	done
+	shows "^$whole *\$"
+}
+
+# In the shell itself, with the files where they are installed.
+completed() {
+	command -v "$1" >/dev/null || skip "needs $1"
+	in_path
+	mkdir -p share/bash-completion/completions share/zsh/vendor-completions
+	cp "$top/docs/completions/xdp-bloom.bash" share/bash-completion/completions/xdp-bloom
+	cp "$top/docs/completions/_xdp-bloom" share/zsh/vendor-completions
+	filtering attackers
+	terminal 80x24
+	if [ "$1" = zsh ]; then
+		types "exec zsh -f" Enter
+		types "PS1= fpath=($PWD/share/zsh/vendor-completions \$fpath)" Enter
+		types 'autoload -U compinit && compinit -D -u && clear && echo ready' Enter
+	else
+		types '. share/bash-completion/completions/xdp-bloom && clear && echo ready' Enter
+	fi
+	shows '^ready'
+	beginnings 'xdp-bloom report --last minute' rep --la mi
+	beginnings 'xdp-bloom unload attackers' unl att
+	beginnings 'xdp-bloom -q detach edge0' '-q det' edg
+	beginnings 'xdp-bloom load bad banned --format ipset' 'loa' 'bad ban' '--form' ips
+	beginnings 'xdp-bloom image make' ima mak
+}
+
 # In their order, in one sandbox, with the files that they name.
 examples() {
 	local line
 
-	mkdir bin
-	ln -s "$XDP_BLOOM" bin/xdp-bloom
+	in_path
 	printf '#!/bin/sh\necho create blocked hash:ip\necho add blocked 192.0.2.99\n' >bin/ipset
 	chmod +x bin/ipset
-	PATH=$PWD/bin:$PATH
-	veth 0
-	ip link set edge0 down && ip link set edge0 name eth0 && ip link set eth0 up
+	called eth0
 	printf '203.0.113.0/24\n198.51.100.1\n' >drop.txt
 	printf '203.0.113.0/24\n198.51.100.2\n' >drop-new.txt
 	printf 'first,ip\n2026-01-01,192.0.2.66\n' >feed.csv
 	sed -n 's/^\.Dl # //p' "$man8" >examples
-	[ "$(wc -l <examples)" -ge 10 ] || fail "too few examples: $(cat examples)"
-	while read -r line; do
-		expect 0 bash -o pipefail -c "$line"
-	done <examples
+	is "$(wc -l <examples)" "$(grep -c '^\.D1\|^\.Dl\|^\.Bd' "$man8")" "the number of examples that can be run"
+	# One that reads standard input must not have the next for it.
+	while read -r line <&3; do
+		expect 0 bash -o pipefail -c "$line" </dev/null
+		echo "$line" >>run
+	done 3<examples
+	is "$(cat run)" "$(cat examples)" "the examples that were run"
 	ip link del eth0
 }
 
@@ -100,13 +154,57 @@ recipe() {
 	sed -n "/^## $1\$/,/^## /s/^    //p" "$top/docs/recipes.md"
 }
 
+router() {
+	in_path
+	called wan
+	a_list
+	recipe 'A router' | sed "s|/etc/drop.txt|$PWD/list|" >router
+	expect 0 bash -e router
+	is "$(get '[.interfaces[].name]' show) $(get '[.[]|.name,.addresses]' lists)" '["wan"] ["(allow)","65536","drop","258"]' "what there is"
+	bloom test 203.0.113.9
+	ip link del wan
+}
+
+sets() {
+	command -v ipset nft >/dev/null || skip "needs ipset and nft"
+	ipset create blocked hash:net timeout 600 counters comment 2>/dev/null || skip "the kernel has no ipset"
+	ipset add blocked 203.0.113.0/24 comment "it's 198.51.100.1"
+	ipset add blocked 192.0.2.7 timeout 10
+	nft -f - <<-'NFT' || skip "the kernel has no nftables"
+		table inet filter {
+			set blocked {
+				type ipv4_addr
+				flags interval, timeout
+				elements = { 203.0.113.0/24, 198.51.100.4-198.51.100.7 timeout 1h }
+			}
+		}
+	NFT
+	in_path
+	called eth0
+	recipe 'From ipset' >ipset.sh
+	expect 0 bash -e -o pipefail ipset.sh
+	is "$(get '[.[]|.name,.addresses]' lists)" '["blocked","257"]' "the list from ipset"
+	recipe 'From nftables' >nft.sh
+	expect 0 bash -e -o pipefail nft.sh
+	is "$(get '[.[]|.name,.addresses]' lists)" '["blocked","260"]' "the list from nft"
+	ip link del eth0
+}
+
+textfile() {
+	in_path
+	a_list
+	bloom load bad list
+	recipe 'Prometheus and Grafana' | sed -n "s|/var/lib/node_exporter|$PWD|g; /^xdp-bloom metrics/,/^mv/p" >textfile
+	[ -s textfile ] || fail "no such lines"
+	expect 0 bash -e textfile
+	grep -q '^xdp_bloom_list_prefixes{list="bad",kind="ban"} 3$' xdp-bloom.prom || fail "$(cat xdp-bloom.prom)"
+}
+
 # With the programs that hand something over played by others.
 recipes() {
 	local ip
 
-	mkdir -p bin
-	ln -sf "$XDP_BLOOM" bin/xdp-bloom
-	PATH=$WORK/bin:$PATH
+	in_path
 	for ip in 192.0.2.66 2001:db8::66; do
 		sh -e -c "$(recipe fail2ban | sed -n "s/^actionban *= //p" | sed "s/<ip>/$ip/; s/<bantime>/600/; s/<name>/sshd/")" || fail "actionban"
 		is "$(get '[.[]|.prefix,.reason,.seconds_left>590]' bans)" "[\"$ip\",\"fail2ban sshd\",true]" "the ban"
@@ -134,4 +232,4 @@ recipes() {
 	is "$(get '[.[]|.addresses]' lists)" '["0"]' "the list of no decision"
 }
 
-run_cases clean complete_pages complete_completions examples config recipes
+run_cases clean complete_pages complete_completions "completed bash" "completed zsh" examples config recipes router sets textfile

@@ -22,6 +22,14 @@ _xdp_bloom_options() {
 	esac
 }
 
+# As compgen takes it. zsh, which reads this file, has another.
+_xdp_bloom_offer() {
+	local -a words
+
+	mapfile -t words < <(compgen "$@" -- "$cur")
+	COMPREPLY+=("${words[@]}")
+}
+
 _xdp_bloom() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} verb='' i
 
@@ -37,45 +45,46 @@ _xdp_bloom() {
 		esac
 	done
 	case $prev in
-	-S | -B | --state | --bpffs) mapfile -t COMPREPLY < <(compgen -d -- "$cur") && return ;;
-	--log) mapfile -t COMPREPLY < <(compgen -W 'text json' -- "$cur") && return ;;
-	--mode) mapfile -t COMPREPLY < <(compgen -W 'auto native skb' -- "$cur") && return ;;
-	--exact | --labels) mapfile -t COMPREPLY < <(compgen -W 'on off' -- "$cur") && return ;;
-	--layout) mapfile -t COMPREPLY < <(compgen -W 'auto lanes lanes2 classic' -- "$cur") && return ;;
-	--bogons) mapfile -t COMPREPLY < <(compgen -W 'keep refuse' -- "$cur") && return ;;
-	--last) mapfile -t COMPREPLY < <(compgen -W 'minute hour day' -- "$cur") && return ;;
+	-S | -B | --state | --bpffs) _xdp_bloom_offer -d && return ;;
+	--log) _xdp_bloom_offer -W 'text json' && return ;;
+	--mode) _xdp_bloom_offer -W 'auto native skb' && return ;;
+	--exact | --labels) _xdp_bloom_offer -W 'on off' && return ;;
+	--layout) _xdp_bloom_offer -W 'auto lanes lanes2 classic' && return ;;
+	--bogons) _xdp_bloom_offer -W 'keep refuse' && return ;;
+	--last) _xdp_bloom_offer -W 'minute hour day' && return ;;
 	--format | --output)
-		mapfile -t COMPREPLY < <(compgen -W 'plain netmask range mixed label hosts p2p dat csv json ipset nft' -- "$cur")
-		return
+		_xdp_bloom_offer -W 'plain netmask range mixed label hosts p2p dat csv json ipset nft' && return
 		;;
-	--image | --write | -w | --config | --hook | --like) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
+	--image | --write | -w | --config | --hook | --like) _xdp_bloom_offer -f && return ;;
 	esac
 	if [ -z "$verb" ]; then
-		mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" --help 2>/dev/null |
+		_xdp_bloom_offer -W "$("${COMP_WORDS[0]}" --help 2>/dev/null |
 			sed -n '/^$/,/^$/s/^  \([a-z]\+\) .*/\1/p' | sort -u) --json --pretty --quiet --verbose --state --bpffs
-			--wait --check --log --version --help" -- "$cur")
-		return
+			--wait --check --log --version --help" && return
 	fi
 	if [[ $cur == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W "$(_xdp_bloom_options "$verb") --json --pretty --quiet --verbose --state --bpffs
-			--wait --check --log" -- "$cur")
-		return
+		_xdp_bloom_offer -W "$(_xdp_bloom_options "$verb") --json --pretty --quiet --verbose --state --bpffs
+			--wait --check --log" && return
 	fi
 	case $verb in
 	attach | detach)
-		mapfile -t COMPREPLY < <(compgen -W "$(find /sys/class/net -mindepth 1 -printf '%f ' 2>/dev/null)" -- "$cur")
+		_xdp_bloom_offer -W "$(find /sys/class/net -mindepth 1 -printf '%f ' 2>/dev/null)"
 		;;
 	unload | enforce | shadow | compare)
-		mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" -j lists 2>/dev/null |
-			grep -o '"name":"[^"]*"' | cut -d'"' -f4)" -- "$cur")
+		_xdp_bloom_offer -W "$("${COMP_WORDS[0]}" -j lists 2>/dev/null |
+			grep -o '"name":"[^"]*"' | cut -d'"' -f4)"
 		;;
 	set)
-		mapfile -t COMPREPLY < <(compgen -W 'union intersect subtract diff count merge' -- "$cur"; compgen -f -- "$cur")
+		_xdp_bloom_offer -W 'union intersect subtract diff count merge'
+		_xdp_bloom_offer -f
 		;;
-	image) mapfile -t COMPREPLY < <(compgen -W 'show make union' -- "$cur"; compgen -f -- "$cur") ;;
-	state) mapfile -t COMPREPLY < <(compgen -W 'check recover' -- "$cur") ;;
-	*) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+	image)
+		_xdp_bloom_offer -W 'show make union'
+		_xdp_bloom_offer -f
+		;;
+	state) _xdp_bloom_offer -W 'check recover' ;;
+	*) _xdp_bloom_offer -f ;;
 	esac
 }
 
-complete -o filenames -o bashdefault -F _xdp_bloom xdp-bloom
+[ -z "${BASH_VERSION:-}" ] || complete -o filenames -o bashdefault -F _xdp_bloom xdp-bloom
