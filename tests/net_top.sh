@@ -28,6 +28,7 @@ at() {
 	shows 'udp 9 +[0-9.]+%'
 	shows 'edge0 +[1-9]'
 	shows 'attach edge0'
+	[ "${1#*x}" -lt 30 ] || grep -q ' load attackers list$' screen || fail "the event before is not shown: $(cat screen)"
 	[ "$(wc -L <screen)" -le "${1%x*}" ] || fail "wider than $1: $(cat screen)"
 	types h
 	shows 'this help'

@@ -32,7 +32,7 @@ struct top_state {
 	struct inforce inforce;
 	struct history_report minute;
 	struct top_view view;
-	char no_samples[256], event[EVENT_LINE_MAX];
+	char no_samples[256], event[TOP_EVENTS][512];
 	struct events_tail tail;
 	int64_t refilled;
 };
@@ -90,25 +90,36 @@ static void read_samples(struct top_state *t)
 	}
 }
 
-/* "12:00:01 load drop" */
+/* "12:00:01 load drop", by the clock of the screen. */
+static void put_event(char text[512], const char *when, const char *what)
+{
+	struct tm tm = { 0 };
+	time_t at;
+	size_t n;
+
+	strptime(when, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	at = timegm(&tm);
+	n = strftime(text, 512, "%H:%M:%S ", localtime_r(&at, &tm));
+	snprintf(text + n, 512 - n, "%s", what);
+}
+
 static void read_events(struct top_state *t)
 {
 	char line[EVENT_LINE_MAX];
-	bool any = false;
-	json_t *event;
 
-	while (events_next(&t->tail, line))
-		any = true;
-	event = any ? json_loads(line, 0, NULL) : NULL;
-	if (event) {
+	while (events_next(&t->tail, line)) {
+		json_t *event = json_loads(line, 0, NULL);
 		const char *when = json_string_value(json_object_get(event, "time"));
 		const char *what = json_string_value(json_object_get(event, "message"));
 
-		snprintf(t->event, sizeof(t->event), "%.8s %s", when && strlen(when) > 11 ? when + 11 : "",
-			 what ? what : "");
-		t->view.event = t->event;
+		if (when && what) {
+			memmove(t->event[1], t->event[0], sizeof(t->event) - sizeof(t->event[0]));
+			put_event(t->event[0], when, what);
+		}
+		json_decref(event);
 	}
-	json_decref(event);
+	for (size_t i = 0; i < TOP_EVENTS; i++)
+		t->view.event[i] = t->event[i];
 }
 
 /* Once a second: everything is looked at anew. */

@@ -246,10 +246,28 @@ static void draw_help(void)
 		say(4 + (int)i, 0, COLS, PLAIN, lines[i]);
 }
 
+/* So many lines at the bottom: one, or all events where there is room. */
+static int foot(void)
+{
+	return LINES < 30 ? 1 : TOP_EVENTS;
+}
+
+/* The newest beside the keys, older ones above it. */
+static void draw_foot(const struct top_view *v)
+{
+	static const char keys[] = "q end  p hold  h help   ";
+
+	for (int i = 0; i < foot(); i++) {
+		move(LINES - 1 - i, 0);
+		clrtoeol(); /* on a low screen the tables come as far as this */
+		sayf(LINES - 1 - i, 0, COLS, DIM, "%*s%s", (int)sizeof(keys) - 1, i ? "" : keys, v->event[i]);
+	}
+}
+
 /* Two columns: what we do on the left, who they are on the right. */
 static void draw_tables(const struct top_view *v)
 {
-	int top = 5, rows = LINES - top - 1, left = COLS / 2 - 1, right = COLS - left - 2, third = rows / 3;
+	int top = 5, rows = LINES - top - foot(), left = COLS / 2 - 1, right = COLS - left - 2, third = rows / 3;
 	int ports = (int)v->tallies->ports_n + 2;
 
 	if (ports > rows / 2)
@@ -277,8 +295,6 @@ void top_view_draw(const struct top_view *v)
 		draw_help();
 	else
 		draw_tables(v);
-	move(LINES - 1, 0);
-	clrtoeol(); /* on a low screen the tables come as far as this */
-	sayf(LINES - 1, 0, COLS, DIM, "q end  p hold  h help%s%s", v->event ? "   " : "", v->event ? v->event : "");
+	draw_foot(v);
 	refresh();
 }

@@ -9,14 +9,16 @@
 #include "inforce.h"
 #include "tallies.h"
 
+#define TOP_EVENTS 5
+
 struct top_view {
 	const struct tallies *tallies;
 	const struct counted *between; /* what the last second brought */
 	double seconds;
 	const struct inforce *inforce;
 	const struct history_report *minute;
-	const char *samples; /* why there are none; NULL: there are */
-	const char *event;   /* the last thing that happened, or NULL */
+	const char *samples;	       /* why there are none; NULL: there are */
+	const char *event[TOP_EVENTS]; /* what happened last, the newest first; "" where there is none */
 	bool paused, help;
 };
 
