@@ -65,20 +65,11 @@ static int divide(struct division *d, struct state *state, const struct ranges *
 	return err;
 }
 
-static bool holds(const struct ranges *set, ip6 lo, ip6 hi)
+static bool holds(const struct ranges *set, struct addr first, unsigned int length)
 {
-	for (size_t i = 0; i < set->n6; i++)
-		if (set->v6[i].lo <= lo && set->v6[i].hi >= hi)
-			return true;
-	return false;
-}
+	int covering = ranges_covering(set, first);
 
-static bool touches(const struct ranges *set, ip6 lo, ip6 hi)
-{
-	for (size_t i = 0; i < set->n6; i++)
-		if (set->v6[i].lo <= hi && set->v6[i].hi >= lo)
-			return true;
-	return false;
+	return covering >= 0 && covering <= (int)length;
 }
 
 /* IPv6 keys are of whole bans, so each ban that is gone is looked at as it was. */
@@ -87,18 +78,19 @@ static int unban6(struct edit *e, const struct division *d, struct state *state,
 	int err = 0;
 
 	for (size_t i = 0; i < t->n6 && !err; i++) {
-		ip6 lo = t->v6[i].first, hi = lo | addr_mask(6, t->v6[i].length);
+		struct addr first = { t->v6[i].first, 6 };
+		unsigned int length = t->v6[i].length;
 		struct ban ban;
 
-		err = state_ban_get(state, (struct addr){ lo, 6 }, t->v6[i].length, &ban);
+		err = state_ban_get(state, first, length, &ban);
 		if (!err && ban_in_force(&ban, time(NULL)))
 			continue;
 		if (err && err != -ENOENT)
 			break;
-		if (holds(&d->gone, lo, hi))
-			err = edit_unban6(e, lo, t->v6[i].length, false);
-		else if (holds(&d->banned, lo, hi) && !touches(&d->allowed, lo, hi))
-			err = edit_unban6(e, lo, t->v6[i].length, true);
+		if (holds(&d->gone, first, length))
+			err = edit_unban6(e, first.num, length, false);
+		else if (holds(&d->banned, first, length) && !ranges_touch(&d->allowed, first, length))
+			err = edit_unban6(e, first.num, length, true);
 		else
 			err = -EAGAIN;
 	}
