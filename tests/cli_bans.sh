@@ -144,6 +144,21 @@ thousands() {
 	verdicts 45.0.0.1=pass
 }
 
+exceptions() {
+	bloom add 45.0.0.0/24 2a00::/32 --force
+	printf '45.0.0.1 2a00::/64 # ours\n\n45.0.0.8/30;theirs\n' >ours
+	expect 0 "$XDP_BLOOM" allow - <ours
+	verdicts 45.0.0.1=pass 45.0.0.2=drop 45.0.0.11=pass 45.0.0.12=drop 2a00::1=pass 2a00:0:0:1::=drop
+	bloom disallow 45.0.0.9 2a00::1:0/112
+	verdicts 45.0.0.8=pass 45.0.0.9=drop 2a00::1=pass 2a00::1:1=drop
+	expect 2 "$XDP_BLOOM" disallow - <ours
+	one_line "disallow: 2a00::/64 is not among the live exceptions; nothing was changed"
+	verdicts 45.0.0.1=pass
+	expect 0 "$XDP_BLOOM" allow - </dev/null
+	bloom disallow 45.0.0.1 45.0.0.8 45.0.0.10/31
+	verdicts 45.0.0.1=drop 45.0.0.8=drop 45.0.0.11=drop 2a00::1=pass
+}
+
 batches() {
 	local before
 
@@ -354,5 +369,5 @@ counted_on() {
 }
 
 run_cases in_place survives_a_reboot ends_in_time says_what_still_bans says_what_is_allowed guard_rails everything \
-	thousands batches lines_of_a_batch checks_a_batch full_of_lists heals older_state counted counted_on \
+	thousands exceptions batches lines_of_a_batch checks_a_batch full_of_lists heals older_state counted counted_on \
 	mapped under_traffic

@@ -11,39 +11,30 @@
 #include "cmd.h"
 #include "log.h"
 #include "out.h"
+#include "prefixes.h"
 
 /* No list of a user's can have this name. */
 #define LIVE_ALLOW "(allow)"
 
-static int read_prefixes(struct ranges *set, int argc, char **argv)
+static int set_of(struct ranges *set, const struct prefixes *p)
 {
-	struct addr first;
-	unsigned int length;
 	int err = 0;
 
-	for (int i = 1; i < argc && !err; i++) {
-		const char *fault = prefix_parse(argv[i], strlen(argv[i]), &first, &length);
-
-		err = fault ? because(-EINVAL, "'%s': %s", argv[i], fault) : ranges_add_prefix(set, first, length);
-	}
+	for (size_t i = 0; i < p->n && !err; i++)
+		err = ranges_add_prefix(set, p->at[i].first, p->at[i].length);
 	return err ? err : ranges_finish(set);
 }
 
 /* disallow takes back what was allowed here, not what a list allows. */
-static int all_allowed(const struct ranges *live, int argc, char **argv)
+static int all_allowed(const struct ranges *live, const struct prefixes *p)
 {
-	for (int i = 1; i < argc; i++) {
-		struct ranges one = RANGES_EMPTY, left = RANGES_EMPTY;
-		int err = read_prefixes(&one, 2, argv + i - 1);
+	for (size_t i = 0; i < p->n; i++) {
+		int covering = ranges_covering(live, p->at[i].first);
+		char text[PREFIX_TEXT_MAX];
 
-		if (!err)
-			err = ranges_subtract(&left, &one, live);
-		if (!err && (left.n4 || left.n6))
-			err = because(-ENOENT, "%s is not among the live exceptions", argv[i]);
-		ranges_free(&one);
-		ranges_free(&left);
-		if (err)
-			return err;
+		if (covering < 0 || covering > (int)p->at[i].length)
+			return because(-ENOENT, "%s is not among the live exceptions",
+				       prefix_text(text, p->at[i].first, (int)p->at[i].length));
 	}
 	return 0;
 }
@@ -63,6 +54,7 @@ static int put_live(struct state *state, const struct ranges *set)
 
 static int change_live(int argc, char **argv, bool allow)
 {
+	struct prefixes prefixes = { 0 };
 	struct ranges change = RANGES_EMPTY, live = RANGES_EMPTY, after = RANGES_EMPTY;
 	struct state *state = NULL;
 	int err;
@@ -70,14 +62,16 @@ static int change_live(int argc, char **argv, bool allow)
 	if (options_read(&argc, argv, options_force, options_force_fn))
 		return EXIT_ERROR;
 	if (argc < 2)
-		return fail("%s: which address or prefix?", argv[0]);
-	err = read_prefixes(&change, argc, argv);
+		return fail("%s: which address or prefix? (- reads them from standard input)", argv[0]);
+	err = prefixes_read(&prefixes, argc, argv);
+	if (!err)
+		err = set_of(&change, &prefixes);
 	if (!err)
 		err = change_begin(&state);
 	if (!err)
 		err = state_list_set(state, LIVE_ALLOW, &live);
 	if (!err && !allow)
-		err = all_allowed(&live, argc, argv);
+		err = all_allowed(&live, &prefixes);
 	if (!err)
 		err = allow ? ranges_union(&after, &live, &change) : ranges_subtract(&after, &live, &change);
 	if (!err && ranges_equal(&live, &after))
@@ -85,6 +79,7 @@ static int change_live(int argc, char **argv, bool allow)
 	else if (!err)
 		err = put_live(state, &after) ?: change_commit(state, &(struct apply_options){ .guarded = !opt_force });
 	change_end(state);
+	prefixes_free(&prefixes);
 	ranges_free(&change);
 	ranges_free(&live);
 	ranges_free(&after);
