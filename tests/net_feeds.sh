@@ -74,22 +74,6 @@ changes_directory() {
 	stop
 }
 
-# Of a service that may not read everything: a file that it may not read at first.
-becomes_readable() {
-	command -v setpriv >/dev/null || skip "needs setpriv"
-	prepare
-	under=(setpriv --bounding-set "-dac_override,-dac_read_search" --inh-caps -all)
-	ready
-	sed 's/192.0.2.7/198.51.100.1/' list >list.2
-	chmod 0 list.2
-	mv list.2 list
-	heard "$log" "Permission denied"
-	send 0 -b banned -c clean
-	chmod 600 list
-	turned
-	stop
-}
-
 # A list whose first version comes when the service is there already.
 comes_later() {
 	prepare
@@ -172,4 +156,4 @@ keeps_what_it_has() {
 
 run_cases "reloads written" "reloads renamed" "reloads link" "reloads behind_link" "reloads by_hand" "reloads behind_options" \
 	"changes_directory turned" "changes_directory turned by_hand" "changes_directory renamed" "changes_directory above" \
-	"changes_directory again" comes_later becomes_readable goes_back waits_for_the_end no_pipes keeps_what_it_has
+	"changes_directory again" comes_later goes_back waits_for_the_end no_pipes keeps_what_it_has

@@ -2,6 +2,9 @@
 /* When the service looks at the files of its lists: when it is told, and once a minute where nobody tells. */
 #include "own_state.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include "clock.h"
 #include "config.h"
 #include "jobs.h"
@@ -35,6 +38,13 @@ static void load_list(void)
 	state_close(s);
 }
 
+static void grow_old(void)
+{
+	struct timespec times[2] = { { .tv_sec = time(NULL) - 3600 }, { .tv_sec = time(NULL) - 3600 } };
+
+	ENOUGH(!utimensat(AT_FDCWD, list_file, times, 0));
+}
+
 static bool turn(struct reload *r, int64_t now)
 {
 	struct jobs jobs = { 0 };
@@ -61,10 +71,15 @@ static void minute(void)
 	write_list("192.0.2.2\n");
 	CHECK(!turn(r, now), "it looks at every turn");
 	CHECK(reload_due(r) > now && reload_due(r) <= now + 61000, "it looks in %" PRId64 " ms", reload_due(r) - now);
-	CHECK(turn(r, now + 61000), "it did not look after a minute");
-	CHECK(!turn(r, now + 62000) && !turn(r, now + 130000), "what was tried is tried again and again");
+	CHECK(!turn(r, now + 61000), "it takes what may be on its way still");
+	grow_old();
+	CHECK(!turn(r, now + 62000) && turn(r, now + 122000), "it did not look after a minute");
+	CHECK(!turn(r, now + 123000) && !turn(r, now + 183000), "what was tried is tried again and again");
 	reload_again(r);
-	CHECK(turn(r, now + 131000), "what failed is not tried again");
+	CHECK(turn(r, now + 184000), "what failed is not tried again");
+	/* Now who may read it may be others. */
+	ENOUGH(!chmod(list_file, 0444));
+	CHECK(turn(r, now + 245000), "a change of its mode goes unnoticed");
 	reload_close(r);
 	remove(list_file);
 }

@@ -12,7 +12,8 @@
 #include "log.h"
 #include "way.h"
 
-#define READS 64
+#define READS	64
+#define IN_GONE (IN_MOVED_FROM | IN_DELETE)
 
 /* A name on the way to a file, in a directory that is watched. */
 struct entry {
@@ -20,6 +21,7 @@ struct entry {
 	char *path, *name; /* its last part */
 	size_t number;
 	bool last; /* the file's own name, or a link's to it; others are of directories */
+	bool gone; /* its end is told, too */
 };
 
 struct watch {
@@ -107,18 +109,19 @@ static int keep(struct follow *f, struct entry e, const char *directory, const c
 struct file {
 	struct follow *follow;
 	size_t number;
+	bool gone;
 };
 
 /* Watched before it is looked up: a name that is given to another meanwhile is told. */
 static int on_step(void *arg, const char *directory, const char *name, bool last)
 {
 	const struct file *file = arg;
-	struct entry e = { .number = file->number, .last = last };
+	struct entry e = { .number = file->number, .last = last, .gone = file->gone };
 	int err;
 
 	e.watch = inotify_add_watch(file->follow->fd, directory,
-				    IN_MOVED_TO | IN_CREATE | IN_ATTRIB | IN_ONLYDIR | IN_MASK_ADD |
-					    (last ? IN_CLOSE_WRITE : 0));
+				    IN_MOVED_TO | IN_CREATE | IN_ONLYDIR | IN_MASK_ADD | (last ? IN_CLOSE_WRITE : 0) |
+					    (file->gone ? IN_GONE : 0));
 	/* A directory on the way may be nobody's to read; the file's own is said. */
 	if (e.watch < 0)
 		return !last ? 0 : because(-errno, "%s: cannot be watched: %s", directory, strerror(errno));
@@ -126,9 +129,9 @@ static int on_step(void *arg, const char *directory, const char *name, bool last
 	return err ? err : keep(file->follow, e, directory, name);
 }
 
-int follow_add(struct follow *f, const char *path, size_t number)
+int follow_add(struct follow *f, const char *path, size_t number, bool gone)
 {
-	struct file file = { f, number };
+	struct file file = { f, number, gone };
 	int err = way_walk(path, on_step, &file);
 
 	/* What is not there now is told when it comes: the way is watched as far as it goes. */
@@ -160,7 +163,8 @@ static bool means(const struct entry *e, const struct inotify_event *event)
 	if (event->mask & IN_Q_OVERFLOW) /* some were lost: anything may have changed */
 		return true;
 	return e->watch == event->wd && event->len && !strcmp(e->name, event->name) &&
-	       (event->mask & (IN_CLOSE_WRITE | IN_MOVED_TO | IN_ATTRIB) || (event->mask & IN_CREATE && made_whole(e)));
+	       (event->mask & (IN_CLOSE_WRITE | IN_MOVED_TO | (e->gone ? IN_GONE : 0)) ||
+		(event->mask & IN_CREATE && made_whole(e)));
 }
 
 void follow_read(struct follow *f, void (*changed)(void *arg, size_t number), void *arg)

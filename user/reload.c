@@ -85,7 +85,7 @@ static void follow_failed(struct reload *r, const struct config *config, const s
 
 		job_line(about, config->lines[i].number);
 		if (jobs_keeps(jobs, about) && config_loads(&config->lines[i].words, &list, &file))
-			follow_add(r->follow, file, AGAIN_NUMBER); /* else it is tried again all the same */
+			follow_add(r->follow, file, AGAIN_NUMBER, false); /* else it is tried again all the same */
 	}
 }
 
@@ -96,16 +96,17 @@ static void follow_files(struct reload *r, const struct config *config, const st
 
 	follow_begin(r->follow);
 	snprintf(lock, sizeof(lock), "%s/lock", opt_state);
-	err = follow_add(r->follow, lock, LOCK_NUMBER);
+	err = follow_add(r->follow, lock, LOCK_NUMBER, true);
 	if (err && !r->lock_told)
 		warn("%s; what other commands do is not seen", reason(err));
 	r->lock_told = err;
 	for (size_t i = 0; i < r->n; i++) {
 		struct followed *list = &r->lists[i];
 
-		err = follow_add(r->follow, list->source.path, i);
+		err = follow_add(r->follow, list->source.path, i, false);
 		if (err && !list->told)
-			warn("list '%s': %s; a new version is noticed within a minute", list->source.list, reason(err));
+			warn("list '%s': %s; a new version is noticed a minute or two later", list->source.list,
+			     reason(err));
 		list->told = err;
 	}
 	follow_failed(r, config, jobs);
@@ -224,23 +225,21 @@ static int load_again(const struct source *source, const struct config *config, 
 
 bool reload_turn(struct reload *r, const struct config *config, struct jobs *jobs, int64_t now)
 {
-	bool again = r->again;
+	bool again = r->again, look = now >= r->look_at, told;
 
 	if (now < reload_due(r))
 		return false;
 	r->again = false;
-	if (now >= r->look_at) {
-		for (size_t i = 0; i < r->n; i++)
-			r->lists[i].changed = true;
+	if (look)
 		r->look_at = now + LOOK_EVERY;
-	}
 	r->due = INT64_MAX;
 	follow_files(r, config, jobs); /* the way there may be another */
 	for (size_t i = 0; i < r->n; i++) {
 		struct followed *list = &r->lists[i];
 		struct source new = list->source;
 
-		if (!list->changed)
+		told = list->changed;
+		if (!told && !look)
 			continue;
 		list->changed = false;
 		/* A file that is gone is no new version of the list. */
@@ -248,6 +247,9 @@ bool reload_turn(struct reload *r, const struct config *config, struct jobs *job
 			continue;
 		/* Its end is told, too. */
 		if (source_is_written(list->source.path))
+			continue;
+		/* Of another's file the kernel does not say whether it is being written. */
+		if (!told && source_is_young(list->source.path, LOOK_EVERY / 1000))
 			continue;
 		strcpy(list->tried, new.stamp);
 		if (load_again(&list->source, config, jobs))

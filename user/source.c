@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <linux/magic.h>
@@ -83,6 +84,14 @@ bool source_is_written(const char *path)
 		fcntl(fd, F_SETLEASE, F_UNLCK);
 	close(fd);
 	return written;
+}
+
+bool source_is_young(const char *path, long seconds)
+{
+	struct stat st;
+	time_t age = stat(path, &st) ? seconds : time(NULL) - st.st_mtime;
+
+	return age < seconds && age > -seconds; /* or its clock is another */
 }
 
 bool source_is_loaded(const struct source *source)

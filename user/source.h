@@ -26,6 +26,9 @@ int source_look(struct source *source);
 /* Has anybody the file open to write it? The kernel tells its owner alone: others, and other files, hear no. */
 bool source_is_written(const char *path);
 
+/* Was it written a moment ago? Whoever does that may not have done yet. */
+bool source_is_young(const char *path, long seconds);
+
 /* Does the list hold this very version of this file, read in this way? A state that cannot be read says no. */
 bool source_is_loaded(const struct source *source);
 
