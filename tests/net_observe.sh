@@ -66,9 +66,13 @@ health() {
 	cp "$XDP_BLOOM_STATE/state.db" sound
 	printf 'garbage garbage garbage' | dd of="$XDP_BLOOM_STATE/state.db" conv=notrunc status=none
 	kill -HUP "$service_pid"
-	until_health 503 "the state cannot be read"
+	until_health 503 "the state is lost, or cannot be read"
 	cp sound "$XDP_BLOOM_STATE/state.db"
 	kill -HUP "$service_pid"
+	until_health 200 ok
+	mv "$XDP_BLOOM_STATE" elsewhere
+	until_health 503 "the state is lost, or cannot be read"
+	mv elsewhere "$XDP_BLOOM_STATE"
 	until_health 200 ok
 	rm -rf "${XDP_BLOOM_BPFFS:?}"
 	until_health 503 "no filter is in force, or it cannot be read"

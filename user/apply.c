@@ -131,12 +131,9 @@ static double lap(double *since)
 /* A filter is in force, and the state knows nothing of it: to go on would empty it without a word. */
 static int check_lost(struct state *state)
 {
-	if (!bans_lost(state))
-		return 0;
-	return because(-ENODATA,
-		       "%s does not know the filter that is in force: the wrong directory, or lost?"
-		       " 'xdp-bloom flush' begins anew",
-		       opt_state);
+	struct generation live;
+
+	return kernel_live(&live) ? 0 : bans_known(state, &live);
 }
 
 /* What will be dropped, whoever asks for it: bans less exceptions, without shadows. */

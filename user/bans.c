@@ -184,19 +184,27 @@ bool bans_agree(struct state *state)
 }
 
 /* The state is committed before the slot and the arrays are written: it may be ahead of the kernel, never behind. */
-bool bans_lost(struct state *state)
+static bool is_lost(struct state *state, const struct generation *live)
 {
 	double number = state_setting(state, SETTING_GENERATION, 0);
-	struct generation live;
 
-	return !kernel_live(&live) &&
-	       ((double)live.number > number ||
-		((double)live.number == number && (double)live.edits > state_setting(state, SETTING_EDITS, 0)));
+	return (double)live->number > number ||
+	       ((double)live->number == number && (double)live->edits > state_setting(state, SETTING_EDITS, 0));
+}
+
+int bans_known(struct state *state, const struct generation *live)
+{
+	if (!is_lost(state, live))
+		return 0;
+	return because(-ENODATA,
+		       "%s does not know the filter that is in force: the wrong directory, or lost?"
+		       " 'xdp-bloom flush' begins anew",
+		       opt_state);
 }
 
 bool bans_behind(struct state *state)
 {
 	struct generation live;
 
-	return !kernel_live(&live) && !bans_agree(state) && !bans_lost(state);
+	return !kernel_live(&live) && !bans_agree(state) && !is_lost(state, &live);
 }

@@ -9,6 +9,7 @@
 
 #include "ranges.h"
 
+struct generation;
 struct state;
 
 /* Prefixes that were banned, renewed or taken out: what has to agree again. */
@@ -32,8 +33,8 @@ int bans_into_force(struct state *state, struct touched *touched);
 
 /* Is the generation in force the state's own, edited up to what the state says? */
 bool bans_agree(struct state *state);
-/* Is something in force that the state knows nothing of: an older copy of it, or another's? */
-bool bans_lost(struct state *state);
+/* -ENODATA where the state knows nothing of what is in force: an older copy of it, or another's. */
+int bans_known(struct state *state, const struct generation *live);
 /* Was something committed that never got into the kernel? Not where there is nothing in force at all. */
 bool bans_behind(struct state *state);
 

@@ -67,7 +67,7 @@ static int load_library(void)
 struct metrics_server {
 	struct MHD_Daemon *daemon;
 	int listener;
-	bool state_lost; /* it could not be read when it was last looked at */
+	bool state_lost; /* or could not be read, when it was last looked at */
 	struct {
 		int fd;
 		int64_t since;
@@ -133,7 +133,7 @@ static enum MHD_Result say_health(const struct metrics_server *s, struct MHD_Con
 	if (kernel_live(&live))
 		return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "no filter is in force, or it cannot be read\n");
 	if (s->state_lost)
-		return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "the state cannot be read\n");
+		return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "the state is lost, or cannot be read\n");
 	return say(connection, MHD_HTTP_OK, "ok\n");
 }
 

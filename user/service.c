@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "arrivals.h"
+#include "bans.h"
 #include "clock.h"
 #include "endings.h"
 #include "hook.h"
@@ -49,6 +50,7 @@ struct service {
 	int64_t rotate_next;		       /* not before */
 	int64_t again_at, again_ms;	       /* when to try again what failed, and how long that is; 0: nothing did */
 	bool ready, stop;
+	bool blind; /* the state could not be looked at, and that has been said */
 	int status;
 };
 
@@ -81,9 +83,14 @@ static void plan_rotation(struct service *s, int64_t now)
 static void look(struct service *s, int64_t now)
 {
 	struct state *state = NULL;
+	struct generation live;
+	/* Before the state: a command that is at work writes the state first. */
+	bool filters = !kernel_live(&live);
 	int err = state_open(&state, false);
 
 	s->look_at = INT64_MAX;
+	if (!err && filters)
+		err = bans_known(state, &live);
 	if (!err)
 		err = reload_follow(s->reload, state, s->config, &s->jobs);
 	if (!err)
@@ -91,10 +98,11 @@ static void look(struct service *s, int64_t now)
 	endings_look(&s->endings, err ? NULL : state);
 	state_close(state);
 	observer_state(s->observer, !err);
-	if (err) {
+	if (err && !s->blind)
 		warn("%s; what was known of it stays in force", reason(err));
+	if (err)
 		s->look_at = now + AGAIN_MS;
-	}
+	s->blind = err;
 	plan_rotation(s, now);
 	judging_plan(&s->judging, now);
 }
