@@ -95,6 +95,19 @@ ends_bans() {
 	stop
 }
 
+# Set by somebody, as the kernel tells it: whatever waits for a time waits for it anew.
+clock_is_set() {
+	command -v strace >/dev/null || skip "needs strace"
+	prepare
+	under=(strace -D -o reads -e trace=read -e inject=read:error=ECANCELED:when=1 -P 'anon_inode:[timerfd]')
+	ready
+	bloom add 192.0.2.6 --ttl 1s
+	heard "$log" "what ran out of time: done"
+	grep -q INJECTED reads || skip "this strace does not know a timer by its name"
+	send 0 -b banned -c clean
+	stop
+}
+
 # Where nothing can be written a ban does not end: that is tried again, now and then, and not said to be done.
 ends_bans_later() {
 	prepare
@@ -285,5 +298,5 @@ grows() {
 	stop
 }
 
-run_cases grows starts_and_stops only_one finds_interfaces tries_interfaces_again ends_bans ends_bans_later rotates \
+run_cases grows starts_and_stops only_one finds_interfaces tries_interfaces_again ends_bans clock_is_set ends_bans_later rotates \
 	rotates_later killed_at_start answers_prometheus with_few_rights damaged_state counts_nothing
