@@ -7,6 +7,8 @@ MAKEFLAGS += -j$(shell nproc)
 VERSION := 0.1
 PREFIX  ?= /usr/local
 DESTDIR ?=
+# Where zsh looks under /usr/local; a package of the distribution has vendor-completions.
+ZSH_DIR ?= site-functions
 BUILD   ?= build
 
 CC           ?= cc
@@ -107,7 +109,7 @@ install: all units
 	install -D -m 644 docs/xdp-bloom.8 $(DESTDIR)$(PREFIX)/share/man/man8/xdp-bloom.8
 	install -D -m 644 docs/xdp-bloom.conf.5 $(DESTDIR)$(PREFIX)/share/man/man5/xdp-bloom.conf.5
 	install -D -m 644 docs/completions/xdp-bloom.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/xdp-bloom
-	install -D -m 644 docs/completions/_xdp-bloom $(DESTDIR)$(PREFIX)/share/zsh/vendor-completions/_xdp-bloom
+	install -D -m 644 docs/completions/_xdp-bloom $(DESTDIR)$(PREFIX)/share/zsh/$(ZSH_DIR)/_xdp-bloom
 	install -D -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/README.md
 	install -m 644 docs/design.md docs/bloom.md docs/*.svg $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/
 	install -D -m 644 docs/xdp-bloom.conf $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/examples/xdp-bloom.conf

@@ -96,14 +96,14 @@ beginnings() {
 completed() {
 	command -v "$1" >/dev/null || skip "needs $1"
 	in_path
-	mkdir -p share/bash-completion/completions share/zsh/vendor-completions
+	mkdir -p share/bash-completion/completions share/zsh/site-functions
 	cp "$top/docs/completions/xdp-bloom.bash" share/bash-completion/completions/xdp-bloom
-	cp "$top/docs/completions/_xdp-bloom" share/zsh/vendor-completions
+	cp "$top/docs/completions/_xdp-bloom" share/zsh/site-functions
 	filtering attackers
 	terminal 80x24
 	if [ "$1" = zsh ]; then
 		types "exec zsh -f" Enter
-		types "PS1= fpath=($PWD/share/zsh/vendor-completions \$fpath)" Enter
+		types "PS1= fpath=($PWD/share/zsh/site-functions \$fpath)" Enter
 		types 'autoload -U compinit && compinit -D -u && clear && echo ready' Enter
 	else
 		types '. share/bash-completion/completions/xdp-bloom && clear && echo ready' Enter
