@@ -112,6 +112,28 @@ reported() {
 	stop
 }
 
+# A list that came later has the label of one that went; what each dropped stays its own.
+of_lists_that_went() {
+	prepare
+	ready
+	send 0 -n 100 -b banned -c clean
+	until_true '.dropped.packets==300'
+	bloom unload bad --force
+	echo 192.0.2.7 >second
+	bloom load second second
+	is "$(get '[.lists[]|.name,.packets]' report)" '["bad",300]' "the lists"
+	sed -i 1q banned
+	send 0 -n 10 -b banned -c clean
+	until_true '.dropped.packets==310'
+	is "$(get '[.lists[]|.name,.packets]' report)" '["bad",300,"second",10]' "the lists"
+	bloom unload second --force
+	bloom add 192.0.2.7
+	send 0 -n 20 -b banned -c clean
+	until_true '.dropped.packets==330'
+	is "$(get '[.lists[]|.name,.packets]' report)" '["bad",300,"live",20,"second",10]' "the lists and the bans"
+	stop
+}
+
 without_a_service() {
 	refused "there is no history" report
 	prepare
@@ -169,4 +191,4 @@ in_a_browser() {
 	stop
 }
 
-run_cases prometheus by_the_conventions health reported without_a_service handed_on left_alone in_a_browser
+run_cases prometheus by_the_conventions health reported of_lists_that_went without_a_service handed_on left_alone in_a_browser

@@ -18,8 +18,11 @@ static const uint64_t periods[HISTORY_WINDOWS] = { 10, 300, 3600 };
 static char dir[] = "/tmp/xdp-bloom-history.XXXXXX";
 
 static struct {
-	uint64_t at, passed, dropped, of_list;
+	uint64_t at, passed, dropped, of_list[2];
 } naive[SECONDS];
+
+/* One label for both, one after the other. */
+static const struct list_info lists[2] = { { .name = "one", .label = 7 }, { .name = "other", .label = 7 } };
 
 static struct counted now_counted;
 static struct history_report report;
@@ -27,7 +30,7 @@ static struct history_report report;
 static void compare(const struct history *h, size_t n, uint64_t now)
 {
 	for (enum history_window w = 0; w < HISTORY_WINDOWS; w++) {
-		uint64_t passed = 0, dropped = 0, of_list = 0, peak = 0, minute = 0, edge;
+		uint64_t passed = 0, dropped = 0, of_list[2] = { 0 }, peak = 0, minute = 0, edge;
 
 		if (!CHECK(!history_read(h, now, w, &report), "%s", reason(-EIO)))
 			return;
@@ -41,17 +44,24 @@ static void compare(const struct history *h, size_t n, uint64_t now)
 				continue;
 			passed += naive[i].passed;
 			dropped += naive[i].dropped;
-			of_list += naive[i].of_list;
+			for (int l = 0; l < 2; l++)
+				of_list[l] += naive[i].of_list[l];
 			peak = naive[i].dropped > peak ? naive[i].dropped : peak;
 			if (naive[i].at / 60 == now / 60)
 				minute += naive[i].dropped;
 		}
 		if (!CHECK(report.sums.verdict[PASSED].packets == passed &&
-				   report.sums.verdict[DROPPED].packets == dropped &&
-				   report.sums.list[7].packets == of_list && report.sums.peak == (double)peak,
+				   report.sums.verdict[DROPPED].packets == dropped && report.sums.peak == (double)peak,
 			   "window %d: %llu dropped, not %" PRIu64 ", peak %f, not %" PRIu64, w,
 			   report.sums.verdict[DROPPED].packets, dropped, report.sums.peak, peak))
 			return;
+		for (int l = 0; l < 2; l++) {
+			unsigned int place = history_place(report.lists, &lists[l]);
+
+			if (!CHECK(place ? report.sums.list[place].packets == of_list[l] : !of_list[l],
+				   "window %d: list '%s' at %u", w, lists[l].name, place))
+				return;
+		}
 		if (w && !CHECK(report.points[report.points_n - 1].dropped == minute, "the last minute on the chart"))
 			return;
 	}
@@ -80,10 +90,37 @@ static void sums(void)
 		naive[i].passed = now_counted.verdict[PASSED].packets = ktap_random() % 1000;
 		naive[i].dropped = now_counted.verdict[DROPPED].packets =
 			ktap_random() % 5 ? 0 : ktap_random() % 100000;
-		naive[i].of_list = now_counted.list[7].packets = naive[i].dropped / 2;
+		naive[i].of_list[i >= SECONDS / 2] = now_counted.list[7].packets = naive[i].dropped / 2;
+		if (i % (SECONDS / 2) == 0)
+			history_lists(h, &lists[i >= SECONDS / 2], 1, true);
 		history_count(h, now, 1, &now_counted);
 		if (i % 97 == 0)
 			compare(h, i + 1, now);
+	}
+	history_close(h);
+}
+
+/* More lists than there are places for, in turn: those in force have theirs, and begin at nothing. */
+static void places(void)
+{
+	uint64_t now = 1900000000;
+	struct history *h;
+
+	if (!CHECK(!fresh(&h), "%s", reason(-EIO)))
+		return;
+	for (unsigned int i = 0; i < 1000 && !ktap_failed; i++) {
+		struct list_info list = { .label = 3, .kind = i % 2 ? LIST_BAN : LIST_SHADOW };
+		unsigned int place;
+
+		snprintf(list.name, sizeof(list.name), "list%u", i / 2);
+		history_lists(h, &list, 1, true);
+		memset(&now_counted, 0, sizeof(now_counted));
+		now_counted.list[3].packets = now_counted.verdict[DROPPED].packets = 5 + i;
+		history_count(h, now, 1, &now_counted);
+		CHECK(!history_read(h, now, HISTORY_DAY, &report), "%s", reason(-EIO));
+		place = history_place(report.lists, &list);
+		CHECK(place && report.sums.list[place].packets == 5 + i, "list %u at %u: %llu", i, place,
+		      report.sums.list[place].packets);
 	}
 	history_close(h);
 }
@@ -181,9 +218,8 @@ static void damaged(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "sums, peaks and charts", sums },
-		{ "the frequent ones", frequent },
-		{ "attacks", attacks },
+		{ "sums, peaks and charts", sums }, { "more lists than places", places },
+		{ "the frequent ones", frequent },  { "attacks", attacks },
 		{ "damaged files", damaged },
 	};
 	int status;

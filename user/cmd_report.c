@@ -59,6 +59,5 @@ int cmd_report(int argc, char **argv)
 		status = report_json(&report);
 	else
 		status = wanted.html ? report_html(&report) : report_text(&report);
-	report_free(&report);
 	return status;
 }

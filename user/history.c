@@ -13,9 +13,10 @@
 #include "kernel.h"
 #include "log.h"
 #include "packet.h"
+#include "state_bans.h"
 
 #define HISTORY_MAGIC	0x78626c6f6f6d6831ULL
-#define HISTORY_VERSION 1
+#define HISTORY_VERSION 2
 #define BUCKETS_MAX	25
 
 const char *const history_window_names[] = { "minute", "hour", "day" };
@@ -29,6 +30,7 @@ static const struct {
 struct file {
 	uint64_t magic, version, size;
 	uint64_t sequence; /* odd while it is being written */
+	struct history_list list[LABELS];
 	struct history_sums bucket[HISTORY_WINDOWS][BUCKETS_MAX];
 	struct history_point second[HISTORY_SECONDS], minute[HISTORY_MINUTES];
 	struct history_attack attack[HISTORY_ATTACKS];
@@ -37,6 +39,7 @@ struct file {
 
 struct history {
 	struct file *file;
+	uint8_t place[LABELS]; /* of each label */
 };
 
 int history_open(struct history **history, bool write)
@@ -139,6 +142,74 @@ static struct history_sums *bucket_at(struct history *h, unsigned int window, ui
 	return b;
 }
 
+/* What a place holds, in all windows together: to tell which is missed least. */
+static uint64_t weight(const struct file *f, unsigned int place)
+{
+	uint64_t packets = 0;
+
+	for (unsigned int w = 0; w < HISTORY_WINDOWS; w++)
+		for (unsigned int i = 0; i < windows[w].buckets; i++)
+			packets += f->bucket[w][i].list[place].packets;
+	return packets;
+}
+
+unsigned int history_place(const struct history_list places[LABELS], const struct list_info *list)
+{
+	unsigned int place = 1;
+
+	while (place < LABELS &&
+	       (places[place].kind != list->kind || strncmp(places[place].name, list->name, sizeof(list->name)) != 0))
+		place++;
+	return place < LABELS ? place : 0;
+}
+
+/* One that nobody has, or the lightest of those whose list is gone. */
+static unsigned int take_place(struct file *f, const struct list_info *list, const bool taken[LABELS])
+{
+	unsigned int place = 0;
+	uint64_t least = UINT64_MAX;
+
+	for (unsigned int i = 1; i < LABELS && least; i++) {
+		uint64_t is = f->list[i].name[0] ? 1 + weight(f, i) : 0;
+
+		if (!taken[i] && is < least) {
+			least = is;
+			place = i;
+		}
+	}
+	if (!place)
+		return 0;
+	for (unsigned int w = 0; w < HISTORY_WINDOWS; w++)
+		for (unsigned int i = 0; i < windows[w].buckets; i++)
+			f->bucket[w][i].list[place] = (struct tally){ 0 };
+	f->list[place].kind = list->kind;
+	memcpy(f->list[place].name, list->name, sizeof(list->name));
+	return place;
+}
+
+void history_lists(struct history *h, const struct list_info *lists, size_t n, bool told)
+{
+	bool taken[LABELS] = { false };
+
+	begin(h);
+	memset(h->place, 0, sizeof(h->place));
+	memset(&h->file->list[LABEL_LIVE], 0, sizeof(h->file->list[LABEL_LIVE]));
+	if (told)
+		strcpy(h->file->list[LABEL_LIVE].name, LIVE_LIST);
+	for (size_t i = 0; i < n; i++)
+		taken[history_place(h->file->list, &lists[i])] = true;
+	for (size_t i = 0; i < n; i++) {
+		unsigned int place = lists[i].kind == LIST_ALLOW ? 0 : history_place(h->file->list, &lists[i]);
+
+		if (!place && lists[i].kind != LIST_ALLOW)
+			place = take_place(h->file, &lists[i], taken);
+		taken[place] = true;
+		if (lists[i].kind != LIST_ALLOW)
+			h->place[lists[i].label] = (uint8_t)place;
+	}
+	end(h);
+}
+
 static void count_attack(struct file *f, uint64_t now, double rate, const struct tally *dropped)
 {
 	struct history_attack *last = &f->attack[(f->attacks + HISTORY_ATTACKS - 1) % HISTORY_ATTACKS];
@@ -177,7 +248,7 @@ void history_count(struct history *h, uint64_t now, double seconds, const struct
 		for (unsigned int v = 0; v < VERDICTS; v++)
 			tally_add(&b->verdict[v], &n->verdict[v]);
 		for (unsigned int l = 0; l < LABELS; l++)
-			tally_add(&b->list[l], &n->list[l]);
+			tally_add(&b->list[h->place[l]], &n->list[l]);
 		if (rate > b->peak) {
 			b->peak = rate;
 			b->peak_at = now;
@@ -328,6 +399,9 @@ static void copy_points(struct history_report *r, const struct file *f, uint64_t
 static void read_once(const struct file *f, uint64_t now, enum history_window window, struct history_report *r)
 {
 	memset(r, 0, sizeof(*r));
+	memcpy(r->lists, f->list, sizeof(r->lists));
+	for (unsigned int i = 0; i < LABELS; i++)
+		r->lists[i].name[LIST_NAME_MAX - 1] = '\0';
 	sum_up(&r->sums, f, now, window);
 	copy_points(r, f, now, window);
 	for (uint64_t i = f->attacks; i-- > 0 && f->attacks - i <= HISTORY_ATTACKS;)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "abi.h"
+#include "state.h"
 
 struct counted;
 struct packet;
@@ -26,11 +27,23 @@ struct top_entry {
 	uint32_t pad;
 };
 
+/*
+ * Whose a place among the lists' sums is; "" where it is nobody's. Labels are given to other lists as lists come and
+ * go, places are not: what a list dropped stays its own when it is unloaded.
+ */
+struct history_list {
+	char name[LIST_NAME_MAX];
+	uint32_t kind;
+};
+
+/* 0: it has none. */
+unsigned int history_place(const struct history_list places[LABELS], const struct list_info *list);
+
 struct history_sums {
 	uint64_t from, until; /* seconds since the epoch */
 	struct tally verdict[VERDICTS];
-	struct tally list[LABELS];
-	double peak; /* the most dropped in a second */
+	struct tally list[LABELS]; /* by place; 0: live bans, or where no list can be named */
+	double peak;		   /* the most dropped in a second */
 	uint64_t peak_at;
 	uint64_t samples;
 	struct top_entry top[TOPS][TOP_ENTRIES];
@@ -67,11 +80,14 @@ int history_open(struct history **history, bool write);
 int history_private(struct history **history);
 void history_close(struct history *history);
 
+/* Whose the labels are from now on; told: those that no list has are live bans'. */
+void history_lists(struct history *history, const struct list_info *lists, size_t n, bool told);
 /* What was counted since the last time, about once a second. */
 void history_count(struct history *history, uint64_t now, double seconds, const struct counted *between);
 void history_sample(struct history *history, uint64_t now, const struct packet *packet);
 
 struct history_report {
+	struct history_list lists[LABELS];
 	struct history_sums sums; /* top tables are sorted, the most frequent first */
 	struct history_point points[HISTORY_MINUTES];
 	unsigned int points_n, point_seconds;

@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "tallies.h"
 #include "history.h"
+#include "image_kept.h"
 #include "log.h"
 #include "metrics.h"
 #include "packet.h"
@@ -33,6 +34,7 @@ struct observer {
 	int64_t refilled, counted, opened;
 	int64_t tried; /* to count: those that cannot be read now are not asked for at every turn */
 	struct counted before, now, between;
+	__u64 named, named_edits; /* the generation whose lists the history knows */
 };
 
 static double rate_wanted(void)
@@ -145,6 +147,25 @@ static void read_samples(struct observer *o, int64_t now)
 	}
 }
 
+/* Other lists may have other labels: in another generation they are asked for. */
+static void name_lists(struct observer *o)
+{
+	struct list_info *lists = NULL;
+	struct state *state = NULL;
+	struct generation live;
+	size_t n = 0;
+
+	if (kernel_live(&live) || (live.number == o->named && live.edits == o->named_edits))
+		return;
+	if (!state_open(&state, false) && !lists_in_force(state, &lists, &n)) {
+		history_lists(o->history, lists, n, tallies_told(state));
+		o->named = live.number;
+		o->named_edits = live.edits;
+	}
+	state_close(state);
+	free(lists);
+}
+
 static void count(struct observer *o, int64_t now)
 {
 	double seconds = (double)(now - o->counted) / 1000;
@@ -152,6 +173,7 @@ static void count(struct observer *o, int64_t now)
 	o->tried = now;
 	if (kernel_counters(&o->now))
 		return;
+	name_lists(o);
 	if (o->counting) {
 		tallies_since(&o->between, &o->before, &o->now);
 		history_count(o->history, (uint64_t)time(NULL), seconds, &o->between);

@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "addr.h"
-#include "image_kept.h"
 #include "log.h"
 #include "out.h"
 #include "packet.h"
@@ -17,7 +16,6 @@ const char *const top_names[TOPS] = { "sources", "networks", "ports" };
 int report_take(struct report *r, enum history_window window, unsigned int top)
 {
 	struct history *history = NULL;
-	struct state *state = NULL;
 	int err = history_open(&history, false);
 
 	memset(r, 0, sizeof(*r));
@@ -26,17 +24,7 @@ int report_take(struct report *r, enum history_window window, unsigned int top)
 	if (!err)
 		err = history_read(history, (uint64_t)time(NULL), window, &r->history);
 	history_close(history);
-	if (!err)
-		err = state_open(&state, false);
-	if (!err)
-		err = lists_in_force(state, &r->lists, &r->lists_n);
-	state_close(state);
 	return err;
-}
-
-void report_free(struct report *r)
-{
-	free(r->lists);
 }
 
 const char *report_time(char buf[32], uint64_t at)
@@ -72,28 +60,32 @@ double report_packets(const struct report *r, const struct top_entry *e)
 	return s->samples ? (double)s->verdict[DROPPED].packets * e->count / (double)s->samples : 0;
 }
 
-static const struct report *sorting;
+static const struct history_report *sorting;
 
 static int by_packets(const void *a, const void *b)
 {
-	const struct list_info *const *x = a, *const *y = b;
-	uint64_t one = sorting->history.sums.list[(*x)->label].packets,
-		 two = sorting->history.sums.list[(*y)->label].packets;
+	const unsigned int *x = a, *y = b;
+	uint64_t one = sorting->sums.list[*x].packets, two = sorting->sums.list[*y].packets;
 
-	return one == two ? strcmp((*x)->name, (*y)->name) : one > two ? -1 : 1;
+	return one == two ? strcmp(sorting->lists[*x].name, sorting->lists[*y].name) : one > two ? -1 : 1;
 }
 
-size_t report_lists(const struct report *r, const struct list_info *sorted[LABELS])
+size_t report_lists(const struct history_report *h, unsigned int sorted[LABELS])
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < r->lists_n && n < LABELS; i++)
-		if (r->lists[i].kind != LIST_ALLOW && r->history.sums.list[r->lists[i].label].packets)
-			sorted[n++] = &r->lists[i];
-	sorting = r;
+	for (unsigned int place = 0; place < LABELS; place++)
+		if (h->sums.list[place].packets)
+			sorted[n++] = place;
+	sorting = h;
 	if (n)
 		qsort(sorted, n, sizeof(sorted[0]), by_packets);
 	return n;
+}
+
+const char *report_list(const struct history_report *h, unsigned int place)
+{
+	return h->lists[place].name[0] ? h->lists[place].name : "(no list named)";
 }
 
 static void text_top(const struct report *r, enum top top)
@@ -112,9 +104,9 @@ static void text_top(const struct report *r, enum top top)
 int report_text(const struct report *r)
 {
 	const struct history_sums *s = &r->history.sums;
-	const struct list_info *lists[LABELS];
+	unsigned int lists[LABELS];
 	char a[32], b[32], bytes[NUMBER_TEXT_MAX];
-	size_t n = report_lists(r, lists);
+	size_t n = report_lists(&r->history, lists);
 
 	printf("last %s   %s to %s\n", history_window_names[r->window], report_time(a, s->from),
 	       report_time(b, s->until));
@@ -122,10 +114,9 @@ int report_text(const struct report *r)
 	       bytes_text(bytes, s->verdict[DROPPED].bytes), (unsigned long long)s->verdict[PASSED].packets);
 	printf("peak       %.0f packets a second at %s\n", s->peak, report_time(a, s->peak_at));
 	for (size_t i = 0; i < n; i++)
-		printf("%-10s %-20s %14llu packets %12s%s\n", i ? "" : "lists", lists[i]->name,
-		       (unsigned long long)s->list[lists[i]->label].packets,
-		       bytes_text(bytes, s->list[lists[i]->label].bytes),
-		       lists[i]->kind == LIST_SHADOW ? " (only counted)" : "");
+		printf("%-10s %-20s %14llu packets %12s%s\n", i ? "" : "lists", report_list(&r->history, lists[i]),
+		       (unsigned long long)s->list[lists[i]].packets, bytes_text(bytes, s->list[lists[i]].bytes),
+		       r->history.lists[lists[i]].kind == LIST_SHADOW ? " (only counted)" : "");
 	for (enum top t = 0; t < TOPS; t++)
 		text_top(r, t);
 	printf("samples    %llu, which the last three tables come from\n", (unsigned long long)s->samples);
@@ -169,16 +160,20 @@ static json_t *top_json(const struct report *r, enum top top)
 
 static json_t *lists_json(const struct report *r)
 {
-	const struct list_info *lists[LABELS];
-	size_t n = report_lists(r, lists);
+	const struct history_report *h = &r->history;
+	unsigned int lists[LABELS];
+	size_t n = report_lists(h, lists);
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		const struct history_list *list = &h->lists[lists[i]];
+		const struct tally *t = &h->sums.list[lists[i]];
+
 		json_array_append_new(array,
-				      json_pack("{s:s, s:s, s:I, s:I}", "name", lists[i]->name, "kind",
-						list_kind_names[lists[i]->kind], "packets",
-						(json_int_t)r->history.sums.list[lists[i]->label].packets, "bytes",
-						(json_int_t)r->history.sums.list[lists[i]->label].bytes));
+				      json_pack("{s:s?, s:s, s:I, s:I}", "name", list->name[0] ? list->name : NULL,
+						"kind", list_kind_names[list->kind % 3], "packets",
+						(json_int_t)t->packets, "bytes", (json_int_t)t->bytes));
+	}
 	return array;
 }
 

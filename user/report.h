@@ -8,15 +8,12 @@
 
 struct report {
 	struct history_report history;
-	struct list_info *lists;
-	size_t lists_n;
 	enum history_window window;
 	unsigned int top; /* so many entries of each table */
 };
 
 /* 0 or -errno with the reason recorded. */
 int report_take(struct report *report, enum history_window window, unsigned int top);
-void report_free(struct report *report);
 
 /* Each prints, and returns the exit status. */
 int report_text(const struct report *report);
@@ -29,7 +26,9 @@ const char *report_time(char buf[32], uint64_t at);
 const char *report_entry(char buf[64], enum top top, const struct top_entry *entry);
 /* What an entry stands for: its share of the samples, of all that was dropped. */
 double report_packets(const struct report *report, const struct top_entry *entry);
-/* The lists by what they dropped, the most first; n of them dropped anything. */
-size_t report_lists(const struct report *report, const struct list_info *sorted[LABELS]);
+/* The places of the lists by what they dropped, the most first; n of them dropped anything. */
+size_t report_lists(const struct history_report *history, unsigned int sorted[LABELS]);
+/* The name of a place's list, for people. */
+const char *report_list(const struct history_report *history, unsigned int place);
 
 #endif

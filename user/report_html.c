@@ -104,14 +104,14 @@ static void tables(const struct report *r)
 	static const char *const titles[TOPS] = { "Sources", "Networks", "Protocols and ports" };
 	const struct history_sums *s = &r->history.sums;
 	double dropped = s->verdict[DROPPED].packets ? (double)s->verdict[DROPPED].packets : 1;
-	const struct list_info *lists[LABELS];
-	size_t n = report_lists(r, lists);
+	unsigned int lists[LABELS];
+	size_t n = report_lists(&r->history, lists);
 	char entry[64];
 
 	table("Lists", "lists");
 	for (size_t i = 0; i < n; i++)
-		row(lists[i]->name, (double)s->list[lists[i]->label].packets,
-		    (double)s->list[lists[i]->label].packets / dropped);
+		row(report_list(&r->history, lists[i]), (double)s->list[lists[i]].packets,
+		    (double)s->list[lists[i]].packets / dropped);
 	puts("</table>");
 	for (enum top t = 0; t < TOPS; t++) {
 		table(titles[t], top_names[t]);

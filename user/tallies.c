@@ -19,7 +19,7 @@ const char *tallies_stage(unsigned int why)
 }
 
 /* Without the roster, or without labels, nobody can say whose drops they were: they count as live bans' do. */
-static bool can_tell(struct state *state)
+bool tallies_told(struct state *state)
 {
 	struct generation g;
 
@@ -39,7 +39,7 @@ int tallies_take(struct tallies *c)
 	if (!err)
 		err = lists_in_force(state, &c->lists, &c->lists_n);
 	if (!err)
-		c->told = can_tell(state);
+		c->told = tallies_told(state);
 	state_close(state);
 	clock_gettime(CLOCK_MONOTONIC, &c->at);
 	if (!err)

@@ -21,6 +21,8 @@ struct tallies {
 
 /* 0 or -errno with the reason recorded. */
 int tallies_take(struct tallies *tallies);
+/* Is what no list accounts for live bans' alone? */
+bool tallies_told(struct state *state);
 void tallies_free(struct tallies *tallies);
 
 /* What happened in between, list by list and row by row; a counter that began anew counts from there. */

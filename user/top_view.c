@@ -169,35 +169,24 @@ static void draw_force(const struct top_view *v)
 	     f->verdict > 0 ? "NOT EXACT" : "exact");
 }
 
-struct line {
-	const char *name;
-	uint64_t packets;
-};
-
-static int by_packets(const void *a, const void *b)
-{
-	const struct line *x = a, *y = b;
-
-	return x->packets == y->packets ? strcmp(x->name, y->name) : x->packets > y->packets ? -1 : 1;
-}
-
+/* All that dropped something, and those in force. */
 static void draw_lists(const struct top_view *v, int row, int column, int width, int rows)
 {
-	static struct line lines[LABELS + 1];
-	size_t n = 0;
+	static unsigned int places[LABELS];
+	int n = (int)report_lists(v->minute, places);
 	char a[16];
 
-	if (v->minute->sums.list[LABEL_LIVE].packets)
-		lines[n++] = (struct line){ "(live bans)", v->minute->sums.list[LABEL_LIVE].packets };
-	for (size_t i = 0; i < v->tallies->lists_n && n < LABELS; i++)
-		if (v->tallies->lists[i].kind != LIST_ALLOW)
-			lines[n++] = (struct line){ v->tallies->lists[i].name,
-						    v->minute->sums.list[v->tallies->lists[i].label].packets };
-	qsort(lines, n, sizeof(lines[0]), by_packets);
+	for (size_t i = 0; i < v->tallies->lists_n; i++) {
+		unsigned int place = history_place(v->minute->lists, &v->tallies->lists[i]);
+
+		if (place && !v->minute->sums.list[place].packets && n < LABELS)
+			places[n++] = place;
+	}
 	sayf(row, column, width, HEAD, "%-*s %8s", width - 10, "LISTS, last minute", "packets");
-	for (size_t i = 0; i < n && (int)i + 1 < rows; i++)
-		sayf(row + 1 + (int)i, column, width, PLAIN, "%-*.*s %8s", width - 10, width - 10, lines[i].name,
-		     short_number(a, (double)lines[i].packets));
+	for (int i = 0; i < n && i + 1 < rows; i++)
+		sayf(row + 1 + i, column, width, PLAIN, "%-*.*s %8s", width - 10, width - 10,
+		     report_list(v->minute, places[i]),
+		     short_number(a, (double)v->minute->sums.list[places[i]].packets));
 }
 
 static void draw_ports(const struct top_view *v, int row, int column, int width, int rows)
