@@ -127,6 +127,26 @@ captured_to_a_pipe() {
 	stop_flow 0
 }
 
+# Packets are other people's: no terminal gets them as they are.
+no_terminal() {
+	filtering bad
+	terminal 80x24
+	types "try $XDP_BLOOM capture -w - 2>said" Enter
+	ended 2
+	is "$(cut -d';' -f1 said)" "xdp-bloom: capture: standard output is a terminal" "what it says"
+}
+
+# Those of live bans are told as stats has them.
+live() {
+	filtering bad
+	bloom add 198.51.100.9
+	echo 198.51.100.9 >banned
+	watching seen -j watch --count 1
+	send 0 -b banned -c clean
+	wait $watcher || fail "watch ended with $?"
+	is "$(jq -r .list seen)" live "the list of a live ban"
+}
+
 disk_full() {
 	filtering bad
 	expect 2 "$XDP_BLOOM" capture -w /dev/full
@@ -198,5 +218,5 @@ refusals() {
 }
 
 run_cases text json_lines "ended_by 80x24 Ctrl-C" "ended_by 200x50 Ctrl-C" "ended_by 80x24 TERM" "ended_by 200x50 TERM" \
-	"left_alone 80x24" "left_alone 200x50" captured captured_for_tshark captured_to_a_pipe disk_full killed bounded nothing_old one_reader \
-	refusals
+	"left_alone 80x24" "left_alone 200x50" captured captured_for_tshark captured_to_a_pipe no_terminal live disk_full \
+	killed bounded nothing_old one_reader refusals

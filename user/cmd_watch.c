@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "abi.h"
 #include "apply.h"
@@ -22,6 +23,8 @@
 #include "pcapng.h"
 #include "samples.h"
 #include "state.h"
+#include "state_bans.h"
+#include "tallies.h"
 
 static struct {
 	long count;
@@ -51,6 +54,7 @@ struct watch {
 	struct pcapng *file; /* NULL: they are printed */
 	struct list_info *lists;
 	size_t lists_n;
+	bool told; /* what no list accounts for live bans do */
 	time_t lists_read;
 	int64_t clock; /* what CLOCK_REALTIME is ahead of CLOCK_MONOTONIC, in ns */
 	long seen;
@@ -73,6 +77,7 @@ static void read_lists(struct watch *w)
 		free(w->lists);
 		w->lists = lists;
 		w->lists_n = n;
+		w->told = tallies_told(state);
 	}
 	state_close(state);
 }
@@ -81,6 +86,8 @@ static void read_lists(struct watch *w)
 static const char *list_name(struct watch *w, __u32 answer)
 {
 	read_lists(w);
+	if (ANSWER_LABEL(answer) == LABEL_LIVE)
+		return w->told ? LIVE_LIST : NULL;
 	for (size_t i = 0; i < w->lists_n; i++)
 		if (w->lists[i].kind != LIST_ALLOW && w->lists[i].label == ANSWER_LABEL(answer))
 			return w->lists[i].name;
@@ -263,6 +270,9 @@ static int watch(int argc, char **argv, const struct option *own)
 		return fail("%s: takes no '%s'", argv[0], argv[1]);
 	if (own[0].val == 'w' && !wanted.file)
 		return fail("capture: to which file? capture -w FILE");
+	/* What strangers sent is nothing that a terminal should read. */
+	if (wanted.file && !strcmp(wanted.file, "-") && isatty(STDOUT_FILENO))
+		return fail("capture: standard output is a terminal; -w FILE, or a pipe to what reads it");
 	err = begin(&w);
 	if (!err && wanted.file) {
 		err = pcapng_open(&w.file, wanted.file);
