@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* One state, and several processes that look and write at once, or are killed at it. */
 #include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
 
 #include "own_state.h"
 
@@ -81,6 +83,60 @@ out:
 	CHECK(end_writer(first, told[0], tell[0]) == 0, "the first writer failed");
 }
 
+#define COMMITS 200
+#define READERS 3
+
+/* Until the last commit: each look has at least what was committed before it began. Ends with 1 where one had less. */
+static void look_on(const atomic_int *committed)
+{
+	int before = 0, seen = 0;
+
+	while (before < COMMITS) {
+		struct state *s;
+
+		before = *committed;
+		if (state_open(&s, false))
+			_exit(2);
+		seen = (int)state_setting(s, "n", 0);
+		state_close(s);
+		if (seen < before)
+			_exit(1);
+	}
+	_exit(0);
+}
+
+static void nothing_old(void)
+{
+	atomic_int *committed =
+		mmap(NULL, sizeof(*committed), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t readers[READERS];
+
+	ENOUGH(committed != MAP_FAILED);
+	empty_directory();
+	fflush(stdout);
+	for (int i = 0; i < READERS; i++) {
+		readers[i] = fork();
+		ENOUGH(readers[i] >= 0);
+		if (!readers[i])
+			look_on(committed);
+	}
+	for (int n = 1; n <= COMMITS; n++) {
+		struct state *s = opened(true);
+
+		CHECK(s && !state_set(s, "n", n) && !state_commit(s), "commit %d: %s", n, reason(-EIO));
+		*committed = n; /* what it is acknowledged with */
+		state_close(s);
+	}
+	for (int i = 0; i < READERS; i++) {
+		int status = -1;
+
+		waitpid(readers[i], &status, 0);
+		CHECK(!status, "reader %d ended with %d: it %s", i, status,
+		      WEXITSTATUS(status) == 1 ? "saw what was older than what was committed" : "could not read");
+	}
+	munmap(committed, sizeof(*committed));
+}
+
 static void killed_writer(void)
 {
 	int told, tell;
@@ -113,6 +169,7 @@ int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "looking while somebody writes, and two writers", readers_and_writers },
+		{ "who looks sees all that is acknowledged", nothing_old },
 		{ "a writer is killed", killed_writer },
 	};
 

@@ -192,12 +192,14 @@ static bool is_readable(const struct state *s)
  */
 static void reopen_unwritable(struct state *s, const char *path)
 {
+	int code = sqlite3_errcode(s->db);
 	char uri[600];
 
-	if (sqlite3_errcode(s->db) == SQLITE_NOTADB || sqlite3_errcode(s->db) == SQLITE_CORRUPT)
+	if (code != SQLITE_IOERR && code != SQLITE_FULL && code != SQLITE_CANTOPEN && code != SQLITE_READONLY)
 		return;
 	sqlite3_close(s->db);
 	if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK &&
+	    sqlite3_busy_timeout(s->db, (int)opt_wait * 1000) == SQLITE_OK &&
 	    sqlite3_exec(s->db, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL) == SQLITE_OK && is_readable(s))
 		return;
 	sqlite3_close(s->db);
@@ -242,13 +244,14 @@ int state_open(struct state **state, bool change)
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (change ? SQLITE_OPEN_CREATE : 0),
 			    NULL) != SQLITE_OK)
 		err = because_sqlite(s, "opening");
-	else if (!change && !is_readable(s))
-		reopen_unwritable(s, path);
 	if (err)
 		goto out;
+	/* Who comes while another begins or ends waits: else it would take the file for one that cannot be written. */
+	sqlite3_busy_timeout(s->db, (int)opt_wait * 1000);
+	if (!change && !is_readable(s))
+		reopen_unwritable(s, path);
 	s->change = change;
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-	sqlite3_busy_timeout(s->db, (int)opt_wait * 1000);
 	if (change)
 		err = run(s, "PRAGMA page_size = 16384; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
 			     " PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -32768;");
