@@ -211,6 +211,38 @@ two_instances() {
 	rm -rf /sys/fs/bpf/xdp-bloom-test-2
 }
 
+# Who owns a directory, or may write to it, decides what is read and written there.
+directories_of_others() {
+	local how
+
+	prepare
+	: >victim
+	mkdir theirs
+	ln -s "$WORK/victim" theirs/events
+	for how in "chown 65534" "chmod 777"; do
+		chown 0 theirs
+		chmod 700 theirs
+		${how} theirs
+		XDP_BLOOM_STATE=$WORK/theirs refused "$([ "${how%% *}" = chown ] && echo "belongs to user 65534" || echo "others may write")" \
+			add 192.0.2.1
+	done
+	[ ! -s victim ] || fail "wrote to $(cat victim)"
+	XDP_BLOOM_BPFFS=/sys/fs/bpf/one.two refused "no names with a dot" load new good
+}
+
+# What an attach has done is undone before anybody is told, who may have stopped listening.
+nobody_listens() {
+	prepare
+	veth 1
+	mkfifo pipe
+	exec 8<>pipe 9>pipe 8<&-
+	"$XDP_BLOOM" attach edge1 nosuch 2>&9
+	is $? 2 "the status of attach"
+	exec 9>&-
+	is "$(xdp_id edge1)" none "the program on edge1"
+	ip link del edge1
+}
+
 damaged_state() {
 	local size what
 
@@ -231,4 +263,5 @@ damaged_state() {
 }
 
 run_cases malformed_lines legal_lists files_that_cannot_be_read line_of_10_MB nul_bytes wrong_usage statuses_of_test \
-	nothing_there_yet without_root unreadable_for_want_of_root without_bpffs mounts_bpffs without_dev_null two_instances damaged_state
+	nothing_there_yet without_root unreadable_for_want_of_root without_bpffs mounts_bpffs without_dev_null two_instances damaged_state \
+	directories_of_others nobody_listens

@@ -52,7 +52,11 @@ turn_over() {
 	if [ "$turn" = even ]; then turn=odd; else turn=even; fi
 	case $1 in
 	attach) "$XDP_BLOOM" detach edge0 &>/dev/null ;;
-	restore) rm -rf "${XDP_BLOOM_BPFFS:?}" ;;
+	restore)
+		rm -rf "${XDP_BLOOM_BPFFS:?}"
+		# The kernel lets go of the program a little later.
+		until [ "$(xdp_id edge1)" = none ]; do :; done
+		;;
 	add) "$XDP_BLOOM" del 198.18.0.1 2001:db8:2::/48 &>/dev/null ;;
 	del) "$XDP_BLOOM" add 198.18.0.1 2001:db8:2::/48 &>/dev/null ;;
 	batch)

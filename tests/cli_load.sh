@@ -200,6 +200,10 @@ goes_back_unconfirmed() {
 	wait_for '.interfaces' '[]' show
 	verdicts 45.0.0.12=pass 45.0.0.1=drop
 	is "$(xdp_id edge0)" none "the program on edge0"
+
+	# The watcher stands elsewhere than who asked for it.
+	(cd "${XDP_BLOOM_BPFFS%/*}" && expect 0 "$XDP_BLOOM" -B "./${XDP_BLOOM_BPFFS##*/}" attach edge0 --confirm 1s)
+	wait_for '.interfaces' '[]' show
 }
 
 run_cases leaves_bogons_out refuses_own_addresses refuses_big_changes dry_run_changes_nothing skips_damaged_lines \

@@ -135,6 +135,8 @@ int change_begin(struct state **state)
 {
 	int err = 0;
 
+	/* Half of it done because nobody reads what it says: no. */
+	signal(SIGPIPE, SIG_IGN);
 	change_check(false);
 	*state = change.joined;
 	if (*state)
@@ -304,11 +306,13 @@ static void become_watcher(void)
 
 int change_start_watch(long seconds)
 {
-	char state[PATH_MAX], number[32];
+	char state[PATH_MAX], bpffs[PATH_MAX], number[32];
 	pid_t pid;
 
 	if (!realpath(opt_state, state))
 		return because(-errno, "%s: %s", opt_state, strerror(errno));
+	if (!realpath(opt_bpffs, bpffs))
+		return because(-errno, "%s: %s", opt_bpffs, strerror(errno));
 	snprintf(number, sizeof(number), "%ld", seconds);
 	pid = fork();
 	if (pid < 0)
@@ -317,7 +321,7 @@ int change_start_watch(long seconds)
 		return 0;
 	become_watcher();
 	/* A program of its own: nothing of ours, memory or open state, lives on in it. */
-	execl("/proc/self/exe", "xdp-bloom", "-S", state, "-B", opt_bpffs, "confirm", "--watch", number, NULL);
+	execl("/proc/self/exe", "xdp-bloom", "-S", state, "-B", bpffs, "confirm", "--watch", number, NULL);
 	_exit(2);
 }
 

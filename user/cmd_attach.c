@@ -72,6 +72,7 @@ int cmd_attach(int argc, char **argv)
 	struct state *state = NULL;
 	struct attachment *done;
 	bool missing = false;
+	char why[512];
 	int n = 0, err, status;
 
 	if (options_read(&argc, argv, own, attach_option))
@@ -118,9 +119,10 @@ int cmd_attach(int argc, char **argv)
 	if (!err)
 		err = apply_if_needed(state);
 	if (err) {
-		status = fail("%s; nothing was changed", reason(err));
+		snprintf(why, sizeof(why), "%s", reason(err));
 		while (n-- > 0)
 			detach_one(done[n].name);
+		status = fail("%s; nothing was changed", why);
 	} else {
 		status = report(done, n) ?: missing ? EXIT_MISSING : EXIT_DONE;
 	}

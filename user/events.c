@@ -17,6 +17,7 @@
 #include "clean.h"
 #include "guard.h"
 #include "kernel.h"
+#include "trust.h"
 
 /* Then it becomes events.1, and another begins. */
 #define EVENTS_BYTES (256 << 10)
@@ -55,7 +56,7 @@ static void to_file(const char *kind, const char *message, unsigned long long ge
 {
 	char path[512], old[512], when[32];
 	time_t now = time(NULL);
-	struct stat is;
+	struct stat is, there;
 	struct tm utc;
 	json_t *line;
 	char *text;
@@ -67,8 +68,12 @@ static void to_file(const char *kind, const char *message, unsigned long long ge
 			 (json_int_t)generation);
 	text = line ? json_dumps(line, JSON_COMPACT) : NULL;
 	json_decref(line);
-	fd = text ? open(path_of(path, "events"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
-	if (fd >= 0 && !fstat(fd, &is) && is.st_size > EVENTS_BYTES && !rename(path, path_of(old, "events.1"))) {
+	fd = text && !trust_directory(opt_state)
+		     ? open(path_of(path, "events"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)
+		     : -1;
+	/* Of two commands at once only the first finds the long file still there. */
+	if (fd >= 0 && !fstat(fd, &is) && is.st_size > EVENTS_BYTES && !stat(path, &there) &&
+	    there.st_ino == is.st_ino && !rename(path, path_of(old, "events.1"))) {
 		close(fd);
 		fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	}

@@ -28,6 +28,7 @@ static int help(void)
 	     "  -S, --state DIR   where lists are kept (/var/lib/xdp-bloom; XDP_BLOOM_STATE)\n"
 	     "  -B, --bpffs DIR   where the kernel's part is pinned (/sys/fs/bpf/xdp-bloom; XDP_BLOOM_BPFFS)\n"
 	     "  --log text|json   how errors and warnings are written\n"
+	     "  --wait SECONDS    how long for a command that is changing something (60)\n"
 	     "  -V, --version     -h, --help\n\n"
 	     "Exit status: 0 done, or every address banned; 1 (test) some address passes; 2 error, nothing changed.");
 	return fflush(stdout) ? EXIT_ERROR : EXIT_DONE;

@@ -17,6 +17,7 @@
 #include <bpf/bpf.h>
 
 #include "log.h"
+#include "trust.h"
 
 #define BPFFS_MOUNT "/sys/fs/bpf"
 
@@ -82,9 +83,9 @@ static int make_directory(const char *path)
 {
 	if (!mkdir(path, 0700))
 		return 0;
-	if (errno == EEXIST)
-		return chmod(path, 0700) && errno != EPERM && errno != EROFS ? because_kernel(-errno, path) : 0;
-	return because_kernel(-errno, path);
+	if (errno != EEXIST || (chmod(path, 0700) && errno != EPERM && errno != EROFS))
+		return because_kernel(-errno, path);
+	return trust_directory(path);
 }
 
 /* The nearest part of the path that exists tells what kind of file system it is on. */
@@ -108,6 +109,8 @@ int pins_ready(void)
 
 	if (strlen(opt_bpffs) > PIN_PATH_MAX - 80)
 		return because(-ENAMETOOLONG, "%s: the path is too long", opt_bpffs);
+	if (is == -EPERM && strchr((strrchr(opt_bpffs, '/') ?: opt_bpffs) + 1, '.'))
+		return because(-EINVAL, "%s: a BPF file system takes no names with a dot", opt_bpffs);
 	if (is == -EACCES || is == -EPERM)
 		return because_kernel(is, opt_bpffs);
 	if (is != 1 && !strncmp(opt_bpffs, BPFFS_MOUNT "/", strlen(BPFFS_MOUNT "/"))) {

@@ -10,6 +10,7 @@
 
 #include "lock.h"
 #include "log.h"
+#include "trust.h"
 
 #define LOG_BYTES_MAX	  (256 << 10)
 #define STATE_APPLICATION 2019846509
@@ -133,9 +134,9 @@ int state_make_directory(void)
 		if (mkdir(path, 0755) && errno != EEXIST)
 			return because(-errno, "%s: %s", path, strerror(errno));
 	}
-	if (mkdir(path, 0700) && errno != EEXIST)
-		return because(-errno, "%s: %s", path, strerror(errno));
-	return 0;
+	if (!mkdir(path, 0700))
+		return 0;
+	return errno == EEXIST ? trust_directory(path) : because(-errno, "%s: %s", path, strerror(errno));
 }
 
 /* To the tables of this version, in the transaction of the command that is about to change something. */
