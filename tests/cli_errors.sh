@@ -235,7 +235,8 @@ nobody_listens() {
 	prepare
 	veth 1
 	mkfifo pipe
-	exec 8<>pipe 9>pipe 8<&-
+	exec 8<>pipe
+	exec 9>pipe 8<&-
 	"$XDP_BLOOM" attach edge1 nosuch 2>&9
 	is $? 2 "the status of attach"
 	exec 9>&-
