@@ -51,6 +51,54 @@ refuses_big_changes() {
 	verdicts 45.0.0.1=pass 45.0.0.60=drop
 }
 
+# A list has no more than add takes, however it is cut up; what is nobody's does not count.
+refuses_wide_lists() {
+	local line words
+
+	printf '45.0.0.%d\n' {1..50} >list
+	bloom load list list
+	while IFS='|' read -r line words; do
+		# shellcheck disable=SC2086 # a line each
+		printf '%s\n' $line | cat - list >wide
+		refused "list 'list': it bans $words" load list wide --big-change
+		refused "list 'other': it bans $words" load other wide
+		refused "list 'other': it bans $words" load other wide --dry-run
+	done <<-'LINES'
+		2000::/3|100 % of all IPv6 addresses
+		::/0|100 % of all IPv6 addresses
+		0.0.0.0/1 128.0.0.0/2 192.0.0.0/3|100 % of all IPv4 addresses
+		128.0.0.0/1|43 % of all IPv4 addresses
+		64.0.0.0/6|all of 64.0.0.0/6, which is very wide
+		46.0.0.0/8 47.0.0.0/8|all of 46.0.0.0/7, which is very wide
+		2600::/12 2610::/13 2618::/13|all of 2600::/11, which is very wide
+	LINES
+	seq 1 2 199 | sed 's/$/.0.0.0\/8/' | grep -vx '10.*' >wide
+	refused "% of all IPv4 addresses" load other wide
+	awk 'BEGIN { for (i = 32; i < 64; i += 1) printf "%02x00::/12\n", i }' >wide
+	refused "6 % of all IPv6 addresses" load other wide
+	# A list of what nobody has, and the widest that there may be.
+	printf '%s\n' 0.0.0.0/8 10.0.0.0/8 224.0.0.0/3 44.0.0.0/8 fc00::/6 4000::/2 8000::/1 2600::/12 >wide
+	bloom load other wide --bogons=keep --ban-own
+	verdicts 224.1.1.1=drop 250.1.1.1=drop 44.1.1.1=drop 45.1.1.1=pass 2600::1=drop 8000::1=drop
+
+	# One that was let through stays as wide; another family is news, as it is in any list.
+	echo 46.0.0.0/7 | cat - list >wide
+	bloom load list wide --wide --big-change
+	echo 45.0.1.1 >>wide
+	bloom load list wide
+	verdicts 47.1.1.1=drop 45.0.1.1=drop
+	echo 2600::/12 >>wide
+	refused "it had no IPv6 addresses, and now has 8.31e+34" load list wide
+	echo 2000::/3 >>wide
+	refused "it bans 100 % of all IPv6" load list wide --big-change
+	bloom load list wide --force
+	# Neither of these drops.
+	bloom load shade wide --shadow
+	bloom load friends wide --allow
+	refused "list 'shade': it bans 100 % of all IPv6" enforce shade
+	bloom enforce shade --force
+}
+
 dry_run_changes_nothing() {
 	local before
 
@@ -206,5 +254,5 @@ goes_back_unconfirmed() {
 	wait_for '.interfaces' '[]' show
 }
 
-run_cases leaves_bogons_out refuses_own_addresses refuses_big_changes dry_run_changes_nothing skips_damaged_lines \
-	shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed
+run_cases leaves_bogons_out refuses_own_addresses refuses_big_changes refuses_wide_lists dry_run_changes_nothing \
+	skips_damaged_lines shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed

@@ -147,6 +147,10 @@ keeps_what_it_has() {
 	echo 2001:db8:1::/48 >list
 	heard "$log" "list 'bad': it lost 100 % of its IPv4 addresses"
 	send 0 -b banned -c clean
+	sed '$a 2000::/3' list >list.2
+	mv list.2 list
+	heard "$log" "list 'bad': it bans 100 % of all IPv6 addresses"
+	send 0 -b banned -c clean
 	rm list
 	printf '%s\n' 198.51.100.1 2001:db8::7 203.0.113.0/24 >list.2
 	mv list.2 list

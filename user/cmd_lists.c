@@ -8,6 +8,7 @@
 #include "apply.h"
 #include "change.h"
 #include "cmd.h"
+#include "guard.h"
 #include "image_kept.h"
 #include "kernel.h"
 #include "log.h"
@@ -82,6 +83,17 @@ int cmd_lists(int argc, char **argv)
 	return opt_json ? out_json(array) : out_end();
 }
 
+static int check_wide(struct state *state, const char *name)
+{
+	struct ranges set, nothing = RANGES_EMPTY;
+	int err = state_list_set(state, name, &set);
+
+	if (!err)
+		err = guard_wide(name, &nothing, &set);
+	ranges_free(&set);
+	return err;
+}
+
 /* A list that counts begins to drop, or the other way round. */
 static int change_kind(int argc, char **argv, enum list_kind kind)
 {
@@ -98,6 +110,8 @@ static int change_kind(int argc, char **argv, enum list_kind kind)
 		err = state_list_get(state, argv[i], &list);
 		if (!err && list.kind == LIST_ALLOW)
 			err = because(-EINVAL, "'%s' is an allow list", argv[i]);
+		if (!err && kind == LIST_BAN && list.kind == LIST_SHADOW && !opt_force)
+			err = check_wide(state, argv[i]);
 		if (!err)
 			err = change_pending(state, PENDING_LIST, argv[i], 0);
 		if (!err)

@@ -27,7 +27,7 @@
 static struct reader_options reading;
 static enum list_kind kind;
 static enum bogons bogons;
-static bool kind_given, bogons_given, force, ban_own, big_change, dry_run, if_changed;
+static bool kind_given, bogons_given, force, ban_own, big_change, wide, dry_run, if_changed;
 static long confirm_seconds;
 
 static int bogons_option(const char *value)
@@ -55,6 +55,9 @@ static int load_option(int option, const char *value)
 		return 0;
 	case 'g':
 		big_change = true;
+		return 0;
+	case 'w':
+		wide = true;
 		return 0;
 	case 'k':
 		reading.skip_bad = true;
@@ -303,6 +306,8 @@ static int load(struct load *l)
 		describe(l);
 		err = compare(l, state);
 	}
+	if (!err && kind == LIST_BAN && !force && !wide)
+		err = guard_wide(l->name, &l->before, &l->out.set);
 	if (!err && l->out.replaces && kind != LIST_ALLOW && !force && !big_change)
 		err = guard_change(l->name, &l->before, &l->out.set);
 	if (!err)
@@ -316,12 +321,19 @@ static int load(struct load *l)
 int cmd_load(int argc, char **argv)
 {
 	static const struct option own[] = {
-		{ "allow", no_argument, NULL, 'a' },	    { "shadow", no_argument, NULL, 's' },
-		{ "skip-bad", no_argument, NULL, 'k' },	    { "force", no_argument, NULL, 'F' },
-		{ "ban-own", no_argument, NULL, 'o' },	    { "big-change", no_argument, NULL, 'g' },
-		{ "dry-run", no_argument, NULL, 'n' },	    { "if-changed", no_argument, NULL, 'i' },
-		{ "bogons", required_argument, NULL, 'b' }, { "confirm", required_argument, NULL, 'c' },
-		{ "format", required_argument, NULL, 'f' }, { 0 },
+		{ "allow", no_argument, NULL, 'a' },
+		{ "shadow", no_argument, NULL, 's' },
+		{ "skip-bad", no_argument, NULL, 'k' },
+		{ "force", no_argument, NULL, 'F' },
+		{ "ban-own", no_argument, NULL, 'o' },
+		{ "big-change", no_argument, NULL, 'g' },
+		{ "wide", no_argument, NULL, 'w' },
+		{ "dry-run", no_argument, NULL, 'n' },
+		{ "if-changed", no_argument, NULL, 'i' },
+		{ "bogons", required_argument, NULL, 'b' },
+		{ "confirm", required_argument, NULL, 'c' },
+		{ "format", required_argument, NULL, 'f' },
+		{ 0 },
 	};
 	bool found[64] = { false };
 	struct load l = { .text = -1, .out.bogons_found = found };
@@ -335,7 +347,7 @@ int cmd_load(int argc, char **argv)
 	reading = (struct reader_options){ 0 };
 	kind = LIST_BAN;
 	bogons = BOGONS_LEAVE_OUT;
-	kind_given = bogons_given = force = ban_own = big_change = dry_run = if_changed = false;
+	kind_given = bogons_given = force = ban_own = big_change = wide = dry_run = if_changed = false;
 	confirm_seconds = 0;
 	if (options_read(&argc, argv, own, load_option))
 		return EXIT_ERROR;

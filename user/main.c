@@ -17,7 +17,7 @@ static int help(void)
 		printf("  %-8s %-52s %s\n", verbs[i].name, verbs[i].args, verbs[i].does);
 	puts("\nload: --allow (an allow list) or --shadow (only counts), --format F, --skip-bad, --dry-run, --confirm TIME,\n"
 	     "  --bogons=keep|refuse (private, loopback, link-local, multicast; left out otherwise),\n"
-	     "  --ban-own, --big-change, or --force against all guard rails.\n"
+	     "  --ban-own, --wide, --big-change, or --force against all guard rails.\n"
 	     "attach: also --confirm TIME. unload, enforce, shadow, allow, disallow, add: also --force.\n"
 	     "plan: --fpr P, --memory MAX, --headroom PCT, --exact=on|off, --layout L: what is pinned; it solves for the rest,\n"
 	     "  and without keys for how many fit. Also --format F, --skip-bad.\n"

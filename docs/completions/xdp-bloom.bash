@@ -6,8 +6,8 @@ _xdp_bloom_options() {
 	case $1 in
 	attach) echo '--mode --shared --confirm --if-needed' ;;
 	detach) echo '--all' ;;
-	load) echo '--allow --shadow --format --skip-bad --dry-run --confirm --if-changed --bogons --ban-own --big-change' \
-		'--force --image' ;;
+	load) echo '--allow --shadow --format --skip-bad --dry-run --confirm --if-changed --bogons --ban-own --wide' \
+		'--big-change --force --image' ;;
 	unload | enforce | shadow | allow | disallow) echo '--force' ;;
 	add) echo '--ttl --reason --force' ;;
 	stats) echo '--interval --count' ;;
