@@ -151,12 +151,21 @@ exceptions() {
 	verdicts 45.0.0.1=pass 45.0.0.2=drop 45.0.0.11=pass 45.0.0.12=drop 2a00::1=pass 2a00:0:0:1::=drop
 	bloom disallow 45.0.0.9 2a00::1:0/112
 	verdicts 45.0.0.8=pass 45.0.0.9=drop 2a00::1=pass 2a00::1:1=drop
-	expect 2 "$XDP_BLOOM" disallow - <ours
-	one_line "disallow: 2a00::/64 is not among the live exceptions; nothing was changed"
-	verdicts 45.0.0.1=pass
 	expect 0 "$XDP_BLOOM" allow - </dev/null
-	bloom disallow 45.0.0.1 45.0.0.8 45.0.0.10/31
-	verdicts 45.0.0.1=drop 45.0.0.8=drop 45.0.0.11=drop 2a00::1=pass
+	refused "45.0.0.9 is not among the live exceptions; nothing was changed" disallow 45.0.0.1 45.0.0.9
+	verdicts 45.0.0.1=pass
+	bloom disallow 45.0.0.1
+	is "$(get '[.[].prefix][:3]' allow)" '["45.0.0.8","45.0.0.10/31","2a00::/112"]' "what is allowed still"
+	bloom allow
+	is "$(head -2 out)" "$(printf '45.0.0.8\n45.0.0.10/31')" "what is allowed still"
+	# What is left of them is taken back as they were given.
+	bloom disallow 45.0.0.8/30 2a00::/64
+	verdicts 45.0.0.1=drop 45.0.0.8=drop 45.0.0.11=drop 2a00::1=drop
+	is "$(get . allow)" '[]' "what is allowed in the end"
+	refused "45.0.0.8/30 is not among the live exceptions" disallow 45.0.0.8/30
+	echo allow >commands
+	refused "commands:1: allow: which address" batch commands
+	[ "$(grep -c '"message":"allow"' state/events)" = 0 ] || fail "to show is an event: $(cat state/events)"
 }
 
 batches() {

@@ -129,6 +129,9 @@ void event_verb(int argc, char *const *argv, int status)
 			continue;
 		n += (size_t)snprintf(words + n, sizeof(words) - n, "%s%s", n ? " " : "", argv[i]);
 	}
+	/* Alone these only show. */
+	if (status == EXIT_DONE && (!strcmp(words, "allow") || !strcmp(words, "tune")))
+		return;
 	if (status == EXIT_DONE)
 		event(argv[0], "%s", words);
 	else if (status == EXIT_ERROR)
