@@ -56,6 +56,33 @@ ends_in_time() {
 	refused "takes a time" add 45.0.0.3 --ttl soon
 }
 
+# Adding again renews the time, but nobody's ban becomes shorter without a word; and what has no use for that has a way.
+shortens() {
+	bloom add 45.0.0.1 45.0.0.2 --reason 'never again'
+	bloom add 45.0.0.3 --ttl 2h
+	bloom add 45.0.0.1 --ttl 10m --keep-longer --reason jail
+	[ ! -s err ] || fail "said, of a ban that stays: $(cat err)"
+	bloom add 45.0.0.1 --keep-longer --reason jail
+	is "$(get '.[0]|[.expires,.reason]' bans)" '[null,"never again"]' "the ban that lasts longer"
+	is "$(get '[.added,.renewed,.kept,.shortened]' add 45.0.0.1 45.0.0.4 --ttl 10m --keep-longer --reason jail)" \
+		'[1,0,1,[]]' "what is kept, as JSON"
+	refused "45.0.0.1 was banned for another reason, 'never again'" del 45.0.0.4 45.0.0.1 --reason jail
+	refused "45.0.0.9 is not banned" del 45.0.0.9 --reason jail
+	verdicts 45.0.0.4=drop
+	bloom del 45.0.0.4 --reason jail
+	verdicts 45.0.0.4=pass 45.0.0.1=drop
+	bloom add 45.0.0.3 --ttl 3h
+	[ ! -s err ] || fail "said, of a ban that became longer: $(cat err)"
+	bloom add 45.0.0.1 --ttl 10m
+	one_line "45.0.0.1 was banned without end; now it ends at 20"
+	is "$(get '.[0].expires|type' bans)" string "the end of what was added again"
+	bloom add 45.0.0.{3,2,1} --ttl 1h
+	one_line "45.0.0.3 was banned until 20"
+	one_line ", and so do 1 others that were banned longer"
+	bloom add 45.0.0.2
+	is "$(get '.shortened' add 45.0.0.2 --ttl 1m)" '[{"prefix":"45.0.0.2","expired":null}]' "what ends sooner, as JSON"
+}
+
 says_what_still_bans() {
 	echo 45.0.0.1 >list
 	bloom load mine list
@@ -377,6 +404,6 @@ counted_on() {
 	is "$(get '[.lists[]|select(.packets>0)|.name]' stats)" '[]' "the lists with a count after the batch"
 }
 
-run_cases in_place survives_a_reboot ends_in_time says_what_still_bans says_what_is_allowed guard_rails everything \
+run_cases in_place survives_a_reboot ends_in_time shortens says_what_still_bans says_what_is_allowed guard_rails everything \
 	thousands exceptions batches lines_of_a_batch checks_a_batch full_of_lists heals older_state counted counted_on \
 	mapped under_traffic

@@ -202,16 +202,23 @@ textfile() {
 
 # With the programs that hand something over played by others.
 recipes() {
-	local ip
+	local ip action
 
 	in_path
 	for ip in 192.0.2.66 2001:db8::66; do
 		sh -e -c "$(recipe fail2ban | sed -n "s/^actionban *= //p" | sed "s/<ip>/$ip/; s/<bantime>/600/; s/<name>/sshd/")" || fail "actionban"
 		is "$(get '[.[]|.prefix,.reason,.seconds_left>590]' bans)" "[\"$ip\",\"fail2ban sshd\",true]" "the ban"
 		for _ in first again; do
-			sh -e -c "$(recipe fail2ban | sed -n "s/^actionunban *= //p" | sed "s/<ip>/$ip/")" 2>/dev/null || fail "actionunban"
+			sh -e -c "$(recipe fail2ban | sed -n "s/^actionunban *= //p" | sed "s/<ip>/$ip/; s/<name>/sshd/")" 2>/dev/null || fail "actionunban"
 		done
 		is "$(get length bans)" 0 "the bans"
+	done
+	# A ban of somebody else's outlives it.
+	bloom add 192.0.2.66 --reason 'never again'
+	for action in actionban actionunban; do
+		sh -e -c "$(recipe fail2ban | sed -n "s/^$action *= //p" |
+			sed "s/<ip>/192.0.2.66/; s/<bantime>/600/; s/<name>/sshd/")" 2>/dev/null || fail "$action"
+		is "$(get '[.[]|.expires,.reason]' bans)" '[null,"never again"]' "the ban after $action"
 	done
 	printf '%s\n' '#!/bin/sh' 'cat decisions || exit 1' >bin/cscli
 	chmod +x bin/cscli

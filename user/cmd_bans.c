@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* add, del, bans: live bans */
+/* add, bans: live bans */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +19,7 @@
 
 static long ttl;
 static const char *why;
+static bool keep_longer;
 
 static int add_option(int option, const char *value)
 {
@@ -29,14 +30,59 @@ static int add_option(int option, const char *value)
 	case 'r':
 		why = value;
 		return strlen(value) < BAN_REASON_MAX ? 0 : fail("--reason takes at most %d bytes", BAN_REASON_MAX - 1);
+	case 'k':
+		keep_longer = true;
+		return 0;
 	default:
 		return options_force_fn(option, value);
 	}
 }
 
 struct tally_bans {
-	size_t added, renewed;
+	size_t added, renewed, kept, shortened;
+	struct ban longer; /* the first of those that end sooner now, as it was */
+	int64_t ends;
+	json_t *array; /* all of them */
 };
+
+/* -EEXIST: the ban that is there stays. One that is to end sooner than it would have is noted. */
+static int keep(struct state *state, const struct ban *ban, struct tally_bans *n)
+{
+	char text[PREFIX_TEXT_MAX], until[UTC_TEXT_MAX];
+	struct ban old;
+	int err;
+
+	if (!ban->expires && !keep_longer)
+		return 0;
+	err = state_ban_get(state, ban->first, ban->length, &old);
+	if (err || !ban_in_force(&old, ban->added))
+		return err == -ENOENT ? 0 : err;
+	if (old.expires && (!ban->expires || old.expires <= ban->expires))
+		return 0;
+	if (keep_longer)
+		return -EEXIST;
+	if (!n->shortened++)
+		n->longer = old;
+	n->ends = ban->expires;
+	if (n->array)
+		json_array_append_new(n->array, json_pack("{s:s, s:s?}", "prefix",
+							  prefix_text(text, ban->first, (int)ban->length), "expired",
+							  old.expires ? utc_text(until, old.expires) : NULL));
+	return 0;
+}
+
+static void say_shortened(const struct tally_bans *n)
+{
+	char text[PREFIX_TEXT_MAX], was[UTC_TEXT_MAX], ends[UTC_TEXT_MAX], others[64] = "";
+
+	if (!n->shortened)
+		return;
+	if (n->shortened > 1)
+		snprintf(others, sizeof(others), ", and so do %zu others that were banned longer", n->shortened - 1);
+	prefix_text(text, n->longer.first, (int)n->longer.length);
+	warn("%s was banned %s%s; now it ends at %s%s", text, n->longer.expires ? "until " : "without end",
+	     n->longer.expires ? utc_text(was, n->longer.expires) : "", utc_text(ends, n->ends), others);
+}
 
 static int put_bans(struct state *state, const struct prefixes *p, struct tally_bans *n)
 {
@@ -53,6 +99,13 @@ static int put_bans(struct state *state, const struct prefixes *p, struct tally_
 		ban.first = p->at[i].first;
 		ban.length = p->at[i].length;
 		err = opt_force ? 0 : guard_prefix(ban.first, ban.length);
+		if (!err)
+			err = keep(state, &ban, n);
+		if (err == -EEXIST) {
+			n->kept++;
+			err = 0;
+			continue;
+		}
 		if (!err)
 			err = state_ban_put(state, &ban, &renewed);
 		if (!err)
@@ -101,6 +154,7 @@ int cmd_add(int argc, char **argv)
 {
 	static const struct option own[] = { { "ttl", required_argument, NULL, 't' },
 					     { "reason", required_argument, NULL, 'r' },
+					     { "keep-longer", no_argument, NULL, 'k' },
 					     { "force", no_argument, NULL, 'F' },
 					     { 0 } };
 	struct prefixes prefixes = { 0 };
@@ -112,10 +166,12 @@ int cmd_add(int argc, char **argv)
 
 	ttl = 0;
 	why = NULL;
+	keep_longer = false;
 	if (options_read(&argc, argv, own, add_option))
 		return EXIT_ERROR;
 	if (argc < 2)
 		return fail("add: which address or prefix? (- reads them from standard input)");
+	n.array = opt_json ? json_array() : NULL;
 	err = prefixes_read(&prefixes, argc, argv);
 	if (!err)
 		err = change_begin(&state);
@@ -127,160 +183,20 @@ int cmd_add(int argc, char **argv)
 		array = json_array();
 	if (!err && (opt_json || !opt_quiet) && say_allowed(state, &prefixes, array))
 		warn("what of it is allowed cannot be said");
+	if (!err)
+		say_shortened(&n);
 	change_end(state);
 	prefixes_free(&prefixes);
+	if (err)
+		json_decref(n.array);
 	if (err)
 		return fail("add: %s; nothing was changed", reason(err));
 	if (!opt_json)
 		return EXIT_DONE;
-	return out_json(json_pack("{s:I, s:I, s:I, s:o}", "generation",
+	return out_json(json_pack("{s:I, s:I, s:I, s:I, s:o, s:o}", "generation",
 				  kernel_live(&live) ? 0 : (json_int_t)live.number, "added", (json_int_t)n.added,
-				  "renewed", (json_int_t)n.renewed, "allowed", array));
-}
-
-/* The list on whose account an answer drops; NULL where the arrays cannot tell. */
-static const char *answer_list(const struct list_info *lists, size_t n, __u32 answer)
-{
-	for (size_t i = 0; i < n && ANSWER_LABEL(answer) != LABEL_LIVE; i++)
-		if (lists[i].kind == LIST_BAN && lists[i].label == ANSWER_LABEL(answer))
-			return lists[i].name;
-	return NULL;
-}
-
-static bool is_drop(__u32 answer)
-{
-	return answer != ANSWER_UNPARSED && answer & ANSWER_DROP;
-}
-
-/* Why there is nothing to take out. */
-static int because_not_banned(struct state *state, const struct prefix *p)
-{
-	char text[PREFIX_TEXT_MAX], other[PREFIX_TEXT_MAX];
-	struct list_info *lists = NULL;
-	__u32 answer = ANSWER_UNPARSED;
-	const char *list;
-	struct ban wider;
-	size_t n = 0;
-	int err;
-
-	prefix_text(text, p->first, (int)p->length);
-	if (!state_ban_around(state, p->first, p->length, time(NULL), &wider))
-		return because(-ENOENT, "%s is part of the ban of %s; del that, or allow %s", text,
-			       prefix_text(other, wider.first, (int)wider.length), text);
-	/* What a line before took back, the kernel has still. */
-	if (kernel_ask(&p->first, 1, &answer) || !is_drop(answer) || ANSWER_LABEL(answer) == LABEL_LIVE)
-		return because(-ENOENT, "%s is not banned", text);
-	list = state_lists(state, &lists, &n) ? NULL : answer_list(lists, n, answer);
-	err = because(-ENOENT, "%s is not among the live bans; %s%s%s bans it", text,
-		      list ? "list '" : "something else", list ? list : "", list ? "'" : "");
-	free(lists);
-	return err;
-}
-
-static int drop_bans(struct state *state, const struct prefixes *p)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < p->n && !err; i++) {
-		err = state_ban_drop(state, p->at[i].first, p->at[i].length);
-		if (err == -ENOENT)
-			err = because_not_banned(state, &p->at[i]);
-		if (!err)
-			err = change_touch(p->at[i].first, p->at[i].length, false);
-	}
-	return err;
-}
-
-static void say_still_banned(const struct prefix *p, const struct ban *wider, const char *list, json_t *array)
-{
-	char text[PREFIX_TEXT_MAX], other[PREFIX_TEXT_MAX] = "";
-
-	prefix_text(text, p->first, (int)p->length);
-	if (wider)
-		prefix_text(other, wider->first, (int)wider->length);
-	if (array)
-		json_array_append_new(array, json_pack("{s:s, s:s, s:s?}", "prefix", text, "list",
-						       wider  ? LIVE_LIST
-						       : list ? list
-							      : "",
-						       "by", wider ? other : NULL));
-	else if (wider)
-		printf("%s stays banned: the ban of %s holds it\n", text, other);
-	else
-		printf("%s%s stays banned by %s%s%s\n", addr_width(p->first.family) == p->length ? "" : "some of ",
-		       text, list ? "list '" : "another entry", list ? list : "", list ? "'" : "");
-}
-
-/* What is dropped still: by a wider ban, or a list. Asked at its first address and at its last. */
-static void still_banned(struct state *state, const struct prefixes *p, json_t *array)
-{
-	struct addr *ends = calloc(2 * p->n + 1, sizeof(*ends));
-	__u32 *answers = calloc(2 * p->n + 1, sizeof(*answers));
-	struct list_info *lists = NULL;
-	int64_t now = time(NULL);
-	size_t lists_n = 0;
-	struct ban wider;
-
-	for (size_t i = 0; ends && i < p->n; i++) {
-		ends[2 * i] = ends[2 * i + 1] = p->at[i].first;
-		ends[2 * i + 1].num |= addr_mask(p->at[i].first.family, p->at[i].length);
-	}
-	if (!ends || !answers || kernel_ask(ends, 2 * p->n, answers) || state_lists(state, &lists, &lists_n))
-		warn("what stays banned cannot be said");
-	else
-		for (size_t i = 0; i < p->n; i++) {
-			bool first = is_drop(answers[2 * i]);
-
-			if (!first && !is_drop(answers[2 * i + 1]))
-				continue;
-			if (!state_ban_around(state, p->at[i].first, p->at[i].length, now, &wider))
-				say_still_banned(&p->at[i], &wider, NULL, array);
-			else
-				say_still_banned(&p->at[i], NULL,
-						 answer_list(lists, lists_n, answers[first ? 2 * i : 2 * i + 1]),
-						 array);
-		}
-	free(lists);
-	free(ends);
-	free(answers);
-}
-
-int cmd_del(int argc, char **argv)
-{
-	struct prefixes prefixes = { 0 };
-	struct state *state = NULL;
-	struct generation live;
-	json_t *array = NULL;
-	int err;
-
-	if (options_read(&argc, argv, NULL, NULL))
-		return EXIT_ERROR;
-	if (argc < 2)
-		return fail("del: which address or prefix? (- reads them from standard input)");
-	err = prefixes_read(&prefixes, argc, argv);
-	if (!err)
-		err = prefixes_once(&prefixes);
-	if (!err)
-		err = change_begin(&state);
-	if (!err)
-		err = drop_bans(state, &prefixes);
-	if (!err)
-		err = change_commit(state, NULL);
-	if (!err && opt_json)
-		array = json_array();
-	if (!err && prefixes.n && (opt_json || !opt_quiet))
-		still_banned(state, &prefixes, array);
-	change_end(state);
-	if (err) {
-		prefixes_free(&prefixes);
-		return fail("del: %s; nothing was changed", reason(err));
-	}
-	err = opt_json ? out_json(json_pack("{s:I, s:I, s:o}", "generation",
-					    kernel_live(&live) ? 0 : (json_int_t)live.number, "deleted",
-					    (json_int_t)prefixes.n, "still_banned", array))
-		       : out_end();
-	prefixes_free(&prefixes);
-	return err;
+				  "renewed", (json_int_t)n.renewed, "kept", (json_int_t)n.kept, "shortened", n.array,
+				  "allowed", array));
 }
 
 static json_t *ban_json(const struct ban *ban, int64_t now)

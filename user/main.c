@@ -19,6 +19,7 @@ static int help(void)
 	     "  --bogons=keep|refuse (private, loopback, link-local, multicast; left out otherwise),\n"
 	     "  --ban-own, --wide, --big-change, or --force against all guard rails.\n"
 	     "attach: also --confirm TIME. unload, enforce, shadow, allow, disallow, add: also --force.\n"
+	     "add: also --keep-longer (a ban that ends later stays).\n"
 	     "plan: --fpr P, --memory MAX, --headroom PCT, --exact=on|off, --layout L: what is pinned; it solves for the rest,\n"
 	     "  and without keys for how many fit. Also --format F, --skip-bad.\n"
 	     "image make: --like IMAGE (its seeds and shape), --headroom PCT, --exact=on|off, --format F, --skip-bad.\n"

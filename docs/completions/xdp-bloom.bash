@@ -9,7 +9,8 @@ _xdp_bloom_options() {
 	load) echo '--allow --shadow --format --skip-bad --dry-run --confirm --if-changed --bogons --ban-own --wide' \
 		'--big-change --force --image' ;;
 	unload | enforce | shadow | allow | disallow) echo '--force' ;;
-	add) echo '--ttl --reason --force' ;;
+	add) echo '--ttl --reason --keep-longer --force' ;;
+	del) echo '--reason' ;;
 	stats) echo '--interval --count' ;;
 	report) echo '--last --top --html' ;;
 	watch) echo '--count --duration' ;;
