@@ -44,12 +44,13 @@ int guard_own_by(guard_covering_fn *covering, const void *arg, const char *who,
 bool guard_refused(void);
 
 /*
- * What guard_prefix() says of one prefix, of a list, however it is cut up; and all of it together must leave most of the
- * internet. Bogons and what is reserved do not count, nor what it banned in the version before.
+ * What guard_prefix() says of one prefix, of a list, however it is cut up; and all of it together must leave most of
+ * the internet. Bogons and what is reserved do not count, nor what it banned in the version before.
  */
 int guard_wide(const char *name, const struct ranges *before, const struct ranges *after);
 
-/* -EPERM with the reason recorded when more than half of the addresses came or went, or many of a family of which it had none. */
+/* -EPERM with the reason recorded when more than half of the addresses came or went, or many of a family of which it
+ * had none. */
 int guard_change(const char *name, const struct ranges *before, const struct ranges *after);
 
 #endif
