@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is said of a sampled packet: protocols, ports and extension headers, and every frame cut off at every byte. */
+#include "abi.h"
 #include "frames.h"
 #include "ktap.h"
 #include "packet.h"
@@ -16,6 +17,20 @@ static struct packet read_copy(const uint8_t *frame, size_t size)
 	packet_read(&p, memory + 2, size);
 	free(memory);
 	return p;
+}
+
+/* In a sample they lie otherwise. */
+static bool same_sampled(const struct packet *p, const uint8_t *frame, size_t size)
+{
+	struct sample sample = { .captured = (__u32)size };
+	struct packet sampled;
+
+	memcpy(sample.bytes, frame, size);
+	packet_sampled(&sampled, &sample);
+	return CHECK(sampled.source.family == p->source.family && sampled.source.num == p->source.num &&
+			     sampled.destination.num == p->destination.num && sampled.protocol == p->protocol &&
+			     sampled.source_port == p->source_port && sampled.destination_port == p->destination_port,
+		     "%zu bytes, sampled", size);
 }
 
 static void every_shape(void)
@@ -35,6 +50,8 @@ static void every_shape(void)
 
 				if (!CHECK(p.source.family == wanted && (!wanted || p.source.num == num),
 					   "%s cut to %zu bytes: family %d", shape->name, size, p.source.family))
+					return;
+				if (size <= SAMPLE_BYTES && !same_sampled(&p, frame, size))
 					return;
 			}
 		}

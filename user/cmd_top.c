@@ -50,7 +50,7 @@ static void on_sample(void *arg, const struct sample *sample)
 	struct top_state *t = arg;
 	struct packet packet;
 
-	packet_read(&packet, sample->bytes, sample->captured);
+	packet_sampled(&packet, sample);
 	history_sample(t->history, (uint64_t)time(NULL), &packet);
 }
 

@@ -130,7 +130,7 @@ static int print_json(struct watch *w, const struct sample *s, const char *inter
 	struct packet p;
 	char when[64], protocol[16];
 
-	packet_read(&p, s->bytes, s->captured);
+	packet_sampled(&p, s);
 	return out_json(json_pack("{s:s, s:o, s:o, s:s, s:o, s:o, s:s, s:o, s:o, s:I}", "time",
 				  time_text(when, (int64_t)s->time + w->clock, "%Y-%m-%dT%H:%M:%S", true), "interface",
 				  out_text(interface), "list", list ? json_string(list) : json_null(), "stage",
@@ -158,7 +158,7 @@ static int print_text(struct watch *w, const struct sample *s, const char *inter
 	char when[64], protocol[16], from[96], to[96];
 	struct packet p;
 
-	packet_read(&p, s->bytes, s->captured);
+	packet_sampled(&p, s);
 	end_text(from, sizeof(from), p.source, p.source_port);
 	end_text(to, sizeof(to), p.destination, p.destination_port);
 	printf("%s %-8s %-16s %-6s %s > %s %s %u\n", time_text(when, (int64_t)s->time + w->clock, "%H:%M:%S", false),

@@ -129,7 +129,7 @@ static void on_sample(void *arg, const struct sample *sample)
 	struct packet packet;
 
 	o->taken = true;
-	packet_read(&packet, sample->bytes, sample->captured);
+	packet_sampled(&packet, sample);
 	history_sample(o->history, (uint64_t)time(NULL), &packet);
 	relay_send(&o->relay, sample);
 }

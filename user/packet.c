@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "abi.h"
 #include "parse.h"
 
 /* Extension headers that a packet may have before what it carries; more than that nobody sends in earnest. */
@@ -85,6 +86,15 @@ void packet_read(struct packet *p, const void *bytes, size_t n)
 		p->source = (struct addr){ read_ipv6(ip + 8), 6 };
 		read_after_ipv6(p, ip, end);
 	}
+}
+
+void packet_sampled(struct packet *p, const struct sample *s)
+{
+	_Alignas(4) uint8_t room[2 + SAMPLE_BYTES];
+	size_t n = s->captured < SAMPLE_BYTES ? s->captured : SAMPLE_BYTES;
+
+	memcpy(room + 2, s->bytes, n);
+	packet_read(p, room + 2, n);
 }
 
 const char *packet_protocol(int protocol, char buf[16])

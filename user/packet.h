@@ -14,7 +14,11 @@ struct packet {
 	int source_port, destination_port; /* -1: there is none, or it was not captured */
 };
 
+/* The bytes begin two behind a multiple of four, so that addresses lie at one, as they do where packets arrive. */
 void packet_read(struct packet *packet, const void *bytes, size_t n);
+/* Of a sample, whose bytes lie anyhow. */
+struct sample;
+void packet_sampled(struct packet *packet, const struct sample *sample);
 
 /* "tcp", "udp", "icmp", ... or the number. */
 const char *packet_protocol(int protocol, char buf[16]);
