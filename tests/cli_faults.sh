@@ -29,8 +29,8 @@ prepare() {
 }
 
 prepare_images() {
-	bloom image make even.image base even
-	bloom image make odd.image base odd
+	bloom image make even.image list even
+	bloom image make odd.image list odd
 	bloom load --image even.image --force
 }
 
