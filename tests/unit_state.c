@@ -4,6 +4,7 @@
  * unit_state_processes.c, damaged files for unit_state_damaged.c.
  */
 #include "own_state.h"
+#include "state_bans.h"
 
 #define MODEL_LISTS 300
 
@@ -337,6 +338,43 @@ static void unreadable_setting(void)
 	}
 }
 
+/* Bytes that this process has read so far. */
+static unsigned long long bytes_read(void)
+{
+	unsigned long long bytes = 0;
+	FILE *io = fopen("/proc/self/io", "r");
+
+	ENOUGH(io && fscanf(io, "rchar: %llu", &bytes) == 1);
+	fclose(io);
+	return bytes;
+}
+
+/* The service asks after every command which ban ends first: those that never do are not read for it. */
+static void first_end(void)
+{
+	unsigned long long before;
+	struct state *s;
+	bool renewed;
+
+	empty_directory();
+	s = opened(true);
+	for (uint32_t i = 0; s && i < 20000; i++) {
+		struct ban ban = {
+			.first = { i, 4 }, .length = 32, .added = 1, .expires = i % 5000 ? 0 : 1000 - i / 50
+		};
+
+		ENOUGH(!state_ban_put(s, &ban, &renewed));
+	}
+	CHECK(s && !state_commit(s), "%s", reason(-EIO));
+	state_close(s);
+	s = opened(false);
+	before = bytes_read();
+	CHECK(s && state_bans_next(s) == 700, "another end is the first");
+	before = bytes_read() - before;
+	CHECK(before < 100000, "%llu bytes were read for it", before);
+	state_close(s);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -346,6 +384,7 @@ int main(void)
 		{ "sets of many pieces", many_pieces },
 		{ "interfaces and settings", rows },
 		{ "a setting that cannot be read", unreadable_setting },
+		{ "the first end of many bans", first_end },
 	};
 
 	return own_state_run(cases, sizeof(cases) / sizeof(*cases));

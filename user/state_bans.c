@@ -298,7 +298,9 @@ int state_bans_expire(struct state *state, int64_t now, struct ban **bans, size_
 
 int64_t state_bans_next(struct state *state)
 {
-	sqlite3_stmt *stmt = has_bans(state) ? state_prepare(state, "SELECT min(expires) FROM ban") : NULL;
+	/* Said to end, they are found by the index of those that do, however many there are that do not. */
+	sqlite3_stmt *stmt =
+		has_bans(state) ? state_prepare(state, "SELECT min(expires) FROM ban WHERE expires NOT NULL") : NULL;
 	int64_t next = 0;
 
 	if (stmt && sqlite3_step(stmt) == SQLITE_ROW)
