@@ -265,6 +265,29 @@ lines_of_a_batch() {
 	refused "commands:2: del: 45.0.0.5 is not banned" batch commands
 }
 
+# Who has commands to give may take his time: while he says nothing he keeps nobody else waiting.
+slow_batch() {
+	local batch pipe
+
+	mkfifo commands
+	"$XDP_BLOOM" batch - <commands >said 2>&1 &
+	batch=$!
+	exec {pipe}>commands
+	# It waits for its standard input.
+	until grep -q '^[0-9]* 0x0 ' "/proc/$batch/syscall"; do
+		kill -0 "$batch" || fail "the batch has ended: $(cat said)"
+	done
+	bloom --wait 0 add 45.0.0.1
+	printf 'add 45.0.0.2\nadd 45.0.0.3\n' >&"$pipe"
+	bloom --wait 0 add 45.0.0.4
+	verdicts 45.0.0.1=drop 45.0.0.2=pass 45.0.0.4=drop
+	exec {pipe}>&-
+	wait "$batch" || fail "the batch: $(cat said)"
+	verdicts 45.0.0.1=drop 45.0.0.2=drop 45.0.0.3=drop 45.0.0.4=drop
+	(echo "add 45.0.0.5") | bloom batch /dev/stdin
+	verdicts 45.0.0.5=drop
+}
+
 checks_a_batch() {
 	bloom add 45.0.0.1
 	printf 'add 45.0.0.2\nload mine nowhere\n' >commands
@@ -405,5 +428,5 @@ counted_on() {
 }
 
 run_cases in_place survives_a_reboot ends_in_time shortens says_what_still_bans says_what_is_allowed guard_rails everything \
-	thousands exceptions batches lines_of_a_batch checks_a_batch full_of_lists heals older_state counted counted_on \
-	mapped under_traffic
+	thousands exceptions batches lines_of_a_batch slow_batch checks_a_batch full_of_lists heals older_state counted \
+	counted_on mapped under_traffic

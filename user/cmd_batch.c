@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "change.h"
 #include "cmd.h"
@@ -72,6 +74,25 @@ static int run_file(struct batch *b, FILE *file)
 	return err;
 }
 
+/* What is no file is read to its end first: whoever writes it may take his time, and nobody is to wait for him. */
+static int open_file(const char *path, FILE **file)
+{
+	bool input = !strcmp(path, "-");
+	struct stat st;
+	int fd;
+
+	*file = input ? stdin : fopen(path, "re");
+	if (!*file || fstat(fileno(*file), &st))
+		return because(-errno, "%s: %s", path, strerror(errno));
+	if (S_ISREG(st.st_mode))
+		return 0;
+	fd = standard_keep(fileno(*file));
+	if (!input)
+		fclose(*file);
+	*file = fd < 0 ? NULL : fdopen(fd, "r");
+	return *file ? 0 : because(-errno, "%s: %s", input ? "standard input" : path, strerror(errno));
+}
+
 static int report(const struct batch *b)
 {
 	struct generation live;
@@ -87,22 +108,23 @@ static int report(const struct batch *b)
 int cmd_batch(int argc, char **argv)
 {
 	struct batch b = { 0 };
-	FILE *file;
+	FILE *file = NULL;
 	int err = 0;
 
 	if (options_read(&argc, argv, NULL, NULL))
 		return EXIT_ERROR;
 	if (argc != 2)
 		return fail("batch: which file? (- reads standard input)");
-	b.name = strcmp(argv[1], "-") ? argv[1] : "standard input";
-	file = strcmp(argv[1], "-") ? fopen(argv[1], "re") : stdin;
-	if (!file)
-		return fail("%s: %s", argv[1], strerror(errno));
-	if (file == stdin)
+	b.name = argv[1];
+	if (!strcmp(b.name, "-")) {
+		b.name = "standard input";
 		err = standard_input();
+	}
+	if (!err)
+		err = open_file(argv[1], &file);
 	if (!err)
 		err = opt_check ? check_file(&b, file) : run_file(&b, file);
-	if (file != stdin)
+	if (file && file != stdin)
 		fclose(file);
 	if (err == SAID)
 		return EXIT_ERROR;

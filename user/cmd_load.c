@@ -105,24 +105,6 @@ struct load {
 	struct loaded out; /* what there is to say about it */
 };
 
-/* What can be read but once is kept, so that its lines can be named later. */
-static int keep(int from)
-{
-	char buf[1 << 16];
-	FILE *copy = tmpfile();
-	ssize_t got;
-	int fd;
-
-	if (!copy)
-		return -errno;
-	while ((got = read(from, buf, sizeof(buf))) > 0)
-		if (fwrite(buf, 1, (size_t)got, copy) != (size_t)got)
-			break;
-	fd = got || fflush(copy) ? -1 : dup(fileno(copy));
-	fclose(copy);
-	return fd < 0 ? -errno : fd;
-}
-
 /* How it is to be read again. What was forced was forced this once. */
 static void describe_source(struct load *l, const struct stat *st)
 {
@@ -170,7 +152,8 @@ static int open_text(struct load *l)
 		fd = -1;
 		describe_source(l, &st);
 	} else {
-		l->text = keep(fd);
+		/* Its lines are to be named later. */
+		l->text = standard_keep(fd);
 	}
 	if (fd >= 0)
 		close(fd);

@@ -6,4 +6,10 @@
 /* 0 for the first who means to read it, then -EBUSY; -EINVAL for a line of a file of commands. Records the reason. */
 int standard_input(void);
 
+/*
+ * A copy of what can be read but once, to be read from its beginning, as a descriptor; or -errno. Whoever writes it may
+ * take his time: to be called before anybody has to wait for us.
+ */
+int standard_keep(int from);
+
 #endif
