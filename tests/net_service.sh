@@ -128,6 +128,31 @@ ends_bans_later() {
 	umount -l small
 }
 
+# While a list is read, which takes as long as it takes, bans end in time and interfaces come back.
+beside_a_load() {
+	local child
+
+	command -v strace >/dev/null || skip "needs strace"
+	prepare
+	bloom load bad "$WORK/list"
+	under=(strace -f -D -o calls -e trace=read -e inject=read:signal=STOP:when=1 -P "$WORK/list")
+	ready
+	sed -i 's/192.0.2.7/198.51.100.1/' list
+	until child=$(pgrep -P "$service_pid" -f "xdp-bloom load") && grep -q "stopped by SIGSTOP" calls; do
+		kill -0 "$service_pid" || fail "the service has ended"
+	done
+	bloom add 192.0.2.6 --ttl 1s
+	heard "$log" "what ran out of time: done"
+	is "$(get '[.[].prefix]' bans)" '[]' "the bans"
+	ip link del edge0
+	veth 0
+	heard "$log" "restore: done"
+	send 0 -b banned -c clean
+	kill -KILL "$child"
+	heard "$log" "load bad: ended by signal 9"
+	stop
+}
+
 rotates() {
 	local before
 
@@ -298,5 +323,5 @@ grows() {
 	stop
 }
 
-run_cases grows starts_and_stops only_one finds_interfaces tries_interfaces_again ends_bans clock_is_set ends_bans_later rotates \
-	rotates_later killed_at_start answers_prometheus with_few_rights damaged_state counts_nothing
+run_cases grows starts_and_stops only_one finds_interfaces tries_interfaces_again ends_bans clock_is_set ends_bans_later beside_a_load \
+	rotates rotates_later killed_at_start answers_prometheus with_few_rights damaged_state counts_nothing

@@ -227,6 +227,7 @@ void jobs_stop(struct jobs *jobs)
 	drop(&jobs->kept, "");
 	if (jobs->pid) {
 		kill(jobs->pid, SIGTERM);
+		kill(jobs->pid, SIGCONT); /* stopped, it would not hear of it */
 		waitpid(jobs->pid, NULL, 0);
 	}
 	jobs->pid = 0;

@@ -39,6 +39,7 @@ struct service {
 	struct service_options *options;
 	struct config *config;
 	struct jobs jobs;
+	struct jobs urgent; /* what ends, and interfaces that came: a list may take its time */
 	struct reload *reload;
 	struct arrivals *arrivals;
 	struct observer *observer;
@@ -47,8 +48,10 @@ struct service {
 	struct judging judging;
 	int signals;
 	int64_t look_at, rotate_at, notify_at; /* ms of CLOCK_MONOTONIC; INT64_MAX: not at all */
+	int64_t glance_at;		       /* for what cannot wait until the jobs are done */
 	int64_t rotate_next;		       /* not before */
 	int64_t again_at, again_ms;	       /* when to try again what failed, and how long that is; 0: nothing did */
+	bool started;			       /* the first job is done */
 	bool ready, stop;
 	bool blind; /* the state could not be looked at, and that has been said */
 	int status;
@@ -88,7 +91,7 @@ static void look(struct service *s, int64_t now)
 	bool filters = !kernel_live(&live);
 	int err = state_open(&state, false);
 
-	s->look_at = INT64_MAX;
+	s->look_at = s->glance_at = INT64_MAX;
 	if (!err && filters)
 		err = bans_known(state, &live);
 	if (!err)
@@ -105,6 +108,27 @@ static void look(struct service *s, int64_t now)
 	s->blind = err;
 	plan_rotation(s, now);
 	judging_plan(&s->judging, now);
+}
+
+/* A list may take minutes: what others do meanwhile ends in time, and interfaces that they name are waited for. */
+static void glance(struct service *s, int64_t now)
+{
+	struct state *state = NULL;
+	int err = state_open(&state, false);
+
+	if (!err)
+		err = arrivals_expect(s->arrivals, state);
+	endings_look(&s->endings, err ? NULL : state);
+	state_close(state);
+	s->glance_at = err ? now + AGAIN_MS : INT64_MAX;
+}
+
+static void look_soon(struct service *s, int64_t at)
+{
+	if (at < s->look_at)
+		s->look_at = at;
+	if (at < s->glance_at)
+		s->glance_at = at;
 }
 
 /* Every line of the config file as a command; what is so already, it leaves alone. */
@@ -178,8 +202,7 @@ static bool again_later(struct service *s, struct job *job)
 		return false;
 	jobs_keep(&s->jobs, job);
 	/* Its file is one to follow. */
-	if (s->look_at == INT64_MAX)
-		s->look_at = clock_ms();
+	look_soon(s, clock_ms());
 	return true;
 }
 
@@ -211,8 +234,9 @@ static void finish(struct service *s, struct job *job, int status)
 		say("%s: done", job->about);
 	if (job->run == endings_run) {
 		endings_ran(&s->endings, done);
-		s->look_at = clock_ms();
+		look_soon(s, clock_ms());
 	}
+	s->started = true;
 	if (done || !again_later(s, job))
 		job_free(job);
 }
@@ -228,7 +252,7 @@ static void on_signal(struct service *s)
 			reload_config(s);
 		else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
 			s->stop = true;
-		while (jobs_ended(&s->jobs, &job, &status))
+		while (jobs_ended(&s->jobs, &job, &status) || jobs_ended(&s->urgent, &job, &status))
 			finish(s, job, status);
 	}
 }
@@ -243,10 +267,29 @@ static void say_ready(struct service *s)
 	s->ready = true;
 }
 
+static bool busy(const struct service *s)
+{
+	return s->jobs.first || s->urgent.first;
+}
+
+static int64_t look_due(const struct service *s)
+{
+	return !busy(s) ? s->look_at : s->started ? s->glance_at : INT64_MAX;
+}
+
+static void run_jobs(struct jobs *jobs, int64_t now)
+{
+	jobs_limit(jobs, now);
+	if (jobs_start(jobs))
+		warn("%s", reason(-EAGAIN));
+}
+
 static void turn(struct service *s, int64_t now)
 {
 	/* While commands of ours run there is more to come. */
-	if (now >= s->look_at && !s->jobs.first)
+	if (now >= look_due(s) && busy(s))
+		glance(s, now);
+	else if (now >= look_due(s))
 		look(s, now);
 	if (!s->jobs.first && s->again_at == INT64_MAX)
 		s->again_ms = 0;
@@ -256,10 +299,8 @@ static void turn(struct service *s, int64_t now)
 		s->again_ms = 0; /* it is not the same as before */
 		again(s);
 	}
-	if (arrivals_came(s->arrivals, now)) {
-		jobs_command(&s->jobs, "restore", "restore", NULL, NULL, 0);
-		jobs_hurry(&s->jobs, "restore");
-	}
+	if (arrivals_came(s->arrivals, now))
+		jobs_command(&s->urgent, "restore", "restore", NULL, NULL, 0);
 	if (now >= s->rotate_at) {
 		s->rotate_at = INT64_MAX;
 		jobs_command(&s->jobs, "rotate", "rotate", NULL, NULL, 0);
@@ -268,10 +309,9 @@ static void turn(struct service *s, int64_t now)
 		judging_begin(&s->judging, now);
 		jobs_function(&s->jobs, "the filter's rate", judging_run);
 	}
-	jobs_limit(&s->jobs, now);
-	if (jobs_start(&s->jobs))
-		warn("%s", reason(-EAGAIN));
-	if (!s->jobs.first && !s->ready && s->look_at == INT64_MAX && !reload_waits(s->reload))
+	run_jobs(&s->jobs, now);
+	run_jobs(&s->urgent, now);
+	if (!busy(s) && !s->ready && s->look_at == INT64_MAX && !reload_waits(s->reload))
 		say_ready(s);
 	hook_turn(&s->hook); /* the observer wakes us every second */
 	if (now >= s->notify_at) {
@@ -282,12 +322,9 @@ static void turn(struct service *s, int64_t now)
 
 static int wait_ms(struct service *s, int64_t now)
 {
-	int64_t due[] = { s->jobs.first ? INT64_MAX : s->look_at,
-			  s->jobs.first ? INT64_MAX : s->judging.at,
-			  s->rotate_at,
-			  s->notify_at,
-			  s->again_at,
-			  arrivals_due(s->arrivals),
+	int64_t due[] = { look_due(s),		s->jobs.first ? INT64_MAX : s->judging.at,
+			  s->rotate_at,		s->notify_at,
+			  s->again_at,		arrivals_due(s->arrivals),
 			  reload_due(s->reload) };
 	int64_t ms = s->observer ? observer_timeout(s->observer) : INT32_MAX;
 
@@ -318,11 +355,11 @@ static void loop(struct service *s)
 		if (fds[ON_SIGNAL].revents)
 			on_signal(s);
 		if (fds[ON_WALL].revents && endings_due(&s->endings)) {
-			jobs_function(&s->jobs, "what ran out of time", endings_run);
-			jobs_hurry(&s->jobs, "what ran out of time");
+			jobs_function(&s->urgent, "what ran out of time", endings_run);
+			jobs_hurry(&s->urgent, "what ran out of time");
 		}
-		if (fds[ON_FILE].revents && reload_read(s->reload, clock_ms()) && s->look_at == INT64_MAX)
-			s->look_at = clock_ms() + LOOK_MS;
+		if (fds[ON_FILE].revents && reload_read(s->reload, clock_ms()))
+			look_soon(s, clock_ms() + LOOK_MS);
 		if (fds[ON_LINK].revents)
 			arrivals_read(s->arrivals);
 		if (s->observer)
@@ -374,6 +411,7 @@ int service_run(struct service_options *options, struct config *config)
 		notify("STOPPING=1");
 	}
 	jobs_stop(&s.jobs);
+	jobs_stop(&s.urgent);
 	hook_end(&s.hook);
 	observer_close(s.observer);
 	arrivals_close(s.arrivals);
