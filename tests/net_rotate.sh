@@ -101,4 +101,27 @@ counts() {
 	is "$(get '[.interfaces[].packets|add]|add' stats)" $total "the sum over the interfaces"
 }
 
-run_cases "rotates native skb" counts
+# Who looks while it rotates finds the one generation or the other: never none.
+looked_at() {
+	local asked looker
+
+	command -v strace >/dev/null || skip "needs strace"
+	filtering mine
+	for asked in show "test 192.0.2.7" metrics; do
+		rm -f calls
+		# shellcheck disable=SC2086 # a verb and its arguments
+		strace -D -o calls -e trace=getdents64 -e inject=getdents64:signal=STOP:when=1 \
+			-P "$XDP_BLOOM_BPFFS/generation" "$XDP_BLOOM" $asked >seen 2>&1 &
+		looker=$!
+		until grep -qs "stopped by SIGSTOP" calls; do
+			kill -0 "$looker" || fail "'$asked' did not look"
+		done
+		bloom rotate
+		kill -CONT "$looker"
+		wait "$looker"
+		[[ $? = [01] ]] || fail "'$asked' beside a rotation: $(cat seen)"
+		! grep -E 'nothing is loaded|^xdp_bloom_generation 0' seen || fail "'$asked' beside a rotation saw none"
+	done
+}
+
+run_cases "rotates native skb" counts looked_at

@@ -103,7 +103,7 @@ static void memory(void)
 	__u64 bytes[ARRAYS];
 
 	for (int set = 0; set < 2; set++) {
-		struct generation g;
+		struct candidate there;
 		int err;
 
 		if (set)
@@ -114,11 +114,11 @@ static void memory(void)
 			add(4, (uint32_t)ktap_random(), 32, i % 3);
 		if (!install(&settings, NULL))
 			return;
-		err = kernel_live(&g);
-		if (!err)
-			err = kernel_map_bytes(&g, bytes);
-		if (!CHECK(!err, "the bytes of the maps: %s", reason(err)))
+		err = kernel_open_live(&there, false);
+		if (!CHECK(!err, "the maps: %s", reason(err)))
 			return;
+		kernel_map_bytes(&there, bytes);
+		kernel_release(&there);
 		for (enum array a = 0; a < ARRAYS; a++) {
 			__u64 predicted = array_bytes(&live.g, a);
 

@@ -106,7 +106,7 @@ int kernel_arrays(struct candidate *c, const struct generation *planned)
 	return 0;
 }
 
-int kernel_open_live(struct candidate *c, bool edit)
+static int open_live(struct candidate *c, bool edit)
 {
 	struct generation g = { 0 };
 	int maps[ARRAYS], err = kernel_live(&g);
@@ -124,6 +124,23 @@ int kernel_open_live(struct candidate *c, bool edit)
 	if (err)
 		kernel_release(c);
 	return err;
+}
+
+/* A rotation would have to come in between each time. */
+#define LOOKS 10
+
+int kernel_open_live(struct candidate *c, bool edit)
+{
+	for (int looks = 1;; looks++) {
+		struct generation now;
+		int err = open_live(c, edit);
+
+		/* Another came meanwhile: its description and its maps may be of two. */
+		if (looks == LOOKS || kernel_live(&now) || now.number == c->g.number)
+			return err;
+		if (!err)
+			kernel_release(c);
+	}
 }
 
 static int pin(struct candidate *c, int fd, const char *name)

@@ -44,10 +44,8 @@ int inforce_take(struct inforce *s)
 	s->g = live.g;
 	rate_measure(&live.g, &s->rate);
 	rungs = rate_rungs(&live.g);
+	kernel_map_bytes(&live, bytes);
 	kernel_release(&live);
-	err = kernel_map_bytes(&s->g, bytes);
-	if (err)
-		return err;
 	read_state(s);
 	keys = s->g.keys4 + s->g.keys6;
 	bits = s->g.filter_blocks * BLOCK_BYTES * 8;

@@ -103,8 +103,8 @@ int kernel_base(void)
 	return err ? because_program(err, "loading the root program") : 0;
 }
 
-/* The number of the generation whose program is in the slot, or -ENOENT. */
-static int live_number(__u64 *number)
+/* The number of the generation whose program is in the slot, or -ENOENT; *in_slot is the program's, 0 for none. */
+static int live_number(__u64 *number, __u32 *in_slot)
 {
 	/* The kernel gives no program the number of another: what was found out once stays true. */
 	static __u32 known_id;
@@ -116,6 +116,7 @@ static int live_number(__u64 *number)
 	char path[256];
 	DIR *dir;
 
+	*in_slot = 0;
 	if (slot < 0)
 		return slot;
 	if (bpf_map_lookup_elem(slot, &key, &id)) {
@@ -123,6 +124,7 @@ static int live_number(__u64 *number)
 		return -ENOENT;
 	}
 	close(slot);
+	*in_slot = id;
 	if (id == known_id) {
 		*number = known;
 		return 0;
@@ -150,18 +152,30 @@ static int live_number(__u64 *number)
 	return err;
 }
 
-/* A pin of the generation in force. */
+/* A rotation a look would have to come in between each time. */
+#define LOOKS 10
+
+/* A pin of the generation in force. Whoever holds no lock finds it gone where another has come meanwhile: that one's.
+ */
 static int live_pin(const char *name)
 {
-	__u64 number;
-	char path[256];
-	int err = live_number(&number), fd;
+	__u32 id = 0, before;
+	int fd, looks = 0;
 
-	if (err)
-		return err;
-	pin_generation_path(path, sizeof(path), number, name);
-	fd = bpf_obj_get(path);
-	return fd < 0 ? -errno : fd;
+	do {
+		__u64 number;
+		char path[256];
+
+		before = id;
+		fd = live_number(&number, &id);
+		if (fd)
+			continue;
+		pin_generation_path(path, sizeof(path), number, name);
+		fd = bpf_obj_get(path);
+		if (fd < 0)
+			fd = -errno;
+	} while (fd == -ENOENT && id && id != before && ++looks < LOOKS);
+	return fd;
 }
 
 int kernel_live_meta(void)
@@ -220,24 +234,16 @@ int kernel_live_maps(const struct generation *g, int maps[ARRAYS])
 	return err;
 }
 
-int kernel_map_bytes(const struct generation *g, __u64 bytes[ARRAYS])
+void kernel_map_bytes(const struct candidate *c, __u64 bytes[ARRAYS])
 {
 	for (enum array a = 0; a < ARRAYS; a++) {
 		struct bpf_map_info info = { 0 };
 		__u32 size = sizeof(info);
-		int fd;
 
 		bytes[a] = 0;
-		if (!array_bytes(g, a))
-			continue;
-		fd = live_pin(array_kinds[a].name);
-		if (fd < 0)
-			return because_kernel(fd, array_kinds[a].name);
-		if (!bpf_obj_get_info_by_fd(fd, &info, &size))
+		if (c->map[a].fd >= 0 && !bpf_obj_get_info_by_fd(c->map[a].fd, &info, &size))
 			bytes[a] = (__u64)info.value_size * info.max_entries;
-		close(fd);
 	}
-	return 0;
 }
 
 /* A frame from that source, as small as one can be. */

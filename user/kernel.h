@@ -84,8 +84,8 @@ static inline enum verdict reason_verdict(unsigned int why)
 /* A list's count begins anew. */
 int kernel_zero_label(__u8 label);
 
-/* The bytes that the live generation's maps really hold, as the kernel says. */
-int kernel_map_bytes(const struct generation *g, __u64 bytes[ARRAYS]);
+/* The bytes that its maps really hold, as the kernel says. */
+void kernel_map_bytes(const struct candidate *c, __u64 bytes[ARRAYS]);
 
 /* Descriptors of the live generation's maps; -1 where it has none. The caller closes them. */
 int kernel_live_maps(const struct generation *g, int maps[ARRAYS]);
