@@ -94,7 +94,9 @@ boots() {
 		systemctl reload xdp-bloom.service && said "read again: $(state "" ActiveState)"
 		systemctl kill -s KILL xdp-bloom.service
 		"$XDP_BLOOM" test 203.0.113.5 | head -1
-		until [ "$(state "" ActiveState)" = active ] && [ "$(state "" MainPID)" != "$before" ]; do sleep 0.1; done
+		# It is "active" until its end is noticed, and has no process for a moment then.
+		until now=$(state "" MainPID) && [ "$now" != 0 ] && [ "$now" != "$before" ]; do sleep 0.1; done
+		until [ "$(state "" ActiveState)" = active ]; do sleep 0.1; done
 		said "started again"
 		systemctl stop xdp-bloom.service
 		said "stopped: $(state "" ActiveState) $(state "" Result)"
