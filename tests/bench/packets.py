@@ -113,10 +113,23 @@ class Bloom(Subject):
             self.command('tune', '--samples', str(self.samples))
         self.command('attach', self.edge, '--mode', self.mode)
         if self.read:
-            # The namespace stays as long as somebody is in it: main() ends it.
+            self.read_samples(True)
+
+    def read_samples(self, wanted):
+        """The namespace stays as long as somebody is in it: main() ends the reader."""
+        if self.reader:
+            self.reader.terminate()
+            self.reader.wait()
+            self.reader = None
+        if not wanted:
+            return
+        path = f'{self.name}.samples'
+        with open(path, 'wb') as out:
             self.reader = subprocess.Popen(
                 ['nsenter', f'--net=/run/netns/{self.name}', bloom, '-q', '-S', f'{work.name}/{self.name}', '-B',
-                 f'{BPFFS}/{self.name}', 'watch', '-j'], stdout=open(f'{self.name}.samples', 'wb'))
+                 f'{BPFFS}/{self.name}', 'watch', '-j'], stdout=out)
+        while self.right and not os.path.getsize(path) and self.reader.poll() is None:
+            send(self, 'drop', 1, 1000)
 
 
 class Nft(Subject):
@@ -305,6 +318,25 @@ def report_program():
     table(['subject', 'median', 'middle half', 'against off'], rows)
 
 
+def report_reading(cpus):
+    """The same filter, in the same memory, now read and now not: what else differs between two filters is left out."""
+    s = next((s for s in subjects if s.right and s.name == 'samples-read'), None)
+    if not s or opt.quick:
+        return
+    ratios = []
+    for _ in range(opt.rounds):
+        took = {}
+        for wanted in False, True:
+            s.read_samples(wanted)
+            took[wanted] = send_right(s, 'drop', cpus, opt.frames)
+        ratios.append(took[True] / took[False])
+    percent = 100 * (median(ratios) - 1)
+    result('packets-reading', s.name, s.entries, median(ratios) * median(s.ns['drop', cpus]), quantile(ratios, .99),
+           median(ratios), percent=percent, cpus=cpus, rounds=len(ratios))
+    print(f'\nreading the samples, every packet dropped, {cpus} CPU{"s" if cpus > 1 else ""}: {percent:+.2f} %, middle half '
+          f'{100 * (quantile(ratios, .25) - 1):+.2f} to {100 * (quantile(ratios, .75) - 1):+.2f} %')
+
+
 def report_samples(cpus):
     """Of each round the ratio of two neighbours, so that what else the machine does is in both."""
     told = {s.name: s.ns['drop', cpus] for s in subjects if s.right}
@@ -352,6 +384,7 @@ def main():
         report(*turn)
     for cpus in works:
         report_samples(cpus)
+        report_reading(cpus)
     report_program()
     return 0
 

@@ -90,8 +90,8 @@ class Claims:
             self.claim(f'drop of real packets, times less than {subject}',
                        self.get('packets-drop', subject, million, cpus=1),
                        self.get('packets-drop', 'xdp-bloom', million, cpus=1), 8, True)
-        more = self.get('packets-samples', 'samples-read', million, 'percent', cpus=1)
-        self.claim('time of a dropped packet, samples read, over that without samples', more and 1 + more / 100, 1, 1.02, False)
+        more = self.get('packets-reading', 'samples-read', million, 'percent', cpus=1)
+        self.claim('time of a dropped packet, samples read, over that without a reader', more and 1 + more / 100, 1, 1.02, False)
         for subject, wanted in ('ipset', 8), ('nft', 12):
             self.claim(f'text to enforced, times faster than {subject}', self.get('load', subject, million),
                        self.get('load', 'xdp-bloom', million), wanted, True)
