@@ -56,9 +56,9 @@ static bool turn(struct reload *r, int64_t now)
 	return loads;
 }
 
-static void minute(void)
+/* What the service knows of a list that is loaded. */
+static struct reload *follow(void)
 {
-	int64_t now = clock_ms();
 	struct reload *r;
 	struct state *s;
 
@@ -66,6 +66,14 @@ static void minute(void)
 	s = opened(false);
 	ENOUGH(s && !reload_open(&r) && !reload_follow(r, s, &config, &(struct jobs){ 0 }));
 	state_close(s);
+	return r;
+}
+
+static void minute(void)
+{
+	int64_t now = clock_ms();
+	struct reload *r = follow();
+
 	CHECK(reload_waits(r) && !turn(r, now) && !reload_waits(r), "a file that is loaded is loaded again");
 	/* Nobody reads what the kernel tells: all of it is lost. */
 	write_list("192.0.2.2\n");
@@ -87,13 +95,8 @@ static void minute(void)
 static void told(void)
 {
 	int64_t now = clock_ms();
-	struct reload *r;
-	struct state *s;
+	struct reload *r = follow();
 
-	load_list();
-	s = opened(false);
-	ENOUGH(s && !reload_open(&r) && !reload_follow(r, s, &config, &(struct jobs){ 0 }));
-	state_close(s);
 	turn(r, now);
 	write_list("192.0.2.2\n");
 	reload_read(r, now);
