@@ -254,7 +254,7 @@ int state_open(struct state **state, bool change)
 	s->change = change;
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	if (change)
-		err = run(s, "PRAGMA page_size = 16384; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+		err = run(s, "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
 			     " PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -32768;");
 	if (!err)
 		err = run(s, change ? "BEGIN IMMEDIATE" : "BEGIN");
