@@ -6,11 +6,14 @@ Usage: edits.py [--entries N] [--rounds N] PROGRAMS, as root, in a network and m
 them). What a command takes from its start to its end counts, so that a process that does nothing is a row of its own.
 """
 import argparse
+import os
+import time
 
 from common import (bloom, complain, median, nft_agrees, nft_element, quantile, result, run, succeeds, table, timed,
                     workplace, write_ipset, write_nft)
 
 many = 1000  # addresses, in one command, and in as many
+WRITTEN = 3 * (8192 + 24)  # bytes in SQLite's log for one of them
 options = argparse.ArgumentParser()
 options.add_argument('--entries', type=int, default=1000000)
 options.add_argument('--rounds', type=int, default=5)
@@ -59,14 +62,24 @@ def edit(times, subject, hosts, scenario):
         times.setdefault((scenario.format(verb), subject), []).append(seconds)
 
 
+def synced(log):
+    """Seconds that the disk takes for as much as an add writes, and nothing else."""
+    begin = time.monotonic()
+    os.write(log, bytes(WRITTEN))
+    os.fdatasync(log)
+    return time.monotonic() - begin
+
+
 def one_by_one(hosts):
-    """An address a command, one after the other: the slowest is what somebody waits for."""
-    seconds = [timed(bloom, '-q', 'add', host)[0] for host in hosts]
+    """An address a command, one after the other: the slowest is what somebody waits for. Between them the disk alone."""
+    log = os.open('log', os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    seconds, disk = zip(*((timed(bloom, '-q', 'add', host)[0], synced(log)) for host in hosts))
+    os.close(log)
     for host in hosts[0], hosts[-1]:
         if not banned(host):
             raise RuntimeError(f'{host} is not there after add')
     run(bloom, '-q', 'del', *hosts)
-    return seconds
+    return seconds, disk
 
 
 def main():
@@ -90,7 +103,9 @@ def main():
                 times = {key: value for key, value in times.items() if key[1] != subject}
     if 'xdp-bloom' in subjects:
         try:
-            times['edit-add-single', 'xdp-bloom'] = one_by_one(fresh[2 * many:2 * many + opt.singles])
+            seconds, disk = one_by_one(fresh[2 * many:2 * many + opt.singles])
+            times['edit-add-single', 'xdp-bloom'] = seconds
+            times['edit-add-single', 'disk'] = disk
         except RuntimeError as why:
             complain(f'edits: one by one: {why}: not printed')
     for _ in range(3):
