@@ -8,6 +8,7 @@
 sandbox "$@"
 need strace
 preload=$(dirname "$TRAFFIC")/failing.so
+apart=$(dirname "$TRAFFIC")/xdp-bloom-apart
 
 VERBS=(load rotate attach restore add del batch image)
 
@@ -106,19 +107,20 @@ allocations_of() {
 	turn_over "$1"
 	rm -f seen
 	# shellcheck disable=SC2046 # words
-	FAIL_SEEN=seen LD_PRELOAD=$preload expect 0 "$XDP_BLOOM" $(arguments_of "$1")
+	FAIL_SEEN=seen LD_PRELOAD=$preload expect 0 "$apart" $(arguments_of "$1")
 	sed 's/^/allocation /' seen
 }
 
-# run_with CALL N COMMAND...: fails that one.
+# run_with CALL N ARGUMENT...: the command, with that one failing.
 run_with() {
 	local call=$1 n=$2
 
 	shift 2
 	if [ "$call" = allocation ]; then
-		FAIL_ALLOCATION=$n LD_PRELOAD=$preload timeout 60 "$@"
+		FAIL_ALLOCATION=$n LD_PRELOAD=$preload timeout 60 "$apart" "$@"
 	else
-		timeout 60 strace -o /dev/null -e trace="$call" -e inject="$call:error=${error[$call]}:when=$n" "$@"
+		timeout 60 strace -o /dev/null -e trace="$call" -e inject="$call:error=${error[$call]}:when=$n" \
+			"$XDP_BLOOM" "$@"
 	fi
 }
 
@@ -144,7 +146,7 @@ inject() {
 	pinned=$(generations)
 	lists=$("$XDP_BLOOM" -j lists)
 	# shellcheck disable=SC2046 # words
-	run_with "$call" "$n" "$XDP_BLOOM" $(arguments_of "$verb") >out 2>err
+	run_with "$call" "$n" $(arguments_of "$verb") >out 2>err
 	status=$?
 	[ "$verb" = restore ] && [ $status = 1 ] && status=2
 	case $status in
