@@ -83,6 +83,10 @@ checks_config() {
 	prepare
 	bloom run --check --config conf
 	is "$(cat out)" "conf: 2 commands, all right" "what --check says"
+	if [ ! -e /etc/xdp-bloom.conf ]; then
+		bloom run --check
+		is "$(cat out)" "/etc/xdp-bloom.conf: there is none, and none is needed" "what --check says without a file"
+	fi
 	before=$(snapshot)
 	mkfifo pipe
 	expect 2 timeout 30 "$XDP_BLOOM" run --check --config pipe

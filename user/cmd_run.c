@@ -138,7 +138,9 @@ static int check(void)
 	config_free(&config);
 	if (opt_json)
 		return out_json(json_pack("{s:s, s:i}", "config", config.path, "commands", n));
-	if (!opt_quiet)
+	if (!opt_quiet && !n && access(config.path, F_OK))
+		printf("%s: there is none, and none is needed\n", config.path);
+	else if (!opt_quiet)
 		printf("%s: %d commands, all right\n", config.path, n);
 	return out_end();
 }
