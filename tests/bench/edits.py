@@ -13,14 +13,17 @@ from common import (bloom, complain, median, nft_agrees, nft_element, quantile, 
                     workplace, write_ipset, write_nft)
 
 many = 1000  # addresses, in one command, and in as many
+BATCHES = 3
 WRITTEN = 3 * (8192 + 24)  # bytes in SQLite's log for one of them
 options = argparse.ArgumentParser()
 options.add_argument('--entries', type=int, default=1000000)
 options.add_argument('--rounds', type=int, default=5)
 options.add_argument('--singles', type=int, default=many)
+options.add_argument('--batch', type=int, default=100000)
 options.add_argument('programs')
 opt = options.parse_args()
 work = workplace('edits')
+ends = []
 
 
 def banned(host):
@@ -34,6 +37,7 @@ def set_up():
         out.writelines(host + '\n' for host in listed)
     write_ipset(listed, len(hosts))
     write_nft(listed)
+    write_batches(listed)
     run(bloom, '-q', 'load', '--bogons=keep', 'bench', 'list')
     run('ipset', 'restore', '-file', 'ipset')
     run('nft', '-f', 'nft')
@@ -41,13 +45,31 @@ def set_up():
     return [host for host in fresh if host not in listed]
 
 
+def write_batches(listed):
+    """Files of additions for each round and subject, and the first and last host of each."""
+    hosts = (f'100.{64 + (i >> 16)}.{i >> 8 & 255}.{i & 255}' for i in range(1 << 22))
+    hosts = (host for host in hosts if host not in listed)
+    for i in range(BATCHES):
+        some = [next(hosts) for _ in range(opt.batch)]
+        ends.append((some[0], some[-1]))
+        for subject, line in ('xdp-bloom', 'add {}'), ('ipset', 'add bench {}'), ('nft', '{},'):
+            with open(f'batch-{i}-{subject}', 'w', encoding='ascii') as out:
+                if subject == 'nft':
+                    out.write('add element inet bench banned {\n')
+                out.writelines(line.format(host) + '\n' for host in some)
+                if subject == 'nft':
+                    out.write('}\n')
+
+
 COMMANDS = {
     'xdp-bloom': {'add': lambda hosts: (bloom, '-q', 'add', *hosts), 'del': lambda hosts: (bloom, '-q', 'del', *hosts),
+                  'batch': lambda file: (bloom, '-q', 'batch', file),
                   'agrees': lambda host, there: banned(host) == there},
     'ipset': {'add': lambda hosts: ('ipset', 'add', 'bench', *hosts), 'del': lambda hosts: ('ipset', 'del', 'bench', *hosts),
+              'batch': lambda file: ('ipset', 'restore', '-file', file),
               'agrees': lambda host, there: succeeds('ipset', '-q', 'test', 'bench', host) == there},
     'nft': {'add': lambda hosts: nft_element('add', *hosts), 'del': lambda hosts: nft_element('delete', *hosts),
-            'agrees': nft_agrees},
+            'batch': lambda file: ('nft', '-f', file), 'agrees': nft_agrees},
 }
 
 
@@ -60,6 +82,15 @@ def edit(times, subject, hosts, scenario):
             if not commands['agrees'](host, after):
                 raise RuntimeError(f'{host} is {"not " if after else "still "}there after {verb}')
         times.setdefault((scenario.format(verb), subject), []).append(seconds)
+
+
+def batches(times, subject):
+    """Each on top of the one before."""
+    for i, hosts in enumerate(ends):
+        seconds, _ = timed(*COMMANDS[subject]['batch'](f'batch-{i}-{subject}'))
+        if not all(COMMANDS[subject]['agrees'](host, True) for host in hosts):
+            raise RuntimeError('not all of a batch are there')
+        times.setdefault((f'edit-batch-{opt.batch}', subject), []).append(seconds)
 
 
 def synced(log):
@@ -115,6 +146,11 @@ def main():
         complain('edits: rotate: an address is missing: not printed')
         del times['edit-rotate', 'xdp-bloom']
     times['edit-swap', 'xdp-bloom'] = [float(ns) / 1e9 for ns in run(f'{opt.programs}/swap').split()]
+    for subject in subjects:
+        try:
+            batches(times, subject)
+        except RuntimeError as why:
+            complain(f'edits: {subject}: {why}: not printed')
     report(times)
 
 

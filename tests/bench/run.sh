@@ -67,7 +67,7 @@ everything() {
 		part lookup "$programs/lookup" --quick --repeats 5
 		part packets apart python3 "$bench/packets.py" --quick "$programs"
 		part load apart python3 "$bench/load.py" --entries 100000 "$programs"
-		part edits apart python3 "$bench/edits.py" --entries 100000 --rounds 3 --singles 100 "$programs"
+		part edits apart python3 "$bench/edits.py" --entries 100000 --rounds 3 --singles 100 --batch 10000 "$programs"
 	else
 		part lookup "$programs/lookup"
 		part packets apart python3 "$bench/packets.py" "$programs"
