@@ -135,12 +135,12 @@ int change_begin(struct state **state)
 {
 	int err = 0;
 
-	/* Half of it done because nobody reads what it says: no. */
-	signal(SIGPIPE, SIG_IGN);
 	change_check(false);
 	*state = change.joined;
 	if (*state)
 		return 0;
+	/* Half of it done because nobody reads what it says: no. */
+	signal(SIGPIPE, SIG_IGN);
 	forget();
 	err = kernel_ready();
 	if (!err)
