@@ -254,5 +254,34 @@ goes_back_unconfirmed() {
 	wait_for '.interfaces' '[]' show
 }
 
+# Nobody stays shut out because the command takes its time until it commits...
+goes_back_late() {
+	command -v strace >/dev/null || skip "needs strace"
+	echo 45.0.0.1 >list
+	bloom load list list
+	expect 0 strace -o /dev/null -e trace=fdatasync -e inject=fdatasync:delay_enter=3000000:when=1 \
+		"$XDP_BLOOM" load new list --confirm 1s
+	wait_for '[.[].name]' '["list"]' lists
+}
+
+# ...or because nothing new can be built.
+goes_back_without_a_build() {
+	veth 0
+	echo 45.0.0.1 >list
+	bloom load list list
+	bloom attach edge0 --confirm 1h
+	python3 - <<-'PYTHON'
+		import sqlite3
+		db = sqlite3.connect("state/state.db")
+		db.execute("UPDATE chunk SET data = x'00' WHERE family > 0")
+		db.execute("UPDATE pending SET deadline = 1")
+		db.commit()
+	PYTHON
+	expect 2 "$XDP_BLOOM" confirm
+	is "$(xdp_id edge0)" none "the program on edge0"
+	is "$(get .interfaces show)" '[]' "the interfaces"
+}
+
 run_cases leaves_bogons_out refuses_own_addresses refuses_big_changes refuses_wide_lists dry_run_changes_nothing \
-	skips_damaged_lines shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed
+	skips_damaged_lines shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed \
+	goes_back_late goes_back_without_a_build

@@ -17,6 +17,7 @@
 #include "guard.h"
 #include "image_kept.h"
 #include "kernel.h"
+#include "lock.h"
 #include "log.h"
 #include "state_bans.h"
 
@@ -84,7 +85,7 @@ static int catch_up(struct state **state)
 	struct pending *overdue = NULL;
 	char first[PREFIX_TEXT_MAX] = "";
 	size_t n = 0, expired = 0;
-	bool behind = bans_behind(*state);
+	bool behind = bans_behind(*state), build = behind;
 	int err = undo_overdue(*state, &overdue, &n);
 
 	kernel_sweep();
@@ -92,9 +93,12 @@ static int catch_up(struct state **state)
 		err = expire(*state, &touched, &expired, first);
 	if (err == -EUCLEAN)
 		goto out;
-	if (!err && (n || behind))
+	/* An interface needs no new generation: nobody stays shut out because there is no memory for one. */
+	for (size_t i = 0; i < n; i++)
+		build = build || overdue[i].kind == PENDING_LIST;
+	if (!err && build)
 		err = apply(*state);
-	else if (!err && expired)
+	else if (!err && (n || expired))
 		err = bans_into_force(*state, &touched);
 	for (size_t i = 0; i < n; i++) {
 		if (err) {
@@ -325,6 +329,21 @@ int change_start_watch(long seconds)
 	_exit(2);
 }
 
+/* A command is at work, perhaps the one that started us, and has not committed yet. */
+static bool somebody_changes(void)
+{
+	char path[PATH_MAX];
+	bool held;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/lock", opt_state);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	held = fd >= 0 && lock_holder(fd);
+	if (fd >= 0)
+		close(fd);
+	return held;
+}
+
 void change_watch(long seconds)
 {
 	while (true) {
@@ -336,7 +355,7 @@ void change_watch(long seconds)
 		seconds -= wait.tv_sec;
 		while (clock_nanosleep(CLOCK_BOOTTIME, 0, &wait, &wait) == EINTR)
 			;
-		if (!state_open(&state, false) && !state_pending(state, &pending, &n) && !n) {
+		if (!somebody_changes() && !state_open(&state, false) && !state_pending(state, &pending, &n) && !n) {
 			state_close(state);
 			return;
 		}
