@@ -66,6 +66,7 @@ static int wait_for(int fd, long seconds)
 	/* Again and again from then on: the first could come before we wait. */
 	struct itimerval limit = { { 1, 0 }, { seconds, 0 } }, off = { 0 };
 	struct sigaction wake = { .sa_handler = on_alarm }, old;
+	sigset_t alarms, blocked;
 	int err;
 
 	if (!fcntl(fd, F_SETLK, &want))
@@ -74,11 +75,16 @@ static int wait_for(int fd, long seconds)
 		return -errno;
 	if (seconds < 1)
 		return -EINTR;
+	/* Whoever started us may have kept it from himself, and so from us. */
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGALRM);
 	sigaction(SIGALRM, &wake, &old);
+	sigprocmask(SIG_UNBLOCK, &alarms, &blocked);
 	setitimer(ITIMER_REAL, &limit, NULL);
 	err = fcntl(fd, F_SETLKW, &want) ? -errno : 0;
 	setitimer(ITIMER_REAL, &off, NULL);
 	sigaction(SIGALRM, &old, NULL);
+	sigprocmask(SIG_SETMASK, &blocked, NULL);
 	return err;
 }
 
