@@ -169,6 +169,13 @@ thousands() {
 	expect 2 "$XDP_BLOOM" add - <half
 	one_line "standard input:2: 'nonsense'"
 	verdicts 45.0.0.1=pass
+	printf '45.2.0.1\r45.2.0.2\r' >half
+	expect 0 "$XDP_BLOOM" add - <half
+	verdicts 45.2.0.1=drop 45.2.0.2=drop
+	printf '45.2.0.3\n45.2.0.4\00045.2.0.5\000' >half
+	expect 2 "$XDP_BLOOM" add - <half
+	one_line "standard input:2: there is a control character"
+	verdicts 45.2.0.3=pass 45.2.0.4=pass
 }
 
 exceptions() {

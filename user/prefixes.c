@@ -29,13 +29,17 @@ static int read_lines(struct prefixes *p)
 	unsigned int number = 0;
 	char *line = NULL;
 	size_t room = 0;
+	ssize_t got;
 	int err = standard_input();
 
-	while (!err && getline(&line, &room, stdin) > 0) {
+	while (!err && (got = getline(&line, &room, stdin)) > 0) {
 		number++;
-		line[strcspn(line, "#;\r\n")] = '\0';
-		for (const char *word = line; *(word += strspn(word, " \t")) && !err;) {
-			size_t length = strcspn(word, " \t");
+		/* What stands behind it would be lost without a word. */
+		if (memchr(line, '\0', (size_t)got))
+			err = because(-EINVAL, "standard input:%u: there is a control character", number);
+		line[strcspn(line, "#;\n")] = '\0';
+		for (const char *word = line; *(word += strspn(word, " \t\r")) && !err;) {
+			size_t length = strcspn(word, " \t\r");
 			const char *fault = add(p, word, length);
 
 			if (fault)
