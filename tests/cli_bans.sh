@@ -270,6 +270,11 @@ lines_of_a_batch() {
 	refused "commands:3: del: 45.0.0.6 is not banned" batch commands
 	printf 'del 45.0.0.5\ndel 45.0.0.5\n' >commands
 	refused "commands:2: del: 45.0.0.5 is not banned" batch commands
+	bloom add 2a00::1 2a00::2 2a00::3
+	printf 'del 2a00::1\nadd 2a00::1\ndel 2a00::1\n' >commands
+	bloom batch commands
+	is "$(get .keys.ipv6 show)" 2 "the keys after one went twice"
+	verdicts 2a00::1=pass 2a00::2=drop
 }
 
 # Who has commands to give may take his time: while he says nothing he keeps nobody else waiting.

@@ -265,6 +265,9 @@ int edit_unban6(struct edit *e, ip6 first, unsigned int length, bool covered)
 		return -EAGAIN;
 	if (!found || label != LABEL_LIVE)
 		return is_covered(g, first, length) ? 0 : -EAGAIN;
+	/* A batch may take out, put in and take out the same one. */
+	if (place_is_taken(e, 6, step.bucket, step.slot))
+		return 0;
 	step.rung = (__u8)rung;
 	e->gone6++;
 	return place_take(e, 6, step.bucket, step.slot) ?: edit_step(e, &step);

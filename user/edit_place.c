@@ -88,7 +88,7 @@ static __u64 *taken_at(__u64 *set, size_t room, __u64 name)
 	return &set[at];
 }
 
-static bool is_taken(const struct edit *e, int family, __u64 bucket, unsigned int slot)
+bool place_is_taken(const struct edit *e, int family, __u64 bucket, unsigned int slot)
 {
 	return e->taken_n && *taken_at(e->taken, e->taken_room, slot_name(family, bucket, slot));
 }
@@ -121,7 +121,7 @@ static int free_slot4(const struct edit *e, __u64 at)
 	__u32 vacant = roster4_vacant(e->g->hash, at, e->g->roster4_buckets);
 
 	for (unsigned int i = 0; i < ROSTER4_SLOTS; i++)
-		if (bucket4(e->g, at)->addr[i] == vacant && !is_taken(e, 4, at, i))
+		if (bucket4(e->g, at)->addr[i] == vacant && !place_is_taken(e, 4, at, i))
 			return (int)i;
 	return -1;
 }
@@ -129,7 +129,7 @@ static int free_slot4(const struct edit *e, __u64 at)
 static int free_slot6(const struct edit *e, __u64 at)
 {
 	for (unsigned int i = 0; i < ROSTER6_SLOTS; i++)
-		if (!bucket6(e->g, at)->key[i] && !is_taken(e, 6, at, i))
+		if (!bucket6(e->g, at)->key[i] && !place_is_taken(e, 6, at, i))
 			return (int)i;
 	return -1;
 }
@@ -160,7 +160,7 @@ static int make_room4(struct edit *e, __u64 at, struct step *step)
 		struct roster_choice other = choose4(e->g, bucket4(e->g, at)->addr[i]);
 		int slot;
 
-		if (is_taken(e, 4, at, i) || other.first != at || other.second == at)
+		if (place_is_taken(e, 4, at, i) || other.first != at || other.second == at)
 			continue;
 		slot = free_slot4(e, other.second);
 		if (slot < 0)
@@ -187,7 +187,7 @@ static int make_room4_twice(struct edit *e, __u64 at, struct step *step)
 		struct step shift = { .kind = STEP_SHIFT };
 		int err;
 
-		if (is_taken(e, 4, at, i) || other.first != at || other.second == at)
+		if (place_is_taken(e, 4, at, i) || other.first != at || other.second == at)
 			continue;
 		err = make_room4(e, other.second, &shift);
 		if (err == -EAGAIN)
@@ -213,7 +213,7 @@ static int make_room6(struct edit *e, __u64 at, struct step *step)
 		__u64 other = roster6_other(at, bucket6(e->g, at)->key[i], e->g->roster6_buckets);
 		int slot;
 
-		if (is_taken(e, 6, at, i) || other == at)
+		if (place_is_taken(e, 6, at, i) || other == at)
 			continue;
 		slot = free_slot6(e, other);
 		if (slot < 0)

@@ -37,5 +37,6 @@ int edit_step(struct edit *edit, const struct step *step);
 
 /* No later step may take that slot, or move who is in it. */
 int place_take(struct edit *edit, int family, __u64 bucket, unsigned int slot);
+bool place_is_taken(const struct edit *edit, int family, __u64 bucket, unsigned int slot);
 
 #endif
