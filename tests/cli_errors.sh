@@ -250,6 +250,7 @@ damaged_state() {
 	prepare
 	echo 192.0.2.7 >banned
 	echo 192.0.2.8 >clean
+	tidied
 	for size in 100 20000; do
 		cp "$XDP_BLOOM_STATE/state.db" saved
 		head -c $size /dev/urandom >"$XDP_BLOOM_STATE/state.db"

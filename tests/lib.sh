@@ -224,6 +224,12 @@ filtering_two() {
 	bloom attach edge1
 }
 
+# All that is kept is in the one file then, and nothing in SQLite's log beside it.
+tidied() {
+	python3 -c 'import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute("PRAGMA wal_checkpoint(TRUNCATE)")' \
+		"$XDP_BLOOM_STATE/state.db"
+}
+
 # The XDP program on an interface.
 xdp_id() {
 	ip -j link show "$1" | jq -r '.[0].xdp.prog.id // "none"'

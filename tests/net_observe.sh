@@ -63,6 +63,7 @@ health() {
 	mv later conf
 	ready --listen 9913
 	until_health 200 ok
+	tidied
 	cp "$XDP_BLOOM_STATE/state.db" sound
 	printf 'garbage garbage garbage' | dd of="$XDP_BLOOM_STATE/state.db" conv=notrunc status=none
 	kill -HUP "$service_pid"

@@ -242,6 +242,7 @@ damaged_state() {
 	prepare
 	ready
 	stop
+	tidied
 	printf 'garbage garbage garbage' | dd of="$XDP_BLOOM_STATE/state.db" conv=notrunc status=none
 	service
 	heard "$log" "damaged"
