@@ -266,6 +266,64 @@ static void skip_bad(void)
 	ranges_free(&set);
 }
 
+/* Longer than a value may be, and the first line is damaged: that is no reason to keep the others in memory. */
+static void damaged_before_much(void)
+{
+	size_t lines = 36000, size = 0;
+	char *text = malloc(lines * 1024);
+	struct ranges set;
+
+	if (!text)
+		return ktap_skip("no memory");
+	for (size_t i = 0; i < lines; i++)
+		size += (size_t)sprintf(text + size, "{\"cidr\":%s\"10.0.%zu.%zu\",\"x\":\"%0960d\"}\n",
+					i == 1 ? "," : "", i >> 8, i & 255, 0);
+	CHECK(size > 33u << 20, "%zu bytes are too few", size);
+	CHECK(read_text(text, size, NULL, false, &set) < 0 && strstr(error, ":2: '{\"cidr\":,"), "%s", error);
+	if (CHECK(!read_text(text, size, NULL, true, &set), "%s", error))
+		CHECK(report.bad == 1 && ranges_count4(&set) == lines - 1, "%" PRIu64 " bad", report.bad);
+	ranges_free(&set);
+	free(text);
+}
+
+struct expected_line {
+	uint64_t entries, wrong;
+};
+
+static int check_line(void *arg, int family, ip6 lo, ip6 hi, uint64_t line)
+{
+	struct expected_line *e = arg;
+
+	(void)family, (void)hi;
+	/* The first line is the brace; then two lines an entry. */
+	e->wrong += line != 2 + 2 * (uint64_t)(lo & 0xffff) || e->entries != (lo & 0xffff);
+	e->entries++;
+	return 0;
+}
+
+/* Where each string of one large value stands, also where its slash is written as PHP does. */
+static void json_line_numbers(void)
+{
+	struct expected_line e = { 0 };
+	struct reader_options options = { .each = check_line, .arg = &e };
+	struct ranges set = RANGES_EMPTY;
+	size_t entries = 3000, size = 0;
+	char *text = malloc(entries * 64);
+
+	if (!text)
+		return ktap_skip("no memory");
+	size += (size_t)sprintf(text, "{\"ip\":[\n");
+	for (size_t i = 0; i < entries; i++)
+		size += (size_t)sprintf(text + size, "%s\"10.0.%zu.%zu%s\"\n", i ? ",\n" : "", i >> 8, i & 255,
+					i % 3 ? "\\/32" : "");
+	size += (size_t)sprintf(text + size, "]}\n");
+	/* It keeps none, and says so. */
+	if (CHECK(write_file(text, size), "cannot write %s", path))
+		reader_read(path, &options, &set, &report, error);
+	CHECK(e.entries == entries && !e.wrong, "%" PRIu64 " entries, %" PRIu64 " on a wrong line", e.entries, e.wrong);
+	free(text);
+}
+
 /* The fast path and the careful one agree, and with inet_pton(); lines lie across the edges of the window. */
 static void like_inet_pton(void)
 {
@@ -327,8 +385,14 @@ static void like_inet_pton(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "good", good },     { "bad", bad },		{ "not_another", not_another },
-		{ "counts", counts }, { "skip_bad", skip_bad }, { "like_inet_pton", like_inet_pton },
+		{ "good", good },
+		{ "bad", bad },
+		{ "not_another", not_another },
+		{ "counts", counts },
+		{ "skip_bad", skip_bad },
+		{ "like_inet_pton", like_inet_pton },
+		{ "damaged_before_much", damaged_before_much },
+		{ "json_line_numbers", json_line_numbers },
 	};
 
 	return reader_texts_run(cases, sizeof(cases) / sizeof(*cases));

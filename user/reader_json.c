@@ -14,6 +14,8 @@
 
 /* A value is a tree in memory while it is looked at, up to some twenty times as large as its text. */
 #define VALUE_MAX ((size_t)32 << 20)
+/* More than jansson reads of a word or an escape before it says that it is none. */
+#define TOKEN_CUT 64
 
 static const char *const members[] = {
 	"ip",	      "ips",  "ip_prefix", "ipv4_prefix", "ipv6_prefix", "ipv4Prefix",
@@ -24,6 +26,8 @@ struct walk {
 	struct reader *reader;
 	const char *text; /* of the value that is being walked, for line numbers */
 	size_t len;
+	const char *found; /* in it: where the last string was that was looked for, and on which line */
+	uint64_t found_line;
 	uint64_t values, empty;
 };
 
@@ -36,14 +40,20 @@ static bool is_member(const char *key)
 	return false;
 }
 
-static uint64_t line_of(const struct walk *walk, const char *string, size_t len)
+/* They come in the order of the text: it is gone through once. What is written with escapes ends the search. */
+static uint64_t line_of(struct walk *walk, const char *string, size_t len)
 {
-	const char *found = memmem(walk->text, walk->len, string, len);
-	uint64_t line = walk->reader->line + 1;
+	const char *slash = memchr(string, '/', len), *end = walk->text + walk->len, *p = walk->found;
 
-	for (const char *p = walk->text; found && (p = memchr(p, '\n', (size_t)(found - p))); p++)
-		line++;
-	return line;
+	if (slash) /* some write it as "\/" */
+		len = (size_t)(slash - string);
+	walk->found = memmem(p, (size_t)(end - p), string, len);
+	if (!walk->found)
+		walk->found = end;
+	else
+		for (; (p = memchr(p, '\n', (size_t)(walk->found - p))); p++)
+			walk->found_line++;
+	return walk->found_line;
 }
 
 static int bad_value(struct walk *walk, const char *string, size_t len, const char *reason)
@@ -183,11 +193,14 @@ static int load_value(struct walk *walk, bool inside, size_t *used)
 		size_t len = reader->end - reader->start;
 
 		walk->text = reader->buf + reader->start;
+		walk->found = walk->text;
+		walk->found_line = reader->line + 1;
 		value = json_loadb(walk->text, len, JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES,
 				   &error);
 		walk->len = value ? (size_t)error.position : 0;
-		/* What ends with the window may go on behind it. */
-		if (reader->ended || (value && walk->len < len))
+		/* What ends with the window may go on behind it; what is wrong well before it is wrong whatever
+		 * follows. */
+		if (reader->ended || (value ? walk->len < len : (size_t)error.position + TOKEN_CUT < len))
 			break;
 		json_decref(value);
 		if (len >= VALUE_MAX)
@@ -205,6 +218,8 @@ static int load_value(struct walk *walk, bool inside, size_t *used)
 		json_decref(value);
 		return err;
 	}
+	if (!error.text[0]) /* that is how jansson says it */
+		return reader_fail(reader, -ENOMEM, strerror(ENOMEM));
 	err = bad_syntax(reader, &error);
 	/* Inside an array, there is no telling where the next value begins. */
 	return err || !inside ? err : reader_fail(reader, -EINVAL, "the JSON is damaged");
