@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the reader makes of files as such: long, odd, packed, and those that the fuzzer once found. */
 #include <dirent.h>
+#include <errno.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -141,22 +142,29 @@ static void packed(void)
 	}
 }
 
-/* Half a gigabyte of one line, packed into a megabyte: members of 16 MiB, of which one is made. */
+/* So many members of 16 MiB in a file, of which one is made. */
+static bool write_members(const uint8_t *member, size_t len, int n)
+{
+	FILE *file = fopen(path, "w");
+
+	while (file && n--)
+		fwrite(member, 1, len, file);
+	return CHECK(file && !fclose(file), "cannot write %s", path);
+}
+
+/* Half a gigabyte of one line, packed into a megabyte; more than a whole one is none. */
 static void bomb(void)
 {
 	static char lines[1 << 24];
 	static uint8_t member[1 << 17];
 	struct ranges set;
 	struct rusage before, after;
-	FILE *file = fopen(path, "w");
 	size_t len;
 
 	for (size_t i = 0; i < sizeof(lines); i += 16)
 		memcpy(lines + i, "255.255.255.255\n", 16);
 	len = pack(0, lines, sizeof(lines), member, sizeof(member));
-	for (int i = 0; i < 32 && file; i++)
-		fwrite(member, 1, len, file);
-	if (!CHECK(file && !fclose(file), "cannot write %s", path))
+	if (!write_members(member, len, 32))
 		return;
 	getrusage(RUSAGE_SELF, &before);
 	if (!CHECK(!read_file(NULL, false, &set), "%s", error))
@@ -167,6 +175,10 @@ static void bomb(void)
 	CHECK(after.ru_maxrss - before.ru_maxrss < 160 << 10, "%ld KiB", after.ru_maxrss - before.ru_maxrss);
 #endif
 	ranges_free(&set);
+	len = pack(2, lines, sizeof(lines), member, sizeof(member));
+	if (write_members(member, len, 65))
+		CHECK(read_file(NULL, true, &set) == -EFBIG && strstr(error, "/list: it unpacks to more than 1 GiB"),
+		      "%s", error);
 }
 
 /* What the fuzzer once found. */

@@ -18,6 +18,12 @@
 /* What "xz -9" needs is 65 MiB; a file that asks for far more is not a list. */
 #define XZ_MEMORY_MAX ((uint64_t)256 << 20)
 
+/* Lists pack to a third or a tenth; a small file that is made to fill a machine packs to a thousandth. */
+#ifndef UNPACKED_MOST
+#define UNPACKED_MOST ((uint64_t)1 << 30)
+#endif
+#define UNPACKED_TIMES 100
+
 enum packing { PLAIN, GZIP, XZ, ZSTD };
 
 struct input {
@@ -25,7 +31,7 @@ struct input {
 	enum packing packing;
 	bool fd_ended, ended;
 	bool midway; /* inside a compressed frame: the file must not end here */
-	uint64_t size, taken;
+	uint64_t size, taken, unpacked;
 	uint8_t *packed; /* as it lies in the file: [at, filled) waits to be unpacked */
 	size_t at, filled;
 	z_stream gzip;
@@ -245,6 +251,13 @@ ssize_t input_read(struct input *in, void *buf, size_t size, const char **reason
 				err = unpack(in, (uint8_t *)buf + done, size - done, &made, reason);
 			if (err)
 				return err;
+			in->unpacked += made;
+			if (in->unpacked > UNPACKED_MOST && in->unpacked / UNPACKED_TIMES > in->taken) {
+				*reason =
+					"it unpacks to more than 1 GiB, and to more than a hundred times its size: unpack it "
+					"first if that is right";
+				return -EFBIG;
+			}
 			if (!made && in->at == at && in->fd_ended)
 				in->ended = true;
 		}
