@@ -18,6 +18,18 @@ leaves_bogons_out() {
 	verdicts 10.0.0.1=drop 224.0.0.1=drop fe80::1=drop
 }
 
+# Who makes a link to what he may not read does not find it in a log.
+hides_what_a_link_led_to() {
+	echo secret:7 >private
+	chmod 600 private
+	ln -s private link
+	refused "private:1: 'secret:7': expected an address" load list private
+	refused "link:1: expected an address" load list link
+	! grep secret err || fail "the link shows what it led to"
+	chmod 644 private
+	refused "link:1: 'secret:7': expected an address" load list link
+}
+
 refuses_own_addresses() {
 	veth 0
 	ip addr add 45.0.0.1/24 dev edge0
@@ -282,6 +294,6 @@ goes_back_without_a_build() {
 	is "$(get .interfaces show)" '[]' "the interfaces"
 }
 
-run_cases leaves_bogons_out refuses_own_addresses refuses_big_changes refuses_wide_lists dry_run_changes_nothing \
+run_cases leaves_bogons_out hides_what_a_link_led_to refuses_own_addresses refuses_big_changes refuses_wide_lists dry_run_changes_nothing \
 	skips_damaged_lines shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed \
 	goes_back_late goes_back_without_a_build

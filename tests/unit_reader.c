@@ -324,6 +324,27 @@ static void json_line_numbers(void)
 	free(text);
 }
 
+/* What must not be repeated is not, but for where it stands. */
+static void hidden(void)
+{
+	static const char *const texts[] = { "root:secret\n", "{\"secret\"\n", "add a secret\n",
+					     "1.2.3.4\nsecret,1\n" };
+	struct reader_options options = { .hidden = true };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		struct ranges set = RANGES_EMPTY;
+
+		options.skip_bad = i == 3;
+		write_file(texts[i], strlen(texts[i]));
+		CHECK((reader_read(path, &options, &set, &report, error) < 0) == !options.skip_bad, "'%s' is taken",
+		      texts[i]);
+		CHECK(!strstr(error, "secret") && (options.skip_bad || strstr(error, "/list:")), "%s", error);
+		CHECK(!options.skip_bad || (report.bad == 1 && !strstr(report.bad_text[0], "secret")), "%s",
+		      report.bad_text[0]);
+		ranges_free(&set);
+	}
+}
+
 /* The fast path and the careful one agree, and with inet_pton(); lines lie across the edges of the window. */
 static void like_inet_pton(void)
 {
@@ -393,6 +414,7 @@ int main(void)
 		{ "like_inet_pton", like_inet_pton },
 		{ "damaged_before_much", damaged_before_much },
 		{ "json_line_numbers", json_line_numbers },
+		{ "hidden", hidden },
 	};
 
 	return reader_texts_run(cases, sizeof(cases) / sizeof(*cases));

@@ -122,6 +122,21 @@ static void describe_source(struct load *l, const struct stat *st)
 }
 
 /*
+ * A link led to a file that others may not read: whoever made the link is not to find its lines in a log. By the file
+ * that was opened, which no link that changes meanwhile can alter.
+ */
+static bool is_hidden(const struct load *l, const struct stat *st)
+{
+	char path[64], real[PATH_MAX];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", l->text);
+	length = readlink(path, real, sizeof(real) - 1);
+	real[length < 0 ? 0 : length] = '\0';
+	return !(st->st_mode & S_IROTH) && strcmp(real, l->source.path) != 0;
+}
+
+/*
  * What is read again and again by the service must be a file: a pipe has no versions, and nobody may ever write into
  * it. Nor is one read to see whether its line is right: whoever runs the line would find it empty.
  */
@@ -151,6 +166,7 @@ static int open_text(struct load *l)
 		l->text = fd;
 		fd = -1;
 		describe_source(l, &st);
+		reading.hidden = is_hidden(l, &st);
 	} else {
 		/* Its lines are to be named later. */
 		l->text = standard_keep(fd);

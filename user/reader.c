@@ -45,9 +45,11 @@ static void compose(const struct reader *reader, char message[READER_TEXT_MAX], 
 		fprintf(out, "...%s", reader->name + name_len - NAME_SHOWN);
 	else
 		fputs(reader->name, out);
-	if (line) {
+	if (line)
+		fprintf(out, ":%llu", (unsigned long long)line);
+	if (line && !reader->options->hidden) {
 		trim_blanks(&text, &len);
-		fprintf(out, ":%llu: '", (unsigned long long)line);
+		fputs(": '", out);
 		put_text(out, text, len, TEXT_SHOWN);
 		fputs("'", out);
 	}

@@ -173,7 +173,7 @@ static int bad_syntax(struct reader *reader, const json_error_t *error)
 		number++;
 	}
 	stop = memchr(line, '\n', (size_t)(end - line));
-	snprintf(reason, sizeof(reason), "not JSON: %.80s", error->text);
+	snprintf(reason, sizeof(reason), reader->options->hidden ? "not JSON" : "not JSON: %.80s", error->text);
 	for (char *p = reason; *p; p++) {
 		if (*p < ' ' || *p > '~')
 			*p = '?';
