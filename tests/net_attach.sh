@@ -222,6 +222,24 @@ renamed_interface() {
 	is "$(get '[.interfaces[]|[.name,.moved,.gone]]' show)" '[["edge0",false,false]]' "what show says"
 }
 
+# In a container eth0 often has the number that eth0 has outside: what is attached there is not attached here.
+same_name_in_another_namespace() {
+	local number
+	local -a other
+
+	prepare
+	bloom attach edge0
+	number=$(cat /sys/class/net/edge0/ifindex)
+	# shellcheck disable=SC2016 # that shell's own
+	other=(unshare --net "$BASH" -c 'ip link add edge0 index $0 type veth peer name wire0 && exec "$@"' "$number" "$XDP_BLOOM")
+	expect 0 "${other[@]}" -j show
+	is "$(jq -c '[.interfaces[]|[.name,.moved,.gone]]' out)" '[["edge0",true,false]]' "what show says there"
+	expect 2 "${other[@]}" attach edge0
+	one_line "edge0: the filter that was attached under this name"
+	filters 0
+	is "$(get '[.interfaces[]|[.name,.moved,.gone]]' show)" '[["edge0",false,false]]' "what show says here"
+}
+
 another_program_is_there() {
 	local id mode=$1
 
@@ -292,6 +310,49 @@ shared_without_dispatcher() {
 	send 1 -b of_other -c clean
 }
 
+# An interface that comes back has no dispatcher; nor has one whose programs others took away.
+shared_is_lost() {
+	other_program
+	prepare
+	has_dispatcher || skip "libxdp has no dispatcher on this kernel"
+	bloom attach edge0 --shared
+	filters 0
+	ip link del edge0
+	veth 0
+	passes_all 0
+	is "$(get '[.interfaces[]|[.name,.moved,.gone]]' show)" '[["edge0",false,true]]' "what show says of one that came back"
+	bloom attach edge0 --shared --if-needed
+	filters 0
+	expect 0 xdp-loader unload edge0 --all
+	passes_all 0
+	is "$(get '[.interfaces[]|[.name,.moved,.gone]]' show)" '[["edge0",false,true]]' "what show says of one taken away"
+	bloom attach edge0 --shared
+	filters 0
+	bloom detach edge0
+	passes_all 0
+}
+
+# It filters on under its new name, what is in force, until it is detached under the old one.
+shared_is_renamed() {
+	other_program
+	prepare
+	has_dispatcher || skip "libxdp has no dispatcher on this kernel"
+	bloom attach edge0 --shared
+	ip link set edge0 down
+	ip link set edge0 name edge8 up
+	ip link set wire0 down
+	ip link set wire0 name wire8 up
+	filters 8
+	is "$(get '[.interfaces[]|[.name,.moved,.gone]]' show)" '[["edge0",true,false]]' "what show says"
+	printf '%s\n' 192.0.2.6 2001:db8::6 >list
+	printf '%s\n' 192.0.2.6 2001:db8::6 >banned
+	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0 >clean
+	bloom load bad list --force
+	filters 8
+	bloom detach edge0
+	passes_all 8
+}
+
 # Two instances side by side: each takes away only its own.
 shared_by_two_instances() {
 	local second=(-S "$WORK/state2" -B "$XDP_BLOOM_BPFFS-2")
@@ -317,6 +378,7 @@ shared_by_two_instances() {
 run_cases "two_interfaces native" "two_interfaces skb" counts_by_interface \
 	attached_before_anything_is_loaded second_attach_is_refused detach_one detach_all unknown_interface falls_back_to_skb_with_a_warning \
 	jumbo_frames \
-	vanished_interface renamed_interface "another_program_is_there xdpdrv" "another_program_is_there xdpgeneric" \
+	vanished_interface renamed_interface same_name_in_another_namespace "another_program_is_there xdpdrv" "another_program_is_there xdpgeneric" \
 	shared_without_dispatcher "shared native other --shared" "shared skb other --shared" "shared native other" "shared skb other" \
-	"shared native us --shared" "shared skb us --shared" shared_by_two_instances
+	"shared native us --shared" "shared skb us --shared" shared_is_lost shared_is_renamed \
+	shared_by_two_instances

@@ -60,12 +60,15 @@ static bool link_name(const char *file, struct attachment *at)
 	return n > 0 && file[0] != '.';
 }
 
-static enum attach_mode mode_of(int ifindex)
+/* In which mode something runs there, and whether it is that program: of another namespace's it is not (0: any). */
+static enum attach_mode mode_of(int ifindex, __u32 id, bool *is_it)
 {
 	LIBBPF_OPTS(bpf_xdp_query_opts, query);
 
+	*is_it = true;
 	if (bpf_xdp_query(ifindex, 0, &query))
 		return MODE_NATIVE;
+	*is_it = !id || id == query.drv_prog_id || id == query.skb_prog_id || id == query.hw_prog_id;
 	return query.attach_mode == XDP_ATTACHED_SKB ? MODE_SKB : MODE_NATIVE;
 }
 
@@ -78,25 +81,24 @@ static int link_state(struct attachment *at)
 	struct bpf_link_info info = { 0 };
 	__u32 size = sizeof(info);
 	char path[256];
-	int fd, err = 0;
 	unsigned int ifindex = if_nametoindex(at->name);
+	bool is_it = true;
+	int fd, err;
 
 	link_path(path, sizeof(path), at->name, at->shared);
 	fd = bpf_obj_get(path);
 	if (fd < 0)
 		return -errno;
-	if (!at->shared && bpf_obj_get_info_by_fd(fd, &info, &size))
-		info.xdp.ifindex = 0;
+	if (at->shared)
+		at->ifindex = shared_where(ifindex, shared_id(path));
+	else
+		at->ifindex = bpf_obj_get_info_by_fd(fd, &info, &size) ? 0 : info.xdp.ifindex;
 	close(fd);
-	if (at->shared ? !ifindex : !info.xdp.ifindex)
-		err = -ENODEV;
-	else if (!at->shared && info.xdp.ifindex != ifindex)
-		err = -EXDEV;
+	if (at->ifindex && at->ifindex == ifindex)
+		at->mode = mode_of((int)ifindex, info.prog_id, &is_it);
+	err = !at->ifindex ? -ENODEV : at->ifindex != ifindex || !is_it ? -EXDEV : 0;
 	at->gone = err == -ENODEV;
 	at->moved = err == -EXDEV;
-	at->ifindex = at->shared ? ifindex : info.xdp.ifindex;
-	if (!err)
-		at->mode = mode_of((int)ifindex);
 	return err;
 }
 
@@ -211,7 +213,7 @@ static int refresh_one(struct attachment *at)
 
 	link_path(path, sizeof(path), at->name, true);
 	old = shared_id(path);
-	err = shared_attach(at, (int)if_nametoindex(at->name), path);
+	err = shared_attach(at, (int)at->ifindex, path);
 	return err ? err : shared_remove(at->name, old);
 }
 

@@ -13,7 +13,7 @@ struct attachment {
 	char name[IF_NAMESIZE];
 	enum attach_mode mode; /* never MODE_AUTO once attached */
 	bool shared;	       /* through libxdp */
-	bool gone;	       /* the interface has vanished under its link */
+	bool gone;	       /* the interface has vanished under it, or others took it out of a dispatcher */
 	bool moved;	       /* it filters on, but under another name or in another network namespace */
 	unsigned int ifindex;  /* where it filters; 0 where that is gone */
 };

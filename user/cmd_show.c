@@ -77,9 +77,10 @@ static int show_text(const struct inforce *s, const struct attachment *list, siz
 	for (size_t i = 0; i < n; i++)
 		printf("%-11s %s (%s%s)%s\n", i ? "" : "interfaces", clean_copy(name, sizeof(name), list[i].name),
 		       attach_mode_names[list[i].mode], list[i].shared ? ", shared" : "",
-		       list[i].gone    ? " - the interface is gone"
-		       : list[i].moved ? " - under another name, or in another network namespace"
-				       : "");
+		       list[i].gone && list[i].shared ? " - the interface is gone, or others took the program out"
+		       : list[i].gone		      ? " - the interface is gone"
+		       : list[i].moved		      ? " - under another name, or in another network namespace"
+						      : "");
 	if (!g->number) {
 		puts("generation  none: nothing is loaded");
 		return out_end();

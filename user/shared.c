@@ -155,24 +155,50 @@ __u32 shared_id(const char *pin)
 	return info.id;
 }
 
-/* Takes the program with that id out of the interface's dispatcher: another instance's has the same name. */
-int shared_remove(const char *name, __u32 id)
+/* Does the interface's dispatcher have the program with that id? Taken out of it, if that is asked for; 0 or -errno. */
+static int look_behind(unsigned int ifindex, __u32 id, bool *found, bool take_out)
 {
-	unsigned int ifindex = if_nametoindex(name);
 	struct xdp_program *program = NULL;
 	struct xdp_multiprog *multi;
-	int err = 0;
+	int err;
 
+	*found = false;
 	libxdp_set_print(no_print);
-	multi = ifindex ? xdp_multiprog__get_from_ifindex((int)ifindex) : NULL;
-	if (!multi || libxdp_get_error(multi))
-		return 0; /* gone with its interface, or somebody took the dispatcher away */
-	while ((program = xdp_multiprog__next_prog(program, multi))) {
-		if (xdp_program__id(program) != id)
-			continue;
+	multi = xdp_multiprog__get_from_ifindex((int)ifindex);
+	err = (int)libxdp_get_error(multi);
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	while (!*found && (program = xdp_multiprog__next_prog(program, multi)))
+		*found = xdp_program__id(program) == id;
+	if (*found && take_out)
 		err = xdp_program__detach(program, (int)ifindex, xdp_multiprog__attach_mode(multi), 0);
-		break;
-	}
 	xdp_multiprog__close(multi);
+	return err;
+}
+
+unsigned int shared_where(unsigned int ifindex, __u32 id)
+{
+	struct if_nameindex *all;
+	unsigned int where = 0;
+	bool found;
+
+	if (ifindex && (look_behind(ifindex, id, &found, false) || found))
+		return ifindex;
+	all = if_nameindex();
+	for (struct if_nameindex *at = all; at && at->if_index && !where; at++)
+		if (at->if_index != ifindex && !look_behind(at->if_index, id, &found, false) && found)
+			where = at->if_index;
+	if_freenameindex(all);
+	return where;
+}
+
+/* By its id: another instance's has the same name. */
+int shared_remove(const char *name, __u32 id)
+{
+	unsigned int ifindex = shared_where(if_nametoindex(name), id);
+	bool found;
+	/* Nowhere: gone with its interface, or somebody took the dispatcher away. */
+	int err = ifindex ? look_behind(ifindex, id, &found, true) : 0;
+
 	return err ? because(err, "%s: detaching through libxdp: %s", name, strerror(-err)) : 0;
 }

@@ -14,6 +14,11 @@ bool shared_is_there(int ifindex);
 int shared_attach(struct attachment *at, int ifindex, const char *pin);
 /* Which program a pin is; 0: none. */
 __u32 shared_id(const char *pin);
+/*
+ * Where the program with that id runs: on that interface, or on another, which was renamed; 0: nowhere. Who may not
+ * look is told that it runs there.
+ */
+unsigned int shared_where(unsigned int ifindex, __u32 id);
 /* Takes the program with that id out. */
 int shared_remove(const char *ifname, __u32 id);
 
