@@ -353,6 +353,31 @@ shared_is_renamed() {
 	passes_all 8
 }
 
+# Who may not have libxdp put the new generation there leaves the old one in force everywhere, as the service does.
+shared_without_the_right() {
+	local generation
+	local -a limited=(setpriv --bounding-set "-all,+bpf,+net_admin,+perfmon" --inh-caps -all)
+
+	setpriv --list-caps | grep -q perfmon || skip "setpriv does not know CAP_PERFMON"
+	other_program
+	prepare
+	has_dispatcher || skip "libxdp has no dispatcher on this kernel"
+	bloom attach edge0 --shared
+	generation=$(get .generation show)
+	expect 2 "${limited[@]}" "$XDP_BLOOM" rotate
+	one_line "edge0: to share an interface with other programs, libxdp wants CAP_SYS_ADMIN, too"
+	is "$(get .generation show)" "$generation" "the generation"
+	expect 0 "${limited[@]}" "$XDP_BLOOM" -j show
+	is "$(jq -c '[.interfaces[]|[.name,.moved,.gone]]' out)" '[["edge0",false,false]]' "what show says"
+	expect 2 "${limited[@]}" "$XDP_BLOOM" detach edge0
+	one_line "libxdp wants CAP_SYS_ADMIN, too"
+	filters 0
+	bloom rotate
+	filters 0
+	bloom detach edge0
+	passes_all 0
+}
+
 # Two instances side by side: each takes away only its own.
 shared_by_two_instances() {
 	local second=(-S "$WORK/state2" -B "$XDP_BLOOM_BPFFS-2")
@@ -381,4 +406,4 @@ run_cases "two_interfaces native" "two_interfaces skb" counts_by_interface \
 	vanished_interface renamed_interface same_name_in_another_namespace "another_program_is_there xdpdrv" "another_program_is_there xdpgeneric" \
 	shared_without_dispatcher "shared native other --shared" "shared skb other --shared" "shared native other" "shared skb other" \
 	"shared native us --shared" "shared skb us --shared" shared_is_lost shared_is_renamed \
-	shared_by_two_instances
+	shared_without_the_right shared_by_two_instances

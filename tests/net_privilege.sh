@@ -52,6 +52,16 @@ three_capabilities_are_enough() {
 	umount fs
 }
 
+# libxdp would attach what it could not take away.
+shared_wants_another() {
+	prepare
+	expect 0 as $NEEDED ./command load bad list
+	expect 2 as $NEEDED ./command attach edge0 --shared
+	one_line "edge0: to share an interface with other programs, libxdp wants CAP_SYS_ADMIN, too; nothing was changed"
+	is "$(xdp_id edge0)" none "the program on edge0"
+	umount fs
+}
+
 # Each of them is asked for by name where it is missing, and nothing is left behind.
 two_are_not() {
 	local missing with
@@ -203,4 +213,4 @@ for top in sys.argv[1:]:
 PYTHON
 }
 
-run_cases three_capabilities_are_enough two_are_not others_read_nothing nobody_learns_the_seeds aborts_without_a_core dumps_no_core
+run_cases three_capabilities_are_enough shared_wants_another two_are_not others_read_nothing nobody_learns_the_seeds aborts_without_a_core dumps_no_core

@@ -207,6 +207,8 @@ static int go_live(struct state *state, const struct apply_options *options, str
 
 	if (!err)
 		err = attach_list(&on, &on_n);
+	if (!err)
+		err = attach_may_refresh(on, on_n);
 	if (!err && options->last)
 		err = options->last(state, options->arg);
 	if (!err)

@@ -217,6 +217,14 @@ static int refresh_one(struct attachment *at)
 	return err ? err : shared_remove(at->name, old);
 }
 
+int attach_may_refresh(const struct attachment *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i].shared && !list[i].gone)
+			return shared_allowed(list[i].name);
+	return 0;
+}
+
 void attach_refresh(struct attachment *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

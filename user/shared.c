@@ -44,6 +44,16 @@ bool shared_is_there(int ifindex)
 	return dispatcher_mode(ifindex) != MODE_AUTO;
 }
 
+int shared_allowed(const char *ifname)
+{
+	__u32 id;
+
+	if (!bpf_prog_get_next_id(0, &id) || errno != EPERM)
+		return 0;
+	return because(-EPERM, "%s: to share an interface with other programs, libxdp wants CAP_SYS_ADMIN, too",
+		       ifname);
+}
+
 static enum xdp_attach_mode libxdp_mode(enum attach_mode mode)
 {
 	return mode == MODE_NATIVE ? XDP_MODE_NATIVE : XDP_MODE_SKB;
@@ -95,6 +105,9 @@ int shared_attach(struct attachment *at, int ifindex, const char *pin)
 	int maps[ARRAYS], err;
 
 	memset(maps, -1, sizeof(maps));
+	err = shared_allowed(at->name);
+	if (err)
+		return err;
 	err = kernel_live(&g);
 	if (!err)
 		err = kernel_live_maps(&g, maps);
@@ -196,9 +209,12 @@ unsigned int shared_where(unsigned int ifindex, __u32 id)
 int shared_remove(const char *name, __u32 id)
 {
 	unsigned int ifindex = shared_where(if_nametoindex(name), id);
+	int err = shared_allowed(name);
 	bool found;
-	/* Nowhere: gone with its interface, or somebody took the dispatcher away. */
-	int err = ifindex ? look_behind(ifindex, id, &found, true) : 0;
 
+	if (err)
+		return err;
+	/* Nowhere: gone with its interface, or somebody took the dispatcher away. */
+	err = ifindex ? look_behind(ifindex, id, &found, true) : 0;
 	return err ? because(err, "%s: detaching through libxdp: %s", name, strerror(-err)) : 0;
 }

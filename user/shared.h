@@ -8,6 +8,11 @@
 
 #include "attach.h"
 
+/*
+ * May we do all of this? The kernel shows what runs on an interface only to CAP_SYS_ADMIN: without it libxdp attaches
+ * what it can neither find nor take away again. -EPERM, with that interface's name in the reason.
+ */
+int shared_allowed(const char *ifname);
 /* Does a libxdp dispatcher run there already? */
 bool shared_is_there(int ifindex);
 /* Attaches the generation in force; the pin becomes its program's, in place of one that may be there. */
