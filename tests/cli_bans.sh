@@ -270,6 +270,11 @@ lines_of_a_batch() {
 	refused "commands:3: del: 45.0.0.6 is not banned" batch commands
 	printf 'del 45.0.0.5\ndel 45.0.0.5\n' >commands
 	refused "commands:2: del: 45.0.0.5 is not banned" batch commands
+	printf 'add 45.0.0.6 -j\nadd 45.0.0.7\ndel 45.9.9.9\n' >commands
+	refused "commands:3: del: 45.9.9.9 is not banned" batch commands
+	sed -i '$d' commands
+	bloom batch commands
+	[ ! -s out ] || fail "a line has something to show: $(cat out)"
 	bloom add 2a00::1 2a00::2 2a00::3
 	printf 'del 2a00::1\nadd 2a00::1\ndel 2a00::1\n' >commands
 	bloom batch commands

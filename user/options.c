@@ -69,11 +69,12 @@ static int common_option(int option)
 	if (opt_line && for_all_lines(option))
 		return fail("--%s stands on the command line, not in a file of commands", for_all_lines(option));
 	switch (option) {
-	case 'j':
-		opt_json = true;
-		return 0;
 	case 'p':
-		opt_json = opt_pretty = true;
+		opt_pretty = opt_pretty || !opt_line;
+		/* fall through */
+	case 'j':
+		/* A line has nothing to show: what it does is done with all others, or not at all. */
+		opt_json = opt_json || !opt_line;
 		return 0;
 	case 'q':
 		opt_quiet = true;
