@@ -128,6 +128,26 @@ ends_bans_later() {
 	umount -l small
 }
 
+# Of a state that is gone nothing can be ended: that is said once, and is done when it is there again.
+ends_bans_of_a_state_that_was_gone() {
+	local line
+
+	prepare
+	ready
+	heard "$log" ready
+	bloom add 192.0.2.6 --ttl 2s
+	read -rt 0.5 line <&"$log" || true # it has a look at the ban meanwhile
+	mv state gone
+	heard "$log" "does not know the filter"
+	! read -rt 4 line <&"$log" || fail "it goes on: $line"
+	rm -rf state
+	mv gone state
+	heard "$log" "what ran out of time: done"
+	is "$(get '[.[].prefix]' bans)" '[]' "the bans"
+	send 0 -b banned -c clean
+	stop
+}
+
 # While a list is read, which takes as long as it takes, bans end in time and interfaces come back.
 beside_a_load() {
 	local child
@@ -324,5 +344,6 @@ grows() {
 	stop
 }
 
-run_cases grows starts_and_stops only_one finds_interfaces tries_interfaces_again ends_bans clock_is_set ends_bans_later beside_a_load \
+run_cases grows starts_and_stops only_one finds_interfaces tries_interfaces_again ends_bans clock_is_set ends_bans_later \
+	ends_bans_of_a_state_that_was_gone beside_a_load \
 	rotates rotates_later killed_at_start answers_prometheus with_few_rights damaged_state counts_nothing

@@ -53,8 +53,7 @@ static void set_timer(struct endings *e)
 
 void endings_look(struct endings *e, struct state *state)
 {
-	if (state)
-		e->first = first_end(state);
+	e->first = state ? first_end(state) : 0;
 	set_timer(e);
 }
 

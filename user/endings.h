@@ -18,7 +18,7 @@ struct endings {
 int endings_open(struct endings *e);
 void endings_close(struct endings *e);
 
-/* The first is taken from the state, or, where there is none now, stays as it was. */
+/* The first is taken from the state; where that cannot be read (NULL) nothing can be ended until the next look. */
 void endings_look(struct endings *e, struct state *state);
 /* The timer fired: has anything ended, or was the clock set? */
 bool endings_due(struct endings *e);

@@ -110,6 +110,14 @@ static void look(struct service *s, int64_t now)
 	judging_plan(&s->judging, now);
 }
 
+static void look_soon(struct service *s, int64_t at)
+{
+	if (at < s->look_at)
+		s->look_at = at;
+	if (at < s->glance_at)
+		s->glance_at = at;
+}
+
 /* A list may take minutes: what others do meanwhile ends in time, and interfaces that they name are waited for. */
 static void glance(struct service *s, int64_t now)
 {
@@ -120,15 +128,9 @@ static void glance(struct service *s, int64_t now)
 		err = arrivals_expect(s->arrivals, state);
 	endings_look(&s->endings, err ? NULL : state);
 	state_close(state);
-	s->glance_at = err ? now + AGAIN_MS : INT64_MAX;
-}
-
-static void look_soon(struct service *s, int64_t at)
-{
-	if (at < s->look_at)
-		s->look_at = at;
-	if (at < s->glance_at)
-		s->glance_at = at;
+	s->glance_at = INT64_MAX;
+	if (err)
+		look_soon(s, now + AGAIN_MS);
 }
 
 /* Every line of the config file as a command; what is so already, it leaves alone. */
