@@ -86,7 +86,7 @@ trial() {
 boots() {
 	install_units
 	trial <<-'SH'
-		said "$(state "" ActiveState), $(state -restore ActiveState)"
+		said "$(state "" ActiveState), $(state -restore ActiveState), OOM: $(state "" OOMPolicy)"
 		cable
 		"$XDP_BLOOM" attach edge0 -q
 		"$XDP_BLOOM" add 203.0.113.5
@@ -102,7 +102,7 @@ boots() {
 		said "stopped: $(state "" ActiveState) $(state "" Result)"
 		"$XDP_BLOOM" test 203.0.113.5 | head -1
 	SH
-	is "$(cat said)" "$(printf '%s\n' 'active, inactive' 'read again: active' '203.0.113.5: drop (roster)' 'started again' \
+	is "$(cat said)" "$(printf '%s\n' 'active, inactive, OOM: continue' 'read again: active' '203.0.113.5: drop (roster)' 'started again' \
 		'stopped: inactive success' '203.0.113.5: drop (roster)')" "what the first boot says"
 	# Its interface is late.
 	trial <<-'SH'

@@ -161,6 +161,7 @@ beside_a_load() {
 	until child=$(pgrep -P "$service_pid" -f "xdp-bloom load") && grep -q "stopped by SIGSTOP" calls; do
 		kill -0 "$service_pid" || fail "the service has ended"
 	done
+	is "$(cat "/proc/$child/oom_score_adj")" 500 "how much sooner than others it ends where memory does"
 	bloom add 192.0.2.6 --ttl 1s
 	heard "$log" "what ran out of time: done"
 	is "$(get '[.[].prefix]' bans)" '[]' "the bans"

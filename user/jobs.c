@@ -112,6 +112,17 @@ void jobs_hurry(struct jobs *jobs, const char *about)
 	}
 }
 
+/* A list can ask for more memory than there is: then it is this that the kernel ends, and nobody else. */
+static void be_first_to_go(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, "500", 3) < 0)
+		note("/proc/self/oom_score_adj: %s", strerror(errno));
+	if (fd >= 0)
+		close(fd);
+}
+
 static void become(const struct job *job)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -126,6 +137,7 @@ static void become(const struct job *job)
 	}
 	if (job->run)
 		_exit(job->run());
+	be_first_to_go();
 	execv("/proc/self/exe", job->args);
 	_exit(fail("/proc/self/exe: %s", strerror(errno)));
 }
