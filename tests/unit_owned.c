@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Who owns what, against a model that asks every range about every address, and the walk by /24 against a count. */
+#include <errno.h>
+
+#include "log.h"
+#include "memory.h"
 #include "naive.h"
 
 #define UNIVERSE 512U
@@ -291,6 +295,38 @@ static void million_hosts(void)
 	free(hosts);
 }
 
+static uint64_t available = 8ULL << 30;
+
+/* In place of the machine's own. */
+uint64_t memory_available(void)
+{
+	return available;
+}
+
+/* 6000 lines that are three quarters of a million prefixes. */
+static void more_than_there_is(void)
+{
+	struct ranges set = RANGES_EMPTY, none = RANGES_EMPTY;
+	struct account account = { &set, 1 };
+	struct owned owned;
+
+	for (unsigned int i = 0; i < 6000; i++) {
+		ip6 net = (ip6)0x2a00 << 112 | (ip6)i << 80;
+
+		if (ranges_add6(&set, net + 1, net + ((ip6)1 << 64) - 2))
+			return ktap_skip("no memory");
+	}
+	if (ranges_finish(&set))
+		return ktap_skip("no memory");
+	CHECK(!owned_settle(&owned, &account, 1, &none) && owned.n6 == 6000 * 126, "%zu prefixes", owned.n6);
+	owned_free(&owned);
+	available = 40 << 20;
+	CHECK(owned_settle(&owned, &account, 1, &none) == -E2BIG && !owned.v6 && !owned.label4, "it takes them");
+	CHECK(owned_take(&owned, &set, 1) == -E2BIG && !set.n6, "it takes the set");
+	CHECK(strstr(reason(-E2BIG), "its IPv6 ranges are 756000 prefixes"), "%s", reason(-E2BIG));
+	ranges_free(&set);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -299,6 +335,7 @@ int main(void)
 		{ "0 to 255 accounts", number_of_accounts },
 		{ "by /24, against the labels of every address", by_net24 },
 		{ "by /24: 1 M hosts", million_hosts },
+		{ "more IPv6 prefixes than there is memory for", more_than_there_is },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

@@ -15,6 +15,7 @@
 #include "guard.h"
 #include "image_kept.h"
 #include "log.h"
+#include "memory.h"
 #include "plan.h"
 #include "settled.h"
 #include "state.h"
@@ -70,20 +71,6 @@ struct settings settings_read(struct state *state)
 	s.samples = state_setting(state, "samples", s.samples);
 	s.memory_max = (uint64_t)state_setting(state, "memory_max", (double)s.memory_max);
 	return s;
-}
-
-/* Bytes that the kernel could give; 0: unknown. */
-static uint64_t memory_available(void)
-{
-	FILE *file = fopen("/proc/meminfo", "re");
-	unsigned long long kib = 0;
-	char line[128];
-
-	while (file && fgets(line, sizeof(line), file) && sscanf(line, "MemAvailable: %llu", &kib) != 1)
-		;
-	if (file)
-		fclose(file);
-	return (uint64_t)kib << 10;
 }
 
 struct settings apply_settings(struct state *state)

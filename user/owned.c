@@ -5,6 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "log.h"
+#include "memory.h"
+
+/* So much is taken unseen. */
+#define UNSEEN_BYTES ((size_t)16 << 20)
+
 struct side {
 	struct range4 *at;
 	uint8_t *label;
@@ -123,6 +129,18 @@ static int merge(struct owned *out, struct owned *a, struct owned *b)
 	return err;
 }
 
+/* One range of odd ends is 250 prefixes: a small list can be more than there is memory for. */
+static int fits6(size_t prefixes)
+{
+	size_t bytes = prefixes * (sizeof(struct range6) + 1);
+	uint64_t most = bytes > UNSEEN_BYTES ? memory_available() / 2 : 0;
+
+	if (!most || bytes <= most)
+		return 0;
+	return because(-E2BIG, "its IPv6 ranges are %zu prefixes, and need %zu bytes; half of what is free is %llu",
+		       prefixes, bytes, (unsigned long long)most);
+}
+
 /* The ranges of a set as prefixes. */
 static int cut6(struct owned *out, const struct ranges *set)
 {
@@ -144,6 +162,8 @@ static int cut6(struct owned *out, const struct ranges *set)
 			}
 		}
 		n = out->n6;
+		if (!pass && fits6(n))
+			return -E2BIG;
 		if (!pass)
 			out->v6 = malloc((n + 1) * sizeof(*out->v6));
 		if (!out->v6)
@@ -161,10 +181,12 @@ int owned_take(struct owned *out, struct ranges *set, uint8_t label)
 	err = cut6(out, set);
 	ranges_free(set);
 	out->label4 = malloc(out->n4 + 1);
-	out->label6 = malloc(out->n6 + 1);
-	if (err || !out->label4 || !out->label6) {
+	out->label6 = err ? NULL : malloc(out->n6 + 1);
+	if (!err && (!out->label4 || !out->label6))
+		err = -ENOMEM;
+	if (err) {
 		owned_free(out);
-		return -ENOMEM;
+		return err;
 	}
 	memset(out->label4, label, out->n4);
 	memset(out->label6, label, out->n6);

@@ -23,9 +23,12 @@ struct account {
 	uint8_t label;
 };
 
-/* Where several accounts hold an address, the first one counts; what is allowed is on no account. 0 or -ENOMEM. */
+/*
+ * Where several accounts hold an address, the first one counts; what is allowed is on no account. 0, -ENOMEM,
+ * or -E2BIG and the reason where IPv6 ranges are more prefixes than there is memory for.
+ */
 int owned_settle(struct owned *out, const struct account *accounts, size_t count, const struct ranges *allowed);
-/* One account with nothing to take off: the set becomes it, and is empty afterwards. 0 or -ENOMEM. */
+/* One account with nothing to take off: the set becomes it, and is empty afterwards. As above. */
 int owned_take(struct owned *out, struct ranges *set, uint8_t label);
 void owned_free(struct owned *owned);
 
