@@ -276,6 +276,23 @@ goes_back_late() {
 	wait_for '[.[].name]' '["list"]' lists
 }
 
+# ...or because somebody sets the clock back...
+goes_back_by_its_own_clock() {
+	local watcher
+
+	[ -e "${TRAFFIC%/*}/clock.so" ] || skip "clock.so is not built"
+	echo 45.0.0.1 >list
+	bloom load list list
+	expect 0 env LD_PRELOAD="${TRAFFIC%/*}/clock.so" CLOCK_AHEAD="$WORK/ahead" "$XDP_BLOOM" load new list --confirm 2s
+	watcher=$(pgrep -n -f "^xdp-bloom -S $XDP_BLOOM_STATE .*--watch") || fail "nobody watches"
+	# It has begun, and waits by CLOCK_BOOTTIME.
+	until grep -q '^[0-9]* 0x7 0x0 ' "/proc/$watcher/syscall"; do
+		kill -0 "$watcher" || fail "the watcher has ended"
+	done
+	echo -3600 >ahead
+	wait_for '[.[].name]' '["list"]' lists
+}
+
 # ...or because nothing new can be built.
 goes_back_without_a_build() {
 	veth 0
@@ -296,4 +313,4 @@ goes_back_without_a_build() {
 
 run_cases leaves_bogons_out hides_what_a_link_led_to refuses_own_addresses refuses_big_changes refuses_wide_lists dry_run_changes_nothing \
 	skips_damaged_lines shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed \
-	goes_back_late goes_back_without_a_build
+	goes_back_late goes_back_by_its_own_clock goes_back_without_a_build

@@ -24,10 +24,13 @@
 /* How often the watcher looks whether anything still waits; and tries again what it could not take back. */
 #define WATCH_AGAIN 5
 
+/* What has passed by another clock than the one that somebody may have set back. */
+static time_t passed;
+
 /* Undoes what is overdue, in the state alone; *n says how much that is, *overdue what. */
 static int undo_overdue(struct state *state, struct pending **overdue, size_t *n)
 {
-	time_t now = time(NULL);
+	time_t clock = time(NULL), now = clock > passed ? clock : passed;
 	size_t all;
 	int err = state_pending(state, overdue, &all);
 
@@ -346,6 +349,8 @@ static bool somebody_changes(void)
 
 void change_watch(long seconds)
 {
+	time_t end = time(NULL) + seconds;
+
 	while (true) {
 		struct timespec wait = { .tv_sec = seconds < 1 ? 1 : seconds < WATCH_AGAIN ? seconds : WATCH_AGAIN };
 		struct state *state = NULL;
@@ -361,6 +366,8 @@ void change_watch(long seconds)
 		}
 		free(pending);
 		state_close(state);
+		if (seconds <= 0)
+			passed = end;
 		if (seconds <= 0 && !change_begin(&state))
 			change_end(state);
 	}
