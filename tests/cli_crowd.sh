@@ -55,4 +55,28 @@ os.execv(sys.argv[1], sys.argv[1:])' "$XDP_BLOOM" --wait 1 rotate
 	bloom rotate
 }
 
-run_cases thirty_at_once names_the_holder
+# Somebody's own look at the state file that never ends: it does not grow for that.
+beside_a_reader() {
+	local reader line n
+
+	bloom add 45.0.0.1
+	mkfifo reads
+	python3 - "$XDP_BLOOM_STATE/state.db" <<-'PYTHON' >reads &
+		import sqlite3, sys, time
+		db = sqlite3.connect(sys.argv[1])
+		print(db.execute("SELECT count(*) FROM ban").fetchall(), flush=True)
+		time.sleep(600)
+	PYTHON
+	reader=$!
+	read -r line <reads
+	for n in {1..90}; do
+		bloom add "45.1.0.$n"
+	done
+	n=$(stat -c %s "$XDP_BLOOM_STATE/state.db-wal")
+	[ "$n" -lt 1200000 ] || fail "the log has $n bytes"
+	kill $reader
+	bloom state check
+	is "$(get length bans)" 91 "the number of bans"
+}
+
+run_cases thirty_at_once names_the_holder beside_a_reader

@@ -13,6 +13,7 @@
 #include "trust.h"
 
 #define LOG_BYTES_MAX	  (256 << 10)
+#define LOG_BYTES_OPEN	  (1 << 20)
 #define STATE_APPLICATION 2019846509
 
 static const char schema[] =
@@ -322,8 +323,14 @@ static void tidy(const struct state *s)
 	struct stat st;
 
 	snprintf(path, sizeof(path), "%s/state.db-wal", opt_state);
-	if (s->change && !stat(path, &st) && st.st_size > LOG_BYTES_MAX)
-		sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+	if (!s->change || stat(path, &st) || st.st_size <= LOG_BYTES_MAX)
+		return;
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+	/* Where somebody else has the file open to the end of time, to close it tidies up nothing. */
+	if (st.st_size > LOG_BYTES_OPEN && sqlite3_get_autocommit(s->db)) {
+		sqlite3_busy_timeout(s->db, 0);
+		sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	}
 }
 
 void state_close(struct state *state)
