@@ -311,6 +311,33 @@ goes_back_without_a_build() {
 	is "$(get .interfaces show)" '[]' "the interfaces"
 }
 
+# What could not be taken back waits on, and nobody says that it has gone.
+goes_back_at_the_second_try() {
+	local nth
+
+	command -v strace >/dev/null || skip "needs strace"
+	veth 0
+	echo 45.0.0.1 >list
+	bloom load list list
+	for nth in 0 1; do
+		bloom attach edge0 --confirm 1h
+		python3 - <<-'PYTHON'
+			import sqlite3
+			db = sqlite3.connect("state/state.db")
+			db.execute("UPDATE pending SET deadline = 1")
+			db.commit()
+		PYTHON
+		[ $nth != 0 ] || expect 0 strace -o calls -e trace=bpf "$XDP_BLOOM" rotate
+	done
+	nth=$(grep -n BPF_LINK_DETACH calls | cut -d: -f1)
+	expect 0 strace -o calls -e trace=bpf -e inject="bpf:error=ENOMEM:when=${nth:?}" "$XDP_BLOOM" rotate
+	one_line "edge0: was not confirmed in time, and cannot go back"
+	is "$(get '.interfaces[].name' show)" edge0 "the interface that could not be taken back"
+	bloom rotate
+	one_line "edge0: was not confirmed in time and has gone back"
+	is "$(xdp_id edge0)" none "the program on edge0"
+}
+
 run_cases leaves_bogons_out hides_what_a_link_led_to refuses_own_addresses refuses_big_changes refuses_wide_lists dry_run_changes_nothing \
 	skips_damaged_lines shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed \
-	goes_back_late goes_back_by_its_own_clock goes_back_without_a_build
+	goes_back_late goes_back_by_its_own_clock goes_back_without_a_build goes_back_at_the_second_try

@@ -27,7 +27,17 @@
 /* What has passed by another clock than the one that somebody may have set back. */
 static time_t passed;
 
-/* Undoes what is overdue, in the state alone; *n says how much that is, *overdue what. */
+/* The packets first: an interface waits on until the filter has left it. A list goes back with the next generation. */
+static bool can_go(const struct pending *one)
+{
+	int err = one->kind == PENDING_INTERFACE && !attach_find(one->name) ? detach_one(one->name) : 0;
+
+	if (err)
+		warn("%s: was not confirmed in time, and cannot go back: %s", one->name, reason(err));
+	return !err;
+}
+
+/* Undoes what is overdue, but for interfaces in the state alone; *n says how much that is, *overdue what. */
 static int undo_overdue(struct state *state, struct pending **overdue, size_t *n)
 {
 	time_t clock = time(NULL), now = clock > passed ? clock : passed;
@@ -36,7 +46,7 @@ static int undo_overdue(struct state *state, struct pending **overdue, size_t *n
 
 	*n = 0;
 	for (size_t i = 0; i < all && !err; i++) {
-		if ((*overdue)[i].deadline > now)
+		if ((*overdue)[i].deadline > now || !can_go(&(*overdue)[i]))
 			continue;
 		(*overdue)[(*n)++] = (*overdue)[i];
 		err = state_pending_undo(state, &(*overdue)[i]);
@@ -108,8 +118,6 @@ static int catch_up(struct state **state)
 			warn("%s: was not confirmed in time, and cannot go back: %s", overdue[i].name, reason(err));
 			continue;
 		}
-		if (overdue[i].kind == PENDING_INTERFACE && !attach_find(overdue[i].name))
-			detach_one(overdue[i].name);
 		warn("%s: was not confirmed in time and has gone back", overdue[i].name);
 		event("reverted", "%s: was not confirmed in time", overdue[i].name);
 	}
