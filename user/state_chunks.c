@@ -106,7 +106,8 @@ int state_list_set(struct state *state, const char *name, struct ranges *set)
 	else
 		err = state_finish(state, stmt, code);
 	if (err == -EUCLEAN || (!err && !are_normal(set)))
-		err = because(-EUCLEAN, "%s: list '%s' is damaged; load it again", opt_state, name);
+		err = because(-EUCLEAN, "%s: list '%s' is damaged; load it again, or see 'xdp-bloom state recover'",
+			      opt_state, name);
 	if (err)
 		ranges_free(set);
 	return err;
