@@ -293,6 +293,28 @@ goes_back_by_its_own_clock() {
 	wait_for '[.[].name]' '["list"]' lists
 }
 
+# ...or because there is room for what was in force before, but not twice as much...
+goes_back_into_little_memory() {
+	local needs
+
+	seq -f '45.%.0f.0.7' 0 255 >before
+	echo 45.0.0.1 >after
+	bloom load list before
+	needs=$(get .memory.total show)
+	bloom load list after --force --confirm 1h
+	printf 'MemAvailable: %d kB\n' $((needs * 3 / 2 / 1024)) >little
+	mount --bind little /proc/meminfo || skip "cannot say how much memory there is"
+	refused "the limit is" load other before
+	python3 - <<-'PYTHON'
+		import sqlite3
+		with sqlite3.connect("state/state.db") as db:
+		    db.execute("UPDATE pending SET deadline = 1")
+	PYTHON
+	expect 2 "$XDP_BLOOM" confirm
+	umount /proc/meminfo
+	verdicts 45.9.0.7=drop
+}
+
 # ...or because nothing new can be built.
 goes_back_without_a_build() {
 	veth 0
@@ -340,4 +362,5 @@ goes_back_at_the_second_try() {
 
 run_cases leaves_bogons_out hides_what_a_link_led_to refuses_own_addresses refuses_big_changes refuses_wide_lists dry_run_changes_nothing \
 	skips_damaged_lines shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed \
-	goes_back_late goes_back_by_its_own_clock goes_back_without_a_build goes_back_at_the_second_try
+	goes_back_late goes_back_by_its_own_clock goes_back_into_little_memory goes_back_without_a_build \
+	goes_back_at_the_second_try

@@ -91,11 +91,14 @@ uint64_t apply_next_number(struct state *state)
 	return (number > (double)old.number ? (uint64_t)number : old.number) + 1;
 }
 
-static int plan(struct generation *g, struct state *state, const struct settled *s)
+static int plan(struct generation *g, struct state *state, const struct settled *s, bool back)
 {
 	struct settings settings = apply_settings(state);
+	uint64_t all = back ? memory_available() : 0;
 	int err;
 
+	if (settings.memory_max < all)
+		settings.memory_max = all;
 	if (s->shadows && !settings.exact)
 		return because(-EINVAL, "a shadow list needs the roster: tune --exact=on, or enforce it");
 	settings.labels = settings.labels || s->shadows;
@@ -165,7 +168,7 @@ static int apply_lists(struct state *state, const struct apply_options *options,
 	if (options->guarded)
 		err = guard(&s);
 	if (!err)
-		err = plan(&g, state, &s);
+		err = plan(&g, state, &s, options->back);
 	if (!err && !options->dry_run)
 		err = build(c, &g, &s);
 	t->arrays = lap(&t->clock);

@@ -18,6 +18,7 @@ struct apply_options {
 	bool guarded;	 /* refuse to ban what is the machine's own, unless it was banned already */
 	bool begin_anew; /* even where the filter in force is of a state that is gone */
 	bool dry_run;	 /* only up to the plan: what can be known without doing it */
+	bool back;	 /* what was in force before: it may take all memory that there is */
 	/* Something more to put into the state at the last moment, when all else has succeeded. */
 	int (*last)(struct state *state, void *arg);
 	void *arg;

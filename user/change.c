@@ -110,7 +110,7 @@ static int catch_up(struct state **state)
 	for (size_t i = 0; i < n; i++)
 		build = build || overdue[i].kind == PENDING_LIST;
 	if (!err && build)
-		err = apply(*state);
+		err = apply_with(*state, &(struct apply_options){ .back = n });
 	else if (!err && (n || expired))
 		err = bans_into_force(*state, &touched);
 	for (size_t i = 0; i < n; i++) {
