@@ -124,6 +124,7 @@ unknown_interface() {
 	refused nosuch0 attach nosuch0
 	refused nosuch0 attach edge0 nosuch0
 	refused nosuch0 detach nosuch0
+	refused "the filter is not attached there" detach ""
 	refused interface attach
 	refused interface detach
 	refused sideways attach edge0 --mode sideways

@@ -42,10 +42,16 @@ only_one() {
 	stop
 }
 
+# finds_interfaces [--shared]
 finds_interfaces() {
 	local before
 
 	prepare
+	if [ $# != 0 ]; then
+		"$XDP_BLOOM" attach edge0 "$@" &>/dev/null || skip "libxdp has no dispatcher on this kernel"
+		bloom detach edge0
+		sed -i "s/^attach edge0/& $*/" conf
+	fi
 	ip link del edge0
 	ready
 	heard "$log" "edge0: there is no such interface"
@@ -345,6 +351,6 @@ grows() {
 	stop
 }
 
-run_cases grows starts_and_stops only_one finds_interfaces tries_interfaces_again ends_bans clock_is_set ends_bans_later \
+run_cases grows starts_and_stops only_one finds_interfaces "finds_interfaces --shared" tries_interfaces_again ends_bans clock_is_set ends_bans_later \
 	ends_bans_of_a_state_that_was_gone beside_a_load \
 	rotates rotates_later killed_at_start answers_prometheus with_few_rights damaged_state counts_nothing

@@ -241,7 +241,7 @@ int attach_find(const char *name)
 
 	for (int shared = 0; shared < 2; shared++) {
 		link_path(path, sizeof(path), name, shared);
-		if (!access(path, F_OK))
+		if (*name && !access(path, F_OK))
 			return 0;
 	}
 	return because(-ENOENT, "%s: the filter is not attached there", name);
