@@ -198,16 +198,21 @@ vanished_interface() {
 	bloom detach --all
 }
 
-# The filter goes with the interface; another one that has its name now is open, and nobody says that it is not.
-renamed_interface() {
-	prepare
-	bloom attach edge0
+# The first interface becomes the eighth, and is filtered there.
+filters_renamed() {
 	ip link set edge0 down
 	ip link set edge0 name edge8 up
 	ip link set wire0 down
 	ip link set wire0 name wire8 up
 	filters 8
 	is "$(get '[.interfaces[]|[.name,.moved,.gone]]' show)" '[["edge0",true,false]]' "what show says"
+}
+
+# The filter goes with the interface; another one that has its name now is open, and nobody says that it is not.
+renamed_interface() {
+	prepare
+	bloom attach edge0
+	filters_renamed
 	veth 0
 	passes_all 0
 	expect 1 "$XDP_BLOOM" restore
@@ -339,12 +344,7 @@ shared_is_renamed() {
 	prepare
 	has_dispatcher || skip "libxdp has no dispatcher on this kernel"
 	bloom attach edge0 --shared
-	ip link set edge0 down
-	ip link set edge0 name edge8 up
-	ip link set wire0 down
-	ip link set wire0 name wire8 up
-	filters 8
-	is "$(get '[.interfaces[]|[.name,.moved,.gone]]' show)" '[["edge0",true,false]]' "what show says"
+	filters_renamed
 	printf '%s\n' 192.0.2.6 2001:db8::6 >list
 	printf '%s\n' 192.0.2.6 2001:db8::6 >banned
 	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0 >clean
