@@ -40,7 +40,7 @@ sandbox() {
 	WORK=$(mktemp -d)
 	export XDP_BLOOM_BPFFS=/sys/fs/bpf/xdp-bloom-test
 	export XDP_BLOOM_STATE=$WORK/state
-	trap 'stop_jobs; rm -rf "$WORK"' EXIT
+	trap 'stop_jobs; stop_watchers; rm -rf "$WORK"' EXIT
 	trap 'exit 130' INT
 	trap 'exit 143' TERM
 	cd "$WORK" || exit 1
@@ -61,6 +61,16 @@ stop_jobs() {
 	# shellcheck disable=SC2086 # one word a process
 	[ -z "$pids" ] || kill $pids 2>/dev/null
 	wait
+}
+
+# What --confirm left behind, in a session of its own, would take back what the next case does in the same place.
+stop_watchers() {
+	local pids
+
+	while pids=$(pgrep -f "^xdp-bloom -S $WORK/.* --watch"); do
+		# shellcheck disable=SC2086 # one word a process
+		kill -9 $pids 2>/dev/null
+	done
 }
 
 # veth N...: a pair wireN -> edgeN for each N. Neither end says anything of its own accord.
@@ -100,6 +110,7 @@ run_cases() {
 		) &
 		wait $! # not in the foreground: there a signal would have to wait for its end
 		status=$?
+		stop_watchers
 		remove_interfaces
 		result=ok reason=
 		if [ $status = 4 ]; then
