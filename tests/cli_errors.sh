@@ -230,6 +230,22 @@ directories_of_others() {
 	XDP_BLOOM_BPFFS=/sys/fs/bpf/one.two refused "no names with a dot" load new good
 }
 
+# A file is no directory: a bpffs mounted there would hide all that is pinned, and filters on.
+bpffs_below_a_pin() {
+	local mounts what
+
+	prepare
+	mounts=$(grep -c ' bpf ' /proc/mounts)
+	for what in "detach edge0" "add 192.0.2.1" "load new good" rotate; do
+		# shellcheck disable=SC2086 # a verb and its arguments
+		XDP_BLOOM_BPFFS=$XDP_BLOOM_BPFFS/root/x expect 2 "$XDP_BLOOM" $what
+		one_line "$XDP_BLOOM_BPFFS/root/x: Not a directory"
+	done
+	is "$(grep -c ' bpf ' /proc/mounts)" "$mounts" "how many bpffs are mounted"
+	bloom detach edge0
+	is "$(xdp_id edge0)" none "the program on edge0"
+}
+
 # What an attach has done is undone before anybody is told, who may have stopped listening.
 nobody_listens() {
 	prepare
@@ -266,4 +282,4 @@ damaged_state() {
 
 run_cases malformed_lines legal_lists files_that_cannot_be_read line_of_10_MB nul_bytes wrong_usage statuses_of_test \
 	nothing_there_yet without_root unreadable_for_want_of_root without_bpffs mounts_bpffs without_dev_null two_instances damaged_state \
-	directories_of_others nobody_listens
+	directories_of_others bpffs_below_a_pin nobody_listens

@@ -111,9 +111,10 @@ int pins_ready(void)
 		return because(-ENAMETOOLONG, "%s: the path is too long", opt_bpffs);
 	if (is == -EPERM && strchr((strrchr(opt_bpffs, '/') ?: opt_bpffs) + 1, '.'))
 		return because(-EINVAL, "%s: a BPF file system takes no names with a dot", opt_bpffs);
-	if (is == -EACCES || is == -EPERM)
+	if (is < 0 && is != -ENOENT)
 		return because_kernel(is, opt_bpffs);
-	if (is != 1 && !strncmp(opt_bpffs, BPFFS_MOUNT "/", strlen(BPFFS_MOUNT "/"))) {
+	/* Over one that is there already, a second would hide every pin. */
+	if (is != 1 && !strncmp(opt_bpffs, BPFFS_MOUNT "/", strlen(BPFFS_MOUNT "/")) && on_bpffs(BPFFS_MOUNT) != 1) {
 		if (mount("bpf", BPFFS_MOUNT, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700"))
 			return because_kernel(-errno, "mounting bpffs at " BPFFS_MOUNT);
 		is = 1;
