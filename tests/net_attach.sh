@@ -380,6 +380,21 @@ shared_without_the_right() {
 	passes_all 0
 }
 
+# There is no address where one is looked for: it would say that it filters, and let everything pass.
+without_ethernet() {
+	prepare
+	ip tuntap add edge9 mode tun 2>/dev/null || skip "no tun device can be made"
+	refused "edge9: its packets have no Ethernet header" attach edge9
+	refused "edge9: its packets have no Ethernet header" attach edge0 edge9 --mode skb
+	is "$(xdp_id edge9)" none "the program on edge9"
+	ip link del edge9
+	ip tuntap add edge9 mode tap
+	bloom attach edge9
+	bloom attach lo --mode skb
+	bloom detach edge9 lo
+	ip link del edge9
+}
+
 # Two instances side by side: each takes away only its own.
 shared_by_two_instances() {
 	local second=(-S "$WORK/state2" -B "$XDP_BLOOM_BPFFS-2")
@@ -404,7 +419,7 @@ shared_by_two_instances() {
 
 run_cases "two_interfaces native" "two_interfaces skb" counts_by_interface \
 	attached_before_anything_is_loaded second_attach_is_refused detach_one detach_all unknown_interface falls_back_to_skb_with_a_warning \
-	jumbo_frames \
+	jumbo_frames without_ethernet \
 	vanished_interface renamed_interface same_name_in_another_namespace "another_program_is_there xdpdrv" "another_program_is_there xdpgeneric" \
 	shared_without_dispatcher "shared native other --shared" "shared skb other --shared" "shared native other" "shared skb other" \
 	"shared native us --shared" "shared skb us --shared" shared_is_lost shared_is_renamed \

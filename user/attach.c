@@ -4,9 +4,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <linux/if_link.h>
+#include <net/if_arp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -169,6 +172,26 @@ static int take_row(unsigned int ifindex)
 	return err || taken ? err : kernel_retire_port(PORT_OF(ifindex));
 }
 
+/* On others (tun, ppp, sit) the address would be looked for where it is not, and all would pass. */
+static int has_ethernet(const char *ifname)
+{
+	struct ifreq request = { 0 };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), err;
+
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", ifname);
+	err = fd < 0 || ioctl(fd, SIOCGIFHWADDR, &request) ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
+	if (err)
+		return because(err, "%s: %s", ifname, strerror(-err));
+	if (request.ifr_hwaddr.sa_family == ARPHRD_ETHER || request.ifr_hwaddr.sa_family == ARPHRD_LOOPBACK)
+		return 0;
+	return because(-EOPNOTSUPP,
+		       "%s: its packets have no Ethernet header, and the filter could not read them; attach to the"
+		       " interface that they come in through",
+		       ifname);
+}
+
 int attach_one(struct attachment *at)
 {
 	unsigned int ifindex = if_nametoindex(at->name);
@@ -194,7 +217,9 @@ int attach_one(struct attachment *at)
 			unlink(path);
 		}
 	}
-	err = take_row(ifindex);
+	err = has_ethernet(at->name);
+	if (!err)
+		err = take_row(ifindex);
 	if (err)
 		return err;
 	if (at->shared || shared_is_there((int)ifindex)) {
