@@ -111,6 +111,46 @@ begins_at_nothing() {
 	[ ! -e "$XDP_BLOOM_STATE/state.db" ] || fail "there is a state now"
 }
 
+sql() {
+	python3 -c 'import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as db: db.executescript(sys.argv[2])' "$1" "$2"
+}
+
+# One setting that nobody can have set: nothing is changed that would follow from it, and the rest is saved.
+damaged_setting() {
+	local what
+
+	prepare
+	sql "$XDP_BLOOM_STATE/state.db" "INSERT INTO setting VALUES ('layout', -1)"
+	for what in rotate "tune --headroom 40" "add 203.0.113.9"; do
+		# shellcheck disable=SC2086 # a command
+		refused "a setting is damaged (see 'xdp-bloom state recover')" $what
+	done
+	bloom tune
+	expect 2 "$XDP_BLOOM" state check
+	one_line "setting 'layout' is damaged"
+	expect 1 "$XDP_BLOOM" state recover
+	bloom state check
+	bloom restore
+	is "$(get '[.layout,.headroom]' tune)" '["auto",33]' "the settings"
+	bloom rotate
+	answers >after
+	cmp before after || fail "the filter is another"
+}
+
+# Somebody else's file, whose tables are questions without end.
+endless_tables() {
+	prepare
+	tidied
+	cp "$XDP_BLOOM_STATE/state.db" theirs
+	sql theirs "DROP TABLE ban; CREATE VIEW ban (family, length, first, added, expires, reason) AS
+		WITH RECURSIVE n (i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n)
+		SELECT 4, 32, x'0a000001', i, NULL, '' FROM n"
+	expect 0 timeout 60 "$XDP_BLOOM" state recover theirs
+	is "$(get '[.[].name]' lists)" '["big","small","(allow)"]' "the lists"
+	is "$("$XDP_BLOOM" -j bans)" "[]" "the bans"
+}
+
 # One list whose ranges are not what was written: it is named, and to load it again is enough.
 damaged_list() {
 	prepare
@@ -128,4 +168,4 @@ damaged_list() {
 	cmp before after || fail "the filter is another"
 }
 
-run_cases sound_state damaged damaged_list begins_at_nothing
+run_cases sound_state damaged damaged_list damaged_setting endless_tables begins_at_nothing

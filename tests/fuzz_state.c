@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "apply.h"
+#include "layout.h"
 #include "log.h"
 #include "source.h"
 #include "state.h"
@@ -195,6 +197,7 @@ static void read_rest(struct state *state)
 	struct interface_info *interfaces = NULL;
 	struct pending *pending = NULL;
 	struct source *sources = NULL;
+	struct settings settings;
 	size_t n = 0;
 
 	refused(state_interfaces(state, &interfaces, &n));
@@ -204,6 +207,8 @@ static void read_rest(struct state *state)
 	refused(state_sources(state, &sources, &n));
 	free(sources);
 	state_setting(state, SETTING_GENERATION, 0);
+	settings = settings_read(state);
+	hold(settings.layout <= LAYOUT_AUTO && layout_choose(&settings).kind < LAYOUT_AUTO);
 }
 
 static void read_all(bool change)
@@ -325,7 +330,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	fill(state, "one", LIST_BAN, 0x02020304);
 	hold(!state_interface_put(state, &interface) && !state_ban_put(state, &ban, &renewed));
 	ban = (struct ban){ .first = { (ip6)0x20010db8 << 96, 6 }, .length = 32, .added = 1, .reason = "" };
-	hold(!state_ban_put(state, &ban, &renewed) && !state_set(state, SETTING_GENERATION, 7));
+	hold(!state_ban_put(state, &ban, &renewed) && !state_set(state, SETTING_GENERATION, 7) &&
+	     !state_set(state, "layout", LAYOUT_CLASSIC) && !state_set(state, "headroom", 0.5));
 	hold(!state_commit(state));
 	state_close(state);
 	/* What is in its log goes into the file. */

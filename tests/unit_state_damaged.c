@@ -186,15 +186,49 @@ static void damaged_rows(void)
 		return;
 	sql("UPDATE list SET label = 300 WHERE name = 'one'");
 	refused("a label behind the last one");
+	if (!make_state())
+		return;
+	sql("UPDATE list SET name = 'one' || char(27) || '[2J' WHERE name = 'one'");
+	refused("a name that clears the screen");
+	empty_directory();
+}
+
+/* They are places in arrays, and factors: one that nobody can have set is none, and nothing is kept that follows from
+ * it. */
+static void damaged_settings(void)
+{
+	static const char *const damaged[][2] = {
+		{ "layout", "-1" },	{ "layout", "4" },	  { "layout", "'lanes'" },  { "layout", "x'00'" },
+		{ "k", "25" },		{ "fpr", "0.6" },	  { "fpr", "-0.1" },	    { "headroom", "1e300" },
+		{ "headroom", "-1" },	{ "samples", "9e999" },	  { "memory_max", "2e18" }, { "exact", "2" },
+		{ "generation", "-2" }, { "generation", "1e17" }, { "edits", "-1" },	    { "image", "-1" },
+	};
+
+	for (size_t i = 0; i < sizeof(damaged) / sizeof(damaged[0]); i++) {
+		const char *name = damaged[i][0];
+		struct state *s;
+		char text[128];
+
+		if (!make_state())
+			return;
+		snprintf(text, sizeof(text), "INSERT INTO setting VALUES ('%s', %s)", name, damaged[i][1]);
+		sql(text);
+		s = opened(true);
+		if (!s)
+			return;
+		CHECK(state_setting(s, name, 3) == 3, "%s: not the fallback", text);
+		CHECK(state_commit(s) == -EUCLEAN && strstr(reason(-EUCLEAN), "recover"), "%s: %s", text,
+		      reason(-EUCLEAN));
+		state_close(s);
+	}
 	empty_directory();
 }
 
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "damaged files", damaged_files },
-		{ "damaged rows, and a newer version", damaged_rows },
-		{ "ranges that are not packed", ranges_of_before },
+		{ "damaged files", damaged_files },	  { "damaged rows, and a newer version", damaged_rows },
+		{ "damaged settings", damaged_settings }, { "ranges that are not packed", ranges_of_before },
 		{ "files of others", foreign_files },
 	};
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* image: files alone, without a kernel */
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,9 +55,8 @@ static void name_list(struct list_info *list, const char *path)
 	if (!len)
 		len = strlen(base);
 	snprintf(list->name, sizeof(list->name), "%.*s", (int)len, base);
-	for (char *c = list->name; *c; c++)
-		if (!isalnum((unsigned char)*c) && !strchr("._-", *c))
-			*c = '_';
+	for (char *c = list->name; *(c += strspn(c, LIST_NAME_BYTES)); c++)
+		*c = '_';
 }
 
 /* What packets from outside should not have as a source is left out, as load does. */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* load */
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -82,16 +81,14 @@ static int load_option(int option, const char *value)
 	}
 }
 
-/* A list's name goes into file names, metrics and scripts of other people: nothing in it may surprise them. */
 static const char *name_fault(const char *name)
 {
 	if (!*name || strlen(name) >= LIST_NAME_MAX)
 		return "a list's name has 1 to 63 characters";
 	if (*name == '-')
 		return "a list's name does not begin with '-'";
-	for (; *name; name++)
-		if (!isalnum((unsigned char)*name) && !strchr("._-", *name))
-			return "a list's name has letters, digits, '.', '_' and '-'";
+	if (name[strspn(name, LIST_NAME_BYTES)])
+		return "a list's name has letters, digits, '.', '_' and '-'";
 	return NULL;
 }
 

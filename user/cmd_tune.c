@@ -45,7 +45,7 @@ static int tune_option(int option, const char *value)
 	case 'l':
 		return want_switch("labels", value);
 	case 'f':
-		if (option_number("fpr", value, 1e-7, 0.5, &number))
+		if (option_number("fpr", value, 1e-7, SETTING_FPR_MOST, &number))
 			return EXIT_ERROR;
 		return want("fpr", number);
 	case 'y':
@@ -60,11 +60,11 @@ static int tune_option(int option, const char *value)
 			return fail("--k takes a whole number, not '%s'", value);
 		return want("k", number);
 	case 'h':
-		if (option_number("headroom", value, 0, 1000, &number))
+		if (option_number("headroom", value, 0, 100 * SETTING_HEADROOM_MOST, &number))
 			return EXIT_ERROR;
 		return want("headroom", number / 100);
 	case 's':
-		if (option_number("samples", value, 0, 100000, &number))
+		if (option_number("samples", value, 0, SETTING_SAMPLES_MOST, &number))
 			return EXIT_ERROR;
 		return want("samples", floor(number));
 	default:

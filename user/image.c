@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "image.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -51,12 +50,7 @@ static bool is_text(const char *text, size_t size)
 
 static bool is_name(const char *text, size_t size)
 {
-	if (!is_text(text, size))
-		return false;
-	for (; *text; text++)
-		if (!isalnum((unsigned char)*text) && !strchr("._-()", *text))
-			return false;
-	return true;
+	return is_text(text, size) && !text[strspn(text, LIST_NAME_BYTES "()")];
 }
 
 static const char *lists_fault(const struct image_header *header, const struct image_list *lists)

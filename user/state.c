@@ -300,7 +300,9 @@ int state_commit(struct state *state)
 	if (sqlite3_get_autocommit(state->db))
 		return because(-EIO, "%s: what was to be written is undone: out of memory, or of disk", opt_state);
 	if (state->broken)
-		return because(state->broken, "%s: a setting could not be read: nothing is written", opt_state);
+		return because(state->broken, "%s: a setting %s: nothing is written", opt_state,
+			       state->broken == -EUCLEAN ? "is damaged (see 'xdp-bloom state recover')"
+							 : "could not be read");
 	state->commits = true;
 	err = run(state, "COMMIT");
 	if (err == -EIO)

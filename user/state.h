@@ -15,6 +15,8 @@
 #include "ranges.h"
 
 #define LIST_NAME_MAX 64
+/* A list's name goes into file names, metrics and scripts of other people: nothing in it may surprise them. */
+#define LIST_NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
 struct packer;
 struct state;
@@ -100,6 +102,12 @@ int state_pending_confirm(struct state *state);
 /* The generation that was made of this state, and how often it was edited since: the kernel keeps them too. */
 #define SETTING_GENERATION "generation"
 #define SETTING_EDITS	   "edits"
+
+/* The most that tune takes. */
+#define SETTING_FPR_MOST      0.5
+#define SETTING_HEADROOM_MOST 10
+#define SETTING_SAMPLES_MOST  100000
+#define SETTING_MEMORY_MOST   1e18
 
 /* A number kept under a name, or the fallback: also where it cannot be read, and then state_commit() refuses. */
 double state_setting(struct state *state, const char *name, double fallback);

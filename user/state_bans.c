@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clean.h"
 #include "log.h"
 #include "state_room.h"
 
@@ -65,6 +66,7 @@ int state_read_ban(sqlite3_stmt *stmt, struct ban *ban)
 	ban->expires = sqlite3_column_int64(stmt, 4);
 	if (sqlite3_column_text(stmt, 5))
 		state_column_text(ban->reason, sizeof(ban->reason), stmt, 5);
+	clean_text(ban->reason);
 	return 0;
 }
 

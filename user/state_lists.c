@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clean.h"
 #include "log.h"
 #include "state_room.h"
 
@@ -12,7 +13,8 @@ const char *const list_kind_names[] = { "ban", "allow", "shadow" };
 
 #define LIST_COLUMNS "name, kind, label, prefixes, addresses, source, loaded, format"
 
-/* Is it an entry as a version of ours writes them? The kind and the label are places in arrays. */
+/* Is it an entry as a version of ours writes them? The kind and the label are places in arrays, and the
+ * texts are shown. */
 static bool read_columns(struct list_info *list, sqlite3_stmt *stmt)
 {
 	int kind = sqlite3_column_int(stmt, 1), label = sqlite3_column_int(stmt, 2);
@@ -26,8 +28,11 @@ static bool read_columns(struct list_info *list, sqlite3_stmt *stmt)
 	state_column_text(list->source, sizeof(list->source), stmt, 5);
 	state_column_text(list->loaded, sizeof(list->loaded), stmt, 6);
 	state_column_text(list->format, sizeof(list->format), stmt, 7);
+	clean_text(list->addresses);
+	clean_text(list->source);
+	clean_text(list->loaded);
 	return kind >= LIST_BAN && kind <= LIST_SHADOW && label >= 0 && label <= LABELS_MAX &&
-	       (label || kind == LIST_ALLOW);
+	       (label || kind == LIST_ALLOW) && *list->name && !list->name[strspn(list->name, LIST_NAME_BYTES "()")];
 }
 
 static int because_entry(const char *name)

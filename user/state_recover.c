@@ -56,6 +56,7 @@ int state_check(void (*found)(const char *fault), size_t *faults)
 {
 	struct list_info *lists = NULL;
 	struct ban *bans = NULL;
+	const char *setting;
 	struct state *s;
 	char fault[128];
 	size_t n = 0, bans_n;
@@ -72,6 +73,12 @@ int state_check(void (*found)(const char *fault), size_t *faults)
 		if (list_is_whole(s, &lists[i]))
 			continue;
 		snprintf(fault, sizeof(fault), "a part of list '%s' is gone", lists[i].name);
+		found(fault);
+		++*faults;
+	}
+	setting = err || !s->db ? NULL : state_setting_damaged(s);
+	if (setting) {
+		snprintf(fault, sizeof(fault), "setting '%s' is damaged", setting);
 		found(fault);
 		++*faults;
 	}
@@ -188,7 +195,7 @@ static bool salvage_table(struct salvage *s, const char *table)
 {
 	static const char more[] = ",?,?,?,?,?,?,?,?,?,?,?,?,?,?,?";
 	sqlite3_stmt *columns = ask(s->to->db, "SELECT * FROM \"%w\"", table);
-	sqlite3_stmt *there = ask(s->from, "SELECT 1 FROM sqlite_master WHERE name = '%q'", table);
+	sqlite3_stmt *there = ask(s->from, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '%q'", table);
 	int n = sqlite3_column_count(columns), has = there ? sqlite3_step(there) : SQLITE_ERROR;
 	char sql[256];
 
@@ -264,6 +271,20 @@ static int count(struct state *s, const char *sql, size_t *n)
 	return state_end(s, stmt, code);
 }
 
+/* What nobody can have set is as it is where nobody set it. */
+static int drop_settings(struct state *state, struct recovered *r)
+{
+	const char *name;
+	int err = 0;
+
+	while (!err && (name = state_setting_damaged(state))) {
+		state->broken = 0;
+		r->whole = false;
+		err = state_change(state, "DELETE FROM setting WHERE name = ?", name);
+	}
+	return err;
+}
+
 /* Ahead of the kernel: so the next command sees that what is in force is not of this state, and builds it. */
 static int set_ahead(struct state *state)
 {
@@ -315,6 +336,8 @@ static int make_new(const char *path, struct recovered *r)
 	sqlite3_close(s.from);
 	if (!err)
 		err = drop_parts(s.to, r);
+	if (!err)
+		err = drop_settings(s.to, r);
 	if (!err)
 		err = count(s.to, "SELECT count(*) FROM interface", &r->interfaces);
 	if (!err)

@@ -49,6 +49,8 @@ int state_entries(struct state *state, struct list_info **lists, bool **sound, s
 int state_list_find(struct state *s, const char *name, int64_t *id, uint8_t *label);
 /* The ranges of a list that has none yet. */
 int state_chunks_put(struct state *state, int64_t list, const struct ranges *set);
+/* The first setting that no version of ours wrote, or NULL. */
+const char *state_setting_damaged(struct state *state);
 /* -EUCLEAN for a row that no version of ours wrote. */
 struct ban;
 int state_read_ban(sqlite3_stmt *stmt, struct ban *ban);
