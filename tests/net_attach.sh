@@ -119,6 +119,35 @@ detach_all() {
 	passes_all 0
 }
 
+# One that is attached again while detach waits for the state does not stay so. Here it is hidden for so long.
+detach_has_the_last_word() {
+	local holder detaching
+
+	prepare
+	bloom attach edge0
+	mkfifo release
+	python3 -c '
+import fcntl
+lock = open("state/lock", "w")
+fcntl.lockf(lock, fcntl.LOCK_EX)
+open("held", "w")
+open("release").read()' &
+	holder=$!
+	until [ -e held ]; do :; done
+	mv "$XDP_BLOOM_BPFFS/links/edge0" "$XDP_BLOOM_BPFFS/links/hidden" || fail "cannot hide the pin"
+	"$XDP_BLOOM" detach edge0 &
+	detaching=$!
+	until grep -q -- "-> POSIX .* $detaching " /proc/locks || ! kill -0 $detaching; do :; done
+	mv "$XDP_BLOOM_BPFFS/links/hidden" "$XDP_BLOOM_BPFFS/links/edge0"
+	: >release
+	wait $holder
+	wait $detaching
+	is "$?" 0 "the status of detach"
+	is "$(xdp_id edge0)" none "the program on edge0"
+	bloom restore
+	passes_all 0
+}
+
 unknown_interface() {
 	prepare
 	refused nosuch0 attach nosuch0
@@ -418,7 +447,7 @@ shared_by_two_instances() {
 }
 
 run_cases "two_interfaces native" "two_interfaces skb" counts_by_interface \
-	attached_before_anything_is_loaded second_attach_is_refused detach_one detach_all unknown_interface falls_back_to_skb_with_a_warning \
+	attached_before_anything_is_loaded second_attach_is_refused detach_one detach_all detach_has_the_last_word unknown_interface falls_back_to_skb_with_a_warning \
 	jumbo_frames without_ethernet \
 	vanished_interface renamed_interface same_name_in_another_namespace "another_program_is_there xdpdrv" "another_program_is_there xdpgeneric" \
 	shared_without_dispatcher "shared native other --shared" "shared skb other --shared" "shared native other" "shared skb other" \

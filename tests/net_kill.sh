@@ -167,6 +167,45 @@ interface_deleted() {
 	send 0 -b of_base/banned -c clean
 }
 
+# What was not acknowledged is on no interface; what waits for confirmation, until its time has come.
+attach_cut_short() {
+	local n status attached options
+
+	command -v strace >/dev/null || skip "needs strace"
+	prepare
+	bloom detach edge0
+	for options in "" "--confirm 1h"; do
+		status=137
+		for ((n = 1; status == 137; n++)); do
+			# The shell that says of it that it was killed is not this one.
+			# shellcheck disable=SC2086 # words
+			(
+				strace -o /dev/null -e trace=pwrite64 -e inject=pwrite64:signal=KILL:when=$n \
+					"$XDP_BLOOM" attach edge0 $options
+				exit $?
+			) >out 2>err
+			status=$?
+			stop_watchers
+			python3 - <<-'PYTHON'
+				import sqlite3
+				db = sqlite3.connect("state/state.db")
+				db.execute("UPDATE pending SET deadline = 1")
+				db.commit()
+			PYTHON
+			expect 0 "$XDP_BLOOM" rotate
+			attached=$(xdp_id edge0)
+			expect 0 "$XDP_BLOOM" restore
+			is "$(xdp_id edge0)" "$attached" "the program on edge0 after restore, '$options', write $n"
+			if [ -n "$options" ] || [ $status = 137 ]; then
+				is "$attached" none "the program on edge0, '$options', write $n ($status)"
+			fi
+			"$XDP_BLOOM" detach edge0 &>/dev/null
+		done
+		is "$status" 0 "status of attach $options ($(cat err))"
+		[ $n -gt 5 ] || fail "it wrote $n times only"
+	done
+}
+
 disk_full() {
 	local verb
 
@@ -190,4 +229,4 @@ disk_full() {
 	umount -l small
 }
 
-run_cases kills pins_removed interface_deleted disk_full
+run_cases kills pins_removed interface_deleted attach_cut_short disk_full

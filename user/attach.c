@@ -192,14 +192,12 @@ static int has_ethernet(const char *ifname)
 		       ifname);
 }
 
-int attach_one(struct attachment *at)
+int attach_may(const struct attachment *at)
 {
-	unsigned int ifindex = if_nametoindex(at->name);
 	struct attachment old = *at;
 	char path[256];
-	int err;
 
-	if (!ifindex)
+	if (!if_nametoindex(at->name))
 		return because(-ENODEV, "%s: there is no such interface", at->name);
 	for (int shared = 0; shared < 2; shared++) {
 		old.shared = shared;
@@ -217,7 +215,15 @@ int attach_one(struct attachment *at)
 			unlink(path);
 		}
 	}
-	err = has_ethernet(at->name);
+	return has_ethernet(at->name);
+}
+
+int attach_one(struct attachment *at)
+{
+	unsigned int ifindex = if_nametoindex(at->name);
+	char path[256];
+	int err = attach_may(at);
+
 	if (!err)
 		err = take_row(ifindex);
 	if (err)

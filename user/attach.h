@@ -25,6 +25,8 @@ extern const char *const attach_mode_names[];
  * what was attached under this name filters on elsewhere, and this one is open.
  */
 int attach_one(struct attachment *at);
+/* What of that can be said before it is tried. */
+int attach_may(const struct attachment *at);
 /* Both -ENOENT where the filter is not on that interface. */
 int attach_find(const char *name);
 int detach_one(const char *name);

@@ -27,13 +27,18 @@
 /* What has passed by another clock than the one that somebody may have set back. */
 static time_t passed;
 
+static const char *why(const struct pending *one)
+{
+	return one->deadline == PENDING_DOING ? "attaching it was cut short" : "was not confirmed in time";
+}
+
 /* The packets first: an interface waits on until the filter has left it. A list goes back with the next generation. */
 static bool can_go(const struct pending *one)
 {
 	int err = one->kind == PENDING_INTERFACE && !attach_find(one->name) ? detach_one(one->name) : 0;
 
 	if (err)
-		warn("%s: was not confirmed in time, and cannot go back: %s", one->name, reason(err));
+		warn("%s: %s, and cannot go back: %s", one->name, why(one), reason(err));
 	return !err;
 }
 
@@ -115,11 +120,11 @@ static int catch_up(struct state **state)
 		err = bans_into_force(*state, &touched);
 	for (size_t i = 0; i < n; i++) {
 		if (err) {
-			warn("%s: was not confirmed in time, and cannot go back: %s", overdue[i].name, reason(err));
+			warn("%s: %s, and cannot go back: %s", overdue[i].name, why(&overdue[i]), reason(err));
 			continue;
 		}
-		warn("%s: was not confirmed in time and has gone back", overdue[i].name);
-		event("reverted", "%s: was not confirmed in time", overdue[i].name);
+		warn("%s: %s and has gone back", overdue[i].name, why(&overdue[i]));
+		event("reverted", "%s: %s", overdue[i].name, why(&overdue[i]));
 	}
 	if (!err && expired == 1)
 		event("expired", "the ban of %s", first);

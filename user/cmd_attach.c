@@ -60,6 +60,100 @@ static int report(const struct attachment *done, int n)
 	return out_json(array);
 }
 
+static int keeps(struct state *state, const char *name, bool *found)
+{
+	struct interface_info *kept;
+	size_t n;
+	int err = state_interfaces(state, &kept, &n);
+
+	*found = false;
+	for (size_t i = 0; i < n; i++)
+		*found = *found || !strcmp(name, kept[i].name);
+	free(kept);
+	return err;
+}
+
+static struct interface_info as_kept(const char *name)
+{
+	struct interface_info kept = { .shared = wanted_shared };
+
+	snprintf(kept.name, sizeof(kept.name), "%s", name);
+	snprintf(kept.mode, sizeof(kept.mode), "%s", attach_mode_names[wanted_mode]);
+	return kept;
+}
+
+/* What of an interface is in the state before the packets are touched. */
+enum announced { NOTHING, THAT_IT_WAITS, ALL };
+
+/* What the state does not know of, nobody would take back where we are killed. */
+static int announce(struct state *state, const char *name, enum announced *announced)
+{
+	struct pending pending = { .kind = PENDING_INTERFACE, .deadline = PENDING_DOING };
+	struct interface_info interface = as_kept(name);
+	struct attachment at = { 0 };
+	bool kept = false;
+	int err;
+
+	snprintf(at.name, sizeof(at.name), "%s", name);
+	snprintf(pending.name, sizeof(pending.name), "%s", name);
+	if (attach_may(&at))
+		return 0; /* attach_one() says why */
+	err = change_pending(state, PENDING_INTERFACE, name, confirm_seconds);
+	if (!err)
+		err = keeps(state, name, &kept);
+	if (err || (kept && !confirm_seconds))
+		return err;
+	*announced = kept ? THAT_IT_WAITS : ALL;
+	if (!kept)
+		err = state_interface_put(state, &interface);
+	return err || confirm_seconds ? err : state_pending_add(state, &pending);
+}
+
+static int announce_all(struct state *state, int argc, char **argv, enum announced *announced)
+{
+	bool any = false;
+	int err = 0;
+
+	for (int i = 1; i < argc && !err; i++) {
+		bool twice = false;
+
+		for (int j = 1; j < i; j++)
+			twice = twice || !strcmp(argv[i], argv[j]);
+		err = twice ? 0 : announce(state, argv[i], &announced[i]);
+		any = any || announced[i];
+	}
+	return err || !any ? err : state_commit(state) ?: state_again(state);
+}
+
+/* Of what is done nothing waits but for confirmation. */
+static int announce_end(struct state *state, int argc, char **argv, const enum announced *announced)
+{
+	int err = 0;
+
+	for (int i = 1; i < argc && !err && !confirm_seconds; i++)
+		if (announced[i])
+			err = state_pending_forget(state, PENDING_INTERFACE, argv[i]);
+	return err;
+}
+
+static void take_back(struct state *state, int argc, char **argv, const enum announced *announced)
+{
+	int err = state_again(state);
+
+	for (int i = 1; i < argc && !err; i++) {
+		if (announced[i] == ALL)
+			err = state_interface_drop(state, argv[i]);
+		else if (announced[i])
+			err = state_pending_forget(state, PENDING_INTERFACE, argv[i]);
+		if (err == -ENOENT) /* it was not committed */
+			err = 0;
+	}
+	if (!err)
+		err = state_commit(state);
+	if (err)
+		note("the next command takes it back once more: %s", reason(err));
+}
+
 int cmd_attach(int argc, char **argv)
 {
 	static const struct option own[] = {
@@ -71,6 +165,7 @@ int cmd_attach(int argc, char **argv)
 	};
 	struct state *state = NULL;
 	struct attachment *done;
+	enum announced *announced;
 	bool missing = false;
 	char why[512];
 	int n = 0, err, status;
@@ -83,16 +178,17 @@ int cmd_attach(int argc, char **argv)
 		if (strlen(argv[i]) >= IF_NAMESIZE)
 			return fail("%s: there is no such interface", argv[i]);
 	done = calloc((size_t)argc, sizeof(*done));
-	err = done ? change_begin(&state) : -ENOMEM;
+	announced = calloc((size_t)argc, sizeof(*announced));
+	err = done && announced ? change_begin(&state) : -ENOMEM;
 	if (!err)
 		err = kernel_base();
+	if (!err)
+		err = announce_all(state, argc, argv, announced);
 	for (int i = 1; !err && i < argc; i++) {
 		struct attachment *at = &done[n];
-		struct interface_info kept = { .shared = wanted_shared };
+		struct interface_info kept = as_kept(argv[i]);
 
 		snprintf(at->name, sizeof(at->name), "%s", argv[i]);
-		snprintf(kept.name, sizeof(kept.name), "%s", argv[i]);
-		snprintf(kept.mode, sizeof(kept.mode), "%s", attach_mode_names[wanted_mode]);
 		at->mode = wanted_mode;
 		at->shared = wanted_shared;
 		err = attach_one(at);
@@ -111,9 +207,9 @@ int cmd_attach(int argc, char **argv)
 			break;
 		n++;
 		err = state_interface_put(state, &kept);
-		if (!err)
-			err = change_pending(state, PENDING_INTERFACE, at->name, confirm_seconds);
 	}
+	if (!err)
+		err = announce_end(state, argc, argv, announced);
 	/* Last, as this commits: the slot is empty or as before until then, so that packets pass or are judged as
 	 * before. */
 	if (!err)
@@ -122,11 +218,14 @@ int cmd_attach(int argc, char **argv)
 		snprintf(why, sizeof(why), "%s", reason(err));
 		while (n-- > 0)
 			detach_one(done[n].name);
+		if (state)
+			take_back(state, argc, argv, announced);
 		status = fail("%s; nothing was changed", why);
 	} else {
 		status = report(done, n) ?: missing ? EXIT_MISSING : EXIT_DONE;
 	}
 	state_close(state);
+	free(announced);
 	free(done);
 	return status;
 }
@@ -162,6 +261,9 @@ static int forget(const char *name)
 	size_t n = 0;
 	int err = state_open(&state, true);
 
+	/* A command that we waited for may have attached it again. */
+	if (!err)
+		err = !name ? detach_all() : attach_find(name) ? 0 : detach_one(name);
 	if (!err)
 		err = state_interfaces(state, &kept, &n);
 	for (size_t i = 0; i < n && !err; i++)
@@ -177,15 +279,11 @@ static int forget(const char *name)
 /* An interface that is gone, but was to be attached when it comes back. */
 static bool is_kept(const char *name)
 {
-	struct interface_info *kept = NULL;
 	struct state *state = NULL;
 	bool found = false;
-	size_t n = 0;
 
-	if (!state_open(&state, false) && !state_interfaces(state, &kept, &n))
-		for (size_t i = 0; i < n; i++)
-			found = found || !strcmp(name, kept[i].name);
-	free(kept);
+	if (!state_open(&state, false) && keeps(state, name, &found))
+		found = false;
 	state_close(state);
 	return found;
 }

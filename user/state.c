@@ -310,6 +310,14 @@ int state_commit(struct state *state)
 	return err;
 }
 
+int state_again(struct state *state)
+{
+	if (!sqlite3_get_autocommit(state->db))
+		sqlite3_exec(state->db, "ROLLBACK", NULL, NULL, NULL);
+	state->commits = false;
+	return run(state, "BEGIN IMMEDIATE");
+}
+
 bool state_committed(struct state *state)
 {
 	return state && state->db && sqlite3_get_autocommit(state->db);

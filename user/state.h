@@ -50,6 +50,8 @@ int state_make_directory(void);
 int state_open(struct state **state, bool change);
 int state_commit(struct state *state);
 bool state_committed(struct state *state);
+/* Goes on under the same lock; what was not committed is undone. */
+int state_again(struct state *state);
 /* Undoes what was not committed. */
 void state_close(struct state *state);
 
@@ -88,6 +90,9 @@ struct pending {
 	char name[LIST_NAME_MAX];
 	int64_t deadline; /* seconds since the epoch */
 };
+
+/* The deadline of what is being done: where it is cut short, it goes back at once. */
+#define PENDING_DOING 2
 
 int state_pending(struct state *state, struct pending **pending, size_t *n);
 /* For a list: before it is put. */
