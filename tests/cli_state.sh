@@ -168,4 +168,41 @@ damaged_list() {
 	cmp before after || fail "the filter is another"
 }
 
-run_cases sound_state damaged damaged_list damaged_setting endless_tables begins_at_nothing
+# Killed wherever it touches a name, it has lost nothing of what is in the journal alone, and the next command tidies up.
+recover_cut_short() {
+	local call n status
+
+	command -v strace >/dev/null || skip "needs strace"
+	echo 192.0.2.0/24 >list
+	bloom load list list
+	python3 - <<-'PYTHON'
+		import sqlite3
+		db = sqlite3.connect("state/state.db")
+		db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+	PYTHON
+	bloom add 203.0.113.5
+	bloom tune --headroom 50
+	cp -a "$XDP_BLOOM_STATE" before
+	for call in link rename unlink rmdir fsync; do
+		status=137
+		for ((n = 1; status == 137; n++)); do
+			rm -rf "$XDP_BLOOM_STATE" "${XDP_BLOOM_BPFFS:?}"
+			cp -a before "$XDP_BLOOM_STATE"
+			(
+				strace -o /dev/null -e trace=$call -e inject=$call:signal=KILL:when=$n \
+					"$XDP_BLOOM" state recover
+				exit $?
+			) >out 2>err
+			status=$?
+			[ $n != 1 ] || is $status 137 "status of recover, killed at the first $call"
+			bloom tune --headroom 51
+			is "$(get '.[].prefix' bans)" 203.0.113.5 "the bans after $call number $n"
+			[ ! -e "$XDP_BLOOM_STATE/recovering" ] || fail "$call number $n left a directory"
+			bloom state recover
+			is "$(get '.[].prefix' bans)" 203.0.113.5 "the bans after recover, after $call number $n"
+		done
+		is $status 0 "status of recover with nothing to kill"
+	done
+}
+
+run_cases sound_state damaged recover_cut_short damaged_list damaged_setting endless_tables begins_at_nothing

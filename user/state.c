@@ -10,6 +10,7 @@
 
 #include "lock.h"
 #include "log.h"
+#include "state_exchange.h"
 #include "trust.h"
 
 #define LOG_BYTES_MAX	  (256 << 10)
@@ -122,7 +123,10 @@ static int take_lock(struct state *s)
 
 	snprintf(path, sizeof(path), "%s/lock", opt_state);
 	s->lock = lock_take(path, opt_wait);
-	return s->lock < 0 ? s->lock : 0;
+	if (s->lock < 0)
+		return s->lock;
+	state_exchange_undo();
+	return 0;
 }
 
 int state_make_directory(void)

@@ -15,10 +15,8 @@
 #include "lock.h"
 #include "log.h"
 #include "state_bans.h"
+#include "state_exchange.h"
 #include "state_room.h"
-
-/* A new state is made in a directory of its own, beside the old one. */
-#define WORKSHOP "recovering"
 
 /* --- What is wrong --------------------------------------------------------------------------------------------------
  */
@@ -352,46 +350,6 @@ static int make_new(const char *path, struct recovered *r)
 	return err;
 }
 
-static void clear_workshop(const char *directory)
-{
-	static const char *const names[] = { "state.db", "state.db-wal", "state.db-shm", "lock" };
-	char path[PATH_MAX];
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		snprintf(path, sizeof(path), "%s/%s", directory, names[i]);
-		unlink(path);
-	}
-	rmdir(directory);
-}
-
-/* A journal belongs to its file: were it left, it would be played into the new one. */
-static int exchange(const char *workshop, struct recovered *r)
-{
-	static const char *const tails[] = { "-shm", "-wal", "" };
-	char from[PATH_MAX], to[PATH_MAX + 16];
-	int directory;
-
-	for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
-		snprintf(from, sizeof(from), "%s/state.db%s", opt_state, tails[i]);
-		snprintf(to, sizeof(to), "%s/state.db.damaged%s", opt_state, tails[i]);
-		unlink(to);
-		/* The file itself stays under both names until the new one takes its place. */
-		if ((*tails[i] ? rename(from, to) : link(from, to)) && errno != ENOENT)
-			return because(-errno, "%s: %s", to, strerror(errno));
-	}
-	snprintf(r->kept, sizeof(r->kept), "%.480s/state.db.damaged", opt_state);
-	snprintf(from, sizeof(from), "%s/state.db", workshop);
-	snprintf(to, sizeof(to), "%s/state.db", opt_state);
-	if (rename(from, to))
-		return because(-errno, "%s: %s", to, strerror(errno));
-	directory = open(opt_state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (directory >= 0) {
-		fsync(directory);
-		close(directory);
-	}
-	return 0;
-}
-
 int state_recover(const char *path, struct recovered *r)
 {
 	char workshop[480], lock_path[512];
@@ -399,19 +357,19 @@ int state_recover(const char *path, struct recovered *r)
 	int lock, err;
 
 	memset(r, 0, sizeof(*r));
-	snprintf(workshop, sizeof(workshop), "%.400s/%s", opt_state, WORKSHOP);
+	snprintf(workshop, sizeof(workshop), "%.400s/" STATE_WORKSHOP, opt_state);
 	snprintf(lock_path, sizeof(lock_path), "%.480s/lock", opt_state);
 	err = state_make_directory();
 	lock = err ? err : lock_take(lock_path, opt_wait);
 	if (lock < 0)
 		return lock;
-	clear_workshop(workshop);
+	state_exchange_undo();
 	opt_state = workshop;
 	err = make_new(path, r);
 	opt_state = home;
 	if (!err)
-		err = exchange(workshop, r);
-	clear_workshop(workshop);
+		err = state_exchange(r->kept, sizeof(r->kept));
+	state_exchange_undo();
 	close(lock);
 	return err;
 }
