@@ -295,6 +295,33 @@ with open('damaged', 'r+b') as f:
 	there refused "nothing is loaded" save nothing
 }
 
+# As load does of a list: where it was made nobody may have looked.
+refuses_what_is_very_wide() {
+	local wide
+
+	reboot_there
+	rm -rf there
+	echo 192.0.2.7 >narrow
+	bloom image make narrow.image narrow
+	for wide in 64.0.0.0/6 2400::/11; do
+		printf '%s\n' "$wide" 192.0.2.7 >wide
+		bloom image make wide.image wide
+		there refused "the image: it bans all of $wide, which is very wide; --force or --wide loads it" load --image wide.image
+		there bloom load --image narrow.image
+		there refused "the image: it bans all of $wide, which is very wide" load --image wide.image --ban-own
+		there bloom load --image wide.image --wide
+		# That is no news then.
+		there bloom load --image wide.image
+		there bloom flush
+	done
+	python3 -c 'for n in range(32, 100, 2): print("%d.0.0.0/8" % n)' >wide
+	python3 -c 'for n in range(101, 167): print("%d.0.0.0/8" % n)' >>wide
+	bloom image make wide.image wide
+	there refused "of all IPv4 addresses; --force or --wide loads it" load --image wide.image
+	there bloom load --image wide.image --force
+	reboot_there
+}
+
 run_cases filters_there_as_here filters_with_live_bans 'filters_without --exact=off' 'filters_without --labels=off' shadow_only_counts \
 	drops_packets survives_a_reboot takes_the_place_of_lists \
-	stays_with_its_copy copies_nothing_too_large warns refuses_own_addresses refuses_what_is_not_whole
+	stays_with_its_copy copies_nothing_too_large warns refuses_own_addresses refuses_what_is_very_wide refuses_what_is_not_whole

@@ -16,6 +16,7 @@ int apply(struct state *state);
 
 struct apply_options {
 	bool guarded;	 /* refuse to ban what is the machine's own, unless it was banned already */
+	bool narrow;	 /* refuse an image that is very wide, unless that was in force before */
 	bool begin_anew; /* even where the filter in force is of a state that is gone */
 	bool dry_run;	 /* only up to the plan: what can be known without doing it */
 	bool back;	 /* what was in force before: it may take all memory that there is */

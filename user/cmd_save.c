@@ -85,7 +85,7 @@ int cmd_save(int argc, char **argv)
 }
 
 static const char *image_path;
-static bool force, ban_own, dry_run;
+static bool force, ban_own, wide, dry_run;
 
 static int image_option(int option, const char *value)
 {
@@ -95,6 +95,9 @@ static int image_option(int option, const char *value)
 		return 0;
 	case 'o':
 		ban_own = true;
+		return 0;
+	case 'w':
+		wide = true;
 		return 0;
 	case 'n':
 		dry_run = true;
@@ -134,23 +137,22 @@ static void warn_mode(void)
 int cmd_load_image(int argc, char **argv)
 {
 	static const struct option own[] = {
-		{ "image", required_argument, NULL, 'i' },
-		{ "force", no_argument, NULL, 'F' },
-		{ "ban-own", no_argument, NULL, 'o' },
-		{ "dry-run", no_argument, NULL, 'n' },
-		{ 0 },
+		{ "image", required_argument, NULL, 'i' }, { "force", no_argument, NULL, 'F' },
+		{ "ban-own", no_argument, NULL, 'o' },	   { "wide", no_argument, NULL, 'w' },
+		{ "dry-run", no_argument, NULL, 'n' },	   { 0 },
 	};
 	struct apply_options options = { 0 };
 	struct image image = { 0 };
 	struct state *state = NULL;
 	int err, status;
 
-	force = ban_own = dry_run = false;
+	force = ban_own = wide = dry_run = false;
 	if (options_read(&argc, argv, own, image_option))
 		return EXIT_ERROR;
 	if (argc != 1)
 		return fail("load: an image has its lists' names in it; '%s' is not wanted", argv[1]);
 	options.guarded = !force && !ban_own;
+	options.narrow = !force && !wide;
 	options.dry_run = dry_run;
 	change_check(true);
 	err = opt_check ? image_open(&image, image_path, image_path, true) : 0;

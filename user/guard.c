@@ -331,7 +331,7 @@ static int check_width(const char *name, const struct ranges *before, struct add
 
 	if (covering >= 0 && covering <= (int)length)
 		return 0;
-	return guard_because("list '%s': it bans all of %s, which is very wide; --force or --wide loads it", name,
+	return guard_because("%s: it bans all of %s, which is very wide; --force or --wide loads it", name,
 			     prefix_text(text, first, (int)length));
 }
 
@@ -364,14 +364,18 @@ static int check_share(const char *name, double before, double after, double mos
 {
 	if (after <= most || before > most)
 		return 0;
-	return guard_because("list '%s': it bans %.0f %% of all %s addresses; --force or --wide loads it", name,
+	return guard_because("%s: it bans %.0f %% of all %s addresses; --force or --wide loads it", name,
 			     100 * after / all, family);
 }
 
-int guard_wide(const char *name, const struct ranges *before, const struct ranges *after)
+int guard_wide(const char *list, const struct ranges *before, const struct ranges *after)
 {
 	struct ranges open = RANGES_EMPTY, was = RANGES_EMPTY, is = RANGES_EMPTY;
+	char name[96] = "the image";
 	int err;
+
+	if (list)
+		snprintf(name, sizeof(name), "list '%s'", list);
 
 	/* Most lists are no wider in all than one prefix may be. */
 	if (ranges_count4(after) <= UINT32_MAX >> WIDEST4 && ranges_count6(after) <= ~(ip6)0 >> WIDEST6)

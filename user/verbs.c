@@ -16,7 +16,7 @@ const struct verb verbs[] = {
 	{ "attach", cmd_attach, "IFNAME... [--mode auto|native|skb] [--shared]", "filter on interfaces", false },
 	{ "detach", cmd_detach, "IFNAME... | --all", "stop filtering there", false },
 	{ "load", cmd_load, "NAME FILE|- [OPTIONS]", "create or replace a named list", true },
-	{ "load", cmd_load, "--image FILE [--force] [--ban-own] [--dry-run]", "put what was saved into force", true },
+	{ "load", cmd_load, "--image FILE [--force] [--ban-own] [--wide] [--dry-run]", "put what was saved into force", true },
 	{ "save", cmd_save, "FILE", "what is in force as an image, for load --image", false },
 	{ "unload", cmd_unload, "NAME...", "drop lists", true },
 	{ "enforce", cmd_enforce, "NAME...", "a shadow list begins to drop", true },
