@@ -246,6 +246,33 @@ bpffs_below_a_pin() {
 	is "$(xdp_id edge0)" none "the program on edge0"
 }
 
+# A limit to the size of files ends a process by a signal where it is not told otherwise: then nobody says what was wrong.
+files_may_not_grow() {
+	local what
+
+	prepare
+	python3 -c 'for n in range(20000): print("11.%d.%d.1" % (n >> 8, n & 255))' >large
+	for what in "load new large --force" rotate "image make it.image large" "save it.image"; do
+		(
+			ulimit -f 16
+			# shellcheck disable=SC2086 # a verb and its arguments
+			refused "" $what
+		) || exit
+		is "$(find . -maxdepth 1 -name 'it.image*')" "" "what is left of '$what'"
+	done
+	bloom load new large --force
+}
+
+# Nor is it told of the end of its own processes by who does not want to hear of his.
+started_by_who_hears_of_no_end() {
+	prepare
+	printf 'load good %s\n' "$WORK/good" >conf
+	bloom run --config conf --check
+	expect 0 python3 -c 'import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execv(sys.argv[1], sys.argv[1:])' "$XDP_BLOOM" run --config conf --check
+}
+
 # What an attach has done is undone before anybody is told, who may have stopped listening.
 nobody_listens() {
 	prepare
@@ -282,4 +309,4 @@ damaged_state() {
 
 run_cases malformed_lines legal_lists files_that_cannot_be_read line_of_10_MB nul_bytes wrong_usage statuses_of_test \
 	nothing_there_yet without_root unreadable_for_want_of_root without_bpffs mounts_bpffs without_dev_null two_instances damaged_state \
-	directories_of_others bpffs_below_a_pin nobody_listens
+	directories_of_others bpffs_below_a_pin files_may_not_grow started_by_who_hears_of_no_end nobody_listens

@@ -48,6 +48,7 @@ static void become(const char *program, const char *line)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	setpgid(0, 0); /* what it starts ends with it */
 	export(event, "event", "XDP_BLOOM_EVENT");
 	export(event, "message", "XDP_BLOOM_MESSAGE");

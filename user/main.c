@@ -97,6 +97,8 @@ int main(int argc, char **argv)
 	int fd;
 
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGCHLD, SIG_DFL);  /* who started us may ignore how his end; we look how ours do */
+	signal(SIGXFSZ, SIG_IGN);  /* a file that may not grow is told of like a full disk */
 	prctl(PR_SET_DUMPABLE, 0); /* a core would hold the seeds */
 	/* Whoever starts us without them must not have a file of ours take their place. */
 	do

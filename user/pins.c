@@ -46,7 +46,8 @@ int because_program(int err, const char *what)
 	struct utsname host = { 0 };
 
 	/* Bytes are counted by the difference of two pointers: without CAP_PERFMON the verifier allows none. */
-	if (err == -EPERM || err == -ENOMEM || (err == -EACCES && lacks(CAP_PERFMON) && lacks(CAP_SYS_ADMIN)))
+	if (err == -EPERM || err == -ENOMEM || err == -EMFILE || err == -ENFILE ||
+	    (err == -EACCES && lacks(CAP_PERFMON) && lacks(CAP_SYS_ADMIN)))
 		return because_kernel(err, what);
 	uname(&host);
 	return because(err, "%s: kernel %s refuses the program (%s); 5.10 or newer is needed, and --verbose tells more",
