@@ -370,6 +370,7 @@ under_traffic() {
 	bloom attach edge0
 	judge list 500 0 0 >banned_list
 	judge sample of_list 500 banned_list
+	sed -i '/^198\.51\./d' of_list/clean # they are to be banned
 	bloom load list banned_list --bogons=keep
 	flow 0 -b of_list/banned -c of_list/clean
 	seq 1 120 | awk '{ printf "add 198.51.%d.%d\n", 100 + $1 / 250, $1 % 250 }' >commands

@@ -11,11 +11,11 @@ thirty_at_once() {
 
 	for n in {1..10}; do
 		printf '198.51.%d.0/24\n' "$n" >"list$n"
-		"$XDP_BLOOM" -q load "list$n" "list$n" >"out$n" 2>&1 &
+		"$XDP_BLOOM" --wait 600 -q load "list$n" "list$n" >"out$n" 2>&1 &
 		pids+=($!)
-		"$XDP_BLOOM" add "203.0.113.$n" --reason "number $n" >"add$n" 2>&1 &
+		"$XDP_BLOOM" --wait 600 add "203.0.113.$n" --reason "number $n" >"add$n" 2>&1 &
 		pids+=($!)
-		"$XDP_BLOOM" allow "192.0.2.$n" >"allow$n" 2>&1 &
+		"$XDP_BLOOM" --wait 600 allow "192.0.2.$n" >"allow$n" 2>&1 &
 		pids+=($!)
 	done
 	for pid in "${pids[@]}"; do

@@ -55,8 +55,7 @@ turn_over() {
 	attach) "$XDP_BLOOM" detach edge0 &>/dev/null ;;
 	restore)
 		rm -rf "${XDP_BLOOM_BPFFS:?}"
-		# The kernel lets go of the program a little later.
-		until [ "$(xdp_id edge1)" = none ]; do :; done
+		let_go edge1
 		;;
 	add) "$XDP_BLOOM" del 198.18.0.1 2001:db8:2::/48 &>/dev/null ;;
 	del) "$XDP_BLOOM" add 198.18.0.1 2001:db8:2::/48 &>/dev/null ;;

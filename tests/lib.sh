@@ -37,10 +37,10 @@ sandbox() {
 	[ -x "$TRAFFIC" ] || skip_all "$TRAFFIC is not built"
 	mount -t sysfs sysfs /sys || skip_all "cannot mount /sys"
 	mount -t bpf bpf /sys/fs/bpf || skip_all "cannot mount bpffs"
-	WORK=$(mktemp -d)
+	WORK=$(mktemp -d) || skip_all "cannot make a directory"
 	export XDP_BLOOM_BPFFS=/sys/fs/bpf/xdp-bloom-test
 	export XDP_BLOOM_STATE=$WORK/state
-	trap 'stop_jobs; stop_watchers; rm -rf "$WORK"' EXIT
+	trap 'stop_jobs; stop_all; rm -rf "${WORK:?}" "${WORK:?}".*' EXIT
 	trap 'exit 130' INT
 	trap 'exit 143' TERM
 	cd "$WORK" || exit 1
@@ -59,17 +59,23 @@ stop_jobs() {
 
 	pids=$(jobs -p)
 	# shellcheck disable=SC2086 # one word a process
-	[ -z "$pids" ] || kill $pids 2>/dev/null
+	[ -z "$pids" ] || { kill $pids; kill -CONT $pids; } 2>/dev/null # stopped, they would not hear of it
 	wait
 }
 
-# What --confirm left behind, in a session of its own, would take back what the next case does in the same place.
-stop_watchers() {
-	local pids
+# Whatever else still runs in these namespaces, in sessions of its own, such as what waits for a --confirm: it would take
+# back what the next case does in the same place.
+stop_all() {
+	local process found=yes
 
-	while pids=$(pgrep -f "^xdp-bloom -S $WORK/.* --watch"); do
-		# shellcheck disable=SC2086 # one word a process
-		kill -9 $pids 2>/dev/null
+	while [ $found ]; do
+		found=
+		for process in /proc/[0-9]*; do
+			[ "$process/ns/mnt" -ef /proc/self/ns/mnt ] || continue
+			[[ ! ${process#/proc/} =~ ^($$|$BASHPID)$ ]] || continue
+			kill -9 "${process#/proc/}" 2>/dev/null
+			found=yes
+		done
 	done
 }
 
@@ -110,7 +116,7 @@ run_cases() {
 		) &
 		wait $! # not in the foreground: there a signal would have to wait for its end
 		status=$?
-		stop_watchers
+		stop_all
 		remove_interfaces
 		result=ok reason=
 		if [ $status = 4 ]; then
@@ -244,6 +250,17 @@ tidied() {
 # The XDP program on an interface.
 xdp_id() {
 	ip -j link show "$1" | jq -r '.[0].xdp.prog.id // "none"'
+}
+
+# let_go INTERFACE: waits until nothing is there. The kernel lets go of a program a little after its last pin has gone.
+let_go() {
+	local tries
+
+	for ((tries = 0; tries < 300; tries++)); do
+		[ "$(xdp_id "$1")" != none ] || return 0
+		read -rt 0.1 <> <(:)
+	done
+	fail "the program stays on $1"
 }
 
 # --- Traffic ----------------------------------------------------------------------------------------------------------

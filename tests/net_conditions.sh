@@ -82,10 +82,11 @@ bpffs_unmounted() {
 	filtering_two
 	umount /sys/fs/bpf
 	mount -t bpf bpf /sys/fs/bpf
-	is "$(xdp_id edge1)" none "the program after the pins are gone"
+	let_go edge1
 	bloom restore
 	send 1 -b banned -c clean
 	umount /sys/fs/bpf
+	let_go edge1
 	bloom load other odd --force
 	bloom restore
 	send 1 -b banned -c clean

@@ -95,7 +95,7 @@ goes_back() {
 	bloom attach edge0
 	ready
 	sed 's/192.0.2.7/192.0.2.8/' list >other
-	bloom load bad other --confirm 1s
+	asleep unwatched load bad other
 	heard "$log" "what ran out of time: done"
 	send 0 -b banned -c clean
 	sed -i 's/192.0.2.7/198.51.100.1/' list

@@ -23,14 +23,14 @@ PORT, CROWD = 9913, 10000
 
 def ask(data, close=False):
     """The first line of what comes back, b'' where nothing does."""
-    with socket.create_connection(("127.0.0.1", PORT), 30) as s:
-        try:
+    try:
+        with socket.create_connection(("127.0.0.1", PORT), 30) as s:
             s.sendall(data)
             if close:
                 s.shutdown(socket.SHUT_WR)
             return s.recv(65536).split(b"\r\n")[0]
-        except (BrokenPipeError, ConnectionResetError):
-            return b""
+    except (BrokenPipeError, ConnectionResetError, TimeoutError):
+        return b""
 
 
 def status(data, wanted, close=False):
@@ -73,12 +73,9 @@ sys.stdin.readline()
 # It goes, half of it while nobody has looked at it yet; whoever comes then is answered.
 for s in crowd:
     s.close()
-for attempt in range(100):
-    if ask(b"GET /healthz HTTP/1.0\r\n\r\n") == b"HTTP/1.1 200 OK":
-        sys.exit()
-sys.exit("nobody is answered after the crowd")
+while ask(b"GET /healthz HTTP/1.0\r\n\r\n") != b"HTTP/1.1 200 OK":
+    pass
 PYTHON
-trap 'stop_jobs; rm -rf "$WORK" "$WORK.listen" "$WORK.crowd" "$WORK.drips"' EXIT
 
 web() {
 	local crowd before
@@ -95,7 +92,7 @@ web() {
 	still_works
 	[ "$(ps -o rss= -p "$service_pid")" -lt $((before + 8192)) ] || fail "it has grown"
 	echo >&"$go"
-	wait "$crowd" || fail "$(cat crowd.err)"
+	wait "$crowd" || fail "nobody is answered after the crowd: $(cat crowd.err)"
 	stop
 }
 
@@ -173,6 +170,8 @@ hooks_run() {
 
 # One that neither ends nor listens: bans run out meanwhile, and when the service ends, it ends, with what it started.
 hooks_hang() {
+	local one other pid tries
+
 	prepare
 	hook "trap '' TERM INT; sleep 1000 & echo \$\$ \$! >$WORK/pids.new; mv $WORK/pids.new $WORK/pids; while :; do wait; done"
 	ready --hook "$WORK/hook"
@@ -184,8 +183,13 @@ hooks_hang() {
 	still_works
 	stop
 	read -r one other <pids
+	# Killed, they may take a moment to go.
 	for pid in "$one" "$other"; do
-		[ ! -e "/proc/$pid" ] || grep -q '^State:.*Z' "/proc/$pid/status" || fail "process $pid still runs"
+		for ((tries = 0; tries < 300; tries++)); do
+			grep -qs '^State:[^Z]*$' "/proc/$pid/status" || break
+			read -rt 0.1 <> <(:)
+		done
+		[ $tries -lt 300 ] || fail "process $pid still runs"
 	done
 }
 

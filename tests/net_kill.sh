@@ -118,7 +118,7 @@ PYTHON
 }
 
 prepare() {
-	judge list 500 50 50 >base
+	judge list 500 50 50 | grep -v '^100\.\|^198\.\|^2001:' >base # what is banned and probed is not in it by chance
 	judge sample of_base 200 base
 	sort -u of_base/clean | grep -v '^100\.64\.\|^198\.1[89]\.\|^2001:db8:' >clean
 	judge list 20000 0 0 | grep -v '^100\.64\.\|^198\.1[89]\.' >many
@@ -151,6 +151,7 @@ pins_removed() {
 	bloom restore
 	send 0 -b of_base/banned -c clean
 	rm -rf "${XDP_BLOOM_BPFFS:?}"
+	let_go edge0
 	bloom restore
 	send 0 -b of_base/banned -c clean
 	is "$(get '[.interfaces[].name]' show)" '["edge0"]' "the interfaces"

@@ -43,15 +43,19 @@ rotates() {
 	is "$(get .generation show)" $((before + rotations)) "the generation"
 }
 
-# frames NUMBER INTERFACE: without any address.
+# frames NUMBER OUT IN: without any address; no more on their way at a time than the wire has room for.
 frames() {
 	python3 - "$@" <<'PYTHON'
 import socket, sys
 
-wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-wire.bind((sys.argv[2], 0))
-for _ in range(int(sys.argv[1])):
-    wire.send(b"\2\0\0\0\0\1" * 2 + b"\x88\xb5" + b"x" * 46)
+count, out, back = int(sys.argv[1]), *(socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) for _ in range(2))
+out.bind((sys.argv[2], 0))
+back.bind((sys.argv[3], 0x88B5))
+back.settimeout(60)
+for left in range(count, 0, -64):
+    for send in (True, False):
+        for _ in range(min(left, 64)):
+            out.send(b"\2\0\0\0\0\1" * 2 + b"\x88\xb5" + b"x" * 46) if send else back.recv(100)
 PYTHON
 }
 
@@ -77,7 +81,7 @@ counts() {
 		"$TRAFFIC" -n $each -b banned -c clean "wire$n" "edge$n" >"sent$n" 2>"err$n" &
 		pid[n]=$!
 	done
-	frames $odd wire0 &
+	frames $odd wire0 edge0 2>err2 &
 	pid[2]=$!
 	while ((rotated < 100)) && kill -0 "${pid[0]}" "${pid[1]}" 2>/dev/null; do
 		bloom rotate

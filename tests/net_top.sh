@@ -13,7 +13,7 @@ sandbox "$@"
 on() {
 	filtering attackers
 	terminal "$1"
-	types "try $XDP_BLOOM top" Enter
+	tries "$XDP_BLOOM top"
 	shows 'INTERFACES'
 	flow 0 -b banned -c clean
 	shows 'dropped +[1-9]'
@@ -63,7 +63,7 @@ stopped() {
 	on 80x24
 	types C-z
 	ended 148
-	types "try fg" Enter
+	tries "fg"
 	shows 'INTERFACES'
 	types q
 	ended 0
@@ -77,7 +77,7 @@ left_alone() {
 	ready
 	terminal "$1"
 	flow 0 -b banned -c clean
-	types "try $XDP_BLOOM top" Enter
+	tries "$XDP_BLOOM top"
 	shows '203\.0\.113\.9 +[0-9.]+%'
 	stop KILL 137
 	# Samples of a minute ago would be on the screen for as long: the ring's own lock tells who reads.
@@ -113,11 +113,11 @@ poor_terminals() {
 	filtering attackers
 	terminal 80x24
 	for term in TERM=dumb TERM=no-such-terminal TERM= -uTERM; do
-		types "try env $term $XDP_BLOOM top 2>said" Enter
+		tries "env $term $XDP_BLOOM top 2>said"
 		ended 2
 		is "$(wc -l <said)" 1 "the lines that top says with $term ($(cat said))"
 	done
-	types "try env TERM=vt100 $XDP_BLOOM top" Enter
+	tries "env TERM=vt100 $XDP_BLOOM top"
 	shows 'INTERFACES'
 	for size in 20x5 1x1 12x7 300x90 80x24; do
 		mux resize-window -t test -x "${size%x*}" -y "${size#*x}"
@@ -141,7 +141,7 @@ obeys_nobody() {
 	ip link set "$name" up
 	terminal 200x50
 	mux pipe-pane -t test 'cat >raw'
-	types "try $XDP_BLOOM top" Enter
+	tries "$XDP_BLOOM top"
 	shows 'INTERFACES'
 	bloom attach "$name"
 	shows 'attach \?\?\?\]0;mine\?'

@@ -53,7 +53,7 @@ json_lines() {
 ended_by() {
 	filtering attackers
 	terminal "$1"
-	types "try $XDP_BLOOM watch" Enter
+	tries "$XDP_BLOOM watch"
 	flow 0 -b banned -c clean
 	shows 'edge0 +attackers +gate +203\.0\.113\.9:9 > 198'
 	ends_by "$2"
@@ -66,7 +66,7 @@ left_alone() {
 	: >conf
 	ready
 	terminal "$1"
-	types "try $XDP_BLOOM watch" Enter
+	tries "$XDP_BLOOM watch"
 	flow 0 -b banned -c clean
 	shows 'edge0 +attackers +gate +203\.0\.113\.9:9'
 	stop
@@ -131,7 +131,7 @@ captured_to_a_pipe() {
 no_terminal() {
 	filtering bad
 	terminal 80x24
-	types "try $XDP_BLOOM capture -w - 2>said" Enter
+	tries "$XDP_BLOOM capture -w - 2>said"
 	ended 2
 	is "$(cut -d';' -f1 said)" "xdp-bloom: capture: standard output is a terminal" "what it says"
 }

@@ -30,6 +30,12 @@ types() {
 	mux send-keys -t test -- "$@"
 }
 
+# tries COMMAND: on an empty screen, so that nothing shows what became of the one before.
+tries() {
+	mux send-keys -R -t test
+	types "try $*" Enter
+}
+
 # shows WORDS: waits until they are on the screen.
 shows() {
 	local i

@@ -12,10 +12,11 @@ print("listening", flush=True)
 while True:
     print(heard.recv(4096).decode().replace("\n", "|"), flush=True)
 PYTHON
-trap 'stop_jobs; rm -rf "$WORK" "$WORK.listen"' EXIT
 
 # service ARGS...: starts it; what it logs comes from descriptor $log, what it notifies from $notes.
 service() {
+	# Of the kernel's ten it says the eleventh in vain, where whoever hears it has no time.
+	echo 512 >/proc/sys/net/unix/max_dgram_qlen
 	rm -f socket notes.pipe log.pipe
 	mkfifo notes.pipe log.pipe
 	python3 "$WORK.listen" "$WORK/socket" >notes.pipe 2>/dev/null &
@@ -30,13 +31,13 @@ under=(env)
 
 # heard FD WORDS: waits for a line that has WORDS in it.
 heard() {
-	local line
+	local line lines=0
 
-	while read -r -t 30 line <&"$1"; do
+	while [ $((lines += 1)) -lt 1000 ] && read -r -t 30 line <&"$1"; do
 		[[ $line != *"$2"* ]] || return 0
 		echo "$line" >>unheard
 	done
-	fail "never said '$2', but: $(cat unheard 2>/dev/null)"
+	fail "never said '$2', but: $(tail -n 20 unheard 2>/dev/null)"
 }
 
 # shellcheck disable=SC2120 # mostly without
@@ -51,6 +52,36 @@ stop() {
 	kill "-${1:-TERM}" "$service_pid"
 	wait "$service_pid"
 	is $? "${2:-0}" "the exit status of the service"
+}
+
+# asleep COMMAND...: while the service does nothing, however long that takes.
+asleep() {
+	kill -STOP "$service_pid"
+	"$@"
+	kill -CONT "$service_pid"
+}
+
+# overdue TABLE COLUMN: what ends at a time, in the state alone.
+overdue() {
+	python3 - "$XDP_BLOOM_STATE/state.db" "$@" <<-'PYTHON'
+		import sqlite3, sys
+
+		with sqlite3.connect(sys.argv[1]) as db:
+		    db.execute("UPDATE %s SET %s = 1" % (sys.argv[2], sys.argv[3]))
+	PYTHON
+}
+
+# unwatched ARGS...: with --confirm, and overdue; but nobody waits for that.
+unwatched() {
+	local watcher tries=0
+
+	bloom "$@" --confirm 1h
+	until watcher=$(pgrep -f "^xdp-bloom -S $XDP_BLOOM_STATE .*--watch"); do
+		tries=$((tries + 1))
+		[ $tries -lt 1000 ] || fail "nobody watches"
+	done
+	kill -KILL "$watcher"
+	overdue pending deadline
 }
 
 # An interface, a list file and a config with both.

@@ -6,6 +6,7 @@ soak.py OPERATIONS SECONDS: so many operations, or as long as that (0: no limit)
 """
 import ipaddress
 import json
+import math
 import os
 import random
 import shutil
@@ -60,7 +61,7 @@ class Model:
 
     def forget(self):
         self.lists = {}  # name: (kind, prefixes)
-        self.bans = {}  # key: (prefix, expires or None)
+        self.bans = {}  # key: (prefix, expires or None: not before, and not after)
         self.allowed = []  # live: [(prefix, allow?)], the last one counts
 
     def copy(self):
@@ -78,13 +79,15 @@ class Model:
     def holders(self, addr, kind):
         return [n for n, (k, prefixes) in self.lists.items() if k == kind and any(addr in p for p in prefixes)]
 
-    def banned(self, addr, now):
-        return any(addr in p and (e is None or e > now) for p, e in self.bans.values())
-
-    def verdict(self, addr, now):
+    def verdicts(self, addr, since, until):
+        """What it may be where what had run out by the first of two times is gone, and what had not by the second is not."""
         if self.live_allowed(addr) or self.holders(addr, "allow"):
-            return "pass"
-        return "drop" if self.holders(addr, "ban") or self.banned(addr, now) else "pass"
+            return {"pass"}
+        ends = [(math.inf, math.inf)] if self.holders(addr, "ban") else []
+        ends += [e or (math.inf, math.inf) for p, e in self.bans.values() if addr in p]
+        surely = any(first > until for first, _ in ends)
+        perhaps = any(last > since for _, last in ends)
+        return {"drop"} if surely else {"drop", "pass"} if perhaps else {"pass"}
 
     def kinds(self):
         return {kind for kind, _ in self.lists.values()}
@@ -140,9 +143,10 @@ class Soak:
             self.run(*args, "-", text="\n".join(words))
         else:
             self.run(*args, *words)
+        # It was somewhere between, which may be long on a busy machine.
+        ends = (before + ttl, int(time.time()) + ttl) if ttl else None
         for p in prefixes:
-            # It was somewhere between: whoever asks leaves a second on both sides.
-            m.bans[p.key()] = (p, before + ttl if ttl else None)
+            m.bans[p.key()] = (p, ends)
         self.touched += prefixes
 
     def op_add(self, m):
@@ -158,7 +162,7 @@ class Soak:
 
     def op_del(self, m):
         now = time.time()
-        sure = [k for k, (_, e) in m.bans.items() if e is None or e > now + 60]
+        sure = [k for k, (_, e) in m.bans.items() if e is None or e[0] > now + 600]
         if not sure or rng.random() < 0.05:
             p = random_prefix()
             if p.key() in m.bans:
@@ -267,7 +271,7 @@ class Soak:
         shutil.rmtree(os.environ["XDP_BLOOM_BPFFS"], ignore_errors=True)
         self.run("restore")
 
-    def ask(self):
+    def ask(self, since):
         m = self.model
         prefixes = m.edges()
         prefixes = rng.sample(prefixes, min(len(prefixes), 120)) + self.touched[-60:]
@@ -280,15 +284,14 @@ class Soak:
                     points.add((p.family, at))
         points = sorted(points)
         text = "\n".join(str(Prefix(f, v, BITS[f])) for f, v in points)
-        before = time.time()
         status, out, err = bloom("-j", "test", "-", text=text)
         after = time.time()
         if status == 2:
             self.die("test: " + err.strip()[:600])
         self.asked += len(points)
         for addr, answer in zip(points, json.loads(out)):
-            # What runs out just now may be in force or not.
-            allowed = {m.verdict(addr, before - 2), m.verdict(addr, after + 2)}
+            # What has run out since the last command began may be in force or not; a second on both sides.
+            allowed = m.verdicts(addr, since - 1, after + 1)
             if answer["verdict"] in allowed:
                 if allowed == {"drop"} and not answer["false_positive"]:
                     names = m.holders(addr, "ban") or ["live"]
@@ -304,17 +307,17 @@ class Soak:
         ops += [self.op_add_many, self.op_unload, self.op_turn, self.op_allow, self.op_disallow, self.op_rotate]
         ops += [self.op_flush, self.op_tune, self.op_reboot]
         copy = self.model.copy()
+        since = time.time()
         try:
             rng.choice(ops)(copy)
         except Refused:
             return
         self.model = copy
-        now = time.time()
-        copy.bans = {k: (p, e) for k, (p, e) in copy.bans.items() if e is None or e > now - 5}
+        copy.bans = {k: (p, e) for k, (p, e) in copy.bans.items() if e is None or e[1] > since - 1}
         if len(copy.bans) > 1500:
             self.run("flush")
             copy.forget()
-        self.ask()
+        self.ask(since)
         self.steps += 1
 
 

@@ -71,8 +71,8 @@ static struct reload *follow(void)
 
 static void minute(void)
 {
-	int64_t now = clock_ms();
 	struct reload *r = follow();
+	int64_t now = clock_ms();
 
 	CHECK(reload_waits(r) && !turn(r, now) && !reload_waits(r), "a file that is loaded is loaded again");
 	/* Nobody reads what the kernel tells: all of it is lost. */
