@@ -266,42 +266,65 @@ void attach_refresh(struct attachment *list, size_t n)
 	}
 }
 
+/* 0 or 1, or -errno where nobody can tell. */
+static int is_pinned(const char *path)
+{
+	return !access(path, F_OK) ? 1 : errno == ENOENT ? 0 : because(-errno, "%s: %s", path, strerror(errno));
+}
+
 int attach_find(const char *name)
 {
 	char path[256];
 
-	for (int shared = 0; shared < 2; shared++) {
+	for (int shared = 0; shared < 2 && *name; shared++) {
+		int is;
+
 		link_path(path, sizeof(path), name, shared);
-		if (*name && !access(path, F_OK))
-			return 0;
+		is = is_pinned(path);
+		if (is)
+			return is < 0 ? is : 0;
 	}
 	return because(-ENOENT, "%s: the filter is not attached there", name);
 }
 
+static int unpin(const char *name, const char *path)
+{
+	return unlink(path)
+		       ? because(-errno, "%s: filtering has stopped, but %s stays: %s", name, path, strerror(errno))
+		       : 0;
+}
+
+static int detach_link(const char *name, const char *path)
+{
+	int fd = bpf_obj_get(path);
+	/* Now, not when the last user of the link goes. */
+	int err = fd < 0 || bpf_link_detach(fd) ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	if (err && err != -ENOLINK && err != -EINVAL && err != -EOPNOTSUPP)
+		return because_kernel(err, path);
+	return unpin(name, path);
+}
+
 int detach_one(const char *name)
 {
-	char path[256];
-	int err = attach_find(name);
+	char link[256], shared[256];
+	int is_link, is_shared, err = 0;
 
-	link_path(path, sizeof(path), name, false);
-	if (!access(path, F_OK)) {
-		int fd = bpf_obj_get(path);
-
-		/* Now, not when the last user of the link goes. */
-		err = fd < 0 ? -errno : bpf_link_detach(fd) ? -errno : 0;
-		if (fd >= 0)
-			close(fd);
-		if (err == -ENOLINK || err == -EINVAL || err == -EOPNOTSUPP)
-			err = 0;
-		if (!err && unlink(path))
-			err = -errno;
-	}
-	link_path(path, sizeof(path), name, true);
-	if (!access(path, F_OK)) {
-		err = shared_remove(name, shared_id(path));
-		if (!err && unlink(path))
-			err = -errno;
-	}
+	link_path(link, sizeof(link), name, false);
+	link_path(shared, sizeof(shared), name, true);
+	/* Both are looked at before anything is done. */
+	is_link = is_pinned(link);
+	is_shared = is_link < 0 ? is_link : is_pinned(shared);
+	if (is_shared < 0)
+		return is_shared;
+	if (!is_link && !is_shared)
+		return attach_find(name);
+	if (is_link)
+		err = detach_link(name, link);
+	if (!err && is_shared)
+		err = shared_remove(name, shared_id(shared)) ?: unpin(name, shared);
 	return err;
 }
 
