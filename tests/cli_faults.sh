@@ -10,7 +10,7 @@ need strace
 preload=$(dirname "$TRAFFIC")/failing.so
 apart=$(dirname "$TRAFFIC")/xdp-bloom-apart
 
-VERBS=(load rotate attach restore add del batch image)
+VERBS=(load rotate attach restore add del batch image unload enforce shadow allow disallow tune detach confirm flush)
 
 # What each call fails with. What cannot fail, and close() and munmap(), which only let go, are not in it.
 declare -A error=([bpf]=ENOMEM [mmap]=ENOMEM [openat]=EMFILE [mkdir]=ENOSPC [fsync]=EIO [fdatasync]=EIO [pwrite64]=ENOSPC
@@ -45,6 +45,11 @@ arguments_of() {
 	del) echo del 198.18.0.1 2001:db8:2::/48 ;;
 	batch) echo batch commands ;;
 	image) echo load --image "$turn.image" --force ;;
+	unload | enforce | shadow) echo "$1" other ;;
+	allow | disallow) echo "$1" 198.51.100.2 ;;
+	tune) echo tune --headroom "$([ "$turn" = even ] && echo 30 || echo 60)" ;;
+	detach) echo detach edge0 ;;
+	confirm | flush) echo "$1" ;;
 	esac
 }
 
@@ -59,6 +64,14 @@ turn_over() {
 		;;
 	add) "$XDP_BLOOM" del 198.18.0.1 2001:db8:2::/48 &>/dev/null ;;
 	del) "$XDP_BLOOM" add 198.18.0.1 2001:db8:2::/48 &>/dev/null ;;
+	unload) "$XDP_BLOOM" load other "$turn" --force &>/dev/null ;;
+	enforce) "$XDP_BLOOM" shadow other &>/dev/null ;;
+	shadow) "$XDP_BLOOM" enforce other &>/dev/null ;;
+	allow) "$XDP_BLOOM" disallow 198.51.100.2 &>/dev/null ;;
+	disallow) "$XDP_BLOOM" allow 198.51.100.2 &>/dev/null ;;
+	detach) "$XDP_BLOOM" attach edge0 &>/dev/null ;;
+	confirm) "$XDP_BLOOM" load other "$turn" --force --confirm 1h &>/dev/null ;;
+	flush) "$XDP_BLOOM" load base list --force &>/dev/null ;;
 	batch)
 		"$XDP_BLOOM" del 198.18.0.2 &>/dev/null
 		printf 'add 198.18.0.2\nload other %s --force\nallow 198.18.0.3\n' "$turn" >commands
@@ -75,6 +88,15 @@ is_done() {
 	add) "$XDP_BLOOM" test 198.18.0.1 2001:db8:2::1 &>/dev/null ;;
 	del) ! "$XDP_BLOOM" -j test 198.18.0.1 2001:db8:2::1 | grep -q '"drop"' ;;
 	batch) is_done load && "$XDP_BLOOM" test 198.18.0.2 &>/dev/null ;;
+	unload) [ "$("$XDP_BLOOM" -j lists | grep -c '"other"')" = 0 ] ;;
+	enforce) [ "$(get '.[]|select(.name=="other").kind' lists)" = ban ] ;;
+	shadow) [ "$(get '.[]|select(.name=="other").kind' lists)" = shadow ] ;;
+	allow) expect 1 "$XDP_BLOOM" test 198.51.100.2 ;;
+	disallow) "$XDP_BLOOM" test 198.51.100.2 &>/dev/null ;;
+	tune) [ "$(get .headroom tune)" = "$([ "$turn" = even ] && echo 30 || echo 60)" ] ;;
+	detach) [ "$(xdp_id edge0)" = none ] ;;
+	confirm) ! "$XDP_BLOOM" confirm &>/dev/null ;;
+	flush) expect 1 "$XDP_BLOOM" test 192.0.2.7 ;;
 	image) [ "$(get 'map(.name)|contains(["odd"])' lists)" = "$([ "$turn" = even ] && echo false || echo true)" ] ;;
 	esac
 }
@@ -151,7 +173,12 @@ inject() {
 	case $status in
 	0) is_done "$verb" || fail "$what: it says done, and is not: $(cat err)" ;;
 	2)
-		changed_nothing "$verb"
+		# The packets first: that is said, and is the one exception.
+		if [ "$verb" = detach ] && grep -q 'filtering has stopped, but' err; then
+			is_done detach || fail "$what: says that filtering has stopped, and it has not"
+		else
+			changed_nothing "$verb"
+		fi
 		grep -q '^xdp-bloom: ' err || fail "$what: failed without a word"
 		refused=$((refused + 1))
 		;;
@@ -164,11 +191,14 @@ inject() {
 		is_done "$verb" || fail "$what: the next command does not work"
 		is "$(generations | wc -l)" 1 "the generations that are pinned after the command after '$what'"
 	fi
-	still_filters
+	[ "$verb" = flush ] || still_filters
 }
 
 still_filters() {
-	"$XDP_BLOOM" test 192.0.2.7 2001:db8::7 203.0.113.9 198.51.100.1 >verdicts 2>&1 ||
+	local other=198.51.100.1
+
+	case $verb in unload | enforce | shadow | flush) other= ;; esac
+	"$XDP_BLOOM" test 192.0.2.7 2001:db8::7 203.0.113.9 $other >verdicts 2>&1 ||
 		fail "$what, ended with $status ($(cat err)): and then: $(cat verdicts)"
 	expect 1 "$XDP_BLOOM" test 192.0.2.8
 }
