@@ -52,8 +52,13 @@ CORE     := $(BUILD)/core.a
 
 all: $(BUILD)/xdp-bloom
 
-$(BUILD)/xdp-bloom: $(BUILD)/user/main.o $(CORE)
-	$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(ALL_LIBS)
+$(BUILD)/xdp-bloom: $(BUILD)/user/main.o $(CORE) $(BUILD)/linked
+	$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $(filter-out %/linked,$^) $(ALL_LIBS)
+
+# With the libraries inside or outside: linked again when that is another than before.
+$(BUILD)/linked: FORCE
+	@mkdir -p $(@D)
+	@echo 'SHARED=$(SHARED)' | cmp -s - $@ || echo 'SHARED=$(SHARED)' >$@
 
 $(CORE): $(filter-out %/main.o,$(USER_OBJ))
 	@rm -f $@
@@ -256,4 +261,4 @@ help:
 	@echo 'make install        PREFIX (/usr/local), DESTDIR'
 
 .DELETE_ON_ERROR:
-.PHONY: docs/terminal.svg all deps deps-test run install deb deb-test clean tests check test rates soak test-kernels record-kernels compilers kselftest fuzz budget bench bench-quick bench-record units kill-test counts faults lint help
+.PHONY: FORCE docs/terminal.svg all deps deps-test run install deb deb-test clean tests check test rates soak test-kernels record-kernels compilers kselftest fuzz budget bench bench-quick bench-record units kill-test counts faults lint help
