@@ -170,6 +170,24 @@ killed() {
 	is "$(jq -r .source seen)" 203.0.113.9 "the first one seen"
 }
 
+# Whoever ends it has all that was dropped until then.
+ended_with_samples() {
+	command -v strace >/dev/null || skip "needs strace"
+	filtering bad
+	# When it says that it watches.
+	strace -D -o calls -e trace=write -e inject=write:signal=STOP:when=1 "$XDP_BLOOM" -vj watch >seen 2>said &
+	watcher=$!
+	until grep -qs "stopped by SIGSTOP" calls; do
+		kill -0 $watcher || fail "watch has ended: $(cat said)"
+		read -rt 0.1 <> <(:)
+	done
+	send 0 -b banned -c clean
+	kill -INT $watcher
+	kill -CONT $watcher
+	wait $watcher || fail "watch ended with $?"
+	is "$(wc -l <seen)" 3 "the number seen"
+}
+
 # A flood does not buy more than the budget: so many for each refill, of which there are ten a second.
 bounded() {
 	local begin seconds most
@@ -219,4 +237,4 @@ refusals() {
 
 run_cases text json_lines "ended_by 80x24 Ctrl-C" "ended_by 200x50 Ctrl-C" "ended_by 80x24 TERM" "ended_by 200x50 TERM" \
 	"left_alone 80x24" "left_alone 200x50" captured captured_for_tshark captured_to_a_pipe no_terminal live disk_full \
-	killed bounded nothing_old one_reader refusals
+	killed ended_with_samples bounded nothing_old one_reader refusals

@@ -204,12 +204,14 @@ static int follow(struct watch *w)
 {
 	struct pollfd ready = { .fd = samples_fd(w->samples), .events = POLLIN };
 	int64_t begin = clock_ns(CLOCK_MONOTONIC), refilled = begin;
+	bool last = false;
 	int err = 0;
 
-	while (!stop && !err && !w->status && (!wanted.count || w->seen < wanted.count)) {
+	while (!last && !err && !w->status && (!wanted.count || w->seen < wanted.count)) {
 		int64_t now;
 
-		poll(&ready, 1, SAMPLES_EVERY);
+		last = stop; /* what was dropped until then is there to be read */
+		poll(&ready, 1, last ? 0 : SAMPLES_EVERY);
 		w->clock = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC); /* somebody may set it */
 		err = samples_read(w->samples, on_sample, w);
 		if (!err && !w->status && w->file && pcapng_flush(w->file)) /* who reads along need not wait */
