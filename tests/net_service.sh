@@ -34,6 +34,24 @@ starts_and_stops() {
 	is "$(snapshot)" "$since" "what is loaded and attached after a third"
 }
 
+# A manager that has no time at that moment is told later: it would wait for ever.
+tells_who_is_busy() {
+	command -v strace >/dev/null || skip "needs strace"
+	prepare
+	mkfifo pipe
+	busy=(pipe)
+	under=(strace -D -o calls -e trace=sendto)
+	service
+	until grep -qs 'READY=1.*EAGAIN' calls; do
+		kill -0 "$service_pid" || fail "the service has ended"
+		read -rt 0.1 <> <(:)
+	done
+	echo >pipe
+	heard "$notes" READY=1
+	heard "$log" ready
+	stop
+}
+
 only_one() {
 	prepare
 	ready
@@ -386,6 +404,6 @@ grows() {
 	stop
 }
 
-run_cases grows starts_and_stops only_one finds_interfaces "finds_interfaces --shared" tries_interfaces_again ends_bans clock_is_set ends_bans_later \
+run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" tries_interfaces_again ends_bans clock_is_set ends_bans_later \
 	ends_bans_of_a_state_that_was_gone beside_a_load \
 	rotates rotates_later killed_at_start answers_prometheus with_few_rights damaged_state counts_nothing

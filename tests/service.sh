@@ -2,13 +2,25 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A service to test: behind lib.sh and sandbox.
 
-# What systemd would hear: each datagram, a line.
+# What systemd would hear: each datagram, a line. Busy, it has no room for any until somebody has opened the pipe.
 cat >"$WORK.listen" <<'PYTHON'
 import os, socket, sys
 
 heard = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 heard.bind(sys.argv[1])
+full = len(sys.argv) < 3
+while not full:
+    full, others = True, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    others.setblocking(False)
+    others.connect(sys.argv[1])
+    try:
+        while others.send(b"others"):
+            full = False
+    except BlockingIOError:
+        pass
 print("listening", flush=True)
+if len(sys.argv) > 2:
+    open(sys.argv[2]).read()
 while True:
     print(heard.recv(4096).decode().replace("\n", "|"), flush=True)
 PYTHON
@@ -19,7 +31,7 @@ service() {
 	echo 512 >/proc/sys/net/unix/max_dgram_qlen
 	rm -f socket notes.pipe log.pipe
 	mkfifo notes.pipe log.pipe
-	python3 "$WORK.listen" "$WORK/socket" >notes.pipe 2>/dev/null &
+	python3 "$WORK.listen" "$WORK/socket" "${busy[@]}" >notes.pipe 2>/dev/null &
 	exec {notes}<notes.pipe
 	heard "$notes" listening
 	NOTIFY_SOCKET=$WORK/socket "${under[@]}" "$XDP_BLOOM" run --config "$WORK/conf" "$@" >log.pipe 2>&1 &
@@ -28,6 +40,7 @@ service() {
 	exec {log}<log.pipe
 }
 under=(env)
+busy=()
 
 # heard FD WORDS: waits for a line that has WORDS in it.
 heard() {

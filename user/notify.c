@@ -36,7 +36,7 @@ void notify_open(void)
 	unsetenv("WATCHDOG_PID");
 }
 
-void notify(const char *fmt, ...)
+bool notify(const char *fmt, ...)
 {
 	char text[1024];
 	va_list args;
@@ -46,8 +46,9 @@ void notify(const char *fmt, ...)
 	n = vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
 	/* Whoever does not read is not waited for. */
-	if (channel >= 0 && n > 0 && (size_t)n < sizeof(text))
-		send(channel, text, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (channel < 0 || n <= 0 || (size_t)n >= sizeof(text))
+		return true;
+	return send(channel, text, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 || errno != EAGAIN;
 }
 
 uint64_t notify_watchdog(void)

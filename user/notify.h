@@ -3,14 +3,15 @@
 #ifndef NOTIFY_H
 #define NOTIFY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "log.h"
 
 /* Once: takes the socket and the watchdog's time out of the environment, so that no child speaks for us. */
 void notify_open(void);
-/* "READY=1\nSTATUS=..."; nothing where nobody listens. */
-PRINTF(1, 2) void notify(const char *fmt, ...);
+/* "READY=1\nSTATUS=..."; nothing where nobody listens. False where who does has no room for it now. */
+PRINTF(1, 2) bool notify(const char *fmt, ...);
 /* How long we may be silent, in microseconds; 0: nobody watches. */
 uint64_t notify_watchdog(void);
 

@@ -262,11 +262,11 @@ static void on_signal(struct service *s)
 static void say_ready(struct service *s)
 {
 	observer_look(s->observer);
-	notify("READY=1\nSTATUS=%zu of %zu interfaces attached", arrivals_attached(s->arrivals),
-	       arrivals_expected(s->arrivals));
-	if (!s->ready)
+	/* Else at the next turn: whoever waits for it may wait for ever. */
+	s->ready = notify("READY=1\nSTATUS=%zu of %zu interfaces attached", arrivals_attached(s->arrivals),
+			  arrivals_expected(s->arrivals));
+	if (s->ready)
 		say("ready");
-	s->ready = true;
 }
 
 static bool busy(const struct service *s)
