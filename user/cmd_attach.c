@@ -67,7 +67,7 @@ static int keeps(struct state *state, const char *name, bool *found)
 	int err = state_interfaces(state, &kept, &n);
 
 	*found = false;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n && !err; i++)
 		*found = *found || !strcmp(name, kept[i].name);
 	free(kept);
 	return err;
