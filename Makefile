@@ -203,7 +203,7 @@ counts: tests
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
 		XDP_BLOOM_PACKETS=$(or $(PACKETS),10000000) XDP_BLOOM_CASES=counts tests/net_rotate.sh
 
-# Every system call and allocation of load, also of an image, rotate, attach, restore, add, del and batch fails once.
+# Every system call and allocation of the verbs that change something fails once.
 faults: deps-test
 	@$(MAKE) --no-print-directory tests
 	FAULTS=all XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic tests/cli_faults.sh
