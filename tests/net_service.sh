@@ -125,6 +125,18 @@ ends_bans() {
 	stop
 }
 
+# Whoever waits by himself is not joined by more and more.
+restores_without_watchers() {
+	prepare
+	ready
+	echo 192.0.2.6 >other
+	bloom load other other --confirm 1h
+	bloom restore
+	bloom restore
+	is "$(pgrep -c -f "^xdp-bloom -S $WORK/.* --watch")" 1 "the processes that watch"
+	stop
+}
+
 # Set by somebody, as the kernel tells it: whatever waits for a time waits for it anew.
 clock_is_set() {
 	command -v strace >/dev/null || skip "needs strace"
@@ -405,6 +417,6 @@ grows() {
 	stop
 }
 
-run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" tries_interfaces_again ends_bans clock_is_set ends_bans_later \
+run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" tries_interfaces_again ends_bans restores_without_watchers clock_is_set ends_bans_later \
 	ends_bans_of_a_state_that_was_gone beside_a_load \
 	rotates rotates_later killed_at_start answers_prometheus with_few_rights damaged_state counts_nothing

@@ -345,44 +345,45 @@ int change_start_watch(long seconds)
 	_exit(2);
 }
 
-/* A command is at work, perhaps the one that started us, and has not committed yet. */
-static bool somebody_changes(void)
+/* When the first of what waits is due, 0: nothing waits; where that cannot be seen, it may be due. */
+static time_t first_deadline(void)
 {
-	char path[PATH_MAX];
-	bool held;
-	int fd;
+	struct pending *pending = NULL;
+	struct state *state = NULL;
+	time_t first = 1;
+	size_t n;
 
-	snprintf(path, sizeof(path), "%s/lock", opt_state);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	held = fd >= 0 && lock_holder(fd);
-	if (fd >= 0)
-		close(fd);
-	return held;
+	/* A command is at work, perhaps the one that started us, and has not committed yet. */
+	if (!lock_is_held(LOCK_STATE) && !state_open(&state, false) && !state_pending(state, &pending, &n))
+		first = n ? pending[0].deadline : 0;
+	free(pending);
+	state_close(state);
+	return first;
 }
 
 void change_watch(long seconds)
 {
-	time_t end = time(NULL) + seconds;
+	time_t end = time(NULL) + seconds, now = 0, first = 1;
 
-	while (true) {
-		struct timespec wait = { .tv_sec = seconds < 1 ? 1 : seconds < WATCH_AGAIN ? seconds : WATCH_AGAIN };
+	while (first) {
+		long left = seconds > 0 ? seconds : first > now ? first - now : WATCH_AGAIN;
+		struct timespec wait = { .tv_sec = left < WATCH_AGAIN ? left : WATCH_AGAIN };
 		struct state *state = NULL;
-		struct pending *pending = NULL;
-		size_t n = 1;
 
 		seconds -= wait.tv_sec;
 		while (clock_nanosleep(CLOCK_BOOTTIME, 0, &wait, &wait) == EINTR)
 			;
-		if (!somebody_changes() && !state_open(&state, false) && !state_pending(state, &pending, &n) && !n) {
-			state_close(state);
-			return;
-		}
-		free(pending);
-		state_close(state);
-		if (seconds <= 0)
-			passed = end;
-		if (seconds <= 0 && !change_begin(&state))
-			change_end(state);
+		first = first_deadline();
+		if (seconds > 0)
+			continue;
+		passed = end;
+		now = time(NULL) > passed ? time(NULL) : passed;
+		/* What waits longer has somebody else who watches it, or its time is still to come. */
+		if (!first || first > now)
+			continue;
+		(void)change_begin(&state);
+		change_end(state);
+		first = first_deadline();
 	}
 }
 

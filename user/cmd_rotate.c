@@ -11,6 +11,7 @@
 #include "cmd.h"
 #include "image_kept.h"
 #include "kernel.h"
+#include "lock.h"
 #include "log.h"
 #include "out.h"
 #include "state.h"
@@ -99,7 +100,8 @@ static int restore_watch(struct state *state)
 	size_t n;
 	int err = state_pending(state, &pending, &n);
 
-	if (!err && n)
+	/* A service sees to it, and may restore again and again. */
+	if (!err && n && !lock_is_held(LOCK_SERVICE))
 		err = change_start_watch(1);
 	free(pending);
 	return err;

@@ -153,7 +153,7 @@ static int only_one(void)
 
 	if (err)
 		return err;
-	snprintf(path, sizeof(path), "%s/service.lock", opt_state);
+	snprintf(path, sizeof(path), "%s/" LOCK_SERVICE, opt_state);
 	return lock_take(path, 0);
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,11 +17,26 @@ static void on_alarm(int signal)
 	(void)signal;
 }
 
-pid_t lock_holder(int fd)
+/* Its process, or 0. */
+static pid_t lock_holder(int fd)
 {
 	struct flock holder = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
 	return fcntl(fd, F_GETLK, &holder) || holder.l_type == F_UNLCK ? 0 : holder.l_pid;
+}
+
+bool lock_is_held(const char *name)
+{
+	char path[PATH_MAX];
+	bool held;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", opt_state, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	held = fd >= 0 && lock_holder(fd);
+	if (fd >= 0)
+		close(fd);
+	return held;
 }
 
 /* Its command line, as far as it helps to know it again. */

@@ -3,7 +3,7 @@
 #ifndef LOCK_H
 #define LOCK_H
 
-#include <sys/types.h>
+#include <stdbool.h>
 
 /*
  * Waits for it, at most `seconds` long. Returns a descriptor, which holds the lock until it is closed, or -errno with
@@ -11,7 +11,10 @@
  */
 int lock_take(const char *path, long seconds);
 
-/* Who holds it: its process, or 0. */
-pid_t lock_holder(int fd);
+/* Does another process hold that lock of the state directory's? One of our own is lost by asking. */
+bool lock_is_held(const char *name);
+
+#define LOCK_STATE   "lock"
+#define LOCK_SERVICE "service.lock"
 
 #endif
