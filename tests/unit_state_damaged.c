@@ -203,10 +203,10 @@ static void damaged_settings(void)
 		{ "headroom", "-1" },	{ "samples", "9e999" },	  { "memory_max", "2e18" }, { "exact", "2" },
 		{ "generation", "-2" }, { "generation", "1e17" }, { "edits", "-1" },	    { "image", "-1" },
 	};
+	struct state *s;
 
 	for (size_t i = 0; i < sizeof(damaged) / sizeof(damaged[0]); i++) {
 		const char *name = damaged[i][0];
-		struct state *s;
 		char text[128];
 
 		if (!make_state())
@@ -221,6 +221,15 @@ static void damaged_settings(void)
 		      reason(-EUCLEAN));
 		state_close(s);
 	}
+	/* What earlier versions kept is none of that. */
+	if (!make_state())
+		return;
+	sql("INSERT INTO setting VALUES ('bits_per_key', 90.5), ('memory_max', 1e18), ('headroom', 10), ('new', -1)");
+	s = opened(true);
+	CHECK(s && state_setting(s, "bits_per_key", 3) == 90.5 && state_setting(s, "memory_max", 3) == 1e18 &&
+		      state_setting(s, "headroom", 3) == 10 && state_setting(s, "new", 3) == -1 && !state_commit(s),
+	      "what is sound is damaged");
+	state_close(s);
 	empty_directory();
 }
 

@@ -20,7 +20,7 @@ static const struct {
 	{ "layout", LAYOUT_AUTO },
 	{ "k", CLASSIC_K_MAX },
 	{ "fpr", SETTING_FPR_MOST },
-	{ "bits_per_key", 64 },
+	{ "bits_per_key", 512 }, /* before there was "fpr": some 90 for the least of it */
 	{ "headroom", SETTING_HEADROOM_MOST },
 	{ "samples", SETTING_SAMPLES_MOST },
 	{ "memory_max", SETTING_MEMORY_MOST },
