@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "log.h"
 #include "ranges.h"
 
 enum bogons { BOGONS_LEAVE_OUT, BOGONS_KEEP, BOGONS_REFUSE };
@@ -42,6 +43,10 @@ int guard_own_by(guard_covering_fn *covering, const void *arg, const char *who,
 
 /* Has any of these refused something, in this process? */
 bool guard_refused(void);
+
+/* How they say it. */
+void guard_refuses(void);
+#define guard_because(...) (guard_refuses(), because(-EPERM, __VA_ARGS__))
 
 /*
  * What guard_prefix() says of one prefix, of a list, however it is cut up; and all of it together must leave most of
