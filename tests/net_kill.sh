@@ -186,7 +186,6 @@ attach_cut_short() {
 				exit $?
 			) >out 2>err
 			status=$?
-			stop_watchers
 			python3 - <<-'PYTHON'
 				import sqlite3
 				db = sqlite3.connect("state/state.db")

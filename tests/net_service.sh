@@ -127,14 +127,16 @@ ends_bans() {
 
 # Whoever waits by himself is not joined by more and more.
 restores_without_watchers() {
+	command -v strace >/dev/null || skip "needs strace"
 	prepare
 	ready
 	echo 192.0.2.6 >other
 	bloom load other other --confirm 1h
-	bloom restore
-	bloom restore
-	is "$(pgrep -c -f "^xdp-bloom -S $WORK/.* --watch")" 1 "the processes that watch"
+	expect 0 strace -o calls -e trace=process "$XDP_BLOOM" restore
+	! grep SIGCHLD calls || fail "restore left a process behind"
 	stop
+	expect 0 strace -o calls -e trace=process "$XDP_BLOOM" restore
+	grep -q SIGCHLD calls || fail "without a service nobody watches"
 }
 
 # Set by somebody, as the kernel tells it: whatever waits for a time waits for it anew.
