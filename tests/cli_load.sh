@@ -246,6 +246,9 @@ goes_back_unconfirmed() {
 	bloom attach edge0 --confirm 1h
 	verdicts 45.0.0.12=drop
 	refused "waits for confirmation" load list before
+	# The version before is nobody's list.
+	refused "there is no list" enforce "list before"
+	refused "there is no list" shadow "list before"
 	bloom confirm
 	refused "nothing waits" confirm
 	verdicts 45.0.0.12=drop

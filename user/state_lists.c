@@ -82,7 +82,7 @@ int state_list_get(struct state *state, const char *name, struct list_info *list
 	int code = SQLITE_DONE;
 	bool sound = true;
 
-	if (stmt) {
+	if (stmt && !strchr(name, ' ')) { /* one with a blank is no user's */
 		state_bind_text(stmt, 1, name);
 		code = sqlite3_step(stmt);
 		if (code == SQLITE_ROW)
