@@ -85,10 +85,10 @@ until_true() {
 	local i
 
 	for ((i = 0; i < 300; i++)); do
-		[ "$(get "$1" report --last minute)" != true ] || return 0
+		[ "$(get "$1" report --last hour)" != true ] || return 0
 		read -rt 0.1 <> <(:)
 	done
-	fail "never '$1': $("$XDP_BLOOM" -j report --last minute)"
+	fail "never '$1': $("$XDP_BLOOM" -j report --last hour)"
 }
 
 reported() {
