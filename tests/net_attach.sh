@@ -446,10 +446,57 @@ shared_by_two_instances() {
 	rm -rf "$XDP_BLOOM_BPFFS-2"
 }
 
+ours() {
+	xdp-loader status edge0 | grep -c xdp_bloom_gen
+}
+
+# cut_short CALL PATH ARGS...: the command is killed at its call of that name, of that pin; CALL:2 at the second.
+cut_short() {
+	local call=${1%:*} nth=${1#*:} path=$2
+
+	shift 2
+	[ "$nth" != "$call" ] || nth=1
+	# The shell that says of it that it was killed is not this one.
+	(
+		strace -o /dev/null -e trace="$call" -e inject="$call:signal=KILL:when=$nth" -P "$path" "$XDP_BLOOM" "$@"
+		exit $?
+	) >out 2>err
+	is "$?" 137 "status of $*, to be killed at $call $path ($(cat err))"
+}
+
+# One program follows the other there. Whoever is killed in between, the next command leaves the one in force, alone.
+shared_cut_short() {
+	local pin=$XDP_BLOOM_BPFFS/links/edge0%shared at
+
+	strace -e trace=rename,mkdir,rmdir,unlink true 2>/dev/null || skip "needs strace, and these calls"
+	other_program
+	prepare
+	has_dispatcher || skip "libxdp has no dispatcher on this kernel"
+	bloom attach edge0 --shared
+	cp banned banned_too
+	echo 192.0.2.8 >>banned_too
+	grep -vx 192.0.2.8 clean >fewer
+	# Before the new program; behind it, without a pin; with it; behind the old one.
+	for at in mkdir%exchange unlink%new rename%new unlink:2%new rmdir%exchange; do
+		cut_short "${at%\%*}" "$pin%${at#*%}" rotate
+		bloom add 192.0.2.8
+		is "$(ours)" 1 "programs of ours behind the dispatcher, after $at"
+		send 0 -b banned_too -c fewer
+		is "$(find "$XDP_BLOOM_BPFFS/links" -name 'edge0*' | wc -l)" 1 "the pins of edge0, after $at"
+		bloom del 192.0.2.8
+	done
+	bloom detach edge0
+	cut_short rename "$pin%new" attach edge0 --shared
+	filters 0
+	bloom rotate
+	is "$(get .interfaces show)" '[]' "the interfaces"
+	passes_all 0
+}
+
 run_cases "two_interfaces native" "two_interfaces skb" counts_by_interface \
 	attached_before_anything_is_loaded second_attach_is_refused detach_one detach_all detach_has_the_last_word unknown_interface falls_back_to_skb_with_a_warning \
 	jumbo_frames without_ethernet \
 	vanished_interface renamed_interface same_name_in_another_namespace "another_program_is_there xdpdrv" "another_program_is_there xdpgeneric" \
 	shared_without_dispatcher "shared native other --shared" "shared skb other --shared" "shared native other" "shared skb other" \
 	"shared native us --shared" "shared skb us --shared" shared_is_lost shared_is_renamed \
-	shared_without_the_right shared_by_two_instances
+	shared_without_the_right shared_by_two_instances shared_cut_short

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "attach.h"
+#include "attach_refresh.h"
 #include "bans.h"
 #include "build.h"
 #include "check.h"

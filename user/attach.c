@@ -16,13 +16,11 @@
 #include <bpf/libbpf.h>
 
 #include "abi.h"
+#include "attach_refresh.h"
 #include "kernel.h"
 #include "log.h"
 #include "pins.h"
 #include "shared.h"
-
-/* Behind a dispatcher the pin is a program's, not a link's: its name says so. */
-#define SHARED_SUFFIX "%shared"
 
 const char *const attach_mode_names[] = { "auto", "native", "skb" };
 
@@ -37,16 +35,21 @@ static void link_path(char *path, size_t size, const char *ifname, bool shared)
 				      (unsigned char)*ifname);
 	pin_path(path, size, name);
 	if (shared)
-		strncat(path, SHARED_SUFFIX, size - strlen(path) - 1);
+		strncat(path, ATTACH_SHARED, size - strlen(path) - 1);
+}
+
+void attach_shared_pin(char *path, size_t size, const char *ifname)
+{
+	link_path(path, size, ifname, true);
 }
 
 /* The reverse; false for a name that is none of ours. */
 static bool link_name(const char *file, struct attachment *at)
 {
-	size_t n = 0, length = strlen(file), suffix = strlen(SHARED_SUFFIX);
+	size_t n = 0, length = strlen(file), suffix = strlen(ATTACH_SHARED);
 
 	memset(at, 0, sizeof(*at));
-	if (length > suffix && !strcmp(file + length - suffix, SHARED_SUFFIX)) {
+	if (length > suffix && !strcmp(file + length - suffix, ATTACH_SHARED)) {
 		at->shared = true;
 		length -= suffix;
 	}
@@ -235,37 +238,6 @@ int attach_one(struct attachment *at)
 	return attach_link(at, (int)ifindex);
 }
 
-/* The new one first: for a moment both run, and nothing that either bans gets through. */
-static int refresh_one(struct attachment *at)
-{
-	char path[256];
-	__u32 old;
-	int err;
-
-	link_path(path, sizeof(path), at->name, true);
-	old = shared_id(path);
-	err = shared_attach(at, (int)at->ifindex, path);
-	return err ? err : shared_remove(at->name, old);
-}
-
-int attach_may_refresh(const struct attachment *list, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (list[i].shared && !list[i].gone)
-			return shared_allowed(list[i].name);
-	return 0;
-}
-
-void attach_refresh(struct attachment *list, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		int err = list[i].shared && !list[i].gone ? refresh_one(&list[i]) : 0;
-
-		if (err)
-			warn("%s; there the generation before is still in force: xdp-bloom rotate", reason(err));
-	}
-}
-
 /* 0 or 1, or -errno where nobody can tell. */
 static int is_pinned(const char *path)
 {
@@ -323,8 +295,12 @@ int detach_one(const char *name)
 		return attach_find(name);
 	if (is_link)
 		err = detach_link(name, link);
-	if (!err && is_shared)
-		err = shared_remove(name, shared_id(shared)) ?: unpin(name, shared);
+	if (!err && is_shared) {
+		__u32 id = shared_id(shared);
+		unsigned int ifindex = shared_where(if_nametoindex(name), id);
+
+		err = shared_remove(name, id) ?: attach_end_exchange(name, ifindex) ?: unpin(name, shared);
+	}
 	return err;
 }
 

@@ -37,12 +37,8 @@ int attach_new_root(int root);
 /* Every interface that the filter is on, by the kernel's word; free() the list. */
 int attach_list(struct attachment **list, size_t *n);
 
-/* Before anything is changed: will attach_refresh() be allowed to? */
-int attach_may_refresh(const struct attachment *list, size_t n);
-/*
- * Behind dispatchers the generation's own program runs: puts the one in force in the place of the one before. It is in
- * force everywhere else by then, so nothing goes back: where that cannot be, it says so.
- */
-void attach_refresh(struct attachment *list, size_t n);
+/* Behind a dispatcher the pin is a program's, not a link's: so its name ends. */
+#define ATTACH_SHARED "%shared"
+void attach_shared_pin(char *path, size_t size, const char *ifname);
 
 #endif

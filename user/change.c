@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "attach.h"
+#include "attach_refresh.h"
 #include "bans.h"
 #include "events.h"
 #include "guard.h"
@@ -35,7 +35,7 @@ static const char *why(const struct pending *one)
 /* The packets first: an interface waits on until the filter has left it. A list goes back with the next generation. */
 static bool can_go(const struct pending *one)
 {
-	int err = one->kind == PENDING_INTERFACE && !attach_find(one->name) ? detach_one(one->name) : 0;
+	int err = one->kind == PENDING_INTERFACE ? attach_take_back(one->name) : 0;
 
 	if (err)
 		warn("%s: %s, and cannot go back: %s", one->name, why(one), reason(err));
@@ -107,6 +107,7 @@ static int catch_up(struct state **state)
 	int err = undo_overdue(*state, &overdue, &n);
 
 	kernel_sweep();
+	attach_catch_up();
 	if (!err)
 		err = expire(*state, &touched, &expired, first);
 	if (err == -EUCLEAN)

@@ -183,12 +183,17 @@ int kernel_live_meta(void)
 	return live_pin(PIN_META);
 }
 
+int kernel_live_program(void)
+{
+	return live_pin(PIN_PROGRAM);
+}
+
 int kernel_age(double *seconds)
 {
 	struct bpf_prog_info info = { 0 };
 	__u32 size = sizeof(info);
 	struct timespec now;
-	int fd = live_pin(PIN_PROGRAM), err;
+	int fd = kernel_live_program(), err;
 
 	if (fd < 0)
 		return fd;

@@ -54,6 +54,8 @@ int kernel_open_live(struct candidate *c, bool edit);
 int kernel_live_note(const struct generation *edited);
 /* A descriptor of its description. */
 int kernel_live_meta(void);
+/* Likewise of its program. */
+int kernel_live_program(void);
 
 /* The running program's answer for each address: ANSWER() of abi.h. */
 int kernel_ask(const struct addr *addrs, size_t n, __u32 *answers);

@@ -85,12 +85,17 @@ static int create_shared(struct xdp_bloom_bpf **skel, struct xdp_program **progr
 	return err ? err : xdp_program__set_chain_call_enabled(*program, XDP_PASS, true);
 }
 
+static void fresh_path(char path[PIN_PATH_MAX + 8], const char *pin)
+{
+	snprintf(path, PIN_PATH_MAX + 8, "%s%%new", pin);
+}
+
 /* bpffs has renames: the pin is the old program's or the new one's, and never missing. */
 static int replace_pin(int fd, const char *pin)
 {
 	char fresh[PIN_PATH_MAX + 8];
 
-	snprintf(fresh, sizeof(fresh), "%s%%new", pin);
+	fresh_path(fresh, pin);
 	unlink(fresh);
 	return bpf_obj_pin(fd, fresh) || rename(fresh, pin) ? -errno : 0;
 }
@@ -217,4 +222,95 @@ int shared_remove(const char *name, __u32 id)
 	/* Nowhere: gone with its interface, or somebody took the dispatcher away. */
 	err = ifindex ? look_behind(ifindex, id, &found, true) : 0;
 	return err ? because(err, "%s: detaching through libxdp: %s", name, strerror(-err)) : 0;
+}
+
+/* The maps that a program uses; they are few. */
+#define MAPS_MOST 64
+
+static __u32 maps_of(int program, __u32 maps[MAPS_MOST])
+{
+	struct bpf_prog_info info = { .nr_map_ids = MAPS_MOST, .map_ids = (__u64)(uintptr_t)maps };
+	__u32 size = sizeof(info);
+
+	return program < 0 || bpf_obj_get_info_by_fd(program, &info, &size) ? 0 : info.nr_map_ids;
+}
+
+static bool has_map(const __u32 *maps, __u32 n, __u32 map)
+{
+	for (__u32 i = 0; i < n && i < MAPS_MOST; i++)
+		if (maps[i] == map)
+			return true;
+	return false;
+}
+
+/* It counts where this instance does. */
+static bool is_ours(__u32 id)
+{
+	int program = bpf_prog_get_fd_by_id(id), counters = pin_get(PIN_COUNTERS);
+	struct bpf_map_info info = { 0 };
+	__u32 maps[MAPS_MOST], size = sizeof(info), n = maps_of(program, maps);
+	bool is = counters >= 0 && !bpf_obj_get_info_by_fd(counters, &info, &size) && has_map(maps, n, info.id);
+
+	if (program >= 0)
+		close(program);
+	if (counters >= 0)
+		close(counters);
+	return is;
+}
+
+/* One that is ours and nobody's; *id is 0 where there is none. */
+static int find_stray(unsigned int ifindex, bool (*kept)(__u32 id), __u32 *id)
+{
+	struct xdp_program *program = NULL;
+	struct xdp_multiprog *multi;
+	int err;
+
+	*id = 0;
+	libxdp_set_print(no_print);
+	multi = xdp_multiprog__get_from_ifindex((int)ifindex);
+	err = (int)libxdp_get_error(multi);
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	while (!*id && (program = xdp_multiprog__next_prog(program, multi))) {
+		__u32 one = xdp_program__id(program);
+
+		if (is_ours(one) && !kept(one))
+			*id = one;
+	}
+	xdp_multiprog__close(multi);
+	return 0;
+}
+
+int shared_sweep(const char *ifname, unsigned int ifindex, const char *pin, bool (*kept)(__u32 id))
+{
+	char fresh[PIN_PATH_MAX + 8];
+	bool found = true;
+	__u32 id = 1;
+	int err = 0;
+
+	fresh_path(fresh, pin);
+	unlink(fresh);
+	while (!err && id && found) {
+		err = find_stray(ifindex, kept, &id);
+		if (!err && id)
+			err = look_behind(ifindex, id, &found, true);
+	}
+	return err ? because(err, "%s: taking an older program out through libxdp: %s", ifname, strerror(-err)) : 0;
+}
+
+bool shared_is_live(const char *pin)
+{
+	__u32 live[MAPS_MOST], its[MAPS_MOST], n_live, n_its;
+	int program = kernel_live_program(), fd = bpf_obj_get(pin);
+	bool is = true;
+
+	n_live = maps_of(program, live);
+	n_its = maps_of(fd, its);
+	for (__u32 i = 0; i < n_live && i < MAPS_MOST && fd >= 0; i++)
+		is = is && has_map(its, n_its, live[i]);
+	if (program >= 0)
+		close(program);
+	if (fd >= 0)
+		close(fd);
+	return is;
 }

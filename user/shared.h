@@ -26,5 +26,9 @@ __u32 shared_id(const char *pin);
 unsigned int shared_where(unsigned int ifindex, __u32 id);
 /* Takes the program with that id out. */
 int shared_remove(const char *ifname, __u32 id);
+/* Takes all programs of this instance out but those that are to be kept, and what was to become that pin. */
+int shared_sweep(const char *ifname, unsigned int ifindex, const char *pin, bool (*kept)(__u32 id));
+/* Is the program of that pin the one of the generation in force, if any is? */
+bool shared_is_live(const char *pin);
 
 #endif

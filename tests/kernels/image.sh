@@ -12,7 +12,7 @@ build=${BUILD:-$top/build}
 
 # All programs of these packages, and these.
 PACKAGES=(coreutils diffutils grep mount procps sed util-linux)
-TOOLS=(awk bash bpftool ethtool ip jq sh xdp-loader)
+TOOLS=(awk bash bpftool ethtool ip jq sh strace xdp-loader)
 MODULES=(veth 8021q dummy sch_ingress cls_bpf)
 
 archive() {
