@@ -16,7 +16,7 @@ FAIL = '**fails**'
 COLUMNS = [
     ('native', [('net_attach.sh', r'two interfaces native'), ('net_modes.sh', r'filters native')]),
     ('skb', [('net_attach.sh', r'two interfaces skb'), ('net_modes.sh', r'filters skb')]),
-    ('shared', [('net_attach.sh', r'shared (native|skb) ')]),
+    ('shared', [('net_shared.sh', r'shared (native|skb) ')]),
     ('IPv4', [('net_modes.sh', r'filters \w+ ipv4')]),
     ('IPv6', [('net_modes.sh', r'filters \w+ ipv6')]),
     ('frags', [('prog_packets', r'several buffers|jumbo'), ('net_attach.sh', r'jumbo')]),

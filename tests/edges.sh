@@ -1,0 +1,31 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# What the tests of interfaces have in common: who is banned, who is not, and what comes through.
+
+# Two hosts and a prefix are banned; the sources to send from.
+prepare() {
+	veth 0 1
+	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0/24 >list
+	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0 203.0.113.255 >banned
+	printf '%s\n' 192.0.2.6 192.0.2.8 2001:db8::6 203.0.112.255 203.0.114.0 >clean
+	cat banned clean >everybody
+	bloom load bad list
+}
+
+filters() {
+	send "$1" -b banned -c clean
+}
+
+passes_all() {
+	send "$1" -c everybody
+}
+
+# The first interface becomes the eighth, and is filtered there.
+filters_renamed() {
+	ip link set edge0 down
+	ip link set edge0 name edge8 up
+	ip link set wire0 down
+	ip link set wire0 name wire8 up
+	filters 8
+	is "$(get '[.interfaces[]|[.name,.moved,.gone]]' show)" '[["edge0",true,false]]' "what show says"
+}
