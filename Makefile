@@ -171,7 +171,7 @@ KERNELS ?=
 test-kernels: tests
 	tests/ktap-status.sh tests/kernels.sh $(KERNELS)
 
-# Kernels, faults, compilers and fuzzers in one run of some 20 minutes, into the README's tables.
+# Kernels, faults, compilers and fuzzers in one run of half an hour, into the README's tables.
 record-kernels: deps-test
 	@$(MAKE) --no-print-directory tests
 	tests/record.sh
@@ -247,7 +247,7 @@ help:
 	@echo 'make kill-test      commands killed at random moments, KILLS (1000) times'
 	@echo 'make counts         ten million packets on two CPUs, a hundred rotations: every one is counted'
 	@echo 'make test-kernels   the program and network tests in other kernels, under QEMU; KERNELS and KERNEL_TESTS say which'
-	@echo 'make record-kernels the tables of the README, in one run of some 20 minutes'
+	@echo 'make record-kernels the tables of the README, in one run of half an hour'
 	@echo 'make compilers      built by clang 14 to 19 and gcc, and loaded'
 	@echo 'make kselftest      the tests as the kernel runs its own; KSELFTESTS says which'
 	@echo 'make faults         each system call and allocation of the verbs that change something fails once'

@@ -129,7 +129,8 @@ def record(directory):
         ['One run of `make record-kernels` (%s, %s): Debian\'s kernels, emulated.' % (commit or 'unknown', took), ''] +
         kernel_table(directory) +
         ['', 'Each system call and each way to an allocation failed once; then the command was done, or was refused and had',
-         'changed nothing; what was banned stayed banned, and the next command worked:', ''] +
+         'changed nothing (`detach` alone may fail behind what it did, and says so); what was banned stayed banned, and the',
+         'next command worked:', ''] +
         fault_table(directory) +
         ['', 'Built, verified and held against made packets: ' + compilers(directory) + '.', '',
          'Fuzz executions: ' + fuzz(directory) + '.'])
