@@ -173,19 +173,29 @@ __u32 shared_id(const char *pin)
 	return info.id;
 }
 
+/* NULL where there is none; 0 or -errno. */
+static int open_dispatcher(unsigned int ifindex, struct xdp_multiprog **multi)
+{
+	int err;
+
+	libxdp_set_print(no_print);
+	*multi = xdp_multiprog__get_from_ifindex((int)ifindex);
+	err = (int)libxdp_get_error(*multi);
+	if (err)
+		*multi = NULL;
+	return err == -ENOENT ? 0 : err;
+}
+
 /* Does the interface's dispatcher have the program with that id? Taken out of it, if that is asked for; 0 or -errno. */
 static int look_behind(unsigned int ifindex, __u32 id, bool *found, bool take_out)
 {
 	struct xdp_program *program = NULL;
 	struct xdp_multiprog *multi;
-	int err;
+	int err = open_dispatcher(ifindex, &multi);
 
 	*found = false;
-	libxdp_set_print(no_print);
-	multi = xdp_multiprog__get_from_ifindex((int)ifindex);
-	err = (int)libxdp_get_error(multi);
-	if (err)
-		return err == -ENOENT ? 0 : err;
+	if (!multi)
+		return err;
 	while (!*found && (program = xdp_multiprog__next_prog(program, multi)))
 		*found = xdp_program__id(program) == id;
 	if (*found && take_out)
@@ -263,14 +273,11 @@ static int find_stray(unsigned int ifindex, bool (*kept)(__u32 id), __u32 *id)
 {
 	struct xdp_program *program = NULL;
 	struct xdp_multiprog *multi;
-	int err;
+	int err = open_dispatcher(ifindex, &multi);
 
 	*id = 0;
-	libxdp_set_print(no_print);
-	multi = xdp_multiprog__get_from_ifindex((int)ifindex);
-	err = (int)libxdp_get_error(multi);
-	if (err)
-		return err == -ENOENT ? 0 : err;
+	if (!multi)
+		return err;
 	while (!*id && (program = xdp_multiprog__next_prog(program, multi))) {
 		__u32 one = xdp_program__id(program);
 
