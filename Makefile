@@ -20,7 +20,7 @@ CFLAGS       ?= -O2 -g
 WERROR       ?= -Werror
 
 PKGS := libbpf libxdp libelf zlib sqlite3 jansson liblzma libzstd ncursesw
-# Its header only: user/metrics_server.c loads it when it is needed.
+# Its header only: user/observe/metrics_server.c loads it when it is needed.
 PKGS_LOADED := libmicrohttpd
 
 WARNINGS := -Wall -Wextra -Wshadow $(WERROR)
@@ -28,7 +28,7 @@ ifdef SAN
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 BUILD    := $(BUILD)/san
 endif
-ALL_CFLAGS = -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -Ibpf -Iuser -I$(BUILD) \
+ALL_CFLAGS = -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -I. -Iuser -I$(BUILD) \
 	     $(shell $(PKG_CONFIG) --cflags $(PKGS) $(PKGS_LOADED)) $(SANITIZE) $(CFLAGS) $(CPPFLAGS)
 # Loading eleven libraries would be a quarter of the time of an add: those whose archive is at hand become part of the
 # command. SHARED=1 leaves them outside, as a distribution wants it.
@@ -43,7 +43,7 @@ BPF_CFLAGS = -O2 -g -std=gnu11 -target bpf -mcpu=v3 $(WARNINGS) -Ibpf \
 
 BPF_OBJ  := $(BUILD)/xdp_bloom.bpf.o
 SKELETON := $(BUILD)/xdp_bloom.skel.h
-USER_SRC := $(sort $(wildcard user/*.c))
+USER_SRC := $(sort $(wildcard user/*/*.c))
 # Everything but main() also goes into an archive that the tests link.
 USER_OBJ := $(USER_SRC:user/%.c=$(BUILD)/user/%.o)
 CORE     := $(BUILD)/core.a
@@ -52,7 +52,7 @@ CORE     := $(BUILD)/core.a
 
 all: $(BUILD)/xdp-bloom
 
-$(BUILD)/xdp-bloom: $(BUILD)/user/main.o $(CORE) $(BUILD)/linked
+$(BUILD)/xdp-bloom: $(BUILD)/user/verbs/main.o $(CORE) $(BUILD)/linked
 	$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $(filter-out %/linked,$^) $(ALL_LIBS)
 
 # With the libraries inside or outside: linked again when that is another than before.
@@ -75,7 +75,7 @@ $(BUILD)/%.bpf.o: bpf/%.bpf.c $(MAKEFILE_LIST)
 $(SKELETON): $(BPF_OBJ)
 	$(BPFTOOL) gen skeleton $< name xdp_bloom_bpf > $@.tmp && mv $@.tmp $@
 
--include $(wildcard $(BUILD)/*.d $(BUILD)/user/*.d)
+-include $(wildcard $(BUILD)/*.d $(BUILD)/user/*/*.d)
 
 # --- What is needed, from the distribution ---------------------------------------------------------------------------
 
@@ -110,8 +110,8 @@ UNITS ?= $(BUILD)
 units:
 	@mkdir -p $(UNITS)
 	@for unit in xdp-bloom.service xdp-bloom-restore.service; do \
-		sed -e 's|@PREFIX@|$(PREFIX)|g' -e '/^@HARDENED@$$/r user/systemd/hardened' -e '/^@HARDENED@$$/d' \
-			user/systemd/$$unit.in > $(UNITS)/$$unit || exit 1; done
+		sed -e 's|@PREFIX@|$(PREFIX)|g' -e '/^@HARDENED@$$/r packaging/systemd/hardened' -e '/^@HARDENED@$$/d' \
+			packaging/systemd/$$unit.in > $(UNITS)/$$unit || exit 1; done
 
 install: all units
 	install -D -m 644 $(UNITS)/xdp-bloom.service $(DESTDIR)$(PREFIX)/lib/systemd/system/xdp-bloom.service
@@ -219,7 +219,7 @@ bench bench-quick: all
 bench-record:
 	python3 tests/bench/report.py record $(BUILD)/bench.json docs/benchmarks.md docs/growth.svg
 
-C_FILES  := $(wildcard bpf/*.[ch] user/*.[ch] tests/*.[ch] tests/bench/*.[ch])
+C_FILES  := $(wildcard bpf/*.[ch] user/*/*.[ch] tests/*.[ch] tests/bench/*.[ch])
 SH_FILES := $(wildcard tests/*.sh tests/bench/*.sh tests/kernels/*.sh)
 
 lint: all
@@ -227,7 +227,7 @@ lint: all
 	$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)
 	shellcheck -x $(SH_FILES)
 	cppcheck --quiet --std=c11 --error-exitcode=1 --enable=warning,performance,portability --inline-suppr \
-		--suppress=missingIncludeSystem -j2 -Ibpf -Iuser -D__x86_64__ \
+		--suppress=missingIncludeSystem -j2 -I. -Iuser -D__x86_64__ \
 		'-DLIBBPF_OPTS(type,name,...)=struct type name' '-DDECLARE_LIBXDP_OPTS(type,name,...)=struct type name' user
 	@# Every memcpy() and snprintf() is insecure to the first check; the second takes va_start() for nothing in clang 14;
 	@# the third finds a leak in the skeleton that bpftool makes (cppcheck looks for ours).

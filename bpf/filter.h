@@ -10,7 +10,7 @@
  * A generation's layout is in its constants: lanes_blocks is 0 for classic, and k tells lanes from lanes2. The lanes
  * need lanes_blocks anyway, so that on the way of a packet that passes the choice costs no instruction.
  *
- * The rates of wrong yeses are in user/formulas.h, and docs/design.md says why there are three.
+ * The rates of wrong yeses are in user/filter/formulas.h, and docs/design.md says why there are three.
  */
 #ifndef FILTER_H
 #define FILTER_H
@@ -232,7 +232,7 @@ inline_always void filter_prefetch(const struct generation *g, __u64 hash)
 	filter_visit(g, hash, 0);
 }
 
-/* In memory that comes when it is touched (user/window.h). */
+/* In memory that comes when it is touched (user/kernel/map_window.h). */
 inline_always void filter_touch(const struct generation *g, __u64 hash)
 {
 	filter_visit(g, hash, 1);

@@ -29,7 +29,7 @@ inline_always void gate4_set(__u8 *gate, __u32 addr, unsigned int state)
 	__atomic_store_n(byte, (__u8)((*byte & ~(3u << shift)) | state << shift), __ATOMIC_RELEASE);
 }
 
-/* In memory that comes when it is touched (user/window.h). */
+/* In memory that comes when it is touched (user/kernel/map_window.h). */
 inline_always void gate6_touch(const struct generation *g, unsigned int rung, __u64 hi)
 {
 	__u64 length = g->rung[rung].length, nets = length < 32 ? 1ULL << (32 - length) : 1;

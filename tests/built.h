@@ -5,9 +5,9 @@
 
 #include <errno.h>
 
-#include "build.h"
-#include "check.h"
-#include "decide.h"
+#include "filter/build.h"
+#include "filter/verify.h"
+#include "bpf/decide.h"
 #include "ktap.h"
 #include "naive.h"
 

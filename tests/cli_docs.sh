@@ -33,7 +33,7 @@ verbs() {
 
 # The long options that each verb's source takes, and those that all take.
 options() {
-	cat "$top"/user/*.c | tr -s '\n\t ' ' ' | grep -o '"[a-z-]*", \(no\|required\|optional\)_argument' | cut -d'"' -f2 | sort -u
+	cat "$top"/user/*/*.c | tr -s '\n\t ' ' ' | grep -o '"[a-z-]*", \(no\|required\|optional\)_argument' | cut -d'"' -f2 | sort -u
 }
 
 clean() {

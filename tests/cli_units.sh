@@ -31,7 +31,7 @@ rights() {
 
 	command -v setpriv >/dev/null || skip "needs setpriv"
 	setpriv --list-caps | grep -q '^bpf' || skip "needs a setpriv that knows CAP_BPF"
-	read -r -a given < <(sed -n 's/^CapabilityBoundingSet=//p' "$top/user/systemd/hardened" | tr "[:upper:]" "[:lower:]" | sed 's/cap_/+/g')
+	read -r -a given < <(sed -n 's/^CapabilityBoundingSet=//p' "$top/packaging/systemd/hardened" | tr "[:upper:]" "[:lower:]" | sed 's/cap_/+/g')
 	veth 0
 	echo 192.0.2.7 >banned
 	echo 192.0.2.6 >clean

@@ -9,7 +9,7 @@ version=$2
 rm -rf "$to"
 mkdir -p "$to/xdp-bloom-$version"
 cd "$top"
-cp -a bpf user tests docs Makefile README.md LICENSE CONTRIBUTING.md "$to/xdp-bloom-$version/"
+cp -a bpf user tests packaging docs Makefile README.md LICENSE CONTRIBUTING.md "$to/xdp-bloom-$version/"
 cd "$to/xdp-bloom-$version"
 mv docs/debian debian
 chmod +x debian/rules

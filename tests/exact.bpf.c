@@ -2,8 +2,8 @@
 /* Asks the production decision for one address after the other, and a bitmap of all IPv4 addresses what is true. */
 #include <linux/bpf.h>
 
-#include "constants.h"
-#include "decide.h"
+#include "bpf/constants.h"
+#include "bpf/decide.h"
 #include "exact.h"
 
 struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What theory expects of a filter, by another way than user/formulas.c, and how far one filter may be from it.
+ * What theory expects of a filter, by another way than user/filter/formulas.c, and how far one filter may be from it.
  *
  * Lanes: with n keys in B blocks a block holds c of them, binomially distributed with p = 1 / B. One of its lanes then
  * has a given bit set with u(c) = 1 - (63/64)^c, and all eight lanes say yes to a key that is not in the set with
@@ -20,8 +20,8 @@
 
 #include <math.h>
 
-#include "abi.h"
-#include "arrays.h"
+#include "bpf/abi.h"
+#include "filter/arrays.h"
 
 struct expected {
 	double rate;	 /* of wrong yeses */

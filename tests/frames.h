@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "addr.h"
+#include "sets/address.h"
 #include "ktap.h"
 
 #define FRAME_MAX 128

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "addr.h"
+#include "sets/address.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -12,9 +12,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "config.h"
-#include "log.h"
-#include "verbs.h"
+#include "service/config.h"
+#include "base/log.h"
+#include "verbs/verbs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "build.h"
+#include "filter/build.h"
 #include "images.h"
-#include "owned.h"
-#include "plan.h"
-#include "rate.h"
-#include "state.h"
+#include "sets/owned.h"
+#include "filter/plan.h"
+#include "filter/measured_rate.h"
+#include "state/state.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);

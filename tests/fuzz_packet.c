@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "packet.h"
-#include "parse.h"
+#include "observe/packet.h"
+#include "bpf/parse.h"
 
 /* As much in front as makes the address aligned, as drivers do. */
 #define ALIGN 2

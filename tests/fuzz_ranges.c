@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #define UNIVERSE 96U /* small: most of the time goes into the model */
-#include "ranges.h"
+#include "sets/ranges.h"
 #include "ranges_model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

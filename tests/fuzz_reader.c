@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "ranges.h"
-#include "reader.h"
+#include "sets/ranges.h"
+#include "sets/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

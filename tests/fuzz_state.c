@@ -12,13 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "apply.h"
-#include "layout.h"
-#include "log.h"
-#include "source.h"
-#include "state.h"
-#include "state_bans.h"
-#include "state_recover.h"
+#include "change/apply.h"
+#include "filter/layout.h"
+#include "base/log.h"
+#include "state/source.h"
+#include "state/state.h"
+#include "state/bans.h"
+#include "state/recover.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "log.h"
-#include "words.h"
+#include "base/log.h"
+#include "base/words.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

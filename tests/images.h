@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arrays.h"
-#include "decide.h"
-#include "image.h"
+#include "filter/arrays.h"
+#include "bpf/decide.h"
+#include "image/image.h"
 
 /* Bytes become as good an image as they can: what a stranger would make who knows the format. */
 __attribute__((unused)) static void image_forge(unsigned char *bytes, size_t size)

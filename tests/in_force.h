@@ -12,15 +12,15 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "build.h"
-#include "check.h"
-#include "decide.h"
-#include "kernel.h"
+#include "filter/build.h"
+#include "filter/verify.h"
+#include "bpf/decide.h"
+#include "kernel/kernel.h"
 #include "ktap.h"
-#include "log.h"
+#include "base/log.h"
 #include "naive.h"
 #include "own_pins.h"
-#include "plan.h"
+#include "filter/plan.h"
 
 /* Values of the kernel's own, which no header of ours may redefine. */
 enum { DROP = 1, PASS = 2 };

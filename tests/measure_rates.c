@@ -6,12 +6,12 @@
  *
  * The seed is fixed unless XDP_BLOOM_SEED says otherwise: the same pictures come out again.
  */
-#include "filter.h"
-#include "formulas.h"
+#include "bpf/filter.h"
+#include "filter/formulas.h"
 #include "ktap.h"
-#include "layout.h"
+#include "filter/layout.h"
 #include "naive.h"
-#include "rate.h"
+#include "filter/measured_rate.h"
 
 #define KEYS	  100000
 #define QUESTIONS 10000000

@@ -8,11 +8,11 @@
 
 #include <math.h>
 
-#include "arrays.h"
-#include "hash.h"
+#include "filter/arrays.h"
+#include "bpf/hash.h"
 #include "ktap.h"
-#include "owned.h"
-#include "ranges.h"
+#include "sets/owned.h"
+#include "sets/ranges.h"
 
 #define NAIVE_RANGES   4096
 #define NAIVE_ACCOUNTS 8

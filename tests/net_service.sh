@@ -4,7 +4,7 @@
 # shellcheck source-path=SCRIPTDIR
 # shellcheck disable=SC2119 # ready has arguments of its own
 . "$(dirname "$0")/lib.sh"
-units=$(realpath "$(dirname "$0")/../user/systemd")
+units=$(realpath "$(dirname "$0")/../packaging/systemd")
 sandbox "$@"
 
 # shellcheck source=service.sh

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "ktap.h"
-#include "log.h"
+#include "base/log.h"
 
 static int own_pins_remove(const char *path, const struct stat *info, int type, struct FTW *walk)
 {

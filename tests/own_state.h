@@ -9,7 +9,7 @@
 
 /* The lists in pieces of a few ranges, and none of them a whole number of ranges: no library holds them like this. */
 #define CHUNK_BYTES 100
-#include "state_chunks.c"
+#include "state/list_chunks.c"
 
 #include "ktap.h"
 #include "naive.h"

@@ -11,12 +11,12 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "kernel.h"
+#include "kernel/kernel.h"
 #include "ktap.h"
 #include "naive.h"
 #include "own_pins.h"
-#include "plan.h"
-#include "programs.h"
+#include "filter/plan.h"
+#include "kernel/programs.h"
 #include "xdp_bloom.skel.h"
 
 #define LOG_STATS 4 /* of the verifier: what it did, without how */

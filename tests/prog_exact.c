@@ -10,14 +10,14 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "build.h"
+#include "filter/build.h"
 #include "exact.h"
-#include "kernel.h"
+#include "kernel/kernel.h"
 #include "ktap.h"
-#include "log.h"
-#include "owned.h"
-#include "plan.h"
-#include "programs.h"
+#include "base/log.h"
+#include "sets/owned.h"
+#include "filter/plan.h"
+#include "kernel/programs.h"
 
 #define ROUNDS_MAX (1u << 23) /* of one bpf_loop() */
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "ranges.h"
+#include "sets/ranges.h"
 
 #ifndef UNIVERSE
 #define UNIVERSE 512U

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "ktap.h"
-#include "ranges.h"
-#include "reader.h"
+#include "sets/ranges.h"
+#include "sets/reader.h"
 
 static char directory[] = "/tmp/xdp-bloom-reader-XXXXXX";
 static char path[sizeof(directory) + 32];

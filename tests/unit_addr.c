@@ -2,7 +2,7 @@
 /* Addresses and prefixes as text, against inet_pton() and inet_ntop(). */
 #include <arpa/inet.h>
 
-#include "addr.h"
+#include "sets/address.h"
 #include "ktap.h"
 
 #define ROUNDS 300000

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The proof before a generation goes live: whatever is wrong in an array is noticed. And what needs no array. */
 #include "built.h"
-#include "plan.h"
+#include "filter/plan.h"
 
 /* An array's byte that is wrong, and right again. */
 static void mutate(struct generation *g, const struct owned *owned, void *at, __u64 value, size_t size,

@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "clean.h"
+#include "base/clean_text.h"
 #include "ktap.h"
 
 #define ROUNDS 100000

@@ -6,11 +6,11 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "build.h"
-#include "decide.h"
+#include "filter/build.h"
+#include "bpf/decide.h"
 #include "ktap.h"
 #include "naive.h"
-#include "plan.h"
+#include "filter/plan.h"
 
 /* Between any two writes of an edit, somebody looks. */
 static void look(void);
@@ -21,7 +21,7 @@ static void look(void);
 #define filter_set(...)	   (filter_set(__VA_ARGS__), look())
 #define gate4_set(...)	   (gate4_set(__VA_ARGS__), look())
 #define gate6_open(...)	   (gate6_open(__VA_ARGS__), look())
-#include "edit_make.c"
+#include "filter/edit_write.c"
 
 #define LABEL_LIST  7
 #define LABEL_OTHER 8

@@ -8,8 +8,8 @@
  * against the filter's own rate, which shows whether other keys of the same kind do.
  */
 #include "expected.h"
-#include "filter.h"
-#include "formulas.h"
+#include "bpf/filter.h"
+#include "filter/formulas.h"
 #include "ktap.h"
 #include "naive.h"
 

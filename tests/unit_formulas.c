@@ -3,9 +3,9 @@
  * The formulas: against counting every outcome there is, against exact fractions in another language, against other
  * ways to sum, against figures that are known, and the estimates against filters filled at random.
  */
-#include "formulas.h"
+#include "filter/formulas.h"
 
-#include "filter.h"
+#include "bpf/filter.h"
 #include "ktap.h"
 #include "naive.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The gates: IPv4 against one byte for each /24, IPv6 against a sorted array and the rate of wrong answers. */
-#include "gate.h"
+#include "bpf/gate.h"
 #include "ktap.h"
 #include "naive.h"
 

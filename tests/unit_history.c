@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "history.h"
-#include "kernel.h"
+#include "observe/history.h"
+#include "kernel/kernel.h"
 #include "ktap.h"
-#include "log.h"
-#include "packet.h"
+#include "base/log.h"
+#include "observe/packet.h"
 
 #define SECONDS 20000
 

@@ -4,13 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "build.h"
+#include "filter/build.h"
 #include "images.h"
 #include "ktap.h"
-#include "log.h"
+#include "base/log.h"
 #include "naive.h"
-#include "plan.h"
-#include "state.h"
+#include "filter/plan.h"
+#include "state/state.h"
 
 #define LISTS 3
 

@@ -5,10 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "jobs.h"
+#include "base/clock.h"
+#include "service/jobs.h"
 #include "ktap.h"
-#include "log.h"
+#include "base/log.h"
 
 static int nothing(void)
 {

@@ -3,10 +3,10 @@
  */
 #include <errno.h>
 
-#include "filter.h"
+#include "bpf/filter.h"
 #include "ktap.h"
 #include "naive.h"
-#include "plan.h"
+#include "filter/plan.h"
 
 static double rate_of(const struct layout_plan *l)
 {

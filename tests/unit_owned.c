@@ -2,8 +2,8 @@
 /* Who owns what, against a model that asks every range about every address, and the walk by /24 against a count. */
 #include <errno.h>
 
-#include "log.h"
-#include "memory.h"
+#include "base/log.h"
+#include "base/free_memory.h"
 #include "naive.h"
 
 #define UNIVERSE 512U

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is said of a sampled packet: protocols, ports and extension headers, and every frame cut off at every byte. */
-#include "abi.h"
+#include "bpf/abi.h"
 #include "frames.h"
 #include "ktap.h"
-#include "packet.h"
+#include "observe/packet.h"
 
 /* The memory ends where the packet ends: the sanitizers see a look beyond it. */
 static struct packet read_copy(const uint8_t *frame, size_t size)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* docs/bloom.md: what it works out by hand, and every number it gives, computed again. */
-#include "formulas.h"
+#include "filter/formulas.h"
 
 #include "ktap.h"
 #include "naive.h"
-#include "plan.h"
+#include "filter/plan.h"
 
 #define PAGE "docs/bloom.md"
 

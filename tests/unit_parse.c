@@ -2,7 +2,7 @@
 /* The parser on every header shape, cut off at every byte, and on random bytes against a naive reading of them. */
 #include "frames.h"
 #include "ktap.h"
-#include "parse.h"
+#include "bpf/parse.h"
 
 #define ROUNDS 400000
 

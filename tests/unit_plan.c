@@ -3,11 +3,11 @@
 #include <errno.h>
 
 #include "ktap.h"
-#include "log.h"
+#include "base/log.h"
 #include "naive.h"
-#include "plan.h"
-#include "rate.h"
-#include "roster.h"
+#include "filter/plan.h"
+#include "filter/measured_rate.h"
+#include "bpf/roster.h"
 
 #define ROUNDS 500
 

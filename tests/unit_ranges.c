@@ -7,7 +7,7 @@
 
 /* A quarter of the real one: as many sorts and merges, of fewer entries. */
 #define SETTLE_BYTES ((size_t)16 << 20)
-#include "ranges.c"
+#include "sets/ranges.c"
 
 #include "ktap.h"
 #include "ranges_model.h"

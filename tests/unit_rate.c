@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The rate that a filter's bits tell: against counting bit by bit, against asking it, and against the plan. */
-#include "filter.h"
-#include "formulas.h"
+#include "bpf/filter.h"
+#include "filter/formulas.h"
 #include "ktap.h"
 #include "naive.h"
-#include "rate.h"
+#include "filter/measured_rate.h"
 
 struct shape {
 	enum layout layout;

@@ -21,13 +21,13 @@
 #include <dirent.h>
 
 #include "expected.h"
-#include "filter.h"
-#include "formulas.h"
+#include "bpf/filter.h"
+#include "filter/formulas.h"
 #include "ktap.h"
-#include "layout.h"
+#include "filter/layout.h"
 #include "naive.h"
-#include "rate.h"
-#include "reader.h"
+#include "filter/measured_rate.h"
+#include "sets/reader.h"
 
 #define SEEDS  20
 #define ALPHA  1e-4

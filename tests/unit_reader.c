@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 
 #include "ktap.h"
-#include "ranges.h"
+#include "sets/ranges.h"
 #include "reader_texts.h"
 
 /* "first-last first-last ...", or "first" for a single address. */

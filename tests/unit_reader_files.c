@@ -10,7 +10,7 @@
 #include <zstd.h>
 
 #include "ktap.h"
-#include "ranges.h"
+#include "sets/ranges.h"
 #include "reader_texts.h"
 
 #ifdef __has_feature

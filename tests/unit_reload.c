@@ -5,11 +5,11 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "clock.h"
-#include "config.h"
-#include "jobs.h"
-#include "reload.h"
-#include "source.h"
+#include "base/clock.h"
+#include "service/config.h"
+#include "service/jobs.h"
+#include "service/reload.h"
+#include "state/source.h"
 
 static char list_file[240];
 static const struct config config; /* no lines */

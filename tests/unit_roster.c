@@ -2,11 +2,11 @@
 /* The roster: buckets against a linear scan, and whole rosters as the builder fills them. */
 #include <errno.h>
 
-#include "build.h"
-#include "decide.h"
+#include "filter/build.h"
+#include "bpf/decide.h"
 #include "ktap.h"
 #include "naive.h"
-#include "plan.h"
+#include "filter/plan.h"
 
 #define ROUNDS 20000
 

@@ -4,7 +4,7 @@
  * unit_state_processes.c, damaged files for unit_state_damaged.c.
  */
 #include "own_state.h"
-#include "state_bans.h"
+#include "state/bans.h"
 
 #define MODEL_LISTS 300
 

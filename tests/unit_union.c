@@ -3,15 +3,15 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "decide.h"
-#include "image.h"
-#include "image_sets.h"
-#include "image_union.h"
+#include "bpf/decide.h"
+#include "image/image.h"
+#include "image/contents.h"
+#include "image/union.h"
 #include "ktap.h"
-#include "log.h"
+#include "base/log.h"
 #include "naive.h"
-#include "plan.h"
-#include "state.h"
+#include "filter/plan.h"
+#include "state/state.h"
 
 #define EACH (NAIVE_ACCOUNTS / 2) /* lists of each image */
 

@@ -12,7 +12,7 @@
 
 #include "ktap.h"
 #include "naive.h"
-#include "way.h"
+#include "base/path_walk.h"
 
 static char root[200];
 

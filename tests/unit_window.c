@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "ktap.h"
-#include "window.h"
+#include "kernel/map_window.h"
 
 #define BYTES ((4u << 20) + 4096) /* the last window is a page */
 

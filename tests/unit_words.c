@@ -3,8 +3,8 @@
 #include <errno.h>
 
 #include "ktap.h"
-#include "log.h"
-#include "words.h"
+#include "base/log.h"
+#include "base/words.h"
 
 #define ROUNDS 100000
 

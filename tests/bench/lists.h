@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "addr.h"
+#include "sets/address.h"
 #include "lookup.h"
-#include "ranges.h"
+#include "sets/ranges.h"
 
 #define LIST_SHARES 3 /* a mix comes from several lists, so that labels matter */
 

@@ -5,10 +5,10 @@
  */
 #include <linux/bpf.h>
 
-#include "constants.h"
-#include "decide.h"
+#include "bpf/constants.h"
+#include "bpf/decide.h"
 #include "lookup.h"
-#include "parse.h"
+#include "bpf/parse.h"
 
 #define MAP(name, kind, key_t, value_t, ...)         \
 	struct {                                     \

@@ -8,17 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "build.h"
-#include "check.h"
-#include "kernel.h"
+#include "filter/build.h"
+#include "filter/verify.h"
+#include "kernel/kernel.h"
 #include "lists.h"
-#include "log.h"
+#include "base/log.h"
 #include "lookup.h"
 #include "lookup_options.h"
-#include "owned.h"
+#include "sets/owned.h"
 #include "peers.h"
-#include "plan.h"
-#include "programs.h"
+#include "filter/plan.h"
+#include "kernel/programs.h"
 #include "subjects.h"
 
 #define ATTEMPTS  4

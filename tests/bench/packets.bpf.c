@@ -7,7 +7,7 @@
 #include <linux/bpf.h>
 
 #include "packets.h"
-#include "parse.h"
+#include "bpf/parse.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -16,7 +16,7 @@
 #include "lookup.h"
 #include "lookup.skel.h"
 #include "lookup_options.h"
-#include "ranges.h"
+#include "sets/ranges.h"
 
 #define RUN_NS	  1000000 /* of one run: short beside what disturbs it */
 #define WARM_RUNS 8

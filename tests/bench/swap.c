@@ -9,9 +9,9 @@
 
 #include <bpf/bpf.h>
 
-#include "abi.h"
-#include "options.h"
-#include "pins.h"
+#include "bpf/abi.h"
+#include "base/options.h"
+#include "kernel/pins.h"
 
 #define TIMES 101
 

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/compress.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <zstd.h>
+
+#include "base/log.h"
+
+#define IN_BYTES    ((size_t)1 << 20)
+#define PIECE_BYTES ((size_t)16 << 20)
+
+struct packer {
+	pthread_t thread;
+	bool running;
+	atomic_bool stop; /* nobody wants it any more */
+	int fd, err;
+	ZSTD_CCtx *stream;
+	struct packed_piece *pieces;
+	size_t n;
+	char in[IN_BYTES];
+};
+
+/* Room in the last piece, or in a new one. */
+static struct packed_piece *room(struct packer *p)
+{
+	struct packed_piece *grown;
+
+	if (p->n && p->pieces[p->n - 1].bytes < PIECE_BYTES)
+		return &p->pieces[p->n - 1];
+	grown = realloc(p->pieces, (p->n + 1) * sizeof(*grown));
+	if (!grown)
+		return NULL;
+	p->pieces = grown;
+	grown[p->n] = (struct packed_piece){ .data = malloc(PIECE_BYTES) };
+	return grown[p->n].data ? &grown[p->n++] : NULL;
+}
+
+/* Adds bytes; with none, brings the stream to its end. */
+static int add(struct packer *p, size_t bytes)
+{
+	ZSTD_inBuffer in = { p->in, bytes, 0 };
+	size_t more = 1;
+
+	while (in.pos < bytes || (!bytes && more && p->stream)) {
+		struct packed_piece *piece = room(p);
+		ZSTD_outBuffer out;
+
+		if (!piece)
+			return -ENOMEM;
+		out = (ZSTD_outBuffer){ piece->data, PIECE_BYTES, piece->bytes };
+		if (p->stream) {
+			more = ZSTD_compressStream2(p->stream, &out, &in, bytes ? ZSTD_e_continue : ZSTD_e_end);
+			if (ZSTD_isError(more))
+				return -ENOMEM;
+		} else {
+			size_t now = bytes - in.pos < out.size - out.pos ? bytes - in.pos : out.size - out.pos;
+
+			memcpy(piece->data + out.pos, p->in + in.pos, now);
+			in.pos += now;
+			out.pos += now;
+		}
+		piece->bytes = out.pos;
+	}
+	return 0;
+}
+
+static bool is_packed(const char *begin, size_t bytes)
+{
+	static const struct {
+		const char *bytes;
+		size_t length;
+	} magic[] = { { "\x1f\x8b", 2 }, { "\xfd\x37zXZ", 5 }, { "\x28\xb5\x2f\xfd", 4 } };
+
+	for (size_t i = 0; i < sizeof(magic) / sizeof(magic[0]); i++)
+		if (bytes >= magic[i].length && !memcmp(begin, magic[i].bytes, magic[i].length))
+			return true;
+	return false;
+}
+
+static void *pack(void *arg)
+{
+	struct packer *p = arg;
+	ssize_t got = read(p->fd, p->in, IN_BYTES);
+
+	if (got > 0 && !is_packed(p->in, (size_t)got)) {
+		p->stream = ZSTD_createCCtx();
+		if (!p->stream)
+			p->err = -ENOMEM;
+		else
+			ZSTD_CCtx_setParameter(p->stream, ZSTD_c_compressionLevel, 1);
+	}
+	while (!p->err && got > 0 && !p->stop) {
+		p->err = add(p, (size_t)got);
+		got = read(p->fd, p->in, IN_BYTES);
+	}
+	if (got < 0)
+		p->err = -errno;
+	if (!p->err)
+		p->err = add(p, 0);
+	return NULL;
+}
+
+struct packer *packer_begin(int fd)
+{
+	struct packer *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->fd = fd;
+	p->running = !pthread_create(&p->thread, NULL, pack, p);
+	if (!p->running)
+		pack(p);
+	return p;
+}
+
+static void join(struct packer *p)
+{
+	if (p->running)
+		pthread_join(p->thread, NULL);
+	p->running = false;
+}
+
+int packer_end(struct packer *packer, const struct packed_piece **pieces, size_t *n)
+{
+	join(packer);
+	*pieces = packer->pieces;
+	*n = packer->n;
+	return packer->err ? because(packer->err, "keeping the list's text: %s", strerror(-packer->err)) : 0;
+}
+
+void packer_free(struct packer *packer)
+{
+	if (!packer)
+		return;
+	packer->stop = true;
+	join(packer);
+	for (size_t i = 0; i < packer->n; i++)
+		free(packer->pieces[i].data);
+	ZSTD_freeCCtx(packer->stream);
+	free(packer->pieces);
+	free(packer);
+}

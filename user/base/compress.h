@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A file packed into pieces of memory, beside whatever else there is to do: what is packed already stays as it is, the
+ * rest becomes zstd.
+ */
+#ifndef BASE_COMPRESS_H
+#define BASE_COMPRESS_H
+
+#include <stddef.h>
+
+struct packer;
+
+struct packed_piece {
+	char *data;
+	size_t bytes;
+};
+
+/* Begins with the file, which nobody else may read until packer_end(). NULL: out of memory. */
+struct packer *packer_begin(int fd);
+
+/* Waits for the end. 0 or -errno with the reason recorded; the pieces stay until packer_free(). */
+int packer_end(struct packer *packer, const struct packed_piece **pieces, size_t *n);
+
+void packer_free(struct packer *packer);
+
+#endif

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+static void on_alarm(int signal)
+{
+	(void)signal;
+}
+
+/* Its process, or 0. */
+static pid_t lock_holder(int fd)
+{
+	struct flock holder = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	return fcntl(fd, F_GETLK, &holder) || holder.l_type == F_UNLCK ? 0 : holder.l_pid;
+}
+
+bool lock_is_held(const char *name)
+{
+	char path[PATH_MAX];
+	bool held;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", opt_state, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	held = fd >= 0 && lock_holder(fd);
+	if (fd >= 0)
+		close(fd);
+	return held;
+}
+
+/* Its command line, as far as it helps to know it again. */
+static void command_of(pid_t pid, char *text, size_t size)
+{
+	char path[64];
+	size_t n = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	file = fopen(path, "re");
+	if (file) {
+		n = fread(text, 1, size - 1, file);
+		fclose(file);
+	}
+	while (n && !text[n - 1])
+		n--;
+	text[n] = '\0';
+	for (size_t i = 0; i < n; i++)
+		if (!text[i])
+			text[i] = ' ';
+}
+
+static int because_held(int fd, const char *path, long seconds)
+{
+	pid_t pid = lock_holder(fd);
+	char command[120];
+
+	if (!pid) /* gone this moment, or on another machine that shares the directory */
+		return because(-EBUSY, "%s: held by somebody else for %ld s", path, seconds);
+	command_of(pid, command, sizeof(command));
+	if (!*command)
+		snprintf(command, sizeof(command), "which has ended");
+	if (!seconds)
+		return because(-EBUSY, "%s is held by process %d, %s", path, (int)pid, command);
+	return because(-EBUSY, "another command has held %s for %ld s: process %d, %s", path, seconds, (int)pid,
+		       command);
+}
+
+static int wait_for(int fd, long seconds)
+{
+	struct flock want = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	/* Again and again from then on: the first could come before we wait. */
+	struct itimerval limit = { { 1, 0 }, { seconds, 0 } }, off = { 0 };
+	struct sigaction wake = { .sa_handler = on_alarm }, old;
+	sigset_t alarms, blocked;
+	int err;
+
+	if (!fcntl(fd, F_SETLK, &want))
+		return 0;
+	if (errno != EAGAIN && errno != EACCES)
+		return -errno;
+	if (seconds < 1)
+		return -EINTR;
+	/* Whoever started us may have kept it from himself, and so from us. */
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGALRM);
+	sigaction(SIGALRM, &wake, &old);
+	sigprocmask(SIG_UNBLOCK, &alarms, &blocked);
+	setitimer(ITIMER_REAL, &limit, NULL);
+	err = fcntl(fd, F_SETLKW, &want) ? -errno : 0;
+	setitimer(ITIMER_REAL, &off, NULL);
+	sigaction(SIGALRM, &old, NULL);
+	sigprocmask(SIG_SETMASK, &blocked, NULL);
+	return err;
+}
+
+int lock_take(const char *path, long seconds)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), err;
+
+	if (fd < 0)
+		return because(-errno, "%s: %s", path, strerror(errno));
+	err = wait_for(fd, seconds);
+	if (!err)
+		return fd;
+	err = err == -EINTR ? because_held(fd, path, seconds) : because(err, "%s: %s", path, strerror(-err));
+	close(fd);
+	return err;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* One holder at a time. A record lock knows its holder, and goes with it however it ends. */
+#ifndef BASE_LOCK_H
+#define BASE_LOCK_H
+
+#include <stdbool.h>
+
+/*
+ * Waits for it, at most `seconds` long. Returns a descriptor, which holds the lock until it is closed, or -errno with
+ * the reason recorded; -EBUSY names the holder.
+ */
+int lock_take(const char *path, long seconds);
+
+/* Does another process hold that lock of the state directory's? One of our own is lost by asking. */
+bool lock_is_held(const char *name);
+
+#define LOCK_STATE   "lock"
+#define LOCK_SERVICE "service.lock"
+
+#endif

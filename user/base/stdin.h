@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Standard input: who reads it, reads all of it. */
+#ifndef BASE_STDIN_H
+#define BASE_STDIN_H
+
+/* 0 for the first who means to read it, then -EBUSY; -EINVAL for a line of a file of commands. Records the reason. */
+int standard_input(void);
+
+/*
+ * A copy of what can be read but once, to be read from its beginning, as a descriptor; or -errno. Whoever writes it may
+ * take his time: to be called before anybody has to wait for us.
+ */
+int standard_keep(int from);
+
+#endif

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "change/apply_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "kernel/dispatcher_refresh.h"
+#include "change/live_bans.h"
+#include "filter/build.h"
+#include "filter/verify.h"
+#include "base/clock.h"
+#include "change/guard.h"
+#include "state/kept_image.h"
+#include "base/log.h"
+#include "base/free_memory.h"
+#include "filter/plan.h"
+#include "state/settle.h"
+#include "state/state.h"
+
+/* New seeds nearly always do; then more buckets always do in the end. */
+#define ATTEMPTS      32
+#define ATTEMPTS_SAME 4
+
+/* Without a roster the filter decides alone: then it must not know any allowed address by accident. */
+static int spare_allowed(const struct candidate *c, const struct settled *s)
+{
+	return c->g.roster4 || c->g.roster6 || !c->g.filter ? 0 : check_allowed(&c->g, &s->allowed);
+}
+
+static int build(struct candidate *c, struct generation *g, const struct settled *s)
+{
+	int err = -EAGAIN;
+
+	for (int attempt = 0; attempt < ATTEMPTS && err == -EAGAIN; attempt++) {
+		if (attempt >= ATTEMPTS_SAME) {
+			g->roster4_buckets += g->roster4_buckets / 8;
+			g->roster6_buckets += g->roster6_buckets / 8;
+		}
+		err = build_seeds(g);
+		if (!err)
+			err = kernel_arrays(c, g);
+		if (err)
+			return err;
+		err = build_arrays(&c->g, &s->owned);
+		if (!err)
+			err = spare_allowed(c, s);
+		if (err)
+			kernel_release(c);
+	}
+	if (err != -EAGAIN)
+		return err;
+	if (c->g.roster4_buckets || c->g.roster6_buckets)
+		return because(err, "no seeds were found under which every key has a place");
+	return because(err, "the allow lists are too wide for --exact=off: some allowed address would be dropped");
+}
+
+struct settings settings_read(struct state *state)
+{
+	struct settings s = SETTINGS_DEFAULT;
+
+	s.exact = state_setting(state, "exact", s.exact) != 0;
+	s.labels = state_setting(state, "labels", s.labels) != 0;
+	s.layout = (enum layout)state_setting(state, "layout", s.layout);
+	s.k = (unsigned int)state_setting(state, "k", s.k);
+	s.fpr = state_setting(state, "fpr", s.fpr);
+	s.bits_per_key = state_setting(state, "bits_per_key", s.bits_per_key);
+	s.headroom = state_setting(state, "headroom", s.headroom);
+	s.samples = state_setting(state, "samples", s.samples);
+	s.memory_max = (uint64_t)state_setting(state, "memory_max", (double)s.memory_max);
+	return s;
+}
+
+struct settings apply_settings(struct state *state)
+{
+	struct settings settings = settings_read(state);
+
+	if (!settings.memory_max)
+		settings.memory_max = memory_available() / 2;
+	return settings;
+}
+
+uint64_t apply_next_number(struct state *state)
+{
+	double number = state_setting(state, SETTING_GENERATION, 0);
+	struct generation old = { 0 };
+
+	kernel_live(&old);
+	return (number > (double)old.number ? (uint64_t)number : old.number) + 1;
+}
+
+static int plan(struct generation *g, struct state *state, const struct settled *s, bool back)
+{
+	struct settings settings = apply_settings(state);
+	uint64_t all = back ? memory_available() : 0;
+	int err;
+
+	if (settings.memory_max < all)
+		settings.memory_max = all;
+	if (s->shadows && !settings.exact)
+		return because(-EINVAL, "a shadow list needs the roster: tune --exact=on, or enforce it");
+	settings.labels = settings.labels || s->shadows;
+	err = plan_generation(g, &s->owned, &settings);
+	g->number = apply_next_number(state);
+	g->shadows = s->shadows;
+	memcpy(g->shadow, s->shadow, sizeof(g->shadow));
+	return err;
+}
+
+/* The times of apply(), for --verbose. */
+static double lap(double *since)
+{
+	double before = *since;
+
+	*since = clock_seconds();
+	return (*since - before) * 1e3;
+}
+
+/* A filter is in force, and the state knows nothing of it: to go on would empty it without a word. */
+static int check_lost(struct state *state)
+{
+	struct generation live;
+
+	return kernel_live(&live) ? 0 : bans_known(state, &live);
+}
+
+/* What will be dropped, whoever asks for it: bans less exceptions, without shadows. */
+static int guard(const struct settled *s)
+{
+	struct ranges banned = RANGES_EMPTY;
+	int err = 0;
+
+	if (s->plain) {
+		banned = (struct ranges){ .v4 = s->owned.v4, .v6 = s->owned.v6, .n4 = s->owned.n4, .n6 = s->owned.n6 };
+		return guard_own(&banned, kernel_drops);
+	}
+
+	for (size_t i = 0; i < s->owned.n4 && !err; i++)
+		if (!settled_shadow(s, s->owned.label4[i]))
+			err = ranges_add4(&banned, s->owned.v4[i].lo, s->owned.v4[i].hi);
+	for (size_t i = 0; i < s->owned.n6 && !err; i++)
+		if (!settled_shadow(s, s->owned.label6[i]))
+			err = ranges_add6(&banned, s->owned.v6[i].lo, s->owned.v6[i].hi);
+	if (!err)
+		err = ranges_finish(&banned);
+	if (!err)
+		err = guard_own(&banned, kernel_drops);
+	ranges_free(&banned);
+	return err;
+}
+
+struct laps {
+	double clock, sets, arrays, check;
+};
+
+/* From the lists to arrays that hold them, every key of them checked. */
+static int apply_lists(struct state *state, const struct apply_options *options, struct candidate *c, struct laps *t)
+{
+	struct generation g;
+	struct settled s;
+	int err = settle(&s, state);
+
+	if (err)
+		return err;
+	t->sets = lap(&t->clock);
+	if (options->guarded)
+		err = guard(&s);
+	if (!err)
+		err = plan(&g, state, &s, options->back);
+	if (!err && !options->dry_run)
+		err = build(c, &g, &s);
+	t->arrays = lap(&t->clock);
+	if (!err && !options->dry_run) {
+		err = check_arrays(&c->g, &s.owned);
+		t->check = lap(&t->clock);
+		if (err) {
+			kernel_release(c);
+			err = because(
+				err,
+				"a key was not found in the new generation: it does not go live; please report this");
+		}
+	}
+	settled_free(&s);
+	return err;
+}
+
+/* From the arrays to the switch. */
+static int go_live(struct state *state, const struct apply_options *options, struct candidate *c, struct laps *t)
+{
+	uint64_t image = image_kept(state);
+	struct attachment *on = NULL;
+	size_t on_n = 0;
+	int err = kernel_load(c);
+	double loaded = lap(&t->clock);
+
+	if (!err)
+		err = attach_list(&on, &on_n);
+	if (!err)
+		err = attach_may_refresh(on, on_n);
+	if (!err && options->last)
+		err = options->last(state, options->arg);
+	if (!err)
+		err = state_set(state, SETTING_GENERATION, (double)c->g.number);
+	if (!err)
+		err = state_set(state, SETTING_EDITS, 0);
+	/* The state first: were we killed in between, the next command would see that the kernel lags behind. */
+	if (!err)
+		err = state_commit(state);
+	if (!err) {
+		image_sweep(image);
+		err = kernel_switch(c);
+	}
+	if (!err)
+		attach_refresh(on, on_n);
+	free(on);
+	if (!err)
+		note("generation %llu: sets %.1f ms, arrays %.1f ms, check %.1f ms, programs %.1f ms, switch %.1f ms",
+		     (unsigned long long)c->g.number, t->sets, t->arrays, t->check, loaded, lap(&t->clock));
+	kernel_release(c);
+	return err;
+}
+
+int apply_with(struct state *state, const struct apply_options *options)
+{
+	struct laps t = { .clock = clock_seconds() };
+	struct candidate c;
+	int err = kernel_base();
+
+	if (!err && !options->begin_anew)
+		err = check_lost(state);
+	if (!err)
+		err = image_kept(state) ? apply_image(state, options, &c) : apply_lists(state, options, &c, &t);
+	return err || options->dry_run ? err : go_live(state, options, &c, &t);
+}
+
+int apply(struct state *state)
+{
+	return apply_with(state, &(struct apply_options){ 0 });
+}
+
+int apply_if_needed(struct state *state)
+{
+	return bans_agree(state) ? state_commit(state) : apply(state);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files named apply*.c share; nobody else needs it. */
+#ifndef CHANGE_APPLY_INTERNAL_H
+#define CHANGE_APPLY_INTERNAL_H
+
+#include "sets/address.h"
+#include "change/apply.h"
+#include "kernel/kernel.h"
+
+/* As settings_read(), with a limit on memory in any case. */
+struct settings apply_settings(struct state *state);
+/* The number of the generation to come: neither state nor kernel has seen it. */
+uint64_t apply_next_number(struct state *state);
+
+/* apply_image.c: the image in force into maps, up to the programs. With dry_run there are no maps. */
+int apply_image(struct state *state, const struct apply_options *options, struct candidate *c);
+
+#endif

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "change/guard.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool refused;
+
+void guard_refuses(void)
+{
+	refused = true;
+}
+
+bool guard_refused(void)
+{
+	return refused;
+}
+
+const struct bogon guard_bogons[] = {
+	{ "0.0.0.0/8", "this network" },
+	{ "10.0.0.0/8", "private" },
+	{ "100.64.0.0/10", "shared by carriers" },
+	{ "127.0.0.0/8", "loopback" },
+	{ "169.254.0.0/16", "link-local" },
+	{ "172.16.0.0/12", "private" },
+	{ "192.168.0.0/16", "private" },
+	{ "224.0.0.0/4", "multicast" },
+	{ "255.255.255.255", "broadcast" },
+	{ "::", "unspecified" },
+	{ "::1", "loopback" },
+	{ "fc00::/7", "private" },
+	{ "fe80::/10", "link-local" },
+	{ "ff00::/8", "multicast" },
+};
+const size_t guard_bogons_n = sizeof(guard_bogons) / sizeof(guard_bogons[0]);
+
+static int add_text(struct ranges *set, const char *text)
+{
+	struct addr first;
+	unsigned int length;
+
+	return prefix_parse(text, strlen(text), &first, &length) ? -EINVAL : ranges_add_prefix(set, first, length);
+}
+
+int guard_apply_bogons(struct ranges *set, enum bogons choice, bool *found)
+{
+	struct ranges bogons = RANGES_EMPTY, left;
+	int err = 0;
+
+	memset(found, 0, guard_bogons_n * sizeof(*found));
+	for (size_t i = 0; i < guard_bogons_n && choice != BOGONS_KEEP && !err; i++) {
+		struct addr first;
+		unsigned int length;
+
+		if (prefix_parse(guard_bogons[i].prefix, strlen(guard_bogons[i].prefix), &first, &length))
+			err = -EINVAL;
+		found[i] = !err && ranges_touch(set, first, length);
+		if (found[i] && choice == BOGONS_REFUSE)
+			err = guard_because("it bans addresses of %s (%s); --bogons=keep or --force bans them",
+					    guard_bogons[i].prefix, guard_bogons[i].what);
+		if (found[i] && !err)
+			err = ranges_add_prefix(&bogons, first, length);
+	}
+	if (!err)
+		err = ranges_finish(&bogons);
+	/* A large set is gone through once, or not at all. */
+	if (!err && (bogons.n4 || bogons.n6)) {
+		err = ranges_subtract(&left, set, &bogons);
+		if (!err) {
+			ranges_free(set);
+			*set = left;
+		}
+	}
+	ranges_free(&bogons);
+	return err;
+}
+
+/* Nobody is given more than that. */
+#define WIDEST4 8
+#define WIDEST6 12
+/* A quarter of IPv4 is more than all countries have but one; so much IPv6, a 32nd, has not been given to anybody. */
+#define MOST4 0x1p30
+#define MOST6 0x1p120
+/* A /16 and a /24, where a list had nothing of the family. */
+#define FIRST4 0x1p16
+#define FIRST6 0x1p104
+
+static unsigned int widest(int family)
+{
+	return family == 4 ? WIDEST4 : WIDEST6;
+}
+
+int guard_prefix(struct addr first, unsigned int length)
+{
+	char text[PREFIX_TEXT_MAX];
+
+	prefix_text(text, first, (int)length);
+	if (length < widest(first.family))
+		return guard_because("%s is very wide; --force bans it", text);
+	for (size_t i = 0; i < guard_bogons_n; i++) {
+		const char *prefix = guard_bogons[i].prefix;
+		struct addr bogon;
+		unsigned int width;
+
+		if (prefix_parse(prefix, strlen(prefix), &bogon, &width) || bogon.family != first.family ||
+		    width <= length || (bogon.num & ~addr_mask(bogon.family, length)) != first.num)
+			continue;
+		return guard_because("%s bans addresses of %s (%s), too; --force bans it", text, prefix,
+				     guard_bogons[i].what);
+	}
+	return 0;
+}
+
+/* Where others are: a list may hold all the rest, and shuts nobody out. */
+static int open_space(struct ranges *open)
+{
+	static const char *const others[] = { "0.0.0.0/0", "2000::/3" }, reserved[] = "240.0.0.0/4";
+	struct ranges all = RANGES_EMPTY, closed = RANGES_EMPTY;
+	int err = add_text(&all, others[0]) ?: add_text(&all, others[1]) ?: add_text(&closed, reserved);
+
+	for (size_t i = 0; i < guard_bogons_n && !err; i++)
+		err = add_text(&closed, guard_bogons[i].prefix);
+	if (!err)
+		err = ranges_finish(&all) ?: ranges_finish(&closed);
+	if (!err)
+		err = ranges_subtract(open, &all, &closed);
+	ranges_free(&all);
+	ranges_free(&closed);
+	return err;
+}
+
+/* What was that wide before is no news. */
+static int check_width(const char *name, const struct ranges *before, struct addr first, unsigned int length)
+{
+	int covering = length < widest(first.family) ? ranges_covering(before, first) : 0;
+	char text[PREFIX_TEXT_MAX];
+
+	if (covering >= 0 && covering <= (int)length)
+		return 0;
+	return guard_because("%s: it bans all of %s, which is very wide; --force or --wide loads it", name,
+			     prefix_text(text, first, (int)length));
+}
+
+static int check_widths(const char *name, const struct ranges *before, const struct ranges *after)
+{
+	struct addr first4 = { 0, 4 }, first6 = { 0, 6 };
+	unsigned int length;
+	int err = 0;
+
+	for (size_t i = 0; i < after->n4 && !err; i++) {
+		uint32_t lo = after->v4[i].lo, hi = after->v4[i].hi, first;
+		bool done = hi - lo < UINT32_MAX >> WIDEST4;
+
+		while (!err && range4_next_prefix(&lo, hi, &done, &first, &length)) {
+			first4.num = first;
+			err = check_width(name, before, first4, length);
+		}
+	}
+	for (size_t i = 0; i < after->n6 && !err; i++) {
+		ip6 lo = after->v6[i].lo, hi = after->v6[i].hi;
+		bool done = hi - lo < ~(ip6)0 >> WIDEST6;
+
+		while (!err && range6_next_prefix(&lo, hi, &done, &first6.num, &length))
+			err = check_width(name, before, first6, length);
+	}
+	return err;
+}
+
+static int check_share(const char *name, double before, double after, double most, double all, const char *family)
+{
+	if (after <= most || before > most)
+		return 0;
+	return guard_because("%s: it bans %.0f %% of all %s addresses; --force or --wide loads it", name,
+			     100 * after / all, family);
+}
+
+int guard_wide(const char *list, const struct ranges *before, const struct ranges *after)
+{
+	struct ranges open = RANGES_EMPTY, was = RANGES_EMPTY, is = RANGES_EMPTY;
+	char name[96] = "the image";
+	int err;
+
+	if (list)
+		snprintf(name, sizeof(name), "list '%s'", list);
+
+	/* Most lists are no wider in all than one prefix may be. */
+	if (ranges_count4(after) <= UINT32_MAX >> WIDEST4 && ranges_count6(after) <= ~(ip6)0 >> WIDEST6)
+		return 0;
+	err = open_space(&open);
+	if (!err)
+		err = ranges_intersect(&was, before, &open);
+	if (!err)
+		err = ranges_intersect(&is, after, &open);
+	if (!err)
+		err = check_share(name, (double)ranges_count4(&was), (double)ranges_count4(&is), MOST4,
+				  (double)ranges_count4(&open), "IPv4");
+	if (!err)
+		err = check_share(name, (double)ranges_count6(&was), (double)ranges_count6(&is), MOST6,
+				  (double)ranges_count6(&open), "IPv6");
+	if (!err)
+		err = check_widths(name, &was, &is);
+	ranges_free(&open);
+	ranges_free(&was);
+	ranges_free(&is);
+	return err;
+}
+
+static int halved(const char *name, double before, double after, double kept, double first, const char *family)
+{
+	double gone = before - kept, come = after - kept;
+
+	if (before == 0 && come > first)
+		return guard_because("list '%s': it had no %s addresses, and now has %.3g; --force or --big-change"
+				     " loads it",
+				     name, family, come);
+	if (before == 0)
+		return 0;
+	if (gone > before / 2)
+		return guard_because("list '%s': it lost %.0f %% of its %s addresses; --force or --big-change loads it",
+				     name, 100 * gone / before, family);
+	if (come > before / 2)
+		return guard_because("list '%s': it gained %.0f %% %s addresses; --force or --big-change loads it",
+				     name, 100 * come / before, family);
+	return 0;
+}
+
+int guard_change(const char *name, const struct ranges *before, const struct ranges *after)
+{
+	struct ranges kept;
+	int err;
+
+	/* A list that was empty gains all of what it has. */
+	if (!before->n4 && !before->n6)
+		return 0;
+	err = ranges_intersect(&kept, before, after);
+	if (err)
+		return err;
+	err = halved(name, (double)ranges_count4(before), (double)ranges_count4(after), (double)ranges_count4(&kept),
+		     FIRST4, "IPv4");
+	if (!err)
+		err = halved(name, (double)ranges_count6(before), (double)ranges_count6(after),
+			     (double)ranges_count6(&kept), FIRST6, "IPv6");
+	ranges_free(&kept);
+	return err;
+}

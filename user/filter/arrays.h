@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A generation's arrays as memory, wherever that memory is: the kernel's maps, or a test's own. */
+#ifndef FILTER_ARRAYS_H
+#define FILTER_ARRAYS_H
+
+#include <stdint.h>
+
+#include "bpf/abi.h"
+
+enum array { ARRAY_GATE4, ARRAY_GATE4_LABELS, ARRAY_GATE6, ARRAY_FILTER, ARRAY_ROSTER4, ARRAY_ROSTER6, ARRAYS };
+
+struct array_kind {
+	const char *name;    /* its pin, and its map's name */
+	unsigned int member; /* where struct generation stands for it */
+	unsigned int flat;   /* likewise: is it one value? 0: it always is */
+};
+
+extern const struct array_kind array_kinds[ARRAYS];
+
+/* Bytes of payload; 0 where the generation has no such array. */
+uint64_t array_bytes(const struct generation *g, enum array which);
+uint64_t arrays_total(const struct generation *g);
+
+/*
+ * Zeroed memory of our own for each array that the sizes ask for; the members become its addresses. 0 or -ENOMEM, and
+ * then there is none. Releasing makes the members 1 or 0 again; those that are no addresses stay as they are.
+ */
+int arrays_take(struct generation *g);
+void arrays_release(struct generation *g);
+
+/* What each stage takes, from what each array takes. */
+struct stage_bytes {
+	uint64_t gate, filter, roster, labels, total;
+};
+struct stage_bytes stage_bytes(const __u64 bytes[ARRAYS]);
+
+static inline __u64 *generation_member(struct generation *g, unsigned int offset)
+{
+	return (__u64 *)((char *)g + offset);
+}
+
+#endif

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which steps an edit takes. Wherever exactness is in doubt the answer is a rotation, which is always right. */
+#include "filter/edit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bpf/decide.h"
+#include "filter/edit_internal.h"
+#include "filter/keys.h"
+#include "sets/owned.h"
+
+/* Beyond so many a fresh build costs no more. */
+#define STEPS_MAX  (1u << 20)
+#define PIECES_MAX 4096
+#define NETS32_MAX 65536
+
+/* What is left in the filter of keys that went lets others through to the roster: worth a rotation from there on. */
+#define STALE_SHARE 0.1
+#define STALE_MIN   1024
+
+void edit_begin(struct edit *e, struct generation *g)
+{
+	*e = (struct edit){ .g = g, .wait = edit_can_wait() ? edit_wait : NULL };
+}
+
+void edit_end(struct edit *e)
+{
+	free(e->steps);
+	free(e->taken);
+	*e = (struct edit){ 0 };
+}
+
+bool edit_wants_rotation(const struct generation *g)
+{
+	return (double)g->stale > STALE_MIN + STALE_SHARE * (double)(g->keys4 + g->keys6);
+}
+
+int edit_step(struct edit *e, const struct step *step)
+{
+	if (e->n == STEPS_MAX)
+		return -EAGAIN;
+	if (e->n == e->room) {
+		struct step *grown = reallocarray(e->steps, e->room ? 2 * e->room : 16, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		e->steps = grown;
+		e->room = e->room ? 2 * e->room : 16;
+	}
+	e->steps[e->n++] = *step;
+	return 0;
+}
+
+/* Is there room for one more key of the family, and was it reckoned with? */
+static int one_more(struct edit *e, int family)
+{
+	const struct generation *g = e->g;
+	__u64 keys4 = g->keys4 + e->new4, keys6 = g->keys6 + e->new6;
+
+	e->full = keys4 + keys6 + g->stale >= g->capacity ||
+		  (family == 4 && g->roster4 && keys4 + g->minorities >= g->capacity4) ||
+		  (family == 6 && g->roster6 && keys6 >= g->capacity6);
+	if (e->full)
+		return -EAGAIN;
+	++*(family == 4 ? &e->new4 : &e->new6);
+	return 0;
+}
+
+/* The filter has all of its bits already: most likely it is what one that went left behind. */
+static void note_swept(struct edit *e, __u32 answer)
+{
+	if (ANSWER_STAGE(answer) == STAGE_ROSTER && e->g->stale > e->swept)
+		e->swept++;
+}
+
+static int ban_host(void *arg, __u32 addr, __u8 label, bool filter)
+{
+	struct edit *e = arg;
+	struct step step = { .kind = STEP_HOST, .key = addr };
+	__u32 answer = decide_shadow(e->g, decide_ipv4(e->g, addr));
+	int err;
+
+	(void)filter;
+	if (answer & ANSWER_DROP)
+		return 0;
+	if (!e->g->keys4) /* the filter is not in the program */
+		return -EAGAIN;
+	if (answer & ANSWER_SHADOW) {
+		step.kind = STEP_RELABEL;
+		if (ANSWER_STAGE(answer) != STAGE_ROSTER || !place_find4(e->g, addr, &step, &label))
+			return -EAGAIN;
+		return place_take(e, 4, step.bucket, step.slot) ?: edit_step(e, &step);
+	}
+	note_swept(e, answer);
+	err = one_more(e, 4);
+	if (!err && e->g->roster4)
+		err = place_choose4(e, addr, &step);
+	return err ? err : edit_step(e, &step);
+}
+
+static int ban_net24(void *arg, __u32 net24, enum gate4 state, __u8 label)
+{
+	struct edit *e = arg;
+	const struct generation *g = e->g;
+	enum gate4 now = (enum gate4)gate4_test((const __u8 *)g->gate4, net24 << 8);
+
+	if (state != GATE4_ALL) /* its hosts follow */
+		return 0;
+	/* A shadow's label here, or on a host in it, would let packets pass. */
+	if (now != GATE4_CLEAR && g->shadows)
+		return -EAGAIN;
+	if (now == GATE4_ALL || now == GATE4_MIXED)
+		return 0;
+	if (!g->gate4_labels && g->gate4_label != label)
+		return -EAGAIN;
+	e->net24s++;
+	return edit_step(e, &(struct step){ .kind = STEP_NET24,
+					    .key = net24,
+					    /* The hosts that are known stay on their accounts. */
+					    .gate = now == GATE4_SOME && g->roster4 ? GATE4_MIXED : GATE4_ALL });
+}
+
+static ip6 masked(const struct generation *g, unsigned int rung, ip6 addr)
+{
+	return addr & ((ip6)g->rung[rung].mask_hi << 64 | g->rung[rung].mask_lo);
+}
+
+static int ban_piece(void *arg, unsigned int rung, ip6 first, size_t entry)
+{
+	struct edit *e = arg;
+	struct step step = { .kind = STEP_KEY6, .rung = (__u8)rung, .key = first }, found;
+	__u8 label;
+	int err;
+
+	(void)entry;
+	if (e->g->roster6 && place_find6(e->g, rung, first, &found, &label))
+		return 0;
+	err = one_more(e, 6);
+	if (!err && e->g->roster6)
+		err = place_choose6(e, first, &step);
+	return err ? err : edit_step(e, &step);
+}
+
+/* Whatever key drops the first address, is it as wide as the whole prefix? */
+static bool is_covered(const struct generation *g, ip6 first, unsigned int length)
+{
+	__u32 answer = decide_ipv6(g, (__u64)(first >> 64), (__u64)first);
+
+	return answer & ANSWER_DROP && g->rung[ANSWER_RUNG(answer)].length <= length;
+}
+
+static int ban_prefix6(struct edit *e, ip6 first, unsigned int length)
+{
+	const struct generation *g = e->g;
+	struct range6 range = { first, first | addr_mask(6, length) };
+	struct owned one = { .v6 = &range, .n6 = 1 };
+	unsigned int rung = (unsigned int)g->rungs;
+
+	if (is_covered(g, first, length))
+		return 0;
+	while (rung && g->rung[rung - 1].length < length)
+		rung--;
+	if (!rung || g->rung[rung - 1].length - length > 12 || !g->keys6)
+		return -EAGAIN;
+	if (g->gate6 && length < 16)
+		return -EAGAIN; /* too many /32 */
+	return keys_ipv6(g, &one, ban_piece, e);
+}
+
+int edit_ban(struct edit *e, const struct owned *wanted)
+{
+	static const struct keys_ipv4_calls calls = { ban_host, ban_net24 };
+	int err = keys_ipv4(e->g, wanted, &calls, e);
+
+	/* What a shadow list has within a prefix would answer for it, and pass. */
+	if (!err && wanted->n6 && e->g->shadows)
+		err = -EAGAIN;
+	for (size_t i = 0; i < wanted->n6 && !err; i++) {
+		ip6 span = wanted->v6[i].lo ^ wanted->v6[i].hi;
+		unsigned int length = 128;
+
+		for (; span; span >>= 1)
+			length--;
+		err = ban_prefix6(e, wanted->v6[i].lo, length);
+	}
+	return err;
+}
+
+static int unban_host(struct edit *e, __u32 addr)
+{
+	struct step step = { .kind = STEP_CLEAR4, .key = addr };
+	__u32 answer = decide_ipv4(e->g, addr);
+	__u8 label;
+
+	if (!(answer & ANSWER_DROP) || ANSWER_LABEL(answer) != LABEL_LIVE)
+		return 0;
+	/* Whose it is when it is not ours any more, the arrays do not say where the gate, or a shadow list, has it too.
+	 */
+	if (ANSWER_STAGE(answer) != STAGE_ROSTER || e->g->shadows || !place_find4(e->g, addr, &step, &label) ||
+	    (e->g->gate4 && gate4_test((const __u8 *)e->g->gate4, addr) != GATE4_SOME))
+		return -EAGAIN;
+	e->gone4++;
+	return place_take(e, 4, step.bucket, step.slot) ?: edit_step(e, &step);
+}
+
+int edit_unban4(struct edit *e, const struct ranges *gone)
+{
+	const struct generation *g = e->g;
+	__u64 asked = 0;
+
+	if (gone->n4 && !g->roster4 && (g->gate4 || g->keys4))
+		return -EAGAIN;
+	for (size_t i = 0; i < gone->n4; i++) {
+		for (__u64 addr = gone->v4[i].lo; addr <= gone->v4[i].hi; addr++) {
+			int err;
+
+			if (g->gate4 && gate4_test((const __u8 *)g->gate4, (__u32)addr) == GATE4_CLEAR) {
+				addr |= 255;
+				continue;
+			}
+			err = ++asked > STEPS_MAX ? -EAGAIN : unban_host(e, (__u32)addr);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+/* Does a live ban's key of a shorter rung hold it as well? */
+static bool lies_in_another(const struct generation *g, unsigned int rung, ip6 first)
+{
+	struct step at;
+	__u8 label;
+
+	while (++rung < g->rungs)
+		if (place_find6(g, rung, masked(g, rung, first), &at, &label) && label == LABEL_LIVE)
+			return true;
+	return false;
+}
+
+/*
+ * A key of the prefix's own length is what a ban left when it was put in; a build may have put it into a wider key, or
+ * cut it. So a prefix that other bans hold has nothing to take out unless its own key is there, and one that nobody
+ * holds is gone with its own key unless a wider one is there.
+ */
+int edit_unban6(struct edit *e, ip6 first, unsigned int length, bool covered)
+{
+	const struct generation *g = e->g;
+	struct step step = { .kind = STEP_CLEAR6, .key = first };
+	unsigned int rung = 0;
+	__u8 label = LABEL_LIVE;
+	bool found;
+
+	if (!g->rungs)
+		return 0;
+	while (rung < g->rungs && g->rung[rung].length != length)
+		rung++;
+	if (rung == g->rungs || !g->roster6 || g->shadows)
+		return -EAGAIN;
+	found = place_find6(g, rung, first, &step, &label);
+	if (covered)
+		return found && label == LABEL_LIVE ? -EAGAIN : 0;
+	if (lies_in_another(g, rung, first))
+		return -EAGAIN;
+	if (!found || label != LABEL_LIVE)
+		return is_covered(g, first, length) ? 0 : -EAGAIN;
+	/* A batch may take out, put in and take out the same one. */
+	if (place_is_taken(e, 6, step.bucket, step.slot))
+		return 0;
+	step.rung = (__u8)rung;
+	e->gone6++;
+	return place_take(e, 6, step.bucket, step.slot) ?: edit_step(e, &step);
+}
+
+/* A stage that no key is left for should not be in the program. */
+int edit_settle(const struct edit *e)
+{
+	const struct generation *g = e->g;
+	struct generation after = *g;
+
+	after.keys4 += e->new4 - e->gone4;
+	after.keys6 += e->new6 - e->gone6;
+	after.stale += e->gone4 + e->gone6 - e->swept;
+	return (g->keys4 && !after.keys4) || (g->keys6 && !after.keys6) || edit_wants_rotation(&after) ? -EAGAIN : 0;
+}

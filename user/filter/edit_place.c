@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Places in rosters that packets are looking at. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "filter/edit_internal.h"
+#include "bpf/roster.h"
+
+static struct bucket4 *bucket4(const struct generation *g, __u64 at)
+{
+	return (struct bucket4 *)g->roster4 + at;
+}
+
+static struct bucket6 *bucket6(const struct generation *g, __u64 at)
+{
+	return (struct bucket6 *)g->roster6 + at;
+}
+
+static struct roster_choice choose4(const struct generation *g, __u32 addr)
+{
+	return roster4_choose(g->hash, hash_more(g->hash, hash_ipv4(g->hash, addr)), g->roster4_buckets);
+}
+
+static struct roster_choice choose6(const struct generation *g, unsigned int rung, ip6 first, __u64 *tag)
+{
+	__u64 hi = (__u64)(first >> 64), lo = (__u64)first, salt = g->rung[rung].salt;
+	__u64 at = roster6_first(hash_more(g->hash, hash_ipv6(g->hash, salt, hi, lo)), g->roster6_buckets);
+
+	*tag = roster6_tag(g->tag, salt, hi, lo);
+	return (struct roster_choice){ at, roster6_other(at, *tag, g->roster6_buckets) };
+}
+
+bool place_find4(const struct generation *g, __u32 addr, struct step *at, __u8 *label)
+{
+	struct roster_choice choice = choose4(g, addr);
+
+	for (int i = 0; i < 2; i++) {
+		const struct bucket4 *bucket;
+
+		at->bucket = i ? choice.second : choice.first;
+		bucket = bucket4(g, at->bucket);
+		for (at->slot = 0; at->slot < ROSTER4_SLOTS; at->slot++) {
+			if (bucket->addr[at->slot] != addr)
+				continue;
+			*label = bucket->label[roster4_label_index(roster4_slot_bit(at->slot))];
+			return true;
+		}
+	}
+	return false;
+}
+
+bool place_find6(const struct generation *g, unsigned int rung, ip6 first, struct step *at, __u8 *label)
+{
+	__u64 tag;
+	struct roster_choice choice = choose6(g, rung, first, &tag);
+
+	for (int i = 0; i < 2; i++) {
+		const struct bucket6 *bucket;
+
+		at->bucket = i ? choice.second : choice.first;
+		bucket = bucket6(g, at->bucket);
+		for (at->slot = 0; at->slot < ROSTER6_SLOTS; at->slot++) {
+			if (bucket->key[at->slot] != tag)
+				continue;
+			*label = bucket->label[roster6_label_index(1ULL << at->slot)];
+			return true;
+		}
+	}
+	return false;
+}
+
+/* --- Slots that are spoken for ---------------------------------------------------------------------------------------
+ */
+
+/* Never 0. */
+static __u64 slot_name(int family, __u64 bucket, unsigned int slot)
+{
+	return bucket << 8 | slot << 4 | (unsigned int)family;
+}
+
+static __u64 *taken_at(__u64 *set, size_t room, __u64 name)
+{
+	size_t at = (size_t)(name * 0x9e3779b97f4a7c15ULL >> 20) & (room - 1);
+
+	while (set[at] && set[at] != name)
+		at = (at + 1) & (room - 1);
+	return &set[at];
+}
+
+bool place_is_taken(const struct edit *e, int family, __u64 bucket, unsigned int slot)
+{
+	return e->taken_n && *taken_at(e->taken, e->taken_room, slot_name(family, bucket, slot));
+}
+
+int place_take(struct edit *e, int family, __u64 bucket, unsigned int slot)
+{
+	if (2 * e->taken_n >= e->taken_room) {
+		size_t room = e->taken_room ? 2 * e->taken_room : 64;
+		__u64 *set = calloc(room, sizeof(*set));
+
+		if (!set)
+			return -ENOMEM;
+		for (size_t i = 0; i < e->taken_room; i++)
+			if (e->taken[i])
+				*taken_at(set, room, e->taken[i]) = e->taken[i];
+		free(e->taken);
+		e->taken = set;
+		e->taken_room = room;
+	}
+	*taken_at(e->taken, e->taken_room, slot_name(family, bucket, slot)) = slot_name(family, bucket, slot);
+	e->taken_n++;
+	return 0;
+}
+
+/* --- A place for one more --------------------------------------------------------------------------------------------
+ */
+
+static int free_slot4(const struct edit *e, __u64 at)
+{
+	__u32 vacant = roster4_vacant(e->g->hash, at, e->g->roster4_buckets);
+
+	for (unsigned int i = 0; i < ROSTER4_SLOTS; i++)
+		if (bucket4(e->g, at)->addr[i] == vacant && !place_is_taken(e, 4, at, i))
+			return (int)i;
+	return -1;
+}
+
+static int free_slot6(const struct edit *e, __u64 at)
+{
+	for (unsigned int i = 0; i < ROSTER6_SLOTS; i++)
+		if (!bucket6(e->g, at)->key[i] && !place_is_taken(e, 6, at, i))
+			return (int)i;
+	return -1;
+}
+
+static int settle_for(struct edit *e, int family, struct step *step, __u64 bucket, int slot)
+{
+	step->bucket = bucket;
+	step->slot = (__u8)slot;
+	return place_take(e, family, bucket, step->slot);
+}
+
+static int settle_move(struct edit *e, int family, struct step *step, __u64 to, int to_slot)
+{
+	step->move = true;
+	step->to = to;
+	step->to_slot = (__u8)to_slot;
+	return place_take(e, family, to, step->to_slot);
+}
+
+/*
+ * Whoever is in his first bucket may go to his second: packets look into the first before the second, so that who has
+ * been copied is found in one of them whenever they look. (Where loads are not done in their order, packets on their
+ * way must be waited for.)
+ */
+static int make_room4(struct edit *e, __u64 at, struct step *step)
+{
+	for (unsigned int i = 0; i < ROSTER4_SLOTS; i++) {
+		struct roster_choice other = choose4(e->g, bucket4(e->g, at)->addr[i]);
+		int slot;
+
+		if (place_is_taken(e, 4, at, i) || other.first != at || other.second == at)
+			continue;
+		slot = free_slot4(e, other.second);
+		if (slot < 0)
+			continue;
+#if !defined(__x86_64__)
+		if (!e->wait)
+			return -EAGAIN;
+		e->must_wait = true;
+#endif
+		return settle_for(e, 4, step, at, (int)i) ?: settle_move(e, 4, step, other.second, slot);
+	}
+	return -EAGAIN;
+}
+
+#if defined(__x86_64__)
+/*
+ * One more move: where nobody can leave, somebody's second bucket may have one who can. Copies are made in the order of
+ * the steps, so that the last one to move is in his second bucket before another is copied over him.
+ */
+static int make_room4_twice(struct edit *e, __u64 at, struct step *step)
+{
+	for (unsigned int i = 0; i < ROSTER4_SLOTS; i++) {
+		struct roster_choice other = choose4(e->g, bucket4(e->g, at)->addr[i]);
+		struct step shift = { .kind = STEP_SHIFT };
+		int err;
+
+		if (place_is_taken(e, 4, at, i) || other.first != at || other.second == at)
+			continue;
+		err = make_room4(e, other.second, &shift);
+		if (err == -EAGAIN)
+			continue;
+		/* make_room4() has taken his slot for whoever comes. */
+		if (!err)
+			err = edit_step(e, &shift);
+		if (!err)
+			err = settle_for(e, 4, step, at, (int)i);
+		step->move = true;
+		step->to = shift.bucket;
+		step->to_slot = shift.slot;
+		return err;
+	}
+	return -EAGAIN;
+}
+#endif
+
+/* Nobody can tell a tag's first bucket from its second: whoever moves is waited for. */
+static int make_room6(struct edit *e, __u64 at, struct step *step)
+{
+	for (unsigned int i = 0; i < ROSTER6_SLOTS && e->wait; i++) {
+		__u64 other = roster6_other(at, bucket6(e->g, at)->key[i], e->g->roster6_buckets);
+		int slot;
+
+		if (place_is_taken(e, 6, at, i) || other == at)
+			continue;
+		slot = free_slot6(e, other);
+		if (slot < 0)
+			continue;
+		e->must_wait = true;
+		return settle_for(e, 6, step, at, (int)i) ?: settle_move(e, 6, step, other, slot);
+	}
+	return -EAGAIN;
+}
+
+int place_choose4(struct edit *e, __u32 addr, struct step *step)
+{
+	struct roster_choice at = choose4(e->g, addr);
+	int slot = free_slot4(e, at.first), err;
+
+	if (slot >= 0)
+		return settle_for(e, 4, step, at.first, slot);
+	slot = free_slot4(e, at.second);
+	if (slot >= 0)
+		return settle_for(e, 4, step, at.second, slot);
+	/* Between the two, one packet could take his label for the newcomer's: a shadow's must not drop. */
+	if (e->g->shadows)
+		return -EAGAIN;
+	err = make_room4(e, at.first, step);
+	if (err == -EAGAIN)
+		err = make_room4(e, at.second, step);
+#if defined(__x86_64__)
+	if (err == -EAGAIN)
+		err = make_room4_twice(e, at.first, step);
+	if (err == -EAGAIN)
+		err = make_room4_twice(e, at.second, step);
+#endif
+	return err;
+}
+
+int place_choose6(struct edit *e, ip6 first, struct step *step)
+{
+	__u64 tag;
+	struct roster_choice at = choose6(e->g, step->rung, first, &tag);
+	int slot = free_slot6(e, at.first), err;
+
+	if (slot >= 0)
+		return settle_for(e, 6, step, at.first, slot);
+	slot = free_slot6(e, at.second);
+	if (slot >= 0)
+		return settle_for(e, 6, step, at.second, slot);
+	err = make_room6(e, at.first, step);
+	return err == -EAGAIN ? make_room6(e, at.second, step) : err;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The mathematics of the filter: numbers in, numbers out. A rate (fpr) is that of yeses to keys that are not in the
+ * filter; bits means bits a key where there is no number of keys beside it. docs/bloom.md explains them one by one.
+ */
+#ifndef FILTER_FORMULAS_H
+#define FILTER_FORMULAS_H
+
+#include <stdbool.h>
+
+#define CLASSIC_K_MAX 24
+
+/* --- Classic: k bits of a key anywhere in the array ----------------------------------------------------------------
+ */
+
+/* (1 - e^(-k keys / bits))^k: a little less than the truth in small filters, the truth in large ones. */
+double classic_fpr(double keys, double bits, unsigned int k);
+
+/*
+ * The truth: the mean of (i / bits)^k over the number i of set bits, which is distributed as Stirling numbers of the
+ * second kind say (Bose et al. 2008). NAN beyond CLASSIC_EXACT_MAX bits: it takes k * keys * bits steps.
+ */
+#define CLASSIC_EXACT_MAX 4096
+double classic_fpr_exact(unsigned int keys, unsigned int bits, unsigned int k);
+
+/* Never less than the truth: (1 - e^(-k (keys + 1/2) / (bits - 1)))^k (Goel and Gupta 2010). */
+double classic_fpr_bound(double keys, double bits, unsigned int k);
+
+/* The best k: log2(1 / fpr), or bits ln 2; as a real number, and as the better of the whole ones around it. */
+double classic_k_ideal(double bits);
+unsigned int classic_k(double bits);
+
+/* Bits a key for a rate: log2(1 / fpr) / ln 2 with the ideal k; the fewest with this one, or with any whole k (0). */
+double classic_bits_ideal(double fpr);
+double classic_bits(double fpr, unsigned int k);
+
+/* --- Lanes: one bit in each of the eight words of a block ------------------------------------------------------------
+ */
+
+/* The mean over blocks: how many keys one holds is binomial, and as good as Poisson where there are many. */
+double lanes_fpr(double keys, double blocks);
+double lanes_fpr_exact(double keys, double blocks);
+
+/* The fewest bits a key that reach a rate. */
+double lanes_bits(double fpr);
+
+/* Eight bits in each of two blocks: both must say yes, and each holds twice as many. */
+double lanes2_fpr(double keys, double blocks);
+double lanes2_bits(double fpr);
+
+/* --- Whatever the layout --------------------------------------------------------------------------------------------
+ */
+
+struct filter_shape {
+	double bits, k;
+	bool lanes; /* of one or of two blocks, told apart by k: 8 or 16 */
+};
+
+double fpr_expected(struct filter_shape shape, double keys);
+/* The share of bits that so many keys set, on average. */
+double fill_expected(struct filter_shape shape, double keys);
+
+/* --- Back from the bits to the keys --------------------------------------------------------------------------------
+ */
+
+/* A number and its standard error; both infinite where the filter is too full to say. */
+struct estimate {
+	double value, error;
+};
+
+/* How many keys there are, given how many bits are set. */
+struct estimate estimate_keys(struct filter_shape shape, double set);
+
+/*
+ * Of two filters of one shape and one seed, the keys that are in both, from the bits that are set in each and in their
+ * OR. The keys in any of them are estimate_keys() of the OR.
+ */
+struct estimate estimate_intersection(struct filter_shape shape, double set_a, double set_b, double set_or);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How the filter lays its bits: which layout, how many bits a key it takes for a rate, and k. */
+#ifndef FILTER_LAYOUT_H
+#define FILTER_LAYOUT_H
+
+#include "bpf/abi.h"
+#include "filter/formulas.h"
+
+struct settings;
+
+#define LAYOUT_AUTO LAYOUTS
+
+extern const char *const layout_names[LAYOUTS + 1];
+
+struct layout_plan {
+	enum layout kind;
+	unsigned int k;
+	double bits_per_key;
+	double fpr;
+};
+
+/* What the settings pin, and where they leave it open, the layout that is worth most for the rate they ask for. */
+struct layout_plan layout_choose(const struct settings *settings);
+/* That with the fewest bits for the same rate. */
+struct layout_plan layout_leanest(const struct settings *settings);
+
+/* Into a plan, for so many keys; 0 or -E2BIG with the reason recorded. */
+int layout_size(struct generation *g, const struct layout_plan *layout, double keys);
+
+/* A generation's, for the formulas. */
+struct filter_shape layout_shape(const struct generation *g);
+
+#endif

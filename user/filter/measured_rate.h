@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How full a filter is and how often it says yes wrongly: by its own bits, not by a formula. */
+#ifndef FILTER_MEASURED_RATE_H
+#define FILTER_MEASURED_RATE_H
+
+#include <stdbool.h>
+
+struct generation;
+struct settings;
+struct state;
+
+struct rate {
+	double fill;  /* the share of bits that are set */
+	double fpr;   /* how many of the keys that it does not hold get a yes */
+	double error; /* a standard deviation: how far chance, and looking at a part only, can be from the mean */
+	bool sampled; /* only some of the blocks were read */
+};
+
+/* The filter's member of g is an address. Without a filter all is 0. */
+void rate_measure(const struct generation *g, struct rate *rate);
+
+/* On how many rungs an IPv6 address is asked about, on average, where the gate has anything of its /32. */
+double rate_rungs(const struct generation *g);
+
+/*
+ * Where the filter decides alone, the share of innocent addresses of a family (4 or 6) about which it is asked that are
+ * dropped: an IPv6 address is asked about on so many rungs. 0 behind a roster; of g only sizes are read.
+ */
+double rate_verdict(const struct generation *g, double fpr, int family, double rungs);
+
+/* The rate that the settings ask for. */
+double rate_asked(const struct settings *settings);
+
+/* Is it beyond that (0: nobody knows), by more than chance? Then a rotation into a bigger filter is due. */
+bool rate_passed(const struct rate *rate, double asked);
+
+/*
+ * Likewise, for the generation in force: 1 where a rotation would help, 0 where not, or -errno with the reason
+ * recorded. An image stays as it was saved.
+ */
+int rate_due(struct state *state);
+
+#endif

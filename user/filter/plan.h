@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Sizes before bits: what a set needs, which stages it is worth having, and how much memory that takes. */
+#ifndef FILTER_PLAN_H
+#define FILTER_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "filter/layout.h"
+
+struct generation;
+struct owned;
+
+/* Enough that no bucket is both choices of every small address (roster4_vacant). */
+#define ROSTER_BUCKETS_MIN 128
+/* An index is 32 bits of hash times a count. */
+#define BLOCKS_MAX (1ULL << 31)
+
+struct settings {
+	bool exact;	    /* with a roster */
+	bool labels;	    /* keep whose /24 the gate drops */
+	enum layout layout; /* or LAYOUT_AUTO */
+	unsigned int k;	    /* of the classic layout; 0: the best */
+	double fpr;	    /* of the filter, once the headroom is used up; 0: what bits_per_key gives */
+	double bits_per_key;
+	double headroom;     /* the share of keys that may be added before the arrays are full */
+	double samples;	     /* of dropped packets, a second and CPU; 0: none, and no code for it */
+	uint64_t memory_max; /* bytes; 0: no limit */
+};
+
+#define SETTINGS_DEFAULT                           \
+	((struct settings){ .exact = true,         \
+			    .labels = true,        \
+			    .layout = LAYOUT_AUTO, \
+			    .bits_per_key = 16,    \
+			    .headroom = 0.1,       \
+			    .samples = 100 })
+
+/* What a set comes to, as far as its sizes go. */
+struct counts {
+	uint64_t some24;     /* /24s that the gate would send on */
+	uint64_t all24;	     /* /24s that it would ban */
+	uint64_t hosts;	     /* in those that it sends on */
+	uint64_t minorities; /* hosts of mixed /24s that need their own label */
+	bool labels_differ;  /* among the banned /24s */
+	uint8_t label;
+	uint64_t v6[129]; /* prefixes by length */
+	double nets32;	  /* /32s that they lie in, or cover */
+	double lengths32; /* in how many lengths, summed over these */
+};
+
+void plan_count(struct counts *n, const struct owned *owned);
+
+/*
+ * Fills in every size and rung of g, nothing else. The members that stand for maps are 1 where there will be one.
+ * Returns 0, or -E2BIG with the reason recorded when a limit is passed.
+ */
+int plan_sizes(struct generation *g, const struct counts *n, const struct settings *settings);
+int plan_generation(struct generation *g, const struct owned *owned, const struct settings *settings);
+
+/*
+ * The cheapest rungs for a histogram of prefix lengths 0 to 128: fills lengths with 1 to RUNGS_MAX of them, ascending,
+ * and returns how many. keys, if asked for, is the number of keys that they take.
+ */
+unsigned int plan_rungs(const uint64_t histogram[129], unsigned int lengths[], double *keys);
+
+#endif

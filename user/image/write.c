@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "filter/arrays.h"
+#include "image/image.h"
+#include "base/log.h"
+#include "state/state.h"
+
+struct writer {
+	int fd, err;
+	uint64_t sum, at;
+};
+
+static void put(struct writer *w, const void *data, size_t bytes)
+{
+	const char *from = data;
+
+	w->sum = image_checksum(data, bytes, w->sum);
+	w->at += bytes;
+	while (bytes && !w->err) {
+		ssize_t done = write(w->fd, from, bytes < 1 << 30 ? bytes : 1 << 30);
+
+		if (done < 0) {
+			w->err = -errno;
+		} else {
+			from += done;
+			bytes -= (size_t)done;
+		}
+	}
+}
+
+static void put_padding(struct writer *w)
+{
+	static const char zeros[IMAGE_ALIGN];
+
+	put(w, zeros, (IMAGE_ALIGN - w->at % IMAGE_ALIGN) % IMAGE_ALIGN);
+}
+
+static void put_header(struct writer *w, const struct image_source *source)
+{
+	struct image_header header = { .version = IMAGE_VERSION,
+				       .byte_order = IMAGE_BYTE_ORDER,
+				       .generation = sizeof(struct generation),
+				       .asked = source->asked,
+				       .g = *source->g };
+	time_t now = time(NULL);
+	struct tm utc;
+
+	memcpy(header.magic, IMAGE_MAGIC, sizeof(header.magic));
+	for (size_t i = 0; i < source->lists_n; i++)
+		header.lists += source->lists[i].label != 0;
+	header.bytes = image_bytes(source->g, header.lists);
+	strftime(header.saved, sizeof(header.saved), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+	for (enum array a = 0; a < ARRAYS; a++) {
+		*generation_member(&header.g, array_kinds[a].member) = array_bytes(source->g, a) > 0;
+		/* Whether an array is one value is for the kernel to say that takes it. */
+		if (array_kinds[a].flat)
+			*generation_member(&header.g, array_kinds[a].flat) = 0;
+	}
+	header.g.edits = 0;
+	put(w, &header, sizeof(header));
+}
+
+static void put_list(struct writer *w, const struct list_info *from)
+{
+	struct image_list list = { .kind = from->kind, .label = from->label, .prefixes = from->prefixes };
+
+	snprintf(list.name, sizeof(list.name), "%s", from->name);
+	snprintf(list.addresses, sizeof(list.addresses), "%s", from->addresses);
+	snprintf(list.loaded, sizeof(list.loaded), "%s", from->loaded);
+	put(w, &list, sizeof(list));
+}
+
+static int put_all(int fd, const struct image_source *source, char id[IMAGE_ID_MAX])
+{
+	struct writer w = { .fd = fd };
+	uint64_t sum;
+
+	put_header(&w, source);
+	for (size_t i = 0; i < source->lists_n; i++)
+		if (source->lists[i].label)
+			put_list(&w, &source->lists[i]);
+	for (enum array a = 0; a < ARRAYS; a++) {
+		put_padding(&w);
+		put(&w,
+		    (const void *)(uintptr_t)*generation_member((struct generation *)source->g, array_kinds[a].member),
+		    array_bytes(source->g, a));
+	}
+	put_padding(&w);
+	sum = w.sum;
+	snprintf(id, IMAGE_ID_MAX, "%016llx", (unsigned long long)sum);
+	put(&w, &sum, sizeof(sum));
+	if (!w.err && fsync(fd))
+		w.err = -errno;
+	return w.err;
+}
+
+static int sync_directory_of(const char *path)
+{
+	char directory[PATH_MAX];
+	char *slash;
+	int fd, err;
+
+	snprintf(directory, sizeof(directory), "%s", path);
+	slash = strrchr(directory, '/');
+	if (slash)
+		slash[slash == directory] = '\0';
+	fd = open(slash ? directory : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	err = fd < 0 || fsync(fd) ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+int image_write(const char *path, const struct image_source *source, char id[IMAGE_ID_MAX])
+{
+	char beside[PATH_MAX];
+	struct image image;
+	struct stat st;
+	int fd, err;
+
+	/* A device, a pipe or a directory is not to be replaced by a file. */
+	if (!lstat(path, &st) && !S_ISREG(st.st_mode))
+		return because(-EEXIST, "%s is there, and no file", path);
+	if (snprintf(beside, sizeof(beside), "%s.XXXXXX", path) >= (int)sizeof(beside))
+		return because(-ENAMETOOLONG, "%s: the name is too long", path);
+	fd = mkostemp(beside, O_CLOEXEC); /* new, and 0600: there are secret seeds in it */
+	if (fd < 0)
+		return because(-errno, "%s: %s", path, strerror(errno));
+	err = put_all(fd, source, id);
+	if (close(fd) && !err)
+		err = -errno;
+	/* What nobody could load is not saved. */
+	if (!err) {
+		err = image_open(&image, beside, path, true);
+		if (err) {
+			unlink(beside);
+			return err;
+		}
+		image_close(&image);
+	}
+	if (!err && rename(beside, path))
+		err = -errno;
+	if (err)
+		unlink(beside);
+	else
+		err = sync_directory_of(path);
+	return err ? because(err, "%s: %s", path, strerror(-err)) : 0;
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "kernel/attach.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/if_link.h>
+#include <net/if_arp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "bpf/abi.h"
+#include "kernel/dispatcher_refresh.h"
+#include "kernel/kernel.h"
+#include "base/log.h"
+#include "kernel/pins.h"
+#include "kernel/dispatcher.h"
+
+const char *const attach_mode_names[] = { "auto", "native", "skb" };
+
+/* bpffs has no names with dots, interfaces do (eth0.100): '.' and '%' are written as in an URL. */
+static void link_path(char *path, size_t size, const char *ifname, bool shared)
+{
+	char name[64];
+	size_t n = (size_t)snprintf(name, sizeof(name), "%s/", PIN_LINKS);
+
+	for (; *ifname && n + 4 < sizeof(name); ifname++)
+		n += (size_t)snprintf(name + n, sizeof(name) - n, *ifname == '.' || *ifname == '%' ? "%%%02x" : "%c",
+				      (unsigned char)*ifname);
+	pin_path(path, size, name);
+	if (shared)
+		strncat(path, ATTACH_SHARED, size - strlen(path) - 1);
+}
+
+void attach_shared_pin(char *path, size_t size, const char *ifname)
+{
+	link_path(path, size, ifname, true);
+}
+
+/* The reverse; false for a name that is none of ours. */
+static bool link_name(const char *file, struct attachment *at)
+{
+	size_t n = 0, length = strlen(file), suffix = strlen(ATTACH_SHARED);
+
+	memset(at, 0, sizeof(*at));
+	if (length > suffix && !strcmp(file + length - suffix, ATTACH_SHARED)) {
+		at->shared = true;
+		length -= suffix;
+	}
+	for (size_t i = 0; i < length && n + 1 < sizeof(at->name); i++) {
+		unsigned int c = (unsigned char)file[i];
+
+		if (c == '%') {
+			if (sscanf(file + i + 1, "%2x", &c) != 1)
+				return false;
+			i += 2;
+		}
+		at->name[n++] = (char)c;
+	}
+	return n > 0 && file[0] != '.';
+}
+
+/* In which mode something runs there, and whether it is that program: of another namespace's it is not (0: any). */
+static enum attach_mode mode_of(int ifindex, __u32 id, bool *is_it)
+{
+	LIBBPF_OPTS(bpf_xdp_query_opts, query);
+
+	*is_it = true;
+	if (bpf_xdp_query(ifindex, 0, &query))
+		return MODE_NATIVE;
+	*is_it = !id || id == query.drv_prog_id || id == query.skb_prog_id || id == query.hw_prog_id;
+	return query.attach_mode == XDP_ATTACHED_SKB ? MODE_SKB : MODE_NATIVE;
+}
+
+/*
+ * What a pin of ours says: 0 where it is in force, -ENOENT where there is none, -ENODEV where its interface is gone,
+ * -EXDEV where it filters on, but under another name or in another network namespace.
+ */
+static int link_state(struct attachment *at)
+{
+	struct bpf_link_info info = { 0 };
+	__u32 size = sizeof(info);
+	char path[256];
+	unsigned int ifindex = if_nametoindex(at->name);
+	bool is_it = true;
+	int fd, err;
+
+	link_path(path, sizeof(path), at->name, at->shared);
+	fd = bpf_obj_get(path);
+	if (fd < 0)
+		return -errno;
+	if (at->shared)
+		at->ifindex = shared_where(ifindex, shared_id(path));
+	else
+		at->ifindex = bpf_obj_get_info_by_fd(fd, &info, &size) ? 0 : info.xdp.ifindex;
+	close(fd);
+	if (at->ifindex && at->ifindex == ifindex)
+		at->mode = mode_of((int)ifindex, info.prog_id, &is_it);
+	err = !at->ifindex ? -ENODEV : at->ifindex != ifindex || !is_it ? -EXDEV : 0;
+	at->gone = err == -ENODEV;
+	at->moved = err == -EXDEV;
+	return err;
+}
+
+static const char *why_not(int err)
+{
+	switch (err) {
+	case -EBUSY:
+		return "another XDP program is attached there; detach it, or try --shared";
+	case -EPERM:
+	case -EACCES:
+		return "root, or " NEEDED_CAPABILITIES ", is needed";
+	case -EOPNOTSUPP:
+		return "its driver has no XDP; use --mode skb";
+	case -ERANGE:
+	case -EINVAL:
+		return "the driver refuses it (MTU too large for XDP, or LRO on?); use --mode skb";
+	default:
+		return strerror(-err);
+	}
+}
+
+static int attach_link(struct attachment *at, int ifindex)
+{
+	char path[256];
+	int root = kernel_root_fd(), fd = -1, err = -EOPNOTSUPP;
+
+	if (root < 0)
+		return because(root, "the root program is gone from %s", opt_bpffs);
+	link_path(path, sizeof(path), at->name, false);
+	for (enum attach_mode mode = MODE_NATIVE; mode <= MODE_SKB && fd < 0; mode++) {
+		LIBBPF_OPTS(bpf_link_create_opts, opts,
+			    .flags = mode == MODE_NATIVE ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE);
+
+		if (at->mode != MODE_AUTO && at->mode != mode)
+			continue;
+		fd = bpf_link_create(root, ifindex, BPF_XDP, &opts);
+		err = fd < 0 ? -errno : 0;
+		if (err == -EBUSY || err == -EEXIST || err == -EPERM)
+			break;
+		if (err && at->mode == MODE_AUTO && mode == MODE_NATIVE)
+			warn("%s: no native mode (%s), using skb: slower, and behind the driver", at->name,
+			     strerror(-err));
+		if (!err)
+			at->mode = mode;
+	}
+	close(root);
+	if (err == -EEXIST)
+		err = -EBUSY;
+	if (err)
+		return because(err, "%s: %s", at->name, why_not(err));
+	if (bpf_obj_pin(fd, path))
+		err = because(-errno, "%s: %s", path, strerror(errno));
+	close(fd);
+	return err;
+}
+
+/* An interface begins to count at zero, unless one that the filter is on shares its row. */
+static int take_row(unsigned int ifindex)
+{
+	struct attachment *list;
+	bool taken = false;
+	size_t n;
+	int err = attach_list(&list, &n);
+
+	for (size_t i = 0; i < n && !err; i++)
+		taken = taken || (!list[i].gone && PORT_OF(list[i].ifindex) == PORT_OF(ifindex));
+	free(list);
+	return err || taken ? err : kernel_retire_port(PORT_OF(ifindex));
+}
+
+/* On others (tun, ppp, sit) the address would be looked for where it is not, and all would pass. */
+static int has_ethernet(const char *ifname)
+{
+	struct ifreq request = { 0 };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), err;
+
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", ifname);
+	err = fd < 0 || ioctl(fd, SIOCGIFHWADDR, &request) ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
+	if (err)
+		return because(err, "%s: %s", ifname, strerror(-err));
+	if (request.ifr_hwaddr.sa_family == ARPHRD_ETHER || request.ifr_hwaddr.sa_family == ARPHRD_LOOPBACK)
+		return 0;
+	return because(-EOPNOTSUPP,
+		       "%s: its packets have no Ethernet header, and the filter could not read them; attach to the"
+		       " interface that they come in through",
+		       ifname);
+}
+
+int attach_may(const struct attachment *at)
+{
+	struct attachment old = *at;
+	char path[256];
+
+	if (!if_nametoindex(at->name))
+		return because(-ENODEV, "%s: there is no such interface", at->name);
+	for (int shared = 0; shared < 2; shared++) {
+		old.shared = shared;
+		switch (link_state(&old)) {
+		case 0:
+			return because(-EEXIST, "%s: the filter is attached there already (%s mode)", at->name,
+				       attach_mode_names[old.mode]);
+		case -EXDEV:
+			return because(-EXDEV,
+				       "%s: the filter that was attached under this name goes on: the interface was "
+				       "renamed, or is in another network namespace; detach %s first",
+				       at->name, at->name);
+		case -ENODEV: /* an interface of that name came and went */
+			link_path(path, sizeof(path), at->name, shared);
+			unlink(path);
+		}
+	}
+	return has_ethernet(at->name);
+}
+
+int attach_one(struct attachment *at)
+{
+	unsigned int ifindex = if_nametoindex(at->name);
+	char path[256];
+	int err = attach_may(at);
+
+	if (!err)
+		err = take_row(ifindex);
+	if (err)
+		return err;
+	if (at->shared || shared_is_there((int)ifindex)) {
+		link_path(path, sizeof(path), at->name, true);
+		return shared_attach(at, (int)ifindex, path);
+	}
+	return attach_link(at, (int)ifindex);
+}
+
+/* 0 or 1, or -errno where nobody can tell. */
+static int is_pinned(const char *path)
+{
+	return !access(path, F_OK) ? 1 : errno == ENOENT ? 0 : because(-errno, "%s: %s", path, strerror(errno));
+}
+
+int attach_find(const char *name)
+{
+	char path[256];
+
+	for (int shared = 0; shared < 2 && *name; shared++) {
+		int is;
+
+		link_path(path, sizeof(path), name, shared);
+		is = is_pinned(path);
+		if (is)
+			return is < 0 ? is : 0;
+	}
+	return because(-ENOENT, "%s: the filter is not attached there", name);
+}
+
+static int unpin(const char *name, const char *path)
+{
+	return unlink(path)
+		       ? because(-errno, "%s: filtering has stopped, but %s stays: %s", name, path, strerror(errno))
+		       : 0;
+}
+
+static int detach_link(const char *name, const char *path)
+{
+	int fd = bpf_obj_get(path);
+	/* Now, not when the last user of the link goes. */
+	int err = fd < 0 || bpf_link_detach(fd) ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	if (err && err != -ENOLINK && err != -EINVAL && err != -EOPNOTSUPP)
+		return because_kernel(err, path);
+	return unpin(name, path);
+}
+
+int detach_one(const char *name)
+{
+	char link[256], shared[256];
+	int is_link, is_shared, err = 0;
+
+	link_path(link, sizeof(link), name, false);
+	link_path(shared, sizeof(shared), name, true);
+	/* Both are looked at before anything is done. */
+	is_link = is_pinned(link);
+	is_shared = is_link < 0 ? is_link : is_pinned(shared);
+	if (is_shared < 0)
+		return is_shared;
+	if (!is_link && !is_shared)
+		return attach_find(name);
+	if (is_link)
+		err = detach_link(name, link);
+	if (!err && is_shared) {
+		__u32 id = shared_id(shared);
+		unsigned int ifindex = shared_where(if_nametoindex(name), id);
+
+		err = shared_remove(name, id) ?: attach_end_exchange(name, ifindex) ?: unpin(name, shared);
+	}
+	return err;
+}
+
+int attach_new_root(int root)
+{
+	struct attachment *list;
+	size_t n;
+	int err = attach_list(&list, &n);
+
+	for (size_t i = 0; i < n && !err; i++) {
+		char path[256];
+		int fd;
+
+		link_path(path, sizeof(path), list[i].name, false);
+		fd = list[i].shared || list[i].gone ? -1 : bpf_obj_get(path);
+		if (fd >= 0 && bpf_link_update(fd, root, NULL))
+			err = because(-errno, "%s: the new root: %s", list[i].name, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+	}
+	free(list);
+	return err;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct attachment *)a)->name, ((const struct attachment *)b)->name);
+}
+
+int attach_list(struct attachment **list, size_t *n)
+{
+	struct attachment *grown, at;
+	struct dirent *entry;
+	char path[256];
+	DIR *dir;
+	int err = 0;
+
+	*list = NULL;
+	*n = 0;
+	pin_path(path, sizeof(path), PIN_LINKS);
+	dir = opendir(path);
+	if (!dir)
+		return errno == ENOENT ? 0 : because(-errno, "%s: %s", path, strerror(errno));
+	while ((entry = readdir(dir))) {
+		if (!link_name(entry->d_name, &at) || link_state(&at) == -ENOENT)
+			continue;
+		grown = realloc(*list, (*n + 1) * sizeof(**list));
+		if (!grown) {
+			err = -ENOMEM;
+			break;
+		}
+		*list = grown;
+		(*list)[(*n)++] = at;
+	}
+	closedir(dir);
+	if (*n)
+		qsort(*list, *n, sizeof(**list), by_name);
+	return err;
+}

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A generation on its way: maps, programs, pins, and the one write that puts it into force. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "kernel/kernel.h"
+#include "base/log.h"
+#include "kernel/pins.h"
+#include "kernel/programs.h"
+#include "kernel/map_window.h"
+#include "xdp_bloom.skel.h"
+
+/* One value if the kernel takes one that large (4 MiB at most before 6.8), otherwise an array of blocks. */
+static int create_map(const char *name, __u64 bytes, bool one_value, bool *flat)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+	int fd = -E2BIG;
+
+	*flat = true;
+	/* The verifier follows offsets into a value up to 2^29. */
+	if (bytes < 1u << 29)
+		fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, name, 4, (__u32)bytes, 1, &opts);
+	if (fd >= 0 || one_value || (errno != E2BIG && errno != EINVAL && fd != -E2BIG))
+		return fd < 0 ? -errno : fd;
+	*flat = false;
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, name, 4, BLOCK_BYTES, (__u32)(bytes / BLOCK_BYTES), &opts);
+	return fd < 0 ? -errno : fd;
+}
+
+/* How the map's memory is seen. */
+enum sight { TO_READ, TO_FILL, TO_EDIT };
+
+/* The candidate's from now on: the descriptor, and the map's memory. */
+static int take_map(struct candidate *c, enum array a, int fd, __u64 bytes, enum sight sight)
+{
+	__u64 page = (__u64)sysconf(_SC_PAGESIZE);
+	void *mem;
+
+	c->map[a].fd = fd;
+	c->map[a].size = (bytes + page - 1) & ~(page - 1);
+	mem = sight == TO_EDIT ? window_open(fd, c->map[a].size)
+			       : mmap(NULL, c->map[a].size, sight == TO_FILL ? PROT_READ | PROT_WRITE : PROT_READ,
+				      MAP_SHARED, fd, 0);
+	if (mem == MAP_FAILED)
+		return because_kernel(-errno, array_kinds[a].name);
+	*generation_member(&c->g, array_kinds[a].member) = (__u64)(uintptr_t)mem;
+	return 0;
+}
+
+static int open_array(struct candidate *c, enum array a, __u64 bytes)
+{
+	const struct array_kind *kind = &array_kinds[a];
+	bool flat, no_choice = !kind->flat;
+	int fd, err;
+
+	if (kind->flat == offsetof(struct generation, no_flat)) {
+		LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+
+		flat = false;
+		fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, kind->name, 4, BLOCK_BYTES, (__u32)(bytes / BLOCK_BYTES),
+				    &opts);
+		fd = fd < 0 ? -errno : fd;
+	} else {
+		fd = create_map(kind->name, bytes, no_choice, &flat);
+	}
+	if (fd < 0)
+		return because_kernel(fd, kind->name);
+	err = take_map(c, a, fd, bytes, TO_FILL);
+	if (!err && kind->flat)
+		*generation_member(&c->g, kind->flat) = flat;
+	return err;
+}
+
+static void begin(struct candidate *c, const struct generation *g)
+{
+	memset(c, 0, sizeof(*c));
+	c->g = *g;
+	c->program = c->ask = c->meta = -1;
+	for (enum array a = 0; a < ARRAYS; a++) {
+		c->map[a].fd = -1;
+		*generation_member(&c->g, array_kinds[a].member) = 0;
+	}
+}
+
+int kernel_arrays(struct candidate *c, const struct generation *planned)
+{
+	begin(c, planned);
+	for (enum array a = 0; a < ARRAYS; a++) {
+		__u64 bytes = array_bytes(planned, a);
+		int err = bytes ? open_array(c, a, bytes) : 0;
+
+		if (err) {
+			kernel_release(c);
+			return err;
+		}
+	}
+	return 0;
+}
+
+static int open_live(struct candidate *c, bool edit)
+{
+	struct generation g = { 0 };
+	int maps[ARRAYS], err = kernel_live(&g);
+
+	begin(c, &g);
+	if (err)
+		return err;
+	err = kernel_live_maps(&g, maps);
+	for (enum array a = 0; a < ARRAYS; a++) {
+		if (maps[a] >= 0 && !err)
+			err = take_map(c, a, maps[a], array_bytes(&g, a), edit ? TO_EDIT : TO_READ);
+		else if (maps[a] >= 0)
+			close(maps[a]);
+	}
+	if (err)
+		kernel_release(c);
+	return err;
+}
+
+/* A rotation would have to come in between each time. */
+#define LOOKS 10
+
+int kernel_open_live(struct candidate *c, bool edit)
+{
+	for (int looks = 1;; looks++) {
+		struct generation now;
+		int err = open_live(c, edit);
+
+		/* Another came meanwhile: its description and its maps may be of two. */
+		if (looks == LOOKS || kernel_live(&now) || now.number == c->g.number)
+			return err;
+		if (!err)
+			kernel_release(c);
+	}
+}
+
+static int pin(struct candidate *c, int fd, const char *name)
+{
+	char path[256];
+
+	pin_generation_path(path, sizeof(path), c->g.number, name);
+	return bpf_obj_pin(fd, path) ? -errno : 0;
+}
+
+/* The generation's own description: the same constants, with 0 or 1 for each map. */
+static int write_meta(struct candidate *c)
+{
+	struct generation g = c->g;
+	__u32 key = 0;
+
+	for (enum array a = 0; a < ARRAYS; a++)
+		*generation_member(&g, array_kinds[a].member) = c->map[a].fd >= 0;
+	c->meta = bpf_map_create(BPF_MAP_TYPE_ARRAY, PIN_META, 4, sizeof(g), 1, NULL);
+	if (c->meta < 0)
+		return -errno;
+	return bpf_map_update_elem(c->meta, &key, &g, BPF_ANY) ? -errno : 0;
+}
+
+int kernel_live_note(const struct generation *edited)
+{
+	struct generation g;
+	__u32 key = 0;
+	int err = kernel_live(&g), fd;
+
+	if (err)
+		return err;
+	if (g.number != edited->number)
+		return because(-ESTALE, "another generation is in force meanwhile");
+	g.keys4 = edited->keys4;
+	g.keys6 = edited->keys6;
+	g.all24 = edited->all24;
+	g.prefixes6 = edited->prefixes6;
+	g.stale = edited->stale;
+	g.edits = edited->edits;
+	fd = kernel_live_meta();
+	if (fd < 0)
+		return because_kernel(fd, PIN_META);
+	err = bpf_map_update_elem(fd, &key, &g, BPF_ANY) ? because_kernel(-errno, PIN_META) : 0;
+	close(fd);
+	return err;
+}
+
+static void remove_generation(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	if (dir)
+		closedir(dir);
+	rmdir(path);
+}
+
+static int pin_all(struct candidate *c)
+{
+	int err;
+
+	pin_generation_path(c->dir, sizeof(c->dir), c->g.number, "");
+	remove_generation(c->dir); /* left over from a command that was killed */
+	err = mkdir(c->dir, 0700) ? -errno : 0;
+	if (!err)
+		err = pin(c, c->program, PIN_PROGRAM);
+	if (!err)
+		err = pin(c, c->ask, PIN_ASK);
+	if (!err)
+		err = pin(c, c->meta, PIN_META);
+	for (enum array a = 0; a < ARRAYS && !err; a++)
+		if (c->map[a].fd >= 0)
+			err = pin(c, c->map[a].fd, array_kinds[a].name);
+	return err ? because_kernel(err, c->dir) : 0;
+}
+
+int kernel_load(struct candidate *c)
+{
+	struct xdp_bloom_bpf *skel;
+	int maps[ARRAYS], frags = kernel_frags(), err = frags < 0 ? frags : programs_open(&skel);
+
+	if (err)
+		return err;
+	for (enum array a = 0; a < ARRAYS; a++)
+		maps[a] = c->map[a].fd;
+	bpf_program__set_autoload(skel->progs.xdp_bloom_root, false);
+	bpf_program__set_autoload(skel->progs.xdp_bloom_frags, false);
+	c->g.frags = (__u64)frags;
+	err = programs_load(skel->obj, &c->g, maps);
+	if (!err) {
+		c->program = dup(bpf_program__fd(skel->progs.xdp_bloom_gen));
+		c->ask = dup(bpf_program__fd(skel->progs.xdp_bloom_ask));
+	}
+	xdp_bloom_bpf__destroy(skel);
+	if (!err && (c->program < 0 || c->ask < 0))
+		err = -errno;
+	if (!err)
+		err = write_meta(c);
+	if (err)
+		return because_program(err, "loading a generation's program");
+	return pin_all(c);
+}
+
+/* Every generation but the one in force goes; packets that are still in it finish first, the kernel sees to that. */
+static void remove_others(__u64 number)
+{
+	struct dirent *entry;
+	char path[256];
+	DIR *dir;
+
+	pin_path(path, sizeof(path), PIN_GENERATIONS);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		__u64 other = strtoull(entry->d_name, NULL, 10);
+
+		if (entry->d_name[0] == '.' || other == number)
+			continue;
+		pin_generation_path(path, sizeof(path), other, "");
+		remove_generation(path);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+void kernel_sweep(void)
+{
+	struct generation live;
+
+	if (!kernel_live(&live))
+		remove_others(live.number);
+}
+
+static int put_into_slot(int program)
+{
+	__u32 key = 0;
+	int slot = pin_get(PIN_SLOT), err;
+
+	if (slot < 0)
+		return slot;
+	err = bpf_map_update_elem(slot, &key, &program, BPF_ANY) ? -errno : 0;
+	close(slot);
+	return err;
+}
+
+/* The state is committed already: what the kernel or the process lacks for a moment is asked for again. */
+#define SWITCH_TRIES 3
+
+int kernel_switch(struct candidate *c)
+{
+	int err = -EAGAIN;
+
+	for (int i = 0; err && i < SWITCH_TRIES; i++)
+		err = put_into_slot(c->program);
+	if (err)
+		return because_kernel(err, "putting the generation into force");
+	c->dir[0] = '\0';
+	remove_others(c->g.number);
+	return 0;
+}
+
+void kernel_release(struct candidate *c)
+{
+	for (enum array a = 0; a < ARRAYS; a++) {
+		__u64 *member = generation_member(&c->g, array_kinds[a].member);
+
+		window_close((void *)(uintptr_t)*member);
+		if (*member)
+			munmap((void *)(uintptr_t)*member, c->map[a].size);
+		*member = 0;
+		if (c->map[a].fd >= 0)
+			close(c->map[a].fd);
+		c->map[a].fd = -1;
+	}
+	if (c->program >= 0)
+		close(c->program);
+	if (c->ask >= 0)
+		close(c->ask);
+	if (c->meta >= 0)
+		close(c->meta);
+	c->program = c->ask = c->meta = -1;
+	if (c->dir[0])
+		remove_generation(c->dir);
+	c->dir[0] = '\0';
+}

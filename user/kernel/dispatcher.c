@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "kernel/dispatcher.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <xdp/libxdp.h>
+
+#include "kernel/kernel.h"
+#include "base/log.h"
+#include "kernel/pins.h"
+#include "kernel/programs.h"
+#include "xdp_bloom.skel.h"
+
+static int no_print(enum libxdp_print_level level, const char *fmt, va_list args)
+{
+	if (!opt_verbose || level == LIBXDP_DEBUG)
+		return 0;
+	return vfprintf(stderr, fmt, args);
+}
+
+/* The mode in which a dispatcher runs there, or MODE_AUTO: there is none. */
+static enum attach_mode dispatcher_mode(int ifindex)
+{
+	enum attach_mode mode = MODE_AUTO;
+	struct xdp_multiprog *multi;
+
+	libxdp_set_print(no_print);
+	multi = xdp_multiprog__get_from_ifindex(ifindex);
+	if (libxdp_get_error(multi))
+		return mode;
+	if (!xdp_multiprog__is_legacy(multi))
+		mode = xdp_multiprog__attach_mode(multi) == XDP_MODE_SKB ? MODE_SKB : MODE_NATIVE;
+	xdp_multiprog__close(multi);
+	return mode;
+}
+
+bool shared_is_there(int ifindex)
+{
+	return dispatcher_mode(ifindex) != MODE_AUTO;
+}
+
+int shared_allowed(const char *ifname)
+{
+	__u32 id;
+
+	if (!bpf_prog_get_next_id(0, &id) || errno != EPERM)
+		return 0;
+	return because(-EPERM, "%s: to share an interface with other programs, libxdp wants CAP_SYS_ADMIN, too",
+		       ifname);
+}
+
+static enum xdp_attach_mode libxdp_mode(enum attach_mode mode)
+{
+	return mode == MODE_NATIVE ? XDP_MODE_NATIVE : XDP_MODE_SKB;
+}
+
+/*
+ * Behind a dispatcher runs the generation's own program, not the root: libxdp loads it as an extension of the
+ * dispatcher, and most kernels refuse the root's tail call there (5.10, 6.12 and 7.2 did, 6.1 did not).
+ */
+static int create_shared(struct xdp_bloom_bpf **skel, struct xdp_program **program, bool frags)
+{
+	int err = programs_open(skel);
+
+	if (err)
+		return err;
+	bpf_map__set_autocreate((*skel)->maps.slot, false);
+	bpf_program__set_autoload((*skel)->progs.xdp_bloom_root, false);
+	bpf_program__set_autoload((*skel)->progs.xdp_bloom_frags, false);
+	bpf_program__set_autoload((*skel)->progs.xdp_bloom_ask, false);
+
+	DECLARE_LIBXDP_OPTS(xdp_program_opts, opts, .obj = (*skel)->obj, .prog_name = "xdp_bloom_gen");
+	*program = xdp_program__create(&opts);
+	err = (int)libxdp_get_error(*program);
+	if (err)
+		*program = NULL;
+	if (!err)
+		err = xdp_program__set_xdp_frags_support(*program, frags);
+	/* What we let pass goes on to the next program. */
+	return err ? err : xdp_program__set_chain_call_enabled(*program, XDP_PASS, true);
+}
+
+static void fresh_path(char path[PIN_PATH_MAX + 8], const char *pin)
+{
+	snprintf(path, PIN_PATH_MAX + 8, "%s%%new", pin);
+}
+
+/* bpffs has renames: the pin is the old program's or the new one's, and never missing. */
+static int replace_pin(int fd, const char *pin)
+{
+	char fresh[PIN_PATH_MAX + 8];
+
+	fresh_path(fresh, pin);
+	unlink(fresh);
+	return bpf_obj_pin(fd, fresh) || rename(fresh, pin) ? -errno : 0;
+}
+
+int shared_attach(struct attachment *at, int ifindex, const char *pin)
+{
+	struct xdp_program *program = NULL;
+	struct xdp_bloom_bpf *skel = NULL;
+	enum attach_mode there = dispatcher_mode(ifindex);
+	enum attach_mode mode = at->mode != MODE_AUTO ? at->mode : there != MODE_AUTO ? there : MODE_NATIVE;
+	struct generation g = { 0 };
+	int maps[ARRAYS], err;
+
+	memset(maps, -1, sizeof(maps));
+	err = shared_allowed(at->name);
+	if (err)
+		return err;
+	err = kernel_live(&g);
+	if (!err)
+		err = kernel_live_maps(&g, maps);
+	else if (err == -ENOENT)
+		err = 0; /* nothing is banned yet */
+	if (!err) {
+		int frags = kernel_frags();
+
+		g.frags = frags > 0;
+		err = frags < 0 ? frags : 0;
+	}
+	if (!err)
+		err = create_shared(&skel, &program, g.frags);
+	if (!err) {
+		programs_constants(&g, maps);
+		err = xdp_program__attach(program, ifindex, libxdp_mode(mode), 0);
+		if (err && err != -EBUSY && at->mode == MODE_AUTO && there == MODE_AUTO) {
+			warn("%s: no native mode (%s), using skb: slower, and behind the driver", at->name,
+			     strerror(-err));
+			mode = MODE_SKB;
+			err = xdp_program__attach(program, ifindex, libxdp_mode(mode), 0);
+		}
+		programs_constants(NULL, NULL);
+	}
+	if (!err) {
+		/* Without freplace libxdp puts the one program there alone, and nobody could ever join it. */
+		err = shared_is_there(ifindex) ? replace_pin(xdp_program__fd(program), pin) : -EOPNOTSUPP;
+		if (err)
+			xdp_program__detach(program, ifindex, libxdp_mode(mode), 0);
+	}
+	if (program)
+		xdp_program__close(program);
+	xdp_bloom_bpf__destroy(skel);
+	for (enum array a = 0; a < ARRAYS; a++)
+		if (maps[a] >= 0)
+			close(maps[a]);
+	at->shared = true;
+	at->mode = mode;
+	if (err == -EOPNOTSUPP)
+		return because(err, "%s: this kernel does not let libxdp run several XDP programs; leave out --shared",
+			       at->name);
+	if (err == -EBUSY)
+		return because(err, "%s: another XDP program is attached there, and not through libxdp; detach it",
+			       at->name);
+	return err ? because(err, "%s: attaching through libxdp: %s", at->name, strerror(-err)) : 0;
+}
+
+__u32 shared_id(const char *pin)
+{
+	struct bpf_prog_info info = { 0 };
+	__u32 size = sizeof(info);
+	int fd = bpf_obj_get(pin);
+
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
+		info.id = 0;
+	if (fd >= 0)
+		close(fd);
+	return info.id;
+}
+
+/* NULL where there is none; 0 or -errno. */
+static int open_dispatcher(unsigned int ifindex, struct xdp_multiprog **multi)
+{
+	int err;
+
+	libxdp_set_print(no_print);
+	*multi = xdp_multiprog__get_from_ifindex((int)ifindex);
+	err = (int)libxdp_get_error(*multi);
+	if (err)
+		*multi = NULL;
+	return err == -ENOENT ? 0 : err;
+}
+
+/* Does the interface's dispatcher have the program with that id? Taken out of it, if that is asked for; 0 or -errno. */
+static int look_behind(unsigned int ifindex, __u32 id, bool *found, bool take_out)
+{
+	struct xdp_program *program = NULL;
+	struct xdp_multiprog *multi;
+	int err = open_dispatcher(ifindex, &multi);
+
+	*found = false;
+	if (!multi)
+		return err;
+	while (!*found && (program = xdp_multiprog__next_prog(program, multi)))
+		*found = xdp_program__id(program) == id;
+	if (*found && take_out)
+		err = xdp_program__detach(program, (int)ifindex, xdp_multiprog__attach_mode(multi), 0);
+	xdp_multiprog__close(multi);
+	return err;
+}
+
+unsigned int shared_where(unsigned int ifindex, __u32 id)
+{
+	struct if_nameindex *all;
+	unsigned int where = 0;
+	bool found;
+
+	if (ifindex && (look_behind(ifindex, id, &found, false) || found))
+		return ifindex;
+	all = if_nameindex();
+	for (struct if_nameindex *at = all; at && at->if_index && !where; at++)
+		if (at->if_index != ifindex && !look_behind(at->if_index, id, &found, false) && found)
+			where = at->if_index;
+	if_freenameindex(all);
+	return where;
+}
+
+/* By its id: another instance's has the same name. */
+int shared_remove(const char *name, __u32 id)
+{
+	unsigned int ifindex = shared_where(if_nametoindex(name), id);
+	int err = shared_allowed(name);
+	bool found;
+
+	if (err)
+		return err;
+	/* Nowhere: gone with its interface, or somebody took the dispatcher away. */
+	err = ifindex ? look_behind(ifindex, id, &found, true) : 0;
+	return err ? because(err, "%s: detaching through libxdp: %s", name, strerror(-err)) : 0;
+}
+
+/* The maps that a program uses; they are few. */
+#define MAPS_MOST 64
+
+static __u32 maps_of(int program, __u32 maps[MAPS_MOST])
+{
+	struct bpf_prog_info info = { .nr_map_ids = MAPS_MOST, .map_ids = (__u64)(uintptr_t)maps };
+	__u32 size = sizeof(info);
+
+	return program < 0 || bpf_obj_get_info_by_fd(program, &info, &size) ? 0 : info.nr_map_ids;
+}
+
+static bool has_map(const __u32 *maps, __u32 n, __u32 map)
+{
+	for (__u32 i = 0; i < n && i < MAPS_MOST; i++)
+		if (maps[i] == map)
+			return true;
+	return false;
+}
+
+/* It counts where this instance does. */
+static bool is_ours(__u32 id)
+{
+	int program = bpf_prog_get_fd_by_id(id), counters = pin_get(PIN_COUNTERS);
+	struct bpf_map_info info = { 0 };
+	__u32 maps[MAPS_MOST], size = sizeof(info), n = maps_of(program, maps);
+	bool is = counters >= 0 && !bpf_obj_get_info_by_fd(counters, &info, &size) && has_map(maps, n, info.id);
+
+	if (program >= 0)
+		close(program);
+	if (counters >= 0)
+		close(counters);
+	return is;
+}
+
+/* One that is ours and nobody's; *id is 0 where there is none. */
+static int find_stray(unsigned int ifindex, bool (*kept)(__u32 id), __u32 *id)
+{
+	struct xdp_program *program = NULL;
+	struct xdp_multiprog *multi;
+	int err = open_dispatcher(ifindex, &multi);
+
+	*id = 0;
+	if (!multi)
+		return err;
+	while (!*id && (program = xdp_multiprog__next_prog(program, multi))) {
+		__u32 one = xdp_program__id(program);
+
+		if (is_ours(one) && !kept(one))
+			*id = one;
+	}
+	xdp_multiprog__close(multi);
+	return 0;
+}
+
+int shared_sweep(const char *ifname, unsigned int ifindex, const char *pin, bool (*kept)(__u32 id))
+{
+	char fresh[PIN_PATH_MAX + 8];
+	bool found = true;
+	__u32 id = 1;
+	int err = 0;
+
+	fresh_path(fresh, pin);
+	unlink(fresh);
+	while (!err && id && found) {
+		err = find_stray(ifindex, kept, &id);
+		if (!err && id)
+			err = look_behind(ifindex, id, &found, true);
+	}
+	return err ? because(err, "%s: taking an older program out through libxdp: %s", ifname, strerror(-err)) : 0;
+}
+
+bool shared_is_live(const char *pin)
+{
+	__u32 live[MAPS_MOST], its[MAPS_MOST], n_live, n_its;
+	int program = kernel_live_program(), fd = bpf_obj_get(pin);
+	bool is = true;
+
+	n_live = maps_of(program, live);
+	n_its = maps_of(fd, its);
+	for (__u32 i = 0; i < n_live && i < MAPS_MOST && fd >= 0; i++)
+		is = is && has_map(its, n_its, live[i]);
+	if (program >= 0)
+		close(program);
+	if (fd >= 0)
+		close(fd);
+	return is;
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "kernel/dispatcher_refresh.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "kernel/pins.h"
+#include "kernel/dispatcher.h"
+
+/* A directory beside the pin, as long as the exchange takes. */
+static void exchange_path(char *path, size_t size, const char *name)
+{
+	attach_shared_pin(path, size, name);
+	strncat(path, "%exchange", size - strlen(path) - 1);
+}
+
+/* Who cannot tell takes nothing away. */
+static bool is_pinned(__u32 id)
+{
+	struct attachment *list;
+	char pin[PIN_PATH_MAX];
+	bool is = false;
+	size_t n;
+
+	if (attach_list(&list, &n))
+		is = true;
+	for (size_t i = 0; i < n && !is; i++) {
+		attach_shared_pin(pin, sizeof(pin), list[i].name);
+		is = list[i].shared && shared_id(pin) == id;
+	}
+	free(list);
+	return is;
+}
+
+static int sweep(const char *name, unsigned int ifindex)
+{
+	char pin[PIN_PATH_MAX];
+
+	attach_shared_pin(pin, sizeof(pin), name);
+	return shared_sweep(name, ifindex, pin, is_pinned);
+}
+
+int attach_end_exchange(const char *name, unsigned int ifindex)
+{
+	char path[PIN_PATH_MAX];
+	int err;
+
+	exchange_path(path, sizeof(path), name);
+	if (access(path, F_OK))
+		return 0;
+	err = ifindex ? sweep(name, ifindex) : 0;
+	if (!err)
+		rmdir(path);
+	return err;
+}
+
+/* The new one first: for a moment both run, and nothing that either bans gets through. */
+static int refresh_one(struct attachment *at)
+{
+	char pin[PIN_PATH_MAX], path[PIN_PATH_MAX];
+	int err;
+
+	attach_shared_pin(pin, sizeof(pin), at->name);
+	exchange_path(path, sizeof(path), at->name);
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return because(-errno, "%s: %s", path, strerror(errno));
+	err = shared_attach(at, (int)at->ifindex, pin);
+	if (!err)
+		return attach_end_exchange(at->name, at->ifindex);
+	rmdir(path);
+	return err;
+}
+
+int attach_may_refresh(const struct attachment *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i].shared && !list[i].gone)
+			return shared_allowed(list[i].name);
+	return 0;
+}
+
+void attach_refresh(struct attachment *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		int err = list[i].shared && !list[i].gone ? refresh_one(&list[i]) : 0;
+
+		if (err)
+			warn("%s; there the generation before is still in force: xdp-bloom rotate", reason(err));
+	}
+}
+
+/* By the names alone: what each of them is costs a command some time. */
+static bool any_shared(void)
+{
+	struct dirent *entry;
+	char path[PIN_PATH_MAX];
+	bool any = false;
+	DIR *dir;
+
+	pin_path(path, sizeof(path), PIN_LINKS);
+	dir = opendir(path);
+	while (dir && !any && (entry = readdir(dir)))
+		any = strstr(entry->d_name, ATTACH_SHARED);
+	if (dir)
+		closedir(dir);
+	return any;
+}
+
+void attach_catch_up(void)
+{
+	struct attachment *list = NULL;
+	char pin[PIN_PATH_MAX];
+	size_t n = 0;
+
+	if (any_shared() && attach_list(&list, &n))
+		n = 0;
+	for (size_t i = 0; i < n; i++) {
+		int err = 0;
+
+		attach_shared_pin(pin, sizeof(pin), list[i].name);
+		if (list[i].shared && !list[i].gone)
+			err = shared_is_live(pin) ? attach_end_exchange(list[i].name, list[i].ifindex)
+						  : refresh_one(&list[i]);
+		if (err)
+			warn("%s; there a generation before is still in force", reason(err));
+	}
+	free(list);
+}
+
+int attach_take_back(const char *name)
+{
+	unsigned int ifindex = if_nametoindex(name);
+	int err = attach_find(name);
+
+	if (err != -ENOENT)
+		return err ? err : detach_one(name);
+	return ifindex && shared_is_there((int)ifindex) ? sweep(name, ifindex) : 0;
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "kernel/pins.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/magic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "base/log.h"
+#include "base/trusted_dir.h"
+
+#define BPFFS_MOUNT "/sys/fs/bpf"
+
+void pin_path(char *buf, size_t size, const char *name)
+{
+	snprintf(buf, size, "%s/%s", opt_bpffs, name);
+}
+
+void pin_generation_path(char *buf, size_t size, __u64 number, const char *name)
+{
+	snprintf(buf, size, "%s/%s/%llu%s%s", opt_bpffs, PIN_GENERATIONS, (unsigned long long)number,
+		 name[0] ? "/" : "", name);
+}
+
+static bool lacks(unsigned int capability)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	return !syscall(SYS_capget, &header, data) &&
+	       !(data[CAP_TO_INDEX(capability)].effective & CAP_TO_MASK(capability));
+}
+
+int because_program(int err, const char *what)
+{
+	struct utsname host = { 0 };
+
+	/* Bytes are counted by the difference of two pointers: without CAP_PERFMON the verifier allows none. */
+	if (err == -EPERM || err == -ENOMEM || err == -EMFILE || err == -ENFILE ||
+	    (err == -EACCES && lacks(CAP_PERFMON) && lacks(CAP_SYS_ADMIN)))
+		return because_kernel(err, what);
+	uname(&host);
+	return because(err, "%s: kernel %s refuses the program (%s); 5.10 or newer is needed, and --verbose tells more",
+		       what, host.release, strerror(-err));
+}
+
+int because_kernel(int err, const char *what)
+{
+	if (err == -EPERM || err == -EACCES)
+		return because(err, "%s: root, or " NEEDED_CAPABILITIES ", is needed", what);
+	if (err == -ENOMEM)
+		return because(err, "%s: the kernel has not enough memory", what);
+	return because(err, "%s: %s", what, strerror(-err));
+}
+
+int pin_get(const char *name)
+{
+	char path[256];
+	int fd;
+
+	pin_path(path, sizeof(path), name);
+	fd = bpf_obj_get(path);
+	return fd < 0 ? -errno : fd;
+}
+
+static int on_bpffs(const char *path)
+{
+	struct statfs fs;
+
+	return statfs(path, &fs) ? -errno : fs.f_type == BPF_FS_MAGIC;
+}
+
+static int make_directory(const char *path)
+{
+	if (!mkdir(path, 0700))
+		return 0;
+	if (errno != EEXIST || (chmod(path, 0700) && errno != EPERM && errno != EROFS))
+		return because_kernel(-errno, path);
+	return trust_directory(path);
+}
+
+/* The nearest part of the path that exists tells what kind of file system it is on. */
+static int find_bpffs(void)
+{
+	char path[PIN_PATH_MAX];
+	char *cut;
+	int is;
+
+	snprintf(path, sizeof(path), "%s", opt_bpffs);
+	while ((is = on_bpffs(path)) == -ENOENT && (cut = strrchr(path, '/')) && cut != path)
+		*cut = '\0';
+	return is;
+}
+
+int pins_ready(void)
+{
+	static const char *const names[] = { "", PIN_LINKS, PIN_GENERATIONS };
+	char path[PIN_PATH_MAX];
+	int is = find_bpffs(), err = 0;
+
+	if (strlen(opt_bpffs) > PIN_PATH_MAX - 80)
+		return because(-ENAMETOOLONG, "%s: the path is too long", opt_bpffs);
+	if (is == -EPERM && strchr((strrchr(opt_bpffs, '/') ?: opt_bpffs) + 1, '.'))
+		return because(-EINVAL, "%s: a BPF file system takes no names with a dot", opt_bpffs);
+	if (is < 0 && is != -ENOENT)
+		return because_kernel(is, opt_bpffs);
+	/* Over one that is there already, a second would hide every pin. */
+	if (is != 1 && !strncmp(opt_bpffs, BPFFS_MOUNT "/", strlen(BPFFS_MOUNT "/")) && on_bpffs(BPFFS_MOUNT) != 1) {
+		if (mount("bpf", BPFFS_MOUNT, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700"))
+			return because_kernel(-errno, "mounting bpffs at " BPFFS_MOUNT);
+		is = 1;
+	}
+	if (is != 1)
+		return because(-EINVAL, "%s is not on a BPF file system; mount one: mount -t bpf bpf DIR", opt_bpffs);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !err; i++) {
+		pin_path(path, sizeof(path), names[i]);
+		err = make_directory(path);
+	}
+	return err;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The pins under the bpffs directory, and the words for what the kernel refuses. */
+#ifndef KERNEL_PINS_H
+#define KERNEL_PINS_H
+
+#include <stddef.h>
+
+#include "bpf/abi.h"
+
+#define NEEDED_CAPABILITIES "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON"
+
+#define PIN_PATH_MAX 256
+
+#define PIN_PROGRAM "program"
+#define PIN_ASK	    "ask"
+#define PIN_META    "meta"
+
+void pin_path(char *buf, size_t size, const char *name);
+/* A generation's directory, or with a name one of its pins. */
+void pin_generation_path(char *buf, size_t size, __u64 number, const char *name);
+
+/* A descriptor, or -errno. */
+int pin_get(const char *name);
+
+/* The directories are there, and ours. */
+int pins_ready(void);
+
+/* Records why, in an operator's words, and returns err. */
+int because_kernel(int err, const char *what);
+/* Likewise for a program that does not load. */
+int because_program(int err, const char *what);
+
+#endif

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "kernel/programs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+
+#include "filter/arrays.h"
+#include "bpf/constants.h"
+#include "kernel/pins.h"
+#include "xdp_bloom.skel.h"
+
+/* The constants of the object being loaded, for the callback that libbpf gives each program to. */
+static const struct generation *loading;
+static const int *loading_maps;
+
+static void set_wide(struct bpf_insn *insn, __u8 kind, __u64 value)
+{
+	insn[0].src_reg = kind;
+	insn[0].imm = (__s32)value;
+	insn[1].imm = (__s32)(value >> 32);
+}
+
+/* Writes one constant into its instruction: a number, a map, or a map's only value. */
+static void set_constant(struct bpf_insn *insn, unsigned int offset)
+{
+	for (enum array a = 0; a < ARRAYS; a++) {
+		if (array_kinds[a].member != offset || loading_maps[a] < 0)
+			continue;
+		if (!array_kinds[a].flat || *generation_member((struct generation *)loading, array_kinds[a].flat))
+			set_wide(insn, BPF_PSEUDO_MAP_VALUE, (__u32)loading_maps[a]);
+		else
+			set_wide(insn, BPF_PSEUDO_MAP_FD, (__u32)loading_maps[a]);
+		return;
+	}
+	set_wide(insn, 0, *generation_member((struct generation *)loading, offset));
+}
+
+static int set_constants(struct bpf_program *program, struct bpf_prog_load_opts *opts, long cookie)
+{
+	size_t n = bpf_program__insn_cnt(program);
+	struct bpf_insn *insns;
+	int err;
+
+	(void)opts;
+	(void)cookie;
+	if (!loading)
+		return 0;
+	insns = malloc(n * sizeof(*insns));
+	if (!insns)
+		return -ENOMEM;
+	memcpy(insns, bpf_program__insns(program), n * sizeof(*insns));
+	for (size_t i = 0; i + 1 < n; i++) {
+		__u64 value = (__u32)insns[i].imm | (__u64)insns[i + 1].imm << 32;
+
+		if (insns[i].code == (BPF_LD | BPF_IMM | BPF_DW) && !insns[i].src_reg &&
+		    value >> 32 == CONSTANT_MAGIC >> 32)
+			set_constant(&insns[i], (__u32)value * 8);
+	}
+	err = bpf_program__set_insns(program, insns, n);
+	free(insns);
+	return err;
+}
+
+int programs_register(void)
+{
+	LIBBPF_OPTS(libbpf_prog_handler_opts, handler, .prog_prepare_load_fn = set_constants);
+	static int registered;
+
+	if (!registered)
+		registered = libbpf_register_prog_handler("xdp", BPF_PROG_TYPE_XDP, BPF_XDP, &handler);
+	return registered < 0 ? because_kernel(registered, "libbpf") : 0;
+}
+
+int programs_open(struct xdp_bloom_bpf **skel)
+{
+	char path[PIN_PATH_MAX];
+	int err = programs_register();
+
+	if (err)
+		return err;
+	*skel = xdp_bloom_bpf__open();
+	if (!*skel)
+		return because_kernel(-errno, "the BPF object");
+	const struct {
+		struct bpf_map *map;
+		const char *name;
+	} shared[] = {
+		{ (*skel)->maps.slot, PIN_SLOT },
+		{ (*skel)->maps.counters, PIN_COUNTERS },
+		{ (*skel)->maps.list_counters, PIN_LIST_COUNTERS },
+		{ (*skel)->maps.samples, PIN_SAMPLES },
+		{ (*skel)->maps.sample_budget, PIN_SAMPLE_BUDGET },
+	};
+	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++) {
+		pin_path(path, sizeof(path), shared[i].name);
+		bpf_map__set_pin_path(shared[i].map, path);
+	}
+	return 0;
+}
+
+void programs_constants(const struct generation *g, const int *maps)
+{
+	loading = g;
+	loading_maps = maps;
+}
+
+int programs_load(struct bpf_object *object, const struct generation *g, const int *maps)
+{
+	struct bpf_program *program = NULL;
+	int err;
+
+	if (g && g->frags)
+		while ((program = bpf_object__next_program(object, program)))
+			bpf_program__set_flags(program, bpf_program__flags(program) | BPF_F_XDP_HAS_FRAGS);
+	programs_constants(g, maps);
+	err = bpf_object__load(object);
+	programs_constants(NULL, NULL);
+	return err;
+}

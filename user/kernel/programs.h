@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The BPF object: opened with its shared maps, and loaded with a generation's constants in its instructions. */
+#ifndef KERNEL_PROGRAMS_H
+#define KERNEL_PROGRAMS_H
+
+struct bpf_object;
+struct generation;
+struct xdp_bloom_bpf;
+
+/* Before any object that has constants in it is opened; programs_open() sees to it. */
+int programs_register(void);
+int programs_open(struct xdp_bloom_bpf **skel);
+
+/* For an object that libxdp loads: these constants from now on, until the next call. */
+void programs_constants(const struct generation *g, const int *maps);
+
+/* maps has a descriptor, or -1, for each array; without a generation nothing is written. */
+int programs_load(struct bpf_object *object, const struct generation *g, const int *maps);
+
+#endif

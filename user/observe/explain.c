@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "observe/explain.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bpf/abi.h"
+#include "state/kept_image.h"
+#include "base/log.h"
+#include "sets/reader.h"
+#include "state/bans.h"
+
+/* One list's text against all addresses that its set holds. */
+struct search {
+	struct explanation *e;
+	size_t list;
+	const struct addr *addrs;
+	size_t *sorted; /* indices of addresses, IPv4 first, ascending */
+	size_t n;
+	size_t missing;
+};
+
+static const struct addr *compared;
+
+static int by_address(const void *a, const void *b)
+{
+	const struct addr *x = &compared[*(const size_t *)a], *y = &compared[*(const size_t *)b];
+
+	if (x->family != y->family)
+		return x->family - y->family;
+	return x->num < y->num ? -1 : x->num > y->num;
+}
+
+/* The hit of that address in this list, if it is not traced yet. */
+static struct hit *untraced(const struct search *s, size_t addr)
+{
+	struct hit *hits = s->e->hits[addr];
+
+	for (size_t i = 0; i < s->e->hits_n[addr]; i++)
+		if (hits[i].list == s->list)
+			return hits[i].line ? NULL : &hits[i];
+	return NULL;
+}
+
+/* reader_read() calls this with every entry. The first line that holds an address is the one that is named. */
+static int on_entry(void *arg, int family, ip6 lo, ip6 hi, uint64_t line)
+{
+	struct search *s = arg;
+	size_t low = 0, high = s->n;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		const struct addr *addr = &s->addrs[s->sorted[mid]];
+
+		if (addr->family < family || (addr->family == family && addr->num < lo))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < s->n; low++) {
+		const struct addr *addr = &s->addrs[s->sorted[low]];
+		struct hit *hit;
+
+		if (addr->family != family || addr->num > hi)
+			break;
+		hit = untraced(s, s->sorted[low]);
+		if (!hit)
+			continue;
+		hit->lo = lo;
+		hit->hi = hi;
+		hit->line = line;
+		if (!--s->missing)
+			return -ECANCELED; /* nobody asks for more */
+	}
+	return 0;
+}
+
+static int trace(struct search *s, struct state *state)
+{
+	const struct list_info *list = &s->e->lists[s->list];
+	struct reader_options options = { .skip_bad = true, .each = on_entry, .arg = s };
+	struct reader_report report;
+	struct ranges none = RANGES_EMPTY;
+	char path[64], error[READER_TEXT_MAX];
+	int fd = state_text_get(state, list->name);
+
+	if (fd < 0)
+		return fd;
+	if (list->format[0])
+		options.format = list->format;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	/* Lists of live exceptions have no text, and a failure here leaves the ranges: still the truth. */
+	reader_read(path, &options, &none, &report, error);
+	ranges_free(&none);
+	close(fd);
+	return 0;
+}
+
+/* The widest prefix of the set that holds it stands for the entry until the entry is found. */
+static int add_hit(struct explanation *e, size_t addr, size_t list, struct addr at, int length)
+{
+	unsigned int width = at.family == 4 ? 32 : 128, free_bits = width - (unsigned int)length;
+	ip6 span = free_bits == 128 ? ~(ip6)0 : ((ip6)1 << free_bits) - 1;
+	struct hit *grown = realloc(e->hits[addr], (e->hits_n[addr] + 1) * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	e->hits[addr] = grown;
+	grown[e->hits_n[addr]++] = (struct hit){ .list = list, .lo = at.num & ~span, .hi = at.num | span };
+	return 0;
+}
+
+static int search_list(struct explanation *e, struct state *state, size_t list, const struct addr *addrs, size_t n)
+{
+	struct search s = { .e = e, .list = list, .addrs = addrs };
+	int err = 0;
+
+	s.sorted = malloc((n + 1) * sizeof(*s.sorted));
+	if (!s.sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < n && !err; i++) {
+		int length = ranges_covering(&e->sets[list], addrs[i]);
+
+		if (length < 0)
+			continue;
+		s.sorted[s.n++] = i;
+		err = add_hit(e, i, list, addrs[i], length);
+	}
+	s.missing = s.n;
+	compared = addrs;
+	qsort(s.sorted, s.n, sizeof(*s.sorted), by_address);
+	if (!err && s.n)
+		err = trace(&s, state);
+	free(s.sorted);
+	return err;
+}
+
+/* Live bans have a name like a list's, and come last: what a list bans anyway is the list's. */
+static int add_live(struct explanation *e)
+{
+	struct list_info *grown = reallocarray(e->lists, e->n + 1, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	e->lists = grown;
+	e->lists[e->n++] = (struct list_info){ .name = LIVE_LIST, .kind = LIST_BAN, .label = LABEL_LIVE };
+	return 0;
+}
+
+static int search_live(struct explanation *e, struct state *state, const struct addr *addrs)
+{
+	int64_t now = time(NULL);
+	int err = 0;
+
+	for (size_t i = 0; i < e->addrs_n && !err; i++) {
+		unsigned int beyond = addr_width(addrs[i].family) + 1;
+		struct ban *ban = malloc(sizeof(*ban));
+
+		if (!ban)
+			return -ENOMEM;
+		err = state_ban_around(state, addrs[i], beyond, now, ban);
+		if (err == -ENOENT) {
+			err = state_ban_around(state, addrs[i], beyond, 0, ban);
+			e->ran_out[i] = !err;
+			free(ban);
+			err = err == -ENOENT ? 0 : err;
+			continue;
+		}
+		if (!err)
+			err = add_hit(e, i, e->n - 1, addrs[i], (int)ban->length);
+		if (err)
+			free(ban);
+		else
+			e->hits[i][e->hits_n[i] - 1].ban = ban;
+	}
+	return err;
+}
+
+int explain(struct explanation *e, const struct addr *addrs, size_t n)
+{
+	struct state *state = NULL;
+	int err;
+
+	memset(e, 0, sizeof(*e));
+	err = state_open(&state, false);
+	if (!err)
+		err = lists_in_force(state, &e->lists, &e->n);
+	if (!err)
+		err = add_live(e);
+	if (!err) {
+		e->generation = (uint64_t)state_setting(state, SETTING_GENERATION, 0);
+		e->edits = (uint64_t)state_setting(state, SETTING_EDITS, 0);
+		e->image = image_kept(state);
+	}
+	e->sets = calloc(e->n + 1, sizeof(*e->sets));
+	e->hits = calloc(n + 1, sizeof(*e->hits));
+	e->hits_n = calloc(n + 1, sizeof(*e->hits_n));
+	e->ran_out = calloc(n + 1, sizeof(*e->ran_out));
+	e->addrs_n = n;
+	if (!err && (!e->sets || !e->hits || !e->hits_n || !e->ran_out))
+		err = -ENOMEM;
+	for (size_t i = 0; i + 1 < e->n && !err && !e->image; i++) {
+		err = state_list_set(state, e->lists[i].name, &e->sets[i]);
+		if (!err)
+			err = search_list(e, state, i, addrs, n);
+	}
+	if (!err)
+		err = search_live(e, state, addrs);
+	state_close(state);
+	return err;
+}
+
+void explain_free(struct explanation *e)
+{
+	for (size_t i = 0; e->sets && i < e->n; i++)
+		ranges_free(&e->sets[i]);
+	for (size_t i = 0; e->hits && i < e->addrs_n; i++) {
+		for (size_t h = 0; h < e->hits_n[i]; h++)
+			free(e->hits[i][h].ban);
+		free(e->hits[i]);
+	}
+	free(e->lists);
+	free(e->sets);
+	free(e->hits);
+	free(e->hits_n);
+	free(e->ran_out);
+	memset(e, 0, sizeof(*e));
+}
+
+const struct hit *explain_decider(const struct explanation *e, size_t addr)
+{
+	static const enum list_kind order[] = { LIST_ALLOW, LIST_BAN, LIST_SHADOW };
+
+	for (size_t k = 0; k < 3; k++)
+		for (size_t i = 0; i < e->hits_n[addr]; i++)
+			if (e->lists[e->hits[addr][i].list].kind == order[k])
+				return &e->hits[addr][i];
+	return NULL;
+}
+
+const char *hit_text(char buf[HIT_TEXT_MAX], const struct hit *hit, int family)
+{
+	ip6 span = hit->lo ^ hit->hi;
+	char first[PREFIX_TEXT_MAX], last[PREFIX_TEXT_MAX];
+	int length = family == 4 ? 32 : 128;
+
+	/* A prefix: the bits that differ are all of the lower ones. */
+	if (!(span & (span + 1)) && (hit->lo & span) == 0) {
+		for (; span; span >>= 1)
+			length--;
+		prefix_text(buf, (struct addr){ hit->lo, family }, length);
+		return buf;
+	}
+	snprintf(buf, HIT_TEXT_MAX, "%s-%s", prefix_text(first, (struct addr){ hit->lo, family }, -1),
+		 prefix_text(last, (struct addr){ hit->hi, family }, -1));
+	return buf;
+}

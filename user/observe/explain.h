@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Which entries of which lists hold an address: traced back to the lines that were read. */
+#ifndef OBSERVE_EXPLAIN_H
+#define OBSERVE_EXPLAIN_H
+
+#include <stdint.h>
+
+#include "sets/ranges.h"
+#include "state/state.h"
+
+/* A list that holds an address; line 0: only the ranges are known, and they are what lo and hi say. */
+struct hit {
+	size_t list; /* into explanation's lists */
+	ip6 lo, hi;
+	uint64_t line;
+	struct ban *ban; /* where it is a live one */
+};
+
+struct explanation {
+	uint64_t generation, edits; /* that these lists were put into force with */
+	struct list_info *lists;    /* and behind them, as one more, the live bans */
+	struct ranges *sets;
+	size_t n;
+	bool image;	   /* in force: there are lists by name and label, but nobody has their sets */
+	struct hit **hits; /* for each address, in the order of the lists */
+	size_t *hits_n;
+	bool *ran_out; /* for each address: a live ban held it until lately, and no command has passed by since */
+	size_t addrs_n;
+};
+
+int explain(struct explanation *e, const struct addr *addrs, size_t n);
+void explain_free(struct explanation *e);
+
+/* The hit that decides: the first allow list, or the first ban, or the first shadow; NULL where no list holds it. */
+const struct hit *explain_decider(const struct explanation *e, size_t addr);
+
+#define HIT_TEXT_MAX 128
+
+/* "10.0.0.0/8", or "10.0.0.1-10.0.0.9" where that is no prefix. */
+const char *hit_text(char buf[HIT_TEXT_MAX], const struct hit *hit, int family);
+
+#endif

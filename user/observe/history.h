@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What attacks looked like over the last minute, hour and day, in a file of fixed size: the service writes it, report
+ * and metrics read it. Counts are exact; who and where from comes from samples, in tables that keep the frequent ones
+ * (space-saving: an entry's count is at most its error too high, and whoever had more than 1/n of the samples is in).
+ */
+#ifndef OBSERVE_HISTORY_H
+#define OBSERVE_HISTORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/abi.h"
+#include "state/state.h"
+
+struct counted;
+struct packet;
+
+enum top { TOP_SOURCES, TOP_NETWORKS, TOP_PORTS, TOPS };
+#define TOP_ENTRIES 128
+
+/* An address, a /24 or /48 of it, or a protocol and a port behind it. */
+struct top_entry {
+	uint64_t hi, lo;
+	uint32_t family; /* 0: free */
+	uint32_t count, error;
+	uint32_t pad;
+};
+
+/*
+ * Whose a place among the lists' sums is; "" where it is nobody's. Labels are given to other lists as lists come and
+ * go, places are not: what a list dropped stays its own when it is unloaded.
+ */
+struct history_list {
+	char name[LIST_NAME_MAX];
+	uint32_t kind;
+};
+
+/* 0: it has none. */
+unsigned int history_place(const struct history_list places[LABELS], const struct list_info *list);
+
+struct history_sums {
+	uint64_t from, until; /* seconds since the epoch */
+	struct tally verdict[VERDICTS];
+	struct tally list[LABELS]; /* by place; 0: live bans, or where no list can be named */
+	double peak;		   /* the most dropped in a second */
+	uint64_t peak_at;
+	uint64_t samples;
+	struct top_entry top[TOPS][TOP_ENTRIES];
+};
+
+/* What the charts are drawn from: a second or a minute. */
+struct history_point {
+	uint64_t at;
+	uint64_t passed, dropped, dropped_bytes;
+};
+
+/* Drops above a rate, with breaks shorter than a minute. */
+struct history_attack {
+	uint64_t begin, end; /* of the last second in it */
+	struct tally dropped;
+	double peak;
+};
+
+#define HISTORY_SECONDS 120
+#define HISTORY_MINUTES 1500
+#define HISTORY_ATTACKS 32
+#define ATTACK_RATE	1000 /* packets dropped in a second */
+#define ATTACK_BREAK	60
+
+enum history_window { HISTORY_MINUTE, HISTORY_HOUR, HISTORY_DAY, HISTORY_WINDOWS };
+extern const char *const history_window_names[];
+
+struct history;
+
+/* Both 0 or -errno with the reason recorded. A file that is damaged or of another version begins anew for the writer.
+ */
+int history_open(struct history **history, bool write);
+/* One that nobody else sees, and that goes with us. */
+int history_private(struct history **history);
+void history_close(struct history *history);
+
+/* Whose the labels are from now on; told: those that no list has are live bans'. */
+void history_lists(struct history *history, const struct list_info *lists, size_t n, bool told);
+/* What was counted since the last time, about once a second. */
+void history_count(struct history *history, uint64_t now, double seconds, const struct counted *between);
+void history_sample(struct history *history, uint64_t now, const struct packet *packet);
+
+struct history_report {
+	struct history_list lists[LABELS];
+	struct history_sums sums; /* top tables are sorted, the most frequent first */
+	struct history_point points[HISTORY_MINUTES];
+	unsigned int points_n, point_seconds;
+	struct history_attack attacks[HISTORY_ATTACKS]; /* the latest first */
+	unsigned int attacks_n;
+};
+
+/* -EAGAIN where the writer never paused; *report is large. */
+int history_read(const struct history *history, uint64_t now, enum history_window window,
+		 struct history_report *report);
+
+#endif

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "observe/in_force.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "change/apply.h"
+#include "state/kept_image.h"
+#include "kernel/kernel.h"
+#include "state/state.h"
+
+/* Where the state cannot be read, what is in force can be shown all the same. */
+static void read_state(struct inforce *s)
+{
+	struct state *state = NULL;
+	struct settings settings;
+	struct image image;
+
+	if (state_open(&state, false))
+		return;
+	settings = settings_read(state);
+	s->asked = image_kept(state) ? 0 : rate_asked(&settings);
+	if (!image_kept_open(state, &image, false)) {
+		s->asked = image.header->asked;
+		snprintf(s->image, sizeof(s->image), "%s", image.id);
+		snprintf(s->saved, sizeof(s->saved), "%s", image.header->saved);
+		image_close(&image);
+	}
+	state_close(state);
+}
+
+int inforce_take(struct inforce *s)
+{
+	struct candidate live;
+	__u64 keys, bits, bytes[ARRAYS];
+	double rungs;
+	int err = kernel_open_live(&live, false);
+
+	memset(s, 0, sizeof(*s));
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	s->g = live.g;
+	rate_measure(&live.g, &s->rate);
+	rungs = rate_rungs(&live.g);
+	kernel_map_bytes(&live, bytes);
+	kernel_release(&live);
+	read_state(s);
+	keys = s->g.keys4 + s->g.keys6;
+	bits = s->g.filter_blocks * BLOCK_BYTES * 8;
+	s->bytes = stage_bytes(bytes);
+	if (keys)
+		s->bits_per_key = (double)bits / (double)keys;
+	s->verdict4 = rate_verdict(&s->g, s->rate.fpr, 4, 0);
+	s->verdict6 = rate_verdict(&s->g, s->rate.fpr, 6, rungs);
+	s->verdict = fmax(s->verdict4, s->verdict6);
+	return 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The generation in force as it can be measured: what show, metrics and top tell of it. */
+#ifndef OBSERVE_IN_FORCE_H
+#define OBSERVE_IN_FORCE_H
+
+#include "filter/arrays.h"
+#include "image/image.h"
+#include "filter/measured_rate.h"
+
+struct inforce {
+	struct generation g;
+	struct stage_bytes bytes;
+	double bits_per_key, asked;	    /* asked 0: nobody knows */
+	double verdict4, verdict6, verdict; /* of innocent addresses, how many are dropped; the larger of both */
+	struct rate rate;
+	char image[IMAGE_ID_MAX], saved[32]; /* of the image in force; empty: there is none */
+};
+
+/* All zero where nothing is loaded. 0 or -errno with the reason recorded. */
+int inforce_take(struct inforce *inforce);
+
+#endif

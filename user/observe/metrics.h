@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What Prometheus reads: the text format, and the service's little web server for it. */
+#ifndef OBSERVE_METRICS_H
+#define OBSERVE_METRICS_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* 0 or -errno with the reason recorded. */
+int metrics_write(FILE *out);
+
+struct metrics_server;
+
+/* where: ADDRESS:PORT, or PORT on 127.0.0.1. */
+int metrics_listen(struct metrics_server **server, const char *where);
+void metrics_close(struct metrics_server *server);
+/* Can the state be read? /healthz says so; of the filter it sees for itself. */
+void metrics_state(struct metrics_server *server, bool readable);
+
+/* What to poll, however many; then, and after as many ms as metrics_timeout() says (-1: any), metrics_serve(). */
+#define METRICS_CLIENTS 16
+#define METRICS_FDS	(METRICS_CLIENTS + 2)
+unsigned int metrics_fds(struct metrics_server *server, struct pollfd fds[METRICS_FDS]);
+int metrics_timeout(struct metrics_server *server);
+void metrics_serve(struct metrics_server *server);
+
+#endif

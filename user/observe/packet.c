@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "observe/packet.h"
+
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bpf/abi.h"
+#include "bpf/parse.h"
+
+/* Extension headers that a packet may have before what it carries; more than that nobody sends in earnest. */
+#define EXTENSIONS_MAX 8
+
+static ip6 read_ipv6(const uint8_t *at)
+{
+	ip6 num = 0;
+
+	for (int i = 0; i < 16; i++)
+		num = num << 8 | at[i];
+	return num;
+}
+
+static void read_ports(struct packet *p, const uint8_t *at, const uint8_t *end)
+{
+	if (p->protocol != IPPROTO_TCP && p->protocol != IPPROTO_UDP && p->protocol != IPPROTO_SCTP &&
+	    p->protocol != IPPROTO_DCCP && p->protocol != IPPROTO_UDPLITE)
+		return;
+	if (at > end || end - at < 4)
+		return;
+	p->source_port = at[0] << 8 | at[1];
+	p->destination_port = at[2] << 8 | at[3];
+}
+
+static void read_ipv4(struct packet *p, const uint8_t *ip, const uint8_t *end)
+{
+	size_t header = (size_t)(ip[0] & 15) * 4;
+
+	p->destination = (struct addr){ (uint32_t)ip[16] << 24 | ip[17] << 16 | ip[18] << 8 | ip[19], 4 };
+	p->protocol = ip[9];
+	/* Only the first fragment has ports. */
+	if (header < 20 || (ip[6] & 0x1f) || ip[7] || (size_t)(end - ip) < header)
+		return;
+	read_ports(p, ip + header, end);
+}
+
+static void read_after_ipv6(struct packet *p, const uint8_t *ip, const uint8_t *end)
+{
+	const uint8_t *at = ip + 40;
+
+	p->destination = (struct addr){ read_ipv6(ip + 24), 6 };
+	p->protocol = ip[6];
+	for (int i = 0; i < EXTENSIONS_MAX; i++) {
+		size_t length;
+
+		if (p->protocol != IPPROTO_HOPOPTS && p->protocol != IPPROTO_ROUTING &&
+		    p->protocol != IPPROTO_DSTOPTS && p->protocol != IPPROTO_FRAGMENT)
+			break;
+		if (end - at < 8)
+			return;
+		length = p->protocol == IPPROTO_FRAGMENT ? 8 : ((size_t)at[1] + 1) * 8;
+		if (p->protocol == IPPROTO_FRAGMENT && ((at[2] << 8 | at[3]) & 0xfff8)) {
+			p->protocol = at[0];
+			return;
+		}
+		p->protocol = at[0];
+		if ((size_t)(end - at) < length)
+			return;
+		at += length;
+	}
+	read_ports(p, at, end);
+}
+
+void packet_read(struct packet *p, const void *bytes, size_t n)
+{
+	const uint8_t *end = (const uint8_t *)bytes + n;
+	struct source source;
+	int family = parse_source(bytes, end, &source);
+
+	*p = (struct packet){ .protocol = -1, .source_port = -1, .destination_port = -1 };
+	if (family == SOURCE_IPV4) {
+		p->source = (struct addr){ source.ipv4, 4 };
+		read_ipv4(p, source.ipv4_at, end);
+	} else if (family == SOURCE_IPV6) {
+		const uint8_t *ip = (const uint8_t *)source.ipv6 - offsetof(struct ipv6_header, source);
+
+		p->source = (struct addr){ read_ipv6(ip + 8), 6 };
+		read_after_ipv6(p, ip, end);
+	}
+}
+
+void packet_sampled(struct packet *p, const struct sample *s)
+{
+	_Alignas(4) uint8_t room[2 + SAMPLE_BYTES];
+	size_t n = s->captured < SAMPLE_BYTES ? s->captured : SAMPLE_BYTES;
+
+	memcpy(room + 2, s->bytes, n);
+	packet_read(p, room + 2, n);
+}
+
+const char *packet_protocol(int protocol, char buf[16])
+{
+	static const struct {
+		int number;
+		const char *name;
+	} names[] = {
+		{ IPPROTO_TCP, "tcp" },	     { IPPROTO_UDP, "udp" },   { IPPROTO_ICMP, "icmp" },
+		{ IPPROTO_ICMPV6, "icmp6" }, { IPPROTO_GRE, "gre" },   { IPPROTO_ESP, "esp" },
+		{ IPPROTO_SCTP, "sctp" },    { IPPROTO_IGMP, "igmp" }, { IPPROTO_IPIP, "ipip" },
+		{ IPPROTO_IPV6, "ipv6" },    { IPPROTO_AH, "ah" },
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (names[i].number == protocol)
+			return names[i].name;
+	if (protocol < 0)
+		return "-";
+	snprintf(buf, 16, "%d", protocol);
+	return buf;
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The format: draft-ietf-opsawg-pcapng. Blocks of 32-bit words in our own byte order, which the first one tells. */
+#include "observe/pcapng.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_SECTION	0x0a0d0d0a
+#define BLOCK_INTERFACE 1
+#define BLOCK_PACKET	6
+#define BLOCK_ORDER	0x1a2b3c4d
+#define LINK_ETHERNET	1
+#define OPTION_END	0
+#define OPTION_COMMENT	1
+#define OPTION_NAME	2
+#define OPTION_TSRESOL	9
+#define OPTION_TEXT_MAX 240
+
+#define INTERFACES_MAX 64
+#define NAME_MAX_      32
+
+struct pcapng {
+	FILE *out;
+	char interface[INTERFACES_MAX][NAME_MAX_];
+	uint32_t interfaces;
+};
+
+/* A block while it is put together. */
+struct block {
+	uint32_t words[256];
+	size_t n;
+};
+
+static void put(struct block *b, uint32_t word)
+{
+	b->words[b->n++] = word;
+}
+
+static void put_bytes(struct block *b, const void *bytes, size_t n)
+{
+	if (n)
+		b->words[b->n + (n - 1) / 4] = 0; /* what fills the last word up */
+	memcpy(&b->words[b->n], bytes, n);
+	b->n += (n + 3) / 4;
+}
+
+static void put_option(struct block *b, uint16_t code, const void *value, size_t n)
+{
+	uint16_t head[2] = { code, (uint16_t)n };
+
+	put_bytes(b, head, sizeof(head));
+	put_bytes(b, value, n);
+}
+
+static void put_text(struct block *b, uint16_t code, const char *text)
+{
+	put_option(b, code, text, strnlen(text, OPTION_TEXT_MAX));
+}
+
+static int write_block(struct pcapng *p, uint32_t type, const struct block *body)
+{
+	uint32_t length = (uint32_t)(body->n + 3) * 4, head[2] = { type, length };
+
+	if (fwrite(head, sizeof(head), 1, p->out) != 1 || fwrite(body->words, 4, body->n, p->out) != body->n ||
+	    fwrite(&length, sizeof(length), 1, p->out) != 1)
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+int pcapng_open(struct pcapng **file, const char *path)
+{
+	struct pcapng *p = calloc(1, sizeof(*p));
+	struct block b = { .n = 0 };
+	int err = 0;
+
+	*file = p;
+	if (!p)
+		return -ENOMEM;
+	p->out = strcmp(path, "-") ? fopen(path, "we") : stdout;
+	if (!p->out)
+		err = -errno;
+	put(&b, BLOCK_ORDER);
+	put(&b, 1);   /* version 1.0: two halves of a word */
+	put(&b, ~0u); /* nobody knows how long the section will be */
+	put(&b, ~0u);
+	if (!err)
+		err = write_block(p, BLOCK_SECTION, &b);
+	if (err) {
+		if (p->out)
+			pcapng_close(p);
+		else
+			free(p);
+		*file = NULL;
+	}
+	return err;
+}
+
+int pcapng_flush(struct pcapng *p)
+{
+	if (!fflush(p->out) && !ferror(p->out))
+		return 0;
+	return errno ? -errno : -EIO;
+}
+
+int pcapng_close(struct pcapng *p)
+{
+	int err = pcapng_flush(p);
+
+	if (p->out != stdout && fclose(p->out) && !err)
+		err = -errno;
+	free(p);
+	return err;
+}
+
+/* Its number in the file; the first time it is described there. */
+static int number_of(struct pcapng *p, const char *interface, uint32_t *number)
+{
+	static const uint8_t nanoseconds = 9;
+	struct block b = { .n = 0 };
+
+	for (*number = 0; *number < p->interfaces; ++*number)
+		if (!strncmp(p->interface[*number], interface, NAME_MAX_ - 1))
+			return 0;
+	if (p->interfaces == INTERFACES_MAX) {
+		*number = INTERFACES_MAX - 1;
+		return 0;
+	}
+	strncpy(p->interface[p->interfaces++], interface, NAME_MAX_ - 1);
+	put(&b, LINK_ETHERNET);
+	put(&b, 0); /* no limit to what is captured */
+	put_text(&b, OPTION_NAME, interface);
+	put_option(&b, OPTION_TSRESOL, &nanoseconds, 1);
+	put(&b, OPTION_END);
+	return write_block(p, BLOCK_INTERFACE, &b);
+}
+
+int pcapng_packet(struct pcapng *p, const char *interface, uint64_t time_ns, const void *bytes, size_t captured,
+		  size_t length, const char *comment)
+{
+	struct block b = { .n = 0 };
+	uint32_t number;
+	int err = number_of(p, interface, &number);
+
+	if (captured > sizeof(b.words) / 2)
+		captured = sizeof(b.words) / 2;
+	put(&b, number);
+	put(&b, (uint32_t)(time_ns >> 32));
+	put(&b, (uint32_t)time_ns);
+	put(&b, (uint32_t)captured);
+	put(&b, (uint32_t)length);
+	put_bytes(&b, bytes, captured);
+	put_text(&b, OPTION_COMMENT, comment);
+	put(&b, OPTION_END);
+	return err ? err : write_block(p, BLOCK_PACKET, &b);
+}

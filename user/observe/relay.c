@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "observe/relay.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "bpf/abi.h"
+#include "base/log.h"
+
+int relay_path(char *path, size_t size)
+{
+	return (size_t)snprintf(path, size, "%s/samples.sock", opt_state) < size ? 0 : -ENAMETOOLONG;
+}
+
+int relay_open(struct relay *r)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	mode_t mask;
+	int err = relay_path(address.sun_path, sizeof(address.sun_path));
+
+	for (int i = 0; i < RELAY_MAX; i++)
+		r->client[i] = -1;
+	r->listener = -1;
+	if (err)
+		return because(err, "%s: the path is too long for a socket", opt_state);
+	r->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	unlink(address.sun_path); /* of a service that was killed: there is one at a time */
+	mask = umask(077);
+	if (r->listener < 0 || bind(r->listener, (struct sockaddr *)&address, sizeof(address)) ||
+	    listen(r->listener, RELAY_MAX))
+		err = because(-errno, "%s: %s", address.sun_path, strerror(errno));
+	umask(mask);
+	if (err)
+		relay_close(r);
+	return err;
+}
+
+void relay_close(struct relay *r)
+{
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+
+	for (int i = 0; i < RELAY_MAX; i++)
+		if (r->client[i] >= 0)
+			close(r->client[i]);
+	if (r->listener < 0)
+		return;
+	close(r->listener);
+	r->listener = -1;
+	if (!relay_path(path, sizeof(path)))
+		unlink(path);
+}
+
+/* They never say anything: what can be read is their end. */
+static bool has_gone(int fd)
+{
+	char byte;
+
+	return recv(fd, &byte, 1, MSG_DONTWAIT) >= 0 || errno != EAGAIN;
+}
+
+void relay_accept(struct relay *r)
+{
+	int fd = accept4(r->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	for (int i = 0; i < RELAY_MAX && fd >= 0; i++) {
+		if (r->client[i] >= 0 && has_gone(r->client[i])) {
+			close(r->client[i]);
+			r->client[i] = -1;
+		}
+		if (r->client[i] < 0) {
+			r->client[i] = fd;
+			return;
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+void relay_send(struct relay *r, const struct sample *sample)
+{
+	for (int i = 0; i < RELAY_MAX; i++) {
+		if (r->client[i] < 0)
+			continue;
+		if (send(r->client[i], sample, sizeof(*sample), MSG_NOSIGNAL) < 0 && errno != EAGAIN) {
+			close(r->client[i]);
+			r->client[i] = -1;
+		}
+	}
+}

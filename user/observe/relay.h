@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The service hands the samples that it reads on to whoever else wants to see them: a socket in the state directory. */
+#ifndef OBSERVE_RELAY_H
+#define OBSERVE_RELAY_H
+
+#include <poll.h>
+#include <stddef.h>
+
+struct sample;
+
+#define RELAY_MAX 16 /* who listen at once */
+
+struct relay {
+	int listener, client[RELAY_MAX];
+};
+
+/* -errno where the path of the socket would be too long. */
+int relay_path(char *path, size_t size);
+
+int relay_open(struct relay *relay);
+void relay_close(struct relay *relay);
+
+/* To poll for reading; then somebody wants to listen. */
+#define relay_fd(relay) ((relay)->listener)
+void relay_accept(struct relay *relay);
+
+/* Nobody is waited for: who is too slow misses some. */
+void relay_send(struct relay *relay, const struct sample *sample);
+
+#endif

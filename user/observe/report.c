@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "observe/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "sets/address.h"
+#include "base/log.h"
+#include "base/out.h"
+#include "observe/packet.h"
+
+const char *const top_names[TOPS] = { "sources", "networks", "ports" };
+
+int report_take(struct report *r, enum history_window window, unsigned int top)
+{
+	struct history *history = NULL;
+	int err = history_open(&history, false);
+
+	memset(r, 0, sizeof(*r));
+	r->window = window;
+	r->top = top;
+	if (!err)
+		err = history_read(history, (uint64_t)time(NULL), window, &r->history);
+	history_close(history);
+	return err;
+}
+
+const char *report_time(char buf[32], uint64_t at)
+{
+	time_t seconds = (time_t)at;
+	struct tm utc;
+
+	if (!at || !gmtime_r(&seconds, &utc))
+		return "-";
+	strftime(buf, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
+	return buf;
+}
+
+const char *report_entry(char buf[64], enum top top, const struct top_entry *e)
+{
+	struct addr addr = { (ip6)e->hi << 64 | e->lo, (int)e->family };
+	char protocol[16];
+
+	if (top == TOP_PORTS) {
+		int n = snprintf(buf, 64, "%s", packet_protocol((int)e->hi, protocol));
+
+		if (e->lo)
+			snprintf(buf + n, 64 - (size_t)n, " %d", (int)e->lo - 1);
+		return buf;
+	}
+	return prefix_text(buf, addr, top == TOP_SOURCES ? -1 : e->family == 4 ? 24 : 48);
+}
+
+double report_packets(const struct report *r, const struct top_entry *e)
+{
+	const struct history_sums *s = &r->history.sums;
+
+	return s->samples ? (double)s->verdict[DROPPED].packets * e->count / (double)s->samples : 0;
+}
+
+static const struct history_report *sorting;
+
+static int by_packets(const void *a, const void *b)
+{
+	const unsigned int *x = a, *y = b;
+	uint64_t one = sorting->sums.list[*x].packets, two = sorting->sums.list[*y].packets;
+
+	return one == two ? strcmp(sorting->lists[*x].name, sorting->lists[*y].name) : one > two ? -1 : 1;
+}
+
+size_t report_lists(const struct history_report *h, unsigned int sorted[LABELS])
+{
+	size_t n = 0;
+
+	for (unsigned int place = 0; place < LABELS; place++)
+		if (h->sums.list[place].packets)
+			sorted[n++] = place;
+	sorting = h;
+	if (n)
+		qsort(sorted, n, sizeof(sorted[0]), by_packets);
+	return n;
+}
+
+const char *report_list(const struct history_report *h, unsigned int place)
+{
+	return h->lists[place].name[0] ? h->lists[place].name : "(no list named)";
+}
+
+static void text_top(const struct report *r, enum top top)
+{
+	char entry[64];
+
+	for (unsigned int i = 0; i < r->top && r->history.sums.top[top][i].family; i++) {
+		const struct top_entry *e = &r->history.sums.top[top][i];
+
+		printf("%-10s %-43s %6.1f %%  about %.0f packets\n", i ? "" : top_names[top],
+		       report_entry(entry, top, e), 100.0 * e->count / (double)r->history.sums.samples,
+		       report_packets(r, e));
+	}
+}
+
+int report_text(const struct report *r)
+{
+	const struct history_sums *s = &r->history.sums;
+	unsigned int lists[LABELS];
+	char a[32], b[32], bytes[NUMBER_TEXT_MAX];
+	size_t n = report_lists(&r->history, lists);
+
+	printf("last %s   %s to %s\n", history_window_names[r->window], report_time(a, s->from),
+	       report_time(b, s->until));
+	printf("dropped    %llu packets, %s; %llu passed\n", (unsigned long long)s->verdict[DROPPED].packets,
+	       bytes_text(bytes, s->verdict[DROPPED].bytes), (unsigned long long)s->verdict[PASSED].packets);
+	printf("peak       %.0f packets a second at %s\n", s->peak, report_time(a, s->peak_at));
+	for (size_t i = 0; i < n; i++)
+		printf("%-10s %-20s %14llu packets %12s%s\n", i ? "" : "lists", report_list(&r->history, lists[i]),
+		       (unsigned long long)s->list[lists[i]].packets, bytes_text(bytes, s->list[lists[i]].bytes),
+		       r->history.lists[lists[i]].kind == LIST_SHADOW ? " (only counted)" : "");
+	for (enum top t = 0; t < TOPS; t++)
+		text_top(r, t);
+	printf("samples    %llu, which the last three tables come from\n", (unsigned long long)s->samples);
+	for (unsigned int i = 0; i < r->history.attacks_n && i < r->top; i++) {
+		const struct history_attack *attack = &r->history.attacks[i];
+
+		printf("%-10s %s to %s, %llu packets, %s, peak %.0f a second\n", i ? "" : "attacks",
+		       report_time(a, attack->begin), report_time(b, attack->end),
+		       (unsigned long long)attack->dropped.packets, bytes_text(bytes, attack->dropped.bytes),
+		       attack->peak);
+	}
+	return out_end();
+}
+
+static json_t *time_json(uint64_t at)
+{
+	char buf[32];
+
+	return at ? json_string(report_time(buf, at)) : json_null();
+}
+
+static json_t *tally_json(const struct tally *t)
+{
+	return json_pack("{s:I, s:I}", "packets", (json_int_t)t->packets, "bytes", (json_int_t)t->bytes);
+}
+
+static json_t *top_json(const struct report *r, enum top top)
+{
+	json_t *array = json_array();
+	char entry[64];
+
+	for (unsigned int i = 0; i < r->top && r->history.sums.top[top][i].family; i++) {
+		const struct top_entry *e = &r->history.sums.top[top][i];
+
+		json_array_append_new(array, json_pack("{s:s, s:i, s:i, s:f}", "name", report_entry(entry, top, e),
+						       "samples", (int)e->count, "error", (int)e->error, "packets",
+						       report_packets(r, e)));
+	}
+	return array;
+}
+
+static json_t *lists_json(const struct report *r)
+{
+	const struct history_report *h = &r->history;
+	unsigned int lists[LABELS];
+	size_t n = report_lists(h, lists);
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		const struct history_list *list = &h->lists[lists[i]];
+		const struct tally *t = &h->sums.list[lists[i]];
+
+		json_array_append_new(array,
+				      json_pack("{s:s?, s:s, s:I, s:I}", "name", list->name[0] ? list->name : NULL,
+						"kind", list_kind_names[list->kind % 3], "packets",
+						(json_int_t)t->packets, "bytes", (json_int_t)t->bytes));
+	}
+	return array;
+}
+
+static json_t *attacks_json(const struct report *r)
+{
+	json_t *array = json_array();
+
+	for (unsigned int i = 0; i < r->history.attacks_n; i++) {
+		const struct history_attack *attack = &r->history.attacks[i];
+
+		json_array_append_new(array,
+				      json_pack("{s:o, s:o, s:I, s:I, s:f}", "begin", time_json(attack->begin), "end",
+						time_json(attack->end), "packets", (json_int_t)attack->dropped.packets,
+						"bytes", (json_int_t)attack->dropped.bytes, "peak", attack->peak));
+	}
+	return array;
+}
+
+int report_json(const struct report *r)
+{
+	const struct history_sums *s = &r->history.sums;
+	json_t *document, *series = json_array();
+
+	for (unsigned int i = 0; i < r->history.points_n; i++) {
+		const struct history_point *p = &r->history.points[i];
+
+		json_array_append_new(series, json_pack("[I, I, I]", (json_int_t)p->at, (json_int_t)p->passed,
+							(json_int_t)p->dropped));
+	}
+	document = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:{s:f, s:o}, s:o, s:I}", "window",
+			     history_window_names[r->window], "from", time_json(s->from), "until", time_json(s->until),
+			     "passed", tally_json(&s->verdict[PASSED]), "dropped", tally_json(&s->verdict[DROPPED]),
+			     "unparsed", tally_json(&s->verdict[UNPARSED]), "peak", "rate", s->peak, "at",
+			     time_json(s->peak_at), "lists", lists_json(r), "samples", (json_int_t)s->samples);
+	for (enum top t = 0; t < TOPS; t++)
+		json_object_set_new(document, top_names[t], top_json(r, t));
+	json_object_set_new(document, "attacks", attacks_json(r));
+	json_object_set_new(document, "series", series);
+	return out_json(document);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A window of the history with its names, and the three ways to print it. */
+#ifndef OBSERVE_REPORT_H
+#define OBSERVE_REPORT_H
+
+#include "observe/history.h"
+#include "state/state.h"
+
+struct report {
+	struct history_report history;
+	enum history_window window;
+	unsigned int top; /* so many entries of each table */
+};
+
+/* 0 or -errno with the reason recorded. */
+int report_take(struct report *report, enum history_window window, unsigned int top);
+
+/* Each prints, and returns the exit status. */
+int report_text(const struct report *report);
+int report_json(const struct report *report);
+int report_html(const struct report *report);
+
+extern const char *const top_names[TOPS];
+const char *report_time(char buf[32], uint64_t at);
+/* "192.0.2.0/24", "udp 53" */
+const char *report_entry(char buf[64], enum top top, const struct top_entry *entry);
+/* What an entry stands for: its share of the samples, of all that was dropped. */
+double report_packets(const struct report *report, const struct top_entry *entry);
+/* The places of the lists by what they dropped, the most first; n of them dropped anything. */
+size_t report_lists(const struct history_report *history, unsigned int sorted[LABELS]);
+/* The name of a place's list, for people. */
+const char *report_list(const struct history_report *history, unsigned int place);
+
+#endif

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "observe/tallies.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "change/apply.h"
+#include "base/clean_text.h"
+#include "state/kept_image.h"
+
+const char *const verdict_names[VERDICTS] = { "passed", "dropped", "unparsed" };
+
+const char *tallies_stage(unsigned int why)
+{
+	static const char *const names[] = { "parse", "gate", "filter", "roster" };
+
+	return names[why % REASON_DROPPED];
+}
+
+/* Without the roster, or without labels, nobody can say whose drops they were: they count as live bans' do. */
+bool tallies_told(struct state *state)
+{
+	struct generation g;
+
+	return !kernel_live(&g) && (!g.keys4 || g.roster4_buckets) && (!g.keys6 || g.roster6_buckets) &&
+	       settings_read(state).labels;
+}
+
+int tallies_take(struct tallies *c)
+{
+	struct state *state = NULL;
+	int err;
+
+	memset(c, 0, sizeof(*c));
+	err = attach_list(&c->ports, &c->ports_n);
+	if (!err)
+		err = state_open(&state, false);
+	if (!err)
+		err = lists_in_force(state, &c->lists, &c->lists_n);
+	if (!err)
+		c->told = tallies_told(state);
+	state_close(state);
+	clock_gettime(CLOCK_MONOTONIC, &c->at);
+	if (!err)
+		err = kernel_counters(&c->counted);
+	if (err)
+		tallies_free(c);
+	return err;
+}
+
+void tallies_free(struct tallies *c)
+{
+	free(c->lists);
+	free(c->ports);
+	c->lists = NULL;
+	c->ports = NULL;
+	c->lists_n = c->ports_n = 0;
+}
+
+static bool anew(const struct tally *before, const struct tally *now)
+{
+	return now->packets < before->packets || now->bytes < before->bytes;
+}
+
+static void since(struct tally *between, const struct tally *before, const struct tally *now, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		bool all = anew(&before[i], &now[i]);
+
+		between[i].packets = now[i].packets - (all ? 0 : before[i].packets);
+		between[i].bytes = now[i].bytes - (all ? 0 : before[i].bytes);
+	}
+}
+
+static __u64 less(__u64 a, __u64 b)
+{
+	return a < b ? 0 : a - b;
+}
+
+/* What a row had when it was retired is no news: only where it stands is another place. */
+static void since_retired(struct tally between[REASONS], const struct counted *before, const struct counted *now)
+{
+	for (unsigned int port = 0; port < PORTS; port++)
+		for (unsigned int why = 0; why < REASONS; why++) {
+			const struct tally *old = &before->port[port][why];
+
+			if (!anew(old, &now->port[port][why]))
+				continue;
+			between[why].packets = less(between[why].packets, old->packets);
+			between[why].bytes = less(between[why].bytes, old->bytes);
+		}
+}
+
+void tallies_since(struct counted *between, const struct counted *before, const struct counted *now)
+{
+	since(between->verdict, before->verdict, now->verdict, VERDICTS);
+	since(between->port[0], before->port[0], now->port[0], COUNTERS);
+	since(between->list, before->list, now->list, LABELS);
+	since_retired(between->port[PORT_RETIRED], before, now);
+}
+
+double tallies_seconds(const struct tallies *before, const struct tallies *now)
+{
+	return (double)(now->at.tv_sec - before->at.tv_sec) + (double)(now->at.tv_nsec - before->at.tv_nsec) / 1e9;
+}
+
+static unsigned int row_of(const struct attachment *port)
+{
+	return PORT_OF(port->ifindex);
+}
+
+static bool shares(const struct tallies *c, size_t a, size_t b)
+{
+	return !c->ports[a].gone && !c->ports[b].gone && row_of(&c->ports[a]) == row_of(&c->ports[b]);
+}
+
+static bool shown(const struct tallies *c, unsigned int row)
+{
+	for (size_t i = 0; i < c->ports_n; i++)
+		if (!c->ports[i].gone && row_of(&c->ports[i]) == row)
+			return true;
+	return false;
+}
+
+/* A row keeps what it counted until another interface takes it: it may be nobody's. */
+static const struct tally *others(const struct tallies *c, const struct counted *counted)
+{
+	static struct tally sum[REASONS];
+
+	memcpy(sum, counted->port[PORT_RETIRED], sizeof(sum));
+	for (unsigned int row = 0; row < PORTS; row++) {
+		if (shown(c, row))
+			continue;
+		for (unsigned int why = 0; why < REASONS; why++)
+			tally_add(&sum[why], &counted->port[row][why]);
+	}
+	return sum;
+}
+
+const struct tally *tallies_port(const struct tallies *c, const struct counted *counted, size_t port)
+{
+	static const struct tally nothing[REASONS];
+
+	if (port == c->ports_n)
+		return others(c, counted);
+	if (c->ports[port].gone)
+		return nothing;
+	for (size_t i = 0; i < port; i++)
+		if (shares(c, i, port))
+			return nothing;
+	return counted->port[row_of(&c->ports[port])];
+}
+
+const char *tallies_port_name(const struct tallies *c, size_t port, char buf[64])
+{
+	size_t n;
+
+	if (port == c->ports_n)
+		return "(others before)";
+	n = (size_t)snprintf(buf, 64, "%s", c->ports[port].name);
+	for (size_t i = port + 1; i < c->ports_n && n < 64; i++)
+		if (shares(c, port, i))
+			n += (size_t)snprintf(buf + n, 64 - n, "+%s", c->ports[i].name);
+	clean_text(buf);
+	return buf;
+}
+
+struct tally tallies_row(const struct tally row[REASONS], enum verdict verdict)
+{
+	struct tally sum = { 0 };
+
+	for (unsigned int why = 0; why < REASONS; why++)
+		if (reason_verdict(why) == verdict)
+			tally_add(&sum, &row[why]);
+	return sum;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The counters with their names: what stats prints, and whoever else shows them. */
+#ifndef OBSERVE_TALLIES_H
+#define OBSERVE_TALLIES_H
+
+#include <time.h>
+
+#include "kernel/attach.h"
+#include "kernel/kernel.h"
+#include "state/state.h"
+
+struct tallies {
+	struct counted counted;
+	struct list_info *lists;
+	size_t lists_n;
+	struct attachment *ports;
+	size_t ports_n;
+	bool told;	    /* what counts on LABEL_LIVE is live bans' alone */
+	struct timespec at; /* CLOCK_MONOTONIC */
+};
+
+/* 0 or -errno with the reason recorded. */
+int tallies_take(struct tallies *tallies);
+/* Is what no list accounts for live bans' alone? */
+bool tallies_told(struct state *state);
+void tallies_free(struct tallies *tallies);
+
+/* What happened in between, list by list and row by row; a counter that began anew counts from there. */
+void tallies_since(struct counted *between, const struct counted *before, const struct counted *now);
+double tallies_seconds(const struct tallies *before, const struct tallies *now);
+
+/* An interface's row, by its place among the ports; one past them: what the filter is no longer on, until the next
+ * call. */
+const struct tally *tallies_port(const struct tallies *tallies, const struct counted *counted, size_t port);
+/* "eth0", or "eth0+eth7" where two share a row (their numbers differ by a multiple of PORTS): only the first has it. */
+const char *tallies_port_name(const struct tallies *tallies, size_t port, char buf[64]);
+
+/* One verdict of a row. */
+struct tally tallies_row(const struct tally row[REASONS], enum verdict verdict);
+
+extern const char *const verdict_names[VERDICTS];
+/* The stage of a reason. */
+const char *tallies_stage(unsigned int why);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The screen of top. The only file that speaks ncurses. */
+#ifndef OBSERVE_TOP_SCREEN_H
+#define OBSERVE_TOP_SCREEN_H
+
+#include <stdbool.h>
+
+#include "observe/history.h"
+#include "observe/in_force.h"
+#include "observe/tallies.h"
+
+#define TOP_EVENTS 5
+
+struct top_view {
+	const struct tallies *tallies;
+	const struct counted *between; /* what the last second brought */
+	double seconds;
+	const struct inforce *inforce;
+	const struct history_report *minute;
+	const char *samples;	       /* why there are none; NULL: there are */
+	const char *event[TOP_EVENTS]; /* what happened last, the newest first; "" where there is none */
+	bool paused, help;
+};
+
+/* 0, or -errno with the reason recorded where there is no terminal for it. */
+int top_view_begin(void);
+/* The terminal is as it was. May be called again, and from wherever we end. */
+void top_view_end(void);
+
+void top_view_draw(const struct top_view *view);
+
+/* A key that was pressed, or -1; a new size redraws by itself. */
+int top_view_key(void);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The service's file of commands: one a line, in the command line's own grammar. */
+#ifndef SERVICE_CONFIG_H
+#define SERVICE_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/words.h"
+
+struct config_line {
+	unsigned int number;
+	struct words words;
+};
+
+struct config {
+	const char *path;
+	struct config_line *lines;
+	size_t n;
+};
+
+/*
+ * Reads it and sees that each line begins with a verb that may stand there. Returns 0, or -errno with the reason
+ * recorded; then there are no lines.
+ */
+int config_read(struct config *config, const char *path);
+void config_free(struct config *config);
+
+/*
+ * Has every command but run say whether it could be said so; with `files` also whether what it reads is there and
+ * right. Prints each fault with its line. Returns how many there are, or -errno.
+ */
+int config_check(const struct config *config, bool files);
+
+/* Does the line load a list, which, and from where? */
+bool config_loads(const struct words *line, const char **list, const char **file);
+/* The line that loads the list, or NULL. */
+const struct words *config_load_of(const struct config *config, const char *list);
+
+#endif

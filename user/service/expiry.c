@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "service/expiry.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "change/change.h"
+#include "base/log.h"
+#include "state/state.h"
+#include "state/bans.h"
+
+#define AGAIN 5 /* seconds: what failed is tried again */
+
+int endings_open(struct endings *e)
+{
+	*e = (struct endings){ .timer = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC) };
+	return e->timer < 0 ? because(-errno, "%s", strerror(errno)) : 0;
+}
+
+void endings_close(struct endings *e)
+{
+	if (e->timer >= 0)
+		close(e->timer);
+	e->timer = -1;
+}
+
+static int64_t first_end(struct state *state)
+{
+	struct pending *pending;
+	int64_t at = state_bans_next(state);
+	size_t n = 0;
+
+	if (!state_pending(state, &pending, &n))
+		for (size_t i = 0; i < n; i++)
+			if (!at || pending[i].deadline < at)
+				at = pending[i].deadline;
+	free(pending);
+	return at;
+}
+
+/* On the wall clock, and again when somebody sets it. */
+static void set_timer(struct endings *e)
+{
+	int64_t at = e->first > e->again ? e->first : e->first ? e->again : 0;
+	struct itimerspec timer = { .it_value.tv_sec = at };
+
+	timerfd_settime(e->timer, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &timer, NULL);
+}
+
+void endings_look(struct endings *e, struct state *state)
+{
+	e->first = state ? first_end(state) : 0;
+	set_timer(e);
+}
+
+bool endings_due(struct endings *e)
+{
+	uint64_t times;
+	ssize_t got = read(e->timer, &times, sizeof(times));
+
+	if (got == sizeof(times) && e->first && time(NULL) >= e->first)
+		return true;
+	/* The clock was set: then the timer is wrong, and so is what was reckoned by it. */
+	if (got < 0 && errno == ECANCELED)
+		e->again = 0;
+	set_timer(e);
+	return false;
+}
+
+/* What every command does in passing. */
+int endings_run(void)
+{
+	struct state *state;
+	int64_t now = time(NULL), end;
+	int err = change_begin(&state);
+
+	end = err ? 0 : first_end(state);
+	change_end(state);
+	if (err)
+		return fail("%s", reason(err));
+	/* What could not be ended stops no command, and has been said: but it is not done. */
+	return end && end <= now ? EXIT_ERROR : EXIT_DONE;
+}
+
+void endings_ran(struct endings *e, bool done)
+{
+	e->again = done ? 0 : time(NULL) + AGAIN;
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "service/file_watch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/path_walk.h"
+
+#define READS	64
+#define IN_GONE (IN_MOVED_FROM | IN_DELETE)
+
+/* A name on the way to a file, in a directory that is watched. */
+struct entry {
+	int watch;
+	char *path, *name; /* its last part */
+	size_t number;
+	bool last; /* the file's own name, or a link's to it; others are of directories */
+	bool gone; /* its end is told, too */
+};
+
+struct watch {
+	int number;
+	bool used; /* in this round */
+};
+
+struct follow {
+	int fd;
+	struct entry *entries;
+	struct watch *watches;
+	size_t n, watches_n;
+};
+
+struct follow *follow_open(int *err)
+{
+	struct follow *f = calloc(1, sizeof(*f));
+
+	if (f)
+		f->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	*err = !f ? -ENOMEM : f->fd < 0 ? because(-errno, "inotify: %s", strerror(errno)) : 0;
+	if (*err) {
+		free(f);
+		f = NULL;
+	}
+	return f;
+}
+
+int follow_fd(const struct follow *f)
+{
+	return f->fd;
+}
+
+void follow_close(struct follow *f)
+{
+	if (!f)
+		return;
+	follow_begin(f);
+	close(f->fd);
+	free(f->entries);
+	free(f->watches);
+	free(f);
+}
+
+void follow_begin(struct follow *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		free(f->entries[i].path);
+	f->n = 0;
+	for (size_t i = 0; i < f->watches_n; i++)
+		f->watches[i].used = false;
+}
+
+static int use(struct follow *f, int number)
+{
+	struct watch *grown;
+
+	for (size_t i = 0; i < f->watches_n; i++)
+		if (f->watches[i].number == number) {
+			f->watches[i].used = true;
+			return 0;
+		}
+	grown = reallocarray(f->watches, f->watches_n + 1, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	f->watches = grown;
+	f->watches[f->watches_n++] = (struct watch){ number, true };
+	return 0;
+}
+
+static int keep(struct follow *f, struct entry e, const char *directory, const char *name)
+{
+	struct entry *grown = reallocarray(f->entries, f->n + 1, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	f->entries = grown;
+	if (asprintf(&e.path, "%s/%s", directory[1] ? directory : "", name) < 0)
+		return -ENOMEM;
+	e.name = strrchr(e.path, '/') + 1;
+	f->entries[f->n++] = e;
+	return 0;
+}
+
+struct file {
+	struct follow *follow;
+	size_t number;
+	bool gone;
+};
+
+/* Watched before it is looked up: a name that is given to another meanwhile is told. */
+static int on_step(void *arg, const char *directory, const char *name, bool last)
+{
+	const struct file *file = arg;
+	struct entry e = { .number = file->number, .last = last, .gone = file->gone };
+	int err;
+
+	e.watch = inotify_add_watch(file->follow->fd, directory,
+				    IN_MOVED_TO | IN_CREATE | IN_ONLYDIR | IN_MASK_ADD | (last ? IN_CLOSE_WRITE : 0) |
+					    (file->gone ? IN_GONE : 0));
+	/* A directory on the way may be nobody's to read; the file's own is said. */
+	if (e.watch < 0)
+		return !last ? 0 : because(-errno, "%s: cannot be watched: %s", directory, strerror(errno));
+	err = use(file->follow, e.watch);
+	return err ? err : keep(file->follow, e, directory, name);
+}
+
+int follow_add(struct follow *f, const char *path, size_t number, bool gone)
+{
+	struct file file = { f, number, gone };
+	int err = way_walk(path, on_step, &file);
+
+	/* What is not there now is told when it comes: the way is watched as far as it goes. */
+	return err == -ENOENT || err == -ENOTDIR || err == -ELOOP ? 0 : err;
+}
+
+void follow_end(struct follow *f)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < f->watches_n; i++)
+		if (f->watches[i].used)
+			f->watches[kept++] = f->watches[i];
+		else /* or gone with its directory: that is an error nobody minds */
+			inotify_rm_watch(f->fd, f->watches[i].number);
+	f->watches_n = kept;
+}
+
+/* A link that is made is whole at once, as is a directory; a file that is made will be written and closed. */
+static bool made_whole(const struct entry *e)
+{
+	struct stat st;
+
+	return !e->last || (!lstat(e->path, &st) && (S_ISLNK(st.st_mode) || st.st_nlink > 1));
+}
+
+static bool means(const struct entry *e, const struct inotify_event *event)
+{
+	if (event->mask & IN_Q_OVERFLOW) /* some were lost: anything may have changed */
+		return true;
+	return e->watch == event->wd && event->len && !strcmp(e->name, event->name) &&
+	       (event->mask & (IN_CLOSE_WRITE | IN_MOVED_TO | (e->gone ? IN_GONE : 0)) ||
+		(event->mask & IN_CREATE && made_whole(e)));
+}
+
+void follow_read(struct follow *f, void (*changed)(void *arg, size_t number), void *arg)
+{
+	char buf[8192] __attribute__((aligned(__alignof__(struct inotify_event))));
+	ssize_t got;
+
+	/* Whoever makes files without end beside ours must not keep us here. */
+	for (int reads = 0; reads < READS && (got = read(f->fd, buf, sizeof(buf))) > 0; reads++)
+		for (char *at = buf; at < buf + got;) {
+			const struct inotify_event *event = (const struct inotify_event *)at;
+
+			for (size_t i = 0; i < f->n; i++)
+				if (means(&f->entries[i], event))
+					changed(arg, f->entries[i].number);
+			at += sizeof(*event) + event->len;
+		}
+}

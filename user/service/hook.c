@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "service/hook.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define HOOK_SECONDS 60
+#define HOOK_END_MS  1000 /* then we end, whatever it does */
+
+void hook_begin(struct hook *h, const char *program)
+{
+	*h = (struct hook){ .program = program };
+	events_begin(&h->tail);
+}
+
+void hook_change(struct hook *h, const char *program)
+{
+	if (!h->program)
+		events_begin(&h->tail); /* what came before it was named is none of its business */
+	h->program = program;
+}
+
+static void export(const json_t *event, const char *member, const char *variable)
+{
+	const char *text = json_string_value(json_object_get(event, member));
+
+	setenv(variable, text ? text : "", 1);
+}
+
+/* In the child. No shell: the program is a path, and what happened is in its environment and on its standard input. */
+static void become(const char *program, const char *line)
+{
+	json_t *event = json_loads(line, 0, NULL);
+	sigset_t none;
+	char number[32];
+	int pipes[2];
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
+	setpgid(0, 0); /* what it starts ends with it */
+	export(event, "event", "XDP_BLOOM_EVENT");
+	export(event, "message", "XDP_BLOOM_MESSAGE");
+	export(event, "time", "XDP_BLOOM_TIME");
+	snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(json_object_get(event, "generation")));
+	setenv("XDP_BLOOM_GENERATION", number, 1);
+	/* A line is shorter than what a pipe holds. */
+	if (!pipe(pipes) && write(pipes[1], line, strlen(line)) > 0 && write(pipes[1], "\n", 1) > 0)
+		dup2(pipes[0], STDIN_FILENO);
+	for (int fd = 3; fd < 1024; fd++)
+		close(fd);
+	execl(program, program, NULL);
+	_exit(127);
+}
+
+static void see_to(struct hook *h)
+{
+	const char *name = h->program ? h->program : "the hook";
+	int status;
+	pid_t pid = waitpid(h->running, &status, WNOHANG);
+
+	if (!pid && clock_ms() - h->since > HOOK_SECONDS * 1000) {
+		warn("%s: ran for more than %d s and was stopped", name, HOOK_SECONDS);
+		kill(-h->running, SIGKILL);
+		pid = waitpid(h->running, &status, 0);
+	}
+	if (!pid)
+		return;
+	if (pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 127)
+		warn("%s: cannot be run", name);
+	h->running = 0;
+}
+
+void hook_turn(struct hook *h)
+{
+	char line[EVENT_LINE_MAX];
+
+	if (h->running > 0)
+		see_to(h); /* though it is named no more */
+	if (!h->program || h->running || !events_next(&h->tail, line))
+		return;
+	h->since = clock_ms();
+	h->running = fork();
+	if (!h->running)
+		become(h->program, line);
+	if (h->running < 0)
+		h->running = 0;
+	else
+		setpgid(h->running, 0); /* whichever of the two comes first */
+}
+
+void hook_end(struct hook *h)
+{
+	pid_t pid = 0;
+
+	if (h->running > 0) {
+		kill(-h->running, SIGTERM);
+		for (int64_t until = clock_ms() + HOOK_END_MS; !pid && clock_ms() < until;) {
+			pid = waitpid(h->running, NULL, WNOHANG);
+			if (!pid)
+				poll(NULL, 0, 10);
+		}
+		kill(-h->running, SIGKILL);
+		if (!pid)
+			waitpid(h->running, NULL, 0);
+	}
+	h->running = 0;
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "service/observer.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "change/apply.h"
+#include "base/clock.h"
+#include "observe/tallies.h"
+#include "observe/history.h"
+#include "state/kept_image.h"
+#include "base/log.h"
+#include "observe/metrics.h"
+#include "observe/packet.h"
+#include "observe/relay.h"
+#include "observe/samples.h"
+#include "state/state.h"
+
+#define COUNT_EVERY  1000 /* ms */
+#define REOPEN_EVERY 5000 /* samples may be turned on and off, or change their number */
+
+struct observer {
+	struct history *history;
+	struct metrics_server *server;
+	struct samples *samples; /* NULL: they are off, or nothing is loaded yet */
+	struct relay relay;
+	double rate; /* with which the samples were opened */
+	bool taken;  /* since the last refill: there is something to fill up */
+	bool counting;
+	int64_t refilled, counted, opened;
+	int64_t tried; /* to count: those that cannot be read now are not asked for at every turn */
+	struct counted before, now, between;
+	__u64 named, named_edits; /* the generation whose lists the history knows */
+};
+
+static double rate_wanted(void)
+{
+	struct state *state;
+	double rate = 0;
+
+	if (!state_open(&state, false))
+		rate = settings_read(state).samples;
+	state_close(state);
+	return rate;
+}
+
+/* Where they cannot be read now, the next time may do. */
+static void open_samples(struct observer *o)
+{
+	double rate = rate_wanted();
+
+	if (o->samples && rate == o->rate)
+		return;
+	samples_close(o->samples);
+	o->samples = NULL;
+	o->rate = rate;
+	if (rate > 0 && !samples_open_ring(&o->samples, rate))
+		o->refilled = clock_ms();
+}
+
+int observer_open(struct observer **observer, const char *listen)
+{
+	struct observer *o = calloc(1, sizeof(*o));
+	int err;
+
+	*observer = NULL;
+	if (!o)
+		return -ENOMEM;
+	o->relay.listener = -1;
+	err = relay_open(&o->relay);
+	if (!err)
+		err = history_open(&o->history, true);
+	if (!err && listen)
+		err = metrics_listen(&o->server, listen);
+	if (err) {
+		observer_close(o);
+		return err;
+	}
+	*observer = o;
+	return 0;
+}
+
+void observer_close(struct observer *o)
+{
+	if (!o)
+		return;
+	samples_close(o->samples);
+	metrics_close(o->server);
+	history_close(o->history);
+	relay_close(&o->relay);
+	free(o);
+}
+
+unsigned int observer_fds(struct observer *o, struct pollfd *fds)
+{
+	unsigned int n = 0;
+
+	fds[n++] = (struct pollfd){ .fd = relay_fd(&o->relay), .events = POLLIN };
+	if (o->samples)
+		fds[n++] = (struct pollfd){ .fd = samples_fd(o->samples), .events = POLLIN };
+	if (o->server)
+		n += metrics_fds(o->server, fds + n);
+	return n;
+}
+
+static int until(int64_t then, int64_t now)
+{
+	return then > now ? (int)(then - now) : 0;
+}
+
+int observer_timeout(struct observer *o)
+{
+	int64_t now = clock_ms();
+	int ms = until(o->tried + COUNT_EVERY, now), other = o->server ? metrics_timeout(o->server) : -1;
+
+	if (other >= 0 && other < ms)
+		ms = other;
+	other = until(o->refilled + SAMPLES_EVERY, now);
+	return o->samples && o->taken && other < ms ? other : ms;
+}
+
+static void on_sample(void *arg, const struct sample *sample)
+{
+	struct observer *o = arg;
+	struct packet packet;
+
+	o->taken = true;
+	packet_sampled(&packet, sample);
+	history_sample(o->history, (uint64_t)time(NULL), &packet);
+	relay_send(&o->relay, sample);
+}
+
+/* A budget that nobody took from need not be filled up: a quiet machine sleeps. */
+static void read_samples(struct observer *o, int64_t now)
+{
+	if (!o->samples)
+		return;
+	samples_read(o->samples, on_sample, o);
+	if (o->taken && now - o->refilled >= SAMPLES_EVERY) {
+		samples_refill(o->samples);
+		o->refilled = now;
+		o->taken = false;
+	}
+}
+
+/* Other lists may have other labels: in another generation they are asked for. */
+static void name_lists(struct observer *o)
+{
+	struct list_info *lists = NULL;
+	struct state *state = NULL;
+	struct generation live;
+	size_t n = 0;
+
+	if (kernel_live(&live) || (live.number == o->named && live.edits == o->named_edits))
+		return;
+	if (!state_open(&state, false) && !lists_in_force(state, &lists, &n)) {
+		history_lists(o->history, lists, n, tallies_told(state));
+		o->named = live.number;
+		o->named_edits = live.edits;
+	}
+	state_close(state);
+	free(lists);
+}
+
+static void count(struct observer *o, int64_t now)
+{
+	double seconds = (double)(now - o->counted) / 1000;
+
+	o->tried = now;
+	if (kernel_counters(&o->now))
+		return;
+	name_lists(o);
+	if (o->counting) {
+		tallies_since(&o->between, &o->before, &o->now);
+		history_count(o->history, (uint64_t)time(NULL), seconds, &o->between);
+	}
+	o->before = o->now;
+	o->counting = true;
+	o->counted = now;
+}
+
+void observer_look(struct observer *o)
+{
+	open_samples(o);
+	o->opened = clock_ms();
+}
+
+void observer_state(struct observer *o, bool readable)
+{
+	if (o->server)
+		metrics_state(o->server, readable);
+}
+
+void observer_turn(struct observer *o)
+{
+	int64_t now = clock_ms();
+
+	relay_accept(&o->relay);
+	if (o->server)
+		metrics_serve(o->server);
+	if (!o->opened || now - o->opened >= REOPEN_EVERY)
+		observer_look(o);
+	read_samples(o, now);
+	if (!o->tried || now - o->tried >= COUNT_EVERY)
+		count(o, now);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The part of the service that looks: it counts once a second, reads samples and hands them on, keeps the history, and
+ * answers Prometheus. It changes nothing.
+ */
+#ifndef SERVICE_OBSERVER_H
+#define SERVICE_OBSERVER_H
+
+#include <poll.h>
+
+#include "observe/metrics.h"
+
+#define OBSERVER_FDS (2 + METRICS_FDS)
+
+struct observer;
+
+/* listen: where to answer Prometheus, or NULL. 0 or -errno with the reason recorded. */
+int observer_open(struct observer **observer, const char *listen);
+void observer_close(struct observer *observer);
+
+/* Something was loaded or changed: samples can be read from now on, or at another rate. */
+void observer_look(struct observer *observer);
+/* For whoever asks how the service is. */
+void observer_state(struct observer *observer, bool readable);
+
+/* What to wait for, at most OBSERVER_FDS: fills fds, returns how many. */
+unsigned int observer_fds(struct observer *observer, struct pollfd *fds);
+/* At most so many ms. */
+int observer_timeout(struct observer *observer);
+/* After the wait, whatever ended it. */
+void observer_turn(struct observer *observer);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef SETS_READER_H
+#define SETS_READER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sets/address.h"
+
+struct ranges;
+
+#define READER_BAD_MAX	10 /* damaged lines that are remembered word by word */
+#define READER_TEXT_MAX 256
+
+struct reader_options {
+	const char *name;   /* what messages call the file; NULL: by its path */
+	const char *format; /* a name from reader_formats() or "csv:COLUMN", or NULL: told by content */
+	bool skip_bad;	    /* leave damaged lines out instead of stopping */
+	bool hidden;	    /* messages do not repeat what is in it */
+	bool progress;	    /* a bar on standard error once it has taken half a second */
+	/* Instead of keeping them: called with each entry, as it stands, and its line. 0, or -errno to stop. */
+	int (*each)(void *arg, int family, ip6 lo, ip6 hi, uint64_t line);
+	void *arg;
+};
+
+/* What was read, for the user's eyes. */
+struct reader_report {
+	const char *format;
+	uint64_t lines, entries;
+	uint64_t duplicates; /* entries that were there already, to the letter */
+	uint64_t merged;     /* entries that vanished in a wider or adjacent one */
+	uint64_t bad;
+	char bad_text[READER_BAD_MAX][READER_TEXT_MAX]; /* "file:line: 'text': reason" */
+};
+
+/*
+ * Reads a list from path ("-": standard input) into set, to what it holds already; the set is normal afterwards.
+ * Returns 0 or -errno; then the set is empty and error holds one line that names the file, the line and the reason.
+ */
+int reader_read(const char *path, const struct reader_options *options, struct ranges *set,
+		struct reader_report *report, char error[READER_TEXT_MAX]);
+
+/* The names that --format takes, ended by NULL. */
+const char *const *reader_formats(void);
+
+#endif

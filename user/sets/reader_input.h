@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef SETS_READER_INPUT_H
+#define SETS_READER_INPUT_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Bytes from a file or standard input, unpacked on the way where they begin as gzip, xz or zstd do. */
+struct input;
+
+/* Both return a negative errno and a reason in words when they fail. */
+int input_open(struct input **input, const char *path, const char **reason);
+/* Fills buf unless the input ends before: then it returns less than size. */
+ssize_t input_read(struct input *input, void *buf, size_t size, const char **reason);
+void input_close(struct input *input);
+
+/* How much of the file has been taken, 0 to 1; negative where the size is not known. */
+double input_progress(const struct input *input);
+
+#endif

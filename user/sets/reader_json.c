@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * JSON: one document, or one a line; an array at the top is taken element by element. Strings in arrays are entries,
+ * and so are the members of objects that are named below; everything else is passed over.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include <jansson.h>
+
+#include "sets/reader_internal.h"
+
+/* A value is a tree in memory while it is looked at, up to some twenty times as large as its text. */
+#define VALUE_MAX ((size_t)32 << 20)
+/* More than jansson reads of a word or an escape before it says that it is none. */
+#define TOKEN_CUT 64
+
+static const char *const members[] = {
+	"ip",	      "ips",  "ip_prefix", "ipv4_prefix", "ipv6_prefix", "ipv4Prefix",
+	"ipv6Prefix", "cidr", "prefix",	   "value",	  "ip_address",	 "ipAddress",
+};
+
+struct walk {
+	struct reader *reader;
+	const char *text; /* of the value that is being walked, for line numbers */
+	size_t len;
+	const char *found; /* in it: where the last string was that was looked for, and on which line */
+	uint64_t found_line;
+	uint64_t values, empty;
+};
+
+static bool is_member(const char *key)
+{
+	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
+		if (!strcmp(key, members[i]))
+			return true;
+	}
+	return false;
+}
+
+/* They come in the order of the text: it is gone through once. What is written with escapes ends the search. */
+static uint64_t line_of(struct walk *walk, const char *string, size_t len)
+{
+	const char *slash = memchr(string, '/', len), *end = walk->text + walk->len, *p = walk->found;
+
+	if (slash) /* some write it as "\/" */
+		len = (size_t)(slash - string);
+	walk->found = memmem(p, (size_t)(end - p), string, len);
+	if (!walk->found)
+		walk->found = end;
+	else
+		for (; (p = memchr(p, '\n', (size_t)(walk->found - p))); p++)
+			walk->found_line++;
+	return walk->found_line;
+}
+
+static int bad_value(struct walk *walk, const char *string, size_t len, const char *reason)
+{
+	return reader_bad(walk->reader, line_of(walk, string, len), string, len, reason);
+}
+
+static int take_string(struct walk *walk, const json_t *value)
+{
+	const char *string = json_string_value(value), *reason;
+	size_t len = json_string_length(value);
+	struct item item;
+
+	if (walk->reader->options->each)
+		walk->reader->entry_line = line_of(walk, string, len);
+	reason = item_parse(string, len, &item);
+	return reason ? bad_value(walk, string, len, reason) : reader_add(walk->reader, &item);
+}
+
+/* In an array that nobody named, one address makes all the strings entries: the others are damaged. */
+static bool holds_addresses(const json_t *array)
+{
+	size_t i;
+	json_t *value;
+	struct item item;
+
+	json_array_foreach(array, i, value)
+	{
+		if (json_is_string(value) && !item_parse(json_string_value(value), json_string_length(value), &item))
+			return true;
+	}
+	return false;
+}
+
+static int walk_value(struct walk *walk, json_t *value, bool entry);
+
+/* A decision about a country or a network operator is not one about an address; a "key" has a value of any kind. */
+static int walk_object(struct walk *walk, json_t *object)
+{
+	const char *scope = json_string_value(json_object_get(object, "scope")), *key;
+	bool pair = !scope && json_object_get(object, "key");
+	json_t *member;
+	int err = 0;
+
+	json_object_foreach(object, key, member)
+	{
+		bool entry = is_member(key) && !pair;
+
+		if (entry && scope && strcasecmp(scope, "ip") != 0 && strcasecmp(scope, "range") != 0)
+			err = bad_value(walk, scope, strlen(scope), "a decision of this scope is not about an address");
+		else if (entry || json_is_array(member) || json_is_object(member))
+			err = walk_value(walk, member, entry);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int walk_value(struct walk *walk, json_t *value, bool entry)
+{
+	json_t *element;
+	int err = 0;
+	size_t i;
+
+	switch (json_typeof(value)) {
+	case JSON_STRING:
+		/* An object may have a member for either family and leave one empty. */
+		return json_string_length(value) ? take_string(walk, value) : 0;
+	case JSON_NULL:
+		return 0;
+	case JSON_OBJECT:
+		return walk_object(walk, value);
+	case JSON_ARRAY:
+		walk->empty += !json_array_size(value);
+		entry = entry || holds_addresses(value);
+		json_array_foreach(value, i, element)
+		{
+			if (entry || json_is_array(element) || json_is_object(element))
+				err = walk_value(walk, element, entry);
+			if (err)
+				return err;
+		}
+		return 0;
+	default:
+		return entry ? bad_value(walk, "", 0, "expected a string with an address") : 0;
+	}
+}
+
+/* The first byte that is no white space, or '\0' at the end. */
+static int skip_space(struct reader *reader, char *next)
+{
+	for (;;) {
+		size_t at = reader->start;
+		int got;
+
+		while (at < reader->end && strchr(" \t\r\n", reader->buf[at]) && reader->buf[at])
+			at++;
+		reader_skip(reader, at - reader->start);
+		*next = reader->buf[at];
+		if (at < reader->end)
+			return 0;
+		got = reader_fill(reader);
+		if (got <= 0)
+			return got;
+	}
+}
+
+/* The syntax is wrong somewhere in the value that begins here. */
+static int bad_syntax(struct reader *reader, const json_error_t *error)
+{
+	const char *line = reader->buf + reader->start, *end = reader->buf + reader->end, *stop;
+	uint64_t number = reader->line + 1;
+	char reason[96];
+
+	for (int i = 1; i < error->line && (stop = memchr(line, '\n', (size_t)(end - line))); i++) {
+		line = stop + 1;
+		number++;
+	}
+	stop = memchr(line, '\n', (size_t)(end - line));
+	snprintf(reason, sizeof(reason), reader->options->hidden ? "not JSON" : "not JSON: %.80s", error->text);
+	for (char *p = reason; *p; p++) {
+		if (*p < ' ' || *p > '~')
+			*p = '?';
+	}
+	return reader_bad(reader, number, line, (size_t)((stop ? stop : end) - line), reason);
+}
+
+/* One value; *used is 0 where it was damaged and is to be left out. */
+static int load_value(struct walk *walk, bool inside, size_t *used)
+{
+	struct reader *reader = walk->reader;
+	json_error_t error;
+	json_t *value;
+	int err;
+
+	for (;;) {
+		size_t len = reader->end - reader->start;
+
+		walk->text = reader->buf + reader->start;
+		walk->found = walk->text;
+		walk->found_line = reader->line + 1;
+		value = json_loadb(walk->text, len, JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES,
+				   &error);
+		walk->len = value ? (size_t)error.position : 0;
+		/* What ends with the window may go on behind it; what is wrong well before it is wrong whatever
+		 * follows. */
+		if (reader->ended || (value ? walk->len < len : (size_t)error.position + TOKEN_CUT < len))
+			break;
+		json_decref(value);
+		if (len >= VALUE_MAX)
+			return reader_refuse(reader, reader->line + 1, walk->text, len,
+					     "one JSON value is larger than 32 MiB (split it, or write one a line)");
+		err = reader_fill(reader);
+		if (err < 0)
+			return err;
+	}
+	*used = walk->len;
+	walk->values++;
+	walk->empty += json_is_null(value); /* so some programs write a list of nothing */
+	if (value) {
+		err = walk_value(walk, value, inside || json_is_string(value));
+		json_decref(value);
+		return err;
+	}
+	if (!error.text[0]) /* that is how jansson says it */
+		return reader_fail(reader, -ENOMEM, strerror(ENOMEM));
+	err = bad_syntax(reader, &error);
+	/* Inside an array, there is no telling where the next value begins. */
+	return err || !inside ? err : reader_fail(reader, -EINVAL, "the JSON is damaged");
+}
+
+static int one_value(struct walk *walk, bool inside)
+{
+	struct reader *reader = walk->reader;
+	size_t used;
+	int err = load_value(walk, inside, &used);
+
+	if (err)
+		return err;
+	if (used)
+		reader_skip(reader, used);
+	else
+		err = reader_skip_line(reader);
+	return err;
+}
+
+static int unexpected(struct reader *reader, const char *reason)
+{
+	size_t len = reader->end - reader->start;
+	const char *text = reader->buf + reader->start, *newline = memchr(text, '\n', len);
+
+	return reader_refuse(reader, reader->line + 1, text, newline ? (size_t)(newline - text) : len, reason);
+}
+
+static int walk_elements(struct walk *walk)
+{
+	struct reader *reader = walk->reader;
+	char next;
+	int err;
+
+	reader_skip(reader, 1);
+	err = skip_space(reader, &next);
+	if (!err && next == ']') {
+		walk->empty++;
+		reader_skip(reader, 1);
+		return 0;
+	}
+	for (;;) {
+		if (!err)
+			err = one_value(walk, true);
+		if (!err)
+			err = skip_space(reader, &next);
+		if (err)
+			return err;
+		if (next != ',' && next != ']')
+			return unexpected(reader, "expected , or ] in a JSON array");
+		reader_skip(reader, 1);
+		if (next == ']')
+			return 0;
+		err = skip_space(reader, &next);
+	}
+}
+
+int json_stream(struct reader *reader)
+{
+	struct walk walk = { .reader = reader };
+	struct reader_report *report = reader->report;
+	char next;
+	int err;
+
+	for (;;) {
+		err = skip_space(reader, &next);
+		if (err || reader->start == reader->end)
+			break;
+		err = next == '[' ? walk_elements(&walk) : one_value(&walk, false);
+		if (err)
+			break;
+	}
+	if (!err && walk.values && !walk.empty && !report->entries && !report->bad)
+		err = reader_fail(reader, -EINVAL,
+				  "no address in this JSON: expected strings, or members named ip, "
+				  "ip_prefix, ipv6_prefix, cidr, prefix, value");
+	return err;
+}

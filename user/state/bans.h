@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Live bans in the state: single prefixes, each with its time and its reason. */
+#ifndef STATE_BANS_H
+#define STATE_BANS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sets/ranges.h"
+
+/* How live bans are called wherever a list has a name; no list is loaded under it. */
+#define LIVE_LIST      "live"
+#define BAN_REASON_MAX 128
+
+struct state;
+
+struct ban {
+	struct addr first;
+	unsigned int length;
+	int64_t added, expires; /* seconds since the epoch; expires 0: never */
+	char reason[BAN_REASON_MAX];
+};
+
+static inline bool ban_in_force(const struct ban *ban, int64_t now)
+{
+	return !ban->expires || ban->expires > now;
+}
+
+/* Adds it, or renews its time and reason: *renewed says which. */
+int state_ban_put(struct state *state, const struct ban *ban, bool *renewed);
+/* The ban of exactly this prefix; -ENOENT where there is none. */
+int state_ban_get(struct state *state, struct addr first, unsigned int length, struct ban *ban);
+int state_ban_drop(struct state *state, struct addr first, unsigned int length);
+/* The widest ban in force that holds this prefix whole and is wider; -ENOENT where there is none. */
+int state_ban_around(struct state *state, struct addr first, unsigned int length, int64_t now, struct ban *ban);
+
+/* All that is kept, IPv4 first, the widest first; free() the array. What ran out is still among them. */
+int state_bans(struct state *state, struct ban **bans, size_t *n);
+/* What is banned at that time; with `within`, at least what touches it. */
+int state_bans_set(struct state *state, int64_t now, const struct ranges *within, struct ranges *set);
+
+/* Takes out what has run out by then, and says what that was; free() the array. */
+int state_bans_expire(struct state *state, int64_t now, struct ban **bans, size_t *n);
+/* When the next one runs out, or 0. */
+int64_t state_bans_next(struct state *state);
+int state_bans_clear(struct state *state);
+bool state_bans_any(struct state *state);
+
+#endif

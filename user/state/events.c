@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "state/events.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clean_text.h"
+#include "change/guard.h"
+#include "kernel/kernel.h"
+#include "base/trusted_dir.h"
+
+/* Then it becomes events.1, and another begins. */
+#define EVENTS_BYTES (256 << 10)
+
+#define JOURNAL_SOCKET "/run/systemd/journal/socket"
+
+static const char *path_of(char path[512], const char *name)
+{
+	snprintf(path, 512, "%s/%s", opt_state, name);
+	return path;
+}
+
+/* The journal's own protocol: FIELD=value lines in one datagram. No value of ours has a newline. */
+static void to_journal(const char *kind, const char *message, unsigned long long generation)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = JOURNAL_SOCKET };
+	char text[4096];
+	int fd, n;
+
+	if (access(JOURNAL_SOCKET, F_OK))
+		return;
+	n = snprintf(text, sizeof(text),
+		     "MESSAGE=%s: %s\nPRIORITY=%d\nSYSLOG_IDENTIFIER=xdp-bloom\nXDP_BLOOM_EVENT=%s\n"
+		     "XDP_BLOOM_GENERATION=%llu\nXDP_BLOOM_STATE=%s\n",
+		     kind, message, strcmp(kind, "refused") && strcmp(kind, "guard") ? 5 : 4, kind, generation,
+		     opt_state);
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd >= 0 && n > 0 && (size_t)n < sizeof(text))
+		sendto(fd, text, (size_t)n, MSG_NOSIGNAL, (struct sockaddr *)&address, sizeof(address));
+	if (fd >= 0)
+		close(fd);
+}
+
+/* One write a line, at the end: lines of several commands do not mix. */
+static void to_file(const char *kind, const char *message, unsigned long long generation)
+{
+	char path[512], old[512], when[32];
+	time_t now = time(NULL);
+	struct stat is, there;
+	struct tm utc;
+	json_t *line;
+	char *text;
+	size_t n;
+	int fd;
+
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+	line = json_pack("{s:s, s:s, s:s, s:I}", "time", when, "event", kind, "message", message, "generation",
+			 (json_int_t)generation);
+	text = line ? json_dumps(line, JSON_COMPACT) : NULL;
+	json_decref(line);
+	fd = text && !trust_directory(opt_state)
+		     ? open(path_of(path, "events"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)
+		     : -1;
+	/* Of two commands at once only the first finds the long file still there. */
+	if (fd >= 0 && !fstat(fd, &is) && is.st_size > EVENTS_BYTES && !stat(path, &there) &&
+	    there.st_ino == is.st_ino && !rename(path, path_of(old, "events.1"))) {
+		close(fd);
+		fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	}
+	n = text ? strlen(text) : 0;
+	if (fd >= 0) {
+		text[n] = '\n';
+		if (n + 1 < EVENT_LINE_MAX && write(fd, text, n + 1) < 0)
+			note("%s: %s", path, strerror(errno));
+		close(fd);
+	}
+	free(text);
+}
+
+void event(const char *kind, const char *fmt, ...)
+{
+	struct generation g = { 0 };
+	char message[EVENT_MESSAGE_MAX];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(message, sizeof(message), fmt, args);
+	va_end(args);
+	clean_text(message);
+	if (kernel_live(&g))
+		g.number = 0;
+	to_journal(kind, message, g.number);
+	to_file(kind, message, g.number);
+}
+
+static const char *const changing[] = { "attach",  "detach",   "load",	  "unload", "enforce", "shadow",
+					"allow",   "disallow", "confirm", "tune",   "rotate",  "flush",
+					"restore", "add",      "del",	  "batch" };
+
+void event_verb(int argc, char *const *argv, int status)
+{
+	char words[512] = "";
+	size_t n = 0;
+	bool changes = false;
+
+	for (size_t i = 0; i < sizeof(changing) / sizeof(changing[0]); i++)
+		changes = changes || !strcmp(argv[0], changing[i]);
+	/* Without a state directory there is nothing that anybody watches. */
+	if (!changes || opt_check || access(opt_state, W_OK))
+		return;
+	for (int i = 0; i < argc && n < sizeof(words); i++) {
+		/* Where and how, not what. */
+		if (!strcmp(argv[i], "-S") || !strcmp(argv[i], "-B") || !strcmp(argv[i], "--state") ||
+		    !strcmp(argv[i], "--bpffs")) {
+			i++;
+			continue;
+		}
+		if (argv[i][0] == '-' && argv[i][1] && !argv[i][1 + strspn(argv[i] + 1, "jpqv")])
+			continue;
+		n += (size_t)snprintf(words + n, sizeof(words) - n, "%s%s", n ? " " : "", argv[i]);
+	}
+	/* Alone these only show. */
+	if (status == EXIT_DONE && (!strcmp(words, "allow") || !strcmp(words, "tune")))
+		return;
+	if (status == EXIT_DONE)
+		event(argv[0], "%s", words);
+	else if (status == EXIT_ERROR)
+		event(guard_refused() ? "guard" : "refused", "%s: %s", words, log_last());
+}
+
+static int open_tail(unsigned long long *inode, long *size)
+{
+	char path[512];
+	struct stat is;
+	int fd = open(path_of(path, "events"), O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0 && !fstat(fd, &is)) {
+		*inode = is.st_ino;
+		*size = (long)is.st_size;
+	}
+	return fd;
+}
+
+void events_begin(struct events_tail *tail)
+{
+	int fd = open_tail(&tail->inode, &tail->at);
+
+	if (fd >= 0)
+		close(fd);
+	else
+		*tail = (struct events_tail){ 0 };
+}
+
+int events_next(struct events_tail *tail, char line[EVENT_LINE_MAX])
+{
+	unsigned long long inode = 0;
+	long size = 0;
+	int fd = open_tail(&inode, &size);
+	ssize_t n = 0;
+	char *end = NULL;
+
+	if (fd < 0)
+		return false;
+	if (inode != tail->inode || size < tail->at)
+		*tail = (struct events_tail){ 0, inode };
+	if (size > tail->at)
+		n = pread(fd, line, EVENT_LINE_MAX - 1, tail->at);
+	close(fd);
+	if (n > 0)
+		end = memchr(line, '\n', (size_t)n);
+	if (!end && n == EVENT_LINE_MAX - 1) /* two, where a full disk cut the first: neither can be told */
+		tail->at += n;
+	if (!end)
+		return false;
+	*end = '\0';
+	tail->at += end - line + 1;
+	return true;
+}

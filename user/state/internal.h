@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files named state*.c share: they alone speak SQLite. */
+#ifndef STATE_INTERNAL_H
+#define STATE_INTERNAL_H
+
+#include <sqlite3.h>
+
+#include "state/state.h"
+
+/* Statements that one command may run thousands of times. */
+enum kept_statement {
+	KEPT_SETTING,
+	KEPT_BAN_GET,
+	KEPT_BAN_NEW,
+	KEPT_BAN_PUT,
+	KEPT_BAN_DROP,
+	KEPT_BAN_LENGTH,
+	KEPT_BAN_TOUCHING,
+	KEPT_BAN_ALL,
+	KEPT_STATEMENTS
+};
+
+struct state {
+	sqlite3 *db; /* NULL: looking at a state that does not exist */
+	int lock;
+	int version; /* of the tables */
+	bool change;
+	bool commits; /* state_commit() has begun */
+	int broken;   /* why something could not be read: what follows from that must not be kept */
+	sqlite3_stmt *kept[KEPT_STATEMENTS];
+};
+
+int because_sqlite(const struct state *s, const char *what);
+
+sqlite3_stmt *state_prepare(const struct state *s, const char *sql);
+/* Prepared once, and the state's own: to be reset, not finished. */
+sqlite3_stmt *state_kept(struct state *s, enum kept_statement which, const char *sql);
+void state_bind_text(sqlite3_stmt *stmt, int at, const char *text);
+/* The last step's code becomes 0 or -errno. */
+int state_finish(const struct state *s, sqlite3_stmt *stmt, int code);
+/* The end of reading rows; a state that does not exist has none. */
+int state_end(const struct state *s, sqlite3_stmt *stmt, int code);
+/* One statement about one thing of that name (NULL: about none): -ENOENT where it changed nothing. */
+int state_change(struct state *s, const char *sql, const char *name);
+
+/* All lists, and of each whether its entry is one that a version of ours wrote; free() both arrays, even on failure. */
+int state_entries(struct state *state, struct list_info **lists, bool **sound, size_t *n);
+/* A list's id and label, or -ENOENT. */
+int state_list_find(struct state *s, const char *name, int64_t *id, uint8_t *label);
+/* The ranges of a list that has none yet. */
+int state_chunks_put(struct state *state, int64_t list, const struct ranges *set);
+/* The first setting that no version of ours wrote, or NULL. */
+const char *state_setting_damaged(struct state *state);
+/* -EUCLEAN for a row that no version of ours wrote. */
+struct ban;
+int state_read_ban(sqlite3_stmt *stmt, struct ban *ban);
+
+/* Room for one more of a growing array, or NULL. */
+void *state_grow(void *array, size_t n, size_t size);
+void state_column_text(char *to, size_t size, sqlite3_stmt *stmt, int column);
+
+#endif

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "state/kept_image.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "change/apply.h"
+#include "image/image.h"
+#include "base/log.h"
+#include "state/state.h"
+
+#define SETTING_IMAGE "image"
+#define FILE_PREFIX   "image."
+
+static void kept_path(char path[PATH_MAX], uint64_t number)
+{
+	snprintf(path, PATH_MAX, "%s/" FILE_PREFIX "%llu", opt_state, (unsigned long long)number);
+}
+
+uint64_t image_kept(struct state *state)
+{
+	return (uint64_t)state_setting(state, SETTING_IMAGE, 0);
+}
+
+int image_kept_open(struct state *state, struct image *image, bool whole)
+{
+	uint64_t number = image_kept(state);
+	char path[PATH_MAX];
+
+	if (!number)
+		return -ENOENT;
+	kept_path(path, number);
+	return image_open(image, path, path, whole);
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* So many bytes, though the file may grow meanwhile. */
+static int copy(int from, int to, size_t left)
+{
+	char buf[1 << 16];
+	ssize_t got = 0;
+
+	/* Where the file system can share the blocks, it does. */
+	while (left && (got = copy_file_range(from, NULL, to, NULL, least(left, (size_t)1 << 30), 0)) > 0)
+		left -= (size_t)got;
+	if (got < 0 && errno != EXDEV && errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)
+		return -errno;
+	for (; got && left && (got = read(from, buf, least(left, sizeof(buf)))) > 0; left -= (size_t)got)
+		for (ssize_t done = 0; done < got;) {
+			ssize_t now = write(to, buf + done, (size_t)(got - done));
+
+			if (now < 0)
+				return -errno;
+			done += now;
+		}
+	return got < 0 ? -errno : 0;
+}
+
+static int sync_directory(void)
+{
+	int fd = open(opt_state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int err = fd < 0 || fsync(fd) ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* Made in this process, and not committed yet. */
+static uint64_t fresh;
+
+static void drop_fresh(void)
+{
+	char path[PATH_MAX];
+
+	kept_path(path, fresh);
+	if (fresh)
+		unlink(path);
+	fresh = 0;
+}
+
+/* A number that no copy has: one that is kept stays until something else is committed. */
+static int create(uint64_t number, char path[PATH_MAX])
+{
+	int fd;
+
+	do {
+		kept_path(path, ++number);
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	} while (fd < 0 && errno == EEXIST);
+	if (fd >= 0)
+		fresh = number;
+	return fd < 0 ? -errno : fd;
+}
+
+/* What was read must be what goes into force, whatever becomes of the file meanwhile: so it is the copy that counts. */
+static int copy_in(const char *path, size_t size, uint64_t number, char to[PATH_MAX])
+{
+	int from = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), fd = -1, err;
+
+	if (from < 0)
+		return because(-errno, "%s: %s", path, strerror(errno));
+	fd = create(number, to);
+	err = fd < 0 ? fd : copy(from, fd, size);
+	if (!err && (fsync(fd) || sync_directory()))
+		err = -errno;
+	if (err)
+		err = because(err, "keeping a copy of the image in %s: %s", opt_state, strerror(-err));
+	if (from >= 0)
+		close(from);
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+int image_keep(struct state *state, const char *path, struct image *image)
+{
+	int err = image_open(image, path, path, false);
+	size_t size = image->size;
+	char to[PATH_MAX];
+
+	/* Before a copy is made of what is none, or too large for us whatever it says. */
+	if (!err)
+		err = apply_image_fits(state, image);
+	image_close(image);
+	drop_fresh(); /* in a batch the last one counts */
+	if (!err)
+		err = copy_in(path, size, image_kept(state), to);
+	if (!err)
+		err = image_open(image, to, path, true);
+	return err ? err : state_set(state, SETTING_IMAGE, (double)fresh);
+}
+
+void image_end(struct state *state)
+{
+	if (!state_committed(state))
+		drop_fresh();
+	fresh = 0;
+}
+
+int image_leave(struct state *state)
+{
+	return state_set(state, SETTING_IMAGE, 0);
+}
+
+void image_sweep(uint64_t kept)
+{
+	DIR *dir = opendir(opt_state);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (!strncmp(entry->d_name, FILE_PREFIX, strlen(FILE_PREFIX)) &&
+		    strtoull(entry->d_name + strlen(FILE_PREFIX), NULL, 10) != kept)
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	if (dir)
+		closedir(dir);
+}
+
+int lists_in_force(struct state *state, struct list_info **lists, size_t *n)
+{
+	struct image image;
+	int err = image_kept_open(state, &image, false);
+
+	if (err == -ENOENT && !image_kept(state))
+		return state_lists(state, lists, n);
+	*lists = NULL;
+	*n = 0;
+	if (err)
+		/* The filter goes on without them: nobody who asks for something else is left without an answer. */
+		warn("the names of lists are gone: %s", reason(err));
+	else
+		err = image_lists(&image, lists, n);
+	image_close(&image);
+	return err == -ENOMEM ? err : 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The image in force: a copy of it lies in the state directory, under a number that the state knows. */
+#ifndef STATE_KEPT_IMAGE_H
+#define STATE_KEPT_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct image;
+struct list_info;
+struct state;
+
+/* Its number, or 0: lists are in force. */
+uint64_t image_kept(struct state *state);
+
+/* -ENOENT where there is none. whole: as image_open() has it. */
+int image_kept_open(struct state *state, struct image *image, bool whole);
+
+/*
+ * Copies a file into the state directory, checks the copy from end to end and, in the open state, makes it the image in
+ * force. Whoever has committed calls image_sweep(); image_end() before the state is closed removes what was not.
+ */
+int image_keep(struct state *state, const char *path, struct image *image);
+void image_end(struct state *state);
+/* Lists are in force again. */
+int image_leave(struct state *state);
+/* Removes every copy but this. */
+void image_sweep(uint64_t kept);
+
+/* The lists in force: those of the image, where there is one; free() the array. */
+int lists_in_force(struct state *state, struct list_info **lists, size_t *n);
+
+#endif

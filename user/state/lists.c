@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The lists, a row of each: what they are. What they hold is in state_chunks.c. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clean_text.h"
+#include "base/log.h"
+#include "state/internal.h"
+
+#define LABELS_MAX 255
+const char *const list_kind_names[] = { "ban", "allow", "shadow" };
+
+#define LIST_COLUMNS "name, kind, label, prefixes, addresses, source, loaded, format"
+
+/* Is it an entry as a version of ours writes them? The kind and the label are places in arrays, and the
+ * texts are shown. */
+static bool read_columns(struct list_info *list, sqlite3_stmt *stmt)
+{
+	int kind = sqlite3_column_int(stmt, 1), label = sqlite3_column_int(stmt, 2);
+
+	memset(list, 0, sizeof(*list));
+	state_column_text(list->name, sizeof(list->name), stmt, 0);
+	list->kind = (enum list_kind)kind;
+	list->label = (uint8_t)label;
+	list->prefixes = (uint64_t)sqlite3_column_int64(stmt, 3);
+	state_column_text(list->addresses, sizeof(list->addresses), stmt, 4);
+	state_column_text(list->source, sizeof(list->source), stmt, 5);
+	state_column_text(list->loaded, sizeof(list->loaded), stmt, 6);
+	state_column_text(list->format, sizeof(list->format), stmt, 7);
+	clean_text(list->addresses);
+	clean_text(list->source);
+	clean_text(list->loaded);
+	return kind >= LIST_BAN && kind <= LIST_SHADOW && label >= 0 && label <= LABELS_MAX &&
+	       (label || kind == LIST_ALLOW) && *list->name && !list->name[strspn(list->name, LIST_NAME_BYTES "()")];
+}
+
+static int because_entry(const char *name)
+{
+	return because(-EUCLEAN, "%s: the entry of list '%s' is damaged; see 'xdp-bloom state recover'", opt_state,
+		       name);
+}
+
+int state_entries(struct state *state, struct list_info **lists, bool **sound, size_t *n)
+{
+	/* No name that a user gives has a blank: those are versions that wait beside their list (state_pending.c). */
+	sqlite3_stmt *stmt =
+		state_prepare(state, "SELECT " LIST_COLUMNS " FROM list WHERE name NOT LIKE '% %' ORDER BY id");
+	int code = SQLITE_DONE;
+
+	*lists = NULL;
+	*sound = NULL;
+	*n = 0;
+	while (stmt && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+		*lists = state_grow(*lists, *n, sizeof(**lists));
+		*sound = state_grow(*sound, *n, sizeof(**sound));
+		if (!*lists || !*sound) {
+			sqlite3_finalize(stmt);
+			return -ENOMEM;
+		}
+		(*sound)[*n] = read_columns(&(*lists)[*n], stmt);
+		++*n;
+	}
+	return state_end(state, stmt, code);
+}
+
+int state_lists(struct state *state, struct list_info **lists, size_t *n)
+{
+	bool *sound;
+	int err = state_entries(state, lists, &sound, n);
+
+	for (size_t i = 0; i < *n && !err; i++)
+		if (!sound[i])
+			err = because_entry((*lists)[i].name);
+	free(sound);
+	return err;
+}
+
+int state_list_get(struct state *state, const char *name, struct list_info *list)
+{
+	sqlite3_stmt *stmt = state_prepare(state, "SELECT " LIST_COLUMNS " FROM list WHERE name = ?");
+	int code = SQLITE_DONE;
+	bool sound = true;
+
+	if (stmt && !strchr(name, ' ')) { /* one with a blank is no user's */
+		state_bind_text(stmt, 1, name);
+		code = sqlite3_step(stmt);
+		if (code == SQLITE_ROW)
+			sound = read_columns(list, stmt);
+	}
+	if (code != SQLITE_DONE && code != SQLITE_ROW)
+		return state_finish(state, stmt, code);
+	sqlite3_finalize(stmt);
+	if (!sound)
+		return because_entry(name);
+	return code == SQLITE_ROW ? 0 : because(-ENOENT, "there is no list '%s'", name);
+}
+
+int state_allowed(struct state *state, struct ranges *allowed)
+{
+	struct list_info *lists;
+	size_t n;
+	int err = state_lists(state, &lists, &n);
+
+	*allowed = RANGES_EMPTY;
+	for (size_t i = 0; i < n && !err; i++) {
+		struct ranges one, both;
+
+		if (lists[i].kind != LIST_ALLOW)
+			continue;
+		err = state_list_set(state, lists[i].name, &one);
+		if (err)
+			break;
+		err = ranges_union(&both, allowed, &one);
+		ranges_free(&one);
+		if (!err) {
+			ranges_free(allowed);
+			*allowed = both;
+		}
+	}
+	free(lists);
+	if (err)
+		ranges_free(allowed);
+	return err;
+}
+
+int state_list_find(struct state *s, const char *name, int64_t *id, uint8_t *label)
+{
+	sqlite3_stmt *stmt = state_prepare(s, "SELECT id, label FROM list WHERE name = ?");
+	int err = -ENOENT;
+
+	if (!stmt)
+		return because_sqlite(s, "reading");
+	state_bind_text(stmt, 1, name);
+	if (sqlite3_step(stmt) == SQLITE_ROW) {
+		*id = sqlite3_column_int64(stmt, 0);
+		*label = (uint8_t)sqlite3_column_int(stmt, 1);
+		err = 0;
+	}
+	sqlite3_finalize(stmt);
+	return err;
+}
+
+static int free_label(struct state *s, uint8_t *label)
+{
+	sqlite3_stmt *stmt = state_prepare(s, "SELECT label FROM list WHERE label NOT NULL ORDER BY label");
+	int next = 1;
+
+	if (!stmt)
+		return because_sqlite(s, "reading");
+	while (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int(stmt, 0) == next)
+		next++;
+	sqlite3_finalize(stmt);
+	if (next > LABELS_MAX)
+		return because(-ENOSPC, "there are %d lists already, and no room for more", LABELS_MAX);
+	*label = (uint8_t)next;
+	return 0;
+}
+
+int state_list_put(struct state *state, struct list_info *list, const struct ranges *set)
+{
+	sqlite3_stmt *stmt;
+	int64_t id = 0;
+	int err = state_list_find(state, list->name, &id, &list->label);
+	bool old = !err;
+
+	list->fresh = false;
+	if (!old)
+		list->label = 0;
+
+	if (err && err != -ENOENT)
+		return err;
+	if (list->kind != LIST_ALLOW && !list->label) {
+		list->fresh = true;
+		err = free_label(state, &list->label);
+		if (err)
+			return err;
+	}
+	stmt = state_prepare(state,
+			     old ? "UPDATE list SET name = ?1, kind = ?2, label = ?3, prefixes = ?4, addresses = ?5,"
+				   " source = ?6, loaded = ?7, format = ?8 WHERE id = ?9"
+				 : "INSERT INTO list (" LIST_COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
+	if (!stmt)
+		return because_sqlite(state, "writing");
+	state_bind_text(stmt, 1, list->name);
+	sqlite3_bind_int(stmt, 2, list->kind);
+	if (list->label)
+		sqlite3_bind_int(stmt, 3, list->label);
+	sqlite3_bind_int64(stmt, 4, (sqlite3_int64)list->prefixes);
+	state_bind_text(stmt, 5, list->addresses);
+	state_bind_text(stmt, 6, list->source);
+	state_bind_text(stmt, 7, list->loaded);
+	state_bind_text(stmt, 8, list->format);
+	if (old)
+		sqlite3_bind_int64(stmt, 9, id);
+	err = state_finish(state, stmt, sqlite3_step(stmt));
+	if (err)
+		return err;
+	if (!old)
+		id = sqlite3_last_insert_rowid(state->db);
+	err = state_change(state, "DELETE FROM chunk WHERE list = (SELECT id FROM list WHERE name = ?)", list->name);
+	if (err == -ENOENT)
+		err = 0;
+	return err ? err : state_chunks_put(state, id, set);
+}
+
+int state_list_set_kind(struct state *state, const char *name, enum list_kind kind)
+{
+	sqlite3_stmt *stmt;
+	uint8_t label = 0;
+	int64_t id = 0;
+	int err = state_list_find(state, name, &id, &label);
+
+	if (err == -ENOENT)
+		return because(err, "there is no list '%s'", name);
+	if (!err && kind != LIST_ALLOW && !label)
+		err = free_label(state, &label);
+	if (err)
+		return err;
+	stmt = state_prepare(state, "UPDATE list SET kind = ?, label = ? WHERE id = ?");
+	if (!stmt)
+		return because_sqlite(state, "writing");
+	sqlite3_bind_int(stmt, 1, kind);
+	if (label)
+		sqlite3_bind_int(stmt, 2, label);
+	sqlite3_bind_int64(stmt, 3, id);
+	return state_finish(state, stmt, sqlite3_step(stmt));
+}
+
+int state_list_drop(struct state *state, const char *name)
+{
+	int err = strchr(name, ' ') ? -ENOENT : state_pending_forget(state, PENDING_LIST, name);
+
+	if (!err)
+		err = state_change(state, "DELETE FROM list WHERE name = ?", name);
+	return err == -ENOENT ? because(err, "there is no list '%s'", name) : err;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A damaged state: what is wrong with it, and what can be saved of it. */
+#ifndef STATE_RECOVER_H
+#define STATE_RECOVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "state/state.h"
+
+/* Calls `found` with each fault. 0, or -errno where even that cannot be found out; *faults counts them. */
+int state_check(void (*found)(const char *fault), size_t *faults);
+
+struct recovered {
+	size_t lists, interfaces, bans;
+	bool whole; /* nothing was lost, as far as one can see */
+	bool texts; /* what lists were read from is there, too */
+	struct {
+		char name[LIST_NAME_MAX], source[256];
+	} lost[255]; /* lists of which a part is gone: they are not kept */
+	size_t lost_n;
+	char kept[512]; /* where the damaged file is now */
+};
+
+/*
+ * Reads what can be read of the file into a new state, which takes the place of the one there is; that stays beside it
+ * as state.db.damaged. Until the very end nothing is touched.
+ */
+int state_recover(const char *path, struct recovered *r);
+
+#endif

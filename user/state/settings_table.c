@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Numbers by name. */
+#include <errno.h>
+#include <string.h>
+
+#include "filter/formulas.h"
+#include "filter/layout.h"
+#include "base/log.h"
+#include "state/internal.h"
+
+#define NUMBER_MOST 0x1p53 /* whole numbers up to there are kept as they are */
+
+/* What a version of ours may have written; none is negative. */
+static const struct {
+	const char *name;
+	double most;
+} limits[] = {
+	{ "exact", 1 },
+	{ "labels", 1 },
+	{ "layout", LAYOUT_AUTO },
+	{ "k", CLASSIC_K_MAX },
+	{ "fpr", SETTING_FPR_MOST },
+	{ "bits_per_key", 512 }, /* before there was "fpr": some 90 for the least of it */
+	{ "headroom", SETTING_HEADROOM_MOST },
+	{ "samples", SETTING_SAMPLES_MOST },
+	{ "memory_max", SETTING_MEMORY_MOST },
+	{ "image", NUMBER_MOST },
+	{ SETTING_GENERATION, NUMBER_MOST },
+	{ SETTING_EDITS, NUMBER_MOST },
+};
+
+#define LIMITS (sizeof(limits) / sizeof(limits[0]))
+
+static bool is_sound(const char *name, sqlite3_stmt *stmt)
+{
+	int type = sqlite3_column_type(stmt, 0);
+	double value = sqlite3_column_double(stmt, 0);
+
+	for (size_t i = 0; i < LIMITS; i++)
+		if (!strcmp(name, limits[i].name) && !(value >= 0 && value <= limits[i].most))
+			return false;
+	return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+}
+
+double state_setting(struct state *state, const char *name, double fallback)
+{
+	sqlite3_stmt *stmt = state_kept(state, KEPT_SETTING, "SELECT value FROM setting WHERE name = ?");
+	int code = SQLITE_DONE;
+
+	if (stmt) {
+		state_bind_text(stmt, 1, name);
+		code = sqlite3_step(stmt);
+	}
+	if (code == SQLITE_ROW && is_sound(name, stmt))
+		fallback = sqlite3_column_double(stmt, 0);
+	else if (code == SQLITE_ROW)
+		state->broken = because(-EUCLEAN, "%s: setting '%s' is damaged; see 'xdp-bloom state recover'",
+					opt_state, name);
+	else if (code != SQLITE_DONE || (!stmt && state->db))
+		state->broken = because_sqlite(state, "reading a setting");
+	sqlite3_reset(stmt);
+	return fallback;
+}
+
+const char *state_setting_damaged(struct state *state)
+{
+	for (size_t i = 0; i < LIMITS; i++) {
+		state_setting(state, limits[i].name, 0);
+		if (state->broken == -EUCLEAN)
+			return limits[i].name;
+	}
+	return NULL;
+}
+
+int state_set(struct state *state, const char *name, double value)
+{
+	sqlite3_stmt *stmt = state_prepare(state, "INSERT OR REPLACE INTO setting VALUES (?, ?)");
+
+	if (!stmt)
+		return because_sqlite(state, "writing");
+	state_bind_text(stmt, 1, name);
+	sqlite3_bind_double(stmt, 2, value);
+	return state_finish(state, stmt, sqlite3_step(stmt));
+}

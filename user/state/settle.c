@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "state/settle.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "state/state.h"
+#include "state/bans.h"
+
+/*
+ * Live bans come behind the lists: what one of them bans anyway stays on its account. Shadow lists come last: they
+ * count only what nothing else bans.
+ */
+static size_t order(struct account *accounts, const struct list_info *lists, const struct ranges *sets, size_t n,
+		    const struct ranges *live)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (lists[i].kind == LIST_BAN)
+			accounts[count++] = (struct account){ &sets[i], lists[i].label };
+	if (live->n4 || live->n6)
+		accounts[count++] = (struct account){ live, LABEL_LIVE };
+	for (size_t i = 0; i < n; i++)
+		if (lists[i].kind == LIST_SHADOW)
+			accounts[count++] = (struct account){ &sets[i], lists[i].label };
+	return count;
+}
+
+void settled_free(struct settled *s)
+{
+	owned_free(&s->owned);
+	ranges_free(&s->allowed);
+}
+
+int settle(struct settled *s, struct state *state)
+{
+	struct list_info *lists;
+	struct ranges *sets = NULL, live = RANGES_EMPTY;
+	struct account *accounts = NULL;
+	size_t n, count = 0;
+	int err;
+
+	memset(s, 0, sizeof(*s));
+	err = state_lists(state, &lists, &n);
+	if (!err) {
+		sets = calloc(n + 1, sizeof(*sets));
+		accounts = calloc(n + 2, sizeof(*accounts));
+		err = sets && accounts ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0; i < n && !err; i++) {
+		if (lists[i].kind != LIST_ALLOW)
+			err = state_list_set(state, lists[i].name, &sets[i]);
+		if (lists[i].kind == LIST_SHADOW) {
+			s->shadows = 1;
+			s->shadow[lists[i].label / 64] |= 1ULL << (lists[i].label % 64);
+		}
+	}
+	if (!err)
+		err = state_bans_set(state, time(NULL), NULL, &live);
+	if (!err)
+		err = state_allowed(state, &s->allowed);
+	if (!err)
+		count = order(accounts, lists, sets, n, &live);
+	/* The usual case, and that of the largest sets: nothing is copied. */
+	if (!err && count == 1 && !s->allowed.n4 && !s->allowed.n6)
+		err = owned_take(&s->owned, (struct ranges *)accounts->banned, accounts->label);
+	else if (!err)
+		err = owned_settle(&s->owned, accounts, count, &s->allowed);
+	s->plain = count == 1 && !s->shadows;
+	ranges_free(&live);
+	for (size_t i = 0; sets && i < n; i++)
+		ranges_free(&sets[i]);
+	free(sets);
+	free(accounts);
+	free(lists);
+	if (err)
+		settled_free(s);
+	return err;
+}
+
+bool settled_shadow(const struct settled *s, uint8_t label)
+{
+	return s->shadow[label / 64] >> (label % 64) & 1;
+}

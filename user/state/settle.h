@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the lists come to: whose each banned address is, and which lists only count. */
+#ifndef STATE_SETTLE_H
+#define STATE_SETTLE_H
+
+#include "bpf/abi.h"
+#include "sets/owned.h"
+
+struct state;
+
+struct settled {
+	struct owned owned;
+	struct ranges allowed;
+	bool plain; /* one account, and no shadow: what is owned is a normal set */
+	__u64 shadows, shadow[LABELS / 64];
+};
+
+/* Every list's set, and what is left of them on whose account. 0 or -errno, and then there is nothing to free. */
+int settle(struct settled *s, struct state *state);
+void settled_free(struct settled *s);
+
+bool settled_shadow(const struct settled *s, uint8_t label);
+
+#endif

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The files that lists came from. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "state/source.h"
+#include "state/internal.h"
+
+int state_source_put(struct state *state, const struct source *source)
+{
+	sqlite3_stmt *stmt;
+	int err = state_change(state, "DELETE FROM source WHERE list = (SELECT id FROM list WHERE name = ?)",
+			       source->list);
+
+	if ((err && err != -ENOENT) || !*source->path)
+		return err == -ENOENT ? 0 : err;
+	stmt = state_prepare(state, "INSERT INTO source (list, path, stamp, options)"
+				    " SELECT id, ?2, ?3, ?4 FROM list WHERE name = ?1");
+	if (!stmt)
+		return because_sqlite(state, "writing");
+	state_bind_text(stmt, 1, source->list);
+	state_bind_text(stmt, 2, source->path);
+	state_bind_text(stmt, 3, source->stamp);
+	state_bind_text(stmt, 4, source->options);
+	return state_finish(state, stmt, sqlite3_step(stmt));
+}
+
+int state_sources(struct state *state, struct source **sources, size_t *n)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = SQLITE_DONE;
+
+	*sources = NULL;
+	*n = 0;
+	if (!state->db || state->version < 3) /* nobody wrote them down */
+		return 0;
+	stmt = state_prepare(state, "SELECT name, path, stamp, options FROM source JOIN list ON list.id = source.list"
+				    " WHERE name NOT LIKE '% %' ORDER BY list.id");
+	while (stmt && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+		struct source *source;
+
+		*sources = state_grow(*sources, *n, sizeof(**sources));
+		if (!*sources) {
+			sqlite3_finalize(stmt);
+			return -ENOMEM;
+		}
+		source = &(*sources)[(*n)++];
+		state_column_text(source->list, sizeof(source->list), stmt, 0);
+		state_column_text(source->path, sizeof(source->path), stmt, 1);
+		state_column_text(source->stamp, sizeof(source->stamp), stmt, 2);
+		state_column_text(source->options, sizeof(source->options), stmt, 3);
+	}
+	return state_end(state, stmt, code);
+}

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "state/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/lock.h"
+#include "base/log.h"
+#include "state/replace.h"
+#include "base/trusted_dir.h"
+
+#define LOG_BYTES_MAX	  (256 << 10)
+#define LOG_BYTES_OPEN	  (1 << 20)
+#define STATE_APPLICATION 2019846509
+
+static const char schema[] =
+	"CREATE TABLE list (id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, kind INTEGER NOT NULL,"
+	"  label INTEGER UNIQUE, prefixes INTEGER NOT NULL, addresses TEXT NOT NULL, source TEXT NOT NULL,"
+	"  loaded TEXT NOT NULL, format TEXT NOT NULL);"
+	/* family: what it holds (state_chunks.c) */
+	"CREATE TABLE chunk (list INTEGER NOT NULL REFERENCES list (id) ON DELETE CASCADE, family INTEGER NOT NULL,"
+	"  part INTEGER NOT NULL, data BLOB NOT NULL, UNIQUE (list, family, part));"
+	"CREATE TABLE interface (name TEXT PRIMARY KEY, mode TEXT NOT NULL, shared INTEGER NOT NULL);"
+	"CREATE TABLE pending (kind INTEGER NOT NULL, name TEXT NOT NULL, deadline INTEGER NOT NULL,"
+	"  before INTEGER, PRIMARY KEY (kind, name));"
+	"CREATE TABLE setting (name TEXT PRIMARY KEY, value REAL NOT NULL);"
+	"PRAGMA application_id = 2019846509;";
+
+/* Each version's own statements, on top of those before. */
+static const char schema_bans[] =
+	"CREATE TABLE ban (family INTEGER NOT NULL, length INTEGER NOT NULL, first BLOB NOT NULL,"
+	"  added INTEGER NOT NULL, expires INTEGER, reason TEXT NOT NULL,"
+	"  PRIMARY KEY (family, length, first)) WITHOUT ROWID;"
+	"CREATE INDEX ban_expires ON ban (expires) WHERE expires NOT NULL;"
+	"PRAGMA user_version = 2;";
+static const char schema_sources[] =
+	"CREATE TABLE source (list INTEGER PRIMARY KEY REFERENCES list (id) ON DELETE CASCADE, path TEXT NOT NULL,"
+	"  stamp TEXT NOT NULL, options TEXT NOT NULL);"
+	"PRAGMA user_version = 3;";
+
+/* The tables stay, but who knows only version 3 cannot read packed ranges. */
+static const char schema_packed[] = "PRAGMA user_version = 4;";
+
+/* SQLite does not see a bit that changed in what it keeps: who reads a piece of a list looks at its sum. */
+static const char schema_sums[] = "ALTER TABLE chunk ADD COLUMN sum INTEGER; PRAGMA user_version = 5;";
+
+/* From which version to the next. */
+static const char *const upgrades[] = {
+	[1] = schema_bans, [2] = schema_sources, [3] = schema_packed, [4] = schema_sums
+};
+
+#define STATE_VERSION ((int)(sizeof(upgrades) / sizeof(upgrades[0])))
+
+int because_sqlite(const struct state *s, const char *what)
+{
+	int code = s->db ? sqlite3_errcode(s->db) : SQLITE_NOMEM;
+
+	switch (code) {
+	case SQLITE_IOERR:
+		if (sqlite3_system_errno(s->db) != ENOSPC)
+			return because(-EIO, "%s: %s: %s", opt_state, what, sqlite3_errmsg(s->db));
+		/* fall through */
+	case SQLITE_FULL:
+		return because(-ENOSPC, "%s: %s: the disk is full", opt_state, what);
+	case SQLITE_NOTADB:
+	case SQLITE_CORRUPT:
+		return because(-EUCLEAN, "%s: %s: the state file is damaged (%s); see 'xdp-bloom state recover'",
+			       opt_state, what, sqlite3_errmsg(s->db));
+	default:
+		return because(-EIO, "%s: %s: %s", opt_state, what, s->db ? sqlite3_errmsg(s->db) : "out of memory");
+	}
+}
+
+static int run(struct state *s, const char *sql)
+{
+	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : because_sqlite(s, "the state");
+}
+
+sqlite3_stmt *state_prepare(const struct state *s, const char *sql)
+{
+	sqlite3_stmt *stmt = NULL;
+
+	return s->db && sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL) == SQLITE_OK ? stmt : NULL;
+}
+
+sqlite3_stmt *state_kept(struct state *s, enum kept_statement which, const char *sql)
+{
+	if (!s->kept[which])
+		s->kept[which] = state_prepare(s, sql);
+	if (s->kept[which])
+		sqlite3_reset(s->kept[which]);
+	return s->kept[which];
+}
+
+int state_finish(const struct state *s, sqlite3_stmt *stmt, int code)
+{
+	int err = code == SQLITE_DONE || code == SQLITE_ROW ? 0 : because_sqlite(s, "the state");
+
+	sqlite3_finalize(stmt);
+	return err;
+}
+
+int state_end(const struct state *s, sqlite3_stmt *stmt, int code)
+{
+	if (!stmt)
+		return s->db ? because_sqlite(s, "reading") : 0;
+	return state_finish(s, stmt, code);
+}
+
+void state_bind_text(sqlite3_stmt *stmt, int at, const char *text)
+{
+	sqlite3_bind_text(stmt, at, text, -1, SQLITE_STATIC);
+}
+
+/* One command after the other. */
+static int take_lock(struct state *s)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/lock", opt_state);
+	s->lock = lock_take(path, opt_wait);
+	if (s->lock < 0)
+		return s->lock;
+	state_exchange_undo();
+	return 0;
+}
+
+int state_make_directory(void)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s", opt_state);
+	for (char *slash = path + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
+		*slash = '\0';
+		if (mkdir(path, 0755) && errno != EEXIST)
+			return because(-errno, "%s: %s", path, strerror(errno));
+	}
+	if (!mkdir(path, 0700))
+		return 0;
+	return errno == EEXIST ? trust_directory(path) : because(-errno, "%s: %s", path, strerror(errno));
+}
+
+/* To the tables of this version, in the transaction of the command that is about to change something. */
+static int bring_up(struct state *s, bool change)
+{
+	int err = 0;
+
+	while (change && s->version < STATE_VERSION && !err)
+		err = run(s, upgrades[s->version++]);
+	return err;
+}
+
+static int check_version(struct state *s, bool change)
+{
+	sqlite3_stmt *stmt = state_prepare(s, "SELECT (SELECT user_version FROM pragma_user_version),"
+					      " (SELECT application_id FROM pragma_application_id),"
+					      " (SELECT count(*) FROM sqlite_master)");
+	int version = -1, application = 0, tables = 0;
+
+	if (!stmt)
+		return because_sqlite(s, "opening");
+	if (sqlite3_step(stmt) == SQLITE_ROW) {
+		version = sqlite3_column_int(stmt, 0);
+		application = sqlite3_column_int(stmt, 1);
+		tables = sqlite3_column_int(stmt, 2);
+	}
+	sqlite3_finalize(stmt);
+	if (version < 0)
+		return because_sqlite(s, "opening");
+	if (!tables && !version) {
+		s->version = 1;
+		if (change)
+			return run(s, schema) ?: bring_up(s, change);
+		sqlite3_close(s->db); /* nothing was ever kept there */
+		s->db = NULL;
+		return 0;
+	}
+	if (application != STATE_APPLICATION)
+		return because(-EINVAL, "%s/state.db is not a state file of xdp-bloom", opt_state);
+	if (version > STATE_VERSION)
+		return because(-EINVAL, "%s: the state is of a newer xdp-bloom (version %d)", opt_state, version);
+	s->version = version;
+	return bring_up(s, change);
+}
+
+static bool is_readable(const struct state *s)
+{
+	return sqlite3_exec(s->db, "SELECT 1 FROM sqlite_master", NULL, NULL, NULL) == SQLITE_OK;
+}
+
+/*
+ * SQLite wants to write even to read. On a full disk it reads without where nobody else does; on a read-only one the
+ * last checkpoint can still be looked at.
+ */
+static void reopen_unwritable(struct state *s, const char *path)
+{
+	int code = sqlite3_errcode(s->db);
+	char uri[600];
+
+	if (code != SQLITE_IOERR && code != SQLITE_FULL && code != SQLITE_CANTOPEN && code != SQLITE_READONLY)
+		return;
+	sqlite3_close(s->db);
+	if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK &&
+	    sqlite3_busy_timeout(s->db, (int)opt_wait * 1000) == SQLITE_OK &&
+	    sqlite3_exec(s->db, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL) == SQLITE_OK && is_readable(s))
+		return;
+	sqlite3_close(s->db);
+	snprintf(uri, sizeof(uri), "file:%s?immutable=1", path);
+	sqlite3_open_v2(uri, &s->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+}
+
+/*
+ * When SQLite runs out of memory or disk it may undo the transaction by itself, and would then commit each statement
+ * that follows: nothing is committed but by state_commit().
+ */
+static int forbid_commit(void *state)
+{
+	return !((struct state *)state)->commits;
+}
+
+int state_open(struct state **state, bool change)
+{
+	struct state *s = calloc(1, sizeof(*s));
+	char path[512];
+	int err = s ? 0 : -ENOMEM;
+
+	*state = s;
+	if (err)
+		return err;
+	s->lock = -1;
+	snprintf(path, sizeof(path), "%s/state.db", opt_state);
+	if (change) {
+		err = state_make_directory();
+		if (!err)
+			err = take_lock(s);
+	} else if (access(path, F_OK) && errno == ENOENT) {
+		return 0;
+	} else if (access(path, R_OK)) {
+		err = because(-errno, "%s: %s", path, strerror(errno));
+	}
+	if (err)
+		goto out;
+	umask(077);
+	/* One thread's: no locks but those between processes. */
+	if (sqlite3_open_v2(path, &s->db,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (change ? SQLITE_OPEN_CREATE : 0),
+			    NULL) != SQLITE_OK)
+		err = because_sqlite(s, "opening");
+	if (err)
+		goto out;
+	/* Who comes while another begins or ends waits: else it would take the file for one that cannot be written. */
+	sqlite3_busy_timeout(s->db, (int)opt_wait * 1000);
+	if (!change && !is_readable(s))
+		reopen_unwritable(s, path);
+	s->change = change;
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	if (change)
+		err = run(s, "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+			     " PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -32768;");
+	if (!err)
+		err = run(s, change ? "BEGIN IMMEDIATE" : "BEGIN");
+	if (!err)
+		sqlite3_commit_hook(s->db, forbid_commit, s);
+	if (!err)
+		err = check_version(s, change);
+out:
+	if (err) {
+		state_close(s);
+		*state = NULL;
+	}
+	return err;
+}
+
+/*
+ * A commit that could not be synced is in the log to its end, and whoever opens the file next would find it there.
+ * Another one, of nothing, takes its place.
+ */
+static void overwrite_commit(struct state *s)
+{
+	char sql[64];
+	sqlite3_stmt *stmt;
+
+	sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	sqlite3_exec(s->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+	stmt = state_prepare(s, "PRAGMA user_version");
+	if (stmt && sqlite3_step(stmt) == SQLITE_ROW) {
+		snprintf(sql, sizeof(sql), "PRAGMA user_version = %d", sqlite3_column_int(stmt, 0));
+		sqlite3_finalize(stmt);
+		sqlite3_exec(s->db, sql, NULL, NULL, NULL);
+	} else {
+		sqlite3_finalize(stmt);
+	}
+	sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
+}
+
+int state_commit(struct state *state)
+{
+	int err;
+
+	if (sqlite3_get_autocommit(state->db))
+		return because(-EIO, "%s: what was to be written is undone: out of memory, or of disk", opt_state);
+	if (state->broken)
+		return because(state->broken, "%s: a setting %s: nothing is written", opt_state,
+			       state->broken == -EUCLEAN ? "is damaged (see 'xdp-bloom state recover')"
+							 : "could not be read");
+	state->commits = true;
+	err = run(state, "COMMIT");
+	if (err == -EIO)
+		overwrite_commit(state);
+	return err;
+}
+
+int state_again(struct state *state)
+{
+	if (!sqlite3_get_autocommit(state->db))
+		sqlite3_exec(state->db, "ROLLBACK", NULL, NULL, NULL);
+	state->commits = false;
+	return run(state, "BEGIN IMMEDIATE");
+}
+
+bool state_committed(struct state *state)
+{
+	return state && state->db && sqlite3_get_autocommit(state->db);
+}
+
+/*
+ * To tidy up the log after every command costs four more syncs than the commit; never to do so, a longer log that every
+ * command reads.
+ */
+static void tidy(const struct state *s)
+{
+	char path[512];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/state.db-wal", opt_state);
+	if (!s->change || stat(path, &st) || st.st_size <= LOG_BYTES_MAX)
+		return;
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+	/* Where somebody else has the file open to the end of time, to close it tidies up nothing. */
+	if (st.st_size > LOG_BYTES_OPEN && sqlite3_get_autocommit(s->db)) {
+		sqlite3_busy_timeout(s->db, 0);
+		sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	}
+}
+
+void state_close(struct state *state)
+{
+	if (!state)
+		return;
+	for (int i = 0; i < KEPT_STATEMENTS; i++)
+		sqlite3_finalize(state->kept[i]);
+	if (state->db)
+		tidy(state);
+	if (state->db)
+		sqlite3_close(state->db); /* what was not committed is undone */
+	if (state->lock >= 0)
+		close(state->lock);
+	free(state);
+}
+
+void *state_grow(void *array, size_t n, size_t size)
+{
+	void *grown;
+
+	if (n & (n - 1)) /* not a power of two: there is room */
+		return array;
+	grown = realloc(array, (n ? 2 * n : 1) * size);
+	if (!grown)
+		free(array);
+	return grown;
+}
+
+void state_column_text(char *to, size_t size, sqlite3_stmt *stmt, int column)
+{
+	snprintf(to, size, "%s", (const char *)sqlite3_column_text(stmt, column));
+}
+
+int state_change(struct state *s, const char *sql, const char *name)
+{
+	sqlite3_stmt *stmt = state_prepare(s, sql);
+
+	if (!stmt)
+		return because_sqlite(s, "the state");
+	if (name)
+		state_bind_text(stmt, 1, name);
+	return state_finish(s, stmt, sqlite3_step(stmt)) ?: sqlite3_changes(s->db) ? 0 : -ENOENT;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The truth: lists, interfaces and settings, in one SQLite file under the state directory. A command that changes
+ * something opens it for change, which waits for the command before, and commits once; without the commit nothing
+ * was. Functions return 0 or -errno with the reason recorded (log.h).
+ */
+#ifndef STATE_STATE_H
+#define STATE_STATE_H
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sets/ranges.h"
+
+#define LIST_NAME_MAX 64
+/* A list's name goes into file names, metrics and scripts of other people: nothing in it may surprise them. */
+#define LIST_NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+
+struct packer;
+struct state;
+
+/* A ban list drops, an allow list is subtracted from all of them, a shadow list only counts. */
+enum list_kind { LIST_BAN, LIST_ALLOW, LIST_SHADOW };
+
+extern const char *const list_kind_names[];
+
+struct list_info {
+	char name[LIST_NAME_MAX];
+	enum list_kind kind;
+	bool fresh;    /* what state_list_put() says: the label is new to it */
+	uint8_t label; /* its place in the list counters; allow lists have none */
+	uint64_t prefixes;
+	char addresses[48]; /* a decimal number: 2^128 fits */
+	char source[256];
+	char loaded[32]; /* UTC, as 2026-01-01T00:00:00Z */
+	char format[32]; /* as it was asked for; empty: told by content */
+};
+
+struct interface_info {
+	char name[IF_NAMESIZE];
+	char mode[8];
+	bool shared;
+};
+
+/* The directory, and those above it; a command that changes something makes them by itself. */
+int state_make_directory(void);
+/* To look, or to change. Looking at a state that is not there yet finds it empty. */
+int state_open(struct state **state, bool change);
+int state_commit(struct state *state);
+bool state_committed(struct state *state);
+/* Goes on under the same lock; what was not committed is undone. */
+int state_again(struct state *state);
+/* Undoes what was not committed. */
+void state_close(struct state *state);
+
+/* In the order in which they were first loaded; free() the array. */
+int state_lists(struct state *state, struct list_info **lists, size_t *n);
+int state_list_set(struct state *state, const char *name, struct ranges *set);
+/* All that any allow list holds. */
+int state_allowed(struct state *state, struct ranges *allowed);
+/* Creates or replaces; a replaced list keeps its place and label. -ENOSPC when all labels are taken. */
+int state_list_put(struct state *state, struct list_info *list, const struct ranges *set);
+/* -ENOENT where there is none of that name. */
+int state_list_get(struct state *state, const char *name, struct list_info *list);
+int state_list_set_kind(struct state *state, const char *name, enum list_kind kind);
+/* -ENOENT where there is none of that name. */
+int state_list_drop(struct state *state, const char *name);
+
+int state_interfaces(struct state *state, struct interface_info **interfaces, size_t *n);
+int state_interface_put(struct state *state, const struct interface_info *interface);
+int state_interface_drop(struct state *state, const char *name);
+
+/*
+ * What a list was read from, to the byte, so that an address can be traced to its line: put behind the list itself.
+ * Reading it gives a descriptor of a file of its own, at its beginning.
+ */
+int state_text_put(struct state *state, const char *name, struct packer *packer);
+int state_text_get(struct state *state, const char *name);
+
+/*
+ * What goes back by itself unless it is confirmed in time: a list that was put, or an interface. The version before is
+ * kept beside it. -EBUSY where one is waiting already.
+ */
+enum pending_kind { PENDING_LIST, PENDING_INTERFACE };
+
+struct pending {
+	enum pending_kind kind;
+	char name[LIST_NAME_MAX];
+	int64_t deadline; /* seconds since the epoch */
+};
+
+/* The deadline of what is being done: where it is cut short, it goes back at once. */
+#define PENDING_DOING 2
+
+int state_pending(struct state *state, struct pending **pending, size_t *n);
+/* For a list: before it is put. */
+int state_pending_add(struct state *state, const struct pending *pending);
+/* Takes the change back, in the state. */
+int state_pending_undo(struct state *state, const struct pending *pending);
+/* The thing itself is gone: nothing of it waits. */
+int state_pending_forget(struct state *state, enum pending_kind kind, const char *name);
+/* Forgets the versions before: what was done stays. */
+int state_pending_confirm(struct state *state);
+
+/* The generation that was made of this state, and how often it was edited since: the kernel keeps them too. */
+#define SETTING_GENERATION "generation"
+#define SETTING_EDITS	   "edits"
+
+/* The most that tune takes. */
+#define SETTING_FPR_MOST      0.5
+#define SETTING_HEADROOM_MOST 10
+#define SETTING_SAMPLES_MOST  100000
+#define SETTING_MEMORY_MOST   1e18
+
+/* A number kept under a name, or the fallback: also where it cannot be read, and then state_commit() refuses. */
+double state_setting(struct state *state, const char *name, double fallback);
+int state_set(struct state *state, const char *name, double value);
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* allow, disallow: live exceptions, kept as an allow list of their own */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "change/apply.h"
+#include "change/change.h"
+#include "verbs/cmd.h"
+#include "base/log.h"
+#include "base/out.h"
+#include "verbs/prefixes.h"
+
+/* No list of a user's can have this name. */
+#define LIVE_ALLOW "(allow)"
+
+static int set_of(struct ranges *set, const struct prefixes *p)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->n && !err; i++)
+		err = ranges_add_prefix(set, p->at[i].first, p->at[i].length);
+	return err ? err : ranges_finish(set);
+}
+
+/* disallow takes back what was allowed here, the whole or what is left of it, not what a list allows. */
+static int any_allowed(const struct ranges *live, const struct prefixes *p)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		char text[PREFIX_TEXT_MAX];
+
+		if (!ranges_touch(live, p->at[i].first, p->at[i].length))
+			return because(-ENOENT, "%s is not among the live exceptions",
+				       prefix_text(text, p->at[i].first, (int)p->at[i].length));
+	}
+	return 0;
+}
+
+static int put_live(struct state *state, const struct ranges *set)
+{
+	struct list_info list = { .name = LIVE_ALLOW, .kind = LIST_ALLOW, .source = "allow" };
+	char number[NUMBER_TEXT_MAX];
+
+	if (!set->n4 && !set->n6)
+		return state_list_drop(state, LIVE_ALLOW);
+	list.prefixes = ranges_count_prefixes(set);
+	snprintf(list.addresses, sizeof(list.addresses), "%s", number_text(number, ranges_count(set)));
+	utc_text(list.loaded, time(NULL));
+	return state_list_put(state, &list, set);
+}
+
+static void show_prefix(struct addr first, unsigned int length, json_t *array)
+{
+	char text[PREFIX_TEXT_MAX];
+
+	prefix_text(text, first, (int)length);
+	if (array)
+		json_array_append_new(array, json_pack("{s:s}", "prefix", text));
+	else
+		puts(text);
+}
+
+/* allow alone. */
+static int show_live(void)
+{
+	struct addr first4 = { 0, 4 }, first6 = { 0, 6 };
+	struct ranges live = RANGES_EMPTY;
+	struct state *state = NULL;
+	unsigned int length;
+	json_t *array;
+	int err = state_open(&state, false);
+
+	if (!err)
+		err = state_list_set(state, LIVE_ALLOW, &live);
+	state_close(state);
+	if (err)
+		return fail("%s", reason(err));
+	array = opt_json ? json_array() : NULL;
+	for (size_t i = 0; i < live.n4; i++) {
+		uint32_t lo = live.v4[i].lo, first;
+		bool done = false;
+
+		while (range4_next_prefix(&lo, live.v4[i].hi, &done, &first, &length)) {
+			first4.num = first;
+			show_prefix(first4, length, array);
+		}
+	}
+	for (size_t i = 0; i < live.n6; i++) {
+		ip6 lo = live.v6[i].lo;
+		bool done = false;
+
+		while (range6_next_prefix(&lo, live.v6[i].hi, &done, &first6.num, &length))
+			show_prefix(first6, length, array);
+	}
+	ranges_free(&live);
+	return array ? out_json(array) : out_end();
+}
+
+static int change_live(int argc, char **argv, bool allow)
+{
+	struct prefixes prefixes = { 0 };
+	struct ranges change = RANGES_EMPTY, live = RANGES_EMPTY, after = RANGES_EMPTY;
+	struct state *state = NULL;
+	int err;
+
+	if (options_read(&argc, argv, options_force, options_force_fn))
+		return EXIT_ERROR;
+	/* What goes into force has nothing to show. */
+	if (argc < 2 && allow && !opt_line)
+		return show_live();
+	if (argc < 2)
+		return fail("%s: which address or prefix? (- reads them from standard input)", argv[0]);
+	err = prefixes_read(&prefixes, argc, argv);
+	if (!err)
+		err = set_of(&change, &prefixes);
+	if (!err)
+		err = change_begin(&state);
+	if (!err)
+		err = state_list_set(state, LIVE_ALLOW, &live);
+	if (!err && !allow)
+		err = any_allowed(&live, &prefixes);
+	if (!err)
+		err = allow ? ranges_union(&after, &live, &change) : ranges_subtract(&after, &live, &change);
+	if (!err && ranges_equal(&live, &after))
+		err = change_commit(state, NULL);
+	else if (!err)
+		err = put_live(state, &after) ?: change_commit(state, &(struct apply_options){ .guarded = !opt_force });
+	change_end(state);
+	prefixes_free(&prefixes);
+	ranges_free(&change);
+	ranges_free(&live);
+	ranges_free(&after);
+	return err ? fail("%s: %s; nothing was changed", argv[0], reason(err)) : out_done();
+}
+
+int cmd_allow(int argc, char **argv)
+{
+	return change_live(argc, argv, true);
+}
+
+int cmd_disallow(int argc, char **argv)
+{
+	return change_live(argc, argv, false);
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* confirm: keep what was done with --confirm */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "change/change.h"
+#include "verbs/cmd.h"
+#include "base/log.h"
+#include "base/out.h"
+
+static long watch;
+
+static int confirm_option(int option, const char *value)
+{
+	(void)option;
+	watch = change_seconds(value);
+	return watch < 0 ? fail("confirm: --watch takes a time, not '%s'", value) : 0;
+}
+
+int cmd_confirm(int argc, char **argv)
+{
+	/* How the process that waits is started; nobody else needs it. */
+	static const struct option own[] = { { "watch", required_argument, NULL, 'w' }, { 0 } };
+	struct pending *pending = NULL;
+	struct state *state = NULL;
+	size_t n = 0;
+	int err;
+
+	if (options_read(&argc, argv, own, confirm_option))
+		return EXIT_ERROR;
+	if (argc > 1)
+		return fail("confirm: takes no '%s': it keeps all that waits", argv[1]);
+	if (watch) {
+		change_watch(watch);
+		return EXIT_DONE;
+	}
+	err = change_begin(&state);
+	if (!err)
+		err = state_pending(state, &pending, &n);
+	if (!err)
+		err = change_confirm(state);
+	state_close(state);
+	for (size_t i = 0; i < n && !err && !opt_quiet && !opt_json; i++)
+		printf("%s: kept\n", pending[i].name);
+	free(pending);
+	if (err)
+		return fail("%s", reason(err));
+	if (!n)
+		return fail("confirm: nothing waits to be confirmed");
+	return opt_json ? out_json(json_pack("{s:I}", "confirmed", (json_int_t)n)) : out_end();
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* image: files alone, without a kernel */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "verbs/cmd.h"
+#include "change/guard.h"
+#include "image/image.h"
+#include "verbs/print_image.h"
+#include "image/union.h"
+#include "base/log.h"
+#include "base/out.h"
+#include "sets/owned.h"
+#include "filter/plan.h"
+#include "filter/measured_rate.h"
+#include "sets/reader.h"
+#include "state/state.h"
+#include "state/bans.h"
+
+static struct reader_options reading;
+static struct settings making = SETTINGS_DEFAULT;
+static const char *like_path;
+
+static int make_option(int option, const char *value)
+{
+	switch (option) {
+	case 'l':
+		like_path = value;
+		return 0;
+	case 'e':
+		return option_switch("exact", value, &making.exact);
+	case 'h':
+		if (option_number("headroom", value, 0, 1000, &making.headroom))
+			return EXIT_ERROR;
+		making.headroom /= 100;
+		return 0;
+	case 'f':
+		reading.format = value;
+		return 0;
+	default:
+		reading.skip_bad = true;
+		return 0;
+	}
+}
+
+/* "lists/drop.txt" is the list "drop". */
+static void name_list(struct list_info *list, const char *path)
+{
+	const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	size_t len = strcspn(base, ".");
+
+	if (!len)
+		len = strlen(base);
+	snprintf(list->name, sizeof(list->name), "%.*s", (int)len, base);
+	for (char *c = list->name; *(c += strspn(c, LIST_NAME_BYTES)); c++)
+		*c = '_';
+}
+
+/* What packets from outside should not have as a source is left out, as load does. */
+static int read_list(const char *path, struct list_info *list, struct ranges *set)
+{
+	struct reader_report report;
+	char error[READER_TEXT_MAX], number[NUMBER_TEXT_MAX];
+	bool found[64];
+	time_t now = time(NULL);
+	struct tm utc;
+	int err = reader_read(path, &reading, set, &report, error);
+
+	if (err)
+		return because(err, "%s", error);
+	err = guard_apply_bogons(set, BOGONS_LEAVE_OUT, found);
+	name_list(list, path);
+	if (!err && !strcmp(list->name, LIVE_LIST))
+		err = because(-EEXIST, "%s: live bans go by the name '%s': call the file something else", path,
+			      list->name);
+	list->kind = LIST_BAN;
+	list->prefixes = ranges_count_prefixes(set);
+	snprintf(list->addresses, sizeof(list->addresses), "%s", number_text(number, ranges_count(set)));
+	strftime(list->loaded, sizeof(list->loaded), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+	return err;
+}
+
+static int make_from(const char *path, char **files, size_t n, const struct image *like)
+{
+	struct ranges *sets = calloc(n, sizeof(*sets)), none = RANGES_EMPTY;
+	struct account *accounts = calloc(n, sizeof(*accounts));
+	struct list_info *lists = calloc(n, sizeof(*lists));
+	struct owned owned = { 0 };
+	int err = sets && accounts && lists ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		lists[i].label = (uint8_t)(i + 1);
+		accounts[i] = (struct account){ &sets[i], lists[i].label };
+		err = read_list(files[i], &lists[i], &sets[i]);
+		for (size_t j = 0; j < i && !err; j++)
+			if (!strcmp(lists[i].name, lists[j].name))
+				err = because(-EEXIST, "two lists would be called '%s'", lists[i].name);
+	}
+	if (!err)
+		err = owned_settle(&owned, accounts, n, &none);
+	if (!err)
+		err = image_make(path, &owned, lists, n, &making, like);
+	owned_free(&owned);
+	for (size_t i = 0; sets && i < n; i++)
+		ranges_free(&sets[i]);
+	free(sets);
+	free(accounts);
+	free(lists);
+	return err;
+}
+
+static int make(const char *path, char **files, size_t n)
+{
+	struct image like = { 0 };
+	int err = like_path ? image_open(&like, like_path, like_path, true) : 0;
+
+	if (!err)
+		err = make_from(path, files, n, like_path ? &like : NULL);
+	image_close(&like);
+	return err;
+}
+
+static int unite(const char *path, char **files)
+{
+	struct image a = { 0 }, b = { 0 };
+	int err = image_open(&a, files[0], files[0], true);
+
+	if (!err)
+		err = image_open(&b, files[1], files[1], true);
+	if (!err)
+		err = image_union(path, &a, &b);
+	image_close(&a);
+	image_close(&b);
+	return err;
+}
+
+static int report_made(const char *path, const char *did)
+{
+	struct image image;
+	struct rate rate;
+	int err = image_open(&image, path, path, true), status;
+
+	if (err)
+		return fail("%s", reason(err));
+	rate_measure(&image.g, &rate);
+	status = image_report(&image, path, did);
+	if (rate_passed(&rate, image.header->asked))
+		warn("%s: the filter says yes to %.4f %% of others, and %.4f %% were asked for: make it with more --headroom",
+		     path, rate.fpr * 100, image.header->asked * 100);
+	image_close(&image);
+	return status;
+}
+
+int cmd_image(int argc, char **argv)
+{
+	static const struct option own[] = {
+		{ "like", required_argument, NULL, 'l' },     { "exact", required_argument, NULL, 'e' },
+		{ "headroom", required_argument, NULL, 'h' }, { "format", required_argument, NULL, 'f' },
+		{ "skip-bad", no_argument, NULL, 's' },	      { 0 },
+	};
+	const char *what;
+	int err;
+
+	if (options_read(&argc, argv, own, make_option))
+		return EXIT_ERROR;
+	what = argc > 1 ? argv[1] : "";
+	if (!strcmp(what, "show") && argc == 3)
+		return report_made(argv[2], "holds");
+	if (!strcmp(what, "make") && argc > 3 && argc - 3 < LABELS)
+		err = make(argv[2], argv + 3, (size_t)argc - 3);
+	else if (!strcmp(what, "union") && argc == 5)
+		err = unite(argv[2], argv + 3);
+	else
+		return fail("image: show FILE, make OUT LIST... or union OUT A B; see xdp-bloom --help");
+	if (err)
+		return fail("image %s: %s; nothing was written", what, reason(err));
+	return report_made(argv[2], "wrote");
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "verbs/prefixes.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/stdin.h"
+
+/* NULL, or what is wrong. */
+static const char *add(struct prefixes *p, const char *text, size_t length)
+{
+	if (p->n == p->room) {
+		struct prefix *grown = reallocarray(p->at, p->room ? 2 * p->room : 16, sizeof(*grown));
+
+		if (!grown)
+			return "out of memory";
+		p->at = grown;
+		p->room = p->room ? 2 * p->room : 16;
+	}
+	return prefix_parse(text, length, &p->at[p->n].first, &p->at[p->n].length) ?: (p->n++, NULL);
+}
+
+static int read_lines(struct prefixes *p)
+{
+	unsigned int number = 0;
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t got;
+	int err = standard_input();
+
+	while (!err && (got = getline(&line, &room, stdin)) > 0) {
+		number++;
+		/* What stands behind it would be lost without a word. */
+		if (memchr(line, '\0', (size_t)got))
+			err = because(-EINVAL, "standard input:%u: there is a control character", number);
+		line[strcspn(line, "#;\n")] = '\0';
+		for (const char *word = line; *(word += strspn(word, " \t\r")) && !err;) {
+			size_t length = strcspn(word, " \t\r");
+			const char *fault = add(p, word, length);
+
+			if (fault)
+				err = because(-EINVAL, "standard input:%u: '%.*s': %s", number, (int)length, word,
+					      fault);
+			word += length;
+		}
+	}
+	if (!err && !feof(stdin))
+		err = because(-EIO, "standard input cannot be read to its end");
+	free(line);
+	return err;
+}
+
+int prefixes_read(struct prefixes *p, int argc, char **argv)
+{
+	int err = 0;
+
+	for (int i = 1; i < argc && !err; i++) {
+		const char *fault = NULL;
+
+		if (!strcmp(argv[i], "-"))
+			err = read_lines(p);
+		else
+			fault = add(p, argv[i], strlen(argv[i]));
+		if (fault)
+			err = because(-EINVAL, "'%s': %s", argv[i], fault);
+	}
+	return err;
+}
+
+static int by_prefix(const struct prefix *p, const struct prefix *q)
+{
+	if (p->first.family != q->first.family)
+		return p->first.family < q->first.family ? -1 : 1;
+	if (p->first.num != q->first.num)
+		return p->first.num < q->first.num ? -1 : 1;
+	return p->length < q->length ? -1 : p->length > q->length;
+}
+
+/* The same one in the order in which it was said. */
+static int by_place(const void *a, const void *b)
+{
+	const struct prefix *p = *(struct prefix *const *)a, *q = *(struct prefix *const *)b;
+
+	return by_prefix(p, q) ?: (p > q) - (p < q);
+}
+
+int prefixes_once(struct prefixes *p)
+{
+	struct prefix **sorted = calloc(p->n + 1, sizeof(*sorted));
+	bool *again = calloc(p->n + 1, sizeof(*again));
+	size_t kept = 0;
+	int err = sorted && again ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < p->n && !err; i++)
+		sorted[i] = &p->at[i];
+	if (!err)
+		qsort(sorted, p->n, sizeof(*sorted), by_place);
+	for (size_t i = 1; i < p->n && !err; i++)
+		again[sorted[i] - p->at] = !by_prefix(sorted[i], sorted[i - 1]);
+	for (size_t i = 0; i < p->n && !err; i++)
+		if (!again[i])
+			p->at[kept++] = p->at[i];
+	if (!err)
+		p->n = kept;
+	free(sorted);
+	free(again);
+	return err;
+}
+
+void prefixes_free(struct prefixes *p)
+{
+	free(p->at);
+	*p = (struct prefixes){ 0 };
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The operands of verbs that take prefixes, from the command line and from standard input. */
+#ifndef VERBS_PREFIXES_H
+#define VERBS_PREFIXES_H
+
+#include <stddef.h>
+
+#include "sets/address.h"
+
+struct prefixes {
+	struct prefix {
+		struct addr first;
+		unsigned int length;
+	} * at;
+	size_t n, room;
+};
+
+/* argv from 1 on; "-" stands for what standard input has, with comments behind # or ;. */
+int prefixes_read(struct prefixes *prefixes, int argc, char **argv);
+/* Leaves out what was said before. */
+int prefixes_once(struct prefixes *prefixes);
+void prefixes_free(struct prefixes *prefixes);
+
+#endif

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rotate, flush, restore */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "change/apply.h"
+#include "kernel/attach.h"
+#include "change/change.h"
+#include "verbs/cmd.h"
+#include "state/kept_image.h"
+#include "kernel/kernel.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/out.h"
+#include "state/state.h"
+#include "state/bans.h"
+
+static int no_operands(int argc, char **argv)
+{
+	if (options_read(&argc, argv, NULL, NULL))
+		return EXIT_ERROR;
+	return argc == 1 ? 0 : fail("%s: takes no '%s'", argv[0], argv[1]);
+}
+
+int cmd_rotate(int argc, char **argv)
+{
+	struct state *state = NULL;
+	int err;
+
+	if (no_operands(argc, argv))
+		return EXIT_ERROR;
+	err = change_begin(&state);
+	if (!err)
+		err = change_commit(state, &(struct apply_options){ 0 });
+	change_end(state);
+	return err ? fail("%s; the generation before is still in force", reason(err)) : out_done();
+}
+
+int cmd_flush(int argc, char **argv)
+{
+	struct list_info *lists = NULL;
+	struct state *state = NULL;
+	uint64_t image = 0;
+	size_t n = 0;
+	int err;
+
+	if (no_operands(argc, argv))
+		return EXIT_ERROR;
+	err = change_begin(&state);
+	if (!err)
+		err = state_lists(state, &lists, &n);
+	for (size_t i = 0; i < n && !err; i++)
+		err = state_list_drop(state, lists[i].name);
+	if (!err) {
+		image = image_kept(state);
+		err = image_leave(state);
+	}
+	if (!err)
+		err = state_bans_clear(state);
+	for (size_t i = 0; i < n && !err; i++)
+		change_zero(lists[i].label);
+	for (unsigned int label = 0; label < LABELS && !err; label++)
+		if (image || label == LABEL_LIVE)
+			change_zero((uint8_t)label);
+	if (!err)
+		err = change_commit(state, &(struct apply_options){ .begin_anew = true });
+	free(lists);
+	change_end(state);
+	return err ? fail("%s; nothing was flushed", reason(err)) : out_done();
+}
+
+/* An interface that is not there is no reason to leave the others open. */
+static int restore_interfaces(struct state *state, size_t *missing)
+{
+	struct interface_info *kept;
+	size_t n;
+	int err = state_interfaces(state, &kept, &n), status;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		struct attachment at = { .shared = kept[i].shared };
+
+		snprintf(at.name, sizeof(at.name), "%s", kept[i].name);
+		while (at.mode < MODE_SKB && strcmp(attach_mode_names[at.mode], kept[i].mode))
+			at.mode++;
+		status = attach_one(&at);
+		if (!status || status == -EEXIST)
+			continue;
+		*missing += 1;
+		fail("%s; the rest is restored", reason(status));
+	}
+	free(kept);
+	return err;
+}
+
+static int restore_watch(struct state *state)
+{
+	struct pending *pending;
+	size_t n;
+	int err = state_pending(state, &pending, &n);
+
+	/* A service sees to it, and may restore again and again. */
+	if (!err && n && !lock_is_held(LOCK_SERVICE))
+		err = change_start_watch(1);
+	free(pending);
+	return err;
+}
+
+int cmd_restore(int argc, char **argv)
+{
+	struct state *state = NULL;
+	size_t missing = 0;
+	int err;
+
+	if (no_operands(argc, argv))
+		return EXIT_ERROR;
+	err = change_begin(&state);
+	if (!err)
+		err = kernel_base();
+	/* The filter first, so that no interface is up with an empty one. */
+	if (!err)
+		err = apply_if_needed(state);
+	/* Whoever watched what waits for confirmation is gone. */
+	if (!err)
+		err = restore_watch(state);
+	if (!err)
+		err = restore_interfaces(state, &missing);
+	state_close(state);
+	if (err)
+		return fail("%s", reason(err));
+	return out_done() ?: missing ? EXIT_MISSING : EXIT_DONE;
+}

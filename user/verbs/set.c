@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* set: the algebra of lists. It needs no rights and no kernel. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verbs/cmd.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "base/out.h"
+#include "sets/ranges.h"
+#include "sets/reader.h"
+#include "sets/writer.h"
+
+static struct reader_options reading;
+static const char *output, *set_name = "xdp_bloom";
+
+static bool is_word(const char *list, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *p = list; len && (p = strstr(p, word)); p += len) {
+		if ((p == list || p[-1] == ' ') && (!p[len] || p[len] == ' '))
+			return true;
+	}
+	return false;
+}
+
+static int set_option(int option, const char *value)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+
+	switch (option) {
+	case 'f':
+		reading.format = value;
+		return 0;
+	case 's':
+		reading.skip_bad = true;
+		return 0;
+	case 'o':
+		output = value;
+		if (is_word(writer_formats(), value))
+			return 0;
+		return fail("--output is one of %s, not '%s'", writer_formats(), value);
+	default:
+		set_name = value;
+		if (*value && strlen(value) <= WRITER_NAME_MAX && !value[strspn(value, letters)])
+			return 0;
+		return fail("--name is up to %d letters, digits, _ and .", WRITER_NAME_MAX);
+	}
+}
+
+/* Adds a file to a set. */
+static int take(const char *path, struct ranges *set, struct reader_report *report)
+{
+	char error[READER_TEXT_MAX];
+
+	reading.progress = !opt_quiet && !opt_json;
+	if (reader_read(path, &reading, set, report, error))
+		return fail("%s", error);
+	for (uint64_t i = 0; i < report->bad && i < READER_BAD_MAX; i++)
+		warn("%s", report->bad_text[i]);
+	if (report->bad)
+		warn("%s: %llu damaged entries were left out", path, (unsigned long long)report->bad);
+	return EXIT_DONE;
+}
+
+static int print_set(const struct ranges *set)
+{
+	const char *format = output ? output : opt_json ? "json" : "plain";
+	const char *why = writer_write(stdout, set, format, set_name);
+
+	return why ? fail("--output=%s: %s", format, why) : out_end();
+}
+
+static int set_union(int files, char **paths)
+{
+	struct ranges set = RANGES_EMPTY;
+	struct reader_report report;
+	int status = EXIT_DONE;
+
+	for (int i = 0; i < files && !status; i++)
+		status = take(paths[i], &set, &report);
+	if (!status)
+		status = print_set(&set);
+	ranges_free(&set);
+	return status;
+}
+
+typedef int algebra_fn(struct ranges *out, const struct ranges *a, const struct ranges *b);
+
+/* The first list, and all others one after the other. */
+static int fold(int files, char **paths, algebra_fn *algebra)
+{
+	struct ranges set = RANGES_EMPTY, other, result;
+	struct reader_report report;
+	int status = take(paths[0], &set, &report);
+
+	for (int i = 1; i < files && !status; i++) {
+		other = RANGES_EMPTY;
+		status = take(paths[i], &other, &report);
+		if (!status && algebra(&result, &set, &other))
+			status = fail("%s", strerror(ENOMEM));
+		ranges_free(&other);
+		if (!status) {
+			ranges_free(&set);
+			set = result;
+		}
+	}
+	if (!status)
+		status = print_set(&set);
+	ranges_free(&set);
+	return status;
+}
+
+static int set_intersect(int files, char **paths)
+{
+	return fold(files, paths, ranges_intersect);
+}
+
+static int set_subtract(int files, char **paths)
+{
+	return fold(files, paths, ranges_subtract);
+}
+
+static void print_change(struct addr first, unsigned int length, void *arg)
+{
+	char buf[PREFIX_TEXT_MAX];
+
+	printf("%c%s\n", *(const char *)arg, prefix_text(buf, first, (int)length));
+}
+
+static void append_prefix(struct addr first, unsigned int length, void *arg)
+{
+	char buf[PREFIX_TEXT_MAX];
+
+	json_array_append_new(arg, json_string(prefix_text(buf, first, (int)length)));
+}
+
+static int print_changes(const struct ranges *added, const struct ranges *removed)
+{
+	char plus = '+', minus = '-';
+	json_t *plus_array, *minus_array;
+
+	if (!opt_json) {
+		writer_prefixes(removed, print_change, &minus);
+		writer_prefixes(added, print_change, &plus);
+		return out_end();
+	}
+	plus_array = json_array();
+	minus_array = json_array();
+	writer_prefixes(added, append_prefix, plus_array);
+	writer_prefixes(removed, append_prefix, minus_array);
+	return out_json(json_pack("{s:o, s:o}", "added", plus_array, "removed", minus_array));
+}
+
+static int set_diff(int files, char **paths)
+{
+	struct ranges old = RANGES_EMPTY, new = RANGES_EMPTY, added = RANGES_EMPTY, removed = RANGES_EMPTY;
+	struct reader_report report;
+	int status;
+
+	if (files != 2)
+		return fail("set diff: an old list and a new one");
+	if (output)
+		return fail("set diff: it prints +prefix and -prefix, or JSON with --json");
+	status = take(paths[0], &old, &report);
+	if (!status)
+		status = take(paths[1], &new, &report);
+	if (!status && (ranges_subtract(&added, &new, &old) || ranges_subtract(&removed, &old, &new)))
+		status = fail("%s", strerror(ENOMEM));
+	if (!status)
+		status = print_changes(&added, &removed);
+	ranges_free(&old);
+	ranges_free(&new);
+	ranges_free(&added);
+	ranges_free(&removed);
+	return status;
+}
+
+static void print_report(const char *path, const struct reader_report *report)
+{
+	printf("%s: %s, %llu lines, %llu entries, %llu duplicates, %llu merged\n", path, report->format,
+	       (unsigned long long)report->lines, (unsigned long long)report->entries,
+	       (unsigned long long)report->duplicates, (unsigned long long)report->merged);
+}
+
+static json_t *report_json(const char *path, const struct reader_report *report)
+{
+	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "file", path, "format", report->format, "lines",
+			 (json_int_t)report->lines, "entries", (json_int_t)report->entries, "duplicates",
+			 (json_int_t)report->duplicates, "merged", (json_int_t)report->merged, "bad",
+			 (json_int_t)report->bad);
+}
+
+static json_t *print_family(const struct ranges *set, int family)
+{
+	struct ranges only = *set;
+	size_t ranges = family == 4 ? set->n4 : set->n6, prefixes;
+	ip6 addresses = family == 4 ? ranges_count4(set) : ranges_count6(set);
+	char text[NUMBER_TEXT_MAX];
+	const char *number;
+
+	if (family == 4)
+		only.n6 = 0;
+	else
+		only.n4 = 0;
+	prefixes = writer_prefixes(&only, NULL, NULL);
+	number = number_text(text, addresses);
+	if (opt_json)
+		return json_pack("{s:s, s:I, s:I}", "addresses", number, "ranges", (json_int_t)ranges, "prefixes",
+				 (json_int_t)prefixes);
+	printf("IPv%d: %s addresses, %zu ranges, %zu prefixes\n", family, number, ranges, prefixes);
+	return NULL;
+}
+
+static int print_counts(const struct ranges *set, const struct reader_report *reports, int files, char **paths)
+{
+	json_t *array = json_array(), *ipv4, *ipv6;
+
+	for (int i = 0; i < files; i++) {
+		if (opt_json)
+			json_array_append_new(array, report_json(paths[i], &reports[i]));
+		else
+			print_report(paths[i], &reports[i]);
+	}
+	ipv4 = print_family(set, 4);
+	ipv6 = print_family(set, 6);
+	if (opt_json)
+		return out_json(json_pack("{s:o, s:o, s:o}", "files", array, "ipv4", ipv4, "ipv6", ipv6));
+	json_decref(array);
+	return out_end();
+}
+
+static int set_count(int files, char **paths)
+{
+	struct reader_report *reports = calloc((size_t)files, sizeof(*reports));
+	struct ranges set = RANGES_EMPTY;
+	int status = EXIT_DONE;
+
+	if (!reports)
+		return fail("%s", strerror(ENOMEM));
+	for (int i = 0; i < files && !status; i++)
+		status = take(paths[i], &set, &reports[i]);
+	if (!status)
+		status = print_counts(&set, reports, files, paths);
+	ranges_free(&set);
+	free(reports);
+	return status;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(int files, char **paths);
+	int least; /* files */
+} operations[] = {
+	{ "union", set_union, 1 },
+	{ "intersect", set_intersect, 2 },
+	{ "subtract", set_subtract, 2 },
+	{ "diff", set_diff, 2 },
+	{ "count", set_count, 1 },
+	{ "merge", set_union, 1 }, /* a union is always printed as its fewest prefixes */
+};
+
+int cmd_set(int argc, char **argv)
+{
+	static const struct option own[] = {
+		{ "format", required_argument, NULL, 'f' },
+		{ "skip-bad", no_argument, NULL, 's' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "name", required_argument, NULL, 'n' },
+		{ 0 },
+	};
+	int inputs = 0;
+
+	if (options_read(&argc, argv, own, set_option))
+		return EXIT_ERROR;
+	if (argc < 2)
+		return fail("set: union, intersect, subtract, diff, count or merge?");
+	for (int i = 2; i < argc; i++)
+		inputs += !strcmp(argv[i], "-");
+	if (inputs > 1)
+		return fail("set: standard input can be read only once");
+	for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++) {
+		if (strcmp(operations[i].name, argv[1]) != 0)
+			continue;
+		if (argc - 2 < operations[i].least)
+			return fail("set %s: which files?", argv[1]);
+		return operations[i].run(argc - 2, argv + 2);
+	}
+	return fail("set: there is no '%s'; union, intersect, subtract, diff, count or merge", argv[1]);
+}

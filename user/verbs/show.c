@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* show: interfaces, stages, sizes, memory */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kernel/attach.h"
+#include "base/clean_text.h"
+#include "verbs/cmd.h"
+#include "observe/in_force.h"
+#include "filter/layout.h"
+#include "base/log.h"
+#include "base/out.h"
+
+static json_t *interfaces_json(const struct attachment *list, size_t n)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(array, json_pack("{s:o, s:s, s:b, s:b, s:b}", "name", out_text(list[i].name),
+						       "mode", attach_mode_names[list[i].mode], "shared",
+						       list[i].shared, "gone", list[i].gone, "moved", list[i].moved));
+	return array;
+}
+
+static json_t *stages_json(const struct generation *g)
+{
+	json_t *array = json_array();
+
+	if (g->gate4)
+		json_array_append_new(array, json_string("gate4"));
+	if (g->gate6)
+		json_array_append_new(array, json_string("gate6"));
+	if (g->filter)
+		json_array_append_new(array, json_string("filter"));
+	if (g->roster4 || g->roster6)
+		json_array_append_new(array, json_string("roster"));
+	return array;
+}
+
+static json_t *image_json(const struct inforce *s)
+{
+	return s->image[0] ? json_pack("{s:s, s:s}", "id", s->image, "saved", s->saved) : json_null();
+}
+
+/* Behind a roster that costs time, without one it shuts somebody out. */
+static void warn_rate(const struct inforce *s)
+{
+	if (rate_passed(&s->rate, s->asked))
+		warn("the filter says yes to %.4f %% of others, and %.4f %% were asked for: %s", s->rate.fpr * 100,
+		     s->asked * 100,
+		     s->image[0] ? "the image wants to be made anew" : "'xdp-bloom rotate' makes it bigger");
+}
+
+static int show_json(const struct inforce *s, const struct attachment *list, size_t n)
+{
+	return out_json(json_pack(
+		"{s:I, s:o, s:o, s:{s:I, s:I}, s:I, s:o, s:o, s:{s:s, s:i, s:f, s:f},"
+		" s:{s:f, s:f, s:f, s:f, s:b}, s:{s:f, s:f}, s:o}",
+		"generation", (json_int_t)s->g.number, "interfaces", interfaces_json(list, n), "stages",
+		stages_json(&s->g), "keys", "ipv4", (json_int_t)s->g.keys4, "ipv6", (json_int_t)s->g.keys6, "banned24",
+		(json_int_t)s->g.all24, "rungs", out_rungs(&s->g), "memory", out_memory(&s->bytes), "filter", "layout",
+		layout_names[s->g.filter_layout], "k", (int)s->g.filter_k, "bits_per_key", s->bits_per_key, "fill",
+		s->rate.fill, "fpr", "filter", s->rate.fpr, "verdict", s->verdict, "asked", s->asked, "error",
+		s->rate.error, "passed", rate_passed(&s->rate, s->asked), "innocent", "per_million_ipv4",
+		s->verdict4 * 1e6, "per_million_ipv6", s->verdict6 * 1e6, "image", image_json(s)));
+}
+
+static int show_text(const struct inforce *s, const struct attachment *list, size_t n)
+{
+	const struct generation *g = &s->g;
+	char a[NUMBER_TEXT_MAX], b[NUMBER_TEXT_MAX], c[NUMBER_TEXT_MAX], d[NUMBER_TEXT_MAX], e[NUMBER_TEXT_MAX];
+
+	char name[IF_NAMESIZE];
+
+	if (!n)
+		puts("interfaces  none");
+	for (size_t i = 0; i < n; i++)
+		printf("%-11s %s (%s%s)%s\n", i ? "" : "interfaces", clean_copy(name, sizeof(name), list[i].name),
+		       attach_mode_names[list[i].mode], list[i].shared ? ", shared" : "",
+		       list[i].gone && list[i].shared ? " - the interface is gone, or others took the program out"
+		       : list[i].gone		      ? " - the interface is gone"
+		       : list[i].moved		      ? " - under another name, or in another network namespace"
+						      : "");
+	if (!g->number) {
+		puts("generation  none: nothing is loaded");
+		return out_end();
+	}
+	printf("generation  %llu\n", (unsigned long long)g->number);
+	if (s->image[0])
+		printf("image       %s, saved %s, in the place of lists\n", s->image, s->saved);
+	printf("stages      parse%s%s%s%s\n", g->gate4 ? " -> gate4" : "", g->gate6 ? " -> gate6" : "",
+	       g->filter ? " -> filter" : "", g->roster4 || g->roster6 ? " -> roster" : "");
+	printf("keys        %llu IPv4 hosts, %llu IPv4 /24 whole, %llu IPv6", (unsigned long long)g->keys4,
+	       (unsigned long long)g->all24, (unsigned long long)g->keys6);
+	for (unsigned int i = 0; i < g->rungs; i++)
+		printf("%s/%llu", i ? ", " : " on rungs ", (unsigned long long)g->rung[i].length);
+	printf("\nmemory      %s: gate %s, filter %s, roster %s, labels %s\n", bytes_text(a, s->bytes.total),
+	       bytes_text(b, s->bytes.gate), bytes_text(c, s->bytes.filter), bytes_text(d, s->bytes.roster),
+	       bytes_text(e, s->bytes.labels));
+	if (g->filter)
+		printf("filter      %s, k = %d, %.1f bits a key, %.0f %% full, lets %.3g %% of others through to the %s\n",
+		       layout_names[g->filter_layout], (int)g->filter_k, s->bits_per_key, s->rate.fill * 100,
+		       s->rate.fpr * 100, s->verdict > 0 ? "verdict" : "roster");
+	if (s->verdict > 0)
+		printf("verdict     NOT EXACT: %.3g %% of innocent IPv4 addresses and %.3g %% of IPv6 are dropped\n",
+		       s->verdict4 * 100, s->verdict6 * 100);
+	else
+		puts("verdict     exact");
+	return out_end();
+}
+
+int cmd_show(int argc, char **argv)
+{
+	struct attachment *list = NULL;
+	struct inforce s = { 0 };
+	size_t n = 0;
+	int err, status;
+
+	if (options_read(&argc, argv, NULL, NULL))
+		return EXIT_ERROR;
+	if (argc > 1)
+		return fail("show: takes no '%s'", argv[1]);
+	err = attach_list(&list, &n);
+	if (!err)
+		err = inforce_take(&s);
+	if (err) {
+		status = fail("%s", reason(err));
+	} else {
+		status = opt_json ? show_json(&s, list, n) : show_text(&s, list, n);
+		warn_rate(&s);
+	}
+	free(list);
+	return status;
+}

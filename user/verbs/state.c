@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* state: is the file sound, and what can be saved of one that is not */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "change/change.h"
+#include "verbs/cmd.h"
+#include "base/log.h"
+#include "base/out.h"
+#include "state/recover.h"
+
+static json_t *faults_json;
+
+static void print_fault(const char *fault)
+{
+	if (opt_json)
+		json_array_append_new(faults_json, out_text(fault));
+	else
+		fail("%s/state.db: %s", opt_state, fault);
+}
+
+static int check(void)
+{
+	size_t faults;
+	int err;
+
+	faults_json = json_array();
+	err = state_check(print_fault, &faults);
+	if (err) {
+		json_decref(faults_json);
+		return fail("%s", reason(err));
+	}
+	if (opt_json)
+		return out_json(faults_json) ?: faults ? EXIT_ERROR : EXIT_DONE;
+	json_decref(faults_json);
+	if (!faults && !opt_quiet)
+		printf("%s/state.db: sound\n", opt_state);
+	return faults ? EXIT_ERROR : out_end();
+}
+
+static json_t *lost_json(const struct recovered *r)
+{
+	json_t *lost = json_array();
+
+	for (size_t i = 0; i < r->lost_n; i++)
+		json_array_append_new(lost, json_pack("{s:s, s:o}", "name", r->lost[i].name, "source",
+						      out_text(r->lost[i].source)));
+	return lost;
+}
+
+static int report(const struct recovered *r)
+{
+	if (opt_json)
+		return out_json(json_pack("{s:I, s:I, s:I, s:b, s:b, s:o, s:s}", "lists", (json_int_t)r->lists,
+					  "interfaces", (json_int_t)r->interfaces, "bans", (json_int_t)r->bans, "whole",
+					  r->whole, "texts", r->texts, "lost", lost_json(r), "damaged", r->kept));
+	printf("saved: %zu lists, %zu interfaces, %zu bans\n", r->lists, r->interfaces, r->bans);
+	for (size_t i = 0; i < r->lost_n; i++)
+		printf("lost: a part of list '%s', so all of it; load it again (it was read from %s)\n",
+		       r->lost[i].name, r->lost[i].source);
+	if (!r->texts)
+		printf("lost: what lists were read from; test names no lines until they are loaded again\n");
+	if (!r->whole)
+		printf("lost, perhaps: bans, settings or interfaces; some of the file could not be read\n");
+	printf("the file as it was is %s; 'xdp-bloom restore' puts what was saved into force\n", r->kept);
+	return out_end();
+}
+
+static int recover(const char *file)
+{
+	struct recovered *r = malloc(sizeof(*r));
+	char path[512];
+	int status, err;
+
+	change_check(false);
+	snprintf(path, sizeof(path), "%s/state.db", opt_state);
+	err = r ? state_recover(file ? file : path, r) : -ENOMEM;
+	if (err)
+		status = fail("%s; the state is as it was", reason(err));
+	else
+		status = report(r) ?: r->whole ? EXIT_DONE : EXIT_MISSING;
+	free(r);
+	return status;
+}
+
+int cmd_state(int argc, char **argv)
+{
+	if (options_read(&argc, argv, NULL, NULL))
+		return EXIT_ERROR;
+	if (argc == 2 && !strcmp(argv[1], "check"))
+		return check();
+	if ((argc == 2 || argc == 3) && !strcmp(argv[1], "recover"))
+		return recover(argv[2]);
+	return fail("state: check, or recover [FILE]?");
+}

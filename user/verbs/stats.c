@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* stats: packets and bytes by verdict, stage, interface and list; rates with an interval */
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "verbs/cmd.h"
+#include "observe/tallies.h"
+#include "base/log.h"
+#include "base/out.h"
+#include "state/bans.h"
+
+static double interval;
+static long count_max;
+
+static int stats_option(int option, const char *value)
+{
+	char *end;
+
+	if (option == 'i') {
+		interval = strtod(value, &end);
+		if (*end || !(interval >= 0.1) || interval > 86400)
+			return fail("stats: --interval takes seconds from 0.1, not '%s'", value);
+		return 0;
+	}
+	count_max = strtol(value, &end, 10);
+	if (*end || count_max < 1)
+		return fail("stats: --count takes a number of lines, not '%s'", value);
+	return 0;
+}
+
+static json_t *number(double value)
+{
+	return interval > 0 ? json_real(value) : json_integer((json_int_t)value);
+}
+
+/* Three verdicts: packets or bytes, a second where there is an interval. */
+static json_t *three(const struct tally v[VERDICTS], bool bytes, double per)
+{
+	json_t *object = json_object();
+
+	for (unsigned int i = 0; i < VERDICTS; i++)
+		json_object_set_new(object, verdict_names[i],
+				    number((double)(bytes ? v[i].bytes : v[i].packets) / per));
+	return object;
+}
+
+static json_t *tally_json(json_t *name, const char *kind, const struct tally *tally, double per)
+{
+	return json_pack("{s:o, s:s, s:o, s:o}", "name", name, "kind", kind, "packets",
+			 number((double)tally->packets / per), "bytes", number((double)tally->bytes / per));
+}
+
+static json_t *lists_json(const struct tallies *c, const struct counted *n, double per)
+{
+	json_t *lists = json_array();
+
+	for (size_t i = 0; i < c->lists_n; i++)
+		if (c->lists[i].kind != LIST_ALLOW)
+			json_array_append_new(lists, tally_json(json_string(c->lists[i].name),
+								list_kind_names[c->lists[i].kind],
+								&n->list[c->lists[i].label], per));
+	if (n->list[LABEL_LIVE].packets)
+		json_array_append_new(lists, tally_json(c->told ? json_string(LIVE_LIST) : json_null(), "ban",
+							&n->list[LABEL_LIVE], per));
+	return lists;
+}
+
+static void all_rows(struct tally rows[REASONS], const struct counted *n)
+{
+	for (unsigned int why = 0; why < REASONS; why++) {
+		rows[why] = (struct tally){ 0 };
+		for (unsigned int port = 0; port <= PORTS; port++)
+			tally_add(&rows[why], &n->port[port][why]);
+	}
+}
+
+static json_t *stages_json(const struct counted *n, double per)
+{
+	json_t *stages = json_array();
+	struct tally rows[REASONS];
+
+	all_rows(rows, n);
+	for (unsigned int why = 0; why < REASONS; why++)
+		if (why != REASON_DROPPED) /* no stage of that number drops */
+			json_array_append_new(stages,
+					      json_pack("{s:s, s:s, s:o, s:o}", "verdict",
+							verdict_names[reason_verdict(why)], "stage", tallies_stage(why),
+							"packets", number((double)rows[why].packets / per), "bytes",
+							number((double)rows[why].bytes / per)));
+	return stages;
+}
+
+static void port_verdicts(struct tally v[VERDICTS], const struct tally row[REASONS])
+{
+	for (enum verdict i = 0; i < VERDICTS; i++)
+		v[i] = tallies_row(row, i);
+}
+
+static json_t *ports_json(const struct tallies *c, const struct counted *n, double per)
+{
+	json_t *ports = json_array();
+
+	for (size_t i = 0; i <= c->ports_n; i++) {
+		struct tally v[VERDICTS];
+		char name[64];
+
+		port_verdicts(v, tallies_port(c, n, i));
+		json_array_append_new(ports,
+				      json_pack("{s:o, s:o, s:o}", "name",
+						i < c->ports_n ? out_text(tallies_port_name(c, i, name)) : json_null(),
+						"packets", three(v, false, per), "bytes", three(v, true, per)));
+	}
+	return ports;
+}
+
+static json_t *stats_json(const struct tallies *c, const struct counted *n, double per)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "packets", three(n->verdict, false, per), "bytes",
+			 three(n->verdict, true, per), "lists", lists_json(c, n, per), "interfaces",
+			 ports_json(c, n, per), "stages", stages_json(n, per));
+}
+
+static void line_text(const char *what, const char *name, const struct tally *t)
+{
+	char buf[NUMBER_TEXT_MAX];
+
+	printf("%-10s %-20s %16llu packets %12s\n", what, name, (unsigned long long)t->packets,
+	       bytes_text(buf, t->bytes));
+}
+
+static void stages_text(const struct counted *n, enum verdict verdict)
+{
+	struct tally rows[REASONS];
+
+	all_rows(rows, n);
+	for (unsigned int why = 0; why < REASONS; why++)
+		if (reason_verdict(why) == verdict && rows[why].packets)
+			line_text("", tallies_stage(why), &rows[why]);
+}
+
+static int stats_text(const struct tallies *c)
+{
+	const struct counted *n = &c->counted;
+
+	for (enum verdict v = 0; v < VERDICTS; v++) {
+		line_text(verdict_names[v], "", &n->verdict[v]);
+		if (v != UNPARSED)
+			stages_text(n, v);
+	}
+	for (size_t i = 0; i <= c->ports_n && c->ports_n; i++) {
+		struct tally v[VERDICTS];
+		char name[64];
+
+		port_verdicts(v, tallies_port(c, n, i));
+		tallies_port_name(c, i, name);
+		if (i < c->ports_n || v[PASSED].packets || v[DROPPED].packets) {
+			line_text("passed on", i < c->ports_n ? name : "others before", &v[PASSED]);
+			line_text("dropped on", i < c->ports_n ? name : "others before", &v[DROPPED]);
+		}
+	}
+	for (size_t i = 0; i < c->lists_n; i++)
+		if (c->lists[i].kind != LIST_ALLOW)
+			line_text(c->lists[i].kind == LIST_SHADOW ? "would drop" : "dropped by", c->lists[i].name,
+				  &n->list[c->lists[i].label]);
+	if (n->list[LABEL_LIVE].packets)
+		line_text(c->told ? "dropped by" : "dropped,", c->told ? LIVE_LIST : "no list named",
+			  &n->list[LABEL_LIVE]);
+	return out_end();
+}
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int signal)
+{
+	(void)signal;
+	stop = 1;
+}
+
+static int rates_text(const struct counted *n, double per, long line)
+{
+	double dropped = (double)n->verdict[DROPPED].packets, all = dropped + (double)n->verdict[PASSED].packets;
+
+	if (line % 20 == 0)
+		printf("%12s %12s %12s %12s %8s   a second\n", "passed", "dropped", "unparsed", "dropped Mb/s",
+		       "share");
+	printf("%12.0f %12.0f %12.0f %12.1f %7.1f%%\n", (double)n->verdict[PASSED].packets / per, dropped / per,
+	       (double)n->verdict[UNPARSED].packets / per, (double)n->verdict[DROPPED].bytes * 8 / 1e6 / per,
+	       all > 0 ? 100 * dropped / all : 0);
+	return out_end();
+}
+
+/* A line an interval, as vmstat does, until a signal or --count. */
+static int stats_rates(struct tallies *before)
+{
+	static struct counted between;
+	int status = EXIT_DONE;
+
+	signal(SIGINT, on_signal);
+	signal(SIGTERM, on_signal);
+	for (long line = 0; !stop && !status && (!count_max || line < count_max); line++) {
+		static struct tallies now;
+		double seconds;
+		int err;
+
+		poll(NULL, 0, (int)lround(interval * 1000));
+		err = tallies_take(&now);
+		if (err)
+			return fail("%s", reason(err));
+		seconds = tallies_seconds(before, &now);
+		tallies_since(&between, &before->counted, &now.counted);
+		if (opt_json)
+			status = out_json(json_pack("{s:f, s:o}", "seconds", seconds, "rate",
+						    stats_json(&now, &between, seconds)));
+		else
+			status = rates_text(&between, seconds, line);
+		tallies_free(before);
+		*before = now;
+	}
+	return status;
+}
+
+int cmd_stats(int argc, char **argv)
+{
+	static const struct option own[] = { { "interval", required_argument, NULL, 'i' },
+					     { "count", required_argument, NULL, 'c' },
+					     { 0 } };
+	static struct tallies tallies;
+	int err, status;
+
+	if (options_read(&argc, argv, own, stats_option))
+		return EXIT_ERROR;
+	if (argc > 1)
+		return fail("stats: takes no '%s'", argv[1]);
+	if (count_max && !(interval > 0))
+		return fail("stats: --count goes with --interval");
+	err = tallies_take(&tallies);
+	if (err)
+		return fail("%s", reason(err));
+	if (interval > 0)
+		status = stats_rates(&tallies);
+	else
+		status = opt_json ? out_json(stats_json(&tallies, &tallies.counted, 1)) : stats_text(&tallies);
+	tallies_free(&tallies);
+	return status;
+}

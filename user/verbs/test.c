@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* test: what the loaded program does with an address, and why */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "change/change.h"
+#include "verbs/cmd.h"
+#include "observe/explain.h"
+#include "kernel/kernel.h"
+#include "base/log.h"
+#include "base/out.h"
+#include "state/bans.h"
+
+#define ASK_AGAIN 100
+
+struct question {
+	struct addr *addrs;
+	size_t n, room;
+};
+
+static int ask_for(struct question *q, const char *text, size_t len)
+{
+	const char *fault;
+
+	if (q->n == q->room) {
+		struct addr *grown = reallocarray(q->addrs, q->room ? 2 * q->room : 64, sizeof(*grown));
+
+		if (!grown)
+			return fail("out of memory");
+		q->addrs = grown;
+		q->room = q->room ? 2 * q->room : 64;
+	}
+	fault = addr_parse(text, len, &q->addrs[q->n]);
+	if (fault)
+		return fail("test: '%.*s': %s", (int)len, text, fault);
+	addr_unmap(&q->addrs[q->n]);
+	q->n++;
+	return 0;
+}
+
+static int ask_for_lines(struct question *q)
+{
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t len;
+	int status = 0;
+
+	while (!status && (len = getline(&line, &room, stdin)) > 0) {
+		while (len && strchr(" \t\r\n", line[len - 1]))
+			len--;
+		if (len)
+			status = ask_for(q, line, (size_t)len);
+	}
+	if (!status && !feof(stdin))
+		status = fail("test: standard input cannot be read to its end");
+	free(line);
+	return status;
+}
+
+static const char *stage_name(__u32 answer)
+{
+	switch (ANSWER_STAGE(answer)) {
+	case STAGE_GATE:
+		return "gate";
+	case STAGE_FILTER:
+		return "filter";
+	case STAGE_ROSTER:
+		return "roster";
+	default:
+		return "parse";
+	}
+}
+
+static const char *verdict(__u32 answer)
+{
+	return answer != ANSWER_UNPARSED && answer & ANSWER_DROP ? "drop" : "pass";
+}
+
+/* What the lists say should become of it. Of an image, only the program can tell. */
+static const char *expected(const struct explanation *e, size_t addr, __u32 answer)
+{
+	const struct hit *decider = explain_decider(e, addr);
+
+	if (e->image)
+		return verdict(answer);
+	return decider && e->lists[decider->list].kind == LIST_BAN ? "drop" : "pass";
+}
+
+/* An image has no sets, but its arrays say on whose account they drop. */
+static const char *list_name(const struct explanation *e, size_t addr, __u32 answer)
+{
+	const struct hit *decider = explain_decider(e, addr);
+
+	if (decider)
+		return e->lists[decider->list].name;
+	if (!e->image || answer == ANSWER_UNPARSED || !(answer & (ANSWER_DROP | ANSWER_SHADOW)))
+		return NULL;
+	for (size_t i = 0; i + 1 < e->n; i++)
+		if (e->lists[i].label == ANSWER_LABEL(answer))
+			return e->lists[i].name;
+	/* The gate and the filter say this label where they know none. */
+	return ANSWER_STAGE(answer) == STAGE_ROSTER && ANSWER_LABEL(answer) == LABEL_LIVE ? LIVE_LIST : NULL;
+}
+
+/* A drop that no list asks for is the filter's own where it decides alone, and a fault anywhere else. */
+static bool false_positive(const struct explanation *e, size_t addr, __u32 answer)
+{
+	return !strcmp(verdict(answer), "drop") && !strcmp(expected(e, addr, answer), "pass") &&
+	       ANSWER_STAGE(answer) == STAGE_FILTER;
+}
+
+static json_t *hit_json(const struct explanation *e, const struct hit *hit, int family)
+{
+	char text[HIT_TEXT_MAX];
+
+	return json_pack("{s:s, s:s, s:s, s:o}", "list", e->lists[hit->list].name, "kind",
+			 list_kind_names[e->lists[hit->list].kind], "entry", hit_text(text, hit, family), "line",
+			 hit->line ? json_integer((json_int_t)hit->line) : json_null());
+}
+
+static json_t *answer_json(const struct explanation *e, size_t i, struct addr addr, __u32 answer)
+{
+	char text[PREFIX_TEXT_MAX], prefix[HIT_TEXT_MAX], expires[UTC_TEXT_MAX];
+	const struct hit *decider = explain_decider(e, i);
+	const char *list = list_name(e, i, answer);
+	const struct ban *ban = decider ? decider->ban : NULL;
+	json_t *entries = json_array();
+
+	for (size_t h = 0; h < e->hits_n[i]; h++)
+		json_array_append_new(entries, hit_json(e, &e->hits[i][h], addr.family));
+	prefix_text(text, addr, -1);
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:b, s:b, s:b, s:o, s:o, s:o}", "address", text, "verdict",
+			 verdict(answer), "stage", stage_name(answer), "list", list ? json_string(list) : json_null(),
+			 "prefix", decider ? json_string(hit_text(prefix, decider, addr.family)) : json_null(),
+			 "allowed", decider && e->lists[decider->list].kind == LIST_ALLOW, "shadow",
+			 answer != ANSWER_UNPARSED && answer & ANSWER_SHADOW, "false_positive",
+			 false_positive(e, i, answer), "reason",
+			 ban && ban->reason[0] ? out_text(ban->reason) : json_null(), "expires",
+			 ban && ban->expires ? json_string(utc_text(expires, ban->expires)) : json_null(), "entries",
+			 entries);
+}
+
+static void answer_text(const struct explanation *e, size_t i, struct addr addr, __u32 answer)
+{
+	static const char *const does[] = { "banned by", "allowed by", "counted by" };
+	const char *list_of_image = e->image ? list_name(e, i, answer) : NULL;
+	char text[HIT_TEXT_MAX], expires[UTC_TEXT_MAX];
+
+	printf("%s: %s (%s)%s\n", prefix_text(text, addr, -1), verdict(answer), stage_name(answer),
+	       false_positive(e, i, answer) ? ": a false positive of the filter, no list has it" : "");
+	if (list_of_image)
+		printf("  %s %s, by the image in force\n", answer & ANSWER_DROP ? "banned by" : "counted by",
+		       list_of_image);
+	for (size_t h = 0; e->lists && h < e->hits_n[i]; h++) {
+		const struct hit *hit = &e->hits[i][h];
+		const struct list_info *list = &e->lists[hit->list];
+
+		printf("  %s %s: %s", does[list->kind], list->name, hit_text(text, hit, addr.family));
+		if (hit->line)
+			printf(" (%s:%llu)", list->source, (unsigned long long)hit->line);
+		if (hit->ban && hit->ban->reason[0])
+			printf(" (%s)", hit->ban->reason);
+		if (hit->ban && hit->ban->expires)
+			printf(" until %s", utc_text(expires, hit->ban->expires));
+		putchar('\n');
+	}
+}
+
+/* Prints every answer. True where program and lists disagree about one. */
+static bool print_answers(const struct explanation *e, const struct question *q, const __u32 *answers, json_t *array)
+{
+	bool disagree = false;
+
+	for (size_t i = 0; i < q->n; i++) {
+		if (array)
+			json_array_append_new(array, answer_json(e, i, q->addrs[i], answers[i]));
+		else
+			answer_text(e, i, q->addrs[i], answers[i]);
+		if (strcmp(verdict(answers[i]), expected(e, i, answers[i])) && !false_positive(e, i, answers[i]) &&
+		    !e->ran_out[i]) {
+			char text[PREFIX_TEXT_MAX];
+
+			fail("%s: the program says %s, the lists say %s; 'xdp-bloom rotate' builds it anew",
+			     prefix_text(text, q->addrs[i], -1), verdict(answers[i]), expected(e, i, answers[i]));
+			disagree = true;
+		}
+	}
+	return disagree;
+}
+
+/* The kernel has all that the lists were explained from. */
+static bool is_known(const struct explanation *e, const struct generation *g)
+{
+	return e->generation < g->number || (e->generation == g->number && e->edits <= g->edits);
+}
+
+/* Bans end when somebody passes by: so do we, where we may. */
+static void pass_by(void)
+{
+	struct state *state = NULL;
+	int64_t next = 0;
+
+	if (!state_open(&state, false))
+		next = state_bans_next(state);
+	state_close(state);
+	if (!next || next > time(NULL))
+		return;
+	change_begin(&state);
+	change_end(state);
+}
+
+/* A command that changes something meanwhile has the program a moment behind the lists: then both are asked again. */
+static int ask_and_explain(struct explanation *e, const struct question *q, __u32 *answers)
+{
+	int err = 0;
+
+	for (int attempt = 0; attempt < ASK_AGAIN; attempt++) {
+		struct generation before = { 0 }, after = { 0 };
+
+		explain_free(e);
+		kernel_live(&before);
+		err = kernel_ask(q->addrs, q->n, answers);
+		if (!err)
+			err = explain(e, q->addrs, q->n);
+		kernel_live(&after);
+		if (err || (before.number == after.number && before.edits == after.edits && is_known(e, &after)))
+			break;
+		poll(NULL, 0, 10);
+	}
+	return err;
+}
+
+int cmd_test(int argc, char **argv)
+{
+	struct explanation e = { 0 };
+	struct question q = { 0 };
+	json_t *array = NULL;
+	__u32 *answers = NULL;
+	int status = 0, err;
+	bool disagree, passes = false;
+
+	if (options_read(&argc, argv, NULL, NULL))
+		return EXIT_ERROR;
+	if (argc < 2)
+		return fail("test: which address? (- reads them from standard input)");
+	for (int i = 1; i < argc && !status; i++)
+		status = strcmp(argv[i], "-") ? ask_for(&q, argv[i], strlen(argv[i])) : ask_for_lines(&q);
+	if (status)
+		goto out;
+	if (!q.n) {
+		status = fail("test: no address");
+		goto out;
+	}
+	pass_by();
+	answers = calloc(q.n + 1, sizeof(*answers));
+	err = answers ? ask_and_explain(&e, &q, answers) : -ENOMEM;
+	if (err) {
+		status = fail("%s", reason(err));
+		goto out;
+	}
+	if (opt_json)
+		array = json_array();
+	for (size_t i = 0; i < q.n; i++)
+		passes = passes || !strcmp(verdict(answers[i]), "pass");
+	disagree = print_answers(&e, &q, answers, array);
+	status = opt_json ? out_json(array) : out_end();
+	if (!status)
+		status = disagree ? EXIT_ERROR : passes ? EXIT_PASSES : EXIT_DONE;
+out:
+	explain_free(&e);
+	free(answers);
+	free(q.addrs);
+	return status;
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* top: what happens now, on a screen of its own */
+#include <errno.h>
+#include <jansson.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "change/apply.h"
+#include "base/clock.h"
+#include "verbs/cmd.h"
+#include "state/events.h"
+#include "kernel/kernel.h"
+#include "base/log.h"
+#include "observe/packet.h"
+#include "observe/samples.h"
+#include "state/state.h"
+#include "observe/top_screen.h"
+
+#define TURN 1000 /* ms */
+
+struct top_state {
+	struct history *history;
+	struct samples *samples;
+	struct tallies before, now;
+	struct counted between;
+	struct inforce inforce;
+	struct history_report minute;
+	struct top_view view;
+	char no_samples[256], event[TOP_EVENTS][512];
+	struct events_tail tail;
+	int64_t refilled;
+};
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int signal)
+{
+	(void)signal;
+	stop = 1;
+}
+
+static void on_sample(void *arg, const struct sample *sample)
+{
+	struct top_state *t = arg;
+	struct packet packet;
+
+	packet_sampled(&packet, sample);
+	history_sample(t->history, (uint64_t)time(NULL), &packet);
+}
+
+/* From the service where it runs, or from the ring. Whatever stands in the way is said where they would be. */
+static void open_samples(struct top_state *t)
+{
+	struct state *state;
+	double rate = 0;
+	int err;
+
+	if (!state_open(&state, false))
+		rate = settings_read(state).samples;
+	state_close(state);
+	if (!(rate > 0)) {
+		snprintf(t->no_samples, sizeof(t->no_samples), "samples are off (tune --samples)");
+		t->view.samples = t->no_samples;
+		return;
+	}
+	err = samples_open(&t->samples, rate);
+	if (err)
+		snprintf(t->no_samples, sizeof(t->no_samples), "%s", reason(err));
+	t->view.samples = err ? t->no_samples : NULL;
+}
+
+static void read_samples(struct top_state *t)
+{
+	if (!t->samples)
+		return;
+	if (samples_read(t->samples, on_sample, t)) { /* the service has gone: the next turn tries the ring */
+		samples_close(t->samples);
+		t->samples = NULL;
+		return;
+	}
+	if (clock_ms() - t->refilled >= SAMPLES_EVERY) {
+		samples_refill(t->samples);
+		t->refilled = clock_ms();
+	}
+}
+
+/* "12:00:01 load drop", by the clock of the screen. */
+static void put_event(char text[512], const char *when, const char *what)
+{
+	struct tm tm = { 0 };
+	time_t at;
+	size_t n;
+
+	strptime(when, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	at = timegm(&tm);
+	n = strftime(text, 512, "%H:%M:%S ", localtime_r(&at, &tm));
+	snprintf(text + n, 512 - n, "%s", what);
+}
+
+static void read_events(struct top_state *t)
+{
+	char line[EVENT_LINE_MAX];
+
+	while (events_next(&t->tail, line)) {
+		json_t *event = json_loads(line, 0, NULL);
+		const char *when = json_string_value(json_object_get(event, "time"));
+		const char *what = json_string_value(json_object_get(event, "message"));
+
+		if (when && what) {
+			memmove(t->event[1], t->event[0], sizeof(t->event) - sizeof(t->event[0]));
+			put_event(t->event[0], when, what);
+		}
+		json_decref(event);
+	}
+	for (size_t i = 0; i < TOP_EVENTS; i++)
+		t->view.event[i] = t->event[i];
+}
+
+/* Once a second: everything is looked at anew. */
+static int look(struct top_state *t)
+{
+	uint64_t now = (uint64_t)time(NULL);
+	int err;
+
+	if (!t->samples)
+		open_samples(t);
+	read_events(t);
+	tallies_free(&t->before);
+	t->before = t->now;
+	err = tallies_take(&t->now);
+	if (err) {
+		memset(&t->now, 0, sizeof(t->now));
+		return err;
+	}
+	t->view.seconds = tallies_seconds(&t->before, &t->now);
+	tallies_since(&t->between, &t->before.counted, &t->now.counted);
+	history_lists(t->history, t->now.lists, t->now.lists_n, t->now.told);
+	history_count(t->history, now, t->view.seconds, &t->between);
+	err = inforce_take(&t->inforce);
+	return err ? err : history_read(t->history, now, HISTORY_MINUTE, &t->minute);
+}
+
+static void press(struct top_state *t, int key)
+{
+	switch (key) {
+	case 'q':
+	case 'Q':
+	case 3:
+		stop = 1;
+		break;
+	case 'p':
+	case ' ':
+		t->view.paused = !t->view.paused;
+		break;
+	case 'h':
+	case '?':
+		t->view.help = !t->view.help;
+		break;
+	default:
+		break;
+	}
+}
+
+static int follow(struct top_state *t)
+{
+	int64_t next = clock_ms() + TURN;
+	int err = 0;
+
+	while (!stop && !err) {
+		struct pollfd ready[2] = { { .fd = STDIN_FILENO, .events = POLLIN },
+					   { .fd = t->samples ? samples_fd(t->samples) : -1, .events = POLLIN } };
+		int64_t left = next - clock_ms();
+		int key;
+
+		poll(ready, 2, left < 0 ? 0 : left < SAMPLES_EVERY ? (int)left : SAMPLES_EVERY);
+		if (ready[0].revents & (POLLHUP | POLLERR)) /* the terminal is gone */
+			break;
+		read_samples(t);
+		while ((key = top_view_key()) != -1) {
+			press(t, key);
+			top_view_draw(&t->view);
+		}
+		if (clock_ms() < next)
+			continue;
+		next = clock_ms() + TURN;
+		if (t->view.paused)
+			continue;
+		err = look(t);
+		if (!err)
+			top_view_draw(&t->view);
+	}
+	return err;
+}
+
+int cmd_top(int argc, char **argv)
+{
+	static const int ends[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
+	struct sigaction quit = { .sa_handler = on_signal };
+	static struct top_state t;
+	int err;
+
+	if (options_read(&argc, argv, NULL, NULL))
+		return EXIT_ERROR;
+	if (argc > 1)
+		return fail("top: takes no '%s'", argv[1]);
+	t.view = (struct top_view){
+		.tallies = &t.now, .between = &t.between, .inforce = &t.inforce, .minute = &t.minute
+	};
+	err = kernel_ready();
+	if (!err)
+		err = history_private(&t.history);
+	if (!err)
+		err = tallies_take(&t.now);
+	if (!err)
+		err = look(&t);
+	/* Before the screen is taken: however we are told to end, it is given back. */
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		sigaction(ends[i], &quit, NULL);
+	if (!err)
+		err = top_view_begin();
+	if (!err) {
+		top_view_draw(&t.view);
+		err = follow(&t);
+	}
+	top_view_end();
+	samples_close(t.samples);
+	history_close(t.history);
+	tallies_free(&t.before);
+	tallies_free(&t.now);
+	return err ? fail("%s", reason(err)) : EXIT_DONE;
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* tune: settings, kept in the state; a change of them rotates */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "change/apply.h"
+#include "change/change.h"
+#include "verbs/cmd.h"
+#include "base/log.h"
+#include "base/out.h"
+
+#define WANTED_MAX 16
+
+/* What was asked for, by the names under which it is kept. */
+static struct {
+	const char *name;
+	double value;
+} wanted[WANTED_MAX];
+static size_t wanted_n;
+
+static int want(const char *name, double value)
+{
+	wanted[wanted_n % WANTED_MAX].name = name;
+	wanted[wanted_n++ % WANTED_MAX].value = value;
+	return 0;
+}
+
+static int want_switch(const char *name, const char *value)
+{
+	bool on;
+
+	return option_switch(name, value, &on) ? EXIT_ERROR : want(name, on);
+}
+
+static int tune_option(int option, const char *value)
+{
+	double number;
+
+	switch (option) {
+	case 'e':
+		return want_switch("exact", value);
+	case 'l':
+		return want_switch("labels", value);
+	case 'f':
+		if (option_number("fpr", value, 1e-7, SETTING_FPR_MOST, &number))
+			return EXIT_ERROR;
+		return want("fpr", number);
+	case 'y':
+		for (enum layout layout = 0; layout <= LAYOUT_AUTO; layout++)
+			if (!strcmp(value, layout_names[layout]))
+				return want("layout", layout);
+		return fail("--layout is auto, lanes, lanes2 or classic, not '%s'", value);
+	case 'k':
+		if (option_number("k", value, 0, CLASSIC_K_MAX, &number))
+			return EXIT_ERROR;
+		if (number != floor(number))
+			return fail("--k takes a whole number, not '%s'", value);
+		return want("k", number);
+	case 'h':
+		if (option_number("headroom", value, 0, 100 * SETTING_HEADROOM_MOST, &number))
+			return EXIT_ERROR;
+		return want("headroom", number / 100);
+	case 's':
+		if (option_number("samples", value, 0, SETTING_SAMPLES_MOST, &number))
+			return EXIT_ERROR;
+		return want("samples", floor(number));
+	default:
+		return option_bytes("memory", value, &number) ? EXIT_ERROR : want("memory_max", number);
+	}
+}
+
+static int report(const struct settings *s)
+{
+	struct layout_plan layout = layout_choose(s);
+	char buf[NUMBER_TEXT_MAX];
+
+	if (opt_json)
+		return out_json(json_pack("{s:b, s:b, s:s, s:i, s:f, s:f, s:f, s:I, s:I}", "exact", s->exact, "labels",
+					  s->labels, "layout", layout_names[s->layout], "k", (int)layout.k, "fpr",
+					  layout.fpr, "bits_per_key", layout.bits_per_key, "headroom",
+					  s->headroom * 100, "samples", (json_int_t)s->samples, "memory",
+					  (json_int_t)s->memory_max));
+	printf("exact     %s\nlabels    %s\nlayout    %s (%s, k = %u)\nfpr       %.3g (%.1f bits a key)\nheadroom  %.0f %%\nsamples   %.0f a second and CPU\nmemory    %s\n",
+	       s->exact ? "on" : "off", s->labels ? "on" : "off", layout_names[s->layout], layout_names[layout.kind],
+	       layout.k, layout.fpr, layout.bits_per_key, s->headroom * 100, s->samples,
+	       s->memory_max ? bytes_text(buf, s->memory_max) : "half of what is free");
+	return out_end();
+}
+
+int cmd_tune(int argc, char **argv)
+{
+	static const struct apply_options anew = { 0 };
+	static const struct option own[] = {
+		{ "exact", required_argument, NULL, 'e' },
+		{ "labels", required_argument, NULL, 'l' },
+		{ "layout", required_argument, NULL, 'y' },
+		{ "k", required_argument, NULL, 'k' },
+		{ "fpr", required_argument, NULL, 'f' },
+		{ "headroom", required_argument, NULL, 'h' },
+		{ "samples", required_argument, NULL, 's' },
+		{ "memory", required_argument, NULL, 'm' },
+		{ 0 },
+	};
+	struct state *state = NULL;
+	struct settings settings;
+	bool news = false;
+	int err;
+
+	wanted_n = 0;
+	if (options_read(&argc, argv, own, tune_option))
+		return EXIT_ERROR;
+	if (argc > 1)
+		return fail("tune: takes no '%s'", argv[1]);
+	err = wanted_n ? change_begin(&state) : state_open(&state, false);
+	for (size_t i = 0; i < wanted_n && i < WANTED_MAX && !err; i++) {
+		news = news || state_setting(state, wanted[i].name, -1) != wanted[i].value;
+		err = state_set(state, wanted[i].name, wanted[i].value);
+	}
+	if (!err)
+		settings = settings_read(state);
+	if (!err && wanted_n)
+		err = change_commit(state, news ? &anew : NULL);
+	change_end(state);
+	if (err)
+		return fail("tune: %s; nothing was changed", reason(err));
+	return wanted_n && !opt_json ? EXIT_DONE : report(&settings);
+}

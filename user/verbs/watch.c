@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* watch, capture: dropped packets as they come, as text, as JSON lines, as a file that tcpdump and tshark read */
+#include <errno.h>
+#include <net/if.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bpf/abi.h"
+#include "change/apply.h"
+#include "base/clean_text.h"
+#include "base/clock.h"
+#include "verbs/cmd.h"
+#include "kernel/kernel.h"
+#include "state/kept_image.h"
+#include "base/log.h"
+#include "base/out.h"
+#include "observe/packet.h"
+#include "observe/pcapng.h"
+#include "observe/samples.h"
+#include "state/state.h"
+#include "state/bans.h"
+#include "observe/tallies.h"
+
+static struct {
+	long count;
+	double seconds; /* 0: until a signal */
+	const char *file;
+} wanted;
+
+static int watch_option(int option, const char *value)
+{
+	char *end;
+
+	switch (option) {
+	case 'c':
+		wanted.count = strtol(value, &end, 10);
+		return *end || wanted.count < 1 ? fail("--count takes a number of packets, not '%s'", value) : 0;
+	case 'd':
+		wanted.seconds = strtod(value, &end);
+		return *end || !(wanted.seconds > 0) ? fail("--duration takes seconds, not '%s'", value) : 0;
+	default:
+		wanted.file = value;
+		return 0;
+	}
+}
+
+struct watch {
+	struct samples *samples;
+	struct pcapng *file; /* NULL: they are printed */
+	struct list_info *lists;
+	size_t lists_n;
+	bool told; /* what no list accounts for live bans do */
+	time_t lists_read;
+	int64_t clock; /* what CLOCK_REALTIME is ahead of CLOCK_MONOTONIC, in ns */
+	long seen;
+	int status;
+};
+
+/* Names may change while we watch; once a second is soon enough. */
+static void read_lists(struct watch *w)
+{
+	struct list_info *lists;
+	struct state *state;
+	size_t n;
+
+	if (w->lists_read == time(NULL))
+		return;
+	w->lists_read = time(NULL);
+	if (state_open(&state, false))
+		return;
+	if (!lists_in_force(state, &lists, &n)) {
+		free(w->lists);
+		w->lists = lists;
+		w->lists_n = n;
+		w->told = tallies_told(state);
+	}
+	state_close(state);
+}
+
+/* On whose account; NULL where nobody can say. */
+static const char *list_name(struct watch *w, __u32 answer)
+{
+	read_lists(w);
+	if (ANSWER_LABEL(answer) == LABEL_LIVE)
+		return w->told ? LIVE_LIST : NULL;
+	for (size_t i = 0; i < w->lists_n; i++)
+		if (w->lists[i].kind != LIST_ALLOW && w->lists[i].label == ANSWER_LABEL(answer))
+			return w->lists[i].name;
+	return NULL;
+}
+
+static const char *stage_name(__u32 answer)
+{
+	static const char *const names[] = { "parse", "gate", "filter", "roster" };
+
+	return names[ANSWER_STAGE(answer) & 3];
+}
+
+static char *time_text(char buf[64], int64_t ns, const char *format, bool utc)
+{
+	time_t seconds = ns / 1000000000;
+	struct tm tm;
+	size_t n;
+
+	n = strftime(buf, 64, format, utc ? gmtime_r(&seconds, &tm) : localtime_r(&seconds, &tm));
+	snprintf(buf + n, 64 - n, ".%06d%s", (int)(ns % 1000000000 / 1000), utc ? "Z" : "");
+	return buf;
+}
+
+static json_t *port_json(int port)
+{
+	return port < 0 ? json_null() : json_integer(port);
+}
+
+static json_t *addr_json(struct addr addr)
+{
+	char text[PREFIX_TEXT_MAX];
+
+	return addr.family ? json_string(prefix_text(text, addr, -1)) : json_null();
+}
+
+static int print_json(struct watch *w, const struct sample *s, const char *interface)
+{
+	const char *list = list_name(w, s->answer);
+	struct packet p;
+	char when[64], protocol[16];
+
+	packet_sampled(&p, s);
+	return out_json(json_pack("{s:s, s:o, s:o, s:s, s:o, s:o, s:s, s:o, s:o, s:I}", "time",
+				  time_text(when, (int64_t)s->time + w->clock, "%Y-%m-%dT%H:%M:%S", true), "interface",
+				  out_text(interface), "list", list ? json_string(list) : json_null(), "stage",
+				  stage_name(s->answer), "source", addr_json(p.source), "destination",
+				  addr_json(p.destination), "protocol", packet_protocol(p.protocol, protocol),
+				  "source_port", port_json(p.source_port), "destination_port",
+				  port_json(p.destination_port), "bytes", (json_int_t)s->length));
+}
+
+static void end_text(char *buf, size_t size, struct addr addr, int port)
+{
+	char text[PREFIX_TEXT_MAX];
+
+	if (!addr.family)
+		snprintf(buf, size, "-");
+	else if (port < 0)
+		snprintf(buf, size, "%s", prefix_text(text, addr, -1));
+	else
+		snprintf(buf, size, addr.family == 6 ? "[%s]:%d" : "%s:%d", prefix_text(text, addr, -1), port);
+}
+
+static int print_text(struct watch *w, const struct sample *s, const char *interface)
+{
+	const char *list = list_name(w, s->answer);
+	char when[64], protocol[16], from[96], to[96];
+	struct packet p;
+
+	packet_sampled(&p, s);
+	end_text(from, sizeof(from), p.source, p.source_port);
+	end_text(to, sizeof(to), p.destination, p.destination_port);
+	printf("%s %-8s %-16s %-6s %s > %s %s %u\n", time_text(when, (int64_t)s->time + w->clock, "%H:%M:%S", false),
+	       interface, list ? list : "-", stage_name(s->answer), from, to, packet_protocol(p.protocol, protocol),
+	       s->length);
+	return out_end();
+}
+
+static void on_sample(void *arg, const struct sample *s)
+{
+	char name[IF_NAMESIZE], comment[160];
+	struct watch *w = arg;
+	const char *list;
+	int err;
+
+	if (w->status || (wanted.count && w->seen == wanted.count))
+		return;
+	w->seen++;
+	if (!if_indextoname(s->ifindex, name))
+		snprintf(name, sizeof(name), "%u", s->ifindex);
+	clean_text(name);
+	if (!w->file) {
+		w->status = opt_json ? print_json(w, s, name) : print_text(w, s, name);
+		return;
+	}
+	list = list_name(w, s->answer);
+	snprintf(comment, sizeof(comment), "dropped by %s (%s)", list ? list : "the filter", stage_name(s->answer));
+	err = pcapng_packet(w->file, name, (uint64_t)((int64_t)s->time + w->clock), s->bytes, s->captured, s->length,
+			    comment);
+	if (err)
+		w->status = fail("%s: %s", wanted.file, strerror(-err));
+}
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int signal)
+{
+	(void)signal;
+	stop = 1;
+}
+
+static int follow(struct watch *w)
+{
+	struct pollfd ready = { .fd = samples_fd(w->samples), .events = POLLIN };
+	int64_t begin = clock_ns(CLOCK_MONOTONIC), refilled = begin;
+	bool last = false;
+	int err = 0;
+
+	while (!last && !err && !w->status && (!wanted.count || w->seen < wanted.count)) {
+		int64_t now;
+
+		last = stop; /* what was dropped until then is there to be read */
+		poll(&ready, 1, last ? 0 : SAMPLES_EVERY);
+		w->clock = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC); /* somebody may set it */
+		err = samples_read(w->samples, on_sample, w);
+		if (!err && !w->status && w->file && pcapng_flush(w->file)) /* who reads along need not wait */
+			w->status = fail("%s: %s", wanted.file, strerror(errno));
+		now = clock_ns(CLOCK_MONOTONIC);
+		if (!err && now - refilled >= SAMPLES_EVERY * 1000000LL) {
+			err = samples_refill(w->samples);
+			refilled = now;
+		}
+		if (wanted.seconds > 0 && (double)(now - begin) / 1e9 >= wanted.seconds)
+			break;
+	}
+	return err ? fail("%s", reason(err)) : w->status;
+}
+
+static int samples_per_second(double *rate)
+{
+	struct generation g;
+	struct state *state;
+	int err = kernel_live(&g);
+
+	if (err == -ENOENT)
+		return because(err, "nothing is loaded here; load or attach first");
+	if (!err && !g.samples)
+		return because(-EINVAL, "samples are off; tune --samples 100 turns them on");
+	if (!err)
+		err = state_open(&state, false);
+	if (err)
+		return err;
+	*rate = settings_read(state).samples;
+	state_close(state);
+	return 0;
+}
+
+static int begin(struct watch *w)
+{
+	struct sigaction quit = { .sa_handler = on_signal };
+	double rate = 0;
+	int err = kernel_ready();
+
+	if (!err)
+		err = samples_per_second(&rate);
+	if (!err)
+		err = samples_open(&w->samples, rate);
+	sigaction(SIGINT, &quit, NULL);
+	sigaction(SIGTERM, &quit, NULL);
+	return err;
+}
+
+static int watch(int argc, char **argv, const struct option *own)
+{
+	struct watch w = { 0 };
+	int err, status;
+
+	if (options_read(&argc, argv, own, watch_option))
+		return EXIT_ERROR;
+	if (argc > 1)
+		return fail("%s: takes no '%s'", argv[0], argv[1]);
+	if (own[0].val == 'w' && !wanted.file)
+		return fail("capture: to which file? capture -w FILE");
+	/* What strangers sent is nothing that a terminal should read. */
+	if (wanted.file && !strcmp(wanted.file, "-") && isatty(STDOUT_FILENO))
+		return fail("capture: standard output is a terminal; -w FILE, or a pipe to what reads it");
+	err = begin(&w);
+	if (!err && wanted.file) {
+		err = pcapng_open(&w.file, wanted.file);
+		if (err)
+			err = because(err, "%s: %s", wanted.file, strerror(-err));
+	}
+	if (!err)
+		note("watching");
+	status = err ? fail("%s", reason(err)) : follow(&w);
+	samples_close(w.samples);
+	if (w.file) {
+		err = pcapng_close(w.file);
+		if (err && !status)
+			status = fail("%s: %s", wanted.file, strerror(-err));
+		if (!status)
+			note("%ld packets in %s", w.seen, wanted.file);
+	}
+	free(w.lists);
+	return status;
+}
+
+#define WATCH_OPTIONS                                    \
+	{ "count", required_argument, NULL, 'c' },       \
+	{                                                \
+		"duration", required_argument, NULL, 'd' \
+	}
+
+int cmd_watch(int argc, char **argv)
+{
+	static const struct option own[] = { WATCH_OPTIONS, { 0 } };
+
+	return watch(argc, argv, own);
+}
+
+int cmd_capture(int argc, char **argv)
+{
+	static const struct option own[] = { { "write", required_argument, NULL, 'w' }, WATCH_OPTIONS, { 0 } };
+
+	return watch(argc, argv, own);
+}
