@@ -88,9 +88,9 @@ DEB_DEPS := debhelper dpkg-dev lintian
 LINT_DEPS := clang-format clang-tidy cppcheck shellcheck
 
 deps:
-	@tests/deps.sh $(DEPS)
+	@tools/deps.sh $(DEPS)
 deps-test: deps
-	@tests/deps.sh $(TEST_DEPS)
+	@tools/deps.sh $(TEST_DEPS)
 
 # --- Use -------------------------------------------------------------------------------------------------------------
 
@@ -99,10 +99,10 @@ LIST  ?=
 
 # A make of its own: what is missing changes what pkg-config and the wildcards say.
 run:
-	@tests/deps.sh $(DEPS) jq python3-minimal
+	@tools/deps.sh $(DEPS) jq python3-minimal
 	@$(MAKE) --no-print-directory all
-	@if [ -n "$(IFACE)" ]; then tests/run.sh "$(IFACE)" "$(LIST)"; else \
-		$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests traffic && tests/demo.sh; fi
+	@if [ -n "$(IFACE)" ]; then tools/run.sh "$(IFACE)" "$(LIST)"; else \
+		$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests traffic && tools/demo.sh; fi
 
 # The systemd units, with their paths filled in.
 UNITS ?= $(BUILD)
@@ -119,20 +119,20 @@ install: all units
 	install -D -m 755 $(BUILD)/xdp-bloom $(DESTDIR)$(PREFIX)/sbin/xdp-bloom
 	install -D -m 644 docs/xdp-bloom.8 $(DESTDIR)$(PREFIX)/share/man/man8/xdp-bloom.8
 	install -D -m 644 docs/xdp-bloom.conf.5 $(DESTDIR)$(PREFIX)/share/man/man5/xdp-bloom.conf.5
-	install -D -m 644 docs/completions/xdp-bloom.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/xdp-bloom
-	install -D -m 644 docs/completions/_xdp-bloom $(DESTDIR)$(PREFIX)/share/zsh/$(ZSH_DIR)/_xdp-bloom
+	install -D -m 644 packaging/completions/xdp-bloom.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/xdp-bloom
+	install -D -m 644 packaging/completions/_xdp-bloom $(DESTDIR)$(PREFIX)/share/zsh/$(ZSH_DIR)/_xdp-bloom
 	install -D -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/README.md
 	install -m 644 docs/design.md docs/bloom.md docs/*.svg $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/
-	install -D -m 644 docs/xdp-bloom.conf $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/examples/xdp-bloom.conf
+	install -D -m 644 packaging/xdp-bloom.conf $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/examples/xdp-bloom.conf
 
 # An installable Debian package, in build/deb.
 deb:
-	@tests/deps.sh $(DEPS) $(DEB_DEPS)
-	@tests/deb.sh $(BUILD)/deb $(VERSION)
+	@tools/deps.sh $(DEPS) $(DEB_DEPS)
+	@tools/deb.sh $(BUILD)/deb $(VERSION)
 
 # Installed, used and removed, on a copy-on-write picture of this machine.
 deb-test: deb
-	prove --exec tests/ktap-status.sh tests/deb-test.sh
+	prove --exec tests/support/ktap-status.sh packaging/deb-test.sh
 
 clean:
 	rm -rf $(BUILD)
@@ -140,7 +140,7 @@ clean:
 # The README's picture: what make run shows, recorded.
 docs/terminal.svg: all
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests traffic
-	tests/demo.sh 2>&1 | sed 's|/[^ (]*/docs/|docs/|' | tests/terminal.py >$@.tmp && mv $@.tmp $@
+	tools/demo.sh 2>&1 | sed 's|/[^ (]*/docs/|docs/|' | tools/terminal.py >$@.tmp && mv $@.tmp $@
 
 # --- Tests -----------------------------------------------------------------------------------------------------------
 
@@ -160,7 +160,7 @@ test: deps-test
 SOAK_SECONDS ?= 3600
 soak: tests
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic SOAK_SECONDS=$(SOAK_SECONDS) \
-		tests/cli_soak.sh
+		tests/cli/cli_soak.sh
 
 # Predicted against measured rates, the whole grid, with the real lists in XDP_BLOOM_LISTS: minutes.
 rates: tests
@@ -169,61 +169,61 @@ rates: tests
 # In the kernels of other Debian releases, under QEMU. KERNELS and KERNEL_TESTS say which, KERNEL_ARCH=arm64 another machine.
 KERNELS ?=
 test-kernels: tests
-	tests/ktap-status.sh tests/kernels.sh $(KERNELS)
+	tests/support/ktap-status.sh tests/kernels/run.sh $(KERNELS)
 
 # Kernels, faults, compilers and fuzzers in one run of half an hour, into the README's tables.
 record-kernels: deps-test
 	@$(MAKE) --no-print-directory tests
-	tests/record.sh
+	tools/record.sh
 
 # Both sides by each clang, user space by gcc, and what the kernel says of the programs; COMPILERS says which.
 compilers: deps
-	tests/compilers.sh $(COMPILERS)
+	tools/compilers.sh $(COMPILERS)
 
 # As a part of the kernel's selftests, under the runner of Debian's kernel source.
 kselftest: all
-	tests/kselftest.sh
+	tools/kselftest.sh
 
 # The pictures of docs/bloom.md, measured anew, and the README's (as root).
 docs: all
-	@tests/deps.sh python3
+	@tools/deps.sh python3
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests measure
 	$(BUILD)/tests/measure_rates >docs/rates.tsv.tmp && mv docs/rates.tsv.tmp docs/rates.tsv
-	tests/draw_rates.py docs/rates.tsv docs
+	tools/rates/draw_rates.py docs/rates.tsv docs
 	@$(MAKE) --no-print-directory docs/terminal.svg
 .PHONY: docs
 
 # Commands killed at random moments, a thousand times.
 kill-test: tests
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
-		XDP_BLOOM_KILLS=$(or $(KILLS),1000) XDP_BLOOM_CASES=kills tests/net_kill.sh
+		XDP_BLOOM_KILLS=$(or $(KILLS),1000) XDP_BLOOM_CASES=kills tests/net/net_kill.sh
 
 # Ten million packets on two CPUs while it rotates a hundred times: every one is counted once.
 counts: tests
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
-		XDP_BLOOM_PACKETS=$(or $(PACKETS),10000000) XDP_BLOOM_CASES=counts tests/net_rotate.sh
+		XDP_BLOOM_PACKETS=$(or $(PACKETS),10000000) XDP_BLOOM_CASES=counts tests/net/net_rotate.sh
 
 # Every system call and allocation of the verbs that change something fails once.
 faults: deps-test
 	@$(MAKE) --no-print-directory tests
-	FAULTS=all XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic tests/cli_faults.sh
+	FAULTS=all XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic tests/cli/cli_faults.sh
 
 fuzz budget: all
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests $@
 
 bench bench-quick: all
-	@tests/deps.sh $(BENCH_DEPS)
+	@tools/deps.sh $(BENCH_DEPS)
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests $@
 
 # What the last make bench found becomes the record that the documents show.
 bench-record:
 	python3 tests/bench/report.py record $(BUILD)/bench.json docs/benchmarks.md docs/growth.svg
 
-C_FILES  := $(wildcard bpf/*.[ch] user/*/*.[ch] tests/*.[ch] tests/bench/*.[ch])
-SH_FILES := $(wildcard tests/*.sh tests/bench/*.sh tests/kernels/*.sh)
+C_FILES  := $(wildcard bpf/*.[ch] user/*/*.[ch] tests/*/*.[ch] tools/rates/*.c)
+SH_FILES := $(wildcard tests/*/*.sh tools/*.sh packaging/*.sh)
 
 lint: all
-	@tests/deps.sh $(LINT_DEPS)
+	@tools/deps.sh $(LINT_DEPS)
 	$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)
 	shellcheck -x $(SH_FILES)
 	cppcheck --quiet --std=c11 --error-exitcode=1 --enable=warning,performance,portability --inline-suppr \
@@ -251,7 +251,7 @@ help:
 	@echo 'make compilers      built by clang 14 to 19 and gcc, and loaded'
 	@echo 'make kselftest      the tests as the kernel runs its own; KSELFTESTS says which'
 	@echo 'make faults         each system call and allocation of the verbs that change something fails once'
-	@echo 'make budget         tests/verifier-budget.txt, after the data path changed'
+	@echo 'make budget         tests/prog/verifier-budget.txt, after the data path changed'
 	@echo 'make bench          against ipset, nftables and BPF maps; bench-quick: under 50 s;'
 	@echo '                    bench-record: into docs/'
 	@echo 'make fuzz           the parsers, for FUZZ_SECONDS (60) each'

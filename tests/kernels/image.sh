@@ -60,7 +60,7 @@ python() {
 	local python library imports
 
 	python=$(PATH=/usr/bin:$PATH python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')
-	imports=$(grep -hoE '^import [a-z, ]+$' "$top"/tests/*.sh | sed 's/^import //' | paste -sd,)
+	imports=$(grep -hoE '^import [a-z, ]+$' "$top"/tests/*/*.sh | sed 's/^import //' | paste -sd,)
 	library=$("$python" -c 'import os; print(os.path.dirname(os.__file__))')
 	mapfile -t files < <("$python" -c "import sys, $imports
 for module in list(sys.modules.values()):
@@ -80,7 +80,7 @@ compiled() {
 
 	mkdir -p "$root/compiled" "$root/usr/local/bin"
 	awk -v into="$work/source" '/<<.?C.?( |$)/ { file = into (++n) ".c"; next } /^C$/ { file = "" } file { print >file }' \
-		"$top"/tests/*.sh
+		"$top"/tests/*/*.sh
 	for source in "$work"/source*.c; do
 		[ ! -e "$source" ] ||
 			clang -O2 -g -target bpf -c -o "$root/compiled/$(sha256sum <"$source" | cut -c1-64).o" "$source"
@@ -111,7 +111,7 @@ make_tools() {
 	sed -n 's/^\(XDP_BLOOM_SEED\)=.*/&/p' < <(env) >"$root/environment"
 	compiled
 	cp -r "$top/tests" "$root/xdp-bloom/"
-	rm -rf "$root"/xdp-bloom/tests/{bench,corpus,kernels}
+	rm -rf "$root"/xdp-bloom/tests/{bench,fuzz,kernels}
 	for program in "$build/xdp-bloom" "$build"/*.bpf.o "$build"/tests/*; do
 		case $program in
 		*.d | */fuzz*) continue ;;

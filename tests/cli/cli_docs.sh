@@ -1,0 +1,241 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The man pages, the help text and the completions say the same as the command; the examples are run.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../support/lib.sh"
+sandbox "$@"
+# shellcheck source=../support/screen.sh
+. "$here/screen.sh"
+
+[ -d "$top/docs" ] || skip_all "the pages are not here"
+man8=$top/docs/xdp-bloom.8
+man5=$top/docs/xdp-bloom.conf.5
+
+# in_path: xdp-bloom is where a user has it.
+in_path() {
+	mkdir -p bin
+	ln -sf "$XDP_BLOOM" bin/xdp-bloom
+	PATH=$WORK/bin:$PATH
+}
+
+# called NAME: edge0 is called so.
+called() {
+	veth 0
+	ip link set edge0 down
+	ip link set edge0 name "$1"
+	ip link set "$1" up
+}
+
+verbs() {
+	"$XDP_BLOOM" --help | sed -n '/^$/,/^$/s/^  \([a-z]\+\) .*/\1/p' | sort -u
+}
+
+# The long options that each verb's source takes, and those that all take.
+options() {
+	cat "$top"/user/*/*.c | tr -s '\n\t ' ' ' | grep -o '"[a-z-]*", \(no\|required\|optional\)_argument' | cut -d'"' -f2 | sort -u
+}
+
+clean() {
+	need mandoc
+	is "$(mandoc -T lint "$man8" "$man5" 2>/dev/null | grep -vE 'mandoc.db|Xr xdp-bloom')" "" "what mandoc finds"
+}
+
+# Every verb, every option, and none that does not exist.
+complete_pages() {
+	local verb option
+
+	for verb in $(verbs); do
+		grep -qE "^\.It (.*, )?Cm $verb( |$)" "$man8" || fail "no '$verb' in the man page"
+	done
+	sed -n '/^\.Sh VERBS/,/^\.Sh OPTIONS/s/^\.It Cm \([a-z]*\).*/\1/p' "$man8" | sort -u >in_page
+	is "$(verbs | comm -13 - in_page)" "" "the verbs that only the man page has"
+	for option in $(options); do
+		case $option in
+		watch | write) continue ;; # between a command and its watcher; -w is there
+		esac
+		grep -qE -e "(Fl|,) -$option( |$)" "$man8" "$man5" || fail "no '--$option' in the man pages"
+	done
+	grep -hoE 'Fl -[a-z][a-z-]+' "$man8" "$man5" | sed 's/Fl -//' | sort -u >in_page
+	is "$(options | comm -13 - in_page | grep -vx 'help\|version')" "" "the options that only the man pages have"
+}
+
+complete_completions() {
+	local verb option completion=$top/packaging/completions/xdp-bloom.bash
+
+	need bash
+	for option in $(options); do
+		case $option in
+		watch | write) continue ;;
+		esac
+		grep -q -e "--$option\b" "$completion" || fail "no '--$option' in the completions"
+	done
+	ln -s "$XDP_BLOOM" xdp-bloom
+	verbs >wanted
+	bash -c "source '$completion'
+		COMP_WORDS=(./xdp-bloom '') COMP_CWORD=1
+		_xdp_bloom
+		printf '%s\n' \"\${COMPREPLY[@]}\"" | grep -v '^-' | sort -u >got
+	is "$(cat got)" "$(cat wanted)" "the verbs that are offered"
+}
+
+# beginnings WHOLE BEGINNING...: what is made of them, when each ends with a Tab.
+beginnings() {
+	local whole=$1 word
+
+	shift
+	types C-u "xdp-bloom "
+	for word; do
+		types "$word"
+		types Tab
+	done
+	shows "^$whole *\$"
+}
+
+# In the shell itself, with the files where they are installed.
+completed() {
+	command -v "$1" >/dev/null || skip "needs $1"
+	in_path
+	mkdir -p share/bash-completion/completions share/zsh/site-functions
+	cp "$top/packaging/completions/xdp-bloom.bash" share/bash-completion/completions/xdp-bloom
+	cp "$top/packaging/completions/_xdp-bloom" share/zsh/site-functions
+	filtering attackers
+	terminal 80x24
+	if [ "$1" = zsh ]; then
+		types "exec zsh -f" Enter
+		types "PS1= fpath=($PWD/share/zsh/site-functions \$fpath)" Enter
+		types 'autoload -U compinit && compinit -D -u && clear && echo ready' Enter
+	else
+		types '. share/bash-completion/completions/xdp-bloom && clear && echo ready' Enter
+	fi
+	shows '^ready'
+	beginnings 'xdp-bloom report --last minute' rep --la mi
+	beginnings 'xdp-bloom unload attackers' unl att
+	beginnings 'xdp-bloom -q detach edge0' '-q det' edg
+	beginnings 'xdp-bloom load bad banned --format ipset' 'loa' 'bad ban' '--form' ips
+	beginnings 'xdp-bloom image make' ima mak
+}
+
+# In their order, in one sandbox, with the files that they name.
+examples() {
+	local line
+
+	in_path
+	printf '#!/bin/sh\necho create blocked hash:ip\necho add blocked 192.0.2.99\n' >bin/ipset
+	chmod +x bin/ipset
+	called eth0
+	printf '203.0.113.0/24\n198.51.100.1\n' >drop.txt
+	printf '203.0.113.0/24\n198.51.100.2\n' >drop-new.txt
+	printf 'first,ip\n2026-01-01,192.0.2.66\n' >feed.csv
+	sed -n 's/^\.Dl # //p' "$man8" >examples
+	is "$(wc -l <examples)" "$(grep -c '^\.D1\|^\.Dl\|^\.Bd' "$man8")" "the number of examples that can be run"
+	# One that reads standard input must not have the next for it.
+	while read -r line <&3; do
+		expect 0 bash -o pipefail -c "$line" </dev/null
+		echo "$line" >>run
+	done 3<examples
+	is "$(cat run)" "$(cat examples)" "the examples that were run"
+	ip link del eth0
+}
+
+# What the page of the config file shows is a config file.
+config() {
+	verbs | grep -qx run || skip "there is no service"
+	sed -n '/^\.Bd -literal/,/^\.Ed/p' "$man5" | grep -v '^\.' | sed "s|/var/lib/feeds|$PWD|" >example.conf
+	echo 203.0.113.0/24 >drop.txt
+	printf '2026-01-01,192.0.2.66\n' >feed.csv
+	veth 0
+	sed -i 's/eth0/edge0/' example.conf
+	bloom run --check --config example.conf
+}
+
+# A recipe's lines, as the page has them: recipe TITLE.
+recipe() {
+	sed -n "/^## $1\$/,/^## /s/^    //p" "$top/docs/recipes.md"
+}
+
+router() {
+	in_path
+	called wan
+	a_list
+	recipe 'A router' | sed "s|/etc/drop.txt|$PWD/list|" >router
+	expect 0 bash -e router
+	is "$(get '[.interfaces[].name]' show) $(get '[.[]|.name,.addresses]' lists)" '["wan"] ["(allow)","65536","drop","258"]' "what there is"
+	bloom test 203.0.113.9
+	ip link del wan
+}
+
+sets() {
+	command -v ipset nft >/dev/null || skip "needs ipset and nft"
+	ipset create blocked hash:net timeout 600 counters comment 2>/dev/null || skip "the kernel has no ipset"
+	ipset add blocked 203.0.113.0/24 comment "it's 198.51.100.1"
+	ipset add blocked 192.0.2.7 timeout 10
+	nft -f - <<-'NFT' || skip "the kernel has no nftables"
+		table inet filter {
+			set blocked {
+				type ipv4_addr
+				flags interval, timeout
+				elements = { 203.0.113.0/24, 198.51.100.4-198.51.100.7 timeout 1h }
+			}
+		}
+	NFT
+	in_path
+	called eth0
+	recipe 'From ipset' >ipset.sh
+	expect 0 bash -e -o pipefail ipset.sh
+	is "$(get '[.[]|.name,.addresses]' lists)" '["blocked","257"]' "the list from ipset"
+	recipe 'From nftables' >nft.sh
+	expect 0 bash -e -o pipefail nft.sh
+	is "$(get '[.[]|.name,.addresses]' lists)" '["blocked","260"]' "the list from nft"
+	ip link del eth0
+}
+
+textfile() {
+	in_path
+	a_list
+	bloom load bad list
+	recipe 'Prometheus and Grafana' | sed -n "s|/var/lib/node_exporter|$PWD|g; /^xdp-bloom metrics/,/^mv/p" >textfile
+	[ -s textfile ] || fail "no such lines"
+	expect 0 bash -e textfile
+	grep -q '^xdp_bloom_list_prefixes{list="bad",kind="ban"} 3$' xdp-bloom.prom || fail "$(cat xdp-bloom.prom)"
+}
+
+# With the programs that hand something over played by others.
+recipes() {
+	local ip action
+
+	in_path
+	for ip in 192.0.2.66 2001:db8::66; do
+		sh -e -c "$(recipe fail2ban | sed -n "s/^actionban *= //p" | sed "s/<ip>/$ip/; s/<bantime>/600/; s/<name>/sshd/")" || fail "actionban"
+		is "$(get '[.[]|.prefix,.reason,.seconds_left>590]' bans)" "[\"$ip\",\"fail2ban sshd\",true]" "the ban"
+		for _ in first again; do
+			sh -e -c "$(recipe fail2ban | sed -n "s/^actionunban *= //p" | sed "s/<ip>/$ip/; s/<name>/sshd/")" 2>/dev/null || fail "actionunban"
+		done
+		is "$(get length bans)" 0 "the bans"
+	done
+	# A ban of somebody else's outlives it.
+	bloom add 192.0.2.66 --reason 'never again'
+	for action in actionban actionunban; do
+		sh -e -c "$(recipe fail2ban | sed -n "s/^$action *= //p" |
+			sed "s/<ip>/192.0.2.66/; s/<bantime>/600/; s/<name>/sshd/")" 2>/dev/null || fail "$action"
+		is "$(get '[.[]|.expires,.reason]' bans)" '[null,"never again"]' "the ban after $action"
+	done
+	printf '%s\n' '#!/bin/sh' 'cat decisions || exit 1' >bin/cscli
+	chmod +x bin/cscli
+	recipe CrowdSec | sed "s|/run/|$WORK/|" >crowdsec
+	cat >decisions <<-'JSON'
+		[{"decisions":[{"origin":"crowdsec","scope":"Ip","type":"ban","value":"192.0.2.7"},
+		{"scope":"Range","value":"203.0.113.0/24"},{"scope":"Country","value":"XX"}],
+		"events":[{"meta":[{"key":"source_ip","value":"198.51.100.1"}]}],
+		"source":{"ip":"192.0.2.7","range":"192.0.0.0/16","scope":"Ip","value":"192.0.2.7"}}]
+	JSON
+	sh -e crowdsec 2>/dev/null || fail "CrowdSec"
+	is "$(get '[.[]|.name,.addresses]' lists)" '["crowdsec","257"]' "the list"
+	mv decisions away
+	! sh -e crowdsec 2>/dev/null || fail "CrowdSec, without cscli"
+	is "$(get '[.[]|.addresses]' lists)" '["257"]' "the list after cscli failed"
+	echo null >decisions
+	sh -e crowdsec || fail "CrowdSec, no decision"
+	is "$(get '[.[]|.addresses]' lists)" '["0"]' "the list of no decision"
+}
+
+run_cases clean complete_pages complete_completions "completed bash" "completed zsh" examples config recipes router sets textfile

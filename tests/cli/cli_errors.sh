@@ -1,0 +1,312 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# What goes wrong is said in one line, ends with 2, and changes nothing.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../support/lib.sh"
+sandbox "$@"
+
+# Something is loaded and attached, so that there is something to change.
+prepare() {
+	veth 0
+	printf '%s\n' 192.0.2.7 198.51.100.0/24 2001:db8::/48 >good
+	bloom load good good
+	bloom attach edge0
+}
+
+malformed_lines() {
+	local line
+
+	prepare
+	for line in 10.0.0.0/33 10.0.0.256 10.0.0 2001:db8::/129 2001:db8:::1 300.1.2.3/8 1.2.3.4/ /8 1.2.3.4/-1 1.2.3.4/+8 \
+		1.2.3.4/8/8 1.2.3.4x ::g nonsense 0x0a000001 1..2.3 10.0.0.1-10.0.0.0; do
+		printf '192.0.2.1\n# comment\n%s\n192.0.2.3\n' "$line" >list
+		refused "list:3: '$line'" load new list
+		refused "nothing was loaded" load good list
+		refused ":3: '$line'" load new - <list
+	done
+}
+
+legal_lists() {
+	prepare
+	: >empty
+	bloom load empty empty
+	is "$(get '.[]|select(.name=="empty")|.prefixes,.addresses' lists)" $'0\n0' "what lists says of an empty one"
+	printf '# nothing\r\n; either\n\n   \t\n' >comments
+	bloom load comments comments
+	is "$(get '.[]|select(.name=="comments")|.prefixes' lists)" 0 "the prefixes of a list of comments"
+	printf ' \t203.0.113.9 \r\n203.0.113.77/28 # a host with a prefix length\n203.0.113.200;x\n203.0.113.201' >blanks
+	bloom load blanks blanks
+	bloom test 203.0.113.9 203.0.113.64 203.0.113.79 203.0.113.200 203.0.113.201
+	expect 1 "$XDP_BLOOM" test 203.0.113.80
+	expect 1 "$XDP_BLOOM" test 203.0.113.63
+	bloom load from-stdin - <good
+}
+
+files_that_cannot_be_read() {
+	prepare
+	refused nosuch load new nosuch
+	mkdir directory
+	refused directory load new directory
+	refused nosuch load good nosuch
+	bloom load empty /dev/null
+}
+
+line_of_10_MB() {
+	prepare
+	head -c 10000000 /dev/zero | tr '\0' 1 >long
+	refused long:1: load new long
+	[ "$(wc -c <err)" -lt 500 ] || fail "the error itself is long"
+	{
+		printf '192.0.2.1\n# '
+		cat long
+	} >comment
+	refused comment:2: load new comment
+}
+
+nul_bytes() {
+	prepare
+	printf '192.0.2.1\n192.0.2.2\0\n192.0.2.3\n' >nul
+	refused nul:2: load new nul
+	head -c 4096 /dev/zero >zeros
+	refused zeros:1: load new zeros
+	head -c 65536 /dev/urandom >noise
+	refused noise: load new noise
+}
+
+wrong_usage() {
+	local name
+
+	prepare
+	refused frobnicate frobnicate
+	refused --frobnicate --frobnicate show
+	refused --frobnicate load --frobnicate new good
+	refused frobnicate attach edge0 --mode frobnicate
+	refused verb
+	refused load load
+	refused load load new
+	refused unload unload
+	refused nosuch unload nosuch
+	refused nosuch unload good nosuch
+	refused test test
+	refused nonsense test nonsense
+	refused nonsense test 192.0.2.7 nonsense
+	refused -S show -S
+	for name in '' a/b "$(printf 'a\nb')" "$(printf '%0300d' 0)"; do
+		refused "" load "$name" good
+	done
+}
+
+statuses_of_test() {
+	prepare
+	bloom test 192.0.2.7
+	bloom test 192.0.2.7 198.51.100.255 2001:db8::1
+	expect 1 "$XDP_BLOOM" test 192.0.2.8
+	expect 1 "$XDP_BLOOM" test 192.0.2.7 192.0.2.8
+	printf '192.0.2.7\n198.51.100.1\n' | expect 0 "$XDP_BLOOM" test -
+	printf '192.0.2.7\n192.0.2.8\n' | expect 1 "$XDP_BLOOM" test -
+	printf '192.0.2.7\nnonsense\n' | expect 2 "$XDP_BLOOM" test -
+	is "$(get '.[0]|[.address,.verdict,.list,.prefix]' test 198.51.100.9)" \
+		'["198.51.100.9","drop","good","198.51.100.0/24"]' "what test says"
+	bloom flush
+	expect 1 "$XDP_BLOOM" test 192.0.2.7
+}
+
+nothing_there_yet() {
+	is "$(get . lists)" "[]" "lists"
+	is "$(get .interfaces show)" "[]" "the interfaces of show"
+	is "$(get .packets stats)" '{"passed":0,"dropped":0,"unparsed":0}' "stats"
+	refused "nothing is loaded" test 192.0.2.7
+	refused edge7 detach edge7
+	bloom tune
+	bloom detach --all
+	bloom flush
+	bloom rotate
+}
+
+# as_nobody ARGS...: the command without root; a copy of it, where everybody may read.
+as_nobody() {
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$WORK/xdp-bloom" "$@"
+}
+
+without_root() {
+	local before command
+
+	prepare
+	before=$(snapshot)
+	chmod 755 "$WORK"
+	cp "$XDP_BLOOM" xdp-bloom
+	echo 192.0.2.9 >list
+	for command in "load new list" "unload good" "attach edge0" "detach edge0" lists "test 192.0.2.7" show stats rotate flush; do
+		# shellcheck disable=SC2086 # a verb and its arguments
+		expect 2 as_nobody $command
+		one_line ""
+		grep -qi 'root\|permi\|privilege' err || fail "does not say that root is needed: $(cat err)"
+	done
+	expect 0 as_nobody --help
+	expect 0 as_nobody --version
+	is "$(snapshot)" "$before" "what is loaded and attached"
+}
+
+unreadable_for_want_of_root() {
+	prepare
+	chmod 755 "$WORK"
+	cp "$XDP_BLOOM" xdp-bloom
+	mkdir -m 700 closed
+	cp good closed/list
+	XDP_BLOOM_STATE=$WORK/other expect 2 as_nobody load new closed/list
+	one_line ""
+}
+
+without_bpffs() {
+	local what
+
+	prepare
+	mkdir plain
+	for what in "attach edge0" "detach edge0" "load new good" "unload good" rotate flush; do
+		# shellcheck disable=SC2086 # a verb and its arguments
+		expect 2 "$XDP_BLOOM" -B "$WORK/plain/here" $what
+		one_line "mount -t bpf"
+		[ ! -e plain/here ] || fail "'$what' made a directory where no bpffs is"
+	done
+}
+
+# In its usual place it is mounted by the command itself.
+mounts_bpffs() {
+	prepare
+	umount /sys/fs/bpf
+	bloom attach edge0
+	bloom load good good
+	echo 192.0.2.7 >banned
+	echo 192.0.2.8 >clean
+	send 0 -b banned -c clean
+}
+
+# It looks whether its three descriptors are there: not forever, where there is nothing to take their place.
+without_dev_null() {
+	mkdir empty
+	(
+		mount --bind empty /dev || exit 4
+		timeout 10 "$XDP_BLOOM" --version >out
+	) || fail "ended with $?"
+	umount /dev
+}
+
+# An instance with directories of its own neither sees nor touches the other.
+two_instances() {
+	local before
+
+	prepare
+	before=$(snapshot)
+	veth 1
+	echo 192.0.2.99 >other
+	set -- -S "$WORK/state2" -B /sys/fs/bpf/xdp-bloom-test-2
+	bloom "$@" load other other
+	bloom "$@" attach edge1
+	is "$(get 'map(.name)' "$@" lists)" '["other"]' "the lists of the second instance"
+	bloom "$@" detach --all
+	bloom "$@" flush
+	ip link del edge1
+	is "$(snapshot)" "$before" "what is loaded and attached in the first"
+	bloom test 192.0.2.7
+	rm -rf /sys/fs/bpf/xdp-bloom-test-2
+}
+
+# Who owns a directory, or may write to it, decides what is read and written there.
+directories_of_others() {
+	local how
+
+	prepare
+	: >victim
+	mkdir theirs
+	ln -s "$WORK/victim" theirs/events
+	for how in "chown 65534" "chmod 777"; do
+		chown 0 theirs
+		chmod 700 theirs
+		${how} theirs
+		XDP_BLOOM_STATE=$WORK/theirs refused "$([ "${how%% *}" = chown ] && echo "belongs to user 65534" || echo "others may write")" \
+			add 192.0.2.1
+	done
+	[ ! -s victim ] || fail "wrote to $(cat victim)"
+	XDP_BLOOM_BPFFS=/sys/fs/bpf/one.two refused "no names with a dot" load new good
+}
+
+# A file is no directory: a bpffs mounted there would hide all that is pinned, and filters on.
+bpffs_below_a_pin() {
+	local mounts what
+
+	prepare
+	mounts=$(grep -c ' bpf ' /proc/mounts)
+	for what in "detach edge0" "add 192.0.2.1" "load new good" rotate; do
+		# shellcheck disable=SC2086 # a verb and its arguments
+		XDP_BLOOM_BPFFS=$XDP_BLOOM_BPFFS/root/x expect 2 "$XDP_BLOOM" $what
+		one_line "$XDP_BLOOM_BPFFS/root/x: Not a directory"
+	done
+	is "$(grep -c ' bpf ' /proc/mounts)" "$mounts" "how many bpffs are mounted"
+	bloom detach edge0
+	is "$(xdp_id edge0)" none "the program on edge0"
+}
+
+# A limit to the size of files ends a process by a signal where it is not told otherwise: then nobody says what was wrong.
+files_may_not_grow() {
+	local what
+
+	prepare
+	python3 -c 'for n in range(20000): print("11.%d.%d.1" % (n >> 8, n & 255))' >large
+	for what in "load new large --force" rotate "image make it.image large" "save it.image"; do
+		(
+			ulimit -f 16
+			# shellcheck disable=SC2086 # a verb and its arguments
+			refused "" $what
+		) || exit
+		is "$(find . -maxdepth 1 -name 'it.image*')" "" "what is left of '$what'"
+	done
+	bloom load new large --force
+}
+
+# Nor is it told of the end of its own processes by who does not want to hear of his.
+started_by_who_hears_of_no_end() {
+	prepare
+	printf 'load good %s\n' "$WORK/good" >conf
+	bloom run --config conf --check
+	expect 0 python3 -c 'import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execv(sys.argv[1], sys.argv[1:])' "$XDP_BLOOM" run --config conf --check
+}
+
+# What an attach has done is undone before anybody is told, who may have stopped listening.
+nobody_listens() {
+	prepare
+	veth 1
+	mkfifo pipe
+	exec 8<>pipe
+	exec 9>pipe 8<&-
+	"$XDP_BLOOM" attach edge1 nosuch 2>&9
+	is $? 2 "the status of attach"
+	exec 9>&-
+	is "$(xdp_id edge1)" none "the program on edge1"
+	ip link del edge1
+}
+
+damaged_state() {
+	local size what
+
+	prepare
+	echo 192.0.2.7 >banned
+	echo 192.0.2.8 >clean
+	tidied
+	for size in 100 20000; do
+		cp "$XDP_BLOOM_STATE/state.db" saved
+		head -c $size /dev/urandom >"$XDP_BLOOM_STATE/state.db"
+		for what in "load new good" "unload good" "attach edge0" rotate lists; do
+			# shellcheck disable=SC2086 # a verb and its arguments
+			expect 2 "$XDP_BLOOM" $what
+			one_line damaged
+		done
+		cp saved "$XDP_BLOOM_STATE/state.db"
+	done
+	send 0 -b banned -c clean
+}
+
+run_cases malformed_lines legal_lists files_that_cannot_be_read line_of_10_MB nul_bytes wrong_usage statuses_of_test \
+	nothing_there_yet without_root unreadable_for_want_of_root without_bpffs mounts_bpffs without_dev_null two_instances damaged_state \
+	directories_of_others bpffs_below_a_pin files_may_not_grow started_by_who_hears_of_no_end nobody_listens

@@ -1,0 +1,110 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# What happened, as those see it who keep watch: the events file, the journal's socket, --log json.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../support/lib.sh"
+sandbox "$@"
+
+events() {
+	jq -rc '[.event,.message,.generation]' "$XDP_BLOOM_STATE/events"
+}
+
+in_the_file() {
+	echo 192.0.2.7 >list
+	bloom load bad list
+	expect 2 "$XDP_BLOOM" unload other
+	bloom lists
+	bloom rotate
+	bloom -q unload bad
+	is "$(events)" '["load","load bad list",1]
+["refused","unload other: there is no list '"'other'"'; nothing was unloaded",1]
+["rotate","rotate",2]
+["unload","unload bad",3]' "the events"
+	is "$(stat -c %a "$XDP_BLOOM_STATE/events")" 600 "the mode of the file"
+}
+
+# A message is cut, and kept, however much of it JSON writes with a backslash.
+long_ones() {
+	local quotes
+
+	quotes=$(printf '"%.0s' {1..900})
+	bloom add 45.0.0.1
+	expect 2 "$XDP_BLOOM" unload "$quotes"
+	is "$(jq -r '[.event,(.message|length)]|@csv' "$XDP_BLOOM_STATE/events" | tail -n 1)" '"refused",1023' "the last event"
+	[ "$(tail -n 1 "$XDP_BLOOM_STATE/events" | wc -c)" -gt 2048 ] || fail "a short line, which tests nothing"
+}
+
+kinds() {
+	jq -r .event "$XDP_BLOOM_STATE/events"
+}
+
+# What nobody typed is told apart from what somebody did.
+by_themselves() {
+	bloom add 45.0.0.2
+	expect 2 "$XDP_BLOOM" add 45.0.0.0/7
+	bloom add 45.0.0.1 --ttl 1s
+	until [ "$(get length bans)" = 1 ]; do
+		:
+	done
+	bloom rotate
+	is "$(events | jq -rc '.[:2]')" '["add","add 45.0.0.2"]
+["guard","add 45.0.0.0/7: add: 44.0.0.0/7 is very wide; --force bans it; nothing was changed"]
+["add","add 45.0.0.1 --ttl 1s"]
+["expired","the ban of 45.0.0.1"]
+["rotate","rotate"]' "the events"
+}
+
+runs_full() {
+	local n=0
+
+	bloom add 45.0.0.0
+	until kinds | grep -qx capacity; do
+		n=$((n + 1))
+		[ "$n" -le 64 ] || fail "no event of a full generation after $n commands"
+		seq 0 127 | awk -v "n=$n" '{ print "46." n "." $1 ".7" }' | bloom add -
+	done
+	is "$(kinds | grep -vx -e add -e capacity)" "" "the other events"
+}
+
+# A flood of commands fills no disk.
+bounded() {
+	echo 192.0.2.7 >list
+	bloom load bad list
+	yes '{"event":"old"}' | head -c 300000 >"$XDP_BLOOM_STATE/events"
+	bloom rotate
+	is "$(events)" '["rotate","rotate",2]' "the new file"
+	[ -s "$XDP_BLOOM_STATE/events.1" ] || fail "the old one is gone"
+}
+
+# What a journal gets: one datagram, a field a line.
+in_the_journal() {
+	[ ! -e /run/systemd/journal ] || skip "there is a journal here"
+	mkdir -p /run/systemd/journal
+	mount -t tmpfs tmpfs /run/systemd/journal
+	python3 - <<'PYTHON' &
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind("/run/systemd/journal/socket")
+open("listening", "w").close()
+open("journal", "wb").write(s.recv(65536))
+PYTHON
+	while [ ! -e listening ]; do
+		kill -0 $! || fail "no socket"
+	done
+	echo 192.0.2.7 >list
+	bloom load bad list
+	wait $!
+	umount /run/systemd/journal
+	rmdir -p /run/systemd/journal 2>/dev/null
+	is "$(grep -aE '^(XDP_BLOOM_EVENT|MESSAGE|PRIORITY)=' journal | sort | paste -sd' ')" \
+		"MESSAGE=load: load bad list PRIORITY=5 XDP_BLOOM_EVENT=load" "what the journal got"
+}
+
+as_json_lines() {
+	expect 2 "$XDP_BLOOM" --log json unload other
+	is "$(jq -rc '[.level,.message]' err)" '["error","there is no list '"'other'"'; nothing was unloaded"]' "the line"
+	expect 2 "$XDP_BLOOM" --log xml lists
+	one_line "--log is text or json"
+}
+
+run_cases in_the_file long_ones by_themselves runs_full bounded in_the_journal as_json_lines

@@ -1,0 +1,234 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Every system call and every allocation of a command fails once, in turn: then either the command is done, or it ends
+# with 2 and nothing has changed, in the kernel or in the state. What was in force filters on in either case, and the next
+# command works. A sample of them (FAULTS=42), or all: make faults.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../support/lib.sh"
+sandbox "$@"
+need strace
+preload=$(dirname "$TRAFFIC")/failing.so
+apart=$(dirname "$TRAFFIC")/xdp-bloom-apart
+
+VERBS=(load rotate attach restore add del batch image unload enforce shadow allow disallow tune detach confirm flush)
+
+# What each call fails with. What cannot fail, and close() and munmap(), which only let go, are not in it.
+declare -A error=([bpf]=ENOMEM [mmap]=ENOMEM [openat]=EMFILE [mkdir]=ENOSPC [fsync]=EIO [fdatasync]=EIO [pwrite64]=ENOSPC
+	[write]=ENOSPC [ftruncate]=ENOSPC [rename]=EIO [getrandom]=ENOSYS [socket]=EMFILE [sendto]=ENOBUFS [recvmsg]=EIO
+	[fcntl]=EIO [pread64]=EIO [read]=EIO [statfs]=EIO [mprotect]=ENOMEM [dup]=EMFILE [dup3]=EMFILE [memfd_create]=EMFILE
+	[pipe2]=EMFILE [newfstatat]=EIO [getdents64]=EIO [lseek]=EIO [access]=EIO [faccessat2]=EIO [chmod]=EIO [fchmod]=EIO
+	[fchown]=EIO [unlink]=EIO [unlinkat]=EIO [rmdir]=EIO [ioctl]=EIO [bind]=ENOMEM [setsockopt]=ENOMEM
+	[getsockname]=ENOBUFS [clone3]=EAGAIN [membarrier]=ENOMEM [copy_file_range]=EIO)
+calls=$(
+	IFS=,
+	echo "${!error[*]}"
+)
+
+prepare() {
+	filtering_two
+	turn=even
+}
+
+prepare_images() {
+	bloom image make even.image list even
+	bloom image make odd.image list odd
+	bloom load --image even.image --force
+}
+
+# Each verb: what to run, and whether it has been done.
+arguments_of() {
+	case $1 in
+	load) echo "load other $turn --force" ;;
+	rotate | restore) echo "$1" ;;
+	attach) echo attach edge0 ;;
+	add) echo add 198.18.0.1 2001:db8:2::/48 --reason test ;;
+	del) echo del 198.18.0.1 2001:db8:2::/48 ;;
+	batch) echo batch commands ;;
+	image) echo load --image "$turn.image" --force ;;
+	unload | enforce | shadow) echo "$1" other ;;
+	allow | disallow) echo "$1" 198.51.100.2 ;;
+	tune) echo tune --headroom "$([ "$turn" = even ] && echo 30 || echo 60)" ;;
+	detach) echo detach edge0 ;;
+	confirm | flush) echo "$1" ;;
+	esac
+}
+
+# So that there is something to do again.
+turn_over() {
+	if [ "$turn" = even ]; then turn=odd; else turn=even; fi
+	case $1 in
+	attach) "$XDP_BLOOM" detach edge0 &>/dev/null ;;
+	restore)
+		rm -rf "${XDP_BLOOM_BPFFS:?}"
+		let_go edge1
+		;;
+	add) "$XDP_BLOOM" del 198.18.0.1 2001:db8:2::/48 &>/dev/null ;;
+	del) "$XDP_BLOOM" add 198.18.0.1 2001:db8:2::/48 &>/dev/null ;;
+	unload) "$XDP_BLOOM" load other "$turn" --force &>/dev/null ;;
+	enforce) "$XDP_BLOOM" shadow other &>/dev/null ;;
+	shadow) "$XDP_BLOOM" enforce other &>/dev/null ;;
+	allow) "$XDP_BLOOM" disallow 198.51.100.2 &>/dev/null ;;
+	disallow) "$XDP_BLOOM" allow 198.51.100.2 &>/dev/null ;;
+	detach) "$XDP_BLOOM" attach edge0 &>/dev/null ;;
+	confirm) "$XDP_BLOOM" load other "$turn" --force --confirm 1h &>/dev/null ;;
+	flush) "$XDP_BLOOM" load base list --force &>/dev/null ;;
+	batch)
+		"$XDP_BLOOM" del 198.18.0.2 &>/dev/null
+		printf 'add 198.18.0.2\nload other %s --force\nallow 198.18.0.3\n' "$turn" >commands
+		;;
+	esac
+}
+
+is_done() {
+	case $1 in
+	load) [ "$(get '.[]|select(.name=="other").source' lists)" = "$turn" ] ;;
+	rotate) [ "$(get .generation show)" != "$generation" ] ;;
+	attach) [ "$(xdp_id edge0)" != none ] ;;
+	restore) [ "$(xdp_id edge1)" != none ] && "$XDP_BLOOM" test 192.0.2.7 &>/dev/null ;;
+	add) "$XDP_BLOOM" test 198.18.0.1 2001:db8:2::1 &>/dev/null ;;
+	del) ! "$XDP_BLOOM" -j test 198.18.0.1 2001:db8:2::1 | grep -q '"drop"' ;;
+	batch) is_done load && "$XDP_BLOOM" test 198.18.0.2 &>/dev/null ;;
+	unload) [ "$("$XDP_BLOOM" -j lists | grep -c '"other"')" = 0 ] ;;
+	enforce) [ "$(get '.[]|select(.name=="other").kind' lists)" = ban ] ;;
+	shadow) [ "$(get '.[]|select(.name=="other").kind' lists)" = shadow ] ;;
+	allow) expect 1 "$XDP_BLOOM" test 198.51.100.2 ;;
+	disallow) "$XDP_BLOOM" test 198.51.100.2 &>/dev/null ;;
+	tune) [ "$(get .headroom tune)" = "$([ "$turn" = even ] && echo 30 || echo 60)" ] ;;
+	detach) [ "$(xdp_id edge0)" = none ] ;;
+	confirm) ! "$XDP_BLOOM" confirm &>/dev/null ;;
+	flush) expect 1 "$XDP_BLOOM" test 192.0.2.7 ;;
+	image) [ "$(get 'map(.name)|contains(["odd"])' lists)" = "$([ "$turn" = even ] && echo false || echo true)" ] ;;
+	esac
+}
+
+everything() {
+	snapshot
+	"$XDP_BLOOM" -j bans 2>&1
+}
+
+generations() {
+	ls "$XDP_BLOOM_BPFFS/generation" 2>/dev/null
+}
+
+# calls_of VERB: a line for each call to fail: the call and which one of its kind, from main() on.
+calls_of() {
+	turn_over "$1"
+	# shellcheck disable=SC2046 # words
+	expect 0 strace -o trace -e trace="$calls" "$XDP_BLOOM" $(arguments_of "$1")
+	awk -F '(' '
+		{ n[$1]++ }
+		/\/dev\/null/ { inside = 1; next }
+		# What it says of itself is not what it does.
+		!inside || /^write\([12],/ || !/^[a-z0-9_]+\(/ || / = -1 / { next }
+		{ print $1, n[$1] }' trace
+}
+
+# allocations_of VERB: a line for each way to an allocation: the first that came by it.
+allocations_of() {
+	turn_over "$1"
+	rm -f seen
+	# shellcheck disable=SC2046 # words
+	FAIL_SEEN=seen LD_PRELOAD=$preload expect 0 "$apart" $(arguments_of "$1")
+	sed 's/^/allocation /' seen
+}
+
+# run_with CALL N ARGUMENT...: the command, with that one failing.
+run_with() {
+	local call=$1 n=$2
+
+	shift 2
+	if [ "$call" = allocation ]; then
+		FAIL_ALLOCATION=$n LD_PRELOAD=$preload timeout 60 "$apart" "$@"
+	else
+		timeout 60 strace -o /dev/null -e trace="$call" -e inject="$call:error=${error[$call]}:when=$n" \
+			"$XDP_BLOOM" "$@"
+	fi
+}
+
+# Nothing is left of the verb that failed, or of restore: what there is is whole, and the rest is still to come.
+changed_nothing() {
+	if [ "$1" = restore ]; then
+		is "$("$XDP_BLOOM" -j lists)" "$lists" "what is kept after '$what'"
+		return
+	fi
+	[ "$(everything)" = "$before" ] || fail "$what: failed, but: $(diff <(echo "$before") <(everything) | head -n 6; cat err)"
+	# One that was let go and could not be unpinned may be there since the command before.
+	is "$(comm -13 <(echo "$pinned") <(generations))" "" "what is pinned besides after '$what'"
+}
+
+# inject VERB CALL N
+inject() {
+	local verb=$1 call=$2 n=$3 status before pinned lists what
+
+	what="$verb, $call number $n"
+	turn_over "$verb"
+	generation=$(get .generation show)
+	before=$(everything)
+	pinned=$(generations)
+	lists=$("$XDP_BLOOM" -j lists)
+	# shellcheck disable=SC2046 # words
+	run_with "$call" "$n" $(arguments_of "$verb") >out 2>err
+	status=$?
+	[ "$verb" = restore ] && [ $status = 1 ] && status=2
+	case $status in
+	0) is_done "$verb" || fail "$what: it says done, and is not: $(cat err)" ;;
+	2)
+		# The packets first: that is said, and is the one exception.
+		if [ "$verb" = detach ] && grep -q 'filtering has stopped, but' err; then
+			is_done detach || fail "$what: says that filtering has stopped, and it has not"
+		else
+			changed_nothing "$verb"
+		fi
+		grep -q '^xdp-bloom: ' err || fail "$what: failed without a word"
+		refused=$((refused + 1))
+		;;
+	*) fail "$what: ended with $status: $(tail -n 3 err)" ;;
+	esac
+	[ $status = 0 ] || [ "$verb" = restore ] || still_filters
+	if [ $status = 2 ]; then
+		# shellcheck disable=SC2046 # words
+		bloom $(arguments_of "$verb")
+		is_done "$verb" || fail "$what: the next command does not work"
+		is "$(generations | wc -l)" 1 "the generations that are pinned after the command after '$what'"
+	fi
+	[ "$verb" = flush ] || still_filters
+}
+
+still_filters() {
+	local other=198.51.100.1
+
+	case $verb in unload | enforce | shadow | flush) other= ;; esac
+	"$XDP_BLOOM" test 192.0.2.7 2001:db8::7 203.0.113.9 $other >verdicts 2>&1 ||
+		fail "$what, ended with $status ($(cat err)): and then: $(cat verdicts)"
+	expect 1 "$XDP_BLOOM" test 192.0.2.8
+}
+
+# fails_once WHAT VERB: among those that fail, how many the command survives.
+fails_once() {
+	local verb=$2 call n count=0
+	refused=0
+
+	[ "$1" = calls ] || [ -e "$preload" ] || skip "$preload is not built"
+	prepare
+	[ "$verb" != image ] || prepare_images
+	# Twice: the first time is another way.
+	"$1_of" "$verb" >/dev/null
+	"$1_of" "$verb" >all
+	if [ "${FAULTS:-42}" = all ]; then
+		cp all chosen
+	else
+		shuf --random-source=<(yes "$XDP_BLOOM_SEED") -n $((${FAULTS:-42} / 14)) all >chosen
+	fi
+	while read -r call n <&3; do
+		inject "$verb" "$call" "$n"
+		count=$((count + 1))
+	done 3<chosen
+	[ $count -gt 0 ] || fail "none was made to fail"
+	echo "# $verb: $count of $(wc -l <all) $1 failed: $refused refusals, $((count - refused)) survived"
+}
+
+cases=()
+for verb in "${VERBS[@]}"; do
+	cases+=("fails_once calls $verb" "fails_once allocations $verb")
+done
+run_cases "${cases[@]}"

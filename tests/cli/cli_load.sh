@@ -1,0 +1,381 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# What load keeps, refuses and says: bogons, guard rails, dry runs, changes, shadow and allow lists, confirmation; and
+# what test says about it.
+set -u
+. "$(dirname "$0")/../support/lib.sh"
+sandbox "$@"
+
+leaves_bogons_out() {
+	printf '%s\n' 10.0.0.0/7 127.0.0.1 224.0.0.1 169.254.1.1 192.168.7.0/24 fc00::1 fe80::1 ff02::1 45.1.2.3 >list
+	bloom load list list
+	grep -q '10.0.0.0/8 left out (private' out || fail "does not say what it left out: $(cat out)"
+	verdicts 11.1.1.1=drop 9.255.255.255=pass 10.0.0.1=pass 127.0.0.1=pass 224.0.0.1=pass fe80::1=pass 45.1.2.3=drop
+	is "$(get '.[0].prefixes' lists)" 2 "the number of prefixes"
+	refused "10.0.0.0/8 (private)" load list list --bogons=refuse
+	refused "keep or refuse" load list list --bogons=maybe
+	bloom load list list --bogons=keep --force
+	verdicts 10.0.0.1=drop 224.0.0.1=drop fe80::1=drop
+}
+
+# Who makes a link to what he may not read does not find it in a log.
+hides_what_a_link_led_to() {
+	echo secret:7 >private
+	chmod 600 private
+	ln -s private link
+	refused "private:1: 'secret:7': expected an address" load list private
+	refused "link:1: expected an address" load list link
+	! grep secret err || fail "the link shows what it led to"
+	chmod 644 private
+	refused "link:1: 'secret:7': expected an address" load list link
+}
+
+refuses_own_addresses() {
+	veth 0
+	ip addr add 45.0.0.1/24 dev edge0
+	ip route add 46.0.0.0/8 via 45.0.0.254
+	echo 45.0.0.0/25 >own
+	echo 45.0.0.254 >gateway
+	echo 47.0.0.0/8 >ssh
+	refused "45.0.0.0/25 bans 45.0.0.1, an address of this machine" load own own
+	refused "45.0.0.254 bans 45.0.0.254, a gateway in use" load gateway gateway
+	SSH_CONNECTION='47.1.2.3 1 45.0.0.1 22' refused "47.0.0.0/8 bans 47.1.2.3, the peer of this SSH session" load ssh ssh
+	bloom allow 45.0.0.1
+	bloom load own own
+	verdicts 45.0.0.1=pass 45.0.0.2=drop
+	bloom load gateway gateway --force
+	verdicts 45.0.0.254=drop
+	bloom load own2 own --allow
+}
+
+refuses_big_changes() {
+	printf '45.0.0.%d\n' {1..100} >before
+	printf '45.0.0.%d\n' {60..100} >fewer
+	printf '45.0.0.%d\n' {1..151} >bigger
+	printf '45.0.0.%d\n' {1..60} {101..140} >some
+	bloom load list before
+	refused "it lost 59 % of its IPv4 addresses" load list fewer
+	refused "it gained 51 % IPv4 addresses" load list bigger
+	bloom load list some
+	grep -q '40 added, 40 removed, 60 kept' out || fail "does not say what changed: $(cat out)"
+	verdicts 45.0.0.60=drop 45.0.0.61=pass 45.0.0.101=drop
+	bloom load list fewer --force
+	verdicts 45.0.0.1=pass 45.0.0.60=drop
+}
+
+# A list has no more than add takes, however it is cut up; what is nobody's does not count.
+refuses_wide_lists() {
+	local line words
+
+	printf '45.0.0.%d\n' {1..50} >list
+	bloom load list list
+	while IFS='|' read -r line words; do
+		# shellcheck disable=SC2086 # a line each
+		printf '%s\n' $line | cat - list >wide
+		refused "list 'list': it bans $words" load list wide --big-change
+		refused "list 'other': it bans $words" load other wide
+		refused "list 'other': it bans $words" load other wide --dry-run
+	done <<-'LINES'
+		2000::/3|100 % of all IPv6 addresses
+		::/0|100 % of all IPv6 addresses
+		0.0.0.0/1 128.0.0.0/2 192.0.0.0/3|100 % of all IPv4 addresses
+		128.0.0.0/1|43 % of all IPv4 addresses
+		64.0.0.0/6|all of 64.0.0.0/6, which is very wide
+		46.0.0.0/8 47.0.0.0/8|all of 46.0.0.0/7, which is very wide
+		2600::/12 2610::/13 2618::/13|all of 2600::/11, which is very wide
+	LINES
+	seq 1 2 199 | sed 's/$/.0.0.0\/8/' | grep -vx '10.*' >wide
+	refused "% of all IPv4 addresses" load other wide
+	awk 'BEGIN { for (i = 32; i < 64; i += 1) printf "%02x00::/12\n", i }' >wide
+	refused "6 % of all IPv6 addresses" load other wide
+	# A list of what nobody has, and the widest that there may be.
+	printf '%s\n' 0.0.0.0/8 10.0.0.0/8 224.0.0.0/3 44.0.0.0/8 fc00::/6 4000::/2 8000::/1 2600::/12 >wide
+	bloom load other wide --bogons=keep --ban-own
+	verdicts 224.1.1.1=drop 250.1.1.1=drop 44.1.1.1=drop 45.1.1.1=pass 2600::1=drop 8000::1=drop
+
+	# One that was let through stays as wide; another family is news, as it is in any list.
+	echo 46.0.0.0/7 | cat - list >wide
+	bloom load list wide --wide --big-change
+	echo 45.0.1.1 >>wide
+	bloom load list wide
+	verdicts 47.1.1.1=drop 45.0.1.1=drop
+	echo 2600::/12 >>wide
+	refused "it had no IPv6 addresses, and now has 8.31e+34" load list wide
+	echo 2000::/3 >>wide
+	refused "it bans 100 % of all IPv6" load list wide --big-change
+	bloom load list wide --force
+	# Neither of these drops.
+	bloom load shade wide --shadow
+	bloom load friends wide --allow
+	refused "list 'shade': it bans 100 % of all IPv6" enforce shade
+	bloom enforce shade --force
+}
+
+dry_run_changes_nothing() {
+	local before
+
+	printf '45.0.0.%d\n' {1..100} >list
+	bloom load list list
+	before=$(snapshot)
+	echo 45.0.0.101 >>list
+	bloom load list list --dry-run
+	grep -q 'would load .*101 entries' out || fail "does not say what would happen: $(cat out)"
+	is "$(get '[.dry_run,.added.ipv4,.kept.ipv4]' load list list --dry-run)" '[true,"1","100"]' "the dry run as JSON"
+	bloom load other list --dry-run
+	is "$(snapshot)" "$before" "what is loaded after a dry run"
+	echo 45.0.0.1/24x >>list
+	refused "list:102: '45.0.0.1/24x'" load list list --dry-run
+}
+
+skips_damaged_lines() {
+	printf '%s\n' 45.0.0.1 45.0.0.2 45.0.0.3 45.0.0.4 45.0.0.256 45.0.0.5 45.0.0.6 45.0.0.7 nonsense 45.0.0.8 >list
+	refused "list:5: '45.0.0.256'" load list list
+	expect 0 "$XDP_BLOOM" load list list --skip-bad
+	grep -q "list:9: 'nonsense'" err || fail "does not name the damaged line: $(cat err)"
+	grep -q '2 damaged lines left out' out || fail "does not count the damaged lines: $(cat out)"
+	verdicts 45.0.0.1=drop 45.0.0.8=drop 45.0.0.9=pass
+}
+
+# Six packets of banned sources: three that a list drops, three that another would drop.
+shadow_only_counts() {
+	veth 0
+	bloom attach edge0
+	printf '%s\n' 45.1.0.1 45.1.0.2 45.1.1.0/24 >ban
+	printf '%s\n' 45.1.0.1 45.2.0.0/16 45.3.0.1 2001:db9::/32 >shadow
+	printf '%s\n' 45.1.0.1 45.1.0.2 45.1.1.9 >banned
+	printf '%s\n' 45.2.0.1 45.3.0.1 2001:db9::1 45.9.0.1 >clean
+	bloom load ban ban
+	bloom load shadow shadow --shadow
+	send 0 -b banned -c clean -n 10
+	is "$(get '[.packets.dropped,(.lists[]|.packets)]' stats)" "[30,30,30]" "dropped, and each list's count"
+	is "$(get '.[0]|[.verdict,.shadow,.list]' test 45.2.0.1)" '["pass",true,"shadow"]' "what test says of a shadow"
+	is "$(get '.[0]|[.verdict,.shadow,.list]' test 45.1.0.1)" '["drop",false,"ban"]' "what test says of a ban in its shadow"
+	refused "a shadow list needs the roster" tune --exact=off
+	bloom enforce shadow
+	verdicts 45.2.0.1=drop 2001:db9::1=drop
+	bloom shadow ban
+	verdicts 45.1.0.2=pass 45.1.0.1=drop
+	refused nosuch enforce nosuch
+	is "$(get '[.[].kind]' lists)" '["shadow","ban"]' "the kinds"
+}
+
+# The first of several lists counts, also within one /24 that the gate answers.
+counts_by_list() {
+	local cpu
+	local -a cpus
+
+	veth 0
+	bloom attach edge0
+	printf '45.1.1.%d\n' {0..99} >one
+	echo 45.1.0.0/16 >two
+	printf '%s\n' 45.1.1.0/25 2001:db9::/32 >three
+	for list in one two three; do
+		bloom load $list $list
+	done
+	printf '45.1.1.%d\n' {0..255} >banned
+	echo 2001:db9::7 >>banned
+	echo 9.9.9.9 >clean
+	# On two CPUs at once, where there are two.
+	read -r -d '' -a cpus < <(python3 -c 'import os; print(*os.sched_getaffinity(0), sep="\n")')
+	for cpu in "${cpus[0]}" "${cpus[-1]}"; do
+		taskset -c "$cpu" "$TRAFFIC" -b banned -c clean -n 500 wire0 edge0 >>sent 2>>traffic.err &
+	done
+	wait
+	is "$(jq -s '[.[].banned|.sent,.arrived]' -c sent)" '[128500,0,128500,0]' "banned packets sent and arrived ($(cat traffic.err))"
+	is "$(get '[.packets.dropped,(.lists[]|.packets)]' stats)" "[257000,100000,156000,1000]" "dropped, and each list's count"
+	is "$(get '.packets.dropped==([.lists[].packets]|add)' stats)" true "the sum of the lists"
+}
+
+explains_every_list() {
+	printf '%s\n' '# a comment' 45.1.2.0/24 45.1.2.3 >nets
+	printf '%s\n' 45.1.2.1-45.1.2.9 >ranges
+	printf '{"prefixes":[\n{"ip_prefix":"45.1.0.0/16"}\n]}\n' >cloud.json
+	bloom load nets nets
+	bloom load ranges ranges
+	bloom load cloud cloud.json
+	is "$(get '.[0]|[.list,.prefix,.stage,(.entries[]|.list,.entry,.line)]' test 45.1.2.3)" \
+		'["nets","45.1.2.0/24","gate","nets","45.1.2.0/24",2,"ranges","45.1.2.1-45.1.2.9",1,"cloud","45.1.0.0/16",2]' \
+		"the explanation"
+	rm nets ranges cloud.json
+	is "$(get '.[0].entries[1].line' test 45.1.2.3)" 1 "a line of a file that is gone"
+	bloom load allow - --allow <<<45.1.2.0/30
+	is "$(get '.[0]|[.verdict,.allowed,.list]' test 45.1.2.3)" '["pass",true,"allow"]' "an exception"
+	bloom unload nets ranges cloud allow
+	is "$(get '.[0]|[.verdict,.list]' test 45.1.2.3)" '["pass",null]' "the verdict without lists"
+}
+
+exceptions_without_a_roster() {
+	printf '45.0.%d.7\n' {0..255} >list
+	printf '45.0.%d.9\n' {0..255} >allow
+	bloom load list list
+	bloom load allow allow --allow
+	bloom tune --exact=off --fpr 0.01
+	is "$(get '.fpr.verdict > 0 and .memory.roster == 0' show)" true "what show says without a roster"
+	expect 1 "$XDP_BLOOM" -j test - <allow
+	is "$(jq -c 'map(.verdict)|unique' out)" '["pass"]' "the verdicts of what is allowed"
+	expect 0 "$XDP_BLOOM" -j test - <list
+	# So many neighbours of banned hosts that some would be hit, whatever the seeds.
+	awk 'BEGIN { for (i = 0; i < 10000; i++) printf "46.%d.%d.7\n", i / 256, i % 256 }' >many
+	sed 's/7$/128\/25/' many >wide
+	bloom load many many
+	refused "too wide for --exact=off" load wide wide --allow
+	bloom tune --exact=on
+	bloom load wide wide --allow
+	refused "on or off" tune --exact=perhaps
+	refused "tune" tune frobnicate
+}
+
+# wait_for JQ WANTED VERB...: until it is so; the watcher has its own time to keep.
+wait_for() {
+	local filter=$1 wanted=$2 tries=0
+
+	shift 2
+	until [ "$(get "$filter" "$@")" = "$wanted" ]; do
+		tries=$((tries + 1))
+		[ $tries -lt 200 ] || fail "'$*' does not become $wanted"
+		read -rt 0.1 <> <(:) || true
+	done
+}
+
+goes_back_unconfirmed() {
+	veth 0
+	printf '45.0.0.%d\n' {1..10} >before
+	printf '45.0.0.%d\n' {1..12} >after
+	bloom load list before
+	bloom load list after --confirm 1h
+	bloom attach edge0 --confirm 1h
+	verdicts 45.0.0.12=drop
+	refused "waits for confirmation" load list before
+	# The version before is nobody's list.
+	refused "there is no list" enforce "list before"
+	refused "there is no list" shadow "list before"
+	bloom confirm
+	refused "nothing waits" confirm
+	verdicts 45.0.0.12=drop
+	is "$(get '[.interfaces[].name]' show)" '["edge0"]' "the interfaces after confirm"
+	refused "--confirm takes a time" load list after --confirm soon
+	bloom detach edge0
+
+	# Whatever comes first, the watcher or the next command in passing: all of it goes back.
+	bloom load list before
+	bloom load list after --confirm 1s
+	bloom load new after --confirm 1s
+	bloom attach edge0 --confirm 1s
+	wait_for '[.[].name]' '["list"]' lists
+	wait_for '.interfaces' '[]' show
+	verdicts 45.0.0.12=pass 45.0.0.1=drop
+	is "$(xdp_id edge0)" none "the program on edge0"
+
+	# The watcher stands elsewhere than who asked for it.
+	(cd "${XDP_BLOOM_BPFFS%/*}" && expect 0 "$XDP_BLOOM" -B "./${XDP_BLOOM_BPFFS##*/}" attach edge0 --confirm 1s)
+	wait_for '.interfaces' '[]' show
+}
+
+# Nobody stays shut out because the command takes its time until it commits...
+goes_back_late() {
+	command -v strace >/dev/null || skip "needs strace"
+	echo 45.0.0.1 >list
+	bloom load list list
+	expect 0 strace -o /dev/null -e trace=fdatasync -e inject=fdatasync:delay_enter=3000000:when=1 \
+		"$XDP_BLOOM" load new list --confirm 1s
+	wait_for '[.[].name]' '["list"]' lists
+}
+
+# watched_for SECONDS: a change of which the watcher has begun to wait, by CLOCK_BOOTTIME. Fails where it has ended already.
+watched_for() {
+	local watcher tries=0
+
+	expect 0 env LD_PRELOAD="${TRAFFIC%/*}/clock.so" CLOCK_AHEAD="$WORK/ahead" "$XDP_BLOOM" load new list --confirm "$1s"
+	until watcher=$(pgrep -f "^xdp-bloom -S $XDP_BLOOM_STATE .*--watch $1") &&
+		grep -q '^[0-9]* 0x7 0x0 ' "/proc/$watcher/syscall" 2>/dev/null; do
+		[ "$(get length lists)" = 2 ] || return
+		tries=$((tries + 1))
+		[ $tries -lt 1000 ] || fail "nobody watches"
+	done
+}
+
+# ...or because somebody sets the clock back...
+goes_back_by_its_own_clock() {
+	local seconds=2
+
+	[ -e "${TRAFFIC%/*}/clock.so" ] || skip "clock.so is not built"
+	echo 45.0.0.1 >list
+	bloom load list list
+	until watched_for $seconds; do
+		seconds=$((2 * seconds)) # a slow machine
+	done
+	echo -3600 >ahead
+	wait_for '[.[].name]' '["list"]' lists
+}
+
+# ...or because there is room for what was in force before, but not twice as much...
+goes_back_into_little_memory() {
+	local needs
+
+	seq -f '45.%.0f.0.7' 0 255 >before
+	echo 45.0.0.1 >after
+	bloom load list before
+	needs=$(get .memory.total show)
+	bloom load list after --force --confirm 1h
+	printf 'MemAvailable: %d kB\n' $((needs * 3 / 2 / 1024)) >little
+	mount --bind little /proc/meminfo || skip "cannot say how much memory there is"
+	refused "the limit is" load other before
+	python3 - <<-'PYTHON'
+		import sqlite3
+		with sqlite3.connect("state/state.db") as db:
+		    db.execute("UPDATE pending SET deadline = 1")
+	PYTHON
+	expect 2 "$XDP_BLOOM" confirm
+	umount /proc/meminfo
+	verdicts 45.9.0.7=drop
+}
+
+# ...or because nothing new can be built.
+goes_back_without_a_build() {
+	veth 0
+	echo 45.0.0.1 >list
+	bloom load list list
+	bloom attach edge0 --confirm 1h
+	python3 - <<-'PYTHON'
+		import sqlite3
+		db = sqlite3.connect("state/state.db")
+		db.execute("UPDATE chunk SET data = x'00' WHERE family > 0")
+		db.execute("UPDATE pending SET deadline = 1")
+		db.commit()
+	PYTHON
+	expect 2 "$XDP_BLOOM" confirm
+	is "$(xdp_id edge0)" none "the program on edge0"
+	is "$(get .interfaces show)" '[]' "the interfaces"
+}
+
+# What could not be taken back waits on, and nobody says that it has gone.
+goes_back_at_the_second_try() {
+	local nth
+
+	command -v strace >/dev/null || skip "needs strace"
+	veth 0
+	echo 45.0.0.1 >list
+	bloom load list list
+	for nth in 0 1; do
+		bloom attach edge0 --confirm 1h
+		python3 - <<-'PYTHON'
+			import sqlite3
+			db = sqlite3.connect("state/state.db")
+			db.execute("UPDATE pending SET deadline = 1")
+			db.commit()
+		PYTHON
+		[ $nth != 0 ] || expect 0 strace -o calls -e trace=bpf "$XDP_BLOOM" rotate
+	done
+	nth=$(grep -n BPF_LINK_DETACH calls | cut -d: -f1)
+	expect 0 strace -o calls -e trace=bpf -e inject="bpf:error=ENOMEM:when=${nth:?}" "$XDP_BLOOM" rotate
+	one_line "edge0: was not confirmed in time, and cannot go back"
+	is "$(get '.interfaces[].name' show)" edge0 "the interface that could not be taken back"
+	bloom rotate
+	one_line "edge0: was not confirmed in time and has gone back"
+	is "$(xdp_id edge0)" none "the program on edge0"
+}
+
+run_cases leaves_bogons_out hides_what_a_link_led_to refuses_own_addresses refuses_big_changes refuses_wide_lists dry_run_changes_nothing \
+	skips_damaged_lines shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed \
+	goes_back_late goes_back_by_its_own_clock goes_back_into_little_memory goes_back_without_a_build \
+	goes_back_at_the_second_try

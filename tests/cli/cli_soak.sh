@@ -1,0 +1,13 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Random operations against a naive model (soak.py): SOAK_OPERATIONS of them, or SOAK_SECONDS long.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../support/lib.sh"
+sandbox "$@"
+
+random_operations() {
+	python3 "$top/tests/cli/soak.py" "${SOAK_OPERATIONS:-$([ -n "${SOAK_SECONDS:-}" ] && echo 0 || echo 150)}" \
+		"${SOAK_SECONDS:-0}"
+}
+
+run_cases random_operations

@@ -1,0 +1,208 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# A damaged state: refused by whoever meets it, the filter untouched, and what can be saved is.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../support/lib.sh"
+sandbox "$@"
+
+rounds=${XDP_BLOOM_ROUNDS:-8}
+
+prepare() {
+	judge list 3000 100 100 >big
+	printf '%s\n' 198.51.100.0/25 2001:db8::/40 >small
+	bloom load big big --bogons=keep
+	bloom load small small --bogons=keep
+	bloom add 203.0.113.4 --reason 'seen at night'
+	bloom allow 198.51.100.9
+	bloom tune --headroom 33
+	printf '%s\n' 198.51.100.1 198.51.100.9 203.0.113.4 203.0.113.5 2001:db8:1::1 8.8.8.8 >asked
+	head -500 big >>asked
+	answers >before
+}
+
+# What the kernel says, whatever the state is like.
+answers() {
+	"$XDP_BLOOM" -j -S "$WORK/nowhere" test - <asked 2>/dev/null | jq -c '.[]|[.address,.verdict]'
+}
+
+sound_state() {
+	prepare
+	bloom state check
+	is "$(cat out)" "$XDP_BLOOM_STATE/state.db: sound" "what check says"
+	bloom state recover
+	is "$(get '[.[].name]' lists)" '["big","small","(allow)"]' "the lists"
+	is "$(get '[.[].reason]' bans)" '["seen at night"]' "the bans"
+	is "$(get .headroom tune)" 33 "a setting"
+	answers >after
+	cmp before after || fail "the filter is another"
+	bloom restore
+	answers >after
+	cmp before after || fail "the filter is another after restore"
+}
+
+# damage ROUND: overwrites or cuts off some of the file.
+damage() {
+	python3 - "$XDP_BLOOM_STATE/state.db" "$1" <<'PYTHON'
+import os, random, sys
+
+path, number = sys.argv[1], int(sys.argv[2])
+rng = random.Random(int(os.environ["XDP_BLOOM_SEED"]) + number)
+size = os.path.getsize(path)
+if number % 3 == 0:
+    os.truncate(path, rng.randrange(1, size))
+else:
+    with open(path, "r+b") as file:
+        for _ in range(rng.randrange(1, 6)):
+            # Once in a while where everything begins.
+            file.seek(rng.randrange(100 if rng.random() < 0.2 else size))
+            file.write(rng.randbytes(rng.choice((1, 40, 5000))))
+os.truncate(path, max(1, os.path.getsize(path)))
+PYTHON
+}
+
+damaged() {
+	local n verb status refusals=0 saved=0 nothing=0
+
+	prepare
+	for ((n = 0; n < rounds; n++)); do
+		damage "$n"
+		for verb in lists rotate "add 203.0.113.4" bans; do
+			# A warning that something waits may come before the refusal.
+			# shellcheck disable=SC2086 # a command
+			"$XDP_BLOOM" -q $verb >out 2>err
+			status=$?
+			[ $status != 2 ] || one_line ""
+			[ $status = 2 ] || [ $status = 0 ] || fail "round $n: '$verb': $status, $(cat err)"
+			refusals=$((refusals + status / 2))
+			answers >after
+			cmp before after || fail "round $n: the filter is another after '$verb'"
+		done
+		"$XDP_BLOOM" state recover >out 2>err
+		status=$?
+		answers >after
+		cmp before after || fail "round $n: the filter is another after recover"
+		if [ $status = 2 ]; then
+			nothing=$((nothing + 1))
+			one_line "the state is as it was"
+			sed 's/^/# /' err
+		else
+			saved=$((saved + 1))
+			bloom state check
+			bloom restore
+			bloom rotate
+		fi
+		# All begins anew.
+		rm -rf "$XDP_BLOOM_STATE"
+		bloom flush
+		prepare
+	done
+	printf '# %d rounds: %d commands refused, %d times something saved, %d times nothing\n' \
+		"$rounds" $refusals $saved $nothing
+}
+
+begins_at_nothing() {
+	expect 2 "$XDP_BLOOM" state recover
+	one_line "No such file"
+	expect 2 "$XDP_BLOOM" state
+	one_line "check, or recover"
+	head -c 9000 /dev/urandom >junk
+	expect 2 "$XDP_BLOOM" state recover junk
+	one_line "nothing can be saved"
+	[ ! -e "$XDP_BLOOM_STATE/state.db" ] || fail "there is a state now"
+}
+
+sql() {
+	python3 -c 'import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as db: db.executescript(sys.argv[2])' "$1" "$2"
+}
+
+# One setting that nobody can have set: nothing is changed that would follow from it, and the rest is saved.
+damaged_setting() {
+	local what
+
+	prepare
+	sql "$XDP_BLOOM_STATE/state.db" "INSERT INTO setting VALUES ('layout', -1)"
+	for what in rotate "tune --headroom 40" "add 203.0.113.9"; do
+		# shellcheck disable=SC2086 # a command
+		refused "a setting is damaged (see 'xdp-bloom state recover')" $what
+	done
+	bloom tune
+	expect 2 "$XDP_BLOOM" state check
+	one_line "setting 'layout' is damaged"
+	expect 1 "$XDP_BLOOM" state recover
+	bloom state check
+	bloom restore
+	is "$(get '[.layout,.headroom]' tune)" '["auto",33]' "the settings"
+	bloom rotate
+	answers >after
+	cmp before after || fail "the filter is another"
+}
+
+# Somebody else's file, whose tables are questions without end.
+endless_tables() {
+	prepare
+	tidied
+	cp "$XDP_BLOOM_STATE/state.db" theirs
+	sql theirs "DROP TABLE ban; CREATE VIEW ban (family, length, first, added, expires, reason) AS
+		WITH RECURSIVE n (i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n)
+		SELECT 4, 32, x'0a000001', i, NULL, '' FROM n"
+	expect 0 timeout 60 "$XDP_BLOOM" state recover theirs
+	is "$(get '[.[].name]' lists)" '["big","small","(allow)"]' "the lists"
+	is "$("$XDP_BLOOM" -j bans)" "[]" "the bans"
+}
+
+# One list whose ranges are not what was written: it is named, and to load it again is enough.
+damaged_list() {
+	prepare
+	python3 - "$XDP_BLOOM_STATE/state.db" <<-'PYTHON'
+		import sqlite3, sys
+		with sqlite3.connect(sys.argv[1]) as db:
+		    db.execute("UPDATE chunk SET data = x'00' WHERE family > 0 AND list = (SELECT id FROM list WHERE name = 'small')")
+	PYTHON
+	refused "list 'small' is damaged; load it again" rotate
+	refused "list 'small' is damaged" load small small --bogons=keep --if-changed --skip-bad
+	bloom load small small --bogons=keep
+	bloom state check
+	bloom rotate
+	answers >after
+	cmp before after || fail "the filter is another"
+}
+
+# Killed wherever it touches a name, it has lost nothing of what is in the journal alone, and the next command tidies up.
+recover_cut_short() {
+	local call n status
+
+	command -v strace >/dev/null || skip "needs strace"
+	echo 192.0.2.0/24 >list
+	bloom load list list
+	python3 - <<-'PYTHON'
+		import sqlite3
+		db = sqlite3.connect("state/state.db")
+		db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+	PYTHON
+	bloom add 203.0.113.5
+	bloom tune --headroom 50
+	cp -a "$XDP_BLOOM_STATE" before
+	for call in link rename unlink rmdir fsync; do
+		status=137
+		for ((n = 1; status == 137; n++)); do
+			rm -rf "$XDP_BLOOM_STATE" "${XDP_BLOOM_BPFFS:?}"
+			cp -a before "$XDP_BLOOM_STATE"
+			(
+				strace -o /dev/null -e trace=$call -e inject=$call:signal=KILL:when=$n \
+					"$XDP_BLOOM" state recover
+				exit $?
+			) >out 2>err
+			status=$?
+			[ $n != 1 ] || is $status 137 "status of recover, killed at the first $call"
+			bloom tune --headroom 51
+			is "$(get '.[].prefix' bans)" 203.0.113.5 "the bans after $call number $n"
+			[ ! -e "$XDP_BLOOM_STATE/recovering" ] || fail "$call number $n left a directory"
+			bloom state recover
+			is "$(get '.[].prefix' bans)" 203.0.113.5 "the bans after recover, after $call number $n"
+		done
+		is $status 0 "status of recover with nothing to kill"
+	done
+}
+
+run_cases sound_state damaged recover_cut_short damaged_list damaged_setting endless_tables begins_at_nothing

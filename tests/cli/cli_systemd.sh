@@ -1,0 +1,160 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The units under a systemd that is process 1: in namespaces, on a picture of this machine, booted twice.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../support/lib.sh"
+sandbox "$@"
+need unshare chroot systemctl
+systemd=/lib/systemd/systemd
+[ -x $systemd ] || skip_all "needs systemd"
+
+# boot: the machine comes up, runs root/etc/trial and goes down; what the trial says is in said.
+boot() {
+	local status
+
+	: >said
+	# shellcheck disable=SC2016 # that shell's own
+	timeout -s KILL 120 unshare --mount --pid --fork --kill-child --cgroup --ipc --uts --net --propagation private \
+		"$BASH" -c '
+		. "$0/picture.sh"
+		picture root upper || exit 4
+		mount -t cgroup2 cgroup2 root/sys/fs/cgroup || exit 4
+		mount -t tmpfs tmpfs root/run
+		mount -t tmpfs tmpfs root/tmp
+		mkdir root/dev/shm root/dev/pts root/dev/mqueue
+		mount -t devpts devpts root/dev/pts
+		ln -s pts/ptmx root/dev/ptmx
+		touch root/run/said
+		mount --bind said root/run/said
+		exec env -i container=other PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+			chroot root "$1" --system --unit=trial.service --log-target=null
+	' "$here" "$systemd" >booted 2>&1 </dev/null
+	status=$?
+	# systemd cannot take away the cgroup that it is in itself.
+	mkdir -p cgroup
+	mount -t cgroup2 cgroup2 cgroup && {
+		rmdir "cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)/init.scope"
+		umount cgroup
+	} 2>/dev/null
+	case $status in
+	0) ;;
+	4) skip "no overlay or no cgroup2 in namespaces: $(head -1 booted)" ;;
+	*) fail "systemd ended with $status: $(tail -3 booted); $(cat said)" ;;
+	esac
+}
+
+install_units() {
+	local changes=upper/changes
+
+	mkdir upper
+	trap 'umount upper; stop_jobs' EXIT
+	mount -t tmpfs tmpfs upper
+	mkdir -p $changes/usr/local/sbin $changes/etc/systemd/system $changes/var/lib
+	# Whatever this machine has of it is not there.
+	mknod $changes/var/lib/xdp-bloom c 0 0
+	cp "$XDP_BLOOM" $changes/usr/local/sbin/
+	make -s -C "$top" units PREFIX=/usr/local UNITS="$WORK/$changes/etc/systemd/system" || fail "cannot make the units"
+	mkdir $changes/etc/systemd/system/xdp-bloom.service.d
+	printf '[Service]\nRestartSec=0\n' >$changes/etc/systemd/system/xdp-bloom.service.d/soon.conf
+	echo "run --rotate-every 0" >$changes/etc/xdp-bloom.conf
+	cat >$changes/etc/systemd/system/trial.service <<-'UNIT'
+		[Unit]
+		DefaultDependencies=no
+		Wants=xdp-bloom.service
+		After=xdp-bloom.service
+
+		[Service]
+		Type=oneshot
+		Environment=XDP_BLOOM=/usr/local/sbin/xdp-bloom
+		ExecStart=/bin/sh /etc/trial
+	UNIT
+	cat >$changes/etc/begin <<-'SH'
+		exec >/run/said 2>&1
+		trap 'systemctl exit' EXIT
+		state() { systemctl show -P "$2" "xdp-bloom$1.service"; }
+		said() { echo "$*"; }
+		cable() { ip link add edge0 type veth peer name wire0 && ip link set edge0 up && ip link set wire0 up; }
+	SH
+}
+
+trial() {
+	{ echo '. /etc/begin'; cat; } >upper/changes/etc/trial
+	boot
+}
+
+boots() {
+	install_units
+	trial <<-'SH'
+		said "$(state "" ActiveState), $(state -restore ActiveState), OOM: $(state "" OOMPolicy)"
+		cable
+		"$XDP_BLOOM" attach edge0 -q
+		"$XDP_BLOOM" add 203.0.113.5
+		before=$(state "" MainPID)
+		# To reload is to send a signal: it may be "active" before it has heard it, and is "reloading" then.
+		echo "allow 203.0.113.77" >>/etc/xdp-bloom.conf
+		systemctl reload xdp-bloom.service
+		until "$XDP_BLOOM" allow | grep -q 203.0.113.77; do sleep 0.1; done
+		until [ "$(state "" ActiveState)" = active ]; do sleep 0.1; done
+		said "read again"
+		systemctl kill -s KILL xdp-bloom.service
+		"$XDP_BLOOM" test 203.0.113.5 | head -1
+		# It is "active" until its end is noticed, and has no process for a moment then.
+		until now=$(state "" MainPID) && [ "$now" != 0 ] && [ "$now" != "$before" ]; do sleep 0.1; done
+		until [ "$(state "" ActiveState)" = active ]; do sleep 0.1; done
+		said "started again"
+		systemctl stop xdp-bloom.service
+		said "stopped: $(state "" ActiveState) $(state "" Result)"
+		"$XDP_BLOOM" test 203.0.113.5 | head -1
+	SH
+	is "$(cat said)" "$(printf '%s\n' 'active, inactive, OOM: continue' 'read again' '203.0.113.5: drop (roster)' 'started again' \
+		'stopped: inactive success' '203.0.113.5: drop (roster)')" "what the first boot says"
+	# Its interface is late.
+	trial <<-'SH'
+		said "$(state "" ActiveState), $(state -restore ActiveState) $(state -restore Result)"
+		"$XDP_BLOOM" test 203.0.113.5 | head -1
+		cable
+		until "$XDP_BLOOM" show | grep -q edge0; do sleep 0.1; done
+		said "$(state "" StatusText)"
+	SH
+	is "$(head -2 said)" "$(printf '%s\n' 'active, active success' '203.0.113.5: drop (roster)')" "what the second boot says"
+}
+
+# recipe_file NAME: what docs/recipes.md has to go into it.
+recipe_file() {
+	awk -v name="/$1\`" 'index($0, name) { found = 1; next } found && /^    / { sub("    ", ""); print; begun = 1; next }
+		begun && !/^$/ { exit } begun' "$top/docs/recipes.md"
+}
+
+# As docs/recipes.md has them, but for where the list comes from.
+feeds() {
+	local units=upper/changes/etc/systemd/system unit
+
+	need curl systemd-analyze
+	install_units
+	echo 203.0.113.0/24 >upper/changes/etc/netset
+	for unit in firehol-level1.service firehol-level1.timer; do
+		recipe_file $unit | sed 's|https:[^ ]*|file:///etc/netset|' >$units/$unit
+	done
+	expect 0 systemd-analyze verify --man=no $units/firehol-level1.timer
+	is "$(cat out err)" "" "what systemd-analyze says"
+	recipe_file xdp-bloom.conf >>upper/changes/etc/xdp-bloom.conf
+	{
+		sed -n '/^## FireHOL/,/^## R/s/^    systemctl/&/p' "$top/docs/recipes.md"
+		cat <<-'SH'
+			until "$XDP_BLOOM" test 203.0.113.9; do sleep 0.1; done >/dev/null 2>&1
+			said "loaded, $(systemctl show -P ActiveState firehol-level1.timer)"
+			echo 198.51.100.0/28 >>/etc/netset
+			systemctl start firehol-level1.service
+			until "$XDP_BLOOM" test 198.51.100.9; do sleep 0.1; done >/dev/null 2>&1
+			said "loaded again"
+			echo "<html>" >/etc/netset
+			systemctl start firehol-level1.service
+			until grep -q "refused.*netset:1" /var/lib/xdp-bloom/events; do sleep 0.1; done
+			"$XDP_BLOOM" test 198.51.100.9 | head -1
+		SH
+	} | trial
+	is "$(grep -v '^Created symlink' said)" "$(printf '%s\n' 'loaded, active' 'loaded again' '198.51.100.9: drop (roster)')" \
+		"what is said"
+}
+
+run_cases boots feeds

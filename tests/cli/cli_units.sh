@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The systemd units, as systemd itself reads them; and the command under no more than the rights they give.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../support/lib.sh"
+sandbox "$@"
+
+units() {
+	local unit score
+
+	command -v systemd-analyze >/dev/null || skip "needs systemd-analyze"
+	mkdir -p root/sbin
+	cp "$XDP_BLOOM" root/sbin/xdp-bloom
+	make -s -C "$top" units PREFIX="$WORK/root" UNITS="$WORK" || fail "cannot make the units"
+	for unit in xdp-bloom.service xdp-bloom-restore.service; do
+		! grep '@PREFIX@\|@HARDENED@' "$unit" >out || fail "$unit: $(cat out)"
+		SYSTEMD_LOG_LEVEL=warning systemd-analyze verify --man=no "./$unit" >out 2>&1
+		! grep "$unit" out || fail "systemd-analyze verify: $(cat out)"
+		systemd-analyze security --offline=true --no-pager "./$unit" >out 2>&1 || fail "security: $(cat out)"
+		score=$(grep -o 'exposure level for.*: [0-9.]*' out | grep -o '[0-9.]*$')
+		printf '# %s: systemd-analyze security %s\n' "$unit" "$score"
+		[ "${score%.*}" -lt 4 ] || fail "$unit: $score is too much"
+	done
+}
+
+# The bounding set of the units, and of it each in turn left out.
+rights() {
+	local -a given
+	local without
+
+	command -v setpriv >/dev/null || skip "needs setpriv"
+	setpriv --list-caps | grep -q '^bpf' || skip "needs a setpriv that knows CAP_BPF"
+	read -r -a given < <(sed -n 's/^CapabilityBoundingSet=//p' "$top/packaging/systemd/hardened" | tr "[:upper:]" "[:lower:]" | sed 's/cap_/+/g')
+	veth 0
+	echo 192.0.2.7 >banned
+	echo 192.0.2.6 >clean
+	held="$(IFS=,; echo "-all,${given[*]}")"
+	# shellcheck disable=SC2317 # expect calls it
+	unprivileged() {
+		setpriv --bounding-set "$held" --inh-caps -all --no-new-privs "$XDP_BLOOM" "$@"
+	}
+	expect 0 unprivileged load bad banned
+	expect 0 unprivileged attach edge0
+	expect 0 unprivileged rotate
+	expect 0 unprivileged add 192.0.2.8
+	expect 0 unprivileged del 192.0.2.8
+	send 0 -b banned -c clean
+	expect 0 unprivileged restore
+	for without in "${given[@]}"; do
+		held="$(IFS=,; echo "-all,${given[*]}")"
+		held=${held/,"$without"/}
+		expect 2 unprivileged rotate
+		send 0 -b banned -c clean
+	done
+}
+
+run_cases units rights

@@ -1,0 +1,249 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Interfaces: several at once, and one after another.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../support/lib.sh"
+sandbox "$@"
+# shellcheck source=../support/edges.sh
+. "$here/edges.sh"
+
+two_interfaces() {
+	prepare
+	bloom attach edge0 edge1 --mode "$1"
+	is "$(get '[.interfaces[]|.name,.mode]|sort' show)" "[\"edge0\",\"edge1\",\"$1\",\"$1\"]" "what show says"
+	filters 0
+	filters 1
+	is "$(get .packets.dropped stats)" $((2 * $(wc -l <banned))) "the number dropped on both"
+}
+
+# What each interface counted, by stage too; and where it goes when the filter leaves an interface.
+counts_by_interface() {
+	local rows='[.interfaces[]|[.name,.packets.dropped,.packets.passed]]'
+
+	prepare
+	bloom attach edge0 edge1
+	filters 0
+	filters 1
+	filters 1
+	is "$(get "$rows" stats)" '[["edge0",4,5],["edge1",8,10],[null,0,0]]' "dropped and passed by interface"
+	is "$(get '[.stages[]|select(.verdict=="dropped").packets]|add' stats)" 12 "the sum of the stages that drop"
+	is "$(get '[.stages[]|select(.verdict=="dropped")|select(.stage=="gate").packets]|add' stats)" 6 "dropped by the gate"
+	bloom detach edge1
+	bloom attach edge1
+	is "$(get "$rows" stats)" '[["edge0",4,5],["edge1",0,0],[null,8,10]]' "after detaching and attaching again"
+	is "$(get '[.packets[]]' stats)" '[15,12,0]' "the sums"
+	bloom -j stats --interval 0.1 --count 2
+	is "$(jq -sc '[.[].rate.packets.dropped]' "$WORK/out")" '[0,0]' "two lines of rates without traffic"
+}
+
+attached_before_anything_is_loaded() {
+	veth 0
+	printf '%s\n' 192.0.2.7 192.0.2.8 >everybody
+	bloom attach edge0
+	passes_all 0
+	echo 192.0.2.7 >banned
+	echo 192.0.2.8 >clean
+	bloom load bad banned
+	filters 0
+	bloom unload bad
+	passes_all 0
+}
+
+second_attach_is_refused() {
+	prepare
+	bloom attach edge0
+	refused edge0 attach edge0
+	refused edge0 attach edge0 --mode skb
+	refused edge0 attach edge1 edge0
+	filters 0
+	passes_all 1
+}
+
+detach_one() {
+	prepare
+	bloom attach edge0 edge1
+	bloom detach edge0
+	is "$(xdp_id edge0)" none "the program on edge0"
+	passes_all 0
+	filters 1
+	refused edge0 detach edge0
+	refused edge0 detach edge1 edge0
+	bloom attach edge0
+	filters 0
+}
+
+detach_all() {
+	prepare
+	bloom attach edge0 edge1
+	bloom detach --all
+	is "$(xdp_id edge0) $(xdp_id edge1)" "none none" "the programs"
+	is "$(get .interfaces show)" "[]" "what show says of the interfaces"
+	is "$(get 'map(.name)' lists)" '["bad"]' "the lists that are kept"
+	passes_all 0
+}
+
+# One that is attached again while detach waits for the state does not stay so. Here it is hidden for so long.
+detach_has_the_last_word() {
+	local holder detaching
+
+	prepare
+	bloom attach edge0
+	mkfifo release
+	python3 -c '
+import fcntl
+lock = open("state/lock", "w")
+fcntl.lockf(lock, fcntl.LOCK_EX)
+open("held", "w")
+open("release").read()' &
+	holder=$!
+	until [ -e held ]; do :; done
+	mv "$XDP_BLOOM_BPFFS/links/edge0" "$XDP_BLOOM_BPFFS/links/hidden" || fail "cannot hide the pin"
+	"$XDP_BLOOM" detach edge0 &
+	detaching=$!
+	until grep -q -- "-> POSIX .* $detaching " /proc/locks || ! kill -0 $detaching; do :; done
+	mv "$XDP_BLOOM_BPFFS/links/hidden" "$XDP_BLOOM_BPFFS/links/edge0"
+	: >release
+	wait $holder
+	wait $detaching
+	is "$?" 0 "the status of detach"
+	is "$(xdp_id edge0)" none "the program on edge0"
+	bloom restore
+	passes_all 0
+}
+
+unknown_interface() {
+	prepare
+	refused nosuch0 attach nosuch0
+	refused nosuch0 attach edge0 nosuch0
+	refused nosuch0 detach nosuch0
+	refused "the filter is not attached there" detach ""
+	refused interface attach
+	refused interface detach
+	refused sideways attach edge0 --mode sideways
+}
+
+# A veth whose other end sends jumbo frames takes no native program.
+falls_back_to_skb_with_a_warning() {
+	prepare
+	refused lo: attach lo --mode native
+	bloom attach lo
+	one_line lo:
+	is "$(get '.interfaces[]|[.name,.mode]' show)" '["lo","skb"]' "what show says"
+}
+
+# Frames of several buffers: natively where the kernel has that (5.18), in skb mode where it has not.
+jumbo_frames() {
+	local mode got
+
+	prepare
+	ip link set edge0 mtu 9000
+	ip link set wire0 mtu 9000
+	for mode in native skb; do
+		if ! "$XDP_BLOOM" attach edge0 --mode "$mode" &>/dev/null; then
+			[ $mode = native ] || fail "skb mode is refused"
+			echo "# no native mode for jumbo frames on this kernel"
+			bloom attach edge0
+			one_line edge0
+			bloom detach edge0
+			continue
+		fi
+		filters 0
+		bloom rotate
+		got=$(get '[.packets.passed,.packets.dropped,.bytes.passed,.bytes.dropped]' stats)
+		jumbo 40
+		is "$(get "[.packets.passed,.packets.dropped,.bytes.passed,.bytes.dropped]|[.,$got]|transpose|map(.[0]-.[1])" stats)" \
+			"[40,80,$((40 * 9000)),$((80 * 9000))]" "what $mode mode counted"
+		bloom detach edge0
+	done
+}
+
+# jumbo N: so many frames of 9000 bytes from a clean source, each behind two banned ones, which must not arrive.
+jumbo() {
+	python3 - "$1" 203.0.113.9 192.0.2.8 <<'PYTHON' || fail "jumbo frames do not pass as they must"
+import socket, struct, sys
+
+count, banned, clean = int(sys.argv[1]), *map(socket.inet_aton, sys.argv[2:])
+out, back = (socket.socket(socket.AF_PACKET, socket.SOCK_RAW, kind) for kind in (0, socket.htons(0x0800)))
+out.bind(("wire0", 0))
+back.bind(("edge0", 0x0800))
+back.settimeout(5)
+for n in range(count):
+    for source in banned, banned, clean:
+        ip = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 8986, n, 0, 64, 17, 0, source, b"\x0a\0\0\1")
+        out.send((b"\2\0\0\0\0\1" * 2 + b"\x08\0" + ip).ljust(9000, b"x"))
+    frame = back.recv(10000)
+    if len(frame) != 9000 or frame[18:20] != struct.pack("!H", n) or frame[26:30] != clean:
+        sys.exit("# frame %d: %d bytes from %s" % (n, len(frame), socket.inet_ntoa(frame[26:30])))
+PYTHON
+}
+
+vanished_interface() {
+	prepare
+	bloom attach edge0 edge1
+	ip link del edge0
+	filters 1
+	is "$(get '[.interfaces[]|select(.gone|not).name]' show)" '["edge1"]' "what show says is filtered"
+	veth 0
+	passes_all 0
+	bloom attach edge0
+	filters 0
+	bloom detach --all
+}
+
+# The filter goes with the interface; another one that has its name now is open, and nobody says that it is not.
+renamed_interface() {
+	prepare
+	bloom attach edge0
+	filters_renamed
+	veth 0
+	passes_all 0
+	expect 1 "$XDP_BLOOM" restore
+	grep -q "edge0: the filter that was attached under this name" err || fail "restore does not say so: $(cat err)"
+	expect 1 "$XDP_BLOOM" attach edge0 --if-needed
+	one_line "edge0: the filter that was attached under this name"
+	refused "edge0: the filter that was attached under this name" attach edge0
+	filters 8
+	bloom detach edge0
+	passes_all 8
+	bloom attach edge0
+	filters 0
+	is "$(get '[.interfaces[]|[.name,.moved,.gone]]' show)" '[["edge0",false,false]]' "what show says"
+}
+
+# In a container eth0 often has the number that eth0 has outside: what is attached there is not attached here.
+same_name_in_another_namespace() {
+	local number
+	local -a other
+
+	prepare
+	bloom attach edge0
+	number=$(cat /sys/class/net/edge0/ifindex)
+	# shellcheck disable=SC2016 # that shell's own
+	other=(unshare --net "$BASH" -c 'ip link add edge0 index $0 type veth peer name wire0 && exec "$@"' "$number" "$XDP_BLOOM")
+	expect 0 "${other[@]}" -j show
+	is "$(jq -c '[.interfaces[]|[.name,.moved,.gone]]' out)" '[["edge0",true,false]]' "what show says there"
+	expect 2 "${other[@]}" attach edge0
+	one_line "edge0: the filter that was attached under this name"
+	filters 0
+	is "$(get '[.interfaces[]|[.name,.moved,.gone]]' show)" '[["edge0",false,false]]' "what show says here"
+}
+
+# There is no address where one is looked for: it would say that it filters, and let everything pass.
+without_ethernet() {
+	prepare
+	ip tuntap add edge9 mode tun 2>/dev/null || skip "no tun device can be made"
+	refused "edge9: its packets have no Ethernet header" attach edge9
+	refused "edge9: its packets have no Ethernet header" attach edge0 edge9 --mode skb
+	is "$(xdp_id edge9)" none "the program on edge9"
+	ip link del edge9
+	ip tuntap add edge9 mode tap
+	bloom attach edge9
+	bloom attach lo --mode skb
+	bloom detach edge9 lo
+	ip link del edge9
+}
+
+run_cases "two_interfaces native" "two_interfaces skb" counts_by_interface attached_before_anything_is_loaded \
+	second_attach_is_refused detach_one detach_all detach_has_the_last_word unknown_interface \
+	falls_back_to_skb_with_a_warning jumbo_frames without_ethernet vanished_interface renamed_interface \
+	same_name_in_another_namespace

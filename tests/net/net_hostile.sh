@@ -1,0 +1,256 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The service among the hostile and the broken: web clients, hooks, listeners, names. It goes on doing what it is for.
+# shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC2119 # ready has arguments of its own
+. "$(dirname "$0")/../support/lib.sh"
+sandbox "$@"
+# shellcheck source=../support/service.sh
+. "$here/service.sh"
+
+# What the service is there for goes on: a ban runs out.
+still_works() {
+	bloom add 192.0.2.6 --ttl 1s
+	heard "$log" "what ran out of time: done"
+	send 0 -b banned -c clean
+}
+
+cat >"$WORK.crowd" <<'PYTHON'
+import resource, socket, sys
+
+PORT, CROWD = 9913, 10000
+
+
+def ask(data, close=False):
+    """The first line of what comes back, b'' where nothing does."""
+    try:
+        with socket.create_connection(("127.0.0.1", PORT), 30) as s:
+            s.sendall(data)
+            if close:
+                s.shutdown(socket.SHUT_WR)
+            return s.recv(65536).split(b"\r\n")[0]
+    except (BrokenPipeError, ConnectionResetError, TimeoutError):
+        return b""
+
+
+def status(data, wanted, close=False):
+    line = ask(data, close)
+    if not any(line.startswith(b"HTTP/1.1 " + code) or line == code for code in wanted):
+        sys.exit("%r is answered with %r" % (data[:60], line))
+
+
+get = b"GET /metrics HTTP/1.1\r\nHost: x\r\n"
+status(get + b"\r\n", [b"200"], close=True)
+status(b"HEAD /metrics HTTP/1.0\r\n\r\n", [b"200"])
+for method in b"POST", b"DELETE", b"CONNECT", b"PROPFIND", b"X" * 300:
+    status(method + b" /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody", [b"405"])
+status(b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n" + b"x" * 9999999, [b"405", b""])
+status(b"POST /metrics HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n", [b"405", b"400"])
+for path in b"/../../etc/passwd", b"/%2e%2e/metrics", b"/metrics/../healthz", b"//metrics", b"*":
+    status(b"GET " + path + b" HTTP/1.0\r\n\r\n", [b"404"])
+status(get + b"A: b\r\n" * 200000 + b"\r\n", [b"431", b""])
+status(get + b"A: " + b"a" * 3000000 + b"\r\n\r\n", [b"431", b""])
+status(b"GET /" + b"a" * 3000000 + b" HTTP/1.0\r\n\r\n", [b"414", b""])
+status(bytes(range(256)) * 100, [b"400", b""])
+status(b"GET /met", [b""], close=True)
+
+# A crowd that says half of something and stays.
+room = min(CROWD + 100, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+resource.setrlimit(resource.RLIMIT_NOFILE, (room, room))
+crowd = []
+for _ in range(room - 100):
+    s = socket.socket()
+    s.setblocking(False)
+    s.connect_ex(("127.0.0.1", PORT))
+    crowd.append(s)
+for s in crowd:
+    try:
+        s.send(get)
+    except OSError:
+        pass
+print(len(crowd), flush=True)
+sys.stdin.readline()
+# It goes, half of it while nobody has looked at it yet; whoever comes then is answered.
+for s in crowd:
+    s.close()
+while ask(b"GET /healthz HTTP/1.0\r\n\r\n") != b"HTTP/1.1 200 OK":
+    pass
+PYTHON
+
+web() {
+	local crowd before
+
+	prepare
+	ready --listen 9913
+	before=$(ps -o rss= -p "$service_pid")
+	mkfifo go told
+	timeout 300 python3 "$WORK.crowd" <go >told 2>crowd.err &
+	crowd=$!
+	exec {go}>go {told}<told
+	read -r line <&"$told" || fail "$(cat crowd.err)"
+	printf '# %s connections; %s kB of memory before, %s kB with them\n' "$line" "$before" "$(ps -o rss= -p "$service_pid")"
+	still_works
+	[ "$(ps -o rss= -p "$service_pid")" -lt $((before + 8192)) ] || fail "it has grown"
+	echo >&"$go"
+	wait "$crowd" || fail "nobody is answered after the crowd: $(cat crowd.err)"
+	stop
+}
+
+# Twice as many as there are places each say a byte a second, and are back when they are put out. Whoever asks properly
+# is answered.
+cat >"$WORK.drips" <<'PYTHON'
+import select, socket
+
+clients = {}
+
+
+def come():
+    s = socket.create_connection(("127.0.0.1", 9913))
+    s.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n")
+    clients[s.fileno()] = s
+
+
+for _ in range(32):
+    come()
+print("dripping", flush=True)
+poll = select.poll()
+for fd in clients:
+    poll.register(fd, select.POLLIN)
+while True:
+    for fd, _ in poll.poll(1000):
+        clients.pop(fd).close()
+        poll.unregister(fd)
+        come()
+        poll.register(list(clients)[-1], select.POLLIN)
+    for s in clients.values():
+        try:
+            s.send(b"A")
+        except OSError:
+            pass
+PYTHON
+
+drips() {
+	prepare
+	ready --listen 9913
+	mkfifo told
+	python3 "$WORK.drips" >told 2>drips.err &
+	exec {told}<told
+	heard "$told" dripping
+	for page in /metrics /healthz /metrics; do
+		get_page $page
+		is "$code" 200 "$page among those who drip ($(cat page drips.err))"
+	done
+	still_works
+	kill %?drips
+	stop
+}
+
+# hook LINES: a program for events.
+hook() {
+	printf '#!/bin/sh\n%s\n' "$1" >hook.new
+	chmod +x hook.new
+	mv hook.new hook
+}
+
+# shellcheck disable=SC2016 # what no shell may read
+hooks_run() {
+	prepare
+	hook 'read -r line; echo "$XDP_BLOOM_EVENT|$XDP_BLOOM_MESSAGE|$line" >>'"$WORK/got"
+	ready --hook "$WORK/hook"
+	bloom add 192.0.2.66 --reason '$(touch pwned) `touch pwned`; "'"'"
+	until grep -qs '^add|' got; do
+		kill -0 "$service_pid" || fail "the service has gone"
+		read -rt 0.1 <> <(:)
+	done
+	is "$(grep '^add|' got | cut -d'|' -f2)" 'add 192.0.2.66 --reason $(touch pwned) `touch pwned`; "'"'" "the message"
+	is "$(grep '^add|' got | cut -d'|' -f3- | jq -r .event)" add "what came on standard input"
+	[ ! -e pwned ] || fail "a shell has read the message"
+	stop
+}
+
+# One that neither ends nor listens: bans run out meanwhile, and when the service ends, it ends, with what it started.
+hooks_hang() {
+	local one other pid tries
+
+	prepare
+	hook "trap '' TERM INT; sleep 1000 & echo \$\$ \$! >$WORK/pids.new; mv $WORK/pids.new $WORK/pids; while :; do wait; done"
+	ready --hook "$WORK/hook"
+	bloom add 192.0.2.66
+	until [ -e pids ]; do
+		kill -0 "$service_pid" || fail "the service has gone"
+		read -rt 0.1 <> <(:)
+	done
+	still_works
+	stop
+	read -r one other <pids
+	# Killed, they may take a moment to go.
+	for pid in "$one" "$other"; do
+		for ((tries = 0; tries < 300; tries++)); do
+			grep -qs '^State:[^Z]*$' "/proc/$pid/status" || break
+			read -rt 0.1 <> <(:)
+		done
+		[ $tries -lt 300 ] || fail "process $pid still runs"
+	done
+}
+
+hooks_fail() {
+	prepare
+	hook 'exit 1'
+	ready --hook "$WORK/hook"
+	bloom add 192.0.2.66
+	still_works
+	rm hook
+	bloom add 192.0.2.67
+	heard "$log" "hook: cannot be run"
+	still_works
+	stop
+}
+
+# Nobody needs a packet for his place to be free again.
+listeners() {
+	local n
+
+	prepare
+	ready
+	for ((n = 0; n < 40; n++)); do
+		bloom watch --duration 0.01
+	done
+	stop
+}
+
+# Interfaces may be called nearly anything. No terminal obeys it, and every page is still one.
+names() {
+	local name=$'\xff\xc2\x9b\e[1m"<b>' verb
+
+	ip link set lo up
+	ip link add "$name" type veth peer name wire9 || skip "there can be no such interface"
+	ip link set "$name" up
+	echo 192.0.2.7 >list
+	bloom load bad list
+	bloom attach "$name"
+	grep -aqP '^\?\?\?\?\[1m"<b>: filtering' out || fail "attach says: $(cat -v out)"
+	for verb in show stats "stats -j" "show -j" metrics; do
+		# shellcheck disable=SC2086 # a verb and its options
+		bloom $verb
+		! LC_ALL=C grep -aqP '[\x00-\x09\x0b-\x1f\x7f-\xff]' out || fail "$verb says: $(cat -v out)"
+	done
+	if command -v promtool >/dev/null; then
+		expect 0 promtool check metrics <out
+	fi
+	expect 2 "$XDP_BLOOM" detach "$name" $'x\xc2\x9b2J'
+	! LC_ALL=C grep -aqP '[\x00-\x09\x0b-\x1f\x7f-\xff]' err || fail "it says: $(cat -v err)"
+	bloom add 198.51.100.66 --reason $'\e[2J\xc2\x9b2J\xff\n"\\é'
+	for verb in bans "bans -j" "test 198.51.100.66"; do
+		# shellcheck disable=SC2086 # a verb and its options
+		bloom $verb
+		! LC_ALL=C.UTF-8 grep -qP '[\x00-\x09\x0b-\x1f\x7f-\x9f]' out || fail "$verb says: $(cat -v out)"
+	done
+	is "$(get '.[].reason' bans)" '?[2J??2J??"\é' "the reason"
+	bloom detach "$name"
+	bloom -j attach "$name"
+	is "$(jq -r '.[].name' out)" '????[1m"<b>' "the name in JSON"
+	bloom detach "$name"
+	ip link del wire9
+}
+
+run_cases web drips hooks_run hooks_hang hooks_fail listeners names

@@ -1,0 +1,195 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# What the service sees: the history behind report, Prometheus's pages, samples handed on, and a page for a browser.
+# shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC2119 # ready has arguments of its own
+. "$(dirname "$0")/../support/lib.sh"
+sandbox "$@"
+# shellcheck source=../support/service.sh
+. "$here/service.sh"
+
+prometheus() {
+	prepare
+	ready --listen 9913
+	send 0 -n 100 -b banned -c clean
+	get_page /healthz
+	is "$code $(cat page)" "200 ok" "/healthz"
+	get_page /other
+	is "$code" 404 "another page"
+	get_page /metrics
+	is "$code" 200 "/metrics"
+	is "$(sed -n 's/^xdp_bloom_list_packets_total{list="bad",kind="ban"} //p' page)" 300 "dropped by the list"
+	is "$(sed -n 's/^xdp_bloom_packets_total{interface="edge0",verdict="dropped".*} //p' page | jq -s add)" 300 \
+		"dropped on the interface"
+	bloom metrics
+	is "$(sed 's/ .*//' out)" "$(sed 's/ .*//' page)" "the names on the page and of the verb"
+	stop
+	[ ! -e "$XDP_BLOOM_STATE/samples.sock" ] || fail "the socket is still there"
+}
+
+by_the_conventions() {
+	command -v promtool >/dev/null || skip "needs promtool"
+	filtering bad
+	send 0 -b banned -c clean
+	bloom metrics
+	mv out page
+	expect 0 promtool check metrics <page
+	is "$(cat out err)" "" "what promtool says"
+}
+
+# until_health CODE WORDS: what /healthz comes to say.
+until_health() {
+	local i
+
+	for ((i = 0; i < 300; i++)); do
+		get_page /healthz
+		if [ "$code" = "$1" ]; then
+			is "$(cat page)" "$2" "/healthz"
+			return
+		fi
+		read -rt 0.1 <> <(:)
+	done
+	fail "/healthz never says $1, but: $code $(cat page)"
+}
+
+# Not ok where the filter is gone, or the state cannot be read. An empty one is one, too.
+health() {
+	prepare
+	mv conf later
+	: >conf
+	ready --listen 9913
+	until_health 200 ok
+	stop
+	mv later conf
+	ready --listen 9913
+	until_health 200 ok
+	tidied
+	cp "$XDP_BLOOM_STATE/state.db" sound
+	printf 'garbage garbage garbage' | dd of="$XDP_BLOOM_STATE/state.db" conv=notrunc status=none
+	kill -HUP "$service_pid"
+	until_health 503 "the state is lost, or cannot be read"
+	cp sound "$XDP_BLOOM_STATE/state.db"
+	kill -HUP "$service_pid"
+	until_health 200 ok
+	mv "$XDP_BLOOM_STATE" elsewhere
+	until_health 503 "the state is lost, or cannot be read"
+	mv elsewhere "$XDP_BLOOM_STATE"
+	until_health 200 ok
+	rm -rf "${XDP_BLOOM_BPFFS:?}"
+	until_health 503 "no filter is in force, or it cannot be read"
+	stop
+}
+
+# until_true JQ-FILTER: what report says after the service has counted, once a second.
+until_true() {
+	local i
+
+	for ((i = 0; i < 300; i++)); do
+		[ "$(get "$1" report --last hour)" != true ] || return 0
+		read -rt 0.1 <> <(:)
+	done
+	fail "never '$1': $("$XDP_BLOOM" -j report --last hour)"
+}
+
+reported() {
+	prepare
+	ready
+	send 0 -n 500 -b banned -c clean
+	until_true '.dropped.packets==1500'
+	is "$(get '[.lists[]|.name,.packets]' report)" '["bad",1500]' "the lists"
+	is "$(get '.passed.packets' report --last day)" "$(get .packets.passed stats)" "what passed"
+	is "$(get '[.sources[].name]|sort' report)" '["192.0.2.7","2001:db8::7","203.0.113.9"]' "the sources"
+	is "$(get '[.networks[].name]|sort' report)" '["192.0.2.0/24","2001:db8::/48","203.0.113.0/24"]' "the networks"
+	is "$(get '[.ports[].name]' report)" '["udp 9"]' "the ports"
+	is "$(get '[.series[][2]]|add' report --last minute)" 1500 "the sum of the seconds"
+	# Sums of a service that was killed are still there for the next.
+	kill -KILL "$service_pid"
+	wait "$service_pid"
+	ready
+	send 0 -n 10 -b banned -c clean
+	until_true '.dropped.packets==1530'
+	bloom report
+	grep -q '^dropped *1530 packets' out || fail "the text says: $(cat out)"
+	stop
+}
+
+# A list that came later has the label of one that went; what each dropped stays its own.
+of_lists_that_went() {
+	prepare
+	ready
+	send 0 -n 100 -b banned -c clean
+	until_true '.dropped.packets==300'
+	bloom unload bad --force
+	echo 192.0.2.7 >second
+	bloom load second second
+	is "$(get '[.lists[]|.name,.packets]' report)" '["bad",300]' "the lists"
+	sed -i 1q banned
+	send 0 -n 10 -b banned -c clean
+	until_true '.dropped.packets==310'
+	is "$(get '[.lists[]|.name,.packets]' report)" '["bad",300,"second",10]' "the lists"
+	bloom unload second --force
+	bloom add 192.0.2.7
+	send 0 -n 20 -b banned -c clean
+	until_true '.dropped.packets==330'
+	is "$(get '[.lists[]|.name,.packets]' report)" '["bad",300,"live",20,"second",10]' "the lists and the bans"
+	stop
+}
+
+without_a_service() {
+	refused "there is no history" report
+	prepare
+	bloom load bad list
+	refused "there is no history" report
+}
+
+# Two look at once, and the service as well.
+handed_on() {
+	prepare
+	ready
+	send 0 -b banned -c clean
+	until_true '.samples>=3'
+	"$XDP_BLOOM" -vj watch --count 3 >one 2>one.err &
+	"$XDP_BLOOM" -vj watch --count 3 >two 2>two.err &
+	while ! grep -qs watching one.err || ! grep -qs watching two.err; do
+		kill -0 "$service_pid" || fail "the service has gone"
+	done
+	flow 0 -b banned -c clean
+	wait %?one %?two || fail "watch ended with $?"
+	stop_flow 0
+	is "$(wc -l <one) $(wc -l <two)" "3 3" "the samples that two saw"
+	stop
+}
+
+# The service goes: watch says so, in one line.
+left_alone() {
+	prepare
+	ready
+	"$XDP_BLOOM" -v watch >seen 2>seen.err &
+	while ! grep -qs watching seen.err; do
+		kill -0 "$service_pid" || fail "the service has gone"
+	done
+	stop
+	wait %?watch
+	is $? 2 "the status of watch"
+	is "$(tail -1 seen.err)" "xdp-bloom: the service has gone" "what it said"
+}
+
+in_a_browser() {
+	local browser
+
+	browser=$(command -v chromium || command -v google-chrome) || skip "there is no browser"
+	prepare
+	ready
+	send 0 -n 500 -b banned -c clean
+	until_true '.dropped.packets==1500 and .samples>0'
+	bloom report --html
+	mv out page.html
+	expect 0 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$WORK/browser" --dump-dom "file://$WORK/page.html"
+	grep -q '<strong id="dropped">1500</strong>' out || fail "the number is not on the page"
+	grep -q '<td>bad</td>' out || fail "the list is not on the page"
+	grep -qE '<rect class="drop" x="[0-9.]+" y="[0-9.]+"' out || fail "there is no chart"
+	! grep -qE '(src|href)=' out || fail "the page needs something else"
+	stop
+}
+
+run_cases prometheus by_the_conventions health reported of_lists_that_went without_a_service handed_on left_alone in_a_browser

@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# A million hosts and 50,000 prefixes: the edges of each prefix, and a sample of the hosts, judged by real packets and
+# by the test verb, against a model that has nothing in common with the command.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../support/lib.sh"
+sandbox "$@"
+
+hosts=${XDP_BLOOM_SCALE:-1000000}
+
+# One interface in each mode.
+scale() {
+	local n
+
+	judge list "$hosts" 40000 10000 >random
+	judge sample of_random 100000 random
+	printf '# %d banned and %d clean addresses\n' "$(wc -l <of_random/banned)" "$(wc -l <of_random/clean)"
+	veth 0 1
+	bloom attach edge0 --mode native
+	bloom attach edge1 --mode skb
+	bloom load random random --bogons=keep
+	for n in 0 1; do
+		send "$n" -b of_random/banned -c of_random/clean -n 2
+		printf '# %s\n' "$(cat sent)"
+	done
+	is "$(get '[.packets[]]' stats)" "[$((2 * $(sent .clean.sent))),$((2 * $(sent .banned.sent))),0]" \
+		"passed, dropped, unparsed"
+	expect 1 "$XDP_BLOOM" -j test - <of_random/all
+	judge answers of_random random <out >wrong || fail "$(cat wrong)"
+	expect 0 "$XDP_BLOOM" -j test - <of_random/banned
+}
+
+run_cases scale

@@ -1,0 +1,427 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The service: what it does by itself, what it says, and that nothing it does depends on its being alive.
+# shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC2119 # ready has arguments of its own
+. "$(dirname "$0")/../support/lib.sh"
+units=$top/packaging/systemd
+sandbox "$@"
+
+# shellcheck source=../support/service.sh
+. "$here/service.sh"
+
+starts_and_stops() {
+	local since
+
+	prepare
+	under=(env WATCHDOG_USEC=200000)
+	ready
+	heard "$notes" WATCHDOG=1
+	heard "$notes" WATCHDOG=1
+	send 0 -b banned -c clean
+	stop
+	heard "$notes" STOPPING=1
+	send 0 -b banned -c clean
+	# An unchanged config changes nothing.
+	since=$(snapshot)
+	under=(env)
+	ready
+	is "$(snapshot)" "$since" "what is loaded and attached after a second start"
+	stop KILL 137
+	send 0 -b banned -c clean
+	ready
+	stop INT
+	is "$(snapshot)" "$since" "what is loaded and attached after a third"
+}
+
+# A manager that has no time at that moment is told later: it would wait for ever.
+tells_who_is_busy() {
+	command -v strace >/dev/null || skip "needs strace"
+	prepare
+	mkfifo pipe
+	busy=(pipe)
+	under=(strace -D -o calls -e trace=sendto)
+	service
+	until grep -qs 'READY=1.*EAGAIN' calls; do
+		kill -0 "$service_pid" || fail "the service has ended"
+		read -rt 0.1 <> <(:)
+	done
+	echo >pipe
+	heard "$notes" READY=1
+	heard "$log" ready
+	stop
+}
+
+only_one() {
+	prepare
+	ready
+	refused "is held by process $service_pid" run --config conf
+	XDP_BLOOM_STATE=$WORK/other expect 0 "$XDP_BLOOM" run --check --config conf
+	stop
+}
+
+# finds_interfaces [--shared]
+finds_interfaces() {
+	local before
+
+	prepare
+	if [ $# != 0 ]; then
+		"$XDP_BLOOM" attach edge0 "$@" &>/dev/null || skip "libxdp has no dispatcher on this kernel"
+		bloom detach edge0
+		sed -i "s/^attach edge0/& $*/" conf
+	fi
+	ip link del edge0
+	ready
+	heard "$log" "edge0: there is no such interface"
+	for before in first again; do
+		veth 0
+		heard "$log" "restore: done"
+		send 0 -b banned -c clean
+		is "$(get '[.interfaces[].name]' show)" '["edge0"]' "the interfaces, $before"
+		[ $before = again ] || ip link del edge0
+	done
+	stop
+}
+
+# One that another program was on when it came: it is not done until it is done.
+tries_interfaces_again() {
+	prepare
+	ip link del edge0
+	ready
+	heard "$log" "edge0: there is no such interface"
+	veth 9
+	expect 0 "$XDP_BLOOM" -S "$WORK/other" -B /sys/fs/bpf/other attach edge9
+	ip link set wire9 down
+	ip link set wire9 name wire0 up
+	ip link set edge9 down
+	ip link set edge9 name edge0 up
+	heard "$log" "edge0: another XDP program is attached there"
+	expect 0 "$XDP_BLOOM" -S "$WORK/other" -B /sys/fs/bpf/other detach edge9
+	rm -rf /sys/fs/bpf/other
+	heard "$log" "restore: done"
+	send 0 -b banned -c clean
+	stop
+}
+
+# In force while nobody ends it.
+banned_too_long() {
+	bloom add 192.0.2.6 --ttl 1h
+	bloom test 192.0.2.6
+	overdue ban expires
+}
+
+ends_bans() {
+	prepare
+	ready
+	asleep banned_too_long
+	heard "$log" "what ran out of time: done"
+	is "$(get '[.[].prefix]' bans)" '[]' "the bans"
+	send 0 -b banned -c clean
+	# Nobody confirms it.
+	echo 192.0.2.6 >other
+	asleep unwatched load other other
+	heard "$log" "what ran out of time: done"
+	is "$(get '[.[].name]' lists)" '["bad"]' "the lists"
+	stop
+}
+
+# Whoever waits by himself is not joined by more and more.
+restores_without_watchers() {
+	command -v strace >/dev/null || skip "needs strace"
+	prepare
+	ready
+	echo 192.0.2.6 >other
+	bloom load other other --confirm 1h
+	expect 0 strace -o calls -e trace=process "$XDP_BLOOM" restore
+	! grep SIGCHLD calls || fail "restore left a process behind"
+	stop
+	expect 0 strace -o calls -e trace=process "$XDP_BLOOM" restore
+	grep -q SIGCHLD calls || fail "without a service nobody watches"
+}
+
+# Set by somebody, as the kernel tells it: whatever waits for a time waits for it anew.
+clock_is_set() {
+	command -v strace >/dev/null || skip "needs strace"
+	prepare
+	under=(strace -D -o reads -e trace=read -e inject=read:error=ECANCELED:when=1 -P 'anon_inode:[timerfd]')
+	ready
+	bloom add 192.0.2.6 --ttl 1s
+	heard "$log" "what ran out of time: done"
+	grep -q INJECTED reads || skip "this strace does not know a timer by its name"
+	send 0 -b banned -c clean
+	stop
+}
+
+# before_the_end SECONDS STATE COMMAND...: done when the service waits for the end of a ban, and before that comes; the state
+# is there then. Fails where the machine is too slow for so many seconds.
+before_the_end() {
+	local seconds=$1 state=$2
+
+	shift 2
+	bloom add 192.0.2.6 --ttl "${seconds}s"
+	until [ "$(get length bans)" = 0 ] || grep -qs '^it_value: ([1-9]' "/proc/$service_pid/fdinfo/"*; do
+		kill -0 "$service_pid" || fail "the service has ended"
+	done
+	"$@"
+	[ "$(get length -S "$state" bans)" = 1 ]
+}
+
+fills_up() {
+	head -c 20m /dev/zero >small/fill 2>/dev/null
+}
+
+# Where nothing can be written a ban does not end: that is tried again, now and then, and not said to be done.
+ends_bans_later() {
+	local seconds=2
+
+	prepare
+	mkdir small
+	mount -t tmpfs -o size=6m tmpfs small || skip "no tmpfs"
+	export XDP_BLOOM_STATE=$WORK/small/state
+	ready
+	until before_the_end $seconds small/state fills_up; do
+		rm small/fill
+		heard "$log" "what ran out of time: done"
+		seconds=$((2 * seconds))
+	done
+	rm -f unheard
+	# To open the state, or to write to it: that depends on when its log was last tidied up.
+	heard "$log" "the disk is full"
+	heard "$log" "the disk is full"
+	! grep "done" unheard || fail "it says done, and is not"
+	rm small/fill
+	heard "$log" "what ran out of time: done"
+	is "$(get '[.[].prefix]' bans)" '[]' "the bans"
+	stop
+	umount -l small
+}
+
+state_is_back() {
+	rm -rf state
+	mv gone state
+}
+
+# Of a state that is gone nothing can be ended: that is said once, and is done when it is there again.
+ends_bans_of_a_state_that_was_gone() {
+	local line seconds=2
+
+	prepare
+	ready
+	heard "$log" ready
+	until before_the_end $seconds gone mv state gone; do
+		asleep state_is_back
+		heard "$log" "what ran out of time: done"
+		seconds=$((2 * seconds))
+	done
+	heard "$log" "does not know the filter"
+	! read -rt 4 line <&"$log" || fail "it goes on: $line"
+	asleep state_is_back
+	heard "$log" "what ran out of time: done"
+	is "$(get '[.[].prefix]' bans)" '[]' "the bans"
+	send 0 -b banned -c clean
+	stop
+}
+
+# While a list is read, which takes as long as it takes, bans end in time and interfaces come back.
+beside_a_load() {
+	local child
+
+	command -v strace >/dev/null || skip "needs strace"
+	prepare
+	bloom load bad "$WORK/list"
+	under=(strace -f -D -o calls -e trace=read -e inject=read:signal=STOP:when=1 -P "$WORK/list")
+	ready
+	sed -i 's/192.0.2.7/198.51.100.1/' list
+	until child=$(pgrep -P "$service_pid" -f "xdp-bloom load") && grep -q "stopped by SIGSTOP" calls; do
+		kill -0 "$service_pid" || fail "the service has ended"
+	done
+	is "$(cat "/proc/$child/oom_score_adj")" 500 "how much sooner than others it ends where memory does"
+	bloom add 192.0.2.6 --ttl 1s
+	heard "$log" "what ran out of time: done"
+	is "$(get '[.[].prefix]' bans)" '[]' "the bans"
+	ip link del edge0
+	veth 0
+	heard "$log" "restore: done"
+	send 0 -b banned -c clean
+	kill -KILL "$child"
+	heard "$log" "load bad: ended by signal 9"
+	stop
+}
+
+rotates() {
+	local before tries=0
+
+	prepare
+	ready --rotate-every 1s
+	before=$(get .generation show)
+	flow 0 -b banned -c clean
+	# What it has said may be of rotations before.
+	until [ "$(get .generation show)" -gt $((before + 1)) ]; do
+		kill -0 "$service_pid" || fail "the service has ended"
+		[ $((tries += 1)) -lt 1000 ] || fail "it does not rotate"
+	done
+	heard "$log" "rotate: done"
+	stop_flow 0
+	stop
+}
+
+# Where a rotation fails, the next is not tried at once: the service does nothing else meanwhile.
+rotates_later() {
+	prepare
+	mkdir small
+	mount -t tmpfs -o size=6m tmpfs small || skip "no tmpfs"
+	export XDP_BLOOM_STATE=$WORK/small/state
+	ready
+	head -c 20m /dev/zero >small/fill 2>/dev/null
+	echo "run --rotate-every 1s" >>conf
+	rm -f unheard
+	kill -HUP "$service_pid"
+	heard "$log" "the generation before is still in force"
+	heard "$notes" RELOADING=1
+	heard "$notes" READY=1
+	kill -HUP "$service_pid"
+	heard "$notes" RELOADING=1
+	heard "$notes" READY=1
+	stop
+	! grep "generation before" - <&"$log" || fail "it tried again and again"
+	send 0 -b banned -c clean
+	umount -l small
+}
+
+# Who kills the command that it begins with has a service that did not begin.
+killed_at_start() {
+	local child
+
+	prepare
+	bloom load bad list
+	mkfifo held
+	python3 - "$XDP_BLOOM_STATE/lock" >held <<-'PYTHON' &
+		import fcntl, signal, sys
+
+		with open(sys.argv[1], "r+") as lock:
+		    fcntl.lockf(lock, fcntl.LOCK_EX)
+		    print("held", flush=True)
+		    signal.pause()
+	PYTHON
+	read -r <held
+	service
+	until child=$(pgrep -P "$service_pid" -f "xdp-bloom restore"); do
+		kill -0 "$service_pid" || fail "the service has ended"
+	done
+	kill -KILL "$child"
+	heard "$log" "start: ended by signal 9"
+	wait "$service_pid"
+	is $? 2 "the exit status of the service"
+}
+
+# All of it with no more rights than the unit gives.
+with_few_rights() {
+	local given
+
+	command -v setpriv >/dev/null || skip "needs setpriv"
+	setpriv --list-caps | grep -q '^bpf' || skip "needs a setpriv that knows CAP_BPF"
+	given=$(sed -n 's/^CapabilityBoundingSet=//p' "$units/hardened" | tr '[:upper:]' '[:lower:]' | sed 's/ *cap_/,+/g')
+	prepare
+	under=(setpriv --bounding-set "-all$given" --inh-caps -all --no-new-privs)
+	ready
+	send 0 -b banned -c clean
+	sed -i 's/192.0.2.7/198.51.100.1/' list
+	turned
+	bloom add 192.0.2.6 --ttl 1s
+	heard "$log" "what ran out of time: done"
+	ip link del edge0
+	veth 0
+	heard "$log" "restore: done"
+	send 0 -b banned -c clean
+	stop
+}
+
+damaged_state() {
+	prepare
+	ready
+	stop
+	tidied
+	printf 'garbage garbage garbage' | dd of="$XDP_BLOOM_STATE/state.db" conv=notrunc status=none
+	service
+	heard "$log" "damaged"
+	wait "$service_pid"
+	is $? 2 "the exit status of the service"
+	send 0 -b banned -c clean
+}
+
+# Prometheus is answered; the library for it is loaded for that alone, and only who asks for it needs it.
+answers_prometheus() {
+	local library
+
+	prepare
+	ready --listen 9753
+	python3 -c 'from urllib.request import urlopen
+print(urlopen("http://127.0.0.1:9753/metrics", timeout=30).read().decode())' >page
+	grep -q '^xdp_bloom_' page || fail "no metrics, but: $(head -3 page)"
+	library=$(awk '/libmicrohttpd/ { print $NF; exit }' "/proc/$service_pid/maps")
+	[ -f "$library" ] || fail "the library is not where it was loaded from: '$library'"
+	stop
+	mount --bind /dev/null "$library"
+	bloom rotate
+	service --listen 9753
+	heard "$log" "metrics need libmicrohttpd"
+	wait "$service_pid"
+	is $? 2 "the exit status of the service"
+	umount "$library"
+}
+
+# Counters that cannot be read are tried now and then: the service does not turn and turn.
+counts_nothing() {
+	local polls n
+
+	command -v strace >/dev/null || skip "needs strace"
+	prepare
+	under=(env WATCHDOG_USEC=200000 strace -D -o polls -e trace=poll)
+	ready
+	rm "$XDP_BLOOM_BPFFS/counters"
+	mkdir "$XDP_BLOOM_BPFFS/counters"
+	polls=$(wc -l <polls)
+	for ((n = 0; n < 20; n++)); do
+		heard "$notes" WATCHDOG=1
+	done
+	polls=$(($(wc -l <polls) - polls))
+	stop
+	[ $polls -lt 200 ] || fail "it turned $polls times while it had to 20 times"
+}
+
+# Measured at an edit: nothing is due; then less is asked for than the filter has, as after many edits.
+grows() {
+	local before number
+
+	prepare
+	seq -f '198.18.%.0f.1' 0 255 >>list
+	seq -f '198.19.%.0f.2' 0 255 >>list
+	for ((before = 0; before < 40; before++)); do
+		seq -f "100.$before.%.0f.3" 0 99 >>list
+	done
+	ready --rotate-every 0
+	before=$(get .filter.bits_per_key show)
+	bloom add 192.0.2.4
+	number=$(get .generation show)
+	stop
+	is "$(get .generation show)" "$number" "the generation where nothing is due"
+	ready --rotate-every 0
+	python3 - "$XDP_BLOOM_STATE/state.db" <<-'PYTHON'
+		import sqlite3, sys
+
+		with sqlite3.connect(sys.argv[1]) as db:
+		    db.execute("INSERT OR REPLACE INTO setting VALUES ('fpr', 1e-12)")
+	PYTHON
+	bloom add 192.0.2.5
+	heard "$log" "it is built anew, larger"
+	heard "$log" "rotate: done"
+	[ "$(jq -n "$(get .filter.bits_per_key show) > $before")" = true ] || fail "the filter is as large as before"
+	is "$(get .generation show)" $((number + 1)) "the generation: one rotation is enough"
+	printf '%s\n' 192.0.2.5 192.0.2.4 >>banned
+	send 0 -b banned -c clean
+	stop
+}
+
+run_cases grows starts_and_stops tells_who_is_busy only_one finds_interfaces "finds_interfaces --shared" tries_interfaces_again ends_bans restores_without_watchers clock_is_set ends_bans_later \
+	ends_bans_of_a_state_that_was_gone beside_a_load \
+	rotates rotates_later killed_at_start answers_prometheus with_few_rights damaged_state counts_nothing

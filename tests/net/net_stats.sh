@@ -1,0 +1,122 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Rates and totals while interfaces and filters come and go: every packet is counted once, wherever it is looked up.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../support/lib.sh"
+sandbox "$@"
+
+# rates: a line every tenth of a second, from now on.
+rates() {
+	"$XDP_BLOOM" -j stats --interval 0.1 >rates 2>rates.err &
+	next_rate
+}
+
+# next_rate: one that begins from now on has ended.
+next_rate() {
+	local n
+
+	n=$(wc -l <rates)
+	until [ "$(wc -l <rates)" -ge $((n + 2)) ]; do
+		kill -0 %?stats || fail "stats has ended: $(cat rates.err)"
+		read -rt 0.1 <> <(:)
+	done
+}
+
+# dropped N: so many in all lines, of the whole, of all interfaces, stages and lists.
+dropped() {
+	kill -INT %?stats
+	wait %?stats || fail "stats ended with $?: $(cat rates.err)"
+	is "$(jq -sc 'map(.seconds as $s | .rate | [.packets.dropped, (.interfaces | map(.packets.dropped) | add),
+		(.stages | map(select(.verdict == "dropped").packets) | add), (.lists | map(.packets) | add // 0)] | map(. * $s)) |
+		transpose | map(add | round)' rates)" "[$1,$1,$1,$1]" "all, by interface, stage and list, what the lines add up to,"
+	adds_up
+}
+
+# The same in the totals; and no series of Prometheus's grows by what an interface counted before.
+adds_up() {
+	is "$(get '.packets.dropped - (.interfaces | map(.packets.dropped) | add)' stats)" 0 "what no interface accounts for"
+	bloom metrics
+	! grep -q 'interface=""' out || fail "$(grep 'interface=""' out)"
+}
+
+rotated() {
+	local n
+
+	filtering bad
+	rates
+	flow 0 -b banned -c clean
+	for n in {1..20}; do
+		bloom rotate
+	done
+	stop_flow 0
+	dropped "$(sent .banned.sent)"
+	echo "# $(sent .banned.sent) packets, $n rotations, $(wc -l <rates) lines"
+}
+
+# Another interface takes the row in which it counted.
+detached() {
+	local index
+
+	filtering bad
+	index=$(cat /sys/class/net/edge0/ifindex)
+	rates
+	send 0 -n 100 -b banned -c clean
+	next_rate
+	bloom detach edge0
+	next_rate
+	adds_up
+	ip link del edge0
+	ip link add edge0 index $((index + 256)) type veth peer name wire0
+	ip link set edge0 up
+	ip link set wire0 up
+	bloom attach edge0
+	next_rate
+	send 0 -n 10 -b banned -c clean
+	dropped 330
+}
+
+# Likewise, while somebody is in the middle of reading them.
+detached_meanwhile() {
+	local index reader
+
+	command -v strace >/dev/null || skip "needs strace"
+	filtering bad
+	index=$(cat /sys/class/net/edge0/ifindex)
+	send 0 -n 100 -b banned -c clean
+	bloom detach edge0
+	ip link del edge0
+	ip link add edge0 index $((index + 256)) type veth peer name wire0
+	strace -o trace -e trace=bpf -e inject=bpf:signal=SIGSTOP:when=1500 "$XDP_BLOOM" -j stats >rows 2>rows.err &
+	reader=$! # strace's
+	until grep -qs 'stopped by SIGSTOP' trace; do
+		kill -0 $reader || fail "it has read all: $(cat rows rows.err)"
+		read -rt 0.1 <> <(:)
+	done
+	bloom attach edge0
+	kill -CONT "$(pgrep -P $reader)"
+	wait $reader || fail "stats ended with $?: $(cat rows.err)"
+	is "$(jq -c '[.packets.dropped, (.interfaces | map(.packets.dropped) | add)]' rows)" "[300,300]" "what was read"
+}
+
+gone() {
+	filtering bad
+	rates
+	send 0 -n 100 -b banned -c clean
+	ip link del edge0
+	dropped 300
+}
+
+# The counters begin anew: nothing falls below nothing.
+flushed() {
+	filtering bad
+	rates
+	send 0 -n 100 -b banned -c clean
+	next_rate
+	bloom flush
+	next_rate
+	bloom load bad list
+	send 0 -n 10 -b banned -c clean
+	dropped 330
+}
+
+run_cases rotated detached detached_meanwhile gone flushed

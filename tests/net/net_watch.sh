@@ -1,0 +1,240 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Samples of what is dropped, as real packets: watch, capture, and their bounds.
+# shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC2119 # ready and stop have arguments of their own
+. "$(dirname "$0")/../support/lib.sh"
+sandbox "$@"
+# shellcheck source=../support/service.sh
+. "$here/service.sh"
+# shellcheck source=../support/screen.sh
+. "$here/screen.sh"
+
+# watching OUTPUT ARGS...: in the background, once it says that it watches.
+watching() {
+	local output=$1 line fd
+
+	shift
+	rm -f ready
+	mkfifo ready
+	"$XDP_BLOOM" -v "$@" >"$output" 2>ready &
+	watcher=$!
+	exec {fd}<ready
+	read -r line <&"$fd"
+	is "$line" "xdp-bloom: watching" "what '$*' says first"
+}
+
+text() {
+	filtering bad
+	watching seen watch --count 3
+	send 0 -b banned -c clean
+	wait $watcher || fail "watch ended with $?"
+	cut -d' ' -f2- seen | tr -s ' ' | sort >got
+	sort >wanted <<-'EOF'
+		edge0 bad roster 192.0.2.7:9 > 198.51.100.1:9 udp 66
+		edge0 bad roster [2001:db8::7]:9 > [2001:db8::1]:9 udp 86
+		edge0 bad gate 203.0.113.9:9 > 198.51.100.1:9 udp 66
+	EOF
+	is "$(cat got)" "$(cat wanted)" "what was seen"
+}
+
+json_lines() {
+	filtering bad
+	watching seen -j watch --count 3
+	send 0 -b banned -c clean
+	wait $watcher || fail "watch ended with $?"
+	is "$(jq -sc 'map([.interface,.list,.stage,.source,.protocol,.source_port,.bytes])|sort' seen)" \
+		'[["edge0","bad","gate","203.0.113.9","udp",9,66],["edge0","bad","roster","192.0.2.7","udp",9,66],["edge0","bad","roster","2001:db8::7","udp",9,86]]' \
+		"what was seen"
+}
+
+# In a terminal, among people: a line comes when a packet does, and it ends clean.
+# ended_by SIZE HOW
+ended_by() {
+	filtering attackers
+	terminal "$1"
+	tries "$XDP_BLOOM watch"
+	flow 0 -b banned -c clean
+	shows 'edge0 +attackers +gate +203\.0\.113\.9:9 > 198'
+	ends_by "$2"
+	ended 0
+	stop_flow 0
+}
+
+left_alone() {
+	filtering attackers
+	: >conf
+	ready
+	terminal "$1"
+	tries "$XDP_BLOOM watch"
+	flow 0 -b banned -c clean
+	shows 'edge0 +attackers +gate +203\.0\.113\.9:9'
+	stop
+	ended 2
+	shows '^xdp-bloom: the service has gone$'
+	stop_flow 0
+}
+
+# Another program reads the file; the comment says on whose account.
+captured() {
+	need tcpdump
+	filtering bad
+	watching /dev/null capture -w file.pcapng --count 3
+	send 0 -b banned -c clean
+	wait $watcher || fail "capture ended with $?"
+	is "$(stat -c %a file.pcapng)" 600 "the mode of the file"
+	expect 0 tcpdump -nr file.pcapng
+	is "$(grep -o 'IP6* [0-9a-f.:]* > ' out | sort | paste -sd' ')" \
+		"IP 192.0.2.7.9 >  IP 203.0.113.9.9 >  IP6 2001:db8::7.9 > " "what tcpdump read"
+	is "$(grep -ao 'dropped by bad (roster)' file.pcapng | wc -l)" 2 "the number of comments"
+}
+
+# And one that reads the comments, and by which interface it came.
+captured_for_tshark() {
+	command -v tshark >/dev/null || skip "needs tshark"
+	filtering bad
+	watching /dev/null capture -w file.pcapng --count 3
+	send 0 -b banned -c clean
+	wait $watcher || fail "capture ended with $?"
+	expect 0 tshark -nr file.pcapng -T fields -e frame.interface_name -e ip.src -e ipv6.src -e udp.dstport -e frame.len \
+		-e frame.comment
+	is "$(tr -s '\t' ' ' <out | sort)" "$(sort <<-'EOF'
+		edge0 192.0.2.7 9 66 dropped by bad (roster)
+		edge0 2001:db8::7 9 86 dropped by bad (roster)
+		edge0 203.0.113.9 9 66 dropped by bad (gate)
+	EOF
+	)" "what tshark read"
+}
+
+# Who reads along sees a packet when it comes, not when a buffer is full; and a reader that goes ends it.
+captured_to_a_pipe() {
+	local reader
+
+	need tcpdump
+	filtering bad
+	mkfifo pipe
+	tcpdump -lnr pipe >seen 2>tcpdump.err &
+	reader=$!
+	watching pipe capture -w -
+	"$TRAFFIC" -b banned -c clean wire0 edge0 >sent
+	until grep -q '203.0.113.9' seen; do
+		kill -0 $reader || fail "tcpdump: $(cat tcpdump.err)"
+		read -rt 0.1 <> <(:)
+	done
+	kill $reader
+	flow 0 -b banned -c clean
+	wait $watcher
+	stop_flow 0
+}
+
+# Packets are other people's: no terminal gets them as they are.
+no_terminal() {
+	filtering bad
+	terminal 80x24
+	tries "$XDP_BLOOM capture -w - 2>said"
+	ended 2
+	is "$(cut -d';' -f1 said)" "xdp-bloom: capture: standard output is a terminal" "what it says"
+}
+
+# Those of live bans are told as stats has them.
+live() {
+	filtering bad
+	bloom add 198.51.100.9
+	echo 198.51.100.9 >banned
+	watching seen -j watch --count 1
+	send 0 -b banned -c clean
+	wait $watcher || fail "watch ended with $?"
+	is "$(jq -r .list seen)" live "the list of a live ban"
+}
+
+disk_full() {
+	filtering bad
+	expect 2 "$XDP_BLOOM" capture -w /dev/full
+	one_line "/dev/full: No space left on device"
+	expect 2 "$XDP_BLOOM" capture -w /nowhere/file
+	one_line "/nowhere/file: No such file or directory"
+}
+
+# A reader that is killed leaves samples behind; they are not the next one's.
+killed() {
+	filtering bad
+	watching /dev/null watch
+	kill -STOP $watcher
+	send 0 -b banned -c clean
+	kill -KILL $watcher
+	wait $watcher
+	echo 203.0.113.9 >one
+	watching seen -j watch --count 1
+	"$TRAFFIC" -b one -c clean wire0 edge0 >sent
+	wait $watcher
+	is "$(jq -r .source seen)" 203.0.113.9 "the first one seen"
+}
+
+# Whoever ends it has all that was dropped until then.
+ended_with_samples() {
+	command -v strace >/dev/null || skip "needs strace"
+	filtering bad
+	# When it says that it watches.
+	strace -D -o calls -e trace=write -e inject=write:signal=STOP:when=1 "$XDP_BLOOM" -vj watch >seen 2>said &
+	watcher=$!
+	until grep -qs "stopped by SIGSTOP" calls; do
+		kill -0 $watcher || fail "watch has ended: $(cat said)"
+		read -rt 0.1 <> <(:)
+	done
+	send 0 -b banned -c clean
+	kill -INT $watcher
+	kill -CONT $watcher
+	wait $watcher || fail "watch ended with $?"
+	is "$(wc -l <seen)" 3 "the number seen"
+}
+
+# A flood does not buy more than the budget: so many for each refill, of which there are ten a second.
+bounded() {
+	local begin seconds most
+
+	filtering bad
+	bloom tune --samples 50
+	begin=$(date +%s%N)
+	watching seen -j watch
+	send 0 -n 200 -b banned -c clean
+	bloom stats
+	kill -INT $watcher
+	wait $watcher || fail "watch ended with $?"
+	seconds=$((($(date +%s%N) - begin) / 1000000000 + 1))
+	most=$((50 * (seconds + 1) * $(nproc)))
+	[ "$(get .packets.dropped stats)" -gt 500 ] || fail "too little was sent"
+	[ "$(wc -l <seen)" -gt 0 ] || fail "nothing was seen"
+	[ "$(wc -l <seen)" -le $most ] || fail "$(wc -l <seen) samples in $seconds s"
+}
+
+# Nobody reads: nothing is taken, so that whoever comes later sees nothing old.
+nothing_old() {
+	filtering bad
+	send 0 -b banned -c clean
+	echo 192.0.2.7 >one
+	watching seen -j watch --count 1
+	"$TRAFFIC" -b one -c clean wire0 edge0 >sent
+	wait $watcher
+	is "$(jq -r .source seen)" 192.0.2.7 "the first one seen"
+}
+
+one_reader() {
+	filtering bad
+	watching seen watch
+	refused "somebody reads the samples already" watch
+	kill -TERM $watcher
+	wait $watcher || fail "watch ended with $?"
+}
+
+refusals() {
+	refused "nothing is loaded" watch
+	filtering bad
+	refused "capture -w FILE" capture
+	refused "--count takes" watch --count none
+	bloom tune --samples 0
+	refused "samples are off" watch
+}
+
+run_cases text json_lines "ended_by 80x24 Ctrl-C" "ended_by 200x50 Ctrl-C" "ended_by 80x24 TERM" "ended_by 200x50 TERM" \
+	"left_alone 80x24" "left_alone 200x50" captured captured_for_tshark captured_to_a_pipe no_terminal live disk_full \
+	killed ended_with_samples bounded nothing_old one_reader refusals

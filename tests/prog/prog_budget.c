@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the verifier has to do for each shape of generation: how many instructions it goes through, how many states it
+ * keeps, how long the program is that it leaves. They must not grow unseen: tests/prog/verifier-budget.txt has what is
+ * known, for one kernel and one compiler. With others only the verdict counts. XDP_BLOOM_BUDGET=write writes the table
+ * anew.
+ */
+#include <errno.h>
+#include <sys/utsname.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "kernel/kernel.h"
+#include "ktap.h"
+#include "naive.h"
+#include "own_pins.h"
+#include "filter/plan.h"
+#include "kernel/programs.h"
+#include "xdp_bloom.skel.h"
+
+#define LOG_STATS 4 /* of the verifier: what it did, without how */
+#define TABLE	  "verifier-budget.txt"
+
+enum { SHAPE_GATED = 1000, SHAPE_UNGATED = 400000 }; /* hosts, each in a /24 of its own */
+
+struct shape {
+	const char *name;
+	struct counts counts;
+	unsigned int layout, k; /* of the filter */
+	unsigned int exact, samples, shadows;
+	unsigned int frags;   /* packets of several buffers */
+	unsigned int lengths; /* IPv6 prefixes of so many lengths up to /128 */
+};
+
+#define DEFAULTS .layout = LAYOUT_LANES, .k = 8, .exact = 1, .samples = 100
+#define EVERYTHING                                         \
+	.lengths = 100, .counts = { .some24 = SHAPE_GATED, \
+				    .hosts = SHAPE_GATED,  \
+				    .all24 = 100,          \
+				    .minorities = 9,       \
+				    .labels_differ = true, \
+				    .nets32 = 1000 }
+
+static const struct shape shapes[] = {
+	{ "empty", DEFAULTS },
+	{ "hosts", DEFAULTS, .counts = { .some24 = SHAPE_GATED, .hosts = SHAPE_GATED } },
+	{ "hosts-frags", DEFAULTS, .frags = 1, .counts = { .some24 = SHAPE_GATED, .hosts = SHAPE_GATED } },
+	{ "hosts-ungated", DEFAULTS, .counts = { .some24 = SHAPE_UNGATED, .hosts = SHAPE_UNGATED } },
+	{ "networks", DEFAULTS, .counts = { .all24 = 100 } },
+	{ "networks-labels", DEFAULTS, .counts = { .all24 = 100, .labels_differ = true } },
+	{ "mixed", DEFAULTS,
+	  .counts = { .some24 = SHAPE_GATED,
+		      .hosts = SHAPE_GATED,
+		      .all24 = 100,
+		      .minorities = 9,
+		      .labels_differ = true } },
+	{ "ipv6-1-rung", DEFAULTS, .counts = { .v6[48] = 1000, .nets32 = 1000 } },
+	{ "ipv6-8-rungs", DEFAULTS, .counts = { .nets32 = 1000 }, .lengths = 100 },
+	{ "ipv6-ungated", DEFAULTS, .counts = { .v6[1] = 1, .nets32 = 1u << 31 } },
+	{ "everything", DEFAULTS, EVERYTHING },
+	{ "everything-frags", DEFAULTS, .frags = 1, EVERYTHING },
+	{ "everything-lanes2", .layout = LAYOUT_LANES2, .k = 16, .exact = 1, .samples = 100, EVERYTHING },
+	{ "everything-classic", .layout = LAYOUT_CLASSIC, .k = 24, .exact = 1, .samples = 100, EVERYTHING },
+	{ "exact-off", .layout = LAYOUT_LANES, .k = 8, .samples = 100, .lengths = 100,
+	  .counts = { .some24 = SHAPE_GATED, .hosts = SHAPE_GATED, .all24 = 100, .nets32 = 1000 } },
+	{ "no-samples", .layout = LAYOUT_LANES, .k = 8, .exact = 1,
+	  .counts = { .some24 = SHAPE_GATED, .hosts = SHAPE_GATED } },
+	{ "shadow", DEFAULTS, .shadows = 1, .counts = { .some24 = SHAPE_GATED, .hosts = SHAPE_GATED } },
+};
+
+#define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
+
+/* What one program costs. */
+struct cost {
+	unsigned int verified, states, instructions;
+};
+
+static struct row {
+	char shape[32], program[8];
+	struct cost cost;
+} known[4 * SHAPES];
+static size_t known_n;
+static FILE *table; /* written, if it is */
+static bool comparable;
+
+/* --- The table -------------------------------------------------------------------------------------------------------
+ */
+
+static void environment(char *text, size_t size)
+{
+	struct utsname host;
+
+	uname(&host);
+	snprintf(text, size, "kernel %d.%d, clang %d, %s", atoi(host.release), atoi(strchr(host.release, '.') + 1),
+		 atoi(CLANG_VERSION), host.machine);
+}
+
+static FILE *open_table(const char *mode)
+{
+	FILE *file = fopen("tests/prog/" TABLE, mode);
+
+	return file || *mode == 'w' ? file : fopen("prog/" TABLE, mode); /* in a kernel tree */
+}
+
+static bool read_table(const char *here)
+{
+	FILE *file = open_table("r");
+	char line[256];
+
+	if (!file)
+		return false;
+	while (fgets(line, sizeof(line), file)) {
+		struct row *row = &known[known_n];
+
+		if (!strncmp(line, "# with ", 7)) {
+			line[strcspn(line, "\n")] = '\0';
+			comparable = !strcmp(line + 7, here);
+		} else if (sscanf(line, "%31s %7s %u %u %u", row->shape, row->program, &row->cost.verified,
+				  &row->cost.states, &row->cost.instructions) == 5 &&
+			   known_n + 1 < sizeof(known) / sizeof(known[0])) {
+			known_n++;
+		}
+	}
+	fclose(file);
+	return true;
+}
+
+static const struct cost *look_up(const char *shape, const char *program)
+{
+	for (size_t i = 0; i < known_n; i++)
+		if (!strcmp(known[i].shape, shape) && !strcmp(known[i].program, program))
+			return &known[i].cost;
+	return NULL;
+}
+
+static void compare(const char *shape, const char *program, const struct cost *now)
+{
+	const struct cost *then = look_up(shape, program);
+
+	if (table) {
+		fprintf(table, "%-20s %-5s %8u %7u %13u\n", shape, program, now->verified, now->states,
+			now->instructions);
+		return;
+	}
+	if (!comparable) {
+		printf("# %s: %u verified, %u states, %u instructions\n", program, now->verified, now->states,
+		       now->instructions);
+		return;
+	}
+	if (!CHECK(then, "%s is not in the table: make budget", program))
+		return;
+	CHECK(now->verified <= then->verified && now->states <= then->states && now->instructions <= then->instructions,
+	      "%s: %u verified, %u states, %u instructions; the table has %u, %u, %u: less, or make budget", program,
+	      now->verified, now->states, now->instructions, then->verified, then->states, then->instructions);
+	if (now->verified < then->verified || now->instructions < then->instructions)
+		printf("# %s is less than the table has, %u verified, %u instructions: make budget\n", program,
+		       now->verified, now->instructions);
+}
+
+/* --- The verifier ----------------------------------------------------------------------------------------------------
+ */
+
+static bool measure(const struct bpf_program *program, const char *log, struct cost *cost)
+{
+	struct bpf_prog_info info = { 0 };
+	__u32 size = sizeof(info);
+	const char *said = strstr(log, "processed "), *states = strstr(log, "total_states ");
+
+	if (!CHECK(said && states, "the verifier does not say what it did: %.200s", log) ||
+	    !CHECK(!bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size), "no information: %s",
+		   strerror(errno)))
+		return false;
+	cost->verified = (unsigned int)strtoul(said + strlen("processed "), NULL, 10);
+	cost->states = (unsigned int)strtoul(states + strlen("total_states "), NULL, 10);
+	cost->instructions = info.xlated_prog_len / 8;
+	/* Since 5.16 the kernel keeps the first of them itself. */
+	return CHECK(!info.verified_insns || info.verified_insns == cost->verified, "%u verified, or %u?",
+		     cost->verified, info.verified_insns);
+}
+
+static void load(const struct shape *shape, const struct generation *g, const int *maps)
+{
+	static char logs[2][1 << 16];
+	struct xdp_bloom_bpf *skel;
+	int err = programs_open(&skel);
+
+	if (!CHECK(!err, "%s", reason(err)))
+		return;
+	struct bpf_program *programs[] = { skel->progs.xdp_bloom_gen, skel->progs.xdp_bloom_ask };
+
+	bpf_program__set_autoload(skel->progs.xdp_bloom_root, false);
+	bpf_program__set_autoload(skel->progs.xdp_bloom_frags, false);
+	for (unsigned int i = 0; i < 2; i++) {
+		bpf_program__set_log_level(programs[i], LOG_STATS);
+		bpf_program__set_log_buf(programs[i], logs[i], sizeof(logs[i]));
+	}
+	err = programs_load(skel->obj, g, maps);
+	CHECK(!err, "the verifier refuses it: %s, %.500s, %.500s", strerror(-err), logs[0], logs[1]);
+	for (unsigned int i = 0; !err && i < 2; i++) {
+		struct cost cost;
+
+		if (measure(programs[i], logs[i], &cost))
+			compare(shape->name, i ? "ask" : "gen", &cost);
+	}
+	xdp_bloom_bpf__destroy(skel);
+}
+
+/* --- Cases -----------------------------------------------------------------------------------------------------------
+ */
+
+static void generation(struct generation *g, const struct shape *shape)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+	struct counts counts = shape->counts;
+	int err;
+
+	settings.exact = shape->exact;
+	settings.samples = shape->samples;
+	for (unsigned int i = 0; i < shape->lengths; i++)
+		counts.v6[128 - i] = 10;
+	err = plan_sizes(g, &counts, &settings);
+	CHECK(!err, "no plan: %s", reason(err));
+	if (shape->layout != LAYOUT_LANES) {
+		g->filter_layout = shape->layout;
+		g->filter_k = shape->k;
+		g->lanes_blocks = shape->layout == LAYOUT_CLASSIC ? 0 : g->filter_blocks;
+	}
+	g->frags = shape->frags;
+	g->shadows = shape->shadows;
+	g->shadow[0] = shape->shadows << 1;
+	ktap_state = 1; /* the seeds are a part of the program */
+	seeds_set(g);
+}
+
+static void one_shape(void)
+{
+	static const struct shape *next = shapes;
+	const struct shape *shape = next++;
+	struct generation g;
+	struct candidate c;
+	int maps[ARRAYS], err;
+
+	printf("# %s\n", shape->name);
+	if (shape->frags && kernel_frags() != 1)
+		return ktap_skip("this kernel has no packets of several buffers");
+	generation(&g, shape);
+	if (ktap_failed)
+		return;
+	err = kernel_arrays(&c, &g);
+	if (!CHECK(!err, "no maps: %s", reason(err)))
+		return;
+	for (enum array a = 0; a < ARRAYS; a++)
+		maps[a] = c.map[a].fd;
+	load(shape, &c.g, maps);
+	kernel_release(&c);
+}
+
+static int run_cases(void)
+{
+	struct ktap_case cases[SHAPES];
+	char here[128];
+	int err = kernel_ready() ?: kernel_base(), status;
+	const char *asked = getenv("XDP_BLOOM_BUDGET");
+
+	environment(here, sizeof(here));
+	if (asked && !strcmp(asked, "write"))
+		table = open_table("w");
+	if (err || (!table && !read_table(here))) {
+		printf("Bail out! %s\n", err ? reason(err) : "no tests/prog/" TABLE);
+		return KTAP_FAIL;
+	}
+	if (table)
+		fprintf(table,
+			"# What the verifier has to do for each shape of generation: make budget writes it.\n"
+			"# with %s\n%-20s %-5s %8s %7s %13s\n",
+			here, "#shape", "prog", "verified", "states", "instructions");
+	else if (!comparable)
+		printf("# %s: the table has another's figures, so only the verdicts count\n", here);
+	for (size_t i = 0; i < SHAPES; i++)
+		cases[i] = (struct ktap_case){ shapes[i].name, one_shape };
+	status = ktap_run(cases, SHAPES);
+	if (table)
+		fclose(table);
+	return status;
+}
+
+int main(void)
+{
+	return own_pins_run(run_cases);
+}

@@ -1,0 +1,440 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# What the shell tests share. A test sources this, calls `sandbox "$@"`, defines its cases and hands them to run_cases.
+#
+# A sandbox is a network and a mount namespace of the test's own: the interfaces, the pins in its bpffs and the XDP
+# programs are nobody else's, and go with it whatever becomes of the test. Both ends of a veth pair live in it: nothing
+# has an address, the traffic program sends out of wireN, and edgeN is where packets are filtered. (`ip netns exec`
+# would hide the bpffs: it mounts /sys anew.)
+
+set -u
+here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
+top=$(realpath "$here/../..")
+# In a kernel tree the programs are in the directory of the tests.
+if [ -x "$here/../xdp-bloom" ]; then
+	: "${XDP_BLOOM:=$here/../xdp-bloom}" "${TRAFFIC:=$here/../traffic}"
+fi
+XDP_BLOOM=$(realpath -m "${XDP_BLOOM:-$top/build/xdp-bloom}")
+TRAFFIC=$(realpath -m "${TRAFFIC:-$top/build/tests/traffic}")
+XDP_BLOOM_SEED=$((${XDP_BLOOM_SEED:-(RANDOM << 15) + RANDOM}))
+export XDP_BLOOM TRAFFIC XDP_BLOOM_SEED
+
+skip_all() {
+	printf 'TAP version 13\n1..0 # SKIP %s\n' "$1"
+	exit 4
+}
+
+# sandbox "$@": starts the script again in namespaces of its own, with a work directory that goes at its end.
+sandbox() {
+	if [ -z "${XDP_BLOOM_SANDBOX:-}" ]; then
+		[ "$(id -u)" = 0 ] || skip_all "needs root"
+		unshare --net --mount true 2>/dev/null || skip_all "needs network and mount namespaces"
+		XDP_BLOOM_SANDBOX=$$ exec unshare --net --mount "$BASH" "$0" "$@"
+	fi
+	unset XDP_BLOOM_SANDBOX
+	need ip jq python3
+	[ -x "$XDP_BLOOM" ] || skip_all "$XDP_BLOOM is not built"
+	[ -x "$TRAFFIC" ] || skip_all "$TRAFFIC is not built"
+	mount -t sysfs sysfs /sys || skip_all "cannot mount /sys"
+	mount -t bpf bpf /sys/fs/bpf || skip_all "cannot mount bpffs"
+	WORK=$(mktemp -d) || skip_all "cannot make a directory"
+	export XDP_BLOOM_BPFFS=/sys/fs/bpf/xdp-bloom-test
+	export XDP_BLOOM_STATE=$WORK/state
+	trap 'stop_jobs; stop_all; rm -rf "${WORK:?}" "${WORK:?}".*' EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	cd "$WORK" || exit 1
+}
+
+need() {
+	local tool
+
+	for tool; do
+		command -v "$tool" >/dev/null || skip_all "needs $tool"
+	done
+}
+
+stop_jobs() {
+	local pids
+
+	pids=$(jobs -p)
+	# shellcheck disable=SC2086 # one word a process
+	[ -z "$pids" ] || { kill $pids; kill -CONT $pids; } 2>/dev/null # stopped, they would not hear of it
+	wait
+}
+
+# Whatever else still runs in these namespaces, in sessions of its own, such as what waits for a --confirm: it would take
+# back what the next case does in the same place.
+stop_all() {
+	local process found=yes
+
+	while [ $found ]; do
+		found=
+		for process in /proc/[0-9]*; do
+			[ "$process/ns/mnt" -ef /proc/self/ns/mnt ] || continue
+			[[ ! ${process#/proc/} =~ ^($$|$BASHPID)$ ]] || continue
+			kill -9 "${process#/proc/}" 2>/dev/null
+			found=yes
+		done
+	done
+}
+
+# veth N...: a pair wireN -> edgeN for each N. Neither end says anything of its own accord.
+veth() {
+	local n end
+
+	for n; do
+		ip link add "edge$n" type veth peer name "wire$n" || fail "cannot make a veth pair"
+		for end in "edge$n" "wire$n"; do
+			[ ! -e "/proc/sys/net/ipv6/conf/$end" ] || echo 1 >"/proc/sys/net/ipv6/conf/$end/disable_ipv6"
+			ip link set "$end" up
+		done
+	done
+}
+
+# --- Cases ------------------------------------------------------------------------------------------------------------
+
+# run_cases 'FUNCTION ARGS'...: all of them, or those in which XDP_BLOOM_CASES, a regular expression, is found; each in a
+# subshell that ends at its first failure, with nothing left of the one before. The last thing a test does: its status is
+# the test's.
+run_cases() {
+	local case status n=0 failed=0 skipped=0 reason result
+	local -a cases=()
+
+	for case; do
+		[[ ! $case =~ ${XDP_BLOOM_CASES:-} ]] || cases+=("$case")
+	done
+	set -- "${cases[@]}"
+	[ $# != 0 ] || { echo "Bail out! no case has '$XDP_BLOOM_CASES' in it" && return 1; }
+	printf 'TAP version 13\n1..%d\n# seed: XDP_BLOOM_SEED=%d\n' $# "$XDP_BLOOM_SEED"
+	for case; do
+		rm -rf "${WORK:?}"/* "${XDP_BLOOM_BPFFS:?}" /sys/fs/bpf/xdp
+		(
+			trap stop_jobs EXIT
+			# shellcheck disable=SC2086 # a function and its arguments
+			$case
+		) &
+		wait $! # not in the foreground: there a signal would have to wait for its end
+		status=$?
+		stop_all
+		remove_interfaces
+		result=ok reason=
+		if [ $status = 4 ]; then
+			skipped=$((skipped + 1))
+			reason=" # SKIP $(cat "$WORK/skipped")"
+		elif [ $status != 0 ]; then
+			failed=$((failed + 1))
+			result="not ok"
+		fi
+		n=$((n + 1))
+		printf '%s %d %s%s\n' "$result" $n "${case//_/ }" "$reason"
+	done
+	printf '# Totals: pass:%d fail:%d xfail:0 xpass:0 skip:%d error:0\n' $((n - failed - skipped)) $failed $skipped
+	[ $failed = 0 ] || return 1
+	[ $skipped != $n ] || return 4
+}
+
+remove_interfaces() {
+	local link
+
+	for link in /sys/class/net/edge*; do
+		[ ! -e "$link" ] || ip link del "${link##*/}"
+	done
+}
+
+fail() {
+	printf '%s\n' "$1" | sed 's/^/# /'
+	exit 1
+}
+
+skip() {
+	echo "$1" >"$WORK/skipped"
+	exit 4
+}
+
+# is GOT WANTED WHAT
+is() {
+	[ "$1" = "$2" ] || fail "$3 is '$1', not '$2'"
+}
+
+# --- The command ------------------------------------------------------------------------------------------------------
+
+# expect STATUS COMMAND...: runs it, its output in $WORK/out and $WORK/err.
+expect() {
+	local wanted=$1 status
+
+	shift
+	"$@" >"$WORK/out" 2>"$WORK/err"
+	status=$?
+	[ $status = "$wanted" ] || fail "'$*' ended with $status, not $wanted: $(head -c 1000 "$WORK/err")"
+}
+
+bloom() {
+	expect 0 "$XDP_BLOOM" "$@"
+}
+
+# refused WORDS ARGS...: ends with 2, says why in one line that has WORDS in it, and changes nothing.
+refused() {
+	local words=$1 before
+
+	shift
+	before=$(snapshot)
+	expect 2 "$XDP_BLOOM" "$@"
+	one_line "$words"
+	[ ! -s "$WORK/out" ] || fail "'$*' was refused, but printed: $(head -c 1000 "$WORK/out")"
+	is "$(snapshot)" "$before" "what is loaded and attached after '$*'"
+}
+
+# one_line WORDS: the error it printed.
+one_line() {
+	is "$(wc -l <"$WORK/err")" 1 "number of lines on standard error ($(head -c 1000 "$WORK/err"))"
+	grep -q '^xdp-bloom: ' "$WORK/err" || fail "does not say who speaks: $(cat "$WORK/err")"
+	grep -qF -e "$1" "$WORK/err" || fail "no '$1' in: $(cat "$WORK/err")"
+}
+
+snapshot() {
+	"$XDP_BLOOM" -j lists 2>&1
+	"$XDP_BLOOM" -j show 2>&1
+	ip -o link | grep -o '^[0-9]*: [^:]*\|prog/xdp id [0-9]*'
+}
+
+# get JQ-FILTER ARGS...: what the command says as JSON, through jq.
+get() {
+	local filter=$1
+
+	shift
+	"$XDP_BLOOM" -j "$@" 2>"$WORK/err" | jq -rc "$filter"
+}
+
+# verdicts ADDR=VERDICT...
+verdicts() {
+	local pair
+
+	for pair; do
+		is "$(get '.[0].verdict' test "${pair%=*}")" "${pair#*=}" "the verdict of ${pair%=*}"
+	done
+}
+
+# a_list: hosts and a prefix; banned and clean are sources to send from, those beside it among them.
+a_list() {
+	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0/24 >list
+	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.9 >banned
+	printf '%s\n' 192.0.2.6 2001:db8::6 203.0.112.255 >clean
+}
+
+# filtering NAME: edge0 filters a list of that name.
+filtering() {
+	veth 0
+	a_list
+	bloom load "$1" list
+	bloom attach edge0
+}
+
+# filtering_two: edge1 filters that list, and one called other: it is even now, and may become odd. edge0 is free.
+filtering_two() {
+	veth 0 1
+	a_list
+	printf '%s\n' 198.51.100.1 198.51.100.2 >even
+	printf '%s\n' 198.51.100.{1..3} 2001:db8:1::/48 >odd
+	bloom load base list
+	bloom load other even
+	bloom attach edge1
+}
+
+# All that is kept is in the one file then, and nothing in SQLite's log beside it.
+tidied() {
+	python3 -c 'import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute("PRAGMA wal_checkpoint(TRUNCATE)")' \
+		"$XDP_BLOOM_STATE/state.db"
+}
+
+# The XDP program on an interface.
+xdp_id() {
+	ip -j link show "$1" | jq -r '.[0].xdp.prog.id // "none"'
+}
+
+# let_go INTERFACE: waits until nothing is there. The kernel lets go of a program a little after its last pin has gone.
+let_go() {
+	local tries
+
+	for ((tries = 0; tries < 300; tries++)); do
+		[ "$(xdp_id "$1")" != none ] || return 0
+		read -rt 0.1 <> <(:)
+	done
+	fail "the program stays on $1"
+}
+
+# --- Traffic ----------------------------------------------------------------------------------------------------------
+
+# send N ARGS...: frames through edgeN, every one judged; the report is in $WORK/sent.
+send() {
+	local n=$1
+
+	shift
+	"$TRAFFIC" "$@" "wire$n" "edge$n" >"$WORK/sent" 2>"$WORK/err" ||
+		fail "traffic $* through edge$n: $(cat "$WORK/err" "$WORK/sent")"
+}
+
+sent() {
+	jq -r "$1" "$WORK/sent"
+}
+
+declare -a flow_pid flow_fd
+
+# flow N ARGS...: the same without end, in the background and behind the test itself; returns when frames are flowing.
+flow() {
+	local n=$1 fd line=
+
+	shift
+	mkfifo "$WORK/flow$n"
+	nice "$TRAFFIC" -n 0 "$@" "wire$n" "edge$n" >"$WORK/flow$n" 2>"$WORK/flow$n.err" &
+	flow_pid[n]=$!
+	# shellcheck disable=SC2093 # only opens it
+	exec {fd}<"$WORK/flow$n"
+	flow_fd[n]=$fd
+	read -r line <&"$fd"
+	[ "$line" = flowing ] || fail "no traffic: $(cat "$WORK/flow$n.err")"
+}
+
+# stop_flow N: ends it; fails if a frame was judged wrongly. The report is in $WORK/sent.
+stop_flow() {
+	kill "${flow_pid[$1]}" 2>/dev/null
+	cat <&"${flow_fd[$1]}" >"$WORK/sent"
+	wait "${flow_pid[$1]}" || fail "traffic through edge$1: $(cat "$WORK/flow$1.err" "$WORK/sent")"
+}
+
+# --- An independent judge ---------------------------------------------------------------------------------------------
+
+# judge list HOSTS PREFIXES4 PREFIXES6        prints a random list
+# judge sample DIR SAMPLES LIST...            addresses worth a test, sorted into DIR/banned and DIR/clean: of SAMPLES hosts
+#                                             and as many prefixes the first and the last address, the one before, the one
+#                                             after and one within; and SAMPLES from everywhere. DIR/all holds both, mixed.
+# judge answers DIR LIST... <JSON             what `test -j` said of DIR/all: verdict, and a prefix that explains it
+judge() {
+	python3 - "$@" 3<&0 <<'PYTHON'
+import bisect, functools, ipaddress, json, os, random, socket, sys
+
+BITS = {4: 32, 6: 128}
+FAMILY = {4: socket.AF_INET, 6: socket.AF_INET6}
+rng = random.Random(int(os.environ["XDP_BLOOM_SEED"]))
+
+
+def text(version, value):
+    return socket.inet_ntop(FAMILY[version], value.to_bytes(BITS[version] // 8, "big"))
+
+
+def number(word):
+    version = 6 if ":" in word else 4
+    return version, int.from_bytes(socket.inet_pton(FAMILY[version], word), "big")
+
+
+@functools.lru_cache(None)
+def prefix(word):
+    net = ipaddress.ip_network(word, strict=False)
+    return net.version, int(net[0]), int(net[-1])
+
+
+def parse(line):
+    words = line.split("#")[0].split(";")[0].split()
+    if not words:
+        return None
+    if "/" in words[0]:
+        return prefix(words[0])
+    version, value = number(words[0])
+    return version, value, value
+
+
+class Model:
+    def __init__(self, paths):
+        self.lines = []
+        for path in paths:
+            with open(path) as file:
+                self.lines += filter(None, map(parse, file))
+        self.first, self.last = {4: [], 6: []}, {4: [], 6: []}
+        for version, first, last in sorted(set(self.lines)):
+            firsts, lasts = self.first[version], self.last[version]
+            if lasts and first <= lasts[-1] + 1:
+                lasts[-1] = max(lasts[-1], last)
+            else:
+                firsts.append(first)
+                lasts.append(last)
+
+    def banned(self, version, first, last=None):
+        at = bisect.bisect_right(self.first[version], first) - 1
+        return at >= 0 and (first if last is None else last) <= self.last[version][at]
+
+
+def random_list(hosts, prefixes4, prefixes6):
+    for value in rng.sample(range(1 << 32), hosts):
+        print(text(4, value))
+    edges4 = ["0.0.0.0/31", "255.255.255.248/29"]
+    edges6 = ["::/127", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffc/126"]
+    short4 = [12, 14] + [16] * 10 + [17, 18, 19] * 10
+    short6 = [20, 24, 28] + [29, 32] * 20
+    for version, count, edges, short, usual in (
+        (4, prefixes4, edges4, short4, range(20, 32)),
+        (6, prefixes6, edges6, short6, (36, 40, 44, 48, 48, 48, 56, 56, 64, 64, 64, 80, 112, 127, 128)),
+    ):
+        lengths = (short[: count // 20] + [rng.choice(usual) for _ in range(count)])[: max(0, count - len(edges))]
+        for length in lengths:
+            value = rng.getrandbits(length) << BITS[version] - length
+            if version == 6 and length > 3:
+                value = value & (1 << 125) - 1 | 1 << 125
+            print("%s/%d" % (text(version, value), length))
+        for edge in edges[:count]:
+            print(edge)
+
+
+def sample(directory, samples, paths):
+    model = Model(paths)
+    hosts = [line for line in model.lines if line[1] == line[2]]
+    prefixes = [line for line in model.lines if line[1] < line[2]]
+    points = set()
+    for lines in hosts, prefixes:
+        for version, first, last in rng.sample(lines, min(samples, len(lines))):
+            points |= {(version, p) for p in (first - 1, first, rng.randint(first, last), last, last + 1)}
+    for version in {line[0] for line in model.lines} or {4, 6}:
+        points |= {(version, rng.getrandbits(BITS[version])) for _ in range(samples)}
+    points = [(version, p) for version, p in sorted(points) if 0 <= p < 1 << BITS[version]]
+    rng.shuffle(points)
+    os.makedirs(directory, exist_ok=True)
+    with open(directory + "/banned", "w") as banned, open(directory + "/clean", "w") as clean, open(
+        directory + "/all", "w"
+    ) as both:
+        for version, p in points:
+            line = text(version, p) + "\n"
+            (banned if model.banned(version, p) else clean).write(line)
+            both.write(line)
+
+
+def answers(directory, paths):
+    model = Model(paths)
+    names = {os.path.basename(path) for path in paths}
+    with open(directory + "/all") as file:
+        asked = [number(line.strip()) for line in file]
+    told = json.load(os.fdopen(3))
+    wrong = []
+    for (version, value), answer in zip(asked, told):
+        drop = answer["verdict"] == "drop"
+        right = number(answer["address"]) == (version, value)
+        right &= answer["verdict"] == ("drop" if model.banned(version, value) else "pass")
+        if drop and right:
+            of, first, last = prefix(answer["prefix"])
+            right = of == version and first <= value <= last and model.banned(of, first, last)
+            right &= answer["list"] in names
+        if not right:
+            wrong.append(json.dumps(answer))
+    if wrong or len(asked) != len(told):
+        print("%d asked, %d answers, %d wrong:" % (len(asked), len(told), len(wrong)), *wrong[:5], sep="\n")
+        sys.exit(1)
+
+
+verb, *args = sys.argv[1:]
+if verb == "list":
+    random_list(*map(int, args))
+elif verb == "sample":
+    sample(args[0], int(args[1]), args[2:])
+else:
+    answers(args[0], args[1:])
+PYTHON
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the reader makes of files as such: long, odd, packed, and those that the fuzzer once found. */
+#include <dirent.h>
+#include <errno.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <lzma.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "ktap.h"
+#include "sets/ranges.h"
+#include "reader_texts.h"
+
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1 /* as gcc says it */
+#endif
+#endif
+
+/* Streams longer than the window, in every way that one can be cut. */
+static void long_streams(void)
+{
+	static const struct {
+		const char *before, *entry, *after;
+	} shapes[] = {
+		{ "", "10.%u.%u.%u\n", "" },
+		{ "[\"::\"", ",\n\"10.%u.%u.%u\"", "]" },
+		{ "{\"prefixes\":[{\"ip_prefix\":\"::\"}", ",{\"ip_prefix\":\"10.%u.%u.%u\"}", "]}" },
+		{ "", "{\"cidr\":\"10.%u.%u.%u\"}\n", "" },
+		{ "elements = { ::", ", 10.%u.%u.%u", "}" },
+		{ "", "add x 10.%u.%u.%u timeout 5\n", "" },
+	};
+	unsigned int entries = 50000;
+	char *text = malloc(entries * 40 + 100);
+
+	if (!text)
+		return ktap_skip("no memory");
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
+		size_t len = (size_t)sprintf(text, "%s", shapes[i].before);
+		struct ranges set;
+
+		for (unsigned int n = 0; n < entries; n++)
+			len += (size_t)sprintf(text + len, shapes[i].entry, n >> 16, n >> 8 & 0xff, n & 0xff);
+		len += (size_t)sprintf(text + len, "%s", shapes[i].after);
+		if (!CHECK(!read_text(text, len, NULL, false, &set), "%s: %s", shapes[i].entry, error))
+			break;
+		CHECK(set.n4 == 1 && ranges_count4(&set) == entries, "%s: %zu ranges", shapes[i].entry, set.n4);
+		ranges_free(&set);
+	}
+	free(text);
+}
+
+static void odd_files(void)
+{
+	static char line[200000];
+	static const char nul[] = "1.2.3.4\n# x\0y\n";
+	static const char utf16[] = "\xff\xfe"
+				    "1\0.\0";
+	struct reader_options options = { 0 };
+	struct ranges set = RANGES_EMPTY;
+
+	CHECK(reader_read("/nonexistent/list", &options, &set, &report, error) < 0 &&
+		      !strcmp(error, "/nonexistent/list: No such file or directory"),
+	      "%s", error);
+	CHECK(reader_read(directory, &options, &set, &report, error) < 0 && strstr(error, ": Is a directory"), "%s",
+	      error);
+	CHECK(read_text(nul, sizeof(nul) - 1, NULL, false, &set) < 0 && strstr(error, ":2: '# x\\x00y': a NUL byte"),
+	      "%s", error);
+	CHECK(read_text(utf16, sizeof(utf16) - 1, NULL, false, &set) < 0 && strstr(error, "a NUL byte"), "%s", error);
+	memset(line, '1', sizeof(line));
+	line[0] = line[sizeof(line) - 9] = '\n';
+	memcpy(line + sizeof(line) - 8, "1.2.3.4\n", 8);
+	CHECK(read_text(line, sizeof(line), "plain", false, &set) < 0 && strstr(error, ":2: '1111") &&
+		      strstr(error, "...': the line is longer than 64 KiB"),
+	      "%s", error);
+	CHECK(!read_text(line, sizeof(line), "plain", true, &set), "%s", error);
+	CHECK(report.bad == 1 && report.lines == 3 && ranges_count4(&set) == 1, "%" PRIu64 " lines", report.lines);
+	ranges_free(&set);
+	if (geteuid()) {
+		chmod(path, 0);
+		CHECK(read_file(NULL, false, &set) < 0 && strstr(error, "Permission denied"), "%s", error);
+		chmod(path, 0600);
+	}
+}
+
+static size_t pack(int how, const void *text, size_t len, uint8_t *out, size_t room)
+{
+	z_stream gzip = {
+		.next_in = (void *)(uintptr_t)text, .avail_in = (uInt)len, .next_out = out, .avail_out = (uInt)room
+	};
+	size_t made = 0;
+
+	switch (how) {
+	case 0:
+		deflateInit2(&gzip, 9, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
+		deflate(&gzip, Z_FINISH);
+		made = gzip.total_out;
+		deflateEnd(&gzip);
+		return made;
+	case 1:
+		lzma_easy_buffer_encode(1, LZMA_CHECK_CRC32, NULL, text, len, out, &made, room);
+		return made;
+	default:
+		return ZSTD_compress(out, room, text, len, 1);
+	}
+}
+
+/* Whole, in two members, cut anywhere, with one byte changed anywhere: right, or an error, never less than all. */
+static void packed(void)
+{
+	static uint8_t out[4096];
+	char text[1024] = "";
+	struct ranges set;
+
+	for (int i = 0; i < 64; i++)
+		sprintf(text + strlen(text), "10.%d.0.1\n", i);
+	for (int how = 0; how < 3; how++) {
+		size_t len = pack(how, text, strlen(text), out, sizeof(out)), twice;
+
+		if (!CHECK(!read_text((char *)out, len, NULL, false, &set) && ranges_count4(&set) == 64, "%d: %s", how,
+			   error))
+			return;
+		ranges_free(&set);
+		twice = len + pack(how, "9.9.9.9\n", 8, out + len, sizeof(out) - len);
+		if (!CHECK(!read_text((char *)out, twice, NULL, false, &set) && ranges_count4(&set) == 65, "%d: %s",
+			   how, error))
+			return;
+		ranges_free(&set);
+		for (size_t cut = 7; cut < len; cut++) {
+			if (!CHECK(read_text((char *)out, cut, NULL, false, &set) < 0, "%d: cut at %zu", how, cut))
+				return;
+		}
+		for (size_t i = 0; i < len; i++) {
+			out[i] ^= 0x10;
+			if (!read_text((char *)out, len, NULL, false, &set))
+				CHECK(how == 2 || ranges_count4(&set) == 64, "%d: changed at %zu", how, i);
+			out[i] ^= 0x10;
+			ranges_free(&set);
+		}
+	}
+}
+
+/* So many members of 16 MiB in a file, of which one is made. */
+static bool write_members(const uint8_t *member, size_t len, int n)
+{
+	FILE *file = fopen(path, "w");
+
+	while (file && n--)
+		fwrite(member, 1, len, file);
+	return CHECK(file && !fclose(file), "cannot write %s", path);
+}
+
+/* Half a gigabyte of one line, packed into a megabyte; more than a whole one is none. */
+static void bomb(void)
+{
+	static char lines[1 << 24];
+	static uint8_t member[1 << 17];
+	struct ranges set;
+	struct rusage before, after;
+	size_t len;
+
+	for (size_t i = 0; i < sizeof(lines); i += 16)
+		memcpy(lines + i, "255.255.255.255\n", 16);
+	len = pack(0, lines, sizeof(lines), member, sizeof(member));
+	if (!write_members(member, len, 32))
+		return;
+	getrusage(RUSAGE_SELF, &before);
+	if (!CHECK(!read_file(NULL, false, &set), "%s", error))
+		return;
+	getrusage(RUSAGE_SELF, &after);
+	CHECK(report.lines == (uint64_t)512 << 16 && ranges_count4(&set) == 1, "%" PRIu64 " lines", report.lines);
+#ifndef __SANITIZE_ADDRESS__
+	CHECK(after.ru_maxrss - before.ru_maxrss < 160 << 10, "%ld KiB", after.ru_maxrss - before.ru_maxrss);
+#endif
+	ranges_free(&set);
+	len = pack(2, lines, sizeof(lines), member, sizeof(member));
+	if (write_members(member, len, 65))
+		CHECK(read_file(NULL, true, &set) == -EFBIG && strstr(error, "/list: it unpacks to more than 1 GiB"),
+		      "%s", error);
+}
+
+/* What the fuzzer once found. */
+static void found(void)
+{
+	const char *folder = getenv("XDP_BLOOM_FOUND") ? getenv("XDP_BLOOM_FOUND") : "tests/fuzz/corpus/found";
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+
+	if (!dir)
+		dir = opendir(folder = "corpus/found"); /* in a kernel tree */
+	if (!dir)
+		return ktap_skip("no folder tests/fuzz/corpus/found here");
+	while ((entry = readdir(dir))) {
+		char name[512];
+
+		if (*entry->d_name == '.')
+			continue;
+		snprintf(name, sizeof(name), "%s/%s", folder, entry->d_name);
+		for (int i = 0; i < 2; i++) {
+			struct reader_options options = { .skip_bad = i };
+			struct ranges set = RANGES_EMPTY;
+
+			reader_read(name, &options, &set, &report, error);
+			ranges_free(&set);
+		}
+	}
+	closedir(dir);
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "long_streams", long_streams },
+		{ "odd_files", odd_files },
+		{ "packed", packed },
+		{ "bomb", bomb },
+		{ "found", found },
+	};
+
+	return reader_texts_run(cases, sizeof(cases) / sizeof(*cases));
+}
