@@ -147,6 +147,10 @@ docs/terminal.svg: all
 tests: all
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests programs
 
+# Do the folders of user/ include only what stands left of them?
+rooms:
+	@tools/layers.py
+
 # No root, seconds.
 check: all
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests check
@@ -240,6 +244,7 @@ help:
 	@echo 'make deps           install what building needs (apt)'
 	@echo 'make run            a sandbox that shows it at work; IFACE=eth0 LIST=file filters for real'
 	@echo 'make check          unit tests: no root, seconds'
+	@echo 'make rooms          does every folder of user/ include only what stands left of it?'
 	@echo 'make test           everything, as root'
 	@echo 'make soak           random operations against a naive model, for SOAK_SECONDS (3600)'
 	@echo 'make rates          predicted against measured rates of the filter, the whole grid'
@@ -261,4 +266,4 @@ help:
 	@echo 'make install        PREFIX (/usr/local), DESTDIR'
 
 .DELETE_ON_ERROR:
-.PHONY: FORCE docs/terminal.svg all deps deps-test run install deb deb-test clean tests check test rates soak test-kernels record-kernels compilers kselftest fuzz budget bench bench-quick bench-record units kill-test counts faults lint help
+.PHONY: FORCE docs/terminal.svg all deps deps-test run install deb deb-test clean tests check test rates soak test-kernels record-kernels compilers kselftest fuzz budget bench bench-quick bench-record units kill-test counts faults rooms lint help
