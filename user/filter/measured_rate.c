@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "filter/measured_rate.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
-#include "change/apply.h"
 #include "bpf/filter.h"
 #include "filter/formulas.h"
-#include "state/kept_image.h"
-#include "kernel/kernel.h"
 #include "filter/layout.h"
 
 /* Up to so many blocks (256 MB) all are read. Keys are spread by a hash, so beyond that every so-manieth will do. */
@@ -132,18 +128,4 @@ double rate_asked(const struct settings *settings)
 bool rate_passed(const struct rate *rate, double asked)
 {
 	return asked > 0 && rate->fpr > asked + SIGMAS * rate->error;
-}
-
-int rate_due(struct state *state)
-{
-	struct settings settings = settings_read(state);
-	struct candidate c;
-	struct rate rate;
-	int err = image_kept(state) ? -ENOENT : kernel_open_live(&c, false);
-
-	if (err)
-		return err == -ENOENT ? 0 : err;
-	rate_measure(&c.g, &rate);
-	kernel_release(&c);
-	return rate_passed(&rate, rate_asked(&settings));
 }

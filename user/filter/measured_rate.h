@@ -7,7 +7,6 @@
 
 struct generation;
 struct settings;
-struct state;
 
 struct rate {
 	double fill;  /* the share of bits that are set */
@@ -33,11 +32,5 @@ double rate_asked(const struct settings *settings);
 
 /* Is it beyond that (0: nobody knows), by more than chance? Then a rotation into a bigger filter is due. */
 bool rate_passed(const struct rate *rate, double asked);
-
-/*
- * Likewise, for the generation in force: 1 where a rotation would help, 0 where not, or -errno with the reason
- * recorded. An image stays as it was saved.
- */
-int rate_due(struct state *state);
 
 #endif
