@@ -125,12 +125,14 @@ static int catch_up(struct state **state)
 			continue;
 		}
 		warn("%s: %s and has gone back", overdue[i].name, why(&overdue[i]));
-		event("reverted", "%s: %s", overdue[i].name, why(&overdue[i]));
+		event((struct event){ EVENT_REVERTED, .generation = kernel_live_generation() }, "%s: %s",
+		      overdue[i].name, why(&overdue[i]));
 	}
 	if (!err && expired == 1)
-		event("expired", "the ban of %s", first);
+		event((struct event){ EVENT_EXPIRED, .generation = kernel_live_generation() }, "the ban of %s", first);
 	else if (!err && expired)
-		event("expired", "%zu bans, among them %s", expired, first);
+		event((struct event){ EVENT_EXPIRED, .generation = kernel_live_generation() },
+		      "%zu bans, among them %s", expired, first);
 	if (err && !n)
 		warn("what ran out, or was left half done, is still in force: %s", reason(err));
 	if (n || expired || behind || err) {

@@ -170,7 +170,8 @@ int bans_into_force(struct state *state, struct touched *t)
 		return err;
 	err = apply(state);
 	if (!err && full && !kernel_live(&live))
-		event("capacity", "there was no room for another ban; now there is, for %llu keys",
+		event((struct event){ EVENT_CAPACITY, .generation = live.number },
+		      "there was no room for another ban; now there is, for %llu keys",
 		      (unsigned long long)live.capacity);
 	return err;
 }

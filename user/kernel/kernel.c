@@ -227,6 +227,13 @@ int kernel_live(struct generation *g)
 	return err;
 }
 
+unsigned long long kernel_live_generation(void)
+{
+	struct generation live;
+
+	return kernel_live(&live) ? 0 : live.number;
+}
+
 int kernel_live_maps(const struct generation *g, int maps[ARRAYS])
 {
 	int err = 0;

@@ -45,6 +45,8 @@ void kernel_release(struct candidate *c);
 
 /* The generation in force, as its maps say; -ENOENT where there is none. Map members are 0 or 1. */
 int kernel_live(struct generation *g);
+/* Its number alone; 0: there is none, or it cannot be read. */
+unsigned long long kernel_live_generation(void);
 /* How long ago it was loaded. */
 int kernel_age(double *seconds);
 /* Likewise, with its arrays mapped into memory, to read or to edit; kernel_release() lets go of them. */

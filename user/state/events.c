@@ -11,12 +11,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clean_text.h"
-#include "change/guard.h"
-#include "kernel/kernel.h"
 #include "base/trusted_dir.h"
 
 /* Then it becomes events.1, and another begins. */
@@ -30,8 +29,22 @@ static const char *path_of(char path[512], const char *name)
 	return path;
 }
 
+static const struct {
+	const char *name;
+	int priority; /* of syslog(3) */
+} kinds[] = {
+	[EVENT_DONE] = { NULL, LOG_NOTICE },	       [EVENT_REFUSED] = { "refused", LOG_WARNING },
+	[EVENT_GUARD] = { "guard", LOG_WARNING },      [EVENT_EXPIRED] = { "expired", LOG_NOTICE },
+	[EVENT_REVERTED] = { "reverted", LOG_NOTICE }, [EVENT_CAPACITY] = { "capacity", LOG_NOTICE },
+};
+
+static const char *name_of(const struct event *what)
+{
+	return what->kind == EVENT_DONE ? what->verb : kinds[what->kind].name;
+}
+
 /* The journal's own protocol: FIELD=value lines in one datagram. No value of ours has a newline. */
-static void to_journal(const char *kind, const char *message, unsigned long long generation)
+static void to_journal(const struct event *what, const char *message)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = JOURNAL_SOCKET };
 	char text[4096];
@@ -42,8 +55,7 @@ static void to_journal(const char *kind, const char *message, unsigned long long
 	n = snprintf(text, sizeof(text),
 		     "MESSAGE=%s: %s\nPRIORITY=%d\nSYSLOG_IDENTIFIER=xdp-bloom\nXDP_BLOOM_EVENT=%s\n"
 		     "XDP_BLOOM_GENERATION=%llu\nXDP_BLOOM_STATE=%s\n",
-		     kind, message, strcmp(kind, "refused") && strcmp(kind, "guard") ? 5 : 4, kind, generation,
-		     opt_state);
+		     name_of(what), message, kinds[what->kind].priority, name_of(what), what->generation, opt_state);
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd >= 0 && n > 0 && (size_t)n < sizeof(text))
 		sendto(fd, text, (size_t)n, MSG_NOSIGNAL, (struct sockaddr *)&address, sizeof(address));
@@ -52,7 +64,7 @@ static void to_journal(const char *kind, const char *message, unsigned long long
 }
 
 /* One write a line, at the end: lines of several commands do not mix. */
-static void to_file(const char *kind, const char *message, unsigned long long generation)
+static void to_file(const struct event *what, const char *message)
 {
 	char path[512], old[512], when[32];
 	time_t now = time(NULL);
@@ -64,8 +76,8 @@ static void to_file(const char *kind, const char *message, unsigned long long ge
 	int fd;
 
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-	line = json_pack("{s:s, s:s, s:s, s:I}", "time", when, "event", kind, "message", message, "generation",
-			 (json_int_t)generation);
+	line = json_pack("{s:s, s:s, s:s, s:I}", "time", when, "event", name_of(what), "message", message, "generation",
+			 (json_int_t)what->generation);
 	text = line ? json_dumps(line, JSON_COMPACT) : NULL;
 	json_decref(line);
 	fd = text && !trust_directory(opt_state)
@@ -87,9 +99,8 @@ static void to_file(const char *kind, const char *message, unsigned long long ge
 	free(text);
 }
 
-void event(const char *kind, const char *fmt, ...)
+void event(struct event what, const char *fmt, ...)
 {
-	struct generation g = { 0 };
 	char message[EVENT_MESSAGE_MAX];
 	va_list args;
 
@@ -97,45 +108,8 @@ void event(const char *kind, const char *fmt, ...)
 	vsnprintf(message, sizeof(message), fmt, args);
 	va_end(args);
 	clean_text(message);
-	if (kernel_live(&g))
-		g.number = 0;
-	to_journal(kind, message, g.number);
-	to_file(kind, message, g.number);
-}
-
-static const char *const changing[] = { "attach",  "detach",   "load",	  "unload", "enforce", "shadow",
-					"allow",   "disallow", "confirm", "tune",   "rotate",  "flush",
-					"restore", "add",      "del",	  "batch" };
-
-void event_verb(int argc, char *const *argv, int status)
-{
-	char words[512] = "";
-	size_t n = 0;
-	bool changes = false;
-
-	for (size_t i = 0; i < sizeof(changing) / sizeof(changing[0]); i++)
-		changes = changes || !strcmp(argv[0], changing[i]);
-	/* Without a state directory there is nothing that anybody watches. */
-	if (!changes || opt_check || access(opt_state, W_OK))
-		return;
-	for (int i = 0; i < argc && n < sizeof(words); i++) {
-		/* Where and how, not what. */
-		if (!strcmp(argv[i], "-S") || !strcmp(argv[i], "-B") || !strcmp(argv[i], "--state") ||
-		    !strcmp(argv[i], "--bpffs")) {
-			i++;
-			continue;
-		}
-		if (argv[i][0] == '-' && argv[i][1] && !argv[i][1 + strspn(argv[i] + 1, "jpqv")])
-			continue;
-		n += (size_t)snprintf(words + n, sizeof(words) - n, "%s%s", n ? " " : "", argv[i]);
-	}
-	/* Alone these only show. */
-	if (status == EXIT_DONE && (!strcmp(words, "allow") || !strcmp(words, "tune")))
-		return;
-	if (status == EXIT_DONE)
-		event(argv[0], "%s", words);
-	else if (status == EXIT_ERROR)
-		event(guard_refused() ? "guard" : "refused", "%s: %s", words, log_last());
+	to_journal(&what, message);
+	to_file(&what, message);
 }
 
 static int open_tail(unsigned long long *inode, long *size)

@@ -8,14 +8,22 @@
 
 #include "base/log.h"
 
-/*
- * kind: one word: a verb, or refused, guard (refused by a guard rail), expired (bans), reverted (what was not
- * confirmed), capacity (no room was left, and a larger generation came).
- */
-PRINTF(2, 3) void event(const char *kind, const char *fmt, ...);
+enum event_kind {
+	EVENT_DONE, /* a verb changed something; the event bears its name */
+	EVENT_REFUSED,
+	EVENT_GUARD,	/* refused by a guard rail */
+	EVENT_EXPIRED,	/* bans */
+	EVENT_REVERTED, /* what was not confirmed */
+	EVENT_CAPACITY, /* no room was left, and a larger generation came */
+};
 
-/* A verb has ended: an event if it changed something, or was refused. */
-void event_verb(int argc, char *const *argv, int status);
+struct event {
+	enum event_kind kind;
+	const char *verb;	       /* of EVENT_DONE */
+	unsigned long long generation; /* in force now; 0: none */
+};
+
+PRINTF(2, 3) void event(struct event what, const char *fmt, ...);
 
 /* A longer message is cut; of a clean one JSON at most doubles each byte, and the line holds that and the rest. */
 #define EVENT_MESSAGE_MAX 1024

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "state/events.h"
 #include "base/log.h"
+#include "verbs/verb_event.h"
 #include "verbs/verbs.h"
 
 static int help(void)
