@@ -12,12 +12,12 @@
 #include "base/clock.h"
 #include "observe/tallies.h"
 #include "observe/history.h"
+#include "kernel/ring.h"
 #include "state/kept_image.h"
 #include "base/log.h"
 #include "observe/metrics.h"
 #include "observe/packet.h"
 #include "observe/relay.h"
-#include "observe/samples.h"
 #include "state/state.h"
 
 #define COUNT_EVERY  1000 /* ms */
@@ -26,7 +26,7 @@
 struct observer {
 	struct history *history;
 	struct metrics_server *server;
-	struct samples *samples; /* NULL: they are off, or nothing is loaded yet */
+	struct ring *samples; /* NULL: they are off, or nothing is loaded yet */
 	struct relay relay;
 	double rate; /* with which the samples were opened */
 	bool taken;  /* since the last refill: there is something to fill up */
@@ -55,10 +55,10 @@ static void open_samples(struct observer *o)
 
 	if (o->samples && rate == o->rate)
 		return;
-	samples_close(o->samples);
+	ring_close(o->samples);
 	o->samples = NULL;
 	o->rate = rate;
-	if (rate > 0 && !samples_open_ring(&o->samples, rate))
+	if (rate > 0 && !ring_open(&o->samples, rate))
 		o->refilled = clock_ms();
 }
 
@@ -88,7 +88,7 @@ void observer_close(struct observer *o)
 {
 	if (!o)
 		return;
-	samples_close(o->samples);
+	ring_close(o->samples);
 	metrics_close(o->server);
 	history_close(o->history);
 	relay_close(&o->relay);
@@ -101,7 +101,7 @@ unsigned int observer_fds(struct observer *o, struct pollfd *fds)
 
 	fds[n++] = (struct pollfd){ .fd = relay_fd(&o->relay), .events = POLLIN };
 	if (o->samples)
-		fds[n++] = (struct pollfd){ .fd = samples_fd(o->samples), .events = POLLIN };
+		fds[n++] = (struct pollfd){ .fd = ring_fd(o->samples), .events = POLLIN };
 	if (o->server)
 		n += metrics_fds(o->server, fds + n);
 	return n;
@@ -119,7 +119,7 @@ int observer_timeout(struct observer *o)
 
 	if (other >= 0 && other < ms)
 		ms = other;
-	other = until(o->refilled + SAMPLES_EVERY, now);
+	other = until(o->refilled + RING_REFILL_MS, now);
 	return o->samples && o->taken && other < ms ? other : ms;
 }
 
@@ -139,9 +139,9 @@ static void read_samples(struct observer *o, int64_t now)
 {
 	if (!o->samples)
 		return;
-	samples_read(o->samples, on_sample, o);
-	if (o->taken && now - o->refilled >= SAMPLES_EVERY) {
-		samples_refill(o->samples);
+	ring_read(o->samples, on_sample, o);
+	if (o->taken && now - o->refilled >= RING_REFILL_MS) {
+		ring_refill(o->samples);
 		o->refilled = now;
 		o->taken = false;
 	}

@@ -84,7 +84,7 @@ static void read_samples(struct top_state *t)
 		t->samples = NULL;
 		return;
 	}
-	if (clock_ms() - t->refilled >= SAMPLES_EVERY) {
+	if (clock_ms() - t->refilled >= RING_REFILL_MS) {
 		samples_refill(t->samples);
 		t->refilled = clock_ms();
 	}
@@ -178,7 +178,7 @@ static int follow(struct top_state *t)
 		int64_t left = next - clock_ms();
 		int key;
 
-		poll(ready, 2, left < 0 ? 0 : left < SAMPLES_EVERY ? (int)left : SAMPLES_EVERY);
+		poll(ready, 2, left < 0 ? 0 : left < RING_REFILL_MS ? (int)left : RING_REFILL_MS);
 		if (ready[0].revents & (POLLHUP | POLLERR)) /* the terminal is gone */
 			break;
 		read_samples(t);

@@ -211,13 +211,13 @@ static int follow(struct watch *w)
 		int64_t now;
 
 		last = stop; /* what was dropped until then is there to be read */
-		poll(&ready, 1, last ? 0 : SAMPLES_EVERY);
+		poll(&ready, 1, last ? 0 : RING_REFILL_MS);
 		w->clock = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC); /* somebody may set it */
 		err = samples_read(w->samples, on_sample, w);
 		if (!err && !w->status && w->file && pcapng_flush(w->file)) /* who reads along need not wait */
 			w->status = fail("%s: %s", wanted.file, strerror(errno));
 		now = clock_ns(CLOCK_MONOTONIC);
-		if (!err && now - refilled >= SAMPLES_EVERY * 1000000LL) {
+		if (!err && now - refilled >= RING_REFILL_MS * 1000000LL) {
 			err = samples_refill(w->samples);
 			refilled = now;
 		}
