@@ -48,13 +48,15 @@ void __wrap__exit(int status)
 
 static void run(const struct verb *verb, const struct words *w)
 {
+	struct context context = CONTEXT_DEFAULT;
+
 	opt_check = opt_check_words = opt_quiet = true;
 	opt_json = opt_pretty = false;
 	opt_state = opt_bpffs = "/nowhere";
 	opt_wait = 0;
 	inside = true;
 	if (!setjmp(ended)) {
-		int status = verb->run(w->n, w->words);
+		int status = verb->run(&context, w->n, w->words);
 
 		/* It has said what is wrong, or had nothing to do. */
 		hold(status == EXIT_ERROR ? *log_last() : status == EXIT_DONE);

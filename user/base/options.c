@@ -104,7 +104,22 @@ static int common_option(int option)
 	}
 }
 
-int options_read(int *argc, char **argv, const struct option *own, option_fn *each)
+/* While opt_* are still read. */
+static struct context as_globals(void)
+{
+	return (struct context){ .state = opt_state,
+				 .bpffs = opt_bpffs,
+				 .wait = opt_wait,
+				 .check = opt_check_words ? CHECK_WORDS
+					  : opt_check	  ? CHECK_FILES
+							  : CHECK_NOT,
+				 .line = opt_line,
+				 .json = opt_json,
+				 .pretty = opt_pretty,
+				 .quiet = opt_quiet };
+}
+
+int options_read(struct context *context, int *argc, char **argv, const struct option *own, option_fn *each)
 {
 	struct option all[OPTIONS_MAX + 1] = { 0 };
 	const char *letters = ":jpqvS:B:";
@@ -134,6 +149,7 @@ int options_read(int *argc, char **argv, const struct option *own, option_fn *ea
 		if (status)
 			return EXIT_ERROR;
 	}
+	*context = as_globals();
 	for (int i = optind; i < *argc; i++)
 		argv[operands++] = argv[i];
 	argv[operands] = NULL;

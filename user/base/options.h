@@ -6,6 +6,8 @@
 #include <getopt.h>
 #include <stdbool.h>
 
+#include "base/context.h"
+
 extern bool opt_json, opt_pretty, opt_quiet, opt_verbose, opt_log_json;
 extern bool opt_check;	     /* see whether the command is right, and touch nothing */
 extern bool opt_check_words; /* likewise, and read no file */
@@ -23,10 +25,10 @@ extern const struct option options_force[];
 int options_force_fn(int option, const char *value);
 
 /*
- * Reads the common options and those of `own` (ended by a zero entry, or NULL), which go to `each`. Afterwards argv
- * holds the operands alone, from 1 on. Returns 0, or EXIT_ERROR when it has said what is wrong.
+ * Reads the common options, into *context and opt_*, and those of `own` (ended by a zero entry, or NULL), which go to
+ * `each`. Afterwards argv holds the operands alone, from 1 on. Returns 0, or EXIT_ERROR when it has said what is wrong.
  */
-int options_read(int *argc, char **argv, const struct option *own, option_fn *each);
+int options_read(struct context *context, int *argc, char **argv, const struct option *own, option_fn *each);
 
 /* Values of options; each returns 0, or EXIT_ERROR when it has said what is wrong. */
 int option_switch(const char *name, const char *value, bool *on);

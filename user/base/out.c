@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "base/clean_text.h"
-#include "kernel/kernel.h"
 #include "base/log.h"
 
 int out_end(void)
@@ -30,15 +29,6 @@ json_t *out_text(const char *text)
 	return string;
 }
 
-int out_done(void)
-{
-	struct generation g;
-
-	if (!opt_json)
-		return EXIT_DONE;
-	return out_json(json_pack("{s:I}", "generation", kernel_live(&g) ? 0 : (json_int_t)g.number));
-}
-
 int out_json(json_t *document)
 {
 	int err = document ? json_dumpf(document, stdout,
@@ -52,22 +42,6 @@ int out_json(json_t *document)
 	return out_end();
 }
 
-json_t *out_rungs(const struct generation *g)
-{
-	json_t *array = json_array();
-
-	for (unsigned int i = 0; i < g->rungs; i++)
-		json_array_append_new(array, json_integer((json_int_t)g->rung[i].length));
-	return array;
-}
-
-json_t *out_memory(const struct stage_bytes *bytes)
-{
-	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "gate", (json_int_t)bytes->gate, "filter",
-			 (json_int_t)bytes->filter, "roster", (json_int_t)bytes->roster, "labels",
-			 (json_int_t)bytes->labels, "total", (json_int_t)bytes->total);
-}
-
 const char *utc_text(char buf[UTC_TEXT_MAX], int64_t seconds)
 {
 	time_t when = (time_t)seconds;
@@ -77,19 +51,7 @@ const char *utc_text(char buf[UTC_TEXT_MAX], int64_t seconds)
 	return buf;
 }
 
-const char *number_text(char buf[NUMBER_TEXT_MAX], ip6 number)
-{
-	char *at = buf + NUMBER_TEXT_MAX - 1;
-
-	*at = '\0';
-	do {
-		*--at = (char)('0' + (int)(number % 10));
-		number /= 10;
-	} while (number);
-	return at;
-}
-
-const char *bytes_text(char buf[NUMBER_TEXT_MAX], uint64_t bytes)
+const char *bytes_text(char buf[BYTES_TEXT_MAX], uint64_t bytes)
 {
 	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
 	double value = (double)bytes;
@@ -99,6 +61,6 @@ const char *bytes_text(char buf[NUMBER_TEXT_MAX], uint64_t bytes)
 		value /= 1000;
 		unit++;
 	}
-	snprintf(buf, NUMBER_TEXT_MAX, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+	snprintf(buf, BYTES_TEXT_MAX, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
 	return buf;
 }

@@ -105,7 +105,7 @@ int report_text(const struct report *r)
 {
 	const struct history_sums *s = &r->history.sums;
 	unsigned int lists[LABELS];
-	char a[32], b[32], bytes[NUMBER_TEXT_MAX];
+	char a[32], b[32], bytes[BYTES_TEXT_MAX];
 	size_t n = report_lists(&r->history, lists);
 
 	printf("last %s   %s to %s\n", history_window_names[r->window], report_time(a, s->from),

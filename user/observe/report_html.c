@@ -126,7 +126,7 @@ static void tables(const struct report *r)
 
 static void attacks(const struct report *r)
 {
-	char a[32], b[32], bytes[NUMBER_TEXT_MAX];
+	char a[32], b[32], bytes[BYTES_TEXT_MAX];
 
 	puts("<h2>Attacks</h2><table id=\"attacks\"><tr><th>from</th><th>to</th><th class=\"n\">packets</th><th class=\"n\">bytes"
 	     "</th><th class=\"n\">peak a second</th></tr>");
@@ -144,7 +144,7 @@ static void attacks(const struct report *r)
 int report_html(const struct report *r)
 {
 	const struct history_sums *s = &r->history.sums;
-	char a[32], b[32], bytes[NUMBER_TEXT_MAX];
+	char a[32], b[32], bytes[BYTES_TEXT_MAX];
 
 	printf(head, history_window_names[r->window]);
 	printf("<h1>The last %s</h1><p>%s to %s</p>\n", history_window_names[r->window], report_time(a, s->from),

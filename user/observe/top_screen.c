@@ -156,7 +156,7 @@ static void draw_rates(const struct top_view *v)
 static void draw_force(const struct top_view *v)
 {
 	const struct inforce *f = v->inforce;
-	char a[NUMBER_TEXT_MAX];
+	char a[BYTES_TEXT_MAX];
 
 	if (!f->g.number) {
 		say(3, 0, COLS, PLAIN, "nothing is loaded");

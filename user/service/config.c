@@ -12,7 +12,6 @@
 #include <linux/magic.h>
 
 #include "base/log.h"
-#include "verbs/verbs.h"
 
 /* What can be said again and again and changes nothing the second time. */
 static const char *const allowed[] = { "attach", "load", "allow", "tune", "run" };
@@ -106,25 +105,6 @@ void config_free(struct config *config)
 	free(config->lines);
 	config->lines = NULL;
 	config->n = 0;
-}
-
-int config_check(const struct config *config, bool files)
-{
-	char where[512];
-	int faults = 0;
-
-	for (size_t i = 0; i < config->n; i++) {
-		const struct config_line *line = &config->lines[i];
-		int wrong = 0;
-
-		snprintf(where, sizeof(where), "%s:%u", config->path, line->number);
-		if (strcmp(line->words.words[0], "run") != 0)
-			wrong = verb_check(&line->words, where, files);
-		if (wrong < 0)
-			return wrong;
-		faults += wrong;
-	}
-	return faults;
 }
 
 /* The word behind these belongs to them, unless it stands behind a '='. */

@@ -26,12 +26,6 @@ struct config {
 int config_read(struct config *config, const char *path);
 void config_free(struct config *config);
 
-/*
- * Has every command but run say whether it could be said so; with `files` also whether what it reads is there and
- * right. Prints each fault with its line. Returns how many there are, or -errno.
- */
-int config_check(const struct config *config, bool files);
-
 /* Does the line load a list, which, and from where? */
 bool config_loads(const struct words *line, const char **list, const char **file);
 /* The line that loads the list, or NULL. */

@@ -221,3 +221,15 @@ const char *prefix_text(char *buf, struct addr first, int length)
 		snprintf(p, PREFIX_TEXT_MAX - (size_t)(p - buf), "/%d", length);
 	return buf;
 }
+
+const char *number_text(char buf[NUMBER_TEXT_MAX], ip6 number)
+{
+	char *at = buf + NUMBER_TEXT_MAX - 1;
+
+	*at = '\0';
+	do {
+		*--at = (char)('0' + (int)(number % 10));
+		number /= 10;
+	} while (number);
+	return at;
+}

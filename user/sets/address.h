@@ -70,4 +70,8 @@ const char *addr_parse_padded(const char *text, size_t len, struct addr *addr);
 /* Writes at most PREFIX_TEXT_MAX bytes; length < 0 or the full width leaves the "/length" out. */
 const char *prefix_text(char *buf, struct addr first, int length);
 
+#define NUMBER_TEXT_MAX 48
+
+/* Any number as decimal digits. */
+const char *number_text(char buf[NUMBER_TEXT_MAX], ip6 number);
 #endif

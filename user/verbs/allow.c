@@ -11,6 +11,7 @@
 #include "verbs/cmd.h"
 #include "base/log.h"
 #include "base/out.h"
+#include "verbs/answer.h"
 #include "verbs/prefixes.h"
 
 /* No list of a user's can have this name. */
@@ -98,14 +99,14 @@ static int show_live(void)
 	return array ? out_json(array) : out_end();
 }
 
-static int change_live(int argc, char **argv, bool allow)
+static int change_live(struct context *context, int argc, char **argv, bool allow)
 {
 	struct prefixes prefixes = { 0 };
 	struct ranges change = RANGES_EMPTY, live = RANGES_EMPTY, after = RANGES_EMPTY;
 	struct state *state = NULL;
 	int err;
 
-	if (options_read(&argc, argv, options_force, options_force_fn))
+	if (options_read(context, &argc, argv, options_force, options_force_fn))
 		return EXIT_ERROR;
 	/* What goes into force has nothing to show. */
 	if (argc < 2 && allow && !opt_line)
@@ -135,12 +136,12 @@ static int change_live(int argc, char **argv, bool allow)
 	return err ? fail("%s: %s; nothing was changed", argv[0], reason(err)) : out_done();
 }
 
-int cmd_allow(int argc, char **argv)
+int cmd_allow(struct context *context, int argc, char **argv)
 {
-	return change_live(argc, argv, true);
+	return change_live(context, argc, argv, true);
 }
 
-int cmd_disallow(int argc, char **argv)
+int cmd_disallow(struct context *context, int argc, char **argv)
 {
-	return change_live(argc, argv, false);
+	return change_live(context, argc, argv, false);
 }

@@ -13,6 +13,7 @@
 #include "kernel/kernel.h"
 #include "base/log.h"
 #include "base/out.h"
+#include "verbs/answer.h"
 #include "state/state.h"
 
 static enum attach_mode wanted_mode;
@@ -154,7 +155,7 @@ static void take_back(struct state *state, int argc, char **argv, const enum ann
 		note("the next command takes it back once more: %s", reason(err));
 }
 
-int cmd_attach(int argc, char **argv)
+int cmd_attach(struct context *context, int argc, char **argv)
 {
 	static const struct option own[] = {
 		{ "mode", required_argument, NULL, 'm' },
@@ -170,7 +171,7 @@ int cmd_attach(int argc, char **argv)
 	char why[512];
 	int n = 0, err, status;
 
-	if (options_read(&argc, argv, own, attach_option))
+	if (options_read(context, &argc, argv, own, attach_option))
 		return EXIT_ERROR;
 	if (argc < 2)
 		return fail("attach: which interface?");
@@ -288,12 +289,12 @@ static bool is_kept(const char *name)
 	return found;
 }
 
-int cmd_detach(int argc, char **argv)
+int cmd_detach(struct context *context, int argc, char **argv)
 {
 	static const struct option own[] = { { "all", no_argument, NULL, 'a' }, { 0 } };
 	int err, kept;
 
-	if (options_read(&argc, argv, own, detach_option))
+	if (options_read(context, &argc, argv, own, detach_option))
 		return EXIT_ERROR;
 	if (argc < 2 && !all)
 		return fail("detach: which interface? or --all");

@@ -150,7 +150,7 @@ static int say_allowed(struct state *state, const struct prefixes *p, json_t *ar
 	return err;
 }
 
-int cmd_add(int argc, char **argv)
+int cmd_add(struct context *context, int argc, char **argv)
 {
 	static const struct option own[] = { { "ttl", required_argument, NULL, 't' },
 					     { "reason", required_argument, NULL, 'r' },
@@ -167,7 +167,7 @@ int cmd_add(int argc, char **argv)
 	ttl = 0;
 	why = NULL;
 	keep_longer = false;
-	if (options_read(&argc, argv, own, add_option))
+	if (options_read(context, &argc, argv, own, add_option))
 		return EXIT_ERROR;
 	if (argc < 2)
 		return fail("add: which address or prefix? (- reads them from standard input)");
@@ -219,7 +219,7 @@ static void ban_text(const struct ban *ban, int64_t now)
 	       left, ban->reason);
 }
 
-int cmd_bans(int argc, char **argv)
+int cmd_bans(struct context *context, int argc, char **argv)
 {
 	int64_t now = time(NULL);
 	struct state *state = NULL;
@@ -228,7 +228,7 @@ int cmd_bans(int argc, char **argv)
 	size_t n = 0;
 	int err;
 
-	if (options_read(&argc, argv, NULL, NULL))
+	if (options_read(context, &argc, argv, NULL, NULL))
 		return EXIT_ERROR;
 	if (argc > 1)
 		return fail("bans: takes no '%s'", argv[1]);

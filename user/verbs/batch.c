@@ -18,6 +18,7 @@
 #define SAID (-ECANCELED)
 
 struct batch {
+	struct context *context;
 	const char *name;
 	size_t commands, faults;
 };
@@ -36,9 +37,9 @@ static int run_line(void *arg, const struct words *w, unsigned int line)
 	else if (!verb->joins)
 		status = fail("'%s' does not go into a batch; nothing was changed", verb->name);
 	else if (opt_check)
-		status = verb_check(w, where, !opt_check_words);
+		status = verb_check(b->context, w, where, !opt_check_words);
 	else
-		status = verb->run(w->n, w->words);
+		status = verb->run(b->context, w->n, w->words);
 	log_where(NULL);
 	b->commands++;
 	if (!status)
@@ -105,13 +106,14 @@ static int report(const struct batch *b)
 				  "commands", (json_int_t)b->commands));
 }
 
-int cmd_batch(int argc, char **argv)
+int cmd_batch(struct context *context, int argc, char **argv)
 {
-	struct batch b = { 0 };
+	struct context lines = *context; /* the options of a line are its own */
+	struct batch b = { .context = &lines };
 	FILE *file = NULL;
 	int err = 0;
 
-	if (options_read(&argc, argv, NULL, NULL))
+	if (options_read(context, &argc, argv, NULL, NULL))
 		return EXIT_ERROR;
 	if (argc != 2)
 		return fail("batch: which file? (- reads standard input)");

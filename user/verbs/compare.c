@@ -315,7 +315,7 @@ static int report_text(const struct comparison *c)
 	return out_end();
 }
 
-int cmd_compare(int argc, char **argv)
+int cmd_compare(struct context *context, int argc, char **argv)
 {
 	static const struct option own[] = {
 		{ "format", required_argument, NULL, 'f' },
@@ -325,7 +325,7 @@ int cmd_compare(int argc, char **argv)
 	struct comparison c = { 0 };
 	int err, status;
 
-	if (options_read(&argc, argv, own, compare_option))
+	if (options_read(context, &argc, argv, own, compare_option))
 		return EXIT_ERROR;
 	if (argc != 3 || (!strcmp(argv[1], "-") && !strcmp(argv[2], "-")))
 		return fail("compare: two lists, files or images, as in: xdp-bloom compare drop feed.txt");

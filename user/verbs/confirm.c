@@ -17,7 +17,7 @@ static int confirm_option(int option, const char *value)
 	return watch < 0 ? fail("confirm: --watch takes a time, not '%s'", value) : 0;
 }
 
-int cmd_confirm(int argc, char **argv)
+int cmd_confirm(struct context *context, int argc, char **argv)
 {
 	/* How the process that waits is started; nobody else needs it. */
 	static const struct option own[] = { { "watch", required_argument, NULL, 'w' }, { 0 } };
@@ -26,7 +26,7 @@ int cmd_confirm(int argc, char **argv)
 	size_t n = 0;
 	int err;
 
-	if (options_read(&argc, argv, own, confirm_option))
+	if (options_read(context, &argc, argv, own, confirm_option))
 		return EXIT_ERROR;
 	if (argc > 1)
 		return fail("confirm: takes no '%s': it keeps all that waits", argv[1]);

@@ -148,7 +148,7 @@ static int del_option(int option, const char *value)
 	return 0; /* what is too long is no ban's */
 }
 
-int cmd_del(int argc, char **argv)
+int cmd_del(struct context *context, int argc, char **argv)
 {
 	static const struct option own[] = { { "reason", required_argument, NULL, 'r' }, { 0 } };
 	struct prefixes prefixes = { 0 };
@@ -158,7 +158,7 @@ int cmd_del(int argc, char **argv)
 	int err;
 
 	why = NULL;
-	if (options_read(&argc, argv, own, del_option))
+	if (options_read(context, &argc, argv, own, del_option))
 		return EXIT_ERROR;
 	if (argc < 2)
 		return fail("del: which address or prefix? (- reads them from standard input)");

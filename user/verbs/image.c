@@ -154,7 +154,7 @@ static int report_made(const char *path, const char *did)
 	return status;
 }
 
-int cmd_image(int argc, char **argv)
+int cmd_image(struct context *context, int argc, char **argv)
 {
 	static const struct option own[] = {
 		{ "like", required_argument, NULL, 'l' },     { "exact", required_argument, NULL, 'e' },
@@ -164,7 +164,7 @@ int cmd_image(int argc, char **argv)
 	const char *what;
 	int err;
 
-	if (options_read(&argc, argv, own, make_option))
+	if (options_read(context, &argc, argv, own, make_option))
 		return EXIT_ERROR;
 	what = argc > 1 ? argv[1] : "";
 	if (!strcmp(what, "show") && argc == 3)

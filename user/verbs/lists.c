@@ -13,17 +13,18 @@
 #include "kernel/kernel.h"
 #include "base/log.h"
 #include "base/out.h"
+#include "verbs/answer.h"
 #include "state/state.h"
 
 /* What was shadowed or excepted may be banned from now on: that asks for the guard rails. */
-int cmd_unload(int argc, char **argv)
+int cmd_unload(struct context *context, int argc, char **argv)
 {
 	struct list_info *lists = NULL;
 	struct state *state = NULL;
 	size_t n = 0;
 	int err;
 
-	if (options_read(&argc, argv, options_force, options_force_fn))
+	if (options_read(context, &argc, argv, options_force, options_force_fn))
 		return EXIT_ERROR;
 	if (argc < 2)
 		return fail("unload: which list?");
@@ -43,7 +44,7 @@ int cmd_unload(int argc, char **argv)
 	return err ? fail("%s; nothing was unloaded", reason(err)) : out_done();
 }
 
-int cmd_lists(int argc, char **argv)
+int cmd_lists(struct context *context, int argc, char **argv)
 {
 	struct list_info *lists = NULL;
 	struct state *state = NULL;
@@ -51,7 +52,7 @@ int cmd_lists(int argc, char **argv)
 	size_t n = 0;
 	int err;
 
-	if (options_read(&argc, argv, NULL, NULL))
+	if (options_read(context, &argc, argv, NULL, NULL))
 		return EXIT_ERROR;
 	if (argc > 1)
 		return fail("lists: takes no '%s'", argv[1]);
@@ -95,13 +96,13 @@ static int check_wide(struct state *state, const char *name)
 }
 
 /* A list that counts begins to drop, or the other way round. */
-static int change_kind(int argc, char **argv, enum list_kind kind)
+static int change_kind(struct context *context, int argc, char **argv, enum list_kind kind)
 {
 	struct state *state = NULL;
 	struct list_info list;
 	int err;
 
-	if (options_read(&argc, argv, options_force, options_force_fn))
+	if (options_read(context, &argc, argv, options_force, options_force_fn))
 		return EXIT_ERROR;
 	if (argc < 2)
 		return fail("%s: which list?", argv[0]);
@@ -126,12 +127,12 @@ static int change_kind(int argc, char **argv, enum list_kind kind)
 	return err ? fail("%s; nothing was changed", reason(err)) : out_done();
 }
 
-int cmd_enforce(int argc, char **argv)
+int cmd_enforce(struct context *context, int argc, char **argv)
 {
-	return change_kind(argc, argv, LIST_BAN);
+	return change_kind(context, argc, argv, LIST_BAN);
 }
 
-int cmd_shadow(int argc, char **argv)
+int cmd_shadow(struct context *context, int argc, char **argv)
 {
-	return change_kind(argc, argv, LIST_SHADOW);
+	return change_kind(context, argc, argv, LIST_SHADOW);
 }

@@ -17,6 +17,7 @@
 #include "verbs/print_load.h"
 #include "base/log.h"
 #include "base/out.h"
+#include "verbs/answer.h"
 #include "base/compress.h"
 #include "sets/reader.h"
 #include "state/source.h"
@@ -318,7 +319,7 @@ static int load(struct load *l)
 	return err;
 }
 
-int cmd_load(int argc, char **argv)
+int cmd_load(struct context *context, int argc, char **argv)
 {
 	static const struct option own[] = {
 		{ "allow", no_argument, NULL, 'a' },
@@ -342,14 +343,14 @@ int cmd_load(int argc, char **argv)
 
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
 		if (!strncmp(argv[i], "--image", strlen("--image")))
-			return cmd_load_image(argc, argv);
+			return cmd_load_image(context, argc, argv);
 	/* In a batch it is not the first. */
 	reading = (struct reader_options){ 0 };
 	kind = LIST_BAN;
 	bogons = BOGONS_LEAVE_OUT;
 	kind_given = bogons_given = force = ban_own = big_change = wide = dry_run = if_changed = false;
 	confirm_seconds = 0;
-	if (options_read(&argc, argv, own, load_option))
+	if (options_read(context, &argc, argv, own, load_option))
 		return EXIT_ERROR;
 	if (argc != 3)
 		return fail("load: a name and a file, as in: xdp-bloom load drop drop.txt");

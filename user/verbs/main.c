@@ -76,7 +76,7 @@ static void from_environment(const char **option, const char *name)
 		*option = value;
 }
 
-static int run_verb(const struct verb *verb, int argc, char **argv)
+static int run_verb(const struct verb *verb, struct context *context, int argc, char **argv)
 {
 	/* The verb takes its options out. */
 	char **words = calloc((size_t)argc + 1, sizeof(*words));
@@ -85,7 +85,7 @@ static int run_verb(const struct verb *verb, int argc, char **argv)
 	if (!words)
 		return fail("out of memory");
 	memcpy(words, argv, (size_t)argc * sizeof(*words));
-	status = verb->run(argc, argv);
+	status = verb->run(context, argc, argv);
 	event_verb(argc, words, status);
 	free(words);
 	return status;
@@ -93,6 +93,7 @@ static int run_verb(const struct verb *verb, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	struct context context = CONTEXT_DEFAULT;
 	const struct verb *verb;
 	int fd;
 
@@ -118,6 +119,6 @@ int main(int argc, char **argv)
 		return fail("which verb, after '%s'? see xdp-bloom --help", argv[argc - 1]);
 	verb = verb_find(argv[1]);
 	if (verb)
-		return run_verb(verb, argc - 1, argv + 1);
+		return run_verb(verb, &context, argc - 1, argv + 1);
 	return fail("there is no verb '%s'; see xdp-bloom --help", argv[1]);
 }

@@ -5,11 +5,11 @@
 #include "observe/metrics.h"
 #include "base/out.h"
 
-int cmd_metrics(int argc, char **argv)
+int cmd_metrics(struct context *context, int argc, char **argv)
 {
 	int err;
 
-	if (options_read(&argc, argv, NULL, NULL))
+	if (options_read(context, &argc, argv, NULL, NULL))
 		return EXIT_ERROR;
 	if (argc > 1)
 		return fail("metrics: takes no '%s'", argv[1]);

@@ -235,7 +235,7 @@ static int solve(struct forecasts *all)
 	return err;
 }
 
-int cmd_plan(int argc, char **argv)
+int cmd_plan(struct context *context, int argc, char **argv)
 {
 	static const struct option own[] = {
 		{ "keys", required_argument, NULL, 'k' },     { "keys6", required_argument, NULL, '6' },
@@ -247,7 +247,7 @@ int cmd_plan(int argc, char **argv)
 	struct forecasts all = { .pins = &pins };
 	int err;
 
-	if (options_read(&argc, argv, own, plan_option))
+	if (options_read(context, &argc, argv, own, plan_option))
 		return EXIT_ERROR;
 	if (argc > 1 && (keys_given > 0 || given6.nets32 > 0))
 		return fail("plan: --keys, or files, not both");

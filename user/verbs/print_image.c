@@ -10,7 +10,7 @@
 int image_report(const struct image *image, const char *path, const char *did)
 {
 	const struct generation *g = &image->g;
-	char text[NUMBER_TEXT_MAX];
+	char text[BYTES_TEXT_MAX];
 
 	if (opt_json)
 		return out_json(json_pack("{s:o, s:s, s:s, s:I, s:I, s:{s:I, s:I}, s:I, s:b}", "file", out_text(path),

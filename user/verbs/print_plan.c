@@ -7,6 +7,7 @@
 #include "filter/forecast.h"
 #include "filter/layout.h"
 #include "base/out.h"
+#include "verbs/answer.h"
 #include "base/plot.h"
 
 /* What the picture over memory spans, in bits a key, and how many points JSON gives of each curve. */
@@ -82,7 +83,7 @@ static double load_to(const struct forecast *f)
 
 static void bytes_label(char *buf, size_t size, double x)
 {
-	char text[NUMBER_TEXT_MAX];
+	char text[BYTES_TEXT_MAX];
 
 	snprintf(buf, size, "%s", bytes_text(text, (uint64_t)x));
 }
@@ -98,7 +99,7 @@ static void picture_of_memory(const struct forecasts *all)
 	const struct forecast *f = &all->chosen;
 	struct memory_axis axis[LAYOUTS];
 	struct curve curves[LAYOUTS];
-	char planned[80], asked[64], bytes[NUMBER_TEXT_MAX];
+	char planned[80], asked[64], bytes[BYTES_TEXT_MAX];
 	struct plot plot = { .title = "Wrong yeses of the filter over all memory, with the headroom used up",
 			     .curves = curves,
 			     .n = LAYOUTS,
@@ -148,8 +149,8 @@ static void print_sizes(const struct forecasts *all)
 	       "ROSTER", "LABELS", "TOTAL");
 	for (size_t i = 0; i < all->rows; i++) {
 		const struct forecast *f = &all->row[i];
-		char gate[NUMBER_TEXT_MAX], filter[NUMBER_TEXT_MAX], roster[NUMBER_TEXT_MAX], labels[NUMBER_TEXT_MAX],
-			total[NUMBER_TEXT_MAX];
+		char gate[BYTES_TEXT_MAX], filter[BYTES_TEXT_MAX], roster[BYTES_TEXT_MAX], labels[BYTES_TEXT_MAX],
+			total[BYTES_TEXT_MAX];
 
 		printf("%c %-7s %-6s %2.0f %8.1f %9s %9s %9s %9s %9s%s\n", forecast_is_chosen(all, i) ? '*' : ' ',
 		       layout_names[f->g.filter_layout], f->settings.exact ? "yes" : "no", f->shape.k, f->bits_per_key,

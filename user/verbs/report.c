@@ -39,7 +39,7 @@ static int report_option(int option, const char *value)
 	}
 }
 
-int cmd_report(int argc, char **argv)
+int cmd_report(struct context *context, int argc, char **argv)
 {
 	static const struct option own[] = { { "last", required_argument, NULL, 'l' },
 					     { "top", required_argument, NULL, 't' },
@@ -48,7 +48,7 @@ int cmd_report(int argc, char **argv)
 	static struct report report;
 	int err, status;
 
-	if (options_read(&argc, argv, own, report_option))
+	if (options_read(context, &argc, argv, own, report_option))
 		return EXIT_ERROR;
 	if (argc > 1)
 		return fail("report: takes no '%s'", argv[1]);

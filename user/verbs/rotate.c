@@ -14,22 +14,23 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/out.h"
+#include "verbs/answer.h"
 #include "state/state.h"
 #include "state/bans.h"
 
-static int no_operands(int argc, char **argv)
+static int no_operands(struct context *context, int argc, char **argv)
 {
-	if (options_read(&argc, argv, NULL, NULL))
+	if (options_read(context, &argc, argv, NULL, NULL))
 		return EXIT_ERROR;
 	return argc == 1 ? 0 : fail("%s: takes no '%s'", argv[0], argv[1]);
 }
 
-int cmd_rotate(int argc, char **argv)
+int cmd_rotate(struct context *context, int argc, char **argv)
 {
 	struct state *state = NULL;
 	int err;
 
-	if (no_operands(argc, argv))
+	if (no_operands(context, argc, argv))
 		return EXIT_ERROR;
 	err = change_begin(&state);
 	if (!err)
@@ -38,7 +39,7 @@ int cmd_rotate(int argc, char **argv)
 	return err ? fail("%s; the generation before is still in force", reason(err)) : out_done();
 }
 
-int cmd_flush(int argc, char **argv)
+int cmd_flush(struct context *context, int argc, char **argv)
 {
 	struct list_info *lists = NULL;
 	struct state *state = NULL;
@@ -46,7 +47,7 @@ int cmd_flush(int argc, char **argv)
 	size_t n = 0;
 	int err;
 
-	if (no_operands(argc, argv))
+	if (no_operands(context, argc, argv))
 		return EXIT_ERROR;
 	err = change_begin(&state);
 	if (!err)
@@ -107,13 +108,13 @@ static int restore_watch(struct state *state)
 	return err;
 }
 
-int cmd_restore(int argc, char **argv)
+int cmd_restore(struct context *context, int argc, char **argv)
 {
 	struct state *state = NULL;
 	size_t missing = 0;
 	int err;
 
-	if (no_operands(argc, argv))
+	if (no_operands(context, argc, argv))
 		return EXIT_ERROR;
 	err = change_begin(&state);
 	if (!err)

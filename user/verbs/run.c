@@ -15,6 +15,7 @@
 #include "base/out.h"
 #include "service/service.h"
 #include "state/state.h"
+#include "verbs/verbs.h"
 
 #define DEFAULT_CONFIG "/etc/xdp-bloom.conf"
 #define DAY	       86400
@@ -77,6 +78,7 @@ static int take_run_lines(struct service_options *options, const struct config *
 	opt_line = true;
 	for (size_t i = 0; i < config->n; i++) {
 		const struct config_line *line = &config->lines[i];
+		struct context ignored;
 		int argc = line->words.n;
 		char where[512];
 
@@ -84,7 +86,7 @@ static int take_run_lines(struct service_options *options, const struct config *
 			continue;
 		snprintf(where, sizeof(where), "%s:%u", config->path, line->number);
 		log_where(where);
-		if (options_read(&argc, line->words.words, own, run_option))
+		if (options_read(&ignored, &argc, line->words.words, own, run_option))
 			faults++;
 		else if (argc > 1)
 			faults += fail("run: takes no '%s'", line->words.words[1]) == EXIT_ERROR;
@@ -107,13 +109,34 @@ static int take_run_lines(struct service_options *options, const struct config *
 	return 0;
 }
 
+/* Has every command but run say whether it could be said so: how many could not, or -errno. */
+static int check_lines(const struct context *context, const struct config *config, bool files)
+{
+	char where[512];
+	int faults = 0;
+
+	for (size_t i = 0; i < config->n; i++) {
+		const struct config_line *line = &config->lines[i];
+		int wrong = 0;
+
+		snprintf(where, sizeof(where), "%s:%u", config->path, line->number);
+		if (strcmp(line->words.words[0], "run") != 0)
+			wrong = verb_check(context, &line->words, where, files);
+		if (wrong < 0)
+			return wrong;
+		faults += wrong;
+	}
+	return faults;
+}
+
 /* The file with all that is in it; `files`: and what that names. What is wrong has been said. */
 static int configure(struct service_options *options, struct config *config, bool files)
 {
+	struct context context = CONTEXT_DEFAULT;
 	int err = read_config(config), faults;
 
 	if (!err) {
-		faults = config_check(config, files);
+		faults = check_lines(&context, config, files);
 		err = faults < 0 ? faults : 0;
 	}
 	if (err) {
@@ -157,13 +180,13 @@ static int only_one(void)
 	return lock_take(path, 0);
 }
 
-int cmd_run(int argc, char **argv)
+int cmd_run(struct context *context, int argc, char **argv)
 {
 	struct service_options options = { .configure = configure };
 	struct config config = { 0 };
 	int lock, status = EXIT_ERROR;
 
-	if (options_read(&argc, argv, own, run_option))
+	if (options_read(context, &argc, argv, own, run_option))
 		return EXIT_ERROR;
 	if (argc > 1)
 		return fail("run: takes no '%s'", argv[1]);

@@ -65,12 +65,12 @@ static int save(const char *path)
 	return err;
 }
 
-int cmd_save(int argc, char **argv)
+int cmd_save(struct context *context, int argc, char **argv)
 {
 	struct image image;
 	int err, status;
 
-	if (options_read(&argc, argv, NULL, NULL))
+	if (options_read(context, &argc, argv, NULL, NULL))
 		return EXIT_ERROR;
 	if (argc != 2)
 		return fail("save: into which file?");
@@ -134,7 +134,7 @@ static void warn_mode(void)
 		warn("%s: its seeds are secret, and others may open it (mode %04o)", image_path, st.st_mode & 07777);
 }
 
-int cmd_load_image(int argc, char **argv)
+int cmd_load_image(struct context *context, int argc, char **argv)
 {
 	static const struct option own[] = {
 		{ "image", required_argument, NULL, 'i' }, { "force", no_argument, NULL, 'F' },
@@ -147,7 +147,7 @@ int cmd_load_image(int argc, char **argv)
 	int err, status;
 
 	force = ban_own = wide = dry_run = false;
-	if (options_read(&argc, argv, own, image_option))
+	if (options_read(context, &argc, argv, own, image_option))
 		return EXIT_ERROR;
 	if (argc != 1)
 		return fail("load: an image has its lists' names in it; '%s' is not wanted", argv[1]);

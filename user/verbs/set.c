@@ -263,7 +263,7 @@ static const struct {
 	{ "merge", set_union, 1 }, /* a union is always printed as its fewest prefixes */
 };
 
-int cmd_set(int argc, char **argv)
+int cmd_set(struct context *context, int argc, char **argv)
 {
 	static const struct option own[] = {
 		{ "format", required_argument, NULL, 'f' },
@@ -274,7 +274,7 @@ int cmd_set(int argc, char **argv)
 	};
 	int inputs = 0;
 
-	if (options_read(&argc, argv, own, set_option))
+	if (options_read(context, &argc, argv, own, set_option))
 		return EXIT_ERROR;
 	if (argc < 2)
 		return fail("set: union, intersect, subtract, diff, count or merge?");

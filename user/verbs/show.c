@@ -10,6 +10,7 @@
 #include "filter/layout.h"
 #include "base/log.h"
 #include "base/out.h"
+#include "verbs/answer.h"
 
 static json_t *interfaces_json(const struct attachment *list, size_t n)
 {
@@ -68,7 +69,7 @@ static int show_json(const struct inforce *s, const struct attachment *list, siz
 static int show_text(const struct inforce *s, const struct attachment *list, size_t n)
 {
 	const struct generation *g = &s->g;
-	char a[NUMBER_TEXT_MAX], b[NUMBER_TEXT_MAX], c[NUMBER_TEXT_MAX], d[NUMBER_TEXT_MAX], e[NUMBER_TEXT_MAX];
+	char a[BYTES_TEXT_MAX], b[BYTES_TEXT_MAX], c[BYTES_TEXT_MAX], d[BYTES_TEXT_MAX], e[BYTES_TEXT_MAX];
 
 	char name[IF_NAMESIZE];
 
@@ -109,14 +110,14 @@ static int show_text(const struct inforce *s, const struct attachment *list, siz
 	return out_end();
 }
 
-int cmd_show(int argc, char **argv)
+int cmd_show(struct context *context, int argc, char **argv)
 {
 	struct attachment *list = NULL;
 	struct inforce s = { 0 };
 	size_t n = 0;
 	int err, status;
 
-	if (options_read(&argc, argv, NULL, NULL))
+	if (options_read(context, &argc, argv, NULL, NULL))
 		return EXIT_ERROR;
 	if (argc > 1)
 		return fail("show: takes no '%s'", argv[1]);

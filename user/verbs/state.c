@@ -85,9 +85,9 @@ static int recover(const char *file)
 	return status;
 }
 
-int cmd_state(int argc, char **argv)
+int cmd_state(struct context *context, int argc, char **argv)
 {
-	if (options_read(&argc, argv, NULL, NULL))
+	if (options_read(context, &argc, argv, NULL, NULL))
 		return EXIT_ERROR;
 	if (argc == 2 && !strcmp(argv[1], "check"))
 		return check();

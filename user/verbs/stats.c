@@ -125,7 +125,7 @@ static json_t *stats_json(const struct tallies *c, const struct counted *n, doub
 
 static void line_text(const char *what, const char *name, const struct tally *t)
 {
-	char buf[NUMBER_TEXT_MAX];
+	char buf[BYTES_TEXT_MAX];
 
 	printf("%-10s %-20s %16llu packets %12s\n", what, name, (unsigned long long)t->packets,
 	       bytes_text(buf, t->bytes));
@@ -222,7 +222,7 @@ static int stats_rates(struct tallies *before)
 	return status;
 }
 
-int cmd_stats(int argc, char **argv)
+int cmd_stats(struct context *context, int argc, char **argv)
 {
 	static const struct option own[] = { { "interval", required_argument, NULL, 'i' },
 					     { "count", required_argument, NULL, 'c' },
@@ -230,7 +230,7 @@ int cmd_stats(int argc, char **argv)
 	static struct tallies tallies;
 	int err, status;
 
-	if (options_read(&argc, argv, own, stats_option))
+	if (options_read(context, &argc, argv, own, stats_option))
 		return EXIT_ERROR;
 	if (argc > 1)
 		return fail("stats: takes no '%s'", argv[1]);

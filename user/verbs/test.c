@@ -234,7 +234,7 @@ static int ask_and_explain(struct explanation *e, const struct question *q, __u3
 	return err;
 }
 
-int cmd_test(int argc, char **argv)
+int cmd_test(struct context *context, int argc, char **argv)
 {
 	struct explanation e = { 0 };
 	struct question q = { 0 };
@@ -243,7 +243,7 @@ int cmd_test(int argc, char **argv)
 	int status = 0, err;
 	bool disagree, passes = false;
 
-	if (options_read(&argc, argv, NULL, NULL))
+	if (options_read(context, &argc, argv, NULL, NULL))
 		return EXIT_ERROR;
 	if (argc < 2)
 		return fail("test: which address? (- reads them from standard input)");

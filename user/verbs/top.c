@@ -198,14 +198,14 @@ static int follow(struct top_state *t)
 	return err;
 }
 
-int cmd_top(int argc, char **argv)
+int cmd_top(struct context *context, int argc, char **argv)
 {
 	static const int ends[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
 	struct sigaction quit = { .sa_handler = on_signal };
 	static struct top_state t;
 	int err;
 
-	if (options_read(&argc, argv, NULL, NULL))
+	if (options_read(context, &argc, argv, NULL, NULL))
 		return EXIT_ERROR;
 	if (argc > 1)
 		return fail("top: takes no '%s'", argv[1]);

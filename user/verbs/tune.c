@@ -75,7 +75,7 @@ static int tune_option(int option, const char *value)
 static int report(const struct settings *s)
 {
 	struct layout_plan layout = layout_choose(s);
-	char buf[NUMBER_TEXT_MAX];
+	char buf[BYTES_TEXT_MAX];
 
 	if (opt_json)
 		return out_json(json_pack("{s:b, s:b, s:s, s:i, s:f, s:f, s:f, s:I, s:I}", "exact", s->exact, "labels",
@@ -90,7 +90,7 @@ static int report(const struct settings *s)
 	return out_end();
 }
 
-int cmd_tune(int argc, char **argv)
+int cmd_tune(struct context *context, int argc, char **argv)
 {
 	static const struct apply_options anew = { 0 };
 	static const struct option own[] = {
@@ -110,7 +110,7 @@ int cmd_tune(int argc, char **argv)
 	int err;
 
 	wanted_n = 0;
-	if (options_read(&argc, argv, own, tune_option))
+	if (options_read(context, &argc, argv, own, tune_option))
 		return EXIT_ERROR;
 	if (argc > 1)
 		return fail("tune: takes no '%s'", argv[1]);

@@ -64,8 +64,9 @@ const struct verb *verb_find(const char *name)
 }
 
 /* In a process of its own: a verb keeps what it was told, and --check ends it. */
-int verb_check(const struct words *w, const char *where, bool files)
+int verb_check(const struct context *context, const struct words *w, const char *where, bool files)
 {
+	struct context line = *context;
 	int status = -1;
 	pid_t pid;
 
@@ -75,7 +76,7 @@ int verb_check(const struct words *w, const char *where, bool files)
 		log_where(where);
 		opt_check = opt_line = true;
 		opt_check_words = !files;
-		status = verb_find(w->words[0])->run(w->n, w->words);
+		status = verb_find(w->words[0])->run(&line, w->n, w->words);
 		fflush(stdout);
 		_exit(status);
 	}

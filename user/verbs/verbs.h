@@ -6,9 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/context.h"
+
 struct verb {
 	const char *name;
-	int (*run)(int argc, char **argv);
+	int (*run)(struct context *context, int argc, char **argv);
 	const char *args, *does;
 	bool joins; /* it can be one change together with others (change_join()) */
 };
@@ -25,6 +27,6 @@ struct words;
  * Could this line of a file of commands be said? `files`: and is what it names there and right? 0, or 1 where it is
  * wrong, and has said why under the name of the place; -EAGAIN where nobody could look.
  */
-int verb_check(const struct words *line, const char *where, bool files);
+int verb_check(const struct context *context, const struct words *line, const char *where, bool files);
 
 #endif

@@ -261,12 +261,12 @@ static int begin(struct watch *w)
 	return err;
 }
 
-static int watch(int argc, char **argv, const struct option *own)
+static int watch(struct context *context, int argc, char **argv, const struct option *own)
 {
 	struct watch w = { 0 };
 	int err, status;
 
-	if (options_read(&argc, argv, own, watch_option))
+	if (options_read(context, &argc, argv, own, watch_option))
 		return EXIT_ERROR;
 	if (argc > 1)
 		return fail("%s: takes no '%s'", argv[0], argv[1]);
@@ -302,16 +302,16 @@ static int watch(int argc, char **argv, const struct option *own)
 		"duration", required_argument, NULL, 'd' \
 	}
 
-int cmd_watch(int argc, char **argv)
+int cmd_watch(struct context *context, int argc, char **argv)
 {
 	static const struct option own[] = { WATCH_OPTIONS, { 0 } };
 
-	return watch(argc, argv, own);
+	return watch(context, argc, argv, own);
 }
 
-int cmd_capture(int argc, char **argv)
+int cmd_capture(struct context *context, int argc, char **argv)
 {
 	static const struct option own[] = { { "write", required_argument, NULL, 'w' }, WATCH_OPTIONS, { 0 } };
 
-	return watch(argc, argv, own);
+	return watch(context, argc, argv, own);
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How the command was called: a verb hands it down to all that it calls. */
+#ifndef BASE_CONTEXT_H
+#define BASE_CONTEXT_H
+
+#include <stdbool.h>
+
+/* --check: what the command would do is not done. */
+enum check {
+	CHECK_NOT,
+	CHECK_FILES, /* the files that it names are read */
+	CHECK_WORDS, /* no file is read */
+};
+
+struct context {
+	const char *state, *bpffs; /* directories: where lists are kept, where the kernel's part is pinned */
+	long wait;		   /* seconds: how long another command may take */
+	enum check check;
+	bool line; /* a line of a file of commands: what holds for all lines does not stand there */
+	bool json, pretty, quiet;
+};
+
+#define CONTEXT_DEFAULT                                                                     \
+	{                                                                                   \
+		.state = "/var/lib/xdp-bloom", .bpffs = "/sys/fs/bpf/xdp-bloom", .wait = 60 \
+	}
+
+#endif
