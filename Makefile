@@ -202,6 +202,14 @@ kill-test: tests
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
 		XDP_BLOOM_KILLS=$(or $(KILLS),1000) XDP_BLOOM_CASES=kills tests/net/net_kill.sh
 
+# What an older version put into force is taken over under traffic, and the other way round.
+FROM ?= 2e35800
+upgrade-test: tests
+	@mkdir -p $(BUILD)/upgrade
+	git archive $(FROM) | tar -x -C $(BUILD)/upgrade
+	$(MAKE) --no-print-directory -s -C $(BUILD)/upgrade all
+	OTHER=$(BUILD)/upgrade/build/xdp-bloom prove --exec tests/support/ktap-status.sh tools/upgrade.sh
+
 # Ten million packets on two CPUs while it rotates a hundred times: every one is counted once.
 counts: tests
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
@@ -250,6 +258,7 @@ help:
 	@echo 'make rates          predicted against measured rates of the filter, the whole grid'
 
 	@echo 'make kill-test      commands killed at random moments, KILLS (1000) times'
+	@echo 'make upgrade-test   what version FROM put into force is taken over under traffic, and the reverse'
 	@echo 'make counts         ten million packets on two CPUs, a hundred rotations: every one is counted'
 	@echo 'make test-kernels   the program and network tests in other kernels, under QEMU; KERNELS and KERNEL_TESTS say which'
 	@echo 'make record-kernels the tables of the README, in one run of half an hour'
@@ -266,4 +275,4 @@ help:
 	@echo 'make install        PREFIX (/usr/local), DESTDIR'
 
 .DELETE_ON_ERROR:
-.PHONY: FORCE docs/terminal.svg all deps deps-test run install deb deb-test clean tests check test rates soak test-kernels record-kernels compilers kselftest fuzz budget bench bench-quick bench-record units kill-test counts faults rooms lint help
+.PHONY: FORCE docs/terminal.svg all deps deps-test run install deb deb-test clean tests check test rates soak test-kernels record-kernels compilers kselftest fuzz budget bench bench-quick bench-record units kill-test counts faults upgrade-test rooms lint help
