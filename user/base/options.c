@@ -189,3 +189,19 @@ int option_bytes(const char *name, const char *value, double *bytes)
 		return fail("--%s takes bytes, such as 64M, not '%s'", name, value);
 	return 0;
 }
+
+long option_seconds(const char *text)
+{
+	static const char units[] = "smhd";
+	static const long seconds[] = { 1, 60, 3600, 86400 };
+	const char *unit;
+	char *end;
+	long n = strtol(text, &end, 10);
+
+	if (end == text || n < 1 || n > 366L * 86400)
+		return -1;
+	if (!*end)
+		return n;
+	unit = strchr(units, *end);
+	return unit && !end[1] && n <= 366L * 86400 / seconds[unit - units] ? n * seconds[unit - units] : -1;
+}

@@ -36,4 +36,7 @@ int option_number(const char *name, const char *value, double lowest, double hig
 /* Bytes, with K, M or G behind them. */
 int option_bytes(const char *name, const char *value, double *bytes);
 
+/* "90", "60s", "10m", "2h", "1d" as seconds, or -1. */
+long option_seconds(const char *text);
+
 #endif

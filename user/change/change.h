@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The frame of every command that changes something; and what goes back by itself unless it is confirmed. */
+/* The frame of every command that changes something. */
 #ifndef CHANGE_CHANGE_H
 #define CHANGE_CHANGE_H
+
+#include <time.h>
 
 #include "change/apply.h"
 #include "state/state.h"
@@ -12,6 +14,8 @@
  * nothing to do with it, makes the change; change_end() alone leaves everything as it was.
  */
 int change_begin(struct state **state);
+/* The same; it is at least that late, even if the clock was set back. */
+int change_begin_at(struct state **state, time_t at_least);
 /* Live bans of this prefix were changed in the state. guarded: the guard rails have a say. */
 int change_touch(struct addr first, unsigned int length, bool guarded);
 /* This label's count begins anew when the change is made. */
@@ -34,24 +38,5 @@ int change_join_end(int err);
  * it reads any file, which --check=words does not want.
  */
 void change_check(bool words);
-
-/* "90", "60s", "10m", "2h", "1d" as seconds, or -1. */
-long change_seconds(const char *text);
-
-/*
- * With a time in seconds: the change that follows waits for confirmation. Without (0): -EBUSY where that thing already
- * waits, because what waits must stay what it was.
- */
-int change_pending(struct state *state, enum pending_kind kind, const char *name, long seconds);
-
-/*
- * Leaves a process behind, in a session of its own, that takes back what waits when its time has come; change_watch()
- * is what it does. change_pending() starts one.
- */
-int change_start_watch(long seconds);
-void change_watch(long seconds);
-
-/* What waits stays. */
-int change_confirm(struct state *state);
 
 #endif

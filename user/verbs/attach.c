@@ -8,6 +8,7 @@
 #include "change/apply.h"
 #include "kernel/attach.h"
 #include "change/change.h"
+#include "change/revert_timer.h"
 #include "base/clean_text.h"
 #include "verbs/cmd.h"
 #include "kernel/kernel.h"
@@ -31,7 +32,7 @@ static int attach_option(int option, const char *value)
 		return 0;
 	}
 	if (option == 'c') {
-		confirm_seconds = change_seconds(value);
+		confirm_seconds = option_seconds(value);
 		return confirm_seconds < 0 ? fail("--confirm takes a time such as 60s or 5m, not '%s'", value) : 0;
 	}
 	for (int mode = MODE_AUTO; mode <= MODE_SKB; mode++) {

@@ -25,7 +25,7 @@ static int add_option(int option, const char *value)
 {
 	switch (option) {
 	case 't':
-		ttl = change_seconds(value);
+		ttl = option_seconds(value);
 		return ttl < 0 ? fail("--ttl takes a time such as 90s, 10m or 2d, not '%s'", value) : 0;
 	case 'r':
 		why = value;

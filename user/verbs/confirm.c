@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "change/change.h"
+#include "change/revert_timer.h"
 #include "verbs/cmd.h"
 #include "base/log.h"
 #include "base/out.h"
@@ -13,7 +14,7 @@ static long watch;
 static int confirm_option(int option, const char *value)
 {
 	(void)option;
-	watch = change_seconds(value);
+	watch = option_seconds(value);
 	return watch < 0 ? fail("confirm: --watch takes a time, not '%s'", value) : 0;
 }
 
@@ -31,7 +32,7 @@ int cmd_confirm(struct context *context, int argc, char **argv)
 	if (argc > 1)
 		return fail("confirm: takes no '%s': it keeps all that waits", argv[1]);
 	if (watch) {
-		change_watch(watch);
+		revert_timer_run(watch);
 		return EXIT_DONE;
 	}
 	err = change_begin(&state);

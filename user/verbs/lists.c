@@ -7,6 +7,7 @@
 
 #include "change/apply.h"
 #include "change/change.h"
+#include "change/revert_timer.h"
 #include "verbs/cmd.h"
 #include "change/guard.h"
 #include "state/kept_image.h"

@@ -11,6 +11,7 @@
 
 #include "change/apply.h"
 #include "change/change.h"
+#include "change/revert_timer.h"
 #include "base/clean_text.h"
 #include "verbs/cmd.h"
 #include "change/guard.h"
@@ -74,7 +75,7 @@ static int load_option(int option, const char *value)
 	case 'b':
 		return bogons_option(value);
 	case 'c':
-		confirm_seconds = change_seconds(value);
+		confirm_seconds = option_seconds(value);
 		return confirm_seconds < 0 ? fail("--confirm takes a time such as 60s or 5m, not '%s'", value) : 0;
 	default:
 		reading.format = value; /* the reader knows which there are */

@@ -8,6 +8,7 @@
 #include "change/apply.h"
 #include "kernel/attach.h"
 #include "change/change.h"
+#include "change/revert_timer.h"
 #include "verbs/cmd.h"
 #include "state/kept_image.h"
 #include "kernel/kernel.h"
@@ -103,7 +104,7 @@ static int restore_watch(struct state *state)
 
 	/* A service sees to it, and may restore again and again. */
 	if (!err && n && !lock_is_held(LOCK_SERVICE))
-		err = change_start_watch(1);
+		err = revert_timer_start(1);
 	free(pending);
 	return err;
 }

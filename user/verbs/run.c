@@ -39,7 +39,7 @@ static int run_option(int option, const char *value)
 		saying->hook = value;
 		return *value == '/' ? 0 : fail("--hook takes a program's whole path, not '%s'", value);
 	default:
-		saying->rotate_every = strcmp(value, "0") ? change_seconds(value) : 0;
+		saying->rotate_every = strcmp(value, "0") ? option_seconds(value) : 0;
 		return saying->rotate_every < 0
 			       ? fail("--rotate-every takes a time such as 12h or 1d, or 0, not '%s'", value)
 			       : 0;

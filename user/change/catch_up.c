@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "change/catch_up.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "change/apply.h"
+#include "change/live_bans.h"
+#include "kernel/attach.h"
+#include "kernel/dispatcher_refresh.h"
+#include "kernel/kernel.h"
+#include "state/bans.h"
+#include "state/events.h"
+#include "state/state.h"
+
+static const char *why(const struct pending *one)
+{
+	return one->deadline == PENDING_DOING ? "attaching it was cut short" : "was not confirmed in time";
+}
+
+/* The packets first: an interface waits on until the filter has left it. A list goes back with the next generation. */
+static bool can_go(const struct pending *one)
+{
+	int err = one->kind == PENDING_INTERFACE ? attach_take_back(one->name) : 0;
+
+	if (err)
+		warn("%s: %s, and cannot go back: %s", one->name, why(one), reason(err));
+	return !err;
+}
+
+/* What is late: undone in the state first, then in the kernel. */
+struct late {
+	bool behind; /* a commit never reached the kernel */
+	struct pending *overdue;
+	size_t overdue_n, expired;
+	char first_expired[PREFIX_TEXT_MAX];
+	struct touched touched;
+};
+
+static int undo_overdue(struct late *l, struct state *state, time_t now)
+{
+	size_t pending_n;
+	int err = state_pending(state, &l->overdue, &pending_n);
+
+	for (size_t i = 0; i < pending_n && !err; i++) {
+		if (l->overdue[i].deadline > now || !can_go(&l->overdue[i]))
+			continue;
+		l->overdue[l->overdue_n] = l->overdue[i];
+		err = state_pending_undo(state, &l->overdue[l->overdue_n++]);
+	}
+	return err;
+}
+
+static int expire(struct late *l, struct state *state)
+{
+	struct ban *bans;
+	int err = state_bans_expire(state, time(NULL), &bans, &l->expired);
+
+	for (size_t i = 0; i < l->expired && !err; i++)
+		err = touched_add(&l->touched, bans[i].first, bans[i].length);
+	if (!err && l->expired)
+		prefix_text(l->first_expired, bans[0].first, (int)bans[0].length);
+	free(bans);
+	return err;
+}
+
+static int into_force(struct late *l, struct state *state)
+{
+	bool build = l->behind;
+
+	/* An interface needs no new generation: it is let go even if there is no memory for one. */
+	for (size_t i = 0; i < l->overdue_n; i++)
+		build = build || l->overdue[i].kind == PENDING_LIST;
+	if (build)
+		return apply_with(state, &(struct apply_options){ .back = l->overdue_n });
+	return l->overdue_n || l->expired ? bans_into_force(state, &l->touched) : 0;
+}
+
+static void report(const struct late *l, int err)
+{
+	unsigned long long generation = l->overdue_n || l->expired ? kernel_live_generation() : 0;
+	struct event reverted = { EVENT_REVERTED, .generation = generation };
+	struct event expired = { EVENT_EXPIRED, .generation = generation };
+
+	for (size_t i = 0; i < l->overdue_n; i++) {
+		const struct pending *one = &l->overdue[i];
+
+		if (err) {
+			warn("%s: %s, and cannot go back: %s", one->name, why(one), reason(err));
+			continue;
+		}
+		warn("%s: %s and has gone back", one->name, why(one));
+		event(reverted, "%s: %s", one->name, why(one));
+	}
+	if (!err && l->expired == 1)
+		event(expired, "the ban of %s", l->first_expired);
+	else if (!err && l->expired)
+		event(expired, "%zu bans, among them %s", l->expired, l->first_expired);
+	if (err && !l->overdue_n)
+		warn("what ran out, or was left half done, is still in force: %s", reason(err));
+}
+
+int catch_up(struct state **state, time_t at_least)
+{
+	struct late late = { .behind = bans_behind(*state) };
+	time_t now = time(NULL);
+	int err = undo_overdue(&late, *state, now > at_least ? now : at_least);
+
+	kernel_sweep();
+	attach_catch_up();
+	if (!err)
+		err = expire(&late, *state);
+	if (err != -EUCLEAN) {
+		if (!err)
+			err = into_force(&late, *state);
+		report(&late, err);
+		if (err || late.behind || late.overdue_n || late.expired) {
+			state_close(*state);
+			err = state_open(state, true);
+		}
+	}
+	free(late.overdue);
+	touched_free(&late.touched);
+	return err;
+}

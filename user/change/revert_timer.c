@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "change/revert_timer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/lock.h"
+#include "base/log.h"
+#include "change/change.h"
+
+/* How often the timer looks whether anything still waits, and tries again what it could not take back. */
+#define LOOK_AGAIN 5
+
+int change_pending(struct state *state, enum pending_kind kind, const char *name, long seconds)
+{
+	struct pending *pending, mine = { .kind = kind, .deadline = time(NULL) + seconds };
+	size_t n;
+	int err = state_pending(state, &pending, &n);
+
+	for (size_t i = 0; i < n && !err; i++)
+		if (pending[i].kind == kind && !strcmp(pending[i].name, name))
+			err = because(-EBUSY,
+				      "%s: a change of it waits for confirmation: xdp-bloom confirm, or let it go back",
+				      name);
+	free(pending);
+	if (err || !seconds)
+		return err;
+	strncpy(mine.name, name, sizeof(mine.name) - 1);
+	err = state_pending_add(state, &mine);
+	/* Before the commit: from then on the timer has to run, even if we are killed. */
+	return err ? err : revert_timer_start(seconds);
+}
+
+/* Away from the terminal, its signals, its descriptors and its session. */
+static void leave_session(void)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	setsid();
+	signal(SIGHUP, SIG_IGN);
+	for (int fd = 0; fd < 3 && null >= 0; fd++)
+		dup2(null, fd);
+	for (int fd = 3; fd < 1024; fd++)
+		close(fd);
+	if (chdir("/"))
+		return; /* only a courtesy to whoever unmounts */
+}
+
+int revert_timer_start(long seconds)
+{
+	char state[PATH_MAX], bpffs[PATH_MAX], number[32];
+	pid_t pid;
+
+	if (!realpath(opt_state, state))
+		return because(-errno, "%s: %s", opt_state, strerror(errno));
+	if (!realpath(opt_bpffs, bpffs))
+		return because(-errno, "%s: %s", opt_bpffs, strerror(errno));
+	snprintf(number, sizeof(number), "%ld", seconds);
+	pid = fork();
+	if (pid < 0)
+		return because(-errno, "no process can be started to take it back in time: %s", strerror(errno));
+	if (pid)
+		return 0;
+	leave_session();
+	/* A program of its own: nothing of ours lives on in it, neither memory nor the open state. */
+	execl("/proc/self/exe", "xdp-bloom", "-S", state, "-B", bpffs, "confirm", "--watch", number, NULL);
+	_exit(2);
+}
+
+/* When the first of what waits is due, 0: nothing waits; where that cannot be seen, it may be due. */
+static time_t first_deadline(void)
+{
+	struct pending *pending = NULL;
+	struct state *state = NULL;
+	time_t first = 1;
+	size_t n;
+
+	/* A command is at work, perhaps the one that started us, and has not committed yet. */
+	if (!lock_is_held(LOCK_STATE) && !state_open(&state, false) && !state_pending(state, &pending, &n))
+		first = n ? pending[0].deadline : 0;
+	free(pending);
+	state_close(state);
+	return first;
+}
+
+void revert_timer_run(long seconds)
+{
+	time_t end = time(NULL) + seconds, now = 0, first = 1;
+
+	while (first) {
+		long left = seconds > 0 ? seconds : first > now ? first - now : LOOK_AGAIN;
+		struct timespec wait = { .tv_sec = left < LOOK_AGAIN ? left : LOOK_AGAIN };
+		struct state *state = NULL;
+
+		seconds -= wait.tv_sec;
+		while (clock_nanosleep(CLOCK_BOOTTIME, 0, &wait, &wait) == EINTR)
+			;
+		first = first_deadline();
+		if (seconds > 0)
+			continue;
+		/* The clock may have been set back meanwhile. */
+		now = time(NULL) > end ? time(NULL) : end;
+		/* What waits longer has a timer of its own, or its time is still to come. */
+		if (!first || first > now)
+			continue;
+		(void)change_begin_at(&state, end);
+		change_end(state);
+		first = first_deadline();
+	}
+}
+
+int change_confirm(struct state *state)
+{
+	int err = state_pending_confirm(state);
+
+	return err ? err : state_commit(state);
+}
