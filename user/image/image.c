@@ -15,7 +15,7 @@
 #include "filter/arrays.h"
 #include "filter/verify.h"
 #include "base/log.h"
-#include "state/state.h"
+#include "sets/list.h"
 
 _Static_assert(sizeof(((struct image_list *)0)->name) == LIST_NAME_MAX, "a list's name fits");
 

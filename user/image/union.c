@@ -18,7 +18,7 @@
 #include "sets/owned.h"
 #include "filter/plan.h"
 #include "bpf/roster.h"
-#include "state/state.h"
+#include "sets/list.h"
 
 #define ATTEMPTS 32
 

@@ -12,7 +12,7 @@
 #include "filter/arrays.h"
 #include "image/image.h"
 #include "base/log.h"
-#include "state/state.h"
+#include "sets/list.h"
 
 struct writer {
 	int fd, err;

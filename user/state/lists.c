@@ -9,7 +9,6 @@
 #include "state/internal.h"
 
 #define LABELS_MAX 255
-const char *const list_kind_names[] = { "ban", "allow", "shadow" };
 
 #define LIST_COLUMNS "name, kind, label, prefixes, addresses, source, loaded, format"
 

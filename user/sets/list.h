@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a list is: its name, what it is for, and what else is known of it. */
+#ifndef SETS_LIST_H
+#define SETS_LIST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LIST_NAME_MAX 64
+/* A list's name goes into file names, metrics and scripts of other people: nothing in it may surprise them. */
+#define LIST_NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+
+/* A ban list drops, an allow list is subtracted from all of them, a shadow list only counts. */
+enum list_kind { LIST_BAN, LIST_ALLOW, LIST_SHADOW };
+
+extern const char *const list_kind_names[];
+
+struct list_info {
+	char name[LIST_NAME_MAX];
+	enum list_kind kind;
+	bool fresh;    /* what state_list_put() says: the label is new to it */
+	uint8_t label; /* its place in the list counters; allow lists have none */
+	uint64_t prefixes;
+	char addresses[48]; /* a decimal number: 2^128 fits */
+	char source[256];
+	char loaded[32]; /* UTC, as 2026-01-01T00:00:00Z */
+	char format[32]; /* as it was asked for; empty: told by content */
+};
+
+#endif
