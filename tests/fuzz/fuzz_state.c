@@ -12,10 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "change/apply.h"
 #include "filter/layout.h"
 #include "base/log.h"
 #include "state/source.h"
+#include "state/settings.h"
 #include "state/state.h"
 #include "state/bans.h"
 #include "state/recover.h"

@@ -10,6 +10,7 @@
 /* The lists in pieces of a few ranges, and none of them a whole number of ranges: no library holds them like this. */
 #define CHUNK_BYTES 100
 #include "state/list_chunks.c"
+#include "state/settings.h"
 
 #include "ktap.h"
 #include "naive.h"

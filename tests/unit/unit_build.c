@@ -2,6 +2,7 @@
 /* Sets into arrays and back: what the data path's own decision says of them, against a model that asks every range. */
 #include "built.h"
 #include "filter/plan.h"
+#include "filter/layout.h"
 
 /* --- Random sets against the model -----------------------------------------------------------------------------------
  */

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "naive.h"
 #include "filter/plan.h"
+#include "filter/layout.h"
 #include "filter/measured_rate.h"
 #include "bpf/roster.h"
 

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/free_memory.h"
 #include "filter/plan.h"
+#include "state/settings.h"
 #include "state/settle.h"
 #include "state/state.h"
 
@@ -57,31 +58,6 @@ static int build(struct candidate *c, struct generation *g, const struct settled
 	return because(err, "the allow lists are too wide for --exact=off: some allowed address would be dropped");
 }
 
-struct settings settings_read(struct state *state)
-{
-	struct settings s = SETTINGS_DEFAULT;
-
-	s.exact = state_setting(state, "exact", s.exact) != 0;
-	s.labels = state_setting(state, "labels", s.labels) != 0;
-	s.layout = (enum layout)state_setting(state, "layout", s.layout);
-	s.k = (unsigned int)state_setting(state, "k", s.k);
-	s.fpr = state_setting(state, "fpr", s.fpr);
-	s.bits_per_key = state_setting(state, "bits_per_key", s.bits_per_key);
-	s.headroom = state_setting(state, "headroom", s.headroom);
-	s.samples = state_setting(state, "samples", s.samples);
-	s.memory_max = (uint64_t)state_setting(state, "memory_max", (double)s.memory_max);
-	return s;
-}
-
-struct settings apply_settings(struct state *state)
-{
-	struct settings settings = settings_read(state);
-
-	if (!settings.memory_max)
-		settings.memory_max = memory_available() / 2;
-	return settings;
-}
-
 uint64_t apply_next_number(struct state *state)
 {
 	double number = state_setting(state, SETTING_GENERATION, 0);
@@ -93,7 +69,7 @@ uint64_t apply_next_number(struct state *state)
 
 static int plan(struct generation *g, struct state *state, const struct settled *s, bool back)
 {
-	struct settings settings = apply_settings(state);
+	struct settings settings = settings_limited(state);
 	uint64_t all = back ? memory_available() : 0;
 	int err;
 

@@ -33,7 +33,4 @@ int apply_image_fits(struct state *state, const struct image *image);
  */
 int apply_if_needed(struct state *state);
 
-/* As they are kept; tune changes them. */
-struct settings settings_read(struct state *state);
-
 #endif

@@ -10,6 +10,7 @@
 #include "image/image.h"
 #include "state/kept_image.h"
 #include "base/log.h"
+#include "state/settings.h"
 #include "state/state.h"
 
 static int refuse_lists(struct state *state)
@@ -93,7 +94,7 @@ static int refuse_wide(const struct image *image)
 
 int apply_image_fits(struct state *state, const struct image *image)
 {
-	unsigned long long needs = arrays_total(&image->g), limit = apply_settings(state).memory_max;
+	unsigned long long needs = arrays_total(&image->g), limit = settings_limited(state).memory_max;
 
 	return needs > limit
 		       ? because(-E2BIG, "this image needs %llu bytes in the kernel; the limit is %llu", needs, limit)
@@ -102,7 +103,7 @@ int apply_image_fits(struct state *state, const struct image *image)
 
 int apply_image(struct state *state, const struct apply_options *options, struct candidate *c)
 {
-	struct settings settings = apply_settings(state);
+	struct settings settings = settings_limited(state);
 	struct image image;
 	struct generation g;
 	int err = refuse_lists(state);

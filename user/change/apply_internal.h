@@ -7,8 +7,6 @@
 #include "change/apply.h"
 #include "kernel/kernel.h"
 
-/* As settings_read(), with a limit on memory in any case. */
-struct settings apply_settings(struct state *state);
 /* The number of the generation to come: neither state nor kernel has seen it. */
 uint64_t apply_next_number(struct state *state);
 

@@ -11,6 +11,7 @@
 #include "kernel/kernel.h"
 #include "base/log.h"
 #include "sets/owned.h"
+#include "state/settings.h"
 #include "state/state.h"
 #include "state/bans.h"
 #include "kernel/map_window.h"

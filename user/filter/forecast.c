@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "filter/forecast.h"
+#include "filter/layout.h"
 
 #include <errno.h>
 #include <math.h>

@@ -6,19 +6,11 @@
 
 #include "bpf/filter.h"
 #include "base/log.h"
-#include "filter/plan.h"
 
 #define FILTER_BLOCKS_MIN 64 /* a page: less saves nothing */
 
 /* For rates, which hardly depend on it. */
 #define MANY 1e6
-
-const char *const layout_names[LAYOUTS + 1] = {
-	[LAYOUT_LANES] = "lanes",
-	[LAYOUT_LANES2] = "lanes2",
-	[LAYOUT_CLASSIC] = "classic",
-	[LAYOUT_AUTO] = "auto",
-};
 
 static double bits_for(enum layout kind, unsigned int k, double fpr)
 {

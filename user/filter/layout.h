@@ -4,13 +4,10 @@
 #define FILTER_LAYOUT_H
 
 #include "bpf/abi.h"
-#include "filter/formulas.h"
+#include "filter/settings.h"
 
-struct settings;
-
-#define LAYOUT_AUTO LAYOUTS
-
-extern const char *const layout_names[LAYOUTS + 1];
+/* An index is 32 bits of hash times a count. */
+#define BLOCKS_MAX (1ULL << 31)
 
 struct layout_plan {
 	enum layout kind;

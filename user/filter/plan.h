@@ -6,36 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "filter/layout.h"
+#include "filter/settings.h"
 
 struct generation;
 struct owned;
 
 /* Enough that no bucket is both choices of every small address (roster4_vacant). */
 #define ROSTER_BUCKETS_MIN 128
-/* An index is 32 bits of hash times a count. */
-#define BLOCKS_MAX (1ULL << 31)
-
-struct settings {
-	bool exact;	    /* with a roster */
-	bool labels;	    /* keep whose /24 the gate drops */
-	enum layout layout; /* or LAYOUT_AUTO */
-	unsigned int k;	    /* of the classic layout; 0: the best */
-	double fpr;	    /* of the filter, once the headroom is used up; 0: what bits_per_key gives */
-	double bits_per_key;
-	double headroom;     /* the share of keys that may be added before the arrays are full */
-	double samples;	     /* of dropped packets, a second and CPU; 0: none, and no code for it */
-	uint64_t memory_max; /* bytes; 0: no limit */
-};
-
-#define SETTINGS_DEFAULT                           \
-	((struct settings){ .exact = true,         \
-			    .labels = true,        \
-			    .layout = LAYOUT_AUTO, \
-			    .bits_per_key = 16,    \
-			    .headroom = 0.1,       \
-			    .samples = 100 })
-
 /* What a set comes to, as far as its sizes go. */
 struct counts {
 	uint64_t some24;     /* /24s that the gate would send on */

@@ -7,6 +7,7 @@
 #include "filter/formulas.h"
 #include "image/image.h"
 #include "filter/plan.h"
+#include "filter/layout.h"
 #include "bpf/roster.h"
 
 static bool is_switch(__u64 value)

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "sets/reader.h"
 #include "state/bans.h"
+#include "state/settings.h"
 
 /* One list's text against all addresses that its set holds. */
 struct search {

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "change/apply.h"
 #include "state/kept_image.h"
 #include "kernel/kernel.h"
+#include "state/settings.h"
 #include "state/state.h"
 
 /* Where the state cannot be read, what is in force can be shown all the same. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "change/apply.h"
+#include "state/settings.h"
 #include "base/clean_text.h"
 #include "state/kept_image.h"
 

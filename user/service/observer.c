@@ -8,7 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "change/apply.h"
 #include "base/clock.h"
 #include "observe/tallies.h"
 #include "observe/history.h"
@@ -18,6 +17,7 @@
 #include "observe/metrics.h"
 #include "observe/packet.h"
 #include "observe/relay.h"
+#include "state/settings.h"
 #include "state/state.h"
 
 #define COUNT_EVERY  1000 /* ms */

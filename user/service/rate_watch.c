@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "change/apply.h"
+#include "state/settings.h"
 #include "kernel/kernel.h"
 #include "base/log.h"
 #include "filter/measured_rate.h"

@@ -14,6 +14,7 @@
 #include "change/apply.h"
 #include "image/image.h"
 #include "base/log.h"
+#include "state/settings.h"
 #include "state/state.h"
 
 #define SETTING_IMAGE "image"

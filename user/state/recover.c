@@ -17,6 +17,7 @@
 #include "state/bans.h"
 #include "state/replace.h"
 #include "state/internal.h"
+#include "state/settings.h"
 
 /* --- What is wrong --------------------------------------------------------------------------------------------------
  */

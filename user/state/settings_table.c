@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "filter/formulas.h"
-#include "filter/layout.h"
+#include "base/free_memory.h"
 #include "base/log.h"
 #include "state/internal.h"
+#include "state/settings.h"
 
 #define NUMBER_MOST 0x1p53 /* whole numbers up to there are kept as they are */
 
@@ -15,16 +15,8 @@ static const struct {
 	const char *name;
 	double most;
 } limits[] = {
-	{ "exact", 1 },
-	{ "labels", 1 },
-	{ "layout", LAYOUT_AUTO },
-	{ "k", CLASSIC_K_MAX },
-	{ "fpr", SETTING_FPR_MOST },
-	{ "bits_per_key", 512 }, /* before there was "fpr": some 90 for the least of it */
-	{ "headroom", SETTING_HEADROOM_MOST },
-	{ "samples", SETTING_SAMPLES_MOST },
-	{ "memory_max", SETTING_MEMORY_MOST },
-	{ "image", NUMBER_MOST },
+#define LIMIT(type, name, option, kind, least, most, ...) { #name, most },
+	SETTINGS(LIMIT){ "image", NUMBER_MOST },
 	{ SETTING_GENERATION, NUMBER_MOST },
 	{ SETTING_EDITS, NUMBER_MOST },
 };
@@ -81,4 +73,21 @@ int state_set(struct state *state, const char *name, double value)
 	state_bind_text(stmt, 1, name);
 	sqlite3_bind_double(stmt, 2, value);
 	return state_finish(state, stmt, sqlite3_step(stmt));
+}
+
+struct settings settings_read(struct state *state)
+{
+	return (struct settings){
+#define READ(type, name, option, kind, least, most, value, help) .name = (type)state_setting(state, #name, value),
+		SETTINGS(READ)
+	};
+}
+
+struct settings settings_limited(struct state *state)
+{
+	struct settings settings = settings_read(state);
+
+	if (!settings.memory_max)
+		settings.memory_max = memory_available() / 2;
+	return settings;
 }

@@ -84,18 +84,4 @@ int state_pending_forget(struct state *state, enum pending_kind kind, const char
 /* Forgets the versions before: what was done stays. */
 int state_pending_confirm(struct state *state);
 
-/* The generation that was made of this state, and how often it was edited since: the kernel keeps them too. */
-#define SETTING_GENERATION "generation"
-#define SETTING_EDITS	   "edits"
-
-/* The most that tune takes. */
-#define SETTING_FPR_MOST      0.5
-#define SETTING_HEADROOM_MOST 10
-#define SETTING_SAMPLES_MOST  100000
-#define SETTING_MEMORY_MOST   1e18
-
-/* A number kept under a name, or the fallback: also where it cannot be read, and then state_commit() refuses. */
-double state_setting(struct state *state, const char *name, double fallback);
-int state_set(struct state *state, const char *name, double value);
-
 #endif

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "change/apply.h"
 #include "verbs/cmd.h"
 #include "filter/forecast.h"
 #include "verbs/print_plan.h"
@@ -16,6 +15,7 @@
 #include "base/out.h"
 #include "sets/reader.h"
 #include "state/settle.h"
+#include "state/settings.h"
 #include "state/state.h"
 
 static struct reader_options reading;

@@ -14,6 +14,7 @@
 #include "kernel/kernel.h"
 #include "base/log.h"
 #include "filter/measured_rate.h"
+#include "state/settings.h"
 #include "state/state.h"
 #include "state/bans.h"
 

@@ -11,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "change/apply.h"
 #include "base/clock.h"
 #include "verbs/cmd.h"
 #include "state/events.h"
@@ -19,6 +18,7 @@
 #include "base/log.h"
 #include "observe/packet.h"
 #include "observe/samples.h"
+#include "state/settings.h"
 #include "state/state.h"
 #include "observe/top_screen.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* tune: settings, kept in the state; a change of them rotates */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,8 @@
 #include "verbs/cmd.h"
 #include "base/log.h"
 #include "base/out.h"
+#include "filter/layout.h"
+#include "state/settings.h"
 
 #define WANTED_MAX 16
 
@@ -21,55 +22,32 @@ static struct {
 } wanted[WANTED_MAX];
 static size_t wanted_n;
 
-static int want(const char *name, double value)
-{
-	wanted[wanted_n % WANTED_MAX].name = name;
-	wanted[wanted_n++ % WANTED_MAX].value = value;
-	return 0;
-}
-
-static int want_switch(const char *name, const char *value)
-{
-	bool on;
-
-	return option_switch(name, value, &on) ? EXIT_ERROR : want(name, on);
-}
+static const struct option own[] = {
+	{ "exact", required_argument, NULL, 'e' },
+	{ "labels", required_argument, NULL, 'l' },
+	{ "layout", required_argument, NULL, 'y' },
+	{ "k", required_argument, NULL, 'k' },
+	{ "fpr", required_argument, NULL, 'f' },
+	{ "headroom", required_argument, NULL, 'h' },
+	{ "samples", required_argument, NULL, 's' },
+	{ "memory", required_argument, NULL, 'm' },
+	{ 0 },
+};
 
 static int tune_option(int option, const char *value)
 {
+	const struct option *o = own;
+	const struct setting *setting;
 	double number;
 
-	switch (option) {
-	case 'e':
-		return want_switch("exact", value);
-	case 'l':
-		return want_switch("labels", value);
-	case 'f':
-		if (option_number("fpr", value, 1e-7, SETTING_FPR_MOST, &number))
-			return EXIT_ERROR;
-		return want("fpr", number);
-	case 'y':
-		for (enum layout layout = 0; layout <= LAYOUT_AUTO; layout++)
-			if (!strcmp(value, layout_names[layout]))
-				return want("layout", layout);
-		return fail("--layout is auto, lanes, lanes2 or classic, not '%s'", value);
-	case 'k':
-		if (option_number("k", value, 0, CLASSIC_K_MAX, &number))
-			return EXIT_ERROR;
-		if (number != floor(number))
-			return fail("--k takes a whole number, not '%s'", value);
-		return want("k", number);
-	case 'h':
-		if (option_number("headroom", value, 0, 100 * SETTING_HEADROOM_MOST, &number))
-			return EXIT_ERROR;
-		return want("headroom", number / 100);
-	case 's':
-		if (option_number("samples", value, 0, SETTING_SAMPLES_MOST, &number))
-			return EXIT_ERROR;
-		return want("samples", floor(number));
-	default:
-		return option_bytes("memory", value, &number) ? EXIT_ERROR : want("memory_max", number);
-	}
+	while (o->val != option)
+		o++;
+	setting = setting_parse(o->name, value, &number);
+	if (!setting)
+		return EXIT_ERROR;
+	wanted[wanted_n % WANTED_MAX].name = setting->name;
+	wanted[wanted_n++ % WANTED_MAX].value = number;
+	return 0;
 }
 
 static int report(const struct settings *s)
@@ -93,17 +71,6 @@ static int report(const struct settings *s)
 int cmd_tune(struct context *context, int argc, char **argv)
 {
 	static const struct apply_options anew = { 0 };
-	static const struct option own[] = {
-		{ "exact", required_argument, NULL, 'e' },
-		{ "labels", required_argument, NULL, 'l' },
-		{ "layout", required_argument, NULL, 'y' },
-		{ "k", required_argument, NULL, 'k' },
-		{ "fpr", required_argument, NULL, 'f' },
-		{ "headroom", required_argument, NULL, 'h' },
-		{ "samples", required_argument, NULL, 's' },
-		{ "memory", required_argument, NULL, 'm' },
-		{ 0 },
-	};
 	struct state *state = NULL;
 	struct settings settings;
 	bool news = false;

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "bpf/abi.h"
-#include "change/apply.h"
 #include "base/clean_text.h"
 #include "base/clock.h"
 #include "verbs/cmd.h"
@@ -22,6 +21,7 @@
 #include "observe/packet.h"
 #include "observe/pcapng.h"
 #include "observe/samples.h"
+#include "state/settings.h"
 #include "state/state.h"
 #include "state/bans.h"
 #include "observe/tallies.h"

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "filter/settings.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/options.h"
+
+const char *const layout_names[LAYOUTS + 1] = {
+	[LAYOUT_LANES] = "lanes",
+	[LAYOUT_LANES2] = "lanes2",
+	[LAYOUT_CLASSIC] = "classic",
+	[LAYOUT_AUTO] = "auto",
+};
+
+const struct setting settings_table[] = {
+#define ROW(type, name, option, kind, least, most, value, help) { #name, option, help, kind, least, most },
+	SETTINGS(ROW)
+};
+
+const unsigned int settings_n = sizeof(settings_table) / sizeof(settings_table[0]);
+
+static int parse_layout(const char *value, double *number)
+{
+	for (enum layout layout = 0; layout <= LAYOUT_AUTO; layout++) {
+		*number = layout;
+		if (!strcmp(value, layout_names[layout]))
+			return 0;
+	}
+	return fail("--layout is auto, lanes, lanes2 or classic, not '%s'", value);
+}
+
+static int parse(const struct setting *s, const char *value, double *number)
+{
+	double scale = s->kind == SETTING_PERCENT ? 100 : 1;
+	bool on;
+	int status;
+
+	if (s->kind == SETTING_LAYOUT)
+		return parse_layout(value, number);
+	if (s->kind == SETTING_BYTES)
+		return option_bytes(s->option, value, number);
+	if (s->kind == SETTING_SWITCH) {
+		status = option_switch(s->option, value, &on);
+		*number = on;
+		return status;
+	}
+	status = option_number(s->option, value, s->least * scale, s->most * scale, number);
+	if (!status && s->kind == SETTING_WHOLE && *number != floor(*number))
+		return fail("--%s takes a whole number, not '%s'", s->option, value);
+	*number = s->kind == SETTING_FLOOR ? floor(*number) : *number / scale;
+	return status;
+}
+
+const struct setting *setting_parse(const char *option, const char *value, double *number)
+{
+	const struct setting *s = settings_table;
+
+	while (!s->option || strcmp(s->option, option))
+		s++;
+	return parse(s, value, number) ? NULL : s;
+}

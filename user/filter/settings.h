@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What can be set about a filter: the one table, for the state, for tune, plan and image make. */
+#ifndef FILTER_SETTINGS_H
+#define FILTER_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/abi.h"
+#include "filter/formulas.h"
+
+#define LAYOUT_AUTO LAYOUTS
+
+extern const char *const layout_names[LAYOUTS + 1];
+
+/* type, name in the state, option (NULL: none), kind of value, least and most, default, help */
+#define SETTINGS(X)                                                                                                 \
+	X(bool, exact, "exact", SETTING_SWITCH, 0, 1, true, "with a roster: no stranger is dropped")                \
+	X(bool, labels, "labels", SETTING_SWITCH, 0, 1, true, "keep whose /24 the gate drops")                      \
+	X(enum layout, layout, "layout", SETTING_LAYOUT, 0, LAYOUT_AUTO, LAYOUT_AUTO, "auto, or one of the filter") \
+	X(unsigned int, k, "k", SETTING_WHOLE, 0, CLASSIC_K_MAX, 0, "of the classic layout; 0: the best")           \
+	X(double, fpr, "fpr", SETTING_NUMBER, 1e-7, 0.5, 0, "of the filter, once the headroom is used up")          \
+	X(double, bits_per_key, NULL, SETTING_NUMBER, 0, 512, 16, "where fpr is 0")                                 \
+	X(double, headroom, "headroom", SETTING_PERCENT, 0, 10, 0.1, "keys that can be added later")                \
+	X(double, samples, "samples", SETTING_FLOOR, 0, 100000, 100, "of dropped packets, a second and CPU")        \
+	X(uint64_t, memory_max, "memory", SETTING_BYTES, 0, 1e18, 0, "in the kernel; 0: half of what is free")
+
+struct settings {
+#define SETTINGS_MEMBER(type, name, ...) type name;
+	SETTINGS(SETTINGS_MEMBER)
+};
+
+#define SETTINGS_VALUE(type, name, option, kind, least, most, value, help) .name = (value),
+#define SETTINGS_DEFAULT						   ((struct settings){ SETTINGS(SETTINGS_VALUE) })
+
+enum setting_kind {
+	SETTING_SWITCH,
+	SETTING_LAYOUT,
+	SETTING_NUMBER,
+	SETTING_WHOLE,	 /* a fraction is refused */
+	SETTING_FLOOR,	 /* a fraction is cut off */
+	SETTING_PERCENT, /* kept as a share */
+	SETTING_BYTES,
+};
+
+struct setting {
+	const char *name, *option, *help;
+	enum setting_kind kind;
+	double least, most; /* an earlier version may have kept less than the least */
+};
+
+extern const struct setting settings_table[];
+extern const unsigned int settings_n;
+
+/* The value of that option, which is one of the table's, as the state keeps it. NULL: it is none, as has been said. */
+const struct setting *setting_parse(const char *option, const char *value, double *number);
+
+#endif

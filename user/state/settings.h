@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Numbers that the state keeps by name: the settings of the filter, and what commands keep for each other. */
+#ifndef STATE_SETTINGS_H
+#define STATE_SETTINGS_H
+
+#include "filter/settings.h"
+
+struct state;
+
+/* The generation that was made of this state, and how often it was edited since: the kernel keeps them too. */
+#define SETTING_GENERATION "generation"
+#define SETTING_EDITS	   "edits"
+
+/* A number kept under a name, or the fallback: also where it cannot be read, and then state_commit() refuses. */
+double state_setting(struct state *state, const char *name, double fallback);
+int state_set(struct state *state, const char *name, double value);
+
+/* As they are kept; tune changes them. */
+struct settings settings_read(struct state *state);
+/* The same, but never without a limit on memory. */
+struct settings settings_limited(struct state *state);
+
+#endif
