@@ -26,11 +26,7 @@ struct apply_options {
 };
 int apply_with(struct state *state, const struct apply_options *options);
 
-/* Is there memory for it? 0, or -E2BIG with the reason recorded. */
-int apply_image_fits(struct state *state, const struct image *image);
-
-/* Likewise, but only where the kernel does not have this state already: after a reboot, or a command that was killed.
- */
+/* The same, where the kernel does not have this state already: after a reboot, or a command that was killed. */
 int apply_if_needed(struct state *state);
 
 #endif

@@ -92,15 +92,6 @@ static int refuse_wide(const struct image *image)
 	return err;
 }
 
-int apply_image_fits(struct state *state, const struct image *image)
-{
-	unsigned long long needs = arrays_total(&image->g), limit = settings_limited(state).memory_max;
-
-	return needs > limit
-		       ? because(-E2BIG, "this image needs %llu bytes in the kernel; the limit is %llu", needs, limit)
-		       : 0;
-}
-
 int apply_image(struct state *state, const struct apply_options *options, struct candidate *c)
 {
 	struct settings settings = settings_limited(state);
@@ -112,7 +103,7 @@ int apply_image(struct state *state, const struct apply_options *options, struct
 		err = image_kept_open(state, &image, true);
 	if (err)
 		return err;
-	err = apply_image_fits(state, &image);
+	err = image_fits(state, &image);
 	if (!err && options->guarded)
 		err = guard_own_by(covering, &image.g, "the image", kernel_drops);
 	if (!err && options->narrow)

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "change/apply.h"
+#include "filter/arrays.h"
 #include "image/image.h"
 #include "base/log.h"
 #include "state/settings.h"
@@ -125,6 +125,15 @@ static int copy_in(const char *path, size_t size, uint64_t number, char to[PATH_
 	return err;
 }
 
+int image_fits(struct state *state, const struct image *image)
+{
+	unsigned long long needs = arrays_total(&image->g), limit = settings_limited(state).memory_max;
+
+	return needs > limit
+		       ? because(-E2BIG, "this image needs %llu bytes in the kernel; the limit is %llu", needs, limit)
+		       : 0;
+}
+
 int image_keep(struct state *state, const char *path, struct image *image)
 {
 	int err = image_open(image, path, path, false);
@@ -133,7 +142,7 @@ int image_keep(struct state *state, const char *path, struct image *image)
 
 	/* Before a copy is made of what is none, or too large for us whatever it says. */
 	if (!err)
-		err = apply_image_fits(state, image);
+		err = image_fits(state, image);
 	image_close(image);
 	drop_fresh(); /* in a batch the last one counts */
 	if (!err)

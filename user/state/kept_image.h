@@ -23,6 +23,8 @@ int image_kept_open(struct state *state, struct image *image, bool whole);
  */
 int image_keep(struct state *state, const char *path, struct image *image);
 void image_end(struct state *state);
+/* Is there memory for it in the kernel? 0, or -E2BIG with the reason recorded. */
+int image_fits(struct state *state, const struct image *image);
 /* Lists are in force again. */
 int image_leave(struct state *state);
 /* Removes every copy but this. */
