@@ -257,7 +257,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	state_check(ignore, &faults);
 	if (!(way & 4)) {
 		read_all(true);
-	} else if (!state_recover(file, &recovered)) {
+	} else if (!state_recover(file, NULL, &recovered)) {
 		hold(!state_check(ignore, &faults) && !faults);
 		strict = true;
 		read_all(true);

@@ -10,8 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "change/apply.h"
-#include "kernel/kernel.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "state/bans.h"
@@ -285,14 +283,12 @@ static int drop_settings(struct state *state, struct recovered *r)
 }
 
 /* Ahead of the kernel: so the next command sees that what is in force is not of this state, and builds it. */
-static int set_ahead(struct state *state)
+static int set_ahead(struct state *state, unsigned long long in_force)
 {
-	struct generation live = { 0 };
 	double number = state_setting(state, SETTING_GENERATION, 0);
 
-	kernel_live(&live);
-	if (number < (double)live.number)
-		number = (double)live.number;
+	if (number < (double)in_force)
+		number = (double)in_force;
 	return state_set(state, SETTING_GENERATION, number + 1);
 }
 
@@ -323,7 +319,7 @@ static int into_one_file(struct state *s)
 	return err;
 }
 
-static int make_new(const char *path, struct recovered *r)
+static int make_new(const char *path, unsigned long long in_force, struct recovered *r)
 {
 	struct salvage s = { 0 };
 	int err = state_open(&s.to, true);
@@ -342,7 +338,7 @@ static int make_new(const char *path, struct recovered *r)
 	if (!err)
 		err = count(s.to, "SELECT count(*) FROM ban", &r->bans);
 	if (!err)
-		err = set_ahead(s.to);
+		err = set_ahead(s.to, in_force);
 	if (!err)
 		err = state_commit(s.to);
 	if (!err)
@@ -351,7 +347,7 @@ static int make_new(const char *path, struct recovered *r)
 	return err;
 }
 
-int state_recover(const char *path, struct recovered *r)
+int state_recover(const char *path, unsigned long long (*in_force)(void), struct recovered *r)
 {
 	char workshop[480], lock_path[512];
 	const char *home = opt_state;
@@ -366,7 +362,7 @@ int state_recover(const char *path, struct recovered *r)
 		return lock;
 	state_exchange_undo();
 	opt_state = workshop;
-	err = make_new(path, r);
+	err = make_new(path, in_force ? in_force() : 0, r);
 	opt_state = home;
 	if (!err)
 		err = state_exchange(r->kept, sizeof(r->kept));

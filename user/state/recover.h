@@ -24,8 +24,9 @@ struct recovered {
 
 /*
  * Reads what can be read of the file into a new state, which takes the place of the one there is; that stays beside it
- * as state.db.damaged. Until the very end nothing is touched.
+ * as state.db.damaged. Until the very end nothing is touched. in_force: says which generation is in force (NULL: none);
+ * it is asked under the lock, for another command could put a later one into force until then.
  */
-int state_recover(const char *path, struct recovered *r);
+int state_recover(const char *path, unsigned long long (*in_force)(void), struct recovered *r);
 
 #endif

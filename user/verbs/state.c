@@ -9,6 +9,7 @@
 #include "verbs/cmd.h"
 #include "base/log.h"
 #include "base/out.h"
+#include "kernel/kernel.h"
 #include "state/recover.h"
 
 static json_t *faults_json;
@@ -76,7 +77,7 @@ static int recover(const char *file)
 
 	change_check(false);
 	snprintf(path, sizeof(path), "%s/state.db", opt_state);
-	err = r ? state_recover(file ? file : path, r) : -ENOMEM;
+	err = r ? state_recover(file ? file : path, kernel_live_generation, r) : -ENOMEM;
 	if (err)
 		status = fail("%s; the state is as it was", reason(err));
 	else
