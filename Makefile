@@ -4,7 +4,7 @@
 # As many at once as there are processors; make -j1 for one.
 MAKEFLAGS += -j$(shell nproc)
 
-VERSION := 0.1
+VERSION := 0.2.0
 PREFIX  ?= /usr/local
 DESTDIR ?=
 # Where zsh looks under /usr/local; a package of the distribution has vendor-completions.
@@ -122,6 +122,7 @@ install: all units
 	install -D -m 644 packaging/completions/xdp-bloom.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/xdp-bloom
 	install -D -m 644 packaging/completions/_xdp-bloom $(DESTDIR)$(PREFIX)/share/zsh/$(ZSH_DIR)/_xdp-bloom
 	install -D -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/README.md
+	install -m 644 CHANGELOG.md SECURITY.md $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/
 	install -m 644 docs/design.md docs/bloom.md docs/*.svg $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/
 	install -D -m 644 packaging/xdp-bloom.conf $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/examples/xdp-bloom.conf
 

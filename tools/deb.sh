@@ -9,7 +9,7 @@ version=$2
 rm -rf "$to"
 mkdir -p "$to/xdp-bloom-$version"
 cd "$top"
-cp -a bpf user tests tools packaging docs Makefile README.md LICENSE CONTRIBUTING.md "$to/xdp-bloom-$version/"
+cp -a bpf user tests tools packaging docs Makefile README.md LICENSE CONTRIBUTING.md CHANGELOG.md SECURITY.md "$to/xdp-bloom-$version/"
 cd "$to/xdp-bloom-$version"
 mv packaging/debian debian
 chmod +x debian/rules
