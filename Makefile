@@ -2,7 +2,9 @@
 # make help lists what there is to make.
 
 # As many at once as there are processors; make -j1 for one.
+ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
+endif
 
 VERSION := 0.2.0
 PREFIX  ?= /usr/local
@@ -11,98 +13,55 @@ DESTDIR ?=
 ZSH_DIR ?= site-functions
 BUILD   ?= build
 
-CC           ?= cc
-CLANG        ?= clang
-BPFTOOL      ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
-PKG_CONFIG   ?= pkg-config
-CLANG_FORMAT ?= clang-format
-CFLAGS       ?= -O2 -g
-WERROR       ?= -Werror
-
-PKGS := libbpf libxdp libelf zlib sqlite3 jansson liblzma libzstd ncursesw
-# Its header only: user/observe/metrics_server.c loads it when it is needed.
-PKGS_LOADED := libmicrohttpd
-
-WARNINGS := -Wall -Wextra -Wshadow $(WERROR)
+include tools/common.mk
 ifdef SAN
-SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-BUILD    := $(BUILD)/san
+BUILD	:= $(BUILD)/san
 endif
-ALL_CFLAGS = -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -I. -Iuser -I$(BUILD) \
-	     $(shell $(PKG_CONFIG) --cflags $(PKGS) $(PKGS_LOADED)) $(SANITIZE) $(CFLAGS) $(CPPFLAGS)
-# Loading eleven libraries would be a quarter of the time of an add: those whose archive is at hand become part of the
-# command. SHARED=1 leaves them outside, as a distribution wants it.
-SHARED    ?= $(SAN)
-SYSTEM    := -lm -lpthread -pthread -ldl
-ALL_LIBS   = $(if $(SHARED),$(shell $(PKG_CONFIG) --libs $(PKGS)), \
-	     $(foreach lib,$(filter-out $(SYSTEM),$(shell $(PKG_CONFIG) --static --libs $(PKGS))), \
-	     $(if $(filter /%,$(shell $(CC) -print-file-name=$(lib:-l%=lib%.a))),$(lib:-l%=-l:lib%.a),$(lib)))) -lm
-# Debian keeps asm/ in a directory of the host's own; clang has a vendor in the middle of that name.
-BPF_CFLAGS = -O2 -g -std=gnu11 -target bpf -mcpu=v3 $(WARNINGS) -Ibpf \
-	     $(addprefix -idirafter ,$(wildcard /usr/include/$(subst -pc-,-,$(shell $(CC) -dumpmachine))))
+# With a value, all libraries stay outside, as a distribution wants it.
+SHARED     ?= $(SAN)
+ALL_CFLAGS  = -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -I. -Iuser -I$(BUILD) \
+	      $(PKG_CFLAGS) $(SANITIZE) $(CFLAGS) $(CPPFLAGS)
 
-BPF_OBJ  := $(BUILD)/xdp_bloom.bpf.o
 SKELETON := $(BUILD)/xdp_bloom.skel.h
 USER_SRC := $(sort $(wildcard user/*/*.c))
 # Everything but main() also goes into an archive that the tests link.
 USER_OBJ := $(USER_SRC:user/%.c=$(BUILD)/user/%.o)
+MAIN_OBJ := $(BUILD)/user/verbs/main.o
 CORE     := $(BUILD)/core.a
 
+.DEFAULT_GOAL := $(BUILD)/xdp-bloom
 
+# --- Build -----------------------------------------------------------------------------------------------------------
 
-all: $(BUILD)/xdp-bloom
+all: $(BUILD)/xdp-bloom ## the command, in build/; SHARED=1: its libraries outside; V=1: show the commands; WERROR=-Werror
 
-$(BUILD)/xdp-bloom: $(BUILD)/user/verbs/main.o $(CORE) $(BUILD)/linked
-	$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $(filter-out %/linked,$^) $(ALL_LIBS)
+$(BUILD)/xdp-bloom: $(MAIN_OBJ) $(CORE) $(BUILD)/libraries
+	$(call say,LINK,$@)$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $(MAIN_OBJ) $(CORE) $(file <$(BUILD)/libraries)
 
-# With the libraries inside or outside: linked again when that is another than before.
-$(BUILD)/linked: FORCE
-	@mkdir -p $(@D)
-	@echo 'SHARED=$(SHARED)' | cmp -s - $@ || echo 'SHARED=$(SHARED)' >$@
+# Tried when a compiler, a library or a directory of theirs is newer, not each time.
+$(BUILD)/libraries: $(BUILD)/linked-with tools/link.sh
+	$(call say,TRY,which libraries can be linked as archives)tools/link.sh $@ '$(CC)' '$(PKG_CONFIG)' '$(SHARED)' $(PKGS)
 
-$(CORE): $(filter-out %/main.o,$(USER_OBJ))
+$(CORE): $(filter-out $(MAIN_OBJ),$(USER_OBJ)) $(BUILD)/made-of
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call say,AR,$@)$(AR) rcs $@ $(filter %.o,$^)
 
-$(BUILD)/user/%.o: user/%.c $(MAKEFILE_LIST) | $(SKELETON)
+$(BUILD)/user/%.o: user/%.c $(BUILD)/compiled-with | $(SKELETON)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/%.bpf.o: bpf/%.bpf.c $(MAKEFILE_LIST)
+$(BUILD)/%.bpf.o: bpf/%.bpf.c $(BUILD)/compiled-with
 	@mkdir -p $(@D)
-	$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,BPF,$<)$(CLANG) $(BPF_CFLAGS) -Ibpf -MMD -MP -c -o $@ $<
 
-$(SKELETON): $(BPF_OBJ)
-	$(BPFTOOL) gen skeleton $< name xdp_bloom_bpf > $@.tmp && mv $@.tmp $@
+$(SKELETON): $(BUILD)/xdp_bloom.bpf.o
+	$(call say,SKEL,$@)$(BPFTOOL) gen skeleton $< name xdp_bloom_bpf >$@.tmp && mv $@.tmp $@
+
+$(eval $(call remember,$(BUILD)/compiled-with,$(CC) $(CLANG) $(VERSION) $(WARNINGS) $(SANITIZE) $(CFLAGS) $(CPPFLAGS)))
+$(eval $(call remember,$(BUILD)/linked-with,$(CC) $(SANITIZE) $(LDFLAGS) $(if $(SHARED),shared) $(PKGS)))
+$(eval $(call remember,$(BUILD)/made-of,$(USER_SRC)))
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/user/*/*.d)
-
-# --- What is needed, from the distribution ---------------------------------------------------------------------------
-
-DEPS := clang llvm bpftool pkg-config libbpf-dev libxdp-dev libelf-dev zlib1g-dev libsqlite3-dev libjansson-dev \
-	liblzma-dev libzstd-dev libmicrohttpd-dev libncurses-dev libc6-dev iproute2
-# For the tests, on top: peers to compare with, and other XDP programs to live beside.
-TEST_DEPS := mandoc strace tcpdump tshark tmux zsh perl jq python3 ethtool procps util-linux xdp-tools iprange libclang-rt-dev
-BENCH_DEPS := ipset nftables iptables xdp-tools iprange ethtool python3
-DEB_DEPS := debhelper dpkg-dev lintian
-LINT_DEPS := clang-format clang-tidy cppcheck shellcheck
-
-deps:
-	@tools/deps.sh $(DEPS)
-deps-test: deps
-	@tools/deps.sh $(TEST_DEPS)
-
-# --- Use -------------------------------------------------------------------------------------------------------------
-
-IFACE ?=
-LIST  ?=
-
-# A make of its own: what is missing changes what pkg-config and the wildcards say.
-run:
-	@tools/deps.sh $(DEPS) jq python3-minimal
-	@$(MAKE) --no-print-directory all
-	@if [ -n "$(IFACE)" ]; then tools/run.sh "$(IFACE)" "$(LIST)"; else \
-		$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests traffic && tools/demo.sh; fi
 
 # The systemd units, with their paths filled in.
 UNITS ?= $(BUILD)
@@ -113,7 +72,7 @@ units:
 		sed -e 's|@PREFIX@|$(PREFIX)|g' -e '/^@HARDENED@$$/r packaging/systemd/hardened' -e '/^@HARDENED@$$/d' \
 			packaging/systemd/$$unit.in > $(UNITS)/$$unit || exit 1; done
 
-install: all units
+install: all units ## into PREFIX (/usr/local), below DESTDIR
 	install -D -m 644 $(UNITS)/xdp-bloom.service $(DESTDIR)$(PREFIX)/lib/systemd/system/xdp-bloom.service
 	install -m 644 $(UNITS)/xdp-bloom-restore.service $(DESTDIR)$(PREFIX)/lib/systemd/system/xdp-bloom-restore.service
 	install -D -m 755 $(BUILD)/xdp-bloom $(DESTDIR)$(PREFIX)/sbin/xdp-bloom
@@ -126,116 +85,73 @@ install: all units
 	install -m 644 docs/design.md docs/bloom.md docs/*.svg $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/
 	install -D -m 644 packaging/xdp-bloom.conf $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/examples/xdp-bloom.conf
 
-# An installable Debian package, in build/deb.
-deb:
+deb: ## a Debian package: build/deb/xdp-bloom_VERSION_ARCH.deb
 	@tools/deps.sh $(DEPS) $(DEB_DEPS)
 	@tools/deb.sh $(BUILD)/deb $(VERSION)
 
-# Installed, used and removed, on a copy-on-write picture of this machine.
-deb-test: deb
+deb-test: deb ## the package installed, used and removed, on a copy-on-write picture of this machine
 	prove --exec tests/support/ktap-status.sh packaging/deb-test.sh
 
-clean:
+clean: ## remove build/
 	rm -rf $(BUILD)
 
-# The README's picture: what make run shows, recorded.
-docs/terminal.svg: all
-	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests traffic
-	tools/demo.sh 2>&1 | sed 's|/[^ (]*/docs/|docs/|' | tools/terminal.py >$@.tmp && mv $@.tmp $@
+# --- What is needed, from the distribution ---------------------------------------------------------------------------
+
+DEPS := clang bpftool pkg-config libbpf-dev libxdp-dev libelf-dev zlib1g-dev libsqlite3-dev libjansson-dev \
+	liblzma-dev libzstd-dev libmicrohttpd-dev libncurses-dev libc6-dev
+# Each of these on top of those for building.
+RUN_DEPS   := iproute2 jq python3-minimal util-linux mount
+# Peers to compare with, and other XDP programs to live beside.
+TEST_DEPS  := $(RUN_DEPS) mandoc strace tcpdump tshark tmux zsh perl python3 ethtool procps xdp-tools iprange ipset nftables
+FUZZ_DEPS  := libclang-rt-dev llvm
+BENCH_DEPS := iproute2 ipset nftables iptables xdp-tools iprange ethtool python3
+DEB_DEPS   := debhelper dpkg-dev lintian
+LINT_DEPS  := clang-format clang-tidy cppcheck shellcheck python3
+FRESH_DEPS := mmdebstrap git
+
+deps: ## what building needs
+	@tools/deps.sh $(DEPS)
+deps-test: ## what the tests need
+	@tools/deps.sh $(DEPS) $(TEST_DEPS)
+deps-fuzz:
+	@tools/deps.sh $(DEPS) $(FUZZ_DEPS)
+
+# --- Use -------------------------------------------------------------------------------------------------------------
+
+IFACE ?=
+LIST  ?=
+
+# A make of its own: what is missing changes what pkg-config and the wildcards say.
+run: ## a sandbox that shows it at work; IFACE=eth0 LIST=file filters for real
+	@tools/deps.sh $(DEPS) $(RUN_DEPS)
+	@$(MAKE) --no-print-directory all
+	@if [ -n "$(IFACE)" ]; then tools/run.sh "$(IFACE)" "$(LIST)"; else \
+		$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests traffic && tools/demo.sh; fi
 
 # --- Tests -----------------------------------------------------------------------------------------------------------
 
-tests: all
+tests: all ## build them
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests programs
 
-# Do the folders of user/ include only what stands left of them?
-rooms:
+rooms: ## does every folder of user/ include only what stands left of it?
 	@tools/layers.py
 
-# No root, seconds.
-check: all
+check: all ## unit tests: no root, seconds
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests check
 
-# Everything: real packets in the real kernel.
-test: deps-test
+test: deps-test ## everything, as root: real packets in the real kernel; TESTS='unit_% net_attach.sh': only these
 	@$(MAKE) --no-print-directory all
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests run_tests
 
-# Random operations against a naive model, for as long as you like.
-SOAK_SECONDS ?= 3600
-soak: tests
-	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic SOAK_SECONDS=$(SOAK_SECONDS) \
-		tests/cli/cli_soak.sh
+fresh: ## the README's commands in a Debian that has nothing else; RELEASE=bookworm or trixie
+	@tools/deps.sh $(FRESH_DEPS)
+	@tools/fresh.sh $(RELEASE)
 
-# Predicted against measured rates, the whole grid, with the real lists in XDP_BLOOM_LISTS: minutes.
-rates: tests
-	XDP_BLOOM_RATES=full $(BUILD)/tests/unit_rates
-
-# In the kernels of other Debian releases, under QEMU. KERNELS and KERNEL_TESTS say which, KERNEL_ARCH=arm64 another machine.
 KERNELS ?=
-test-kernels: tests
+test-kernels: tests ## program and network tests in other kernels, under QEMU; KERNELS, KERNEL_TESTS, KERNEL_ARCH=arm64
 	tests/support/ktap-status.sh tests/kernels/run.sh $(KERNELS)
 
-# Kernels, faults, compilers and fuzzers in one run of half an hour, into the README's tables.
-record-kernels: deps-test
-	@$(MAKE) --no-print-directory tests
-	tools/record.sh
-
-# Both sides by each clang, user space by gcc, and what the kernel says of the programs; COMPILERS says which.
-compilers: deps
-	tools/compilers.sh $(COMPILERS)
-
-# As a part of the kernel's selftests, under the runner of Debian's kernel source.
-kselftest: all
-	tools/kselftest.sh
-
-# The pictures of docs/bloom.md, measured anew, and the README's (as root).
-docs: all
-	@tools/deps.sh python3
-	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests measure
-	$(BUILD)/tests/measure_rates >docs/rates.tsv.tmp && mv docs/rates.tsv.tmp docs/rates.tsv
-	tools/rates/draw_rates.py docs/rates.tsv docs
-	@$(MAKE) --no-print-directory docs/terminal.svg
-.PHONY: docs
-
-# Commands killed at random moments, a thousand times.
-kill-test: tests
-	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
-		XDP_BLOOM_KILLS=$(or $(KILLS),1000) XDP_BLOOM_CASES=kills tests/net/net_kill.sh
-
-# What an older version put into force is taken over under traffic, and the other way round.
-FROM ?= 2e35800
-upgrade-test: tests
-	@mkdir -p $(BUILD)/upgrade
-	git archive $(FROM) | tar -x -C $(BUILD)/upgrade
-	$(MAKE) --no-print-directory -s -C $(BUILD)/upgrade all
-	OTHER=$(BUILD)/upgrade/build/xdp-bloom prove --exec tests/support/ktap-status.sh tools/upgrade.sh
-
-# Ten million packets on two CPUs while it rotates a hundred times: every one is counted once.
-counts: tests
-	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
-		XDP_BLOOM_PACKETS=$(or $(PACKETS),10000000) XDP_BLOOM_CASES=counts tests/net/net_rotate.sh
-
-# Every system call and allocation of the verbs that change something fails once.
-faults: deps-test
-	@$(MAKE) --no-print-directory tests
-	FAULTS=all XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic tests/cli/cli_faults.sh
-
-fuzz budget: all
-	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests $@
-
-bench bench-quick: all
-	@tools/deps.sh $(BENCH_DEPS)
-	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests $@
-
-# What the last make bench found becomes the record that the documents show.
-bench-record:
-	python3 tests/bench/report.py record $(BUILD)/bench.json docs/benchmarks.md docs/growth.svg
-
-C_FILES  := $(wildcard bpf/*.[ch] user/*/*.[ch] tests/*/*.[ch] tools/rates/*.c)
-SH_FILES := $(wildcard tests/*/*.sh tools/*.sh packaging/*.sh)
-
-lint: all
+lint: all ## clang-format, clang-tidy, cppcheck, shellcheck
 	@tools/deps.sh $(LINT_DEPS)
 	$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)
 	shellcheck -x $(SH_FILES)
@@ -248,32 +164,81 @@ lint: all
 		--checks=-clang-analyzer-security.insecureAPI.*,-clang-analyzer-valist.Uninitialized,-clang-analyzer-unix.Malloc \
 		{} -- $(filter-out -Werror,$(ALL_CFLAGS))
 
-help:
-	@echo 'make                build/xdp-bloom; SHARED=1 has the libraries outside'
-	@echo 'make deps           install what building needs (apt)'
-	@echo 'make run            a sandbox that shows it at work; IFACE=eth0 LIST=file filters for real'
-	@echo 'make check          unit tests: no root, seconds'
-	@echo 'make rooms          does every folder of user/ include only what stands left of it?'
-	@echo 'make test           everything, as root'
-	@echo 'make soak           random operations against a naive model, for SOAK_SECONDS (3600)'
-	@echo 'make rates          predicted against measured rates of the filter, the whole grid'
+CLANG_FORMAT ?= clang-format
+C_FILES  := $(wildcard bpf/*.[ch] user/*/*.[ch] tests/*/*.[ch] tools/rates/*.c)
+SH_FILES := $(wildcard tests/*/*.sh tools/*.sh packaging/*.sh)
 
-	@echo 'make kill-test      commands killed at random moments, KILLS (1000) times'
-	@echo 'make upgrade-test   what version FROM put into force is taken over under traffic, and the reverse'
-	@echo 'make counts         ten million packets on two CPUs, a hundred rotations: every one is counted'
-	@echo 'make test-kernels   the program and network tests in other kernels, under QEMU; KERNELS and KERNEL_TESTS say which'
-	@echo 'make record-kernels the tables of the README, in one run of half an hour'
-	@echo 'make compilers      built by clang 14 to 19 and gcc, and loaded'
-	@echo 'make kselftest      the tests as the kernel runs its own; KSELFTESTS says which'
-	@echo 'make faults         each system call and allocation of the verbs that change something fails once'
-	@echo 'make budget         tests/prog/verifier-budget.txt, after the data path changed'
-	@echo 'make bench          against ipset, nftables and BPF maps; bench-quick: under 50 s;'
-	@echo '                    bench-record: into docs/'
-	@echo 'make fuzz           the parsers, for FUZZ_SECONDS (60) each'
-	@echo 'make docs           measure the pictures of docs/bloom.md anew, record the README'\''s'
-	@echo 'make lint           clang-format, clang-tidy, cppcheck, shellcheck'
-	@echo 'make deb            a Debian package; deb-test installs, uses and removes it: build/deb/xdp-bloom_VERSION_ARCH.deb'
-	@echo 'make install        PREFIX (/usr/local), DESTDIR'
+# --- Tests at length -------------------------------------------------------------------------------------------------
 
-.DELETE_ON_ERROR:
-.PHONY: FORCE docs/terminal.svg all deps deps-test run install deb deb-test clean tests check test rates soak test-kernels record-kernels compilers kselftest fuzz budget bench bench-quick bench-record units kill-test counts faults upgrade-test rooms lint help
+fuzz: deps-fuzz ## the parsers, for FUZZ_SECONDS (60) each
+	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests fuzz
+
+SOAK_SECONDS ?= 3600
+soak: tests ## random operations against a naive model, for SOAK_SECONDS (3600)
+	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic SOAK_SECONDS=$(SOAK_SECONDS) \
+		tests/cli/cli_soak.sh
+
+rates: tests ## predicted against measured rates of the filter, the whole grid, with the lists in XDP_BLOOM_LISTS
+	XDP_BLOOM_RATES=full $(BUILD)/tests/unit_rates
+
+kill-test: tests ## commands killed at random moments, KILLS (1000) times
+	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
+		XDP_BLOOM_KILLS=$(or $(KILLS),1000) XDP_BLOOM_CASES=kills tests/net/net_kill.sh
+
+counts: tests ## PACKETS (ten million) on two CPUs during a hundred rotations: every one is counted once
+	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
+		XDP_BLOOM_PACKETS=$(or $(PACKETS),10000000) XDP_BLOOM_CASES=counts tests/net/net_rotate.sh
+
+FROM ?= 2e35800
+upgrade-test: tests ## what version FROM put into force is taken over under traffic, and the reverse
+	@mkdir -p $(BUILD)/upgrade
+	git archive $(FROM) | tar -x -C $(BUILD)/upgrade
+	$(MAKE) --no-print-directory -s -C $(BUILD)/upgrade all
+	OTHER=$(BUILD)/upgrade/build/xdp-bloom prove --exec tests/support/ktap-status.sh tools/upgrade.sh
+
+faults: deps-test ## each system call and allocation of the verbs that change something fails once
+	@$(MAKE) --no-print-directory tests
+	FAULTS=all XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic tests/cli/cli_faults.sh
+
+compilers: deps ## both sides by clang 14 to 19, user space by gcc, and what the kernel says of the programs; COMPILERS
+	tools/compilers.sh $(COMPILERS)
+
+kselftest: all ## as a part of the kernel's selftests, under the runner of Debian's kernel source; KSELFTESTS
+	tools/kselftest.sh
+
+# --- Benchmarks, records and pictures --------------------------------------------------------------------------------
+
+bench bench-quick: all ## against ipset, nftables and BPF maps; bench-quick takes less than 50 s
+	@tools/deps.sh $(BENCH_DEPS)
+	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests $@
+
+bench-record: ## what the last make bench found, into docs/
+	python3 tests/bench/report.py record $(BUILD)/bench.json docs/benchmarks.md docs/growth.svg
+
+budget: all ## tests/prog/verifier-budget.txt, after the data path changed
+	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests $@
+
+record-kernels: deps-test deps-fuzz ## kernels, faults, compilers and fuzzers in one run of half an hour, into the README
+	@$(MAKE) --no-print-directory tests
+	tools/record.sh
+
+docs: all ## the pictures of docs/bloom.md, measured, and the README's, recorded (as root)
+	@tools/deps.sh python3 $(RUN_DEPS)
+	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests measure
+	$(BUILD)/tests/measure_rates >docs/rates.tsv.tmp && mv docs/rates.tsv.tmp docs/rates.tsv
+	tools/rates/draw_rates.py docs/rates.tsv docs
+	@$(MAKE) --no-print-directory docs/terminal.svg
+
+# What make run shows.
+docs/terminal.svg: all
+	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests traffic
+	tools/demo.sh 2>&1 | sed 's|/[^ (]*/docs/|docs/|' | tools/terminal.py >$@.tmp && mv $@.tmp $@
+
+help: ## this
+	@awk '/^# --- / { sub(/^# --- /, ""); sub(/ -+$$/, ""); printf "\n%s\n", $$0 } \
+		/^[a-z -]+:.*## / { target = text = $$0; sub(/:.*/, "", target); sub(/.*## /, "", text); \
+			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
+
+.PHONY: all units install deb deb-test clean deps deps-test deps-fuzz run tests rooms check test fresh test-kernels lint fuzz soak rates \
+	kill-test counts upgrade-test faults compilers kselftest bench bench-quick bench-record budget record-kernels docs docs/terminal.svg help
