@@ -3,10 +3,10 @@
 # apt with settings and state of its own, in $cache, for $arch: nothing on the machine changes. The packages come from
 # where the machine has its own.
 
-# From the machine's own settings: where Debian itself is, not the repository of its security updates nor anybody else's.
-# A machine that keeps no lists of packages does not know; then with lists of our own.
+# apt_mirror LABEL: from the machine's own settings, where Debian itself is, or its security updates (Debian-Security),
+# and nobody else's. A machine that keeps no lists of packages does not know; then with lists of our own.
 apt_mirror() {
-	local own=${cache:?}/apt/own found
+	local label=$1 own=${cache:?}/apt/own found
 	local -a elsewhere=(-q=2 -o Dir::State="$own" -o Dir::Cache="$own")
 
 	found=$(apt_place)
@@ -20,7 +20,7 @@ apt_mirror() {
 
 apt_place() {
 	# shellcheck disable=SC2016 # apt's variables
-	apt-get "$@" indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' | sed -n '/^Debian /{s///p;q}'
+	apt-get "$@" indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' | sed -n "/^${label:?} /{s///p;q}"
 }
 
 apt_directory() {
@@ -59,7 +59,7 @@ apt_open() {
 	rm -rf "$state"
 	mkdir -p "$state/lists/partial" "$state/archives/partial"
 	: >"$state/status"
-	mirror=$(apt_mirror)
+	mirror=$(apt_mirror Debian)
 	[ -n "$mirror" ] || { echo "apt knows no place that has Debian's packages" >&2 && return 4; }
 	echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $1 main" >"$state/sources.list"
 	apt "$1" apt-get update >"$(apt_log "$1")" 2>&1 || apt_failed "$1"
