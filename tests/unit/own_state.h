@@ -57,10 +57,10 @@ static int put(struct state *s, const char *name, enum list_kind kind, const str
 	return state_list_put(s, &list, set);
 }
 
-__attribute__((unused)) static void random_ranges(struct ranges *set, unsigned int most)
+__attribute__((unused)) static void random_ranges(struct ranges *set, unsigned int least, unsigned int most)
 {
 	*set = RANGES_EMPTY;
-	for (uint64_t n = ktap_random() % (most + 1); n; n--) {
+	for (uint64_t n = least + ktap_random() % (most - least + 1); n; n--) {
 		uint32_t lo = (uint32_t)ktap_random();
 
 		ENOUGH(!ranges_add4(set, lo, lo | (ktap_random() & 255)));

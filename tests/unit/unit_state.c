@@ -247,7 +247,7 @@ static void many_pieces(void)
 	for (unsigned int most = 1; s && most < 3000 && !ktap_failed; most = most * 3 + 1) {
 		struct ranges set, back = RANGES_EMPTY;
 
-		random_ranges(&set, most);
+		random_ranges(&set, 0, most);
 		CHECK(!put(s, "pieces", LIST_BAN, &set), "not put");
 		CHECK(!state_list_set(s, "pieces", &back) && ranges_equal(&set, &back),
 		      "%zu and %zu ranges, not %zu and %zu", back.n4, back.n6, set.n4, set.n6);

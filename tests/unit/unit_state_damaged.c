@@ -53,7 +53,7 @@ static bool make_state(void)
 	s = opened(true);
 	if (!s)
 		return false;
-	random_ranges(&set, 2000);
+	random_ranges(&set, 1, 2000);
 	CHECK(!put(s, "one", LIST_BAN, &set) && !put(s, "two", LIST_ALLOW, &set) && !state_commit(s), "not put");
 	ranges_free(&set);
 	state_close(s);

@@ -157,7 +157,7 @@ static void killed_writer(void)
 		s = opened(true);
 		if (!s)
 			return;
-		random_ranges(&set, 20);
+		random_ranges(&set, 0, 20);
 		snprintf(name, sizeof(name), "list-%d", round);
 		CHECK(!put(s, name, LIST_BAN, &set) && !state_commit(s), "cannot write after it");
 		ranges_free(&set);
