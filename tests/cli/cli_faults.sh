@@ -132,11 +132,13 @@ allocations_of() {
 	sed 's/^/allocation /' seen
 }
 
-# run_with CALL N ARGUMENT...: the command, with that one failing.
+# run_with CALL N ARGUMENT...: the command, with that one failing. SQLite whose call that lets go of a lock has failed
+# waits for itself, as long as it would wait for others.
 run_with() {
 	local call=$1 n=$2
 
 	shift 2
+	set -- --wait 2 "$@"
 	if [ "$call" = allocation ]; then
 		FAIL_ALLOCATION=$n LD_PRELOAD=$preload timeout 60 "$apart" "$@"
 	else
