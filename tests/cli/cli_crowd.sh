@@ -32,18 +32,8 @@ thirty_at_once() {
 }
 
 names_the_holder() {
-	local holder line
-
 	bloom rotate
-	python3 - "$XDP_BLOOM_STATE/lock" <<-'PYTHON' >held &
-		import fcntl, sys, time
-		lock = open(sys.argv[1], "r+")
-		fcntl.lockf(lock, fcntl.LOCK_EX)
-		print("held", flush=True)
-		time.sleep(600)
-	PYTHON
-	holder=$!
-	tail -f --pid=$holder held 2>/dev/null | { read -r line && [ "$line" = held ]; } || fail "nobody holds the lock"
+	hold_lock
 	refused "another command has held $XDP_BLOOM_STATE/lock for 1 s: process $holder, " --wait 1 rotate
 	refused "held by process $holder, " --wait 0 rotate
 	# Started by somebody who wants no alarms.

@@ -273,7 +273,7 @@ goes_back_unconfirmed() {
 
 # Nobody stays shut out because the command takes its time until it commits...
 goes_back_late() {
-	command -v strace >/dev/null || skip "needs strace"
+	need strace
 	echo 45.0.0.1 >list
 	bloom load list list
 	expect 0 strace -o /dev/null -e trace=fdatasync -e inject=fdatasync:delay_enter=3000000:when=1 \
@@ -318,7 +318,7 @@ goes_back_into_little_memory() {
 	needs=$(get .memory.total show)
 	bloom load list after --force --confirm 1h
 	printf 'MemAvailable: %d kB\n' $((needs * 3 / 2 / 1024)) >little
-	mount --bind little /proc/meminfo || skip "cannot say how much memory there is"
+	mount --bind little /proc/meminfo || skip "the kernel mounts nothing over /proc/meminfo"
 	refused "the limit is" load other before
 	python3 - <<-'PYTHON'
 		import sqlite3
@@ -352,7 +352,7 @@ goes_back_without_a_build() {
 goes_back_at_the_second_try() {
 	local nth
 
-	command -v strace >/dev/null || skip "needs strace"
+	need strace
 	veth 0
 	echo 45.0.0.1 >list
 	bloom load list list

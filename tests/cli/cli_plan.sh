@@ -173,7 +173,7 @@ needs_no_root() {
 	made mixed 1000 >list
 	mkdir -m 700 "$XDP_BLOOM_STATE"
 	expect 0 setpriv --reuid=65534 --regid=65534 --clear-groups ./command -j plan list
-	is "$(jq -rc "$planned" out)" "$(get "$planned" plan list)" "the plan without root"
+	is "$(jq -rc "$(numbers "$planned")" out)" "$(get "$planned" plan list)" "the plan without root"
 	expect 0 setpriv --reuid=65534 --regid=65534 --clear-groups ./command plan - <list
 	expect 2 setpriv --reuid=65534 --regid=65534 --clear-groups ./command plan
 	[ ! -e "$XDP_BLOOM_BPFFS" ] || fail "plan made $XDP_BLOOM_BPFFS"

@@ -3,22 +3,13 @@
 # The set verbs against iprange for IPv4 and against Python's ipaddress for IPv6: on random small sets, and on every list
 # in the folder that XDP_BLOOM_LISTS names. Needs no root.
 
-set -u
-XDP_BLOOM=$(realpath -m "${XDP_BLOOM:-build/xdp-bloom}")
-seed=${XDP_BLOOM_SEED:-$RANDOM}
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../support/lib.sh"
+need iprange python3
+[ -x "$XDP_BLOOM" ] || skip_all "$XDP_BLOOM is not built"
 lists=$(realpath "${XDP_BLOOM_LISTS:-/nonexistent}" 2>/dev/null)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-
-skip_all() {
-	printf 'TAP version 13\n1..0 # SKIP %s\n' "$1"
-	exit 4
-}
-
-for tool in iprange python3; do
-	command -v $tool >/dev/null || skip_all "needs $tool"
-done
-[ -x "$XDP_BLOOM" ] || skip_all "$XDP_BLOOM is not built"
 cd "$work" || exit 1
 
 cat >sets.py <<'END'
@@ -125,11 +116,11 @@ same() {
 }
 
 random_ipv4() {
-	python3 sets.py random 4 "$seed" && [ -s a ] && same 4 a b
+	python3 sets.py random 4 "$XDP_BLOOM_SEED" && [ -s a ] && same 4 a b
 }
 
 random_ipv6() {
-	python3 sets.py random 6 "$seed" && [ -s a ] && same 6 a b
+	python3 sets.py random 6 "$XDP_BLOOM_SEED" && [ -s a ] && same 6 a b
 }
 
 # public_lists FAMILY: each list with itself and with the next one.
@@ -147,7 +138,7 @@ public_lists() {
 }
 
 cases=(random_ipv4 random_ipv6 "public_lists 4" "public_lists 6")
-printf 'TAP version 13\n1..%d\n# seed: XDP_BLOOM_SEED=%d\n' ${#cases[@]} "$seed"
+printf 'TAP version 13\n1..%d\n# seed: XDP_BLOOM_SEED=%d\n' ${#cases[@]} "$XDP_BLOOM_SEED"
 failed=0 skipped=0
 for i in "${!cases[@]}"; do
 	${cases[i]}

@@ -172,7 +172,7 @@ damaged_list() {
 recover_cut_short() {
 	local call n status
 
-	command -v strace >/dev/null || skip "needs strace"
+	need strace
 	echo 192.0.2.0/24 >list
 	bloom load list list
 	python3 - <<-'PYTHON'

@@ -8,7 +8,7 @@ sandbox "$@"
 units() {
 	local unit score
 
-	command -v systemd-analyze >/dev/null || skip "needs systemd-analyze"
+	need systemd-analyze
 	mkdir -p root/sbin
 	cp "$XDP_BLOOM" root/sbin/xdp-bloom
 	make -s -C "$top" units PREFIX="$WORK/root" UNITS="$WORK" || fail "cannot make the units"
@@ -28,8 +28,8 @@ rights() {
 	local -a given
 	local without
 
-	command -v setpriv >/dev/null || skip "needs setpriv"
-	setpriv --list-caps | grep -q '^bpf' || skip "needs a setpriv that knows CAP_BPF"
+	need setpriv
+	setpriv --list-caps | grep -q '^bpf' || skip "needs a setpriv that knows CAP_BPF, of a newer package util-linux"
 	read -r -a given < <(sed -n 's/^CapabilityBoundingSet=//p' "$top/packaging/systemd/hardened" | tr "[:upper:]" "[:lower:]" | sed 's/cap_/+/g')
 	veth 0
 	echo 192.0.2.7 >banned

@@ -84,7 +84,7 @@ resident() {
 random_sources() {
 	local n before rss
 
-	command -v bpftool >/dev/null || skip "needs bpftool"
+	need bpftool
 	veth 0
 	# shellcheck disable=SC2094 # the word is no file
 	judge list 2000 0 0 >list

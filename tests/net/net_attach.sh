@@ -84,26 +84,17 @@ detach_all() {
 
 # One that is attached again while detach waits for the state does not stay so. Here it is hidden for so long.
 detach_has_the_last_word() {
-	local holder detaching
+	local detaching
 
 	prepare
 	bloom attach edge0
-	mkfifo release
-	python3 -c '
-import fcntl
-lock = open("state/lock", "w")
-fcntl.lockf(lock, fcntl.LOCK_EX)
-open("held", "w")
-open("release").read()' &
-	holder=$!
-	until [ -e held ]; do :; done
+	hold_lock
 	mv "$XDP_BLOOM_BPFFS/links/edge0" "$XDP_BLOOM_BPFFS/links/hidden" || fail "cannot hide the pin"
 	"$XDP_BLOOM" detach edge0 &
 	detaching=$!
-	until grep -q -- "-> POSIX .* $detaching " /proc/locks || ! kill -0 $detaching; do :; done
+	until grep -q -- "-> POSIX .* $detaching " /proc/locks || ! kill -0 $detaching; do moment; done
 	mv "$XDP_BLOOM_BPFFS/links/hidden" "$XDP_BLOOM_BPFFS/links/edge0"
-	: >release
-	wait $holder
+	kill "$holder"
 	wait $detaching
 	is "$?" 0 "the status of detach"
 	is "$(xdp_id edge0)" none "the program on edge0"
@@ -231,7 +222,7 @@ same_name_in_another_namespace() {
 # There is no address where one is looked for: it would say that it filters, and let everything pass.
 without_ethernet() {
 	prepare
-	ip tuntap add edge9 mode tun 2>/dev/null || skip "no tun device can be made"
+	ip tuntap add edge9 mode tun 2>/dev/null || skip "the kernel has no tun devices (CONFIG_TUN)"
 	refused "edge9: its packets have no Ethernet header" attach edge9
 	refused "edge9: its packets have no Ethernet header" attach edge0 edge9 --mode skb
 	is "$(xdp_id edge9)" none "the program on edge9"

@@ -9,7 +9,7 @@ sandbox "$@"
 read_only_state() {
 	filtering_two
 	mount --bind "$XDP_BLOOM_STATE" "$XDP_BLOOM_STATE"
-	mount -o remount,ro,bind "$XDP_BLOOM_STATE" || skip "cannot mount it read-only"
+	mount -o remount,ro,bind "$XDP_BLOOM_STATE" || skip "the kernel cannot make a bind mount read-only"
 	refused "" load other odd --force
 	refused "" rotate
 	refused "" attach edge0
@@ -25,10 +25,10 @@ memory_group() {
 	if [ -d /sys/fs/cgroup/unified ] || ! mount -t cgroup2 none groups 2>/dev/null ||
 		! echo +memory 2>/dev/null >groups/cgroup.subtree_control; then
 		umount groups 2>/dev/null
-		mount -t cgroup -o memory none groups 2>/dev/null || skip "no memory controller"
+		mount -t cgroup -o memory none groups 2>/dev/null || skip "the kernel has no control groups with a limit to memory"
 	fi
 	group=$WORK/groups/xdp-bloom-$$
-	mkdir "$group" || skip "no control group of one's own"
+	mkdir "$group" || skip "the control groups are read-only here"
 	limit=$group/memory.max
 	[ -e "$limit" ] || limit=$group/memory.limit_in_bytes
 }
@@ -43,7 +43,7 @@ memory_limit() {
 	python3 -c 'for n in range(300000): print("11.%d.%d.%d" % (n >> 14, n >> 6 & 255, n & 63))' >many
 	for ((mib = 2; mib <= 1024 && status != 0; mib *= 2)); do
 		before=$(snapshot)
-		echo ${mib}M >"$limit" || skip "no limit can be set"
+		echo ${mib}M >"$limit" || skip "the control groups are read-only here"
 		# Whoever is killed is no news here.
 		{ bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$group" "$XDP_BLOOM" load many many &>out; } 2>/dev/null
 		status=$?
@@ -112,12 +112,12 @@ cpus_untold() {
 a_cpu_goes_offline() {
 	local switch=/sys/devices/system/cpu/cpu1/online state dropped=0 passed=0
 
-	[ -n "${XDP_BLOOM_MACHINE:-}" ] || skip "not a machine of its own"
-	[ -w $switch ] || skip "no CPU can be taken out"
+	[ -n "${XDP_BLOOM_MACHINE:-}" ] || skip "takes a CPU away: only where the test has a machine of its own, as in make test-kernels"
+	[ -w $switch ] || skip "the kernel cannot take a CPU away (CONFIG_HOTPLUG_CPU)"
 	filtering_two
 	flow 1 -b banned -c clean
 	for state in 0 1; do
-		echo $state >$switch || skip "CPU 1 stays"
+		echo $state >$switch || skip "the kernel does not let CPU 1 go"
 		bloom rotate
 		bloom add 198.18.0.1
 		bloom del 198.18.0.1

@@ -223,7 +223,7 @@ names() {
 	local name=$'\xff\xc2\x9b\e[1m"<b>' verb
 
 	ip link set lo up
-	ip link add "$name" type veth peer name wire9 || skip "there can be no such interface"
+	ip link add "$name" type veth peer name wire9 || skip "the kernel takes no such name for an interface"
 	ip link set "$name" up
 	echo 192.0.2.7 >list
 	bloom load bad list

@@ -172,7 +172,7 @@ interface_deleted() {
 attach_cut_short() {
 	local n status attached options
 
-	command -v strace >/dev/null || skip "needs strace"
+	need strace
 	prepare
 	bloom detach edge0
 	for options in "" "--confirm 1h"; do
@@ -211,7 +211,7 @@ disk_full() {
 
 	prepare
 	mkdir small
-	mount -t tmpfs -o size=6m tmpfs small || skip "no tmpfs"
+	mount -t tmpfs -o size=6m tmpfs small || skip "the kernel has no tmpfs"
 	cp -r "$XDP_BLOOM_STATE" small/state
 	export XDP_BLOOM_STATE=$WORK/small/state
 	bloom rotate

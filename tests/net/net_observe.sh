@@ -28,7 +28,7 @@ prometheus() {
 }
 
 by_the_conventions() {
-	command -v promtool >/dev/null || skip "needs promtool"
+	need promtool
 	filtering bad
 	send 0 -b banned -c clean
 	bloom metrics
@@ -177,7 +177,7 @@ left_alone() {
 in_a_browser() {
 	local browser
 
-	browser=$(command -v chromium || command -v google-chrome) || skip "there is no browser"
+	browser=$(command -v chromium || command -v google-chrome) || skip "needs a browser, of the package chromium"
 	prepare
 	ready
 	send 0 -n 500 -b banned -c clean

@@ -11,11 +11,11 @@ NEEDED=bpf,net_admin,perfmon
 
 # A bpffs and a state directory of the user's own, and the command where he can read it.
 prepare() {
-	setpriv --list-caps | grep -q perfmon || skip "setpriv does not know CAP_PERFMON"
+	setpriv --list-caps | grep -q perfmon || skip "needs a setpriv that knows CAP_PERFMON, of a newer package util-linux"
 	ulimit -l unlimited 2>/dev/null # before 5.11 maps count against it; the units say so, too
 	chmod 755 "$WORK"
 	mkdir -p fs own
-	mount -t bpf bpf fs || skip "cannot mount another bpffs"
+	mount -t bpf bpf fs || skip "the kernel mounts no second bpffs"
 	chmod 700 fs
 	chown $USER_ID fs own
 	install -m 755 "$XDP_BLOOM" command
@@ -149,8 +149,8 @@ aborted() {
 aborts_without_a_core() {
 	local verb
 
-	command -v strace >/dev/null || skip "needs strace"
-	[[ $(cat /proc/sys/kernel/core_pattern) != *[\|/]* ]] || skip "cores are no files of one's own here"
+	need strace
+	[[ $(cat /proc/sys/kernel/core_pattern) != *[\|/]* ]] || skip "kernel.core_pattern hands cores to a program: '$(cat /proc/sys/kernel/core_pattern)'"
 	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0/24 >list
 	bloom load bad list
 	for verb in "show" "test 192.0.2.7" "rotate"; do

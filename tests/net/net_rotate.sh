@@ -109,7 +109,7 @@ counts() {
 looked_at() {
 	local asked looker
 
-	command -v strace >/dev/null || skip "needs strace"
+	need strace
 	filtering mine
 	for asked in show "test 192.0.2.7" metrics; do
 		rm -f calls

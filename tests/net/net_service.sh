@@ -36,7 +36,7 @@ starts_and_stops() {
 
 # A manager that has no time at that moment is told later: it would wait for ever.
 tells_who_is_busy() {
-	command -v strace >/dev/null || skip "needs strace"
+	need strace
 	prepare
 	mkfifo pipe
 	busy=(pipe)
@@ -66,7 +66,7 @@ finds_interfaces() {
 
 	prepare
 	if [ $# != 0 ]; then
-		"$XDP_BLOOM" attach edge0 "$@" &>/dev/null || skip "libxdp has no dispatcher on this kernel"
+		"$XDP_BLOOM" attach edge0 "$@" &>/dev/null || skip "no dispatcher of libxdp: the kernel loads no programs of type EXT (freplace)"
 		bloom detach edge0
 		sed -i "s/^attach edge0/& $*/" conf
 	fi
@@ -127,7 +127,7 @@ ends_bans() {
 
 # Whoever waits by himself is not joined by more and more.
 restores_without_watchers() {
-	command -v strace >/dev/null || skip "needs strace"
+	need strace
 	prepare
 	ready
 	echo 192.0.2.6 >other
@@ -141,13 +141,13 @@ restores_without_watchers() {
 
 # Set by somebody, as the kernel tells it: whatever waits for a time waits for it anew.
 clock_is_set() {
-	command -v strace >/dev/null || skip "needs strace"
+	need strace
 	prepare
 	under=(strace -D -o reads -e trace=read -e inject=read:error=ECANCELED:when=1 -P 'anon_inode:[timerfd]')
 	ready
 	bloom add 192.0.2.6 --ttl 1s
 	heard "$log" "what ran out of time: done"
-	grep -q INJECTED reads || skip "this strace does not know a timer by its name"
+	grep -q INJECTED reads || skip "needs a strace that knows a timer by its name, of a newer package strace"
 	send 0 -b banned -c clean
 	stop
 }
@@ -176,7 +176,7 @@ ends_bans_later() {
 
 	prepare
 	mkdir small
-	mount -t tmpfs -o size=6m tmpfs small || skip "no tmpfs"
+	mount -t tmpfs -o size=6m tmpfs small || skip "the kernel has no tmpfs"
 	export XDP_BLOOM_STATE=$WORK/small/state
 	ready
 	until before_the_end $seconds small/state fills_up; do
@@ -226,7 +226,7 @@ ends_bans_of_a_state_that_was_gone() {
 beside_a_load() {
 	local child
 
-	command -v strace >/dev/null || skip "needs strace"
+	need strace
 	prepare
 	bloom load bad "$WORK/list"
 	under=(strace -f -D -o calls -e trace=read -e inject=read:signal=STOP:when=1 -P "$WORK/list")
@@ -269,7 +269,7 @@ rotates() {
 rotates_later() {
 	prepare
 	mkdir small
-	mount -t tmpfs -o size=6m tmpfs small || skip "no tmpfs"
+	mount -t tmpfs -o size=6m tmpfs small || skip "the kernel has no tmpfs"
 	export XDP_BLOOM_STATE=$WORK/small/state
 	ready
 	head -c 20m /dev/zero >small/fill 2>/dev/null
@@ -294,16 +294,7 @@ killed_at_start() {
 
 	prepare
 	bloom load bad list
-	mkfifo held
-	python3 - "$XDP_BLOOM_STATE/lock" >held <<-'PYTHON' &
-		import fcntl, signal, sys
-
-		with open(sys.argv[1], "r+") as lock:
-		    fcntl.lockf(lock, fcntl.LOCK_EX)
-		    print("held", flush=True)
-		    signal.pause()
-	PYTHON
-	read -r <held
+	hold_lock
 	service
 	until child=$(pgrep -P "$service_pid" -f "xdp-bloom restore"); do
 		kill -0 "$service_pid" || fail "the service has ended"
@@ -318,8 +309,8 @@ killed_at_start() {
 with_few_rights() {
 	local given
 
-	command -v setpriv >/dev/null || skip "needs setpriv"
-	setpriv --list-caps | grep -q '^bpf' || skip "needs a setpriv that knows CAP_BPF"
+	need setpriv
+	setpriv --list-caps | grep -q '^bpf' || skip "needs a setpriv that knows CAP_BPF, of a newer package util-linux"
 	given=$(sed -n 's/^CapabilityBoundingSet=//p' "$units/hardened" | tr '[:upper:]' '[:lower:]' | sed 's/ *cap_/,+/g')
 	prepare
 	under=(setpriv --bounding-set "-all$given" --inh-caps -all --no-new-privs)
@@ -374,7 +365,7 @@ print(urlopen("http://127.0.0.1:9753/metrics", timeout=30).read().decode())' >pa
 counts_nothing() {
 	local polls n
 
-	command -v strace >/dev/null || skip "needs strace"
+	need strace
 	prepare
 	under=(env WATCHDOG_USEC=200000 strace -D -o polls -e trace=poll)
 	ready

@@ -9,7 +9,7 @@ sandbox "$@"
 
 # A program of somebody else's, which drops what comes from 192.0.2.66: so that one sees whether it still runs.
 other_program() {
-	command -v clang >/dev/null || skip "needs clang"
+	need clang
 	clang -O2 -g -target bpf -c -x c -o other.o - <<'C' || fail "cannot compile it"
 struct xdp_md { unsigned int data, data_end; };
 struct packet { unsigned char ethernet[14]; unsigned short ip[6]; unsigned short source[2]; };
@@ -33,7 +33,7 @@ another_program_is_there() {
 
 	other_program
 	prepare
-	ip link set dev edge0 "$mode" obj other.o sec xdp 2>err || skip "ip cannot attach a program: $(cat err)"
+	ip link set dev edge0 "$mode" obj other.o sec xdp 2>err || skip "the ip of this iproute2 attaches no programs: $(tail -n 1 err)"
 	id=$(xdp_id edge0)
 	refused edge0 attach edge0
 	refused edge0 attach edge0 --mode skb
@@ -73,7 +73,7 @@ shared() {
 	shift 2
 	other_program
 	prepare
-	has_dispatcher || skip "libxdp has no dispatcher on this kernel"
+	need_dispatcher
 	[ "$first" = other ] || bloom attach edge0 --mode "$mode" "$@"
 	expect 0 xdp-loader load -m "$mode" edge0 other.o
 	[ "$first" != other ] || bloom attach edge0 --mode "$mode" "$@"
@@ -81,16 +81,20 @@ shared() {
 }
 
 has_dispatcher() {
-	command -v xdp-loader >/dev/null || skip "needs xdp-loader"
+	need xdp-loader
 	expect 0 xdp-loader load -m skb edge1 other.o
 	xdp-loader status edge1 | grep -q xdp_dispatcher
+}
+
+need_dispatcher() {
+	has_dispatcher || skip "no dispatcher of libxdp: the kernel loads no programs of type EXT (freplace)"
 }
 
 # Without a dispatcher libxdp would put our program there alone, where nobody can join it or take it away.
 shared_without_dispatcher() {
 	other_program
 	prepare
-	! has_dispatcher || skip "libxdp has its dispatcher here"
+	! has_dispatcher || skip "the kernel loads programs of type EXT (freplace): there is a dispatcher"
 	refused edge0 attach edge0 --shared
 	is "$(xdp_id edge0)" none "the program on edge0"
 	refused edge1 attach edge1
@@ -102,7 +106,7 @@ shared_without_dispatcher() {
 shared_is_lost() {
 	other_program
 	prepare
-	has_dispatcher || skip "libxdp has no dispatcher on this kernel"
+	need_dispatcher
 	bloom attach edge0 --shared
 	filters 0
 	ip link del edge0
@@ -124,7 +128,7 @@ shared_is_lost() {
 shared_is_renamed() {
 	other_program
 	prepare
-	has_dispatcher || skip "libxdp has no dispatcher on this kernel"
+	need_dispatcher
 	bloom attach edge0 --shared
 	filters_renamed
 	printf '%s\n' 192.0.2.6 2001:db8::6 >list
@@ -141,11 +145,11 @@ shared_without_the_right() {
 	local generation
 	local -a limited=(setpriv --bounding-set "-all,+bpf,+net_admin,+perfmon" --inh-caps -all)
 
-	setpriv --list-caps | grep -q perfmon || skip "setpriv does not know CAP_PERFMON"
+	setpriv --list-caps | grep -q perfmon || skip "needs a setpriv that knows CAP_PERFMON, of a newer package util-linux"
 	ulimit -l unlimited 2>/dev/null # before 5.11 maps count against it
 	other_program
 	prepare
-	has_dispatcher || skip "libxdp has no dispatcher on this kernel"
+	need_dispatcher
 	bloom attach edge0 --shared
 	generation=$(get .generation show)
 	expect 2 "${limited[@]}" "$XDP_BLOOM" rotate
@@ -168,7 +172,7 @@ shared_by_two_instances() {
 
 	other_program
 	prepare
-	has_dispatcher || skip "libxdp has no dispatcher on this kernel"
+	need_dispatcher
 	bloom attach edge0 --shared
 	bloom "${second[@]}" load other of_other
 	bloom "${second[@]}" attach edge0 --shared
@@ -206,10 +210,11 @@ cut_short() {
 shared_cut_short() {
 	local pin=$XDP_BLOOM_BPFFS/links/edge0%shared at
 
-	strace -e trace=rename,mkdir,rmdir,unlink true 2>/dev/null || skip "needs strace, and these calls"
+	need strace
+	strace -e trace=rename,mkdir,rmdir,unlink true 2>/dev/null || skip "this kind of machine has no such system calls as mkdir"
 	other_program
 	prepare
-	has_dispatcher || skip "libxdp has no dispatcher on this kernel"
+	need_dispatcher
 	bloom attach edge0 --shared
 	cp banned banned_too
 	echo 192.0.2.8 >>banned_too

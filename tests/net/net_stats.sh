@@ -79,7 +79,7 @@ detached() {
 detached_meanwhile() {
 	local index reader
 
-	command -v strace >/dev/null || skip "needs strace"
+	need strace
 	filtering bad
 	index=$(cat /sys/class/net/edge0/ifindex)
 	send 0 -n 100 -b banned -c clean

@@ -137,7 +137,7 @@ obeys_nobody() {
 	a_list
 	bloom load attackers list
 	ip link set edge0 down
-	ip link set edge0 name "$name" || skip "there can be no such interface"
+	ip link set edge0 name "$name" || skip "the kernel takes no such name for an interface"
 	ip link set "$name" up
 	terminal 200x50
 	mux pipe-pane -t test 'cat >raw'

@@ -91,7 +91,7 @@ captured() {
 
 # And one that reads the comments, and by which interface it came.
 captured_for_tshark() {
-	command -v tshark >/dev/null || skip "needs tshark"
+	need tshark
 	filtering bad
 	watching /dev/null capture -w file.pcapng --count 3
 	send 0 -b banned -c clean
@@ -172,7 +172,7 @@ killed() {
 
 # Whoever ends it has all that was dropped until then.
 ended_with_samples() {
-	command -v strace >/dev/null || skip "needs strace"
+	need strace
 	filtering bad
 	# When it says that it watches.
 	strace -D -o calls -e trace=write -e inject=write:signal=STOP:when=1 "$XDP_BLOOM" -vj watch >seen 2>said &

@@ -19,7 +19,7 @@ dump() {
 	done
 	expect 0 bpftool prog dump xlated pinned "$XDP_BLOOM_BPFFS/generation/$(get .generation show)/program"
 	grep -v '^;' "$WORK/out" >"$WORK/program"
-	grep -q exit "$WORK/program" || skip "bpftool shows no instructions"
+	grep -q exit "$WORK/program" || skip "the kernel shows no instructions of programs"
 	for id in $(grep -o 'map\[id:[0-9]*\]' "$WORK/program" | tr -dc '0-9\n' | sort -u); do
 		bpftool -j map show id "$id" | jq -r .name
 	done | sort -u >"$WORK/maps"

@@ -47,11 +47,23 @@ sandbox() {
 	cd "$WORK" || exit 1
 }
 
+# need TOOL...: or all of it is skipped; within a case, that case.
 need() {
-	local tool
+	local tool package
 
 	for tool; do
-		command -v "$tool" >/dev/null || skip_all "needs $tool"
+		command -v "$tool" >/dev/null && continue
+		package=$tool
+		case $tool in
+		ip) package=iproute2 ;;
+		nft) package=nftables ;;
+		pgrep | ps) package=procps ;;
+		promtool) package=prometheus ;;
+		setpriv | taskset | unshare) package=util-linux ;;
+		systemctl | systemd-analyze | */systemd) package=systemd ;;
+		xdp-loader) package=xdp-tools ;;
+		esac
+		"${skip_with:-skip_all}" "needs $tool, of the package $package"
 	done
 }
 
@@ -112,6 +124,7 @@ run_cases() {
 		rm -rf "${WORK:?}"/* "${XDP_BLOOM_BPFFS:?}" /sys/fs/bpf/xdp
 		(
 			trap stop_jobs EXIT
+			skip_with=skip
 			# shellcheck disable=SC2086 # a function and its arguments
 			$case
 		) &
@@ -158,6 +171,45 @@ is() {
 	[ "$1" = "$2" ] || fail "$3 is '$1', not '$2'"
 }
 
+# --- Waiting ----------------------------------------------------------------------------------------------------------
+
+# How many seconds a wait takes at most. What is waited for mostly comes at once; in an emulated machine it takes longer.
+patience=${XDP_BLOOM_PATIENCE:-10}
+
+# wait_until WHAT COMMAND...: until the command succeeds. WHAT is what has not come where it does not.
+wait_until() {
+	local what=$1 end=$((SECONDS + patience))
+
+	shift
+	until "$@"; do
+		[ $SECONDS -le $end ] || fail "waited $patience s for this, and it did not come: $what"
+		moment
+	done
+}
+
+moment() {
+	read -rt 0.05 <> <(:)
+}
+
+# hold_lock: somebody holds the state's lock, process $holder, until it is killed.
+hold_lock() {
+	local line
+
+	rm -f held
+	mkfifo held
+	python3 - "$XDP_BLOOM_STATE/lock" >held <<-'PYTHON' &
+		import fcntl, signal, sys
+
+		with open(sys.argv[1], "r+") as lock:
+		    fcntl.lockf(lock, fcntl.LOCK_EX)
+		    print("held", flush=True)
+		    signal.pause()
+	PYTHON
+	holder=$!
+	read -r line <held
+	[ "$line" = held ] || fail "nobody holds the lock"
+}
+
 # --- The command ------------------------------------------------------------------------------------------------------
 
 # expect STATUS COMMAND...: runs it, its output in $WORK/out and $WORK/err.
@@ -199,12 +251,17 @@ snapshot() {
 	ip -o link | grep -o '^[0-9]*: [^:]*\|prog/xdp id [0-9]*'
 }
 
+# numbers JQ-FILTER: the same filter; its numbers are written as numbers, not (by jq 1.7) as they were spelled.
+numbers() {
+	echo "($1) | walk(if type == \"number\" then . + 0 else . end)"
+}
+
 # get JQ-FILTER ARGS...: what the command says as JSON, through jq.
 get() {
 	local filter=$1
 
 	shift
-	"$XDP_BLOOM" -j "$@" 2>"$WORK/err" | jq -rc "$filter"
+	"$XDP_BLOOM" -j "$@" 2>"$WORK/err" | jq -rc "$(numbers "$filter")"
 }
 
 # verdicts ADDR=VERDICT...
@@ -253,15 +310,14 @@ xdp_id() {
 	ip -j link show "$1" | jq -r '.[0].xdp.prog.id // "none"'
 }
 
+# without_program INTERFACE
+without_program() {
+	[ "$(xdp_id "$1")" = none ]
+}
+
 # let_go INTERFACE: waits until nothing is there. The kernel lets go of a program a little after its last pin has gone.
 let_go() {
-	local tries
-
-	for ((tries = 0; tries < 300; tries++)); do
-		[ "$(xdp_id "$1")" != none ] || return 0
-		read -rt 0.1 <> <(:)
-	done
-	fail "the program stays on $1"
+	wait_until "no program on $1" without_program "$1"
 }
 
 # --- Traffic ----------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ mux() {
 
 # terminal SIZE: 80x24, say, with a shell in it that knows try COMMAND: how that ended, and what became of the terminal.
 terminal() {
-	command -v tmux >/dev/null || skip "needs tmux"
+	need tmux
 	trap 'mux kill-server 2>/dev/null; stop_jobs' EXIT
 	cat >shell <<-'SH'
 		PS1= xdp_bloom=$XDP_BLOOM
