@@ -10,7 +10,7 @@
 
 #include "filter/build.h"
 #include "filter/verify.h"
-#include "kernel/kernel.h"
+#include "kernel/candidate.h"
 #include "lists.h"
 #include "base/log.h"
 #include "lookup.h"

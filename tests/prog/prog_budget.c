@@ -11,7 +11,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "kernel/kernel.h"
+#include "kernel/candidate.h"
+#include "kernel/root.h"
 #include "ktap.h"
 #include "naive.h"
 #include "own_pins.h"

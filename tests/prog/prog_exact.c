@@ -12,7 +12,7 @@
 
 #include "filter/build.h"
 #include "exact.h"
-#include "kernel/kernel.h"
+#include "kernel/candidate.h"
 #include "ktap.h"
 #include "base/log.h"
 #include "sets/owned.h"

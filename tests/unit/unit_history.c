@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "observe/history.h"
-#include "kernel/kernel.h"
+#include "kernel/counters.h"
 #include "ktap.h"
 #include "base/log.h"
 #include "observe/packet.h"

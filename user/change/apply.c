@@ -7,7 +7,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "kernel/ask.h"
 #include "kernel/dispatcher_refresh.h"
+#include "kernel/live.h"
+#include "kernel/root.h"
 #include "change/live_bans.h"
 #include "filter/build.h"
 #include "filter/verify.h"

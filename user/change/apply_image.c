@@ -7,6 +7,7 @@
 #include "change/apply_internal.h"
 #include "bpf/decide.h"
 #include "change/guard.h"
+#include "kernel/ask.h"
 #include "image/image.h"
 #include "state/kept_image.h"
 #include "base/log.h"

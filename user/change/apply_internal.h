@@ -5,7 +5,7 @@
 
 #include "sets/address.h"
 #include "change/apply.h"
-#include "kernel/kernel.h"
+#include "kernel/candidate.h"
 
 /* The number of the generation to come: neither state nor kernel has seen it. */
 uint64_t apply_next_number(struct state *state);

@@ -13,7 +13,9 @@
 #include "change/live_bans.h"
 #include "change/guard.h"
 #include "state/kept_image.h"
-#include "kernel/kernel.h"
+#include "kernel/ask.h"
+#include "kernel/counters.h"
+#include "kernel/root.h"
 #include "base/log.h"
 #include "state/bans.h"
 

@@ -17,7 +17,8 @@
 
 #include "bpf/abi.h"
 #include "kernel/dispatcher_refresh.h"
-#include "kernel/kernel.h"
+#include "kernel/counters.h"
+#include "kernel/root.h"
 #include "base/log.h"
 #include "kernel/pins.h"
 #include "kernel/dispatcher.h"

@@ -12,7 +12,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "kernel/kernel.h"
+#include "kernel/candidate.h"
+#include "kernel/live.h"
+#include "kernel/root.h"
 #include "base/log.h"
 #include "kernel/pins.h"
 #include "kernel/programs.h"
@@ -328,4 +330,16 @@ void kernel_release(struct candidate *c)
 	if (c->dir[0])
 		remove_generation(c->dir);
 	c->dir[0] = '\0';
+}
+
+void kernel_map_bytes(const struct candidate *c, __u64 bytes[ARRAYS])
+{
+	for (enum array a = 0; a < ARRAYS; a++) {
+		struct bpf_map_info info = { 0 };
+		__u32 size = sizeof(info);
+
+		bytes[a] = 0;
+		if (c->map[a].fd >= 0 && !bpf_obj_get_info_by_fd(c->map[a].fd, &info, &size))
+			bytes[a] = (__u64)info.value_size * info.max_entries;
+	}
 }

@@ -10,7 +10,8 @@
 #include <bpf/libbpf.h>
 #include <xdp/libxdp.h>
 
-#include "kernel/kernel.h"
+#include "kernel/live.h"
+#include "kernel/root.h"
 #include "base/log.h"
 #include "kernel/pins.h"
 #include "kernel/programs.h"

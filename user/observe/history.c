@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "kernel/kernel.h"
+#include "kernel/counters.h"
 #include "base/log.h"
 #include "observe/packet.h"
 #include "state/bans.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "state/kept_image.h"
-#include "kernel/kernel.h"
+#include "kernel/candidate.h"
 #include "state/settings.h"
 #include "state/state.h"
 

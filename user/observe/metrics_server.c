@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
-#include "kernel/kernel.h"
+#include "kernel/live.h"
 #include "base/log.h"
 #include "observe/metrics.h"
 

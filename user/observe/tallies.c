@@ -7,6 +7,7 @@
 
 #include "state/settings.h"
 #include "base/clean_text.h"
+#include "kernel/live.h"
 #include "state/kept_image.h"
 
 const char *const verdict_names[VERDICTS] = { "passed", "dropped", "unparsed" };

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "kernel/attach.h"
-#include "kernel/kernel.h"
+#include "kernel/counters.h"
 #include "state/state.h"
 
 struct tallies {

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "observe/tallies.h"
 #include "observe/history.h"
+#include "kernel/live.h"
 #include "kernel/ring.h"
 #include "state/kept_image.h"
 #include "base/log.h"

@@ -4,7 +4,8 @@
 #include <errno.h>
 
 #include "state/settings.h"
-#include "kernel/kernel.h"
+#include "kernel/candidate.h"
+#include "kernel/live.h"
 #include "base/log.h"
 #include "filter/measured_rate.h"
 #include "state/kept_image.h"

@@ -19,7 +19,7 @@
 #include "service/hook.h"
 #include "service/jobs.h"
 #include "service/rate_watch.h"
-#include "kernel/kernel.h"
+#include "kernel/live.h"
 #include "base/log.h"
 #include "service/sd_notify.h"
 #include "service/observer.h"

@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "base/out.h"
-#include "kernel/kernel.h"
+#include "kernel/live.h"
 
 int out_done(void)
 {

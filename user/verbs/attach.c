@@ -11,7 +11,7 @@
 #include "change/revert_timer.h"
 #include "base/clean_text.h"
 #include "verbs/cmd.h"
-#include "kernel/kernel.h"
+#include "kernel/root.h"
 #include "base/log.h"
 #include "base/out.h"
 #include "verbs/answer.h"

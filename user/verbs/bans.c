@@ -11,7 +11,7 @@
 #include "verbs/cmd.h"
 #include "change/guard.h"
 #include "state/kept_image.h"
-#include "kernel/kernel.h"
+#include "kernel/live.h"
 #include "base/log.h"
 #include "base/out.h"
 #include "verbs/prefixes.h"

@@ -8,7 +8,7 @@
 
 #include "change/change.h"
 #include "verbs/cmd.h"
-#include "kernel/kernel.h"
+#include "kernel/live.h"
 #include "base/log.h"
 #include "base/out.h"
 #include "base/stdin.h"

@@ -11,7 +11,7 @@
 #include "change/revert_timer.h"
 #include "verbs/cmd.h"
 #include "state/kept_image.h"
-#include "kernel/kernel.h"
+#include "kernel/root.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/out.h"

@@ -11,7 +11,7 @@
 #include "image/image.h"
 #include "state/kept_image.h"
 #include "verbs/print_image.h"
-#include "kernel/kernel.h"
+#include "kernel/candidate.h"
 #include "base/log.h"
 #include "filter/measured_rate.h"
 #include "state/settings.h"

@@ -9,7 +9,7 @@
 #include "verbs/cmd.h"
 #include "base/log.h"
 #include "base/out.h"
-#include "kernel/kernel.h"
+#include "kernel/live.h"
 #include "state/recover.h"
 
 static json_t *faults_json;

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "change/guard.h"
-#include "kernel/kernel.h"
+#include "kernel/live.h"
 #include "state/events.h"
 
 static const char *const changing[] = { "attach",  "detach",   "load",	  "unload", "enforce", "shadow",

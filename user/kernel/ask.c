@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "kernel/ask.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/log.h"
+#include "bpf/parse.h"
+#include "kernel/live.h"
+#include "kernel/pins.h"
+
+/* A frame from that source, as small as one can be. */
+static __u32 made_frame(unsigned char frame[64], const struct addr *addr)
+{
+	struct ethhdr *eth = (struct ethhdr *)frame;
+
+	memset(frame, 0, 64);
+	if (addr->family == 4) {
+		struct ipv4_header *ip = (struct ipv4_header *)(eth + 1);
+
+		eth->h_proto = NET16(ETH_P_IP);
+		ip->version_ihl = 0x45;
+		ip->source = NET32((__u32)addr->num);
+	} else {
+		struct ipv6_header *ip = (struct ipv6_header *)(eth + 1);
+
+		eth->h_proto = NET16(ETH_P_IPV6);
+		ip->version_class = 0x60;
+		for (int i = 0; i < 4; i++)
+			ip->source[i] = NET32((__u32)(addr->num >> (96 - 32 * i)));
+	}
+	return 64;
+}
+
+int kernel_ask(const struct addr *addrs, size_t n, __u32 *answers)
+{
+	/* Behind fourteen bytes of Ethernet the address is aligned. */
+	_Alignas(4) unsigned char room[2 + 64];
+	unsigned char *frame = room + 2;
+	int fd = live_pin(PIN_ASK), err = 0;
+
+	if (fd == -ENOENT)
+		return because(fd, "nothing is loaded here; load or attach first");
+	if (fd < 0)
+		return because_kernel(fd, PIN_ASK);
+	for (size_t i = 0; i < n && !err; i++) {
+		LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = frame, .repeat = 1);
+
+		run.data_size_in = made_frame(frame, &addrs[i]);
+		err = bpf_prog_test_run_opts(fd, &run) ? -errno : 0;
+		answers[i] = run.retval;
+	}
+	close(fd);
+	return err ? because_kernel(err, "running the loaded program") : 0;
+}
+
+bool kernel_drops(struct addr addr)
+{
+	__u32 answer = ANSWER_UNPARSED;
+
+	return !kernel_ask(&addr, 1, &answer) && answer != ANSWER_UNPARSED && answer & ANSWER_DROP;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What becomes of an address: the running program says it. */
+#ifndef KERNEL_ASK_H
+#define KERNEL_ASK_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sets/address.h"
+
+/* The running program's answer for each address: ANSWER() of abi.h. */
+int kernel_ask(const struct addr *addrs, size_t n, __u32 *answers);
+/* Is it dropped? No where that cannot be found out. */
+bool kernel_drops(struct addr addr);
+
+#endif

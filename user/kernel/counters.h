@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the programs count, for each interface, verdict and list. */
+#ifndef KERNEL_COUNTERS_H
+#define KERNEL_COUNTERS_H
+
+#include "bpf/abi.h"
+
+/* What was counted, summed over all CPUs. */
+struct counted {
+	struct tally verdict[VERDICTS];
+	struct tally port[PORTS + 1][REASONS]; /* the last is PORT_RETIRED */
+	struct tally list[LABELS];
+};
+int kernel_counters(struct counted *counted);
+/* The row of an interface that the filter is no longer on begins anew; the sums stay. */
+int kernel_retire_port(unsigned int port);
+
+static inline void tally_add(struct tally *sum, const struct tally *more)
+{
+	sum->packets += more->packets;
+	sum->bytes += more->bytes;
+}
+
+static inline enum verdict reason_verdict(unsigned int why)
+{
+	return why == REASON_UNPARSED ? UNPARSED : why >= REASON_DROPPED ? DROPPED : PASSED;
+}
+
+/* A list's count begins anew. */
+int kernel_zero_label(__u8 label);
+
+#endif

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "kernel/root.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/log.h"
+#include "bpf/abi.h"
+#include "kernel/attach.h"
+#include "kernel/pins.h"
+#include "kernel/programs.h"
+#include "kernel/verifier_log.h"
+#include "xdp_bloom.skel.h"
+
+int kernel_ready(void)
+{
+	struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+
+	verifier_log_ready();
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+	setrlimit(RLIMIT_MEMLOCK, &unlimited); /* before 5.11 maps count against it */
+	return pins_ready();
+}
+
+int kernel_root_fd(void)
+{
+	return pin_get(PIN_ROOT);
+}
+
+/* The root's name says whether it takes packets of several buffers. */
+static int takes_frags(int root)
+{
+	struct bpf_prog_info info = { 0 };
+	__u32 size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(root, &info, &size))
+		return because_kernel(-errno, PIN_ROOT);
+	return !strcmp(info.name, "xdp_bloom_frags");
+}
+
+static int load_root(bool frags)
+{
+	struct xdp_bloom_bpf *skel;
+	struct generation g = { .frags = frags };
+	struct bpf_program *program = NULL, *root;
+	char path[256];
+	int err = programs_open(&skel);
+
+	if (err)
+		return err;
+	root = frags ? skel->progs.xdp_bloom_frags : skel->progs.xdp_bloom_root;
+	while ((program = bpf_object__next_program(skel->obj, program)))
+		bpf_program__set_autoload(program, program == root);
+	err = programs_load(skel->obj, &g, NULL);
+	pin_path(path, sizeof(path), PIN_ROOT);
+	/* libbpf asks the kernel whether programs have names, and takes any failure for a no. */
+	if (!err && takes_frags(bpf_program__fd(root)) != frags)
+		err = -ENOMEM;
+	if (!err) {
+		unlink(path);
+		err = bpf_program__pin(root, path);
+		if (!err)
+			err = attach_new_root(bpf_program__fd(root));
+	}
+	xdp_bloom_bpf__destroy(skel);
+	return err;
+}
+
+int kernel_frags(void)
+{
+	int fd = kernel_root_fd(), frags;
+
+	if (fd < 0)
+		return because_kernel(fd, PIN_ROOT);
+	frags = takes_frags(fd);
+	close(fd);
+	return frags;
+}
+
+int kernel_base(void)
+{
+	int fd = pin_get(PIN_ROOT), err;
+
+	if (fd >= 0) {
+		close(fd);
+		fd = pin_get(PIN_SLOT);
+	}
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
+	err = load_root(true);
+	if (err == -EINVAL)
+		err = load_root(false);
+	return err ? because_program(err, "loading the root program") : 0;
+}
