@@ -240,7 +240,7 @@ static int in_force_run(const struct ktap_case *cases, size_t count)
 
 	if (!err)
 		err = kernel_base();
-	root = err ? -1 : kernel_root_fd();
+	root = get_pin(PIN_ROOT);
 	counters = get_pin(PIN_COUNTERS);
 	list_counters = get_pin(PIN_LIST_COUNTERS);
 	if (err || root < 0 || counters < 0 || list_counters < 0) {

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "change/apply.h"
 #include "change/live_bans.h"
+#include "kernel/detach.h"
 #include "kernel/attach.h"
 #include "kernel/dispatcher_refresh.h"
 #include "kernel/candidate.h"

@@ -16,56 +16,10 @@
 #include <bpf/libbpf.h>
 
 #include "bpf/abi.h"
-#include "kernel/dispatcher_refresh.h"
 #include "kernel/counters.h"
-#include "kernel/root.h"
 #include "base/log.h"
 #include "kernel/pins.h"
 #include "kernel/dispatcher.h"
-
-const char *const attach_mode_names[] = { "auto", "native", "skb" };
-
-/* bpffs has no names with dots, interfaces do (eth0.100): '.' and '%' are written as in an URL. */
-static void link_path(char *path, size_t size, const char *ifname, bool shared)
-{
-	char name[64];
-	size_t n = (size_t)snprintf(name, sizeof(name), "%s/", PIN_LINKS);
-
-	for (; *ifname && n + 4 < sizeof(name); ifname++)
-		n += (size_t)snprintf(name + n, sizeof(name) - n, *ifname == '.' || *ifname == '%' ? "%%%02x" : "%c",
-				      (unsigned char)*ifname);
-	pin_path(path, size, name);
-	if (shared)
-		strncat(path, ATTACH_SHARED, size - strlen(path) - 1);
-}
-
-void attach_shared_pin(char *path, size_t size, const char *ifname)
-{
-	link_path(path, size, ifname, true);
-}
-
-/* The reverse; false for a name that is none of ours. */
-static bool link_name(const char *file, struct attachment *at)
-{
-	size_t n = 0, length = strlen(file), suffix = strlen(ATTACH_SHARED);
-
-	memset(at, 0, sizeof(*at));
-	if (length > suffix && !strcmp(file + length - suffix, ATTACH_SHARED)) {
-		at->shared = true;
-		length -= suffix;
-	}
-	for (size_t i = 0; i < length && n + 1 < sizeof(at->name); i++) {
-		unsigned int c = (unsigned char)file[i];
-
-		if (c == '%') {
-			if (sscanf(file + i + 1, "%2x", &c) != 1)
-				return false;
-			i += 2;
-		}
-		at->name[n++] = (char)c;
-	}
-	return n > 0 && file[0] != '.';
-}
 
 /* In which mode something runs there, and whether it is that program: of another namespace's it is not (0: any). */
 static enum attach_mode mode_of(int ifindex, __u32 id, bool *is_it)
@@ -92,7 +46,7 @@ static int link_state(struct attachment *at)
 	bool is_it = true;
 	int fd, err;
 
-	link_path(path, sizeof(path), at->name, at->shared);
+	attachment_pin(path, sizeof(path), at->name, at->shared);
 	fd = bpf_obj_get(path);
 	if (fd < 0)
 		return -errno;
@@ -130,11 +84,11 @@ static const char *why_not(int err)
 static int attach_link(struct attachment *at, int ifindex)
 {
 	char path[256];
-	int root = kernel_root_fd(), fd = -1, err = -EOPNOTSUPP;
+	int root = pin_get(PIN_ROOT), fd = -1, err = -EOPNOTSUPP;
 
 	if (root < 0)
 		return because(root, "the root program is gone from %s", opt_bpffs);
-	link_path(path, sizeof(path), at->name, false);
+	attachment_pin(path, sizeof(path), at->name, false);
 	for (enum attach_mode mode = MODE_NATIVE; mode <= MODE_SKB && fd < 0; mode++) {
 		LIBBPF_OPTS(bpf_link_create_opts, opts,
 			    .flags = mode == MODE_NATIVE ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE);
@@ -215,7 +169,7 @@ int attach_may(const struct attachment *at)
 				       "renamed, or is in another network namespace; detach %s first",
 				       at->name, at->name);
 		case -ENODEV: /* an interface of that name came and went */
-			link_path(path, sizeof(path), at->name, shared);
+			attachment_pin(path, sizeof(path), at->name, shared);
 			unlink(path);
 		}
 	}
@@ -233,76 +187,10 @@ int attach_one(struct attachment *at)
 	if (err)
 		return err;
 	if (at->shared || shared_is_there((int)ifindex)) {
-		link_path(path, sizeof(path), at->name, true);
+		attachment_pin(path, sizeof(path), at->name, true);
 		return shared_attach(at, (int)ifindex, path);
 	}
 	return attach_link(at, (int)ifindex);
-}
-
-/* 0 or 1, or -errno where nobody can tell. */
-static int is_pinned(const char *path)
-{
-	return !access(path, F_OK) ? 1 : errno == ENOENT ? 0 : because(-errno, "%s: %s", path, strerror(errno));
-}
-
-int attach_find(const char *name)
-{
-	char path[256];
-
-	for (int shared = 0; shared < 2 && *name; shared++) {
-		int is;
-
-		link_path(path, sizeof(path), name, shared);
-		is = is_pinned(path);
-		if (is)
-			return is < 0 ? is : 0;
-	}
-	return because(-ENOENT, "%s: the filter is not attached there", name);
-}
-
-static int unpin(const char *name, const char *path)
-{
-	return unlink(path)
-		       ? because(-errno, "%s: filtering has stopped, but %s stays: %s", name, path, strerror(errno))
-		       : 0;
-}
-
-static int detach_link(const char *name, const char *path)
-{
-	int fd = bpf_obj_get(path);
-	/* Now, not when the last user of the link goes. */
-	int err = fd < 0 || bpf_link_detach(fd) ? -errno : 0;
-
-	if (fd >= 0)
-		close(fd);
-	if (err && err != -ENOLINK && err != -EINVAL && err != -EOPNOTSUPP)
-		return because_kernel(err, path);
-	return unpin(name, path);
-}
-
-int detach_one(const char *name)
-{
-	char link[256], shared[256];
-	int is_link, is_shared, err = 0;
-
-	link_path(link, sizeof(link), name, false);
-	link_path(shared, sizeof(shared), name, true);
-	/* Both are looked at before anything is done. */
-	is_link = is_pinned(link);
-	is_shared = is_link < 0 ? is_link : is_pinned(shared);
-	if (is_shared < 0)
-		return is_shared;
-	if (!is_link && !is_shared)
-		return attach_find(name);
-	if (is_link)
-		err = detach_link(name, link);
-	if (!err && is_shared) {
-		__u32 id = shared_id(shared);
-		unsigned int ifindex = shared_where(if_nametoindex(name), id);
-
-		err = shared_remove(name, id) ?: attach_end_exchange(name, ifindex) ?: unpin(name, shared);
-	}
-	return err;
 }
 
 int attach_new_root(int root)
@@ -315,7 +203,7 @@ int attach_new_root(int root)
 		char path[256];
 		int fd;
 
-		link_path(path, sizeof(path), list[i].name, false);
+		attachment_pin(path, sizeof(path), list[i].name, false);
 		fd = list[i].shared || list[i].gone ? -1 : bpf_obj_get(path);
 		if (fd >= 0 && bpf_link_update(fd, root, NULL))
 			err = because(-errno, "%s: the new root: %s", list[i].name, strerror(errno));
@@ -346,7 +234,7 @@ int attach_list(struct attachment **list, size_t *n)
 	if (!dir)
 		return errno == ENOENT ? 0 : because(-errno, "%s: %s", path, strerror(errno));
 	while ((entry = readdir(dir))) {
-		if (!link_name(entry->d_name, &at) || link_state(&at) == -ENOENT)
+		if (!attachment_of_pin(entry->d_name, &at) || link_state(&at) == -ENOENT)
 			continue;
 		grown = realloc(*list, (*n + 1) * sizeof(**list));
 		if (!grown) {

@@ -6,7 +6,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-#include "kernel/attach.h"
+#include "kernel/attachment.h"
 
 /*
  * May we do all of this? The kernel shows what runs on an interface only to CAP_SYS_ADMIN: without it libxdp attaches

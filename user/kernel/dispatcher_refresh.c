@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,7 @@
 /* A directory beside the pin, as long as the exchange takes. */
 static void exchange_path(char *path, size_t size, const char *name)
 {
-	attach_shared_pin(path, size, name);
+	attachment_pin(path, size, name, true);
 	strncat(path, "%exchange", size - strlen(path) - 1);
 }
 
@@ -32,18 +31,18 @@ static bool is_pinned(__u32 id)
 	if (attach_list(&list, &n))
 		is = true;
 	for (size_t i = 0; i < n && !is; i++) {
-		attach_shared_pin(pin, sizeof(pin), list[i].name);
+		attachment_pin(pin, sizeof(pin), list[i].name, true);
 		is = list[i].shared && shared_id(pin) == id;
 	}
 	free(list);
 	return is;
 }
 
-static int sweep(const char *name, unsigned int ifindex)
+int attach_sweep(const char *name, unsigned int ifindex)
 {
 	char pin[PIN_PATH_MAX];
 
-	attach_shared_pin(pin, sizeof(pin), name);
+	attachment_pin(pin, sizeof(pin), name, true);
 	return shared_sweep(name, ifindex, pin, is_pinned);
 }
 
@@ -55,7 +54,7 @@ int attach_end_exchange(const char *name, unsigned int ifindex)
 	exchange_path(path, sizeof(path), name);
 	if (access(path, F_OK))
 		return 0;
-	err = ifindex ? sweep(name, ifindex) : 0;
+	err = ifindex ? attach_sweep(name, ifindex) : 0;
 	if (!err)
 		rmdir(path);
 	return err;
@@ -67,7 +66,7 @@ static int refresh_one(struct attachment *at)
 	char pin[PIN_PATH_MAX], path[PIN_PATH_MAX];
 	int err;
 
-	attach_shared_pin(pin, sizeof(pin), at->name);
+	attachment_pin(pin, sizeof(pin), at->name, true);
 	exchange_path(path, sizeof(path), at->name);
 	if (mkdir(path, 0700) && errno != EEXIST)
 		return because(-errno, "%s: %s", path, strerror(errno));
@@ -124,7 +123,7 @@ void attach_catch_up(void)
 	for (size_t i = 0; i < n; i++) {
 		int err = 0;
 
-		attach_shared_pin(pin, sizeof(pin), list[i].name);
+		attachment_pin(pin, sizeof(pin), list[i].name, true);
 		if (list[i].shared && !list[i].gone)
 			err = shared_is_live(pin) ? attach_end_exchange(list[i].name, list[i].ifindex)
 						  : refresh_one(&list[i]);
@@ -132,14 +131,4 @@ void attach_catch_up(void)
 			warn("%s; there a generation before is still in force", reason(err));
 	}
 	free(list);
-}
-
-int attach_take_back(const char *name)
-{
-	unsigned int ifindex = if_nametoindex(name);
-	int err = attach_find(name);
-
-	if (err != -ENOENT)
-		return err ? err : detach_one(name);
-	return ifindex && shared_is_there((int)ifindex) ? sweep(name, ifindex) : 0;
 }

@@ -21,7 +21,7 @@ void attach_refresh(struct attachment *list, size_t n);
 void attach_catch_up(void);
 /* On that interface only the pins' programs are left of ours, if an exchange was cut short there. */
 int attach_end_exchange(const char *name, unsigned int ifindex);
-/* The filter leaves the interface, also where an attach() was killed before its pin was there. */
-int attach_take_back(const char *name);
+/* The same, whether or not one was. */
+int attach_sweep(const char *name, unsigned int ifindex);
 
 #endif

@@ -27,11 +27,6 @@ int kernel_ready(void)
 	return pins_ready();
 }
 
-int kernel_root_fd(void)
-{
-	return pin_get(PIN_ROOT);
-}
-
 /* The root's name says whether it takes packets of several buffers. */
 static int takes_frags(int root)
 {
@@ -73,7 +68,7 @@ static int load_root(bool frags)
 
 int kernel_frags(void)
 {
-	int fd = kernel_root_fd(), frags;
+	int fd = pin_get(PIN_ROOT), frags;
 
 	if (fd < 0)
 		return because_kernel(fd, PIN_ROOT);

@@ -12,7 +12,4 @@ int kernel_base(void);
  * 1, 0 or -errno. */
 int kernel_frags(void);
 
-/* A descriptor of the root. */
-int kernel_root_fd(void);
-
 #endif

@@ -7,6 +7,7 @@
 
 #include "change/apply.h"
 #include "kernel/attach.h"
+#include "kernel/detach.h"
 #include "change/change.h"
 #include "change/revert_timer.h"
 #include "base/clean_text.h"

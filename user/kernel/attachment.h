@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The filter on an interface, and the pin that stands for it. */
+#ifndef KERNEL_ATTACHMENT_H
+#define KERNEL_ATTACHMENT_H
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum attach_mode { MODE_AUTO, MODE_NATIVE, MODE_SKB };
+
+struct attachment {
+	char name[IF_NAMESIZE];
+	enum attach_mode mode; /* never MODE_AUTO once attached */
+	bool shared;	       /* through libxdp */
+	bool gone;	       /* the interface has vanished under it, or others took it out of a dispatcher */
+	bool moved;	       /* it filters on, but under another name or in another network namespace */
+	unsigned int ifindex;  /* where it filters; 0 where that is gone */
+};
+
+extern const char *const attach_mode_names[];
+
+/* Behind a dispatcher the pin is a program's, not a link's: so its name ends. */
+#define ATTACH_SHARED "%shared"
+void attachment_pin(char *path, size_t size, const char *ifname, bool shared);
+/* The reverse, from the name of a pin's file; false for one that is none of ours. */
+bool attachment_of_pin(const char *file, struct attachment *at);
+
+#endif
