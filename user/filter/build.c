@@ -96,7 +96,7 @@ static int build_piece(void *arg, unsigned int rung, ip6 first, size_t entry)
 	struct builder *b = arg;
 
 	(void)entry;
-	add_key(b, hash_ipv6(b->g->hash, b->g->rung[rung].salt, (__u64)(first >> 64), (__u64)first));
+	add_key(b, key6_hash(b->g, rung, first));
 	gate6_open(b->g, rung, (__u64)(first >> 64));
 	return 0;
 }

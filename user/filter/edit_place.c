@@ -5,45 +5,21 @@
 #include <string.h>
 
 #include "filter/edit_internal.h"
-#include "bpf/roster.h"
-
-static struct bucket4 *bucket4(const struct generation *g, __u64 at)
-{
-	return (struct bucket4 *)g->roster4 + at;
-}
-
-static struct bucket6 *bucket6(const struct generation *g, __u64 at)
-{
-	return (struct bucket6 *)g->roster6 + at;
-}
-
-static struct roster_choice choose4(const struct generation *g, __u32 addr)
-{
-	return roster4_choose(g->hash, hash_more(g->hash, hash_ipv4(g->hash, addr)), g->roster4_buckets);
-}
-
-static struct roster_choice choose6(const struct generation *g, unsigned int rung, ip6 first, __u64 *tag)
-{
-	__u64 hi = (__u64)(first >> 64), lo = (__u64)first, salt = g->rung[rung].salt;
-	__u64 at = roster6_first(hash_more(g->hash, hash_ipv6(g->hash, salt, hi, lo)), g->roster6_buckets);
-
-	*tag = roster6_tag(g->tag, salt, hi, lo);
-	return (struct roster_choice){ at, roster6_other(at, *tag, g->roster6_buckets) };
-}
+#include "filter/roster_table.h"
 
 bool place_find4(const struct generation *g, __u32 addr, struct step *at, __u8 *label)
 {
 	struct roster_choice choice = choose4(g, addr);
 
 	for (int i = 0; i < 2; i++) {
-		const struct bucket4 *bucket;
+		struct bucket4 *bucket;
 
 		at->bucket = i ? choice.second : choice.first;
 		bucket = bucket4(g, at->bucket);
 		for (at->slot = 0; at->slot < ROSTER4_SLOTS; at->slot++) {
 			if (bucket->addr[at->slot] != addr)
 				continue;
-			*label = bucket->label[roster4_label_index(roster4_slot_bit(at->slot))];
+			*label = *label4(bucket, at->slot);
 			return true;
 		}
 	}
@@ -56,14 +32,14 @@ bool place_find6(const struct generation *g, unsigned int rung, ip6 first, struc
 	struct roster_choice choice = choose6(g, rung, first, &tag);
 
 	for (int i = 0; i < 2; i++) {
-		const struct bucket6 *bucket;
+		struct bucket6 *bucket;
 
 		at->bucket = i ? choice.second : choice.first;
 		bucket = bucket6(g, at->bucket);
 		for (at->slot = 0; at->slot < ROSTER6_SLOTS; at->slot++) {
 			if (bucket->key[at->slot] != tag)
 				continue;
-			*label = bucket->label[roster6_label_index(1ULL << at->slot)];
+			*label = *label6(bucket, at->slot);
 			return true;
 		}
 	}
@@ -118,7 +94,7 @@ int place_take(struct edit *e, int family, __u64 bucket, unsigned int slot)
 
 static int free_slot4(const struct edit *e, __u64 at)
 {
-	__u32 vacant = roster4_vacant(e->g->hash, at, e->g->roster4_buckets);
+	__u32 vacant = vacant4(e->g, at);
 
 	for (unsigned int i = 0; i < ROSTER4_SLOTS; i++)
 		if (bucket4(e->g, at)->addr[i] == vacant && !place_is_taken(e, 4, at, i))

@@ -7,7 +7,7 @@
 #include "filter/edit_internal.h"
 #include "bpf/filter.h"
 #include "bpf/gate.h"
-#include "bpf/roster.h"
+#include "filter/roster_table.h"
 
 bool edit_can_wait(void)
 {
@@ -22,21 +22,6 @@ void edit_wait(void)
 	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 }
 
-static struct bucket4 *bucket4(const struct generation *g, __u64 at)
-{
-	return (struct bucket4 *)g->roster4 + at;
-}
-
-static struct bucket6 *bucket6(const struct generation *g, __u64 at)
-{
-	return (struct bucket6 *)g->roster6 + at;
-}
-
-static __u8 *label4(struct bucket4 *bucket, unsigned int slot)
-{
-	return &bucket->label[roster4_label_index(roster4_slot_bit(slot))];
-}
-
 static void copy_out(const struct generation *g, const struct step *s)
 {
 	if (s->kind == STEP_HOST || s->kind == STEP_SHIFT) {
@@ -46,14 +31,13 @@ static void copy_out(const struct generation *g, const struct step *s)
 	} else {
 		struct bucket6 *from = bucket6(g, s->bucket);
 
-		roster6_set(bucket6(g, s->to), s->to_slot, from->key[s->slot],
-			    from->label[roster6_label_index(1ULL << s->slot)]);
+		roster6_set(bucket6(g, s->to), s->to_slot, from->key[s->slot], *label6(from, s->slot));
 	}
 }
 
 static void clear4(const struct generation *g, const struct step *s)
 {
-	roster4_clear(bucket4(g, s->bucket), s->slot, roster4_vacant(g->hash, s->bucket, g->roster4_buckets));
+	roster4_clear(bucket4(g, s->bucket), s->slot, vacant4(g, s->bucket));
 }
 
 /* The roster, then the filter, then the gate: whatever comes before the last of them passes as it did. */
@@ -81,7 +65,7 @@ static void put_key6(const struct generation *g, const struct step *s)
 			roster6_clear(bucket6(g, s->bucket), s->slot);
 		roster6_set(bucket6(g, s->bucket), s->slot, roster6_tag(g->tag, rung->salt, hi, lo), LABEL_LIVE);
 	}
-	filter_set(g, hash_ipv6(g->hash, rung->salt, hi, lo));
+	filter_set(g, key6_hash(g, s->rung, s->key));
 	gate6_open(g, s->rung, hi);
 }
 
@@ -137,7 +121,7 @@ static void bring_in(const struct generation *g, const struct step *s)
 	if (s->kind == STEP_HOST)
 		filter_touch(g, hash_ipv4(g->hash, (__u32)s->key));
 	if (s->kind == STEP_KEY6) {
-		filter_touch(g, hash_ipv6(g->hash, g->rung[s->rung].salt, (__u64)(s->key >> 64), (__u64)s->key));
+		filter_touch(g, key6_hash(g, s->rung, s->key));
 		gate6_touch(g, s->rung, (__u64)(s->key >> 64));
 	}
 	if (g->gate4 && (s->kind == STEP_HOST || s->kind == STEP_NET24))

@@ -4,8 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "filter/keys.h"
-#include "bpf/roster.h"
+#include "filter/roster_table.h"
 
 /* How many keys are on their way at once, so that a cache miss of one hides behind the others. */
 #define AHEAD 64
@@ -32,32 +31,15 @@ struct builder {
 	__u32 vacant_first, vacant_second;
 };
 
-static struct bucket4 *bucket4(const struct builder *b, __u64 at)
-{
-	return (struct bucket4 *)b->g->roster4 + at;
-}
-
-static struct bucket6 *bucket6(const struct builder *b, __u64 at)
-{
-	return (struct bucket6 *)b->g->roster6 + at;
-}
-
-static __u32 vacant4(const struct builder *b, __u64 at)
+static __u32 vacant_in(const struct builder *b, __u64 at)
 {
 	return at == b->zero.first ? b->vacant_first : at == b->zero.second ? b->vacant_second : 0;
 }
 
-static struct roster_choice choose4(const struct builder *b, __u32 addr)
-{
-	const struct hash_seeds *s = &b->g->hash;
-
-	return roster4_choose(*s, hash_more(*s, hash_ipv4(*s, addr)), b->g->roster4_buckets);
-}
-
 static bool put4(const struct builder *b, __u64 at, __u32 addr, __u8 label)
 {
-	struct bucket4 *bucket = bucket4(b, at);
-	__u32 vacant = vacant4(b, at);
+	struct bucket4 *bucket = bucket4(b->g, at);
+	__u32 vacant = vacant_in(b, at);
 
 	for (unsigned int i = 0; i < ROSTER4_SLOTS; i++) {
 		if (bucket->addr[i] == vacant) {
@@ -70,7 +52,7 @@ static bool put4(const struct builder *b, __u64 at, __u32 addr, __u8 label)
 
 static bool put6(const struct builder *b, __u64 at, __u64 tag, __u8 label)
 {
-	struct bucket6 *bucket = bucket6(b, at);
+	struct bucket6 *bucket = bucket6(b->g, at);
 
 	for (unsigned int i = 0; i < ROSTER6_SLOTS; i++) {
 		if (!bucket->key[i]) {
@@ -91,11 +73,11 @@ static unsigned int random_slot(struct builder *b, unsigned int slots)
 static int push4(struct builder *b, __u64 at, __u32 addr, __u8 label)
 {
 	for (unsigned int step = 0; step < WALK_MAX; step++) {
-		struct bucket4 *bucket = bucket4(b, at);
+		struct bucket4 *bucket = bucket4(b->g, at);
 		unsigned int slot = random_slot(b, ROSTER4_SLOTS);
 		__u32 out = bucket->addr[slot];
-		__u8 out_label = bucket->label[roster4_label_index(roster4_slot_bit(slot))];
-		struct roster_choice choice = choose4(b, out);
+		__u8 out_label = *label4(bucket, slot);
+		struct roster_choice choice = choose4(b->g, out);
 
 		roster4_set(bucket, slot, addr, label);
 		at = choice.first == at ? choice.second : choice.first;
@@ -110,10 +92,10 @@ static int push4(struct builder *b, __u64 at, __u32 addr, __u8 label)
 static int push6(struct builder *b, __u64 at, __u64 tag, __u8 label)
 {
 	for (unsigned int step = 0; step < WALK_MAX; step++) {
-		struct bucket6 *bucket = bucket6(b, at);
+		struct bucket6 *bucket = bucket6(b->g, at);
 		unsigned int slot = random_slot(b, ROSTER6_SLOTS);
 		__u64 out = bucket->key[slot];
-		__u8 out_label = bucket->label[roster6_label_index(1ULL << slot)];
+		__u8 out_label = *label6(bucket, slot);
 
 		roster6_set(bucket, slot, tag, label);
 		at = roster6_other(at, out, b->g->roster6_buckets);
@@ -139,7 +121,7 @@ static int enrol4(struct builder *b, const struct place *p)
 		return 0;
 	if (b->seconds++ >= AHEAD_SECOND)
 		err = enrol4_second(b, second);
-	__builtin_prefetch(bucket4(b, p->at.second), 1);
+	__builtin_prefetch(bucket4(b->g, p->at.second), 1);
 	*second = *p;
 	return err;
 }
@@ -147,7 +129,7 @@ static int enrol4(struct builder *b, const struct place *p)
 static int enrol6(struct builder *b, const struct place *p)
 {
 	/* Two prefixes with one tag: the chance is 1 in 2^62 a pair, and one entry answers for both. */
-	if (roster6_test(bucket6(b, p->at.first), p->tag) || roster6_test(bucket6(b, p->at.second), p->tag))
+	if (roster6_test(bucket6(b->g, p->at.first), p->tag) || roster6_test(bucket6(b->g, p->at.second), p->tag))
 		return 0;
 	if (put6(b, p->at.first, p->tag, p->label) || put6(b, p->at.second, p->tag, p->label))
 		return 0;
@@ -170,8 +152,8 @@ static int add_host(void *arg, __u32 addr, __u8 label, bool filter)
 	int err = next_place(b, &place);
 
 	(void)filter;
-	*place = (struct place){ .at = choose4(b, addr), .addr = addr, .label = label };
-	__builtin_prefetch(bucket4(b, place->at.first), 1);
+	*place = (struct place){ .at = choose4(b->g, addr), .addr = addr, .label = label };
+	__builtin_prefetch(bucket4(b->g, place->at.first), 1);
 	return err;
 }
 
@@ -183,19 +165,14 @@ static int add_net24(void *arg, __u32 net24, enum gate4 state, __u8 label)
 
 static int add_piece(void *arg, unsigned int rung, ip6 first, size_t entry)
 {
-	__u64 hi = (__u64)(first >> 64), lo = (__u64)first;
 	struct builder *b = arg;
-	const struct generation *g = b->g;
 	struct place *place;
 	int err = next_place(b, &place);
 
-	*place = (struct place){ .tag = roster6_tag(g->tag, g->rung[rung].salt, hi, lo),
-				 .label = b->owned->label6[entry] };
-	place->at.first =
-		roster6_first(hash_more(g->hash, hash_ipv6(g->hash, g->rung[rung].salt, hi, lo)), g->roster6_buckets);
-	place->at.second = roster6_other(place->at.first, place->tag, g->roster6_buckets);
-	__builtin_prefetch(bucket6(b, place->at.first), 1);
-	__builtin_prefetch(bucket6(b, place->at.second), 1);
+	*place = (struct place){ .label = b->owned->label6[entry] };
+	place->at = choose6(b->g, rung, first, &place->tag);
+	__builtin_prefetch(bucket6(b->g, place->at.first), 1);
+	__builtin_prefetch(bucket6(b->g, place->at.second), 1);
 	return err;
 }
 
@@ -219,15 +196,12 @@ static int finish(struct builder *b)
 /* Buckets that may hold address 0 cannot say "vacant" with it. */
 static void mark_vacant(struct builder *b)
 {
-	__u64 buckets = b->g->roster4_buckets;
-	const struct hash_seeds *s = &b->g->hash;
-
-	b->zero = roster4_choose(*s, hash_more(*s, hash_ipv4(*s, 0)), buckets);
-	b->vacant_first = roster4_vacant(*s, b->zero.first, buckets);
-	b->vacant_second = roster4_vacant(*s, b->zero.second, buckets);
+	b->zero = choose4(b->g, 0);
+	b->vacant_first = vacant4(b->g, b->zero.first);
+	b->vacant_second = vacant4(b->g, b->zero.second);
 	for (unsigned int i = 0; i < ROSTER4_SLOTS; i++) {
-		roster4_clear(bucket4(b, b->zero.first), i, b->vacant_first);
-		roster4_clear(bucket4(b, b->zero.second), i, b->vacant_second);
+		roster4_clear(bucket4(b->g, b->zero.first), i, b->vacant_first);
+		roster4_clear(bucket4(b->g, b->zero.second), i, b->vacant_second);
 	}
 }
 

@@ -49,6 +49,12 @@ inline_always int keys_ipv4(const struct generation *g, const struct owned *owne
 	return err;
 }
 
+/* Of the key that a rung has for this address, masked to its length. */
+inline_always __u64 key6_hash(const struct generation *g, unsigned int rung, ip6 first)
+{
+	return hash_ipv6(g->hash, g->rung[rung].salt, (__u64)(first >> 64), (__u64)first);
+}
+
 /* Every IPv6 key: each prefix cut into pieces of the next rung's length. */
 int keys_ipv6(const struct generation *g, const struct owned *owned,
 	      int (*each)(void *arg, unsigned int rung, ip6 first, size_t entry), void *arg);

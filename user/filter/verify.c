@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "bpf/decide.h"
-#include "filter/keys.h"
+#include "filter/roster_table.h"
 #include "base/log.h"
 #include "sets/owned.h"
 
@@ -48,25 +48,19 @@ static int check_host_now(const struct checker *c, const struct host *host)
 	return check(c->g, decide_ipv4(c->g, host->addr), host->label);
 }
 
-static struct roster_choice choose4(const struct generation *g, __u64 hash)
-{
-	return roster4_choose(g->hash, hash_more(g->hash, hash), g->roster4_buckets);
-}
-
 /* What the host needs is here, unless it lives in its second bucket: then it waits once more. */
 static int check_host_first(struct checker *c, const struct host *host)
 {
 	struct host *second = &c->second[c->seconds % AHEAD_SECOND];
-	const struct bucket4 *bucket = (const struct bucket4 *)c->g->roster4;
 	struct roster_choice at;
 	int err = 0;
 
-	if (!bucket)
+	if (!c->g->roster4)
 		return check_host_now(c, host);
-	at = choose4(c->g, hash_ipv4(c->g->hash, host->addr));
-	if (roster4_test(bucket + at.first, host->addr))
+	at = choose4(c->g, host->addr);
+	if (roster4_test(bucket4(c->g, at.first), host->addr))
 		return check_host_now(c, host);
-	__builtin_prefetch(bucket + at.second);
+	__builtin_prefetch(bucket4(c->g, at.second));
 	if (c->seconds++ >= AHEAD_SECOND)
 		err = check_host_now(c, second);
 	*second = *host;
@@ -78,13 +72,12 @@ static int check_host(void *arg, __u32 addr, __u8 label, bool filter)
 	struct checker *c = arg;
 	const struct generation *g = c->g;
 	struct host *oldest = &c->first[c->firsts % AHEAD];
-	__u64 hash = hash_ipv4(g->hash, addr);
 	int err = 0;
 
 	if (filter && g->filter)
-		filter_prefetch(g, hash);
+		filter_prefetch(g, hash_ipv4(g->hash, addr));
 	if (g->roster4)
-		__builtin_prefetch((const struct bucket4 *)g->roster4 + choose4(g, hash).first);
+		__builtin_prefetch(bucket4(g, choose4(g, addr).first));
 	if (c->firsts++ >= AHEAD)
 		err = check_host_first(c, oldest);
 	*oldest = (struct host){ addr, label };
@@ -181,33 +174,20 @@ int check_arrays(const struct generation *g, const struct owned *owned)
 	return below.err ? below.err : above.err;
 }
 
-/* What an empty slot of that bucket holds. */
-static __u32 vacant4(const struct generation *g, __u64 at)
-{
-	struct roster_choice zero =
-		roster4_choose(g->hash, hash_more(g->hash, hash_ipv4(g->hash, 0)), g->roster4_buckets);
-
-	return at == zero.first || at == zero.second ? roster4_vacant(g->hash, at, g->roster4_buckets) : 0;
-}
-
 static const char *check_bucket4(struct checker *c, __u64 at, const bool known[LABELS])
 {
 	const struct generation *g = c->g;
-	const struct bucket4 *bucket = (const struct bucket4 *)g->roster4 + at;
+	struct bucket4 *bucket = bucket4(g, at);
 
 	for (unsigned int i = 0; i < ROSTER4_SLOTS; i++) {
-		__u64 word = hash_more(g->hash, hash_ipv4(g->hash, bucket->addr[i]));
-		struct roster_choice choice = roster4_choose(g->hash, word, g->roster4_buckets);
-		__u8 label = bucket->label[roster4_label_index(roster4_slot_bit(i))];
-
-		if (choice.first != at && choice.second != at) {
+		if (!is_bucket_of(g, at, bucket->addr[i])) {
 			if (bucket->addr[i] != vacant4(g, at))
 				return "an address is in a bucket that is not its own";
 			continue;
 		}
-		if (!known[label])
+		if (!known[*label4(bucket, i)])
 			return "an address is on the account of a list that is not there";
-		if (check_host(c, bucket->addr[i], label, true))
+		if (check_host(c, bucket->addr[i], *label4(bucket, i), true))
 			return "an address does not get through to the roster";
 	}
 	return NULL;
@@ -215,14 +195,14 @@ static const char *check_bucket4(struct checker *c, __u64 at, const bool known[L
 
 static const char *check_bucket6(const struct generation *g, __u64 at, const bool known[LABELS])
 {
-	const struct bucket6 *bucket = (const struct bucket6 *)g->roster6 + at;
+	struct bucket6 *bucket = bucket6(g, at);
 
 	for (unsigned int i = 0; i < ROSTER6_SLOTS; i++) {
 		if (!bucket->key[i])
 			continue;
 		if (bucket->key[i] >> 63 || !(bucket->key[i] & 1))
 			return "an IPv6 tag is none";
-		if (!known[bucket->label[roster6_label_index(1ULL << i)]])
+		if (!known[*label6(bucket, i)])
 			return "a prefix is on the account of a list that is not there";
 	}
 	return NULL;

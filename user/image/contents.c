@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bpf/decide.h"
+#include "filter/roster_table.h"
 #include "image/image.h"
 
 /* For more, a comparison would take minutes. */
@@ -51,18 +52,14 @@ static int add_roster(struct ranges sets[LABELS], const struct generation *g)
 	int err = 0;
 
 	for (__u64 at = 0; at < g->roster4_buckets; at++) {
-		const struct bucket4 *bucket = (const struct bucket4 *)g->roster4 + at;
+		struct bucket4 *bucket = bucket4(g, at);
 
 		for (unsigned int i = 0; i < ROSTER4_SLOTS && !err; i++) {
 			__u32 addr = bucket->addr[i];
-			__u64 word = hash_more(g->hash, hash_ipv4(g->hash, addr));
-			struct roster_choice choice = roster4_choose(g->hash, word, g->roster4_buckets);
 
-			if (choice.first != at && choice.second != at)
-				continue; /* vacant */
-			if (!g->gate4 || gate4_test((const __u8 *)g->gate4, addr) == GATE4_SOME)
-				err = ranges_add4(&sets[bucket->label[roster4_label_index(roster4_slot_bit(i))]], addr,
-						  addr);
+			if (is_bucket_of(g, at, addr) &&
+			    (!g->gate4 || gate4_test((const __u8 *)g->gate4, addr) == GATE4_SOME))
+				err = ranges_add4(&sets[*label4(bucket, i)], addr, addr);
 		}
 	}
 	return err;
@@ -124,12 +121,11 @@ int image_tags6(const struct image *image, struct tag6 **tags, size_t *n)
 	if (!*tags)
 		return -ENOMEM;
 	for (__u64 at = 0; at < g->roster6_buckets; at++) {
-		const struct bucket6 *bucket = (const struct bucket6 *)g->roster6 + at;
+		struct bucket6 *bucket = bucket6(g, at);
 
 		for (unsigned int i = 0; i < ROSTER6_SLOTS; i++)
 			if (bucket->key[i])
-				(*tags)[(*n)++] = (struct tag6){ bucket->key[i], at,
-								 bucket->label[roster6_label_index(1ULL << i)] };
+				(*tags)[(*n)++] = (struct tag6){ bucket->key[i], at, *label6(bucket, i) };
 	}
 	qsort(*tags, *n, sizeof(**tags), by_tag);
 	return 0;

@@ -17,7 +17,7 @@
 #include "base/out.h"
 #include "sets/owned.h"
 #include "filter/plan.h"
-#include "bpf/roster.h"
+#include "filter/roster_table.h"
 #include "sets/list.h"
 
 #define ATTEMPTS 32
@@ -234,10 +234,8 @@ static int plan4(struct merge *m, const struct owned *owned)
 
 static bool has_tag(const struct generation *g, const struct tag6 *t)
 {
-	const struct bucket6 *roster = (const struct bucket6 *)g->roster6;
-
-	return roster6_test(&roster[t->bucket], t->tag) ||
-	       roster6_test(&roster[roster6_other(t->bucket, t->tag, g->roster6_buckets)], t->tag);
+	return roster6_test(bucket6(g, t->bucket), t->tag) ||
+	       roster6_test(bucket6(g, roster6_other(t->bucket, t->tag, g->roster6_buckets)), t->tag);
 }
 
 /* The proof for what no set is there for. */

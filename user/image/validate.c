@@ -8,7 +8,7 @@
 #include "image/image.h"
 #include "filter/plan.h"
 #include "filter/layout.h"
-#include "bpf/roster.h"
+#include "filter/roster_table.h"
 
 static bool is_switch(__u64 value)
 {
@@ -60,14 +60,11 @@ static bool are_seeds(const struct hash_seeds *s)
 /* roster4_vacant() finds something in any bucket: nearly at once under seeds that were drawn. */
 static bool has_vacant(const struct generation *g, __u64 at)
 {
-	for (__u32 addr = 0; addr < 1u << 16; addr++) {
-		__u64 word = hash_more(g->hash, hash_ipv4(g->hash, addr));
-		struct roster_choice c = roster4_choose(g->hash, word, g->roster4_buckets);
+	__u32 addr = 0;
 
-		if (c.first != at && c.second != at)
-			return true;
-	}
-	return false;
+	while (addr < 1u << 16 && is_bucket_of(g, at, addr))
+		addr++;
+	return addr < 1u << 16;
 }
 
 static const char *roster_fault(const struct generation *g)
@@ -83,7 +80,7 @@ static const char *roster_fault(const struct generation *g)
 		return g->minorities ? "its labels have no roster" : NULL;
 	if (g->roster4_buckets < ROSTER_BUCKETS_MIN)
 		return "its roster has no size";
-	zero = roster4_choose(g->hash, hash_more(g->hash, hash_ipv4(g->hash, 0)), g->roster4_buckets);
+	zero = choose4(g, 0);
 	return has_vacant(g, zero.first) && has_vacant(g, zero.second) ? NULL : "its seeds are none";
 }
 
