@@ -24,39 +24,40 @@
 #include "state/settle.h"
 #include "state/state.h"
 
-/* New seeds nearly always do; then more buckets always do in the end. */
-#define ATTEMPTS      32
-#define ATTEMPTS_SAME 4
+struct building {
+	struct candidate *c;
+	const struct settled *s;
+};
+
+static int take_maps(void *arg, struct generation *g)
+{
+	struct building *b = arg;
+	int err = kernel_arrays(b->c, g);
+
+	*g = b->c->g;
+	return err;
+}
+
+static void release_maps(void *arg)
+{
+	kernel_release(((struct building *)arg)->c);
+}
 
 /* Without a roster the filter decides alone: then it must not know any allowed address by accident. */
-static int spare_allowed(const struct candidate *c, const struct settled *s)
+static int spare_allowed(void *arg, const struct generation *g)
 {
-	return c->g.roster4 || c->g.roster6 || !c->g.filter ? 0 : check_allowed(&c->g, &s->allowed);
+	return g->roster4 || g->roster6 || !g->filter ? 0 : check_allowed(g, &((struct building *)arg)->s->allowed);
 }
 
 static int build(struct candidate *c, struct generation *g, const struct settled *s)
 {
-	int err = -EAGAIN;
+	struct building b = { c, s };
+	int err = build_until_placed(g, &s->owned,
+				     &(struct build_how){ false, take_maps, release_maps, spare_allowed, &b });
 
-	for (int attempt = 0; attempt < ATTEMPTS && err == -EAGAIN; attempt++) {
-		if (attempt >= ATTEMPTS_SAME) {
-			g->roster4_buckets += g->roster4_buckets / 8;
-			g->roster6_buckets += g->roster6_buckets / 8;
-		}
-		err = build_seeds(g);
-		if (!err)
-			err = kernel_arrays(c, g);
-		if (err)
-			return err;
-		err = build_arrays(&c->g, &s->owned);
-		if (!err)
-			err = spare_allowed(c, s);
-		if (err)
-			kernel_release(c);
-	}
 	if (err != -EAGAIN)
 		return err;
-	if (c->g.roster4_buckets || c->g.roster6_buckets)
+	if (g->roster4_buckets || g->roster6_buckets)
 		return because(err, "no seeds were found under which every key has a place");
 	return because(err, "the allow lists are too wide for --exact=off: some allowed address would be dropped");
 }

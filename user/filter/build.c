@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/random.h>
 
+#include "filter/arrays.h"
 #include "filter/fill_roster.h"
 #include "bpf/filter.h"
 #include "bpf/gate.h"
@@ -17,6 +17,10 @@
 #define AHEAD 64
 /* A thread for fewer keys costs more than it saves. */
 #define THREAD_WORTH 20000
+
+/* New seeds nearly always do; then more buckets always do in the end. */
+#define ATTEMPTS      32
+#define ATTEMPTS_SAME 4
 
 static int draw(void *to, size_t size)
 {
@@ -126,5 +130,32 @@ int build_arrays(const struct generation *g, const struct owned *owned)
 	err = enrol(g, owned);
 	if (large)
 		pthread_join(thread, NULL);
+	return err;
+}
+
+int build_until_placed(struct generation *g, const struct owned *owned, const struct build_how *how)
+{
+	struct generation planned = *g;
+	int err = -EAGAIN;
+
+	for (int attempt = 0; attempt < ATTEMPTS && err == -EAGAIN; attempt++) {
+		if (attempt >= (how->given_seeds ? 1 : ATTEMPTS_SAME)) {
+			planned.roster4_buckets += planned.roster4_buckets / 8;
+			planned.roster6_buckets += how->given_seeds ? 0 : planned.roster6_buckets / 8;
+		}
+		err = how->given_seeds ? 0 : build_seeds(&planned);
+		*g = planned;
+		if (!err)
+			err = how->take ? how->take(how->arg, g) : arrays_take(g);
+		if (err)
+			return err;
+		err = build_arrays(g, owned);
+		if (!err && how->judge)
+			err = how->judge(how->arg, g);
+		if (err && how->release)
+			how->release(how->arg);
+		else if (err)
+			arrays_release(g);
+	}
 	return err;
 }

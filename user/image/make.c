@@ -15,8 +15,6 @@
 #include "filter/measured_rate.h"
 #include "bpf/roster.h"
 
-#define ATTEMPTS 32
-
 #define TOO_SMALL "that shape is too small for these: make the image to be like with more --headroom"
 
 /* A prefix cut into pieces of a much longer rung is more keys than anybody would wait for. */
@@ -62,29 +60,6 @@ static int adopt(struct generation *g, const struct owned *owned, const struct g
 	return keys_ipv6(g, owned, count_key6, g);
 }
 
-static int fill(struct generation *g, const struct owned *owned, bool own_seeds)
-{
-	int err = -EAGAIN;
-
-	for (int attempt = 0; attempt < ATTEMPTS && err == -EAGAIN; attempt++) {
-		if (attempt >= ATTEMPTS / 8)
-			g->roster4_buckets += g->roster4_buckets / 8;
-		if (attempt >= ATTEMPTS / 8 && own_seeds)
-			g->roster6_buckets += g->roster6_buckets / 8;
-		err = own_seeds ? build_seeds(g) : 0;
-		if (!err)
-			err = arrays_take(g);
-		if (!err) {
-			err = build_arrays(g, owned);
-			if (err)
-				arrays_release(g);
-		}
-	}
-	if (err == -EAGAIN)
-		return because(err, own_seeds ? "no seeds were found under which every key has a place" : TOO_SMALL);
-	return err;
-}
-
 int image_make(const char *path, const struct owned *owned, const struct list_info *lists, size_t n,
 	       const struct settings *settings, const struct image *like)
 {
@@ -102,7 +77,9 @@ int image_make(const char *path, const struct owned *owned, const struct list_in
 	if (!err && like)
 		err = adopt(&g, owned, &like->g);
 	if (!err)
-		err = fill(&g, owned, !like);
+		err = build_until_placed(&g, owned, &(struct build_how){ .given_seeds = like });
+	if (err == -EAGAIN)
+		err = because(err, like ? TOO_SMALL : "no seeds were found under which every key has a place");
 	if (err)
 		return err;
 	err = check_arrays(&g, owned);

@@ -20,8 +20,6 @@
 #include "filter/roster_table.h"
 #include "sets/list.h"
 
-#define ATTEMPTS 32
-
 struct merge {
 	const struct image *a, *b;
 	struct generation g;
@@ -252,22 +250,6 @@ static int check_tags(const struct merge *m, const struct image *image)
 	return err;
 }
 
-static int build4(struct merge *m, const struct owned *owned)
-{
-	int err = -EAGAIN;
-
-	for (int attempt = 0; attempt < ATTEMPTS && err == -EAGAIN; attempt++) {
-		if (attempt)
-			m->g.roster4_buckets += m->g.roster4_buckets / 8;
-		err = arrays_take(&m->g);
-		if (!err)
-			err = build_arrays(&m->g, owned);
-		if (err)
-			arrays_release(&m->g);
-	}
-	return err;
-}
-
 static int unite_exact(struct merge *m)
 {
 	struct owned owned = { 0 };
@@ -276,7 +258,7 @@ static int unite_exact(struct merge *m)
 	if (!err)
 		err = plan4(m, &owned);
 	if (!err)
-		err = build4(m, &owned);
+		err = build_until_placed(&m->g, &owned, &(struct build_how){ .given_seeds = true });
 	if (!err) {
 		or_array(m, ARRAY_FILTER);
 		or_array(m, ARRAY_GATE6);
