@@ -158,7 +158,7 @@ static void in_words(void)
 	CHECK(share_to(20, mean) > 0.01 && share_to(44, mean) < 0.99, "hardly any block gets 20, or 45");
 	CHECK(more > 1.05 && more < 1.15, "lanes take %.2f as many bits", more);
 	says("One in a thousand is plenty for that, and lanes get there with one line and a tenth more bits");
-	says("`tune --headroom`, %.0f %% unless told otherwise", SETTINGS_DEFAULT.headroom * 100);
+	says("`tune --headroom`, %.0f %% by default", SETTINGS_DEFAULT.headroom * 100);
 }
 
 int main(void)
