@@ -27,12 +27,42 @@ prometheus() {
 	[ ! -e "$XDP_BLOOM_STATE/samples.sock" ] || fail "the socket is still there"
 }
 
+# What promtool would find in a page, for where it is not.
+conventions() {
+	python3 - <<-'PYTHON'
+		import re, sys
+
+		NAME = re.compile(r"xdp_bloom_[a-z][a-z0-9]*(_[a-z0-9]+)*")
+		LABELS = r'[a-z_]+="(?:[^"\\\n]|\\[\\"n])*"'
+		SAMPLE = re.compile(r"(\w+)(\{%s(?:,%s)*\})? (\S+)" % (LABELS, LABELS))
+		helped, kinds, series, name = set(), {}, set(), None
+		for line in open("page"):
+		    words = line.split()
+		    if words[:2] == ["#", "HELP"]:
+		        name = words[2]
+		        assert NAME.fullmatch(name) and len(words) > 3 and name not in helped, line
+		        helped.add(name)
+		    elif words[:2] == ["#", "TYPE"]:
+		        assert words[2] == name and name not in kinds and words[3] in ("counter", "gauge"), line
+		        kinds[name] = words[3]
+		        assert (words[3] == "counter") == name.endswith("_total"), line
+		        assert not re.search("_(milli|micro|nano)?(secs?|ms|us|ns|kb|mb|percent|pct|minutes|hours)(_|$)", name), line
+		    else:
+		        found = SAMPLE.fullmatch(line.rstrip("\n"))
+		        assert found and found[1] == name and name in kinds, line
+		        assert found.group(1, 2) not in series and float(found[3]) >= 0, line
+		        series.add(found.group(1, 2))
+		assert len(series) > 10
+	PYTHON
+}
+
 by_the_conventions() {
-	need promtool
 	filtering bad
 	send 0 -b banned -c clean
 	bloom metrics
 	mv out page
+	conventions 2>err || fail "not by the conventions: $(tail -n 3 err)"
+	command -v promtool >/dev/null || return 0
 	expect 0 promtool check metrics <page
 	is "$(cat out err)" "" "what promtool says"
 }
@@ -174,22 +204,63 @@ left_alone() {
 	is "$(tail -1 seen.err)" "xdp-bloom: the service has gone" "what it said"
 }
 
+# What a browser makes of page.html, for where there is none: what is in it, element by element, in `out`.
+parsed() {
+	python3 - <<-'PYTHON'
+		import html.parser
+
+		class Page(html.parser.HTMLParser):
+		    def __init__(self):
+		        super().__init__()
+		        self.open = []
+
+		    def handle_starttag(self, tag, attributes):
+		        assert len(dict(attributes)) == len(attributes), self.getpos()
+		        print("<%s>" % " ".join([tag] + ['%s="%s"' % pair for pair in attributes]), end="")
+		        if tag not in ("meta", "br", "hr", "link", "img"):
+		            self.open.append(tag)
+
+		    def handle_startendtag(self, tag, attributes):
+		        assert "svg" in self.open, self.getpos()
+		        self.handle_starttag(tag, attributes)
+		        self.handle_endtag(tag)
+
+		    def handle_endtag(self, tag):
+		        assert self.open and self.open.pop() == tag, (tag, self.getpos())
+		        print("</%s>" % tag)
+
+		    def handle_data(self, data):
+		        print(data, end="")
+
+		page = Page()
+		page.feed(open("page.html").read())
+		page.close()
+		assert not page.open, page.open
+	PYTHON
+}
+
+says_all() {
+	grep -q '<strong id="dropped">1500</strong>' out || fail "the number is not on the page"
+	grep -q '<td>bad</td>' out || fail "the list is not on the page"
+	grep -qE '<rect class="drop" x="[0-9.]+" y="[0-9.]+"' out || fail "there is no chart"
+	! grep -qE '(src|href)=' out || fail "the page needs something else"
+}
+
 in_a_browser() {
 	local browser
 
-	browser=$(command -v chromium || command -v google-chrome) || skip "needs a browser, of the package chromium"
 	prepare
 	ready
 	send 0 -n 500 -b banned -c clean
 	until_true '.dropped.packets==1500 and .samples>0'
 	bloom report --html
 	mv out page.html
-	expect 0 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$WORK/browser" --dump-dom "file://$WORK/page.html"
-	grep -q '<strong id="dropped">1500</strong>' out || fail "the number is not on the page"
-	grep -q '<td>bad</td>' out || fail "the list is not on the page"
-	grep -qE '<rect class="drop" x="[0-9.]+" y="[0-9.]+"' out || fail "there is no chart"
-	! grep -qE '(src|href)=' out || fail "the page needs something else"
 	stop
+	expect 0 parsed
+	says_all
+	browser=$(command -v chromium || command -v google-chrome) || return 0
+	expect 0 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$WORK/browser" --dump-dom "file://$WORK/page.html"
+	says_all
 }
 
 run_cases prometheus by_the_conventions health reported of_lists_that_went without_a_service handed_on left_alone in_a_browser
