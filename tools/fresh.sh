@@ -107,6 +107,21 @@ within() {
 	' sh "$root" "$keep/$release-$arch-packages" "${XDP_BLOOM_LISTS:-}" "$source" "$1" "${TESTS:-}" </dev/null 2>&1
 }
 
+# What was skipped, and whether it should have been: what a package could bring is to be installed by the command itself,
+# and what else is missing is a part of the kernel, or something that the caller has to give.
+skips() {
+	local list=$root$source/build/tests/skipped
+
+	[ -s "$list" ] || return 0
+	sort "$list" | sed 's/^/# skipped: /'
+	if grep -F 'of the package' "$list" | sed 's/^/# a package could mend this: /' | grep .; then
+		return 1
+	fi
+	if grep -vE 'kernel|machine|control groups|XDP_BLOOM_LISTS' "$list" | sed 's/^/# says no package and no part of the kernel: /' | grep .; then
+		return 1
+	fi
+}
+
 mkdir -p "$keep" "${root%/*}"
 exec 9>"$keep/$release.lock"
 flock 9
@@ -114,20 +129,24 @@ trap '[ -n "${FRESH_KEEP:-}" ] || rm -rf "$root"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 rm -rf "$root"
-: >"$log"
 
 [ -n "$(commands)" ] || { echo "fresh: the README has no commands" >&2 && exit 1; }
-SECONDS=0
+SECONDS=0 result=0
 pristine
 furnish
-echo "# $release: a root of $(du -xsm "$root" | cut -f 1) MB after $SECONDS s"
-
-result=0
+said="a root of $(du -xsm "$root" | cut -f 1) MB after $SECONDS s"
+: >"$log"
 while read -r command <&3; do
-	echo "# $release: $command"
 	SECONDS=0 status=0
 	within "$command" | tee -a "$log" || status=${PIPESTATUS[0]}
-	echo "# $release: $command: status $status, $SECONDS s" | tee -a "$log.summary.new"
+	said+="; $command: status $status after $SECONDS s"
 	[ "$status" = 0 ] || result=1
 done 3< <(commands)
+skips >"$log.skips" || result=1
+{
+	cat "$log.skips"
+	grep -E '^(Files=|Result:)' "$log" | sed 's/^/# /' || true
+	echo "# $release: $said: $([ $result = 0 ] && echo passed || echo FAILED)"
+} | tee -a "$log"
+rm "$log.skips"
 exit $result
