@@ -12,12 +12,15 @@ enum check {
 	CHECK_WORDS, /* no file is read */
 };
 
+struct change;
+
 struct context {
 	const char *state, *bpffs; /* directories: where lists are kept, where the kernel's part is pinned */
 	long wait;		   /* seconds: how long another command may take */
 	enum check check;
 	bool line; /* a line of a file of commands: what holds for all lines does not stand there */
 	bool json, pretty, quiet;
+	struct change *joined; /* all changes are this one: change_join() */
 };
 
 #define CONTEXT_DEFAULT                                                                     \

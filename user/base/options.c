@@ -105,7 +105,7 @@ static int common_option(int option)
 }
 
 /* While opt_* are still read. */
-static struct context as_globals(void)
+static struct context as_globals(const struct context *before)
 {
 	return (struct context){ .state = opt_state,
 				 .bpffs = opt_bpffs,
@@ -116,7 +116,8 @@ static struct context as_globals(void)
 				 .line = opt_line,
 				 .json = opt_json,
 				 .pretty = opt_pretty,
-				 .quiet = opt_quiet };
+				 .quiet = opt_quiet,
+				 .joined = before->joined };
 }
 
 int options_read(struct context *context, int *argc, char **argv, const struct option *own, option_fn *each)
@@ -149,7 +150,7 @@ int options_read(struct context *context, int *argc, char **argv, const struct o
 		if (status)
 			return EXIT_ERROR;
 	}
-	*context = as_globals();
+	*context = as_globals(context);
 	for (int i = optind; i < *argc; i++)
 		argv[operands++] = argv[i];
 	argv[operands] = NULL;

@@ -148,7 +148,7 @@ static int apply_lists(struct state *state, const struct apply_options *options,
 	if (options->guarded)
 		err = guard(&s);
 	if (!err)
-		err = plan(&g, state, &s, options->back);
+		err = plan(&g, state, &s, options->reverting);
 	if (!err && !options->dry_run)
 		err = build(c, &g, &s);
 	t->arrays = lap(&t->clock);
@@ -179,8 +179,8 @@ static int go_live(struct state *state, const struct apply_options *options, str
 		err = attach_list(&on, &on_n);
 	if (!err)
 		err = attach_may_refresh(on, on_n);
-	if (!err && options->last)
-		err = options->last(state, options->arg);
+	if (!err && options->before_commit)
+		err = options->before_commit(state, options->arg);
 	if (!err)
 		err = state_set(state, SETTING_GENERATION, (double)c->g.number);
 	if (!err)
@@ -208,7 +208,7 @@ int apply_with(struct state *state, const struct apply_options *options)
 	struct candidate c;
 	int err = kernel_base();
 
-	if (!err && !options->begin_anew)
+	if (!err && !options->discard_unknown)
 		err = check_lost(state);
 	if (!err)
 		err = image_kept(state) ? apply_image(state, options, &c) : apply_lists(state, options, &c, &t);

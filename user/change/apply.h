@@ -15,13 +15,13 @@ struct state;
 int apply(struct state *state);
 
 struct apply_options {
-	bool guarded;	 /* refuse to ban what is the machine's own, unless it was banned already */
-	bool narrow;	 /* refuse an image that is very wide, unless that was in force before */
-	bool begin_anew; /* even where the filter in force is of a state that is gone */
-	bool dry_run;	 /* only up to the plan: what can be known without doing it */
-	bool back;	 /* what was in force before: it may take all memory that there is */
+	bool guarded;	      /* refuse to ban what is the machine's own, unless it was banned already */
+	bool narrow;	      /* refuse an image that is very wide, unless that was in force before */
+	bool discard_unknown; /* even where the filter in force is of a state that is gone */
+	bool dry_run;	      /* only up to the plan: what can be known without doing it */
+	bool reverting;	      /* to what was in force before: it may take all memory that there is */
 	/* Something more to put into the state at the last moment, when all else has succeeded. */
-	int (*last)(struct state *state, void *arg);
+	int (*before_commit)(struct state *state, void *arg);
 	void *arg;
 };
 int apply_with(struct state *state, const struct apply_options *options);

@@ -75,7 +75,7 @@ static int into_force(struct late *l, struct state *state)
 	for (size_t i = 0; i < l->overdue_n; i++)
 		build = build || l->overdue[i].kind == PENDING_LIST;
 	if (build)
-		return apply_with(state, &(struct apply_options){ .back = l->overdue_n });
+		return apply_with(state, &(struct apply_options){ .reverting = l->overdue_n });
 	return l->overdue_n || l->expired ? bans_into_force(state, &l->touched) : 0;
 }
 

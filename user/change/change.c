@@ -19,92 +19,80 @@
 #include "base/log.h"
 #include "state/bans.h"
 
-/* Everything that the change on its way comes to. */
-static struct {
-	struct state *joined; /* what all changes share, between change_join() and its end */
-	bool build;
-	struct apply_options options;
-	struct touched touched;
-	struct ranges guarded;
-	bool zero[LABELS];
-} change;
-
-static void forget(void)
+void change_check(const struct context *context, bool words)
 {
-	struct state *joined = change.joined;
-
-	touched_free(&change.touched);
-	ranges_free(&change.guarded);
-	memset(&change, 0, sizeof(change));
-	change.joined = joined;
-}
-
-void change_check(bool words)
-{
-	if (!(words ? opt_check_words : opt_check))
+	if (context->check < (words ? CHECK_WORDS : CHECK_FILES))
 		return;
 	fflush(stdout);
-	/* Whoever forked us reads on where it is: exit() would put back what it has in its buffer. */
+	/* The process that forked us reads on from the same place: exit() would put back what is in its buffer. */
 	_exit(EXIT_DONE);
 }
 
-int change_begin(struct state **state)
+int change_begin_at(struct change **change, struct context *context, time_t at_least)
 {
-	return change_begin_at(state, 0);
-}
+	struct change *c = *change = context->joined;
+	int err;
 
-int change_begin_at(struct state **state, time_t at_least)
-{
-	int err = 0;
-
-	change_check(false);
-	*state = change.joined;
-	if (*state)
+	change_check(context, false);
+	if (c)
 		return 0;
-	/* Half of it done because nobody reads what it says: no. */
+	/* Do not let SIGPIPE stop us half-way because nobody reads our output. */
 	signal(SIGPIPE, SIG_IGN);
-	forget();
+	c = *change = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	c->context = context;
 	err = kernel_ready();
 	if (!err)
-		err = state_open(state, true);
-	return err ? err : catch_up(state, at_least);
+		err = state_open(&c->state, true);
+	return err ? err : catch_up(&c->state, at_least);
 }
 
-int change_touch(struct addr first, unsigned int length, bool guarded)
+int change_begin(struct change **change, struct context *context)
 {
-	int err = touched_add(&change.touched, first, length);
-
-	return err || !guarded ? err : ranges_add_prefix(&change.guarded, first, length);
+	return change_begin_at(change, context, 0);
 }
 
-void change_zero(uint8_t label)
+int change_touch(struct change *change, struct addr first, unsigned int length, bool guarded)
 {
-	change.zero[label] = true;
+	int err = touched_add(&change->touched, first, length);
+
+	return err || !guarded ? err : ranges_add_prefix(&change->guarded, first, length);
 }
 
-void change_zero_given(uint8_t label)
+void change_zero(struct change *change, uint8_t label)
 {
-	/* What a line before unloaded is in force until all of them are done. */
-	if (change.joined)
-		change_zero(label);
+	change->zero[label] = true;
+}
+
+static bool is_joined(const struct change *change)
+{
+	return change == change->context->joined;
+}
+
+void change_zero_given(struct change *change, uint8_t label)
+{
+	/* A list that another line unloaded is in force until all lines are done. */
+	if (is_joined(change))
+		change_zero(change, label);
 	else
 		kernel_zero_label(label);
 }
 
 /* What is newly banned asks the guard rails, whether or not a new generation is built for it. */
-static int guard_touched(struct state *state)
+static int guard_touched(struct change *change)
 {
 	struct ranges allowed = RANGES_EMPTY, bans = RANGES_EMPTY, open = RANGES_EMPTY, banned = RANGES_EMPTY;
-	int err = ranges_finish(&change.guarded);
+	int err = ranges_finish(&change->guarded);
 
-	if (err || (!change.guarded.n4 && !change.guarded.n6))
+	if (err || (!change->guarded.n4 && !change->guarded.n6))
 		return err;
-	err = state_allowed(state, &allowed);
+	err = state_allowed(change->state, &allowed);
 	if (!err)
-		err = ranges_subtract(&open, &change.guarded, &allowed);
+		err = ranges_subtract(&open, &change->guarded, &allowed);
 	/* A later line may have taken it back. */
 	if (!err)
-		err = state_bans_set(state, time(NULL), &open, &bans);
+		err = state_bans_set(change->state, time(NULL), &open, &bans);
 	if (!err)
 		err = ranges_intersect(&banned, &open, &bans);
 	if (!err)
@@ -116,61 +104,66 @@ static int guard_touched(struct state *state)
 	return err;
 }
 
-static int commit(struct state *state)
+static int commit(struct change *change)
 {
-	int err = guard_touched(state);
+	int err = guard_touched(change);
 
-	if (!err && change.build)
-		err = apply_with(state, &change.options);
+	if (!err && change->build)
+		err = apply_with(change->state, &change->options);
 	else if (!err)
-		err = bans_into_force(state, &change.touched);
-	for (unsigned int label = 0; label < LABELS && !err && !change.options.dry_run; label++)
-		if (change.zero[label])
+		err = bans_into_force(change->state, &change->touched);
+	for (unsigned int label = 0; label < LABELS && !err && !change->options.dry_run; label++)
+		if (change->zero[label])
 			kernel_zero_label((uint8_t)label);
 	return err;
 }
 
-int change_commit(struct state *state, const struct apply_options *options)
+int change_commit(struct change *change, const struct apply_options *options)
 {
 	if (!options)
-		return change.joined ? 0 : commit(state);
-	change.build = true;
-	if (!change.joined) {
-		change.options = *options;
-		return commit(state);
+		return is_joined(change) ? 0 : commit(change);
+	change->build = true;
+	if (!is_joined(change)) {
+		change->options = *options;
+		return commit(change);
 	}
 	if (options->dry_run)
 		return because(-EINVAL, "--dry-run does not go together with other commands");
-	change.options.guarded |= options->guarded;
-	change.options.begin_anew |= options->begin_anew;
-	return options->last ? options->last(state, options->arg) : 0;
+	change->options.guarded |= options->guarded;
+	change->options.discard_unknown |= options->discard_unknown;
+	return options->before_commit ? options->before_commit(change->state, options->arg) : 0;
 }
 
-void change_end(struct state *state)
+void change_end(struct change *change)
 {
-	if (state == change.joined)
+	if (!change || is_joined(change))
 		return;
-	image_end(state);
-	state_close(state);
-	forget();
+	image_end(change->state);
+	state_close(change->state);
+	touched_free(&change->touched);
+	ranges_free(&change->guarded);
+	free(change);
 }
 
-int change_join(void)
+int change_join(struct context *context)
 {
-	struct state *state;
-	int err = change_begin(&state);
+	struct change *change;
+	int err = change_begin(&change, context);
 
-	change.joined = state;
+	if (err)
+		change_end(change);
+	else
+		context->joined = change;
 	return err;
 }
 
-int change_join_end(int err)
+int change_join_end(struct context *context, int err)
 {
-	struct state *state = change.joined;
+	struct change *change = context->joined;
 
 	if (!err)
-		err = commit(state);
-	change.joined = NULL;
-	change_end(state);
+		err = commit(change);
+	context->joined = NULL;
+	change_end(change);
 	return err;
 }

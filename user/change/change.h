@@ -5,38 +5,51 @@
 
 #include <time.h>
 
+#include "base/context.h"
 #include "change/apply.h"
+#include "change/live_bans.h"
 #include "state/state.h"
 
+struct change {
+	const struct context *context;
+	struct state *state; /* open, and ours alone */
+	/* All that the change comes to. */
+	bool build; /* a new generation */
+	struct apply_options options;
+	struct touched touched;
+	struct ranges guarded; /* of what is touched: the guard rails have a say */
+	bool zero[LABELS];
+};
+
 /*
- * The kernel is ready, the state is open and ours alone; what ran out of time has gone back or is banned no longer, and
- * what a command that was killed left undone is done. From here change_commit(), or state_commit() where the filter has
- * nothing to do with it, makes the change; change_end() alone leaves everything as it was.
+ * The kernel is ready, the state is open; what is late was done (catch_up.h). From here change_commit(), or
+ * state_commit() where the filter has nothing to do with it, makes the change. change_end() alone, which comes after
+ * failures too, leaves everything as it was.
  */
-int change_begin(struct state **state);
+int change_begin(struct change **change, struct context *context);
 /* The same; it is at least that late, even if the clock was set back. */
-int change_begin_at(struct state **state, time_t at_least);
+int change_begin_at(struct change **change, struct context *context, time_t at_least);
 /* Live bans of this prefix were changed in the state. guarded: the guard rails have a say. */
-int change_touch(struct addr first, unsigned int length, bool guarded);
-/* This label's count begins anew when the change is made. */
-void change_zero(uint8_t label);
-/* The same of a label that a list has just been given: at once, but not while another list may have it in force. */
-void change_zero_given(uint8_t label);
-/* With options the filter is built anew, without (NULL) only what was touched is brought into force. */
-int change_commit(struct state *state, const struct apply_options *options);
-void change_end(struct state *state);
+int change_touch(struct change *change, struct addr first, unsigned int length, bool guarded);
+/* This label's count starts from 0 when the change is made. */
+void change_zero(struct change *change, uint8_t label);
+/* The count of a label that a list has just been given: at once, but not while another list may have it in force. */
+void change_zero_given(struct change *change, uint8_t label);
+/* With options a new filter is built, without (NULL) only what was touched is brought into force. */
+int change_commit(struct change *change, const struct apply_options *options);
+void change_end(struct change *change);
 
 /*
- * Between these two, all changes of this process are one: change_begin() hands out the same state, change_commit()
- * waits. change_join_end() makes them, or with an err drops them and returns it.
+ * Between these two, all changes under this context are one: change_begin() hands out the same change, change_commit()
+ * waits. change_join_end() makes it, or with an err drops it and returns that.
  */
-int change_join(void);
-int change_join_end(int err);
+int change_join(struct context *context);
+int change_join_end(struct context *context, int err);
 
 /*
- * With --check a command that could be said ends here: change_begin() asks, and who does not call that. `words`: before
- * it reads any file, which --check=words does not want.
+ * With --check a command that was understood ends here. change_begin() calls it; verbs that do not begin a change call
+ * it themselves. `words`: before any file is read, where --check=words ends.
  */
-void change_check(bool words);
+void change_check(const struct context *context, bool words);
 
 #endif

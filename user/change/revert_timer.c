@@ -13,16 +13,15 @@
 
 #include "base/lock.h"
 #include "base/log.h"
-#include "change/change.h"
 
 /* How often the timer looks whether anything still waits, and tries again what it could not take back. */
 #define LOOK_AGAIN 5
 
-int change_pending(struct state *state, enum pending_kind kind, const char *name, long seconds)
+int change_pending(struct change *change, enum pending_kind kind, const char *name, long seconds)
 {
 	struct pending *pending, mine = { .kind = kind, .deadline = time(NULL) + seconds };
 	size_t n;
-	int err = state_pending(state, &pending, &n);
+	int err = state_pending(change->state, &pending, &n);
 
 	for (size_t i = 0; i < n && !err; i++)
 		if (pending[i].kind == kind && !strcmp(pending[i].name, name))
@@ -33,9 +32,9 @@ int change_pending(struct state *state, enum pending_kind kind, const char *name
 	if (err || !seconds)
 		return err;
 	strncpy(mine.name, name, sizeof(mine.name) - 1);
-	err = state_pending_add(state, &mine);
+	err = state_pending_add(change->state, &mine);
 	/* Before the commit: from then on the timer has to run, even if we are killed. */
-	return err ? err : revert_timer_start(seconds);
+	return err ? err : revert_timer_start(change->context, seconds);
 }
 
 /* Away from the terminal, its signals, its descriptors and its session. */
@@ -53,15 +52,15 @@ static void leave_session(void)
 		return; /* only a courtesy to whoever unmounts */
 }
 
-int revert_timer_start(long seconds)
+int revert_timer_start(const struct context *context, long seconds)
 {
 	char state[PATH_MAX], bpffs[PATH_MAX], number[32];
 	pid_t pid;
 
-	if (!realpath(opt_state, state))
-		return because(-errno, "%s: %s", opt_state, strerror(errno));
-	if (!realpath(opt_bpffs, bpffs))
-		return because(-errno, "%s: %s", opt_bpffs, strerror(errno));
+	if (!realpath(context->state, state))
+		return because(-errno, "%s: %s", context->state, strerror(errno));
+	if (!realpath(context->bpffs, bpffs))
+		return because(-errno, "%s: %s", context->bpffs, strerror(errno));
 	snprintf(number, sizeof(number), "%ld", seconds);
 	pid = fork();
 	if (pid < 0)
@@ -90,14 +89,14 @@ static time_t first_deadline(void)
 	return first;
 }
 
-void revert_timer_run(long seconds)
+void revert_timer_run(struct context *context, long seconds)
 {
 	time_t end = time(NULL) + seconds, now = 0, first = 1;
 
 	while (first) {
 		long left = seconds > 0 ? seconds : first > now ? first - now : LOOK_AGAIN;
 		struct timespec wait = { .tv_sec = left < LOOK_AGAIN ? left : LOOK_AGAIN };
-		struct state *state = NULL;
+		struct change *change;
 
 		seconds -= wait.tv_sec;
 		while (clock_nanosleep(CLOCK_BOOTTIME, 0, &wait, &wait) == EINTR)
@@ -110,15 +109,13 @@ void revert_timer_run(long seconds)
 		/* What waits longer has a timer of its own, or its time is still to come. */
 		if (!first || first > now)
 			continue;
-		(void)change_begin_at(&state, end);
-		change_end(state);
+		(void)change_begin_at(&change, context, end);
+		change_end(change);
 		first = first_deadline();
 	}
 }
 
-int change_confirm(struct state *state)
+int change_confirm(struct change *change)
 {
-	int err = state_pending_confirm(state);
-
-	return err ? err : state_commit(state);
+	return state_pending_confirm(change->state) ?: state_commit(change->state);
 }

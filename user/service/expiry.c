@@ -74,12 +74,13 @@ bool endings_due(struct endings *e)
 /* What every command does in passing. */
 int endings_run(void)
 {
-	struct state *state;
+	struct context context = { .state = opt_state, .bpffs = opt_bpffs, .wait = opt_wait };
+	struct change *change;
 	int64_t now = time(NULL), end;
-	int err = change_begin(&state);
+	int err = change_begin(&change, &context);
 
-	end = err ? 0 : first_end(state);
-	change_end(state);
+	end = err ? 0 : first_end(change->state);
+	change_end(change);
 	if (err)
 		return fail("%s", reason(err));
 	/* What could not be ended stops no command, and has been said: but it is not done. */

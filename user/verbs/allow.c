@@ -102,8 +102,8 @@ static int show_live(void)
 static int change_live(struct context *context, int argc, char **argv, bool allow)
 {
 	struct prefixes prefixes = { 0 };
-	struct ranges change = RANGES_EMPTY, live = RANGES_EMPTY, after = RANGES_EMPTY;
-	struct state *state = NULL;
+	struct ranges given = RANGES_EMPTY, live = RANGES_EMPTY, after = RANGES_EMPTY;
+	struct change *change = NULL;
 	int err;
 
 	if (options_read(context, &argc, argv, options_force, options_force_fn))
@@ -115,22 +115,23 @@ static int change_live(struct context *context, int argc, char **argv, bool allo
 		return fail("%s: which address or prefix? (- reads them from standard input)", argv[0]);
 	err = prefixes_read(&prefixes, argc, argv);
 	if (!err)
-		err = set_of(&change, &prefixes);
+		err = set_of(&given, &prefixes);
 	if (!err)
-		err = change_begin(&state);
+		err = change_begin(&change, context);
 	if (!err)
-		err = state_list_set(state, LIVE_ALLOW, &live);
+		err = state_list_set(change->state, LIVE_ALLOW, &live);
 	if (!err && !allow)
 		err = any_allowed(&live, &prefixes);
 	if (!err)
-		err = allow ? ranges_union(&after, &live, &change) : ranges_subtract(&after, &live, &change);
+		err = allow ? ranges_union(&after, &live, &given) : ranges_subtract(&after, &live, &given);
 	if (!err && ranges_equal(&live, &after))
-		err = change_commit(state, NULL);
+		err = change_commit(change, NULL);
 	else if (!err)
-		err = put_live(state, &after) ?: change_commit(state, &(struct apply_options){ .guarded = !opt_force });
-	change_end(state);
+		err = put_live(change->state, &after)
+			      ?: change_commit(change, &(struct apply_options){ .guarded = !opt_force });
+	change_end(change);
 	prefixes_free(&prefixes);
-	ranges_free(&change);
+	ranges_free(&given);
 	ranges_free(&live);
 	ranges_free(&after);
 	return err ? fail("%s: %s; nothing was changed", argv[0], reason(err)) : out_done();

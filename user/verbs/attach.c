@@ -89,7 +89,7 @@ static struct interface_info as_kept(const char *name)
 enum announced { NOTHING, THAT_IT_WAITS, ALL };
 
 /* What the state does not know of, nobody would take back where we are killed. */
-static int announce(struct state *state, const char *name, enum announced *announced)
+static int announce(struct change *change, const char *name, enum announced *announced)
 {
 	struct pending pending = { .kind = PENDING_INTERFACE, .deadline = PENDING_DOING };
 	struct interface_info interface = as_kept(name);
@@ -101,18 +101,18 @@ static int announce(struct state *state, const char *name, enum announced *annou
 	snprintf(pending.name, sizeof(pending.name), "%s", name);
 	if (attach_may(&at))
 		return 0; /* attach_one() says why */
-	err = change_pending(state, PENDING_INTERFACE, name, confirm_seconds);
+	err = change_pending(change, PENDING_INTERFACE, name, confirm_seconds);
 	if (!err)
-		err = keeps(state, name, &kept);
+		err = keeps(change->state, name, &kept);
 	if (err || (kept && !confirm_seconds))
 		return err;
 	*announced = kept ? THAT_IT_WAITS : ALL;
 	if (!kept)
-		err = state_interface_put(state, &interface);
-	return err || confirm_seconds ? err : state_pending_add(state, &pending);
+		err = state_interface_put(change->state, &interface);
+	return err || confirm_seconds ? err : state_pending_add(change->state, &pending);
 }
 
-static int announce_all(struct state *state, int argc, char **argv, enum announced *announced)
+static int announce_all(struct change *change, int argc, char **argv, enum announced *announced)
 {
 	bool any = false;
 	int err = 0;
@@ -122,10 +122,10 @@ static int announce_all(struct state *state, int argc, char **argv, enum announc
 
 		for (int j = 1; j < i; j++)
 			twice = twice || !strcmp(argv[i], argv[j]);
-		err = twice ? 0 : announce(state, argv[i], &announced[i]);
+		err = twice ? 0 : announce(change, argv[i], &announced[i]);
 		any = any || announced[i];
 	}
-	return err || !any ? err : state_commit(state) ?: state_again(state);
+	return err || !any ? err : state_commit(change->state) ?: state_again(change->state);
 }
 
 /* Of what is done nothing waits but for confirmation. */
@@ -166,7 +166,7 @@ int cmd_attach(struct context *context, int argc, char **argv)
 		{ "if-needed", no_argument, NULL, 'i' },
 		{ 0 },
 	};
-	struct state *state = NULL;
+	struct change *change = NULL;
 	struct attachment *done;
 	enum announced *announced;
 	bool missing = false;
@@ -182,11 +182,11 @@ int cmd_attach(struct context *context, int argc, char **argv)
 			return fail("%s: there is no such interface", argv[i]);
 	done = calloc((size_t)argc, sizeof(*done));
 	announced = calloc((size_t)argc, sizeof(*announced));
-	err = done && announced ? change_begin(&state) : -ENOMEM;
+	err = done && announced ? change_begin(&change, context) : -ENOMEM;
 	if (!err)
 		err = kernel_base();
 	if (!err)
-		err = announce_all(state, argc, argv, announced);
+		err = announce_all(change, argc, argv, announced);
 	for (int i = 1; !err && i < argc; i++) {
 		struct attachment *at = &done[n];
 		struct interface_info kept = as_kept(argv[i]);
@@ -196,38 +196,38 @@ int cmd_attach(struct context *context, int argc, char **argv)
 		at->shared = wanted_shared;
 		err = attach_one(at);
 		if (err == -EEXIST && if_needed) {
-			err = state_interface_put(state, &kept);
+			err = state_interface_put(change->state, &kept);
 			continue;
 		}
 		if ((err == -ENODEV || err == -EXDEV) && if_needed) {
 			warn("%s%s", reason(err),
 			     err == -ENODEV ? "; it is kept in mind: 'restore' or the service attaches it" : "");
 			missing = true;
-			err = state_interface_put(state, &kept);
+			err = state_interface_put(change->state, &kept);
 			continue;
 		}
 		if (err)
 			break;
 		n++;
-		err = state_interface_put(state, &kept);
+		err = state_interface_put(change->state, &kept);
 	}
 	if (!err)
-		err = announce_end(state, argc, argv, announced);
+		err = announce_end(change->state, argc, argv, announced);
 	/* Last, as this commits: the slot is empty or as before until then, so that packets pass or are judged as
 	 * before. */
 	if (!err)
-		err = apply_if_needed(state);
+		err = apply_if_needed(change->state);
 	if (err) {
 		snprintf(why, sizeof(why), "%s", reason(err));
 		while (n-- > 0)
 			detach_one(done[n].name);
-		if (state)
-			take_back(state, argc, argv, announced);
+		if (change && change->state)
+			take_back(change->state, argc, argv, announced);
 		status = fail("%s; nothing was changed", why);
 	} else {
 		status = report(done, n) ?: missing ? EXIT_MISSING : EXIT_DONE;
 	}
-	state_close(state);
+	change_end(change);
 	free(announced);
 	free(done);
 	return status;
@@ -302,7 +302,7 @@ int cmd_detach(struct context *context, int argc, char **argv)
 		return fail("detach: which interface? or --all");
 	if (argc >= 2 && all)
 		return fail("detach: either interfaces or --all");
-	change_check(false);
+	change_check(context, false);
 	err = kernel_ready();
 	/* Look before anything is done: either all of them or none. */
 	for (int i = 1; i < argc && !err; i++)

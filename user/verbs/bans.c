@@ -84,13 +84,13 @@ static void say_shortened(const struct tally_bans *n)
 	     n->longer.expires ? utc_text(was, n->longer.expires) : "", utc_text(ends, n->ends), others);
 }
 
-static int put_bans(struct state *state, const struct prefixes *p, struct tally_bans *n)
+static int put_bans(struct change *change, const struct prefixes *p, struct tally_bans *n)
 {
 	struct ban ban = { .added = time(NULL) };
 	bool renewed;
-	int err = image_kept(state) ? because(-EBUSY, "an image is in force, and takes no bans beside it:"
-						      " 'xdp-bloom flush' ends it")
-				    : 0;
+	int err = image_kept(change->state) ? because(-EBUSY, "an image is in force, and takes no bans beside it:"
+							      " 'xdp-bloom flush' ends it")
+					    : 0;
 
 	ban.expires = ttl ? ban.added + ttl : 0;
 	snprintf(ban.reason, sizeof(ban.reason), "%s", why ? why : "");
@@ -100,16 +100,16 @@ static int put_bans(struct state *state, const struct prefixes *p, struct tally_
 		ban.length = p->at[i].length;
 		err = opt_force ? 0 : guard_prefix(ban.first, ban.length);
 		if (!err)
-			err = keep(state, &ban, n);
+			err = keep(change->state, &ban, n);
 		if (err == -EEXIST) {
 			n->kept++;
 			err = 0;
 			continue;
 		}
 		if (!err)
-			err = state_ban_put(state, &ban, &renewed);
+			err = state_ban_put(change->state, &ban, &renewed);
 		if (!err)
-			err = change_touch(ban.first, ban.length, !opt_force);
+			err = change_touch(change, ban.first, ban.length, !opt_force);
 		if (!err)
 			++*(renewed ? &n->renewed : &n->added);
 	}
@@ -158,7 +158,7 @@ int cmd_add(struct context *context, int argc, char **argv)
 					     { "force", no_argument, NULL, 'F' },
 					     { 0 } };
 	struct prefixes prefixes = { 0 };
-	struct state *state = NULL;
+	struct change *change = NULL;
 	struct tally_bans n = { 0 };
 	struct generation live;
 	json_t *array = NULL;
@@ -174,18 +174,18 @@ int cmd_add(struct context *context, int argc, char **argv)
 	n.array = opt_json ? json_array() : NULL;
 	err = prefixes_read(&prefixes, argc, argv);
 	if (!err)
-		err = change_begin(&state);
+		err = change_begin(&change, context);
 	if (!err)
-		err = put_bans(state, &prefixes, &n);
+		err = put_bans(change, &prefixes, &n);
 	if (!err)
-		err = change_commit(state, NULL);
+		err = change_commit(change, NULL);
 	if (!err && opt_json)
 		array = json_array();
-	if (!err && (opt_json || !opt_quiet) && say_allowed(state, &prefixes, array))
+	if (!err && (opt_json || !opt_quiet) && say_allowed(change->state, &prefixes, array))
 		warn("what of it is allowed cannot be said");
 	if (!err)
 		say_shortened(&n);
-	change_end(state);
+	change_end(change);
 	prefixes_free(&prefixes);
 	if (err)
 		json_decref(n.array);

@@ -60,13 +60,13 @@ static int check_file(struct batch *b, FILE *file)
 static int run_file(struct batch *b, FILE *file)
 {
 	bool json = opt_json, quiet = opt_quiet, pretty = opt_pretty, verbose = opt_verbose;
-	int err = change_join();
+	int err = change_join(b->context);
 
 	/* Nothing is done before all of it is: no line has a success to report. */
 	opt_json = opt_pretty = false;
 	opt_quiet = opt_line = true;
 	if (!err)
-		err = change_join_end(words_file(file, b->name, run_line, b));
+		err = change_join_end(b->context, words_file(file, b->name, run_line, b));
 	opt_line = false;
 	opt_json = json;
 	opt_pretty = pretty;

@@ -23,7 +23,7 @@ int cmd_confirm(struct context *context, int argc, char **argv)
 	/* How the process that waits is started; nobody else needs it. */
 	static const struct option own[] = { { "watch", required_argument, NULL, 'w' }, { 0 } };
 	struct pending *pending = NULL;
-	struct state *state = NULL;
+	struct change *change = NULL;
 	size_t n = 0;
 	int err;
 
@@ -32,15 +32,15 @@ int cmd_confirm(struct context *context, int argc, char **argv)
 	if (argc > 1)
 		return fail("confirm: takes no '%s': it keeps all that waits", argv[1]);
 	if (watch) {
-		revert_timer_run(watch);
+		revert_timer_run(context, watch);
 		return EXIT_DONE;
 	}
-	err = change_begin(&state);
+	err = change_begin(&change, context);
 	if (!err)
-		err = state_pending(state, &pending, &n);
+		err = state_pending(change->state, &pending, &n);
 	if (!err)
-		err = change_confirm(state);
-	state_close(state);
+		err = change_confirm(change);
+	change_end(change);
 	for (size_t i = 0; i < n && !err && !opt_quiet && !opt_json; i++)
 		printf("%s: kept\n", pending[i].name);
 	free(pending);

@@ -72,18 +72,18 @@ static int check_reason(struct state *state, const struct prefix *p)
 		       ban.reason);
 }
 
-static int drop_bans(struct state *state, const struct prefixes *p)
+static int drop_bans(struct change *change, const struct prefixes *p)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < p->n && !err; i++) {
-		err = check_reason(state, &p->at[i]);
+		err = check_reason(change->state, &p->at[i]);
 		if (!err)
-			err = state_ban_drop(state, p->at[i].first, p->at[i].length);
+			err = state_ban_drop(change->state, p->at[i].first, p->at[i].length);
 		if (err == -ENOENT)
-			err = because_not_banned(state, &p->at[i]);
+			err = because_not_banned(change->state, &p->at[i]);
 		if (!err)
-			err = change_touch(p->at[i].first, p->at[i].length, false);
+			err = change_touch(change, p->at[i].first, p->at[i].length, false);
 	}
 	return err;
 }
@@ -153,7 +153,7 @@ int cmd_del(struct context *context, int argc, char **argv)
 {
 	static const struct option own[] = { { "reason", required_argument, NULL, 'r' }, { 0 } };
 	struct prefixes prefixes = { 0 };
-	struct state *state = NULL;
+	struct change *change = NULL;
 	struct generation live;
 	json_t *array = NULL;
 	int err;
@@ -167,16 +167,16 @@ int cmd_del(struct context *context, int argc, char **argv)
 	if (!err)
 		err = prefixes_once(&prefixes);
 	if (!err)
-		err = change_begin(&state);
+		err = change_begin(&change, context);
 	if (!err)
-		err = drop_bans(state, &prefixes);
+		err = drop_bans(change, &prefixes);
 	if (!err)
-		err = change_commit(state, NULL);
+		err = change_commit(change, NULL);
 	if (!err && opt_json)
 		array = json_array();
 	if (!err && prefixes.n && (opt_json || !opt_quiet))
-		still_banned(state, &prefixes, array);
-	change_end(state);
+		still_banned(change->state, &prefixes, array);
+	change_end(change);
 	if (err) {
 		prefixes_free(&prefixes);
 		return fail("del: %s; nothing was changed", reason(err));

@@ -20,7 +20,7 @@
 int cmd_unload(struct context *context, int argc, char **argv)
 {
 	struct list_info *lists = NULL;
-	struct state *state = NULL;
+	struct change *change = NULL;
 	size_t n = 0;
 	int err;
 
@@ -28,19 +28,19 @@ int cmd_unload(struct context *context, int argc, char **argv)
 		return EXIT_ERROR;
 	if (argc < 2)
 		return fail("unload: which list?");
-	err = change_begin(&state);
+	err = change_begin(&change, context);
 	if (!err)
-		err = state_lists(state, &lists, &n);
+		err = state_lists(change->state, &lists, &n);
 	for (int i = 1; i < argc && !err; i++)
-		err = state_list_drop(state, argv[i]);
+		err = state_list_drop(change->state, argv[i]);
 	for (size_t i = 0; i < n && !err; i++)
 		for (int j = 1; j < argc; j++)
 			if (!strcmp(lists[i].name, argv[j]) && lists[i].label)
-				change_zero(lists[i].label);
+				change_zero(change, lists[i].label);
 	if (!err)
-		err = change_commit(state, &(struct apply_options){ .guarded = !opt_force });
+		err = change_commit(change, &(struct apply_options){ .guarded = !opt_force });
 	free(lists);
-	change_end(state);
+	change_end(change);
 	return err ? fail("%s; nothing was unloaded", reason(err)) : out_done();
 }
 
@@ -98,7 +98,7 @@ static int check_wide(struct state *state, const char *name)
 /* A list that counts begins to drop, or the other way round. */
 static int change_kind(struct context *context, int argc, char **argv, enum list_kind kind)
 {
-	struct state *state = NULL;
+	struct change *change = NULL;
 	struct list_info list;
 	int err;
 
@@ -106,24 +106,24 @@ static int change_kind(struct context *context, int argc, char **argv, enum list
 		return EXIT_ERROR;
 	if (argc < 2)
 		return fail("%s: which list?", argv[0]);
-	err = change_begin(&state);
+	err = change_begin(&change, context);
 	for (int i = 1; i < argc && !err; i++) {
-		err = state_list_get(state, argv[i], &list);
+		err = state_list_get(change->state, argv[i], &list);
 		if (!err && list.kind == LIST_ALLOW)
 			err = because(-EINVAL, "'%s' is an allow list", argv[i]);
 		if (!err && kind == LIST_BAN && list.kind == LIST_SHADOW && !opt_force)
-			err = check_wide(state, argv[i]);
+			err = check_wide(change->state, argv[i]);
 		if (!err)
-			err = change_pending(state, PENDING_LIST, argv[i], 0);
+			err = change_pending(change, PENDING_LIST, argv[i], 0);
 		if (!err)
-			err = state_list_set_kind(state, argv[i], kind);
+			err = state_list_set_kind(change->state, argv[i], kind);
 		/* What it dropped and what it would have dropped are different counts. */
 		if (!err && list.kind != kind)
-			change_zero(list.label);
+			change_zero(change, list.label);
 	}
 	if (!err)
-		err = change_commit(state, &(struct apply_options){ .guarded = !opt_force });
-	change_end(state);
+		err = change_commit(change, &(struct apply_options){ .guarded = !opt_force });
+	change_end(change);
 	return err ? fail("%s; nothing was changed", reason(err)) : out_done();
 }
 

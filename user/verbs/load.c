@@ -96,6 +96,7 @@ static const char *name_fault(const char *name)
 
 /* A load on its way. */
 struct load {
+	struct change *change;
 	const char *name, *path;
 	int text; /* what the list was read from: the file, or a copy of standard input */
 	struct source source;
@@ -175,12 +176,12 @@ static int open_text(struct load *l)
 	return l->text < 0 ? because(l->text, "%s: %s", l->path, why ? why : strerror(-l->text)) : 0;
 }
 
-static int read_list(struct load *l)
+static int read_list(struct context *context, struct load *l)
 {
 	char error[READER_TEXT_MAX], path[64];
 	int err;
 
-	change_check(true);
+	change_check(context, true);
 	err = open_text(l);
 	if (err)
 		return err;
@@ -253,20 +254,20 @@ static int put_text(struct state *state, void *arg)
 
 	/* The label may have been another list's once; nothing is counted on it yet. */
 	if (l->out.list.fresh)
-		change_zero_given(l->out.list.label);
+		change_zero_given(l->change, l->out.list.label);
 	return state_source_put(state, &l->source) ?: state_text_put(state, l->name, l->packer);
 }
 
-static int put(struct load *l, struct state *state)
+static int put(struct load *l)
 {
 	struct apply_options options = {
-		.guarded = !force && !ban_own, .dry_run = dry_run, .last = put_text, .arg = l
+		.guarded = !force && !ban_own, .dry_run = dry_run, .before_commit = put_text, .arg = l
 	};
-	int err = change_pending(state, PENDING_LIST, l->name, dry_run ? 0 : confirm_seconds);
+	int err = change_pending(l->change, PENDING_LIST, l->name, dry_run ? 0 : confirm_seconds);
 
 	if (!err)
-		err = state_list_put(state, &l->out.list, &l->out.set);
-	return err ? err : change_commit(state, &options);
+		err = state_list_put(l->change->state, &l->out.list, &l->out.set);
+	return err ? err : change_commit(l->change, &options);
 }
 
 /* A list stays what it is until it is unloaded, or enforced: a job that loads it anew must not turn it over. */
@@ -292,31 +293,30 @@ static int choose_kind(struct state *state, const char *name)
 	return 0;
 }
 
-static int load(struct load *l)
+static int load(struct context *context, struct load *l)
 {
-	struct state *state = NULL;
-	int err = read_list(l);
+	int err = read_list(context, l);
 
 	if (!err)
-		err = change_begin(&state);
+		err = change_begin(&l->change, context);
 	if (!err)
-		err = choose_kind(state, l->name);
+		err = choose_kind(l->change->state, l->name);
 	if (!err && kind != LIST_ALLOW)
 		err = guard_apply_bogons(&l->out.set, bogons_given || !force ? bogons : BOGONS_KEEP,
 					 l->out.bogons_found);
 	if (!err) {
 		describe(l);
-		err = compare(l, state);
+		err = compare(l, l->change->state);
 	}
 	if (!err && kind == LIST_BAN && !force && !wide)
 		err = guard_wide(l->name, &l->before, &l->out.set);
 	if (!err && l->out.replaces && kind != LIST_ALLOW && !force && !big_change)
 		err = guard_change(l->name, &l->before, &l->out.set);
 	if (!err)
-		err = put(l, state);
+		err = put(l);
 	for (uint64_t i = 0; i < l->out.read.bad && i < READER_BAD_MAX && !err; i++)
 		warn("%s; left out", l->out.read.bad_text[i]);
-	change_end(state);
+	change_end(l->change);
 	return err;
 }
 
@@ -364,7 +364,7 @@ int cmd_load(struct context *context, int argc, char **argv)
 	reading.progress = !opt_quiet && !opt_json;
 	err = strcmp(l.path, "-") ? 0 : standard_input();
 	if (!err)
-		err = load(&l);
+		err = load(context, &l);
 	if (err == -EALREADY)
 		status = out_done();
 	else if (err)

@@ -28,48 +28,48 @@ static int no_operands(struct context *context, int argc, char **argv)
 
 int cmd_rotate(struct context *context, int argc, char **argv)
 {
-	struct state *state = NULL;
+	struct change *change = NULL;
 	int err;
 
 	if (no_operands(context, argc, argv))
 		return EXIT_ERROR;
-	err = change_begin(&state);
+	err = change_begin(&change, context);
 	if (!err)
-		err = change_commit(state, &(struct apply_options){ 0 });
-	change_end(state);
+		err = change_commit(change, &(struct apply_options){ 0 });
+	change_end(change);
 	return err ? fail("%s; the generation before is still in force", reason(err)) : out_done();
 }
 
 int cmd_flush(struct context *context, int argc, char **argv)
 {
 	struct list_info *lists = NULL;
-	struct state *state = NULL;
+	struct change *change = NULL;
 	uint64_t image = 0;
 	size_t n = 0;
 	int err;
 
 	if (no_operands(context, argc, argv))
 		return EXIT_ERROR;
-	err = change_begin(&state);
+	err = change_begin(&change, context);
 	if (!err)
-		err = state_lists(state, &lists, &n);
+		err = state_lists(change->state, &lists, &n);
 	for (size_t i = 0; i < n && !err; i++)
-		err = state_list_drop(state, lists[i].name);
+		err = state_list_drop(change->state, lists[i].name);
 	if (!err) {
-		image = image_kept(state);
-		err = image_leave(state);
+		image = image_kept(change->state);
+		err = image_leave(change->state);
 	}
 	if (!err)
-		err = state_bans_clear(state);
+		err = state_bans_clear(change->state);
 	for (size_t i = 0; i < n && !err; i++)
-		change_zero(lists[i].label);
+		change_zero(change, lists[i].label);
 	for (unsigned int label = 0; label < LABELS && !err; label++)
 		if (image || label == LABEL_LIVE)
-			change_zero((uint8_t)label);
+			change_zero(change, (uint8_t)label);
 	if (!err)
-		err = change_commit(state, &(struct apply_options){ .begin_anew = true });
+		err = change_commit(change, &(struct apply_options){ .discard_unknown = true });
 	free(lists);
-	change_end(state);
+	change_end(change);
 	return err ? fail("%s; nothing was flushed", reason(err)) : out_done();
 }
 
@@ -96,39 +96,39 @@ static int restore_interfaces(struct state *state, size_t *missing)
 	return err;
 }
 
-static int restore_watch(struct state *state)
+static int restore_watch(const struct change *change)
 {
 	struct pending *pending;
 	size_t n;
-	int err = state_pending(state, &pending, &n);
+	int err = state_pending(change->state, &pending, &n);
 
 	/* A service sees to it, and may restore again and again. */
 	if (!err && n && !lock_is_held(LOCK_SERVICE))
-		err = revert_timer_start(1);
+		err = revert_timer_start(change->context, 1);
 	free(pending);
 	return err;
 }
 
 int cmd_restore(struct context *context, int argc, char **argv)
 {
-	struct state *state = NULL;
+	struct change *change = NULL;
 	size_t missing = 0;
 	int err;
 
 	if (no_operands(context, argc, argv))
 		return EXIT_ERROR;
-	err = change_begin(&state);
+	err = change_begin(&change, context);
 	if (!err)
 		err = kernel_base();
 	/* The filter first, so that no interface is up with an empty one. */
 	if (!err)
-		err = apply_if_needed(state);
+		err = apply_if_needed(change->state);
 	/* Whoever watched what waits for confirmation is gone. */
 	if (!err)
-		err = restore_watch(state);
+		err = restore_watch(change);
 	if (!err)
-		err = restore_interfaces(state, &missing);
-	state_close(state);
+		err = restore_interfaces(change->state, &missing);
+	change_end(change);
 	if (err)
 		return fail("%s", reason(err));
 	return out_done() ?: missing ? EXIT_MISSING : EXIT_DONE;

@@ -33,36 +33,36 @@ static double asked_for(struct state *state)
 }
 
 /* Under the state's lock, so that nobody edits what is being copied. */
-static int save(const char *path)
+static int save(struct context *context, const char *path)
 {
 	struct image_source source = { 0 };
 	struct list_info *lists = NULL;
-	struct state *state = NULL;
+	struct change *change = NULL;
 	struct candidate live;
 	char id[IMAGE_ID_MAX];
-	int err = change_begin(&state);
+	int err = change_begin(&change, context);
 
 	if (!err)
-		err = lists_in_force(state, &lists, &source.lists_n);
+		err = lists_in_force(change->state, &lists, &source.lists_n);
 	if (!err) {
 		err = kernel_open_live(&live, false);
 		if (err == -ENOENT)
 			err = because(err, "nothing is loaded here");
 	}
 	if (!err) {
-		if (!bans_agree(state))
+		if (!bans_agree(change->state))
 			err = because(-EAGAIN, "program and lists disagree; 'xdp-bloom rotate' builds it anew");
 		source.g = &live.g;
 		source.lists = lists;
-		source.asked = asked_for(state);
+		source.asked = asked_for(change->state);
 		if (!err)
 			err = image_write(path, &source, id);
-		if (!err && state_bans_next(state))
+		if (!err && state_bans_next(change->state))
 			warn("%s: live bans that run out here do not run out where it is loaded", path);
 		kernel_release(&live);
 	}
 	free(lists);
-	state_close(state);
+	change_end(change);
 	return err;
 }
 
@@ -75,7 +75,7 @@ int cmd_save(struct context *context, int argc, char **argv)
 		return EXIT_ERROR;
 	if (argc != 2)
 		return fail("save: into which file?");
-	err = save(argv[1]);
+	err = save(context, argv[1]);
 	if (!err)
 		err = image_open(&image, argv[1], argv[1], false);
 	if (err)
@@ -144,7 +144,7 @@ int cmd_load_image(struct context *context, int argc, char **argv)
 	};
 	struct apply_options options = { 0 };
 	struct image image = { 0 };
-	struct state *state = NULL;
+	struct change *change = NULL;
 	int err, status;
 
 	force = ban_own = wide = dry_run = false;
@@ -155,20 +155,20 @@ int cmd_load_image(struct context *context, int argc, char **argv)
 	options.guarded = !force && !ban_own;
 	options.narrow = !force && !wide;
 	options.dry_run = dry_run;
-	change_check(true);
+	change_check(context, true);
 	err = opt_check ? image_open(&image, image_path, image_path, true) : 0;
 	if (!err)
-		err = change_begin(&state);
+		err = change_begin(&change, context);
 	if (!err)
-		err = drop_lists(state);
+		err = drop_lists(change->state);
 	if (!err)
-		err = image_keep(state, image_path, &image);
+		err = image_keep(change->state, image_path, &image);
 	/* What a label counted was another list's. */
 	for (unsigned int label = 0; label < LABELS && !err; label++)
-		change_zero((uint8_t)label);
+		change_zero(change, (uint8_t)label);
 	if (!err)
-		err = change_commit(state, &options);
-	change_end(state);
+		err = change_commit(change, &options);
+	change_end(change);
 	if (!err)
 		warn_mode();
 	status = err ? fail("%s; nothing was loaded", reason(err))

@@ -69,13 +69,13 @@ static int report(const struct recovered *r)
 	return out_end();
 }
 
-static int recover(const char *file)
+static int recover(const struct context *context, const char *file)
 {
 	struct recovered *r = malloc(sizeof(*r));
 	char path[512];
 	int status, err;
 
-	change_check(false);
+	change_check(context, false);
 	snprintf(path, sizeof(path), "%s/state.db", opt_state);
 	err = r ? state_recover(file ? file : path, kernel_live_generation, r) : -ENOMEM;
 	if (err)
@@ -93,6 +93,6 @@ int cmd_state(struct context *context, int argc, char **argv)
 	if (argc == 2 && !strcmp(argv[1], "check"))
 		return check();
 	if ((argc == 2 || argc == 3) && !strcmp(argv[1], "recover"))
-		return recover(argv[2]);
+		return recover(context, argv[2]);
 	return fail("state: check, or recover [FILE]?");
 }

@@ -200,8 +200,9 @@ static bool is_known(const struct explanation *e, const struct generation *g)
 }
 
 /* Bans end when somebody passes by: so do we, where we may. */
-static void pass_by(void)
+static void pass_by(struct context *context)
 {
+	struct change *change;
 	struct state *state = NULL;
 	int64_t next = 0;
 
@@ -210,8 +211,8 @@ static void pass_by(void)
 	state_close(state);
 	if (!next || next > time(NULL))
 		return;
-	change_begin(&state);
-	change_end(state);
+	change_begin(&change, context);
+	change_end(change);
 }
 
 /* A command that changes something meanwhile has the program a moment behind the lists: then both are asked again. */
@@ -256,7 +257,7 @@ int cmd_test(struct context *context, int argc, char **argv)
 		status = fail("test: no address");
 		goto out;
 	}
-	pass_by();
+	pass_by(context);
 	answers = calloc(q.n + 1, sizeof(*answers));
 	err = answers ? ask_and_explain(&e, &q, answers) : -ENOMEM;
 	if (err) {

@@ -71,7 +71,8 @@ static int report(const struct settings *s)
 int cmd_tune(struct context *context, int argc, char **argv)
 {
 	static const struct apply_options anew = { 0 };
-	struct state *state = NULL;
+	struct change *change = NULL;
+	struct state *look = NULL;
 	struct settings settings;
 	bool news = false;
 	int err;
@@ -81,16 +82,17 @@ int cmd_tune(struct context *context, int argc, char **argv)
 		return EXIT_ERROR;
 	if (argc > 1)
 		return fail("tune: takes no '%s'", argv[1]);
-	err = wanted_n ? change_begin(&state) : state_open(&state, false);
+	err = wanted_n ? change_begin(&change, context) : state_open(&look, false);
 	for (size_t i = 0; i < wanted_n && i < WANTED_MAX && !err; i++) {
-		news = news || state_setting(state, wanted[i].name, -1) != wanted[i].value;
-		err = state_set(state, wanted[i].name, wanted[i].value);
+		news = news || state_setting(change->state, wanted[i].name, -1) != wanted[i].value;
+		err = state_set(change->state, wanted[i].name, wanted[i].value);
 	}
 	if (!err)
-		settings = settings_read(state);
+		settings = settings_read(change ? change->state : look);
 	if (!err && wanted_n)
-		err = change_commit(state, news ? &anew : NULL);
-	change_end(state);
+		err = change_commit(change, news ? &anew : NULL);
+	change_end(change);
+	state_close(look);
 	if (err)
 		return fail("tune: %s; nothing was changed", reason(err));
 	return wanted_n && !opt_json ? EXIT_DONE : report(&settings);
