@@ -133,8 +133,13 @@ run: ## a sandbox that shows it at work; IFACE=eth0 LIST=file filters for real
 tests: all ## build them
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests programs
 
-rooms: ## does every folder of user/ include only what stands left of it?
+rooms: errors ## does every folder of user/ include only what stands left of it?
 	@tools/layers.py
+
+# because() marks an error: compared with -ENOENT it would be missed.
+errors:
+	@! grep -rnE '[!=]= -E[A-Z]|case -E[A-Z]|strerror\(-' user tests/unit || \
+		{ echo 'Errors are compared by err_is(), and put into words by errno_text() or reason() (base/log.h).'; false; }
 
 check: all ## unit tests: no root, seconds
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests check
@@ -240,5 +245,5 @@ help: ## this
 		/^[a-z -]+:.*## / { target = text = $$0; sub(/:.*/, "", target); sub(/.*## /, "", text); \
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
-.PHONY: all units install deb deb-test clean deps deps-test deps-fuzz run tests rooms check test fresh test-kernels lint fuzz soak rates \
+.PHONY: all units install deb deb-test clean deps deps-test deps-fuzz run tests rooms errors check test fresh test-kernels lint fuzz soak rates \
 	kill-test counts upgrade-test faults compilers kselftest bench bench-quick bench-record budget record-kernels docs docs/terminal.svg help

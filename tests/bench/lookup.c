@@ -88,7 +88,7 @@ static int make_generation(struct candidate *c, const struct list *list)
 			err = kernel_arrays(c, &g);
 		if (!err)
 			err = build_arrays(&c->g, &owned);
-		if (err != -EAGAIN)
+		if (!err_is(err, EAGAIN))
 			break;
 		kernel_release(c);
 	}

@@ -81,6 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static int fd = -1;
 	struct config config;
 	FILE *messages = stderr, *file;
+	int err;
 
 	if (fd < 0) {
 		fd = memfd_create("commands", 0);
@@ -88,8 +89,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	hold(!ftruncate(fd, 0) && pwrite(fd, data, size, 0) == (ssize_t)size);
 	stderr = nowhere;
-	if (config_read(&config, path)) {
-		hold(!config.n && !config.lines && *reason(-EINVAL));
+	err = config_read(&config, path);
+	if (err) {
+		hold(!config.n && !config.lines && *reason(err));
 	} else {
 		for (size_t i = 0; i < config.n; i++) {
 			const struct verb *verb = verb_find(config.lines[i].words.words[0]);

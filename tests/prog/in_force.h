@@ -144,7 +144,7 @@ static bool install(const struct settings *settings, const __u64 *shadow)
 		err = kernel_arrays(&live, &g);
 		if (!err)
 			err = build_arrays(&live.g, &owned);
-		if (err != -EAGAIN)
+		if (!err_is(err, EAGAIN))
 			break;
 		kernel_release(&live);
 	}

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#include "base/log.h"
 #include "filter/build.h"
 #include "filter/verify.h"
 #include "bpf/decide.h"
@@ -22,7 +23,7 @@ __attribute__((unused)) static bool build(struct generation *g, const struct own
 	int err = -EAGAIN;
 
 	memory_take(g);
-	for (int attempt = 0; err == -EAGAIN && attempt < 8; attempt++) {
+	for (int attempt = 0; err_is(err, EAGAIN) && attempt < 8; attempt++) {
 		if (attempt)
 			memory_clear(g);
 		seeds_set(g);

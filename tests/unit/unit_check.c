@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The proof before a generation goes live: whatever is wrong in an array is noticed. And what needs no array. */
+#include "base/log.h"
 #include "built.h"
 #include "filter/plan.h"
 
@@ -13,7 +14,7 @@ static void mutate(struct generation *g, const struct owned *owned, void *at, __
 	memcpy(&before, at, size);
 	memcpy(at, &value, size);
 	err = check_arrays(g, owned);
-	CHECK(err == -EILSEQ, "%s, and check_arrays says %d", what, err);
+	CHECK(err_is(err, EILSEQ), "%s, and check_arrays says %d", what, err);
 	memcpy(at, &before, size);
 }
 
@@ -178,7 +179,7 @@ static void allowed_by_accident(void)
 			for (ip6 a = allowed.v6[i].lo; a <= allowed.v6[i].hi; a++)
 				accident |= !!(decide(&g, 6, a) & ANSWER_DROP);
 		err = check_allowed(&g, &allowed);
-		if (!CHECK(err == (accident ? -EAGAIN : 0), "accident %d, but error %d", accident, err))
+		if (!CHECK(accident ? err_is(err, EAGAIN) : !err, "accident %d, but error %d", accident, err))
 			return;
 		*(accident ? &hit : &clean) += 1;
 		memory_release(&g);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "base/log.h"
 #include "filter/build.h"
 #include "bpf/decide.h"
 #include "ktap.h"
@@ -192,7 +193,7 @@ static void readers_ipv4(void)
 				wait_for_reader(); /* who should see most of what is going on */
 		}
 		stop_reader(thread);
-		CHECK(err == -EAGAIN && added > OLD / 64, "%zu added, error %d", added, err);
+		CHECK(err_is(err, EAGAIN) && added > OLD / 64, "%zu added, error %d", added, err);
 		for (size_t i = 0; i + 1 < OLD + added; i++)
 			if (!CHECK(decide_ipv4(&g, hosts[i]) & ANSWER_DROP, "host %zu is absent", i))
 				break;
@@ -288,7 +289,7 @@ static void random_edits(void)
 			for (uint32_t i = first; i < first + n; i++)
 				live[i] = ban;
 			done++;
-		} else if (!CHECK(err == -EAGAIN, "error %d", err)) {
+		} else if (!CHECK(err_is(err, EAGAIN), "error %d", err)) {
 			round = ROUNDS;
 		} else {
 			refused++;

@@ -27,12 +27,17 @@ static const struct list_info lists[2] = { { .name = "one", .label = 7 }, { .nam
 static struct counted now_counted;
 static struct history_report report;
 
+static bool works(int err)
+{
+	return CHECK(!err, "%s", reason(err));
+}
+
 static void compare(const struct history *h, size_t n, uint64_t now)
 {
 	for (enum history_window w = 0; w < HISTORY_WINDOWS; w++) {
 		uint64_t passed = 0, dropped = 0, of_list[2] = { 0 }, peak = 0, minute = 0, edge;
 
-		if (!CHECK(!history_read(h, now, w, &report), "%s", reason(-EIO)))
+		if (!works(history_read(h, now, w, &report)))
 			return;
 		edge = report.sums.from;
 		if (!CHECK(!edge || (edge % periods[w] == 0 && edge + spans[w] + periods[w] > now && edge <= now),
@@ -81,7 +86,7 @@ static void sums(void)
 	uint64_t now = 1800000000 + ktap_random() % 100000;
 	struct history *h;
 
-	if (!CHECK(!fresh(&h), "%s", reason(-EIO)))
+	if (!works(fresh(&h)))
 		return;
 	for (size_t i = 0; i < SECONDS && !ktap_failed; i++) {
 		now += ktap_random() % 500 ? 1 + ktap_random() % 8 : ktap_random() % 9000;
@@ -106,7 +111,7 @@ static void places(void)
 	uint64_t now = 1900000000;
 	struct history *h;
 
-	if (!CHECK(!fresh(&h), "%s", reason(-EIO)))
+	if (!works(fresh(&h)))
 		return;
 	for (unsigned int i = 0; i < 1000 && !ktap_failed; i++) {
 		struct list_info list = { .label = 3, .kind = i % 2 ? LIST_BAN : LIST_SHADOW };
@@ -117,7 +122,7 @@ static void places(void)
 		memset(&now_counted, 0, sizeof(now_counted));
 		now_counted.list[3].packets = now_counted.verdict[DROPPED].packets = 5 + i;
 		history_count(h, now, 1, &now_counted);
-		CHECK(!history_read(h, now, HISTORY_DAY, &report), "%s", reason(-EIO));
+		works(history_read(h, now, HISTORY_DAY, &report));
 		place = history_place(report.lists, &list);
 		CHECK(place && report.sums.list[place].packets == 5 + i, "list %u at %u: %llu", i, place,
 		      report.sums.list[place].packets);
@@ -133,7 +138,7 @@ static void frequent(void)
 	uint64_t now = 2000000000, samples = 200000;
 	struct history *h;
 
-	if (!CHECK(!fresh(&h), "%s", reason(-EIO)))
+	if (!works(fresh(&h)))
 		return;
 	for (uint64_t i = 0; i < samples; i++) {
 		struct packet p = { .source = { 0, 4 }, .protocol = 17, .destination_port = 53 };
@@ -152,7 +157,7 @@ static void frequent(void)
 			counts[who]++;
 		history_sample(h, now + i * 30 / samples, &p);
 	}
-	CHECK(!history_read(h, now + 30, HISTORY_MINUTE, &report), "%s", reason(-EIO));
+	works(history_read(h, now + 30, HISTORY_MINUTE, &report));
 	CHECK(report.sums.samples == samples, "%" PRIu64 " samples", report.sums.samples);
 	for (uint32_t i = 0; i < 10; i++) {
 		const struct top_entry *e = NULL;
@@ -178,7 +183,7 @@ static void attacks(void)
 	uint64_t now = 2100000000;
 	struct history *h;
 
-	if (!CHECK(!fresh(&h), "%s", reason(-EIO)))
+	if (!works(fresh(&h)))
 		return;
 	for (int i = 0; i < 300; i++) {
 		bool on = i < 10 || (i >= 50 && i < 60) || (i >= 200 && i < 205);
@@ -187,7 +192,7 @@ static void attacks(void)
 		now_counted.verdict[DROPPED] = (struct tally){ on ? 5000 : 10, 100 };
 		history_count(h, now + (uint64_t)i, 1, &now_counted);
 	}
-	CHECK(!history_read(h, now + 300, HISTORY_HOUR, &report), "%s", reason(-EIO));
+	works(history_read(h, now + 300, HISTORY_HOUR, &report));
 	CHECK(report.attacks_n == 2, "%u attacks", report.attacks_n);
 	CHECK(report.attacks[0].begin == now + 200 && report.attacks[0].end == now + 204 &&
 		      report.attacks[0].dropped.packets == 25000,
@@ -206,13 +211,13 @@ static void damaged(void)
 
 	snprintf(path, sizeof(path), "%s/history", dir);
 	CHECK(!truncate(path, 1000), "truncate");
-	CHECK(history_open(&h, false) == -EPROTO, "a short file is read");
-	CHECK(!history_open(&h, true), "%s", reason(-EIO));
+	CHECK(err_is(history_open(&h, false), EPROTO), "a short file is read");
+	works(history_open(&h, true));
 	CHECK(!history_read(h, 2100000000, HISTORY_DAY, &report) && !report.sums.from && !report.attacks_n,
 	      "it did not begin anew");
 	history_close(h);
 	unlink(path);
-	CHECK(history_open(&h, false) == -ENOENT, "a history that is not there is read");
+	CHECK(err_is(history_open(&h, false), ENOENT), "a history that is not there is read");
 }
 
 int main(void)

@@ -73,7 +73,7 @@ static bool make(struct generation *g, const struct kind *kind)
 		g->shadow[3] = 1ULL << 63;
 	}
 	memory_take(g);
-	for (int attempt = 0; err == -EAGAIN && attempt < 8; attempt++) {
+	for (int attempt = 0; err_is(err, EAGAIN) && attempt < 8; attempt++) {
 		memory_clear(g);
 		seeds_set(g);
 		err = build_arrays(g, &owned);
@@ -255,6 +255,7 @@ static void forged_is_harmless(void)
 		struct image image;
 		unsigned char *bytes;
 		size_t size, head;
+		int err;
 
 		if (!make(&g, &kinds[k]) || !saved(&g, kinds[k].exact, id))
 			return;
@@ -279,8 +280,8 @@ static void forged_is_harmless(void)
 			memcpy(bytes + at, &before, 8);
 		}
 		image_forge(bytes, size);
-		CHECK(!image_parse(&image, "it", bytes, size, true), "the image itself is refused: %s",
-		      reason(-EUCLEAN));
+		err = image_parse(&image, "it", bytes, size, true);
+		CHECK(!err, "the image itself is refused: %s", reason(err));
 		free(bytes);
 		memory_release(&g);
 	}
@@ -358,9 +359,9 @@ static void other_files(void)
 		CHECK(image_open(&image, none[i], none[i], true) && !image.memory, "%s is an image", none[i]);
 	if (!make(&g, &small))
 		return;
-	CHECK(image_write("/dev/null", &source, id) == -EEXIST, "a device is replaced");
-	CHECK(image_write(directory, &source, id) == -EEXIST, "a directory is replaced");
-	CHECK(image_write("/nonexistent/image", &source, id) == -ENOENT, "written into nowhere");
+	CHECK(err_is(image_write("/dev/null", &source, id), EEXIST), "a device is replaced");
+	CHECK(err_is(image_write(directory, &source, id), EEXIST), "a directory is replaced");
+	CHECK(err_is(image_write("/nonexistent/image", &source, id), ENOENT), "written into nowhere");
 	memory_release(&g);
 }
 

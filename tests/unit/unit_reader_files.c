@@ -10,6 +10,7 @@
 #include <zstd.h>
 
 #include "ktap.h"
+#include "base/log.h"
 #include "sets/ranges.h"
 #include "reader_texts.h"
 
@@ -177,7 +178,8 @@ static void bomb(void)
 	ranges_free(&set);
 	len = pack(2, lines, sizeof(lines), member, sizeof(member));
 	if (write_members(member, len, 65))
-		CHECK(read_file(NULL, true, &set) == -EFBIG && strstr(error, "/list: it unpacks to more than 1 GiB"),
+		CHECK(err_is(read_file(NULL, true, &set), EFBIG) &&
+			      strstr(error, "/list: it unpacks to more than 1 GiB"),
 		      "%s", error);
 }
 

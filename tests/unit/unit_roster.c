@@ -2,6 +2,7 @@
 /* The roster: buckets against a linear scan, and whole rosters as the builder fills them. */
 #include <errno.h>
 
+#include "base/log.h"
 #include "filter/build.h"
 #include "bpf/decide.h"
 #include "ktap.h"
@@ -279,7 +280,7 @@ static int fill(size_t n, double squeeze)
 	owned_free(&owned);
 	free(hosts);
 	CHECK(!lost && !wrong, "of %zu keys %zu were lost, %zu others are found", n, lost, wrong);
-	CHECK(!err || err == -EAGAIN, "error %d", err);
+	CHECK(!err || err_is(err, EAGAIN), "error %d", err);
 	return err;
 }
 
@@ -295,7 +296,7 @@ static void planned_load(void)
 		int again = 0;
 
 		for (int round = 0; round < sizes[s].rounds; round++) {
-			again += fill(sizes[s].n, 0) == -EAGAIN;
+			again += err_is(fill(sizes[s].n, 0), EAGAIN);
 			if (ktap_failed)
 				return;
 		}
@@ -309,8 +310,8 @@ static void planned_load(void)
 static void overfull(void)
 {
 	/* At 80 % by plan, a squeeze of 22 % leaves fewer slots than keys. */
-	CHECK(fill(20000, 0.22) == -EAGAIN, "more keys than slots, and no error");
-	CHECK(fill(20000, 0.5) == -EAGAIN, "twice as many keys as slots, and no error");
+	CHECK(err_is(fill(20000, 0.22), EAGAIN), "more keys than slots, and no error");
+	CHECK(err_is(fill(20000, 0.5), EAGAIN), "twice as many keys as slots, and no error");
 	for (int percent = 1; percent < 6; percent++)
 		fill(20000, percent / 100.0);
 }
@@ -338,7 +339,8 @@ static void planned_load_ipv6(void)
 		if (round == 10)
 			g.roster6_buckets = n / ROSTER6_SLOTS - 1;
 		err = build_arrays(&g, &owned);
-		if (!CHECK(round == 10 ? err == -EAGAIN : !err || err == -EAGAIN, "%zu keys: error %d", n, err))
+		if (!CHECK(round == 10 ? err_is(err, EAGAIN) : !err || err_is(err, EAGAIN), "%zu keys: error %d", n,
+			   err))
 			return;
 		for (size_t i = 0; !err && i < n; i++) {
 			uint64_t hi = (uint64_t)(keys[i] >> 64);

@@ -5,6 +5,7 @@
 
 #include <sqlite3.h>
 
+#include "base/log.h"
 #include "own_state.h"
 
 /* Refused with a reason, by whoever looks and by whoever changes: never taken for a state without lists. */
@@ -123,7 +124,7 @@ static void ranges_of_before(void)
 	sql("DELETE FROM chunk WHERE part > 0 OR family <> 5");
 	sql("UPDATE chunk SET data = x'01000000030000000500000005000000', family = 4, sum = 1");
 	s = opened(false);
-	CHECK(s && state_list_set(s, "one", &set) == -EUCLEAN, "a piece with another sum is read");
+	CHECK(s && err_is(state_list_set(s, "one", &set), EUCLEAN), "a piece with another sum is read");
 	state_close(s);
 	sql("UPDATE chunk SET sum = NULL");
 	s = opened(false);
@@ -208,6 +209,7 @@ static void damaged_settings(void)
 	for (size_t i = 0; i < sizeof(damaged) / sizeof(damaged[0]); i++) {
 		const char *name = damaged[i][0];
 		char text[128];
+		int err;
 
 		if (!make_state())
 			return;
@@ -217,8 +219,8 @@ static void damaged_settings(void)
 		if (!s)
 			return;
 		CHECK(state_setting(s, name, 3) == 3, "%s: not the fallback", text);
-		CHECK(state_commit(s) == -EUCLEAN && strstr(reason(-EUCLEAN), "recover"), "%s: %s", text,
-		      reason(-EUCLEAN));
+		err = state_commit(s);
+		CHECK(err_is(err, EUCLEAN) && strstr(reason(err), "recover"), "%s: %s", text, reason(err));
 		state_close(s);
 	}
 	/* What earlier versions kept is none of that. */

@@ -267,7 +267,7 @@ static void others_are_refused(void)
 		   "not opened"))
 		return;
 	err = image_union(path[2], &first, &second);
-	CHECK(err == -EINVAL, "images of different seeds are united: %d", err);
+	CHECK(err_is(err, EINVAL), "images of different seeds are united: %d", err);
 	image_close(&second);
 	/* Ten times as many keys have no place in a roster made for one. */
 	half[1].n = 0;

@@ -127,13 +127,14 @@ static void files(void)
 	static const char with_zero[] = "allow 192.0.2.1\nallow\0 192.0.2.2\n";
 	unsigned int last = 0;
 
-	CHECK(!read_text("\n# x\nallow ::1\n\nlists", 21, &last) && last == 5, "%s, line %u", reason(-EINVAL), last);
-	CHECK(read_text("a\nstop\nb\n", 9, &last) == -EINTR && last == 2, "line %u", last);
-	CHECK(read_text("a\n'b\n", 5, &last) == -EINVAL && !strcmp(reason(-EINVAL), "conf:2: a quote is not closed"),
-	      "%s", reason(-EINVAL));
-	CHECK(read_text(with_zero, sizeof(with_zero) - 1, &last) == -EINVAL &&
-		      !strcmp(reason(-EINVAL), "conf:2: there is a control character"),
-	      "%s", reason(-EINVAL));
+	int err = read_text("\n# x\nallow ::1\n\nlists", 21, &last);
+
+	CHECK(!err && last == 5, "%s, line %u", reason(err), last);
+	CHECK(err_is(read_text("a\nstop\nb\n", 9, &last), EINTR) && last == 2, "line %u", last);
+	err = read_text("a\n'b\n", 5, &last);
+	CHECK(err_is(err, EINVAL) && !strcmp(reason(err), "conf:2: a quote is not closed"), "%s", reason(err));
+	err = read_text(with_zero, sizeof(with_zero) - 1, &last);
+	CHECK(err_is(err, EINVAL) && !strcmp(reason(err), "conf:2: there is a control character"), "%s", reason(err));
 }
 
 int main(void)

@@ -132,7 +132,7 @@ int packer_end(struct packer *packer, const struct packed_piece **pieces, size_t
 	join(packer);
 	*pieces = packer->pieces;
 	*n = packer->n;
-	return packer->err ? because(packer->err, "keeping the list's text: %s", strerror(-packer->err)) : 0;
+	return packer->err ? because(packer->err, "keeping the list's text: %s", errno_text(packer->err)) : 0;
 }
 
 void packer_free(struct packer *packer)

@@ -113,7 +113,7 @@ int lock_take(const char *path, long seconds)
 	err = wait_for(fd, seconds);
 	if (!err)
 		return fd;
-	err = err == -EINTR ? because_held(fd, path, seconds) : because(err, "%s: %s", path, strerror(-err));
+	err = err_is(err, EINTR) ? because_held(fd, path, seconds) : because(err, "%s: %s", path, errno_text(err));
 	close(fd);
 	return err;
 }

@@ -11,8 +11,15 @@
 
 #define LINE_MAX_BYTES 2048
 
-static char recorded[LINE_MAX_BYTES];
-static int recorded_err;
+/* Errors that are on their way up at one time: one that failed, and what failed while it was cleaned up after. */
+#define TEXTS 8
+#define MARKS ((1U << (31 - ERRNO_BITS)) - 1)
+
+static struct {
+	int err;
+	char text[LINE_MAX_BYTES];
+} texts[TEXTS];
+static unsigned int recorded;
 static const char *place;
 
 static char last[LINE_MAX_BYTES];
@@ -86,16 +93,26 @@ void log_where(const char *where)
 
 int because(int err, const char *fmt, ...)
 {
+	unsigned int mark = recorded++ % MARKS + 1;
+	char text[LINE_MAX_BYTES]; /* a reason from the place that this one takes may be quoted in it */
 	va_list args;
 
 	va_start(args, fmt);
-	vsnprintf(recorded, sizeof(recorded), fmt, args);
+	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	recorded_err = err;
-	return err;
+	memcpy(texts[mark % TEXTS].text, text, sizeof(text));
+	return texts[mark % TEXTS].err = -(int)(mark << ERRNO_BITS | (unsigned int)error_number(err));
 }
 
 const char *reason(int err)
 {
-	return recorded[0] && recorded_err == err ? recorded : strerror(-err);
+	for (int i = 0; i < TEXTS; i++)
+		if (err && texts[i].err == err)
+			return texts[i].text;
+	return errno_text(err);
+}
+
+const char *errno_text(int err)
+{
+	return strerror(error_number(err));
 }

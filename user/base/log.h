@@ -22,10 +22,27 @@ void log_where(const char *where);
 const char *log_last(void);
 
 /*
- * Whoever finds out why something fails records it and hands the -errno up; whoever is the verb says it, once.
- * reason() is what was recorded for the last failure, or the errno's own words.
+ * An error is negative: -errno, or -errno marked by because(), which keeps a text for it. The mark is in the upper
+ * bits, so the text goes with this error and no other: not with one of the same errno that came after it. Hence errors
+ * are compared by err_is(). The verb prints reason(), once: the text, or the errno's own words where there is none.
  */
 PRINTF(2, 3) int because(int err, const char *fmt, ...);
 const char *reason(int err);
+
+#define ERRNO_BITS 12
+
+/* The errno. */
+static inline int error_number(int err)
+{
+	return -err & ((1 << ERRNO_BITS) - 1);
+}
+
+static inline bool err_is(int err, int number)
+{
+	return err < 0 && error_number(err) == number;
+}
+
+/* Its own words. */
+const char *errno_text(int err);
 
 #endif

@@ -55,7 +55,7 @@ static int build(struct candidate *c, struct generation *g, const struct settled
 	int err = build_until_placed(g, &s->owned,
 				     &(struct build_how){ false, take_maps, release_maps, spare_allowed, &b });
 
-	if (err != -EAGAIN)
+	if (!err_is(err, EAGAIN))
 		return err;
 	if (g->roster4_buckets || g->roster6_buckets)
 		return because(err, "no seeds were found under which every key has a place");

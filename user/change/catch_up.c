@@ -113,7 +113,7 @@ int catch_up(struct state **state, time_t at_least)
 	attach_catch_up();
 	if (!err)
 		err = expire(&late, *state);
-	if (err != -EUCLEAN) {
+	if (!err_is(err, EUCLEAN)) {
 		if (!err)
 			err = into_force(&late, *state);
 		report(&late, err);

@@ -87,7 +87,7 @@ static int unban6(struct edit *e, const struct division *d, struct state *state,
 		err = state_ban_get(state, first, length, &ban);
 		if (!err && ban_in_force(&ban, time(NULL)))
 			continue;
-		if (err && err != -ENOENT)
+		if (err && !err_is(err, ENOENT))
 			break;
 		if (holds(&d->gone, first, length))
 			err = edit_unban6(e, first.num, length, false);
@@ -168,7 +168,7 @@ int bans_into_force(struct state *state, struct touched *t)
 		return apply_if_needed(state);
 	if (!err)
 		err = edit_in_place(state, t, &full);
-	if (err != -EAGAIN)
+	if (!err_is(err, EAGAIN))
 		return err;
 	err = apply(state);
 	if (!err && full && !kernel_live(&live))

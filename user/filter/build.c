@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/random.h>
 
+#include "base/log.h"
 #include "filter/arrays.h"
 #include "filter/fill_roster.h"
 #include "bpf/filter.h"
@@ -138,7 +139,7 @@ int build_until_placed(struct generation *g, const struct owned *owned, const st
 	struct generation planned = *g;
 	int err = -EAGAIN;
 
-	for (int attempt = 0; attempt < ATTEMPTS && err == -EAGAIN; attempt++) {
+	for (int attempt = 0; attempt < ATTEMPTS && err_is(err, EAGAIN); attempt++) {
 		if (attempt >= (how->given_seeds ? 1 : ATTEMPTS_SAME)) {
 			planned.roster4_buckets += planned.roster4_buckets / 8;
 			planned.roster6_buckets += how->given_seeds ? 0 : planned.roster6_buckets / 8;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "filter/edit_internal.h"
+#include "base/log.h"
 #include "filter/roster_table.h"
 
 bool place_find4(const struct generation *g, __u32 addr, struct step *at, __u8 *label)
@@ -166,7 +167,7 @@ static int make_room4_twice(struct edit *e, __u64 at, struct step *step)
 		if (place_is_taken(e, 4, at, i) || other.first != at || other.second == at)
 			continue;
 		err = make_room4(e, other.second, &shift);
-		if (err == -EAGAIN)
+		if (err_is(err, EAGAIN))
 			continue;
 		/* make_room4() has taken his slot for whoever comes. */
 		if (!err)
@@ -214,12 +215,12 @@ int place_choose4(struct edit *e, __u32 addr, struct step *step)
 	if (e->g->shadows)
 		return -EAGAIN;
 	err = make_room4(e, at.first, step);
-	if (err == -EAGAIN)
+	if (err_is(err, EAGAIN))
 		err = make_room4(e, at.second, step);
 #if defined(__x86_64__)
-	if (err == -EAGAIN)
+	if (err_is(err, EAGAIN))
 		err = make_room4_twice(e, at.first, step);
-	if (err == -EAGAIN)
+	if (err_is(err, EAGAIN))
 		err = make_room4_twice(e, at.second, step);
 #endif
 	return err;
@@ -237,5 +238,5 @@ int place_choose6(struct edit *e, ip6 first, struct step *step)
 	if (slot >= 0)
 		return settle_for(e, 6, step, at.second, slot);
 	err = make_room6(e, at.first, step);
-	return err == -EAGAIN ? make_room6(e, at.second, step) : err;
+	return err_is(err, EAGAIN) ? make_room6(e, at.second, step) : err;
 }

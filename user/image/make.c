@@ -78,7 +78,7 @@ int image_make(const char *path, const struct owned *owned, const struct list_in
 		err = adopt(&g, owned, &like->g);
 	if (!err)
 		err = build_until_placed(&g, owned, &(struct build_how){ .given_seeds = like });
-	if (err == -EAGAIN)
+	if (err_is(err, EAGAIN))
 		err = because(err, like ? TOO_SMALL : "no seeds were found under which every key has a place");
 	if (err)
 		return err;

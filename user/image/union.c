@@ -157,7 +157,7 @@ static int merge_tags(struct merge *m)
 	}
 	free(a);
 	free(b);
-	if (err == -EAGAIN)
+	if (err_is(err, EAGAIN))
 		err = because(err, "their IPv6 roster is too small for both: make them with more --headroom");
 	return err;
 }
@@ -270,7 +270,7 @@ static int unite_exact(struct merge *m)
 		err = check_tags(m, m->a);
 	if (!err)
 		err = check_tags(m, m->b);
-	if (err == -EILSEQ)
+	if (err_is(err, EILSEQ))
 		err = because(err, "a key was not found in the union: it is not written; please report this");
 	owned_free(&owned);
 	return err;

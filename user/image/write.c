@@ -153,5 +153,5 @@ int image_write(const char *path, const struct image_source *source, char id[IMA
 		unlink(beside);
 	else
 		err = sync_directory_of(path);
-	return err ? because(err, "%s: %s", path, strerror(-err)) : 0;
+	return err ? because(err, "%s: %s", path, errno_text(err)) : 0;
 }

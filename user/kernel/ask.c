@@ -43,7 +43,7 @@ int kernel_ask(const struct addr *addrs, size_t n, __u32 *answers)
 	unsigned char *frame = room + 2;
 	int fd = live_pin(PIN_ASK), err = 0;
 
-	if (fd == -ENOENT)
+	if (err_is(fd, ENOENT))
 		return because(fd, "nothing is loaded here; load or attach first");
 	if (fd < 0)
 		return because_kernel(fd, PIN_ASK);

@@ -58,26 +58,26 @@ static int link_state(struct attachment *at)
 	if (at->ifindex && at->ifindex == ifindex)
 		at->mode = mode_of((int)ifindex, info.prog_id, &is_it);
 	err = !at->ifindex ? -ENODEV : at->ifindex != ifindex || !is_it ? -EXDEV : 0;
-	at->gone = err == -ENODEV;
-	at->moved = err == -EXDEV;
+	at->gone = err_is(err, ENODEV);
+	at->moved = err_is(err, EXDEV);
 	return err;
 }
 
 static const char *why_not(int err)
 {
-	switch (err) {
-	case -EBUSY:
+	switch (error_number(err)) {
+	case EBUSY:
 		return "another XDP program is attached there; detach it, or try --shared";
-	case -EPERM:
-	case -EACCES:
+	case EPERM:
+	case EACCES:
 		return "root, or " NEEDED_CAPABILITIES ", is needed";
-	case -EOPNOTSUPP:
+	case EOPNOTSUPP:
 		return "its driver has no XDP; use --mode skb";
-	case -ERANGE:
-	case -EINVAL:
+	case ERANGE:
+	case EINVAL:
 		return "the driver refuses it (MTU too large for XDP, or LRO on?); use --mode skb";
 	default:
-		return strerror(-err);
+		return errno_text(err);
 	}
 }
 
@@ -97,16 +97,16 @@ static int attach_link(struct attachment *at, int ifindex)
 			continue;
 		fd = bpf_link_create(root, ifindex, BPF_XDP, &opts);
 		err = fd < 0 ? -errno : 0;
-		if (err == -EBUSY || err == -EEXIST || err == -EPERM)
+		if (err_is(err, EBUSY) || err_is(err, EEXIST) || err_is(err, EPERM))
 			break;
 		if (err && at->mode == MODE_AUTO && mode == MODE_NATIVE)
 			warn("%s: no native mode (%s), using skb: slower, and behind the driver", at->name,
-			     strerror(-err));
+			     errno_text(err));
 		if (!err)
 			at->mode = mode;
 	}
 	close(root);
-	if (err == -EEXIST)
+	if (err_is(err, EEXIST))
 		err = -EBUSY;
 	if (err)
 		return because(err, "%s: %s", at->name, why_not(err));
@@ -141,7 +141,7 @@ static int has_ethernet(const char *ifname)
 	if (fd >= 0)
 		close(fd);
 	if (err)
-		return because(err, "%s: %s", ifname, strerror(-err));
+		return because(err, "%s: %s", ifname, errno_text(err));
 	if (request.ifr_hwaddr.sa_family == ARPHRD_ETHER || request.ifr_hwaddr.sa_family == ARPHRD_LOOPBACK)
 		return 0;
 	return because(-EOPNOTSUPP,
@@ -159,16 +159,16 @@ int attach_may(const struct attachment *at)
 		return because(-ENODEV, "%s: there is no such interface", at->name);
 	for (int shared = 0; shared < 2; shared++) {
 		old.shared = shared;
-		switch (link_state(&old)) {
+		switch (error_number(link_state(&old))) {
 		case 0:
 			return because(-EEXIST, "%s: the filter is attached there already (%s mode)", at->name,
 				       attach_mode_names[old.mode]);
-		case -EXDEV:
+		case EXDEV:
 			return because(-EXDEV,
 				       "%s: the filter that was attached under this name goes on: the interface was "
 				       "renamed, or is in another network namespace; detach %s first",
 				       at->name, at->name);
-		case -ENODEV: /* an interface of that name came and went */
+		case ENODEV: /* an interface of that name came and went */
 			attachment_pin(path, sizeof(path), at->name, shared);
 			unlink(path);
 		}
@@ -234,7 +234,7 @@ int attach_list(struct attachment **list, size_t *n)
 	if (!dir)
 		return errno == ENOENT ? 0 : because(-errno, "%s: %s", path, strerror(errno));
 	while ((entry = readdir(dir))) {
-		if (!attachment_of_pin(entry->d_name, &at) || link_state(&at) == -ENOENT)
+		if (!attachment_of_pin(entry->d_name, &at) || err_is(link_state(&at), ENOENT))
 			continue;
 		grown = realloc(*list, (*n + 1) * sizeof(**list));
 		if (!grown) {

@@ -18,10 +18,8 @@ static int make_room(struct tally **each, size_t values)
 	int cpus = libbpf_num_possible_cpus();
 
 	*each = cpus > 0 ? calloc(values * (size_t)cpus, sizeof(**each)) : NULL;
-	if (cpus <= 0) {
-		because(-EIO, "/sys does not say how many CPUs there are");
-		return -EIO;
-	}
+	if (cpus <= 0)
+		return because(-EIO, "/sys does not say how many CPUs there are");
 	return *each ? cpus : -ENOMEM;
 }
 
@@ -44,7 +42,7 @@ static int sum_tallies(const char *name, __u32 first, struct tally *sums, __u32 
 	free(each);
 	if (fd >= 0)
 		close(fd);
-	return err && err != -ENOENT ? because_kernel(err, name) : 0;
+	return err && !err_is(err, ENOENT) ? because_kernel(err, name) : 0;
 }
 
 int kernel_counters(struct counted *c)
@@ -89,7 +87,7 @@ int kernel_retire_port(unsigned int port)
 	free(each);
 	if (fd >= 0)
 		close(fd);
-	return err && err != -ENOENT ? because_kernel(err, PIN_COUNTERS) : 0;
+	return err && !err_is(err, ENOENT) ? because_kernel(err, PIN_COUNTERS) : 0;
 }
 
 int kernel_zero_label(__u8 label)
@@ -107,5 +105,5 @@ int kernel_zero_label(__u8 label)
 	free(zero);
 	if (fd >= 0)
 		close(fd);
-	return err == -ENOENT ? 0 : err;
+	return err_is(err, ENOENT) ? 0 : err;
 }

@@ -50,7 +50,7 @@ static int detach_link(const char *name, const char *path)
 
 	if (fd >= 0)
 		close(fd);
-	if (err && err != -ENOLINK && err != -EINVAL && err != -EOPNOTSUPP)
+	if (err && !err_is(err, ENOLINK) && !err_is(err, EINVAL) && !err_is(err, EOPNOTSUPP))
 		return because_kernel(err, path);
 	return unpin(name, path);
 }
@@ -85,7 +85,7 @@ int attach_take_back(const char *name)
 	unsigned int ifindex = if_nametoindex(name);
 	int err = attach_find(name);
 
-	if (err != -ENOENT)
+	if (!err_is(err, ENOENT))
 		return err ? err : detach_one(name);
 	return ifindex && shared_is_there((int)ifindex) ? attach_sweep(name, ifindex) : 0;
 }

@@ -117,7 +117,7 @@ int shared_attach(struct attachment *at, int ifindex, const char *pin)
 	err = kernel_live(&g);
 	if (!err)
 		err = kernel_live_maps(&g, maps);
-	else if (err == -ENOENT)
+	else if (err_is(err, ENOENT))
 		err = 0; /* nothing is banned yet */
 	if (!err) {
 		int frags = kernel_frags();
@@ -130,9 +130,9 @@ int shared_attach(struct attachment *at, int ifindex, const char *pin)
 	if (!err) {
 		programs_constants(&g, maps);
 		err = xdp_program__attach(program, ifindex, libxdp_mode(mode), 0);
-		if (err && err != -EBUSY && at->mode == MODE_AUTO && there == MODE_AUTO) {
+		if (err && !err_is(err, EBUSY) && at->mode == MODE_AUTO && there == MODE_AUTO) {
 			warn("%s: no native mode (%s), using skb: slower, and behind the driver", at->name,
-			     strerror(-err));
+			     errno_text(err));
 			mode = MODE_SKB;
 			err = xdp_program__attach(program, ifindex, libxdp_mode(mode), 0);
 		}
@@ -152,13 +152,13 @@ int shared_attach(struct attachment *at, int ifindex, const char *pin)
 			close(maps[a]);
 	at->shared = true;
 	at->mode = mode;
-	if (err == -EOPNOTSUPP)
+	if (err_is(err, EOPNOTSUPP))
 		return because(err, "%s: this kernel does not let libxdp run several XDP programs; leave out --shared",
 			       at->name);
-	if (err == -EBUSY)
+	if (err_is(err, EBUSY))
 		return because(err, "%s: another XDP program is attached there, and not through libxdp; detach it",
 			       at->name);
-	return err ? because(err, "%s: attaching through libxdp: %s", at->name, strerror(-err)) : 0;
+	return err ? because(err, "%s: attaching through libxdp: %s", at->name, errno_text(err)) : 0;
 }
 
 __u32 shared_id(const char *pin)
@@ -184,7 +184,7 @@ static int open_dispatcher(unsigned int ifindex, struct xdp_multiprog **multi)
 	err = (int)libxdp_get_error(*multi);
 	if (err)
 		*multi = NULL;
-	return err == -ENOENT ? 0 : err;
+	return err_is(err, ENOENT) ? 0 : err;
 }
 
 /* Does the interface's dispatcher have the program with that id? Taken out of it, if that is asked for; 0 or -errno. */
@@ -232,7 +232,7 @@ int shared_remove(const char *name, __u32 id)
 		return err;
 	/* Nowhere: gone with its interface, or somebody took the dispatcher away. */
 	err = ifindex ? look_behind(ifindex, id, &found, true) : 0;
-	return err ? because(err, "%s: detaching through libxdp: %s", name, strerror(-err)) : 0;
+	return err ? because(err, "%s: detaching through libxdp: %s", name, errno_text(err)) : 0;
 }
 
 /* The maps that a program uses; they are few. */
@@ -303,7 +303,7 @@ int shared_sweep(const char *ifname, unsigned int ifindex, const char *pin, bool
 		if (!err && id)
 			err = look_behind(ifindex, id, &found, true);
 	}
-	return err ? because(err, "%s: taking an older program out through libxdp: %s", ifname, strerror(-err)) : 0;
+	return err ? because(err, "%s: taking an older program out through libxdp: %s", ifname, errno_text(err)) : 0;
 }
 
 bool shared_is_live(const char *pin)

@@ -84,7 +84,7 @@ int live_pin(const char *name)
 		fd = bpf_obj_get(path);
 		if (fd < 0)
 			fd = -errno;
-	} while (fd == -ENOENT && id && id != before && ++looks < LOOKS);
+	} while (err_is(fd, ENOENT) && id && id != before && ++looks < LOOKS);
 	return fd;
 }
 

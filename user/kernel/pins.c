@@ -46,21 +46,21 @@ int because_program(int err, const char *what)
 	struct utsname host = { 0 };
 
 	/* Bytes are counted by the difference of two pointers: without CAP_PERFMON the verifier allows none. */
-	if (err == -EPERM || err == -ENOMEM || err == -EMFILE || err == -ENFILE ||
-	    (err == -EACCES && lacks(CAP_PERFMON) && lacks(CAP_SYS_ADMIN)))
+	if (err_is(err, EPERM) || err_is(err, ENOMEM) || err_is(err, EMFILE) || err_is(err, ENFILE) ||
+	    (err_is(err, EACCES) && lacks(CAP_PERFMON) && lacks(CAP_SYS_ADMIN)))
 		return because_kernel(err, what);
 	uname(&host);
 	return because(err, "%s: kernel %s refuses the program (%s); 5.10 or newer is needed, and --verbose tells more",
-		       what, host.release, strerror(-err));
+		       what, host.release, errno_text(err));
 }
 
 int because_kernel(int err, const char *what)
 {
-	if (err == -EPERM || err == -EACCES)
+	if (err_is(err, EPERM) || err_is(err, EACCES))
 		return because(err, "%s: root, or " NEEDED_CAPABILITIES ", is needed", what);
-	if (err == -ENOMEM)
+	if (err_is(err, ENOMEM))
 		return because(err, "%s: the kernel has not enough memory", what);
-	return because(err, "%s: %s", what, strerror(-err));
+	return because(err, "%s: %s", what, errno_text(err));
 }
 
 int pin_get(const char *name)
@@ -97,7 +97,7 @@ static int find_bpffs(void)
 	int is;
 
 	snprintf(path, sizeof(path), "%s", opt_bpffs);
-	while ((is = on_bpffs(path)) == -ENOENT && (cut = strrchr(path, '/')) && cut != path)
+	while (err_is(is = on_bpffs(path), ENOENT) && (cut = strrchr(path, '/')) && cut != path)
 		*cut = '\0';
 	return is;
 }
@@ -110,9 +110,9 @@ int pins_ready(void)
 
 	if (strlen(opt_bpffs) > PIN_PATH_MAX - 80)
 		return because(-ENAMETOOLONG, "%s: the path is too long", opt_bpffs);
-	if (is == -EPERM && strchr((strrchr(opt_bpffs, '/') ?: opt_bpffs) + 1, '.'))
+	if (err_is(is, EPERM) && strchr((strrchr(opt_bpffs, '/') ?: opt_bpffs) + 1, '.'))
 		return because(-EINVAL, "%s: a BPF file system takes no names with a dot", opt_bpffs);
-	if (is < 0 && is != -ENOENT)
+	if (is < 0 && !err_is(is, ENOENT))
 		return because_kernel(is, opt_bpffs);
 	/* Over one that is there already, a second would hide every pin. */
 	if (is != 1 && !strncmp(opt_bpffs, BPFFS_MOUNT "/", strlen(BPFFS_MOUNT "/")) && on_bpffs(BPFFS_MOUNT) != 1) {

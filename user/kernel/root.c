@@ -90,7 +90,7 @@ int kernel_base(void)
 		return 0;
 	}
 	err = load_root(true);
-	if (err == -EINVAL)
+	if (err_is(err, EINVAL))
 		err = load_root(false);
 	return err ? because_program(err, "loading the root program") : 0;
 }

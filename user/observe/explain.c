@@ -164,11 +164,11 @@ static int search_live(struct explanation *e, struct state *state, const struct 
 		if (!ban)
 			return -ENOMEM;
 		err = state_ban_around(state, addrs[i], beyond, now, ban);
-		if (err == -ENOENT) {
+		if (err_is(err, ENOENT)) {
 			err = state_ban_around(state, addrs[i], beyond, 0, ban);
 			e->ran_out[i] = !err;
 			free(ban);
-			err = err == -ENOENT ? 0 : err;
+			err = err_is(err, ENOENT) ? 0 : err;
 			continue;
 		}
 		if (!err)

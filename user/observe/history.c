@@ -71,9 +71,9 @@ int history_open(struct history **history, bool write)
 		close(fd);
 	if (err) {
 		free(h);
-		if (err == -ENOENT)
+		if (err_is(err, ENOENT))
 			return because(err, "there is no history: the service keeps it (xdp-bloom run)");
-		return because(err, "%s: %s", path, err == -EPROTO ? "of another version" : strerror(-err));
+		return because(err, "%s: %s", path, err_is(err, EPROTO) ? "of another version" : errno_text(err));
 	}
 	h->file = mem;
 	*history = h;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "state/kept_image.h"
 #include "kernel/candidate.h"
 #include "state/settings.h"
@@ -40,7 +41,7 @@ int inforce_take(struct inforce *s)
 
 	memset(s, 0, sizeof(*s));
 	if (err)
-		return err == -ENOENT ? 0 : err;
+		return err_is(err, ENOENT) ? 0 : err;
 	s->g = live.g;
 	rate_measure(&live.g, &s->rate);
 	rungs = rate_rungs(&live.g);

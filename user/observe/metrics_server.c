@@ -227,7 +227,7 @@ int metrics_listen(struct metrics_server **server, const char *where)
 	if (!s->daemon) {
 		err = errno ? -errno : -EIO;
 		free(s);
-		return because(err, "%s: cannot listen: %s", where, strerror(-err));
+		return because(err, "%s: cannot listen: %s", where, errno_text(err));
 	}
 	s->listener = mhd.get_daemon_info(s->daemon, MHD_DAEMON_INFO_LISTEN_FD)->listen_fd;
 	*server = s;

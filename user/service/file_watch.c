@@ -135,7 +135,7 @@ int follow_add(struct follow *f, const char *path, size_t number, bool gone)
 	int err = way_walk(path, on_step, &file);
 
 	/* What is not there now is told when it comes: the way is watched as far as it goes. */
-	return err == -ENOENT || err == -ENOTDIR || err == -ELOOP ? 0 : err;
+	return err_is(err, ENOENT) || err_is(err, ENOTDIR) || err_is(err, ELOOP) ? 0 : err;
 }
 
 void follow_end(struct follow *f)

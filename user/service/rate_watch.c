@@ -43,7 +43,7 @@ static int rotation_due(struct state *state)
 	int err = image_kept(state) ? -ENOENT : kernel_open_live(&c, false);
 
 	if (err)
-		return err == -ENOENT ? 0 : err;
+		return err_is(err, ENOENT) ? 0 : err;
 	rate_measure(&c.g, &rate);
 	kernel_release(&c);
 	return rate_passed(&rate, rate_asked(&settings));

@@ -281,9 +281,12 @@ static int64_t look_due(const struct service *s)
 
 static void run_jobs(struct jobs *jobs, int64_t now)
 {
+	int err;
+
 	jobs_limit(jobs, now);
-	if (jobs_start(jobs))
-		warn("%s", reason(-EAGAIN));
+	err = jobs_start(jobs);
+	if (err)
+		warn("%s", reason(err));
 }
 
 static void turn(struct service *s, int64_t now)

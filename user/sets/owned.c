@@ -145,6 +145,7 @@ static int fits6(size_t prefixes)
 static int cut6(struct owned *out, const struct ranges *set)
 {
 	size_t n = 0;
+	int err = 0;
 
 	for (int pass = 0; pass < 2; pass++) {
 		out->n6 = 0;
@@ -162,8 +163,10 @@ static int cut6(struct owned *out, const struct ranges *set)
 			}
 		}
 		n = out->n6;
-		if (!pass && fits6(n))
-			return -E2BIG;
+		if (!pass)
+			err = fits6(n);
+		if (err)
+			return err;
 		if (!pass)
 			out->v6 = malloc((n + 1) * sizeof(*out->v6));
 		if (!out->v6)

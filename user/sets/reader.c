@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "sets/ranges.h"
+#include "base/log.h"
 #include "base/clock.h"
 #include "sets/reader_input.h"
 #include "sets/reader_internal.h"
@@ -95,7 +96,7 @@ int reader_add(struct reader *reader, const struct item *item)
 	else
 		err = ranges_add6(reader->set, item->lo, item->hi);
 	if (err)
-		return reader_fail(reader, err, strerror(-err));
+		return reader_fail(reader, err, errno_text(err));
 	reader->report->entries++;
 	reader->kinds |= item->kind;
 	if (item->lo == item->hi)

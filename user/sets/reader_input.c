@@ -13,6 +13,7 @@
 #include <zstd.h>
 
 #include "sets/reader_input.h"
+#include "base/log.h"
 #include "sets/reader_internal.h"
 
 /* What "xz -9" needs is 65 MiB; a file that asks for far more is not a list. */
@@ -59,7 +60,7 @@ static int take(struct input *in, void *buf, size_t size, size_t *got, const cha
 	if (n < 0) {
 		int err = -errno;
 
-		*reason = strerror(-err);
+		*reason = errno_text(err);
 		return err;
 	}
 	in->fd_ended = n == 0;
@@ -110,7 +111,7 @@ int input_open(struct input **input, const char *path, const char **reason)
 	in->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
 	if (in->fd < 0) {
 		err = -errno;
-		*reason = strerror(-err);
+		*reason = errno_text(err);
 		goto out;
 	}
 	if (!fstat(in->fd, &st) && S_ISREG(st.st_mode))
@@ -132,7 +133,7 @@ int input_open(struct input **input, const char *path, const char **reason)
 	}
 	err = start_unpacking(in);
 	if (err) {
-		*reason = strerror(-err);
+		*reason = errno_text(err);
 		goto out;
 	}
 	*input = in;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sets/ranges.h"
+#include "base/log.h"
 #include "sets/reader_input.h"
 #include "sets/reader_internal.h"
 
@@ -209,7 +210,7 @@ static int fast_lines(struct reader *reader)
 				break;
 		}
 		if (err)
-			return reader_fail(reader, err, strerror(-err));
+			return reader_fail(reader, err, errno_text(err));
 		lines++;
 		p = next;
 	}

@@ -172,7 +172,7 @@ int state_ban_around(struct state *state, struct addr first, unsigned int length
 
 		if (!err && ban_in_force(ban, now))
 			return 0;
-		if (err && err != -ENOENT)
+		if (err && !err_is(err, ENOENT))
 			return err;
 	}
 	return at == -2 ? because_sqlite(state, "reading") : -ENOENT;
@@ -315,7 +315,7 @@ int state_bans_clear(struct state *state)
 {
 	int err = has_bans(state) ? state_change(state, "DELETE FROM ban", NULL) : 0;
 
-	return err == -ENOENT ? 0 : err;
+	return err_is(err, ENOENT) ? 0 : err;
 }
 
 bool state_bans_any(struct state *state)

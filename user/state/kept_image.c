@@ -117,7 +117,7 @@ static int copy_in(const char *path, size_t size, uint64_t number, char to[PATH_
 	if (!err && (fsync(fd) || sync_directory()))
 		err = -errno;
 	if (err)
-		err = because(err, "keeping a copy of the image in %s: %s", opt_state, strerror(-err));
+		err = because(err, "keeping a copy of the image in %s: %s", opt_state, errno_text(err));
 	if (from >= 0)
 		close(from);
 	if (fd >= 0)
@@ -182,7 +182,7 @@ int lists_in_force(struct state *state, struct list_info **lists, size_t *n)
 	struct image image;
 	int err = image_kept_open(state, &image, false);
 
-	if (err == -ENOENT && !image_kept(state))
+	if (err_is(err, ENOENT) && !image_kept(state))
 		return state_lists(state, lists, n);
 	*lists = NULL;
 	*n = 0;
@@ -192,5 +192,5 @@ int lists_in_force(struct state *state, struct list_info **lists, size_t *n)
 	else
 		err = image_lists(&image, lists, n);
 	image_close(&image);
-	return err == -ENOMEM ? err : 0;
+	return err_is(err, ENOMEM) ? err : 0;
 }

@@ -105,7 +105,7 @@ int state_list_set(struct state *state, const char *name, struct ranges *set)
 		sqlite3_finalize(stmt);
 	else
 		err = state_finish(state, stmt, code);
-	if (err == -EUCLEAN || (!err && !are_normal(set)))
+	if (err_is(err, EUCLEAN) || (!err && !are_normal(set)))
 		err = because(-EUCLEAN, "%s: list '%s' is damaged; load it again, or see 'xdp-bloom state recover'",
 			      opt_state, name);
 	if (err)

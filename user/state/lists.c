@@ -167,7 +167,7 @@ int state_list_put(struct state *state, struct list_info *list, const struct ran
 	if (!old)
 		list->label = 0;
 
-	if (err && err != -ENOENT)
+	if (err && !err_is(err, ENOENT))
 		return err;
 	if (list->kind != LIST_ALLOW && !list->label) {
 		list->fresh = true;
@@ -198,7 +198,7 @@ int state_list_put(struct state *state, struct list_info *list, const struct ran
 	if (!old)
 		id = sqlite3_last_insert_rowid(state->db);
 	err = state_change(state, "DELETE FROM chunk WHERE list = (SELECT id FROM list WHERE name = ?)", list->name);
-	if (err == -ENOENT)
+	if (err_is(err, ENOENT))
 		err = 0;
 	return err ? err : state_chunks_put(state, id, set);
 }
@@ -210,7 +210,7 @@ int state_list_set_kind(struct state *state, const char *name, enum list_kind ki
 	int64_t id = 0;
 	int err = state_list_find(state, name, &id, &label);
 
-	if (err == -ENOENT)
+	if (err_is(err, ENOENT))
 		return because(err, "there is no list '%s'", name);
 	if (!err && kind != LIST_ALLOW && !label)
 		err = free_label(state, &label);
@@ -232,5 +232,5 @@ int state_list_drop(struct state *state, const char *name)
 
 	if (!err)
 		err = state_change(state, "DELETE FROM list WHERE name = ?", name);
-	return err == -ENOENT ? because(err, "there is no list '%s'", name) : err;
+	return err_is(err, ENOENT) ? because(err, "there is no list '%s'", name) : err;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "state/internal.h"
+#include "base/log.h"
 
 #define BEFORE " || ' before'"
 
@@ -35,7 +36,7 @@ static int change(struct state *s, const char *sql, const char *name)
 {
 	int err = state_change(s, sql, name);
 
-	return err == -ENOENT ? 0 : err;
+	return err_is(err, ENOENT) ? 0 : err;
 }
 
 int state_pending_add(struct state *state, const struct pending *pending)
@@ -57,7 +58,7 @@ int state_pending_add(struct state *state, const struct pending *pending)
 			   ", kind, prefixes, addresses, source, loaded, format FROM list WHERE name = ?",
 			   pending->name);
 	if (err)
-		return err == -ENOENT ? 0 : err; /* a new list: to take it back is to drop it */
+		return err_is(err, ENOENT) ? 0 : err; /* a new list: to take it back is to drop it */
 	err = change(state,
 		     "UPDATE chunk SET list = (SELECT id FROM list WHERE name = ?1" BEFORE ")"
 		     " WHERE list = (SELECT id FROM list WHERE name = ?1)",
@@ -103,7 +104,7 @@ static int undo_list(struct state *s, const char *name)
 				     " WHERE name = ?1 AND EXISTS (SELECT 1 FROM list WHERE name = ?1" BEFORE ")";
 	int err = state_change(s, before, name);
 
-	if (err == -ENOENT) /* there was none before, or the list has been dropped since */
+	if (err_is(err, ENOENT)) /* there was none before, or the list has been dropped since */
 		return change(s,
 			      "DELETE FROM list WHERE name = ?1 AND"
 			      " EXISTS (SELECT 1 FROM pending WHERE kind = 0 AND name = ?1 AND before IS NULL)",
@@ -131,7 +132,7 @@ int state_pending_undo(struct state *state, const struct pending *pending)
 	int err = pending->kind == PENDING_LIST ? undo_list(state, pending->name)
 						: state_interface_drop(state, pending->name);
 
-	if (err && err != -ENOENT)
+	if (err && !err_is(err, ENOENT))
 		return err;
 	return state_pending_forget(state, pending->kind, pending->name);
 }

@@ -230,7 +230,7 @@ static int salvage_all(struct salvage *s, struct recovered *r)
 	if (s->err)
 		return s->err;
 	err = r->texts ? 0 : state_change(s->to, "DELETE FROM chunk WHERE family = 0", NULL);
-	return err == -ENOENT ? 0 : err;
+	return err_is(err, ENOENT) ? 0 : err;
 }
 
 /* A part of a list is no list. */

@@ -58,7 +58,7 @@ const char *state_setting_damaged(struct state *state)
 {
 	for (size_t i = 0; i < LIMITS; i++) {
 		state_setting(state, limits[i].name, 0);
-		if (state->broken == -EUCLEAN)
+		if (err_is(state->broken, EUCLEAN))
 			return limits[i].name;
 	}
 	return NULL;

@@ -43,7 +43,7 @@ int source_locate(struct source *source, const char *path)
 		strcat(source->path, "/");
 	strcat(source->path, path);
 	err = way_walk(source->path, is_own, NULL);
-	return err ? because(err, "%s: %s", path, strerror(-err)) : 0;
+	return err ? because(err, "%s: %s", path, errno_text(err)) : 0;
 }
 
 /* Renamed into place, a file of old has its change time anew. Devices are numbered anew at every boot: left out. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "state/source.h"
+#include "base/log.h"
 #include "state/internal.h"
 
 int state_source_put(struct state *state, const struct source *source)
@@ -13,8 +14,8 @@ int state_source_put(struct state *state, const struct source *source)
 	int err = state_change(state, "DELETE FROM source WHERE list = (SELECT id FROM list WHERE name = ?)",
 			       source->list);
 
-	if ((err && err != -ENOENT) || !*source->path)
-		return err == -ENOENT ? 0 : err;
+	if ((err && !err_is(err, ENOENT)) || !*source->path)
+		return err_is(err, ENOENT) ? 0 : err;
 	stmt = state_prepare(state, "INSERT INTO source (list, path, stamp, options)"
 				    " SELECT id, ?2, ?3, ?4 FROM list WHERE name = ?1");
 	if (!stmt)

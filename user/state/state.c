@@ -305,11 +305,11 @@ int state_commit(struct state *state)
 		return because(-EIO, "%s: what was to be written is undone: out of memory, or of disk", opt_state);
 	if (state->broken)
 		return because(state->broken, "%s: a setting %s: nothing is written", opt_state,
-			       state->broken == -EUCLEAN ? "is damaged (see 'xdp-bloom state recover')"
-							 : "could not be read");
+			       err_is(state->broken, EUCLEAN) ? "is damaged (see 'xdp-bloom state recover')"
+							      : "could not be read");
 	state->commits = true;
 	err = run(state, "COMMIT");
-	if (err == -EIO)
+	if (err_is(err, EIO))
 		overwrite_commit(state);
 	return err;
 }

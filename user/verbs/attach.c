@@ -148,7 +148,7 @@ static void take_back(struct state *state, int argc, char **argv, const enum ann
 			err = state_interface_drop(state, argv[i]);
 		else if (announced[i])
 			err = state_pending_forget(state, PENDING_INTERFACE, argv[i]);
-		if (err == -ENOENT) /* it was not committed */
+		if (err_is(err, ENOENT)) /* it was not committed */
 			err = 0;
 	}
 	if (!err)
@@ -195,13 +195,13 @@ int cmd_attach(struct context *context, int argc, char **argv)
 		at->mode = wanted_mode;
 		at->shared = wanted_shared;
 		err = attach_one(at);
-		if (err == -EEXIST && if_needed) {
+		if (err_is(err, EEXIST) && if_needed) {
 			err = state_interface_put(change->state, &kept);
 			continue;
 		}
-		if ((err == -ENODEV || err == -EXDEV) && if_needed) {
+		if ((err_is(err, ENODEV) || err_is(err, EXDEV)) && if_needed) {
 			warn("%s%s", reason(err),
-			     err == -ENODEV ? "; it is kept in mind: 'restore' or the service attaches it" : "");
+			     err_is(err, ENODEV) ? "; it is kept in mind: 'restore' or the service attaches it" : "");
 			missing = true;
 			err = state_interface_put(change->state, &kept);
 			continue;

@@ -56,7 +56,7 @@ static int keep(struct state *state, const struct ban *ban, struct tally_bans *n
 		return 0;
 	err = state_ban_get(state, ban->first, ban->length, &old);
 	if (err || !ban_in_force(&old, ban->added))
-		return err == -ENOENT ? 0 : err;
+		return err_is(err, ENOENT) ? 0 : err;
 	if (old.expires && (!ban->expires || old.expires <= ban->expires))
 		return 0;
 	if (keep_longer)
@@ -101,7 +101,7 @@ static int put_bans(struct change *change, const struct prefixes *p, struct tall
 		err = opt_force ? 0 : guard_prefix(ban.first, ban.length);
 		if (!err)
 			err = keep(change->state, &ban, n);
-		if (err == -EEXIST) {
+		if (err_is(err, EEXIST)) {
 			n->kept++;
 			err = 0;
 			continue;

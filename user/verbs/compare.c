@@ -90,7 +90,7 @@ static int read_side(struct side *side, const char *name)
 	if (strcmp(name, "-") != 0) {
 		if (!strchr(name, '/'))
 			err = read_loaded(side);
-		if (!err || (err != -ENOENT && access(name, F_OK)))
+		if (!err || (!err_is(err, ENOENT) && access(name, F_OK)))
 			return err;
 		if (image_is(name))
 			return read_image(side);

@@ -65,7 +65,7 @@ static int check_reason(struct state *state, const struct prefix *p)
 	int err = why ? state_ban_get(state, p->first, p->length, &ban) : -ENOENT;
 
 	if (err)
-		return err == -ENOENT ? 0 : err; /* there is more to say of one that is not there */
+		return err_is(err, ENOENT) ? 0 : err; /* there is more to say of one that is not there */
 	if (!strcmp(ban.reason, clean_copy(wanted, sizeof(wanted), why)))
 		return 0;
 	return because(-EPERM, "%s was banned for another reason, '%s'", prefix_text(text, p->first, (int)p->length),
@@ -80,7 +80,7 @@ static int drop_bans(struct change *change, const struct prefixes *p)
 		err = check_reason(change->state, &p->at[i]);
 		if (!err)
 			err = state_ban_drop(change->state, p->at[i].first, p->at[i].length);
-		if (err == -ENOENT)
+		if (err_is(err, ENOENT))
 			err = because_not_banned(change->state, &p->at[i]);
 		if (!err)
 			err = change_touch(change, p->at[i].first, p->at[i].length, false);

@@ -173,7 +173,7 @@ static int open_text(struct load *l)
 	}
 	if (fd >= 0)
 		close(fd);
-	return l->text < 0 ? because(l->text, "%s: %s", l->path, why ? why : strerror(-l->text)) : 0;
+	return l->text < 0 ? because(l->text, "%s: %s", l->path, why ? why : errno_text(l->text)) : 0;
 }
 
 static int read_list(struct context *context, struct load *l)
@@ -225,13 +225,13 @@ static int compare(struct load *l, struct state *state)
 	struct ranges kept;
 	int err = state_list_get(state, l->name, &old);
 
-	if (err == -ENOENT)
+	if (err_is(err, ENOENT))
 		return 0;
 	if (err)
 		return err;
 	err = state_list_set(state, l->name, &l->before);
 	/* What is damaged is nothing to compare with, and goes; but only where somebody sees to it. */
-	if (err == -EUCLEAN && !if_changed)
+	if (err_is(err, EUCLEAN) && !if_changed)
 		err = 0;
 	if (!err)
 		err = ranges_intersect(&kept, &l->before, &l->out.set);
@@ -277,9 +277,9 @@ static int choose_kind(struct state *state, const char *name)
 	int err = state_list_get(state, name, &old);
 
 	/* Who had a list of that name before there were live bans keeps it. */
-	if (err == -ENOENT && !strcmp(name, LIVE_LIST))
+	if (err_is(err, ENOENT) && !strcmp(name, LIVE_LIST))
 		return because(-EINVAL, "'%s' is what live bans are called; give the list another name", name);
-	if (err == -ENOENT)
+	if (err_is(err, ENOENT))
 		return 0;
 	if (err)
 		return err;
@@ -365,7 +365,7 @@ int cmd_load(struct context *context, int argc, char **argv)
 	err = strcmp(l.path, "-") ? 0 : standard_input();
 	if (!err)
 		err = load(context, &l);
-	if (err == -EALREADY)
+	if (err_is(err, EALREADY))
 		status = out_done();
 	else if (err)
 		status = fail("%s; nothing was loaded", reason(err));

@@ -87,7 +87,7 @@ static int restore_interfaces(struct state *state, size_t *missing)
 		while (at.mode < MODE_SKB && strcmp(attach_mode_names[at.mode], kept[i].mode))
 			at.mode++;
 		status = attach_one(&at);
-		if (!status || status == -EEXIST)
+		if (!status || err_is(status, EEXIST))
 			continue;
 		*missing += 1;
 		fail("%s; the rest is restored", reason(status));

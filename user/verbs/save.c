@@ -46,7 +46,7 @@ static int save(struct context *context, const char *path)
 		err = lists_in_force(change->state, &lists, &source.lists_n);
 	if (!err) {
 		err = kernel_open_live(&live, false);
-		if (err == -ENOENT)
+		if (err_is(err, ENOENT))
 			err = because(err, "nothing is loaded here");
 	}
 	if (!err) {

@@ -190,7 +190,7 @@ static void on_sample(void *arg, const struct sample *s)
 	err = pcapng_packet(w->file, name, (uint64_t)((int64_t)s->time + w->clock), s->bytes, s->captured, s->length,
 			    comment);
 	if (err)
-		w->status = fail("%s: %s", wanted.file, strerror(-err));
+		w->status = fail("%s: %s", wanted.file, errno_text(err));
 }
 
 static volatile sig_atomic_t stop;
@@ -234,7 +234,7 @@ static int samples_per_second(double *rate)
 	struct state *state;
 	int err = kernel_live(&g);
 
-	if (err == -ENOENT)
+	if (err_is(err, ENOENT))
 		return because(err, "nothing is loaded here; load or attach first");
 	if (!err && !g.samples)
 		return because(-EINVAL, "samples are off; tune --samples 100 turns them on");
@@ -280,7 +280,7 @@ static int watch(struct context *context, int argc, char **argv, const struct op
 	if (!err && wanted.file) {
 		err = pcapng_open(&w.file, wanted.file);
 		if (err)
-			err = because(err, "%s: %s", wanted.file, strerror(-err));
+			err = because(err, "%s: %s", wanted.file, errno_text(err));
 	}
 	if (!err)
 		note("watching");
@@ -289,7 +289,7 @@ static int watch(struct context *context, int argc, char **argv, const struct op
 	if (w.file) {
 		err = pcapng_close(w.file);
 		if (err && !status)
-			status = fail("%s: %s", wanted.file, strerror(-err));
+			status = fail("%s: %s", wanted.file, errno_text(err));
 		if (!status)
 			note("%ld packets in %s", w.seen, wanted.file);
 	}

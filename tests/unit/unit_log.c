@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A failure is reported with its own reason: never with that of another one which somebody got over. */
+#include <errno.h>
+
+#include "ktap.h"
+#include "base/log.h"
+
+static bool reads(int err, const char *text)
+{
+	return CHECK(!strcmp(reason(err), text), "'%s', not '%s'", reason(err), text);
+}
+
+static void own_text(void)
+{
+	int err = because(-ENOENT, "%s: there is no list '%s'", "unload", "drop");
+
+	reads(err, "unload: there is no list 'drop'");
+	reads(err, "unload: there is no list 'drop'");
+}
+
+/* As add does: the edit in place finds no memory for its map, and the generation built instead finds none either. */
+static void swallowed(void)
+{
+	int first = because(-ENOMEM, "filter: Cannot allocate memory");
+
+	reads(-ENOMEM, strerror(ENOMEM));
+	reads(first, "filter: Cannot allocate memory");
+}
+
+/* A failure on the way back must not take the place of what it goes back for. */
+static void on_the_way_back(void)
+{
+	int err = because(-EBUSY, "eth1: another program is attached there");
+
+	because(-EBUSY, "eth0: it cannot be detached");
+	because(-EIO, "state.db: cannot be written");
+	reads(err, "eth1: another program is attached there");
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "a failure has its own text", own_text },
+		{ "an error without a text does not take an older one", swallowed },
+		{ "a failure on the way back does not hide the first", on_the_way_back },
+	};
+
+	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+}
