@@ -14,7 +14,7 @@
 
 #include "filter/layout.h"
 #include "base/log.h"
-#include "state/source.h"
+#include "state/sources.h"
 #include "state/settings.h"
 #include "state/state.h"
 #include "state/bans.h"

@@ -9,7 +9,7 @@
 #include "service/config.h"
 #include "service/jobs.h"
 #include "service/reload.h"
-#include "state/source.h"
+#include "state/sources.h"
 
 static char list_file[240];
 static const struct config config; /* no lines */
@@ -33,7 +33,7 @@ static void load_list(void)
 
 	snprintf(list_file, sizeof(list_file), "%s/list", directory);
 	write_list("192.0.2.1\n");
-	ENOUGH(!source_locate(&source, list_file) && !source_look(&source));
+	ENOUGH(!source_locate(source.path, list_file) && !source_look(source.stamp, source.path));
 	ENOUGH(s && !put(s, "bad", LIST_BAN, &set) && !state_source_put(s, &source) && !state_commit(s));
 	state_close(s);
 }
@@ -116,17 +116,17 @@ static void located(void)
 	ENOUGH(!chdir(directory));
 	write_list("192.0.2.1\n");
 	snprintf(wanted, sizeof(wanted), "%s/list", directory);
-	CHECK(!source_locate(&source, "list") && !strcmp(source.path, wanted), "list: '%s'", source.path);
-	CHECK(!source_locate(&source, "././list") && !strcmp(source.path, wanted), "././list: '%s'", source.path);
-	CHECK(!source_locate(&source, wanted) && !strcmp(source.path, wanted), "%s: '%s'", wanted, source.path);
-	CHECK(source_locate(&source, "/dev/stdin"), "/dev/stdin: '%s'", source.path);
-	CHECK(source_locate(&source, "missing"), "missing: '%s'", source.path);
+	CHECK(!source_locate(source.path, "list") && !strcmp(source.path, wanted), "list: '%s'", source.path);
+	CHECK(!source_locate(source.path, "././list") && !strcmp(source.path, wanted), "././list: '%s'", source.path);
+	CHECK(!source_locate(source.path, wanted) && !strcmp(source.path, wanted), "%s: '%s'", wanted, source.path);
+	CHECK(source_locate(source.path, "/dev/stdin"), "/dev/stdin: '%s'", source.path);
+	CHECK(source_locate(source.path, "missing"), "missing: '%s'", source.path);
 	ENOUGH(!symlink("list", "turned"));
 	snprintf(wanted, sizeof(wanted), "%s/turned", directory);
-	CHECK(!source_locate(&source, "turned") && !strcmp(source.path, wanted), "turned: '%s'", source.path);
+	CHECK(!source_locate(source.path, "turned") && !strcmp(source.path, wanted), "turned: '%s'", source.path);
 	remove("turned");
 	remove("list");
-	ENOUGH(!chdir("/") && !source_locate(&source, "etc"));
+	ENOUGH(!chdir("/") && !source_locate(source.path, "etc"));
 	CHECK(!strcmp(source.path, "/etc"), "from the root: '%s'", source.path);
 }
 

@@ -11,7 +11,7 @@
 #include "service/file_watch.h"
 #include "service/jobs.h"
 #include "base/log.h"
-#include "state/source.h"
+#include "state/sources.h"
 #include "base/words.h"
 
 /* Several files of one download come together: one look. */
@@ -243,7 +243,7 @@ bool reload_turn(struct reload *r, const struct config *config, struct jobs *job
 			continue;
 		list->changed = false;
 		/* A file that is gone is no new version of the list. */
-		if (source_look(&new) || !strcmp(new.stamp, list->source.stamp) || !strcmp(new.stamp, list->tried))
+		if (source_look(new.stamp, new.path) || !strcmp(new.stamp, list->source.stamp) || !strcmp(new.stamp, list->tried))
 			continue;
 		/* Its end is told, too. */
 		if (source_is_written(list->source.path))

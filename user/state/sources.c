@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "state/source.h"
+#include "state/sources.h"
 #include "base/log.h"
 #include "state/internal.h"
 
@@ -53,4 +53,21 @@ int state_sources(struct state *state, struct source **sources, size_t *n)
 		state_column_text(source->options, sizeof(source->options), stmt, 3);
 	}
 	return state_end(state, stmt, code);
+}
+
+bool source_is_loaded(const struct source *source)
+{
+	struct source *sources = NULL;
+	struct state *state = NULL;
+	bool found = false;
+	size_t n = 0;
+
+	if (!state_open(&state, false) && !state_sources(state, &sources, &n))
+		for (size_t i = 0; i < n && !found; i++)
+			found = !strcmp(sources[i].list, source->list) && !strcmp(sources[i].path, source->path) &&
+				!strcmp(sources[i].stamp, source->stamp) &&
+				!strcmp(sources[i].options, source->options);
+	free(sources);
+	state_close(state);
+	return found;
 }

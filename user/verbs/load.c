@@ -21,7 +21,7 @@
 #include "verbs/answer.h"
 #include "base/compress.h"
 #include "sets/reader.h"
-#include "state/source.h"
+#include "state/sources.h"
 #include "base/stdin.h"
 #include "state/bans.h"
 
@@ -111,9 +111,9 @@ static void describe_source(struct load *l, const struct stat *st)
 	struct source *s = &l->source;
 	bool keep_bogons = bogons_given ? bogons == BOGONS_KEEP : force;
 
-	if (source_locate(s, l->path))
+	if (source_locate(s->path, l->path))
 		s->path[0] = '\0';
-	source_stamp(s, st);
+	source_stamp(s->stamp, st);
 	snprintf(s->options, sizeof(s->options), "%s%s%s%s", reading.format ? "--format=" : "",
 		 reading.format ? reading.format : "", reading.skip_bad ? " --skip-bad" : "",
 		 keep_bogons		   ? " --bogons=keep"

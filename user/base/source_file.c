@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/source_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/magic.h>
+
+#include "base/log.h"
+#include "base/path_walk.h"
+
+/* Under /proc another process finds another file by the same name. */
+static int is_own(void *arg, const char *directory, const char *name, bool last)
+{
+	struct statfs fs;
+
+	(void)arg;
+	(void)name;
+	(void)last;
+	return !statfs(directory, &fs) && fs.f_type == PROC_SUPER_MAGIC ? -EXDEV : 0;
+}
+
+int source_locate(char absolute[PATH_MAX], const char *path)
+{
+	char here[PATH_MAX] = "";
+	int err;
+
+	while (!strncmp(path, "./", 2))
+		path += 2;
+	if (*path != '/' && !getcwd(here, sizeof(here)))
+		return because(-errno, "%s: %s", path, strerror(errno));
+	if (strlen(here) + strlen(path) + 2 > PATH_MAX)
+		return because(-ENAMETOOLONG, "%s: the path is too long", path);
+	strcpy(absolute, here[0] && here[1] ? here : "");
+	if (*path != '/')
+		strcat(absolute, "/");
+	strcat(absolute, path);
+	err = way_walk(absolute, is_own, NULL);
+	return err ? because(err, "%s: %s", path, errno_text(err)) : 0;
+}
+
+/* Renaming an old file into place updates its change time. Devices get new numbers at every boot: left out. */
+void source_stamp(char stamp[SOURCE_STAMP_MAX], const struct stat *st)
+{
+	snprintf(stamp, SOURCE_STAMP_MAX, "%llu:%lld:%lld.%09ld:%lld.%09ld", (unsigned long long)st->st_ino,
+		 (long long)st->st_size, (long long)st->st_mtim.tv_sec, st->st_mtim.tv_nsec,
+		 (long long)st->st_ctim.tv_sec, st->st_ctim.tv_nsec);
+}
+
+int source_look(char stamp[SOURCE_STAMP_MAX], const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return because(-errno, "%s: %s", path, strerror(errno));
+	source_stamp(stamp, &st);
+	return 0;
+}
+
+bool source_is_written(const char *path)
+{
+	bool written = false;
+	struct stat st;
+	int fd;
+
+	/* Opening a device or a pipe can have an effect. */
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return false;
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	/*
+	 * A read lease is granted only while nobody has the file open for writing; a writer that arrives meanwhile is
+	 * held back, and we get a signal.
+	 */
+	signal(SIGIO, SIG_IGN);
+	if (fcntl(fd, F_SETLEASE, F_RDLCK))
+		written = errno == EAGAIN;
+	else
+		fcntl(fd, F_SETLEASE, F_UNLCK);
+	close(fd);
+	return written;
+}
+
+bool source_is_young(const char *path, long seconds)
+{
+	struct stat st;
+	time_t age = stat(path, &st) ? seconds : time(NULL) - st.st_mtime;
+
+	return age < seconds && age > -seconds; /* or its clock is another */
+}
