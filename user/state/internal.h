@@ -49,6 +49,11 @@ int state_entries(struct state *state, struct list_info **lists, bool **sound, s
 int state_list_find(struct state *s, const char *name, int64_t *id, uint8_t *label);
 /* The ranges of a list that has none yet. */
 int state_chunks_put(struct state *state, int64_t list, const struct ranges *set);
+/* Is all of it there? Its own entry says how much that was. */
+bool state_list_is_whole(struct state *state, const struct list_info *list);
+/* Every row of `from` that can be read; says whether that was all. */
+struct recovered;
+int state_salvage(struct state *to, sqlite3 *from, struct recovered *r);
 /* The first setting that no version of ours wrote, or NULL. */
 const char *state_setting_damaged(struct state *state);
 /* -EUCLEAN for a row that no version of ours wrote. */

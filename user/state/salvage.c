@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What can still be read of a damaged state, row by row, into a new one. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "state/bans.h"
+#include "state/internal.h"
+#include "state/recover.h"
+
+struct salvage {
+	sqlite3 *from;
+	struct state *to;
+	sqlite3_stmt *put;
+	bool lost; /* something of the table could not be read */
+	int err;   /* of writing */
+};
+
+static sqlite3_stmt *ask(sqlite3 *db, const char *fmt, const char *table)
+{
+	sqlite3_stmt *stmt = NULL;
+	char *sql = sqlite3_mprintf(fmt, table);
+
+	if (!sql || sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK)
+		stmt = NULL;
+	sqlite3_free(sql);
+	return stmt;
+}
+
+/* What contradicts what is there already, such as a piece of a list that is lost, stays out. */
+static void keep_row(struct salvage *s, sqlite3_stmt *row)
+{
+	for (int i = 0; i < sqlite3_column_count(row); i++)
+		sqlite3_bind_value(s->put, i + 1, sqlite3_column_value(row, i));
+	if (sqlite3_step(s->put) != SQLITE_DONE && sqlite3_errcode(s->to->db) != SQLITE_CONSTRAINT && !s->err)
+		s->err = because_sqlite(s->to, "the new state");
+	sqlite3_reset(s->put);
+}
+
+/* One number after the other, up or down: a row that cannot be read is passed over. False: no way further. */
+static bool walk(struct salvage *s, sqlite3_stmt *next, sqlite3_stmt *row, bool up)
+{
+	sqlite3_int64 at = up ? INT64_MIN : INT64_MAX;
+
+	while (true) {
+		sqlite3_int64 before = at;
+		bool more, none;
+
+		sqlite3_bind_int64(next, 1, at);
+		more = sqlite3_step(next) == SQLITE_ROW;
+		none = more && sqlite3_column_type(next, 0) == SQLITE_NULL;
+		at = more ? sqlite3_column_int64(next, 0) : at;
+		sqlite3_reset(next);
+		/* A damaged tree may lead in circles. */
+		if (!more || none || (up ? at <= before : at >= before))
+			return none;
+		sqlite3_bind_int64(row, 1, at);
+		if (sqlite3_step(row) == SQLITE_ROW)
+			keep_row(s, row);
+		else
+			s->lost = true;
+		sqlite3_reset(row);
+	}
+}
+
+static void salvage_numbered(struct salvage *s, const char *table)
+{
+	sqlite3_stmt *up = ask(s->from, "SELECT min(rowid) FROM \"%w\" WHERE rowid > ?", table);
+	sqlite3_stmt *down = ask(s->from, "SELECT max(rowid) FROM \"%w\" WHERE rowid < ?", table);
+	sqlite3_stmt *row = ask(s->from, "SELECT * FROM \"%w\" WHERE rowid = ?", table);
+
+	if (!up || !down || !row) {
+		s->lost = true;
+	} else if (!walk(s, up, row, true)) {
+		/* Stuck at a page that is gone: from the other end. */
+		s->lost = true;
+		walk(s, down, row, false);
+	}
+	sqlite3_finalize(up);
+	sqlite3_finalize(down);
+	sqlite3_finalize(row);
+}
+
+/* Bans have no numbers but their key. */
+static void salvage_bans(struct salvage *s)
+{
+	static const char *const ways[] = {
+		"SELECT * FROM ban ORDER BY family, length, first",
+		"SELECT * FROM ban ORDER BY family DESC, length DESC, first DESC",
+	};
+	int code = SQLITE_ERROR;
+	struct ban ban;
+
+	for (int way = 0; way < 2 && code != SQLITE_DONE; way++) {
+		sqlite3_stmt *row = ask(s->from, ways[way], NULL);
+
+		while (row && (code = sqlite3_step(row)) == SQLITE_ROW) {
+			if (!state_read_ban(row, &ban))
+				keep_row(s, row);
+			else
+				s->lost = true;
+		}
+		sqlite3_finalize(row);
+		s->lost = s->lost || code != SQLITE_DONE;
+	}
+}
+
+/* True: all of it, for all one can see. */
+static bool salvage_table(struct salvage *s, const char *table)
+{
+	static const char more[] = ",?,?,?,?,?,?,?,?,?,?,?,?,?,?,?";
+	sqlite3_stmt *columns = ask(s->to->db, "SELECT * FROM \"%w\"", table);
+	sqlite3_stmt *there = ask(s->from, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '%q'", table);
+	int n = sqlite3_column_count(columns), has = there ? sqlite3_step(there) : SQLITE_ERROR;
+	char sql[256];
+
+	sqlite3_finalize(columns);
+	sqlite3_finalize(there);
+	s->lost = false;
+	if (has != SQLITE_ROW) /* of an older version, which had no such thing, or unreadable */
+		return has == SQLITE_DONE;
+	snprintf(sql, sizeof(sql), "INSERT OR IGNORE INTO \"%%w\" VALUES (?%.*s)", 2 * (n - 1), more);
+	s->put = ask(s->to->db, sql, table);
+	if (!s->put)
+		return false;
+	if (!strcmp(table, "ban"))
+		salvage_bans(s);
+	else
+		salvage_numbered(s, table);
+	sqlite3_finalize(s->put);
+	return !s->lost;
+}
+
+/* In the order in which they were made: a list before its pieces. */
+int state_salvage(struct state *to, sqlite3 *from, struct recovered *r)
+{
+	static const char *const tables[] = { "list", "chunk", "source", "interface", "pending", "setting", "ban" };
+	struct salvage s = { .from = from, .to = to };
+	int err;
+
+	r->whole = r->texts = true;
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !s.err; i++) {
+		bool whole = salvage_table(&s, tables[i]);
+
+		r->whole = r->whole && whole;
+		if (i == 1)
+			r->texts = whole;
+	}
+	if (s.err)
+		return s.err;
+	err = r->texts ? 0 : state_change(to, "DELETE FROM chunk WHERE family = 0", NULL);
+	return err_is(err, ENOENT) ? 0 : err;
+}
