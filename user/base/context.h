@@ -28,4 +28,7 @@ struct context {
 		.state = "/var/lib/xdp-bloom", .bpffs = "/sys/fs/bpf/xdp-bloom", .wait = 60 \
 	}
 
+/* While opt_* are still read: what they say. */
+const struct context *context_ambient(void);
+
 #endif

@@ -105,24 +105,27 @@ static int common_option(int option)
 }
 
 /* While opt_* are still read. */
-static struct context as_globals(const struct context *before)
+const struct context *context_ambient(void)
 {
-	return (struct context){ .state = opt_state,
-				 .bpffs = opt_bpffs,
-				 .wait = opt_wait,
-				 .check = opt_check_words ? CHECK_WORDS
-					  : opt_check	  ? CHECK_FILES
-							  : CHECK_NOT,
-				 .line = opt_line,
-				 .json = opt_json,
-				 .pretty = opt_pretty,
-				 .quiet = opt_quiet,
-				 .joined = before->joined };
+	static struct context now;
+
+	now = (struct context){ .state = opt_state,
+				.bpffs = opt_bpffs,
+				.wait = opt_wait,
+				.check = opt_check_words ? CHECK_WORDS
+					 : opt_check	 ? CHECK_FILES
+							 : CHECK_NOT,
+				.line = opt_line,
+				.json = opt_json,
+				.pretty = opt_pretty,
+				.quiet = opt_quiet };
+	return &now;
 }
 
 int options_read(struct context *context, int *argc, char **argv, const struct option *own, option_fn *each)
 {
 	struct option all[OPTIONS_MAX + 1] = { 0 };
+	struct change *joined;
 	const char *letters = ":jpqvS:B:";
 	size_t n = 0;
 	int c, status, operands = 1;
@@ -150,7 +153,9 @@ int options_read(struct context *context, int *argc, char **argv, const struct o
 		if (status)
 			return EXIT_ERROR;
 	}
-	*context = as_globals(context);
+	joined = context->joined;
+	*context = *context_ambient();
+	context->joined = joined;
 	for (int i = optind; i < *argc; i++)
 		argv[operands++] = argv[i];
 	argv[operands] = NULL;

@@ -82,7 +82,7 @@ static int refuse_wide(const struct image *image)
 	struct candidate live;
 	int err = dropped_whole(&image->g, &after);
 
-	if (!err && !kernel_open_live(&live, false)) {
+	if (!err && !kernel_open_live(&live)) {
 		err = dropped_whole(&live.g, &before);
 		kernel_release(&live);
 	}

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/context.h"
 #include "base/log.h"
 #include "change/apply.h"
 #include "change/live_bans.h"
@@ -107,9 +108,12 @@ int catch_up(struct state **state, time_t at_least)
 {
 	struct late late = { .behind = bans_behind(*state) };
 	time_t now = time(NULL);
+	struct live live;
 	int err = undo_overdue(&late, *state, now > at_least ? now : at_least);
 
-	kernel_sweep();
+	live_open(&live, context_ambient());
+	kernel_sweep(&live);
+	live_close(&live);
 	attach_catch_up();
 	if (!err)
 		err = expire(&late, *state);

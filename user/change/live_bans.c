@@ -10,6 +10,7 @@
 #include "state/events.h"
 #include "kernel/candidate.h"
 #include "kernel/live.h"
+#include "base/context.h"
 #include "base/log.h"
 #include "sets/owned.h"
 #include "state/settings.h"
@@ -127,13 +128,17 @@ static int plan_edit(struct edit *e, struct state *state, const struct touched *
 static int edit_in_place(struct state *state, const struct touched *t, bool *full)
 {
 	struct candidate live;
+	struct live in_force;
 	struct edit e = { 0 };
 	int err = bans_agree(state) ? 0 : -EAGAIN;
 
-	if (!err && kernel_open_live(&live, true))
+	live_open(&in_force, context_ambient());
+	if (!err && live_map(&in_force, &live, true))
 		err = -EAGAIN;
-	if (err)
+	if (err) {
+		live_close(&in_force);
 		return err;
+	}
 	edit_begin(&e, &live.g);
 	err = plan_edit(&e, state, t);
 	if (!err)
@@ -150,11 +155,12 @@ static int edit_in_place(struct state *state, const struct touched *t, bool *ful
 		err = state_commit(state);
 	if (!err && e.n) {
 		edit_make(&e);
-		if (kernel_live_note(&live.g))
+		if (live_note(&in_force, &live.g))
 			note("the generation's description was not written; the next command builds it anew");
 	}
 	edit_end(&e);
 	kernel_release(&live);
+	live_close(&in_force);
 	return err;
 }
 

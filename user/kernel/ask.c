@@ -8,6 +8,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/context.h"
 #include "base/log.h"
 #include "bpf/parse.h"
 #include "kernel/live.h"
@@ -36,12 +37,13 @@ static __u32 made_frame(unsigned char frame[64], const struct addr *addr)
 	return 64;
 }
 
-int kernel_ask(const struct addr *addrs, size_t n, __u32 *answers)
+/* Closes fd, which may be an error of opening it. */
+static int ask(int fd, const struct addr *addrs, size_t n, __u32 *answers)
 {
 	/* Behind fourteen bytes of Ethernet the address is aligned. */
 	_Alignas(4) unsigned char room[2 + 64];
 	unsigned char *frame = room + 2;
-	int fd = live_pin(PIN_ASK), err = 0;
+	int err = 0;
 
 	if (err_is(fd, ENOENT))
 		return because(fd, "nothing is loaded here; load or attach first");
@@ -58,9 +60,33 @@ int kernel_ask(const struct addr *addrs, size_t n, __u32 *answers)
 	return err ? because_kernel(err, "running the loaded program") : 0;
 }
 
-bool kernel_drops(struct addr addr)
+int kernel_ask(const struct addr *addrs, size_t n, __u32 *answers)
+{
+	struct live live;
+	int fd;
+
+	live_open(&live, context_ambient());
+	do
+		fd = live_pin(&live, PIN_ASK);
+	while (err_is(fd, ENOENT) && live_overtaken(&live));
+	live_close(&live);
+	return ask(fd, addrs, n, answers);
+}
+
+bool live_drops(const struct live *live, struct addr addr)
 {
 	__u32 answer = ANSWER_UNPARSED;
 
-	return !kernel_ask(&addr, 1, &answer) && answer != ANSWER_UNPARSED && answer & ANSWER_DROP;
+	return !ask(live_pin(live, PIN_ASK), &addr, 1, &answer) && answer != ANSWER_UNPARSED && answer & ANSWER_DROP;
+}
+
+bool kernel_drops(struct addr addr)
+{
+	struct live live;
+	bool drops;
+
+	live_open(&live, context_ambient());
+	drops = live_drops(&live, addr);
+	live_close(&live);
+	return drops;
 }

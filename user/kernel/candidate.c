@@ -15,6 +15,7 @@
 #include "kernel/candidate.h"
 #include "kernel/live.h"
 #include "kernel/root.h"
+#include "base/context.h"
 #include "base/log.h"
 #include "kernel/pins.h"
 #include "kernel/programs.h"
@@ -108,18 +109,15 @@ int kernel_arrays(struct candidate *c, const struct generation *planned)
 	return 0;
 }
 
-static int open_live(struct candidate *c, bool edit)
+int live_map(const struct live *live, struct candidate *c, bool edit)
 {
-	struct generation g = { 0 };
-	int maps[ARRAYS], err = kernel_live(&g);
+	int maps[ARRAYS], err;
 
-	begin(c, &g);
-	if (err)
-		return err;
-	err = kernel_live_maps(&g, maps);
+	begin(c, &live->g);
+	err = live_maps(live, maps);
 	for (enum array a = 0; a < ARRAYS; a++) {
 		if (maps[a] >= 0 && !err)
-			err = take_map(c, a, maps[a], array_bytes(&g, a), edit ? TO_EDIT : TO_READ);
+			err = take_map(c, a, maps[a], array_bytes(&live->g, a), edit ? TO_EDIT : TO_READ);
 		else if (maps[a] >= 0)
 			close(maps[a]);
 	}
@@ -128,21 +126,17 @@ static int open_live(struct candidate *c, bool edit)
 	return err;
 }
 
-/* A rotation would have to come in between each time. */
-#define LOOKS 10
-
-int kernel_open_live(struct candidate *c, bool edit)
+int kernel_open_live(struct candidate *c)
 {
-	for (int looks = 1;; looks++) {
-		struct generation now;
-		int err = open_live(c, edit);
+	struct live live;
+	int err;
 
-		/* Another came meanwhile: its description and its maps may be of two. */
-		if (looks == LOOKS || kernel_live(&now) || now.number == c->g.number)
-			return err;
-		if (!err)
-			kernel_release(c);
-	}
+	live_open(&live, context_ambient());
+	do
+		err = live_map(&live, c, false);
+	while (err_is(err, ENOENT) && live_overtaken(&live));
+	live_close(&live);
+	return err;
 }
 
 static int pin(struct candidate *c, int fd, const char *name)
@@ -165,30 +159,6 @@ static int write_meta(struct candidate *c)
 	if (c->meta < 0)
 		return -errno;
 	return bpf_map_update_elem(c->meta, &key, &g, BPF_ANY) ? -errno : 0;
-}
-
-int kernel_live_note(const struct generation *edited)
-{
-	struct generation g;
-	__u32 key = 0;
-	int err = kernel_live(&g), fd;
-
-	if (err)
-		return err;
-	if (g.number != edited->number)
-		return because(-ESTALE, "another generation is in force meanwhile");
-	g.keys4 = edited->keys4;
-	g.keys6 = edited->keys6;
-	g.all24 = edited->all24;
-	g.prefixes6 = edited->prefixes6;
-	g.stale = edited->stale;
-	g.edits = edited->edits;
-	fd = kernel_live_meta();
-	if (fd < 0)
-		return because_kernel(fd, PIN_META);
-	err = bpf_map_update_elem(fd, &key, &g, BPF_ANY) ? because_kernel(-errno, PIN_META) : 0;
-	close(fd);
-	return err;
 }
 
 static void remove_generation(const char *path)
@@ -271,12 +241,11 @@ static void remove_others(__u64 number)
 		closedir(dir);
 }
 
-void kernel_sweep(void)
+void kernel_sweep(struct live *live)
 {
-	struct generation live;
-
-	if (!kernel_live(&live))
-		remove_others(live.number);
+	if (!live->err && live->others)
+		remove_others(live->number);
+	live->others = false;
 }
 
 static int put_into_slot(int program)

@@ -11,6 +11,8 @@
 
 #include "filter/arrays.h"
 
+struct live;
+
 /* A generation on its way into the slot. */
 struct candidate {
 	struct generation g; /* the members that stand for maps are addresses here */
@@ -29,15 +31,14 @@ int kernel_load(struct candidate *c);
 /* From the return on it is in force, on every interface; then the one before is let go. */
 int kernel_switch(struct candidate *c);
 /* Unpins what a command that was killed left beside the generation in force. */
-void kernel_sweep(void);
+void kernel_sweep(struct live *live);
 /* Lets go of our hold; unpins it unless it is in force. */
 void kernel_release(struct candidate *c);
 
 /* The generation in force, with its arrays mapped into memory, to read or to edit; kernel_release() lets go of them. */
-int kernel_open_live(struct candidate *c, bool edit);
-
-/* What was edited is noted in its description. */
-int kernel_live_note(const struct generation *edited);
+int live_map(const struct live *live, struct candidate *c, bool edit);
+/* The same to read, for whoever holds no lock. */
+int kernel_open_live(struct candidate *c);
 
 /* The bytes that its maps really hold, as the kernel says. */
 void kernel_map_bytes(const struct candidate *c, __u64 bytes[ARRAYS]);

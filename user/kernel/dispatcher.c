@@ -12,6 +12,7 @@
 
 #include "kernel/live.h"
 #include "kernel/root.h"
+#include "base/context.h"
 #include "base/log.h"
 #include "kernel/pins.h"
 #include "kernel/programs.h"
@@ -108,17 +109,20 @@ int shared_attach(struct attachment *at, int ifindex, const char *pin)
 	enum attach_mode there = dispatcher_mode(ifindex);
 	enum attach_mode mode = at->mode != MODE_AUTO ? at->mode : there != MODE_AUTO ? there : MODE_NATIVE;
 	struct generation g = { 0 };
+	struct live live;
 	int maps[ARRAYS], err;
 
 	memset(maps, -1, sizeof(maps));
 	err = shared_allowed(at->name);
 	if (err)
 		return err;
-	err = kernel_live(&g);
+	err = live_open(&live, context_ambient());
+	g = live.g;
 	if (!err)
-		err = kernel_live_maps(&g, maps);
+		err = live_maps(&live, maps);
 	else if (err_is(err, ENOENT))
 		err = 0; /* nothing is banned yet */
+	live_close(&live);
 	if (!err) {
 		int frags = kernel_frags();
 
@@ -309,8 +313,13 @@ int shared_sweep(const char *ifname, unsigned int ifindex, const char *pin, bool
 bool shared_is_live(const char *pin)
 {
 	__u32 live[MAPS_MOST], its[MAPS_MOST], n_live, n_its;
-	int program = kernel_live_program(), fd = bpf_obj_get(pin);
+	int program, fd = bpf_obj_get(pin);
+	struct live in_force;
 	bool is = true;
+
+	live_open(&in_force, context_ambient());
+	program = live_pin(&in_force, PIN_PROGRAM);
+	live_close(&in_force);
 
 	n_live = maps_of(program, live);
 	n_its = maps_of(fd, its);

@@ -10,130 +10,194 @@
 
 #include <bpf/bpf.h>
 
+#include "base/context.h"
 #include "base/log.h"
 #include "kernel/pins.h"
 
-/* The number of the generation whose program is in the slot, or -ENOENT; *in_slot is the program's, 0 for none. */
-static int live_number(__u64 *number, __u32 *in_slot)
+/* The id of the program in the slot. */
+static int in_slot(__u32 *id)
 {
-	/* The kernel gives no program the number of another: what was found out once stays true. */
-	static __u32 known_id;
-	static __u64 known;
-	struct bpf_prog_info info;
-	__u32 key = 0, id = 0, size = sizeof(info);
-	int slot = pin_get(PIN_SLOT), err = -ENOENT;
+	int slot = pin_get(PIN_SLOT), err = slot;
+	__u32 key = 0;
+
+	*id = 0;
+	if (slot < 0)
+		return err;
+	err = bpf_map_lookup_elem(slot, &key, id) ? -ENOENT : 0;
+	close(slot);
+	return err;
+}
+
+static bool is_number(struct live *live, __u64 number)
+{
+	struct bpf_prog_info info = { 0 };
+	__u32 size = sizeof(info);
+	char path[PIN_PATH_MAX];
+	bool is;
+	int fd;
+
+	pin_generation_path(path, sizeof(path), number, PIN_PROGRAM);
+	fd = bpf_obj_get(path);
+	is = fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size) && info.id == live->program;
+	if (is) {
+		live->number = number;
+		live->loaded = info.load_time;
+	}
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+/* Only the pins know which generation a program is. */
+static int find_number(struct live *live)
+{
 	struct dirent *entry;
-	char path[256];
+	char path[PIN_PATH_MAX];
+	int err = -ENOENT;
 	DIR *dir;
 
-	*in_slot = 0;
-	if (slot < 0)
-		return slot;
-	if (bpf_map_lookup_elem(slot, &key, &id)) {
-		close(slot);
-		return -ENOENT;
-	}
-	close(slot);
-	*in_slot = id;
-	if (id == known_id) {
-		*number = known;
-		return 0;
-	}
+	live->others = false;
 	pin_path(path, sizeof(path), PIN_GENERATIONS);
 	dir = opendir(path);
-	while (dir && err && (entry = readdir(dir))) {
-		__u64 candidate = strtoull(entry->d_name, NULL, 10);
-		int fd;
-
-		pin_generation_path(path, sizeof(path), candidate, PIN_PROGRAM);
-		fd = entry->d_name[0] == '.' ? -1 : bpf_obj_get(path);
-		if (fd < 0)
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
 			continue;
-		memset(&info, 0, sizeof(info));
-		if (!bpf_obj_get_info_by_fd(fd, &info, &size) && info.id == id) {
-			*number = known = candidate;
-			known_id = id;
+		if (err && is_number(live, strtoull(entry->d_name, NULL, 10)))
 			err = 0;
-		}
-		close(fd);
+		else
+			live->others = true;
 	}
 	if (dir)
 		closedir(dir);
 	return err;
 }
 
-/* A rotation a look would have to come in between each time. */
+static int open_meta(struct live *live)
+{
+	struct bpf_map_info info = { 0 };
+	__u32 size = sizeof(info);
+	char path[PIN_PATH_MAX];
+
+	pin_generation_path(path, sizeof(path), live->number, PIN_META);
+	live->meta = bpf_obj_get(path);
+	if (live->meta < 0 || bpf_obj_get_info_by_fd(live->meta, &info, &size))
+		return -errno;
+	/* Of another size the kernel would write past ours. */
+	return info.value_size == sizeof(live->g) ? 0 : -EPROTO;
+}
+
+static int look_once(struct live *live)
+{
+	__u32 key = 0, id;
+	int err = in_slot(&id);
+
+	if (err || id != live->program || live->err) {
+		live_close(live);
+		live->program = id;
+		if (!err)
+			err = find_number(live);
+		if (!err)
+			err = open_meta(live);
+	}
+	if (!err && bpf_map_lookup_elem(live->meta, &key, &live->g))
+		err = -errno;
+	if (!err && live->g.version != GENERATION_VERSION)
+		err = -EPROTO;
+	if (err)
+		memset(&live->g, 0, sizeof(live->g));
+	return err_is(err, EPROTO) ? because(err, "another version of xdp-bloom put the filter in force;"
+						  " 'xdp-bloom rotate' rebuilds it")
+				   : err;
+}
+
+/* A rotation would have to come in between each time. */
 #define LOOKS 10
 
-/* A pin of the generation in force. Whoever holds no lock finds it gone where another has come meanwhile: that one's.
- */
-int live_pin(const char *name)
+int live_look(struct live *live)
 {
-	__u32 id = 0, before;
-	int fd, looks = 0;
+	__u32 before;
+	int looks = 0;
 
 	do {
-		__u64 number;
-		char path[256];
-
-		before = id;
-		fd = live_number(&number, &id);
-		if (fd)
-			continue;
-		pin_generation_path(path, sizeof(path), number, name);
-		fd = bpf_obj_get(path);
-		if (fd < 0)
-			fd = -errno;
-	} while (err_is(fd, ENOENT) && id && id != before && ++looks < LOOKS);
-	return fd;
+		before = live->program;
+		live->err = look_once(live);
+	} while (err_is(live->err, ENOENT) && live->program && live->program != before && ++looks < LOOKS);
+	return live->err;
 }
 
-int kernel_live_meta(void)
+int live_open(struct live *live, const struct context *context)
 {
-	return live_pin(PIN_META);
+	*live = (struct live){ .context = context, .err = -ENOENT, .meta = -1 };
+	return live_look(live);
 }
 
-int kernel_live_program(void)
+void live_close(struct live *live)
 {
-	return live_pin(PIN_PROGRAM);
+	if (live->meta >= 0)
+		close(live->meta);
+	live->meta = -1;
+	live->err = -ENOENT;
 }
 
-int kernel_age(double *seconds)
+int live_pin(const struct live *live, const char *name)
 {
-	struct bpf_prog_info info = { 0 };
-	__u32 size = sizeof(info);
-	struct timespec now;
-	int fd = kernel_live_program(), err;
+	char path[PIN_PATH_MAX];
+	int fd;
 
-	if (fd < 0)
-		return fd;
-	err = bpf_obj_get_info_by_fd(fd, &info, &size) ? -errno : 0;
-	close(fd);
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	*seconds = (double)now.tv_sec + (double)now.tv_nsec / 1e9 - (double)info.load_time / 1e9;
+	/* The pins of another version have the same names. */
+	if (live->err && !err_is(live->err, EPROTO))
+		return live->err;
+	pin_generation_path(path, sizeof(path), live->number, name);
+	fd = bpf_obj_get(path);
+	return fd < 0 ? -errno : fd;
+}
+
+int live_maps(const struct live *live, int maps[ARRAYS])
+{
+	int err = live->err;
+
+	for (enum array a = 0; a < ARRAYS; a++) {
+		int fd = !err && array_bytes(&live->g, a) ? live_pin(live, array_kinds[a].name) : -1;
+
+		maps[a] = fd >= 0 ? fd : -1;
+		if (!err && array_bytes(&live->g, a) && fd < 0)
+			err = because_kernel(fd, array_kinds[a].name);
+	}
 	return err;
+}
+
+bool live_overtaken(struct live *live)
+{
+	__u32 before = live->program;
+
+	live_look(live);
+	return live->program != before && ++live->overtaken < LOOKS;
+}
+
+int live_note(struct live *live, const struct generation *edited)
+{
+	struct generation g = live->g;
+	__u32 key = 0;
+
+	g.keys4 = edited->keys4;
+	g.keys6 = edited->keys6;
+	g.all24 = edited->all24;
+	g.prefixes6 = edited->prefixes6;
+	g.stale = edited->stale;
+	g.edits = edited->edits;
+	if (bpf_map_update_elem(live->meta, &key, &g, BPF_ANY))
+		return because_kernel(-errno, PIN_META);
+	live->g = g;
+	return 0;
 }
 
 int kernel_live(struct generation *g)
 {
-	struct bpf_map_info info;
-	__u32 key = 0, size = sizeof(info);
-	int fd = live_pin(PIN_META), err;
+	struct live live;
+	int err = live_open(&live, context_ambient());
 
-	if (fd < 0)
-		return fd;
-	/* The structure may have had another size then: the kernel would write past ours. */
-	memset(&info, 0, sizeof(info));
-	err = bpf_obj_get_info_by_fd(fd, &info, &size) ? -errno : 0;
-	if (!err && info.value_size == sizeof(*g))
-		err = bpf_map_lookup_elem(fd, &key, g) ? -errno : 0;
-	if (!err && (info.value_size != sizeof(*g) || g->version != GENERATION_VERSION))
-		err = because(
-			-EPROTO,
-			"another version of xdp-bloom put the filter in force; 'xdp-bloom rotate' builds it anew");
-	if (err)
-		memset(g, 0, sizeof(*g));
-	close(fd);
+	*g = live.g;
+	live_close(&live);
 	return err;
 }
 
@@ -144,14 +208,14 @@ unsigned long long kernel_live_generation(void)
 	return kernel_live(&live) ? 0 : live.number;
 }
 
-int kernel_live_maps(const struct generation *g, int maps[ARRAYS])
+int kernel_age(double *seconds)
 {
-	int err = 0;
+	struct timespec now;
+	struct live live;
+	int err = live_open(&live, context_ambient());
 
-	for (enum array a = 0; a < ARRAYS; a++) {
-		maps[a] = array_bytes(g, a) && !err ? live_pin(array_kinds[a].name) : -1;
-		if (maps[a] < -1)
-			err = because_kernel(maps[a], array_kinds[a].name);
-	}
-	return err;
+	live_close(&live);
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	*seconds = (double)now.tv_sec + (double)now.tv_nsec / 1e9 - (double)live.loaded / 1e9;
+	return err_is(err, EPROTO) ? 0 : err;
 }

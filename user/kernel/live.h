@@ -1,23 +1,47 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The generation in force. */
+/*
+ * The generation in force, looked up once. Under the state's lock it stays in force until kernel_switch(); whoever
+ * holds no lock may find a pin of it gone, and asks live_overtaken().
+ */
 #ifndef KERNEL_LIVE_H
 #define KERNEL_LIVE_H
 
+#include <stdbool.h>
+
 #include "filter/arrays.h"
 
-/* The generation in force, as its maps say; -ENOENT where there is none. Map members are 0 or 1. */
+struct context;
+
+struct live {
+	const struct context *context;
+	int err;	     /* 0; -ENOENT: nothing is in force; else why it cannot be read, with the reason recorded */
+	struct generation g; /* its description, zeroed with an err; members for maps are 0 or 1 */
+	__u64 number, loaded; /* the number of its pins; when it was loaded, in ns since the boot */
+	__u32 program;	      /* the id of its program; 0: the slot is empty */
+	int meta;	      /* a descriptor of its description */
+	bool others;	      /* more generations are pinned: left behind by a command that was killed */
+	unsigned int overtaken;
+};
+
+/* Both return live->err. */
+int live_open(struct live *live, const struct context *context);
+/* The same for one that was opened before: what has not changed since is not looked up again. */
+int live_look(struct live *live);
+void live_close(struct live *live);
+
+/* A descriptor of one of its pins, or -errno. */
+int live_pin(const struct live *live, const char *name);
+/* Descriptors of its maps, -1 where it has none. The caller closes them. */
+int live_maps(const struct live *live, int maps[ARRAYS]);
+/* After -ENOENT from these two: has another generation come into force? Then live is that one. */
+bool live_overtaken(struct live *live);
+/* Writes what an edit changed into the description. */
+int live_note(struct live *live, const struct generation *edited);
+
+/* For whoever wants to know nothing else: the description, or -errno; the number, 0 where none can be read. */
 int kernel_live(struct generation *g);
-/* Its number; 0 where there is none, or it cannot be read. */
 unsigned long long kernel_live_generation(void);
 /* How long ago it was loaded. */
 int kernel_age(double *seconds);
-
-/* Descriptors of its description and its program. */
-int kernel_live_meta(void);
-int kernel_live_program(void);
-/* Descriptors of its maps; -1 where it has none. The caller closes them. */
-int kernel_live_maps(const struct generation *g, int maps[ARRAYS]);
-/* A descriptor of any of its pins. */
-int live_pin(const char *name);
 
 #endif

@@ -37,7 +37,7 @@ int inforce_take(struct inforce *s)
 	struct candidate live;
 	__u64 keys, bits, bytes[ARRAYS];
 	double rungs;
-	int err = kernel_open_live(&live, false);
+	int err = kernel_open_live(&live);
 
 	memset(s, 0, sizeof(*s));
 	if (err)

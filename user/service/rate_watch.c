@@ -40,7 +40,7 @@ static int rotation_due(struct state *state)
 	struct settings settings = settings_read(state);
 	struct candidate c;
 	struct rate rate;
-	int err = image_kept(state) ? -ENOENT : kernel_open_live(&c, false);
+	int err = image_kept(state) ? -ENOENT : kernel_open_live(&c);
 
 	if (err)
 		return err_is(err, ENOENT) ? 0 : err;

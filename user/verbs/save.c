@@ -45,7 +45,7 @@ static int save(struct context *context, const char *path)
 	if (!err)
 		err = lists_in_force(change->state, &lists, &source.lists_n);
 	if (!err) {
-		err = kernel_open_live(&live, false);
+		err = kernel_open_live(&live);
 		if (err_is(err, ENOENT))
 			err = because(err, "nothing is loaded here");
 	}
