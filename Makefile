@@ -141,7 +141,7 @@ errors:
 	@! grep -rnE '[!=]= -E[A-Z]|case -E[A-Z]|strerror\(-' user tests/unit || \
 		{ echo 'Errors are compared by err_is(), and put into words by errno_text() or reason() (base/log.h).'; false; }
 
-check: all ## unit tests: no root, seconds
+check: rooms all ## unit tests: no root, seconds
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests check
 
 test: deps-test ## everything, as root: real packets in the real kernel; TESTS='unit_% net_attach.sh': only these
@@ -156,7 +156,7 @@ KERNELS ?=
 test-kernels: tests ## program and network tests in other kernels, under QEMU; KERNELS, KERNEL_TESTS, KERNEL_ARCH=arm64
 	tests/support/ktap-status.sh tests/kernels/run.sh $(KERNELS)
 
-lint: all ## clang-format, clang-tidy, cppcheck, shellcheck
+lint: rooms all ## clang-format, clang-tidy, cppcheck, shellcheck
 	@tools/deps.sh $(LINT_DEPS)
 	$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)
 	shellcheck -x $(SH_FILES)
