@@ -205,6 +205,7 @@ hold_lock() {
 		    print("held", flush=True)
 		    signal.pause()
 	PYTHON
+	# shellcheck disable=SC2034 # for who asked
 	holder=$!
 	read -r line <held
 	[ "$line" = held ] || fail "nobody holds the lock"

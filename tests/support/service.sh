@@ -42,9 +42,9 @@ service() {
 under=(env)
 busy=()
 
-# heard FD WORDS: waits for a line that has WORDS in it.
+# heard FD WORDS: waits for a line that has WORDS in it, which is in $line then.
 heard() {
-	local line lines=0
+	local lines=0
 
 	while [ $((lines += 1)) -lt 1000 ] && read -r -t 30 line <&"$1"; do
 		[[ $line != *"$2"* ]] || return 0
