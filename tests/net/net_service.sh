@@ -213,6 +213,9 @@ ends_bans_of_a_state_that_was_gone() {
 		[[ $line = *"what was known of it stays in force" ]]; do
 		asleep state_is_back
 		heard "$log" "what ran out of time: done"
+		# What it said meanwhile is not for the next time.
+		kill -HUP "$service_pid"
+		heard "$log" ready
 		seconds=$((2 * seconds))
 	done
 	! read -rt 4 line <&"$log" || fail "it goes on: $line"
