@@ -7,7 +7,7 @@ sandbox "$@"
 # shellcheck source=../support/screen.sh
 . "$here/screen.sh"
 
-[ -d "$top/docs" ] || skip_all "the pages are not here"
+need_sources
 man8=$top/docs/xdp-bloom.8
 man5=$top/docs/xdp-bloom.conf.5
 

@@ -3,10 +3,11 @@
 # Random operations against a naive model (soak.py): SOAK_OPERATIONS of them, or SOAK_SECONDS long.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
+soak=$(realpath "$(dirname "$0")/soak.py")
 sandbox "$@"
 
 random_operations() {
-	python3 "$top/tests/cli/soak.py" "${SOAK_OPERATIONS:-$([ -n "${SOAK_SECONDS:-}" ] && echo 0 || echo 150)}" \
+	python3 "$soak" "${SOAK_OPERATIONS:-$([ -n "${SOAK_SECONDS:-}" ] && echo 0 || echo 150)}" \
 		"${SOAK_SECONDS:-0}"
 }
 

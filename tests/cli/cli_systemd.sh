@@ -4,6 +4,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
 sandbox "$@"
+need_sources
 systemd=/lib/systemd/systemd
 need unshare systemctl $systemd
 

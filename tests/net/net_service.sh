@@ -314,6 +314,7 @@ with_few_rights() {
 	local given
 
 	need setpriv
+	need_sources
 	setpriv --list-caps | grep -q '^bpf' || skip "needs a setpriv that knows CAP_BPF, of a newer package util-linux"
 	given=$(sed -n 's/^CapabilityBoundingSet=//p' "$units/hardened" | tr '[:upper:]' '[:lower:]' | sed 's/ *cap_/,+/g')
 	prepare

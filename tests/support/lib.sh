@@ -11,9 +11,10 @@
 set -u
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 top=$(realpath "$here/../..")
-# In a kernel tree the programs are in the directory of the tests.
+# In a kernel tree the programs are in the directory of the tests, and the sources elsewhere.
 if [ -x "$here/../xdp-bloom" ]; then
 	: "${XDP_BLOOM:=$here/../xdp-bloom}" "${TRAFFIC:=$here/../traffic}"
+	top=${XDP_BLOOM_SRC:-$here/..}
 fi
 XDP_BLOOM=$(realpath -m "${XDP_BLOOM:-$top/build/xdp-bloom}")
 TRAFFIC=$(realpath -m "${TRAFFIC:-$top/build/tests/traffic}")
@@ -65,6 +66,10 @@ need() {
 		esac
 		"${skip_with:-skip_all}" "needs $tool, of the package $package"
 	done
+}
+
+need_sources() {
+	[ -d "$top/packaging" ] || "${skip_with:-skip_all}" "needs the sources: XDP_BLOOM_SRC names no directory of them"
 }
 
 stop_jobs() {

@@ -218,7 +218,7 @@ static void bits_for_a_rate(void)
 
 static void exact_fractions(void)
 {
-	FILE *peer = popen("[ ! -d tests ] || cd tests; exec python3 unit/formulas.py", "r");
+	FILE *peer = popen("cd tests/unit 2>/dev/null || cd unit 2>/dev/null; exec python3 formulas.py", "r");
 	char name[16];
 	unsigned int n, m, k, lines = 0;
 	double value;
