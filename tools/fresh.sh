@@ -7,6 +7,7 @@
 # where a test is skipped for want of something that a package could bring.
 #
 #   TESTS           of the tests only these: 'unit_% prog_%'
+#   WERROR          -Werror: warnings stop the build inside, too
 #   XDP_BLOOM_LISTS a folder of real lists, shown to the tests inside
 #   FRESH_CACHE     where the minimal root and the downloaded packages are kept (/var/cache/xdp-bloom)
 #   FRESH_KEEP=1    leave the root, with all that was installed and built in it, in build/fresh
@@ -103,8 +104,8 @@ within() {
 		rmdir old
 		cd "$4"
 		exec env -i HOME=/root USER=root LOGNAME=root TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-			${3:+XDP_BLOOM_LISTS=/srv/lists} ${6:+TESTS="$6"} sh -c "$5"
-	' sh "$root" "$keep/$release-$arch-packages" "${XDP_BLOOM_LISTS:-}" "$source" "$1" "${TESTS:-}" </dev/null 2>&1
+			${3:+XDP_BLOOM_LISTS=/srv/lists} ${6:+TESTS="$6"} ${7:+WERROR="$7"} sh -c "$5"
+	' sh "$root" "$keep/$release-$arch-packages" "${XDP_BLOOM_LISTS:-}" "$source" "$1" "${TESTS:-}" "${WERROR:-}" </dev/null 2>&1
 }
 
 # What was skipped, and whether it should have been: what a package could bring is to be installed by the command itself,
