@@ -14,12 +14,22 @@ for package; do
 done
 [ -n "$missing" ] || exit 0
 if [ "$(id -u)" != 0 ]; then
-	echo "missing:$missing" >&2
-	echo "install them as root: make deps" >&2
+	echo "missing; install them as root: apt-get install --no-install-recommends$missing" >&2
 	exit 1
 fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
 export DEBIAN_FRONTEND=noninteractive
-# shellcheck disable=SC2086 # one word a package
-apt-get install -y -qq --no-install-recommends $missing >/dev/null 2>&1 ||
-	{ apt-get update -qq && apt-get install -y -qq --no-install-recommends $missing >/dev/null; }
-echo "installed:$missing"
+
+install() {
+	# shellcheck disable=SC2086 # one word a package
+	apt-get install -y -qq --no-install-recommends $missing >"$log" 2>&1
+}
+
+echo "installing:$missing"
+# Lists of packages that are missing, or old: once more with those of today.
+install || { apt-get update -qq >"$log" 2>&1 && install; } || {
+	cat "$log" >&2
+	exit 1
+}
