@@ -87,7 +87,7 @@ install: all units ## into PREFIX (/usr/local), below DESTDIR
 
 deb: ## a Debian package: build/deb/xdp-bloom_VERSION_ARCH.deb
 	@tools/deps.sh $(DEPS) $(DEB_DEPS)
-	@tools/deb.sh $(BUILD)/deb $(VERSION)
+	+@tools/deb.sh $(BUILD)/deb $(VERSION)
 
 deb-test: deb ## the package installed, used and removed, on a copy-on-write picture of this machine
 	prove --exec tests/support/ktap-status.sh packaging/deb-test.sh
@@ -154,7 +154,7 @@ fresh: ## the README's commands in a Debian that has nothing else; RELEASE=bookw
 
 KERNELS ?=
 test-kernels: tests ## program and network tests in other kernels, under QEMU; KERNELS, KERNEL_TESTS, KERNEL_ARCH=arm64
-	tests/support/ktap-status.sh tests/kernels/run.sh $(KERNELS)
+	+tests/support/ktap-status.sh tests/kernels/run.sh $(KERNELS)
 
 lint: rooms all ## clang-format, clang-tidy, cppcheck, shellcheck
 	@tools/deps.sh $(LINT_DEPS)
@@ -207,10 +207,10 @@ faults: deps-test ## each system call and allocation of the verbs that change so
 	FAULTS=all XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic tests/cli/cli_faults.sh
 
 compilers: deps ## both sides by clang 14 to 19, user space by gcc, and what the kernel says of the programs; COMPILERS
-	tools/compilers.sh $(COMPILERS)
+	+tools/compilers.sh $(COMPILERS)
 
 kselftest: all ## as a part of the kernel's selftests, under the runner of Debian's kernel source; KSELFTESTS
-	tools/kselftest.sh
+	+tools/kselftest.sh
 
 # --- Benchmarks, records and pictures --------------------------------------------------------------------------------
 
@@ -226,7 +226,7 @@ budget: all ## tests/prog/verifier-budget.txt, after the data path changed
 
 record-kernels: deps-test deps-fuzz ## kernels, faults, compilers and fuzzers in one run of half an hour, into the README
 	@$(MAKE) --no-print-directory tests
-	tools/record.sh
+	+tools/record.sh
 
 docs: all ## the pictures of docs/bloom.md, measured, and the README's, recorded (as root)
 	@tools/deps.sh python3 $(RUN_DEPS)

@@ -1,12 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Runs one test for prove: exit status 4 says that all of it was skipped, which its output says too. What is skipped, and
-# why, also goes into the file that XDP_BLOOM_SKIPPED names, a line each.
+# why, also goes into the file that XDP_BLOOM_SKIPPED names, a line each. What a failed one says, prove would keep to itself.
+said=
 "$@" | while IFS= read -r line; do
 	printf '%s\n' "$line"
 	if [[ $line =~ ^(ok\ [0-9]+\ (.*)|1\.\.0)\ '# SKIP '(.*) ]]; then
 		echo "${1##*/}: ${BASH_REMATCH[2]}${BASH_REMATCH[2]:+: }${BASH_REMATCH[3]}" >>"${XDP_BLOOM_SKIPPED:-/dev/null}"
 	fi
+	case $line in
+	'#'*) said+="  $line"$'\n' ;;
+	'not ok'*) printf '%s: %s\n%s' "${1##*/}" "$line" "$said" >&2 ;;&
+	ok* | 'not ok'*) said= ;;
+	esac
 done
 status=${PIPESTATUS[0]}
 [ "$status" = 4 ] && exit 0
