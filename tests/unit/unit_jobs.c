@@ -6,19 +6,35 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/context.h"
 #include "service/jobs.h"
 #include "ktap.h"
 #include "base/log.h"
 
-static int nothing(void)
+static int nothing(const struct context *context)
 {
+	(void)context;
 	return 0;
 }
 
-static int for_ever(void)
+static int for_ever(const struct context *context)
 {
+	(void)context;
 	alarm(60); /* the test must end, too */
 	return pause();
+}
+
+static const struct context context = CONTEXT_DEFAULT;
+
+static void add(struct jobs *jobs, struct job job)
+{
+	job.run = nothing;
+	jobs_add(jobs, &job, NULL, NULL, 0);
+}
+
+static bool is(const struct job *a, const struct job *b)
+{
+	return a->kind == b->kind && a->line == b->line && !strcmp(a->list, b->list);
 }
 
 /* Waits until the one that runs has ended; NULL: none runs. */
@@ -34,24 +50,34 @@ static struct job *end_of(struct jobs *jobs, int *status)
 
 static void order(void)
 {
-	static const char *const wanted[] = { "runs", "urgent", "first", "second" };
-	struct jobs jobs = { 0 };
+	static const struct job wanted[] = {
+		{ .kind = JOB_ROTATE },
+		{ .kind = JOB_EXPIRE },
+		{ .kind = JOB_LOAD, .list = "first" },
+		{ .kind = JOB_LOAD, .list = "second" },
+		{ .kind = JOB_ROTATE },
+	};
+	struct jobs jobs = { .context = &context };
 	int status;
 
-	jobs_function(&jobs, "runs", nothing);
+	add(&jobs, wanted[0]);
 	CHECK(!jobs_start(&jobs), "not started");
-	jobs_function(&jobs, "first", nothing);
-	jobs_function(&jobs, "second", nothing);
-	jobs_function(&jobs, "urgent", nothing);
-	jobs_hurry(&jobs, "urgent");
-	jobs_hurry(&jobs, "runs");
-	jobs_hurry(&jobs, "unknown");
+	add(&jobs, wanted[2]);
+	add(&jobs, wanted[3]);
+	add(&jobs, wanted[2]); /* it waits already */
+	add(&jobs, wanted[4]); /* the one that runs may have read already what is new now */
+	add(&jobs, wanted[1]);
+	jobs_hurry(&jobs, JOB_EXPIRE);
+	jobs_hurry(&jobs, JOB_MEASURE); /* there is none */
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		char text[JOB_TEXT_MAX], other[JOB_TEXT_MAX];
 		struct job *job;
 
 		jobs_start(&jobs);
 		job = end_of(&jobs, &status);
-		CHECK(job && !strcmp(job->about, wanted[i]), "'%s', not '%s'", job ? job->about : "none", wanted[i]);
+		if (!CHECK(job && is(job, &wanted[i]), "job %zu is '%s', not '%s'", i,
+			   job ? job_text(text, job) : "none", job_text(other, &wanted[i])))
+			break;
 		job_free(job);
 	}
 	CHECK(!jobs.first, "one is left");
@@ -60,19 +86,48 @@ static void order(void)
 
 static void limit(void)
 {
-	struct jobs jobs = { 0 };
+	struct jobs jobs = { .context = &context };
 	struct job *job;
 	int status = 0;
 
 	opt_quiet = true;
-	jobs_function(&jobs, "stuck", for_ever);
+	jobs_add(&jobs, &(struct job){ .kind = JOB_MEASURE, .run = for_ever }, NULL, NULL, 0);
 	jobs_start(&jobs);
 	jobs_limit(&jobs, clock_ms());
 	CHECK(!waitpid(jobs.pid, NULL, WNOHANG), "it was stopped at once");
 	jobs_limit(&jobs, clock_ms() + 3600000);
 	job = end_of(&jobs, &status);
 	CHECK(job && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "status %d", status);
-	job_free(job);
+	if (job)
+		job_free(job);
+	jobs_stop(&jobs);
+}
+
+/* A line that failed is deferred; a new config file drops those that wait, that are deferred, and the one that runs. */
+static void lines(void)
+{
+	struct jobs jobs = { .context = &context };
+	struct job *job;
+	int status;
+
+	for (unsigned int i = 1; i <= 3; i++)
+		add(&jobs, (struct job){ .kind = JOB_LINE, .line = i });
+	add(&jobs, (struct job){ .kind = JOB_LOAD, .list = "line 2" });
+	jobs_start(&jobs);
+	job = end_of(&jobs, &status);
+	if (!CHECK(job && job->line == 1 && !job->again, "another line"))
+		return;
+	jobs_defer(&jobs, job);
+	CHECK(jobs_defers_line(&jobs, 1) && !jobs_defers_line(&jobs, 2), "another line is deferred");
+	jobs_again(&jobs);
+	CHECK(!jobs_defers_line(&jobs, 1) && jobs.first->line == 2, "it comes before the others");
+	jobs_start(&jobs);
+	jobs_drop_lines(&jobs);
+	job = end_of(&jobs, &status);
+	CHECK(job && job->line == 2 && job->unwanted, "the one that runs is wanted still");
+	if (job)
+		job_free(job);
+	CHECK(jobs.first && jobs.first->kind == JOB_LOAD && !jobs.first->next, "lines wait, or a list does not");
 	jobs_stop(&jobs);
 }
 
@@ -81,6 +136,7 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "one after another, and what is urgent first", order },
 		{ "one that does not end is stopped", limit },
+		{ "lines of the config file", lines },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

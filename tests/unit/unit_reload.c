@@ -47,11 +47,12 @@ static void grow_old(void)
 
 static bool turn(struct reload *r, int64_t now)
 {
-	struct jobs jobs = { 0 };
+	struct context context = { .state = opt_state, .bpffs = opt_bpffs };
+	struct jobs jobs = { .context = &context };
 	bool loads;
 
 	reload_turn(r, &config, &jobs, now);
-	loads = jobs.first && !strcmp(jobs.first->about, "load bad");
+	loads = jobs.first && jobs.first->kind == JOB_LOAD && !strcmp(jobs.first->list, "bad");
 	jobs_stop(&jobs);
 	return loads;
 }
@@ -59,12 +60,13 @@ static bool turn(struct reload *r, int64_t now)
 /* What the service knows of a list that is loaded. */
 static struct reload *follow(void)
 {
+	struct context context = { .state = opt_state, .bpffs = opt_bpffs };
 	struct reload *r;
 	struct state *s;
 
 	load_list();
 	s = opened(false);
-	ENOUGH(s && !reload_open(&r) && !reload_follow(r, s, &config, &(struct jobs){ 0 }));
+	ENOUGH(s && !reload_open(&r) && !reload_follow(r, s, &config, &(struct jobs){ .context = &context }));
 	state_close(s);
 	return r;
 }

@@ -2,13 +2,17 @@
 #include "service/arrivals.h"
 
 #include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "kernel/attach.h"
-#include "service/netlink_links.h"
+#include "service/retry.h"
 #include "state/state.h"
 
 /* What could not be attached may be another's for a moment, or its driver's for good. */
@@ -17,7 +21,7 @@
 
 struct expected {
 	char name[IF_NAMESIZE];
-	unsigned int told; /* the interface's number when it was told */
+	unsigned int reported; /* the interface's number when it was reported */
 };
 
 struct arrivals {
@@ -25,8 +29,21 @@ struct arrivals {
 	size_t n;
 	int fd;
 	bool came;
-	int64_t again_at, again_ms;
+	struct retry retry;
 };
+
+static int open_netlink(void)
+{
+	struct sockaddr_nl all = { .nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK };
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE), err;
+
+	if (fd >= 0 && !bind(fd, (struct sockaddr *)&all, sizeof(all)))
+		return fd;
+	err = because(-errno, "netlink: %s", strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
 
 int arrivals_open(struct arrivals **arrivals)
 {
@@ -35,8 +52,8 @@ int arrivals_open(struct arrivals **arrivals)
 	*arrivals = a;
 	if (!a)
 		return -ENOMEM;
-	a->again_at = INT64_MAX;
-	a->fd = links_open();
+	a->retry = (struct retry){ .first = OPEN_AGAIN, .most = OPEN_AGAIN_MAX, .at = INT64_MAX };
+	a->fd = open_netlink();
 	return a->fd < 0 ? a->fd : 0;
 }
 
@@ -69,17 +86,16 @@ static bool is_attached(const char *name)
 	return found;
 }
 
-static void on_link(void *arg, const char *name)
+/* NULL: any of them. */
+static void on_link(struct arrivals *a, const char *name)
 {
-	struct arrivals *a = arg;
-
 	for (size_t i = 0; i < a->n; i++) {
 		struct expected *e = &a->expected[i];
 		unsigned int number = name && strcmp(name, e->name) != 0 ? 0 : if_nametoindex(e->name);
 
-		if (!number || number == e->told || is_attached(e->name))
+		if (!number || number == e->reported || is_attached(e->name))
 			continue;
-		e->told = number;
+		e->reported = number;
 		a->came = true;
 	}
 }
@@ -96,7 +112,7 @@ int arrivals_expect(struct arrivals *a, struct state *state)
 		memcpy(expected[i].name, kept[i].name, sizeof(expected[i].name));
 		for (size_t j = 0; j < a->n; j++)
 			if (!strcmp(a->expected[j].name, kept[i].name))
-				expected[i].told = a->expected[j].told;
+				expected[i].reported = a->expected[j].reported;
 	}
 	free(kept);
 	if (!expected)
@@ -108,9 +124,34 @@ int arrivals_expect(struct arrivals *a, struct state *state)
 	return 0;
 }
 
+static void on_message(struct arrivals *a, struct nlmsghdr *message)
+{
+	struct ifinfomsg *info = NLMSG_DATA(message);
+	int left = (int)IFLA_PAYLOAD(message);
+
+	for (struct rtattr *at = IFLA_RTA(info); RTA_OK(at, left); at = RTA_NEXT(at, left))
+		if (at->rta_type == IFLA_IFNAME && RTA_PAYLOAD(at) && !((char *)RTA_DATA(at))[RTA_PAYLOAD(at) - 1])
+			on_link(a, RTA_DATA(at));
+}
+
 void arrivals_read(struct arrivals *a)
 {
-	links_read(a->fd, on_link, a);
+	char buf[16384] __attribute__((aligned(NLMSG_ALIGNTO)));
+	struct sockaddr_nl from = { 0 };
+	socklen_t size = sizeof(from);
+	ssize_t got;
+
+	while ((got = recvfrom(a->fd, buf, sizeof(buf), 0, (struct sockaddr *)&from, &size)) > 0 ||
+	       (got < 0 && errno == ENOBUFS)) {
+		if (got < 0) /* some were lost */
+			on_link(a, NULL);
+		else if (!from.nl_pid) /* from the kernel */
+			for (struct nlmsghdr *m = (struct nlmsghdr *)buf; NLMSG_OK(m, (size_t)got);
+			     m = NLMSG_NEXT(m, got))
+				if (m->nlmsg_type == RTM_NEWLINK)
+					on_message(a, m);
+		size = sizeof(from);
+	}
 }
 
 bool arrivals_left_open(struct arrivals *a, int64_t now)
@@ -119,26 +160,26 @@ bool arrivals_left_open(struct arrivals *a, int64_t now)
 
 	for (size_t i = 0; i < a->n; i++)
 		open = open || (if_nametoindex(a->expected[i].name) && !is_attached(a->expected[i].name));
-	a->again_ms = !open ? 0 : !a->again_ms ? OPEN_AGAIN : 2 * a->again_ms;
-	if (a->again_ms > OPEN_AGAIN_MAX)
-		a->again_ms = OPEN_AGAIN_MAX;
-	a->again_at = open ? now + a->again_ms : INT64_MAX;
+	if (open)
+		retry_later(&a->retry, now);
+	else
+		retry_forget(&a->retry);
 	return open;
 }
 
 int64_t arrivals_due(const struct arrivals *a)
 {
-	return a->again_at;
+	return a->retry.at;
 }
 
 bool arrivals_came(struct arrivals *a, int64_t now)
 {
 	bool came;
 
-	if (now >= a->again_at) {
-		a->again_at = INT64_MAX;
+	if (now >= a->retry.at) {
+		a->retry.at = INT64_MAX;
 		for (size_t i = 0; i < a->n; i++)
-			a->expected[i].told = 0;
+			a->expected[i].reported = 0;
 		on_link(a, NULL);
 	}
 	came = a->came;

@@ -15,13 +15,13 @@
 
 #define AGAIN 5 /* seconds: what failed is tried again */
 
-int endings_open(struct endings *e)
+int expiry_open(struct expiry *e)
 {
-	*e = (struct endings){ .timer = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC) };
+	*e = (struct expiry){ .timer = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC) };
 	return e->timer < 0 ? because(-errno, "%s", strerror(errno)) : 0;
 }
 
-void endings_close(struct endings *e)
+void expiry_close(struct expiry *e)
 {
 	if (e->timer >= 0)
 		close(e->timer);
@@ -42,8 +42,8 @@ static int64_t first_end(struct state *state)
 	return at;
 }
 
-/* On the wall clock, and again when somebody sets it. */
-static void set_timer(struct endings *e)
+/* On the wall clock; it also fires when that clock is set. */
+static void set_timer(struct expiry *e)
 {
 	int64_t at = e->first > e->again ? e->first : e->first ? e->again : 0;
 	struct itimerspec timer = { .it_value.tv_sec = at };
@@ -51,43 +51,43 @@ static void set_timer(struct endings *e)
 	timerfd_settime(e->timer, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &timer, NULL);
 }
 
-void endings_look(struct endings *e, struct state *state)
+void expiry_look(struct expiry *e, struct state *state)
 {
 	e->first = state ? first_end(state) : 0;
 	set_timer(e);
 }
 
-bool endings_due(struct endings *e)
+bool expiry_due(struct expiry *e)
 {
 	uint64_t times;
 	ssize_t got = read(e->timer, &times, sizeof(times));
 
 	if (got == sizeof(times) && e->first && time(NULL) >= e->first)
 		return true;
-	/* The clock was set: then the timer is wrong, and so is what was reckoned by it. */
+	/* The clock was set: the timer is wrong, and so is the time of the next try. */
 	if (got < 0 && errno == ECANCELED)
 		e->again = 0;
 	set_timer(e);
 	return false;
 }
 
-/* What every command does in passing. */
-int endings_run(void)
+/* Every command that changes something begins so. */
+int expiry_run(const struct context *context)
 {
-	struct context context = { .state = opt_state, .bpffs = opt_bpffs, .wait = opt_wait };
+	struct context own = *context;
 	struct change *change;
 	int64_t now = time(NULL), end;
-	int err = change_begin(&change, &context);
+	int err = change_begin(&change, &own);
 
 	end = err ? 0 : first_end(change->state);
 	change_end(change);
 	if (err)
 		return fail("%s", reason(err));
-	/* What could not be ended stops no command, and has been said: but it is not done. */
+	/* What could not be ended is only a warning to a command. */
 	return end && end <= now ? EXIT_ERROR : EXIT_DONE;
 }
 
-void endings_ran(struct endings *e, bool done)
+void expiry_ran(struct expiry *e, bool done)
 {
 	e->again = done ? 0 : time(NULL) + AGAIN;
 }

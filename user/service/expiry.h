@@ -6,25 +6,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct context;
 struct state;
 
-struct endings {
-	int timer;     /* readable when endings_due() is to be asked */
+struct expiry {
+	int timer;     /* readable when expiry_due() is to be asked */
 	int64_t first; /* in seconds since the epoch; 0: nothing ends */
 	int64_t again; /* what failed is not tried before */
 };
 
 /* 0 or -errno with the reason recorded. */
-int endings_open(struct endings *e);
-void endings_close(struct endings *e);
+int expiry_open(struct expiry *e);
+void expiry_close(struct expiry *e);
 
 /* The first is taken from the state; where that cannot be read (NULL) nothing can be ended until the next look. */
-void endings_look(struct endings *e, struct state *state);
+void expiry_look(struct expiry *e, struct state *state);
 /* The timer fired: has anything ended, or was the clock set? */
-bool endings_due(struct endings *e);
+bool expiry_due(struct expiry *e);
 
 /* A job for it; and what became of that. */
-int endings_run(void);
-void endings_ran(struct endings *e, bool done);
+int expiry_run(const struct context *context);
+void expiry_ran(struct expiry *e, bool done);
 
 #endif

@@ -15,13 +15,13 @@
 #define READS	64
 #define IN_GONE (IN_MOVED_FROM | IN_DELETE)
 
-/* A name on the way to a file, in a directory that is watched. */
+/* A name on the path of a file, in a directory that is watched. */
 struct entry {
 	int watch;
 	char *path, *name; /* its last part */
 	size_t number;
 	bool last; /* the file's own name, or a link's to it; others are of directories */
-	bool gone; /* its end is told, too */
+	bool gone; /* report its end, too */
 };
 
 struct watch {
@@ -29,16 +29,16 @@ struct watch {
 	bool used; /* in this round */
 };
 
-struct follow {
+struct file_watch {
 	int fd;
 	struct entry *entries;
 	struct watch *watches;
 	size_t n, watches_n;
 };
 
-struct follow *follow_open(int *err)
+struct file_watch *file_watch_open(int *err)
 {
-	struct follow *f = calloc(1, sizeof(*f));
+	struct file_watch *f = calloc(1, sizeof(*f));
 
 	if (f)
 		f->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
@@ -50,23 +50,23 @@ struct follow *follow_open(int *err)
 	return f;
 }
 
-int follow_fd(const struct follow *f)
+int file_watch_fd(const struct file_watch *f)
 {
 	return f->fd;
 }
 
-void follow_close(struct follow *f)
+void file_watch_close(struct file_watch *f)
 {
 	if (!f)
 		return;
-	follow_begin(f);
+	file_watch_begin(f);
 	close(f->fd);
 	free(f->entries);
 	free(f->watches);
 	free(f);
 }
 
-void follow_begin(struct follow *f)
+void file_watch_begin(struct file_watch *f)
 {
 	for (size_t i = 0; i < f->n; i++)
 		free(f->entries[i].path);
@@ -75,7 +75,7 @@ void follow_begin(struct follow *f)
 		f->watches[i].used = false;
 }
 
-static int use(struct follow *f, int number)
+static int use(struct file_watch *f, int number)
 {
 	struct watch *grown;
 
@@ -92,7 +92,7 @@ static int use(struct follow *f, int number)
 	return 0;
 }
 
-static int keep(struct follow *f, struct entry e, const char *directory, const char *name)
+static int keep(struct file_watch *f, struct entry e, const char *directory, const char *name)
 {
 	struct entry *grown = reallocarray(f->entries, f->n + 1, sizeof(*grown));
 
@@ -107,50 +107,50 @@ static int keep(struct follow *f, struct entry e, const char *directory, const c
 }
 
 struct file {
-	struct follow *follow;
+	struct file_watch *watch;
 	size_t number;
 	bool gone;
 };
 
-/* Watched before it is looked up: a name that is given to another meanwhile is told. */
+/* Watched before it is looked up: if the name is given to another file meanwhile, that is reported. */
 static int on_step(void *arg, const char *directory, const char *name, bool last)
 {
 	const struct file *file = arg;
 	struct entry e = { .number = file->number, .last = last, .gone = file->gone };
 	int err;
 
-	e.watch = inotify_add_watch(file->follow->fd, directory,
+	e.watch = inotify_add_watch(file->watch->fd, directory,
 				    IN_MOVED_TO | IN_CREATE | IN_ONLYDIR | IN_MASK_ADD | (last ? IN_CLOSE_WRITE : 0) |
 					    (file->gone ? IN_GONE : 0));
-	/* A directory on the way may be nobody's to read; the file's own is said. */
+	/* A directory on the way may be unreadable; only the file's own is an error. */
 	if (e.watch < 0)
 		return !last ? 0 : because(-errno, "%s: cannot be watched: %s", directory, strerror(errno));
-	err = use(file->follow, e.watch);
-	return err ? err : keep(file->follow, e, directory, name);
+	err = use(file->watch, e.watch);
+	return err ? err : keep(file->watch, e, directory, name);
 }
 
-int follow_add(struct follow *f, const char *path, size_t number, bool gone)
+int file_watch_add(struct file_watch *f, const char *path, size_t number, bool gone)
 {
 	struct file file = { f, number, gone };
 	int err = way_walk(path, on_step, &file);
 
-	/* What is not there now is told when it comes: the way is watched as far as it goes. */
+	/* What is not there now is reported when it comes: the path is watched as far as it leads. */
 	return err_is(err, ENOENT) || err_is(err, ENOTDIR) || err_is(err, ELOOP) ? 0 : err;
 }
 
-void follow_end(struct follow *f)
+void file_watch_end(struct file_watch *f)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < f->watches_n; i++)
 		if (f->watches[i].used)
 			f->watches[kept++] = f->watches[i];
-		else /* or gone with its directory: that is an error nobody minds */
+		else /* fails where it went with its directory */
 			inotify_rm_watch(f->fd, f->watches[i].number);
 	f->watches_n = kept;
 }
 
-/* A link that is made is whole at once, as is a directory; a file that is made will be written and closed. */
+/* A new link or directory is complete at once; a new file is still to be written and closed. */
 static bool made_whole(const struct entry *e)
 {
 	struct stat st;
@@ -160,19 +160,19 @@ static bool made_whole(const struct entry *e)
 
 static bool means(const struct entry *e, const struct inotify_event *event)
 {
-	if (event->mask & IN_Q_OVERFLOW) /* some were lost: anything may have changed */
+	if (event->mask & IN_Q_OVERFLOW) /* events were lost: anything may have changed */
 		return true;
 	return e->watch == event->wd && event->len && !strcmp(e->name, event->name) &&
 	       (event->mask & (IN_CLOSE_WRITE | IN_MOVED_TO | (e->gone ? IN_GONE : 0)) ||
 		(event->mask & IN_CREATE && made_whole(e)));
 }
 
-void follow_read(struct follow *f, void (*changed)(void *arg, size_t number), void *arg)
+void file_watch_read(struct file_watch *f, void (*changed)(void *arg, size_t number), void *arg)
 {
 	char buf[8192] __attribute__((aligned(__alignof__(struct inotify_event))));
 	ssize_t got;
 
-	/* Whoever makes files without end beside ours must not keep us here. */
+	/* A process that keeps making files beside ours must not keep us here. */
 	for (int reads = 0; reads < READS && (got = read(f->fd, buf, sizeof(buf))) > 0; reads++)
 		for (char *at = buf; at < buf + got;) {
 			const struct inotify_event *event = (const struct inotify_event *)at;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/context.h"
 #include "base/log.h"
 
 /* The largest lists take a minute; what takes longer waits for something that does not come. */
@@ -18,101 +19,95 @@
 
 void job_free(struct job *job)
 {
-	for (char **arg = job ? job->args : NULL; arg && *arg; arg++)
+	for (char **arg = job->args; arg && *arg; arg++)
 		free(*arg);
-	if (job) {
-		free(job->args);
-		free(job->about);
-	}
+	free(job->args);
 	free(job);
 }
 
-void job_line(char about[JOB_LINE_MAX], unsigned int number)
+const char *job_text(char buf[JOB_TEXT_MAX], const struct job *job)
 {
-	snprintf(about, JOB_LINE_MAX, JOB_LINE "%u", number);
+	static const char *const texts[] = {
+		[JOB_START] = "start",
+		[JOB_RESTORE] = "restore",
+		[JOB_LINE] = "line ",
+		[JOB_LOAD] = "load ",
+		[JOB_ROTATE] = "rotate",
+		[JOB_EXPIRE] = "what ran out of time",
+		[JOB_MEASURE] = "the filter's rate",
+	};
+	int n = snprintf(buf, JOB_TEXT_MAX, "%s%s", texts[job->kind], job->list);
+
+	if (job->kind == JOB_LINE)
+		snprintf(buf + n, JOB_TEXT_MAX - (size_t)n, "%u", job->line);
+	return buf;
 }
 
-bool job_is_line(const struct job *job)
+static bool job_same(const struct job *a, const struct job *b)
 {
-	return !strncmp(job->about, JOB_LINE, strlen(JOB_LINE));
+	return a->kind == b->kind && a->line == b->line && !strcmp(a->list, b->list);
 }
 
-/* Behind all others; not a second time what waits already. */
-static int add(struct jobs *jobs, struct job *job)
+/* The one that runs may have read already what is new now: the same waits behind it. */
+static void append(struct jobs *jobs, struct job *job)
 {
-	struct job **end = &jobs->first;
-	bool runs = jobs->pid != 0, there = false;
+	struct job **end = jobs->pid ? &jobs->first->next : &jobs->first;
 
-	for (; *end; end = &(*end)->next) {
-		there = there || (!runs && !strcmp((*end)->about, job->about));
-		runs = false;
-	}
-	if (there)
+	while (*end && !job_same(*end, job))
+		end = &(*end)->next;
+	if (*end)
 		job_free(job);
 	else
 		*end = job;
-	return 0;
 }
 
-static struct job *make(const char *about, size_t args)
+int jobs_add(struct jobs *jobs, const struct job *what, const char *option, char *const *words, size_t n)
 {
-	struct job *job = calloc(1, sizeof(*job));
-
-	if (!job)
-		return NULL;
-	job->about = strdup(about);
-	job->args = calloc(args + 1, sizeof(*job->args));
-	if (job->about && job->args)
-		return job;
-	job_free(job);
-	return NULL;
-}
-
-int jobs_command(struct jobs *jobs, const char *about, const char *verb, const char *option, char *const *words,
-		 size_t n)
-{
-	const char *head[] = { "xdp-bloom", verb, "--state", opt_state, "--bpffs", opt_bpffs, option };
-	size_t heads = sizeof(head) / sizeof(head[0]) - !option, all = 0;
-	struct job *job = make(about, heads + n);
-	bool whole = job;
-
-	for (size_t i = 0; whole && i < heads + n; i++) {
-		job->args[all] = strdup(i < heads ? head[i] : words[i - heads]);
-		whole = job->args[all++];
-	}
-	if (whole)
-		return add(jobs, job);
-	job_free(job);
-	return -ENOMEM;
-}
-
-int jobs_function(struct jobs *jobs, const char *about, int (*run)(void))
-{
-	struct job *job = make(about, 0);
+	const struct context *c = jobs->context;
+	const char *head[] = { "xdp-bloom", n ? words[0] : NULL, "--state", c->state, "--bpffs", c->bpffs, option };
+	size_t heads = n ? sizeof(head) / sizeof(head[0]) - !option : 0, all = heads + n - !!n;
+	struct job *job = malloc(sizeof(*job));
+	bool whole;
 
 	if (!job)
 		return -ENOMEM;
-	job->run = run;
-	return add(jobs, job);
+	*job = *what;
+	job->args = calloc(all + 1, sizeof(*job->args));
+	whole = job->args;
+	for (size_t i = 0; whole && i < all; i++) {
+		job->args[i] = strdup(i < heads ? head[i] : words[i - heads + 1]);
+		whole = job->args[i];
+	}
+	if (whole)
+		append(jobs, job);
+	else
+		job_free(job);
+	return whole ? 0 : -ENOMEM;
 }
 
-void jobs_hurry(struct jobs *jobs, const char *about)
+int jobs_verb(struct jobs *jobs, enum job_kind kind, const char *verb)
 {
-	struct job **front = jobs->pid ? &jobs->first->next : &jobs->first;
+	char *word = (char *)(uintptr_t)verb;
 
-	for (struct job **at = front; *at; at = &(*at)->next) {
+	return jobs_add(jobs, &(struct job){ .kind = kind }, NULL, &word, 1);
+}
+
+void jobs_hurry(struct jobs *jobs, enum job_kind kind)
+{
+	struct job **front = jobs->pid ? &jobs->first->next : &jobs->first, **at = front;
+
+	while (*at && (*at)->kind != kind)
+		at = &(*at)->next;
+	if (*at) {
 		struct job *job = *at;
 
-		if (strcmp(job->about, about) != 0)
-			continue;
 		*at = job->next;
 		job->next = *front;
 		*front = job;
-		return;
 	}
 }
 
-/* A list can ask for more memory than there is: then it is this that the kernel ends, and nobody else. */
+/* A list can ask for more memory than there is: then the kernel is to end this process, and no other. */
 static void be_first_to_go(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -123,7 +118,7 @@ static void be_first_to_go(void)
 		close(fd);
 }
 
-static void become(const struct job *job)
+static void become(const struct context *context, const struct job *job)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	sigset_t none;
@@ -136,7 +131,7 @@ static void become(const struct job *job)
 		dup2(null, STDOUT_FILENO);
 	}
 	if (job->run)
-		_exit(job->run());
+		_exit(job->run(context));
 	be_first_to_go();
 	execv("/proc/self/exe", job->args);
 	_exit(fail("/proc/self/exe: %s", strerror(errno)));
@@ -150,7 +145,7 @@ int jobs_start(struct jobs *jobs)
 		return 0;
 	pid = fork();
 	if (!pid)
-		become(jobs->first);
+		become(jobs->context, jobs->first);
 	if (pid < 0)
 		return because(-errno, "no process could be started: %s", strerror(errno));
 	jobs->pid = pid;
@@ -160,9 +155,11 @@ int jobs_start(struct jobs *jobs)
 
 void jobs_limit(struct jobs *jobs, int64_t now)
 {
+	char text[JOB_TEXT_MAX];
+
 	if (!jobs->pid || now - jobs->since <= JOB_SECONDS * 1000)
 		return;
-	warn("%s: ran for more than %d s and was stopped", jobs->first->about, JOB_SECONDS);
+	warn("%s: ran for more than %d s and was stopped", job_text(text, jobs->first), JOB_SECONDS);
 	kill(jobs->pid, SIGKILL);
 	jobs->since = now;
 }
@@ -177,9 +174,9 @@ bool jobs_ended(struct jobs *jobs, struct job **job, int *status)
 	return true;
 }
 
-void jobs_keep(struct jobs *jobs, struct job *job)
+void jobs_defer(struct jobs *jobs, struct job *job)
 {
-	struct job **end = &jobs->kept;
+	struct job **end = &jobs->deferred;
 
 	while (*end)
 		end = &(*end)->next;
@@ -188,34 +185,32 @@ void jobs_keep(struct jobs *jobs, struct job *job)
 	*end = job;
 }
 
-bool jobs_keeps(const struct jobs *jobs, const char *about)
+bool jobs_defers_line(const struct jobs *jobs, unsigned int line)
 {
-	for (const struct job *job = jobs->kept; job; job = job->next)
-		if (!strcmp(job->about, about))
-			return true;
-	return false;
+	const struct job *job = jobs->deferred;
+
+	while (job && (job->kind != JOB_LINE || job->line != line))
+		job = job->next;
+	return job;
 }
 
 void jobs_again(struct jobs *jobs)
 {
-	struct job *job = jobs->kept;
+	while (jobs->deferred) {
+		struct job *job = jobs->deferred;
 
-	jobs->kept = NULL;
-	while (job) {
-		struct job *next = job->next;
-
+		jobs->deferred = job->next;
 		job->next = NULL;
-		add(jobs, job);
-		job = next;
+		append(jobs, job);
 	}
 }
 
-static void drop(struct job **at, const char *about)
+static void drop(struct job **at, bool lines_only)
 {
 	while (*at) {
 		struct job *job = *at;
 
-		if (strncmp(job->about, about, strlen(about)) != 0) {
+		if (lines_only && job->kind != JOB_LINE) {
 			at = &job->next;
 			continue;
 		}
@@ -224,29 +219,24 @@ static void drop(struct job **at, const char *about)
 	}
 }
 
-void jobs_forget(struct jobs *jobs, const char *about)
+void jobs_drop_lines(struct jobs *jobs)
 {
 	struct job *running = jobs->pid ? jobs->first : NULL;
 
 	if (running)
-		running->forgotten = !strncmp(running->about, about, strlen(about));
-	drop(running ? &running->next : &jobs->first, about);
-	drop(&jobs->kept, about);
+		running->unwanted = running->kind == JOB_LINE;
+	drop(running ? &running->next : &jobs->first, true);
+	drop(&jobs->deferred, true);
 }
 
 void jobs_stop(struct jobs *jobs)
 {
-	drop(&jobs->kept, "");
 	if (jobs->pid) {
 		kill(jobs->pid, SIGTERM);
-		kill(jobs->pid, SIGCONT); /* stopped, it would not hear of it */
+		kill(jobs->pid, SIGCONT); /* a stopped process would not get the signal */
 		waitpid(jobs->pid, NULL, 0);
 	}
 	jobs->pid = 0;
-	while (jobs->first) {
-		struct job *job = jobs->first;
-
-		jobs->first = job->next;
-		job_free(job);
-	}
+	drop(&jobs->first, false);
+	drop(&jobs->deferred, false);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the service has done for it: commands, one after another, each in a process of its own, so that whatever goes
- * wrong in one ends with it, its memory goes, and the service can always be spoken to.
+ * What the service has done for it: commands, one after another, each in a process of its own. Whatever goes wrong in
+ * one ends with it, its memory is given back, and the service always answers.
  */
 #ifndef SERVICE_JOBS_H
 #define SERVICE_JOBS_H
@@ -11,33 +11,50 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What a job for a line of the config file is about. */
-#define JOB_LINE     "line "
-#define JOB_LINE_MAX 24
+#include "sets/list.h"
+
+struct context;
+
+enum job_kind {
+	JOB_START, /* restore, when the service starts */
+	JOB_RESTORE,
+	JOB_LINE, /* of the config file */
+	JOB_LOAD, /* a list whose file has a new version */
+	JOB_ROTATE,
+	JOB_EXPIRE,  /* what ran out of time */
+	JOB_MEASURE, /* the filter's rate */
+};
 
 struct job {
-	char *about;	  /* what it does, for the log; two that wait do not do the same */
-	char **args;	  /* a command's, from the verb on */
-	int (*run)(void); /* or a function that returns its exit status */
-	bool forgotten;	  /* it runs, and nobody wants it any more */
-	bool again;	  /* it was kept: it failed before */
+	enum job_kind kind;
+	unsigned int line;		    /* of JOB_LINE */
+	char list[LIST_NAME_MAX];	    /* of JOB_LOAD */
+	int (*run)(const struct context *); /* a function that returns its exit status, instead of a command */
+	char **args;			    /* of a command */
+	bool unwanted;			    /* it runs, but was dropped: it is not tried again */
+	bool again;			    /* it failed before */
 	struct job *next;
 };
 
 struct jobs {
+	const struct context *context;
 	struct job *first; /* the one that runs, where pid is not 0 */
 	pid_t pid;
-	int64_t since;	  /* in ms of CLOCK_MONOTONIC */
-	struct job *kept; /* what failed, for another time */
+	int64_t since;	      /* in ms of CLOCK_MONOTONIC */
+	struct job *deferred; /* they failed, and wait for jobs_again() */
 };
 
-/* A command: the verb, an option (or NULL) right behind it, and n words more. -ENOMEM, or 0. */
-int jobs_command(struct jobs *jobs, const char *about, const char *verb, const char *option, char *const *words,
-		 size_t n);
-int jobs_function(struct jobs *jobs, const char *about, int (*run)(void));
+/*
+ * Behind all others, unless one that does the same waits already. `what` has the kind, and what belongs to it: the
+ * number, the name, or the function. A command has n words from the verb on; `option`, unless NULL, stands before its
+ * operands. -ENOMEM, or 0.
+ */
+int jobs_add(struct jobs *jobs, const struct job *what, const char *option, char *const *words, size_t n);
+/* The verb alone. */
+int jobs_verb(struct jobs *jobs, enum job_kind kind, const char *verb);
 
 /* It is done before all others that wait. */
-void jobs_hurry(struct jobs *jobs, const char *about);
+void jobs_hurry(struct jobs *jobs, enum job_kind kind);
 
 /* Starts the first that waits, unless one runs. */
 int jobs_start(struct jobs *jobs);
@@ -45,17 +62,18 @@ int jobs_start(struct jobs *jobs);
 void jobs_limit(struct jobs *jobs, int64_t now);
 /* Has the one that ran ended? Then *job is it, to be freed, and *status what wait(2) says. */
 bool jobs_ended(struct jobs *jobs, struct job **job, int *status);
-/* Keeps one that ended for jobs_again(), which has all of them done once more. */
-void jobs_keep(struct jobs *jobs, struct job *job);
-bool jobs_keeps(const struct jobs *jobs, const char *about);
+/* One that ended waits for jobs_again(), which has all of them done once more. */
+void jobs_defer(struct jobs *jobs, struct job *job);
+bool jobs_defers_line(const struct jobs *jobs, unsigned int line);
 void jobs_again(struct jobs *jobs);
-/* Those whose about begins so are not to be done any more. */
-void jobs_forget(struct jobs *jobs, const char *about);
-/* Ends the one that runs (commands may be killed at any time) and forgets the others. */
+/* Those for lines of the config file are not to be done any more. */
+void jobs_drop_lines(struct jobs *jobs);
+/* Ends the one that runs (commands may be killed at any time) and drops the others. */
 void jobs_stop(struct jobs *jobs);
 void job_free(struct job *job);
 
-void job_line(char about[JOB_LINE_MAX], unsigned int number);
-bool job_is_line(const struct job *job);
+/* For the log. */
+#define JOB_TEXT_MAX (LIST_NAME_MAX + 24)
+const char *job_text(char buf[JOB_TEXT_MAX], const struct job *job);
 
 #endif

@@ -12,26 +12,26 @@
 #include "state/state.h"
 
 /* Only what was built or edited since can have become too full. */
-void judging_plan(struct judging *j, int64_t now)
+void rate_watch_schedule(struct rate_watch *w, int64_t now)
 {
 	struct generation live;
 
-	if (kernel_live(&live) || (live.number == j->number && live.edits == j->edits))
+	if (kernel_live(&live) || (live.number == w->number && live.edits == w->edits))
 		return;
-	j->number = live.number;
-	j->edits = live.edits;
-	j->at = now > j->next ? now : j->next;
+	w->number = live.number;
+	w->edits = live.edits;
+	w->at = now > w->next ? now : w->next;
 }
 
-void judging_forget(struct judging *j)
+void rate_watch_forget(struct rate_watch *w)
 {
-	j->number = 0;
+	w->number = 0;
 }
 
-void judging_begin(struct judging *j, int64_t now)
+void rate_watch_begin(struct rate_watch *w, int64_t now)
 {
-	j->at = INT64_MAX;
-	j->began = now;
+	w->at = INT64_MAX;
+	w->began = now;
 }
 
 /* 1 where a rotation would help, 0 where not, or -errno with the reason recorded. An image stays as it was saved. */
@@ -49,7 +49,7 @@ static int rotation_due(struct state *state)
 	return rate_passed(&rate, rate_asked(&settings));
 }
 
-int judging_run(void)
+int rate_watch_run(const struct context *context)
 {
 	struct state *state = NULL;
 	int due = state_open(&state, false);
@@ -57,11 +57,12 @@ int judging_run(void)
 	if (!due)
 		due = rotation_due(state);
 	state_close(state);
+	(void)context;
 	return due < 0 ? fail("%s", reason(due)) : due ? EXIT_PASSES : EXIT_DONE;
 }
 
-/* A large filter takes its time: a hundredth of ours. */
-void judging_end(struct judging *j, int64_t now, bool due)
+/* A large filter takes long to measure: at most a hundredth of the time. */
+void rate_watch_end(struct rate_watch *w, int64_t now, bool due)
 {
-	j->next = now + (due ? ROTATE_AGAIN : (now - j->began) * 100);
+	w->next = now + (due ? ROTATE_AGAIN : (now - w->began) * 100);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* When to measure whether the filter says yes more often than was asked for, and what follows from that. */
+/* When to measure whether the filter's rate of false yes exceeds the target; then a rotation into a larger one is due.
+ */
 #ifndef SERVICE_RATE_WATCH_H
 #define SERVICE_RATE_WATCH_H
 
@@ -7,25 +8,27 @@
 #include <stdint.h>
 #include <linux/types.h>
 
-/* ms: where a rotation failed or did not help, it is not done again at once. */
+struct context;
+
+/* ms: how long to wait after a rotation that failed or did not help. */
 #define ROTATE_AGAIN 600000
 
 /* Times are in ms of CLOCK_MONOTONIC. */
-struct judging {
-	int64_t at;   /* INT64_MAX: not at all */
+struct rate_watch {
+	int64_t at;   /* when to measure; INT64_MAX: not at all */
 	int64_t next; /* not before */
 	int64_t began;
 	__u64 number, edits; /* the generation that was measured last */
 };
 
-/* The generation may be another, or have been edited. */
-void judging_plan(struct judging *j, int64_t now);
-/* Measured again, whatever is in force. */
-void judging_forget(struct judging *j);
+/* The generation may be another, or was edited: then it is to be measured. */
+void rate_watch_schedule(struct rate_watch *w, int64_t now);
+/* It is measured again, whatever is in force. */
+void rate_watch_forget(struct rate_watch *w);
 
-/* It begins now, with a job for it that says EXIT_PASSES where the filter is to be built anew, and ends. */
-void judging_begin(struct judging *j, int64_t now);
-int judging_run(void);
-void judging_end(struct judging *j, int64_t now, bool due);
+/* A job measures it: when that begins, its function (EXIT_PASSES: rotate), when it ends. */
+void rate_watch_begin(struct rate_watch *w, int64_t now);
+int rate_watch_run(const struct context *context);
+void rate_watch_end(struct rate_watch *w, int64_t now, bool due);
 
 #endif

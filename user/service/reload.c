@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/context.h"
+#include "base/lock.h"
 #include "service/config.h"
 #include "service/file_watch.h"
 #include "service/jobs.h"
@@ -15,24 +17,24 @@
 #include "base/words.h"
 
 /* Several files of one download come together: one look. */
-#define SETTLE_MS    200
-#define LOCK_NUMBER  SIZE_MAX
-#define AGAIN_NUMBER (SIZE_MAX - 1)
-/* Not all is told: of a file that another machine writes, or one behind a file system that is mounted over it. */
+#define SETTLE_MS     200
+#define LOCK_NUMBER   SIZE_MAX
+#define FAILED_NUMBER (SIZE_MAX - 1)
+/* Not all is reported: not what another machine writes, nor what is hidden by a mount. */
 #define LOOK_EVERY 60000
 
 struct followed {
 	struct source source;
 	char tried[SOURCE_STAMP_MAX]; /* the version that was last given to load */
-	bool changed, told;
+	bool changed, warned;
 };
 
 struct reload {
-	struct follow *follow;
+	struct file_watch *watch;
 	struct followed *lists;
 	size_t n;
 	int64_t due, look_at;
-	bool command_ended, lock_told;
+	bool command_ended, lock_warned;
 	bool again; /* what could not be loaded has changed */
 };
 
@@ -46,7 +48,7 @@ int reload_open(struct reload **reload)
 		return err;
 	r->due = INT64_MAX;
 	r->look_at = clock_ms() + LOOK_EVERY;
-	r->follow = follow_open(&err);
+	r->watch = file_watch_open(&err);
 	if (err) {
 		free(r);
 		*reload = NULL;
@@ -58,14 +60,14 @@ void reload_close(struct reload *r)
 {
 	if (!r)
 		return;
-	follow_close(r->follow);
+	file_watch_close(r->watch);
 	free(r->lists);
 	free(r);
 }
 
 int reload_fd(const struct reload *r)
 {
-	return follow_fd(r->follow);
+	return file_watch_fd(r->watch);
 }
 
 static struct followed *find(const struct reload *r, const struct source *source)
@@ -76,16 +78,16 @@ static struct followed *find(const struct reload *r, const struct source *source
 	return NULL;
 }
 
-/* The files of lines that failed, of lists that may never have been loaded. */
+/* The files of lines that failed: their lists may never have been loaded. */
 static void follow_failed(struct reload *r, const struct config *config, const struct jobs *jobs)
 {
 	for (size_t i = 0; i < config->n; i++) {
+		const struct config_line *line = &config->lines[i];
 		const char *list, *file;
-		char about[JOB_LINE_MAX];
 
-		job_line(about, config->lines[i].number);
-		if (jobs_keeps(jobs, about) && config_loads(&config->lines[i].words, &list, &file))
-			follow_add(r->follow, file, AGAIN_NUMBER, false); /* else it is tried again all the same */
+		/* Where that fails, the line is tried again all the same. */
+		if (jobs_defers_line(jobs, line->number) && config_loads(&line->words, &list, &file))
+			file_watch_add(r->watch, file, FAILED_NUMBER, false);
 	}
 }
 
@@ -94,23 +96,23 @@ static void follow_files(struct reload *r, const struct config *config, const st
 	char lock[PATH_MAX];
 	int err;
 
-	follow_begin(r->follow);
-	snprintf(lock, sizeof(lock), "%s/lock", opt_state);
-	err = follow_add(r->follow, lock, LOCK_NUMBER, true);
-	if (err && !r->lock_told)
+	file_watch_begin(r->watch);
+	snprintf(lock, sizeof(lock), "%s/" LOCK_STATE, jobs->context->state);
+	err = file_watch_add(r->watch, lock, LOCK_NUMBER, true);
+	if (err && !r->lock_warned)
 		warn("%s; what other commands do is not seen", reason(err));
-	r->lock_told = err;
+	r->lock_warned = err;
 	for (size_t i = 0; i < r->n; i++) {
 		struct followed *list = &r->lists[i];
 
-		err = follow_add(r->follow, list->source.path, i, false);
-		if (err && !list->told)
+		err = file_watch_add(r->watch, list->source.path, i, false);
+		if (err && !list->warned)
 			warn("list '%s': %s; a new version is noticed a minute or two later", list->source.list,
 			     reason(err));
-		list->told = err;
+		list->warned = err;
 	}
 	follow_failed(r, config, jobs);
-	follow_end(r->follow);
+	file_watch_end(r->watch);
 }
 
 int reload_follow(struct reload *r, struct state *state, const struct config *config, const struct jobs *jobs)
@@ -129,7 +131,7 @@ int reload_follow(struct reload *r, struct state *state, const struct config *co
 		if (old)
 			lists[i] = *old;
 		lists[i].source = sources[i];
-		/* It may have been written before anybody looked. */
+		/* It may have been written before it was watched. */
 		if (!old) {
 			lists[i].changed = true;
 			r->due = 0;
@@ -171,7 +173,7 @@ static void on_change(void *arg, size_t number)
 
 	if (number == LOCK_NUMBER)
 		r->command_ended = true;
-	else if (number == AGAIN_NUMBER)
+	else if (number == FAILED_NUMBER)
 		r->again = true;
 	else if (number < r->n)
 		r->lists[number].changed = true;
@@ -180,7 +182,7 @@ static void on_change(void *arg, size_t number)
 bool reload_read(struct reload *r, int64_t now)
 {
 	r->command_ended = false;
-	follow_read(r->follow, on_change, r);
+	file_watch_read(r->watch, on_change, r);
 	for (size_t i = 0; i <= r->n; i++)
 		if ((i < r->n ? r->lists[i].changed : r->again) && r->due == INT64_MAX)
 			r->due = now + SETTLE_MS;
@@ -200,32 +202,55 @@ int64_t reload_due(const struct reload *r)
 /* As the config file says it, or else as the list was loaded. */
 static int load_again(const struct source *source, const struct config *config, struct jobs *jobs)
 {
-	char *own[] = { (char *)(uintptr_t)source->list, (char *)(uintptr_t)source->path };
-	char about[LIST_NAME_MAX + 16];
+	char *own[] = { "load", (char *)(uintptr_t)source->list, (char *)(uintptr_t)source->path };
 	const struct words *line = config_load_of(config, source->list);
+	struct job job = { .kind = JOB_LOAD };
 	struct words options;
 	char **words;
+	size_t n;
 	int err = -ENOMEM;
 
-	snprintf(about, sizeof(about), "load %s", source->list);
+	snprintf(job.list, sizeof(job.list), "%s", source->list);
 	if (line)
-		return jobs_command(jobs, about, "load", "--if-changed", line->words + 1, (size_t)line->n - 1);
+		return jobs_add(jobs, &job, "--if-changed", line->words, (size_t)line->n);
 	if (words_split(&options, source->options))
 		return -EINVAL;
-	words = calloc((size_t)options.n + 2, sizeof(*words));
+	n = (size_t)options.n;
+	words = calloc(n + 3, sizeof(*words));
 	if (words) {
 		memcpy(words, own, sizeof(own));
-		memcpy(words + 2, options.words, (size_t)options.n * sizeof(*words));
-		err = jobs_command(jobs, about, "load", "--if-changed", words, (size_t)options.n + 2);
+		memcpy(words + 3, options.words, n * sizeof(*words));
+		err = jobs_add(jobs, &job, "--if-changed", words, n + 3);
 	}
 	free(words);
 	words_free(&options);
 	return err;
 }
 
+/* Is its file to be loaded now? `look`: even if no change was reported. */
+static bool is_due(struct followed *list, bool look)
+{
+	struct source now = list->source;
+	bool reported = list->changed;
+
+	if (!reported && !look)
+		return false;
+	list->changed = false;
+	/* A file that is gone is no new version of the list. */
+	if (source_look(now.stamp, now.path) || !strcmp(now.stamp, list->source.stamp) ||
+	    !strcmp(now.stamp, list->tried))
+		return false;
+	/* When its writer closes it, that is reported. Of another machine's writer the kernel knows nothing. */
+	if (source_is_written(list->source.path) ||
+	    (!reported && source_is_young(list->source.path, LOOK_EVERY / 1000)))
+		return false;
+	strcpy(list->tried, now.stamp);
+	return true;
+}
+
 bool reload_turn(struct reload *r, const struct config *config, struct jobs *jobs, int64_t now)
 {
-	bool again = r->again, look = now >= r->look_at, told;
+	bool again = r->again, look = now >= r->look_at;
 
 	if (now < reload_due(r))
 		return false;
@@ -233,27 +258,9 @@ bool reload_turn(struct reload *r, const struct config *config, struct jobs *job
 	if (look)
 		r->look_at = now + LOOK_EVERY;
 	r->due = INT64_MAX;
-	follow_files(r, config, jobs); /* the way there may be another */
-	for (size_t i = 0; i < r->n; i++) {
-		struct followed *list = &r->lists[i];
-		struct source new = list->source;
-
-		told = list->changed;
-		if (!told && !look)
-			continue;
-		list->changed = false;
-		/* A file that is gone is no new version of the list. */
-		if (source_look(new.stamp, new.path) || !strcmp(new.stamp, list->source.stamp) || !strcmp(new.stamp, list->tried))
-			continue;
-		/* Its end is told, too. */
-		if (source_is_written(list->source.path))
-			continue;
-		/* Of another's file the kernel does not say whether it is being written. */
-		if (!told && source_is_young(list->source.path, LOOK_EVERY / 1000))
-			continue;
-		strcpy(list->tried, new.stamp);
-		if (load_again(&list->source, config, jobs))
-			warn("list '%s': %s", list->source.list, strerror(ENOMEM));
-	}
+	follow_files(r, config, jobs); /* their paths may lead elsewhere now */
+	for (size_t i = 0; i < r->n; i++)
+		if (is_due(&r->lists[i], look) && load_again(&r->lists[i].source, config, jobs))
+			warn("list '%s': %s", r->lists[i].source.list, strerror(ENOMEM));
 	return again;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Lists whose file has a new version: they are loaded again. And the end of every command, by the lock that it leaves.
- */
+/* Loads lists again whose file has a new version. Notices the end of every command, by the lock that it leaves. */
 #ifndef SERVICE_RELOAD_H
 #define SERVICE_RELOAD_H
 
@@ -17,12 +16,12 @@ int reload_open(struct reload **reload);
 void reload_close(struct reload *reload);
 int reload_fd(const struct reload *reload);
 
-/* From now on the files of the lists that the state has, and of the lines that jobs keep because they failed. */
+/* From now on the files of the lists that the state has, and of the lines that failed and are deferred. */
 int reload_follow(struct reload *reload, struct state *state, const struct config *config, const struct jobs *jobs);
 /* Looks at every file, as if each had been written. */
 void reload_all(struct reload *reload);
 
-/* What could not be loaded, and is no new version since, is to be tried once more. */
+/* A version that could not be loaded is to be tried once more. */
 void reload_again(struct reload *reload);
 
 /* Reads what is to be read. True: a command has ended, the state may be another. */

@@ -24,36 +24,38 @@
 #include "service/sd_notify.h"
 #include "service/observer.h"
 #include "service/reload.h"
+#include "service/retry.h"
 #include "state/state.h"
 
-/* Many commands in a row: one look at what they did. */
+/* Several commands in a row: the state is read once after them. */
 #define LOOK_MS	 50
 #define AGAIN_MS 5000 /* what failed is tried again */
-/* The file may be damaged, which time does not mend, or the disk full: so often at first, then ever more rarely. */
+/* The file may be damaged, which retrying does not fix, or the disk full: retry at this interval, then back off. */
 #define LIST_AGAIN     60000
 #define LIST_AGAIN_MAX 3600000
 
 enum { ON_SIGNAL, ON_WALL, ON_FILE, ON_LINK, OWN_FDS };
 
 struct service {
+	const struct context *context;
 	struct service_options *options;
 	struct config *config;
 	struct jobs jobs;
-	struct jobs urgent; /* what ends, and interfaces that came: a list may take its time */
+	struct jobs urgent; /* what ends, and interfaces that came: they do not wait for a list */
 	struct reload *reload;
 	struct arrivals *arrivals;
 	struct observer *observer;
 	struct hook hook;
-	struct endings endings;
-	struct judging judging;
+	struct expiry expiry;
+	struct rate_watch rate;
+	struct retry retry; /* lines and lists that failed */
 	int signals;
 	int64_t look_at, rotate_at, notify_at; /* ms of CLOCK_MONOTONIC; INT64_MAX: not at all */
 	int64_t glance_at;		       /* for what cannot wait until the jobs are done */
 	int64_t rotate_next;		       /* not before */
-	int64_t again_at, again_ms;	       /* when to try again what failed, and how long that is; 0: nothing did */
 	bool started;			       /* the first job is done */
 	bool ready, stop;
-	bool blind; /* the state could not be looked at, and that has been said */
+	bool blind; /* the state could not be read; that was reported */
 	int status;
 };
 
@@ -71,7 +73,7 @@ PRINTF(1, 2) static void say(const char *fmt, ...)
 	fflush(stdout);
 }
 
-static void plan_rotation(struct service *s, int64_t now)
+static void schedule_rotation(struct service *s, int64_t now)
 {
 	double age;
 
@@ -82,7 +84,7 @@ static void plan_rotation(struct service *s, int64_t now)
 		s->rotate_at = s->rotate_next;
 }
 
-/* The state may be another than we know. */
+/* Something may have changed the state. */
 static void look(struct service *s, int64_t now)
 {
 	struct state *state = NULL;
@@ -98,7 +100,7 @@ static void look(struct service *s, int64_t now)
 		err = reload_follow(s->reload, state, s->config, &s->jobs);
 	if (!err)
 		err = arrivals_expect(s->arrivals, state);
-	endings_look(&s->endings, err ? NULL : state);
+	expiry_look(&s->expiry, err ? NULL : state);
 	state_close(state);
 	observer_state(s->observer, !err);
 	if (err && !s->blind)
@@ -106,8 +108,8 @@ static void look(struct service *s, int64_t now)
 	if (err)
 		s->look_at = now + AGAIN_MS;
 	s->blind = err;
-	plan_rotation(s, now);
-	judging_plan(&s->judging, now);
+	schedule_rotation(s, now);
+	rate_watch_schedule(&s->rate, now);
 }
 
 static void look_soon(struct service *s, int64_t at)
@@ -118,7 +120,7 @@ static void look_soon(struct service *s, int64_t at)
 		s->glance_at = at;
 }
 
-/* A list may take minutes: what others do meanwhile ends in time, and interfaces that they name are waited for. */
+/* Loading a list may take minutes: bans of other commands end in time meanwhile, and their interfaces are expected. */
 static void glance(struct service *s, int64_t now)
 {
 	struct state *state = NULL;
@@ -126,26 +128,26 @@ static void glance(struct service *s, int64_t now)
 
 	if (!err)
 		err = arrivals_expect(s->arrivals, state);
-	endings_look(&s->endings, err ? NULL : state);
+	expiry_look(&s->expiry, err ? NULL : state);
 	state_close(state);
 	s->glance_at = INT64_MAX;
 	if (err)
 		look_soon(s, now + AGAIN_MS);
 }
 
-/* Every line of the config file as a command; what is so already, it leaves alone. */
+/* Every line of the config file as a command; it leaves alone what already holds. */
 static void queue_config(struct service *s)
 {
 	for (size_t i = 0; i < s->config->n; i++) {
-		const struct words *w = &s->config->lines[i].words;
-		const char *option = !strcmp(w->words[0], "attach") ? "--if-needed"
-				     : !strcmp(w->words[0], "load") ? "--if-changed"
-								    : NULL;
-		char about[JOB_LINE_MAX];
+		const struct config_line *line = &s->config->lines[i];
+		const char *verb = line->words.words[0];
+		const char *option = !strcmp(verb, "attach") ? "--if-needed"
+				     : !strcmp(verb, "load") ? "--if-changed"
+							     : NULL;
 
-		job_line(about, s->config->lines[i].number);
-		if (strcmp(w->words[0], "run") != 0)
-			jobs_command(&s->jobs, about, w->words[0], option, w->words + 1, (size_t)w->n - 1);
+		if (strcmp(verb, "run") != 0)
+			jobs_add(&s->jobs, &(struct job){ .kind = JOB_LINE, .line = line->number }, option,
+				 line->words.words, (size_t)line->words.n);
 	}
 }
 
@@ -155,11 +157,11 @@ static void reload_config(struct service *s)
 	struct config fresh;
 
 	notify("RELOADING=1\nMONOTONIC_USEC=%lld000", (long long)clock_ms());
-	s->ready = false; /* it is said again when all is done */
+	s->ready = false; /* until all is done */
 	if (!s->options->configure(s->options, &fresh, false)) {
 		if (strcmp(listen, s->options->listen ? s->options->listen : ""))
 			warn("another --listen is taken up at the next start");
-		jobs_forget(&s->jobs, JOB_LINE);
+		jobs_drop_lines(&s->jobs);
 		config_free(s->config);
 		*s->config = fresh;
 		hook_change(&s->hook, s->options->hook);
@@ -167,79 +169,87 @@ static void reload_config(struct service *s)
 		say("%s read again: %zu commands", fresh.path, fresh.n);
 	}
 	reload_all(s->reload);
-	jobs_command(&s->jobs, "restore", "restore", NULL, NULL, 0);
+	jobs_verb(&s->jobs, JOB_RESTORE, "restore");
 }
 
-/* Does the filter say yes more often than was asked for? */
-static void judged(struct service *s, bool due)
+/* `due`: the filter's rate exceeds the target. */
+static void measured(struct service *s, bool due)
 {
-	judging_end(&s->judging, clock_ms(), due);
+	rate_watch_end(&s->rate, clock_ms(), due);
 	if (!due)
 		return;
 	say("the filter says yes to more than was asked for: it is built anew, larger");
-	jobs_command(&s->jobs, "rotate", "rotate", NULL, NULL, 0);
+	jobs_verb(&s->jobs, JOB_ROTATE, "rotate");
 }
 
-/* Measured again, too, if that was why. */
+/* The rate is measured again, too: it may be why. */
 static void rotate_later(struct service *s)
 {
 	s->rotate_at = s->rotate_next = clock_ms() + ROTATE_AGAIN;
-	judging_forget(&s->judging);
+	rate_watch_forget(&s->rate);
 }
 
-/* A line of the config file, or a list: true where the job is kept. */
-static bool again_later(struct service *s, struct job *job)
+/* Lines and lists are tried again. A line is deferred: its list may never have been loaded. True: the job is kept. */
+static bool retry(struct service *s, struct job *job)
 {
-	bool line = job_is_line(job);
-
-	if (job->forgotten || (!line && strncmp(job->about, "load ", 5)))
+	if (job->unwanted || (job->kind != JOB_LINE && job->kind != JOB_LOAD))
 		return false;
-	if (s->again_at == INT64_MAX) {
-		s->again_ms = !s->again_ms ? LIST_AGAIN : 2 * s->again_ms;
-		if (s->again_ms > LIST_AGAIN_MAX)
-			s->again_ms = LIST_AGAIN_MAX;
-		s->again_at = clock_ms() + s->again_ms;
-	}
-	if (!line)
+	if (s->retry.at == INT64_MAX)
+		retry_later(&s->retry, clock_ms());
+	if (job->kind != JOB_LINE)
 		return false;
-	jobs_keep(&s->jobs, job);
-	/* Its file is one to follow. */
-	look_soon(s, clock_ms());
+	jobs_defer(&s->jobs, job);
+	look_soon(s, clock_ms()); /* its file is watched from then on */
 	return true;
 }
 
 static void again(struct service *s)
 {
-	s->again_at = INT64_MAX;
+	s->retry.at = INT64_MAX;
 	jobs_again(&s->jobs);
 	reload_again(s->reload);
 }
 
-/* The command itself has said what was wrong. */
+/* The command itself has reported what was wrong. */
 static void finish(struct service *s, struct job *job, int status)
 {
-	bool done = WIFEXITED(status) && WEXITSTATUS(status) != EXIT_ERROR;
-
-	/* One that is not there is waited for: what could be done is. */
-	if (!strcmp(job->about, "restore") && arrivals_left_open(s->arrivals, clock_ms()) && done)
-		done = WEXITSTATUS(status) == EXIT_DONE;
+	bool done = WIFEXITED(status) && WEXITSTATUS(status) != EXIT_ERROR, report = done;
+	char text[JOB_TEXT_MAX];
 
 	if (WIFSIGNALED(status))
-		warn("%s: ended by signal %d", job->about, WTERMSIG(status));
-	if (!done && !strcmp(job->about, "start"))
-		s->status = EXIT_ERROR;
-	else if (!done && !strcmp(job->about, "rotate"))
-		rotate_later(s);
-	else if (job->run == judging_run)
-		judged(s, done && WEXITSTATUS(status) == EXIT_PASSES);
-	else if (done && strcmp(job->about, "start") != 0 && (job->again || !job_is_line(job)))
-		say("%s: done", job->about);
-	if (job->run == endings_run) {
-		endings_ran(&s->endings, done);
+		warn("%s: ended by signal %d", job_text(text, job), WTERMSIG(status));
+	switch (job->kind) {
+	case JOB_START:
+		if (!done)
+			s->status = EXIT_ERROR;
+		report = false;
+		break;
+	case JOB_RESTORE:
+		/* An interface that is missing is waited for: what could be attached is. */
+		report = done && (!arrivals_left_open(s->arrivals, clock_ms()) || WEXITSTATUS(status) == EXIT_DONE);
+		break;
+	case JOB_ROTATE:
+		if (!done)
+			rotate_later(s);
+		break;
+	case JOB_MEASURE:
+		measured(s, done && WEXITSTATUS(status) == EXIT_PASSES);
+		report = false;
+		break;
+	case JOB_EXPIRE:
+		expiry_ran(&s->expiry, done);
 		look_soon(s, clock_ms());
+		break;
+	case JOB_LINE:
+		report = done && job->again;
+		break;
+	case JOB_LOAD:
+		break;
 	}
+	if (report)
+		say("%s: done", job_text(text, job));
 	s->started = true;
-	if (done || !again_later(s, job))
+	if (done || !retry(s, job))
 		job_free(job);
 }
 
@@ -262,7 +272,7 @@ static void on_signal(struct service *s)
 static void say_ready(struct service *s)
 {
 	observer_look(s->observer);
-	/* Else at the next turn: whoever waits for it may wait for ever. */
+	/* If it was not delivered, retry next turn: the service manager would wait forever. */
 	s->ready = notify("READY=1\nSTATUS=%zu of %zu interfaces attached", arrivals_attached(s->arrivals),
 			  arrivals_expected(s->arrivals));
 	if (s->ready)
@@ -296,23 +306,23 @@ static void turn(struct service *s, int64_t now)
 		glance(s, now);
 	else if (now >= look_due(s))
 		look(s, now);
-	if (!s->jobs.first && s->again_at == INT64_MAX)
-		s->again_ms = 0;
-	if (now >= s->again_at)
+	if (!s->jobs.first && s->retry.at == INT64_MAX)
+		s->retry.wait = 0;
+	if (now >= s->retry.at)
 		again(s);
 	if (reload_turn(s->reload, s->config, &s->jobs, now)) {
-		s->again_ms = 0; /* it is not the same as before */
+		s->retry.wait = 0; /* it is not the same as before */
 		again(s);
 	}
 	if (arrivals_came(s->arrivals, now))
-		jobs_command(&s->urgent, "restore", "restore", NULL, NULL, 0);
+		jobs_verb(&s->urgent, JOB_RESTORE, "restore");
 	if (now >= s->rotate_at) {
 		s->rotate_at = INT64_MAX;
-		jobs_command(&s->jobs, "rotate", "rotate", NULL, NULL, 0);
+		jobs_verb(&s->jobs, JOB_ROTATE, "rotate");
 	}
-	if (now >= s->judging.at && !s->jobs.first) {
-		judging_begin(&s->judging, now);
-		jobs_function(&s->jobs, "the filter's rate", judging_run);
+	if (now >= s->rate.at && !s->jobs.first) {
+		rate_watch_begin(&s->rate, now);
+		jobs_add(&s->jobs, &(struct job){ .kind = JOB_MEASURE, .run = rate_watch_run }, NULL, NULL, 0);
 	}
 	run_jobs(&s->jobs, now);
 	run_jobs(&s->urgent, now);
@@ -327,9 +337,9 @@ static void turn(struct service *s, int64_t now)
 
 static int wait_ms(struct service *s, int64_t now)
 {
-	int64_t due[] = { look_due(s),		s->jobs.first ? INT64_MAX : s->judging.at,
+	int64_t due[] = { look_due(s),		s->jobs.first ? INT64_MAX : s->rate.at,
 			  s->rotate_at,		s->notify_at,
-			  s->again_at,		arrivals_due(s->arrivals),
+			  s->retry.at,		arrivals_due(s->arrivals),
 			  reload_due(s->reload) };
 	int64_t ms = s->observer ? observer_timeout(s->observer) : INT32_MAX;
 
@@ -343,7 +353,7 @@ static void loop(struct service *s)
 {
 	struct pollfd fds[OWN_FDS + OBSERVER_FDS] = {
 		[ON_SIGNAL] = { .fd = s->signals, .events = POLLIN },
-		[ON_WALL] = { .fd = s->endings.timer, .events = POLLIN },
+		[ON_WALL] = { .fd = s->expiry.timer, .events = POLLIN },
 		[ON_FILE] = { .fd = reload_fd(s->reload), .events = POLLIN },
 		[ON_LINK] = { .fd = arrivals_fd(s->arrivals), .events = POLLIN },
 	};
@@ -359,9 +369,9 @@ static void loop(struct service *s)
 			break;
 		if (fds[ON_SIGNAL].revents)
 			on_signal(s);
-		if (fds[ON_WALL].revents && endings_due(&s->endings)) {
-			jobs_function(&s->urgent, "what ran out of time", endings_run);
-			jobs_hurry(&s->urgent, "what ran out of time");
+		if (fds[ON_WALL].revents && expiry_due(&s->expiry)) {
+			jobs_add(&s->urgent, &(struct job){ .kind = JOB_EXPIRE, .run = expiry_run }, NULL, NULL, 0);
+			jobs_hurry(&s->urgent, JOB_EXPIRE);
 		}
 		if (fds[ON_FILE].revents && reload_read(s->reload, clock_ms()))
 			look_soon(s, clock_ms() + LOOK_MS);
@@ -378,7 +388,7 @@ static int open_all(struct service *s)
 	int err = reload_open(&s->reload);
 
 	if (!err)
-		err = endings_open(&s->endings);
+		err = expiry_open(&s->expiry);
 	if (!err)
 		err = arrivals_open(&s->arrivals);
 	if (!err)
@@ -396,13 +406,22 @@ static int open_all(struct service *s)
 	return err;
 }
 
-int service_run(struct service_options *options, struct config *config)
+int service_run(const struct context *context, struct service_options *options, struct config *config)
 {
-	struct service s = { .options = options, .config = config, .signals = -1, .endings.timer = -1 };
+	struct service s = {
+		.context = context,
+		.options = options,
+		.config = config,
+		.jobs.context = context,
+		.urgent.context = context,
+		.retry = { .first = LIST_AGAIN, .most = LIST_AGAIN_MAX, .at = INT64_MAX },
+		.signals = -1,
+		.expiry.timer = -1,
+	};
 	int err;
 
 	notify_open();
-	s.rotate_at = s.judging.at = s.again_at = INT64_MAX;
+	s.rotate_at = s.rate.at = INT64_MAX;
 	s.notify_at = notify_watchdog() ? 0 : INT64_MAX;
 	err = open_all(&s);
 	if (err) {
@@ -410,7 +429,7 @@ int service_run(struct service_options *options, struct config *config)
 	} else {
 		notify("STATUS=restoring");
 		hook_begin(&s.hook, options->hook);
-		jobs_command(&s.jobs, "start", "restore", NULL, NULL, 0);
+		jobs_verb(&s.jobs, JOB_START, "restore");
 		queue_config(&s);
 		loop(&s);
 		notify("STOPPING=1");
@@ -420,7 +439,7 @@ int service_run(struct service_options *options, struct config *config)
 	hook_end(&s.hook);
 	observer_close(s.observer);
 	arrivals_close(s.arrivals);
-	endings_close(&s.endings);
+	expiry_close(&s.expiry);
 	reload_close(s.reload);
 	if (s.signals >= 0)
 		close(s.signals);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The service: ends bans in time, loads lists whose file has changed, takes interfaces that come, draws new seeds, and
- * counts. It filters nothing itself: the kernel goes on without it. All it changes it has other commands do.
+ * The service: ends bans in time, loads lists whose file has changed, attaches interfaces that come, rotates, and
+ * counts. It filters nothing itself: the kernel goes on without it. All it changes, it changes by running commands.
  */
 #ifndef SERVICE_SERVICE_H
 #define SERVICE_SERVICE_H
 
 #include "service/config.h"
+
+struct context;
 
 struct service_options {
 	long rotate_every;	   /* seconds; 0: never */
@@ -19,6 +21,6 @@ struct service_options {
 };
 
 /* Until SIGTERM. Returns the exit status; what was wrong has been said. */
-int service_run(struct service_options *options, struct config *config);
+int service_run(const struct context *context, struct service_options *options, struct config *config);
 
 #endif

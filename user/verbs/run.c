@@ -196,7 +196,7 @@ int cmd_run(struct context *context, int argc, char **argv)
 	if (lock < 0)
 		return fail("%s", reason(lock));
 	if (!configure(&options, &config, false))
-		status = service_run(&options, &config);
+		status = service_run(context, &options, &config);
 	config_free(&config);
 	close(lock);
 	return status;
