@@ -97,7 +97,7 @@ clean: ## remove build/
 
 # --- What is needed, from the distribution ---------------------------------------------------------------------------
 
-DEPS := clang bpftool pkg-config libbpf-dev libxdp-dev libelf-dev zlib1g-dev libsqlite3-dev libjansson-dev \
+DEPS := clang bpftool pkg-config libbpf-dev libxdp-dev libelf-dev zlib1g-dev libsqlite3-dev libjansson-dev libmnl-dev \
 	liblzma-dev libzstd-dev libmicrohttpd-dev libncurses-dev libc6-dev
 # Each of these on top of those for building.
 RUN_DEPS   := iproute2 jq python3-minimal util-linux mount

@@ -48,6 +48,49 @@ refuses_own_addresses() {
 	bloom load own2 own --allow
 }
 
+# gateway ADDRESS WHERE: it is known for one, and from where.
+gateway() {
+	echo "$1" >gateway
+	refused "$1 bans $1, a gateway in use ($2)" load gateway gateway
+}
+
+knows_all_gateways() {
+	veth 0 1
+	ip addr add 45.0.0.1/24 dev edge0
+	ip addr add 45.1.0.1/24 dev edge1
+	echo 0 >/proc/sys/net/ipv6/conf/edge0/disable_ipv6
+	ip -6 addr add 2001:db8:45::1/64 dev edge0 nodad
+	ip route add 46.0.0.0/8 nexthop via 45.0.0.253 nexthop via 45.1.0.253 dev edge1
+	ip route add 47.0.0.0/8 via 45.0.0.252 table 1234567
+	ip -6 route add 2001:db8:47::/48 via 2001:db8:45::fe table 100
+	ip route add 48.0.0.0/8 via inet6 2001:db8:45::fd dev edge0
+	ip -6 route add 2001:db8:48::/48 nexthop via 2001:db8:45::fc nexthop via 2001:db8:45::fb
+	echo 0 >/proc/sys/net/ipv4/nexthop_compat_mode
+	ip nexthop add id 7 via 45.0.0.251 dev edge0
+	ip nexthop add id 8 via 45.0.0.250 dev edge0
+	ip nexthop add id 9 group 7/8
+	ip route add 49.0.0.0/8 nhid 9
+	gateway 45.0.0.253 "route table 254"
+	gateway 45.1.0.253 "route table 254"
+	gateway 45.0.0.252 "route table 1234567"
+	gateway 2001:db8:45::fe "route table 100"
+	gateway 2001:db8:45::fd "route table 254"
+	gateway 2001:db8:45::fc "route table 254"
+	gateway 2001:db8:45::fb "route table 254"
+	gateway 45.0.0.251 "nexthop 7"
+	gateway 45.0.0.250 "nexthop 8"
+	ip addr add 45.2.0.1/32 dev lo
+	echo 45.2.0.0/24 >own
+	refused "45.2.0.0/24 bans 45.2.0.1, an address of this machine (interface lo)" load own own
+	# Nobody's: neither the peer's address nor what is only routed.
+	printf '%s\n' 45.0.0.2 46.0.0.1 2001:db8:47::1 >others
+	bloom load others others
+	mkdir nothing
+	unshare --mount --propagation private sh -c "mount --bind nothing /proc && exec '$XDP_BLOOM' add 45.0.0.250" 2>err &&
+		fail "without /proc the gateway is not known"
+	grep -q '45.0.0.250, a gateway in use (nexthop 8)' err || fail "without /proc: $(cat err)"
+}
+
 refuses_big_changes() {
 	printf '45.0.0.%d\n' {1..100} >before
 	printf '45.0.0.%d\n' {60..100} >fewer
@@ -375,7 +418,7 @@ goes_back_at_the_second_try() {
 	is "$(xdp_id edge0)" none "the program on edge0"
 }
 
-run_cases leaves_bogons_out hides_what_a_link_led_to refuses_own_addresses refuses_big_changes refuses_wide_lists dry_run_changes_nothing \
-	skips_damaged_lines shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed \
+run_cases leaves_bogons_out hides_what_a_link_led_to refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists \
+	dry_run_changes_nothing skips_damaged_lines shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed \
 	goes_back_late goes_back_by_its_own_clock goes_back_into_little_memory goes_back_without_a_build \
 	goes_back_at_the_second_try

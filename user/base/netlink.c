@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/netlink.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+
+int netlink_open(struct mnl_socket **socket, int flags, unsigned int groups)
+{
+	int err;
+
+	*socket = mnl_socket_open2(NETLINK_ROUTE, flags | SOCK_CLOEXEC);
+	if (*socket && !mnl_socket_bind(*socket, groups, MNL_SOCKET_AUTOPID))
+		return 0;
+	err = because(-errno, "netlink: %s", strerror(errno));
+	if (*socket)
+		mnl_socket_close(*socket);
+	*socket = NULL;
+	return err;
+}
+
+int netlink_dump(struct mnl_socket *socket, uint16_t kind, size_t header, netlink_each_fn *each, void *arg)
+{
+	char buf[32768] __attribute__((aligned(NLMSG_ALIGNTO))); /* the kernel fills no more at once */
+	struct nlmsghdr *m = mnl_nlmsg_put_header(buf);
+	ssize_t got;
+
+	m->nlmsg_type = kind;
+	m->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+	mnl_nlmsg_put_extra_header(m, header);
+	if (mnl_socket_sendto(socket, m, m->nlmsg_len) < 0)
+		return -errno;
+	while ((got = mnl_socket_recvfrom(socket, buf, sizeof(buf))) >= 0) {
+		int left = (int)got;
+
+		for (m = (struct nlmsghdr *)buf; mnl_nlmsg_ok(m, left); m = mnl_nlmsg_next(m, &left)) {
+			/* Both begin with 0 or -errno. */
+			if (m->nlmsg_type == NLMSG_DONE || m->nlmsg_type == NLMSG_ERROR)
+				return *(int *)mnl_nlmsg_get_payload(m);
+			each(arg, m);
+		}
+	}
+	return -errno;
+}
