@@ -77,7 +77,7 @@ detached() {
 
 # Likewise, while somebody is in the middle of reading them.
 detached_meanwhile() {
-	local index reader
+	local index reader when
 
 	need strace
 	filtering bad
@@ -86,7 +86,10 @@ detached_meanwhile() {
 	bloom detach edge0
 	ip link del edge0
 	ip link add edge0 index $((index + 256)) type veth peer name wire0
-	strace -o trace -e trace=bpf -e inject=bpf:signal=SIGSTOP:when=1500 "$XDP_BLOOM" -j stats >rows 2>rows.err &
+	# Once all rows are read but the last, which takes what others counted before; one by one they are 2,000.
+	strace -o trace -e trace=bpf "$XDP_BLOOM" stats >rows
+	when=$(grep -n LOOKUP_BATCH trace | sed -n '5s/:.*//p')
+	strace -o trace -e trace=bpf -e inject=bpf:signal=SIGSTOP:when="${when:-1500}" "$XDP_BLOOM" -j stats >rows 2>rows.err &
 	reader=$! # strace's
 	until grep -qs 'stopped by SIGSTOP' trace; do
 		kill -0 $reader || fail "it has read all: $(cat rows rows.err)"

@@ -3,6 +3,12 @@
  * The real programs in the real kernel, on made packets: every header shape, cut off at every byte, in one buffer and
  * in several. What a set does to the programs is in prog_sets.c.
  */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
 #include "worth_asking.h"
 
 #define ETHERNET_BYTES 14 /* the kernel runs no test on less */
@@ -130,6 +136,27 @@ static void jumbo(void)
 	check_all_counters();
 }
 
+/* As before 5.13, for the rest of this process. */
+static void no_batches(void)
+{
+	struct sock_filter refuse[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_bpf, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, BPF_MAP_LOOKUP_BATCH, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { sizeof(refuse) / sizeof(*refuse), refuse };
+	__u32 key = 0, count = 1, value[2 * 1024];
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+		return ktap_skip("this kernel has no seccomp filters");
+	CHECK(bpf_map_lookup_batch(counters, NULL, &key, &key, value, &count, NULL) && errno == EINVAL,
+	      "a batch is read all the same");
+	check_all_counters();
+}
+
 static int run_cases(void)
 {
 	static const struct ktap_case cases[] = {
@@ -140,6 +167,7 @@ static int run_cases(void)
 		{ "headers in several buffers", frags },
 		{ "jumbo frames", jumbo },
 		{ "an emptied slot passes packets and counts nothing", empty_slot },
+		{ "counters that the kernel reads one by one", no_batches },
 	};
 
 	return in_force_run(cases, sizeof(cases) / sizeof(*cases));

@@ -12,98 +12,122 @@
 #include "base/log.h"
 #include "kernel/pins.h"
 
-/* Room for so many values of all CPUs, which the kernel fills without being told how many those are. */
-static int make_room(struct tally **each, size_t values)
-{
-	int cpus = libbpf_num_possible_cpus();
+/* So many are read with one call, where the kernel can (5.13). */
+#define BATCH 512
 
-	*each = cpus > 0 ? calloc(values * (size_t)cpus, sizeof(**each)) : NULL;
-	if (cpus <= 0)
-		return because(-EIO, "/sys does not say how many CPUs there are");
-	return *each ? cpus : -ENOMEM;
+/* One of the maps, with room for values of all CPUs: the kernel fills it, and is not asked how many CPUs those are. */
+struct counter_map {
+	int fd, cpus;
+	struct tally *each;
+};
+
+static int map_open(struct counter_map *m, const char *name, size_t values)
+{
+	int err = 0;
+
+	*m = (struct counter_map){ .fd = pin_get(name), .cpus = libbpf_num_possible_cpus() };
+	if (m->fd < 0)
+		return m->fd;
+	if (m->cpus <= 0)
+		err = because(-EIO, "/sys does not say how many CPUs there are");
+	else
+		m->each = calloc(values * (size_t)m->cpus, sizeof(*m->each));
+	return err || m->each ? err : -ENOMEM;
 }
 
-static int sum_tallies(const char *name, __u32 first, struct tally *sums, __u32 n)
+/* Without its map nothing was counted yet. */
+static int map_close(struct counter_map *m, const char *name, int err)
 {
-	struct tally *each;
-	int cpus = make_room(&each, 1), fd = pin_get(name), err = 0;
-
-	memset(sums, 0, n * sizeof(*sums));
-	if (cpus < 0 || fd < 0)
-		err = fd < 0 ? fd : cpus;
-	for (__u32 i = 0; i < n && !err; i++) {
-		__u32 key = first + i;
-
-		if (bpf_map_lookup_elem(fd, &key, each))
-			err = -errno;
-		for (int cpu = 0; cpu < cpus && !err; cpu++)
-			tally_add(&sums[i], &each[cpu]);
-	}
-	free(each);
-	if (fd >= 0)
-		close(fd);
+	free(m->each);
+	if (m->fd >= 0)
+		close(m->fd);
 	return err && !err_is(err, ENOENT) ? because_kernel(err, name) : 0;
 }
 
-int kernel_counters(struct counted *c)
+static int sum(const struct counter_map *m, __u32 first, __u32 n, struct tally *sums)
+{
+	bool in_batches = true;
+	__u32 keys[BATCH], got;
+
+	memset(sums, 0, n * sizeof(*sums));
+	for (__u32 at = 0; at < n; at += got) {
+		__u32 key = first + at, before = key - 1, last;
+
+		got = n - at < BATCH ? n - at : BATCH;
+		in_batches = in_batches &&
+			     (!bpf_map_lookup_batch(m->fd, key ? &before : NULL, &last, keys, m->each, &got, NULL) ||
+			      (errno == ENOENT && got));
+		if (!in_batches)
+			got = 1;
+		if (!in_batches && bpf_map_lookup_elem(m->fd, &key, m->each))
+			return -errno;
+		for (__u32 i = 0; i < got * (__u32)m->cpus; i++)
+			tally_add(&sums[at + i / (__u32)m->cpus], &m->each[i]);
+	}
+	return 0;
+}
+
+static int read_ports(const struct counter_map *m, struct counted *c)
 {
 	struct tally retired[REASONS];
 	int err, attempts = 0;
 
 	/* A row that goes onto the last one meanwhile would be read in both places: then all is read again. */
-	do {
-		err = sum_tallies(PIN_COUNTERS, COUNTER(PORT_RETIRED, 0), retired, REASONS);
-		if (!err)
-			err = sum_tallies(PIN_COUNTERS, 0, c->port[0], COUNTERS);
-	} while (!err && memcmp(retired, c->port[PORT_RETIRED], sizeof(retired)) != 0 && ++attempts < 100);
-	memset(c->verdict, 0, sizeof(c->verdict));
+	do
+		err = sum(m, COUNTER(PORT_RETIRED, 0), REASONS, retired) ?: sum(m, 0, COUNTERS, c->port[0]);
+	while (!err && memcmp(retired, c->port[PORT_RETIRED], sizeof(retired)) != 0 && ++attempts < 100);
+	return err;
+}
+
+int kernel_counters(struct counted *c)
+{
+	struct counter_map m;
+	int err;
+
+	memset(c, 0, sizeof(*c));
+	err = map_open(&m, PIN_COUNTERS, BATCH) ?: read_ports(&m, c);
+	err = map_close(&m, PIN_COUNTERS, err);
 	for (unsigned int port = 0; port <= PORTS; port++)
 		for (unsigned int why = 0; why < REASONS; why++)
 			tally_add(&c->verdict[reason_verdict(why)], &c->port[port][why]);
-	return err ? err : sum_tallies(PIN_LIST_COUNTERS, 0, c->list, LABELS);
+	if (err)
+		return err;
+	err = map_open(&m, PIN_LIST_COUNTERS, BATCH) ?: sum(&m, 0, LABELS, c->list);
+	return map_close(&m, PIN_LIST_COUNTERS, err);
 }
 
 /* What one key counted goes onto another; nobody counts on either. */
-static int move_tally(int fd, __u32 from, __u32 to, struct tally *a, struct tally *b, int cpus)
+static int move_tally(const struct counter_map *m, __u32 from, __u32 to)
 {
-	if (bpf_map_lookup_elem(fd, &from, a) || bpf_map_lookup_elem(fd, &to, b))
+	struct tally *a = m->each, *b = m->each + m->cpus;
+
+	if (bpf_map_lookup_elem(m->fd, &from, a) || bpf_map_lookup_elem(m->fd, &to, b))
 		return -errno;
-	for (int cpu = 0; cpu < cpus; cpu++) {
+	for (int cpu = 0; cpu < m->cpus; cpu++) {
 		tally_add(&b[cpu], &a[cpu]);
 		a[cpu] = (struct tally){ 0 };
 	}
-	return bpf_map_update_elem(fd, &to, b, BPF_ANY) || bpf_map_update_elem(fd, &from, a, BPF_ANY) ? -errno : 0;
+	return bpf_map_update_elem(m->fd, &to, b, BPF_ANY) || bpf_map_update_elem(m->fd, &from, a, BPF_ANY) ? -errno
+													    : 0;
 }
 
 int kernel_retire_port(unsigned int port)
 {
-	struct tally *each;
-	int cpus = make_room(&each, 2), fd = pin_get(PIN_COUNTERS), err = fd < 0 ? fd : 0;
+	struct counter_map m;
+	int err = map_open(&m, PIN_COUNTERS, 2);
 
-	if (cpus < 0)
-		err = cpus;
 	for (__u32 r = 0; r < REASONS && !err; r++)
-		err = move_tally(fd, COUNTER(port, r), COUNTER(PORT_RETIRED, r), each, each + cpus, cpus);
-	free(each);
-	if (fd >= 0)
-		close(fd);
-	return err && !err_is(err, ENOENT) ? because_kernel(err, PIN_COUNTERS) : 0;
+		err = move_tally(&m, COUNTER(port, r), COUNTER(PORT_RETIRED, r));
+	return map_close(&m, PIN_COUNTERS, err);
 }
 
 int kernel_zero_label(__u8 label)
 {
-	struct tally *zero;
-	int cpus = make_room(&zero, 1), fd = pin_get(PIN_LIST_COUNTERS), err = 0;
+	struct counter_map m;
 	__u32 key = label;
+	int err = map_open(&m, PIN_LIST_COUNTERS, 1);
 
-	if (fd < 0)
-		err = fd;
-	else if (cpus < 0)
-		err = cpus;
-	else if (bpf_map_update_elem(fd, &key, zero, BPF_ANY))
+	if (!err && bpf_map_update_elem(m.fd, &key, m.each, BPF_ANY))
 		err = -errno;
-	free(zero);
-	if (fd >= 0)
-		close(fd);
-	return err_is(err, ENOENT) ? 0 : err;
+	return map_close(&m, PIN_LIST_COUNTERS, err);
 }

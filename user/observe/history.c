@@ -187,14 +187,14 @@ static unsigned int take_place(struct file *f, const struct list_info *list, con
 	return place;
 }
 
-void history_lists(struct history *h, const struct list_info *lists, size_t n, bool told)
+void history_lists(struct history *h, const struct list_info *lists, size_t n, bool live_exact)
 {
 	bool taken[LABELS] = { false };
 
 	begin(h);
 	memset(h->place, 0, sizeof(h->place));
 	memset(&h->file->list[LABEL_LIVE], 0, sizeof(h->file->list[LABEL_LIVE]));
-	if (told)
+	if (live_exact)
 		strcpy(h->file->list[LABEL_LIVE].name, LIVE_LIST);
 	for (size_t i = 0; i < n; i++)
 		taken[history_place(h->file->list, &lists[i])] = true;

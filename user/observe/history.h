@@ -80,8 +80,8 @@ int history_open(struct history **history, bool write);
 int history_private(struct history **history);
 void history_close(struct history *history);
 
-/* Whose the labels are from now on; told: those that no list has are live bans'. */
-void history_lists(struct history *history, const struct list_info *lists, size_t n, bool told);
+/* Whose the labels are from now on; live_exact: LABEL_LIVE is live bans' alone. */
+void history_lists(struct history *history, const struct list_info *lists, size_t n, bool live_exact);
 /* What was counted since the last time, about once a second. */
 void history_count(struct history *history, uint64_t now, double seconds, const struct counted *between);
 void history_sample(struct history *history, uint64_t now, const struct packet *packet);

@@ -19,13 +19,13 @@ const char *tallies_stage(unsigned int why)
 	return names[why % REASON_DROPPED];
 }
 
-/* Without the roster, or without labels, nobody can say whose drops they were: they count as live bans' do. */
-bool tallies_told(struct state *state)
+/* Without the roster, or without labels, no drop is of a known list: all count as those of live bans do. */
+bool live_label_is_exact(struct state *state)
 {
 	struct generation g;
 
 	return !kernel_live(&g) && (!g.keys4 || g.roster4_buckets) && (!g.keys6 || g.roster6_buckets) &&
-	       settings_read(state).labels;
+	       state_setting(state, "labels", SETTINGS_DEFAULT.labels) != 0;
 }
 
 int tallies_take(struct tallies *c)
@@ -40,7 +40,7 @@ int tallies_take(struct tallies *c)
 	if (!err)
 		err = lists_in_force(state, &c->lists, &c->lists_n);
 	if (!err)
-		c->told = tallies_told(state);
+		c->live_label_is_exact = live_label_is_exact(state);
 	state_close(state);
 	clock_gettime(CLOCK_MONOTONIC, &c->at);
 	if (!err)

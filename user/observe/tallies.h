@@ -15,14 +15,14 @@ struct tallies {
 	size_t lists_n;
 	struct attachment *ports;
 	size_t ports_n;
-	bool told;	    /* what counts on LABEL_LIVE is live bans' alone */
+	bool live_label_is_exact;
 	struct timespec at; /* CLOCK_MONOTONIC */
 };
 
 /* 0 or -errno with the reason recorded. */
 int tallies_take(struct tallies *tallies);
-/* Is what no list accounts for live bans' alone? */
-bool tallies_told(struct state *state);
+/* Does only what live bans drop count on LABEL_LIVE? */
+bool live_label_is_exact(struct state *state);
 void tallies_free(struct tallies *tallies);
 
 /* What happened in between, list by list and row by row; a counter that began anew counts from there. */

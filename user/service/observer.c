@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/context.h"
 #include "observe/tallies.h"
 #include "observe/history.h"
 #include "kernel/live.h"
@@ -35,16 +36,23 @@ struct observer {
 	int64_t refilled, counted, opened;
 	int64_t tried; /* to count: those that cannot be read now are not asked for at every turn */
 	struct counted before, now, between;
+	struct live live;
+	__u64 tuned;		  /* the generation that came with this rate */
 	__u64 named, named_edits; /* the generation whose lists the history knows */
 };
 
-static double rate_wanted(void)
+/* What is tuned comes with another generation. */
+static double rate_wanted(struct observer *o)
 {
 	struct state *state;
 	double rate = 0;
 
-	if (!state_open(&state, false))
-		rate = settings_read(state).samples;
+	if (!live_look(&o->live) && o->live.g.number == o->tuned)
+		return o->rate;
+	if (!state_open(&state, false)) {
+		rate = state_setting(state, "samples", SETTINGS_DEFAULT.samples);
+		o->tuned = o->live.g.number;
+	}
 	state_close(state);
 	return rate;
 }
@@ -52,7 +60,7 @@ static double rate_wanted(void)
 /* Where they cannot be read now, the next time may do. */
 static void open_samples(struct observer *o)
 {
-	double rate = rate_wanted();
+	double rate = rate_wanted(o);
 
 	if (o->samples && rate == o->rate)
 		return;
@@ -72,6 +80,7 @@ int observer_open(struct observer **observer, const char *listen)
 	if (!o)
 		return -ENOMEM;
 	o->relay.listener = -1;
+	live_open(&o->live, context_ambient());
 	err = relay_open(&o->relay);
 	if (!err)
 		err = history_open(&o->history, true);
@@ -89,6 +98,7 @@ void observer_close(struct observer *o)
 {
 	if (!o)
 		return;
+	live_close(&o->live);
 	ring_close(o->samples);
 	metrics_close(o->server);
 	history_close(o->history);
@@ -153,15 +163,15 @@ static void name_lists(struct observer *o)
 {
 	struct list_info *lists = NULL;
 	struct state *state = NULL;
-	struct generation live;
+	const struct generation *live = &o->live.g;
 	size_t n = 0;
 
-	if (kernel_live(&live) || (live.number == o->named && live.edits == o->named_edits))
+	if (live_look(&o->live) || (live->number == o->named && live->edits == o->named_edits))
 		return;
 	if (!state_open(&state, false) && !lists_in_force(state, &lists, &n)) {
-		history_lists(o->history, lists, n, tallies_told(state));
-		o->named = live.number;
-		o->named_edits = live.edits;
+		history_lists(o->history, lists, n, live_label_is_exact(state));
+		o->named = live->number;
+		o->named_edits = live->edits;
 	}
 	state_close(state);
 	free(lists);

@@ -63,8 +63,8 @@ static json_t *lists_json(const struct tallies *c, const struct counted *n, doub
 								list_kind_names[c->lists[i].kind],
 								&n->list[c->lists[i].label], per));
 	if (n->list[LABEL_LIVE].packets)
-		json_array_append_new(lists, tally_json(c->told ? json_string(LIVE_LIST) : json_null(), "ban",
-							&n->list[LABEL_LIVE], per));
+		json_array_append_new(lists, tally_json(c->live_label_is_exact ? json_string(LIVE_LIST) : json_null(),
+							"ban", &n->list[LABEL_LIVE], per));
 	return lists;
 }
 
@@ -166,8 +166,8 @@ static int stats_text(const struct tallies *c)
 			line_text(c->lists[i].kind == LIST_SHADOW ? "would drop" : "dropped by", c->lists[i].name,
 				  &n->list[c->lists[i].label]);
 	if (n->list[LABEL_LIVE].packets)
-		line_text(c->told ? "dropped by" : "dropped,", c->told ? LIVE_LIST : "no list named",
-			  &n->list[LABEL_LIVE]);
+		line_text(c->live_label_is_exact ? "dropped by" : "dropped,",
+			  c->live_label_is_exact ? LIVE_LIST : "no list named", &n->list[LABEL_LIVE]);
 	return out_end();
 }
 

@@ -141,7 +141,7 @@ static int look(struct top_state *t)
 	}
 	t->view.seconds = tallies_seconds(&t->before, &t->now);
 	tallies_since(&t->between, &t->before.counted, &t->now.counted);
-	history_lists(t->history, t->now.lists, t->now.lists_n, t->now.told);
+	history_lists(t->history, t->now.lists, t->now.lists_n, t->now.live_label_is_exact);
 	history_count(t->history, now, t->view.seconds, &t->between);
 	err = inforce_take(&t->inforce);
 	return err ? err : history_read(t->history, now, HISTORY_MINUTE, &t->minute);

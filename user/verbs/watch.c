@@ -55,7 +55,7 @@ struct watch {
 	struct pcapng *file; /* NULL: they are printed */
 	struct list_info *lists;
 	size_t lists_n;
-	bool told; /* what no list accounts for live bans do */
+	bool live_label_is_exact;
 	time_t lists_read;
 	int64_t clock; /* what CLOCK_REALTIME is ahead of CLOCK_MONOTONIC, in ns */
 	long seen;
@@ -78,7 +78,7 @@ static void read_lists(struct watch *w)
 		free(w->lists);
 		w->lists = lists;
 		w->lists_n = n;
-		w->told = tallies_told(state);
+		w->live_label_is_exact = live_label_is_exact(state);
 	}
 	state_close(state);
 }
@@ -88,7 +88,7 @@ static const char *list_name(struct watch *w, __u32 answer)
 {
 	read_lists(w);
 	if (ANSWER_LABEL(answer) == LABEL_LIVE)
-		return w->told ? LIVE_LIST : NULL;
+		return w->live_label_is_exact ? LIVE_LIST : NULL;
 	for (size_t i = 0; i < w->lists_n; i++)
 		if (w->lists[i].kind != LIST_ALLOW && w->lists[i].label == ANSWER_LABEL(answer))
 			return w->lists[i].name;
