@@ -30,9 +30,15 @@ verbs() {
 	"$XDP_BLOOM" --help | sed -n '/^$/,/^$/s/^  \([a-z]\+\) .*/\1/p' | sort -u
 }
 
-# The long options that each verb's source takes, and those that all take.
+# list VERB: its long options, with those that every verb takes.
+list() {
+	"$XDP_BLOOM" --list-options "$1" | sed -n 's/^--\([a-z0-9-]*\).*/\1/p'
+}
+
 options() {
-	cat "$top"/user/*/*.c | tr -s '\n\t ' ' ' | grep -o '"[a-z-]*", \(no\|required\|optional\)_argument' | cut -d'"' -f2 | sort -u
+	for verb in $(verbs); do
+		list "$verb"
+	done | sort -u
 }
 
 clean() {
@@ -52,32 +58,32 @@ complete_pages() {
 	sed -n '/^\.Sh VERBS/,/^\.Sh OPTIONS/s/^\.It Cm \([a-z]*\).*/\1/p' "$man8" | sort -u >in_page
 	is "$(verbs | comm -13 - in_page)" "" "the verbs that only the man page has"
 	for option in $(options); do
-		case $option in
-		watch | write) continue ;; # between a command and its watcher; -w is there
-		esac
+		[ "$option" != write ] || continue # -w is there
 		grep -qE -e "(Fl|,) -$option( |$)" "$man8" "$man5" || fail "no '--$option' in the man pages"
 	done
 	grep -hoE 'Fl -[a-z][a-z-]+' "$man8" "$man5" | sed 's/Fl -//' | sort -u >in_page
 	is "$(options | comm -13 - in_page | grep -vx 'help\|version')" "" "the options that only the man pages have"
 }
 
+# offered WORD...: what the completion offers for the last.
+offered() {
+	bash -c 'source "$1" && shift
+		COMP_WORDS=(./xdp-bloom "$@") COMP_CWORD=$#
+		_xdp_bloom
+		printf "%s\n" "${COMPREPLY[@]}"' - "$top/packaging/completions/xdp-bloom.bash" "$@" | sort -u
+}
+
 complete_completions() {
-	local verb option completion=$top/packaging/completions/xdp-bloom.bash
+	local verb
 
 	need bash
-	for option in $(options); do
-		case $option in
-		watch | write) continue ;;
-		esac
-		grep -q -e "--$option\b" "$completion" || fail "no '--$option' in the completions"
-	done
 	ln -s "$XDP_BLOOM" xdp-bloom
-	verbs >wanted
-	bash -c "source '$completion'
-		COMP_WORDS=(./xdp-bloom '') COMP_CWORD=1
-		_xdp_bloom
-		printf '%s\n' \"\${COMPREPLY[@]}\"" | grep -v '^-' | sort -u >got
-	is "$(cat got)" "$(cat wanted)" "the verbs that are offered"
+	is "$(offered '' | grep -v '^-')" "$(verbs)" "the verbs that are offered"
+	for verb in $(verbs); do
+		is "$(offered "$verb" -- | sed 's/^--//')" "$(list "$verb" | sort -u)" "the options that are offered for $verb"
+	done
+	is "$(offered load a b --bogons '' | xargs)" "keep refuse" "what --bogons takes"
+	is "$(offered -S capture watch --co)" --count "what watch takes, behind a directory called capture"
 }
 
 # beginnings WHOLE BEGINNING...: what is made of them, when each ends with a Tab.

@@ -48,15 +48,13 @@ void __wrap__exit(int status)
 
 static void run(const struct verb *verb, const struct words *w)
 {
-	struct context context = CONTEXT_DEFAULT;
+	const struct context context = {
+		.state = "/nowhere", .bpffs = "/nowhere", .check = CHECK_WORDS, .quiet = true
+	};
 
-	opt_check = opt_check_words = opt_quiet = true;
-	opt_json = opt_pretty = false;
-	opt_state = opt_bpffs = "/nowhere";
-	opt_wait = 0;
 	inside = true;
 	if (!setjmp(ended)) {
-		int status = verb->run(&context, w->n, w->words);
+		int status = verb_run(verb, &context, w);
 
 		/* It has said what is wrong, or had nothing to do. */
 		hold(status == EXIT_ERROR ? *log_last() : status == EXIT_DONE);
@@ -66,11 +64,11 @@ static void run(const struct verb *verb, const struct words *w)
 
 static int run_line(void *arg, const struct words *w, unsigned int line)
 {
-	const struct verb *verb = verb_find(w->words[0]);
+	const struct verb *verb = verb_find(verbs, w);
 
 	(void)arg;
 	hold(line > 0);
-	if (verb && verb->joins)
+	if (verb && verb->flags & VERB_JOINS)
 		run(verb, w);
 	return 0;
 }
@@ -80,8 +78,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static char path[64];
 	static int fd = -1;
 	struct config config;
-	FILE *messages = stderr, *file;
 	int err;
+	FILE *messages = stderr, *file;
 
 	if (fd < 0) {
 		fd = memfd_create("commands", 0);
@@ -89,16 +87,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	hold(!ftruncate(fd, 0) && pwrite(fd, data, size, 0) == (ssize_t)size);
 	stderr = nowhere;
-	err = config_read(&config, path);
+	err = config_read(&config, path, verbs);
 	if (err) {
 		hold(!config.n && !config.lines && *reason(err));
 	} else {
 		for (size_t i = 0; i < config.n; i++) {
-			const struct verb *verb = verb_find(config.lines[i].words.words[0]);
+			const struct verb *verb = config.lines[i].verb;
 
 			hold(verb && config.lines[i].words.n > 0 &&
 			     (!i || config.lines[i - 1].number < config.lines[i].number));
-			if (verb->joins)
+			if (verb->flags & VERB_JOINS)
 				run(verb, &config.lines[i].words);
 		}
 		config_free(&config);

@@ -19,8 +19,9 @@ struct context {
 	long wait;		   /* seconds: how long another command may take */
 	enum check check;
 	bool line; /* a line of a file of commands: what holds for all lines does not stand there */
-	bool json, pretty, quiet;
+	bool json, pretty, quiet, verbose;
 	struct change *joined; /* all changes are this one: change_join() */
+	int log;	       /* how messages are written: 1 as text, 2 as JSON; 0: nothing was said of it */
 };
 
 #define CONTEXT_DEFAULT                                                                     \

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "base/options.h"
 
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 
-#define OPTIONS_MAX 24
-
-/* Without a letter. */
-enum { OPTION_CHECK = 256, OPTION_WAIT, OPTION_LOG, OPTION_OWN };
+#define OPTIONS_MAX  24
+#define FIRST	     256 /* getopt's number of the first: beyond all letters */
+#define SECONDS_MOST 86400
 
 bool opt_line;
 bool opt_json, opt_pretty, opt_quiet, opt_verbose, opt_log_json, opt_check, opt_check_words;
@@ -17,94 +19,36 @@ long opt_wait = 60;
 const char *opt_state = "/var/lib/xdp-bloom";
 const char *opt_bpffs = "/sys/fs/bpf/xdp-bloom";
 
-bool opt_force;
-const struct option options_force[] = { { "force", no_argument, NULL, 'F' }, { 0 } };
+const char *const option_on_off[] = { "on", "off", NULL };
+static const char *const log_words[] = { "text", "json", NULL };
 
-int options_force_fn(int option, const char *value)
+static int read_check(const struct option_spec *o, void *target, const char *value)
 {
-	(void)option;
-	(void)value;
-	opt_force = true;
+	(void)o;
+	*(enum check *)target = strcmp(value, "words") ? CHECK_FILES : CHECK_WORDS;
 	return 0;
 }
 
-static const struct option common[] = {
-	{ "json", no_argument, NULL, 'j' },
-	{ "pretty", no_argument, NULL, 'p' },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "state", required_argument, NULL, 'S' },
-	{ "bpffs", required_argument, NULL, 'B' },
-	{ "log", required_argument, NULL, OPTION_LOG },
-	{ "check", optional_argument, NULL, OPTION_CHECK },
-	{ "wait", required_argument, NULL, OPTION_WAIT },
+#define AT(member) .target = offsetof(struct context, member)
+
+const struct option_spec options_common[] = {
+	{ "json", 'j', AT(json), .does = "one JSON document" },
+	{ "pretty", 'p', AT(pretty), .does = "the same, indented" },
+	{ "quiet", 'q', AT(quiet), .does = "no warnings" },
+	{ "verbose", 'v', AT(verbose), .does = "say what is done" },
+	{ "state", 'S', .for_all = true, .type = OPTION_DIRECTORY, AT(state), .value = "DIR",
+	  .does = "where lists are kept (/var/lib/xdp-bloom; XDP_BLOOM_STATE)" },
+	{ "bpffs", 'B', .for_all = true, .type = OPTION_DIRECTORY, AT(bpffs), .value = "DIR",
+	  .does = "where the kernel's part is pinned (/sys/fs/bpf/xdp-bloom; XDP_BLOOM_BPFFS)" },
+	{ "log", .for_all = true, .type = OPTION_WORD, AT(log), .words = log_words,
+	  .does = "how errors and warnings are written" },
+	{ "check", .for_all = true, .optional = true, .type = OPTION_READ, AT(check), .read = read_check,
+	  .does = "see whether the command is right, and touch nothing" },
+	{ "wait", .for_all = true, .type = OPTION_SECONDS, AT(wait), .value = "SECONDS",
+	  .does = "how long to wait for another command (60)" },
+	{ 0 },
 };
 
-#define COMMON (sizeof(common) / sizeof(common[0]))
-
-static int wait_option(const char *value)
-{
-	char *end;
-
-	opt_wait = strtol(value, &end, 10);
-	if (end == value || *end || opt_wait < 0 || opt_wait > 86400)
-		return fail("--wait takes seconds, not '%s'", value);
-	return 0;
-}
-
-/* The name of an option that holds for all lines of a file; NULL: it is none. */
-static const char *for_all_lines(int option)
-{
-	if (option != 'S' && option != 'B' && option != OPTION_LOG && option != OPTION_CHECK && option != OPTION_WAIT)
-		return NULL;
-	for (size_t i = 0; i < COMMON; i++)
-		if (common[i].val == option)
-			return common[i].name;
-	return NULL;
-}
-
-/* OPTION_OWN: it is the verb's. */
-static int common_option(int option)
-{
-	if (opt_line && for_all_lines(option))
-		return fail("--%s stands on the command line, not in a file of commands", for_all_lines(option));
-	switch (option) {
-	case 'p':
-		opt_pretty = opt_pretty || !opt_line;
-		/* fall through */
-	case 'j':
-		/* A line has nothing to show: what it does is done with all others, or not at all. */
-		opt_json = opt_json || !opt_line;
-		return 0;
-	case 'q':
-		opt_quiet = true;
-		return 0;
-	case 'v':
-		opt_verbose = true;
-		return 0;
-	case 'S':
-		opt_state = optarg;
-		return 0;
-	case 'B':
-		opt_bpffs = optarg;
-		return 0;
-	case OPTION_LOG:
-		opt_log_json = !strcmp(optarg, "json");
-		if (!opt_log_json && strcmp(optarg, "text"))
-			return fail("--log is text or json, not '%s'", optarg);
-		return 0;
-	case OPTION_CHECK:
-		opt_check = true;
-		opt_check_words = optarg && !strcmp(optarg, "words");
-		return 0;
-	case OPTION_WAIT:
-		return wait_option(optarg);
-	default:
-		return OPTION_OWN;
-	}
-}
-
-/* While opt_* are still read. */
 const struct context *context_ambient(void)
 {
 	static struct context now;
@@ -118,49 +62,71 @@ const struct context *context_ambient(void)
 				.line = opt_line,
 				.json = opt_json,
 				.pretty = opt_pretty,
-				.quiet = opt_quiet };
+				.quiet = opt_quiet,
+				.verbose = opt_verbose,
+				.log = opt_log_json ? 2 : 0 };
 	return &now;
 }
 
-int options_read(struct context *context, int *argc, char **argv, const struct option *own, option_fn *each)
+void options_publish(const struct context *context)
 {
-	struct option all[OPTIONS_MAX + 1] = { 0 };
-	struct change *joined;
-	const char *letters = ":jpqvS:B:";
-	size_t n = 0;
-	int c, status, operands = 1;
+	opt_state = context->state;
+	opt_bpffs = context->bpffs;
+	opt_wait = context->wait;
+	opt_check = context->check != CHECK_NOT;
+	opt_check_words = context->check == CHECK_WORDS;
+	opt_line = context->line;
+	opt_json = context->json;
+	opt_pretty = context->pretty;
+	opt_quiet = context->quiet;
+	opt_verbose = context->verbose;
+	opt_log_json = context->log == 2;
+}
 
-	memcpy(all, common, sizeof(common));
-	while (own && own[n].name && COMMON + n < OPTIONS_MAX) {
-		all[COMMON + n] = own[n];
-		if (own[n].val == 'w') /* a file to write has a letter of its own: everybody's fingers know it */
-			letters = ":jpqvS:B:w:";
-		n++;
-	}
-	opt_force = false;
-	optind = 0;
-	opterr = 0;
-	while ((c = getopt_long(*argc, argv, letters, all, NULL)) != -1) {
-		if (c == '?')
-			return optopt ? fail("%s: unknown option '-%c'; see xdp-bloom --help", argv[0], optopt)
-				      : fail("%s: unknown option '%s'; see xdp-bloom --help", argv[0],
-					     argv[optind - 1]);
-		if (c == ':')
-			return fail("%s: option '%s' needs a value", argv[0], argv[optind - 1]);
-		status = common_option(c);
-		if (status == OPTION_OWN)
-			status = each ? each(c, optarg) : EXIT_ERROR;
-		if (status)
-			return EXIT_ERROR;
-	}
-	joined = context->joined;
-	*context = *context_ambient();
-	context->joined = joined;
-	for (int i = optind; i < *argc; i++)
-		argv[operands++] = argv[i];
-	argv[operands] = NULL;
-	*argc = operands;
+/* The place of a value among the words, from 1; 0: it is none of them. */
+static int place_of(const char *const *words, const char *value)
+{
+	for (int i = 0; words[i]; i++)
+		if (!strcmp(words[i], value))
+			return i + 1;
 	return 0;
+}
+
+/* "a, b or c" */
+static const char *alternatives(char buf[256], const char *const *words)
+{
+	size_t n = 0;
+
+	for (int i = 0; words[i] && n < 256; i++)
+		n += (size_t)snprintf(buf + n, 256 - n, "%s%s", !i ? "" : words[i + 1] ? ", " : " or ", words[i]);
+	return buf;
+}
+
+static int read_word(const struct option_spec *o, void *target, const char *value)
+{
+	char buf[256];
+	int place = place_of(o->words, value);
+
+	if (!place)
+		return fail("--%s is %s, not '%s'", o->name, o->wants ? o->wants : alternatives(buf, o->words), value);
+	*(int *)target = place;
+	return 0;
+}
+
+long option_seconds(const char *text)
+{
+	static const char units[] = "smhd";
+	static const long seconds[] = { 1, 60, 3600, 86400 };
+	const char *unit;
+	char *end;
+	long n = strtol(text, &end, 10);
+
+	if (end == text || n < 1 || n > 366L * 86400)
+		return -1;
+	if (!*end)
+		return n;
+	unit = strchr(units, *end);
+	return unit && !end[1] && n <= 366L * 86400 / seconds[unit - units] ? n * seconds[unit - units] : -1;
 }
 
 int option_switch(const char *name, const char *value, bool *on)
@@ -196,18 +162,229 @@ int option_bytes(const char *name, const char *value, double *bytes)
 	return 0;
 }
 
-long option_seconds(const char *text)
+static int read_number(const struct option_spec *o, struct number *target, const char *value)
 {
-	static const char units[] = "smhd";
-	static const long seconds[] = { 1, 60, 3600, 86400 };
-	const char *unit;
-	char *end;
-	long n = strtol(text, &end, 10);
+	const char *wants = o->wants		      ? o->wants
+			    : o->type == OPTION_BYTES ? "bytes, such as 64M"
+						      : "a time such as 60s or 5m";
+	double most = o->most > 0 ? o->most : HUGE_VAL;
+	double number = 0;
+	char *end = NULL;
 
-	if (end == text || n < 1 || n > 366L * 86400)
-		return -1;
-	if (!*end)
-		return n;
-	unit = strchr(units, *end);
-	return unit && !end[1] && n <= 366L * 86400 / seconds[unit - units] ? n * seconds[unit - units] : -1;
+	if (o->type == OPTION_NUMBER && !o->wants && option_number(o->name, value, o->least, most, &number))
+		return EXIT_ERROR;
+	if (o->type == OPTION_BYTES && option_bytes(o->name, value, &number))
+		return EXIT_ERROR;
+	if (o->type == OPTION_TIME || (o->type == OPTION_TIME_OR_0 && strcmp(value, "0") != 0))
+		number = (double)option_seconds(value);
+	else if (o->type == OPTION_WHOLE)
+		number = (double)strtol(value, &end, 10);
+	else if (o->type == OPTION_NUMBER)
+		number = strtod(value, &end);
+	if ((end && (end == value || *end)) || !(number >= o->least && number <= most))
+		return fail("--%s takes %s, not '%s'", o->name, wants, value);
+	*target = (struct number){ true, number };
+	return 0;
+}
+
+static int read_seconds(const struct option_spec *o, long *target, const char *value)
+{
+	char *end;
+
+	*target = strtol(value, &end, 10);
+	return end != value && !*end && *target >= 0 && *target <= SECONDS_MOST
+		       ? 0
+		       : fail("--%s takes seconds, not '%s'", o->name, value);
+}
+
+static int read_one(const struct option_spec *o, void *options, const char *value)
+{
+	void *target = (char *)options + o->target;
+
+	switch (o->type) {
+	case OPTION_SWITCH:
+		*(bool *)target = true;
+		return 0;
+	case OPTION_KIND:
+		*(int *)target = (int)o->least;
+		return 0;
+	case OPTION_TEXT:
+	case OPTION_FILE:
+	case OPTION_DIRECTORY:
+		*(const char **)target = value;
+		return !o->most || (double)strlen(value) <= o->most
+			       ? 0
+			       : fail("--%s takes at most %.0f bytes", o->name, o->most);
+	case OPTION_WORD:
+		return read_word(o, target, value);
+	case OPTION_SECONDS:
+		return read_seconds(o, target, value);
+	case OPTION_READ:
+		return o->read(o, target, value);
+	default:
+		return read_number(o, target, value);
+	}
+}
+
+static int has_value(const struct option_spec *o)
+{
+	return o->type <= OPTION_KIND ? no_argument : o->optional ? optional_argument : required_argument;
+}
+
+/* What getopt_long() wants to know of both tables; `of`: which each is, those with a letter under it, too. */
+struct grammar {
+	struct option names[OPTIONS_MAX + 1];
+	const struct option_spec *of[FIRST + OPTIONS_MAX];
+	char letters[2 * OPTIONS_MAX];
+	int n;
+};
+
+static void add_grammar(struct grammar *g, const struct option_spec *options)
+{
+	size_t length = strlen(g->letters);
+
+	for (const struct option_spec *o = options; o && o->name && g->n < OPTIONS_MAX; o++, g->n++) {
+		g->names[g->n] = (struct option){ o->name, has_value(o), NULL, FIRST + g->n };
+		g->of[FIRST + g->n] = o;
+		if (!o->letter)
+			continue;
+		g->of[(unsigned char)o->letter] = o;
+		g->letters[length++] = o->letter;
+		if (has_value(o))
+			g->letters[length++] = ':';
+	}
+}
+
+static bool is_of(const struct option_spec *table, const struct option_spec *one)
+{
+	while (table->name && table != one)
+		table++;
+	return table->name;
+}
+
+static int bad_option(int c, char **argv)
+{
+	if (c == ':')
+		return fail("%s: option '%s' needs a value", argv[0], argv[optind - 1]);
+	return optopt && optopt < FIRST
+		       ? fail("%s: unknown option '-%c'; see xdp-bloom --help", argv[0], optopt)
+		       : fail("%s: unknown option '%s'; see xdp-bloom --help", argv[0], argv[optind - 1]);
+}
+
+int options_read(struct context *context, const struct option_spec *own, void *target, int *argc, char **argv)
+{
+	struct grammar g = { .letters = ":" };
+	const struct option_spec *o;
+	int c, operands = 1;
+
+	add_grammar(&g, options_common);
+	add_grammar(&g, own);
+	optind = 0;
+	opterr = 0;
+	while ((c = getopt_long(*argc, argv, g.letters, g.names, NULL)) != -1) {
+		bool common;
+
+		if (c == '?' || c == ':')
+			return bad_option(c, argv);
+		o = g.of[c];
+		if (context->line && o->for_all)
+			return fail("--%s stands on the command line, not in a file of commands", o->name);
+		common = is_of(options_common, o);
+		if (read_one(o, common ? (void *)context : target, optarg ? optarg : ""))
+			return EXIT_ERROR;
+		if (common)
+			options_publish(context); /* what is said of the next option follows it */
+	}
+	context->json = context->json || context->pretty;
+	/* A line has nothing to show: what it does is done with all others, or not at all. */
+	if (context->line)
+		context->json = context->pretty = false;
+	options_publish(context);
+	for (int i = optind; i < *argc; i++)
+		argv[operands++] = argv[i];
+	argv[operands] = NULL;
+	*argc = operands;
+	return 0;
+}
+
+static const struct option_spec *by_name(const struct option_spec *options, const char *name)
+{
+	while (options && options->name && strncmp(options->name, name, strcspn(name, "=")) != 0)
+		options++;
+	return options && options->name ? options : NULL;
+}
+
+static const struct option_spec *by_letter(const struct option_spec *options, char letter)
+{
+	while (options && options->name && options->letter != letter)
+		options++;
+	return options && options->name ? options : NULL;
+}
+
+/* Of several letters in one word, the first with a value, or else the last. */
+static const struct option_spec *option_of(const struct option_spec *own, const char *word)
+{
+	const struct option_spec *o = NULL;
+
+	if (word[0] != '-' || !word[1] || !strcmp(word, "--"))
+		return NULL;
+	if (word[1] == '-')
+		return by_name(own, word + 2) ?: by_name(options_common, word + 2);
+	for (const char *letter = word + 1; *letter && (!o || !has_value(o)); letter++) {
+		o = by_letter(own, *letter) ?: by_letter(options_common, *letter);
+		if (!o)
+			return NULL;
+	}
+	return o;
+}
+
+int option_words(const struct option_spec *own, const char *word)
+{
+	const struct option_spec *o = option_of(own, word);
+	bool inside = word[1] == '-' ? strchr(word, '=') != NULL : o && word[strlen(word) - 1] != o->letter;
+
+	return word[0] != '-' || !word[1] ? 0 : o && has_value(o) == required_argument && !inside ? 2 : 1;
+}
+
+bool option_is_common(const char *word)
+{
+	return option_of(NULL, word);
+}
+
+void options_help(const struct option_spec *options)
+{
+	for (const struct option_spec *o = options; o && o->name; o++) {
+		int n;
+
+		if (o->hidden)
+			continue;
+		printf(o->letter ? "  -%c, " : "      ", o->letter);
+		n = printf("--%s", o->name);
+		n += has_value(o) == required_argument ? printf(" %s", o->value ? o->value : "") : 0;
+		if (!o->value && o->words)
+			for (int i = 0; o->words[i]; i++)
+				n += printf("%s%s", i ? "|" : "", o->words[i]);
+		printf("%*s %s\n", n < 24 ? 24 - n : 0, "", o->does);
+	}
+}
+
+void options_list(const struct option_spec *options)
+{
+	for (const struct option_spec *o = options; o && o->name; o++) {
+		const char *const *words = o->words ? o->words : o->words_of ? o->words_of() : NULL;
+		const char *takes = o->type == OPTION_FILE	  ? "<file>"
+				    : o->type == OPTION_DIRECTORY ? "<directory>"
+								  : "<value>";
+
+		if (o->hidden)
+			continue;
+		if (o->letter && has_value(o))
+			printf("-%c\t%s\n", o->letter, takes);
+		printf("--%s", o->name);
+		if (has_value(o) == required_argument)
+			printf("\t%s", words ? "" : takes);
+		for (int i = 0; words && words[i]; i++)
+			printf("%s%s", i ? " " : "", words[i]);
+		putchar('\n');
+	}
 }

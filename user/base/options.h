@@ -1,39 +1,87 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Options that every verb takes, before it or behind it. */
+/* Options: a table says what each is called, what it takes, and where it goes. */
 #ifndef BASE_OPTIONS_H
 #define BASE_OPTIONS_H
 
-#include <getopt.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/context.h"
 
 extern bool opt_json, opt_pretty, opt_quiet, opt_verbose, opt_log_json;
-extern bool opt_check;	     /* see whether the command is right, and touch nothing */
-extern bool opt_check_words; /* likewise, and read no file */
-/* What is read is a line of a file of commands: what holds for all of them is not said there. */
-extern bool opt_line;
-extern long opt_wait; /* seconds: how long another command may take */
+extern bool opt_check, opt_check_words, opt_line;
+extern long opt_wait;
 extern const char *opt_state, *opt_bpffs;
 
-/* What an option's value must be; each returns 0, or has said what is wrong and returns EXIT_ERROR. */
-typedef int option_fn(int option, const char *value);
+/* What an option takes, and the type of its target; a target of zeros: it was not given. */
+enum option_type {
+	OPTION_SWITCH,	  /* nothing; bool */
+	OPTION_KIND,	  /* nothing; int, which becomes `least`: the last of several holds */
+	OPTION_TEXT,	  /* const char *; of at most `most` bytes where that is not 0 */
+	OPTION_FILE,	  /* the same, and completions look for a file */
+	OPTION_DIRECTORY, /* the same */
+	OPTION_WORD,	  /* one of `words`; int: which, counted from 1 */
+	OPTION_TIME,	  /* "90s", "10m"; struct number */
+	OPTION_TIME_OR_0, /* the same */
+	OPTION_WHOLE,	  /* struct number, as for those that follow */
+	OPTION_NUMBER,
+	OPTION_BYTES,	/* "64M" */
+	OPTION_SECONDS, /* "60"; long */
+	OPTION_READ,	/* what read() makes of it */
+};
 
-/* The one own option of verbs that ask for the guard rails: --force. */
-extern bool opt_force;
-extern const struct option options_force[];
-int options_force_fn(int option, const char *value);
+struct number {
+	bool given;
+	double value;
+};
+
+struct option_spec {
+	const char *name;
+	char letter;
+	bool optional; /* its value may be left out; then it is "" */
+	bool for_all;  /* it holds for all lines of a file of commands, and does not stand in one */
+	bool hidden;   /* nobody needs it but a command that starts itself */
+	enum option_type type;
+	size_t target;
+	const char *value, *does;	      /* for the help; value: NULL where words or the type say it */
+	const char *const *words;	      /* ended by NULL */
+	const char *const *(*words_of)(void); /* only for completions */
+	double least, most;
+	const char *wants; /* what its value must be, for the message; NULL: by the type */
+	int (*read)(const struct option_spec *o, void *target, const char *value);
+};
+
+extern const char *const option_on_off[]; /* on: 1, off: 2 */
+
+/* Those that every verb takes. */
+extern const struct option_spec options_common[];
 
 /*
- * Reads the common options, into *context and opt_*, and those of `own` (ended by a zero entry, or NULL), which go to
- * `each`. Afterwards argv holds the operands alone, from 1 on. Returns 0, or EXIT_ERROR when it has said what is wrong.
+ * Reads the common options into *context and those of `own` (ended by one without a name, or NULL) into *target.
+ * Afterwards argv holds the operands alone, from 1 on. Returns 0, or EXIT_ERROR when it has said what is wrong.
  */
-int options_read(struct context *context, int *argc, char **argv, const struct option *own, option_fn *each);
+int options_read(struct context *context, const struct option_spec *own, void *target, int *argc, char **argv);
 
-/* Values of options; each returns 0, or EXIT_ERROR when it has said what is wrong. */
+/* While opt_* are still read: what they say from now on. */
+void options_publish(const struct context *context);
+
+/* How many words belong to the option that this one is, of `own` or a common one; 0: it is an operand. */
+int option_words(const struct option_spec *own, const char *word);
+bool option_is_common(const char *word);
+
+/* Single values, for those who read them themselves; each returns 0, or EXIT_ERROR when it has said what is wrong. */
 int option_switch(const char *name, const char *value, bool *on);
 int option_number(const char *name, const char *value, double lowest, double highest, double *number);
-/* Bytes, with K, M or G behind them. */
+int option_bytes(const char *name, const char *value, double *bytes);
+
+/* For the help: a line for each. */
+void options_help(const struct option_spec *options);
+/* For completions: each name and, behind a tab, what it takes: words, or <file>, <directory> or <value>. */
+void options_list(const struct option_spec *options);
+
+/* Single values, for those who read them themselves; each returns 0, or EXIT_ERROR when it has said what is wrong. */
+int option_switch(const char *name, const char *value, bool *on);
+int option_number(const char *name, const char *value, double lowest, double highest, double *number);
 int option_bytes(const char *name, const char *value, double *bytes);
 
 /* "90", "60s", "10m", "2h", "1d" as seconds, or -1. */

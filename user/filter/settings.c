@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/options.h"
 
-const char *const layout_names[LAYOUTS + 1] = {
+const char *const layout_names[LAYOUTS + 2] = {
 	[LAYOUT_LANES] = "lanes",
 	[LAYOUT_LANES2] = "lanes2",
 	[LAYOUT_CLASSIC] = "classic",

@@ -7,7 +7,7 @@
 #include "bpf/abi.h"
 #include "kernel/pins.h"
 
-const char *const attach_mode_names[] = { "auto", "native", "skb" };
+const char *const attach_mode_names[] = { "auto", "native", "skb", NULL };
 
 /* bpffs has no names with dots, interfaces do (eth0.100): '.' and '%' are written as in an URL. */
 void attachment_pin(char *path, size_t size, const char *ifname, bool shared)

@@ -19,7 +19,7 @@
 #define HISTORY_VERSION 2
 #define BUCKETS_MAX	25
 
-const char *const history_window_names[] = { "minute", "hour", "day" };
+const char *const history_window_names[] = { "minute", "hour", "day", NULL };
 
 /* Each window is a ring of buckets, one more than it takes: the oldest is only partly in it. */
 static const struct {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,30 +15,32 @@
 #include "base/log.h"
 
 /* What can be said again and again and changes nothing the second time. */
-static const char *const allowed[] = { "attach", "load", "allow", "tune", "run" };
+static int because_not_allowed(const struct config *config, const struct verb *verb, const char *name,
+			       unsigned int number)
+{
+	char allowed[128] = "";
+	size_t n = 0;
+
+	for (const struct verb *const *v = config->verbs; *v; v++)
+		if ((*v)->flags & VERB_IN_CONFIG && n < sizeof(allowed))
+			n += (size_t)snprintf(allowed + n, sizeof(allowed) - n, "%s%s", n ? ", " : "", (*v)->name);
+	return because(-EINVAL, "%s:%u: '%s%s%s' cannot stand in a config file; these can: %s", config->path, number,
+		       name, verb && verb->with ? " --" : "", verb && verb->with ? verb->with : "", allowed);
+}
 
 static int take_line(void *arg, const struct words *w, unsigned int number)
 {
 	struct config *config = arg;
-	struct config_line *grown, line = { .number = number };
+	struct config_line *grown, line = { number, NULL, *w };
 	const char *list, *file;
-	size_t length = 0;
+	size_t length = 1;
 	char *text;
 
-	for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
-		if (!strcmp(w->words[0], allowed[i]))
-			length = 1;
-	if (!length)
-		return because(-EINVAL,
-			       "%s:%u: '%s' cannot stand in a config file; attach, load, allow, tune and run can",
-			       config->path, number, w->words[0]);
-	/* It would be put into force again and again, and take the place of all lists. */
-	for (int i = 1; i < w->n && !strcmp(w->words[0], "load") && strcmp(w->words[i], "--"); i++)
-		if (!strncmp(w->words[i], "--image", strlen("--image")))
-			return because(-EINVAL, "%s:%u: 'load --image' cannot stand in a config file; lists can",
-				       config->path, number);
+	line.verb = verb_find(config->verbs, w);
+	if (!line.verb || !(line.verb->flags & VERB_IN_CONFIG))
+		return because_not_allowed(config, line.verb, w->words[0], number);
 	/* Each would take the other's place, at every start. */
-	if (config_loads(w, &list, &file) && config_load_of(config, list))
+	if (config_loads(&line, &list, &file) && config_load_of(config, list))
 		return because(-EINVAL, "%s:%u: list '%s' is loaded by a line before", config->path, number, list);
 	grown = reallocarray(config->lines, config->n + 1, sizeof(*grown));
 	if (!grown)
@@ -79,12 +82,12 @@ static int open_file(const char *path)
 	return err;
 }
 
-int config_read(struct config *config, const char *path)
+int config_read(struct config *config, const char *path, const struct verb *const *verbs)
 {
 	int fd = open_file(path), err = fd < 0 ? fd : 0;
 	FILE *file = err ? NULL : fdopen(fd, "r");
 
-	*config = (struct config){ .path = path };
+	*config = (struct config){ .path = path, .verbs = verbs };
 	if (!file && !err) {
 		err = -errno;
 		close(fd);
@@ -107,45 +110,25 @@ void config_free(struct config *config)
 	config->n = 0;
 }
 
-/* The word behind these belongs to them, unless it stands behind a '='. */
-static bool takes_next(const char *option)
-{
-	static const char *const with_value[] = { "--format", "--bogons", "--confirm" };
-	size_t length = strlen(option);
-
-	for (size_t i = 0; i < sizeof(with_value) / sizeof(with_value[0]); i++)
-		if (length > 2 && !strncmp(option, with_value[i], length))
-			return true;
-	return false;
-}
-
-bool config_loads(const struct words *w, const char **list, const char **file)
+bool config_loads(const struct config_line *line, const char **list, const char **file)
 {
 	const char *operands[2];
-	int n = 0;
 
-	if (strcmp(w->words[0], "load") != 0) /* the options of run have been taken out of its words */
-		return false;
-	for (int at = 1; at < w->n && n < 2; at++)
-		if (w->words[at][0] != '-')
-			operands[n++] = w->words[at];
-		else
-			at += takes_next(w->words[at]);
-	if (n < 2)
+	/* The options of run have been taken out of its words. */
+	if (strcmp(line->words.words[0], "load") != 0 || verb_operands(line->verb, &line->words, operands, 2) < 2)
 		return false;
 	*list = operands[0];
 	*file = operands[1];
 	return true;
 }
 
-const struct words *config_load_of(const struct config *config, const char *list)
+const struct config_line *config_load_of(const struct config *config, const char *list)
 {
 	for (size_t i = 0; i < config->n; i++) {
-		const struct words *w = &config->lines[i].words;
 		const char *name, *file;
 
-		if (config_loads(w, &name, &file) && !strcmp(name, list))
-			return w;
+		if (config_loads(&config->lines[i], &name, &file) && !strcmp(name, list))
+			return &config->lines[i];
 	}
 	return NULL;
 }

@@ -6,15 +6,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/words.h"
+#include "base/verb.h"
 
 struct config_line {
 	unsigned int number;
+	const struct verb *verb;
 	struct words words;
 };
 
 struct config {
 	const char *path;
+	const struct verb *const *verbs; /* all there are */
 	struct config_line *lines;
 	size_t n;
 };
@@ -23,12 +25,12 @@ struct config {
  * Reads it and sees that each line begins with a verb that may stand there. Returns 0, or -errno with the reason
  * recorded; then there are no lines.
  */
-int config_read(struct config *config, const char *path);
+int config_read(struct config *config, const char *path, const struct verb *const *verbs);
 void config_free(struct config *config);
 
 /* Does the line load a list, which, and from where? */
-bool config_loads(const struct words *line, const char **list, const char **file);
+bool config_loads(const struct config_line *line, const char **list, const char **file);
 /* The line that loads the list, or NULL. */
-const struct words *config_load_of(const struct config *config, const char *list);
+const struct config_line *config_load_of(const struct config *config, const char *list);
 
 #endif

@@ -86,7 +86,7 @@ static void follow_failed(struct reload *r, const struct config *config, const s
 		const char *list, *file;
 
 		/* Where that fails, the line is tried again all the same. */
-		if (jobs_defers_line(jobs, line->number) && config_loads(&line->words, &list, &file))
+		if (jobs_defers_line(jobs, line->number) && config_loads(line, &list, &file))
 			file_watch_add(r->watch, file, FAILED_NUMBER, false);
 	}
 }
@@ -203,7 +203,7 @@ int64_t reload_due(const struct reload *r)
 static int load_again(const struct source *source, const struct config *config, struct jobs *jobs)
 {
 	char *own[] = { "load", (char *)(uintptr_t)source->list, (char *)(uintptr_t)source->path };
-	const struct words *line = config_load_of(config, source->list);
+	const struct config_line *line = config_load_of(config, source->list);
 	struct job job = { .kind = JOB_LOAD };
 	struct words options;
 	char **words;
@@ -212,7 +212,7 @@ static int load_again(const struct source *source, const struct config *config, 
 
 	snprintf(job.list, sizeof(job.list), "%s", source->list);
 	if (line)
-		return jobs_add(jobs, &job, "--if-changed", line->words, (size_t)line->n);
+		return jobs_add(jobs, &job, line->verb->if_news, line->words.words, (size_t)line->words.n);
 	if (words_split(&options, source->options))
 		return -EINVAL;
 	n = (size_t)options.n;

@@ -140,13 +140,9 @@ static void queue_config(struct service *s)
 {
 	for (size_t i = 0; i < s->config->n; i++) {
 		const struct config_line *line = &s->config->lines[i];
-		const char *verb = line->words.words[0];
-		const char *option = !strcmp(verb, "attach") ? "--if-needed"
-				     : !strcmp(verb, "load") ? "--if-changed"
-							     : NULL;
 
-		if (strcmp(verb, "run") != 0)
-			jobs_add(&s->jobs, &(struct job){ .kind = JOB_LINE, .line = line->number }, option,
+		if (strcmp(line->verb->name, "run") != 0)
+			jobs_add(&s->jobs, &(struct job){ .kind = JOB_LINE, .line = line->number }, line->verb->if_news,
 				 line->words.words, (size_t)line->words.n);
 	}
 }

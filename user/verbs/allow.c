@@ -8,14 +8,23 @@
 
 #include "change/apply.h"
 #include "change/change.h"
-#include "verbs/cmd.h"
 #include "base/log.h"
 #include "base/out.h"
 #include "verbs/answer.h"
 #include "verbs/prefixes.h"
+#include "verbs/verbs.h"
 
 /* No list of a user's can have this name. */
 #define LIVE_ALLOW "(allow)"
+
+struct options {
+	bool force;
+};
+
+static const struct option_spec options[] = {
+	{ "force", .target = offsetof(struct options, force), .does = "even against the guard rails" },
+	{ 0 },
+};
 
 static int set_of(struct ranges *set, const struct prefixes *p)
 {
@@ -99,25 +108,19 @@ static int show_live(void)
 	return array ? out_json(array) : out_end();
 }
 
-static int change_live(struct context *context, int argc, char **argv, bool allow)
+static int change_live(const struct call *call, bool allow)
 {
+	const struct options *o = call->options;
 	struct prefixes prefixes = { 0 };
 	struct ranges given = RANGES_EMPTY, live = RANGES_EMPTY, after = RANGES_EMPTY;
 	struct change *change = NULL;
 	int err;
 
-	if (options_read(context, &argc, argv, options_force, options_force_fn))
-		return EXIT_ERROR;
-	/* What goes into force has nothing to show. */
-	if (argc < 2 && allow && !opt_line)
-		return show_live();
-	if (argc < 2)
-		return fail("%s: which address or prefix? (- reads them from standard input)", argv[0]);
-	err = prefixes_read(&prefixes, argc, argv);
+	err = prefixes_read(&prefixes, call->n, call->operands);
 	if (!err)
 		err = set_of(&given, &prefixes);
 	if (!err)
-		err = change_begin(&change, context);
+		err = change_begin(&change, call->context);
 	if (!err)
 		err = state_list_set(change->state, LIVE_ALLOW, &live);
 	if (!err && !allow)
@@ -128,21 +131,49 @@ static int change_live(struct context *context, int argc, char **argv, bool allo
 		err = change_commit(change, NULL);
 	else if (!err)
 		err = put_live(change->state, &after)
-			      ?: change_commit(change, &(struct apply_options){ .guarded = !opt_force });
+			      ?: change_commit(change, &(struct apply_options){ .guarded = !o->force });
 	change_end(change);
 	prefixes_free(&prefixes);
 	ranges_free(&given);
 	ranges_free(&live);
 	ranges_free(&after);
-	return err ? fail("%s: %s; nothing was changed", argv[0], reason(err)) : out_done();
+	return err ? fail("%s: %s; nothing was changed", call->verb->name, reason(err)) : out_done();
 }
 
-int cmd_allow(struct context *context, int argc, char **argv)
+static int allow(const struct call *call)
 {
-	return change_live(context, argc, argv, true);
+	/* What goes into force has nothing to show. */
+	if (!call->n && call->context->line)
+		return fail("allow: %s", call->verb->asks);
+	return call->n ? change_live(call, true) : show_live();
 }
 
-int cmd_disallow(struct context *context, int argc, char **argv)
+static int disallow(const struct call *call)
 {
-	return change_live(context, argc, argv, false);
+	return change_live(call, false);
 }
+
+const struct verb verb_allow = {
+	.name = "allow",
+	.operands = "[PREFIX...|-]",
+	.does = "never drop these, whatever lists say; what there is",
+	.options = options,
+	.size = sizeof(struct options),
+	.most = VERB_MANY,
+	.asks = "which address or prefix? (- reads them from standard input)",
+	.flags = VERB_CHANGES | VERB_JOINS | VERB_SHOWS_ALONE | VERB_IN_CONFIG,
+	.run = allow,
+};
+
+const struct verb verb_disallow = {
+	.name = "disallow",
+	.operands = "PREFIX...|-",
+	.does = "take that back",
+	.options = options,
+	.size = sizeof(struct options),
+	.least = 1,
+	.most = VERB_MANY,
+	.asks = "which address or prefix? (- reads them from standard input)",
+	.flags = VERB_CHANGES | VERB_JOINS,
+	.run = disallow,
+};

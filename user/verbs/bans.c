@@ -8,7 +8,6 @@
 
 #include "change/change.h"
 #include "base/clean_text.h"
-#include "verbs/cmd.h"
 #include "change/guard.h"
 #include "state/kept_image.h"
 #include "kernel/live.h"
@@ -16,27 +15,25 @@
 #include "base/out.h"
 #include "verbs/prefixes.h"
 #include "state/bans.h"
+#include "verbs/verbs.h"
 
-static long ttl;
-static const char *why;
-static bool keep_longer;
+struct options {
+	struct number ttl;
+	const char *reason;
+	bool keep_longer, force;
+};
 
-static int add_option(int option, const char *value)
-{
-	switch (option) {
-	case 't':
-		ttl = option_seconds(value);
-		return ttl < 0 ? fail("--ttl takes a time such as 90s, 10m or 2d, not '%s'", value) : 0;
-	case 'r':
-		why = value;
-		return strlen(value) < BAN_REASON_MAX ? 0 : fail("--reason takes at most %d bytes", BAN_REASON_MAX - 1);
-	case 'k':
-		keep_longer = true;
-		return 0;
-	default:
-		return options_force_fn(option, value);
-	}
-}
+#define AT(member) .target = offsetof(struct options, member)
+
+static const struct option_spec options[] = {
+	{ "ttl", .type = OPTION_TIME, AT(ttl), .value = "TIME", .does = "for so long; without it, until del",
+	  .wants = "a time such as 90s, 10m or 2d" },
+	{ "reason", .type = OPTION_TEXT, AT(reason), .value = "TEXT", .does = "why; bans and test show it",
+	  .most = BAN_REASON_MAX - 1 },
+	{ "keep-longer", AT(keep_longer), .does = "a ban that ends later stays" },
+	{ "force", AT(force), .does = "even against the guard rails" },
+	{ 0 },
+};
 
 struct tally_bans {
 	size_t added, renewed, kept, shortened;
@@ -46,20 +43,20 @@ struct tally_bans {
 };
 
 /* -EEXIST: the ban that is there stays. One that is to end sooner than it would have is noted. */
-static int keep(struct state *state, const struct ban *ban, struct tally_bans *n)
+static int keep(struct state *state, const struct options *o, const struct ban *ban, struct tally_bans *n)
 {
 	char text[PREFIX_TEXT_MAX], until[UTC_TEXT_MAX];
 	struct ban old;
 	int err;
 
-	if (!ban->expires && !keep_longer)
+	if (!ban->expires && !o->keep_longer)
 		return 0;
 	err = state_ban_get(state, ban->first, ban->length, &old);
 	if (err || !ban_in_force(&old, ban->added))
 		return err_is(err, ENOENT) ? 0 : err;
 	if (old.expires && (!ban->expires || old.expires <= ban->expires))
 		return 0;
-	if (keep_longer)
+	if (o->keep_longer)
 		return -EEXIST;
 	if (!n->shortened++)
 		n->longer = old;
@@ -84,7 +81,7 @@ static void say_shortened(const struct tally_bans *n)
 	     n->longer.expires ? utc_text(was, n->longer.expires) : "", utc_text(ends, n->ends), others);
 }
 
-static int put_bans(struct change *change, const struct prefixes *p, struct tally_bans *n)
+static int put_bans(struct change *change, const struct options *o, const struct prefixes *p, struct tally_bans *n)
 {
 	struct ban ban = { .added = time(NULL) };
 	bool renewed;
@@ -92,15 +89,15 @@ static int put_bans(struct change *change, const struct prefixes *p, struct tall
 							      " 'xdp-bloom flush' ends it")
 					    : 0;
 
-	ban.expires = ttl ? ban.added + ttl : 0;
-	snprintf(ban.reason, sizeof(ban.reason), "%s", why ? why : "");
+	ban.expires = o->ttl.given ? ban.added + (int64_t)o->ttl.value : 0;
+	snprintf(ban.reason, sizeof(ban.reason), "%s", o->reason ? o->reason : "");
 	clean_text(ban.reason);
 	for (size_t i = 0; i < p->n && !err; i++) {
 		ban.first = p->at[i].first;
 		ban.length = p->at[i].length;
-		err = opt_force ? 0 : guard_prefix(ban.first, ban.length);
+		err = o->force ? 0 : guard_prefix(ban.first, ban.length);
 		if (!err)
-			err = keep(change->state, &ban, n);
+			err = keep(change->state, o, &ban, n);
 		if (err_is(err, EEXIST)) {
 			n->kept++;
 			err = 0;
@@ -109,7 +106,7 @@ static int put_bans(struct change *change, const struct prefixes *p, struct tall
 		if (!err)
 			err = state_ban_put(change->state, &ban, &renewed);
 		if (!err)
-			err = change_touch(change, ban.first, ban.length, !opt_force);
+			err = change_touch(change, ban.first, ban.length, !o->force);
 		if (!err)
 			++*(renewed ? &n->renewed : &n->added);
 	}
@@ -150,13 +147,9 @@ static int say_allowed(struct state *state, const struct prefixes *p, json_t *ar
 	return err;
 }
 
-int cmd_add(struct context *context, int argc, char **argv)
+static int add(const struct call *call)
 {
-	static const struct option own[] = { { "ttl", required_argument, NULL, 't' },
-					     { "reason", required_argument, NULL, 'r' },
-					     { "keep-longer", no_argument, NULL, 'k' },
-					     { "force", no_argument, NULL, 'F' },
-					     { 0 } };
+	const struct options *o = call->options;
 	struct prefixes prefixes = { 0 };
 	struct change *change = NULL;
 	struct tally_bans n = { 0 };
@@ -164,19 +157,12 @@ int cmd_add(struct context *context, int argc, char **argv)
 	json_t *array = NULL;
 	int err;
 
-	ttl = 0;
-	why = NULL;
-	keep_longer = false;
-	if (options_read(context, &argc, argv, own, add_option))
-		return EXIT_ERROR;
-	if (argc < 2)
-		return fail("add: which address or prefix? (- reads them from standard input)");
 	n.array = opt_json ? json_array() : NULL;
-	err = prefixes_read(&prefixes, argc, argv);
+	err = prefixes_read(&prefixes, call->n, call->operands);
 	if (!err)
-		err = change_begin(&change, context);
+		err = change_begin(&change, call->context);
 	if (!err)
-		err = put_bans(change, &prefixes, &n);
+		err = put_bans(change, o, &prefixes, &n);
 	if (!err)
 		err = change_commit(change, NULL);
 	if (!err && opt_json)
@@ -199,6 +185,19 @@ int cmd_add(struct context *context, int argc, char **argv)
 				  "allowed", array));
 }
 
+const struct verb verb_add = {
+	.name = "add",
+	.operands = "PREFIX...|- [--ttl 10m] [--reason TEXT]",
+	.does = "ban these, now",
+	.options = options,
+	.size = sizeof(struct options),
+	.least = 1,
+	.most = VERB_MANY,
+	.asks = "which address or prefix? (- reads them from standard input)",
+	.flags = VERB_CHANGES | VERB_JOINS,
+	.run = add,
+};
+
 static json_t *ban_json(const struct ban *ban, int64_t now)
 {
 	char text[PREFIX_TEXT_MAX], added[UTC_TEXT_MAX], expires[UTC_TEXT_MAX];
@@ -219,7 +218,7 @@ static void ban_text(const struct ban *ban, int64_t now)
 	       left, ban->reason);
 }
 
-int cmd_bans(struct context *context, int argc, char **argv)
+static int run_bans(const struct call *call)
 {
 	int64_t now = time(NULL);
 	struct state *state = NULL;
@@ -228,28 +227,31 @@ int cmd_bans(struct context *context, int argc, char **argv)
 	size_t n = 0;
 	int err;
 
-	if (options_read(context, &argc, argv, NULL, NULL))
-		return EXIT_ERROR;
-	if (argc > 1)
-		return fail("bans: takes no '%s'", argv[1]);
 	err = state_open(&state, false);
 	if (!err)
 		err = state_bans(state, &bans, &n);
 	state_close(state);
 	if (err)
 		return fail("%s", reason(err));
-	if (opt_json)
+	if (call->context->json)
 		array = json_array();
 	else if (n)
 		printf("%-43s %-20s %10s  %s\n", "BAN", "ADDED", "LEFT", "REASON");
 	for (size_t i = 0; i < n; i++) {
 		if (!ban_in_force(&bans[i], now))
 			continue;
-		if (opt_json)
+		if (call->context->json)
 			json_array_append_new(array, ban_json(&bans[i], now));
 		else
 			ban_text(&bans[i], now);
 	}
 	free(bans);
-	return opt_json ? out_json(array) : out_end();
+	return call->context->json ? out_json(array) : out_end();
 }
+
+const struct verb verb_bans = {
+	.name = "bans",
+	.operands = "",
+	.does = "what was banned with add",
+	.run = run_bans,
+};

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "change/change.h"
-#include "verbs/cmd.h"
 #include "kernel/live.h"
 #include "base/log.h"
 #include "base/out.h"
@@ -18,7 +17,7 @@
 #define SAID (-ECANCELED)
 
 struct batch {
-	struct context *context;
+	const struct context *context;
 	const char *name;
 	size_t commands, faults;
 };
@@ -26,7 +25,7 @@ struct batch {
 static int run_line(void *arg, const struct words *w, unsigned int line)
 {
 	struct batch *b = arg;
-	const struct verb *verb = verb_find(w->words[0]);
+	const struct verb *verb = verb_find(verbs, w);
 	char where[512];
 	int status;
 
@@ -34,19 +33,19 @@ static int run_line(void *arg, const struct words *w, unsigned int line)
 	log_where(where);
 	if (!verb)
 		status = fail("there is no verb '%s'; nothing was changed", w->words[0]);
-	else if (!verb->joins)
+	else if (!(verb->flags & VERB_JOINS))
 		status = fail("'%s' does not go into a batch; nothing was changed", verb->name);
-	else if (opt_check)
-		status = verb_check(b->context, w, where, !opt_check_words);
+	else if (b->context->check)
+		status = verb_check(b->context, w, where, b->context->check == CHECK_FILES);
 	else
-		status = verb->run(b->context, w->n, w->words);
+		status = verb_run(verb, b->context, w);
 	log_where(NULL);
 	b->commands++;
 	if (!status)
 		return 0;
 	b->faults++;
 	/* Who checks wants to know of all that is wrong. */
-	return status < 0 ? status : opt_check ? 0 : SAID;
+	return status < 0 ? status : b->context->check ? 0 : SAID;
 }
 
 static int check_file(struct batch *b, FILE *file)
@@ -59,19 +58,18 @@ static int check_file(struct batch *b, FILE *file)
 /* Each line as the command line would run it; what it says goes out under the line's name. */
 static int run_file(struct batch *b, FILE *file)
 {
-	bool json = opt_json, quiet = opt_quiet, pretty = opt_pretty, verbose = opt_verbose;
-	int err = change_join(b->context);
+	const struct context *whole = b->context;
+	struct context line = *whole;
+	int err = change_join(&line);
 
 	/* Nothing is done before all of it is: no line has a success to report. */
-	opt_json = opt_pretty = false;
-	opt_quiet = opt_line = true;
+	line.json = line.pretty = false;
+	line.quiet = line.line = true;
+	b->context = &line;
 	if (!err)
-		err = change_join_end(b->context, words_file(file, b->name, run_line, b));
-	opt_line = false;
-	opt_json = json;
-	opt_pretty = pretty;
-	opt_quiet = quiet;
-	opt_verbose = verbose;
+		err = change_join_end(&line, words_file(file, b->name, run_line, b));
+	b->context = whole;
+	options_publish(whole);
 	return err;
 }
 
@@ -98,34 +96,29 @@ static int report(const struct batch *b)
 {
 	struct generation live;
 
-	if (opt_check && !opt_json && !opt_quiet)
+	if (b->context->check && !b->context->json && !b->context->quiet)
 		printf("%s: %zu commands, all right\n", b->name, b->commands);
-	if (!opt_json)
+	if (!b->context->json)
 		return out_end();
 	return out_json(json_pack("{s:I, s:I}", "generation", kernel_live(&live) ? 0 : (json_int_t)live.number,
 				  "commands", (json_int_t)b->commands));
 }
 
-int cmd_batch(struct context *context, int argc, char **argv)
+static int run(const struct call *call)
 {
-	struct context lines = *context; /* the options of a line are its own */
-	struct batch b = { .context = &lines };
+	const char *path = call->operands[0];
+	struct batch b = { .context = call->context, .name = path };
 	FILE *file = NULL;
 	int err = 0;
 
-	if (options_read(context, &argc, argv, NULL, NULL))
-		return EXIT_ERROR;
-	if (argc != 2)
-		return fail("batch: which file? (- reads standard input)");
-	b.name = argv[1];
 	if (!strcmp(b.name, "-")) {
 		b.name = "standard input";
 		err = standard_input();
 	}
 	if (!err)
-		err = open_file(argv[1], &file);
+		err = open_file(path, &file);
 	if (!err)
-		err = opt_check ? check_file(&b, file) : run_file(&b, file);
+		err = b.context->check ? check_file(&b, file) : run_file(&b, file);
 	if (file && file != stdin)
 		fclose(file);
 	if (err == SAID)
@@ -134,3 +127,15 @@ int cmd_batch(struct context *context, int argc, char **argv)
 		return fail("%s; nothing was changed", reason(err));
 	return report(&b);
 }
+
+const struct verb verb_batch = {
+	.name = "batch",
+	.operands = "FILE|-",
+	.does = "many commands, all or none of them",
+	.completes = "<file>",
+	.least = 1,
+	.most = 1,
+	.asks = "which file? (- reads standard input)",
+	.flags = VERB_CHANGES,
+	.run = run,
+};

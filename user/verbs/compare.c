@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "verbs/cmd.h"
 #include "bpf/filter.h"
 #include "filter/formulas.h"
 #include "image/image.h"
@@ -16,17 +15,7 @@
 #include "base/out.h"
 #include "sets/reader.h"
 #include "state/state.h"
-
-static struct reader_options reading;
-
-static int compare_option(int option, const char *value)
-{
-	if (option == 'f')
-		reading.format = value;
-	else
-		reading.skip_bad = true;
-	return 0;
-}
+#include "verbs/verbs.h"
 
 /* One of the two: a set, or an image and what can be told of its set. */
 struct side {
@@ -80,7 +69,7 @@ static int read_image(struct side *side)
 }
 
 /* A loaded list goes before a file of the same name; "./name" is the file, "-" standard input. */
-static int read_side(struct side *side, const char *name)
+static int read_side(struct side *side, const struct reader_options *reading, const char *name)
 {
 	struct reader_report report;
 	char error[READER_TEXT_MAX];
@@ -97,7 +86,7 @@ static int read_side(struct side *side, const char *name)
 		if (access(name, F_OK) && !strchr(name, '/'))
 			return because(-ENOENT, "'%s' is neither a loaded list nor a file", name);
 	}
-	err = reader_read(name, &reading, &side->set, &report, error);
+	err = reader_read(name, reading, &side->set, &report, error);
 	return err ? because(err, "%s", error) : 0;
 }
 
@@ -315,30 +304,46 @@ static int report_text(const struct comparison *c)
 	return out_end();
 }
 
-int cmd_compare(struct context *context, int argc, char **argv)
+#define AT(member) .target = offsetof(struct reader_options, member)
+
+static const struct option_spec options[] = {
+	{ "format", .type = OPTION_TEXT, AT(format), .value = "FORMAT", .words_of = reader_formats,
+	  .does = "read files as that, whatever they look like" },
+	{ "skip-bad", AT(skip_bad), .does = "leave out lines that cannot be read" },
+	{ 0 },
+};
+
+static int run(const struct call *call)
 {
-	static const struct option own[] = {
-		{ "format", required_argument, NULL, 'f' },
-		{ "skip-bad", no_argument, NULL, 's' },
-		{ 0 },
-	};
+	const char *a = call->operands[0], *b = call->operands[1];
 	struct comparison c = { 0 };
 	int err, status;
 
-	if (options_read(context, &argc, argv, own, compare_option))
-		return EXIT_ERROR;
-	if (argc != 3 || (!strcmp(argv[1], "-") && !strcmp(argv[2], "-")))
-		return fail("compare: two lists, files or images, as in: xdp-bloom compare drop feed.txt");
-	err = read_side(&c.a, argv[1]);
+	if (!strcmp(a, "-") && !strcmp(b, "-"))
+		return fail("compare: %s", call->verb->asks);
+	err = read_side(&c.a, call->options, a);
 	if (!err)
-		err = read_side(&c.b, argv[2]);
+		err = read_side(&c.b, call->options, b);
 	if (!err)
 		err = compare(&c);
 	if (err)
 		status = fail("compare: %s", reason(err));
 	else
-		status = opt_json ? report_json(&c) : report_text(&c);
+		status = call->context->json ? report_json(&c) : report_text(&c);
 	side_free(&c.a);
 	side_free(&c.b);
 	return status;
 }
+
+const struct verb verb_compare = {
+	.name = "compare",
+	.operands = "A B",
+	.does = "how much two lists, files or images overlap",
+	.completes = "<list>",
+	.options = options,
+	.size = sizeof(struct reader_options),
+	.least = 2,
+	.most = 2,
+	.asks = "two lists, files or images, as in: xdp-bloom compare drop feed.txt",
+	.run = run,
+};

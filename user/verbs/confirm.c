@@ -5,37 +5,29 @@
 
 #include "change/change.h"
 #include "change/revert_timer.h"
-#include "verbs/cmd.h"
 #include "base/log.h"
 #include "base/out.h"
+#include "verbs/verbs.h"
 
-static long watch;
+/* How the process that waits is started. */
+static const struct option_spec options[] = {
+	{ "watch", .type = OPTION_TIME, .value = "TIME", .hidden = true },
+	{ 0 },
+};
 
-static int confirm_option(int option, const char *value)
+static int run(const struct call *call)
 {
-	(void)option;
-	watch = option_seconds(value);
-	return watch < 0 ? fail("confirm: --watch takes a time, not '%s'", value) : 0;
-}
-
-int cmd_confirm(struct context *context, int argc, char **argv)
-{
-	/* How the process that waits is started; nobody else needs it. */
-	static const struct option own[] = { { "watch", required_argument, NULL, 'w' }, { 0 } };
+	const struct number *watch = call->options;
 	struct pending *pending = NULL;
 	struct change *change = NULL;
 	size_t n = 0;
 	int err;
 
-	if (options_read(context, &argc, argv, own, confirm_option))
-		return EXIT_ERROR;
-	if (argc > 1)
-		return fail("confirm: takes no '%s': it keeps all that waits", argv[1]);
-	if (watch) {
-		revert_timer_run(context, watch);
+	if (watch->given) {
+		revert_timer_run(call->context, (long)watch->value);
 		return EXIT_DONE;
 	}
-	err = change_begin(&change, context);
+	err = change_begin(&change, call->context);
 	if (!err)
 		err = state_pending(change->state, &pending, &n);
 	if (!err)
@@ -50,3 +42,13 @@ int cmd_confirm(struct context *context, int argc, char **argv)
 		return fail("confirm: nothing waits to be confirmed");
 	return opt_json ? out_json(json_pack("{s:I}", "confirmed", (json_int_t)n)) : out_end();
 }
+
+const struct verb verb_confirm = {
+	.name = "confirm",
+	.does = "keep what was done with --confirm TIME",
+	.operands = "",
+	.options = options,
+	.size = sizeof(struct number),
+	.flags = VERB_CHANGES,
+	.run = run,
+};

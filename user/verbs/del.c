@@ -8,15 +8,24 @@
 
 #include "change/change.h"
 #include "base/clean_text.h"
-#include "verbs/cmd.h"
-#include "kernel/ask.h"
 #include "kernel/live.h"
+#include "kernel/ask.h"
 #include "base/log.h"
 #include "base/out.h"
 #include "verbs/prefixes.h"
 #include "state/bans.h"
+#include "verbs/verbs.h"
 
-static const char *why;
+struct options {
+	const char *reason;
+};
+
+static const struct option_spec options[] = {
+	/* What is too long is no ban's. */
+	{ "reason", .type = OPTION_TEXT, .target = offsetof(struct options, reason), .value = "TEXT",
+	  .does = "only bans that were given that reason" },
+	{ 0 },
+};
 
 /* The list on whose account an answer drops; NULL where the arrays cannot tell. */
 static const char *answer_list(const struct list_info *lists, size_t n, __u32 answer)
@@ -58,7 +67,7 @@ static int because_not_banned(struct state *state, const struct prefix *p)
 }
 
 /* Who takes back only what was banned for a reason leaves a ban that somebody has put in its place. */
-static int check_reason(struct state *state, const struct prefix *p)
+static int check_reason(struct state *state, const struct prefix *p, const char *why)
 {
 	char text[PREFIX_TEXT_MAX], wanted[BAN_REASON_MAX];
 	struct ban ban;
@@ -72,12 +81,12 @@ static int check_reason(struct state *state, const struct prefix *p)
 		       ban.reason);
 }
 
-static int drop_bans(struct change *change, const struct prefixes *p)
+static int drop_bans(struct change *change, const struct prefixes *p, const char *why)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < p->n && !err; i++) {
-		err = check_reason(change->state, &p->at[i]);
+		err = check_reason(change->state, &p->at[i], why);
 		if (!err)
 			err = state_ban_drop(change->state, p->at[i].first, p->at[i].length);
 		if (err_is(err, ENOENT))
@@ -142,34 +151,22 @@ static void still_banned(struct state *state, const struct prefixes *p, json_t *
 	free(answers);
 }
 
-static int del_option(int option, const char *value)
+static int del(const struct call *call)
 {
-	(void)option;
-	why = value;
-	return 0; /* what is too long is no ban's */
-}
-
-int cmd_del(struct context *context, int argc, char **argv)
-{
-	static const struct option own[] = { { "reason", required_argument, NULL, 'r' }, { 0 } };
+	const struct options *o = call->options;
 	struct prefixes prefixes = { 0 };
 	struct change *change = NULL;
 	struct generation live;
 	json_t *array = NULL;
 	int err;
 
-	why = NULL;
-	if (options_read(context, &argc, argv, own, del_option))
-		return EXIT_ERROR;
-	if (argc < 2)
-		return fail("del: which address or prefix? (- reads them from standard input)");
-	err = prefixes_read(&prefixes, argc, argv);
+	err = prefixes_read(&prefixes, call->n, call->operands);
 	if (!err)
 		err = prefixes_once(&prefixes);
 	if (!err)
-		err = change_begin(&change, context);
+		err = change_begin(&change, call->context);
 	if (!err)
-		err = drop_bans(change, &prefixes);
+		err = drop_bans(change, &prefixes, o->reason);
 	if (!err)
 		err = change_commit(change, NULL);
 	if (!err && opt_json)
@@ -188,3 +185,16 @@ int cmd_del(struct context *context, int argc, char **argv)
 	prefixes_free(&prefixes);
 	return err;
 }
+
+const struct verb verb_del = {
+	.name = "del",
+	.operands = "PREFIX...|- [--reason TEXT]",
+	.does = "take a ban back",
+	.options = options,
+	.size = sizeof(struct options),
+	.least = 1,
+	.most = VERB_MANY,
+	.asks = "which address or prefix? (- reads them from standard input)",
+	.flags = VERB_CHANGES | VERB_JOINS,
+	.run = del,
+};

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "verbs/cmd.h"
 #include "change/guard.h"
 #include "image/image.h"
 #include "verbs/print_image.h"
@@ -19,32 +18,27 @@
 #include "sets/reader.h"
 #include "state/state.h"
 #include "state/bans.h"
+#include "verbs/verbs.h"
 
-static struct reader_options reading;
-static struct settings making = SETTINGS_DEFAULT;
-static const char *like_path;
+struct options {
+	struct reader_options reading;
+	const char *like;
+	int exact; /* 2: off */
+	struct number headroom;
+};
 
-static int make_option(int option, const char *value)
-{
-	switch (option) {
-	case 'l':
-		like_path = value;
-		return 0;
-	case 'e':
-		return option_switch("exact", value, &making.exact);
-	case 'h':
-		if (option_number("headroom", value, 0, 1000, &making.headroom))
-			return EXIT_ERROR;
-		making.headroom /= 100;
-		return 0;
-	case 'f':
-		reading.format = value;
-		return 0;
-	default:
-		reading.skip_bad = true;
-		return 0;
-	}
-}
+#define AT(member) .target = offsetof(struct options, member)
+
+static const struct option_spec options[] = {
+	{ "like", .type = OPTION_FILE, AT(like), .value = "IMAGE", .does = "make: with its seeds and its shape" },
+	{ "headroom", .type = OPTION_NUMBER, AT(headroom), .most = 1000, .value = "PERCENT",
+	  .does = "make: for keys that are added later" },
+	{ "exact", .type = OPTION_WORD, AT(exact), .words = option_on_off, .does = "make: with a roster, or without" },
+	{ "format", .type = OPTION_TEXT, AT(reading.format), .value = "FORMAT", .words_of = reader_formats,
+	  .does = "read files as that, whatever they look like" },
+	{ "skip-bad", AT(reading.skip_bad), .does = "leave out lines that cannot be read" },
+	{ 0 },
+};
 
 /* "lists/drop.txt" is the list "drop". */
 static void name_list(struct list_info *list, const char *path)
@@ -60,14 +54,14 @@ static void name_list(struct list_info *list, const char *path)
 }
 
 /* What packets from outside should not have as a source is left out, as load does. */
-static int read_list(const char *path, struct list_info *list, struct ranges *set)
+static int read_list(const struct options *o, const char *path, struct list_info *list, struct ranges *set)
 {
 	struct reader_report report;
 	char error[READER_TEXT_MAX], number[NUMBER_TEXT_MAX];
 	bool found[64];
 	time_t now = time(NULL);
 	struct tm utc;
-	int err = reader_read(path, &reading, set, &report, error);
+	int err = reader_read(path, &o->reading, set, &report, error);
 
 	if (err)
 		return because(err, "%s", error);
@@ -83,18 +77,22 @@ static int read_list(const char *path, struct list_info *list, struct ranges *se
 	return err;
 }
 
-static int make_from(const char *path, char **files, size_t n, const struct image *like)
+static int make_from(const struct options *o, const char *path, char **files, size_t n, const struct image *like)
 {
 	struct ranges *sets = calloc(n, sizeof(*sets)), none = RANGES_EMPTY;
 	struct account *accounts = calloc(n, sizeof(*accounts));
 	struct list_info *lists = calloc(n, sizeof(*lists));
+	struct settings settings = SETTINGS_DEFAULT;
 	struct owned owned = { 0 };
 	int err = sets && accounts && lists ? 0 : -ENOMEM;
 
+	settings.exact = o->exact != 2;
+	if (o->headroom.given)
+		settings.headroom = o->headroom.value / 100;
 	for (size_t i = 0; i < n && !err; i++) {
 		lists[i].label = (uint8_t)(i + 1);
 		accounts[i] = (struct account){ &sets[i], lists[i].label };
-		err = read_list(files[i], &lists[i], &sets[i]);
+		err = read_list(o, files[i], &lists[i], &sets[i]);
 		for (size_t j = 0; j < i && !err; j++)
 			if (!strcmp(lists[i].name, lists[j].name))
 				err = because(-EEXIST, "two lists would be called '%s'", lists[i].name);
@@ -102,7 +100,7 @@ static int make_from(const char *path, char **files, size_t n, const struct imag
 	if (!err)
 		err = owned_settle(&owned, accounts, n, &none);
 	if (!err)
-		err = image_make(path, &owned, lists, n, &making, like);
+		err = image_make(path, &owned, lists, n, &settings, like);
 	owned_free(&owned);
 	for (size_t i = 0; sets && i < n; i++)
 		ranges_free(&sets[i]);
@@ -112,13 +110,13 @@ static int make_from(const char *path, char **files, size_t n, const struct imag
 	return err;
 }
 
-static int make(const char *path, char **files, size_t n)
+static int make(const struct options *o, const char *path, char **files, size_t n)
 {
 	struct image like = { 0 };
-	int err = like_path ? image_open(&like, like_path, like_path, true) : 0;
+	int err = o->like ? image_open(&like, o->like, o->like, true) : 0;
 
 	if (!err)
-		err = make_from(path, files, n, like_path ? &like : NULL);
+		err = make_from(o, path, files, n, o->like ? &like : NULL);
 	image_close(&like);
 	return err;
 }
@@ -154,28 +152,31 @@ static int report_made(const char *path, const char *did)
 	return status;
 }
 
-int cmd_image(struct context *context, int argc, char **argv)
+static int run(const struct call *call)
 {
-	static const struct option own[] = {
-		{ "like", required_argument, NULL, 'l' },     { "exact", required_argument, NULL, 'e' },
-		{ "headroom", required_argument, NULL, 'h' }, { "format", required_argument, NULL, 'f' },
-		{ "skip-bad", no_argument, NULL, 's' },	      { 0 },
-	};
-	const char *what;
-	int err;
+	const char *what = call->n ? call->operands[0] : "", *path = call->n ? call->operands[1] : NULL;
+	int n = call->n - 2, err;
 
-	if (options_read(context, &argc, argv, own, make_option))
-		return EXIT_ERROR;
-	what = argc > 1 ? argv[1] : "";
-	if (!strcmp(what, "show") && argc == 3)
-		return report_made(argv[2], "holds");
-	if (!strcmp(what, "make") && argc > 3 && argc - 3 < LABELS)
-		err = make(argv[2], argv + 3, (size_t)argc - 3);
-	else if (!strcmp(what, "union") && argc == 5)
-		err = unite(argv[2], argv + 3);
+	if (!strcmp(what, "show") && n == 0)
+		return report_made(path, "holds");
+	if (!strcmp(what, "make") && n > 0 && n < LABELS)
+		err = make(call->options, path, call->operands + 2, (size_t)n);
+	else if (!strcmp(what, "union") && n == 2)
+		err = unite(path, call->operands + 2);
 	else
 		return fail("image: show FILE, make OUT LIST... or union OUT A B; see xdp-bloom --help");
 	if (err)
 		return fail("image %s: %s; nothing was written", what, reason(err));
-	return report_made(argv[2], "wrote");
+	return report_made(path, "wrote");
 }
+
+const struct verb verb_image = {
+	.name = "image",
+	.operands = "show FILE | make OUT LIST... | union OUT A B",
+	.does = "images without a kernel",
+	.completes = "show make union <file>",
+	.options = options,
+	.size = sizeof(struct options),
+	.most = VERB_MANY,
+	.run = run,
+};

@@ -8,43 +8,63 @@
 #include "change/apply.h"
 #include "change/change.h"
 #include "change/revert_timer.h"
-#include "verbs/cmd.h"
 #include "change/guard.h"
 #include "state/kept_image.h"
 #include "base/log.h"
 #include "base/out.h"
 #include "verbs/answer.h"
 #include "state/state.h"
+#include "verbs/verbs.h"
+
+struct options {
+	bool force;
+};
+
+static const struct option_spec options[] = {
+	{ "force", .target = offsetof(struct options, force), .does = "even against the guard rails" },
+	{ 0 },
+};
 
 /* What was shadowed or excepted may be banned from now on: that asks for the guard rails. */
-int cmd_unload(struct context *context, int argc, char **argv)
+static int unload(const struct call *call)
 {
+	const struct options *o = call->options;
 	struct list_info *lists = NULL;
 	struct change *change = NULL;
 	size_t n = 0;
 	int err;
 
-	if (options_read(context, &argc, argv, options_force, options_force_fn))
-		return EXIT_ERROR;
-	if (argc < 2)
-		return fail("unload: which list?");
-	err = change_begin(&change, context);
+	err = change_begin(&change, call->context);
 	if (!err)
 		err = state_lists(change->state, &lists, &n);
-	for (int i = 1; i < argc && !err; i++)
-		err = state_list_drop(change->state, argv[i]);
+	for (int i = 0; i < call->n && !err; i++)
+		err = state_list_drop(change->state, call->operands[i]);
 	for (size_t i = 0; i < n && !err; i++)
-		for (int j = 1; j < argc; j++)
-			if (!strcmp(lists[i].name, argv[j]) && lists[i].label)
+		for (int j = 0; j < call->n; j++)
+			if (!strcmp(lists[i].name, call->operands[j]) && lists[i].label)
 				change_zero(change, lists[i].label);
 	if (!err)
-		err = change_commit(change, &(struct apply_options){ .guarded = !opt_force });
+		err = change_commit(change, &(struct apply_options){ .guarded = !o->force });
 	free(lists);
 	change_end(change);
 	return err ? fail("%s; nothing was unloaded", reason(err)) : out_done();
 }
 
-int cmd_lists(struct context *context, int argc, char **argv)
+const struct verb verb_unload = {
+	.name = "unload",
+	.operands = "NAME...",
+	.does = "drop lists",
+	.completes = "<list>",
+	.options = options,
+	.size = sizeof(struct options),
+	.least = 1,
+	.most = VERB_MANY,
+	.asks = "which list?",
+	.flags = VERB_CHANGES | VERB_JOINS,
+	.run = unload,
+};
+
+static int run_lists(const struct call *call)
 {
 	struct list_info *lists = NULL;
 	struct state *state = NULL;
@@ -52,17 +72,13 @@ int cmd_lists(struct context *context, int argc, char **argv)
 	size_t n = 0;
 	int err;
 
-	if (options_read(context, &argc, argv, NULL, NULL))
-		return EXIT_ERROR;
-	if (argc > 1)
-		return fail("lists: takes no '%s'", argv[1]);
 	err = state_open(&state, false);
 	if (!err)
 		err = lists_in_force(state, &lists, &n);
 	state_close(state);
 	if (err)
 		return fail("%s", reason(err));
-	if (opt_json)
+	if (call->context->json)
 		array = json_array();
 	else if (n)
 		printf("%-20s %-6s %10s %20s  %-20s  %s\n", "LIST", "KIND", "PREFIXES", "ADDRESSES", "LOADED",
@@ -71,7 +87,7 @@ int cmd_lists(struct context *context, int argc, char **argv)
 		const struct list_info *l = &lists[i];
 		const char *kind = list_kind_names[l->kind];
 
-		if (opt_json)
+		if (call->context->json)
 			json_array_append_new(array,
 					      json_pack("{s:s, s:s, s:I, s:s, s:s, s:s}", "name", l->name, "kind", kind,
 							"prefixes", (json_int_t)l->prefixes, "addresses", l->addresses,
@@ -81,8 +97,15 @@ int cmd_lists(struct context *context, int argc, char **argv)
 			       l->addresses, l->loaded, l->source);
 	}
 	free(lists);
-	return opt_json ? out_json(array) : out_end();
+	return call->context->json ? out_json(array) : out_end();
 }
+
+const struct verb verb_lists = {
+	.name = "lists",
+	.operands = "",
+	.does = "what is loaded",
+	.run = run_lists,
+};
 
 static int check_wide(struct state *state, const char *name)
 {
@@ -96,43 +119,70 @@ static int check_wide(struct state *state, const char *name)
 }
 
 /* A list that counts begins to drop, or the other way round. */
-static int change_kind(struct context *context, int argc, char **argv, enum list_kind kind)
+static int change_kind(const struct call *call, enum list_kind kind)
 {
+	const struct options *o = call->options;
 	struct change *change = NULL;
 	struct list_info list;
 	int err;
 
-	if (options_read(context, &argc, argv, options_force, options_force_fn))
-		return EXIT_ERROR;
-	if (argc < 2)
-		return fail("%s: which list?", argv[0]);
-	err = change_begin(&change, context);
-	for (int i = 1; i < argc && !err; i++) {
-		err = state_list_get(change->state, argv[i], &list);
+	err = change_begin(&change, call->context);
+	for (int i = 0; i < call->n && !err; i++) {
+		const char *name = call->operands[i];
+
+		err = state_list_get(change->state, name, &list);
 		if (!err && list.kind == LIST_ALLOW)
-			err = because(-EINVAL, "'%s' is an allow list", argv[i]);
-		if (!err && kind == LIST_BAN && list.kind == LIST_SHADOW && !opt_force)
-			err = check_wide(change->state, argv[i]);
+			err = because(-EINVAL, "'%s' is an allow list", name);
+		if (!err && kind == LIST_BAN && list.kind == LIST_SHADOW && !o->force)
+			err = check_wide(change->state, name);
 		if (!err)
-			err = change_pending(change, PENDING_LIST, argv[i], 0);
+			err = change_pending(change, PENDING_LIST, name, 0);
 		if (!err)
-			err = state_list_set_kind(change->state, argv[i], kind);
+			err = state_list_set_kind(change->state, name, kind);
 		/* What it dropped and what it would have dropped are different counts. */
 		if (!err && list.kind != kind)
 			change_zero(change, list.label);
 	}
 	if (!err)
-		err = change_commit(change, &(struct apply_options){ .guarded = !opt_force });
+		err = change_commit(change, &(struct apply_options){ .guarded = !o->force });
 	change_end(change);
 	return err ? fail("%s; nothing was changed", reason(err)) : out_done();
 }
 
-int cmd_enforce(struct context *context, int argc, char **argv)
+static int enforce(const struct call *call)
 {
-	return change_kind(context, argc, argv, LIST_BAN);
+	return change_kind(call, LIST_BAN);
 }
 
-int cmd_shadow(struct context *context, int argc, char **argv)
+const struct verb verb_enforce = {
+	.name = "enforce",
+	.operands = "NAME...",
+	.does = "a shadow list begins to drop",
+	.completes = "<list>",
+	.options = options,
+	.size = sizeof(struct options),
+	.least = 1,
+	.most = VERB_MANY,
+	.asks = "which list?",
+	.flags = VERB_CHANGES | VERB_JOINS,
+	.run = enforce,
+};
+
+static int shadow(const struct call *call)
 {
-	return change_kind(context, argc, argv, LIST_SHADOW);
+	return change_kind(call, LIST_SHADOW);
 }
+
+const struct verb verb_shadow = {
+	.name = "shadow",
+	.operands = "NAME...",
+	.does = "a list only counts what it would drop",
+	.completes = "<list>",
+	.options = options,
+	.size = sizeof(struct options),
+	.least = 1,
+	.most = VERB_MANY,
+	.asks = "which list?",
+	.flags = VERB_CHANGES | VERB_JOINS,
+	.run = shadow,
+};

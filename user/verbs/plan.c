@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "verbs/cmd.h"
 #include "filter/forecast.h"
 #include "verbs/print_plan.h"
 #include "change/guard.h"
@@ -17,13 +16,18 @@
 #include "state/settle.h"
 #include "state/settings.h"
 #include "state/state.h"
+#include "verbs/verbs.h"
 
-static struct reader_options reading;
-static struct pins pins = { .headroom = -1 };
-static double keys_given;
-static struct counts given6;
-static enum layout layout_given = LAYOUT_AUTO;
-static bool exact_given, exact;
+struct options {
+	struct reader_options reading;
+	double keys;
+	struct counts keys6;
+	struct number fpr, memory, headroom;
+	int exact;  /* 1: on, 2: off; 0: both */
+	int layout; /* of enum layout, counted from 1; 0 and LAYOUT_AUTO + 1: any */
+};
+
+#define AT(member) .target = offsetof(struct options, member)
 
 /* "250000" or "10M", and what stands behind it; 0 where that is no number to plan for. */
 static double read_keys(const char *value, char **end)
@@ -38,24 +42,27 @@ static double read_keys(const char *value, char **end)
 	return keys >= 1 && keys <= FORECAST_KEYS_MAX ? floor(keys) : 0;
 }
 
-static int keys_option(const char *value)
+static int read_option_keys(const struct option_spec *o, void *target, const char *value)
 {
+	double *keys = target;
 	char *end;
 
-	keys_given = read_keys(value, &end);
-	if (!keys_given || *end)
+	(void)o;
+	*keys = read_keys(value, &end);
+	if (!*keys || *end)
 		return fail("--keys takes a number such as 250000 or 10M, up to %g, not '%s'", FORECAST_KEYS_MAX,
 			    value);
 	return 0;
 }
 
 /* "200k/48"; each time more of them. */
-static int keys6_option(const char *value)
+static int read_keys6(const struct option_spec *o, void *target, const char *value)
 {
 	char *end, *digits;
 	double keys = read_keys(value, &end);
 	long length = 64;
 
+	(void)o;
 	if (*end == '/') {
 		digits = end + 1;
 		length = strtol(digits, &end, 10);
@@ -67,55 +74,41 @@ static int keys6_option(const char *value)
 			    FORECAST_KEYS_MAX, value);
 	if (keys > exp2((double)length))
 		return fail("--keys6: there are no %.0f prefixes of /%ld", keys, length);
-	forecast_add6(&given6, keys, (unsigned int)length);
+	forecast_add6(target, keys, (unsigned int)length);
 	return 0;
 }
 
-static int layout_option(const char *value)
+static const struct option_spec options[] = {
+	{ "keys", .type = OPTION_READ, AT(keys), .read = read_option_keys, .value = "N", .does = "so many IPv4 hosts" },
+	{ "keys6", .type = OPTION_READ, AT(keys6), .read = read_keys6, .value = "N[/LENGTH]",
+	  .does = "so many IPv6 prefixes (/64); for each length once" },
+	{ "fpr", .type = OPTION_NUMBER, AT(fpr), .least = 1e-12, .most = 0.5, .value = "P",
+	  .does = "pinned: how many of others the filter takes" },
+	{ "memory", .type = OPTION_BYTES, AT(memory), .least = 1, .value = "MAX",
+	  .does = "pinned; without keys: how many fit" },
+	{ "exact", .type = OPTION_WORD, AT(exact), .words = option_on_off,
+	  .does = "pinned: with a roster, or without" },
+	{ "layout", .type = OPTION_WORD, AT(layout), .words = layout_names, .does = "pinned: that of the filter" },
+	{ "headroom", .type = OPTION_NUMBER, AT(headroom), .most = 1000, .value = "PERCENT",
+	  .does = "for keys that are added later" },
+	{ "format", .type = OPTION_TEXT, AT(reading.format), .value = "FORMAT", .words_of = reader_formats,
+	  .does = "read files as that, whatever they look like" },
+	{ "skip-bad", AT(reading.skip_bad), .does = "leave out lines that cannot be read" },
+	{ 0 },
+};
+
+static bool keys_given(const struct options *o)
 {
-	for (layout_given = 0; layout_given <= LAYOUT_AUTO; layout_given++)
-		if (!strcmp(value, layout_names[layout_given]))
-			return 0;
-	return fail("--layout is lanes, lanes2, classic or auto, not '%s'", value);
+	return o->keys > 0 || o->keys6.nets32 > 0;
 }
 
-static int plan_option(int option, const char *value)
+static bool layout_given(const struct options *o)
 {
-	double number;
-
-	switch (option) {
-	case 'k':
-		return keys_option(value);
-	case '6':
-		return keys6_option(value);
-	case 'r':
-		return option_number("fpr", value, 1e-12, 0.5, &pins.fpr);
-	case 'm':
-		if (option_bytes("memory", value, &number))
-			return EXIT_ERROR;
-		pins.memory = (uint64_t)number;
-		return pins.memory ? 0 : fail("--memory takes bytes, such as 64M, not '%s'", value);
-	case 'e':
-		exact_given = true;
-		return option_switch("exact", value, &exact);
-	case 'l':
-		return layout_option(value);
-	case 'h':
-		if (option_number("headroom", value, 0, 1000, &pins.headroom))
-			return EXIT_ERROR;
-		pins.headroom /= 100;
-		return 0;
-	case 's':
-		reading.skip_bad = true;
-		return 0;
-	default:
-		reading.format = value;
-		return 0;
-	}
+	return o->layout && o->layout - 1 != LAYOUT_AUTO;
 }
 
 /* Each file is a list of its own, as load would make it: what no packet from outside carries is left out. */
-static int count_files(struct counts *n, int files, char **paths)
+static int count_files(struct counts *n, struct reader_options reading, int files, char **paths)
 {
 	struct ranges *sets = calloc((size_t)files, sizeof(*sets)), none = RANGES_EMPTY;
 	struct account *accounts = calloc((size_t)files, sizeof(*accounts));
@@ -123,7 +116,6 @@ static int count_files(struct counts *n, int files, char **paths)
 	bool found[64] = { false };
 	struct owned owned;
 
-	reading.progress = !opt_quiet && !opt_json;
 	for (int i = 0; i < files && !err; i++) {
 		char error[READER_TEXT_MAX];
 		struct reader_report report;
@@ -169,65 +161,69 @@ static bool is_empty(const struct counts *n)
 }
 
 /* What there is to plan for, and with which settings: those in force here, if we may read them. */
-static int take(struct forecasts *all, int files, char **paths)
+static int take(struct forecasts *all, const struct call *call)
 {
-	bool given = keys_given > 0 || given6.nets32 > 0, image;
+	const struct options *o = call->options;
+	struct reader_options reading = o->reading;
+	bool given = keys_given(o), image;
+	double keys = o->keys;
 	struct settings *settings = &all->settings;
 	struct state *state = NULL;
 	int err = state_open(&state, false);
 
 	*settings = err ? SETTINGS_DEFAULT : settings_read(state);
-	if (exact_given)
-		settings->exact = exact;
-	if (layout_given != LAYOUT_AUTO)
-		settings->layout = layout_given;
-	all->source = files ? "files" : given ? "keys" : "loaded";
+	if (o->exact)
+		settings->exact = o->exact == 1;
+	if (layout_given(o))
+		settings->layout = (enum layout)(o->layout - 1);
+	reading.progress = !call->context->quiet && !call->context->json;
+	all->source = call->n ? "files" : given ? "keys" : "loaded";
 	image = !err && image_kept(state);
-	if (files)
-		err = count_files(&all->counts, files, paths);
+	if (call->n)
+		err = count_files(&all->counts, reading, call->n, call->operands);
 	else if (given)
 		err = 0;
 	else if (!err)
 		err = count_loaded(&all->counts, state, settings);
 	state_close(state);
-	if (err || files || (!given && !is_empty(&all->counts)))
+	if (err || call->n || (!given && !is_empty(&all->counts)))
 		return err;
-	if (!given && !pins.memory)
+	if (!given && !o->memory.given)
 		return because(-ENOENT, "%s; name files, --keys N, or --memory MAX for how many fit",
 			       image ? "an image is in force, and its lists are not here" : "nothing is loaded");
 	all->source = "keys";
 	if (!given) {
 		all->source = "memory";
-		err = forecast_keys(&keys_given, settings, &pins);
+		err = forecast_keys(&keys, settings, all->pins);
 	}
-	all->counts = forecast_counts(keys_given);
-	memcpy(all->counts.v6, given6.v6, sizeof(given6.v6));
-	all->counts.nets32 = given6.nets32;
+	all->counts = forecast_counts(keys);
+	memcpy(all->counts.v6, o->keys6.v6, sizeof(o->keys6.v6));
+	all->counts.nets32 = o->keys6.nets32;
 	return err;
 }
 
 /* Every layout, with the roster and without, but for what is pinned; first what would be built. */
-static int solve(struct forecasts *all)
+static int solve(struct forecasts *all, const struct options *o)
 {
 	struct settings settings = all->settings;
-	int err = forecast_solve(&all->chosen, &all->counts, &settings, &pins);
+	int err = forecast_solve(&all->chosen, &all->counts, &settings, all->pins);
 
 	if (!err && !all->chosen.g.filter)
 		all->row[all->rows++] = all->chosen;
 	if (err || !all->chosen.g.filter)
 		return err;
 	/* The others are sized for the same rate, or for the same memory. */
-	if (!pins.memory || pins.fpr > 0)
+	if (!o->memory.given || o->fpr.given)
 		settings.fpr = all->chosen.asked;
 	for (int e = 1; e >= 0 && !err; e--)
 		for (enum layout l = 0; l < LAYOUTS && !err; l++) {
 			struct forecast *f = &all->row[all->rows];
 
-			if ((exact_given && exact != e) || (layout_given != LAYOUT_AUTO && layout_given != l))
+			if ((o->exact && (o->exact == 1) != e) || (layout_given(o) && o->layout - 1 != (int)l))
 				continue;
 			settings.exact = e;
 			settings.layout = l;
-			err = forecast_solve(f, &all->counts, &settings, &pins);
+			err = forecast_solve(f, &all->counts, &settings, all->pins);
 			if (!err && forecast_is_chosen(all, all->rows))
 				*f = all->chosen;
 			all->rows++;
@@ -235,32 +231,38 @@ static int solve(struct forecasts *all)
 	return err;
 }
 
-int cmd_plan(struct context *context, int argc, char **argv)
+static int plan(const struct call *call)
 {
-	static const struct option own[] = {
-		{ "keys", required_argument, NULL, 'k' },     { "keys6", required_argument, NULL, '6' },
-		{ "fpr", required_argument, NULL, 'r' },      { "memory", required_argument, NULL, 'm' },
-		{ "exact", required_argument, NULL, 'e' },    { "layout", required_argument, NULL, 'l' },
-		{ "headroom", required_argument, NULL, 'h' }, { "format", required_argument, NULL, 'f' },
-		{ "skip-bad", no_argument, NULL, 's' },	      { 0 },
-	};
+	const struct options *o = call->options;
+	struct pins pins = { .fpr = o->fpr.value,
+			     .memory = (uint64_t)o->memory.value,
+			     .headroom = o->headroom.given ? o->headroom.value / 100 : -1 };
 	struct forecasts all = { .pins = &pins };
 	int err;
 
-	if (options_read(context, &argc, argv, own, plan_option))
-		return EXIT_ERROR;
-	if (argc > 1 && (keys_given > 0 || given6.nets32 > 0))
+	if (call->n && keys_given(o))
 		return fail("plan: --keys, or files, not both");
-	if (argc > LABELS)
+	if (call->n >= LABELS)
 		return fail("plan: %d files at most", LABELS - 1);
-	err = take(&all, argc - 1, argv + 1);
+	err = take(&all, call);
 	if (!err)
-		err = solve(&all);
+		err = solve(&all, o);
 	if (err)
 		return fail("plan: %s", reason(err));
 	if (!all.chosen.fits)
 		return fail("plan: this needs %llu bytes in the kernel; the limit is %llu",
 			    (unsigned long long)all.chosen.bytes.total,
 			    (unsigned long long)all.chosen.settings.memory_max);
-	return opt_json ? forecast_json(&all) : forecast_text(&all);
+	return call->context->json ? forecast_json(&all) : forecast_text(&all);
 }
+
+const struct verb verb_plan = {
+	.name = "plan",
+	.operands = "[--keys N] [--keys6 N/LEN] [FILE...] [OPTIONS]",
+	.does = "sizes and rates before anything is loaded",
+	.completes = "<file>",
+	.options = options,
+	.size = sizeof(struct options),
+	.most = VERB_MANY,
+	.run = plan,
+};

@@ -54,19 +54,19 @@ static int read_lines(struct prefixes *p)
 	return err;
 }
 
-int prefixes_read(struct prefixes *p, int argc, char **argv)
+int prefixes_read(struct prefixes *p, int n, char **operands)
 {
 	int err = 0;
 
-	for (int i = 1; i < argc && !err; i++) {
+	for (int i = 0; i < n && !err; i++) {
 		const char *fault = NULL;
 
-		if (!strcmp(argv[i], "-"))
+		if (!strcmp(operands[i], "-"))
 			err = read_lines(p);
 		else
-			fault = add(p, argv[i], strlen(argv[i]));
+			fault = add(p, operands[i], strlen(operands[i]));
 		if (fault)
-			err = because(-EINVAL, "'%s': %s", argv[i], fault);
+			err = because(-EINVAL, "'%s': %s", operands[i], fault);
 	}
 	return err;
 }

@@ -15,8 +15,8 @@ struct prefixes {
 	size_t n, room;
 };
 
-/* argv from 1 on; "-" stands for what standard input has, with comments behind # or ;. */
-int prefixes_read(struct prefixes *prefixes, int argc, char **argv);
+/* "-" stands for what standard input has, with comments behind # or ;. */
+int prefixes_read(struct prefixes *prefixes, int n, char **operands);
 /* Leaves out what was said before. */
 int prefixes_once(struct prefixes *prefixes);
 void prefixes_free(struct prefixes *prefixes);

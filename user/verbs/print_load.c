@@ -24,7 +24,7 @@ static json_t *bogons_json(const struct loaded *l)
 	return array;
 }
 
-int loaded_json(const struct loaded *l)
+int loaded_json(const struct loaded *l, const struct load_options *o)
 {
 	const struct reader_report *read = &l->read;
 
@@ -36,7 +36,7 @@ int loaded_json(const struct loaded *l)
 		"duplicates", (json_int_t)read->duplicates, "merged", (json_int_t)read->merged, "bad",
 		(json_int_t)read->bad, "bogons", bogons_json(l), "replaced", l->replaces, "added",
 		counts_json(l->added4, l->added6), "removed", counts_json(l->removed4, l->removed6), "kept",
-		counts_json(l->kept4, l->kept6), "dry_run", l->dry_run));
+		counts_json(l->kept4, l->kept6), "dry_run", o->dry_run));
 }
 
 /* "12 IPv4 and 3 IPv6" */
@@ -51,15 +51,15 @@ static const char *counts_text(char *buf, size_t size, uint64_t v4, ip6 v6)
 	return buf;
 }
 
-int loaded_text(const struct loaded *l)
+int loaded_text(const struct context *context, const struct loaded *l, const struct load_options *o)
 {
 	const struct reader_report *read = &l->read;
 	char a[2 * NUMBER_TEXT_MAX], b[2 * NUMBER_TEXT_MAX], c[2 * NUMBER_TEXT_MAX];
 
-	if (opt_quiet)
+	if (context->quiet)
 		return out_end();
 	printf("%s: %s%llu lines, %llu entries (%s), %llu duplicates, %llu merged\n", l->list.name,
-	       l->dry_run ? "would load " : "", (unsigned long long)read->lines, (unsigned long long)read->entries,
+	       o->dry_run ? "would load " : "", (unsigned long long)read->lines, (unsigned long long)read->entries,
 	       read->format, (unsigned long long)read->duplicates, (unsigned long long)read->merged);
 	printf("%s: %llu prefixes, %s addresses\n", l->list.name, (unsigned long long)l->list.prefixes,
 	       counts_text(a, sizeof(a), ranges_count4(&l->set), ranges_count6(&l->set)));
@@ -74,7 +74,7 @@ int loaded_text(const struct loaded *l)
 		       counts_text(a, sizeof(a), l->added4, l->added6),
 		       counts_text(b, sizeof(b), l->removed4, l->removed6),
 		       counts_text(c, sizeof(c), l->kept4, l->kept6));
-	if (l->confirm_seconds && !l->dry_run)
-		printf("%s: goes back in %ld s unless you say: xdp-bloom confirm\n", l->list.name, l->confirm_seconds);
+	if (o->confirm.given && !o->dry_run)
+		printf("%s: goes back in %.0f s unless you say: xdp-bloom confirm\n", l->list.name, o->confirm.value);
 	return out_end();
 }

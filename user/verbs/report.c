@@ -6,58 +6,45 @@
 #include <string.h>
 #include <time.h>
 
-#include "verbs/cmd.h"
 #include "base/log.h"
 #include "observe/report.h"
+#include "verbs/verbs.h"
 
-static struct {
-	enum history_window window;
-	unsigned int top;
+struct options {
+	int last; /* of enum history_window, counted from 1 */
+	struct number top;
 	bool html;
-} wanted = { HISTORY_HOUR, 10, false };
+};
 
-static int report_option(int option, const char *value)
+#define AT(member) .target = offsetof(struct options, member)
+
+static const struct option_spec options[] = {
+	{ "last", .type = OPTION_WORD, AT(last), .words = history_window_names, .does = "how far back (hour)" },
+	{ "top", .type = OPTION_WHOLE, AT(top), .least = 1, .most = TOP_ENTRIES, .value = "N",
+	  .does = "so many of each kind (10)", .wants = "a number of entries, which are not kept without end" },
+	{ "html", AT(html), .does = "one page that needs nothing else" },
+	{ 0 },
+};
+
+static int run(const struct call *call)
 {
-	char *end;
-	long n;
+	const struct options *o = call->options;
+	static struct report report; /* too large for a stack */
+	int err = report_take(&report, o->last ? (enum history_window)(o->last - 1) : HISTORY_HOUR,
+			      o->top.given ? (unsigned int)o->top.value : 10);
 
-	switch (option) {
-	case 'l':
-		for (wanted.window = 0; wanted.window < HISTORY_WINDOWS; wanted.window++)
-			if (!strcmp(value, history_window_names[wanted.window]))
-				return 0;
-		return fail("report: --last is minute, hour or day, not '%s'", value);
-	case 't':
-		n = strtol(value, &end, 10);
-		if (*end || n < 1 || n > TOP_ENTRIES)
-			return fail("report: --top takes a number from 1 to %d, not '%s'", TOP_ENTRIES, value);
-		wanted.top = (unsigned int)n;
-		return 0;
-	default:
-		wanted.html = true;
-		return 0;
-	}
-}
-
-int cmd_report(struct context *context, int argc, char **argv)
-{
-	static const struct option own[] = { { "last", required_argument, NULL, 'l' },
-					     { "top", required_argument, NULL, 't' },
-					     { "html", no_argument, NULL, 'h' },
-					     { 0 } };
-	static struct report report;
-	int err, status;
-
-	if (options_read(context, &argc, argv, own, report_option))
-		return EXIT_ERROR;
-	if (argc > 1)
-		return fail("report: takes no '%s'", argv[1]);
-	err = report_take(&report, wanted.window, wanted.top);
 	if (err)
 		return fail("%s", reason(err));
-	if (opt_json)
-		status = report_json(&report);
-	else
-		status = wanted.html ? report_html(&report) : report_text(&report);
-	return status;
+	if (call->context->json)
+		return report_json(&report);
+	return o->html ? report_html(&report) : report_text(&report);
 }
+
+const struct verb verb_report = {
+	.name = "report",
+	.operands = "[--last minute|hour|day] [--top N] [--html]",
+	.does = "what attacks looked like",
+	.options = options,
+	.size = sizeof(struct options),
+	.run = run,
+};

@@ -9,7 +9,6 @@
 #include "kernel/attach.h"
 #include "change/change.h"
 #include "change/revert_timer.h"
-#include "verbs/cmd.h"
 #include "state/kept_image.h"
 #include "kernel/root.h"
 #include "base/lock.h"
@@ -18,29 +17,30 @@
 #include "verbs/answer.h"
 #include "state/state.h"
 #include "state/bans.h"
+#include "verbs/verbs.h"
 
-static int no_operands(struct context *context, int argc, char **argv)
-{
-	if (options_read(context, &argc, argv, NULL, NULL))
-		return EXIT_ERROR;
-	return argc == 1 ? 0 : fail("%s: takes no '%s'", argv[0], argv[1]);
-}
-
-int cmd_rotate(struct context *context, int argc, char **argv)
+static int rotate(const struct call *call)
 {
 	struct change *change = NULL;
 	int err;
 
-	if (no_operands(context, argc, argv))
-		return EXIT_ERROR;
-	err = change_begin(&change, context);
+	(void)call;
+	err = change_begin(&change, call->context);
 	if (!err)
 		err = change_commit(change, &(struct apply_options){ 0 });
 	change_end(change);
 	return err ? fail("%s; the generation before is still in force", reason(err)) : out_done();
 }
 
-int cmd_flush(struct context *context, int argc, char **argv)
+const struct verb verb_rotate = {
+	.name = "rotate",
+	.operands = "",
+	.does = "new seeds, fresh arrays",
+	.flags = VERB_CHANGES | VERB_JOINS,
+	.run = rotate,
+};
+
+static int flush(const struct call *call)
 {
 	struct list_info *lists = NULL;
 	struct change *change = NULL;
@@ -48,9 +48,8 @@ int cmd_flush(struct context *context, int argc, char **argv)
 	size_t n = 0;
 	int err;
 
-	if (no_operands(context, argc, argv))
-		return EXIT_ERROR;
-	err = change_begin(&change, context);
+	(void)call;
+	err = change_begin(&change, call->context);
 	if (!err)
 		err = state_lists(change->state, &lists, &n);
 	for (size_t i = 0; i < n && !err; i++)
@@ -72,6 +71,14 @@ int cmd_flush(struct context *context, int argc, char **argv)
 	change_end(change);
 	return err ? fail("%s; nothing was flushed", reason(err)) : out_done();
 }
+
+const struct verb verb_flush = {
+	.name = "flush",
+	.operands = "",
+	.does = "drop every list and ban",
+	.flags = VERB_CHANGES | VERB_JOINS,
+	.run = flush,
+};
 
 /* An interface that is not there is no reason to leave the others open. */
 static int restore_interfaces(struct state *state, size_t *missing)
@@ -109,15 +116,14 @@ static int restore_watch(const struct change *change)
 	return err;
 }
 
-int cmd_restore(struct context *context, int argc, char **argv)
+static int restore(const struct call *call)
 {
 	struct change *change = NULL;
 	size_t missing = 0;
 	int err;
 
-	if (no_operands(context, argc, argv))
-		return EXIT_ERROR;
-	err = change_begin(&change, context);
+	(void)call;
+	err = change_begin(&change, call->context);
 	if (!err)
 		err = kernel_base();
 	/* The filter first, so that no interface is up with an empty one. */
@@ -133,3 +139,11 @@ int cmd_restore(struct context *context, int argc, char **argv)
 		return fail("%s", reason(err));
 	return out_done() ?: missing ? EXIT_MISSING : EXIT_DONE;
 }
+
+const struct verb verb_restore = {
+	.name = "restore",
+	.operands = "",
+	.does = "after a reboot: all as it was",
+	.flags = VERB_CHANGES,
+	.run = restore,
+};

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "change/change.h"
-#include "verbs/cmd.h"
 #include "service/config.h"
 #include "base/lock.h"
 #include "base/log.h"
@@ -20,93 +19,79 @@
 #define DEFAULT_CONFIG "/etc/xdp-bloom.conf"
 #define DAY	       86400
 
-/* On the command line, and in the file; NULL and -1: not said. */
-static struct said {
+struct options {
 	const char *config, *listen, *hook;
-	long rotate_every;
-} command = { .rotate_every = -1 }, file, *saying = &command;
+	struct number rotate_every;
+};
 
-static int run_option(int option, const char *value)
+static int read_hook(const struct option_spec *o, void *target, const char *value)
 {
-	switch (option) {
-	case 'c':
-		saying->config = value;
-		return saying == &command ? 0 : fail("run: --config cannot stand in a config file");
-	case 'l':
-		saying->listen = value;
-		return 0;
-	case 'h':
-		saying->hook = value;
-		return *value == '/' ? 0 : fail("--hook takes a program's whole path, not '%s'", value);
-	default:
-		saying->rotate_every = strcmp(value, "0") ? option_seconds(value) : 0;
-		return saying->rotate_every < 0
-			       ? fail("--rotate-every takes a time such as 12h or 1d, or 0, not '%s'", value)
-			       : 0;
-	}
+	*(const char **)target = value;
+	return *value == '/' ? 0 : fail("--%s takes a program's whole path, not '%s'", o->name, value);
 }
 
-static const struct option own[] = {
-	{ "config", required_argument, NULL, 'c' },
-	{ "hook", required_argument, NULL, 'h' },
-	{ "listen", required_argument, NULL, 'l' },
-	{ "rotate-every", required_argument, NULL, 'r' },
+#define AT(member) .target = offsetof(struct options, member)
+
+static const struct option_spec options[] = {
+	{ "config", .type = OPTION_FILE, AT(config), .value = "FILE",
+	  .does = "the file of commands (" DEFAULT_CONFIG ")" },
+	{ "hook", .type = OPTION_READ, AT(hook), .value = "PROGRAM", .does = "run for each event", .read = read_hook },
+	{ "listen", .type = OPTION_TEXT, AT(listen), .value = "ADDRESS", .does = "for Prometheus" },
+	{ "rotate-every", .type = OPTION_TIME_OR_0, AT(rotate_every), .value = "TIME",
+	  .does = "new seeds (1d; 0: never)", .wants = "a time such as 12h or 1d, or 0" },
 	{ 0 },
 };
 
-/* The file that was named, or the usual one if it is there. */
-static int read_config(struct config *config)
-{
-	const char *path = command.config ? command.config : DEFAULT_CONFIG;
+/* The service with its file, as it was called: the command line holds where the file says otherwise. */
+struct running {
+	struct service_options service;
+	const struct context *context;
+	const struct options *command;
+	struct options file;
+};
 
-	*config = (struct config){ .path = path };
-	if (!command.config && access(path, F_OK))
+/* The file that was named, or the usual one if it is there. */
+static int read_config(const struct options *command, struct config *config)
+{
+	const char *path = command->config ? command->config : DEFAULT_CONFIG;
+
+	*config = (struct config){ .path = path, .verbs = verbs };
+	if (!command->config && access(path, F_OK))
 		return 0;
-	return config_read(config, path);
+	return config_read(config, path, verbs);
 }
 
-/*
- * What the run lines say, into the options where the rest of the file is right, too (faults says how much is not).
- * Returns how much is wrong; the lines have said why.
- */
-static int take_run_lines(struct service_options *options, const struct config *config, int faults)
+/* What the run lines say; returns how much is wrong. The lines have said why. */
+static int read_run_lines(const struct context *context, struct options *said, const struct config *config)
 {
-	bool json = opt_json, pretty = opt_pretty, quiet = opt_quiet, verbose = opt_verbose;
+	struct context line = *context;
+	int faults = 0;
 
-	file = (struct said){ .rotate_every = -1 };
-	saying = &file;
-	opt_line = true;
+	line.line = true;
 	for (size_t i = 0; i < config->n; i++) {
-		const struct config_line *line = &config->lines[i];
-		struct context ignored;
-		int argc = line->words.n;
+		const struct config_line *at = &config->lines[i];
+		int n = at->words.n;
 		char where[512];
 
-		if (strcmp(line->words.words[0], "run") != 0)
+		if (at->verb != &verb_run_service)
 			continue;
-		snprintf(where, sizeof(where), "%s:%u", config->path, line->number);
+		snprintf(where, sizeof(where), "%s:%u", config->path, at->number);
 		log_where(where);
-		if (options_read(&ignored, &argc, line->words.words, own, run_option))
+		said->config = NULL;
+		if (options_read(&line, options, said, &n, at->words.words))
 			faults++;
-		else if (argc > 1)
-			faults += fail("run: takes no '%s'", line->words.words[1]) == EXIT_ERROR;
+		else if (n > 1)
+			faults += fail("run: takes no '%s'", at->words.words[1]) == EXIT_ERROR;
+		else if (said->config)
+			faults += fail("run: --config cannot stand in a config file") == EXIT_ERROR;
 		log_where(NULL);
 	}
-	saying = &command;
-	opt_line = false;
-	opt_json = json;
-	opt_pretty = pretty;
-	if (faults) {
-		opt_quiet = quiet;
-		opt_verbose = verbose;
-		return faults;
-	}
-	options->hook = command.hook ? command.hook : file.hook;
-	options->listen = command.listen ? command.listen : file.listen;
-	options->rotate_every = command.rotate_every >= 0 ? command.rotate_every
-				: file.rotate_every >= 0  ? file.rotate_every
-							  : DAY;
-	return 0;
+	/* Where all is right, -q and -v of a line hold from now on. */
+	line.line = context->line;
+	line.json = context->json;
+	line.pretty = context->pretty;
+	options_publish(faults ? context : &line);
+	return faults;
 }
 
 /* Has every command but run say whether it could be said so: how many could not, or -errno. */
@@ -120,7 +105,7 @@ static int check_lines(const struct context *context, const struct config *confi
 		int wrong = 0;
 
 		snprintf(where, sizeof(where), "%s:%u", config->path, line->number);
-		if (strcmp(line->words.words[0], "run") != 0)
+		if (line->verb != &verb_run_service)
 			wrong = verb_check(context, &line->words, where, files);
 		if (wrong < 0)
 			return wrong;
@@ -130,40 +115,50 @@ static int check_lines(const struct context *context, const struct config *confi
 }
 
 /* The file with all that is in it; `files`: and what that names. What is wrong has been said. */
-static int configure(struct service_options *options, struct config *config, bool files)
+static int configure(struct service_options *service, struct config *config, bool files)
 {
-	struct context context = CONTEXT_DEFAULT;
-	int err = read_config(config), faults;
+	struct running *r = (struct running *)service;
+	const struct options *command = r->command;
+	struct options said = { 0 };
+	int err = read_config(command, config), faults = 0;
 
 	if (!err) {
-		faults = check_lines(&context, config, files);
+		faults = check_lines(r->context, config, files);
 		err = faults < 0 ? faults : 0;
 	}
 	if (err) {
 		fail("%s", reason(err));
 		return err;
 	}
-	if (!take_run_lines(options, config, faults))
-		return 0;
-	config_free(config);
-	return -EINVAL;
+	faults += read_run_lines(r->context, &said, config);
+	if (faults) {
+		config_free(config);
+		return -EINVAL;
+	}
+	r->file = said;
+	service->hook = command->hook ? command->hook : said.hook;
+	service->listen = command->listen ? command->listen : said.listen;
+	service->rotate_every = command->rotate_every.given ? (long)command->rotate_every.value
+				: said.rotate_every.given   ? (long)said.rotate_every.value
+							    : DAY;
+	return 0;
 }
 
-static int check(void)
+static int check(struct running *r)
 {
-	struct service_options options;
+	const struct context *context = r->context;
 	struct config config;
 	int n;
 
-	if (configure(&options, &config, !opt_check_words))
+	if (configure(&r->service, &config, context->check == CHECK_FILES))
 		return EXIT_ERROR;
 	n = (int)config.n;
 	config_free(&config);
-	if (opt_json)
+	if (context->json)
 		return out_json(json_pack("{s:s, s:i}", "config", config.path, "commands", n));
-	if (!opt_quiet && !n && access(config.path, F_OK))
+	if (!context->quiet && !n && access(config.path, F_OK))
 		printf("%s: there is none, and none is needed\n", config.path);
-	else if (!opt_quiet)
+	else if (!context->quiet)
 		printf("%s: %d commands, all right\n", config.path, n);
 	return out_end();
 }
@@ -180,24 +175,30 @@ static int only_one(void)
 	return lock_take(path, 0);
 }
 
-int cmd_run(struct context *context, int argc, char **argv)
+static int run(const struct call *call)
 {
-	struct service_options options = { .configure = configure };
+	struct running r = { .service.configure = configure, .context = call->context, .command = call->options };
 	struct config config = { 0 };
 	int lock, status = EXIT_ERROR;
 
-	if (options_read(context, &argc, argv, own, run_option))
-		return EXIT_ERROR;
-	if (argc > 1)
-		return fail("run: takes no '%s'", argv[1]);
-	if (opt_check)
-		return check();
+	if (call->context->check)
+		return check(&r);
 	lock = only_one();
 	if (lock < 0)
 		return fail("%s", reason(lock));
-	if (!configure(&options, &config, false))
-		status = service_run(context, &options, &config);
+	if (!configure(&r.service, &config, false))
+		status = service_run(call->context, &r.service, &config);
 	config_free(&config);
 	close(lock);
 	return status;
 }
+
+const struct verb verb_run_service = {
+	.name = "run",
+	.operands = "[--config FILE] [--rotate-every T] [--listen ADDR] [--hook PROGRAM]",
+	.does = "the service; with --check only its file is looked at",
+	.options = options,
+	.size = sizeof(struct options),
+	.flags = VERB_IN_CONFIG,
+	.run = run,
+};

@@ -7,7 +7,6 @@
 #include "change/apply.h"
 #include "change/live_bans.h"
 #include "change/change.h"
-#include "verbs/cmd.h"
 #include "image/image.h"
 #include "state/kept_image.h"
 #include "verbs/print_image.h"
@@ -17,6 +16,7 @@
 #include "state/settings.h"
 #include "state/state.h"
 #include "state/bans.h"
+#include "verbs/verbs.h"
 
 /* An image in force is saved as what it is; otherwise the rate is that of the settings. */
 static double asked_for(struct state *state)
@@ -66,51 +66,51 @@ static int save(struct context *context, const char *path)
 	return err;
 }
 
-int cmd_save(struct context *context, int argc, char **argv)
+static int run_save(const struct call *call)
 {
+	const char *path = call->operands[0];
 	struct image image;
-	int err, status;
+	int err = save(call->context, path), status;
 
-	if (options_read(context, &argc, argv, NULL, NULL))
-		return EXIT_ERROR;
-	if (argc != 2)
-		return fail("save: into which file?");
-	err = save(context, argv[1]);
 	if (!err)
-		err = image_open(&image, argv[1], argv[1], false);
+		err = image_open(&image, path, path, false);
 	if (err)
 		return fail("%s; nothing was saved", reason(err));
-	status = image_report(&image, argv[1], "saved");
+	status = image_report(&image, path, "saved");
 	image_close(&image);
 	return status;
 }
 
-static const char *image_path;
-static bool force, ban_own, wide, dry_run;
+const struct verb verb_save = {
+	.name = "save",
+	.operands = "FILE",
+	.does = "what is in force as an image, for load --image",
+	.completes = "<file>",
+	.least = 1,
+	.most = 1,
+	.asks = "into which file?",
+	.run = run_save,
+};
 
-static int image_option(int option, const char *value)
-{
-	switch (option) {
-	case 'i':
-		image_path = value;
-		return 0;
-	case 'o':
-		ban_own = true;
-		return 0;
-	case 'w':
-		wide = true;
-		return 0;
-	case 'n':
-		dry_run = true;
-		return 0;
-	default:
-		force = true;
-		return 0;
-	}
-}
+struct options {
+	const char *image;
+	bool force, ban_own, wide, dry_run;
+};
+
+#define AT(member) .target = offsetof(struct options, member)
+
+static const struct option_spec options[] = {
+	{ "image", .type = OPTION_FILE, AT(image), .value = "FILE",
+	  .does = "what save wrote, in the place of all lists" },
+	{ "dry-run", AT(dry_run), .does = "say what would happen" },
+	{ "ban-own", AT(ban_own), .does = "even addresses of this machine" },
+	{ "wide", AT(wide), .does = "even if it bans a large part of the internet" },
+	{ "force", AT(force), .does = "against all guard rails; lists and bans that are there go" },
+	{ 0 },
+};
 
 /* The image takes the place of all there is, in one switch. */
-static int drop_lists(struct state *state)
+static int drop_lists(struct state *state, bool force)
 {
 	struct list_info *lists;
 	size_t n;
@@ -127,7 +127,7 @@ static int drop_lists(struct state *state)
 	return err ? err : state_bans_clear(state);
 }
 
-static void warn_mode(void)
+static void warn_mode(const char *image_path)
 {
 	struct stat st;
 
@@ -135,44 +135,46 @@ static void warn_mode(void)
 		warn("%s: its seeds are secret, and others may open it (mode %04o)", image_path, st.st_mode & 07777);
 }
 
-int cmd_load_image(struct context *context, int argc, char **argv)
+static int load_image(const struct call *call)
 {
-	static const struct option own[] = {
-		{ "image", required_argument, NULL, 'i' }, { "force", no_argument, NULL, 'F' },
-		{ "ban-own", no_argument, NULL, 'o' },	   { "wide", no_argument, NULL, 'w' },
-		{ "dry-run", no_argument, NULL, 'n' },	   { 0 },
-	};
-	struct apply_options options = { 0 };
+	const struct options *o = call->options;
+	struct apply_options how = { .guarded = !o->force && !o->ban_own,
+				     .narrow = !o->force && !o->wide,
+				     .dry_run = o->dry_run };
 	struct image image = { 0 };
 	struct change *change = NULL;
 	int err, status;
 
-	force = ban_own = wide = dry_run = false;
-	if (options_read(context, &argc, argv, own, image_option))
-		return EXIT_ERROR;
-	if (argc != 1)
-		return fail("load: an image has its lists' names in it; '%s' is not wanted", argv[1]);
-	options.guarded = !force && !ban_own;
-	options.narrow = !force && !wide;
-	options.dry_run = dry_run;
-	change_check(context, true);
-	err = opt_check ? image_open(&image, image_path, image_path, true) : 0;
+	change_check(call->context, true);
+	err = call->context->check ? image_open(&image, o->image, o->image, true) : 0;
 	if (!err)
-		err = change_begin(&change, context);
+		err = change_begin(&change, call->context);
 	if (!err)
-		err = drop_lists(change->state);
+		err = drop_lists(change->state, o->force);
 	if (!err)
-		err = image_keep(change->state, image_path, &image);
+		err = image_keep(change->state, o->image, &image);
 	/* What a label counted was another list's. */
 	for (unsigned int label = 0; label < LABELS && !err; label++)
 		change_zero(change, (uint8_t)label);
 	if (!err)
-		err = change_commit(change, &options);
+		err = change_commit(change, &how);
 	change_end(change);
 	if (!err)
-		warn_mode();
+		warn_mode(o->image);
 	status = err ? fail("%s; nothing was loaded", reason(err))
-		     : image_report(&image, image_path, dry_run ? "would load" : "loaded");
+		     : image_report(&image, o->image, o->dry_run ? "would load" : "loaded");
 	image_close(&image);
 	return status;
 }
+
+const struct verb verb_load_image = {
+	.name = "load",
+	.with = "image",
+	.operands = "--image FILE [--force] [--ban-own] [--wide] [--dry-run]",
+	.does = "put what was saved into force",
+	.options = options,
+	.size = sizeof(struct options),
+	.asks = "an image has its lists' names in it; another is not wanted",
+	.flags = VERB_CHANGES | VERB_JOINS,
+	.run = load_image,
+};

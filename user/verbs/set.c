@@ -5,16 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "verbs/cmd.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "base/out.h"
 #include "sets/ranges.h"
 #include "sets/reader.h"
 #include "sets/writer.h"
+#include "verbs/verbs.h"
 
-static struct reader_options reading;
-static const char *output, *set_name = "xdp_bloom";
+struct options {
+	struct reader_options reading;
+	const char *output, *name;
+};
 
 static bool is_word(const char *list, const char *word)
 {
@@ -27,36 +29,43 @@ static bool is_word(const char *list, const char *word)
 	return false;
 }
 
-static int set_option(int option, const char *value)
+static int read_output(const struct option_spec *o, void *target, const char *value)
+{
+	*(const char **)target = value;
+	return is_word(writer_formats(), value) ? 0
+						: fail("--%s is one of %s, not '%s'", o->name, writer_formats(), value);
+}
+
+static int read_name(const struct option_spec *o, void *target, const char *value)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
 
-	switch (option) {
-	case 'f':
-		reading.format = value;
+	*(const char **)target = value;
+	if (*value && strlen(value) <= WRITER_NAME_MAX && !value[strspn(value, letters)])
 		return 0;
-	case 's':
-		reading.skip_bad = true;
-		return 0;
-	case 'o':
-		output = value;
-		if (is_word(writer_formats(), value))
-			return 0;
-		return fail("--output is one of %s, not '%s'", writer_formats(), value);
-	default:
-		set_name = value;
-		if (*value && strlen(value) <= WRITER_NAME_MAX && !value[strspn(value, letters)])
-			return 0;
-		return fail("--name is up to %d letters, digits, _ and .", WRITER_NAME_MAX);
-	}
+	return fail("--%s is up to %d letters, digits, _ and .", o->name, WRITER_NAME_MAX);
 }
 
+#define AT(member) .target = offsetof(struct options, member)
+
+static const struct option_spec options[] = {
+	{ "format", .type = OPTION_TEXT, AT(reading.format), .value = "FORMAT", .words_of = reader_formats,
+	  .does = "read files as that, whatever they look like" },
+	{ "skip-bad", AT(reading.skip_bad), .does = "leave out lines that cannot be read" },
+	{ "output", .type = OPTION_READ, AT(output), .value = "FORMAT", .words_of = reader_formats,
+	  .does = "print it so (plain)", .read = read_output },
+	{ "name", .type = OPTION_READ, AT(name), .value = "NAME",
+	  .does = "what ipset and nft are to call it (xdp_bloom)", .read = read_name },
+	{ 0 },
+};
+
 /* Adds a file to a set. */
-static int take(const char *path, struct ranges *set, struct reader_report *report)
+static int take(const struct call *call, const char *path, struct ranges *set, struct reader_report *report)
 {
+	struct reader_options reading = ((const struct options *)call->options)->reading;
 	char error[READER_TEXT_MAX];
 
-	reading.progress = !opt_quiet && !opt_json;
+	reading.progress = !call->context->quiet && !call->context->json;
 	if (reader_read(path, &reading, set, report, error))
 		return fail("%s", error);
 	for (uint64_t i = 0; i < report->bad && i < READER_BAD_MAX; i++)
@@ -66,24 +75,25 @@ static int take(const char *path, struct ranges *set, struct reader_report *repo
 	return EXIT_DONE;
 }
 
-static int print_set(const struct ranges *set)
+static int print_set(const struct call *call, const struct ranges *set)
 {
-	const char *format = output ? output : opt_json ? "json" : "plain";
-	const char *why = writer_write(stdout, set, format, set_name);
+	const struct options *o = call->options;
+	const char *format = o->output ? o->output : call->context->json ? "json" : "plain";
+	const char *why = writer_write(stdout, set, format, o->name ? o->name : "xdp_bloom");
 
 	return why ? fail("--output=%s: %s", format, why) : out_end();
 }
 
-static int set_union(int files, char **paths)
+static int set_union(const struct call *call, int files, char **paths)
 {
 	struct ranges set = RANGES_EMPTY;
 	struct reader_report report;
 	int status = EXIT_DONE;
 
 	for (int i = 0; i < files && !status; i++)
-		status = take(paths[i], &set, &report);
+		status = take(call, paths[i], &set, &report);
 	if (!status)
-		status = print_set(&set);
+		status = print_set(call, &set);
 	ranges_free(&set);
 	return status;
 }
@@ -91,15 +101,15 @@ static int set_union(int files, char **paths)
 typedef int algebra_fn(struct ranges *out, const struct ranges *a, const struct ranges *b);
 
 /* The first list, and all others one after the other. */
-static int fold(int files, char **paths, algebra_fn *algebra)
+static int fold(const struct call *call, int files, char **paths, algebra_fn *algebra)
 {
 	struct ranges set = RANGES_EMPTY, other, result;
 	struct reader_report report;
-	int status = take(paths[0], &set, &report);
+	int status = take(call, paths[0], &set, &report);
 
 	for (int i = 1; i < files && !status; i++) {
 		other = RANGES_EMPTY;
-		status = take(paths[i], &other, &report);
+		status = take(call, paths[i], &other, &report);
 		if (!status && algebra(&result, &set, &other))
 			status = fail("%s", strerror(ENOMEM));
 		ranges_free(&other);
@@ -109,19 +119,19 @@ static int fold(int files, char **paths, algebra_fn *algebra)
 		}
 	}
 	if (!status)
-		status = print_set(&set);
+		status = print_set(call, &set);
 	ranges_free(&set);
 	return status;
 }
 
-static int set_intersect(int files, char **paths)
+static int set_intersect(const struct call *call, int files, char **paths)
 {
-	return fold(files, paths, ranges_intersect);
+	return fold(call, files, paths, ranges_intersect);
 }
 
-static int set_subtract(int files, char **paths)
+static int set_subtract(const struct call *call, int files, char **paths)
 {
-	return fold(files, paths, ranges_subtract);
+	return fold(call, files, paths, ranges_subtract);
 }
 
 static void print_change(struct addr first, unsigned int length, void *arg)
@@ -138,12 +148,12 @@ static void append_prefix(struct addr first, unsigned int length, void *arg)
 	json_array_append_new(arg, json_string(prefix_text(buf, first, (int)length)));
 }
 
-static int print_changes(const struct ranges *added, const struct ranges *removed)
+static int print_changes(const struct call *call, const struct ranges *added, const struct ranges *removed)
 {
 	char plus = '+', minus = '-';
 	json_t *plus_array, *minus_array;
 
-	if (!opt_json) {
+	if (!call->context->json) {
 		writer_prefixes(removed, print_change, &minus);
 		writer_prefixes(added, print_change, &plus);
 		return out_end();
@@ -155,7 +165,7 @@ static int print_changes(const struct ranges *added, const struct ranges *remove
 	return out_json(json_pack("{s:o, s:o}", "added", plus_array, "removed", minus_array));
 }
 
-static int set_diff(int files, char **paths)
+static int set_diff(const struct call *call, int files, char **paths)
 {
 	struct ranges old = RANGES_EMPTY, new = RANGES_EMPTY, added = RANGES_EMPTY, removed = RANGES_EMPTY;
 	struct reader_report report;
@@ -163,15 +173,15 @@ static int set_diff(int files, char **paths)
 
 	if (files != 2)
 		return fail("set diff: an old list and a new one");
-	if (output)
+	if (((const struct options *)call->options)->output)
 		return fail("set diff: it prints +prefix and -prefix, or JSON with --json");
-	status = take(paths[0], &old, &report);
+	status = take(call, paths[0], &old, &report);
 	if (!status)
-		status = take(paths[1], &new, &report);
+		status = take(call, paths[1], &new, &report);
 	if (!status && (ranges_subtract(&added, &new, &old) || ranges_subtract(&removed, &old, &new)))
 		status = fail("%s", strerror(ENOMEM));
 	if (!status)
-		status = print_changes(&added, &removed);
+		status = print_changes(call, &added, &removed);
 	ranges_free(&old);
 	ranges_free(&new);
 	ranges_free(&added);
@@ -194,7 +204,7 @@ static json_t *report_json(const char *path, const struct reader_report *report)
 			 (json_int_t)report->bad);
 }
 
-static json_t *print_family(const struct ranges *set, int family)
+static json_t *print_family(const struct call *call, const struct ranges *set, int family)
 {
 	struct ranges only = *set;
 	size_t ranges = family == 4 ? set->n4 : set->n6, prefixes;
@@ -208,32 +218,33 @@ static json_t *print_family(const struct ranges *set, int family)
 		only.n4 = 0;
 	prefixes = writer_prefixes(&only, NULL, NULL);
 	number = number_text(text, addresses);
-	if (opt_json)
+	if (call->context->json)
 		return json_pack("{s:s, s:I, s:I}", "addresses", number, "ranges", (json_int_t)ranges, "prefixes",
 				 (json_int_t)prefixes);
 	printf("IPv%d: %s addresses, %zu ranges, %zu prefixes\n", family, number, ranges, prefixes);
 	return NULL;
 }
 
-static int print_counts(const struct ranges *set, const struct reader_report *reports, int files, char **paths)
+static int print_counts(const struct call *call, const struct ranges *set, const struct reader_report *reports,
+			int files, char **paths)
 {
 	json_t *array = json_array(), *ipv4, *ipv6;
 
 	for (int i = 0; i < files; i++) {
-		if (opt_json)
+		if (call->context->json)
 			json_array_append_new(array, report_json(paths[i], &reports[i]));
 		else
 			print_report(paths[i], &reports[i]);
 	}
-	ipv4 = print_family(set, 4);
-	ipv6 = print_family(set, 6);
-	if (opt_json)
+	ipv4 = print_family(call, set, 4);
+	ipv6 = print_family(call, set, 6);
+	if (call->context->json)
 		return out_json(json_pack("{s:o, s:o, s:o}", "files", array, "ipv4", ipv4, "ipv6", ipv6));
 	json_decref(array);
 	return out_end();
 }
 
-static int set_count(int files, char **paths)
+static int set_count(const struct call *call, int files, char **paths)
 {
 	struct reader_report *reports = calloc((size_t)files, sizeof(*reports));
 	struct ranges set = RANGES_EMPTY;
@@ -242,9 +253,9 @@ static int set_count(int files, char **paths)
 	if (!reports)
 		return fail("%s", strerror(ENOMEM));
 	for (int i = 0; i < files && !status; i++)
-		status = take(paths[i], &set, &reports[i]);
+		status = take(call, paths[i], &set, &reports[i]);
 	if (!status)
-		status = print_counts(&set, reports, files, paths);
+		status = print_counts(call, &set, reports, files, paths);
 	ranges_free(&set);
 	free(reports);
 	return status;
@@ -252,7 +263,7 @@ static int set_count(int files, char **paths)
 
 static const struct {
 	const char *name;
-	int (*run)(int files, char **paths);
+	int (*run)(const struct call *call, int files, char **paths);
 	int least; /* files */
 } operations[] = {
 	{ "union", set_union, 1 },
@@ -263,31 +274,33 @@ static const struct {
 	{ "merge", set_union, 1 }, /* a union is always printed as its fewest prefixes */
 };
 
-int cmd_set(struct context *context, int argc, char **argv)
+static int run(const struct call *call)
 {
-	static const struct option own[] = {
-		{ "format", required_argument, NULL, 'f' },
-		{ "skip-bad", no_argument, NULL, 's' },
-		{ "output", required_argument, NULL, 'o' },
-		{ "name", required_argument, NULL, 'n' },
-		{ 0 },
-	};
-	int inputs = 0;
+	int files = call->n - 1, inputs = 0;
 
-	if (options_read(context, &argc, argv, own, set_option))
-		return EXIT_ERROR;
-	if (argc < 2)
-		return fail("set: union, intersect, subtract, diff, count or merge?");
-	for (int i = 2; i < argc; i++)
-		inputs += !strcmp(argv[i], "-");
+	for (int i = 0; i < files; i++)
+		inputs += !strcmp(call->operands[i + 1], "-");
 	if (inputs > 1)
 		return fail("set: standard input can be read only once");
 	for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++) {
-		if (strcmp(operations[i].name, argv[1]) != 0)
+		if (strcmp(operations[i].name, call->operands[0]) != 0)
 			continue;
-		if (argc - 2 < operations[i].least)
-			return fail("set %s: which files?", argv[1]);
-		return operations[i].run(argc - 2, argv + 2);
+		if (files < operations[i].least)
+			return fail("set %s: which files?", operations[i].name);
+		return operations[i].run(call, files, call->operands + 1);
 	}
-	return fail("set: there is no '%s'; union, intersect, subtract, diff, count or merge", argv[1]);
+	return fail("set: there is no '%s'; union, intersect, subtract, diff, count or merge", call->operands[0]);
 }
+
+const struct verb verb_set = {
+	.name = "set",
+	.operands = "union|intersect|subtract|diff|count|merge FILE...",
+	.does = "work on list files; needs no root",
+	.completes = "union intersect subtract diff count merge <file>",
+	.options = options,
+	.size = sizeof(struct options),
+	.least = 1,
+	.most = VERB_MANY,
+	.asks = "union, intersect, subtract, diff, count or merge?",
+	.run = run,
+};

@@ -5,12 +5,12 @@
 
 #include "kernel/attach.h"
 #include "base/clean_text.h"
-#include "verbs/cmd.h"
 #include "observe/in_force.h"
 #include "filter/layout.h"
 #include "base/log.h"
 #include "base/out.h"
 #include "verbs/answer.h"
+#include "verbs/verbs.h"
 
 static json_t *interfaces_json(const struct attachment *list, size_t n)
 {
@@ -110,26 +110,26 @@ static int show_text(const struct inforce *s, const struct attachment *list, siz
 	return out_end();
 }
 
-int cmd_show(struct context *context, int argc, char **argv)
+static int run(const struct call *call)
 {
 	struct attachment *list = NULL;
 	struct inforce s = { 0 };
 	size_t n = 0;
 	int err, status;
 
-	if (options_read(context, &argc, argv, NULL, NULL))
-		return EXIT_ERROR;
-	if (argc > 1)
-		return fail("show: takes no '%s'", argv[1]);
 	err = attach_list(&list, &n);
 	if (!err)
 		err = inforce_take(&s);
 	if (err) {
 		status = fail("%s", reason(err));
 	} else {
-		status = opt_json ? show_json(&s, list, n) : show_text(&s, list, n);
+		status = call->context->json ? show_json(&s, list, n) : show_text(&s, list, n);
 		warn_rate(&s);
 	}
 	free(list);
 	return status;
 }
+
+const struct verb verb_show = {
+	.name = "show", .operands = "", .does = "interfaces, stages, sizes, memory", .run = run
+};

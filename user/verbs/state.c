@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "change/change.h"
-#include "verbs/cmd.h"
 #include "base/log.h"
 #include "base/out.h"
 #include "kernel/live.h"
 #include "state/recover.h"
+#include "verbs/verbs.h"
 
 static json_t *faults_json;
 
@@ -86,13 +86,22 @@ static int recover(const struct context *context, const char *file)
 	return status;
 }
 
-int cmd_state(struct context *context, int argc, char **argv)
+static int run(const struct call *call)
 {
-	if (options_read(context, &argc, argv, NULL, NULL))
-		return EXIT_ERROR;
-	if (argc == 2 && !strcmp(argv[1], "check"))
+	if (call->n == 1 && !strcmp(call->operands[0], "check"))
 		return check();
-	if ((argc == 2 || argc == 3) && !strcmp(argv[1], "recover"))
-		return recover(context, argv[2]);
-	return fail("state: check, or recover [FILE]?");
+	if (!strcmp(call->operands[0], "recover"))
+		return recover(call->context, call->operands[1]);
+	return fail("state: %s", call->verb->asks);
 }
+
+const struct verb verb_state = {
+	.name = "state",
+	.operands = "check | recover [FILE]",
+	.does = "is the state's file sound; save what can be saved",
+	.completes = "check recover",
+	.least = 1,
+	.most = 2,
+	.asks = "check, or recover [FILE]?",
+	.run = run,
+};

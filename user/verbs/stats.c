@@ -2,38 +2,34 @@
 /* stats: packets and bytes by verdict, stage, interface and list; rates with an interval */
 #include <math.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "verbs/cmd.h"
 #include "observe/tallies.h"
+#include "base/stop.h"
 #include "base/log.h"
 #include "base/out.h"
 #include "state/bans.h"
+#include "verbs/verbs.h"
 
-static double interval;
-static long count_max;
+struct options {
+	struct number interval, count;
+};
 
-static int stats_option(int option, const char *value)
+#define AT(member) .target = offsetof(struct options, member)
+
+static const struct option_spec options[] = {
+	{ "interval", .type = OPTION_NUMBER, AT(interval), .least = 0.1, .most = 86400, .value = "SECONDS",
+	  .does = "a line of rates each time", .wants = "seconds from 0.1" },
+	{ "count", .type = OPTION_WHOLE, AT(count), .least = 1, .value = "N", .does = "so many lines",
+	  .wants = "a number of lines" },
+	{ 0 },
+};
+
+/* A count, or with `per` seconds a rate. */
+static json_t *number(uint64_t value, double per)
 {
-	char *end;
-
-	if (option == 'i') {
-		interval = strtod(value, &end);
-		if (*end || !(interval >= 0.1) || interval > 86400)
-			return fail("stats: --interval takes seconds from 0.1, not '%s'", value);
-		return 0;
-	}
-	count_max = strtol(value, &end, 10);
-	if (*end || count_max < 1)
-		return fail("stats: --count takes a number of lines, not '%s'", value);
-	return 0;
-}
-
-static json_t *number(double value)
-{
-	return interval > 0 ? json_real(value) : json_integer((json_int_t)value);
+	return per > 0 ? json_real((double)value / per) : json_integer((json_int_t)value);
 }
 
 /* Three verdicts: packets or bytes, a second where there is an interval. */
@@ -42,15 +38,14 @@ static json_t *three(const struct tally v[VERDICTS], bool bytes, double per)
 	json_t *object = json_object();
 
 	for (unsigned int i = 0; i < VERDICTS; i++)
-		json_object_set_new(object, verdict_names[i],
-				    number((double)(bytes ? v[i].bytes : v[i].packets) / per));
+		json_object_set_new(object, verdict_names[i], number(bytes ? v[i].bytes : v[i].packets, per));
 	return object;
 }
 
 static json_t *tally_json(json_t *name, const char *kind, const struct tally *tally, double per)
 {
-	return json_pack("{s:o, s:s, s:o, s:o}", "name", name, "kind", kind, "packets",
-			 number((double)tally->packets / per), "bytes", number((double)tally->bytes / per));
+	return json_pack("{s:o, s:s, s:o, s:o}", "name", name, "kind", kind, "packets", number(tally->packets, per),
+			 "bytes", number(tally->bytes, per));
 }
 
 static json_t *lists_json(const struct tallies *c, const struct counted *n, double per)
@@ -88,8 +83,8 @@ static json_t *stages_json(const struct counted *n, double per)
 			json_array_append_new(stages,
 					      json_pack("{s:s, s:s, s:o, s:o}", "verdict",
 							verdict_names[reason_verdict(why)], "stage", tallies_stage(why),
-							"packets", number((double)rows[why].packets / per), "bytes",
-							number((double)rows[why].bytes / per)));
+							"packets", number(rows[why].packets, per), "bytes",
+							number(rows[why].bytes, per)));
 	return stages;
 }
 
@@ -171,14 +166,6 @@ static int stats_text(const struct tallies *c)
 	return out_end();
 }
 
-static volatile sig_atomic_t stop;
-
-static void on_signal(int signal)
-{
-	(void)signal;
-	stop = 1;
-}
-
 static int rates_text(const struct counted *n, double per, long line)
 {
 	double dropped = (double)n->verdict[DROPPED].packets, all = dropped + (double)n->verdict[PASSED].packets;
@@ -193,25 +180,26 @@ static int rates_text(const struct counted *n, double per, long line)
 }
 
 /* A line an interval, as vmstat does, until a signal or --count. */
-static int stats_rates(struct tallies *before)
+static int stats_rates(const struct call *call, struct tallies *before)
 {
+	const struct options *o = call->options;
 	static struct counted between;
 	int status = EXIT_DONE;
 
-	signal(SIGINT, on_signal);
-	signal(SIGTERM, on_signal);
-	for (long line = 0; !stop && !status && (!count_max || line < count_max); line++) {
+	stop_on(SIGINT);
+	stop_on(SIGTERM);
+	for (long line = 0; !stop_asked && !status && (!o->count.given || line < (long)o->count.value); line++) {
 		static struct tallies now;
 		double seconds;
 		int err;
 
-		poll(NULL, 0, (int)lround(interval * 1000));
+		poll(NULL, 0, (int)lround(o->interval.value * 1000));
 		err = tallies_take(&now);
 		if (err)
 			return fail("%s", reason(err));
 		seconds = tallies_seconds(before, &now);
 		tallies_since(&between, &before->counted, &now.counted);
-		if (opt_json)
+		if (call->context->json)
 			status = out_json(json_pack("{s:f, s:o}", "seconds", seconds, "rate",
 						    stats_json(&now, &between, seconds)));
 		else
@@ -222,27 +210,31 @@ static int stats_rates(struct tallies *before)
 	return status;
 }
 
-int cmd_stats(struct context *context, int argc, char **argv)
+static int run(const struct call *call)
 {
-	static const struct option own[] = { { "interval", required_argument, NULL, 'i' },
-					     { "count", required_argument, NULL, 'c' },
-					     { 0 } };
+	const struct options *o = call->options;
 	static struct tallies tallies;
 	int err, status;
 
-	if (options_read(context, &argc, argv, own, stats_option))
-		return EXIT_ERROR;
-	if (argc > 1)
-		return fail("stats: takes no '%s'", argv[1]);
-	if (count_max && !(interval > 0))
+	if (o->count.given && !o->interval.given)
 		return fail("stats: --count goes with --interval");
 	err = tallies_take(&tallies);
 	if (err)
 		return fail("%s", reason(err));
-	if (interval > 0)
-		status = stats_rates(&tallies);
+	if (o->interval.given)
+		status = stats_rates(call, &tallies);
 	else
-		status = opt_json ? out_json(stats_json(&tallies, &tallies.counted, 1)) : stats_text(&tallies);
+		status = call->context->json ? out_json(stats_json(&tallies, &tallies.counted, 0))
+					     : stats_text(&tallies);
 	tallies_free(&tallies);
 	return status;
 }
+
+const struct verb verb_stats = {
+	.name = "stats",
+	.operands = "[--interval S [--count N]]",
+	.does = "packets by verdict, stage, interface, list",
+	.options = options,
+	.size = sizeof(struct options),
+	.run = run,
+};

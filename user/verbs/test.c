@@ -8,13 +8,13 @@
 #include <time.h>
 
 #include "change/change.h"
-#include "verbs/cmd.h"
 #include "observe/explain.h"
 #include "kernel/ask.h"
 #include "kernel/live.h"
 #include "base/log.h"
 #include "base/out.h"
 #include "state/bans.h"
+#include "verbs/verbs.h"
 
 #define ASK_AGAIN 100
 
@@ -236,7 +236,7 @@ static int ask_and_explain(struct explanation *e, const struct question *q, __u3
 	return err;
 }
 
-int cmd_test(struct context *context, int argc, char **argv)
+static int test(const struct call *call)
 {
 	struct explanation e = { 0 };
 	struct question q = { 0 };
@@ -245,31 +245,28 @@ int cmd_test(struct context *context, int argc, char **argv)
 	int status = 0, err;
 	bool disagree, passes = false;
 
-	if (options_read(context, &argc, argv, NULL, NULL))
-		return EXIT_ERROR;
-	if (argc < 2)
-		return fail("test: which address? (- reads them from standard input)");
-	for (int i = 1; i < argc && !status; i++)
-		status = strcmp(argv[i], "-") ? ask_for(&q, argv[i], strlen(argv[i])) : ask_for_lines(&q);
+	for (int i = 0; i < call->n && !status; i++)
+		status = strcmp(call->operands[i], "-") ? ask_for(&q, call->operands[i], strlen(call->operands[i]))
+							: ask_for_lines(&q);
 	if (status)
 		goto out;
 	if (!q.n) {
 		status = fail("test: no address");
 		goto out;
 	}
-	pass_by(context);
+	pass_by(call->context);
 	answers = calloc(q.n + 1, sizeof(*answers));
 	err = answers ? ask_and_explain(&e, &q, answers) : -ENOMEM;
 	if (err) {
 		status = fail("%s", reason(err));
 		goto out;
 	}
-	if (opt_json)
+	if (call->context->json)
 		array = json_array();
 	for (size_t i = 0; i < q.n; i++)
 		passes = passes || !strcmp(verdict(answers[i]), "pass");
 	disagree = print_answers(&e, &q, answers, array);
-	status = opt_json ? out_json(array) : out_end();
+	status = call->context->json ? out_json(array) : out_end();
 	if (!status)
 		status = disagree ? EXIT_ERROR : passes ? EXIT_PASSES : EXIT_DONE;
 out:
@@ -278,3 +275,13 @@ out:
 	free(q.addrs);
 	return status;
 }
+
+const struct verb verb_test = {
+	.name = "test",
+	.operands = "ADDR...|-",
+	.does = "would it be dropped, and why",
+	.least = 1,
+	.most = VERB_MANY,
+	.asks = "which address? (- reads them from standard input)",
+	.run = test,
+};

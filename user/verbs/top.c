@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "verbs/cmd.h"
+#include "base/stop.h"
 #include "state/events.h"
 #include "kernel/counters.h"
 #include "kernel/root.h"
@@ -22,6 +22,7 @@
 #include "state/settings.h"
 #include "state/state.h"
 #include "observe/top_screen.h"
+#include "verbs/verbs.h"
 
 #define TURN 1000 /* ms */
 
@@ -37,14 +38,6 @@ struct top_state {
 	struct events_tail tail;
 	int64_t refilled;
 };
-
-static volatile sig_atomic_t stop;
-
-static void on_signal(int signal)
-{
-	(void)signal;
-	stop = 1;
-}
 
 static void on_sample(void *arg, const struct sample *sample)
 {
@@ -153,7 +146,7 @@ static void press(struct top_state *t, int key)
 	case 'q':
 	case 'Q':
 	case 3:
-		stop = 1;
+		stop_asked = 1;
 		break;
 	case 'p':
 	case ' ':
@@ -173,7 +166,7 @@ static int follow(struct top_state *t)
 	int64_t next = clock_ms() + TURN;
 	int err = 0;
 
-	while (!stop && !err) {
+	while (!stop_asked && !err) {
 		struct pollfd ready[2] = { { .fd = STDIN_FILENO, .events = POLLIN },
 					   { .fd = t->samples ? samples_fd(t->samples) : -1, .events = POLLIN } };
 		int64_t left = next - clock_ms();
@@ -199,17 +192,13 @@ static int follow(struct top_state *t)
 	return err;
 }
 
-int cmd_top(struct context *context, int argc, char **argv)
+static int run(const struct call *call)
 {
 	static const int ends[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
-	struct sigaction quit = { .sa_handler = on_signal };
 	static struct top_state t;
 	int err;
 
-	if (options_read(context, &argc, argv, NULL, NULL))
-		return EXIT_ERROR;
-	if (argc > 1)
-		return fail("top: takes no '%s'", argv[1]);
+	(void)call;
 	t.view = (struct top_view){
 		.tallies = &t.now, .between = &t.between, .inforce = &t.inforce, .minute = &t.minute
 	};
@@ -222,7 +211,7 @@ int cmd_top(struct context *context, int argc, char **argv)
 		err = look(&t);
 	/* Before the screen is taken: however we are told to end, it is given back. */
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		sigaction(ends[i], &quit, NULL);
+		stop_on(ends[i]);
 	if (!err)
 		err = top_view_begin();
 	if (!err) {
@@ -236,3 +225,7 @@ int cmd_top(struct context *context, int argc, char **argv)
 	tallies_free(&t.now);
 	return err ? fail("%s", reason(err)) : EXIT_DONE;
 }
+
+const struct verb verb_top = {
+	.name = "top", .operands = "", .does = "what happens now, on the whole screen", .run = run
+};

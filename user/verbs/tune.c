@@ -7,55 +7,62 @@
 
 #include "change/apply.h"
 #include "change/change.h"
-#include "verbs/cmd.h"
 #include "base/log.h"
 #include "base/out.h"
 #include "filter/layout.h"
 #include "state/settings.h"
+#include "verbs/verbs.h"
 
 #define WANTED_MAX 16
 
 /* What was asked for, by the names under which it is kept. */
-static struct {
-	const char *name;
-	double value;
-} wanted[WANTED_MAX];
-static size_t wanted_n;
-
-static const struct option own[] = {
-	{ "exact", required_argument, NULL, 'e' },
-	{ "labels", required_argument, NULL, 'l' },
-	{ "layout", required_argument, NULL, 'y' },
-	{ "k", required_argument, NULL, 'k' },
-	{ "fpr", required_argument, NULL, 'f' },
-	{ "headroom", required_argument, NULL, 'h' },
-	{ "samples", required_argument, NULL, 's' },
-	{ "memory", required_argument, NULL, 'm' },
-	{ 0 },
+struct options {
+	struct {
+		const char *name;
+		double value;
+	} wanted[WANTED_MAX];
+	size_t n;
 };
 
-static int tune_option(int option, const char *value)
+static int read_setting(const struct option_spec *o, void *target, const char *value)
 {
-	const struct option *o = own;
-	const struct setting *setting;
+	struct options *to = target;
 	double number;
+	const struct setting *setting = setting_parse(o->name, value, &number);
 
-	while (o->val != option)
-		o++;
-	setting = setting_parse(o->name, value, &number);
 	if (!setting)
 		return EXIT_ERROR;
-	wanted[wanted_n % WANTED_MAX].name = setting->name;
-	wanted[wanted_n++ % WANTED_MAX].value = number;
+	to->wanted[to->n % WANTED_MAX].name = setting->name;
+	to->wanted[to->n++ % WANTED_MAX].value = number;
 	return 0;
 }
 
-static int report(const struct settings *s)
+/* The last setting has no option, and ends them. */
+#define SETTING_SWITCH_VALUE  NULL
+#define SETTING_LAYOUT_VALUE  NULL
+#define SETTING_NUMBER_VALUE  "N"
+#define SETTING_WHOLE_VALUE   "N"
+#define SETTING_FLOOR_VALUE   "N"
+#define SETTING_PERCENT_VALUE "PERCENT"
+#define SETTING_BYTES_VALUE   "MAX"
+#define OPTION(c_type, member, option, kind, lowest, highest, fallback, text) \
+	{ option,                                                             \
+	  .type = OPTION_READ,                                                \
+	  .value = kind##_VALUE,                                              \
+	  .words = kind == SETTING_SWITCH   ? option_on_off                   \
+		   : kind == SETTING_LAYOUT ? layout_names                    \
+					    : NULL,                           \
+	  .does = text,                                                       \
+	  .read = read_setting },
+
+static const struct option_spec options[] = { SETTINGS(OPTION) };
+
+static int report(const struct context *context, const struct settings *s)
 {
 	struct layout_plan layout = layout_choose(s);
 	char buf[BYTES_TEXT_MAX];
 
-	if (opt_json)
+	if (context->json)
 		return out_json(json_pack("{s:b, s:b, s:s, s:i, s:f, s:f, s:f, s:I, s:I}", "exact", s->exact, "labels",
 					  s->labels, "layout", layout_names[s->layout], "k", (int)layout.k, "fpr",
 					  layout.fpr, "bits_per_key", layout.bits_per_key, "headroom",
@@ -68,32 +75,37 @@ static int report(const struct settings *s)
 	return out_end();
 }
 
-int cmd_tune(struct context *context, int argc, char **argv)
+static int tune(const struct call *call)
 {
 	static const struct apply_options anew = { 0 };
+	const struct options *o = call->options;
 	struct change *change = NULL;
 	struct state *look = NULL;
 	struct settings settings;
 	bool news = false;
-	int err;
+	int err = o->n ? change_begin(&change, call->context) : state_open(&look, false);
 
-	wanted_n = 0;
-	if (options_read(context, &argc, argv, own, tune_option))
-		return EXIT_ERROR;
-	if (argc > 1)
-		return fail("tune: takes no '%s'", argv[1]);
-	err = wanted_n ? change_begin(&change, context) : state_open(&look, false);
-	for (size_t i = 0; i < wanted_n && i < WANTED_MAX && !err; i++) {
-		news = news || state_setting(change->state, wanted[i].name, -1) != wanted[i].value;
-		err = state_set(change->state, wanted[i].name, wanted[i].value);
+	for (size_t i = 0; i < o->n && i < WANTED_MAX && !err; i++) {
+		news = news || state_setting(change->state, o->wanted[i].name, -1) != o->wanted[i].value;
+		err = state_set(change->state, o->wanted[i].name, o->wanted[i].value);
 	}
 	if (!err)
 		settings = settings_read(change ? change->state : look);
-	if (!err && wanted_n)
+	if (!err && o->n)
 		err = change_commit(change, news ? &anew : NULL);
 	change_end(change);
 	state_close(look);
 	if (err)
 		return fail("tune: %s; nothing was changed", reason(err));
-	return wanted_n && !opt_json ? EXIT_DONE : report(&settings);
+	return o->n && !call->context->json ? EXIT_DONE : report(call->context, &settings);
 }
+
+const struct verb verb_tune = {
+	.name = "tune",
+	.operands = "[--exact=on|off] [--labels=on|off] [--fpr P] ...",
+	.does = "settings; they are kept",
+	.options = options,
+	.size = sizeof(struct options),
+	.flags = VERB_CHANGES | VERB_SHOWS_ALONE | VERB_JOINS | VERB_IN_CONFIG,
+	.run = tune,
+};

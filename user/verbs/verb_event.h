@@ -2,7 +2,9 @@
 #ifndef VERBS_VERB_EVENT_H
 #define VERBS_VERB_EVENT_H
 
+#include "base/verb.h"
+
 /* A verb has ended: an event if it changed something, or was refused. */
-void event_verb(int argc, char *const *argv, int status);
+void event_verb(const struct verb *verb, int argc, char *const *argv, int status);
 
 #endif

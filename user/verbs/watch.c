@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <net/if.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +12,9 @@
 #include "bpf/abi.h"
 #include "base/clean_text.h"
 #include "base/clock.h"
-#include "verbs/cmd.h"
-#include "kernel/live.h"
+#include "base/stop.h"
 #include "kernel/root.h"
+#include "kernel/live.h"
 #include "state/kept_image.h"
 #include "base/log.h"
 #include "base/out.h"
@@ -26,31 +25,16 @@
 #include "state/state.h"
 #include "state/bans.h"
 #include "observe/tallies.h"
+#include "verbs/verbs.h"
 
-static struct {
-	long count;
-	double seconds; /* 0: until a signal */
+struct options {
+	struct number count, duration; /* without: until a signal */
 	const char *file;
-} wanted;
-
-static int watch_option(int option, const char *value)
-{
-	char *end;
-
-	switch (option) {
-	case 'c':
-		wanted.count = strtol(value, &end, 10);
-		return *end || wanted.count < 1 ? fail("--count takes a number of packets, not '%s'", value) : 0;
-	case 'd':
-		wanted.seconds = strtod(value, &end);
-		return *end || !(wanted.seconds > 0) ? fail("--duration takes seconds, not '%s'", value) : 0;
-	default:
-		wanted.file = value;
-		return 0;
-	}
-}
+};
 
 struct watch {
+	const struct context *context;
+	const struct options *options;
 	struct samples *samples;
 	struct pcapng *file; /* NULL: they are printed */
 	struct list_info *lists;
@@ -175,14 +159,14 @@ static void on_sample(void *arg, const struct sample *s)
 	const char *list;
 	int err;
 
-	if (w->status || (wanted.count && w->seen == wanted.count))
+	if (w->status || (w->options->count.given && w->seen == (long)w->options->count.value))
 		return;
 	w->seen++;
 	if (!if_indextoname(s->ifindex, name))
 		snprintf(name, sizeof(name), "%u", s->ifindex);
 	clean_text(name);
 	if (!w->file) {
-		w->status = opt_json ? print_json(w, s, name) : print_text(w, s, name);
+		w->status = w->context->json ? print_json(w, s, name) : print_text(w, s, name);
 		return;
 	}
 	list = list_name(w, s->answer);
@@ -190,39 +174,32 @@ static void on_sample(void *arg, const struct sample *s)
 	err = pcapng_packet(w->file, name, (uint64_t)((int64_t)s->time + w->clock), s->bytes, s->captured, s->length,
 			    comment);
 	if (err)
-		w->status = fail("%s: %s", wanted.file, errno_text(err));
-}
-
-static volatile sig_atomic_t stop;
-
-static void on_signal(int signal)
-{
-	(void)signal;
-	stop = 1;
+		w->status = fail("%s: %s", w->options->file, errno_text(err));
 }
 
 static int follow(struct watch *w)
 {
+	const struct options *o = w->options;
 	struct pollfd ready = { .fd = samples_fd(w->samples), .events = POLLIN };
 	int64_t begin = clock_ns(CLOCK_MONOTONIC), refilled = begin;
 	bool last = false;
 	int err = 0;
 
-	while (!last && !err && !w->status && (!wanted.count || w->seen < wanted.count)) {
+	while (!last && !err && !w->status && (!o->count.given || w->seen < (long)o->count.value)) {
 		int64_t now;
 
-		last = stop; /* what was dropped until then is there to be read */
+		last = stop_asked; /* what was dropped until then is there to be read */
 		poll(&ready, 1, last ? 0 : RING_REFILL_MS);
 		w->clock = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC); /* somebody may set it */
 		err = samples_read(w->samples, on_sample, w);
 		if (!err && !w->status && w->file && pcapng_flush(w->file)) /* who reads along need not wait */
-			w->status = fail("%s: %s", wanted.file, strerror(errno));
+			w->status = fail("%s: %s", o->file, strerror(errno));
 		now = clock_ns(CLOCK_MONOTONIC);
 		if (!err && now - refilled >= RING_REFILL_MS * 1000000LL) {
 			err = samples_refill(w->samples);
 			refilled = now;
 		}
-		if (wanted.seconds > 0 && (double)(now - begin) / 1e9 >= wanted.seconds)
+		if (o->duration.given && (double)(now - begin) / 1e9 >= o->duration.value)
 			break;
 	}
 	return err ? fail("%s", reason(err)) : w->status;
@@ -249,7 +226,6 @@ static int samples_per_second(double *rate)
 
 static int begin(struct watch *w)
 {
-	struct sigaction quit = { .sa_handler = on_signal };
 	double rate = 0;
 	int err = kernel_ready();
 
@@ -257,30 +233,27 @@ static int begin(struct watch *w)
 		err = samples_per_second(&rate);
 	if (!err)
 		err = samples_open(&w->samples, rate);
-	sigaction(SIGINT, &quit, NULL);
-	sigaction(SIGTERM, &quit, NULL);
+	stop_on(SIGINT);
+	stop_on(SIGTERM);
 	return err;
 }
 
-static int watch(struct context *context, int argc, char **argv, const struct option *own)
+static int run(const struct call *call)
 {
-	struct watch w = { 0 };
+	const struct options *o = call->options;
+	struct watch w = { .context = call->context, .options = o };
 	int err, status;
 
-	if (options_read(context, &argc, argv, own, watch_option))
-		return EXIT_ERROR;
-	if (argc > 1)
-		return fail("%s: takes no '%s'", argv[0], argv[1]);
-	if (own[0].val == 'w' && !wanted.file)
+	if (call->verb == &verb_capture && !o->file)
 		return fail("capture: to which file? capture -w FILE");
 	/* What strangers sent is nothing that a terminal should read. */
-	if (wanted.file && !strcmp(wanted.file, "-") && isatty(STDOUT_FILENO))
+	if (o->file && !strcmp(o->file, "-") && isatty(STDOUT_FILENO))
 		return fail("capture: standard output is a terminal; -w FILE, or a pipe to what reads it");
 	err = begin(&w);
-	if (!err && wanted.file) {
-		err = pcapng_open(&w.file, wanted.file);
+	if (!err && o->file) {
+		err = pcapng_open(&w.file, o->file);
 		if (err)
-			err = because(err, "%s: %s", wanted.file, errno_text(err));
+			err = because(err, "%s: %s", o->file, errno_text(err));
 	}
 	if (!err)
 		note("watching");
@@ -289,30 +262,40 @@ static int watch(struct context *context, int argc, char **argv, const struct op
 	if (w.file) {
 		err = pcapng_close(w.file);
 		if (err && !status)
-			status = fail("%s: %s", wanted.file, errno_text(err));
+			status = fail("%s: %s", o->file, errno_text(err));
 		if (!status)
-			note("%ld packets in %s", w.seen, wanted.file);
+			note("%ld packets in %s", w.seen, o->file);
 	}
 	free(w.lists);
 	return status;
 }
 
-#define WATCH_OPTIONS                                    \
-	{ "count", required_argument, NULL, 'c' },       \
-	{                                                \
-		"duration", required_argument, NULL, 'd' \
-	}
+#define AT(member) .target = offsetof(struct options, member)
 
-int cmd_watch(struct context *context, int argc, char **argv)
-{
-	static const struct option own[] = { WATCH_OPTIONS, { 0 } };
+/* The file is capture's alone. */
+static const struct option_spec options[] = {
+	{ "write", 'w', .type = OPTION_FILE, AT(file), .value = "FILE", .does = "into this file" },
+	{ "count", .type = OPTION_WHOLE, AT(count), .least = 1, .value = "N", .does = "so many packets",
+	  .wants = "a number of packets" },
+	{ "duration", .type = OPTION_NUMBER, AT(duration), .least = 1e-9, .value = "SECONDS", .does = "for so long",
+	  .wants = "seconds" },
+	{ 0 },
+};
 
-	return watch(context, argc, argv, own);
-}
+const struct verb verb_watch = {
+	.name = "watch",
+	.operands = "[--count N] [--duration S]",
+	.does = "some of the packets that are dropped",
+	.options = options + 1,
+	.size = sizeof(struct options),
+	.run = run,
+};
 
-int cmd_capture(struct context *context, int argc, char **argv)
-{
-	static const struct option own[] = { { "write", required_argument, NULL, 'w' }, WATCH_OPTIONS, { 0 } };
-
-	return watch(context, argc, argv, own);
-}
+const struct verb verb_capture = {
+	.name = "capture",
+	.operands = "-w FILE [--count N] [--duration S]",
+	.does = "the same into a pcapng file",
+	.options = options,
+	.size = sizeof(struct options),
+	.run = run,
+};

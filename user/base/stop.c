@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/stop.h"
+
+#include <stddef.h>
+
+volatile sig_atomic_t stop_asked;
+
+static void on_signal(int signal)
+{
+	(void)signal;
+	stop_asked = 1;
+}
+
+void stop_on(int signal)
+{
+	sigaction(signal, &(struct sigaction){ .sa_handler = on_signal }, NULL);
+}

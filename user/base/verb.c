@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/verb.h"
+
+#include <alloca.h>
+#include <string.h>
+
+#include "base/log.h"
+
+static bool has_option(const struct words *words, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (int i = 1; i < words->n && strcmp(words->words[i], "--"); i++)
+		if (!strncmp(words->words[i], "--", 2) && !strncmp(words->words[i] + 2, name, length))
+			return true;
+	return false;
+}
+
+const struct verb *verb_find(const struct verb *const *table, const struct words *words)
+{
+	const struct verb *found = NULL;
+
+	for (; *table; table++)
+		if (!strcmp(words->words[0], (*table)->name) && (!(*table)->with || has_option(words, (*table)->with)))
+			found = *table;
+	return found;
+}
+
+int verb_run(const struct verb *verb, const struct context *context, const struct words *words)
+{
+	struct context own = *context;
+	void *options = alloca(verb->size);
+	struct call call = { verb, &own, options, words->n, words->words + 1 };
+
+	memset(options, 0, verb->size);
+	if (options_read(&own, verb->options, options, &call.n, words->words))
+		return EXIT_ERROR;
+	call.n--;
+	if (call.n >= verb->least && call.n <= verb->most)
+		return verb->run(&call);
+	return verb->asks ? fail("%s: %s", verb->name, verb->asks)
+			  : fail("%s: takes no '%s'", verb->name, call.operands[verb->most]);
+}
+
+int verb_operands(const struct verb *verb, const struct words *words, const char **operands, int most)
+{
+	int n = 0, taken;
+
+	for (int i = 1; i < words->n && n < most; i += taken ? taken : 1) {
+		taken = option_words(verb->options, words->words[i]);
+		if (!taken)
+			operands[n++] = words->words[i];
+	}
+	return n;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a verb is: parser, help, completions, batches, config files and the event log know it from here alone. */
+#ifndef BASE_VERB_H
+#define BASE_VERB_H
+
+#include <limits.h>
+
+#include "base/options.h"
+#include "base/words.h"
+
+#define VERB_MANY INT_MAX
+
+enum verb_flags {
+	VERB_CHANGES = 1,     /* it changes something: what it did is an event */
+	VERB_SHOWS_ALONE = 2, /* but without options and operands it only shows */
+	VERB_JOINS = 4,	      /* in a batch it is one change together with others */
+	VERB_IN_CONFIG = 8,   /* it may stand in a config file: said again, it changes nothing */
+};
+
+/* A verb as it was called. */
+struct call {
+	const struct verb *verb;
+	struct context *context; /* its own */
+	const void *options;	 /* what verb->options were read into */
+	int n;
+	char **operands;
+};
+
+struct verb {
+	const char *name;
+	const char *with; /* behind one of the same name: the option that makes it this one */
+	const char *operands, *does;
+	const char *completes; /* what an operand is: words, and then <file>, <interface> or <list> */
+	const struct option_spec *options;
+	size_t size;	     /* of the struct that they are read into */
+	int least, most;     /* operands */
+	const char *asks;    /* what is asked where there are less or more; NULL: what is too much is named */
+	const char *if_news; /* the option with which the service says it: what already holds is left alone */
+	unsigned int flags;
+	int (*run)(const struct call *call);
+};
+
+/* That of a table (ended by NULL) which these words call; NULL: none. */
+const struct verb *verb_find(const struct verb *const *table, const struct words *words);
+/* Reads the options and runs it: the exit status. The words change their order. */
+int verb_run(const struct verb *verb, const struct context *context, const struct words *words);
+/* The first operands of a line, as they are; returns how many of `most` there are. */
+int verb_operands(const struct verb *verb, const struct words *words, const char **operands, int most);
+
+#endif

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "change/attach.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "change/apply.h"
+#include "change/change.h"
+#include "change/revert_timer.h"
+#include "kernel/root.h"
+#include "kernel/detach.h"
+#include "state/state.h"
+
+/* What of an interface is in the state before the packets are touched. */
+enum announced { NOTHING, THAT_IT_WAITS, ALL };
+
+struct attaching {
+	const struct attach_options *options;
+	struct change *change;
+	char *const *names;
+	int n;
+	enum announced *announced;
+};
+
+static enum attach_mode mode_of(const struct attach_options *o)
+{
+	return o->mode ? (enum attach_mode)(o->mode - 1) : MODE_AUTO;
+}
+
+static int keeps(struct state *state, const char *name, bool *found)
+{
+	struct interface_info *kept;
+	size_t n;
+	int err = state_interfaces(state, &kept, &n);
+
+	*found = false;
+	for (size_t i = 0; i < n && !err; i++)
+		*found = *found || !strcmp(name, kept[i].name);
+	free(kept);
+	return err;
+}
+
+static struct interface_info as_kept(const struct attach_options *o, const char *name)
+{
+	struct interface_info kept = { .shared = o->shared };
+
+	snprintf(kept.name, sizeof(kept.name), "%s", name);
+	snprintf(kept.mode, sizeof(kept.mode), "%s", attach_mode_names[mode_of(o)]);
+	return kept;
+}
+
+/* Record it in the state first: otherwise nothing would undo it if we are killed. */
+static int announce(struct attaching *a, const char *name, enum announced *announced)
+{
+	struct pending pending = { .kind = PENDING_INTERFACE, .deadline = PENDING_DOING };
+	struct interface_info interface = as_kept(a->options, name);
+	bool kept = false, confirm = a->options->confirm.given;
+	struct attachment at = { 0 };
+	int err;
+
+	snprintf(at.name, sizeof(at.name), "%s", name);
+	snprintf(pending.name, sizeof(pending.name), "%s", name);
+	if (attach_may(&at))
+		return 0; /* attach_one() says why */
+	err = change_pending(a->change, PENDING_INTERFACE, name, (long)a->options->confirm.value);
+	if (!err)
+		err = keeps(a->change->state, name, &kept);
+	if (err || (kept && !confirm))
+		return err;
+	*announced = kept ? THAT_IT_WAITS : ALL;
+	if (!kept)
+		err = state_interface_put(a->change->state, &interface);
+	return err || confirm ? err : state_pending_add(a->change->state, &pending);
+}
+
+static int announce_all(struct attaching *a)
+{
+	bool any = false;
+	int err = 0;
+
+	for (int i = 0; i < a->n && !err; i++) {
+		bool twice = false;
+
+		for (int j = 0; j < i; j++)
+			twice = twice || !strcmp(a->names[i], a->names[j]);
+		err = twice ? 0 : announce(a, a->names[i], &a->announced[i]);
+		any = any || a->announced[i];
+	}
+	return err || !any ? err : state_commit(a->change->state) ?: state_again(a->change->state);
+}
+
+/* Of what is done nothing waits but for confirmation. */
+static int announce_end(struct attaching *a)
+{
+	int err = 0;
+
+	for (int i = 0; i < a->n && !err && !a->options->confirm.given; i++)
+		if (a->announced[i])
+			err = state_pending_forget(a->change->state, PENDING_INTERFACE, a->names[i]);
+	return err;
+}
+
+static void take_back(struct attaching *a)
+{
+	int err = state_again(a->change->state);
+
+	for (int i = 0; i < a->n && !err; i++) {
+		if (a->announced[i] == ALL)
+			err = state_interface_drop(a->change->state, a->names[i]);
+		else if (a->announced[i])
+			err = state_pending_forget(a->change->state, PENDING_INTERFACE, a->names[i]);
+		if (err_is(err, ENOENT)) /* it was not committed */
+			err = 0;
+	}
+	if (!err)
+		err = state_commit(a->change->state);
+	if (err)
+		note("the next command takes it back once more: %s", reason(err));
+}
+
+enum { ALREADY = 1, REMEMBERED };
+
+/* One of them, and into the state. Or, only if_needed: ALREADY attached, or REMEMBERED, as it is not there. */
+static int attach_next(struct attaching *a, const char *name, struct attachment *at)
+{
+	const struct attach_options *o = a->options;
+	struct interface_info kept = as_kept(o, name);
+	int err, is;
+
+	*at = (struct attachment){ .mode = mode_of(o), .shared = o->shared };
+	snprintf(at->name, sizeof(at->name), "%s", name);
+	is = attach_one(at);
+	if (is && !(o->if_needed && (err_is(is, EEXIST) || err_is(is, ENODEV) || err_is(is, EXDEV))))
+		return is;
+	if (err_is(is, ENODEV) || err_is(is, EXDEV))
+		warn("%s%s", reason(is),
+		     err_is(is, ENODEV) ? "; remembered: 'restore' or the service will attach it" : "");
+	err = state_interface_put(a->change->state, &kept);
+	return err ? err : err_is(is, EEXIST) ? ALREADY : is ? REMEMBERED : 0;
+}
+
+int attach_interfaces(struct context *context, const struct attach_options *options, char *const *names, int n,
+		      struct attachment *done, int *done_n, bool *missing)
+{
+	struct attaching a = { options, NULL, names, n, calloc((size_t)n, sizeof(*a.announced)) };
+	char why[512];
+	int err = a.announced ? change_begin(&a.change, context) : -ENOMEM;
+
+	*done_n = 0;
+	if (!err)
+		err = kernel_base();
+	if (!err)
+		err = announce_all(&a);
+	for (int i = 0; !err && i < n; i++) {
+		int is = attach_next(&a, names[i], &done[*done_n]);
+
+		err = is < 0 ? is : 0;
+		*missing = *missing || is == REMEMBERED;
+		*done_n += !is;
+	}
+	if (!err)
+		err = announce_end(&a);
+	/* Last, as this commits: the slot is empty or as before until then, so that packets pass or are judged as
+	 * before. */
+	if (!err)
+		err = apply_if_needed(a.change->state);
+	if (err) {
+		snprintf(why, sizeof(why), "%s", reason(err)); /* taking it back may record another */
+		while (*done_n > 0)
+			detach_one(done[--*done_n].name);
+		if (a.change && a.change->state)
+			take_back(&a);
+		because(err, "%s", why);
+	}
+	change_end(a.change);
+	free(a.announced);
+	return err;
+}
+
+/* Every interface that the filter is on. */
+static int detach_all(void)
+{
+	struct attachment *list = NULL;
+	size_t n;
+	int err = attach_list(&list, &n), one;
+
+	for (size_t i = 0; i < n; i++) {
+		one = detach_one(list[i].name);
+		err = err ? err : one;
+	}
+	free(list);
+	return err;
+}
+
+/* It is not to be attached again. NULL: none is. */
+static int forget(const char *name)
+{
+	struct interface_info *kept = NULL;
+	struct state *state = NULL;
+	size_t n = 0;
+	int err = state_open(&state, true);
+
+	/* A command that we waited for may have attached it again. */
+	if (!err)
+		err = !name ? detach_all() : attach_find(name) ? 0 : detach_one(name);
+	if (!err)
+		err = state_interfaces(state, &kept, &n);
+	for (size_t i = 0; i < n && !err; i++)
+		if (!name || !strcmp(name, kept[i].name))
+			err = state_interface_drop(state, kept[i].name);
+	if (!err)
+		err = state_commit(state);
+	free(kept);
+	state_close(state);
+	return err;
+}
+
+/* An interface that is gone, but was to be attached when it comes back. */
+static bool is_kept(const char *name)
+{
+	struct state *state = NULL;
+	bool found = false;
+
+	if (!state_open(&state, false) && keeps(state, name, &found))
+		found = false;
+	state_close(state);
+	return found;
+}
+
+int detach_interfaces(char *const *names, int n, bool *stopped)
+{
+	int err = kernel_ready();
+
+	*stopped = false;
+	/* Look before anything is done: either all of them or none. */
+	for (int i = 0; i < n && !err; i++)
+		if (!is_kept(names[i]))
+			err = attach_find(names[i]);
+	/* The packets first: whoever detaches in trouble is not kept waiting for a state that is in trouble too. */
+	if (!err && !n)
+		err = detach_all();
+	for (int i = 0; i < n && !err; i++)
+		if (!attach_find(names[i]))
+			err = detach_one(names[i]);
+	if (err)
+		return err;
+	*stopped = true;
+	if (!n)
+		return forget(NULL);
+	for (int i = 0; i < n && !err; i++)
+		err = forget(names[i]);
+	return err;
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "change/load.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "change/apply.h"
+#include "change/change.h"
+#include "change/revert_timer.h"
+#include "base/clean_text.h"
+#include "change/guard.h"
+#include "base/log.h"
+#include "base/out.h"
+#include "base/compress.h"
+#include "sets/reader.h"
+#include "state/sources.h"
+#include "base/stdin.h"
+#include "state/bans.h"
+
+static const char *name_fault(const char *name)
+{
+	if (!*name || strlen(name) >= LIST_NAME_MAX)
+		return "a list's name has 1 to 63 characters";
+	if (*name == '-')
+		return "a list's name does not begin with '-'";
+	if (name[strspn(name, LIST_NAME_BYTES)])
+		return "a list's name has letters, digits, '.', '_' and '-'";
+	return NULL;
+}
+
+/* A load on its way. */
+struct load {
+	struct context *context;
+	struct change *change;
+	const struct load_options *options;
+	struct reader_options reading;
+	const char *name, *path;
+	int text; /* what the list was read from: the file, or a copy of standard input */
+	struct source source;
+	struct packer *packer;
+	struct ranges before;
+	struct loaded *out; /* what there is to say about it */
+};
+
+/* How it is to be read again. What was forced was forced this once. */
+static void describe_source(struct load *l, const struct stat *st)
+{
+	struct source *s = &l->source;
+	const struct load_options *o = l->options;
+	bool keep_bogons = o->bogons ? o->bogons == BOGONS_KEEP : o->force;
+
+	if (source_locate(s->path, l->path))
+		s->path[0] = '\0';
+	source_stamp(s->stamp, st);
+	snprintf(s->options, sizeof(s->options), "%s%s%s%s", l->reading.format ? "--format=" : "",
+		 l->reading.format ? l->reading.format : "", l->reading.skip_bad ? " --skip-bad" : "",
+		 keep_bogons		      ? " --bogons=keep"
+		 : o->bogons == BOGONS_REFUSE ? " --bogons=refuse"
+					      : "");
+}
+
+/*
+ * A link led to a file that others may not read: whoever made the link is not to find its lines in a log. By the file
+ * that was opened, which no link that changes meanwhile can alter.
+ */
+static bool is_hidden(const struct load *l, const struct stat *st)
+{
+	char path[64], real[PATH_MAX];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", l->text);
+	length = readlink(path, real, sizeof(real) - 1);
+	real[length < 0 ? 0 : length] = '\0';
+	return !(st->st_mode & S_IROTH) && strcmp(real, l->source.path) != 0;
+}
+
+/*
+ * What is read again and again by the service must be a file: a pipe has no versions, and nobody may ever write into
+ * it. Nor is one read to see whether its line is right: whoever runs the line would find it empty.
+ */
+static bool wants_file(const struct load *l)
+{
+	return l->options->if_changed || (l->context->check && l->context->line);
+}
+
+/* Opens it once: the text that is kept is the text that was read, whatever becomes of the name. */
+static int open_text(struct load *l)
+{
+	bool input = !strcmp(l->path, "-");
+	const char *why = NULL;
+	struct stat st;
+	int fd = input ? dup(STDIN_FILENO) : open(l->path, O_RDONLY | O_CLOEXEC | (wants_file(l) ? O_NONBLOCK : 0));
+
+	if (input)
+		l->path = "standard input";
+	if (fd < 0 || fstat(fd, &st)) {
+		l->text = -errno;
+	} else if (S_ISDIR(st.st_mode)) {
+		l->text = -EISDIR;
+	} else if (wants_file(l) && !input && !S_ISREG(st.st_mode)) {
+		l->text = -EINVAL;
+		why = "not a regular file";
+	} else if (S_ISREG(st.st_mode) && !input) {
+		l->text = fd;
+		fd = -1;
+		describe_source(l, &st);
+		l->reading.hidden = is_hidden(l, &st);
+	} else {
+		/* Its lines are to be named later. */
+		l->text = standard_keep(fd);
+	}
+	if (fd >= 0)
+		close(fd);
+	return l->text < 0 ? because(l->text, "%s: %s", l->path, why ? why : errno_text(l->text)) : 0;
+}
+
+static int read_list(struct load *l)
+{
+	char error[READER_TEXT_MAX], path[64];
+	int err;
+
+	change_check(l->context, true);
+	err = open_text(l);
+	if (err)
+		return err;
+	if (l->options->if_changed && source_is_loaded(&l->source))
+		return -EALREADY;
+	if (l->options->if_changed && l->source.path[0] && source_is_written(l->path))
+		return because(-EBUSY, "%s is being written", l->path);
+	if (lseek(l->text, 0, SEEK_SET) < 0)
+		return because(-errno, "%s: %s", l->path, strerror(errno));
+	l->packer = l->options->dry_run ? NULL : packer_begin(l->text);
+	if (!l->packer && !l->options->dry_run)
+		return -ENOMEM;
+	l->reading.name = l->path;
+	/* Opened anew: the packer reads at a place of its own. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", l->text);
+	err = reader_read(path, &l->reading, &l->out->set, &l->out->read, error);
+	return err ? because(err, "%s", error) : 0;
+}
+
+static void describe(struct load *l)
+{
+	struct list_info *list = &l->out->list;
+	char number[NUMBER_TEXT_MAX];
+
+	list->prefixes = ranges_count_prefixes(&l->out->set);
+	snprintf(list->name, sizeof(list->name), "%s", l->name);
+	snprintf(list->source, sizeof(list->source), "%s", l->path);
+	clean_text(list->source);
+	snprintf(list->format, sizeof(list->format), "%s", l->reading.format ? l->reading.format : "");
+	snprintf(list->addresses, sizeof(list->addresses), "%s", number_text(number, ranges_count(&l->out->set)));
+	utc_text(list->loaded, time(NULL));
+}
+
+/* What is new, what is gone, what stays. */
+static int compare(struct load *l, struct state *state)
+{
+	struct list_info old;
+	struct ranges kept;
+	int err = state_list_get(state, l->name, &old);
+
+	if (err_is(err, ENOENT))
+		return 0;
+	if (err)
+		return err;
+	err = state_list_set(state, l->name, &l->before);
+	/* What is damaged is nothing to compare with, and goes; but only where somebody sees to it. */
+	if (err_is(err, EUCLEAN) && !l->options->if_changed)
+		err = 0;
+	if (!err)
+		err = ranges_intersect(&kept, &l->before, &l->out->set);
+	if (err)
+		return err;
+	l->out->replaces = true;
+	l->out->kept4 = ranges_count4(&kept);
+	l->out->kept6 = ranges_count6(&kept);
+	l->out->added4 = ranges_count4(&l->out->set) - l->out->kept4;
+	l->out->added6 = ranges_count6(&l->out->set) - l->out->kept6;
+	l->out->removed4 = ranges_count4(&l->before) - l->out->kept4;
+	l->out->removed6 = ranges_count6(&l->before) - l->out->kept6;
+	ranges_free(&kept);
+	return 0;
+}
+
+static int put_text(struct state *state, void *arg)
+{
+	struct load *l = arg;
+
+	/* The label may have been another list's once; nothing is counted on it yet. */
+	if (l->out->list.fresh)
+		change_zero_given(l->change, l->out->list.label);
+	return state_source_put(state, &l->source) ?: state_text_put(state, l->name, l->packer);
+}
+
+static int put(struct load *l)
+{
+	const struct load_options *o = l->options;
+	struct apply_options options = {
+		.guarded = !o->force && !o->ban_own, .dry_run = o->dry_run, .before_commit = put_text, .arg = l
+	};
+	int err = change_pending(l->change, PENDING_LIST, l->name, o->dry_run ? 0 : (long)o->confirm.value);
+
+	if (!err)
+		err = state_list_put(l->change->state, &l->out->list, &l->out->set);
+	return err ? err : change_commit(l->change, &options);
+}
+
+/* A list stays what it is until it is unloaded, or enforced: a job that loads it again must not turn it over. */
+static int choose_kind(struct load *l, struct state *state)
+{
+	enum list_kind kind = (enum list_kind)l->options->kind;
+	struct list_info old;
+	int err = state_list_get(state, l->name, &old);
+
+	l->out->list.kind = kind;
+	/* Who had a list of that name before there were live bans keeps it. */
+	if (err_is(err, ENOENT) && !strcmp(l->name, LIVE_LIST))
+		return because(-EINVAL, "'%s' is what live bans are called; give the list another name", l->name);
+	if (err_is(err, ENOENT))
+		return 0;
+	if (err)
+		return err;
+	if (kind && kind != old.kind)
+		return because(-EEXIST, "'%s' is %s list; unload it first%s", l->name,
+			       old.kind == LIST_ALLOW ? "an allow"
+			       : old.kind == LIST_BAN ? "a ban"
+						      : "a shadow",
+			       old.kind == LIST_SHADOW || kind == LIST_SHADOW ? ", or use enforce and shadow" : "");
+	l->out->list.kind = old.kind;
+	return 0;
+}
+
+static int ask_guard(struct load *l)
+{
+	const struct load_options *o = l->options;
+	enum list_kind kind = l->out->list.kind;
+	int err = 0;
+
+	if (kind == LIST_BAN && !o->force && !o->wide)
+		err = guard_wide(l->name, &l->before, &l->out->set);
+	if (!err && l->out->replaces && kind != LIST_ALLOW && !o->force && !o->big_change)
+		err = guard_change(l->name, &l->before, &l->out->set);
+	return err;
+}
+
+static int load(struct load *l)
+{
+	const struct load_options *o = l->options;
+	enum bogons bogons = o->bogons ? (enum bogons)o->bogons : o->force ? BOGONS_KEEP : BOGONS_LEAVE_OUT;
+	int err = read_list(l);
+
+	if (!err)
+		err = change_begin(&l->change, l->context);
+	if (!err)
+		err = choose_kind(l, l->change->state);
+	if (!err && l->out->list.kind != LIST_ALLOW)
+		err = guard_apply_bogons(&l->out->set, bogons, l->out->bogons_found);
+	if (!err) {
+		describe(l);
+		err = compare(l, l->change->state);
+	}
+	if (!err)
+		err = ask_guard(l);
+	if (!err)
+		err = put(l);
+	for (uint64_t i = 0; i < l->out->read.bad && i < READER_BAD_MAX && !err; i++)
+		warn("%s; left out", l->out->read.bad_text[i]);
+	change_end(l->change);
+	return err;
+}
+
+int load_list(struct context *context, const struct load_options *options, const char *name, const char *path,
+	      struct loaded *loaded)
+{
+	struct load l = { .context = context,
+			  .options = options,
+			  .reading = options->reading,
+			  .name = name,
+			  .path = path,
+			  .text = -1,
+			  .out = loaded };
+	const char *fault = name_fault(name);
+	int err = fault ? because(-EINVAL, "load: '%s': %s", name, fault) : 0;
+
+	*loaded = (struct loaded){ 0 };
+	snprintf(l.source.list, sizeof(l.source.list), "%s", name);
+	l.reading.progress = !context->quiet && !context->json;
+	if (!err && !strcmp(path, "-"))
+		err = standard_input();
+	if (!err)
+		err = load(&l);
+	packer_free(l.packer);
+	if (l.text >= 0)
+		close(l.text);
+	ranges_free(&l.before);
+	return err;
+}
+
+void loaded_free(struct loaded *loaded)
+{
+	ranges_free(&loaded->set);
+}
