@@ -102,7 +102,7 @@ DEPS := clang bpftool pkg-config libbpf-dev libxdp-dev libelf-dev zlib1g-dev lib
 # Each of these on top of those for building.
 RUN_DEPS   := iproute2 jq python3-minimal util-linux mount
 # Peers to compare with, and other XDP programs to live beside.
-TEST_DEPS  := $(RUN_DEPS) mandoc strace tcpdump tshark tmux zsh perl python3 ethtool procps xdp-tools iprange ipset nftables systemd
+TEST_DEPS  := $(RUN_DEPS) mandoc strace tcpdump tshark tmux zsh perl python3 ethtool procps xdp-tools iprange ipset nftables systemd curl
 FUZZ_DEPS  := libclang-rt-dev llvm
 BENCH_DEPS := iproute2 ipset nftables iptables xdp-tools iprange ethtool python3
 DEB_DEPS   := debhelper dpkg-dev lintian
