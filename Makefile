@@ -101,8 +101,9 @@ DEPS := clang bpftool pkg-config libbpf-dev libxdp-dev libelf-dev zlib1g-dev lib
 	liblzma-dev libzstd-dev libmicrohttpd-dev libncurses-dev libc6-dev
 # Each of these on top of those for building.
 RUN_DEPS   := iproute2 jq python3-minimal util-linux mount
+CHECK_DEPS := perl python3
 # Peers to compare with, and other XDP programs to live beside.
-TEST_DEPS  := $(RUN_DEPS) mandoc strace tcpdump tshark tmux zsh perl python3 ethtool procps xdp-tools iprange ipset nftables systemd curl
+TEST_DEPS  := $(RUN_DEPS) $(CHECK_DEPS) mandoc strace tcpdump tshark tmux zsh procps xdp-tools iprange ipset nftables systemd curl
 FUZZ_DEPS  := libclang-rt-dev llvm
 BENCH_DEPS := iproute2 ipset nftables iptables xdp-tools iprange ethtool python3
 DEB_DEPS   := debhelper dpkg-dev lintian
@@ -113,8 +114,14 @@ deps: ## what building needs
 	@tools/deps.sh $(DEPS)
 deps-test: ## what the tests need
 	@tools/deps.sh $(DEPS) $(TEST_DEPS)
+deps-check:
+	@tools/deps.sh $(DEPS) $(CHECK_DEPS)
 deps-fuzz:
 	@tools/deps.sh $(DEPS) $(FUZZ_DEPS)
+deps-bench:
+	@tools/deps.sh $(DEPS) $(BENCH_DEPS)
+deps-lint:
+	@tools/deps.sh $(DEPS) $(LINT_DEPS)
 
 # --- Use -------------------------------------------------------------------------------------------------------------
 
@@ -141,7 +148,8 @@ errors:
 	@! grep -rnE '[!=]= -E[A-Z]|case -E[A-Z]|strerror\(-' user tests/unit || \
 		{ echo 'Errors are compared by err_is(), and put into words by errno_text() or reason() (base/log.h).'; false; }
 
-check: rooms all ## unit tests: no root, seconds
+check: deps-check ## unit tests: no root, seconds
+	@$(MAKE) --no-print-directory rooms all
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests check
 
 test: deps-test ## everything, as root: real packets in the real kernel; TESTS='unit_% net_attach.sh': only these
@@ -156,8 +164,8 @@ KERNELS ?=
 test-kernels: tests ## program and network tests in other kernels, under QEMU; KERNELS, KERNEL_TESTS, KERNEL_ARCH=arm64
 	+tests/support/ktap-status.sh tests/kernels/run.sh $(KERNELS)
 
-lint: rooms all ## clang-format, clang-tidy, cppcheck, shellcheck
-	@tools/deps.sh $(LINT_DEPS)
+lint: deps-lint ## clang-format, clang-tidy, cppcheck, shellcheck
+	@$(MAKE) --no-print-directory rooms all
 	$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)
 	shellcheck -x $(SH_FILES)
 	cppcheck --quiet --std=c11 --error-exitcode=1 --enable=warning,performance,portability --inline-suppr \
@@ -214,8 +222,8 @@ kselftest: all ## as a part of the kernel's selftests, under the runner of Debia
 
 # --- Benchmarks, records and pictures --------------------------------------------------------------------------------
 
-bench bench-quick: all ## against ipset, nftables and BPF maps; bench-quick takes less than 50 s
-	@tools/deps.sh $(BENCH_DEPS)
+bench bench-quick: deps-bench ## against ipset, nftables and BPF maps; bench-quick takes less than 50 s
+	@$(MAKE) --no-print-directory all
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests $@
 
 bench-record: ## what the last make bench found, into docs/
@@ -224,7 +232,8 @@ bench-record: ## what the last make bench found, into docs/
 budget: all ## tests/prog/verifier-budget.txt, after the data path changed
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests $@
 
-record-kernels: deps-test deps-fuzz ## kernels, faults, compilers and fuzzers in one run of half an hour, into the README
+record-kernels: ## kernels, faults, compilers and fuzzers in one run of half an hour, into the README
+	@tools/deps.sh $(DEPS) $(TEST_DEPS) $(FUZZ_DEPS)
 	@$(MAKE) --no-print-directory tests
 	+tools/record.sh
 
@@ -245,5 +254,6 @@ help: ## this
 		/^[a-z -]+:.*## / { target = text = $$0; sub(/:.*/, "", target); sub(/.*## /, "", text); \
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
-.PHONY: all units install deb deb-test clean deps deps-test deps-fuzz run tests rooms errors check test fresh test-kernels lint fuzz soak rates \
-	kill-test counts upgrade-test faults compilers kselftest bench bench-quick bench-record budget record-kernels docs docs/terminal.svg help
+.PHONY: all units install deb deb-test clean deps deps-test deps-check deps-fuzz deps-bench deps-lint run tests rooms errors check \
+	test fresh test-kernels lint fuzz soak rates kill-test counts upgrade-test faults compilers kselftest \
+	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg help
