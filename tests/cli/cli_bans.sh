@@ -48,9 +48,7 @@ ends_in_time() {
 	fi
 	is "$(get '.[0].reason' bans)" renewed "the reason"
 	bloom add 45.0.0.2 --ttl 1s
-	until [ "$(get '[.[].prefix]' bans)" = '["45.0.0.1"]' ]; do
-		:
-	done
+	wait_until "the end of the second ban" gives '["45.0.0.1"]' '[.[].prefix]' bans
 	verdicts 45.0.0.2=pass 45.0.0.1=drop
 	refused "is not banned" del 45.0.0.2
 	refused "takes a time" add 45.0.0.3 --ttl soon
@@ -291,9 +289,7 @@ slow_batch() {
 	batch=$!
 	exec {pipe}>commands
 	# It waits for its standard input.
-	until grep -q '^[0-9]* 0x0 ' "/proc/$batch/syscall"; do
-		kill -0 "$batch" || fail "the batch has ended: $(cat said)"
-	done
+	wait_until "a batch that reads" grep -qs '^[0-9]* 0x0 ' "/proc/$batch/syscall"
 	bloom --wait 0 add 45.0.0.1
 	printf 'add 45.0.0.2\nadd 45.0.0.3\n' >&"$pipe"
 	bloom --wait 0 add 45.0.0.4

@@ -43,9 +43,7 @@ by_themselves() {
 	bloom add 45.0.0.2
 	expect 2 "$XDP_BLOOM" add 45.0.0.0/7
 	bloom add 45.0.0.1 --ttl 1s
-	until [ "$(get length bans)" = 1 ]; do
-		:
-	done
+	wait_until "the end of the second ban" gives 1 length bans
 	bloom rotate
 	is "$(events | jq -rc '.[:2]')" '["add","add 45.0.0.2"]
 ["guard","add 45.0.0.0/7: add: 44.0.0.0/7 is very wide; --force bans it; nothing was changed"]
@@ -87,9 +85,7 @@ s.bind("/run/systemd/journal/socket")
 open("listening", "w").close()
 open("journal", "wb").write(s.recv(65536))
 PYTHON
-	while [ ! -e listening ]; do
-		kill -0 $! || fail "no socket"
-	done
+	wait_until "a socket" [ -e listening ]
 	echo 192.0.2.7 >list
 	bloom load bad list
 	wait $!

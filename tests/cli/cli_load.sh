@@ -268,18 +268,6 @@ exceptions_without_a_roster() {
 	refused "tune" tune frobnicate
 }
 
-# wait_for JQ WANTED VERB...: until it is so; the watcher has its own time to keep.
-wait_for() {
-	local filter=$1 wanted=$2 tries=0
-
-	shift 2
-	until [ "$(get "$filter" "$@")" = "$wanted" ]; do
-		tries=$((tries + 1))
-		[ $tries -lt 200 ] || fail "'$*' does not become $wanted"
-		read -rt 0.1 <> <(:) || true
-	done
-}
-
 goes_back_unconfirmed() {
 	veth 0
 	printf '45.0.0.%d\n' {1..10} >before
@@ -304,14 +292,14 @@ goes_back_unconfirmed() {
 	bloom load list after --confirm 1s
 	bloom load new after --confirm 1s
 	bloom attach edge0 --confirm 1s
-	wait_for '[.[].name]' '["list"]' lists
-	wait_for '.interfaces' '[]' show
+	wait_until "what was there before" gives '["list"]' '[.[].name]' lists
+	wait_until "what was there before" gives '[]' '.interfaces' show
 	verdicts 45.0.0.12=pass 45.0.0.1=drop
 	is "$(xdp_id edge0)" none "the program on edge0"
 
 	# The watcher stands elsewhere than who asked for it.
 	(cd "${XDP_BLOOM_BPFFS%/*}" && expect 0 "$XDP_BLOOM" -B "./${XDP_BLOOM_BPFFS##*/}" attach edge0 --confirm 1s)
-	wait_for '.interfaces' '[]' show
+	wait_until "what was there before" gives '[]' '.interfaces' show
 }
 
 # Nobody stays shut out because the command takes its time until it commits...
@@ -321,20 +309,21 @@ goes_back_late() {
 	bloom load list list
 	expect 0 strace -o /dev/null -e trace=fdatasync -e inject=fdatasync:delay_enter=3000000:when=1 \
 		"$XDP_BLOOM" load new list --confirm 1s
-	wait_for '[.[].name]' '["list"]' lists
+	wait_until "what was there before" gives '["list"]' '[.[].name]' lists
 }
 
 # watched_for SECONDS: a change of which the watcher has begun to wait, by CLOCK_BOOTTIME. Fails where it has ended already.
 watched_for() {
-	local watcher tries=0
-
 	expect 0 env LD_PRELOAD="${TRAFFIC%/*}/clock.so" CLOCK_AHEAD="$WORK/ahead" "$XDP_BLOOM" load new list --confirm "$1s"
-	until watcher=$(pgrep -f "^xdp-bloom -S $XDP_BLOOM_STATE .*--watch $1") &&
-		grep -q '^[0-9]* 0x7 0x0 ' "/proc/$watcher/syscall" 2>/dev/null; do
-		[ "$(get length lists)" = 2 ] || return
-		tries=$((tries + 1))
-		[ $tries -lt 1000 ] || fail "nobody watches"
-	done
+	wait_until "who waits for a confirmation" ended_or_watched "$1"
+	gives 2 length lists
+}
+
+ended_or_watched() {
+	local watcher
+
+	gives 1 length lists || { watcher=$(pgrep -f "^xdp-bloom -S $XDP_BLOOM_STATE .*--watch $1") &&
+		grep -qs '^[0-9]* 0x7 0x0 ' "/proc/$watcher/syscall"; }
 }
 
 # ...or because somebody sets the clock back...
@@ -348,7 +337,7 @@ goes_back_by_its_own_clock() {
 		seconds=$((2 * seconds)) # a slow machine
 	done
 	echo -3600 >ahead
-	wait_for '[.[].name]' '["list"]' lists
+	wait_until "what was there before" gives '["list"]' '[.[].name]' lists
 }
 
 # ...or because there is room for what was in force before, but not twice as much...

@@ -158,10 +158,7 @@ hooks_run() {
 	hook 'read -r line; echo "$XDP_BLOOM_EVENT|$XDP_BLOOM_MESSAGE|$line" >>'"$WORK/got"
 	ready --hook "$WORK/hook"
 	bloom add 192.0.2.66 --reason '$(touch pwned) `touch pwned`; "'"'"
-	until grep -qs '^add|' got; do
-		kill -0 "$service_pid" || fail "the service has gone"
-		read -rt 0.1 <> <(:)
-	done
+	wait_until "the event that the hook gets" grep -qs '^add|' got
 	is "$(grep '^add|' got | cut -d'|' -f2)" 'add 192.0.2.66 --reason $(touch pwned) `touch pwned`; "'"'" "the message"
 	is "$(grep '^add|' got | cut -d'|' -f3- | jq -r .event)" add "what came on standard input"
 	[ ! -e pwned ] || fail "a shell has read the message"
@@ -170,26 +167,19 @@ hooks_run() {
 
 # One that neither ends nor listens: bans run out meanwhile, and when the service ends, it ends, with what it started.
 hooks_hang() {
-	local one other pid tries
+	local one other pid
 
 	prepare
 	hook "trap '' TERM INT; sleep 1000 & echo \$\$ \$! >$WORK/pids.new; mv $WORK/pids.new $WORK/pids; while :; do wait; done"
 	ready --hook "$WORK/hook"
 	bloom add 192.0.2.66
-	until [ -e pids ]; do
-		kill -0 "$service_pid" || fail "the service has gone"
-		read -rt 0.1 <> <(:)
-	done
+	wait_until "the hook" [ -e pids ]
 	still_works
 	stop
 	read -r one other <pids
 	# Killed, they may take a moment to go.
 	for pid in "$one" "$other"; do
-		for ((tries = 0; tries < 300; tries++)); do
-			grep -qs '^State:[^Z]*$' "/proc/$pid/status" || break
-			read -rt 0.1 <> <(:)
-		done
-		[ $tries -lt 300 ] || fail "process $pid still runs"
+		wait_until "the end of process $pid" gone "$pid"
 	done
 }
 

@@ -69,17 +69,13 @@ by_the_conventions() {
 
 # until_health CODE WORDS: what /healthz comes to say.
 until_health() {
-	local i
+	wait_until "$1 from /healthz" health_is "$1"
+	is "$(cat page)" "$2" "/healthz"
+}
 
-	for ((i = 0; i < 300; i++)); do
-		get_page /healthz
-		if [ "$code" = "$1" ]; then
-			is "$(cat page)" "$2" "/healthz"
-			return
-		fi
-		read -rt 0.1 <> <(:)
-	done
-	fail "/healthz never says $1, but: $code $(cat page)"
+health_is() {
+	get_page /healthz
+	[ "$code" = "$1" ]
 }
 
 # Not ok where the filter is gone, or the state cannot be read. An empty one is one, too.
@@ -112,13 +108,11 @@ health() {
 
 # until_true JQ-FILTER: what report says after the service has counted, once a second.
 until_true() {
-	local i
+	wait_until "a report with $1" report_has "$1"
+}
 
-	for ((i = 0; i < 300; i++)); do
-		[ "$(get "$1" report --last hour)" != true ] || return 0
-		read -rt 0.1 <> <(:)
-	done
-	fail "never '$1': $("$XDP_BLOOM" -j report --last hour)"
+report_has() {
+	[ "$(get "$1" report --last hour)" = true ]
 }
 
 reported() {
@@ -180,9 +174,8 @@ handed_on() {
 	until_true '.samples>=3'
 	"$XDP_BLOOM" -vj watch --count 3 >one 2>one.err &
 	"$XDP_BLOOM" -vj watch --count 3 >two 2>two.err &
-	while ! grep -qs watching one.err || ! grep -qs watching two.err; do
-		kill -0 "$service_pid" || fail "the service has gone"
-	done
+	wait_until "the first who watches" grep -qs watching one.err
+	wait_until "the second who watches" grep -qs watching two.err
 	flow 0 -b banned -c clean
 	wait %?one %?two || fail "watch ended with $?"
 	stop_flow 0
@@ -195,9 +188,7 @@ left_alone() {
 	prepare
 	ready
 	"$XDP_BLOOM" -v watch >seen 2>seen.err &
-	while ! grep -qs watching seen.err; do
-		kill -0 "$service_pid" || fail "the service has gone"
-	done
+	wait_until "who watches" grep -qs watching seen.err
 	stop
 	wait %?watch
 	is $? 2 "the status of watch"

@@ -117,9 +117,7 @@ looked_at() {
 		strace -D -o calls -e trace=getdents64 -e inject=getdents64:signal=STOP:when=1 \
 			-P "$XDP_BLOOM_BPFFS/generation" "$XDP_BLOOM" $asked >seen 2>&1 &
 		looker=$!
-		until grep -qs "stopped by SIGSTOP" calls; do
-			kill -0 "$looker" || fail "'$asked' did not look"
-		done
+		stopped_by_strace calls
 		bloom rotate
 		kill -CONT "$looker"
 		wait "$looker"

@@ -42,10 +42,7 @@ tells_who_is_busy() {
 	busy=(pipe)
 	under=(strace -D -o calls -e trace=sendto)
 	service
-	until grep -qs 'READY=1.*EAGAIN' calls; do
-		kill -0 "$service_pid" || fail "the service has ended"
-		read -rt 0.1 <> <(:)
-	done
+	wait_until "a READY=1 in vain" grep -qs 'READY=1.*EAGAIN' calls
 	echo >pipe
 	heard "$notes" READY=1
 	heard "$log" ready
@@ -75,7 +72,7 @@ finds_interfaces() {
 	heard "$log" "edge0: there is no such interface"
 	for before in first again; do
 		veth 0
-		heard "$log" "restore: done"
+		restored
 		send 0 -b banned -c clean
 		is "$(get '[.interfaces[].name]' show)" '["edge0"]' "the interfaces, $before"
 		[ $before = again ] || ip link del edge0
@@ -159,11 +156,13 @@ before_the_end() {
 
 	shift 2
 	bloom add 192.0.2.6 --ttl "${seconds}s"
-	until [ "$(get length bans)" = 0 ] || grep -qs '^it_value: ([1-9]' "/proc/$service_pid/fdinfo/"*; do
-		kill -0 "$service_pid" || fail "the service has ended"
-	done
+	wait_until "a timer for the end of the ban" ended_or_timed
 	"$@"
 	[ "$(get length -S "$state" bans)" = 1 ]
+}
+
+ended_or_timed() {
+	[ "$(get length bans)" = 0 ] || grep -qs '^it_value: ([1-9]' "/proc/$service_pid/fdinfo/"*
 }
 
 fills_up() {
@@ -227,43 +226,50 @@ ends_bans_of_a_state_that_was_gone() {
 }
 
 # While a list is read, which takes as long as it takes, bans end in time and interfaces come back.
-beside_a_load() {
-	local child
+# child_of COMMAND-LINE: the process of the service's that is called so, as $child.
+child_of() {
+	wait_until "a child '$1'" has_child "$1"
+}
 
+has_child() {
+	child=$(pgrep -P "$service_pid" -f "$1")
+}
+
+beside_a_load() {
 	need strace
 	prepare
 	bloom load bad "$WORK/list"
 	under=(strace -f -D -o calls -e trace=read -e inject=read:signal=STOP:when=1 -P "$WORK/list")
 	ready
 	sed -i 's/192.0.2.7/198.51.100.1/' list
-	until child=$(pgrep -P "$service_pid" -f "xdp-bloom load") && grep -q "stopped by SIGSTOP" calls; do
-		kill -0 "$service_pid" || fail "the service has ended"
-	done
+	stopped_by_strace calls
+	child_of "xdp-bloom load"
 	is "$(cat "/proc/$child/oom_score_adj")" 500 "how much sooner than others it ends where memory does"
 	bloom add 192.0.2.6 --ttl 1s
 	heard "$log" "what ran out of time: done"
 	is "$(get '[.[].prefix]' bans)" '[]' "the bans"
 	ip link del edge0
 	veth 0
-	heard "$log" "restore: done"
+	restored
 	send 0 -b banned -c clean
 	kill -KILL "$child"
 	heard "$log" "load bad: ended by signal 9"
 	stop
 }
 
+generation_is_behind() {
+	[ "$(get .generation show)" -gt "$1" ]
+}
+
 rotates() {
-	local before tries=0
+	local before
 
 	prepare
 	ready --rotate-every 1s
 	before=$(get .generation show)
 	flow 0 -b banned -c clean
 	# What it has said may be of rotations before.
-	until [ "$(get .generation show)" -gt $((before + 1)) ]; do
-		kill -0 "$service_pid" || fail "the service has ended"
-		[ $((tries += 1)) -lt 1000 ] || fail "it does not rotate"
-	done
+	wait_until "a second rotation" generation_is_behind $((before + 1))
 	heard "$log" "rotate: done"
 	stop_flow 0
 	stop
@@ -294,15 +300,11 @@ rotates_later() {
 
 # Who kills the command that it begins with has a service that did not begin.
 killed_at_start() {
-	local child
-
 	prepare
 	bloom load bad list
 	hold_lock
 	service
-	until child=$(pgrep -P "$service_pid" -f "xdp-bloom restore"); do
-		kill -0 "$service_pid" || fail "the service has ended"
-	done
+	child_of "xdp-bloom restore"
 	kill -KILL "$child"
 	heard "$log" "start: ended by signal 9"
 	wait "$service_pid"
@@ -327,7 +329,7 @@ with_few_rights() {
 	heard "$log" "what ran out of time: done"
 	ip link del edge0
 	veth 0
-	heard "$log" "restore: done"
+	restored
 	send 0 -b banned -c clean
 	stop
 }

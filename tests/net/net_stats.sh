@@ -13,13 +13,11 @@ rates() {
 
 # next_rate: one that begins from now on has ended.
 next_rate() {
-	local n
+	wait_until "two more lines of rates" has_lines $(($(wc -l <rates) + 2)) rates
+}
 
-	n=$(wc -l <rates)
-	until [ "$(wc -l <rates)" -ge $((n + 2)) ]; do
-		kill -0 %?stats || fail "stats has ended: $(cat rates.err)"
-		read -rt 0.1 <> <(:)
-	done
+has_lines() {
+	[ "$(wc -l <"$2")" -ge "$1" ]
 }
 
 # dropped N: so many in all lines, of the whole, of all interfaces, stages and lists.
@@ -91,10 +89,7 @@ detached_meanwhile() {
 	when=$(grep -n LOOKUP_BATCH trace | sed -n '5s/:.*//p')
 	strace -o trace -e trace=bpf -e inject=bpf:signal=SIGSTOP:when="${when:-1500}" "$XDP_BLOOM" -j stats >rows 2>rows.err &
 	reader=$! # strace's
-	until grep -qs 'stopped by SIGSTOP' trace; do
-		kill -0 $reader || fail "it has read all: $(cat rows rows.err)"
-		read -rt 0.1 <> <(:)
-	done
+	stopped_by_strace trace
 	bloom attach edge0
 	kill -CONT "$(pgrep -P $reader)"
 	wait $reader || fail "stats ended with $?: $(cat rows.err)"

@@ -70,6 +70,10 @@ stopped() {
 	stop_flow 0
 }
 
+ring_is_read() {
+	! flock -n "$XDP_BLOOM_STATE/samples.lock" true
+}
+
 # The service hands on what top shows. It goes: top reads for itself. All goes that there is to see: top says so.
 left_alone() {
 	filtering attackers
@@ -81,9 +85,7 @@ left_alone() {
 	shows '203\.0\.113\.9 +[0-9.]+%'
 	stop KILL 137
 	# Samples of a minute ago would be on the screen for as long: the ring's own lock tells who reads.
-	until ! flock -n "$XDP_BLOOM_STATE/samples.lock" true; do
-		read -rt 0.1 <> <(:)
-	done
+	wait_until "a reader of the ring" ring_is_read
 	shows 'dropped +[1-9]'
 	stop_flow 0
 	bloom detach edge0
@@ -100,9 +102,7 @@ hung_up() {
 	on 80x24
 	top=$(tried)
 	mux kill-server
-	while [ -e "/proc/$top" ] && ! grep -q '^State:.*Z' "/proc/$top/status" 2>/dev/null; do
-		read -rt 0.1 <> <(:)
-	done
+	wait_until "the end of top" gone "$top"
 	stop_flow 0
 }
 

@@ -117,10 +117,7 @@ captured_to_a_pipe() {
 	reader=$!
 	watching pipe capture -w -
 	"$TRAFFIC" -b banned -c clean wire0 edge0 >sent
-	until grep -q '203.0.113.9' seen; do
-		kill -0 $reader || fail "tcpdump: $(cat tcpdump.err)"
-		read -rt 0.1 <> <(:)
-	done
+	wait_until "a packet that tcpdump has read" grep -q '203.0.113.9' seen
 	kill $reader
 	flow 0 -b banned -c clean
 	wait $watcher
@@ -177,10 +174,7 @@ ended_with_samples() {
 	# When it says that it watches.
 	strace -D -o calls -e trace=write -e inject=write:signal=STOP:when=1 "$XDP_BLOOM" -vj watch >seen 2>said &
 	watcher=$!
-	until grep -qs "stopped by SIGSTOP" calls; do
-		kill -0 $watcher || fail "watch has ended: $(cat said)"
-		read -rt 0.1 <> <(:)
-	done
+	stopped_by_strace calls
 	send 0 -b banned -c clean
 	kill -INT $watcher
 	kill -CONT $watcher

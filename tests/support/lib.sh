@@ -159,6 +159,7 @@ remove_interfaces() {
 	for link in /sys/class/net/edge*; do
 		[ ! -e "$link" ] || ip link del "${link##*/}"
 	done
+	ip addr flush dev lo scope global
 }
 
 fail() {
@@ -178,8 +179,9 @@ is() {
 
 # --- Waiting ----------------------------------------------------------------------------------------------------------
 
-# How many seconds a wait takes at most. What is waited for mostly comes at once; in an emulated machine it takes longer.
-patience=${XDP_BLOOM_PATIENCE:-10}
+# How many seconds a wait takes at most: ten, and more where others keep the processors busy, or they are emulated.
+patience=${XDP_BLOOM_PATIENCE:-$(awk -v cpus="$(nproc)" '{ print int(10 + 3 * $1 / cpus) }' /proc/loadavg)}
+[ -z "${XDP_BLOOM_MACHINE:-}" ] || patience=60
 
 # wait_until WHAT COMMAND...: until the command succeeds. WHAT is what has not come where it does not.
 wait_until() {
@@ -193,7 +195,17 @@ wait_until() {
 }
 
 moment() {
-	read -rt 0.05 <> <(:)
+	read -rt 0.05 <> <(:) || true
+}
+
+# gone PID: it has ended, though nobody may have asked how.
+gone() {
+	! grep -qs '^State:[^Z]*$' "/proc/$1/status"
+}
+
+# stopped_by_strace FILE: what strace writes into it says that the command has stopped where it was to.
+stopped_by_strace() {
+	wait_until "that it stops, by $1" grep -qs "stopped by SIGSTOP" "$1"
 }
 
 # hold_lock: somebody holds the state's lock, process $holder, until it is killed.
@@ -268,6 +280,14 @@ get() {
 
 	shift
 	"$XDP_BLOOM" -j "$@" 2>"$WORK/err" | jq -rc "$(numbers "$filter")"
+}
+
+# gives WANTED JQ-FILTER ARGS...: whether that is what the command says.
+gives() {
+	local wanted=$1
+
+	shift
+	[ "$(get "$@")" = "$wanted" ]
 }
 
 # verdicts ADDR=VERDICT...

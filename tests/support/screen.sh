@@ -38,14 +38,12 @@ tries() {
 
 # shows WORDS: waits until they are on the screen.
 shows() {
-	local i
+	(wait_until "'$1' on the screen" on_screen "$1") || fail "$(cat screen)"
+}
 
-	for ((i = 0; i < 300; i++)); do
-		mux capture-pane -p -t test >screen 2>/dev/null
-		! grep -qE -e "$1" screen || return 0
-		read -rt 0.1 <> <(:) # a moment, for the program to draw
-	done
-	fail "no '$1' on the screen: $(cat screen)"
+on_screen() {
+	mux capture-pane -p -t test >screen 2>/dev/null
+	grep -qE -e "$1" screen
 }
 
 # The program that try runs.

@@ -42,11 +42,12 @@ service() {
 under=(env)
 busy=()
 
-# heard FD WORDS: waits for a line that has WORDS in it, which is in $line then.
+# heard FD WORDS: waits for a line that has WORDS in it, which is in $line then. What the service tries again it tries
+# ten seconds later.
 heard() {
 	local lines=0
 
-	while [ $((lines += 1)) -lt 1000 ] && read -r -t 30 line <&"$1"; do
+	while [ $((lines += 1)) -lt 1000 ] && read -r -t $((${patience:?} + 10)) line <&"$1"; do
 		[[ $line != *"$2"* ]] || return 0
 		echo "$line" >>unheard
 	done
@@ -58,6 +59,14 @@ heard() {
 ready() {
 	service "$@"
 	heard "$notes" READY=1
+}
+
+# restored: edge0 is filtered again. An interface on its way out may be taken for one that came, and looked for in vain.
+restored() {
+	heard "$log" "restore: done"
+	while without_program edge0; do
+		heard "$log" "restore: done"
+	done
 }
 
 # stop [SIGNAL]: and its exit status.
@@ -86,15 +95,16 @@ overdue() {
 
 # unwatched ARGS...: with --confirm, and overdue; but nobody waits for that.
 unwatched() {
-	local watcher tries=0
+	local watcher
 
 	bloom "$@" --confirm 1h
-	until watcher=$(pgrep -f "^xdp-bloom -S $XDP_BLOOM_STATE .*--watch"); do
-		tries=$((tries + 1))
-		[ $tries -lt 1000 ] || fail "nobody watches"
-	done
+	wait_until "who waits for a confirmation" has_watcher
 	kill -KILL "$watcher"
 	overdue pending deadline
+}
+
+has_watcher() {
+	watcher=$(pgrep -f "^xdp-bloom -S $XDP_BLOOM_STATE .*--watch")
 }
 
 # An interface, a list file and a config with both.
