@@ -338,6 +338,13 @@ static const struct option_spec *option_of(const struct option_spec *own, const 
 	return o;
 }
 
+size_t options_size(const struct option_spec *options)
+{
+	while (options && options->name)
+		options++;
+	return options ? options->target : 0;
+}
+
 int option_words(const struct option_spec *own, const char *word)
 {
 	const struct option_spec *o = option_of(own, word);

@@ -53,6 +53,13 @@ struct option_spec {
 
 extern const char *const option_on_off[]; /* on: 1, off: 2 */
 
+/* The end of a table: which struct its options are read into. */
+#define OPTIONS_END(type)              \
+	{                              \
+		.target = sizeof(type) \
+	}
+size_t options_size(const struct option_spec *options);
+
 /* Those that every verb takes. */
 extern const struct option_spec options_common[];
 

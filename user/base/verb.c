@@ -16,23 +16,24 @@ static bool has_option(const struct words *words, const char *name)
 	return false;
 }
 
-const struct verb *verb_find(const struct verb *const *table, const struct words *words)
+const struct verb *verb_find(const struct verb *table, const struct words *words)
 {
 	const struct verb *found = NULL;
 
-	for (; *table; table++)
-		if (!strcmp(words->words[0], (*table)->name) && (!(*table)->with || has_option(words, (*table)->with)))
-			found = *table;
+	for (; table->name; table++)
+		if (!strcmp(words->words[0], table->name) && (!table->with || has_option(words, table->with)))
+			found = table;
 	return found;
 }
 
 int verb_run(const struct verb *verb, const struct context *context, const struct words *words)
 {
 	struct context own = *context;
-	void *options = alloca(verb->size);
+	size_t size = options_size(verb->options);
+	void *options = alloca(size);
 	struct call call = { verb, &own, options, words->n, words->words + 1 };
 
-	memset(options, 0, verb->size);
+	memset(options, 0, size);
 	if (options_read(&own, verb->options, options, &call.n, words->words))
 		return EXIT_ERROR;
 	call.n--;

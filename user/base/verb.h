@@ -26,22 +26,23 @@ struct call {
 	char **operands;
 };
 
+typedef int verb_fn(const struct call *call);
+
 struct verb {
 	const char *name;
 	const char *with; /* behind one of the same name: the option that makes it this one */
 	const char *operands, *does;
 	const char *completes; /* what an operand is: words, and then <file>, <interface> or <list> */
 	const struct option_spec *options;
-	size_t size;	     /* of the struct that they are read into */
 	int least, most;     /* operands */
 	const char *asks;    /* what is asked where there are less or more; NULL: what is too much is named */
 	const char *if_news; /* the option with which the service says it: what already holds is left alone */
 	unsigned int flags;
-	int (*run)(const struct call *call);
+	verb_fn *run;
 };
 
-/* That of a table (ended by NULL) which these words call; NULL: none. */
-const struct verb *verb_find(const struct verb *const *table, const struct words *words);
+/* That of a table (ended by one without a name) which these words call; NULL: none. */
+const struct verb *verb_find(const struct verb *table, const struct words *words);
 /* Reads the options and runs it: the exit status. The words change their order. */
 int verb_run(const struct verb *verb, const struct context *context, const struct words *words);
 /* The first operands of a line, as they are; returns how many of `most` there are. */

@@ -21,9 +21,9 @@ static int because_not_allowed(const struct config *config, const struct verb *v
 	char allowed[128] = "";
 	size_t n = 0;
 
-	for (const struct verb *const *v = config->verbs; *v; v++)
-		if ((*v)->flags & VERB_IN_CONFIG && n < sizeof(allowed))
-			n += (size_t)snprintf(allowed + n, sizeof(allowed) - n, "%s%s", n ? ", " : "", (*v)->name);
+	for (const struct verb *v = config->verbs; v->name; v++)
+		if (v->flags & VERB_IN_CONFIG && n < sizeof(allowed))
+			n += (size_t)snprintf(allowed + n, sizeof(allowed) - n, "%s%s", n ? ", " : "", v->name);
 	return because(-EINVAL, "%s:%u: '%s%s%s' cannot stand in a config file; these can: %s", config->path, number,
 		       name, verb && verb->with ? " --" : "", verb && verb->with ? verb->with : "", allowed);
 }
@@ -82,7 +82,7 @@ static int open_file(const char *path)
 	return err;
 }
 
-int config_read(struct config *config, const char *path, const struct verb *const *verbs)
+int config_read(struct config *config, const char *path, const struct verb *verbs)
 {
 	int fd = open_file(path), err = fd < 0 ? fd : 0;
 	FILE *file = err ? NULL : fdopen(fd, "r");

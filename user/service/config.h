@@ -16,7 +16,7 @@ struct config_line {
 
 struct config {
 	const char *path;
-	const struct verb *const *verbs; /* all there are */
+	const struct verb *verbs; /* all there are */
 	struct config_line *lines;
 	size_t n;
 };
@@ -25,7 +25,7 @@ struct config {
  * Reads it and sees that each line begins with a verb that may stand there. Returns 0, or -errno with the reason
  * recorded; then there are no lines.
  */
-int config_read(struct config *config, const char *path, const struct verb *const *verbs);
+int config_read(struct config *config, const char *path, const struct verb *verbs);
 void config_free(struct config *config);
 
 /* Does the line load a list, which, and from where? */

@@ -17,15 +17,6 @@
 /* No list of a user's can have this name. */
 #define LIVE_ALLOW "(allow)"
 
-struct options {
-	bool force;
-};
-
-static const struct option_spec options[] = {
-	{ "force", .target = offsetof(struct options, force), .does = "even against the guard rails" },
-	{ 0 },
-};
-
 static int set_of(struct ranges *set, const struct prefixes *p)
 {
 	int err = 0;
@@ -110,7 +101,7 @@ static int show_live(void)
 
 static int change_live(const struct call *call, bool allow)
 {
-	const struct options *o = call->options;
+	const struct force_options *o = call->options;
 	struct prefixes prefixes = { 0 };
 	struct ranges given = RANGES_EMPTY, live = RANGES_EMPTY, after = RANGES_EMPTY;
 	struct change *change = NULL;
@@ -140,7 +131,7 @@ static int change_live(const struct call *call, bool allow)
 	return err ? fail("%s: %s; nothing was changed", call->verb->name, reason(err)) : out_done();
 }
 
-static int allow(const struct call *call)
+int verb_allow(const struct call *call)
 {
 	/* What goes into force has nothing to show. */
 	if (!call->n && call->context->line)
@@ -148,32 +139,7 @@ static int allow(const struct call *call)
 	return call->n ? change_live(call, true) : show_live();
 }
 
-static int disallow(const struct call *call)
+int verb_disallow(const struct call *call)
 {
 	return change_live(call, false);
 }
-
-const struct verb verb_allow = {
-	.name = "allow",
-	.operands = "[PREFIX...|-]",
-	.does = "never drop these, whatever lists say; what there is",
-	.options = options,
-	.size = sizeof(struct options),
-	.most = VERB_MANY,
-	.asks = "which address or prefix? (- reads them from standard input)",
-	.flags = VERB_CHANGES | VERB_JOINS | VERB_SHOWS_ALONE | VERB_IN_CONFIG,
-	.run = allow,
-};
-
-const struct verb verb_disallow = {
-	.name = "disallow",
-	.operands = "PREFIX...|-",
-	.does = "take that back",
-	.options = options,
-	.size = sizeof(struct options),
-	.least = 1,
-	.most = VERB_MANY,
-	.asks = "which address or prefix? (- reads them from standard input)",
-	.flags = VERB_CHANGES | VERB_JOINS,
-	.run = disallow,
-};

@@ -14,14 +14,14 @@
 
 #define AT(member) .target = offsetof(struct attach_options, member)
 
-static const struct option_spec attach_options[] = {
+const struct option_spec attach_options[] = {
 	{ "mode", .type = OPTION_WORD, AT(mode), .words = attach_mode_names,
 	  .does = "the driver's own, or the slower one behind it" },
 	{ "shared", AT(shared), .does = "beside other programs, through libxdp" },
 	{ "confirm", .type = OPTION_TIME, AT(confirm), .value = "TIME",
 	  .does = "goes back unless 'confirm' comes first" },
 	{ "if-needed", AT(if_needed), .does = "leave alone what is attached, remember what is missing" },
-	{ 0 },
+	OPTIONS_END(struct attach_options),
 };
 
 static int report(const struct context *context, const struct attachment *done, int n)
@@ -42,7 +42,7 @@ static int report(const struct context *context, const struct attachment *done, 
 	return out_json(array);
 }
 
-static int attach(const struct call *call)
+int verb_attach(const struct call *call)
 {
 	struct attachment *done;
 	bool missing = false;
@@ -61,31 +61,16 @@ static int attach(const struct call *call)
 	return status;
 }
 
-const struct verb verb_attach = {
-	.name = "attach",
-	.operands = "IFNAME... [--mode auto|native|skb] [--shared]",
-	.does = "filter on interfaces",
-	.completes = "<interface>",
-	.options = attach_options,
-	.size = sizeof(struct attach_options),
-	.least = 1,
-	.most = VERB_MANY,
-	.asks = "which interface?",
-	.if_news = "--if-needed",
-	.flags = VERB_CHANGES | VERB_IN_CONFIG,
-	.run = attach,
-};
-
 struct detach_options {
 	bool all;
 };
 
-static const struct option_spec detach_options[] = {
+const struct option_spec detach_options[] = {
 	{ "all", .target = offsetof(struct detach_options, all), .does = "from every interface" },
-	{ 0 },
+	OPTIONS_END(struct detach_options),
 };
 
-static int detach(const struct call *call)
+int verb_detach(const struct call *call)
 {
 	const struct detach_options *o = call->options;
 	bool stopped;
@@ -102,15 +87,3 @@ static int detach(const struct call *call)
 			    reason(err));
 	return out_done();
 }
-
-const struct verb verb_detach = {
-	.name = "detach",
-	.operands = "IFNAME... | --all",
-	.does = "stop filtering there",
-	.completes = "<interface>",
-	.options = detach_options,
-	.size = sizeof(struct detach_options),
-	.most = VERB_MANY,
-	.flags = VERB_CHANGES,
-	.run = detach,
-};

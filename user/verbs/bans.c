@@ -25,14 +25,14 @@ struct options {
 
 #define AT(member) .target = offsetof(struct options, member)
 
-static const struct option_spec options[] = {
+const struct option_spec add_options[] = {
 	{ "ttl", .type = OPTION_TIME, AT(ttl), .value = "TIME", .does = "for so long; without it, until del",
 	  .wants = "a time such as 90s, 10m or 2d" },
 	{ "reason", .type = OPTION_TEXT, AT(reason), .value = "TEXT", .does = "why; bans and test show it",
 	  .most = BAN_REASON_MAX - 1 },
 	{ "keep-longer", AT(keep_longer), .does = "a ban that ends later stays" },
 	{ "force", AT(force), .does = "even against the guard rails" },
-	{ 0 },
+	OPTIONS_END(struct options),
 };
 
 struct tally_bans {
@@ -147,7 +147,7 @@ static int say_allowed(struct state *state, const struct prefixes *p, json_t *ar
 	return err;
 }
 
-static int add(const struct call *call)
+int verb_add(const struct call *call)
 {
 	const struct options *o = call->options;
 	struct prefixes prefixes = { 0 };
@@ -185,19 +185,6 @@ static int add(const struct call *call)
 				  "allowed", array));
 }
 
-const struct verb verb_add = {
-	.name = "add",
-	.operands = "PREFIX...|- [--ttl 10m] [--reason TEXT]",
-	.does = "ban these, now",
-	.options = options,
-	.size = sizeof(struct options),
-	.least = 1,
-	.most = VERB_MANY,
-	.asks = "which address or prefix? (- reads them from standard input)",
-	.flags = VERB_CHANGES | VERB_JOINS,
-	.run = add,
-};
-
 static json_t *ban_json(const struct ban *ban, int64_t now)
 {
 	char text[PREFIX_TEXT_MAX], added[UTC_TEXT_MAX], expires[UTC_TEXT_MAX];
@@ -218,7 +205,7 @@ static void ban_text(const struct ban *ban, int64_t now)
 	       left, ban->reason);
 }
 
-static int run_bans(const struct call *call)
+int verb_bans(const struct call *call)
 {
 	int64_t now = time(NULL);
 	struct state *state = NULL;
@@ -248,10 +235,3 @@ static int run_bans(const struct call *call)
 	free(bans);
 	return call->context->json ? out_json(array) : out_end();
 }
-
-const struct verb verb_bans = {
-	.name = "bans",
-	.operands = "",
-	.does = "what was banned with add",
-	.run = run_bans,
-};

@@ -104,7 +104,7 @@ static int report(const struct batch *b)
 				  "commands", (json_int_t)b->commands));
 }
 
-static int run(const struct call *call)
+int verb_batch(const struct call *call)
 {
 	const char *path = call->operands[0];
 	struct batch b = { .context = call->context, .name = path };
@@ -127,15 +127,3 @@ static int run(const struct call *call)
 		return fail("%s; nothing was changed", reason(err));
 	return report(&b);
 }
-
-const struct verb verb_batch = {
-	.name = "batch",
-	.operands = "FILE|-",
-	.does = "many commands, all or none of them",
-	.completes = "<file>",
-	.least = 1,
-	.most = 1,
-	.asks = "which file? (- reads standard input)",
-	.flags = VERB_CHANGES,
-	.run = run,
-};

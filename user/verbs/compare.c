@@ -306,14 +306,14 @@ static int report_text(const struct comparison *c)
 
 #define AT(member) .target = offsetof(struct reader_options, member)
 
-static const struct option_spec options[] = {
+const struct option_spec compare_options[] = {
 	{ "format", .type = OPTION_TEXT, AT(format), .value = "FORMAT", .words_of = reader_formats,
 	  .does = "read files as that, whatever they look like" },
 	{ "skip-bad", AT(skip_bad), .does = "leave out lines that cannot be read" },
-	{ 0 },
+	OPTIONS_END(struct reader_options),
 };
 
-static int run(const struct call *call)
+int verb_compare(const struct call *call)
 {
 	const char *a = call->operands[0], *b = call->operands[1];
 	struct comparison c = { 0 };
@@ -334,16 +334,3 @@ static int run(const struct call *call)
 	side_free(&c.b);
 	return status;
 }
-
-const struct verb verb_compare = {
-	.name = "compare",
-	.operands = "A B",
-	.does = "how much two lists, files or images overlap",
-	.completes = "<list>",
-	.options = options,
-	.size = sizeof(struct reader_options),
-	.least = 2,
-	.most = 2,
-	.asks = "two lists, files or images, as in: xdp-bloom compare drop feed.txt",
-	.run = run,
-};

@@ -10,12 +10,12 @@
 #include "verbs/verbs.h"
 
 /* How the process that waits is started. */
-static const struct option_spec options[] = {
+const struct option_spec confirm_options[] = {
 	{ "watch", .type = OPTION_TIME, .value = "TIME", .hidden = true },
-	{ 0 },
+	OPTIONS_END(struct number),
 };
 
-static int run(const struct call *call)
+int verb_confirm(const struct call *call)
 {
 	const struct number *watch = call->options;
 	struct pending *pending = NULL;
@@ -42,13 +42,3 @@ static int run(const struct call *call)
 		return fail("confirm: nothing waits to be confirmed");
 	return opt_json ? out_json(json_pack("{s:I}", "confirmed", (json_int_t)n)) : out_end();
 }
-
-const struct verb verb_confirm = {
-	.name = "confirm",
-	.does = "keep what was done with --confirm TIME",
-	.operands = "",
-	.options = options,
-	.size = sizeof(struct number),
-	.flags = VERB_CHANGES,
-	.run = run,
-};

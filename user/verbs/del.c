@@ -20,11 +20,11 @@ struct options {
 	const char *reason;
 };
 
-static const struct option_spec options[] = {
+const struct option_spec del_options[] = {
 	/* What is too long is no ban's. */
 	{ "reason", .type = OPTION_TEXT, .target = offsetof(struct options, reason), .value = "TEXT",
 	  .does = "only bans that were given that reason" },
-	{ 0 },
+	OPTIONS_END(struct options),
 };
 
 /* The list on whose account an answer drops; NULL where the arrays cannot tell. */
@@ -151,7 +151,7 @@ static void still_banned(struct state *state, const struct prefixes *p, json_t *
 	free(answers);
 }
 
-static int del(const struct call *call)
+int verb_del(const struct call *call)
 {
 	const struct options *o = call->options;
 	struct prefixes prefixes = { 0 };
@@ -185,16 +185,3 @@ static int del(const struct call *call)
 	prefixes_free(&prefixes);
 	return err;
 }
-
-const struct verb verb_del = {
-	.name = "del",
-	.operands = "PREFIX...|- [--reason TEXT]",
-	.does = "take a ban back",
-	.options = options,
-	.size = sizeof(struct options),
-	.least = 1,
-	.most = VERB_MANY,
-	.asks = "which address or prefix? (- reads them from standard input)",
-	.flags = VERB_CHANGES | VERB_JOINS,
-	.run = del,
-};

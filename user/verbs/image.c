@@ -29,7 +29,7 @@ struct options {
 
 #define AT(member) .target = offsetof(struct options, member)
 
-static const struct option_spec options[] = {
+const struct option_spec image_options[] = {
 	{ "like", .type = OPTION_FILE, AT(like), .value = "IMAGE", .does = "make: with its seeds and its shape" },
 	{ "headroom", .type = OPTION_NUMBER, AT(headroom), .most = 1000, .value = "PERCENT",
 	  .does = "make: for keys that are added later" },
@@ -37,7 +37,7 @@ static const struct option_spec options[] = {
 	{ "format", .type = OPTION_TEXT, AT(reading.format), .value = "FORMAT", .words_of = reader_formats,
 	  .does = "read files as that, whatever they look like" },
 	{ "skip-bad", AT(reading.skip_bad), .does = "leave out lines that cannot be read" },
-	{ 0 },
+	OPTIONS_END(struct options),
 };
 
 /* "lists/drop.txt" is the list "drop". */
@@ -152,7 +152,7 @@ static int report_made(const char *path, const char *did)
 	return status;
 }
 
-static int run(const struct call *call)
+int verb_image(const struct call *call)
 {
 	const char *what = call->n ? call->operands[0] : "", *path = call->n ? call->operands[1] : NULL;
 	int n = call->n - 2, err;
@@ -169,14 +169,3 @@ static int run(const struct call *call)
 		return fail("image %s: %s; nothing was written", what, reason(err));
 	return report_made(path, "wrote");
 }
-
-const struct verb verb_image = {
-	.name = "image",
-	.operands = "show FILE | make OUT LIST... | union OUT A B",
-	.does = "images without a kernel",
-	.completes = "show make union <file>",
-	.options = options,
-	.size = sizeof(struct options),
-	.most = VERB_MANY,
-	.run = run,
-};

@@ -16,19 +16,15 @@
 #include "state/state.h"
 #include "verbs/verbs.h"
 
-struct options {
-	bool force;
-};
-
-static const struct option_spec options[] = {
-	{ "force", .target = offsetof(struct options, force), .does = "even against the guard rails" },
-	{ 0 },
+const struct option_spec force_options[] = {
+	{ "force", .target = offsetof(struct force_options, force), .does = "even against the guard rails" },
+	OPTIONS_END(struct force_options),
 };
 
 /* What was shadowed or excepted may be banned from now on: that asks for the guard rails. */
-static int unload(const struct call *call)
+int verb_unload(const struct call *call)
 {
-	const struct options *o = call->options;
+	const struct force_options *o = call->options;
 	struct list_info *lists = NULL;
 	struct change *change = NULL;
 	size_t n = 0;
@@ -50,21 +46,7 @@ static int unload(const struct call *call)
 	return err ? fail("%s; nothing was unloaded", reason(err)) : out_done();
 }
 
-const struct verb verb_unload = {
-	.name = "unload",
-	.operands = "NAME...",
-	.does = "drop lists",
-	.completes = "<list>",
-	.options = options,
-	.size = sizeof(struct options),
-	.least = 1,
-	.most = VERB_MANY,
-	.asks = "which list?",
-	.flags = VERB_CHANGES | VERB_JOINS,
-	.run = unload,
-};
-
-static int run_lists(const struct call *call)
+int verb_lists(const struct call *call)
 {
 	struct list_info *lists = NULL;
 	struct state *state = NULL;
@@ -100,13 +82,6 @@ static int run_lists(const struct call *call)
 	return call->context->json ? out_json(array) : out_end();
 }
 
-const struct verb verb_lists = {
-	.name = "lists",
-	.operands = "",
-	.does = "what is loaded",
-	.run = run_lists,
-};
-
 static int check_wide(struct state *state, const char *name)
 {
 	struct ranges set, nothing = RANGES_EMPTY;
@@ -121,7 +96,7 @@ static int check_wide(struct state *state, const char *name)
 /* A list that counts begins to drop, or the other way round. */
 static int change_kind(const struct call *call, enum list_kind kind)
 {
-	const struct options *o = call->options;
+	const struct force_options *o = call->options;
 	struct change *change = NULL;
 	struct list_info list;
 	int err;
@@ -149,40 +124,12 @@ static int change_kind(const struct call *call, enum list_kind kind)
 	return err ? fail("%s; nothing was changed", reason(err)) : out_done();
 }
 
-static int enforce(const struct call *call)
+int verb_enforce(const struct call *call)
 {
 	return change_kind(call, LIST_BAN);
 }
 
-const struct verb verb_enforce = {
-	.name = "enforce",
-	.operands = "NAME...",
-	.does = "a shadow list begins to drop",
-	.completes = "<list>",
-	.options = options,
-	.size = sizeof(struct options),
-	.least = 1,
-	.most = VERB_MANY,
-	.asks = "which list?",
-	.flags = VERB_CHANGES | VERB_JOINS,
-	.run = enforce,
-};
-
-static int shadow(const struct call *call)
+int verb_shadow(const struct call *call)
 {
 	return change_kind(call, LIST_SHADOW);
 }
-
-const struct verb verb_shadow = {
-	.name = "shadow",
-	.operands = "NAME...",
-	.does = "a list only counts what it would drop",
-	.completes = "<list>",
-	.options = options,
-	.size = sizeof(struct options),
-	.least = 1,
-	.most = VERB_MANY,
-	.asks = "which list?",
-	.flags = VERB_CHANGES | VERB_JOINS,
-	.run = shadow,
-};

@@ -13,7 +13,7 @@
 
 static const char *const bogons_words[] = { "keep", "refuse", NULL };
 
-static const struct option_spec options[] = {
+const struct option_spec load_list_options[] = {
 	{ "allow", .type = OPTION_KIND, AT(kind), .least = LIST_ALLOW, .does = "an allow list" },
 	{ "shadow", .type = OPTION_KIND, AT(kind), .least = LIST_SHADOW, .does = "a list that only counts" },
 	{ "format", .type = OPTION_TEXT, AT(reading.format), .value = "FORMAT", .words_of = reader_formats,
@@ -29,10 +29,10 @@ static const struct option_spec options[] = {
 	{ "wide", AT(wide), .does = "even if it bans a large part of the internet" },
 	{ "big-change", AT(big_change), .does = "even if more than half of it comes or goes" },
 	{ "force", AT(force), .does = "against all guard rails" },
-	{ 0 },
+	OPTIONS_END(struct load_options),
 };
 
-static int load(const struct call *call)
+int verb_load(const struct call *call)
 {
 	const struct load_options *o = call->options;
 	struct loaded loaded;
@@ -47,18 +47,3 @@ static int load(const struct call *call)
 	loaded_free(&loaded);
 	return status;
 }
-
-const struct verb verb_load = {
-	.name = "load",
-	.operands = "NAME FILE|- [OPTIONS]",
-	.does = "create or replace a named list",
-	.completes = "<file>",
-	.options = options,
-	.size = sizeof(struct load_options),
-	.least = 2,
-	.most = 2,
-	.asks = "a name and a file, as in: xdp-bloom load drop drop.txt",
-	.if_news = "--if-changed",
-	.flags = VERB_CHANGES | VERB_JOINS | VERB_IN_CONFIG,
-	.run = load,
-};

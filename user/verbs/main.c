@@ -49,7 +49,7 @@ static int help(int argc, char **argv)
 		const struct verb *verb = verb_find(verbs, &(struct words){ argv + i, 1 });
 
 		if (verb)
-			return verb_help(verb);
+			return verb_help(verb->name);
 	}
 	return verbs_help();
 }

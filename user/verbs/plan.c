@@ -78,7 +78,7 @@ static int read_keys6(const struct option_spec *o, void *target, const char *val
 	return 0;
 }
 
-static const struct option_spec options[] = {
+const struct option_spec plan_options[] = {
 	{ "keys", .type = OPTION_READ, AT(keys), .read = read_option_keys, .value = "N", .does = "so many IPv4 hosts" },
 	{ "keys6", .type = OPTION_READ, AT(keys6), .read = read_keys6, .value = "N[/LENGTH]",
 	  .does = "so many IPv6 prefixes (/64); for each length once" },
@@ -94,7 +94,7 @@ static const struct option_spec options[] = {
 	{ "format", .type = OPTION_TEXT, AT(reading.format), .value = "FORMAT", .words_of = reader_formats,
 	  .does = "read files as that, whatever they look like" },
 	{ "skip-bad", AT(reading.skip_bad), .does = "leave out lines that cannot be read" },
-	{ 0 },
+	OPTIONS_END(struct options),
 };
 
 static bool keys_given(const struct options *o)
@@ -231,7 +231,7 @@ static int solve(struct forecasts *all, const struct options *o)
 	return err;
 }
 
-static int plan(const struct call *call)
+int verb_plan(const struct call *call)
 {
 	const struct options *o = call->options;
 	struct pins pins = { .fpr = o->fpr.value,
@@ -255,14 +255,3 @@ static int plan(const struct call *call)
 			    (unsigned long long)all.chosen.settings.memory_max);
 	return call->context->json ? forecast_json(&all) : forecast_text(&all);
 }
-
-const struct verb verb_plan = {
-	.name = "plan",
-	.operands = "[--keys N] [--keys6 N/LEN] [FILE...] [OPTIONS]",
-	.does = "sizes and rates before anything is loaded",
-	.completes = "<file>",
-	.options = options,
-	.size = sizeof(struct options),
-	.most = VERB_MANY,
-	.run = plan,
-};

@@ -18,15 +18,15 @@ struct options {
 
 #define AT(member) .target = offsetof(struct options, member)
 
-static const struct option_spec options[] = {
+const struct option_spec report_options[] = {
 	{ "last", .type = OPTION_WORD, AT(last), .words = history_window_names, .does = "how far back (hour)" },
 	{ "top", .type = OPTION_WHOLE, AT(top), .least = 1, .most = TOP_ENTRIES, .value = "N",
 	  .does = "so many of each kind (10)", .wants = "a number of entries, which are not kept without end" },
 	{ "html", AT(html), .does = "one page that needs nothing else" },
-	{ 0 },
+	OPTIONS_END(struct options),
 };
 
-static int run(const struct call *call)
+int verb_report(const struct call *call)
 {
 	const struct options *o = call->options;
 	static struct report report; /* too large for a stack */
@@ -39,12 +39,3 @@ static int run(const struct call *call)
 		return report_json(&report);
 	return o->html ? report_html(&report) : report_text(&report);
 }
-
-const struct verb verb_report = {
-	.name = "report",
-	.operands = "[--last minute|hour|day] [--top N] [--html]",
-	.does = "what attacks looked like",
-	.options = options,
-	.size = sizeof(struct options),
-	.run = run,
-};

@@ -19,7 +19,7 @@
 #include "state/bans.h"
 #include "verbs/verbs.h"
 
-static int rotate(const struct call *call)
+int verb_rotate(const struct call *call)
 {
 	struct change *change = NULL;
 	int err;
@@ -32,15 +32,7 @@ static int rotate(const struct call *call)
 	return err ? fail("%s; the generation before is still in force", reason(err)) : out_done();
 }
 
-const struct verb verb_rotate = {
-	.name = "rotate",
-	.operands = "",
-	.does = "new seeds, fresh arrays",
-	.flags = VERB_CHANGES | VERB_JOINS,
-	.run = rotate,
-};
-
-static int flush(const struct call *call)
+int verb_flush(const struct call *call)
 {
 	struct list_info *lists = NULL;
 	struct change *change = NULL;
@@ -71,14 +63,6 @@ static int flush(const struct call *call)
 	change_end(change);
 	return err ? fail("%s; nothing was flushed", reason(err)) : out_done();
 }
-
-const struct verb verb_flush = {
-	.name = "flush",
-	.operands = "",
-	.does = "drop every list and ban",
-	.flags = VERB_CHANGES | VERB_JOINS,
-	.run = flush,
-};
 
 /* An interface that is not there is no reason to leave the others open. */
 static int restore_interfaces(struct state *state, size_t *missing)
@@ -116,7 +100,7 @@ static int restore_watch(const struct change *change)
 	return err;
 }
 
-static int restore(const struct call *call)
+int verb_restore(const struct call *call)
 {
 	struct change *change = NULL;
 	size_t missing = 0;
@@ -139,11 +123,3 @@ static int restore(const struct call *call)
 		return fail("%s", reason(err));
 	return out_done() ?: missing ? EXIT_MISSING : EXIT_DONE;
 }
-
-const struct verb verb_restore = {
-	.name = "restore",
-	.operands = "",
-	.does = "after a reboot: all as it was",
-	.flags = VERB_CHANGES,
-	.run = restore,
-};

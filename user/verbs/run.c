@@ -32,14 +32,14 @@ static int read_hook(const struct option_spec *o, void *target, const char *valu
 
 #define AT(member) .target = offsetof(struct options, member)
 
-static const struct option_spec options[] = {
+const struct option_spec run_service_options[] = {
 	{ "config", .type = OPTION_FILE, AT(config), .value = "FILE",
 	  .does = "the file of commands (" DEFAULT_CONFIG ")" },
 	{ "hook", .type = OPTION_READ, AT(hook), .value = "PROGRAM", .does = "run for each event", .read = read_hook },
 	{ "listen", .type = OPTION_TEXT, AT(listen), .value = "ADDRESS", .does = "for Prometheus" },
 	{ "rotate-every", .type = OPTION_TIME_OR_0, AT(rotate_every), .value = "TIME",
 	  .does = "new seeds (1d; 0: never)", .wants = "a time such as 12h or 1d, or 0" },
-	{ 0 },
+	OPTIONS_END(struct options),
 };
 
 /* The service with its file, as it was called: the command line holds where the file says otherwise. */
@@ -73,12 +73,12 @@ static int read_run_lines(const struct context *context, struct options *said, c
 		int n = at->words.n;
 		char where[512];
 
-		if (at->verb != &verb_run_service)
+		if (at->verb->run != verb_run_service)
 			continue;
 		snprintf(where, sizeof(where), "%s:%u", config->path, at->number);
 		log_where(where);
 		said->config = NULL;
-		if (options_read(&line, options, said, &n, at->words.words))
+		if (options_read(&line, at->verb->options, said, &n, at->words.words))
 			faults++;
 		else if (n > 1)
 			faults += fail("run: takes no '%s'", at->words.words[1]) == EXIT_ERROR;
@@ -105,7 +105,7 @@ static int check_lines(const struct context *context, const struct config *confi
 		int wrong = 0;
 
 		snprintf(where, sizeof(where), "%s:%u", config->path, line->number);
-		if (line->verb != &verb_run_service)
+		if (line->verb->run != verb_run_service)
 			wrong = verb_check(context, &line->words, where, files);
 		if (wrong < 0)
 			return wrong;
@@ -175,7 +175,7 @@ static int only_one(void)
 	return lock_take(path, 0);
 }
 
-static int run(const struct call *call)
+int verb_run_service(const struct call *call)
 {
 	struct running r = { .service.configure = configure, .context = call->context, .command = call->options };
 	struct config config = { 0 };
@@ -192,13 +192,3 @@ static int run(const struct call *call)
 	close(lock);
 	return status;
 }
-
-const struct verb verb_run_service = {
-	.name = "run",
-	.operands = "[--config FILE] [--rotate-every T] [--listen ADDR] [--hook PROGRAM]",
-	.does = "the service; with --check only its file is looked at",
-	.options = options,
-	.size = sizeof(struct options),
-	.flags = VERB_IN_CONFIG,
-	.run = run,
-};

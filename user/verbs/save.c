@@ -66,7 +66,7 @@ static int save(struct context *context, const char *path)
 	return err;
 }
 
-static int run_save(const struct call *call)
+int verb_save(const struct call *call)
 {
 	const char *path = call->operands[0];
 	struct image image;
@@ -81,17 +81,6 @@ static int run_save(const struct call *call)
 	return status;
 }
 
-const struct verb verb_save = {
-	.name = "save",
-	.operands = "FILE",
-	.does = "what is in force as an image, for load --image",
-	.completes = "<file>",
-	.least = 1,
-	.most = 1,
-	.asks = "into which file?",
-	.run = run_save,
-};
-
 struct options {
 	const char *image;
 	bool force, ban_own, wide, dry_run;
@@ -99,14 +88,14 @@ struct options {
 
 #define AT(member) .target = offsetof(struct options, member)
 
-static const struct option_spec options[] = {
+const struct option_spec load_image_options[] = {
 	{ "image", .type = OPTION_FILE, AT(image), .value = "FILE",
 	  .does = "what save wrote, in the place of all lists" },
 	{ "dry-run", AT(dry_run), .does = "say what would happen" },
 	{ "ban-own", AT(ban_own), .does = "even addresses of this machine" },
 	{ "wide", AT(wide), .does = "even if it bans a large part of the internet" },
 	{ "force", AT(force), .does = "against all guard rails; lists and bans that are there go" },
-	{ 0 },
+	OPTIONS_END(struct options),
 };
 
 /* The image takes the place of all there is, in one switch. */
@@ -135,7 +124,7 @@ static void warn_mode(const char *image_path)
 		warn("%s: its seeds are secret, and others may open it (mode %04o)", image_path, st.st_mode & 07777);
 }
 
-static int load_image(const struct call *call)
+int verb_load_image(const struct call *call)
 {
 	const struct options *o = call->options;
 	struct apply_options how = { .guarded = !o->force && !o->ban_own,
@@ -166,15 +155,3 @@ static int load_image(const struct call *call)
 	image_close(&image);
 	return status;
 }
-
-const struct verb verb_load_image = {
-	.name = "load",
-	.with = "image",
-	.operands = "--image FILE [--force] [--ban-own] [--wide] [--dry-run]",
-	.does = "put what was saved into force",
-	.options = options,
-	.size = sizeof(struct options),
-	.asks = "an image has its lists' names in it; another is not wanted",
-	.flags = VERB_CHANGES | VERB_JOINS,
-	.run = load_image,
-};

@@ -48,7 +48,7 @@ static int read_name(const struct option_spec *o, void *target, const char *valu
 
 #define AT(member) .target = offsetof(struct options, member)
 
-static const struct option_spec options[] = {
+const struct option_spec set_options[] = {
 	{ "format", .type = OPTION_TEXT, AT(reading.format), .value = "FORMAT", .words_of = reader_formats,
 	  .does = "read files as that, whatever they look like" },
 	{ "skip-bad", AT(reading.skip_bad), .does = "leave out lines that cannot be read" },
@@ -56,7 +56,7 @@ static const struct option_spec options[] = {
 	  .does = "print it so (plain)", .read = read_output },
 	{ "name", .type = OPTION_READ, AT(name), .value = "NAME",
 	  .does = "what ipset and nft are to call it (xdp_bloom)", .read = read_name },
-	{ 0 },
+	OPTIONS_END(struct options),
 };
 
 /* Adds a file to a set. */
@@ -274,7 +274,7 @@ static const struct {
 	{ "merge", set_union, 1 }, /* a union is always printed as its fewest prefixes */
 };
 
-static int run(const struct call *call)
+int verb_set(const struct call *call)
 {
 	int files = call->n - 1, inputs = 0;
 
@@ -291,16 +291,3 @@ static int run(const struct call *call)
 	}
 	return fail("set: there is no '%s'; union, intersect, subtract, diff, count or merge", call->operands[0]);
 }
-
-const struct verb verb_set = {
-	.name = "set",
-	.operands = "union|intersect|subtract|diff|count|merge FILE...",
-	.does = "work on list files; needs no root",
-	.completes = "union intersect subtract diff count merge <file>",
-	.options = options,
-	.size = sizeof(struct options),
-	.least = 1,
-	.most = VERB_MANY,
-	.asks = "union, intersect, subtract, diff, count or merge?",
-	.run = run,
-};

@@ -110,7 +110,7 @@ static int show_text(const struct inforce *s, const struct attachment *list, siz
 	return out_end();
 }
 
-static int run(const struct call *call)
+int verb_show(const struct call *call)
 {
 	struct attachment *list = NULL;
 	struct inforce s = { 0 };
@@ -129,7 +129,3 @@ static int run(const struct call *call)
 	free(list);
 	return status;
 }
-
-const struct verb verb_show = {
-	.name = "show", .operands = "", .does = "interfaces, stages, sizes, memory", .run = run
-};

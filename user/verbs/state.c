@@ -86,7 +86,7 @@ static int recover(const struct context *context, const char *file)
 	return status;
 }
 
-static int run(const struct call *call)
+int verb_state(const struct call *call)
 {
 	if (call->n == 1 && !strcmp(call->operands[0], "check"))
 		return check();
@@ -94,14 +94,3 @@ static int run(const struct call *call)
 		return recover(call->context, call->operands[1]);
 	return fail("state: %s", call->verb->asks);
 }
-
-const struct verb verb_state = {
-	.name = "state",
-	.operands = "check | recover [FILE]",
-	.does = "is the state's file sound; save what can be saved",
-	.completes = "check recover",
-	.least = 1,
-	.most = 2,
-	.asks = "check, or recover [FILE]?",
-	.run = run,
-};

@@ -18,12 +18,12 @@ struct options {
 
 #define AT(member) .target = offsetof(struct options, member)
 
-static const struct option_spec options[] = {
+const struct option_spec stats_options[] = {
 	{ "interval", .type = OPTION_NUMBER, AT(interval), .least = 0.1, .most = 86400, .value = "SECONDS",
 	  .does = "a line of rates each time", .wants = "seconds from 0.1" },
 	{ "count", .type = OPTION_WHOLE, AT(count), .least = 1, .value = "N", .does = "so many lines",
 	  .wants = "a number of lines" },
-	{ 0 },
+	OPTIONS_END(struct options),
 };
 
 /* A count, or with `per` seconds a rate. */
@@ -210,7 +210,7 @@ static int stats_rates(const struct call *call, struct tallies *before)
 	return status;
 }
 
-static int run(const struct call *call)
+int verb_stats(const struct call *call)
 {
 	const struct options *o = call->options;
 	static struct tallies tallies;
@@ -229,12 +229,3 @@ static int run(const struct call *call)
 	tallies_free(&tallies);
 	return status;
 }
-
-const struct verb verb_stats = {
-	.name = "stats",
-	.operands = "[--interval S [--count N]]",
-	.does = "packets by verdict, stage, interface, list",
-	.options = options,
-	.size = sizeof(struct options),
-	.run = run,
-};

@@ -236,7 +236,7 @@ static int ask_and_explain(struct explanation *e, const struct question *q, __u3
 	return err;
 }
 
-static int test(const struct call *call)
+int verb_test(const struct call *call)
 {
 	struct explanation e = { 0 };
 	struct question q = { 0 };
@@ -275,13 +275,3 @@ out:
 	free(q.addrs);
 	return status;
 }
-
-const struct verb verb_test = {
-	.name = "test",
-	.operands = "ADDR...|-",
-	.does = "would it be dropped, and why",
-	.least = 1,
-	.most = VERB_MANY,
-	.asks = "which address? (- reads them from standard input)",
-	.run = test,
-};

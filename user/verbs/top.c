@@ -192,7 +192,7 @@ static int follow(struct top_state *t)
 	return err;
 }
 
-static int run(const struct call *call)
+int verb_top(const struct call *call)
 {
 	static const int ends[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
 	static struct top_state t;
@@ -225,7 +225,3 @@ static int run(const struct call *call)
 	tallies_free(&t.now);
 	return err ? fail("%s", reason(err)) : EXIT_DONE;
 }
-
-const struct verb verb_top = {
-	.name = "top", .operands = "", .does = "what happens now, on the whole screen", .run = run
-};

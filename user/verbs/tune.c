@@ -37,25 +37,12 @@ static int read_setting(const struct option_spec *o, void *target, const char *v
 	return 0;
 }
 
-/* The last setting has no option, and ends them. */
-#define SETTING_SWITCH_VALUE  NULL
-#define SETTING_LAYOUT_VALUE  NULL
-#define SETTING_NUMBER_VALUE  "N"
-#define SETTING_WHOLE_VALUE   "N"
-#define SETTING_FLOOR_VALUE   "N"
-#define SETTING_PERCENT_VALUE "PERCENT"
-#define SETTING_BYTES_VALUE   "MAX"
-#define OPTION(c_type, member, option, kind, lowest, highest, fallback, text) \
-	{ option,                                                             \
-	  .type = OPTION_READ,                                                \
-	  .value = kind##_VALUE,                                              \
-	  .words = kind == SETTING_SWITCH   ? option_on_off                   \
-		   : kind == SETTING_LAYOUT ? layout_names                    \
-					    : NULL,                           \
-	  .does = text,                                                       \
-	  .read = read_setting },
+#define WORDS_OF(kind) (kind == SETTING_SWITCH ? option_on_off : kind == SETTING_LAYOUT ? layout_names : NULL)
+#define OPTION(c_type, member, option, kind, lowest, highest, fallback, text)                               \
+	{ option,	.type = OPTION_READ, .value = WORDS_OF(kind) ? NULL : "N", .words = WORDS_OF(kind), \
+	  .does = text, .read = read_setting },
 
-static const struct option_spec options[] = { SETTINGS(OPTION) };
+const struct option_spec tune_options[] = { SETTINGS_TO_TUNE(OPTION) OPTIONS_END(struct options) };
 
 static int report(const struct context *context, const struct settings *s)
 {
@@ -75,7 +62,7 @@ static int report(const struct context *context, const struct settings *s)
 	return out_end();
 }
 
-static int tune(const struct call *call)
+int verb_tune(const struct call *call)
 {
 	static const struct apply_options anew = { 0 };
 	const struct options *o = call->options;
@@ -99,13 +86,3 @@ static int tune(const struct call *call)
 		return fail("tune: %s; nothing was changed", reason(err));
 	return o->n && !call->context->json ? EXIT_DONE : report(call->context, &settings);
 }
-
-const struct verb verb_tune = {
-	.name = "tune",
-	.operands = "[--exact=on|off] [--labels=on|off] [--fpr P] ...",
-	.does = "settings; they are kept",
-	.options = options,
-	.size = sizeof(struct options),
-	.flags = VERB_CHANGES | VERB_SHOWS_ALONE | VERB_JOINS | VERB_IN_CONFIG,
-	.run = tune,
-};

@@ -10,12 +10,90 @@
 #include "base/log.h"
 #include "base/out.h"
 
-const struct verb *const verbs[] = {
-	&verb_attach,  &verb_detach,	  &verb_load,	 &verb_load_image, &verb_save,	  &verb_unload,	  &verb_enforce,
-	&verb_shadow,  &verb_add,	  &verb_del,	 &verb_bans,	   &verb_allow,	  &verb_disallow, &verb_batch,
-	&verb_confirm, &verb_lists,	  &verb_test,	 &verb_show,	   &verb_stats,	  &verb_top,	  &verb_report,
-	&verb_metrics, &verb_watch,	  &verb_capture, &verb_plan,	   &verb_tune,	  &verb_rotate,	  &verb_flush,
-	&verb_restore, &verb_run_service, &verb_state,	 &verb_set,	   &verb_compare, &verb_image,	  NULL,
+const struct verb verbs[] = {
+	{ "attach", .operands = "IFNAME... [--mode auto|native|skb] [--shared]", .does = "filter on interfaces",
+	  .completes = "<interface>", .options = attach_options, .least = 1, .most = VERB_MANY,
+	  .asks = "which interface?", .if_news = "--if-needed", .flags = VERB_CHANGES | VERB_IN_CONFIG,
+	  .run = verb_attach },
+	{ "detach", .operands = "IFNAME... | --all", .does = "stop filtering there", .completes = "<interface>",
+	  .options = detach_options, .most = VERB_MANY, .flags = VERB_CHANGES, .run = verb_detach },
+	{ "load", .operands = "NAME FILE|- [OPTIONS]", .does = "create or replace a named list", .completes = "<file>",
+	  .options = load_list_options, .least = 2, .most = 2,
+	  .asks = "a name and a file, as in: xdp-bloom load drop drop.txt", .if_news = "--if-changed",
+	  .flags = VERB_CHANGES | VERB_JOINS | VERB_IN_CONFIG, .run = verb_load },
+	{ "load", .with = "image", .operands = "--image FILE [--force] [--ban-own] [--wide] [--dry-run]",
+	  .does = "put what was saved into force", .options = load_image_options,
+	  .asks = "an image has its lists' names in it; another is not wanted", .flags = VERB_CHANGES | VERB_JOINS,
+	  .run = verb_load_image },
+	{ "save", .operands = "FILE", .does = "what is in force as an image, for load --image", .completes = "<file>",
+	  .least = 1, .most = 1, .asks = "into which file?", .run = verb_save },
+	{ "unload", .operands = "NAME...", .does = "drop lists", .completes = "<list>", .options = force_options,
+	  .least = 1, .most = VERB_MANY, .asks = "which list?", .flags = VERB_CHANGES | VERB_JOINS,
+	  .run = verb_unload },
+	{ "enforce", .operands = "NAME...", .does = "a shadow list begins to drop", .completes = "<list>",
+	  .options = force_options, .least = 1, .most = VERB_MANY, .asks = "which list?",
+	  .flags = VERB_CHANGES | VERB_JOINS, .run = verb_enforce },
+	{ "shadow", .operands = "NAME...", .does = "a list only counts what it would drop", .completes = "<list>",
+	  .options = force_options, .least = 1, .most = VERB_MANY, .asks = "which list?",
+	  .flags = VERB_CHANGES | VERB_JOINS, .run = verb_shadow },
+	{ "add", .operands = "PREFIX...|- [--ttl 10m] [--reason TEXT]", .does = "ban these, now",
+	  .options = add_options, .least = 1, .most = VERB_MANY,
+	  .asks = "which address or prefix? (- reads them from standard input)", .flags = VERB_CHANGES | VERB_JOINS,
+	  .run = verb_add },
+	{ "del", .operands = "PREFIX...|- [--reason TEXT]", .does = "take a ban back", .options = del_options,
+	  .least = 1, .most = VERB_MANY, .asks = "which address or prefix? (- reads them from standard input)",
+	  .flags = VERB_CHANGES | VERB_JOINS, .run = verb_del },
+	{ "bans", .does = "what was banned with add", .run = verb_bans },
+	{ "allow", .operands = "[PREFIX...|-]", .does = "never drop these, whatever lists say; what there is",
+	  .options = force_options, .most = VERB_MANY,
+	  .asks = "which address or prefix? (- reads them from standard input)",
+	  .flags = VERB_CHANGES | VERB_JOINS | VERB_SHOWS_ALONE | VERB_IN_CONFIG, .run = verb_allow },
+	{ "disallow", .operands = "PREFIX...|-", .does = "take that back", .options = force_options, .least = 1,
+	  .most = VERB_MANY, .asks = "which address or prefix? (- reads them from standard input)",
+	  .flags = VERB_CHANGES | VERB_JOINS, .run = verb_disallow },
+	{ "batch", .operands = "FILE|-", .does = "many commands, all or none of them", .completes = "<file>",
+	  .least = 1, .most = 1, .asks = "which file? (- reads standard input)", .flags = VERB_CHANGES,
+	  .run = verb_batch },
+	{ "confirm", .does = "keep what was done with --confirm TIME", .options = confirm_options,
+	  .flags = VERB_CHANGES, .run = verb_confirm },
+	{ "lists", .does = "what is loaded", .run = verb_lists },
+	{ "test", .operands = "ADDR...|-", .does = "would it be dropped, and why", .least = 1, .most = VERB_MANY,
+	  .asks = "which address? (- reads them from standard input)", .run = verb_test },
+	{ "show", .does = "interfaces, stages, sizes, memory", .run = verb_show },
+	{ "stats", .operands = "[--interval S [--count N]]", .does = "packets by verdict, stage, interface, list",
+	  .options = stats_options, .run = verb_stats },
+	{ "top", .does = "what happens now, on the whole screen", .run = verb_top },
+	{ "report", .operands = "[--last minute|hour|day] [--top N] [--html]", .does = "what attacks looked like",
+	  .options = report_options, .run = verb_report },
+	{ "metrics", .does = "the counters as Prometheus reads them", .run = verb_metrics },
+	{ "watch", .operands = "[--count N] [--duration S]", .does = "some of the packets that are dropped",
+	  .options = capture_options + 1, .run = verb_watch },
+	{ "capture", .operands = "-w FILE [--count N] [--duration S]", .does = "the same into a pcapng file",
+	  .options = capture_options, .run = verb_capture },
+	{ "plan", .operands = "[--keys N] [--keys6 N/LEN] [FILE...] [OPTIONS]",
+	  .does = "sizes and rates before anything is loaded", .completes = "<file>", .options = plan_options,
+	  .most = VERB_MANY, .run = verb_plan },
+	{ "tune", .operands = "[--exact=on|off] [--labels=on|off] [--fpr P] ...", .does = "settings; they are kept",
+	  .options = tune_options, .flags = VERB_CHANGES | VERB_SHOWS_ALONE | VERB_JOINS | VERB_IN_CONFIG,
+	  .run = verb_tune },
+	{ "rotate", .does = "new seeds, fresh arrays", .flags = VERB_CHANGES | VERB_JOINS, .run = verb_rotate },
+	{ "flush", .does = "drop every list and ban", .flags = VERB_CHANGES | VERB_JOINS, .run = verb_flush },
+	{ "restore", .does = "after a reboot: all as it was", .flags = VERB_CHANGES, .run = verb_restore },
+	{ "run", .operands = "[--config FILE] [--rotate-every T] [--listen ADDR] [--hook PROGRAM]",
+	  .does = "the service; with --check only its file is looked at", .options = run_service_options,
+	  .flags = VERB_IN_CONFIG, .run = verb_run_service },
+	{ "state", .operands = "check | recover [FILE]", .does = "is the state's file sound; save what can be saved",
+	  .completes = "check recover", .least = 1, .most = 2, .asks = "check, or recover [FILE]?", .run = verb_state },
+	{ "set", .operands = "union|intersect|subtract|diff|count|merge FILE...",
+	  .does = "work on list files; needs no root", .completes = "union intersect subtract diff count merge <file>",
+	  .options = set_options, .least = 1, .most = VERB_MANY,
+	  .asks = "union, intersect, subtract, diff, count or merge?", .run = verb_set },
+	{ "compare", .operands = "A B", .does = "how much two lists, files or images overlap", .completes = "<list>",
+	  .options = compare_options, .least = 2, .most = 2,
+	  .asks = "two lists, files or images, as in: xdp-bloom compare drop feed.txt", .run = verb_compare },
+	{ "image", .operands = "show FILE | make OUT LIST... | union OUT A B", .does = "images without a kernel",
+	  .completes = "show make union <file>", .options = image_options, .most = VERB_MANY, .run = verb_image },
+	{ 0 },
 };
 
 /* In a process of its own: --check ends it. */
@@ -43,8 +121,8 @@ int verb_check(const struct context *context, const struct words *w, const char 
 int verbs_help(void)
 {
 	puts("usage: xdp-bloom [OPTIONS] VERB [ARGS]\n");
-	for (size_t i = 0; verbs[i]; i++)
-		printf("  %-8s %-52s %s\n", verbs[i]->name, verbs[i]->operands, verbs[i]->does);
+	for (const struct verb *v = verbs; v->name; v++)
+		printf("  %-8s %-52s %s\n", v->name, v->operands ? v->operands : "", v->does);
 	puts("\n'xdp-bloom help VERB' shows the options of one. Those of all:\n");
 	options_help(options_common);
 	puts("  -V, --version\n  -h, --help\n\n"
@@ -52,27 +130,27 @@ int verbs_help(void)
 	return out_end();
 }
 
-int verb_help(const struct verb *verb)
+int verb_help(const char *name)
 {
-	for (size_t i = 0; verbs[i]; i++) {
-		if (strcmp(verbs[i]->name, verb->name) != 0)
+	for (const struct verb *v = verbs; v->name; v++) {
+		if (strcmp(v->name, name) != 0)
 			continue;
-		printf("xdp-bloom %s %s\n  %s\n", verb->name, verbs[i]->operands, verbs[i]->does);
-		options_help(verbs[i]->options);
+		printf("xdp-bloom %s %s\n  %s\n", name, v->operands ? v->operands : "", v->does);
+		options_help(v->options);
 	}
 	return out_end();
 }
 
 int verbs_list(const char *name)
 {
-	for (size_t i = 0; verbs[i]; i++) {
-		if (!name && (!i || strcmp(verbs[i]->name, verbs[i - 1]->name) != 0))
-			puts(verbs[i]->name);
-		if (!name || strcmp(verbs[i]->name, name) != 0)
+	for (const struct verb *v = verbs; v->name; v++) {
+		if (!name && !v->with)
+			puts(v->name);
+		if (!name || strcmp(v->name, name) != 0)
 			continue;
-		if (verbs[i]->completes && !verbs[i]->with)
-			printf("\t%s\n", verbs[i]->completes);
-		options_list(verbs[i]->options);
+		if (v->completes)
+			printf("\t%s\n", v->completes);
+		options_list(v->options);
 	}
 	options_list(options_common);
 	return out_end();

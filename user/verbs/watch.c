@@ -244,7 +244,7 @@ static int run(const struct call *call)
 	struct watch w = { .context = call->context, .options = o };
 	int err, status;
 
-	if (call->verb == &verb_capture && !o->file)
+	if (call->verb->options == capture_options && !o->file)
 		return fail("capture: to which file? capture -w FILE");
 	/* What strangers sent is nothing that a terminal should read. */
 	if (o->file && !strcmp(o->file, "-") && isatty(STDOUT_FILENO))
@@ -273,29 +273,21 @@ static int run(const struct call *call)
 #define AT(member) .target = offsetof(struct options, member)
 
 /* The file is capture's alone. */
-static const struct option_spec options[] = {
+const struct option_spec capture_options[] = {
 	{ "write", 'w', .type = OPTION_FILE, AT(file), .value = "FILE", .does = "into this file" },
 	{ "count", .type = OPTION_WHOLE, AT(count), .least = 1, .value = "N", .does = "so many packets",
 	  .wants = "a number of packets" },
 	{ "duration", .type = OPTION_NUMBER, AT(duration), .least = 1e-9, .value = "SECONDS", .does = "for so long",
 	  .wants = "seconds" },
-	{ 0 },
+	OPTIONS_END(struct options),
 };
 
-const struct verb verb_watch = {
-	.name = "watch",
-	.operands = "[--count N] [--duration S]",
-	.does = "some of the packets that are dropped",
-	.options = options + 1,
-	.size = sizeof(struct options),
-	.run = run,
-};
+int verb_watch(const struct call *call)
+{
+	return run(call);
+}
 
-const struct verb verb_capture = {
-	.name = "capture",
-	.operands = "-w FILE [--count N] [--duration S]",
-	.does = "the same into a pcapng file",
-	.options = options,
-	.size = sizeof(struct options),
-	.run = run,
-};
+int verb_capture(const struct call *call)
+{
+	return run(call);
+}
