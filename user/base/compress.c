@@ -11,6 +11,7 @@
 
 #include <zstd.h>
 
+#include "base/grow.h"
 #include "base/log.h"
 
 #define IN_BYTES    ((size_t)1 << 20)
@@ -30,16 +31,12 @@ struct packer {
 /* Room in the last piece, or in a new one. */
 static struct packed_piece *room(struct packer *p)
 {
-	struct packed_piece *grown;
-
 	if (p->n && p->pieces[p->n - 1].bytes < PIECE_BYTES)
 		return &p->pieces[p->n - 1];
-	grown = realloc(p->pieces, (p->n + 1) * sizeof(*grown));
-	if (!grown)
+	if (!GROW(p->pieces, p->n))
 		return NULL;
-	p->pieces = grown;
-	grown[p->n] = (struct packed_piece){ .data = malloc(PIECE_BYTES) };
-	return grown[p->n].data ? &grown[p->n++] : NULL;
+	p->pieces[p->n] = (struct packed_piece){ .data = malloc(PIECE_BYTES) };
+	return p->pieces[p->n].data ? &p->pieces[p->n++] : NULL;
 }
 
 /* Adds bytes; with none, brings the stream to its end. */

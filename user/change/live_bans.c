@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/grow.h"
 #include "change/apply.h"
 #include "filter/edit.h"
 #include "state/events.h"
@@ -21,11 +22,8 @@
 int touched_add(struct touched *t, struct addr first, unsigned int length)
 {
 	if (first.family == 6) {
-		struct touched6 *grown = t->n6 & (t->n6 - 1) ? t->v6 : realloc(t->v6, (2 * t->n6 + 1) * sizeof(*t->v6));
-
-		if (!grown)
+		if (!GROW(t->v6, t->n6))
 			return -ENOMEM;
-		t->v6 = grown;
 		t->v6[t->n6++] = (struct touched6){ first.num, length };
 	}
 	return ranges_add_prefix(&t->set, first, length);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "bpf/decide.h"
 #include "filter/edit_internal.h"
 #include "filter/keys.h"
@@ -40,14 +41,8 @@ int edit_step(struct edit *e, const struct step *step)
 {
 	if (e->n == STEPS_MAX)
 		return -EAGAIN;
-	if (e->n == e->room) {
-		struct step *grown = reallocarray(e->steps, e->room ? 2 * e->room : 16, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		e->steps = grown;
-		e->room = e->room ? 2 * e->room : 16;
-	}
+	if (!GROW(e->steps, e->n))
+		return -ENOMEM;
 	e->steps[e->n++] = *step;
 	return 0;
 }

@@ -20,7 +20,7 @@ struct step;
 struct edit {
 	struct generation *g; /* the members that stand for arrays are their addresses */
 	struct step *steps;
-	size_t n, room;
+	size_t n;
 	__u64 *taken; /* slots that a step before has its eye on: a hash set */
 	size_t taken_n, taken_room;
 	__u64 new4, new6, net24s, gone4, gone6, swept;

@@ -15,6 +15,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/grow.h"
 #include "bpf/abi.h"
 #include "kernel/counters.h"
 #include "base/log.h"
@@ -221,7 +222,7 @@ static int by_name(const void *a, const void *b)
 
 int attach_list(struct attachment **list, size_t *n)
 {
-	struct attachment *grown, at;
+	struct attachment at;
 	struct dirent *entry;
 	char path[256];
 	DIR *dir;
@@ -236,12 +237,10 @@ int attach_list(struct attachment **list, size_t *n)
 	while ((entry = readdir(dir))) {
 		if (!attachment_of_pin(entry->d_name, &at) || err_is(link_state(&at), ENOENT))
 			continue;
-		grown = realloc(*list, (*n + 1) * sizeof(**list));
-		if (!grown) {
+		if (!GROW(*list, *n)) {
 			err = -ENOMEM;
 			break;
 		}
-		*list = grown;
 		(*list)[(*n)++] = at;
 	}
 	closedir(dir);

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "bpf/abi.h"
 #include "state/kept_image.h"
 #include "base/log.h"
@@ -106,12 +107,10 @@ static int add_hit(struct explanation *e, size_t addr, size_t list, struct addr 
 {
 	unsigned int width = at.family == 4 ? 32 : 128, free_bits = width - (unsigned int)length;
 	ip6 span = free_bits == 128 ? ~(ip6)0 : ((ip6)1 << free_bits) - 1;
-	struct hit *grown = realloc(e->hits[addr], (e->hits_n[addr] + 1) * sizeof(*grown));
 
-	if (!grown)
+	if (!GROW(e->hits[addr], e->hits_n[addr]))
 		return -ENOMEM;
-	e->hits[addr] = grown;
-	grown[e->hits_n[addr]++] = (struct hit){ .list = list, .lo = at.num & ~span, .hi = at.num | span };
+	e->hits[addr][e->hits_n[addr]++] = (struct hit){ .list = list, .lo = at.num & ~span, .hi = at.num | span };
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 
 #include <linux/magic.h>
 
+#include "base/grow.h"
 #include "base/log.h"
 
 /* What can be said again and again and changes nothing the second time. */
@@ -31,7 +32,7 @@ static int because_not_allowed(const struct config *config, const struct verb *v
 static int take_line(void *arg, const struct words *w, unsigned int number)
 {
 	struct config *config = arg;
-	struct config_line *grown, line = { number, NULL, *w };
+	struct config_line line = { number, NULL, *w };
 	const char *list, *file;
 	size_t length = 1;
 	char *text;
@@ -42,10 +43,8 @@ static int take_line(void *arg, const struct words *w, unsigned int number)
 	/* Each would take the other's place, at every start. */
 	if (config_loads(&line, &list, &file) && config_load_of(config, list))
 		return because(-EINVAL, "%s:%u: list '%s' is loaded by a line before", config->path, number, list);
-	grown = reallocarray(config->lines, config->n + 1, sizeof(*grown));
-	if (!grown)
+	if (!GROW(config->lines, config->n))
 		return -ENOMEM;
-	config->lines = grown;
 	for (int i = 0; i < w->n; i++)
 		length += strlen(w->words[i]) + 1;
 	line.words.words = malloc(((size_t)w->n + 1) * sizeof(char *) + length);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "base/log.h"
 #include "base/path_walk.h"
 
@@ -77,29 +78,20 @@ void file_watch_begin(struct file_watch *f)
 
 static int use(struct file_watch *f, int number)
 {
-	struct watch *grown;
-
 	for (size_t i = 0; i < f->watches_n; i++)
 		if (f->watches[i].number == number) {
 			f->watches[i].used = true;
 			return 0;
 		}
-	grown = reallocarray(f->watches, f->watches_n + 1, sizeof(*grown));
-	if (!grown)
+	if (!GROW(f->watches, f->watches_n))
 		return -ENOMEM;
-	f->watches = grown;
 	f->watches[f->watches_n++] = (struct watch){ number, true };
 	return 0;
 }
 
 static int keep(struct file_watch *f, struct entry e, const char *directory, const char *name)
 {
-	struct entry *grown = reallocarray(f->entries, f->n + 1, sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	f->entries = grown;
-	if (asprintf(&e.path, "%s/%s", directory[1] ? directory : "", name) < 0)
+	if (!GROW(f->entries, f->n) || asprintf(&e.path, "%s/%s", directory[1] ? directory : "", name) < 0)
 		return -ENOMEM;
 	e.name = strrchr(e.path, '/') + 1;
 	f->entries[f->n++] = e;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "base/grow.h"
 #include "state/internal.h"
 
 #include <errno.h>
@@ -364,11 +365,8 @@ void state_close(struct state *state)
 
 void *state_grow(void *array, size_t n, size_t size)
 {
-	void *grown;
+	void *grown = grow(array, n, size);
 
-	if (n & (n - 1)) /* not a power of two: there is room */
-		return array;
-	grown = realloc(array, (n ? 2 * n : 1) * size);
 	if (!grown)
 		free(array);
 	return grown;

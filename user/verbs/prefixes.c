@@ -7,20 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/log.h"
 #include "base/stdin.h"
 
 /* NULL, or what is wrong. */
 static const char *add(struct prefixes *p, const char *text, size_t length)
 {
-	if (p->n == p->room) {
-		struct prefix *grown = reallocarray(p->at, p->room ? 2 * p->room : 16, sizeof(*grown));
-
-		if (!grown)
-			return "out of memory";
-		p->at = grown;
-		p->room = p->room ? 2 * p->room : 16;
-	}
+	if (!GROW(p->at, p->n))
+		return "out of memory";
 	return prefix_parse(text, length, &p->at[p->n].first, &p->at[p->n].length) ?: (p->n++, NULL);
 }
 

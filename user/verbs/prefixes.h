@@ -12,7 +12,7 @@ struct prefixes {
 		struct addr first;
 		unsigned int length;
 	} * at;
-	size_t n, room;
+	size_t n;
 };
 
 /* "-" stands for what standard input has, with comments behind # or ;. */

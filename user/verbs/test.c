@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
+#include "base/grow.h"
 #include "change/change.h"
 #include "observe/explain.h"
 #include "kernel/ask.h"
@@ -20,21 +22,15 @@
 
 struct question {
 	struct addr *addrs;
-	size_t n, room;
+	size_t n;
 };
 
 static int ask_for(struct question *q, const char *text, size_t len)
 {
 	const char *fault;
 
-	if (q->n == q->room) {
-		struct addr *grown = reallocarray(q->addrs, q->room ? 2 * q->room : 64, sizeof(*grown));
-
-		if (!grown)
-			return fail("out of memory");
-		q->addrs = grown;
-		q->room = q->room ? 2 * q->room : 64;
-	}
+	if (!GROW(q->addrs, q->n))
+		return fail("out of memory");
 	fault = addr_parse(text, len, &q->addrs[q->n]);
 	if (fault)
 		return fail("test: '%.*s': %s", (int)len, text, fault);
