@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "base/log.h"
-#include "base/free_memory.h"
+#include "base/memory.h"
 #include "naive.h"
 
 #define UNIVERSE 512U

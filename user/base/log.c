@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/clean_text.h"
+#include "base/clock.h"
 
 #define LINE_MAX_BYTES 2048
 
@@ -32,13 +33,10 @@ const char *log_last(void)
 /* For programs that read along. */
 static void say_json(const char *level, const char *line)
 {
-	time_t now = time(NULL);
-	char when[32];
-	struct tm utc;
-	json_t *object;
+	char when[UTC_TEXT_MAX];
+	json_t *object =
+		json_pack("{s:s, s:s, s:s}", "time", utc_text(when, time(NULL)), "level", level, "message", line);
 
-	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-	object = json_pack("{s:s, s:s, s:s}", "time", when, "level", level, "message", line);
 	if (object)
 		json_dumpf(object, stderr, JSON_COMPACT);
 	json_decref(object);

@@ -42,15 +42,6 @@ int out_json(json_t *document)
 	return out_end();
 }
 
-const char *utc_text(char buf[UTC_TEXT_MAX], int64_t seconds)
-{
-	time_t when = (time_t)seconds;
-	struct tm utc;
-
-	strftime(buf, UTC_TEXT_MAX, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&when, &utc));
-	return buf;
-}
-
 const char *bytes_text(char buf[BYTES_TEXT_MAX], uint64_t bytes)
 {
 	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };

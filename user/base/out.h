@@ -16,11 +16,6 @@ json_t *out_text(const char *text);
 /* EXIT_DONE if everything that was printed got out. */
 int out_end(void);
 
-#define UTC_TEXT_MAX 32
-
-/* UTC, as 2026-01-01T00:00:00Z. */
-const char *utc_text(char buf[UTC_TEXT_MAX], int64_t seconds);
-
 #define BYTES_TEXT_MAX 32
 
 /* "12.7 MB" */

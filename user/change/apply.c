@@ -18,7 +18,7 @@
 #include "change/guard.h"
 #include "state/kept_image.h"
 #include "base/log.h"
-#include "base/free_memory.h"
+#include "base/memory.h"
 #include "filter/plan.h"
 #include "state/settings.h"
 #include "state/settle.h"

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "base/log.h"
 #include "base/netlink.h"
 
@@ -42,16 +43,10 @@ static void learn(struct learned *l, struct addr addr, enum own_source source, u
 	for (size_t i = 0; i < l->n; i++)
 		if (l->at[i].addr.num == addr.num && l->at[i].addr.family == addr.family && l->at[i].source == source)
 			return;
-	if (!(l->n & (l->n - 1))) {
-		struct own_address *grown = realloc(l->at, (2 * l->n + 1) * sizeof(*grown));
-
-		if (!grown) {
-			l->err = -ENOMEM;
-			return;
-		}
-		l->at = grown;
-	}
-	l->at[l->n++] = (struct own_address){ addr, source, number };
+	if (GROW(l->at, l->n))
+		l->at[l->n++] = (struct own_address){ addr, source, number };
+	else
+		l->err = -ENOMEM;
 }
 
 static void learn_text(struct learned *l, const char *text, enum own_source source, unsigned int number)

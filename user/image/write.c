@@ -11,6 +11,7 @@
 
 #include "filter/arrays.h"
 #include "image/image.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "sets/list.h"
 
@@ -51,14 +52,12 @@ static void put_header(struct writer *w, const struct image_source *source)
 				       .generation = sizeof(struct generation),
 				       .asked = source->asked,
 				       .g = *source->g };
-	time_t now = time(NULL);
-	struct tm utc;
 
 	memcpy(header.magic, IMAGE_MAGIC, sizeof(header.magic));
 	for (size_t i = 0; i < source->lists_n; i++)
 		header.lists += source->lists[i].label != 0;
 	header.bytes = image_bytes(source->g, header.lists);
-	strftime(header.saved, sizeof(header.saved), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+	utc_text(header.saved, time(NULL));
 	for (enum array a = 0; a < ARRAYS; a++) {
 		*generation_member(&header.g, array_kinds[a].member) = array_bytes(source->g, a) > 0;
 		/* Whether an array is one value is for the kernel to say that takes it. */

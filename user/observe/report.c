@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "sets/address.h"
 #include "base/log.h"
 #include "base/out.h"
@@ -27,15 +28,9 @@ int report_take(struct report *r, enum history_window window, unsigned int top)
 	return err;
 }
 
-const char *report_time(char buf[32], uint64_t at)
+const char *report_time(char buf[UTC_TEXT_MAX], uint64_t at)
 {
-	time_t seconds = (time_t)at;
-	struct tm utc;
-
-	if (!at || !gmtime_r(&seconds, &utc))
-		return "-";
-	strftime(buf, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
-	return buf;
+	return at ? utc_text(buf, (int64_t)at) : "-";
 }
 
 const char *report_entry(char buf[64], enum top top, const struct top_entry *e)

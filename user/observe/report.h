@@ -3,6 +3,7 @@
 #ifndef OBSERVE_REPORT_H
 #define OBSERVE_REPORT_H
 
+#include "base/clock.h"
 #include "observe/history.h"
 #include "state/state.h"
 
@@ -21,7 +22,7 @@ int report_json(const struct report *report);
 int report_html(const struct report *report);
 
 extern const char *const top_names[TOPS];
-const char *report_time(char buf[32], uint64_t at);
+const char *report_time(char buf[UTC_TEXT_MAX], uint64_t at);
 /* "192.0.2.0/24", "udp 53" */
 const char *report_entry(char buf[64], enum top top, const struct top_entry *entry);
 /* What an entry stands for: its share of the samples, of all that was dropped. */

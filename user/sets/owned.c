@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/free_memory.h"
+#include "base/memory.h"
 
 /* So much is taken unseen. */
 #define UNSEEN_BYTES ((size_t)16 << 20)

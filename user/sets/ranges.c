@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/large_pages.h"
+#include "base/memory.h"
 #include "sets/ranges.h"
 
 /* Up to this size, an array just grows; from there on it is put in order first, so that repetition takes no memory. */

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/clean_text.h"
 #include "base/trusted_dir.h"
 
@@ -66,18 +67,15 @@ static void to_journal(const struct event *what, const char *message)
 /* One write a line, at the end: lines of several commands do not mix. */
 static void to_file(const struct event *what, const char *message)
 {
-	char path[512], old[512], when[32];
-	time_t now = time(NULL);
+	char path[512], old[512], when[UTC_TEXT_MAX];
 	struct stat is, there;
-	struct tm utc;
 	json_t *line;
 	char *text;
 	size_t n;
 	int fd;
 
-	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-	line = json_pack("{s:s, s:s, s:s, s:I}", "time", when, "event", name_of(what), "message", message, "generation",
-			 (json_int_t)what->generation);
+	line = json_pack("{s:s, s:s, s:s, s:I}", "time", utc_text(when, time(NULL)), "event", name_of(what), "message",
+			 message, "generation", (json_int_t)what->generation);
 	text = line ? json_dumps(line, JSON_COMPACT) : NULL;
 	json_decref(line);
 	fd = text && !trust_directory(opt_state)

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/large_pages.h"
+#include "base/memory.h"
 #include "base/log.h"
 #include "sets/ranges_packed.h"
 #include "base/compress.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/free_memory.h"
+#include "base/memory.h"
 #include "base/log.h"
 #include "state/internal.h"
 #include "state/settings.h"

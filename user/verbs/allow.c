@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "change/apply.h"
 #include "change/change.h"
 #include "base/log.h"

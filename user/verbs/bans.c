@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "change/change.h"
 #include "base/clean_text.h"
 #include "change/guard.h"

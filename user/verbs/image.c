@@ -10,6 +10,7 @@
 #include "image/image.h"
 #include "verbs/print_image.h"
 #include "image/union.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/out.h"
 #include "sets/owned.h"
@@ -59,8 +60,6 @@ static int read_list(const struct options *o, const char *path, struct list_info
 	struct reader_report report;
 	char error[READER_TEXT_MAX], number[NUMBER_TEXT_MAX];
 	bool found[64];
-	time_t now = time(NULL);
-	struct tm utc;
 	int err = reader_read(path, &o->reading, set, &report, error);
 
 	if (err)
@@ -73,7 +72,7 @@ static int read_list(const struct options *o, const char *path, struct list_info
 	list->kind = LIST_BAN;
 	list->prefixes = ranges_count_prefixes(set);
 	snprintf(list->addresses, sizeof(list->addresses), "%s", number_text(number, ranges_count(set)));
-	strftime(list->loaded, sizeof(list->loaded), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+	utc_text(list->loaded, time(NULL));
 	return err;
 }
 

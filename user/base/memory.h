@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Large memory in large pages: a page fault each 2 MiB, and places that are found without walking page tables. */
-#ifndef BASE_LARGE_PAGES_H
-#define BASE_LARGE_PAGES_H
+/* Memory: how much is free, and large pages. */
+#ifndef BASE_MEMORY_H
+#define BASE_MEMORY_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,7 +10,11 @@
 
 #define LARGE_PAGE ((size_t)2 << 20)
 
+/* Bytes that the kernel could give now; 0: unknown. */
+uint64_t memory_available(void);
+
 /*
+ * A page fault each 2 MiB only, and fewer page tables to walk.
  * Only a wish: a kernel without large pages, or with none left, gives small ones. Asked for all that malloc mapped for
  * this array, its first small page to its last: a wish for a part would make two mappings of one, which mremap(2)
  * refuses to move, so that each realloc(3) from then on would hold the old and the new at once.

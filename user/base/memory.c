@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "base/free_memory.h"
+#include "base/memory.h"
 
 #include <stdio.h>
 
