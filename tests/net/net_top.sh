@@ -79,9 +79,7 @@ left_alone() {
 	filtering attackers
 	: >conf
 	ready
-	terminal "$1"
-	flow 0 -b banned -c clean
-	tries "$XDP_BLOOM top"
+	attacked "$1" top
 	shows '203\.0\.113\.9 +[0-9.]+%'
 	stop KILL 137
 	# Samples of a minute ago would be on the screen for as long: the ring's own lock tells who reads.

@@ -52,9 +52,7 @@ json_lines() {
 # ended_by SIZE HOW
 ended_by() {
 	filtering attackers
-	terminal "$1"
-	tries "$XDP_BLOOM watch"
-	flow 0 -b banned -c clean
+	attacked "$1" watch
 	shows 'edge0 +attackers +gate +203\.0\.113\.9:9 > 198'
 	ends_by "$2"
 	ended 0
@@ -65,9 +63,7 @@ left_alone() {
 	filtering attackers
 	: >conf
 	ready
-	terminal "$1"
-	tries "$XDP_BLOOM watch"
-	flow 0 -b banned -c clean
+	attacked "$1" watch
 	shows 'edge0 +attackers +gate +203\.0\.113\.9:9'
 	stop
 	ended 2
@@ -152,6 +148,15 @@ disk_full() {
 	one_line "/nowhere/file: No such file or directory"
 }
 
+# sees_first SOURCE: who watches from now on sees one that comes from there, and nothing before.
+sees_first() {
+	echo "$1" >one
+	watching seen -j watch --count 1
+	"$TRAFFIC" -b one -c clean wire0 edge0 >sent
+	wait $watcher
+	is "$(jq -r .source seen)" "$1" "the first one seen"
+}
+
 # A reader that is killed leaves samples behind; they are not the next one's.
 killed() {
 	filtering bad
@@ -160,11 +165,7 @@ killed() {
 	send 0 -b banned -c clean
 	kill -KILL $watcher
 	wait $watcher
-	echo 203.0.113.9 >one
-	watching seen -j watch --count 1
-	"$TRAFFIC" -b one -c clean wire0 edge0 >sent
-	wait $watcher
-	is "$(jq -r .source seen)" 203.0.113.9 "the first one seen"
+	sees_first 203.0.113.9
 }
 
 # Whoever ends it has all that was dropped until then.
@@ -205,11 +206,7 @@ bounded() {
 nothing_old() {
 	filtering bad
 	send 0 -b banned -c clean
-	echo 192.0.2.7 >one
-	watching seen -j watch --count 1
-	"$TRAFFIC" -b one -c clean wire0 edge0 >sent
-	wait $watcher
-	is "$(jq -r .source seen)" 192.0.2.7 "the first one seen"
+	sees_first 192.0.2.7
 }
 
 one_reader() {

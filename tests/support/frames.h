@@ -135,4 +135,15 @@ __attribute__((unused)) static void frame_make(uint8_t frame[FRAME_MAX], const s
 	assert(at <= FRAME_MAX && (!shape->needed || shape->needed == at));
 }
 
+/* From any source of its family: returns it. */
+__attribute__((unused)) static ip6 frame_make_random(uint8_t frame[FRAME_MAX], const struct frame_shape *shape)
+{
+	ip6 source = (ip6)ktap_random() << 64 | ktap_random();
+
+	if (shape->family == 4)
+		source = (uint32_t)source;
+	frame_make(frame, shape, source);
+	return source;
+}
+
 #endif

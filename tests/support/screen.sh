@@ -36,6 +36,13 @@ tries() {
 	types "try $*" Enter
 }
 
+# attacked SIZE VERB: in such a terminal, while banned packets come.
+attacked() {
+	terminal "$1"
+	tries "$XDP_BLOOM $2"
+	flow 0 -b banned -c clean
+}
+
 # shows WORDS: waits until they are on the screen.
 shows() {
 	(wait_until "'$1' on the screen" on_screen "$1") || fail "$(cat screen)"

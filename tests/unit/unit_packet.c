@@ -38,12 +38,9 @@ static void every_shape(void)
 	for (size_t i = 0; i < FRAME_SHAPES; i++) {
 		for (int round = 0; round < 50; round++) {
 			const struct frame_shape *shape = &frame_shapes[i];
-			ip6 num = (ip6)ktap_random() << 64 | ktap_random();
 			uint8_t frame[FRAME_MAX];
+			ip6 num = frame_make_random(frame, shape);
 
-			if (shape->family == 4)
-				num = (uint32_t)num;
-			frame_make(frame, shape, num);
 			for (size_t size = 0; size <= FRAME_MAX; size++) {
 				struct packet p = read_copy(frame, size);
 				int wanted = size >= shape->needed ? shape->family : 0;

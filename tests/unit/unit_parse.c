@@ -38,12 +38,9 @@ static void every_shape(void)
 		const struct frame_shape *shape = &frame_shapes[i];
 
 		for (int round = 0; round < 20; round++) {
-			ip6 num = (ip6)ktap_random() << 64 | ktap_random();
 			uint8_t frame[FRAME_MAX];
+			ip6 num = frame_make_random(frame, shape);
 
-			if (shape->family == 4)
-				num = (uint32_t)num;
-			frame_make(frame, shape, num);
 			for (size_t size = 0; size <= FRAME_MAX; size++) {
 				int wanted = size >= shape->needed ? shape->family : 0;
 				ip6 got;
