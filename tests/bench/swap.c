@@ -31,7 +31,7 @@ int main(void)
 
 	if (bpffs)
 		opt_bpffs = bpffs;
-	slot = pin_get(PIN_SLOT);
+	slot = pin_get(context_ambient(), PIN_SLOT);
 	if (slot < 0 || bpf_map_lookup_elem(slot, &key, &id))
 		return 2;
 	program = bpf_prog_get_fd_by_id(id);

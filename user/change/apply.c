@@ -7,13 +7,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "kernel/ask.h"
 #include "kernel/dispatcher_refresh.h"
 #include "kernel/live.h"
 #include "kernel/root.h"
 #include "change/live_bans.h"
 #include "filter/build.h"
 #include "filter/verify.h"
+#include "base/context.h"
 #include "base/clock.h"
 #include "change/guard.h"
 #include "state/kept_image.h"
@@ -67,7 +67,7 @@ uint64_t apply_next_number(struct state *state)
 	double number = state_setting(state, SETTING_GENERATION, 0);
 	struct generation old = { 0 };
 
-	kernel_live(&old);
+	kernel_live(context_ambient(), &old);
 	return (number > (double)old.number ? (uint64_t)number : old.number) + 1;
 }
 
@@ -103,7 +103,7 @@ static int check_lost(struct state *state)
 {
 	struct generation live;
 
-	return kernel_live(&live) ? 0 : bans_known(state, &live);
+	return kernel_live(context_ambient(), &live) ? 0 : bans_known(state, &live);
 }
 
 /* What will be dropped, whoever asks for it: bans less exceptions, without shadows. */
@@ -114,7 +114,7 @@ static int guard(const struct settled *s)
 
 	if (s->plain) {
 		banned = (struct ranges){ .v4 = s->owned.v4, .v6 = s->owned.v6, .n4 = s->owned.n4, .n6 = s->owned.n6 };
-		return guard_own(&banned, kernel_drops);
+		return guard_own(context_ambient(), &banned);
 	}
 
 	for (size_t i = 0; i < s->owned.n4 && !err; i++)
@@ -126,7 +126,7 @@ static int guard(const struct settled *s)
 	if (!err)
 		err = ranges_finish(&banned);
 	if (!err)
-		err = guard_own(&banned, kernel_drops);
+		err = guard_own(context_ambient(), &banned);
 	ranges_free(&banned);
 	return err;
 }
@@ -172,11 +172,11 @@ static int go_live(struct state *state, const struct apply_options *options, str
 	uint64_t image = image_kept(state);
 	struct attachment *on = NULL;
 	size_t on_n = 0;
-	int err = kernel_load(c);
+	int err = kernel_load(context_ambient(), c);
 	double loaded = lap(&t->clock);
 
 	if (!err)
-		err = attach_list(&on, &on_n);
+		err = attach_list(context_ambient(), &on, &on_n);
 	if (!err)
 		err = attach_may_refresh(on, on_n);
 	if (!err && options->before_commit)
@@ -190,10 +190,10 @@ static int go_live(struct state *state, const struct apply_options *options, str
 		err = state_commit(state);
 	if (!err) {
 		image_sweep(image);
-		err = kernel_switch(c);
+		err = kernel_switch(context_ambient(), c);
 	}
 	if (!err)
-		attach_refresh(on, on_n);
+		attach_refresh(context_ambient(), on, on_n);
 	free(on);
 	if (!err)
 		note("generation %llu: sets %.1f ms, arrays %.1f ms, check %.1f ms, programs %.1f ms, switch %.1f ms",
@@ -206,7 +206,7 @@ int apply_with(struct state *state, const struct apply_options *options)
 {
 	struct laps t = { .clock = clock_seconds() };
 	struct candidate c;
-	int err = kernel_base();
+	int err = kernel_base(context_ambient());
 
 	if (!err && !options->discard_unknown)
 		err = check_lost(state);

@@ -7,9 +7,9 @@
 #include "change/apply_internal.h"
 #include "bpf/decide.h"
 #include "change/guard.h"
-#include "kernel/ask.h"
 #include "image/image.h"
 #include "state/kept_image.h"
+#include "base/context.h"
 #include "base/log.h"
 #include "state/settings.h"
 #include "state/state.h"
@@ -82,7 +82,7 @@ static int refuse_wide(const struct image *image)
 	struct candidate live;
 	int err = dropped_whole(&image->g, &after);
 
-	if (!err && !kernel_open_live(&live)) {
+	if (!err && !kernel_open_live(context_ambient(), &live)) {
 		err = dropped_whole(&live.g, &before);
 		kernel_release(&live);
 	}
@@ -106,7 +106,7 @@ int apply_image(struct state *state, const struct apply_options *options, struct
 		return err;
 	err = image_fits(state, &image);
 	if (!err && options->guarded)
-		err = guard_own_by(covering, &image.g, "the image", kernel_drops);
+		err = guard_own_by(context_ambient(), covering, &image.g, "the image");
 	if (!err && options->narrow)
 		err = refuse_wide(&image);
 	if (!err && !options->dry_run) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/log.h"
 #include "change/apply.h"
 #include "change/change.h"
@@ -63,7 +64,7 @@ static int announce(struct attaching *a, const char *name, enum announced *annou
 
 	snprintf(at.name, sizeof(at.name), "%s", name);
 	snprintf(pending.name, sizeof(pending.name), "%s", name);
-	if (attach_may(&at))
+	if (attach_may(a->change->context, &at))
 		return 0; /* attach_one() says why */
 	err = change_pending(a->change, PENDING_INTERFACE, name, (long)a->options->confirm.value);
 	if (!err)
@@ -132,7 +133,7 @@ static int attach_next(struct attaching *a, const char *name, struct attachment 
 
 	*at = (struct attachment){ .mode = mode_of(o), .shared = o->shared };
 	snprintf(at->name, sizeof(at->name), "%s", name);
-	is = attach_one(at);
+	is = attach_one(a->change->context, at);
 	if (is && !(o->if_needed && (err_is(is, EEXIST) || err_is(is, ENODEV) || err_is(is, EXDEV))))
 		return is;
 	if (err_is(is, ENODEV) || err_is(is, EXDEV))
@@ -151,7 +152,7 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 
 	*done_n = 0;
 	if (!err)
-		err = kernel_base();
+		err = kernel_base(context);
 	if (!err)
 		err = announce_all(&a);
 	for (int i = 0; !err && i < n; i++) {
@@ -170,7 +171,7 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 	if (err) {
 		snprintf(why, sizeof(why), "%s", reason(err)); /* taking it back may record another */
 		while (*done_n > 0)
-			detach_one(done[--*done_n].name);
+			detach_one(context, done[--*done_n].name);
 		if (a.change && a.change->state)
 			take_back(&a);
 		because(err, "%s", why);
@@ -181,14 +182,14 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 }
 
 /* Every interface that the filter is on. */
-static int detach_all(void)
+static int detach_all(const struct context *context)
 {
 	struct attachment *list = NULL;
 	size_t n;
-	int err = attach_list(&list, &n), one;
+	int err = attach_list(context, &list, &n), one;
 
 	for (size_t i = 0; i < n; i++) {
-		one = detach_one(list[i].name);
+		one = detach_one(context, list[i].name);
 		err = err ? err : one;
 	}
 	free(list);
@@ -196,7 +197,7 @@ static int detach_all(void)
 }
 
 /* It is not to be attached again. NULL: none is. */
-static int forget(const char *name)
+static int forget(const struct context *context, const char *name)
 {
 	struct interface_info *kept = NULL;
 	struct state *state = NULL;
@@ -205,7 +206,7 @@ static int forget(const char *name)
 
 	/* A command that we waited for may have attached it again. */
 	if (!err)
-		err = !name ? detach_all() : attach_find(name) ? 0 : detach_one(name);
+		err = !name ? detach_all(context) : attach_find(context, name) ? 0 : detach_one(context, name);
 	if (!err)
 		err = state_interfaces(state, &kept, &n);
 	for (size_t i = 0; i < n && !err; i++)
@@ -230,27 +231,27 @@ static bool is_kept(const char *name)
 	return found;
 }
 
-int detach_interfaces(char *const *names, int n, bool *stopped)
+int detach_interfaces(const struct context *context, char *const *names, int n, bool *stopped)
 {
-	int err = kernel_ready();
+	int err = kernel_ready(context);
 
 	*stopped = false;
 	/* Look before anything is done: either all of them or none. */
 	for (int i = 0; i < n && !err; i++)
 		if (!is_kept(names[i]))
-			err = attach_find(names[i]);
+			err = attach_find(context, names[i]);
 	/* The packets first: whoever detaches in trouble is not kept waiting for a state that is in trouble too. */
 	if (!err && !n)
-		err = detach_all();
+		err = detach_all(context);
 	for (int i = 0; i < n && !err; i++)
-		if (!attach_find(names[i]))
-			err = detach_one(names[i]);
+		if (!attach_find(context, names[i]))
+			err = detach_one(context, names[i]);
 	if (err)
 		return err;
 	*stopped = true;
 	if (!n)
-		return forget(NULL);
+		return forget(context, NULL);
 	for (int i = 0; i < n && !err; i++)
-		err = forget(names[i]);
+		err = forget(context, names[i]);
 	return err;
 }

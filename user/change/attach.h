@@ -21,6 +21,6 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 		      struct attachment *done, int *done_n, bool *missing);
 
 /* Without names: all of them. *stopped: filtering has stopped, but where -errno is returned it comes back. */
-int detach_interfaces(char *const *names, int n, bool *stopped);
+int detach_interfaces(const struct context *context, char *const *names, int n, bool *stopped);
 
 #endif

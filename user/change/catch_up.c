@@ -25,7 +25,7 @@ static const char *why(const struct pending *one)
 /* The packets first: an interface waits on until the filter has left it. A list goes back with the next generation. */
 static bool can_go(const struct pending *one)
 {
-	int err = one->kind == PENDING_INTERFACE ? attach_take_back(one->name) : 0;
+	int err = one->kind == PENDING_INTERFACE ? attach_take_back(context_ambient(), one->name) : 0;
 
 	if (err)
 		warn("%s: %s, and cannot go back: %s", one->name, why(one), reason(err));
@@ -82,7 +82,7 @@ static int into_force(struct late *l, struct state *state)
 
 static void report(const struct late *l, int err)
 {
-	unsigned long long generation = l->overdue_n || l->expired ? kernel_live_generation() : 0;
+	unsigned long long generation = l->overdue_n || l->expired ? kernel_live_generation(context_ambient()) : 0;
 	struct event reverted = { EVENT_REVERTED, .generation = generation };
 	struct event expired = { EVENT_EXPIRED, .generation = generation };
 
@@ -114,7 +114,7 @@ int catch_up(struct state **state, time_t at_least)
 	live_open(&live, context_ambient());
 	kernel_sweep(&live);
 	live_close(&live);
-	attach_catch_up();
+	attach_catch_up(context_ambient());
 	if (!err)
 		err = expire(&late, *state);
 	if (!err_is(err, EUCLEAN)) {

@@ -13,7 +13,6 @@
 #include "change/live_bans.h"
 #include "change/guard.h"
 #include "state/kept_image.h"
-#include "kernel/ask.h"
 #include "kernel/counters.h"
 #include "kernel/root.h"
 #include "base/log.h"
@@ -42,7 +41,7 @@ int change_begin_at(struct change **change, struct context *context, time_t at_l
 	if (!c)
 		return -ENOMEM;
 	c->context = context;
-	err = kernel_ready();
+	err = kernel_ready(context);
 	if (!err)
 		err = state_open(&c->state, true);
 	return err ? err : catch_up(&c->state, at_least);
@@ -76,7 +75,7 @@ void change_zero_given(struct change *change, uint8_t label)
 	if (is_joined(change))
 		change_zero(change, label);
 	else
-		kernel_zero_label(label);
+		kernel_zero_label(change->context, label);
 }
 
 /* What is newly banned asks the guard rails, whether or not a new generation is built for it. */
@@ -96,7 +95,7 @@ static int guard_touched(struct change *change)
 	if (!err)
 		err = ranges_intersect(&banned, &open, &bans);
 	if (!err)
-		err = guard_own(&banned, kernel_drops);
+		err = guard_own(change->context, &banned);
 	ranges_free(&allowed);
 	ranges_free(&bans);
 	ranges_free(&open);
@@ -114,7 +113,7 @@ static int commit(struct change *change)
 		err = bans_into_force(change->state, &change->touched);
 	for (unsigned int label = 0; label < LABELS && !err && !change->options.dry_run; label++)
 		if (change->zero[label])
-			kernel_zero_label((uint8_t)label);
+			kernel_zero_label(change->context, (uint8_t)label);
 	return err;
 }
 

@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "sets/ranges.h"
 
+struct context;
+
 enum bogons { BOGONS_LEAVE_OUT, BOGONS_KEEP, BOGONS_REFUSE };
 
 /* Ranges that no packet from outside should carry as its source, and whose ban shuts out one's own. */
@@ -34,12 +36,11 @@ int guard_prefix(struct addr first, unsigned int length);
  * -EPERM with the reason recorded when the set bans an address of this machine, a gateway or name server in use, or the
  * peer of the SSH session, and it was not banned already.
  */
-int guard_own(const struct ranges *set, bool (*banned_already)(struct addr addr));
+int guard_own(const struct context *context, const struct ranges *set);
 
 /* Likewise for what is no set: covering is ranges_covering() for it, and who is what the reason calls it. */
 typedef int guard_covering_fn(const void *arg, struct addr addr);
-int guard_own_by(guard_covering_fn *covering, const void *arg, const char *who,
-		 bool (*banned_already)(struct addr addr));
+int guard_own_by(const struct context *context, guard_covering_fn *covering, const void *arg, const char *who);
 
 /* Has any of these refused something, in this process? */
 bool guard_refused(void);

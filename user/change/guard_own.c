@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "change/own_addresses.h"
+#include "kernel/ask.h"
 
-int guard_own_by(guard_covering_fn *covering, const void *arg, const char *who,
-		 bool (*banned_already)(struct addr addr))
+int guard_own_by(const struct context *context, guard_covering_fn *covering, const void *arg, const char *who)
 {
 	struct own_address *own;
 	size_t n;
@@ -19,7 +19,7 @@ int guard_own_by(guard_covering_fn *covering, const void *arg, const char *who,
 		struct addr first = own[i].addr;
 		int length = covering(arg, first);
 
-		if (length < 0 || banned_already(first))
+		if (length < 0 || kernel_drops(context, first))
 			continue;
 		prefix_text(host, first, -1);
 		first.num &= ~addr_mask(first.family, (unsigned int)length);
@@ -35,7 +35,7 @@ static int covering_set(const void *set, struct addr addr)
 	return ranges_covering(set, addr);
 }
 
-int guard_own(const struct ranges *set, bool (*banned_already)(struct addr addr))
+int guard_own(const struct context *context, const struct ranges *set)
 {
-	return guard_own_by(covering_set, set, NULL, banned_already);
+	return guard_own_by(context, covering_set, set, NULL);
 }

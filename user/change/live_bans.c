@@ -175,7 +175,7 @@ int bans_into_force(struct state *state, struct touched *t)
 	if (!err_is(err, EAGAIN))
 		return err;
 	err = apply(state);
-	if (!err && full && !kernel_live(&live))
+	if (!err && full && !kernel_live(context_ambient(), &live))
 		event((struct event){ EVENT_CAPACITY, .generation = live.number },
 		      "there was no room for another ban; now there is, for %llu keys",
 		      (unsigned long long)live.capacity);
@@ -186,7 +186,8 @@ bool bans_agree(struct state *state)
 {
 	struct generation live;
 
-	return !kernel_live(&live) && (double)live.number == state_setting(state, SETTING_GENERATION, 0) &&
+	return !kernel_live(context_ambient(), &live) &&
+	       (double)live.number == state_setting(state, SETTING_GENERATION, 0) &&
 	       (double)live.edits == state_setting(state, SETTING_EDITS, 0);
 }
 
@@ -213,5 +214,5 @@ bool bans_behind(struct state *state)
 {
 	struct generation live;
 
-	return !kernel_live(&live) && !bans_agree(state) && !is_lost(state, &live);
+	return !kernel_live(context_ambient(), &live) && !bans_agree(state) && !is_lost(state, &live);
 }

@@ -8,7 +8,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "base/context.h"
 #include "base/log.h"
 #include "bpf/parse.h"
 #include "kernel/live.h"
@@ -60,12 +59,12 @@ static int ask(int fd, const struct addr *addrs, size_t n, __u32 *answers)
 	return err ? because_kernel(err, "running the loaded program") : 0;
 }
 
-int kernel_ask(const struct addr *addrs, size_t n, __u32 *answers)
+int kernel_ask(const struct context *context, const struct addr *addrs, size_t n, __u32 *answers)
 {
 	struct live live;
 	int fd;
 
-	live_open(&live, context_ambient());
+	live_open(&live, context);
 	do
 		fd = live_pin(&live, PIN_ASK);
 	while (err_is(fd, ENOENT) && live_overtaken(&live));
@@ -80,12 +79,12 @@ bool live_drops(const struct live *live, struct addr addr)
 	return !ask(live_pin(live, PIN_ASK), &addr, 1, &answer) && answer != ANSWER_UNPARSED && answer & ANSWER_DROP;
 }
 
-bool kernel_drops(struct addr addr)
+bool kernel_drops(const struct context *context, struct addr addr)
 {
 	struct live live;
 	bool drops;
 
-	live_open(&live, context_ambient());
+	live_open(&live, context);
 	drops = live_drops(&live, addr);
 	live_close(&live);
 	return drops;

@@ -18,6 +18,7 @@
 #include "base/grow.h"
 #include "bpf/abi.h"
 #include "kernel/counters.h"
+#include "base/context.h"
 #include "base/log.h"
 #include "kernel/pins.h"
 #include "kernel/dispatcher.h"
@@ -38,16 +39,16 @@ static enum attach_mode mode_of(int ifindex, __u32 id, bool *is_it)
  * What a pin of ours says: 0 where it is in force, -ENOENT where there is none, -ENODEV where its interface is gone,
  * -EXDEV where it filters on, but under another name or in another network namespace.
  */
-static int link_state(struct attachment *at)
+static int link_state(const struct context *context, struct attachment *at)
 {
 	struct bpf_link_info info = { 0 };
 	__u32 size = sizeof(info);
-	char path[256];
+	char path[PIN_PATH_MAX];
 	unsigned int ifindex = if_nametoindex(at->name);
 	bool is_it = true;
 	int fd, err;
 
-	attachment_pin(path, sizeof(path), at->name, at->shared);
+	attachment_pin(context, path, at->name, at->shared);
 	fd = bpf_obj_get(path);
 	if (fd < 0)
 		return -errno;
@@ -82,14 +83,14 @@ static const char *why_not(int err)
 	}
 }
 
-static int attach_link(struct attachment *at, int ifindex)
+static int attach_link(const struct context *context, struct attachment *at, int ifindex)
 {
-	char path[256];
-	int root = pin_get(PIN_ROOT), fd = -1, err = -EOPNOTSUPP;
+	char path[PIN_PATH_MAX];
+	int root = pin_get(context, PIN_ROOT), fd = -1, err = -EOPNOTSUPP;
 
 	if (root < 0)
-		return because(root, "the root program is gone from %s", opt_bpffs);
-	attachment_pin(path, sizeof(path), at->name, false);
+		return because(root, "the root program is gone from %s", context->bpffs);
+	attachment_pin(context, path, at->name, false);
 	for (enum attach_mode mode = MODE_NATIVE; mode <= MODE_SKB && fd < 0; mode++) {
 		LIBBPF_OPTS(bpf_link_create_opts, opts,
 			    .flags = mode == MODE_NATIVE ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE);
@@ -118,17 +119,17 @@ static int attach_link(struct attachment *at, int ifindex)
 }
 
 /* An interface begins to count at zero, unless one that the filter is on shares its row. */
-static int take_row(unsigned int ifindex)
+static int take_row(const struct context *context, unsigned int ifindex)
 {
 	struct attachment *list;
 	bool taken = false;
 	size_t n;
-	int err = attach_list(&list, &n);
+	int err = attach_list(context, &list, &n);
 
 	for (size_t i = 0; i < n && !err; i++)
 		taken = taken || (!list[i].gone && PORT_OF(list[i].ifindex) == PORT_OF(ifindex));
 	free(list);
-	return err || taken ? err : kernel_retire_port(PORT_OF(ifindex));
+	return err || taken ? err : kernel_retire_port(context, PORT_OF(ifindex));
 }
 
 /* On others (tun, ppp, sit) the address would be looked for where it is not, and all would pass. */
@@ -151,16 +152,16 @@ static int has_ethernet(const char *ifname)
 		       ifname);
 }
 
-int attach_may(const struct attachment *at)
+int attach_may(const struct context *context, const struct attachment *at)
 {
 	struct attachment old = *at;
-	char path[256];
+	char path[PIN_PATH_MAX];
 
 	if (!if_nametoindex(at->name))
 		return because(-ENODEV, "%s: there is no such interface", at->name);
 	for (int shared = 0; shared < 2; shared++) {
 		old.shared = shared;
-		switch (error_number(link_state(&old))) {
+		switch (error_number(link_state(context, &old))) {
 		case 0:
 			return because(-EEXIST, "%s: the filter is attached there already (%s mode)", at->name,
 				       attach_mode_names[old.mode]);
@@ -170,41 +171,41 @@ int attach_may(const struct attachment *at)
 				       "renamed, or is in another network namespace; detach %s first",
 				       at->name, at->name);
 		case ENODEV: /* an interface of that name came and went */
-			attachment_pin(path, sizeof(path), at->name, shared);
+			attachment_pin(context, path, at->name, shared);
 			unlink(path);
 		}
 	}
 	return has_ethernet(at->name);
 }
 
-int attach_one(struct attachment *at)
+int attach_one(const struct context *context, struct attachment *at)
 {
 	unsigned int ifindex = if_nametoindex(at->name);
-	char path[256];
-	int err = attach_may(at);
+	char path[PIN_PATH_MAX];
+	int err = attach_may(context, at);
 
 	if (!err)
-		err = take_row(ifindex);
+		err = take_row(context, ifindex);
 	if (err)
 		return err;
 	if (at->shared || shared_is_there((int)ifindex)) {
-		attachment_pin(path, sizeof(path), at->name, true);
-		return shared_attach(at, (int)ifindex, path);
+		attachment_pin(context, path, at->name, true);
+		return shared_attach(context, at, (int)ifindex, path);
 	}
-	return attach_link(at, (int)ifindex);
+	return attach_link(context, at, (int)ifindex);
 }
 
-int attach_new_root(int root)
+int attach_new_root(const struct context *context, int root)
 {
 	struct attachment *list;
 	size_t n;
-	int err = attach_list(&list, &n);
+	int err = attach_list(context, &list, &n);
 
 	for (size_t i = 0; i < n && !err; i++) {
-		char path[256];
+		char path[PIN_PATH_MAX];
 		int fd;
 
-		attachment_pin(path, sizeof(path), list[i].name, false);
+		attachment_pin(context, path, list[i].name, false);
 		fd = list[i].shared || list[i].gone ? -1 : bpf_obj_get(path);
 		if (fd >= 0 && bpf_link_update(fd, root, NULL))
 			err = because(-errno, "%s: the new root: %s", list[i].name, strerror(errno));
@@ -220,22 +221,22 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct attachment *)a)->name, ((const struct attachment *)b)->name);
 }
 
-int attach_list(struct attachment **list, size_t *n)
+int attach_list(const struct context *context, struct attachment **list, size_t *n)
 {
 	struct attachment at;
 	struct dirent *entry;
-	char path[256];
+	char path[PIN_PATH_MAX];
 	DIR *dir;
 	int err = 0;
 
 	*list = NULL;
 	*n = 0;
-	pin_path(path, sizeof(path), PIN_LINKS);
+	pin_path(context, path, PIN_LINKS);
 	dir = opendir(path);
 	if (!dir)
 		return errno == ENOENT ? 0 : because(-errno, "%s: %s", path, strerror(errno));
 	while ((entry = readdir(dir))) {
-		if (!attachment_of_pin(entry->d_name, &at) || err_is(link_state(&at), ENOENT))
+		if (!attachment_of_pin(entry->d_name, &at) || err_is(link_state(context, &at), ENOENT))
 			continue;
 		if (!GROW(*list, *n)) {
 			err = -ENOMEM;

@@ -11,14 +11,14 @@
  * Attaches to one interface; fills in what came of mode and shared. -EEXIST where it is attached already, -EXDEV where
  * what was attached under this name filters on elsewhere, and this one is open.
  */
-int attach_one(struct attachment *at);
+int attach_one(const struct context *context, struct attachment *at);
 /* What of that can be said before it is tried. */
-int attach_may(const struct attachment *at);
+int attach_may(const struct context *context, const struct attachment *at);
 
 /* Every link runs this root from now on: the one before was lost. */
-int attach_new_root(int root);
+int attach_new_root(const struct context *context, int root);
 
 /* Every interface that the filter is on, by the kernel's word; free() the list. */
-int attach_list(struct attachment **list, size_t *n);
+int attach_list(const struct context *context, struct attachment **list, size_t *n);
 
 #endif

@@ -4,13 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bpf/abi.h"
-#include "kernel/pins.h"
-
 const char *const attach_mode_names[] = { "auto", "native", "skb", NULL };
 
 /* bpffs has no names with dots, interfaces do (eth0.100): '.' and '%' are written as in an URL. */
-void attachment_pin(char *path, size_t size, const char *ifname, bool shared)
+void attachment_pin(const struct context *context, char path[PIN_PATH_MAX], const char *ifname, bool shared)
 {
 	char name[64];
 	size_t n = (size_t)snprintf(name, sizeof(name), "%s/", PIN_LINKS);
@@ -18,9 +15,9 @@ void attachment_pin(char *path, size_t size, const char *ifname, bool shared)
 	for (; *ifname && n + 4 < sizeof(name); ifname++)
 		n += (size_t)snprintf(name + n, sizeof(name) - n, *ifname == '.' || *ifname == '%' ? "%%%02x" : "%c",
 				      (unsigned char)*ifname);
-	pin_path(path, size, name);
+	pin_path(context, path, name);
 	if (shared)
-		strncat(path, ATTACH_SHARED, size - strlen(path) - 1);
+		strncat(path, ATTACH_SHARED, PIN_PATH_MAX - strlen(path) - 1);
 }
 
 bool attachment_of_pin(const char *file, struct attachment *at)

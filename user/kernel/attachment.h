@@ -5,7 +5,8 @@
 
 #include <net/if.h>
 #include <stdbool.h>
-#include <stddef.h>
+
+#include "kernel/pins.h"
 
 enum attach_mode { MODE_AUTO, MODE_NATIVE, MODE_SKB };
 
@@ -22,7 +23,7 @@ extern const char *const attach_mode_names[];
 
 /* Behind a dispatcher the pin is a program's, not a link's: so its name ends. */
 #define ATTACH_SHARED "%shared"
-void attachment_pin(char *path, size_t size, const char *ifname, bool shared);
+void attachment_pin(const struct context *context, char path[PIN_PATH_MAX], const char *ifname, bool shared);
 /* The reverse, from the name of a pin's file; false for one that is none of ours. */
 bool attachment_of_pin(const char *file, struct attachment *at);
 

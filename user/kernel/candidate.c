@@ -15,7 +15,6 @@
 #include "kernel/candidate.h"
 #include "kernel/live.h"
 #include "kernel/root.h"
-#include "base/context.h"
 #include "base/log.h"
 #include "kernel/pins.h"
 #include "kernel/programs.h"
@@ -126,12 +125,12 @@ int live_map(const struct live *live, struct candidate *c, bool edit)
 	return err;
 }
 
-int kernel_open_live(struct candidate *c)
+int kernel_open_live(const struct context *context, struct candidate *c)
 {
 	struct live live;
 	int err;
 
-	live_open(&live, context_ambient());
+	live_open(&live, context);
 	do
 		err = live_map(&live, c, false);
 	while (err_is(err, ENOENT) && live_overtaken(&live));
@@ -141,9 +140,9 @@ int kernel_open_live(struct candidate *c)
 
 static int pin(struct candidate *c, int fd, const char *name)
 {
-	char path[256];
+	char path[2 * PIN_PATH_MAX];
 
-	pin_generation_path(path, sizeof(path), c->g.number, name);
+	snprintf(path, sizeof(path), "%s/%s", c->dir, name);
 	return bpf_obj_pin(fd, path) ? -errno : 0;
 }
 
@@ -174,11 +173,11 @@ static void remove_generation(const char *path)
 	rmdir(path);
 }
 
-static int pin_all(struct candidate *c)
+static int pin_all(const struct context *context, struct candidate *c)
 {
 	int err;
 
-	pin_generation_path(c->dir, sizeof(c->dir), c->g.number, "");
+	pin_generation_path(context, c->dir, c->g.number, "");
 	remove_generation(c->dir); /* left over from a command that was killed */
 	err = mkdir(c->dir, 0700) ? -errno : 0;
 	if (!err)
@@ -193,10 +192,10 @@ static int pin_all(struct candidate *c)
 	return err ? because_kernel(err, c->dir) : 0;
 }
 
-int kernel_load(struct candidate *c)
+int kernel_load(const struct context *context, struct candidate *c)
 {
 	struct xdp_bloom_bpf *skel;
-	int maps[ARRAYS], frags = kernel_frags(), err = frags < 0 ? frags : programs_open(&skel);
+	int maps[ARRAYS], frags = kernel_frags(context), err = frags < 0 ? frags : programs_open(context, &skel);
 
 	if (err)
 		return err;
@@ -217,24 +216,24 @@ int kernel_load(struct candidate *c)
 		err = write_meta(c);
 	if (err)
 		return because_program(err, "loading a generation's program");
-	return pin_all(c);
+	return pin_all(context, c);
 }
 
 /* Every generation but the one in force goes; packets that are still in it finish first, the kernel sees to that. */
-static void remove_others(__u64 number)
+static void remove_others(const struct context *context, __u64 number)
 {
 	struct dirent *entry;
-	char path[256];
+	char path[PIN_PATH_MAX];
 	DIR *dir;
 
-	pin_path(path, sizeof(path), PIN_GENERATIONS);
+	pin_path(context, path, PIN_GENERATIONS);
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir))) {
 		__u64 other = strtoull(entry->d_name, NULL, 10);
 
 		if (entry->d_name[0] == '.' || other == number)
 			continue;
-		pin_generation_path(path, sizeof(path), other, "");
+		pin_generation_path(context, path, other, "");
 		remove_generation(path);
 	}
 	if (dir)
@@ -244,14 +243,14 @@ static void remove_others(__u64 number)
 void kernel_sweep(struct live *live)
 {
 	if (!live->err && live->others)
-		remove_others(live->number);
+		remove_others(live->context, live->number);
 	live->others = false;
 }
 
-static int put_into_slot(int program)
+static int put_into_slot(const struct context *context, int program)
 {
 	__u32 key = 0;
-	int slot = pin_get(PIN_SLOT), err;
+	int slot = pin_get(context, PIN_SLOT), err;
 
 	if (slot < 0)
 		return slot;
@@ -263,16 +262,16 @@ static int put_into_slot(int program)
 /* The state is committed already: what the kernel or the process lacks for a moment is asked for again. */
 #define SWITCH_TRIES 3
 
-int kernel_switch(struct candidate *c)
+int kernel_switch(const struct context *context, struct candidate *c)
 {
 	int err = -EAGAIN;
 
 	for (int i = 0; err && i < SWITCH_TRIES; i++)
-		err = put_into_slot(c->program);
+		err = put_into_slot(context, c->program);
 	if (err)
 		return because_kernel(err, "putting the generation into force");
 	c->dir[0] = '\0';
-	remove_others(c->g.number);
+	remove_others(context, c->g.number);
 	return 0;
 }
 

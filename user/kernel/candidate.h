@@ -11,6 +11,7 @@
 
 #include "filter/arrays.h"
 
+struct context;
 struct live;
 
 /* A generation on its way into the slot. */
@@ -27,9 +28,9 @@ struct candidate {
 /* Makes zeroed maps of the planned sizes and maps them into memory. */
 int kernel_arrays(struct candidate *c, const struct generation *planned);
 /* Verifies the programs with the generation's constants, and pins all of it beside the one in force. */
-int kernel_load(struct candidate *c);
+int kernel_load(const struct context *context, struct candidate *c);
 /* From the return on it is in force, on every interface; then the one before is let go. */
-int kernel_switch(struct candidate *c);
+int kernel_switch(const struct context *context, struct candidate *c);
 /* Unpins what a command that was killed left beside the generation in force. */
 void kernel_sweep(struct live *live);
 /* Lets go of our hold; unpins it unless it is in force. */
@@ -38,7 +39,7 @@ void kernel_release(struct candidate *c);
 /* The generation in force, with its arrays mapped into memory, to read or to edit; kernel_release() lets go of them. */
 int live_map(const struct live *live, struct candidate *c, bool edit);
 /* The same to read, for whoever holds no lock. */
-int kernel_open_live(struct candidate *c);
+int kernel_open_live(const struct context *context, struct candidate *c);
 
 /* The bytes that its maps really hold, as the kernel says. */
 void kernel_map_bytes(const struct candidate *c, __u64 bytes[ARRAYS]);

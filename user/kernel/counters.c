@@ -21,11 +21,11 @@ struct counter_map {
 	struct tally *each;
 };
 
-static int map_open(struct counter_map *m, const char *name, size_t values)
+static int map_open(const struct context *context, struct counter_map *m, const char *name, size_t values)
 {
 	int err = 0;
 
-	*m = (struct counter_map){ .fd = pin_get(name), .cpus = libbpf_num_possible_cpus() };
+	*m = (struct counter_map){ .fd = pin_get(context, name), .cpus = libbpf_num_possible_cpus() };
 	if (m->fd < 0)
 		return m->fd;
 	if (m->cpus <= 0)
@@ -79,20 +79,20 @@ static int read_ports(const struct counter_map *m, struct counted *c)
 	return err;
 }
 
-int kernel_counters(struct counted *c)
+int kernel_counters(const struct context *context, struct counted *c)
 {
 	struct counter_map m;
 	int err;
 
 	memset(c, 0, sizeof(*c));
-	err = map_open(&m, PIN_COUNTERS, BATCH) ?: read_ports(&m, c);
+	err = map_open(context, &m, PIN_COUNTERS, BATCH) ?: read_ports(&m, c);
 	err = map_close(&m, PIN_COUNTERS, err);
 	for (unsigned int port = 0; port <= PORTS; port++)
 		for (unsigned int why = 0; why < REASONS; why++)
 			tally_add(&c->verdict[reason_verdict(why)], &c->port[port][why]);
 	if (err)
 		return err;
-	err = map_open(&m, PIN_LIST_COUNTERS, BATCH) ?: sum(&m, 0, LABELS, c->list);
+	err = map_open(context, &m, PIN_LIST_COUNTERS, BATCH) ?: sum(&m, 0, LABELS, c->list);
 	return map_close(&m, PIN_LIST_COUNTERS, err);
 }
 
@@ -111,21 +111,21 @@ static int move_tally(const struct counter_map *m, __u32 from, __u32 to)
 													    : 0;
 }
 
-int kernel_retire_port(unsigned int port)
+int kernel_retire_port(const struct context *context, unsigned int port)
 {
 	struct counter_map m;
-	int err = map_open(&m, PIN_COUNTERS, 2);
+	int err = map_open(context, &m, PIN_COUNTERS, 2);
 
 	for (__u32 r = 0; r < REASONS && !err; r++)
 		err = move_tally(&m, COUNTER(port, r), COUNTER(PORT_RETIRED, r));
 	return map_close(&m, PIN_COUNTERS, err);
 }
 
-int kernel_zero_label(__u8 label)
+int kernel_zero_label(const struct context *context, __u8 label)
 {
 	struct counter_map m;
 	__u32 key = label;
-	int err = map_open(&m, PIN_LIST_COUNTERS, 1);
+	int err = map_open(context, &m, PIN_LIST_COUNTERS, 1);
 
 	if (!err && bpf_map_update_elem(m.fd, &key, m.each, BPF_ANY))
 		err = -errno;

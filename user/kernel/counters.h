@@ -5,15 +5,17 @@
 
 #include "bpf/abi.h"
 
+struct context;
+
 /* What was counted, summed over all CPUs. */
 struct counted {
 	struct tally verdict[VERDICTS];
 	struct tally port[PORTS + 1][REASONS]; /* the last is PORT_RETIRED */
 	struct tally list[LABELS];
 };
-int kernel_counters(struct counted *counted);
+int kernel_counters(const struct context *context, struct counted *counted);
 /* The row of an interface that the filter is no longer on begins anew; the sums stay. */
-int kernel_retire_port(unsigned int port);
+int kernel_retire_port(const struct context *context, unsigned int port);
 
 static inline void tally_add(struct tally *sum, const struct tally *more)
 {
@@ -27,6 +29,6 @@ static inline enum verdict reason_verdict(unsigned int why)
 }
 
 /* A list's count begins anew. */
-int kernel_zero_label(__u8 label);
+int kernel_zero_label(const struct context *context, __u8 label);
 
 #endif

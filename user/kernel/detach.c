@@ -20,14 +20,14 @@ static int is_pinned(const char *path)
 	return !access(path, F_OK) ? 1 : errno == ENOENT ? 0 : because(-errno, "%s: %s", path, strerror(errno));
 }
 
-int attach_find(const char *name)
+int attach_find(const struct context *context, const char *name)
 {
-	char path[256];
+	char path[PIN_PATH_MAX];
 
 	for (int shared = 0; shared < 2 && *name; shared++) {
 		int is;
 
-		attachment_pin(path, sizeof(path), name, shared);
+		attachment_pin(context, path, name, shared);
 		is = is_pinned(path);
 		if (is)
 			return is < 0 ? is : 0;
@@ -55,37 +55,37 @@ static int detach_link(const char *name, const char *path)
 	return unpin(name, path);
 }
 
-int detach_one(const char *name)
+int detach_one(const struct context *context, const char *name)
 {
-	char link[256], shared[256];
+	char link[PIN_PATH_MAX], shared[PIN_PATH_MAX];
 	int is_link, is_shared, err = 0;
 
-	attachment_pin(link, sizeof(link), name, false);
-	attachment_pin(shared, sizeof(shared), name, true);
+	attachment_pin(context, link, name, false);
+	attachment_pin(context, shared, name, true);
 	/* Both are looked at before anything is done. */
 	is_link = is_pinned(link);
 	is_shared = is_link < 0 ? is_link : is_pinned(shared);
 	if (is_shared < 0)
 		return is_shared;
 	if (!is_link && !is_shared)
-		return attach_find(name);
+		return attach_find(context, name);
 	if (is_link)
 		err = detach_link(name, link);
 	if (!err && is_shared) {
 		__u32 id = shared_id(shared);
 		unsigned int ifindex = shared_where(if_nametoindex(name), id);
 
-		err = shared_remove(name, id) ?: attach_end_exchange(name, ifindex) ?: unpin(name, shared);
+		err = shared_remove(name, id) ?: attach_end_exchange(context, name, ifindex) ?: unpin(name, shared);
 	}
 	return err;
 }
 
-int attach_take_back(const char *name)
+int attach_take_back(const struct context *context, const char *name)
 {
 	unsigned int ifindex = if_nametoindex(name);
-	int err = attach_find(name);
+	int err = attach_find(context, name);
 
 	if (!err_is(err, ENOENT))
-		return err ? err : detach_one(name);
-	return ifindex && shared_is_there((int)ifindex) ? attach_sweep(name, ifindex) : 0;
+		return err ? err : detach_one(context, name);
+	return ifindex && shared_is_there((int)ifindex) ? attach_sweep(context, name, ifindex) : 0;
 }

@@ -12,7 +12,6 @@
 
 #include "kernel/live.h"
 #include "kernel/root.h"
-#include "base/context.h"
 #include "base/log.h"
 #include "kernel/pins.h"
 #include "kernel/programs.h"
@@ -65,9 +64,10 @@ static enum xdp_attach_mode libxdp_mode(enum attach_mode mode)
  * Behind a dispatcher runs the generation's own program, not the root: libxdp loads it as an extension of the
  * dispatcher, and most kernels refuse the root's tail call there (5.10, 6.12 and 7.2 did, 6.1 did not).
  */
-static int create_shared(struct xdp_bloom_bpf **skel, struct xdp_program **program, bool frags)
+static int create_shared(const struct context *context, struct xdp_bloom_bpf **skel, struct xdp_program **program,
+			 bool frags)
 {
-	int err = programs_open(skel);
+	int err = programs_open(context, skel);
 
 	if (err)
 		return err;
@@ -102,7 +102,7 @@ static int replace_pin(int fd, const char *pin)
 	return bpf_obj_pin(fd, fresh) || rename(fresh, pin) ? -errno : 0;
 }
 
-int shared_attach(struct attachment *at, int ifindex, const char *pin)
+int shared_attach(const struct context *context, struct attachment *at, int ifindex, const char *pin)
 {
 	struct xdp_program *program = NULL;
 	struct xdp_bloom_bpf *skel = NULL;
@@ -116,7 +116,7 @@ int shared_attach(struct attachment *at, int ifindex, const char *pin)
 	err = shared_allowed(at->name);
 	if (err)
 		return err;
-	err = live_open(&live, context_ambient());
+	err = live_open(&live, context);
 	g = live.g;
 	if (!err)
 		err = live_maps(&live, maps);
@@ -124,13 +124,13 @@ int shared_attach(struct attachment *at, int ifindex, const char *pin)
 		err = 0; /* nothing is banned yet */
 	live_close(&live);
 	if (!err) {
-		int frags = kernel_frags();
+		int frags = kernel_frags(context);
 
 		g.frags = frags > 0;
 		err = frags < 0 ? frags : 0;
 	}
 	if (!err)
-		err = create_shared(&skel, &program, g.frags);
+		err = create_shared(context, &skel, &program, g.frags);
 	if (!err) {
 		programs_constants(&g, maps);
 		err = xdp_program__attach(program, ifindex, libxdp_mode(mode), 0);
@@ -259,9 +259,9 @@ static bool has_map(const __u32 *maps, __u32 n, __u32 map)
 }
 
 /* It counts where this instance does. */
-static bool is_ours(__u32 id)
+static bool is_ours(const struct context *context, __u32 id)
 {
-	int program = bpf_prog_get_fd_by_id(id), counters = pin_get(PIN_COUNTERS);
+	int program = bpf_prog_get_fd_by_id(id), counters = pin_get(context, PIN_COUNTERS);
 	struct bpf_map_info info = { 0 };
 	__u32 maps[MAPS_MOST], size = sizeof(info), n = maps_of(program, maps);
 	bool is = counters >= 0 && !bpf_obj_get_info_by_fd(counters, &info, &size) && has_map(maps, n, info.id);
@@ -274,7 +274,7 @@ static bool is_ours(__u32 id)
 }
 
 /* One that is ours and nobody's; *id is 0 where there is none. */
-static int find_stray(unsigned int ifindex, bool (*kept)(__u32 id), __u32 *id)
+static int find_stray(const struct context *context, unsigned int ifindex, shared_kept_fn *kept, __u32 *id)
 {
 	struct xdp_program *program = NULL;
 	struct xdp_multiprog *multi;
@@ -286,14 +286,15 @@ static int find_stray(unsigned int ifindex, bool (*kept)(__u32 id), __u32 *id)
 	while (!*id && (program = xdp_multiprog__next_prog(program, multi))) {
 		__u32 one = xdp_program__id(program);
 
-		if (is_ours(one) && !kept(one))
+		if (is_ours(context, one) && !kept(context, one))
 			*id = one;
 	}
 	xdp_multiprog__close(multi);
 	return 0;
 }
 
-int shared_sweep(const char *ifname, unsigned int ifindex, const char *pin, bool (*kept)(__u32 id))
+int shared_sweep(const struct context *context, const char *ifname, unsigned int ifindex, const char *pin,
+		 shared_kept_fn *kept)
 {
 	char fresh[PIN_PATH_MAX + 8];
 	bool found = true;
@@ -303,21 +304,21 @@ int shared_sweep(const char *ifname, unsigned int ifindex, const char *pin, bool
 	fresh_path(fresh, pin);
 	unlink(fresh);
 	while (!err && id && found) {
-		err = find_stray(ifindex, kept, &id);
+		err = find_stray(context, ifindex, kept, &id);
 		if (!err && id)
 			err = look_behind(ifindex, id, &found, true);
 	}
 	return err ? because(err, "%s: taking an older program out through libxdp: %s", ifname, errno_text(err)) : 0;
 }
 
-bool shared_is_live(const char *pin)
+bool shared_is_live(const struct context *context, const char *pin)
 {
 	__u32 live[MAPS_MOST], its[MAPS_MOST], n_live, n_its;
 	int program, fd = bpf_obj_get(pin);
 	struct live in_force;
 	bool is = true;
 
-	live_open(&in_force, context_ambient());
+	live_open(&in_force, context);
 	program = live_pin(&in_force, PIN_PROGRAM);
 	live_close(&in_force);
 

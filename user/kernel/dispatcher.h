@@ -16,7 +16,7 @@ int shared_allowed(const char *ifname);
 /* Does a libxdp dispatcher run there already? */
 bool shared_is_there(int ifindex);
 /* Attaches the generation in force; the pin becomes its program's, in place of one that may be there. */
-int shared_attach(struct attachment *at, int ifindex, const char *pin);
+int shared_attach(const struct context *context, struct attachment *at, int ifindex, const char *pin);
 /* Which program a pin is; 0: none. */
 __u32 shared_id(const char *pin);
 /*
@@ -27,8 +27,10 @@ unsigned int shared_where(unsigned int ifindex, __u32 id);
 /* Takes the program with that id out. */
 int shared_remove(const char *ifname, __u32 id);
 /* Takes all programs of this instance out but those that are to be kept, and what was to become that pin. */
-int shared_sweep(const char *ifname, unsigned int ifindex, const char *pin, bool (*kept)(__u32 id));
+typedef bool shared_kept_fn(const struct context *context, __u32 id);
+int shared_sweep(const struct context *context, const char *ifname, unsigned int ifindex, const char *pin,
+		 shared_kept_fn *kept);
 /* Is the program of that pin the one of the generation in force, if any is? */
-bool shared_is_live(const char *pin);
+bool shared_is_live(const struct context *context, const char *pin);
 
 #endif

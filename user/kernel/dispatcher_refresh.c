@@ -14,65 +14,65 @@
 #include "kernel/dispatcher.h"
 
 /* A directory beside the pin, as long as the exchange takes. */
-static void exchange_path(char *path, size_t size, const char *name)
+static void exchange_path(const struct context *context, char path[PIN_PATH_MAX], const char *name)
 {
-	attachment_pin(path, size, name, true);
-	strncat(path, "%exchange", size - strlen(path) - 1);
+	attachment_pin(context, path, name, true);
+	strncat(path, "%exchange", PIN_PATH_MAX - strlen(path) - 1);
 }
 
 /* Who cannot tell takes nothing away. */
-static bool is_pinned(__u32 id)
+static bool is_pinned(const struct context *context, __u32 id)
 {
 	struct attachment *list;
 	char pin[PIN_PATH_MAX];
 	bool is = false;
 	size_t n;
 
-	if (attach_list(&list, &n))
+	if (attach_list(context, &list, &n))
 		is = true;
 	for (size_t i = 0; i < n && !is; i++) {
-		attachment_pin(pin, sizeof(pin), list[i].name, true);
+		attachment_pin(context, pin, list[i].name, true);
 		is = list[i].shared && shared_id(pin) == id;
 	}
 	free(list);
 	return is;
 }
 
-int attach_sweep(const char *name, unsigned int ifindex)
+int attach_sweep(const struct context *context, const char *name, unsigned int ifindex)
 {
 	char pin[PIN_PATH_MAX];
 
-	attachment_pin(pin, sizeof(pin), name, true);
-	return shared_sweep(name, ifindex, pin, is_pinned);
+	attachment_pin(context, pin, name, true);
+	return shared_sweep(context, name, ifindex, pin, is_pinned);
 }
 
-int attach_end_exchange(const char *name, unsigned int ifindex)
+int attach_end_exchange(const struct context *context, const char *name, unsigned int ifindex)
 {
 	char path[PIN_PATH_MAX];
 	int err;
 
-	exchange_path(path, sizeof(path), name);
+	exchange_path(context, path, name);
 	if (access(path, F_OK))
 		return 0;
-	err = ifindex ? attach_sweep(name, ifindex) : 0;
+	err = ifindex ? attach_sweep(context, name, ifindex) : 0;
 	if (!err)
 		rmdir(path);
 	return err;
 }
 
 /* The new one first: for a moment both run, and nothing that either bans gets through. */
-static int refresh_one(struct attachment *at)
+static int refresh_one(const struct context *context, struct attachment *at)
 {
 	char pin[PIN_PATH_MAX], path[PIN_PATH_MAX];
 	int err;
 
-	attachment_pin(pin, sizeof(pin), at->name, true);
-	exchange_path(path, sizeof(path), at->name);
+	attachment_pin(context, pin, at->name, true);
+	exchange_path(context, path, at->name);
 	if (mkdir(path, 0700) && errno != EEXIST)
 		return because(-errno, "%s: %s", path, strerror(errno));
-	err = shared_attach(at, (int)at->ifindex, pin);
+	err = shared_attach(context, at, (int)at->ifindex, pin);
 	if (!err)
-		return attach_end_exchange(at->name, at->ifindex);
+		return attach_end_exchange(context, at->name, at->ifindex);
 	rmdir(path);
 	return err;
 }
@@ -85,10 +85,10 @@ int attach_may_refresh(const struct attachment *list, size_t n)
 	return 0;
 }
 
-void attach_refresh(struct attachment *list, size_t n)
+void attach_refresh(const struct context *context, struct attachment *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		int err = list[i].shared && !list[i].gone ? refresh_one(&list[i]) : 0;
+		int err = list[i].shared && !list[i].gone ? refresh_one(context, &list[i]) : 0;
 
 		if (err)
 			warn("%s; there the generation before is still in force: xdp-bloom rotate", reason(err));
@@ -96,14 +96,14 @@ void attach_refresh(struct attachment *list, size_t n)
 }
 
 /* By the names alone: what each of them is costs a command some time. */
-static bool any_shared(void)
+static bool any_shared(const struct context *context)
 {
 	struct dirent *entry;
 	char path[PIN_PATH_MAX];
 	bool any = false;
 	DIR *dir;
 
-	pin_path(path, sizeof(path), PIN_LINKS);
+	pin_path(context, path, PIN_LINKS);
 	dir = opendir(path);
 	while (dir && !any && (entry = readdir(dir)))
 		any = strstr(entry->d_name, ATTACH_SHARED);
@@ -112,21 +112,21 @@ static bool any_shared(void)
 	return any;
 }
 
-void attach_catch_up(void)
+void attach_catch_up(const struct context *context)
 {
 	struct attachment *list = NULL;
 	char pin[PIN_PATH_MAX];
 	size_t n = 0;
 
-	if (any_shared() && attach_list(&list, &n))
+	if (any_shared(context) && attach_list(context, &list, &n))
 		n = 0;
 	for (size_t i = 0; i < n; i++) {
 		int err = 0;
 
-		attachment_pin(pin, sizeof(pin), list[i].name, true);
+		attachment_pin(context, pin, list[i].name, true);
 		if (list[i].shared && !list[i].gone)
-			err = shared_is_live(pin) ? attach_end_exchange(list[i].name, list[i].ifindex)
-						  : refresh_one(&list[i]);
+			err = shared_is_live(context, pin) ? attach_end_exchange(context, list[i].name, list[i].ifindex)
+							   : refresh_one(context, &list[i]);
 		if (err)
 			warn("%s; there a generation before is still in force", reason(err));
 	}

@@ -16,12 +16,12 @@ int attach_may_refresh(const struct attachment *list, size_t n);
  * Puts the program in force in the place of the one before. It is in force everywhere else by then, so nothing goes
  * back: where that cannot be, it says so, and the next command tries again.
  */
-void attach_refresh(struct attachment *list, size_t n);
+void attach_refresh(const struct context *context, struct attachment *list, size_t n);
 /* What attach_refresh() did not come to, or not to its end. */
-void attach_catch_up(void);
+void attach_catch_up(const struct context *context);
 /* On that interface only the pins' programs are left of ours, if an exchange was cut short there. */
-int attach_end_exchange(const char *name, unsigned int ifindex);
+int attach_end_exchange(const struct context *context, const char *name, unsigned int ifindex);
 /* The same, whether or not one was. */
-int attach_sweep(const char *name, unsigned int ifindex);
+int attach_sweep(const struct context *context, const char *name, unsigned int ifindex);
 
 #endif

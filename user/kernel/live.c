@@ -10,14 +10,13 @@
 
 #include <bpf/bpf.h>
 
-#include "base/context.h"
 #include "base/log.h"
 #include "kernel/pins.h"
 
 /* The id of the program in the slot. */
-static int in_slot(__u32 *id)
+static int in_slot(const struct context *context, __u32 *id)
 {
-	int slot = pin_get(PIN_SLOT), err = slot;
+	int slot = pin_get(context, PIN_SLOT), err = slot;
 	__u32 key = 0;
 
 	*id = 0;
@@ -36,7 +35,7 @@ static bool is_number(struct live *live, __u64 number)
 	bool is;
 	int fd;
 
-	pin_generation_path(path, sizeof(path), number, PIN_PROGRAM);
+	pin_generation_path(live->context, path, number, PIN_PROGRAM);
 	fd = bpf_obj_get(path);
 	is = fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size) && info.id == live->program;
 	if (is) {
@@ -57,7 +56,7 @@ static int find_number(struct live *live)
 	DIR *dir;
 
 	live->others = false;
-	pin_path(path, sizeof(path), PIN_GENERATIONS);
+	pin_path(live->context, path, PIN_GENERATIONS);
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir))) {
 		if (entry->d_name[0] == '.')
@@ -78,7 +77,7 @@ static int open_meta(struct live *live)
 	__u32 size = sizeof(info);
 	char path[PIN_PATH_MAX];
 
-	pin_generation_path(path, sizeof(path), live->number, PIN_META);
+	pin_generation_path(live->context, path, live->number, PIN_META);
 	live->meta = bpf_obj_get(path);
 	if (live->meta < 0 || bpf_obj_get_info_by_fd(live->meta, &info, &size))
 		return -errno;
@@ -89,7 +88,7 @@ static int open_meta(struct live *live)
 static int look_once(struct live *live)
 {
 	__u32 key = 0, id;
-	int err = in_slot(&id);
+	int err = in_slot(live->context, &id);
 
 	if (err || id != live->program || live->err) {
 		live_close(live);
@@ -147,7 +146,7 @@ int live_pin(const struct live *live, const char *name)
 	/* The pins of another version have the same names. */
 	if (live->err && !err_is(live->err, EPROTO))
 		return live->err;
-	pin_generation_path(path, sizeof(path), live->number, name);
+	pin_generation_path(live->context, path, live->number, name);
 	fd = bpf_obj_get(path);
 	return fd < 0 ? -errno : fd;
 }
@@ -191,28 +190,28 @@ int live_note(struct live *live, const struct generation *edited)
 	return 0;
 }
 
-int kernel_live(struct generation *g)
+int kernel_live(const struct context *context, struct generation *g)
 {
 	struct live live;
-	int err = live_open(&live, context_ambient());
+	int err = live_open(&live, context);
 
 	*g = live.g;
 	live_close(&live);
 	return err;
 }
 
-unsigned long long kernel_live_generation(void)
+unsigned long long kernel_live_generation(const struct context *context)
 {
 	struct generation live;
 
-	return kernel_live(&live) ? 0 : live.number;
+	return kernel_live(context, &live) ? 0 : live.number;
 }
 
-int kernel_age(double *seconds)
+int kernel_age(const struct context *context, double *seconds)
 {
 	struct timespec now;
 	struct live live;
-	int err = live_open(&live, context_ambient());
+	int err = live_open(&live, context);
 
 	live_close(&live);
 	clock_gettime(CLOCK_BOOTTIME, &now);

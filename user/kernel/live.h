@@ -39,9 +39,9 @@ bool live_overtaken(struct live *live);
 int live_note(struct live *live, const struct generation *edited);
 
 /* For whoever wants to know nothing else: the description, or -errno; the number, 0 where none can be read. */
-int kernel_live(struct generation *g);
-unsigned long long kernel_live_generation(void);
+int kernel_live(const struct context *context, struct generation *g);
+unsigned long long kernel_live_generation(const struct context *context);
 /* How long ago it was loaded. */
-int kernel_age(double *seconds);
+int kernel_age(const struct context *context, double *seconds);
 
 #endif

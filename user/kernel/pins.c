@@ -16,19 +16,20 @@
 
 #include <bpf/bpf.h>
 
+#include "base/context.h"
 #include "base/log.h"
 #include "base/trusted_dir.h"
 
 #define BPFFS_MOUNT "/sys/fs/bpf"
 
-void pin_path(char *buf, size_t size, const char *name)
+void pin_path(const struct context *context, char path[PIN_PATH_MAX], const char *name)
 {
-	snprintf(buf, size, "%s/%s", opt_bpffs, name);
+	snprintf(path, PIN_PATH_MAX, "%s/%s", context->bpffs, name);
 }
 
-void pin_generation_path(char *buf, size_t size, __u64 number, const char *name)
+void pin_generation_path(const struct context *context, char path[PIN_PATH_MAX], __u64 number, const char *name)
 {
-	snprintf(buf, size, "%s/%s/%llu%s%s", opt_bpffs, PIN_GENERATIONS, (unsigned long long)number,
+	snprintf(path, PIN_PATH_MAX, "%s/%s/%llu%s%s", context->bpffs, PIN_GENERATIONS, (unsigned long long)number,
 		 name[0] ? "/" : "", name);
 }
 
@@ -63,12 +64,12 @@ int because_kernel(int err, const char *what)
 	return because(err, "%s: %s", what, errno_text(err));
 }
 
-int pin_get(const char *name)
+int pin_get(const struct context *context, const char *name)
 {
-	char path[256];
+	char path[PIN_PATH_MAX];
 	int fd;
 
-	pin_path(path, sizeof(path), name);
+	pin_path(context, path, name);
 	fd = bpf_obj_get(path);
 	return fd < 0 ? -errno : fd;
 }
@@ -90,40 +91,42 @@ static int make_directory(const char *path)
 }
 
 /* The nearest part of the path that exists tells what kind of file system it is on. */
-static int find_bpffs(void)
+static int find_bpffs(const struct context *context)
 {
 	char path[PIN_PATH_MAX];
 	char *cut;
 	int is;
 
-	snprintf(path, sizeof(path), "%s", opt_bpffs);
+	snprintf(path, sizeof(path), "%s", context->bpffs);
 	while (err_is(is = on_bpffs(path), ENOENT) && (cut = strrchr(path, '/')) && cut != path)
 		*cut = '\0';
 	return is;
 }
 
-int pins_ready(void)
+int pins_ready(const struct context *context)
 {
 	static const char *const names[] = { "", PIN_LINKS, PIN_GENERATIONS };
 	char path[PIN_PATH_MAX];
-	int is = find_bpffs(), err = 0;
+	int is = find_bpffs(context), err = 0;
 
-	if (strlen(opt_bpffs) > PIN_PATH_MAX - 80)
-		return because(-ENAMETOOLONG, "%s: the path is too long", opt_bpffs);
-	if (err_is(is, EPERM) && strchr((strrchr(opt_bpffs, '/') ?: opt_bpffs) + 1, '.'))
-		return because(-EINVAL, "%s: a BPF file system takes no names with a dot", opt_bpffs);
+	if (strlen(context->bpffs) > PIN_PATH_MAX - 80)
+		return because(-ENAMETOOLONG, "%s: the path is too long", context->bpffs);
+	if (err_is(is, EPERM) && strchr((strrchr(context->bpffs, '/') ?: context->bpffs) + 1, '.'))
+		return because(-EINVAL, "%s: a BPF file system takes no names with a dot", context->bpffs);
 	if (is < 0 && !err_is(is, ENOENT))
-		return because_kernel(is, opt_bpffs);
+		return because_kernel(is, context->bpffs);
 	/* Over one that is there already, a second would hide every pin. */
-	if (is != 1 && !strncmp(opt_bpffs, BPFFS_MOUNT "/", strlen(BPFFS_MOUNT "/")) && on_bpffs(BPFFS_MOUNT) != 1) {
+	if (is != 1 && !strncmp(context->bpffs, BPFFS_MOUNT "/", strlen(BPFFS_MOUNT "/")) &&
+	    on_bpffs(BPFFS_MOUNT) != 1) {
 		if (mount("bpf", BPFFS_MOUNT, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700"))
 			return because_kernel(-errno, "mounting bpffs at " BPFFS_MOUNT);
 		is = 1;
 	}
 	if (is != 1)
-		return because(-EINVAL, "%s is not on a BPF file system; mount one: mount -t bpf bpf DIR", opt_bpffs);
+		return because(-EINVAL, "%s is not on a BPF file system; mount one: mount -t bpf bpf DIR",
+			       context->bpffs);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !err; i++) {
-		pin_path(path, sizeof(path), names[i]);
+		pin_path(context, path, names[i]);
 		err = make_directory(path);
 	}
 	return err;

@@ -7,6 +7,8 @@
 
 #include "bpf/abi.h"
 
+struct context;
+
 #define NEEDED_CAPABILITIES "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON"
 
 #define PIN_PATH_MAX 256
@@ -15,15 +17,15 @@
 #define PIN_ASK	    "ask"
 #define PIN_META    "meta"
 
-void pin_path(char *buf, size_t size, const char *name);
+void pin_path(const struct context *context, char path[PIN_PATH_MAX], const char *name);
 /* A generation's directory, or with a name one of its pins. */
-void pin_generation_path(char *buf, size_t size, __u64 number, const char *name);
+void pin_generation_path(const struct context *context, char path[PIN_PATH_MAX], __u64 number, const char *name);
 
 /* A descriptor, or -errno. */
-int pin_get(const char *name);
+int pin_get(const struct context *context, const char *name);
 
 /* The directories are there, and ours. */
-int pins_ready(void);
+int pins_ready(const struct context *context);
 
 /* Records why, in an operator's words, and returns err. */
 int because_kernel(int err, const char *what);

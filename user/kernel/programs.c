@@ -12,7 +12,11 @@
 #include "kernel/pins.h"
 #include "xdp_bloom.skel.h"
 
-/* The constants of the object being loaded, for the callback that libbpf gives each program to. */
+/*
+ * The constants of the object being loaded, for the callback that libbpf gives each program to. Its cookie cannot stand
+ * for them: it is fixed when the handler is registered, and where one is unregistered, libbpf before 1.3 frees its
+ * table twice with the next.
+ */
 static const struct generation *loading;
 static const int *loading_maps;
 
@@ -74,7 +78,7 @@ int programs_register(void)
 	return registered < 0 ? because_kernel(registered, "libbpf") : 0;
 }
 
-int programs_open(struct xdp_bloom_bpf **skel)
+int programs_open(const struct context *context, struct xdp_bloom_bpf **skel)
 {
 	char path[PIN_PATH_MAX];
 	int err = programs_register();
@@ -95,7 +99,7 @@ int programs_open(struct xdp_bloom_bpf **skel)
 		{ (*skel)->maps.sample_budget, PIN_SAMPLE_BUDGET },
 	};
 	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++) {
-		pin_path(path, sizeof(path), shared[i].name);
+		pin_path(context, path, shared[i].name);
 		bpf_map__set_pin_path(shared[i].map, path);
 	}
 	return 0;

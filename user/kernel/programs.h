@@ -4,12 +4,13 @@
 #define KERNEL_PROGRAMS_H
 
 struct bpf_object;
+struct context;
 struct generation;
 struct xdp_bloom_bpf;
 
 /* Before any object that has constants in it is opened; programs_open() sees to it. */
 int programs_register(void);
-int programs_open(struct xdp_bloom_bpf **skel);
+int programs_open(const struct context *context, struct xdp_bloom_bpf **skel);
 
 /* For an object that libxdp loads: these constants from now on, until the next call. */
 void programs_constants(const struct generation *g, const int *maps);

@@ -12,6 +12,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/context.h"
 #include "base/log.h"
 #include "bpf/abi.h"
 #include "kernel/pins.h"
@@ -35,11 +36,11 @@ static int hand_on(void *context, void *data, size_t size)
 }
 
 /* Two readers would take each other's samples. */
-static int take_lock(struct ring *r)
+static int take_lock(const struct context *context, struct ring *r)
 {
 	char path[512];
 
-	snprintf(path, sizeof(path), "%s/samples.lock", opt_state);
+	snprintf(path, sizeof(path), "%s/samples.lock", context->state);
 	r->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (r->lock < 0)
 		return because(-errno, "%s: %s", path, strerror(errno));
@@ -48,7 +49,7 @@ static int take_lock(struct ring *r)
 	return 0;
 }
 
-int ring_open(struct ring **ring, double per_second)
+int ring_open(const struct context *context, struct ring **ring, double per_second)
 {
 	struct ring *r = calloc(1, sizeof(*r));
 	int err;
@@ -57,8 +58,8 @@ int ring_open(struct ring **ring, double per_second)
 	if (!r)
 		return -ENOMEM;
 	r->lock = -1;
-	r->map = pin_get(PIN_SAMPLES);
-	r->budget = pin_get(PIN_SAMPLE_BUDGET);
+	r->map = pin_get(context, PIN_SAMPLES);
+	r->budget = pin_get(context, PIN_SAMPLE_BUDGET);
 	r->cpus = libbpf_num_possible_cpus();
 	r->per_turn = per_second * RING_REFILL_MS / 1000;
 	r->each = calloc(r->cpus > 0 ? 2 * (size_t)r->cpus : 2, sizeof(*r->each));
@@ -67,7 +68,7 @@ int ring_open(struct ring **ring, double per_second)
 	else if (r->cpus <= 0) /* the kernel fills in a value for each */
 		err = because(-EIO, "/sys does not say how many CPUs there are");
 	else
-		err = r->each ? take_lock(r) : -ENOMEM;
+		err = r->each ? take_lock(context, r) : -ENOMEM;
 	if (!err) {
 		r->buffer = ring_buffer__new(r->map, hand_on, r, NULL);
 		if (r->buffer)

@@ -3,11 +3,12 @@
 #ifndef KERNEL_RING_H
 #define KERNEL_RING_H
 
+struct context;
 struct ring;
 struct sample;
 
 /* A ring buffer has one reader at a time: -EBUSY with the reason recorded where there is one already. */
-int ring_open(struct ring **ring, double per_second);
+int ring_open(const struct context *context, struct ring **ring, double per_second);
 void ring_close(struct ring *ring);
 
 /* To poll for reading; then ring_read() hands on what is there. */

@@ -17,14 +17,14 @@
 #include "kernel/verifier_log.h"
 #include "xdp_bloom.skel.h"
 
-int kernel_ready(void)
+int kernel_ready(const struct context *context)
 {
 	struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
 
 	verifier_log_ready();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	setrlimit(RLIMIT_MEMLOCK, &unlimited); /* before 5.11 maps count against it */
-	return pins_ready();
+	return pins_ready(context);
 }
 
 /* The root's name says whether it takes packets of several buffers. */
@@ -38,13 +38,13 @@ static int takes_frags(int root)
 	return !strcmp(info.name, "xdp_bloom_frags");
 }
 
-static int load_root(bool frags)
+static int load_root(const struct context *context, bool frags)
 {
 	struct xdp_bloom_bpf *skel;
 	struct generation g = { .frags = frags };
 	struct bpf_program *program = NULL, *root;
-	char path[256];
-	int err = programs_open(&skel);
+	char path[PIN_PATH_MAX];
+	int err = programs_open(context, &skel);
 
 	if (err)
 		return err;
@@ -52,7 +52,7 @@ static int load_root(bool frags)
 	while ((program = bpf_object__next_program(skel->obj, program)))
 		bpf_program__set_autoload(program, program == root);
 	err = programs_load(skel->obj, &g, NULL);
-	pin_path(path, sizeof(path), PIN_ROOT);
+	pin_path(context, path, PIN_ROOT);
 	/* libbpf asks the kernel whether programs have names, and takes any failure for a no. */
 	if (!err && takes_frags(bpf_program__fd(root)) != frags)
 		err = -ENOMEM;
@@ -60,15 +60,15 @@ static int load_root(bool frags)
 		unlink(path);
 		err = bpf_program__pin(root, path);
 		if (!err)
-			err = attach_new_root(bpf_program__fd(root));
+			err = attach_new_root(context, bpf_program__fd(root));
 	}
 	xdp_bloom_bpf__destroy(skel);
 	return err;
 }
 
-int kernel_frags(void)
+int kernel_frags(const struct context *context)
 {
-	int fd = pin_get(PIN_ROOT), frags;
+	int fd = pin_get(context, PIN_ROOT), frags;
 
 	if (fd < 0)
 		return because_kernel(fd, PIN_ROOT);
@@ -77,20 +77,20 @@ int kernel_frags(void)
 	return frags;
 }
 
-int kernel_base(void)
+int kernel_base(const struct context *context)
 {
-	int fd = pin_get(PIN_ROOT), err;
+	int fd = pin_get(context, PIN_ROOT), err;
 
 	if (fd >= 0) {
 		close(fd);
-		fd = pin_get(PIN_SLOT);
+		fd = pin_get(context, PIN_SLOT);
 	}
 	if (fd >= 0) {
 		close(fd);
 		return 0;
 	}
-	err = load_root(true);
+	err = load_root(context, true);
 	if (err_is(err, EINVAL))
-		err = load_root(false);
+		err = load_root(context, false);
 	return err ? because_program(err, "loading the root program") : 0;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/log.h"
 #include "state/kept_image.h"
 #include "kernel/candidate.h"
@@ -37,7 +38,7 @@ int inforce_take(struct inforce *s)
 	struct candidate live;
 	__u64 keys, bits, bytes[ARRAYS];
 	double rungs;
-	int err = kernel_open_live(&live);
+	int err = kernel_open_live(context_ambient(), &live);
 
 	memset(s, 0, sizeof(*s));
 	if (err)

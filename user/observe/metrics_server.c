@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/context.h"
 #include "base/clock.h"
 #include "kernel/live.h"
 #include "base/log.h"
@@ -130,7 +131,7 @@ static enum MHD_Result say_health(const struct metrics_server *s, struct MHD_Con
 {
 	struct generation live;
 
-	if (kernel_live(&live))
+	if (kernel_live(context_ambient(), &live))
 		return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "no filter is in force, or it cannot be read\n");
 	if (s->state_lost)
 		return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "the state is lost, or cannot be read\n");

@@ -31,7 +31,7 @@ static int open_relay(void)
 	return fd;
 }
 
-int samples_open(struct samples **samples, double per_second)
+int samples_open(const struct context *context, struct samples **samples, double per_second)
 {
 	struct samples *s = calloc(1, sizeof(*s));
 	int err = 0;
@@ -41,7 +41,7 @@ int samples_open(struct samples **samples, double per_second)
 		return -ENOMEM;
 	s->relay = open_relay();
 	if (s->relay < 0)
-		err = ring_open(&s->ring, per_second);
+		err = ring_open(context, &s->ring, per_second);
 	if (err)
 		free(s);
 	else

@@ -8,7 +8,7 @@
 struct samples;
 
 /* -EBUSY with the reason recorded where another reader than the service has the ring. */
-int samples_open(struct samples **samples, double per_second);
+int samples_open(const struct context *context, struct samples **samples, double per_second);
 void samples_close(struct samples *samples);
 
 /* As with the ring itself. samples_read() returns -EPIPE with the reason recorded where the service has gone. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "state/settings.h"
+#include "base/context.h"
 #include "base/clean_text.h"
 #include "kernel/live.h"
 #include "state/kept_image.h"
@@ -24,8 +25,8 @@ bool live_label_is_exact(struct state *state)
 {
 	struct generation g;
 
-	return !kernel_live(&g) && (!g.keys4 || g.roster4_buckets) && (!g.keys6 || g.roster6_buckets) &&
-	       state_setting(state, "labels", SETTINGS_DEFAULT.labels) != 0;
+	return !kernel_live(context_ambient(), &g) && (!g.keys4 || g.roster4_buckets) &&
+	       (!g.keys6 || g.roster6_buckets) && state_setting(state, "labels", SETTINGS_DEFAULT.labels) != 0;
 }
 
 int tallies_take(struct tallies *c)
@@ -34,7 +35,7 @@ int tallies_take(struct tallies *c)
 	int err;
 
 	memset(c, 0, sizeof(*c));
-	err = attach_list(&c->ports, &c->ports_n);
+	err = attach_list(context_ambient(), &c->ports, &c->ports_n);
 	if (!err)
 		err = state_open(&state, false);
 	if (!err)
@@ -44,7 +45,7 @@ int tallies_take(struct tallies *c)
 	state_close(state);
 	clock_gettime(CLOCK_MONOTONIC, &c->at);
 	if (!err)
-		err = kernel_counters(&c->counted);
+		err = kernel_counters(context_ambient(), &c->counted);
 	if (err)
 		tallies_free(c);
 	return err;

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/log.h"
 #include "kernel/attach.h"
 #include "service/retry.h"
@@ -78,7 +79,7 @@ static bool is_attached(const char *name)
 	bool found = false;
 	size_t n;
 
-	if (attach_list(&list, &n))
+	if (attach_list(context_ambient(), &list, &n))
 		return true; /* nothing can be done about it here */
 	for (size_t i = 0; i < n; i++)
 		found = found || (!list[i].gone && !list[i].moved && !strcmp(list[i].name, name));

@@ -67,7 +67,7 @@ static void open_samples(struct observer *o)
 	ring_close(o->samples);
 	o->samples = NULL;
 	o->rate = rate;
-	if (rate > 0 && !ring_open(&o->samples, rate))
+	if (rate > 0 && !ring_open(context_ambient(), &o->samples, rate))
 		o->refilled = clock_ms();
 }
 
@@ -182,7 +182,7 @@ static void count(struct observer *o, int64_t now)
 	double seconds = (double)(now - o->counted) / 1000;
 
 	o->tried = now;
-	if (kernel_counters(&o->now))
+	if (kernel_counters(context_ambient(), &o->now))
 		return;
 	name_lists(o);
 	if (o->counting) {

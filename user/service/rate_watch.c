@@ -6,6 +6,7 @@
 #include "state/settings.h"
 #include "kernel/candidate.h"
 #include "kernel/live.h"
+#include "base/context.h"
 #include "base/log.h"
 #include "filter/measured_rate.h"
 #include "state/kept_image.h"
@@ -16,7 +17,7 @@ void rate_watch_schedule(struct rate_watch *w, int64_t now)
 {
 	struct generation live;
 
-	if (kernel_live(&live) || (live.number == w->number && live.edits == w->edits))
+	if (kernel_live(context_ambient(), &live) || (live.number == w->number && live.edits == w->edits))
 		return;
 	w->number = live.number;
 	w->edits = live.edits;
@@ -40,7 +41,7 @@ static int rotation_due(struct state *state)
 	struct settings settings = settings_read(state);
 	struct candidate c;
 	struct rate rate;
-	int err = image_kept(state) ? -ENOENT : kernel_open_live(&c);
+	int err = image_kept(state) ? -ENOENT : kernel_open_live(context_ambient(), &c);
 
 	if (err)
 		return err_is(err, ENOENT) ? 0 : err;

@@ -14,6 +14,7 @@
 
 #include "service/arrivals.h"
 #include "change/live_bans.h"
+#include "base/context.h"
 #include "base/clock.h"
 #include "service/expiry.h"
 #include "service/hook.h"
@@ -78,7 +79,7 @@ static void schedule_rotation(struct service *s, int64_t now)
 	double age;
 
 	s->rotate_at = INT64_MAX;
-	if (s->options->rotate_every && !kernel_age(&age))
+	if (s->options->rotate_every && !kernel_age(context_ambient(), &age))
 		s->rotate_at = now + (int64_t)(((double)s->options->rotate_every - age) * 1e3);
 	if (s->rotate_at < s->rotate_next)
 		s->rotate_at = s->rotate_next;
@@ -90,7 +91,7 @@ static void look(struct service *s, int64_t now)
 	struct state *state = NULL;
 	struct generation live;
 	/* Before the state: a command that is at work writes the state first. */
-	bool filters = !kernel_live(&live);
+	bool filters = !kernel_live(context_ambient(), &live);
 	int err = state_open(&state, false);
 
 	s->look_at = s->glance_at = INT64_MAX;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "verbs/answer.h"
 
+#include "base/context.h"
 #include "base/log.h"
 #include "base/out.h"
 #include "kernel/live.h"
@@ -11,7 +12,8 @@ int out_done(void)
 
 	if (!opt_json)
 		return EXIT_DONE;
-	return out_json(json_pack("{s:I}", "generation", kernel_live(&g) ? 0 : (json_int_t)g.number));
+	return out_json(
+		json_pack("{s:I}", "generation", kernel_live(context_ambient(), &g) ? 0 : (json_int_t)g.number));
 }
 
 json_t *out_rungs(const struct generation *g)

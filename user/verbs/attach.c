@@ -81,7 +81,7 @@ int verb_detach(const struct call *call)
 	if (call->n && o->all)
 		return fail("detach: either interfaces or --all");
 	change_check(call->context, false);
-	err = detach_interfaces(call->operands, call->n, &stopped);
+	err = detach_interfaces(call->context, call->operands, call->n, &stopped);
 	if (err)
 		return fail("%s%s", stopped ? "filtering has stopped, but will be back after 'restore': " : "",
 			    reason(err));

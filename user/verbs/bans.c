@@ -181,9 +181,9 @@ int verb_add(const struct call *call)
 	if (!opt_json)
 		return EXIT_DONE;
 	return out_json(json_pack("{s:I, s:I, s:I, s:I, s:o, s:o}", "generation",
-				  kernel_live(&live) ? 0 : (json_int_t)live.number, "added", (json_int_t)n.added,
-				  "renewed", (json_int_t)n.renewed, "kept", (json_int_t)n.kept, "shortened", n.array,
-				  "allowed", array));
+				  kernel_live(call->context, &live) ? 0 : (json_int_t)live.number, "added",
+				  (json_int_t)n.added, "renewed", (json_int_t)n.renewed, "kept", (json_int_t)n.kept,
+				  "shortened", n.array, "allowed", array));
 }
 
 static json_t *ban_json(const struct ban *ban, int64_t now)

@@ -8,6 +8,7 @@
 
 #include "change/change.h"
 #include "kernel/live.h"
+#include "base/context.h"
 #include "base/log.h"
 #include "base/out.h"
 #include "base/stdin.h"
@@ -100,8 +101,9 @@ static int report(const struct batch *b)
 		printf("%s: %zu commands, all right\n", b->name, b->commands);
 	if (!b->context->json)
 		return out_end();
-	return out_json(json_pack("{s:I, s:I}", "generation", kernel_live(&live) ? 0 : (json_int_t)live.number,
-				  "commands", (json_int_t)b->commands));
+	return out_json(json_pack("{s:I, s:I}", "generation",
+				  kernel_live(b->context, &live) ? 0 : (json_int_t)live.number, "commands",
+				  (json_int_t)b->commands));
 }
 
 int verb_batch(const struct call *call)

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "change/change.h"
+#include "base/context.h"
 #include "base/clean_text.h"
 #include "kernel/live.h"
 #include "kernel/ask.h"
@@ -57,7 +58,8 @@ static int because_not_banned(struct state *state, const struct prefix *p)
 		return because(-ENOENT, "%s is part of the ban of %s; del that, or allow %s", text,
 			       prefix_text(other, wider.first, (int)wider.length), text);
 	/* What a line before took back, the kernel has still. */
-	if (kernel_ask(&p->first, 1, &answer) || !is_drop(answer) || ANSWER_LABEL(answer) == LABEL_LIVE)
+	if (kernel_ask(context_ambient(), &p->first, 1, &answer) || !is_drop(answer) ||
+	    ANSWER_LABEL(answer) == LABEL_LIVE)
 		return because(-ENOENT, "%s is not banned", text);
 	list = state_lists(state, &lists, &n) ? NULL : answer_list(lists, n, answer);
 	err = because(-ENOENT, "%s is not among the live bans; %s%s%s bans it", text,
@@ -131,7 +133,8 @@ static void still_banned(struct state *state, const struct prefixes *p, json_t *
 		ends[2 * i] = ends[2 * i + 1] = p->at[i].first;
 		ends[2 * i + 1].num |= addr_mask(p->at[i].first.family, p->at[i].length);
 	}
-	if (!ends || !answers || kernel_ask(ends, 2 * p->n, answers) || state_lists(state, &lists, &lists_n))
+	if (!ends || !answers || kernel_ask(context_ambient(), ends, 2 * p->n, answers) ||
+	    state_lists(state, &lists, &lists_n))
 		warn("what stays banned cannot be said");
 	else
 		for (size_t i = 0; i < p->n; i++) {
@@ -179,7 +182,7 @@ int verb_del(const struct call *call)
 		return fail("del: %s; nothing was changed", reason(err));
 	}
 	err = opt_json ? out_json(json_pack("{s:I, s:I, s:o}", "generation",
-					    kernel_live(&live) ? 0 : (json_int_t)live.number, "deleted",
+					    kernel_live(call->context, &live) ? 0 : (json_int_t)live.number, "deleted",
 					    (json_int_t)prefixes.n, "still_banned", array))
 		       : out_end();
 	prefixes_free(&prefixes);

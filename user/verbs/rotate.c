@@ -11,6 +11,7 @@
 #include "change/revert_timer.h"
 #include "state/kept_image.h"
 #include "kernel/root.h"
+#include "base/context.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/out.h"
@@ -77,7 +78,7 @@ static int restore_interfaces(struct state *state, size_t *missing)
 		snprintf(at.name, sizeof(at.name), "%s", kept[i].name);
 		while (at.mode < MODE_SKB && strcmp(attach_mode_names[at.mode], kept[i].mode))
 			at.mode++;
-		status = attach_one(&at);
+		status = attach_one(context_ambient(), &at);
 		if (!status || err_is(status, EEXIST))
 			continue;
 		*missing += 1;
@@ -109,7 +110,7 @@ int verb_restore(const struct call *call)
 	(void)call;
 	err = change_begin(&change, call->context);
 	if (!err)
-		err = kernel_base();
+		err = kernel_base(call->context);
 	/* The filter first, so that no interface is up with an empty one. */
 	if (!err)
 		err = apply_if_needed(change->state);

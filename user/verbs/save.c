@@ -45,7 +45,7 @@ static int save(struct context *context, const char *path)
 	if (!err)
 		err = lists_in_force(change->state, &lists, &source.lists_n);
 	if (!err) {
-		err = kernel_open_live(&live);
+		err = kernel_open_live(context, &live);
 		if (err_is(err, ENOENT))
 			err = because(err, "nothing is loaded here");
 	}

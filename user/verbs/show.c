@@ -117,7 +117,7 @@ int verb_show(const struct call *call)
 	size_t n = 0;
 	int err, status;
 
-	err = attach_list(&list, &n);
+	err = attach_list(call->context, &list, &n);
 	if (!err)
 		err = inforce_take(&s);
 	if (err) {

@@ -69,6 +69,11 @@ static int report(const struct recovered *r)
 	return out_end();
 }
 
+static unsigned long long in_force(void)
+{
+	return kernel_live_generation(context_ambient());
+}
+
 static int recover(const struct context *context, const char *file)
 {
 	struct recovered *r = malloc(sizeof(*r));
@@ -77,7 +82,7 @@ static int recover(const struct context *context, const char *file)
 
 	change_check(context, false);
 	snprintf(path, sizeof(path), "%s/state.db", opt_state);
-	err = r ? state_recover(file ? file : path, kernel_live_generation, r) : -ENOMEM;
+	err = r ? state_recover(file ? file : path, in_force, r) : -ENOMEM;
 	if (err)
 		status = fail("%s; the state is as it was", reason(err));
 	else

@@ -13,6 +13,7 @@
 #include "observe/explain.h"
 #include "kernel/ask.h"
 #include "kernel/live.h"
+#include "base/context.h"
 #include "base/log.h"
 #include "base/out.h"
 #include "state/bans.h"
@@ -220,11 +221,11 @@ static int ask_and_explain(struct explanation *e, const struct question *q, __u3
 		struct generation before = { 0 }, after = { 0 };
 
 		explain_free(e);
-		kernel_live(&before);
-		err = kernel_ask(q->addrs, q->n, answers);
+		kernel_live(context_ambient(), &before);
+		err = kernel_ask(context_ambient(), q->addrs, q->n, answers);
 		if (!err)
 			err = explain(e, q->addrs, q->n);
-		kernel_live(&after);
+		kernel_live(context_ambient(), &after);
 		if (err || (before.number == after.number && before.edits == after.edits && is_known(e, &after)))
 			break;
 		poll(NULL, 0, 10);

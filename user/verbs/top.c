@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/clock.h"
 #include "base/stop.h"
 #include "state/events.h"
@@ -63,7 +64,7 @@ static void open_samples(struct top_state *t)
 		t->view.samples = t->no_samples;
 		return;
 	}
-	err = samples_open(&t->samples, rate);
+	err = samples_open(context_ambient(), &t->samples, rate);
 	if (err)
 		snprintf(t->no_samples, sizeof(t->no_samples), "%s", reason(err));
 	t->view.samples = err ? t->no_samples : NULL;
@@ -202,7 +203,7 @@ int verb_top(const struct call *call)
 	t.view = (struct top_view){
 		.tallies = &t.now, .between = &t.between, .inforce = &t.inforce, .minute = &t.minute
 	};
-	err = kernel_ready();
+	err = kernel_ready(call->context);
 	if (!err)
 		err = history_private(&t.history);
 	if (!err)

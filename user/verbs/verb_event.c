@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/log.h"
 #include "change/guard.h"
 #include "kernel/live.h"
@@ -26,7 +27,7 @@ void event_verb(const struct verb *verb, int argc, char *const *argv, int status
 	/* Alone these only show. */
 	if (status == EXIT_DONE && said == 1 && verb->flags & VERB_SHOWS_ALONE)
 		return;
-	generation = kernel_live_generation();
+	generation = kernel_live_generation(context_ambient());
 	if (status == EXIT_DONE)
 		event((struct event){ EVENT_DONE, verb->name, generation }, "%s", words);
 	else if (status == EXIT_ERROR)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "bpf/abi.h"
+#include "base/context.h"
 #include "base/clean_text.h"
 #include "base/clock.h"
 #include "base/stop.h"
@@ -209,7 +210,7 @@ static int samples_per_second(double *rate)
 {
 	struct generation g;
 	struct state *state;
-	int err = kernel_live(&g);
+	int err = kernel_live(context_ambient(), &g);
 
 	if (err_is(err, ENOENT))
 		return because(err, "nothing is loaded here; load or attach first");
@@ -227,12 +228,12 @@ static int samples_per_second(double *rate)
 static int begin(struct watch *w)
 {
 	double rate = 0;
-	int err = kernel_ready();
+	int err = kernel_ready(context_ambient());
 
 	if (!err)
 		err = samples_per_second(&rate);
 	if (!err)
-		err = samples_open(&w->samples, rate);
+		err = samples_open(context_ambient(), &w->samples, rate);
 	stop_on(SIGINT);
 	stop_on(SIGTERM);
 	return err;
