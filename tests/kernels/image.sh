@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # image.sh tools ARCHIVE               this machine's own tools, with the libraries they need, and the tests
 # image.sh modules KERNEL ARCHIVE      the modules the tests need, of an unpacked kernel
-# An initramfs is one of each, end to end. In the environment: BUILD has the programs under test, RUN is the file that says
-# what to run, and ROOT, if set, a directory of another architecture's packages that goes in instead of this machine's.
+# An initramfs is one of each, end to end. In the environment: BUILD has the programs under test, and ROOT, if set, is a
+# directory of another architecture's packages that goes in instead of this machine's.
 set -euo pipefail
 
 here=$(dirname "$(realpath "$0")")
 top=$(realpath "$here/../..")
 build=${BUILD:-$top/build}
 
-# All programs of these packages, and these.
-PACKAGES=(coreutils diffutils grep mount procps sed util-linux)
-TOOLS=(awk bash bpftool ethtool ip jq sh strace xdp-loader)
-MODULES=(veth 8021q dummy sch_ingress cls_bpf)
+# All programs of these packages, and these, as far as they are installed here.
+PACKAGES=(coreutils diffutils findutils grep gzip mount procps sed tar util-linux)
+TOOLS=(awk bash bpftool bridge curl ethtool ip jq make sh ss strace tc tcpdump tmux xdp-loader)
+MODULES=(veth 8021q dummy tun sch_ingress cls_bpf)
 
 archive() {
 	(cd "$1" && find . | busybox cpio -o -H newc -R 0:0 2>/dev/null) >"$2.new"
@@ -42,31 +42,42 @@ tools() {
 			tar -x --keep-directory-symlink -C "$root"
 		return
 	fi
-	for tool in $(dpkg -L "${PACKAGES[@]}" | sed -n 's,.*/s\?bin/,,p') "${TOOLS[@]}"; do
+	for tool in $(dpkg -L "${PACKAGES[@]}" 2>/dev/null | sed -n 's,.*/s\?bin/,,p') "${TOOLS[@]}"; do
 		path=$(type -P "$tool") || continue
 		files+=("$(realpath "$(dirname "$path")")/${path##*/}")
 	done
+	# The command loads this one when it is asked for metrics.
+	mapfile -t -O ${#files[@]} files < <(ldconfig -p | sed -n 's/.*libmicrohttpd\.so\..* => //p')
 	with_libraries "${files[@]}"
-	# What libxdp makes a dispatcher of, where it looks for it.
-	for path in /usr/lib/*/bpf/xdp-dispatcher.o /usr/lib/bpf/xdp-dispatcher.o; do
-		[ ! -e "$path" ] || cp --parents -L "$path" "$root"
+	# What libxdp makes a dispatcher of, where it looks for it, and what terminals can do.
+	for path in /usr/lib/*/bpf/xdp-dispatcher.o /usr/lib/bpf/xdp-dispatcher.o /lib/terminfo; do
+		[ ! -e "$path" ] || cp --parents -r -L "$path" "$root"
 	done
 	python
 	ldconfig -r "$root" 2>/dev/null || true
 }
 
-# The interpreter, and the modules that the tests import.
+# The interpreter, and those modules that the tests import and that are installed here.
 python() {
-	local python library imports
+	local python library words
 
 	python=$(PATH=/usr/bin:$PATH python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')
-	imports=$(grep -hoE '^import [a-z, ]+$' "$top"/tests/*/*.sh | sed 's/^import //' | paste -sd,)
+	words=$(grep -hoE '\bimport [a-z3_, ]+' "$top"/tests/*/*.{sh,py} | sed 's/^import //; s/,/ /g')
 	library=$("$python" -c 'import os; print(os.path.dirname(os.__file__))')
-	mapfile -t files < <("$python" -c "import sys, $imports
-for module in list(sys.modules.values()):
-    name = getattr(module, '__file__', None)
-    if name and '/encodings/' not in name:
-        print(name)")
+	# shellcheck disable=SC2086 # words
+	mapfile -t files < <("$python" - $words <<-'PYTHON'
+		import importlib.util
+		import sys
+
+		for name in sorted(set(sys.argv[1:]) & sys.stdlib_module_names):
+		    if importlib.util.find_spec(name):
+		        importlib.import_module(name)
+		for module in list(sys.modules.values()):
+		    name = getattr(module, "__file__", None)
+		    if name and name[0] == "/" and "/encodings/" not in name:
+		        print(name)
+	PYTHON
+	)
 	with_libraries "$python" "${files[@]}"
 	cp -r --parents "$library/encodings" "$root"
 	"$python" -m compileall -q --invalidation-mode unchecked-hash "$root$library"
@@ -107,10 +118,9 @@ make_tools() {
 	[ -n "${ROOT:-}" ] || cp -L "$(type -P busybox)" "$root/usr/bin/busybox"
 	printf 'root:x:0:0:root:/:/bin/bash\nnobody:x:65534:65534:nobody:/:/bin/false\n' >"$root/etc/passwd"
 	cp "$here/init" "$root/init"
-	cp "$RUN" "$root/run-these"
 	sed -n 's/^\(XDP_BLOOM_SEED\)=.*/&/p' < <(env) >"$root/environment"
 	compiled
-	cp -r "$top/tests" "$root/xdp-bloom/"
+	cp -r "$top"/{docs,packaging,tests,tools,Makefile,README.md} "$root/xdp-bloom/"
 	rm -rf "$root"/xdp-bloom/tests/{bench,fuzz,kernels}
 	for program in "$build/xdp-bloom" "$build"/*.bpf.o "$build"/tests/*; do
 		case $program in

@@ -10,11 +10,9 @@ set -uo pipefail
 
 here=$(dirname "$(realpath "$0")")
 top=$(realpath "$here/../..")
-arch=${KERNEL_ARCH:-$(dpkg --print-architecture)}
+# shellcheck source-path=SCRIPTDIR source=machine.sh
+. "$here/machine.sh"
 limit=${KERNEL_LIMIT:-450}
-build=$top/build
-[ "$arch" = "$(dpkg --print-architecture)" ] || build=$top/build/$arch
-cache=$top/build/kernels
 releases=("$@")
 [ $# != 0 ] || releases=(bullseye bookworm trixie trixie-backports)
 
@@ -26,130 +24,10 @@ tests=(EXACT_ASKS=3000000:prog_ net_attach.sh net_shared.sh
 # shellcheck disable=SC2206 # words
 [ -z "${KERNEL_TESTS:-}" ] || tests=($KERNEL_TESTS)
 
-skip_all() {
-	printf 'TAP version 13\n1..0 # SKIP %s\n' "$1"
-	exit 4
-}
-
-# Without cmpxchg16b, and with one thread for all CPUs: as QEMU 7.2 emulates them, newer kernels fault now and then at boot.
-case $arch in
-amd64)
-	packages=(qemu-system-x86)
-	machine=(qemu-system-x86_64 -M pc -cpu "max,-cx16")
-	console=ttyS0
-	;;
-arm64)
-	packages=(qemu-system-arm gcc-aarch64-linux-gnu)
-	machine=(qemu-system-aarch64 -M virt -cpu "max,pauth-impdef=on")
-	console=ttyAMA0
-	;;
-*) skip_all "no machine for $arch" ;;
-esac
-
-work=$(mktemp -d)
-declare -A job=()
-trap 'stop; rm -rf "$work"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-
-stop() {
-	[ ${#job[@]} = 0 ] || kill "${job[@]}" 2>/dev/null
-	wait
-}
-
-# list_tests: a line for each, $count of them, as init wants them: seconds, then variables and the program with its path.
-# A name stands for all that begin with it.
-list_tests() {
-	local test path vars before=0
-
-	for test in "${tests[@]}"; do
-		for path in "$build/tests/${test##*:}"* "$top"/tests/{prog,net,cli}/"${test##*:}"*; do
-			if [ ! -f "$path" ] || [ ! -x "$path" ]; then
-				continue
-			fi
-			case $path in
-			"$build"/*) path=build/tests/${path##*/} ;;
-			*) path=${path#"$top"/} ;;
-			esac
-			vars=${test%%:*}
-			[ "$vars" = "$test" ] || path="${vars//,/ } $path"
-			echo "$limit $path" >>"$work/run-these"
-			count=$((count + 1))
-		done
-		[ $count != $before ] || { echo "there is no test ${test##*:}" >&2 && return 1; }
-		before=$count
-	done
-}
-
-# said NAME: the first error in that log, in one line.
-said() {
-	grep -m1 '^E: ' "$work/$1.log" || grep -v '^$' "$work/$1.log" | tail -n 1
-}
-
-# boot RELEASE: one machine, its console in $work/RELEASE.log.
-boot() {
-	local release=$1 kernel=$cache/$1-$arch vmlinuz try qemu
-
-	if [ ! -d "$kernel" ] || ! "$here/image.sh" modules "$kernel" "$work/$release.modules" >>"$work/$release.log" 2>&1; then
-		echo "no kernel" >>"$work/$release.log"
-		return
-	fi
-	vmlinuz=$(find "$kernel" -name 'vmlinuz*' -print -quit)
-	cat "$work/tools" "$work/$release.modules" >"$work/$release.initrd"
-	# An emulator's fault is no test's: once more, if it came before the first of them.
-	for try in 1 2; do
-		timeout -k 5 "$limit" "${machine[@]}" -accel tcg,thread=single -smp 2 -m 1G -nic none -display none \
-			-serial stdio -monitor none -no-reboot -kernel "$vmlinuz" -initrd "$work/$release.initrd" \
-			-append "console=$console quiet loglevel=1 panic=-1 oops=panic no_timer_check" \
-			</dev/null >"$work/$release.log" 2>&1 &
-		qemu=$!
-		# shellcheck disable=SC2064 # this one
-		trap "kill $qemu 2>/dev/null" EXIT
-		trap 'exit 143' TERM
-		wait $qemu
-		trap - EXIT
-		grep -q '^TAP version' "$work/$release.log" && break
-		cp "$work/$release.log" "$work/$release.log.$try"
-	done
-}
-
 # report RELEASE: what its console said, numbered on; a line for every test, also for those that it did not get to.
 report() {
-	tr -d '\r' <"$work/$1.log" | awk -v release="$1" -v first="$n" -v list="$work/run-these" '
-		BEGIN {
-			while ((getline line <list) > 0) {
-				words = split(line, word, /[ \/]/)
-				name[++tests] = word[words]
-			}
-		}
-		/^# kernel: / { kernel = $3; started = 1 }
-		/^  # Totals: / { totals = $0 }
-		/^  / { print "  " $0; next }
-		/^# [0-9]+ s$/ { took = $2 }
-		/^(not )?ok / {
-			says = ""
-			if (match(totals, /pass:[0-9]+/))
-				says = substr(totals, RSTART + 5, RLENGTH - 5) " passed, "
-			if (match(totals, /fail:[0-9]+/) && substr(totals, RSTART + 5, RLENGTH - 5) > 0)
-				says = says substr(totals, RSTART + 5, RLENGTH - 5) " failed, "
-			if (match(totals, /skip:[0-9]+/) && substr(totals, RSTART + 5, RLENGTH - 5) > 0)
-				says = says substr(totals, RSTART + 5, RLENGTH - 5) " skipped, "
-			reason = index($0, "#") ? " " substr($0, index($0, "#")) : ""
-			done++
-			printf "%s %d %s %s: %s%d s%s\n", /^not/ ? "not ok" : "ok", first + done, kernel, name[done], says, took, reason
-			totals = ""
-		}
-		{ last[++lines] = $0 }
-		END {
-			if (done < tests)
-				for (i = lines > 12 ? lines - 11 : 1; i <= lines; i++)
-					print "# " last[i]
-			while (done < tests) {
-				done++
-				printf "not ok %d %s %s: %s\n", first + done, kernel ? kernel : release, name[done],
-					started ? "the machine ended before" : "no machine"
-			}
-		}'
+	# What is left in its queue nobody has asked for.
+	sed 's/^/# run: /' "$work/$1.queue" | cat "$work/$1.log" - | awk -v release="$1" -v first="$n" -f "$here/report.awk"
 }
 
 # cross_build: the command and the tests for another architecture; what they link comes from its packages.
@@ -166,7 +44,8 @@ cross_build() {
 	make --no-print-directory -s -C "$top" "${variables[@]}" >&2 && make --no-print-directory -s -C "$top" "${variables[@]}" tests >&2
 }
 
-if ! "$top/tools/deps.sh" "${packages[@]}" busybox-static xz-utils zstd >&2; then
+[ "$build" = "$top/build" ] || packages+=(gcc-aarch64-linux-gnu)
+if ! "$top/tools/deps.sh" "${packages[@]}" >&2; then
 	[ "$(id -u)" != 0 ] || skip_all "not all of ${packages[*]} can be installed"
 	exit 1
 fi
@@ -182,9 +61,9 @@ fi
 for program in "$build/xdp-bloom" "$build/tests/traffic"; do
 	[ -x "$program" ] || { echo "$program is not built: make tests" >&2 && exit 1; }
 done
-count=0
-list_tests || exit 1
-BUILD=$build RUN=$work/run-these "$here/image.sh" tools "$work/tools" || exit 1
+list_tests "$work/all" "$limit" "${tests[@]}" || exit 1
+count=$(wc -l <"$work/all")
+BUILD=$build "$here/image.sh" tools "$work/tools" || exit 1
 
 present=()
 absent=()
@@ -211,7 +90,8 @@ for release in "${present[@]}"; do
 		wait -n
 		running=$((running - 1))
 	fi
-	boot "$release" &
+	cp "$work/all" "$work/$release.queue"
+	boot "$release" "$release" "$work/$release.queue" "$limit" >"$work/$release.log" 2>&1 &
 	job[$release]=$!
 	running=$((running + 1))
 done
