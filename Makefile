@@ -110,10 +110,15 @@ DEB_DEPS   := debhelper dpkg-dev lintian
 LINT_DEPS  := clang-format clang-tidy cppcheck shellcheck python3
 FRESH_DEPS := mmdebstrap git
 
+# Where rights or the kernel are missing, what an emulated machine needs.
+VM_DEPS     = $(shell tools/rights.sh >/dev/null 2>&1; [ $$? != 1 ] || tests/kernels/instead.sh packages)
+# $(call here_or_apart,COMMAND,COMMAND): the first where rights and kernel are there, else the second.
+here_or_apart = why=$$(tools/rights.sh); case $$? in 0) $1 ;; 1) echo "In an emulated machine: $$why"; $2 ;; *) exit 1 ;; esac
+
 deps: ## what building needs
 	@tools/deps.sh $(DEPS)
 deps-test: ## what the tests need
-	@tools/deps.sh $(DEPS) $(TEST_DEPS)
+	@tools/deps.sh $(DEPS) $(TEST_DEPS) $(if $(VM_DEPS),$(VM_DEPS) $(FUZZ_DEPS))
 deps-check:
 	@tools/deps.sh $(DEPS) $(CHECK_DEPS)
 deps-fuzz:
@@ -130,10 +135,11 @@ LIST  ?=
 
 # A make of its own: what is missing changes what pkg-config and the wildcards say.
 run: ## a sandbox that shows it at work; IFACE=eth0 LIST=file filters for real
-	@tools/deps.sh $(DEPS) $(RUN_DEPS)
+	@tools/deps.sh $(DEPS) $(RUN_DEPS) $(if $(IFACE),,$(VM_DEPS))
 	@$(MAKE) --no-print-directory all
 	@if [ -n "$(IFACE)" ]; then tools/run.sh "$(IFACE)" "$(LIST)"; else \
-		$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests traffic && tools/demo.sh; fi
+		$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests traffic && \
+		$(call here_or_apart,tools/demo.sh,tests/kernels/instead.sh show tools/demo.sh); fi
 
 # --- Tests -----------------------------------------------------------------------------------------------------------
 
@@ -154,14 +160,16 @@ check: deps-check ## unit tests: no root, seconds
 
 test: deps-test ## everything, as root: real packets in the real kernel; TESTS='unit_% net_attach.sh': only these
 	@$(MAKE) --no-print-directory all
-	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests run_tests
+	@$(call here_or_apart,\
+	$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests run_tests,\
+	$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests run_tests_apart)
 
 fresh: ## the README's commands in a Debian that has nothing else; RELEASE=bookworm or trixie
 	@tools/deps.sh $(FRESH_DEPS)
 	@tools/fresh.sh $(RELEASE)
 
 KERNELS ?=
-test-kernels: tests ## program and network tests in other kernels, under QEMU; KERNELS, KERNEL_TESTS, KERNEL_ARCH=arm64
+test-kernels: deps-test ## program and network tests in other kernels, under QEMU; KERNELS, KERNEL_TESTS, KERNEL_ARCH=arm64
 	+tests/support/ktap-status.sh tests/kernels/run.sh $(KERNELS)
 
 lint: deps-lint ## clang-format, clang-tidy, cppcheck, shellcheck

@@ -3,6 +3,7 @@
 # How much lists and images overlap, against an independent count; and images made and united without a kernel.
 set -u
 . "$(dirname "$0")/../support/lib.sh"
+no_kernel='estimates_by_bits|needs_no_rights'
 sandbox "$@"
 
 # count A B: what compare must say of two list files, by Python's own sets of addresses: [a, b, both] for each family.

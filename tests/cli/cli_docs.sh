@@ -3,6 +3,7 @@
 # The man pages, the help text and the completions say the same as the command; the examples are run.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
+no_kernel='clean|complete_pages|complete_completions'
 sandbox "$@"
 # shellcheck source=../support/screen.sh
 . "$here/screen.sh"

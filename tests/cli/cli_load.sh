@@ -4,6 +4,7 @@
 # what test says about it.
 set -u
 . "$(dirname "$0")/../support/lib.sh"
+no_kernel='hides_what'
 sandbox "$@"
 
 leaves_bogons_out() {

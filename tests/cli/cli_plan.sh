@@ -3,6 +3,7 @@
 # What plan promises is what the kernel's maps then hold, byte for byte, and what it solves for fits; and what it prints.
 set -u
 . "$(dirname "$0")/../support/lib.sh"
+no_kernel='solves|plans_for|refuses_nonsense|needs_no_root|draws'
 sandbox "$@"
 
 # made KIND N: a list of that kind, from the seed.

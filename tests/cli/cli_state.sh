@@ -3,6 +3,7 @@
 # A damaged state: refused by whoever meets it, the filter untouched, and what can be saved is.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
+no_kernel='begins_at_nothing'
 sandbox "$@"
 
 rounds=${XDP_BLOOM_ROUNDS:-8}

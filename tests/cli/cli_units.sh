@@ -3,6 +3,7 @@
 # The systemd units, as systemd itself reads them; and the command under no more than the rights they give.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
+no_kernel='units'
 sandbox "$@"
 need_sources
 
