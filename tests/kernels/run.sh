@@ -18,6 +18,7 @@ releases=("$@")
 
 # With the variables, commas between them, that keep a test short enough for an emulated machine.
 tests=(EXACT_ASKS=3000000:prog_ net_attach.sh net_shared.sh
+	"XDP_BLOOM_CASES=finds_interfaces.--shared:net_service.sh"
 	"XDP_BLOOM_ROTATIONS=10,XDP_BLOOM_CASES=rotates:net_rotate.sh"
 	"XDP_BLOOM_CASES=ipv..plain:net_modes.sh"
 	"XDP_BLOOM_CASES=legal|files|nothing|bpffs|instances:cli_errors.sh")

@@ -63,7 +63,7 @@ finds_interfaces() {
 
 	prepare
 	if [ $# != 0 ]; then
-		"$XDP_BLOOM" attach edge0 "$@" &>/dev/null || skip "no dispatcher of libxdp: the kernel loads no programs of type EXT (freplace)"
+		"$XDP_BLOOM" attach edge0 "$@" &>/dev/null || skip_dispatcher
 		bloom detach edge0
 		sed -i "s/^attach edge0/& $*/" conf
 	fi
