@@ -30,6 +30,6 @@ install() {
 echo "installing:$missing"
 # Lists of packages that are missing, or old: once more with those of today.
 install || { apt-get update -qq >"$log" 2>&1 && install; } || {
-	cat "$log" >&2
+	echo "apt-get cannot install$missing: $(grep -m 1 '^E:' "$log" || tail -n 1 "$log")" >&2
 	exit 1
 }
