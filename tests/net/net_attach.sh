@@ -33,7 +33,7 @@ counts_by_interface() {
 	is "$(get "$rows" stats)" '[["edge0",4,5],["edge1",0,0],[null,8,10]]' "after detaching and attaching again"
 	is "$(get '[.packets[]]' stats)" '[15,12,0]' "the sums"
 	bloom -j stats --interval 0.1 --count 2
-	is "$(jq -sc '[.[].rate.packets.dropped]' "$WORK/out")" '[0,0]' "two lines of rates without traffic"
+	is "$(jq -sc "$(numbers '[.[].rate.packets.dropped]')" "$WORK/out")" "[0,0]" "two lines of rates without traffic"
 }
 
 attached_before_anything_is_loaded() {
