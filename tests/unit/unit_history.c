@@ -78,7 +78,7 @@ static int fresh(struct history **h)
 
 	snprintf(path, sizeof(path), "%s/history", dir);
 	unlink(path);
-	return history_open(h, true);
+	return history_open(context_ambient(), h, true);
 }
 
 static void sums(void)
@@ -211,13 +211,13 @@ static void damaged(void)
 
 	snprintf(path, sizeof(path), "%s/history", dir);
 	CHECK(!truncate(path, 1000), "truncate");
-	CHECK(err_is(history_open(&h, false), EPROTO), "a short file is read");
-	works(history_open(&h, true));
+	CHECK(err_is(history_open(context_ambient(), &h, false), EPROTO), "a short file is read");
+	works(history_open(context_ambient(), &h, true));
 	CHECK(!history_read(h, 2100000000, HISTORY_DAY, &report) && !report.sums.from && !report.attacks_n,
 	      "it did not begin anew");
 	history_close(h);
 	unlink(path);
-	CHECK(err_is(history_open(&h, false), ENOENT), "a history that is not there is read");
+	CHECK(err_is(history_open(context_ambient(), &h, false), ENOENT), "a history that is not there is read");
 }
 
 int main(void)

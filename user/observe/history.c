@@ -1,23 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "observe/history.h"
+#include "observe/history_internal.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "kernel/counters.h"
 #include "base/log.h"
 #include "observe/packet.h"
 #include "state/bans.h"
-
-#define HISTORY_MAGIC	0x78626c6f6f6d6831ULL
-#define HISTORY_VERSION 2
-#define BUCKETS_MAX	25
 
 const char *const history_window_names[] = { "minute", "hour", "day", NULL };
 
@@ -26,107 +16,6 @@ static const struct {
 	uint64_t period;
 	unsigned int buckets;
 } windows[HISTORY_WINDOWS] = { { 10, 7 }, { 300, 13 }, { 3600, 25 } };
-
-struct file {
-	uint64_t magic, version, size;
-	uint64_t sequence; /* odd while it is being written */
-	struct history_list list[LABELS];
-	struct history_sums bucket[HISTORY_WINDOWS][BUCKETS_MAX];
-	struct history_point second[HISTORY_SECONDS], minute[HISTORY_MINUTES];
-	struct history_attack attack[HISTORY_ATTACKS];
-	uint64_t attacks; /* ever */
-};
-
-struct history {
-	struct file *file;
-	uint8_t place[LABELS]; /* of each label */
-};
-
-int history_open(struct history **history, bool write)
-{
-	struct history *h = calloc(1, sizeof(*h));
-	struct stat is = { 0 };
-	char path[512];
-	void *mem;
-	int fd, err = 0;
-
-	*history = NULL;
-	if (!h)
-		return -ENOMEM;
-	snprintf(path, sizeof(path), "%s/history", opt_state);
-	fd = open(path, write ? O_RDWR | O_CREAT | O_CLOEXEC : O_RDONLY | O_CLOEXEC, 0600);
-	if (fd < 0 || fstat(fd, &is))
-		err = -errno;
-	/* All of it is there from the beginning: a full disk shows now, not as a signal later. */
-	if (!err && write && is.st_size != sizeof(struct file) &&
-	    (ftruncate(fd, 0) || posix_fallocate(fd, 0, sizeof(struct file))))
-		err = -ENOSPC;
-	if (!err && !write && is.st_size != sizeof(struct file))
-		err = -EPROTO;
-	mem = err ? MAP_FAILED
-		  : mmap(NULL, sizeof(struct file), write ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
-	if (!err && mem == MAP_FAILED)
-		err = -errno;
-	if (fd >= 0)
-		close(fd);
-	if (err) {
-		free(h);
-		if (err_is(err, ENOENT))
-			return because(err, "there is no history: the service keeps it (xdp-bloom run)");
-		return because(err, "%s: %s", path, err_is(err, EPROTO) ? "of another version" : errno_text(err));
-	}
-	h->file = mem;
-	*history = h;
-	if (h->file->magic == HISTORY_MAGIC && h->file->version == HISTORY_VERSION &&
-	    h->file->size == sizeof(struct file))
-		return 0;
-	if (!write) {
-		history_close(h);
-		*history = NULL;
-		return because(-EPROTO, "%s: of another version", path);
-	}
-	memset(h->file, 0, sizeof(*h->file));
-	h->file->version = HISTORY_VERSION;
-	h->file->size = sizeof(struct file);
-	h->file->magic = HISTORY_MAGIC;
-	return 0;
-}
-
-int history_private(struct history **history)
-{
-	struct history *h = calloc(1, sizeof(*h));
-
-	*history = h;
-	if (!h)
-		return -ENOMEM;
-	h->file = mmap(NULL, sizeof(struct file), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (h->file != MAP_FAILED)
-		return 0;
-	free(h);
-	*history = NULL;
-	return -ENOMEM;
-}
-
-void history_close(struct history *h)
-{
-	if (!h)
-		return;
-	munmap(h->file, sizeof(*h->file));
-	free(h);
-}
-
-/* Readers take no lock: they look whether somebody wrote meanwhile. */
-static void begin(struct history *h)
-{
-	h->file->sequence |= 1;
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-}
-
-static void end(struct history *h)
-{
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	h->file->sequence++;
-}
 
 /* Time may have been set back: then the ring goes on where it is. */
 static struct history_sums *bucket_at(struct history *h, unsigned int window, uint64_t now)
@@ -191,7 +80,7 @@ void history_lists(struct history *h, const struct list_info *lists, size_t n, b
 {
 	bool taken[LABELS] = { false };
 
-	begin(h);
+	history_write_begin(h);
 	memset(h->place, 0, sizeof(h->place));
 	memset(&h->file->list[LABEL_LIVE], 0, sizeof(h->file->list[LABEL_LIVE]));
 	if (live_exact)
@@ -207,7 +96,7 @@ void history_lists(struct history *h, const struct list_info *lists, size_t n, b
 		if (lists[i].kind != LIST_ALLOW)
 			h->place[lists[i].label] = (uint8_t)place;
 	}
-	end(h);
+	history_write_end(h);
 }
 
 static void count_attack(struct file *f, uint64_t now, double rate, const struct tally *dropped)
@@ -241,7 +130,7 @@ void history_count(struct history *h, uint64_t now, double seconds, const struct
 	double rate = seconds > 0 ? (double)n->verdict[DROPPED].packets / seconds : 0;
 	struct file *f = h->file;
 
-	begin(h);
+	history_write_begin(h);
 	for (unsigned int w = 0; w < HISTORY_WINDOWS; w++) {
 		struct history_sums *b = bucket_at(h, w, now);
 
@@ -258,27 +147,7 @@ void history_count(struct history *h, uint64_t now, double seconds, const struct
 	count_point(&f->second[now % HISTORY_SECONDS], now, n);
 	count_point(&f->minute[now / 60 % HISTORY_MINUTES], now / 60 * 60, n);
 	count_attack(f, now, rate, &n->verdict[DROPPED]);
-	end(h);
-}
-
-/* Space-saving: who is new takes the place of the rarest, and inherits its count as an error. */
-static void count_top(struct top_entry table[TOP_ENTRIES], const struct top_entry *who)
-{
-	unsigned int rarest = 0;
-
-	for (unsigned int i = 0; i < TOP_ENTRIES; i++) {
-		if (table[i].family == who->family && table[i].hi == who->hi && table[i].lo == who->lo) {
-			table[i].count++;
-			return;
-		}
-		if (table[i].count < table[rarest].count)
-			rarest = i;
-	}
-	table[rarest] = (struct top_entry){ .hi = who->hi,
-					    .lo = who->lo,
-					    .family = who->family,
-					    .count = table[rarest].count + 1,
-					    .error = table[rarest].count };
+	history_write_end(h);
 }
 
 void history_sample(struct history *h, uint64_t now, const struct packet *p)
@@ -294,59 +163,16 @@ void history_sample(struct history *h, uint64_t now, const struct packet *p)
 
 	if (!p->source.family)
 		return;
-	begin(h);
+	history_write_begin(h);
 	for (unsigned int w = 0; w < HISTORY_WINDOWS; w++) {
 		struct history_sums *b = bucket_at(h, w, now);
 
 		b->samples++;
-		count_top(b->top[TOP_SOURCES], &source);
-		count_top(b->top[TOP_NETWORKS], &network);
-		count_top(b->top[TOP_PORTS], &port);
+		top_count(b->top[TOP_SOURCES], &source);
+		top_count(b->top[TOP_NETWORKS], &network);
+		top_count(b->top[TOP_PORTS], &port);
 	}
-	end(h);
-}
-
-static int by_key(const void *a, const void *b)
-{
-	const struct top_entry *x = a, *y = b;
-
-	if (x->family != y->family)
-		return x->family < y->family ? -1 : 1;
-	if (x->hi != y->hi)
-		return x->hi < y->hi ? -1 : 1;
-	return x->lo == y->lo ? 0 : x->lo < y->lo ? -1 : 1;
-}
-
-static int by_count(const void *a, const void *b)
-{
-	const struct top_entry *x = a, *y = b;
-
-	return x->count == y->count ? by_key(a, b) : x->count > y->count ? -1 : 1;
-}
-
-/* The buckets' tables into one: equal keys add up, the most frequent stay. */
-static void merge_top(struct top_entry out[TOP_ENTRIES], const struct history_sums *const *in, unsigned int n,
-		      enum top top)
-{
-	static struct top_entry all[BUCKETS_MAX * TOP_ENTRIES];
-	unsigned int count = 0, merged = 0;
-
-	for (unsigned int i = 0; i < n; i++)
-		for (unsigned int e = 0; e < TOP_ENTRIES; e++)
-			if (in[i]->top[top][e].family)
-				all[count++] = in[i]->top[top][e];
-	qsort(all, count, sizeof(*all), by_key);
-	for (unsigned int i = 0; i < count; i++) {
-		if (merged && !by_key(&all[merged - 1], &all[i])) {
-			all[merged - 1].count += all[i].count;
-			all[merged - 1].error += all[i].error;
-		} else {
-			all[merged++] = all[i];
-		}
-	}
-	qsort(all, merged, sizeof(*all), by_count);
-	memset(out, 0, TOP_ENTRIES * sizeof(*out));
-	memcpy(out, all, (merged < TOP_ENTRIES ? merged : TOP_ENTRIES) * sizeof(*out));
+	history_write_end(h);
 }
 
 static void sum_up(struct history_sums *sums, const struct file *f, uint64_t now, enum history_window window)
@@ -376,8 +202,13 @@ static void sum_up(struct history_sums *sums, const struct file *f, uint64_t now
 			sums->peak_at = in[i]->peak_at;
 		}
 	}
-	for (enum top t = 0; t < TOPS; t++)
-		merge_top(sums->top[t], in, n, t);
+	for (enum top t = 0; t < TOPS; t++) {
+		const struct top_entry *tables[BUCKETS_MAX];
+
+		for (unsigned int i = 0; i < n; i++)
+			tables[i] = in[i]->top[t];
+		top_merge(sums->top[t], tables, n);
+	}
 }
 
 /* Every second or minute of the window, also those in which nobody counted. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What attacks looked like over the last minute, hour and day, in a file of fixed size: the service writes it, report
- * and metrics read it. Counts are exact; who and where from comes from samples, in tables that keep the frequent ones
- * (space-saving: an entry's count is at most its error too high, and whoever had more than 1/n of the samples is in).
+ * and metrics read it. Counts are exact; who and where from comes from samples, in tables of the most frequent
+ * (top_table.h).
  */
 #ifndef OBSERVE_HISTORY_H
 #define OBSERVE_HISTORY_H
@@ -11,21 +11,14 @@
 #include <stdint.h>
 
 #include "bpf/abi.h"
+#include "observe/top_table.h"
 #include "state/state.h"
 
+struct context;
 struct counted;
 struct packet;
 
 enum top { TOP_SOURCES, TOP_NETWORKS, TOP_PORTS, TOPS };
-#define TOP_ENTRIES 128
-
-/* An address, a /24 or /48 of it, or a protocol and a port behind it. */
-struct top_entry {
-	uint64_t hi, lo;
-	uint32_t family; /* 0: free */
-	uint32_t count, error;
-	uint32_t pad;
-};
 
 /*
  * Whose a place among the lists' sums is; "" where it is nobody's. Labels are given to other lists as lists come and
@@ -75,7 +68,7 @@ struct history;
 
 /* Both 0 or -errno with the reason recorded. A file that is damaged or of another version begins anew for the writer.
  */
-int history_open(struct history **history, bool write);
+int history_open(const struct context *context, struct history **history, bool write);
 /* One that nobody else sees, and that goes with us. */
 int history_private(struct history **history);
 void history_close(struct history *history);

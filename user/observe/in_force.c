@@ -33,12 +33,12 @@ static void read_state(struct inforce *s)
 	state_close(state);
 }
 
-int inforce_take(struct inforce *s)
+int inforce_take(const struct context *context, struct inforce *s)
 {
 	struct candidate live;
 	__u64 keys, bits, bytes[ARRAYS];
 	double rungs;
-	int err = kernel_open_live(context_ambient(), &live);
+	int err = kernel_open_live(context, &live);
 
 	memset(s, 0, sizeof(*s));
 	if (err)

@@ -7,6 +7,8 @@
 #include "image/image.h"
 #include "filter/measured_rate.h"
 
+struct context;
+
 struct inforce {
 	struct generation g;
 	struct stage_bytes bytes;
@@ -17,6 +19,6 @@ struct inforce {
 };
 
 /* All zero where nothing is loaded. 0 or -errno with the reason recorded. */
-int inforce_take(struct inforce *inforce);
+int inforce_take(const struct context *context, struct inforce *inforce);
 
 #endif

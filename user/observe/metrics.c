@@ -7,6 +7,7 @@
 
 #include "observe/tallies.h"
 #include "observe/in_force.h"
+#include "base/context.h"
 #include "base/log.h"
 
 static void head(FILE *out, const char *name, const char *type, const char *help)
@@ -121,15 +122,15 @@ static void force_lines(FILE *out, const struct inforce *f)
 	      f->verdict);
 }
 
-int metrics_write(FILE *out)
+int metrics_write(const struct context *context, FILE *out)
 {
 	static struct tallies tallies;
 	struct inforce inforce;
-	int err = tallies_take(&tallies);
+	int err = tallies_take(context, &tallies);
 
 	if (err)
 		return err;
-	err = inforce_take(&inforce);
+	err = inforce_take(context, &inforce);
 	if (!err) {
 		head(out, "build_info", "gauge", "The version of xdp-bloom.");
 		fprintf(out, "xdp_bloom_build_info{version=\"" VERSION "\"} 1\n");

@@ -7,13 +7,15 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+struct context;
+
 /* 0 or -errno with the reason recorded. */
-int metrics_write(FILE *out);
+int metrics_write(const struct context *context, FILE *out);
 
 struct metrics_server;
 
 /* where: ADDRESS:PORT, or PORT on 127.0.0.1. */
-int metrics_listen(struct metrics_server **server, const char *where);
+int metrics_listen(const struct context *context, struct metrics_server **server, const char *where);
 void metrics_close(struct metrics_server *server);
 /* Can the state be read? /healthz says so; of the filter it sees for itself. */
 void metrics_state(struct metrics_server *server, bool readable);

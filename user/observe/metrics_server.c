@@ -66,6 +66,7 @@ static int load_library(void)
 }
 
 struct metrics_server {
+	const struct context *context;
 	struct MHD_Daemon *daemon;
 	int listener;
 	bool state_lost; /* or could not be read, when it was last looked at */
@@ -131,7 +132,7 @@ static enum MHD_Result say_health(const struct metrics_server *s, struct MHD_Con
 {
 	struct generation live;
 
-	if (kernel_live(context_ambient(), &live))
+	if (kernel_live(s->context, &live))
 		return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "no filter is in force, or it cannot be read\n");
 	if (s->state_lost)
 		return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "the state is lost, or cannot be read\n");
@@ -141,6 +142,7 @@ static enum MHD_Result say_health(const struct metrics_server *s, struct MHD_Con
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *url, const char *method,
 				  const char *version, const char *upload, size_t *upload_size, void **state)
 {
+	const struct metrics_server *s = arg;
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out;
@@ -154,13 +156,13 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 		return say(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET only\n");
 	}
 	if (!strcmp(url, "/healthz"))
-		return say_health(arg, connection);
+		return say_health(s, connection);
 	if (strcmp(url, "/metrics"))
 		return say(connection, MHD_HTTP_NOT_FOUND, "/metrics or /healthz\n");
 	out = open_memstream(&text, &size);
 	if (!out)
 		return MHD_NO;
-	err = metrics_write(out);
+	err = metrics_write(s->context, out);
 	if (fclose(out) || err) {
 		free(text);
 		return say(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "the counters cannot be read\n");
@@ -201,7 +203,7 @@ static int read_where(struct sockaddr_storage *address, const char *where)
 	return 0;
 }
 
-int metrics_listen(struct metrics_server **server, const char *where)
+int metrics_listen(const struct context *context, struct metrics_server **server, const char *where)
 {
 	struct sockaddr_storage address;
 	struct metrics_server *s;
@@ -230,6 +232,7 @@ int metrics_listen(struct metrics_server **server, const char *where)
 		free(s);
 		return because(err, "%s: cannot listen: %s", where, errno_text(err));
 	}
+	s->context = context;
 	s->listener = mhd.get_daemon_info(s->daemon, MHD_DAEMON_INFO_LISTEN_FD)->listen_fd;
 	*server = s;
 	return 0;

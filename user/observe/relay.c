@@ -11,24 +11,26 @@
 #include <unistd.h>
 
 #include "bpf/abi.h"
+#include "base/context.h"
 #include "base/log.h"
 
-int relay_path(char *path, size_t size)
+int relay_path(const struct context *context, char *path, size_t size)
 {
-	return (size_t)snprintf(path, size, "%s/samples.sock", opt_state) < size ? 0 : -ENAMETOOLONG;
+	return (size_t)snprintf(path, size, "%s/samples.sock", context->state) < size ? 0 : -ENAMETOOLONG;
 }
 
-int relay_open(struct relay *r)
+int relay_open(const struct context *context, struct relay *r)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	mode_t mask;
-	int err = relay_path(address.sun_path, sizeof(address.sun_path));
+	int err = relay_path(context, address.sun_path, sizeof(address.sun_path));
 
 	for (int i = 0; i < RELAY_MAX; i++)
 		r->client[i] = -1;
 	r->listener = -1;
 	if (err)
-		return because(err, "%s: the path is too long for a socket", opt_state);
+		return because(err, "%s: the path is too long for a socket", context->state);
+	memcpy(r->path, address.sun_path, sizeof(r->path));
 	r->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	unlink(address.sun_path); /* of a service that was killed: there is one at a time */
 	mask = umask(077);
@@ -43,8 +45,6 @@ int relay_open(struct relay *r)
 
 void relay_close(struct relay *r)
 {
-	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-
 	for (int i = 0; i < RELAY_MAX; i++)
 		if (r->client[i] >= 0)
 			close(r->client[i]);
@@ -52,8 +52,7 @@ void relay_close(struct relay *r)
 		return;
 	close(r->listener);
 	r->listener = -1;
-	if (!relay_path(path, sizeof(path)))
-		unlink(path);
+	unlink(r->path);
 }
 
 /* They never say anything: what can be read is their end. */

@@ -5,19 +5,22 @@
 
 #include <poll.h>
 #include <stddef.h>
+#include <sys/un.h>
 
+struct context;
 struct sample;
 
 #define RELAY_MAX 16 /* who listen at once */
 
 struct relay {
 	int listener, client[RELAY_MAX];
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 };
 
 /* -errno where the path of the socket would be too long. */
-int relay_path(char *path, size_t size);
+int relay_path(const struct context *context, char *path, size_t size);
 
-int relay_open(struct relay *relay);
+int relay_open(const struct context *context, struct relay *relay);
 void relay_close(struct relay *relay);
 
 /* To poll for reading; then somebody wants to listen. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/context.h"
 #include "base/clock.h"
 #include "sets/address.h"
 #include "base/log.h"
@@ -14,10 +15,10 @@
 
 const char *const top_names[TOPS] = { "sources", "networks", "ports" };
 
-int report_take(struct report *r, enum history_window window, unsigned int top)
+int report_take(const struct context *context, struct report *r, enum history_window window, unsigned int top)
 {
 	struct history *history = NULL;
-	int err = history_open(&history, false);
+	int err = history_open(context, &history, false);
 
 	memset(r, 0, sizeof(*r));
 	r->window = window;

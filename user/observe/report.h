@@ -14,7 +14,7 @@ struct report {
 };
 
 /* 0 or -errno with the reason recorded. */
-int report_take(struct report *report, enum history_window window, unsigned int top);
+int report_take(const struct context *context, struct report *report, enum history_window window, unsigned int top);
 
 /* Each prints, and returns the exit status. */
 int report_text(const struct report *report);

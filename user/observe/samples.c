@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/log.h"
 #include "bpf/abi.h"
 #include "observe/relay.h"
@@ -17,10 +18,10 @@ struct samples {
 };
 
 /* A socket connected to the service, or -1. */
-static int open_relay(void)
+static int open_relay(const struct context *context)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int fd = relay_path(address.sun_path, sizeof(address.sun_path))
+	int fd = relay_path(context, address.sun_path, sizeof(address.sun_path))
 			 ? -1
 			 : socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
@@ -39,7 +40,7 @@ int samples_open(const struct context *context, struct samples **samples, double
 	*samples = NULL;
 	if (!s)
 		return -ENOMEM;
-	s->relay = open_relay();
+	s->relay = open_relay(context);
 	if (s->relay < 0)
 		err = ring_open(context, &s->ring, per_second);
 	if (err)

@@ -21,31 +21,31 @@ const char *tallies_stage(unsigned int why)
 }
 
 /* Without the roster, or without labels, no drop is of a known list: all count as those of live bans do. */
-bool live_label_is_exact(struct state *state)
+bool live_label_is_exact(const struct context *context, struct state *state)
 {
 	struct generation g;
 
-	return !kernel_live(context_ambient(), &g) && (!g.keys4 || g.roster4_buckets) &&
-	       (!g.keys6 || g.roster6_buckets) && state_setting(state, "labels", SETTINGS_DEFAULT.labels) != 0;
+	return !kernel_live(context, &g) && (!g.keys4 || g.roster4_buckets) && (!g.keys6 || g.roster6_buckets) &&
+	       state_setting(state, "labels", SETTINGS_DEFAULT.labels) != 0;
 }
 
-int tallies_take(struct tallies *c)
+int tallies_take(const struct context *context, struct tallies *c)
 {
 	struct state *state = NULL;
 	int err;
 
 	memset(c, 0, sizeof(*c));
-	err = attach_list(context_ambient(), &c->ports, &c->ports_n);
+	err = attach_list(context, &c->ports, &c->ports_n);
 	if (!err)
 		err = state_open(&state, false);
 	if (!err)
 		err = lists_in_force(state, &c->lists, &c->lists_n);
 	if (!err)
-		c->live_label_is_exact = live_label_is_exact(state);
+		c->live_label_is_exact = live_label_is_exact(context, state);
 	state_close(state);
 	clock_gettime(CLOCK_MONOTONIC, &c->at);
 	if (!err)
-		err = kernel_counters(context_ambient(), &c->counted);
+		err = kernel_counters(context, &c->counted);
 	if (err)
 		tallies_free(c);
 	return err;

@@ -9,6 +9,8 @@
 #include "kernel/counters.h"
 #include "state/state.h"
 
+struct context;
+
 struct tallies {
 	struct counted counted;
 	struct list_info *lists;
@@ -20,9 +22,9 @@ struct tallies {
 };
 
 /* 0 or -errno with the reason recorded. */
-int tallies_take(struct tallies *tallies);
+int tallies_take(const struct context *context, struct tallies *tallies);
 /* Does only what live bans drop count on LABEL_LIVE? */
-bool live_label_is_exact(struct state *state);
+bool live_label_is_exact(const struct context *context, struct state *state);
 void tallies_free(struct tallies *tallies);
 
 /* What happened in between, list by list and row by row; a counter that began anew counts from there. */

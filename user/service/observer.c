@@ -67,11 +67,11 @@ static void open_samples(struct observer *o)
 	ring_close(o->samples);
 	o->samples = NULL;
 	o->rate = rate;
-	if (rate > 0 && !ring_open(context_ambient(), &o->samples, rate))
+	if (rate > 0 && !ring_open(o->live.context, &o->samples, rate))
 		o->refilled = clock_ms();
 }
 
-int observer_open(struct observer **observer, const char *listen)
+int observer_open(const struct context *context, struct observer **observer, const char *listen)
 {
 	struct observer *o = calloc(1, sizeof(*o));
 	int err;
@@ -80,12 +80,12 @@ int observer_open(struct observer **observer, const char *listen)
 	if (!o)
 		return -ENOMEM;
 	o->relay.listener = -1;
-	live_open(&o->live, context_ambient());
-	err = relay_open(&o->relay);
+	live_open(&o->live, context);
+	err = relay_open(context, &o->relay);
 	if (!err)
-		err = history_open(&o->history, true);
+		err = history_open(context, &o->history, true);
 	if (!err && listen)
-		err = metrics_listen(&o->server, listen);
+		err = metrics_listen(context, &o->server, listen);
 	if (err) {
 		observer_close(o);
 		return err;
@@ -169,7 +169,7 @@ static void name_lists(struct observer *o)
 	if (live_look(&o->live) || (live->number == o->named && live->edits == o->named_edits))
 		return;
 	if (!state_open(&state, false) && !lists_in_force(state, &lists, &n)) {
-		history_lists(o->history, lists, n, live_label_is_exact(state));
+		history_lists(o->history, lists, n, live_label_is_exact(o->live.context, state));
 		o->named = live->number;
 		o->named_edits = live->edits;
 	}
@@ -182,7 +182,7 @@ static void count(struct observer *o, int64_t now)
 	double seconds = (double)(now - o->counted) / 1000;
 
 	o->tried = now;
-	if (kernel_counters(context_ambient(), &o->now))
+	if (kernel_counters(o->live.context, &o->now))
 		return;
 	name_lists(o);
 	if (o->counting) {

@@ -12,10 +12,11 @@
 
 #define OBSERVER_FDS (2 + METRICS_FDS)
 
+struct context;
 struct observer;
 
 /* listen: where to answer Prometheus, or NULL. 0 or -errno with the reason recorded. */
-int observer_open(struct observer **observer, const char *listen);
+int observer_open(const struct context *context, struct observer **observer, const char *listen);
 void observer_close(struct observer *observer);
 
 /* Something was loaded or changed: samples can be read from now on, or at another rate. */

@@ -79,7 +79,7 @@ static void schedule_rotation(struct service *s, int64_t now)
 	double age;
 
 	s->rotate_at = INT64_MAX;
-	if (s->options->rotate_every && !kernel_age(context_ambient(), &age))
+	if (s->options->rotate_every && !kernel_age(s->context, &age))
 		s->rotate_at = now + (int64_t)(((double)s->options->rotate_every - age) * 1e3);
 	if (s->rotate_at < s->rotate_next)
 		s->rotate_at = s->rotate_next;
@@ -91,7 +91,7 @@ static void look(struct service *s, int64_t now)
 	struct state *state = NULL;
 	struct generation live;
 	/* Before the state: a command that is at work writes the state first. */
-	bool filters = !kernel_live(context_ambient(), &live);
+	bool filters = !kernel_live(s->context, &live);
 	int err = state_open(&state, false);
 
 	s->look_at = s->glance_at = INT64_MAX;
@@ -389,7 +389,7 @@ static int open_all(struct service *s)
 	if (!err)
 		err = arrivals_open(&s->arrivals);
 	if (!err)
-		err = observer_open(&s->observer, s->options->listen);
+		err = observer_open(s->context, &s->observer, s->options->listen);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);

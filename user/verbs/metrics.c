@@ -7,7 +7,7 @@
 
 int verb_metrics(const struct call *call)
 {
-	int err = metrics_write(stdout);
+	int err = metrics_write(call->context, stdout);
 
 	(void)call;
 	return err ? fail("%s", reason(err)) : out_end();

@@ -30,7 +30,7 @@ int verb_report(const struct call *call)
 {
 	const struct options *o = call->options;
 	static struct report report; /* too large for a stack */
-	int err = report_take(&report, o->last ? (enum history_window)(o->last - 1) : HISTORY_HOUR,
+	int err = report_take(call->context, &report, o->last ? (enum history_window)(o->last - 1) : HISTORY_HOUR,
 			      o->top.given ? (unsigned int)o->top.value : 10);
 
 	if (err)

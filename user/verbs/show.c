@@ -119,7 +119,7 @@ int verb_show(const struct call *call)
 
 	err = attach_list(call->context, &list, &n);
 	if (!err)
-		err = inforce_take(&s);
+		err = inforce_take(call->context, &s);
 	if (err) {
 		status = fail("%s", reason(err));
 	} else {

@@ -194,7 +194,7 @@ static int stats_rates(const struct call *call, struct tallies *before)
 		int err;
 
 		poll(NULL, 0, (int)lround(o->interval.value * 1000));
-		err = tallies_take(&now);
+		err = tallies_take(call->context, &now);
 		if (err)
 			return fail("%s", reason(err));
 		seconds = tallies_seconds(before, &now);
@@ -218,7 +218,7 @@ int verb_stats(const struct call *call)
 
 	if (o->count.given && !o->interval.given)
 		return fail("stats: --count goes with --interval");
-	err = tallies_take(&tallies);
+	err = tallies_take(call->context, &tallies);
 	if (err)
 		return fail("%s", reason(err));
 	if (o->interval.given)

@@ -128,7 +128,7 @@ static int look(struct top_state *t)
 	read_events(t);
 	tallies_free(&t->before);
 	t->before = t->now;
-	err = tallies_take(&t->now);
+	err = tallies_take(context_ambient(), &t->now);
 	if (err) {
 		memset(&t->now, 0, sizeof(t->now));
 		return err;
@@ -137,7 +137,7 @@ static int look(struct top_state *t)
 	tallies_since(&t->between, &t->before.counted, &t->now.counted);
 	history_lists(t->history, t->now.lists, t->now.lists_n, t->now.live_label_is_exact);
 	history_count(t->history, now, t->view.seconds, &t->between);
-	err = inforce_take(&t->inforce);
+	err = inforce_take(context_ambient(), &t->inforce);
 	return err ? err : history_read(t->history, now, HISTORY_MINUTE, &t->minute);
 }
 
@@ -207,7 +207,7 @@ int verb_top(const struct call *call)
 	if (!err)
 		err = history_private(&t.history);
 	if (!err)
-		err = tallies_take(&t.now);
+		err = tallies_take(call->context, &t.now);
 	if (!err)
 		err = look(&t);
 	/* Before the screen is taken: however we are told to end, it is given back. */

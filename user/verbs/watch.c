@@ -63,7 +63,7 @@ static void read_lists(struct watch *w)
 		free(w->lists);
 		w->lists = lists;
 		w->lists_n = n;
-		w->live_label_is_exact = live_label_is_exact(state);
+		w->live_label_is_exact = live_label_is_exact(context_ambient(), state);
 	}
 	state_close(state);
 }

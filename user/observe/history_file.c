@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/context.h"
+#include "base/log.h"
+#include "observe/history_internal.h"
+
+#define HISTORY_MAGIC	0x78626c6f6f6d6831ULL
+#define HISTORY_VERSION 2
+
+static bool is_ours(const struct file *f)
+{
+	return f->magic == HISTORY_MAGIC && f->version == HISTORY_VERSION && f->size == sizeof(*f);
+}
+
+/* A file of another size or version is -EPROTO to a reader; a writer starts it again. */
+static int map_file(int fd, bool write, struct file **file)
+{
+	struct stat is;
+	struct file *f;
+
+	if (fstat(fd, &is))
+		return -errno;
+	if (is.st_size != sizeof(*f) && !write)
+		return -EPROTO;
+	/* All of it is there from the start: a full disk shows now, not as a signal later. */
+	if (is.st_size != sizeof(*f) && (ftruncate(fd, 0) || posix_fallocate(fd, 0, sizeof(*f))))
+		return -ENOSPC;
+	*file = f = mmap(NULL, sizeof(*f), write ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
+	if (f == MAP_FAILED)
+		return -errno;
+	if (is_ours(f))
+		return 0;
+	if (!write) {
+		munmap(f, sizeof(*f));
+		return -EPROTO;
+	}
+	memset(f, 0, sizeof(*f));
+	f->version = HISTORY_VERSION;
+	f->size = sizeof(*f);
+	f->magic = HISTORY_MAGIC;
+	return 0;
+}
+
+int history_open(const struct context *context, struct history **history, bool write)
+{
+	struct history *h = calloc(1, sizeof(*h));
+	char path[512];
+	int fd, err;
+
+	*history = NULL;
+	if (!h)
+		return -ENOMEM;
+	snprintf(path, sizeof(path), "%s/history", context->state);
+	fd = open(path, write ? O_RDWR | O_CREAT | O_CLOEXEC : O_RDONLY | O_CLOEXEC, 0600);
+	err = fd < 0 ? -errno : map_file(fd, write, &h->file);
+	if (fd >= 0)
+		close(fd);
+	if (!err) {
+		*history = h;
+		return 0;
+	}
+	free(h);
+	if (err_is(err, ENOENT))
+		return because(err, "there is no history: the service keeps it (xdp-bloom run)");
+	return because(err, "%s: %s", path, err_is(err, EPROTO) ? "of another version" : errno_text(err));
+}
+
+int history_private(struct history **history)
+{
+	struct history *h = calloc(1, sizeof(*h));
+
+	*history = h;
+	if (!h)
+		return -ENOMEM;
+	h->file = mmap(NULL, sizeof(struct file), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (h->file != MAP_FAILED)
+		return 0;
+	free(h);
+	*history = NULL;
+	return -ENOMEM;
+}
+
+void history_close(struct history *h)
+{
+	if (!h)
+		return;
+	munmap(h->file, sizeof(*h->file));
+	free(h);
+}
+
+void history_write_begin(struct history *h)
+{
+	h->file->sequence |= 1;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+void history_write_end(struct history *h)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	h->file->sequence++;
+}
