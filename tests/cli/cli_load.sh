@@ -83,6 +83,7 @@ knows_all_gateways() {
 	ip addr add 45.2.0.1/32 dev lo
 	echo 45.2.0.0/24 >own
 	refused "45.2.0.0/24 bans 45.2.0.1, an address of this machine (interface lo)" load own own
+	ip addr del 45.2.0.1/32 dev lo
 	# Nobody's: neither the peer's address nor what is only routed.
 	printf '%s\n' 45.0.0.2 46.0.0.1 2001:db8:47::1 >others
 	bloom load others others

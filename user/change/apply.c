@@ -10,10 +10,9 @@
 #include "kernel/dispatcher_refresh.h"
 #include "kernel/live.h"
 #include "kernel/root.h"
-#include "change/live_bans.h"
+#include "change/agreement.h"
 #include "filter/build.h"
 #include "filter/verify.h"
-#include "base/context.h"
 #include "base/clock.h"
 #include "change/guard.h"
 #include "state/kept_image.h"
@@ -62,19 +61,18 @@ static int build(struct candidate *c, struct generation *g, const struct settled
 	return because(err, "the allow lists are too wide for --exact=off: some allowed address would be dropped");
 }
 
-uint64_t apply_next_number(struct state *state)
+uint64_t apply_next_number(struct state *state, const struct live *live)
 {
 	double number = state_setting(state, SETTING_GENERATION, 0);
-	struct generation old = { 0 };
 
-	kernel_live(context_ambient(), &old);
-	return (number > (double)old.number ? (uint64_t)number : old.number) + 1;
+	return (number > (double)live->g.number ? (uint64_t)number : live->g.number) + 1;
 }
 
-static int plan(struct generation *g, struct state *state, const struct settled *s, bool back)
+static int plan(struct generation *g, struct state *state, const struct live *live, const struct settled *s,
+		bool reverting)
 {
 	struct settings settings = settings_limited(state);
-	uint64_t all = back ? memory_available() : 0;
+	uint64_t all = reverting ? memory_available() : 0;
 	int err;
 
 	if (settings.memory_max < all)
@@ -83,7 +81,7 @@ static int plan(struct generation *g, struct state *state, const struct settled 
 		return because(-EINVAL, "a shadow list needs the roster: tune --exact=on, or enforce it");
 	settings.labels = settings.labels || s->shadows;
 	err = plan_generation(g, &s->owned, &settings);
-	g->number = apply_next_number(state);
+	g->number = apply_next_number(state, live);
 	g->shadows = s->shadows;
 	memcpy(g->shadow, s->shadow, sizeof(g->shadow));
 	return err;
@@ -98,23 +96,15 @@ static double lap(double *since)
 	return (*since - before) * 1e3;
 }
 
-/* A filter is in force, and the state knows nothing of it: to go on would empty it without a word. */
-static int check_lost(struct state *state)
-{
-	struct generation live;
-
-	return kernel_live(context_ambient(), &live) ? 0 : bans_known(state, &live);
-}
-
 /* What will be dropped, whoever asks for it: bans less exceptions, without shadows. */
-static int guard(const struct settled *s)
+static int guard(const struct settled *s, const struct live *live)
 {
 	struct ranges banned = RANGES_EMPTY;
 	int err = 0;
 
 	if (s->plain) {
 		banned = (struct ranges){ .v4 = s->owned.v4, .v6 = s->owned.v6, .n4 = s->owned.n4, .n6 = s->owned.n6 };
-		return guard_own(context_ambient(), &banned);
+		return guard_own(&banned, live);
 	}
 
 	for (size_t i = 0; i < s->owned.n4 && !err; i++)
@@ -126,7 +116,7 @@ static int guard(const struct settled *s)
 	if (!err)
 		err = ranges_finish(&banned);
 	if (!err)
-		err = guard_own(context_ambient(), &banned);
+		err = guard_own(&banned, live);
 	ranges_free(&banned);
 	return err;
 }
@@ -136,7 +126,8 @@ struct laps {
 };
 
 /* From the lists to arrays that hold them, every key of them checked. */
-static int apply_lists(struct state *state, const struct apply_options *options, struct candidate *c, struct laps *t)
+static int apply_lists(struct state *state, const struct live *live, const struct apply_options *options,
+		       struct candidate *c, struct laps *t)
 {
 	struct generation g;
 	struct settled s;
@@ -146,9 +137,9 @@ static int apply_lists(struct state *state, const struct apply_options *options,
 		return err;
 	t->sets = lap(&t->clock);
 	if (options->guarded)
-		err = guard(&s);
+		err = guard(&s, live);
 	if (!err)
-		err = plan(&g, state, &s, options->reverting);
+		err = plan(&g, state, live, &s, options->reverting);
 	if (!err && !options->dry_run)
 		err = build(c, &g, &s);
 	t->arrays = lap(&t->clock);
@@ -167,16 +158,17 @@ static int apply_lists(struct state *state, const struct apply_options *options,
 }
 
 /* From the arrays to the switch. */
-static int go_live(struct state *state, const struct apply_options *options, struct candidate *c, struct laps *t)
+static int go_live(struct state *state, struct live *live, const struct apply_options *options, struct candidate *c,
+		   struct laps *t)
 {
 	uint64_t image = image_kept(state);
 	struct attachment *on = NULL;
 	size_t on_n = 0;
-	int err = kernel_load(context_ambient(), c);
+	int err = kernel_load(live->context, c);
 	double loaded = lap(&t->clock);
 
 	if (!err)
-		err = attach_list(context_ambient(), &on, &on_n);
+		err = attach_list(live->context, &on, &on_n);
 	if (!err)
 		err = attach_may_refresh(on, on_n);
 	if (!err && options->before_commit)
@@ -190,10 +182,12 @@ static int go_live(struct state *state, const struct apply_options *options, str
 		err = state_commit(state);
 	if (!err) {
 		image_sweep(image);
-		err = kernel_switch(context_ambient(), c);
+		err = kernel_switch(live->context, c);
 	}
-	if (!err)
-		attach_refresh(context_ambient(), on, on_n);
+	if (!err) {
+		live_look(live);
+		attach_refresh(live->context, on, on_n);
+	}
 	free(on);
 	if (!err)
 		note("generation %llu: sets %.1f ms, arrays %.1f ms, check %.1f ms, programs %.1f ms, switch %.1f ms",
@@ -202,25 +196,27 @@ static int go_live(struct state *state, const struct apply_options *options, str
 	return err;
 }
 
-int apply_with(struct state *state, const struct apply_options *options)
+int apply_with(struct state *state, struct live *live, const struct apply_options *options)
 {
 	struct laps t = { .clock = clock_seconds() };
 	struct candidate c;
-	int err = kernel_base(context_ambient());
+	int err = kernel_base(live->context);
 
+	/* To go on would empty a filter of which the state knows nothing, without a word. */
 	if (!err && !options->discard_unknown)
-		err = check_lost(state);
+		err = agreement_known(state, &live->g);
 	if (!err)
-		err = image_kept(state) ? apply_image(state, options, &c) : apply_lists(state, options, &c, &t);
-	return err || options->dry_run ? err : go_live(state, options, &c, &t);
+		err = image_kept(state) ? apply_image(state, live, options, &c)
+					: apply_lists(state, live, options, &c, &t);
+	return err || options->dry_run ? err : go_live(state, live, options, &c, &t);
 }
 
-int apply(struct state *state)
+int apply(struct state *state, struct live *live)
 {
-	return apply_with(state, &(struct apply_options){ 0 });
+	return apply_with(state, live, &(struct apply_options){ 0 });
 }
 
-int apply_if_needed(struct state *state)
+int apply_if_needed(struct state *state, struct live *live)
 {
-	return bans_agree(state) ? state_commit(state) : apply(state);
+	return agreement(state, &live->g) == AGREED ? state_commit(state) : apply(state, live);
 }

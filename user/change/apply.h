@@ -6,13 +6,14 @@
 #include "filter/plan.h"
 
 struct image;
+struct live;
 struct state;
 
 /*
  * Puts what the open state holds into force and commits it. When it fails the state is not committed and the kernel
  * goes on as it was; the reason is recorded.
  */
-int apply(struct state *state);
+int apply(struct state *state, struct live *live);
 
 struct apply_options {
 	bool guarded;	      /* refuse to ban what is the machine's own, unless it was banned already */
@@ -24,9 +25,9 @@ struct apply_options {
 	int (*before_commit)(struct state *state, void *arg);
 	void *arg;
 };
-int apply_with(struct state *state, const struct apply_options *options);
+int apply_with(struct state *state, struct live *live, const struct apply_options *options);
 
 /* The same, where the kernel does not have this state already: after a reboot, or a command that was killed. */
-int apply_if_needed(struct state *state);
+int apply_if_needed(struct state *state, struct live *live);
 
 #endif

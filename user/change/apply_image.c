@@ -76,15 +76,15 @@ static int dropped_whole(const struct generation *g, struct ranges *set)
 	return err ? err : ranges_finish(set);
 }
 
-static int refuse_wide(const struct image *image)
+static int refuse_wide(const struct image *image, const struct live *live)
 {
 	struct ranges before = RANGES_EMPTY, after = RANGES_EMPTY;
-	struct candidate live;
+	struct candidate c;
 	int err = dropped_whole(&image->g, &after);
 
-	if (!err && !kernel_open_live(context_ambient(), &live)) {
-		err = dropped_whole(&live.g, &before);
-		kernel_release(&live);
+	if (!err && !live_map(live, &c, false)) {
+		err = dropped_whole(&c.g, &before);
+		kernel_release(&c);
 	}
 	if (!err)
 		err = guard_wide(NULL, &before, &after);
@@ -93,7 +93,7 @@ static int refuse_wide(const struct image *image)
 	return err;
 }
 
-int apply_image(struct state *state, const struct apply_options *options, struct candidate *c)
+int apply_image(struct state *state, const struct live *live, const struct apply_options *options, struct candidate *c)
 {
 	struct settings settings = settings_limited(state);
 	struct image image;
@@ -106,12 +106,12 @@ int apply_image(struct state *state, const struct apply_options *options, struct
 		return err;
 	err = image_fits(state, &image);
 	if (!err && options->guarded)
-		err = guard_own_by(context_ambient(), covering, &image.g, "the image");
+		err = guard_own_by(covering, &image.g, "the image", live);
 	if (!err && options->narrow)
-		err = refuse_wide(&image);
+		err = refuse_wide(&image, live);
 	if (!err && !options->dry_run) {
 		g = image.g;
-		g.number = apply_next_number(state);
+		g.number = apply_next_number(state, live);
 		g.samples = settings.samples > 0;
 		g.edits = 0;
 		err = kernel_arrays(c, &g);

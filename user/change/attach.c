@@ -167,7 +167,7 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 	/* Last, as this commits: the slot is empty or as before until then, so that packets pass or are judged as
 	 * before. */
 	if (!err)
-		err = apply_if_needed(a.change->state);
+		err = apply_if_needed(a.change->state, &a.change->live);
 	if (err) {
 		snprintf(why, sizeof(why), "%s", reason(err)); /* taking it back may record another */
 		while (*done_n > 0)

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/context.h"
 #include "base/log.h"
+#include "change/agreement.h"
 #include "change/apply.h"
 #include "change/live_bans.h"
 #include "kernel/detach.h"
@@ -23,9 +23,9 @@ static const char *why(const struct pending *one)
 }
 
 /* The packets first: an interface waits on until the filter has left it. A list goes back with the next generation. */
-static bool can_go(const struct pending *one)
+static bool can_go(const struct context *context, const struct pending *one)
 {
-	int err = one->kind == PENDING_INTERFACE ? attach_take_back(context_ambient(), one->name) : 0;
+	int err = one->kind == PENDING_INTERFACE ? attach_take_back(context, one->name) : 0;
 
 	if (err)
 		warn("%s: %s, and cannot go back: %s", one->name, why(one), reason(err));
@@ -41,13 +41,13 @@ struct late {
 	struct touched touched;
 };
 
-static int undo_overdue(struct late *l, struct state *state, time_t now)
+static int undo_overdue(struct late *l, struct state *state, const struct context *context, time_t now)
 {
 	size_t pending_n;
 	int err = state_pending(state, &l->overdue, &pending_n);
 
 	for (size_t i = 0; i < pending_n && !err; i++) {
-		if (l->overdue[i].deadline > now || !can_go(&l->overdue[i]))
+		if (l->overdue[i].deadline > now || !can_go(context, &l->overdue[i]))
 			continue;
 		l->overdue[l->overdue_n] = l->overdue[i];
 		err = state_pending_undo(state, &l->overdue[l->overdue_n++]);
@@ -68,7 +68,7 @@ static int expire(struct late *l, struct state *state)
 	return err;
 }
 
-static int into_force(struct late *l, struct state *state)
+static int into_force(struct late *l, struct state *state, struct live *live)
 {
 	bool build = l->behind;
 
@@ -76,13 +76,14 @@ static int into_force(struct late *l, struct state *state)
 	for (size_t i = 0; i < l->overdue_n; i++)
 		build = build || l->overdue[i].kind == PENDING_LIST;
 	if (build)
-		return apply_with(state, &(struct apply_options){ .reverting = l->overdue_n });
-	return l->overdue_n || l->expired ? bans_into_force(state, &l->touched) : 0;
+		return apply_with(state, live, &(struct apply_options){ .reverting = l->overdue_n });
+	if (!l->overdue_n && !l->expired)
+		return 0;
+	return touched_divide(&l->touched, state) ?: bans_into_force(state, live, &l->touched);
 }
 
-static void report(const struct late *l, int err)
+static void report(const struct late *l, unsigned long long generation, int err)
 {
-	unsigned long long generation = l->overdue_n || l->expired ? kernel_live_generation(context_ambient()) : 0;
 	struct event reverted = { EVENT_REVERTED, .generation = generation };
 	struct event expired = { EVENT_EXPIRED, .generation = generation };
 
@@ -104,26 +105,24 @@ static void report(const struct late *l, int err)
 		warn("what ran out, or was left half done, is still in force: %s", reason(err));
 }
 
-int catch_up(struct state **state, time_t at_least)
+int catch_up(struct state **state, struct live *live, time_t at_least)
 {
-	struct late late = { .behind = bans_behind(*state) };
+	struct late late = { .behind = agreement(*state, &live->g) == BEHIND };
 	time_t now = time(NULL);
-	struct live live;
-	int err = undo_overdue(&late, *state, now > at_least ? now : at_least);
+	int err = undo_overdue(&late, *state, live->context, now > at_least ? now : at_least);
 
-	live_open(&live, context_ambient());
-	kernel_sweep(&live);
-	live_close(&live);
-	attach_catch_up(context_ambient());
+	kernel_sweep(live);
+	attach_catch_up(live->context);
 	if (!err)
 		err = expire(&late, *state);
 	if (!err_is(err, EUCLEAN)) {
 		if (!err)
-			err = into_force(&late, *state);
-		report(&late, err);
+			err = into_force(&late, *state, live);
+		report(&late, live->g.number, err);
 		if (err || late.behind || late.overdue_n || late.expired) {
 			state_close(*state);
 			err = state_open(state, true);
+			live_look(live); /* for a moment the lock was not ours */
 		}
 	}
 	free(late.overdue);

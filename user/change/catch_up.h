@@ -5,13 +5,14 @@
 
 #include <time.h>
 
+struct live;
 struct state;
 
 /*
  * In a commit of its own: what ran out of time unconfirmed goes back, bans end, and what was committed but never
  * reached the kernel is built. It is at least that late, even if the clock was set back. Failures here are only
- * warnings; a damaged state is an error. The state is opened again where it was changed.
+ * warnings; a damaged state is an error. Where something was done the state is opened again, and live looked at.
  */
-int catch_up(struct state **state, time_t at_least);
+int catch_up(struct state **state, struct live *live, time_t at_least);
 
 #endif

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "change/catch_up.h"
@@ -16,7 +15,6 @@
 #include "kernel/counters.h"
 #include "kernel/root.h"
 #include "base/log.h"
-#include "state/bans.h"
 
 void change_check(const struct context *context, bool words)
 {
@@ -41,10 +39,14 @@ int change_begin_at(struct change **change, struct context *context, time_t at_l
 	if (!c)
 		return -ENOMEM;
 	c->context = context;
+	c->live.meta = -1;
 	err = kernel_ready(context);
 	if (!err)
 		err = state_open(&c->state, true);
-	return err ? err : catch_up(&c->state, at_least);
+	if (err)
+		return err;
+	live_open(&c->live, context);
+	return catch_up(&c->state, &c->live, at_least);
 }
 
 int change_begin(struct change **change, struct context *context)
@@ -81,36 +83,28 @@ void change_zero_given(struct change *change, uint8_t label)
 /* What is newly banned asks the guard rails, whether or not a new generation is built for it. */
 static int guard_touched(struct change *change)
 {
-	struct ranges allowed = RANGES_EMPTY, bans = RANGES_EMPTY, open = RANGES_EMPTY, banned = RANGES_EMPTY;
-	int err = ranges_finish(&change->guarded);
+	struct ranges banned = RANGES_EMPTY;
+	int err = ranges_intersect(&banned, &change->guarded, &change->touched.held);
 
-	if (err || (!change->guarded.n4 && !change->guarded.n6))
-		return err;
-	err = state_allowed(change->state, &allowed);
 	if (!err)
-		err = ranges_subtract(&open, &change->guarded, &allowed);
-	/* A later line may have taken it back. */
-	if (!err)
-		err = state_bans_set(change->state, time(NULL), &open, &bans);
-	if (!err)
-		err = ranges_intersect(&banned, &open, &bans);
-	if (!err)
-		err = guard_own(change->context, &banned);
-	ranges_free(&allowed);
-	ranges_free(&bans);
-	ranges_free(&open);
+		err = guard_own(&banned, &change->live);
 	ranges_free(&banned);
 	return err;
 }
 
 static int commit(struct change *change)
 {
-	int err = guard_touched(change);
+	int err = ranges_finish(&change->guarded);
+	bool guarded = change->guarded.n4 || change->guarded.n6;
 
+	if (!err && (guarded || !change->build))
+		err = touched_divide(&change->touched, change->state);
+	if (!err && guarded)
+		err = guard_touched(change);
 	if (!err && change->build)
-		err = apply_with(change->state, &change->options);
+		err = apply_with(change->state, &change->live, &change->options);
 	else if (!err)
-		err = bans_into_force(change->state, &change->touched);
+		err = bans_into_force(change->state, &change->live, &change->touched);
 	for (unsigned int label = 0; label < LABELS && !err && !change->options.dry_run; label++)
 		if (change->zero[label])
 			kernel_zero_label(change->context, (uint8_t)label);
@@ -139,6 +133,7 @@ void change_end(struct change *change)
 		return;
 	image_end(change->state);
 	state_close(change->state);
+	live_close(&change->live);
 	touched_free(&change->touched);
 	ranges_free(&change->guarded);
 	free(change);

@@ -8,11 +8,13 @@
 #include "base/context.h"
 #include "change/apply.h"
 #include "change/live_bans.h"
+#include "kernel/live.h"
 #include "state/state.h"
 
 struct change {
 	const struct context *context;
 	struct state *state; /* open, and ours alone */
+	struct live live;    /* what is in force */
 	/* All that the change comes to. */
 	bool build; /* a new generation */
 	struct apply_options options;

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "sets/ranges.h"
 
-struct context;
+struct live;
 
 enum bogons { BOGONS_LEAVE_OUT, BOGONS_KEEP, BOGONS_REFUSE };
 
@@ -36,11 +36,11 @@ int guard_prefix(struct addr first, unsigned int length);
  * -EPERM with the reason recorded when the set bans an address of this machine, a gateway or name server in use, or the
  * peer of the SSH session, and it was not banned already.
  */
-int guard_own(const struct context *context, const struct ranges *set);
+int guard_own(const struct ranges *set, const struct live *live);
 
 /* Likewise for what is no set: covering is ranges_covering() for it, and who is what the reason calls it. */
 typedef int guard_covering_fn(const void *arg, struct addr addr);
-int guard_own_by(const struct context *context, guard_covering_fn *covering, const void *arg, const char *who);
+int guard_own_by(guard_covering_fn *covering, const void *arg, const char *who, const struct live *live);
 
 /* Has any of these refused something, in this process? */
 bool guard_refused(void);

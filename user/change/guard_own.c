@@ -7,7 +7,7 @@
 #include "change/own_addresses.h"
 #include "kernel/ask.h"
 
-int guard_own_by(const struct context *context, guard_covering_fn *covering, const void *arg, const char *who)
+int guard_own_by(guard_covering_fn *covering, const void *arg, const char *who, const struct live *live)
 {
 	struct own_address *own;
 	size_t n;
@@ -19,7 +19,7 @@ int guard_own_by(const struct context *context, guard_covering_fn *covering, con
 		struct addr first = own[i].addr;
 		int length = covering(arg, first);
 
-		if (length < 0 || kernel_drops(context, first))
+		if (length < 0 || live_drops(live, first))
 			continue;
 		prefix_text(host, first, -1);
 		first.num &= ~addr_mask(first.family, (unsigned int)length);
@@ -35,7 +35,7 @@ static int covering_set(const void *set, struct addr addr)
 	return ranges_covering(set, addr);
 }
 
-int guard_own(const struct context *context, const struct ranges *set)
+int guard_own(const struct ranges *set, const struct live *live)
 {
-	return guard_own_by(context, covering_set, set, NULL);
+	return guard_own_by(covering_set, set, NULL, live);
 }

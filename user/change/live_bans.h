@@ -9,7 +9,7 @@
 
 #include "sets/ranges.h"
 
-struct generation;
+struct live;
 struct state;
 
 /* Prefixes that were banned, renewed or taken out: what has to agree again. */
@@ -20,22 +20,19 @@ struct touched {
 		unsigned int length;
 	} * v6;
 	size_t n6;
+	/* Of the set: held is banned by the state, gone by nobody; what is allowed is in neither. */
+	struct ranges allowed, banned, held, gone;
 };
 
 int touched_add(struct touched *touched, struct addr first, unsigned int length);
+/* Once all are in it: asks the state what became of them. */
+int touched_divide(struct touched *touched, struct state *state);
 void touched_free(struct touched *touched);
 
 /*
- * Makes the kernel agree with what the open state holds of these prefixes, and commits it. When it fails the state is
- * not committed and the kernel goes on as it was.
+ * Makes the kernel agree with what the open state holds of these prefixes, divided, and commits it. When it fails the
+ * state is not committed and the kernel goes on as it was.
  */
-int bans_into_force(struct state *state, struct touched *touched);
-
-/* Is the generation in force the state's own, edited up to what the state says? */
-bool bans_agree(struct state *state);
-/* -ENODATA where the state knows nothing of what is in force: an older copy of it, or another's. */
-int bans_known(struct state *state, const struct generation *live);
-/* Was something committed that never got into the kernel? Not where there is nothing in force at all. */
-bool bans_behind(struct state *state);
+int bans_into_force(struct state *state, struct live *live, const struct touched *touched);
 
 #endif

@@ -78,14 +78,3 @@ bool live_drops(const struct live *live, struct addr addr)
 
 	return !ask(live_pin(live, PIN_ASK), &addr, 1, &answer) && answer != ANSWER_UNPARSED && answer & ANSWER_DROP;
 }
-
-bool kernel_drops(const struct context *context, struct addr addr)
-{
-	struct live live;
-	bool drops;
-
-	live_open(&live, context);
-	drops = live_drops(&live, addr);
-	live_close(&live);
-	return drops;
-}

@@ -14,8 +14,7 @@ struct live;
 
 /* The running program's answer for each address: ANSWER() of abi.h. */
 int kernel_ask(const struct context *context, const struct addr *addrs, size_t n, __u32 *answers);
-/* Is it dropped? No where that cannot be found out. live: the same, asked under the lock. */
+/* Is it dropped? No where that cannot be found out. */
 bool live_drops(const struct live *live, struct addr addr);
-bool kernel_drops(const struct context *context, struct addr addr);
 
 #endif

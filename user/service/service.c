@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "service/arrivals.h"
-#include "change/live_bans.h"
+#include "change/agreement.h"
 #include "base/context.h"
 #include "base/clock.h"
 #include "service/expiry.h"
@@ -96,7 +96,7 @@ static void look(struct service *s, int64_t now)
 
 	s->look_at = s->glance_at = INT64_MAX;
 	if (!err && filters)
-		err = bans_known(state, &live);
+		err = agreement_known(state, &live);
 	if (!err)
 		err = reload_follow(s->reload, state, s->config, &s->jobs);
 	if (!err)

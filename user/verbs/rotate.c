@@ -113,7 +113,7 @@ int verb_restore(const struct call *call)
 		err = kernel_base(call->context);
 	/* The filter first, so that no interface is up with an empty one. */
 	if (!err)
-		err = apply_if_needed(change->state);
+		err = apply_if_needed(change->state, &change->live);
 	/* Whoever watched what waits for confirmation is gone. */
 	if (!err)
 		err = restore_watch(change);

@@ -6,6 +6,7 @@
 
 #include "change/apply.h"
 #include "change/live_bans.h"
+#include "change/agreement.h"
 #include "change/change.h"
 #include "image/image.h"
 #include "state/kept_image.h"
@@ -45,12 +46,12 @@ static int save(struct context *context, const char *path)
 	if (!err)
 		err = lists_in_force(change->state, &lists, &source.lists_n);
 	if (!err) {
-		err = kernel_open_live(context, &live);
+		err = live_map(&change->live, &live, false);
 		if (err_is(err, ENOENT))
 			err = because(err, "nothing is loaded here");
 	}
 	if (!err) {
-		if (!bans_agree(change->state))
+		if (agreement(change->state, &change->live.g) != AGREED)
 			err = because(-EAGAIN, "program and lists disagree; 'xdp-bloom rotate' builds it anew");
 		source.g = &live.g;
 		source.lists = lists;

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "change/agreement.h"
+
+#include <errno.h>
+
+#include "base/log.h"
+#include "filter/arrays.h"
+#include "state/settings.h"
+#include "state/state.h"
+
+/* The state is committed before the slot and the arrays are written: it may be ahead of the kernel, never behind. */
+enum agreement agreement(struct state *state, const struct generation *live)
+{
+	double number = state_setting(state, SETTING_GENERATION, 0), edits = state_setting(state, SETTING_EDITS, 0);
+
+	if (!live->number)
+		return NOTHING_LIVE;
+	if ((double)live->number != number)
+		return (double)live->number > number ? UNKNOWN : BEHIND;
+	return (double)live->edits > edits ? UNKNOWN : (double)live->edits < edits ? BEHIND : AGREED;
+}
+
+int agreement_known(struct state *state, const struct generation *live)
+{
+	if (agreement(state, live) != UNKNOWN)
+		return 0;
+	return because(-ENODATA,
+		       "%s does not know the filter that is in force: the wrong directory, or lost?"
+		       " 'xdp-bloom flush' begins anew",
+		       opt_state);
+}
