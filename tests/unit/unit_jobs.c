@@ -90,7 +90,7 @@ static void limit(void)
 	struct job *job;
 	int status = 0;
 
-	opt_quiet = true;
+	log_settings.quiet = true;
 	jobs_add(&jobs, &(struct job){ .kind = JOB_MEASURE, .run = for_ever }, NULL, NULL, 0);
 	jobs_start(&jobs);
 	jobs_limit(&jobs, clock_ms());

@@ -21,6 +21,7 @@ static struct {
 	char text[LINE_MAX_BYTES];
 } texts[TEXTS];
 static unsigned int recorded;
+struct log_settings log_settings;
 static const char *place;
 
 static char last[LINE_MAX_BYTES];
@@ -53,7 +54,7 @@ static void say(const char *level, const char *fmt, va_list args)
 	if (level[0] == 'e')
 		memcpy(last, line, sizeof(last));
 	fflush(stdout);
-	if (opt_log_json)
+	if (log_settings.json)
 		say_json(level, line);
 	else
 		fprintf(stderr, "xdp-bloom: %s%s%s\n", place ? place : "", place ? ": " : "", line);
@@ -76,12 +77,12 @@ int fail(const char *fmt, ...)
 
 void warn(const char *fmt, ...)
 {
-	SAY_IF(!opt_quiet, "warning", fmt);
+	SAY_IF(!log_settings.quiet, "warning", fmt);
 }
 
 void note(const char *fmt, ...)
 {
-	SAY_IF(opt_verbose, "info", fmt);
+	SAY_IF(log_settings.verbose, "info", fmt);
 }
 
 void log_where(const char *where)

@@ -3,11 +3,17 @@
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
-#include "base/options.h"
+#include "base/context.h"
 
 enum { EXIT_DONE = 0, EXIT_PASSES = 1, EXIT_MISSING = 1, EXIT_ERROR = 2 };
 
 #define PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
+
+/* How all lines of this process are written, whoever writes them. */
+struct log_settings {
+	bool quiet, verbose, json;
+};
+extern struct log_settings log_settings;
 
 /* "xdp-bloom: message", and EXIT_ERROR, so that a verb can return it. */
 PRINTF(1, 2) int fail(const char *fmt, ...);

@@ -14,7 +14,7 @@
 #define SECONDS_MOST 86400
 
 bool opt_line;
-bool opt_json, opt_pretty, opt_quiet, opt_verbose, opt_log_json, opt_check, opt_check_words;
+bool opt_json, opt_pretty, opt_check, opt_check_words;
 long opt_wait = 60;
 const char *opt_state = "/var/lib/xdp-bloom";
 const char *opt_bpffs = "/sys/fs/bpf/xdp-bloom";
@@ -62,9 +62,9 @@ const struct context *context_ambient(void)
 				.line = opt_line,
 				.json = opt_json,
 				.pretty = opt_pretty,
-				.quiet = opt_quiet,
-				.verbose = opt_verbose,
-				.log = opt_log_json ? 2 : 0 };
+				.quiet = log_settings.quiet,
+				.verbose = log_settings.verbose,
+				.log = log_settings.json ? 2 : 0 };
 	return &now;
 }
 
@@ -78,9 +78,7 @@ void options_publish(const struct context *context)
 	opt_line = context->line;
 	opt_json = context->json;
 	opt_pretty = context->pretty;
-	opt_quiet = context->quiet;
-	opt_verbose = context->verbose;
-	opt_log_json = context->log == 2;
+	log_settings = (struct log_settings){ context->quiet, context->verbose, context->log == 2 };
 }
 
 /* The place of a value among the words, from 1; 0: it is none of them. */

@@ -8,11 +8,6 @@
 
 #include "base/context.h"
 
-extern bool opt_json, opt_pretty, opt_quiet, opt_verbose, opt_log_json;
-extern bool opt_check, opt_check_words, opt_line;
-extern long opt_wait;
-extern const char *opt_state, *opt_bpffs;
-
 /* What an option takes, and the type of its target; a target of zeros: it was not given. */
 enum option_type {
 	OPTION_SWITCH,	  /* nothing; bool */

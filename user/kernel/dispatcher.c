@@ -19,7 +19,7 @@
 
 static int no_print(enum libxdp_print_level level, const char *fmt, va_list args)
 {
-	if (!opt_verbose || level == LIBXDP_DEBUG)
+	if (!log_settings.verbose || level == LIBXDP_DEBUG)
 		return 0;
 	return vfprintf(stderr, fmt, args);
 }

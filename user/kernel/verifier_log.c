@@ -34,7 +34,7 @@ static int print(enum libbpf_print_level level, const char *fmt, va_list args)
 {
 	char *text;
 
-	if (!opt_verbose || level == LIBBPF_DEBUG || vasprintf(&text, fmt, args) < 0)
+	if (!log_settings.verbose || level == LIBBPF_DEBUG || vasprintf(&text, fmt, args) < 0)
 		return 0;
 	hide_long_numbers(text);
 	fputs(text, stderr);

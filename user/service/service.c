@@ -65,7 +65,7 @@ PRINTF(1, 2) static void say(const char *fmt, ...)
 {
 	va_list args;
 
-	if (opt_quiet)
+	if (log_settings.quiet)
 		return;
 	va_start(args, fmt);
 	vprintf(fmt, args);

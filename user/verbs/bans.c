@@ -168,7 +168,7 @@ int verb_add(const struct call *call)
 		err = change_commit(change, NULL);
 	if (!err && opt_json)
 		array = json_array();
-	if (!err && (opt_json || !opt_quiet) && say_allowed(change->state, &prefixes, array))
+	if (!err && (opt_json || !log_settings.quiet) && say_allowed(change->state, &prefixes, array))
 		warn("what of it is allowed cannot be said");
 	if (!err)
 		say_shortened(&n);

@@ -33,7 +33,7 @@ int verb_confirm(const struct call *call)
 	if (!err)
 		err = change_confirm(change);
 	change_end(change);
-	for (size_t i = 0; i < n && !err && !opt_quiet && !opt_json; i++)
+	for (size_t i = 0; i < n && !err && !log_settings.quiet && !opt_json; i++)
 		printf("%s: kept\n", pending[i].name);
 	free(pending);
 	if (err)

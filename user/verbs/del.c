@@ -174,7 +174,7 @@ int verb_del(const struct call *call)
 		err = change_commit(change, NULL);
 	if (!err && opt_json)
 		array = json_array();
-	if (!err && prefixes.n && (opt_json || !opt_quiet))
+	if (!err && prefixes.n && (opt_json || !log_settings.quiet))
 		still_banned(change->state, &prefixes, array);
 	change_end(change);
 	if (err) {

@@ -36,7 +36,7 @@ static int check(void)
 	if (opt_json)
 		return out_json(faults_json) ?: faults ? EXIT_ERROR : EXIT_DONE;
 	json_decref(faults_json);
-	if (!faults && !opt_quiet)
+	if (!faults && !log_settings.quiet)
 		printf("%s/state.db: sound\n", opt_state);
 	return faults ? EXIT_ERROR : out_end();
 }
