@@ -27,26 +27,26 @@ skip_all() {
 }
 
 # sandbox "$@": starts the script again in namespaces of its own, with a work directory that goes at its end. Where they
-# cannot be made, those of its cases that $no_kernel, a regular expression, has run without; $apart then says why.
+# cannot be made, those of its cases that $no_kernel, a regular expression, has run without; $no_sandbox then says why.
 sandbox() {
-	apart=
+	no_sandbox=
 	if [ -z "${XDP_BLOOM_SANDBOX:-}" ]; then
-		apart=$(refused_sandbox)
-		[ -n "$apart" ] || XDP_BLOOM_SANDBOX=$$ exec unshare --net --mount "$BASH" "$0" "$@"
-		[ -n "${no_kernel:-}" ] || skip_all "$apart"
+		no_sandbox=$(refused_sandbox)
+		[ -n "$no_sandbox" ] || XDP_BLOOM_SANDBOX=$$ exec unshare --net --mount "$BASH" "$0" "$@"
+		[ -n "${no_kernel:-}" ] || skip_all "$no_sandbox"
 	fi
 	unset XDP_BLOOM_SANDBOX
 	need jq python3
-	[ -n "$apart" ] || need ip
+	[ -n "$no_sandbox" ] || need ip
 	[ -x "$XDP_BLOOM" ] || skip_all "$XDP_BLOOM is not built"
 	[ -x "$TRAFFIC" ] || skip_all "$TRAFFIC is not built"
-	if [ -z "$apart" ]; then
+	if [ -z "$no_sandbox" ]; then
 		mount -t sysfs sysfs /sys || skip_all "cannot mount /sys"
 		mount -t bpf bpf /sys/fs/bpf || skip_all "cannot mount bpffs"
 	fi
 	WORK=$(mktemp -d) || skip_all "cannot make a directory"
 	# Without a bpffs of one's own, none.
-	export XDP_BLOOM_BPFFS=${apart:+$WORK}/sys/fs/bpf/xdp-bloom-test
+	export XDP_BLOOM_BPFFS=${no_sandbox:+$WORK}/sys/fs/bpf/xdp-bloom-test
 	export XDP_BLOOM_STATE=$WORK/state
 	trap 'stop_jobs; stop_all; rm -rf "${WORK:?}" "${WORK:?}".*' EXIT
 	trap 'exit 130' INT
@@ -102,7 +102,7 @@ stop_jobs() {
 stop_all() {
 	local process found=yes
 
-	[ -z "$apart" ] || return 0
+	[ -z "$no_sandbox" ] || return 0
 	while [ $found ]; do
 		found=
 		for process in /proc/[0-9]*; do
@@ -144,11 +144,11 @@ run_cases() {
 	printf 'TAP version 13\n1..%d\n# seed: XDP_BLOOM_SEED=%d\n' $# "$XDP_BLOOM_SEED"
 	for case; do
 		rm -rf "${WORK:?}"/*
-		[ -n "$apart" ] || rm -rf "${XDP_BLOOM_BPFFS:?}" /sys/fs/bpf/xdp
+		[ -n "$no_sandbox" ] || rm -rf "${XDP_BLOOM_BPFFS:?}" /sys/fs/bpf/xdp
 		(
 			trap stop_jobs EXIT
 			skip_with=skip
-			[ -z "$apart" ] || [[ $case =~ $no_kernel ]] || skip "$apart"
+			[ -z "$no_sandbox" ] || [[ $case =~ $no_kernel ]] || skip "$no_sandbox"
 			# shellcheck disable=SC2086 # a function and its arguments
 			$case
 		) &
@@ -175,7 +175,7 @@ run_cases() {
 remove_interfaces() {
 	local link
 
-	[ -z "$apart" ] || return 0
+	[ -z "$no_sandbox" ] || return 0
 	for link in /sys/class/net/edge*; do
 		[ ! -e "$link" ] || ip link del "${link##*/}"
 	done
