@@ -246,4 +246,16 @@ recipes() {
 	is "$(get '[.[]|.addresses]' lists)" '["0"]' "the list of no decision"
 }
 
-run_cases clean complete_pages complete_completions "completed bash" "completed zsh" examples config recipes router sets textfile
+# Every function and file that design.md names is there.
+names() {
+	local name
+
+	while read -r name; do
+		grep -rqE "\b$name\(" "$top/user" "$top/bpf" || fail "there is no $name()"
+	done < <(grep -oE '`[a-z_0-9]+\(\)`' "$top/docs/design.md" | tr -d '\`()' | sort -u)
+	while read -r name; do
+		[ -e "$top/$name" ] || [ -e "$top/user/$name" ] || fail "there is no $name"
+	done < <(grep -oE '`[a-z]+/[a-zA-Z_0-9./-]+`' "$top/docs/design.md" | tr -d '\`' | sort -u)
+}
+
+run_cases clean names complete_pages complete_completions "completed bash" "completed zsh" examples config recipes router sets textfile
