@@ -17,7 +17,6 @@
 #include "state/settings.h"
 #include "state/state.h"
 #include "state/bans.h"
-#include "kernel/map_window.h"
 
 int touched_add(struct touched *t, struct addr first, unsigned int length)
 {
@@ -128,7 +127,7 @@ static int edit_in_place(struct state *state, struct live *live, const struct to
 		err = edit_settle(&e);
 	if (!err)
 		edit_bring_in(&e);
-	if (window_failed())
+	if (live_map_failed(&live))
 		err = -EAGAIN; /* a new generation is filled otherwise */
 	*full = e.full;
 	if (!err && e.n)

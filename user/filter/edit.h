@@ -41,7 +41,7 @@ int edit_unban4(struct edit *edit, const struct ranges *gone);
 int edit_unban6(struct edit *edit, ip6 first, unsigned int length, bool covered);
 /* The plan is complete: is what comes out worth having? */
 int edit_settle(const struct edit *edit);
-/* All that edit_make() will touch is there afterwards, or window_failed(). */
+/* All that edit_make() will touch is there afterwards, or live_map_failed(). */
 void edit_bring_in(const struct edit *edit);
 /* Does it, and brings the description in g up to date. */
 void edit_make(struct edit *edit);

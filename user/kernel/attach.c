@@ -15,6 +15,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/close_fd.h"
 #include "base/grow.h"
 #include "bpf/abi.h"
 #include "kernel/counters.h"
@@ -140,8 +141,7 @@ static int has_ethernet(const char *ifname)
 
 	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", ifname);
 	err = fd < 0 || ioctl(fd, SIOCGIFHWADDR, &request) ? -errno : 0;
-	if (fd >= 0)
-		close(fd);
+	close_fd(fd);
 	if (err)
 		return because(err, "%s: %s", ifname, errno_text(err));
 	if (request.ifr_hwaddr.sa_family == ARPHRD_ETHER || request.ifr_hwaddr.sa_family == ARPHRD_LOOPBACK)
@@ -209,8 +209,7 @@ int attach_new_root(const struct context *context, int root)
 		fd = list[i].shared || list[i].gone ? -1 : bpf_obj_get(path);
 		if (fd >= 0 && bpf_link_update(fd, root, NULL))
 			err = because(-errno, "%s: the new root: %s", list[i].name, strerror(errno));
-		if (fd >= 0)
-			close(fd);
+		close_fd(fd);
 	}
 	free(list);
 	return err;

@@ -15,6 +15,7 @@
 #include "kernel/candidate.h"
 #include "kernel/live.h"
 #include "kernel/root.h"
+#include "base/close_fd.h"
 #include "base/log.h"
 #include "kernel/pins.h"
 #include "kernel/programs.h"
@@ -22,20 +23,19 @@
 #include "xdp_bloom.skel.h"
 
 /* One value if the kernel takes one that large (4 MiB at most before 6.8), otherwise an array of blocks. */
-static int create_map(const char *name, __u64 bytes, bool one_value, bool *flat)
+static int create_map(const struct array_kind *kind, __u64 bytes, bool *flat)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
 	int fd = -E2BIG;
 
-	*flat = true;
+	*flat = kind->flat != offsetof(struct generation, no_flat);
 	/* The verifier follows offsets into a value up to 2^29. */
-	if (bytes < 1u << 29)
-		fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, name, 4, (__u32)bytes, 1, &opts);
-	if (fd >= 0 || one_value || (errno != E2BIG && errno != EINVAL && fd != -E2BIG))
-		return fd < 0 ? -errno : fd;
+	if (*flat && bytes < 1u << 29)
+		fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, kind->name, 4, (__u32)bytes, 1, &opts);
+	if (fd >= 0 || !kind->flat || (!err_is(fd, E2BIG) && !err_is(fd, EINVAL)))
+		return fd;
 	*flat = false;
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, name, 4, BLOCK_BYTES, (__u32)(bytes / BLOCK_BYTES), &opts);
-	return fd < 0 ? -errno : fd;
+	return bpf_map_create(BPF_MAP_TYPE_ARRAY, kind->name, 4, BLOCK_BYTES, (__u32)(bytes / BLOCK_BYTES), &opts);
 }
 
 /* How the map's memory is seen. */
@@ -61,19 +61,9 @@ static int take_map(struct candidate *c, enum array a, int fd, __u64 bytes, enum
 static int open_array(struct candidate *c, enum array a, __u64 bytes)
 {
 	const struct array_kind *kind = &array_kinds[a];
-	bool flat, no_choice = !kind->flat;
-	int fd, err;
+	bool flat;
+	int fd = create_map(kind, bytes, &flat), err;
 
-	if (kind->flat == offsetof(struct generation, no_flat)) {
-		LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
-
-		flat = false;
-		fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, kind->name, 4, BLOCK_BYTES, (__u32)(bytes / BLOCK_BYTES),
-				    &opts);
-		fd = fd < 0 ? -errno : fd;
-	} else {
-		fd = create_map(kind->name, bytes, no_choice, &flat);
-	}
 	if (fd < 0)
 		return because_kernel(fd, kind->name);
 	err = take_map(c, a, fd, bytes, TO_FILL);
@@ -123,6 +113,15 @@ int live_map(const struct live *live, struct candidate *c, bool edit)
 	if (err)
 		kernel_release(c);
 	return err;
+}
+
+bool live_map_failed(const struct candidate *c)
+{
+	bool failed = false;
+
+	for (enum array a = 0; a < ARRAYS; a++)
+		failed = failed || window_failed(c->map[a].fd);
+	return failed;
 }
 
 int kernel_open_live(const struct context *context, struct candidate *c)
@@ -284,16 +283,12 @@ void kernel_release(struct candidate *c)
 		if (*member)
 			munmap((void *)(uintptr_t)*member, c->map[a].size);
 		*member = 0;
-		if (c->map[a].fd >= 0)
-			close(c->map[a].fd);
+		close_fd(c->map[a].fd);
 		c->map[a].fd = -1;
 	}
-	if (c->program >= 0)
-		close(c->program);
-	if (c->ask >= 0)
-		close(c->ask);
-	if (c->meta >= 0)
-		close(c->meta);
+	close_fd(c->program);
+	close_fd(c->ask);
+	close_fd(c->meta);
 	c->program = c->ask = c->meta = -1;
 	if (c->dir[0])
 		remove_generation(c->dir);

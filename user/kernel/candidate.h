@@ -38,7 +38,9 @@ void kernel_release(struct candidate *c);
 
 /* The generation in force, with its arrays mapped into memory, to read or to edit; kernel_release() lets go of them. */
 int live_map(const struct live *live, struct candidate *c, bool edit);
-/* The same to read, for whoever holds no lock. */
+/* Did some memory to edit not come? Then zeros were read in its place, and what is written there is lost. */
+bool live_map_failed(const struct candidate *c);
+/* live_map() to read, for whoever holds no lock. */
 int kernel_open_live(const struct context *context, struct candidate *c);
 
 /* The bytes that its maps really hold, as the kernel says. */

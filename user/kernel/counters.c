@@ -9,6 +9,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/close_fd.h"
 #include "base/log.h"
 #include "kernel/pins.h"
 
@@ -39,8 +40,7 @@ static int map_open(const struct context *context, struct counter_map *m, const 
 static int map_close(struct counter_map *m, const char *name, int err)
 {
 	free(m->each);
-	if (m->fd >= 0)
-		close(m->fd);
+	close_fd(m->fd);
 	return err && !err_is(err, ENOENT) ? because_kernel(err, name) : 0;
 }
 

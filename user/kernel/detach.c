@@ -8,6 +8,7 @@
 
 #include <bpf/bpf.h>
 
+#include "base/close_fd.h"
 #include "base/log.h"
 #include "kernel/attachment.h"
 #include "kernel/dispatcher.h"
@@ -48,8 +49,7 @@ static int detach_link(const char *name, const char *path)
 	/* Now, not when the last user of the link goes. */
 	int err = fd < 0 || bpf_link_detach(fd) ? -errno : 0;
 
-	if (fd >= 0)
-		close(fd);
+	close_fd(fd);
 	if (err && !err_is(err, ENOLINK) && !err_is(err, EINVAL) && !err_is(err, EOPNOTSUPP))
 		return because_kernel(err, path);
 	return unpin(name, path);

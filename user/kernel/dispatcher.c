@@ -12,6 +12,7 @@
 
 #include "kernel/live.h"
 #include "kernel/root.h"
+#include "base/close_fd.h"
 #include "base/log.h"
 #include "kernel/pins.h"
 #include "kernel/programs.h"
@@ -102,67 +103,70 @@ static int replace_pin(int fd, const char *pin)
 	return bpf_obj_pin(fd, fresh) || rename(fresh, pin) ? -errno : 0;
 }
 
+/* In the mode that was asked for, or the one that others there have, or native where that works. */
+static int attach_behind(struct xdp_program *program, struct attachment *at, int ifindex, const char *pin)
+{
+	enum attach_mode there = dispatcher_mode(ifindex);
+	bool any = at->mode == MODE_AUTO && there == MODE_AUTO;
+	int err;
+
+	if (at->mode == MODE_AUTO)
+		at->mode = any ? MODE_NATIVE : there;
+	err = xdp_program__attach(program, ifindex, libxdp_mode(at->mode), 0);
+	if (err && !err_is(err, EBUSY) && any) {
+		warn("%s: no native mode (%s), using skb: slower, and behind the driver", at->name, errno_text(err));
+		at->mode = MODE_SKB;
+		err = xdp_program__attach(program, ifindex, libxdp_mode(at->mode), 0);
+	}
+	if (err)
+		return err;
+	/* Without freplace libxdp puts the one program there alone, and no other could ever join it. */
+	err = shared_is_there(ifindex) ? replace_pin(xdp_program__fd(program), pin) : -EOPNOTSUPP;
+	if (err)
+		xdp_program__detach(program, ifindex, libxdp_mode(at->mode), 0);
+	return err;
+}
+
+static int why_not(int err, const char *ifname)
+{
+	if (err_is(err, EOPNOTSUPP))
+		return because(err, "%s: this kernel does not let libxdp run several XDP programs; leave out --shared",
+			       ifname);
+	if (err_is(err, EBUSY))
+		return because(err, "%s: another XDP program is attached there, and not through libxdp; detach it",
+			       ifname);
+	return because(err, "%s: attaching through libxdp: %s", ifname, errno_text(err));
+}
+
 int shared_attach(const struct context *context, struct attachment *at, int ifindex, const char *pin)
 {
 	struct xdp_program *program = NULL;
 	struct xdp_bloom_bpf *skel = NULL;
-	enum attach_mode there = dispatcher_mode(ifindex);
-	enum attach_mode mode = at->mode != MODE_AUTO ? at->mode : there != MODE_AUTO ? there : MODE_NATIVE;
-	struct generation g = { 0 };
 	struct live live;
-	int maps[ARRAYS], err;
+	int maps[ARRAYS], frags, err = shared_allowed(at->name);
 
-	memset(maps, -1, sizeof(maps));
-	err = shared_allowed(at->name);
 	if (err)
 		return err;
-	err = live_open(&live, context);
-	g = live.g;
-	if (!err)
-		err = live_maps(&live, maps);
-	else if (err_is(err, ENOENT))
+	at->shared = true;
+	live_open(&live, context);
+	err = live_maps(&live, maps);
+	if (err_is(live.err, ENOENT))
 		err = 0; /* nothing is banned yet */
-	live_close(&live);
+	frags = err ? err : kernel_frags(context);
+	live.g.frags = frags > 0;
+	err = frags < 0 ? frags : create_shared(context, &skel, &program, live.g.frags);
 	if (!err) {
-		int frags = kernel_frags(context);
-
-		g.frags = frags > 0;
-		err = frags < 0 ? frags : 0;
-	}
-	if (!err)
-		err = create_shared(context, &skel, &program, g.frags);
-	if (!err) {
-		programs_constants(&g, maps);
-		err = xdp_program__attach(program, ifindex, libxdp_mode(mode), 0);
-		if (err && !err_is(err, EBUSY) && at->mode == MODE_AUTO && there == MODE_AUTO) {
-			warn("%s: no native mode (%s), using skb: slower, and behind the driver", at->name,
-			     errno_text(err));
-			mode = MODE_SKB;
-			err = xdp_program__attach(program, ifindex, libxdp_mode(mode), 0);
-		}
+		programs_constants(&live.g, maps);
+		err = attach_behind(program, at, ifindex, pin);
 		programs_constants(NULL, NULL);
-	}
-	if (!err) {
-		/* Without freplace libxdp puts the one program there alone, and nobody could ever join it. */
-		err = shared_is_there(ifindex) ? replace_pin(xdp_program__fd(program), pin) : -EOPNOTSUPP;
-		if (err)
-			xdp_program__detach(program, ifindex, libxdp_mode(mode), 0);
 	}
 	if (program)
 		xdp_program__close(program);
 	xdp_bloom_bpf__destroy(skel);
 	for (enum array a = 0; a < ARRAYS; a++)
-		if (maps[a] >= 0)
-			close(maps[a]);
-	at->shared = true;
-	at->mode = mode;
-	if (err_is(err, EOPNOTSUPP))
-		return because(err, "%s: this kernel does not let libxdp run several XDP programs; leave out --shared",
-			       at->name);
-	if (err_is(err, EBUSY))
-		return because(err, "%s: another XDP program is attached there, and not through libxdp; detach it",
-			       at->name);
-	return err ? because(err, "%s: attaching through libxdp: %s", at->name, errno_text(err)) : 0;
+		close_fd(maps[a]);
+	live_close(&live);
+	return err ? why_not(err, at->name) : 0;
 }
 
 __u32 shared_id(const char *pin)
@@ -173,8 +177,7 @@ __u32 shared_id(const char *pin)
 
 	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
 		info.id = 0;
-	if (fd >= 0)
-		close(fd);
+	close_fd(fd);
 	return info.id;
 }
 
@@ -266,10 +269,8 @@ static bool is_ours(const struct context *context, __u32 id)
 	__u32 maps[MAPS_MOST], size = sizeof(info), n = maps_of(program, maps);
 	bool is = counters >= 0 && !bpf_obj_get_info_by_fd(counters, &info, &size) && has_map(maps, n, info.id);
 
-	if (program >= 0)
-		close(program);
-	if (counters >= 0)
-		close(counters);
+	close_fd(program);
+	close_fd(counters);
 	return is;
 }
 
@@ -326,9 +327,7 @@ bool shared_is_live(const struct context *context, const char *pin)
 	n_its = maps_of(fd, its);
 	for (__u32 i = 0; i < n_live && i < MAPS_MOST && fd >= 0; i++)
 		is = is && has_map(its, n_its, live[i]);
-	if (program >= 0)
-		close(program);
-	if (fd >= 0)
-		close(fd);
+	close_fd(program);
+	close_fd(fd);
 	return is;
 }

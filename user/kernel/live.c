@@ -10,6 +10,7 @@
 
 #include <bpf/bpf.h>
 
+#include "base/close_fd.h"
 #include "base/log.h"
 #include "kernel/pins.h"
 
@@ -42,8 +43,7 @@ static bool is_number(struct live *live, __u64 number)
 		live->number = number;
 		live->loaded = info.load_time;
 	}
-	if (fd >= 0)
-		close(fd);
+	close_fd(fd);
 	return is;
 }
 
@@ -132,8 +132,7 @@ int live_open(struct live *live, const struct context *context)
 
 void live_close(struct live *live)
 {
-	if (live->meta >= 0)
-		close(live->meta);
+	close_fd(live->meta);
 	live->meta = -1;
 	live->err = -ENOENT;
 }

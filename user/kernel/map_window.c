@@ -17,9 +17,8 @@ static struct window {
 	size_t size;
 	int fd;
 	unsigned int opened;
+	volatile sig_atomic_t failed;
 } windows[ARRAYS];
-
-static volatile sig_atomic_t failed;
 
 static int bring_in(struct window *w, size_t offset)
 {
@@ -49,7 +48,7 @@ static void on_fault(int signo, siginfo_t *info, void *context)
 		if (!w->at || at < w->at || at >= w->at + w->size)
 			continue;
 		if (bring_in(w, (size_t)(at - w->at) / WINDOW_BYTES * WINDOW_BYTES)) {
-			failed = 1;
+			w->failed = 1;
 			if (mprotect(w->at, w->size, PROT_READ | PROT_WRITE))
 				break;
 		}
@@ -68,8 +67,6 @@ void *window_open(int fd, size_t size)
 
 	while (w < windows + ARRAYS && w->at)
 		w++;
-	if (w == windows)
-		failed = 0; /* whoever had them before has heard of it */
 	if (w == windows + ARRAYS || size <= 2 * WINDOW_BYTES)
 		return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	at = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -82,9 +79,12 @@ void *window_open(int fd, size_t size)
 	return at;
 }
 
-bool window_failed(void)
+bool window_failed(int fd)
 {
-	return failed;
+	for (size_t i = 0; i < ARRAYS; i++)
+		if (windows[i].at && windows[i].fd == fd)
+			return windows[i].failed;
+	return false;
 }
 
 void window_close(const void *at)

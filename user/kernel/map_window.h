@@ -13,7 +13,7 @@
 void *window_open(int fd, size_t size);
 /* Nothing where it is no window's. */
 void window_close(const void *at);
-/* Did some memory not come? Then zeros were read in its place, and what is written there is lost. */
-bool window_failed(void);
+/* Did some memory of this map not come? */
+bool window_failed(int fd);
 
 #endif

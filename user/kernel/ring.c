@@ -12,6 +12,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/close_fd.h"
 #include "base/context.h"
 #include "base/log.h"
 #include "bpf/abi.h"
@@ -110,12 +111,9 @@ void ring_close(struct ring *r)
 	if (r->lock >= 0 && r->each && r->budget >= 0)
 		set_budget(r, 0);
 	ring_buffer__free(r->buffer);
-	if (r->map >= 0)
-		close(r->map);
-	if (r->budget >= 0)
-		close(r->budget);
-	if (r->lock >= 0)
-		close(r->lock);
+	close_fd(r->map);
+	close_fd(r->budget);
+	close_fd(r->lock);
 	free(r->each);
 	free(r);
 }

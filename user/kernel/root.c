@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -19,11 +18,8 @@
 
 int kernel_ready(const struct context *context)
 {
-	struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
-
 	verifier_log_ready();
-	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
-	setrlimit(RLIMIT_MEMLOCK, &unlimited); /* before 5.11 maps count against it */
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL); /* with it, libbpf raises RLIMIT_MEMLOCK where maps count (5.10) */
 	return pins_ready(context);
 }
 

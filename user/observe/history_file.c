@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/close_fd.h"
 #include "base/context.h"
 #include "base/log.h"
 #include "observe/history_internal.h"
@@ -61,8 +62,7 @@ int history_open(const struct context *context, struct history **history, bool w
 	snprintf(path, sizeof(path), "%s/history", context->state);
 	fd = open(path, write ? O_RDWR | O_CREAT | O_CLOEXEC : O_RDONLY | O_CLOEXEC, 0600);
 	err = fd < 0 ? -errno : map_file(fd, write, &h->file);
-	if (fd >= 0)
-		close(fd);
+	close_fd(fd);
 	if (!err) {
 		*history = h;
 		return 0;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "bpf/abi.h"
+#include "base/close_fd.h"
 #include "base/context.h"
 #include "base/log.h"
 
@@ -46,8 +47,7 @@ int relay_open(const struct context *context, struct relay *r)
 void relay_close(struct relay *r)
 {
 	for (int i = 0; i < RELAY_MAX; i++)
-		if (r->client[i] >= 0)
-			close(r->client[i]);
+		close_fd(r->client[i]);
 	if (r->listener < 0)
 		return;
 	close(r->listener);
@@ -77,8 +77,7 @@ void relay_accept(struct relay *r)
 			return;
 		}
 	}
-	if (fd >= 0)
-		close(fd);
+	close_fd(fd);
 }
 
 void relay_send(struct relay *r, const struct sample *sample)

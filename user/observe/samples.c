@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/close_fd.h"
 #include "base/context.h"
 #include "base/log.h"
 #include "bpf/abi.h"
@@ -55,8 +56,7 @@ void samples_close(struct samples *s)
 	if (!s)
 		return;
 	ring_close(s->ring);
-	if (s->relay >= 0)
-		close(s->relay);
+	close_fd(s->relay);
 	free(s);
 }
 
