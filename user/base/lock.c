@@ -25,13 +25,13 @@ static pid_t lock_holder(int fd)
 	return fcntl(fd, F_GETLK, &holder) || holder.l_type == F_UNLCK ? 0 : holder.l_pid;
 }
 
-bool lock_is_held(const char *name)
+bool lock_is_held(const char *directory, const char *name)
 {
 	char path[PATH_MAX];
 	bool held;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/%s", opt_state, name);
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	held = fd >= 0 && lock_holder(fd);
 	if (fd >= 0)

@@ -11,8 +11,8 @@
  */
 int lock_take(const char *path, long seconds);
 
-/* Does another process hold that lock of the state directory's? One of our own is lost by asking. */
-bool lock_is_held(const char *name);
+/* Does another process hold that lock of a state directory? Asking loses a lock of our own. */
+bool lock_is_held(const char *directory, const char *name);
 
 #define LOCK_STATE   "lock"
 #define LOCK_SERVICE "service.lock"

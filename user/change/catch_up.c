@@ -82,10 +82,10 @@ static int into_force(struct late *l, struct state *state, struct live *live)
 	return touched_divide(&l->touched, state) ?: bans_into_force(state, live, &l->touched);
 }
 
-static void report(const struct late *l, unsigned long long generation, int err)
+static void report(const struct late *l, const struct live *live, int err)
 {
-	struct event reverted = { EVENT_REVERTED, .generation = generation };
-	struct event expired = { EVENT_EXPIRED, .generation = generation };
+	struct event reverted = { EVENT_REVERTED, .generation = live->g.number };
+	struct event expired = { EVENT_EXPIRED, .generation = live->g.number };
 
 	for (size_t i = 0; i < l->overdue_n; i++) {
 		const struct pending *one = &l->overdue[i];
@@ -95,12 +95,12 @@ static void report(const struct late *l, unsigned long long generation, int err)
 			continue;
 		}
 		warn("%s: %s and has gone back", one->name, why(one));
-		event(reverted, "%s: %s", one->name, why(one));
+		event(live->context, reverted, "%s: %s", one->name, why(one));
 	}
 	if (!err && l->expired == 1)
-		event(expired, "the ban of %s", l->first_expired);
+		event(live->context, expired, "the ban of %s", l->first_expired);
 	else if (!err && l->expired)
-		event(expired, "%zu bans, among them %s", l->expired, l->first_expired);
+		event(live->context, expired, "%zu bans, among them %s", l->expired, l->first_expired);
 	if (err && !l->overdue_n)
 		warn("what ran out, or was left half done, is still in force: %s", reason(err));
 }
@@ -118,7 +118,7 @@ int catch_up(struct state **state, struct live *live, time_t at_least)
 	if (!err_is(err, EUCLEAN)) {
 		if (!err)
 			err = into_force(&late, *state, live);
-		report(&late, live->g.number, err);
+		report(&late, live, err);
 		if (err || late.behind || late.overdue_n || late.expired) {
 			state_close(*state);
 			err = state_open(state, true);

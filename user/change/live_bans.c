@@ -157,7 +157,7 @@ int bans_into_force(struct state *state, struct live *live, const struct touched
 		return err;
 	err = apply(state, live);
 	if (!err && full)
-		event((struct event){ EVENT_CAPACITY, .generation = live->g.number },
+		event(live->context, (struct event){ EVENT_CAPACITY, .generation = live->g.number },
 		      "there was no room for another ban; now there is, for %llu keys",
 		      (unsigned long long)live->g.capacity);
 	return err;

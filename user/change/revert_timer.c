@@ -74,7 +74,7 @@ int revert_timer_start(const struct context *context, long seconds)
 }
 
 /* When the first of what waits is due, 0: nothing waits; where that cannot be seen, it may be due. */
-static time_t first_deadline(void)
+static time_t first_deadline(const struct context *context)
 {
 	struct pending *pending = NULL;
 	struct state *state = NULL;
@@ -82,7 +82,8 @@ static time_t first_deadline(void)
 	size_t n;
 
 	/* A command is at work, perhaps the one that started us, and has not committed yet. */
-	if (!lock_is_held(LOCK_STATE) && !state_open(&state, false) && !state_pending(state, &pending, &n))
+	if (!lock_is_held(context->state, LOCK_STATE) && !state_open(&state, false) &&
+	    !state_pending(state, &pending, &n))
 		first = n ? pending[0].deadline : 0;
 	free(pending);
 	state_close(state);
@@ -101,7 +102,7 @@ void revert_timer_run(struct context *context, long seconds)
 		seconds -= wait.tv_sec;
 		while (clock_nanosleep(CLOCK_BOOTTIME, 0, &wait, &wait) == EINTR)
 			;
-		first = first_deadline();
+		first = first_deadline(context);
 		if (seconds > 0)
 			continue;
 		/* The clock may have been set back meanwhile. */
@@ -111,7 +112,7 @@ void revert_timer_run(struct context *context, long seconds)
 			continue;
 		(void)change_begin_at(&change, context, end);
 		change_end(change);
-		first = first_deadline();
+		first = first_deadline(context);
 	}
 }
 

@@ -13,20 +13,21 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/context.h"
 
 #define HOOK_SECONDS 60
 #define HOOK_END_MS  1000 /* then we end, whatever it does */
 
-void hook_begin(struct hook *h, const char *program)
+void hook_begin(struct hook *h, const struct context *context, const char *program)
 {
-	*h = (struct hook){ .program = program };
-	events_begin(&h->tail);
+	*h = (struct hook){ .context = context, .program = program };
+	events_begin(&h->tail, context->state);
 }
 
 void hook_change(struct hook *h, const char *program)
 {
 	if (!h->program)
-		events_begin(&h->tail); /* what came before it was named is none of its business */
+		events_begin(&h->tail, h->context->state); /* not what happened before it was named */
 	h->program = program;
 }
 
@@ -87,7 +88,7 @@ void hook_turn(struct hook *h)
 	char line[EVENT_LINE_MAX];
 
 	if (h->running > 0)
-		see_to(h); /* though it is named no more */
+		see_to(h); /* even if it is no longer named */
 	if (!h->program || h->running || !events_next(&h->tail, line))
 		return;
 	h->since = clock_ms();

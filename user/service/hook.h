@@ -9,6 +9,7 @@
 #include "state/events.h"
 
 struct hook {
+	const struct context *context;
 	const char *program;
 	struct events_tail tail;
 	pid_t running; /* 0: none */
@@ -16,7 +17,7 @@ struct hook {
 };
 
 /* From now on; events before do not count. */
-void hook_begin(struct hook *hook, const char *program);
+void hook_begin(struct hook *hook, const struct context *context, const char *program);
 /* Another program from now on, or none (NULL). */
 void hook_change(struct hook *hook, const char *program);
 /* About once a second: sees to the one that runs, starts the next. */

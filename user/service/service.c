@@ -425,7 +425,7 @@ int service_run(const struct context *context, struct service_options *options, 
 		s.status = fail("%s", reason(err));
 	} else {
 		notify("STATUS=restoring");
-		hook_begin(&s.hook, options->hook);
+		hook_begin(&s.hook, context, options->hook);
 		jobs_verb(&s.jobs, JOB_START, "restore");
 		queue_config(&s);
 		loop(&s);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/context.h"
 #include "base/clean_text.h"
 #include "base/trusted_dir.h"
 
@@ -24,9 +25,9 @@
 
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
 
-static const char *path_of(char path[512], const char *name)
+static const char *path_of(char path[512], const char *directory, const char *name)
 {
-	snprintf(path, 512, "%s/%s", opt_state, name);
+	snprintf(path, 512, "%s/%s", directory, name);
 	return path;
 }
 
@@ -45,7 +46,7 @@ static const char *name_of(const struct event *what)
 }
 
 /* The journal's own protocol: FIELD=value lines in one datagram. No value of ours has a newline. */
-static void to_journal(const struct event *what, const char *message)
+static void to_journal(const char *state, const struct event *what, const char *message)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = JOURNAL_SOCKET };
 	char text[4096];
@@ -56,7 +57,7 @@ static void to_journal(const struct event *what, const char *message)
 	n = snprintf(text, sizeof(text),
 		     "MESSAGE=%s: %s\nPRIORITY=%d\nSYSLOG_IDENTIFIER=xdp-bloom\nXDP_BLOOM_EVENT=%s\n"
 		     "XDP_BLOOM_GENERATION=%llu\nXDP_BLOOM_STATE=%s\n",
-		     name_of(what), message, kinds[what->kind].priority, name_of(what), what->generation, opt_state);
+		     name_of(what), message, kinds[what->kind].priority, name_of(what), what->generation, state);
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd >= 0 && n > 0 && (size_t)n < sizeof(text))
 		sendto(fd, text, (size_t)n, MSG_NOSIGNAL, (struct sockaddr *)&address, sizeof(address));
@@ -65,7 +66,7 @@ static void to_journal(const struct event *what, const char *message)
 }
 
 /* One write a line, at the end: lines of several commands do not mix. */
-static void to_file(const struct event *what, const char *message)
+static void to_file(const char *state, const struct event *what, const char *message)
 {
 	char path[512], old[512], when[UTC_TEXT_MAX];
 	struct stat is, there;
@@ -78,12 +79,12 @@ static void to_file(const struct event *what, const char *message)
 			 message, "generation", (json_int_t)what->generation);
 	text = line ? json_dumps(line, JSON_COMPACT) : NULL;
 	json_decref(line);
-	fd = text && !trust_directory(opt_state)
-		     ? open(path_of(path, "events"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)
+	fd = text && !trust_directory(state)
+		     ? open(path_of(path, state, "events"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)
 		     : -1;
 	/* Of two commands at once only the first finds the long file still there. */
 	if (fd >= 0 && !fstat(fd, &is) && is.st_size > EVENTS_BYTES && !stat(path, &there) &&
-	    there.st_ino == is.st_ino && !rename(path, path_of(old, "events.1"))) {
+	    there.st_ino == is.st_ino && !rename(path, path_of(old, state, "events.1"))) {
 		close(fd);
 		fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	}
@@ -97,7 +98,7 @@ static void to_file(const struct event *what, const char *message)
 	free(text);
 }
 
-void event(struct event what, const char *fmt, ...)
+void event(const struct context *context, struct event what, const char *fmt, ...)
 {
 	char message[EVENT_MESSAGE_MAX];
 	va_list args;
@@ -106,51 +107,47 @@ void event(struct event what, const char *fmt, ...)
 	vsnprintf(message, sizeof(message), fmt, args);
 	va_end(args);
 	clean_text(message);
-	to_journal(&what, message);
-	to_file(&what, message);
+	to_journal(context->state, &what, message);
+	to_file(context->state, &what, message);
 }
 
-static int open_tail(unsigned long long *inode, long *size)
+static int open_file(const char *directory, struct stat *is)
 {
 	char path[512];
-	struct stat is;
-	int fd = open(path_of(path, "events"), O_RDONLY | O_CLOEXEC);
+	int fd = open(path_of(path, directory, "events"), O_RDONLY | O_CLOEXEC);
 
-	if (fd >= 0 && !fstat(fd, &is)) {
-		*inode = is.st_ino;
-		*size = (long)is.st_size;
-	}
+	if (fd < 0 || fstat(fd, is))
+		*is = (struct stat){ 0 };
 	return fd;
 }
 
-void events_begin(struct events_tail *tail)
+void events_begin(struct events_tail *tail, const char *directory)
 {
-	int fd = open_tail(&tail->inode, &tail->at);
+	struct stat is;
+	int fd = open_file(directory, &is);
 
 	if (fd >= 0)
 		close(fd);
-	else
-		*tail = (struct events_tail){ 0 };
+	*tail = (struct events_tail){ directory, (long)is.st_size, is.st_ino };
 }
 
-int events_next(struct events_tail *tail, char line[EVENT_LINE_MAX])
+bool events_next(struct events_tail *tail, char line[EVENT_LINE_MAX])
 {
-	unsigned long long inode = 0;
-	long size = 0;
-	int fd = open_tail(&inode, &size);
+	struct stat is;
+	int fd = open_file(tail->directory, &is);
 	ssize_t n = 0;
 	char *end = NULL;
 
 	if (fd < 0)
 		return false;
-	if (inode != tail->inode || size < tail->at)
-		*tail = (struct events_tail){ 0, inode };
-	if (size > tail->at)
+	if (is.st_ino != tail->inode || is.st_size < tail->at)
+		*tail = (struct events_tail){ tail->directory, 0, is.st_ino };
+	if (is.st_size > tail->at)
 		n = pread(fd, line, EVENT_LINE_MAX - 1, tail->at);
 	close(fd);
 	if (n > 0)
 		end = memchr(line, '\n', (size_t)n);
-	if (!end && n == EVENT_LINE_MAX - 1) /* two, where a full disk cut the first: neither can be told */
+	if (!end && n == EVENT_LINE_MAX - 1) /* two, where a full disk cut the first: both are lost */
 		tail->at += n;
 	if (!end)
 		return false;

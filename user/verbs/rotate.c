@@ -95,7 +95,7 @@ static int restore_watch(const struct change *change)
 	int err = state_pending(change->state, &pending, &n);
 
 	/* A service sees to it, and may restore again and again. */
-	if (!err && n && !lock_is_held(LOCK_SERVICE))
+	if (!err && n && !lock_is_held(change->context->state, LOCK_SERVICE))
 		err = revert_timer_start(change->context, 1);
 	free(pending);
 	return err;

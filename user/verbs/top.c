@@ -199,7 +199,7 @@ int verb_top(const struct call *call)
 	static struct top_state t;
 	int err;
 
-	(void)call;
+	t.tail.directory = call->context->state;
 	t.view = (struct top_view){
 		.tallies = &t.now, .between = &t.between, .inforce = &t.inforce, .minute = &t.minute
 	};

@@ -12,13 +12,14 @@
 
 void event_verb(const struct verb *verb, int argc, char *const *argv, int status)
 {
+	const struct context *context = context_ambient();
 	unsigned long long generation;
 	char words[512] = "";
 	int said = 0;
 	size_t n = 0;
 
 	/* Without a state directory there is nothing that anybody watches. */
-	if (!(verb->flags & VERB_CHANGES) || opt_check || access(opt_state, W_OK))
+	if (!(verb->flags & VERB_CHANGES) || context->check || access(context->state, W_OK))
 		return;
 	/* Not where and how it was done, but what. */
 	for (int i = 0; i < argc && n < sizeof(words); i += option_is_common(argv[i]) ? option_words(NULL, argv[i]) : 1)
@@ -27,10 +28,11 @@ void event_verb(const struct verb *verb, int argc, char *const *argv, int status
 	/* Alone these only show. */
 	if (status == EXIT_DONE && said == 1 && verb->flags & VERB_SHOWS_ALONE)
 		return;
-	generation = kernel_live_generation(context_ambient());
+	generation = kernel_live_generation(context);
 	if (status == EXIT_DONE)
-		event((struct event){ EVENT_DONE, verb->name, generation }, "%s", words);
+		event(context, (struct event){ EVENT_DONE, verb->name, generation }, "%s", words);
 	else if (status == EXIT_ERROR)
-		event((struct event){ guard_refused() ? EVENT_GUARD : EVENT_REFUSED, .generation = generation },
+		event(context,
+		      (struct event){ guard_refused() ? EVENT_GUARD : EVENT_REFUSED, .generation = generation },
 		      "%s: %s", words, log_last());
 }
