@@ -127,7 +127,7 @@ static int edit_in_place(struct state *state, struct live *live, const struct to
 		err = edit_settle(&e);
 	if (!err)
 		edit_bring_in(&e);
-	if (live_map_failed(&live))
+	if (live_map_failed(&c))
 		err = -EAGAIN; /* a new generation is filled otherwise */
 	*full = e.full;
 	if (!err && e.n)
