@@ -48,9 +48,7 @@ void __wrap__exit(int status)
 
 static void run(const struct verb *verb, const struct words *w)
 {
-	const struct context context = {
-		.state = "/nowhere", .bpffs = "/nowhere", .check = CHECK_WORDS, .quiet = true
-	};
+	struct context context = { .state = "/nowhere", .bpffs = "/nowhere", .check = CHECK_WORDS, .quiet = true };
 
 	inside = true;
 	if (!setjmp(ended)) {

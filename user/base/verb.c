@@ -26,15 +26,14 @@ const struct verb *verb_find(const struct verb *table, const struct words *words
 	return found;
 }
 
-int verb_run(const struct verb *verb, const struct context *context, const struct words *words)
+int verb_run(const struct verb *verb, struct context *context, const struct words *words)
 {
-	struct context own = *context;
 	size_t size = options_size(verb->options);
 	void *options = alloca(size);
-	struct call call = { verb, &own, options, words->n, words->words + 1 };
+	struct call call = { verb, context, options, words->n, words->words + 1 };
 
 	memset(options, 0, size);
-	if (options_read(&own, verb->options, options, &call.n, words->words))
+	if (options_read(context, verb->options, options, &call.n, words->words))
 		return EXIT_ERROR;
 	call.n--;
 	if (call.n >= verb->least && call.n <= verb->most)

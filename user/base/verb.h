@@ -20,8 +20,8 @@ enum verb_flags {
 /* A verb as it was called. */
 struct call {
 	const struct verb *verb;
-	struct context *context; /* its own */
-	const void *options;	 /* what verb->options were read into */
+	struct context *context;
+	const void *options; /* what verb->options were read into */
 	int n;
 	char **operands;
 };
@@ -43,8 +43,8 @@ struct verb {
 
 /* That of a table (ended by one without a name) which these words call; NULL: none. */
 const struct verb *verb_find(const struct verb *table, const struct words *words);
-/* Reads the options and runs it: the exit status. The words change their order. */
-int verb_run(const struct verb *verb, const struct context *context, const struct words *words);
+/* Reads the options, the common ones into the context, and runs it: the exit status. The words change their order. */
+int verb_run(const struct verb *verb, struct context *context, const struct words *words);
 /* The first operands of a line, as they are; returns how many of `most` there are. */
 int verb_operands(const struct verb *verb, const struct words *words, const char **operands, int most);
 

@@ -78,3 +78,17 @@ bool live_drops(const struct live *live, struct addr addr)
 
 	return !ask(live_pin(live, PIN_ASK), &addr, 1, &answer) && answer != ANSWER_UNPARSED && answer & ANSWER_DROP;
 }
+
+bool answer_drops(__u32 answer)
+{
+	return answer != ANSWER_UNPARSED && answer & ANSWER_DROP;
+}
+
+const char *answer_stage(__u32 answer)
+{
+	static const char *const names[] = {
+		[STAGE_GATE] = "gate", [STAGE_FILTER] = "filter", [STAGE_ROSTER] = "roster"
+	};
+
+	return names[ANSWER_STAGE(answer)] ?: "parse";
+}

@@ -17,4 +17,8 @@ int kernel_ask(const struct context *context, const struct addr *addrs, size_t n
 /* Is it dropped? No where that cannot be found out. */
 bool live_drops(const struct live *live, struct addr addr);
 
+/* What an answer says: is it a drop, and by which stage? */
+bool answer_drops(__u32 answer);
+const char *answer_stage(__u32 answer);
+
 #endif

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/out.h"
 #include "verbs/answer.h"
-#include "verbs/prefixes.h"
+#include "sets/prefixes.h"
 #include "verbs/verbs.h"
 
 /* No list of a user's can have this name. */
@@ -65,7 +65,7 @@ static void show_prefix(struct addr first, unsigned int length, json_t *array)
 }
 
 /* allow alone. */
-static int show_live(void)
+static int show_live(const struct context *context)
 {
 	struct addr first4 = { 0, 4 }, first6 = { 0, 6 };
 	struct ranges live = RANGES_EMPTY;
@@ -79,7 +79,7 @@ static int show_live(void)
 	state_close(state);
 	if (err)
 		return fail("%s", reason(err));
-	array = opt_json ? json_array() : NULL;
+	array = context->json ? json_array() : NULL;
 	for (size_t i = 0; i < live.n4; i++) {
 		uint32_t lo = live.v4[i].lo, first;
 		bool done = false;
@@ -129,7 +129,7 @@ static int change_live(const struct call *call, bool allow)
 	ranges_free(&given);
 	ranges_free(&live);
 	ranges_free(&after);
-	return err ? fail("%s: %s; nothing was changed", call->verb->name, reason(err)) : out_done();
+	return err ? fail("%s: %s; nothing was changed", call->verb->name, reason(err)) : out_done(call->context);
 }
 
 int verb_allow(const struct call *call)
@@ -137,7 +137,7 @@ int verb_allow(const struct call *call)
 	/* What goes into force has nothing to show. */
 	if (!call->n && call->context->line)
 		return fail("allow: %s", call->verb->asks);
-	return call->n ? change_live(call, true) : show_live();
+	return call->n ? change_live(call, true) : show_live(call->context);
 }
 
 int verb_disallow(const struct call *call)

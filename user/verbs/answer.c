@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "verbs/answer.h"
 
+#include <stdio.h>
+
 #include "base/context.h"
 #include "base/log.h"
 #include "base/out.h"
+#include "image/image.h"
 #include "kernel/live.h"
 
-int out_done(void)
+int out_done(const struct context *context)
 {
-	struct generation g;
-
-	if (!opt_json)
+	if (!context->json)
 		return EXIT_DONE;
-	return out_json(
-		json_pack("{s:I}", "generation", kernel_live(context_ambient(), &g) ? 0 : (json_int_t)g.number));
+	return out_json(json_pack("{s:I}", "generation", (json_int_t)kernel_live_generation(context)));
 }
 
 json_t *out_rungs(const struct generation *g)
@@ -30,4 +30,23 @@ json_t *out_memory(const struct stage_bytes *bytes)
 	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "gate", (json_int_t)bytes->gate, "filter",
 			 (json_int_t)bytes->filter, "roster", (json_int_t)bytes->roster, "labels",
 			 (json_int_t)bytes->labels, "total", (json_int_t)bytes->total);
+}
+
+int image_report(const struct context *context, const struct image *image, const char *path, const char *did)
+{
+	const struct generation *g = &image->g;
+	char text[BYTES_TEXT_MAX];
+
+	if (context->json)
+		return out_json(json_pack("{s:o, s:s, s:s, s:I, s:I, s:{s:I, s:I}, s:I, s:b}", "file", out_text(path),
+					  "id", image->id, "saved", image->header->saved, "bytes",
+					  (json_int_t)image->size, "lists", (json_int_t)image->header->lists, "keys",
+					  "ipv4", (json_int_t)g->keys4, "ipv6", (json_int_t)g->keys6, "banned24",
+					  (json_int_t)g->all24, "exact", !g->filter || g->roster4 || g->roster6));
+	if (!context->quiet)
+		printf("%s: %s image %s, %s, %llu list%s: %llu IPv4 hosts, %llu IPv4 /24 whole, %llu IPv6\n", path, did,
+		       image->id, bytes_text(text, image->size), (unsigned long long)image->header->lists,
+		       image->header->lists == 1 ? "" : "s", (unsigned long long)g->keys4, (unsigned long long)g->all24,
+		       (unsigned long long)g->keys6);
+	return out_end();
 }

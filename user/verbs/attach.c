@@ -85,5 +85,5 @@ int verb_detach(const struct call *call)
 	if (err)
 		return fail("%s%s", stopped ? "filtering has stopped, but will be back after 'restore': " : "",
 			    reason(err));
-	return out_done();
+	return out_done(call->context);
 }

@@ -26,6 +26,7 @@ struct batch {
 static int run_line(void *arg, const struct words *w, unsigned int line)
 {
 	struct batch *b = arg;
+	struct context line_context = *b->context; /* its options are its own */
 	const struct verb *verb = verb_find(verbs, w);
 	char where[512];
 	int status;
@@ -39,7 +40,7 @@ static int run_line(void *arg, const struct words *w, unsigned int line)
 	else if (b->context->check)
 		status = verb_check(b->context, w, where, b->context->check == CHECK_FILES);
 	else
-		status = verb_run(verb, b->context, w);
+		status = verb_run(verb, &line_context, w);
 	log_where(NULL);
 	b->commands++;
 	if (!status)
@@ -95,15 +96,12 @@ static int open_file(const char *path, FILE **file)
 
 static int report(const struct batch *b)
 {
-	struct generation live;
-
 	if (b->context->check && !b->context->json && !b->context->quiet)
 		printf("%s: %zu commands, all right\n", b->name, b->commands);
 	if (!b->context->json)
 		return out_end();
-	return out_json(json_pack("{s:I, s:I}", "generation",
-				  kernel_live(b->context, &live) ? 0 : (json_int_t)live.number, "commands",
-				  (json_int_t)b->commands));
+	return out_json(json_pack("{s:I, s:I}", "generation", (json_int_t)kernel_live_generation(b->context),
+				  "commands", (json_int_t)b->commands));
 }
 
 int verb_batch(const struct call *call)

@@ -7,42 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bpf/filter.h"
-#include "filter/formulas.h"
-#include "image/image.h"
-#include "image/contents.h"
+#include "image/compare.h"
 #include "base/log.h"
 #include "base/out.h"
 #include "sets/reader.h"
 #include "state/state.h"
 #include "verbs/verbs.h"
-
-/* One of the two: a set, or an image and what can be told of its set. */
-struct side {
-	const char *name;
-	struct ranges set;
-	struct image image;
-	struct tag6 *tags;
-	size_t tags_n;
-	bool is_image;
-};
-
-/*
- * Of one family, in addresses or in keys: how many in each, and in both. One way: of the keys of a list, those that the
- * image of the other side bans whole; what else that holds, tags do not tell.
- */
-struct overlap {
-	ip6 a, b, both;
-	bool from_a, from_b;
-};
-
-struct comparison {
-	struct side a, b;
-	bool exact4, exact6, keys6; /* keys6: prefixes as the roster keeps them, not addresses */
-	struct overlap v4, v6;
-	bool estimated;
-	struct estimate keys_a, keys_b, keys_both, keys_any;
-};
 
 static int read_loaded(struct side *side)
 {
@@ -56,16 +26,6 @@ static int read_loaded(struct side *side)
 		err = state_list_set(state, side->name, &side->set);
 	state_close(state);
 	return err;
-}
-
-static int read_image(struct side *side)
-{
-	int err = image_open(&side->image, side->name, side->name, true);
-
-	side->is_image = !err;
-	if (!err && image_is_exact(&side->image))
-		err = image_banned4(&side->image, &side->set);
-	return err ? err : image_tags6(&side->image, &side->tags, &side->tags_n);
 }
 
 /* A loaded list goes before a file of the same name; "./name" is the file, "-" standard input. */
@@ -82,134 +42,12 @@ static int read_side(struct side *side, const struct reader_options *reading, co
 		if (!err || (!err_is(err, ENOENT) && access(name, F_OK)))
 			return err;
 		if (image_is(name))
-			return read_image(side);
+			return side_image(side);
 		if (access(name, F_OK) && !strchr(name, '/'))
 			return because(-ENOENT, "'%s' is neither a loaded list nor a file", name);
 	}
 	err = reader_read(name, reading, &side->set, &report, error);
 	return err ? because(err, "%s", error) : 0;
-}
-
-static void side_free(struct side *side)
-{
-	ranges_free(&side->set);
-	free(side->tags);
-	if (side->is_image)
-		image_close(&side->image);
-}
-
-static double set_bits(const __u64 *a, const __u64 *b, __u64 words)
-{
-	double set = 0;
-
-	for (__u64 i = 0; i < words; i++)
-		set += __builtin_popcountll(a[i] | b[i]);
-	return set;
-}
-
-/* Only bits: what their numbers let one conclude. */
-static void estimate(struct comparison *c)
-{
-	const struct generation *g = &c->a.image.g;
-	const __u64 *a = (const __u64 *)g->filter, *b = (const __u64 *)c->b.image.g.filter;
-	__u64 words = g->filter_blocks * FILTER_LANES;
-	struct filter_shape shape = { (double)words * 64, (double)g->filter_k, g->filter_layout != LAYOUT_CLASSIC };
-	double set_a = set_bits(a, a, words), set_b = set_bits(b, b, words), any = set_bits(a, b, words);
-
-	c->estimated = true;
-	c->keys_a = estimate_keys(shape, set_a);
-	c->keys_b = estimate_keys(shape, set_b);
-	c->keys_any = estimate_keys(shape, any);
-	c->keys_both = estimate_intersection(shape, set_a, set_b, any);
-}
-
-static size_t tags_in_both(const struct side *a, const struct side *b)
-{
-	size_t both = 0;
-
-	for (size_t i = 0, j = 0; i < a->tags_n && j < b->tags_n;) {
-		if (a->tags[i].tag == b->tags[j].tag) {
-			both++;
-			i++;
-			j++;
-		} else if (a->tags[i].tag < b->tags[j].tag) {
-			i++;
-		} else {
-			j++;
-		}
-	}
-	return both;
-}
-
-static bool knows4(const struct side *side)
-{
-	return !side->is_image || image_is_exact(&side->image);
-}
-
-static bool has6(const struct side *side)
-{
-	return side->is_image ? side->image.g.keys6 > 0 : side->set.n6 > 0;
-}
-
-static bool counts6(const struct side *side)
-{
-	return !side->is_image || !side->image.g.keys6 || side->image.g.roster6;
-}
-
-/* Whatever its unit is. */
-static ip6 count6(const struct side *side)
-{
-	return side->is_image ? side->tags_n : ranges_count6(&side->set);
-}
-
-static bool covers(struct comparison *c)
-{
-	const struct side *list = c->a.is_image ? &c->b : &c->a, *image = c->a.is_image ? &c->a : &c->b;
-	uint64_t keys, banned;
-
-	if (c->a.is_image == c->b.is_image || !image_covers6(&image->image, &list->set, &keys, &banned))
-		return false;
-	c->v6 = (struct overlap){ .both = banned, .from_a = list == &c->a, .from_b = list == &c->b };
-	c->v6.a = c->v6.from_a ? keys : image->tags_n;
-	c->v6.b = c->v6.from_b ? keys : image->tags_n;
-	return true;
-}
-
-static int compare(struct comparison *c)
-{
-	const struct side *a = &c->a, *b = &c->b;
-	struct ranges both;
-	int err = ranges_intersect(&both, &a->set, &b->set);
-
-	if (err)
-		return err;
-	c->exact4 = knows4(a) && knows4(b);
-	if (c->exact4)
-		c->v4 = (struct overlap){ ranges_count4(&a->set), ranges_count4(&b->set), ranges_count4(&both), false,
-					  false };
-	if ((!has6(a) || !has6(b)) && counts6(a) && counts6(b)) {
-		c->exact6 = true;
-		c->keys6 = (a->is_image && has6(a)) || (b->is_image && has6(b));
-		c->v6 = (struct overlap){ count6(a), count6(b), 0, false, false };
-	} else if (!a->is_image && !b->is_image) {
-		c->exact6 = true;
-		c->v6 = (struct overlap){ ranges_count6(&a->set), ranges_count6(&b->set), ranges_count6(&both), false,
-					  false };
-	} else if (a->is_image && b->is_image && c->exact4 && images_same_tags(&a->image, &b->image)) {
-		c->exact6 = c->keys6 = true;
-		c->v6 = (struct overlap){ a->tags_n, b->tags_n, tags_in_both(a, b), false, false };
-	} else if (covers(c)) {
-		c->exact6 = c->keys6 = true;
-	}
-	ranges_free(&both);
-	if (!(c->exact4 && c->exact6) && a->is_image && b->is_image && images_same_filter(&a->image, &b->image))
-		estimate(c);
-	if (!c->exact4 && !c->estimated)
-		return because(
-			-EINVAL,
-			"%s and %s cannot be compared: one has no roster, and their filters differ in shape or seed",
-			a->name, b->name);
-	return 0;
 }
 
 /* A share, or NAN of nothing. */
@@ -325,7 +163,7 @@ int verb_compare(const struct call *call)
 	if (!err)
 		err = read_side(&c.b, call->options, b);
 	if (!err)
-		err = compare(&c);
+		err = compare_sides(&c);
 	if (err)
 		status = fail("compare: %s", reason(err));
 	else

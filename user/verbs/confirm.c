@@ -33,12 +33,12 @@ int verb_confirm(const struct call *call)
 	if (!err)
 		err = change_confirm(change);
 	change_end(change);
-	for (size_t i = 0; i < n && !err && !log_settings.quiet && !opt_json; i++)
+	for (size_t i = 0; i < n && !err && !call->context->quiet && !call->context->json; i++)
 		printf("%s: kept\n", pending[i].name);
 	free(pending);
 	if (err)
 		return fail("%s", reason(err));
 	if (!n)
 		return fail("confirm: nothing waits to be confirmed");
-	return opt_json ? out_json(json_pack("{s:I}", "confirmed", (json_int_t)n)) : out_end();
+	return call->context->json ? out_json(json_pack("{s:I}", "confirmed", (json_int_t)n)) : out_end();
 }

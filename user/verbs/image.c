@@ -8,7 +8,7 @@
 
 #include "change/guard.h"
 #include "image/image.h"
-#include "verbs/print_image.h"
+#include "verbs/answer.h"
 #include "image/union.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -134,7 +134,7 @@ static int unite(const char *path, char **files)
 	return err;
 }
 
-static int report_made(const char *path, const char *did)
+static int report_made(const struct call *call, const char *path, const char *did)
 {
 	struct image image;
 	struct rate rate;
@@ -143,7 +143,7 @@ static int report_made(const char *path, const char *did)
 	if (err)
 		return fail("%s", reason(err));
 	rate_measure(&image.g, &rate);
-	status = image_report(&image, path, did);
+	status = image_report(call->context, &image, path, did);
 	if (rate_passed(&rate, image.header->asked))
 		warn("%s: the filter says yes to %.4f %% of others, and %.4f %% were asked for: make it with more --headroom",
 		     path, rate.fpr * 100, image.header->asked * 100);
@@ -157,7 +157,7 @@ int verb_image(const struct call *call)
 	int n = call->n - 2, err;
 
 	if (!strcmp(what, "show") && n == 0)
-		return report_made(path, "holds");
+		return report_made(call, path, "holds");
 	if (!strcmp(what, "make") && n > 0 && n < LABELS)
 		err = make(call->options, path, call->operands + 2, (size_t)n);
 	else if (!strcmp(what, "union") && n == 2)
@@ -166,5 +166,5 @@ int verb_image(const struct call *call)
 		return fail("image: show FILE, make OUT LIST... or union OUT A B; see xdp-bloom --help");
 	if (err)
 		return fail("image %s: %s; nothing was written", what, reason(err));
-	return report_made(path, "wrote");
+	return report_made(call, path, "wrote");
 }

@@ -43,7 +43,7 @@ int verb_unload(const struct call *call)
 		err = change_commit(change, &(struct apply_options){ .guarded = !o->force });
 	free(lists);
 	change_end(change);
-	return err ? fail("%s; nothing was unloaded", reason(err)) : out_done();
+	return err ? fail("%s; nothing was unloaded", reason(err)) : out_done(call->context);
 }
 
 int verb_lists(const struct call *call)
@@ -121,7 +121,7 @@ static int change_kind(const struct call *call, enum list_kind kind)
 	if (!err)
 		err = change_commit(change, &(struct apply_options){ .guarded = !o->force });
 	change_end(change);
-	return err ? fail("%s; nothing was changed", reason(err)) : out_done();
+	return err ? fail("%s; nothing was changed", reason(err)) : out_done(call->context);
 }
 
 int verb_enforce(const struct call *call)

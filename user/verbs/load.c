@@ -39,7 +39,7 @@ int verb_load(const struct call *call)
 	int err = load_list(call->context, o, call->operands[0], call->operands[1], &loaded), status;
 
 	if (err_is(err, EALREADY))
-		status = out_done();
+		status = out_done(call->context);
 	else if (err)
 		status = fail("%s; nothing was loaded", reason(err));
 	else

@@ -54,7 +54,7 @@ static int help(int argc, char **argv)
 	return verbs_help();
 }
 
-static int run_verb(const struct verb *verb, const struct context *context, int argc, char **argv)
+static int run_verb(const struct verb *verb, struct context *context, int argc, char **argv)
 {
 	/* The verb takes its options out. */
 	char **words = calloc((size_t)argc + 1, sizeof(*words));
@@ -64,7 +64,7 @@ static int run_verb(const struct verb *verb, const struct context *context, int 
 		return fail("out of memory");
 	memcpy(words, argv, (size_t)argc * sizeof(*words));
 	status = verb_run(verb, context, &(struct words){ argv, argc });
-	event_verb(verb, argc, words, status);
+	event_verb(verb, context, argc, words, status);
 	free(words);
 	return status;
 }

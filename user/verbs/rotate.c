@@ -6,13 +6,9 @@
 #include <string.h>
 
 #include "change/apply.h"
-#include "kernel/attach.h"
 #include "change/change.h"
-#include "change/revert_timer.h"
+#include "change/restore.h"
 #include "state/kept_image.h"
-#include "kernel/root.h"
-#include "base/context.h"
-#include "base/lock.h"
 #include "base/log.h"
 #include "base/out.h"
 #include "verbs/answer.h"
@@ -30,7 +26,7 @@ int verb_rotate(const struct call *call)
 	if (!err)
 		err = change_commit(change, &(struct apply_options){ 0 });
 	change_end(change);
-	return err ? fail("%s; the generation before is still in force", reason(err)) : out_done();
+	return err ? fail("%s; the generation before is still in force", reason(err)) : out_done(call->context);
 }
 
 int verb_flush(const struct call *call)
@@ -62,65 +58,13 @@ int verb_flush(const struct call *call)
 		err = change_commit(change, &(struct apply_options){ .discard_unknown = true });
 	free(lists);
 	change_end(change);
-	return err ? fail("%s; nothing was flushed", reason(err)) : out_done();
-}
-
-/* An interface that is not there is no reason to leave the others open. */
-static int restore_interfaces(struct state *state, size_t *missing)
-{
-	struct interface_info *kept;
-	size_t n;
-	int err = state_interfaces(state, &kept, &n), status;
-
-	for (size_t i = 0; i < n && !err; i++) {
-		struct attachment at = { .shared = kept[i].shared };
-
-		snprintf(at.name, sizeof(at.name), "%s", kept[i].name);
-		while (at.mode < MODE_SKB && strcmp(attach_mode_names[at.mode], kept[i].mode))
-			at.mode++;
-		status = attach_one(context_ambient(), &at);
-		if (!status || err_is(status, EEXIST))
-			continue;
-		*missing += 1;
-		fail("%s; the rest is restored", reason(status));
-	}
-	free(kept);
-	return err;
-}
-
-static int restore_watch(const struct change *change)
-{
-	struct pending *pending;
-	size_t n;
-	int err = state_pending(change->state, &pending, &n);
-
-	/* A service sees to it, and may restore again and again. */
-	if (!err && n && !lock_is_held(change->context->state, LOCK_SERVICE))
-		err = revert_timer_start(change->context, 1);
-	free(pending);
-	return err;
+	return err ? fail("%s; nothing was flushed", reason(err)) : out_done(call->context);
 }
 
 int verb_restore(const struct call *call)
 {
-	struct change *change = NULL;
 	size_t missing = 0;
-	int err;
+	int err = restore(call->context, &missing);
 
-	(void)call;
-	err = change_begin(&change, call->context);
-	if (!err)
-		err = kernel_base(call->context);
-	/* The filter first, so that no interface is up with an empty one. */
-	if (!err)
-		err = apply_if_needed(change->state, &change->live);
-	/* Whoever watched what waits for confirmation is gone. */
-	if (!err)
-		err = restore_watch(change);
-	if (!err)
-		err = restore_interfaces(change->state, &missing);
-	change_end(change);
-	if (err)
-		return fail("%s", reason(err));
-	return out_done() ?: missing ? EXIT_MISSING : EXIT_DONE;
+	return err ? fail("%s", reason(err)) : out_done(call->context) ?: missing ? EXIT_MISSING : EXIT_DONE;
 }

@@ -164,14 +164,14 @@ static int check(struct running *r)
 }
 
 /* One service a directory. */
-static int only_one(void)
+static int only_one(const struct context *context)
 {
 	char path[PATH_MAX];
 	int err = state_make_directory();
 
 	if (err)
 		return err;
-	snprintf(path, sizeof(path), "%s/" LOCK_SERVICE, opt_state);
+	snprintf(path, sizeof(path), "%s/" LOCK_SERVICE, context->state);
 	return lock_take(path, 0);
 }
 
@@ -183,7 +183,7 @@ int verb_run_service(const struct call *call)
 
 	if (call->context->check)
 		return check(&r);
-	lock = only_one();
+	lock = only_one(call->context);
 	if (lock < 0)
 		return fail("%s", reason(lock));
 	if (!configure(&r.service, &config, false))

@@ -59,33 +59,17 @@ static int ask_for_lines(struct question *q)
 	return status;
 }
 
-static const char *stage_name(__u32 answer)
+static const char *word(bool drop)
 {
-	switch (ANSWER_STAGE(answer)) {
-	case STAGE_GATE:
-		return "gate";
-	case STAGE_FILTER:
-		return "filter";
-	case STAGE_ROSTER:
-		return "roster";
-	default:
-		return "parse";
-	}
+	return drop ? "drop" : "pass";
 }
 
-static const char *verdict(__u32 answer)
-{
-	return answer != ANSWER_UNPARSED && answer & ANSWER_DROP ? "drop" : "pass";
-}
-
-/* What the lists say should become of it. Of an image, only the program can tell. */
-static const char *expected(const struct explanation *e, size_t addr, __u32 answer)
+/* Do the lists say that it is to be dropped? Of an image, only the program can tell. */
+static bool lists_drop(const struct explanation *e, size_t addr, __u32 answer)
 {
 	const struct hit *decider = explain_decider(e, addr);
 
-	if (e->image)
-		return verdict(answer);
-	return decider && e->lists[decider->list].kind == LIST_BAN ? "drop" : "pass";
+	return e->image ? answer_drops(answer) : decider && e->lists[decider->list].kind == LIST_BAN;
 }
 
 /* An image has no sets, but its arrays say on whose account they drop. */
@@ -107,8 +91,7 @@ static const char *list_name(const struct explanation *e, size_t addr, __u32 ans
 /* A drop that no list asks for is the filter's own where it decides alone, and a fault anywhere else. */
 static bool false_positive(const struct explanation *e, size_t addr, __u32 answer)
 {
-	return !strcmp(verdict(answer), "drop") && !strcmp(expected(e, addr, answer), "pass") &&
-	       ANSWER_STAGE(answer) == STAGE_FILTER;
+	return answer_drops(answer) && !lists_drop(e, addr, answer) && ANSWER_STAGE(answer) == STAGE_FILTER;
 }
 
 static json_t *hit_json(const struct explanation *e, const struct hit *hit, int family)
@@ -132,9 +115,10 @@ static json_t *answer_json(const struct explanation *e, size_t i, struct addr ad
 		json_array_append_new(entries, hit_json(e, &e->hits[i][h], addr.family));
 	prefix_text(text, addr, -1);
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:b, s:b, s:b, s:o, s:o, s:o}", "address", text, "verdict",
-			 verdict(answer), "stage", stage_name(answer), "list", list ? json_string(list) : json_null(),
-			 "prefix", decider ? json_string(hit_text(prefix, decider, addr.family)) : json_null(),
-			 "allowed", decider && e->lists[decider->list].kind == LIST_ALLOW, "shadow",
+			 word(answer_drops(answer)), "stage", answer_stage(answer), "list",
+			 list ? json_string(list) : json_null(), "prefix",
+			 decider ? json_string(hit_text(prefix, decider, addr.family)) : json_null(), "allowed",
+			 decider && e->lists[decider->list].kind == LIST_ALLOW, "shadow",
 			 answer != ANSWER_UNPARSED && answer & ANSWER_SHADOW, "false_positive",
 			 false_positive(e, i, answer), "reason",
 			 ban && ban->reason[0] ? out_text(ban->reason) : json_null(), "expires",
@@ -148,7 +132,7 @@ static void answer_text(const struct explanation *e, size_t i, struct addr addr,
 	const char *list_of_image = e->image ? list_name(e, i, answer) : NULL;
 	char text[HIT_TEXT_MAX], expires[UTC_TEXT_MAX];
 
-	printf("%s: %s (%s)%s\n", prefix_text(text, addr, -1), verdict(answer), stage_name(answer),
+	printf("%s: %s (%s)%s\n", prefix_text(text, addr, -1), word(answer_drops(answer)), answer_stage(answer),
 	       false_positive(e, i, answer) ? ": a false positive of the filter, no list has it" : "");
 	if (list_of_image)
 		printf("  %s %s, by the image in force\n", answer & ANSWER_DROP ? "banned by" : "counted by",
@@ -178,12 +162,13 @@ static bool print_answers(const struct explanation *e, const struct question *q,
 			json_array_append_new(array, answer_json(e, i, q->addrs[i], answers[i]));
 		else
 			answer_text(e, i, q->addrs[i], answers[i]);
-		if (strcmp(verdict(answers[i]), expected(e, i, answers[i])) && !false_positive(e, i, answers[i]) &&
+		if (answer_drops(answers[i]) != lists_drop(e, i, answers[i]) && !false_positive(e, i, answers[i]) &&
 		    !e->ran_out[i]) {
 			char text[PREFIX_TEXT_MAX];
 
 			fail("%s: the program says %s, the lists say %s; 'xdp-bloom rotate' builds it anew",
-			     prefix_text(text, q->addrs[i], -1), verdict(answers[i]), expected(e, i, answers[i]));
+			     prefix_text(text, q->addrs[i], -1), word(answer_drops(answers[i])),
+			     word(lists_drop(e, i, answers[i])));
 			disagree = true;
 		}
 	}
@@ -213,7 +198,8 @@ static void pass_by(struct context *context)
 }
 
 /* A command that changes something meanwhile has the program a moment behind the lists: then both are asked again. */
-static int ask_and_explain(struct explanation *e, const struct question *q, __u32 *answers)
+static int ask_and_explain(const struct context *context, struct explanation *e, const struct question *q,
+			   __u32 *answers)
 {
 	int err = 0;
 
@@ -221,11 +207,11 @@ static int ask_and_explain(struct explanation *e, const struct question *q, __u3
 		struct generation before = { 0 }, after = { 0 };
 
 		explain_free(e);
-		kernel_live(context_ambient(), &before);
-		err = kernel_ask(context_ambient(), q->addrs, q->n, answers);
+		kernel_live(context, &before);
+		err = kernel_ask(context, q->addrs, q->n, answers);
 		if (!err)
 			err = explain(e, q->addrs, q->n);
-		kernel_live(context_ambient(), &after);
+		kernel_live(context, &after);
 		if (err || (before.number == after.number && before.edits == after.edits && is_known(e, &after)))
 			break;
 		poll(NULL, 0, 10);
@@ -253,7 +239,7 @@ int verb_test(const struct call *call)
 	}
 	pass_by(call->context);
 	answers = calloc(q.n + 1, sizeof(*answers));
-	err = answers ? ask_and_explain(&e, &q, answers) : -ENOMEM;
+	err = answers ? ask_and_explain(call->context, &e, &q, answers) : -ENOMEM;
 	if (err) {
 		status = fail("%s", reason(err));
 		goto out;
@@ -261,7 +247,7 @@ int verb_test(const struct call *call)
 	if (call->context->json)
 		array = json_array();
 	for (size_t i = 0; i < q.n; i++)
-		passes = passes || !strcmp(verdict(answers[i]), "pass");
+		passes = passes || !answer_drops(answers[i]);
 	disagree = print_answers(&e, &q, answers, array);
 	status = call->context->json ? out_json(array) : out_end();
 	if (!status)

@@ -28,6 +28,7 @@
 #define TURN 1000 /* ms */
 
 struct top_state {
+	const struct context *context;
 	struct history *history;
 	struct samples *samples;
 	struct tallies before, now;
@@ -64,7 +65,7 @@ static void open_samples(struct top_state *t)
 		t->view.samples = t->no_samples;
 		return;
 	}
-	err = samples_open(context_ambient(), &t->samples, rate);
+	err = samples_open(t->context, &t->samples, rate);
 	if (err)
 		snprintf(t->no_samples, sizeof(t->no_samples), "%s", reason(err));
 	t->view.samples = err ? t->no_samples : NULL;
@@ -128,7 +129,7 @@ static int look(struct top_state *t)
 	read_events(t);
 	tallies_free(&t->before);
 	t->before = t->now;
-	err = tallies_take(context_ambient(), &t->now);
+	err = tallies_take(t->context, &t->now);
 	if (err) {
 		memset(&t->now, 0, sizeof(t->now));
 		return err;
@@ -137,7 +138,7 @@ static int look(struct top_state *t)
 	tallies_since(&t->between, &t->before.counted, &t->now.counted);
 	history_lists(t->history, t->now.lists, t->now.lists_n, t->now.live_label_is_exact);
 	history_count(t->history, now, t->view.seconds, &t->between);
-	err = inforce_take(context_ambient(), &t->inforce);
+	err = inforce_take(t->context, &t->inforce);
 	return err ? err : history_read(t->history, now, HISTORY_MINUTE, &t->minute);
 }
 
@@ -199,6 +200,7 @@ int verb_top(const struct call *call)
 	static struct top_state t;
 	int err;
 
+	t.context = call->context;
 	t.tail.directory = call->context->state;
 	t.view = (struct top_view){
 		.tallies = &t.now, .between = &t.between, .inforce = &t.inforce, .minute = &t.minute

@@ -38,8 +38,8 @@ static int read_setting(const struct option_spec *o, void *target, const char *v
 }
 
 #define WORDS_OF(kind) (kind == SETTING_SWITCH ? option_on_off : kind == SETTING_LAYOUT ? layout_names : NULL)
-#define OPTION(c_type, member, option, kind, lowest, highest, fallback, text)                               \
-	{ option,	.type = OPTION_READ, .value = WORDS_OF(kind) ? NULL : "N", .words = WORDS_OF(kind), \
+#define OPTION(c_type, member, option, kind, lowest, highest, fallback, text)                                         \
+	{ option,	.type = OPTION_READ, .value = (kind) <= SETTING_LAYOUT ? NULL : "N", .words = WORDS_OF(kind), \
 	  .does = text, .read = read_setting },
 
 const struct option_spec tune_options[] = { SETTINGS_TO_TUNE(OPTION) OPTIONS_END(struct options) };

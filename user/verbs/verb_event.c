@@ -10,9 +10,8 @@
 #include "kernel/live.h"
 #include "state/events.h"
 
-void event_verb(const struct verb *verb, int argc, char *const *argv, int status)
+void event_verb(const struct verb *verb, const struct context *context, int argc, char *const *argv, int status)
 {
-	const struct context *context = context_ambient();
 	unsigned long long generation;
 	char words[512] = "";
 	int said = 0;

@@ -4,7 +4,7 @@
 
 #include "base/verb.h"
 
-/* A verb has ended: an event if it changed something, or was refused. */
-void event_verb(const struct verb *verb, int argc, char *const *argv, int status);
+/* A verb has ended, under the context that it was called with: an event if it changed something, or was refused. */
+void event_verb(const struct verb *verb, const struct context *context, int argc, char *const *argv, int status);
 
 #endif

@@ -19,7 +19,8 @@
 #include "state/kept_image.h"
 #include "base/log.h"
 #include "base/out.h"
-#include "observe/packet.h"
+#include "observe/packet_line.h"
+#include "kernel/ask.h"
 #include "observe/pcapng.h"
 #include "observe/samples.h"
 #include "state/settings.h"
@@ -63,7 +64,7 @@ static void read_lists(struct watch *w)
 		free(w->lists);
 		w->lists = lists;
 		w->lists_n = n;
-		w->live_label_is_exact = live_label_is_exact(context_ambient(), state);
+		w->live_label_is_exact = live_label_is_exact(w->context, state);
 	}
 	state_close(state);
 }
@@ -80,79 +81,6 @@ static const char *list_name(struct watch *w, __u32 answer)
 	return NULL;
 }
 
-static const char *stage_name(__u32 answer)
-{
-	static const char *const names[] = { "parse", "gate", "filter", "roster" };
-
-	return names[ANSWER_STAGE(answer) & 3];
-}
-
-static char *time_text(char buf[64], int64_t ns, const char *format, bool utc)
-{
-	time_t seconds = ns / 1000000000;
-	struct tm tm;
-	size_t n;
-
-	n = strftime(buf, 64, format, utc ? gmtime_r(&seconds, &tm) : localtime_r(&seconds, &tm));
-	snprintf(buf + n, 64 - n, ".%06d%s", (int)(ns % 1000000000 / 1000), utc ? "Z" : "");
-	return buf;
-}
-
-static json_t *port_json(int port)
-{
-	return port < 0 ? json_null() : json_integer(port);
-}
-
-static json_t *addr_json(struct addr addr)
-{
-	char text[PREFIX_TEXT_MAX];
-
-	return addr.family ? json_string(prefix_text(text, addr, -1)) : json_null();
-}
-
-static int print_json(struct watch *w, const struct sample *s, const char *interface)
-{
-	const char *list = list_name(w, s->answer);
-	struct packet p;
-	char when[64], protocol[16];
-
-	packet_sampled(&p, s);
-	return out_json(json_pack("{s:s, s:o, s:o, s:s, s:o, s:o, s:s, s:o, s:o, s:I}", "time",
-				  time_text(when, (int64_t)s->time + w->clock, "%Y-%m-%dT%H:%M:%S", true), "interface",
-				  out_text(interface), "list", list ? json_string(list) : json_null(), "stage",
-				  stage_name(s->answer), "source", addr_json(p.source), "destination",
-				  addr_json(p.destination), "protocol", packet_protocol(p.protocol, protocol),
-				  "source_port", port_json(p.source_port), "destination_port",
-				  port_json(p.destination_port), "bytes", (json_int_t)s->length));
-}
-
-static void end_text(char *buf, size_t size, struct addr addr, int port)
-{
-	char text[PREFIX_TEXT_MAX];
-
-	if (!addr.family)
-		snprintf(buf, size, "-");
-	else if (port < 0)
-		snprintf(buf, size, "%s", prefix_text(text, addr, -1));
-	else
-		snprintf(buf, size, addr.family == 6 ? "[%s]:%d" : "%s:%d", prefix_text(text, addr, -1), port);
-}
-
-static int print_text(struct watch *w, const struct sample *s, const char *interface)
-{
-	const char *list = list_name(w, s->answer);
-	char when[64], protocol[16], from[96], to[96];
-	struct packet p;
-
-	packet_sampled(&p, s);
-	end_text(from, sizeof(from), p.source, p.source_port);
-	end_text(to, sizeof(to), p.destination, p.destination_port);
-	printf("%s %-8s %-16s %-6s %s > %s %s %u\n", time_text(when, (int64_t)s->time + w->clock, "%H:%M:%S", false),
-	       interface, list ? list : "-", stage_name(s->answer), from, to, packet_protocol(p.protocol, protocol),
-	       s->length);
-	return out_end();
-}
-
 static void on_sample(void *arg, const struct sample *s)
 {
 	char name[IF_NAMESIZE], comment[160];
@@ -167,11 +95,12 @@ static void on_sample(void *arg, const struct sample *s)
 		snprintf(name, sizeof(name), "%u", s->ifindex);
 	clean_text(name);
 	if (!w->file) {
-		w->status = w->context->json ? print_json(w, s, name) : print_text(w, s, name);
+		w->status =
+			packet_line(w->context, s, &(struct packet_origin){ name, list_name(w, s->answer), w->clock });
 		return;
 	}
 	list = list_name(w, s->answer);
-	snprintf(comment, sizeof(comment), "dropped by %s (%s)", list ? list : "the filter", stage_name(s->answer));
+	snprintf(comment, sizeof(comment), "dropped by %s (%s)", list ? list : "the filter", answer_stage(s->answer));
 	err = pcapng_packet(w->file, name, (uint64_t)((int64_t)s->time + w->clock), s->bytes, s->captured, s->length,
 			    comment);
 	if (err)
@@ -206,11 +135,11 @@ static int follow(struct watch *w)
 	return err ? fail("%s", reason(err)) : w->status;
 }
 
-static int samples_per_second(double *rate)
+static int samples_per_second(const struct context *context, double *rate)
 {
 	struct generation g;
 	struct state *state;
-	int err = kernel_live(context_ambient(), &g);
+	int err = kernel_live(context, &g);
 
 	if (err_is(err, ENOENT))
 		return because(err, "nothing is loaded here; load or attach first");
@@ -228,12 +157,12 @@ static int samples_per_second(double *rate)
 static int begin(struct watch *w)
 {
 	double rate = 0;
-	int err = kernel_ready(context_ambient());
+	int err = kernel_ready(w->context);
 
 	if (!err)
-		err = samples_per_second(&rate);
+		err = samples_per_second(w->context, &rate);
 	if (!err)
-		err = samples_open(context_ambient(), &w->samples, rate);
+		err = samples_open(w->context, &w->samples, rate);
 	stop_on(SIGINT);
 	stop_on(SIGTERM);
 	return err;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "verbs/prefixes.h"
+#include "sets/prefixes.h"
 
 #include <errno.h>
 #include <stdbool.h>

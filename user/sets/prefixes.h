@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The operands of verbs that take prefixes, from the command line and from standard input. */
-#ifndef VERBS_PREFIXES_H
-#define VERBS_PREFIXES_H
+#ifndef SETS_PREFIXES_H
+#define SETS_PREFIXES_H
 
 #include <stddef.h>
 

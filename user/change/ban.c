@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "change/ban.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clean_text.h"
+#include "base/grow.h"
+#include "base/log.h"
+#include "change/guard.h"
+#include "kernel/ask.h"
+#include "state/kept_image.h"
+
+/* -EEXIST: the ban that is there stays. One that is to end sooner than it would have is noted. */
+static int keep(struct state *state, const struct ban_options *o, const struct ban *ban, struct banned *n)
+{
+	struct ban old;
+	int err;
+
+	if (!ban->expires && !o->keep_longer)
+		return 0;
+	err = state_ban_get(state, ban->first, ban->length, &old);
+	if (err || !ban_in_force(&old, ban->added))
+		return err_is(err, ENOENT) ? 0 : err;
+	if (old.expires && (!ban->expires || old.expires <= ban->expires))
+		return 0;
+	if (o->keep_longer)
+		return -EEXIST;
+	if (!GROW(n->shortened, n->shortened_n))
+		return -ENOMEM;
+	n->shortened[n->shortened_n++] = old;
+	n->ends = ban->expires;
+	return 0;
+}
+
+int ban_add(struct change *change, const struct ban_options *o, const struct prefixes *p, struct banned *n)
+{
+	struct ban ban = { .added = time(NULL) };
+	bool renewed;
+	int err = image_kept(change->state) ? because(-EBUSY, "an image is in force, and takes no bans beside it:"
+							      " 'xdp-bloom flush' ends it")
+					    : 0;
+
+	ban.expires = o->ttl.given ? ban.added + (int64_t)o->ttl.value : 0;
+	snprintf(ban.reason, sizeof(ban.reason), "%s", o->reason ? o->reason : "");
+	clean_text(ban.reason);
+	for (size_t i = 0; i < p->n && !err; i++) {
+		ban.first = p->at[i].first;
+		ban.length = p->at[i].length;
+		err = o->force ? 0 : guard_prefix(ban.first, ban.length);
+		if (!err)
+			err = keep(change->state, o, &ban, n);
+		if (err_is(err, EEXIST)) {
+			n->kept++;
+			err = 0;
+			continue;
+		}
+		if (!err)
+			err = state_ban_put(change->state, &ban, &renewed);
+		if (!err)
+			err = change_touch(change, ban.first, ban.length, !o->force);
+		if (!err)
+			++*(renewed ? &n->renewed : &n->added);
+	}
+	return err;
+}
+
+const char *ban_answer_list(const struct list_info *lists, size_t n, __u32 answer)
+{
+	for (size_t i = 0; i < n && ANSWER_LABEL(answer) != LABEL_LIVE; i++)
+		if (lists[i].kind == LIST_BAN && lists[i].label == ANSWER_LABEL(answer))
+			return lists[i].name;
+	return NULL;
+}
+
+/* Why there is nothing to take out. */
+static int because_not_banned(struct change *change, const struct prefix *p)
+{
+	char text[PREFIX_TEXT_MAX], other[PREFIX_TEXT_MAX];
+	struct list_info *lists = NULL;
+	__u32 answer = ANSWER_UNPARSED;
+	const char *list;
+	struct ban wider;
+	size_t n = 0;
+	int err;
+
+	prefix_text(text, p->first, (int)p->length);
+	if (!state_ban_around(change->state, p->first, p->length, time(NULL), &wider))
+		return because(-ENOENT, "%s is part of the ban of %s; del that, or allow %s", text,
+			       prefix_text(other, wider.first, (int)wider.length), text);
+	/* What a line before took back, the kernel has still. */
+	if (kernel_ask(change->context, &p->first, 1, &answer) || !answer_drops(answer) ||
+	    ANSWER_LABEL(answer) == LABEL_LIVE)
+		return because(-ENOENT, "%s is not banned", text);
+	list = state_lists(change->state, &lists, &n) ? NULL : ban_answer_list(lists, n, answer);
+	err = because(-ENOENT, "%s is not among the live bans; %s%s%s bans it", text,
+		      list ? "list '" : "something else", list ? list : "", list ? "'" : "");
+	free(lists);
+	return err;
+}
+
+/* Who takes back only what was banned for a reason leaves a ban that somebody has put in its place. */
+static int check_reason(struct state *state, const struct prefix *p, const char *why)
+{
+	char text[PREFIX_TEXT_MAX], wanted[BAN_REASON_MAX];
+	struct ban ban;
+	int err = why ? state_ban_get(state, p->first, p->length, &ban) : -ENOENT;
+
+	if (err)
+		return err_is(err, ENOENT) ? 0 : err; /* there is more to say of one that is not there */
+	if (!strcmp(ban.reason, clean_copy(wanted, sizeof(wanted), why)))
+		return 0;
+	return because(-EPERM, "%s was banned for another reason, '%s'", prefix_text(text, p->first, (int)p->length),
+		       ban.reason);
+}
+
+int ban_del(struct change *change, const struct prefixes *p, const char *why)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->n && !err; i++) {
+		err = check_reason(change->state, &p->at[i], why);
+		if (!err)
+			err = state_ban_drop(change->state, p->at[i].first, p->at[i].length);
+		if (err_is(err, ENOENT))
+			err = because_not_banned(change, &p->at[i]);
+		if (!err)
+			err = change_touch(change, p->at[i].first, p->at[i].length, false);
+	}
+	return err;
+}

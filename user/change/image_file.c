@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "change/image_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "change/agreement.h"
+#include "change/change.h"
+#include "filter/measured_rate.h"
+#include "image/image.h"
+#include "kernel/candidate.h"
+#include "state/bans.h"
+#include "state/kept_image.h"
+#include "state/settings.h"
+
+/* An image in force is saved as what it is; otherwise the rate is that of the settings. */
+static double asked_for(struct state *state)
+{
+	struct settings settings = settings_read(state);
+	double asked = rate_asked(&settings);
+	struct image image;
+
+	if (!image_kept_open(state, &image, false)) {
+		asked = image.header->asked;
+		image_close(&image);
+	}
+	return asked;
+}
+
+int image_save(struct context *context, const char *path)
+{
+	struct image_source source = { 0 };
+	struct list_info *lists = NULL;
+	struct change *change = NULL;
+	struct candidate live;
+	char id[IMAGE_ID_MAX];
+	int err = change_begin(&change, context);
+
+	if (!err)
+		err = lists_in_force(change->state, &lists, &source.lists_n);
+	if (!err) {
+		err = live_map(&change->live, &live, false);
+		if (err_is(err, ENOENT))
+			err = because(err, "nothing is loaded here");
+	}
+	if (!err) {
+		if (agreement(change->state, &change->live.g) != AGREED)
+			err = because(-EAGAIN, "program and lists disagree; 'xdp-bloom rotate' builds it anew");
+		source.g = &live.g;
+		source.lists = lists;
+		source.asked = asked_for(change->state);
+		if (!err)
+			err = image_write(path, &source, id);
+		if (!err && state_bans_next(change->state))
+			warn("%s: live bans that run out here do not run out where it is loaded", path);
+		kernel_release(&live);
+	}
+	free(lists);
+	change_end(change);
+	return err;
+}
+
+static int drop_lists(struct state *state, bool force)
+{
+	struct list_info *lists;
+	size_t n;
+	int err = state_lists(state, &lists, &n);
+
+	if (!err && !force && state_bans_any(state))
+		err = because(-EPERM, "an image takes the place of live bans, too; --force drops them");
+	if (!err && n && !force)
+		err = because(-EPERM, "an image takes the place of all lists, and %zu %s loaded; --force drops %s", n,
+			      n == 1 ? "is" : "are", n == 1 ? "it" : "them");
+	for (size_t i = 0; i < n && !err; i++)
+		err = state_list_drop(state, lists[i].name);
+	free(lists);
+	return err ? err : state_bans_clear(state);
+}
+
+int image_load(struct context *context, const struct image_load_options *o, struct image *image)
+{
+	struct apply_options how = { .guarded = !o->force && !o->ban_own,
+				     .narrow = !o->force && !o->wide,
+				     .dry_run = o->dry_run };
+	struct change *change = NULL;
+	int err;
+
+	change_check(context, true);
+	err = context->check ? image_open(image, o->image, o->image, true) : 0;
+	if (!err)
+		err = change_begin(&change, context);
+	if (!err)
+		err = drop_lists(change->state, o->force);
+	if (!err)
+		err = image_keep(change->state, o->image, image);
+	/* What a label counted was another list's. */
+	for (unsigned int label = 0; label < LABELS && !err; label++)
+		change_zero(change, (uint8_t)label);
+	if (!err)
+		err = change_commit(change, &how);
+	change_end(change);
+	return err;
+}

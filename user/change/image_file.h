@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A generation as a file, and back. Both: 0 or -errno with the reason recorded. */
+#ifndef CHANGE_IMAGE_FILE_H
+#define CHANGE_IMAGE_FILE_H
+
+#include <stdbool.h>
+
+struct context;
+struct image;
+
+struct image_load_options {
+	const char *image;
+	bool force, ban_own, wide, dry_run;
+};
+
+/* Under the state's lock, so that nobody edits what is being copied. */
+int image_save(struct context *context, const char *path);
+/* In the place of all lists and bans, in one switch. */
+int image_load(struct context *context, const struct image_load_options *options, struct image *image);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How much two lists or images overlap. */
+#ifndef IMAGE_COMPARE_H
+#define IMAGE_COMPARE_H
+
+#include "filter/formulas.h"
+#include "image/image.h"
+#include "sets/ranges.h"
+
+/* One of the two: a set, or an image and what can be told of its set. */
+struct side {
+	const char *name;
+	struct ranges set;
+	struct image image;
+	struct tag6 *tags;
+	size_t tags_n;
+	bool is_image;
+};
+
+/*
+ * Of one family, in addresses or in keys: how many in each, and in both. One way: of the keys of a list, those that the
+ * image of the other side bans whole; what else that holds, tags do not tell.
+ */
+struct overlap {
+	ip6 a, b, both;
+	bool from_a, from_b;
+};
+
+struct comparison {
+	struct side a, b;
+	bool exact4, exact6, keys6; /* keys6: prefixes as the roster keeps them, not addresses */
+	struct overlap v4, v6;
+	bool estimated;
+	struct estimate keys_a, keys_b, keys_both, keys_any;
+};
+
+/* The image of that name into it. 0 or -errno with the reason recorded, as for the next. */
+int side_image(struct side *side);
+/* Everything behind the two sides. */
+int compare_sides(struct comparison *c);
+void side_free(struct side *side);
+
+#endif
