@@ -25,10 +25,16 @@ struct log_settings log_settings;
 static const char *place;
 
 static char last[LINE_MAX_BYTES];
+static int last_errno, reason_errno;
 
 const char *log_last(void)
 {
 	return last;
+}
+
+int log_last_errno(void)
+{
+	return last_errno;
 }
 
 /* For programs that read along. */
@@ -51,8 +57,11 @@ static void say(const char *level, const char *fmt, va_list args)
 
 	vsnprintf(line, sizeof(line), fmt, args);
 	clean_text(line);
-	if (level[0] == 'e')
+	if (level[0] == 'e') {
 		memcpy(last, line, sizeof(last));
+		last_errno = reason_errno;
+	}
+	reason_errno = 0;
 	fflush(stdout);
 	if (log_settings.json)
 		say_json(level, line);
@@ -105,6 +114,7 @@ int because(int err, const char *fmt, ...)
 
 const char *reason(int err)
 {
+	reason_errno = error_number(err);
 	for (int i = 0; i < TEXTS; i++)
 		if (err && texts[i].err == err)
 			return texts[i].text;

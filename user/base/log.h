@@ -24,8 +24,9 @@ PRINTF(1, 2) void note(const char *fmt, ...);
 /* From now on every line begins with that as well: "lists.conf:7"; NULL ends it. */
 void log_where(const char *where);
 
-/* What fail() said last. */
+/* What fail() said last, and the errno of the reason() in it; 0: there was none. */
 const char *log_last(void);
+int log_last_errno(void);
 
 /*
  * An error is negative: -errno, or -errno marked by because(), which keeps a text for it. The mark is in the upper

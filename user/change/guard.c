@@ -5,18 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool refused;
-
-void guard_refuses(void)
-{
-	refused = true;
-}
-
-bool guard_refused(void)
-{
-	return refused;
-}
-
 const struct bogon guard_bogons[] = {
 	{ "0.0.0.0/8", "this network" },
 	{ "10.0.0.0/8", "private" },

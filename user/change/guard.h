@@ -22,19 +22,19 @@ extern const size_t guard_bogons_n;
 
 /*
  * Applies the choice to the set. found has room for guard_bogons_n flags: which of them the set touched. Returns 0, or
- * -EPERM with the reason recorded (refuse), or -ENOMEM.
+ * -GUARD_REFUSED with the reason recorded (refuse), or -ENOMEM.
  */
 int guard_apply_bogons(struct ranges *set, enum bogons choice, bool *found);
 
 /*
- * One prefix that somebody named: -EPERM with the reason recorded when it is so wide that it takes in addresses of
- * those ranges without being one of them, or more of the internet than any attacker has.
+ * One prefix that somebody named: -GUARD_REFUSED with the reason recorded when it is so wide that it takes in addresses
+ * of those ranges without being one of them, or more of the internet than any attacker has.
  */
 int guard_prefix(struct addr first, unsigned int length);
 
 /*
- * -EPERM with the reason recorded when the set bans an address of this machine, a gateway or name server in use, or the
- * peer of the SSH session, and it was not banned already.
+ * -GUARD_REFUSED with the reason recorded when the set bans an address of this machine, a gateway or name server in
+ * use, or the peer of the SSH session, and it was not banned already.
  */
 int guard_own(const struct ranges *set, const struct live *live);
 
@@ -42,12 +42,9 @@ int guard_own(const struct ranges *set, const struct live *live);
 typedef int guard_covering_fn(const void *arg, struct addr addr);
 int guard_own_by(guard_covering_fn *covering, const void *arg, const char *who, const struct live *live);
 
-/* Has any of these refused something, in this process? */
-bool guard_refused(void);
-
-/* How they say it. */
-void guard_refuses(void);
-#define guard_because(...) (guard_refuses(), because(-EPERM, __VA_ARGS__))
+/* How they all refuse; no other error is of this kind. */
+#define GUARD_REFUSED	   EKEYREJECTED
+#define guard_because(...) because(-GUARD_REFUSED, __VA_ARGS__)
 
 /*
  * What guard_prefix() says of one prefix, of a list, however it is cut up; and all of it together must leave most of
@@ -55,8 +52,8 @@ void guard_refuses(void);
  */
 int guard_wide(const char *name, const struct ranges *before, const struct ranges *after);
 
-/* -EPERM with the reason recorded when more than half of the addresses came or went, or many of a family of which it
- * had none. */
+/* -GUARD_REFUSED with the reason recorded when more than half of the addresses came or went, or many of a family of
+ * which it had none. */
 int guard_change(const char *name, const struct ranges *before, const struct ranges *after);
 
 #endif

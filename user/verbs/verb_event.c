@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "verbs/verb_event.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -32,6 +33,7 @@ void event_verb(const struct verb *verb, const struct context *context, int argc
 		event(context, (struct event){ EVENT_DONE, verb->name, generation }, "%s", words);
 	else if (status == EXIT_ERROR)
 		event(context,
-		      (struct event){ guard_refused() ? EVENT_GUARD : EVENT_REFUSED, .generation = generation },
+		      (struct event){ log_last_errno() == GUARD_REFUSED ? EVENT_GUARD : EVENT_REFUSED,
+				      .generation = generation },
 		      "%s: %s", words, log_last());
 }
