@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "filter/layout.h"
+#include "base/context.h"
 #include "base/log.h"
 #include "state/sources.h"
 #include "state/settings.h"
@@ -24,6 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 static char home[64], file[96];
+static struct context own_context;
 static unsigned char good[1 << 18];
 static size_t good_bytes;
 
@@ -217,7 +219,7 @@ static void read_all(bool change)
 	struct state *state;
 	size_t n;
 
-	if (refused(state_open(&state, change)))
+	if (refused(state_open(&state, &own_context, change)))
 		return;
 	read_lists(state);
 	read_bans(state);
@@ -254,11 +256,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (way % 4 > 1)
 		damage_values(data, size);
 	read_all(false);
-	state_check(ignore, &faults);
+	state_check(&own_context, ignore, &faults);
 	if (!(way & 4)) {
 		read_all(true);
-	} else if (!state_recover(file, NULL, &recovered)) {
-		hold(!state_check(ignore, &faults) && !faults);
+	} else if (!state_recover(&own_context, file, NULL, &recovered)) {
+		hold(!state_check(&own_context, ignore, &faults) && !faults);
 		strict = true;
 		read_all(true);
 		strict = false;
@@ -319,10 +321,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	/* What it makes is made anew thousands of times: in memory. */
 	snprintf(home, sizeof(home), "/dev/shm/xdp-bloom-fuzz-%d", getpid());
 	snprintf(file, sizeof(file), "%s/state.db", home);
-	opt_state = home;
-	opt_bpffs = "/nowhere";
-	opt_wait = 0;
-	hold(!state_open(&state, true));
+	own_context = (struct context){ .state = home };
+	hold(!state_open(&state, &own_context, true));
 	fill(state, "one", LIST_BAN, 0x01020304);
 	fill(state, "two", LIST_ALLOW, 0x0a020304);
 	fill(state, "three", LIST_SHADOW, 0xf0020304);

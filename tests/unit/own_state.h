@@ -11,6 +11,7 @@
 #define CHUNK_BYTES 100
 #include "state/list_chunks.c"
 #include "state/settings.h"
+#include "base/context.h"
 
 #include "ktap.h"
 #include "naive.h"
@@ -36,11 +37,13 @@ static void remove_directory(void)
 	rmdir(directory);
 }
 
+static struct context own_context = CONTEXT_DEFAULT;
+
 /* Opens or ends the case; `change` as state_open() has it. */
 static struct state *opened(bool change)
 {
 	struct state *s;
-	int err = state_open(&s, change);
+	int err = state_open(&s, &own_context, change);
 
 	return CHECK(!err, "state_open: %s", reason(err)) ? s : NULL;
 }
@@ -82,7 +85,7 @@ static int own_state_run(const struct ktap_case *cases, size_t count)
 		return KTAP_FAIL;
 	}
 	snprintf(file, sizeof(file), "%s/state.db", directory);
-	opt_state = directory;
+	opt_state = own_context.state = directory;
 	/* The directory goes even where a case crashes. */
 	pid = fork();
 	if (pid == 0)

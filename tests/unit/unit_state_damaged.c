@@ -15,7 +15,7 @@ static bool refused(const char *what)
 		struct list_info *lists = NULL;
 		struct state *s = NULL;
 		size_t n = 0;
-		int err = state_open(&s, change);
+		int err = state_open(&s, &own_context, change);
 
 		if (!err)
 			err = state_lists(s, &lists, &n);

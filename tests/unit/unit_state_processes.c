@@ -36,7 +36,7 @@ static pid_t start_writer(const char *name, int *told, int *tell)
 
 		close(up[0]);
 		close(down[1]);
-		if (state_open(&s, true) || put(s, name, LIST_BAN, &none))
+		if (state_open(&s, &own_context, true) || put(s, name, LIST_BAN, &none))
 			_exit(1);
 		if (write(up[1], "x", 1) != 1 || read(down[0], &byte, 1) != 1)
 			_exit(2);
@@ -95,7 +95,7 @@ static void look_on(const atomic_int *committed)
 		struct state *s;
 
 		before = *committed;
-		if (state_open(&s, false))
+		if (state_open(&s, &own_context, false))
 			_exit(2);
 		seen = (int)state_setting(s, "n", 0);
 		state_close(s);

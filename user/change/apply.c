@@ -181,7 +181,7 @@ static int go_live(struct state *state, struct live *live, const struct apply_op
 	if (!err)
 		err = state_commit(state);
 	if (!err) {
-		image_sweep(image);
+		image_sweep(state, image);
 		err = kernel_switch(live->context, c);
 	}
 	if (!err) {

@@ -202,7 +202,7 @@ static int forget(const struct context *context, const char *name)
 	struct interface_info *kept = NULL;
 	struct state *state = NULL;
 	size_t n = 0;
-	int err = state_open(&state, true);
+	int err = state_open(&state, context, true);
 
 	/* A command that we waited for may have attached it again. */
 	if (!err)
@@ -225,7 +225,7 @@ static bool is_kept(const char *name)
 	struct state *state = NULL;
 	bool found = false;
 
-	if (!state_open(&state, false) && keeps(state, name, &found))
+	if (!state_open(&state, context_ambient(), false) && keeps(state, name, &found))
 		found = false;
 	state_close(state);
 	return found;

@@ -121,7 +121,7 @@ int catch_up(struct state **state, struct live *live, time_t at_least)
 		report(&late, live, err);
 		if (err || late.behind || late.overdue_n || late.expired) {
 			state_close(*state);
-			err = state_open(state, true);
+			err = state_open(state, live->context, true);
 			live_look(live); /* for a moment the lock was not ours */
 		}
 	}

@@ -42,7 +42,7 @@ int change_begin_at(struct change **change, struct context *context, time_t at_l
 	c->live.meta = -1;
 	err = kernel_ready(context);
 	if (!err)
-		err = state_open(&c->state, true);
+		err = state_open(&c->state, context, true);
 	if (err)
 		return err;
 	live_open(&c->live, context);
@@ -131,7 +131,6 @@ void change_end(struct change *change)
 {
 	if (!change || is_joined(change))
 		return;
-	image_end(change->state);
 	state_close(change->state);
 	live_close(&change->live);
 	touched_free(&change->touched);

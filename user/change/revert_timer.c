@@ -82,7 +82,7 @@ static time_t first_deadline(const struct context *context)
 	size_t n;
 
 	/* A command is at work, perhaps the one that started us, and has not committed yet. */
-	if (!lock_is_held(context->state, LOCK_STATE) && !state_open(&state, false) &&
+	if (!lock_is_held(context->state, LOCK_STATE) && !state_open(&state, context, false) &&
 	    !state_pending(state, &pending, &n))
 		first = n ? pending[0].deadline : 0;
 	free(pending);

@@ -186,7 +186,7 @@ int explain(struct explanation *e, const struct addr *addrs, size_t n)
 	int err;
 
 	memset(e, 0, sizeof(*e));
-	err = state_open(&state, false);
+	err = state_open(&state, context_ambient(), false);
 	if (!err)
 		err = lists_in_force(state, &e->lists, &e->n);
 	if (!err)

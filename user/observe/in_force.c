@@ -20,7 +20,7 @@ static void read_state(struct inforce *s)
 	struct settings settings;
 	struct image image;
 
-	if (state_open(&state, false))
+	if (state_open(&state, context_ambient(), false))
 		return;
 	settings = settings_read(state);
 	s->asked = image_kept(state) ? 0 : rate_asked(&settings);

@@ -37,7 +37,7 @@ int tallies_take(const struct context *context, struct tallies *c)
 	memset(c, 0, sizeof(*c));
 	err = attach_list(context, &c->ports, &c->ports_n);
 	if (!err)
-		err = state_open(&state, false);
+		err = state_open(&state, context, false);
 	if (!err)
 		err = lists_in_force(state, &c->lists, &c->lists_n);
 	if (!err)

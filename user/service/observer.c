@@ -49,7 +49,7 @@ static double rate_wanted(struct observer *o)
 
 	if (!live_look(&o->live) && o->live.g.number == o->tuned)
 		return o->rate;
-	if (!state_open(&state, false)) {
+	if (!state_open(&state, o->live.context, false)) {
 		rate = state_setting(state, "samples", SETTINGS_DEFAULT.samples);
 		o->tuned = o->live.g.number;
 	}
@@ -168,7 +168,7 @@ static void name_lists(struct observer *o)
 
 	if (live_look(&o->live) || (live->number == o->named && live->edits == o->named_edits))
 		return;
-	if (!state_open(&state, false) && !lists_in_force(state, &lists, &n)) {
+	if (!state_open(&state, o->live.context, false) && !lists_in_force(state, &lists, &n)) {
 		history_lists(o->history, lists, n, live_label_is_exact(o->live.context, state));
 		o->named = live->number;
 		o->named_edits = live->edits;

@@ -53,7 +53,7 @@ static int rotation_due(struct state *state)
 int rate_watch_run(const struct context *context)
 {
 	struct state *state = NULL;
-	int due = state_open(&state, false);
+	int due = state_open(&state, context, false);
 
 	if (!due)
 		due = rotation_due(state);

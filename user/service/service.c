@@ -92,7 +92,7 @@ static void look(struct service *s, int64_t now)
 	struct generation live;
 	/* Before the state: a command that is at work writes the state first. */
 	bool filters = !kernel_live(s->context, &live);
-	int err = state_open(&state, false);
+	int err = state_open(&state, s->context, false);
 
 	s->look_at = s->glance_at = INT64_MAX;
 	if (!err && filters)
@@ -125,7 +125,7 @@ static void look_soon(struct service *s, int64_t at)
 static void glance(struct service *s, int64_t now)
 {
 	struct state *state = NULL;
-	int err = state_open(&state, false);
+	int err = state_open(&state, s->context, false);
 
 	if (!err)
 		err = arrivals_expect(s->arrivals, state);

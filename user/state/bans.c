@@ -42,7 +42,7 @@ static int bind_prefix(const struct state *s, sqlite3_stmt *stmt, struct addr fi
 	return bind_addr(s, stmt, 3, first);
 }
 
-int state_read_ban(sqlite3_stmt *stmt, struct ban *ban)
+int state_read_ban(const struct state *s, sqlite3_stmt *stmt, struct ban *ban)
 {
 	const unsigned char *bytes = sqlite3_column_blob(stmt, 2);
 	int n = sqlite3_column_bytes(stmt, 2);
@@ -57,11 +57,11 @@ int state_read_ban(sqlite3_stmt *stmt, struct ban *ban)
 	ban->length = (unsigned int)sqlite3_column_int(stmt, 1);
 	if (!whole || (ban->first.family != 4 && ban->first.family != 6) || n != (ban->first.family == 4 ? 4 : 16) ||
 	    ban->length > addr_width(ban->first.family))
-		return because(-EUCLEAN, "%s: a ban is damaged", opt_state);
+		return because(-EUCLEAN, "%s: a ban is damaged", s->directory);
 	for (int i = 0; i < n; i++)
 		ban->first.num = ban->first.num << 8 | bytes[i];
 	if (ban->first.num & addr_mask(ban->first.family, ban->length))
-		return because(-EUCLEAN, "%s: a ban is damaged", opt_state);
+		return because(-EUCLEAN, "%s: a ban is damaged", s->directory);
 	ban->added = sqlite3_column_int64(stmt, 3);
 	ban->expires = sqlite3_column_int64(stmt, 4);
 	if (sqlite3_column_text(stmt, 5))
@@ -77,8 +77,8 @@ int state_ban_get(struct state *state, struct addr first, unsigned int length, s
 
 	if (!has_bans(state))
 		return -ENOENT;
-	stmt = state_kept(state, KEPT_BAN_GET,
-			  "SELECT " BAN_COLUMNS " FROM ban WHERE family = ? AND length = ? AND first = ?");
+	stmt = state_cached(state, CACHED_BAN_GET,
+			    "SELECT " BAN_COLUMNS " FROM ban WHERE family = ? AND length = ? AND first = ?");
 	if (!stmt)
 		return because_sqlite(state, "reading");
 	err = bind_prefix(state, stmt, first, length);
@@ -86,7 +86,7 @@ int state_ban_get(struct state *state, struct addr first, unsigned int length, s
 		return err;
 	code = sqlite3_step(stmt);
 	if (code == SQLITE_ROW)
-		err = state_read_ban(stmt, ban);
+		err = state_read_ban(state, stmt, ban);
 	else
 		err = code == SQLITE_DONE ? -ENOENT : because_sqlite(state, "reading");
 	sqlite3_reset(stmt);
@@ -116,23 +116,23 @@ static int write_ban(struct state *state, sqlite3_stmt *stmt, const struct ban *
 int state_ban_put(struct state *state, const struct ban *ban, bool *renewed)
 {
 	int err = write_ban(state,
-			    state_kept(state, KEPT_BAN_NEW,
-				       "INSERT OR IGNORE INTO ban (" BAN_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?)"),
+			    state_cached(state, CACHED_BAN_NEW,
+					 "INSERT OR IGNORE INTO ban (" BAN_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?)"),
 			    ban);
 
 	*renewed = !err && !sqlite3_changes(state->db);
 	if (err || !*renewed)
 		return err;
 	return write_ban(state,
-			 state_kept(state, KEPT_BAN_PUT,
-				    "INSERT OR REPLACE INTO ban (" BAN_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?)"),
+			 state_cached(state, CACHED_BAN_PUT,
+				      "INSERT OR REPLACE INTO ban (" BAN_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?)"),
 			 ban);
 }
 
 int state_ban_drop(struct state *state, struct addr first, unsigned int length)
 {
 	sqlite3_stmt *stmt =
-		state_kept(state, KEPT_BAN_DROP, "DELETE FROM ban WHERE family = ? AND length = ? AND first = ?");
+		state_cached(state, CACHED_BAN_DROP, "DELETE FROM ban WHERE family = ? AND length = ? AND first = ?");
 	int err;
 
 	if (!stmt)
@@ -149,7 +149,7 @@ int state_ban_drop(struct state *state, struct addr first, unsigned int length)
 static int next_length(struct state *s, int family, int length)
 {
 	sqlite3_stmt *stmt =
-		state_kept(s, KEPT_BAN_LENGTH, "SELECT min(length) FROM ban WHERE family = ? AND length > ?");
+		state_cached(s, CACHED_BAN_LENGTH, "SELECT min(length) FROM ban WHERE family = ? AND length > ?");
 	int next = -2;
 
 	if (!stmt)
@@ -187,7 +187,7 @@ static int read_bans(struct state *state, sqlite3_stmt *stmt, struct ban **bans,
 	*n = 0;
 	while (stmt && !err && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
 		*bans = state_grow(*bans, *n, sizeof(**bans));
-		err = *bans ? state_read_ban(stmt, &(*bans)[*n]) : -ENOMEM;
+		err = *bans ? state_read_ban(state, stmt, &(*bans)[*n]) : -ENOMEM;
 		++*n;
 	}
 	if (err)
@@ -219,7 +219,7 @@ static int add_rows(struct state *state, sqlite3_stmt *stmt, int64_t now, struct
 	struct ban ban;
 
 	while (!err && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-		err = state_read_ban(stmt, &ban);
+		err = state_read_ban(state, stmt, &ban);
 		if (!err && ban_in_force(&ban, now))
 			err = ranges_add_prefix(set, ban.first, ban.length);
 	}
@@ -236,9 +236,9 @@ static int add_touching(struct state *state, int64_t now, struct addr lo, ip6 hi
 
 	while (!err && (length = next_length(state, lo.family, length)) >= 0) {
 		struct addr from = { lo.num & ~addr_mask(lo.family, (unsigned int)length), lo.family };
-		sqlite3_stmt *stmt = state_kept(state, KEPT_BAN_TOUCHING,
-						"SELECT " BAN_COLUMNS " FROM ban"
-						" WHERE family = ?1 AND length = ?2 AND first BETWEEN ?3 AND ?4");
+		sqlite3_stmt *stmt = state_cached(state, CACHED_BAN_TOUCHING,
+						  "SELECT " BAN_COLUMNS " FROM ban"
+						  " WHERE family = ?1 AND length = ?2 AND first BETWEEN ?3 AND ?4");
 
 		if (!stmt)
 			return because_sqlite(state, "reading");
@@ -260,7 +260,7 @@ int state_bans_set(struct state *state, int64_t now, const struct ranges *within
 	if (!has_bans(state))
 		return 0;
 	if (!within || within->n4 + within->n6 > WITHIN_MAX) {
-		stmt = state_kept(state, KEPT_BAN_ALL, "SELECT " BAN_COLUMNS " FROM ban");
+		stmt = state_cached(state, CACHED_BAN_ALL, "SELECT " BAN_COLUMNS " FROM ban");
 		err = stmt ? add_rows(state, stmt, now, set) : because_sqlite(state, "reading");
 	} else {
 		for (size_t i = 0; i < within->n4 && !err; i++)

@@ -36,7 +36,7 @@ bool state_list_is_whole(struct state *s, const struct list_info *list)
 	return whole;
 }
 
-int state_check(void (*found)(const char *fault), size_t *faults)
+int state_check(const struct context *context, void (*found)(const char *fault), size_t *faults)
 {
 	struct list_info *lists = NULL;
 	struct ban *bans = NULL;
@@ -44,7 +44,7 @@ int state_check(void (*found)(const char *fault), size_t *faults)
 	struct state *s;
 	char fault[128];
 	size_t n = 0, bans_n;
-	int err = state_open(&s, false);
+	int err = state_open(&s, context, false);
 
 	*faults = 0;
 	if (err)

@@ -8,33 +8,39 @@
 #include "state/state.h"
 
 /* Statements that one command may run thousands of times. */
-enum kept_statement {
-	KEPT_SETTING,
-	KEPT_BAN_GET,
-	KEPT_BAN_NEW,
-	KEPT_BAN_PUT,
-	KEPT_BAN_DROP,
-	KEPT_BAN_LENGTH,
-	KEPT_BAN_TOUCHING,
-	KEPT_BAN_ALL,
-	KEPT_STATEMENTS
+enum cached_statement {
+	CACHED_SETTING,
+	CACHED_BAN_GET,
+	CACHED_BAN_NEW,
+	CACHED_BAN_PUT,
+	CACHED_BAN_DROP,
+	CACHED_BAN_LENGTH,
+	CACHED_BAN_TOUCHING,
+	CACHED_BAN_ALL,
+	CACHED_STATEMENTS
 };
 
 struct state {
+	const char *directory;
+	long wait;   /* for other commands, seconds */
 	sqlite3 *db; /* NULL: looking at a state that does not exist */
 	int lock;
 	int version; /* of the tables */
 	bool change;
-	bool commits; /* state_commit() has begun */
-	int broken;   /* why something could not be read: what follows from that must not be kept */
-	sqlite3_stmt *kept[KEPT_STATEMENTS];
+	bool commits;	    /* state_commit() has begun */
+	int broken;	    /* why something could not be read: what follows from that must not be kept */
+	uint64_t new_image; /* a copy that this command made; 0: none, or it is committed */
+	sqlite3_stmt *cached[CACHED_STATEMENTS];
 };
+
+/* As state_open(), with the directory's name instead of a context. */
+int state_open_at(struct state **state, const char *directory, long wait, bool change);
 
 int because_sqlite(const struct state *s, const char *what);
 
 sqlite3_stmt *state_prepare(const struct state *s, const char *sql);
 /* Prepared once, and the state's own: to be reset, not finished. */
-sqlite3_stmt *state_kept(struct state *s, enum kept_statement which, const char *sql);
+sqlite3_stmt *state_cached(struct state *s, enum cached_statement which, const char *sql);
 void state_bind_text(sqlite3_stmt *stmt, int at, const char *text);
 /* The last step's code becomes 0 or -errno. */
 int state_finish(const struct state *s, sqlite3_stmt *stmt, int code);
@@ -58,7 +64,10 @@ int state_salvage(struct state *to, sqlite3 *from, struct recovered *r);
 const char *state_setting_damaged(struct state *state);
 /* -EUCLEAN for a row that no version of ours wrote. */
 struct ban;
-int state_read_ban(sqlite3_stmt *stmt, struct ban *ban);
+int state_read_ban(const struct state *s, sqlite3_stmt *stmt, struct ban *ban);
+
+/* Removes the copy of an image that was not committed. */
+void state_drop_new_image(struct state *s);
 
 /* Room for one more of a growing array, or NULL. */
 void *state_grow(void *array, size_t n, size_t size);

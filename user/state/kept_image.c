@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +13,18 @@
 #include "filter/arrays.h"
 #include "image/image.h"
 #include "base/log.h"
+#include "base/state_path.h"
 #include "state/settings.h"
-#include "state/state.h"
+#include "state/internal.h"
 
 #define SETTING_IMAGE "image"
-#define FILE_PREFIX   "image."
 
-static void kept_path(char path[PATH_MAX], uint64_t number)
+static const char *kept_path(char path[STATE_PATH_MAX], const struct state *s, uint64_t number)
 {
-	snprintf(path, PATH_MAX, "%s/" FILE_PREFIX "%llu", opt_state, (unsigned long long)number);
+	char name[32];
+
+	snprintf(name, sizeof(name), STATE_IMAGE "%llu", (unsigned long long)number);
+	return state_path(path, s->directory, name);
 }
 
 uint64_t image_kept(struct state *state)
@@ -33,11 +35,11 @@ uint64_t image_kept(struct state *state)
 int image_kept_open(struct state *state, struct image *image, bool whole)
 {
 	uint64_t number = image_kept(state);
-	char path[PATH_MAX];
+	char path[STATE_PATH_MAX];
 
 	if (!number)
 		return -ENOENT;
-	kept_path(path, number);
+	kept_path(path, state, number);
 	return image_open(image, path, path, whole);
 }
 
@@ -68,9 +70,9 @@ static int copy(int from, int to, size_t left)
 	return got < 0 ? -errno : 0;
 }
 
-static int sync_directory(void)
+static int sync_directory(const char *path)
 {
-	int fd = open(opt_state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int err = fd < 0 || fsync(fd) ? -errno : 0;
 
 	if (fd >= 0)
@@ -78,46 +80,42 @@ static int sync_directory(void)
 	return err;
 }
 
-/* Made in this process, and not committed yet. */
-static uint64_t fresh;
-
-static void drop_fresh(void)
+void state_drop_new_image(struct state *s)
 {
-	char path[PATH_MAX];
+	char path[STATE_PATH_MAX];
 
-	kept_path(path, fresh);
-	if (fresh)
-		unlink(path);
-	fresh = 0;
+	if (s->new_image)
+		unlink(kept_path(path, s, s->new_image));
+	s->new_image = 0;
 }
 
 /* A number that no copy has: one that is kept stays until something else is committed. */
-static int create(uint64_t number, char path[PATH_MAX])
+static int create(struct state *s, char path[STATE_PATH_MAX])
 {
+	uint64_t number = image_kept(s);
 	int fd;
 
 	do {
-		kept_path(path, ++number);
-		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		fd = open(kept_path(path, s, ++number), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	} while (fd < 0 && errno == EEXIST);
 	if (fd >= 0)
-		fresh = number;
+		s->new_image = number;
 	return fd < 0 ? -errno : fd;
 }
 
 /* What was read must be what goes into force, whatever becomes of the file meanwhile: so it is the copy that counts. */
-static int copy_in(const char *path, size_t size, uint64_t number, char to[PATH_MAX])
+static int copy_in(struct state *s, const char *path, size_t size, char to[STATE_PATH_MAX])
 {
 	int from = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), fd = -1, err;
 
 	if (from < 0)
 		return because(-errno, "%s: %s", path, strerror(errno));
-	fd = create(number, to);
+	fd = create(s, to);
 	err = fd < 0 ? fd : copy(from, fd, size);
-	if (!err && (fsync(fd) || sync_directory()))
+	if (!err && (fsync(fd) || sync_directory(s->directory)))
 		err = -errno;
 	if (err)
-		err = because(err, "keeping a copy of the image in %s: %s", opt_state, errno_text(err));
+		err = because(err, "keeping a copy of the image in %s: %s", s->directory, errno_text(err));
 	if (from >= 0)
 		close(from);
 	if (fd >= 0)
@@ -138,25 +136,18 @@ int image_keep(struct state *state, const char *path, struct image *image)
 {
 	int err = image_open(image, path, path, false);
 	size_t size = image->size;
-	char to[PATH_MAX];
+	char to[STATE_PATH_MAX];
 
 	/* Before a copy is made of what is none, or too large for us whatever it says. */
 	if (!err)
 		err = image_fits(state, image);
 	image_close(image);
-	drop_fresh(); /* in a batch the last one counts */
+	state_drop_new_image(state); /* in a batch the last one counts */
 	if (!err)
-		err = copy_in(path, size, image_kept(state), to);
+		err = copy_in(state, path, size, to);
 	if (!err)
 		err = image_open(image, to, path, true);
-	return err ? err : state_set(state, SETTING_IMAGE, (double)fresh);
-}
-
-void image_end(struct state *state)
-{
-	if (!state_committed(state))
-		drop_fresh();
-	fresh = 0;
+	return err ? err : state_set(state, SETTING_IMAGE, (double)state->new_image);
 }
 
 int image_leave(struct state *state)
@@ -164,14 +155,14 @@ int image_leave(struct state *state)
 	return state_set(state, SETTING_IMAGE, 0);
 }
 
-void image_sweep(uint64_t kept)
+void image_sweep(const struct state *state, uint64_t kept)
 {
-	DIR *dir = opendir(opt_state);
+	DIR *dir = opendir(state->directory);
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)))
-		if (!strncmp(entry->d_name, FILE_PREFIX, strlen(FILE_PREFIX)) &&
-		    strtoull(entry->d_name + strlen(FILE_PREFIX), NULL, 10) != kept)
+		if (!strncmp(entry->d_name, STATE_IMAGE, strlen(STATE_IMAGE)) &&
+		    strtoull(entry->d_name + strlen(STATE_IMAGE), NULL, 10) != kept)
 			unlinkat(dirfd(dir), entry->d_name, 0);
 	if (dir)
 		closedir(dir);

@@ -19,16 +19,15 @@ int image_kept_open(struct state *state, struct image *image, bool whole);
 
 /*
  * Copies a file into the state directory, checks the copy from end to end and, in the open state, makes it the image in
- * force. Whoever has committed calls image_sweep(); image_end() before the state is closed removes what was not.
+ * force. After the commit comes image_sweep(); without one, state_close() removes the copy.
  */
 int image_keep(struct state *state, const char *path, struct image *image);
-void image_end(struct state *state);
 /* Is there memory for it in the kernel? 0, or -E2BIG with the reason recorded. */
 int image_fits(struct state *state, const struct image *image);
 /* Lists are in force again. */
 int image_leave(struct state *state);
 /* Removes every copy but this. */
-void image_sweep(uint64_t kept);
+void image_sweep(const struct state *state, uint64_t kept);
 
 /* The lists in force: those of the image, where there is one; free() the array. */
 int lists_in_force(struct state *state, struct list_info **lists, size_t *n);

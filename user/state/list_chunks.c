@@ -107,7 +107,7 @@ int state_list_set(struct state *state, const char *name, struct ranges *set)
 		err = state_finish(state, stmt, code);
 	if (err_is(err, EUCLEAN) || (!err && !are_normal(set)))
 		err = because(-EUCLEAN, "%s: list '%s' is damaged; load it again, or see 'xdp-bloom state recover'",
-			      opt_state, name);
+			      state->directory, name);
 	if (err)
 		ranges_free(set);
 	return err;

@@ -34,9 +34,9 @@ static bool read_columns(struct list_info *list, sqlite3_stmt *stmt)
 	       (label || kind == LIST_ALLOW) && *list->name && !list->name[strspn(list->name, LIST_NAME_BYTES "()")];
 }
 
-static int because_entry(const char *name)
+static int because_entry(const struct state *s, const char *name)
 {
-	return because(-EUCLEAN, "%s: the entry of list '%s' is damaged; see 'xdp-bloom state recover'", opt_state,
+	return because(-EUCLEAN, "%s: the entry of list '%s' is damaged; see 'xdp-bloom state recover'", s->directory,
 		       name);
 }
 
@@ -70,7 +70,7 @@ int state_lists(struct state *state, struct list_info **lists, size_t *n)
 
 	for (size_t i = 0; i < *n && !err; i++)
 		if (!sound[i])
-			err = because_entry((*lists)[i].name);
+			err = because_entry(state, (*lists)[i].name);
 	free(sound);
 	return err;
 }
@@ -91,7 +91,7 @@ int state_list_get(struct state *state, const char *name, struct list_info *list
 		return state_finish(state, stmt, code);
 	sqlite3_finalize(stmt);
 	if (!sound)
-		return because_entry(name);
+		return because_entry(state, name);
 	return code == SQLITE_ROW ? 0 : because(-ENOENT, "there is no list '%s'", name);
 }
 

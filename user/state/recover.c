@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "state/replace.h"
@@ -99,11 +100,11 @@ static int into_one_file(struct state *s)
 	return err;
 }
 
-static int make_new(const char *path, unsigned long long in_force, struct recovered *r)
+static int make_new(const char *path, const char *workshop, unsigned long long in_force, struct recovered *r)
 {
 	struct state *to;
 	sqlite3 *from = NULL;
-	int err = state_open(&to, true);
+	int err = state_open_at(&to, workshop, 0, true);
 
 	if (!err)
 		err = open_damaged(path, &from);
@@ -128,26 +129,21 @@ static int make_new(const char *path, unsigned long long in_force, struct recove
 	return err;
 }
 
-int state_recover(const char *path, unsigned long long (*in_force)(void), struct recovered *r)
+int state_recover(const struct context *context, const char *path,
+		  unsigned long long (*in_force)(const struct context *), struct recovered *r)
 {
-	char workshop[480], lock_path[512];
-	const char *home = opt_state;
-	int lock, err;
+	char workshop[STATE_PATH_MAX], lock_path[STATE_PATH_MAX];
+	int lock, err = state_make_directory(context->state);
 
 	memset(r, 0, sizeof(*r));
-	snprintf(workshop, sizeof(workshop), "%.400s/" STATE_WORKSHOP, opt_state);
-	snprintf(lock_path, sizeof(lock_path), "%.480s/lock", opt_state);
-	err = state_make_directory();
-	lock = err ? err : lock_take(lock_path, opt_wait);
+	lock = err ? err : lock_take(state_path(lock_path, context->state, STATE_LOCK), context->wait);
 	if (lock < 0)
 		return lock;
-	state_exchange_undo();
-	opt_state = workshop;
-	err = make_new(path, in_force ? in_force() : 0, r);
-	opt_state = home;
+	state_exchange_undo(context->state);
+	err = make_new(path, state_path(workshop, context->state, STATE_WORKSHOP), in_force ? in_force(context) : 0, r);
 	if (!err)
-		err = state_exchange(r->kept, sizeof(r->kept));
-	state_exchange_undo();
+		err = state_exchange(context->state, r->kept);
+	state_exchange_undo(context->state);
 	close(lock);
 	return err;
 }

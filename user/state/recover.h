@@ -6,10 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/state_path.h"
 #include "state/state.h"
 
 /* Calls `found` with each fault. 0, or -errno where even that cannot be found out; *faults counts them. */
-int state_check(void (*found)(const char *fault), size_t *faults);
+int state_check(const struct context *context, void (*found)(const char *fault), size_t *faults);
 
 struct recovered {
 	size_t lists, interfaces, bans;
@@ -19,7 +20,7 @@ struct recovered {
 		char name[LIST_NAME_MAX], source[256];
 	} lost[255]; /* lists of which a part is gone: they are not kept */
 	size_t lost_n;
-	char kept[512]; /* where the damaged file is now */
+	char kept[STATE_PATH_MAX]; /* where the damaged file is now */
 };
 
 /*
@@ -27,6 +28,7 @@ struct recovered {
  * as state.db.damaged. Until the very end nothing is touched. in_force: says which generation is in force (NULL: none);
  * it is asked under the lock, for another command could put a later one into force until then.
  */
-int state_recover(const char *path, unsigned long long (*in_force)(void), struct recovered *r);
+int state_recover(const struct context *context, const char *path,
+		  unsigned long long (*in_force)(const struct context *), struct recovered *r);
 
 #endif

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A journal belongs to its file: were it left, it would be played into the new one. The file itself has both names
- * until the new one takes its place, so that it can be told where that was cut short.
+ * A journal belongs to its file: left there, it would be played into the new one. The file itself has both names until
+ * the new one takes its place, which shows where an exchange was cut short.
  */
 #include "state/replace.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,73 +16,69 @@
 
 static const char *const tails[] = { "", "-shm", "-wal" };
 
-static void name_both(char file[PATH_MAX], char kept[PATH_MAX], const char *tail)
+static void name_both(const char *directory, char file[STATE_PATH_MAX], char kept[STATE_PATH_MAX], const char *tail)
 {
-	snprintf(file, PATH_MAX, "%s/state.db%s", opt_state, tail);
-	snprintf(kept, PATH_MAX, "%s/state.db.damaged%s", opt_state, tail);
+	char name[64];
+
+	snprintf(name, sizeof(name), STATE_DATABASE "%s", tail);
+	state_path(file, directory, name);
+	snprintf(name, sizeof(name), STATE_DATABASE ".damaged%s", tail);
+	state_path(kept, directory, name);
 }
 
-static void clear_workshop(void)
+static void clear_workshop(const char *directory)
 {
-	static const char *const names[] = {
-		"state.db", "state.db-journal", "state.db-wal", "state.db-shm", "lock", ""
-	};
-	char path[PATH_MAX];
+	static const char *const names[] = { STATE_DATABASE, STATE_DATABASE "-journal", STATE_DATABASE "-wal",
+					     STATE_DATABASE "-shm", STATE_LOCK };
+	char workshop[STATE_PATH_MAX], path[STATE_PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/" STATE_WORKSHOP, opt_state);
-	if (access(path, F_OK)) /* as nearly always */
+	if (access(state_path(workshop, directory, STATE_WORKSHOP), F_OK)) /* as nearly always */
 		return;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		snprintf(path, sizeof(path), "%s/" STATE_WORKSHOP "/%s", opt_state, names[i]);
-		if (*names[i])
-			unlink(path);
-		else
-			rmdir(path);
-	}
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		unlink(state_path(path, workshop, names[i]));
+	rmdir(workshop);
 }
 
-void state_exchange_undo(void)
+void state_exchange_undo(const char *directory)
 {
-	char file[PATH_MAX], kept[PATH_MAX];
+	char file[STATE_PATH_MAX], kept[STATE_PATH_MAX];
 	struct stat now, before;
 
-	clear_workshop();
-	name_both(file, kept, "");
+	clear_workshop(directory);
+	name_both(directory, file, kept, "");
 	if (stat(kept, &before) || stat(file, &now) || before.st_ino != now.st_ino || before.st_dev != now.st_dev)
 		return;
-	name_both(file, kept, "-wal");
+	name_both(directory, file, kept, "-wal");
 	if (!rename(kept, file)) {
-		name_both(file, kept, "-shm"); /* of the time without a journal */
+		name_both(directory, file, kept, "-shm"); /* of the time without a journal */
 		unlink(file);
 		unlink(kept);
 	}
-	name_both(file, kept, "");
+	name_both(directory, file, kept, "");
 	unlink(kept);
 }
 
-int state_exchange(char *kept, size_t size)
+int state_exchange(const char *directory, char kept[STATE_PATH_MAX])
 {
-	char from[PATH_MAX], to[PATH_MAX];
-	int directory;
+	char file[STATE_PATH_MAX], made[STATE_PATH_MAX];
+	int fd;
 
 	for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
-		name_both(from, to, tails[i]);
-		unlink(to);
+		name_both(directory, file, kept, tails[i]);
+		unlink(kept);
 	}
 	for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
-		name_both(from, to, tails[i]);
-		if ((*tails[i] ? rename(from, to) : link(from, to)) && errno != ENOENT)
-			return because(-errno, "%s: %s", to, strerror(errno));
+		name_both(directory, file, kept, tails[i]);
+		if ((*tails[i] ? rename(file, kept) : link(file, kept)) && errno != ENOENT)
+			return because(-errno, "%s: %s", kept, strerror(errno));
 	}
-	name_both(to, from, "");
-	snprintf(kept, size, "%s", from);
-	snprintf(from, sizeof(from), "%s/" STATE_WORKSHOP "/state.db", opt_state);
-	if (rename(from, to))
-		return because(-errno, "%s: %s", to, strerror(errno));
-	directory = open(opt_state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (directory >= 0) {
-		fsync(directory);
-		close(directory);
+	name_both(directory, file, kept, "");
+	if (rename(state_path(made, directory, STATE_WORKSHOP "/" STATE_DATABASE), file))
+		return because(-errno, "%s: %s", file, strerror(errno));
+	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0) {
+		fsync(fd);
+		close(fd);
 	}
 	return 0;
 }

@@ -96,7 +96,7 @@ static void salvage_bans(struct salvage *s)
 		sqlite3_stmt *row = ask(s->from, ways[way], NULL);
 
 		while (row && (code = sqlite3_step(row)) == SQLITE_ROW) {
-			if (!state_read_ban(row, &ban))
+			if (!state_read_ban(s->to, row, &ban))
 				keep_row(s, row);
 			else
 				s->lost = true;

@@ -36,7 +36,7 @@ static bool is_sound(const char *name, sqlite3_stmt *stmt)
 
 double state_setting(struct state *state, const char *name, double fallback)
 {
-	sqlite3_stmt *stmt = state_kept(state, KEPT_SETTING, "SELECT value FROM setting WHERE name = ?");
+	sqlite3_stmt *stmt = state_cached(state, CACHED_SETTING, "SELECT value FROM setting WHERE name = ?");
 	int code = SQLITE_DONE;
 
 	if (stmt) {
@@ -47,7 +47,7 @@ double state_setting(struct state *state, const char *name, double fallback)
 		fallback = sqlite3_column_double(stmt, 0);
 	else if (code == SQLITE_ROW)
 		state->broken = because(-EUCLEAN, "%s: setting '%s' is damaged; see 'xdp-bloom state recover'",
-					opt_state, name);
+					state->directory, name);
 	else if (code != SQLITE_DONE || (!stmt && state->db))
 		state->broken = because_sqlite(state, "reading a setting");
 	sqlite3_reset(stmt);

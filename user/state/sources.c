@@ -55,14 +55,14 @@ int state_sources(struct state *state, struct source **sources, size_t *n)
 	return state_end(state, stmt, code);
 }
 
-bool source_is_loaded(const struct source *source)
+bool source_is_loaded(const struct context *context, const struct source *source)
 {
 	struct source *sources = NULL;
 	struct state *state = NULL;
 	bool found = false;
 	size_t n = 0;
 
-	if (!state_open(&state, false) && !state_sources(state, &sources, &n))
+	if (!state_open(&state, context, false) && !state_sources(state, &sources, &n))
 		for (size_t i = 0; i < n && !found; i++)
 			found = !strcmp(sources[i].list, source->list) && !strcmp(sources[i].path, source->path) &&
 				!strcmp(sources[i].stamp, source->stamp) &&

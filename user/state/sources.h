@@ -14,7 +14,7 @@ struct source {
 };
 
 /* Does the list hold this very version of this file, read in this way? A state that cannot be read says no. */
-bool source_is_loaded(const struct source *source);
+bool source_is_loaded(const struct context *context, const struct source *source);
 
 /* In the state: beside its list, and gone with it. Putting one without a path forgets the one before. */
 int state_source_put(struct state *state, const struct source *source);

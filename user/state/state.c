@@ -9,9 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "state/replace.h"
+#include "base/state_path.h"
 #include "base/trusted_dir.h"
 
 #define LOG_BYTES_MAX	  (256 << 10)
@@ -63,16 +65,16 @@ int because_sqlite(const struct state *s, const char *what)
 	switch (code) {
 	case SQLITE_IOERR:
 		if (sqlite3_system_errno(s->db) != ENOSPC)
-			return because(-EIO, "%s: %s: %s", opt_state, what, sqlite3_errmsg(s->db));
+			return because(-EIO, "%s: %s: %s", s->directory, what, sqlite3_errmsg(s->db));
 		/* fall through */
 	case SQLITE_FULL:
-		return because(-ENOSPC, "%s: %s: the disk is full", opt_state, what);
+		return because(-ENOSPC, "%s: %s: the disk is full", s->directory, what);
 	case SQLITE_NOTADB:
 	case SQLITE_CORRUPT:
 		return because(-EUCLEAN, "%s: %s: the state file is damaged (%s); see 'xdp-bloom state recover'",
-			       opt_state, what, sqlite3_errmsg(s->db));
+			       s->directory, what, sqlite3_errmsg(s->db));
 	default:
-		return because(-EIO, "%s: %s: %s", opt_state, what, s->db ? sqlite3_errmsg(s->db) : "out of memory");
+		return because(-EIO, "%s: %s: %s", s->directory, what, s->db ? sqlite3_errmsg(s->db) : "out of memory");
 	}
 }
 
@@ -88,13 +90,13 @@ sqlite3_stmt *state_prepare(const struct state *s, const char *sql)
 	return s->db && sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL) == SQLITE_OK ? stmt : NULL;
 }
 
-sqlite3_stmt *state_kept(struct state *s, enum kept_statement which, const char *sql)
+sqlite3_stmt *state_cached(struct state *s, enum cached_statement which, const char *sql)
 {
-	if (!s->kept[which])
-		s->kept[which] = state_prepare(s, sql);
-	if (s->kept[which])
-		sqlite3_reset(s->kept[which]);
-	return s->kept[which];
+	if (!s->cached[which])
+		s->cached[which] = state_prepare(s, sql);
+	if (s->cached[which])
+		sqlite3_reset(s->cached[which]);
+	return s->cached[which];
 }
 
 int state_finish(const struct state *s, sqlite3_stmt *stmt, int code)
@@ -117,45 +119,33 @@ void state_bind_text(sqlite3_stmt *stmt, int at, const char *text)
 	sqlite3_bind_text(stmt, at, text, -1, SQLITE_STATIC);
 }
 
-/* One command after the other. */
-static int take_lock(struct state *s)
+int state_make_directory(const char *directory)
 {
-	char path[512];
+	char path[STATE_PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/lock", opt_state);
-	s->lock = lock_take(path, opt_wait);
-	if (s->lock < 0)
-		return s->lock;
-	state_exchange_undo();
-	return 0;
-}
-
-int state_make_directory(void)
-{
-	char path[512];
-
-	snprintf(path, sizeof(path), "%s", opt_state);
-	for (char *slash = path + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
+	if (!*state_path(path, directory, ""))
+		return because(-ENAMETOOLONG, "%s: the path is too long", directory);
+	for (char *slash = path + 1; (slash = strchr(slash, '/')) && slash[1]; *slash++ = '/') {
 		*slash = '\0';
 		if (mkdir(path, 0755) && errno != EEXIST)
 			return because(-errno, "%s: %s", path, strerror(errno));
 	}
-	if (!mkdir(path, 0700))
+	if (!mkdir(directory, 0700))
 		return 0;
-	return errno == EEXIST ? trust_directory(path) : because(-errno, "%s: %s", path, strerror(errno));
+	return errno == EEXIST ? trust_directory(directory) : because(-errno, "%s: %s", directory, strerror(errno));
 }
 
 /* To the tables of this version, in the transaction of the command that is about to change something. */
-static int bring_up(struct state *s, bool change)
+static int bring_up(struct state *s)
 {
 	int err = 0;
 
-	while (change && s->version < STATE_VERSION && !err)
+	while (s->change && s->version < STATE_VERSION && !err)
 		err = run(s, upgrades[s->version++]);
 	return err;
 }
 
-static int check_version(struct state *s, bool change)
+static int check_version(struct state *s)
 {
 	sqlite3_stmt *stmt = state_prepare(s, "SELECT (SELECT user_version FROM pragma_user_version),"
 					      " (SELECT application_id FROM pragma_application_id),"
@@ -174,18 +164,18 @@ static int check_version(struct state *s, bool change)
 		return because_sqlite(s, "opening");
 	if (!tables && !version) {
 		s->version = 1;
-		if (change)
-			return run(s, schema) ?: bring_up(s, change);
+		if (s->change)
+			return run(s, schema) ?: bring_up(s);
 		sqlite3_close(s->db); /* nothing was ever kept there */
 		s->db = NULL;
 		return 0;
 	}
 	if (application != STATE_APPLICATION)
-		return because(-EINVAL, "%s/state.db is not a state file of xdp-bloom", opt_state);
+		return because(-EINVAL, "%s/state.db is not a state file of xdp-bloom", s->directory);
 	if (version > STATE_VERSION)
-		return because(-EINVAL, "%s: the state is of a newer xdp-bloom (version %d)", opt_state, version);
+		return because(-EINVAL, "%s: the state is of a newer xdp-bloom (version %d)", s->directory, version);
 	s->version = version;
-	return bring_up(s, change);
+	return bring_up(s);
 }
 
 static bool is_readable(const struct state *s)
@@ -200,13 +190,13 @@ static bool is_readable(const struct state *s)
 static void reopen_unwritable(struct state *s, const char *path)
 {
 	int code = sqlite3_errcode(s->db);
-	char uri[600];
+	char uri[STATE_PATH_MAX + 32];
 
 	if (code != SQLITE_IOERR && code != SQLITE_FULL && code != SQLITE_CANTOPEN && code != SQLITE_READONLY)
 		return;
 	sqlite3_close(s->db);
 	if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK &&
-	    sqlite3_busy_timeout(s->db, (int)opt_wait * 1000) == SQLITE_OK &&
+	    sqlite3_busy_timeout(s->db, (int)s->wait * 1000) == SQLITE_OK &&
 	    sqlite3_exec(s->db, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL) == SQLITE_OK && is_readable(s))
 		return;
 	sqlite3_close(s->db);
@@ -223,57 +213,82 @@ static int forbid_commit(void *state)
 	return !((struct state *)state)->commits;
 }
 
-int state_open(struct state **state, bool change)
+static int open_file(struct state *s, const char *path, int flags)
 {
-	struct state *s = calloc(1, sizeof(*s));
-	char path[512];
-	int err = s ? 0 : -ENOMEM;
+	/* One thread's: no locks but those between processes. */
+	if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | flags, NULL) != SQLITE_OK)
+		return because_sqlite(s, "opening");
+	/* Wait while another command opens or closes it: otherwise it would look like a file that cannot be written. */
+	sqlite3_busy_timeout(s->db, (int)s->wait * 1000);
+	return 0;
+}
 
-	*state = s;
+/* A state that is not there yet is empty. */
+static int open_to_look(struct state *s, const char *path)
+{
+	int err;
+
+	if (access(path, R_OK))
+		return errno == ENOENT ? 0 : because(-errno, "%s: %s", path, strerror(errno));
+	err = open_file(s, path, 0);
+	if (!err && !is_readable(s))
+		reopen_unwritable(s, path);
+	if (!err)
+		err = run(s, "BEGIN");
+	return err ? err : check_version(s);
+}
+
+/* One command after the other. */
+static int open_to_change(struct state *s, const char *path)
+{
+	char lock[STATE_PATH_MAX];
+	int err = state_make_directory(s->directory);
+	mode_t mask;
+
 	if (err)
 		return err;
-	s->lock = -1;
-	snprintf(path, sizeof(path), "%s/state.db", opt_state);
-	if (change) {
-		err = state_make_directory();
-		if (!err)
-			err = take_lock(s);
-	} else if (access(path, F_OK) && errno == ENOENT) {
-		return 0;
-	} else if (access(path, R_OK)) {
-		err = because(-errno, "%s: %s", path, strerror(errno));
-	}
-	if (err)
-		goto out;
-	umask(077);
-	/* One thread's: no locks but those between processes. */
-	if (sqlite3_open_v2(path, &s->db,
-			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (change ? SQLITE_OPEN_CREATE : 0),
-			    NULL) != SQLITE_OK)
-		err = because_sqlite(s, "opening");
-	if (err)
-		goto out;
-	/* Who comes while another begins or ends waits: else it would take the file for one that cannot be written. */
-	sqlite3_busy_timeout(s->db, (int)opt_wait * 1000);
-	if (!change && !is_readable(s))
-		reopen_unwritable(s, path);
-	s->change = change;
-	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-	if (change)
+	s->lock = lock_take(state_path(lock, s->directory, STATE_LOCK), s->wait);
+	if (s->lock < 0)
+		return s->lock;
+	state_exchange_undo(s->directory);
+	s->change = true;
+	mask = umask(077);
+	err = open_file(s, path, SQLITE_OPEN_CREATE);
+	umask(mask);
+	if (!err)
 		err = run(s, "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-			     " PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -32768;");
-	if (!err)
-		err = run(s, change ? "BEGIN IMMEDIATE" : "BEGIN");
-	if (!err)
-		sqlite3_commit_hook(s->db, forbid_commit, s);
-	if (!err)
-		err = check_version(s, change);
-out:
+			     " PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -32768;"
+			     " BEGIN IMMEDIATE");
+	if (err)
+		return err;
+	sqlite3_commit_hook(s->db, forbid_commit, s);
+	return check_version(s);
+}
+
+int state_open_at(struct state **state, const char *directory, long wait, bool change)
+{
+	struct state *s = calloc(1, sizeof(*s));
+	char path[STATE_PATH_MAX];
+	int err;
+
+	*state = s;
+	if (!s)
+		return -ENOMEM;
+	s->directory = directory;
+	s->wait = wait;
+	s->lock = -1;
+	state_path(path, directory, STATE_DATABASE);
+	err = change ? open_to_change(s, path) : open_to_look(s, path);
 	if (err) {
 		state_close(s);
 		*state = NULL;
 	}
 	return err;
+}
+
+int state_open(struct state **state, const struct context *context, bool change)
+{
+	return state_open_at(state, context->state, context->wait, change);
 }
 
 /*
@@ -303,9 +318,10 @@ int state_commit(struct state *state)
 	int err;
 
 	if (sqlite3_get_autocommit(state->db))
-		return because(-EIO, "%s: what was to be written is undone: out of memory, or of disk", opt_state);
+		return because(-EIO, "%s: what was to be written is undone: out of memory, or of disk",
+			       state->directory);
 	if (state->broken)
-		return because(state->broken, "%s: a setting %s: nothing is written", opt_state,
+		return because(state->broken, "%s: a setting %s: nothing is written", state->directory,
 			       err_is(state->broken, EUCLEAN) ? "is damaged (see 'xdp-bloom state recover')"
 							      : "could not be read");
 	state->commits = true;
@@ -334,11 +350,12 @@ bool state_committed(struct state *state)
  */
 static void tidy(const struct state *s)
 {
-	char path[512];
+	char path[STATE_PATH_MAX];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "%s/state.db-wal", opt_state);
-	if (!s->change || stat(path, &st) || st.st_size <= LOG_BYTES_MAX)
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	if (!s->change || stat(state_path(path, s->directory, STATE_DATABASE "-wal"), &st) ||
+	    st.st_size <= LOG_BYTES_MAX)
 		return;
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
 	/* Where somebody else has the file open to the end of time, to close it tidies up nothing. */
@@ -352,8 +369,10 @@ void state_close(struct state *state)
 {
 	if (!state)
 		return;
-	for (int i = 0; i < KEPT_STATEMENTS; i++)
-		sqlite3_finalize(state->kept[i]);
+	if (!state_committed(state))
+		state_drop_new_image(state);
+	for (int i = 0; i < CACHED_STATEMENTS; i++)
+		sqlite3_finalize(state->cached[i]);
 	if (state->db)
 		tidy(state);
 	if (state->db)

@@ -15,6 +15,7 @@
 #include "sets/list.h"
 #include "sets/ranges.h"
 
+struct context;
 struct packer;
 struct state;
 
@@ -25,9 +26,9 @@ struct interface_info {
 };
 
 /* The directory, and those above it; a command that changes something makes them by itself. */
-int state_make_directory(void);
+int state_make_directory(const char *directory);
 /* To look, or to change. Looking at a state that is not there yet finds it empty. */
-int state_open(struct state **state, bool change);
+int state_open(struct state **state, const struct context *context, bool change);
 int state_commit(struct state *state);
 bool state_committed(struct state *state);
 /* Goes on under the same lock; what was not committed is undone. */

@@ -72,7 +72,7 @@ static int show_live(const struct context *context)
 	struct state *state = NULL;
 	unsigned int length;
 	json_t *array;
-	int err = state_open(&state, false);
+	int err = state_open(&state, context, false);
 
 	if (!err)
 		err = state_list_set(state, LIVE_ALLOW, &live);

@@ -150,7 +150,7 @@ int verb_bans(const struct call *call)
 	size_t n = 0;
 	int err;
 
-	err = state_open(&state, false);
+	err = state_open(&state, call->context, false);
 	if (!err)
 		err = state_bans(state, &bans, &n);
 	state_close(state);

@@ -18,7 +18,7 @@ static int read_loaded(struct side *side)
 {
 	struct state *state = NULL;
 	struct list_info list;
-	int err = state_open(&state, false);
+	int err = state_open(&state, context_ambient(), false);
 
 	if (!err)
 		err = state_list_get(state, side->name, &list);

@@ -54,7 +54,7 @@ int verb_lists(const struct call *call)
 	size_t n = 0;
 	int err;
 
-	err = state_open(&state, false);
+	err = state_open(&state, call->context, false);
 	if (!err)
 		err = lists_in_force(state, &lists, &n);
 	state_close(state);

@@ -169,7 +169,7 @@ static int take(struct forecasts *all, const struct call *call)
 	double keys = o->keys;
 	struct settings *settings = &all->settings;
 	struct state *state = NULL;
-	int err = state_open(&state, false);
+	int err = state_open(&state, call->context, false);
 
 	*settings = err ? SETTINGS_DEFAULT : settings_read(state);
 	if (o->exact)

@@ -167,7 +167,7 @@ static int check(struct running *r)
 static int only_one(const struct context *context)
 {
 	char path[PATH_MAX];
-	int err = state_make_directory();
+	int err = state_make_directory(context->state);
 
 	if (err)
 		return err;

@@ -22,13 +22,13 @@ static void print_fault(const char *fault)
 		fail("%s/state.db: %s", opt_state, fault);
 }
 
-static int check(void)
+static int check(const struct context *context)
 {
 	size_t faults;
 	int err;
 
 	faults_json = json_array();
-	err = state_check(print_fault, &faults);
+	err = state_check(context, print_fault, &faults);
 	if (err) {
 		json_decref(faults_json);
 		return fail("%s", reason(err));
@@ -69,11 +69,6 @@ static int report(const struct recovered *r)
 	return out_end();
 }
 
-static unsigned long long in_force(void)
-{
-	return kernel_live_generation(context_ambient());
-}
-
 static int recover(const struct context *context, const char *file)
 {
 	struct recovered *r = malloc(sizeof(*r));
@@ -82,7 +77,7 @@ static int recover(const struct context *context, const char *file)
 
 	change_check(context, false);
 	snprintf(path, sizeof(path), "%s/state.db", opt_state);
-	err = r ? state_recover(file ? file : path, in_force, r) : -ENOMEM;
+	err = r ? state_recover(context, file ? file : path, kernel_live_generation, r) : -ENOMEM;
 	if (err)
 		status = fail("%s; the state is as it was", reason(err));
 	else
@@ -94,7 +89,7 @@ static int recover(const struct context *context, const char *file)
 int verb_state(const struct call *call)
 {
 	if (call->n == 1 && !strcmp(call->operands[0], "check"))
-		return check();
+		return check(call->context);
 	if (!strcmp(call->operands[0], "recover"))
 		return recover(call->context, call->operands[1]);
 	return fail("state: %s", call->verb->asks);

@@ -188,7 +188,7 @@ static void pass_by(struct context *context)
 	struct state *state = NULL;
 	int64_t next = 0;
 
-	if (!state_open(&state, false))
+	if (!state_open(&state, context, false))
 		next = state_bans_next(state);
 	state_close(state);
 	if (!next || next > time(NULL))

@@ -70,7 +70,7 @@ int verb_tune(const struct call *call)
 	struct state *look = NULL;
 	struct settings settings;
 	bool news = false;
-	int err = o->n ? change_begin(&change, call->context) : state_open(&look, false);
+	int err = o->n ? change_begin(&change, call->context) : state_open(&look, call->context, false);
 
 	for (size_t i = 0; i < o->n && i < WANTED_MAX && !err; i++) {
 		news = news || state_setting(change->state, o->wanted[i].name, -1) != o->wanted[i].value;

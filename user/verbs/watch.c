@@ -58,7 +58,7 @@ static void read_lists(struct watch *w)
 	if (w->lists_read == time(NULL))
 		return;
 	w->lists_read = time(NULL);
-	if (state_open(&state, false))
+	if (state_open(&state, context_ambient(), false))
 		return;
 	if (!lists_in_force(state, &lists, &n)) {
 		free(w->lists);
@@ -146,7 +146,7 @@ static int samples_per_second(const struct context *context, double *rate)
 	if (!err && !g.samples)
 		return because(-EINVAL, "samples are off; tune --samples 100 turns them on");
 	if (!err)
-		err = state_open(&state, false);
+		err = state_open(&state, context, false);
 	if (err)
 		return err;
 	*rate = settings_read(state).samples;

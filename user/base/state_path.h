@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What lies in the state directory. */
+#ifndef BASE_STATE_PATH_H
+#define BASE_STATE_PATH_H
+
+#include <limits.h>
+#include <stdio.h>
+
+#define STATE_DATABASE	     "state.db"
+#define STATE_LOCK	     "lock"
+#define STATE_SERVICE_LOCK   "service.lock"
+#define STATE_SAMPLES_LOCK   "samples.lock"
+#define STATE_SAMPLES_SOCKET "samples.sock"
+#define STATE_HISTORY	     "history"
+#define STATE_EVENTS	     "events"
+#define STATE_EVENTS_OLD     "events.1"
+#define STATE_IMAGE	     "image." /* and a number */
+#define STATE_WORKSHOP	     "recovering"
+
+#define STATE_PATH_MAX PATH_MAX
+
+/* Fills in the path and returns it. One that is too long becomes "", which nothing can be opened by. */
+static inline const char *state_path(char path[STATE_PATH_MAX], const char *directory, const char *name)
+{
+	if ((unsigned int)snprintf(path, STATE_PATH_MAX, "%s/%s", directory, name) >= STATE_PATH_MAX)
+		path[0] = '\0';
+	return path;
+}
+
+#endif
