@@ -411,7 +411,7 @@ grows() {
 		    db.execute("INSERT OR REPLACE INTO setting VALUES ('fpr', 1e-12)")
 	PYTHON
 	bloom add 192.0.2.5
-	heard "$log" "it is built anew, larger"
+	heard "$log" "it is rebuilt larger"
 	heard "$log" "rotate: done"
 	[ "$(jq -n "$(get .filter.bits_per_key show) > $before")" = true ] || fail "the filter is as large as before"
 	is "$(get .generation show)" $((number + 1)) "the generation: one rotation is enough"

@@ -20,7 +20,7 @@
 struct packer {
 	pthread_t thread;
 	bool running;
-	atomic_bool stop; /* nobody wants it any more */
+	atomic_bool stop; /* the result is not wanted */
 	int fd, err;
 	ZSTD_CCtx *stream;
 	struct packed_piece *pieces;

@@ -15,7 +15,7 @@ struct packed_piece {
 	size_t bytes;
 };
 
-/* Begins with the file, which nobody else may read until packer_end(). NULL: out of memory. */
+/* Begins with the file; it must not be read otherwise until packer_end(). NULL: out of memory. */
 struct packer *packer_begin(int fd);
 
 /* Waits for the end. 0 or -errno with the reason recorded; the pieces stay until packer_free(). */

@@ -66,7 +66,7 @@ static int because_held(int fd, const char *path, long seconds)
 	char command[120];
 
 	if (!pid) /* gone this moment, or on another machine that shares the directory */
-		return because(-EBUSY, "%s: held by somebody else for %ld s", path, seconds);
+		return because(-EBUSY, "%s: held by another process for %ld s", path, seconds);
 	command_of(pid, command, sizeof(command));
 	if (!*command)
 		snprintf(command, sizeof(command), "which has ended");

@@ -9,7 +9,7 @@ enum { EXIT_DONE = 0, EXIT_PASSES = 1, EXIT_MISSING = 1, EXIT_ERROR = 2 };
 
 #define PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
 
-/* How all lines of this process are written, whoever writes them. */
+/* How all lines of this process are written. */
 struct log_settings {
 	bool quiet, verbose, json;
 };
@@ -17,7 +17,7 @@ extern struct log_settings log_settings;
 
 /* "xdp-bloom: message", and EXIT_ERROR, so that a verb can return it. */
 PRINTF(1, 2) int fail(const char *fmt, ...);
-/* Likewise, but not with --quiet; note() only with --verbose. */
+/* The same, but not with --quiet; note() only with --verbose. */
 PRINTF(1, 2) void warn(const char *fmt, ...);
 PRINTF(1, 2) void note(const char *fmt, ...);
 

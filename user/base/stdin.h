@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Standard input: who reads it, reads all of it. */
+/* Standard input: one reader reads all of it. */
 #ifndef BASE_STDIN_H
 #define BASE_STDIN_H
 
-/* 0 for the first who means to read it, then -EBUSY; -EINVAL for a line of a file of commands. Records the reason. */
+/* 0 for the first reader, then -EBUSY; -EINVAL for a line of a file of commands. Records the reason. */
 int standard_input(void);
 
 /*

@@ -56,7 +56,7 @@ static struct interface_info as_kept(const struct attach_options *o, const char 
 /* Record it in the state first: otherwise nothing would undo it if we are killed. */
 static int announce(struct attaching *a, const char *name, enum announced *announced)
 {
-	struct pending pending = { .kind = PENDING_INTERFACE, .deadline = PENDING_DOING };
+	struct pending pending = { .kind = PENDING_INTERFACE, .deadline = PENDING_IN_PROGRESS };
 	struct interface_info interface = as_kept(a->options, name);
 	bool kept = false, confirm = a->options->confirm.given;
 	struct attachment at = { 0 };

@@ -19,7 +19,7 @@
 
 static const char *why(const struct pending *one)
 {
-	return one->deadline == PENDING_DOING ? "attaching it was cut short" : "was not confirmed in time";
+	return one->deadline == PENDING_IN_PROGRESS ? "attaching it was cut short" : "was not confirmed in time";
 }
 
 /* The packets first: an interface waits on until the filter has left it. A list goes back with the next generation. */

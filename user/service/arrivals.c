@@ -26,6 +26,7 @@ struct expected {
 };
 
 struct arrivals {
+	const struct context *context;
 	struct expected *expected;
 	size_t n;
 	int fd;
@@ -46,7 +47,7 @@ static int open_netlink(void)
 	return err;
 }
 
-int arrivals_open(struct arrivals **arrivals)
+int arrivals_open(struct arrivals **arrivals, const struct context *context)
 {
 	struct arrivals *a = calloc(1, sizeof(*a));
 
@@ -54,6 +55,7 @@ int arrivals_open(struct arrivals **arrivals)
 	if (!a)
 		return -ENOMEM;
 	a->retry = (struct retry){ .first = OPEN_AGAIN, .most = OPEN_AGAIN_MAX, .at = INT64_MAX };
+	a->context = context;
 	a->fd = open_netlink();
 	return a->fd < 0 ? a->fd : 0;
 }
@@ -73,13 +75,13 @@ int arrivals_fd(const struct arrivals *a)
 	return a->fd;
 }
 
-static bool is_attached(const char *name)
+static bool is_attached(const struct arrivals *a, const char *name)
 {
 	struct attachment *list;
 	bool found = false;
 	size_t n;
 
-	if (attach_list(context_ambient(), &list, &n))
+	if (attach_list(a->context, &list, &n))
 		return true; /* nothing can be done about it here */
 	for (size_t i = 0; i < n; i++)
 		found = found || (!list[i].gone && !list[i].moved && !strcmp(list[i].name, name));
@@ -94,7 +96,7 @@ static void on_link(struct arrivals *a, const char *name)
 		struct expected *e = &a->expected[i];
 		unsigned int number = name && strcmp(name, e->name) != 0 ? 0 : if_nametoindex(e->name);
 
-		if (!number || number == e->reported || is_attached(e->name))
+		if (!number || number == e->reported || is_attached(a, e->name))
 			continue;
 		e->reported = number;
 		a->came = true;
@@ -160,7 +162,7 @@ bool arrivals_left_open(struct arrivals *a, int64_t now)
 	bool open = false;
 
 	for (size_t i = 0; i < a->n; i++)
-		open = open || (if_nametoindex(a->expected[i].name) && !is_attached(a->expected[i].name));
+		open = open || (if_nametoindex(a->expected[i].name) && !is_attached(a, a->expected[i].name));
 	if (open)
 		retry_later(&a->retry, now);
 	else
@@ -198,6 +200,6 @@ size_t arrivals_attached(const struct arrivals *a)
 	size_t n = 0;
 
 	for (size_t i = 0; i < a->n; i++)
-		n += is_attached(a->expected[i].name);
+		n += is_attached(a, a->expected[i].name);
 	return n;
 }

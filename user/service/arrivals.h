@@ -8,10 +8,11 @@
 #include <stdint.h>
 
 struct arrivals;
+struct context;
 struct state;
 
 /* 0 or -errno with the reason recorded. */
-int arrivals_open(struct arrivals **arrivals);
+int arrivals_open(struct arrivals **arrivals, const struct context *context);
 void arrivals_close(struct arrivals *arrivals);
 int arrivals_fd(const struct arrivals *arrivals);
 

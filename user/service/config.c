@@ -61,7 +61,7 @@ static int take_line(void *arg, const struct words *w, unsigned int number)
 	return 0;
 }
 
-/* Nobody may ever write into a pipe that has a name; into one that a shell made, somebody does. */
+/* Refuse named pipes: they may never get a writer. A pipe from the shell has one. */
 static int open_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What ends by the wall clock: bans that run out, and changes that nobody confirmed. */
+/* What ends by the wall clock: bans that run out, and changes that were not confirmed. */
 #ifndef SERVICE_EXPIRY_H
 #define SERVICE_EXPIRY_H
 

@@ -145,7 +145,7 @@ static void on_sample(void *arg, const struct sample *sample)
 	relay_send(&o->relay, sample);
 }
 
-/* A budget that nobody took from need not be filled up: a quiet machine sleeps. */
+/* A budget that is still full is left alone: a quiet machine sleeps. */
 static void read_samples(struct observer *o, int64_t now)
 {
 	if (!o->samples)

@@ -21,7 +21,7 @@ void observer_close(struct observer *observer);
 
 /* Something was loaded or changed: samples can be read from now on, or at another rate. */
 void observer_look(struct observer *observer);
-/* For whoever asks how the service is. */
+/* For those who ask how the service is: the state can be read, or not. */
 void observer_state(struct observer *observer, bool readable);
 
 /* What to wait for, at most OBSERVER_FDS: fills fds, returns how many. */

@@ -13,11 +13,11 @@
 #include "state/state.h"
 
 /* Only what was built or edited since can have become too full. */
-void rate_watch_schedule(struct rate_watch *w, int64_t now)
+void rate_watch_schedule(struct rate_watch *w, const struct context *context, int64_t now)
 {
 	struct generation live;
 
-	if (kernel_live(context_ambient(), &live) || (live.number == w->number && live.edits == w->edits))
+	if (kernel_live(context, &live) || (live.number == w->number && live.edits == w->edits))
 		return;
 	w->number = live.number;
 	w->edits = live.edits;
@@ -36,12 +36,12 @@ void rate_watch_begin(struct rate_watch *w, int64_t now)
 }
 
 /* 1 where a rotation would help, 0 where not, or -errno with the reason recorded. An image stays as it was saved. */
-static int rotation_due(struct state *state)
+static int rotation_due(const struct context *context, struct state *state)
 {
 	struct settings settings = settings_read(state);
 	struct candidate c;
 	struct rate rate;
-	int err = image_kept(state) ? -ENOENT : kernel_open_live(context_ambient(), &c);
+	int err = image_kept(state) ? -ENOENT : kernel_open_live(context, &c);
 
 	if (err)
 		return err_is(err, ENOENT) ? 0 : err;
@@ -56,7 +56,7 @@ int rate_watch_run(const struct context *context)
 	int due = state_open(&state, context, false);
 
 	if (!due)
-		due = rotation_due(state);
+		due = rotation_due(context, state);
 	state_close(state);
 	(void)context;
 	return due < 0 ? fail("%s", reason(due)) : due ? EXIT_PASSES : EXIT_DONE;

@@ -22,7 +22,7 @@ struct rate_watch {
 };
 
 /* The generation may be another, or was edited: then it is to be measured. */
-void rate_watch_schedule(struct rate_watch *w, int64_t now);
+void rate_watch_schedule(struct rate_watch *w, const struct context *context, int64_t now);
 /* It is measured again, whatever is in force. */
 void rate_watch_forget(struct rate_watch *w);
 

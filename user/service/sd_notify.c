@@ -29,7 +29,7 @@ void notify_open(void)
 			to.sun_path[0] = '\0';
 		channel = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 		if (connect(channel, (struct sockaddr *)&to, size))
-			warn("%s: %s: nobody is told how the service does", path, strerror(errno));
+			warn("%s: %s: the service manager does not learn how the service does", path, strerror(errno));
 	}
 	unsetenv("NOTIFY_SOCKET");
 	unsetenv("WATCHDOG_USEC");

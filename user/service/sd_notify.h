@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the service tells the one that started it, as sd_notify(3) has it: datagrams to $NOTIFY_SOCKET. */
+/* Reports to the service manager, as sd_notify(3) describes it: datagrams to $NOTIFY_SOCKET. */
 #ifndef SERVICE_SD_NOTIFY_H
 #define SERVICE_SD_NOTIFY_H
 
@@ -10,9 +10,9 @@
 
 /* Once: takes the socket and the watchdog's time out of the environment, so that no child speaks for us. */
 void notify_open(void);
-/* "READY=1\nSTATUS=..."; nothing where nobody listens. False where who does has no room for it now. */
+/* "READY=1\nSTATUS=..."; without a manager it does nothing. False where the manager has no room for it now. */
 PRINTF(1, 2) bool notify(const char *fmt, ...);
-/* How long we may be silent, in microseconds; 0: nobody watches. */
+/* How long we may be silent, in microseconds; 0: for any time. */
 uint64_t notify_watchdog(void);
 
 #endif

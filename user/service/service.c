@@ -85,34 +85,6 @@ static void schedule_rotation(struct service *s, int64_t now)
 		s->rotate_at = s->rotate_next;
 }
 
-/* Something may have changed the state. */
-static void look(struct service *s, int64_t now)
-{
-	struct state *state = NULL;
-	struct generation live;
-	/* Before the state: a command that is at work writes the state first. */
-	bool filters = !kernel_live(s->context, &live);
-	int err = state_open(&state, s->context, false);
-
-	s->look_at = s->glance_at = INT64_MAX;
-	if (!err && filters)
-		err = agreement_known(state, &live);
-	if (!err)
-		err = reload_follow(s->reload, state, s->config, &s->jobs);
-	if (!err)
-		err = arrivals_expect(s->arrivals, state);
-	expiry_look(&s->expiry, err ? NULL : state);
-	state_close(state);
-	observer_state(s->observer, !err);
-	if (err && !s->blind)
-		warn("%s; what was known of it stays in force", reason(err));
-	if (err)
-		s->look_at = now + AGAIN_MS;
-	s->blind = err;
-	schedule_rotation(s, now);
-	rate_watch_schedule(&s->rate, now);
-}
-
 static void look_soon(struct service *s, int64_t at)
 {
 	if (at < s->look_at)
@@ -121,19 +93,39 @@ static void look_soon(struct service *s, int64_t at)
 		s->glance_at = at;
 }
 
-/* Loading a list may take minutes: bans of other commands end in time meanwhile, and their interfaces are expected. */
-static void glance(struct service *s, int64_t now)
+/*
+ * Something may have changed the state. `glance`: only at what cannot wait until our own jobs are done. Loading a list
+ * may take minutes: bans of other commands end in time meanwhile, and their interfaces are expected.
+ */
+static void look(struct service *s, int64_t now, bool glance)
 {
 	struct state *state = NULL;
+	struct generation live;
+	/* Before the state: a command that is at work writes the state first. */
+	bool filters = !glance && !kernel_live(s->context, &live);
 	int err = state_open(&state, s->context, false);
 
+	s->glance_at = INT64_MAX;
+	if (!glance)
+		s->look_at = INT64_MAX;
+	if (!err && filters)
+		err = agreement_known(state, &live);
+	if (!err && !glance)
+		err = reload_follow(s->reload, state, s->config, &s->jobs);
 	if (!err)
 		err = arrivals_expect(s->arrivals, state);
 	expiry_look(&s->expiry, err ? NULL : state);
 	state_close(state);
-	s->glance_at = INT64_MAX;
 	if (err)
 		look_soon(s, now + AGAIN_MS);
+	if (glance)
+		return;
+	observer_state(s->observer, !err);
+	if (err && !s->blind)
+		warn("%s; what was known of it stays in force", reason(err));
+	s->blind = err;
+	schedule_rotation(s, now);
+	rate_watch_schedule(&s->rate, s->context, now);
 }
 
 /* Every line of the config file as a command; it leaves alone what already holds. */
@@ -175,7 +167,7 @@ static void measured(struct service *s, bool due)
 	rate_watch_end(&s->rate, clock_ms(), due);
 	if (!due)
 		return;
-	say("the filter says yes to more than was asked for: it is built anew, larger");
+	say("the filter says yes to more than was asked for: it is rebuilt larger");
 	jobs_verb(&s->jobs, JOB_ROTATE, "rotate");
 }
 
@@ -299,10 +291,8 @@ static void run_jobs(struct jobs *jobs, int64_t now)
 static void turn(struct service *s, int64_t now)
 {
 	/* While commands of ours run there is more to come. */
-	if (now >= look_due(s) && busy(s))
-		glance(s, now);
-	else if (now >= look_due(s))
-		look(s, now);
+	if (now >= look_due(s))
+		look(s, now, busy(s));
 	if (!s->jobs.first && s->retry.at == INT64_MAX)
 		s->retry.wait = 0;
 	if (now >= s->retry.at)
@@ -387,7 +377,7 @@ static int open_all(struct service *s)
 	if (!err)
 		err = expiry_open(&s->expiry);
 	if (!err)
-		err = arrivals_open(&s->arrivals);
+		err = arrivals_open(&s->arrivals, s->context);
 	if (!err)
 		err = observer_open(s->context, &s->observer, s->options->listen);
 	sigemptyset(&set);

@@ -73,7 +73,7 @@ struct pending {
 };
 
 /* The deadline of what is being done: where it is cut short, it goes back at once. */
-#define PENDING_DOING 2
+#define PENDING_IN_PROGRESS 2
 
 int state_pending(struct state *state, struct pending **pending, size_t *n);
 /* For a list: before it is put. */
