@@ -58,7 +58,6 @@ int rate_watch_run(const struct context *context)
 	if (!due)
 		due = rotation_due(context, state);
 	state_close(state);
-	(void)context;
 	return due < 0 ? fail("%s", reason(due)) : due ? EXIT_PASSES : EXIT_DONE;
 }
 
