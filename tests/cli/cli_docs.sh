@@ -252,10 +252,10 @@ names() {
 
 	while read -r name; do
 		grep -rqE "\b$name\(" "$top/user" "$top/bpf" || fail "there is no $name()"
-	done < <(grep -oE '`[a-z_0-9]+\(\)`' "$top/docs/design.md" | tr -d '\`()' | sort -u)
+	done < <(grep -oE "\`[a-z_0-9]+\(\)\`" "$top/docs/design.md" | tr -d "\`()" | sort -u)
 	while read -r name; do
 		[ -e "$top/$name" ] || [ -e "$top/user/$name" ] || fail "there is no $name"
-	done < <(grep -oE '`[a-z]+/[a-zA-Z_0-9./-]+`' "$top/docs/design.md" | tr -d '\`' | sort -u)
+	done < <(grep -oE "\`[a-z]+/[a-zA-Z_0-9./-]+\`" "$top/docs/design.md" | tr -d "\`" | sort -u)
 }
 
 run_cases clean names complete_pages complete_completions "completed bash" "completed zsh" examples config recipes router sets textfile
