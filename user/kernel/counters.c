@@ -96,7 +96,7 @@ int kernel_counters(const struct context *context, struct counted *c)
 	return map_close(&m, PIN_LIST_COUNTERS, err);
 }
 
-/* What one key counted goes onto another; nobody counts on either. */
+/* What one key counted goes onto another; no program counts on either meanwhile. */
 static int move_tally(const struct counter_map *m, __u32 from, __u32 to)
 {
 	struct tally *a = m->each, *b = m->each + m->cpus;

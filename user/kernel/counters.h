@@ -14,7 +14,7 @@ struct counted {
 	struct tally list[LABELS];
 };
 int kernel_counters(const struct context *context, struct counted *counted);
-/* The row of an interface that the filter is no longer on begins anew; the sums stay. */
+/* The row of an interface that the filter is no longer on starts from 0; the sums stay. */
 int kernel_retire_port(const struct context *context, unsigned int port);
 
 static inline void tally_add(struct tally *sum, const struct tally *more)
@@ -28,7 +28,7 @@ static inline enum verdict reason_verdict(unsigned int why)
 	return why == REASON_UNPARSED ? UNPARSED : why >= REASON_DROPPED ? DROPPED : PASSED;
 }
 
-/* A list's count begins anew. */
+/* A list's count starts from 0. */
 int kernel_zero_label(const struct context *context, __u8 label);
 
 #endif

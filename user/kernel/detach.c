@@ -15,7 +15,7 @@
 #include "kernel/dispatcher_refresh.h"
 #include "kernel/pins.h"
 
-/* 0 or 1, or -errno where nobody can tell. */
+/* 0 or 1, or -errno where that cannot be seen. */
 static int is_pinned(const char *path)
 {
 	return !access(path, F_OK) ? 1 : errno == ENOENT ? 0 : because(-errno, "%s: %s", path, strerror(errno));

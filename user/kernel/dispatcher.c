@@ -25,15 +25,26 @@ static int no_print(enum libxdp_print_level level, const char *fmt, va_list args
 	return vfprintf(stderr, fmt, args);
 }
 
+/* NULL where there is none; 0 or -errno. */
+static int open_dispatcher(int ifindex, struct xdp_multiprog **multi)
+{
+	int err;
+
+	libxdp_set_print(no_print);
+	*multi = xdp_multiprog__get_from_ifindex(ifindex);
+	err = (int)libxdp_get_error(*multi);
+	if (err)
+		*multi = NULL;
+	return err_is(err, ENOENT) ? 0 : err;
+}
+
 /* The mode in which a dispatcher runs there, or MODE_AUTO: there is none. */
 static enum attach_mode dispatcher_mode(int ifindex)
 {
 	enum attach_mode mode = MODE_AUTO;
 	struct xdp_multiprog *multi;
 
-	libxdp_set_print(no_print);
-	multi = xdp_multiprog__get_from_ifindex(ifindex);
-	if (libxdp_get_error(multi))
+	if (open_dispatcher(ifindex, &multi) || !multi)
 		return mode;
 	if (!xdp_multiprog__is_legacy(multi))
 		mode = xdp_multiprog__attach_mode(multi) == XDP_MODE_SKB ? MODE_SKB : MODE_NATIVE;
@@ -181,67 +192,6 @@ __u32 shared_id(const char *pin)
 	return info.id;
 }
 
-/* NULL where there is none; 0 or -errno. */
-static int open_dispatcher(unsigned int ifindex, struct xdp_multiprog **multi)
-{
-	int err;
-
-	libxdp_set_print(no_print);
-	*multi = xdp_multiprog__get_from_ifindex((int)ifindex);
-	err = (int)libxdp_get_error(*multi);
-	if (err)
-		*multi = NULL;
-	return err_is(err, ENOENT) ? 0 : err;
-}
-
-/* Does the interface's dispatcher have the program with that id? Taken out of it, if that is asked for; 0 or -errno. */
-static int look_behind(unsigned int ifindex, __u32 id, bool *found, bool take_out)
-{
-	struct xdp_program *program = NULL;
-	struct xdp_multiprog *multi;
-	int err = open_dispatcher(ifindex, &multi);
-
-	*found = false;
-	if (!multi)
-		return err;
-	while (!*found && (program = xdp_multiprog__next_prog(program, multi)))
-		*found = xdp_program__id(program) == id;
-	if (*found && take_out)
-		err = xdp_program__detach(program, (int)ifindex, xdp_multiprog__attach_mode(multi), 0);
-	xdp_multiprog__close(multi);
-	return err;
-}
-
-unsigned int shared_where(unsigned int ifindex, __u32 id)
-{
-	struct if_nameindex *all;
-	unsigned int where = 0;
-	bool found;
-
-	if (ifindex && (look_behind(ifindex, id, &found, false) || found))
-		return ifindex;
-	all = if_nameindex();
-	for (struct if_nameindex *at = all; at && at->if_index && !where; at++)
-		if (at->if_index != ifindex && !look_behind(at->if_index, id, &found, false) && found)
-			where = at->if_index;
-	if_freenameindex(all);
-	return where;
-}
-
-/* By its id: another instance's has the same name. */
-int shared_remove(const char *name, __u32 id)
-{
-	unsigned int ifindex = shared_where(if_nametoindex(name), id);
-	int err = shared_allowed(name);
-	bool found;
-
-	if (err)
-		return err;
-	/* Nowhere: gone with its interface, or somebody took the dispatcher away. */
-	err = ifindex ? look_behind(ifindex, id, &found, true) : 0;
-	return err ? because(err, "%s: detaching through libxdp: %s", name, errno_text(err)) : 0;
-}
-
 /* The maps that a program uses; they are few. */
 #define MAPS_MOST 64
 
@@ -274,41 +224,81 @@ static bool is_ours(const struct context *context, __u32 id)
 	return is;
 }
 
-/* One that is ours and nobody's; *id is 0 where there is none. */
-static int find_stray(const struct context *context, unsigned int ifindex, shared_kept_fn *kept, __u32 *id)
+/* Which program behind a dispatcher is looked for: the one with an id, or with kept, one of ours that is not. */
+struct wanted {
+	__u32 id;
+	const struct context *context;
+	shared_kept_fn *kept;
+};
+
+static bool is_wanted(const struct wanted *w, __u32 id)
+{
+	return w->kept ? is_ours(w->context, id) && !w->kept(w->context, id) : id == w->id;
+}
+
+/* Does the interface's dispatcher have such a program? Taken out of it, if that is asked for; 0 or -errno. */
+static int look_behind(unsigned int ifindex, const struct wanted *wanted, bool *found, bool take_out)
 {
 	struct xdp_program *program = NULL;
 	struct xdp_multiprog *multi;
-	int err = open_dispatcher(ifindex, &multi);
+	int err = open_dispatcher((int)ifindex, &multi);
 
-	*id = 0;
+	*found = false;
 	if (!multi)
 		return err;
-	while (!*id && (program = xdp_multiprog__next_prog(program, multi))) {
-		__u32 one = xdp_program__id(program);
-
-		if (is_ours(context, one) && !kept(context, one))
-			*id = one;
-	}
+	while (!*found && (program = xdp_multiprog__next_prog(program, multi)))
+		*found = is_wanted(wanted, xdp_program__id(program));
+	if (*found && take_out)
+		err = xdp_program__detach(program, (int)ifindex, xdp_multiprog__attach_mode(multi), 0);
 	xdp_multiprog__close(multi);
-	return 0;
+	return err;
+}
+
+unsigned int shared_where(unsigned int ifindex, __u32 id)
+{
+	const struct wanted wanted = { .id = id };
+	struct if_nameindex *all;
+	unsigned int where = 0;
+	bool found;
+
+	if (ifindex && (look_behind(ifindex, &wanted, &found, false) || found))
+		return ifindex;
+	all = if_nameindex();
+	for (struct if_nameindex *at = all; at && at->if_index && !where; at++)
+		if (at->if_index != ifindex && !look_behind(at->if_index, &wanted, &found, false) && found)
+			where = at->if_index;
+	if_freenameindex(all);
+	return where;
+}
+
+/* By its id: another instance's has the same name. */
+int shared_remove(const char *name, __u32 id)
+{
+	const struct wanted wanted = { .id = id };
+	unsigned int ifindex = shared_where(if_nametoindex(name), id);
+	int err = shared_allowed(name);
+	bool found;
+
+	if (err)
+		return err;
+	/* Nowhere: gone with its interface, or another program took the dispatcher away. */
+	err = ifindex ? look_behind(ifindex, &wanted, &found, true) : 0;
+	return err ? because(err, "%s: detaching through libxdp: %s", name, errno_text(err)) : 0;
 }
 
 int shared_sweep(const struct context *context, const char *ifname, unsigned int ifindex, const char *pin,
 		 shared_kept_fn *kept)
 {
 	char fresh[PIN_PATH_MAX + 8];
-	bool found = true;
-	__u32 id = 1;
-	int err = 0;
+	const struct wanted wanted = { .context = context, .kept = kept };
+	bool found;
+	int err;
 
 	fresh_path(fresh, pin);
 	unlink(fresh);
-	while (!err && id && found) {
-		err = find_stray(context, ifindex, kept, &id);
-		if (!err && id)
-			err = look_behind(ifindex, id, &found, true);
-	}
+	do
+		err = look_behind(ifindex, &wanted, &found, true);
+	while (!err && found);
 	return err ? because(err, "%s: taking an older program out through libxdp: %s", ifname, errno_text(err)) : 0;
 }
 

@@ -20,8 +20,8 @@ int shared_attach(const struct context *context, struct attachment *at, int ifin
 /* Which program a pin is; 0: none. */
 __u32 shared_id(const char *pin);
 /*
- * Where the program with that id runs: on that interface, or on another, which was renamed; 0: nowhere. Who may not
- * look is told that it runs there.
+ * Where the program with that id runs: on that interface, or on another, which was renamed; 0: nowhere. Where the
+ * kernel does not let us look, it is taken to run there.
  */
 unsigned int shared_where(unsigned int ifindex, __u32 id);
 /* Takes the program with that id out. */

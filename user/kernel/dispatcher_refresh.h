@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Behind dispatchers the generation's own program runs: it is exchanged with each generation, one program after the
- * other, and whoever is killed in between has the next command finish.
+ * other. Where a command is killed in between, the next one finishes.
  */
 #ifndef KERNEL_DISPATCHER_REFRESH_H
 #define KERNEL_DISPATCHER_REFRESH_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The generation in force, looked up once. Under the state's lock it stays in force until kernel_switch(); whoever
- * holds no lock may find a pin of it gone, and asks live_overtaken().
+ * The generation in force, looked up once. Under the state's lock it stays in force until kernel_switch(). A
+ * command without the lock may find a pin of it gone, and asks live_overtaken().
  */
 #ifndef KERNEL_LIVE_H
 #define KERNEL_LIVE_H
@@ -38,7 +38,7 @@ bool live_overtaken(struct live *live);
 /* Writes what an edit changed into the description. */
 int live_note(struct live *live, const struct generation *edited);
 
-/* For whoever wants to know nothing else: the description, or -errno; the number, 0 where none can be read. */
+/* Where nothing else is wanted: the description, or -errno; the number, 0 where none can be read. */
 int kernel_live(const struct context *context, struct generation *g);
 unsigned long long kernel_live_generation(const struct context *context);
 /* How long ago it was loaded. */

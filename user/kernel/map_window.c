@@ -55,7 +55,7 @@ static void on_fault(int signo, siginfo_t *info, void *context)
 		errno = err;
 		return;
 	}
-	/* A fault like any other: it comes again, and nobody catches it. */
+	/* A fault like any other: it comes again, and is not caught. */
 	signal(signo, SIG_DFL);
 }
 

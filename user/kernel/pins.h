@@ -29,7 +29,7 @@ int pins_ready(const struct context *context);
 
 /* Records why, in an operator's words, and returns err. */
 int because_kernel(int err, const char *what);
-/* Likewise for a program that does not load. */
+/* The same for a program that does not load. */
 int because_program(int err, const char *what);
 
 #endif

@@ -81,6 +81,7 @@ int programs_register(void)
 int programs_open(const struct context *context, struct xdp_bloom_bpf **skel)
 {
 	char path[PIN_PATH_MAX];
+	struct bpf_map *map;
 	int err = programs_register();
 
 	if (err)
@@ -88,19 +89,11 @@ int programs_open(const struct context *context, struct xdp_bloom_bpf **skel)
 	*skel = xdp_bloom_bpf__open();
 	if (!*skel)
 		return because_kernel(-errno, "the BPF object");
-	const struct {
-		struct bpf_map *map;
-		const char *name;
-	} shared[] = {
-		{ (*skel)->maps.slot, PIN_SLOT },
-		{ (*skel)->maps.counters, PIN_COUNTERS },
-		{ (*skel)->maps.list_counters, PIN_LIST_COUNTERS },
-		{ (*skel)->maps.samples, PIN_SAMPLES },
-		{ (*skel)->maps.sample_budget, PIN_SAMPLE_BUDGET },
-	};
-	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++) {
-		pin_path(context, path, shared[i].name);
-		bpf_map__set_pin_path(shared[i].map, path);
+	/* Their pins have the maps' names: PIN_SLOT and so on. */
+	bpf_object__for_each_map(map, (*skel)->obj)
+	{
+		pin_path(context, path, bpf_map__name(map));
+		bpf_map__set_pin_path(map, path);
 	}
 	return 0;
 }

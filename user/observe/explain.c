@@ -26,11 +26,10 @@ struct search {
 	size_t missing;
 };
 
-static const struct addr *compared;
-
-static int by_address(const void *a, const void *b)
+static int by_address(const void *a, const void *b, void *addrs)
 {
-	const struct addr *x = &compared[*(const size_t *)a], *y = &compared[*(const size_t *)b];
+	const struct addr *x = (struct addr *)addrs + *(const size_t *)a,
+			  *y = (struct addr *)addrs + *(const size_t *)b;
 
 	if (x->family != y->family)
 		return x->family - y->family;
@@ -40,11 +39,11 @@ static int by_address(const void *a, const void *b)
 /* The hit of that address in this list, if it is not traced yet. */
 static struct hit *untraced(const struct search *s, size_t addr)
 {
-	struct hit *hits = s->e->hits[addr];
+	const struct traced *t = &s->e->traced[addr];
 
-	for (size_t i = 0; i < s->e->hits_n[addr]; i++)
-		if (hits[i].list == s->list)
-			return hits[i].line ? NULL : &hits[i];
+	for (size_t i = 0; i < t->n; i++)
+		if (t->hits[i].list == s->list)
+			return t->hits[i].line ? NULL : &t->hits[i];
 	return NULL;
 }
 
@@ -76,7 +75,7 @@ static int on_entry(void *arg, int family, ip6 lo, ip6 hi, uint64_t line)
 		hit->hi = hi;
 		hit->line = line;
 		if (!--s->missing)
-			return -ECANCELED; /* nobody asks for more */
+			return -ECANCELED; /* all are found */
 	}
 	return 0;
 }
@@ -103,14 +102,14 @@ static int trace(struct search *s, struct state *state)
 }
 
 /* The widest prefix of the set that holds it stands for the entry until the entry is found. */
-static int add_hit(struct explanation *e, size_t addr, size_t list, struct addr at, int length)
+static int add_hit(struct traced *t, size_t list, struct addr at, int length)
 {
 	unsigned int width = at.family == 4 ? 32 : 128, free_bits = width - (unsigned int)length;
 	ip6 span = free_bits == 128 ? ~(ip6)0 : ((ip6)1 << free_bits) - 1;
 
-	if (!GROW(e->hits[addr], e->hits_n[addr]))
+	if (!GROW(t->hits, t->n))
 		return -ENOMEM;
-	e->hits[addr][e->hits_n[addr]++] = (struct hit){ .list = list, .lo = at.num & ~span, .hi = at.num | span };
+	t->hits[t->n++] = (struct hit){ .list = list, .lo = at.num & ~span, .hi = at.num | span };
 	return 0;
 }
 
@@ -128,11 +127,10 @@ static int search_list(struct explanation *e, struct state *state, size_t list, 
 		if (length < 0)
 			continue;
 		s.sorted[s.n++] = i;
-		err = add_hit(e, i, list, addrs[i], length);
+		err = add_hit(&e->traced[i], list, addrs[i], length);
 	}
 	s.missing = s.n;
-	compared = addrs;
-	qsort(s.sorted, s.n, sizeof(*s.sorted), by_address);
+	qsort_r(s.sorted, s.n, sizeof(*s.sorted), by_address, (void *)addrs);
 	if (!err && s.n)
 		err = trace(&s, state);
 	free(s.sorted);
@@ -159,23 +157,23 @@ static int search_live(struct explanation *e, struct state *state, const struct 
 	for (size_t i = 0; i < e->addrs_n && !err; i++) {
 		unsigned int beyond = addr_width(addrs[i].family) + 1;
 		struct ban *ban = malloc(sizeof(*ban));
+		struct traced *t = &e->traced[i];
 
 		if (!ban)
 			return -ENOMEM;
 		err = state_ban_around(state, addrs[i], beyond, now, ban);
-		if (err_is(err, ENOENT)) {
-			err = state_ban_around(state, addrs[i], beyond, 0, ban);
-			e->ran_out[i] = !err;
-			free(ban);
-			err = err_is(err, ENOENT) ? 0 : err;
+		if (!err)
+			err = add_hit(t, e->n - 1, addrs[i], (int)ban->length);
+		if (!err) {
+			t->hits[t->n - 1].ban = ban;
 			continue;
 		}
-		if (!err)
-			err = add_hit(e, i, e->n - 1, addrs[i], (int)ban->length);
-		if (err)
-			free(ban);
-		else
-			e->hits[i][e->hits_n[i] - 1].ban = ban;
+		if (err_is(err, ENOENT)) {
+			err = state_ban_around(state, addrs[i], beyond, 0, ban);
+			t->ran_out = !err;
+		}
+		free(ban);
+		err = err_is(err, ENOENT) ? 0 : err;
 	}
 	return err;
 }
@@ -197,11 +195,9 @@ int explain(struct explanation *e, const struct addr *addrs, size_t n)
 		e->image = image_kept(state);
 	}
 	e->sets = calloc(e->n + 1, sizeof(*e->sets));
-	e->hits = calloc(n + 1, sizeof(*e->hits));
-	e->hits_n = calloc(n + 1, sizeof(*e->hits_n));
-	e->ran_out = calloc(n + 1, sizeof(*e->ran_out));
+	e->traced = calloc(n + 1, sizeof(*e->traced));
 	e->addrs_n = n;
-	if (!err && (!e->sets || !e->hits || !e->hits_n || !e->ran_out))
+	if (!err && (!e->sets || !e->traced))
 		err = -ENOMEM;
 	for (size_t i = 0; i + 1 < e->n && !err && !e->image; i++) {
 		err = state_list_set(state, e->lists[i].name, &e->sets[i]);
@@ -218,16 +214,14 @@ void explain_free(struct explanation *e)
 {
 	for (size_t i = 0; e->sets && i < e->n; i++)
 		ranges_free(&e->sets[i]);
-	for (size_t i = 0; e->hits && i < e->addrs_n; i++) {
-		for (size_t h = 0; h < e->hits_n[i]; h++)
-			free(e->hits[i][h].ban);
-		free(e->hits[i]);
+	for (size_t i = 0; e->traced && i < e->addrs_n; i++) {
+		for (size_t h = 0; h < e->traced[i].n; h++)
+			free(e->traced[i].hits[h].ban);
+		free(e->traced[i].hits);
 	}
 	free(e->lists);
 	free(e->sets);
-	free(e->hits);
-	free(e->hits_n);
-	free(e->ran_out);
+	free(e->traced);
 	memset(e, 0, sizeof(*e));
 }
 
@@ -235,10 +229,12 @@ const struct hit *explain_decider(const struct explanation *e, size_t addr)
 {
 	static const enum list_kind order[] = { LIST_ALLOW, LIST_BAN, LIST_SHADOW };
 
+	const struct traced *t = &e->traced[addr];
+
 	for (size_t k = 0; k < 3; k++)
-		for (size_t i = 0; i < e->hits_n[addr]; i++)
-			if (e->lists[e->hits[addr][i].list].kind == order[k])
-				return &e->hits[addr][i];
+		for (size_t i = 0; i < t->n; i++)
+			if (e->lists[t->hits[i].list].kind == order[k])
+				return &t->hits[i];
 	return NULL;
 }
 

@@ -16,15 +16,20 @@ struct hit {
 	struct ban *ban; /* where it is a live one */
 };
 
+/* What holds one of the addresses. */
+struct traced {
+	struct hit *hits; /* in the order of the lists */
+	size_t n;
+	bool ran_out; /* its live ban has expired, but no command has run since to remove it */
+};
+
 struct explanation {
 	uint64_t generation, edits; /* that these lists were put into force with */
 	struct list_info *lists;    /* and behind them, as one more, the live bans */
 	struct ranges *sets;
 	size_t n;
-	bool image;	   /* in force: there are lists by name and label, but nobody has their sets */
-	struct hit **hits; /* for each address, in the order of the lists */
-	size_t *hits_n;
-	bool *ran_out; /* for each address: a live ban held it until lately, and no command has passed by since */
+	bool image;	       /* in force: its lists have names and labels, but no sets */
+	struct traced *traced; /* for each address */
 	size_t addrs_n;
 };
 

@@ -52,7 +52,7 @@ unsigned int history_place(const struct history_list places[LABELS], const struc
 	return place < LABELS ? place : 0;
 }
 
-/* One that nobody has, or the lightest of those whose list is gone. */
+/* A free one, or the lightest of those whose list is gone. */
 static unsigned int take_place(struct file *f, const struct list_info *list, const bool taken[LABELS])
 {
 	unsigned int place = 0;
@@ -211,7 +211,7 @@ static void sum_up(struct history_sums *sums, const struct file *f, uint64_t now
 	}
 }
 
-/* Every second or minute of the window, also those in which nobody counted. */
+/* Every second or minute of the window, also those that were not counted. */
 static void copy_points(struct history_report *r, const struct file *f, uint64_t now, enum history_window window)
 {
 	static const unsigned int counts[] = { 60, 60, 1440 };

@@ -21,7 +21,7 @@ struct packet;
 enum top { TOP_SOURCES, TOP_NETWORKS, TOP_PORTS, TOPS };
 
 /*
- * Whose a place among the lists' sums is; "" where it is nobody's. Labels are given to other lists as lists come and
+ * Whose a place among the lists' sums is; "" where it is free. Labels are given to other lists as lists come and
  * go, places are not: what a list dropped stays its own when it is unloaded.
  */
 struct history_list {
@@ -66,10 +66,10 @@ extern const char *const history_window_names[];
 
 struct history;
 
-/* Both 0 or -errno with the reason recorded. A file that is damaged or of another version begins anew for the writer.
+/* Both 0 or -errno with the reason recorded. The writer starts a damaged file, or one of another version, again.
  */
 int history_open(const struct context *context, struct history **history, bool write);
-/* One that nobody else sees, and that goes with us. */
+/* One in memory alone. */
 int history_private(struct history **history);
 void history_close(struct history *history);
 

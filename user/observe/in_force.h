@@ -12,7 +12,7 @@ struct context;
 struct inforce {
 	struct generation g;
 	struct stage_bytes bytes;
-	double bits_per_key, asked;	    /* asked 0: nobody knows */
+	double bits_per_key, asked;	    /* asked 0: not known */
 	double verdict4, verdict6, verdict; /* of innocent addresses, how many are dropped; the larger of both */
 	struct rate rate;
 	char image[IMAGE_ID_MAX], saved[32]; /* of the image in force; empty: there is none */

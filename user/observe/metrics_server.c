@@ -19,8 +19,8 @@
 #define IDLE_SECONDS 10
 
 /*
- * Where every place is taken, whoever comes waits, and the oldest goes after so long: a crowd that drips its requests
- * byte by byte is never idle, and would keep Prometheus out for ever.
+ * Where every place is taken, new clients wait, and the oldest goes after so long: a crowd that drips its requests
+ * byte by byte is never idle, and would keep Prometheus out forever.
  */
 #define PLACE_MS 500
 
@@ -219,7 +219,7 @@ int metrics_listen(const struct context *context, struct metrics_server **server
 	if (!s)
 		return -ENOMEM;
 	/*
-	 * Its descriptors are polled one by one: its own epoll is told of an edge once, and a client that had closed
+	 * Its descriptors are polled one by one: its own epoll reports an edge once, and a client that had closed
 	 * before it was accepted would keep its place until it is idle.
 	 */
 	s->daemon = mhd.start_daemon(address.ss_family == AF_INET6 ? MHD_USE_IPv6 : MHD_NO_FLAG, 0, NULL, NULL,

@@ -8,7 +8,7 @@
 #include "bpf/abi.h"
 #include "bpf/parse.h"
 
-/* Extension headers that a packet may have before what it carries; more than that nobody sends in earnest. */
+/* Extension headers that a packet may have before what it carries; no legitimate sender uses more. */
 #define EXTENSIONS_MAX 8
 
 static ip6 read_ipv6(const uint8_t *at)

@@ -83,7 +83,7 @@ int pcapng_open(struct pcapng **file, const char *path)
 		err = -errno;
 	put(&b, BLOCK_ORDER);
 	put(&b, 1);   /* version 1.0: two halves of a word */
-	put(&b, ~0u); /* nobody knows how long the section will be */
+	put(&b, ~0u); /* the length of the section is not known yet */
 	put(&b, ~0u);
 	if (!err)
 		err = write_block(p, BLOCK_SECTION, &b);

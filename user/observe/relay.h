@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The service hands the samples that it reads on to whoever else wants to see them: a socket in the state directory. */
+/* The service hands the samples that it reads on to other readers: a socket in the state directory. */
 #ifndef OBSERVE_RELAY_H
 #define OBSERVE_RELAY_H
 
@@ -23,11 +23,11 @@ int relay_path(const struct context *context, char *path, size_t size);
 int relay_open(const struct context *context, struct relay *relay);
 void relay_close(struct relay *relay);
 
-/* To poll for reading; then somebody wants to listen. */
+/* To poll for reading: then a reader wants to connect. */
 #define relay_fd(relay) ((relay)->listener)
 void relay_accept(struct relay *relay);
 
-/* Nobody is waited for: who is too slow misses some. */
+/* It waits for no reader: a slow one misses some. */
 void relay_send(struct relay *relay, const struct sample *sample);
 
 #endif

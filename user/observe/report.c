@@ -56,14 +56,13 @@ double report_packets(const struct report *r, const struct top_entry *e)
 	return s->samples ? (double)s->verdict[DROPPED].packets * e->count / (double)s->samples : 0;
 }
 
-static const struct history_report *sorting;
-
-static int by_packets(const void *a, const void *b)
+static int by_packets(const void *a, const void *b, void *report)
 {
+	const struct history_report *h = report;
 	const unsigned int *x = a, *y = b;
-	uint64_t one = sorting->sums.list[*x].packets, two = sorting->sums.list[*y].packets;
+	uint64_t one = h->sums.list[*x].packets, two = h->sums.list[*y].packets;
 
-	return one == two ? strcmp(sorting->lists[*x].name, sorting->lists[*y].name) : one > two ? -1 : 1;
+	return one == two ? strcmp(h->lists[*x].name, h->lists[*y].name) : one > two ? -1 : 1;
 }
 
 size_t report_lists(const struct history_report *h, unsigned int sorted[LABELS])
@@ -73,9 +72,8 @@ size_t report_lists(const struct history_report *h, unsigned int sorted[LABELS])
 	for (unsigned int place = 0; place < LABELS; place++)
 		if (h->sums.list[place].packets)
 			sorted[n++] = place;
-	sorting = h;
 	if (n)
-		qsort(sorted, n, sizeof(sorted[0]), by_packets);
+		qsort_r(sorted, n, sizeof(sorted[0]), by_packets, (void *)h);
 	return n;
 }
 

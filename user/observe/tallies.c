@@ -60,7 +60,7 @@ void tallies_free(struct tallies *c)
 	c->lists_n = c->ports_n = 0;
 }
 
-static bool anew(const struct tally *before, const struct tally *now)
+static bool restarted(const struct tally *before, const struct tally *now)
 {
 	return now->packets < before->packets || now->bytes < before->bytes;
 }
@@ -68,7 +68,7 @@ static bool anew(const struct tally *before, const struct tally *now)
 static void since(struct tally *between, const struct tally *before, const struct tally *now, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		bool all = anew(&before[i], &now[i]);
+		bool all = restarted(&before[i], &now[i]);
 
 		between[i].packets = now[i].packets - (all ? 0 : before[i].packets);
 		between[i].bytes = now[i].bytes - (all ? 0 : before[i].bytes);
@@ -87,7 +87,7 @@ static void since_retired(struct tally between[REASONS], const struct counted *b
 		for (unsigned int why = 0; why < REASONS; why++) {
 			const struct tally *old = &before->port[port][why];
 
-			if (!anew(old, &now->port[port][why]))
+			if (!restarted(old, &now->port[port][why]))
 				continue;
 			between[why].packets = less(between[why].packets, old->packets);
 			between[why].bytes = less(between[why].bytes, old->bytes);
@@ -125,7 +125,7 @@ static bool shown(const struct tallies *c, unsigned int row)
 	return false;
 }
 
-/* A row keeps what it counted until another interface takes it: it may be nobody's. */
+/* A row keeps what it counted until another interface takes it: it may be of none. */
 static const struct tally *others(const struct tallies *c, const struct counted *counted)
 {
 	static struct tally sum[REASONS];

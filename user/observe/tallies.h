@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The counters with their names: what stats prints, and whoever else shows them. */
+/* The counters with their names: what stats prints, and others show. */
 #ifndef OBSERVE_TALLIES_H
 #define OBSERVE_TALLIES_H
 
@@ -27,7 +27,7 @@ int tallies_take(const struct context *context, struct tallies *tallies);
 bool live_label_is_exact(const struct context *context, struct state *state);
 void tallies_free(struct tallies *tallies);
 
-/* What happened in between, list by list and row by row; a counter that began anew counts from there. */
+/* What happened in between, list by list and row by row; a counter that started again counts from 0. */
 void tallies_since(struct counted *between, const struct counted *before, const struct counted *now);
 double tallies_seconds(const struct tallies *before, const struct tallies *now);
 

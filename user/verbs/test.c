@@ -111,8 +111,8 @@ static json_t *answer_json(const struct explanation *e, size_t i, struct addr ad
 	const struct ban *ban = decider ? decider->ban : NULL;
 	json_t *entries = json_array();
 
-	for (size_t h = 0; h < e->hits_n[i]; h++)
-		json_array_append_new(entries, hit_json(e, &e->hits[i][h], addr.family));
+	for (size_t h = 0; h < e->traced[i].n; h++)
+		json_array_append_new(entries, hit_json(e, &e->traced[i].hits[h], addr.family));
 	prefix_text(text, addr, -1);
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:b, s:b, s:b, s:o, s:o, s:o}", "address", text, "verdict",
 			 word(answer_drops(answer)), "stage", answer_stage(answer), "list",
@@ -137,8 +137,8 @@ static void answer_text(const struct explanation *e, size_t i, struct addr addr,
 	if (list_of_image)
 		printf("  %s %s, by the image in force\n", answer & ANSWER_DROP ? "banned by" : "counted by",
 		       list_of_image);
-	for (size_t h = 0; e->lists && h < e->hits_n[i]; h++) {
-		const struct hit *hit = &e->hits[i][h];
+	for (size_t h = 0; e->lists && h < e->traced[i].n; h++) {
+		const struct hit *hit = &e->traced[i].hits[h];
 		const struct list_info *list = &e->lists[hit->list];
 
 		printf("  %s %s: %s", does[list->kind], list->name, hit_text(text, hit, addr.family));
@@ -163,7 +163,7 @@ static bool print_answers(const struct explanation *e, const struct question *q,
 		else
 			answer_text(e, i, q->addrs[i], answers[i]);
 		if (answer_drops(answers[i]) != lists_drop(e, i, answers[i]) && !false_positive(e, i, answers[i]) &&
-		    !e->ran_out[i]) {
+		    !e->traced[i].ran_out) {
 			char text[PREFIX_TEXT_MAX];
 
 			fail("%s: the program says %s, the lists say %s; 'xdp-bloom rotate' builds it anew",
