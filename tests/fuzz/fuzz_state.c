@@ -230,8 +230,9 @@ static void read_all(bool change)
 	state_close(state);
 }
 
-static void ignore(const char *fault)
+static void ignore(void *arg, const char *fault)
 {
+	(void)arg;
 	hold(fault != NULL);
 }
 
@@ -256,11 +257,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (way % 4 > 1)
 		damage_values(data, size);
 	read_all(false);
-	state_check(&own_context, ignore, &faults);
+	state_check(&own_context, ignore, NULL, &faults);
 	if (!(way & 4)) {
 		read_all(true);
 	} else if (!state_recover(&own_context, file, NULL, &recovered)) {
-		hold(!state_check(&own_context, ignore, &faults) && !faults);
+		hold(!state_check(&own_context, ignore, NULL, &faults) && !faults);
 		strict = true;
 		read_all(true);
 		strict = false;

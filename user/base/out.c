@@ -29,10 +29,10 @@ json_t *out_text(const char *text)
 	return string;
 }
 
-int out_json(json_t *document)
+int out_json(const struct context *context, json_t *document)
 {
 	int err = document ? json_dumpf(document, stdout,
-					JSON_REAL_PRECISION(6) | (opt_pretty ? JSON_INDENT(2) : JSON_COMPACT))
+					JSON_REAL_PRECISION(6) | (context->pretty ? JSON_INDENT(2) : JSON_COMPACT))
 			   : -1;
 
 	json_decref(document);

@@ -7,8 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/context.h"
+
 /* Prints one document and lets go of it. Returns EXIT_DONE, or EXIT_ERROR when it could not be written. */
-int out_json(json_t *document);
+int out_json(const struct context *context, json_t *document);
 
 /* A string from outside, in which only what is UTF-8 and printable stays. */
 json_t *out_text(const char *text);

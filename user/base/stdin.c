@@ -6,13 +6,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "base/log.h"
 
-int standard_input(void)
+int standard_input(const struct context *context)
 {
 	static bool taken;
 
-	if (opt_line)
+	if (context->line)
 		return because(-EINVAL, "'-': a line of a file of commands reads no standard input");
 	if (taken)
 		return because(-EBUSY, "'-': standard input can be read only once");

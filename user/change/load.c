@@ -293,7 +293,7 @@ int load_list(struct context *context, const struct load_options *options, const
 	snprintf(l.source.list, sizeof(l.source.list), "%s", name);
 	l.reading.progress = !context->quiet && !context->json;
 	if (!err && !strcmp(path, "-"))
-		err = standard_input();
+		err = standard_input(context);
 	if (!err)
 		err = load(&l);
 	packer_free(l.packer);

@@ -34,13 +34,14 @@ static json_t *addr_json(struct addr addr)
 	return addr.family ? json_string(prefix_text(text, addr, -1)) : json_null();
 }
 
-static int print_json(const struct sample *s, const struct packet_origin *from)
+static int print_json(const struct context *context, const struct sample *s, const struct packet_origin *from)
 {
 	struct packet p;
 	char when[64], protocol[16];
 
 	packet_sampled(&p, s);
-	return out_json(json_pack("{s:s, s:o, s:o, s:s, s:o, s:o, s:s, s:o, s:o, s:I}", "time",
+	return out_json(context,
+			json_pack("{s:s, s:o, s:o, s:s, s:o, s:o, s:s, s:o, s:o, s:I}", "time",
 				  time_text(when, (int64_t)s->time + from->clock_ahead, "%Y-%m-%dT%H:%M:%S", true),
 				  "interface", out_text(from->interface), "list",
 				  from->list ? json_string(from->list) : json_null(), "stage", answer_stage(s->answer),
@@ -78,5 +79,5 @@ static int print_text(const struct sample *s, const struct packet_origin *from)
 
 int packet_line(const struct context *context, const struct sample *s, const struct packet_origin *from)
 {
-	return context->json ? print_json(s, from) : print_text(s, from);
+	return context->json ? print_json(context, s, from) : print_text(s, from);
 }

@@ -186,7 +186,7 @@ static json_t *attacks_json(const struct report *r)
 	return array;
 }
 
-int report_json(const struct report *r)
+int report_json(const struct context *context, const struct report *r)
 {
 	const struct history_sums *s = &r->history.sums;
 	json_t *document, *series = json_array();
@@ -206,5 +206,5 @@ int report_json(const struct report *r)
 		json_object_set_new(document, top_names[t], top_json(r, t));
 	json_object_set_new(document, "attacks", attacks_json(r));
 	json_object_set_new(document, "series", series);
-	return out_json(document);
+	return out_json(context, document);
 }

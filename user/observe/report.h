@@ -18,7 +18,7 @@ int report_take(const struct context *context, struct report *report, enum histo
 
 /* Each prints, and returns the exit status. */
 int report_text(const struct report *report);
-int report_json(const struct report *report);
+int report_json(const struct context *context, const struct report *report);
 int report_html(const struct report *report);
 
 extern const char *const top_names[TOPS];

@@ -19,13 +19,13 @@ static const char *add(struct prefixes *p, const char *text, size_t length)
 	return prefix_parse(text, length, &p->at[p->n].first, &p->at[p->n].length) ?: (p->n++, NULL);
 }
 
-static int read_lines(struct prefixes *p)
+static int read_lines(const struct context *context, struct prefixes *p)
 {
 	unsigned int number = 0;
 	char *line = NULL;
 	size_t room = 0;
 	ssize_t got;
-	int err = standard_input();
+	int err = standard_input(context);
 
 	while (!err && (got = getline(&line, &room, stdin)) > 0) {
 		number++;
@@ -49,7 +49,7 @@ static int read_lines(struct prefixes *p)
 	return err;
 }
 
-int prefixes_read(struct prefixes *p, int n, char **operands)
+int prefixes_read(const struct context *context, struct prefixes *p, int n, char **operands)
 {
 	int err = 0;
 
@@ -57,7 +57,7 @@ int prefixes_read(struct prefixes *p, int n, char **operands)
 		const char *fault = NULL;
 
 		if (!strcmp(operands[i], "-"))
-			err = read_lines(p);
+			err = read_lines(context, p);
 		else
 			fault = add(p, operands[i], strlen(operands[i]));
 		if (fault)

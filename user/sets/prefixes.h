@@ -7,6 +7,8 @@
 
 #include "sets/address.h"
 
+struct context;
+
 struct prefixes {
 	struct prefix {
 		struct addr first;
@@ -16,7 +18,7 @@ struct prefixes {
 };
 
 /* "-" stands for what standard input has, with comments behind # or ;. */
-int prefixes_read(struct prefixes *prefixes, int n, char **operands);
+int prefixes_read(const struct context *context, struct prefixes *prefixes, int n, char **operands);
 /* Leaves out what was said before. */
 int prefixes_once(struct prefixes *prefixes);
 void prefixes_free(struct prefixes *prefixes);

@@ -8,7 +8,7 @@
 #include "state/internal.h"
 #include "state/recover.h"
 
-static int check_pages(struct state *s, void (*found)(const char *fault), size_t *faults)
+static int check_pages(struct state *s, void (*found)(void *arg, const char *fault), void *arg, size_t *faults)
 {
 	sqlite3_stmt *stmt = state_prepare(s, "PRAGMA integrity_check(20)");
 	int code = SQLITE_DONE;
@@ -18,7 +18,7 @@ static int check_pages(struct state *s, void (*found)(const char *fault), size_t
 
 		if (!text || !strcmp(text, "ok"))
 			continue;
-		found(text);
+		found(arg, text);
 		++*faults;
 	}
 	return state_end(s, stmt, code);
@@ -36,7 +36,7 @@ bool state_list_is_whole(struct state *s, const struct list_info *list)
 	return whole;
 }
 
-int state_check(const struct context *context, void (*found)(const char *fault), size_t *faults)
+int state_check(const struct context *context, void (*found)(void *arg, const char *fault), void *arg, size_t *faults)
 {
 	struct list_info *lists = NULL;
 	struct ban *bans = NULL;
@@ -50,20 +50,20 @@ int state_check(const struct context *context, void (*found)(const char *fault),
 	if (err)
 		return err;
 	if (s->db)
-		err = check_pages(s, found, faults);
+		err = check_pages(s, found, arg, faults);
 	if (!err)
 		err = state_lists(s, &lists, &n);
 	for (size_t i = 0; i < n && !err; i++) {
 		if (state_list_is_whole(s, &lists[i]))
 			continue;
 		snprintf(fault, sizeof(fault), "a part of list '%s' is gone", lists[i].name);
-		found(fault);
+		found(arg, fault);
 		++*faults;
 	}
 	setting = err || !s->db ? NULL : state_setting_damaged(s);
 	if (setting) {
 		snprintf(fault, sizeof(fault), "setting '%s' is damaged", setting);
-		found(fault);
+		found(arg, fault);
 		++*faults;
 	}
 	if (!err)

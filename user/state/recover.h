@@ -10,7 +10,7 @@
 #include "state/state.h"
 
 /* Calls `found` with each fault. 0, or -errno where even that cannot be found out; *faults counts them. */
-int state_check(const struct context *context, void (*found)(const char *fault), size_t *faults);
+int state_check(const struct context *context, void (*found)(void *arg, const char *fault), void *arg, size_t *faults);
 
 struct recovered {
 	size_t lists, interfaces, bans;

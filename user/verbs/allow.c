@@ -97,7 +97,7 @@ static int show_live(const struct context *context)
 			show_prefix(first6, length, array);
 	}
 	ranges_free(&live);
-	return array ? out_json(array) : out_end();
+	return array ? out_json(context, array) : out_end();
 }
 
 static int change_live(const struct call *call, bool allow)
@@ -108,7 +108,7 @@ static int change_live(const struct call *call, bool allow)
 	struct change *change = NULL;
 	int err;
 
-	err = prefixes_read(&prefixes, call->n, call->operands);
+	err = prefixes_read(call->context, &prefixes, call->n, call->operands);
 	if (!err)
 		err = set_of(&given, &prefixes);
 	if (!err)

@@ -13,7 +13,7 @@ int out_done(const struct context *context)
 {
 	if (!context->json)
 		return EXIT_DONE;
-	return out_json(json_pack("{s:I}", "generation", (json_int_t)kernel_live_generation(context)));
+	return out_json(context, json_pack("{s:I}", "generation", (json_int_t)kernel_live_generation(context)));
 }
 
 json_t *out_rungs(const struct generation *g)
@@ -38,7 +38,8 @@ int image_report(const struct context *context, const struct image *image, const
 	char text[BYTES_TEXT_MAX];
 
 	if (context->json)
-		return out_json(json_pack("{s:o, s:s, s:s, s:I, s:I, s:{s:I, s:I}, s:I, s:b}", "file", out_text(path),
+		return out_json(context,
+				json_pack("{s:o, s:s, s:s, s:I, s:I, s:{s:I, s:I}, s:I, s:b}", "file", out_text(path),
 					  "id", image->id, "saved", image->header->saved, "bytes",
 					  (json_int_t)image->size, "lists", (json_int_t)image->header->lists, "keys",
 					  "ipv4", (json_int_t)g->keys4, "ipv6", (json_int_t)g->keys6, "banned24",

@@ -39,7 +39,7 @@ static int report(const struct context *context, const struct attachment *done, 
 	for (int i = 0; i < n; i++)
 		json_array_append_new(array, json_pack("{s:o, s:s, s:b}", "name", out_text(done[i].name), "mode",
 						       attach_mode_names[done[i].mode], "shared", done[i].shared));
-	return out_json(array);
+	return out_json(context, array);
 }
 
 int verb_attach(const struct call *call)

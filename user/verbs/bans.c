@@ -95,7 +95,7 @@ int verb_add(const struct call *call)
 	struct change *change = NULL;
 	struct banned n = { 0 };
 	json_t *allowed = json ? json_array() : NULL;
-	int err = prefixes_read(&prefixes, call->n, call->operands);
+	int err = prefixes_read(call->context, &prefixes, call->n, call->operands);
 
 	if (!err)
 		err = change_begin(&change, call->context);
@@ -112,7 +112,8 @@ int verb_add(const struct call *call)
 	if (err)
 		err = fail("add: %s; nothing was changed", reason(err));
 	else if (json)
-		err = out_json(json_pack("{s:I, s:I, s:I, s:I, s:o, s:O}", "generation",
+		err = out_json(call->context,
+			       json_pack("{s:I, s:I, s:I, s:I, s:o, s:O}", "generation",
 					 (json_int_t)kernel_live_generation(call->context), "added",
 					 (json_int_t)n.added, "renewed", (json_int_t)n.renewed, "kept",
 					 (json_int_t)n.kept, "shortened", shortened_json(&n), "allowed", allowed));
@@ -169,5 +170,5 @@ int verb_bans(const struct call *call)
 			ban_text(&bans[i], now);
 	}
 	free(bans);
-	return call->context->json ? out_json(array) : out_end();
+	return call->context->json ? out_json(call->context, array) : out_end();
 }

@@ -100,7 +100,8 @@ static int report(const struct batch *b)
 		printf("%s: %zu commands, all right\n", b->name, b->commands);
 	if (!b->context->json)
 		return out_end();
-	return out_json(json_pack("{s:I, s:I}", "generation", (json_int_t)kernel_live_generation(b->context),
+	return out_json(b->context,
+			json_pack("{s:I, s:I}", "generation", (json_int_t)kernel_live_generation(b->context),
 				  "commands", (json_int_t)b->commands));
 }
 
@@ -113,7 +114,7 @@ int verb_batch(const struct call *call)
 
 	if (!strcmp(b.name, "-")) {
 		b.name = "standard input";
-		err = standard_input();
+		err = standard_input(call->context);
 	}
 	if (!err)
 		err = open_file(path, &file);

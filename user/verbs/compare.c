@@ -91,7 +91,7 @@ static json_t *estimate_json(const struct estimate *e)
 	return json_pack("{s:o, s:o}", "keys", real(e->value), "error", real(e->error));
 }
 
-static int report_json(const struct comparison *c)
+static int report_json(const struct context *context, const struct comparison *c)
 {
 	json_t *filter = json_null();
 
@@ -99,7 +99,8 @@ static int report_json(const struct comparison *c)
 		filter = json_pack("{s:o, s:o, s:o, s:o}", "a", estimate_json(&c->keys_a), "b",
 				   estimate_json(&c->keys_b), "both", estimate_json(&c->keys_both), "any",
 				   estimate_json(&c->keys_any));
-	return out_json(json_pack("{s:o, s:o, s:o, s:o, s:o}", "a", out_text(c->a.name), "b", out_text(c->b.name),
+	return out_json(context,
+			json_pack("{s:o, s:o, s:o, s:o, s:o}", "a", out_text(c->a.name), "b", out_text(c->b.name),
 				  "ipv4", overlap_json(&c->v4, c->exact4, "addresses"), "ipv6",
 				  overlap_json(&c->v6, c->exact6, c->keys6 ? "keys" : "addresses"), "filter", filter));
 }
@@ -167,7 +168,7 @@ int verb_compare(const struct call *call)
 	if (err)
 		status = fail("compare: %s", reason(err));
 	else
-		status = call->context->json ? report_json(&c) : report_text(&c);
+		status = call->context->json ? report_json(call->context, &c) : report_text(&c);
 	side_free(&c.a);
 	side_free(&c.b);
 	return status;

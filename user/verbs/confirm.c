@@ -40,5 +40,6 @@ int verb_confirm(const struct call *call)
 		return fail("%s", reason(err));
 	if (!n)
 		return fail("confirm: nothing waits to be confirmed");
-	return call->context->json ? out_json(json_pack("{s:I}", "confirmed", (json_int_t)n)) : out_end();
+	return call->context->json ? out_json(call->context, json_pack("{s:I}", "confirmed", (json_int_t)n))
+				   : out_end();
 }

@@ -88,7 +88,7 @@ int verb_del(const struct call *call)
 	json_t *array = NULL;
 	int err;
 
-	err = prefixes_read(&prefixes, call->n, call->operands);
+	err = prefixes_read(call->context, &prefixes, call->n, call->operands);
 	if (!err)
 		err = prefixes_once(&prefixes);
 	if (!err)
@@ -106,10 +106,11 @@ int verb_del(const struct call *call)
 		prefixes_free(&prefixes);
 		return fail("del: %s; nothing was changed", reason(err));
 	}
-	err = call->context->json ? out_json(json_pack("{s:I, s:I, s:o}", "generation",
-						       (json_int_t)kernel_live_generation(call->context), "deleted",
-						       (json_int_t)prefixes.n, "still_banned", array))
-				  : out_end();
+	err = call->context->json
+		      ? out_json(call->context, json_pack("{s:I, s:I, s:o}", "generation",
+							  (json_int_t)kernel_live_generation(call->context), "deleted",
+							  (json_int_t)prefixes.n, "still_banned", array))
+		      : out_end();
 	prefixes_free(&prefixes);
 	return err;
 }

@@ -79,7 +79,7 @@ int verb_lists(const struct call *call)
 			       l->addresses, l->loaded, l->source);
 	}
 	free(lists);
-	return call->context->json ? out_json(array) : out_end();
+	return call->context->json ? out_json(call->context, array) : out_end();
 }
 
 static int check_wide(struct state *state, const char *name)

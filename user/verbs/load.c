@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* load */
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/log.h"
 #include "base/out.h"
 #include "change/load.h"
 #include "verbs/answer.h"
-#include "verbs/print_load.h"
 #include "verbs/verbs.h"
 
 #define AT(member) .target = offsetof(struct load_options, member)
@@ -32,6 +32,80 @@ const struct option_spec load_list_options[] = {
 	OPTIONS_END(struct load_options),
 };
 
+static json_t *counts_json(uint64_t v4, ip6 v6)
+{
+	char a[NUMBER_TEXT_MAX], b[NUMBER_TEXT_MAX];
+
+	return json_pack("{s:s, s:s}", "ipv4", number_text(a, v4), "ipv6", number_text(b, v6));
+}
+
+static json_t *bogons_json(const struct loaded *l)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < guard_bogons_n; i++)
+		if (l->bogons_found[i])
+			json_array_append_new(array, json_string(guard_bogons[i].prefix));
+	return array;
+}
+
+static int loaded_json(const struct context *context, const struct loaded *l, const struct load_options *o)
+{
+	const struct reader_report *read = &l->read;
+
+	return out_json(
+		context,
+		json_pack("{s:s, s:s, s:I, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:b, s:o, s:o, s:o, s:b}",
+			  "name", l->list.name, "kind", list_kind_names[l->list.kind], "prefixes",
+			  (json_int_t)l->list.prefixes, "addresses", l->list.addresses, "covered",
+			  counts_json(ranges_count4(&l->set), ranges_count6(&l->set)), "format", read->format, "lines",
+			  (json_int_t)read->lines, "entries", (json_int_t)read->entries, "duplicates",
+			  (json_int_t)read->duplicates, "merged", (json_int_t)read->merged, "bad",
+			  (json_int_t)read->bad, "bogons", bogons_json(l), "replaced", l->replaces, "added",
+			  counts_json(l->added4, l->added6), "removed", counts_json(l->removed4, l->removed6), "kept",
+			  counts_json(l->kept4, l->kept6), "dry_run", o->dry_run));
+}
+
+/* "12 IPv4 and 3 IPv6" */
+static const char *counts_text(char *buf, size_t size, uint64_t v4, ip6 v6)
+{
+	char a[NUMBER_TEXT_MAX], b[NUMBER_TEXT_MAX];
+
+	if (!v6)
+		snprintf(buf, size, "%s", number_text(a, v4));
+	else
+		snprintf(buf, size, "%s IPv4 and %s IPv6", number_text(a, v4), number_text(b, v6));
+	return buf;
+}
+
+static int loaded_text(const struct context *context, const struct loaded *l, const struct load_options *o)
+{
+	const struct reader_report *read = &l->read;
+	char a[2 * NUMBER_TEXT_MAX], b[2 * NUMBER_TEXT_MAX], c[2 * NUMBER_TEXT_MAX];
+
+	if (context->quiet)
+		return out_end();
+	printf("%s: %s%llu lines, %llu entries (%s), %llu duplicates, %llu merged\n", l->list.name,
+	       o->dry_run ? "would load " : "", (unsigned long long)read->lines, (unsigned long long)read->entries,
+	       read->format, (unsigned long long)read->duplicates, (unsigned long long)read->merged);
+	printf("%s: %llu prefixes, %s addresses\n", l->list.name, (unsigned long long)l->list.prefixes,
+	       counts_text(a, sizeof(a), ranges_count4(&l->set), ranges_count6(&l->set)));
+	if (read->bad)
+		printf("%s: %llu damaged lines left out\n", l->list.name, (unsigned long long)read->bad);
+	for (size_t i = 0; i < guard_bogons_n; i++)
+		if (l->bogons_found[i])
+			printf("%s: %s left out (%s; --bogons=keep keeps it)\n", l->list.name, guard_bogons[i].prefix,
+			       guard_bogons[i].what);
+	if (l->replaces)
+		printf("%s: %s added, %s removed, %s kept\n", l->list.name,
+		       counts_text(a, sizeof(a), l->added4, l->added6),
+		       counts_text(b, sizeof(b), l->removed4, l->removed6),
+		       counts_text(c, sizeof(c), l->kept4, l->kept6));
+	if (o->confirm.given && !o->dry_run)
+		printf("%s: goes back in %.0f s unless you say: xdp-bloom confirm\n", l->list.name, o->confirm.value);
+	return out_end();
+}
+
 int verb_load(const struct call *call)
 {
 	const struct load_options *o = call->options;
@@ -43,7 +117,8 @@ int verb_load(const struct call *call)
 	else if (err)
 		status = fail("%s; nothing was loaded", reason(err));
 	else
-		status = call->context->json ? loaded_json(&loaded, o) : loaded_text(call->context, &loaded, o);
+		status = call->context->json ? loaded_json(call->context, &loaded, o)
+					     : loaded_text(call->context, &loaded, o);
 	loaded_free(&loaded);
 	return status;
 }

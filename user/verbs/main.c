@@ -7,7 +7,6 @@
 #include <sys/prctl.h>
 
 #include "base/log.h"
-#include "verbs/verb_event.h"
 #include "verbs/verbs.h"
 
 /* Options may stand before the verb: they are moved behind it, where its own options are read. */

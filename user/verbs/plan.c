@@ -253,5 +253,5 @@ int verb_plan(const struct call *call)
 		return fail("plan: this needs %llu bytes in the kernel; the limit is %llu",
 			    (unsigned long long)all.chosen.bytes.total,
 			    (unsigned long long)all.chosen.settings.memory_max);
-	return call->context->json ? forecast_json(&all) : forecast_text(&all);
+	return call->context->json ? forecast_json(call->context, &all) : forecast_text(&all);
 }

@@ -228,7 +228,7 @@ static json_t *plan_json(const struct forecast *f, bool chosen)
 		f->innocent4, "rotation_due", f->due);
 }
 
-int forecast_json(const struct forecasts *all)
+int forecast_json(const struct context *context, const struct forecasts *all)
 {
 	const struct forecast *f = &all->chosen;
 	json_t *plans = json_array(), *over_memory = json_object(), *over_load = json_array();
@@ -246,8 +246,8 @@ int forecast_json(const struct forecasts *all)
 		json_decref(over_load);
 		over_load = points_json(fpr_of_load, f, 0, load_to(f));
 	}
-	return out_json(json_pack("{s:s, s:{s:I, s:I}, s:I, s:o, s:o, s:o, s:o}", "source", all->source, "keys", "ipv4",
-				  (json_int_t)f->g.keys4, "ipv6", (json_int_t)f->g.keys6, "banned24",
-				  (json_int_t)f->g.all24, "rungs", out_rungs(&f->g), "plans", plans, "rate_over_memory",
-				  over_memory, "rate_over_load", over_load));
+	return out_json(context, json_pack("{s:s, s:{s:I, s:I}, s:I, s:o, s:o, s:o, s:o}", "source", all->source,
+					   "keys", "ipv4", (json_int_t)f->g.keys4, "ipv6", (json_int_t)f->g.keys6,
+					   "banned24", (json_int_t)f->g.all24, "rungs", out_rungs(&f->g), "plans",
+					   plans, "rate_over_memory", over_memory, "rate_over_load", over_load));
 }

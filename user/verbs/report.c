@@ -36,6 +36,6 @@ int verb_report(const struct call *call)
 	if (err)
 		return fail("%s", reason(err));
 	if (call->context->json)
-		return report_json(&report);
+		return report_json(call->context, &report);
 	return o->html ? report_html(&report) : report_text(&report);
 }

@@ -155,7 +155,7 @@ static int check(struct running *r)
 	n = (int)config.n;
 	config_free(&config);
 	if (context->json)
-		return out_json(json_pack("{s:s, s:i}", "config", config.path, "commands", n));
+		return out_json(context, json_pack("{s:s, s:i}", "config", config.path, "commands", n));
 	if (!context->quiet && !n && access(config.path, F_OK))
 		printf("%s: there is none, and none is needed\n", config.path);
 	else if (!context->quiet)

@@ -162,7 +162,7 @@ static int print_changes(const struct call *call, const struct ranges *added, co
 	minus_array = json_array();
 	writer_prefixes(added, append_prefix, plus_array);
 	writer_prefixes(removed, append_prefix, minus_array);
-	return out_json(json_pack("{s:o, s:o}", "added", plus_array, "removed", minus_array));
+	return out_json(call->context, json_pack("{s:o, s:o}", "added", plus_array, "removed", minus_array));
 }
 
 static int set_diff(const struct call *call, int files, char **paths)
@@ -239,7 +239,8 @@ static int print_counts(const struct call *call, const struct ranges *set, const
 	ipv4 = print_family(call, set, 4);
 	ipv6 = print_family(call, set, 6);
 	if (call->context->json)
-		return out_json(json_pack("{s:o, s:o, s:o}", "files", array, "ipv4", ipv4, "ipv6", ipv6));
+		return out_json(call->context,
+				json_pack("{s:o, s:o, s:o}", "files", array, "ipv4", ipv4, "ipv6", ipv6));
 	json_decref(array);
 	return out_end();
 }

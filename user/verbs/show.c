@@ -52,18 +52,20 @@ static void warn_rate(const struct inforce *s)
 		     s->image[0] ? "the image wants to be made anew" : "'xdp-bloom rotate' makes it bigger");
 }
 
-static int show_json(const struct inforce *s, const struct attachment *list, size_t n)
+static int show_json(const struct context *context, const struct inforce *s, const struct attachment *list, size_t n)
 {
-	return out_json(json_pack(
-		"{s:I, s:o, s:o, s:{s:I, s:I}, s:I, s:o, s:o, s:{s:s, s:i, s:f, s:f},"
-		" s:{s:f, s:f, s:f, s:f, s:b}, s:{s:f, s:f}, s:o}",
-		"generation", (json_int_t)s->g.number, "interfaces", interfaces_json(list, n), "stages",
-		stages_json(&s->g), "keys", "ipv4", (json_int_t)s->g.keys4, "ipv6", (json_int_t)s->g.keys6, "banned24",
-		(json_int_t)s->g.all24, "rungs", out_rungs(&s->g), "memory", out_memory(&s->bytes), "filter", "layout",
-		layout_names[s->g.filter_layout], "k", (int)s->g.filter_k, "bits_per_key", s->bits_per_key, "fill",
-		s->rate.fill, "fpr", "filter", s->rate.fpr, "verdict", s->verdict, "asked", s->asked, "error",
-		s->rate.error, "passed", rate_passed(&s->rate, s->asked), "innocent", "per_million_ipv4",
-		s->verdict4 * 1e6, "per_million_ipv6", s->verdict6 * 1e6, "image", image_json(s)));
+	return out_json(context,
+			json_pack("{s:I, s:o, s:o, s:{s:I, s:I}, s:I, s:o, s:o, s:{s:s, s:i, s:f, s:f},"
+				  " s:{s:f, s:f, s:f, s:f, s:b}, s:{s:f, s:f}, s:o}",
+				  "generation", (json_int_t)s->g.number, "interfaces", interfaces_json(list, n),
+				  "stages", stages_json(&s->g), "keys", "ipv4", (json_int_t)s->g.keys4, "ipv6",
+				  (json_int_t)s->g.keys6, "banned24", (json_int_t)s->g.all24, "rungs", out_rungs(&s->g),
+				  "memory", out_memory(&s->bytes), "filter", "layout", layout_names[s->g.filter_layout],
+				  "k", (int)s->g.filter_k, "bits_per_key", s->bits_per_key, "fill", s->rate.fill, "fpr",
+				  "filter", s->rate.fpr, "verdict", s->verdict, "asked", s->asked, "error",
+				  s->rate.error, "passed", rate_passed(&s->rate, s->asked), "innocent",
+				  "per_million_ipv4", s->verdict4 * 1e6, "per_million_ipv6", s->verdict6 * 1e6, "image",
+				  image_json(s)));
 }
 
 static int show_text(const struct inforce *s, const struct attachment *list, size_t n)
@@ -123,7 +125,7 @@ int verb_show(const struct call *call)
 	if (err) {
 		status = fail("%s", reason(err));
 	} else {
-		status = call->context->json ? show_json(&s, list, n) : show_text(&s, list, n);
+		status = call->context->json ? show_json(call->context, &s, list, n) : show_text(&s, list, n);
 		warn_rate(&s);
 	}
 	free(list);

@@ -12,32 +12,35 @@
 #include "state/recover.h"
 #include "verbs/verbs.h"
 
-static json_t *faults_json;
+struct faults {
+	const struct context *context;
+	json_t *array; /* NULL: they are said */
+};
 
-static void print_fault(const char *fault)
+static void take_fault(void *arg, const char *fault)
 {
-	if (opt_json)
-		json_array_append_new(faults_json, out_text(fault));
+	struct faults *f = arg;
+
+	if (f->array)
+		json_array_append_new(f->array, out_text(fault));
 	else
-		fail("%s/state.db: %s", opt_state, fault);
+		fail("%s/state.db: %s", f->context->state, fault);
 }
 
 static int check(const struct context *context)
 {
+	struct faults f = { context, context->json ? json_array() : NULL };
 	size_t faults;
-	int err;
+	int err = state_check(context, take_fault, &f, &faults);
 
-	faults_json = json_array();
-	err = state_check(context, print_fault, &faults);
 	if (err) {
-		json_decref(faults_json);
+		json_decref(f.array);
 		return fail("%s", reason(err));
 	}
-	if (opt_json)
-		return out_json(faults_json) ?: faults ? EXIT_ERROR : EXIT_DONE;
-	json_decref(faults_json);
-	if (!faults && !log_settings.quiet)
-		printf("%s/state.db: sound\n", opt_state);
+	if (context->json)
+		return out_json(context, f.array) ?: faults ? EXIT_ERROR : EXIT_DONE;
+	if (!faults && !context->quiet)
+		printf("%s/state.db: sound\n", context->state);
 	return faults ? EXIT_ERROR : out_end();
 }
 
@@ -51,10 +54,11 @@ static json_t *lost_json(const struct recovered *r)
 	return lost;
 }
 
-static int report(const struct recovered *r)
+static int report(const struct context *context, const struct recovered *r)
 {
-	if (opt_json)
-		return out_json(json_pack("{s:I, s:I, s:I, s:b, s:b, s:o, s:s}", "lists", (json_int_t)r->lists,
+	if (context->json)
+		return out_json(context,
+				json_pack("{s:I, s:I, s:I, s:b, s:b, s:o, s:s}", "lists", (json_int_t)r->lists,
 					  "interfaces", (json_int_t)r->interfaces, "bans", (json_int_t)r->bans, "whole",
 					  r->whole, "texts", r->texts, "lost", lost_json(r), "damaged", r->kept));
 	printf("saved: %zu lists, %zu interfaces, %zu bans\n", r->lists, r->interfaces, r->bans);
@@ -76,12 +80,12 @@ static int recover(const struct context *context, const char *file)
 	int status, err;
 
 	change_check(context, false);
-	snprintf(path, sizeof(path), "%s/state.db", opt_state);
+	snprintf(path, sizeof(path), "%s/state.db", context->state);
 	err = r ? state_recover(context, file ? file : path, kernel_live_generation, r) : -ENOMEM;
 	if (err)
 		status = fail("%s; the state is as it was", reason(err));
 	else
-		status = report(r) ?: r->whole ? EXIT_DONE : EXIT_MISSING;
+		status = report(context, r) ?: r->whole ? EXIT_DONE : EXIT_MISSING;
 	free(r);
 	return status;
 }

@@ -200,8 +200,8 @@ static int stats_rates(const struct call *call, struct tallies *before)
 		seconds = tallies_seconds(before, &now);
 		tallies_since(&between, &before->counted, &now.counted);
 		if (call->context->json)
-			status = out_json(json_pack("{s:f, s:o}", "seconds", seconds, "rate",
-						    stats_json(&now, &between, seconds)));
+			status = out_json(call->context, json_pack("{s:f, s:o}", "seconds", seconds, "rate",
+								   stats_json(&now, &between, seconds)));
 		else
 			status = rates_text(&between, seconds, line);
 		tallies_free(before);
@@ -224,7 +224,7 @@ int verb_stats(const struct call *call)
 	if (o->interval.given)
 		status = stats_rates(call, &tallies);
 	else
-		status = call->context->json ? out_json(stats_json(&tallies, &tallies.counted, 0))
+		status = call->context->json ? out_json(call->context, stats_json(&tallies, &tallies.counted, 0))
 					     : stats_text(&tallies);
 	tallies_free(&tallies);
 	return status;

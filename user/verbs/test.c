@@ -249,7 +249,7 @@ int verb_test(const struct call *call)
 	for (size_t i = 0; i < q.n; i++)
 		passes = passes || !answer_drops(answers[i]);
 	disagree = print_answers(&e, &q, answers, array);
-	status = call->context->json ? out_json(array) : out_end();
+	status = call->context->json ? out_json(call->context, array) : out_end();
 	if (!status)
 		status = disagree ? EXIT_ERROR : passes ? EXIT_PASSES : EXIT_DONE;
 out:

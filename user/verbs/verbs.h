@@ -35,4 +35,7 @@ int verb_help(const char *name);
 /* For completions: a verb's options and the common ones, one a line; without a verb the common ones and the verbs. */
 int verbs_list(const char *name);
 
+/* A verb has ended, under the context that it was called with: an event if it changed something, or was refused. */
+void event_verb(const struct verb *verb, const struct context *context, int argc, char *const *argv, int status);
+
 #endif
