@@ -20,8 +20,9 @@ struct context {
 	enum check check;
 	bool line; /* a line of a file of commands: what holds for all lines does not stand there */
 	bool json, pretty, quiet, verbose;
-	struct change *joined; /* all changes are this one: change_join() */
-	int log;	       /* how messages are written: 1 as text, 2 as JSON; 0: nothing was said of it */
+	unsigned long long generation; /* in force when the command's change ended; 0: not known */
+	struct change *joined;	       /* all changes are this one: change_join() */
+	int log;		       /* how messages are written: 1 as text, 2 as JSON; 0: nothing was said of it */
 };
 
 #define CONTEXT_DEFAULT                                                                     \

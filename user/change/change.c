@@ -131,6 +131,7 @@ void change_end(struct change *change)
 {
 	if (!change || is_joined(change))
 		return;
+	change->context->generation = change->live.g.number;
 	state_close(change->state);
 	live_close(&change->live);
 	touched_free(&change->touched);

@@ -12,7 +12,7 @@
 #include "state/state.h"
 
 struct change {
-	const struct context *context;
+	struct context *context;
 	struct state *state; /* open, and ours alone */
 	struct live live;    /* what is in force */
 	/* All that the change comes to. */

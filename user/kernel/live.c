@@ -203,7 +203,7 @@ unsigned long long kernel_live_generation(const struct context *context)
 {
 	struct generation live;
 
-	return kernel_live(context, &live) ? 0 : live.number;
+	return context->generation ? context->generation : kernel_live(context, &live) ? 0 : live.number;
 }
 
 int kernel_age(const struct context *context, double *seconds)

@@ -55,19 +55,23 @@ static void say_shortened(const struct banned *n)
 }
 
 /* Which of them an allow list lets through, the whole or a part. */
-static int say_allowed(struct state *state, const struct prefixes *p, json_t *array)
+static int say_allowed(const struct change *change, const struct prefixes *p, json_t *array)
 {
-	struct list_info *lists;
-	size_t n;
-	int err = state_lists(state, &lists, &n);
+	struct list_info *lists = NULL;
+	size_t n = 0, first = 0;
+	int err = 0;
 
+	while (first < p->n && !ranges_touch(&change->touched.allowed, p->at[first].first, p->at[first].length))
+		first++;
+	if (first < p->n)
+		err = state_lists(change->state, &lists, &n);
 	for (size_t i = 0; i < n && !err; i++) {
 		struct ranges set;
 
 		if (lists[i].kind != LIST_ALLOW)
 			continue;
-		err = state_list_set(state, lists[i].name, &set);
-		for (size_t k = 0; k < p->n && !err; k++) {
+		err = state_list_set(change->state, lists[i].name, &set);
+		for (size_t k = first; k < p->n && !err; k++) {
 			char text[PREFIX_TEXT_MAX];
 			int covering;
 
@@ -103,7 +107,7 @@ int verb_add(const struct call *call)
 		err = ban_add(change, call->options, &prefixes, &n);
 	if (!err)
 		err = change_commit(change, NULL);
-	if (!err && (json || !quiet) && say_allowed(change->state, &prefixes, allowed))
+	if (!err && (json || !quiet) && say_allowed(change, &prefixes, allowed))
 		warn("what of it is allowed cannot be said");
 	if (!err)
 		say_shortened(&n);
