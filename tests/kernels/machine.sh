@@ -34,7 +34,7 @@ arm64)
 	;;
 *) skip_all "no machine for $arch" ;;
 esac
-machine+=(-accel "tcg,thread=single" -smp 2 -m 1G -nic none -display none -serial stdio -monitor none -no-reboot)
+machine+=(-accel "tcg,thread=single" -smp 2 -m 2G -nic none -display none -serial stdio -monitor none -no-reboot)
 packages+=(busybox-static xz-utils zstd)
 
 work=$(mktemp -d)

@@ -12,8 +12,8 @@ hosts=${XDP_BLOOM_SCALE:-1000000}
 scale() {
 	local n
 
-	judge list "$hosts" 40000 10000 >random
-	judge sample of_random 100000 random
+	judge list "$hosts" $((hosts / 25)) $((hosts / 100)) >random
+	judge sample of_random $((hosts / 10)) random
 	printf '# %d banned and %d clean addresses\n' "$(wc -l <of_random/banned)" "$(wc -l <of_random/clean)"
 	veth 0 1
 	bloom attach edge0 --mode native
