@@ -158,7 +158,7 @@ check: deps-check ## unit tests: no root, seconds
 	@$(MAKE) --no-print-directory rooms all
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests check
 
-test: deps-test ## everything, as root: real packets in the real kernel; TESTS='unit_% net_attach.sh': only these
+test: deps-test ## everything: real packets in the real kernel; TESTS='unit_% net_attach.sh': only these; VM=1: emulated
 	@$(MAKE) --no-print-directory all
 	@$(call here_or_apart,\
 	$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests run_tests,\
