@@ -62,15 +62,15 @@ python() {
 	local python library words
 
 	python=$(PATH=/usr/bin:$PATH python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')
-	words=$(grep -hoE '\bimport [a-z3_, ]+' "$top"/tests/*/*.{sh,py} | sed 's/^import //; s/,/ /g')
+	words=$(grep -hoE "(^[[:space:]]*|['\"])(import|from) [a-z3_., ]+" "$top"/tests/*/*.{sh,py} | sed 's|[, ]|\n|g' | sort -u)
 	library=$("$python" -c 'import os; print(os.path.dirname(os.__file__))')
 	# shellcheck disable=SC2086 # words
 	mapfile -t files < <("$python" - $words <<-'PYTHON'
 		import importlib.util
 		import sys
 
-		for name in sorted(set(sys.argv[1:]) & sys.stdlib_module_names):
-		    if importlib.util.find_spec(name):
+		for name in sys.argv[1:]:
+		    if name.split(".")[0] in sys.stdlib_module_names and importlib.util.find_spec(name):
 		        importlib.import_module(name)
 		for module in list(sys.modules.values()):
 		    name = getattr(module, "__file__", None)
