@@ -49,8 +49,8 @@ tools() {
 	# The command loads this one when it is asked for metrics.
 	mapfile -t -O ${#files[@]} files < <(ldconfig -p | sed -n 's/.*libmicrohttpd\.so\..* => //p')
 	with_libraries "${files[@]}"
-	# What libxdp makes a dispatcher of, where it looks for it, and what terminals can do.
-	for path in /usr/lib/*/bpf/xdp-dispatcher.o /usr/lib/bpf/xdp-dispatcher.o /lib/terminfo; do
+	# What libxdp makes a dispatcher of, where it looks for it; what terminals can do, and how they are written to.
+	for path in /usr/lib/*/bpf/xdp-dispatcher.o /usr/lib/bpf/xdp-dispatcher.o /lib/terminfo /usr/lib/locale/C.utf8; do
 		[ ! -e "$path" ] || cp --parents -r -L "$path" "$root"
 	done
 	python
@@ -117,6 +117,7 @@ make_tools() {
 	tools
 	[ -n "${ROOT:-}" ] || cp -L "$(type -P busybox)" "$root/usr/bin/busybox"
 	printf 'root:x:0:0:root:/:/bin/bash\nnobody:x:65534:65534:nobody:/:/bin/false\n' >"$root/etc/passwd"
+	grep '^tcpdump:' /etc/passwd >>"$root/etc/passwd" || true
 	cp "$here/init" "$root/init"
 	sed -n 's/^\(XDP_BLOOM_SEED\)=.*/&/p' < <(env) >"$root/environment"
 	compiled
