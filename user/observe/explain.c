@@ -178,13 +178,13 @@ static int search_live(struct explanation *e, struct state *state, const struct 
 	return err;
 }
 
-int explain(struct explanation *e, const struct addr *addrs, size_t n)
+int explain(const struct context *context, struct explanation *e, const struct addr *addrs, size_t n)
 {
 	struct state *state = NULL;
 	int err;
 
 	memset(e, 0, sizeof(*e));
-	err = state_open(&state, context_ambient(), false);
+	err = state_open(&state, context, false);
 	if (!err)
 		err = lists_in_force(state, &e->lists, &e->n);
 	if (!err)

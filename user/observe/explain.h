@@ -23,6 +23,8 @@ struct traced {
 	bool ran_out; /* its live ban has expired, but no command has run since to remove it */
 };
 
+struct context;
+
 struct explanation {
 	uint64_t generation, edits; /* that these lists were put into force with */
 	struct list_info *lists;    /* and behind them, as one more, the live bans */
@@ -33,7 +35,7 @@ struct explanation {
 	size_t addrs_n;
 };
 
-int explain(struct explanation *e, const struct addr *addrs, size_t n);
+int explain(const struct context *context, struct explanation *e, const struct addr *addrs, size_t n);
 void explain_free(struct explanation *e);
 
 /* The hit that decides: the first allow list, or the first ban, or the first shadow; NULL where no list holds it. */

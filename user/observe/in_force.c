@@ -14,13 +14,13 @@
 #include "state/state.h"
 
 /* Where the state cannot be read, what is in force can be shown all the same. */
-static void read_state(struct inforce *s)
+static void read_state(const struct context *context, struct inforce *s)
 {
 	struct state *state = NULL;
 	struct settings settings;
 	struct image image;
 
-	if (state_open(&state, context_ambient(), false))
+	if (state_open(&state, context, false))
 		return;
 	settings = settings_read(state);
 	s->asked = image_kept(state) ? 0 : rate_asked(&settings);
@@ -48,7 +48,7 @@ int inforce_take(const struct context *context, struct inforce *s)
 	rungs = rate_rungs(&live.g);
 	kernel_map_bytes(&live, bytes);
 	kernel_release(&live);
-	read_state(s);
+	read_state(context, s);
 	keys = s->g.keys4 + s->g.keys6;
 	bits = s->g.filter_blocks * BLOCK_BYTES * 8;
 	s->bytes = stage_bytes(bytes);

@@ -210,7 +210,7 @@ static int ask_and_explain(const struct context *context, struct explanation *e,
 		kernel_live(context, &before);
 		err = kernel_ask(context, q->addrs, q->n, answers);
 		if (!err)
-			err = explain(e, q->addrs, q->n);
+			err = explain(context, e, q->addrs, q->n);
 		kernel_live(context, &after);
 		if (err || (before.number == after.number && before.edits == after.edits && is_known(e, &after)))
 			break;
