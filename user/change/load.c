@@ -194,7 +194,7 @@ static int put_text(struct state *state, void *arg)
 	struct load *l = arg;
 
 	/* The label may have been another list's once; nothing is counted on it yet. */
-	if (l->out->list.fresh)
+	if (l->out->list.label_is_new)
 		change_zero_given(l->change, l->out->list.label);
 	return state_source_put(state, &l->source) ?: state_text_put(state, l->name, l->packer);
 }

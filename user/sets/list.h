@@ -18,7 +18,8 @@ extern const char *const list_kind_names[];
 struct list_info {
 	char name[LIST_NAME_MAX];
 	enum list_kind kind;
-	bool fresh;    /* what state_list_put() says: the label is new to it */
+	bool damaged;	   /* its entry in the state is none that a version of ours wrote */
+	bool label_is_new; /* as state_list_put() says */
 	uint8_t label; /* its place in the list counters; allow lists have none */
 	uint64_t prefixes;
 	char addresses[48]; /* a decimal number: 2^128 fits */

@@ -42,8 +42,9 @@ static int bind_prefix(const struct state *s, sqlite3_stmt *stmt, struct addr fi
 	return bind_addr(s, stmt, 3, first);
 }
 
-int state_read_ban(const struct state *s, sqlite3_stmt *stmt, struct ban *ban)
+int state_read_ban(const struct state *s, sqlite3_stmt *stmt, void *entry)
 {
+	struct ban *ban = entry;
 	const unsigned char *bytes = sqlite3_column_blob(stmt, 2);
 	int n = sqlite3_column_bytes(stmt, 2);
 	bool whole = true;
@@ -178,38 +179,14 @@ int state_ban_around(struct state *state, struct addr first, unsigned int length
 	return at == -2 ? because_sqlite(state, "reading") : -ENOENT;
 }
 
-/* Every row of the statement, which is let go of. */
-static int read_bans(struct state *state, sqlite3_stmt *stmt, struct ban **bans, size_t *n)
-{
-	int code = SQLITE_DONE, err = 0;
-
-	*bans = NULL;
-	*n = 0;
-	while (stmt && !err && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-		*bans = state_grow(*bans, *n, sizeof(**bans));
-		err = *bans ? state_read_ban(state, stmt, &(*bans)[*n]) : -ENOMEM;
-		++*n;
-	}
-	if (err)
-		sqlite3_finalize(stmt);
-	else
-		err = state_end(state, stmt, code);
-	if (err) {
-		free(*bans);
-		*bans = NULL;
-		*n = 0;
-	}
-	return err;
-}
-
 int state_bans(struct state *state, struct ban **bans, size_t *n)
 {
 	*bans = NULL;
 	*n = 0;
 	if (!has_bans(state))
 		return 0;
-	return read_bans(state, state_prepare(state, "SELECT " BAN_COLUMNS " FROM ban ORDER BY family, first, length"),
-			 bans, n);
+	return state_rows(state, state_prepare(state, "SELECT " BAN_COLUMNS " FROM ban ORDER BY family, first, length"),
+			  state_read_ban, sizeof(**bans), bans, n);
 }
 
 /* Adds the rows of the statement that are in force. */
@@ -287,7 +264,7 @@ int state_bans_expire(struct state *state, int64_t now, struct ban **bans, size_
 	stmt = state_prepare(state, "SELECT " BAN_COLUMNS " FROM ban WHERE expires <= ?");
 	if (stmt)
 		sqlite3_bind_int64(stmt, 1, now);
-	err = read_bans(state, stmt, bans, n);
+	err = state_rows(state, stmt, state_read_ban, sizeof(**bans), bans, n);
 	for (size_t i = 0; i < *n && !err; i++)
 		err = state_ban_drop(state, (*bans)[i].first, (*bans)[i].length);
 	if (err) {

@@ -4,27 +4,21 @@
 
 #include <errno.h>
 
+static int read_interface(const struct state *s, sqlite3_stmt *stmt, void *entry)
+{
+	struct interface_info *interface = entry;
+
+	(void)s;
+	state_column_text(interface->name, sizeof(interface->name), stmt, 0);
+	state_column_text(interface->mode, sizeof(interface->mode), stmt, 1);
+	interface->shared = sqlite3_column_int(stmt, 2);
+	return 0;
+}
+
 int state_interfaces(struct state *state, struct interface_info **interfaces, size_t *n)
 {
-	sqlite3_stmt *stmt = state_prepare(state, "SELECT name, mode, shared FROM interface ORDER BY name");
-	int code = SQLITE_DONE;
-
-	*interfaces = NULL;
-	*n = 0;
-	while (stmt && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-		struct interface_info *interface;
-
-		*interfaces = state_grow(*interfaces, *n, sizeof(**interfaces));
-		if (!*interfaces) {
-			sqlite3_finalize(stmt);
-			return -ENOMEM;
-		}
-		interface = &(*interfaces)[(*n)++];
-		state_column_text(interface->name, sizeof(interface->name), stmt, 0);
-		state_column_text(interface->mode, sizeof(interface->mode), stmt, 1);
-		interface->shared = sqlite3_column_int(stmt, 2);
-	}
-	return state_end(state, stmt, code);
+	return state_rows(state, state_prepare(state, "SELECT name, mode, shared FROM interface ORDER BY name"),
+			  read_interface, sizeof(**interfaces), interfaces, n);
 }
 
 int state_interface_put(struct state *state, const struct interface_info *interface)

@@ -46,11 +46,16 @@ void state_bind_text(sqlite3_stmt *stmt, int at, const char *text);
 int state_finish(const struct state *s, sqlite3_stmt *stmt, int code);
 /* The end of reading rows; a state that does not exist has none. */
 int state_end(const struct state *s, sqlite3_stmt *stmt, int code);
+/* One row into one entry of zeros. */
+typedef int state_row(const struct state *s, sqlite3_stmt *stmt, void *entry);
+/* Every row of the statement, which this ends. *array, of such entries, is free()d by the caller; NULL after an error.
+ */
+int state_rows(struct state *s, sqlite3_stmt *stmt, state_row *read, size_t size, void *array, size_t *n);
 /* One statement about one thing of that name (NULL: about none): -ENOENT where it changed nothing. */
 int state_change(struct state *s, const char *sql, const char *name);
 
-/* All lists, and of each whether its entry is one that a version of ours wrote; free() both arrays, even on failure. */
-int state_entries(struct state *state, struct list_info **lists, bool **sound, size_t *n);
+/* All lists, damaged entries too; free() the array. */
+int state_entries(struct state *state, struct list_info **lists, size_t *n);
 /* A list's id and label, or -ENOENT. */
 int state_list_find(struct state *s, const char *name, int64_t *id, uint8_t *label);
 /* The ranges of a list that has none yet. */
@@ -63,14 +68,11 @@ int state_salvage(struct state *to, sqlite3 *from, struct recovered *r);
 /* The first setting that no version of ours wrote, or NULL. */
 const char *state_setting_damaged(struct state *state);
 /* -EUCLEAN for a row that no version of ours wrote. */
-struct ban;
-int state_read_ban(const struct state *s, sqlite3_stmt *stmt, struct ban *ban);
+int state_read_ban(const struct state *s, sqlite3_stmt *stmt, void *ban);
 
 /* Removes the copy of an image that was not committed. */
 void state_drop_new_image(struct state *s);
 
-/* Room for one more of a growing array, or NULL. */
-void *state_grow(void *array, size_t n, size_t size);
 void state_column_text(char *to, size_t size, sqlite3_stmt *stmt, int column);
 
 #endif

@@ -12,13 +12,13 @@
 
 #define LIST_COLUMNS "name, kind, label, prefixes, addresses, source, loaded, format"
 
-/* Is it an entry as a version of ours writes them? The kind and the label are places in arrays, and the
- * texts are shown. */
-static bool read_columns(struct list_info *list, sqlite3_stmt *stmt)
+/* The kind and the label are places in arrays, and the texts are shown: so damage is found here. */
+static int read_entry(const struct state *s, sqlite3_stmt *stmt, void *entry)
 {
 	int kind = sqlite3_column_int(stmt, 1), label = sqlite3_column_int(stmt, 2);
+	struct list_info *list = entry;
 
-	memset(list, 0, sizeof(*list));
+	(void)s;
 	state_column_text(list->name, sizeof(list->name), stmt, 0);
 	list->kind = (enum list_kind)kind;
 	list->label = (uint8_t)label;
@@ -30,8 +30,10 @@ static bool read_columns(struct list_info *list, sqlite3_stmt *stmt)
 	clean_text(list->addresses);
 	clean_text(list->source);
 	clean_text(list->loaded);
-	return kind >= LIST_BAN && kind <= LIST_SHADOW && label >= 0 && label <= LABELS_MAX &&
-	       (label || kind == LIST_ALLOW) && *list->name && !list->name[strspn(list->name, LIST_NAME_BYTES "()")];
+	list->damaged = kind < LIST_BAN || kind > LIST_SHADOW || label < 0 || label > LABELS_MAX ||
+			(!label && kind != LIST_ALLOW) || !*list->name ||
+			list->name[strspn(list->name, LIST_NAME_BYTES "()")];
+	return 0;
 }
 
 static int because_entry(const struct state *s, const char *name)
@@ -40,38 +42,21 @@ static int because_entry(const struct state *s, const char *name)
 		       name);
 }
 
-int state_entries(struct state *state, struct list_info **lists, bool **sound, size_t *n)
+int state_entries(struct state *state, struct list_info **lists, size_t *n)
 {
-	/* No name that a user gives has a blank: those are versions that wait beside their list (state_pending.c). */
-	sqlite3_stmt *stmt =
-		state_prepare(state, "SELECT " LIST_COLUMNS " FROM list WHERE name NOT LIKE '% %' ORDER BY id");
-	int code = SQLITE_DONE;
-
-	*lists = NULL;
-	*sound = NULL;
-	*n = 0;
-	while (stmt && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-		*lists = state_grow(*lists, *n, sizeof(**lists));
-		*sound = state_grow(*sound, *n, sizeof(**sound));
-		if (!*lists || !*sound) {
-			sqlite3_finalize(stmt);
-			return -ENOMEM;
-		}
-		(*sound)[*n] = read_columns(&(*lists)[*n], stmt);
-		++*n;
-	}
-	return state_end(state, stmt, code);
+	/* No name that a user gives has a blank: those are versions that wait beside their list (pending.c). */
+	return state_rows(
+		state, state_prepare(state, "SELECT " LIST_COLUMNS " FROM list WHERE name NOT LIKE '% %' ORDER BY id"),
+		read_entry, sizeof(**lists), lists, n);
 }
 
 int state_lists(struct state *state, struct list_info **lists, size_t *n)
 {
-	bool *sound;
-	int err = state_entries(state, lists, &sound, n);
+	int err = state_entries(state, lists, n);
 
 	for (size_t i = 0; i < *n && !err; i++)
-		if (!sound[i])
+		if ((*lists)[i].damaged)
 			err = because_entry(state, (*lists)[i].name);
-	free(sound);
 	return err;
 }
 
@@ -79,18 +64,17 @@ int state_list_get(struct state *state, const char *name, struct list_info *list
 {
 	sqlite3_stmt *stmt = state_prepare(state, "SELECT " LIST_COLUMNS " FROM list WHERE name = ?");
 	int code = SQLITE_DONE;
-	bool sound = true;
 
 	if (stmt && !strchr(name, ' ')) { /* one with a blank is no user's */
 		state_bind_text(stmt, 1, name);
 		code = sqlite3_step(stmt);
 		if (code == SQLITE_ROW)
-			sound = read_columns(list, stmt);
+			read_entry(state, stmt, memset(list, 0, sizeof(*list)));
 	}
 	if (code != SQLITE_DONE && code != SQLITE_ROW)
 		return state_finish(state, stmt, code);
 	sqlite3_finalize(stmt);
-	if (!sound)
+	if (code == SQLITE_ROW && list->damaged)
 		return because_entry(state, name);
 	return code == SQLITE_ROW ? 0 : because(-ENOENT, "there is no list '%s'", name);
 }
@@ -160,25 +144,19 @@ int state_list_put(struct state *state, struct list_info *list, const struct ran
 {
 	sqlite3_stmt *stmt;
 	int64_t id = 0;
-	int err = state_list_find(state, list->name, &id, &list->label);
-	bool old = !err;
+	int err;
 
-	list->fresh = false;
-	if (!old)
-		list->label = 0;
-
+	list->label = 0;
+	err = state_list_find(state, list->name, &id, &list->label);
 	if (err && !err_is(err, ENOENT))
 		return err;
-	if (list->kind != LIST_ALLOW && !list->label) {
-		list->fresh = true;
-		err = free_label(state, &list->label);
-		if (err)
-			return err;
-	}
-	stmt = state_prepare(state,
-			     old ? "UPDATE list SET name = ?1, kind = ?2, label = ?3, prefixes = ?4, addresses = ?5,"
-				   " source = ?6, loaded = ?7, format = ?8 WHERE id = ?9"
-				 : "INSERT INTO list (" LIST_COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
+	list->label_is_new = list->kind != LIST_ALLOW && !list->label;
+	err = list->label_is_new ? free_label(state, &list->label) : 0;
+	if (err)
+		return err;
+	stmt = state_prepare(state, "INSERT INTO list (" LIST_COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
+				    " ON CONFLICT (name) DO UPDATE SET kind = ?2, label = ?3, prefixes = ?4,"
+				    " addresses = ?5, source = ?6, loaded = ?7, format = ?8");
 	if (!stmt)
 		return because_sqlite(state, "writing");
 	state_bind_text(stmt, 1, list->name);
@@ -190,17 +168,13 @@ int state_list_put(struct state *state, struct list_info *list, const struct ran
 	state_bind_text(stmt, 6, list->source);
 	state_bind_text(stmt, 7, list->loaded);
 	state_bind_text(stmt, 8, list->format);
-	if (old)
-		sqlite3_bind_int64(stmt, 9, id);
 	err = state_finish(state, stmt, sqlite3_step(stmt));
-	if (err)
-		return err;
-	if (!old)
-		id = sqlite3_last_insert_rowid(state->db);
-	err = state_change(state, "DELETE FROM chunk WHERE list = (SELECT id FROM list WHERE name = ?)", list->name);
-	if (err_is(err, ENOENT))
-		err = 0;
-	return err ? err : state_chunks_put(state, id, set);
+	if (!err)
+		err = state_list_find(state, list->name, &id, &list->label);
+	if (!err)
+		err = state_change(state, "DELETE FROM chunk WHERE list = (SELECT id FROM list WHERE name = ?)",
+				   list->name);
+	return err && !err_is(err, ENOENT) ? err : state_chunks_put(state, id, set);
 }
 
 int state_list_set_kind(struct state *state, const char *name, enum list_kind kind)

@@ -8,27 +8,21 @@
 
 #define BEFORE " || ' before'"
 
+static int read_pending(const struct state *s, sqlite3_stmt *stmt, void *entry)
+{
+	struct pending *one = entry;
+
+	(void)s;
+	one->kind = (enum pending_kind)sqlite3_column_int(stmt, 0);
+	state_column_text(one->name, sizeof(one->name), stmt, 1);
+	one->deadline = sqlite3_column_int64(stmt, 2);
+	return 0;
+}
+
 int state_pending(struct state *state, struct pending **pending, size_t *n)
 {
-	sqlite3_stmt *stmt = state_prepare(state, "SELECT kind, name, deadline FROM pending ORDER BY deadline");
-	int code = SQLITE_DONE;
-
-	*pending = NULL;
-	*n = 0;
-	while (stmt && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-		struct pending *one;
-
-		*pending = state_grow(*pending, *n, sizeof(**pending));
-		if (!*pending) {
-			sqlite3_finalize(stmt);
-			return -ENOMEM;
-		}
-		one = &(*pending)[(*n)++];
-		one->kind = (enum pending_kind)sqlite3_column_int(stmt, 0);
-		state_column_text(one->name, sizeof(one->name), stmt, 1);
-		one->deadline = sqlite3_column_int64(stmt, 2);
-	}
-	return state_end(state, stmt, code);
+	return state_rows(state, state_prepare(state, "SELECT kind, name, deadline FROM pending ORDER BY deadline"),
+			  read_pending, sizeof(**pending), pending, n);
 }
 
 /* Like state_change(), where it is all the same whether there was something. */

@@ -18,12 +18,11 @@
 static int drop_parts(struct state *state, struct recovered *r)
 {
 	struct list_info *lists;
-	bool *sound;
 	size_t n;
-	int err = state_entries(state, &lists, &sound, &n);
+	int err = state_entries(state, &lists, &n);
 
 	for (size_t i = 0; i < n && !err; i++) {
-		if (sound[i] && state_list_is_whole(state, &lists[i])) {
+		if (!lists[i].damaged && state_list_is_whole(state, &lists[i])) {
 			r->lists++;
 			continue;
 		}
@@ -34,7 +33,6 @@ static int drop_parts(struct state *state, struct recovered *r)
 		r->whole = false;
 		err = state_list_drop(state, lists[i].name);
 	}
-	free(sound);
 	free(lists);
 	return err;
 }

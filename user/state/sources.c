@@ -27,32 +27,28 @@ int state_source_put(struct state *state, const struct source *source)
 	return state_finish(state, stmt, sqlite3_step(stmt));
 }
 
+static int read_source(const struct state *s, sqlite3_stmt *stmt, void *entry)
+{
+	struct source *source = entry;
+
+	(void)s;
+	state_column_text(source->list, sizeof(source->list), stmt, 0);
+	state_column_text(source->path, sizeof(source->path), stmt, 1);
+	state_column_text(source->stamp, sizeof(source->stamp), stmt, 2);
+	state_column_text(source->options, sizeof(source->options), stmt, 3);
+	return 0;
+}
+
 int state_sources(struct state *state, struct source **sources, size_t *n)
 {
-	sqlite3_stmt *stmt = NULL;
-	int code = SQLITE_DONE;
-
 	*sources = NULL;
 	*n = 0;
-	if (!state->db || state->version < 3) /* nobody wrote them down */
+	if (!state->db || state->version < 3) /* no version before kept them */
 		return 0;
-	stmt = state_prepare(state, "SELECT name, path, stamp, options FROM source JOIN list ON list.id = source.list"
-				    " WHERE name NOT LIKE '% %' ORDER BY list.id");
-	while (stmt && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-		struct source *source;
-
-		*sources = state_grow(*sources, *n, sizeof(**sources));
-		if (!*sources) {
-			sqlite3_finalize(stmt);
-			return -ENOMEM;
-		}
-		source = &(*sources)[(*n)++];
-		state_column_text(source->list, sizeof(source->list), stmt, 0);
-		state_column_text(source->path, sizeof(source->path), stmt, 1);
-		state_column_text(source->stamp, sizeof(source->stamp), stmt, 2);
-		state_column_text(source->options, sizeof(source->options), stmt, 3);
-	}
-	return state_end(state, stmt, code);
+	return state_rows(state,
+			  state_prepare(state, "SELECT name, path, stamp, options FROM source JOIN list"
+					       " ON list.id = source.list WHERE name NOT LIKE '% %' ORDER BY list.id"),
+			  read_source, sizeof(**sources), sources, n);
 }
 
 bool source_is_loaded(const struct context *context, const struct source *source)

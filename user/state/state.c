@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/context.h"
+#include "base/grow.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "state/replace.h"
@@ -112,6 +113,29 @@ int state_end(const struct state *s, sqlite3_stmt *stmt, int code)
 	if (!stmt)
 		return s->db ? because_sqlite(s, "reading") : 0;
 	return state_finish(s, stmt, code);
+}
+
+int state_rows(struct state *s, sqlite3_stmt *stmt, state_row *read, size_t size, void *array, size_t *n)
+{
+	char *rows = NULL, *grown;
+	int code = SQLITE_DONE, err = 0;
+
+	for (*n = 0; stmt && !err && (code = sqlite3_step(stmt)) == SQLITE_ROW; ++*n) {
+		grown = grow(rows, *n, size);
+		err = grown ? read(s, stmt, memset(grown + *n * size, 0, size)) : -ENOMEM;
+		rows = grown ? grown : rows;
+	}
+	if (err)
+		sqlite3_finalize(stmt);
+	else
+		err = state_end(s, stmt, code);
+	if (err) {
+		free(rows);
+		rows = NULL;
+		*n = 0;
+	}
+	memcpy(array, &rows, sizeof(rows));
+	return err;
 }
 
 void state_bind_text(sqlite3_stmt *stmt, int at, const char *text)
@@ -380,15 +404,6 @@ void state_close(struct state *state)
 	if (state->lock >= 0)
 		close(state->lock);
 	free(state);
-}
-
-void *state_grow(void *array, size_t n, size_t size)
-{
-	void *grown = grow(array, n, size);
-
-	if (!grown)
-		free(array);
-	return grown;
 }
 
 void state_column_text(char *to, size_t size, sqlite3_stmt *stmt, int column)
