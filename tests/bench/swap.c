@@ -25,13 +25,14 @@ static double now(void)
 
 int main(void)
 {
+	struct context context = CONTEXT_DEFAULT;
 	const char *bpffs = getenv("XDP_BLOOM_BPFFS");
 	__u32 key = 0, id;
 	int slot, program;
 
 	if (bpffs)
-		opt_bpffs = bpffs;
-	slot = pin_get(context_ambient(), PIN_SLOT);
+		context.bpffs = bpffs;
+	slot = pin_get(&context, PIN_SLOT);
 	if (slot < 0 || bpf_map_lookup_elem(slot, &key, &id))
 		return 2;
 	program = bpf_prog_get_fd_by_id(id);

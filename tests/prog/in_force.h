@@ -41,7 +41,7 @@ static int get_pin(const char *name)
 {
 	char path[128];
 
-	snprintf(path, sizeof(path), "%s/%s", opt_bpffs, name);
+	snprintf(path, sizeof(path), "%s/%s", own_context.bpffs, name);
 	return bpf_obj_get(path);
 }
 
@@ -108,7 +108,7 @@ static bool check_counters(__u8 label)
 static bool check_all_counters(void)
 {
 	static struct counted all;
-	int err = kernel_counters(context_ambient(), &all);
+	int err = kernel_counters(&own_context, &all);
 
 	if (!CHECK(!err, "kernel_counters: %s", reason(err)))
 		return false;
@@ -151,15 +151,15 @@ static bool install(const struct settings *settings, const __u64 *shadow)
 	if (!err)
 		err = check_arrays(&live.g, &owned);
 	if (!err)
-		err = kernel_load(context_ambient(), &live);
+		err = kernel_load(&own_context, &live);
 	if (!err)
-		err = kernel_switch(context_ambient(), &live);
+		err = kernel_switch(&own_context, &live);
 	owned_free(&owned);
 	if (!CHECK(!err, "no generation: %s", reason(err)))
 		return false;
 	get_generation_pin(&program, number, "program");
 	get_generation_pin(&ask, number, "ask");
-	err = kernel_live(context_ambient(), &now);
+	err = kernel_live(&own_context, &now);
 	return !ktap_failed && CHECK(!err && now.number == number, "generation %llu is in force, not %" PRIu64,
 				     now.number, (uint64_t)number);
 }
@@ -236,10 +236,10 @@ static bool judge(const char *shape, const uint8_t *frame, size_t size, int fami
 /* In a process of their own: for own_pins_run(). */
 static int in_force_run(const struct ktap_case *cases, size_t count)
 {
-	int err = kernel_ready(context_ambient()), status;
+	int err = kernel_ready(&own_context), status;
 
 	if (!err)
-		err = kernel_base(context_ambient());
+		err = kernel_base(&own_context);
 	root = get_pin(PIN_ROOT);
 	counters = get_pin(PIN_COUNTERS);
 	list_counters = get_pin(PIN_LIST_COUNTERS);

@@ -20,6 +20,8 @@ static int own_pins_remove(const char *path, const struct stat *info, int type, 
 	return 0;
 }
 
+static struct context own_context = CONTEXT_DEFAULT;
+
 static int own_pins_run(int (*run)(void))
 {
 	static char directory[64];
@@ -31,7 +33,7 @@ static int own_pins_run(int (*run)(void))
 		return KTAP_SKIP;
 	}
 	snprintf(directory, sizeof(directory), "/sys/fs/bpf/xdp-bloom-test-%d", (int)getpid());
-	opt_bpffs = directory;
+	own_context.bpffs = directory;
 	pid = fork();
 	if (pid == 0)
 		exit(run());

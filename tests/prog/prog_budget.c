@@ -184,7 +184,7 @@ static void load(const struct shape *shape, const struct generation *g, const in
 {
 	static char logs[2][1 << 16];
 	struct xdp_bloom_bpf *skel;
-	int err = programs_open(context_ambient(), &skel);
+	int err = programs_open(&own_context, &skel);
 
 	if (!CHECK(!err, "%s", reason(err)))
 		return;
@@ -243,7 +243,7 @@ static void one_shape(void)
 	int maps[ARRAYS], err;
 
 	printf("# %s\n", shape->name);
-	if (shape->frags && kernel_frags(context_ambient()) != 1)
+	if (shape->frags && kernel_frags(&own_context) != 1)
 		return ktap_skip("this kernel has no packets of several buffers");
 	generation(&g, shape);
 	if (ktap_failed)
@@ -261,7 +261,7 @@ static int run_cases(void)
 {
 	struct ktap_case cases[SHAPES];
 	char here[128];
-	int err = kernel_ready(context_ambient()) ?: kernel_base(context_ambient()), status;
+	int err = kernel_ready(&own_context) ?: kernel_base(&own_context), status;
 	const char *asked = getenv("XDP_BLOOM_BUDGET");
 
 	environment(here, sizeof(here));

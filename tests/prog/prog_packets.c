@@ -61,10 +61,10 @@ static void counters_survive(void)
 			if (!ask_shape(&frame_shapes[s], FRAME_MAX - 3, true))
 				return;
 	}
-	CHECK(!kernel_zero_label(context_ambient(), 200), "a list's counter is not set to zero");
+	CHECK(!kernel_zero_label(&own_context, 200), "a list's counter is not set to zero");
 	wanted_lists[200] = (struct tally){ 0 };
 	check_all_counters();
-	CHECK(!kernel_live(context_ambient(), &g) && g.keys4 == live.g.keys4 && g.rungs == live.g.rungs &&
+	CHECK(!kernel_live(&own_context, &g) && g.keys4 == live.g.keys4 && g.rungs == live.g.rungs &&
 		      g.hash.add == live.g.hash.add,
 	      "its own description differs");
 }
@@ -83,7 +83,7 @@ static void answers(void)
 		return;
 	for (int i = 0; i < ASKED; i++)
 		asked[i] = (struct addr){ worth_asking(i & 1 ? 4 : 6), i & 1 ? 4 : 6 };
-	err = kernel_ask(context_ambient(), asked, ASKED, got);
+	err = kernel_ask(&own_context, asked, ASKED, got);
 	CHECK(!err, "kernel_ask: %s", reason(err));
 	for (int i = 0; i < ASKED && !ktap_failed; i++) {
 		ip6 num = asked[i].num;
@@ -125,7 +125,7 @@ static void jumbo(void)
 {
 	static uint8_t frame[9000];
 
-	if (kernel_frags(context_ambient()) != 1)
+	if (kernel_frags(&own_context) != 1)
 		return ktap_skip("this kernel has no packets of several buffers");
 	for (size_t i = 0; i < FRAME_SHAPES && !ktap_failed; i++) {
 		const struct frame_shape *shape = &frame_shapes[i];

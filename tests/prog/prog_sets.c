@@ -114,7 +114,7 @@ static void memory(void)
 			add(4, (uint32_t)ktap_random(), 32, i % 3);
 		if (!install(&settings, NULL))
 			return;
-		err = kernel_open_live(context_ambient(), &there);
+		err = kernel_open_live(&own_context, &there);
 		if (!CHECK(!err, "the maps: %s", reason(err)))
 			return;
 		kernel_map_bytes(&there, bytes);

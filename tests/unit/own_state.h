@@ -85,7 +85,7 @@ static int own_state_run(const struct ktap_case *cases, size_t count)
 		return KTAP_FAIL;
 	}
 	snprintf(file, sizeof(file), "%s/state.db", directory);
-	opt_state = own_context.state = directory;
+	own_context.state = directory;
 	/* The directory goes even where a case crashes. */
 	pid = fork();
 	if (pid == 0)

@@ -72,13 +72,15 @@ static void compare(const struct history *h, size_t n, uint64_t now)
 	}
 }
 
+static struct context own_context = CONTEXT_DEFAULT;
+
 static int fresh(struct history **h)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "%s/history", dir);
 	unlink(path);
-	return history_open(context_ambient(), h, true);
+	return history_open(&own_context, h, true);
 }
 
 static void sums(void)
@@ -211,13 +213,13 @@ static void damaged(void)
 
 	snprintf(path, sizeof(path), "%s/history", dir);
 	CHECK(!truncate(path, 1000), "truncate");
-	CHECK(err_is(history_open(context_ambient(), &h, false), EPROTO), "a short file is read");
-	works(history_open(context_ambient(), &h, true));
+	CHECK(err_is(history_open(&own_context, &h, false), EPROTO), "a short file is read");
+	works(history_open(&own_context, &h, true));
 	CHECK(!history_read(h, 2100000000, HISTORY_DAY, &report) && !report.sums.from && !report.attacks_n,
 	      "it did not begin anew");
 	history_close(h);
 	unlink(path);
-	CHECK(err_is(history_open(context_ambient(), &h, false), ENOENT), "a history that is not there is read");
+	CHECK(err_is(history_open(&own_context, &h, false), ENOENT), "a history that is not there is read");
 }
 
 int main(void)
@@ -229,7 +231,7 @@ int main(void)
 	};
 	int status;
 
-	opt_state = mkdtemp(dir);
+	own_context.state = mkdtemp(dir);
 	status = ktap_run(cases, sizeof(cases) / sizeof(cases[0]));
 	rmdir(dir);
 	return status;

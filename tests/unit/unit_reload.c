@@ -47,8 +47,7 @@ static void grow_old(void)
 
 static bool turn(struct reload *r, int64_t now)
 {
-	struct context context = { .state = opt_state, .bpffs = opt_bpffs };
-	struct jobs jobs = { .context = &context };
+	struct jobs jobs = { .context = &own_context };
 	bool loads;
 
 	reload_turn(r, &config, &jobs, now);
@@ -60,13 +59,12 @@ static bool turn(struct reload *r, int64_t now)
 /* What the service knows of a list that is loaded. */
 static struct reload *follow(void)
 {
-	struct context context = { .state = opt_state, .bpffs = opt_bpffs };
 	struct reload *r;
 	struct state *s;
 
 	load_list();
 	s = opened(false);
-	ENOUGH(s && !reload_open(&r) && !reload_follow(r, s, &config, &(struct jobs){ .context = &context }));
+	ENOUGH(s && !reload_open(&r) && !reload_follow(r, s, &config, &(struct jobs){ .context = &own_context }));
 	state_close(s);
 	return r;
 }

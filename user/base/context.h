@@ -30,12 +30,4 @@ struct context {
 		.state = "/var/lib/xdp-bloom", .bpffs = "/sys/fs/bpf/xdp-bloom", .wait = 60 \
 	}
 
-/* While opt_* are still read: what they say. */
-const struct context *context_ambient(void);
-
-/* While they are still read. */
-extern bool opt_json, opt_pretty, opt_check, opt_check_words, opt_line;
-extern long opt_wait;
-extern const char *opt_state, *opt_bpffs;
-
 #endif

@@ -13,12 +13,6 @@
 #define FIRST	     256 /* getopt's number of the first: beyond all letters */
 #define SECONDS_MOST 86400
 
-bool opt_line;
-bool opt_json, opt_pretty, opt_check, opt_check_words;
-long opt_wait = 60;
-const char *opt_state = "/var/lib/xdp-bloom";
-const char *opt_bpffs = "/sys/fs/bpf/xdp-bloom";
-
 const char *const option_on_off[] = { "on", "off", NULL };
 static const char *const log_words[] = { "text", "json", NULL };
 
@@ -49,35 +43,8 @@ const struct option_spec options_common[] = {
 	{ 0 },
 };
 
-const struct context *context_ambient(void)
+void options_log(const struct context *context)
 {
-	static struct context now;
-
-	now = (struct context){ .state = opt_state,
-				.bpffs = opt_bpffs,
-				.wait = opt_wait,
-				.check = opt_check_words ? CHECK_WORDS
-					 : opt_check	 ? CHECK_FILES
-							 : CHECK_NOT,
-				.line = opt_line,
-				.json = opt_json,
-				.pretty = opt_pretty,
-				.quiet = log_settings.quiet,
-				.verbose = log_settings.verbose,
-				.log = log_settings.json ? 2 : 0 };
-	return &now;
-}
-
-void options_publish(const struct context *context)
-{
-	opt_state = context->state;
-	opt_bpffs = context->bpffs;
-	opt_wait = context->wait;
-	opt_check = context->check != CHECK_NOT;
-	opt_check_words = context->check == CHECK_WORDS;
-	opt_line = context->line;
-	opt_json = context->json;
-	opt_pretty = context->pretty;
 	log_settings = (struct log_settings){ context->quiet, context->verbose, context->log == 2 };
 }
 
@@ -291,13 +258,13 @@ int options_read(struct context *context, const struct option_spec *own, void *t
 		if (read_one(o, common ? (void *)context : target, optarg ? optarg : ""))
 			return EXIT_ERROR;
 		if (common)
-			options_publish(context); /* what is said of the next option follows it */
+			options_log(context); /* what is said of the next option follows it */
 	}
 	context->json = context->json || context->pretty;
 	/* A line has nothing to show: what it does is done with all others, or not at all. */
 	if (context->line)
 		context->json = context->pretty = false;
-	options_publish(context);
+	options_log(context);
 	for (int i = optind; i < *argc; i++)
 		argv[operands++] = argv[i];
 	argv[operands] = NULL;

@@ -64,8 +64,8 @@ extern const struct option_spec options_common[];
  */
 int options_read(struct context *context, const struct option_spec *own, void *target, int *argc, char **argv);
 
-/* While opt_* are still read: what they say from now on. */
-void options_publish(const struct context *context);
+/* The log is kept as this says, until the next is read. */
+void options_log(const struct context *context);
 
 /* How many words belong to the option that this one is, of `own` or a common one; 0: it is an operand. */
 int option_words(const struct option_spec *own, const char *word);

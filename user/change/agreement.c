@@ -20,12 +20,12 @@ enum agreement agreement(struct state *state, const struct generation *live)
 	return (double)live->edits > edits ? UNKNOWN : (double)live->edits < edits ? BEHIND : AGREED;
 }
 
-int agreement_known(struct state *state, const struct generation *live)
+int agreement_known(const struct context *context, struct state *state, const struct generation *live)
 {
 	if (agreement(state, live) != UNKNOWN)
 		return 0;
 	return because(-ENODATA,
 		       "%s does not know the filter that is in force: the wrong directory, or lost?"
 		       " 'xdp-bloom flush' begins anew",
-		       opt_state);
+		       context->state);
 }

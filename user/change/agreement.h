@@ -4,6 +4,7 @@
 #define CHANGE_AGREEMENT_H
 
 struct generation;
+struct context;
 struct state;
 
 enum agreement {
@@ -15,6 +16,6 @@ enum agreement {
 
 enum agreement agreement(struct state *state, const struct generation *live);
 /* -ENODATA where it is UNKNOWN. */
-int agreement_known(struct state *state, const struct generation *live);
+int agreement_known(const struct context *context, struct state *state, const struct generation *live);
 
 #endif

@@ -204,7 +204,7 @@ int apply_with(struct state *state, struct live *live, const struct apply_option
 
 	/* To go on would empty a filter of which the state knows nothing, without a word. */
 	if (!err && !options->discard_unknown)
-		err = agreement_known(state, &live->g);
+		err = agreement_known(live->context, state, &live->g);
 	if (!err)
 		err = image_kept(state) ? apply_image(state, live, options, &c)
 					: apply_lists(state, live, options, &c, &t);

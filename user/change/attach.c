@@ -220,12 +220,12 @@ static int forget(const struct context *context, const char *name)
 }
 
 /* An interface that is gone, but was to be attached when it comes back. */
-static bool is_kept(const char *name)
+static bool is_kept(const struct context *context, const char *name)
 {
 	struct state *state = NULL;
 	bool found = false;
 
-	if (!state_open(&state, context_ambient(), false) && keeps(state, name, &found))
+	if (!state_open(&state, context, false) && keeps(state, name, &found))
 		found = false;
 	state_close(state);
 	return found;
@@ -238,7 +238,7 @@ int detach_interfaces(const struct context *context, char *const *names, int n, 
 	*stopped = false;
 	/* Look before anything is done: either all of them or none. */
 	for (int i = 0; i < n && !err; i++)
-		if (!is_kept(names[i]))
+		if (!is_kept(context, names[i]))
 			err = attach_find(context, names[i]);
 	/* The packets first: whoever detaches in trouble is not kept waiting for a state that is in trouble too. */
 	if (!err && !n)

@@ -129,7 +129,7 @@ static int read_list(struct load *l)
 	err = open_text(l);
 	if (err)
 		return err;
-	if (l->options->if_changed && source_is_loaded(context_ambient(), &l->source))
+	if (l->options->if_changed && source_is_loaded(l->context, &l->source))
 		return -EALREADY;
 	if (l->options->if_changed && l->source.path[0] && source_is_written(l->path))
 		return because(-EBUSY, "%s is being written", l->path);

@@ -109,7 +109,7 @@ static void look(struct service *s, int64_t now, bool glance)
 	if (!glance)
 		s->look_at = INT64_MAX;
 	if (!err && filters)
-		err = agreement_known(state, &live);
+		err = agreement_known(s->context, state, &live);
 	if (!err && !glance)
 		err = reload_follow(s->reload, state, s->config, &s->jobs);
 	if (!err)

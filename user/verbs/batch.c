@@ -71,7 +71,7 @@ static int run_file(struct batch *b, FILE *file)
 	if (!err)
 		err = change_join_end(&line, words_file(file, b->name, run_line, b));
 	b->context = whole;
-	options_publish(whole);
+	options_log(whole);
 	return err;
 }
 

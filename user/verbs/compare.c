@@ -14,11 +14,11 @@
 #include "state/state.h"
 #include "verbs/verbs.h"
 
-static int read_loaded(struct side *side)
+static int read_loaded(const struct context *context, struct side *side)
 {
 	struct state *state = NULL;
 	struct list_info list;
-	int err = state_open(&state, context_ambient(), false);
+	int err = state_open(&state, context, false);
 
 	if (!err)
 		err = state_list_get(state, side->name, &list);
@@ -29,7 +29,8 @@ static int read_loaded(struct side *side)
 }
 
 /* A loaded list goes before a file of the same name; "./name" is the file, "-" standard input. */
-static int read_side(struct side *side, const struct reader_options *reading, const char *name)
+static int read_side(const struct context *context, struct side *side, const struct reader_options *reading,
+		     const char *name)
 {
 	struct reader_report report;
 	char error[READER_TEXT_MAX];
@@ -38,7 +39,7 @@ static int read_side(struct side *side, const struct reader_options *reading, co
 	side->name = name;
 	if (strcmp(name, "-") != 0) {
 		if (!strchr(name, '/'))
-			err = read_loaded(side);
+			err = read_loaded(context, side);
 		if (!err || (!err_is(err, ENOENT) && access(name, F_OK)))
 			return err;
 		if (image_is(name))
@@ -160,9 +161,9 @@ int verb_compare(const struct call *call)
 
 	if (!strcmp(a, "-") && !strcmp(b, "-"))
 		return fail("compare: %s", call->verb->asks);
-	err = read_side(&c.a, call->options, a);
+	err = read_side(call->context, &c.a, call->options, a);
 	if (!err)
-		err = read_side(&c.b, call->options, b);
+		err = read_side(call->context, &c.b, call->options, b);
 	if (!err)
 		err = compare_sides(&c);
 	if (err)

@@ -84,7 +84,6 @@ int main(int argc, char **argv)
 	while (fd >= 0 && fd < 3);
 	from_environment(&context.state, "XDP_BLOOM_STATE");
 	from_environment(&context.bpffs, "XDP_BLOOM_BPFFS");
-	options_publish(&context);
 	if (asks(argc, argv, "-h", "--help") || (argc >= 2 && !strcmp(argv[1], "help")))
 		return help(argc, argv);
 	if (asks(argc, argv, "-V", "--version")) {

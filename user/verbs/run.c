@@ -90,7 +90,7 @@ static int read_run_lines(const struct context *context, struct options *said, c
 	line.line = context->line;
 	line.json = context->json;
 	line.pretty = context->pretty;
-	options_publish(faults ? context : &line);
+	options_log(faults ? context : &line);
 	return faults;
 }
 

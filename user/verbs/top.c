@@ -57,7 +57,7 @@ static void open_samples(struct top_state *t)
 	double rate = 0;
 	int err;
 
-	if (!state_open(&state, context_ambient(), false))
+	if (!state_open(&state, t->context, false))
 		rate = settings_read(state).samples;
 	state_close(state);
 	if (!(rate > 0)) {

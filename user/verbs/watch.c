@@ -58,7 +58,7 @@ static void read_lists(struct watch *w)
 	if (w->lists_read == time(NULL))
 		return;
 	w->lists_read = time(NULL);
-	if (state_open(&state, context_ambient(), false))
+	if (state_open(&state, w->context, false))
 		return;
 	if (!lists_in_force(state, &lists, &n)) {
 		free(w->lists);
