@@ -3,6 +3,7 @@
 #include "observe/pcapng.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,12 +74,14 @@ int pcapng_open(struct pcapng **file, const char *path)
 {
 	struct pcapng *p = calloc(1, sizeof(*p));
 	struct block b = { .n = 0 };
-	int err = 0;
+	int fd = -1, err = 0;
 
 	*file = p;
 	if (!p)
 		return -ENOMEM;
-	p->out = strcmp(path, "-") ? fopen(path, "we") : stdout;
+	if (strcmp(path, "-")) /* packets of others: for the owner's eyes only */
+		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	p->out = !strcmp(path, "-") ? stdout : fd < 0 ? NULL : fdopen(fd, "w");
 	if (!p->out)
 		err = -errno;
 	put(&b, BLOCK_ORDER);
