@@ -66,6 +66,7 @@ python() {
 	library=$("$python" -c 'import os; print(os.path.dirname(os.__file__))')
 	# shellcheck disable=SC2086 # words
 	mapfile -t files < <("$python" - $words <<-'PYTHON'
+		import encodings.idna
 		import importlib.util
 		import sys
 
