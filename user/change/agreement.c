@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/context.h"
 #include "base/log.h"
 #include "filter/arrays.h"
 #include "state/settings.h"

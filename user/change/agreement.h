@@ -3,6 +3,7 @@
 #ifndef CHANGE_AGREEMENT_H
 #define CHANGE_AGREEMENT_H
 
+struct context;
 struct generation;
 struct context;
 struct state;
