@@ -19,7 +19,7 @@ release=${KERNELS:-$(. /etc/os-release && [ "$ID" = debian ] && echo "${VERSION_
 release=${release:-bookworm}
 
 # What keeps a test short enough for an emulated machine.
-short="EXACT_ASKS=1000000 XDP_BLOOM_ROTATIONS=10 XDP_BLOOM_PACKETS=20000 XDP_BLOOM_KILLS=5 XDP_BLOOM_SCALE=50000"
+short="EXACT_ASKS=1000000 XDP_BLOOM_ROTATIONS=10 XDP_BLOOM_PACKETS=40000 XDP_BLOOM_KILLS=5 XDP_BLOOM_SCALE=50000"
 
 give_up() {
 	echo "no emulated machine: $1" >&2

@@ -43,7 +43,8 @@ rotates() {
 	is "$(get .generation show)" $((before + rotations)) "the generation"
 }
 
-# frames NUMBER OUT IN: without any address; no more on their way at a time than the wire has room for.
+# frames NUMBER OUT IN: without any address; no more on their way at a time than the wire and the socket have room for. A
+# frame may take a page of it.
 frames() {
 	python3 - "$@" <<'PYTHON'
 import socket, sys
@@ -52,9 +53,9 @@ count, out, back = int(sys.argv[1]), *(socket.socket(socket.AF_PACKET, socket.SO
 out.bind((sys.argv[2], 0))
 back.bind((sys.argv[3], 0x88B5))
 back.settimeout(60)
-for left in range(count, 0, -64):
+for left in range(count, 0, -32):
     for send in (True, False):
-        for _ in range(min(left, 64)):
+        for _ in range(min(left, 32)):
             out.send(b"\2\0\0\0\0\1" * 2 + b"\x88\xb5" + b"x" * 46) if send else back.recv(100)
 PYTHON
 }
