@@ -65,14 +65,15 @@ packets=${XDP_BLOOM_PACKETS:-400000}
 # So many in all, of two lists, of none and of no address, through two interfaces from two CPUs while it rotates, a
 # hundred times if there is time (make counts): every one is counted once, and on the right account.
 counts() {
-	local n rotated=0 total=0 passed=0 dropped=0 odd=$((packets / 100)) each got start
+	local n rotated=0 total=0 passed=0 dropped=0 odd=$((packets / 100)) sources each got start
 	local -a pid
 
 	seq -f '192.0.2.%.0f' 0 99 >one
 	seq -f '203.0.113.%.0f' 0 99 | sed 'p;s/^/2001:db8::/;s/[0-9]*\.0\.113\.//' >two
 	cat one two >banned
 	seq -f '198.51.100.%.0f' 0 99 | sed 'p;s/^/2001:db9::/;s/[0-9]*\.51\.100\.//' >clean
-	each=$(((packets - odd) / 2 / ($(wc -l <banned) + $(wc -l <clean))))
+	sources=$(cat banned clean | wc -l)
+	each=$((((packets - odd) / 2 + sources - 1) / sources))
 	veth 0 1
 	bloom load one one
 	bloom load two two
