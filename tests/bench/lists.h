@@ -12,7 +12,7 @@
 
 #include "sets/address.h"
 #include "lookup.h"
-#include "sets/ranges.h"
+#include "ranges_have.h"
 
 #define LIST_SHARES 3 /* a mix comes from several lists, so that labels matter */
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "sets/ranges.h"
+#include "ranges_have.h"
 
 #ifndef UNIVERSE
 #define UNIVERSE 512U
@@ -65,14 +65,16 @@ static const char *model_compare_prefixes(const struct model *model, const struc
 	size_t n = model->family == 4 ? set->n4 : set->n6;
 
 	for (size_t i = 0; i < n; i++) {
-		uint32_t lo4 = model->family == 4 ? set->v4[i].lo : 0, first4 = 0;
-		ip6 lo6 = model->family == 6 ? set->v6[i].lo : 0, first6 = 0;
-		unsigned int length;
-		bool done = false;
+		struct cut4 cut4 = { .done = model->family == 6 };
+		struct cut6 cut6 = { .done = model->family == 4 };
 
-		while (model->family == 4 ? range4_next_prefix(&lo4, set->v4[i].hi, &done, &first4, &length)
-					  : range6_next_prefix(&lo6, set->v6[i].hi, &done, &first6, &length)) {
-			ip6 first = model->family == 4 ? first4 : first6, at = first - origin;
+		if (model->family == 4)
+			cut4 = (struct cut4){ .lo = set->v4[i].lo, .hi = set->v4[i].hi };
+		else
+			cut6 = (struct cut6){ .lo = set->v6[i].lo, .hi = set->v6[i].hi };
+		while (range4_next_prefix(&cut4) || range6_next_prefix(&cut6)) {
+			ip6 at = (model->family == 4 ? cut4.first : cut6.first) - origin;
+			unsigned int length = model->family == 4 ? cut4.length : cut6.length;
 			ip6 size = addr_mask(model->family, length) + 1;
 
 			if (at >= UNIVERSE || size > UNIVERSE - at)

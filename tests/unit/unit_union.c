@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "naive.h"
 #include "filter/plan.h"
+#include "ranges_have.h"
 #include "state/state.h"
 
 #define EACH (NAIVE_ACCOUNTS / 2) /* lists of each image */

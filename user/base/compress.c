@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -68,17 +66,17 @@ static int add(struct packer *p, size_t bytes)
 	return 0;
 }
 
-static bool is_packed(const char *begin, size_t bytes)
+enum packing packing_of(const void *begin, size_t bytes)
 {
 	static const struct {
-		const char *bytes;
 		size_t length;
-	} magic[] = { { "\x1f\x8b", 2 }, { "\xfd\x37zXZ", 5 }, { "\x28\xb5\x2f\xfd", 4 } };
+		const char *bytes;
+	} magic[] = { [GZIP] = { 3, "\x1f\x8b\x08" }, [XZ] = { 6, "\xfd\x37zXZ" }, [ZSTD] = { 4, "\x28\xb5\x2f\xfd" } };
 
-	for (size_t i = 0; i < sizeof(magic) / sizeof(magic[0]); i++)
-		if (bytes >= magic[i].length && !memcmp(begin, magic[i].bytes, magic[i].length))
-			return true;
-	return false;
+	for (enum packing p = GZIP; p <= ZSTD; p++)
+		if (bytes >= magic[p].length && !memcmp(begin, magic[p].bytes, magic[p].length))
+			return p;
+	return PLAIN;
 }
 
 static void *pack(void *arg)
@@ -86,7 +84,7 @@ static void *pack(void *arg)
 	struct packer *p = arg;
 	ssize_t got = read(p->fd, p->in, IN_BYTES);
 
-	if (got > 0 && !is_packed(p->in, (size_t)got)) {
+	if (got > 0 && packing_of(p->in, (size_t)got) == PLAIN) {
 		p->stream = ZSTD_createCCtx();
 		if (!p->stream)
 			p->err = -ENOMEM;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * A file packed into pieces of memory, beside whatever else there is to do: what is packed already stays as it is, the
- * rest becomes zstd.
- */
+/* A file packed into pieces of memory by a thread: what is packed already stays as it is, the rest becomes zstd. */
 #ifndef BASE_COMPRESS_H
 #define BASE_COMPRESS_H
 
 #include <stddef.h>
+
+enum packing { PLAIN, GZIP, XZ, ZSTD };
+
+/* By the first bytes; PACKING_BYTES of them are enough. */
+#define PACKING_BYTES 6
+enum packing packing_of(const void *begin, size_t bytes);
 
 struct packer;
 
@@ -15,7 +18,7 @@ struct packed_piece {
 	size_t bytes;
 };
 
-/* Begins with the file; it must not be read otherwise until packer_end(). NULL: out of memory. */
+/* Starts to read the file: nothing else may read it until packer_end(). NULL: out of memory. */
 struct packer *packer_begin(int fd);
 
 /* Waits for the end. 0 or -errno with the reason recorded; the pieces stay until packer_free(). */

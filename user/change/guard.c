@@ -132,25 +132,21 @@ static int check_width(const char *name, const struct ranges *before, struct add
 
 static int check_widths(const char *name, const struct ranges *before, const struct ranges *after)
 {
-	struct addr first4 = { 0, 4 }, first6 = { 0, 6 };
-	unsigned int length;
 	int err = 0;
 
 	for (size_t i = 0; i < after->n4 && !err; i++) {
-		uint32_t lo = after->v4[i].lo, hi = after->v4[i].hi, first;
-		bool done = hi - lo < UINT32_MAX >> WIDEST4;
+		struct cut4 cut = { .lo = after->v4[i].lo, .hi = after->v4[i].hi };
 
-		while (!err && range4_next_prefix(&lo, hi, &done, &first, &length)) {
-			first4.num = first;
-			err = check_width(name, before, first4, length);
-		}
+		cut.done = cut.hi - cut.lo < UINT32_MAX >> WIDEST4;
+		while (!err && range4_next_prefix(&cut))
+			err = check_width(name, before, (struct addr){ cut.first, 4 }, cut.length);
 	}
 	for (size_t i = 0; i < after->n6 && !err; i++) {
-		ip6 lo = after->v6[i].lo, hi = after->v6[i].hi;
-		bool done = hi - lo < ~(ip6)0 >> WIDEST6;
+		struct cut6 cut = { .lo = after->v6[i].lo, .hi = after->v6[i].hi };
 
-		while (!err && range6_next_prefix(&lo, hi, &done, &first6.num, &length))
-			err = check_width(name, before, first6, length);
+		cut.done = cut.hi - cut.lo < ~(ip6)0 >> WIDEST6;
+		while (!err && range6_next_prefix(&cut))
+			err = check_width(name, before, (struct addr){ cut.first, 6 }, cut.length);
 	}
 	return err;
 }

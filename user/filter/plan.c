@@ -122,23 +122,19 @@ static void count_ipv6(struct counts *n, const struct owned *owned)
 	ip6 net32 = 0;
 
 	for (size_t i = 0; i < owned->n6; i++) {
-		ip6 lo = owned->v6[i].lo, first;
-		unsigned int length;
-		bool done = false;
-
-		while (range6_next_prefix(&lo, owned->v6[i].hi, &done, &first, &length)) {
-			n->v6[length]++;
-			if (first >> 96 != net32)
+		for (struct cut6 cut = { .lo = owned->v6[i].lo, .hi = owned->v6[i].hi }; range6_next_prefix(&cut);) {
+			n->v6[cut.length]++;
+			if (cut.first >> 96 != net32)
 				memset(seen, 0, sizeof(seen));
-			if (length < 32) {
-				n->nets32 += exp2(32 - length);
-				n->lengths32 += exp2(32 - length);
+			if (cut.length < 32) {
+				n->nets32 += exp2(32 - cut.length);
+				n->lengths32 += exp2(32 - cut.length);
 			} else {
-				n->nets32 += !n->nets32 || first >> 96 != net32;
-				n->lengths32 += !seen[length];
+				n->nets32 += !n->nets32 || cut.first >> 96 != net32;
+				n->lengths32 += !seen[cut.length];
 			}
-			seen[length] = true;
-			net32 = first >> 96;
+			seen[cut.length] = true;
+			net32 = cut.first >> 96;
 		}
 	}
 }

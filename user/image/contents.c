@@ -165,15 +165,10 @@ bool image_covers6(const struct image *image, const struct ranges *set, uint64_t
 	*keys = *banned = 0;
 	if (!image->g.roster6 || image->g.shadows)
 		return false;
-	for (size_t i = 0; i < set->n6; i++) {
-		ip6 lo = set->v6[i].lo, first;
-		unsigned int length;
-		bool done = false;
-
-		while (range6_next_prefix(&lo, set->v6[i].hi, &done, &first, &length))
-			if (!count_prefix6(&image->g, first, length, keys, banned))
+	for (size_t i = 0; i < set->n6; i++)
+		for (struct cut6 cut = { .lo = set->v6[i].lo, .hi = set->v6[i].hi }; range6_next_prefix(&cut);)
+			if (!count_prefix6(&image->g, cut.first, cut.length, keys, banned))
 				return false;
-	}
 	return true;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <arpa/inet.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +12,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* 1 + the digit: which of them it is, no branch could foresee. */
+/* 1 + the digit; a table, since no branch could predict which digit it is. */
 static const unsigned char hex_digits[256] = {
 	['0'] = 1,  ['1'] = 2,	['2'] = 3,  ['3'] = 4,	['4'] = 5,  ['5'] = 6,	['6'] = 7,  ['7'] = 8,
 	['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
@@ -21,11 +20,11 @@ static const unsigned char hex_digits[256] = {
 };
 
 /* Four decimal parts. Only lists that pad every part to three digits may begin one with a zero. */
-static const char *parse4(const char *text, size_t len, bool padded, uint32_t *num)
+static const char *parse4(const char *text, size_t len, bool padded, struct addr *addr)
 {
 	const char *p = text, *end = text + len;
 
-	*num = 0;
+	*addr = (struct addr){ 0, 4 };
 	for (int part = 0; part < 4; part++) {
 		const char *begin = p;
 		unsigned int value = 0;
@@ -45,7 +44,7 @@ static const char *parse4(const char *text, size_t len, bool padded, uint32_t *n
 			return "an address has no leading zeros (octal?)";
 		if (value > 255 || p - begin > 3)
 			return "a part of an IPv4 address is 0 to 255";
-		*num = *num << 8 | value;
+		addr->num = addr->num << 8 | value;
 	}
 	if (p == end)
 		return NULL;
@@ -130,33 +129,19 @@ static bool looks_like6(const char *text, size_t len)
 
 const char *addr_parse(const char *text, size_t len, struct addr *addr)
 {
-	const char *reason;
-	uint32_t num;
-
-	if (looks_like6(text, len)) {
-		addr->family = 6;
-		return parse6(text, len, &addr->num);
-	}
-	reason = parse4(text, len, false, &num);
-	addr->family = 4;
-	addr->num = num;
-	return reason;
+	if (!looks_like6(text, len))
+		return parse4(text, len, false, addr);
+	addr->family = 6;
+	return parse6(text, len, &addr->num);
 }
 
 const char *addr_parse_padded(const char *text, size_t len, struct addr *addr)
 {
-	const char *reason;
-	uint32_t num;
-
-	reason = parse4(text, len, true, &num);
-	addr->family = 4;
-	addr->num = num;
-	return reason;
+	return parse4(text, len, true, addr);
 }
 
 static const char *parse_length(const char *text, size_t len, int family, unsigned int *length)
 {
-	unsigned int width = addr_width(family);
 	const char *range = family == 4 ? "prefix length must be 0 to 32" : "prefix length must be 0 to 128";
 
 	*length = 0;
@@ -169,7 +154,7 @@ static const char *parse_length(const char *text, size_t len, int family, unsign
 	}
 	if (*text == '0' && len > 1)
 		return "a prefix length has no leading zeros";
-	return *length <= width ? NULL : range;
+	return *length <= addr_width(family) ? NULL : range;
 }
 
 const char *prefix_parse(const char *text, size_t len, struct addr *first, unsigned int *length)

@@ -29,8 +29,8 @@ static inline ip6 addr_mask(int family, unsigned int length)
 }
 
 /*
- * ::ffff:203.0.113.9 is how IPv6 sockets write 203.0.113.9, which is what comes along the wire. ::ffff:0:0/96 as a
- * whole is left what it is: lists of bogons have it, and nobody means all of IPv4.
+ * ::ffff:203.0.113.9 is how IPv6 sockets write 203.0.113.9, and packets carry the latter. ::ffff:0:0/96 as a whole
+ * stays IPv6: lists of bogons contain it, and do not mean all of IPv4.
  */
 static inline bool addr_mapped(ip6 first, ip6 last)
 {
@@ -52,7 +52,7 @@ static inline void addr_unmap(struct addr *addr)
  */
 const char *prefix_parse(const char *text, size_t len, struct addr *first, unsigned int *length);
 
-/* The one reason that says nothing about an address: another one may know better what was expected. */
+/* The one reason that says nothing about an address: a caller may know better what was expected. */
 extern const char addr_is_none[];
 
 /* A single address, no length allowed; as it is written, see addr_unmap(). */

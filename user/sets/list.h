@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a list is: its name, what it is for, and what else is known of it. */
+/* What is known of a list. */
 #ifndef SETS_LIST_H
 #define SETS_LIST_H
 
@@ -7,20 +7,20 @@
 #include <stdint.h>
 
 #define LIST_NAME_MAX 64
-/* A list's name goes into file names, metrics and scripts of other people: nothing in it may surprise them. */
+/* A list's name goes into file names, metrics and other people's scripts: nothing in it may surprise them. */
 #define LIST_NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
 /* A ban list drops, an allow list is subtracted from all of them, a shadow list only counts. */
 enum list_kind { LIST_BAN, LIST_ALLOW, LIST_SHADOW };
 
-extern const char *const list_kind_names[];
+static const char *const list_kind_names[] = { "ban", "allow", "shadow" };
 
 struct list_info {
 	char name[LIST_NAME_MAX];
 	enum list_kind kind;
 	bool damaged;	   /* its entry in the state is none that a version of ours wrote */
 	bool label_is_new; /* as state_list_put() says */
-	uint8_t label; /* its place in the list counters; allow lists have none */
+	uint8_t label;	   /* its place in the list counters; allow lists have none */
 	uint64_t prefixes;
 	char addresses[48]; /* a decimal number: 2^128 fits */
 	char source[256];

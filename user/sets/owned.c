@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 
-/* So much is taken unseen. */
+/* So much needs no look at the free memory. */
 #define UNSEEN_BYTES ((size_t)16 << 20)
 
 struct side {
@@ -28,8 +28,8 @@ static void put(struct side *out, uint32_t lo, uint32_t hi, uint8_t label)
 }
 
 /*
- * IPv4, the priority union: what a holds stays a's, b gets what is left. Both are sorted and disjoint. A cut makes at
- * most one extra piece for each range of a.
+ * IPv4, the priority union: what a holds stays on a's accounts, b gets what is left. Both are sorted and disjoint. A
+ * cut makes at most one extra piece for each range of a.
  */
 static int merge4(struct side *out, const struct side *a, const struct side *b)
 {
@@ -64,7 +64,7 @@ static int merge4(struct side *out, const struct side *a, const struct side *b)
 	return 0;
 }
 
-/* Every prefix but those that lie within the set whole. */
+/* Every prefix but those that lie wholly within the set. */
 static void append6(struct owned *out, const struct owned *from, const struct ranges *but)
 {
 	size_t n = out->n6;
@@ -90,8 +90,8 @@ static void append6(struct owned *out, const struct owned *from, const struct ra
 
 /*
  * IPv6: cutting a wide prefix around what others hold of it would take a hundred keys for one. It stays whole: the
- * longest rung that has an address tells whose it is. Prefixes lie within each other or apart, so what a holds of one
- * of b's is longer than that, or all of it: then b's goes.
+ * longest rung that has an address decides the account. Prefixes lie within each other or apart, so what a holds of a
+ * prefix of b is longer, or all of it: then b's prefix goes.
  */
 static int merge6(struct owned *out, const struct owned *a, const struct owned *b)
 {
@@ -144,34 +144,17 @@ static int fits6(size_t prefixes)
 /* The ranges of a set as prefixes. */
 static int cut6(struct owned *out, const struct ranges *set)
 {
-	size_t n = 0;
-	int err = 0;
+	size_t n = ranges_count_prefixes(&(struct ranges){ .v6 = set->v6, .n6 = set->n6 });
+	int err = fits6(n);
 
-	for (int pass = 0; pass < 2; pass++) {
-		out->n6 = 0;
-		for (size_t i = 0; i < set->n6; i++) {
-			ip6 lo = set->v6[i].lo, first;
-			unsigned int length;
-			bool done = false;
-
-			while (range6_next_prefix(&lo, set->v6[i].hi, &done, &first, &length)) {
-				ip6 span = length ? ((ip6)1 << (128 - length)) - 1 : ~(ip6)0;
-
-				if (pass)
-					out->v6[out->n6] = (struct range6){ first, first | span };
-				out->n6++;
-			}
-		}
-		n = out->n6;
-		if (!pass)
-			err = fits6(n);
-		if (err)
-			return err;
-		if (!pass)
-			out->v6 = malloc((n + 1) * sizeof(*out->v6));
-		if (!out->v6)
-			return -ENOMEM;
-	}
+	if (err)
+		return err;
+	out->v6 = malloc((n + 1) * sizeof(*out->v6));
+	if (!out->v6)
+		return -ENOMEM;
+	for (size_t i = 0; i < set->n6; i++)
+		for (struct cut6 cut = { .lo = set->v6[i].lo, .hi = set->v6[i].hi }; range6_next_prefix(&cut);)
+			out->v6[out->n6++] = (struct range6){ cut.first, cut.first | addr_mask(6, cut.length) };
 	return 0;
 }
 

@@ -9,10 +9,7 @@
 
 struct owned {
 	struct range4 *v4; /* sorted, disjoint; adjacent ones differ in their label */
-	/*
-	 * Prefixes, the first list's first. They may lie within each other: the longest that holds an address tells
-	 * whose it is.
-	 */
+	/* Prefixes, the first list's first. They may lie within each other: the longest decides the account. */
 	struct range6 *v6;
 	uint8_t *label4, *label6;
 	size_t n4, n6;
@@ -28,7 +25,7 @@ struct account {
  * or -E2BIG and the reason where IPv6 ranges are more prefixes than there is memory for.
  */
 int owned_settle(struct owned *out, const struct account *accounts, size_t count, const struct ranges *allowed);
-/* One account with nothing to take off: the set becomes it, and is empty afterwards. As above. */
+/* One account with nothing allowed: the set moves into it, and is empty afterwards. Errors as above. */
 int owned_take(struct owned *out, struct ranges *set, uint8_t label);
 void owned_free(struct owned *owned);
 
@@ -50,7 +47,7 @@ bool owned_next_net24(const struct owned *owned, struct net24_walk *walk);
 /* The part of range i that lies in that /24. */
 struct range4 owned_clip24(const struct owned *owned, size_t i, uint32_t net24);
 
-/* Of a /24 that is banned whole on several accounts: the one that the gate drops it on, as most of it is theirs. */
+/* Of a /24 that is banned whole on several accounts: the one that holds most of it. The gate drops it on that one. */
 uint8_t owned_majority24(const struct owned *owned, const struct net24_walk *walk);
 
 #endif

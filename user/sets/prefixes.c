@@ -2,9 +2,7 @@
 #include "sets/prefixes.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
@@ -29,7 +27,7 @@ static int read_lines(const struct context *context, struct prefixes *p)
 
 	while (!err && (got = getline(&line, &room, stdin)) > 0) {
 		number++;
-		/* What stands behind it would be lost without a word. */
+		/* What stands behind a NUL would be lost silently. */
 		if (memchr(line, '\0', (size_t)got))
 			err = because(-EINVAL, "standard input:%u: there is a control character", number);
 		line[strcspn(line, "#;\n")] = '\0';
@@ -75,7 +73,7 @@ static int by_prefix(const struct prefix *p, const struct prefix *q)
 	return p->length < q->length ? -1 : p->length > q->length;
 }
 
-/* The same one in the order in which it was said. */
+/* Equal ones in the order in which they were given. */
 static int by_place(const void *a, const void *b)
 {
 	const struct prefix *p = *(struct prefix *const *)a, *q = *(struct prefix *const *)b;

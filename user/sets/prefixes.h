@@ -17,9 +17,9 @@ struct prefixes {
 	size_t n;
 };
 
-/* "-" stands for what standard input has, with comments behind # or ;. */
+/* "-" stands for standard input, where comments begin with # or ;. */
 int prefixes_read(const struct context *context, struct prefixes *prefixes, int n, char **operands);
-/* Leaves out what was said before. */
+/* Leaves out repetitions. */
 int prefixes_once(struct prefixes *prefixes);
 void prefixes_free(struct prefixes *prefixes);
 

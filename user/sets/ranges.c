@@ -15,11 +15,13 @@
 
 #define NUM	 uint32_t
 #define RANGE	 struct range4
+#define CUT	 struct cut4
 #define FN(name) range4_##name
 #include "sets/ranges_family.h"
 
 #define NUM	 ip6
 #define RANGE	 struct range6
+#define CUT	 struct cut6
 #define FN(name) range6_##name
 #include "sets/ranges_family.h"
 
@@ -163,27 +165,13 @@ static int hosts_expand(struct ranges *set)
 	return 0;
 }
 
-/* All is in normal form now. Gives back what is not used. Failing to make an array smaller is no failure. */
-static void trim(struct ranges *set)
+/* All is in normal form now. */
+static void settled(struct ranges *set)
 {
-	void *smaller;
-
 	set->settled4 = set->n4;
 	set->settled6 = set->n6;
-	if (set->n4 < set->room4) {
-		smaller = realloc(set->v4, (set->n4 + !set->n4) * sizeof(*set->v4));
-		if (smaller) {
-			set->v4 = smaller;
-			set->room4 = set->n4;
-		}
-	}
-	if (set->n6 < set->room6) {
-		smaller = realloc(set->v6, (set->n6 + !set->n6) * sizeof(*set->v6));
-		if (smaller) {
-			set->v6 = smaller;
-			set->room6 = set->n6;
-		}
-	}
+	range4_trim(&set->v4, set->n4, &set->room4);
+	range6_trim(&set->v6, set->n6, &set->room6);
 }
 
 int ranges_add4(struct ranges *set, uint32_t lo, uint32_t hi)
@@ -225,7 +213,7 @@ int ranges_finish(struct ranges *set)
 		ranges_free(set);
 		return -ENOMEM;
 	}
-	trim(set);
+	settled(set);
 	return 0;
 }
 
@@ -237,50 +225,39 @@ void ranges_free(struct ranges *set)
 	*set = RANGES_EMPTY;
 }
 
-static int allocate(struct ranges *out, size_t room4, size_t room6)
+static int combine(struct ranges *out, const struct ranges *a, const struct ranges *b, range4_algebra *of4,
+		   range6_algebra *of6)
 {
-	*out = RANGES_EMPTY;
-	out->v4 = malloc((room4 + 1) * sizeof(*out->v4));
-	out->v6 = malloc((room6 + 1) * sizeof(*out->v6));
+	size_t room4 = a->n4 + b->n4 + 1, room6 = a->n6 + b->n6 + 1;
+
+	*out = (struct ranges){ .room4 = room4, .room6 = room6 };
+	out->v4 = malloc(room4 * sizeof(*out->v4));
+	out->v6 = malloc(room6 * sizeof(*out->v6));
 	if (!out->v4 || !out->v6) {
 		ranges_free(out);
 		return -ENOMEM;
 	}
 	large_pages(out->v4, room4 * sizeof(*out->v4));
 	large_pages(out->v6, room6 * sizeof(*out->v6));
-	out->room4 = room4 + 1;
-	out->room6 = room6 + 1;
+	out->n4 = of4(out->v4, a->v4, a->n4, b->v4, b->n4);
+	out->n6 = of6(out->v6, a->v6, a->n6, b->v6, b->n6);
+	settled(out);
 	return 0;
 }
 
 int ranges_union(struct ranges *out, const struct ranges *a, const struct ranges *b)
 {
-	if (allocate(out, a->n4 + b->n4, a->n6 + b->n6))
-		return -ENOMEM;
-	out->n4 = range4_unite(out->v4, a->v4, a->n4, b->v4, b->n4);
-	out->n6 = range6_unite(out->v6, a->v6, a->n6, b->v6, b->n6);
-	trim(out);
-	return 0;
+	return combine(out, a, b, range4_unite, range6_unite);
 }
 
 int ranges_intersect(struct ranges *out, const struct ranges *a, const struct ranges *b)
 {
-	if (allocate(out, a->n4 + b->n4, a->n6 + b->n6))
-		return -ENOMEM;
-	out->n4 = range4_intersect(out->v4, a->v4, a->n4, b->v4, b->n4);
-	out->n6 = range6_intersect(out->v6, a->v6, a->n6, b->v6, b->n6);
-	trim(out);
-	return 0;
+	return combine(out, a, b, range4_intersect, range6_intersect);
 }
 
 int ranges_subtract(struct ranges *out, const struct ranges *a, const struct ranges *b)
 {
-	if (allocate(out, a->n4 + b->n4, a->n6 + b->n6))
-		return -ENOMEM;
-	out->n4 = range4_subtract(out->v4, a->v4, a->n4, b->v4, b->n4);
-	out->n6 = range6_subtract(out->v6, a->v6, a->n6, b->v6, b->n6);
-	trim(out);
-	return 0;
+	return combine(out, a, b, range4_subtract, range6_subtract);
 }
 
 bool ranges_equal(const struct ranges *a, const struct ranges *b)
@@ -289,13 +266,6 @@ bool ranges_equal(const struct ranges *a, const struct ranges *b)
 		return false;
 	return (!a->n4 || !memcmp(a->v4, b->v4, a->n4 * sizeof(*a->v4))) &&
 	       (!a->n6 || !memcmp(a->v6, b->v6, a->n6 * sizeof(*a->v6)));
-}
-
-bool ranges_have(const struct ranges *set, struct addr addr)
-{
-	if (addr.family == 4)
-		return range4_find(set->v4, set->n4, (uint32_t)addr.num);
-	return range6_find(set->v6, set->n6, addr.num);
 }
 
 bool ranges_touch(const struct ranges *set, struct addr first, unsigned int length)
@@ -309,15 +279,9 @@ bool ranges_touch(const struct ranges *set, struct addr first, unsigned int leng
 
 int ranges_covering(const struct ranges *set, struct addr addr)
 {
-	if (addr.family == 4) {
-		const struct range4 *range = range4_find(set->v4, set->n4, (uint32_t)addr.num);
-
-		return range ? range4_covering(range, (uint32_t)addr.num) : -1;
-	} else {
-		const struct range6 *range = range6_find(set->v6, set->n6, addr.num);
-
-		return range ? range6_covering(range, addr.num) : -1;
-	}
+	if (addr.family == 4)
+		return range4_covering(set->v4, set->n4, (uint32_t)addr.num);
+	return range6_covering(set->v6, set->n6, addr.num);
 }
 
 uint64_t ranges_count4(const struct ranges *set)
@@ -346,26 +310,20 @@ ip6 ranges_count6(const struct ranges *set)
 uint64_t ranges_count_prefixes(const struct ranges *set)
 {
 	uint64_t n = 0;
-	unsigned int length;
 
 	for (size_t i = 0; i < set->n4; i++) {
-		uint32_t lo = set->v4[i].lo, first;
-		bool done = false;
+		struct cut4 cut = { .lo = set->v4[i].lo, .hi = set->v4[i].hi };
 
 		/* The large sets are of hosts. */
-		if (lo == set->v4[i].hi)
+		if (cut.lo == cut.hi)
 			n++;
 		else
-			while (range4_next_prefix(&lo, set->v4[i].hi, &done, &first, &length))
+			while (range4_next_prefix(&cut))
 				n++;
 	}
-	for (size_t i = 0; i < set->n6; i++) {
-		ip6 lo = set->v6[i].lo, first;
-		bool done = false;
-
-		while (range6_next_prefix(&lo, set->v6[i].hi, &done, &first, &length))
+	for (size_t i = 0; i < set->n6; i++)
+		for (struct cut6 cut = { .lo = set->v6[i].lo, .hi = set->v6[i].hi }; range6_next_prefix(&cut);)
 			n++;
-	}
 	return n;
 }
 

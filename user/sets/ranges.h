@@ -18,7 +18,7 @@ struct range6 {
 
 /*
  * A set of addresses of both families. Between ranges_finish() and the next add it is normal: sorted, disjoint, no two
- * ranges adjacent. Every function but the two adds wants normal sets and leaves normal sets.
+ * ranges adjacent. Every function but the adds takes and leaves normal sets.
  */
 struct ranges {
 	struct range4 *v4;
@@ -27,15 +27,12 @@ struct ranges {
 	size_t room4, room6;
 	size_t settled4, settled6; /* the first so many are in normal form, whatever was added behind them */
 	/*
-	 * Single IPv4 addresses wait here, four bytes each, until ranges_finish() merges them in. The first
-	 * hosts_sorted are sorted already, without duplicates: that is how a list that repeats itself stays small while
-	 * it is read.
+	 * Single IPv4 addresses wait here until ranges_finish() merges them in. The first hosts_sorted are sorted,
+	 * without duplicates, so that a list that repeats itself stays small while it is read.
 	 */
 	uint32_t *hosts;
 	size_t hosts_n, hosts_room, hosts_sorted;
-	/*
-	 * Of all that was added since the set was empty: how many were there already, to the letter. Where more than
-	 * SETTLE_BYTES wait, some of them count as merged instead.
+	/* Entries added twice, to the letter. Where more than SETTLE_BYTES wait, some of them count as merged instead.
 	 */
 	uint64_t duplicates;
 };
@@ -58,7 +55,6 @@ int ranges_intersect(struct ranges *out, const struct ranges *a, const struct ra
 int ranges_subtract(struct ranges *out, const struct ranges *a, const struct ranges *b);
 
 bool ranges_equal(const struct ranges *a, const struct ranges *b);
-bool ranges_have(const struct ranges *set, struct addr addr);
 
 /* Does the set hold any address of that prefix? */
 bool ranges_touch(const struct ranges *set, struct addr first, unsigned int length);
@@ -70,9 +66,19 @@ uint64_t ranges_count4(const struct ranges *set);
 /* How many IPv6 addresses; saturates at 2^128 - 1 for ::/0. */
 ip6 ranges_count6(const struct ranges *set);
 
-/* Cuts [lo, hi] into its fewest prefixes. Call until it returns false; *lo moves on. */
-bool range4_next_prefix(uint32_t *lo, uint32_t hi, bool *done, uint32_t *first, unsigned int *length);
-bool range6_next_prefix(ip6 *lo, ip6 hi, bool *done, ip6 *first, unsigned int *length);
+/* Cuts [lo, hi] into its fewest prefixes: first and length are the next one, until it returns false. */
+struct cut4 {
+	uint32_t lo, hi, first;
+	unsigned int length;
+	bool done;
+};
+struct cut6 {
+	ip6 lo, hi, first;
+	unsigned int length;
+	bool done;
+};
+bool range4_next_prefix(struct cut4 *cut);
+bool range6_next_prefix(struct cut6 *cut);
 
 /* For the reader's innermost loop. */
 int ranges_make_host_room(struct ranges *set);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Range arrays of one family; ranges.c includes this once for each, with NUM (the address), RANGE and FN(name) defined.
- * There is no include guard on purpose.
+ * Range arrays of one family. ranges.c includes this once for each, with NUM (the address), RANGE, CUT and FN(name)
+ * defined: there is no include guard on purpose.
  */
 
 #define NUM_BITS (8 * (unsigned int)sizeof(NUM))
@@ -191,7 +191,6 @@ static size_t FN(below)(const RANGE *v, size_t n, NUM num)
 	return below;
 }
 
-/* The algebra: out has room for every range that can come out. */
 static size_t FN(intersect)(RANGE *out, const RANGE *a, size_t na, const RANGE *b, size_t nb)
 {
 	size_t n = 0, i = 0, j = 0;
@@ -239,13 +238,6 @@ static size_t FN(subtract)(RANGE *out, const RANGE *a, size_t na, const RANGE *b
 	return n;
 }
 
-static const RANGE *FN(find)(const RANGE *v, size_t n, NUM num)
-{
-	size_t below = FN(below)(v, n, num);
-
-	return below && v[below - 1].hi >= num ? &v[below - 1] : NULL;
-}
-
 static bool FN(meets)(const RANGE *v, size_t n, NUM lo, NUM hi)
 {
 	size_t below = FN(below)(v, n, hi);
@@ -253,41 +245,60 @@ static bool FN(meets)(const RANGE *v, size_t n, NUM lo, NUM hi)
 	return below && v[below - 1].hi >= lo;
 }
 
-static int FN(covering)(const RANGE *range, NUM num)
+static int FN(covering)(const RANGE *v, size_t n, NUM num)
 {
+	size_t below = FN(below)(v, n, num);
+
+	if (!below || v[below - 1].hi < num)
+		return -1;
 	for (unsigned int length = 0; length < NUM_BITS; length++) {
 		NUM mask = NUM_MAX >> length;
 
-		if ((num & ~mask) >= range->lo && (num | mask) <= range->hi)
+		if ((num & ~mask) >= v[below - 1].lo && (num | mask) <= v[below - 1].hi)
 			return (int)length;
 	}
 	return (int)NUM_BITS;
 }
 
-bool FN(next_prefix)(NUM *lo, NUM hi, bool *done, NUM *first, unsigned int *length)
+bool FN(next_prefix)(CUT *cut)
 {
+	NUM lo = cut->lo, mask;
 	unsigned int bits = 0;
-	NUM mask;
 
-	if (*done || *lo > hi)
+	if (cut->done || lo > cut->hi)
 		return false;
 	/* The most low bits that are clear in lo, and all values of which lie within hi: by halves. */
 	for (unsigned int step = NUM_BITS / 2; step; step /= 2) {
 		mask = NUM_MAX >> (NUM_BITS - bits - step);
-		if (!(*lo & mask) && mask <= hi - *lo)
+		if (!(lo & mask) && mask <= cut->hi - lo)
 			bits += step;
 	}
-	bits += !*lo && hi == NUM_MAX;
+	bits += !lo && cut->hi == NUM_MAX;
 	mask = bits ? NUM_MAX >> (NUM_BITS - bits) : 0;
-	*length = NUM_BITS - bits;
-	*first = *lo;
-	*done = hi - *lo == mask;
-	*lo += mask + 1;
+	cut->length = NUM_BITS - bits;
+	cut->first = lo;
+	cut->done = cut->hi - lo == mask;
+	cut->lo = lo + mask + 1;
 	return true;
 }
+
+/* Gives back what is not used. Failing to make an array smaller is no failure. */
+static void FN(trim)(RANGE **v, size_t n, size_t *room)
+{
+	RANGE *smaller = n < *room ? realloc(*v, (n + !n) * sizeof(RANGE)) : NULL;
+
+	if (smaller) {
+		*v = smaller;
+		*room = n;
+	}
+}
+
+/* How the sets of one family become one; out has room for every range that can come out. */
+typedef size_t FN(algebra)(RANGE *out, const RANGE *a, size_t na, const RANGE *b, size_t nb);
 
 #undef NUM_BITS
 #undef NUM_MAX
 #undef NUM
 #undef RANGE
+#undef CUT
 #undef FN

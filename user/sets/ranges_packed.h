@@ -6,7 +6,6 @@
 #ifndef SETS_RANGES_PACKED_H
 #define SETS_RANGES_PACKED_H
 
-#include <stddef.h>
 #include <sys/types.h>
 
 #include "sets/ranges.h"
@@ -14,11 +13,10 @@
 /* At most so many bytes for a range. */
 #define PACKED4_MAX 10
 
-/* Packs ranges until they or the room are at an end; *done says how many. Returns the bytes used. */
+/* Packs ranges until they or the room end; *done is how many. Returns the bytes used. */
 size_t packed4_put(const struct range4 *from, size_t n, size_t *done, unsigned char *to, size_t room);
 
-/* Where there is no room, counts. Returns how many ranges the bytes hold, or -EUCLEAN: not what packed4_put() writes.
- */
+/* Returns how many ranges the bytes hold, or -EUCLEAN: not what packed4_put() writes. `to` may be NULL. */
 ssize_t packed4_get(const unsigned char *from, size_t bytes, struct range4 *to);
 
 #endif

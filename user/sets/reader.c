@@ -4,19 +4,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "sets/ranges.h"
-#include "base/log.h"
 #include "base/clock.h"
+#include "base/log.h"
+#include "sets/ranges.h"
 #include "sets/reader_input.h"
 #include "sets/reader_internal.h"
 
 #define NAME_SHOWN 96 /* bytes of a file name in a message: the end of it says more than the beginning */
 #define TEXT_SHOWN 48
 
-/* Appends text as one can print it, at most so many bytes of it. */
+/* Appends text in printable form, at most `shown` bytes of it. */
 static void put_text(FILE *out, const char *text, size_t len, size_t shown)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -122,7 +121,7 @@ void reader_progress(struct reader *reader)
 		fmin(part, 1) * 100);
 }
 
-/* What was found is named, not what was looked for. */
+/* Names the format that was found, not the one that was looked for. */
 static const char *format_name(const struct reader *reader)
 {
 	if (strcmp(reader->format->name, "mixed") != 0)
@@ -148,7 +147,7 @@ static int read_all(struct reader *reader)
 	if (err < 0)
 		return err;
 	if (reader->end >= 3 && !memcmp(reader->buf, "\xef\xbb\xbf", 3))
-		reader->start = 3; /* the mark of UTF-8 */
+		reader->start = 3; /* the byte order mark */
 	if (reader->options->format)
 		err = reader_choose(reader, reader->options->format);
 	else

@@ -9,12 +9,12 @@
 
 struct ranges;
 
-#define READER_BAD_MAX	10 /* damaged lines that are remembered word by word */
+#define READER_BAD_MAX	10 /* damaged lines whose text is kept */
 #define READER_TEXT_MAX 256
 
 struct reader_options {
 	const char *name;   /* what messages call the file; NULL: by its path */
-	const char *format; /* a name from reader_formats() or "csv:COLUMN", or NULL: told by content */
+	const char *format; /* a name from reader_formats() or "csv:COLUMN", or NULL: found by content */
 	bool skip_bad;	    /* leave damaged lines out instead of stopping */
 	bool hidden;	    /* messages do not repeat what is in it */
 	bool progress;	    /* a bar on standard error once it has taken half a second */
@@ -23,7 +23,7 @@ struct reader_options {
 	void *arg;
 };
 
-/* What was read, for the user's eyes. */
+/* What was read, to be shown. */
 struct reader_report {
 	const char *format;
 	uint64_t lines, entries;
@@ -34,7 +34,7 @@ struct reader_report {
 };
 
 /*
- * Reads a list from path ("-": standard input) into set, to what it holds already; the set is normal afterwards.
+ * Adds a list from path ("-": standard input) to what the set holds; the set is normal afterwards.
  * Returns 0 or -errno; then the set is empty and error holds one line that names the file, the line and the reason.
  */
 int reader_read(const char *path, const struct reader_options *options, struct ranges *set,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which format is it? Every format that has lines tries a sample of them; the one that most lines fit is taken. */
+/* Which format is it? Every format that has lines tries a sample; the one that fits most lines is taken. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,7 +89,7 @@ static size_t count_fitting(struct reader *reader, const struct format *format)
 }
 
 /*
- * A label is anything, and so is a damaged line: only where most lines have one are lines with a label taken for good.
+ * A label is any text, and so is a damaged line: only where most lines have a label is the format with labels taken.
  * Where most labels are names with a dot, it is a hosts file.
  */
 static const struct format *labels_or_names(const struct reader *reader)

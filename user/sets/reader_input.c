@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,8 +10,9 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "sets/reader_input.h"
+#include "base/compress.h"
 #include "base/log.h"
+#include "sets/reader_input.h"
 #include "sets/reader_internal.h"
 
 /* What "xz -9" needs is 65 MiB; a file that asks for far more is not a list. */
@@ -24,8 +23,6 @@
 #define UNPACKED_MOST ((uint64_t)1 << 30)
 #endif
 #define UNPACKED_TIMES 100
-
-enum packing { PLAIN, GZIP, XZ, ZSTD };
 
 struct input {
 	int fd;
@@ -38,16 +35,6 @@ struct input {
 	z_stream gzip;
 	lzma_stream xz;
 	ZSTD_DStream *zstd;
-};
-
-static const struct {
-	enum packing packing;
-	size_t len;
-	uint8_t bytes[6];
-} magics[] = {
-	{ GZIP, 3, { 0x1f, 0x8b, 0x08 } },
-	{ XZ, 6, { 0xfd, '7', 'z', 'X', 'Z', 0 } },
-	{ ZSTD, 4, { 0x28, 0xb5, 0x2f, 0xfd } },
 };
 
 static int take(struct input *in, void *buf, size_t size, size_t *got, const char **reason)
@@ -119,7 +106,7 @@ int input_open(struct input **input, const char *path, const char **reason)
 	in->packed = malloc(READER_PACKED);
 	if (!in->packed)
 		goto out;
-	while (in->filled < sizeof(magics[0].bytes) && !in->fd_ended) {
+	while (in->filled < PACKING_BYTES && !in->fd_ended) {
 		size_t got = 0;
 
 		err = take(in, in->packed + in->filled, READER_PACKED - in->filled, &got, reason);
@@ -127,10 +114,7 @@ int input_open(struct input **input, const char *path, const char **reason)
 			goto out;
 		in->filled += got;
 	}
-	for (size_t i = 0; i < sizeof(magics) / sizeof(*magics); i++) {
-		if (in->filled >= magics[i].len && !memcmp(in->packed, magics[i].bytes, magics[i].len))
-			in->packing = magics[i].packing;
-	}
+	in->packing = packing_of(in->packed, in->filled);
 	err = start_unpacking(in);
 	if (err) {
 		*reason = errno_text(err);
@@ -208,24 +192,18 @@ static int zstd_step(struct input *in, uint8_t *out, size_t room, size_t *made, 
 		*reason = "damaged zstd data, or data that takes more than 128 MiB to unpack";
 		return -EBADMSG;
 	}
-	/* At the end of a frame without a byte of the next one, 0 is not repeated: only progress changes the state. */
+	/* zstd says 0 once at the end of a frame: without progress the state stays. */
 	if (from.pos != in->at || to.pos)
 		in->midway = ret != 0;
 	in->at = from.pos;
 	return 0;
 }
 
-static int unpack(struct input *in, uint8_t *out, size_t room, size_t *made, const char **reason)
-{
-	switch (in->packing) {
-	case GZIP:
-		return gzip_step(in, out, room, made, reason);
-	case XZ:
-		return xz_step(in, out, room, made, reason);
-	default:
-		return zstd_step(in, out, room, made, reason);
-	}
-}
+static int (*const unpack[])(struct input *in, uint8_t *out, size_t room, size_t *made, const char **reason) = {
+	[GZIP] = gzip_step,
+	[XZ] = xz_step,
+	[ZSTD] = zstd_step,
+};
 
 ssize_t input_read(struct input *in, void *buf, size_t size, const char **reason)
 {
@@ -249,7 +227,7 @@ ssize_t input_read(struct input *in, void *buf, size_t size, const char **reason
 		} else {
 			err = refill(in, reason);
 			if (!err)
-				err = unpack(in, (uint8_t *)buf + done, size - done, &made, reason);
+				err = unpack[in->packing](in, (uint8_t *)buf + done, size - done, &made, reason);
 			if (err)
 				return err;
 			in->unpacked += made;

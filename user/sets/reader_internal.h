@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files named reader_*.c share; nobody else needs it. */
+/* What the files named reader_*.c share. */
 #ifndef SETS_READER_INTERNAL_H
 #define SETS_READER_INTERNAL_H
 
@@ -80,9 +80,8 @@ int reader_refuse(struct reader *reader, uint64_t line, const char *text, size_t
 int reader_fail(struct reader *reader, int err, const char *reason);
 void reader_progress(struct reader *reader);
 
-/* reader_text.c: the first two return 1, 0 at the end, or -errno. */
+/* reader_text.c: reader_fill() returns 1, 0 at the end, or -errno; the others 0 or -errno. */
 int reader_fill(struct reader *reader);
-int reader_line(struct reader *reader, const char **text, size_t *len);
 int reader_lines(struct reader *reader);
 /* For streams: takes so many bytes from the window and counts the lines that end in them. */
 void reader_skip(struct reader *reader, size_t len);

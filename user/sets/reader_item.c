@@ -106,7 +106,7 @@ static const char *skip_address(const char *p, const char *end)
 	return p;
 }
 
-/* After a dash: the other end of a range, or text? What could be meant as an address must be a right one. */
+/* After a dash: the other end of a range, or text? What looks like an address must be a valid one. */
 static bool could_be_address(const char *p, const char *end)
 {
 	size_t len = (size_t)(end - p);

@@ -4,7 +4,6 @@
  * and so are the members of objects that are named below; everything else is passed over.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -40,7 +39,8 @@ static bool is_member(const char *key)
 	return false;
 }
 
-/* They come in the order of the text: it is gone through once. What is written with escapes ends the search. */
+/* Strings come in the order of the text, so one pass finds them all. One that is written with escapes ends the search.
+ */
 static uint64_t line_of(struct walk *walk, const char *string, size_t len)
 {
 	const char *slash = memchr(string, '/', len), *end = walk->text + walk->len, *p = walk->found;
@@ -73,7 +73,7 @@ static int take_string(struct walk *walk, const json_t *value)
 	return reason ? bad_value(walk, string, len, reason) : reader_add(walk->reader, &item);
 }
 
-/* In an array that nobody named, one address makes all the strings entries: the others are damaged. */
+/* In an array without a known name, one address makes all the strings entries: the others are damaged. */
 static bool holds_addresses(const json_t *array)
 {
 	size_t i;
@@ -198,8 +198,7 @@ static int load_value(struct walk *walk, bool inside, size_t *used)
 		value = json_loadb(walk->text, len, JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES,
 				   &error);
 		walk->len = value ? (size_t)error.position : 0;
-		/* What ends with the window may go on behind it; what is wrong well before it is wrong whatever
-		 * follows. */
+		/* A value that ends with the window may go on behind it; an error well before its end is final. */
 		if (reader->ended || (value ? walk->len < len : (size_t)error.position + TOKEN_CUT < len))
 			break;
 		json_decref(value);
@@ -212,16 +211,16 @@ static int load_value(struct walk *walk, bool inside, size_t *used)
 	}
 	*used = walk->len;
 	walk->values++;
-	walk->empty += json_is_null(value); /* so some programs write a list of nothing */
+	walk->empty += json_is_null(value); /* some programs write an empty list so */
 	if (value) {
 		err = walk_value(walk, value, inside || json_is_string(value));
 		json_decref(value);
 		return err;
 	}
-	if (!error.text[0]) /* that is how jansson says it */
+	if (!error.text[0]) /* how jansson reports it */
 		return reader_fail(reader, -ENOMEM, strerror(ENOMEM));
 	err = bad_syntax(reader, &error);
-	/* Inside an array, there is no telling where the next value begins. */
+	/* Inside an array nothing tells where the next value begins. */
 	return err || !inside ? err : reader_fail(reader, -EINVAL, "the JSON is damaged");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The formats that have one entry a line: each has a function that reads a line or says why it does not fit. */
+/* The formats of one entry a line: each has a function that reads a line or says why it does not fit. */
 #include <string.h>
 
 #include "sets/reader_internal.h"
@@ -122,7 +122,7 @@ LINE_FUNCTION(p2p)
 	return rest == end ? NULL : "there is text behind the range";
 }
 
-/* Lines of an access level above 127 are what such a list lets through. */
+/* Such a list lets through what has an access level above 127. */
 LINE_FUNCTION(dat)
 {
 	const char *end = text + len, *rest, *reason;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sets as "nft list set" prints them and "nft -f" reads them; a stream of words, lines mean little. */
-#include <errno.h>
 #include <string.h>
 
 #include "sets/reader_internal.h"
@@ -37,7 +36,7 @@ static int peek(struct reader *reader, char *c)
 
 static int refuse(struct reader *reader, const struct token *token, const char *reason)
 {
-	/* A newline has been counted by the time somebody stumbles over it. */
+	/* A newline that is refused has been counted already. */
 	uint64_t line = reader->line + !(token->len == 1 && *token->text == '\n');
 
 	return reader_refuse(reader, line, token->text, token->len, reason);
@@ -135,7 +134,7 @@ static int take_element(struct reader *reader, struct token *token)
 	return reader_add(reader, &item);
 }
 
-/* Behind the opening brace; takes the closing one. */
+/* From behind the opening brace up to the closing one. */
 static int take_elements(struct reader *reader)
 {
 	struct token token;
@@ -207,11 +206,10 @@ int nft_stream(struct reader *reader)
 	}
 }
 
-/* The first word of a line, then what must be on the rest of it. */
 bool nft_begins(const char *text, size_t len)
 {
 	static const struct {
-		const char *word, *holds;
+		const char *word, *holds; /* how the line begins, and what it must contain */
 	} begins[] = {
 		{ "table ", "{" },  { "set ", "{" },	  { "add element ", "{" }, { "create element ", "{" },
 		{ "define ", "=" }, { "elements ", "=" }, { "flush set ", " " },

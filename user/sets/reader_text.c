@@ -41,7 +41,7 @@ int reader_fill(struct reader *reader)
 }
 
 /* A line that is too long comes cut, with a length beyond the limit. */
-int reader_line(struct reader *reader, const char **text, size_t *len)
+static int reader_line(struct reader *reader, const char **text, size_t *len)
 {
 	const char *newline = NULL;
 	size_t searched = 0;
@@ -98,7 +98,7 @@ int reader_skip_line(struct reader *reader)
 	}
 }
 
-/* One bit for each of eight bytes that is no digit. */
+/* One bit for each of eight bytes that is not a digit. */
 static inline unsigned int no_digits(uint64_t word)
 {
 	/* '0' to '9' are 0x30 to 0x39: the high half is 3, and adding 6 to the low one does not carry. */
@@ -120,7 +120,7 @@ static inline uint64_t load64(const char *p)
 
 /*
  * Up to three digits in front of p[end], as a number; *wrong collects what no part of an address may be. The bytes are
- * shifted so that the last digit is the topmost, whatever stood behind it falls out.
+ * shifted so that the last digit is the topmost: what stands behind it falls out.
  */
 static inline uint32_t part(const char *p, unsigned int begin, unsigned int end, unsigned int *wrong)
 {
@@ -166,8 +166,8 @@ static int fast_line6(struct reader *reader, const char *p, const char *last, co
 }
 
 /*
- * Lines that are one address or prefix and nothing else, as fast as they come: most big lists are made of them. Stops
- * at the first line that is anything else, which leaves every decision about it to the careful path.
+ * The fast path for lines that are one address or prefix and nothing else: most big lists are made of them. Stops at
+ * the first other line, and leaves every decision about it to the careful path.
  */
 static int fast_lines(struct reader *reader)
 {

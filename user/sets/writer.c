@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "sets/writer.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "sets/ranges.h"
@@ -173,14 +172,11 @@ static size_t prefixes4(const struct ranges *set, writer_prefix_fn *each, void *
 	size_t count = 0;
 
 	for (size_t i = 0; i < set->n4; i++) {
-		uint32_t lo = set->v4[i].lo, first;
-		unsigned int length;
-		bool done = false;
+		struct cut4 cut = { .lo = set->v4[i].lo, .hi = set->v4[i].hi };
 
-		for (; range4_next_prefix(&lo, set->v4[i].hi, &done, &first, &length); count++) {
+		for (; range4_next_prefix(&cut); count++)
 			if (each)
-				each((struct addr){ .family = 4, .num = first }, length, arg);
-		}
+				each((struct addr){ cut.first, 4 }, cut.length, arg);
 	}
 	return count;
 }
@@ -190,14 +186,11 @@ static size_t prefixes6(const struct ranges *set, writer_prefix_fn *each, void *
 	size_t count = 0;
 
 	for (size_t i = 0; i < set->n6; i++) {
-		ip6 lo = set->v6[i].lo, first;
-		unsigned int length;
-		bool done = false;
+		struct cut6 cut = { .lo = set->v6[i].lo, .hi = set->v6[i].hi };
 
-		for (; range6_next_prefix(&lo, set->v6[i].hi, &done, &first, &length); count++) {
+		for (; range6_next_prefix(&cut); count++)
 			if (each)
-				each((struct addr){ .family = 6, .num = first }, length, arg);
-		}
+				each((struct addr){ cut.first, 6 }, cut.length, arg);
 	}
 	return count;
 }

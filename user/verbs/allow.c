@@ -14,6 +14,7 @@
 #include "verbs/answer.h"
 #include "sets/prefixes.h"
 #include "verbs/verbs.h"
+#include "sets/writer.h"
 
 /* No list of a user's can have this name. */
 #define LIVE_ALLOW "(allow)"
@@ -53,7 +54,7 @@ static int put_live(struct state *state, const struct ranges *set)
 	return state_list_put(state, &list, set);
 }
 
-static void show_prefix(struct addr first, unsigned int length, json_t *array)
+static void show_prefix(struct addr first, unsigned int length, void *array)
 {
 	char text[PREFIX_TEXT_MAX];
 
@@ -67,10 +68,8 @@ static void show_prefix(struct addr first, unsigned int length, json_t *array)
 /* allow alone. */
 static int show_live(const struct context *context)
 {
-	struct addr first4 = { 0, 4 }, first6 = { 0, 6 };
 	struct ranges live = RANGES_EMPTY;
 	struct state *state = NULL;
-	unsigned int length;
 	json_t *array;
 	int err = state_open(&state, context, false);
 
@@ -80,22 +79,7 @@ static int show_live(const struct context *context)
 	if (err)
 		return fail("%s", reason(err));
 	array = context->json ? json_array() : NULL;
-	for (size_t i = 0; i < live.n4; i++) {
-		uint32_t lo = live.v4[i].lo, first;
-		bool done = false;
-
-		while (range4_next_prefix(&lo, live.v4[i].hi, &done, &first, &length)) {
-			first4.num = first;
-			show_prefix(first4, length, array);
-		}
-	}
-	for (size_t i = 0; i < live.n6; i++) {
-		ip6 lo = live.v6[i].lo;
-		bool done = false;
-
-		while (range6_next_prefix(&lo, live.v6[i].hi, &done, &first6.num, &length))
-			show_prefix(first6, length, array);
-	}
+	writer_prefixes(&live, show_prefix, array);
 	ranges_free(&live);
 	return array ? out_json(context, array) : out_end();
 }
