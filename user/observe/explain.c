@@ -36,7 +36,7 @@ static int by_address(const void *a, const void *b, void *addrs)
 	return x->num < y->num ? -1 : x->num > y->num;
 }
 
-/* The hit of that address in this list, if it is not traced yet. */
+/* The hit of that address in this list, if its line is not known yet. */
 static struct hit *untraced(const struct search *s, size_t addr)
 {
 	const struct traced *t = &s->e->traced[addr];
@@ -47,7 +47,7 @@ static struct hit *untraced(const struct search *s, size_t addr)
 	return NULL;
 }
 
-/* reader_read() calls this with every entry. The first line that holds an address is the one that is named. */
+/* The first line that holds an address is the one that is shown. */
 static int on_entry(void *arg, int family, ip6 lo, ip6 hi, uint64_t line)
 {
 	struct search *s = arg;
@@ -94,7 +94,7 @@ static int trace(struct search *s, struct state *state)
 	if (list->format[0])
 		options.format = list->format;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	/* Lists of live exceptions have no text, and a failure here leaves the ranges: still the truth. */
+	/* A list of live exceptions has no text. Where reading fails, the ranges remain, and they are right. */
 	reader_read(path, &options, &none, &report, error);
 	ranges_free(&none);
 	close(fd);
@@ -137,7 +137,7 @@ static int search_list(struct explanation *e, struct state *state, size_t list, 
 	return err;
 }
 
-/* Live bans have a name like a list's, and come last: what a list bans anyway is the list's. */
+/* Live bans appear as one more list, the last: an address that a list bans counts for that list. */
 static int add_live(struct explanation *e)
 {
 	struct list_info *grown = reallocarray(e->lists, e->n + 1, sizeof(*grown));
@@ -228,7 +228,6 @@ void explain_free(struct explanation *e)
 const struct hit *explain_decider(const struct explanation *e, size_t addr)
 {
 	static const enum list_kind order[] = { LIST_ALLOW, LIST_BAN, LIST_SHADOW };
-
 	const struct traced *t = &e->traced[addr];
 
 	for (size_t k = 0; k < 3; k++)

@@ -5,15 +5,14 @@
 
 #include <stdint.h>
 
-#include "sets/ranges.h"
 #include "state/state.h"
 
-/* A list that holds an address; line 0: only the ranges are known, and they are what lo and hi say. */
+/* A list that holds an address: the entry lo to hi on this line; line 0: only the range is known. */
 struct hit {
 	size_t list; /* into explanation's lists */
 	ip6 lo, hi;
 	uint64_t line;
-	struct ban *ban; /* where it is a live one */
+	struct ban *ban; /* NULL: no live ban */
 };
 
 /* What holds one of the addresses. */
@@ -23,14 +22,12 @@ struct traced {
 	bool ran_out; /* its live ban has expired, but no command has run since to remove it */
 };
 
-struct context;
-
 struct explanation {
-	uint64_t generation, edits; /* that these lists were put into force with */
-	struct list_info *lists;    /* and behind them, as one more, the live bans */
+	uint64_t generation, edits; /* that put these lists into force */
+	struct list_info *lists;    /* the last one stands for the live bans */
 	struct ranges *sets;
 	size_t n;
-	bool image;	       /* in force: its lists have names and labels, but no sets */
+	bool image;	       /* an image is in force: its lists have names and labels, but no sets */
 	struct traced *traced; /* for each address */
 	size_t addrs_n;
 };

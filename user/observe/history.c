@@ -11,13 +11,12 @@
 
 const char *const history_window_names[] = { "minute", "hour", "day", NULL };
 
-/* Each window is a ring of buckets, one more than it takes: the oldest is only partly in it. */
+/* Each window is a ring of buckets. It has one more than the window needs: the oldest is only partly inside. */
 static const struct {
 	uint64_t period;
 	unsigned int buckets;
 } windows[HISTORY_WINDOWS] = { { 10, 7 }, { 300, 13 }, { 3600, 25 } };
 
-/* Time may have been set back: then the ring goes on where it is. */
 static struct history_sums *bucket_at(struct history *h, unsigned int window, uint64_t now)
 {
 	uint64_t number = now / windows[window].period;
@@ -31,7 +30,7 @@ static struct history_sums *bucket_at(struct history *h, unsigned int window, ui
 	return b;
 }
 
-/* What a place holds, in all windows together: to tell which is missed least. */
+/* The packets of a place in all windows: the lightest place is missed least. */
 static uint64_t weight(const struct file *f, unsigned int place)
 {
 	uint64_t packets = 0;
@@ -52,7 +51,7 @@ unsigned int history_place(const struct history_list places[LABELS], const struc
 	return place < LABELS ? place : 0;
 }
 
-/* A free one, or the lightest of those whose list is gone. */
+/* A free place, or the lightest of those whose list is gone. */
 static unsigned int take_place(struct file *f, const struct list_info *list, const bool taken[LABELS])
 {
 	unsigned int place = 0;
@@ -158,7 +157,7 @@ void history_sample(struct history *h, uint64_t now, const struct packet *p)
 				    .lo = (uint64_t)p->source.num,
 				    .family = family };
 	struct top_entry network = { .hi = (uint64_t)(net >> 64), .lo = (uint64_t)net, .family = family };
-	/* A family that no address has; the port is one more, so that none is 0. */
+	/* Family 1 is no address's. The port is stored plus one: 0 means that there is none. */
 	struct top_entry port = { (uint64_t)p->protocol, (uint64_t)(p->destination_port + 1), 1, 0, 0, 0 };
 
 	if (!p->source.family)
@@ -211,7 +210,7 @@ static void sum_up(struct history_sums *sums, const struct file *f, uint64_t now
 	}
 }
 
-/* Every second or minute of the window, also those that were not counted. */
+/* Every second or minute of the window; those that were not counted are 0. */
 static void copy_points(struct history_report *r, const struct file *f, uint64_t now, enum history_window window)
 {
 	static const unsigned int counts[] = { 60, 60, 1440 };
@@ -246,7 +245,7 @@ int history_read(const struct history *h, uint64_t now, enum history_window wind
 
 		read_once(h->file, now, window, report);
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-		/* A writer that was killed in between leaves it odd: what it left is still the best there is. */
+		/* A writer that was killed leaves the number odd: what it left is still the best there is. */
 		if (before == __atomic_load_n(&h->file->sequence, __ATOMIC_ACQUIRE) && (!(before & 1) || attempt > 100))
 			return 0;
 	}

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What attacks looked like over the last minute, hour and day, in a file of fixed size: the service writes it, report
- * and metrics read it. Counts are exact; who and where from comes from samples, in tables of the most frequent
- * (top_table.h).
+ * reads it. Counts are exact; sources, networks and ports come from samples (top_table.h).
  */
 #ifndef OBSERVE_HISTORY_H
 #define OBSERVE_HISTORY_H
@@ -14,22 +13,21 @@
 #include "observe/top_table.h"
 #include "state/state.h"
 
-struct context;
 struct counted;
 struct packet;
 
 enum top { TOP_SOURCES, TOP_NETWORKS, TOP_PORTS, TOPS };
 
 /*
- * Whose a place among the lists' sums is; "" where it is free. Labels are given to other lists as lists come and
- * go, places are not: what a list dropped stays its own when it is unloaded.
+ * The list that a place among the sums belongs to; "" where it is free. A label may pass to another list, a place does
+ * not: what a list dropped stays its own when it is unloaded.
  */
 struct history_list {
 	char name[LIST_NAME_MAX];
 	uint32_t kind;
 };
 
-/* 0: it has none. */
+/* 0: the list has none. */
 unsigned int history_place(const struct history_list places[LABELS], const struct list_info *list);
 
 struct history_sums {
@@ -66,16 +64,15 @@ extern const char *const history_window_names[];
 
 struct history;
 
-/* Both 0 or -errno with the reason recorded. The writer starts a damaged file, or one of another version, again.
- */
+/* 0 or -errno with the reason recorded. The writer empties a damaged file, or one of another version. */
 int history_open(const struct context *context, struct history **history, bool write);
-/* One in memory alone. */
+/* In memory alone. */
 int history_private(struct history **history);
 void history_close(struct history *history);
 
-/* Whose the labels are from now on; live_exact: LABEL_LIVE is live bans' alone. */
+/* The lists whose labels are counted from now on; live_exact: only live bans count on LABEL_LIVE. */
 void history_lists(struct history *history, const struct list_info *lists, size_t n, bool live_exact);
-/* What was counted since the last time, about once a second. */
+/* Once a second: what was counted since the last time. */
 void history_count(struct history *history, uint64_t now, double seconds, const struct counted *between);
 void history_sample(struct history *history, uint64_t now, const struct packet *packet);
 

@@ -21,7 +21,7 @@ static bool is_ours(const struct file *f)
 	return f->magic == HISTORY_MAGIC && f->version == HISTORY_VERSION && f->size == sizeof(*f);
 }
 
-/* A file of another size or version is -EPROTO to a reader; a writer starts it again. */
+/* A file of another size or version: a reader gets -EPROTO, a writer empties it. */
 static int map_file(int fd, bool write, struct file **file)
 {
 	struct stat is;
@@ -31,7 +31,7 @@ static int map_file(int fd, bool write, struct file **file)
 		return -errno;
 	if (is.st_size != sizeof(*f) && !write)
 		return -EPROTO;
-	/* All of it is there from the start: a full disk shows now, not as a signal later. */
+	/* Allocate all of it now: a full disk is an error here, and would be a signal later. */
 	if (is.st_size != sizeof(*f) && (ftruncate(fd, 0) || posix_fallocate(fd, 0, sizeof(*f))))
 		return -ENOSPC;
 	*file = f = mmap(NULL, sizeof(*f), write ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);

@@ -22,7 +22,7 @@ struct history {
 	uint8_t place[LABELS]; /* of each label */
 };
 
-/* Around each change: readers take no lock, but look whether the sequence has changed meanwhile. */
+/* Around each change: readers take no lock, they read again if the sequence has changed meanwhile. */
 void history_write_begin(struct history *history);
 void history_write_end(struct history *history);
 

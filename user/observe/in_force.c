@@ -13,7 +13,7 @@
 #include "state/settings.h"
 #include "state/state.h"
 
-/* Where the state cannot be read, what is in force can be shown all the same. */
+/* If the state cannot be read, the arrays in the kernel can still be shown. */
 static void read_state(const struct context *context, struct inforce *s)
 {
 	struct state *state = NULL;

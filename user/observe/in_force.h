@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The generation in force as it can be measured: what show, metrics and top tell of it. */
+/* The generation in force and what can be measured of it, for show, metrics and top. */
 #ifndef OBSERVE_IN_FORCE_H
 #define OBSERVE_IN_FORCE_H
 
@@ -13,9 +13,9 @@ struct inforce {
 	struct generation g;
 	struct stage_bytes bytes;
 	double bits_per_key, asked;	    /* asked 0: not known */
-	double verdict4, verdict6, verdict; /* of innocent addresses, how many are dropped; the larger of both */
+	double verdict4, verdict6, verdict; /* the share of innocent addresses that is dropped; the larger one */
 	struct rate rate;
-	char image[IMAGE_ID_MAX], saved[32]; /* of the image in force; empty: there is none */
+	char image[IMAGE_ID_MAX], saved[32]; /* of the image in force; "": there is none */
 };
 
 /* All zero where nothing is loaded. 0 or -errno with the reason recorded. */

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "observe/metrics.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "observe/tallies.h"
 #include "observe/in_force.h"
-#include "base/context.h"
-#include "base/log.h"
+#include "state/bans.h"
 
 static void head(FILE *out, const char *name, const char *type, const char *help)
 {
 	fprintf(out, "# HELP xdp_bloom_%s %s\n# TYPE xdp_bloom_%s %s\n", name, help, name, type);
 }
 
-/* A label's value: names come from outside. */
+/* Names come from outside: escaped as the text format asks for. */
 static void value(FILE *out, const char *text)
 {
 	for (; *text; text++) {
@@ -32,7 +29,7 @@ static void port_lines(FILE *out, const struct tallies *c, bool bytes)
 	head(out, name, "counter",
 	     bytes ? "Bytes by interface, verdict and the stage that came to it."
 		   : "Packets by interface, verdict and the stage that came to it.");
-	/* Not what others counted before: it grows when one is detached, and would be a rate that never was. */
+	/* Without "others before": it grows when an interface is detached, which would show as a rate. */
 	for (size_t i = 0; i < c->ports_n; i++) {
 		const struct tally *row = tallies_port(c, &c->counted, i);
 		char buf[64];
@@ -48,46 +45,42 @@ static void port_lines(FILE *out, const struct tallies *c, bool bytes)
 	}
 }
 
+static void list_line(FILE *out, const char *name, const struct list_info *list, uint64_t number)
+{
+	fprintf(out, "xdp_bloom_%s{list=\"", name);
+	value(out, list->name);
+	fprintf(out, "\",kind=\"%s\"} %llu\n", list_kind_names[list->kind], (unsigned long long)number);
+}
+
 static void list_lines(FILE *out, const struct tallies *c, bool bytes)
 {
+	static const struct list_info live = { .name = LIVE_LIST, .kind = LIST_BAN };
 	const char *name = bytes ? "list_bytes_total" : "list_packets_total";
+	const struct tally *t = &c->counted.list[LABEL_LIVE];
 
 	head(out, name, "counter",
 	     bytes ? "Bytes dropped on account of a list; of a shadow list, bytes it would drop."
 		   : "Packets dropped on account of a list; of a shadow list, packets it would drop.");
-	fprintf(out, "xdp_bloom_%s{list=\"live\",kind=\"ban\"} %llu\n", name,
-		(unsigned long long)(bytes ? c->counted.list[LABEL_LIVE].bytes : c->counted.list[LABEL_LIVE].packets));
+	list_line(out, name, &live, bytes ? t->bytes : t->packets);
 	for (size_t i = 0; i < c->lists_n; i++) {
-		const struct tally *t = &c->counted.list[c->lists[i].label];
-
-		if (c->lists[i].kind == LIST_ALLOW)
-			continue;
-		fprintf(out, "xdp_bloom_%s{list=\"", name);
-		value(out, c->lists[i].name);
-		fprintf(out, "\",kind=\"%s\"} %llu\n", list_kind_names[c->lists[i].kind],
-			(unsigned long long)(bytes ? t->bytes : t->packets));
+		t = &c->counted.list[c->lists[i].label];
+		if (c->lists[i].kind != LIST_ALLOW)
+			list_line(out, name, &c->lists[i], bytes ? t->bytes : t->packets);
 	}
 }
 
-/* When each list was read: an alert on a feed that has not come for days. */
 static void list_gauges(FILE *out, const struct tallies *c)
 {
 	head(out, "list_prefixes", "gauge", "Entries of a list, as prefixes.");
-	for (size_t i = 0; i < c->lists_n; i++) {
-		fprintf(out, "xdp_bloom_list_prefixes{list=\"");
-		value(out, c->lists[i].name);
-		fprintf(out, "\",kind=\"%s\"} %llu\n", list_kind_names[c->lists[i].kind],
-			(unsigned long long)c->lists[i].prefixes);
-	}
+	for (size_t i = 0; i < c->lists_n; i++)
+		list_line(out, "list_prefixes", &c->lists[i], c->lists[i].prefixes);
+	/* For an alert on a feed that has not come for days. */
 	head(out, "list_loaded_timestamp_seconds", "gauge", "When a list was last loaded.");
 	for (size_t i = 0; i < c->lists_n; i++) {
 		struct tm utc = { 0 };
 
-		if (!strptime(c->lists[i].loaded, "%Y-%m-%dT%H:%M:%SZ", &utc))
-			continue;
-		fprintf(out, "xdp_bloom_list_loaded_timestamp_seconds{list=\"");
-		value(out, c->lists[i].name);
-		fprintf(out, "\",kind=\"%s\"} %lld\n", list_kind_names[c->lists[i].kind], (long long)timegm(&utc));
+		if (strptime(c->lists[i].loaded, "%Y-%m-%dT%H:%M:%SZ", &utc))
+			list_line(out, "list_loaded_timestamp_seconds", &c->lists[i], (uint64_t)timegm(&utc));
 	}
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What Prometheus reads: the text format, and the service's little web server for it. */
+/* What Prometheus reads: its text format, and the service's small web server. */
 #ifndef OBSERVE_METRICS_H
 #define OBSERVE_METRICS_H
 
@@ -17,10 +17,10 @@ struct metrics_server;
 /* where: ADDRESS:PORT, or PORT on 127.0.0.1. */
 int metrics_listen(const struct context *context, struct metrics_server **server, const char *where);
 void metrics_close(struct metrics_server *server);
-/* Can the state be read? /healthz says so; of the filter it sees for itself. */
+/* Can the state be read? /healthz reports it; the filter it checks itself. */
 void metrics_state(struct metrics_server *server, bool readable);
 
-/* What to poll, however many; then, and after as many ms as metrics_timeout() says (-1: any), metrics_serve(). */
+/* What to poll; returns how many. When one is ready, or after metrics_timeout() ms (-1: forever), metrics_serve(). */
 #define METRICS_CLIENTS 16
 #define METRICS_FDS	(METRICS_CLIENTS + 2)
 unsigned int metrics_fds(struct metrics_server *server, struct pollfd fds[METRICS_FDS]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Two pages, one request after the other, driven by the service's own loop: nothing here runs beside it. */
+/* Two pages, one request after the other. The service's loop drives it: there is no thread. */
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,14 +19,14 @@
 #define IDLE_SECONDS 10
 
 /*
- * Where every place is taken, new clients wait, and the oldest goes after so long: a crowd that drips its requests
- * byte by byte is never idle, and would keep Prometheus out forever.
+ * When every place is taken, new clients wait, and the oldest is closed after this time: clients that send their
+ * requests byte by byte are never idle, and would keep Prometheus out forever.
  */
 #define PLACE_MS 500
 
 /*
- * Loaded when it is asked for: it brings gnutls along and half a dozen more, and every command would be twice as long
- * in starting. Named by the version of the ABI that microhttpd.h describes.
+ * Loaded only when it is needed: it brings gnutls and half a dozen more libraries, and every command would take twice
+ * as long to start. Named by the version of the ABI that microhttpd.h describes.
  */
 #define LIBRARY "libmicrohttpd.so.12"
 
@@ -50,7 +50,7 @@ static struct {
 
 static int load_library(void)
 {
-	static void *library; /* stays */
+	static void *library; /* never closed */
 
 	if (library)
 		return 0;
@@ -69,7 +69,7 @@ struct metrics_server {
 	const struct context *context;
 	struct MHD_Daemon *daemon;
 	int listener;
-	bool state_lost; /* or could not be read, when it was last looked at */
+	bool state_lost; /* it could not be read the last time */
 	struct {
 		int fd;
 		int64_t since;
@@ -96,7 +96,7 @@ static void on_client(void *arg, struct MHD_Connection *connection, void **state
 		memmove(&s->client[i], &s->client[i + 1], (--s->clients - i) * sizeof(s->client[0]));
 }
 
-/* How long the oldest may stay, in ms; -1: as long as he likes. */
+/* How long the oldest client may stay, in ms; -1: there is no limit. */
 static int oldest_left(const struct metrics_server *s)
 {
 	int64_t left = s->client[0].since + PLACE_MS - clock_ms();
@@ -107,7 +107,7 @@ static int oldest_left(const struct metrics_server *s)
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned int status, char *text, size_t size,
 			      const char *type)
 {
-	/* It is the library's from now on. */
+	/* The library frees the text. */
 	struct MHD_Response *response = mhd.create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE);
 	enum MHD_Result result;
 
@@ -219,8 +219,8 @@ int metrics_listen(const struct context *context, struct metrics_server **server
 	if (!s)
 		return -ENOMEM;
 	/*
-	 * Its descriptors are polled one by one: its own epoll reports an edge once, and a client that had closed
-	 * before it was accepted would keep its place until it is idle.
+	 * No epoll of its own: that reports an edge once, and a client that closed before it was accepted would keep
+	 * its place until it is idle.
 	 */
 	s->daemon = mhd.start_daemon(address.ss_family == AF_INET6 ? MHD_USE_IPv6 : MHD_NO_FLAG, 0, NULL, NULL,
 				     on_request, s, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address,
@@ -255,7 +255,7 @@ struct sets {
 	int last;
 };
 
-/* The library would turn away at the door whom it has no place for. */
+/* When every place is taken, let new clients wait: the library would turn them away. */
 static bool take_sets(struct metrics_server *s, struct sets *sets)
 {
 	FD_ZERO(&sets->in);
@@ -307,7 +307,7 @@ void metrics_serve(struct metrics_server *s)
 	mhd.run_from_select(s->daemon, &sets.in, &sets.out, &sets.other);
 	if (oldest_left(s))
 		return;
-	/* The library sees the end of it at the next turn, and lets go of it. */
+	/* The library sees the end at the next turn, and closes it. */
 	shutdown(s->client[0].fd, SHUT_RDWR);
 	s->client[0].since = clock_ms();
 }

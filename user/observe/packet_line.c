@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "observe/packet_line.h"
-
 #include <stdio.h>
 #include <time.h>
 
 #include "bpf/abi.h"
-#include "base/context.h"
 #include "base/out.h"
 #include "kernel/ask.h"
 #include "observe/packet.h"
-#include "sets/address.h"
 
 static char *time_text(char buf[64], int64_t ns, const char *format, bool utc)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The format: draft-ietf-opsawg-pcapng. Blocks of 32-bit words in our own byte order, which the first one tells. */
+/* The format: draft-ietf-opsawg-pcapng. Blocks of 32-bit words in our own byte order, which the first block states. */
 #include "observe/pcapng.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ struct pcapng {
 	uint32_t interfaces;
 };
 
-/* A block while it is put together. */
+/* The body of a block. */
 struct block {
 	uint32_t words[256];
 	size_t n;
@@ -42,7 +42,7 @@ static void put(struct block *b, uint32_t word)
 static void put_bytes(struct block *b, const void *bytes, size_t n)
 {
 	if (n)
-		b->words[b->n + (n - 1) / 4] = 0; /* what fills the last word up */
+		b->words[b->n + (n - 1) / 4] = 0; /* padding */
 	memcpy(&b->words[b->n], bytes, n);
 	b->n += (n + 3) / 4;
 }
@@ -79,7 +79,7 @@ int pcapng_open(struct pcapng **file, const char *path)
 	*file = p;
 	if (!p)
 		return -ENOMEM;
-	if (strcmp(path, "-")) /* packets of others: for the owner's eyes only */
+	if (strcmp(path, "-")) /* other people's packets: only the owner may read them */
 		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	p->out = !strcmp(path, "-") ? stdout : fd < 0 ? NULL : fdopen(fd, "w");
 	if (!p->out)
@@ -117,7 +117,7 @@ int pcapng_close(struct pcapng *p)
 	return err;
 }
 
-/* Its number in the file; the first time it is described there. */
+/* The number of the interface in the file. The first time, its description is written. */
 static int number_of(struct pcapng *p, const char *interface, uint32_t *number)
 {
 	static const uint8_t nanoseconds = 9;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Packets into a pcapng file, each with its interface and a comment. */
+/* Writes packets to a pcapng file, each with its interface and a comment. */
 #ifndef OBSERVE_PCAPNG_H
 #define OBSERVE_PCAPNG_H
 

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "bpf/abi.h"
@@ -33,7 +32,7 @@ int relay_open(const struct context *context, struct relay *r)
 		return because(err, "%s: the path is too long for a socket", context->state);
 	memcpy(r->path, address.sun_path, sizeof(r->path));
 	r->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	unlink(address.sun_path); /* of a service that was killed: there is one at a time */
+	unlink(address.sun_path); /* left by a service that was killed: there is one at a time */
 	mask = umask(077);
 	if (r->listener < 0 || bind(r->listener, (struct sockaddr *)&address, sizeof(address)) ||
 	    listen(r->listener, RELAY_MAX))
@@ -55,7 +54,7 @@ void relay_close(struct relay *r)
 	unlink(r->path);
 }
 
-/* They never say anything: what can be read is their end. */
+/* Clients never send anything: only their end can be read. */
 static bool has_gone(int fd)
 {
 	char byte;

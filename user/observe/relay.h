@@ -1,33 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The service hands the samples that it reads on to other readers: a socket in the state directory. */
+/* The service passes the samples that it reads to other readers, by a socket in the state directory. */
 #ifndef OBSERVE_RELAY_H
 #define OBSERVE_RELAY_H
 
-#include <poll.h>
 #include <stddef.h>
 #include <sys/un.h>
 
 struct context;
 struct sample;
 
-#define RELAY_MAX 16 /* who listen at once */
+#define RELAY_MAX 16 /* readers at once */
 
 struct relay {
 	int listener, client[RELAY_MAX];
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 };
 
-/* -errno where the path of the socket would be too long. */
+/* -ENAMETOOLONG where the path of the socket would be too long. */
 int relay_path(const struct context *context, char *path, size_t size);
 
 int relay_open(const struct context *context, struct relay *relay);
 void relay_close(struct relay *relay);
 
-/* To poll for reading: then a reader wants to connect. */
+/* Readable when a reader wants to connect. */
 #define relay_fd(relay) ((relay)->listener)
 void relay_accept(struct relay *relay);
 
-/* It waits for no reader: a slow one misses some. */
+/* Does not wait for readers: a slow one misses some. */
 void relay_send(struct relay *relay, const struct sample *sample);
 
 #endif

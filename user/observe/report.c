@@ -7,9 +7,7 @@
 #include <time.h>
 
 #include "base/context.h"
-#include "base/clock.h"
 #include "sets/address.h"
-#include "base/log.h"
 #include "base/out.h"
 #include "observe/packet.h"
 

@@ -10,7 +10,7 @@
 struct report {
 	struct history_report history;
 	enum history_window window;
-	unsigned int top; /* so many entries of each table */
+	unsigned int top; /* how many entries of each table are printed */
 };
 
 /* 0 or -errno with the reason recorded. */
@@ -25,11 +25,11 @@ extern const char *const top_names[TOPS];
 const char *report_time(char buf[UTC_TEXT_MAX], uint64_t at);
 /* "192.0.2.0/24", "udp 53" */
 const char *report_entry(char buf[64], enum top top, const struct top_entry *entry);
-/* What an entry stands for: its share of the samples, of all that was dropped. */
+/* An estimate: its share of the samples, times all that was dropped. */
 double report_packets(const struct report *report, const struct top_entry *entry);
-/* The places of the lists by what they dropped, the most first; n of them dropped anything. */
+/* The places of the lists that dropped something, the most first; returns how many. */
 size_t report_lists(const struct history_report *history, unsigned int sorted[LABELS]);
-/* The name of a place's list, for people. */
+/* The name of the list of a place, for people. */
 const char *report_list(const struct history_report *history, unsigned int place);
 
 #endif

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The report as one page that needs nothing else: no script, no font, no picture from elsewhere. */
+/* The report as one page that loads nothing: no script, no font, no picture. */
 #include <stdio.h>
-#include <string.h>
 
-#include "base/log.h"
 #include "base/out.h"
 #include "observe/report.h"
 
@@ -23,23 +21,13 @@ static const char head[] =
 /* Names come from outside. */
 static void escaped(const char *text)
 {
+	static const char *const entities[256] = { ['<'] = "&lt;", ['>'] = "&gt;", ['&'] = "&amp;", ['"'] = "&quot;" };
+
 	for (; *text; text++) {
-		switch (*text) {
-		case '<':
-			fputs("&lt;", stdout);
-			break;
-		case '>':
-			fputs("&gt;", stdout);
-			break;
-		case '&':
-			fputs("&amp;", stdout);
-			break;
-		case '"':
-			fputs("&quot;", stdout);
-			break;
-		default:
+		if (entities[(unsigned char)*text])
+			fputs(entities[(unsigned char)*text], stdout);
+		else
 			putchar(*text);
-		}
 	}
 }
 
@@ -56,7 +44,7 @@ static double highest(const struct report *r)
 	return most;
 }
 
-/* Bars: what was dropped in red, on it what passed. */
+/* A bar for each point: what was dropped in red, above it what passed. */
 static void chart(const struct report *r)
 {
 	double most = highest(r), step = WIDTH / r->history.points_n, per = r->history.point_seconds;

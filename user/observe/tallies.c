@@ -20,7 +20,7 @@ const char *tallies_stage(unsigned int why)
 	return names[why % REASON_DROPPED];
 }
 
-/* Without the roster, or without labels, no drop is of a known list: all count as those of live bans do. */
+/* Without the roster, or without labels, drops cannot be assigned to lists: all count on LABEL_LIVE. */
 bool live_label_is_exact(const struct context *context, struct state *state)
 {
 	struct generation g;
@@ -80,7 +80,7 @@ static __u64 less(__u64 a, __u64 b)
 	return a < b ? 0 : a - b;
 }
 
-/* What a row had when it was retired is no news: only where it stands is another place. */
+/* What a row had when it was retired was counted before: it only moved to the retired row. */
 static void since_retired(struct tally between[REASONS], const struct counted *before, const struct counted *now)
 {
 	for (unsigned int port = 0; port < PORTS; port++)
@@ -125,7 +125,7 @@ static bool shown(const struct tallies *c, unsigned int row)
 	return false;
 }
 
-/* A row keeps what it counted until another interface takes it: it may be of none. */
+/* A row keeps its counts until another interface takes it, so it may belong to none. */
 static const struct tally *others(const struct tallies *c, const struct counted *counted)
 {
 	static struct tally sum[REASONS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The counters with their names: what stats prints, and others show. */
+/* The counters with their names: what stats, metrics and top show. */
 #ifndef OBSERVE_TALLIES_H
 #define OBSERVE_TALLIES_H
 
@@ -8,8 +8,6 @@
 #include "kernel/attach.h"
 #include "kernel/counters.h"
 #include "state/state.h"
-
-struct context;
 
 struct tallies {
 	struct counted counted;
@@ -23,18 +21,17 @@ struct tallies {
 
 /* 0 or -errno with the reason recorded. */
 int tallies_take(const struct context *context, struct tallies *tallies);
-/* Does only what live bans drop count on LABEL_LIVE? */
+/* Do only the drops of live bans count on LABEL_LIVE? */
 bool live_label_is_exact(const struct context *context, struct state *state);
 void tallies_free(struct tallies *tallies);
 
-/* What happened in between, list by list and row by row; a counter that started again counts from 0. */
+/* The differences; a counter that started again counts from 0. */
 void tallies_since(struct counted *between, const struct counted *before, const struct counted *now);
 double tallies_seconds(const struct tallies *before, const struct tallies *now);
 
-/* An interface's row, by its place among the ports; one past them: what the filter is no longer on, until the next
- * call. */
+/* An interface's row, by its place among the ports; one past them (until the next call): interfaces that are gone. */
 const struct tally *tallies_port(const struct tallies *tallies, const struct counted *counted, size_t port);
-/* "eth0", or "eth0+eth7" where two share a row (their numbers differ by a multiple of PORTS): only the first has it. */
+/* "eth0", or "eth0+eth7" where two share a row (numbers a multiple of PORTS apart); the counts go to the first. */
 const char *tallies_port_name(const struct tallies *tallies, size_t port, char buf[64]);
 
 /* One verdict of a row. */

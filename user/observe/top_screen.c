@@ -32,14 +32,14 @@ void top_view_end(void)
 int top_view_begin(void)
 {
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		return because(-ENOTTY, "top needs a terminal; 'stats --interval 1' does without");
+		return because(-ENOTTY, "top needs a terminal; 'stats --interval 1' does not");
 	setlocale(LC_CTYPE, "");
 	utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	screen = newterm(NULL, stdout, stdin);
-	if (screen && !tigetstr("cup")) /* it cannot move its cursor, and nothing has been drawn yet */
+	if (screen && !tigetstr("cup")) /* the terminal cannot move its cursor; nothing has been drawn yet */
 		top_view_end();
 	if (!screen)
-		return because(-ENOTTY, "on a terminal like '%s' there is no top; 'stats --interval 1' does without",
+		return because(-ENOTTY, "top does not work on a terminal like '%s'; 'stats --interval 1' does",
 			       getenv("TERM") ? getenv("TERM") : "");
 	cbreak();
 	noecho();
@@ -86,7 +86,7 @@ PRINTF(5, 6) static void sayf(int row, int column, int width, int style, const c
 	say(row, column, width, style, text);
 }
 
-/* 1234567 as 1.23M: five places. */
+/* 1234567 as 1.2M: at most five places. */
 static const char *short_number(char buf[16], double n)
 {
 	static const char units[] = " kMGT";
@@ -169,7 +169,7 @@ static void draw_force(const struct top_view *v)
 	     f->verdict > 0 ? "NOT EXACT" : "exact");
 }
 
-/* All that dropped something, and those in force. */
+/* Lists that dropped something, then the others in force. */
 static void draw_lists(const struct top_view *v, int row, int column, int width, int rows)
 {
 	static unsigned int places[LABELS];
@@ -235,25 +235,25 @@ static void draw_help(void)
 		say(4 + (int)i, 0, COLS, PLAIN, lines[i]);
 }
 
-/* So many lines at the bottom: one, or all events where there is room. */
+/* How many lines at the bottom: one, or all events if there is room. */
 static int foot(void)
 {
 	return LINES < 30 ? 1 : TOP_EVENTS;
 }
 
-/* The newest beside the keys, older ones above it. */
+/* The newest event beside the keys, older ones above. */
 static void draw_foot(const struct top_view *v)
 {
 	static const char keys[] = "q end  p hold  h help   ";
 
 	for (int i = 0; i < foot(); i++) {
 		move(LINES - 1 - i, 0);
-		clrtoeol(); /* on a low screen the tables come as far as this */
+		clrtoeol(); /* on a low screen the tables reach this line */
 		sayf(LINES - 1 - i, 0, COLS, DIM, "%*s%s", (int)sizeof(keys) - 1, i ? "" : keys, v->event[i]);
 	}
 }
 
-/* Two columns: what we do on the left, who they are on the right. */
+/* Two columns: interfaces and lists on the left, sources on the right. */
 static void draw_tables(const struct top_view *v)
 {
 	int top = 5, rows = LINES - top - foot(), left = COLS / 2 - 1, right = COLS - left - 2, third = rows / 3;

@@ -13,23 +13,23 @@
 
 struct top_view {
 	const struct tallies *tallies;
-	const struct counted *between; /* what the last second brought */
+	const struct counted *between; /* what the last second added */
 	double seconds;
 	const struct inforce *inforce;
 	const struct history_report *minute;
-	const char *samples;	       /* why there are none; NULL: there are */
+	const char *samples;	       /* why there are no samples; NULL: there are */
 	const char *event[TOP_EVENTS]; /* what happened last, the newest first; "" where there is none */
 	bool paused, help;
 };
 
-/* 0, or -errno with the reason recorded where there is no terminal for it. */
+/* 0, or -errno with the reason recorded where the terminal cannot do it. */
 int top_view_begin(void);
-/* The terminal is as it was. May be called again, and from wherever we end. */
+/* Restores the terminal. May be called twice, and wherever the command ends. */
 void top_view_end(void);
 
 void top_view_draw(const struct top_view *view);
 
-/* A key that was pressed, or -1; a new size redraws by itself. */
+/* A key that was pressed, or -1. A new size of the terminal is one, so it is drawn at once. */
 int top_view_key(void);
 
 #endif

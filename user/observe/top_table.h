@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The most frequent of many, in a table of fixed size (space-saving: a new one takes the place of the rarest and
- * inherits its count as an error). A count is at most its error too high, and all that had more than 1/n of the samples
- * are in.
+ * The most frequent of many, in a table of n entries (space-saving: a new one replaces the rarest and inherits its
+ * count as an error). A count is too high by its error at most. Whatever had more than 1/n of the samples is in it.
  */
 #ifndef OBSERVE_TOP_TABLE_H
 #define OBSERVE_TOP_TABLE_H
@@ -21,7 +20,7 @@ struct top_entry {
 
 void top_count(struct top_entry table[TOP_ENTRIES], const struct top_entry *who);
 
-/* So many tables, or fewer, become one: equal keys add up, the most frequent stay, and come first. */
+/* Merges up to TOP_TABLES tables: equal keys add up, the most frequent stay, sorted. */
 #define TOP_TABLES 25
 void top_merge(struct top_entry out[TOP_ENTRIES], const struct top_entry *const *in, unsigned int n);
 

@@ -7,7 +7,6 @@
 #define SERVICE_JOBS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -15,8 +14,6 @@
 #include "kernel/live.h"
 #include "kernel/ring.h"
 #include "state/kept_image.h"
-#include "base/log.h"
-#include "observe/metrics.h"
 #include "observe/packet.h"
 #include "observe/relay.h"
 #include "state/settings.h"

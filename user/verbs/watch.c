@@ -19,7 +19,7 @@
 #include "state/kept_image.h"
 #include "base/log.h"
 #include "base/out.h"
-#include "observe/packet_line.h"
+#include "observe/packet.h"
 #include "kernel/ask.h"
 #include "observe/pcapng.h"
 #include "observe/samples.h"
