@@ -7,15 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include "base/context.h"
+#include "base/close_fd.h"
 #include "base/log.h"
 #include "kernel/attach.h"
 #include "service/retry.h"
 #include "state/state.h"
 
-/* What could not be attached may be another's for a moment, or its driver's for good. */
+/* Why an interface cannot be attached may pass (another program is on it) or not (its driver): back off. */
 #define OPEN_AGAIN     5000 /* ms */
 #define OPEN_AGAIN_MAX 600000
 
@@ -41,8 +40,7 @@ static int open_netlink(void)
 	if (fd >= 0 && !bind(fd, (struct sockaddr *)&all, sizeof(all)))
 		return fd;
 	err = because(-errno, "netlink: %s", strerror(errno));
-	if (fd >= 0)
-		close(fd);
+	close_fd(fd);
 	return err;
 }
 
@@ -63,8 +61,7 @@ void arrivals_close(struct arrivals *a)
 {
 	if (!a)
 		return;
-	if (a->fd >= 0)
-		close(a->fd);
+	close_fd(a->fd);
 	free(a->expected);
 	free(a);
 }
@@ -81,14 +78,14 @@ static bool is_attached(const struct arrivals *a, const char *name)
 	size_t n;
 
 	if (attach_list(a->context, &list, &n))
-		return true; /* nothing can be done about it here */
+		return true; /* not known: do not report it */
 	for (size_t i = 0; i < n; i++)
 		found = found || (!list[i].gone && !list[i].moved && !strcmp(list[i].name, name));
 	free(list);
 	return found;
 }
 
-/* NULL: any of them. */
+/* `name` came or changed; NULL: look at all. */
 static void on_link(struct arrivals *a, const char *name)
 {
 	for (size_t i = 0; i < a->n; i++) {
@@ -122,7 +119,7 @@ int arrivals_expect(struct arrivals *a, struct state *state)
 	free(a->expected);
 	a->expected = expected;
 	a->n = n;
-	on_link(a, NULL); /* it may have come before anybody looked */
+	on_link(a, NULL); /* one may have come before we looked */
 	return 0;
 }
 
@@ -145,7 +142,7 @@ void arrivals_read(struct arrivals *a)
 
 	while ((got = recvfrom(a->fd, buf, sizeof(buf), 0, (struct sockaddr *)&from, &size)) > 0 ||
 	       (got < 0 && errno == ENOBUFS)) {
-		if (got < 0) /* some were lost */
+		if (got < 0) /* messages were lost */
 			on_link(a, NULL);
 		else if (!from.nl_pid) /* from the kernel */
 			for (struct nlmsghdr *m = (struct nlmsghdr *)buf; NLMSG_OK(m, (size_t)got);
@@ -189,16 +186,12 @@ bool arrivals_came(struct arrivals *a, int64_t now)
 	return came;
 }
 
-size_t arrivals_expected(const struct arrivals *a)
-{
-	return a->n;
-}
-
-size_t arrivals_attached(const struct arrivals *a)
+size_t arrivals_attached(const struct arrivals *a, size_t *expected)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < a->n; i++)
 		n += is_attached(a, a->expected[i].name);
+	*expected = a->n;
 	return n;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Interfaces that the filter should be on, and is not yet: when one comes, or comes back, restore has to run. */
+/* Interfaces that the filter should be on and is not: when one comes, or comes back, restore has to run. */
 #ifndef SERVICE_ARRIVALS_H
 #define SERVICE_ARRIVALS_H
 
@@ -16,17 +16,17 @@ int arrivals_open(struct arrivals **arrivals, const struct context *context);
 void arrivals_close(struct arrivals *arrivals);
 int arrivals_fd(const struct arrivals *arrivals);
 
-/* From now on those that the state has. */
+/* Expect the interfaces of the state from now on. */
 int arrivals_expect(struct arrivals *arrivals, struct state *state);
 void arrivals_read(struct arrivals *arrivals);
-/* Is one there that the filter is not on? Each is reported once, and again where restore could not attach it. */
+/* Is one there that the filter is not on? Each is reported once, and again if restore could not attach it. */
 bool arrivals_came(struct arrivals *arrivals, int64_t now);
-/* A restore has ended: is one there still that the filter is not on? It is reported again later, backing off. */
+/* A restore has ended: is one there that the filter is still not on? It is reported again later, backing off. */
 bool arrivals_left_open(struct arrivals *arrivals, int64_t now);
 /* When to ask arrivals_came() even if nothing was read, in ms of CLOCK_MONOTONIC. */
 int64_t arrivals_due(const struct arrivals *arrivals);
 
-size_t arrivals_expected(const struct arrivals *arrivals);
-size_t arrivals_attached(const struct arrivals *arrivals);
+/* How many are attached, of how many. */
+size_t arrivals_attached(const struct arrivals *arrivals, size_t *expected);
 
 #endif

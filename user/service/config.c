@@ -8,14 +8,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <unistd.h>
-
 #include <linux/magic.h>
 
+#include "base/close_fd.h"
 #include "base/grow.h"
 #include "base/log.h"
 
-/* What can be said again and again and changes nothing the second time. */
 static int because_not_allowed(const struct config *config, const struct verb *verb, const char *name,
 			       unsigned int number)
 {
@@ -40,7 +38,7 @@ static int take_line(void *arg, const struct words *w, unsigned int number)
 	line.verb = verb_find(config->verbs, w);
 	if (!line.verb || !(line.verb->flags & VERB_IN_CONFIG))
 		return because_not_allowed(config, line.verb, w->words[0], number);
-	/* Each would take the other's place, at every start. */
+	/* Each would replace the other, at every start. */
 	if (config_loads(&line, &list, &file) && config_load_of(config, list))
 		return because(-EINVAL, "%s:%u: list '%s' is loaded by a line before", config->path, number, list);
 	if (!GROW(config->lines, config->n))
@@ -76,8 +74,7 @@ static int open_file(const char *path)
 		err = because(-errno, "%s: %s", path, strerror(errno));
 	if (!err)
 		return fd;
-	if (fd >= 0)
-		close(fd);
+	close_fd(fd);
 	return err;
 }
 
@@ -87,12 +84,11 @@ int config_read(struct config *config, const char *path, const struct verb *verb
 	FILE *file = err ? NULL : fdopen(fd, "r");
 
 	*config = (struct config){ .path = path, .verbs = verbs };
-	if (!file && !err) {
-		err = -errno;
-		close(fd);
-	}
-	if (err)
+	if (!file) {
+		err = err ? err : -errno;
+		close_fd(fd);
 		return err;
+	}
 	err = words_file(file, path, take_line, config);
 	fclose(file);
 	if (err)
@@ -113,7 +109,6 @@ bool config_loads(const struct config_line *line, const char **list, const char 
 {
 	const char *operands[2];
 
-	/* The options of run have been taken out of its words. */
 	if (strcmp(line->words.words[0], "load") != 0 || verb_operands(line->verb, &line->words, operands, 2) < 2)
 		return false;
 	*list = operands[0];

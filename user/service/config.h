@@ -16,14 +16,14 @@ struct config_line {
 
 struct config {
 	const char *path;
-	const struct verb *verbs; /* all there are */
+	const struct verb *verbs; /* all verbs */
 	struct config_line *lines;
 	size_t n;
 };
 
 /*
- * Reads it and sees that each line begins with a verb that may stand there. Returns 0, or -errno with the reason
- * recorded; then there are no lines.
+ * Reads the file. Each line must begin with a verb that may stand there. Returns 0, or -errno with the reason recorded;
+ * then there are no lines.
  */
 int config_read(struct config *config, const char *path, const struct verb *verbs);
 void config_free(struct config *config);

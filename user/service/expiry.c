@@ -8,12 +8,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/close_fd.h"
 #include "change/change.h"
 #include "base/log.h"
 #include "state/state.h"
 #include "state/bans.h"
 
-#define AGAIN 5 /* seconds: what failed is tried again */
+#define AGAIN 5 /* seconds, after a failure */
 
 int expiry_open(struct expiry *e)
 {
@@ -23,8 +24,7 @@ int expiry_open(struct expiry *e)
 
 void expiry_close(struct expiry *e)
 {
-	if (e->timer >= 0)
-		close(e->timer);
+	close_fd(e->timer);
 	e->timer = -1;
 }
 
@@ -42,7 +42,7 @@ static int64_t first_end(struct state *state)
 	return at;
 }
 
-/* On the wall clock; it also fires when that clock is set. */
+/* It also fires when the wall clock is set. */
 static void set_timer(struct expiry *e)
 {
 	int64_t at = e->first > e->again ? e->first : e->first ? e->again : 0;
@@ -64,14 +64,14 @@ bool expiry_due(struct expiry *e)
 
 	if (got == sizeof(times) && e->first && time(NULL) >= e->first)
 		return true;
-	/* The clock was set: the timer is wrong, and so is the time of the next try. */
+	/* The clock was set: `again` was of the old time. */
 	if (got < 0 && errno == ECANCELED)
 		e->again = 0;
 	set_timer(e);
 	return false;
 }
 
-/* Every command that changes something begins so. */
+/* A change begins by ending what has run out: one that changes nothing else is enough. */
 int expiry_run(const struct context *context)
 {
 	struct context own = *context;
@@ -83,7 +83,7 @@ int expiry_run(const struct context *context)
 	change_end(change);
 	if (err)
 		return fail("%s", reason(err));
-	/* What could not be ended is only a warning to a command. */
+	/* If something could not be ended, change_begin() only warns. */
 	return end && end <= now ? EXIT_ERROR : EXIT_DONE;
 }
 

@@ -16,13 +16,13 @@
 #define READS	64
 #define IN_GONE (IN_MOVED_FROM | IN_DELETE)
 
-/* A name on the path of a file, in a directory that is watched. */
+/* A name on the path of a file; its directory is watched. */
 struct entry {
 	int watch;
 	char *path, *name; /* its last part */
 	size_t number;
-	bool last; /* the file's own name, or a link's to it; others are of directories */
-	bool gone; /* report its end, too */
+	bool last; /* the name of the file, or of a link to it; other names are of directories */
+	bool gone; /* also report that it is gone */
 };
 
 struct watch {
@@ -104,7 +104,7 @@ struct file {
 	bool gone;
 };
 
-/* Watched before it is looked up: if the name is given to another file meanwhile, that is reported. */
+/* Watched before it is looked up: if another file takes the name in between, that is reported. */
 static int on_step(void *arg, const char *directory, const char *name, bool last)
 {
 	const struct file *file = arg;
@@ -114,7 +114,7 @@ static int on_step(void *arg, const char *directory, const char *name, bool last
 	e.watch = inotify_add_watch(file->watch->fd, directory,
 				    IN_MOVED_TO | IN_CREATE | IN_ONLYDIR | IN_MASK_ADD | (last ? IN_CLOSE_WRITE : 0) |
 					    (file->gone ? IN_GONE : 0));
-	/* A directory on the way may be unreadable; only the file's own is an error. */
+	/* A directory on the way may be unreadable; only for the file's own directory is that an error. */
 	if (e.watch < 0)
 		return !last ? 0 : because(-errno, "%s: cannot be watched: %s", directory, strerror(errno));
 	err = use(file->watch, e.watch);
@@ -126,7 +126,7 @@ int file_watch_add(struct file_watch *f, const char *path, size_t number, bool g
 	struct file file = { f, number, gone };
 	int err = way_walk(path, on_step, &file);
 
-	/* What is not there now is reported when it comes: the path is watched as far as it leads. */
+	/* A file that is missing is reported when it comes: the path is watched as far as it exists. */
 	return err_is(err, ENOENT) || err_is(err, ENOTDIR) || err_is(err, ELOOP) ? 0 : err;
 }
 
@@ -137,7 +137,7 @@ void file_watch_end(struct file_watch *f)
 	for (size_t i = 0; i < f->watches_n; i++)
 		if (f->watches[i].used)
 			f->watches[kept++] = f->watches[i];
-		else /* fails where it went with its directory */
+		else /* fails if the directory is gone */
 			inotify_rm_watch(f->fd, f->watches[i].number);
 	f->watches_n = kept;
 }
@@ -164,7 +164,7 @@ void file_watch_read(struct file_watch *f, void (*changed)(void *arg, size_t num
 	char buf[8192] __attribute__((aligned(__alignof__(struct inotify_event))));
 	ssize_t got;
 
-	/* A process that keeps making files beside ours must not keep us here. */
+	/* A process that keeps writing files next to ours must not hold us here. */
 	for (int reads = 0; reads < READS && (got = read(f->fd, buf, sizeof(buf))) > 0; reads++)
 		for (char *at = buf; at < buf + got;) {
 			const struct inotify_event *event = (const struct inotify_event *)at;

@@ -14,7 +14,7 @@
 #include "base/context.h"
 
 #define HOOK_SECONDS 60
-#define HOOK_END_MS  1000 /* then we end, whatever it does */
+#define HOOK_END_MS  1000 /* for the program to end when the service ends */
 
 void hook_begin(struct hook *h, const struct context *context, const char *program)
 {
@@ -25,7 +25,7 @@ void hook_begin(struct hook *h, const struct context *context, const char *progr
 void hook_change(struct hook *h, const char *program)
 {
 	if (!h->program)
-		events_begin(&h->tail, h->context->state); /* not what happened before it was named */
+		events_begin(&h->tail, h->context->state); /* not what happened before there was a hook */
 	h->program = program;
 }
 
@@ -36,7 +36,7 @@ static void export(const json_t *event, const char *member, const char *variable
 	setenv(variable, text ? text : "", 1);
 }
 
-/* In the child. No shell: the program is a path, and what happened is in its environment and on its standard input. */
+/* In the child. No shell: the program is a path; the event is in its environment and on its standard input. */
 static void become(const char *program, const char *line)
 {
 	json_t *event = json_loads(line, 0, NULL);
@@ -48,13 +48,13 @@ static void become(const char *program, const char *line)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
-	setpgid(0, 0); /* what it starts ends with it */
+	setpgid(0, 0); /* to stop it together with what it starts */
 	export(event, "event", "XDP_BLOOM_EVENT");
 	export(event, "message", "XDP_BLOOM_MESSAGE");
 	export(event, "time", "XDP_BLOOM_TIME");
 	snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(json_object_get(event, "generation")));
 	setenv("XDP_BLOOM_GENERATION", number, 1);
-	/* A line is shorter than what a pipe holds. */
+	/* A line fits into a pipe. */
 	if (!pipe(pipes) && write(pipes[1], line, strlen(line)) > 0 && write(pipes[1], "\n", 1) > 0)
 		dup2(pipes[0], STDIN_FILENO);
 	for (int fd = 3; fd < 1024; fd++)
@@ -86,7 +86,7 @@ void hook_turn(struct hook *h)
 	char line[EVENT_LINE_MAX];
 
 	if (h->running > 0)
-		see_to(h); /* even if it is no longer named */
+		see_to(h); /* even if the hook was taken away */
 	if (!h->program || h->running || !events_next(&h->tail, line))
 		return;
 	h->since = clock_ms();
@@ -96,7 +96,7 @@ void hook_turn(struct hook *h)
 	if (h->running < 0)
 		h->running = 0;
 	else
-		setpgid(h->running, 0); /* whichever of the two comes first */
+		setpgid(h->running, 0); /* the child does it, too: one of them is first */
 }
 
 void hook_end(struct hook *h)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A program of the user's that is run for each event: one after the other, and none for longer than a minute. */
+/* The user's program that is run for each event: one at a time, for a minute at most. */
 #ifndef SERVICE_HOOK_H
 #define SERVICE_HOOK_H
 
@@ -16,11 +16,11 @@ struct hook {
 	int64_t since; /* clock_ms() */
 };
 
-/* From now on; events before do not count. */
+/* Events from now on. */
 void hook_begin(struct hook *hook, const struct context *context, const char *program);
 /* Another program from now on, or none (NULL). */
 void hook_change(struct hook *hook, const char *program);
-/* About once a second: sees to the one that runs, starts the next. */
+/* About once a second: stops a program that runs too long, starts the next. */
 void hook_turn(struct hook *hook);
 void hook_end(struct hook *hook);
 

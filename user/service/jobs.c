@@ -11,10 +11,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/close_fd.h"
 #include "base/context.h"
 #include "base/log.h"
 
-/* The largest lists take a minute; what takes longer waits for something that does not come. */
+/* The largest lists take a minute: a job that takes this long hangs. */
 #define JOB_SECONDS 600
 
 void job_free(struct job *job)
@@ -48,7 +49,7 @@ static bool job_same(const struct job *a, const struct job *b)
 	return a->kind == b->kind && a->line == b->line && !strcmp(a->list, b->list);
 }
 
-/* The one that runs may have read already what is new now: the same waits behind it. */
+/* Unless the same waits already. The running job does not count: it may have read the old version. */
 static void append(struct jobs *jobs, struct job *job)
 {
 	struct job **end = jobs->pid ? &jobs->first->next : &jobs->first;
@@ -107,15 +108,14 @@ void jobs_hurry(struct jobs *jobs, enum job_kind kind)
 	}
 }
 
-/* A list can ask for more memory than there is: then the kernel is to end this process, and no other. */
+/* If a list needs more memory than there is, the kernel should end this process and no other. */
 static void be_first_to_go(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0 || write(fd, "500", 3) < 0)
 		note("/proc/self/oom_score_adj: %s", strerror(errno));
-	if (fd >= 0)
-		close(fd);
+	close_fd(fd);
 }
 
 static void become(const struct context *context, const struct job *job)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the service has done for it: commands, one after another, each in a process of its own. Whatever goes wrong in
- * one ends with it, its memory is given back, and the service always answers.
+ * The commands that the service runs: one after another, each in a process of its own. A failure ends with its process,
+ * its memory is freed, and the service always answers.
  */
 #ifndef SERVICE_JOBS_H
 #define SERVICE_JOBS_H
@@ -20,7 +20,7 @@ enum job_kind {
 	JOB_LINE, /* of the config file */
 	JOB_LOAD, /* a list whose file has a new version */
 	JOB_ROTATE,
-	JOB_EXPIRE,  /* what ran out of time */
+	JOB_EXPIRE,  /* bans and unconfirmed changes whose time is over */
 	JOB_MEASURE, /* the filter's rate */
 };
 
@@ -30,44 +30,43 @@ struct job {
 	char list[LIST_NAME_MAX];	    /* of JOB_LOAD */
 	int (*run)(const struct context *); /* a function that returns its exit status, instead of a command */
 	char **args;			    /* of a command */
-	bool unwanted;			    /* it runs, but was dropped: it is not tried again */
+	bool unwanted;			    /* dropped while it runs: do not try again */
 	bool again;			    /* it failed before */
 	struct job *next;
 };
 
 struct jobs {
 	const struct context *context;
-	struct job *first; /* the one that runs, where pid is not 0 */
+	struct job *first; /* it runs if pid is not 0 */
 	pid_t pid;
 	int64_t since;	      /* in ms of CLOCK_MONOTONIC */
-	struct job *deferred; /* they failed, and wait for jobs_again() */
+	struct job *deferred; /* failed jobs that wait for jobs_again() */
 };
 
 /*
- * Behind all others, unless one that does the same waits already. `what` has the kind, and what belongs to it: the
- * number, the name, or the function. A command has n words from the verb on; `option`, unless NULL, stands before its
- * operands. -ENOMEM, or 0.
+ * Queued last, unless the same job waits already. `what` has the kind and its line, list or function. A command has n
+ * words from the verb on; `option`, unless NULL, stands before its operands. -ENOMEM, or 0.
  */
 int jobs_add(struct jobs *jobs, const struct job *what, const char *option, char *const *words, size_t n);
-/* The verb alone. */
+/* A verb without operands. */
 int jobs_verb(struct jobs *jobs, enum job_kind kind, const char *verb);
 
-/* It is done before all others that wait. */
+/* Moves it before all others that wait. */
 void jobs_hurry(struct jobs *jobs, enum job_kind kind);
 
-/* Starts the first that waits, unless one runs. */
+/* Starts the first, unless one runs. */
 int jobs_start(struct jobs *jobs);
 /* Kills one that has run for too long. */
 void jobs_limit(struct jobs *jobs, int64_t now);
-/* Has the one that ran ended? Then *job is it, to be freed, and *status what wait(2) says. */
+/* Has the running job ended? Then the caller frees *job; *status is what wait(2) says. */
 bool jobs_ended(struct jobs *jobs, struct job **job, int *status);
-/* One that ended waits for jobs_again(), which has all of them done once more. */
+/* The job waits for jobs_again(), which queues all such jobs again. */
 void jobs_defer(struct jobs *jobs, struct job *job);
 bool jobs_defers_line(const struct jobs *jobs, unsigned int line);
 void jobs_again(struct jobs *jobs);
-/* Those for lines of the config file are not to be done any more. */
+/* Drops the jobs of the lines of the config file. */
 void jobs_drop_lines(struct jobs *jobs);
-/* Ends the one that runs (commands may be killed at any time) and drops the others. */
+/* Kills the running job (commands may be killed at any time) and drops the others. */
 void jobs_stop(struct jobs *jobs);
 void job_free(struct job *job);
 

@@ -20,25 +20,25 @@
 #include "state/state.h"
 
 #define COUNT_EVERY  1000 /* ms */
-#define REOPEN_EVERY 5000 /* samples may be turned on and off, or change their number */
+#define REOPEN_EVERY 5000 /* samples may be turned on or off, or change their rate */
 
 struct observer {
 	struct history *history;
 	struct metrics_server *server;
 	struct ring *samples; /* NULL: they are off, or nothing is loaded yet */
 	struct relay relay;
-	double rate; /* with which the samples were opened */
-	bool taken;  /* since the last refill: there is something to fill up */
+	double rate; /* the samples were opened with it */
+	bool taken;  /* samples came since the last refill */
 	bool counting;
 	int64_t refilled, counted, opened;
-	int64_t tried; /* to count: those that cannot be read now are not asked for at every turn */
+	int64_t tried; /* to count: also limits how often counters that cannot be read are tried */
 	struct counted before, now, between;
 	struct live live;
-	__u64 tuned;		  /* the generation that came with this rate */
+	__u64 tuned;		  /* the generation with this rate */
 	__u64 named, named_edits; /* the generation whose lists the history knows */
 };
 
-/* What is tuned comes with another generation. */
+/* A new rate comes with a new generation. */
 static double rate_wanted(struct observer *o)
 {
 	struct state *state;
@@ -54,7 +54,7 @@ static double rate_wanted(struct observer *o)
 	return rate;
 }
 
-/* Where they cannot be read now, the next time may do. */
+/* If the ring cannot be opened now, the next look tries again. */
 static void open_samples(struct observer *o)
 {
 	double rate = rate_wanted(o);
@@ -142,7 +142,7 @@ static void on_sample(void *arg, const struct sample *sample)
 	relay_send(&o->relay, sample);
 }
 
-/* A budget that is still full is left alone: a quiet machine sleeps. */
+/* A full budget is not refilled: a quiet machine can sleep. */
 static void read_samples(struct observer *o, int64_t now)
 {
 	if (!o->samples)
@@ -155,7 +155,7 @@ static void read_samples(struct observer *o, int64_t now)
 	}
 }
 
-/* Other lists may have other labels: in another generation they are asked for. */
+/* The labels of lists may change with the generation. */
 static void name_lists(struct observer *o)
 {
 	struct list_info *lists = NULL;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The part of the service that looks: it counts once a second, reads samples and hands them on, keeps the history, and
- * answers Prometheus. It changes nothing.
- */
+/* The part of the service that changes nothing: counts, reads samples, keeps the history, answers Prometheus. */
 #ifndef SERVICE_OBSERVER_H
 #define SERVICE_OBSERVER_H
 
@@ -12,16 +9,15 @@
 
 #define OBSERVER_FDS (2 + METRICS_FDS)
 
-struct context;
 struct observer;
 
 /* listen: where to answer Prometheus, or NULL. 0 or -errno with the reason recorded. */
 int observer_open(const struct context *context, struct observer **observer, const char *listen);
 void observer_close(struct observer *observer);
 
-/* Something was loaded or changed: samples can be read from now on, or at another rate. */
+/* Something was loaded or changed: samples may be there now, or at another rate. */
 void observer_look(struct observer *observer);
-/* For those who ask how the service is: the state can be read, or not. */
+/* For /healthz: can the state be read? */
 void observer_state(struct observer *observer, bool readable);
 
 /* What to wait for, at most OBSERVER_FDS: fills fds, returns how many. */

@@ -12,7 +12,7 @@
 #include "state/kept_image.h"
 #include "state/state.h"
 
-/* Only what was built or edited since can have become too full. */
+/* Only a filter that was built or edited since can have become too full. */
 void rate_watch_schedule(struct rate_watch *w, const struct context *context, int64_t now)
 {
 	struct generation live;
@@ -24,18 +24,13 @@ void rate_watch_schedule(struct rate_watch *w, const struct context *context, in
 	w->at = now > w->next ? now : w->next;
 }
 
-void rate_watch_forget(struct rate_watch *w)
-{
-	w->number = 0;
-}
-
 void rate_watch_begin(struct rate_watch *w, int64_t now)
 {
 	w->at = INT64_MAX;
 	w->began = now;
 }
 
-/* 1 where a rotation would help, 0 where not, or -errno with the reason recorded. An image stays as it was saved. */
+/* 1 if a rotation would help, 0 if not, or -errno with the reason recorded. An image is never rotated. */
 static int rotation_due(const struct context *context, struct state *state)
 {
 	struct settings settings = settings_read(state);
@@ -61,7 +56,7 @@ int rate_watch_run(const struct context *context)
 	return due < 0 ? fail("%s", reason(due)) : due ? EXIT_PASSES : EXIT_DONE;
 }
 
-/* A large filter takes long to measure: at most a hundredth of the time. */
+/* Measuring a large filter takes long: spend at most a hundredth of the time on it. */
 void rate_watch_end(struct rate_watch *w, int64_t now, bool due)
 {
 	w->next = now + (due ? ROTATE_AGAIN : (now - w->began) * 100);

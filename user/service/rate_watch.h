@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* When to measure whether the filter's rate of false yes exceeds the target; then a rotation into a larger one is due.
- */
+/* When to measure whether the rate of false positives exceeds the target: then rotate into a larger filter. */
 #ifndef SERVICE_RATE_WATCH_H
 #define SERVICE_RATE_WATCH_H
 
@@ -16,17 +15,15 @@ struct context;
 /* Times are in ms of CLOCK_MONOTONIC. */
 struct rate_watch {
 	int64_t at;   /* when to measure; INT64_MAX: not at all */
-	int64_t next; /* not before */
+	int64_t next; /* do not measure before */
 	int64_t began;
-	__u64 number, edits; /* the generation that was measured last */
+	__u64 number, edits; /* the generation that was measured last; 0: measure whatever is in force */
 };
 
-/* The generation may be another, or was edited: then it is to be measured. */
+/* Measures the generation if it is new or was edited. */
 void rate_watch_schedule(struct rate_watch *w, const struct context *context, int64_t now);
-/* It is measured again, whatever is in force. */
-void rate_watch_forget(struct rate_watch *w);
 
-/* A job measures it: when that begins, its function (EXIT_PASSES: rotate), when it ends. */
+/* The job that measures: when it begins, its function (EXIT_PASSES: rotate), when it ends. */
 void rate_watch_begin(struct rate_watch *w, int64_t now);
 int rate_watch_run(const struct context *context);
 void rate_watch_end(struct rate_watch *w, int64_t now, bool due);

@@ -16,11 +16,11 @@
 #include "state/sources.h"
 #include "base/words.h"
 
-/* Several files of one download come together: one look. */
+/* The files of one download come together: look once. */
 #define SETTLE_MS     200
 #define LOCK_NUMBER   SIZE_MAX
 #define FAILED_NUMBER (SIZE_MAX - 1)
-/* Not all is reported: not what another machine writes, nor what is hidden by a mount. */
+/* Some changes are not reported: by another machine, or by a mount over a directory. */
 #define LOOK_EVERY 60000
 
 struct followed {
@@ -35,7 +35,7 @@ struct reload {
 	size_t n;
 	int64_t due, look_at;
 	bool command_ended, lock_warned;
-	bool again; /* what could not be loaded has changed */
+	bool again; /* a file that could not be loaded has changed */
 };
 
 int reload_open(struct reload **reload)
@@ -78,14 +78,14 @@ static struct followed *find(const struct reload *r, const struct source *source
 	return NULL;
 }
 
-/* The files of lines that failed: their lists may never have been loaded. */
+/* The files of lines that failed: the state does not name them if their lists were never loaded. */
 static void follow_failed(struct reload *r, const struct config *config, const struct jobs *jobs)
 {
 	for (size_t i = 0; i < config->n; i++) {
 		const struct config_line *line = &config->lines[i];
 		const char *list, *file;
 
-		/* Where that fails, the line is tried again all the same. */
+		/* If that fails, the line is still tried again. */
 		if (jobs_defers_line(jobs, line->number) && config_loads(line, &list, &file))
 			file_watch_add(r->watch, file, FAILED_NUMBER, false);
 	}
@@ -199,7 +199,7 @@ int64_t reload_due(const struct reload *r)
 	return r->due < r->look_at ? r->due : r->look_at;
 }
 
-/* As the config file says it, or else as the list was loaded. */
+/* As the config file says, otherwise as the list was loaded. */
 static int load_again(const struct source *source, const struct config *config, struct jobs *jobs)
 {
 	char *own[] = { "load", (char *)(uintptr_t)source->list, (char *)(uintptr_t)source->path };
@@ -227,7 +227,7 @@ static int load_again(const struct source *source, const struct config *config, 
 	return err;
 }
 
-/* Is its file to be loaded now? `look`: even if no change was reported. */
+/* Should its file be loaded now? `look`: even if no change was reported. */
 static bool is_due(struct followed *list, bool look)
 {
 	struct source now = list->source;
@@ -236,11 +236,11 @@ static bool is_due(struct followed *list, bool look)
 	if (!reported && !look)
 		return false;
 	list->changed = false;
-	/* A file that is gone is no new version of the list. */
+	/* A file that is gone is no new version. */
 	if (source_look(now.stamp, now.path) || !strcmp(now.stamp, list->source.stamp) ||
 	    !strcmp(now.stamp, list->tried))
 		return false;
-	/* When its writer closes it, that is reported. Of another machine's writer the kernel knows nothing. */
+	/* If it is being written, its end is reported. The kernel does not see another machine's writer: wait. */
 	if (source_is_written(list->source.path) ||
 	    (!reported && source_is_young(list->source.path, LOOK_EVERY / 1000)))
 		return false;

@@ -7,7 +7,7 @@
 
 struct retry {
 	int64_t first, most; /* how long to wait */
-	int64_t at;	     /* INT64_MAX: nothing is to be tried */
+	int64_t at;	     /* INT64_MAX: nothing to try */
 	int64_t wait;	     /* the last one; 0: nothing failed */
 };
 

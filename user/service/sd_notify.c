@@ -29,7 +29,7 @@ void notify_open(void)
 			to.sun_path[0] = '\0';
 		channel = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 		if (connect(channel, (struct sockaddr *)&to, size))
-			warn("%s: %s: the service manager does not learn how the service does", path, strerror(errno));
+			warn("%s: %s: the service manager gets no reports", path, strerror(errno));
 	}
 	unsetenv("NOTIFY_SOCKET");
 	unsetenv("WATCHDOG_USEC");
@@ -45,7 +45,7 @@ bool notify(const char *fmt, ...)
 	va_start(args, fmt);
 	n = vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	/* Whoever does not read is not waited for. */
+	/* Do not wait for a manager that does not read. */
 	if (channel < 0 || n <= 0 || (size_t)n >= sizeof(text))
 		return true;
 	return send(channel, text, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 || errno != EAGAIN;

@@ -8,11 +8,11 @@
 
 #include "base/log.h"
 
-/* Once: takes the socket and the watchdog's time out of the environment, so that no child speaks for us. */
+/* Call once. Takes the socket and the watchdog's time out of the environment, so that no child reports for us. */
 void notify_open(void);
-/* "READY=1\nSTATUS=..."; without a manager it does nothing. False where the manager has no room for it now. */
+/* "READY=1\nSTATUS=..."; without a manager it does nothing. False: the socket is full now. */
 PRINTF(1, 2) bool notify(const char *fmt, ...);
-/* How long we may be silent, in microseconds; 0: for any time. */
+/* How long we may be silent, in microseconds; 0: without limit. */
 uint64_t notify_watchdog(void);
 
 #endif

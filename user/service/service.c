@@ -16,6 +16,7 @@
 #include "change/agreement.h"
 #include "base/context.h"
 #include "base/clock.h"
+#include "base/close_fd.h"
 #include "service/expiry.h"
 #include "service/hook.h"
 #include "service/jobs.h"
@@ -28,9 +29,9 @@
 #include "service/retry.h"
 #include "state/state.h"
 
-/* Several commands in a row: the state is read once after them. */
+/* After several commands in a row the state is read once. */
 #define LOOK_MS	 50
-#define AGAIN_MS 5000 /* what failed is tried again */
+#define AGAIN_MS 5000 /* after a failure */
 /* The file may be damaged, which retrying does not fix, or the disk full: retry at this interval, then back off. */
 #define LIST_AGAIN     60000
 #define LIST_AGAIN_MAX 3600000
@@ -42,7 +43,7 @@ struct service {
 	struct service_options *options;
 	struct config *config;
 	struct jobs jobs;
-	struct jobs urgent; /* what ends, and interfaces that came: they do not wait for a list */
+	struct jobs urgent; /* for what ends and interfaces that come: not held up by a list */
 	struct reload *reload;
 	struct arrivals *arrivals;
 	struct observer *observer;
@@ -52,15 +53,15 @@ struct service {
 	struct retry retry; /* lines and lists that failed */
 	int signals;
 	int64_t look_at, rotate_at, notify_at; /* ms of CLOCK_MONOTONIC; INT64_MAX: not at all */
-	int64_t glance_at;		       /* for what cannot wait until the jobs are done */
+	int64_t glance_at;		       /* while jobs run: for what cannot wait */
 	int64_t rotate_next;		       /* not before */
 	bool started;			       /* the first job is done */
 	bool ready, stop;
-	bool blind; /* the state could not be read; that was reported */
+	bool blind; /* it was reported that the state cannot be read */
 	int status;
 };
 
-/* What the service does goes to the journal, with what its commands say. */
+/* For the journal, where the messages of the commands go, too. */
 PRINTF(1, 2) static void say(const char *fmt, ...)
 {
 	va_list args;
@@ -94,14 +95,14 @@ static void look_soon(struct service *s, int64_t at)
 }
 
 /*
- * Something may have changed the state. `glance`: only at what cannot wait until our own jobs are done. Loading a list
- * may take minutes: bans of other commands end in time meanwhile, and their interfaces are expected.
+ * The state may have changed. `glance`: our jobs still run, which may take minutes; look only at what cannot wait: the
+ * bans and interfaces of other commands.
  */
 static void look(struct service *s, int64_t now, bool glance)
 {
 	struct state *state = NULL;
 	struct generation live;
-	/* Before the state: a command that is at work writes the state first. */
+	/* Before the state: a running command writes the state first. */
 	bool filters = !glance && !kernel_live(s->context, &live);
 	int err = state_open(&state, s->context, false);
 
@@ -128,7 +129,7 @@ static void look(struct service *s, int64_t now, bool glance)
 	rate_watch_schedule(&s->rate, s->context, now);
 }
 
-/* Every line of the config file as a command; it leaves alone what already holds. */
+/* Every line of the config file is a command; lines that already hold have no effect. */
 static void queue_config(struct service *s)
 {
 	for (size_t i = 0; i < s->config->n; i++) {
@@ -149,7 +150,7 @@ static void reload_config(struct service *s)
 	s->ready = false; /* until all is done */
 	if (!s->options->configure(s->options, &fresh, false)) {
 		if (strcmp(listen, s->options->listen ? s->options->listen : ""))
-			warn("another --listen is taken up at the next start");
+			warn("another --listen takes effect at the next start");
 		jobs_drop_lines(&s->jobs);
 		config_free(s->config);
 		*s->config = fresh;
@@ -167,18 +168,17 @@ static void measured(struct service *s, bool due)
 	rate_watch_end(&s->rate, clock_ms(), due);
 	if (!due)
 		return;
-	say("the filter says yes to more than was asked for: it is rebuilt larger");
+	say("the filter's false-positive rate exceeds the target: it is rebuilt larger");
 	jobs_verb(&s->jobs, JOB_ROTATE, "rotate");
 }
 
-/* The rate is measured again, too: it may be why. */
 static void rotate_later(struct service *s)
 {
 	s->rotate_at = s->rotate_next = clock_ms() + ROTATE_AGAIN;
-	rate_watch_forget(&s->rate);
+	s->rate.number = 0; /* it may have been due to the rate: measure again */
 }
 
-/* Lines and lists are tried again. A line is deferred: its list may never have been loaded. True: the job is kept. */
+/* Lines and lists are tried again. A line is deferred, as the state may not know its list. True: the job is kept. */
 static bool retry(struct service *s, struct job *job)
 {
 	if (job->unwanted || (job->kind != JOB_LINE && job->kind != JOB_LOAD))
@@ -214,7 +214,7 @@ static void finish(struct service *s, struct job *job, int status)
 		report = false;
 		break;
 	case JOB_RESTORE:
-		/* An interface that is missing is waited for: what could be attached is. */
+		/* A missing interface is no failure: the service waits for it. */
 		report = done && (!arrivals_left_open(s->arrivals, clock_ms()) || WEXITSTATUS(status) == EXIT_DONE);
 		break;
 	case JOB_ROTATE:
@@ -260,10 +260,11 @@ static void on_signal(struct service *s)
 
 static void say_ready(struct service *s)
 {
+	size_t expected, attached = arrivals_attached(s->arrivals, &expected);
+
 	observer_look(s->observer);
 	/* If it was not delivered, retry next turn: the service manager would wait forever. */
-	s->ready = notify("READY=1\nSTATUS=%zu of %zu interfaces attached", arrivals_attached(s->arrivals),
-			  arrivals_expected(s->arrivals));
+	s->ready = notify("READY=1\nSTATUS=%zu of %zu interfaces attached", attached, expected);
 	if (s->ready)
 		say("ready");
 }
@@ -290,7 +291,6 @@ static void run_jobs(struct jobs *jobs, int64_t now)
 
 static void turn(struct service *s, int64_t now)
 {
-	/* While commands of ours run there is more to come. */
 	if (now >= look_due(s))
 		look(s, now, busy(s));
 	if (!s->jobs.first && s->retry.at == INT64_MAX)
@@ -298,7 +298,7 @@ static void turn(struct service *s, int64_t now)
 	if (now >= s->retry.at)
 		again(s);
 	if (reload_turn(s->reload, s->config, &s->jobs, now)) {
-		s->retry.wait = 0; /* it is not the same as before */
+		s->retry.wait = 0; /* another version: do not back off */
 		again(s);
 	}
 	if (arrivals_came(s->arrivals, now))
@@ -428,7 +428,6 @@ int service_run(const struct context *context, struct service_options *options, 
 	arrivals_close(s.arrivals);
 	expiry_close(&s.expiry);
 	reload_close(s.reload);
-	if (s.signals >= 0)
-		close(s.signals);
+	close_fd(s.signals);
 	return s.status;
 }
