@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Live bans, one row each. The key begins with the length, so that whatever holds, or lies in, a prefix is found by one
- * look a length that is in use, however many bans there are.
- */
+/* Live bans, one row each. The key has the length before the address: one look a length in use finds what covers a
+ * prefix. */
 #include "state/bans.h"
 
 #include <errno.h>
@@ -13,18 +11,18 @@
 #include "base/log.h"
 #include "state/internal.h"
 
-/* From so many ranges on, all bans are read: that is one pass. */
+/* For more ranges than that, one pass over all bans is faster. */
 #define WITHIN_MAX 256
 
 #define BAN_COLUMNS "family, length, first, added, expires, reason"
 
-/* A state that nobody has changed yet since this table is new has no bans. */
+/* Version 1 had no such table, and only a change brings a state to this version. */
 static bool has_bans(const struct state *s)
 {
 	return s->db && s->version >= 2;
 }
 
-/* It copies, and may fail; then the statement would run, and find nothing. */
+/* Binding copies, and may fail; the statement would then find nothing. */
 static int bind_addr(const struct state *s, sqlite3_stmt *stmt, int at, struct addr addr)
 {
 	unsigned char bytes[16];
@@ -37,6 +35,8 @@ static int bind_addr(const struct state *s, sqlite3_stmt *stmt, int at, struct a
 
 static int bind_prefix(const struct state *s, sqlite3_stmt *stmt, struct addr first, unsigned int length)
 {
+	if (!stmt)
+		return because_sqlite(s, "a ban");
 	sqlite3_bind_int(stmt, 1, first.family);
 	sqlite3_bind_int(stmt, 2, (int)length);
 	return bind_addr(s, stmt, 3, first);
@@ -49,7 +49,7 @@ int state_read_ban(const struct state *s, sqlite3_stmt *stmt, void *entry)
 	int n = sqlite3_column_bytes(stmt, 2);
 	bool whole = true;
 
-	/* What is nearly a number would not be found by it again. A ban without an end has none. */
+	/* Something close to a number would not be found by that number. A ban without an end has NULL. */
 	for (int i = 0; i < 5; i++)
 		whole = whole && (i == 2 || sqlite3_column_type(stmt, i) == SQLITE_INTEGER ||
 				  (i == 4 && sqlite3_column_type(stmt, i) == SQLITE_NULL));
@@ -80,8 +80,6 @@ int state_ban_get(struct state *state, struct addr first, unsigned int length, s
 		return -ENOENT;
 	stmt = state_cached(state, CACHED_BAN_GET,
 			    "SELECT " BAN_COLUMNS " FROM ban WHERE family = ? AND length = ? AND first = ?");
-	if (!stmt)
-		return because_sqlite(state, "reading");
 	err = bind_prefix(state, stmt, first, length);
 	if (err)
 		return err;
@@ -96,11 +94,8 @@ int state_ban_get(struct state *state, struct addr first, unsigned int length, s
 
 static int write_ban(struct state *state, sqlite3_stmt *stmt, const struct ban *ban)
 {
-	int err;
+	int err = bind_prefix(state, stmt, ban->first, ban->length);
 
-	if (!stmt)
-		return because_sqlite(state, "writing");
-	err = bind_prefix(state, stmt, ban->first, ban->length);
 	if (err)
 		return err;
 	sqlite3_bind_int64(stmt, 4, ban->added);
@@ -113,7 +108,7 @@ static int write_ban(struct state *state, sqlite3_stmt *stmt, const struct ban *
 	return err;
 }
 
-/* Most are new: those are looked for once. */
+/* Most bans are new: one statement is enough for them. */
 int state_ban_put(struct state *state, const struct ban *ban, bool *renewed)
 {
 	int err = write_ban(state,
@@ -134,16 +129,13 @@ int state_ban_drop(struct state *state, struct addr first, unsigned int length)
 {
 	sqlite3_stmt *stmt =
 		state_cached(state, CACHED_BAN_DROP, "DELETE FROM ban WHERE family = ? AND length = ? AND first = ?");
-	int err;
+	int err = bind_prefix(state, stmt, first, length);
 
-	if (!stmt)
-		return because_sqlite(state, "writing");
-	err = bind_prefix(state, stmt, first, length);
 	if (err)
 		return err;
 	err = sqlite3_step(stmt) == SQLITE_DONE ? 0 : because_sqlite(state, "writing");
 	sqlite3_reset(stmt);
-	return err ? err : sqlite3_changes(state->db) ? 0 : -ENOENT;
+	return err ?: sqlite3_changes(state->db) ? 0 : -ENOENT;
 }
 
 /* The next length that bans of a family have, beyond this one; -1: none, -2: an error. */
@@ -206,7 +198,7 @@ static int add_rows(struct state *state, sqlite3_stmt *stmt, int64_t now, struct
 	return err;
 }
 
-/* Whatever touches one range: of each length, what begins between the range's own block and its end. */
+/* Of each length, the bans that begin between the range's own block and its end. */
 static int add_touching(struct state *state, int64_t now, struct addr lo, ip6 hi, struct ranges *set)
 {
 	int length = -1, err = 0;
@@ -217,13 +209,9 @@ static int add_touching(struct state *state, int64_t now, struct addr lo, ip6 hi
 						  "SELECT " BAN_COLUMNS " FROM ban"
 						  " WHERE family = ?1 AND length = ?2 AND first BETWEEN ?3 AND ?4");
 
-		if (!stmt)
-			return because_sqlite(state, "reading");
-		err = bind_prefix(state, stmt, from, (unsigned int)length);
-		if (!err)
-			err = bind_addr(state, stmt, 4, (struct addr){ hi, lo.family });
-		if (!err)
-			err = add_rows(state, stmt, now, set);
+		err = bind_prefix(state, stmt, from, (unsigned int)length) ?:
+		      bind_addr(state, stmt, 4, (struct addr){ hi, lo.family }) ?:
+		      add_rows(state, stmt, now, set);
 	}
 	return err || length != -2 ? err : because_sqlite(state, "reading");
 }
@@ -245,8 +233,7 @@ int state_bans_set(struct state *state, int64_t now, const struct ranges *within
 		for (size_t i = 0; i < within->n6 && !err; i++)
 			err = add_touching(state, now, (struct addr){ within->v6[i].lo, 6 }, within->v6[i].hi, set);
 	}
-	if (!err)
-		err = ranges_finish(set);
+	err = err ?: ranges_finish(set);
 	if (err)
 		ranges_free(set);
 	return err;
@@ -255,7 +242,7 @@ int state_bans_set(struct state *state, int64_t now, const struct ranges *within
 int state_bans_expire(struct state *state, int64_t now, struct ban **bans, size_t *n)
 {
 	sqlite3_stmt *stmt;
-	int err = 0;
+	int err;
 
 	*bans = NULL;
 	*n = 0;
@@ -265,8 +252,7 @@ int state_bans_expire(struct state *state, int64_t now, struct ban **bans, size_
 	if (stmt)
 		sqlite3_bind_int64(stmt, 1, now);
 	err = state_rows(state, stmt, state_read_ban, sizeof(**bans), bans, n);
-	for (size_t i = 0; i < *n && !err; i++)
-		err = state_ban_drop(state, (*bans)[i].first, (*bans)[i].length);
+	err = err ?: state_put(state, "DELETE FROM ban WHERE expires <= ?", "I", (sqlite3_int64)now);
 	if (err) {
 		free(*bans);
 		*bans = NULL;
@@ -277,7 +263,7 @@ int state_bans_expire(struct state *state, int64_t now, struct ban **bans, size_
 
 int64_t state_bans_next(struct state *state)
 {
-	/* Said to end, they are found by the index of those that do, however many there are that do not. */
+	/* "NOT NULL" lets SQLite use the index of the bans that end. */
 	sqlite3_stmt *stmt =
 		has_bans(state) ? state_prepare(state, "SELECT min(expires) FROM ban WHERE expires NOT NULL") : NULL;
 	int64_t next = 0;
@@ -290,9 +276,7 @@ int64_t state_bans_next(struct state *state)
 
 int state_bans_clear(struct state *state)
 {
-	int err = has_bans(state) ? state_change(state, "DELETE FROM ban", NULL) : 0;
-
-	return err_is(err, ENOENT) ? 0 : err;
+	return has_bans(state) ? state_put(state, "DELETE FROM ban", "") : 0;
 }
 
 bool state_bans_any(struct state *state)

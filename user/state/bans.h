@@ -9,7 +9,7 @@
 
 #include "sets/ranges.h"
 
-/* How live bans are called wherever a list has a name; no list is loaded under it. */
+/* The name of live bans where lists have one; no list is loaded under it. */
 #define LIVE_LIST      "live"
 #define BAN_REASON_MAX 128
 
@@ -35,12 +35,12 @@ int state_ban_drop(struct state *state, struct addr first, unsigned int length);
 /* The widest ban in force that holds this prefix whole and is wider; -ENOENT where there is none. */
 int state_ban_around(struct state *state, struct addr first, unsigned int length, int64_t now, struct ban *ban);
 
-/* All that is kept, IPv4 first, the widest first; free() the array. What ran out is still among them. */
+/* All that are kept, IPv4 first, the widest first; free() the array. Expired ones are still among them. */
 int state_bans(struct state *state, struct ban **bans, size_t *n);
-/* What is banned at that time; with `within`, at least what touches it. */
+/* The addresses banned at that time; with `within`, at least those of bans that touch it. */
 int state_bans_set(struct state *state, int64_t now, const struct ranges *within, struct ranges *set);
 
-/* Takes out what has run out by then, and says what that was; free() the array. */
+/* Takes out the bans that have run out by then, and returns them; free() the array. */
 int state_bans_expire(struct state *state, int64_t now, struct ban **bans, size_t *n);
 /* When the next one runs out, or 0. */
 int64_t state_bans_next(struct state *state);

@@ -49,10 +49,7 @@ int state_check(const struct context *context, void (*found)(void *arg, const ch
 	*faults = 0;
 	if (err)
 		return err;
-	if (s->db)
-		err = check_pages(s, found, arg, faults);
-	if (!err)
-		err = state_lists(s, &lists, &n);
+	err = (s->db ? check_pages(s, found, arg, faults) : 0) ?: state_lists(s, &lists, &n);
 	for (size_t i = 0; i < n && !err; i++) {
 		if (state_list_is_whole(s, &lists[i]))
 			continue;
@@ -66,8 +63,7 @@ int state_check(const struct context *context, void (*found)(void *arg, const ch
 		found(arg, fault);
 		++*faults;
 	}
-	if (!err)
-		err = state_bans(s, &bans, &bans_n);
+	err = err ?: state_bans(s, &bans, &bans_n);
 	free(bans);
 	free(lists);
 	state_close(s);

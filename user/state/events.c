@@ -15,12 +15,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/context.h"
 #include "base/clean_text.h"
+#include "base/clock.h"
+#include "base/close_fd.h"
 #include "base/trusted_dir.h"
 
-/* Then it becomes events.1, and another begins. */
+/* A longer file becomes events.1, and another begins. */
 #define EVENTS_BYTES (256 << 10)
 
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
@@ -61,8 +61,7 @@ static void to_journal(const char *state, const struct event *what, const char *
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd >= 0 && n > 0 && (size_t)n < sizeof(text))
 		sendto(fd, text, (size_t)n, MSG_NOSIGNAL, (struct sockaddr *)&address, sizeof(address));
-	if (fd >= 0)
-		close(fd);
+	close_fd(fd);
 }
 
 /* One write a line, at the end: lines of several commands do not mix. */
@@ -73,16 +72,15 @@ static void to_file(const char *state, const struct event *what, const char *mes
 	json_t *line;
 	char *text;
 	size_t n;
-	int fd;
+	int fd = -1;
 
 	line = json_pack("{s:s, s:s, s:s, s:I}", "time", utc_text(when, time(NULL)), "event", name_of(what), "message",
 			 message, "generation", (json_int_t)what->generation);
 	text = line ? json_dumps(line, JSON_COMPACT) : NULL;
 	json_decref(line);
-	fd = text && !trust_directory(state)
-		     ? open(path_of(path, state, "events"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)
-		     : -1;
-	/* Of two commands at once only the first finds the long file still there. */
+	if (text && !trust_directory(state))
+		fd = open(path_of(path, state, "events"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	/* Of two commands at once only the first may rename it. */
 	if (fd >= 0 && !fstat(fd, &is) && is.st_size > EVENTS_BYTES && !stat(path, &there) &&
 	    there.st_ino == is.st_ino && !rename(path, path_of(old, state, "events.1"))) {
 		close(fd);
@@ -126,8 +124,7 @@ void events_begin(struct events_tail *tail, const char *directory)
 	struct stat is;
 	int fd = open_file(directory, &is);
 
-	if (fd >= 0)
-		close(fd);
+	close_fd(fd);
 	*tail = (struct events_tail){ directory, (long)is.st_size, is.st_ino };
 }
 
@@ -147,7 +144,7 @@ bool events_next(struct events_tail *tail, char line[EVENT_LINE_MAX])
 	close(fd);
 	if (n > 0)
 		end = memchr(line, '\n', (size_t)n);
-	if (!end && n == EVENT_LINE_MAX - 1) /* two, where a full disk cut the first: both are lost */
+	if (!end && n == EVENT_LINE_MAX - 1) /* two lines, as a full disk cut the first: both are lost */
 		tail->at += n;
 	if (!end)
 		return false;

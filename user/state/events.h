@@ -17,8 +17,8 @@ enum event_kind {
 	EVENT_REFUSED,
 	EVENT_GUARD,	/* refused by a guard rail */
 	EVENT_EXPIRED,	/* bans */
-	EVENT_REVERTED, /* what was not confirmed */
-	EVENT_CAPACITY, /* no room was left, and a larger generation came */
+	EVENT_REVERTED, /* a change that was not confirmed */
+	EVENT_CAPACITY, /* there was no room left: a larger generation was built */
 };
 
 struct event {
@@ -29,11 +29,11 @@ struct event {
 
 PRINTF(3, 4) void event(const struct context *context, struct event what, const char *fmt, ...);
 
-/* A longer message is cut; of a clean one JSON at most doubles each byte, and the line holds that and the rest. */
+/* A longer message is cut. JSON at most doubles each byte of a clean one, so a line has room for all. */
 #define EVENT_MESSAGE_MAX 1024
 #define EVENT_LINE_MAX	  (4 * EVENT_MESSAGE_MAX)
 
-/* A position in the file; first its end. */
+/* A position in the file, at first its end. */
 struct events_tail {
 	const char *directory;
 	long at;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files named state*.c share: they alone speak SQLite. */
+/* What the files of this folder share: they alone speak SQLite. */
 #ifndef STATE_INTERNAL_H
 #define STATE_INTERNAL_H
 
@@ -28,7 +28,7 @@ struct state {
 	int version; /* of the tables */
 	bool change;
 	bool commits;	    /* state_commit() has begun */
-	int broken;	    /* why something could not be read: what follows from that must not be kept */
+	int broken;	    /* why something could not be read: then nothing may be committed */
 	uint64_t new_image; /* a copy that this command made; 0: none, or it is committed */
 	sqlite3_stmt *cached[CACHED_STATEMENTS];
 };
@@ -48,10 +48,11 @@ int state_finish(const struct state *s, sqlite3_stmt *stmt, int code);
 int state_end(const struct state *s, sqlite3_stmt *stmt, int code);
 /* One row into one entry of zeros. */
 typedef int state_row(const struct state *s, sqlite3_stmt *stmt, void *entry);
-/* Every row of the statement, which this ends. *array, of such entries, is free()d by the caller; NULL after an error.
- */
+/* Every row of the statement, which this ends; free() *array, which is NULL after an error. */
 int state_rows(struct state *s, sqlite3_stmt *stmt, state_row *read, size_t size, void *array, size_t *n);
-/* One statement about one thing of that name (NULL: about none): -ENOENT where it changed nothing. */
+/* One statement with these values: s, a text; i, an int; I, an sqlite3_int64; f, a double. */
+int state_put(struct state *s, const char *sql, const char *types, ...);
+/* The same about one thing of that name: -ENOENT where it changed nothing. */
 int state_change(struct state *s, const char *sql, const char *name);
 
 /* All lists, damaged entries too; free() the array. */
@@ -60,9 +61,9 @@ int state_entries(struct state *state, struct list_info **lists, size_t *n);
 int state_list_find(struct state *s, const char *name, int64_t *id, uint8_t *label);
 /* The ranges of a list that has none yet. */
 int state_chunks_put(struct state *state, int64_t list, const struct ranges *set);
-/* Is all of it there? Its own entry says how much that was. */
+/* Does it hold as many prefixes as its entry says? */
 bool state_list_is_whole(struct state *state, const struct list_info *list);
-/* Every row of `from` that can be read; says whether that was all. */
+/* Copies every row of `from` that can be read; r says whether that was all. */
 struct recovered;
 int state_salvage(struct state *to, sqlite3 *from, struct recovered *r);
 /* The first setting that no version of ours wrote, or NULL. */

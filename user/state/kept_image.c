@@ -7,15 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "filter/arrays.h"
 #include "image/image.h"
+#include "base/close_fd.h"
 #include "base/log.h"
 #include "base/state_path.h"
-#include "state/settings.h"
 #include "state/internal.h"
+#include "state/settings.h"
 
 #define SETTING_IMAGE "image"
 
@@ -75,8 +75,7 @@ static int sync_directory(const char *path)
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int err = fd < 0 || fsync(fd) ? -errno : 0;
 
-	if (fd >= 0)
-		close(fd);
+	close_fd(fd);
 	return err;
 }
 
@@ -89,7 +88,7 @@ void state_drop_new_image(struct state *s)
 	s->new_image = 0;
 }
 
-/* A number that no copy has: one that is kept stays until something else is committed. */
+/* Under a number that no copy has: the image in force stays until another is committed. */
 static int create(struct state *s, char path[STATE_PATH_MAX])
 {
 	uint64_t number = image_kept(s);
@@ -103,7 +102,7 @@ static int create(struct state *s, char path[STATE_PATH_MAX])
 	return fd < 0 ? -errno : fd;
 }
 
-/* What was read must be what goes into force, whatever becomes of the file meanwhile: so it is the copy that counts. */
+/* The file may change at any time: from here on only the copy is read. */
 static int copy_in(struct state *s, const char *path, size_t size, char to[STATE_PATH_MAX])
 {
 	int from = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), fd = -1, err;
@@ -116,10 +115,8 @@ static int copy_in(struct state *s, const char *path, size_t size, char to[STATE
 		err = -errno;
 	if (err)
 		err = because(err, "keeping a copy of the image in %s: %s", s->directory, errno_text(err));
-	if (from >= 0)
-		close(from);
-	if (fd >= 0)
-		close(fd);
+	close(from);
+	close_fd(fd);
 	return err;
 }
 
@@ -138,16 +135,14 @@ int image_keep(struct state *state, const char *path, struct image *image)
 	size_t size = image->size;
 	char to[STATE_PATH_MAX];
 
-	/* Before a copy is made of what is none, or too large for us whatever it says. */
-	if (!err)
-		err = image_fits(state, image);
+	/* Do not copy a file that is no image, or one that is too large. */
+	err = err ?: image_fits(state, image);
 	image_close(image);
 	state_drop_new_image(state); /* in a batch the last one counts */
-	if (!err)
-		err = copy_in(state, path, size, to);
-	if (!err)
-		err = image_open(image, to, path, true);
-	return err ? err : state_set(state, SETTING_IMAGE, (double)state->new_image);
+	return err ?:
+	       copy_in(state, path, size, to) ?:
+	       image_open(image, to, path, true) ?:
+	       state_set(state, SETTING_IMAGE, (double)state->new_image);
 }
 
 int image_leave(struct state *state)
@@ -178,7 +173,7 @@ int lists_in_force(struct state *state, struct list_info **lists, size_t *n)
 	*lists = NULL;
 	*n = 0;
 	if (err)
-		/* The filter goes on without them: nobody who asks for something else is left without an answer. */
+		/* The filter goes on without the names, and so do commands that ask for something else. */
 		warn("the names of lists are gone: %s", reason(err));
 	else
 		err = image_lists(&image, lists, n);

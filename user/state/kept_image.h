@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The image in force: a copy of it lies in the state directory, under a number that the state knows. */
+/* The image in force: the state directory holds a copy of it, under a number that the state knows. */
 #ifndef STATE_KEPT_IMAGE_H
 #define STATE_KEPT_IMAGE_H
 
@@ -14,7 +14,7 @@ struct state;
 /* Its number, or 0: lists are in force. */
 uint64_t image_kept(struct state *state);
 
-/* -ENOENT where there is none. whole: as image_open() has it. */
+/* -ENOENT where there is none. whole: as in image_open(). */
 int image_kept_open(struct state *state, struct image *image, bool whole);
 
 /*
@@ -22,7 +22,7 @@ int image_kept_open(struct state *state, struct image *image, bool whole);
  * force. After the commit comes image_sweep(); without one, state_close() removes the copy.
  */
 int image_keep(struct state *state, const char *path, struct image *image);
-/* Is there memory for it in the kernel? 0, or -E2BIG with the reason recorded. */
+/* Is there memory for it in the kernel? -E2BIG with the reason recorded if not. */
 int image_fits(struct state *state, const struct image *image);
 /* Lists are in force again. */
 int image_leave(struct state *state);

@@ -21,7 +21,6 @@
 /* What a chunk holds. IPv4 ranges came as they are until version 3, packed from then on. */
 enum { CHUNK_TEXT = 0, CHUNK_RANGES4 = 4, CHUNK_PACKED4 = 5, CHUNK_RANGES6 = 6 };
 
-/* Appends a blob of ranges to one side of the set. */
 static int append(void **at, size_t *n, size_t *room, size_t size, const void *blob, size_t bytes)
 {
 	void *grown;
@@ -57,7 +56,7 @@ static int append_packed4(struct ranges *set, const void *blob, size_t bytes)
 	return 0;
 }
 
-/* What everything that follows relies on: sorted, disjoint, right way up. */
+/* Sorted, disjoint, and none ends before it begins: all other code relies on it. */
 static bool are_normal(const struct ranges *set)
 {
 	for (size_t i = 0; i < set->n4; i++)
@@ -71,7 +70,7 @@ static bool are_normal(const struct ranges *set)
 
 int state_list_set(struct state *state, const char *name, struct ranges *set)
 {
-	/* Only looking at a state does not bring it to this version. */
+	/* A state that is only read keeps its version. */
 	sqlite3_stmt *stmt =
 		state_prepare(state, state->version < 5
 					     ? "SELECT family, data, NULL FROM chunk JOIN list ON list.id = chunk.list"
@@ -90,7 +89,7 @@ int state_list_set(struct state *state, const char *name, struct ranges *set)
 		int kind = sqlite3_column_int(stmt, 0);
 
 		if (!bytes)
-			blob = ""; /* SQLite has no place for it */
+			blob = ""; /* SQLite returns NULL */
 		if (sqlite3_column_type(stmt, 2) != SQLITE_NULL &&
 		    sqlite3_column_int64(stmt, 2) != (sqlite3_int64)crc32_z(0, blob, bytes))
 			err = -EUCLEAN;
@@ -101,10 +100,8 @@ int state_list_set(struct state *state, const char *name, struct ranges *set)
 		else
 			err = append((void **)&set->v6, &set->n6, &set->room6, sizeof(*set->v6), blob, bytes);
 	}
-	if (err)
-		sqlite3_finalize(stmt);
-	else
-		err = state_finish(state, stmt, code);
+	code = state_finish(state, stmt, err ? SQLITE_DONE : code);
+	err = err ?: code;
 	if (err_is(err, EUCLEAN) || (!err && !are_normal(set)))
 		err = because(-EUCLEAN, "%s: list '%s' is damaged; load it again, or see 'xdp-bloom state recover'",
 			      state->directory, name);
@@ -155,9 +152,7 @@ static int put_ranges6(struct state *s, int64_t list, const struct ranges *set)
 
 int state_chunks_put(struct state *state, int64_t list, const struct ranges *set)
 {
-	int err = put_ranges4(state, list, set);
-
-	return err ? err : put_ranges6(state, list, set);
+	return put_ranges4(state, list, set) ?: put_ranges6(state, list, set);
 }
 
 int state_text_put(struct state *state, const char *name, struct packer *packer)
@@ -166,10 +161,8 @@ int state_text_put(struct state *state, const char *name, struct packer *packer)
 	uint8_t label;
 	int64_t id = 0;
 	size_t n;
-	int err = packer_end(packer, &pieces, &n);
+	int err = packer_end(packer, &pieces, &n) ?: state_list_find(state, name, &id, &label);
 
-	if (!err)
-		err = state_list_find(state, name, &id, &label);
 	for (size_t i = 0; i < n && !err; i++)
 		err = put_chunk(state, id, CHUNK_TEXT, (int)i, pieces[i].data, pieces[i].bytes);
 	return err;
@@ -202,13 +195,11 @@ int state_text_get(struct state *state, const char *name)
 	while (!err && (code = sqlite3_step(stmt)) == SQLITE_ROW)
 		if (!write_all(fd, sqlite3_column_blob(stmt, 0), (size_t)sqlite3_column_bytes(stmt, 0)))
 			err = -errno;
-	if (err)
-		sqlite3_finalize(stmt);
-	else
-		err = state_finish(state, stmt, code);
+	code = state_finish(state, stmt, err ? SQLITE_DONE : code);
+	err = err ?: code;
 	if (!err && lseek(fd, 0, SEEK_SET))
 		err = -errno;
 	if (err)
 		close(fd);
-	return err ? err : fd;
+	return err ?: fd;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The lists, a row of each: what they are. What they hold is in state_chunks.c. */
+/* The lists, a row each: what they are. What they hold is in list_chunks.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #define LIST_COLUMNS "name, kind, label, prefixes, addresses, source, loaded, format"
 
-/* The kind and the label are places in arrays, and the texts are shown: so damage is found here. */
+/* The kind and the label index arrays, and the texts are shown: damage must be found here. */
 static int read_entry(const struct state *s, sqlite3_stmt *stmt, void *entry)
 {
 	int kind = sqlite3_column_int(stmt, 1), label = sqlite3_column_int(stmt, 2);
@@ -65,7 +65,7 @@ int state_list_get(struct state *state, const char *name, struct list_info *list
 	sqlite3_stmt *stmt = state_prepare(state, "SELECT " LIST_COLUMNS " FROM list WHERE name = ?");
 	int code = SQLITE_DONE;
 
-	if (stmt && !strchr(name, ' ')) { /* one with a blank is no user's */
+	if (stmt && !strchr(name, ' ')) { /* as in state_entries() */
 		state_bind_text(stmt, 1, name);
 		code = sqlite3_step(stmt);
 		if (code == SQLITE_ROW)
@@ -91,10 +91,7 @@ int state_allowed(struct state *state, struct ranges *allowed)
 
 		if (lists[i].kind != LIST_ALLOW)
 			continue;
-		err = state_list_set(state, lists[i].name, &one);
-		if (err)
-			break;
-		err = ranges_union(&both, allowed, &one);
+		err = state_list_set(state, lists[i].name, &one) ?: ranges_union(&both, allowed, &one);
 		ranges_free(&one);
 		if (!err) {
 			ranges_free(allowed);
@@ -142,7 +139,6 @@ static int free_label(struct state *s, uint8_t *label)
 
 int state_list_put(struct state *state, struct list_info *list, const struct ranges *set)
 {
-	sqlite3_stmt *stmt;
 	int64_t id = 0;
 	int err;
 
@@ -154,32 +150,19 @@ int state_list_put(struct state *state, struct list_info *list, const struct ran
 	err = list->label_is_new ? free_label(state, &list->label) : 0;
 	if (err)
 		return err;
-	stmt = state_prepare(state, "INSERT INTO list (" LIST_COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
-				    " ON CONFLICT (name) DO UPDATE SET kind = ?2, label = ?3, prefixes = ?4,"
-				    " addresses = ?5, source = ?6, loaded = ?7, format = ?8");
-	if (!stmt)
-		return because_sqlite(state, "writing");
-	state_bind_text(stmt, 1, list->name);
-	sqlite3_bind_int(stmt, 2, list->kind);
-	if (list->label)
-		sqlite3_bind_int(stmt, 3, list->label);
-	sqlite3_bind_int64(stmt, 4, (sqlite3_int64)list->prefixes);
-	state_bind_text(stmt, 5, list->addresses);
-	state_bind_text(stmt, 6, list->source);
-	state_bind_text(stmt, 7, list->loaded);
-	state_bind_text(stmt, 8, list->format);
-	err = state_finish(state, stmt, sqlite3_step(stmt));
-	if (!err)
-		err = state_list_find(state, list->name, &id, &list->label);
-	if (!err)
-		err = state_change(state, "DELETE FROM chunk WHERE list = (SELECT id FROM list WHERE name = ?)",
-				   list->name);
-	return err && !err_is(err, ENOENT) ? err : state_chunks_put(state, id, set);
+	return state_put(state,
+			 "INSERT INTO list (" LIST_COLUMNS ") VALUES (?1, ?2, nullif(?3, 0), ?4, ?5, ?6, ?7, ?8)"
+			 " ON CONFLICT (name) DO UPDATE SET kind = ?2, label = nullif(?3, 0), prefixes = ?4,"
+			 " addresses = ?5, source = ?6, loaded = ?7, format = ?8",
+			 "siiIssss", list->name, list->kind, list->label, (sqlite3_int64)list->prefixes,
+			 list->addresses, list->source, list->loaded, list->format) ?:
+	       state_list_find(state, list->name, &id, &list->label) ?:
+	       state_put(state, "DELETE FROM chunk WHERE list = ?", "I", (sqlite3_int64)id) ?:
+	       state_chunks_put(state, id, set);
 }
 
 int state_list_set_kind(struct state *state, const char *name, enum list_kind kind)
 {
-	sqlite3_stmt *stmt;
 	uint8_t label = 0;
 	int64_t id = 0;
 	int err = state_list_find(state, name, &id, &label);
@@ -188,23 +171,15 @@ int state_list_set_kind(struct state *state, const char *name, enum list_kind ki
 		return because(err, "there is no list '%s'", name);
 	if (!err && kind != LIST_ALLOW && !label)
 		err = free_label(state, &label);
-	if (err)
-		return err;
-	stmt = state_prepare(state, "UPDATE list SET kind = ?, label = ? WHERE id = ?");
-	if (!stmt)
-		return because_sqlite(state, "writing");
-	sqlite3_bind_int(stmt, 1, kind);
-	if (label)
-		sqlite3_bind_int(stmt, 2, label);
-	sqlite3_bind_int64(stmt, 3, id);
-	return state_finish(state, stmt, sqlite3_step(stmt));
+	return err
+		       ?: state_put(state, "UPDATE list SET kind = ?, label = nullif(?, 0) WHERE id = ?", "iiI", kind,
+				    label, (sqlite3_int64)id);
 }
 
 int state_list_drop(struct state *state, const char *name)
 {
 	int err = strchr(name, ' ') ? -ENOENT : state_pending_forget(state, PENDING_LIST, name);
 
-	if (!err)
-		err = state_change(state, "DELETE FROM list WHERE name = ?", name);
+	err = err ?: state_change(state, "DELETE FROM list WHERE name = ?", name);
 	return err_is(err, ENOENT) ? because(err, "there is no list '%s'", name) : err;
 }

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "state/internal.h"
 #include "base/log.h"
+#include "state/internal.h"
 
 #define BEFORE " || ' before'"
 
@@ -25,68 +25,46 @@ int state_pending(struct state *state, struct pending **pending, size_t *n)
 			  read_pending, sizeof(**pending), pending, n);
 }
 
-/* Like state_change(), where it is all the same whether there was something. */
-static int change(struct state *s, const char *sql, const char *name)
-{
-	int err = state_change(s, sql, name);
-
-	return err_is(err, ENOENT) ? 0 : err;
-}
-
 int state_pending_add(struct state *state, const struct pending *pending)
 {
-	sqlite3_stmt *stmt = state_prepare(state, "INSERT INTO pending (kind, name, deadline) VALUES (?, ?, ?)");
-	int err;
+	const char *name = pending->name;
+	int err = state_put(state, "INSERT INTO pending (kind, name, deadline) VALUES (?, ?, ?)", "isI", pending->kind,
+			    name, (sqlite3_int64)pending->deadline);
 
-	if (!stmt)
-		return because_sqlite(state, "writing");
-	sqlite3_bind_int(stmt, 1, pending->kind);
-	state_bind_text(stmt, 2, pending->name);
-	sqlite3_bind_int64(stmt, 3, pending->deadline);
-	err = state_finish(state, stmt, sqlite3_step(stmt));
 	if (err || pending->kind != PENDING_LIST)
 		return err;
 	err = state_change(state,
 			   "INSERT INTO list (name, kind, prefixes, addresses, source, loaded, format)"
 			   " SELECT name" BEFORE
 			   ", kind, prefixes, addresses, source, loaded, format FROM list WHERE name = ?",
-			   pending->name);
+			   name);
 	if (err)
 		return err_is(err, ENOENT) ? 0 : err; /* a new list: to take it back is to drop it */
-	err = change(state,
-		     "UPDATE chunk SET list = (SELECT id FROM list WHERE name = ?1" BEFORE ")"
-		     " WHERE list = (SELECT id FROM list WHERE name = ?1)",
-		     pending->name);
-	if (!err)
-		err = change(state,
-			     "INSERT INTO source (list, path, stamp, options)"
-			     " SELECT (SELECT id FROM list WHERE name = ?1" BEFORE "), path, stamp, options FROM source"
-			     " WHERE list = (SELECT id FROM list WHERE name = ?1)",
-			     pending->name);
-	if (!err)
-		err = state_change(state,
-				   "UPDATE pending SET before = (SELECT id FROM list WHERE name = ?1" BEFORE ")"
-				   " WHERE kind = 0 AND name = ?1",
-				   pending->name);
-	return err;
+	return state_put(state,
+			 "UPDATE chunk SET list = (SELECT id FROM list WHERE name = ?1" BEFORE ")"
+			 " WHERE list = (SELECT id FROM list WHERE name = ?1)", "s", name) ?:
+	       state_put(state,
+			 "INSERT INTO source (list, path, stamp, options)"
+			 " SELECT (SELECT id FROM list WHERE name = ?1" BEFORE "), path, stamp, options FROM source"
+			 " WHERE list = (SELECT id FROM list WHERE name = ?1)", "s", name) ?:
+	       state_put(state,
+			 "UPDATE pending SET before = (SELECT id FROM list WHERE name = ?1" BEFORE ")"
+			 " WHERE kind = 0 AND name = ?1", "s", name);
 }
 
-/* The file of before, but of the same file the version of now: what nobody confirmed is not to be loaded again. */
+/* Back to the file of before; of the same file the version of now stays: it was refused and is not loaded again. */
 static int undo_source(struct state *s, const char *name)
 {
-	int err = change(s,
+	return state_put(s,
 			 "DELETE FROM source WHERE list = (SELECT id FROM list WHERE name = ?1) AND path IS NOT"
 			 " (SELECT path FROM source WHERE list = (SELECT id FROM list WHERE name = ?1" BEFORE "))",
-			 name);
-
-	if (err)
-		return err;
-	return change(s,
-		      "INSERT INTO source (list, path, stamp, options)"
-		      " SELECT (SELECT id FROM list WHERE name = ?1), path, stamp, options FROM source"
-		      " WHERE list = (SELECT id FROM list WHERE name = ?1" BEFORE ")"
-		      " ON CONFLICT (list) DO UPDATE SET options = excluded.options",
-		      name);
+			 "s", name)
+		       ?: state_put(s,
+				    "INSERT INTO source (list, path, stamp, options)"
+				    " SELECT (SELECT id FROM list WHERE name = ?1), path, stamp, options FROM source"
+				    " WHERE list = (SELECT id FROM list WHERE name = ?1" BEFORE ")"
+				    " ON CONFLICT (list) DO UPDATE SET options = excluded.options",
+				    "s", name);
 }
 
 /* The list keeps its id and label: its place, and its counters. */
@@ -99,26 +77,23 @@ static int undo_list(struct state *s, const char *name)
 	int err = state_change(s, before, name);
 
 	if (err_is(err, ENOENT)) /* there was none before, or the list has been dropped since */
-		return change(s,
-			      "DELETE FROM list WHERE name = ?1 AND"
-			      " EXISTS (SELECT 1 FROM pending WHERE kind = 0 AND name = ?1 AND before IS NULL)",
-			      name);
-	if (!err)
-		err = change(s, "DELETE FROM chunk WHERE list = (SELECT id FROM list WHERE name = ?)", name);
-	if (!err)
-		err = change(s,
-			     "UPDATE chunk SET list = (SELECT id FROM list WHERE name = ?1)"
-			     " WHERE list = (SELECT id FROM list WHERE name = ?1" BEFORE ")",
-			     name);
-	return err ? err : undo_source(s, name);
+		return state_put(s,
+				 "DELETE FROM list WHERE name = ?1 AND"
+				 " EXISTS (SELECT 1 FROM pending WHERE kind = 0 AND name = ?1 AND before IS NULL)",
+				 "s", name);
+	return err ?:
+	       state_put(s, "DELETE FROM chunk WHERE list = (SELECT id FROM list WHERE name = ?)", "s", name) ?:
+	       state_put(s,
+			 "UPDATE chunk SET list = (SELECT id FROM list WHERE name = ?1)"
+			 " WHERE list = (SELECT id FROM list WHERE name = ?1" BEFORE ")", "s", name) ?:
+	       undo_source(s, name);
 }
 
 int state_pending_forget(struct state *s, enum pending_kind kind, const char *name)
 {
-	int err = kind == PENDING_LIST ? change(s, "DELETE FROM pending WHERE kind = 0 AND name = ?", name)
-				       : change(s, "DELETE FROM pending WHERE kind = 1 AND name = ?", name);
+	int err = state_put(s, "DELETE FROM pending WHERE kind = ? AND name = ?", "is", kind, name);
 
-	return err || kind != PENDING_LIST ? err : change(s, "DELETE FROM list WHERE name = ?" BEFORE, name);
+	return err || kind != PENDING_LIST ? err : state_put(s, "DELETE FROM list WHERE name = ?" BEFORE, "s", name);
 }
 
 int state_pending_undo(struct state *state, const struct pending *pending)
@@ -133,7 +108,6 @@ int state_pending_undo(struct state *state, const struct pending *pending)
 
 int state_pending_confirm(struct state *state)
 {
-	int err = change(state, "DELETE FROM pending", NULL);
-
-	return err ? err : change(state, "DELETE FROM list WHERE name LIKE '% before'", NULL);
+	return state_put(state, "DELETE FROM pending", "")
+		       ?: state_put(state, "DELETE FROM list WHERE name LIKE '% before'", "");
 }

@@ -2,7 +2,6 @@
 #include "state/recover.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,11 +9,11 @@
 #include "base/context.h"
 #include "base/lock.h"
 #include "base/log.h"
-#include "state/replace.h"
 #include "state/internal.h"
+#include "state/replace.h"
 #include "state/settings.h"
 
-/* A part of a list is no list. */
+/* A list of which a part is gone is not kept. */
 static int drop_parts(struct state *state, struct recovered *r)
 {
 	struct list_info *lists;
@@ -47,7 +46,7 @@ static int count(struct state *s, const char *sql, size_t *n)
 	return state_end(s, stmt, code);
 }
 
-/* What nobody can have set is as it is where nobody set it. */
+/* Impossible values are removed, so the default applies. */
 static int drop_settings(struct state *state, struct recovered *r)
 {
 	const char *name;
@@ -61,7 +60,7 @@ static int drop_settings(struct state *state, struct recovered *r)
 	return err;
 }
 
-/* Ahead of the kernel: so the next command sees that what is in force is not of this state, and builds it. */
+/* Ahead of the kernel, so that the next command builds the filter from this state. */
 static int set_ahead(struct state *state, unsigned long long in_force)
 {
 	double number = state_setting(state, SETTING_GENERATION, 0);
@@ -71,7 +70,7 @@ static int set_ahead(struct state *state, unsigned long long in_force)
 	return state_set(state, SETTING_GENERATION, number + 1);
 }
 
-/* Nothing of the damaged file is written, not even what waits in its journal. */
+/* The damaged file is not changed: not even its journal is played into it. */
 static int open_damaged(const char *path, sqlite3 **db)
 {
 	if (access(path, R_OK))
@@ -79,14 +78,14 @@ static int open_damaged(const char *path, sqlite3 **db)
 	if (sqlite3_open_v2(path, db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
 		return because(-EIO, "%s: %s", path, sqlite3_errmsg(*db));
 	sqlite3_db_config(*db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-	/* Then it also opens a file that is shorter than it says itself. */
+	/* With it SQLite opens files that are shorter than their header says. */
 	sqlite3_db_config(*db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, NULL);
 	if (sqlite3_exec(*db, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL) == SQLITE_OK)
 		return 0;
 	return because(-EUCLEAN, "%s: nothing can be saved: %s", path, sqlite3_errmsg(*db));
 }
 
-/* The journal stays behind: nothing may be left in it, and none may be begun. */
+/* Only the file itself is moved into place, so it must not have a journal. */
 static int into_one_file(struct state *s)
 {
 	sqlite3_stmt *stmt = state_prepare(s, "PRAGMA journal_mode = DELETE");
@@ -102,27 +101,17 @@ static int make_new(const char *path, const char *workshop, unsigned long long i
 {
 	struct state *to;
 	sqlite3 *from = NULL;
-	int err = state_open_at(&to, workshop, 0, true);
+	int err = state_open_at(&to, workshop, 0, true) ?: open_damaged(path, &from) ?: state_salvage(to, from, r);
 
-	if (!err)
-		err = open_damaged(path, &from);
-	if (!err)
-		err = state_salvage(to, from, r);
 	sqlite3_close(from);
-	if (!err)
-		err = drop_parts(to, r);
-	if (!err)
-		err = drop_settings(to, r);
-	if (!err)
-		err = count(to, "SELECT count(*) FROM interface", &r->interfaces);
-	if (!err)
-		err = count(to, "SELECT count(*) FROM ban", &r->bans);
-	if (!err)
-		err = set_ahead(to, in_force);
-	if (!err)
-		err = state_commit(to);
-	if (!err)
-		err = into_one_file(to);
+	err = err ?:
+	      drop_parts(to, r) ?:
+	      drop_settings(to, r) ?:
+	      count(to, "SELECT count(*) FROM interface", &r->interfaces) ?:
+	      count(to, "SELECT count(*) FROM ban", &r->bans) ?:
+	      set_ahead(to, in_force) ?:
+	      state_commit(to) ?:
+	      into_one_file(to);
 	state_close(to);
 	return err;
 }
@@ -134,13 +123,12 @@ int state_recover(const struct context *context, const char *path,
 	int lock, err = state_make_directory(context->state);
 
 	memset(r, 0, sizeof(*r));
-	lock = err ? err : lock_take(state_path(lock_path, context->state, STATE_LOCK), context->wait);
+	lock = err ?: lock_take(state_path(lock_path, context->state, STATE_LOCK), context->wait);
 	if (lock < 0)
 		return lock;
 	state_exchange_undo(context->state);
 	err = make_new(path, state_path(workshop, context->state, STATE_WORKSHOP), in_force ? in_force(context) : 0, r);
-	if (!err)
-		err = state_exchange(context->state, r->kept);
+	err = err ?: state_exchange(context->state, r->kept);
 	state_exchange_undo(context->state);
 	close(lock);
 	return err;

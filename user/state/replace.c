@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A journal belongs to its file: left there, it would be played into the new one. The file itself has both names until
- * the new one takes its place, which shows where an exchange was cut short.
+ * The old journal must go with its file: SQLite would play it into the new one. The old file has both names until the
+ * new one replaces it, which shows that an exchange was cut short.
  */
 #include "state/replace.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What can still be read of a damaged state, row by row, into a new one. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +27,7 @@ static sqlite3_stmt *ask(sqlite3 *db, const char *fmt, const char *table)
 	return stmt;
 }
 
-/* What contradicts what is there already, such as a piece of a list that is lost, stays out. */
+/* A row that contradicts the new state, such as a piece of a list that is lost, is left out. */
 static void keep_row(struct salvage *s, sqlite3_stmt *row)
 {
 	for (int i = 0; i < sqlite3_column_count(row); i++)
@@ -38,7 +37,7 @@ static void keep_row(struct salvage *s, sqlite3_stmt *row)
 	sqlite3_reset(s->put);
 }
 
-/* One number after the other, up or down: a row that cannot be read is passed over. False: no way further. */
+/* Row by row, up or down, passing over those that cannot be read. False: stopped before the end. */
 static bool walk(struct salvage *s, sqlite3_stmt *next, sqlite3_stmt *row, bool up)
 {
 	sqlite3_int64 at = up ? INT64_MIN : INT64_MAX;
@@ -73,7 +72,7 @@ static void salvage_numbered(struct salvage *s, const char *table)
 	if (!up || !down || !row) {
 		s->lost = true;
 	} else if (!walk(s, up, row, true)) {
-		/* Stuck at a page that is gone: from the other end. */
+		/* A page is gone: go on from the other end. */
 		s->lost = true;
 		walk(s, down, row, false);
 	}
@@ -82,7 +81,7 @@ static void salvage_numbered(struct salvage *s, const char *table)
 	sqlite3_finalize(row);
 }
 
-/* Bans have no numbers but their key. */
+/* Bans have no row numbers. */
 static void salvage_bans(struct salvage *s)
 {
 	static const char *const ways[] = {
@@ -106,7 +105,7 @@ static void salvage_bans(struct salvage *s)
 	}
 }
 
-/* True: all of it, for all one can see. */
+/* True: all of it, as far as can be seen. */
 static bool salvage_table(struct salvage *s, const char *table)
 {
 	static const char more[] = ",?,?,?,?,?,?,?,?,?,?,?,?,?,?,?";
@@ -137,7 +136,6 @@ int state_salvage(struct state *to, sqlite3 *from, struct recovered *r)
 {
 	static const char *const tables[] = { "list", "chunk", "source", "interface", "pending", "setting", "ban" };
 	struct salvage s = { .from = from, .to = to };
-	int err;
 
 	r->whole = r->texts = true;
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !s.err; i++) {
@@ -149,6 +147,5 @@ int state_salvage(struct state *to, sqlite3 *from, struct recovered *r)
 	}
 	if (s.err)
 		return s.err;
-	err = r->texts ? 0 : state_change(to, "DELETE FROM chunk WHERE family = 0", NULL);
-	return err_is(err, ENOENT) ? 0 : err;
+	return r->texts ? 0 : state_put(to, "DELETE FROM chunk WHERE family = 0", "");
 }

@@ -7,11 +7,11 @@
 
 struct state;
 
-/* The generation that was made of this state, and how often it was edited since: the kernel keeps them too. */
+/* The generation that was built from this state, and how often it was edited since: the kernel keeps them too. */
 #define SETTING_GENERATION "generation"
 #define SETTING_EDITS	   "edits"
 
-/* A number kept under a name, or the fallback: also where it cannot be read, and then state_commit() refuses. */
+/* The number of that name, or the fallback. If it cannot be read, also the fallback, and state_commit() refuses. */
 double state_setting(struct state *state, const char *name, double fallback);
 int state_set(struct state *state, const char *name, double value);
 

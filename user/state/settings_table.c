@@ -66,13 +66,7 @@ const char *state_setting_damaged(struct state *state)
 
 int state_set(struct state *state, const char *name, double value)
 {
-	sqlite3_stmt *stmt = state_prepare(state, "INSERT OR REPLACE INTO setting VALUES (?, ?)");
-
-	if (!stmt)
-		return because_sqlite(state, "writing");
-	state_bind_text(stmt, 1, name);
-	sqlite3_bind_double(stmt, 2, value);
-	return state_finish(state, stmt, sqlite3_step(stmt));
+	return state_put(state, "INSERT OR REPLACE INTO setting VALUES (?, ?)", "sf", name, value);
 }
 
 struct settings settings_read(struct state *state)

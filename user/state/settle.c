@@ -9,10 +9,7 @@
 #include "state/state.h"
 #include "state/bans.h"
 
-/*
- * Live bans come behind the lists: what one of them bans anyway stays on its account. Shadow lists come last: they
- * count only what nothing else bans.
- */
+/* Live bans after the lists: what a list bans stays on its account. Shadow lists last: they count what nothing bans. */
 static size_t order(struct account *accounts, const struct list_info *lists, const struct ranges *sets, size_t n,
 		    const struct ranges *live)
 {
@@ -58,13 +55,10 @@ int settle(struct settled *s, struct state *state)
 			s->shadow[lists[i].label / 64] |= 1ULL << (lists[i].label % 64);
 		}
 	}
-	if (!err)
-		err = state_bans_set(state, time(NULL), NULL, &live);
-	if (!err)
-		err = state_allowed(state, &s->allowed);
+	err = err ?: state_bans_set(state, time(NULL), NULL, &live) ?: state_allowed(state, &s->allowed);
 	if (!err)
 		count = order(accounts, lists, sets, n, &live);
-	/* The usual case, and that of the largest sets: nothing is copied. */
+	/* The usual case, and that of the largest sets, without a copy. */
 	if (!err && count == 1 && !s->allowed.n4 && !s->allowed.n6)
 		err = owned_take(&s->owned, (struct ranges *)accounts->banned, accounts->label);
 	else if (!err)

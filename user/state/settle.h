@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the lists come to: whose each banned address is, and which lists only count. */
+/* All lists together: on whose account each banned address is, and which lists only count. */
 #ifndef STATE_SETTLE_H
 #define STATE_SETTLE_H
 
@@ -11,11 +11,11 @@ struct state;
 struct settled {
 	struct owned owned;
 	struct ranges allowed;
-	bool plain; /* one account, and no shadow: what is owned is a normal set */
+	bool plain; /* one account, and no shadow list: owned is a normal set */
 	__u64 shadows, shadow[LABELS / 64];
 };
 
-/* Every list's set, and what is left of them on whose account. 0 or -errno, and then there is nothing to free. */
+/* 0 or -errno, and then there is nothing to free. */
 int settle(struct settled *s, struct state *state);
 void settled_free(struct settled *s);
 

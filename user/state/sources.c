@@ -1,30 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The files that lists came from. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "state/sources.h"
-#include "base/log.h"
 #include "state/internal.h"
 
 int state_source_put(struct state *state, const struct source *source)
 {
-	sqlite3_stmt *stmt;
-	int err = state_change(state, "DELETE FROM source WHERE list = (SELECT id FROM list WHERE name = ?)",
-			       source->list);
+	int err = state_put(state, "DELETE FROM source WHERE list = (SELECT id FROM list WHERE name = ?)", "s",
+			    source->list);
 
-	if ((err && !err_is(err, ENOENT)) || !*source->path)
-		return err_is(err, ENOENT) ? 0 : err;
-	stmt = state_prepare(state, "INSERT INTO source (list, path, stamp, options)"
-				    " SELECT id, ?2, ?3, ?4 FROM list WHERE name = ?1");
-	if (!stmt)
-		return because_sqlite(state, "writing");
-	state_bind_text(stmt, 1, source->list);
-	state_bind_text(stmt, 2, source->path);
-	state_bind_text(stmt, 3, source->stamp);
-	state_bind_text(stmt, 4, source->options);
-	return state_finish(state, stmt, sqlite3_step(stmt));
+	if (err || !*source->path)
+		return err;
+	return state_put(
+		state,
+		"INSERT INTO source (list, path, stamp, options) SELECT id, ?2, ?3, ?4 FROM list WHERE name = ?1",
+		"ssss", source->list, source->path, source->stamp, source->options);
 }
 
 static int read_source(const struct state *s, sqlite3_stmt *stmt, void *entry)

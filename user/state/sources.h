@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The file that a list came from: where it is, which version of it was read, and how; so that it can be read again. */
+/* The file that a list came from, which version of it was read, and how: so that it can be read again. */
 #ifndef STATE_SOURCES_H
 #define STATE_SOURCES_H
 
@@ -13,10 +13,10 @@ struct source {
 	char options[128]; /* of load, as on a command line */
 };
 
-/* Does the list hold this very version of this file, read in this way? A state that cannot be read says no. */
+/* Does the list hold this version of this file, read with these options? No, if the state cannot be read. */
 bool source_is_loaded(const struct context *context, const struct source *source);
 
-/* In the state: beside its list, and gone with it. Putting one without a path forgets the one before. */
+/* Kept beside its list, and dropped with it. One without a path drops the one before. */
 int state_source_put(struct state *state, const struct source *source);
 /* All of them; free() the array. */
 int state_sources(struct state *state, struct source **sources, size_t *n);

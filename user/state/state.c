@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "base/grow.h"
 #include "state/internal.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/close_fd.h"
 #include "base/context.h"
 #include "base/grow.h"
 #include "base/lock.h"
@@ -25,7 +26,7 @@ static const char schema[] =
 	"CREATE TABLE list (id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, kind INTEGER NOT NULL,"
 	"  label INTEGER UNIQUE, prefixes INTEGER NOT NULL, addresses TEXT NOT NULL, source TEXT NOT NULL,"
 	"  loaded TEXT NOT NULL, format TEXT NOT NULL);"
-	/* family: what it holds (state_chunks.c) */
+	/* family: what it holds (list_chunks.c) */
 	"CREATE TABLE chunk (list INTEGER NOT NULL REFERENCES list (id) ON DELETE CASCADE, family INTEGER NOT NULL,"
 	"  part INTEGER NOT NULL, data BLOB NOT NULL, UNIQUE (list, family, part));"
 	"CREATE TABLE interface (name TEXT PRIMARY KEY, mode TEXT NOT NULL, shared INTEGER NOT NULL);"
@@ -46,10 +47,10 @@ static const char schema_sources[] =
 	"  stamp TEXT NOT NULL, options TEXT NOT NULL);"
 	"PRAGMA user_version = 3;";
 
-/* The tables stay, but who knows only version 3 cannot read packed ranges. */
+/* The tables stay, but a program that knows only version 3 cannot read packed ranges. */
 static const char schema_packed[] = "PRAGMA user_version = 4;";
 
-/* SQLite does not see a bit that changed in what it keeps: who reads a piece of a list looks at its sum. */
+/* SQLite does not notice a changed bit in its file: each piece of a list has a checksum. */
 static const char schema_sums[] = "ALTER TABLE chunk ADD COLUMN sum INTEGER; PRAGMA user_version = 5;";
 
 /* From which version to the next. */
@@ -95,8 +96,7 @@ sqlite3_stmt *state_cached(struct state *s, enum cached_statement which, const c
 {
 	if (!s->cached[which])
 		s->cached[which] = state_prepare(s, sql);
-	if (s->cached[which])
-		sqlite3_reset(s->cached[which]);
+	sqlite3_reset(s->cached[which]);
 	return s->cached[which];
 }
 
@@ -159,7 +159,7 @@ int state_make_directory(const char *directory)
 	return errno == EEXIST ? trust_directory(directory) : because(-errno, "%s: %s", directory, strerror(errno));
 }
 
-/* To the tables of this version, in the transaction of the command that is about to change something. */
+/* In the transaction of the command that is about to change something. */
 static int bring_up(struct state *s)
 {
 	int err = 0;
@@ -208,8 +208,8 @@ static bool is_readable(const struct state *s)
 }
 
 /*
- * SQLite wants to write even to read. On a full disk it reads without where nobody else does; on a read-only one the
- * last checkpoint can still be looked at.
+ * SQLite wants to write even to read. On a full disk it can read without, if no other process has the file open; on a
+ * read-only one it can still read the last checkpoint.
  */
 static void reopen_unwritable(struct state *s, const char *path)
 {
@@ -247,7 +247,6 @@ static int open_file(struct state *s, const char *path, int flags)
 	return 0;
 }
 
-/* A state that is not there yet is empty. */
 static int open_to_look(struct state *s, const char *path)
 {
 	int err;
@@ -257,12 +256,9 @@ static int open_to_look(struct state *s, const char *path)
 	err = open_file(s, path, 0);
 	if (!err && !is_readable(s))
 		reopen_unwritable(s, path);
-	if (!err)
-		err = run(s, "BEGIN");
-	return err ? err : check_version(s);
+	return err ?: run(s, "BEGIN") ?: check_version(s);
 }
 
-/* One command after the other. */
 static int open_to_change(struct state *s, const char *path)
 {
 	char lock[STATE_PATH_MAX];
@@ -279,10 +275,10 @@ static int open_to_change(struct state *s, const char *path)
 	mask = umask(077);
 	err = open_file(s, path, SQLITE_OPEN_CREATE);
 	umask(mask);
-	if (!err)
-		err = run(s, "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-			     " PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -32768;"
-			     " BEGIN IMMEDIATE");
+	err = err
+		      ?: run(s, "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+				" PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -32768;"
+				" BEGIN IMMEDIATE");
 	if (err)
 		return err;
 	sqlite3_commit_hook(s->db, forbid_commit, s);
@@ -315,25 +311,20 @@ int state_open(struct state **state, const struct context *context, bool change)
 	return state_open_at(state, context->state, context->wait, change);
 }
 
-/*
- * A commit that could not be synced is in the log to its end, and whoever opens the file next would find it there.
- * Another one, of nothing, takes its place.
+/* A commit that could not be synced is still in the log, and the next command would find it: an empty one replaces it.
  */
 static void overwrite_commit(struct state *s)
 {
-	char sql[64];
+	char sql[64] = "";
 	sqlite3_stmt *stmt;
 
 	sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 	sqlite3_exec(s->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
 	stmt = state_prepare(s, "PRAGMA user_version");
-	if (stmt && sqlite3_step(stmt) == SQLITE_ROW) {
+	if (stmt && sqlite3_step(stmt) == SQLITE_ROW)
 		snprintf(sql, sizeof(sql), "PRAGMA user_version = %d", sqlite3_column_int(stmt, 0));
-		sqlite3_finalize(stmt);
-		sqlite3_exec(s->db, sql, NULL, NULL, NULL);
-	} else {
-		sqlite3_finalize(stmt);
-	}
+	sqlite3_finalize(stmt);
+	sqlite3_exec(s->db, sql, NULL, NULL, NULL);
 	sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
 }
 
@@ -368,10 +359,7 @@ bool state_committed(struct state *state)
 	return state && state->db && sqlite3_get_autocommit(state->db);
 }
 
-/*
- * To tidy up the log after every command costs four more syncs than the commit; never to do so, a longer log that every
- * command reads.
- */
+/* Emptying the log after every command would cost four more syncs; never emptying it, time to read it each time. */
 static void tidy(const struct state *s)
 {
 	char path[STATE_PATH_MAX];
@@ -382,7 +370,7 @@ static void tidy(const struct state *s)
 	    st.st_size <= LOG_BYTES_MAX)
 		return;
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
-	/* Where somebody else has the file open to the end of time, to close it tidies up nothing. */
+	/* While another process has the file open, closing it does not empty the log. */
 	if (st.st_size > LOG_BYTES_OPEN && sqlite3_get_autocommit(s->db)) {
 		sqlite3_busy_timeout(s->db, 0);
 		sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
@@ -399,10 +387,8 @@ void state_close(struct state *state)
 		sqlite3_finalize(state->cached[i]);
 	if (state->db)
 		tidy(state);
-	if (state->db)
-		sqlite3_close(state->db); /* what was not committed is undone */
-	if (state->lock >= 0)
-		close(state->lock);
+	sqlite3_close(state->db); /* what was not committed is undone */
+	close_fd(state->lock);
 	free(state);
 }
 
@@ -411,13 +397,27 @@ void state_column_text(char *to, size_t size, sqlite3_stmt *stmt, int column)
 	snprintf(to, size, "%s", (const char *)sqlite3_column_text(stmt, column));
 }
 
-int state_change(struct state *s, const char *sql, const char *name)
+int state_put(struct state *s, const char *sql, const char *types, ...)
 {
 	sqlite3_stmt *stmt = state_prepare(s, sql);
+	va_list args;
 
 	if (!stmt)
 		return because_sqlite(s, "the state");
-	if (name)
-		state_bind_text(stmt, 1, name);
-	return state_finish(s, stmt, sqlite3_step(stmt)) ?: sqlite3_changes(s->db) ? 0 : -ENOENT;
+	va_start(args, types);
+	for (int at = 1; *types; at++, types++) {
+		if (*types == 's')
+			state_bind_text(stmt, at, va_arg(args, const char *));
+		else if (*types == 'f')
+			sqlite3_bind_double(stmt, at, va_arg(args, double));
+		else
+			sqlite3_bind_int64(stmt, at, *types == 'I' ? va_arg(args, sqlite3_int64) : va_arg(args, int));
+	}
+	va_end(args);
+	return state_finish(s, stmt, sqlite3_step(stmt));
+}
+
+int state_change(struct state *s, const char *sql, const char *name)
+{
+	return state_put(s, sql, "s", name) ?: sqlite3_changes(s->db) ? 0 : -ENOENT;
 }

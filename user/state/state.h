@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The truth: lists, interfaces and settings, in one SQLite file under the state directory. A command that changes
- * something opens it for change, which waits for the command before, and commits once; without the commit nothing
- * was. Functions return 0 or -errno with the reason recorded (log.h).
+ * Lists, interfaces and settings, in one SQLite file under the state directory. A command that changes something opens
+ * it for change, which waits for other commands, and commits once; without the commit nothing has changed. Functions
+ * return 0 or -errno with the reason recorded (log.h).
  */
 #ifndef STATE_STATE_H
 #define STATE_STATE_H
@@ -25,13 +25,13 @@ struct interface_info {
 	bool shared;
 };
 
-/* The directory, and those above it; a command that changes something makes them by itself. */
+/* The directory, and those above it. Opening for change calls it. */
 int state_make_directory(const char *directory);
-/* To look, or to change. Looking at a state that is not there yet finds it empty. */
+/* To read, or to change. A state that does not exist reads as empty. */
 int state_open(struct state **state, const struct context *context, bool change);
 int state_commit(struct state *state);
 bool state_committed(struct state *state);
-/* Goes on under the same lock; what was not committed is undone. */
+/* Begins again under the same lock; what was not committed is undone. */
 int state_again(struct state *state);
 /* Undoes what was not committed. */
 void state_close(struct state *state);
@@ -41,7 +41,7 @@ int state_lists(struct state *state, struct list_info **lists, size_t *n);
 int state_list_set(struct state *state, const char *name, struct ranges *set);
 /* All that any allow list holds. */
 int state_allowed(struct state *state, struct ranges *allowed);
-/* Creates or replaces; a replaced list keeps its place and label. -ENOSPC when all labels are taken. */
+/* A replaced list keeps its place and label. -ENOSPC when all labels are taken. */
 int state_list_put(struct state *state, struct list_info *list, const struct ranges *set);
 /* -ENOENT where there is none of that name. */
 int state_list_get(struct state *state, const char *name, struct list_info *list);
@@ -54,16 +54,13 @@ int state_interface_put(struct state *state, const struct interface_info *interf
 int state_interface_drop(struct state *state, const char *name);
 
 /*
- * What a list was read from, to the byte, so that an address can be traced to its line: put behind the list itself.
- * Reading it gives a descriptor of a file of its own, at its beginning.
+ * The text that a list was read from, so that an address can be traced to its line; put after the list itself.
+ * state_text_get() returns a descriptor of a copy, at its beginning.
  */
 int state_text_put(struct state *state, const char *name, struct packer *packer);
 int state_text_get(struct state *state, const char *name);
 
-/*
- * What goes back by itself unless it is confirmed in time: a list that was put, or an interface. The version before is
- * kept beside it. -EBUSY where one is waiting already.
- */
+/* A list or an interface that goes back by itself unless it is confirmed in time. The version before is kept. */
 enum pending_kind { PENDING_LIST, PENDING_INTERFACE };
 
 struct pending {
@@ -72,17 +69,17 @@ struct pending {
 	int64_t deadline; /* seconds since the epoch */
 };
 
-/* The deadline of what is being done: where it is cut short, it goes back at once. */
+/* The deadline of a change in progress: if it is cut short, it goes back at once. */
 #define PENDING_IN_PROGRESS 2
 
 int state_pending(struct state *state, struct pending **pending, size_t *n);
-/* For a list: before it is put. */
+/* A list: before it is put. */
 int state_pending_add(struct state *state, const struct pending *pending);
 /* Takes the change back, in the state. */
 int state_pending_undo(struct state *state, const struct pending *pending);
-/* The thing itself is gone: nothing of it waits. */
+/* After the list or interface itself is gone. */
 int state_pending_forget(struct state *state, enum pending_kind kind, const char *name);
-/* Forgets the versions before: what was done stays. */
+/* Drops the versions before: all changes stay. */
 int state_pending_confirm(struct state *state);
 
 #endif
