@@ -12,7 +12,6 @@
 #include "change/change.h"
 #include "change/revert_timer.h"
 #include "kernel/root.h"
-#include "kernel/detach.h"
 #include "state/state.h"
 
 /* What of an interface is in the state before the packets are touched. */

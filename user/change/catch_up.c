@@ -8,7 +8,6 @@
 #include "change/agreement.h"
 #include "change/apply.h"
 #include "change/live_bans.h"
-#include "kernel/detach.h"
 #include "kernel/attach.h"
 #include "kernel/dispatcher_refresh.h"
 #include "kernel/candidate.h"

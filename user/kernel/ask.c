@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 
 #include "base/log.h"
 #include "bpf/parse.h"
@@ -14,7 +13,7 @@
 #include "kernel/pins.h"
 
 /* A frame from that source, as small as one can be. */
-static __u32 made_frame(unsigned char frame[64], const struct addr *addr)
+static void make_frame(unsigned char frame[64], const struct addr *addr)
 {
 	struct ethhdr *eth = (struct ethhdr *)frame;
 
@@ -33,7 +32,6 @@ static __u32 made_frame(unsigned char frame[64], const struct addr *addr)
 		for (int i = 0; i < 4; i++)
 			ip->source[i] = NET32((__u32)(addr->num >> (96 - 32 * i)));
 	}
-	return 64;
 }
 
 /* Closes fd, which may be an error of opening it. */
@@ -49,9 +47,9 @@ static int ask(int fd, const struct addr *addrs, size_t n, __u32 *answers)
 	if (fd < 0)
 		return because_kernel(fd, PIN_ASK);
 	for (size_t i = 0; i < n && !err; i++) {
-		LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = frame, .repeat = 1);
+		LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = frame, .data_size_in = 64, .repeat = 1);
 
-		run.data_size_in = made_frame(frame, &addrs[i]);
+		make_frame(frame, &addrs[i]);
 		err = bpf_prog_test_run_opts(fd, &run) ? -errno : 0;
 		answers[i] = run.retval;
 	}
@@ -76,7 +74,7 @@ bool live_drops(const struct live *live, struct addr addr)
 {
 	__u32 answer = ANSWER_UNPARSED;
 
-	return !ask(live_pin(live, PIN_ASK), &addr, 1, &answer) && answer != ANSWER_UNPARSED && answer & ANSWER_DROP;
+	return !ask(live_pin(live, PIN_ASK), &addr, 1, &answer) && answer_drops(answer);
 }
 
 bool answer_drops(__u32 answer)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What becomes of an address: the running program says it. */
+/* What happens to an address: the running program is asked. */
 #ifndef KERNEL_ASK_H
 #define KERNEL_ASK_H
 
@@ -14,7 +14,7 @@ struct live;
 
 /* The running program's answer for each address: ANSWER() of abi.h. */
 int kernel_ask(const struct context *context, const struct addr *addrs, size_t n, __u32 *answers);
-/* Is it dropped? No where that cannot be found out. */
+/* Is it dropped? No, if that cannot be found out. */
 bool live_drops(const struct live *live, struct addr addr);
 
 /* What an answer says: is it a drop, and by which stage? */

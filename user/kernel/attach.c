@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -17,14 +16,12 @@
 
 #include "base/close_fd.h"
 #include "base/grow.h"
-#include "bpf/abi.h"
 #include "kernel/counters.h"
 #include "base/context.h"
 #include "base/log.h"
-#include "kernel/pins.h"
 #include "kernel/dispatcher.h"
 
-/* In which mode something runs there, and whether it is that program: of another namespace's it is not (0: any). */
+/* In which mode something runs there. Is it that program (0: any)? In another namespace the ifindex is another's. */
 static enum attach_mode mode_of(int ifindex, __u32 id, bool *is_it)
 {
 	LIBBPF_OPTS(bpf_xdp_query_opts, query);
@@ -37,8 +34,8 @@ static enum attach_mode mode_of(int ifindex, __u32 id, bool *is_it)
 }
 
 /*
- * What a pin of ours says: 0 where it is in force, -ENOENT where there is none, -ENODEV where its interface is gone,
- * -EXDEV where it filters on, but under another name or in another network namespace.
+ * Looks at a pin of ours. 0: it filters. -ENOENT: there is none. -ENODEV: its interface is gone. -EXDEV: it filters,
+ * but under another name or in another network namespace.
  */
 static int link_state(const struct context *context, struct attachment *at)
 {
@@ -119,7 +116,7 @@ static int attach_link(const struct context *context, struct attachment *at, int
 	return err;
 }
 
-/* An interface begins to count at zero, unless one that the filter is on shares its row. */
+/* An interface's counters start at zero, unless a filtered one shares their row. */
 static int take_row(const struct context *context, unsigned int ifindex)
 {
 	struct attachment *list;
@@ -133,7 +130,7 @@ static int take_row(const struct context *context, unsigned int ifindex)
 	return err || taken ? err : kernel_retire_port(context, PORT_OF(ifindex));
 }
 
-/* On others (tun, ppp, sit) the address would be looked for where it is not, and all would pass. */
+/* On others (tun, ppp, sit) the program would read addresses at the wrong place, and let all pass. */
 static int has_ethernet(const char *ifname)
 {
 	struct ifreq request = { 0 };
@@ -182,10 +179,8 @@ int attach_one(const struct context *context, struct attachment *at)
 {
 	unsigned int ifindex = if_nametoindex(at->name);
 	char path[PIN_PATH_MAX];
-	int err = attach_may(context, at);
+	int err = attach_may(context, at) ?: take_row(context, ifindex);
 
-	if (!err)
-		err = take_row(context, ifindex);
 	if (err)
 		return err;
 	if (at->shared || shared_is_there((int)ifindex)) {

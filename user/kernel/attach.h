@@ -8,17 +8,23 @@
 #include "kernel/attachment.h"
 
 /*
- * Attaches to one interface; fills in what came of mode and shared. -EEXIST where it is attached already, -EXDEV where
- * what was attached under this name filters on elsewhere, and this one is open.
+ * Attaches to one interface, and sets mode and shared to what it became. -EEXIST: it is attached already. -EXDEV: the
+ * interface that had this name is still filtered under another; the one of this name is not.
  */
 int attach_one(const struct context *context, struct attachment *at);
-/* What of that can be said before it is tried. */
+/* The same errors, as far as they can be found without attaching. */
 int attach_may(const struct context *context, const struct attachment *at);
 
-/* Every link runs this root from now on: the one before was lost. */
+/* Every link runs this root from now on, in place of one that was lost. */
 int attach_new_root(const struct context *context, int root);
 
-/* Every interface that the filter is on, by the kernel's word; free() the list. */
+/* Every interface that the filter is on, as the kernel has it; free() the list. */
 int attach_list(const struct context *context, struct attachment **list, size_t *n);
+
+/* Both -ENOENT where the filter is not on that interface. */
+int attach_find(const struct context *context, const char *name);
+int detach_one(const struct context *context, const char *name);
+/* The same where an attach() was killed before its pin was there. */
+int attach_take_back(const struct context *context, const char *name);
 
 #endif

@@ -14,14 +14,14 @@ struct attachment {
 	char name[IF_NAMESIZE];
 	enum attach_mode mode; /* never MODE_AUTO once attached */
 	bool shared;	       /* through libxdp */
-	bool gone;	       /* the interface has vanished under it, or others took it out of a dispatcher */
-	bool moved;	       /* it filters on, but under another name or in another network namespace */
-	unsigned int ifindex;  /* where it filters; 0 where that is gone */
+	bool gone;	       /* the interface has vanished, or another program took it out of a dispatcher */
+	bool moved;	       /* still filtering, but under another name or in another network namespace */
+	unsigned int ifindex;  /* where it filters; 0: nowhere */
 };
 
 extern const char *const attach_mode_names[];
 
-/* Behind a dispatcher the pin is a program's, not a link's: so its name ends. */
+/* How the pin's name ends behind a dispatcher: there it is a program's, not a link's. */
 #define ATTACH_SHARED "%shared"
 void attachment_pin(const struct context *context, char path[PIN_PATH_MAX], const char *ifname, bool shared);
 /* The reverse, from the name of a pin's file; false for one that is none of ours. */

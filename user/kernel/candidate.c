@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A generation on its way: maps, programs, pins, and the one write that puts it into force. */
+/* A generation: its maps, programs and pins, and the one write that puts it into force. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -12,24 +12,24 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "kernel/candidate.h"
-#include "kernel/live.h"
-#include "kernel/root.h"
 #include "base/close_fd.h"
 #include "base/log.h"
+#include "kernel/candidate.h"
+#include "kernel/live.h"
+#include "kernel/map_window.h"
 #include "kernel/pins.h"
 #include "kernel/programs.h"
-#include "kernel/map_window.h"
+#include "kernel/root.h"
 #include "xdp_bloom.skel.h"
 
-/* One value if the kernel takes one that large (4 MiB at most before 6.8), otherwise an array of blocks. */
+/* One value if the kernel allows one that large (4 MiB at most before 6.8), otherwise an array of blocks. */
 static int create_map(const struct array_kind *kind, __u64 bytes, bool *flat)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
 	int fd = -E2BIG;
 
 	*flat = kind->flat != offsetof(struct generation, no_flat);
-	/* The verifier follows offsets into a value up to 2^29. */
+	/* The verifier's limit for offsets into a value is 2^29. */
 	if (*flat && bytes < 1u << 29)
 		fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, kind->name, 4, (__u32)bytes, 1, &opts);
 	if (fd >= 0 || !kind->flat || (!err_is(fd, E2BIG) && !err_is(fd, EINVAL)))
@@ -38,10 +38,9 @@ static int create_map(const struct array_kind *kind, __u64 bytes, bool *flat)
 	return bpf_map_create(BPF_MAP_TYPE_ARRAY, kind->name, 4, BLOCK_BYTES, (__u32)(bytes / BLOCK_BYTES), &opts);
 }
 
-/* How the map's memory is seen. */
 enum sight { TO_READ, TO_FILL, TO_EDIT };
 
-/* The candidate's from now on: the descriptor, and the map's memory. */
+/* The candidate owns the descriptor from now on, even after an error. */
 static int take_map(struct candidate *c, enum array a, int fd, __u64 bytes, enum sight sight)
 {
 	__u64 page = (__u64)sysconf(_SC_PAGESIZE);
@@ -145,7 +144,7 @@ static int pin(struct candidate *c, int fd, const char *name)
 	return bpf_obj_pin(fd, path) ? -errno : 0;
 }
 
-/* The generation's own description: the same constants, with 0 or 1 for each map. */
+/* The generation's description: the same constants, with 0 or 1 for each map. */
 static int write_meta(struct candidate *c)
 {
 	struct generation g = c->g;
@@ -179,12 +178,7 @@ static int pin_all(const struct context *context, struct candidate *c)
 	pin_generation_path(context, c->dir, c->g.number, "");
 	remove_generation(c->dir); /* left over from a command that was killed */
 	err = mkdir(c->dir, 0700) ? -errno : 0;
-	if (!err)
-		err = pin(c, c->program, PIN_PROGRAM);
-	if (!err)
-		err = pin(c, c->ask, PIN_ASK);
-	if (!err)
-		err = pin(c, c->meta, PIN_META);
+	err = err ?: pin(c, c->program, PIN_PROGRAM) ?: pin(c, c->ask, PIN_ASK) ?: pin(c, c->meta, PIN_META);
 	for (enum array a = 0; a < ARRAYS && !err; a++)
 		if (c->map[a].fd >= 0)
 			err = pin(c, c->map[a].fd, array_kinds[a].name);
@@ -211,14 +205,13 @@ int kernel_load(const struct context *context, struct candidate *c)
 	xdp_bloom_bpf__destroy(skel);
 	if (!err && (c->program < 0 || c->ask < 0))
 		err = -errno;
-	if (!err)
-		err = write_meta(c);
+	err = err ?: write_meta(c);
 	if (err)
 		return because_program(err, "loading a generation's program");
 	return pin_all(context, c);
 }
 
-/* Every generation but the one in force goes; packets that are still in it finish first, the kernel sees to that. */
+/* Packets that are still in a generation finish first: the kernel waits for them. */
 static void remove_others(const struct context *context, __u64 number)
 {
 	struct dirent *entry;
@@ -258,7 +251,7 @@ static int put_into_slot(const struct context *context, int program)
 	return err;
 }
 
-/* The state is committed already: what the kernel or the process lacks for a moment is asked for again. */
+/* The state is committed already, and a lack of memory or descriptors may pass. */
 #define SWITCH_TRIES 3
 
 int kernel_switch(const struct context *context, struct candidate *c)

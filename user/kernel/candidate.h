@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A generation as this process holds it: on its way into force, or the one in force with its arrays mapped. Functions
- * return 0 or -errno with the reason recorded (log.h), and leave nothing behind when they fail.
+ * A generation in this process: a new one, or the one in force with its arrays mapped. Functions return 0 or -errno
+ * with the reason recorded (log.h), and leave nothing behind when they fail.
  */
 #ifndef KERNEL_CANDIDATE_H
 #define KERNEL_CANDIDATE_H
@@ -14,9 +14,8 @@
 struct context;
 struct live;
 
-/* A generation on its way into the slot. */
 struct candidate {
-	struct generation g; /* the members that stand for maps are addresses here */
+	struct generation g; /* members for maps are addresses here */
 	struct {
 		int fd;
 		size_t size;
@@ -27,23 +26,23 @@ struct candidate {
 
 /* Makes zeroed maps of the planned sizes and maps them into memory. */
 int kernel_arrays(struct candidate *c, const struct generation *planned);
-/* Verifies the programs with the generation's constants, and pins all of it beside the one in force. */
+/* Loads the programs with the generation's constants, and pins all of it beside the one in force. */
 int kernel_load(const struct context *context, struct candidate *c);
-/* From the return on it is in force, on every interface; then the one before is let go. */
+/* Puts it into force, on every interface, and removes the one before. */
 int kernel_switch(const struct context *context, struct candidate *c);
-/* Unpins what a command that was killed left beside the generation in force. */
+/* Removes generations that killed commands left behind. */
 void kernel_sweep(struct live *live);
-/* Lets go of our hold; unpins it unless it is in force. */
+/* Closes everything; unpins it unless it is in force. */
 void kernel_release(struct candidate *c);
 
-/* The generation in force, with its arrays mapped into memory, to read or to edit; kernel_release() lets go of them. */
+/* The generation in force, its arrays mapped into memory to read or to edit; end with kernel_release(). */
 int live_map(const struct live *live, struct candidate *c, bool edit);
-/* Did some memory to edit not come? Then zeros were read in its place, and what is written there is lost. */
+/* Could some memory not be mapped? Then zeros were read in its place, and what was written is lost. */
 bool live_map_failed(const struct candidate *c);
-/* live_map() to read, for whoever holds no lock. */
+/* live_map() to read, for commands without the lock. */
 int kernel_open_live(const struct context *context, struct candidate *c);
 
-/* The bytes that its maps really hold, as the kernel says. */
+/* The size of each map, as the kernel has it. */
 void kernel_map_bytes(const struct candidate *c, __u64 bytes[ARRAYS]);
 
 #endif

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -13,10 +12,10 @@
 #include "base/log.h"
 #include "kernel/pins.h"
 
-/* So many are read with one call, where the kernel can (5.13). */
+/* How many are read with one call, from Linux 5.13 on. */
 #define BATCH 512
 
-/* One of the maps, with room for values of all CPUs: the kernel fills it, and is not asked how many CPUs those are. */
+/* One of the maps, with room for the values of all CPUs: the kernel writes them all. */
 struct counter_map {
 	int fd, cpus;
 	struct tally *each;
@@ -36,7 +35,7 @@ static int map_open(const struct context *context, struct counter_map *m, const 
 	return err || m->each ? err : -ENOMEM;
 }
 
-/* Without its map nothing was counted yet. */
+/* Without its map nothing was counted yet: no error. */
 static int map_close(struct counter_map *m, const char *name, int err)
 {
 	free(m->each);
@@ -72,7 +71,7 @@ static int read_ports(const struct counter_map *m, struct counted *c)
 	struct tally retired[REASONS];
 	int err, attempts = 0;
 
-	/* A row that goes onto the last one meanwhile would be read in both places: then all is read again. */
+	/* A row that is added to the retired one meanwhile would count twice: read all again. */
 	do
 		err = sum(m, COUNTER(PORT_RETIRED, 0), REASONS, retired) ?: sum(m, 0, COUNTERS, c->port[0]);
 	while (!err && memcmp(retired, c->port[PORT_RETIRED], sizeof(retired)) != 0 && ++attempts < 100);
@@ -96,7 +95,7 @@ int kernel_counters(const struct context *context, struct counted *c)
 	return map_close(&m, PIN_LIST_COUNTERS, err);
 }
 
-/* What one key counted goes onto another; no program counts on either meanwhile. */
+/* Adds what one key counted to another; no program counts on either meanwhile. */
 static int move_tally(const struct counter_map *m, __u32 from, __u32 to)
 {
 	struct tally *a = m->each, *b = m->each + m->cpus;

@@ -7,14 +7,14 @@
 
 struct context;
 
-/* What was counted, summed over all CPUs. */
+/* Summed over all CPUs. */
 struct counted {
 	struct tally verdict[VERDICTS];
 	struct tally port[PORTS + 1][REASONS]; /* the last is PORT_RETIRED */
 	struct tally list[LABELS];
 };
 int kernel_counters(const struct context *context, struct counted *counted);
-/* The row of an interface that the filter is no longer on starts from 0; the sums stay. */
+/* For an interface that is no longer filtered: its row starts again at 0, the sums stay. */
 int kernel_retire_port(const struct context *context, unsigned int port);
 
 static inline void tally_add(struct tally *sum, const struct tally *more)
@@ -28,7 +28,7 @@ static inline enum verdict reason_verdict(unsigned int why)
 	return why == REASON_UNPARSED ? UNPARSED : why >= REASON_DROPPED ? DROPPED : PASSED;
 }
 
-/* A list's count starts from 0. */
+/* A list's count starts again at 0. */
 int kernel_zero_label(const struct context *context, __u8 label);
 
 #endif

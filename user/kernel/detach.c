@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "kernel/detach.h"
+#include "kernel/attach.h"
 
 #include <errno.h>
 #include <net/if.h>
@@ -10,10 +10,8 @@
 
 #include "base/close_fd.h"
 #include "base/log.h"
-#include "kernel/attachment.h"
 #include "kernel/dispatcher.h"
 #include "kernel/dispatcher_refresh.h"
-#include "kernel/pins.h"
 
 /* 0 or 1, or -errno where that cannot be seen. */
 static int is_pinned(const char *path)
@@ -46,7 +44,7 @@ static int unpin(const char *name, const char *path)
 static int detach_link(const char *name, const char *path)
 {
 	int fd = bpf_obj_get(path);
-	/* Now, not when the last user of the link goes. */
+	/* Detach now, not when the last user of the link is gone. */
 	int err = fd < 0 || bpf_link_detach(fd) ? -errno : 0;
 
 	close_fd(fd);
@@ -62,7 +60,6 @@ int detach_one(const struct context *context, const char *name)
 
 	attachment_pin(context, link, name, false);
 	attachment_pin(context, shared, name, true);
-	/* Both are looked at before anything is done. */
 	is_link = is_pinned(link);
 	is_shared = is_link < 0 ? is_link : is_pinned(shared);
 	if (is_shared < 0)
@@ -86,6 +83,6 @@ int attach_take_back(const struct context *context, const char *name)
 	int err = attach_find(context, name);
 
 	if (!err_is(err, ENOENT))
-		return err ? err : detach_one(context, name);
+		return err ?: detach_one(context, name);
 	return ifindex && shared_is_there((int)ifindex) ? attach_sweep(context, name, ifindex) : 0;
 }

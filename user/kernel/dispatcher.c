@@ -3,19 +3,16 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <xdp/libxdp.h>
 
-#include "kernel/live.h"
-#include "kernel/root.h"
 #include "base/close_fd.h"
 #include "base/log.h"
-#include "kernel/pins.h"
+#include "kernel/live.h"
 #include "kernel/programs.h"
+#include "kernel/root.h"
 #include "xdp_bloom.skel.h"
 
 static int no_print(enum libxdp_print_level level, const char *fmt, va_list args)
@@ -25,7 +22,7 @@ static int no_print(enum libxdp_print_level level, const char *fmt, va_list args
 	return vfprintf(stderr, fmt, args);
 }
 
-/* NULL where there is none; 0 or -errno. */
+/* *multi is NULL where there is none. */
 static int open_dispatcher(int ifindex, struct xdp_multiprog **multi)
 {
 	int err;
@@ -96,7 +93,7 @@ static int create_shared(const struct context *context, struct xdp_bloom_bpf **s
 	if (!err)
 		err = xdp_program__set_xdp_frags_support(*program, frags);
 	/* What we let pass goes on to the next program. */
-	return err ? err : xdp_program__set_chain_call_enabled(*program, XDP_PASS, true);
+	return err ?: xdp_program__set_chain_call_enabled(*program, XDP_PASS, true);
 }
 
 static void fresh_path(char path[PIN_PATH_MAX + 8], const char *pin)
@@ -104,7 +101,7 @@ static void fresh_path(char path[PIN_PATH_MAX + 8], const char *pin)
 	snprintf(path, PIN_PATH_MAX + 8, "%s%%new", pin);
 }
 
-/* bpffs has renames: the pin is the old program's or the new one's, and never missing. */
+/* By a rename, so that there is always a pin: the old program's or the new one's. */
 static int replace_pin(int fd, const char *pin)
 {
 	char fresh[PIN_PATH_MAX + 8];
@@ -114,7 +111,7 @@ static int replace_pin(int fd, const char *pin)
 	return bpf_obj_pin(fd, fresh) || rename(fresh, pin) ? -errno : 0;
 }
 
-/* In the mode that was asked for, or the one that others there have, or native where that works. */
+/* In the mode asked for, else in that of the programs there, else native where that works. */
 static int attach_behind(struct xdp_program *program, struct attachment *at, int ifindex, const char *pin)
 {
 	enum attach_mode there = dispatcher_mode(ifindex);
@@ -131,7 +128,7 @@ static int attach_behind(struct xdp_program *program, struct attachment *at, int
 	}
 	if (err)
 		return err;
-	/* Without freplace libxdp puts the one program there alone, and no other could ever join it. */
+	/* Without freplace libxdp attaches our program alone, and no other could ever join it. */
 	err = shared_is_there(ifindex) ? replace_pin(xdp_program__fd(program), pin) : -EOPNOTSUPP;
 	if (err)
 		xdp_program__detach(program, ifindex, libxdp_mode(at->mode), 0);
@@ -224,7 +221,7 @@ static bool is_ours(const struct context *context, __u32 id)
 	return is;
 }
 
-/* Which program behind a dispatcher is looked for: the one with an id, or with kept, one of ours that is not. */
+/* The program with this id, or with `kept`, one of ours that is not to be kept. */
 struct wanted {
 	__u32 id;
 	const struct context *context;
@@ -236,7 +233,7 @@ static bool is_wanted(const struct wanted *w, __u32 id)
 	return w->kept ? is_ours(w->context, id) && !w->kept(w->context, id) : id == w->id;
 }
 
-/* Does the interface's dispatcher have such a program? Taken out of it, if that is asked for; 0 or -errno. */
+/* Does the interface's dispatcher have such a program? With take_out, takes it out. */
 static int look_behind(unsigned int ifindex, const struct wanted *wanted, bool *found, bool take_out)
 {
 	struct xdp_program *program = NULL;
@@ -281,7 +278,7 @@ int shared_remove(const char *name, __u32 id)
 
 	if (err)
 		return err;
-	/* Nowhere: gone with its interface, or another program took the dispatcher away. */
+	/* Nowhere: gone with its interface, or with the dispatcher. */
 	err = ifindex ? look_behind(ifindex, &wanted, &found, true) : 0;
 	return err ? because(err, "%s: detaching through libxdp: %s", name, errno_text(err)) : 0;
 }

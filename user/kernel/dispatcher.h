@@ -1,32 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Beside other XDP programs: what attach.c asks of libxdp. The pin of that path is the program's. */
+/* Beside other XDP programs: what attach.c needs of libxdp. A pin's path names the program. */
 #ifndef KERNEL_DISPATCHER_H
 #define KERNEL_DISPATCHER_H
 
-#include <linux/types.h>
 #include <stdbool.h>
 
 #include "kernel/attachment.h"
 
-/*
- * May we do all of this? The kernel shows what runs on an interface only to CAP_SYS_ADMIN: without it libxdp attaches
- * what it can neither find nor take away again. -EPERM, with that interface's name in the reason.
- */
+/* -EPERM without CAP_SYS_ADMIN: libxdp would attach a program that it can neither find nor take away again. */
 int shared_allowed(const char *ifname);
 /* Does a libxdp dispatcher run there already? */
 bool shared_is_there(int ifindex);
-/* Attaches the generation in force; the pin becomes its program's, in place of one that may be there. */
+/* Attaches the generation in force; its program replaces the one that may have that pin. */
 int shared_attach(const struct context *context, struct attachment *at, int ifindex, const char *pin);
-/* Which program a pin is; 0: none. */
+/* The id of a pin's program; 0: none. */
 __u32 shared_id(const char *pin);
 /*
- * Where the program with that id runs: on that interface, or on another, which was renamed; 0: nowhere. Where the
- * kernel does not let us look, it is taken to run there.
+ * The interface where the program with that id runs: this one, or another, which was renamed; 0: nowhere. Where the
+ * kernel does not let us look: this one.
  */
 unsigned int shared_where(unsigned int ifindex, __u32 id);
 /* Takes the program with that id out. */
 int shared_remove(const char *ifname, __u32 id);
-/* Takes all programs of this instance out but those that are to be kept, and what was to become that pin. */
+/* Takes this instance's programs out, but not those to be kept, and removes a half-made new pin. */
 typedef bool shared_kept_fn(const struct context *context, __u32 id);
 int shared_sweep(const struct context *context, const char *ifname, unsigned int ifindex, const char *pin,
 		 shared_kept_fn *kept);

@@ -3,24 +3,22 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
-#include "kernel/pins.h"
 #include "kernel/dispatcher.h"
 
-/* A directory beside the pin, as long as the exchange takes. */
+/* A directory beside the pin marks an exchange that goes on. */
 static void exchange_path(const struct context *context, char path[PIN_PATH_MAX], const char *name)
 {
 	attachment_pin(context, path, name, true);
 	strncat(path, "%exchange", PIN_PATH_MAX - strlen(path) - 1);
 }
 
-/* Who cannot tell takes nothing away. */
+/* True if that cannot be found out: then nothing is taken out. */
 static bool is_pinned(const struct context *context, __u32 id)
 {
 	struct attachment *list;
@@ -60,7 +58,7 @@ int attach_end_exchange(const struct context *context, const char *name, unsigne
 	return err;
 }
 
-/* The new one first: for a moment both run, and nothing that either bans gets through. */
+/* The new program first: for a moment both run, and all that either bans is dropped. */
 static int refresh_one(const struct context *context, struct attachment *at)
 {
 	char pin[PIN_PATH_MAX], path[PIN_PATH_MAX];
@@ -95,7 +93,7 @@ void attach_refresh(const struct context *context, struct attachment *list, size
 	}
 }
 
-/* By the names alone: what each of them is costs a command some time. */
+/* By the names alone: looking at each pin takes time in every command. */
 static bool any_shared(const struct context *context)
 {
 	struct dirent *entry;

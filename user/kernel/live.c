@@ -47,7 +47,7 @@ static bool is_number(struct live *live, __u64 number)
 	return is;
 }
 
-/* Only the pins know which generation a program is. */
+/* A generation's number is only in the path of its pins. */
 static int find_number(struct live *live)
 {
 	struct dirent *entry;
@@ -81,7 +81,7 @@ static int open_meta(struct live *live)
 	live->meta = bpf_obj_get(path);
 	if (live->meta < 0 || bpf_obj_get_info_by_fd(live->meta, &info, &size))
 		return -errno;
-	/* Of another size the kernel would write past ours. */
+	/* The kernel would write a larger value past the end of ours. */
 	return info.value_size == sizeof(live->g) ? 0 : -EPROTO;
 }
 
@@ -109,7 +109,7 @@ static int look_once(struct live *live)
 				   : err;
 }
 
-/* A rotation would have to come in between each time. */
+/* Each further look needs another rotation in between. */
 #define LOOKS 10
 
 int live_look(struct live *live)

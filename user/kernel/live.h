@@ -14,18 +14,18 @@ struct context;
 
 struct live {
 	const struct context *context;
-	int err;	     /* 0; -ENOENT: nothing is in force; else why it cannot be read, with the reason recorded */
-	struct generation g; /* its description, zeroed with an err; members for maps are 0 or 1 */
+	int err;	      /* 0; -ENOENT: nothing is in force; else it cannot be read, with the reason recorded */
+	struct generation g;  /* its description, zeroed with an err; members for maps are 0 or 1 */
 	__u64 number, loaded; /* the number of its pins; when it was loaded, in ns since the boot */
 	__u32 program;	      /* the id of its program; 0: the slot is empty */
 	int meta;	      /* a descriptor of its description */
-	bool others;	      /* more generations are pinned: left behind by a command that was killed */
+	bool others;	      /* more generations are pinned, left behind by a killed command */
 	unsigned int overtaken;
 };
 
 /* Both return live->err. */
 int live_open(struct live *live, const struct context *context);
-/* The same for one that was opened before: what has not changed since is not looked up again. */
+/* The same for one that was opened before: only what has changed is looked up. */
 int live_look(struct live *live);
 void live_close(struct live *live);
 
@@ -38,7 +38,7 @@ bool live_overtaken(struct live *live);
 /* Writes what an edit changed into the description. */
 int live_note(struct live *live, const struct generation *edited);
 
-/* Where nothing else is wanted: the description, or -errno; the number, 0 where none can be read. */
+/* Without a struct live: the description, or -errno; the number, 0 where none can be read. */
 int kernel_live(const struct context *context, struct generation *g);
 unsigned long long kernel_live_generation(const struct context *context);
 /* How long ago it was loaded. */

@@ -9,7 +9,7 @@
 
 /* A fault costs as much as some ten pages more. */
 #define WINDOW_BYTES (64u << 10)
-/* Who touches so many will touch most. */
+/* After so many, the whole map is mapped. */
 #define WINDOWS_MAX 32
 
 static struct window {
@@ -55,7 +55,7 @@ static void on_fault(int signo, siginfo_t *info, void *context)
 		errno = err;
 		return;
 	}
-	/* A fault like any other: it comes again, and is not caught. */
+	/* Not in a window: it happens again, and ends the process. */
 	signal(signo, SIG_DFL);
 }
 

@@ -46,7 +46,7 @@ int because_program(int err, const char *what)
 {
 	struct utsname host = { 0 };
 
-	/* Bytes are counted by the difference of two pointers: without CAP_PERFMON the verifier allows none. */
+	/* The programs subtract pointers to count bytes, which the verifier allows only with CAP_PERFMON. */
 	if (err_is(err, EPERM) || err_is(err, ENOMEM) || err_is(err, EMFILE) || err_is(err, ENFILE) ||
 	    (err_is(err, EACCES) && lacks(CAP_PERFMON) && lacks(CAP_SYS_ADMIN)))
 		return because_kernel(err, what);
@@ -90,7 +90,7 @@ static int make_directory(const char *path)
 	return trust_directory(path);
 }
 
-/* The nearest part of the path that exists tells what kind of file system it is on. */
+/* Of the nearest part of the path that exists: is it on a bpffs? */
 static int find_bpffs(const struct context *context)
 {
 	char path[PIN_PATH_MAX];
@@ -115,7 +115,7 @@ int pins_ready(const struct context *context)
 		return because(-EINVAL, "%s: a BPF file system takes no names with a dot", context->bpffs);
 	if (is < 0 && !err_is(is, ENOENT))
 		return because_kernel(is, context->bpffs);
-	/* Over one that is there already, a second would hide every pin. */
+	/* Do not mount over a bpffs: that would hide every pin. */
 	if (is != 1 && !strncmp(context->bpffs, BPFFS_MOUNT "/", strlen(BPFFS_MOUNT "/")) &&
 	    on_bpffs(BPFFS_MOUNT) != 1) {
 		if (mount("bpf", BPFFS_MOUNT, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700"))

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The pins under the bpffs directory, and the words for what the kernel refuses. */
+/* The pins under the bpffs directory, and messages for what the kernel refuses. */
 #ifndef KERNEL_PINS_H
 #define KERNEL_PINS_H
-
-#include <stddef.h>
 
 #include "bpf/abi.h"
 
@@ -24,10 +22,10 @@ void pin_generation_path(const struct context *context, char path[PIN_PATH_MAX],
 /* A descriptor, or -errno. */
 int pin_get(const struct context *context, const char *name);
 
-/* The directories are there, and ours. */
+/* Makes the directories; an error unless they are ours. */
 int pins_ready(const struct context *context);
 
-/* Records why, in an operator's words, and returns err. */
+/* Records the reason, in an operator's words, and returns err. */
 int because_kernel(int err, const char *what);
 /* The same for a program that does not load. */
 int because_program(int err, const char *what);

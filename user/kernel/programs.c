@@ -5,17 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <bpf/libbpf.h>
-
 #include "filter/arrays.h"
 #include "bpf/constants.h"
 #include "kernel/pins.h"
 #include "xdp_bloom.skel.h"
 
 /*
- * The constants of the object being loaded, for the callback that libbpf gives each program to. Its cookie cannot stand
- * for them: it is fixed when the handler is registered, and where one is unregistered, libbpf before 1.3 frees its
- * table twice with the next.
+ * The constants of the object being loaded, for libbpf's callback. They cannot be its cookie: that is fixed when the
+ * handler is registered, and after an unregistering libbpf before 1.3 frees its table twice.
  */
 static const struct generation *loading;
 static const int *loading_maps;

@@ -8,7 +8,7 @@ struct context;
 struct generation;
 struct xdp_bloom_bpf;
 
-/* Before any object that has constants in it is opened; programs_open() sees to it. */
+/* Before any object with constants is opened; programs_open() calls it. */
 int programs_register(void);
 int programs_open(const struct context *context, struct xdp_bloom_bpf **skel);
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -15,7 +14,6 @@
 #include "base/close_fd.h"
 #include "base/context.h"
 #include "base/log.h"
-#include "bpf/abi.h"
 #include "kernel/pins.h"
 
 struct ring {
@@ -73,7 +71,7 @@ int ring_open(const struct context *context, struct ring **ring, double per_seco
 	if (!err) {
 		r->buffer = ring_buffer__new(r->map, hand_on, r, NULL);
 		if (r->buffer)
-			ring_buffer__consume(r->buffer); /* left behind by a reader that was killed: no call yet */
+			ring_buffer__consume(r->buffer); /* samples left by a killed reader: dropped */
 		err = r->buffer ? ring_refill(r) : because_kernel(-errno, PIN_SAMPLES);
 	}
 	if (err) {

@@ -9,7 +9,6 @@
 #include <bpf/libbpf.h>
 
 #include "base/log.h"
-#include "bpf/abi.h"
 #include "kernel/attach.h"
 #include "kernel/pins.h"
 #include "kernel/programs.h"
@@ -49,14 +48,12 @@ static int load_root(const struct context *context, bool frags)
 		bpf_program__set_autoload(program, program == root);
 	err = programs_load(skel->obj, &g, NULL);
 	pin_path(context, path, PIN_ROOT);
-	/* libbpf asks the kernel whether programs have names, and takes any failure for a no. */
+	/* Without memory libbpf may take it that the kernel knows no program names. */
 	if (!err && takes_frags(bpf_program__fd(root)) != frags)
 		err = -ENOMEM;
 	if (!err) {
 		unlink(path);
-		err = bpf_program__pin(root, path);
-		if (!err)
-			err = attach_new_root(context, bpf_program__fd(root));
+		err = bpf_program__pin(root, path) ?: attach_new_root(context, bpf_program__fd(root));
 	}
 	xdp_bloom_bpf__destroy(skel);
 	return err;

@@ -11,7 +11,7 @@
 
 #define DIGITS_SHOWN 5 /* of offsets, counts and the like */
 
-/* A seed, and whatever the verifier makes of one, is a long number, decimal or hex. */
+/* A seed, or what the verifier computes from one, is a long number, decimal or hex. */
 static void hide_long_numbers(char *text)
 {
 	char *to = text;

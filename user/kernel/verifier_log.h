@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What libbpf has to say, with --verbose. Of a program that is refused that is all the verifier went through, and the
- * seeds are numbers in the instructions: an image's are in force elsewhere. They are not shown.
+ * libbpf's messages, with --verbose. They include the verifier's log, in which the secret seeds are numbers; those are
+ * not shown.
  */
 #ifndef KERNEL_VERIFIER_LOG_H
 #define KERNEL_VERIFIER_LOG_H
