@@ -2,21 +2,16 @@
 /* allow, disallow: live exceptions, kept as an allow list of their own */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "change/apply.h"
 #include "change/change.h"
-#include "base/log.h"
-#include "base/out.h"
-#include "verbs/answer.h"
 #include "sets/prefixes.h"
 #include "verbs/verbs.h"
 #include "sets/writer.h"
 
-/* No list of a user's can have this name. */
+/* A name that no user's list can have. */
 #define LIVE_ALLOW "(allow)"
 
 static int set_of(struct ranges *set, const struct prefixes *p)
@@ -28,7 +23,7 @@ static int set_of(struct ranges *set, const struct prefixes *p)
 	return err ? err : ranges_finish(set);
 }
 
-/* disallow takes back what was allowed here, the whole or what is left of it, not what a list allows. */
+/* disallow takes back live exceptions, whole or in part; not what a list allows. */
 static int any_allowed(const struct ranges *live, const struct prefixes *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
@@ -90,9 +85,8 @@ static int change_live(const struct call *call, bool allow)
 	struct prefixes prefixes = { 0 };
 	struct ranges given = RANGES_EMPTY, live = RANGES_EMPTY, after = RANGES_EMPTY;
 	struct change *change = NULL;
-	int err;
+	int err = prefixes_read(call->context, &prefixes, call->n, call->operands);
 
-	err = prefixes_read(call->context, &prefixes, call->n, call->operands);
 	if (!err)
 		err = set_of(&given, &prefixes);
 	if (!err)
@@ -118,7 +112,7 @@ static int change_live(const struct call *call, bool allow)
 
 int verb_allow(const struct call *call)
 {
-	/* What goes into force has nothing to show. */
+	/* In a file of commands there is nothing to show. */
 	if (!call->n && call->context->line)
 		return fail("allow: %s", call->verb->asks);
 	return call->n ? change_live(call, true) : show_live(call->context);

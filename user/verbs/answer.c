@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "verbs/answer.h"
+#include "verbs/verbs.h"
 
 #include <stdio.h>
 
-#include "base/context.h"
-#include "base/log.h"
-#include "base/out.h"
 #include "image/image.h"
 #include "kernel/live.h"
 

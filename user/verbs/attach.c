@@ -5,22 +5,18 @@
 #include <string.h>
 
 #include "base/clean_text.h"
-#include "base/log.h"
-#include "base/out.h"
 #include "change/attach.h"
 #include "change/change.h"
-#include "verbs/answer.h"
 #include "verbs/verbs.h"
 
-#define AT(member) .target = offsetof(struct attach_options, member)
-
 const struct option_spec attach_options[] = {
-	{ "mode", .type = OPTION_WORD, AT(mode), .words = attach_mode_names,
+	{ "mode", .type = OPTION_WORD, AT(attach_options, mode), .words = attach_mode_names,
 	  .does = "the driver's own, or the slower one behind it" },
-	{ "shared", AT(shared), .does = "beside other programs, through libxdp" },
-	{ "confirm", .type = OPTION_TIME, AT(confirm), .value = "TIME",
+	{ "shared", AT(attach_options, shared), .does = "beside other programs, through libxdp" },
+	{ "confirm", .type = OPTION_TIME, AT(attach_options, confirm), .value = "TIME",
 	  .does = "goes back unless 'confirm' comes first" },
-	{ "if-needed", AT(if_needed), .does = "leave alone what is attached, remember what is missing" },
+	{ "if-needed", AT(attach_options, if_needed),
+	  .does = "leave alone what is attached, remember what is missing" },
 	OPTIONS_END(struct attach_options),
 };
 
@@ -66,7 +62,7 @@ struct detach_options {
 };
 
 const struct option_spec detach_options[] = {
-	{ "all", .target = offsetof(struct detach_options, all), .does = "from every interface" },
+	{ "all", AT(detach_options, all), .does = "from every interface" },
 	OPTIONS_END(struct detach_options),
 };
 

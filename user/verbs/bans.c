@@ -7,21 +7,17 @@
 #include "change/ban.h"
 #include "kernel/live.h"
 #include "base/clock.h"
-#include "base/log.h"
-#include "base/out.h"
 #include "sets/prefixes.h"
 #include "state/bans.h"
 #include "verbs/verbs.h"
 
-#define AT(member) .target = offsetof(struct ban_options, member)
-
 const struct option_spec add_options[] = {
-	{ "ttl", .type = OPTION_TIME, AT(ttl), .value = "TIME", .does = "for so long; without it, until del",
+	{ "ttl", .type = OPTION_TIME, AT(ban_options, ttl), .value = "TIME", .does = "how long; without it, until del",
 	  .wants = "a time such as 90s, 10m or 2d" },
-	{ "reason", .type = OPTION_TEXT, AT(reason), .value = "TEXT", .does = "why; bans and test show it",
+	{ "reason", .type = OPTION_TEXT, AT(ban_options, reason), .value = "TEXT", .does = "why; bans and test show it",
 	  .most = BAN_REASON_MAX - 1 },
-	{ "keep-longer", AT(keep_longer), .does = "a ban that ends later stays" },
-	{ "force", AT(force), .does = "even against the guard rails" },
+	{ "keep-longer", AT(ban_options, keep_longer), .does = "a ban that ends later stays" },
+	{ "force", AT(ban_options, force), .does = "even against the guard rails" },
 	OPTIONS_END(struct ban_options),
 };
 
@@ -54,7 +50,7 @@ static void say_shortened(const struct banned *n)
 	     first->expires ? utc_text(was, first->expires) : "", utc_text(ends, n->ends), others);
 }
 
-/* Which of them an allow list lets through, the whole or a part. */
+/* Warns of prefixes that an allow list exempts, whole or in part. */
 static int say_allowed(const struct change *change, const struct prefixes *p, json_t *array)
 {
 	struct list_info *lists = NULL;
@@ -108,7 +104,7 @@ int verb_add(const struct call *call)
 	if (!err)
 		err = change_commit(change, NULL);
 	if (!err && (json || !quiet) && say_allowed(change, &prefixes, allowed))
-		warn("what of it is allowed cannot be said");
+		warn("cannot tell which of these prefixes an allow list exempts");
 	if (!err)
 		say_shortened(&n);
 	change_end(change);
@@ -153,9 +149,8 @@ int verb_bans(const struct call *call)
 	struct ban *bans = NULL;
 	json_t *array = NULL;
 	size_t n = 0;
-	int err;
+	int err = state_open(&state, call->context, false);
 
-	err = state_open(&state, call->context, false);
 	if (!err)
 		err = state_bans(state, &bans, &n);
 	state_close(state);

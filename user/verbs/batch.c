@@ -4,16 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "change/change.h"
 #include "kernel/live.h"
-#include "base/context.h"
-#include "base/log.h"
-#include "base/out.h"
 #include "base/stdin.h"
 #include "verbs/verbs.h"
-#include "base/words.h"
 
 #define SAID (-ECANCELED)
 
@@ -46,7 +41,7 @@ static int run_line(void *arg, const struct words *w, unsigned int line)
 	if (!status)
 		return 0;
 	b->faults++;
-	/* Who checks wants to know of all that is wrong. */
+	/* A check reports everything that is wrong. */
 	return status < 0 ? status : b->context->check ? 0 : SAID;
 }
 
@@ -57,14 +52,14 @@ static int check_file(struct batch *b, FILE *file)
 	return !err && b->faults ? SAID : err;
 }
 
-/* Each line as the command line would run it; what it says goes out under the line's name. */
+/* Runs each line as the command line would; messages begin with the place of the line. */
 static int run_file(struct batch *b, FILE *file)
 {
 	const struct context *whole = b->context;
 	struct context line = *whole;
 	int err = change_join(&line);
 
-	/* Nothing is done before all of it is: no line has a success to report. */
+	/* Nothing is done before the end of the batch: no line reports success. */
 	line.json = line.pretty = false;
 	line.quiet = line.line = true;
 	b->context = &line;
@@ -75,7 +70,7 @@ static int run_file(struct batch *b, FILE *file)
 	return err;
 }
 
-/* What is no file is read to its end first: whoever writes it may take his time, and nobody is to wait for him. */
+/* Read a pipe to its end before taking the lock: its writer may be slow, and other commands must not wait for it. */
 static int open_file(const char *path, FILE **file)
 {
 	bool input = !strcmp(path, "-");

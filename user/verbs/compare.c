@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* compare: how much two lists or images overlap; of files it needs no rights and no kernel */
+/* compare: how much two lists or images overlap; for files it needs no rights and no kernel */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "image/compare.h"
-#include "base/log.h"
-#include "base/out.h"
 #include "sets/reader.h"
 #include "state/state.h"
 #include "verbs/verbs.h"
@@ -28,7 +25,7 @@ static int read_loaded(const struct context *context, struct side *side)
 	return err;
 }
 
-/* A loaded list goes before a file of the same name; "./name" is the file, "-" standard input. */
+/* A loaded list is preferred to a file of the same name; "./name" is the file, "-" standard input. */
 static int read_side(const struct context *context, struct side *side, const struct reader_options *reading,
 		     const char *name)
 {
@@ -51,7 +48,6 @@ static int read_side(const struct context *context, struct side *side, const str
 	return err ? because(err, "%s", error) : 0;
 }
 
-/* A share, or NAN of nothing. */
 static double share(ip6 part, ip6 whole)
 {
 	return whole ? (double)part / (double)whole : NAN;
@@ -144,12 +140,10 @@ static int report_text(const struct comparison *c)
 	return out_end();
 }
 
-#define AT(member) .target = offsetof(struct reader_options, member)
-
 const struct option_spec compare_options[] = {
-	{ "format", .type = OPTION_TEXT, AT(format), .value = "FORMAT", .words_of = reader_formats,
+	{ "format", .type = OPTION_TEXT, AT(reader_options, format), .value = "FORMAT", .words_of = reader_formats,
 	  .does = "read files as that, whatever they look like" },
-	{ "skip-bad", AT(skip_bad), .does = "leave out lines that cannot be read" },
+	{ "skip-bad", AT(reader_options, skip_bad), .does = "leave out lines that cannot be read" },
 	OPTIONS_END(struct reader_options),
 };
 

@@ -5,11 +5,9 @@
 
 #include "change/change.h"
 #include "change/revert_timer.h"
-#include "base/log.h"
-#include "base/out.h"
 #include "verbs/verbs.h"
 
-/* How the process that waits is started. */
+/* The process that waits is started with it. */
 const struct option_spec confirm_options[] = {
 	{ "watch", .type = OPTION_TIME, .value = "TIME", .hidden = true },
 	OPTIONS_END(struct number),

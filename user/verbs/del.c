@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* del: takes live bans back, and says what bans still */
+/* del: takes live bans back, and reports what is still banned */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "change/ban.h"
 #include "kernel/live.h"
 #include "kernel/ask.h"
-#include "base/log.h"
-#include "base/out.h"
 #include "sets/prefixes.h"
 #include "state/bans.h"
 #include "verbs/verbs.h"
@@ -19,8 +16,8 @@ struct options {
 };
 
 const struct option_spec del_options[] = {
-	/* What is too long is no ban's. */
-	{ "reason", .type = OPTION_TEXT, .target = offsetof(struct options, reason), .value = "TEXT",
+	/* No limit: a reason that is too long matches no ban. */
+	{ "reason", .type = OPTION_TEXT, AT(options, reason), .value = "TEXT",
 	  .does = "only bans that were given that reason" },
 	OPTIONS_END(struct options),
 };
@@ -45,7 +42,7 @@ static void say_still_banned(const struct prefix *p, const struct ban *wider, co
 		       text, list ? "list '" : "another entry", list ? list : "", list ? "'" : "");
 }
 
-/* What is dropped still: by a wider ban, or a list. Asked at its first address and at its last. */
+/* Reports prefixes that are still dropped, by a wider ban or a list: the first and the last address are tested. */
 static void still_banned(struct change *change, const struct prefixes *p, json_t *array)
 {
 	struct addr *ends = calloc(2 * p->n + 1, sizeof(*ends));
@@ -61,7 +58,7 @@ static void still_banned(struct change *change, const struct prefixes *p, json_t
 	}
 	if (!ends || !answers || kernel_ask(change->context, ends, 2 * p->n, answers) ||
 	    state_lists(change->state, &lists, &lists_n))
-		warn("what stays banned cannot be said");
+		warn("cannot tell what stays banned");
 	else
 		for (size_t i = 0; i < p->n; i++) {
 			bool first = answer_drops(answers[2 * i]);
@@ -86,9 +83,8 @@ int verb_del(const struct call *call)
 	struct prefixes prefixes = { 0 };
 	struct change *change = NULL;
 	json_t *array = NULL;
-	int err;
+	int err = prefixes_read(call->context, &prefixes, call->n, call->operands);
 
-	err = prefixes_read(call->context, &prefixes, call->n, call->operands);
 	if (!err)
 		err = prefixes_once(&prefixes);
 	if (!err)

@@ -8,16 +8,13 @@
 
 #include "change/guard.h"
 #include "image/image.h"
-#include "verbs/answer.h"
 #include "image/union.h"
 #include "base/clock.h"
-#include "base/log.h"
-#include "base/out.h"
+#include "sets/list.h"
 #include "sets/owned.h"
-#include "filter/plan.h"
 #include "filter/measured_rate.h"
+#include "filter/plan.h"
 #include "sets/reader.h"
-#include "state/state.h"
 #include "state/bans.h"
 #include "verbs/verbs.h"
 
@@ -28,16 +25,16 @@ struct options {
 	struct number headroom;
 };
 
-#define AT(member) .target = offsetof(struct options, member)
-
 const struct option_spec image_options[] = {
-	{ "like", .type = OPTION_FILE, AT(like), .value = "IMAGE", .does = "make: with its seeds and its shape" },
-	{ "headroom", .type = OPTION_NUMBER, AT(headroom), .most = 1000, .value = "PERCENT",
+	{ "like", .type = OPTION_FILE, AT(options, like), .value = "IMAGE",
+	  .does = "make: with its seeds and its shape" },
+	{ "headroom", .type = OPTION_NUMBER, AT(options, headroom), .most = 1000, .value = "PERCENT",
 	  .does = "make: for keys that are added later" },
-	{ "exact", .type = OPTION_WORD, AT(exact), .words = option_on_off, .does = "make: with a roster, or without" },
-	{ "format", .type = OPTION_TEXT, AT(reading.format), .value = "FORMAT", .words_of = reader_formats,
+	{ "exact", .type = OPTION_WORD, AT(options, exact), .words = option_on_off,
+	  .does = "make: with a roster, or without" },
+	{ "format", .type = OPTION_TEXT, AT(options, reading.format), .value = "FORMAT", .words_of = reader_formats,
 	  .does = "read files as that, whatever they look like" },
-	{ "skip-bad", AT(reading.skip_bad), .does = "leave out lines that cannot be read" },
+	{ "skip-bad", AT(options, reading.skip_bad), .does = "leave out lines that cannot be read" },
 	OPTIONS_END(struct options),
 };
 
@@ -54,7 +51,7 @@ static void name_list(struct list_info *list, const char *path)
 		*c = '_';
 }
 
-/* What packets from outside should not have as a source is left out, as load does. */
+/* Bogons are left out, as load does. */
 static int read_list(const struct options *o, const char *path, struct list_info *list, struct ranges *set)
 {
 	struct reader_report report;
@@ -145,7 +142,7 @@ static int report_made(const struct call *call, const char *path, const char *di
 	rate_measure(&image.g, &rate);
 	status = image_report(call->context, &image, path, did);
 	if (rate_passed(&rate, image.header->asked))
-		warn("%s: the filter says yes to %.4f %% of others, and %.4f %% were asked for: make it with more --headroom",
+		warn("%s: the filter takes %.4f %% of other addresses, and the target is %.4f %%: make it with more --headroom",
 		     path, rate.fpr * 100, image.header->asked * 100);
 	image_close(&image);
 	return status;

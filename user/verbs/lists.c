@@ -10,27 +10,23 @@
 #include "change/revert_timer.h"
 #include "change/guard.h"
 #include "state/kept_image.h"
-#include "base/log.h"
-#include "base/out.h"
-#include "verbs/answer.h"
 #include "state/state.h"
 #include "verbs/verbs.h"
 
 const struct option_spec force_options[] = {
-	{ "force", .target = offsetof(struct force_options, force), .does = "even against the guard rails" },
+	{ "force", AT(force_options, force), .does = "even against the guard rails" },
 	OPTIONS_END(struct force_options),
 };
 
-/* What was shadowed or excepted may be banned from now on: that asks for the guard rails. */
+/* Without an allow list addresses may become banned: the guard rails are asked. */
 int verb_unload(const struct call *call)
 {
 	const struct force_options *o = call->options;
 	struct list_info *lists = NULL;
 	struct change *change = NULL;
 	size_t n = 0;
-	int err;
+	int err = change_begin(&change, call->context);
 
-	err = change_begin(&change, call->context);
 	if (!err)
 		err = state_lists(change->state, &lists, &n);
 	for (int i = 0; i < call->n && !err; i++)
@@ -52,9 +48,8 @@ int verb_lists(const struct call *call)
 	struct state *state = NULL;
 	json_t *array = NULL;
 	size_t n = 0;
-	int err;
+	int err = state_open(&state, call->context, false);
 
-	err = state_open(&state, call->context, false);
 	if (!err)
 		err = lists_in_force(state, &lists, &n);
 	state_close(state);
@@ -93,15 +88,13 @@ static int check_wide(struct state *state, const char *name)
 	return err;
 }
 
-/* A list that counts begins to drop, or the other way round. */
 static int change_kind(const struct call *call, enum list_kind kind)
 {
 	const struct force_options *o = call->options;
 	struct change *change = NULL;
 	struct list_info list;
-	int err;
+	int err = change_begin(&change, call->context);
 
-	err = change_begin(&change, call->context);
 	for (int i = 0; i < call->n && !err; i++) {
 		const char *name = call->operands[i];
 

@@ -3,32 +3,28 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/log.h"
-#include "base/out.h"
 #include "change/load.h"
-#include "verbs/answer.h"
 #include "verbs/verbs.h"
-
-#define AT(member) .target = offsetof(struct load_options, member)
 
 static const char *const bogons_words[] = { "keep", "refuse", NULL };
 
 const struct option_spec load_list_options[] = {
-	{ "allow", .type = OPTION_KIND, AT(kind), .least = LIST_ALLOW, .does = "an allow list" },
-	{ "shadow", .type = OPTION_KIND, AT(kind), .least = LIST_SHADOW, .does = "a list that only counts" },
-	{ "format", .type = OPTION_TEXT, AT(reading.format), .value = "FORMAT", .words_of = reader_formats,
-	  .does = "read it as that, whatever it looks like" },
-	{ "skip-bad", AT(reading.skip_bad), .does = "leave out lines that cannot be read" },
-	{ "dry-run", AT(dry_run), .does = "say what would happen" },
-	{ "confirm", .type = OPTION_TIME, AT(confirm), .value = "TIME",
+	{ "allow", .type = OPTION_KIND, AT(load_options, kind), .least = LIST_ALLOW, .does = "an allow list" },
+	{ "shadow", .type = OPTION_KIND, AT(load_options, kind), .least = LIST_SHADOW,
+	  .does = "a list that only counts" },
+	{ "format", .type = OPTION_TEXT, AT(load_options, reading.format), .value = "FORMAT",
+	  .words_of = reader_formats, .does = "read it as that, whatever it looks like" },
+	{ "skip-bad", AT(load_options, reading.skip_bad), .does = "leave out lines that cannot be read" },
+	{ "dry-run", AT(load_options, dry_run), .does = "say what would happen" },
+	{ "confirm", .type = OPTION_TIME, AT(load_options, confirm), .value = "TIME",
 	  .does = "goes back unless 'confirm' comes first" },
-	{ "if-changed", AT(if_changed), .does = "nothing, where it was loaded from this file as it is" },
-	{ "bogons", .type = OPTION_WORD, AT(bogons), .words = bogons_words,
+	{ "if-changed", AT(load_options, if_changed), .does = "nothing, where it was loaded from this file as it is" },
+	{ "bogons", .type = OPTION_WORD, AT(load_options, bogons), .words = bogons_words,
 	  .does = "private, loopback, link-local, multicast: left out otherwise" },
-	{ "ban-own", AT(ban_own), .does = "even addresses of this machine, or of who is logged in" },
-	{ "wide", AT(wide), .does = "even if it bans a large part of the internet" },
-	{ "big-change", AT(big_change), .does = "even if more than half of it comes or goes" },
-	{ "force", AT(force), .does = "against all guard rails" },
+	{ "ban-own", AT(load_options, ban_own), .does = "even addresses of this machine, or of people logged in" },
+	{ "wide", AT(load_options, wide), .does = "even if it bans a large part of the internet" },
+	{ "big-change", AT(load_options, big_change), .does = "even if more than half of it comes or goes" },
+	{ "force", AT(load_options, force), .does = "against all guard rails" },
 	OPTIONS_END(struct load_options),
 };
 
@@ -102,7 +98,7 @@ static int loaded_text(const struct context *context, const struct loaded *l, co
 		       counts_text(b, sizeof(b), l->removed4, l->removed6),
 		       counts_text(c, sizeof(c), l->kept4, l->kept6));
 	if (o->confirm.given && !o->dry_run)
-		printf("%s: goes back in %.0f s unless you say: xdp-bloom confirm\n", l->list.name, o->confirm.value);
+		printf("%s: goes back in %.0f s unless you run: xdp-bloom confirm\n", l->list.name, o->confirm.value);
 	return out_end();
 }
 

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "base/log.h"
 #include "verbs/verbs.h"
 
 /* Options may stand before the verb: they are moved behind it, where its own options are read. */
@@ -55,7 +54,7 @@ static int help(int argc, char **argv)
 
 static int run_verb(const struct verb *verb, struct context *context, int argc, char **argv)
 {
-	/* The verb takes its options out. */
+	/* A copy: the verb takes the options out. */
 	char **words = calloc((size_t)argc + 1, sizeof(*words));
 	int status;
 
@@ -75,10 +74,10 @@ int main(int argc, char **argv)
 	int fd;
 
 	signal(SIGPIPE, SIG_DFL);
-	signal(SIGCHLD, SIG_DFL);  /* who started us may ignore how his end; we look how ours do */
-	signal(SIGXFSZ, SIG_IGN);  /* report a file-size limit like a full disk, do not die of the signal */
+	signal(SIGCHLD, SIG_DFL);  /* our parent may have ignored it; we wait for our children */
+	signal(SIGXFSZ, SIG_IGN);  /* a file-size limit is reported like a full disk */
 	prctl(PR_SET_DUMPABLE, 0); /* a core would hold the seeds */
-	/* Whoever starts us without them must not have a file of ours take their place. */
+	/* If 0, 1 or 2 is closed, no file of ours may take its place. */
 	do
 		fd = open("/dev/null", O_RDWR);
 	while (fd >= 0 && fd < 3);

@@ -7,11 +7,8 @@
 #include <string.h>
 
 #include "filter/forecast.h"
-#include "verbs/print_plan.h"
 #include "change/guard.h"
 #include "state/kept_image.h"
-#include "base/log.h"
-#include "base/out.h"
 #include "sets/reader.h"
 #include "state/settle.h"
 #include "state/settings.h"
@@ -27,9 +24,7 @@ struct options {
 	int layout; /* of enum layout, counted from 1; 0 and LAYOUT_AUTO + 1: any */
 };
 
-#define AT(member) .target = offsetof(struct options, member)
-
-/* "250000" or "10M", and what stands behind it; 0 where that is no number to plan for. */
+/* "250000" or "10M"; *end is what follows. 0: not a number to plan for. */
 static double read_keys(const char *value, char **end)
 {
 	static const char units[] = "kMG";
@@ -55,7 +50,7 @@ static int read_option_keys(const struct option_spec *o, void *target, const cha
 	return 0;
 }
 
-/* "200k/48"; each time more of them. */
+/* "200k/48"; may be given several times. */
 static int read_keys6(const struct option_spec *o, void *target, const char *value)
 {
 	char *end, *digits;
@@ -79,21 +74,23 @@ static int read_keys6(const struct option_spec *o, void *target, const char *val
 }
 
 const struct option_spec plan_options[] = {
-	{ "keys", .type = OPTION_READ, AT(keys), .read = read_option_keys, .value = "N", .does = "so many IPv4 hosts" },
-	{ "keys6", .type = OPTION_READ, AT(keys6), .read = read_keys6, .value = "N[/LENGTH]",
+	{ "keys", .type = OPTION_READ, AT(options, keys), .read = read_option_keys, .value = "N",
+	  .does = "so many IPv4 hosts" },
+	{ "keys6", .type = OPTION_READ, AT(options, keys6), .read = read_keys6, .value = "N[/LENGTH]",
 	  .does = "so many IPv6 prefixes (/64); for each length once" },
-	{ "fpr", .type = OPTION_NUMBER, AT(fpr), .least = 1e-12, .most = 0.5, .value = "P",
-	  .does = "pinned: how many of others the filter takes" },
-	{ "memory", .type = OPTION_BYTES, AT(memory), .least = 1, .value = "MAX",
+	{ "fpr", .type = OPTION_NUMBER, AT(options, fpr), .least = 1e-12, .most = 0.5, .value = "P",
+	  .does = "pinned: the share of other addresses that the filter takes" },
+	{ "memory", .type = OPTION_BYTES, AT(options, memory), .least = 1, .value = "MAX",
 	  .does = "pinned; without keys: how many fit" },
-	{ "exact", .type = OPTION_WORD, AT(exact), .words = option_on_off,
+	{ "exact", .type = OPTION_WORD, AT(options, exact), .words = option_on_off,
 	  .does = "pinned: with a roster, or without" },
-	{ "layout", .type = OPTION_WORD, AT(layout), .words = layout_names, .does = "pinned: that of the filter" },
-	{ "headroom", .type = OPTION_NUMBER, AT(headroom), .most = 1000, .value = "PERCENT",
+	{ "layout", .type = OPTION_WORD, AT(options, layout), .words = layout_names,
+	  .does = "pinned: that of the filter" },
+	{ "headroom", .type = OPTION_NUMBER, AT(options, headroom), .most = 1000, .value = "PERCENT",
 	  .does = "for keys that are added later" },
-	{ "format", .type = OPTION_TEXT, AT(reading.format), .value = "FORMAT", .words_of = reader_formats,
+	{ "format", .type = OPTION_TEXT, AT(options, reading.format), .value = "FORMAT", .words_of = reader_formats,
 	  .does = "read files as that, whatever they look like" },
-	{ "skip-bad", AT(reading.skip_bad), .does = "leave out lines that cannot be read" },
+	{ "skip-bad", AT(options, reading.skip_bad), .does = "leave out lines that cannot be read" },
 	OPTIONS_END(struct options),
 };
 
@@ -107,7 +104,7 @@ static bool layout_given(const struct options *o)
 	return o->layout && o->layout - 1 != LAYOUT_AUTO;
 }
 
-/* Each file is a list of its own, as load would make it: what no packet from outside carries is left out. */
+/* Each file is a list, as load would make it: without bogons. */
 static int count_files(struct counts *n, struct reader_options reading, int files, char **paths)
 {
 	struct ranges *sets = calloc((size_t)files, sizeof(*sets)), none = RANGES_EMPTY;
@@ -160,7 +157,7 @@ static bool is_empty(const struct counts *n)
 	return !memcmp(n->v6, none.v6, sizeof(none.v6)) && !n->some24 && !n->all24;
 }
 
-/* What there is to plan for, and with which settings: those in force here, if we may read them. */
+/* The keys to plan for, and the settings: those in force here, if we may read them. */
 static int take(struct forecasts *all, const struct call *call)
 {
 	const struct options *o = call->options;
@@ -202,7 +199,7 @@ static int take(struct forecasts *all, const struct call *call)
 	return err;
 }
 
-/* Every layout, with the roster and without, but for what is pinned; first what would be built. */
+/* First what would be built, then every layout with the roster and without, except what is pinned. */
 static int solve(struct forecasts *all, const struct options *o)
 {
 	struct settings settings = all->settings;

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "verbs/print_plan.h"
+#include "verbs/verbs.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #include "filter/forecast.h"
 #include "filter/layout.h"
-#include "base/out.h"
-#include "verbs/answer.h"
 #include "base/plot.h"
 
-/* What the picture over memory spans, in bits a key, and how many points JSON gives of each curve. */
+/* The range of the picture over memory, in bits a key; how many points of each curve JSON has. */
 #define BITS_FROM 4.0
 #define BITS_TO	  40.0
 #define POINTS	  64
 /* Rates below are not drawn. */
 #define FPR_LEAST 1e-8
-
-/* --- Rate over memory ------------------------------------------------------------------------------------------------
- */
 
 /* What all but the filter takes, and how many keys it is to hold. */
 struct memory_axis {
@@ -56,14 +51,11 @@ static struct memory_axis memory_axis(const struct forecast *f, enum layout layo
 				     f->keys * (1 + f->settings.headroom) };
 }
 
-/* So few keys that a filter of the least size holds them with bits to spare. */
+/* So few keys that the smallest filter has bits to spare. */
 static bool is_smallest(const struct forecast *f)
 {
 	return f->g.filter && f->keys * (1 + f->settings.headroom) * BITS_TO < f->shape.bits;
 }
-
-/* --- Rate over load --------------------------------------------------------------------------------------------------
- */
 
 static double fpr_of_load(double load, const void *arg)
 {
@@ -72,14 +64,11 @@ static double fpr_of_load(double load, const void *arg)
 	return fpr_expected(f->shape, f->keys * load);
 }
 
-/* Some way beyond where rotation is due. */
+/* Beyond the load at which rotation is due. */
 static double load_to(const struct forecast *f)
 {
 	return ceil(f->due / f->keys * 1.4);
 }
-
-/* --- Text ------------------------------------------------------------------------------------------------------------
- */
 
 static void bytes_label(char *buf, size_t size, double x)
 {
@@ -200,9 +189,6 @@ int forecast_text(const struct forecasts *all)
 	}
 	return out_end();
 }
-
-/* --- JSON ------------------------------------------------------------------------------------------------------------
- */
 
 static json_t *points_json(double (*y)(double x, const void *arg), const void *arg, double from, double to)
 {

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* report: what attacks looked like over the last minute, hour or day */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-#include "base/log.h"
 #include "observe/report.h"
 #include "verbs/verbs.h"
 
@@ -16,13 +10,12 @@ struct options {
 	bool html;
 };
 
-#define AT(member) .target = offsetof(struct options, member)
-
 const struct option_spec report_options[] = {
-	{ "last", .type = OPTION_WORD, AT(last), .words = history_window_names, .does = "how far back (hour)" },
-	{ "top", .type = OPTION_WHOLE, AT(top), .least = 1, .most = TOP_ENTRIES, .value = "N",
-	  .does = "so many of each kind (10)", .wants = "a number of entries, which are not kept without end" },
-	{ "html", AT(html), .does = "one page that needs nothing else" },
+	{ "last", .type = OPTION_WORD, AT(options, last), .words = history_window_names,
+	  .does = "how far back (hour)" },
+	{ "top", .type = OPTION_WHOLE, AT(options, top), .least = 1, .most = TOP_ENTRIES, .value = "N",
+	  .does = "so many of each kind (10)", .wants = "a number of entries; only the most frequent are kept" },
+	{ "html", AT(options, html), .does = "one page that needs nothing else" },
 	OPTIONS_END(struct options),
 };
 

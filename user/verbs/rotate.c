@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rotate, flush, restore */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "change/apply.h"
 #include "change/change.h"
 #include "change/restore.h"
 #include "state/kept_image.h"
-#include "base/log.h"
-#include "base/out.h"
-#include "verbs/answer.h"
 #include "state/state.h"
 #include "state/bans.h"
 #include "verbs/verbs.h"
@@ -19,10 +14,8 @@
 int verb_rotate(const struct call *call)
 {
 	struct change *change = NULL;
-	int err;
+	int err = change_begin(&change, call->context);
 
-	(void)call;
-	err = change_begin(&change, call->context);
 	if (!err)
 		err = change_commit(change, &(struct apply_options){ 0 });
 	change_end(change);
@@ -35,10 +28,8 @@ int verb_flush(const struct call *call)
 	struct change *change = NULL;
 	uint64_t image = 0;
 	size_t n = 0;
-	int err;
+	int err = change_begin(&change, call->context);
 
-	(void)call;
-	err = change_begin(&change, call->context);
 	if (!err)
 		err = state_lists(change->state, &lists, &n);
 	for (size_t i = 0; i < n && !err; i++)

@@ -3,15 +3,10 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "change/change.h"
 #include "service/config.h"
 #include "base/lock.h"
-#include "base/log.h"
-#include "base/out.h"
 #include "service/service.h"
 #include "state/state.h"
 #include "verbs/verbs.h"
@@ -30,19 +25,18 @@ static int read_hook(const struct option_spec *o, void *target, const char *valu
 	return *value == '/' ? 0 : fail("--%s takes a program's whole path, not '%s'", o->name, value);
 }
 
-#define AT(member) .target = offsetof(struct options, member)
-
 const struct option_spec run_service_options[] = {
-	{ "config", .type = OPTION_FILE, AT(config), .value = "FILE",
+	{ "config", .type = OPTION_FILE, AT(options, config), .value = "FILE",
 	  .does = "the file of commands (" DEFAULT_CONFIG ")" },
-	{ "hook", .type = OPTION_READ, AT(hook), .value = "PROGRAM", .does = "run for each event", .read = read_hook },
-	{ "listen", .type = OPTION_TEXT, AT(listen), .value = "ADDRESS", .does = "for Prometheus" },
-	{ "rotate-every", .type = OPTION_TIME_OR_0, AT(rotate_every), .value = "TIME",
+	{ "hook", .type = OPTION_READ, AT(options, hook), .value = "PROGRAM", .does = "run for each event",
+	  .read = read_hook },
+	{ "listen", .type = OPTION_TEXT, AT(options, listen), .value = "ADDRESS", .does = "for Prometheus" },
+	{ "rotate-every", .type = OPTION_TIME_OR_0, AT(options, rotate_every), .value = "TIME",
 	  .does = "new seeds (1d; 0: never)", .wants = "a time such as 12h or 1d, or 0" },
 	OPTIONS_END(struct options),
 };
 
-/* The service with its file, as it was called: the command line holds where the file says otherwise. */
+/* The service with its options: those of the command line win over those of the file. */
 struct running {
 	struct service_options service;
 	const struct context *context;
@@ -61,7 +55,7 @@ static int read_config(const struct options *command, struct config *config)
 	return config_read(config, path, verbs);
 }
 
-/* What the run lines say; returns how much is wrong. The lines have said why. */
+/* Reads the run lines; returns how many are wrong, after a message for each. */
 static int read_run_lines(const struct context *context, struct options *said, const struct config *config)
 {
 	struct context line = *context;
@@ -86,7 +80,7 @@ static int read_run_lines(const struct context *context, struct options *said, c
 			faults += fail("run: --config cannot stand in a config file") == EXIT_ERROR;
 		log_where(NULL);
 	}
-	/* Where all is right, -q and -v of a line hold from now on. */
+	/* If none is wrong, -q and -v of a line apply from now on. */
 	line.line = context->line;
 	line.json = context->json;
 	line.pretty = context->pretty;
@@ -94,7 +88,7 @@ static int read_run_lines(const struct context *context, struct options *said, c
 	return faults;
 }
 
-/* Has every command but run say whether it could be said so: how many could not, or -errno. */
+/* Checks every command except run: returns how many are wrong, or -errno. */
 static int check_lines(const struct context *context, const struct config *config, bool files)
 {
 	char where[512];
@@ -114,7 +108,7 @@ static int check_lines(const struct context *context, const struct config *confi
 	return faults;
 }
 
-/* The file with all that is in it; `files`: and what that names. What is wrong has been said. */
+/* Reads and checks the file; `files`: also the files that it names. Faults have been reported. */
 static int configure(struct service_options *service, struct config *config, bool files)
 {
 	struct running *r = (struct running *)service;
@@ -163,7 +157,7 @@ static int check(struct running *r)
 	return out_end();
 }
 
-/* One service a directory. */
+/* One service for each state directory. */
 static int only_one(const struct context *context)
 {
 	char path[PATH_MAX];

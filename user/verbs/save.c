@@ -2,10 +2,8 @@
 /* save, load --image: a generation as a file, and back */
 #include <sys/stat.h>
 
-#include "base/log.h"
 #include "change/image_file.h"
 #include "image/image.h"
-#include "verbs/answer.h"
 #include "verbs/verbs.h"
 
 int verb_save(const struct call *call)
@@ -23,15 +21,13 @@ int verb_save(const struct call *call)
 	return status;
 }
 
-#define AT(member) .target = offsetof(struct image_load_options, member)
-
 const struct option_spec load_image_options[] = {
-	{ "image", .type = OPTION_FILE, AT(image), .value = "FILE",
+	{ "image", .type = OPTION_FILE, AT(image_load_options, image), .value = "FILE",
 	  .does = "what save wrote, in the place of all lists" },
-	{ "dry-run", AT(dry_run), .does = "say what would happen" },
-	{ "ban-own", AT(ban_own), .does = "even addresses of this machine" },
-	{ "wide", AT(wide), .does = "even if it bans a large part of the internet" },
-	{ "force", AT(force), .does = "against all guard rails; lists and bans that are there go" },
+	{ "dry-run", AT(image_load_options, dry_run), .does = "say what would happen" },
+	{ "ban-own", AT(image_load_options, ban_own), .does = "even addresses of this machine" },
+	{ "wide", AT(image_load_options, wide), .does = "even if it bans a large part of the internet" },
+	{ "force", AT(image_load_options, force), .does = "against all guard rails; lists and bans that are there go" },
 	OPTIONS_END(struct image_load_options),
 };
 

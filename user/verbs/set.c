@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
-#include "base/options.h"
-#include "base/out.h"
 #include "sets/ranges.h"
 #include "sets/reader.h"
 #include "sets/writer.h"
@@ -46,16 +43,14 @@ static int read_name(const struct option_spec *o, void *target, const char *valu
 	return fail("--%s is up to %d letters, digits, _ and .", o->name, WRITER_NAME_MAX);
 }
 
-#define AT(member) .target = offsetof(struct options, member)
-
 const struct option_spec set_options[] = {
-	{ "format", .type = OPTION_TEXT, AT(reading.format), .value = "FORMAT", .words_of = reader_formats,
+	{ "format", .type = OPTION_TEXT, AT(options, reading.format), .value = "FORMAT", .words_of = reader_formats,
 	  .does = "read files as that, whatever they look like" },
-	{ "skip-bad", AT(reading.skip_bad), .does = "leave out lines that cannot be read" },
-	{ "output", .type = OPTION_READ, AT(output), .value = "FORMAT", .words_of = reader_formats,
-	  .does = "print it so (plain)", .read = read_output },
-	{ "name", .type = OPTION_READ, AT(name), .value = "NAME",
-	  .does = "what ipset and nft are to call it (xdp_bloom)", .read = read_name },
+	{ "skip-bad", AT(options, reading.skip_bad), .does = "leave out lines that cannot be read" },
+	{ "output", .type = OPTION_READ, AT(options, output), .value = "FORMAT", .words_of = reader_formats,
+	  .does = "the format to print (plain)", .read = read_output },
+	{ "name", .type = OPTION_READ, AT(options, name), .value = "NAME",
+	  .does = "its name in ipset and nft (xdp_bloom)", .read = read_name },
 	OPTIONS_END(struct options),
 };
 
@@ -84,32 +79,21 @@ static int print_set(const struct call *call, const struct ranges *set)
 	return why ? fail("--output=%s: %s", format, why) : out_end();
 }
 
-static int set_union(const struct call *call, int files, char **paths)
-{
-	struct ranges set = RANGES_EMPTY;
-	struct reader_report report;
-	int status = EXIT_DONE;
-
-	for (int i = 0; i < files && !status; i++)
-		status = take(call, paths[i], &set, &report);
-	if (!status)
-		status = print_set(call, &set);
-	ranges_free(&set);
-	return status;
-}
-
 typedef int algebra_fn(struct ranges *out, const struct ranges *a, const struct ranges *b);
 
-/* The first list, and all others one after the other. */
+/* The first list, and all others one after the other; NULL: the union. */
 static int fold(const struct call *call, int files, char **paths, algebra_fn *algebra)
 {
-	struct ranges set = RANGES_EMPTY, other, result;
+	struct ranges set = RANGES_EMPTY;
 	struct reader_report report;
 	int status = take(call, paths[0], &set, &report);
 
 	for (int i = 1; i < files && !status; i++) {
-		other = RANGES_EMPTY;
-		status = take(call, paths[i], &other, &report);
+		struct ranges other = RANGES_EMPTY, result;
+
+		status = take(call, paths[i], algebra ? &other : &set, &report);
+		if (!algebra)
+			continue;
 		if (!status && algebra(&result, &set, &other))
 			status = fail("%s", strerror(ENOMEM));
 		ranges_free(&other);
@@ -122,16 +106,6 @@ static int fold(const struct call *call, int files, char **paths, algebra_fn *al
 		status = print_set(call, &set);
 	ranges_free(&set);
 	return status;
-}
-
-static int set_intersect(const struct call *call, int files, char **paths)
-{
-	return fold(call, files, paths, ranges_intersect);
-}
-
-static int set_subtract(const struct call *call, int files, char **paths)
-{
-	return fold(call, files, paths, ranges_subtract);
 }
 
 static void print_change(struct addr first, unsigned int length, void *arg)
@@ -264,15 +238,16 @@ static int set_count(const struct call *call, int files, char **paths)
 
 static const struct {
 	const char *name;
-	int (*run)(const struct call *call, int files, char **paths);
-	int least; /* files */
+	int least;						      /* files */
+	algebra_fn *algebra;					      /* of fold() */
+	int (*run)(const struct call *call, int files, char **paths); /* NULL: fold() */
 } operations[] = {
-	{ "union", set_union, 1 },
-	{ "intersect", set_intersect, 2 },
-	{ "subtract", set_subtract, 2 },
-	{ "diff", set_diff, 2 },
-	{ "count", set_count, 1 },
-	{ "merge", set_union, 1 }, /* a union is always printed as its fewest prefixes */
+	{ "union", 1, NULL, NULL },
+	{ "merge", 1, NULL, NULL }, /* a union is always printed as its fewest prefixes */
+	{ "intersect", 2, ranges_intersect, NULL },
+	{ "subtract", 2, ranges_subtract, NULL },
+	{ "diff", 2, NULL, set_diff },
+	{ "count", 1, NULL, set_count },
 };
 
 int verb_set(const struct call *call)
@@ -288,7 +263,9 @@ int verb_set(const struct call *call)
 			continue;
 		if (files < operations[i].least)
 			return fail("set %s: which files?", operations[i].name);
-		return operations[i].run(call, files, call->operands + 1);
+		if (operations[i].run)
+			return operations[i].run(call, files, call->operands + 1);
+		return fold(call, files, call->operands + 1, operations[i].algebra);
 	}
 	return fail("set: there is no '%s'; union, intersect, subtract, diff, count or merge", call->operands[0]);
 }

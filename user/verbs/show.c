@@ -3,13 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "filter/layout.h"
 #include "kernel/attach.h"
 #include "base/clean_text.h"
 #include "observe/in_force.h"
-#include "filter/layout.h"
-#include "base/log.h"
-#include "base/out.h"
-#include "verbs/answer.h"
 #include "verbs/verbs.h"
 
 static json_t *interfaces_json(const struct attachment *list, size_t n)
@@ -43,13 +40,13 @@ static json_t *image_json(const struct inforce *s)
 	return s->image[0] ? json_pack("{s:s, s:s}", "id", s->image, "saved", s->saved) : json_null();
 }
 
-/* Behind a roster that costs time, without one it shuts somebody out. */
+/* With a roster a high rate costs time; without one, innocent addresses are dropped. */
 static void warn_rate(const struct inforce *s)
 {
 	if (rate_passed(&s->rate, s->asked))
-		warn("the filter says yes to %.4f %% of others, and %.4f %% were asked for: %s", s->rate.fpr * 100,
+		warn("the filter takes %.4f %% of other addresses, and the target is %.4f %%: %s", s->rate.fpr * 100,
 		     s->asked * 100,
-		     s->image[0] ? "the image wants to be made anew" : "'xdp-bloom rotate' makes it bigger");
+		     s->image[0] ? "make the image again with more --headroom" : "'xdp-bloom rotate' makes it bigger");
 }
 
 static int show_json(const struct context *context, const struct inforce *s, const struct attachment *list, size_t n)
@@ -72,7 +69,6 @@ static int show_text(const struct inforce *s, const struct attachment *list, siz
 {
 	const struct generation *g = &s->g;
 	char a[BYTES_TEXT_MAX], b[BYTES_TEXT_MAX], c[BYTES_TEXT_MAX], d[BYTES_TEXT_MAX], e[BYTES_TEXT_MAX];
-
 	char name[IF_NAMESIZE];
 
 	if (!n)
@@ -117,9 +113,8 @@ int verb_show(const struct call *call)
 	struct attachment *list = NULL;
 	struct inforce s = { 0 };
 	size_t n = 0;
-	int err, status;
+	int err = attach_list(call->context, &list, &n), status;
 
-	err = attach_list(call->context, &list, &n);
 	if (!err)
 		err = inforce_take(call->context, &s);
 	if (err) {

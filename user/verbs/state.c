@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* state: is the file sound, and what can be saved of one that is not */
+/* state: check the file, and save what can be saved of a damaged one */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "change/change.h"
-#include "base/log.h"
-#include "base/out.h"
 #include "kernel/live.h"
 #include "state/recover.h"
 #include "verbs/verbs.h"
 
 struct faults {
 	const struct context *context;
-	json_t *array; /* NULL: they are said */
+	json_t *array; /* NULL: print them */
 };
 
 static void take_fault(void *arg, const char *fault)

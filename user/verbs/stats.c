@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* stats: packets and bytes by verdict, stage, interface and list; rates with an interval */
+/* stats: packets and bytes by verdict, stage, interface and list; metrics: the same for a textfile collector */
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "observe/metrics.h"
 #include "observe/tallies.h"
 #include "base/stop.h"
-#include "base/log.h"
-#include "base/out.h"
 #include "state/bans.h"
 #include "verbs/verbs.h"
 
@@ -16,12 +14,10 @@ struct options {
 	struct number interval, count;
 };
 
-#define AT(member) .target = offsetof(struct options, member)
-
 const struct option_spec stats_options[] = {
-	{ "interval", .type = OPTION_NUMBER, AT(interval), .least = 0.1, .most = 86400, .value = "SECONDS",
+	{ "interval", .type = OPTION_NUMBER, AT(options, interval), .least = 0.1, .most = 86400, .value = "SECONDS",
 	  .does = "a line of rates each time", .wants = "seconds from 0.1" },
-	{ "count", .type = OPTION_WHOLE, AT(count), .least = 1, .value = "N", .does = "so many lines",
+	{ "count", .type = OPTION_WHOLE, AT(options, count), .least = 1, .value = "N", .does = "so many lines",
 	  .wants = "a number of lines" },
 	OPTIONS_END(struct options),
 };
@@ -228,4 +224,11 @@ int verb_stats(const struct call *call)
 					     : stats_text(&tallies);
 	tallies_free(&tallies);
 	return status;
+}
+
+int verb_metrics(const struct call *call)
+{
+	int err = metrics_write(call->context, stdout);
+
+	return err ? fail("%s", reason(err)) : out_end();
 }

@@ -13,9 +13,6 @@
 #include "observe/explain.h"
 #include "kernel/ask.h"
 #include "kernel/live.h"
-#include "base/context.h"
-#include "base/log.h"
-#include "base/out.h"
 #include "state/bans.h"
 #include "verbs/verbs.h"
 
@@ -64,7 +61,7 @@ static const char *word(bool drop)
 	return drop ? "drop" : "pass";
 }
 
-/* Do the lists say that it is to be dropped? Of an image, only the program can tell. */
+/* Do the lists say that it should be dropped? For an image, only the program can tell. */
 static bool lists_drop(const struct explanation *e, size_t addr, __u32 answer)
 {
 	const struct hit *decider = explain_decider(e, addr);
@@ -72,7 +69,7 @@ static bool lists_drop(const struct explanation *e, size_t addr, __u32 answer)
 	return e->image ? answer_drops(answer) : decider && e->lists[decider->list].kind == LIST_BAN;
 }
 
-/* An image has no sets, but its arrays say on whose account they drop. */
+/* An image has no sets, but its arrays know which list drops. */
 static const char *list_name(const struct explanation *e, size_t addr, __u32 answer)
 {
 	const struct hit *decider = explain_decider(e, addr);
@@ -84,11 +81,11 @@ static const char *list_name(const struct explanation *e, size_t addr, __u32 ans
 	for (size_t i = 0; i + 1 < e->n; i++)
 		if (e->lists[i].label == ANSWER_LABEL(answer))
 			return e->lists[i].name;
-	/* The gate and the filter say this label where they know none. */
+	/* The gate and the filter answer with this label when they know none. */
 	return ANSWER_STAGE(answer) == STAGE_ROSTER && ANSWER_LABEL(answer) == LABEL_LIVE ? LIVE_LIST : NULL;
 }
 
-/* A drop that no list asks for is the filter's own where it decides alone, and a fault anywhere else. */
+/* A drop without a list is a false positive if the filter decides alone; anywhere else it is a fault. */
 static bool false_positive(const struct explanation *e, size_t addr, __u32 answer)
 {
 	return answer_drops(answer) && !lists_drop(e, addr, answer) && ANSWER_STAGE(answer) == STAGE_FILTER;
@@ -166,7 +163,7 @@ static bool print_answers(const struct explanation *e, const struct question *q,
 		    !e->traced[i].ran_out) {
 			char text[PREFIX_TEXT_MAX];
 
-			fail("%s: the program says %s, the lists say %s; 'xdp-bloom rotate' builds it anew",
+			fail("%s: the program says %s, the lists say %s; 'xdp-bloom rotate' rebuilds it",
 			     prefix_text(text, q->addrs[i], -1), word(answer_drops(answers[i])),
 			     word(lists_drop(e, i, answers[i])));
 			disagree = true;
@@ -175,13 +172,13 @@ static bool print_answers(const struct explanation *e, const struct question *q,
 	return disagree;
 }
 
-/* The kernel has all that the lists were explained from. */
+/* Does the kernel have the lists that were explained already? */
 static bool is_known(const struct explanation *e, const struct generation *g)
 {
 	return e->generation < g->number || (e->generation == g->number && e->edits <= g->edits);
 }
 
-/* Bans end when somebody passes by: so do we, where we may. */
+/* Any change removes bans that have run out: begin one if there are some. */
 static void pass_by(struct context *context)
 {
 	struct change *change;
@@ -197,7 +194,7 @@ static void pass_by(struct context *context)
 	change_end(change);
 }
 
-/* A command that changes something meanwhile has the program a moment behind the lists: then both are asked again. */
+/* While another command makes a change, the program may be a moment behind the lists: then ask both again. */
 static int ask_and_explain(const struct context *context, struct explanation *e, const struct question *q,
 			   __u32 *answers)
 {

@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* top: what happens now, on a screen of its own */
-#include <errno.h>
 #include <jansson.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/context.h"
 #include "base/clock.h"
 #include "base/stop.h"
 #include "state/events.h"
 #include "kernel/counters.h"
 #include "kernel/root.h"
-#include "base/log.h"
 #include "observe/packet.h"
 #include "observe/samples.h"
 #include "state/settings.h"
@@ -50,7 +46,7 @@ static void on_sample(void *arg, const struct sample *sample)
 	history_sample(t->history, (uint64_t)time(NULL), &packet);
 }
 
-/* From the service where it runs, or from the ring. Whatever stands in the way is said where they would be. */
+/* From the service if it runs, otherwise from the ring. If neither works, the screen shows why. */
 static void open_samples(struct top_state *t)
 {
 	struct state *state;
@@ -86,7 +82,7 @@ static void read_samples(struct top_state *t)
 	}
 }
 
-/* "12:00:01 load drop", by the clock of the screen. */
+/* "12:00:01 load drop", in local time. */
 static void put_event(char text[512], const char *when, const char *what)
 {
 	struct tm tm = { 0 };
@@ -118,7 +114,7 @@ static void read_events(struct top_state *t)
 		t->view.event[i] = t->event[i];
 }
 
-/* Once a second: everything is looked at anew. */
+/* Once a second: reads everything again. */
 static int look(struct top_state *t)
 {
 	uint64_t now = (uint64_t)time(NULL);
@@ -212,7 +208,7 @@ int verb_top(const struct call *call)
 		err = tallies_take(call->context, &t.now);
 	if (!err)
 		err = look(&t);
-	/* Before the screen is taken: however we are told to end, it is given back. */
+	/* Before the screen is taken: these signals must restore it. */
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		stop_on(ends[i]);
 	if (!err)

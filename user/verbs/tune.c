@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* tune: settings, kept in the state; a change of them rotates */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "change/apply.h"
 #include "change/change.h"
-#include "base/log.h"
-#include "base/out.h"
 #include "filter/layout.h"
 #include "state/settings.h"
 #include "verbs/verbs.h"
 
 #define WANTED_MAX 16
 
-/* What was asked for, by the names under which it is kept. */
+/* The new settings, by their names in the state. */
 struct options {
 	struct {
 		const char *name;
@@ -64,7 +59,7 @@ static int report(const struct context *context, const struct settings *s)
 
 int verb_tune(const struct call *call)
 {
-	static const struct apply_options anew = { 0 };
+	static const struct apply_options rebuild = { 0 };
 	const struct options *o = call->options;
 	struct change *change = NULL;
 	struct state *look = NULL;
@@ -79,7 +74,7 @@ int verb_tune(const struct call *call)
 	if (!err)
 		settings = settings_read(change ? change->state : look);
 	if (!err && o->n)
-		err = change_commit(change, news ? &anew : NULL);
+		err = change_commit(change, news ? &rebuild : NULL);
 	change_end(change);
 	state_close(look);
 	if (err)

@@ -7,8 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/log.h"
-#include "base/out.h"
 #include "change/guard.h"
 #include "kernel/live.h"
 #include "state/events.h"
@@ -26,7 +24,7 @@ const struct verb verbs[] = {
 	  .flags = VERB_CHANGES | VERB_JOINS | VERB_IN_CONFIG, .run = verb_load },
 	{ "load", .with = "image", .operands = "--image FILE [--force] [--ban-own] [--wide] [--dry-run]",
 	  .does = "put what was saved into force", .options = load_image_options,
-	  .asks = "an image has its lists' names in it; another is not wanted", .flags = VERB_CHANGES | VERB_JOINS,
+	  .asks = "an image contains the names of its lists; another is not wanted", .flags = VERB_CHANGES | VERB_JOINS,
 	  .run = verb_load_image },
 	{ "save", .operands = "FILE", .does = "what is in force as an image, for load --image", .completes = "<file>",
 	  .least = 1, .most = 1, .asks = "into which file?", .run = verb_save },
@@ -47,7 +45,7 @@ const struct verb verbs[] = {
 	  .least = 1, .most = VERB_MANY, .asks = "which address or prefix? (- reads them from standard input)",
 	  .flags = VERB_CHANGES | VERB_JOINS, .run = verb_del },
 	{ "bans", .does = "what was banned with add", .run = verb_bans },
-	{ "allow", .operands = "[PREFIX...|-]", .does = "never drop these, whatever lists say; what there is",
+	{ "allow", .operands = "[PREFIX...|-]", .does = "never drop these, whatever lists say; alone: show",
 	  .options = force_options, .most = VERB_MANY,
 	  .asks = "which address or prefix? (- reads them from standard input)",
 	  .flags = VERB_CHANGES | VERB_JOINS | VERB_SHOWS_ALONE | VERB_IN_CONFIG, .run = verb_allow },
@@ -72,7 +70,7 @@ const struct verb verbs[] = {
 	{ "watch", .operands = "[--count N] [--duration S]", .does = "some of the packets that are dropped",
 	  .options = capture_options + 1, .run = verb_watch },
 	{ "capture", .operands = "-w FILE [--count N] [--duration S]", .does = "the same into a pcapng file",
-	  .options = capture_options, .run = verb_capture },
+	  .options = capture_options, .run = verb_watch },
 	{ "plan", .operands = "[--keys N] [--keys6 N/LEN] [FILE...] [OPTIONS]",
 	  .does = "sizes and rates before anything is loaded", .completes = "<file>", .options = plan_options,
 	  .most = VERB_MANY, .run = verb_plan },
@@ -166,14 +164,13 @@ void event_verb(const struct verb *verb, const struct context *context, int argc
 	int said = 0;
 	size_t n = 0;
 
-	/* Without a state directory there is nothing that anybody watches. */
+	/* Without a state directory there is no event log. */
 	if (!(verb->flags & VERB_CHANGES) || context->check || access(context->state, W_OK))
 		return;
-	/* Not where and how it was done, but what. */
+	/* Without the common options: they say where and how, not what. */
 	for (int i = 0; i < argc && n < sizeof(words); i += option_is_common(argv[i]) ? option_words(NULL, argv[i]) : 1)
 		if (!option_is_common(argv[i]))
 			n += (size_t)snprintf(words + n, sizeof(words) - n, "%s%s", said++ ? " " : "", argv[i]);
-	/* Alone these only show. */
 	if (status == EXIT_DONE && said == 1 && verb->flags & VERB_SHOWS_ALONE)
 		return;
 	generation = kernel_live_generation(context);

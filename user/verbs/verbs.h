@@ -1,22 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The verbs: the one table, and what it is made of. */
+/* The verbs: the one table, and what all of them use. */
 #ifndef VERBS_VERBS_H
 #define VERBS_VERBS_H
 
+#include "base/log.h"
+#include "base/out.h"
 #include "base/verb.h"
+
+struct forecasts;
+struct generation;
+struct image;
+struct stage_bytes;
 
 /* In the order of the help. */
 extern const struct verb verbs[];
 
 /* Each prints what there is to say, and returns the exit status. */
-verb_fn verb_add, verb_allow, verb_attach, verb_bans, verb_batch, verb_capture, verb_compare, verb_confirm, verb_del,
-	verb_detach, verb_disallow, verb_enforce, verb_flush, verb_image, verb_lists, verb_load, verb_load_image,
-	verb_metrics, verb_plan, verb_report, verb_restore, verb_rotate, verb_run_service, verb_save, verb_set,
-	verb_shadow, verb_show, verb_state, verb_stats, verb_test, verb_top, verb_tune, verb_unload, verb_watch;
+verb_fn verb_add, verb_allow, verb_attach, verb_bans, verb_batch, verb_compare, verb_confirm, verb_del, verb_detach,
+	verb_disallow, verb_enforce, verb_flush, verb_image, verb_lists, verb_load, verb_load_image, verb_metrics,
+	verb_plan, verb_report, verb_restore, verb_rotate, verb_run_service, verb_save, verb_set, verb_shadow,
+	verb_show, verb_state, verb_stats, verb_test, verb_top, verb_tune, verb_unload, verb_watch;
 extern const struct option_spec add_options[], attach_options[], capture_options[], compare_options[],
 	confirm_options[], del_options[], detach_options[], force_options[], image_options[], load_image_options[],
 	load_list_options[], plan_options[], report_options[], run_service_options[], set_options[], stats_options[],
 	tune_options[];
+
+/* Where an option goes. */
+#define AT(type, member) .target = offsetof(struct type, member)
 
 /* Of verbs that ask the guard rails. */
 struct force_options {
@@ -24,8 +34,8 @@ struct force_options {
 };
 
 /*
- * Could this line of a file of commands be said? `files`: and is what it names there and right? 0, or 1 where it is
- * wrong, and has said why under the name of the place; -EAGAIN where nobody could look.
+ * Checks a line of a file of commands; `files`: also the files that it names. 0, or 1 after a message that begins with
+ * `where`, or -EAGAIN if no process could be started for it.
  */
 int verb_check(const struct context *context, const struct words *line, const char *where, bool files);
 
@@ -35,7 +45,20 @@ int verb_help(const char *name);
 /* For completions: a verb's options and the common ones, one a line; without a verb the common ones and the verbs. */
 int verbs_list(const char *name);
 
-/* A verb has ended, under the context that it was called with: an event if it changed something, or was refused. */
+/* Logs an event if the verb that has ended changed something or was refused. */
 void event_verb(const struct verb *verb, const struct context *context, int argc, char *const *argv, int status);
+
+/* The end of a verb that changed something: with --json, the generation that is in force now. */
+int out_done(const struct context *context);
+
+json_t *out_rungs(const struct generation *g);
+json_t *out_memory(const struct stage_bytes *bytes);
+
+/* On one line, or as JSON: the file, what the command did, what is in it. Returns the exit status. */
+int image_report(const struct context *context, const struct image *image, const char *path, const char *did);
+
+/* What plan prints. Both return the exit status. */
+int forecast_text(const struct forecasts *all);
+int forecast_json(const struct context *context, const struct forecasts *all);
 
 #endif

@@ -10,15 +10,12 @@
 #include <unistd.h>
 
 #include "bpf/abi.h"
-#include "base/context.h"
 #include "base/clean_text.h"
 #include "base/clock.h"
 #include "base/stop.h"
 #include "kernel/root.h"
 #include "kernel/live.h"
 #include "state/kept_image.h"
-#include "base/log.h"
-#include "base/out.h"
 #include "observe/packet.h"
 #include "kernel/ask.h"
 #include "observe/pcapng.h"
@@ -32,6 +29,16 @@
 struct options {
 	struct number count, duration; /* without: until a signal */
 	const char *file;
+};
+
+/* watch takes all but the first. */
+const struct option_spec capture_options[] = {
+	{ "write", 'w', .type = OPTION_FILE, AT(options, file), .value = "FILE", .does = "into this file" },
+	{ "count", .type = OPTION_WHOLE, AT(options, count), .least = 1, .value = "N", .does = "so many packets",
+	  .wants = "a number of packets" },
+	{ "duration", .type = OPTION_NUMBER, AT(options, duration), .least = 1e-9, .value = "SECONDS",
+	  .does = "for so long", .wants = "seconds" },
+	OPTIONS_END(struct options),
 };
 
 struct watch {
@@ -69,7 +76,7 @@ static void read_lists(struct watch *w)
 	state_close(state);
 }
 
-/* On whose account; NULL where nobody can say. */
+/* The list that dropped it; NULL: not known. */
 static const char *list_name(struct watch *w, __u32 answer)
 {
 	read_lists(w);
@@ -118,11 +125,11 @@ static int follow(struct watch *w)
 	while (!last && !err && !w->status && (!o->count.given || w->seen < (long)o->count.value)) {
 		int64_t now;
 
-		last = stop_asked; /* what was dropped until then is there to be read */
+		last = stop_asked; /* read what was dropped until now */
 		poll(&ready, 1, last ? 0 : RING_REFILL_MS);
-		w->clock = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC); /* somebody may set it */
+		w->clock = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC); /* the clock may be set */
 		err = samples_read(w->samples, on_sample, w);
-		if (!err && !w->status && w->file && pcapng_flush(w->file)) /* who reads along need not wait */
+		if (!err && !w->status && w->file && pcapng_flush(w->file)) /* a reader of the file need not wait */
 			w->status = fail("%s: %s", o->file, strerror(errno));
 		now = clock_ns(CLOCK_MONOTONIC);
 		if (!err && now - refilled >= RING_REFILL_MS * 1000000LL) {
@@ -168,7 +175,7 @@ static int begin(struct watch *w)
 	return err;
 }
 
-static int run(const struct call *call)
+int verb_watch(const struct call *call)
 {
 	const struct options *o = call->options;
 	struct watch w = { .context = call->context, .options = o };
@@ -176,7 +183,7 @@ static int run(const struct call *call)
 
 	if (call->verb->options == capture_options && !o->file)
 		return fail("capture: to which file? capture -w FILE");
-	/* What strangers sent is nothing that a terminal should read. */
+	/* Packets of strangers do not belong on a terminal. */
 	if (o->file && !strcmp(o->file, "-") && isatty(STDOUT_FILENO))
 		return fail("capture: standard output is a terminal; -w FILE, or a pipe to what reads it");
 	err = begin(&w);
@@ -198,26 +205,4 @@ static int run(const struct call *call)
 	}
 	free(w.lists);
 	return status;
-}
-
-#define AT(member) .target = offsetof(struct options, member)
-
-/* The file is capture's alone. */
-const struct option_spec capture_options[] = {
-	{ "write", 'w', .type = OPTION_FILE, AT(file), .value = "FILE", .does = "into this file" },
-	{ "count", .type = OPTION_WHOLE, AT(count), .least = 1, .value = "N", .does = "so many packets",
-	  .wants = "a number of packets" },
-	{ "duration", .type = OPTION_NUMBER, AT(duration), .least = 1e-9, .value = "SECONDS", .does = "for so long",
-	  .wants = "seconds" },
-	OPTIONS_END(struct options),
-};
-
-int verb_watch(const struct call *call)
-{
-	return run(call);
-}
-
-int verb_capture(const struct call *call)
-{
-	return run(call);
 }
