@@ -9,6 +9,7 @@
 #include "images.h"
 #include "sets/owned.h"
 #include "filter/plan.h"
+#include "image/write.h"
 #include "filter/measured_rate.h"
 #include "state/state.h"
 

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "naive.h"
 #include "filter/plan.h"
+#include "image/write.h"
 #include "state/state.h"
 
 #define LISTS 3

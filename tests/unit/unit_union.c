@@ -5,6 +5,8 @@
 
 #include "bpf/decide.h"
 #include "image/image.h"
+#include "image/make.h"
+#include "image/write.h"
 #include "image/contents.h"
 #include "image/union.h"
 #include "ktap.h"

@@ -9,6 +9,7 @@
 #include "change/change.h"
 #include "filter/measured_rate.h"
 #include "image/image.h"
+#include "image/write.h"
 #include "kernel/candidate.h"
 #include "state/bans.h"
 #include "state/kept_image.h"

@@ -124,7 +124,7 @@ static int edit_in_place(struct state *state, struct live *live, const struct to
 	edit_begin(&e, &c.g);
 	err = plan_edit(&e, state, t);
 	if (!err)
-		err = edit_settle(&e);
+		err = edit_worthwhile(&e);
 	if (!err)
 		edit_bring_in(&e);
 	if (live_map_failed(&c))

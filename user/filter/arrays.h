@@ -12,7 +12,7 @@ enum array { ARRAY_GATE4, ARRAY_GATE4_LABELS, ARRAY_GATE6, ARRAY_FILTER, ARRAY_R
 struct array_kind {
 	const char *name;    /* its pin, and its map's name */
 	unsigned int member; /* where struct generation stands for it */
-	unsigned int flat;   /* likewise: is it one value? 0: it always is */
+	unsigned int flat;   /* where it says that the array is one value; 0: it always is */
 };
 
 extern const struct array_kind array_kinds[ARRAYS];

@@ -236,7 +236,7 @@ static bool lies_in_another(const struct generation *g, unsigned int rung, ip6 f
 
 /*
  * A key of the prefix's own length is what a ban left when it was put in; a build may have put it into a wider key, or
- * cut it. So a prefix that other bans hold has nothing to take out unless its own key is there, and one that nobody
+ * cut it. So a prefix that other bans hold has nothing to take out unless its own key is there, and one that none
  * holds is gone with its own key unless a wider one is there.
  */
 int edit_unban6(struct edit *e, ip6 first, unsigned int length, bool covered)
@@ -269,7 +269,7 @@ int edit_unban6(struct edit *e, ip6 first, unsigned int length, bool covered)
 }
 
 /* A stage that no key is left for should not be in the program. */
-int edit_settle(const struct edit *e)
+int edit_worthwhile(const struct edit *e)
 {
 	const struct generation *g = e->g;
 	struct generation after = *g;

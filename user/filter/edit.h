@@ -26,8 +26,7 @@ struct edit {
 	__u64 new4, new6, net24s, gone4, gone6, swept;
 	bool must_wait;
 	bool full; /* -EAGAIN because there was no room */
-	/* Returns when no reader is left that began before; where that cannot be had, NULL: then nobody moves who must.
-	 */
+	/* Returns when no reader is left that began before. NULL: the kernel cannot say; then no key moves. */
 	void (*wait)(void);
 };
 
@@ -37,10 +36,10 @@ void edit_begin(struct edit *edit, struct generation *g);
 int edit_ban(struct edit *edit, const struct owned *wanted);
 /* No live ban holds these any more. */
 int edit_unban4(struct edit *edit, const struct ranges *gone);
-/* A ban of exactly this prefix is gone. covered: other bans hold all of it; otherwise nobody holds any of it. */
+/* A ban of exactly this prefix is gone. covered: other bans hold all of it; otherwise none holds any of it. */
 int edit_unban6(struct edit *edit, ip6 first, unsigned int length, bool covered);
 /* The plan is complete: is what comes out worth having? */
-int edit_settle(const struct edit *edit);
+int edit_worthwhile(const struct edit *edit);
 /* All that edit_make() will touch is there afterwards, or live_map_failed(). */
 void edit_bring_in(const struct edit *edit);
 /* Does it, and brings the description in g up to date. */

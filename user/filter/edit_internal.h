@@ -12,14 +12,14 @@ enum step_kind {
 	STEP_KEY6,    /* an IPv6 key into roster, filter and gate */
 	STEP_CLEAR4,
 	STEP_CLEAR6,
-	STEP_SHIFT, /* who is in the slot moves, for him who moves there */
+	STEP_SHIFT, /* the key in the slot moves on, for another that moves there */
 };
 
 struct step {
 	enum step_kind kind;
 	__u8 gate; /* what a /24 becomes */
 	__u8 rung, slot, to_slot;
-	bool move; /* whoever is in the slot goes to to_slot of bucket `to` first */
+	bool move; /* the key in the slot goes to to_slot of bucket `to` first */
 	__u64 bucket, to;
 	ip6 key; /* the address, the number of the /24, or the first address of the IPv6 key */
 };
@@ -35,7 +35,7 @@ int place_choose6(struct edit *edit, ip6 first, struct step *step);
 
 int edit_step(struct edit *edit, const struct step *step);
 
-/* No later step may take that slot, or move who is in it. */
+/* No later step may take that slot, or move the key in it. */
 int place_take(struct edit *edit, int family, __u64 bucket, unsigned int slot);
 bool place_is_taken(const struct edit *edit, int family, __u64 bucket, unsigned int slot);
 

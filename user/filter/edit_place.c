@@ -111,14 +111,14 @@ static int free_slot6(const struct edit *e, __u64 at)
 	return -1;
 }
 
-static int settle_for(struct edit *e, int family, struct step *step, __u64 bucket, int slot)
+static int reserve_slot(struct edit *e, int family, struct step *step, __u64 bucket, int slot)
 {
 	step->bucket = bucket;
 	step->slot = (__u8)slot;
 	return place_take(e, family, bucket, step->slot);
 }
 
-static int settle_move(struct edit *e, int family, struct step *step, __u64 to, int to_slot)
+static int reserve_move(struct edit *e, int family, struct step *step, __u64 to, int to_slot)
 {
 	step->move = true;
 	step->to = to;
@@ -127,7 +127,7 @@ static int settle_move(struct edit *e, int family, struct step *step, __u64 to, 
 }
 
 /*
- * Whoever is in his first bucket may go to his second: packets look into the first before the second, so that who has
+ * A key in its first bucket may move to its second: packets look into the first before the second, so a key that has
  * been copied is found in one of them whenever they look. (Where loads are not done in their order, packets on their
  * way must be waited for.)
  */
@@ -147,15 +147,15 @@ static int make_room4(struct edit *e, __u64 at, struct step *step)
 			return -EAGAIN;
 		e->must_wait = true;
 #endif
-		return settle_for(e, 4, step, at, (int)i) ?: settle_move(e, 4, step, other.second, slot);
+		return reserve_slot(e, 4, step, at, (int)i) ?: reserve_move(e, 4, step, other.second, slot);
 	}
 	return -EAGAIN;
 }
 
 #if defined(__x86_64__)
 /*
- * One more move: where nobody can leave, somebody's second bucket may have one who can. Copies are made in the order of
- * the steps, so that the last one to move is in his second bucket before another is copied over him.
+ * One more move: where no key can leave, the second bucket of one may hold a key that can. Copies are made in the order
+ * of the steps, so the last key to move is in its second bucket before another is copied over it.
  */
 static int make_room4_twice(struct edit *e, __u64 at, struct step *step)
 {
@@ -169,11 +169,11 @@ static int make_room4_twice(struct edit *e, __u64 at, struct step *step)
 		err = make_room4(e, other.second, &shift);
 		if (err_is(err, EAGAIN))
 			continue;
-		/* make_room4() has taken his slot for whoever comes. */
+		/* make_room4() has reserved its slot for the key that moves there. */
 		if (!err)
 			err = edit_step(e, &shift);
 		if (!err)
-			err = settle_for(e, 4, step, at, (int)i);
+			err = reserve_slot(e, 4, step, at, (int)i);
 		step->move = true;
 		step->to = shift.bucket;
 		step->to_slot = shift.slot;
@@ -183,7 +183,7 @@ static int make_room4_twice(struct edit *e, __u64 at, struct step *step)
 }
 #endif
 
-/* Nobody can tell a tag's first bucket from its second: whoever moves is waited for. */
+/* A tag does not say which bucket is its first: packets on their way must be waited for. */
 static int make_room6(struct edit *e, __u64 at, struct step *step)
 {
 	for (unsigned int i = 0; i < ROSTER6_SLOTS && e->wait; i++) {
@@ -196,7 +196,7 @@ static int make_room6(struct edit *e, __u64 at, struct step *step)
 		if (slot < 0)
 			continue;
 		e->must_wait = true;
-		return settle_for(e, 6, step, at, (int)i) ?: settle_move(e, 6, step, other, slot);
+		return reserve_slot(e, 6, step, at, (int)i) ?: reserve_move(e, 6, step, other, slot);
 	}
 	return -EAGAIN;
 }
@@ -207,11 +207,11 @@ int place_choose4(struct edit *e, __u32 addr, struct step *step)
 	int slot = free_slot4(e, at.first), err;
 
 	if (slot >= 0)
-		return settle_for(e, 4, step, at.first, slot);
+		return reserve_slot(e, 4, step, at.first, slot);
 	slot = free_slot4(e, at.second);
 	if (slot >= 0)
-		return settle_for(e, 4, step, at.second, slot);
-	/* Between the two, one packet could take his label for the newcomer's: a shadow's must not drop. */
+		return reserve_slot(e, 4, step, at.second, slot);
+	/* During the move a packet could see the old key's label beside the new key: a shadow's must not drop. */
 	if (e->g->shadows)
 		return -EAGAIN;
 	err = make_room4(e, at.first, step);
@@ -233,10 +233,10 @@ int place_choose6(struct edit *e, ip6 first, struct step *step)
 	int slot = free_slot6(e, at.first), err;
 
 	if (slot >= 0)
-		return settle_for(e, 6, step, at.first, slot);
+		return reserve_slot(e, 6, step, at.first, slot);
 	slot = free_slot6(e, at.second);
 	if (slot >= 0)
-		return settle_for(e, 6, step, at.second, slot);
+		return reserve_slot(e, 6, step, at.second, slot);
 	err = make_room6(e, at.first, step);
 	return err_is(err, EAGAIN) ? make_room6(e, at.second, step) : err;
 }

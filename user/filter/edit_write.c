@@ -99,7 +99,7 @@ static void make(const struct generation *g, const struct step *s)
 	case STEP_CLEAR6:
 		roster6_clear(bucket6(g, s->bucket), s->slot);
 		break;
-	case STEP_SHIFT: /* whoever came for the slot has been copied there */
+	case STEP_SHIFT: /* the key that the slot was for has been copied there */
 		break;
 	}
 }

@@ -69,7 +69,7 @@ static unsigned int random_slot(struct builder *b, unsigned int slots)
 	return reduce(b->walk >> 32, slots);
 }
 
-/* Takes a place in bucket `at` by pushing somebody out to their other bucket, who may have to push in turn. */
+/* Takes a place in bucket `at` by pushing a key out to its other bucket, where it may have to push in turn. */
 static int push4(struct builder *b, __u64 at, __u32 addr, __u8 label)
 {
 	for (unsigned int step = 0; step < WALK_MAX; step++) {
@@ -176,7 +176,7 @@ static int add_piece(void *arg, unsigned int rung, ip6 first, size_t entry)
 	return err;
 }
 
-/* All who still wait, in their order: of two prefixes that come to one key the earlier one's label counts. */
+/* All keys that still wait, in their order: of two prefixes that come to one key the earlier one's label counts. */
 static int finish(struct builder *b)
 {
 	unsigned int n = b->firsts < AHEAD ? b->firsts : AHEAD, oldest = b->firsts - n;

@@ -14,7 +14,7 @@
 #define NETS32	 0x1p29 /* of 2000::/3, from which all are given out */
 #define IPV4_ALL 0x1p32
 
-/* There the search ends: nobody wants more bits a key, or more headroom. */
+/* There the search ends: no use needs more bits a key, or more headroom. */
 #define BITS_LEAST    1.0
 #define BITS_MOST     64.0
 #define HEADROOM_MOST 10.0
@@ -33,7 +33,7 @@ static double largest(struct forecast *f, const struct counts *n, double low, do
 	return low;
 }
 
-/* The limit has a say in which layout it is; but what does not fit is told, too. */
+/* The limit decides the layout, too; what does not fit is still reported. */
 static int size(struct forecast *f, const struct counts *n)
 {
 	struct settings unlimited = f->settings;
@@ -173,22 +173,23 @@ static void solve_bits(struct forecast *f, const struct counts *n)
 	f->asked = layout_choose(&f->settings).fpr;
 }
 
-int forecast_solve(struct forecast *f, const struct counts *n, const struct settings *settings, const struct pins *pins)
+int forecast_solve(struct forecast *f, const struct counts *n, const struct settings *settings,
+		   const struct plan_goals *goals)
 {
 	int err;
 
 	*f = (struct forecast){ .settings = *settings };
-	if (pins->memory)
-		f->settings.memory_max = pins->memory;
-	if (pins->headroom >= 0)
-		f->settings.headroom = pins->headroom;
-	if (pins->fpr > 0)
-		f->settings.fpr = pins->fpr;
+	if (goals->memory)
+		f->settings.memory_max = goals->memory;
+	if (goals->headroom >= 0)
+		f->settings.headroom = goals->headroom;
+	if (goals->fpr > 0)
+		f->settings.fpr = goals->fpr;
 	f->asked = layout_choose(&f->settings).fpr;
 	err = size(f, n);
-	if (!err && pins->memory && pins->fpr <= 0)
+	if (!err && goals->memory && goals->fpr <= 0)
 		solve_bits(f, n);
-	else if (!err && pins->memory && pins->headroom < 0)
+	else if (!err && goals->memory && goals->headroom < 0)
 		fits_headroom(f, n, largest(f, n, 0, HEADROOM_MOST, fits_headroom));
 	if (err)
 		return err;
@@ -197,18 +198,18 @@ int forecast_solve(struct forecast *f, const struct counts *n, const struct sett
 }
 
 /* Above the number at which the IPv4 gate is left out, 4 MiB less are needed: so that side is tried first. */
-int forecast_keys(double *keys, const struct settings *settings, const struct pins *pins)
+int forecast_keys(double *keys, const struct settings *settings, const struct plan_goals *goals)
 {
 	struct forecast f;
 	struct counts one = forecast_counts(1);
-	struct pins others = { .fpr = pins->fpr, .headroom = pins->headroom };
+	struct plan_goals others = { .fpr = goals->fpr, .headroom = goals->headroom };
 	double gate_out = 1, gated = FORECAST_KEYS_MAX;
 	int err = forecast_solve(&f, &one, settings, &others);
 
 	if (err)
 		return err;
 	f.settings.layout = f.g.filter_layout;
-	f.settings.memory_max = pins->memory;
+	f.settings.memory_max = goals->memory;
 	for (int i = 0; i < STEPS; i++) {
 		double x = (gate_out + gated) / 2;
 		struct counts n = forecast_counts(x);

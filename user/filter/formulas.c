@@ -9,7 +9,7 @@
 #define LANE_BITS  64.0
 #define BLOCK_BITS (FILTER_LANES * LANE_BITS)
 #define NEGLIGIBLE 1e-30
-#define BITS_MOST  1024.0 /* a key: nobody takes more */
+#define BITS_MOST  1024.0 /* a key: no use needs more */
 
 double classic_fpr(double keys, double bits, unsigned int k)
 {

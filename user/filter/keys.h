@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which keys a set comes to in a generation: the one walk that whoever fills, checks or edits arrays follows. */
+/* Which keys a set comes to in a generation: the one walk for filling, checking and editing arrays. */
 #ifndef FILTER_KEYS_H
 #define FILTER_KEYS_H
 

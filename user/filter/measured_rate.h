@@ -30,7 +30,7 @@ double rate_verdict(const struct generation *g, double fpr, int family, double r
 /* The rate that the settings ask for. */
 double rate_asked(const struct settings *settings);
 
-/* Is it beyond that (0: nobody knows), by more than chance? Then a rotation into a bigger filter is due. */
+/* Is it beyond that (0: unknown), by more than chance? Then a rotation into a bigger filter is due. */
 bool rate_passed(const struct rate *rate, double asked);
 
 #endif

@@ -14,7 +14,7 @@
 /*
  * The gate is 4 MiB of which each packet reads another byte: a filter of few hosts stays in the caches, so that hosts
  * alone are better off without it. Where no roster follows it keeps what the filter is wrong about to a few /24, while
- * nearly all /24 are clear; with more of them its branch is badly foreseen (docs/design.md has the measurements).
+ * nearly all /24 are clear; with more of them its branch is poorly predicted (docs/design.md has the measurements).
  */
 #define GATE4_WORTH 0.015
 /* Without a gate every prefix is hosts: only where that adds no more than an eighth. */
@@ -31,7 +31,7 @@
 
 /*
  * Random-walk insertion into two choices of 6 (or 7) slots finds room well beyond these shares. What they leave free
- * keeps all but a few keys in their first bucket: a second look is a branch that nobody can foresee.
+ * keeps all but a few keys in their first bucket: a second look is a branch that cannot be predicted.
  */
 #define ROSTER4_LOAD 0.80
 #define ROSTER6_LOAD 0.90
@@ -196,7 +196,7 @@ int plan_sizes(struct generation *g, const struct counts *n, const struct settin
 	g->keys6 = (__u64)keys6;
 	g->keys4 = n->hosts;
 	g->all24 = n->all24;
-	/* Where labels are off and lists differ, nobody can say whose drop it is. */
+	/* Where labels are off and lists differ, it is unknown whose drop it is. */
 	g->gate4_label = settings->labels || !(n->labels_differ || n->minorities) ? n->label : LABEL_LIVE;
 	g->gate4 = n->all24 || n->some24;
 	if ((settings->exact || (double)n->some24 > GATE4_WORTH * (1 << 24)) &&

@@ -84,7 +84,7 @@ static int check_host(void *arg, __u32 addr, __u8 label, bool filter)
 	return err;
 }
 
-/* All who still wait. */
+/* All hosts that still wait. */
 static int check_waiting(struct checker *c)
 {
 	int err = 0;
@@ -106,7 +106,7 @@ static int check_net24(void *arg, __u32 net24, enum gate4 state, __u8 label)
 }
 
 /*
- * A longer rung may answer for somebody else's prefix within this one, and on the same rung an earlier list's key
+ * A longer rung may answer for another list's prefix within this one, and on the same rung an earlier list's key
  * stands for both; a shorter rung never comes before it.
  */
 static int check_piece(void *arg, unsigned int rung, ip6 first, size_t entry)

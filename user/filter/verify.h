@@ -17,8 +17,8 @@ struct ranges;
 int check_arrays(const struct generation *g, const struct owned *owned);
 
 /*
- * Of arrays that came without their set, what they themselves must hold: whoever is in the roster gets through to it,
- * and is on the account of a list that is known. NULL, or what is wrong.
+ * Of arrays that came without their set, what they themselves must hold: a key in the roster gets through to it, and
+ * is on the account of a list that is known. NULL, or what is wrong.
  */
 const char *check_stored(const struct generation *g, const bool known[LABELS]);
 

@@ -7,7 +7,7 @@
 #include "image/image.h"
 #include "sets/ranges.h"
 
-/* One of the two: a set, or an image and what can be told of its set. */
+/* One of the two: a set, or an image and what can be known of its set. */
 struct side {
 	const char *name;
 	struct ranges set;

@@ -12,7 +12,7 @@
 
 struct image;
 
-/* Without a roster hosts are only in the filter, which tells nobody who they are. */
+/* Without a roster hosts are only in the filter, which does not say who they are. */
 bool image_is_exact(const struct image *image);
 
 /* Each label's IPv4 addresses; every address is on one account. 0 or -ENOMEM; free them in any case. */
@@ -32,8 +32,8 @@ struct tag6 {
 int image_tags6(const struct image *image, struct tag6 **tags, size_t *n);
 
 /*
- * Of the keys that an IPv6 set comes to on the image's rungs, how many it bans whole. False where nobody knows: it has
- * no roster, a shadow may hide a part, or they are too many to look at.
+ * Of the keys that an IPv6 set comes to on the image's rungs, how many it bans whole. False where that is unknown: it
+ * has no roster, a shadow may hide a part, or they are too many to look at.
  */
 bool image_covers6(const struct image *image, const struct ranges *set, uint64_t *keys, uint64_t *banned);
 

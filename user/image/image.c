@@ -15,6 +15,7 @@
 #include "filter/arrays.h"
 #include "filter/verify.h"
 #include "base/log.h"
+#include "image/validate.h"
 #include "sets/list.h"
 
 _Static_assert(sizeof(((struct image_list *)0)->name) == LIST_NAME_MAX, "a list's name fits");
@@ -96,7 +97,7 @@ static const char *header_fault(const struct image_header *header, size_t size)
 	return lists_fault(header, (const struct image_list *)(header + 1));
 }
 
-/* Whatever the arrays hold, no look-up leaves them; but what they say must be what somebody could have built. */
+/* Whatever the arrays hold, no look-up leaves them; but they must hold what a build could have made. */
 static const char *arrays_fault(const struct image *image)
 {
 	bool known[LABELS] = { [LABEL_LIVE] = true };
@@ -134,7 +135,7 @@ int image_parse(struct image *image, const char *name, const void *memory, size_
 		return because(-EUCLEAN, "%s is cut short", name);
 	if (header->version != IMAGE_VERSION || header->byte_order != IMAGE_BYTE_ORDER ||
 	    header->generation != sizeof(header->g) || header->g.version != GENERATION_VERSION)
-		return because(-EPROTO, "%s is an image of another version of xdp-bloom; save it anew with this one",
+		return because(-EPROTO, "%s is an image of another version of xdp-bloom; save it again with this one",
 			       name);
 	if (header->bytes != size)
 		return because(-EUCLEAN, "%s is cut short, or longer than it says", name);

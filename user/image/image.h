@@ -62,29 +62,15 @@ struct image {
  */
 int image_open(struct image *image, const char *path, const char *name, bool whole);
 void image_close(struct image *image);
-/* Likewise for bytes that are in memory already, aligned to IMAGE_ALIGN. */
+/* The same for bytes that are in memory already, aligned to IMAGE_ALIGN. */
 int image_parse(struct image *image, const char *name, const void *memory, size_t size, bool whole);
 
 /* Does a file begin as images do? */
 bool image_is(const char *path);
 
-/* What becomes an image: the members of g that stand for maps are addresses. */
-struct image_source {
-	const struct generation *g;
-	const struct list_info *lists; /* those without a label are left out */
-	size_t lists_n;
-	double asked;
-};
-
-/* Writes it beside the name and renames it into place, mode 0600, on the disk when it returns; id names it. */
-int image_write(const char *path, const struct image_source *source, char id[IMAGE_ID_MAX]);
-
 /* The bytes of such a file; and the checksum that must stand at its end. */
 uint64_t image_bytes(const struct generation *g, uint64_t lists);
 uint64_t image_checksum(const void *memory, size_t size, uint64_t before);
-
-/* What is wrong with a generation's numbers, whoever wrote them, or NULL. */
-const char *image_fault(const struct generation *g);
 
 /* Lists as the image tells of them; free() the array. */
 int image_lists(const struct image *image, struct list_info **lists, size_t *n);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "image/make.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "filter/arrays.h"
 #include "filter/build.h"
 #include "filter/verify.h"
-#include "image/image.h"
 #include "image/contents.h"
-#include "image/union.h"
+#include "image/write.h"
 #include "filter/keys.h"
 #include "base/log.h"
 #include "sets/owned.h"
@@ -17,7 +18,7 @@
 
 #define TOO_SMALL "that shape is too small for these: make the image to be like with more --headroom"
 
-/* A prefix cut into pieces of a much longer rung is more keys than anybody would wait for. */
+/* A prefix cut into pieces of a much longer rung can be more keys than are worth waiting for. */
 static int count_key6(void *arg, unsigned int rung, ip6 first, size_t entry)
 {
 	struct generation *g = arg;
@@ -29,7 +30,7 @@ static int count_key6(void *arg, unsigned int rung, ip6 first, size_t entry)
 	return ++g->keys6 > most ? because(-E2BIG, TOO_SMALL) : 0;
 }
 
-/* Everything that two images must share to be united; IPv4 gate and roster are built anew then, and are our own. */
+/* Everything that two images must share to be united; IPv4 gate and roster are built again, and are our own. */
 static int adopt(struct generation *g, const struct owned *owned, const struct generation *like)
 {
 	ip6 longest = ~(ip6)0;

@@ -11,7 +11,7 @@
 #include "filter/verify.h"
 #include "bpf/decide.h"
 #include "filter/fill_roster.h"
-#include "image/image.h"
+#include "image/write.h"
 #include "image/contents.h"
 #include "base/log.h"
 #include "base/out.h"
@@ -177,8 +177,8 @@ static size_t order(const struct merge *m, struct account *accounts, const struc
 	return n;
 }
 
-/* Where there are rosters, IPv4 is known to the address: settled anew. */
-static int settle4(const struct merge *m, struct owned *owned)
+/* Where there are rosters, IPv4 is known to the address: accounts are settled again. */
+static int account4(const struct merge *m, struct owned *owned)
 {
 	static struct ranges a[LABELS], b[LABELS], sets[LABELS];
 	struct ranges none = RANGES_EMPTY;
@@ -253,7 +253,7 @@ static int check_tags(const struct merge *m, const struct image *image)
 static int unite_exact(struct merge *m)
 {
 	struct owned owned = { 0 };
-	int err = settle4(m, &owned);
+	int err = account4(m, &owned);
 
 	if (!err)
 		err = plan4(m, &owned);

@@ -1,19 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Numbers that a generation can have. What is in an image is a stranger's word until it has been here. */
+/* Numbers that a generation can have. Nothing in an image is trusted before it was checked here. */
 #include <stddef.h>
 
 #include "filter/arrays.h"
 #include "bpf/filter.h"
 #include "filter/formulas.h"
-#include "image/image.h"
+#include "image/validate.h"
 #include "filter/plan.h"
 #include "filter/layout.h"
 #include "filter/roster_table.h"
 
-static bool is_switch(__u64 value)
-{
-	return value <= 1;
-}
+#define LIMIT(member, least, most, text)                               \
+	{                                                              \
+		offsetof(struct generation, member), least, most, text \
+	}
+
+static const struct {
+	unsigned int member;
+	__u64 least, most;
+	const char *text;
+} limits[] = {
+	LIMIT(version, GENERATION_VERSION, GENERATION_VERSION, "it is of another version"),
+	LIMIT(gate4, 0, 1, "its arrays are none"),
+	LIMIT(gate4_labels, 0, 1, "its arrays are none"),
+	LIMIT(gate6, 0, 1, "its arrays are none"),
+	LIMIT(filter, 0, 1, "its arrays are none"),
+	LIMIT(roster4, 0, 1, "its arrays are none"),
+	LIMIT(roster6, 0, 1, "its arrays are none"),
+	LIMIT(rungs, 0, RUNGS_MAX, "it has too many rungs"),
+	LIMIT(gate6_log2, 0, GATE6_LOG2_MAX, "its IPv6 gate has no size"),
+	LIMIT(gate4_label, 0, LABELS - 1, "its IPv4 gate does not fit its labels"),
+	LIMIT(filter_blocks, 0, BLOCKS_MAX, "its filter has no size"),
+	LIMIT(filter_layout, 0, LAYOUTS - 1, "its filter's layout is none"),
+	LIMIT(roster4_buckets, 0, 2 * BLOCKS_MAX, "its roster has no size"),
+	LIMIT(roster6_buckets, 0, BLOCKS_MAX, "its roster has no size"),
+	LIMIT(keys4, 0, 1ULL << 32, "it cannot hold as many as it says"),
+	LIMIT(keys6, 0, 1ULL << 32, "it cannot hold as many as it says"),
+	LIMIT(all24, 0, 1ULL << 24, "it cannot hold as many as it says"),
+	LIMIT(minorities, 0, 1ULL << 32, "it cannot hold as many as it says"),
+	LIMIT(shadows, 0, 1, "its shadow lists have no roster"),
+	LIMIT(no_flat, 0, 0, "it wants maps that there are not"),
+};
 
 static __u64 mask64(__u64 length)
 {
@@ -22,8 +49,6 @@ static __u64 mask64(__u64 length)
 
 static const char *rungs_fault(const struct generation *g)
 {
-	if (g->rungs > RUNGS_MAX)
-		return "it has too many rungs";
 	for (__u64 i = 0; i < g->rungs; i++) {
 		const struct rung *rung = &g->rung[i];
 
@@ -36,19 +61,16 @@ static const char *rungs_fault(const struct generation *g)
 	return NULL;
 }
 
-static const char *filter_fault(const struct generation *g)
+static bool fits_layout(const struct generation *g)
 {
-	__u64 blocks = g->filter_layout == LAYOUT_CLASSIC ? 0 : g->filter_blocks;
-
-	if (g->filter != (g->filter_blocks > 0) || g->filter_blocks > BLOCKS_MAX ||
-	    ((g->keys4 || g->rungs) && !g->filter))
-		return "its filter has no size";
-	if (g->filter_layout >= LAYOUTS || g->lanes_blocks != blocks ||
-	    (g->filter && g->filter_layout == LAYOUT_LANES && g->filter_k != FILTER_LANES) ||
-	    (g->filter && g->filter_layout == LAYOUT_LANES2 && g->filter_k != 2 * FILTER_LANES) ||
-	    (g->filter && (!g->filter_k || g->filter_k > CLASSIC_K_MAX)))
-		return "its filter's layout is none";
-	return NULL;
+	switch (g->filter_layout) {
+	case LAYOUT_LANES:
+		return g->filter_k == FILTER_LANES;
+	case LAYOUT_LANES2:
+		return g->filter_k == 2 * FILTER_LANES;
+	default:
+		return g->filter_k && g->filter_k <= CLASSIC_K_MAX;
+	}
 }
 
 /* A multiplier that is even forgets bits of the key. */
@@ -67,51 +89,59 @@ static bool has_vacant(const struct generation *g, __u64 at)
 	return addr < 1u << 16;
 }
 
-static const char *roster_fault(const struct generation *g)
+static bool are_roster_seeds(const struct generation *g)
 {
-	struct roster_choice zero;
+	struct roster_choice zero = choose4(g, 0);
 
-	if (g->roster4 != (g->roster4_buckets > 0) || g->roster6 != (g->roster6_buckets > 0) ||
-	    g->roster4_buckets > 2 * BLOCKS_MAX || g->roster6_buckets > BLOCKS_MAX)
-		return "its roster has no size";
-	if (g->roster6 && !g->rungs)
-		return "its roster holds IPv6, and nobody asks it";
-	if (!g->roster4)
-		return g->minorities ? "its labels have no roster" : NULL;
-	if (g->roster4_buckets < ROSTER_BUCKETS_MIN)
-		return "its roster has no size";
-	zero = choose4(g, 0);
-	return has_vacant(g, zero.first) && has_vacant(g, zero.second) ? NULL : "its seeds are none";
+	return has_vacant(g, zero.first) && has_vacant(g, zero.second);
+}
+
+/* What one number says of another; each is within its limits. */
+static const char *relations_fault(const struct generation *g)
+{
+	const struct {
+		bool wrong;
+		const char *text;
+	} relations[] = {
+		{ !are_seeds(&g->hash) || !are_seeds(&g->tag) || !(g->gate6_mul & 1), "its seeds are none" },
+		{ g->gate6 != (g->gate6_log2 > 0) || (g->gate6 && (!g->rungs || g->gate6_log2 < GATE6_LOG2_MIN)),
+		  "its IPv6 gate has no size" },
+		{ g->gate4_labels && !g->gate4, "its IPv4 gate does not fit its labels" },
+		{ g->filter != (g->filter_blocks > 0) || ((g->keys4 || g->rungs) && !g->filter),
+		  "its filter has no size" },
+		{ g->lanes_blocks != (g->filter_layout == LAYOUT_CLASSIC ? 0 : g->filter_blocks) ||
+			  (g->filter && !fits_layout(g)),
+		  "its filter's layout is none" },
+		{ (g->all24 && !g->gate4) || (g->keys6 && !g->rungs), "it cannot hold as many as it says" },
+		{ g->shadows && !g->roster4 && !g->roster6 && (g->keys4 || g->keys6),
+		  "its shadow lists have no roster" },
+		{ g->roster4 != (g->roster4_buckets > 0) || g->roster6 != (g->roster6_buckets > 0) ||
+			  (g->roster4 && g->roster4_buckets < ROSTER_BUCKETS_MIN),
+		  "its roster has no size" },
+		{ g->roster6 && !g->rungs, "its roster holds IPv6, and nothing asks it" },
+		{ g->minorities && !g->roster4, "its labels have no roster" },
+	};
+
+	for (size_t i = 0; i < sizeof(relations) / sizeof(relations[0]); i++)
+		if (relations[i].wrong)
+			return relations[i].text;
+	return NULL;
 }
 
 const char *image_fault(const struct generation *g)
 {
 	const char *fault;
 
-	if (g->version != GENERATION_VERSION)
-		return "it is of another version";
-	for (enum array a = 0; a < ARRAYS; a++)
-		if (!is_switch(*generation_member((struct generation *)g, array_kinds[a].member)))
-			return "its arrays are none";
-	if (!are_seeds(&g->hash) || !are_seeds(&g->tag) || !(g->gate6_mul & 1))
-		return "its seeds are none";
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		__u64 value = *generation_member((struct generation *)g, limits[i].member);
+
+		if (value < limits[i].least || value > limits[i].most)
+			return limits[i].text;
+	}
 	fault = rungs_fault(g);
-	if (fault)
-		return fault;
-	if (g->gate6 != (g->gate6_log2 > 0) || (g->gate6 && !g->rungs) ||
-	    (g->gate6 && (g->gate6_log2 < GATE6_LOG2_MIN || g->gate6_log2 > GATE6_LOG2_MAX)))
-		return "its IPv6 gate has no size";
-	if ((g->gate4_labels && !g->gate4) || g->gate4_label >= LABELS)
-		return "its IPv4 gate does not fit its labels";
-	fault = filter_fault(g);
-	if (fault)
-		return fault;
-	if (g->keys4 > 1ULL << 32 || g->keys6 > 1ULL << 32 || g->all24 > 1ULL << 24 || g->minorities > 1ULL << 32 ||
-	    (g->all24 && !g->gate4) || (g->keys6 && !g->rungs))
-		return "it cannot hold as many as it says";
-	if (!is_switch(g->shadows) || (g->shadows && !g->roster4 && !g->roster6 && (g->keys4 || g->keys6)))
-		return "its shadow lists have no roster";
-	if (g->no_flat)
-		return "it wants maps that there are not";
-	return roster_fault(g);
+	if (!fault)
+		fault = relations_fault(g);
+	if (!fault && g->roster4 && !are_roster_seeds(g))
+		fault = "its seeds are none";
+	return fault;
 }

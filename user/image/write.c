@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "image/write.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,7 +12,6 @@
 #include <unistd.h>
 
 #include "filter/arrays.h"
-#include "image/image.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "sets/list.h"
@@ -137,7 +138,7 @@ int image_write(const char *path, const struct image_source *source, char id[IMA
 	err = put_all(fd, source, id);
 	if (close(fd) && !err)
 		err = -errno;
-	/* What nobody could load is not saved. */
+	/* An image that could not be loaded is not saved. */
 	if (!err) {
 		err = image_open(&image, beside, path, true);
 		if (err) {

@@ -76,7 +76,7 @@ static int hosts_resize(struct ranges *set, size_t room)
 }
 
 /* Sorts the hosts that are not yet sorted and merges them with those that are. */
-static int hosts_settle(struct ranges *set)
+static int hosts_compact(struct ranges *set)
 {
 	size_t head = set->hosts_sorted, tail = set->hosts_n - head, all = set->hosts_n, out, i;
 	uint32_t *v = set->hosts, *sorted;
@@ -115,7 +115,7 @@ int ranges_make_host_room(struct ranges *set)
 	size_t settle = SETTLE_BYTES / sizeof(*set->hosts), room = 2 * set->hosts_room + 256;
 
 	if (set->hosts_room >= settle) {
-		if (hosts_settle(set))
+		if (hosts_compact(set))
 			goto no_memory;
 		room = set->hosts_n + set->hosts_n / 2;
 		if (room < settle)
@@ -207,9 +207,9 @@ int ranges_add_prefix(struct ranges *set, struct addr first, unsigned int length
 
 int ranges_finish(struct ranges *set)
 {
-	set->n4 = range4_settle(set->v4, set->n4, &set->settled4, &set->duplicates);
-	set->n6 = range6_settle(set->v6, set->n6, &set->settled6, &set->duplicates);
-	if (hosts_settle(set) || hosts_expand(set)) {
+	set->n4 = range4_compact(set->v4, set->n4, &set->settled4, &set->duplicates);
+	set->n6 = range6_compact(set->v6, set->n6, &set->settled6, &set->duplicates);
+	if (hosts_compact(set) || hosts_expand(set)) {
 		ranges_free(set);
 		return -ENOMEM;
 	}

@@ -130,7 +130,7 @@ static size_t FN(unite)(RANGE *out, const RANGE *a, size_t na, const RANGE *b, s
  * Into normal form what was added behind the first *settled ranges, which are; returns the new count. The new ones move
  * out of the way and the old ones behind their place: what is written never overtakes what is read.
  */
-static size_t FN(settle)(RANGE *v, size_t n, size_t *settled, uint64_t *duplicates)
+static size_t FN(compact)(RANGE *v, size_t n, size_t *settled, uint64_t *duplicates)
 {
 	size_t head = *settled, tail = n - head;
 	RANGE *copy = head && tail ? malloc(tail * sizeof(RANGE)) : NULL;
@@ -156,7 +156,7 @@ static int FN(push)(RANGE **v, size_t *n, size_t *room, size_t *settled, RANGE r
 		RANGE *grown;
 
 		if (*room >= limit) {
-			*n = FN(settle)(*v, *n, settled, duplicates);
+			*n = FN(compact)(*v, *n, settled, duplicates);
 			want = *room + *room / 2;
 		} else if (want > limit) {
 			want = limit;

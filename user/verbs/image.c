@@ -8,6 +8,7 @@
 
 #include "change/guard.h"
 #include "image/image.h"
+#include "image/make.h"
 #include "image/union.h"
 #include "base/clock.h"
 #include "sets/list.h"

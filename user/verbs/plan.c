@@ -191,7 +191,7 @@ static int take(struct forecasts *all, const struct call *call)
 	all->source = "keys";
 	if (!given) {
 		all->source = "memory";
-		err = forecast_keys(&keys, settings, all->pins);
+		err = forecast_keys(&keys, settings, all->goals);
 	}
 	all->counts = forecast_counts(keys);
 	memcpy(all->counts.v6, o->keys6.v6, sizeof(o->keys6.v6));
@@ -203,7 +203,7 @@ static int take(struct forecasts *all, const struct call *call)
 static int solve(struct forecasts *all, const struct options *o)
 {
 	struct settings settings = all->settings;
-	int err = forecast_solve(&all->chosen, &all->counts, &settings, all->pins);
+	int err = forecast_solve(&all->chosen, &all->counts, &settings, all->goals);
 
 	if (!err && !all->chosen.g.filter)
 		all->row[all->rows++] = all->chosen;
@@ -220,7 +220,7 @@ static int solve(struct forecasts *all, const struct options *o)
 				continue;
 			settings.exact = e;
 			settings.layout = l;
-			err = forecast_solve(f, &all->counts, &settings, all->pins);
+			err = forecast_solve(f, &all->counts, &settings, all->goals);
 			if (!err && forecast_is_chosen(all, all->rows))
 				*f = all->chosen;
 			all->rows++;
@@ -231,10 +231,10 @@ static int solve(struct forecasts *all, const struct options *o)
 int verb_plan(const struct call *call)
 {
 	const struct options *o = call->options;
-	struct pins pins = { .fpr = o->fpr.value,
-			     .memory = (uint64_t)o->memory.value,
-			     .headroom = o->headroom.given ? o->headroom.value / 100 : -1 };
-	struct forecasts all = { .pins = &pins };
+	struct plan_goals goals = { .fpr = o->fpr.value,
+				    .memory = (uint64_t)o->memory.value,
+				    .headroom = o->headroom.given ? o->headroom.value / 100 : -1 };
+	struct forecasts all = { .goals = &goals };
 	int err;
 
 	if (call->n && keys_given(o))
