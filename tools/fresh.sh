@@ -81,10 +81,10 @@ commands() {
 	sed -n '/^## See it work/,/^## Use it/s/^    sudo //p' "$top/README.md"
 }
 
-# within COMMAND: runs it in the root. A chroot would not do: namespaces cannot be made in one.
+# within COMMAND: becomes it, in the root. A chroot would not do: namespaces cannot be made in one.
 within() {
 	# shellcheck disable=SC2016 # that shell's own
-	unshare --mount --pid --ipc --uts --fork --kill-child --propagation private sh -euc '
+	exec unshare --mount --pid --ipc --uts --fork --kill-child --propagation private sh -euc '
 		mount --bind "$1" "$1"
 		cd "$1"
 		mount -t proc proc proc
@@ -126,7 +126,9 @@ skips() {
 mkdir -p "$keep" "${root%/*}"
 exec 9>"$keep/$release.lock"
 flock 9
-trap '[ -n "${FRESH_KEEP:-}" ] || rm -rf "$root"' EXIT
+inside=
+# unshare hears no other signal, and what it started ends with it.
+trap '[ -z "$inside" ] || kill -KILL $inside; [ -n "${FRESH_KEEP:-}" ] || rm -rf "$root"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 rm -rf "$root"
@@ -137,12 +139,19 @@ pristine
 furnish
 said="a root of $(du -xsm "$root" | cut -f 1) MB after $SECONDS s"
 : >"$log"
+exec 4> >(tee -a "$log")
+tee=$!
 while read -r command <&3; do
 	SECONDS=0 status=0
-	within "$command" | tee -a "$log" || status=${PIPESTATUS[0]}
+	within "$command" >&4 &
+	inside=$!
+	wait $inside || status=$?
+	inside=
 	said+="; $command: status $status after $SECONDS s"
 	[ "$status" = 0 ] || result=1
 done 3< <(commands)
+exec 4>&-
+wait $tee
 skips >"$log.skips" || result=1
 {
 	cat "$log.skips"
