@@ -107,20 +107,15 @@ double tallies_seconds(const struct tallies *before, const struct tallies *now)
 	return (double)(now->at.tv_sec - before->at.tv_sec) + (double)(now->at.tv_nsec - before->at.tv_nsec) / 1e9;
 }
 
-static unsigned int row_of(const struct attachment *port)
-{
-	return PORT_OF(port->ifindex);
-}
-
 static bool shares(const struct tallies *c, size_t a, size_t b)
 {
-	return !c->ports[a].gone && !c->ports[b].gone && row_of(&c->ports[a]) == row_of(&c->ports[b]);
+	return !c->ports[a].gone && !c->ports[b].gone && PORT_OF(c->ports[a].ifindex) == PORT_OF(c->ports[b].ifindex);
 }
 
 static bool shown(const struct tallies *c, unsigned int row)
 {
 	for (size_t i = 0; i < c->ports_n; i++)
-		if (!c->ports[i].gone && row_of(&c->ports[i]) == row)
+		if (!c->ports[i].gone && PORT_OF(c->ports[i].ifindex) == row)
 			return true;
 	return false;
 }
@@ -151,7 +146,7 @@ const struct tally *tallies_port(const struct tallies *c, const struct counted *
 	for (size_t i = 0; i < port; i++)
 		if (shares(c, i, port))
 			return nothing;
-	return counted->port[row_of(&c->ports[port])];
+	return counted->port[PORT_OF(c->ports[port].ifindex)];
 }
 
 const char *tallies_port_name(const struct tallies *c, size_t port, char buf[64])

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* allow, disallow: live exceptions, kept as an allow list of their own */
-#include <errno.h>
-#include <stdio.h>
 #include <time.h>
 
 #include "base/clock.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "verbs/verbs.h"
 
-#include <stdio.h>
-
 #include "image/image.h"
 #include "kernel/live.h"
 

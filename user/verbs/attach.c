@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* attach, detach */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/clean_text.h"
 #include "change/attach.h"
 #include "change/change.h"

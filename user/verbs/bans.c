@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* add, bans: live bans */
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "change/ban.h"

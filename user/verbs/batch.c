@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* batch: many commands from a file, all of them or none, and at most one new generation */
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "change/change.h"

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* compare: how much two lists or images overlap; for files it needs no rights and no kernel */
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "image/compare.h"

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* confirm: keep what was done with --confirm */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "change/change.h"
 #include "change/revert_timer.h"
 #include "verbs/verbs.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* del: takes live bans back, and reports what is still banned */
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "change/ban.h"
@@ -98,15 +96,15 @@ int verb_del(const struct call *call)
 	if (!err && prefixes.n && (call->context->json || !call->context->quiet))
 		still_banned(change, &prefixes, array);
 	change_end(change);
-	if (err) {
-		prefixes_free(&prefixes);
-		return fail("del: %s; nothing was changed", reason(err));
-	}
-	err = call->context->json
-		      ? out_json(call->context, json_pack("{s:I, s:I, s:o}", "generation",
-							  (json_int_t)kernel_live_generation(call->context), "deleted",
-							  (json_int_t)prefixes.n, "still_banned", array))
-		      : out_end();
+	if (err)
+		err = fail("del: %s; nothing was changed", reason(err));
+	else
+		err = call->context->json
+			      ? out_json(call->context,
+					 json_pack("{s:I, s:I, s:o}", "generation",
+						   (json_int_t)kernel_live_generation(call->context), "deleted",
+						   (json_int_t)prefixes.n, "still_banned", array))
+			      : out_end();
 	prefixes_free(&prefixes);
 	return err;
 }

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* image: files alone, without a kernel */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "change/guard.h"

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* unload, lists, enforce, shadow */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "change/apply.h"
 #include "change/change.h"
 #include "change/revert_timer.h"

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* load */
-#include <errno.h>
-#include <stdio.h>
-
 #include "change/load.h"
 #include "verbs/verbs.h"
 

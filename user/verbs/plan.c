@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* plan: sizes and rates before anything is loaded. It changes nothing, and needs no rights but to read. */
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "filter/forecast.h"
 #include "change/guard.h"

@@ -2,7 +2,6 @@
 #include "verbs/verbs.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "filter/forecast.h"
 #include "filter/layout.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* report: what attacks looked like over the last minute, hour or day */
-
 #include "observe/report.h"
 #include "verbs/verbs.h"
 

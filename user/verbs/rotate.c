@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rotate, flush, restore */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "change/apply.h"
 #include "change/change.h"
 #include "change/restore.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* run: the service */
-#include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "service/config.h"

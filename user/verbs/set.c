@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* set: the algebra of lists. It needs no rights and no kernel. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sets/ranges.h"
 #include "sets/reader.h"
 #include "sets/writer.h"

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* show: interfaces, stages, sizes, memory */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "filter/layout.h"
 #include "kernel/attach.h"
 #include "base/clean_text.h"

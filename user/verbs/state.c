@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* state: check the file, and save what can be saved of a damaged one */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "change/change.h"
 #include "kernel/live.h"
 #include "state/recover.h"

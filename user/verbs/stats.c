@@ -2,7 +2,6 @@
 /* stats: packets and bytes by verdict, stage, interface and list; metrics: the same for a textfile collector */
 #include <math.h>
 #include <poll.h>
-#include <stdio.h>
 
 #include "observe/metrics.h"
 #include "observe/tallies.h"

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* test: what the loaded program does with an address, and why */
-#include <errno.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"

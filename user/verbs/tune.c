@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* tune: settings, kept in the state; a change of them rotates */
-#include <stdio.h>
-
 #include "change/apply.h"
 #include "change/change.h"
 #include "filter/layout.h"

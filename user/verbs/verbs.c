@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "verbs/verbs.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "change/guard.h"
 #include "kernel/live.h"
 #include "state/events.h"
+
+#define WHICH_PREFIX "which address or prefix? (- reads them from standard input)"
+#define JOINS	     (VERB_CHANGES | VERB_JOINS)
 
 const struct verb verbs[] = {
 	{ "attach", .operands = "IFNAME... [--mode auto|native|skb] [--shared]", .does = "filter on interfaces",
@@ -21,37 +21,32 @@ const struct verb verbs[] = {
 	{ "load", .operands = "NAME FILE|- [OPTIONS]", .does = "create or replace a named list", .completes = "<file>",
 	  .options = load_list_options, .least = 2, .most = 2,
 	  .asks = "a name and a file, as in: xdp-bloom load drop drop.txt", .if_news = "--if-changed",
-	  .flags = VERB_CHANGES | VERB_JOINS | VERB_IN_CONFIG, .run = verb_load },
+	  .flags = JOINS | VERB_IN_CONFIG, .run = verb_load },
 	{ "load", .with = "image", .operands = "--image FILE [--force] [--ban-own] [--wide] [--dry-run]",
 	  .does = "put what was saved into force", .options = load_image_options,
-	  .asks = "an image contains the names of its lists; another is not wanted", .flags = VERB_CHANGES | VERB_JOINS,
+	  .asks = "an image contains the names of its lists; another is not wanted", .flags = JOINS,
 	  .run = verb_load_image },
 	{ "save", .operands = "FILE", .does = "what is in force as an image, for load --image", .completes = "<file>",
 	  .least = 1, .most = 1, .asks = "into which file?", .run = verb_save },
 	{ "unload", .operands = "NAME...", .does = "drop lists", .completes = "<list>", .options = force_options,
-	  .least = 1, .most = VERB_MANY, .asks = "which list?", .flags = VERB_CHANGES | VERB_JOINS,
-	  .run = verb_unload },
+	  .least = 1, .most = VERB_MANY, .asks = "which list?", .flags = JOINS, .run = verb_unload },
 	{ "enforce", .operands = "NAME...", .does = "a shadow list begins to drop", .completes = "<list>",
-	  .options = force_options, .least = 1, .most = VERB_MANY, .asks = "which list?",
-	  .flags = VERB_CHANGES | VERB_JOINS, .run = verb_enforce },
+	  .options = force_options, .least = 1, .most = VERB_MANY, .asks = "which list?", .flags = JOINS,
+	  .run = verb_enforce },
 	{ "shadow", .operands = "NAME...", .does = "a list only counts what it would drop", .completes = "<list>",
-	  .options = force_options, .least = 1, .most = VERB_MANY, .asks = "which list?",
-	  .flags = VERB_CHANGES | VERB_JOINS, .run = verb_shadow },
+	  .options = force_options, .least = 1, .most = VERB_MANY, .asks = "which list?", .flags = JOINS,
+	  .run = verb_shadow },
 	{ "add", .operands = "PREFIX...|- [--ttl 10m] [--reason TEXT]", .does = "ban these, now",
-	  .options = add_options, .least = 1, .most = VERB_MANY,
-	  .asks = "which address or prefix? (- reads them from standard input)", .flags = VERB_CHANGES | VERB_JOINS,
+	  .options = add_options, .least = 1, .most = VERB_MANY, .asks = WHICH_PREFIX, .flags = JOINS,
 	  .run = verb_add },
 	{ "del", .operands = "PREFIX...|- [--reason TEXT]", .does = "take a ban back", .options = del_options,
-	  .least = 1, .most = VERB_MANY, .asks = "which address or prefix? (- reads them from standard input)",
-	  .flags = VERB_CHANGES | VERB_JOINS, .run = verb_del },
+	  .least = 1, .most = VERB_MANY, .asks = WHICH_PREFIX, .flags = JOINS, .run = verb_del },
 	{ "bans", .does = "what was banned with add", .run = verb_bans },
 	{ "allow", .operands = "[PREFIX...|-]", .does = "never drop these, whatever lists say; alone: show",
-	  .options = force_options, .most = VERB_MANY,
-	  .asks = "which address or prefix? (- reads them from standard input)",
-	  .flags = VERB_CHANGES | VERB_JOINS | VERB_SHOWS_ALONE | VERB_IN_CONFIG, .run = verb_allow },
+	  .options = force_options, .most = VERB_MANY, .asks = WHICH_PREFIX,
+	  .flags = JOINS | VERB_SHOWS_ALONE | VERB_IN_CONFIG, .run = verb_allow },
 	{ "disallow", .operands = "PREFIX...|-", .does = "take that back", .options = force_options, .least = 1,
-	  .most = VERB_MANY, .asks = "which address or prefix? (- reads them from standard input)",
-	  .flags = VERB_CHANGES | VERB_JOINS, .run = verb_disallow },
+	  .most = VERB_MANY, .asks = WHICH_PREFIX, .flags = JOINS, .run = verb_disallow },
 	{ "batch", .operands = "FILE|-", .does = "many commands, all or none of them", .completes = "<file>",
 	  .least = 1, .most = 1, .asks = "which file? (- reads standard input)", .flags = VERB_CHANGES,
 	  .run = verb_batch },
@@ -77,8 +72,8 @@ const struct verb verbs[] = {
 	{ "tune", .operands = "[--exact=on|off] [--labels=on|off] [--fpr P] ...", .does = "settings; they are kept",
 	  .options = tune_options, .flags = VERB_CHANGES | VERB_SHOWS_ALONE | VERB_JOINS | VERB_IN_CONFIG,
 	  .run = verb_tune },
-	{ "rotate", .does = "new seeds, fresh arrays", .flags = VERB_CHANGES | VERB_JOINS, .run = verb_rotate },
-	{ "flush", .does = "drop every list and ban", .flags = VERB_CHANGES | VERB_JOINS, .run = verb_flush },
+	{ "rotate", .does = "new seeds, fresh arrays", .flags = JOINS, .run = verb_rotate },
+	{ "flush", .does = "drop every list and ban", .flags = JOINS, .run = verb_flush },
 	{ "restore", .does = "after a reboot: all as it was", .flags = VERB_CHANGES, .run = verb_restore },
 	{ "run", .operands = "[--config FILE] [--rotate-every T] [--listen ADDR] [--hook PROGRAM]",
 	  .does = "the service; with --check only its file is looked at", .options = run_service_options,

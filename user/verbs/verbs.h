@@ -3,6 +3,11 @@
 #ifndef VERBS_VERBS_H
 #define VERBS_VERBS_H
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/log.h"
 #include "base/out.h"
 #include "base/verb.h"
@@ -25,7 +30,7 @@ extern const struct option_spec add_options[], attach_options[], capture_options
 	load_list_options[], plan_options[], report_options[], run_service_options[], set_options[], stats_options[],
 	tune_options[];
 
-/* Where an option goes. */
+/* Where an option goes: into a member of what the options are read into. */
 #define AT(type, member) .target = offsetof(struct type, member)
 
 /* Of verbs that ask the guard rails. */

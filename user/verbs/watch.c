@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* watch, capture: dropped packets as they come, as text, as JSON lines, as a file that tcpdump and tshark read */
-#include <errno.h>
 #include <net/if.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
