@@ -3,13 +3,11 @@
 
 #include <errno.h>
 
-#include "base/context.h"
 #include "base/log.h"
 #include "filter/arrays.h"
 #include "state/settings.h"
-#include "state/state.h"
 
-/* The state is committed before the slot and the arrays are written: it may be ahead of the kernel, never behind. */
+/* The state is committed before the kernel's part is written: it may be ahead of the kernel, never behind. */
 enum agreement agreement(struct state *state, const struct generation *live)
 {
 	double number = state_setting(state, SETTING_GENERATION, 0), edits = state_setting(state, SETTING_EDITS, 0);
@@ -27,6 +25,6 @@ int agreement_known(const struct context *context, struct state *state, const st
 		return 0;
 	return because(-ENODATA,
 		       "%s does not know the filter that is in force: the wrong directory, or lost?"
-		       " 'xdp-bloom flush' begins anew",
+		       " 'xdp-bloom flush' begins again",
 		       context->state);
 }

@@ -5,14 +5,13 @@
 
 struct context;
 struct generation;
-struct context;
 struct state;
 
 enum agreement {
 	NOTHING_LIVE, /* no generation is in force, or none that can be read */
-	AGREED,	      /* the generation in force is the state's own, with all edits */
-	BEHIND,	      /* something was committed that never got into the kernel */
-	UNKNOWN,      /* the state knows nothing of what is in force: an older copy of it, or another's */
+	AGREED,	      /* the generation in force was built from this state, with all edits */
+	BEHIND,	      /* a commit never reached the kernel */
+	UNKNOWN,      /* the generation in force is newer than the state, or was built from another */
 };
 
 enum agreement agreement(struct state *state, const struct generation *live);

@@ -2,23 +2,20 @@
 #include "change/apply_internal.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
+#include "base/memory.h"
+#include "change/agreement.h"
+#include "change/guard.h"
+#include "filter/build.h"
+#include "filter/verify.h"
 #include "kernel/dispatcher_refresh.h"
 #include "kernel/live.h"
 #include "kernel/root.h"
-#include "change/agreement.h"
-#include "filter/build.h"
-#include "filter/verify.h"
-#include "base/clock.h"
-#include "change/guard.h"
 #include "state/kept_image.h"
-#include "base/log.h"
-#include "base/memory.h"
-#include "filter/plan.h"
 #include "state/settings.h"
 #include "state/settle.h"
 #include "state/state.h"
@@ -42,7 +39,7 @@ static void release_maps(void *arg)
 	kernel_release(((struct building *)arg)->c);
 }
 
-/* Without a roster the filter decides alone: then it must not know any allowed address by accident. */
+/* Without a roster the filter decides alone: then it must not hit any allowed address by accident. */
 static int spare_allowed(void *arg, const struct generation *g)
 {
 	return g->roster4 || g->roster6 || !g->filter ? 0 : check_allowed(g, &((struct building *)arg)->s->allowed);
@@ -87,7 +84,7 @@ static int plan(struct generation *g, struct state *state, const struct live *li
 	return err;
 }
 
-/* The times of apply(), for --verbose. */
+/* Milliseconds since the last lap, for --verbose. */
 static double lap(double *since)
 {
 	double before = *since;
@@ -96,7 +93,7 @@ static double lap(double *since)
 	return (*since - before) * 1e3;
 }
 
-/* What will be dropped, whoever asks for it: bans less exceptions, without shadows. */
+/* Of what will be dropped: bans less exceptions, without shadow lists. */
 static int guard(const struct settled *s, const struct live *live)
 {
 	struct ranges banned = RANGES_EMPTY;
@@ -113,10 +110,7 @@ static int guard(const struct settled *s, const struct live *live)
 	for (size_t i = 0; i < s->owned.n6 && !err; i++)
 		if (!settled_shadow(s, s->owned.label6[i]))
 			err = ranges_add6(&banned, s->owned.v6[i].lo, s->owned.v6[i].hi);
-	if (!err)
-		err = ranges_finish(&banned);
-	if (!err)
-		err = guard_own(&banned, live);
+	err = err ?: ranges_finish(&banned) ?: guard_own(&banned, live);
 	ranges_free(&banned);
 	return err;
 }
@@ -136,10 +130,7 @@ static int apply_lists(struct state *state, const struct live *live, const struc
 	if (err)
 		return err;
 	t->sets = lap(&t->clock);
-	if (options->guarded)
-		err = guard(&s, live);
-	if (!err)
-		err = plan(&g, state, live, &s, options->reverting);
+	err = (options->guarded ? guard(&s, live) : 0) ?: plan(&g, state, live, &s, options->reverting);
 	if (!err && !options->dry_run)
 		err = build(c, &g, &s);
 	t->arrays = lap(&t->clock);
@@ -148,9 +139,8 @@ static int apply_lists(struct state *state, const struct live *live, const struc
 		t->check = lap(&t->clock);
 		if (err) {
 			kernel_release(c);
-			err = because(
-				err,
-				"a key was not found in the new generation: it does not go live; please report this");
+			err = because(err, "a key was not found in the new generation: it does not go live; please"
+					   " report this");
 		}
 	}
 	settled_free(&s);
@@ -167,19 +157,14 @@ static int go_live(struct state *state, struct live *live, const struct apply_op
 	int err = kernel_load(live->context, c);
 	double loaded = lap(&t->clock);
 
-	if (!err)
-		err = attach_list(live->context, &on, &on_n);
-	if (!err)
-		err = attach_may_refresh(on, on_n);
+	err = err ?: attach_list(live->context, &on, &on_n) ?: attach_may_refresh(on, on_n);
 	if (!err && options->before_commit)
 		err = options->before_commit(state, options->arg);
-	if (!err)
-		err = state_set(state, SETTING_GENERATION, (double)c->g.number);
-	if (!err)
-		err = state_set(state, SETTING_EDITS, 0);
-	/* The state first: were we killed in between, the next command would see that the kernel lags behind. */
-	if (!err)
-		err = state_commit(state);
+	/* The state first: if we are killed in between, the next command sees that the kernel is behind. */
+	err = err ?:
+	      state_set(state, SETTING_GENERATION, (double)c->g.number) ?:
+	      state_set(state, SETTING_EDITS, 0) ?:
+	      state_commit(state);
 	if (!err) {
 		image_sweep(state, image);
 		err = kernel_switch(live->context, c);
@@ -187,11 +172,10 @@ static int go_live(struct state *state, struct live *live, const struct apply_op
 	if (!err) {
 		live_look(live);
 		attach_refresh(live->context, on, on_n);
-	}
-	free(on);
-	if (!err)
 		note("generation %llu: sets %.1f ms, arrays %.1f ms, check %.1f ms, programs %.1f ms, switch %.1f ms",
 		     (unsigned long long)c->g.number, t->sets, t->arrays, t->check, loaded, lap(&t->clock));
+	}
+	free(on);
 	kernel_release(c);
 	return err;
 }
@@ -202,7 +186,7 @@ int apply_with(struct state *state, struct live *live, const struct apply_option
 	struct candidate c;
 	int err = kernel_base(live->context);
 
-	/* To go on would empty a filter of which the state knows nothing, without a word. */
+	/* Otherwise this would silently replace a filter of which the state knows nothing. */
 	if (!err && !options->discard_unknown)
 		err = agreement_known(live->context, state, &live->g);
 	if (!err)

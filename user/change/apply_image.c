@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* An image in force takes the place of all lists: its arrays are copied, not built. */
+/* An image replaces all lists: its arrays are copied, not built. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "change/apply_internal.h"
 #include "bpf/decide.h"
+#include "change/apply_internal.h"
 #include "change/guard.h"
 #include "image/image.h"
 #include "state/kept_image.h"
-#include "base/context.h"
-#include "base/log.h"
 #include "state/settings.h"
 #include "state/state.h"
 
@@ -26,7 +24,7 @@ static int refuse_lists(struct state *state)
 	return because(-EBUSY, "an image is in force, and takes no lists beside it: 'xdp-bloom flush' ends it");
 }
 
-/* There are no sets to be asked: the arrays are. */
+/* An image has no sets, so the arrays decide. */
 static int covering(const void *arg, struct addr addr)
 {
 	const struct generation *g = arg;
@@ -36,7 +34,7 @@ static int covering(const void *arg, struct addr addr)
 	return decide_shadow(g, answer) & ANSWER_DROP ? (int)addr_width(addr.family) : -1;
 }
 
-/* Longer prefixes are too many to be asked for, and too narrow for few of them to matter. */
+/* Longer prefixes are too many to try, and too narrow for a few of them to matter. */
 #define RUNG_ASKED 20
 
 static int add_rung(const struct generation *g, unsigned int length, struct ranges *set)
@@ -53,7 +51,7 @@ static int add_rung(const struct generation *g, unsigned int length, struct rang
 	return err;
 }
 
-/* As far as the arrays tell: the /24s of the gate, and the shortest IPv6 prefixes. */
+/* As far as the arrays show it: the /24s of the gate, and the shortest IPv6 prefixes. */
 static int dropped_whole(const struct generation *g, struct ranges *set)
 {
 	uint32_t first = 0;
@@ -73,7 +71,7 @@ static int dropped_whole(const struct generation *g, struct ranges *set)
 	}
 	for (unsigned int i = 0; i < g->rungs && !err; i++)
 		err = add_rung(g, g->rung[i].length, set);
-	return err ? err : ranges_finish(set);
+	return err ?: ranges_finish(set);
 }
 
 static int refuse_wide(const struct image *image, const struct live *live)
@@ -86,8 +84,7 @@ static int refuse_wide(const struct image *image, const struct live *live)
 		err = dropped_whole(&c.g, &before);
 		kernel_release(&c);
 	}
-	if (!err)
-		err = guard_wide(NULL, &before, &after);
+	err = err ?: guard_wide(NULL, &before, &after);
 	ranges_free(&before);
 	ranges_free(&after);
 	return err;
@@ -98,10 +95,8 @@ int apply_image(struct state *state, const struct live *live, const struct apply
 	struct settings settings = settings_limited(state);
 	struct image image;
 	struct generation g;
-	int err = refuse_lists(state);
+	int err = refuse_lists(state) ?: image_kept_open(state, &image, true);
 
-	if (!err)
-		err = image_kept_open(state, &image, true);
 	if (err)
 		return err;
 	err = image_fits(state, &image);

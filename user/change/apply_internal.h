@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files named apply*.c share; nobody else needs it. */
+/* What the files named apply*.c share. */
 #ifndef CHANGE_APPLY_INTERNAL_H
 #define CHANGE_APPLY_INTERNAL_H
 
-#include "sets/address.h"
 #include "change/apply.h"
 #include "kernel/candidate.h"
 

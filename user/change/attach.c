@@ -6,15 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/context.h"
 #include "base/log.h"
-#include "change/apply.h"
-#include "change/change.h"
 #include "change/revert_timer.h"
 #include "kernel/root.h"
-#include "state/state.h"
 
-/* What of an interface is in the state before the packets are touched. */
+/* What is in the state about an interface before it is attached. */
 enum announced { NOTHING, THAT_IT_WAITS, ALL };
 
 struct attaching {
@@ -52,7 +48,7 @@ static struct interface_info as_kept(const struct attach_options *o, const char 
 	return kept;
 }
 
-/* Record it in the state first: otherwise nothing would undo it if we are killed. */
+/* Into the state first: otherwise nothing would undo it if we are killed. */
 static int announce(struct attaching *a, const char *name, enum announced *announced)
 {
 	struct pending pending = { .kind = PENDING_INTERFACE, .deadline = PENDING_IN_PROGRESS };
@@ -65,9 +61,8 @@ static int announce(struct attaching *a, const char *name, enum announced *annou
 	snprintf(pending.name, sizeof(pending.name), "%s", name);
 	if (attach_may(a->change->context, &at))
 		return 0; /* attach_one() says why */
-	err = change_pending(a->change, PENDING_INTERFACE, name, (long)a->options->confirm.value);
-	if (!err)
-		err = keeps(a->change->state, name, &kept);
+	err = change_pending(a->change, PENDING_INTERFACE, name, (long)a->options->confirm.value)
+		      ?: keeps(a->change->state, name, &kept);
 	if (err || (kept && !confirm))
 		return err;
 	*announced = kept ? THAT_IT_WAITS : ALL;
@@ -92,7 +87,7 @@ static int announce_all(struct attaching *a)
 	return err || !any ? err : state_commit(a->change->state) ?: state_again(a->change->state);
 }
 
-/* Of what is done nothing waits but for confirmation. */
+/* Attaching is done: now nothing waits, except for confirmation. */
 static int announce_end(struct attaching *a)
 {
 	int err = 0;
@@ -115,15 +110,14 @@ static void take_back(struct attaching *a)
 		if (err_is(err, ENOENT)) /* it was not committed */
 			err = 0;
 	}
-	if (!err)
-		err = state_commit(a->change->state);
+	err = err ?: state_commit(a->change->state);
 	if (err)
 		note("the next command takes it back once more: %s", reason(err));
 }
 
 enum { ALREADY = 1, REMEMBERED };
 
-/* One of them, and into the state. Or, only if_needed: ALREADY attached, or REMEMBERED, as it is not there. */
+/* Attaches to one and puts it into the state. With if_needed it may be ALREADY attached, or REMEMBERED. */
 static int attach_next(struct attaching *a, const char *name, struct attachment *at)
 {
 	const struct attach_options *o = a->options;
@@ -139,7 +133,7 @@ static int attach_next(struct attaching *a, const char *name, struct attachment 
 		warn("%s%s", reason(is),
 		     err_is(is, ENODEV) ? "; remembered: 'restore' or the service will attach it" : "");
 	err = state_interface_put(a->change->state, &kept);
-	return err ? err : err_is(is, EEXIST) ? ALREADY : is ? REMEMBERED : 0;
+	return err ?: err_is(is, EEXIST) ? ALREADY : is ? REMEMBERED : 0;
 }
 
 int attach_interfaces(struct context *context, const struct attach_options *options, char *const *names, int n,
@@ -150,10 +144,7 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 	int err = a.announced ? change_begin(&a.change, context) : -ENOMEM;
 
 	*done_n = 0;
-	if (!err)
-		err = kernel_base(context);
-	if (!err)
-		err = announce_all(&a);
+	err = err ?: kernel_base(context) ?: announce_all(&a);
 	for (int i = 0; !err && i < n; i++) {
 		int is = attach_next(&a, names[i], &done[*done_n]);
 
@@ -161,12 +152,8 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 		*missing = *missing || is == REMEMBERED;
 		*done_n += !is;
 	}
-	if (!err)
-		err = announce_end(&a);
-	/* Last, as this commits: the slot is empty or as before until then, so that packets pass or are judged as
-	 * before. */
-	if (!err)
-		err = apply_if_needed(a.change->state, &a.change->live);
+	/* apply_if_needed() comes last, as it commits: until then the slot is as before. */
+	err = err ?: announce_end(&a) ?: apply_if_needed(a.change->state, &a.change->live);
 	if (err) {
 		snprintf(why, sizeof(why), "%s", reason(err)); /* taking it back may record another */
 		while (*done_n > 0)
@@ -180,7 +167,6 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 	return err;
 }
 
-/* Every interface that the filter is on. */
 static int detach_all(const struct context *context)
 {
 	struct attachment *list = NULL;
@@ -189,13 +175,13 @@ static int detach_all(const struct context *context)
 
 	for (size_t i = 0; i < n; i++) {
 		one = detach_one(context, list[i].name);
-		err = err ? err : one;
+		err = err ?: one;
 	}
 	free(list);
 	return err;
 }
 
-/* It is not to be attached again. NULL: none is. */
+/* Takes it out of the state. NULL: all. */
 static int forget(const struct context *context, const char *name)
 {
 	struct interface_info *kept = NULL;
@@ -206,19 +192,17 @@ static int forget(const struct context *context, const char *name)
 	/* A command that we waited for may have attached it again. */
 	if (!err)
 		err = !name ? detach_all(context) : attach_find(context, name) ? 0 : detach_one(context, name);
-	if (!err)
-		err = state_interfaces(state, &kept, &n);
+	err = err ?: state_interfaces(state, &kept, &n);
 	for (size_t i = 0; i < n && !err; i++)
 		if (!name || !strcmp(name, kept[i].name))
 			err = state_interface_drop(state, kept[i].name);
-	if (!err)
-		err = state_commit(state);
+	err = err ?: state_commit(state);
 	free(kept);
 	state_close(state);
 	return err;
 }
 
-/* An interface that is gone, but was to be attached when it comes back. */
+/* Such an interface may be gone, and is to be attached when it comes back. */
 static bool is_kept(const struct context *context, const char *name)
 {
 	struct state *state = NULL;
@@ -235,11 +219,11 @@ int detach_interfaces(const struct context *context, char *const *names, int n, 
 	int err = kernel_ready(context);
 
 	*stopped = false;
-	/* Look before anything is done: either all of them or none. */
+	/* Check all of them before any is detached. */
 	for (int i = 0; i < n && !err; i++)
 		if (!is_kept(context, names[i]))
 			err = attach_find(context, names[i]);
-	/* The packets first: whoever detaches in trouble is not kept waiting for a state that is in trouble too. */
+	/* Before opening the state, so that packets flow again even if the state cannot be opened. */
 	if (!err && !n)
 		err = detach_all(context);
 	for (int i = 0; i < n && !err; i++)

@@ -9,12 +9,11 @@
 
 #include "base/clean_text.h"
 #include "base/grow.h"
-#include "base/log.h"
 #include "change/guard.h"
 #include "kernel/ask.h"
 #include "state/kept_image.h"
 
-/* -EEXIST: the ban that is there stays. One that is to end sooner than it would have is noted. */
+/* -EEXIST: the ban that is there stays. One that will end sooner than before is noted. */
 static int keep(struct state *state, const struct ban_options *o, const struct ban *ban, struct banned *n)
 {
 	struct ban old;
@@ -50,18 +49,15 @@ int ban_add(struct change *change, const struct ban_options *o, const struct pre
 	for (size_t i = 0; i < p->n && !err; i++) {
 		ban.first = p->at[i].first;
 		ban.length = p->at[i].length;
-		err = o->force ? 0 : guard_prefix(ban.first, ban.length);
-		if (!err)
-			err = keep(change->state, o, &ban, n);
+		err = (o->force ? 0 : guard_prefix(ban.first, ban.length)) ?: keep(change->state, o, &ban, n);
 		if (err_is(err, EEXIST)) {
 			n->kept++;
 			err = 0;
 			continue;
 		}
-		if (!err)
-			err = state_ban_put(change->state, &ban, &renewed);
-		if (!err)
-			err = change_touch(change, ban.first, ban.length, !o->force);
+		err = err ?:
+		      state_ban_put(change->state, &ban, &renewed) ?:
+		      change_touch(change, ban.first, ban.length, !o->force);
 		if (!err)
 			++*(renewed ? &n->renewed : &n->added);
 	}
@@ -76,7 +72,6 @@ const char *ban_answer_list(const struct list_info *lists, size_t n, __u32 answe
 	return NULL;
 }
 
-/* Why there is nothing to take out. */
 static int because_not_banned(struct change *change, const struct prefix *p)
 {
 	char text[PREFIX_TEXT_MAX], other[PREFIX_TEXT_MAX];
@@ -91,7 +86,7 @@ static int because_not_banned(struct change *change, const struct prefix *p)
 	if (!state_ban_around(change->state, p->first, p->length, time(NULL), &wider))
 		return because(-ENOENT, "%s is part of the ban of %s; del that, or allow %s", text,
 			       prefix_text(other, wider.first, (int)wider.length), text);
-	/* What a line before took back, the kernel has still. */
+	/* The kernel still has bans that earlier lines of a batch took out. */
 	if (kernel_ask(change->context, &p->first, 1, &answer) || !answer_drops(answer) ||
 	    ANSWER_LABEL(answer) == LABEL_LIVE)
 		return because(-ENOENT, "%s is not banned", text);
@@ -102,7 +97,7 @@ static int because_not_banned(struct change *change, const struct prefix *p)
 	return err;
 }
 
-/* Who takes back only what was banned for a reason leaves a ban that somebody has put in its place. */
+/* A ban that was replaced since, for another reason, stays. */
 static int check_reason(struct state *state, const struct prefix *p, const char *why)
 {
 	char text[PREFIX_TEXT_MAX], wanted[BAN_REASON_MAX];
@@ -110,7 +105,7 @@ static int check_reason(struct state *state, const struct prefix *p, const char 
 	int err = why ? state_ban_get(state, p->first, p->length, &ban) : -ENOENT;
 
 	if (err)
-		return err_is(err, ENOENT) ? 0 : err; /* there is more to say of one that is not there */
+		return err_is(err, ENOENT) ? 0 : err; /* because_not_banned() has a better message */
 	if (!strcmp(ban.reason, clean_copy(wanted, sizeof(wanted), why)))
 		return 0;
 	return because(-EPERM, "%s was banned for another reason, '%s'", prefix_text(text, p->first, (int)p->length),
@@ -122,13 +117,11 @@ int ban_del(struct change *change, const struct prefixes *p, const char *why)
 	int err = 0;
 
 	for (size_t i = 0; i < p->n && !err; i++) {
-		err = check_reason(change->state, &p->at[i], why);
-		if (!err)
-			err = state_ban_drop(change->state, p->at[i].first, p->at[i].length);
+		err = check_reason(change->state, &p->at[i], why)
+			      ?: state_ban_drop(change->state, p->at[i].first, p->at[i].length);
 		if (err_is(err, ENOENT))
 			err = because_not_banned(change, &p->at[i]);
-		if (!err)
-			err = change_touch(change, p->at[i].first, p->at[i].length, false);
+		err = err ?: change_touch(change, p->at[i].first, p->at[i].length, false);
 	}
 	return err;
 }

@@ -4,13 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/log.h"
 #include "change/agreement.h"
 #include "change/apply.h"
 #include "change/live_bans.h"
-#include "kernel/attach.h"
-#include "kernel/dispatcher_refresh.h"
 #include "kernel/candidate.h"
+#include "kernel/dispatcher_refresh.h"
 #include "kernel/live.h"
 #include "state/bans.h"
 #include "state/events.h"
@@ -21,7 +19,7 @@ static const char *why(const struct pending *one)
 	return one->deadline == PENDING_IN_PROGRESS ? "attaching it was cut short" : "was not confirmed in time";
 }
 
-/* The packets first: an interface waits on until the filter has left it. A list goes back with the next generation. */
+/* An interface is detached before the state forgets it. A list goes back with the next generation. */
 static bool can_go(const struct context *context, const struct pending *one)
 {
 	int err = one->kind == PENDING_INTERFACE ? attach_take_back(context, one->name) : 0;
@@ -31,7 +29,6 @@ static bool can_go(const struct context *context, const struct pending *one)
 	return !err;
 }
 
-/* What is late: undone in the state first, then in the kernel. */
 struct late {
 	bool behind; /* a commit never reached the kernel */
 	struct pending *overdue;
@@ -71,7 +68,7 @@ static int into_force(struct late *l, struct state *state, struct live *live)
 {
 	bool build = l->behind;
 
-	/* An interface needs no new generation: it is let go even if there is no memory for one. */
+	/* An interface needs no new generation, for which there may be no memory. */
 	for (size_t i = 0; i < l->overdue_n; i++)
 		build = build || l->overdue[i].kind == PENDING_LIST;
 	if (build)
@@ -121,7 +118,7 @@ int catch_up(struct state **state, struct live *live, time_t at_least)
 		if (err || late.behind || late.overdue_n || late.expired) {
 			state_close(*state);
 			err = state_open(state, live->context, true);
-			live_look(live); /* for a moment the lock was not ours */
+			live_look(live); /* for a moment we did not hold the lock */
 		}
 	}
 	free(late.overdue);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is late, when a command begins. */
+/* What is overdue when a command begins. */
 #ifndef CHANGE_CATCH_UP_H
 #define CHANGE_CATCH_UP_H
 
@@ -9,9 +9,9 @@ struct live;
 struct state;
 
 /*
- * In a commit of its own: what ran out of time unconfirmed goes back, bans end, and what was committed but never
- * reached the kernel is built. It is at least that late, even if the clock was set back. Failures here are only
- * warnings; a damaged state is an error. Where something was done the state is opened again, and live looked at.
+ * In a commit of its own: unconfirmed changes go back, bans expire, and a commit that never reached the kernel is
+ * built. `at_least` is a time that has come, even if the clock was set back. Failures are only warnings, but a damaged
+ * state is an error. If anything was done, the state is opened again and live looked up again.
  */
 int catch_up(struct state **state, struct live *live, time_t at_least);
 

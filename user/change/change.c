@@ -5,23 +5,19 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "change/catch_up.h"
-#include "change/live_bans.h"
 #include "change/guard.h"
-#include "state/kept_image.h"
 #include "kernel/counters.h"
 #include "kernel/root.h"
-#include "base/log.h"
 
 void change_check(const struct context *context, bool words)
 {
 	if (context->check < (words ? CHECK_WORDS : CHECK_FILES))
 		return;
 	fflush(stdout);
-	/* The process that forked us reads on from the same place: exit() would put back what is in its buffer. */
+	/* Not exit(): it would move the file position that we share with the process that forked us. */
 	_exit(EXIT_DONE);
 }
 
@@ -40,9 +36,7 @@ int change_begin_at(struct change **change, struct context *context, time_t at_l
 		return -ENOMEM;
 	c->context = context;
 	c->live.meta = -1;
-	err = kernel_ready(context);
-	if (!err)
-		err = state_open(&c->state, context, true);
+	err = kernel_ready(context) ?: state_open(&c->state, context, true);
 	if (err)
 		return err;
 	live_open(&c->live, context);
@@ -73,21 +67,19 @@ static bool is_joined(const struct change *change)
 
 void change_zero_given(struct change *change, uint8_t label)
 {
-	/* A list that another line unloaded is in force until all lines are done. */
+	/* A list that an earlier line unloaded stays in force until the last line. */
 	if (is_joined(change))
 		change_zero(change, label);
 	else
 		kernel_zero_label(change->context, label);
 }
 
-/* What is newly banned asks the guard rails, whether or not a new generation is built for it. */
 static int guard_touched(struct change *change)
 {
 	struct ranges banned = RANGES_EMPTY;
-	int err = ranges_intersect(&banned, &change->guarded, &change->touched.held);
+	int err =
+		ranges_intersect(&banned, &change->guarded, &change->touched.held) ?: guard_own(&banned, &change->live);
 
-	if (!err)
-		err = guard_own(&banned, &change->live);
 	ranges_free(&banned);
 	return err;
 }
@@ -155,8 +147,7 @@ int change_join_end(struct context *context, int err)
 {
 	struct change *change = context->joined;
 
-	if (!err)
-		err = commit(change);
+	err = err ?: commit(change);
 	context->joined = NULL;
 	change_end(change);
 	return err;

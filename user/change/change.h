@@ -5,7 +5,6 @@
 
 #include <time.h>
 
-#include "base/context.h"
 #include "change/apply.h"
 #include "change/live_bans.h"
 #include "kernel/live.h"
@@ -15,42 +14,41 @@ struct change {
 	struct context *context;
 	struct state *state; /* open, and ours alone */
 	struct live live;    /* what is in force */
-	/* All that the change comes to. */
-	bool build; /* a new generation */
+	bool build;	     /* a new generation */
 	struct apply_options options;
 	struct touched touched;
-	struct ranges guarded; /* of what is touched: the guard rails have a say */
+	struct ranges guarded; /* of what is touched: the guard rails apply */
 	bool zero[LABELS];
 };
 
 /*
- * The kernel is ready, the state is open; what is late was done (catch_up.h). From here change_commit(), or
- * state_commit() where the filter has nothing to do with it, makes the change. change_end() alone, which comes after
- * failures too, leaves everything as it was.
+ * Makes the kernel ready, opens the state and catches up (catch_up.h). Then change_commit() makes the change, or
+ * state_commit() where the filter is not concerned. change_end() comes last, after failures too; without a commit it
+ * leaves everything as it was.
  */
 int change_begin(struct change **change, struct context *context);
-/* The same; it is at least that late, even if the clock was set back. */
+/* The same; `at_least` is a time that has come, even if the clock was set back. */
 int change_begin_at(struct change **change, struct context *context, time_t at_least);
-/* Live bans of this prefix were changed in the state. guarded: the guard rails have a say. */
+/* Live bans of this prefix were changed in the state. guarded: the guard rails apply. */
 int change_touch(struct change *change, struct addr first, unsigned int length, bool guarded);
-/* This label's count starts from 0 when the change is made. */
+/* This label's count starts again at 0 when the change is made. */
 void change_zero(struct change *change, uint8_t label);
-/* The count of a label that a list has just been given: at once, but not while another list may have it in force. */
+/* The same for a label that a list has just been given: at once, unless another list may have it in force. */
 void change_zero_given(struct change *change, uint8_t label);
-/* With options a new filter is built, without (NULL) only what was touched is brought into force. */
+/* With options a new generation is built; with NULL only what was touched is put into force. */
 int change_commit(struct change *change, const struct apply_options *options);
 void change_end(struct change *change);
 
 /*
- * Between these two, all changes under this context are one: change_begin() hands out the same change, change_commit()
- * waits. change_join_end() makes it, or with an err drops it and returns that.
+ * Between these two, all changes under this context are one: change_begin() returns the same change, change_commit()
+ * does nothing yet. change_join_end() makes it, or with an err drops it and returns that.
  */
 int change_join(struct context *context);
 int change_join_end(struct context *context, int err);
 
 /*
- * With --check a command that was understood ends here. change_begin() calls it; verbs that do not begin a change call
- * it themselves. `words`: before any file is read, where --check=words ends.
+ * With --check the process ends here. change_begin() calls it; verbs that do not begin a change call it themselves.
+ * `words`: called before any file is read, where --check=words ends.
  */
 void change_check(const struct context *context, bool words);
 

@@ -50,9 +50,7 @@ int guard_apply_bogons(struct ranges *set, enum bogons choice, bool *found)
 		if (found[i] && !err)
 			err = ranges_add_prefix(&bogons, first, length);
 	}
-	if (!err)
-		err = ranges_finish(&bogons);
-	/* A large set is gone through once, or not at all. */
+	err = err ?: ranges_finish(&bogons);
 	if (!err && (bogons.n4 || bogons.n6)) {
 		err = ranges_subtract(&left, set, &bogons);
 		if (!err) {
@@ -64,13 +62,13 @@ int guard_apply_bogons(struct ranges *set, enum bogons choice, bool *found)
 	return err;
 }
 
-/* Nobody is given more than that. */
+/* No network is given a wider prefix. */
 #define WIDEST4 8
 #define WIDEST6 12
-/* A quarter of IPv4 is more than all countries have but one; so much IPv6, a 32nd, has not been given to anybody. */
+/* Only one country has more than a quarter of IPv4; no country has so much IPv6. */
 #define MOST4 0x1p30
 #define MOST6 0x1p120
-/* A /16 and a /24, where a list had nothing of the family. */
+/* A /16 and a /24, for a list that had none of the family. */
 #define FIRST4 0x1p16
 #define FIRST6 0x1p104
 
@@ -100,7 +98,7 @@ int guard_prefix(struct addr first, unsigned int length)
 	return 0;
 }
 
-/* Where others are: a list may hold all the rest, and shuts nobody out. */
+/* Where other machines are: banning the rest locks out no one. */
 static int open_space(struct ranges *open)
 {
 	static const char *const others[] = { "0.0.0.0/0", "2000::/3" }, reserved[] = "240.0.0.0/4";
@@ -109,16 +107,13 @@ static int open_space(struct ranges *open)
 
 	for (size_t i = 0; i < guard_bogons_n && !err; i++)
 		err = add_text(&closed, guard_bogons[i].prefix);
-	if (!err)
-		err = ranges_finish(&all) ?: ranges_finish(&closed);
-	if (!err)
-		err = ranges_subtract(open, &all, &closed);
+	err = err ?: ranges_finish(&all) ?: ranges_finish(&closed) ?: ranges_subtract(open, &all, &closed);
 	ranges_free(&all);
 	ranges_free(&closed);
 	return err;
 }
 
-/* What was that wide before is no news. */
+/* Prefixes that were banned before are accepted. */
 static int check_width(const char *name, const struct ranges *before, struct addr first, unsigned int length)
 {
 	int covering = length < widest(first.family) ? ranges_covering(before, first) : 0;
@@ -168,22 +163,17 @@ int guard_wide(const char *list, const struct ranges *before, const struct range
 	if (list)
 		snprintf(name, sizeof(name), "list '%s'", list);
 
-	/* Most lists are no wider in all than one prefix may be. */
+	/* Most lists ban less in all than one prefix may. */
 	if (ranges_count4(after) <= UINT32_MAX >> WIDEST4 && ranges_count6(after) <= ~(ip6)0 >> WIDEST6)
 		return 0;
-	err = open_space(&open);
-	if (!err)
-		err = ranges_intersect(&was, before, &open);
-	if (!err)
-		err = ranges_intersect(&is, after, &open);
-	if (!err)
-		err = check_share(name, (double)ranges_count4(&was), (double)ranges_count4(&is), MOST4,
-				  (double)ranges_count4(&open), "IPv4");
-	if (!err)
-		err = check_share(name, (double)ranges_count6(&was), (double)ranges_count6(&is), MOST6,
-				  (double)ranges_count6(&open), "IPv6");
-	if (!err)
-		err = check_widths(name, &was, &is);
+	err = open_space(&open) ?:
+	      ranges_intersect(&was, before, &open) ?:
+	      ranges_intersect(&is, after, &open) ?:
+	      check_share(name, (double)ranges_count4(&was), (double)ranges_count4(&is), MOST4,
+			  (double)ranges_count4(&open), "IPv4") ?:
+	      check_share(name, (double)ranges_count6(&was), (double)ranges_count6(&is), MOST6,
+			  (double)ranges_count6(&open), "IPv6") ?:
+	      check_widths(name, &was, &is);
 	ranges_free(&open);
 	ranges_free(&was);
 	ranges_free(&is);
@@ -221,10 +211,9 @@ int guard_change(const char *name, const struct ranges *before, const struct ran
 	if (err)
 		return err;
 	err = halved(name, (double)ranges_count4(before), (double)ranges_count4(after), (double)ranges_count4(&kept),
-		     FIRST4, "IPv4");
-	if (!err)
-		err = halved(name, (double)ranges_count6(before), (double)ranges_count6(after),
-			     (double)ranges_count6(&kept), FIRST6, "IPv6");
+		     FIRST4, "IPv4")
+		      ?: halved(name, (double)ranges_count6(before), (double)ranges_count6(after),
+				(double)ranges_count6(&kept), FIRST6, "IPv6");
 	ranges_free(&kept);
 	return err;
 }

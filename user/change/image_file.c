@@ -36,10 +36,8 @@ int image_save(struct context *context, const char *path)
 	struct change *change = NULL;
 	struct candidate live;
 	char id[IMAGE_ID_MAX];
-	int err = change_begin(&change, context);
+	int err = change_begin(&change, context) ?: lists_in_force(change->state, &lists, &source.lists_n);
 
-	if (!err)
-		err = lists_in_force(change->state, &lists, &source.lists_n);
 	if (!err) {
 		err = live_map(&change->live, &live, false);
 		if (err_is(err, ENOENT))
@@ -47,7 +45,7 @@ int image_save(struct context *context, const char *path)
 	}
 	if (!err) {
 		if (agreement(change->state, &change->live.g) != AGREED)
-			err = because(-EAGAIN, "program and lists disagree; 'xdp-bloom rotate' builds it anew");
+			err = because(-EAGAIN, "program and lists disagree; 'xdp-bloom rotate' rebuilds it");
 		source.g = &live.g;
 		source.lists = lists;
 		source.asked = asked_for(change->state);
@@ -76,7 +74,7 @@ static int drop_lists(struct state *state, bool force)
 	for (size_t i = 0; i < n && !err; i++)
 		err = state_list_drop(state, lists[i].name);
 	free(lists);
-	return err ? err : state_bans_clear(state);
+	return err ?: state_bans_clear(state);
 }
 
 int image_load(struct context *context, const struct image_load_options *o, struct image *image)
@@ -89,17 +87,14 @@ int image_load(struct context *context, const struct image_load_options *o, stru
 
 	change_check(context, true);
 	err = context->check ? image_open(image, o->image, o->image, true) : 0;
-	if (!err)
-		err = change_begin(&change, context);
-	if (!err)
-		err = drop_lists(change->state, o->force);
-	if (!err)
-		err = image_keep(change->state, o->image, image);
-	/* What a label counted was another list's. */
+	err = err ?:
+	      change_begin(&change, context) ?:
+	      drop_lists(change->state, o->force) ?:
+	      image_keep(change->state, o->image, image);
+	/* The labels counted for other lists so far. */
 	for (unsigned int label = 0; label < LABELS && !err; label++)
 		change_zero(change, (uint8_t)label);
-	if (!err)
-		err = change_commit(change, &how);
+	err = err ?: change_commit(change, &how);
 	change_end(change);
 	return err;
 }

@@ -13,9 +13,9 @@ struct image_load_options {
 	bool force, ban_own, wide, dry_run;
 };
 
-/* Under the state's lock, so that nobody edits what is being copied. */
+/* Under the state's lock, so that no command edits the arrays while they are copied. */
 int image_save(struct context *context, const char *path);
-/* In the place of all lists and bans, in one switch. */
+/* Replaces all lists and bans in one switch. */
 int image_load(struct context *context, const struct image_load_options *options, struct image *image);
 
 #endif

@@ -46,15 +46,11 @@ int touched_divide(struct touched *t, struct state *state)
 
 	if (err || (!t->set.n4 && !t->set.n6))
 		return err;
-	err = state_allowed(state, &t->allowed);
-	if (!err)
-		err = state_bans_set(state, time(NULL), &t->set, &t->banned);
-	if (!err)
-		err = ranges_subtract(&open, &t->set, &t->allowed);
-	if (!err)
-		err = ranges_intersect(&t->held, &open, &t->banned);
-	if (!err)
-		err = ranges_subtract(&t->gone, &open, &t->banned);
+	err = state_allowed(state, &t->allowed) ?:
+	      state_bans_set(state, time(NULL), &t->set, &t->banned) ?:
+	      ranges_subtract(&open, &t->set, &t->allowed) ?:
+	      ranges_intersect(&t->held, &open, &t->banned) ?:
+	      ranges_subtract(&t->gone, &open, &t->banned);
 	ranges_free(&open);
 	return err;
 }
@@ -66,7 +62,7 @@ static bool holds(const struct ranges *set, struct addr first, unsigned int leng
 	return covering >= 0 && covering <= (int)length;
 }
 
-/* IPv6 keys are of whole bans, so each ban that is gone is looked at as it was. */
+/* An IPv6 key stands for a whole ban, so each ban that is gone is taken out as it was. */
 static int unban6(struct edit *e, struct state *state, const struct touched *t)
 {
 	int err = 0;
@@ -97,22 +93,19 @@ static int plan_edit(struct edit *e, struct state *state, const struct touched *
 	struct owned wanted = { 0 };
 	int err = 0;
 
-	/* The filter alone might hit what is allowed. */
+	/* Without a roster the filter might hit allowed addresses. */
 	if ((t->allowed.n4 || t->allowed.n6) && !settings_read(state).exact)
 		err = -EAGAIN;
-	if (!err)
-		err = edit_unban4(e, &t->gone);
-	if (!err)
-		err = unban6(e, state, t);
-	if (!err)
-		err = owned_settle(&wanted, &live, 1, &t->allowed);
-	if (!err)
-		err = edit_ban(e, &wanted);
+	err = err ?:
+	      edit_unban4(e, &t->gone) ?:
+	      unban6(e, state, t) ?:
+	      owned_settle(&wanted, &live, 1, &t->allowed) ?:
+	      edit_ban(e, &wanted);
 	owned_free(&wanted);
 	return err;
 }
 
-/* -EAGAIN where only a new generation will do; *full: because there is no room. */
+/* -EAGAIN: a new generation is needed; *full: because there is no room. */
 static int edit_in_place(struct state *state, struct live *live, const struct touched *t, bool *full)
 {
 	struct candidate c;
@@ -132,13 +125,12 @@ static int edit_in_place(struct state *state, struct live *live, const struct to
 	*full = e.full;
 	if (!err && e.n)
 		err = state_set(state, SETTING_EDITS, (double)(c.g.edits + 1));
-	/* The state first: were we killed in between, the next command would see that the kernel lags behind. */
-	if (!err)
-		err = state_commit(state);
+	/* The state first: if we are killed in between, the next command sees that the kernel is behind. */
+	err = err ?: state_commit(state);
 	if (!err && e.n) {
 		edit_make(&e);
 		if (live_note(live, &c.g))
-			note("the generation's description was not written; the next command builds it anew");
+			note("the generation's description was not written; the next command rebuilds it");
 	}
 	edit_end(&e);
 	kernel_release(&c);

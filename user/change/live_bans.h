@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Live bans from the state into force: in place where that is exact, through a new generation where it is not. */
+/* Puts live bans into force: by editing arrays in place where that is exact, else through a new generation. */
 #ifndef CHANGE_LIVE_BANS_H
 #define CHANGE_LIVE_BANS_H
 
@@ -12,7 +12,7 @@
 struct live;
 struct state;
 
-/* Prefixes that were banned, renewed or taken out: what has to agree again. */
+/* Prefixes whose bans were added, renewed or taken out. */
 struct touched {
 	struct ranges set;
 	struct touched6 {
@@ -20,19 +20,16 @@ struct touched {
 		unsigned int length;
 	} * v6;
 	size_t n6;
-	/* Of the set: held is banned by the state, gone by nobody; what is allowed is in neither. */
+	/* Of the set: held is banned by a live ban, gone by none; allowed addresses are in neither. */
 	struct ranges allowed, banned, held, gone;
 };
 
 int touched_add(struct touched *touched, struct addr first, unsigned int length);
-/* Once all are in it: asks the state what became of them. */
+/* After the last touched_add(): asks the state which are banned now. */
 int touched_divide(struct touched *touched, struct state *state);
 void touched_free(struct touched *touched);
 
-/*
- * Makes the kernel agree with what the open state holds of these prefixes, divided, and commits it. When it fails the
- * state is not committed and the kernel goes on as it was.
- */
+/* After touched_divide(): commits, and brings the kernel up to date. On failure nothing is committed or changed. */
 int bans_into_force(struct state *state, struct live *live, const struct touched *touched);
 
 #endif

@@ -4,24 +4,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "change/apply.h"
-#include "change/change.h"
-#include "change/revert_timer.h"
 #include "base/clean_text.h"
 #include "base/clock.h"
-#include "change/guard.h"
-#include "base/log.h"
+#include "base/close_fd.h"
 #include "base/compress.h"
-#include "sets/reader.h"
-#include "state/sources.h"
 #include "base/stdin.h"
+#include "change/revert_timer.h"
 #include "state/bans.h"
+#include "state/sources.h"
 
 static const char *name_fault(const char *name)
 {
@@ -48,7 +43,7 @@ struct load {
 	struct loaded *out; /* what there is to say about it */
 };
 
-/* How it is to be read again. What was forced was forced this once. */
+/* How to read it again. --force is for this once. */
 static void describe_source(struct load *l, const struct stat *st)
 {
 	struct source *s = &l->source;
@@ -66,8 +61,8 @@ static void describe_source(struct load *l, const struct stat *st)
 }
 
 /*
- * A link led to a file that others may not read: whoever made the link is not to find its lines in a log. By the file
- * that was opened, which no link that changes meanwhile can alter.
+ * A link to a file that others may not read: the user who made the link must not find the file's lines in a log.
+ * Checked on the open file, as the link may change meanwhile.
  */
 static bool is_hidden(const struct load *l, const struct stat *st)
 {
@@ -80,16 +75,13 @@ static bool is_hidden(const struct load *l, const struct stat *st)
 	return !(st->st_mode & S_IROTH) && strcmp(real, l->source.path) != 0;
 }
 
-/*
- * What is read again and again by the service must be a file: a pipe has no versions, and nobody may ever write into
- * it. Nor is one read to see whether its line is right: whoever runs the line would find it empty.
- */
+/* The service cannot wait for a pipe's writer, and checking a line must not use up what the line would read later. */
 static bool wants_file(const struct load *l)
 {
 	return l->options->if_changed || (l->context->check && l->context->line);
 }
 
-/* Opens it once: the text that is kept is the text that was read, whatever becomes of the name. */
+/* Opened once, so that the text that is kept is the text that was read. */
 static int open_text(struct load *l)
 {
 	bool input = !strcmp(l->path, "-");
@@ -112,11 +104,10 @@ static int open_text(struct load *l)
 		describe_source(l, &st);
 		l->reading.hidden = is_hidden(l, &st);
 	} else {
-		/* Its lines are to be named later. */
+		/* A copy, as its lines may be shown later. */
 		l->text = standard_keep(fd);
 	}
-	if (fd >= 0)
-		close(fd);
+	close_fd(fd);
 	return l->text < 0 ? because(l->text, "%s: %s", l->path, why ? why : errno_text(l->text)) : 0;
 }
 
@@ -139,7 +130,7 @@ static int read_list(struct load *l)
 	if (!l->packer && !l->options->dry_run)
 		return -ENOMEM;
 	l->reading.name = l->path;
-	/* Opened anew: the packer reads at a place of its own. */
+	/* Opened again, as the packer has its own file position. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", l->text);
 	err = reader_read(path, &l->reading, &l->out->set, &l->out->read, error);
 	return err ? because(err, "%s", error) : 0;
@@ -159,7 +150,6 @@ static void describe(struct load *l)
 	utc_text(list->loaded, time(NULL));
 }
 
-/* What is new, what is gone, what stays. */
 static int compare(struct load *l, struct state *state)
 {
 	struct list_info old;
@@ -171,11 +161,10 @@ static int compare(struct load *l, struct state *state)
 	if (err)
 		return err;
 	err = state_list_set(state, l->name, &l->before);
-	/* What is damaged is nothing to compare with, and goes; but only where somebody sees to it. */
+	/* A damaged list is replaced without a comparison, but not by the service. */
 	if (err_is(err, EUCLEAN) && !l->options->if_changed)
 		err = 0;
-	if (!err)
-		err = ranges_intersect(&kept, &l->before, &l->out->set);
+	err = err ?: ranges_intersect(&kept, &l->before, &l->out->set);
 	if (err)
 		return err;
 	l->out->replaces = true;
@@ -193,7 +182,7 @@ static int put_text(struct state *state, void *arg)
 {
 	struct load *l = arg;
 
-	/* The label may have been another list's once; nothing is counted on it yet. */
+	/* The label may have counted for another list. */
 	if (l->out->list.label_is_new)
 		change_zero_given(l->change, l->out->list.label);
 	return state_source_put(state, &l->source) ?: state_text_put(state, l->name, l->packer);
@@ -205,14 +194,13 @@ static int put(struct load *l)
 	struct apply_options options = {
 		.guarded = !o->force && !o->ban_own, .dry_run = o->dry_run, .before_commit = put_text, .arg = l
 	};
-	int err = change_pending(l->change, PENDING_LIST, l->name, o->dry_run ? 0 : (long)o->confirm.value);
 
-	if (!err)
-		err = state_list_put(l->change->state, &l->out->list, &l->out->set);
-	return err ? err : change_commit(l->change, &options);
+	return change_pending(l->change, PENDING_LIST, l->name, o->dry_run ? 0 : (long)o->confirm.value) ?:
+	       state_list_put(l->change->state, &l->out->list, &l->out->set) ?:
+	       change_commit(l->change, &options);
 }
 
-/* A list stays what it is until it is unloaded, or enforced: a job that loads it again must not turn it over. */
+/* Loading a list again keeps its kind: only unload, enforce and shadow change it. */
 static int choose_kind(struct load *l, struct state *state)
 {
 	enum list_kind kind = (enum list_kind)l->options->kind;
@@ -220,7 +208,7 @@ static int choose_kind(struct load *l, struct state *state)
 	int err = state_list_get(state, l->name, &old);
 
 	l->out->list.kind = kind;
-	/* Who had a list of that name before there were live bans keeps it. */
+	/* A list of that name from before there were live bans stays. */
 	if (err_is(err, ENOENT) && !strcmp(l->name, LIVE_LIST))
 		return because(-EINVAL, "'%s' is what live bans are called; give the list another name", l->name);
 	if (err_is(err, ENOENT))
@@ -254,22 +242,14 @@ static int load(struct load *l)
 {
 	const struct load_options *o = l->options;
 	enum bogons bogons = o->bogons ? (enum bogons)o->bogons : o->force ? BOGONS_KEEP : BOGONS_LEAVE_OUT;
-	int err = read_list(l);
+	int err = read_list(l) ?: change_begin(&l->change, l->context) ?: choose_kind(l, l->change->state);
 
-	if (!err)
-		err = change_begin(&l->change, l->context);
-	if (!err)
-		err = choose_kind(l, l->change->state);
 	if (!err && l->out->list.kind != LIST_ALLOW)
 		err = guard_apply_bogons(&l->out->set, bogons, l->out->bogons_found);
 	if (!err) {
 		describe(l);
-		err = compare(l, l->change->state);
+		err = compare(l, l->change->state) ?: ask_guard(l) ?: put(l);
 	}
-	if (!err)
-		err = ask_guard(l);
-	if (!err)
-		err = put(l);
 	for (uint64_t i = 0; i < l->out->read.bad && i < READER_BAD_MAX && !err; i++)
 		warn("%s; left out", l->out->read.bad_text[i]);
 	change_end(l->change);
@@ -294,11 +274,9 @@ int load_list(struct context *context, const struct load_options *options, const
 	l.reading.progress = !context->quiet && !context->json;
 	if (!err && !strcmp(path, "-"))
 		err = standard_input(context);
-	if (!err)
-		err = load(&l);
+	err = err ?: load(&l);
 	packer_free(l.packer);
-	if (l.text >= 0)
-		close(l.text);
+	close_fd(l.text);
 	ranges_free(&l.before);
 	return err;
 }

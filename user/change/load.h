@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A list is read, compared with the one before, held against the guard rails, and put into force. */
+/* Reads a list, compares it with the one before, checks the guard rails, and puts it into force. */
 #ifndef CHANGE_LOAD_H
 #define CHANGE_LOAD_H
 
 #include "base/options.h"
 #include "change/guard.h"
-#include "sets/ranges.h"
 #include "sets/reader.h"
 #include "state/state.h"
 
 struct load_options {
 	struct reader_options reading;
 	int kind;   /* LIST_ALLOW or LIST_SHADOW; 0: a ban list, or what it was before */
-	int bogons; /* of enum bogons; 0: nothing was said */
+	int bogons; /* of enum bogons; 0: the default */
 	bool force, ban_own, big_change, wide, dry_run;
-	bool if_changed; /* -EALREADY where it was loaded from this file as it is */
+	bool if_changed; /* -EALREADY if the list holds this version of the file */
 	struct number confirm;
 };
 
-/* What a load came to. */
+/* The result of a load. */
 struct loaded {
 	struct list_info list;
 	struct ranges set;
 	struct reader_report read;
 	bool bogons_found[64]; /* of each in guard_bogons, whether it was in the list */
-	/* Beside the list of that name before. */
+	/* Compared with the list of that name before. */
 	bool replaces;
 	uint64_t added4, removed4, kept4;
 	ip6 added6, removed6, kept6;

@@ -57,7 +57,7 @@ static void learn_text(struct learned *l, const char *text, enum own_source sour
 		learn(l, addr, source, number);
 }
 
-/* What is of another family, or no address but "any", is left out. */
+/* Other families, and the address "any", are left out. */
 static void learn_attr(struct learned *l, int family, const struct nlattr *at, enum own_source source,
 		       unsigned int number)
 {
@@ -82,10 +82,10 @@ static void on_address(void *arg, const struct nlmsghdr *message)
 	const struct ifaddrmsg *header = mnl_nlmsg_get_payload(message);
 	const struct nlattr *at, *ours = NULL;
 
-	/* Where both are there, IFA_ADDRESS is the peer's. */
+	/* Where both are present, IFA_ADDRESS is the peer's. */
 	mnl_attr_for_each(at, message, sizeof(*header)) if (mnl_attr_get_type(at) == IFA_LOCAL ||
 							    (mnl_attr_get_type(at) == IFA_ADDRESS && !ours)) ours = at;
-	/* 127.0.0.1 and ::1 are bogons: those are asked for separately. */
+	/* 127.0.0.1 and ::1 are bogons, which have a guard rail of their own. */
 	if (ours && header->ifa_scope != RT_SCOPE_HOST)
 		learn_attr(arg, header->ifa_family, ours, OWN_INTERFACE, header->ifa_index);
 }
@@ -147,19 +147,17 @@ static int ask_kernel(struct learned *l)
 
 	if (err)
 		return err;
-	err = netlink_dump(socket, RTM_GETADDR, sizeof(struct ifaddrmsg), on_address, l);
-	if (!err)
-		err = netlink_dump(socket, RTM_GETROUTE, sizeof(struct rtmsg), on_route, l);
-	/* There are none before 5.3. A route names its own, but not with net.ipv4.nexthop_compat_mode=0. */
-	if (!err)
-		err = netlink_dump(socket, RTM_GETNEXTHOP, sizeof(struct nhmsg), on_nexthop, l);
+	/* Nexthops came with 5.3. With net.ipv4.nexthop_compat_mode=0 routes do not show the gateways of theirs. */
+	err = netlink_dump(socket, RTM_GETADDR, sizeof(struct ifaddrmsg), on_address, l) ?:
+	      netlink_dump(socket, RTM_GETROUTE, sizeof(struct rtmsg), on_route, l) ?:
+	      netlink_dump(socket, RTM_GETNEXTHOP, sizeof(struct nhmsg), on_nexthop, l);
 	mnl_socket_close(socket);
 	if (!err || err_is(err, EOPNOTSUPP))
 		return 0;
 	return because(err, "the guard rails cannot ask for this machine's addresses: %s", errno_text(err));
 }
 
-/* The peer of an SSH session, where this process has it in its environment. */
+/* Is the peer of an SSH session in that process's environment? */
 static bool ask_environment(struct learned *l, int pid)
 {
 	static const char name[] = "SSH_CONNECTION=";
@@ -196,7 +194,7 @@ static int parent_of(int pid)
 	return parent;
 }
 
-/* sudo and su take SSH_CONNECTION away: then a process above us still has it. */
+/* sudo and su remove SSH_CONNECTION, but a process above us still has it. */
 static void ask_ssh(struct learned *l)
 {
 	const char *own = getenv("SSH_CONNECTION");
@@ -217,7 +215,7 @@ int own_addresses(struct own_address **list, size_t *n)
 
 	l.err = ask_kernel(&l);
 	file = fopen("/etc/resolv.conf", "re");
-	/* A machine without it uses no name server; where it cannot be read, that is no reason to refuse every ban. */
+	/* Without the file no name server is used. One that we may not read is no reason to refuse every ban. */
 	if (!file && errno != ENOENT && errno != EACCES && !l.err)
 		l.err = because(-errno, "/etc/resolv.conf: %s, so the guard rails do not know what this machine needs",
 				strerror(errno));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What this machine needs to be reached and to work, and where that was learned. */
+/* The addresses that this machine needs, and where each was found. */
 #ifndef CHANGE_OWN_ADDRESSES_H
 #define CHANGE_OWN_ADDRESSES_H
 
@@ -13,7 +13,7 @@ struct own_address {
 	unsigned int number; /* of the interface, the route's table, the nexthop object, the process */
 };
 
-/* Returns 0, or -errno with the reason recorded; free() the list. No address is in it twice from the same source. */
+/* free() the list. No address is in it twice from the same source. 0 or -errno with the reason recorded. */
 int own_addresses(struct own_address **list, size_t *n);
 
 /* "a gateway in use (route table 254)" */

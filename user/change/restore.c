@@ -8,12 +8,11 @@
 
 #include "base/lock.h"
 #include "base/log.h"
-#include "change/change.h"
 #include "change/revert_timer.h"
 #include "kernel/attach.h"
 #include "kernel/root.h"
 
-/* An interface that is not there is no reason to leave the others open. */
+/* A missing interface is no reason to leave the others unfiltered. */
 static int restore_interfaces(struct change *change, size_t *missing)
 {
 	struct interface_info *kept;
@@ -42,7 +41,7 @@ static int restore_watch(const struct change *change)
 	size_t n;
 	int err = state_pending(change->state, &pending, &n);
 
-	/* A service sees to it, and may restore again and again. */
+	/* The service has its own timer. */
 	if (!err && n && !lock_is_held(change->context->state, LOCK_SERVICE))
 		err = revert_timer_start(change->context, 1);
 	free(pending);
@@ -52,18 +51,13 @@ static int restore_watch(const struct change *change)
 int restore(struct context *context, size_t *missing)
 {
 	struct change *change = NULL;
-	int err = change_begin(&change, context);
+	/* The filter before the interfaces, so that none runs with an empty one. */
+	int err = change_begin(&change, context) ?:
+		  kernel_base(context) ?:
+		  apply_if_needed(change->state, &change->live) ?:
+		  restore_watch(change) ?:
+		  restore_interfaces(change, missing);
 
-	if (!err)
-		err = kernel_base(context);
-	/* The filter first, so that no interface is up with an empty one. */
-	if (!err)
-		err = apply_if_needed(change->state, &change->live);
-	/* Whoever watched what waits for confirmation is gone. */
-	if (!err)
-		err = restore_watch(change);
-	if (!err)
-		err = restore_interfaces(change, missing);
 	change_end(change);
 	return err;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* After a reboot: the filter, what waits for confirmation, and the interfaces, as the state holds them. */
+/* After a reboot: the filter, the timer of unconfirmed changes, and the interfaces, as they are in the state. */
 #ifndef CHANGE_RESTORE_H
 #define CHANGE_RESTORE_H
 
@@ -7,7 +7,7 @@
 
 struct context;
 
-/* *missing: how many interfaces are not attached; each has been said. 0 or -errno with the reason recorded. */
+/* *missing: how many interfaces could not be attached; each was reported. 0 or -errno with the reason recorded. */
 int restore(struct context *context, size_t *missing);
 
 #endif

@@ -14,7 +14,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 
-/* How often the timer looks whether anything still waits, and tries again what it could not take back. */
+/* How often the timer looks whether anything still waits, and retries what it could not take back. */
 #define LOOK_AGAIN 5
 
 int change_pending(struct change *change, enum pending_kind kind, const char *name, long seconds)
@@ -33,8 +33,8 @@ int change_pending(struct change *change, enum pending_kind kind, const char *na
 		return err;
 	strncpy(mine.name, name, sizeof(mine.name) - 1);
 	err = state_pending_add(change->state, &mine);
-	/* Before the commit: from then on the timer has to run, even if we are killed. */
-	return err ? err : revert_timer_start(change->context, seconds);
+	/* Before the commit: after it the timer must run, even if we are killed. */
+	return err ?: revert_timer_start(change->context, seconds);
 }
 
 /* Away from the terminal, its signals, its descriptors and its session. */
@@ -49,7 +49,7 @@ static void leave_session(void)
 	for (int fd = 3; fd < 1024; fd++)
 		close(fd);
 	if (chdir("/"))
-		return; /* only a courtesy to whoever unmounts */
+		return; /* it would only have let the directory be unmounted */
 }
 
 int revert_timer_start(const struct context *context, long seconds)
@@ -68,12 +68,12 @@ int revert_timer_start(const struct context *context, long seconds)
 	if (pid)
 		return 0;
 	leave_session();
-	/* A program of its own: nothing of ours lives on in it, neither memory nor the open state. */
+	/* exec frees our memory and the open state. */
 	execl("/proc/self/exe", "xdp-bloom", "-S", state, "-B", bpffs, "confirm", "--watch", number, NULL);
 	_exit(2);
 }
 
-/* When the first of what waits is due, 0: nothing waits; where that cannot be seen, it may be due. */
+/* When the first change is due; 0: none waits; 1 (overdue) if that cannot be found out. */
 static time_t first_deadline(const struct context *context)
 {
 	struct pending *pending = NULL;
@@ -81,7 +81,7 @@ static time_t first_deadline(const struct context *context)
 	time_t first = 1;
 	size_t n;
 
-	/* A command is at work, perhaps the one that started us, and has not committed yet. */
+	/* A running command, perhaps the one that started us, may not have committed yet. */
 	if (!lock_is_held(context->state, LOCK_STATE) && !state_open(&state, context, false) &&
 	    !state_pending(state, &pending, &n))
 		first = n ? pending[0].deadline : 0;
@@ -107,7 +107,7 @@ void revert_timer_run(struct context *context, long seconds)
 			continue;
 		/* The clock may have been set back meanwhile. */
 		now = time(NULL) > end ? time(NULL) : end;
-		/* What waits longer has a timer of its own, or its time is still to come. */
+		/* A later one has its own timer, or its time will come. */
 		if (!first || first > now)
 			continue;
 		(void)change_begin_at(&change, context, end);
