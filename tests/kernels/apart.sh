@@ -7,6 +7,7 @@ set -uo pipefail
 
 top=$(realpath "$(dirname "$0")/../..")
 export XDP_BLOOM_RIGHTS=no
+unset MAKEFLAGS # a test calls make, which is to have a jobserver of its own
 cd "$top" || exit 1
 status=0
 declare -a here=() fuzzers=()
