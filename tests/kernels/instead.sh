@@ -70,7 +70,7 @@ count() {
 }
 
 tests() {
-	local name file late="the machine ended before" n=0 failed=0 machines
+	local name file late n=0 failed=0 machines
 	local -a skipped=()
 
 	prepare
@@ -99,7 +99,9 @@ tests() {
 	done <"$work/queue"
 	printf '# Totals: pass:%d fail:%d xfail:0 xpass:0 skip:%d error:0\n' $((n - failed - ${#skipped[@]})) $failed ${#skipped[@]}
 	printf '# %d tests in %d emulated machines with the kernel of Debian %s: %d s\n' $n "$machines" "$release" $SECONDS
-	[ ${#skipped[@]} = 0 ] || printf '# did not run: %s\n' "${skipped[@]}"
+	late=$(printf '%s\n' "${skipped[@]}" | sed -n 's/: # SKIP no time.*//p' | paste -sd' ')
+	[ -z "$late" ] || echo "# no time in $seconds s (VM_SECONDS) for: $late"
+	printf '%s\n' "${skipped[@]}" | grep -v 'SKIP no time' | sed -n '/./s/^/# did not run: /p'
 	[ $failed = 0 ]
 }
 
