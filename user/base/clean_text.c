@@ -4,10 +4,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The bytes of the character that begins there; 0: it is none, or none to show. */
+/* The length of the character that begins there; 0: it is none, or not printable. */
 static int shown(const unsigned char *c)
 {
-	static const uint32_t least[] = { 0, ' ', 0xa0, 0x800, 0x10000 }; /* C0, C1, and what was written too long */
+	static const uint32_t least[] = { 0, ' ', 0xa0, 0x800,
+					  0x10000 }; /* below: control characters, and overlong forms */
 	int n = *c < 0x80 ? 1 : *c >> 5 == 6 ? 2 : *c >> 4 == 14 ? 3 : *c >> 3 == 30 ? 4 : 0;
 	uint32_t value = n > 1 ? *c & (0x7fu >> n) : *c;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Other people's text, before it goes to a terminal, a log or a page. */
+/* Text from outside, before it goes to a terminal, a log or a page. */
 #ifndef BASE_CLEAN_TEXT_H
 #define BASE_CLEAN_TEXT_H
 
 #include <stddef.h>
 
-/* In place, of the same length: a '?' for each byte of what is not UTF-8, and of what a terminal would obey. */
+/* In place: each byte that is not UTF-8, or that a terminal would obey, becomes a '?'. */
 void clean_text(char *text);
 
 /* The same in buf, cut to its size. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How the command was called: a verb hands it down to all that it calls. */
+/* How the command was called: a verb hands it down to all functions that it calls. */
 #ifndef BASE_CONTEXT_H
 #define BASE_CONTEXT_H
 
 #include <stdbool.h>
 
-/* --check: what the command would do is not done. */
+/* --check: nothing is changed. */
 enum check {
 	CHECK_NOT,
 	CHECK_FILES, /* the files that it names are read */
@@ -18,7 +18,7 @@ struct context {
 	const char *state, *bpffs; /* directories: where lists are kept, where the kernel's part is pinned */
 	long wait;		   /* seconds: how long another command may take */
 	enum check check;
-	bool line; /* a line of a file of commands: what holds for all lines does not stand there */
+	bool line; /* it is a line of a file of commands: options for all lines are refused */
 	bool json, pretty, quiet, verbose;
 	unsigned long long generation; /* in force when the command's change ended; 0: not known */
 	struct change *joined;	       /* all changes are this one: change_join() */

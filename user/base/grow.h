@@ -7,7 +7,7 @@
 
 /*
  * Room for one more than n: twice as much whenever n is a power of two, so the room need not be recorded.
- * NULL where there is no memory; the array is as it was. All of it must have been allocated here.
+ * NULL where there is no memory; the array stays as it was. It must have been allocated here.
  */
 static inline void *grow(void *array, size_t n, size_t size)
 {

@@ -3,9 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -17,7 +15,7 @@ static void on_alarm(int signal)
 	(void)signal;
 }
 
-/* Its process, or 0. */
+/* The process that holds it, or 0. */
 static pid_t lock_holder(int fd)
 {
 	struct flock holder = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -27,19 +25,16 @@ static pid_t lock_holder(int fd)
 
 bool lock_is_held(const char *directory, const char *name)
 {
-	char path[PATH_MAX];
-	bool held;
-	int fd;
+	char path[STATE_PATH_MAX];
+	int fd = open(state_path(path, directory, name), O_RDONLY | O_CLOEXEC);
+	bool held = fd >= 0 && lock_holder(fd);
 
-	snprintf(path, sizeof(path), "%s/%s", directory, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	held = fd >= 0 && lock_holder(fd);
 	if (fd >= 0)
 		close(fd);
 	return held;
 }
 
-/* Its command line, as far as it helps to know it again. */
+/* The beginning of its command line. */
 static void command_of(pid_t pid, char *text, size_t size)
 {
 	char path[64];
@@ -79,7 +74,7 @@ static int because_held(int fd, const char *path, long seconds)
 static int wait_for(int fd, long seconds)
 {
 	struct flock want = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	/* Again and again from then on: the first could come before we wait. */
+	/* Every second from then on: the first signal could come before we wait. */
 	struct itimerval limit = { { 1, 0 }, { seconds, 0 } }, off = { 0 };
 	struct sigaction wake = { .sa_handler = on_alarm }, old;
 	sigset_t alarms, blocked;
@@ -91,7 +86,7 @@ static int wait_for(int fd, long seconds)
 		return -errno;
 	if (seconds < 1)
 		return -EINTR;
-	/* Whoever started us may have kept it from himself, and so from us. */
+	/* Our parent may have blocked SIGALRM, and we inherit that. */
 	sigemptyset(&alarms);
 	sigaddset(&alarms, SIGALRM);
 	sigaction(SIGALRM, &wake, &old);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One holder at a time. A record lock knows its holder, and goes with it however it ends. */
+/* One holder at a time. The kernel knows the holder of a record lock, and releases it however that process ends. */
 #ifndef BASE_LOCK_H
 #define BASE_LOCK_H
 
 #include <stdbool.h>
+
+#include "base/state_path.h"
 
 /*
  * Waits for it, at most `seconds` long. Returns a descriptor, which holds the lock until it is closed, or -errno with
@@ -11,10 +13,7 @@
  */
 int lock_take(const char *path, long seconds);
 
-/* Does another process hold that lock of a state directory? Asking loses a lock of our own. */
+/* Does another process hold that lock of a state directory? Asking releases a lock of our own. */
 bool lock_is_held(const char *directory, const char *name);
-
-#define LOCK_STATE   "lock"
-#define LOCK_SERVICE "service.lock"
 
 #endif

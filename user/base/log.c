@@ -2,17 +2,14 @@
 #include "base/log.h"
 
 #include <jansson.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clean_text.h"
 #include "base/clock.h"
 
 #define LINE_MAX_BYTES 2048
 
-/* Errors that are on their way up at one time: one that failed, and what failed while it was cleaned up after. */
+/* Errors on their way up at one time: the first one, and those of cleaning up after it. */
 #define TEXTS 8
 #define MARKS ((1U << (31 - ERRNO_BITS)) - 1)
 
@@ -37,7 +34,6 @@ int log_last_errno(void)
 	return last_errno;
 }
 
-/* For programs that read along. */
 static void say_json(const char *level, const char *line)
 {
 	char when[UTC_TEXT_MAX];
@@ -50,7 +46,7 @@ static void say_json(const char *level, const char *line)
 	fputc('\n', stderr);
 }
 
-/* One line, whatever names and texts of other people are quoted in it. */
+/* Always one line: names and texts of other people that it quotes may have line ends. */
 static void say(const char *level, const char *fmt, va_list args)
 {
 	char line[LINE_MAX_BYTES];

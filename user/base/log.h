@@ -24,21 +24,20 @@ PRINTF(1, 2) void note(const char *fmt, ...);
 /* From now on every line begins with that as well: "lists.conf:7"; NULL ends it. */
 void log_where(const char *where);
 
-/* What fail() said last, and the errno of the reason() in it; 0: there was none. */
+/* What fail() printed last, and the errno of the reason() in it; 0: there was none. */
 const char *log_last(void);
 int log_last_errno(void);
 
 /*
  * An error is negative: -errno, or -errno marked by because(), which keeps a text for it. The mark is in the upper
- * bits, so the text goes with this error and no other: not with one of the same errno that came after it. Hence errors
- * are compared by err_is(). The verb prints reason(), once: the text, or the errno's own words where there is none.
+ * bits, so the text belongs to this error alone, not to a later one of the same errno: errors are compared by err_is().
+ * The verb prints reason() once: the text, or that of the errno.
  */
 PRINTF(2, 3) int because(int err, const char *fmt, ...);
 const char *reason(int err);
 
 #define ERRNO_BITS 12
 
-/* The errno. */
 static inline int error_number(int err)
 {
 	return -err & ((1 << ERRNO_BITS) - 1);
@@ -49,7 +48,7 @@ static inline bool err_is(int err, int number)
 	return err < 0 && error_number(err) == number;
 }
 
-/* Its own words. */
+/* The text of its errno. */
 const char *errno_text(int err);
 
 #endif

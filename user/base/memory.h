@@ -10,14 +10,13 @@
 
 #define LARGE_PAGE ((size_t)2 << 20)
 
-/* Bytes that the kernel could give now; 0: unknown. */
+/* Bytes that are free; 0: unknown. */
 uint64_t memory_available(void);
 
 /*
- * A page fault each 2 MiB only, and fewer page tables to walk.
- * Only a wish: a kernel without large pages, or with none left, gives small ones. Asked for all that malloc mapped for
- * this array, its first small page to its last: a wish for a part would make two mappings of one, which mremap(2)
- * refuses to move, so that each realloc(3) from then on would hold the old and the new at once.
+ * A hint: one page fault for 2 MiB, and fewer page tables to walk. It covers all pages that malloc mapped for this
+ * array: a hint for a part would split the mapping, mremap(2) refuses to move the pieces, and each realloc(3) from then
+ * on would hold the old and the new array at once.
  */
 static inline void large_pages(void *at, size_t bytes)
 {

@@ -5,7 +5,8 @@
 
 #include <libmnl/libmnl.h>
 
-/* A socket that hears of these groups (RTMGRP_...; 0: of none). Returns 0, or -errno with the reason recorded. */
+/* A socket that gets the messages of these groups (RTMGRP_...; 0: none). Returns 0, or -errno with the reason recorded.
+ */
 int netlink_open(struct mnl_socket **socket, int flags, unsigned int groups);
 
 /*

@@ -16,6 +16,17 @@
 const char *const option_on_off[] = { "on", "off", NULL };
 static const char *const log_words[] = { "text", "json", NULL };
 
+static int read_wait(const struct option_spec *o, void *target, const char *value)
+{
+	char *end;
+	long seconds = strtol(value, &end, 10);
+
+	*(long *)target = seconds;
+	return end != value && !*end && seconds >= 0 && seconds <= SECONDS_MOST
+		       ? 0
+		       : fail("--%s takes seconds, not '%s'", o->name, value);
+}
+
 static int read_check(const struct option_spec *o, void *target, const char *value)
 {
 	(void)o;
@@ -38,7 +49,7 @@ const struct option_spec options_common[] = {
 	  .does = "how errors and warnings are written" },
 	{ "check", .for_all = true, .optional = true, .type = OPTION_READ, AT(check), .read = read_check,
 	  .does = "see whether the command is right, and touch nothing" },
-	{ "wait", .for_all = true, .type = OPTION_SECONDS, AT(wait), .value = "SECONDS",
+	{ "wait", .for_all = true, .type = OPTION_READ, AT(wait), .read = read_wait, .value = "SECONDS",
 	  .does = "how long to wait for another command (60)" },
 	{ 0 },
 };
@@ -46,15 +57,6 @@ const struct option_spec options_common[] = {
 void options_log(const struct context *context)
 {
 	log_settings = (struct log_settings){ context->quiet, context->verbose, context->log == 2 };
-}
-
-/* The place of a value among the words, from 1; 0: it is none of them. */
-static int place_of(const char *const *words, const char *value)
-{
-	for (int i = 0; words[i]; i++)
-		if (!strcmp(words[i], value))
-			return i + 1;
-	return 0;
 }
 
 /* "a, b or c" */
@@ -70,15 +72,18 @@ static const char *alternatives(char buf[256], const char *const *words)
 static int read_word(const struct option_spec *o, void *target, const char *value)
 {
 	char buf[256];
-	int place = place_of(o->words, value);
 
-	if (!place)
-		return fail("--%s is %s, not '%s'", o->name, o->wants ? o->wants : alternatives(buf, o->words), value);
-	*(int *)target = place;
-	return 0;
+	for (int i = 0; o->words[i]; i++) {
+		if (!strcmp(o->words[i], value)) {
+			*(int *)target = i + 1;
+			return 0;
+		}
+	}
+	return fail("--%s is %s, not '%s'", o->name, o->wants ? o->wants : alternatives(buf, o->words), value);
 }
 
-long option_seconds(const char *text)
+/* "90", "60s", "10m", "2h", "1d" as seconds, or -1. */
+static long seconds_of(const char *text)
 {
 	static const char units[] = "smhd";
 	static const long seconds[] = { 1, 60, 3600, 86400 };
@@ -118,11 +123,9 @@ int option_bytes(const char *name, const char *value, double *bytes)
 
 	*bytes = strtod(value, &end);
 	unit = *end ? strchr(units, *end) : NULL;
-	if (end == value || !(*bytes >= 0) || (*end && (!unit || end[1])))
-		return fail("--%s takes bytes, such as 64M, not '%s'", name, value);
 	for (int i = 0; unit && i <= unit - units; i++)
 		*bytes *= 1024;
-	if (*bytes > 1e18 || (*bytes > 0 && *bytes < 1))
+	if (end == value || (*end && (!unit || end[1])) || !(*bytes == 0 || (*bytes >= 1 && *bytes <= 1e18)))
 		return fail("--%s takes bytes, such as 64M, not '%s'", name, value);
 	return 0;
 }
@@ -141,7 +144,7 @@ static int read_number(const struct option_spec *o, struct number *target, const
 	if (o->type == OPTION_BYTES && option_bytes(o->name, value, &number))
 		return EXIT_ERROR;
 	if (o->type == OPTION_TIME || (o->type == OPTION_TIME_OR_0 && strcmp(value, "0") != 0))
-		number = (double)option_seconds(value);
+		number = (double)seconds_of(value);
 	else if (o->type == OPTION_WHOLE)
 		number = (double)strtol(value, &end, 10);
 	else if (o->type == OPTION_NUMBER)
@@ -150,16 +153,6 @@ static int read_number(const struct option_spec *o, struct number *target, const
 		return fail("--%s takes %s, not '%s'", o->name, wants, value);
 	*target = (struct number){ true, number };
 	return 0;
-}
-
-static int read_seconds(const struct option_spec *o, long *target, const char *value)
-{
-	char *end;
-
-	*target = strtol(value, &end, 10);
-	return end != value && !*end && *target >= 0 && *target <= SECONDS_MOST
-		       ? 0
-		       : fail("--%s takes seconds, not '%s'", o->name, value);
 }
 
 static int read_one(const struct option_spec *o, void *options, const char *value)
@@ -182,8 +175,6 @@ static int read_one(const struct option_spec *o, void *options, const char *valu
 			       : fail("--%s takes at most %.0f bytes", o->name, o->most);
 	case OPTION_WORD:
 		return read_word(o, target, value);
-	case OPTION_SECONDS:
-		return read_seconds(o, target, value);
 	case OPTION_READ:
 		return o->read(o, target, value);
 	default:
@@ -196,7 +187,7 @@ static int has_value(const struct option_spec *o)
 	return o->type <= OPTION_KIND ? no_argument : o->optional ? optional_argument : required_argument;
 }
 
-/* What getopt_long() wants to know of both tables; `of`: which each is, those with a letter under it, too. */
+/* Both tables as getopt_long() takes them; `of`: the option of each of its numbers and letters. */
 struct grammar {
 	struct option names[OPTIONS_MAX + 1];
 	const struct option_spec *of[FIRST + OPTIONS_MAX];
@@ -220,11 +211,13 @@ static void add_grammar(struct grammar *g, const struct option_spec *options)
 	}
 }
 
-static bool is_of(const struct option_spec *table, const struct option_spec *one)
+/* The option of that name, which may have "=VALUE" behind it; where there is no name, of that letter. */
+static const struct option_spec *find(const struct option_spec *options, const char *name, char letter)
 {
-	while (table->name && table != one)
-		table++;
-	return table->name;
+	for (const struct option_spec *o = options; o && o->name; o++)
+		if (name ? !strncmp(o->name, name, strcspn(name, "=")) : o->letter == letter)
+			return o;
+	return NULL;
 }
 
 static int bad_option(int c, char **argv)
@@ -254,14 +247,14 @@ int options_read(struct context *context, const struct option_spec *own, void *t
 		o = g.of[c];
 		if (context->line && o->for_all)
 			return fail("--%s stands on the command line, not in a file of commands", o->name);
-		common = is_of(options_common, o);
+		common = find(options_common, o->name, 0) == o;
 		if (read_one(o, common ? (void *)context : target, optarg ? optarg : ""))
 			return EXIT_ERROR;
 		if (common)
-			options_log(context); /* what is said of the next option follows it */
+			options_log(context); /* messages about the next option follow it */
 	}
 	context->json = context->json || context->pretty;
-	/* A line has nothing to show: what it does is done with all others, or not at all. */
+	/* A line of a file prints nothing: it is carried out with all others, or not at all. */
 	if (context->line)
 		context->json = context->pretty = false;
 	options_log(context);
@@ -272,20 +265,6 @@ int options_read(struct context *context, const struct option_spec *own, void *t
 	return 0;
 }
 
-static const struct option_spec *by_name(const struct option_spec *options, const char *name)
-{
-	while (options && options->name && strncmp(options->name, name, strcspn(name, "=")) != 0)
-		options++;
-	return options && options->name ? options : NULL;
-}
-
-static const struct option_spec *by_letter(const struct option_spec *options, char letter)
-{
-	while (options && options->name && options->letter != letter)
-		options++;
-	return options && options->name ? options : NULL;
-}
-
 /* Of several letters in one word, the first with a value, or else the last. */
 static const struct option_spec *option_of(const struct option_spec *own, const char *word)
 {
@@ -294,9 +273,9 @@ static const struct option_spec *option_of(const struct option_spec *own, const 
 	if (word[0] != '-' || !word[1] || !strcmp(word, "--"))
 		return NULL;
 	if (word[1] == '-')
-		return by_name(own, word + 2) ?: by_name(options_common, word + 2);
+		return find(own, word + 2, 0) ?: find(options_common, word + 2, 0);
 	for (const char *letter = word + 1; *letter && (!o || !has_value(o)); letter++) {
-		o = by_letter(own, *letter) ?: by_letter(options_common, *letter);
+		o = find(own, NULL, *letter) ?: find(options_common, NULL, *letter);
 		if (!o)
 			return NULL;
 	}

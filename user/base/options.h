@@ -8,7 +8,7 @@
 
 #include "base/context.h"
 
-/* What an option takes, and the type of its target; a target of zeros: it was not given. */
+/* What an option takes, and the type of its target, which is zeros where the option was not given. */
 enum option_type {
 	OPTION_SWITCH,	  /* nothing; bool */
 	OPTION_KIND,	  /* nothing; int, which becomes `least`: the last of several holds */
@@ -20,9 +20,8 @@ enum option_type {
 	OPTION_TIME_OR_0, /* the same */
 	OPTION_WHOLE,	  /* struct number, as for those that follow */
 	OPTION_NUMBER,
-	OPTION_BYTES,	/* "64M" */
-	OPTION_SECONDS, /* "60"; long */
-	OPTION_READ,	/* what read() makes of it */
+	OPTION_BYTES, /* "64M" */
+	OPTION_READ,  /* what read() makes of it */
 };
 
 struct number {
@@ -35,7 +34,7 @@ struct option_spec {
 	char letter;
 	bool optional; /* its value may be left out; then it is "" */
 	bool for_all;  /* it holds for all lines of a file of commands, and does not stand in one */
-	bool hidden;   /* nobody needs it but a command that starts itself */
+	bool hidden;   /* only for a command that starts itself */
 	enum option_type type;
 	size_t target;
 	const char *value, *does;	      /* for the help; value: NULL where words or the type say it */
@@ -60,33 +59,25 @@ extern const struct option_spec options_common[];
 
 /*
  * Reads the common options into *context and those of `own` (ended by one without a name, or NULL) into *target.
- * Afterwards argv holds the operands alone, from 1 on. Returns 0, or EXIT_ERROR when it has said what is wrong.
+ * Afterwards argv holds the operands alone, from 1 on. Returns 0, or EXIT_ERROR after it has printed what is wrong.
  */
 int options_read(struct context *context, const struct option_spec *own, void *target, int *argc, char **argv);
 
 /* The log is kept as this says, until the next is read. */
 void options_log(const struct context *context);
 
-/* How many words belong to the option that this one is, of `own` or a common one; 0: it is an operand. */
+/* How many words the option takes that this word is, one of `own` or a common one; 0: the word is an operand. */
 int option_words(const struct option_spec *own, const char *word);
 bool option_is_common(const char *word);
-
-/* Single values, for those who read them themselves; each returns 0, or EXIT_ERROR when it has said what is wrong. */
-int option_switch(const char *name, const char *value, bool *on);
-int option_number(const char *name, const char *value, double lowest, double highest, double *number);
-int option_bytes(const char *name, const char *value, double *bytes);
 
 /* For the help: a line for each. */
 void options_help(const struct option_spec *options);
 /* For completions: each name and, behind a tab, what it takes: words, or <file>, <directory> or <value>. */
 void options_list(const struct option_spec *options);
 
-/* Single values, for those who read them themselves; each returns 0, or EXIT_ERROR when it has said what is wrong. */
+/* Single values, for the settings; each returns 0, or EXIT_ERROR after it has printed what is wrong. */
 int option_switch(const char *name, const char *value, bool *on);
 int option_number(const char *name, const char *value, double lowest, double highest, double *number);
 int option_bytes(const char *name, const char *value, double *bytes);
-
-/* "90", "60s", "10m", "2h", "1d" as seconds, or -1. */
-long option_seconds(const char *text);
 
 #endif

@@ -9,13 +9,13 @@
 
 #include "base/context.h"
 
-/* Prints one document and lets go of it. Returns EXIT_DONE, or EXIT_ERROR when it could not be written. */
+/* Prints one document and releases it. Returns EXIT_DONE, or EXIT_ERROR when it could not be written. */
 int out_json(const struct context *context, json_t *document);
 
-/* A string from outside, in which only what is UTF-8 and printable stays. */
+/* A string from outside, less what is not printable UTF-8. */
 json_t *out_text(const char *text);
 
-/* EXIT_DONE if everything that was printed got out. */
+/* EXIT_DONE if everything that was printed was written. */
 int out_end(void);
 
 #define BYTES_TEXT_MAX 32

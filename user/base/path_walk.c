@@ -14,7 +14,7 @@ static int join(char to[PATH_MAX], const char *a, const char *b)
 	return (size_t)snprintf(to, PATH_MAX, "%s/%s", a, b) < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-/* Looks up `at`/`name`: goes there, or, where it is a link, has what it says stand before `left` in `rest`. */
+/* Looks up `at`/`name`: goes there, or, where it is a link, puts its target in front of `left` into `rest`. */
 static int look_up(char at[PATH_MAX], const char *name, const char *left, char rest[PATH_MAX], int *links)
 {
 	char whole[PATH_MAX], target[PATH_MAX];

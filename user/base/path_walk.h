@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The way to a file: every name that is looked up on it, also where it leads through symbolic links. */
+/* Every name that is looked up on the way to a file, also through symbolic links. */
 #ifndef BASE_PATH_WALK_H
 #define BASE_PATH_WALK_H
 
@@ -7,8 +7,8 @@
 
 /*
  * Calls `step` for each name, before it is looked up, with the directory that it is looked up in (a path without
- * links). `last`: nothing comes behind the name but what it may be a link to. Ends with step's error, with that of the
- * name that cannot be looked up (-ENOENT, -ELOOP, ...), or with 0 at the file.
+ * links). `last`: it is the last name, unless it is a link. Returns the error of step, or that of a name which cannot
+ * be looked up (-ENOENT, -ELOOP, ...), or 0 at the file.
  */
 int way_walk(const char *path, int (*step)(void *arg, const char *directory, const char *name, bool last), void *arg);
 

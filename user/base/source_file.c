@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
 #include <time.h>
@@ -76,10 +75,7 @@ bool source_is_written(const char *path)
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	/*
-	 * A read lease is granted only while nobody has the file open for writing; a writer that arrives meanwhile is
-	 * held back, and we get a signal.
-	 */
+	/* A lease is granted only while no process has the file open for writing; one that arrives is held back. */
 	signal(SIGIO, SIG_IGN);
 	if (fcntl(fd, F_SETLEASE, F_RDLCK))
 		written = errno == EAGAIN;
@@ -94,5 +90,5 @@ bool source_is_young(const char *path, long seconds)
 	struct stat st;
 	time_t age = stat(path, &st) ? seconds : time(NULL) - st.st_mtime;
 
-	return age < seconds && age > -seconds; /* or its clock is another */
+	return age < seconds && age > -seconds; /* a time far in the future is of another clock */
 }

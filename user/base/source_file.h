@@ -11,7 +11,7 @@
 
 /* Its path from the root; -errno when it cannot be found, or where it leads through /proc (as /dev/stdin does). */
 int source_locate(char absolute[PATH_MAX], const char *path);
-/* The stamp of the open file, or of whatever the path names now. It differs where the file may differ. */
+/* The stamp of an open file, or of the file that the path names now. It differs where the file may differ. */
 void source_stamp(char stamp[SOURCE_STAMP_MAX], const struct stat *st);
 int source_look(char stamp[SOURCE_STAMP_MAX], const char *path);
 /* Does a process have the file open for writing? The kernel answers only the file's owner: for others it is false. */

@@ -2,7 +2,6 @@
 #include "base/stdin.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
 

@@ -9,8 +9,8 @@ struct context;
 int standard_input(const struct context *context);
 
 /*
- * A copy of what can be read but once, to be read from its beginning, as a descriptor; or -errno. Whoever writes it may
- * take his time: to be called before anybody has to wait for us.
+ * A copy of what can be read only once, as a descriptor at its beginning; or -errno. Call it before taking a lock: the
+ * writer may be slow.
  */
 int standard_keep(int from);
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "base/stop.h"
 
-#include <stddef.h>
-
 volatile sig_atomic_t stop_asked;
 
 static void on_signal(int signal)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Verbs that go on until a signal. */
+/* Verbs that run until a signal. */
 #ifndef BASE_STOP_H
 #define BASE_STOP_H
 
@@ -7,7 +7,7 @@
 
 extern volatile sig_atomic_t stop_asked;
 
-/* From now on this signal only asks. */
+/* From now on this signal only sets stop_asked. */
 void stop_on(int signal);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Whose a directory is: a user who may put files into it decides what root reads and writes there. */
+/* Who may write to a directory: that user decides what root reads and writes there. */
 #ifndef BASE_TRUSTED_DIR_H
 #define BASE_TRUSTED_DIR_H
 

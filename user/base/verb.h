@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a verb is: parser, help, completions, batches, config files and the event log know it from here alone. */
+/* A verb: the one description for parser, help, completions, batches, config files and the event log. */
 #ifndef BASE_VERB_H
 #define BASE_VERB_H
 
@@ -11,10 +11,10 @@
 #define VERB_MANY INT_MAX
 
 enum verb_flags {
-	VERB_CHANGES = 1,     /* it changes something: what it did is an event */
+	VERB_CHANGES = 1,     /* it changes something, and is recorded as an event */
 	VERB_SHOWS_ALONE = 2, /* but without options and operands it only shows */
 	VERB_JOINS = 4,	      /* in a batch it is one change together with others */
-	VERB_IN_CONFIG = 8,   /* it may stand in a config file: said again, it changes nothing */
+	VERB_IN_CONFIG = 8,   /* it may stand in a config file: repeating it changes nothing */
 };
 
 /* A verb as it was called. */
@@ -30,20 +30,20 @@ typedef int verb_fn(const struct call *call);
 
 struct verb {
 	const char *name;
-	const char *with; /* behind one of the same name: the option that makes it this one */
+	const char *with; /* the option that makes it this one of several verbs of the same name */
 	const char *operands, *does;
 	const char *completes; /* what an operand is: words, and then <file>, <interface> or <list> */
 	const struct option_spec *options;
 	int least, most;     /* operands */
-	const char *asks;    /* what is asked where there are less or more; NULL: what is too much is named */
-	const char *if_news; /* the option with which the service says it: what already holds is left alone */
+	const char *asks;    /* the message for fewer or more; NULL: the operand that is too many is named */
+	const char *if_news; /* the option that the service adds: what already holds is left alone */
 	unsigned int flags;
 	verb_fn *run;
 };
 
-/* That of a table (ended by one without a name) which these words call; NULL: none. */
+/* The verb of a table (ended by one without a name) that these words call; NULL: none. */
 const struct verb *verb_find(const struct verb *table, const struct words *words);
-/* Reads the options, the common ones into the context, and runs it: the exit status. The words change their order. */
+/* Reads the options, the common ones into the context, and runs it. Returns the exit status. Reorders the words. */
 int verb_run(const struct verb *verb, struct context *context, const struct words *words);
 /* The first operands of a line, as they are; returns how many of `most` there are. */
 int verb_operands(const struct verb *verb, const struct words *words, const char **operands, int most);

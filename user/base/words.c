@@ -2,7 +2,6 @@
 #include "base/words.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +24,7 @@ static const char *take_word(const char **from, char **to)
 			continue;
 		}
 		if (*in == '\\' && quote != '\'') {
-			/* As a shell has it: between double quotes it is itself, but for these two. */
+			/* As in a shell: between double quotes a backslash is itself, except before these two. */
 			if (!in[1] || in[1] == '\r' || in[1] == '\n')
 				return "there is nothing behind the backslash";
 			if (!quote || in[1] == '"' || in[1] == '\\')
@@ -45,7 +44,7 @@ const char *words_split(struct words *w, const char *line)
 	const char *fault = NULL;
 	char *text;
 
-	/* The words' text stands behind their table: without quotes it is never longer than the line. */
+	/* The text of the words stands behind their table: it is never longer than the line. */
 	w->n = 0;
 	w->words = malloc(most * sizeof(*w->words) + length + 1);
 	if (!w->words)
@@ -98,7 +97,7 @@ int words_file(FILE *file, const char *name, int (*each)(void *arg, const struct
 			err = each(arg, &w, number);
 		words_free(&w);
 	}
-	/* Out of memory it ends too, without an error of the file's. */
+	/* getline() also ends when it is out of memory, and then ferror() says nothing. */
 	if (!err && !feof(file))
 		err = because(-EIO, "%s: cannot be read to its end", name);
 	free(line);

@@ -20,8 +20,8 @@ const char *words_split(struct words *w, const char *line);
 void words_free(struct words *w);
 
 /*
- * Hands each line that has words to `each`, which returns 0 to go on. Otherwise, and where a line is wrong, it ends
- * with what that returned, or -errno with the reason recorded, "NAME:LINE: ..." in front.
+ * Calls `each` for each line that has words, until it returns something else than 0. Returns that, or -errno where a
+ * line is wrong, with the reason recorded, "NAME:LINE: ..." in front.
  */
 int words_file(FILE *file, const char *name, int (*each)(void *arg, const struct words *w, unsigned int line),
 	       void *arg);

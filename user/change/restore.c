@@ -42,7 +42,7 @@ static int restore_watch(const struct change *change)
 	int err = state_pending(change->state, &pending, &n);
 
 	/* The service has its own timer. */
-	if (!err && n && !lock_is_held(change->context->state, LOCK_SERVICE))
+	if (!err && n && !lock_is_held(change->context->state, STATE_SERVICE_LOCK))
 		err = revert_timer_start(change->context, 1);
 	free(pending);
 	return err;

@@ -82,7 +82,7 @@ static time_t first_deadline(const struct context *context)
 	size_t n;
 
 	/* A running command, perhaps the one that started us, may not have committed yet. */
-	if (!lock_is_held(context->state, LOCK_STATE) && !state_open(&state, context, false) &&
+	if (!lock_is_held(context->state, STATE_LOCK) && !state_open(&state, context, false) &&
 	    !state_pending(state, &pending, &n))
 		first = n ? pending[0].deadline : 0;
 	free(pending);

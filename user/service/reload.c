@@ -97,7 +97,7 @@ static void follow_files(struct reload *r, const struct config *config, const st
 	int err;
 
 	file_watch_begin(r->watch);
-	snprintf(lock, sizeof(lock), "%s/" LOCK_STATE, jobs->context->state);
+	snprintf(lock, sizeof(lock), "%s/" STATE_LOCK, jobs->context->state);
 	err = file_watch_add(r->watch, lock, LOCK_NUMBER, true);
 	if (err && !r->lock_warned)
 		warn("%s; what other commands do is not seen", reason(err));

@@ -117,8 +117,9 @@ const char *item_parse(const char *text, size_t len, struct item *item);
 const char *item_range(const struct addr *first, const struct addr *last, struct item *item);
 
 /* reader_lines.c, reader_csv.c: one function a format, and what else detection asks for. */
-#define LINE_FUNCTION(name) \
-	const char *name##_line(const struct reader *reader, const char *text, size_t len, struct item *item)
+#define LINE_FUNCTION(name)                                                                                        \
+	const char *name##_line(const struct reader *reader __attribute__((unused)), const char *text, size_t len, \
+				struct item *item)
 LINE_FUNCTION(plain);
 LINE_FUNCTION(label);
 LINE_FUNCTION(hosts);

@@ -181,8 +181,8 @@ static int bad_syntax(struct reader *reader, const json_error_t *error)
 	return reader_bad(reader, number, line, (size_t)((stop ? stop : end) - line), reason);
 }
 
-/* One value; *used is 0 where it was damaged and is to be left out. */
-static int load_value(struct walk *walk, bool inside, size_t *used)
+/* Takes one value; where that is damaged, the rest of its line. */
+static int one_value(struct walk *walk, bool inside)
 {
 	struct reader *reader = walk->reader;
 	json_error_t error;
@@ -209,33 +209,21 @@ static int load_value(struct walk *walk, bool inside, size_t *used)
 		if (err < 0)
 			return err;
 	}
-	*used = walk->len;
 	walk->values++;
 	walk->empty += json_is_null(value); /* some programs write an empty list so */
 	if (value) {
 		err = walk_value(walk, value, inside || json_is_string(value));
 		json_decref(value);
+		if (!err)
+			reader_skip(reader, walk->len);
 		return err;
 	}
 	if (!error.text[0]) /* how jansson reports it */
 		return reader_fail(reader, -ENOMEM, strerror(ENOMEM));
 	err = bad_syntax(reader, &error);
 	/* Inside an array nothing tells where the next value begins. */
-	return err || !inside ? err : reader_fail(reader, -EINVAL, "the JSON is damaged");
-}
-
-static int one_value(struct walk *walk, bool inside)
-{
-	struct reader *reader = walk->reader;
-	size_t used;
-	int err = load_value(walk, inside, &used);
-
-	if (err)
-		return err;
-	if (used)
-		reader_skip(reader, used);
-	else
-		err = reader_skip_line(reader);
+	if (!err)
+		err = inside ? reader_fail(reader, -EINVAL, "the JSON is damaged") : reader_skip_line(reader);
 	return err;
 }
 

@@ -8,7 +8,6 @@ LINE_FUNCTION(plain)
 {
 	const char *end = text + len, *rest, *reason;
 
-	(void)reader;
 	text = skip_blanks(text, end);
 	reason = item_take(text, (size_t)(end - text), item, &rest);
 	if (reason)
@@ -43,7 +42,6 @@ LINE_FUNCTION(label)
 {
 	const char *rest;
 
-	(void)reader;
 	return label_take(text, text + len, item, &rest);
 }
 
@@ -62,7 +60,6 @@ LINE_FUNCTION(hosts)
 {
 	const char *end = text + len, *rest, *reason;
 
-	(void)reader;
 	reason = label_take(text, end, item, &rest);
 	if (reason)
 		return reason;
@@ -113,7 +110,6 @@ LINE_FUNCTION(p2p)
 {
 	const char *end = text + len, *colon = memrchr(text, ':', len), *rest, *reason;
 
-	(void)reader;
 	if (!colon || !is_p2p_name(text, colon))
 		return "expected name:first-last";
 	reason = padded_range(colon + 1, end, item, &rest);
@@ -128,7 +124,6 @@ LINE_FUNCTION(dat)
 	const char *end = text + len, *rest, *reason;
 	unsigned int level = 0;
 
-	(void)reader;
 	reason = padded_range(text, end, item, &rest);
 	if (reason || rest == end)
 		return reason;
@@ -188,7 +183,6 @@ LINE_FUNCTION(ipset)
 	const char *p = text, *end = text + len, *name;
 	bool create;
 
-	(void)reader;
 	if (take_word(&p, end, "COMMIT") && skip_blanks(p, end) == end)
 		return NULL;
 	create = take_word(&p, end, "create");

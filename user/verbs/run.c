@@ -163,7 +163,7 @@ static int only_one(const struct context *context)
 
 	if (err)
 		return err;
-	snprintf(path, sizeof(path), "%s/" LOCK_SERVICE, context->state);
+	snprintf(path, sizeof(path), "%s/" STATE_SERVICE_LOCK, context->state);
 	return lock_take(path, 0);
 }
 
