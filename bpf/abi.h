@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The contract between the program in the kernel and the command: the only place that knows sizes, names and layouts.
- */
+/* The contract between the programs in the kernel and the command: all sizes, names and layouts. */
 #ifndef ABI_H
 #define ABI_H
 
@@ -30,7 +29,7 @@ struct tally {
 
 /*
  * The counters: a row for each interface, by the low bits of its number, and in it one for each verdict and the stage
- * that came to it. Behind them one more row: what interfaces counted that the filter is no longer on.
+ * that reached it. One more row behind them: the counts of interfaces that the filter was detached from.
  */
 #define PORTS		      256
 #define PORT_OF(n)	      ((n) & (PORTS - 1))
@@ -46,8 +45,8 @@ struct tally {
 enum stage { STAGE_PARSE, STAGE_GATE, STAGE_FILTER, STAGE_ROSTER };
 
 /*
- * An answer: did the address get dropped, by which stage (or which stage let it go), on whose account, and for IPv6 on
- * which rung. What the asking program returns.
+ * An answer: is the address dropped, which stage decided it, on which account, and for IPv6 on which rung. The asking
+ * program returns it.
  */
 #define ANSWER_SHADOW		   (1u << 25) /* would be dropped, were the list not a shadow */
 #define ANSWER_DROP		   (1u << 24)
@@ -92,8 +91,8 @@ struct bucket6 {
 };
 
 /*
- * A dropped packet, as it goes through the ring buffer. Each is paid for from a budget per CPU that whoever reads them
- * fills up again: nobody reads, nothing is taken; and a flood cannot ask for more.
+ * A dropped packet, as it goes through the ring buffer. Each is paid from a budget per CPU that the reader refills:
+ * where there is no reader, no sample is taken, and a flood cannot ask for more.
  */
 #define SAMPLE_BYTES 96
 #define SAMPLES_RING (256u << 10)
@@ -134,10 +133,10 @@ struct generation {
 	__u64 filter_layout;
 	__u64 lanes_blocks;    /* the same, or 0 where the filter's layout is classic */
 	__u64 filter_k;	       /* bits of a key: 8 with lanes, 16 with two blocks of them, 1 to 24 with classic */
-	__u64 no_flat;	       /* 0: for arrays that are only ever read on the way to a drop */
+	__u64 no_flat;	       /* 0: for arrays that are read only on the way to a drop */
 	__u64 filter_flat;     /* all blocks are one map value: no look-up call, no null check */
 	__u64 roster4_buckets; /* 0: no IPv4 hosts, or the filter decides alone */
-	__u64 roster6_buckets; /* likewise for IPv6 */
+	__u64 roster6_buckets; /* the same for IPv6 */
 	__u64 roster4_flat;
 	__u64 gate4_label; /* the label of every /24 when they share one */
 	__u64 samples;	   /* are dropped packets sampled? */

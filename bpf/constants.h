@@ -22,7 +22,7 @@
 #include <bpf/bpf_helpers.h>
 
 #define inline_always static __always_inline
-#define inline_never  static __attribute__((noinline, unused)) /* takes no registers from whoever calls it */
+#define inline_never  static __attribute__((noinline, unused)) /* takes no registers from its caller */
 #define UNROLL	      _Pragma("unroll")
 
 #define GEN(g, field)                                                                           \
@@ -33,7 +33,7 @@
 		value_;                                                                         \
 	})
 
-/* Likewise, but not before its turn: what few packets need costs the others neither a register nor a spill. */
+/* The same, but loaded only here: what few packets need costs the others neither a register nor a spill. */
 #define GEN_LATE(g, field)                                                                               \
 	({                                                                                               \
 		__u64 value_;                                                                            \
@@ -92,7 +92,7 @@ inline_always const void *block_at_(__u64 map, __u64 flat, __u64 index)
 
 #endif
 
-/* The cache line of that index, or NULL: never, for an index below the map's size, but the verifier wants it asked. */
+/* The cache line of that index. NULL never occurs below the map's size, but the verifier requires the check. */
 #define BLOCK_AT(g, map, flat, index) block_at_(GEN(g, map), GEN(g, flat), (index))
 
 #endif

@@ -10,7 +10,7 @@
 #include "gate.h"
 #include "roster.h"
 
-/* On whose account the gate drops: kept for each /24, unless all share one. */
+/* The label of a drop by the gate: kept for each /24, unless all share one. */
 inline_always __u32 decide_gate4_label(const struct generation *g, __u32 addr)
 {
 	const __u8 *labels;
@@ -132,8 +132,7 @@ inline_always __u32 decide_rung(const struct generation *g, __u32 rung, __u64 hi
 			return answer;                                                                 \
 	} while (0)
 
-/* A short list of rungs, unrolled: a rung that is not in use is not in the program, one that the gate rules out not
- * asked. */
+/* Unrolled: a rung that is not in use is not in the program; one that the gate rules out is not looked up. */
 inline_always __u32 decide_ipv6(const struct generation *g, __u64 hi, __u64 lo)
 {
 	__u32 answer = ANSWER(STAGE_GATE, 0, 0), gate = ~0U;
@@ -158,7 +157,7 @@ inline_always __u32 decide_ipv6(const struct generation *g, __u64 hi, __u64 lo)
 	return answer;
 }
 
-/* A shadow list's drop is counted, and passes. Only drops pay for it, and only where there is such a list. */
+/* A shadow list's drop is counted, and passes. Only drops cost more, and only where there is such a list. */
 inline_always __u32 decide_shadow(const struct generation *g, __u32 answer)
 {
 	__u32 label = ANSWER_LABEL(answer);

@@ -19,8 +19,7 @@
 
 #define FILTER_LANES 8
 
-/* --- Lanes -----------------------------------------------------------------------------------------------------------
- */
+/* --- Lanes -------------------------------------------------------------------------------------------------------- */
 
 inline_always __u64 lanes_block(__u64 hash, __u64 blocks)
 {
@@ -67,8 +66,7 @@ inline_always int lanes_test_half(const __u64 *block, __u64 lanes)
 #define LANES_TEST(block, hash, word) \
 	(lanes_test_half(block, LANES_FIRST(hash)) && lanes_test_half((block) + FILTER_LANES / 2, LANES_REST(word)))
 
-/* --- Classic ---------------------------------------------------------------------------------------------------------
- */
+/* --- Classic ------------------------------------------------------------------------------------------------------ */
 
 /* A probe's word: the high half picks the block, nine bits of the other half the bit. */
 #define CLASSIC_WORD(word) ((word) >> 29 & 7)
@@ -99,7 +97,7 @@ inline_always int lanes_test_half(const __u64 *block, __u64 lanes)
 		}                                                                                                  \
 	} while (0)
 
-/* Four at once: all but one in sixteen are settled by the first four, so that the branch behind them is foreseen. */
+/* Four at once: the first four settle all but one in sixteen, so that the branch behind them is well predicted. */
 inline_always int classic_test(const struct generation *g, __u64 hash)
 {
 	__u64 k = GEN_LATE(g, filter_k), step = CLASSIC_STEP(g, hash), x = hash;
@@ -126,8 +124,7 @@ inline_always int lanes_test_second(const struct generation *g, __u64 word)
 	return block && LANES_TEST(block, hash, HASH_MORE(g, hash));
 }
 
-/* --- The one that a generation has -----------------------------------------------------------------------------------
- */
+/* --- The one that a generation has -------------------------------------------------------------------------------- */
 
 /* What a "no" of the first block does not settle. */
 inline_never int filter_rest(const struct generation *g, __u64 hash)
@@ -205,7 +202,7 @@ inline_always void filter_set(const struct generation *g, __u64 hash)
 	filter_put(g, hash, 0);
 }
 
-/* Nobody is looking yet. */
+/* No packet is looking yet. */
 inline_always void filter_set_fresh(const struct generation *g, __u64 hash)
 {
 	filter_put(g, hash, 1);

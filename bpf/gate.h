@@ -20,7 +20,7 @@ inline_always __u64 gate6_index(__u64 add, __u64 mul, __u64 log2, __u64 net32)
 
 #ifndef __bpf__
 
-/* Packets may be looking, nobody else is writing; what was written before is there before it. */
+/* Packets may be looking; there is one writer. Release: what was written before is visible before it. */
 inline_always void gate4_set(__u8 *gate, __u32 addr, unsigned int state)
 {
 	unsigned int shift = addr >> 7 & 6;

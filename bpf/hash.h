@@ -47,8 +47,7 @@ inline_always __u64 salt_for(__u64 random, __u64 length)
 
 #endif
 
-/* A second, independent word from the first, on the way to a drop: the other half of the lanes, the roster's buckets.
- */
+/* A second, independent word from the first, on the way to a drop: for the other lanes, and the roster's buckets. */
 inline_always __u64 hash_more(struct hash_seeds s, __u64 hash)
 {
 	return fold(hash) * s.mul3;

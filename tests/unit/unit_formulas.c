@@ -6,6 +6,7 @@
 #include "filter/formulas.h"
 
 #include "bpf/filter.h"
+#include "formulas_exact.h"
 #include "ktap.h"
 #include "naive.h"
 

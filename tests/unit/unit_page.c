@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* docs/bloom.md: what it works out by hand, and every number it gives, computed again. */
-#include "filter/formulas.h"
+#include "formulas_exact.h"
 
 #include "ktap.h"
 #include "naive.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A generation's arrays as memory, wherever that memory is: the kernel's maps, or a test's own. */
+/* A generation's arrays in memory: maps of the kernel, or memory of our own. */
 #ifndef FILTER_ARRAYS_H
 #define FILTER_ARRAYS_H
 
@@ -22,8 +22,8 @@ uint64_t array_bytes(const struct generation *g, enum array which);
 uint64_t arrays_total(const struct generation *g);
 
 /*
- * Zeroed memory of our own for each array that the sizes ask for; the members become its addresses. 0 or -ENOMEM, and
- * then there is none. Releasing makes the members 1 or 0 again; those that are no addresses stay as they are.
+ * Zeroed memory of our own for each array that the sizes ask for; the members become its addresses. 0, or -ENOMEM and
+ * no memory is left. Releasing makes addresses 1 again.
  */
 int arrays_take(struct generation *g);
 void arrays_release(struct generation *g);

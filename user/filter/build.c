@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdint.h>
 #include <sys/random.h>
 
 #include "base/log.h"
@@ -12,14 +11,13 @@
 #include "bpf/filter.h"
 #include "bpf/gate.h"
 #include "filter/keys.h"
-#include "sets/owned.h"
 
-/* How many keys are on their way at once, so that a cache miss of one hides behind the others. */
+/* How many keys are prefetched at once, so that their cache misses overlap. */
 #define AHEAD 64
 /* A thread for fewer keys costs more than it saves. */
 #define THREAD_WORTH 20000
 
-/* New seeds nearly always do; then more buckets always do in the end. */
+/* New seeds nearly always suffice, more buckets always do in the end. */
 #define ATTEMPTS      32
 #define ATTEMPTS_SAME 4
 

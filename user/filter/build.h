@@ -17,18 +17,18 @@ int build_seeds(struct generation *g);
  */
 int build_arrays(const struct generation *g, const struct owned *owned);
 
-/* What is not given: new seeds, and memory of our own. */
+/* What is not given is the default: new seeds, and memory of our own. */
 struct build_how {
 	bool given_seeds; /* they stay, and the IPv6 roster keeps its size */
-	/* Zeroed arrays for a planned generation, whose members become their addresses; and what ends them. */
+	/* Zeroed arrays for a planned generation, whose members become their addresses; and their release. */
 	int (*take)(void *arg, struct generation *g);
 	void (*release)(void *arg);
-	/* Is what was built good for all else? -EAGAIN: not with these seeds. */
+	/* A last check of what was built. -EAGAIN: try other seeds. */
 	int (*judge)(void *arg, const struct generation *g);
 	void *arg;
 };
 
-/* Seeds and arrays for a plan: again with other seeds, or with more buckets, until every key has a place. */
+/* Seeds and arrays for a plan: tries other seeds, then more buckets, until every key has a place. */
 int build_until_placed(struct generation *g, const struct owned *owned, const struct build_how *how);
 
 #endif

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which steps an edit takes. Wherever exactness is in doubt the answer is a rotation, which is always right. */
+/* Plans the steps of an edit. Wherever exactness is in doubt the answer is a rotation, which is always right. */
 #include "filter/edit.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/grow.h"
 #include "bpf/decide.h"
 #include "filter/edit_internal.h"
 #include "filter/keys.h"
-#include "sets/owned.h"
 
 /* Beyond so many a fresh build costs no more. */
 #define STEPS_MAX  (1u << 20)
 #define PIECES_MAX 4096
 #define NETS32_MAX 65536
 
-/* What is left in the filter of keys that went lets others through to the roster: worth a rotation from there on. */
+/* Bits that removed keys leave in the filter let others through to the roster: beyond this a rotation is worth it. */
 #define STALE_SHARE 0.1
 #define STALE_MIN   1024
 
@@ -32,7 +30,8 @@ void edit_end(struct edit *e)
 	*e = (struct edit){ 0 };
 }
 
-bool edit_wants_rotation(const struct generation *g)
+/* Have so many keys been taken out that their bits in the filter are worth a rotation? */
+static bool wants_rotation(const struct generation *g)
 {
 	return (double)g->stale > STALE_MIN + STALE_SHARE * (double)(g->keys4 + g->keys6);
 }
@@ -47,7 +46,7 @@ int edit_step(struct edit *e, const struct step *step)
 	return 0;
 }
 
-/* Is there room for one more key of the family, and was it reckoned with? */
+/* Is there room for one more key of the family? */
 static int one_more(struct edit *e, int family)
 {
 	const struct generation *g = e->g;
@@ -62,7 +61,7 @@ static int one_more(struct edit *e, int family)
 	return 0;
 }
 
-/* The filter has all of its bits already: most likely it is what one that went left behind. */
+/* The filter has all bits of the key already: most likely a removed key left them. */
 static void note_swept(struct edit *e, __u32 answer)
 {
 	if (ANSWER_STAGE(answer) == STAGE_ROSTER && e->g->stale > e->swept)
@@ -100,7 +99,7 @@ static int ban_net24(void *arg, __u32 net24, enum gate4 state, __u8 label)
 	const struct generation *g = e->g;
 	enum gate4 now = (enum gate4)gate4_test((const __u8 *)g->gate4, net24 << 8);
 
-	if (state != GATE4_ALL) /* its hosts follow */
+	if (state != GATE4_ALL) /* its hosts come one by one */
 		return 0;
 	/* A shadow's label here, or on a host in it, would let packets pass. */
 	if (now != GATE4_CLEAR && g->shadows)
@@ -112,13 +111,8 @@ static int ban_net24(void *arg, __u32 net24, enum gate4 state, __u8 label)
 	e->net24s++;
 	return edit_step(e, &(struct step){ .kind = STEP_NET24,
 					    .key = net24,
-					    /* The hosts that are known stay on their accounts. */
+					    /* Hosts in the roster stay on their accounts. */
 					    .gate = now == GATE4_SOME && g->roster4 ? GATE4_MIXED : GATE4_ALL });
-}
-
-static ip6 masked(const struct generation *g, unsigned int rung, ip6 addr)
-{
-	return addr & ((ip6)g->rung[rung].mask_hi << 64 | g->rung[rung].mask_lo);
 }
 
 static int ban_piece(void *arg, unsigned int rung, ip6 first, size_t entry)
@@ -137,7 +131,7 @@ static int ban_piece(void *arg, unsigned int rung, ip6 first, size_t entry)
 	return err ? err : edit_step(e, &step);
 }
 
-/* Whatever key drops the first address, is it as wide as the whole prefix? */
+/* Does one key drop the whole prefix? */
 static bool is_covered(const struct generation *g, ip6 first, unsigned int length)
 {
 	__u32 answer = decide_ipv6(g, (__u64)(first >> 64), (__u64)first);
@@ -168,7 +162,7 @@ int edit_ban(struct edit *e, const struct owned *wanted)
 	static const struct keys_ipv4_calls calls = { ban_host, ban_net24 };
 	int err = keys_ipv4(e->g, wanted, &calls, e);
 
-	/* What a shadow list has within a prefix would answer for it, and pass. */
+	/* A key of a shadow list within the prefix would answer for it, and pass. */
 	if (!err && wanted->n6 && e->g->shadows)
 		err = -EAGAIN;
 	for (size_t i = 0; i < wanted->n6 && !err; i++) {
@@ -190,8 +184,7 @@ static int unban_host(struct edit *e, __u32 addr)
 
 	if (!(answer & ANSWER_DROP) || ANSWER_LABEL(answer) != LABEL_LIVE)
 		return 0;
-	/* Whose it is when it is not ours any more, the arrays do not say where the gate, or a shadow list, has it too.
-	 */
+	/* Where the gate or a shadow list has it too, the arrays do not say on which account it is afterwards. */
 	if (ANSWER_STAGE(answer) != STAGE_ROSTER || e->g->shadows || !place_find4(e->g, addr, &step, &label) ||
 	    (e->g->gate4 && gate4_test((const __u8 *)e->g->gate4, addr) != GATE4_SOME))
 		return -EAGAIN;
@@ -228,9 +221,12 @@ static bool lies_in_another(const struct generation *g, unsigned int rung, ip6 f
 	struct step at;
 	__u8 label;
 
-	while (++rung < g->rungs)
-		if (place_find6(g, rung, masked(g, rung, first), &at, &label) && label == LABEL_LIVE)
+	while (++rung < g->rungs) {
+		ip6 mask = (ip6)g->rung[rung].mask_hi << 64 | g->rung[rung].mask_lo;
+
+		if (place_find6(g, rung, first & mask, &at, &label) && label == LABEL_LIVE)
 			return true;
+	}
 	return false;
 }
 
@@ -260,7 +256,7 @@ int edit_unban6(struct edit *e, ip6 first, unsigned int length, bool covered)
 		return -EAGAIN;
 	if (!found || label != LABEL_LIVE)
 		return is_covered(g, first, length) ? 0 : -EAGAIN;
-	/* A batch may take out, put in and take out the same one. */
+	/* A batch may take the same key out twice. */
 	if (place_is_taken(e, 6, step.bucket, step.slot))
 		return 0;
 	step.rung = (__u8)rung;
@@ -277,5 +273,5 @@ int edit_worthwhile(const struct edit *e)
 	after.keys4 += e->new4 - e->gone4;
 	after.keys6 += e->new6 - e->gone6;
 	after.stale += e->gone4 + e->gone6 - e->swept;
-	return (g->keys4 && !after.keys4) || (g->keys6 && !after.keys6) || edit_wants_rotation(&after) ? -EAGAIN : 0;
+	return (g->keys4 && !after.keys4) || (g->keys6 && !after.keys6) || wants_rotation(&after) ? -EAGAIN : 0;
 }

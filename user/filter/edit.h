@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Bans put into, and taken out of, the arrays of a generation that packets are looking at.
+ * Bans put into, and taken out of, the arrays of a generation in force.
  *
- * An edit is planned first: every key gets its place, nothing is written, and whatever cannot be done exactly says so
- * while it costs nothing. Making it afterwards cannot fail. A key that was there is never absent meanwhile.
+ * An edit is planned first: every key gets its place, nothing is written, and what cannot be done exactly fails here.
+ * Making it afterwards cannot fail. A key that stays is never absent meanwhile.
  */
 #ifndef FILTER_EDIT_H
 #define FILTER_EDIT_H
@@ -21,7 +21,7 @@ struct edit {
 	struct generation *g; /* the members that stand for arrays are their addresses */
 	struct step *steps;
 	size_t n;
-	__u64 *taken; /* slots that a step before has its eye on: a hash set */
+	__u64 *taken; /* slots that earlier steps use: a hash set */
 	size_t taken_n, taken_room;
 	__u64 new4, new6, net24s, gone4, gone6, swept;
 	bool must_wait;
@@ -30,9 +30,9 @@ struct edit {
 	void (*wait)(void);
 };
 
-/* Everything but 0 ends the edit: -EAGAIN where only a new generation will do, -ENOMEM. */
+/* Errors end the edit: -EAGAIN where it takes a new generation, -ENOMEM. */
 void edit_begin(struct edit *edit, struct generation *g);
-/* On the account of live bans; less what is allowed, which the caller has taken out. */
+/* On the account of live bans. The caller has taken out what is allowed. */
 int edit_ban(struct edit *edit, const struct owned *wanted);
 /* No live ban holds these any more. */
 int edit_unban4(struct edit *edit, const struct ranges *gone);
@@ -42,14 +42,11 @@ int edit_unban6(struct edit *edit, ip6 first, unsigned int length, bool covered)
 int edit_worthwhile(const struct edit *edit);
 /* All that edit_make() will touch is there afterwards, or live_map_failed(). */
 void edit_bring_in(const struct edit *edit);
-/* Does it, and brings the description in g up to date. */
+/* Makes the changes, and updates the description in g. */
 void edit_make(struct edit *edit);
 void edit_end(struct edit *edit);
 
-/* Have so many keys been taken out that what is left of them in the filter is worth a rotation? */
-bool edit_wants_rotation(const struct generation *g);
-
-/* The default of wait: where the kernel has it. */
+/* The default of wait: membarrier(2), where the kernel supports it. */
 bool edit_can_wait(void);
 void edit_wait(void);
 

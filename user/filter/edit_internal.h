@@ -24,12 +24,11 @@ struct step {
 	ip6 key; /* the address, the number of the /24, or the first address of the IPv6 key */
 };
 
-/* Where the roster has it, and on whose account; false: nowhere. */
+/* Where the roster has it, and its label; false: nowhere. */
 bool place_find4(const struct generation *g, __u32 addr, struct step *at, __u8 *label);
 bool place_find6(const struct generation *g, unsigned int rung, ip6 first, struct step *at, __u8 *label);
 
-/* A place for a key that has none: fills in bucket, slot and move. -EAGAIN where there is no room within a few moves.
- */
+/* A place for a new key: fills in bucket, slot and move. -EAGAIN where there is no room within a few moves. */
 int place_choose4(struct edit *edit, __u32 addr, struct step *step);
 int place_choose6(struct edit *edit, ip6 first, struct step *step);
 

@@ -2,7 +2,6 @@
 /* Places in rosters that packets are looking at. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "filter/edit_internal.h"
 #include "base/log.h"
@@ -47,8 +46,7 @@ bool place_find6(const struct generation *g, unsigned int rung, ip6 first, struc
 	return false;
 }
 
-/* --- Slots that are spoken for ---------------------------------------------------------------------------------------
- */
+/* --- Slots that are taken ------------------------------------------------------------------------------------ */
 
 /* Never 0. */
 static __u64 slot_name(int family, __u64 bucket, unsigned int slot)
@@ -90,23 +88,15 @@ int place_take(struct edit *e, int family, __u64 bucket, unsigned int slot)
 	return 0;
 }
 
-/* --- A place for one more --------------------------------------------------------------------------------------------
- */
+/* --- A place for one more ----------------------------------------------------------------------------------------- */
 
-static int free_slot4(const struct edit *e, __u64 at)
+static int free_slot(const struct edit *e, int family, __u64 at)
 {
-	__u32 vacant = vacant4(e->g, at);
+	__u32 vacant = family == 4 ? vacant4(e->g, at) : 0;
 
-	for (unsigned int i = 0; i < ROSTER4_SLOTS; i++)
-		if (bucket4(e->g, at)->addr[i] == vacant && !place_is_taken(e, 4, at, i))
-			return (int)i;
-	return -1;
-}
-
-static int free_slot6(const struct edit *e, __u64 at)
-{
-	for (unsigned int i = 0; i < ROSTER6_SLOTS; i++)
-		if (!bucket6(e->g, at)->key[i] && !place_is_taken(e, 6, at, i))
+	for (unsigned int i = 0; i < (family == 4 ? ROSTER4_SLOTS : ROSTER6_SLOTS); i++)
+		if ((family == 4 ? bucket4(e->g, at)->addr[i] == vacant : !bucket6(e->g, at)->key[i]) &&
+		    !place_is_taken(e, family, at, i))
 			return (int)i;
 	return -1;
 }
@@ -116,6 +106,13 @@ static int reserve_slot(struct edit *e, int family, struct step *step, __u64 buc
 	step->bucket = bucket;
 	step->slot = (__u8)slot;
 	return place_take(e, family, bucket, step->slot);
+}
+
+static int reserve_free(struct edit *e, int family, struct step *step, __u64 bucket)
+{
+	int slot = free_slot(e, family, bucket);
+
+	return slot < 0 ? -EAGAIN : reserve_slot(e, family, step, bucket, slot);
 }
 
 static int reserve_move(struct edit *e, int family, struct step *step, __u64 to, int to_slot)
@@ -139,7 +136,7 @@ static int make_room4(struct edit *e, __u64 at, struct step *step)
 
 		if (place_is_taken(e, 4, at, i) || other.first != at || other.second == at)
 			continue;
-		slot = free_slot4(e, other.second);
+		slot = free_slot(e, 4, other.second);
 		if (slot < 0)
 			continue;
 #if !defined(__x86_64__)
@@ -192,7 +189,7 @@ static int make_room6(struct edit *e, __u64 at, struct step *step)
 
 		if (place_is_taken(e, 6, at, i) || other == at)
 			continue;
-		slot = free_slot6(e, other);
+		slot = free_slot(e, 6, other);
 		if (slot < 0)
 			continue;
 		e->must_wait = true;
@@ -204,16 +201,13 @@ static int make_room6(struct edit *e, __u64 at, struct step *step)
 int place_choose4(struct edit *e, __u32 addr, struct step *step)
 {
 	struct roster_choice at = choose4(e->g, addr);
-	int slot = free_slot4(e, at.first), err;
+	int err = reserve_free(e, 4, step, at.first);
 
-	if (slot >= 0)
-		return reserve_slot(e, 4, step, at.first, slot);
-	slot = free_slot4(e, at.second);
-	if (slot >= 0)
-		return reserve_slot(e, 4, step, at.second, slot);
+	if (err_is(err, EAGAIN))
+		err = reserve_free(e, 4, step, at.second);
 	/* During the move a packet could see the old key's label beside the new key: a shadow's must not drop. */
-	if (e->g->shadows)
-		return -EAGAIN;
+	if (!err_is(err, EAGAIN) || e->g->shadows)
+		return err;
 	err = make_room4(e, at.first, step);
 	if (err_is(err, EAGAIN))
 		err = make_room4(e, at.second, step);
@@ -230,13 +224,11 @@ int place_choose6(struct edit *e, ip6 first, struct step *step)
 {
 	__u64 tag;
 	struct roster_choice at = choose6(e->g, step->rung, first, &tag);
-	int slot = free_slot6(e, at.first), err;
+	int err = reserve_free(e, 6, step, at.first);
 
-	if (slot >= 0)
-		return reserve_slot(e, 6, step, at.first, slot);
-	slot = free_slot6(e, at.second);
-	if (slot >= 0)
-		return reserve_slot(e, 6, step, at.second, slot);
-	err = make_room6(e, at.first, step);
+	if (err_is(err, EAGAIN))
+		err = reserve_free(e, 6, step, at.second);
+	if (err_is(err, EAGAIN))
+		err = make_room6(e, at.first, step);
 	return err_is(err, EAGAIN) ? make_room6(e, at.second, step) : err;
 }

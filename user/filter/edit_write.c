@@ -16,7 +16,7 @@ bool edit_can_wait(void)
 	return commands > 0 && commands & MEMBARRIER_CMD_GLOBAL;
 }
 
-/* A grace period: packets are judged in RCU's read side. */
+/* An RCU grace period: packets are judged in read-side sections. */
 void edit_wait(void)
 {
 	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
@@ -40,7 +40,7 @@ static void clear4(const struct generation *g, const struct step *s)
 	roster4_clear(bucket4(g, s->bucket), s->slot, vacant4(g, s->bucket));
 }
 
-/* The roster, then the filter, then the gate: whatever comes before the last of them passes as it did. */
+/* The roster, then the filter, then the gate: until the last one is written, packets pass as before. */
 static void put_host(const struct generation *g, const struct step *s)
 {
 	__u32 addr = (__u32)s->key;

@@ -6,9 +6,9 @@
 
 #include "filter/roster_table.h"
 
-/* How many keys are on their way at once, so that a cache miss of one hides behind the others. */
+/* How many keys are prefetched at once, so that their cache misses overlap. */
 #define AHEAD 64
-/* Of them so many whose first bucket was full: what their second one has comes from the memory, too. */
+/* And how many whose first bucket was full, since their second one has to come from memory, too. */
 #define AHEAD_SECOND 16
 /* A random walk that has not found a place by then will not: the roster is too full for these seeds. */
 #define WALK_MAX 2000

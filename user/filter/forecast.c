@@ -4,9 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
-#include "bpf/filter.h"
 #include "base/log.h"
 #include "filter/measured_rate.h"
 
@@ -85,7 +83,7 @@ void forecast_add6(struct counts *n, double keys, unsigned int length)
 	n->lengths32 += nets;
 }
 
-/* The share of bits that settle a "no" is what counts: lines until the first clear bit, and for a "yes" all of them. */
+/* Cache lines until the first clear bit, for a "no"; and all of them, for a "yes". */
 static double lines_no(const struct forecast *f)
 {
 	double fill = fill_expected(f->shape, f->keys);
@@ -100,7 +98,7 @@ static double lines_yes(const struct forecast *f)
 	return f->g.filter_layout == LAYOUT_CLASSIC ? f->shape.k : f->g.filter_layout == LAYOUT_LANES2 ? 2 : 1;
 }
 
-/* Of an IPv6 address whose /32 has something: those that the gate names. Lengths may share a rung, so it is no less. */
+/* On how many rungs an IPv6 address is looked up whose /32 is in the gate, at most: lengths may share a rung. */
 static double rungs_asked(const struct forecast *f, const struct counts *n)
 {
 	double rungs = (double)f->g.rungs;
@@ -108,7 +106,7 @@ static double rungs_asked(const struct forecast *f, const struct counts *n)
 	return f->g.gate6 ? fmin(fmax(n->lengths32 / n->nets32, 1), rungs) : rungs;
 }
 
-/* Nearly every look at the roster is one line; the few second ones are left out of account. */
+/* Nearly every look-up in the roster is one line; the few second ones are ignored. */
 static void count_lines(struct forecast *f, const struct counts *n)
 {
 	const struct generation *g = &f->g;

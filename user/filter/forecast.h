@@ -24,10 +24,10 @@ struct forecast {
 	bool fits; /* in the memory that was given */
 	double keys, bits_per_key;
 	double fpr, fpr_full; /* of the filter: now, and with the headroom used up */
-	double due;	      /* keys at which the rate that was asked for is passed: rotate */
+	double due;	      /* keys at which the rate exceeds what was asked for: rotate */
 	double asked;
-	double verdict4,
-		verdict6; /* of innocent addresses about which the filter is asked, the share that is dropped */
+	/* Of innocent addresses that the filter is asked about, the share that is dropped. */
+	double verdict4, verdict6;
 	double innocent4; /* IPv4 addresses that would be dropped, of all that are not banned */
 	/* Cache lines read, on average: for a packet from anywhere, and for one that is dropped. */
 	double lines_pass, lines_drop;

@@ -2,7 +2,6 @@
 #include "filter/formulas.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "bpf/filter.h"
 
@@ -16,41 +15,9 @@ double classic_fpr(double keys, double bits, unsigned int k)
 	return pow(-expm1(-(double)k * keys / bits), k);
 }
 
-double classic_fpr_bound(double keys, double bits, unsigned int k)
-{
-	return bits > 1 ? classic_fpr(keys + 0.5, bits - 1, k) : 1;
-}
-
-/*
- * Probabilities instead of Stirling numbers, by the same recursion: with one more hash, i bits stay set where it met
- * one of them. All terms are positive, so nothing is lost to rounding.
- */
-double classic_fpr_exact(unsigned int keys, unsigned int bits, unsigned int k)
-{
-	double chance[CLASSIC_EXACT_MAX + 1] = { 1 }, fpr = 0;
-
-	if (!bits || bits > CLASSIC_EXACT_MAX)
-		return NAN;
-	for (unsigned long hashes = 0; hashes < (unsigned long)keys * k; hashes++) {
-		unsigned long most = hashes + 1 < bits ? hashes + 1 : bits;
-
-		for (unsigned long i = most; i > 0; i--)
-			chance[i] = (chance[i] * (double)i + chance[i - 1] * (double)(bits - i + 1)) / bits;
-		chance[0] = 0;
-	}
-	for (unsigned int i = 0; i <= bits; i++)
-		fpr += chance[i] * pow((double)i / bits, k);
-	return fpr;
-}
-
-double classic_k_ideal(double bits)
-{
-	return bits * M_LN2;
-}
-
 unsigned int classic_k(double bits)
 {
-	double low = floor(classic_k_ideal(bits));
+	double low = floor(bits * M_LN2);
 
 	if (low < 1)
 		return 1;
@@ -58,11 +25,6 @@ unsigned int classic_k(double bits)
 		return CLASSIC_K_MAX;
 	return (unsigned int)low +
 	       (classic_fpr(1, bits, (unsigned int)low + 1) < classic_fpr(1, bits, (unsigned int)low));
-}
-
-double classic_bits_ideal(double fpr)
-{
-	return -log2(fpr) / M_LN2;
 }
 
 double classic_bits(double fpr, unsigned int k)
@@ -84,40 +46,23 @@ static double block_fpr(double keys)
 
 /*
  * The mean of block_fpr() over the keys in a block. Weights start at 1 for the likeliest number, follow from each other
- * and are divided by their sum: no factorial, and no exponential that vanishes. others is what is left of the blocks
- * for a key that is not in this one; infinite for the Poisson distribution.
+ * and are divided by their sum: no factorial, and no exponential that vanishes.
  */
-static double blocks_fpr(double keys, double blocks, double others)
-{
-	double mean = keys / blocks, likeliest = floor(mean), weights = 0, sum = 0;
-	bool poisson = isinf(others);
-
-	for (double c = likeliest, weight = 1; weight > NEGLIGIBLE; c++) {
-		weights += weight;
-		sum += weight * block_fpr(c);
-		weight *= poisson ? mean / (c + 1) : (keys - c) / (c + 1) / others;
-	}
-	for (double c = likeliest, weight = 1; c > 0;) {
-		weight *= poisson ? c / mean : c * others / (keys - c + 1);
-		c--;
-		if (weight < NEGLIGIBLE)
-			break;
-		weights += weight;
-		sum += weight * block_fpr(c);
-	}
-	return sum / weights;
-}
-
 double lanes_fpr(double keys, double blocks)
 {
-	return keys > 0 ? blocks_fpr(keys, blocks, INFINITY) : 0;
-}
+	double mean = keys / blocks, likeliest = floor(mean), weights = 0, sum = 0;
 
-double lanes_fpr_exact(double keys, double blocks)
-{
-	if (blocks <= 1)
-		return block_fpr(keys);
-	return keys > 0 ? blocks_fpr(keys, blocks, blocks - 1) : 0;
+	if (keys <= 0)
+		return 0;
+	for (double c = likeliest, weight = 1; weight > NEGLIGIBLE; weight *= mean / ++c) {
+		weights += weight;
+		sum += weight * block_fpr(c);
+	}
+	for (double c = likeliest, weight = c / mean; c > 0 && weight >= NEGLIGIBLE; weight *= c / mean) {
+		weights += weight;
+		sum += weight * block_fpr(--c);
+	}
+	return sum / weights;
 }
 
 double lanes2_fpr(double keys, double blocks)
@@ -161,8 +106,7 @@ double fill_expected(struct filter_shape shape, double keys)
 	return -expm1(-shape.k * keys / shape.bits);
 }
 
-/* --- Back from the bits to the keys --------------------------------------------------------------------------------
- */
+/* --- Back from the bits to the keys ------------------------------------------------------------------------------- */
 
 /* Hashes for each bit of the array, by which all of this is counted: a bit stays clear with e^-load. */
 static double load_of(struct filter_shape shape, double set)
@@ -172,9 +116,9 @@ static double load_of(struct filter_shape shape, double set)
 
 /*
  * The covariance of the logarithms of two filters' shares of clear bits, times the number of bits, where `load` is that
- * of the keys they have in common. Were each bit's hashes Poisson it would be e^load - 1, from the bit itself. That the
- * number of hashes is known takes `load` away. In lanes, bits of two lanes of a block see the same keys, which adds
- * e^(load / 64) - 1 for each of the 448 in other lanes; and it is eight times as much that is known.
+ * of the keys they have in common. If the hashes of each bit were Poisson, it would be e^load - 1, from the bit itself.
+ * That the number of hashes is known subtracts `load`. In lanes, bits of two lanes of a block see the same keys, which
+ * adds e^(load / 64) - 1 for each of the 448 in other lanes, and eight times as much is known.
  */
 static double spread(struct filter_shape shape, double load)
 {
@@ -198,8 +142,8 @@ struct estimate estimate_keys(struct filter_shape shape, double set)
 }
 
 /*
- * |A and B| = |A| + |B| - |A or B|, and the variance of that sum: what A and the union have in common is A, what A and
- * B have in common is what we look for.
+ * |A and B| = |A| + |B| - |A or B|, and the variance of that sum: A and the union have A in common, A and B have what
+ * we look for.
  */
 struct estimate estimate_intersection(struct filter_shape shape, double set_a, double set_b, double set_or)
 {

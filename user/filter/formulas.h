@@ -10,36 +10,21 @@
 
 #define CLASSIC_K_MAX 24
 
-/* --- Classic: k bits of a key anywhere in the array ----------------------------------------------------------------
- */
+/* --- Classic: k bits of a key anywhere in the array --------------------------------------------------------------- */
 
 /* (1 - e^(-k keys / bits))^k: a little less than the truth in small filters, the truth in large ones. */
 double classic_fpr(double keys, double bits, unsigned int k);
 
-/*
- * The truth: the mean of (i / bits)^k over the number i of set bits, which is distributed as Stirling numbers of the
- * second kind say (Bose et al. 2008). NAN beyond CLASSIC_EXACT_MAX bits: it takes k * keys * bits steps.
- */
-#define CLASSIC_EXACT_MAX 4096
-double classic_fpr_exact(unsigned int keys, unsigned int bits, unsigned int k);
-
-/* Never less than the truth: (1 - e^(-k (keys + 1/2) / (bits - 1)))^k (Goel and Gupta 2010). */
-double classic_fpr_bound(double keys, double bits, unsigned int k);
-
-/* The best k: log2(1 / fpr), or bits ln 2; as a real number, and as the better of the whole ones around it. */
-double classic_k_ideal(double bits);
+/* The best k: the better of the whole numbers around bits ln 2, or log2(1 / fpr). */
 unsigned int classic_k(double bits);
 
-/* Bits a key for a rate: log2(1 / fpr) / ln 2 with the ideal k; the fewest with this one, or with any whole k (0). */
-double classic_bits_ideal(double fpr);
+/* Bits a key for a rate: the fewest with this k, or with any whole k (0). */
 double classic_bits(double fpr, unsigned int k);
 
-/* --- Lanes: one bit in each of the eight words of a block ------------------------------------------------------------
- */
+/* --- Lanes: one bit in each of the eight words of a block --------------------------------------------------------- */
 
-/* The mean over blocks: how many keys one holds is binomial, and as good as Poisson where there are many. */
+/* The mean over blocks: how many keys one holds is binomial, and as good as Poisson where there are many blocks. */
 double lanes_fpr(double keys, double blocks);
-double lanes_fpr_exact(double keys, double blocks);
 
 /* The fewest bits a key that reach a rate. */
 double lanes_bits(double fpr);
@@ -48,8 +33,7 @@ double lanes_bits(double fpr);
 double lanes2_fpr(double keys, double blocks);
 double lanes2_bits(double fpr);
 
-/* --- Whatever the layout --------------------------------------------------------------------------------------------
- */
+/* --- Whatever the layout ------------------------------------------------------------------------------------------ */
 
 struct filter_shape {
 	double bits, k;
@@ -60,8 +44,7 @@ double fpr_expected(struct filter_shape shape, double keys);
 /* The share of bits that so many keys set, on average. */
 double fill_expected(struct filter_shape shape, double keys);
 
-/* --- Back from the bits to the keys --------------------------------------------------------------------------------
- */
+/* --- Back from the bits to the keys ------------------------------------------------------------------------------- */
 
 /* A number and its standard error; both infinite where the filter is too full to say. */
 struct estimate {

@@ -9,7 +9,7 @@
 #include "bpf/hash.h"
 #include "sets/owned.h"
 
-/* What becomes of each /24 and host. What is not 0 ends the walk. */
+/* Called for each /24 and host. What is not 0 ends the walk. */
 struct keys_ipv4_calls {
 	/* filter: the host is asked of the filter; otherwise the roster holds it for its label alone */
 	int (*host)(void *arg, __u32 addr, __u8 label, bool filter);
@@ -26,7 +26,7 @@ inline_always int keys_each_host(struct range4 range, __u8 label, bool filter, c
 	return err;
 }
 
-/* Inline, so that calls which the compiler knows cost no call. */
+/* Inline, so that constant calls are inlined, too. */
 inline_always int keys_ipv4(const struct generation *g, const struct owned *owned, const struct keys_ipv4_calls *calls,
 			    void *arg)
 {

@@ -40,7 +40,7 @@ static struct layout_plan pinned(enum layout kind, unsigned int k, double fpr, d
 	return l;
 }
 
-/* Where the layout is open, bits a key speak of lanes: what the others are to reach is the rate that they give. */
+/* Where the layout is open, bits a key are those of lanes: the others are to reach the same rate. */
 static struct layout_plan candidate(enum layout kind, const struct settings *s)
 {
 	struct layout_plan lanes = pinned(LAYOUT_LANES, 0, s->fpr, s->bits_per_key);
@@ -63,7 +63,7 @@ struct layout_plan layout_leanest(const struct settings *s)
 	return best;
 }
 
-/* Layouts stand in the order in which they answer; a later one must save that share of the memory. */
+/* Layouts stand in the order of their speed; a slower one must save that share of the memory. */
 #define WORTH 1.25
 
 struct layout_plan layout_choose(const struct settings *s)

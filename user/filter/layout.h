@@ -16,9 +16,9 @@ struct layout_plan {
 	double fpr;
 };
 
-/* What the settings pin, and where they leave it open, the layout that is worth most for the rate they ask for. */
+/* What the settings fix; where they leave it open, the layout that is worth most for the rate. */
 struct layout_plan layout_choose(const struct settings *settings);
-/* That with the fewest bits for the same rate. */
+/* The one with the fewest bits for the same rate. */
 struct layout_plan layout_leanest(const struct settings *settings);
 
 /* Into a plan, for so many keys; 0 or -E2BIG with the reason recorded. */

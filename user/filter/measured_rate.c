@@ -5,16 +5,15 @@
 #include <string.h>
 
 #include "bpf/filter.h"
-#include "filter/formulas.h"
 #include "filter/layout.h"
 
-/* Up to so many blocks (256 MB) all are read. Keys are spread by a hash, so beyond that every so-manieth will do. */
+/* Up to so many blocks (256 MB) all are read. Keys are spread by a hash, so in larger filters every n-th is enough. */
 #define BLOCKS_READ (1ULL << 22)
 
-/* A right filter passes this once in a billion looks. */
+/* A good filter exceeds this once in a billion measurements. */
 #define SIGMAS 6
 
-/* Sums over blocks: set bits, and the chance of a yes from a key that picks this block. */
+/* Sums over blocks: set bits, and the chance that a key which picks this block gets a yes. */
 struct sums {
 	double blocks, bits, bits_squared, yes, yes_squared;
 };
@@ -45,7 +44,7 @@ static void sum(struct sums *s, const __u64 *filter, __u64 blocks, __u64 step)
 	}
 }
 
-/* Of n numbers, given their sum and that of their squares: the mean, and how far chance lets it be off. */
+/* Of n numbers, given their sum and that of their squares: the mean, and its standard error. */
 static struct estimate mean_of(double all, double squares, double n)
 {
 	double mean = all / n, variance = squares / n - mean * mean;
@@ -53,35 +52,16 @@ static struct estimate mean_of(double all, double squares, double n)
 	return (struct estimate){ mean, sqrt((variance > 0 ? variance : 0) / n) };
 }
 
-/* Of k that must all say yes. */
+/* The rate of k that must all say yes. */
 static struct estimate all_of(struct estimate one, double k)
 {
 	return (struct estimate){ pow(one.value, k), k * pow(one.value, k - 1) * one.error };
 }
 
-/* Lanes: a key picks a block, and one bit in each of its words. */
-static struct estimate rate_lanes(const struct sums *s)
-{
-	return mean_of(s->yes, s->yes_squared, s->blocks);
-}
-
-/* The same in two blocks that know nothing of each other. */
-static struct estimate rate_lanes2(const struct sums *s)
-{
-	return all_of(rate_lanes(s), 2);
-}
-
-/* k bits anywhere. */
-static struct estimate rate_classic(const struct sums *s, double k)
-{
-	double block = BLOCK_BYTES * 8;
-
-	return all_of(mean_of(s->bits / block, s->bits_squared / block / block, s->blocks), k);
-}
-
 void rate_measure(const struct generation *g, struct rate *rate)
 {
 	__u64 step = (g->filter_blocks + BLOCKS_READ - 1) / BLOCKS_READ;
+	double bits = BLOCK_BYTES * 8;
 	struct sums s = { 0 };
 	struct estimate fpr;
 
@@ -89,11 +69,12 @@ void rate_measure(const struct generation *g, struct rate *rate)
 	if (!g->filter_blocks)
 		return;
 	sum(&s, (const __u64 *)g->filter, g->filter_blocks, step);
+	/* Classic: k bits anywhere. Lanes: one block, or two that are independent. */
 	if (g->filter_layout == LAYOUT_CLASSIC)
-		fpr = rate_classic(&s, (double)g->filter_k);
+		fpr = all_of(mean_of(s.bits / bits, s.bits_squared / bits / bits, s.blocks), (double)g->filter_k);
 	else
-		fpr = g->filter_layout == LAYOUT_LANES2 ? rate_lanes2(&s) : rate_lanes(&s);
-	rate->fill = s.bits / (s.blocks * BLOCK_BYTES * 8);
+		fpr = all_of(mean_of(s.yes, s.yes_squared, s.blocks), g->filter_layout == LAYOUT_LANES2 ? 2 : 1);
+	rate->fill = s.bits / (s.blocks * bits);
 	rate->fpr = fpr.value;
 	rate->error = fpr.error;
 	rate->sampled = step > 1;

@@ -20,12 +20,11 @@
 /* Without a gate every prefix is hosts: only where that adds no more than an eighth. */
 #define EXPAND_WORTH 0.125
 
-/* The IPv6 gate wants eight places for each /32: four let many strangers in, sixteen are slower where they leave the
- * cache. */
+/* The IPv6 gate has eight bytes for each /32: four let many strangers in, sixteen are slower outside the cache. */
 #define GATE6_PLACES_PER_NET 8
 #define GATE6_NETS_MAX	     ((1ULL << GATE6_LOG2_MAX) / GATE6_PLACES_PER_NET)
 
-/* A rung more costs every IPv6 packet behind the gate a look; half as many keys again cost only memory. */
+/* A rung more costs every IPv6 packet behind the gate a look-up; half as many keys again cost only memory. */
 #define RUNG_WORTH 1.5
 #define RUNG_SLACK 4096
 
@@ -38,8 +37,8 @@
 
 unsigned int plan_rungs(const uint64_t histogram[129], unsigned int lengths[], double *keys)
 {
-	double best[RUNGS_MAX]
-		   [129]; /* best[r][i]: prefixes up to present[i], the last of r + 1 rungs being present[i] */
+	/* best[r][i]: keys of the prefixes up to present[i], the last of r + 1 rungs being present[i] */
+	double best[RUNGS_MAX][129];
 	unsigned char from[RUNGS_MAX][129];
 	unsigned int present[129], n = 0, rungs;
 
@@ -146,9 +145,14 @@ static uint64_t roster_buckets(uint64_t keys, double headroom, unsigned int slot
 	return buckets > ROSTER_BUCKETS_MIN ? buckets : ROSTER_BUCKETS_MIN;
 }
 
-static __u64 mask64(unsigned int length)
+static __u64 mask64(__u64 length)
 {
-	return length ? ~0ULL << (64 - length) : 0;
+	return length >= 64 ? ~0ULL : length ? ~0ULL << (64 - length) : 0;
+}
+
+struct rung rung_of(__u64 length)
+{
+	return (struct rung){ length, mask64(length), length > 64 ? mask64(length - 64) : 0, 0 };
 }
 
 static void plan_ipv6(struct generation *g, const struct counts *n, double *keys)
@@ -156,14 +160,9 @@ static void plan_ipv6(struct generation *g, const struct counts *n, double *keys
 	unsigned int lengths[RUNGS_MAX];
 
 	g->rungs = plan_rungs(n->v6, lengths, keys);
-	/* The longest first: it tells whose an address is. */
-	for (unsigned int i = 0; i < g->rungs; i++) {
-		unsigned int length = lengths[g->rungs - 1 - i];
-
-		g->rung[i].length = length;
-		g->rung[i].mask_hi = mask64(length < 64 ? length : 64);
-		g->rung[i].mask_lo = mask64(length > 64 ? length - 64 : 0);
-	}
+	/* The longest first: it decides the account. */
+	for (unsigned int i = 0; i < g->rungs; i++)
+		g->rung[i] = rung_of(lengths[g->rungs - 1 - i]);
 	for (unsigned int i = 0; i <= 128; i++)
 		g->prefixes6 += n->v6[i];
 	if (!g->rungs || n->nets32 > GATE6_NETS_MAX)
@@ -218,7 +217,7 @@ int plan_sizes(struct generation *g, const struct counts *n, const struct settin
 		g->roster6_buckets = roster_buckets(g->keys6, settings->headroom, ROSTER6_SLOTS, ROSTER6_LOAD);
 		g->roster6 = 1;
 	}
-	/* The least of each is more than few keys need: it is room all the same. */
+	/* The least of each is more than a few keys need, and counts as room. */
 	g->capacity4 = (__u64)((double)g->roster4_buckets * ROSTER4_SLOTS * ROSTER4_LOAD);
 	g->capacity6 = (__u64)((double)g->roster6_buckets * ROSTER6_SLOTS * ROSTER6_LOAD);
 	keys = (double)(g->keys4 + g->keys6) * (1 + settings->headroom);

@@ -13,7 +13,8 @@ struct owned;
 
 /* Enough that no bucket is both choices of every small address (roster4_vacant). */
 #define ROSTER_BUCKETS_MIN 128
-/* What a set comes to, as far as its sizes go. */
+
+/* The sizes of a set. */
 struct counts {
 	uint64_t some24;     /* /24s that the gate would send on */
 	uint64_t all24;	     /* /24s that it would ban */
@@ -40,5 +41,8 @@ int plan_generation(struct generation *g, const struct owned *owned, const struc
  * and returns how many. keys, if asked for, is the number of keys that they take.
  */
 unsigned int plan_rungs(const uint64_t histogram[129], unsigned int lengths[], double *keys);
+
+/* The masks of a rung, without its salt. */
+struct rung rung_of(__u64 length);
 
 #endif

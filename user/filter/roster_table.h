@@ -31,7 +31,7 @@ inline_always struct roster_choice choose4(const struct generation *g, __u32 add
 	return roster4_choose(g->hash, hash_more(g->hash, hash_ipv4(g->hash, addr)), g->roster4_buckets);
 }
 
-/* Is that one of the address's buckets? What else stands there is a vacant slot's value. */
+/* Is that one of the address's buckets? Otherwise the address is a vacant slot's value. */
 inline_always bool is_bucket_of(const struct generation *g, __u64 at, __u32 addr)
 {
 	struct roster_choice choice = choose4(g, addr);

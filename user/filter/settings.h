@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What can be set about a filter: the one table, for the state, for tune, plan and image make. */
+/* The settings of a filter: the one table, for the state, for tune, plan and image make. */
 #ifndef FILTER_SETTINGS_H
 #define FILTER_SETTINGS_H
 
@@ -53,7 +53,7 @@ struct setting {
 extern const struct setting settings_table[];
 extern const unsigned int settings_n;
 
-/* The value of that option, which is one of the table's, as the state keeps it. NULL: it is none, as has been said. */
+/* The value of an option of the table, as the state keeps it. NULL: it is not valid, and that has been printed. */
 const struct setting *setting_parse(const char *option, const char *value, double *number);
 
 #endif

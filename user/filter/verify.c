@@ -3,12 +3,10 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdint.h>
 
 #include "bpf/decide.h"
 #include "filter/roster_table.h"
 #include "base/log.h"
-#include "sets/owned.h"
 
 /* The answer must be a drop, and where labels are kept on the right account. */
 static int check(const struct generation *g, __u32 answer, __u8 label)
@@ -22,9 +20,9 @@ static int check(const struct generation *g, __u32 answer, __u8 label)
 	return 0;
 }
 
-/* How many hosts are on their way at once, so that a cache miss of one hides behind the others. */
+/* How many hosts are prefetched at once, so that their cache misses overlap. */
 #define AHEAD 64
-/* Of them so many that are not in their first bucket. */
+/* And how many that are not in their first bucket. */
 #define AHEAD_SECOND 16
 /* A thread for fewer ranges costs more than it saves. */
 #define THREAD_WORTH 20000
@@ -37,7 +35,7 @@ struct host {
 struct checker {
 	const struct generation *g;
 	const struct owned *owned;
-	size_t first6[LABELS]; /* where each label's first IPv6 prefix stands: the earlier list has the say */
+	size_t first6[LABELS]; /* where each label's first IPv6 prefix stands: the earlier list wins */
 	struct host first[AHEAD], second[AHEAD_SECOND];
 	unsigned int firsts, seconds;
 	int err;
@@ -48,7 +46,7 @@ static int check_host_now(const struct checker *c, const struct host *host)
 	return check(c->g, decide_ipv4(c->g, host->addr), host->label);
 }
 
-/* What the host needs is here, unless it lives in its second bucket: then it waits once more. */
+/* The cache lines of the host are here, unless it is in its second bucket: then it waits once more. */
 static int check_host_first(struct checker *c, const struct host *host)
 {
 	struct host *second = &c->second[c->seconds % AHEAD_SECOND];
@@ -231,7 +229,7 @@ const char *check_stored(const struct generation *g, const bool known[LABELS])
 	return fault;
 }
 
-/* Beyond so many, no seeds will do: at the usual rate a thousand of them would be hit. */
+/* Beyond so many no seeds are found: at the usual rate a thousand of them would be dropped. */
 #define ALLOWED_MAX 1000000
 #define GATE6_NETS  (1u << 24)
 

@@ -35,7 +35,7 @@ static double set_bits(const __u64 *a, const __u64 *b, __u64 words)
 	return set;
 }
 
-/* Only bits: what their numbers let one conclude. */
+/* Without rosters: from the numbers of bits. */
 static void estimate(struct comparison *c)
 {
 	const struct generation *g = &c->a.image.g;
@@ -84,7 +84,6 @@ static bool counts6(const struct side *side)
 	return !side->is_image || !side->image.g.keys6 || side->image.g.roster6;
 }
 
-/* Whatever its unit is. */
 static ip6 count6(const struct side *side)
 {
 	return side->is_image ? side->tags_n : ranges_count6(&side->set);
@@ -103,6 +102,11 @@ static bool covers(struct comparison *c)
 	return true;
 }
 
+static struct overlap exactly(ip6 a, ip6 b, ip6 both)
+{
+	return (struct overlap){ .a = a, .b = b, .both = both };
+}
+
 int compare_sides(struct comparison *c)
 {
 	const struct side *a = &c->a, *b = &c->b;
@@ -113,19 +117,17 @@ int compare_sides(struct comparison *c)
 		return err;
 	c->exact4 = knows4(a) && knows4(b);
 	if (c->exact4)
-		c->v4 = (struct overlap){ ranges_count4(&a->set), ranges_count4(&b->set), ranges_count4(&both), false,
-					  false };
+		c->v4 = exactly(ranges_count4(&a->set), ranges_count4(&b->set), ranges_count4(&both));
 	if ((!has6(a) || !has6(b)) && counts6(a) && counts6(b)) {
 		c->exact6 = true;
 		c->keys6 = (a->is_image && has6(a)) || (b->is_image && has6(b));
-		c->v6 = (struct overlap){ count6(a), count6(b), 0, false, false };
+		c->v6 = exactly(count6(a), count6(b), 0);
 	} else if (!a->is_image && !b->is_image) {
 		c->exact6 = true;
-		c->v6 = (struct overlap){ ranges_count6(&a->set), ranges_count6(&b->set), ranges_count6(&both), false,
-					  false };
+		c->v6 = exactly(ranges_count6(&a->set), ranges_count6(&b->set), ranges_count6(&both));
 	} else if (a->is_image && b->is_image && c->exact4 && images_same_tags(&a->image, &b->image)) {
 		c->exact6 = c->keys6 = true;
-		c->v6 = (struct overlap){ a->tags_n, b->tags_n, tags_in_both(a, b), false, false };
+		c->v6 = exactly(a->tags_n, b->tags_n, tags_in_both(a, b));
 	} else if (covers(c)) {
 		c->exact6 = c->keys6 = true;
 	}

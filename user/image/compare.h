@@ -18,8 +18,8 @@ struct side {
 };
 
 /*
- * Of one family, in addresses or in keys: how many in each, and in both. One way: of the keys of a list, those that the
- * image of the other side bans whole; what else that holds, tags do not tell.
+ * Of one family, in addresses or in keys: how many in each, and in both. from_a, from_b: the keys of that list are
+ * counted which the image bans whole; what else the image holds is not known.
  */
 struct overlap {
 	ip6 a, b, both;
@@ -34,9 +34,9 @@ struct comparison {
 	struct estimate keys_a, keys_b, keys_both, keys_any;
 };
 
-/* The image of that name into it. 0 or -errno with the reason recorded, as for the next. */
+/* Opens the image of that name. 0 or -errno with the reason recorded, as for the next. */
 int side_image(struct side *side);
-/* Everything behind the two sides. */
+/* Fills in all members behind the two sides. */
 int compare_sides(struct comparison *c);
 void side_free(struct side *side);
 

@@ -9,7 +9,7 @@
 #include "filter/roster_table.h"
 #include "image/image.h"
 
-/* For more, a comparison would take minutes. */
+/* With more, a comparison would take minutes. */
 #define KEYS6_MOST_LOG2 24
 
 bool image_is_exact(const struct image *image)
@@ -131,7 +131,7 @@ int image_tags6(const struct image *image, struct tag6 **tags, size_t *n)
 	return 0;
 }
 
-/* Of that key of a rung, or of a prefix within it. */
+/* Is the key of that rung banned, by itself or within a shorter one? */
 static bool bans_key6(const struct generation *g, unsigned int rung, ip6 first)
 {
 	for (; rung < g->rungs; rung++) {
@@ -144,7 +144,7 @@ static bool bans_key6(const struct generation *g, unsigned int rung, ip6 first)
 	return false;
 }
 
-/* A longer rung's key could only be a part of it: so rungs from the one that it is cut to, on to shorter ones. */
+/* Looks from the rung that the prefix is cut to on to shorter ones: a longer key would only be a part of it. */
 static bool count_prefix6(const struct generation *g, ip6 first, unsigned int length, uint64_t *keys, uint64_t *banned)
 {
 	unsigned int rung = (unsigned int)g->rungs - 1, cut;

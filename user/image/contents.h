@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What an image holds, as far as its arrays tell: IPv4 to the address, IPv6 as the tags that its roster keeps. */
+/* What the arrays of an image hold: IPv4 addresses, and IPv6 as the tags that its roster keeps. */
 #ifndef IMAGE_CONTENTS_H
 #define IMAGE_CONTENTS_H
 

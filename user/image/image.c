@@ -81,7 +81,7 @@ static const char *lists_fault(const struct image_header *header, const struct i
 	return NULL;
 }
 
-/* From the outside in: nothing is looked at before what it hangs on was. */
+/* From the outside in: sizes are checked before what they lead to. */
 static const char *header_fault(const struct image_header *header, size_t size)
 {
 	const char *fault = image_fault(&header->g);

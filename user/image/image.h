@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A generation as a file, which another machine can put into force without the lists: seeds and sizes, the names of the
- * lists, and the arrays, to be mapped into memory as they lie. The checksum finds damage; it is no signature.
+ * A generation as a file, which another machine can put into force without the lists: seeds, sizes, names of the lists,
+ * and the arrays as they are mapped into memory. The checksum finds damage; it is no signature.
  */
 #ifndef IMAGE_IMAGE_H
 #define IMAGE_IMAGE_H
@@ -50,15 +50,14 @@ struct image {
 	const struct image_header *header;
 	const struct image_list *lists;
 	struct generation g;   /* the members that stand for maps are addresses, for reading only */
-	char id[IMAGE_ID_MAX]; /* its checksum: what tells it from others */
+	char id[IMAGE_ID_MAX]; /* its checksum as text */
 	void *memory;
 	size_t size;
 };
 
 /*
- * Maps a file into memory. `whole`: nothing of it is believed before all of it is checked, however hostile it is.
- * Otherwise only sizes are: for a copy of our own that was checked before. All return 0 or -errno with the reason
- * recorded, which calls the file by the name.
+ * Maps a file into memory. `whole`: all of it is checked first, since it may be hostile. Otherwise only sizes are: for
+ * a copy of our own that was checked before. All return 0 or -errno with the reason recorded, which names the file.
  */
 int image_open(struct image *image, const char *path, const char *name, bool whole);
 void image_close(struct image *image);

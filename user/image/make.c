@@ -4,17 +4,16 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/log.h"
+#include "bpf/roster.h"
 #include "filter/arrays.h"
 #include "filter/build.h"
+#include "filter/keys.h"
+#include "filter/measured_rate.h"
+#include "filter/plan.h"
 #include "filter/verify.h"
 #include "image/contents.h"
 #include "image/write.h"
-#include "filter/keys.h"
-#include "base/log.h"
-#include "sets/owned.h"
-#include "filter/plan.h"
-#include "filter/measured_rate.h"
-#include "bpf/roster.h"
 
 #define TOO_SMALL "that shape is too small for these: make the image to be like with more --headroom"
 
@@ -24,9 +23,7 @@ static int count_key6(void *arg, unsigned int rung, ip6 first, size_t entry)
 	struct generation *g = arg;
 	__u64 most = g->roster6 ? g->roster6_buckets * ROSTER6_SLOTS : g->filter_blocks * BLOCK_BYTES * 8;
 
-	(void)rung;
-	(void)first;
-	(void)entry;
+	(void)rung, (void)first, (void)entry;
 	return ++g->keys6 > most ? because(-E2BIG, TOO_SMALL) : 0;
 }
 

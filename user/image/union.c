@@ -6,18 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
+#include "bpf/decide.h"
 #include "filter/arrays.h"
 #include "filter/build.h"
-#include "filter/verify.h"
-#include "bpf/decide.h"
 #include "filter/fill_roster.h"
-#include "image/write.h"
-#include "image/contents.h"
-#include "base/log.h"
-#include "base/out.h"
-#include "sets/owned.h"
 #include "filter/plan.h"
 #include "filter/roster_table.h"
+#include "filter/verify.h"
+#include "image/contents.h"
+#include "image/write.h"
 #include "sets/list.h"
 
 struct merge {
@@ -37,7 +35,7 @@ static int check_shapes(const struct image *a, const struct image *b)
 	    image_is_exact(a) != image_is_exact(b))
 		return because(-EINVAL,
 			       "the images differ in shape or seeds; 'image make --like' makes one like another");
-	/* Which prefixes lie within which, tags do not tell: a shadow's could hide what the other image bans. */
+	/* Tags do not tell which prefixes lie within which: a shadow's could hide what the other image bans. */
 	if ((x->shadows || y->shadows) && x->rungs)
 		return because(-EINVAL, "images with shadow lists and IPv6 cannot be united");
 	if (!image_is_exact(a) && !x->gate4 != !y->gate4 && x->keys4 && y->keys4)
@@ -45,7 +43,7 @@ static int check_shapes(const struct image *a, const struct image *b)
 	return 0;
 }
 
-/* Decimal numbers as text: at most so many, where lists of one name overlap. */
+/* Adds decimal numbers as text: an upper bound, where lists of one name overlap. */
 static void add_text(char *sum, size_t size, const char *more)
 {
 	ip6 number[2] = { 0, 0 };
@@ -133,7 +131,7 @@ static void or_array(const struct merge *m, enum array which)
 		to[i] |= a[i] | b[i];
 }
 
-/* The shorter way: what a already has stays as it is, what b alone has finds a place. */
+/* The roster of a stays as it is; each key that only b has gets a place. */
 static int merge_tags(struct merge *m)
 {
 	struct tag6 *a = NULL, *b = NULL;
@@ -236,7 +234,7 @@ static bool has_tag(const struct generation *g, const struct tag6 *t)
 	       roster6_test(bucket6(g, roster6_other(t->bucket, t->tag, g->roster6_buckets)), t->tag);
 }
 
-/* The proof for what no set is there for. */
+/* The check for IPv6, where there is no set to check by. */
 static int check_tags(const struct merge *m, const struct image *image)
 {
 	struct tag6 *tags;
@@ -276,7 +274,7 @@ static int unite_exact(struct merge *m)
 	return err;
 }
 
-/* Of one /24 in one of the images; without a gate whatever there is is in the filter. */
+/* Of one /24 in one of the images; without a gate all hosts are in the filter. */
 static unsigned int state_of(const struct generation *g, __u32 net24, __u8 *label)
 {
 	unsigned int state = g->gate4 ? gate4_test((const __u8 *)g->gate4, net24 << 8) : GATE4_CLEAR;
@@ -302,7 +300,7 @@ static void unite_gates(struct merge *m)
 	}
 }
 
-/* Without rosters there are only bits. How many keys they are is not known, but that they are no more than so many. */
+/* Without rosters there are only bits: the number of keys is an upper bound. */
 static int unite_bits(struct merge *m)
 {
 	int err;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Numbers that a generation can have. Nothing in an image is trusted before it was checked here. */
-#include <stddef.h>
+/* Numbers that a generation can have. An image may come from a stranger: nothing in it is used before it is checked. */
 
 #include "filter/arrays.h"
 #include "bpf/filter.h"
-#include "filter/formulas.h"
 #include "image/validate.h"
 #include "filter/plan.h"
 #include "filter/layout.h"
@@ -42,19 +40,13 @@ static const struct {
 	LIMIT(no_flat, 0, 0, "it wants maps that there are not"),
 };
 
-static __u64 mask64(__u64 length)
-{
-	return length >= 64 ? ~0ULL : length ? ~0ULL << (64 - length) : 0;
-}
-
 static const char *rungs_fault(const struct generation *g)
 {
 	for (__u64 i = 0; i < g->rungs; i++) {
-		const struct rung *rung = &g->rung[i];
+		const struct rung *rung = &g->rung[i], right = rung_of(rung->length);
 
 		if (rung->length > 128 || (i && rung->length >= g->rung[i - 1].length) ||
-		    rung->mask_hi != mask64(rung->length) ||
-		    rung->mask_lo != (rung->length > 64 ? mask64(rung->length - 64) : 0) ||
+		    rung->mask_hi != right.mask_hi || rung->mask_lo != right.mask_lo ||
 		    rung->salt != salt_for(rung->salt, rung->length))
 			return "its rungs are none";
 	}

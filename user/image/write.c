@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "filter/arrays.h"
@@ -61,7 +60,7 @@ static void put_header(struct writer *w, const struct image_source *source)
 	utc_text(header.saved, time(NULL));
 	for (enum array a = 0; a < ARRAYS; a++) {
 		*generation_member(&header.g, array_kinds[a].member) = array_bytes(source->g, a) > 0;
-		/* Whether an array is one value is for the kernel to say that takes it. */
+		/* Whether an array is one value depends on the kernel that loads it. */
 		if (array_kinds[a].flat)
 			*generation_member(&header.g, array_kinds[a].flat) = 0;
 	}
