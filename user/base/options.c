@@ -99,12 +99,6 @@ static long seconds_of(const char *text)
 	return unit && !end[1] && n <= 366L * 86400 / seconds[unit - units] ? n * seconds[unit - units] : -1;
 }
 
-int option_switch(const char *name, const char *value, bool *on)
-{
-	*on = !strcmp(value, "on");
-	return *on || !strcmp(value, "off") ? 0 : fail("--%s is on or off, not '%s'", name, value);
-}
-
 int option_number(const char *name, const char *value, double lowest, double highest, double *number)
 {
 	char *end;

@@ -76,7 +76,6 @@ void options_help(const struct option_spec *options);
 void options_list(const struct option_spec *options);
 
 /* Single values, for the settings; each returns 0, or EXIT_ERROR after it has printed what is wrong. */
-int option_switch(const char *name, const char *value, bool *on);
 int option_number(const char *name, const char *value, double lowest, double highest, double *number);
 int option_bytes(const char *name, const char *value, double *bytes);
 

@@ -34,7 +34,6 @@ static int parse_layout(const char *value, double *number)
 static int parse(const struct setting *s, const char *value, double *number)
 {
 	double scale = s->kind == SETTING_PERCENT ? 100 : 1;
-	bool on;
 	int status;
 
 	if (s->kind == SETTING_LAYOUT)
@@ -42,9 +41,8 @@ static int parse(const struct setting *s, const char *value, double *number)
 	if (s->kind == SETTING_BYTES)
 		return option_bytes(s->option, value, number);
 	if (s->kind == SETTING_SWITCH) {
-		status = option_switch(s->option, value, &on);
-		*number = on;
-		return status;
+		*number = !strcmp(value, "on");
+		return *number > 0 || !strcmp(value, "off") ? 0 : fail("--%s is on or off, not '%s'", s->option, value);
 	}
 	status = option_number(s->option, value, s->least * scale, s->most * scale, number);
 	if (!status && s->kind == SETTING_WHOLE && *number != floor(*number))

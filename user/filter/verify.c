@@ -11,13 +11,10 @@
 /* The answer must be a drop, and where labels are kept on the right account. */
 static int check(const struct generation *g, __u32 answer, __u8 label)
 {
-	if (!(answer & ANSWER_DROP))
-		return -EILSEQ;
-	if (ANSWER_STAGE(answer) == STAGE_ROSTER && ANSWER_LABEL(answer) != label)
-		return -EILSEQ;
-	if (ANSWER_STAGE(answer) == STAGE_GATE && g->gate4_labels && ANSWER_LABEL(answer) != label)
-		return -EILSEQ;
-	return 0;
+	__u32 stage = ANSWER_STAGE(answer);
+	bool labelled = stage == STAGE_ROSTER || (stage == STAGE_GATE && g->gate4_labels);
+
+	return !(answer & ANSWER_DROP) || (labelled && ANSWER_LABEL(answer) != label) ? -EILSEQ : 0;
 }
 
 /* How many hosts are prefetched at once, so that their cache misses overlap. */

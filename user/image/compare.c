@@ -56,15 +56,11 @@ static size_t tags_in_both(const struct side *a, const struct side *b)
 	size_t both = 0;
 
 	for (size_t i = 0, j = 0; i < a->tags_n && j < b->tags_n;) {
-		if (a->tags[i].tag == b->tags[j].tag) {
-			both++;
-			i++;
-			j++;
-		} else if (a->tags[i].tag < b->tags[j].tag) {
-			i++;
-		} else {
-			j++;
-		}
+		__u64 x = a->tags[i].tag, y = b->tags[j].tag;
+
+		both += x == y;
+		i += x <= y;
+		j += y <= x;
 	}
 	return both;
 }

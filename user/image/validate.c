@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Numbers that a generation can have. An image may come from a stranger: nothing in it is used before it is checked. */
-
 #include "filter/arrays.h"
 #include "bpf/filter.h"
 #include "image/validate.h"

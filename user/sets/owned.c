@@ -46,10 +46,9 @@ static int merge4(struct side *out, const struct side *a, const struct side *b)
 
 			put(out, a->at[i].lo, hi, a->label[i]);
 			i++;
-			while (j < b->n && b->at[j].hi <= hi) {
+			while (j < b->n && b->at[j].hi <= hi)
 				if (++j < b->n)
 					from = b->at[j].lo;
-			}
 			if (j < b->n && from <= hi)
 				from = hi + 1;
 		} else if (i < a->n && a->at[i].lo <= b->at[j].hi) {

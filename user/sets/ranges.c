@@ -42,10 +42,9 @@ static void hosts_sort(uint32_t *hosts, uint32_t *spare, size_t n)
 		return;
 	}
 	memset(count, 0, sizeof(count));
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		for (unsigned int pass = 0; pass < 3; pass++)
 			count[pass][hosts[i] >> (pass * RADIX_BITS) & (RADIX - 1)]++;
-	}
 	for (unsigned int pass = 0; pass < 3; pass++) {
 		uint32_t *swap = hosts;
 		size_t sum = 0;

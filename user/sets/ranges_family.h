@@ -24,10 +24,9 @@ static bool FN(same_byte)(const RANGE *v, size_t n, unsigned int k)
 {
 	unsigned int byte = n ? FN(byte)(v, k) : 0;
 
-	for (size_t i = 1; i < n; i++) {
+	for (size_t i = 1; i < n; i++)
 		if (FN(byte)(&v[i], k) != byte)
 			return false;
-	}
 	return true;
 }
 
@@ -73,10 +72,9 @@ static void FN(sort)(RANGE *v, size_t n, unsigned int k)
 			v[at[b]++] = range;
 		}
 	}
-	for (size_t b = 0; b < 256; b++) {
+	for (size_t b = 0; b < 256; b++)
 		if (count[b] > 1)
 			FN(sort)(v + end[b] - count[b], count[b], k + 1);
-	}
 }
 
 /* Appends a range that does not begin before the last one; returns the new count. */

@@ -127,9 +127,8 @@ const char *csv_detect(struct reader *reader)
 	if (reader_sample(reader, &first) && is_heading(reader->separator, first.text, first.len))
 		reader->heading = first.number;
 	count_rows(reader, reader->separator, rows);
-	for (unsigned int i = 0; i < CSV_COLUMNS_MAX; i++) {
+	for (unsigned int i = 0; i < CSV_COLUMNS_MAX; i++)
 		if (i != reader->column && rows[i] > best / 2)
 			return "more than one column holds addresses (--format csv:2 takes the second)";
-	}
 	return NULL;
 }

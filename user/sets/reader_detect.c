@@ -37,10 +37,9 @@ const char *const *reader_formats(void)
 
 static const struct format *by_name(const char *name)
 {
-	for (size_t i = 0; i < FORMATS; i++) {
+	for (size_t i = 0; i < FORMATS; i++)
 		if (!strcmp(reader_format_table[i].name, name))
 			return &reader_format_table[i];
-	}
 	return NULL;
 }
 

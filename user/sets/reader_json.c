@@ -32,10 +32,9 @@ struct walk {
 
 static bool is_member(const char *key)
 {
-	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
+	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
 		if (!strcmp(key, members[i]))
 			return true;
-	}
 	return false;
 }
 
@@ -174,10 +173,9 @@ static int bad_syntax(struct reader *reader, const json_error_t *error)
 	}
 	stop = memchr(line, '\n', (size_t)(end - line));
 	snprintf(reason, sizeof(reason), reader->options->hidden ? "not JSON" : "not JSON: %.80s", error->text);
-	for (char *p = reason; *p; p++) {
+	for (char *p = reason; *p; p++)
 		if (*p < ' ' || *p > '~')
 			*p = '?';
-	}
 	return reader_bad(reader, number, line, (size_t)((stop ? stop : end) - line), reason);
 }
 

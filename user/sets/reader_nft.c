@@ -91,10 +91,9 @@ static bool is(const struct token *token, const char *word)
 
 static bool is_one_of(const struct token *token, const char *const *words)
 {
-	for (; *words; words++) {
+	for (; *words; words++)
 		if (is(token, *words))
 			return true;
-	}
 	return false;
 }
 

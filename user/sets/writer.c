@@ -239,10 +239,9 @@ const char *writer_write(FILE *out, const struct ranges *set, const char *format
 {
 	struct printing printing = { .place = { .out = out, .name = name } };
 
-	for (size_t i = 0; i < FORMATS; i++) {
+	for (size_t i = 0; i < FORMATS; i++)
 		if (!strcmp(formats[i].name, format))
 			printing.format = &formats[i];
-	}
 	if (!printing.format)
 		return "there is no such format";
 	if (printing.format->only4 && set->n6)
