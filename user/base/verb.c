@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "base/verb.h"
 
-#include <alloca.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -29,7 +29,7 @@ const struct verb *verb_find(const struct verb *table, const struct words *words
 int verb_run(const struct verb *verb, struct context *context, const struct words *words)
 {
 	size_t size = options_size(verb->options);
-	void *options = alloca(size);
+	_Alignas(max_align_t) char options[size + 1]; /* some verbs have none */
 	struct call call = { verb, context, options, words->n, words->words + 1 };
 
 	memset(options, 0, size);

@@ -43,7 +43,7 @@ static int by_count(const void *a, const void *b)
 
 void top_merge(struct top_entry out[TOP_ENTRIES], const struct top_entry *const *in, unsigned int n)
 {
-	struct top_entry all[TOP_TABLES * TOP_ENTRIES];
+	struct top_entry all[TOP_TABLES * TOP_ENTRIES] = { 0 };
 	unsigned int count = 0, merged = 0;
 
 	for (unsigned int i = 0; i < n; i++)
