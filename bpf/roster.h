@@ -83,7 +83,7 @@ inline_always unsigned int roster4_test(const struct bucket4 *bucket, __u32 addr
 	return differ ? 1 + roster4_label_index(differ) : 0;
 }
 
-/* Likewise for the seven bits of an IPv6 bucket. */
+/* The same for the seven bits of an IPv6 bucket. */
 inline_always unsigned int roster6_label_index(__u64 bit)
 {
 	return bit * 0x1600000000000000ULL >> 61;
@@ -120,7 +120,7 @@ inline_always __u32 roster4_vacant(struct hash_seeds s, __u64 at, __u64 buckets)
 	}
 }
 
-/* The label first, so that whoever sees the key sees whose it is. */
+/* The label first: a packet that finds the key must find its label. */
 inline_always void roster4_set(struct bucket4 *bucket, unsigned int slot, __u32 addr, __u8 label)
 {
 	bucket->label[roster4_label_index(roster4_slot_bit(slot))] = label;
