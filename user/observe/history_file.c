@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/close_fd.h"
-#include "base/context.h"
 #include "base/log.h"
 #include "observe/history_internal.h"
 
@@ -77,15 +76,14 @@ int history_private(struct history **history)
 {
 	struct history *h = calloc(1, sizeof(*h));
 
+	if (h)
+		h->file = mmap(NULL, sizeof(*h->file), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (h && h->file == MAP_FAILED) {
+		free(h);
+		h = NULL;
+	}
 	*history = h;
-	if (!h)
-		return -ENOMEM;
-	h->file = mmap(NULL, sizeof(struct file), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (h->file != MAP_FAILED)
-		return 0;
-	free(h);
-	*history = NULL;
-	return -ENOMEM;
+	return h ? 0 : -ENOMEM;
 }
 
 void history_close(struct history *h)

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/context.h"
 #include "base/log.h"
 #include "state/kept_image.h"
 #include "kernel/candidate.h"

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/context.h"
 #include "base/clock.h"
 #include "kernel/live.h"
 #include "base/log.h"

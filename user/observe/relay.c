@@ -11,7 +11,6 @@
 
 #include "bpf/abi.h"
 #include "base/close_fd.h"
-#include "base/context.h"
 #include "base/log.h"
 
 int relay_path(const struct context *context, char *path, size_t size)

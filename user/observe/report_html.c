@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The report as one page that loads nothing: no script, no font, no picture. */
+#include <math.h>
 #include <stdio.h>
 
 #include "base/out.h"
@@ -35,12 +36,8 @@ static double highest(const struct report *r)
 {
 	double most = 1;
 
-	for (unsigned int i = 0; i < r->history.points_n; i++) {
-		const struct history_point *p = &r->history.points[i];
-		double both = (double)(p->passed + p->dropped);
-
-		most = both > most ? both : most;
-	}
+	for (unsigned int i = 0; i < r->history.points_n; i++)
+		most = fmax(most, (double)(r->history.points[i].passed + r->history.points[i].dropped));
 	return most;
 }
 

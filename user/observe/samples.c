@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/close_fd.h"
-#include "base/context.h"
 #include "base/log.h"
 #include "bpf/abi.h"
 #include "observe/relay.h"

@@ -21,10 +21,7 @@ struct config {
 	size_t n;
 };
 
-/*
- * Reads the file. Each line must begin with a verb that may stand there. Returns 0, or -errno with the reason recorded;
- * then there are no lines.
- */
+/* Each line must begin with a verb that may stand there. 0, or -errno with the reason recorded: then no lines. */
 int config_read(struct config *config, const char *path, const struct verb *verbs);
 void config_free(struct config *config);
 

@@ -12,7 +12,6 @@
 
 #include "base/clock.h"
 #include "base/close_fd.h"
-#include "base/context.h"
 #include "base/log.h"
 
 /* The largest lists take a minute: a job that takes this long hangs. */

@@ -6,7 +6,6 @@
 #include "state/settings.h"
 #include "kernel/candidate.h"
 #include "kernel/live.h"
-#include "base/context.h"
 #include "base/log.h"
 #include "filter/measured_rate.h"
 #include "state/kept_image.h"

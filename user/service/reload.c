@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/context.h"
 #include "base/lock.h"
 #include "service/config.h"
 #include "service/file_watch.h"

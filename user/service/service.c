@@ -14,7 +14,6 @@
 
 #include "service/arrivals.h"
 #include "change/agreement.h"
-#include "base/context.h"
 #include "base/clock.h"
 #include "base/close_fd.h"
 #include "service/expiry.h"

@@ -70,15 +70,18 @@ static int read_list(const struct options *o, const char *path, struct list_info
 	return err;
 }
 
-static int make_from(const struct options *o, const char *path, char **files, size_t n, const struct image *like)
+static int make(const struct options *o, const char *path, char **files, size_t n)
 {
 	struct ranges *sets = calloc(n, sizeof(*sets)), none = RANGES_EMPTY;
 	struct account *accounts = calloc(n, sizeof(*accounts));
 	struct list_info *lists = calloc(n, sizeof(*lists));
 	struct settings settings = SETTINGS_DEFAULT;
 	struct owned owned = { 0 };
+	struct image like = { 0 };
 	int err = sets && accounts && lists ? 0 : -ENOMEM;
 
+	if (!err && o->like)
+		err = image_open(&like, o->like, o->like, true);
 	settings.exact = o->exact != 2;
 	if (o->headroom.given)
 		settings.headroom = o->headroom.value / 100;
@@ -93,24 +96,14 @@ static int make_from(const struct options *o, const char *path, char **files, si
 	if (!err)
 		err = owned_settle(&owned, accounts, n, &none);
 	if (!err)
-		err = image_make(path, &owned, lists, n, &settings, like);
+		err = image_make(path, &owned, lists, n, &settings, o->like ? &like : NULL);
 	owned_free(&owned);
+	image_close(&like);
 	for (size_t i = 0; sets && i < n; i++)
 		ranges_free(&sets[i]);
 	free(sets);
 	free(accounts);
 	free(lists);
-	return err;
-}
-
-static int make(const struct options *o, const char *path, char **files, size_t n)
-{
-	struct image like = { 0 };
-	int err = o->like ? image_open(&like, o->like, o->like, true) : 0;
-
-	if (!err)
-		err = make_from(o, path, files, n, o->like ? &like : NULL);
-	image_close(&like);
 	return err;
 }
 

@@ -158,13 +158,6 @@ static int set_diff(const struct call *call, int files, char **paths)
 	return status;
 }
 
-static void print_report(const char *path, const struct reader_report *report)
-{
-	printf("%s: %s, %llu lines, %llu entries, %llu duplicates, %llu merged\n", path, report->format,
-	       (unsigned long long)report->lines, (unsigned long long)report->entries,
-	       (unsigned long long)report->duplicates, (unsigned long long)report->merged);
-}
-
 static json_t *report_json(const char *path, const struct reader_report *report)
 {
 	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "file", path, "format", report->format, "lines",
@@ -200,10 +193,14 @@ static int print_counts(const struct call *call, const struct ranges *set, const
 	json_t *array = json_array(), *ipv4, *ipv6;
 
 	for (int i = 0; i < files; i++) {
+		const struct reader_report *r = &reports[i];
+
 		if (call->context->json)
-			json_array_append_new(array, report_json(paths[i], &reports[i]));
+			json_array_append_new(array, report_json(paths[i], r));
 		else
-			print_report(paths[i], &reports[i]);
+			printf("%s: %s, %llu lines, %llu entries, %llu duplicates, %llu merged\n", paths[i], r->format,
+			       (unsigned long long)r->lines, (unsigned long long)r->entries,
+			       (unsigned long long)r->duplicates, (unsigned long long)r->merged);
 	}
 	ipv4 = print_family(call, set, 4);
 	ipv6 = print_family(call, set, 6);

@@ -142,13 +142,13 @@ static int stats_text(const struct tallies *c)
 	}
 	for (size_t i = 0; i <= c->ports_n && c->ports_n; i++) {
 		struct tally v[VERDICTS];
-		char name[64];
+		char buf[64];
+		const char *name = i < c->ports_n ? tallies_port_name(c, i, buf) : "others before";
 
 		port_verdicts(v, tallies_port(c, n, i));
-		tallies_port_name(c, i, name);
 		if (i < c->ports_n || v[PASSED].packets || v[DROPPED].packets) {
-			line_text("passed on", i < c->ports_n ? name : "others before", &v[PASSED]);
-			line_text("dropped on", i < c->ports_n ? name : "others before", &v[DROPPED]);
+			line_text("passed on", name, &v[PASSED]);
+			line_text("dropped on", name, &v[DROPPED]);
 		}
 	}
 	for (size_t i = 0; i < c->lists_n; i++)

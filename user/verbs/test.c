@@ -224,12 +224,10 @@ int verb_test(const struct call *call)
 	for (int i = 0; i < call->n && !status; i++)
 		status = strcmp(call->operands[i], "-") ? ask_for(&q, call->operands[i], strlen(call->operands[i]))
 							: ask_for_lines(&q);
+	if (!status && !q.n)
+		status = fail("test: no address");
 	if (status)
 		goto out;
-	if (!q.n) {
-		status = fail("test: no address");
-		goto out;
-	}
 	pass_by(call->context);
 	answers = calloc(q.n + 1, sizeof(*answers));
 	err = answers ? ask_and_explain(call->context, &e, &q, answers) : -ENOMEM;

@@ -19,7 +19,8 @@
 #include "observe/top_screen.h"
 #include "verbs/verbs.h"
 
-#define TURN 1000 /* ms */
+#define TURN   1000 /* ms */
+#define CTRL_C 3
 
 struct top_state {
 	const struct context *context;
@@ -49,20 +50,15 @@ static void open_samples(struct top_state *t)
 {
 	struct state *state;
 	double rate = 0;
-	int err;
+	int err = 0;
 
 	if (!state_open(&state, t->context, false))
 		rate = settings_read(state).samples;
 	state_close(state);
-	if (!(rate > 0)) {
-		snprintf(t->no_samples, sizeof(t->no_samples), "samples are off (tune --samples)");
-		t->view.samples = t->no_samples;
-		return;
-	}
-	err = samples_open(t->context, &t->samples, rate);
-	if (err)
-		snprintf(t->no_samples, sizeof(t->no_samples), "%s", reason(err));
-	t->view.samples = err ? t->no_samples : NULL;
+	if (rate > 0)
+		err = samples_open(t->context, &t->samples, rate);
+	snprintf(t->no_samples, sizeof(t->no_samples), "%s", err ? reason(err) : "samples are off (tune --samples)");
+	t->view.samples = t->samples ? NULL : t->no_samples;
 }
 
 static void read_samples(struct top_state *t)
@@ -138,23 +134,12 @@ static int look(struct top_state *t)
 
 static void press(struct top_state *t, int key)
 {
-	switch (key) {
-	case 'q':
-	case 'Q':
-	case 3:
+	if (key == 'q' || key == 'Q' || key == CTRL_C)
 		stop_asked = 1;
-		break;
-	case 'p':
-	case ' ':
+	else if (key == 'p' || key == ' ')
 		t->view.paused = !t->view.paused;
-		break;
-	case 'h':
-	case '?':
+	else if (key == 'h' || key == '?')
 		t->view.help = !t->view.help;
-		break;
-	default:
-		break;
-	}
 }
 
 static int follow(struct top_state *t)
