@@ -54,9 +54,10 @@ double lanes_fpr(double keys, double blocks)
 
 	if (keys <= 0)
 		return 0;
-	for (double c = likeliest, weight = 1; weight > NEGLIGIBLE; weight *= mean / ++c) {
+	for (double c = likeliest, weight = 1; weight > NEGLIGIBLE;) {
 		weights += weight;
 		sum += weight * block_fpr(c);
+		weight *= mean / ++c;
 	}
 	for (double c = likeliest, weight = c / mean; c > 0 && weight >= NEGLIGIBLE; weight *= c / mean) {
 		weights += weight;
