@@ -23,4 +23,8 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 /* Without names: all. *stopped: filtering has stopped; with -errno returned, it may come back later. */
 int detach_interfaces(const struct context *context, char *const *names, int n, bool *stopped);
 
+/* After a reboot: the filter, the timer of unconfirmed changes and the interfaces, as they are in the state. *missing:
+ * how many interfaces could not be attached; each was reported. 0 or -errno with the reason recorded. */
+int restore(struct context *context, size_t *missing);
+
 #endif

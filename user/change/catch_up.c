@@ -109,11 +109,9 @@ int catch_up(struct state **state, struct live *live, time_t at_least)
 
 	kernel_sweep(live);
 	attach_catch_up(live->context);
-	if (!err)
-		err = expire(&late, *state);
+	err = err ?: expire(&late, *state);
 	if (!err_is(err, EUCLEAN)) {
-		if (!err)
-			err = into_force(&late, *state, live);
+		err = err ?: into_force(&late, *state, live);
 		report(&late, live, err);
 		if (err || late.behind || late.overdue_n || late.expired) {
 			state_close(*state);

@@ -115,9 +115,7 @@ static int edit_in_place(struct state *state, struct live *live, const struct to
 	if (agreement(state, &live->g) != AGREED || live_map(live, &c, true))
 		return -EAGAIN;
 	edit_begin(&e, &c.g);
-	err = plan_edit(&e, state, t);
-	if (!err)
-		err = edit_worthwhile(&e);
+	err = plan_edit(&e, state, t) ?: edit_worthwhile(&e);
 	if (!err)
 		edit_bring_in(&e);
 	if (live_map_failed(&c))

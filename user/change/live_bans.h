@@ -3,9 +3,7 @@
 #ifndef CHANGE_LIVE_BANS_H
 #define CHANGE_LIVE_BANS_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "sets/ranges.h"
 

@@ -90,10 +90,10 @@ static int create_shared(const struct context *context, struct xdp_bloom_bpf **s
 	err = (int)libxdp_get_error(*program);
 	if (err)
 		*program = NULL;
-	if (!err)
-		err = xdp_program__set_xdp_frags_support(*program, frags);
 	/* What we let pass goes on to the next program. */
-	return err ?: xdp_program__set_chain_call_enabled(*program, XDP_PASS, true);
+	return err ?:
+	       xdp_program__set_xdp_frags_support(*program, frags) ?:
+	       xdp_program__set_chain_call_enabled(*program, XDP_PASS, true);
 }
 
 static void fresh_path(char path[PIN_PATH_MAX + 8], const char *pin)
@@ -160,7 +160,7 @@ int shared_attach(const struct context *context, struct attachment *at, int ifin
 	err = live_maps(&live, maps);
 	if (err_is(live.err, ENOENT))
 		err = 0; /* nothing is banned yet */
-	frags = err ? err : kernel_frags(context);
+	frags = err ?: kernel_frags(context);
 	live.g.frags = frags > 0;
 	err = frags < 0 ? frags : create_shared(context, &skel, &program, live.g.frags);
 	if (!err) {

@@ -93,10 +93,7 @@ static int look_once(struct live *live)
 	if (err || id != live->program || live->err) {
 		live_close(live);
 		live->program = id;
-		if (!err)
-			err = find_number(live);
-		if (!err)
-			err = open_meta(live);
+		err = err ?: find_number(live) ?: open_meta(live);
 	}
 	if (!err && bpf_map_lookup_elem(live->meta, &key, &live->g))
 		err = -errno;

@@ -14,6 +14,7 @@
 #include "base/close_fd.h"
 #include "base/context.h"
 #include "base/log.h"
+#include "base/state_path.h"
 #include "kernel/pins.h"
 
 struct ring {
@@ -37,10 +38,9 @@ static int hand_on(void *context, void *data, size_t size)
 /* Two readers would take each other's samples. */
 static int take_lock(const struct context *context, struct ring *r)
 {
-	char path[512];
+	char path[STATE_PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/samples.lock", context->state);
-	r->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	r->lock = open(state_path(path, context->state, STATE_SAMPLES_LOCK), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (r->lock < 0)
 		return because(-errno, "%s: %s", path, strerror(errno));
 	if (flock(r->lock, LOCK_EX | LOCK_NB))

@@ -2,6 +2,8 @@
 #include "kernel/root.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,12 +14,45 @@
 #include "kernel/attach.h"
 #include "kernel/pins.h"
 #include "kernel/programs.h"
-#include "kernel/verifier_log.h"
 #include "xdp_bloom.skel.h"
+
+/* With --verbose, libbpf prints the verifier's log, in which the secret seeds are numbers: those are not shown. */
+#define DIGITS_SHOWN 5 /* of offsets, counts and the like */
+
+/* A seed, or what the verifier computes from one, is a long number, decimal or hex. */
+static void hide_long_numbers(char *text)
+{
+	char *to = text;
+
+	while (*text) {
+		size_t digits = strspn(text, "0123456789abcdefABCDEF"), n = digits ? digits : 1;
+
+		if (digits > DIGITS_SHOWN) {
+			*to++ = '#';
+		} else {
+			memmove(to, text, n);
+			to += n;
+		}
+		text += n;
+	}
+	*to = '\0';
+}
+
+static int print(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	char *text;
+
+	if (!log_settings.verbose || level == LIBBPF_DEBUG || vasprintf(&text, fmt, args) < 0)
+		return 0;
+	hide_long_numbers(text);
+	fputs(text, stderr);
+	free(text);
+	return 0;
+}
 
 int kernel_ready(const struct context *context)
 {
-	verifier_log_ready();
+	libbpf_set_print(print);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL); /* with it, libbpf raises RLIMIT_MEMLOCK where maps count (5.10) */
 	return pins_ready(context);
 }

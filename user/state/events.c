@@ -18,18 +18,13 @@
 #include "base/clean_text.h"
 #include "base/clock.h"
 #include "base/close_fd.h"
+#include "base/state_path.h"
 #include "base/trusted_dir.h"
 
 /* A longer file becomes events.1, and another begins. */
 #define EVENTS_BYTES (256 << 10)
 
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
-
-static const char *path_of(char path[512], const char *directory, const char *name)
-{
-	snprintf(path, 512, "%s/%s", directory, name);
-	return path;
-}
 
 static const struct {
 	const char *name;
@@ -67,7 +62,7 @@ static void to_journal(const char *state, const struct event *what, const char *
 /* One write a line, at the end: lines of several commands do not mix. */
 static void to_file(const char *state, const struct event *what, const char *message)
 {
-	char path[512], old[512], when[UTC_TEXT_MAX];
+	char path[STATE_PATH_MAX], old[STATE_PATH_MAX], when[UTC_TEXT_MAX];
 	struct stat is, there;
 	json_t *line;
 	char *text;
@@ -79,10 +74,10 @@ static void to_file(const char *state, const struct event *what, const char *mes
 	text = line ? json_dumps(line, JSON_COMPACT) : NULL;
 	json_decref(line);
 	if (text && !trust_directory(state))
-		fd = open(path_of(path, state, "events"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+		fd = open(state_path(path, state, STATE_EVENTS), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	/* Of two commands at once only the first may rename it. */
 	if (fd >= 0 && !fstat(fd, &is) && is.st_size > EVENTS_BYTES && !stat(path, &there) &&
-	    there.st_ino == is.st_ino && !rename(path, path_of(old, state, "events.1"))) {
+	    there.st_ino == is.st_ino && !rename(path, state_path(old, state, STATE_EVENTS_OLD))) {
 		close(fd);
 		fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	}
@@ -111,8 +106,8 @@ void event(const struct context *context, struct event what, const char *fmt, ..
 
 static int open_file(const char *directory, struct stat *is)
 {
-	char path[512];
-	int fd = open(path_of(path, directory, "events"), O_RDONLY | O_CLOEXEC);
+	char path[STATE_PATH_MAX];
+	int fd = open(state_path(path, directory, STATE_EVENTS), O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0 || fstat(fd, is))
 		*is = (struct stat){ 0 };

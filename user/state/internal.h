@@ -5,6 +5,7 @@
 
 #include <sqlite3.h>
 
+#include "base/state_path.h"
 #include "state/state.h"
 
 /* Statements that one command may run thousands of times. */
@@ -70,6 +71,11 @@ int state_salvage(struct state *to, sqlite3 *from, struct recovered *r);
 const char *state_setting_damaged(struct state *state);
 /* -EUCLEAN for a row that no version of ours wrote. */
 int state_read_ban(const struct state *s, sqlite3_stmt *stmt, void *ban);
+
+/* Under the lock, replaces the state by the one made in STATE_WORKSHOP. `kept`: where the old one is afterwards. */
+int state_exchange(const char *directory, char kept[STATE_PATH_MAX]);
+/* Undoes an exchange that was cut short, ours or a killed command's, and removes the workshop. */
+void state_exchange_undo(const char *directory);
 
 /* Removes the copy of an image that was not committed. */
 void state_drop_new_image(struct state *s);

@@ -10,7 +10,6 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "state/internal.h"
-#include "state/replace.h"
 #include "state/settings.h"
 
 /* A list of which a part is gone is not kept. */

@@ -3,7 +3,7 @@
  * The old journal must go with its file: SQLite would play it into the new one. The old file has both names until the
  * new one replaces it, which shows that an exchange was cut short.
  */
-#include "state/replace.h"
+#include "state/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -14,8 +14,6 @@
 #include "base/grow.h"
 #include "base/lock.h"
 #include "base/log.h"
-#include "state/replace.h"
-#include "base/state_path.h"
 #include "base/trusted_dir.h"
 
 #define LOG_BYTES_MAX	  (256 << 10)

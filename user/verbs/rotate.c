@@ -2,7 +2,7 @@
 /* rotate, flush, restore */
 #include "change/apply.h"
 #include "change/change.h"
-#include "change/restore.h"
+#include "change/attach.h"
 #include "state/kept_image.h"
 #include "state/state.h"
 #include "state/bans.h"
