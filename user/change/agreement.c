@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "base/log.h"
-#include "filter/arrays.h"
 #include "state/settings.h"
 
 /* The state is committed before the kernel's part is written: it may be ahead of the kernel, never behind. */

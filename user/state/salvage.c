@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "state/bans.h"
 #include "state/internal.h"
 #include "state/recover.h"
