@@ -10,14 +10,14 @@
 
 #include "filter/build.h"
 #include "filter/verify.h"
-#include "kernel/candidate.h"
+#include "kernel/generation.h"
 #include "lists.h"
 #include "base/log.h"
 #include "lookup.h"
 #include "lookup_options.h"
 #include "sets/owned.h"
 #include "peers.h"
-#include "filter/plan.h"
+#include "filter/plan_sizes.h"
 #include "kernel/programs.h"
 #include "subjects.h"
 

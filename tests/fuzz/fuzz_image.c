@@ -8,7 +8,7 @@
 #include "filter/build.h"
 #include "images.h"
 #include "sets/owned.h"
-#include "filter/plan.h"
+#include "filter/plan_sizes.h"
 #include "image/write.h"
 #include "filter/measured_rate.h"
 #include "state/state.h"

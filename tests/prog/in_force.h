@@ -16,7 +16,7 @@
 #include "filter/verify.h"
 #include "bpf/decide.h"
 #include "kernel/ask.h"
-#include "kernel/candidate.h"
+#include "kernel/generation.h"
 #include "kernel/counters.h"
 #include "kernel/live.h"
 #include "kernel/root.h"
@@ -24,7 +24,7 @@
 #include "base/log.h"
 #include "naive.h"
 #include "own_pins.h"
-#include "filter/plan.h"
+#include "filter/plan_sizes.h"
 
 /* Values of the kernel's own, which no header of ours may redefine. */
 enum { DROP = 1, PASS = 2 };

@@ -11,12 +11,12 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "kernel/candidate.h"
+#include "kernel/generation.h"
 #include "kernel/root.h"
 #include "ktap.h"
 #include "naive.h"
 #include "own_pins.h"
-#include "filter/plan.h"
+#include "filter/plan_sizes.h"
 #include "kernel/programs.h"
 #include "xdp_bloom.skel.h"
 

@@ -12,11 +12,11 @@
 
 #include "filter/build.h"
 #include "exact.h"
-#include "kernel/candidate.h"
+#include "kernel/generation.h"
 #include "ktap.h"
 #include "base/log.h"
 #include "sets/owned.h"
-#include "filter/plan.h"
+#include "filter/plan_sizes.h"
 #include "kernel/programs.h"
 
 #define ROUNDS_MAX (1u << 23) /* of one bpf_loop() */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sets into arrays and back: what the data path's own decision says of them, against a model that asks every range. */
 #include "built.h"
-#include "filter/plan.h"
+#include "filter/plan_sizes.h"
 #include "filter/layout.h"
 
 /* --- Random sets against the model -----------------------------------------------------------------------------------

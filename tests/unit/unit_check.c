@@ -2,7 +2,7 @@
 /* The proof before a generation goes live: whatever is wrong in an array is noticed. And what needs no array. */
 #include "base/log.h"
 #include "built.h"
-#include "filter/plan.h"
+#include "filter/plan_sizes.h"
 
 /* An array's byte that is wrong, and right again. */
 static void mutate(struct generation *g, const struct owned *owned, void *at, __u64 value, size_t size,

@@ -11,7 +11,7 @@
 #include "bpf/decide.h"
 #include "ktap.h"
 #include "naive.h"
-#include "filter/plan.h"
+#include "filter/plan_sizes.h"
 
 /* Between any two writes of an edit, somebody looks. */
 static void look(void);

@@ -9,7 +9,7 @@
 #include "ktap.h"
 #include "base/log.h"
 #include "naive.h"
-#include "filter/plan.h"
+#include "filter/plan_sizes.h"
 #include "image/write.h"
 #include "state/state.h"
 

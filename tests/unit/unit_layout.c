@@ -7,7 +7,7 @@
 #include "ktap.h"
 #include "base/log.h"
 #include "naive.h"
-#include "filter/plan.h"
+#include "filter/plan_sizes.h"
 #include "filter/layout.h"
 
 static double rate_of(const struct layout_plan *l)

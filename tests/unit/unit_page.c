@@ -4,7 +4,7 @@
 
 #include "ktap.h"
 #include "naive.h"
-#include "filter/plan.h"
+#include "filter/plan_sizes.h"
 
 #define PAGE "docs/bloom.md"
 

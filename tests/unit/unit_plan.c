@@ -5,7 +5,7 @@
 #include "ktap.h"
 #include "base/log.h"
 #include "naive.h"
-#include "filter/plan.h"
+#include "filter/plan_sizes.h"
 #include "filter/layout.h"
 #include "filter/measured_rate.h"
 #include "bpf/roster.h"

@@ -7,7 +7,7 @@
 #include "bpf/decide.h"
 #include "ktap.h"
 #include "naive.h"
-#include "filter/plan.h"
+#include "filter/plan_sizes.h"
 
 #define ROUNDS 20000
 

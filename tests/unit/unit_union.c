@@ -12,7 +12,7 @@
 #include "ktap.h"
 #include "base/log.h"
 #include "naive.h"
-#include "filter/plan.h"
+#include "filter/plan_sizes.h"
 #include "ranges_have.h"
 #include "state/state.h"
 

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "change/agreement.h"
-#include "change/guard.h"
+#include "change/guard_rails.h"
 #include "filter/build.h"
 #include "filter/verify.h"
 #include "kernel/dispatcher_refresh.h"

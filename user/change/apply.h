@@ -3,7 +3,7 @@
 #ifndef CHANGE_APPLY_H
 #define CHANGE_APPLY_H
 
-#include "filter/plan.h"
+#include "filter/plan_sizes.h"
 
 struct image;
 struct live;

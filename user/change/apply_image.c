@@ -6,7 +6,7 @@
 
 #include "bpf/decide.h"
 #include "change/apply_internal.h"
-#include "change/guard.h"
+#include "change/guard_rails.h"
 #include "image/image.h"
 #include "state/kept_image.h"
 #include "state/settings.h"

@@ -4,7 +4,7 @@
 #define CHANGE_APPLY_INTERNAL_H
 
 #include "change/apply.h"
-#include "kernel/candidate.h"
+#include "kernel/generation.h"
 
 /* The number of the generation to come: neither state nor kernel has seen it. */
 uint64_t apply_next_number(struct state *state, const struct live *live);

@@ -9,7 +9,7 @@
 
 #include "base/clean_text.h"
 #include "base/grow.h"
-#include "change/guard.h"
+#include "change/guard_rails.h"
 #include "kernel/ask.h"
 #include "state/kept_image.h"
 

@@ -7,7 +7,7 @@
 #include "change/agreement.h"
 #include "change/apply.h"
 #include "change/live_bans.h"
-#include "kernel/candidate.h"
+#include "kernel/generation.h"
 #include "kernel/dispatcher_refresh.h"
 #include "kernel/live.h"
 #include "state/bans.h"

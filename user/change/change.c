@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "change/catch_up.h"
-#include "change/guard.h"
+#include "change/guard_rails.h"
 #include "kernel/counters.h"
 #include "kernel/root.h"
 

@@ -10,7 +10,7 @@
 #include "filter/measured_rate.h"
 #include "image/image.h"
 #include "image/write.h"
-#include "kernel/candidate.h"
+#include "kernel/generation.h"
 #include "state/bans.h"
 #include "state/kept_image.h"
 #include "state/settings.h"

@@ -10,7 +10,7 @@
 #include "change/apply.h"
 #include "filter/edit.h"
 #include "state/events.h"
-#include "kernel/candidate.h"
+#include "kernel/generation.h"
 #include "kernel/live.h"
 #include "base/log.h"
 #include "sets/owned.h"

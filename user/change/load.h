@@ -4,7 +4,7 @@
 #define CHANGE_LOAD_H
 
 #include "base/options.h"
-#include "change/guard.h"
+#include "change/guard_rails.h"
 #include "sets/reader.h"
 #include "state/state.h"
 

@@ -7,7 +7,7 @@
 
 #include "filter/arrays.h"
 #include "filter/formulas.h"
-#include "filter/plan.h"
+#include "filter/plan_sizes.h"
 
 /* What is asked for; the rest is solved for. Zero, or below zero for the headroom: open. */
 struct plan_goals {

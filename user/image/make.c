@@ -10,7 +10,7 @@
 #include "filter/build.h"
 #include "filter/keys.h"
 #include "filter/measured_rate.h"
-#include "filter/plan.h"
+#include "filter/plan_sizes.h"
 #include "filter/verify.h"
 #include "image/contents.h"
 #include "image/write.h"

@@ -11,7 +11,7 @@
 #include "filter/arrays.h"
 #include "filter/build.h"
 #include "filter/fill_roster.h"
-#include "filter/plan.h"
+#include "filter/plan_sizes.h"
 #include "filter/roster_table.h"
 #include "filter/verify.h"
 #include "image/contents.h"

@@ -3,7 +3,7 @@
 #include "filter/arrays.h"
 #include "bpf/filter.h"
 #include "image/validate.h"
-#include "filter/plan.h"
+#include "filter/plan_sizes.h"
 #include "filter/layout.h"
 #include "filter/roster_table.h"
 

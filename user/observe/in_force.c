@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "state/kept_image.h"
-#include "kernel/candidate.h"
+#include "kernel/generation.h"
 #include "state/settings.h"
 #include "state/state.h"
 

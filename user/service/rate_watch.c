@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "state/settings.h"
-#include "kernel/candidate.h"
+#include "kernel/generation.h"
 #include "kernel/live.h"
 #include "base/log.h"
 #include "filter/measured_rate.h"

@@ -2,7 +2,7 @@
 /* image: files alone, without a kernel */
 #include <time.h>
 
-#include "change/guard.h"
+#include "change/guard_rails.h"
 #include "image/image.h"
 #include "image/make.h"
 #include "image/union.h"
@@ -10,7 +10,7 @@
 #include "sets/list.h"
 #include "sets/owned.h"
 #include "filter/measured_rate.h"
-#include "filter/plan.h"
+#include "filter/plan_sizes.h"
 #include "sets/reader.h"
 #include "state/bans.h"
 #include "verbs/verbs.h"

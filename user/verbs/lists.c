@@ -3,7 +3,7 @@
 #include "change/apply.h"
 #include "change/change.h"
 #include "change/revert_timer.h"
-#include "change/guard.h"
+#include "change/guard_rails.h"
 #include "state/kept_image.h"
 #include "state/state.h"
 #include "verbs/verbs.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "filter/forecast.h"
-#include "change/guard.h"
+#include "change/guard_rails.h"
 #include "state/kept_image.h"
 #include "sets/reader.h"
 #include "state/settle.h"

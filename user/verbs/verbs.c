@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "change/guard.h"
+#include "change/guard_rails.h"
 #include "kernel/live.h"
 #include "state/events.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Guard rails: what no list should ban, and no new version of it should do. --force overrides them. */
-#ifndef CHANGE_GUARD_H
-#define CHANGE_GUARD_H
+#ifndef CHANGE_GUARD_RAILS_H
+#define CHANGE_GUARD_RAILS_H
 
 #include <stdbool.h>
 #include <stddef.h>

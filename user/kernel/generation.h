@@ -3,8 +3,8 @@
  * A generation in this process: a new one, or the one in force with its arrays mapped. Functions return 0 or -errno
  * with the reason recorded (log.h), and leave nothing behind when they fail.
  */
-#ifndef KERNEL_CANDIDATE_H
-#define KERNEL_CANDIDATE_H
+#ifndef KERNEL_GENERATION_H
+#define KERNEL_GENERATION_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "change/guard.h"
+#include "change/guard_rails.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "filter/plan.h"
+#include "filter/plan_sizes.h"
 
 #include <errno.h>
 #include <math.h>

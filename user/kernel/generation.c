@@ -14,7 +14,7 @@
 
 #include "base/close_fd.h"
 #include "base/log.h"
-#include "kernel/candidate.h"
+#include "kernel/generation.h"
 #include "kernel/live.h"
 #include "kernel/map_window.h"
 #include "kernel/pins.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Sizes before bits: what a set needs, which stages it is worth having, and how much memory that takes. */
-#ifndef FILTER_PLAN_H
-#define FILTER_PLAN_H
+#ifndef FILTER_PLAN_SIZES_H
+#define FILTER_PLAN_SIZES_H
 
 #include <stdbool.h>
 #include <stdint.h>
