@@ -161,7 +161,7 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 			detach_one(context, done[--*done_n].name);
 		if (a.change && a.change->state)
 			take_back(&a);
-		because(err, "%s", why);
+		err = because(err, "%s", why);
 	}
 	change_end(a.change);
 	free(a.announced);

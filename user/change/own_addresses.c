@@ -212,8 +212,9 @@ int own_addresses(struct own_address **list, size_t *n)
 	struct learned l = { 0 };
 	char line[512], text[64];
 	FILE *file;
+	int err = ask_kernel(&l);
 
-	l.err = ask_kernel(&l);
+	l.err = l.err ?: err;
 	file = fopen("/etc/resolv.conf", "re");
 	/* Without the file no name server is used. One that we may not read is no reason to refuse every ban. */
 	if (!file && errno != ENOENT && errno != EACCES && !l.err)

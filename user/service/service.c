@@ -148,7 +148,7 @@ static void reload_config(struct service *s)
 	s->ready = false; /* until all is done */
 	if (!s->options->configure(s->options, &fresh, false)) {
 		if (strcmp(listen, s->options->listen ? s->options->listen : ""))
-			warn("another --listen takes effect at the next start");
+			warn("another --listen is taken up at the next start");
 		jobs_drop_lines(&s->jobs);
 		config_free(s->config);
 		*s->config = fresh;

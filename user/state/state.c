@@ -249,6 +249,8 @@ static int open_to_look(struct state *s, const char *path)
 {
 	int err;
 
+	if (!*path)
+		return because(-ENAMETOOLONG, "the path of the state directory is too long");
 	if (access(path, R_OK))
 		return errno == ENOENT ? 0 : because(-errno, "%s: %s", path, strerror(errno));
 	err = open_file(s, path, 0);

@@ -13,7 +13,7 @@ const struct option_spec report_options[] = {
 	{ "last", .type = OPTION_WORD, AT(options, last), .words = history_window_names,
 	  .does = "how far back (hour)" },
 	{ "top", .type = OPTION_WHOLE, AT(options, top), .least = 1, .most = TOP_ENTRIES, .value = "N",
-	  .does = "so many of each kind (10)", .wants = "a number of entries; only the most frequent are kept" },
+	  .does = "so many of each kind (10)", .wants = "a number from 1 to 128" },
 	{ "html", AT(options, html), .does = "one page that needs nothing else" },
 	OPTIONS_END(struct options),
 };
