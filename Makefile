@@ -170,6 +170,7 @@ fresh: ## the README's commands in a Debian that has nothing else; RELEASE=bookw
 
 KERNELS ?=
 test-kernels: deps-test ## program and network tests in other kernels, under QEMU; KERNELS, KERNEL_TESTS, KERNEL_ARCH=arm64
+	@$(MAKE) --no-print-directory tests
 	+tests/support/ktap-status.sh tests/kernels/run.sh $(KERNELS)
 
 lint: deps-lint ## clang-format, clang-tidy, cppcheck, shellcheck
