@@ -3,12 +3,20 @@
 # Completion for bash. Verbs, options and what they take come from the command itself, lists and interfaces from the
 # machine.
 
-# As compgen takes it. zsh, which reads this file, has another.
+# -W WORDS, -f files or -d directories. zsh, which reads this file, has another. compgen -W would run what stands in a
+# word: the names are other people's.
 _xdp_bloom_offer() {
 	local -a words
+	local word
 
-	mapfile -t words < <(compgen "$@" -- "$cur")
-	COMPREPLY+=("${words[@]}")
+	if [ "$1" = -W ]; then
+		read -r -d '' -a words <<<"$2"
+	else
+		mapfile -t words < <(compgen "$1" -- "$cur")
+	fi
+	for word in "${words[@]}"; do
+		[[ $word != "$cur"* ]] || COMPREPLY+=("$word")
+	done
 }
 
 # What an option or an operand takes, as --list-options says it: words, and then a kind.
@@ -30,6 +38,9 @@ _xdp_bloom() {
 	local options tab=$'\t' newline=$'\n'
 
 	COMPREPLY=()
+	# bash makes three words of --exact=on.
+	[ "$prev" != = ] || prev=${COMP_WORDS[COMP_CWORD - 2]}
+	[ "$cur" != = ] || cur=
 	options=$newline$("${COMP_WORDS[0]}" --list-options 2>/dev/null)
 	for ((i = 1; i < COMP_CWORD && ${#verb} == 0; i++)); do
 		case ${COMP_WORDS[i]} in
@@ -37,7 +48,7 @@ _xdp_bloom() {
 		*) verb=${COMP_WORDS[i]} ;;
 		esac
 	done
-	[ -z "$verb" ] || options=$("${COMP_WORDS[0]}" --list-options "$verb" 2>/dev/null)
+	[ -z "$verb" ] || [ "$verb" = help ] || options=$("${COMP_WORDS[0]}" --list-options "$verb" 2>/dev/null)
 	# Behind an option that takes something there is nothing else.
 	while IFS=$tab read -r name takes; do
 		[ "$name" != "$prev" ] || [ -z "$takes" ] || { _xdp_bloom_takes "$takes" && return; }

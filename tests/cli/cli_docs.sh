@@ -3,7 +3,7 @@
 # The man pages, the help text and the completions say the same as the command; the examples are run.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
-no_kernel='clean|complete_pages|complete_completions'
+no_kernel='clean|complete_|asked_for_help'
 sandbox "$@"
 # shellcheck source=../support/screen.sh
 . "$here/screen.sh"
@@ -84,7 +84,35 @@ complete_completions() {
 		is "$(offered "$verb" -- | sed 's/^--//')" "$(list "$verb" | sort -u)" "the options that are offered for $verb"
 	done
 	is "$(offered load a b --bogons '' | xargs)" "keep refuse" "what --bogons takes"
+	is "$(offered load a b --bogons = ke)" keep "what is offered behind --bogons=ke, which is three words to bash"
+	is "$(offered load a b --bogons = | xargs)" "keep refuse" "what is offered behind --bogons="
 	is "$(offered -S capture watch --co)" --count "what watch takes, behind a directory called capture"
+	is "$(offered help lo)" load "what help takes"
+}
+
+# A name is what somebody else made up: it is offered as it is, and never run.
+complete_hostile_names() {
+	need bash
+	# shellcheck disable=SC2016 # as it stands there
+	printf '#!/bin/sh\necho '\''{"name":"$(>ran)"},{"name":"`>ran`"},{"name":"*"}'\''\n' >fake
+	# shellcheck disable=SC2016
+	printf '[ "$1" != --list-options ] || { [ "$2" = unload ] && echo "\t<list>" || echo unload; exit; }\n' |
+		sed -i '1r /dev/stdin' fake
+	chmod +x fake
+	ln -sf fake xdp-bloom
+	# shellcheck disable=SC2016
+	is "$(offered unload '' | xargs -d '\n')" '$(>ran) * `>ran`' "the names that are offered"
+	[ ! -e ran ] || fail "a name was run"
+}
+
+# Help is for whoever asks for it, wherever the word stands; not for an option's value.
+asked_for_help() {
+	is "$("$XDP_BLOOM" -j help load)" "$("$XDP_BLOOM" load --help)" "what help says behind an option"
+	is "$("$XDP_BLOOM" -S . help)" "$("$XDP_BLOOM" --help)" "what help says behind an option and its value"
+	expect 2 "$XDP_BLOOM" help nosuch
+	expect 2 "$XDP_BLOOM" nosuch --help
+	bloom --check add 192.0.2.1 --reason -h
+	is "$(cat out)" "" "what add says whose reason is -h"
 }
 
 # beginnings WHOLE BEGINNING...: what is made of them, when each ends with a Tab.
@@ -258,4 +286,4 @@ names() {
 	done < <(grep -oE "\`[a-z]+/[a-zA-Z_0-9./-]+\`" "$top/docs/design.md" | tr -d "\`" | sort -u)
 }
 
-run_cases clean names complete_pages complete_completions "completed bash" "completed zsh" examples config recipes router sets textfile
+run_cases clean names complete_pages complete_completions complete_hostile_names asked_for_help "completed bash" "completed zsh" examples config recipes router sets textfile

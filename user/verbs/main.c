@@ -21,9 +21,10 @@ static int verb_first(int argc, char **argv)
 	return at;
 }
 
-static bool asks(int argc, char **argv, const char *letter, const char *word)
+/* Is there such an option, and is it not what another one takes? */
+static bool asks(const struct verb *verb, int argc, char **argv, const char *letter, const char *word)
 {
-	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i += option_words(verb ? verb->options : NULL, argv[i]) ?: 1)
 		if (!strcmp(argv[i], letter) || !strcmp(argv[i], word))
 			return true;
 	return false;
@@ -37,16 +38,21 @@ static void from_environment(const char **option, const char *name)
 		*option = value;
 }
 
-/* Of all verbs, or of the one that is named: "help load", "load --help". */
+static int no_verb(const char *name)
+{
+	return fail("there is no verb '%s'; see xdp-bloom --help", name);
+}
+
+/* "help", "help load" */
 static int help(int argc, char **argv)
 {
-	for (int i = 1; i < argc; i++) {
-		const struct verb *verb = verb_find(verbs, &(struct words){ argv + i, 1 });
+	int at = 2, taken;
 
-		if (verb)
-			return verb_help(verb->name);
-	}
-	return verbs_help();
+	while (at < argc && (taken = option_words(NULL, argv[at])))
+		at += taken;
+	if (at >= argc)
+		return verbs_help();
+	return verb_find(verbs, &(struct words){ argv + at, 1 }) ? verb_help(argv[at]) : no_verb(argv[at]);
 }
 
 static int run_verb(const struct verb *verb, struct context *context, int argc, char **argv)
@@ -68,6 +74,7 @@ int main(int argc, char **argv)
 {
 	struct context context = CONTEXT_DEFAULT;
 	const struct verb *verb;
+	bool named;
 	int fd;
 
 	signal(SIGPIPE, SIG_DFL);
@@ -80,20 +87,21 @@ int main(int argc, char **argv)
 	while (fd >= 0 && fd < 3);
 	from_environment(&context.state, "XDP_BLOOM_STATE");
 	from_environment(&context.bpffs, "XDP_BLOOM_BPFFS");
-	if (asks(argc, argv, "-h", "--help") || (argc >= 2 && !strcmp(argv[1], "help")))
-		return help(argc, argv);
-	if (asks(argc, argv, "-V", "--version")) {
-		puts("xdp-bloom " VERSION);
-		return EXIT_DONE;
-	}
 	if (argc >= 2 && !strcmp(argv[1], "--list-options"))
 		return verbs_list(argc > 2 ? argv[2] : NULL);
 	if (argc < 2)
 		return fail("which verb? see xdp-bloom --help");
-	if (verb_first(argc, argv) >= argc)
+	named = verb_first(argc, argv) < argc;
+	verb = named ? verb_find(verbs, &(struct words){ argv + 1, argc - 1 }) : NULL;
+	if (asks(verb, argc, argv, "-h", "--help") && (verb || !named))
+		return verb ? verb_help(verb->name) : verbs_help();
+	if (asks(verb, argc, argv, "-V", "--version")) {
+		puts("xdp-bloom " VERSION);
+		return EXIT_DONE;
+	}
+	if (!named)
 		return fail("which verb, after '%s'? see xdp-bloom --help", argv[argc - 1]);
-	verb = verb_find(verbs, &(struct words){ argv + 1, argc - 1 });
-	if (verb)
-		return run_verb(verb, &context, argc - 1, argv + 1);
-	return fail("there is no verb '%s'; see xdp-bloom --help", argv[1]);
+	if (!strcmp(argv[1], "help"))
+		return help(argc, argv);
+	return verb ? run_verb(verb, &context, argc - 1, argv + 1) : no_verb(argv[1]);
 }
