@@ -34,6 +34,7 @@ CORE     := $(BUILD)/core.a
 # --- Build -----------------------------------------------------------------------------------------------------------
 
 all: $(BUILD)/xdp-bloom ## the command, in build/; SHARED=1: its libraries outside; V=1: show the commands; WERROR=-Werror
+	@:
 
 $(BUILD)/xdp-bloom: $(MAIN_OBJ) $(CORE) $(BUILD)/libraries
 	$(call say,LINK,$@)$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $(MAIN_OBJ) $(CORE) $(file <$(BUILD)/libraries)

@@ -7,7 +7,7 @@ CLANG	   ?= clang
 BPFTOOL	   ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
 PKG_CONFIG ?= pkg-config
 CFLAGS	   ?= -O2 -g
-# A warning of a compiler that nobody here has seen does not stop a build. Developers and CI set WERROR=-Werror.
+# A warning of a compiler that was never tried does not stop a build. Developers and CI set WERROR=-Werror.
 WERROR	   ?=
 
 PKGS := libbpf libxdp libelf libmnl zlib sqlite3 jansson liblzma libzstd ncursesw

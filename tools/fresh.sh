@@ -76,7 +76,7 @@ furnish() {
 	git -C "$top" archive HEAD | tar -C "$root$source" -x
 }
 
-# The commands, as somebody would copy them out of the page.
+# The commands, as a reader would copy them out of the page.
 commands() {
 	sed -n '/^## See it work/,/^## Use it/s/^    sudo //p' "$top/README.md"
 }

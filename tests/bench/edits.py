@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Small changes to a large set: one address more, one less, and all of it anew with other seeds.
+"""Small changes to a large set: one address more, one less, and all of it again with other seeds.
 
 Usage: edits.py [--entries N] [--rounds N] PROGRAMS, as root, in a network and mount namespace of its own (run.sh makes
 them). What a command takes from its start to its end counts, so that a process that does nothing is a row of its own.
@@ -102,7 +102,7 @@ def synced(log):
 
 
 def one_by_one(hosts):
-    """An address a command, one after the other: the slowest is what somebody waits for. Between them the disk alone."""
+    """An address a command, one after the other: the slowest is what a caller waits for. Between them the disk alone."""
     log = os.open('log', os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     seconds, disk = zip(*((timed(bloom, '-q', 'add', host)[0], synced(log)) for host in hosts))
     os.close(log)

@@ -187,7 +187,7 @@ static int time_frames(int program, unsigned int cpus, unsigned int frames, doub
 		sender[running] =
 			(struct sender){ .start = &start, .cpu = running, .frames = frames, .program = program };
 		if (pthread_create(&sender[running].thread, NULL, run_sender, &sender[running]))
-			exit(2); /* the others would wait for it for ever */
+			exit(2); /* the others would wait for it forever */
 	}
 	while (running--) {
 		pthread_join(sender[running].thread, NULL);

@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-#define SOURCES (1u << 18) /* as many as are sent before it begins anew */
+#define SOURCES (1u << 18) /* as many as are sent before it begins again */
 
 /* A source and the header checksum that goes with it, as they stand in the frame. */
 struct stamp {

@@ -116,7 +116,7 @@ class Bloom(Subject):
             self.read_samples(True)
 
     def read_samples(self, wanted):
-        """The namespace stays as long as somebody is in it: main() ends the reader."""
+        """The namespace stays as long as a process is in it: main() ends the reader."""
         if self.reader:
             self.reader.terminate()
             self.reader.wait()
@@ -193,7 +193,7 @@ subjects = [
     Pinned('generator', 'drop_all', keeps=False),
     Pinned('parse-count', 'parse_count', keeps=True),
     Bloom('xdp-bloom', 'native'),
-    # By default dropped packets are sampled, 100 a second and CPU; but only while somebody reads them.
+    # By default dropped packets are sampled, 100 a second and CPU; but only while they are read.
     Bloom('samples-read', 'native', 100, read=True),
     Bloom('samples-off', 'native', 0),
     Bloom('xdp-bloom-skb', 'skb'),

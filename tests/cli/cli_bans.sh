@@ -54,7 +54,7 @@ ends_in_time() {
 	refused "takes a time" add 45.0.0.3 --ttl soon
 }
 
-# Adding again renews the time, but nobody's ban becomes shorter without a word; and what has no use for that has a way.
+# Adding again renews the time, but no ban becomes shorter without a word; a caller that does not want that has an option.
 shortens() {
 	bloom add 45.0.0.1 45.0.0.2 --reason 'never again'
 	bloom add 45.0.0.3 --ttl 2h
@@ -280,7 +280,7 @@ lines_of_a_batch() {
 	verdicts 2a00::1=pass 2a00::2=drop
 }
 
-# Who has commands to give may take his time: while he says nothing he keeps nobody else waiting.
+# A writer of commands may be slow: while it writes nothing, no other command waits for it.
 slow_batch() {
 	local batch pipe
 
@@ -360,7 +360,7 @@ older_state() {
 	verdicts 45.0.0.4=drop
 }
 
-# Under traffic: whoever is banned gets nothing through from then on, whoever is not is never dropped.
+# Under traffic: a banned source gets nothing through from then on, and no other source is dropped.
 under_traffic() {
 	veth 0
 	bloom attach edge0
@@ -379,7 +379,7 @@ under_traffic() {
 	[ "$(sent .banned.sent)" -gt 100 ] || fail "too little traffic: $(cat sent)"
 }
 
-# Whose a drop was: a live ban's, as long as somebody can tell.
+# Which ban a drop was of: a live ban, as long as that is known.
 counted() {
 	veth 0
 	bloom attach edge0

@@ -132,7 +132,7 @@ PYTHON
 	echo 45.0.0.1 >four
 	bloom image make four.image four
 	is "$(get '.ipv6 | [.unit, .a != "0", .b, .both]' compare ./image four.image)" '["keys",true,"0","0"]' "nothing in common"
-	# Neither words nor numbers where nobody knows.
+	# Neither words nor numbers where nothing is known.
 	echo 2000::/3 >wide
 	is "$(get '.ipv6' compare wide ./image)" null "what is too much to look up"
 	bloom load --shadow more list.txt --force

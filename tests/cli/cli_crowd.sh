@@ -36,7 +36,7 @@ names_the_holder() {
 	hold_lock
 	refused "another command has held $XDP_BLOOM_STATE/lock for 1 s: process $holder, " --wait 1 rotate
 	refused "held by process $holder, " --wait 0 rotate
-	# Started by somebody who wants no alarms.
+	# Started by a parent that blocks SIGALRM.
 	expect 2 timeout 60 python3 -c 'import os, signal, sys
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
 os.execv(sys.argv[1], sys.argv[1:])' "$XDP_BLOOM" --wait 1 rotate
@@ -45,7 +45,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$XDP_BLOOM" --wait 1 rotate
 	bloom rotate
 }
 
-# Somebody's own look at the state file that never ends: it does not grow for that.
+# Another program's reading transaction that never ends: the state file does not grow for that.
 beside_a_reader() {
 	local reader line n
 

@@ -90,7 +90,7 @@ complete_completions() {
 	is "$(offered help lo)" load "what help takes"
 }
 
-# A name is what somebody else made up: it is offered as it is, and never run.
+# A name is chosen by others: it is offered as it is, and never run.
 complete_hostile_names() {
 	need bash
 	# shellcheck disable=SC2016 # as it stands there
@@ -105,7 +105,7 @@ complete_hostile_names() {
 	[ ! -e ran ] || fail "a name was run"
 }
 
-# Help is for whoever asks for it, wherever the word stands; not for an option's value.
+# Help is given wherever the word stands, but not where it is an option's value.
 asked_for_help() {
 	is "$("$XDP_BLOOM" -j help load)" "$("$XDP_BLOOM" load --help)" "what help says behind an option"
 	is "$("$XDP_BLOOM" -S . help)" "$("$XDP_BLOOM" --help)" "what help says behind an option and its value"
@@ -248,7 +248,7 @@ recipes() {
 		done
 		is "$(get length bans)" 0 "the bans"
 	done
-	# A ban of somebody else's outlives it.
+	# A ban made by another command outlives it.
 	bloom add 192.0.2.66 --reason 'never again'
 	for action in actionban actionunban; do
 		sh -e -c "$(recipe fail2ban | sed -n "s/^$action *= //p" |

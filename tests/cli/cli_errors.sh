@@ -246,7 +246,7 @@ bpffs_below_a_pin() {
 	is "$(xdp_id edge0)" none "the program on edge0"
 }
 
-# A limit to the size of files ends a process by a signal where it is not told otherwise: then nobody says what was wrong.
+# A limit to the size of files ends a process by a signal unless that is ignored: then no message says what was wrong.
 files_may_not_grow() {
 	local what
 
@@ -263,7 +263,7 @@ files_may_not_grow() {
 	bloom load new large --force
 }
 
-# Nor is it told of the end of its own processes by who does not want to hear of his.
+# A parent that ignores SIGCHLD hands that down: the command must still wait for its own children.
 started_by_who_hears_of_no_end() {
 	prepare
 	printf 'load good %s\n' "$WORK/good" >conf
@@ -273,7 +273,7 @@ signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 os.execv(sys.argv[1], sys.argv[1:])' "$XDP_BLOOM" run --config conf --check
 }
 
-# What an attach has done is undone before anybody is told, who may have stopped listening.
+# What an attach has done is undone before anything is printed: the reader may have gone.
 nobody_listens() {
 	prepare
 	veth 1

@@ -38,7 +38,7 @@ kinds() {
 	jq -r .event "$XDP_BLOOM_STATE/events"
 }
 
-# What nobody typed is told apart from what somebody did.
+# What the service did is told apart from what was typed.
 by_themselves() {
 	bloom add 45.0.0.2
 	expect 2 "$XDP_BLOOM" add 45.0.0.0/7

@@ -296,7 +296,7 @@ with open('damaged', 'r+b') as f:
 	there refused "nothing is loaded" save nothing
 }
 
-# As load does of a list: where it was made nobody may have looked.
+# As load asks of a list: where the image was made, it may not have been asked.
 refuses_what_is_very_wide() {
 	local wide
 

@@ -84,7 +84,7 @@ knows_all_gateways() {
 	echo 45.2.0.0/24 >own
 	refused "45.2.0.0/24 bans 45.2.0.1, an address of this machine (interface lo)" load own own
 	ip addr del 45.2.0.1/32 dev lo
-	# Nobody's: neither the peer's address nor what is only routed.
+	# Not guarded: the peer's address, and what is only routed.
 	printf '%s\n' 45.0.0.2 46.0.0.1 2001:db8:47::1 >others
 	bloom load others others
 	mkdir nothing
@@ -108,7 +108,7 @@ refuses_big_changes() {
 	verdicts 45.0.0.1=pass 45.0.0.60=drop
 }
 
-# A list has no more than add takes, however it is cut up; what is nobody's does not count.
+# A list has no more than add takes, however it is cut up; space without hosts does not count.
 refuses_wide_lists() {
 	local line words
 
@@ -133,7 +133,7 @@ refuses_wide_lists() {
 	refused "% of all IPv4 addresses" load other wide
 	awk 'BEGIN { for (i = 32; i < 64; i += 1) printf "%02x00::/12\n", i }' >wide
 	refused "6 % of all IPv6 addresses" load other wide
-	# A list of what nobody has, and the widest that there may be.
+	# A list of space without hosts, and the widest list that is taken.
 	printf '%s\n' 0.0.0.0/8 10.0.0.0/8 224.0.0.0/3 44.0.0.0/8 fc00::/6 4000::/2 8000::/1 2600::/12 >wide
 	bloom load other wide --bogons=keep --ban-own
 	verdicts 224.1.1.1=drop 250.1.1.1=drop 44.1.1.1=drop 45.1.1.1=pass 2600::1=drop 8000::1=drop
@@ -279,7 +279,7 @@ goes_back_unconfirmed() {
 	bloom attach edge0 --confirm 1h
 	verdicts 45.0.0.12=drop
 	refused "waits for confirmation" load list before
-	# The version before is nobody's list.
+	# The version before is a list of its own.
 	refused "there is no list" enforce "list before"
 	refused "there is no list" shadow "list before"
 	bloom confirm
@@ -304,7 +304,7 @@ goes_back_unconfirmed() {
 	wait_until "what was there before" gives '[]' '.interfaces' show
 }
 
-# Nobody stays shut out because the command takes its time until it commits...
+# No one stays shut out because the command takes long to commit...
 goes_back_late() {
 	need strace
 	echo 45.0.0.1 >list
@@ -328,7 +328,7 @@ ended_or_watched() {
 		grep -qs '^[0-9]* 0x7 0x0 ' "/proc/$watcher/syscall"; }
 }
 
-# ...or because somebody sets the clock back...
+# ...or because the clock is set back...
 goes_back_by_its_own_clock() {
 	local seconds=2
 
@@ -382,7 +382,7 @@ goes_back_without_a_build() {
 	is "$(get .interfaces show)" '[]' "the interfaces"
 }
 
-# What could not be taken back waits on, and nobody says that it has gone.
+# What could not be taken back goes on waiting, and is not reported as gone.
 goes_back_at_the_second_try() {
 	local nth
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# A damaged state: refused by whoever meets it, the filter untouched, and what can be saved is.
+# A damaged state: refused by every verb, the filter untouched, and what can be saved is.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
 no_kernel='begins_at_nothing'
@@ -92,7 +92,7 @@ damaged() {
 			bloom restore
 			bloom rotate
 		fi
-		# All begins anew.
+		# Everything starts from nothing.
 		rm -rf "$XDP_BLOOM_STATE"
 		bloom flush
 		prepare
@@ -117,7 +117,7 @@ sql() {
 with sqlite3.connect(sys.argv[1]) as db: db.executescript(sys.argv[2])' "$1" "$2"
 }
 
-# One setting that nobody can have set: nothing is changed that would follow from it, and the rest is saved.
+# One impossible setting: nothing is changed that would follow from it, and the rest is saved.
 damaged_setting() {
 	local what
 
@@ -139,7 +139,7 @@ damaged_setting() {
 	cmp before after || fail "the filter is another"
 }
 
-# Somebody else's file, whose tables are questions without end.
+# Another program's file, whose tables are queries without end.
 endless_tables() {
 	prepare
 	tidied

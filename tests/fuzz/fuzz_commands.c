@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Any bytes as a config file, and as a batch: lines, words, verbs and their options, as far as a verb goes that only
- * looks whether its words are right. It ends there with _exit(), which comes back here: the linker is told so.
+ * looks whether its words are right. It ends there with _exit(), which comes back here: an option of the linker does
+ * that.
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	bytes = memory;
 	memcpy(bytes, data, size);
-	/* As it is, and as somebody makes it who can compute a checksum. */
+	/* As it is, and as an attacker makes it who computes the checksum. */
 	image_parse(&image, "it", bytes, size, true);
 	image_forge(bytes, size);
 	if (!image_parse(&image, "it", bytes, size, true)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any bytes as a list. A first byte below 0x10 names a format; otherwise it is told by content. What is read with and
+ * Any bytes as a list. A first byte below 0x10 names a format; otherwise the content decides. What is read with and
  * without skip_bad must agree, and what comes out must be in order.
  */
 #include <stdio.h>

@@ -319,7 +319,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	FILE *in;
 
 	write_seeds(*argc, *argv);
-	/* What it makes is made anew thousands of times: in memory. */
+	/* Its files are made again thousands of times: in memory. */
 	snprintf(home, sizeof(home), "/dev/shm/xdp-bloom-fuzz-%d", getpid());
 	snprintf(file, sizeof(file), "%s/state.db", home);
 	own_context = (struct context){ .state = home };

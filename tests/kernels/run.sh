@@ -27,7 +27,7 @@ tests=(EXACT_ASKS=3000000:prog_ net_attach.sh net_shared.sh
 
 # report RELEASE: what its console said, numbered on; a line for every test, also for those that it did not get to.
 report() {
-	# What is left in its queue nobody has asked for.
+	# What is left in its queue was not asked for.
 	sed 's/^/# run: /' "$work/$1.queue" | cat "$work/$1.log" - | awk -v release="$1" -v first="$n" -f "$here/report.awk"
 }
 

@@ -29,7 +29,8 @@ PYTHON
 }
 
 # The supplier has the code, and so a machine where the list's filter hits whom it is to hit: there it is a hundred percent.
-# Elsewhere, with other seeds, it is chance, before and after a rotation; and nobody, where the roster has the last word.
+# Elsewhere, with other seeds, it is chance, before and after a rotation; where the roster has the last word, no address
+# is hit.
 list_against_victims() {
 	local rate got n
 

@@ -181,7 +181,7 @@ vanished_interface() {
 	bloom detach --all
 }
 
-# The filter goes with the interface; another one that has its name now is open, and nobody says that it is not.
+# The filter goes with the interface; another one that has its name now is open, and is shown as open.
 renamed_interface() {
 	prepare
 	bloom attach edge0

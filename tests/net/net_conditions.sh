@@ -44,7 +44,7 @@ memory_limit() {
 	for ((mib = 2; mib <= 1024 && status != 0; mib *= 2)); do
 		before=$(snapshot)
 		echo ${mib}M >"$limit" || skip "the control groups are read-only here"
-		# Whoever is killed is no news here.
+		# bash need not report which process was killed.
 		{ bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$group" "$XDP_BLOOM" load many many &>out; } 2>/dev/null
 		status=$?
 		send 1 -b banned -c clean

@@ -38,7 +38,7 @@ reloads() {
 	stop
 }
 
-# A new version that comes with its directory; then one in that directory, where nobody has looked before.
+# A new version that comes with its directory; then one in that directory, which was not looked at before.
 changes_directory() {
 	local file
 
@@ -103,7 +103,8 @@ goes_back() {
 	stop
 }
 
-# A file on its way is no version yet, whoever asks for it: what there is of it would pass the guards.
+# A file that is still being written is no version yet, whichever way it is asked for: the part that is there would
+# pass the guards.
 waits_for_the_end() {
 	prepare
 	ready
@@ -121,7 +122,7 @@ waits_for_the_end() {
 	stop
 }
 
-# A pipe that nobody writes into keeps nobody waiting.
+# A pipe without a writer keeps no other list waiting.
 no_pipes() {
 	prepare
 	ready

@@ -70,7 +70,7 @@ for s in crowd:
         pass
 print(len(crowd), flush=True)
 sys.stdin.readline()
-# It goes, half of it while nobody has looked at it yet; whoever comes then is answered.
+# The crowd goes, half of it before the service has looked at it; the next client is answered.
 for s in crowd:
     s.close()
 while ask(b"GET /healthz HTTP/1.0\r\n\r\n") != b"HTTP/1.1 200 OK":
@@ -92,11 +92,11 @@ web() {
 	still_works
 	[ "$(ps -o rss= -p "$service_pid")" -lt $((before + 8192)) ] || fail "it has grown"
 	echo >&"$go"
-	wait "$crowd" || fail "nobody is answered after the crowd: $(cat crowd.err)"
+	wait "$crowd" || fail "no client is answered after the crowd: $(cat crowd.err)"
 	stop
 }
 
-# Twice as many as there are places each say a byte a second, and are back when they are put out. Whoever asks properly
+# Twice as many as there are places each say a byte a second, and come back when they are put out. A client that asks properly
 # is answered.
 cat >"$WORK.drips" <<'PYTHON'
 import select, socket
@@ -196,7 +196,7 @@ hooks_fail() {
 	stop
 }
 
-# Nobody needs a packet for his place to be free again.
+# A place is free again without another packet of the client.
 listeners() {
 	local n
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# As an ordinary user with three capabilities and no more; and nobody else learns the seeds.
+# As an ordinary user with three capabilities and no more; and no other user learns the seeds.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
 sandbox "$@"
@@ -164,7 +164,7 @@ aborts_without_a_core() {
 	done
 }
 
-# Of a process that may dump no core the kernel shows nobody but root anything; of his others, the user. (Capabilities that
+# Of a process that may dump no core the kernel shows something to root alone; of the user's other processes, to the user. (Capabilities that
 # one gets by starting a program have the same effect: so without any.)
 dumps_no_core() {
 	local fd pid owner wanted=0 program

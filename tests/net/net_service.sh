@@ -34,7 +34,7 @@ starts_and_stops() {
 	is "$(snapshot)" "$since" "what is loaded and attached after a third"
 }
 
-# A manager that has no time at that moment is told later: it would wait for ever.
+# A service manager that takes no message at that moment gets it later: it would wait forever.
 tells_who_is_busy() {
 	need strace
 	prepare
@@ -100,7 +100,7 @@ tries_interfaces_again() {
 	stop
 }
 
-# In force while nobody ends it.
+# In force until it is ended.
 banned_too_long() {
 	bloom add 192.0.2.6 --ttl 1h
 	bloom test 192.0.2.6
@@ -114,7 +114,7 @@ ends_bans() {
 	heard "$log" "what ran out of time: done"
 	is "$(get '[.[].prefix]' bans)" '[]' "the bans"
 	send 0 -b banned -c clean
-	# Nobody confirms it.
+	# It is not confirmed.
 	echo 192.0.2.6 >other
 	asleep unwatched load other other
 	heard "$log" "what ran out of time: done"
@@ -122,7 +122,7 @@ ends_bans() {
 	stop
 }
 
-# Whoever waits by himself is not joined by more and more.
+# One waiting process is not joined by more and more of them.
 restores_without_watchers() {
 	need strace
 	prepare
@@ -133,10 +133,10 @@ restores_without_watchers() {
 	! grep SIGCHLD calls || fail "restore left a process behind"
 	stop
 	expect 0 strace -o calls -e trace=process "$XDP_BLOOM" restore
-	grep -q SIGCHLD calls || fail "without a service nobody watches"
+	grep -q SIGCHLD calls || fail "without a service nothing watches"
 }
 
-# Set by somebody, as the kernel tells it: whatever waits for a time waits for it anew.
+# When the clock is set, as the kernel reports it, everything that waits for a time waits for it again.
 clock_is_set() {
 	need strace
 	prepare

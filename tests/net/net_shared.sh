@@ -9,7 +9,7 @@ sandbox "$@"
 # In an emulated machine only its kernel may be a reason to skip; a tool that is missing there is missing in its image.
 [ -z "${XDP_BLOOM_MACHINE:-}" ] || need() { command -v "$@" >/dev/null || fail "there is no $*"; }
 
-# A program of somebody else's, which drops what comes from 192.0.2.66: so that one sees whether it still runs.
+# Another project's program, which drops what comes from 192.0.2.66: that shows whether it still runs.
 other_program() {
 	need clang
 	clang -O2 -g -target bpf -c -x c -o other.o - <<'C' || fail "cannot compile it"
@@ -92,7 +92,7 @@ need_dispatcher() {
 	has_dispatcher || skip_dispatcher
 }
 
-# Without a dispatcher libxdp would put our program there alone, where nobody can join it or take it away.
+# Without a dispatcher libxdp would put our program there alone, where no other program can join it or take it away.
 shared_without_dispatcher() {
 	other_program
 	prepare
@@ -208,7 +208,8 @@ cut_short() {
 	is "$?" 137 "status of $*, to be killed at $call $path ($(cat err))"
 }
 
-# One program follows the other there. Whoever is killed in between, the next command leaves the one in force, alone.
+# One program follows the other there. Whichever command is killed in between, the next one leaves only the program in
+# force.
 shared_cut_short() {
 	local pin=$XDP_BLOOM_BPFFS/links/edge0%shared at
 

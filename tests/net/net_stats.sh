@@ -73,7 +73,7 @@ detached() {
 	dropped 330
 }
 
-# Likewise, while somebody is in the middle of reading them.
+# The same while another process is in the middle of reading them.
 detached_meanwhile() {
 	local index reader when
 
@@ -104,7 +104,7 @@ gone() {
 	dropped 300
 }
 
-# The counters begin anew: nothing falls below nothing.
+# The counters begin again at 0: no difference is negative.
 flushed() {
 	filtering bad
 	rates

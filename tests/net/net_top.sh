@@ -93,7 +93,7 @@ left_alone() {
 	ended 0
 }
 
-# The window is closed: nobody is left to read how it ended, but it does.
+# The window is closed: no reader is left for how it ended, but it ends.
 hung_up() {
 	local top
 

@@ -129,7 +129,7 @@ no_terminal() {
 	is "$(cut -d';' -f1 said)" "xdp-bloom: capture: standard output is a terminal" "what it says"
 }
 
-# Those of live bans are told as stats has them.
+# Those of live bans are named as stats names them.
 live() {
 	filtering bad
 	bloom add 198.51.100.9
@@ -168,7 +168,7 @@ killed() {
 	sees_first 203.0.113.9
 }
 
-# Whoever ends it has all that was dropped until then.
+# When it is ended, everything dropped until then has been shown.
 ended_with_samples() {
 	need strace
 	filtering bad
@@ -202,7 +202,7 @@ bounded() {
 	[ "$(wc -l <seen)" -le $most ] || fail "$(wc -l <seen) samples in $seconds s"
 }
 
-# Nobody reads: nothing is taken, so that whoever comes later sees nothing old.
+# Without a reader no sample is taken, so that a later reader sees nothing old.
 nothing_old() {
 	filtering bad
 	send 0 -b banned -c clean

@@ -4,9 +4,9 @@
 # What the shell tests share. A test sources this, calls `sandbox "$@"`, defines its cases and hands them to run_cases.
 #
 # A sandbox is a network and a mount namespace of the test's own: the interfaces, the pins in its bpffs and the XDP
-# programs are nobody else's, and go with it whatever becomes of the test. Both ends of a veth pair live in it: nothing
+# programs are its own, and go with it however the test ends. Both ends of a veth pair live in it: nothing
 # has an address, the traffic program sends out of wireN, and edgeN is where packets are filtered. (`ip netns exec`
-# would hide the bpffs: it mounts /sys anew.)
+# would hide the bpffs: it mounts /sys again.)
 
 set -u
 here=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
@@ -225,7 +225,7 @@ moment() {
 	read -rt 0.05 <> <(:) || true
 }
 
-# gone PID: it has ended, though nobody may have asked how.
+# gone PID: it has ended, perhaps as a zombie.
 gone() {
 	! grep -qs '^State:[^Z]*$' "/proc/$1/status"
 }
@@ -235,7 +235,7 @@ stopped_by_strace() {
 	wait_until "that it stops, by $1" grep -qs "stopped by SIGSTOP" "$1"
 }
 
-# hold_lock: somebody holds the state's lock, process $holder, until it is killed.
+# hold_lock: process $holder holds the state's lock, until it is killed.
 hold_lock() {
 	local line
 
@@ -252,7 +252,7 @@ hold_lock() {
 	# shellcheck disable=SC2034 # for who asked
 	holder=$!
 	read -r line <held
-	[ "$line" = held ] || fail "nobody holds the lock"
+	[ "$line" = held ] || fail "the lock is not held"
 }
 
 # --- The command ------------------------------------------------------------------------------------------------------

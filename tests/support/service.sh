@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A service to test: behind lib.sh and sandbox.
 
-# What systemd would hear: each datagram, a line. Busy, it has no room for any until somebody has opened the pipe.
+# What systemd would hear: each datagram, a line. Busy, it takes none until the pipe is opened.
 cat >"$WORK.listen" <<'PYTHON'
 import os, socket, sys
 
@@ -27,7 +27,7 @@ PYTHON
 
 # service ARGS...: starts it; what it logs comes from descriptor $log, what it notifies from $notes.
 service() {
-	# Of the kernel's ten it says the eleventh in vain, where whoever hears it has no time.
+	# Of the kernel's queue of ten the eleventh is lost where the receiver does not read.
 	echo 512 >/proc/sys/net/unix/max_dgram_qlen
 	rm -f socket notes.pipe log.pipe
 	mkfifo notes.pipe log.pipe
@@ -93,7 +93,7 @@ overdue() {
 	PYTHON
 }
 
-# unwatched ARGS...: with --confirm, and overdue; but nobody waits for that.
+# unwatched ARGS...: with --confirm, and overdue; but no process waits for that.
 unwatched() {
 	local watcher
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Edits of arrays that somebody is looking at: random bans put in and taken out against a model that keeps every key,
+ * Edits of arrays while others look at them: random bans put in and taken out against a model that keeps every key,
  * and a reader beside it who never finds a banned key absent.
  */
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "naive.h"
 #include "filter/plan_sizes.h"
 
-/* Between any two writes of an edit, somebody looks. */
+/* Between any two writes of an edit, every key is looked up. */
 static void look(void);
 #define roster4_set(...)   (roster4_set(__VA_ARGS__), look())
 #define roster4_clear(...) (roster4_clear(__VA_ARGS__), look())
@@ -64,7 +64,7 @@ static struct ranges host_set(const uint32_t *hosts, size_t n)
 /* --- Write by write --------------------------------------------------------------------------------------------------
  */
 
-/* Who is there already, and must be dropped whenever somebody looks. */
+/* The keys that are there already, and must be found at any time. */
 static struct {
 	const struct generation *g;
 	const uint32_t *hosts;
@@ -114,7 +114,7 @@ static void *read_on(void *arg)
 	return NULL;
 }
 
-/* What membarrier() is to packets: whoever asks when this begins has his answer when it ends. */
+/* What membarrier() is to packets: a look-up that runs when this begins has ended when it returns. */
 static void wait_for_reader(void)
 {
 	uint64_t from = __atomic_load_n(&reader.rounds, __ATOMIC_SEQ_CST);
@@ -164,7 +164,7 @@ static bool stop_reader(pthread_t thread)
 #define OLD  20000
 #define MORE 30000
 
-/* Until it is full to the brim: nobody who was there is ever absent, whoever had to move. */
+/* Until it is full: no key that was there is ever absent, whichever had to move. */
 static void readers_ipv4(void)
 {
 	static uint32_t hosts[OLD + MORE];
@@ -235,7 +235,7 @@ static void readers_ipv6(void)
 			ranges_free(&one);
 		}
 		stop_reader(thread);
-		CHECK(moved > 0, "nobody moved, %zu added", added);
+		CHECK(moved > 0, "no key moved, %zu added", added);
 		for (size_t i = 0; i + 1 < OLD6 + added; i++)
 			if (!CHECK(is_dropped6(&g, hosts[i]), "key %zu is absent", i))
 				break;
@@ -363,9 +363,9 @@ static void write_by_write(void)
 }
 
 static const struct ktap_case cases[] = {
-	{ "nobody is absent between two writes", write_by_write },
-	{ "nobody is absent while others move in, IPv4", readers_ipv4 },
-	{ "nobody is absent while others move in, IPv6", readers_ipv6 },
+	{ "no key is absent between two writes", write_by_write },
+	{ "no key is absent while others move in, IPv4", readers_ipv4 },
+	{ "no key is absent while others move in, IPv6", readers_ipv6 },
 	{ "random edits", random_edits },
 };
 

@@ -132,7 +132,7 @@ static void places(void)
 	history_close(h);
 }
 
-/* Whoever has more than 1/128 of the samples is named, in the right order, with a count that is no further off than
+/* A source of more than 1/128 of the samples is named, in the right order, with a count that is no further off than
  * said. */
 static void frequent(void)
 {
@@ -205,7 +205,7 @@ static void attacks(void)
 	history_close(h);
 }
 
-/* Another program's file, or one of another size: the reader says so, the writer begins anew. */
+/* Another program's file, or one of another size: the reader says so, the writer starts a new one. */
 static void damaged(void)
 {
 	struct history *h;
@@ -216,7 +216,7 @@ static void damaged(void)
 	CHECK(err_is(history_open(&own_context, &h, false), EPROTO), "a short file is read");
 	works(history_open(&own_context, &h, true));
 	CHECK(!history_read(h, 2100000000, HISTORY_DAY, &report) && !report.sums.from && !report.attacks_n,
-	      "it did not begin anew");
+	      "it did not start a new file");
 	history_close(h);
 	unlink(path);
 	CHECK(err_is(history_open(&own_context, &h, false), ENOENT), "a history that is not there is read");

@@ -152,7 +152,7 @@ static void comes_back(void)
 		CHECK(!strcmp(told[0].name, "one") && !strcmp(told[1].name, "two") && told[1].label == 200 &&
 			      told[0].prefixes == 7 && !strcmp(told[1].addresses, lists[2].addresses),
 		      "other lists");
-		CHECK(image_is(path) && !image_is("/proc/self/exe"), "images are told wrongly");
+		CHECK(image_is(path) && !image_is("/proc/self/exe"), "images are recognised wrongly");
 		free(told);
 		image_close(&image);
 		memory_release(&g);
@@ -295,7 +295,7 @@ static void forged_is_harmless(void)
 	printf("# %u forged images refused, %u harmless\n", refused, taken);
 }
 
-/* What the arrays hold must be what somebody could have built. */
+/* What the arrays hold must be something that a builder could have written. */
 static void arrays_are_asked(void)
 {
 	static const struct kind small = { true, false, 4 };

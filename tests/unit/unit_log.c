@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A failure is reported with its own reason: never with that of another one which somebody got over. */
+/* A failure is reported with its own reason: never with that of another one that was got over. */
 #include <errno.h>
 
 #include "ktap.h"

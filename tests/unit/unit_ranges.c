@@ -172,7 +172,7 @@ static void many_hosts(void)
 	free(hosts);
 }
 
-/* A list that repeats itself for ever must not grow for ever, and nothing of it is lost in between. */
+/* A list that repeats itself without end must not grow without end, and no entry is lost in between. */
 static void repetition(void)
 {
 	size_t rounds = SETTLE_BYTES * 9 / 32, few = 1000;

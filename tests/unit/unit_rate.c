@@ -103,7 +103,7 @@ static void overfull(void)
 	rate_measure(&g, &rate);
 	CHECK(rate_passed(&rate, planned), "a fifth too many keys: %g, planned %g, error %g", rate.fpr, planned,
 	      rate.error);
-	CHECK(!rate_passed(&rate, 0), "nobody knows what was asked for, and it is beyond that");
+	CHECK(!rate_passed(&rate, 0), "the rate asked for is unknown, and the measured one beyond it");
 	memory_release(&g);
 }
 
@@ -125,7 +125,7 @@ static void ends(void)
 	memory_release(&g);
 }
 
-/* Beyond four million blocks only some are read: every pattern of blocks is told within its stated error. */
+/* Beyond four million blocks only some are read: every pattern of blocks is measured within its stated error. */
 static void large_is_sampled(void)
 {
 	__u64 blocks = (1ULL << 22) + 12345 + ktap_random() % 1000000;

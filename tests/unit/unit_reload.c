@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* When the service looks at the files of its lists: when it is told, and once a minute where nobody tells. */
+/* When the service looks at the files of its lists: when the kernel reports a change, and once a minute where it
+ * reports none. */
 #include "own_state.h"
 
 #include <fcntl.h>
@@ -75,7 +76,7 @@ static void minute(void)
 	int64_t now = clock_ms();
 
 	CHECK(reload_waits(r) && !turn(r, now) && !reload_waits(r), "a file that is loaded is loaded again");
-	/* Nobody reads what the kernel tells: all of it is lost. */
+	/* The kernel's reports are not read: all of them are lost. */
 	write_list("192.0.2.2\n");
 	CHECK(!turn(r, now), "it looks at every turn");
 	CHECK(reload_due(r) > now && reload_due(r) <= now + 61000, "it looks in %" PRId64 " ms", reload_due(r) - now);
@@ -133,7 +134,7 @@ static void located(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "a new version that is told", told },
+		{ "a new version that the kernel reports", told },
 		{ "one that is not, within a minute", minute },
 		{ "where a file is", located },
 	};

@@ -116,7 +116,7 @@ static bool model_put(struct model *m, struct state *s, unsigned int number, enu
 	return CHECK(!err, "'%s' was not put: %s", name, reason(err));
 }
 
-/* A ban list that becomes an allow list may keep its label or not: the model takes whatever it is told. */
+/* A ban list that becomes an allow list may keep its label or not: the model takes what the state says. */
 static bool model_adopt_labels(struct model *m, struct state *s)
 {
 	struct list_info *lists;
@@ -166,7 +166,7 @@ static void random_work(void)
 			if (!model_adopt_labels(&m, s))
 				break;
 		}
-		/* What is not committed is to be seen by nobody but this. */
+		/* Only this connection may see what is not committed. */
 		if (!ktap_failed && model_compare(&m, s) && commit) {
 			CHECK(!state_commit(s), "no commit");
 			committed = m;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* State files that are damaged, newer, older, or somebody else's. */
+/* State files that are damaged, newer, older, or another program's. */
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "own_state.h"
 
-/* Refused with a reason, by whoever looks and by whoever changes: never taken for a state without lists. */
+/* Refused with a reason, by readers and by writers: never taken for a state without lists. */
 static bool refused(const char *what)
 {
 	for (int change = 0; change <= 1; change++) {
@@ -194,7 +194,7 @@ static void damaged_rows(void)
 	empty_directory();
 }
 
-/* They are places in arrays, and factors: one that nobody can have set is none, and nothing is kept that follows from
+/* They are places in arrays, and factors: an impossible one counts as not set, and nothing is kept that follows from
  * it. */
 static void damaged_settings(void)
 {

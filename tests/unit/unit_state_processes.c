@@ -172,7 +172,7 @@ static void killed_writer(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "looking while somebody writes, and two writers", readers_and_writers },
+		{ "looking while another process writes, and two writers", readers_and_writers },
 		{ "who looks sees all that is acknowledged", nothing_old },
 		{ "a writer is killed", killed_writer },
 	};

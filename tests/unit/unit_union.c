@@ -20,7 +20,7 @@
 
 static char directory[] = "/tmp/unit_union.XXXXXX", path[3][64];
 
-/* Accounts 0 to 3 are the first image's, 4 to 7 the second's; united they keep their order, and labels are given anew.
+/* Accounts 0 to 3 are the first image's, 4 to 7 the second's; united they keep their order, and get new labels.
  */
 static struct naive half[2], both;
 
@@ -103,7 +103,7 @@ static bool ask(const struct image *image, const struct naive *m, int family, ip
 	if (!CHECK(!!(answer & ANSWER_DROP) == (wanted >= 0), "IPv%d %" PRIx64 " %" PRIx64 ": answer %x, label %d",
 		   family, (uint64_t)(num >> 64), (uint64_t)num, answer, wanted))
 		return false;
-	/* IPv6: the narrower prefix has the say, whoever's it is. */
+	/* IPv6: the narrower prefix decides, whichever list it is of. */
 	return wanted < 0 || family == 6 || same ||
 	       CHECK((int)ANSWER_LABEL(answer) == wanted, "%" PRIx64 " is on the account of %u, not %d", (uint64_t)num,
 		     ANSWER_LABEL(answer), wanted);
@@ -252,7 +252,7 @@ static void sets_come_back(void)
 		return;
 	for (uint32_t addr = 0x2cffff00; addr < 0x2d004200; addr++)
 		if (!CHECK(ranges_have(&banned, (struct addr){ addr, 4 }) == (naive_label(&half[0], 4, addr) >= 0),
-			   "%x is told wrongly", addr))
+			   "%x is answered wrongly", addr))
 			break;
 	ranges_free(&banned);
 	image_close(&image);

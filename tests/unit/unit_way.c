@@ -148,7 +148,7 @@ static void random_trees(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "every name is told, before it is looked up", steps },
+		{ "every name is reported before it is looked up", steps },
 		{ "it leads where realpath leads", random_trees },
 	};
 

@@ -70,7 +70,7 @@ static void many(void)
 	touched(5000, BYTES);
 }
 
-/* A fault that is nobody's ends the process as ever. */
+/* A fault outside every window ends the process as usual. */
 static void elsewhere(void)
 {
 	int fd = file_of(BYTES), status = 0;
