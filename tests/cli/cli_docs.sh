@@ -3,7 +3,7 @@
 # The man pages, the help text and the completions say the same as the command; the examples are run.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
-no_kernel='clean|complete_|asked_for_help'
+no_kernel='clean|names|complete_|asked_for_help'
 sandbox "$@"
 # shellcheck source=../support/screen.sh
 . "$here/screen.sh"

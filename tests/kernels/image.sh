@@ -123,7 +123,6 @@ make_tools() {
 	sed -n 's/^\(XDP_BLOOM_SEED\)=.*/&/p' < <(env) >"$root/environment"
 	compiled
 	cp -r "$top"/{bpf,docs,packaging,tests,tools,user,Makefile,README.md} "$root/xdp-bloom/"
-	rm -rf "$root"/xdp-bloom/tests/{bench,fuzz,kernels}
 	for program in "$build/xdp-bloom" "$build"/*.bpf.o "$build"/tests/*; do
 		case $program in
 		*.d | */fuzz*) continue ;;
