@@ -35,50 +35,69 @@
 #define ROSTER4_LOAD 0.80
 #define ROSTER6_LOAD 0.90
 
-unsigned int plan_rungs(const uint64_t histogram[129], unsigned int lengths[], double *keys)
+/*
+ * rungs[r][i]: what the prefixes of lengths[0] to lengths[i] cost with r + 1 rungs, the longest of them lengths[i], and
+ * how far the others reach.
+ */
+struct rung_costs {
+	unsigned int lengths[129], n;
+	struct {
+		double keys;
+		unsigned int others;
+	} rungs[RUNGS_MAX][129];
+};
+
+/* The longest rung is lengths[i]. It takes the prefixes down to lengths[j]; those before are for one rung less. */
+static void cost_rungs(struct rung_costs *c, const uint64_t histogram[129], unsigned int i)
 {
-	/* best[r][i]: keys of the prefixes up to present[i], the last of r + 1 rungs being present[i] */
-	double best[RUNGS_MAX][129];
-	unsigned char from[RUNGS_MAX][129];
-	unsigned int present[129], n = 0, rungs;
+	double keys = 0;
 
-	for (unsigned int i = 0; i <= 128; i++)
-		if (histogram[i])
-			present[n++] = i;
-	if (!n)
-		return 0;
-	for (unsigned int i = 0; i < n; i++) {
-		double cost = 0;
+	for (unsigned int r = 0; r < RUNGS_MAX; r++)
+		c->rungs[r][i].keys = INFINITY;
+	for (unsigned int j = i; j > 0; j--) {
+		keys += (double)histogram[c->lengths[j]] * exp2(c->lengths[i] - c->lengths[j]);
+		for (unsigned int r = 1; r < RUNGS_MAX; r++) {
+			double with_others = c->rungs[r - 1][j - 1].keys + keys;
 
-		/* cost is that of the rung present[i] for everything from present[j] on. */
-		for (unsigned int r = 1; r < RUNGS_MAX; r++)
-			best[r][i] = INFINITY;
-		for (unsigned int j = i + 1; j-- > 0;) {
-			cost += (double)histogram[present[j]] * exp2(present[i] - present[j]);
-			if (j == 0)
-				best[0][i] = cost;
-			for (unsigned int r = 1; r < RUNGS_MAX && j > 0; r++) {
-				if (best[r - 1][j - 1] + cost < best[r][i]) {
-					best[r][i] = best[r - 1][j - 1] + cost;
-					from[r][i] = (unsigned char)(j - 1);
-				}
+			if (with_others < c->rungs[r][i].keys) {
+				c->rungs[r][i].keys = with_others;
+				c->rungs[r][i].others = j - 1;
 			}
 		}
 	}
-	rungs = RUNGS_MAX;
-	for (unsigned int r = RUNGS_MAX; r-- > 0;)
-		if (best[r][n - 1] <= best[rungs - 1][n - 1])
-			rungs = r + 1;
-	for (unsigned int r = 0; r < rungs; r++) {
-		if (best[r][n - 1] <= best[rungs - 1][n - 1] * RUNG_WORTH + RUNG_SLACK) {
-			rungs = r + 1;
-			break;
-		}
-	}
+	c->rungs[0][i].keys = keys + (double)histogram[c->lengths[0]] * exp2(c->lengths[i] - c->lengths[0]);
+}
+
+/* The fewest that need at most half as many keys again as the best number of them. */
+static unsigned int count_rungs(const struct rung_costs *c)
+{
+	double least = INFINITY;
+	unsigned int rungs = 0;
+
+	for (unsigned int r = 0; r < RUNGS_MAX; r++)
+		least = fmin(least, c->rungs[r][c->n - 1].keys);
+	while (c->rungs[rungs++][c->n - 1].keys > least * RUNG_WORTH + RUNG_SLACK)
+		;
+	return rungs;
+}
+
+unsigned int plan_rungs(const uint64_t histogram[129], unsigned int lengths[], double *keys)
+{
+	struct rung_costs c = { .n = 0 };
+	unsigned int rungs;
+
+	for (unsigned int length = 0; length <= 128; length++)
+		if (histogram[length])
+			c.lengths[c.n++] = length;
+	if (!c.n)
+		return 0;
+	for (unsigned int i = 0; i < c.n; i++)
+		cost_rungs(&c, histogram, i);
+	rungs = count_rungs(&c);
 	if (keys)
-		*keys = best[rungs - 1][n - 1];
-	for (unsigned int r = rungs, i = n - 1; r-- > 0; i = r ? from[r][i] : i)
-		lengths[r] = present[i];
+		*keys = c.rungs[rungs - 1][c.n - 1].keys;
+	for (unsigned int r = rungs, i = c.n - 1; r-- > 0; i = c.rungs[r][i].others)
+		lengths[r] = c.lengths[i];
 	return rungs;
 }
 
@@ -180,11 +199,56 @@ void plan_count(struct counts *n, const struct owned *owned)
 	count_ipv6(n, owned);
 }
 
+/* Hosts alone are better off without the gate: then /24s are hosts, too. */
+static void plan_ipv4(struct generation *g, const struct counts *n, const struct settings *settings)
+{
+	bool needed = !settings->exact && (double)n->some24 <= GATE4_WORTH * (1 << 24);
+
+	g->gate4 = n->all24 || n->some24;
+	if (!needed && (double)n->all24 * 256 <= EXPAND_WORTH * (double)n->hosts)
+		g->gate4 = 0;
+	g->all24 = g->gate4 ? n->all24 : 0;
+	g->keys4 = n->hosts + (n->all24 - g->all24) * 256;
+	/* Where labels are off and lists differ, it is unknown whose drop it is. */
+	g->gate4_label = settings->labels || !(n->labels_differ || n->minorities) ? n->label : LABEL_LIVE;
+	g->gate4_labels = g->gate4 && settings->labels && n->labels_differ;
+	if (g->gate4 && settings->labels && settings->exact)
+		g->minorities = n->minorities;
+}
+
+/* The least of each is more than a few keys need, and counts as room. */
+static void plan_rosters(struct generation *g, double headroom)
+{
+	g->roster4 = g->keys4 + g->minorities > 0;
+	g->roster6 = g->keys6 > 0;
+	if (g->roster4)
+		g->roster4_buckets = roster_buckets(g->keys4 + g->minorities, headroom, ROSTER4_SLOTS, ROSTER4_LOAD);
+	if (g->roster6)
+		g->roster6_buckets = roster_buckets(g->keys6, headroom, ROSTER6_SLOTS, ROSTER6_LOAD);
+	g->capacity4 = (__u64)((double)g->roster4_buckets * ROSTER4_SLOTS * ROSTER4_LOAD);
+	g->capacity6 = (__u64)((double)g->roster6_buckets * ROSTER6_SLOTS * ROSTER6_LOAD);
+}
+
+/* The layout that was chosen, or the leanest where that one would take more than the limit. */
+static int plan_filter(struct generation *g, const struct settings *settings)
+{
+	double keys = (double)(g->keys4 + g->keys6) * (1 + settings->headroom);
+	struct layout_plan layout = layout_choose(settings);
+	int err = layout_size(g, &layout, keys);
+
+	if (!err && settings->memory_max && arrays_total(g) > settings->memory_max) {
+		layout = layout_leanest(settings);
+		err = layout_size(g, &layout, keys);
+	}
+	if (!err && settings->memory_max && arrays_total(g) > settings->memory_max)
+		err = because(-E2BIG, "this set needs %llu bytes in the kernel; the limit is %llu",
+			      (unsigned long long)arrays_total(g), (unsigned long long)settings->memory_max);
+	return err;
+}
+
 int plan_sizes(struct generation *g, const struct counts *n, const struct settings *settings)
 {
-	struct layout_plan layout = layout_choose(settings);
-	double keys6 = 0, keys;
-	int err;
+	double keys6 = 0;
 
 	memset(g, 0, sizeof(*g));
 	g->version = GENERATION_VERSION;
@@ -193,45 +257,10 @@ int plan_sizes(struct generation *g, const struct counts *n, const struct settin
 	if (keys6 > 4e9)
 		return because(-E2BIG, "the IPv6 prefixes need %.3g keys; the most is 4e9", keys6);
 	g->keys6 = (__u64)keys6;
-	g->keys4 = n->hosts;
-	g->all24 = n->all24;
-	/* Where labels are off and lists differ, it is unknown whose drop it is. */
-	g->gate4_label = settings->labels || !(n->labels_differ || n->minorities) ? n->label : LABEL_LIVE;
-	g->gate4 = n->all24 || n->some24;
-	if ((settings->exact || (double)n->some24 > GATE4_WORTH * (1 << 24)) &&
-	    (double)n->all24 * 256 <= EXPAND_WORTH * (double)n->hosts) {
-		g->gate4 = 0;
-		g->keys4 += n->all24 * 256;
-		g->all24 = 0;
-	}
-	g->gate4_labels = g->gate4 && settings->labels && n->labels_differ;
-
-	if (g->gate4 && settings->labels && settings->exact)
-		g->minorities = n->minorities;
-	if (settings->exact && g->keys4 + g->minorities) {
-		g->roster4_buckets =
-			roster_buckets(g->keys4 + g->minorities, settings->headroom, ROSTER4_SLOTS, ROSTER4_LOAD);
-		g->roster4 = 1;
-	}
-	if (settings->exact && g->keys6) {
-		g->roster6_buckets = roster_buckets(g->keys6, settings->headroom, ROSTER6_SLOTS, ROSTER6_LOAD);
-		g->roster6 = 1;
-	}
-	/* The least of each is more than a few keys need, and counts as room. */
-	g->capacity4 = (__u64)((double)g->roster4_buckets * ROSTER4_SLOTS * ROSTER4_LOAD);
-	g->capacity6 = (__u64)((double)g->roster6_buckets * ROSTER6_SLOTS * ROSTER6_LOAD);
-	keys = (double)(g->keys4 + g->keys6) * (1 + settings->headroom);
-	err = layout_size(g, &layout, keys);
-	if (!err && settings->memory_max && arrays_total(g) > settings->memory_max) {
-		layout = layout_leanest(settings);
-		err = layout_size(g, &layout, keys);
-	}
-	if (err)
-		return err;
-	if (settings->memory_max && arrays_total(g) > settings->memory_max)
-		return because(-E2BIG, "this set needs %llu bytes in the kernel; the limit is %llu",
-			       (unsigned long long)arrays_total(g), (unsigned long long)settings->memory_max);
-	return 0;
+	plan_ipv4(g, n, settings);
+	if (settings->exact)
+		plan_rosters(g, settings->headroom);
+	return plan_filter(g, settings);
 }
 
 int plan_generation(struct generation *g, const struct owned *owned, const struct settings *settings)
