@@ -93,11 +93,14 @@ complete_completions() {
 # A name is chosen by others: it is offered as it is, and never run.
 complete_hostile_names() {
 	need bash
-	# shellcheck disable=SC2016 # as it stands there
-	printf '#!/bin/sh\necho '\''{"name":"$(>ran)"},{"name":"`>ran`"},{"name":"*"}'\''\n' >fake
-	# shellcheck disable=SC2016
-	printf '[ "$1" != --list-options ] || { [ "$2" = unload ] && echo "\t<list>" || echo unload; exit; }\n' |
-		sed -i '1r /dev/stdin' fake
+	cat >fake <<-'end'
+		#!/bin/sh
+		case "$*" in
+		"--list-options unload") printf '\t<list>\n' ;;
+		--list-options) echo unload ;;
+		*) echo '{"name":"$(>ran)"},{"name":"`>ran`"},{"name":"*"}' ;;
+		esac
+	end
 	chmod +x fake
 	ln -sf fake xdp-bloom
 	# shellcheck disable=SC2016
