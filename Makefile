@@ -210,6 +210,10 @@ kill-test: tests ## commands killed at random moments, KILLS (1000) times
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
 		XDP_BLOOM_KILLS=$(or $(KILLS),1000) XDP_BLOOM_CASES=kills tests/net/net_kill.sh
 
+confirm-test: tests ## changes with --confirm whose session breaks, CONFIRMS (1000) of them: each goes back in time
+	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
+		XDP_BLOOM_CONFIRMS=$(or $(CONFIRMS),1000) XDP_BLOOM_LANES=24 tests/net/net_confirm.sh
+
 counts: tests ## PACKETS (ten million) on two CPUs during a hundred rotations: every one is counted once
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
 		XDP_BLOOM_PACKETS=$(or $(PACKETS),10000000) XDP_BLOOM_CASES=counts tests/net/net_rotate.sh
@@ -266,5 +270,5 @@ help: ## this
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
 .PHONY: all units install deb deb-test clean deps deps-test deps-check deps-fuzz deps-bench deps-lint run tests rooms errors check \
-	test fresh test-kernels lint fuzz soak rates kill-test counts upgrade-test faults compilers kselftest \
+	test fresh test-kernels lint fuzz soak rates kill-test confirm-test counts upgrade-test faults compilers kselftest \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg help

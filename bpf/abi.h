@@ -38,6 +38,12 @@ struct tally {
 #define COUNTER(port, reason) ((port)*REASONS + (reason))
 #define COUNTERS	      COUNTER(PORTS + 1, 0)
 
+/* How long something is on trial, and what comes back then. */
+struct trial {
+	__u64 until;  /* CLOCK_BOOTTIME, ns; 0: not on trial */
+	__u64 before; /* the generation's number; 0: there was none, and packets pass */
+};
+
 /* Who banned an address: 0 is a live ban, 1 to 255 a list. The index into the list counters, and what rosters keep. */
 #define LABELS	   256
 #define LABEL_LIVE 0

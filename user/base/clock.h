@@ -19,6 +19,15 @@ static inline double clock_seconds(void)
 	return (double)clock_ns(CLOCK_MONOTONIC) / 1e9;
 }
 
+/*
+ * Since the machine was started, in ns: suspended or not, and whatever becomes of the date. It is the kernel's own
+ * count, which programs read: in a time namespace ours has an offset.
+ */
+int64_t clock_boot(void);
+/* Which start of the machine that counts from; "" where the kernel does not say. */
+#define BOOT_ID_MAX 40
+const char *clock_boot_id(char id[BOOT_ID_MAX]);
+
 static inline int64_t clock_ms(void)
 {
 	return clock_ns(CLOCK_MONOTONIC) / 1000000;

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "change/agreement.h"
 #include "change/guard_rails.h"
+#include "change/revert_timer.h"
 #include "filter/build.h"
 #include "filter/verify.h"
 #include "kernel/dispatcher_refresh.h"
@@ -153,7 +154,7 @@ static int go_live(struct state *state, struct live *live, const struct apply_op
 	uint64_t image = image_kept(state);
 	struct attachment *on = NULL;
 	size_t on_n = 0;
-	int err = kernel_load(live->context, c);
+	int err = trial_of(state, live, &c->trial) ?: kernel_load(live->context, c);
 	double loaded = lap(&t->clock);
 
 	err = err ?: attach_list(live->context, &on, &on_n) ?: attach_may_refresh(on, on_n);

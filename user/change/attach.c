@@ -126,6 +126,7 @@ static int attach_next(struct attaching *a, const char *name, struct attachment 
 	int err, is;
 
 	*at = (struct attachment){ .mode = mode_of(o), .shared = o->shared };
+	at->until = o->confirm.given ? a->change->due : 0;
 	snprintf(at->name, sizeof(at->name), "%s", name);
 	is = attach_one(a->change->context, at);
 	if (is && !(o->if_needed && (err_is(is, EEXIST) || err_is(is, ENODEV) || err_is(is, EXDEV))))
@@ -244,8 +245,10 @@ int detach_interfaces(const struct context *context, char *const *names, int n, 
 static int restore_interfaces(struct change *change, size_t *missing)
 {
 	struct interface_info *kept;
-	size_t n;
-	int err = state_interfaces(change->state, &kept, &n), status;
+	struct pending *pending = NULL;
+	size_t n, pending_n = 0;
+	int err = state_interfaces(change->state, &kept, &n) ?: state_pending(change->state, &pending, &pending_n);
+	int status;
 
 	for (size_t i = 0; i < n && !err; i++) {
 		struct attachment at = { .shared = kept[i].shared };
@@ -253,12 +256,16 @@ static int restore_interfaces(struct change *change, size_t *missing)
 		snprintf(at.name, sizeof(at.name), "%s", kept[i].name);
 		while (at.mode < MODE_SKB && strcmp(attach_mode_names[at.mode], kept[i].mode))
 			at.mode++;
+		for (size_t j = 0; j < pending_n; j++)
+			if (pending[j].kind == PENDING_INTERFACE && !strcmp(pending[j].name, at.name))
+				at.until = pending[j].due;
 		status = attach_one(change->context, &at);
 		if (!status || err_is(status, EEXIST))
 			continue;
 		*missing += 1;
 		fail("%s; the rest is restored", reason(status));
 	}
+	free(pending);
 	free(kept);
 	return err;
 }

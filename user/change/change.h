@@ -19,6 +19,8 @@ struct change {
 	struct touched touched;
 	struct ranges guarded; /* of what is touched: the guard rails apply */
 	bool zero[LABELS];
+	long waits;  /* something of it waits for confirmation, for so many seconds; 0: nothing does */
+	int64_t due; /* by clock_boot() */
 };
 
 /*

@@ -20,6 +20,7 @@
 #include "base/context.h"
 #include "base/log.h"
 #include "kernel/dispatcher.h"
+#include "kernel/root.h"
 
 /* In which mode something runs there. Is it that program (0: any)? In another namespace the ifindex is another's. */
 static enum attach_mode mode_of(int ifindex, __u32 id, bool *is_it)
@@ -84,10 +85,11 @@ static const char *why_not(int err)
 static int attach_link(const struct context *context, struct attachment *at, int ifindex)
 {
 	char path[PIN_PATH_MAX];
-	int root = pin_get(context, PIN_ROOT), fd = -1, err = -EOPNOTSUPP;
+	int root = at->until ? root_on_trial(context, at->until) : pin_get(context, PIN_ROOT);
+	int fd = -1, err = -EOPNOTSUPP;
 
 	if (root < 0)
-		return because(root, "the root program is gone from %s", context->bpffs);
+		return at->until ? root : because(root, "the root program is gone from %s", context->bpffs);
 	attachment_pin(context, path, at->name, false);
 	for (enum attach_mode mode = MODE_NATIVE; mode <= MODE_SKB && fd < 0; mode++) {
 		LIBBPF_OPTS(bpf_link_create_opts, opts,
@@ -207,6 +209,15 @@ int attach_new_root(const struct context *context, int root)
 		close_fd(fd);
 	}
 	free(list);
+	return err;
+}
+
+int attach_keep(const struct context *context)
+{
+	int root = pin_get(context, PIN_ROOT);
+	int err = root < 0 ? 0 : attach_new_root(context, root); /* without a root nothing is attached */
+
+	close_fd(root);
 	return err;
 }
 

@@ -17,6 +17,8 @@ int attach_may(const struct context *context, const struct attachment *at);
 
 /* Every link runs this root from now on, in place of one that was lost. */
 int attach_new_root(const struct context *context, int root);
+/* What is attached on trial stays. */
+int attach_keep(const struct context *context);
 
 /* Every interface that the filter is on, as the kernel has it; free() the list. */
 int attach_list(const struct context *context, struct attachment **list, size_t *n);

@@ -5,6 +5,7 @@
 
 #include <net/if.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "kernel/pins.h"
 
@@ -17,6 +18,7 @@ struct attachment {
 	bool gone;	       /* the interface has vanished, or another program took it out of a dispatcher */
 	bool moved;	       /* still filtering, but under another name or in another network namespace */
 	unsigned int ifindex;  /* where it filters; 0: nowhere */
+	int64_t until;	       /* to be attached on trial, until then by clock_boot(); 0: for good */
 };
 
 extern const char *const attach_mode_names[];

@@ -36,7 +36,8 @@ int attach_find(const struct context *context, const char *name)
 
 static int unpin(const char *name, const char *path)
 {
-	return unlink(path)
+	/* What takes back an attach that was not confirmed waits for nobody, and may have come first. */
+	return unlink(path) && errno != ENOENT
 		       ? because(-errno, "%s: filtering has stopped, but %s stays: %s", name, path, strerror(errno))
 		       : 0;
 }
@@ -48,7 +49,7 @@ static int detach_link(const char *name, const char *path)
 	int err = fd < 0 || bpf_link_detach(fd) ? -errno : 0;
 
 	close_fd(fd);
-	if (err && !err_is(err, ENOLINK) && !err_is(err, EINVAL) && !err_is(err, EOPNOTSUPP))
+	if (err && !err_is(err, ENOENT) && !err_is(err, ENOLINK) && !err_is(err, EINVAL) && !err_is(err, EOPNOTSUPP))
 		return because_kernel(err, path);
 	return unpin(name, path);
 }

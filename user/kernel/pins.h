@@ -14,6 +14,10 @@ struct context;
 #define PIN_PROGRAM "program"
 #define PIN_ASK	    "ask"
 #define PIN_META    "meta"
+/* Of a generation on trial: its program that reads the clock, what that calls later, and struct trial. */
+#define PIN_TRIAL	 "trial"
+#define PIN_TRIAL_BEFORE "before"
+#define PIN_TRIAL_TERM	 "term"
 
 void pin_path(const struct context *context, char path[PIN_PATH_MAX], const char *name);
 /* A generation's directory, or with a name one of its pins. */

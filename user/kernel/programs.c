@@ -89,10 +89,25 @@ int programs_open(const struct context *context, struct xdp_bloom_bpf **skel)
 	/* Their pins have the maps' names: PIN_SLOT and so on. */
 	bpf_object__for_each_map(map, (*skel)->obj)
 	{
+		if (map == (*skel)->maps.trial || map == (*skel)->maps.before) {
+			bpf_map__set_autocreate(map, false);
+			continue;
+		}
 		pin_path(context, path, bpf_map__name(map));
 		bpf_map__set_pin_path(map, path);
 	}
+	bpf_program__set_autoload((*skel)->progs.xdp_bloom_trial, false);
+	bpf_program__set_autoload((*skel)->progs.xdp_bloom_trial_shared, false);
+	bpf_program__set_autoload((*skel)->progs.xdp_bloom_trial_root, false);
 	return 0;
+}
+
+void programs_add(struct bpf_program *program, struct bpf_map *trial, struct bpf_map *before)
+{
+	bpf_program__set_autoload(program, true);
+	bpf_map__set_autocreate(trial, true);
+	if (before)
+		bpf_map__set_autocreate(before, true);
 }
 
 void programs_constants(const struct generation *g, const int *maps)

@@ -10,6 +10,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/close_fd.h"
 #include "base/log.h"
 #include "kernel/attach.h"
 #include "kernel/pins.h"
@@ -92,6 +93,33 @@ static int load_root(const struct context *context, bool frags)
 	}
 	xdp_bloom_bpf__destroy(skel);
 	return err;
+}
+
+int root_on_trial(const struct context *context, int64_t until)
+{
+	struct trial term = { .until = (__u64)until };
+	int frags = kernel_frags(context), root = -1, err;
+	struct xdp_bloom_bpf *skel;
+	struct bpf_program *program = NULL;
+	__u32 key = 0;
+
+	err = frags < 0 ? frags : programs_open(context, &skel);
+	if (err)
+		return err;
+	while ((program = bpf_object__next_program(skel->obj, program)))
+		bpf_program__set_autoload(program, false);
+	programs_add(skel->progs.xdp_bloom_trial_root, skel->maps.trial, NULL);
+	err = programs_load(skel->obj, &(struct generation){ .frags = (__u64)frags }, NULL);
+	if (!err) {
+		root = dup(bpf_program__fd(skel->progs.xdp_bloom_trial_root));
+		if (root < 0 || bpf_map_update_elem(bpf_map__fd(skel->maps.trial), &key, &term, BPF_ANY))
+			err = -errno;
+	}
+	xdp_bloom_bpf__destroy(skel);
+	if (!err)
+		return root;
+	close_fd(root);
+	return because_program(err, "loading the root program");
 }
 
 int kernel_frags(const struct context *context)

@@ -35,9 +35,14 @@ static int64_t first_end(struct state *state)
 	size_t n = 0;
 
 	if (!state_pending(state, &pending, &n))
-		for (size_t i = 0; i < n; i++)
-			if (!at || pending[i].deadline < at)
-				at = pending[i].deadline;
+		for (size_t i = 0; i < n; i++) {
+			/* Once the date was set, this tells the same time by another number. */
+			int64_t left = pending_left(&pending[i], 0);
+			int64_t end = time(NULL) + (left ? left / 1000000000 + 1 : 0);
+
+			if (!at || end < at)
+				at = end;
+		}
 	free(pending);
 	return at;
 }
@@ -76,7 +81,7 @@ int expiry_run(const struct context *context)
 {
 	struct context own = *context;
 	struct change *change;
-	int64_t now = time(NULL), end;
+	int64_t end;
 	int err = change_begin(&change, &own);
 
 	end = err ? 0 : first_end(change->state);
@@ -84,7 +89,7 @@ int expiry_run(const struct context *context)
 	if (err)
 		return fail("%s", reason(err));
 	/* If something could not be ended, change_begin() only warns. */
-	return end && end <= now ? EXIT_ERROR : EXIT_DONE;
+	return end && end <= time(NULL) ? EXIT_ERROR : EXIT_DONE;
 }
 
 void expiry_ran(struct expiry *e, bool done)

@@ -125,6 +125,18 @@ int state_ban_put(struct state *state, const struct ban *ban, bool *renewed)
 			 ban);
 }
 
+int state_ban_statement(struct state *s, const char *sql, struct addr first, unsigned int length)
+{
+	sqlite3_stmt *stmt = state_prepare(s, sql);
+	int err = bind_prefix(s, stmt, first, length);
+
+	if (err) {
+		sqlite3_finalize(stmt);
+		return err;
+	}
+	return state_finish(s, stmt, sqlite3_step(stmt));
+}
+
 int state_ban_drop(struct state *state, struct addr first, unsigned int length)
 {
 	sqlite3_stmt *stmt =

@@ -21,6 +21,9 @@ enum cached_statement {
 	CACHED_STATEMENTS
 };
 
+/* From which version on what waits for confirmation has an end that setting the date does not move. */
+#define VERSION_DUE 6
+
 struct state {
 	const char *directory;
 	long wait;   /* for other commands, seconds */
@@ -69,6 +72,8 @@ struct recovered;
 int state_salvage(struct state *to, sqlite3 *from, struct recovered *r);
 /* The first setting that no version of ours wrote, or NULL. */
 const char *state_setting_damaged(struct state *state);
+/* A statement about one prefix: its family, its length and its first address. */
+int state_ban_statement(struct state *s, const char *sql, struct addr first, unsigned int length);
 /* -EUCLEAN for a row that no version of ours wrote. */
 int state_read_ban(const struct state *s, sqlite3_stmt *stmt, void *ban);
 

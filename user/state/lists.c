@@ -178,7 +178,9 @@ int state_list_set_kind(struct state *state, const char *name, enum list_kind ki
 
 int state_list_drop(struct state *state, const char *name)
 {
-	int err = strchr(name, ' ') ? -ENOENT : state_pending_forget(state, PENDING_LIST, name);
+	int err = strchr(name, ' ') ? -ENOENT
+				    : state_pending_forget(state, PENDING_LIST, name)
+					      ?: state_pending_forget(state, PENDING_LIST_KIND, name);
 
 	err = err ?: state_change(state, "DELETE FROM list WHERE name = ?", name);
 	return err_is(err, ENOENT) ? because(err, "there is no list '%s'", name) : err;

@@ -81,17 +81,17 @@ static void salvage_numbered(struct salvage *s, const char *table)
 }
 
 /* Bans have no row numbers. */
-static void salvage_bans(struct salvage *s)
+static void salvage_bans(struct salvage *s, const char *table)
 {
 	static const char *const ways[] = {
-		"SELECT * FROM ban ORDER BY family, length, first",
-		"SELECT * FROM ban ORDER BY family DESC, length DESC, first DESC",
+		"SELECT * FROM \"%w\" ORDER BY family, length, first",
+		"SELECT * FROM \"%w\" ORDER BY family DESC, length DESC, first DESC",
 	};
 	int code = SQLITE_ERROR;
 	struct ban ban;
 
 	for (int way = 0; way < 2 && code != SQLITE_DONE; way++) {
-		sqlite3_stmt *row = ask(s->from, ways[way], NULL);
+		sqlite3_stmt *row = ask(s->from, ways[way], table);
 
 		while (row && (code = sqlite3_step(row)) == SQLITE_ROW) {
 			if (!state_read_ban(s->to, row, &ban))
@@ -122,8 +122,8 @@ static bool salvage_table(struct salvage *s, const char *table)
 	s->put = ask(s->to->db, sql, table);
 	if (!s->put)
 		return false;
-	if (!strcmp(table, "ban"))
-		salvage_bans(s);
+	if (!strncmp(table, "ban", 3))
+		salvage_bans(s, table);
 	else
 		salvage_numbered(s, table);
 	sqlite3_finalize(s->put);
@@ -133,7 +133,8 @@ static bool salvage_table(struct salvage *s, const char *table)
 /* In the order in which they were made: a list before its pieces. */
 int state_salvage(struct state *to, sqlite3 *from, struct recovered *r)
 {
-	static const char *const tables[] = { "list", "chunk", "source", "interface", "pending", "setting", "ban" };
+	static const char *const tables[] = { "list",	 "chunk",   "source", "interface",
+					      "pending", "setting", "ban",    "ban_before" };
 	struct salvage s = { .from = from, .to = to };
 
 	r->whole = r->texts = true;

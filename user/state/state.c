@@ -51,9 +51,21 @@ static const char schema_packed[] = "PRAGMA user_version = 4;";
 /* SQLite does not notice a changed bit in its file: each piece of a list has a checksum. */
 static const char schema_sums[] = "ALTER TABLE chunk ADD COLUMN sum INTEGER; PRAGMA user_version = 5;";
 
+/*
+ * What waits to be confirmed has an end that setting the date does not move: `due`, since the start of the machine that
+ * `boot` names. And bans can wait, too: ban_before has those that come back.
+ */
+static const char schema_due[] =
+	"ALTER TABLE pending ADD COLUMN due INTEGER;"
+	"ALTER TABLE pending ADD COLUMN boot TEXT;"
+	"CREATE TABLE ban_before (family INTEGER NOT NULL, length INTEGER NOT NULL, first BLOB NOT NULL,"
+	"  added INTEGER NOT NULL, expires INTEGER, reason TEXT NOT NULL,"
+	"  PRIMARY KEY (family, length, first)) WITHOUT ROWID;"
+	"PRAGMA user_version = 6;";
+
 /* From which version to the next. */
 static const char *const upgrades[] = {
-	[1] = schema_bans, [2] = schema_sources, [3] = schema_packed, [4] = schema_sums
+	[1] = schema_bans, [2] = schema_sources, [3] = schema_packed, [4] = schema_sums, [5] = schema_due
 };
 
 #define STATE_VERSION ((int)(sizeof(upgrades) / sizeof(upgrades[0])))

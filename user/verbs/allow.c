@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "change/apply.h"
 #include "change/change.h"
+#include "change/revert_timer.h"
 #include "sets/prefixes.h"
 #include "verbs/verbs.h"
 #include "sets/writer.h"
@@ -34,13 +35,18 @@ static int any_allowed(const struct ranges *live, const struct prefixes *p)
 	return 0;
 }
 
-static int put_live(struct state *state, const struct ranges *set)
+static int put_live(struct change *change, const struct ranges *set, long confirm)
 {
+	struct state *state = change->state;
 	struct list_info list = { .name = LIVE_ALLOW, .kind = LIST_ALLOW, .source = "allow" };
 	char number[NUMBER_TEXT_MAX];
 
-	if (!set->n4 && !set->n6)
-		return state_list_drop(state, LIVE_ALLOW);
+	bool none = !set->n4 && !set->n6;
+	int err = none && confirm ? change_pending_drop(change, LIVE_ALLOW, confirm)
+				  : change_pending(change, PENDING_LIST, LIVE_ALLOW, confirm);
+
+	if (err || none)
+		return err || confirm ? err : state_list_drop(state, LIVE_ALLOW);
 	list.prefixes = ranges_count_prefixes(set);
 	snprintf(list.addresses, sizeof(list.addresses), "%s", number_text(number, ranges_count(set)));
 	utc_text(list.loaded, time(NULL));
@@ -98,14 +104,15 @@ static int change_live(const struct call *call, bool allow)
 	if (!err && ranges_equal(&live, &after))
 		err = change_commit(change, NULL);
 	else if (!err)
-		err = put_live(change->state, &after)
+		err = put_live(change, &after, (long)o->confirm.value)
 			      ?: change_commit(change, &(struct apply_options){ .guarded = !o->force });
 	change_end(change);
 	prefixes_free(&prefixes);
 	ranges_free(&given);
 	ranges_free(&live);
 	ranges_free(&after);
-	return err ? fail("%s: %s; nothing was changed", call->verb->name, reason(err)) : out_done(call->context);
+	return err ? fail("%s: %s; nothing was changed", call->verb->name, reason(err))
+		   : out_confirm(call->context, call->verb->name, &o->confirm);
 }
 
 int verb_allow(const struct call *call)

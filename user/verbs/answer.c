@@ -11,6 +11,13 @@ int out_done(const struct context *context)
 	return out_json(context, json_pack("{s:I}", "generation", (json_int_t)kernel_live_generation(context)));
 }
 
+int out_confirm(const struct context *context, const char *what, const struct number *confirm)
+{
+	if (confirm->given && !context->quiet && !context->json)
+		printf("%s: goes back in %.0f s unless you run: xdp-bloom confirm\n", what, confirm->value);
+	return out_done(context);
+}
+
 json_t *out_rungs(const struct generation *g)
 {
 	json_t *array = json_array();

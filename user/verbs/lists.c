@@ -9,6 +9,8 @@
 #include "verbs/verbs.h"
 
 const struct option_spec force_options[] = {
+	{ "confirm", .type = OPTION_TIME, AT(force_options, confirm), .value = "TIME",
+	  .does = "goes back unless 'confirm' comes first" },
 	{ "force", AT(force_options, force), .does = "even against the guard rails" },
 	OPTIONS_END(struct force_options),
 };
@@ -25,7 +27,8 @@ int verb_unload(const struct call *call)
 	if (!err)
 		err = state_lists(change->state, &lists, &n);
 	for (int i = 0; i < call->n && !err; i++)
-		err = state_list_drop(change->state, call->operands[i]);
+		err = o->confirm.given ? change_pending_drop(change, call->operands[i], (long)o->confirm.value)
+				       : state_list_drop(change->state, call->operands[i]);
 	for (size_t i = 0; i < n && !err; i++)
 		for (int j = 0; j < call->n; j++)
 			if (!strcmp(lists[i].name, call->operands[j]) && lists[i].label)
@@ -34,7 +37,7 @@ int verb_unload(const struct call *call)
 		err = change_commit(change, &(struct apply_options){ .guarded = !o->force });
 	free(lists);
 	change_end(change);
-	return err ? fail("%s; nothing was unloaded", reason(err)) : out_done(call->context);
+	return err ? fail("%s; nothing was unloaded", reason(err)) : out_confirm(call->context, "unload", &o->confirm);
 }
 
 int verb_lists(const struct call *call)
@@ -99,7 +102,7 @@ static int change_kind(const struct call *call, enum list_kind kind)
 		if (!err && kind == LIST_BAN && list.kind == LIST_SHADOW && !o->force)
 			err = check_wide(change->state, name);
 		if (!err)
-			err = change_pending(change, PENDING_LIST, name, 0);
+			err = change_pending(change, PENDING_LIST_KIND, name, (long)o->confirm.value);
 		if (!err)
 			err = state_list_set_kind(change->state, name, kind);
 		/* What it dropped and what it would have dropped are different counts. */
@@ -109,7 +112,8 @@ static int change_kind(const struct call *call, enum list_kind kind)
 	if (!err)
 		err = change_commit(change, &(struct apply_options){ .guarded = !o->force });
 	change_end(change);
-	return err ? fail("%s; nothing was changed", reason(err)) : out_done(call->context);
+	return err ? fail("%s; nothing was changed", reason(err))
+		   : out_confirm(call->context, call->verb->name, &o->confirm);
 }
 
 int verb_enforce(const struct call *call)

@@ -31,6 +31,8 @@ int verb_flush(const struct call *call)
 		err = state_lists(change->state, &lists, &n);
 	for (size_t i = 0; i < n && !err; i++)
 		err = state_list_drop(change->state, lists[i].name);
+	if (!err)
+		err = state_pending_flush(change->state);
 	if (!err) {
 		image = image_kept(change->state);
 		err = image_leave(change->state);

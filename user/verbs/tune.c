@@ -2,6 +2,7 @@
 /* tune: settings, kept in the state; a change of them rotates */
 #include "change/apply.h"
 #include "change/change.h"
+#include "change/revert_timer.h"
 #include "filter/layout.h"
 #include "state/settings.h"
 #include "verbs/verbs.h"
@@ -15,6 +16,7 @@ struct options {
 		double value;
 	} wanted[WANTED_MAX];
 	size_t n;
+	struct number confirm;
 };
 
 static int read_setting(const struct option_spec *o, void *target, const char *value)
@@ -35,7 +37,11 @@ static int read_setting(const struct option_spec *o, void *target, const char *v
 	{ option,	.type = OPTION_READ, .value = (kind) <= SETTING_LAYOUT ? NULL : "N", .words = WORDS_OF(kind), \
 	  .does = text, .read = read_setting },
 
-const struct option_spec tune_options[] = { SETTINGS_TO_TUNE(OPTION) OPTIONS_END(struct options) };
+const struct option_spec tune_options[] = {
+	SETTINGS_TO_TUNE(OPTION){ "confirm", .type = OPTION_TIME, AT(options, confirm), .value = "TIME",
+				  .does = "goes back unless 'confirm' comes first" },
+	OPTIONS_END(struct options),
+};
 
 static int report(const struct context *context, const struct settings *s)
 {
@@ -66,8 +72,12 @@ int verb_tune(const struct call *call)
 	int err = o->n ? change_begin(&change, call->context) : state_open(&look, call->context, false);
 
 	for (size_t i = 0; i < o->n && i < WANTED_MAX && !err; i++) {
-		news = news || state_setting(change->state, o->wanted[i].name, -1) != o->wanted[i].value;
-		err = state_set(change->state, o->wanted[i].name, o->wanted[i].value);
+		bool same = state_setting(change->state, o->wanted[i].name, -1) == o->wanted[i].value;
+
+		news = news || !same;
+		if (!same)
+			err = change_pending(change, PENDING_SETTING, o->wanted[i].name, (long)o->confirm.value);
+		err = err ?: state_set(change->state, o->wanted[i].name, o->wanted[i].value);
 	}
 	if (!err)
 		settings = settings_read(change ? change->state : look);
@@ -77,5 +87,7 @@ int verb_tune(const struct call *call)
 	state_close(look);
 	if (err)
 		return fail("tune: %s; nothing was changed", reason(err));
-	return o->n && !call->context->json ? EXIT_DONE : report(call->context, &settings);
+	if (o->n && !call->context->json)
+		return out_confirm(call->context, "tune", &o->confirm);
+	return report(call->context, &settings);
 }

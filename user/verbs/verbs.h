@@ -36,6 +36,7 @@ extern const struct option_spec add_options[], attach_options[], capture_options
 /* Of verbs that ask the guard rails. */
 struct force_options {
 	bool force;
+	struct number confirm;
 };
 
 /*
@@ -55,6 +56,9 @@ void event_verb(const struct verb *verb, const struct context *context, int argc
 
 /* The end of a verb that changed something: with --json, the generation that is in force now. */
 int out_done(const struct context *context);
+
+/* With --confirm: how long there is to confirm it. The exit status. */
+int out_confirm(const struct context *context, const char *what, const struct number *confirm);
 
 json_t *out_rungs(const struct generation *g);
 json_t *out_memory(const struct stage_bytes *bytes);

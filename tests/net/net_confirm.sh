@@ -1,0 +1,156 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# --confirm goes back, whatever happens: XDP_BLOOM_CONFIRMS changes (49), each in a session that breaks (confirm.py).
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../support/lib.sh"
+confirm=$(realpath "$(dirname "$0")/confirm.py")
+sandbox "$@"
+
+# Whether a control group can be killed as a whole (5.14).
+has_groups() {
+	local has
+
+	mount -t cgroup2 cgroup /sys/fs/cgroup 2>/dev/null && mkdir "/sys/fs/cgroup/xdp-bloom-test-$$" || return 1
+	[ -e "/sys/fs/cgroup/xdp-bloom-test-$$/cgroup.kill" ]
+	has=$?
+	rmdir "/sys/fs/cgroup/xdp-bloom-test-$$"
+	return $has
+}
+
+broken_sessions() {
+	local lanes=${XDP_BLOOM_LANES:-12} skipped=() n
+
+	export WORK
+	for ((n = 0; n < lanes; n++)); do
+		veth $n
+	done
+	[ -e "${TRAFFIC%/*}/clock.so" ] || skip "clock.so is not built"
+	has_groups || skipped+=(group)
+	unshare --time --boottime 1000 --fork true 2>/dev/null || skipped+=(namespace)
+	python3 "$confirm" "${XDP_BLOOM_CONFIRMS:-49}" "$lanes" "${skipped[@]}" \
+		>"$WORK/out" 2>"$WORK/err" || fail "$(cat "$WORK/out" "$WORK/err")"
+	sed 's/^/# /' "$WORK/out"
+}
+
+# as_sql SQL: what becomes of the state behind our back.
+as_sql() {
+	python3 - "$XDP_BLOOM_STATE/state.db" "$1" <<-'PYTHON'
+		import sqlite3, sys
+
+		with sqlite3.connect(sys.argv[1]) as db:
+		    db.executescript(sys.argv[2])
+	PYTHON
+}
+
+# The machine was started again: what waits is over.
+rebooted() {
+	as_sql "UPDATE pending SET boot = 'another'"
+	expect 2 "$XDP_BLOOM" confirm
+	grep -q "nothing waits" err || fail "it waits still: $(cat err)"
+}
+
+on_trial() {
+	compgen -G "$XDP_BLOOM_BPFFS/generation/*/trial" >/dev/null
+}
+
+every_verb() {
+	echo 45.0.0.1 >list
+	echo 46.0.0.0/24 >shade
+	bloom load list list
+	bloom load shade shade --shadow
+	bloom add 47.0.0.1 --reason old
+	bloom add 47.0.0.1 47.0.0.2 47.0.0.2 --reason new --confirm 1h
+	is "$(cat out)" "add: goes back in 3600 s unless you run: xdp-bloom confirm" "what add says"
+	bloom allow 45.0.0.1 --confirm 1h
+	bloom enforce shade --confirm 1h
+	bloom tune --headroom 50 --confirm 1h
+	verdicts 47.0.0.2=drop 45.0.0.1=pass 46.0.0.1=drop
+	refused "waits for confirmation" add 47.0.0.2
+	refused "waits for confirmation" del 47.0.0.2
+	refused "waits for confirmation" allow 45.0.0.2
+	refused "waits for confirmation" disallow 45.0.0.1
+	refused "waits for confirmation" enforce shade
+	refused "waits for confirmation" load shade shade
+	refused "waits for confirmation" tune --headroom 60
+	bloom save image
+	refused "waits for confirmation" load --image image --force
+	bloom add 48.0.0.1
+	rebooted
+	verdicts 47.0.0.1=drop 47.0.0.2=pass 45.0.0.1=drop 46.0.0.1=pass 48.0.0.1=drop
+	is "$(get '[.[]|.prefix,.reason]' bans)" '["47.0.0.1","old","48.0.0.1",null]' "the bans that came back"
+	is "$(get .headroom tune)" 10 "the setting that came back"
+	is "$(get .[].kind lists | tr '\n' ' ')" "ban shadow " "the kinds of the lists"
+
+	bloom load --image image --force --confirm 1h
+	verdicts 45.0.0.1=pass 46.0.0.1=drop 48.0.0.1=pass
+	refused "takes no bans" add 45.0.0.1
+	rebooted
+	verdicts 47.0.0.1=drop 47.0.0.2=pass 45.0.0.1=drop 46.0.0.1=pass 48.0.0.1=drop
+	is "$(get '[.[]|.name,.kind]' lists)" '["list","ban","shade","shadow"]' "the lists that came back"
+	is "$(echo state/image.*)" "state/image.*" "copies of the image"
+
+	bloom unload list shade --confirm 1h
+	is "$(get length lists)" 0 "number of lists"
+	# What waits is saved with the rest.
+	bloom state recover
+	rebooted
+	verdicts 45.0.0.1=drop
+	bloom allow 45.0.0.1
+	bloom disallow 45.0.0.1 --confirm 1h
+	verdicts 45.0.0.1=drop
+	rebooted
+	verdicts 45.0.0.1=pass
+	bloom disallow 45.0.0.1
+	printf '50.0.%d.1\n' {0..255} >many
+	echo 50.1.0.1 >>many
+	refused "256 prefixes at most" add --confirm 1h - <many
+	on_trial && fail "a generation is on trial, and nothing waits"
+	return 0
+}
+
+# confirm makes it one like any other; also where it was killed before it had told the kernel.
+confirmed() {
+	local by
+
+	echo 45.0.0.1 >list
+	for by in command kill; do
+		bloom load list list --force --confirm 1h
+		on_trial || fail "it is not on trial"
+		if [ $by = command ]; then
+			bloom confirm
+		else
+			as_sql "DELETE FROM pending; DELETE FROM list WHERE name LIKE '% before'"
+			expect 2 "$XDP_BLOOM" confirm
+		fi
+		on_trial && fail "it is on trial still"
+		verdicts 45.0.0.1=drop
+	done
+	is "$(compgen -G "$XDP_BLOOM_BPFFS/generation/*/before")" "" "what it would go back to"
+}
+
+# confirm comes too late for what could not be taken back in time.
+too_late() {
+	echo 45.0.0.1 >list
+	bloom load list list
+	bloom load other list --confirm 1h
+	as_sql "UPDATE pending SET deadline = 1; UPDATE chunk SET data = x'00' WHERE family > 0"
+	expect 2 "$XDP_BLOOM" confirm
+	grep -q "its time is over" err || fail "$(cat err)"
+}
+
+# What version 5 of the state's tables says of what waits.
+of_an_older_state() {
+	echo 45.0.0.1 >list
+	bloom load list list
+	bloom load other list --confirm 1h
+	as_sql "ALTER TABLE pending DROP COLUMN due; ALTER TABLE pending DROP COLUMN boot; DROP TABLE ban_before;
+		PRAGMA user_version = 5"
+	is "$(get length lists)" 2 "number of lists"
+	bloom add 45.0.0.2
+	as_sql "UPDATE pending SET deadline = 1"
+	expect 2 "$XDP_BLOOM" confirm
+	is "$(get '[.[].name]' lists)" '["list"]' "what was there before"
+	verdicts 45.0.0.2=drop
+}
+
+run_cases every_verb confirmed too_late of_an_older_state broken_sessions
