@@ -76,6 +76,7 @@ units:
 install: all units ## into PREFIX (/usr/local), below DESTDIR
 	install -D -m 644 $(UNITS)/xdp-bloom.service $(DESTDIR)$(PREFIX)/lib/systemd/system/xdp-bloom.service
 	install -m 644 $(UNITS)/xdp-bloom-restore.service $(DESTDIR)$(PREFIX)/lib/systemd/system/xdp-bloom-restore.service
+	install -D -m 755 packaging/systemd/xdp-bloom-generator $(DESTDIR)$(PREFIX)/lib/systemd/system-generators/xdp-bloom-generator
 	install -D -m 755 $(BUILD)/xdp-bloom $(DESTDIR)$(PREFIX)/sbin/xdp-bloom
 	install -D -m 644 docs/xdp-bloom.8 $(DESTDIR)$(PREFIX)/share/man/man8/xdp-bloom.8
 	install -D -m 644 docs/xdp-bloom.conf.5 $(DESTDIR)$(PREFIX)/share/man/man5/xdp-bloom.conf.5
@@ -190,7 +191,7 @@ lint: deps-lint ## clang-format, clang-tidy, cppcheck, shellcheck
 
 CLANG_FORMAT ?= clang-format
 C_FILES  := $(wildcard bpf/*.[ch] user/*/*.[ch] tests/*/*.[ch] tools/rates/*.c)
-SH_FILES := $(wildcard tests/*/*.sh tools/*.sh packaging/*.sh)
+SH_FILES := $(wildcard tests/*/*.sh tools/*.sh packaging/*.sh packaging/systemd/*-generator)
 
 # --- Tests at length -------------------------------------------------------------------------------------------------
 

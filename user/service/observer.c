@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/context.h"
+#include "base/log.h"
 #include "observe/tallies.h"
 #include "observe/history.h"
 #include "kernel/live.h"
@@ -83,6 +84,12 @@ int observer_open(const struct context *context, struct observer **observer, con
 		err = history_open(context, &o->history, true);
 	if (!err && listen)
 		err = metrics_listen(context, &o->server, listen);
+	/* The unit gives Internet sockets to a config that asks for them. Without metrics, bans still end. */
+	if (err_is(err, EAFNOSUPPORT)) {
+		warn("%s; with the line 'run --listen %s' in /etc/xdp-bloom.conf, 'systemctl daemon-reload' lets the "
+		     "service listen at its next start", reason(err), listen);
+		err = 0;
+	}
 	if (err) {
 		observer_close(o);
 		return err;
