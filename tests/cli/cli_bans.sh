@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# add, del, bans, batch: what they do, refuse and say; and that bans are in force, stay, and end.
+# add, del, bans: what they do, refuse and say; and that bans are in force, stay, and end.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
 sandbox "$@"
@@ -200,119 +200,6 @@ exceptions() {
 	[ "$(grep -c '"message":"allow"' state/events)" = 0 ] || fail "to show is an event: $(cat state/events)"
 }
 
-batches() {
-	local before
-
-	echo 47.0.0.0/24 >list
-	cat >commands <<'END'
-# all of these, or none
-add 45.0.0.1 --reason "two words"
-load mine list
-allow 47.0.0.7
-add 45.0.0.2 45.0.0.3
-del 45.0.0.2
-tune --headroom 50
-END
-	bloom load other list
-	before=$(generation)
-	bloom batch commands
-	verdicts 45.0.0.1=drop 45.0.0.2=pass 45.0.0.3=drop 47.0.0.6=drop 47.0.0.7=pass
-	is "$(get '.[0].reason' test 45.0.0.1)" "two words" "the reason"
-	is "$(generation)" $((before + 1)) "the generation"
-	echo 'del 45.9.9.9' >>commands
-	sed -i 's/45.0.0.1/45.0.0.9/' commands
-	refused "commands:8: del: 45.9.9.9 is not banned" batch commands
-	verdicts 45.0.0.9=pass
-	echo 'show' >commands
-	refused "commands:1: 'show' does not go into a batch" batch commands
-	echo 'add 45.0.0.9 "' >commands
-	refused "commands:1: " batch commands
-	printf 'unload mine\nload mine nowhere\n' >commands
-	refused "commands:2: nowhere" batch commands
-	is "$(get '[.[].name]' lists)" '["other","mine","(allow)"]' "the lists"
-}
-
-# What stands in a line stands for that line; what does not belong there is refused, and so is all of the batch.
-lines_of_a_batch() {
-	local line words
-
-	veth 0
-	ip addr add 45.0.9.1/24 dev edge0
-	echo 45.0.0.1 >list
-	bloom add 45.0.0.1
-	while IFS='|' read -r line words; do
-		printf 'add 45.0.0.5\n%s\n' "$line" >commands
-		refused "commands:2: $words" batch commands
-		verdicts 45.0.0.5=pass
-	done <<-'LINES'
-		add 45.0.0.6 --check|--check stands on the command line
-		add 45.0.0.6 -S other|--state stands on the command line
-		add 45.0.0.6 --bpff other|--bpffs stands on the command line
-		add 45.0.0.6 --wait 1|--wait stands on the command line
-		add 45.0.0.6 --log json|--log stands on the command line
-		add -|add: '-': a line of a file of commands reads no standard input
-		load mine -|'-': a line of a file of commands reads no standard input
-	LINES
-	[ ! -e other ] || fail "a directory was made"
-	printf 'add -\n45.0.0.5\n' >commands
-	expect 2 "$XDP_BLOOM" batch - <commands
-	one_line "standard input:1: add: '-'"
-	printf 'add 45.0.9.1\ndel 45.0.9.1\nadd 45.0.0.5\n' >commands
-	bloom batch commands
-	verdicts 45.0.9.1=pass 45.0.0.5=drop
-	for line in 'add 45.0.0.6 --force' 'load mine list --force'; do
-		printf '%s\nadd 45.0.9.1\n' "$line" >commands
-		refused "45.0.9.1, an address of this machine" batch commands
-	done
-	printf 'add 45.0.0.6\ndel 45.0.0.6\ndel 45.0.0.6\n' >commands
-	refused "commands:3: del: 45.0.0.6 is not banned" batch commands
-	printf 'del 45.0.0.5\ndel 45.0.0.5\n' >commands
-	refused "commands:2: del: 45.0.0.5 is not banned" batch commands
-	printf 'add 45.0.0.6 -j\nadd 45.0.0.7\ndel 45.9.9.9\n' >commands
-	refused "commands:3: del: 45.9.9.9 is not banned" batch commands
-	sed -i '$d' commands
-	bloom batch commands
-	[ ! -s out ] || fail "a line has something to show: $(cat out)"
-	bloom add 2a00::1 2a00::2 2a00::3
-	printf 'del 2a00::1\nadd 2a00::1\ndel 2a00::1\n' >commands
-	bloom batch commands
-	is "$(get .keys.ipv6 show)" 2 "the keys after one went twice"
-	verdicts 2a00::1=pass 2a00::2=drop
-}
-
-# A writer of commands may be slow: while it writes nothing, no other command waits for it.
-slow_batch() {
-	local batch pipe
-
-	mkfifo commands
-	"$XDP_BLOOM" batch - <commands >said 2>&1 &
-	batch=$!
-	exec {pipe}>commands
-	# It waits for its standard input.
-	wait_until "a batch that reads" grep -qs '^[0-9]* 0x0 ' "/proc/$batch/syscall"
-	bloom --wait 0 add 45.0.0.1
-	printf 'add 45.0.0.2\nadd 45.0.0.3\n' >&"$pipe"
-	bloom --wait 0 add 45.0.0.4
-	verdicts 45.0.0.1=drop 45.0.0.2=pass 45.0.0.4=drop
-	exec {pipe}>&-
-	wait "$batch" || fail "the batch: $(cat said)"
-	verdicts 45.0.0.1=drop 45.0.0.2=drop 45.0.0.3=drop 45.0.0.4=drop
-	(echo "add 45.0.0.5") | bloom batch /dev/stdin
-	verdicts 45.0.0.5=drop
-}
-
-checks_a_batch() {
-	bloom add 45.0.0.1
-	printf 'add 45.0.0.2\nload mine nowhere\n' >commands
-	refused "commands:2: nowhere: " batch --check commands
-	bloom batch --check=words commands
-	is "$(cat out)" "commands: 2 commands, all right" "what --check says"
-	printf '%s\n' 'add 45.0.0.300' nonsense show 'add 45.0.0.2 --ttl soon' 'add 45.0.0.2' >commands
-	expect 2 "$XDP_BLOOM" batch --check - <commands
-	is "$(sed 's/^xdp-bloom: standard input:\([0-9]*\): .*/\1/' err | tr '\n' ' ')" "1 2 3 4 " "the lines that are wrong"
-	verdicts 45.0.0.2=pass
-}
-
 full_of_lists() {
 	local n
 
@@ -428,19 +315,6 @@ mapped() {
 	verdicts 192.0.2.7=pass
 }
 
-# A label is another list's only when the batch is done.
-counted_on() {
-	filtering mine
-	send 0 -b banned -c clean
-	is "$(get '[.lists[]|[.name,.packets]]' stats)" '[["mine",3]]' "the lists that are counted"
-	printf '%s\n' 'unload mine' 'load other list' 'add 300.1.1.1' >commands
-	refused "commands:3: " batch commands
-	is "$(get '[.lists[]|[.name,.packets]]' stats)" '[["mine",3]]' "the counts after a batch that failed"
-	sed -i '$d' commands
-	bloom batch commands
-	is "$(get '[.lists[]|select(.packets>0)|.name]' stats)" '[]' "the lists with a count after the batch"
-}
-
 run_cases in_place survives_a_reboot ends_in_time shortens says_what_still_bans says_what_is_allowed guard_rails everything \
-	thousands exceptions batches lines_of_a_batch slow_batch checks_a_batch full_of_lists heals older_state counted \
-	counted_on mapped under_traffic
+	thousands exceptions full_of_lists heals older_state counted \
+	mapped under_traffic
