@@ -144,6 +144,39 @@ everything() {
 	verdicts 45.0.0.2=pass 2a00::2=pass
 }
 
+# all_and_one ALL HOST ANOTHER: a ban of length 0 holds what is banned and taken back within it, in place and by rotation.
+all_and_one() {
+	local round before
+
+	bloom add "$1" --force
+	for round in 1 2; do
+		before=$(generation)
+		bloom add "$2"
+		bloom del "$2"
+		# A prefix whose length has no rung takes a new generation.
+		[[ $1 == ::* ]] || is "$(generation)" "$before" "the generation after what changes no verdict"
+		grep -q "the ban of $1 holds it" out || fail "round $round: does not say it: $(cat out)"
+		verdicts "$2=drop" "$3=drop"
+		is "$(get '.[0].prefix' test "$2")" "$1" "what bans it"
+		refused "part of the ban of $1" del "$2"
+		bloom rotate
+		verdicts "$2=drop" "$3=drop"
+	done
+	printf 'add %s\nadd %s\ndel %s\n' "$2" "$3" "$2" >commands
+	bloom batch commands
+	verdicts "$2=drop" "$3=drop"
+	bloom del "$1"
+	verdicts "$2=pass" "$3=drop"
+	bloom add "$1" --force
+	echo 45.0.0.9 >list
+	bloom image make small.image list
+	bloom del "$3"
+	refused "live bans" load --image small.image
+	bloom del "$1"
+	verdicts "$2=pass" "$3=pass"
+	bloom load --image small.image
+}
+
 thousands() {
 	seq 0 4999 | sed 's/\(.*\)\(..\)$/&/' | awk '{ printf "45.%d.%d.%d\n", $1 / 65536, $1 / 256 % 256, $1 % 256 }' >many
 	expect 0 "$XDP_BLOOM" -j add - <many
@@ -316,5 +349,6 @@ mapped() {
 }
 
 run_cases in_place survives_a_reboot ends_in_time shortens says_what_still_bans says_what_is_allowed guard_rails everything \
+	"all_and_one 0.0.0.0/0 45.0.0.1 45.0.0.2" "all_and_one ::/0 2a00::1 2a00::2" \
 	thousands exceptions full_of_lists heals older_state counted \
 	mapped under_traffic
