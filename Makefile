@@ -111,6 +111,7 @@ BENCH_DEPS := iproute2 ipset nftables iptables xdp-tools iprange ethtool python3
 DEB_DEPS   := debhelper dpkg-dev lintian
 LINT_DEPS  := clang-format clang-tidy cppcheck shellcheck python3
 FRESH_DEPS := mmdebstrap git
+MUTANT_DEPS := python3 util-linux mount
 
 # Where rights or the kernel are missing, what an emulated machine needs.
 VM_DEPS     = $(shell tools/rights.sh >/dev/null 2>&1; [ $$? != 1 ] || tests/kernels/instead.sh packages)
@@ -123,6 +124,8 @@ deps-test: ## what the tests need
 	@tools/deps.sh $(DEPS) $(TEST_DEPS) $(if $(VM_DEPS),$(VM_DEPS) $(FUZZ_DEPS))
 deps-check:
 	@tools/deps.sh $(DEPS) $(CHECK_DEPS)
+deps-mutants:
+	@tools/deps.sh $(DEPS) $(TEST_DEPS) $(MUTANT_DEPS)
 deps-fuzz:
 	@tools/deps.sh $(DEPS) $(FUZZ_DEPS)
 deps-bench:
@@ -230,6 +233,13 @@ faults: deps-test ## each system call and allocation of the verbs that change so
 	@$(MAKE) --no-print-directory tests
 	FAULTS=all XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic tests/cli/cli_faults.sh
 
+N    ?= 120
+SEED ?=
+AREA ?=
+ONLY ?=
+mutants: deps-mutants ## N (120) random mistakes in the code: do the tests notice? SEED='1 2', AREA='bpf state', ONLY=7
+	@tools/mutants.py -n $(N) $(SEED:%=-s %) $(AREA:%=-a %) $(ONLY:%=-i %) -o $(BUILD)/mutants
+
 compilers: deps ## both sides by clang 14 to 19, user space by gcc, and what the kernel says of the programs; COMPILERS
 	+tools/compilers.sh $(COMPILERS)
 
@@ -270,6 +280,6 @@ help: ## this
 		/^[a-z -]+:.*## / { target = text = $$0; sub(/:.*/, "", target); sub(/.*## /, "", text); \
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
-.PHONY: all units install deb deb-test clean deps deps-test deps-check deps-fuzz deps-bench deps-lint run tests rooms errors check \
-	test fresh test-kernels lint fuzz soak rates kill-test confirm-test counts upgrade-test faults compilers kselftest \
+.PHONY: all units install deb deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
+	test fresh test-kernels lint fuzz soak rates kill-test confirm-test counts upgrade-test faults mutants compilers kselftest \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg help
