@@ -58,14 +58,16 @@ enum stage { STAGE_PARSE, STAGE_GATE, STAGE_FILTER, STAGE_ROSTER };
 #define ANSWER_DROP		   (1u << 24)
 #define ANSWER(stage, rung, label) ((__u32)(rung) << 16 | (__u32)(stage) << 8 | (__u32)(label))
 #define ANSWER_UNPARSED		   (~0u) /* there is no source address */
+#define ANSWER_HIDDEN		   (~1u) /* there is one where only the stack would find it: dropped, on no list's account */
 #define ANSWER_STAGE(answer)	   ((answer) >> 8 & 0xff)
 #define ANSWER_RUNG(answer)	   ((answer) >> 16 & 0xff)
 #define ANSWER_LABEL(answer)	   ((answer)&0xff)
 
-/* Drops are the upper four of a row; no address at all is the "no" of the parser. */
+/* Drops are the upper four of a row. Of the parser: no address at all, and one that is hidden. */
 #define REASON(answer)	((answer) >> 8 & 3 | ((answer) >> 22 & 4))
 #define REASON_UNPARSED 0
 #define REASON_DROPPED	4
+#define REASON_HIDDEN	REASON_DROPPED
 
 /* IPv4 gate: two bits for each /24. */
 #define GATE4_BYTES (4u << 20)

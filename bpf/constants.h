@@ -48,6 +48,14 @@
  */
 #define BRANCH_APART() asm volatile("r0 = 0" ::: "r0")
 
+/* A number that the compiler does not know: it lays out the other ways as if this one were not there. */
+#define RARE(number)                                                  \
+	({                                                            \
+		__s64 value_;                                         \
+		asm volatile("%0 = %1" : "=r"(value_) : "i"(number)); \
+		value_;                                               \
+	})
+
 /* Two values that the compiler neither sees through nor takes out of turn. */
 #define KEEP(a, b) asm("" : "+r"(a), "+r"(b))
 
@@ -78,6 +86,7 @@ inline_always const void *block_at_(__u64 map, __u64 flat, __u64 index)
 #define GEN_LATE(g, field) ((g)->field)
 
 #define BRANCH_APART() ((void)0)
+#define RARE(number)   ((__s64)(number))
 #define KEEP(a, b)     ((void)(a), (void)(b))
 
 #define SHIFT_LEFT(word, amount) ((word) <<= ((amount)&63))

@@ -8,6 +8,7 @@
 
 #include "filter.h"
 #include "gate.h"
+#include "parse.h"
 #include "roster.h"
 
 /* The label of a drop by the gate: kept for each /24, unless all share one. */
@@ -170,6 +171,34 @@ inline_always __u32 decide_shadow(const struct generation *g, __u32 answer)
 	else
 		word = label < 192 ? GEN(g, shadow[2]) : GEN(g, shadow[3]);
 	return word >> (label & 63) & 1 ? answer ^ (ANSWER_DROP | ANSWER_SHADOW) : answer;
+}
+
+/* By the IPv4 address that an IPv6 one carries: a copy, which costs all other packets nothing. */
+inline_never __u32 decide_carried(const struct generation *g, __u32 ipv4)
+{
+	return decide_shadow(g, decide_ipv4(g, ipv4));
+}
+
+/* The answer for a packet's source, or UNPARSED or HIDDEN, which are negative. */
+inline_always __s64 decide_packet(const struct generation *g, const void *data, const void *end)
+{
+	struct source source;
+	int family = parse_source(data, end, &source);
+
+	if (family == SOURCE_IPV4)
+		return decide_shadow(g, decide_ipv4(g, source.ipv4));
+	if (family == SOURCE_IPV6) {
+		if (source_mapped(&source)) {
+			__u32 answer = decide_carried(g, NET32(source.ipv6[3]));
+
+			if (answer & ANSWER_DROP)
+				return answer;
+		}
+		if (!GEN(g, rungs))
+			return ANSWER(STAGE_GATE, 0, 0);
+		return decide_shadow(g, decide_ipv6(g, source_ipv6(&source, 0), source_ipv6(&source, 1)));
+	}
+	return family == SOURCE_HIDDEN ? RARE((int)ANSWER_HIDDEN) : (int)ANSWER_UNPARSED;
 }
 
 #endif

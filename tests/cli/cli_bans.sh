@@ -340,12 +340,19 @@ mapped() {
 	bloom allow ::ffff:198.51.100.7
 	is "$(get '[.[].prefix]' bans)" '["192.0.2.7","198.51.100.0/24"]' "the bans"
 	verdicts ::ffff:203.0.113.9=drop 203.0.113.9=drop 198.51.100.6=drop 198.51.100.7=pass ::ffff:198.51.100.7=pass
-	printf '%s\n' 192.0.2.7 203.0.113.9 198.51.100.6 >banned
-	printf '%s\n' 192.0.2.6 198.51.100.7 >clean
+	printf '%s\n' {,::ffff:}192.0.2.7 {,::ffff:}203.0.113.9 {,::ffff:}198.51.100.6 >banned
+	printf '%s\n' {,::ffff:}192.0.2.6 {,::ffff:}198.51.100.7 >clean
 	bloom attach edge0
 	send 0 -b banned -c clean
 	bloom del ::ffff:192.0.2.7
-	verdicts 192.0.2.7=pass
+	verdicts 192.0.2.7=pass ::ffff:192.0.2.7=pass
+	bloom add ::ffff:0:0/96 --reason "not on the wire"
+	verdicts 192.0.2.7=pass ::ffff:192.0.2.7=drop ::ffff:198.51.100.7=drop ::fffe:192.0.2.7=pass
+	is "$(get '.[0]|[.address,.list,.prefix,.reason]' test ::ffff:192.0.2.7)" \
+		'["::ffff:192.0.2.7","live","::ffff:0.0.0.0/96","not on the wire"]' "why"
+	printf '%s\n' 203.0.113.9 ::ffff:192.0.2.7 >banned
+	printf '%s\n' 192.0.2.6 2001:db8::7 >clean
+	send 0 -b banned -c clean
 }
 
 run_cases in_place survives_a_reboot ends_in_time shortens says_what_still_bans says_what_is_allowed guard_rails everything \

@@ -86,10 +86,8 @@ static void answers(void)
 	err = kernel_ask(&own_context, asked, ASKED, got);
 	CHECK(!err, "kernel_ask: %s", reason(err));
 	for (int i = 0; i < ASKED && !ktap_failed; i++) {
-		ip6 num = asked[i].num;
-		__u32 mine = asked[i].family == 4 ? decide_ipv4(&live.g, (__u32)num)
-						  : decide_ipv6(&live.g, (__u64)(num >> 64), (__u64)num);
-		int label = naive_label(&model, asked[i].family, num);
+		int label;
+		__u32 mine = answer_for(asked[i].family, asked[i].num, &label);
 
 		CHECK(got[i] == mine, "address %d: %x, not %x", i, got[i], mine);
 		CHECK(!(got[i] & ANSWER_DROP) == (label < 0) && (label < 0 || (int)ANSWER_LABEL(got[i]) == label),

@@ -16,6 +16,7 @@
 
 struct question {
 	struct addr *addrs;
+	struct addr *asked; /* as they were written: ::ffff:a.b.c.d is explained as a.b.c.d, but asked as it is */
 	size_t n;
 };
 
@@ -23,11 +24,12 @@ static int ask_for(struct question *q, const char *text, size_t len)
 {
 	const char *fault;
 
-	if (!GROW(q->addrs, q->n))
+	if (!GROW(q->addrs, q->n) || !GROW(q->asked, q->n))
 		return fail("out of memory");
 	fault = addr_parse(text, len, &q->addrs[q->n]);
 	if (fault)
 		return fail("test: '%.*s': %s", (int)len, text, fault);
+	q->asked[q->n] = q->addrs[q->n];
 	addr_unmap(&q->addrs[q->n]);
 	q->n++;
 	return 0;
@@ -190,6 +192,20 @@ static void pass_by(struct context *context)
 	change_end(change);
 }
 
+/* ::ffff:a.b.c.d is dropped for either: where a.b.c.d is not banned, it is explained as it was written. */
+static bool as_written(const struct explanation *e, const struct question *q, const __u32 *answers)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < q->n; i++)
+		if (q->asked[i].family != q->addrs[i].family && answer_drops(answers[i]) &&
+		    !lists_drop(e, i, answers[i])) {
+			q->addrs[i] = q->asked[i];
+			any = true;
+		}
+	return any;
+}
+
 /* While another command makes a change, the program may be a moment behind the lists: then ask both again. */
 static int ask_and_explain(const struct context *context, struct explanation *e, const struct question *q,
 			   __u32 *answers)
@@ -201,9 +217,13 @@ static int ask_and_explain(const struct context *context, struct explanation *e,
 
 		explain_free(e);
 		kernel_live(context, &before);
-		err = kernel_ask(context, q->addrs, q->n, answers);
+		err = kernel_ask(context, q->asked, q->n, answers);
 		if (!err)
 			err = explain(context, e, q->addrs, q->n);
+		if (!err && as_written(e, q, answers)) {
+			explain_free(e);
+			err = explain(context, e, q->addrs, q->n);
+		}
 		kernel_live(context, &after);
 		if (err || (before.number == after.number && before.edits == after.edits && is_known(e, &after)))
 			break;
@@ -247,5 +267,6 @@ out:
 	explain_free(&e);
 	free(answers);
 	free(q.addrs);
+	free(q.asked);
 	return status;
 }
