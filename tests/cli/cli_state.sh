@@ -127,7 +127,7 @@ damaged_setting() {
 		# shellcheck disable=SC2086 # a command
 		refused "a setting is damaged (see 'xdp-bloom state recover')" $what
 	done
-	bloom tune
+	refused "setting 'layout' is damaged; see 'xdp-bloom state recover'" tune
 	expect 2 "$XDP_BLOOM" state check
 	one_line "setting 'layout' is damaged"
 	expect 1 "$XDP_BLOOM" state recover

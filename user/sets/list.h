@@ -18,6 +18,7 @@ static const char *const list_kind_names[] = { "ban", "allow", "shadow" };
 struct list_info {
 	char name[LIST_NAME_MAX];
 	enum list_kind kind;
+	int64_t row;	   /* in the state */
 	bool damaged;	   /* its entry in the state is none that a version of ours wrote */
 	bool label_is_new; /* as state_list_put() says */
 	uint8_t label;	   /* its place in the list counters; allow lists have none */

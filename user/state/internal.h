@@ -46,6 +46,21 @@ sqlite3_stmt *state_prepare(const struct state *s, const char *sql);
 /* Prepared once, and the state's own: to be reset, not finished. */
 sqlite3_stmt *state_cached(struct state *s, enum cached_statement which, const char *sql);
 void state_bind_text(sqlite3_stmt *stmt, int at, const char *text);
+/*
+ * A row as it is read. A value of another type or beyond its limits, and a text that does not fit, make err -EUCLEAN;
+ * what was asked for is then something harmless. -ENOMEM: a text could not be had.
+ */
+struct row {
+	sqlite3_stmt *stmt;
+	int err;
+};
+int64_t row_number(struct row *row, int column, int64_t least, int64_t most);
+/* 0 where there is NULL. */
+int64_t row_number_or_none(struct row *row, int column, int64_t least, int64_t most);
+/* Seconds since the epoch, from 0 to TIME_MOST. */
+int64_t row_time(struct row *row, int column);
+void row_text(struct row *row, int column, char *to, size_t size);
+
 /* The last step's code becomes 0 or -errno. */
 int state_finish(const struct state *s, sqlite3_stmt *stmt, int code);
 /* The end of reading rows; a state that does not exist has none. */
@@ -61,12 +76,16 @@ int state_change(struct state *s, const char *sql, const char *name);
 
 /* All lists, damaged entries too; free() the array. */
 int state_entries(struct state *state, struct list_info **lists, size_t *n);
+/* The versions that wait beside their lists, under those lists' names. */
+int state_entries_before(struct state *state, struct list_info **lists, size_t *n);
 /* A list's id and label, or -ENOENT. */
 int state_list_find(struct state *s, const char *name, int64_t *id, uint8_t *label);
 /* The ranges of a list that has none yet. */
 int state_chunks_put(struct state *state, int64_t list, const struct ranges *set);
 /* Does it hold as many prefixes as its entry says? */
 bool state_list_is_whole(struct state *state, const struct list_info *list);
+/* The same of a version that waits beside its list. */
+bool state_list_before_is_whole(struct state *state, const struct list_info *list);
 /* Copies every row of `from` that can be read; r says whether that was all. */
 struct recovered;
 int state_salvage(struct state *to, sqlite3 *from, struct recovered *r);
@@ -75,7 +94,11 @@ const char *state_setting_damaged(struct state *state);
 /* A statement about one prefix: its family, its length and its first address. */
 int state_ban_statement(struct state *s, const char *sql, struct addr first, unsigned int length);
 /* -EUCLEAN for a row that no version of ours wrote. */
-int state_read_ban(const struct state *s, sqlite3_stmt *stmt, void *ban);
+state_row state_read_ban, state_read_interface, state_read_pending;
+/* The same of a whole row of its table. */
+bool state_source_is_sound(sqlite3_stmt *stmt);
+bool state_setting_is_sound(sqlite3_stmt *stmt);
+bool state_setting_value_is_sound(const char *name, sqlite3_stmt *stmt, int column);
 
 /* Under the lock, replaces the state by the one made in STATE_WORKSHOP. `kept`: where the old one is afterwards. */
 int state_exchange(const char *directory, char kept[STATE_PATH_MAX]);
@@ -84,7 +107,5 @@ void state_exchange_undo(const char *directory);
 
 /* Removes the copy of an image that was not committed. */
 void state_drop_new_image(struct state *s);
-
-void state_column_text(char *to, size_t size, sqlite3_stmt *stmt, int column);
 
 #endif

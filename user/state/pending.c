@@ -13,30 +13,59 @@
 
 #define BEFORE " || ' before'"
 
-static int read_pending(const struct state *s, sqlite3_stmt *stmt, void *entry)
+/* What comes back: a list by its row, a setting by its value, an image by its number, a list's kind. */
+static bool before_is_sound(const struct pending *one, sqlite3_stmt *stmt)
 {
-	struct pending *one = entry;
-	const char *boot = (const char *)sqlite3_column_text(stmt, 4);
-	char now[BOOT_ID_MAX];
+	struct row row = { .stmt = stmt };
 
-	one->kind = (enum pending_kind)sqlite3_column_int(stmt, 0);
-	if (one->kind >= PENDING_KINDS)
-		return because(-EUCLEAN, "%s: what waits for confirmation is damaged; see 'xdp-bloom state recover'",
-			       s->directory);
-	state_column_text(one->name, sizeof(one->name), stmt, 1);
-	one->deadline = sqlite3_column_int64(stmt, 2);
-	one->due = sqlite3_column_int64(stmt, 3);
-	one->rebooted = boot && *boot && *clock_boot_id(now) && strcmp(boot, now) != 0;
-	return 0;
+	if (sqlite3_column_type(stmt, 3) == SQLITE_NULL)
+		return true;
+	switch (one->kind) {
+	case PENDING_LIST:
+		row_number(&row, 3, 1, INT64_MAX);
+		return !row.err;
+	case PENDING_LIST_KIND:
+		row_number(&row, 3, LIST_BAN, LIST_SHADOW);
+		return !row.err;
+	case PENDING_SETTING:
+		return state_setting_value_is_sound(one->name, stmt, 3);
+	case PENDING_IMAGE:
+		return state_setting_value_is_sound("image", stmt, 3);
+	default:
+		return false;
+	}
+}
+
+int state_read_pending(const struct state *s, sqlite3_stmt *stmt, void *entry)
+{
+	struct row row = { .stmt = stmt };
+	struct pending *one = entry;
+	char now[BOOT_ID_MAX], boot[BOOT_ID_MAX] = "";
+
+	one->kind = (enum pending_kind)row_number(&row, 0, PENDING_LIST, PENDING_KINDS - 1);
+	row_text(&row, 1, one->name, sizeof(one->name));
+	one->deadline = row_time(&row, 2);
+	if (sqlite3_column_count(stmt) > 4) {
+		one->due = row_number_or_none(&row, 4, 0, INT64_MAX);
+		if (sqlite3_column_type(stmt, 5) != SQLITE_NULL)
+			row_text(&row, 5, boot, sizeof(boot));
+	}
+	one->rebooted = *boot && *clock_boot_id(now) && strcmp(boot, now) != 0;
+	if (!row.err && *one->name && before_is_sound(one, stmt))
+		return 0;
+	return err_is(row.err, ENOMEM)
+		       ? row.err
+		       : because(-EUCLEAN, "%s: what waits for confirmation is damaged; see 'xdp-bloom state recover'",
+				 s->directory);
 }
 
 int state_pending(struct state *state, struct pending **pending, size_t *n)
 {
 	const char *sql = state->version < VERSION_DUE
-				  ? "SELECT kind, name, deadline, 0, NULL FROM pending ORDER BY deadline"
-				  : "SELECT kind, name, deadline, due, boot FROM pending ORDER BY deadline";
+				  ? "SELECT kind, name, deadline, before FROM pending ORDER BY deadline"
+				  : "SELECT kind, name, deadline, before, due, boot FROM pending ORDER BY deadline";
 
-	return state_rows(state, state_prepare(state, sql), read_pending, sizeof(**pending), pending, n);
+	return state_rows(state, state_prepare(state, sql), state_read_pending, sizeof(**pending), pending, n);
 }
 
 int64_t pending_left(const struct pending *pending, int64_t at_least)

@@ -29,7 +29,28 @@ static int drop_parts(struct state *state, struct recovered *r)
 			memcpy(r->lost[r->lost_n++].source, lists[i].source, sizeof(lists[i].source));
 		}
 		r->whole = false;
-		err = state_list_drop(state, lists[i].name);
+		/* By its row: a damaged name is not the one that is shown. */
+		err = state_pending_forget(state, PENDING_LIST, lists[i].name)
+			      ?: state_put(state, "DELETE FROM list WHERE id = ?", "I", (sqlite3_int64)lists[i].row);
+	}
+	free(lists);
+	return err;
+}
+
+/* A version that cannot be gone back to: the one in force stays, and waits for nothing. */
+static int drop_versions(struct state *state, struct recovered *r)
+{
+	struct list_info *lists;
+	size_t n;
+	int err = state_entries_before(state, &lists, &n);
+
+	for (size_t i = 0; i < n && !err; i++) {
+		if (state_list_before_is_whole(state, &lists[i]))
+			continue;
+		r->whole = false;
+		err = state_put(state, "DELETE FROM pending WHERE kind = 0 AND before = ?", "I",
+				(sqlite3_int64)lists[i].row)
+			      ?: state_put(state, "DELETE FROM list WHERE id = ?", "I", (sqlite3_int64)lists[i].row);
 	}
 	free(lists);
 	return err;
@@ -105,6 +126,7 @@ static int make_new(const char *path, const char *workshop, unsigned long long i
 	sqlite3_close(from);
 	err = err ?:
 	      drop_parts(to, r) ?:
+	      drop_versions(to, r) ?:
 	      drop_settings(to, r) ?:
 	      count(to, "SELECT count(*) FROM interface", &r->interfaces) ?:
 	      count(to, "SELECT count(*) FROM ban", &r->bans) ?:

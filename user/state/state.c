@@ -404,11 +404,6 @@ void state_close(struct state *state)
 	free(state);
 }
 
-void state_column_text(char *to, size_t size, sqlite3_stmt *stmt, int column)
-{
-	snprintf(to, size, "%s", (const char *)sqlite3_column_text(stmt, column));
-}
-
 int state_put(struct state *s, const char *sql, const char *types, ...)
 {
 	sqlite3_stmt *stmt = state_prepare(s, sql);

@@ -64,6 +64,22 @@ static void show_prefix(struct addr first, unsigned int length, void *array)
 		puts(text);
 }
 
+/* All lists are looked at: one whose name is damaged may be this. */
+static int read_live(struct state *state, struct ranges *live)
+{
+	struct list_info *lists;
+	size_t n, i = 0;
+	int err = state_lists(state, &lists, &n);
+
+	*live = RANGES_EMPTY;
+	while (i < n && strcmp(lists[i].name, LIVE_ALLOW) != 0)
+		i++;
+	if (!err && i < n)
+		err = state_list_whole_set(state, &lists[i], live);
+	free(lists);
+	return err;
+}
+
 /* allow alone. */
 static int show_live(const struct context *context)
 {
@@ -73,7 +89,7 @@ static int show_live(const struct context *context)
 	int err = state_open(&state, context, false);
 
 	if (!err)
-		err = state_list_set(state, LIVE_ALLOW, &live);
+		err = read_live(state, &live);
 	state_close(state);
 	if (err)
 		return fail("%s", reason(err));
@@ -96,7 +112,7 @@ static int change_live(const struct call *call, bool allow)
 	if (!err)
 		err = change_begin(&change, call->context);
 	if (!err)
-		err = state_list_set(change->state, LIVE_ALLOW, &live);
+		err = read_live(change->state, &live);
 	if (!err && !allow)
 		err = any_allowed(&live, &prefixes);
 	if (!err)

@@ -17,7 +17,7 @@ static int read_loaded(const struct context *context, struct side *side)
 	if (!err)
 		err = state_list_get(state, side->name, &list);
 	if (!err)
-		err = state_list_set(state, side->name, &side->set);
+		err = state_list_whole_set(state, &list, &side->set);
 	state_close(state);
 	return err;
 }

@@ -75,13 +75,13 @@ int verb_lists(const struct call *call)
 	return call->context->json ? out_json(call->context, array) : out_end();
 }
 
-static int check_wide(struct state *state, const char *name)
+static int check_wide(struct state *state, const struct list_info *list)
 {
 	struct ranges set, nothing = RANGES_EMPTY;
-	int err = state_list_set(state, name, &set);
+	int err = state_list_whole_set(state, list, &set);
 
 	if (!err)
-		err = guard_wide(name, &nothing, &set);
+		err = guard_wide(list->name, &nothing, &set);
 	ranges_free(&set);
 	return err;
 }
@@ -100,7 +100,7 @@ static int change_kind(const struct call *call, enum list_kind kind)
 		if (!err && list.kind == LIST_ALLOW)
 			err = because(-EINVAL, "'%s' is an allow list", name);
 		if (!err && kind == LIST_BAN && list.kind == LIST_SHADOW && !o->force)
-			err = check_wide(change->state, name);
+			err = check_wide(change->state, &list);
 		if (!err)
 			err = change_pending(change, PENDING_LIST_KIND, name, (long)o->confirm.value);
 		if (!err)

@@ -83,6 +83,8 @@ int verb_tune(const struct call *call)
 		settings = settings_read(change ? change->state : look);
 	if (!err && o->n)
 		err = change_commit(change, news ? &rebuild : NULL);
+	if (!err && look)
+		err = state_settings_fault(look);
 	change_end(change);
 	state_close(look);
 	if (err)
