@@ -14,6 +14,7 @@
 #include "base/close_fd.h"
 #include "base/context.h"
 #include "base/log.h"
+#include "base/trusted_dir.h"
 #include "base/state_path.h"
 #include "kernel/pins.h"
 
@@ -39,7 +40,10 @@ static int hand_on(void *context, void *data, size_t size)
 static int take_lock(const struct context *context, struct ring *r)
 {
 	char path[STATE_PATH_MAX];
+	int err = trust_directory(context->state);
 
+	if (err)
+		return err;
 	r->lock = open(state_path(path, context->state, STATE_SAMPLES_LOCK), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (r->lock < 0)
 		return because(-errno, "%s: %s", path, strerror(errno));

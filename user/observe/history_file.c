@@ -10,6 +10,8 @@
 
 #include "base/close_fd.h"
 #include "base/log.h"
+#include "base/state_path.h"
+#include "base/trusted_dir.h"
 #include "observe/history_internal.h"
 
 #define HISTORY_MAGIC	0x78626c6f6f6d6831ULL
@@ -52,13 +54,20 @@ static int map_file(int fd, bool write, struct file **file)
 int history_open(const struct context *context, struct history **history, bool write)
 {
 	struct history *h = calloc(1, sizeof(*h));
-	char path[512];
+	char path[STATE_PATH_MAX];
 	int fd, err;
 
 	*history = NULL;
 	if (!h)
 		return -ENOMEM;
-	snprintf(path, sizeof(path), "%s/history", context->state);
+	if (!*state_path(path, context->state, STATE_HISTORY))
+		err = because(-ENAMETOOLONG, "%s: the path is too long", context->state);
+	else
+		err = access(context->state, F_OK) ? 0 : trust_directory(context->state);
+	if (err) {
+		free(h);
+		return err;
+	}
 	fd = open(path, write ? O_RDWR | O_CREAT | O_CLOEXEC : O_RDONLY | O_CLOEXEC, 0600);
 	err = fd < 0 ? -errno : map_file(fd, write, &h->file);
 	close_fd(fd);

@@ -68,6 +68,19 @@ static int check_versions(struct state *s, void (*found)(void *arg, const char *
 	return err;
 }
 
+static int bans_before(struct state *s)
+{
+	struct ban *bans;
+	size_t n;
+	int err;
+
+	if (s->version < VERSION_DUE)
+		return 0;
+	err = state_rows(s, state_prepare(s, "SELECT * FROM ban_before"), state_read_ban, sizeof(*bans), &bans, &n);
+	free(bans);
+	return err;
+}
+
 int state_check(const struct context *context, void (*found)(void *arg, const char *fault), void *arg, size_t *faults)
 {
 	struct list_info *lists = NULL;
@@ -101,6 +114,7 @@ int state_check(const struct context *context, void (*found)(void *arg, const ch
 	}
 	err = err ?:
 	      state_bans(s, &bans, &n) ?:
+	      bans_before(s) ?:
 	      state_interfaces(s, &interfaces, &n) ?:
 	      state_pending(s, &pending, &n) ?:
 	      state_sources(s, &sources, &n);

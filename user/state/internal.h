@@ -24,6 +24,11 @@ enum cached_statement {
 /* From which version on what waits for confirmation has an end that setting the date does not move. */
 #define VERSION_DUE 6
 
+/* What one question may cost, in instructions of SQLite's. */
+struct steps {
+	uint64_t done, most;
+};
+
 struct state {
 	const char *directory;
 	long wait;   /* for other commands, seconds */
@@ -35,10 +40,17 @@ struct state {
 	int broken;	    /* why something could not be read: then nothing may be committed */
 	uint64_t new_image; /* a copy that this command made; 0: none, or it is committed */
 	sqlite3_stmt *cached[CACHED_STATEMENTS];
+	struct steps *steps;
 };
 
 /* As state_open(), with the directory's name instead of a context. */
 int state_open_at(struct state **state, const char *directory, long wait, bool change);
+
+/*
+ * The file may be anybody's: nothing in it is run, no value in it is longer than ours, and a question ends after as
+ * many steps as its file can be worth. Call it before anything is asked.
+ */
+void state_distrust(sqlite3 *db, struct steps *steps, const char *path);
 
 int because_sqlite(const struct state *s, const char *what);
 

@@ -31,6 +31,7 @@ static int drop_parts(struct state *state, struct recovered *r)
 		r->whole = false;
 		/* By its row: a damaged name is not the one that is shown. */
 		err = state_pending_forget(state, PENDING_LIST, lists[i].name)
+			      ?: state_pending_forget(state, PENDING_LIST_KIND, lists[i].name)
 			      ?: state_put(state, "DELETE FROM list WHERE id = ?", "I", (sqlite3_int64)lists[i].row);
 	}
 	free(lists);
@@ -91,13 +92,15 @@ static int set_ahead(struct state *state, unsigned long long in_force)
 }
 
 /* The damaged file is not changed: not even its journal is played into it. */
-static int open_damaged(const char *path, sqlite3 **db)
+static int open_damaged(const char *path, sqlite3 **db, struct steps *steps)
 {
 	if (access(path, R_OK))
 		return because(-errno, "%s: %s", path, strerror(errno));
 	if (sqlite3_open_v2(path, db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
 		return because(-EIO, "%s: %s", path, sqlite3_errmsg(*db));
+	state_distrust(*db, steps, path);
 	sqlite3_db_config(*db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	sqlite3_db_config(*db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
 	/* With it SQLite opens files that are shorter than their header says. */
 	sqlite3_db_config(*db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, NULL);
 	if (sqlite3_exec(*db, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL) == SQLITE_OK)
@@ -121,7 +124,8 @@ static int make_new(const char *path, const char *workshop, unsigned long long i
 {
 	struct state *to;
 	sqlite3 *from = NULL;
-	int err = state_open_at(&to, workshop, 0, true) ?: open_damaged(path, &from) ?: state_salvage(to, from, r);
+	struct steps steps;
+	int err = state_open_at(&to, workshop, 0, true) ?: open_damaged(path, &from, &steps) ?: state_salvage(to, from, r);
 
 	sqlite3_close(from);
 	err = err ?:

@@ -20,6 +20,18 @@
 #define LOG_BYTES_OPEN	  (1 << 20)
 #define STATE_APPLICATION 2019846509
 
+/* The largest value of ours is a piece of a list (list_chunks.c). */
+#define VALUE_BYTES_MAX (256 << 20)
+
+/*
+ * Steps that a question may take: for any file; for each byte of it (a row has ten at least, and takes some forty
+ * steps); for each statement of this command, which may have made the file larger.
+ */
+#define STEPS_LEAST	(20 << 20)
+#define STEPS_BYTE	64
+#define STEPS_STATEMENT 1024
+#define STEPS_LOOK	(64 << 10)
+
 static const char schema[] =
 	"CREATE TABLE list (id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, kind INTEGER NOT NULL,"
 	"  label INTEGER UNIQUE, prefixes INTEGER NOT NULL, addresses TEXT NOT NULL, source TEXT NOT NULL,"
@@ -70,6 +82,33 @@ static const char *const upgrades[] = {
 
 #define STATE_VERSION ((int)(sizeof(upgrades) / sizeof(upgrades[0])))
 
+static int on_steps(void *arg)
+{
+	struct steps *steps = arg;
+
+	steps->done += STEPS_LOOK;
+	return steps->done > steps->most;
+}
+
+void state_distrust(sqlite3 *db, struct steps *steps, const char *path)
+{
+	char log[STATE_PATH_MAX];
+	struct stat st;
+
+	*steps = (struct steps){ .most = STEPS_LEAST };
+	if (!stat(path, &st) && st.st_size > 0)
+		steps->most += STEPS_BYTE * (uint64_t)st.st_size;
+	snprintf(log, sizeof(log), "%s-wal", path);
+	if (!stat(log, &st) && st.st_size > 0)
+		steps->most += STEPS_BYTE * (uint64_t)st.st_size;
+	sqlite3_progress_handler(db, STEPS_LOOK, on_steps, steps);
+	sqlite3_limit(db, SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+}
+
 int because_sqlite(const struct state *s, const char *what)
 {
 	int code = s->db ? sqlite3_errcode(s->db) : SQLITE_NOMEM;
@@ -85,6 +124,11 @@ int because_sqlite(const struct state *s, const char *what)
 	case SQLITE_CORRUPT:
 		return because(-EUCLEAN, "%s: %s: the state file is damaged (%s); see 'xdp-bloom state recover'",
 			       s->directory, what, sqlite3_errmsg(s->db));
+	case SQLITE_INTERRUPT:
+		return because(-EUCLEAN,
+			       "%s: %s: it takes longer than any state of its size; see 'xdp-bloom "
+			       "state recover'",
+			       s->directory, what);
 	default:
 		return because(-EIO, "%s: %s: %s", s->directory, what, s->db ? sqlite3_errmsg(s->db) : "out of memory");
 	}
@@ -95,10 +139,17 @@ static int run(struct state *s, const char *sql)
 	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : because_sqlite(s, "the state");
 }
 
+static void begin_steps(struct steps *steps)
+{
+	steps->done = 0;
+	steps->most += STEPS_STATEMENT;
+}
+
 sqlite3_stmt *state_prepare(const struct state *s, const char *sql)
 {
 	sqlite3_stmt *stmt = NULL;
 
+	begin_steps(s->steps);
 	return s->db && sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL) == SQLITE_OK ? stmt : NULL;
 }
 
@@ -106,6 +157,7 @@ sqlite3_stmt *state_cached(struct state *s, enum cached_statement which, const c
 {
 	if (!s->cached[which])
 		s->cached[which] = state_prepare(s, sql);
+	begin_steps(s->steps);
 	sqlite3_reset(s->cached[which]);
 	return s->cached[which];
 }
@@ -164,9 +216,9 @@ int state_make_directory(const char *directory)
 		if (mkdir(path, 0755) && errno != EEXIST)
 			return because(-errno, "%s: %s", path, strerror(errno));
 	}
-	if (!mkdir(directory, 0700))
-		return 0;
-	return errno == EEXIST ? trust_directory(directory) : because(-errno, "%s: %s", directory, strerror(errno));
+	if (mkdir(directory, 0700) && errno != EEXIST)
+		return because(-errno, "%s: %s", directory, strerror(errno));
+	return trust_directory(directory);
 }
 
 /* In the transaction of the command that is about to change something. */
@@ -181,10 +233,16 @@ static int bring_up(struct state *s)
 
 static int check_version(struct state *s)
 {
-	sqlite3_stmt *stmt = state_prepare(s, "SELECT (SELECT user_version FROM pragma_user_version),"
-					      " (SELECT application_id FROM pragma_application_id),"
-					      " (SELECT count(*) FROM sqlite_master)");
-	int version = -1, application = 0, tables = 0;
+	/* Ours has tables and indexes of what was put into them, and nothing that is computed. */
+	sqlite3_stmt *stmt =
+		state_prepare(s, "SELECT (SELECT user_version FROM pragma_user_version),"
+				 " (SELECT application_id FROM pragma_application_id),"
+				 " (SELECT count(*) FROM sqlite_master),"
+				 " (SELECT count(*) FROM sqlite_master WHERE type NOT IN ('table', 'index')"
+				 "  OR rootpage IS NULL OR rootpage < 2) +"
+				 " (SELECT count(*) FROM sqlite_master m, pragma_table_xinfo(m.name) x"
+				 "  WHERE m.type = 'table' AND x.hidden)");
+	int version = -1, application = 0, tables = 0, foreign = 0;
 
 	if (!stmt)
 		return because_sqlite(s, "opening");
@@ -192,6 +250,7 @@ static int check_version(struct state *s)
 		version = sqlite3_column_int(stmt, 0);
 		application = sqlite3_column_int(stmt, 1);
 		tables = sqlite3_column_int(stmt, 2);
+		foreign = sqlite3_column_int(stmt, 3);
 	}
 	sqlite3_finalize(stmt);
 	if (version < 0)
@@ -204,7 +263,7 @@ static int check_version(struct state *s)
 		s->db = NULL;
 		return 0;
 	}
-	if (application != STATE_APPLICATION)
+	if (application != STATE_APPLICATION || foreign)
 		return because(-EINVAL, "%s/state.db is not a state file of xdp-bloom", s->directory);
 	if (version > STATE_VERSION)
 		return because(-EINVAL, "%s: the state is of a newer xdp-bloom (version %d)", s->directory, version);
@@ -229,13 +288,16 @@ static void reopen_unwritable(struct state *s, const char *path)
 	if (code != SQLITE_IOERR && code != SQLITE_FULL && code != SQLITE_CANTOPEN && code != SQLITE_READONLY)
 		return;
 	sqlite3_close(s->db);
-	if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK &&
-	    sqlite3_busy_timeout(s->db, (int)s->wait * 1000) == SQLITE_OK &&
+	code = sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE, NULL);
+	if (code == SQLITE_OK)
+		state_distrust(s->db, s->steps, path);
+	if (code == SQLITE_OK && sqlite3_busy_timeout(s->db, (int)s->wait * 1000) == SQLITE_OK &&
 	    sqlite3_exec(s->db, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL) == SQLITE_OK && is_readable(s))
 		return;
 	sqlite3_close(s->db);
 	snprintf(uri, sizeof(uri), "file:%s?immutable=1", path);
-	sqlite3_open_v2(uri, &s->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+	if (sqlite3_open_v2(uri, &s->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL) == SQLITE_OK)
+		state_distrust(s->db, s->steps, path);
 }
 
 /*
@@ -252,6 +314,7 @@ static int open_file(struct state *s, const char *path, int flags)
 	/* One thread's: no locks but those between processes. */
 	if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | flags, NULL) != SQLITE_OK)
 		return because_sqlite(s, "opening");
+	state_distrust(s->db, s->steps, path);
 	/* Wait while another command opens or closes it: otherwise it would look like a file that cannot be written. */
 	sqlite3_busy_timeout(s->db, (int)s->wait * 1000);
 	return 0;
@@ -263,9 +326,14 @@ static int open_to_look(struct state *s, const char *path)
 
 	if (!*path)
 		return because(-ENAMETOOLONG, "the path of the state directory is too long");
+	if (access(s->directory, F_OK) && errno == ENOENT)
+		return 0;
+	err = trust_directory(s->directory);
+	if (err)
+		return err;
 	if (access(path, R_OK))
 		return errno == ENOENT ? 0 : because(-errno, "%s: %s", path, strerror(errno));
-	err = open_file(s, path, 0);
+	err = trust_file(path, "what is banned") ?: open_file(s, path, 0);
 	if (!err && !is_readable(s))
 		reopen_unwritable(s, path);
 	return err ?: run(s, "BEGIN") ?: check_version(s);
@@ -284,6 +352,10 @@ static int open_to_change(struct state *s, const char *path)
 		return s->lock;
 	state_exchange_undo(s->directory);
 	s->change = true;
+	if (!access(path, F_OK))
+		err = trust_file(path, "what is banned");
+	if (err)
+		return err;
 	mask = umask(077);
 	err = open_file(s, path, SQLITE_OPEN_CREATE);
 	umask(mask);
@@ -304,8 +376,13 @@ int state_open_at(struct state **state, const char *directory, long wait, bool c
 	int err;
 
 	*state = s;
-	if (!s)
+	if (s)
+		s->steps = calloc(1, sizeof(*s->steps));
+	if (!s || !s->steps) {
+		free(s);
+		*state = NULL;
 		return -ENOMEM;
+	}
 	s->directory = directory;
 	s->wait = wait;
 	s->lock = -1;
@@ -401,6 +478,7 @@ void state_close(struct state *state)
 		tidy(state);
 	sqlite3_close(state->db); /* what was not committed is undone */
 	close_fd(state->lock);
+	free(state->steps);
 	free(state);
 }
 

@@ -5,6 +5,7 @@
 
 #include "service/config.h"
 #include "base/lock.h"
+#include "base/trusted_dir.h"
 #include "service/service.h"
 #include "state/state.h"
 #include "verbs/verbs.h"
@@ -112,6 +113,7 @@ static int configure(struct service_options *service, struct config *config, boo
 	struct running *r = (struct running *)service;
 	const struct options *command = r->command;
 	struct options said = { 0 };
+	const char *hook;
 	int err = read_config(command, config), faults = 0;
 
 	if (!err) {
@@ -127,8 +129,16 @@ static int configure(struct service_options *service, struct config *config, boo
 		config_free(config);
 		return -EINVAL;
 	}
+	hook = command->hook ? command->hook : said.hook;
+	/* One that is not there yet may come. */
+	err = hook && (files || !r->context->check) && !access(hook, F_OK) ? trust_file(hook, "what it runs") : 0;
+	if (err) {
+		fail("run: --hook: %s", reason(err));
+		config_free(config);
+		return err;
+	}
 	r->file = said;
-	service->hook = command->hook ? command->hook : said.hook;
+	service->hook = hook;
 	service->listen = command->listen ? command->listen : said.listen;
 	service->rotate_every = command->rotate_every.given ? (long)command->rotate_every.value
 				: said.rotate_every.given   ? (long)said.rotate_every.value
