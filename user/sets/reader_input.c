@@ -262,6 +262,11 @@ void input_close(struct input *in)
 	free(in);
 }
 
+uint64_t input_taken(const struct input *in)
+{
+	return in->taken;
+}
+
 double input_progress(const struct input *in)
 {
 	return in->size ? (double)in->taken / (double)in->size : -1;

@@ -3,6 +3,7 @@
 #define SETS_READER_INPUT_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Bytes from a file or standard input, unpacked on the way where they begin as gzip, xz or zstd do. */
@@ -14,6 +15,8 @@ int input_open(struct input **input, const char *path, const char **reason);
 ssize_t input_read(struct input *input, void *buf, size_t size, const char **reason);
 void input_close(struct input *input);
 
+/* Bytes of the file that were taken, as it lies there. */
+uint64_t input_taken(const struct input *input);
 /* How much of the file has been taken, 0 to 1; negative where the size is not known. */
 double input_progress(const struct input *input);
 
