@@ -57,10 +57,12 @@ static const struct column {
 	{ "interface", "name", TEXT, 1, 15, "^/: \t\n", false },
 	{ "interface", "mode", TEXT, 1, 7, "abcdefghijklmnopqrstuvwxyz", false },
 	{ "interface", "shared", NUMBER, 0, 1, NULL, false },
-	{ "pending", "kind", NUMBER, 0, 1, NULL, false },
+	{ "pending", "kind", NUMBER, 0, 5, NULL, false },
 	{ "pending", "name", TEXT, 1, 63, NULL, false },
 	{ "pending", "deadline", NUMBER, 0, 253402300799, NULL, false },
 	{ "pending", "before", ANY, 0, 0, NULL, true },
+	{ "pending", "due", NUMBER, 0, INT64_MAX, NULL, true },
+	{ "pending", "boot", TEXT, 0, 39, NULL, true },
 	{ "setting", "name", ANY, 0, 0, NULL, true },
 	{ "setting", "value", REAL, 0, 10, NULL, false },
 	{ "ban", "family", NUMBER, 4, 4, NULL, false },
@@ -69,6 +71,9 @@ static const struct column {
 	{ "ban", "added", NUMBER, 0, 253402300799, NULL, false },
 	{ "ban", "expires", NUMBER, 1, 253402300799, NULL, true },
 	{ "ban", "reason", TEXT, 0, 127, NULL, false },
+	{ "ban_before", "family", NUMBER, 4, 4, NULL, false },
+	{ "ban_before", "first", BYTES, 0, 0, NULL, false },
+	{ "ban_before", "expires", NUMBER, 1, 253402300799, NULL, true },
 };
 
 static const char *const damages[] = {
@@ -112,7 +117,7 @@ static const struct reading {
 	{ "", { "tune", "FORM" } },
 	{ "", { "metrics" } },
 	{ "list source", { "load", "one", "FILE", "--if-changed" } },
-	{ "list chunk source interface pending setting ban", { "state", "check" } },
+	{ "list chunk source interface pending setting ban ban_before", { "state", "check" } },
 };
 
 static const char *const forms[] = { "--quiet", "--json" };
@@ -155,7 +160,9 @@ static void fill(struct state *s, const char *name, enum list_kind kind, uint32_
 
 static void make_good(void)
 {
-	struct pending list = { PENDING_LIST, "one", 4000000000 }, link = { PENDING_INTERFACE, "eth9", 4000000000 };
+	struct pending list = { .kind = PENDING_LIST, .name = "one", .deadline = 4000000000 };
+	struct pending link = { .kind = PENDING_INTERFACE, .name = "eth9", .deadline = 4000000000 };
+	struct pending banned = { .kind = PENDING_BAN, .name = "203.0.113.0/24", .deadline = 4000000000 };
 	struct ban ban = { .first = { 0xcb007100, 4 }, .length = 24, .added = 1, .reason = "a" };
 	struct interface_info interface = { "eth9", "native", true };
 	sqlite3 *db = NULL;
@@ -175,6 +182,7 @@ static void make_good(void)
 	fill(s, "one", LIST_BAN, 0xcb007500);
 	ENOUGH(!state_interface_put(s, &interface) && !state_pending_add(s, &link) &&
 	       !state_ban_put(s, &ban, &renewed));
+	ENOUGH(!state_pending_add(s, &banned) && !state_ban_put(s, &ban, &renewed));
 	ENOUGH(!state_set(s, "headroom", 1) && !state_commit(s));
 	state_close(s);
 	ENOUGH(sqlite3_open(file, &db) == SQLITE_OK &&
@@ -294,7 +302,7 @@ static const char *row_of(const struct column *c, bool before)
 			      : "list = (SELECT id FROM list WHERE name = 'one') AND family > 0";
 	if (!strcmp(c->table, "source"))
 		return "list = 1";
-	return strcmp(c->table, "ban") == 0 ? "1" : before ? "name = 'one before'" : "rowid = 1";
+	return strncmp(c->table, "ban", 3) == 0 ? "1" : before ? "name = 'one before'" : "rowid = 1";
 }
 
 /* False: it cannot be stored there. */
@@ -306,7 +314,7 @@ static bool damage(const struct column *c, bool before, const char *value, bool 
 	bool changed;
 
 	ENOUGH(sqlite3_open(file, &db) == SQLITE_OK);
-	if (strcmp(c->table, "ban") != 0) {
+	if (strncmp(c->table, "ban", 3) != 0) {
 		snprintf(sql, sizeof(sql), "SELECT rowid FROM \"%s\" WHERE %s", c->table, row_of(c, before));
 		ENOUGH(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW);
 		snprintf(row, sizeof(row), "rowid = %d", sqlite3_column_int(stmt, 0));
