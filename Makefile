@@ -240,6 +240,10 @@ ONLY ?=
 mutants: deps-mutants ## N (120) random mistakes in the code: do the tests notice? SEED='1 2', AREA='bpf state', ONLY=7
 	@tools/mutants.py -n $(N) $(SEED:%=-s %) $(AREA:%=-a %) $(ONLY:%=-i %) -o $(BUILD)/mutants
 
+guards: deps-test ## every need of a machine by every verb that puts something into force: refused, and done with --force
+	@$(MAKE) --no-print-directory tests
+	GUARDS=all XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic tests/cli/cli_guards.sh
+
 compilers: deps ## both sides by clang 14 to 19, user space by gcc, and what the kernel says of the programs; COMPILERS
 	+tools/compilers.sh $(COMPILERS)
 
@@ -281,5 +285,5 @@ help: ## this
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
 .PHONY: all units install deb deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
-	test fresh test-kernels lint fuzz soak rates kill-test confirm-test counts upgrade-test faults mutants compilers kselftest \
+	test fresh test-kernels lint fuzz soak rates kill-test confirm-test counts upgrade-test faults guards mutants compilers kselftest \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg help

@@ -6,6 +6,7 @@
 
 #include "bpf/decide.h"
 #include "change/apply_internal.h"
+#include "change/guard_needs.h"
 #include "change/guard_rails.h"
 #include "image/image.h"
 #include "state/kept_image.h"
@@ -28,10 +29,7 @@ static int refuse_lists(struct state *state)
 static int covering(const void *arg, struct addr addr)
 {
 	const struct generation *g = arg;
-	__u32 answer = addr.family == 4 ? decide_ipv4(g, (__u32)addr.num)
-					: decide_ipv6(g, (__u64)(addr.num >> 64), (__u64)addr.num);
-
-	return decide_shadow(g, answer) & ANSWER_DROP ? (int)addr_width(addr.family) : -1;
+	return decide_shadow(g, guard_decide(g, addr)) & ANSWER_DROP ? (int)addr_width(addr.family) : -1;
 }
 
 /* Longer prefixes are too many to try, and too narrow for a few of them to matter. */
@@ -100,8 +98,8 @@ int apply_image(struct state *state, const struct live *live, const struct apply
 	if (err)
 		return err;
 	err = image_fits(state, &image);
-	if (!err && options->guarded)
-		err = guard_own_by(covering, &image.g, "the image", live);
+	options->guard->fixed = true;
+	err = err ?: guard_needs(options->guard, state, live, covering, &image.g, "the image", true);
 	if (!err && options->narrow)
 		err = refuse_wide(&image, live);
 	if (!err && !options->dry_run) {

@@ -8,6 +8,8 @@
 
 #include "base/lock.h"
 #include "base/log.h"
+#include "change/agreement.h"
+#include "change/guard_needs.h"
 #include "change/revert_timer.h"
 #include "kernel/root.h"
 
@@ -138,6 +140,22 @@ static int attach_next(struct attaching *a, const char *name, struct attachment 
 	return err ?: err_is(is, EEXIST) ? ALREADY : is ? REMEMBERED : 0;
 }
 
+/* What has been loaded so long begins to drop packets there. Asked before the first is. */
+static int ask_guard(struct attaching *a)
+{
+	struct change *c = a->change;
+	int err;
+
+	c->guard.everything = a->options->force;
+	for (int i = 0; i < a->n; i++)
+		c->guard.afresh = c->guard.afresh || attach_find(c->context, a->names[i]);
+	if (!c->guard.afresh || agreement(c->state, &c->live.g) != AGREED)
+		return 0; /* apply_if_needed() asks what it builds */
+	err = guard_in_force(&c->guard, c->state, &c->live);
+	c->guard.afresh = false;
+	return err;
+}
+
 int attach_interfaces(struct context *context, const struct attach_options *options, char *const *names, int n,
 		      struct attachment *done, int *done_n, bool *missing)
 {
@@ -146,7 +164,7 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 	int err = a.announced ? change_begin(&a.change, context) : -ENOMEM;
 
 	*done_n = 0;
-	err = err ?: kernel_base(context) ?: announce_all(&a);
+	err = err ?: kernel_base(context) ?: announce_all(&a) ?: ask_guard(&a);
 	for (int i = 0; !err && i < n; i++) {
 		int is = attach_next(&a, names[i], &done[*done_n]);
 
@@ -155,7 +173,7 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 		*done_n += !is;
 	}
 	/* apply_if_needed() comes last, as it commits: until then the slot is as before. */
-	err = err ?: announce_end(&a) ?: apply_if_needed(a.change->state, &a.change->live);
+	err = err ?: announce_end(&a) ?: apply_if_needed(a.change->state, &a.change->live, &a.change->guard);
 	if (err) {
 		snprintf(why, sizeof(why), "%s", reason(err)); /* taking it back may record another */
 		while (*done_n > 0)
@@ -283,13 +301,33 @@ static int restore_watch(const struct change *change)
 	return err;
 }
 
-int restore(struct context *context, size_t *missing)
+/* Does it begin to filter anywhere? */
+static int restore_afresh(struct change *change)
+{
+	struct interface_info *kept;
+	size_t n;
+	int err = state_interfaces(change->state, &kept, &n);
+
+	for (size_t i = 0; i < n && !err; i++)
+		change->guard.afresh = change->guard.afresh || attach_find(change->context, kept[i].name);
+	free(kept);
+	return err;
+}
+
+static int restore_filter(struct change *change, const struct restore_options *options)
+{
+	change->guard.everything = options->force;
+	change->guard.spare = options->spare;
+	return restore_afresh(change) ?: apply_if_needed(change->state, &change->live, &change->guard);
+}
+
+int restore(struct context *context, const struct restore_options *options, size_t *missing)
 {
 	struct change *change = NULL;
 	/* The filter before the interfaces, so that none runs with an empty one. */
 	int err = change_begin(&change, context) ?:
 		  kernel_base(context) ?:
-		  apply_if_needed(change->state, &change->live) ?:
+		  restore_filter(change, options) ?:
 		  restore_watch(change) ?:
 		  restore_interfaces(change, missing);
 

@@ -82,7 +82,8 @@ int ban_add(struct change *change, const struct ban_options *o, const struct pre
 		}
 		err = err ?:
 		      state_ban_put(change->state, &ban, &renewed) ?:
-		      change_touch(change, ban.first, ban.length, !o->force);
+		      change_touch(change, ban.first, ban.length) ?:
+		      (o->force ? change_force_prefix(change, ban.first, ban.length) : 0);
 		if (!err)
 			++*(renewed ? &n->renewed : &n->added);
 	}
@@ -146,7 +147,7 @@ int ban_del(struct change *change, const struct prefixes *p, const char *why)
 			      ?: state_ban_drop(change->state, p->at[i].first, p->at[i].length);
 		if (err_is(err, ENOENT))
 			err = because_not_banned(change, &p->at[i]);
-		err = err ?: change_touch(change, p->at[i].first, p->at[i].length, false);
+		err = err ?: change_touch(change, p->at[i].first, p->at[i].length);
 	}
 	return err;
 }

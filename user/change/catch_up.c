@@ -6,6 +6,7 @@
 
 #include "change/agreement.h"
 #include "change/apply.h"
+#include "change/guard_needs.h"
 #include "change/live_bans.h"
 #include "change/revert_timer.h"
 #include "kernel/generation.h"
@@ -70,16 +71,17 @@ static int expire(struct late *l, struct state *state)
 
 static int into_force(struct late *l, struct state *state, struct live *live)
 {
+	struct guard guard = { .again = true };
 	bool build = l->behind;
 
 	/* An interface needs no new generation, for which there may be no memory. */
 	for (size_t i = 0; i < l->overdue_n; i++)
 		build = build || l->overdue[i].kind != PENDING_INTERFACE;
 	if (build)
-		return apply_with(state, live, &(struct apply_options){ .reverting = l->overdue_n });
+		return apply_with(state, live, &(struct apply_options){ .guard = &guard, .reverting = l->overdue_n });
 	if (!l->overdue_n && !l->expired)
 		return 0;
-	return touched_divide(&l->touched, state) ?: bans_into_force(state, live, &l->touched);
+	return touched_divide(&l->touched, state) ?: bans_into_force(state, live, &l->touched, &guard);
 }
 
 static void report(const struct late *l, const struct live *live, int err)

@@ -9,8 +9,6 @@
 #include "base/log.h"
 #include "sets/ranges.h"
 
-struct live;
-
 enum bogons { BOGONS_LEAVE_OUT, BOGONS_KEEP, BOGONS_REFUSE };
 
 /* Ranges that no packet from outside should have as its source, and whose ban would lock out the local network. */
@@ -25,14 +23,6 @@ int guard_apply_bogons(struct ranges *set, enum bogons choice, bool *found);
 
 /* A prefix from the command line: refused if it includes one of those ranges and more, or is wider than any owner's. */
 int guard_prefix(struct addr first, unsigned int length);
-
-/* Refused if the set bans an address of this machine, a gateway or name server in use, or the peer of the SSH session,
- * unless that was banned already. */
-int guard_own(const struct ranges *set, const struct live *live);
-
-/* The same without a set: covering() is like ranges_covering(), who is the subject of the message. */
-typedef int guard_covering_fn(const void *arg, struct addr addr);
-int guard_own_by(guard_covering_fn *covering, const void *arg, const char *who, const struct live *live);
 
 /* All guard rails refuse with this error, and the reason recorded. */
 #define GUARD_REFUSED	   EKEYREJECTED

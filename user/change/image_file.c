@@ -101,9 +101,7 @@ static int drop_lists(struct change *change, bool force, long confirm)
 
 int image_load(struct context *context, const struct image_load_options *o, struct image *image)
 {
-	struct apply_options how = { .guarded = !o->force && !o->ban_own,
-				     .narrow = !o->force && !o->wide,
-				     .dry_run = o->dry_run };
+	struct apply_options how = { .narrow = !o->force && !o->wide, .dry_run = o->dry_run };
 	struct change *change = NULL;
 	int err;
 
@@ -116,6 +114,8 @@ int image_load(struct context *context, const struct image_load_options *o, stru
 	/* The labels counted for other lists so far. */
 	for (unsigned int label = 0; label < LABELS && !err; label++)
 		change_zero(change, (uint8_t)label);
+	if (!err && (o->force || o->ban_own))
+		err = change_force(change, NULL);
 	err = err ?: change_commit(change, &how);
 	change_end(change);
 	return err;

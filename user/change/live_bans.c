@@ -3,11 +3,15 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/grow.h"
 #include "change/agreement.h"
 #include "change/apply.h"
+#include "change/guard_needs.h"
+#include "change/own_addresses.h"
+#include "filter/arrays.h"
 #include "filter/edit.h"
 #include "state/events.h"
 #include "kernel/generation.h"
@@ -105,8 +109,56 @@ static int plan_edit(struct edit *e, struct state *state, const struct touched *
 	return err;
 }
 
+/* Copies of the arrays that say yes or no; the labels do not matter. */
+static int copy_arrays(struct generation *copy, const struct generation *g, void *copies[ARRAYS])
+{
+	*copy = *g;
+	copy->gate4_labels = 0;
+	for (enum array a = 0; a < ARRAYS; a++) {
+		__u64 *at = generation_member(copy, array_kinds[a].member);
+		size_t size = *at ? array_bytes(g, a) : 0;
+
+		if (!size)
+			continue;
+		copies[a] = malloc(size);
+		if (!copies[a])
+			return -ENOMEM;
+		memcpy(copies[a], (const void *)(uintptr_t)*at, size);
+		*at = (uintptr_t)copies[a];
+	}
+	return 0;
+}
+
+/* Without a roster, new bits in the filter may hit by chance what this machine needs: then new seeds must be drawn. */
+static int spares_needs(const struct edit *e, struct state *state, const struct ranges *held, const struct guard *guard)
+{
+	struct own_address *needs = NULL;
+	struct generation after;
+	void *copies[ARRAYS] = { 0 };
+	struct edit made = *e;
+	size_t n = 0;
+	int err;
+
+	if (e->g->roster4 || e->g->roster6 || !e->n)
+		return 0;
+	err = guard_all(guard, state, &needs, &n) ?: copy_arrays(&after, e->g, copies);
+	if (!err) {
+		made.g = &after;
+		edit_make(&made);
+	}
+	for (size_t i = 0; i < n && !err; i++)
+		if (ranges_covering(held, needs[i].addr) < 0 && !(guard_decide(e->g, needs[i].addr) & ANSWER_DROP) &&
+		    guard_decide(&after, needs[i].addr) & ANSWER_DROP)
+			err = -EAGAIN;
+	for (enum array a = 0; a < ARRAYS; a++)
+		free(copies[a]);
+	free(needs);
+	return err;
+}
+
 /* -EAGAIN: a new generation is needed; *full: because there is no room. */
-static int edit_in_place(struct state *state, struct live *live, const struct touched *t, bool *full)
+static int edit_in_place(struct state *state, struct live *live, const struct touched *t, struct guard *guard,
+			 bool *full)
 {
 	struct candidate c;
 	struct edit e = { 0 };
@@ -115,7 +167,11 @@ static int edit_in_place(struct state *state, struct live *live, const struct to
 	if (agreement(state, &live->g) != AGREED || live_map(live, &c, true))
 		return -EAGAIN;
 	edit_begin(&e, &c.g);
-	err = plan_edit(&e, state, t) ?: edit_worthwhile(&e);
+	err = (t->held.n4 || t->held.n6 ? guard_set(guard, state, live, &t->held, false) : 0) ?:
+	      guard_gone(state, &t->gone) ?:
+	      plan_edit(&e, state, t) ?:
+	      edit_worthwhile(&e) ?:
+	      spares_needs(&e, state, &t->held, guard);
 	if (!err)
 		edit_bring_in(&e);
 	if (live_map_failed(&c))
@@ -135,17 +191,17 @@ static int edit_in_place(struct state *state, struct live *live, const struct to
 	return err;
 }
 
-int bans_into_force(struct state *state, struct live *live, const struct touched *t)
+int bans_into_force(struct state *state, struct live *live, const struct touched *t, struct guard *guard)
 {
 	bool full = false;
 	int err;
 
 	if (!t->set.n4 && !t->set.n6)
-		return apply_if_needed(state, live);
-	err = edit_in_place(state, live, t, &full);
+		return apply_if_needed(state, live, guard);
+	err = edit_in_place(state, live, t, guard, &full);
 	if (!err_is(err, EAGAIN))
 		return err;
-	err = apply(state, live);
+	err = apply(state, live, guard);
 	if (!err && full)
 		event(live->context, (struct event){ EVENT_CAPACITY, .generation = live->g.number },
 		      "there was no room for another ban; now there is, for %llu keys",

@@ -191,11 +191,10 @@ static int put_text(struct state *state, void *arg)
 static int put(struct load *l)
 {
 	const struct load_options *o = l->options;
-	struct apply_options options = {
-		.guarded = !o->force && !o->ban_own, .dry_run = o->dry_run, .before_commit = put_text, .arg = l
-	};
+	struct apply_options options = { .dry_run = o->dry_run, .before_commit = put_text, .arg = l };
 
-	return change_pending(l->change, PENDING_LIST, l->name, o->dry_run ? 0 : (long)o->confirm.value) ?:
+	return (o->force || o->ban_own ? change_force(l->change, &l->out->set) : 0) ?:
+	       change_pending(l->change, PENDING_LIST, l->name, o->dry_run ? 0 : (long)o->confirm.value) ?:
 	       state_list_put(l->change->state, &l->out->list, &l->out->set) ?:
 	       change_commit(l->change, &options);
 }

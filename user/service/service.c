@@ -139,6 +139,14 @@ static void queue_config(struct service *s)
 	}
 }
 
+/* Nobody is there who could answer a guard rail; and without it there would be no filter. */
+static void queue_restore(struct jobs *jobs, enum job_kind kind)
+{
+	char *words[] = { "restore", "--spare" };
+
+	jobs_add(jobs, &(struct job){ .kind = kind }, NULL, words, 2);
+}
+
 static void reload_config(struct service *s)
 {
 	const char *listen = s->options->listen ? s->options->listen : "";
@@ -157,7 +165,7 @@ static void reload_config(struct service *s)
 		say("%s read again: %zu commands", fresh.path, fresh.n);
 	}
 	reload_all(s->reload);
-	jobs_verb(&s->jobs, JOB_RESTORE, "restore");
+	queue_restore(&s->jobs, JOB_RESTORE);
 }
 
 /* `due`: the filter's rate exceeds the target. */
@@ -300,7 +308,7 @@ static void turn(struct service *s, int64_t now)
 		again(s);
 	}
 	if (arrivals_came(s->arrivals, now))
-		jobs_verb(&s->urgent, JOB_RESTORE, "restore");
+		queue_restore(&s->urgent, JOB_RESTORE);
 	if (now >= s->rotate_at) {
 		s->rotate_at = INT64_MAX;
 		jobs_verb(&s->jobs, JOB_ROTATE, "rotate");
@@ -414,7 +422,7 @@ int service_run(const struct context *context, struct service_options *options, 
 	} else {
 		notify("STATUS=restoring");
 		hook_begin(&s.hook, context, options->hook);
-		jobs_verb(&s.jobs, JOB_START, "restore");
+		queue_restore(&s.jobs, JOB_START);
 		queue_config(&s);
 		loop(&s);
 		notify("STOPPING=1");

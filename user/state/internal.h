@@ -120,4 +120,7 @@ void state_exchange_undo(const char *directory);
 /* Removes the copy of an image that was not committed. */
 void state_drop_new_image(struct state *s);
 
+/* Is that the name of a setting that grants.c reads as one of its own, or of none of its? */
+bool state_grant_is_sound(const char *name);
+
 #endif

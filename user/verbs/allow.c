@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* allow, disallow: live exceptions, kept as an allow list of their own */
-#include <time.h>
-
-#include "base/clock.h"
 #include "change/apply.h"
 #include "change/change.h"
+#include "change/exceptions.h"
 #include "change/revert_timer.h"
 #include "sets/prefixes.h"
 #include "verbs/verbs.h"
 #include "sets/writer.h"
-
-/* A name that no user's list can have. */
-#define LIVE_ALLOW "(allow)"
 
 static int set_of(struct ranges *set, const struct prefixes *p)
 {
@@ -37,20 +32,11 @@ static int any_allowed(const struct ranges *live, const struct prefixes *p)
 
 static int put_live(struct change *change, const struct ranges *set, long confirm)
 {
-	struct state *state = change->state;
-	struct list_info list = { .name = LIVE_ALLOW, .kind = LIST_ALLOW, .source = "allow" };
-	char number[NUMBER_TEXT_MAX];
-
 	bool none = !set->n4 && !set->n6;
-	int err = none && confirm ? change_pending_drop(change, LIVE_ALLOW, confirm)
-				  : change_pending(change, PENDING_LIST, LIVE_ALLOW, confirm);
+	int err = none && confirm ? change_pending_drop(change, EXCEPTIONS, confirm)
+				  : change_pending(change, PENDING_LIST, EXCEPTIONS, confirm);
 
-	if (err || none)
-		return err || confirm ? err : state_list_drop(state, LIVE_ALLOW);
-	list.prefixes = ranges_count_prefixes(set);
-	snprintf(list.addresses, sizeof(list.addresses), "%s", number_text(number, ranges_count(set)));
-	utc_text(list.loaded, time(NULL));
-	return state_list_put(state, &list, set);
+	return err || (none && confirm) ? err : exceptions_put(change->state, set);
 }
 
 static void show_prefix(struct addr first, unsigned int length, void *array)
@@ -64,22 +50,6 @@ static void show_prefix(struct addr first, unsigned int length, void *array)
 		puts(text);
 }
 
-/* All lists are looked at: one whose name is damaged may be this. */
-static int read_live(struct state *state, struct ranges *live)
-{
-	struct list_info *lists;
-	size_t n, i = 0;
-	int err = state_lists(state, &lists, &n);
-
-	*live = RANGES_EMPTY;
-	while (i < n && strcmp(lists[i].name, LIVE_ALLOW) != 0)
-		i++;
-	if (!err && i < n)
-		err = state_list_whole_set(state, &lists[i], live);
-	free(lists);
-	return err;
-}
-
 /* allow alone. */
 static int show_live(const struct context *context)
 {
@@ -89,7 +59,7 @@ static int show_live(const struct context *context)
 	int err = state_open(&state, context, false);
 
 	if (!err)
-		err = read_live(state, &live);
+		err = exceptions_get(state, &live);
 	state_close(state);
 	if (err)
 		return fail("%s", reason(err));
@@ -112,7 +82,7 @@ static int change_live(const struct call *call, bool allow)
 	if (!err)
 		err = change_begin(&change, call->context);
 	if (!err)
-		err = read_live(change->state, &live);
+		err = exceptions_get(change->state, &live);
 	if (!err && !allow)
 		err = any_allowed(&live, &prefixes);
 	if (!err)
@@ -120,8 +90,9 @@ static int change_live(const struct call *call, bool allow)
 	if (!err && ranges_equal(&live, &after))
 		err = change_commit(change, NULL);
 	else if (!err)
-		err = put_live(change, &after, (long)o->confirm.value)
-			      ?: change_commit(change, &(struct apply_options){ .guarded = !o->force });
+		err = (o->force ? change_force(change, &given) : 0) ?:
+		      put_live(change, &after, (long)o->confirm.value) ?:
+		      change_commit(change, &(struct apply_options){ 0 });
 	change_end(change);
 	prefixes_free(&prefixes);
 	ranges_free(&given);

@@ -17,6 +17,7 @@ struct options {
 	} wanted[WANTED_MAX];
 	size_t n;
 	struct number confirm;
+	bool force;
 };
 
 static int read_setting(const struct option_spec *o, void *target, const char *value)
@@ -38,8 +39,9 @@ static int read_setting(const struct option_spec *o, void *target, const char *v
 	  .does = text, .read = read_setting },
 
 const struct option_spec tune_options[] = {
-	SETTINGS_TO_TUNE(OPTION){ "confirm", .type = OPTION_TIME, AT(options, confirm), .value = "TIME",
-				  .does = "goes back unless 'confirm' comes first" },
+	SETTINGS_TO_TUNE(OPTION){ "force", AT(options, force), .does = "even against the guard rails" },
+	{ "confirm", .type = OPTION_TIME, AT(options, confirm), .value = "TIME",
+	  .does = "goes back unless 'confirm' comes first" },
 	OPTIONS_END(struct options),
 };
 
@@ -81,6 +83,8 @@ int verb_tune(const struct call *call)
 	}
 	if (!err)
 		settings = settings_read(change ? change->state : look);
+	if (!err && o->n && o->force)
+		err = change_force(change, NULL);
 	if (!err && o->n)
 		err = change_commit(change, news ? &rebuild : NULL);
 	if (!err && look)
