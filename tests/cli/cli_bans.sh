@@ -177,6 +177,21 @@ all_and_one() {
 	bloom load --image small.image
 }
 
+# Two bans that a build made one key of, within a third: once all three are taken back nothing of them is left.
+side_by_side() {
+	awk 'BEGIN { for (i = 0; i < 20000; i++) printf "2a01:%x::/127\n", i; print "2a02::/112\n2a02:1::/128" }' >list
+	bloom load list list
+	bloom add 2a00::4 2a00::5
+	bloom rotate
+	is "$(get ".rungs|sort" show)" "[112,127,128]" "the rungs"
+	bloom add 2a00::/112
+	bloom del 2a00::4
+	verdicts 2a00::4=drop
+	bloom del 2a00::5
+	bloom del 2a00::/112
+	verdicts 2a00::4=pass 2a00::5=pass 2a00::6=pass
+}
+
 thousands() {
 	seq 0 4999 | sed 's/\(.*\)\(..\)$/&/' | awk '{ printf "45.%d.%d.%d\n", $1 / 65536, $1 / 256 % 256, $1 % 256 }' >many
 	expect 0 "$XDP_BLOOM" -j add - <many
@@ -357,5 +372,5 @@ mapped() {
 
 run_cases in_place survives_a_reboot ends_in_time shortens says_what_still_bans says_what_is_allowed guard_rails everything \
 	"all_and_one 0.0.0.0/0 45.0.0.1 45.0.0.2" "all_and_one ::/0 2a00::1 2a00::2" \
-	thousands exceptions full_of_lists heals older_state counted \
+	side_by_side thousands exceptions full_of_lists heals older_state counted \
 	mapped under_traffic

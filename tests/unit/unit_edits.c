@@ -4,10 +4,85 @@
  * every verdict is right, and on the right account. What readers see meanwhile is for unit_edit.c.
  */
 #include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
 
 #include "base/log.h"
 #include "edited.h"
+#include "filter/arrays.h"
 #include "filter/settings.h"
+
+/* --- What is brought in ----------------------------------------------------------------------------------------------
+ */
+
+/* What edit_make() writes has been touched by edit_bring_in(): a page that comes only then might not come at all. */
+static struct {
+	const struct generation *g;
+	bool made;
+	unsigned int missed, times;
+} pages;
+
+static bool in_array(const struct generation *g, const char *at)
+{
+	for (enum array which = 0; which < ARRAYS; which++) {
+		const char *array = (const char *)(uintptr_t)*generation_member((struct generation *)(uintptr_t)g,
+										array_kinds[which].member);
+
+		if (array && at >= array && at < array + array_bytes(g, which))
+			return true;
+	}
+	return false;
+}
+
+static void on_fault(int signo, siginfo_t *info, void *context)
+{
+	uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)4095;
+
+	(void)context;
+	if (!pages.g || mprotect((void *)page, 4096, PROT_READ | PROT_WRITE))
+		signal(signo, SIG_DFL);
+	else if (pages.made && in_array(pages.g, info->si_addr))
+		pages.missed++;
+}
+
+static void protect(struct generation *g, int how)
+{
+	for (enum array which = 0; which < ARRAYS; which++) {
+		uintptr_t from = (uintptr_t)*generation_member(g, array_kinds[which].member) & ~(uintptr_t)4095;
+		uintptr_t to = (uintptr_t)*generation_member(g, array_kinds[which].member) + array_bytes(g, which);
+
+		if (from)
+			ENOUGH(!mprotect((void *)from, (to - from + 4095) & ~(uintptr_t)4095, how));
+	}
+}
+
+/* As live bans come into force; now and then under watch. */
+static void make(struct edit *e)
+{
+	bool watched = ktap_random() % 8 == 0;
+
+	if (watched) {
+		struct sigaction act = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
+
+		ENOUGH(!sigaction(SIGSEGV, &act, NULL));
+		pages.g = e->g;
+		pages.made = false;
+		protect(e->g, PROT_NONE);
+	}
+	edit_bring_in(e);
+	pages.made = true;
+	edit_make(e);
+	if (!watched)
+		return;
+	protect(e->g, PROT_READ | PROT_WRITE);
+	pages.g = NULL;
+	pages.times++;
+	signal(SIGSEGV, SIG_DFL);
+	CHECK(!pages.missed, "%u pages were written that had not been touched", pages.missed);
+}
+
+/* --- IPv4 ------------------------------------------------------------------------------------------------------------
+ */
 
 #define WORLD  4096 /* addresses: sixteen /24 */
 #define BASE   0x2d070000u
@@ -58,7 +133,7 @@ static bool edit(struct world *w, struct generation *g, uint32_t first, uint32_t
 	if (!err) {
 		w->wide += e.net24s;
 		w->gone += e.gone4 != 0;
-		edit_make(&e);
+		make(&e);
 		for (uint32_t i = first; i < first + n; i++)
 			w->live[i] = ban;
 	}
@@ -162,6 +237,9 @@ static void edits_on_hosts(void)
 	random_edits(HOSTS);
 }
 
+/* --- IPv6 ------------------------------------------------------------------------------------------------------------
+ */
+
 #define PREFIXES 40
 #define BASE6	 ((ip6)0x20010db8 << 96)
 
@@ -217,6 +295,25 @@ static void add_prefixes(struct ranges *set, const struct prefix6 *list, size_t 
 	ENOUGH(!ranges_finish(set));
 }
 
+/* What the caller of edit_unban6() asks about a ban that others hold (user/change/live_bans.c). */
+static bool wider_keys_are_bans(const struct edit *e, const struct prefix6 *bans, size_t n, struct prefix6 one)
+{
+	int wider;
+
+	while ((wider = edit_wider6(e, &one.first, one.length)) >= 0) {
+		bool own = false, shared = true;
+
+		one.length = (unsigned int)wider;
+		for (size_t i = 0; i < n; i++) {
+			own |= bans[i].first == one.first && bans[i].length == one.length;
+			shared &= !covers(bans[i], one) || edit_has_rung6(e, bans[i].length);
+		}
+		if (!own && shared)
+			return false;
+	}
+	return true;
+}
+
 static bool edit6(struct world6 *w, struct generation *g, struct prefix6 one, bool ban)
 {
 	struct ranges set = RANGES_EMPTY, none = RANGES_EMPTY;
@@ -238,7 +335,7 @@ static bool edit6(struct world6 *w, struct generation *g, struct prefix6 one, bo
 	edit_begin(&e, g);
 	if (ban)
 		err = edit_ban(&e, &owned);
-	else if (any_covers(after, n, one) || !within) /* or else it takes a rotation in any case */
+	else if (any_covers(after, n, one) ? wider_keys_are_bans(&e, after, n, one) : !within)
 		err = edit_unban6(&e, one.first, one.length, any_covers(after, n, one));
 	else
 		err = -EAGAIN;
@@ -246,7 +343,7 @@ static bool edit6(struct world6 *w, struct generation *g, struct prefix6 one, bo
 		after[n++] = one;
 	if (!err) {
 		w->gone += e.gone6 != 0;
-		edit_make(&e);
+		make(&e);
 		memcpy(w->live, after, n * sizeof(*after));
 		w->live_n = n;
 	}

@@ -66,6 +66,32 @@ static bool holds(const struct ranges *set, struct addr first, unsigned int leng
 	return covering >= 0 && covering <= (int)length;
 }
 
+/*
+ * A build may have made one key of two bans side by side. Once both are gone it must not stay behind in a ban that
+ * holds them, and that takes out its own key only. 0: whatever wider key holds it goes with a ban that is in force.
+ */
+static int wider_keys_are_bans(const struct edit *e, struct state *state, struct addr first, unsigned int length)
+{
+	int64_t now = time(NULL);
+	int wider;
+
+	while ((wider = edit_wider6(e, &first.num, length)) >= 0) {
+		struct ban ban;
+		int err;
+
+		length = (unsigned int)wider;
+		err = state_ban_get(state, first, length, &ban);
+		if (!err && ban_in_force(&ban, now))
+			continue;
+		/* One without a key of its own always takes a new generation. */
+		if (!err || err_is(err, ENOENT))
+			err = state_ban_around(state, first, length, now, &ban);
+		if (err || edit_has_rung6(e, ban.length))
+			return !err || err_is(err, ENOENT) ? -EAGAIN : err;
+	}
+	return 0;
+}
+
 /* An IPv6 key stands for a whole ban, so each ban that is gone is taken out as it was. */
 static int unban6(struct edit *e, struct state *state, const struct touched *t)
 {
@@ -84,7 +110,7 @@ static int unban6(struct edit *e, struct state *state, const struct touched *t)
 		if (holds(&t->gone, first, length))
 			err = edit_unban6(e, first.num, length, false);
 		else if (holds(&t->banned, first, length) && !ranges_touch(&t->allowed, first, length))
-			err = edit_unban6(e, first.num, length, true);
+			err = wider_keys_are_bans(e, state, first, length) ?: edit_unban6(e, first.num, length, true);
 		else
 			err = -EAGAIN;
 	}
