@@ -20,8 +20,8 @@ struct change {
 	struct touched touched;
 	struct guard guard;
 	bool zero[LABELS];
-	long waits;  /* something of it waits for confirmation, for so many seconds; 0: nothing does */
-	int64_t due; /* by clock_boot() */
+	long waits;	       /* something of it waits for confirmation, for so many seconds; 0: nothing does */
+	int64_t due, deadline; /* by clock_boot(), and by the date */
 };
 
 /*

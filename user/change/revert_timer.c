@@ -36,7 +36,8 @@ static bool is_same(const struct pending *one, enum pending_kind kind, const cha
 static int wait_for(struct change *change, enum pending_kind kind, const char *name, long seconds,
 		    int (*put)(struct state *state, const struct pending *pending))
 {
-	struct pending *pending, mine = { .kind = kind, .deadline = time(NULL) + seconds };
+	bool again = change->waits && seconds == change->waits;
+	struct pending *pending, mine = { .kind = kind };
 	size_t n;
 	int err = state_pending(change->state, &pending, &n);
 
@@ -48,10 +49,16 @@ static int wait_for(struct change *change, enum pending_kind kind, const char *n
 	free(pending);
 	if (err || !seconds)
 		return err;
-	change->due = mine.due = clock_boot() + seconds * SECOND;
+	/* What one command does goes back at one time: between two of them lists would come back beside an image. */
+	if (!again) {
+		change->due = clock_boot() + seconds * SECOND;
+		change->deadline = time(NULL) + seconds;
+	}
+	mine.due = change->due;
+	mine.deadline = change->deadline;
 	strncpy(mine.name, name, sizeof(mine.name) - 1);
 	err = put(change->state, &mine);
-	if (err || (change->waits && change->waits <= seconds))
+	if (err || again)
 		return err;
 	change->waits = seconds;
 	/* Before the commit: after it the timer must run, even if we are killed. */
