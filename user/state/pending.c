@@ -147,6 +147,11 @@ int state_pending_add(struct state *state, const struct pending *pending)
 			 " SELECT (SELECT id FROM list WHERE name = ?1" BEFORE "), path, stamp, options FROM source"
 			 " WHERE list = (SELECT id FROM list WHERE name = ?1)", "s", name) ?:
 	       state_put(state,
+			 "INSERT INTO accepted SELECT (SELECT id FROM list WHERE name = ?1" BEFORE "),"
+			 " hand4, hand6, day4, day6, wide4, wide6, day_at FROM accepted"
+			 " WHERE list = (SELECT id FROM list WHERE name = ?1)",
+			 "s", name) ?:
+	       state_put(state,
 			 "UPDATE pending SET before = (SELECT id FROM list WHERE name = ?1" BEFORE ")"
 			 " WHERE kind = 0 AND name = ?1", "s", name);
 }
@@ -219,7 +224,12 @@ static int undo_list(struct state *s, const char *name)
 	       state_put(s,
 			 "UPDATE chunk SET list = (SELECT id FROM list WHERE name = ?1)"
 			 " WHERE list = (SELECT id FROM list WHERE name = ?1" BEFORE ")", "s", name) ?:
-	       undo_source(s, name);
+	       undo_source(s, name) ?:
+	       state_put(s, "DELETE FROM accepted WHERE list = (SELECT id FROM list WHERE name = ?)", "s", name) ?:
+	       state_put(s,
+			 "UPDATE accepted SET list = (SELECT id FROM list WHERE name = ?1)"
+			 " WHERE list = (SELECT id FROM list WHERE name = ?1" BEFORE ")",
+			 "s", name);
 }
 
 int state_pending_forget(struct state *s, enum pending_kind kind, const char *name)

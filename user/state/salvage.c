@@ -151,8 +151,8 @@ static bool salvage_table(struct salvage *s, const char *table)
 /* In the order in which they were made: a list before its pieces. */
 int state_salvage(struct state *to, sqlite3 *from, struct recovered *r)
 {
-	static const char *const tables[] = { "list",	 "chunk",   "source", "interface",
-					      "pending", "setting", "ban",    "ban_before" };
+	static const char *const tables[] = { "list",	 "chunk", "source",	"interface", "pending",
+					      "setting", "ban",	  "ban_before", "accepted" };
 	struct salvage s = { .from = from, .to = to };
 
 	r->whole = r->texts = true;

@@ -75,10 +75,15 @@ static const char schema_due[] =
 	"  PRIMARY KEY (family, length, first)) WITHOUT ROWID;"
 	"PRAGMA user_version = 6;";
 
+static const char schema_accepted[] =
+	"CREATE TABLE accepted (list INTEGER PRIMARY KEY REFERENCES list (id) ON DELETE CASCADE,"
+	"  hand4 REAL NOT NULL, hand6 REAL NOT NULL, day4 REAL NOT NULL, day6 REAL NOT NULL,"
+	"  wide4 REAL NOT NULL, wide6 REAL NOT NULL, day_at INTEGER NOT NULL);"
+	"PRAGMA user_version = 7;";
+
 /* From which version to the next. */
-static const char *const upgrades[] = {
-	[1] = schema_bans, [2] = schema_sources, [3] = schema_packed, [4] = schema_sums, [5] = schema_due
-};
+static const char *const upgrades[] = { [1] = schema_bans, [2] = schema_sources, [3] = schema_packed,
+					[4] = schema_sums, [5] = schema_due,	 [6] = schema_accepted };
 
 #define STATE_VERSION ((int)(sizeof(upgrades) / sizeof(upgrades[0])))
 
