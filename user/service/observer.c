@@ -69,7 +69,7 @@ static void open_samples(struct observer *o)
 		o->refilled = clock_ms();
 }
 
-int observer_open(const struct context *context, struct observer **observer, const char *listen)
+int observer_open(const struct context *context, struct observer **observer, const char *listen, const char *hosts)
 {
 	struct observer *o = calloc(1, sizeof(*o));
 	int err;
@@ -83,11 +83,12 @@ int observer_open(const struct context *context, struct observer **observer, con
 	if (!err)
 		err = history_open(context, &o->history, true);
 	if (!err && listen)
-		err = metrics_listen(context, &o->server, listen);
+		err = metrics_listen(context, &o->server, listen, hosts);
 	/* The unit gives Internet sockets to a config that asks for them. Without metrics, bans still end. */
 	if (err_is(err, EAFNOSUPPORT)) {
 		warn("%s; with the line 'run --listen %s' in /etc/xdp-bloom.conf, 'systemctl daemon-reload' lets the "
-		     "service listen at its next start", reason(err), listen);
+		     "service listen at its next start",
+		     reason(err), listen);
 		err = 0;
 	}
 	if (err) {

@@ -12,7 +12,7 @@
 struct observer;
 
 /* listen: where to answer Prometheus, or NULL. 0 or -errno with the reason recorded. */
-int observer_open(const struct context *context, struct observer **observer, const char *listen);
+int observer_open(const struct context *context, struct observer **observer, const char *listen, const char *hosts);
 void observer_close(struct observer *observer);
 
 /* Something was loaded or changed: samples may be there now, or at another rate. */

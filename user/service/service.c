@@ -385,7 +385,7 @@ static int open_all(struct service *s)
 	if (!err)
 		err = arrivals_open(&s->arrivals, s->context);
 	if (!err)
-		err = observer_open(s->context, &s->observer, s->options->listen);
+		err = observer_open(s->context, &s->observer, s->options->listen, s->options->hosts);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);

@@ -14,7 +14,7 @@
 #define DAY	       86400
 
 struct options {
-	const char *config, *listen, *hook;
+	const char *config, *listen, *hosts, *hook;
 	struct number rotate_every;
 };
 
@@ -27,6 +27,8 @@ static int read_hook(const struct option_spec *o, void *target, const char *valu
 const struct option_spec run_service_options[] = {
 	{ "config", .type = OPTION_FILE, AT(options, config), .value = "FILE",
 	  .does = "the file of commands (" DEFAULT_CONFIG ")" },
+	{ "host", .type = OPTION_TEXT, AT(options, hosts), .value = "NAMES",
+	  .does = "what it listens for is asked for by these" },
 	{ "hook", .type = OPTION_READ, AT(options, hook), .value = "PROGRAM", .does = "run for each event",
 	  .read = read_hook },
 	{ "listen", .type = OPTION_TEXT, AT(options, listen), .value = "ADDRESS", .does = "for Prometheus" },
@@ -139,6 +141,7 @@ static int configure(struct service_options *service, struct config *config, boo
 	}
 	r->file = said;
 	service->hook = hook;
+	service->hosts = command->hosts ? command->hosts : said.hosts;
 	service->listen = command->listen ? command->listen : said.listen;
 	service->rotate_every = command->rotate_every.given ? (long)command->rotate_every.value
 				: said.rotate_every.given   ? (long)said.rotate_every.value
