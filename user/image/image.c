@@ -15,6 +15,7 @@
 #include "filter/arrays.h"
 #include "filter/verify.h"
 #include "base/log.h"
+#include "base/mapped.h"
 #include "image/validate.h"
 #include "sets/list.h"
 
@@ -157,7 +158,7 @@ int image_parse(struct image *image, const char *name, const void *memory, size_
 int image_open(struct image *image, const char *path, const char *name, bool whole)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err;
-	void *memory = MAP_FAILED;
+	void *memory = NULL;
 	struct stat st = { 0 };
 
 	memset(image, 0, sizeof(*image));
@@ -166,15 +167,17 @@ int image_open(struct image *image, const char *path, const char *name, bool who
 	} else if (!S_ISREG(st.st_mode) || !st.st_size) {
 		err = because(-EINVAL, "%s is not an image of xdp-bloom", name);
 	} else {
-		memory = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		err = memory == MAP_FAILED ? because(-errno, "%s: %s", name, strerror(errno)) : 0;
+		memory = mapped_file(fd, (size_t)st.st_size, PROT_READ, MAP_PRIVATE);
+		err = memory ? 0 : because(-errno, "%s: %s", name, strerror(errno));
 	}
 	if (fd >= 0)
 		close(fd);
 	if (!err)
 		err = image_parse(image, name, memory, (size_t)st.st_size, whole);
-	if (err && memory != MAP_FAILED)
-		munmap(memory, (size_t)st.st_size);
+	if (memory && mapped_is_cut(memory))
+		err = because(-EUCLEAN, "%s was cut while it was read", name);
+	if (err && memory)
+		mapped_end(memory, (size_t)st.st_size);
 	if (err)
 		memset(image, 0, sizeof(*image));
 	return err;
@@ -183,7 +186,7 @@ int image_open(struct image *image, const char *path, const char *name, bool who
 void image_close(struct image *image)
 {
 	if (image->memory)
-		munmap(image->memory, image->size);
+		mapped_end(image->memory, image->size);
 	memset(image, 0, sizeof(*image));
 }
 

@@ -182,11 +182,29 @@ static void name_lists(struct observer *o)
 	free(lists);
 }
 
+/* What cut it can do so again: it is begun anew, once a second at most. */
+static void keep_history(struct observer *o)
+{
+	struct history *fresh;
+	int err;
+
+	if (!history_is_lost(o->history))
+		return;
+	err = history_open(o->live.context, &fresh, true);
+	warn("another process has cut the history%s%s", err ? ": " : "; it begins anew", err ? reason(err) : "");
+	if (err && history_private(&fresh))
+		return;
+	history_close(o->history);
+	o->history = fresh;
+	o->named = 0;
+}
+
 static void count(struct observer *o, int64_t now)
 {
 	double seconds = (double)(now - o->counted) / 1000;
 
 	o->tried = now;
+	keep_history(o);
 	if (kernel_counters(o->live.context, &o->now))
 		return;
 	name_lists(o);
