@@ -91,7 +91,7 @@ wrong_usage() {
 	refused nonsense test nonsense
 	refused nonsense test 192.0.2.7 nonsense
 	refused -S show -S
-	for name in '' a/b "$(printf 'a\nb')" "$(printf '%0300d' 0)"; do
+	for name in '' . .. a/b "$(printf 'a\nb')" "$(printf '%0300d' 0)"; do
 		refused "" load "$name" good
 	done
 }

@@ -141,8 +141,12 @@ clock_is_set() {
 	need strace
 	prepare
 	under=(strace -D -o reads -e trace=read -e inject=read:error=ECANCELED:when=1 -P 'anon_inode:[timerfd]')
-	ready
+	LD_PRELOAD=${TRAFFIC%/*}/clock.so CLOCK_AHEAD=$WORK/ahead ready
+	bloom add 192.0.2.5 --ttl 10h
+	wait_until "a timer for the end of the ban" ended_or_timed
+	echo 3600 >ahead
 	bloom add 192.0.2.6 --ttl 1s
+	heard "$log" "seconds ahead: bans with an end go on for so much less"
 	heard "$log" "what ran out of time: done"
 	grep -q INJECTED reads || skip "needs a strace that knows a timer by its name, of a newer package strace"
 	send 0 -b banned -c clean

@@ -22,6 +22,8 @@ static const char *name_fault(const char *name)
 {
 	if (!*name || strlen(name) >= LIST_NAME_MAX)
 		return "a list's name has 1 to 63 characters";
+	if (list_name_is_dots(name))
+		return "a list's name is not '.' or '..'";
 	if (*name == '-')
 		return "a list's name does not begin with '-'";
 	if (name[strspn(name, LIST_NAME_BYTES)])

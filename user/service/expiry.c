@@ -8,13 +8,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/close_fd.h"
 #include "change/change.h"
 #include "base/log.h"
 #include "state/state.h"
 #include "state/bans.h"
 
-#define AGAIN 5 /* seconds, after a failure */
+#define AGAIN	   5  /* seconds, after a failure */
+#define CLOCK_NEWS 30 /* seconds: less is the usual correction */
 
 int expiry_open(struct expiry *e)
 {
@@ -56,10 +58,30 @@ static void set_timer(struct expiry *e)
 	timerfd_settime(e->timer, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &timer, NULL);
 }
 
+/* How far the date is from the time since the machine was started, seconds. */
+static int64_t date_offset(void)
+{
+	return time(NULL) - clock_ns(CLOCK_BOOTTIME) / 1000000000;
+}
+
 void expiry_look(struct expiry *e, struct state *state)
 {
+	/* While nothing ends, whoever sets the date moves nothing. */
+	if (!e->first)
+		e->offset = date_offset();
 	e->first = state ? first_end(state) : 0;
 	set_timer(e);
+}
+
+/* Bans end by the date: whoever sets it moves their ends. */
+static void say_clock(struct expiry *e)
+{
+	int64_t now = date_offset(), by = now - e->offset;
+
+	e->offset = now;
+	if (by > CLOCK_NEWS || by < -CLOCK_NEWS)
+		warn("the date was set %lld seconds %s: bans with an end go on for so much %s",
+		     (long long)(by < 0 ? -by : by), by < 0 ? "back" : "ahead", by < 0 ? "longer" : "less");
 }
 
 bool expiry_due(struct expiry *e)
@@ -70,8 +92,10 @@ bool expiry_due(struct expiry *e)
 	if (got == sizeof(times) && e->first && time(NULL) >= e->first)
 		return true;
 	/* The clock was set: `again` was of the old time. */
-	if (got < 0 && errno == ECANCELED)
+	if (got < 0 && errno == ECANCELED) {
 		e->again = 0;
+		say_clock(e);
+	}
 	set_timer(e);
 	return false;
 }

@@ -10,6 +10,12 @@
 /* A list's name goes into file names, metrics and other people's scripts: nothing in it may surprise them. */
 #define LIST_NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
+/* As a file name it would be a directory's. */
+static inline bool list_name_is_dots(const char *name)
+{
+	return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
+}
+
 /* A ban list drops, an allow list is subtracted from all of them, a shadow list only counts. */
 enum list_kind { LIST_BAN, LIST_ALLOW, LIST_SHADOW };
 
