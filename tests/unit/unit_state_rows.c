@@ -12,6 +12,7 @@
 
 #include "base/compress.h"
 #include "base/log.h"
+#include "state/accepted.h"
 #include "state/bans.h"
 #include "state/recover.h"
 #include "state/sources.h"
@@ -74,6 +75,10 @@ static const struct column {
 	{ "ban_before", "family", NUMBER, 4, 4, NULL, false },
 	{ "ban_before", "first", BYTES, 0, 0, NULL, false },
 	{ "ban_before", "expires", NUMBER, 1, 253402300799, NULL, true },
+	{ "accepted", "hand4", REAL, 0, UINT32_MAX, NULL, false },
+	{ "accepted", "day6", REAL, 0, INT64_MAX, NULL, false },
+	{ "accepted", "wide4", REAL, 0, UINT32_MAX, NULL, false },
+	{ "accepted", "day_at", NUMBER, 0, 253402300799, NULL, false },
 };
 
 static const char *const damages[] = {
@@ -117,7 +122,7 @@ static const struct reading {
 	{ "", { "tune", "FORM" } },
 	{ "", { "metrics" } },
 	{ "list source", { "load", "one", "FILE", "--if-changed" } },
-	{ "list chunk source interface pending setting ban ban_before", { "state", "check" } },
+	{ "list chunk source interface pending setting ban ban_before accepted", { "state", "check" } },
 };
 
 static const char *const forms[] = { "--quiet", "--json" };
@@ -138,6 +143,7 @@ static struct said {
 static void fill(struct state *s, const char *name, enum list_kind kind, uint32_t first)
 {
 	struct list_info list = { .kind = kind, .loaded = "2026-01-01T00:00:00Z", .format = "plain" };
+	struct accepted accepted = { .hand = { 3, 0 }, .day = { 3, 0 }, .day_at = 1 };
 	struct source source = { .options = "" };
 	int fd = open(text_file, O_RDONLY | O_CLOEXEC);
 	struct packer *packer = packer_begin(fd);
@@ -153,6 +159,7 @@ static void fill(struct state *s, const char *name, enum list_kind kind, uint32_
 	ENOUGH(!ranges_finish(&set));
 	list.prefixes = ranges_count_prefixes(&set);
 	ENOUGH(!state_list_put(s, &list, &set) && !state_source_put(s, &source) && !state_text_put(s, name, packer));
+	ENOUGH(!state_accepted_put(s, name, &accepted));
 	packer_free(packer);
 	ranges_free(&set);
 	close(fd);

@@ -1,35 +1,74 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "state/accepted.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/log.h"
 #include "state/internal.h"
 
-/* What no version of ours wrote counts as not known: then what is in force is the measure. */
-static bool read_amounts(sqlite3_stmt *stmt, int column, struct amounts *a)
+static double amount(struct row *row, int column, double most)
 {
-	a->v4 = sqlite3_column_double(stmt, column);
-	a->v6 = sqlite3_column_double(stmt, column + 1);
-	return a->v4 >= 0 && a->v4 <= 0x1p32 && a->v6 >= 0 && a->v6 <= 0x1p128;
+	int type = sqlite3_column_type(row->stmt, column);
+	double value = sqlite3_column_double(row->stmt, column);
+
+	if ((type == SQLITE_INTEGER || type == SQLITE_FLOAT) && value >= 0 && value <= most)
+		return value;
+	row->err = -EUCLEAN;
+	return 0;
+}
+
+static struct amounts amounts(struct row *row, int column)
+{
+	return (struct amounts){ amount(row, column, 0x1p32), amount(row, column + 1, 0x1p128) };
+}
+
+int state_read_accepted(const struct state *s, sqlite3_stmt *stmt, void *entry)
+{
+	struct row row = { .stmt = stmt };
+	struct accepted *a = entry;
+
+	a->hand = amounts(&row, 1);
+	a->day = amounts(&row, 3);
+	a->wide = amounts(&row, 5);
+	a->day_at = row_time(&row, 7);
+	a->known = !row.err;
+	return row.err ? because(-EUCLEAN,
+				 "%s: how much of a list was accepted is damaged; see 'xdp-bloom state recover'",
+				 s->directory)
+		       : 0;
 }
 
 int state_accepted_get(struct state *state, const char *list, struct accepted *accepted)
 {
-	sqlite3_stmt *stmt = state_prepare(state, "SELECT hand4, hand6, day4, day6, wide4, wide6, day_at FROM accepted"
+	sqlite3_stmt *stmt = state_prepare(state, "SELECT * FROM accepted"
 						  " WHERE list = (SELECT id FROM list WHERE name = ?)");
-	int code;
+	int code, err = 0;
 
 	*accepted = (struct accepted){ 0 };
 	if (!stmt)
 		return because_sqlite(state, "reading");
 	state_bind_text(stmt, 1, list);
 	code = sqlite3_step(stmt);
-	if (code == SQLITE_ROW) {
-		accepted->known = read_amounts(stmt, 0, &accepted->hand) && read_amounts(stmt, 2, &accepted->day) &&
-				  read_amounts(stmt, 4, &accepted->wide);
-		accepted->day_at = sqlite3_column_int64(stmt, 6);
-		if (!accepted->known)
-			*accepted = (struct accepted){ 0 };
-	}
-	return state_finish(state, stmt, code);
+	if (code == SQLITE_ROW)
+		err = state_read_accepted(state, stmt, accepted);
+	if (!err)
+		return state_finish(state, stmt, code);
+	sqlite3_finalize(stmt);
+	return err;
+}
+
+int state_accepted_check(struct state *state)
+{
+	struct accepted *all = NULL;
+	size_t n;
+	int err = 0;
+
+	if (state->db && state->version >= VERSION_ACCEPTED)
+		err = state_rows(state, state_prepare(state, "SELECT * FROM accepted"), state_read_accepted,
+				 sizeof(*all), &all, &n);
+	free(all);
+	return err;
 }
 
 int state_accepted_put(struct state *state, const char *list, const struct accepted *a)

@@ -115,6 +115,7 @@ int state_check(const struct context *context, void (*found)(void *arg, const ch
 	err = err ?:
 	      state_bans(s, &bans, &n) ?:
 	      bans_before(s) ?:
+	      state_accepted_check(s) ?:
 	      state_interfaces(s, &interfaces, &n) ?:
 	      state_pending(s, &pending, &n) ?:
 	      state_sources(s, &sources, &n);

@@ -23,6 +23,8 @@ enum cached_statement {
 
 /* From which version on what waits for confirmation has an end that setting the date does not move. */
 #define VERSION_DUE 6
+/* ...and lists have a row in `accepted`. */
+#define VERSION_ACCEPTED 7
 
 /* What one question may cost, in instructions of SQLite's. */
 struct steps {
@@ -106,7 +108,9 @@ const char *state_setting_damaged(struct state *state);
 /* A statement about one prefix: its family, its length and its first address. */
 int state_ban_statement(struct state *s, const char *sql, struct addr first, unsigned int length);
 /* -EUCLEAN for a row that no version of ours wrote. */
-state_row state_read_ban, state_read_interface, state_read_pending;
+state_row state_read_ban, state_read_interface, state_read_pending, state_read_accepted;
+/* All of them. */
+int state_accepted_check(struct state *state);
 /* The same of a whole row of its table. */
 bool state_source_is_sound(sqlite3_stmt *stmt);
 bool state_setting_is_sound(sqlite3_stmt *stmt);

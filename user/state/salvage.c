@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "state/accepted.h"
 #include "state/bans.h"
 #include "state/internal.h"
 #include "state/recover.h"
@@ -30,9 +31,12 @@ static sqlite3_stmt *ask(sqlite3 *db, const char *fmt, const char *table)
 static bool is_sound(const struct salvage *s, sqlite3_stmt *row)
 {
 	struct interface_info interface;
+	struct accepted accepted;
 	struct pending pending;
 	struct ban ban;
 
+	if (!strcmp(s->table, "accepted"))
+		return !state_read_accepted(s->to, row, &accepted);
 	if (!strcmp(s->table, "interface"))
 		return !state_read_interface(s->to, row, &interface);
 	if (!strcmp(s->table, "pending"))
