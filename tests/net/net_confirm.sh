@@ -128,6 +128,27 @@ confirmed() {
 	is "$(compgen -G "$XDP_BLOOM_BPFFS/generation/*/before")" "" "what it would go back to"
 }
 
+# What is banned, or no longer, while something waits: the generation that the kernel goes back to by itself knows it.
+banned_meanwhile() {
+	local watcher trial
+
+	need pgrep
+	printf '45.0.0.%d\n' {1..20} >list
+	bloom load list list
+	bloom add 46.0.0.1
+	bloom load other list --confirm 2s
+	trial=$(get .generation show)
+	watcher=$(pgrep -f "^xdp-bloom -S $XDP_BLOOM_STATE .*--watch") && kill -KILL "$watcher"
+	bloom add 46.0.0.2
+	bloom del 46.0.0.1
+	wait_until "the generation before" in_force_is_not "$trial"
+	verdicts 46.0.0.1=pass 46.0.0.2=drop 45.0.0.1=drop
+}
+
+in_force_is_not() {
+	[ "$(get .generation show)" != "$1" ]
+}
+
 # confirm comes too late for what could not be taken back in time.
 too_late() {
 	echo 45.0.0.1 >list
@@ -153,4 +174,4 @@ of_an_older_state() {
 	verdicts 45.0.0.2=drop
 }
 
-run_cases every_verb confirmed too_late of_an_older_state broken_sessions
+run_cases every_verb confirmed banned_meanwhile too_late of_an_older_state broken_sessions

@@ -182,6 +182,35 @@ static int spares_needs(const struct edit *e, struct state *state, const struct 
 	return err;
 }
 
+/*
+ * What the kernel goes back to by itself gets the same bans, as far as it has room for them: otherwise they would not
+ * be dropped from the deadline on, until a command has taken the change back in the state.
+ */
+static void edit_the_one_before(struct state *state, const struct live *live, const struct touched *t,
+				const struct guard *guard)
+{
+	struct edit e = { 0 };
+	struct candidate c;
+	struct live before;
+	int err = live_open_before(live, &before);
+
+	if (!err && !live_map(&before, &c, true)) {
+		edit_begin(&e, &c.g);
+		err = plan_edit(&e, state, t) ?: spares_needs(&e, state, &t->held, guard);
+		if (!err)
+			edit_bring_in(&e);
+		if (!err && !live_map_failed(&c) && e.n) {
+			edit_make(&e);
+			err = live_note(&before, &c.g);
+		}
+		if (err)
+			note("the generation before could not be edited, too: if nothing is confirmed, that comes late");
+		edit_end(&e);
+		kernel_release(&c);
+	}
+	live_close(&before);
+}
+
 /* -EAGAIN: a new generation is needed; *full: because there is no room. */
 static int edit_in_place(struct state *state, struct live *live, const struct touched *t, struct guard *guard,
 			 bool *full)
@@ -212,6 +241,8 @@ static int edit_in_place(struct state *state, struct live *live, const struct to
 		if (live_note(live, &c.g))
 			note("the generation's description was not written; the next command rebuilds it");
 	}
+	if (!err)
+		edit_the_one_before(state, live, t, guard);
 	edit_end(&e);
 	kernel_release(&c);
 	return err;

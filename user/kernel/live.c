@@ -221,6 +221,21 @@ __u64 live_before(const struct live *live)
 	return !live->err || err_is(live->err, EPROTO) ? live->number : 0;
 }
 
+int live_open_before(const struct live *live, struct live *before)
+{
+	__u32 key = 0;
+
+	*before = (struct live){ .context = live->context, .err = -ENOENT, .meta = -1, .number = live->trial.before };
+	if (!live->on_trial || live->number != live->on_trial || !before->number)
+		return -ENOENT;
+	before->err = open_meta(before);
+	if (!before->err && bpf_map_lookup_elem(before->meta, &key, &before->g))
+		before->err = -errno;
+	if (!before->err && before->g.version != GENERATION_VERSION)
+		before->err = -EPROTO;
+	return before->err;
+}
+
 int live_note(struct live *live, const struct generation *edited)
 {
 	struct generation g = live->g;

@@ -39,6 +39,8 @@ int live_maps(const struct live *live, int maps[ARRAYS]);
 bool live_overtaken(struct live *live);
 /* The generation to go back to from one that comes next: 0 where there is none. */
 __u64 live_before(const struct live *live);
+/* While a generation is on trial: the one that the kernel calls afterwards, as if it were in force. Or -errno. */
+int live_open_before(const struct live *live, struct live *before);
 /* Writes what an edit changed into the description. */
 int live_note(struct live *live, const struct generation *edited);
 
