@@ -142,6 +142,7 @@ int ban_del(struct change *change, const struct prefixes *p, const char *why)
 {
 	int err = confirm_bans(change, p, 0);
 
+	change_bans_less(change);
 	for (size_t i = 0; i < p->n && !err; i++) {
 		err = check_reason(change->state, &p->at[i], why)
 			      ?: state_ban_drop(change->state, p->at[i].first, p->at[i].length);

@@ -53,6 +53,11 @@ int change_touch(struct change *change, struct addr first, unsigned int length)
 	return touched_add(&change->touched, first, length);
 }
 
+static bool is_joined(const struct change *change)
+{
+	return change == change->context->joined;
+}
+
 /* The first generation after a reboot has all of the state in it: who builds it by force answers for that. */
 static bool force_all(struct change *change)
 {
@@ -71,14 +76,14 @@ int change_force_prefix(struct change *change, struct addr first, unsigned int l
 	return force_all(change) ? 0 : guard_force_prefix(&change->guard, first, length);
 }
 
+void change_bans_less(struct change *change)
+{
+	change->guard.again = change->guard.again || (!change->live.g.number && !is_joined(change));
+}
+
 void change_zero(struct change *change, uint8_t label)
 {
 	change->zero[label] = true;
-}
-
-static bool is_joined(const struct change *change)
-{
-	return change == change->context->joined;
 }
 
 void change_zero_given(struct change *change, uint8_t label)

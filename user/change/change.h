@@ -37,6 +37,11 @@ int change_touch(struct change *change, struct addr first, unsigned int length);
 /* --force was given: what this machine needs of the set may be banned; without a set, whatever it needs. */
 int change_force(struct change *change, const struct ranges *set);
 int change_force_prefix(struct change *change, struct addr first, unsigned int length);
+/*
+ * This one bans nothing. Where it builds the first generation after a reboot, that is not refused for what it does not
+ * do: nothing is attached, and whoever attaches is asked.
+ */
+void change_bans_less(struct change *change);
 /* This label's count starts again at 0 when the change is made. */
 void change_zero(struct change *change, uint8_t label);
 /* The same for a label that a list has just been given: at once, unless another list may have it in force. */

@@ -79,7 +79,8 @@ static int judge(const struct asked *a, const struct own_address *own)
 	if (!a->guard->spare)
 		return guard_because("%s bans %s, %s; --force bans it", who, host, what);
 	if (a->guard->fixed || own->guest) {
-		warn("%s bans %s, %s", who, host, what);
+		if (!a->guard->told)
+			warn("%s bans %s, %s", who, host, what);
 		return 0;
 	}
 	a->guard->spared = true;
@@ -119,6 +120,7 @@ int guard_needs(struct guard *guard, struct state *state, const struct live *liv
 	size_t n = 0;
 	int err = ranges_finish(&guard->forced);
 
+	guard->told = guard->spared; /* what is no reason for an exception comes once more with those that are */
 	guard->spared = false;
 	if (!err && !guard->again)
 		err = own_addresses(state, is_dropped, &a, &own, &n);

@@ -24,6 +24,7 @@ struct guard {
 	bool afresh;	      /* it begins to filter where it did not: what it drops already counts, too */
 	bool spare;	      /* what would be refused becomes an exception instead */
 	bool spared;	      /* something has become one: settle the sets again */
+	bool told;
 	bool fixed;	      /* an image: there is nothing that could be taken out */
 };
 

@@ -11,6 +11,7 @@
 
 #include "base/close_fd.h"
 #include "change/own_internal.h"
+#include "change/own_scan.h"
 
 /* Longer files are read up to there, and of a directory so many. */
 #define TEXT_MAX  65536
@@ -57,6 +58,18 @@ static void missing(struct learned *l, const char *path)
 				 strerror(errno));
 }
 
+struct text {
+	struct learned *l;
+	const char *path;
+};
+
+static void found(void *arg, struct addr addr, const char *what)
+{
+	const struct text *text = arg;
+
+	own_learn(text->l, addr, what, "%s", text->path);
+}
+
 static void read_file(struct learned *l, const struct source *source, const char *path, long long now)
 {
 	/* A named pipe must not make us wait. */
@@ -65,7 +78,7 @@ static void read_file(struct learned *l, const struct source *source, const char
 	ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text));
 
 	if (got >= 0)
-		own_scan(l, source->format, path, text, (size_t)got, now);
+		own_scan(source->format, text, (size_t)got, now, found, &(struct text){ l, path });
 	else if (fd < 0 || (errno != EISDIR && errno != EAGAIN))
 		missing(l, path);
 	close_fd(fd);

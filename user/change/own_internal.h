@@ -35,9 +35,4 @@ int own_from_files(struct learned *l);
 /* Who is logged in or connected: own_people.c. */
 void own_from_people(struct learned *l, struct state *state);
 
-/* The text of a file as `format` reads it: own_scan.c. */
-enum own_format { OWN_RESOLV, OWN_LEASE, OWN_DHCLIENT, OWN_CLOCK, OWN_TIMESYNC, OWN_DNSMASQ, OWN_UNBOUND, OWN_SESSION };
-void own_scan(struct learned *l, enum own_format format, const char *path, const char *text, size_t size,
-	      long long now);
-
 #endif

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Texts that name what this machine uses. Any bytes are taken: what is no address says nothing. */
+#include "change/own_scan.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include "change/own_internal.h"
 
 static const char resolver_is[] = "a name server in use", dhcp_is[] = "the DHCP server of a lease",
 		  router_is[] = "a gateway in use", clock_is[] = "a time server in use",
@@ -41,13 +40,14 @@ static const struct keyword keywords[] = {
 #define BLANKS " \t\r=,;/{}\"'"
 #define ENDS   "%#@"
 
-/* What one lease says waits until it is known that it has not run out. */
-#define WAITING_MAX 16
+/* What one lease says waits until it is known that it has not run out. So many addresses are taken of it. */
+#define WAITING_MAX 32
 
 struct scan {
-	struct learned *l;
-	const char *path;
+	own_found_fn *found;
+	void *arg;
 	long long now;
+	bool one_by_one; /* nothing has to wait */
 	bool expired;
 	struct {
 		struct addr addr;
@@ -87,7 +87,7 @@ static const char *what_of(enum own_format format, const char *word, size_t leng
 static void emit(struct scan *s)
 {
 	for (size_t i = 0; i < s->n && !s->expired; i++)
-		own_learn(s->l, s->waiting[i].addr, s->waiting[i].what, "%s", s->path);
+		s->found(s->arg, s->waiting[i].addr, s->waiting[i].what);
 	s->n = 0;
 	s->expired = false;
 }
@@ -121,8 +121,12 @@ static void on_words(struct scan *s, const char *what, const char *at, const cha
 
 		while (n < length && !strchr(ENDS, word[n]))
 			n++;
-		if (addr_parse(word, n, &addr) || s->n == WAITING_MAX)
+		if (addr_parse(word, n, &addr))
 			continue;
+		if (s->n == WAITING_MAX && s->one_by_one)
+			emit(s);
+		if (s->n == WAITING_MAX)
+			return;
 		s->waiting[s->n].addr = addr;
 		s->waiting[s->n++].what = what;
 	}
@@ -145,13 +149,13 @@ static void on_line(struct scan *s, enum own_format format, const char *at, cons
 	what = word ? what_of(format, word, length) : NULL;
 	if (what)
 		on_words(s, what, at, end);
-	if (format != OWN_DHCLIENT || memchr(begin, '}', (size_t)(end - begin)))
+	if (s->one_by_one || memchr(begin, '}', (size_t)(end - begin)))
 		emit(s);
 }
 
-void own_scan(struct learned *l, enum own_format format, const char *path, const char *text, size_t size, long long now)
+void own_scan(enum own_format format, const char *text, size_t size, long long now, own_found_fn *found, void *arg)
 {
-	struct scan s = { .l = l, .path = path, .now = now };
+	struct scan s = { .found = found, .arg = arg, .now = now, .one_by_one = format != OWN_DHCLIENT };
 
 	for (const char *at = text, *end = text + size; at < end;) {
 		const char *line = memchr(at, '\n', (size_t)(end - at)) ?: end;

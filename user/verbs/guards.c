@@ -26,6 +26,8 @@ static int set_ports(const struct call *call)
 	struct change *change = NULL;
 	int err = change_begin(&change, call->context);
 
+	if (!err)
+		change_bans_less(change);
 	if (!err && o->port.given)
 		err = state_guard_port(change->state, (unsigned int)o->port.value, true);
 	if (!err && o->no_port.given)
