@@ -18,7 +18,7 @@ declare -A error=([bpf]=ENOMEM [mmap]=ENOMEM [openat]=EMFILE [mkdir]=ENOSPC [fsy
 	[fcntl]=EIO [pread64]=EIO [read]=EIO [statfs]=EIO [mprotect]=ENOMEM [dup]=EMFILE [dup3]=EMFILE [memfd_create]=EMFILE
 	[pipe2]=EMFILE [newfstatat]=EIO [getdents64]=EIO [lseek]=EIO [access]=EIO [faccessat2]=EIO [chmod]=EIO [fchmod]=EIO
 	[fchown]=EIO [unlink]=EIO [unlinkat]=EIO [rmdir]=EIO [ioctl]=EIO [bind]=ENOMEM [setsockopt]=ENOMEM
-	[getsockname]=ENOBUFS [clone3]=EAGAIN [membarrier]=ENOMEM [copy_file_range]=EIO)
+	[getsockname]=ENOBUFS [clone3]=EAGAIN [clone]=EAGAIN [membarrier]=ENOMEM [copy_file_range]=EIO)
 calls=$(
 	IFS=,
 	echo "${!error[*]}"
@@ -142,7 +142,7 @@ allocations_of() {
 	rm -f seen
 	# shellcheck disable=SC2046 # words
 	FAIL_SEEN=seen LD_PRELOAD=$preload expect 0 "$apart" $(arguments_of "$1")
-	sed 's/^/allocation /' seen
+	tr -d '\0' <seen | sort -un | sed 's/^/allocation /'
 }
 
 # run_with CALL N ARGUMENT...: the command, with that one failing. SQLite whose call that lets go of a lock has failed

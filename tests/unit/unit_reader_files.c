@@ -283,6 +283,29 @@ static void found(void)
 	closedir(dir);
 }
 
+/* Addresses that do not merge: each takes 32 bytes, and while they are put in order more. */
+static void memory(void)
+{
+	struct reader_options options = { .memory = (size_t)16 << 20 };
+	struct ranges set = RANGES_EMPTY;
+	char random[] = "/tmp/unit-reader-XXXXXX";
+	int fd = mkstemp(random);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (!CHECK(file, "no file"))
+		return;
+	for (int i = 0; i < 600000; i++)
+		fprintf(file, "2001:db8::%x:%x\n", (unsigned int)(ktap_random() & 0xffff), (unsigned int)i & 0xffff);
+	fclose(file);
+	CHECK(err_is(reader_read(random, &options, &set, &report, error), ENOMEM) && !set.v6 &&
+		      strstr(error, "it takes more than 16 MiB of memory to read"),
+	      "'%s'", error);
+	options.memory = 0;
+	CHECK(!reader_read(random, &options, &set, &report, error) && set.n6 > 300000, "'%s'", error);
+	ranges_free(&set);
+	unlink(random);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -293,6 +316,9 @@ int main(void)
 		{ "costly", costly },
 		{ "large_value", large_value },
 		{ "found", found },
+#ifndef __SANITIZE_ADDRESS__
+		{ "memory", memory },
+#endif
 	};
 
 	return reader_texts_run(cases, sizeof(cases) / sizeof(*cases));

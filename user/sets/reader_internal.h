@@ -81,6 +81,11 @@ int reader_bad(struct reader *reader, uint64_t line, const char *text, size_t le
 int reader_refuse(struct reader *reader, uint64_t line, const char *text, size_t len, const char *reason);
 int reader_fail(struct reader *reader, int err, const char *reason);
 void reader_progress(struct reader *reader);
+/* What the file says: parsers and all. It fills the set and the report. */
+int reader_parse(struct reader *reader);
+
+/* reader_apart.c: the same in a process of its own, whose answer is checked. */
+int reader_parse_apart(struct reader *reader);
 
 /* reader_text.c: reader_fill() returns 1, 0 at the end, or -errno; the others 0 or -errno. */
 int reader_fill(struct reader *reader);

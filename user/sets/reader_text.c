@@ -33,7 +33,6 @@ int reader_fill(struct reader *reader)
 	got = input_read(reader->input, reader->buf + rest, reader->room - rest, &reason);
 	if (got < 0)
 		return reader_fail(reader, (int)got, reason);
-	reader_progress(reader);
 	reader->read += (uint64_t)got;
 	reader->most = READER_WORK_LEAST + READER_WORK_BYTE * input_taken(reader->input);
 	reader->end += (size_t)got;
