@@ -95,7 +95,7 @@ static int check_path(const char *path, struct stat *is, const char *what)
 int trust_directory(const char *path)
 {
 	static const char what[] = "what is kept there";
-	struct stat is;
+	struct stat is = { 0 };
 	int err = check_path(path, &is, what);
 
 	if (err)
@@ -109,7 +109,7 @@ int trust_directory(const char *path)
 
 int trust_file(const char *path, const char *what)
 {
-	struct stat is;
+	struct stat is = { 0 };
 	int err = check_path(path, &is, what);
 
 	if (!err && others_write(path, &is))

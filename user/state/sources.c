@@ -41,7 +41,7 @@ static int read_source(const struct state *s, sqlite3_stmt *stmt, void *entry)
 bool state_source_is_sound(sqlite3_stmt *stmt)
 {
 	struct row row = { .stmt = stmt };
-	struct source source;
+	struct source source = { 0 };
 
 	row_text(&row, 1, source.path, sizeof(source.path));
 	row_text(&row, 2, source.stamp, sizeof(source.stamp));

@@ -78,7 +78,7 @@ static int show_text(struct shown *s)
 				      : state_granted(s->state, own->addr) ? "granted"
 									   : "yes";
 
-		printf("%-39s  %-7s  %s\n", prefix_text(text, own->addr, -1), dropped, own_text(what, own));
+		out_line("%-39s  %-7s  %s", prefix_text(text, own->addr, -1), dropped, own_text(what, own));
 	}
 	for (int port = 1; port < TCP_PORTS; port++)
 		if (s->ports[port])

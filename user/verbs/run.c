@@ -160,11 +160,11 @@ static int check(struct running *r)
 	n = (int)config.n;
 	config_free(&config);
 	if (context->json)
-		return out_json(context, json_pack("{s:s, s:i}", "config", config.path, "commands", n));
+		return out_json(context, json_pack("{s:o, s:i}", "config", out_text(config.path), "commands", n));
 	if (!context->quiet && !n && access(config.path, F_OK))
-		printf("%s: there is none, and none is needed\n", config.path);
+		out_line("%s: there is none, and none is needed", config.path);
 	else if (!context->quiet)
-		printf("%s: %d commands, all right\n", config.path, n);
+		out_line("%s: %d commands, all right", config.path, n);
 	return out_end();
 }
 
