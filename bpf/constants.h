@@ -15,6 +15,7 @@
 #include "abi.h"
 
 #define CONSTANT_MAGIC	      0x5bd10c7e00000000ULL
+#define SWITCH_MAGIC	      (-0x5bd10c7e)
 #define CONSTANT_INDEX(field) (offsetof(struct generation, field) / 8)
 
 #ifdef __bpf__
@@ -40,6 +41,23 @@
 		(void)(g);                                                                               \
 		asm volatile("%0 = %1 ll" : "=r"(value_) : "i"(CONSTANT_MAGIC | CONSTANT_INDEX(field))); \
 		value_;                                                                                  \
+	})
+
+/*
+ * A switch costs nothing where it is off: no 32-bit word is less than this, as the verifier knows, so it removes the
+ * jump and what is behind it. The loader turns the jump round where it is on.
+ */
+#define SWITCH_ON(g, field, word)                                                                          \
+	({                                                                                                 \
+		__label__ on_, end_;                                                                       \
+		int is_ = 0;                                                                               \
+		(void)(g);                                                                                 \
+		asm goto("if %0 s< %1 goto %l2" : : "r"((__u64)(__u32)(word)), "i"(SWITCH_MAGIC) : : on_); \
+		goto end_;                                                                                 \
+	on_:                                                                                               \
+		is_ = 1;                                                                                   \
+	end_:                                                                                              \
+		is_;                                                                                       \
 	})
 
 /*
@@ -82,8 +100,9 @@ inline_always const void *block_at_(__u64 map, __u64 flat, __u64 index)
 #define inline_never  static inline __attribute__((unused))
 #define UNROLL
 
-#define GEN(g, field)	   ((g)->field)
-#define GEN_LATE(g, field) ((g)->field)
+#define GEN(g, field)		  ((g)->field)
+#define GEN_LATE(g, field)	  ((g)->field)
+#define SWITCH_ON(g, field, word) ((g)->field != 0)
 
 #define BRANCH_APART() ((void)0)
 #define RARE(number)   ((__s64)(number))

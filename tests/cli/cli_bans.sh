@@ -370,7 +370,45 @@ mapped() {
 	send 0 -b banned -c clean
 }
 
+# IPv6 addresses that stand for an IPv4 one: 6to4, Teredo, NAT64, ISATAP, and ::a.b.c.d, which nobody uses.
+within() {
+	# Addresses that stand for 192.0.2.N.
+	stand_for() {
+		printf '%s\n' "2002:c000:20$1::9" "2001:0:4136:e378:8000:63bf:3fff:fdf$(printf %x $((15 - $1)))" "64:ff9b::c000:20$1" \
+			"2001:db8::200:5efe:c000:20$1" "2001:db8::5efe:c000:20$1" "::192.0.2.$1"
+	}
+
+	veth 0
+	bloom add 192.0.2.7 --reason "the one within"
+	bloom attach edge0
+	echo 192.0.2.7 >banned
+	{ stand_for 7 && echo 192.0.2.6; } >clean
+	send 0 -b banned -c clean
+	is "$(get .embedded tune)" false "the setting"
+	bloom tune --embedded on
+	{ stand_for 7 && echo 192.0.2.7; } >banned
+	stand_for 6 >clean
+	send 0 -b banned -c clean
+	verdicts 2002:c000:207::9=drop 2002:c000:206::9=pass
+	is "$(get '.[0]|[.address,.list,.prefix,.reason]' test 2002:c000:207::9)" \
+		'["2002:c000:207::9","live","192.0.2.7","the one within"]' "why"
+	bloom add 192.0.2.6
+	bloom save image
+	bloom del 192.0.2.7
+	stand_for 6 >banned
+	stand_for 7 >clean
+	send 0 -b banned -c clean
+	bloom tune --embedded off
+	verdicts 2002:c000:206::9=pass ::192.0.2.6=pass 192.0.2.6=drop
+	# An image does not say it: each machine does.
+	bloom flush
+	bloom load --image image
+	verdicts 2002:c000:207::9=pass 192.0.2.7=drop
+	bloom tune --embedded on
+	verdicts 2002:c000:207::9=drop 192.0.2.7=drop 2002:c000:208::9=pass
+}
+
 run_cases in_place survives_a_reboot ends_in_time shortens says_what_still_bans says_what_is_allowed guard_rails everything \
 	"all_and_one 0.0.0.0/0 45.0.0.1 45.0.0.2" "all_and_one ::/0 2a00::1 2a00::2" \
 	side_by_side thousands exceptions full_of_lists heals older_state counted \
-	mapped under_traffic
+	mapped within under_traffic

@@ -164,6 +164,7 @@ int apply_image(struct state *state, const struct live *live, const struct apply
 		g = image.g;
 		g.number = apply_next_number(state, live);
 		g.samples = settings.samples > 0;
+		g.embedded = settings.embedded;
 		g.edits = 0;
 		err = kernel_arrays(c, &g);
 	}

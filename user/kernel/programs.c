@@ -56,6 +56,8 @@ static int set_constants(struct bpf_program *program, struct bpf_prog_load_opts 
 	for (size_t i = 0; i + 1 < n; i++) {
 		__u64 value = (__u32)insns[i].imm | (__u64)insns[i + 1].imm << 32;
 
+		if (insns[i].code == (BPF_JMP | BPF_JSLT | BPF_K) && insns[i].imm == SWITCH_MAGIC && loading->embedded)
+			insns[i].code = BPF_JMP | BPF_JSGE | BPF_K;
 		if (insns[i].code == (BPF_LD | BPF_IMM | BPF_DW) && !insns[i].src_reg &&
 		    value >> 32 == CONSTANT_MAGIC >> 32)
 			set_constant(&insns[i], (__u32)value * 8);

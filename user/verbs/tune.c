@@ -51,14 +51,15 @@ static int report(const struct context *context, const struct settings *s)
 	char buf[BYTES_TEXT_MAX];
 
 	if (context->json)
-		return out_json(context, json_pack("{s:b, s:b, s:s, s:i, s:f, s:f, s:f, s:I, s:I}", "exact", s->exact,
-						   "labels", s->labels, "layout", layout_names[s->layout], "k",
-						   (int)layout.k, "fpr", layout.fpr, "bits_per_key",
-						   layout.bits_per_key, "headroom", s->headroom * 100, "samples",
-						   (json_int_t)s->samples, "memory", (json_int_t)s->memory_max));
-	printf("exact     %s\nlabels    %s\nlayout    %s (%s, k = %u)\nfpr       %.3g (%.1f bits a key)\nheadroom  %.0f %%\nsamples   %.0f a second and CPU\nmemory    %s\n",
-	       s->exact ? "on" : "off", s->labels ? "on" : "off", layout_names[s->layout], layout_names[layout.kind],
-	       layout.k, layout.fpr, layout.bits_per_key, s->headroom * 100, s->samples,
+		return out_json(context,
+				json_pack("{s:b, s:b, s:b, s:s, s:i, s:f, s:f, s:f, s:I, s:I}", "exact", s->exact,
+					  "labels", s->labels, "embedded", s->embedded, "layout",
+					  layout_names[s->layout], "k", (int)layout.k, "fpr", layout.fpr,
+					  "bits_per_key", layout.bits_per_key, "headroom", s->headroom * 100, "samples",
+					  (json_int_t)s->samples, "memory", (json_int_t)s->memory_max));
+	printf("exact     %s\nlabels    %s\nembedded  %s\nlayout    %s (%s, k = %u)\nfpr       %.3g (%.1f bits a key)\nheadroom  %.0f %%\nsamples   %.0f a second and CPU\nmemory    %s\n",
+	       s->exact ? "on" : "off", s->labels ? "on" : "off", s->embedded ? "on" : "off", layout_names[s->layout],
+	       layout_names[layout.kind], layout.k, layout.fpr, layout.bits_per_key, s->headroom * 100, s->samples,
 	       s->memory_max ? bytes_text(buf, s->memory_max) : "half of what is free");
 	return out_end();
 }
