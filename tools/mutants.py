@@ -31,19 +31,19 @@ WORKERS = 2
 # The strata, and which scripts know of each room. Everything in tests/unit is tried on all of them.
 SCRIPTS = {
     'bpf': 'prog_packets prog_sets prog_exact prog_shape cli_layout net_lists net_modes net_stats net_observe',
-    'base': 'cli_errors cli_docs cli_load cli_state net_config net_privilege',
+    'base': 'cli_errors cli_docs cli_load cli_state cli_whose net_config net_privilege',
     'sets': 'cli_load cli_errors cli_compare net_lists cli_sets_peer',
     'filter': 'prog_sets prog_exact cli_layout cli_rate cli_bans net_lists cli_plan',
     'image': 'cli_image cli_compare cli_load',
-    'state': 'cli_state cli_bans cli_batch cli_load cli_events cli_image net_feeds net_service',
-    'kernel': 'prog_packets prog_sets prog_shape net_attach net_shared net_stats net_modes net_conditions '
-              'net_privilege net_rotate net_watch cli_image',
-    'change': 'cli_bans cli_batch cli_load cli_image cli_state cli_events net_attach net_shared net_feeds '
-              'net_conditions net_rotate net_kill',
+    'state': 'cli_state cli_bans cli_batch cli_load cli_events cli_image cli_whose net_feeds net_service',
+    'kernel': 'prog_packets prog_sets prog_shape cli_image net_attach net_shared net_stats net_modes net_conditions '
+              'net_privilege net_rotate net_watch',
+    'change': 'cli_bans cli_batch cli_load cli_guards cli_image cli_state cli_events net_attach net_shared net_confirm '
+              'net_feeds net_conditions net_rotate net_kill',
     'observe': 'net_observe net_stats net_top net_watch net_hostile cli_events',
     'service': 'net_service net_config net_feeds net_hostile cli_events cli_systemd',
-    'verbs': 'cli_errors cli_docs cli_bans cli_batch cli_load cli_state cli_image cli_compare cli_plan net_stats '
-             'net_top net_watch net_config',
+    'verbs': 'cli_errors cli_docs cli_sets_peer cli_bans cli_batch cli_guards cli_load cli_state cli_image cli_compare '
+             'cli_plan net_stats net_top net_watch net_config',
 }
 
 # --- Mutants ---------------------------------------------------------------------------------------------------------
@@ -401,7 +401,7 @@ def percent(noticed, survivors):
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__.strip())
+    parser = argparse.ArgumentParser(usage=__doc__.strip().replace('%', '%%'))
     parser.add_argument('-n', type=int, default=120)
     parser.add_argument('-s', type=int, action='append')
     parser.add_argument('-a', action='append', choices=SCRIPTS)

@@ -169,12 +169,14 @@ hook() {
 # shellcheck disable=SC2016 # what no shell may read
 hooks_run() {
 	prepare
-	hook 'read -r line; echo "$XDP_BLOOM_EVENT|$XDP_BLOOM_MESSAGE|$line" >>'"$WORK/got"
+	hook 'read -r line; echo "$XDP_BLOOM_EVENT|$XDP_BLOOM_MESSAGE|$XDP_BLOOM_TIME $XDP_BLOOM_GENERATION|$line" >>'"$WORK/got"
 	ready --hook "$WORK/hook"
 	bloom add 192.0.2.66 --reason '$(touch pwned) `touch pwned`; "'"'"
 	wait_until "the event that the hook gets" grep -qs '^add|' got
 	is "$(grep '^add|' got | cut -d'|' -f2)" 'add 192.0.2.66 --reason $(touch pwned) `touch pwned`; "'"'" "the message"
-	is "$(grep '^add|' got | cut -d'|' -f3- | jq -r .event)" add "what came on standard input"
+	is "$(grep '^add|' got | cut -d'|' -f4- | jq -r .event)" add "what came on standard input"
+	is "$(grep '^add|' got | cut -d'|' -f3)" "$(grep '^add|' got | cut -d'|' -f4- | jq -r '"\(.time) \(.generation)"')" \
+		"the time and the generation"
 	[ ! -e pwned ] || fail "a shell has read the message"
 	stop
 }
