@@ -40,7 +40,7 @@ SCRIPTS = {
               'net_privilege net_rotate net_watch',
     'change': 'cli_bans cli_batch cli_load cli_guards cli_image cli_state cli_events net_attach net_shared net_confirm '
               'net_feeds net_conditions net_rotate net_kill',
-    'observe': 'net_observe net_stats net_top net_watch net_hostile cli_events',
+    'observe': 'net_observe net_stats net_top net_watch net_hostile net_service cli_events',
     'service': 'net_service net_config net_feeds net_hostile cli_events cli_systemd',
     'verbs': 'cli_errors cli_docs cli_sets_peer cli_bans cli_batch cli_guards cli_load cli_state cli_image cli_compare '
              'cli_plan net_stats net_top net_watch net_config',
