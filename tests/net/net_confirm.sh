@@ -174,4 +174,29 @@ of_an_older_state() {
 	verdicts 45.0.0.2=drop
 }
 
-run_cases every_verb confirmed banned_meanwhile too_late of_an_older_state broken_sessions
+# What cannot go back is said to wait on, and goes back with the next command that can.
+cannot_go_back() {
+	echo 45.0.0.1 >list
+	seq -f '45.%.0f.0.7' 0 255 >other
+	bloom load list list
+	bloom load list other --force --confirm 1h
+	as_sql "UPDATE pending SET deadline = 1, due = 1"
+	echo 'MemAvailable: 1 kB' >little
+	mount --bind little /proc/meminfo || skip "the kernel mounts nothing over /proc/meminfo"
+	rm -f state/events
+	"$XDP_BLOOM" rotate >out 2>err
+	umount /proc/meminfo
+	grep -q "list: was not confirmed in time, and cannot go back: " err || fail "does not say it: $(cat err)"
+	! grep -q 'has gone back' err || fail "says that it has gone back: $(cat err)"
+	! grep -qs reverted state/events || fail "there is an event: $(cat state/events)"
+	"$XDP_BLOOM" rotate >out 2>err
+	grep -q "list: was not confirmed in time and has gone back" err || fail "it does not go back: $(cat err)"
+	grep -q '"event":"reverted"' state/events || fail "there is no event: $(cat state/events)"
+	verdicts 45.0.0.1=drop 45.9.0.7=pass
+	# A ban to take back, of which nobody can tell which it is.
+	as_sql "INSERT INTO pending (kind, name, deadline, due) VALUES (3, 'nonsense', 1, 1)"
+	refused "'nonsense' waits for confirmation, and is no prefix" rotate
+	verdicts 45.0.0.1=drop
+}
+
+run_cases cannot_go_back every_verb confirmed banned_meanwhile too_late of_an_older_state broken_sessions
