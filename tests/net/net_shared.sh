@@ -252,6 +252,7 @@ lets_through() {
 # Behind a dispatcher what is on trial lets everything pass when its time is over, and the next command brings the rest.
 shared_on_trial() {
 	need pgrep
+	other_program
 	prepare
 	need_dispatcher
 	bloom attach edge0 --shared

@@ -72,20 +72,23 @@ static const char schema_due[] =
 	"ALTER TABLE pending ADD COLUMN boot TEXT;"
 	"CREATE TABLE ban_before (family INTEGER NOT NULL, length INTEGER NOT NULL, first BLOB NOT NULL,"
 	"  added INTEGER NOT NULL, expires INTEGER, reason TEXT NOT NULL,"
-	"  PRIMARY KEY (family, length, first)) WITHOUT ROWID;"
-	"PRAGMA user_version = 6;";
+	"  PRIMARY KEY (family, length, first)) WITHOUT ROWID;";
 
 static const char schema_accepted[] =
 	"CREATE TABLE accepted (list INTEGER PRIMARY KEY REFERENCES list (id) ON DELETE CASCADE,"
 	"  hand4 REAL NOT NULL, hand6 REAL NOT NULL, day4 REAL NOT NULL, day6 REAL NOT NULL,"
-	"  wide4 REAL NOT NULL, wide6 REAL NOT NULL, day_at INTEGER NOT NULL);"
-	"PRAGMA user_version = 7;";
+	"  wide4 REAL NOT NULL, wide6 REAL NOT NULL, day_at INTEGER NOT NULL);";
 
 /* From which version to the next. */
 static const char *const upgrades[] = { [1] = schema_bans, [2] = schema_sources, [3] = schema_packed,
 					[4] = schema_sums, [5] = schema_due,	 [6] = schema_accepted };
 
-#define STATE_VERSION ((int)(sizeof(upgrades) / sizeof(upgrades[0])))
+/*
+ * What came later is only more: versions of ours that know nothing of it can go on with the file, so it does not say
+ * that it is newer.
+ */
+#define VERSION_WRITTEN 5
+#define STATE_VERSION	((int)(sizeof(upgrades) / sizeof(upgrades[0])))
 
 static int on_steps(void *arg)
 {
@@ -246,8 +249,10 @@ static int check_version(struct state *s)
 				 " (SELECT count(*) FROM sqlite_master WHERE type NOT IN ('table', 'index')"
 				 "  OR rootpage IS NULL OR rootpage < 2) +"
 				 " (SELECT count(*) FROM sqlite_master m, pragma_table_xinfo(m.name) x"
-				 "  WHERE m.type = 'table' AND x.hidden)");
-	int version = -1, application = 0, tables = 0, foreign = 0;
+				 "  WHERE m.type = 'table' AND x.hidden),"
+				 " (SELECT count(*) FROM pragma_table_info('pending') WHERE name = 'boot') +"
+				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'accepted')");
+	int version = -1, application = 0, tables = 0, foreign = 0, more = 0;
 
 	if (!stmt)
 		return because_sqlite(s, "opening");
@@ -256,6 +261,7 @@ static int check_version(struct state *s)
 		application = sqlite3_column_int(stmt, 1);
 		tables = sqlite3_column_int(stmt, 2);
 		foreign = sqlite3_column_int(stmt, 3);
+		more = sqlite3_column_int(stmt, 4);
 	}
 	sqlite3_finalize(stmt);
 	if (version < 0)
@@ -272,7 +278,7 @@ static int check_version(struct state *s)
 		return because(-EINVAL, "%s/state.db is not a state file of xdp-bloom", s->directory);
 	if (version > STATE_VERSION)
 		return because(-EINVAL, "%s: the state is of a newer xdp-bloom (version %d)", s->directory, version);
-	s->version = version;
+	s->version = version == VERSION_WRITTEN ? version + more : version;
 	return bring_up(s);
 }
 
