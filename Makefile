@@ -169,7 +169,7 @@ test: deps-test ## everything: real packets in the real kernel; TESTS='unit_% ne
 	$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests run_tests,\
 	$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests run_tests_apart)
 
-fresh: ## the README's commands in a Debian that has nothing else; RELEASE=bookworm or trixie
+fresh: ## the README's commands in a Debian that has nothing else; RELEASE=bookworm or trixie; CONFINED=1
 	@tools/deps.sh $(FRESH_DEPS)
 	@tools/fresh.sh $(RELEASE)
 
