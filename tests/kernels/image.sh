@@ -122,7 +122,7 @@ make_tools() {
 	cp "$here/init" "$root/init"
 	sed -n 's/^\(XDP_BLOOM_SEED\)=.*/&/p' < <(env) >"$root/environment"
 	compiled
-	cp -r "$top"/{bpf,docs,packaging,tests,tools,user,Makefile,README.md} "$root/xdp-bloom/"
+	cp -r "$top"/{bpf,docs,packaging,tests,tools,user,Makefile,README.md,SECURITY.md} "$root/xdp-bloom/"
 	for program in "$build/xdp-bloom" "$build"/*.bpf.o "$build"/tests/*; do
 		case $program in
 		*.d | */fuzz*) continue ;;
