@@ -259,7 +259,7 @@ bench bench-quick: deps-bench ## against ipset, nftables and BPF maps; bench-qui
 bench-record: ## what the last make bench found, into docs/
 	python3 tests/bench/report.py record $(BUILD)/bench.json docs/benchmarks.md docs/growth.svg
 
-budget: all ## tests/prog/verifier-budget.txt, after the data path changed
+budget: all ## tests/prog/verifier-budget.txt and ways.txt, after the data path changed
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests $@
 
 record-kernels: ## kernels, faults, compilers and fuzzers in one run of half an hour, into the README
