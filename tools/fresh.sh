@@ -8,7 +8,7 @@
 #
 #   TESTS           of the tests only these: 'unit_% prog_%'
 #   WERROR          -Werror: warnings stop the build inside, too
-#   CONFINED=1      with no more rights than a container of Docker has
+#   CONFINED=1      with no more rights than a container of Docker has; VM_SECONDS is then handed on
 #   XDP_BLOOM_LISTS a folder of real lists, shown to the tests inside
 #   FRESH_CACHE     where the minimal root and the downloaded packages are kept (/var/cache/xdp-bloom)
 #   FRESH_KEEP=1    leave the root, with all that was installed and built in it, in build/fresh
@@ -105,8 +105,8 @@ within() {
 		rmdir old
 		cd "$4"
 		exec env -i HOME=/root USER=root LOGNAME=root TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-			${3:+XDP_BLOOM_LISTS=/srv/lists} ${6:+TESTS="$6"} ${7:+WERROR="$7"} ${8:+tools/confined.sh} sh -c "$5"
-	' sh "$root" "$keep/$release-$arch-packages" "${XDP_BLOOM_LISTS:-}" "$source" "$1" "${TESTS:-}" "${WERROR:-}" "${2:-}" </dev/null 2>&1
+			${3:+XDP_BLOOM_LISTS=/srv/lists} ${6:+TESTS="$6"} ${7:+WERROR="$7"} ${8:+VM_SECONDS="$9" tools/confined.sh} sh -c "$5"
+	' sh "$root" "$keep/$release-$arch-packages" "${XDP_BLOOM_LISTS:-}" "$source" "$1" "${TESTS:-}" "${WERROR:-}" "${2:-}" "${VM_SECONDS:-600}" </dev/null 2>&1
 }
 
 # What was skipped, and whether it should have been: what a package could bring is to be installed by the command itself,
