@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Lists are parsed in a process that has no rights: what it has, and what is said when it is killed or cannot give them up.
+# Lists and images are read in a process that has no rights: what it has, and what is said when it is killed or cannot give them up.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
 no_kernel='has_nothing|gives_up|stays_in'
@@ -52,8 +52,13 @@ killed() {
 	bloom load list before
 	expect 2 strace -f -o /dev/null -e trace=capset -e inject=capset:signal=SYS "$XDP_BLOOM" load list after
 	one_line 'after: the process that reads it did not come to an end: it was killed by signal 31'
+	bloom image make image after
+	expect 2 strace -f -o /dev/null -e trace=capset -e inject=capset:signal=SYS "$XDP_BLOOM" load --image image --force
+	one_line 'image: the process that checks it did not come to an end: it was killed by signal 31'
 	expect 0 "$XDP_BLOOM" test 198.51.100.1
 	expect 1 "$XDP_BLOOM" test 203.0.113.7
+	bloom load --image image --force
+	expect 0 "$XDP_BLOOM" test 203.0.113.7
 }
 
 # The parser ends with its command.
@@ -66,32 +71,30 @@ stays_in() {
 	exec 7>&-
 }
 
-# calls_in_child: a line for each call of the parser: the call and which one of its kind. Those that the command made as
-# often before main() are not in it: each process is counted by itself, and the command would fail before it begins.
+# calls_in_child ARGUMENT...: a line for each call of the child: the call and which one of its kind. Those that the command
+# made as often before main() are not in it: each process is counted by itself, and the command would fail before it begins.
 calls_in_child() {
-	strace -f -o trace "$XDP_BLOOM" set count list >/dev/null 2>&1
+	strace -f -o trace "$XDP_BLOOM" "$@" >/dev/null 2>&1
 	awk '
 		NR == 1 { command = $1 }
 		{ call = $2; if (!sub(/\(.*/, "", call)) next; n[$1, call]++ }
 		/\/dev\/null/ { begun = 1 }
 		!begun { before[call]++ }
-		$1 != command && n[$1, call] > before[call] { print call, n[$1, call] }' trace
+		$1 != command && n[$1, call] > before[call] { print call, n[$1, call] }' trace |
+		grep -v '^\(close\|exit_group\|getppid\|rt_sig[a-z]*\|munmap\|set_robust_list\|madvise\) '
 }
 
-# Each call that could fail: then what comes out is right, or one line says that nothing did.
-gives_up() {
+# each_call_fails ARGUMENT...: each that could fail: then what comes out is right, or one line says that nothing did.
+each_call_fails() {
 	local call n status count=0
 
-	need strace
-	seq -f 203.0.113.%.0f 1 200 >list
-	"$XDP_BLOOM" set count list >right
-	calls_in_child | grep -v '^\(close\|exit_group\|getppid\|rt_sig[a-z]*\|munmap\|set_robust_list\|madvise\) ' >all
-	[ "$(wc -l <all)" -gt 10 ] || fail "few calls: $(cat all)"
+	"$XDP_BLOOM" "$@" >right
+	calls_in_child "$@" >all
 	for call in capset prctl prlimit64 setresuid setgroups; do
-		[ "$(id -u)" != 0 ] || grep -q "^$call " all || fail "the parser does not call $call"
+		[ "$(id -u)" != 0 ] || grep -q "^$call " all || fail "$1: its child does not call $call"
 	done
 	while read -r call n <&3; do
-		strace -f -o /dev/null -e trace="$call" -e inject="$call:error=EIO:when=$n" "$XDP_BLOOM" set count list >out 2>err 3<&-
+		strace -f -o /dev/null -e trace="$call" -e inject="$call:error=EIO:when=$n" "$XDP_BLOOM" "$@" >out 2>err 3<&-
 		status=$?
 		case $status in
 		0) cmp -s out right || fail "$call number $n failed, and what comes out is wrong: $(cat out err)" ;;
@@ -105,7 +108,15 @@ gives_up() {
 		esac
 		count=$((count + 1))
 	done 3<all
-	echo "# $count calls failed"
+	echo "# $1: $count calls failed"
+}
+
+gives_up() {
+	need strace
+	seq -f 203.0.113.%.0f 1 200 >list
+	bloom image make image list
+	each_call_fails set count list
+	each_call_fails image show image
 }
 
 run_cases has_nothing killed stays_in gives_up
