@@ -409,10 +409,12 @@ static void each_field(void)
 
 		if (before && strcmp(c->table, "list") != 0 && strcmp(c->table, "chunk") != 0)
 			continue;
+		/* To save it takes longest: of three damages that look alike to its reader, one. */
 		for (size_t d = 0; d < sizeof(damages) / sizeof(damages[0]); d++) {
 			begin_with_good();
 			if (damage(c, before, damages[d], &valid) &&
-			    (!read_by_all(c, before, damages[d], valid) || (!valid && !recovers(c, damages[d]))))
+			    (!read_by_all(c, before, damages[d], valid) ||
+			     (!valid && (i + d) % 3 == 0 && !recovers(c, damages[d]))))
 				return;
 		}
 	}
