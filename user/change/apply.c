@@ -238,7 +238,7 @@ int apply_with(struct state *state, struct live *live, const struct apply_option
 	struct guard strict = { 0 };
 	struct laps t = { .clock = clock_seconds() };
 	struct candidate c;
-	int err = kernel_base(live->context);
+	int err = kernel_base(live->context, committed(state));
 
 	options->guard = given->guard ?: &strict;
 	/* Otherwise this would silently replace a filter of which the state knows nothing. */

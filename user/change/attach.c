@@ -164,7 +164,7 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 	int err = a.announced ? change_begin(&a.change, context) : -ENOMEM;
 
 	*done_n = 0;
-	err = err ?: kernel_base(context) ?: announce_all(&a) ?: ask_guard(&a);
+	err = err ?: kernel_base(context, committed(a.change->state)) ?: announce_all(&a) ?: ask_guard(&a);
 	for (int i = 0; !err && i < n; i++) {
 		int is = attach_next(&a, names[i], &done[*done_n]);
 
@@ -326,7 +326,7 @@ int restore(struct context *context, const struct restore_options *options, size
 	struct change *change = NULL;
 	/* The filter before the interfaces, so that none runs with an empty one. */
 	int err = change_begin(&change, context) ?:
-		  kernel_base(context) ?:
+		  kernel_base(context, committed(change->state)) ?:
 		  restore_filter(change, options) ?:
 		  restore_watch(change) ?:
 		  restore_interfaces(change, missing);

@@ -85,11 +85,14 @@ static const char *why_not(int err)
 static int attach_link(const struct context *context, struct attachment *at, int ifindex)
 {
 	char path[PIN_PATH_MAX];
-	int root = at->until ? root_on_trial(context, at->until) : pin_get(context, PIN_ROOT);
+	bool frags;
+	int root = at->until ? root_on_trial(context, at->until) : pin_root(context, &frags);
 	int fd = -1, err = -EOPNOTSUPP;
 
 	if (root < 0)
-		return at->until ? root : because(root, "the root program is gone from %s", context->bpffs);
+		return at->until || err_is(root, EBADF)
+			       ? root
+			       : because(root, "the root program is gone from %s", context->bpffs);
 	attachment_pin(context, path, at->name, false);
 	for (enum attach_mode mode = MODE_NATIVE; mode <= MODE_SKB && fd < 0; mode++) {
 		LIBBPF_OPTS(bpf_link_create_opts, opts,

@@ -173,7 +173,7 @@ static void remove_generation(const char *path)
 
 static int pin_all(const struct context *context, struct candidate *c)
 {
-	int err;
+	int slot = pin_shared_map(context, PIN_SLOT), err;
 
 	pin_generation_path(context, c->dir, c->g.number, "");
 	remove_generation(c->dir); /* left over from a command that was killed */
@@ -183,9 +183,12 @@ static int pin_all(const struct context *context, struct candidate *c)
 		err = pin(c, c->term, PIN_TRIAL_TERM)
 			      ?: pin(c, c->before, PIN_TRIAL_BEFORE)
 			      ?: pin(c, c->on_trial, PIN_TRIAL);
+	/* The slot empties itself when its last pin is removed: here is another. */
+	err = err ?: slot < 0 ? slot : pin(c, slot, PIN_SLOT);
 	for (enum array a = 0; a < ARRAYS && !err; a++)
 		if (c->map[a].fd >= 0)
 			err = pin(c, c->map[a].fd, array_kinds[a].name);
+	close_fd(slot);
 	return err ? because_kernel(err, c->dir) : 0;
 }
 
@@ -276,7 +279,7 @@ void kernel_sweep(struct live *live)
 static int put_into_slot(const struct context *context, int program)
 {
 	__u32 key = 0;
-	int slot = pin_get(context, PIN_SLOT), err;
+	int slot = pin_shared_map(context, PIN_SLOT), err;
 
 	if (slot < 0)
 		return slot;

@@ -18,7 +18,7 @@
 /* The id of the program in the slot. */
 static int in_slot(const struct context *context, __u32 *id)
 {
-	int slot = pin_get(context, PIN_SLOT), err = slot;
+	int slot = pin_shared_map(context, PIN_SLOT), err = slot;
 	__u32 key = 0;
 
 	*id = 0;

@@ -89,6 +89,11 @@ int programs_open(const struct context *context, struct xdp_bloom_bpf **skel)
 	if (!*skel)
 		return because_kernel(-errno, "the BPF object");
 	/* Their pins have the maps' names: PIN_SLOT and so on. */
+	err = pins_are_ours(context); /* libbpf would say that the kernel refuses the program */
+	if (err) {
+		xdp_bloom_bpf__destroy(*skel);
+		return err;
+	}
 	bpf_object__for_each_map(map, (*skel)->obj)
 	{
 		if (map == (*skel)->maps.trial || map == (*skel)->maps.before) {

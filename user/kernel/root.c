@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "kernel/root.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,22 +59,71 @@ int kernel_ready(const struct context *context)
 	return pins_ready(context);
 }
 
-/* The root's name says whether it takes packets of several buffers. */
-static int takes_frags(int root)
+/* The number of the newest generation that is pinned; 0: there is none. */
+static __u64 newest_generation(const struct context *context)
 {
-	struct bpf_prog_info info = { 0 };
-	__u32 size = sizeof(info);
+	struct dirent *entry;
+	char path[PIN_PATH_MAX];
+	__u64 newest = 0;
+	DIR *dir;
 
-	if (bpf_obj_get_info_by_fd(root, &info, &size))
-		return because_kernel(-errno, PIN_ROOT);
-	return !strcmp(info.name, "xdp_bloom_frags");
+	pin_path(context, path, PIN_GENERATIONS);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		__u64 number = strtoull(entry->d_name, NULL, 10);
+
+		if (number > newest)
+			newest = number;
+	}
+	if (dir)
+		closedir(dir);
+	return newest;
 }
 
-static int load_root(const struct context *context, bool frags)
+/* The root's slot has a second pin beside each generation: the first one is made again from it. */
+static int slot_again(const struct context *context, int root)
+{
+	struct pinned program, map;
+	char path[PIN_PATH_MAX];
+	int fd, err;
+
+	pin_generation_path(context, path, newest_generation(context), PIN_SLOT);
+	fd = bpf_obj_get(path);
+	err = fd < 0 ? -errno : pinned_info(root, &program) ?: pinned_info(fd, &map);
+	if (!err && (map.kind != PINNED_MAP || !pinned_uses(&program, map.id)))
+		err = -ENOENT;
+	pin_path(context, path, PIN_SLOT);
+	if (!err && bpf_obj_pin(fd, path))
+		err = -errno;
+	close_fd(fd);
+	return err;
+}
+
+/* A new slot is empty. No interface turns to it before it has what is in force: that may be all that is left of it. */
+static void fill_slot(const struct context *context, int slot, __u64 number)
+{
+	static const char *const pins[] = { PIN_TRIAL, PIN_PROGRAM };
+	int program = -1;
+	char path[PIN_PATH_MAX];
+	__u32 key = 0, id;
+
+	if (!bpf_map_lookup_elem(slot, &key, &id))
+		return;
+	for (size_t i = 0; i < sizeof(pins) / sizeof(pins[0]) && program < 0; i++) {
+		pin_generation_path(context, path, number, pins[i]);
+		program = bpf_obj_get(path);
+	}
+	if (program >= 0 && bpf_map_update_elem(slot, &key, &program, BPF_ANY))
+		note("%s: %s", path, strerror(errno)); /* of another version: it is built again */
+	close_fd(program);
+}
+
+static int load_root(const struct context *context, __u64 committed, bool frags)
 {
 	struct xdp_bloom_bpf *skel;
 	struct generation g = { .frags = frags };
 	struct bpf_program *program = NULL, *root;
+	struct pinned loaded;
 	char path[PIN_PATH_MAX];
 	int err = programs_open(context, &skel);
 
@@ -84,10 +134,12 @@ static int load_root(const struct context *context, bool frags)
 		bpf_program__set_autoload(program, program == root);
 	err = programs_load(skel->obj, &g, NULL);
 	pin_path(context, path, PIN_ROOT);
+	err = err ?: pinned_info(bpf_program__fd(root), &loaded);
 	/* Without memory libbpf may take it that the kernel knows no program names. */
-	if (!err && takes_frags(bpf_program__fd(root)) != frags)
+	if (!err && strcmp(loaded.name, frags ? ROOT_FRAGS : ROOT_PLAIN) != 0)
 		err = -ENOMEM;
 	if (!err) {
+		fill_slot(context, bpf_map__fd(skel->maps.slot), committed);
 		unlink(path);
 		err = bpf_program__pin(root, path) ?: attach_new_root(context, bpf_program__fd(root));
 	}
@@ -124,29 +176,34 @@ int root_on_trial(const struct context *context, int64_t until)
 
 int kernel_frags(const struct context *context)
 {
-	int fd = pin_get(context, PIN_ROOT), frags;
+	bool frags;
+	int fd = pin_root(context, &frags);
 
-	if (fd < 0)
-		return because_kernel(fd, PIN_ROOT);
-	frags = takes_frags(fd);
-	close(fd);
-	return frags;
+	close_fd(fd);
+	return fd < 0 ? because_kernel(fd, PIN_ROOT) : frags;
 }
 
-int kernel_base(const struct context *context)
+int kernel_base(const struct context *context, __u64 committed)
 {
-	int fd = pin_get(context, PIN_ROOT), err;
+	bool frags;
+	int fd = pin_root(context, &frags), err;
 
 	if (fd >= 0) {
+		int slot = pin_shared_map(context, PIN_SLOT);
+
+		if (err_is(slot, ENOENT) && !slot_again(context, fd))
+			slot = pin_shared_map(context, PIN_SLOT);
 		close(fd);
-		fd = pin_get(context, PIN_SLOT);
+		fd = slot;
 	}
 	if (fd >= 0) {
 		close(fd);
 		return 0;
 	}
-	err = load_root(context, true);
+	if (err_is(fd, EBADF))
+		return fd;
+	err = load_root(context, committed, true);
 	if (err_is(err, EINVAL))
-		err = load_root(context, false);
+		err = load_root(context, committed, false);
 	return err ? because_program(err, "loading the root program") : 0;
 }
