@@ -76,7 +76,7 @@ need() {
 		nft) package=nftables ;;
 		pgrep | ps) package=procps ;;
 		promtool) package=prometheus ;;
-		setpriv | taskset | unshare) package=util-linux ;;
+		nsenter | setpriv | taskset | unshare) package=util-linux ;;
 		systemctl | systemd-analyze | */systemd) package=systemd ;;
 		xdp-loader) package=xdp-tools ;;
 		esac

@@ -148,7 +148,7 @@ static int ask_guard(struct attaching *a)
 
 	c->guard.everything = a->options->force;
 	for (int i = 0; i < a->n; i++)
-		c->guard.afresh = c->guard.afresh || attach_find(c->context, a->names[i]);
+		c->guard.afresh = c->guard.afresh || !attach_is_filtered(c->context, a->names[i]);
 	if (!c->guard.afresh || agreement(c->state, &c->live.g) != AGREED)
 		return 0; /* apply_if_needed() asks what it builds */
 	err = guard_in_force(&c->guard, c->state, &c->live);
@@ -194,7 +194,7 @@ static int detach_all(const struct context *context)
 	int err = attach_list(context, &list, &n), one;
 
 	for (size_t i = 0; i < n; i++) {
-		one = detach_one(context, list[i].name);
+		one = detach_at(context, &list[i]);
 		err = err ?: one;
 	}
 	free(list);
@@ -211,12 +211,14 @@ static int forget(const struct context *context, const char *name)
 
 	/* A command that we waited for may have attached it again. */
 	if (!err)
-		err = !name ? detach_all(context) : attach_find(context, name) ? 0 : detach_one(context, name);
+		err = name ? detach_again(context, name) : detach_all(context);
 	err = err ?: state_interfaces(state, &kept, &n);
 	for (size_t i = 0; i < n && !err; i++)
 		if (!name || !strcmp(name, kept[i].name))
 			err = state_interface_drop(state, kept[i].name);
 	err = err ?: state_commit(state);
+	/* The service attaches again what it finds open: without the lock where it cannot have it soon. */
+	err = err ?: name ? detach_again(context, name) : detach_all(context);
 	free(kept);
 	state_close(state);
 	return err;
@@ -309,7 +311,7 @@ static int restore_afresh(struct change *change)
 	int err = state_interfaces(change->state, &kept, &n);
 
 	for (size_t i = 0; i < n && !err; i++)
-		change->guard.afresh = change->guard.afresh || attach_find(change->context, kept[i].name);
+		change->guard.afresh = change->guard.afresh || !attach_is_filtered(change->context, kept[i].name);
 	free(kept);
 	return err;
 }
