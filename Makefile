@@ -218,6 +218,10 @@ confirm-test: tests ## changes with --confirm whose session breaks, CONFIRMS (10
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
 		XDP_BLOOM_CONFIRMS=$(or $(CONFIRMS),1000) XDP_BLOOM_LANES=24 tests/net/net_confirm.sh
 
+parts-test: tests ## the filter's parts are taken away under the service and traffic, FAULTS (200) random sequences; SEED
+	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic $(if $(SEED),XDP_BLOOM_SEED=$(SEED)) \
+		XDP_BLOOM_FAULTS=$(or $(FAULTS),200) XDP_BLOOM_OPEN_MS=1000 XDP_BLOOM_CASES=random tests/net/net_parts.sh
+
 counts: tests ## PACKETS (ten million) on two CPUs during a hundred rotations: every one is counted once
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
 		XDP_BLOOM_PACKETS=$(or $(PACKETS),10000000) XDP_BLOOM_CASES=counts tests/net/net_rotate.sh
@@ -285,5 +289,5 @@ help: ## this
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
 .PHONY: all units install deb deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
-	test fresh test-kernels lint fuzz soak rates kill-test confirm-test counts upgrade-test faults guards mutants compilers kselftest \
+	test fresh test-kernels lint fuzz soak rates kill-test confirm-test parts-test counts upgrade-test faults guards mutants compilers kselftest \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg help

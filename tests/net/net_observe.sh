@@ -22,7 +22,9 @@ prometheus() {
 	is "$(sed -n 's/^xdp_bloom_packets_total{interface="edge0",verdict="dropped".*} //p' page | jq -s add)" 300 \
 		"dropped on the interface"
 	bloom metrics
-	is "$(sed 's/ .*//' out)" "$(sed 's/ .*//' page)" "the names on the page and of the verb"
+	# What the service alone knows stands last.
+	is "$(sed 's/ .*//' out)" "$(sed '/faults_total/,$d; s/ .*//' page)" "the names on the page and of the verb"
+	grep -q '^xdp_bloom_faults_total 0$' page || fail "nothing was gone, but: $(tail -n 6 page)"
 	stop
 	[ ! -e "$XDP_BLOOM_STATE/samples.sock" ] || fail "the socket is still there"
 }
@@ -70,7 +72,7 @@ by_the_conventions() {
 # until_health CODE WORDS: what /healthz comes to say.
 until_health() {
 	wait_until "$1 from /healthz" health_is "$1"
-	is "$(cat page)" "$2" "/healthz"
+	is "$(head -n 1 page)" "$2" "/healthz"
 }
 
 health_is() {
@@ -101,8 +103,12 @@ health() {
 	until_health 503 "the state is lost, or cannot be read"
 	mv elsewhere "$XDP_BLOOM_STATE"
 	until_health 200 ok
+	grep -q "^healed 2 times, at last at .*: $XDP_BLOOM_STATE" page || fail "/healthz does not say what was: $(cat page)"
 	rm -rf "${XDP_BLOOM_BPFFS:?}"
-	until_health 503 "no filter is in force, or it cannot be read"
+	mount -o remount,ro /sys/fs/bpf
+	until_health 503 "root, slot, counters and 13 more pins are gone from $XDP_BLOOM_BPFFS"
+	mount -o remount,rw /sys/fs/bpf
+	until_health 200 ok
 	stop
 }
 

@@ -200,14 +200,13 @@ int shared_attach(const struct context *context, struct attachment *at, int ifin
 
 __u32 shared_id(const char *pin)
 {
-	struct bpf_prog_info info = { 0 };
-	__u32 size = sizeof(info);
+	struct pinned is;
 	int fd = bpf_obj_get(pin);
 
-	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
-		info.id = 0;
+	if (fd < 0 || pinned_info(fd, &is) || is.kind != PINNED_PROGRAM)
+		is.id = 0;
 	close_fd(fd);
-	return info.id;
+	return is.id;
 }
 
 /* The maps that a program uses; they are few. */

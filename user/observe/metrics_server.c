@@ -7,6 +7,7 @@
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -86,6 +87,7 @@ struct metrics_server {
 	char *page;	 /* the last answer, and when it was made */
 	size_t page_size;
 	int64_t page_at;
+	struct faults faults;
 	struct {
 		int fd;
 		bool asked; /* its answer is on the way */
@@ -186,12 +188,28 @@ static enum MHD_Result say(struct MHD_Connection *connection, unsigned int statu
 static enum MHD_Result say_health(const struct metrics_server *s, struct MHD_Connection *connection)
 {
 	struct generation live;
+	char text[sizeof(s->faults.text) + 128], when[UTC_TEXT_MAX];
 
+	snprintf(text, sizeof(text), "%s\n", s->faults.text);
+	if (s->faults.now && !s->state_lost)
+		return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, text);
 	if (kernel_live(s->context, &live))
 		return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "no filter is in force, or it cannot be read\n");
 	if (s->state_lost)
 		return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "the state is lost, or cannot be read\n");
-	return say(connection, MHD_HTTP_OK, "ok\n");
+	snprintf(text, sizeof(text), "ok\nhealed %llu times, at last at %s: %s\n", s->faults.n,
+		 utc_text(when, s->faults.last), s->faults.text);
+	return say(connection, MHD_HTTP_OK, s->faults.n ? text : "ok\n");
+}
+
+static void fault_lines(const struct metrics_server *s, FILE *out)
+{
+	fprintf(out,
+		"# HELP xdp_bloom_faults_total How often a part of the filter, or the state, was found to be gone.\n"
+		"# TYPE xdp_bloom_faults_total counter\nxdp_bloom_faults_total %llu\n"
+		"# HELP xdp_bloom_faulty Whether something still is.\n"
+		"# TYPE xdp_bloom_faulty gauge\nxdp_bloom_faulty %d\n",
+		s->faults.n, s->faults.now);
 }
 
 /* The counters of now; in a crowd, of a moment ago. */
@@ -208,6 +226,11 @@ static int make_page(struct metrics_server *s)
 	if (!out)
 		return -ENOMEM;
 	err = metrics_write(s->context, out);
+	/* Where a part is gone that is all there is to say. */
+	if (s->faults.now)
+		err = 0;
+	if (!err)
+		fault_lines(s, out);
 	if (fclose(out) && !err)
 		err = -ENOMEM;
 	if (err) {
@@ -393,6 +416,11 @@ void metrics_close(struct metrics_server *s)
 		free(s->page);
 	}
 	free(s);
+}
+
+void metrics_faults(struct metrics_server *s, const struct faults *faults)
+{
+	s->faults = *faults;
 }
 
 void metrics_state(struct metrics_server *s, bool readable)

@@ -101,13 +101,14 @@ bool expiry_due(struct expiry *e)
 }
 
 /* A change begins by ending what has run out: one that changes nothing else is enough. */
-int expiry_run(const struct context *context)
+int expiry_run(const struct context *context, void *unused)
 {
 	struct context own = *context;
 	struct change *change;
 	int64_t end;
 	int err = change_begin(&change, &own);
 
+	(void)unused;
 	end = err ? 0 : first_end(change->state);
 	change_end(change);
 	if (err)

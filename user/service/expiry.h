@@ -26,7 +26,7 @@ void expiry_look(struct expiry *e, struct state *state);
 bool expiry_due(struct expiry *e);
 
 /* The job that ends it, and its result. */
-int expiry_run(const struct context *context);
+int expiry_run(const struct context *context, void *unused);
 void expiry_ran(struct expiry *e, bool done);
 
 #endif

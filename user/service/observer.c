@@ -223,6 +223,12 @@ void observer_look(struct observer *o)
 	o->opened = clock_ms();
 }
 
+void observer_faults(struct observer *o, const struct faults *faults)
+{
+	if (o->server)
+		metrics_faults(o->server, faults);
+}
+
 void observer_state(struct observer *o, bool readable)
 {
 	if (o->server)

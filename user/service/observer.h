@@ -17,6 +17,8 @@ void observer_close(struct observer *observer);
 
 /* Something was loaded or changed: samples may be there now, or at another rate. */
 void observer_look(struct observer *observer);
+/* For /healthz and the metrics. */
+void observer_faults(struct observer *observer, const struct faults *faults);
 /* For /healthz: can the state be read? */
 void observer_state(struct observer *observer, bool readable);
 

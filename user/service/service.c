@@ -18,6 +18,7 @@
 #include "service/expiry.h"
 #include "service/hook.h"
 #include "service/jobs.h"
+#include "service/keeper.h"
 #include "service/rate_watch.h"
 #include "kernel/live.h"
 #include "base/log.h"
@@ -45,6 +46,7 @@ struct service {
 	struct reload *reload;
 	struct arrivals *arrivals;
 	struct observer *observer;
+	struct keeper *keeper;
 	struct hook hook;
 	struct expiry expiry;
 	struct rate_watch rate;
@@ -123,6 +125,7 @@ static void look(struct service *s, int64_t now, bool glance)
 	if (err && !s->blind)
 		warn("%s; what was known of it stays in force", reason(err));
 	s->blind = err;
+	keeper_state(s->keeper, err ? reason(err) : NULL);
 	schedule_rotation(s, now);
 	rate_watch_schedule(&s->rate, s->context, now);
 }
@@ -239,6 +242,7 @@ static void finish(struct service *s, struct job *job, int status)
 		report = done && job->again;
 		break;
 	case JOB_LOAD:
+	case JOB_HEAL: /* the keeper's own */
 		break;
 	}
 	if (report)
@@ -261,6 +265,8 @@ static void on_signal(struct service *s)
 			s->stop = true;
 		while (jobs_ended(&s->jobs, &job, &status) || jobs_ended(&s->urgent, &job, &status))
 			finish(s, job, status);
+		if (keeper_ended(s->keeper))
+			look_soon(s, clock_ms() + LOOK_MS);
 	}
 }
 
@@ -317,6 +323,8 @@ static void turn(struct service *s, int64_t now)
 		rate_watch_begin(&s->rate, now);
 		jobs_add(&s->jobs, &(struct job){ .kind = JOB_MEASURE, .run = rate_watch_run }, NULL, NULL, 0);
 	}
+	if (s->started && keeper_turn(s->keeper, now))
+		look_soon(s, now);
 	run_jobs(&s->jobs, now);
 	run_jobs(&s->urgent, now);
 	if (!busy(s) && !s->ready && s->look_at == INT64_MAX && !reload_waits(s->reload))
@@ -330,10 +338,10 @@ static void turn(struct service *s, int64_t now)
 
 static int wait_ms(struct service *s, int64_t now)
 {
-	int64_t due[] = { look_due(s),		s->jobs.first ? INT64_MAX : s->rate.at,
-			  s->rotate_at,		s->notify_at,
-			  s->retry.at,		arrivals_due(s->arrivals),
-			  reload_due(s->reload) };
+	int64_t due[] = { look_due(s),		 s->jobs.first ? INT64_MAX : s->rate.at,
+			  s->rotate_at,		 s->notify_at,
+			  s->retry.at,		 arrivals_due(s->arrivals),
+			  reload_due(s->reload), s->started ? keeper_due(s->keeper) : INT64_MAX };
 	int64_t ms = s->observer ? observer_timeout(s->observer) : INT32_MAX;
 
 	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)
@@ -366,8 +374,10 @@ static void loop(struct service *s)
 			jobs_add(&s->urgent, &(struct job){ .kind = JOB_EXPIRE, .run = expiry_run }, NULL, NULL, 0);
 			jobs_hurry(&s->urgent, JOB_EXPIRE);
 		}
-		if (fds[ON_FILE].revents && reload_read(s->reload, clock_ms()))
+		if (fds[ON_FILE].revents && reload_read(s->reload, clock_ms())) {
 			look_soon(s, clock_ms() + LOOK_MS);
+			keeper_look(s->keeper);
+		}
 		if (fds[ON_LINK].revents)
 			arrivals_read(s->arrivals);
 		if (s->observer)
@@ -386,6 +396,8 @@ static int open_all(struct service *s)
 		err = arrivals_open(&s->arrivals, s->context);
 	if (!err)
 		err = observer_open(s->context, &s->observer, s->options->listen, s->options->hosts);
+	if (!err)
+		err = keeper_open(&s->keeper, s->context, s->observer);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
@@ -430,6 +442,7 @@ int service_run(const struct context *context, struct service_options *options, 
 	jobs_stop(&s.jobs);
 	jobs_stop(&s.urgent);
 	hook_end(&s.hook);
+	keeper_close(s.keeper);
 	observer_close(s.observer);
 	arrivals_close(s.arrivals);
 	expiry_close(&s.expiry);
