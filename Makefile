@@ -105,7 +105,7 @@ DEPS := clang bpftool pkg-config libbpf-dev libxdp-dev libelf-dev zlib1g-dev lib
 RUN_DEPS   := iproute2 jq python3-minimal util-linux mount
 CHECK_DEPS := perl python3
 # Peers to compare with, and other XDP programs to live beside.
-TEST_DEPS  := $(RUN_DEPS) $(CHECK_DEPS) mandoc strace tcpdump tshark tmux zsh procps xdp-tools iprange ipset nftables systemd curl
+TEST_DEPS  := $(RUN_DEPS) $(CHECK_DEPS) mandoc strace tcpdump tshark tmux zsh procps xdp-tools iprange ipset nftables systemd curl wireguard-tools
 FUZZ_DEPS  := libclang-rt-dev llvm
 BENCH_DEPS := iproute2 ipset nftables iptables xdp-tools iprange ethtool python3
 DEB_DEPS   := debhelper dpkg-dev lintian
@@ -185,7 +185,8 @@ lint: deps-lint ## clang-format, clang-tidy, cppcheck, shellcheck
 	cppcheck --quiet --std=c11 --error-exitcode=1 --enable=warning,performance,portability --inline-suppr \
 		--suppress=missingIncludeSystem -j2 -I. -Iuser -D__x86_64__ \
 		'-DLIBBPF_OPTS(type,name,...)=struct type name' '-DDECLARE_LIBXDP_OPTS(type,name,...)=struct type name' \
-		'-Dmnl_attr_for_each_payload(payload,size)=while ((attr = mnl_attr(payload)))' '-Dmnl_attr_for_each(at,message,offset)=while ((at = mnl_attr(message)))' user
+		'-Dmnl_attr_for_each_payload(payload,size)=while ((attr = mnl_attr(payload)))' '-Dmnl_attr_for_each(at,message,offset)=while ((at = mnl_attr(message)))' \
+		'-Dmnl_attr_for_each_nested(at,nest)=while ((at = mnl_attr(nest)))' user
 	@# Every memcpy() and snprintf() is insecure to the first check; the second takes va_start() for nothing in clang 14;
 	@# the third finds a leak in the skeleton that bpftool makes (cppcheck looks for ours).
 	printf '%s\n' $(USER_SRC) | xargs -P $(shell nproc) -I{} clang-tidy --quiet --warnings-as-errors='*' \

@@ -21,7 +21,7 @@ tests=(EXACT_ASKS=3000000:prog_ net_attach.sh net_shared.sh
 	"XDP_BLOOM_CASES=finds_interfaces.--shared:net_service.sh"
 	"XDP_BLOOM_ROTATIONS=10,XDP_BLOOM_CASES=rotates:net_rotate.sh"
 	"XDP_BLOOM_CASES=ipv..plain:net_modes.sh" net_frames.sh
-	"XDP_BLOOM_CASES=legal|files|nothing|bpffs|instances:cli_errors.sh")
+	"XDP_BLOOM_CASES=shows:cli_guards.sh" "XDP_BLOOM_CASES=legal|files|nothing|bpffs|instances:cli_errors.sh")
 # shellcheck disable=SC2206 # words
 [ -z "${KERNEL_TESTS:-}" ] || tests=($KERNEL_TESTS)
 

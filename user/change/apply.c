@@ -174,7 +174,7 @@ struct laps {
 static int apply_lists(struct state *state, const struct live *live, const struct apply_options *options,
 		       struct candidate *c, struct laps *t)
 {
-	struct generation g;
+	struct generation g = { 0 };
 	struct ranges banned;
 	struct settled s;
 	int err = settle_guarded(&s, &banned, state, live, options->guard);

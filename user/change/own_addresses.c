@@ -45,7 +45,7 @@ static struct own_address *add(struct learned *l, struct addr addr, const char *
 		l->err = -ENOMEM;
 		return NULL;
 	}
-	l->at[l->n] = (struct own_address){ .addr = addr, .what = what };
+	l->at[l->n] = (struct own_address){ .addr = addr, .what = what, .guest = l->guests };
 	return &l->at[l->n++];
 }
 
@@ -60,16 +60,6 @@ void own_learn(struct learned *l, struct addr addr, const char *what, const char
 	vsnprintf(one->where, sizeof(one->where), where, args);
 	va_end(args);
 	clean_text(one->where);
-}
-
-void own_learn_guest(struct learned *l, struct addr addr, const char *what, unsigned int port)
-{
-	struct own_address *one = add(l, addr, what);
-
-	if (!one)
-		return;
-	snprintf(one->where, sizeof(one->where), "TCP port %u", port);
-	one->guest = true;
 }
 
 struct addr own_bytes(int family, const void *bytes, size_t size)

@@ -14,7 +14,7 @@ struct own_address {
 	struct addr addr;
 	const char *what; /* "a gateway in use" */
 	char where[80];	  /* "route table 254" */
-	bool guest;	  /* whoever wants can make it one, by a connection */
+	bool guest;	  /* somebody other than root may have made it one */
 };
 
 /* Is this address worth to be learned? */

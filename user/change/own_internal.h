@@ -11,6 +11,7 @@ struct nlattr;
 struct learned {
 	own_wanted_fn *wanted; /* NULL: all */
 	const void *arg;
+	bool guests; /* what comes now is said by others than root */
 	struct own_address *at;
 	size_t n;
 	int err;
@@ -18,8 +19,6 @@ struct learned {
 
 /* `what` lives on. Unspecified and loopback addresses are nobody's need. */
 PRINTF(4, 5) void own_learn(struct learned *l, struct addr addr, const char *what, const char *where, ...);
-/* A guest of a TCP port. */
-void own_learn_guest(struct learned *l, struct addr addr, const char *what, unsigned int port);
 bool own_wanted(const struct learned *l, struct addr addr);
 
 /* An address from a message of the kernel; family 0 where it is none. */

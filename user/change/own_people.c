@@ -38,6 +38,9 @@ struct people {
 	bool udp;
 };
 
+/* From here on users are people: what they connect to is not what the machine needs. sshd's sockets are root's. */
+#define PEOPLE 1000
+
 static int take(struct people *p, const struct connection *c)
 {
 	if (!GROW(p->at, p->n))
@@ -60,13 +63,13 @@ static void on_socket(void *arg, const struct nlmsghdr *message)
 	addr_unmap(&c.peer);
 	if (!c.peer.family || !own_wanted(p->l, c.peer))
 		return;
-	if (c.peer_port == 123 && p->udp)
+	if (c.peer_port == 123 && p->udp && m->idiag_uid < PEOPLE)
 		own_learn(p->l, c.peer, clock_is, "a socket to its port 123");
-	if (c.peer_port == 53 || c.peer_port == 853)
+	if ((c.peer_port == 53 || c.peer_port == 853) && m->idiag_uid < PEOPLE)
 		own_learn(p->l, c.peer, resolver_is, "a socket to its port %u", c.peer_port);
 	if (p->named[c.port] && !p->udp)
-		own_learn_guest(p->l, c.peer, guest_is, c.port);
-	else if (!p->udp && take(p, &c) && !p->l->err)
+		own_learn(p->l, c.peer, guest_is, "TCP port %u", c.port);
+	else if (!p->udp && !m->idiag_uid && take(p, &c) && !p->l->err)
 		p->l->err = -ENOMEM;
 }
 
@@ -217,12 +220,14 @@ void own_from_people(struct learned *l, struct state *state)
 	struct people p = { .l = l, .named = calloc(TCP_PORTS, sizeof(*p.named)) };
 	int err = p.named ? state_guarded_ports(state, p.named) : -ENOMEM;
 
+	l->guests = true;
 	err = err ?: ask_sockets(&p);
 	if (err && !l->err)
 		l->err = because(err, "the guard rails cannot ask who is connected: %s", reason(err));
 	ask_ancestors(l);
 	ask_utmp(l);
 	ask_processes(&p);
+	l->guests = false;
 	free(p.named);
 	free(p.at);
 }
