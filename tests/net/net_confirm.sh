@@ -128,6 +128,21 @@ confirmed() {
 	is "$(compgen -G "$XDP_BLOOM_BPFFS/generation/*/before")" "" "what it would go back to"
 }
 
+# confirm that is killed at its commit leaves no interface that lets everything pass one day, and nobody knows why.
+confirm_cut_short() {
+	local root
+
+	need strace bpftool
+	veth 0
+	echo 45.0.0.1 >list
+	bloom load list list
+	bloom attach edge0 --confirm 1h
+	root=$(bpftool -j prog show pinned "$XDP_BLOOM_BPFFS/root" | jq .id)
+	[ "$(xdp_id edge0)" != "$root" ] || fail "it is not on trial"
+	expect 137 strace -o calls -e trace=fdatasync -e inject=fdatasync:signal=KILL:when=1 "$XDP_BLOOM" confirm
+	is "$(xdp_id edge0)" "$root" "the program on edge0"
+}
+
 # What is banned, or no longer, while something waits: the generation that the kernel goes back to by itself knows it.
 banned_meanwhile() {
 	local watcher trial
@@ -199,4 +214,4 @@ cannot_go_back() {
 	verdicts 45.0.0.1=drop
 }
 
-run_cases cannot_go_back every_verb confirmed banned_meanwhile too_late of_an_older_state broken_sessions
+run_cases cannot_go_back every_verb confirmed confirm_cut_short banned_meanwhile too_late of_an_older_state broken_sessions

@@ -216,17 +216,35 @@ void revert_timer_run(struct context *context, long seconds)
 	}
 }
 
-int change_keep(struct live *live)
+/* Behind a dispatcher each interface has a program of its own. */
+static int keep_shared(const struct context *context)
 {
 	struct attachment *list = NULL;
 	size_t n = 0;
-	int err = kernel_keep(live) ?: attach_keep(live->context) ?: attach_list(live->context, &list, &n);
+	int err = attach_list(context, &list, &n);
 
-	/* Behind a dispatcher each has a program of its own. */
 	if (!err)
-		attach_refresh(live->context, list, n);
+		attach_refresh(context, list, n);
 	free(list);
 	return err;
+}
+
+int change_keep(struct live *live)
+{
+	return live->on_trial ? kernel_keep(live) ?: keep_shared(live->context) : 0;
+}
+
+/*
+ * Before the commit: were we killed after it, nothing would tell that an interface is still to let everything pass. So
+ * it waits for the command that takes it back, until the commit is made. A generation on trial tells.
+ */
+static int keep_interfaces(const struct context *context, const struct pending *pending, size_t n)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < n; i++)
+		any = any || pending[i].kind == PENDING_INTERFACE;
+	return any ? attach_keep(context) ?: keep_shared(context) : 0;
 }
 
 int change_confirm(struct change *change)
@@ -239,8 +257,11 @@ int change_confirm(struct change *change)
 	for (size_t i = 0; i < n && !err; i++)
 		if (!pending_left(&pending[i], 0))
 			err = because(-ETIME, "%s: its time is over: it goes back as soon as it can", pending[i].name);
+	err = err ?:
+	      keep_interfaces(change->context, pending, n) ?:
+	      state_pending_confirm(change->state) ?:
+	      state_commit(change->state);
 	free(pending);
-	err = err ?: state_pending_confirm(change->state) ?: state_commit(change->state);
 	/* Of what fails from here on, the next command does the rest: nothing waits any more. */
 	if (err)
 		return err;

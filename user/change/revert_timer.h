@@ -25,7 +25,7 @@ int revert_timer_start(const struct context *context, long seconds);
 /* Takes back overdue changes; returns when nothing waits any more. */
 void revert_timer_run(struct context *context, long seconds);
 
-/* In the kernel nothing is on trial any more. */
+/* The generation in force is not on trial any more. */
 int change_keep(struct live *live);
 /* All waiting changes stay, in the state and in the kernel. */
 int change_confirm(struct change *change);
