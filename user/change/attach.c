@@ -137,6 +137,8 @@ static int attach_next(struct attaching *a, const char *name, struct attachment 
 		warn("%s%s", reason(is),
 		     err_is(is, ENODEV) ? "; remembered: 'restore' or the service will attach it" : "");
 	err = state_interface_put(a->change->state, &kept);
+	if (err && !is)
+		detach_one(a->change->context, name);
 	return err ?: err_is(is, EEXIST) ? ALREADY : is ? REMEMBERED : 0;
 }
 
