@@ -157,7 +157,8 @@ struct generation {
 	__u64 all24;	    /* how many /24 the gate bans whole */
 			    /*
 			     * Hosts in the roster for their label alone (GATE4_MIXED), and whether an IPv4 address within an IPv6 one
-			     * counts:		     the upper half of what was one number, so that it is 0 in generations and images of before.
+			     * counts:		     the upper half of what was one number, so that it is 0 in generations and images of
+			     * before.
 			     */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 	__u32 minorities, embedded;

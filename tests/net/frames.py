@@ -357,7 +357,7 @@ def mac_of(name):
 
 def session(inside, peer):
     """A PPPoE session, as pppd would have it in the kernel; its descriptors keep it."""
-    attach, channel_of, new_unit, connect, mode = 0x40047438, 0x80047437, 0xC004743E, 0x4004743A, 0x4008744C
+    attach, channel_of, new_unit, connect, mode = 0x40047438, 0x80047437, 0xC004743E, 0x4004743A, 0x4008744B
     libc = ctypes.CDLL(None, use_errno=True)
     sock = libc.socket(24, socket.SOCK_STREAM, 0)
     address = struct.pack("=HIH6s16s", 24, 0, socket.htons(SESSION), peer, inside.encode())
