@@ -155,13 +155,9 @@ struct generation {
 	struct rung rung[RUNGS_MAX];
 	__u64 keys4, keys6; /* how many the filter holds */
 	__u64 all24;	    /* how many /24 the gate bans whole */
-			    /*
-			     * Hosts in the roster for their label alone (GATE4_MIXED), and whether an IPv4 address within an IPv6 one
-			     * counts:		     the upper half of what was one number, so that it is 0 in generations and images of
-			     * before.
-			     */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	__u32 minorities, embedded;
+	__u32 minorities; /* hosts in the roster for their label alone (GATE4_MIXED) */
+	__u32 embedded;	  /* does an IPv4 address within an IPv6 one count? Until 0.1 the upper half of a number: 0 */
 #else
 	__u32 embedded, minorities;
 #endif
