@@ -412,6 +412,35 @@ new_interface_under_an_old_name() {
 	stop
 }
 
+# With no more rights than the unit gives: what has to be mounted is then for somebody else.
+with_few_rights() {
+	local pins faults_before healed_before given what
+
+	need setpriv
+	need_sources
+	setpriv --list-caps | grep -q '^bpf' || skip "needs a setpriv that knows CAP_BPF, of a newer package util-linux"
+	given=$(sed -n 's/^CapabilityBoundingSet=//p' "$top/packaging/systemd/hardened" | tr '[:upper:]' '[:lower:]' |
+		sed 's/ *cap_/,+/g')
+	under=(setpriv --bounding-set "-all$given" --inh-caps -all --no-new-privs)
+	prepare_parts
+	for what in closed_all_removed closed_pin_replaced open_link_detached open_slot_emptied; do
+		before
+		$what || fail "cannot: $what"
+		healed "$what"
+		probed
+		whole "$what"
+	done
+	before
+	closed_unmounted
+	heard "$log" "while the service runs, the filter goes on"
+	mount -t bpf bpf /sys/fs/bpf
+	wait_until "ok of /healthz" page_has /healthz '^ok$'
+	probed
+	is "$through" 0 "banned frames that came through"
+	whole "mounted again"
+	stop
+}
+
 # The slot's own pin may go, and comes back with the next command. What opens it all is closed by it, at once.
 without_the_service() {
 	need bpftool
@@ -470,4 +499,4 @@ all=()
 for name in $(printf '%s\n' "${faults[@]}" | sort -u); do
 	all+=("fault $name")
 done
-run_cases without_the_service foreign_pins "${all[@]}" on_trial detached_stays_so state_lost cannot_be_healed new_interface_under_an_old_name random_sequences
+run_cases without_the_service foreign_pins "${all[@]}" with_few_rights on_trial detached_stays_so state_lost cannot_be_healed new_interface_under_an_old_name random_sequences

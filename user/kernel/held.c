@@ -312,10 +312,28 @@ static bool keep_link(struct held *fresh, struct part *link, bool forget)
 	return move_part(fresh, link);
 }
 
+/*
+ * The slot empties itself when it is let go, so who still runs the root before turns to the new one first. False if one
+ * cannot: then nothing is taken over.
+ */
+static bool turn_links(const struct held *h, const struct held *now)
+{
+	const struct part *root = find(now, PIN_ROOT);
+	bool all = true;
+
+	for (size_t i = 0; i < h->n && root && id_of(h, PIN_SLOT) != id_of(now, PIN_SLOT); i++) {
+		const struct part *link = &h->parts[i];
+
+		if (link->group == LINK && !link->at.shared && filters_where(link))
+			all = !bpf_link_update(link->fd, root->fd, NULL) && all;
+	}
+	return all;
+}
+
 /* Base and generation of one, the links of both. */
 static void merge(struct held *h, struct held *now)
 {
-	bool successor = is_successor(h, now), whole = true;
+	bool successor = is_successor(h, now) && turn_links(h, now), whole = true;
 	struct held *of = successor ? now : h;
 	struct held fresh = {
 		.context = h->context, .expected = h->expected, .number = of->number, .in_slot = of->in_slot
