@@ -104,7 +104,7 @@ slow_batch() {
 	bloom --wait 0 add 45.0.0.4
 	verdicts 45.0.0.1=drop 45.0.0.2=pass 45.0.0.4=drop
 	exec {pipe}>&-
-	wait "$batch" || fail "the batch: $(cat said)"
+	end_of "$batch" || fail "the batch: $(cat said)"
 	verdicts 45.0.0.1=drop 45.0.0.2=drop 45.0.0.3=drop 45.0.0.4=drop
 	(echo "add 45.0.0.5") | bloom batch /dev/stdin
 	verdicts 45.0.0.5=drop

@@ -95,7 +95,7 @@ detach_has_the_last_word() {
 	until grep -q -- "-> POSIX .* $detaching " /proc/locks || ! kill -0 $detaching; do moment; done
 	mv "$XDP_BLOOM_BPFFS/hidden" "$XDP_BLOOM_BPFFS/links/edge0"
 	kill "$holder"
-	wait $detaching
+	end_of $detaching
 	is "$?" 0 "the status of detach"
 	is "$(xdp_id edge0)" none "the program on edge0"
 	bloom restore

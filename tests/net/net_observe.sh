@@ -134,7 +134,7 @@ reported() {
 	is "$(get '[.series[][2]]|add' report --last minute)" 1500 "the sum of the seconds"
 	# Sums of a service that was killed are still there for the next.
 	kill -KILL "$service_pid"
-	wait "$service_pid"
+	end_of "$service_pid"
 	ready
 	send 0 -n 10 -b banned -c clean
 	until_true '.dropped.packets==1530'
@@ -174,16 +174,21 @@ without_a_service() {
 
 # Two look at once, and the service as well.
 handed_on() {
+	local one two
+
 	prepare
 	ready
 	send 0 -b banned -c clean
 	until_true '.samples>=3'
 	"$XDP_BLOOM" -vj watch --count 3 >one 2>one.err &
+	one=$!
 	"$XDP_BLOOM" -vj watch --count 3 >two 2>two.err &
+	two=$!
 	wait_until "the first who watches" grep -qs watching one.err
 	wait_until "the second who watches" grep -qs watching two.err
 	flow 0 -b banned -c clean
-	wait %?one %?two || fail "watch ended with $?"
+	end_of "$one" || fail "watch ended with $?"
+	end_of "$two" || fail "watch ended with $?"
 	stop_flow 0
 	is "$(wc -l <one) $(wc -l <two)" "3 3" "the samples that two saw"
 	stop
@@ -191,12 +196,15 @@ handed_on() {
 
 # The service goes: watch says so, in one line.
 left_alone() {
+	local watcher
+
 	prepare
 	ready
 	"$XDP_BLOOM" -v watch >seen 2>seen.err &
+	watcher=$!
 	wait_until "who watches" grep -qs watching seen.err
 	stop
-	wait %?watch
+	end_of "$watcher"
 	is $? 2 "the status of watch"
 	is "$(tail -1 seen.err)" "xdp-bloom: the service has gone" "what it said"
 }

@@ -311,7 +311,7 @@ killed_at_start() {
 	child_of "xdp-bloom restore"
 	kill -KILL "$child"
 	heard "$log" "start: ended by signal 9"
-	wait "$service_pid"
+	end_of "$service_pid"
 	is $? 2 "the exit status of the service"
 }
 
@@ -346,7 +346,7 @@ damaged_state() {
 	printf 'garbage garbage garbage' | dd of="$XDP_BLOOM_STATE/state.db" conv=notrunc status=none
 	service
 	heard "$log" "damaged"
-	wait "$service_pid"
+	end_of "$service_pid"
 	is $? 2 "the exit status of the service"
 	send 0 -b banned -c clean
 }
@@ -367,7 +367,7 @@ print(urlopen("http://127.0.0.1:9753/metrics", timeout=30).read().decode())' >pa
 	bloom rotate
 	service --listen 9753
 	heard "$log" "metrics need libmicrohttpd"
-	wait "$service_pid"
+	end_of "$service_pid"
 	is $? 2 "the exit status of the service"
 	umount "$library"
 }

@@ -8,6 +8,7 @@ sandbox "$@"
 # rates: a line every tenth of a second, from now on.
 rates() {
 	"$XDP_BLOOM" -j stats --interval 0.1 >rates 2>rates.err &
+	stats=$! # the process
 	next_rate
 }
 
@@ -22,8 +23,8 @@ has_lines() {
 
 # dropped N: so many in all lines, of the whole, of all interfaces, stages and lists.
 dropped() {
-	kill -INT %?stats
-	wait %?stats || fail "stats ended with $?: $(cat rates.err)"
+	kill -INT "$stats"
+	end_of "$stats" || fail "stats ended with $?: $(cat rates.err)"
 	is "$(jq -sc 'map(.seconds as $s | .rate | [.packets.dropped, (.interfaces | map(.packets.dropped) | add),
 		(.stages | map(select(.verdict == "dropped").packets) | add), (.lists | map(.packets) | add // 0)] | map(. * $s)) |
 		transpose | map(add | round)' rates)" "[$1,$1,$1,$1]" "all, by interface, stage and list, what the lines add up to,"
@@ -92,11 +93,11 @@ detached_meanwhile() {
 	stopped_by_strace trace
 	bloom attach edge0
 	kill -CONT "$(pgrep -P $reader)"
-	wait $reader || fail "stats ended with $?: $(cat rows.err)"
+	end_of $reader || fail "stats ended with $?: $(cat rows.err)"
 	is "$(jq -c '[.packets.dropped, (.interfaces | map(.packets.dropped) | add)]' rows)" "[300,300]" "what was read"
 }
 
-gone() {
+interface_gone() {
 	filtering bad
 	rates
 	send 0 -n 100 -b banned -c clean
@@ -157,4 +158,4 @@ says_it_in_words() {
 	[ "$(said | wc -l)" -ge 14 ] || fail "so few lines: $(cat out)"
 }
 
-run_cases says_it_in_words rotated detached detached_meanwhile gone flushed
+run_cases says_it_in_words rotated detached detached_meanwhile interface_gone flushed
