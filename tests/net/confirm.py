@@ -29,7 +29,7 @@ GRACE = 1.0
 ALWAYS, VICTIM = "198.51.100.1", "203.0.113.1"
 
 CHANGES = ("load", "add", "enforce", "disallow", "unload", "image", "attach")
-BREAKS = ("group", "waiter", "lock", "service", "date", "pins", "namespace")
+BREAKS = ("group", "waiter", "lock", "service", "date", "pins", "healed", "namespace")
 
 
 class Wrong(Exception):
@@ -146,7 +146,7 @@ class Run:
     def in_session(self):
         """Runs the change in a session that breaks; returns when it must be over."""
         how, before = {}, ()
-        service = self.start_service() if self.broken == "service" else None
+        service = self.start_service() if self.broken in ("service", "healed") else None
         if self.broken == "group":
             os.mkdir(self.group)
             group = os.open(os.path.join(self.group, "cgroup.procs"), os.O_WRONLY)
@@ -226,6 +226,14 @@ class Run:
         for pin in self.rng.sample(pins, self.rng.randint(1, len(pins))):
             os.unlink(pin)
 
+    def break_healed(self, service):
+        """The service has time to bring back what is gone, and then ends."""
+        pins = [os.path.join(at, name) for at, _, names in os.walk(self.pins) for name in names]
+        for pin in self.rng.sample(pins, self.rng.randint(1, len(pins))):
+            os.unlink(pin)
+        time.sleep(max(self.began + SECONDS - 0.5 - now(), 0))
+        self.break_service(service)
+
     def mend(self):
         for child in self.children:
             child.kill()
@@ -261,7 +269,7 @@ class Run:
                 raise Wrong("%g s after the deadline who was shut out is still shut out; asked %d times; on it runs: %s"
                             % (now() - due, late, self.runs_there()))
             self.mend()
-            if self.broken != "pins":
+            if self.broken not in ("pins", "healed"):
                 self.settled()
             return max(first - due, 0.0)
         finally:

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# --confirm goes back, whatever happens: XDP_BLOOM_CONFIRMS changes (49), each in a session that breaks (confirm.py).
+# --confirm goes back, whatever happens: XDP_BLOOM_CONFIRMS changes (56), each in a session that breaks (confirm.py).
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
 confirm=$(realpath "$(dirname "$0")/confirm.py")
@@ -27,7 +27,7 @@ broken_sessions() {
 	[ -e "${TRAFFIC%/*}/clock.so" ] || skip "clock.so is not built"
 	has_groups || skipped+=(group)
 	unshare --time --boottime 1000 --fork true 2>/dev/null || skipped+=(namespace)
-	python3 "$confirm" "${XDP_BLOOM_CONFIRMS:-49}" "$lanes" "${skipped[@]}" \
+	python3 "$confirm" "${XDP_BLOOM_CONFIRMS:-56}" "$lanes" "${skipped[@]}" \
 		>"$WORK/out" 2>"$WORK/err" || fail "$(cat "$WORK/out" "$WORK/err")"
 	sed 's/^/# /' "$WORK/out"
 }
@@ -143,6 +143,30 @@ confirm_cut_short() {
 	is "$(xdp_id edge0)" "$root" "the program on edge0"
 }
 
+# is_on_trial INTERFACE
+is_on_trial() {
+	bpftool -j prog show id "$(xdp_id "$1")" | grep -q xdp_bloom_trial
+}
+
+# A root that was lost is loaded again, for every interface: one that is on trial stays on trial.
+another_root() {
+	local root
+
+	need bpftool
+	veth 0
+	echo 45.0.0.1 >list
+	bloom load list list
+	bloom attach edge0 --confirm 1h
+	root=$(xdp_id edge0)
+	rm "$XDP_BLOOM_BPFFS/root"
+	bloom rotate
+	[ "$(xdp_id edge0)" != "$root" ] || fail "edge0 has the root from before"
+	is_on_trial edge0 || fail "it is not on trial any more"
+	bloom confirm
+	is_on_trial edge0 && fail "it is on trial still"
+	return 0
+}
+
 # What is banned, or no longer, while something waits: the generation that the kernel goes back to by itself knows it.
 banned_meanwhile() {
 	local watcher trial
@@ -214,4 +238,4 @@ cannot_go_back() {
 	verdicts 45.0.0.1=drop
 }
 
-run_cases cannot_go_back every_verb confirmed confirm_cut_short banned_meanwhile too_late of_an_older_state broken_sessions
+run_cases cannot_go_back every_verb confirmed confirm_cut_short another_root banned_meanwhile too_late of_an_older_state broken_sessions

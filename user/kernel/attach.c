@@ -222,7 +222,41 @@ int attach_one(const struct context *context, struct attachment *at)
 	return attach_link(context, at, (int)ifindex);
 }
 
-int attach_new_root(const struct context *context, int root)
+/* Until when the link's root is on trial; 0: it is there for good. */
+static int64_t on_trial_until(int link)
+{
+	struct pinned at, program = { 0 }, map;
+	struct trial term = { 0 };
+	__u32 key = 0;
+	int fd = pinned_info(link, &at) ? -1 : bpf_prog_get_fd_by_id(at.program);
+
+	if (fd < 0 || pinned_info(fd, &program))
+		program.n_maps = 0;
+	close_fd(fd);
+	for (__u32 i = 0; i < program.n_maps; i++) {
+		fd = bpf_map_get_fd_by_id(program.maps[i]);
+		if (fd >= 0 && !pinned_info(fd, &map) && !strcmp(map.name, "trial") && map.value_size == sizeof(term))
+			(void)bpf_map_lookup_elem(fd, &key, &term);
+		close_fd(fd);
+	}
+	return (int64_t)term.until;
+}
+
+/* What is on trial keeps its deadline. */
+static int give_root(const struct context *context, int link, int root, bool keep)
+{
+	int64_t until = keep ? 0 : on_trial_until(link);
+	int its = until ? root_on_trial(context, until) : root, err;
+
+	if (its < 0)
+		return its;
+	err = bpf_link_update(link, its, NULL) ? because(-errno, "the new root: %s", strerror(errno)) : 0;
+	if (until)
+		close(its);
+	return err;
+}
+
+static int give_roots(const struct context *context, int root, bool keep)
 {
 	struct attachment *list;
 	size_t n;
@@ -234,18 +268,22 @@ int attach_new_root(const struct context *context, int root)
 
 		attachment_path(context, path, &list[i]);
 		fd = list[i].shared || list[i].gone ? -1 : bpf_obj_get(path);
-		if (fd >= 0 && bpf_link_update(fd, root, NULL))
-			err = because(-errno, "%s: the new root: %s", list[i].name, strerror(errno));
+		err = fd >= 0 ? give_root(context, fd, root, keep) : 0;
 		close_fd(fd);
 	}
 	free(list);
 	return err;
 }
 
+int attach_new_root(const struct context *context, int root)
+{
+	return give_roots(context, root, false);
+}
+
 int attach_keep(const struct context *context)
 {
 	int root = pin_get(context, PIN_ROOT);
-	int err = root < 0 ? 0 : attach_new_root(context, root); /* without a root nothing is attached */
+	int err = root < 0 ? 0 : give_roots(context, root, true); /* without a root nothing is attached */
 
 	close_fd(root);
 	return err;
