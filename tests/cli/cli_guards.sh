@@ -47,7 +47,8 @@ needs() {
 }
 
 files() {
-	[ -z "${XDP_BLOOM_MACHINE:-}" ] || touch /etc/resolv.conf # there may be none
+	# What an emulated machine may not have.
+	[ -z "${XDP_BLOOM_MACHINE:-}" ] || { touch /etc/resolv.conf && { [ -e /var/run ] || ln -s /run /var/run; }; }
 	umount /etc/resolv.conf 2>/dev/null # of the case before
 	mount -t tmpfs tmpfs /run
 	mount -t tmpfs tmpfs /var/lib
@@ -110,7 +111,8 @@ links() {
 		printf '%s\n' 45.5.0.9 2001:db8:5::9 >>lacks
 	fi
 	{ ip link add edge7 type vrf table 77 && ip link set edge7 up; } 2>err || echo 45.0.0.249 >>lacks
-	# A number is reserved for it by whoever negotiates; that takes no cipher.
+	# A number is reserved for it by whoever negotiates, for half a minute otherwise; that takes no cipher.
+	echo 3600 >/proc/sys/net/core/xfrm_acq_expires
 	ip xfrm state allocspi src 45.0.0.1 dst 45.5.0.2 proto esp mode tunnel min 256 max 300 &>err ||
 		echo 45.5.0.2 >>lacks
 	ip xfrm policy add dir out src 10.1.0.0/16 dst 10.2.0.0/16 tmpl src 45.0.0.1 dst 45.5.0.3 proto esp mode tunnel \
@@ -147,7 +149,7 @@ for connection, peer in held[:2]:
     # Of the other, a session of before is left in a screen.
     if not os.fork():
         port = peer[1] if peer[0] == "45.0.0.9" else 1
-        os.execve("/bin/sleep", ["sleep", "1000"], {"SSH_CONNECTION": "%s %d 45.0.0.1 2222" % (peer[0], port)})
+        os.execve("/bin/sleep", ["sleep", "infinity"], {"SSH_CONNECTION": "%s %d 45.0.0.1 2222" % (peer[0], port)})
 print("connected")
 signal.pause()' >said &
 	wait_until "the listeners" grep -q listening said

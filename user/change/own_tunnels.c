@@ -18,14 +18,17 @@ static void on_family(void *arg, const struct nlmsghdr *message)
 {
 	const struct nlattr *at;
 	uint16_t id = 0;
+	bool is = false;
 
 	mnl_attr_for_each(at, message, sizeof(struct genlmsghdr))
 	{
 		if (mnl_attr_get_type(at) == CTRL_ATTR_FAMILY_ID)
 			id = mnl_attr_get_u16(at);
-		if (mnl_attr_get_type(at) == CTRL_ATTR_FAMILY_NAME && !strcmp(mnl_attr_get_str(at), WG_GENL_NAME))
-			*(uint16_t *)arg = id; /* it comes second */
+		if (mnl_attr_get_type(at) == CTRL_ATTR_FAMILY_NAME)
+			is = !strcmp(mnl_attr_get_str(at), WG_GENL_NAME);
 	}
+	if (is)
+		*(uint16_t *)arg = id;
 }
 
 struct device {
