@@ -412,6 +412,9 @@ def main():
 
     rooms = rooms_of(options.a or SCRIPTS)
     known = equivalents()
+    there = {mutant.key() for kinds in rooms.values() for mutants in kinds.values() for mutant in mutants}
+    for path, function, before, _ in [] if options.a else sorted(known - there):
+        print(f'{EQUIVALENT}: no such line any more: {path} {function}: {before}')
     copies = []
     atexit.register(lambda: [copy.end() for copy in copies])
     for number in range(WORKERS):

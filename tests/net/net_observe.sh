@@ -251,6 +251,20 @@ says_all() {
 	! grep -qE '(src|href)=' out || fail "the page needs something else"
 }
 
+# The highest bar reaches the top, none is higher, and no table is longer than was asked for.
+drawn_to_scale() {
+	python3 - <<-'PYTHON' || fail "the chart is drawn wrongly"
+		import re
+
+		page = open("page.html").read()
+		bars = [tuple(map(float, bar)) for bar in re.findall(r'<rect class="\w+" x="\S+" y="(\S+)" width="\S+" height="(\S+)"/>', page)]
+		assert bars and abs(min(y for y, _ in bars)) < 0.01, bars
+		assert all(0 <= y and y + height < 220.01 for y, height in bars), bars
+		rows = {name: table.count("<tr><td>") for name, table in re.findall(r'<table id="(\w+)">(.*?)</table>', page, re.S)}
+		assert rows["sources"] == rows["networks"] == 2 and rows["lists"] == 1, rows
+	PYTHON
+}
+
 in_a_browser() {
 	local browser
 
@@ -258,9 +272,10 @@ in_a_browser() {
 	ready
 	send 0 -n 500 -b banned -c clean
 	until_true '.dropped.packets==1500 and .samples>0'
-	bloom report --html
+	bloom report --html --top 2
 	mv out page.html
 	stop
+	drawn_to_scale
 	expect 0 parsed
 	says_all
 	browser=$(command -v chromium || command -v google-chrome) || return 0
