@@ -82,6 +82,16 @@ int pin_get(const struct context *context, const char *name)
 }
 
 /* Asked with the structure of another kind, the kernel would fill it in all the same. */
+/* Where /proc is not mounted: each of these two calls looks first whether it was given what it is for. */
+static enum pinned_kind kind_by_asking(int fd)
+{
+	char key[1 << 12]; /* hardly any map takes more than 512 bytes */
+
+	if (!bpf_map_get_next_key(fd, NULL, key) || errno != EINVAL)
+		return PINNED_MAP;
+	return bpf_link_update(fd, -1, NULL) && errno == EBADF ? PINNED_LINK : PINNED_PROGRAM;
+}
+
 static int kind_of(int fd)
 {
 	static const char *const kinds[] = {
@@ -92,7 +102,7 @@ static int kind_of(int fd)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (readlink(path, is, sizeof(is) - 1) < 0)
-		return -errno;
+		return errno == ENOENT ? (int)kind_by_asking(fd) : -errno;
 	while (kind > PINNED_OTHER && !strstr(is, kinds[kind]))
 		kind--;
 	return kind;
