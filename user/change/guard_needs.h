@@ -25,7 +25,7 @@ struct guard {
 	bool spare;	      /* what would be refused becomes an exception instead */
 	bool spared;	      /* something has become one: settle the sets again */
 	bool told;
-	bool fixed;	      /* an image: there is nothing that could be taken out */
+	bool fixed; /* an image: there is nothing that could be taken out */
 };
 
 int guard_force(struct guard *guard, const struct ranges *set);

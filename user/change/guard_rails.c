@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 const struct bogon guard_bogons[] = {
 	{ "0.0.0.0/8", "this network" },
 	{ "10.0.0.0/8", "private" },

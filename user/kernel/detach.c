@@ -59,12 +59,13 @@ static int for_named(const struct context *context, const char *name, bool only_
 {
 	struct attachment *list = NULL;
 	bool found = false;
+	int names = only_today ? 1 : 2;
 	size_t n;
 	int err = attach_list(context, &list, &n);
 
-	for (int by_today = 1; by_today >= only_today && !found && !err; by_today--)
+	for (int which = 0; which < names && !found && !err; which++)
 		for (size_t i = 0; i < n && !err; i++) {
-			if (!is_meant(&list[i], name, by_today))
+			if (!is_meant(&list[i], name, !which))
 				continue;
 			found = true;
 			err = each ? each(context, &list[i]) : 0;
