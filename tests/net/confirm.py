@@ -156,7 +156,7 @@ class Run:
             self.write("ahead", "0")
             how = {"env": dict(os.environ, LD_PRELOAD=CLOCK, CLOCK_AHEAD=os.path.join(self.dir, "ahead"))}
         if self.broken == "namespace":
-            before = ("unshare", "--time", "--boottime", str(self.rng.choice((-3000, 86400))), "--fork")
+            before = ("unshare", "--time", "--boottime", str(self.rng.choice((-3000 if now() > 4000 else 3000, 86400))), "--fork")
         words = self.words
         self.words = lambda *args: [*before, *words(*args)]
         self.began = began = now()
