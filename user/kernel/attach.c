@@ -159,7 +159,7 @@ static int make_room(const struct context *context, const char *name, bool share
 {
 	struct attachment old = { .shared = shared };
 	char path[PIN_PATH_MAX], aside[PIN_PATH_MAX];
-	struct pinned is;
+	struct pinned is = { 0 };
 	int fd, err;
 
 	snprintf(old.as, sizeof(old.as), "%s", name);

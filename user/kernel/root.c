@@ -83,7 +83,7 @@ static __u64 newest_generation(const struct context *context)
 /* The root's slot has a second pin beside each generation: the first one is made again from it. */
 static int slot_again(const struct context *context, int root)
 {
-	struct pinned program, map;
+	struct pinned program = { 0 }, map = { 0 };
 	char path[PIN_PATH_MAX];
 	int fd, err;
 
@@ -123,7 +123,7 @@ static int load_root(const struct context *context, __u64 committed, bool frags)
 	struct xdp_bloom_bpf *skel;
 	struct generation g = { .frags = frags };
 	struct bpf_program *program = NULL, *root;
-	struct pinned loaded;
+	struct pinned loaded = { 0 };
 	char path[PIN_PATH_MAX];
 	int err = programs_open(context, &skel);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Keeps the filter whole: holds a descriptor of every part, looks twice a second whether all are in place, has made
- * again what is not, and says so: in the log, as an event, on /healthz and in the metrics.
+ * Keeps the filter whole: holds a descriptor of every part, looks four times a second whether all are in place, has
+ * made again what is not, and says so: in the log, as an event, on /healthz and in the metrics.
  */
 #ifndef SERVICE_KEEPER_H
 #define SERVICE_KEEPER_H
