@@ -225,7 +225,7 @@ int image_open(struct image *image, const char *path, const char *name, bool who
 	}
 	if (fd >= 0)
 		close(fd);
-	if (!err)
+	if (memory)
 		err = whole ? parse_whole(image, name, memory, (size_t)st.st_size)
 			    : image_parse(image, name, memory, (size_t)st.st_size, false);
 	if (memory && mapped_is_cut(memory))

@@ -165,10 +165,12 @@ static int make_room(const struct context *context, const char *name, bool share
 	snprintf(old.as, sizeof(old.as), "%s", name);
 	attachment_path(context, path, &old);
 	fd = bpf_obj_get(path);
-	err = fd < 0 ? -errno : pinned_info(fd, &is);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : because_kernel(-errno, path);
+	err = pinned_info(fd, &is);
 	close_fd(fd);
 	if (err)
-		return err_is(err, ENOENT) ? 0 : because_kernel(err, path);
+		return because_kernel(err, path);
 	if (err_is(link_state(context, &old), ENODEV)) {
 		unlink(path);
 		return 0;

@@ -89,7 +89,9 @@ static int slot_again(const struct context *context, int root)
 
 	pin_generation_path(context, path, newest_generation(context), PIN_SLOT);
 	fd = bpf_obj_get(path);
-	err = fd < 0 ? -errno : pinned_info(root, &program) ?: pinned_info(fd, &map);
+	if (fd < 0)
+		return -errno;
+	err = pinned_info(root, &program) ?: pinned_info(fd, &map);
 	if (!err && (map.kind != PINNED_MAP || !pinned_uses(&program, map.id)))
 		err = -ENOENT;
 	pin_path(context, path, PIN_SLOT);
