@@ -244,6 +244,8 @@ sequence() {
 	before
 	for ((n = RANDOM % 3 + 1; n > 0; n--)); do
 		what=$(one_of "${faults[@]}")
+		# Twice, they would be as they were.
+		[[ $what != closed_pins_mixed_up || ${did[*]} != *$what* ]] || continue
 		[[ $what != closed_pin_* ]] || what="$what $(a_pin)"
 		if $what &>/dev/null; then did+=("$what"); fi
 	done
