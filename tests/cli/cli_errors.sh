@@ -171,9 +171,14 @@ without_bpffs() {
 }
 
 # In its usual place it is mounted by the command itself.
+is_open() {
+	[ "$(ip -j link show "$1" | jq '.[0].xdp')" = null ]
+}
+
 mounts_bpffs() {
 	prepare
 	umount /sys/fs/bpf
+	wait_until "that the kernel takes the filter off edge0" is_open edge0
 	bloom attach edge0
 	bloom load good good
 	echo 192.0.2.7 >banned

@@ -71,13 +71,13 @@ by_the_conventions() {
 
 # until_health CODE WORDS: what /healthz comes to say.
 until_health() {
-	wait_until "$1 from /healthz" health_is "$1"
-	is "$(head -n 1 page)" "$2" "/healthz"
+	wait_until "$1 and '$2' from /healthz" health_is "$1" "$2"
 }
 
+# The page may say first that there is no filter, and then which parts are gone.
 health_is() {
 	get_page /healthz
-	[ "$code" = "$1" ]
+	[ "$code" = "$1" ] && [ "$(head -n 1 page)" = "$2" ]
 }
 
 # Not ok where the filter is gone, or the state cannot be read. An empty one is one, too.
