@@ -8,6 +8,8 @@
 . "$(dirname "$0")/../support/lib.sh"
 sequences=${XDP_BLOOM_FAULTS:-6}
 sandbox "$@"
+# What could not be made again is tried after 1, 2, 4 and 8 s.
+patience=$((patience + 20))
 
 # shellcheck source=../support/service.sh
 . "$here/service.sh"
