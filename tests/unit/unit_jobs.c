@@ -11,16 +11,14 @@
 #include "ktap.h"
 #include "base/log.h"
 
-static int nothing(const struct context *context, void *unused)
+static int nothing(const struct context *context)
 {
-	(void)unused;
 	(void)context;
 	return 0;
 }
 
-static int for_ever(const struct context *context, void *unused)
+static int for_ever(const struct context *context)
 {
-	(void)unused;
 	(void)context;
 	alarm(60); /* the test must end, too */
 	return pause();

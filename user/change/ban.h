@@ -12,7 +12,6 @@ struct ban_options {
 	struct number ttl;
 	const char *reason;
 	bool keep_longer, force;
-	struct number confirm;
 };
 
 /* The result of ban_add(). */

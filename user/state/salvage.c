@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "state/accepted.h"
 #include "state/bans.h"
 #include "state/internal.h"
 #include "state/recover.h"
@@ -11,7 +10,6 @@
 struct salvage {
 	sqlite3 *from;
 	struct state *to;
-	const char *table;
 	sqlite3_stmt *put;
 	bool lost; /* something of the table could not be read */
 	int err;   /* of writing */
@@ -28,33 +26,9 @@ static sqlite3_stmt *ask(sqlite3 *db, const char *fmt, const char *table)
 	return stmt;
 }
 
-static bool is_sound(const struct salvage *s, sqlite3_stmt *row)
-{
-	struct interface_info interface;
-	struct accepted accepted;
-	struct pending pending;
-	struct ban ban;
-
-	if (!strcmp(s->table, "accepted"))
-		return !state_read_accepted(s->to, row, &accepted);
-	if (!strcmp(s->table, "interface"))
-		return !state_read_interface(s->to, row, &interface);
-	if (!strcmp(s->table, "pending"))
-		return !state_read_pending(s->to, row, &pending);
-	if (!strcmp(s->table, "source"))
-		return state_source_is_sound(row);
-	if (!strcmp(s->table, "setting"))
-		return state_setting_is_sound(row);
-	return strncmp(s->table, "ban", 3) != 0 || !state_read_ban(s->to, row, &ban);
-}
-
-/* A row that is damaged, or contradicts the new state, such as a piece of a list that is lost, is left out. */
+/* A row that contradicts the new state, such as a piece of a list that is lost, is left out. */
 static void keep_row(struct salvage *s, sqlite3_stmt *row)
 {
-	if (!is_sound(s, row)) {
-		s->lost = true;
-		return;
-	}
 	for (int i = 0; i < sqlite3_column_count(row); i++)
 		sqlite3_bind_value(s->put, i + 1, sqlite3_column_value(row, i));
 	if (sqlite3_step(s->put) != SQLITE_DONE && sqlite3_errcode(s->to->db) != SQLITE_CONSTRAINT && !s->err)
@@ -107,19 +81,24 @@ static void salvage_numbered(struct salvage *s, const char *table)
 }
 
 /* Bans have no row numbers. */
-static void salvage_bans(struct salvage *s, const char *table)
+static void salvage_bans(struct salvage *s)
 {
 	static const char *const ways[] = {
-		"SELECT * FROM \"%w\" ORDER BY family, length, first",
-		"SELECT * FROM \"%w\" ORDER BY family DESC, length DESC, first DESC",
+		"SELECT * FROM ban ORDER BY family, length, first",
+		"SELECT * FROM ban ORDER BY family DESC, length DESC, first DESC",
 	};
 	int code = SQLITE_ERROR;
+	struct ban ban;
 
 	for (int way = 0; way < 2 && code != SQLITE_DONE; way++) {
-		sqlite3_stmt *row = ask(s->from, ways[way], table);
+		sqlite3_stmt *row = ask(s->from, ways[way], NULL);
 
-		while (row && (code = sqlite3_step(row)) == SQLITE_ROW)
-			keep_row(s, row);
+		while (row && (code = sqlite3_step(row)) == SQLITE_ROW) {
+			if (!state_read_ban(s->to, row, &ban))
+				keep_row(s, row);
+			else
+				s->lost = true;
+		}
 		sqlite3_finalize(row);
 		s->lost = s->lost || code != SQLITE_DONE;
 	}
@@ -136,7 +115,6 @@ static bool salvage_table(struct salvage *s, const char *table)
 
 	sqlite3_finalize(columns);
 	sqlite3_finalize(there);
-	s->table = table;
 	s->lost = false;
 	if (has != SQLITE_ROW) /* of an older version, which had no such thing, or unreadable */
 		return has == SQLITE_DONE;
@@ -144,8 +122,8 @@ static bool salvage_table(struct salvage *s, const char *table)
 	s->put = ask(s->to->db, sql, table);
 	if (!s->put)
 		return false;
-	if (!strncmp(table, "ban", 3))
-		salvage_bans(s, table);
+	if (!strcmp(table, "ban"))
+		salvage_bans(s);
 	else
 		salvage_numbered(s, table);
 	sqlite3_finalize(s->put);
@@ -155,8 +133,7 @@ static bool salvage_table(struct salvage *s, const char *table)
 /* In the order in which they were made: a list before its pieces. */
 int state_salvage(struct state *to, sqlite3 *from, struct recovered *r)
 {
-	static const char *const tables[] = { "list",	 "chunk", "source",	"interface", "pending",
-					      "setting", "ban",	  "ban_before", "accepted" };
+	static const char *const tables[] = { "list", "chunk", "source", "interface", "pending", "setting", "ban" };
 	struct salvage s = { .from = from, .to = to };
 
 	r->whole = r->texts = true;
