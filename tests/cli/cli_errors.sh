@@ -171,17 +171,10 @@ without_bpffs() {
 }
 
 # In its usual place it is mounted by the command itself.
-# The kernel takes a link off a moment after its pin is gone.
-wait_until_open() {
-	until [ "$(ip -j link show edge0 | jq '.[0].xdp')" = null ]; do
-		read -rt 0.05 <> <(:) || true
-	done
-}
-
 mounts_bpffs() {
 	prepare
 	umount /sys/fs/bpf
-	wait_until_open
+	let_go edge0
 	bloom attach edge0
 	bloom load good good
 	echo 192.0.2.7 >banned
