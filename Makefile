@@ -76,6 +76,7 @@ units:
 install: all units ## into PREFIX (/usr/local), below DESTDIR
 	install -D -m 644 $(UNITS)/xdp-bloom.service $(DESTDIR)$(PREFIX)/lib/systemd/system/xdp-bloom.service
 	install -m 644 $(UNITS)/xdp-bloom-restore.service $(DESTDIR)$(PREFIX)/lib/systemd/system/xdp-bloom-restore.service
+	install -D -m 755 packaging/systemd/xdp-bloom-generator $(DESTDIR)$(PREFIX)/lib/systemd/system-generators/xdp-bloom-generator
 	install -D -m 755 $(BUILD)/xdp-bloom $(DESTDIR)$(PREFIX)/sbin/xdp-bloom
 	install -D -m 644 docs/xdp-bloom.8 $(DESTDIR)$(PREFIX)/share/man/man8/xdp-bloom.8
 	install -D -m 644 docs/xdp-bloom.conf.5 $(DESTDIR)$(PREFIX)/share/man/man5/xdp-bloom.conf.5
@@ -104,12 +105,13 @@ DEPS := clang bpftool pkg-config libbpf-dev libxdp-dev libelf-dev zlib1g-dev lib
 RUN_DEPS   := iproute2 jq python3-minimal util-linux mount
 CHECK_DEPS := perl python3
 # Peers to compare with, and other XDP programs to live beside.
-TEST_DEPS  := $(RUN_DEPS) $(CHECK_DEPS) mandoc strace tcpdump tshark tmux zsh procps xdp-tools iprange ipset nftables systemd curl
+TEST_DEPS  := $(RUN_DEPS) $(CHECK_DEPS) mandoc strace tcpdump tshark tmux zsh procps xdp-tools iprange ipset nftables systemd curl wireguard-tools
 FUZZ_DEPS  := libclang-rt-dev llvm
 BENCH_DEPS := iproute2 ipset nftables iptables xdp-tools iprange ethtool python3
 DEB_DEPS   := debhelper dpkg-dev lintian
 LINT_DEPS  := clang-format clang-tidy cppcheck shellcheck python3
 FRESH_DEPS := mmdebstrap git
+MUTANT_DEPS := python3 util-linux mount
 
 # Where rights or the kernel are missing, what an emulated machine needs.
 VM_DEPS     = $(shell tools/rights.sh >/dev/null 2>&1; [ $$? != 1 ] || tests/kernels/instead.sh packages)
@@ -122,6 +124,8 @@ deps-test: ## what the tests need
 	@tools/deps.sh $(DEPS) $(TEST_DEPS) $(if $(VM_DEPS),$(VM_DEPS) $(FUZZ_DEPS))
 deps-check:
 	@tools/deps.sh $(DEPS) $(CHECK_DEPS)
+deps-mutants:
+	@tools/deps.sh $(DEPS) $(TEST_DEPS) $(MUTANT_DEPS)
 deps-fuzz:
 	@tools/deps.sh $(DEPS) $(FUZZ_DEPS)
 deps-bench:
@@ -165,7 +169,7 @@ test: deps-test ## everything: real packets in the real kernel; TESTS='unit_% ne
 	$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests run_tests,\
 	$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests run_tests_apart)
 
-fresh: ## the README's commands in a Debian that has nothing else; RELEASE=bookworm or trixie
+fresh: ## the README's commands in a Debian that has nothing else; RELEASE=bookworm or trixie; CONFINED=1
 	@tools/deps.sh $(FRESH_DEPS)
 	@tools/fresh.sh $(RELEASE)
 
@@ -181,7 +185,8 @@ lint: deps-lint ## clang-format, clang-tidy, cppcheck, shellcheck
 	cppcheck --quiet --std=c11 --error-exitcode=1 --enable=warning,performance,portability --inline-suppr \
 		--suppress=missingIncludeSystem -j2 -I. -Iuser -D__x86_64__ \
 		'-DLIBBPF_OPTS(type,name,...)=struct type name' '-DDECLARE_LIBXDP_OPTS(type,name,...)=struct type name' \
-		'-Dmnl_attr_for_each_payload(payload,size)=while ((attr = mnl_attr(payload)))' '-Dmnl_attr_for_each(at,message,offset)=while ((at = mnl_attr(message)))' user
+		'-Dmnl_attr_for_each_payload(payload,size)=while ((attr = mnl_attr(payload)))' '-Dmnl_attr_for_each(at,message,offset)=while ((at = mnl_attr(message)))' \
+		'-Dmnl_attr_for_each_nested(at,nest)=while ((at = mnl_attr(nest)))' user
 	@# Every memcpy() and snprintf() is insecure to the first check; the second takes va_start() for nothing in clang 14;
 	@# the third finds a leak in the skeleton that bpftool makes (cppcheck looks for ours).
 	printf '%s\n' $(USER_SRC) | xargs -P $(shell nproc) -I{} clang-tidy --quiet --warnings-as-errors='*' \
@@ -190,7 +195,7 @@ lint: deps-lint ## clang-format, clang-tidy, cppcheck, shellcheck
 
 CLANG_FORMAT ?= clang-format
 C_FILES  := $(wildcard bpf/*.[ch] user/*/*.[ch] tests/*/*.[ch] tools/rates/*.c)
-SH_FILES := $(wildcard tests/*/*.sh tools/*.sh packaging/*.sh)
+SH_FILES := $(wildcard tests/*/*.sh tools/*.sh packaging/*.sh packaging/systemd/*-generator)
 
 # --- Tests at length -------------------------------------------------------------------------------------------------
 
@@ -210,6 +215,14 @@ kill-test: tests ## commands killed at random moments, KILLS (1000) times
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
 		XDP_BLOOM_KILLS=$(or $(KILLS),1000) XDP_BLOOM_CASES=kills tests/net/net_kill.sh
 
+confirm-test: tests ## changes with --confirm whose session breaks, CONFIRMS (1000) of them: each goes back in time
+	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
+		XDP_BLOOM_CONFIRMS=$(or $(CONFIRMS),1000) XDP_BLOOM_LANES=24 tests/net/net_confirm.sh
+
+parts-test: tests ## the filter's parts are taken away under the service and traffic, FAULTS (200) random sequences; SEED
+	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic $(if $(SEED),XDP_BLOOM_SEED=$(SEED)) \
+		XDP_BLOOM_FAULTS=$(or $(FAULTS),200) XDP_BLOOM_OPEN_MS=1000 XDP_BLOOM_CASES=random tests/net/net_parts.sh
+
 counts: tests ## PACKETS (ten million) on two CPUs during a hundred rotations: every one is counted once
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
 		XDP_BLOOM_PACKETS=$(or $(PACKETS),10000000) XDP_BLOOM_CASES=counts tests/net/net_rotate.sh
@@ -224,6 +237,17 @@ upgrade-test: tests ## what version FROM put into force is taken over under traf
 faults: deps-test ## each system call and allocation of the verbs that change something fails once
 	@$(MAKE) --no-print-directory tests
 	FAULTS=all XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic tests/cli/cli_faults.sh
+
+N    ?= 120
+SEED ?=
+AREA ?=
+ONLY ?=
+mutants: deps-mutants ## N (120) random mistakes in the code: do the tests notice? SEED='1 2', AREA='bpf state', ONLY=7
+	@tools/mutants.py -n $(N) $(SEED:%=-s %) $(AREA:%=-a %) $(ONLY:%=-i %) -o $(BUILD)/mutants
+
+guards: deps-test ## every need of a machine by every verb that puts something into force: refused, and done with --force
+	@$(MAKE) --no-print-directory tests
+	GUARDS=all XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic tests/cli/cli_guards.sh
 
 compilers: deps ## both sides by clang 14 to 19, user space by gcc, and what the kernel says of the programs; COMPILERS
 	+tools/compilers.sh $(COMPILERS)
@@ -240,7 +264,7 @@ bench bench-quick: deps-bench ## against ipset, nftables and BPF maps; bench-qui
 bench-record: ## what the last make bench found, into docs/
 	python3 tests/bench/report.py record $(BUILD)/bench.json docs/benchmarks.md docs/growth.svg
 
-budget: all ## tests/prog/verifier-budget.txt, after the data path changed
+budget: all ## tests/prog/verifier-budget.txt and ways.txt, after the data path changed
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests $@
 
 record-kernels: ## kernels, faults, compilers and fuzzers in one run of half an hour, into the README
@@ -265,6 +289,6 @@ help: ## this
 		/^[a-z -]+:.*## / { target = text = $$0; sub(/:.*/, "", target); sub(/.*## /, "", text); \
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
-.PHONY: all units install deb deb-test clean deps deps-test deps-check deps-fuzz deps-bench deps-lint run tests rooms errors check \
-	test fresh test-kernels lint fuzz soak rates kill-test counts upgrade-test faults compilers kselftest \
+.PHONY: all units install deb deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
+	test fresh test-kernels lint fuzz soak rates kill-test confirm-test parts-test counts upgrade-test faults guards mutants compilers kselftest \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg help

@@ -38,6 +38,12 @@ struct tally {
 #define COUNTER(port, reason) ((port)*REASONS + (reason))
 #define COUNTERS	      COUNTER(PORTS + 1, 0)
 
+/* How long something is on trial, and what comes back then. */
+struct trial {
+	__u64 until;  /* CLOCK_BOOTTIME, ns; 0: not on trial */
+	__u64 before; /* the generation's number; 0: there was none, and packets pass */
+};
+
 /* Who banned an address: 0 is a live ban, 1 to 255 a list. The index into the list counters, and what rosters keep. */
 #define LABELS	   256
 #define LABEL_LIVE 0
@@ -52,14 +58,16 @@ enum stage { STAGE_PARSE, STAGE_GATE, STAGE_FILTER, STAGE_ROSTER };
 #define ANSWER_DROP		   (1u << 24)
 #define ANSWER(stage, rung, label) ((__u32)(rung) << 16 | (__u32)(stage) << 8 | (__u32)(label))
 #define ANSWER_UNPARSED		   (~0u) /* there is no source address */
+#define ANSWER_HIDDEN		   (~1u) /* there is one where only the stack would find it: dropped, on no list's account */
 #define ANSWER_STAGE(answer)	   ((answer) >> 8 & 0xff)
 #define ANSWER_RUNG(answer)	   ((answer) >> 16 & 0xff)
 #define ANSWER_LABEL(answer)	   ((answer)&0xff)
 
-/* Drops are the upper four of a row; no address at all is the "no" of the parser. */
+/* Drops are the upper four of a row. Of the parser: no address at all, and one that is hidden. */
 #define REASON(answer)	((answer) >> 8 & 3 | ((answer) >> 22 & 4))
 #define REASON_UNPARSED 0
 #define REASON_DROPPED	4
+#define REASON_HIDDEN	REASON_DROPPED
 
 /* IPv4 gate: two bits for each /24. */
 #define GATE4_BYTES (4u << 20)
@@ -147,7 +155,12 @@ struct generation {
 	struct rung rung[RUNGS_MAX];
 	__u64 keys4, keys6; /* how many the filter holds */
 	__u64 all24;	    /* how many /24 the gate bans whole */
-	__u64 minorities;   /* hosts in the roster for their label alone (GATE4_MIXED) */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	__u32 minorities; /* hosts in the roster for their label alone (GATE4_MIXED) */
+	__u32 embedded;	  /* does an IPv4 address within an IPv6 one count? Until 0.1 the upper half of a number: 0 */
+#else
+	__u32 embedded, minorities;
+#endif
 	__u64 prefixes6;
 	__u64 capacity; /* how many keys the filter was sized for, and each roster */
 	__u64 capacity4, capacity6;

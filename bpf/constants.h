@@ -15,6 +15,7 @@
 #include "abi.h"
 
 #define CONSTANT_MAGIC	      0x5bd10c7e00000000ULL
+#define SWITCH_MAGIC	      (-0x5bd10c7e)
 #define CONSTANT_INDEX(field) (offsetof(struct generation, field) / 8)
 
 #ifdef __bpf__
@@ -43,10 +44,35 @@
 	})
 
 /*
+ * A switch costs nothing where it is off: no 32-bit word is less than this, as the verifier knows, so it removes the
+ * jump and what is behind it. The loader turns the jump round where it is on.
+ */
+#define SWITCH_ON(g, field, word)                                                                          \
+	({                                                                                                 \
+		__label__ on_, end_;                                                                       \
+		int is_ = 0;                                                                               \
+		(void)(g);                                                                                 \
+		asm goto("if %0 s< %1 goto %l2" : : "r"((__u64)(__u32)(word)), "i"(SWITCH_MAGIC) : : on_); \
+		goto end_;                                                                                 \
+	on_:                                                                                               \
+		is_ = 1;                                                                                   \
+	end_:                                                                                              \
+		is_;                                                                                       \
+	})
+
+/*
  * Begins a branch that a constant decides. With an instruction of its own it shares no code with other branches, so
  * that where it is dead, the jump to it vanishes with it.
  */
 #define BRANCH_APART() asm volatile("r0 = 0" ::: "r0")
+
+/* A number that the compiler does not know: it lays out the other ways as if this one were not there. */
+#define RARE(number)                                                  \
+	({                                                            \
+		__s64 value_;                                         \
+		asm volatile("%0 = %1" : "=r"(value_) : "i"(number)); \
+		value_;                                               \
+	})
 
 /* Two values that the compiler neither sees through nor takes out of turn. */
 #define KEEP(a, b) asm("" : "+r"(a), "+r"(b))
@@ -74,10 +100,12 @@ inline_always const void *block_at_(__u64 map, __u64 flat, __u64 index)
 #define inline_never  static inline __attribute__((unused))
 #define UNROLL
 
-#define GEN(g, field)	   ((g)->field)
-#define GEN_LATE(g, field) ((g)->field)
+#define GEN(g, field)		  ((g)->field)
+#define GEN_LATE(g, field)	  ((g)->field)
+#define SWITCH_ON(g, field, word) ((g)->field != 0)
 
 #define BRANCH_APART() ((void)0)
+#define RARE(number)   ((__s64)(number))
 #define KEEP(a, b)     ((void)(a), (void)(b))
 
 #define SHIFT_LEFT(word, amount) ((word) <<= ((amount)&63))

@@ -8,6 +8,7 @@
 
 #include "filter.h"
 #include "gate.h"
+#include "parse.h"
 #include "roster.h"
 
 /* The label of a drop by the gate: kept for each /24, unless all share one. */
@@ -170,6 +171,61 @@ inline_always __u32 decide_shadow(const struct generation *g, __u32 answer)
 	else
 		word = label < 192 ? GEN(g, shadow[2]) : GEN(g, shadow[3]);
 	return word >> (label & 63) & 1 ? answer ^ (ANSWER_DROP | ANSWER_SHADOW) : answer;
+}
+
+/* Addresses that stand for an IPv4 one: 6to4, Teredo, NAT64 by its well-known prefix, ISATAP, and ::a.b.c.d. */
+inline_always int ipv4_within(__u64 hi, __u64 lo, __u32 *ipv4)
+{
+	*ipv4 = lo;
+	if (hi >> 48 == 0x2002)
+		*ipv4 = hi >> 16;
+	else if (hi >> 32 == 0x20010000)
+		*ipv4 = ~lo;
+	else if ((lo >> 32 | 0x02000000) != 0x02005efe && ((hi && hi != 0x0064ff9b00000000) || lo >> 32))
+		return 0;
+	return 1;
+}
+
+/* By the IPv4 address that an IPv6 one carries: a copy, which costs all other packets nothing. */
+inline_never __u32 decide_carried(const struct generation *g, __u32 ipv4)
+{
+	return decide_shadow(g, decide_ipv4(g, ipv4));
+}
+
+inline_never __u32 decide_within(const struct generation *g, const __u32 *ipv6)
+{
+	struct source source = { .ipv6 = ipv6 };
+	__u32 ipv4;
+
+	return ipv4_within(source_ipv6(&source, 0), source_ipv6(&source, 1), &ipv4) ? decide_carried(g, ipv4) : 0;
+}
+
+/* The answer for a packet's source, or UNPARSED or HIDDEN, which are negative. */
+inline_always __s64 decide_packet(const struct generation *g, const void *data, const void *end)
+{
+	struct source source;
+	int family = parse_source(data, end, &source);
+
+	if (family == SOURCE_IPV4)
+		return decide_shadow(g, decide_ipv4(g, source.ipv4));
+	if (family == SOURCE_IPV6) {
+		if (source_mapped(&source)) {
+			__u32 answer = decide_carried(g, NET32(source.ipv6[3]));
+
+			if (answer & ANSWER_DROP)
+				return answer;
+		}
+		if (SWITCH_ON(g, embedded, source.ipv6[2])) {
+			__u32 answer = decide_within(g, source.ipv6);
+
+			if (answer & ANSWER_DROP)
+				return answer;
+		}
+		if (!GEN(g, rungs))
+			return ANSWER(STAGE_GATE, 0, 0);
+		return decide_shadow(g, decide_ipv6(g, source_ipv6(&source, 0), source_ipv6(&source, 1)));
+	}
+	return family == SOURCE_HIDDEN ? RARE((int)ANSWER_HIDDEN) : (int)ANSWER_UNPARSED;
 }
 
 #endif

@@ -10,6 +10,10 @@
 #define PPP_IPV4 0x0021
 #define PPP_IPV6 0x0057
 
+/* The stack takes off any number of tags. No network uses more than three; more than two are read apart. */
+#define TAGS_USUAL 2
+#define TAGS_MAX   4
+
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define NET16(x) __builtin_bswap16(x)
 #define NET32(x) __builtin_bswap32(x)
@@ -19,6 +23,12 @@
 #define NET32(x) (x)
 #define NET64(x) (x)
 #endif
+
+/* The kernel's own is packed, so that its type would be read byte by byte. */
+struct ethernet {
+	__u16 addresses[6];
+	__u16 proto;
+};
 
 struct vlan_tag {
 	__u16 tci;
@@ -48,9 +58,10 @@ struct ipv6_header {
 };
 
 /* All that is ever looked at, and a multiple of eight. */
-#define HEADERS_MAX 72
+#define HEADERS_MAX 80
 
-enum { SOURCE_NONE = 0, SOURCE_IPV4 = 4, SOURCE_IPV6 = 6 };
+/* Hidden: as no network sends it, but the stack would find a source there. */
+enum { SOURCE_NONE, SOURCE_HIDDEN, SOURCE_IPV4 = 4, SOURCE_IPV6 = 6 };
 
 struct source {
 	__u32 ipv4;	     /* in host order */
@@ -64,14 +75,21 @@ inline_always __u64 source_ipv6(const struct source *source, int half)
 	return (__u64)NET32(source->ipv6[2 * half]) << 32 | NET32(source->ipv6[2 * half + 1]);
 }
 
+/* ::ffff:a.b.c.d, which the stack hands on as a.b.c.d. Nearly all others differ in the first word asked. */
+inline_always int source_mapped(const struct source *source)
+{
+	return source->ipv6[2] == NET32(0xffff) && !(source->ipv6[0] | source->ipv6[1]);
+}
+
 /* True when [at, at + size) lies within the packet. */
 #define PARSE_FITS(at, size, end) ((const char *)(at) + (size) <= (const char *)(end))
 
+/* Which version the header says is not asked: the stack throws away what has the wrong one, whatever its source. */
 inline_always int parse_ipv4(const void *at, const void *end, struct source *source)
 {
 	const struct ipv4_header *ip = at;
 
-	if (!PARSE_FITS(ip, sizeof(*ip), end) || ip->version_ihl >> 4 != 4)
+	if (!PARSE_FITS(ip, sizeof(*ip), end))
 		return SOURCE_NONE;
 	source->ipv4 = NET32(ip->source);
 	source->ipv4_at = ip;
@@ -82,56 +100,91 @@ inline_always int parse_ipv6(const void *at, const void *end, struct source *sou
 {
 	const struct ipv6_header *ip = at;
 
-	if (!PARSE_FITS(ip, sizeof(*ip), end) || ip->version_class >> 4 != 6)
+	if (!PARSE_FITS(ip, sizeof(*ip), end))
 		return SOURCE_NONE;
 	source->ipv6 = ip->source;
 	return SOURCE_IPV6;
 }
 
+/* The kernel asks for neither version nor code, and takes a protocol in one byte, which no two sides agree on here. */
+inline_always int parse_pppoe(const void *at, const void *end, struct source *source)
+{
+	const struct pppoe_session *ppp = at;
+
+	if (!PARSE_FITS(ppp, sizeof(*ppp), end))
+		return SOURCE_NONE;
+	if (ppp->proto == NET16(PPP_IPV4))
+		return parse_ipv4(ppp + 1, end, source);
+	if (ppp->proto == NET16(PPP_IPV6))
+		return parse_ipv6(ppp + 1, end, source);
+	if ((ppp->proto & NET16(0xff00)) == NET16(PPP_IPV4 << 8) ||
+	    (ppp->proto & NET16(0xff00)) == NET16(PPP_IPV6 << 8))
+		return SOURCE_HIDDEN;
+	return SOURCE_NONE;
+}
+
 #define PARSE_VLAN(proto) ((proto) == NET16(ETH_P_8021Q) || (proto) == NET16(ETH_P_8021AD))
 
-/* Ethernet, up to two VLAN tags, a PPPoE session, IPv4 or IPv6: which of the two, or SOURCE_NONE. */
+/* How many bytes the tags behind the usual ones take; 0: the packet ends within. (A pointer could be to the stack.) */
+inline_never __u32 parse_deeper(const struct vlan_tag *tag, const void *end)
+{
+	__u32 bytes = 0;
+
+	UNROLL
+	for (int tags = TAGS_USUAL; tags < TAGS_MAX; tags++) {
+		if (!PARSE_FITS(tag, sizeof(*tag), end))
+			return 0;
+		bytes += sizeof(*tag);
+		if (!PARSE_VLAN(tag->proto))
+			return bytes;
+		tag++;
+	}
+	return bytes;
+}
+
+/* Ethernet, VLAN tags, a PPPoE session, IPv4 or IPv6: which of the two, or SOURCE_NONE or _HIDDEN. */
 inline_always int parse_source(const void *data, const void *end, struct source *source)
 {
-	const struct ethhdr *eth = data;
+	const struct ethernet *eth = data;
 	const void *at = eth + 1;
 	__u16 proto;
 
-	if (!PARSE_FITS(data, sizeof(*eth), end))
+	if (!PARSE_FITS(eth, sizeof(*eth), end))
 		return SOURCE_NONE;
-	proto = eth->h_proto;
+	proto = eth->proto;
 	if (proto == NET16(ETH_P_IP))
 		return parse_ipv4(at, end, source);
 	if (proto == NET16(ETH_P_IPV6))
 		return parse_ipv6(at, end, source);
 
 	UNROLL
-	for (int tags = 0; tags < 2; tags++) {
+	for (int tags = 0; tags < TAGS_USUAL; tags++) {
 		const struct vlan_tag *tag = at;
 
 		if (!PARSE_VLAN(proto))
-			break;
+			goto untagged;
 		if (!PARSE_FITS(tag, sizeof(*tag), end))
 			return SOURCE_NONE;
 		proto = tag->proto;
 		at = tag + 1;
 	}
-	if (proto == NET16(ETH_P_PPP_SES)) {
-		const struct pppoe_session *ppp = at;
+	if (PARSE_VLAN(proto)) {
+		__u32 more = parse_deeper(at, end);
 
-		if (!PARSE_FITS(ppp, sizeof(*ppp), end) || ppp->version_type != 0x11 || ppp->code != 0)
+		if (!more)
 			return SOURCE_NONE;
-		at = ppp + 1;
-		if (ppp->proto == NET16(PPP_IPV4))
-			return parse_ipv4(at, end, source);
-		if (ppp->proto == NET16(PPP_IPV6))
-			return parse_ipv6(at, end, source);
-		return SOURCE_NONE;
+		at = (const char *)at + more;
+		proto = ((const __u16 *)at)[-1];
+		if (PARSE_VLAN(proto))
+			return SOURCE_HIDDEN;
 	}
+untagged:
 	if (proto == NET16(ETH_P_IP))
 		return parse_ipv4(at, end, source);
 	if (proto == NET16(ETH_P_IPV6))
 		return parse_ipv6(at, end, source);
+	if (proto == NET16(ETH_P_PPP_SES))
+		return parse_pppoe(at, end, source);
 	return SOURCE_NONE;
 }
 

@@ -8,6 +8,7 @@
 #
 #   TESTS           of the tests only these: 'unit_% prog_%'
 #   WERROR          -Werror: warnings stop the build inside, too
+#   CONFINED=1      with no more rights than a container of Docker has; VM_SECONDS is then handed on
 #   XDP_BLOOM_LISTS a folder of real lists, shown to the tests inside
 #   FRESH_CACHE     where the minimal root and the downloaded packages are kept (/var/cache/xdp-bloom)
 #   FRESH_KEEP=1    leave the root, with all that was installed and built in it, in build/fresh
@@ -81,7 +82,7 @@ commands() {
 	sed -n '/^## See it work/,/^## Use it/s/^    sudo //p' "$top/README.md"
 }
 
-# within COMMAND: becomes it, in the root. A chroot would not do: namespaces cannot be made in one.
+# within COMMAND [CONFINED]: becomes it, in the root. A chroot would not do: namespaces cannot be made in one.
 within() {
 	# shellcheck disable=SC2016 # that shell's own
 	exec unshare --mount --pid --ipc --uts --fork --kill-child --propagation private sh -euc '
@@ -104,8 +105,8 @@ within() {
 		rmdir old
 		cd "$4"
 		exec env -i HOME=/root USER=root LOGNAME=root TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-			${3:+XDP_BLOOM_LISTS=/srv/lists} ${6:+TESTS="$6"} ${7:+WERROR="$7"} sh -c "$5"
-	' sh "$root" "$keep/$release-$arch-packages" "${XDP_BLOOM_LISTS:-}" "$source" "$1" "${TESTS:-}" "${WERROR:-}" </dev/null 2>&1
+			${3:+XDP_BLOOM_LISTS=/srv/lists} ${6:+TESTS="$6"} ${7:+WERROR="$7"} ${8:+VM_SECONDS="$9" tools/confined.sh} sh -c "$5"
+	' sh "$root" "$keep/$release-$arch-packages" "${XDP_BLOOM_LISTS:-}" "$source" "$1" "${TESTS:-}" "${WERROR:-}" "${2:-}" "${VM_SECONDS:-600}" </dev/null 2>&1
 }
 
 # What was skipped, and whether it should have been: what a package could bring is to be installed by the command itself,
@@ -137,13 +138,16 @@ rm -rf "$root"
 SECONDS=0 result=0
 pristine
 furnish
+# What takes the rights away is not what is tried: only then has the root more than make and the sources.
+[ -z "${CONFINED:-}" ] || (within "apt-get -qq update && apt-get -qq install libcap2-bin") >"$log.confined" ||
+	{ cat "$log.confined" && exit 1; }
 said="a root of $(du -xsm "$root" | cut -f 1) MB after $SECONDS s"
 : >"$log"
 exec 4> >(tee -a "$log")
 tee=$!
 while read -r command <&3; do
 	SECONDS=0 status=0
-	within "$command" >&4 &
+	within "$command" "${CONFINED:-}" >&4 &
 	inside=$!
 	wait $inside || status=$?
 	inside=

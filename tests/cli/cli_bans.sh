@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# add, del, bans, batch: what they do, refuse and say; and that bans are in force, stay, and end.
+# add, del, bans: what they do, refuse and say; and that bans are in force, stay, and end.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
 sandbox "$@"
@@ -144,6 +144,54 @@ everything() {
 	verdicts 45.0.0.2=pass 2a00::2=pass
 }
 
+# all_and_one ALL HOST ANOTHER: a ban of length 0 holds what is banned and taken back within it, in place and by rotation.
+all_and_one() {
+	local round before
+
+	bloom add "$1" --force
+	for round in 1 2; do
+		before=$(generation)
+		bloom add "$2"
+		bloom del "$2"
+		# A prefix whose length has no rung takes a new generation.
+		[[ $1 == ::* ]] || is "$(generation)" "$before" "the generation after what changes no verdict"
+		grep -q "the ban of $1 holds it" out || fail "round $round: does not say it: $(cat out)"
+		verdicts "$2=drop" "$3=drop"
+		is "$(get '.[0].prefix' test "$2")" "$1" "what bans it"
+		refused "part of the ban of $1" del "$2"
+		bloom rotate
+		verdicts "$2=drop" "$3=drop"
+	done
+	printf 'add %s\nadd %s\ndel %s\n' "$2" "$3" "$2" >commands
+	bloom batch commands
+	verdicts "$2=drop" "$3=drop"
+	bloom del "$1"
+	verdicts "$2=pass" "$3=drop"
+	bloom add "$1" --force
+	echo 45.0.0.9 >list
+	bloom image make small.image list
+	bloom del "$3"
+	refused "live bans" load --image small.image
+	bloom del "$1"
+	verdicts "$2=pass" "$3=pass"
+	bloom load --image small.image
+}
+
+# Two bans that a build made one key of, within a third: once all three are taken back nothing of them is left.
+side_by_side() {
+	awk 'BEGIN { for (i = 0; i < 20000; i++) printf "2a01:%x::/127\n", i; print "2a02::/112\n2a02:1::/128" }' >list
+	bloom load list list
+	bloom add 2a00::4 2a00::5
+	bloom rotate
+	is "$(get ".rungs|sort" show)" "[112,127,128]" "the rungs"
+	bloom add 2a00::/112
+	bloom del 2a00::4
+	verdicts 2a00::4=drop
+	bloom del 2a00::5
+	bloom del 2a00::/112
+	verdicts 2a00::4=pass 2a00::5=pass 2a00::6=pass
+}
+
 thousands() {
 	seq 0 4999 | sed 's/\(.*\)\(..\)$/&/' | awk '{ printf "45.%d.%d.%d\n", $1 / 65536, $1 / 256 % 256, $1 % 256 }' >many
 	expect 0 "$XDP_BLOOM" -j add - <many
@@ -198,119 +246,6 @@ exceptions() {
 	echo allow >commands
 	refused "commands:1: allow: which address" batch commands
 	[ "$(grep -c '"message":"allow"' state/events)" = 0 ] || fail "to show is an event: $(cat state/events)"
-}
-
-batches() {
-	local before
-
-	echo 47.0.0.0/24 >list
-	cat >commands <<'END'
-# all of these, or none
-add 45.0.0.1 --reason "two words"
-load mine list
-allow 47.0.0.7
-add 45.0.0.2 45.0.0.3
-del 45.0.0.2
-tune --headroom 50
-END
-	bloom load other list
-	before=$(generation)
-	bloom batch commands
-	verdicts 45.0.0.1=drop 45.0.0.2=pass 45.0.0.3=drop 47.0.0.6=drop 47.0.0.7=pass
-	is "$(get '.[0].reason' test 45.0.0.1)" "two words" "the reason"
-	is "$(generation)" $((before + 1)) "the generation"
-	echo 'del 45.9.9.9' >>commands
-	sed -i 's/45.0.0.1/45.0.0.9/' commands
-	refused "commands:8: del: 45.9.9.9 is not banned" batch commands
-	verdicts 45.0.0.9=pass
-	echo 'show' >commands
-	refused "commands:1: 'show' does not go into a batch" batch commands
-	echo 'add 45.0.0.9 "' >commands
-	refused "commands:1: " batch commands
-	printf 'unload mine\nload mine nowhere\n' >commands
-	refused "commands:2: nowhere" batch commands
-	is "$(get '[.[].name]' lists)" '["other","mine","(allow)"]' "the lists"
-}
-
-# What stands in a line stands for that line; what does not belong there is refused, and so is all of the batch.
-lines_of_a_batch() {
-	local line words
-
-	veth 0
-	ip addr add 45.0.9.1/24 dev edge0
-	echo 45.0.0.1 >list
-	bloom add 45.0.0.1
-	while IFS='|' read -r line words; do
-		printf 'add 45.0.0.5\n%s\n' "$line" >commands
-		refused "commands:2: $words" batch commands
-		verdicts 45.0.0.5=pass
-	done <<-'LINES'
-		add 45.0.0.6 --check|--check stands on the command line
-		add 45.0.0.6 -S other|--state stands on the command line
-		add 45.0.0.6 --bpff other|--bpffs stands on the command line
-		add 45.0.0.6 --wait 1|--wait stands on the command line
-		add 45.0.0.6 --log json|--log stands on the command line
-		add -|add: '-': a line of a file of commands reads no standard input
-		load mine -|'-': a line of a file of commands reads no standard input
-	LINES
-	[ ! -e other ] || fail "a directory was made"
-	printf 'add -\n45.0.0.5\n' >commands
-	expect 2 "$XDP_BLOOM" batch - <commands
-	one_line "standard input:1: add: '-'"
-	printf 'add 45.0.9.1\ndel 45.0.9.1\nadd 45.0.0.5\n' >commands
-	bloom batch commands
-	verdicts 45.0.9.1=pass 45.0.0.5=drop
-	for line in 'add 45.0.0.6 --force' 'load mine list --force'; do
-		printf '%s\nadd 45.0.9.1\n' "$line" >commands
-		refused "45.0.9.1, an address of this machine" batch commands
-	done
-	printf 'add 45.0.0.6\ndel 45.0.0.6\ndel 45.0.0.6\n' >commands
-	refused "commands:3: del: 45.0.0.6 is not banned" batch commands
-	printf 'del 45.0.0.5\ndel 45.0.0.5\n' >commands
-	refused "commands:2: del: 45.0.0.5 is not banned" batch commands
-	printf 'add 45.0.0.6 -j\nadd 45.0.0.7\ndel 45.9.9.9\n' >commands
-	refused "commands:3: del: 45.9.9.9 is not banned" batch commands
-	sed -i '$d' commands
-	bloom batch commands
-	[ ! -s out ] || fail "a line has something to show: $(cat out)"
-	bloom add 2a00::1 2a00::2 2a00::3
-	printf 'del 2a00::1\nadd 2a00::1\ndel 2a00::1\n' >commands
-	bloom batch commands
-	is "$(get .keys.ipv6 show)" 2 "the keys after one went twice"
-	verdicts 2a00::1=pass 2a00::2=drop
-}
-
-# A writer of commands may be slow: while it writes nothing, no other command waits for it.
-slow_batch() {
-	local batch pipe
-
-	mkfifo commands
-	"$XDP_BLOOM" batch - <commands >said 2>&1 &
-	batch=$!
-	exec {pipe}>commands
-	# It waits for its standard input.
-	wait_until "a batch that reads" grep -qs '^[0-9]* 0x0 ' "/proc/$batch/syscall"
-	bloom --wait 0 add 45.0.0.1
-	printf 'add 45.0.0.2\nadd 45.0.0.3\n' >&"$pipe"
-	bloom --wait 0 add 45.0.0.4
-	verdicts 45.0.0.1=drop 45.0.0.2=pass 45.0.0.4=drop
-	exec {pipe}>&-
-	wait "$batch" || fail "the batch: $(cat said)"
-	verdicts 45.0.0.1=drop 45.0.0.2=drop 45.0.0.3=drop 45.0.0.4=drop
-	(echo "add 45.0.0.5") | bloom batch /dev/stdin
-	verdicts 45.0.0.5=drop
-}
-
-checks_a_batch() {
-	bloom add 45.0.0.1
-	printf 'add 45.0.0.2\nload mine nowhere\n' >commands
-	refused "commands:2: nowhere: " batch --check commands
-	bloom batch --check=words commands
-	is "$(cat out)" "commands: 2 commands, all right" "what --check says"
-	printf '%s\n' 'add 45.0.0.300' nonsense show 'add 45.0.0.2 --ttl soon' 'add 45.0.0.2' >commands
-	expect 2 "$XDP_BLOOM" batch --check - <commands
-	is "$(sed 's/^xdp-bloom: standard input:\([0-9]*\): .*/\1/' err | tr '\n' ' ')" "1 2 3 4 " "the lines that are wrong"
-	verdicts 45.0.0.2=pass
 }
 
 full_of_lists() {
@@ -420,27 +355,60 @@ mapped() {
 	bloom allow ::ffff:198.51.100.7
 	is "$(get '[.[].prefix]' bans)" '["192.0.2.7","198.51.100.0/24"]' "the bans"
 	verdicts ::ffff:203.0.113.9=drop 203.0.113.9=drop 198.51.100.6=drop 198.51.100.7=pass ::ffff:198.51.100.7=pass
-	printf '%s\n' 192.0.2.7 203.0.113.9 198.51.100.6 >banned
-	printf '%s\n' 192.0.2.6 198.51.100.7 >clean
+	printf '%s\n' {,::ffff:}192.0.2.7 {,::ffff:}203.0.113.9 {,::ffff:}198.51.100.6 >banned
+	printf '%s\n' {,::ffff:}192.0.2.6 {,::ffff:}198.51.100.7 >clean
 	bloom attach edge0
 	send 0 -b banned -c clean
 	bloom del ::ffff:192.0.2.7
-	verdicts 192.0.2.7=pass
+	verdicts 192.0.2.7=pass ::ffff:192.0.2.7=pass
+	bloom add ::ffff:0:0/96 --reason "not on the wire"
+	verdicts 192.0.2.7=pass ::ffff:192.0.2.7=drop ::ffff:198.51.100.7=drop ::fffe:192.0.2.7=pass
+	is "$(get '.[0]|[.address,.list,.prefix,.reason]' test ::ffff:192.0.2.7)" \
+		'["::ffff:192.0.2.7","live","::ffff:0.0.0.0/96","not on the wire"]' "why"
+	printf '%s\n' 203.0.113.9 ::ffff:192.0.2.7 >banned
+	printf '%s\n' 192.0.2.6 2001:db8::7 >clean
+	send 0 -b banned -c clean
 }
 
-# A label is another list's only when the batch is done.
-counted_on() {
-	filtering mine
+# IPv6 addresses that stand for an IPv4 one: 6to4, Teredo, NAT64, ISATAP, and ::a.b.c.d, which nobody uses.
+within() {
+	# Addresses that stand for 192.0.2.N.
+	stand_for() {
+		printf '%s\n' "2002:c000:20$1::9" "2001:0:4136:e378:8000:63bf:3fff:fdf$(printf %x $((15 - $1)))" "64:ff9b::c000:20$1" \
+			"2001:db8::200:5efe:c000:20$1" "2001:db8::5efe:c000:20$1" "::192.0.2.$1"
+	}
+
+	veth 0
+	bloom add 192.0.2.7 --reason "the one within"
+	bloom attach edge0
+	echo 192.0.2.7 >banned
+	{ stand_for 7 && echo 192.0.2.6; } >clean
 	send 0 -b banned -c clean
-	is "$(get '[.lists[]|[.name,.packets]]' stats)" '[["mine",3]]' "the lists that are counted"
-	printf '%s\n' 'unload mine' 'load other list' 'add 300.1.1.1' >commands
-	refused "commands:3: " batch commands
-	is "$(get '[.lists[]|[.name,.packets]]' stats)" '[["mine",3]]' "the counts after a batch that failed"
-	sed -i '$d' commands
-	bloom batch commands
-	is "$(get '[.lists[]|select(.packets>0)|.name]' stats)" '[]' "the lists with a count after the batch"
+	is "$(get .embedded tune)" false "the setting"
+	bloom tune --embedded on
+	{ stand_for 7 && echo 192.0.2.7; } >banned
+	stand_for 6 >clean
+	send 0 -b banned -c clean
+	verdicts 2002:c000:207::9=drop 2002:c000:206::9=pass
+	is "$(get '.[0]|[.address,.list,.prefix,.reason]' test 2002:c000:207::9)" \
+		'["2002:c000:207::9","live","192.0.2.7","the one within"]' "why"
+	bloom add 192.0.2.6
+	bloom save image
+	bloom del 192.0.2.7
+	stand_for 6 >banned
+	stand_for 7 >clean
+	send 0 -b banned -c clean
+	bloom tune --embedded off
+	verdicts 2002:c000:206::9=pass ::192.0.2.6=pass 192.0.2.6=drop
+	# An image does not say it: each machine does.
+	bloom flush
+	bloom load --image image
+	verdicts 2002:c000:207::9=pass 192.0.2.7=drop
+	bloom tune --embedded on
+	verdicts 2002:c000:207::9=drop 192.0.2.7=drop 2002:c000:208::9=pass
 }
 
 run_cases in_place survives_a_reboot ends_in_time shortens says_what_still_bans says_what_is_allowed guard_rails everything \
-	thousands exceptions batches lines_of_a_batch slow_batch checks_a_batch full_of_lists heals older_state counted \
-	counted_on mapped under_traffic
+	"all_and_one 0.0.0.0/0 45.0.0.1 45.0.0.2" "all_and_one ::/0 2a00::1 2a00::2" \
+	side_by_side thousands exceptions full_of_lists heals older_state counted \
+	mapped within under_traffic

@@ -58,7 +58,7 @@ beside_a_reader() {
 		time.sleep(600)
 	PYTHON
 	reader=$!
-	read -r line <reads
+	read -rt "$patience" line <>reads
 	for n in {1..90}; do
 		bloom add "45.1.0.$n"
 	done

@@ -3,7 +3,7 @@
 # The man pages, the help text and the completions say the same as the command; the examples are run.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
-no_kernel='clean|names|complete_|asked_for_help'
+no_kernel='clean|names|contract|complete_|asked_for_help'
 sandbox "$@"
 # shellcheck source=../support/screen.sh
 . "$here/screen.sh"
@@ -155,6 +155,16 @@ completed() {
 	beginnings 'xdp-bloom image make' ima mak
 }
 
+# Each line of the tables in SECURITY.md names a test, or a case of one, that there is.
+contract() {
+	local script case
+
+	while IFS=: read -r script case; do
+		compgen -G "$top/tests/*/$script.*" >/dev/null || fail "SECURITY.md: there is no test $script"
+		[ -z "$case" ] || grep -q "^$case() {" "$top"/tests/*/"$script.sh" || fail "SECURITY.md: $script has no case $case"
+	done < <(sed -n "/^## Who may attack/,/^## What is not/s/.*| \(\`.*\`\) |$/\1/p" "$top/SECURITY.md" | tr ',' '\n' | tr -d ' `')
+}
+
 # In their order, in one sandbox, with the files that they name.
 examples() {
 	local line
@@ -289,4 +299,4 @@ names() {
 	done < <(grep -oE "\`[a-z]+/[a-zA-Z_0-9./-]+\`" "$top/docs/design.md" | tr -d "\`" | sort -u)
 }
 
-run_cases clean names complete_pages complete_completions complete_hostile_names asked_for_help "completed bash" "completed zsh" examples config recipes router sets textfile
+run_cases clean names contract complete_pages complete_completions complete_hostile_names asked_for_help "completed bash" "completed zsh" examples config recipes router sets textfile

@@ -91,7 +91,7 @@ wrong_usage() {
 	refused nonsense test nonsense
 	refused nonsense test 192.0.2.7 nonsense
 	refused -S show -S
-	for name in '' a/b "$(printf 'a\nb')" "$(printf '%0300d' 0)"; do
+	for name in '' . .. a/b "$(printf 'a\nb')" "$(printf '%0300d' 0)"; do
 		refused "" load "$name" good
 	done
 }
@@ -308,6 +308,25 @@ damaged_state() {
 	send 0 -b banned -c clean
 }
 
-run_cases malformed_lines legal_lists files_that_cannot_be_read line_of_10_MB nul_bytes wrong_usage statuses_of_test \
+# What a file is called, a terminal obeys as little as what is in it; JSON stays JSON.
+names_of_files() {
+	local name=$'a\xe2\x80\xaetxt.exe\e[2J\xff\xe2\x80\x8bb' form verb
+
+	echo 192.0.2.1 >"$name"
+	"$XDP_BLOOM" image make "i$name" "$name" >out || fail "no image is made"
+	echo "allow 192.0.2.1" >"c$name"
+	for form in --pretty --json; do
+		for verb in "set count @" "compare @ @" "plan @" "image show i@" "image make i@ @" "run --check --config c@" \
+			"batch --check c@" "state recover @" "-S @ lists"; do
+			read -ra words <<<"$verb"
+			"$XDP_BLOOM" $form "${words[@]//@/$name}" >out 2>err
+			! LC_ALL=C grep -aqP '[\x00-\x08\x0b-\x1f\x7f\xff]|\xe2\x80\xae|\xe2\x80\x8b' out err ||
+				fail "$verb says: $(cat -v out err)"
+			! grep -q "cannot be written" err || fail "$verb: $(cat -v err)"
+		done
+	done
+}
+
+run_cases names_of_files malformed_lines legal_lists files_that_cannot_be_read line_of_10_MB nul_bytes wrong_usage statuses_of_test \
 	nothing_there_yet without_root unreadable_for_want_of_root without_bpffs mounts_bpffs without_dev_null two_instances damaged_state \
 	directories_of_others bpffs_below_a_pin files_may_not_grow started_by_who_hears_of_no_end nobody_listens

@@ -10,7 +10,7 @@ need strace
 preload=$(dirname "$TRAFFIC")/failing.so
 apart=$(dirname "$TRAFFIC")/xdp-bloom-apart
 
-VERBS=(load rotate attach restore add del batch image unload enforce shadow allow disallow tune detach confirm flush)
+VERBS=(load rotate attach restore add needs del batch image unload enforce shadow allow disallow tune detach confirm flush)
 
 # What each call fails with. What cannot fail, and close() and munmap(), which only let go, are not in it.
 declare -A error=([bpf]=ENOMEM [mmap]=ENOMEM [openat]=EMFILE [mkdir]=ENOSPC [fsync]=EIO [fdatasync]=EIO [pwrite64]=ENOSPC
@@ -18,7 +18,7 @@ declare -A error=([bpf]=ENOMEM [mmap]=ENOMEM [openat]=EMFILE [mkdir]=ENOSPC [fsy
 	[fcntl]=EIO [pread64]=EIO [read]=EIO [statfs]=EIO [mprotect]=ENOMEM [dup]=EMFILE [dup3]=EMFILE [memfd_create]=EMFILE
 	[pipe2]=EMFILE [newfstatat]=EIO [getdents64]=EIO [lseek]=EIO [access]=EIO [faccessat2]=EIO [chmod]=EIO [fchmod]=EIO
 	[fchown]=EIO [unlink]=EIO [unlinkat]=EIO [rmdir]=EIO [ioctl]=EIO [bind]=ENOMEM [setsockopt]=ENOMEM
-	[getsockname]=ENOBUFS [clone3]=EAGAIN [membarrier]=ENOMEM [copy_file_range]=EIO)
+	[getsockname]=ENOBUFS [clone3]=EAGAIN [clone]=EAGAIN [membarrier]=ENOMEM [copy_file_range]=EIO)
 calls=$(
 	IFS=,
 	echo "${!error[*]}"
@@ -35,6 +35,16 @@ prepare_images() {
 	bloom load --image even.image --force
 }
 
+# What this machine needs is learned, one by one, and granted.
+prepare_needs() {
+	local n
+
+	for n in {1..5}; do
+		ip addr add "198.18.7.$n/24" dev edge0
+	done
+	ip route add 198.19.0.0/16 via 198.18.7.6
+}
+
 # Each verb: what to run, and whether it has been done.
 arguments_of() {
 	case $1 in
@@ -42,6 +52,7 @@ arguments_of() {
 	rotate | restore) echo "$1" ;;
 	attach) echo attach edge0 ;;
 	add) echo add 198.18.0.1 2001:db8:2::/48 --reason test ;;
+	needs) echo add 198.18.7.0/24 --force ;;
 	del) echo del 198.18.0.1 2001:db8:2::/48 ;;
 	batch) echo batch commands ;;
 	image) echo load --image "$turn.image" --force ;;
@@ -63,6 +74,7 @@ turn_over() {
 		let_go edge1
 		;;
 	add) "$XDP_BLOOM" del 198.18.0.1 2001:db8:2::/48 &>/dev/null ;;
+	needs) "$XDP_BLOOM" del 198.18.7.0/24 &>/dev/null ;;
 	del) "$XDP_BLOOM" add 198.18.0.1 2001:db8:2::/48 &>/dev/null ;;
 	unload) "$XDP_BLOOM" load other "$turn" --force &>/dev/null ;;
 	enforce) "$XDP_BLOOM" shadow other &>/dev/null ;;
@@ -86,6 +98,7 @@ is_done() {
 	attach) [ "$(xdp_id edge0)" != none ] ;;
 	restore) [ "$(xdp_id edge1)" != none ] && "$XDP_BLOOM" test 192.0.2.7 &>/dev/null ;;
 	add) "$XDP_BLOOM" test 198.18.0.1 2001:db8:2::1 &>/dev/null ;;
+	needs) "$XDP_BLOOM" test 198.18.7.1 198.18.7.6 &>/dev/null ;;
 	del) ! "$XDP_BLOOM" -j test 198.18.0.1 2001:db8:2::1 | grep -q '"drop"' ;;
 	batch) is_done load && "$XDP_BLOOM" test 198.18.0.2 &>/dev/null ;;
 	unload) [ "$("$XDP_BLOOM" -j lists | grep -c '"other"')" = 0 ] ;;
@@ -129,7 +142,7 @@ allocations_of() {
 	rm -f seen
 	# shellcheck disable=SC2046 # words
 	FAIL_SEEN=seen LD_PRELOAD=$preload expect 0 "$apart" $(arguments_of "$1")
-	sed 's/^/allocation /' seen
+	tr -d '\0' <seen | sort -un | sed 's/^/allocation /'
 }
 
 # run_with CALL N ARGUMENT...: the command, with that one failing. SQLite whose call that lets go of a lock has failed
@@ -213,6 +226,7 @@ fails_once() {
 	[ "$1" = calls ] || [ -e "$preload" ] || skip "$preload is not built"
 	prepare
 	[ "$verb" != image ] || prepare_images
+	[ "$verb" != needs ] || prepare_needs
 	# Twice: the first time is another way.
 	"$1_of" "$verb" >/dev/null
 	"$1_of" "$verb" >all

@@ -236,7 +236,7 @@ refuses_own_addresses() {
 	reboot_there
 }
 
-# forge FILE OFFSET VALUE: writes eight bytes there, and makes the checksum fit (ECMA-182, as xz has it).
+# forge FILE OFFSET VALUE [TIMES]: writes eight bytes there, and makes the checksum fit (ECMA-182, as xz has it).
 forge() {
 	python3 - "$@" <<'PYTHON'
 import struct, sys
@@ -247,7 +247,8 @@ for n in range(256):
         n = n >> 1 ^ (0xC96C5795D7870F42 if n & 1 else 0)
     table.append(n)
 data = bytearray(open(path, "rb").read())
-data[offset:offset + 8] = struct.pack("=Q", value)
+times = int(sys.argv[4]) if len(sys.argv) > 4 else 1
+data[offset:offset + 8 * times] = struct.pack("=Q", value) * times
 crc = 0xFFFFFFFFFFFFFFFF
 for byte in data[:-8]:
     crc = table[(crc ^ byte) & 255] ^ crc >> 8
@@ -323,6 +324,31 @@ refuses_what_is_very_wide() {
 	reboot_there
 }
 
+# An image made by hand: all of IPv4 goes to a filter that takes everything, and no roster settles it.
+refuses_a_full_filter() {
+	local header=4096 gate=$((4 << 20)) filled=0x5555555555555555 one=0x3ff0000000000000 asked=40
+
+	reboot_there
+	rm -rf there
+	printf '%s\n' 45.0.0.1 45.0.1.1 >two
+	bloom image make honest two --exact=off
+	cp honest full
+	forge full $((header + gate)) 0xffffffffffffffff $(($(stat -c %s full) / 8 - 1 - (header + gate) / 8))
+	there refused "the image: its filter takes 100 % of other addresses, and was made for" load --image full
+	there refused "its filter takes 100 %" load --image full --ban-own
+	# It may say that it was made for that: it is asked about two /24s...
+	forge full $asked $one
+	there bloom load --image full --dry-run
+	# ...or about all.
+	forge full $header $filled $((gate / 8))
+	there refused "the image: it bans 100 % of all IPv4 addresses; --force or --wide loads it" load --image full --ban-own
+	there bloom load --image honest
+	there refused "% of all IPv4 addresses" load --image full --ban-own
+	there bloom load --image full --wide --ban-own
+	is "$(there get '.[0].verdict' test 9.9.9.9)" drop "the verdict"
+	reboot_there
+}
+
 run_cases filters_there_as_here filters_with_live_bans 'filters_without --exact=off' 'filters_without --labels=off' shadow_only_counts \
 	drops_packets survives_a_reboot takes_the_place_of_lists \
-	stays_with_its_copy copies_nothing_too_large warns refuses_own_addresses refuses_what_is_very_wide refuses_what_is_not_whole
+	stays_with_its_copy copies_nothing_too_large warns refuses_own_addresses refuses_what_is_very_wide refuses_a_full_filter refuses_what_is_not_whole

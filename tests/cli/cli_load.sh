@@ -156,6 +156,84 @@ refuses_wide_lists() {
 	bloom enforce shade --force
 }
 
+# so_many N: a list of N addresses.
+so_many() {
+	echo "44.0.0.0-$(python3 -c "import ipaddress; print(ipaddress.ip_address('44.0.0.0') + $1 - 1)")"
+}
+
+# accepted COLUMN=VALUE: as if the state said that.
+accepted() {
+	python3 - "state/state.db" "$1" <<-'PYTHON'
+		import sqlite3, sys
+
+		with sqlite3.connect(sys.argv[1]) as db:
+		    db.execute("UPDATE accepted SET " + sys.argv[2])
+	PYTHON
+}
+
+# Each version has less than half as many again; in sum it comes to nothing much, in a day and in a year.
+refuses_slow_poison() {
+	local n=256 version day=86401
+
+	so_many $n >feed
+	bloom load feed feed
+	for ((version = 0; version < 20; version++)); do
+		n=$((n * 149 / 100))
+		so_many $n >feed
+		"$XDP_BLOOM" load feed feed --if-changed >out 2>err || break
+	done
+	one_line "times as many IPv4 addresses as a day ago; --force or --big-change loads it"
+	[ $n -le 100000 ] || fail "it came to $n addresses in a day"
+	while "$XDP_BLOOM" load feed feed --if-changed 2>err; do
+		n=$((n * 149 / 100))
+		so_many $n >feed
+		accepted day_at=day_at-$day
+	done
+	while grep -q "a day ago" err; do
+		accepted day_at=day_at-$day
+		"$XDP_BLOOM" load feed feed --if-changed 2>err || true
+	done
+	one_line "times as many IPv4 addresses as when it was last accepted by hand"
+	[ $n -le 100000 ] || fail "it came to $n addresses in a year"
+	# A reload that is not confirmed leaves the measure as it was.
+	bloom load feed feed --big-change --confirm 1h
+	python3 -c 'import sqlite3
+with sqlite3.connect("state/state.db") as db:
+    db.execute("UPDATE pending SET deadline = 1")'
+	expect 2 "$XDP_BLOOM" confirm
+	refused "accepted by hand" load feed feed
+	bloom load feed feed --big-change
+	so_many $((n * 5 / 4)) >feed
+	bloom load feed feed --if-changed
+	# Of a state that did not keep it, what is in force is the measure.
+	python3 -c 'import sqlite3
+with sqlite3.connect("state/state.db") as db:
+    db.execute("DELETE FROM accepted")'
+	so_many $((n * 5 / 3)) >feed
+	bloom load feed feed --if-changed
+}
+
+# What was granted is what was granted, not everything after.
+grants_no_more_than_was_asked() {
+	local eighths
+
+	seq -f '%.0f.0.0.0/8' 128 2 223 | head -n 48 >wide
+	seq -f '%.0f.0.0.0/8' 28 2 126 | head -n 37 >>wide
+	refused "% of all IPv4 addresses; --force or --wide loads it" load feed wide
+	bloom load feed wide --wide
+	bloom load feed wide
+	for eighths in 129 131 133 135 137 139; do
+		echo "$eighths.0.0.0/9" >>wide
+	done
+	bloom load feed wide
+	for eighths in 141 143 145 147 149 151; do
+		echo "$eighths.0.0.0/9" >>wide
+	done
+	refused "% of all IPv4 addresses; --force or --wide loads it" load feed wide
+	bloom load feed wide --wide
+	bloom load feed wide
+}
+
 dry_run_changes_nothing() {
 	local before
 
@@ -410,6 +488,6 @@ goes_back_at_the_second_try() {
 }
 
 run_cases leaves_bogons_out hides_what_a_link_led_to refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists \
-	dry_run_changes_nothing skips_damaged_lines shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed \
+	refuses_slow_poison grants_no_more_than_was_asked dry_run_changes_nothing skips_damaged_lines shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed \
 	goes_back_late goes_back_by_its_own_clock goes_back_into_little_memory goes_back_without_a_build \
 	goes_back_at_the_second_try

@@ -41,6 +41,25 @@ sound_state() {
 	cmp before after || fail "the filter is another after restore"
 }
 
+# What it says of what it saved; and after a reboot, too, what follows is a newer generation than any before.
+counts_what_it_saves() {
+	local before
+
+	prepare
+	veth 0 1
+	bloom attach edge0 edge1
+	bloom add 203.0.113.7 2001:db8:9::/48
+	bloom rotate
+	before=$(get .generation show)
+	is "$(get '[.lists,.interfaces,.bans,.whole,.texts,.lost]' state recover)" '[3,2,3,true,true,[]]' "what it saved, as JSON"
+	rm -rf "${XDP_BLOOM_BPFFS:?}"
+	bloom state recover
+	grep -qx 'saved: 3 lists, 2 interfaces, 3 bans' out || fail "what it saved: $(cat out)"
+	bloom restore
+	[ "$(get .generation show)" -gt "$before" ] || fail "generation $(get .generation show) after $before"
+	is "$(get '[.interfaces[].name]' show)" '["edge0","edge1"]' "the interfaces"
+}
+
 # damage ROUND: overwrites or cuts off some of the file.
 damage() {
 	python3 - "$XDP_BLOOM_STATE/state.db" "$1" <<'PYTHON'
@@ -127,7 +146,7 @@ damaged_setting() {
 		# shellcheck disable=SC2086 # a command
 		refused "a setting is damaged (see 'xdp-bloom state recover')" $what
 	done
-	bloom tune
+	refused "setting 'layout' is damaged; see 'xdp-bloom state recover'" tune
 	expect 2 "$XDP_BLOOM" state check
 	one_line "setting 'layout' is damaged"
 	expect 1 "$XDP_BLOOM" state recover
@@ -206,4 +225,4 @@ recover_cut_short() {
 	done
 }
 
-run_cases sound_state damaged recover_cut_short damaged_list damaged_setting endless_tables begins_at_nothing
+run_cases sound_state counts_what_it_saves damaged recover_cut_short damaged_list damaged_setting endless_tables begins_at_nothing

@@ -55,7 +55,9 @@ install_units() {
 	cp "$XDP_BLOOM" $changes/usr/local/sbin/
 	make -s -C "$top" units PREFIX=/usr/local UNITS="$WORK/$changes/etc/systemd/system" || fail "cannot make the units"
 	mkdir $changes/etc/systemd/system/xdp-bloom.service.d
-	printf '[Service]\nRestartSec=0\n' >$changes/etc/systemd/system/xdp-bloom.service.d/soon.conf
+	printf '[Service]\nRestartSec=0\nStandardError=append:/run/said-by-it\n' >$changes/etc/systemd/system/xdp-bloom.service.d/trial.conf
+	mkdir -p $changes/usr/local/lib/systemd/system-generators
+	cp "$top/packaging/systemd/xdp-bloom-generator" $changes/usr/local/lib/systemd/system-generators/
 	echo "run --rotate-every 0" >$changes/etc/xdp-bloom.conf
 	cat >$changes/etc/systemd/system/trial.service <<-'UNIT'
 		[Unit]
@@ -119,6 +121,41 @@ boots() {
 	is "$(head -2 said)" "$(printf '%s\n' 'active, active success' '203.0.113.5: drop (roster)')" "what the second boot says"
 }
 
+# The rights that a config asks for, and no others: sockets, programs, lists in home directories.
+rights() {
+	need curl
+	install_units
+	mkdir -p upper/changes/root upper/changes/usr/local/bin
+	echo 203.0.113.0/24 | tee upper/changes/root/hand >upper/changes/root/line
+	cat >upper/changes/usr/local/bin/hook <<-'SH'
+		#!/bin/sh
+		[ "$XDP_BLOOM_EVENT" != load ] || curl -s http://127.0.0.1:9913/healthz >/var/lib/xdp-bloom/answer
+	SH
+	chmod +x upper/changes/usr/local/bin/hook
+	trial <<-'SH'
+		ip link set lo up
+		"$XDP_BLOOM" load hand /root/hand -q >/dev/null
+		until grep -q "'hand'" /run/said-by-it; do sleep 0.1; done
+		said "$(grep -o "list 'hand': .*;" /run/said-by-it)"
+		echo "run --rotate-every 0 --listen 9913" >/etc/xdp-bloom.conf
+		systemctl restart xdp-bloom.service
+		said "$(grep -o 'cannot listen: [^;]*' /run/said-by-it)"
+		systemctl daemon-reload
+		systemctl restart xdp-bloom.service
+		said "listening: $(curl -sS http://127.0.0.1:9913/healthz 2>&1)"
+		echo "load line /root/line" >>/etc/xdp-bloom.conf
+		echo "run --hook /usr/local/bin/hook" >>/etc/xdp-bloom.conf
+		systemctl daemon-reload
+		systemctl restart xdp-bloom.service
+		echo 198.51.100.0/28 >>/root/line
+		until "$XDP_BLOOM" test 198.51.100.9 >/dev/null; do sleep 0.1; done
+		until [ -s /var/lib/xdp-bloom/answer ]; do sleep 0.1; done
+		said "the hook got $(cat /var/lib/xdp-bloom/answer)"
+	SH
+	is "$(cat said)" "$(printf '%s\n' "list 'hand': /root/hand: Permission denied;" \
+		'cannot listen: Address family not supported by protocol' 'listening: ok' 'the hook got ok')" "what is said"
+}
+
 # recipe_file NAME: what docs/recipes.md has to go into it.
 recipe_file() {
 	awk -v name="/$1\`" 'index($0, name) { found = 1; next } found && /^    / { sub("    ", ""); print; begun = 1; next }
@@ -157,4 +194,4 @@ feeds() {
 		"what is said"
 }
 
-run_cases boots feeds
+run_cases boots rights feeds

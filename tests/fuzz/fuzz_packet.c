@@ -25,6 +25,8 @@ static void shown(const uint8_t *bytes, size_t size, int family, const struct so
 	char buf[16];
 
 	packet_read(&p, bytes, size);
+	if (family == SOURCE_HIDDEN)
+		family = SOURCE_NONE;
 	hold(p.source.family == family && p.destination.family == family && *packet_protocol(p.protocol, buf));
 	hold(family != SOURCE_IPV4 || p.source.num == source->ipv4);
 	hold(family != SOURCE_IPV6 ||

@@ -43,7 +43,8 @@ static const char *const columns[] = {
 	"list.loaded",	    "list.format",  "chunk.list",   "chunk.family",	"chunk.part",	  "chunk.data",
 	"chunk.sum",	    "source.path",  "source.stamp", "source.options",	"interface.name", "interface.mode",
 	"interface.shared", "pending.kind", "pending.name", "pending.deadline", "setting.name",	  "setting.value",
-	"ban.family",	    "ban.length",   "ban.first",    "ban.added",	"ban.expires",	  "ban.reason",
+	"pending.before",   "pending.due",  "pending.boot", "ban.family",	"ban.length",	  "ban.first",
+	"ban.added",	    "ban.expires",  "ban.reason",
 };
 
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
@@ -312,7 +313,7 @@ static void write_seeds(int argc, char **argv)
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	struct interface_info interface = { "eth0", "native", true };
-	struct pending pending = { PENDING_LIST, "one", 4000000000 };
+	struct pending pending = { .kind = PENDING_LIST, .name = "one", .deadline = 4000000000 };
 	struct ban ban = { .first = { 0xc0000200, 4 }, .length = 24, .added = 1, .expires = 3, .reason = "why" };
 	struct state *state;
 	bool renewed;

@@ -12,8 +12,8 @@ build=${BUILD:-$top/build}
 
 # All programs of these packages, and these, as far as they are installed here.
 PACKAGES=(coreutils diffutils findutils grep gzip mount procps sed tar util-linux)
-TOOLS=(awk bash bpftool bridge curl ethtool ip jq make sh ss strace tc tcpdump tmux xdp-loader)
-MODULES=(veth 8021q dummy tun sch_ingress cls_bpf)
+TOOLS=(awk bash bpftool bridge curl ethtool ip jq make sh ss strace tc tcpdump tmux wg xdp-loader)
+MODULES=(veth 8021q dummy tun sch_ingress cls_bpf pppoe wireguard vrf vxlan xfrm_user esp4 tcp_diag udp_diag)
 
 archive() {
 	(cd "$1" && find . | busybox cpio -o -H newc -R 0:0 2>/dev/null) >"$2.new"
@@ -122,7 +122,7 @@ make_tools() {
 	cp "$here/init" "$root/init"
 	sed -n 's/^\(XDP_BLOOM_SEED\)=.*/&/p' < <(env) >"$root/environment"
 	compiled
-	cp -r "$top"/{bpf,docs,packaging,tests,tools,user,Makefile,README.md} "$root/xdp-bloom/"
+	cp -r "$top"/{bpf,docs,packaging,tests,tools,user,Makefile,README.md,SECURITY.md} "$root/xdp-bloom/"
 	for program in "$build/xdp-bloom" "$build"/*.bpf.o "$build"/tests/*; do
 		case $program in
 		*.d | */fuzz*) continue ;;

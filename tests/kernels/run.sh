@@ -16,11 +16,12 @@ limit=${KERNEL_LIMIT:-450}
 releases=("$@")
 [ $# != 0 ] || releases=(bullseye bookworm trixie trixie-backports)
 
+# WireGuard, VRF and IPsec are in these kernels: KERNEL_TESTS=XDP_BLOOM_CASES=shows:cli_guards.sh takes minutes of its own.
 # With the variables, commas between them, that keep a test short enough for an emulated machine.
 tests=(EXACT_ASKS=3000000:prog_ net_attach.sh net_shared.sh
 	"XDP_BLOOM_CASES=finds_interfaces.--shared:net_service.sh"
 	"XDP_BLOOM_ROTATIONS=10,XDP_BLOOM_CASES=rotates:net_rotate.sh"
-	"XDP_BLOOM_CASES=ipv..plain:net_modes.sh"
+	"XDP_BLOOM_CASES=ipv..plain:net_modes.sh" net_frames.sh
 	"XDP_BLOOM_CASES=legal|files|nothing|bpffs|instances:cli_errors.sh")
 # shellcheck disable=SC2206 # words
 [ -z "${KERNEL_TESTS:-}" ] || tests=($KERNEL_TESTS)

@@ -89,13 +89,13 @@ detach_has_the_last_word() {
 	prepare
 	bloom attach edge0
 	hold_lock
-	mv "$XDP_BLOOM_BPFFS/links/edge0" "$XDP_BLOOM_BPFFS/links/hidden" || fail "cannot hide the pin"
+	mv "$XDP_BLOOM_BPFFS/links/edge0" "$XDP_BLOOM_BPFFS/hidden" || fail "cannot hide the pin"
 	"$XDP_BLOOM" detach edge0 &
 	detaching=$!
 	until grep -q -- "-> POSIX .* $detaching " /proc/locks || ! kill -0 $detaching; do moment; done
-	mv "$XDP_BLOOM_BPFFS/links/hidden" "$XDP_BLOOM_BPFFS/links/edge0"
+	mv "$XDP_BLOOM_BPFFS/hidden" "$XDP_BLOOM_BPFFS/links/edge0"
 	kill "$holder"
-	wait $detaching
+	end_of $detaching
 	is "$?" 0 "the status of detach"
 	is "$(xdp_id edge0)" none "the program on edge0"
 	bloom restore
@@ -181,24 +181,83 @@ vanished_interface() {
 	bloom detach --all
 }
 
-# The filter goes with the interface; another one that has its name now is open, and is shown as open.
+# The filter goes with the interface, and is called as that is now; another one that has its old name now is another.
 renamed_interface() {
 	prepare
 	bloom attach edge0
 	filters_renamed
 	veth 0
 	passes_all 0
-	expect 1 "$XDP_BLOOM" restore
-	grep -q "edge0: the filter that was attached under this name" err || fail "restore does not say so: $(cat err)"
-	expect 1 "$XDP_BLOOM" attach edge0 --if-needed
-	one_line "edge0: the filter that was attached under this name"
-	refused "edge0: the filter that was attached under this name" attach edge0
+	bloom restore
+	filters 0
 	filters 8
+	refused "edge8: the filter is attached there already" attach edge8
+	is "$(get '[.interfaces[]|[.name,.moved,.gone]]' show)" '[["edge0",false,false],["edge8",false,false]]' "what show says"
 	bloom detach edge0
-	passes_all 8
+	passes_all 0
+	filters 8
 	bloom attach edge0
 	filters 0
-	is "$(get '[.interfaces[]|[.name,.moved,.gone]]' show)" '[["edge0",false,false]]' "what show says"
+	bloom detach edge8
+	passes_all 8
+	filters 0
+	bloom detach edge0
+	passes_all 0
+	is "$(ls "$XDP_BLOOM_BPFFS/links")" "" "the pins that are left"
+}
+
+# It has its old name again, or is asked for by it.
+renamed_and_back() {
+	prepare
+	bloom attach edge0
+	filters_renamed
+	bloom detach edge0
+	passes_all 8
+	renamed 8 0
+	bloom attach edge0
+	filters_renamed
+	veth 0
+	bloom attach edge0
+	ip link del edge0
+	renamed 8 0
+	refused "edge0: the filter is attached there already" attach edge0
+	filters 0
+	bloom detach edge0
+	passes_all 0
+}
+
+# In another network namespace it filters on, and the one that has its name now is filtered, too.
+moved_interface() {
+	local away
+
+	prepare
+	need nsenter
+	bloom attach edge0
+	unshare --net sleep infinity &
+	away=$!
+	wait_until "a network namespace" other_network $away
+	ip link set edge0 netns $away
+	is "$(get '[.interfaces[]|[.name,.moved,.gone]]' show)" '[["edge0",true,false]]' "what show says of the moved"
+	ip link set wire0 down
+	ip link set wire0 name wire8
+	veth 0
+	bloom restore
+	filters 0
+	is "$(get '[.interfaces[]|[.name,.moved,.gone]]|sort' show)" '[["edge0",false,false],["edge0",true,false]]' "what show says"
+	bloom detach edge0
+	passes_all 0
+	[ "$(away_id $away)" != none ] || fail "the interface that was moved is not filtered any more"
+	bloom detach edge0
+	is "$(away_id $away)" none "the program of the interface that was moved"
+	kill $away
+}
+
+away_id() {
+	nsenter -t "$1" -n ip -j link show edge0 | jq -r '.[0].xdp.prog.id // "none"'
+}
+
+other_network() {
+	[ -e "/proc/$1/ns/net" ] && ! [ "/proc/$1/ns/net" -ef /proc/self/ns/net ]
 }
 
 # In a container eth0 often has the number that eth0 has outside: what is attached there is not attached here.
@@ -237,4 +296,4 @@ without_ethernet() {
 run_cases "two_interfaces native" "two_interfaces skb" counts_by_interface attached_before_anything_is_loaded \
 	second_attach_is_refused detach_one detach_all detach_has_the_last_word unknown_interface \
 	falls_back_to_skb_with_a_warning jumbo_frames without_ethernet vanished_interface renamed_interface \
-	same_name_in_another_namespace
+	renamed_and_back moved_interface same_name_in_another_namespace

@@ -67,7 +67,7 @@ peer_vanishes_under_traffic() {
 	flow 0 -b banned -c clean
 	ip link del wire0
 	kill "${flow_pid[0]}" 2>/dev/null
-	wait "${flow_pid[0]}"
+	end_of "${flow_pid[0]}"
 	send 1 -b banned -c clean
 	bloom rotate
 	bloom load other odd --force

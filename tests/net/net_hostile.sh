@@ -24,7 +24,7 @@ PORT, CROWD = 9913, 10000
 def ask(data, close=False):
     """The first line of what comes back, b'' where nothing does."""
     try:
-        with socket.create_connection(("127.0.0.1", PORT), 30) as s:
+        with socket.create_connection(("127.0.0.1", PORT), 10) as s:
             s.sendall(data)
             if close:
                 s.shutdown(socket.SHUT_WR)
@@ -39,13 +39,13 @@ def status(data, wanted, close=False):
         sys.exit("%r is answered with %r" % (data[:60], line))
 
 
-get = b"GET /metrics HTTP/1.1\r\nHost: x\r\n"
+get = b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 status(get + b"\r\n", [b"200"], close=True)
 status(b"HEAD /metrics HTTP/1.0\r\n\r\n", [b"200"])
 for method in b"POST", b"DELETE", b"CONNECT", b"PROPFIND", b"X" * 300:
-    status(method + b" /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody", [b"405"])
-status(b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n" + b"x" * 9999999, [b"405", b""])
-status(b"POST /metrics HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n", [b"405", b"400"])
+    status(method + b" /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 4\r\n\r\nbody", [b"405"])
+status(b"POST /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99999999\r\n\r\n" + b"x" * 9999999, [b"405", b""])
+status(b"POST /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n", [b"405", b"400"])
 for path in b"/../../etc/passwd", b"/%2e%2e/metrics", b"/metrics/../healthz", b"//metrics", b"*":
     status(b"GET " + path + b" HTTP/1.0\r\n\r\n", [b"404"])
 status(get + b"A: b\r\n" * 200000 + b"\r\n", [b"431", b""])
@@ -53,6 +53,12 @@ status(get + b"A: " + b"a" * 3000000 + b"\r\n\r\n", [b"431", b""])
 status(b"GET /" + b"a" * 3000000 + b" HTTP/1.0\r\n\r\n", [b"414", b""])
 status(bytes(range(256)) * 100, [b"400", b""])
 status(b"GET /met", [b""], close=True)
+# By an address or a name of its own, not by that of a page from elsewhere that leads here.
+for host in b"127.0.0.1:9913", b"[::1]:9913", b"localhost", b"LOCALHOST.", socket.gethostname().encode(), b"one.example":
+    status(b"GET /healthz HTTP/1.1\r\nHost: " + host + b"\r\n\r\n", [b"200"])
+for host in b"evil.example", b"x", b"127.0.0.1.evil.example", b"one.example.evil", b"one", b"[::1", b"", b"[]":
+    for page in b"/metrics", b"/healthz", b"/":
+        status(b"GET " + page + b" HTTP/1.1\r\nHost: " + host + b"\r\n\r\n", [b"421", b"400"])
 
 # A crowd that says half of something and stays.
 room = min(CROWD + 100, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
@@ -70,6 +76,10 @@ for s in crowd:
         pass
 print(len(crowd), flush=True)
 sys.stdin.readline()
+# Whoever asks properly is answered while they stay, and while no time passes: he waits for none of them.
+status(get + b"\r\n", [b"200"])
+print("answered", flush=True)
+sys.stdin.readline()
 # The crowd goes, half of it before the service has looked at it; the next client is answered.
 for s in crowd:
     s.close()
@@ -81,7 +91,7 @@ web() {
 	local crowd before
 
 	prepare
-	ready --listen 9913
+	LD_PRELOAD=${TRAFFIC%/*}/clock.so CLOCK_STOPPED=$WORK/stopped ready --listen 9913 --host two.example,one.example
 	before=$(ps -o rss= -p "$service_pid")
 	mkfifo go told
 	timeout 300 python3 "$WORK.crowd" <go >told 2>crowd.err &
@@ -91,6 +101,10 @@ web() {
 	printf '# %s connections; %s kB of memory before, %s kB with them\n' "$line" "$before" "$(ps -o rss= -p "$service_pid")"
 	still_works
 	[ "$(ps -o rss= -p "$service_pid")" -lt $((before + 8192)) ] || fail "it has grown"
+	: >stopped
+	echo >&"$go"
+	read -r line <&"$told" || fail "nobody is answered beside the crowd: $(cat crowd.err)"
+	rm stopped
 	echo >&"$go"
 	wait "$crowd" || fail "no client is answered after the crowd: $(cat crowd.err)"
 	stop
@@ -106,7 +120,7 @@ clients = {}
 
 def come():
     s = socket.create_connection(("127.0.0.1", 9913))
-    s.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n")
+    s.sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n")
     clients[s.fileno()] = s
 
 
@@ -155,12 +169,14 @@ hook() {
 # shellcheck disable=SC2016 # what no shell may read
 hooks_run() {
 	prepare
-	hook 'read -r line; echo "$XDP_BLOOM_EVENT|$XDP_BLOOM_MESSAGE|$line" >>'"$WORK/got"
+	hook 'read -r line; echo "$XDP_BLOOM_EVENT|$XDP_BLOOM_MESSAGE|$XDP_BLOOM_TIME $XDP_BLOOM_GENERATION|$line" >>'"$WORK/got"
 	ready --hook "$WORK/hook"
 	bloom add 192.0.2.66 --reason '$(touch pwned) `touch pwned`; "'"'"
 	wait_until "the event that the hook gets" grep -qs '^add|' got
 	is "$(grep '^add|' got | cut -d'|' -f2)" 'add 192.0.2.66 --reason $(touch pwned) `touch pwned`; "'"'" "the message"
-	is "$(grep '^add|' got | cut -d'|' -f3- | jq -r .event)" add "what came on standard input"
+	is "$(grep '^add|' got | cut -d'|' -f4- | jq -r .event)" add "what came on standard input"
+	is "$(grep '^add|' got | cut -d'|' -f3)" "$(grep '^add|' got | cut -d'|' -f4- | jq -r '"\(.time) \(.generation)"')" \
+		"the time and the generation"
 	[ ! -e pwned ] || fail "a shell has read the message"
 	stop
 }

@@ -22,7 +22,9 @@ prometheus() {
 	is "$(sed -n 's/^xdp_bloom_packets_total{interface="edge0",verdict="dropped".*} //p' page | jq -s add)" 300 \
 		"dropped on the interface"
 	bloom metrics
-	is "$(sed 's/ .*//' out)" "$(sed 's/ .*//' page)" "the names on the page and of the verb"
+	# What the service alone knows stands last.
+	is "$(sed 's/ .*//' out)" "$(sed '/faults_total/,$d; s/ .*//' page)" "the names on the page and of the verb"
+	grep -q '^xdp_bloom_faults_total 0$' page || fail "nothing was gone, but: $(tail -n 6 page)"
 	stop
 	[ ! -e "$XDP_BLOOM_STATE/samples.sock" ] || fail "the socket is still there"
 }
@@ -69,13 +71,13 @@ by_the_conventions() {
 
 # until_health CODE WORDS: what /healthz comes to say.
 until_health() {
-	wait_until "$1 from /healthz" health_is "$1"
-	is "$(cat page)" "$2" "/healthz"
+	wait_until "$1 and '$2' from /healthz" health_is "$1" "$2"
 }
 
+# The page may say first that there is no filter, and then which parts are gone.
 health_is() {
 	get_page /healthz
-	[ "$code" = "$1" ]
+	[ "$code" = "$1" ] && [ "$(head -n 1 page)" = "$2" ]
 }
 
 # Not ok where the filter is gone, or the state cannot be read. An empty one is one, too.
@@ -101,8 +103,12 @@ health() {
 	until_health 503 "the state is lost, or cannot be read"
 	mv elsewhere "$XDP_BLOOM_STATE"
 	until_health 200 ok
+	grep -q "^healed 2 times, at last at .*: $XDP_BLOOM_STATE" page || fail "/healthz does not say what was: $(cat page)"
 	rm -rf "${XDP_BLOOM_BPFFS:?}"
-	until_health 503 "no filter is in force, or it cannot be read"
+	mount -o remount,ro /sys/fs/bpf
+	until_health 503 "root, slot, counters and 13 more pins are gone from $XDP_BLOOM_BPFFS"
+	mount -o remount,rw /sys/fs/bpf
+	until_health 200 ok
 	stop
 }
 
@@ -128,7 +134,7 @@ reported() {
 	is "$(get '[.series[][2]]|add' report --last minute)" 1500 "the sum of the seconds"
 	# Sums of a service that was killed are still there for the next.
 	kill -KILL "$service_pid"
-	wait "$service_pid"
+	end_of "$service_pid"
 	ready
 	send 0 -n 10 -b banned -c clean
 	until_true '.dropped.packets==1530'
@@ -168,16 +174,21 @@ without_a_service() {
 
 # Two look at once, and the service as well.
 handed_on() {
+	local one two
+
 	prepare
 	ready
 	send 0 -b banned -c clean
 	until_true '.samples>=3'
 	"$XDP_BLOOM" -vj watch --count 3 >one 2>one.err &
+	one=$!
 	"$XDP_BLOOM" -vj watch --count 3 >two 2>two.err &
+	two=$!
 	wait_until "the first who watches" grep -qs watching one.err
 	wait_until "the second who watches" grep -qs watching two.err
 	flow 0 -b banned -c clean
-	wait %?one %?two || fail "watch ended with $?"
+	end_of "$one" || fail "watch ended with $?"
+	end_of "$two" || fail "watch ended with $?"
 	stop_flow 0
 	is "$(wc -l <one) $(wc -l <two)" "3 3" "the samples that two saw"
 	stop
@@ -185,12 +196,15 @@ handed_on() {
 
 # The service goes: watch says so, in one line.
 left_alone() {
+	local watcher
+
 	prepare
 	ready
 	"$XDP_BLOOM" -v watch >seen 2>seen.err &
+	watcher=$!
 	wait_until "who watches" grep -qs watching seen.err
 	stop
-	wait %?watch
+	end_of "$watcher"
 	is $? 2 "the status of watch"
 	is "$(tail -1 seen.err)" "xdp-bloom: the service has gone" "what it said"
 }
@@ -237,6 +251,20 @@ says_all() {
 	! grep -qE '(src|href)=' out || fail "the page needs something else"
 }
 
+# The highest bar reaches the top, none is higher, and no table is longer than was asked for.
+drawn_to_scale() {
+	python3 - <<-'PYTHON' || fail "the chart is drawn wrongly"
+		import re
+
+		page = open("page.html").read()
+		bars = [tuple(map(float, bar)) for bar in re.findall(r'<rect class="\w+" x="\S+" y="(\S+)" width="\S+" height="(\S+)"/>', page)]
+		assert bars and abs(min(y for y, _ in bars)) < 0.01, bars
+		assert all(0 <= y and y + height < 220.01 for y, height in bars), bars
+		rows = {name: table.count("<tr><td>") for name, table in re.findall(r'<table id="(\w+)">(.*?)</table>', page, re.S)}
+		assert rows["sources"] == rows["networks"] == 2 and rows["lists"] == 1, rows
+	PYTHON
+}
+
 in_a_browser() {
 	local browser
 
@@ -244,9 +272,10 @@ in_a_browser() {
 	ready
 	send 0 -n 500 -b banned -c clean
 	until_true '.dropped.packets==1500 and .samples>0'
-	bloom report --html
+	bloom report --html --top 2
 	mv out page.html
 	stop
+	drawn_to_scale
 	expect 0 parsed
 	says_all
 	browser=$(command -v chromium || command -v google-chrome) || return 0

@@ -180,7 +180,7 @@ dumps_no_core() {
 		exec {fd}>first # when it reads
 		owner=$(stat -c %u "/proc/$pid/environ")
 		exec {fd}>&-
-		wait $pid
+		end_of $pid
 		is "$owner" $wanted "the owner of the memory of $program"
 		wanted=$USER_ID
 	done

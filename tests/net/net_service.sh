@@ -141,8 +141,12 @@ clock_is_set() {
 	need strace
 	prepare
 	under=(strace -D -o reads -e trace=read -e inject=read:error=ECANCELED:when=1 -P 'anon_inode:[timerfd]')
-	ready
+	LD_PRELOAD=${TRAFFIC%/*}/clock.so CLOCK_AHEAD=$WORK/ahead ready
+	bloom add 192.0.2.5 --ttl 10h
+	wait_until "a timer for the end of the ban" ended_or_timed
+	echo 3600 >ahead
 	bloom add 192.0.2.6 --ttl 1s
+	heard "$log" "seconds ahead: bans with an end go on for so much less"
 	heard "$log" "what ran out of time: done"
 	grep -q INJECTED reads || skip "needs a strace that knows a timer by its name, of a newer package strace"
 	send 0 -b banned -c clean
@@ -307,7 +311,7 @@ killed_at_start() {
 	child_of "xdp-bloom restore"
 	kill -KILL "$child"
 	heard "$log" "start: ended by signal 9"
-	wait "$service_pid"
+	end_of "$service_pid"
 	is $? 2 "the exit status of the service"
 }
 
@@ -342,7 +346,7 @@ damaged_state() {
 	printf 'garbage garbage garbage' | dd of="$XDP_BLOOM_STATE/state.db" conv=notrunc status=none
 	service
 	heard "$log" "damaged"
-	wait "$service_pid"
+	end_of "$service_pid"
 	is $? 2 "the exit status of the service"
 	send 0 -b banned -c clean
 }
@@ -363,7 +367,7 @@ print(urlopen("http://127.0.0.1:9753/metrics", timeout=30).read().decode())' >pa
 	bloom rotate
 	service --listen 9753
 	heard "$log" "metrics need libmicrohttpd"
-	wait "$service_pid"
+	end_of "$service_pid"
 	is $? 2 "the exit status of the service"
 	umount "$library"
 }

@@ -239,7 +239,45 @@ shared_cut_short() {
 	passes_all 0
 }
 
+# alone ARGS...: with --confirm 1s, and nobody waits for that but the kernel.
+alone() {
+	bloom "$@" --confirm 1s
+	pgrep -f "^xdp-bloom -S $XDP_BLOOM_STATE .*--watch" | xargs -r kill -KILL
+}
+
+# lets_through FILE
+lets_through() {
+	(send 0 -c "$1") >/dev/null 2>&1
+}
+
+# Behind a dispatcher what is on trial lets everything pass when its time is over, and the next command brings the rest.
+# Where the time was over before the program ran, what was there before runs.
+shared_on_trial() {
+	need pgrep
+	other_program
+	prepare
+	need_dispatcher
+	bloom attach edge0 --shared
+	echo 198.51.100.77 >extra
+	bloom add 198.51.100.77 --confirm 1h
+	send 0 -b extra -c clean
+	bloom confirm
+	cat banned extra >all
+	send 0 -b all -c clean
+	bloom del 198.51.100.77
+	alone add 198.51.100.77
+	wait_until "that edge0 lets through whom it did before" lets_through extra
+	expect 2 "$XDP_BLOOM" confirm
+	cat clean extra >others
+	send 0 -b banned -c others
+	bloom detach edge0
+	alone attach edge0 --shared
+	wait_until "that edge0 lets everybody through" lets_through everybody
+	expect 2 "$XDP_BLOOM" confirm
+	is "$(xdp_id edge0)" none "the program on edge0"
+}
+
 run_cases "another_program_is_there xdpdrv" "another_program_is_there xdpgeneric" shared_without_dispatcher \
 	"shared native other --shared" "shared skb other --shared" "shared native other" "shared skb other" \
 	"shared native us --shared" "shared skb us --shared" shared_is_lost shared_is_renamed shared_without_the_right \
-	shared_by_two_instances shared_cut_short
+	shared_by_two_instances shared_cut_short shared_on_trial

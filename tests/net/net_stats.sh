@@ -8,6 +8,7 @@ sandbox "$@"
 # rates: a line every tenth of a second, from now on.
 rates() {
 	"$XDP_BLOOM" -j stats --interval 0.1 >rates 2>rates.err &
+	stats=$! # the process
 	next_rate
 }
 
@@ -22,8 +23,8 @@ has_lines() {
 
 # dropped N: so many in all lines, of the whole, of all interfaces, stages and lists.
 dropped() {
-	kill -INT %?stats
-	wait %?stats || fail "stats ended with $?: $(cat rates.err)"
+	kill -INT "$stats"
+	end_of "$stats" || fail "stats ended with $?: $(cat rates.err)"
 	is "$(jq -sc 'map(.seconds as $s | .rate | [.packets.dropped, (.interfaces | map(.packets.dropped) | add),
 		(.stages | map(select(.verdict == "dropped").packets) | add), (.lists | map(.packets) | add // 0)] | map(. * $s)) |
 		transpose | map(add | round)' rates)" "[$1,$1,$1,$1]" "all, by interface, stage and list, what the lines add up to,"
@@ -92,11 +93,11 @@ detached_meanwhile() {
 	stopped_by_strace trace
 	bloom attach edge0
 	kill -CONT "$(pgrep -P $reader)"
-	wait $reader || fail "stats ended with $?: $(cat rows.err)"
+	end_of $reader || fail "stats ended with $?: $(cat rows.err)"
 	is "$(jq -c '[.packets.dropped, (.interfaces | map(.packets.dropped) | add)]' rows)" "[300,300]" "what was read"
 }
 
-gone() {
+interface_gone() {
 	filtering bad
 	rates
 	send 0 -n 100 -b banned -c clean
@@ -117,4 +118,44 @@ flushed() {
 	dropped 330
 }
 
-run_cases rotated detached detached_meanwhile gone flushed
+# in_words: the lines that the totals as JSON come to: the same numbers, each where it belongs.
+in_words() {
+	"$XDP_BLOOM" -j stats | jq -r '
+		def line($what; $name): "\($what)|\($name)|\(.packets)";
+		. as $all |
+		(("passed", "dropped", "unparsed") as $verdict |
+			($all.packets[$verdict] | "\($verdict)||\(.)"),
+			if $verdict == "unparsed" then empty else
+				$all.stages[] | select(.verdict == $verdict and .packets > 0) | line(""; .stage) end),
+		(.interfaces[] | (.name // "others before") as $name | select(.name or .packets.passed + .packets.dropped > 0) |
+			("passed", "dropped") as $verdict | "\($verdict) on|\($name)|\(.packets[$verdict])"),
+		(.lists[] | line(if .kind == "shadow" then "would drop" elif .name then "dropped by" else "dropped," end;
+			.name // "no list named"))' | sort
+}
+
+# said: the lines of stats, in the same way.
+said() {
+	sed -E 's/^(.{10}) (.{20}) +([0-9]+) packets.*/\1|\2|\3/; s/ *\| */|/g' out | sort
+}
+
+says_it_in_words() {
+	veth 0 1
+	a_list
+	printf '%s\n' 198.51.100.7 2001:db8::8 >shadowed
+	echo 192.0.2.9 >allowed
+	bloom load bad list
+	bloom load noted shadowed --shadow
+	bloom load friends allowed --allow
+	bloom add 198.18.0.1 2001:db8:9::/48
+	bloom attach edge0 edge1
+	cat shadowed >>clean
+	printf '%s\n' 198.18.0.1 2001:db8:9::1 >>banned
+	send 0 -n 7 -b banned -c clean
+	send 1 -n 3 -b banned -c clean
+	bloom detach edge1
+	bloom stats
+	is "$(said)" "$(in_words)" "what stats says"
+	[ "$(said | wc -l)" -ge 14 ] || fail "so few lines: $(cat out)"
+}
+
+run_cases says_it_in_words rotated detached detached_meanwhile interface_gone flushed

@@ -20,7 +20,7 @@ watching() {
 	"$XDP_BLOOM" -v "$@" >"$output" 2>ready &
 	watcher=$!
 	exec {fd}<ready
-	read -r line <&"$fd"
+	read -rt "$patience" line <&"$fd"
 	is "$line" "xdp-bloom: watching" "what '$*' says first"
 }
 
@@ -28,7 +28,7 @@ text() {
 	filtering bad
 	watching seen watch --count 3
 	send 0 -b banned -c clean
-	wait $watcher || fail "watch ended with $?"
+	end_of $watcher || fail "watch ended with $?"
 	cut -d' ' -f2- seen | tr -s ' ' | sort >got
 	sort >wanted <<-'EOF'
 		edge0 bad roster 192.0.2.7:9 > 198.51.100.1:9 udp 66
@@ -42,7 +42,7 @@ json_lines() {
 	filtering bad
 	watching seen -j watch --count 3
 	send 0 -b banned -c clean
-	wait $watcher || fail "watch ended with $?"
+	end_of $watcher || fail "watch ended with $?"
 	is "$(jq -sc 'map([.interface,.list,.stage,.source,.protocol,.source_port,.bytes])|sort' seen)" \
 		'[["edge0","bad","gate","203.0.113.9","udp",9,66],["edge0","bad","roster","192.0.2.7","udp",9,66],["edge0","bad","roster","2001:db8::7","udp",9,86]]' \
 		"what was seen"
@@ -77,7 +77,7 @@ captured() {
 	filtering bad
 	watching /dev/null capture -w file.pcapng --count 3
 	send 0 -b banned -c clean
-	wait $watcher || fail "capture ended with $?"
+	end_of $watcher || fail "capture ended with $?"
 	is "$(stat -c %a file.pcapng)" 600 "the mode of the file"
 	expect 0 tcpdump -nr file.pcapng
 	is "$(grep -o 'IP6* [0-9a-f.:]* > ' out | sort | paste -sd' ')" \
@@ -91,7 +91,7 @@ captured_for_tshark() {
 	filtering bad
 	watching /dev/null capture -w file.pcapng --count 3
 	send 0 -b banned -c clean
-	wait $watcher || fail "capture ended with $?"
+	end_of $watcher || fail "capture ended with $?"
 	expect 0 tshark -nr file.pcapng -T fields -e frame.interface_name -e ip.src -e ipv6.src -e udp.dstport -e frame.len \
 		-e frame.comment
 	is "$(tr -s '\t' ' ' <out | sort)" "$(sort <<-'EOF'
@@ -116,7 +116,7 @@ captured_to_a_pipe() {
 	wait_until "a packet that tcpdump has read" grep -q '203.0.113.9' seen
 	kill $reader
 	flow 0 -b banned -c clean
-	wait $watcher
+	end_of $watcher
 	stop_flow 0
 }
 
@@ -136,7 +136,7 @@ live() {
 	echo 198.51.100.9 >banned
 	watching seen -j watch --count 1
 	send 0 -b banned -c clean
-	wait $watcher || fail "watch ended with $?"
+	end_of $watcher || fail "watch ended with $?"
 	is "$(jq -r .list seen)" live "the list of a live ban"
 }
 
@@ -153,7 +153,7 @@ sees_first() {
 	echo "$1" >one
 	watching seen -j watch --count 1
 	"$TRAFFIC" -b one -c clean wire0 edge0 >sent
-	wait $watcher
+	end_of $watcher
 	is "$(jq -r .source seen)" "$1" "the first one seen"
 }
 
@@ -164,7 +164,7 @@ killed() {
 	kill -STOP $watcher
 	send 0 -b banned -c clean
 	kill -KILL $watcher
-	wait $watcher
+	end_of $watcher
 	sees_first 203.0.113.9
 }
 
@@ -179,7 +179,7 @@ ended_with_samples() {
 	send 0 -b banned -c clean
 	kill -INT $watcher
 	kill -CONT $watcher
-	wait $watcher || fail "watch ended with $?"
+	end_of $watcher || fail "watch ended with $?"
 	is "$(wc -l <seen)" 3 "the number seen"
 }
 
@@ -194,7 +194,7 @@ bounded() {
 	send 0 -n 200 -b banned -c clean
 	bloom stats
 	kill -INT $watcher
-	wait $watcher || fail "watch ended with $?"
+	end_of $watcher || fail "watch ended with $?"
 	seconds=$((($(date +%s%N) - begin) / 1000000000 + 1))
 	most=$((50 * (seconds + 1) * $(nproc)))
 	[ "$(get .packets.dropped stats)" -gt 500 ] || fail "too little was sent"
@@ -214,7 +214,7 @@ one_reader() {
 	watching seen watch
 	refused "somebody reads the samples already" watch
 	kill -TERM $watcher
-	wait $watcher || fail "watch ended with $?"
+	end_of $watcher || fail "watch ended with $?"
 }
 
 refusals() {

@@ -20,6 +20,7 @@
 #include "kernel/counters.h"
 #include "kernel/live.h"
 #include "kernel/root.h"
+#include "frames.h"
 #include "ktap.h"
 #include "base/log.h"
 #include "naive.h"
@@ -187,18 +188,33 @@ static struct run run_program(int fd, const uint8_t *frame, size_t size)
 	return (struct run){ opts.retval, !err };
 }
 
-/* One packet through all three; family 0 where no source is to be found in it. */
+/* What the arrays say of a source, and on whose account it is banned. One that carries an IPv4 address is that, too. */
+static __u32 answer_for(int family, ip6 source, int *label)
+{
+	__u32 answer;
+
+	if (family == 6 && source >> 32 == 0xffff) {
+		answer = answer_for(4, (__u32)source, label);
+		if (answer & ANSWER_DROP)
+			return answer;
+	}
+	*label = naive_label(&model, family, source);
+	answer = family == 4 ? decide_ipv4(&live.g, (__u32)source)
+			     : decide_ipv6(&live.g, (__u64)(source >> 64), (__u64)source);
+	return decide_shadow(&live.g, answer);
+}
+
+/* One packet through all three; family 0 where no source is to be found in it, or HIDDEN. */
 static bool judge(const char *shape, const uint8_t *frame, size_t size, int family, ip6 source, bool exact)
 {
-	__u32 answer = ~0U, verdict = PASS;
-	enum verdict counted = UNPARSED;
-	int label = family ? naive_label(&model, family, source) : -1;
+	bool found = family == 4 || family == 6;
+	__u32 answer = family == HIDDEN ? ANSWER_HIDDEN : ANSWER_UNPARSED, verdict = family == HIDDEN ? DROP : PASS;
+	enum verdict counted = family == HIDDEN ? DROPPED : UNPARSED;
+	int label = -1;
 	int programs[] = { program, root };
 
-	if (family) {
-		answer = family == 4 ? decide_ipv4(&live.g, (__u32)source)
-				     : decide_ipv6(&live.g, (__u64)(source >> 64), (__u64)source);
-		answer = decide_shadow(&live.g, answer);
+	if (found) {
+		answer = answer_for(family, source, &label);
 		verdict = answer & ANSWER_DROP ? DROP : PASS;
 		counted = answer & ANSWER_DROP ? DROPPED : PASSED;
 		/* The arrays say what the model says; without a roster they may drop more. */
@@ -215,19 +231,19 @@ static bool judge(const char *shape, const uint8_t *frame, size_t size, int fami
 
 		wanted[counted].packets++;
 		wanted[counted].bytes += size;
-		if (family && answer & (ANSWER_DROP | ANSWER_SHADOW)) {
+		if (found && answer & (ANSWER_DROP | ANSWER_SHADOW)) {
 			wanted_lists[ANSWER_LABEL(answer)].packets++;
 			wanted_lists[ANSWER_LABEL(answer)].bytes += size;
 		}
 		if (!run.ran ||
 		    !CHECK(run.result == verdict, "%s cut to %zu bytes, %s: verdict %u, not %u", shape, size,
 			   i ? "through the root" : "the program itself", run.result, verdict) ||
-		    !check_counters(family ? (__u8)ANSWER_LABEL(answer) : 1))
+		    !check_counters(found ? (__u8)ANSWER_LABEL(answer) : 1))
 			return false;
 	}
 	return CHECK(run_program(ask, frame, size).result == answer, "%s cut to %zu bytes: the asking program differs",
 		     shape, size) &&
-	       check_counters(family ? (__u8)ANSWER_LABEL(answer) : 1);
+	       check_counters(found ? (__u8)ANSWER_LABEL(answer) : 1);
 }
 
 /* --- The cases of a program ------------------------------------------------------------------------------------------
@@ -239,7 +255,7 @@ static int in_force_run(const struct ktap_case *cases, size_t count)
 	int err = kernel_ready(&own_context), status;
 
 	if (!err)
-		err = kernel_base(&own_context);
+		err = kernel_base(&own_context, 0);
 	root = get_pin(PIN_ROOT);
 	counters = get_pin(PIN_COUNTERS);
 	list_counters = get_pin(PIN_LIST_COUNTERS);
@@ -250,7 +266,7 @@ static int in_force_run(const struct ktap_case *cases, size_t count)
 	/* Nothing to release yet. */
 	for (enum array a = 0; a < ARRAYS; a++)
 		live.map[a].fd = -1;
-	live.program = live.ask = live.meta = -1;
+	live.program = live.ask = live.meta = live.on_trial = live.before = live.term = -1;
 	status = ktap_run(cases, count);
 	kernel_release(&live);
 	return status;

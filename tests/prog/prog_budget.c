@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What the verifier has to do for each shape of generation: how many instructions it goes through, how many states it
- * keeps, how long the program is that it leaves. They must not grow unseen: tests/prog/verifier-budget.txt has what is
- * known, for one kernel and one compiler. With others only the verdict counts. XDP_BLOOM_BUDGET=write writes the table
- * anew.
+ * keeps, how long the program is that it leaves; and how many instructions of it a packet executes (ways.h). They must
+ * not grow unseen: tests/prog/verifier-budget.txt and ways.txt have what is known, for one kernel and one compiler.
+ * With others only the verdict counts. XDP_BLOOM_BUDGET=write writes the table anew.
  */
 #include <errno.h>
 #include <sys/utsname.h>
@@ -11,6 +11,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "frames.h"
 #include "kernel/generation.h"
 #include "kernel/root.h"
 #include "ktap.h"
@@ -18,10 +19,12 @@
 #include "own_pins.h"
 #include "filter/plan_sizes.h"
 #include "kernel/programs.h"
+#include "ways.h"
 #include "xdp_bloom.skel.h"
 
-#define LOG_STATS 4 /* of the verifier: what it did, without how */
-#define TABLE	  "verifier-budget.txt"
+#define LOG_STATS  4 /* of the verifier: what it did, without how */
+#define TABLE	   "verifier-budget.txt"
+#define WAYS_TABLE "ways.txt"
 
 enum { SHAPE_GATED = 1000, SHAPE_UNGATED = 400000 }; /* hosts, each in a /24 of its own */
 
@@ -97,16 +100,19 @@ static void environment(char *text, size_t size)
 		 atoi(CLANG_VERSION), host.machine);
 }
 
-static FILE *open_table(const char *mode)
+static FILE *open_table(const char *mode, const char *name)
 {
-	FILE *file = fopen("tests/prog/" TABLE, mode);
+	char path[64];
+	FILE *file;
 
-	return file || *mode == 'w' ? file : fopen("prog/" TABLE, mode); /* in a kernel tree */
+	snprintf(path, sizeof(path), "tests/prog/%s", name);
+	file = fopen(path, mode);
+	return file || *mode == 'w' ? file : fopen(path + strlen("tests/"), mode); /* in a kernel tree */
 }
 
 static bool read_table(const char *here)
 {
-	FILE *file = open_table("r");
+	FILE *file = open_table("r", TABLE);
 	char line[256];
 
 	if (!file)
@@ -159,6 +165,117 @@ static void compare(const char *shape, const char *program, const struct cost *n
 		       now->verified, now->instructions);
 }
 
+/* --- Ways ------------------------------------------------------------------------------------------------------------
+ */
+
+/* Frames by their shapes in frames.h, and what all arrays read as. */
+static const char *const way_frames[] = {
+	"IPv4",
+	"IPv6",
+	"802.1Q, IPv4",
+	"802.1Q, IPv6",
+	"802.1ad, 802.1Q, IPv4",
+	"802.1ad, 802.1Q, IPv6",
+	"PPPoE, IPv4",
+	"PPPoE, IPv6",
+	"802.1Q twice, PPPoE, IPv4",
+	"802.1Q twice, PPPoE, IPv6",
+	"ARP",
+	"802.1Q, ARP",
+};
+static const uint8_t way_fills[] = { 0x00, 0xaa, 0xff };
+
+#define WAY_FRAMES (sizeof(way_frames) / sizeof(way_frames[0]))
+#define WAY_FILLS  (sizeof(way_fills) / sizeof(way_fills[0]))
+
+static struct ways {
+	char shape[32];
+	unsigned int fill, n[WAY_FRAMES];
+} known_ways[SHAPES * WAY_FILLS];
+static size_t known_ways_n;
+static FILE *ways_table; /* written, if it is */
+
+static void read_ways(void)
+{
+	FILE *file = open_table("r", WAYS_TABLE);
+	char line[256];
+
+	while (file && fgets(line, sizeof(line), file) && known_ways_n < SHAPES * WAY_FILLS) {
+		struct ways *row = &known_ways[known_ways_n];
+		int at = 0, more = 0;
+
+		if (*line == '#' || sscanf(line, "%31s %x%n", row->shape, &row->fill, &at) != 2)
+			continue;
+		for (size_t i = 0; i < WAY_FRAMES && sscanf(line + at, "%u%n", &row->n[i], &more) == 1; i++)
+			at += more;
+		known_ways_n++;
+	}
+	if (file)
+		fclose(file);
+}
+
+static void write_ways_head(void)
+{
+	fprintf(ways_table,
+		"# How many instructions a packet executes on its way through each shape of generation: make budget\n"
+		"# writes it, for the kernel and the compiler of " TABLE
+		". Fill: what the arrays read as. The columns:\n");
+	for (size_t i = 0; i < WAY_FRAMES; i++)
+		fprintf(ways_table, "# %zu: %s\n", i + 1, way_frames[i]);
+}
+
+static void compare_ways(const struct ways *now)
+{
+	const struct ways *then = NULL;
+
+	for (size_t i = 0; i < known_ways_n; i++)
+		if (!strcmp(known_ways[i].shape, now->shape) && known_ways[i].fill == now->fill)
+			then = &known_ways[i];
+	if (ways_table)
+		fprintf(ways_table, "%-20s %02x", now->shape, now->fill);
+	else if (comparable)
+		CHECK(then, "%s has no ways in the table: make budget", now->shape);
+	for (size_t i = 0; i < WAY_FRAMES; i++) {
+		CHECK(now->n[i] || !(comparable || ways_table), "%s, %s: an instruction that ways.h does not know",
+		      now->shape, way_frames[i]);
+		if (ways_table)
+			fprintf(ways_table, " %5u", now->n[i]);
+		else if (comparable && then)
+			CHECK(now->n[i] <= then->n[i],
+			      "the way of a packet got longer: %s, arrays of %02x, %s: %u instructions, not %u",
+			      now->shape, now->fill, way_frames[i], now->n[i], then->n[i]);
+	}
+	if (ways_table)
+		fputc('\n', ways_table);
+}
+
+static void walk(const struct shape *shape, const struct bpf_program *program)
+{
+	static struct bpf_insn insns[1 << 14];
+	struct bpf_prog_info info = { .xlated_prog_insns = (__u64)(uintptr_t)insns, .xlated_prog_len = sizeof(insns) };
+	__u32 size = sizeof(info);
+	int err = bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size);
+
+	if (!CHECK(!err && info.xlated_prog_len <= sizeof(insns), "the program's instructions: %s", strerror(errno)))
+		return;
+	for (size_t f = 0; f < WAY_FILLS; f++) {
+		struct ways now = { .fill = way_fills[f] };
+
+		snprintf(now.shape, sizeof(now.shape), "%s", shape->name);
+		for (size_t i = 0; i < WAY_FRAMES; i++) {
+			uint8_t frame[FRAME_MAX];
+			size_t s = 0;
+
+			while (strcmp(frame_shapes[s].name, way_frames[i]))
+				s++;
+			ktap_state = 1;
+			frame_make(frame, &frame_shapes[s], (ip6)0x20010db800000001 << 64 | 0xc0000207);
+			now.n[i] = way_length(insns, frame, FRAME_MAX, now.fill);
+		}
+		compare_ways(&now);
+	}
+}
+
 /* --- The verifier ----------------------------------------------------------------------------------------------------
  */
 
@@ -203,6 +320,8 @@ static void load(const struct shape *shape, const struct generation *g, const in
 
 		if (measure(programs[i], logs[i], &cost))
 			compare(shape->name, i ? "ask" : "gen", &cost);
+		if (!i)
+			walk(shape, programs[i]);
 	}
 	xdp_bloom_bpf__destroy(skel);
 }
@@ -261,16 +380,22 @@ static int run_cases(void)
 {
 	struct ktap_case cases[SHAPES];
 	char here[128];
-	int err = kernel_ready(&own_context) ?: kernel_base(&own_context), status;
+	int err = kernel_ready(&own_context) ?: kernel_base(&own_context, 0), status;
 	const char *asked = getenv("XDP_BLOOM_BUDGET");
 
 	environment(here, sizeof(here));
 	if (asked && !strcmp(asked, "write"))
-		table = open_table("w");
+		table = open_table("w", TABLE);
 	if (err || (!table && !read_table(here))) {
 		printf("Bail out! %s\n", err ? reason(err) : "no tests/prog/" TABLE);
 		return KTAP_FAIL;
 	}
+	if (table)
+		ways_table = open_table("w", WAYS_TABLE);
+	if (ways_table)
+		write_ways_head();
+	else
+		read_ways();
 	if (table)
 		fprintf(table,
 			"# What the verifier has to do for each shape of generation: make budget writes it.\n"
@@ -283,6 +408,8 @@ static int run_cases(void)
 	status = ktap_run(cases, SHAPES);
 	if (table)
 		fclose(table);
+	if (ways_table)
+		fclose(ways_table);
 	return status;
 }
 

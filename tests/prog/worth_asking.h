@@ -45,6 +45,8 @@ static void everything(void)
 /* The first and last address of some range, the one before and the one after, or a random one. */
 static ip6 worth_asking(int family)
 {
+	if (family == 6 && !(ktap_random() % 8))
+		return IP6(0, 0xffff00000000 | worth_asking(4));
 	for (int i = 0; i < 64; i++) {
 		const struct naive_range *r = &model.range[ktap_random() % (model.n ? model.n : 1)];
 		ip6 end = addr_mask(family, 0);

@@ -22,10 +22,17 @@ passes_all() {
 
 # The first interface becomes the eighth, and is filtered there.
 filters_renamed() {
-	ip link set edge0 down
-	ip link set edge0 name edge8 up
-	ip link set wire0 down
-	ip link set wire0 name wire8 up
+	renamed 0 8
 	filters 8
-	is "$(get '[.interfaces[]|[.name,.moved,.gone]]' show)" '[["edge0",true,false]]' "what show says"
+	is "$(get '[.interfaces[]|[.name,.moved,.gone]]' show)" '[["edge8",false,false]]' "what show says"
+}
+
+# renamed FROM TO: both ends of a pair.
+renamed() {
+	local end
+
+	for end in edge wire; do
+		ip link set "$end$1" down
+		ip link set "$end$1" name "$end$2" up
+	done
 }

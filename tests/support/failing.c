@@ -2,27 +2,33 @@
 /*
  * To be preloaded: one allocation of a command fails. FAIL_ALLOCATION=N says which, counted from the start of the
  * process; FAIL_SEEN=FILE has all succeed, and writes there the numbers of those that came by a new way: another place
- * in the program, or in the library that it called there.
+ * in the program, or in the library that it called there. A child counts on from where it was forked, and its ways are
+ * in the file, too: it is mapped, since a child may have no files.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define FRAMES	  48
 #define WAYS_BITS 14
+#define SEEN_MAX  ((size_t)1 << 20)
 
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *old, size_t size);
 
 static unsigned long number, failing;
-static int seen = -1;
+static char *seen; /* [0, *seen_end) of the file is written */
+static atomic_size_t *seen_end;
 static uintptr_t program_from, program_to;
 static uint64_t ways[1 << WAYS_BITS];
 static __thread bool inside;
@@ -44,6 +50,19 @@ static int find_program(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
+static void open_seen(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd < 0 || ftruncate(fd, SEEN_MAX))
+		abort();
+	seen = mmap(NULL, SEEN_MAX, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	seen_end = mmap(NULL, sizeof(*seen_end), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (seen == MAP_FAILED || seen_end == MAP_FAILED)
+		abort();
+	close(fd);
+}
+
 __attribute__((constructor)) static void begin(void)
 {
 	const char *n = getenv("FAIL_ALLOCATION"), *path = getenv("FAIL_SEEN");
@@ -52,7 +71,7 @@ __attribute__((constructor)) static void begin(void)
 	backtrace(first, 2); /* loads what it needs, and allocates for that */
 	dl_iterate_phdr(find_program, NULL);
 	if (path)
-		seen = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+		open_seen(path);
 	failing = n ? strtoul(n, NULL, 10) : 0;
 	number = 0;
 }
@@ -91,14 +110,16 @@ static bool is_new(uint64_t way)
 static void write_number(unsigned long n)
 {
 	char text[24];
-	size_t at = sizeof(text);
+	size_t at = sizeof(text), to;
 
 	text[--at] = '\n';
 	do
 		text[--at] = (char)('0' + n % 10);
 	while (n /= 10);
-	if (write(seen, text + at, sizeof(text) - at) < 0)
+	to = atomic_fetch_add(seen_end, sizeof(text) - at);
+	if (to + sizeof(text) - at > SEEN_MAX)
 		abort();
+	memcpy(seen + to, text + at, sizeof(text) - at);
 }
 
 /* Other threads' are left alone: they come when they come. */
@@ -109,7 +130,7 @@ static bool fails(void)
 	if (inside || gettid() != getpid())
 		return false;
 	mine = ++number;
-	if (seen >= 0) {
+	if (seen) {
 		inside = true;
 		if (is_new(way_here()))
 			write_number(mine);

@@ -16,13 +16,15 @@
 
 #define FRAME_MAX 128
 
+enum { HIDDEN = 1 };
+
 /*
  * The headers: eth:TYPE, tag:TYPE, ppp:VERSION+TYPE,CODE,PROTOCOL, ip4:FIRST BYTE, ip6:FIRST BYTE, all in hex. What is
  * not given is filled at random, and so is some payload behind.
  */
 struct frame_shape {
 	const char *name, *headers;
-	int family;    /* whose source address is in it; 0: none to be found */
+	int family;    /* whose source address is in it; 0: none to be found, HIDDEN: only the stack would find it */
 	size_t needed; /* fewer bytes hold no source address */
 };
 
@@ -60,9 +62,15 @@ static const struct frame_shape frame_shapes[] = {
 	{ "802.1ad twice, PPPoE, IPv4", "eth:88a8 tag:88a8 tag:8864 ppp:11000021 ip4:45", 4, 50 },
 	{ "802.1ad twice, PPPoE, IPv6", "eth:88a8 tag:88a8 tag:8864 ppp:11000057 ip6:60", 6, 70 },
 
-	{ "three tags, IPv4", "eth:8100 tag:8100 tag:8100 tag:0800 ip4:45", 0, 0 },
-	{ "three tags, IPv6", "eth:88a8 tag:8100 tag:8100 tag:86dd ip6:60", 0, 0 },
-	{ "three tags, PPPoE", "eth:88a8 tag:88a8 tag:8100 tag:8864 ppp:11000021 ip4:45", 0, 0 },
+	{ "three tags, IPv4", "eth:8100 tag:8100 tag:8100 tag:0800 ip4:45", 4, 46 },
+	{ "three tags, IPv6", "eth:88a8 tag:8100 tag:8100 tag:86dd ip6:60", 6, 66 },
+	{ "three tags, PPPoE", "eth:88a8 tag:88a8 tag:8100 tag:8864 ppp:11000021 ip4:45", 4, 54 },
+	{ "four tags, IPv4", "eth:8100 tag:88a8 tag:8100 tag:88a8 tag:0800 ip4:45", 4, 50 },
+	{ "four tags, IPv6", "eth:88a8 tag:88a8 tag:88a8 tag:88a8 tag:86dd ip6:60", 6, 70 },
+	{ "four tags, PPPoE, IPv6", "eth:8100 tag:8100 tag:8100 tag:8100 tag:8864 ppp:11000057 ip6:60", 6, 78 },
+	{ "four tags, ARP", "eth:8100 tag:8100 tag:8100 tag:8100 tag:0806 ip4:45", 0, 0 },
+	{ "five tags", "eth:8100 tag:8100 tag:8100 tag:8100 tag:8100", HIDDEN, 30 },
+	{ "five tags of the other type", "eth:88a8 tag:8100 tag:8100 tag:8100 tag:88a8", HIDDEN, 30 },
 	{ "ARP", "eth:0806 ip4:00", 0, 0 },
 	{ "802.1Q, ARP", "eth:8100 tag:0806 ip4:45", 0, 0 },
 	{ "LLDP", "eth:88cc ip4:02", 0, 0 },
@@ -70,23 +78,26 @@ static const struct frame_shape frame_shapes[] = {
 	{ "802.3 with a length", "eth:0040 ip4:45", 0, 0 },
 	{ "a type in the other byte order", "eth:0008 ip4:45", 0, 0 },
 	{ "a tag of a type of its own", "eth:9100 tag:0800 ip4:45", 0, 0 },
-	{ "IPv4 that says version 6", "eth:0800 ip4:65", 0, 0 },
-	{ "IPv4 that says version 5", "eth:0800 ip4:55", 0, 0 },
-	{ "IPv4 that says version 0", "eth:0800 ip4:05", 0, 0 },
-	{ "IPv6 that says version 4", "eth:86dd ip6:45", 0, 0 },
-	{ "IPv6 that says version 7", "eth:86dd ip6:70", 0, 0 },
-	{ "802.1Q, IPv6 that says version 4", "eth:8100 tag:86dd ip6:45", 0, 0 },
+	{ "IPv4 that says version 6", "eth:0800 ip4:65", 4, 34 },
+	{ "IPv4 that says version 5", "eth:0800 ip4:55", 4, 34 },
+	{ "IPv4 that says version 0", "eth:0800 ip4:05", 4, 34 },
+	{ "IPv6 that says version 4", "eth:86dd ip6:45", 6, 54 },
+	{ "IPv6 that says version 7", "eth:86dd ip6:70", 6, 54 },
+	{ "802.1Q, IPv6 that says version 4", "eth:8100 tag:86dd ip6:45", 6, 58 },
 	{ "PPPoE discovery", "eth:8863 ppp:11090021 ip4:45", 0, 0 },
 	{ "PPPoE discovery with a session's code", "eth:8863 ppp:11000021 ip4:45", 0, 0 },
-	{ "PPPoE version 2", "eth:8864 ppp:21000021 ip4:45", 0, 0 },
-	{ "PPPoE type 2", "eth:8864 ppp:12000021 ip4:45", 0, 0 },
-	{ "PPPoE with a code", "eth:8864 ppp:11a70021 ip4:45", 0, 0 },
+	{ "PPPoE version 2", "eth:8864 ppp:21000021 ip4:45", 4, 42 },
+	{ "PPPoE type 2", "eth:8864 ppp:12000021 ip4:45", 4, 42 },
+	{ "PPPoE with a code", "eth:8864 ppp:11a70021 ip4:45", 4, 42 },
 	{ "PPPoE, LCP", "eth:8864 ppp:1100c021 ip4:45", 0, 0 },
 	{ "PPPoE, IPCP", "eth:8864 ppp:11008021 ip4:45", 0, 0 },
 	{ "PPPoE, IPV6CP", "eth:8864 ppp:11008057 ip6:60", 0, 0 },
-	{ "PPPoE, a protocol in the other byte order", "eth:8864 ppp:11002100 ip4:45", 0, 0 },
-	{ "PPPoE, IPv4 that says version 6", "eth:8864 ppp:11000021 ip4:60", 0, 0 },
-	{ "PPPoE, IPv6 that says version 4", "eth:8864 ppp:11000057 ip6:40", 0, 0 },
+	{ "PPPoE, IPv4 in one byte", "eth:8864 ppp:11002145", HIDDEN, 22 },
+	{ "PPPoE, IPv6 in one byte", "eth:8864 ppp:11005760", HIDDEN, 22 },
+	{ "802.1Q, PPPoE, IPv4 in one byte", "eth:8100 tag:8864 ppp:11002145", HIDDEN, 26 },
+	{ "PPPoE, an even protocol", "eth:8864 ppp:11002021 ip4:45", 0, 0 },
+	{ "PPPoE, IPv4 that says version 6", "eth:8864 ppp:11000021 ip4:60", 4, 42 },
+	{ "PPPoE, IPv6 that says version 4", "eth:8864 ppp:11000057 ip6:40", 6, 62 },
 	{ "802.1Q, PPPoE discovery", "eth:8100 tag:8863 ppp:11070021 ip4:45", 0, 0 },
 };
 

@@ -76,7 +76,7 @@ need() {
 		nft) package=nftables ;;
 		pgrep | ps) package=procps ;;
 		promtool) package=prometheus ;;
-		setpriv | taskset | unshare) package=util-linux ;;
+		nsenter | setpriv | taskset | unshare) package=util-linux ;;
 		systemctl | systemd-analyze | */systemd) package=systemd ;;
 		xdp-loader) package=xdp-tools ;;
 		esac
@@ -230,6 +230,12 @@ gone() {
 	! grep -qs '^State:[^Z]*$' "/proc/$1/status"
 }
 
+# end_of PID: waits for the end of a child, and its status is the status.
+end_of() {
+	wait_until "the end of process $1" gone "$1"
+	wait "$1"
+}
+
 # stopped_by_strace FILE: what strace writes into it says that the command has stopped where it was to.
 stopped_by_strace() {
 	wait_until "that it stops, by $1" grep -qs "stopped by SIGSTOP" "$1"
@@ -251,7 +257,7 @@ hold_lock() {
 	PYTHON
 	# shellcheck disable=SC2034 # for who asked
 	holder=$!
-	read -r line <held
+	read -rt "$patience" line <>held
 	[ "$line" = held ] || fail "the lock is not held"
 }
 
@@ -259,10 +265,12 @@ hold_lock() {
 
 # expect STATUS COMMAND...: runs it, its output in $WORK/out and $WORK/err.
 expect() {
-	local wanted=$1 status
+	local wanted=$1 status at_most=()
 
 	shift
-	"$@" >"$WORK/out" 2>"$WORK/err"
+	# What hangs fails in time. What is preloaded is for the command alone.
+	declare -F "$1" >/dev/null || [ -n "${LD_PRELOAD:-}" ] || at_most=(timeout -s KILL $((3 * patience)))
+	"${at_most[@]}" "$@" >"$WORK/out" 2>"$WORK/err"
 	status=$?
 	[ $status = "$wanted" ] || fail "'$*' ended with $status, not $wanted: $(head -c 1000 "$WORK/err")"
 }
@@ -401,15 +409,15 @@ flow() {
 	# shellcheck disable=SC2093 # only opens it
 	exec {fd}<"$WORK/flow$n"
 	flow_fd[n]=$fd
-	read -r line <&"$fd"
+	read -rt "$patience" line <&"$fd"
 	[ "$line" = flowing ] || fail "no traffic: $(cat "$WORK/flow$n.err")"
 }
 
 # stop_flow N: ends it; fails if a frame was judged wrongly. The report is in $WORK/sent.
 stop_flow() {
 	kill "${flow_pid[$1]}" 2>/dev/null
-	cat <&"${flow_fd[$1]}" >"$WORK/sent"
-	wait "${flow_pid[$1]}" || fail "traffic through edge$1: $(cat "$WORK/flow$1.err" "$WORK/sent")"
+	timeout "$patience" cat <&"${flow_fd[$1]}" >"$WORK/sent"
+	end_of "${flow_pid[$1]}" || fail "traffic through edge$1: $(cat "$WORK/flow$1.err" "$WORK/sent")"
 }
 
 # --- An independent judge ---------------------------------------------------------------------------------------------

@@ -45,9 +45,9 @@ busy=()
 # heard FD WORDS: waits for a line that has WORDS in it, which is in $line then. What the service tries again it tries
 # ten seconds later.
 heard() {
-	local lines=0
+	local end=$((SECONDS + ${patience:?} + 10))
 
-	while [ $((lines += 1)) -lt 1000 ] && read -r -t $((${patience:?} + 10)) line <&"$1"; do
+	while [ $SECONDS -lt $end ] && read -r -t $((end - SECONDS)) line <&"$1"; do
 		[[ $line != *"$2"* ]] || return 0
 		echo "$line" >>unheard
 	done
@@ -72,7 +72,7 @@ restored() {
 # stop [SIGNAL]: and its exit status.
 stop() {
 	kill "-${1:-TERM}" "$service_pid"
-	wait "$service_pid"
+	end_of "$service_pid"
 	is $? "${2:-0}" "the exit status of the service"
 }
 

@@ -48,7 +48,7 @@ static struct state *opened(bool change)
 	return CHECK(!err, "state_open: %s", reason(err)) ? s : NULL;
 }
 
-static int put(struct state *s, const char *name, enum list_kind kind, const struct ranges *set)
+__attribute__((unused)) static int put(struct state *s, const char *name, enum list_kind kind, const struct ranges *set)
 {
 	struct list_info list = { .kind = kind,
 				  .prefixes = set->n4 + 3,

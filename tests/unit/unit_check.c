@@ -140,6 +140,75 @@ static void check_notices_in_many(void)
 	ranges_free(&set);
 }
 
+/* The same of arrays that nobody has the sets of, as an image holds them: a value of this size that is wrong. */
+static void mutate_stored(struct generation *g, void *at, __u64 value, size_t size, const char *wanted)
+{
+	bool known[LABELS] = { [1] = true, [2] = true };
+	const char *fault;
+	__u64 before = 0;
+
+	memcpy(&before, at, size);
+	memcpy(at, &value, size);
+	fault = check_stored(g, known);
+	CHECK(fault && !strcmp(fault, wanted), "check_stored says '%s', not '%s'", fault ? fault : "nothing", wanted);
+	memcpy(at, &before, size);
+	fault = check_stored(g, known);
+	CHECK(!fault, "right again, and check_stored says '%s'", fault);
+}
+
+static void stored_notices(void)
+{
+	static const uint32_t host = 0x0a000007, whole = 0x0c000000;
+	const ip6 first = ((ip6)0x20010db8 << 96) + 1;
+	struct settings settings = SETTINGS_DEFAULT;
+	struct bucket6 *bucket6;
+	static struct naive m;
+	struct generation g;
+	struct owned owned;
+	unsigned int keys = 0;
+	uint32_t *slot;
+
+	m = (struct naive){ .label = { 1, 2 } };
+	naive_add(&m, 4, host, host, 0);
+	naive_add(&m, 4, whole, whole + 255, 1);
+	naive_add(&m, 4, whole + 0x100, whole + 0x1ff, 0);
+	naive_add(&m, 6, first, first, 0);
+	naive_add(&m, 6, first << 1, first << 1 | 1, 1);
+	naive_settle(&m, &owned);
+	if (!CHECK(!plan_generation(&g, &owned, &settings), "no plan") || !build(&g, &owned))
+		return;
+	slot = slot4(&g, host);
+	if (CHECK(slot, "the host is not in the roster")) {
+		struct bucket4 *bucket = (struct bucket4 *)((uintptr_t)slot & ~(sizeof(*bucket) - 1));
+		unsigned int label = roster4_label_index(roster4_slot_bit((unsigned int)(slot - bucket->addr)));
+
+		mutate_stored(&g, &bucket->label[label], 3, 1,
+			      "an address is on the account of a list that is not there");
+	}
+	if (CHECK(g.gate4_labels, "no labels of /24s"))
+		mutate_stored(&g, (__u8 *)g.gate4_labels + (whole >> 8), 3, 1,
+			      "a /24 is on the account of a list that is not there");
+	bucket6 = (struct bucket6 *)g.roster6;
+	for (uint64_t b = 0; b < g.roster6_buckets; b++) {
+		for (unsigned int i = 0; i < ROSTER6_SLOTS; i++) {
+			__u64 key = bucket6[b].key[i];
+
+			if (!key)
+				continue;
+			keys++;
+			mutate_stored(&g, &bucket6[b].key[i], key | 1ULL << 63, 8, "an IPv6 tag is none");
+			mutate_stored(&g, &bucket6[b].key[i], key & ~1ULL, 8, "an IPv6 tag is none");
+			mutate_stored(&g, &bucket6[b].label[roster6_label_index(1ULL << i)], 3, 1,
+				      "a prefix is on the account of a list that is not there");
+		}
+	}
+	CHECK(keys > 1, "%u keys", keys);
+	memset((void *)(uintptr_t)g.filter, 0, g.filter_blocks * BLOCK_BYTES);
+	CHECK(check_stored(&g, (bool[LABELS]){ [1] = true, [2] = true }), "an empty filter goes by");
+	memory_release(&g);
+	owned_free(&owned);
+}
+
 /* Without a roster: an allowed address that is dropped by accident, against asking about each. */
 static void allowed_by_accident(void)
 {
@@ -235,6 +304,7 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "the check notices whatever is missing", check_notices },
 		{ "so it does of many", check_notices_in_many },
+		{ "so it does without the sets", stored_notices },
 		{ "allowed addresses that are hit by accident", allowed_by_accident },
 		{ "seeds", seeds },
 		{ "shadow lists", shadows },

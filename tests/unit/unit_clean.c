@@ -24,6 +24,12 @@ static void cases(void)
 		{ "\xe2\x82x", "??x" },
 		{ "\xc0\x80 \xc1\x9b \xe0\x80\x9b", "?? ?? ???" }, /* longer than need be */
 		{ "\xed\xa0\x80 \xf4\x90\x80\x80 \xf8\x88\x80\x80\x80", "??? ???? ?????" },
+		/* Right to left, of no width, a mark of byte order, a tag, a soft hyphen; then letters that are just
+		   others. */
+		{ "a\u202etxt.exe \u2066b\u061c", "a???txt.exe ???b??" },
+		{ "192.0.2.1\u200b1 \ufeff \u2060", "192.0.2.1???1 ??? ???" },
+		{ "\U000e0041x \u00ad \u2028", "????x ?? ???" },
+		{ "\u05d0\u0430 \u2013 \u2190", "\u05d0\u0430 \u2013 \u2190" },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {

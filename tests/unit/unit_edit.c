@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Edits of arrays while others look at them: random bans put in and taken out against a model that keeps every key,
- * and a reader beside it who never finds a banned key absent.
+ * Edits of arrays while others look at them: a reader beside it never finds a banned key absent. What comes out of
+ * edits is for unit_edits.c.
  */
 #include <errno.h>
 #include <pthread.h>
 
 #include "base/log.h"
-#include "filter/build.h"
-#include "bpf/decide.h"
-#include "ktap.h"
-#include "naive.h"
-#include "filter/plan_sizes.h"
+#include "edited.h"
 
 /* Between any two writes of an edit, every key is looked up. */
 static void look(void);
@@ -24,31 +20,13 @@ static void look(void);
 #define gate6_open(...)	   (gate6_open(__VA_ARGS__), look())
 #include "filter/edit_write.c"
 
-#define LABEL_LIST  7
-#define LABEL_OTHER 8
-
-/* A generation of these lists, with room for more. */
-static bool generate_of(struct generation *g, const struct account *accounts, size_t count, double headroom)
-{
-	struct settings settings = SETTINGS_DEFAULT;
-	struct ranges none = RANGES_EMPTY;
-	struct owned owned;
-	int err;
-
-	settings.headroom = headroom;
-	ENOUGH(!owned_settle(&owned, accounts, count, &none));
-	err = plan_generation(g, &owned, &settings);
-	memory_take(g);
-	seeds_set(g);
-	if (!err)
-		err = build_arrays(g, &owned);
-	owned_free(&owned);
-	return CHECK(!err, "not built: %d", err);
-}
-
+/* With room for more. */
 static bool generate(struct generation *g, const struct ranges *listed, double headroom)
 {
-	return generate_of(g, &(struct account){ listed, LABEL_LIST }, 1, headroom);
+	struct settings settings = SETTINGS_DEFAULT;
+
+	settings.headroom = headroom;
+	return generate_with(g, &(struct account){ listed, LABEL_LIST }, 1, &settings);
 }
 
 static struct ranges host_set(const uint32_t *hosts, size_t n)
@@ -72,11 +50,6 @@ static struct {
 	size_t n, n6;
 	uint64_t looks, absent;
 } watched;
-
-static bool is_dropped6(const struct generation *g, ip6 addr)
-{
-	return decide_ipv6(g, (__u64)(addr >> 64), (__u64)addr) & ANSWER_DROP;
-}
 
 static void look(void)
 {
@@ -244,77 +217,6 @@ static void readers_ipv6(void)
 	ranges_free(&listed);
 }
 
-/* --- Random edits against a model ------------------------------------------------------------------------------------
- */
-
-#define WORLD  4096 /* addresses: sixteen /24 */
-#define BASE   0x2d070000u
-#define ROUNDS 3000
-
-/* Every address of a small world: listed, banned live, or neither. */
-static void random_edits(void)
-{
-	static bool listed[WORLD], live[WORLD];
-	struct ranges list = RANGES_EMPTY, other = RANGES_EMPTY;
-	struct generation g;
-	unsigned int refused = 0, done = 0, wide = 0;
-
-	memset(live, 0, sizeof(live));
-	for (uint32_t i = 0; i < WORLD; i++) {
-		listed[i] = i / 256 == 3 || i / 256 == 5 || (i / 256 < 8 && ktap_random() % 8 == 0);
-		if (listed[i])
-			ENOUGH(!ranges_add_host(i / 256 == 5 ? &other : &list, BASE + i));
-	}
-	ENOUGH(!ranges_finish(&list) && !ranges_finish(&other));
-	/* Two lists with a whole /24 each: only a gate that has labels takes one of live bans. */
-	if (!generate_of(&g, (struct account[]){ { &list, LABEL_LIST }, { &other, LABEL_OTHER } }, 2, 4))
-		goto out;
-	for (unsigned int round = 0; round < ROUNDS; round++) {
-		uint32_t first = (uint32_t)(ktap_random() % WORLD), n = 1u << ktap_random() % 9;
-		bool ban = ktap_random() % 2;
-		struct ranges set = RANGES_EMPTY, none = RANGES_EMPTY;
-		struct account account = { &set, LABEL_LIVE };
-		struct owned owned;
-		struct edit e;
-		int err;
-
-		first &= ~(n - 1);
-		ENOUGH(!ranges_add4(&set, BASE + first, BASE + first + n - 1) && !ranges_finish(&set));
-		ENOUGH(!owned_settle(&owned, &account, 1, &none));
-		edit_begin(&e, &g);
-		err = ban ? edit_ban(&e, &owned) : edit_unban4(&e, &set);
-		if (!err) {
-			wide += e.net24s;
-			edit_make(&e);
-			for (uint32_t i = first; i < first + n; i++)
-				live[i] = ban;
-			done++;
-		} else if (!CHECK(err_is(err, EAGAIN), "error %d", err)) {
-			round = ROUNDS;
-		} else {
-			refused++;
-		}
-		edit_end(&e);
-		owned_free(&owned);
-		ranges_free(&set);
-		for (uint32_t i = 0; i < WORLD; i++) {
-			bool drop = decide_ipv4(&g, BASE + i) & ANSWER_DROP;
-
-			if (!CHECK(drop == (listed[i] || live[i]), "round %u, address %u: %s; listed %d, live %d",
-				   round, i, drop ? "drop" : "pass", listed[i], live[i])) {
-				round = ROUNDS;
-				break;
-			}
-		}
-	}
-	printf("# %u edits done, %u left to a rotation\n", done, refused);
-	CHECK(done > ROUNDS / 4 && refused > 0 && wide > 0, "%u done, %u refused, %u wide", done, refused, wide);
-	memory_release(&g);
-out:
-	ranges_free(&list);
-	ranges_free(&other);
-}
-
 #define FEW	1500
 #define FEW_TOP 400
 
@@ -366,7 +268,6 @@ static const struct ktap_case cases[] = {
 	{ "no key is absent between two writes", write_by_write },
 	{ "no key is absent while others move in, IPv4", readers_ipv4 },
 	{ "no key is absent while others move in, IPv6", readers_ipv6 },
-	{ "random edits", random_edits },
 };
 
 int main(void)

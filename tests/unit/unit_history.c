@@ -222,12 +222,43 @@ static void damaged(void)
 	CHECK(err_is(history_open(&own_context, &h, false), ENOENT), "a history that is not there is read");
 }
 
+/* Cut, or overwritten, under the one who writes it and under one who reads it: neither is killed, and both know. */
+static void cut(void)
+{
+	static const long sizes[] = { 0, 1, 100000 };
+	struct history *h, *reader;
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/history", dir);
+	for (size_t i = 0; i <= sizeof(sizes) / sizeof(sizes[0]); i++) {
+		if (!works(history_open(&own_context, &h, true)) || !works(history_open(&own_context, &reader, false)))
+			return;
+		history_lists(h, lists, 1, false);
+		history_count(h, 2100000000, 1, &now_counted);
+		CHECK(!history_is_lost(h) && !history_is_lost(reader), "lost while it is whole");
+		/* The last time as long as before, and empty. */
+		CHECK(!truncate(path, sizes[i % 3]) && (i < 3 || !truncate(path, 10 << 20)), "truncate");
+		history_lists(h, lists, 2, true);
+		history_count(h, 2100000001, 1, &now_counted);
+		CHECK(history_is_lost(h), "%zu: its writer does not know", i);
+		CHECK(err_is(history_read(reader, 2100000001, HISTORY_DAY, &report), EIO), "%zu: what is gone is read",
+		      i);
+		history_close(h);
+		history_close(reader);
+		works(history_open(&own_context, &h, true));
+		history_count(h, 2100000002, 1, &now_counted);
+		CHECK(!history_is_lost(h) && !history_read(h, 2100000002, HISTORY_DAY, &report), "%zu: none begins", i);
+		history_close(h);
+	}
+	unlink(path);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "sums, peaks and charts", sums }, { "more lists than places", places },
 		{ "the frequent ones", frequent },  { "attacks", attacks },
-		{ "damaged files", damaged },
+		{ "damaged files", damaged },	    { "cut under those who have it", cut },
 	};
 	int status;
 

@@ -8,6 +8,7 @@
 #include "images.h"
 #include "ktap.h"
 #include "base/log.h"
+#include "base/mapped.h"
 #include "naive.h"
 #include "filter/plan_sizes.h"
 #include "image/write.h"
@@ -372,6 +373,25 @@ static void other_files(void)
 	memory_release(&g);
 }
 
+/* Its file is cut while it is open: what is gone reads as zeros, and nobody is killed. */
+static void cut(void)
+{
+	static const struct kind small = { true, true, 4 };
+	struct generation g;
+	struct image image;
+	char id[IMAGE_ID_MAX];
+
+	if (!make(&g, &small) || !saved(&g, true, id) ||
+	    !CHECK(!image_open(&image, path, path, false), "it is not opened"))
+		return;
+	CHECK(!mapped_is_cut(image.memory), "cut while it is whole");
+	CHECK(!truncate(path, 0), "truncate");
+	image_checksum(image.memory, image.size, 0);
+	CHECK(mapped_is_cut(image.memory) && !image.header->lists, "what is gone is there");
+	image_close(&image);
+	memory_release(&g);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -381,6 +401,7 @@ int main(void)
 		{ "forged is harmless", forged_is_harmless },
 		{ "arrays are asked", arrays_are_asked },
 		{ "other files", other_files },
+		{ "cut while it is open", cut },
 	};
 	int status;
 

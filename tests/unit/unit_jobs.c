@@ -11,14 +11,16 @@
 #include "ktap.h"
 #include "base/log.h"
 
-static int nothing(const struct context *context)
+static int nothing(const struct context *context, void *unused)
 {
+	(void)unused;
 	(void)context;
 	return 0;
 }
 
-static int for_ever(const struct context *context)
+static int for_ever(const struct context *context, void *unused)
 {
+	(void)unused;
 	(void)context;
 	alarm(60); /* the test must end, too */
 	return pause();

@@ -32,9 +32,29 @@ static void on_the_way_back(void)
 {
 	int err = because(-EBUSY, "eth1: another program is attached there");
 
-	because(-EBUSY, "eth0: it cannot be detached");
+	for (int i = 0; i < 200; i++)
+		because(-EBUSY, "eth%d: it cannot be detached", i);
 	because(-EIO, "state.db: cannot be written");
 	reads(err, "eth1: another program is attached there");
+}
+
+/* What nobody was told, as there was no -v, is not the reason of the next failure. */
+static void not_said(void)
+{
+	FILE *messages = stderr;
+
+	stderr = fopen("/dev/null", "we");
+	note("%s", reason(-EPERM));
+	fail("the words are wrong");
+	CHECK(!log_last_errno(), "after a note: %d", log_last_errno());
+	log_settings.quiet = true;
+	warn("%s", reason(-EIO));
+	fail("the words are wrong");
+	CHECK(!log_last_errno(), "after a warning: %d", log_last_errno());
+	fail("%s", reason(-ENOSPC));
+	CHECK(log_last_errno() == ENOSPC, "its own: %d", log_last_errno());
+	fclose(stderr);
+	stderr = messages;
 }
 
 int main(void)
@@ -43,6 +63,7 @@ int main(void)
 		{ "a failure has its own text", own_text },
 		{ "an error without a text does not take an older one", swallowed },
 		{ "a failure on the way back does not hide the first", on_the_way_back },
+		{ "what was not said is no reason", not_said },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

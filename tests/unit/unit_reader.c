@@ -60,6 +60,15 @@ static const struct good good_texts[] = {
 	{ "label", "1.2.3.4\t7\n5.6.7.8\t10\n", "1.2.3.4 5.6.7.8" },
 	{ "label", "1.2.3.4 some text; more\n1.2.3.0/24 - a dash\n9.9.9.9\n", "1.2.3.0-1.2.3.255 9.9.9.9" },
 	{ "label", "::1 one\n::2 two\n", "::1-::2" },
+	/* Names with a dot are a hosts file's where they are more than half, and where one address stands before them.
+	 */
+	{ "label", "1.2.3.4 a.example\n1.2.3.5 b.example\n1.2.3.6 one\n1.2.3.7 two\n", "1.2.3.4-1.2.3.7" },
+	{ "hosts", "1.2.3.4 a.example\n1.2.3.5 b.example\n1.2.3.6 one\n", "1.2.3.4-1.2.3.6" },
+	{ "label", "1.2.3.0/24 a.example\n1.2.5.0/24 b.example\n", "1.2.3.0-1.2.3.255 1.2.5.0-1.2.5.255" },
+	/* Labels are taken where more than half of the lines have one. */
+	{ "label", "1.2.3.4\n1.2.3.6 one\n1.2.3.7 two\n", "1.2.3.4 1.2.3.6-1.2.3.7" },
+	{ "hosts", "::2 a.example\n::3 b.example\n", "::2-::3" },
+	{ "hosts", "::1 a.example\n1.0.0.127 b.example\n126.255.255.255 c.example\n", "1.0.0.127 126.255.255.255 ::1" },
 	{ "hosts", "1.2.3.4 ads.example www.ads.example # x\n5.6.7.8\tb.example\n::5 c.example\n",
 	  "1.2.3.4 5.6.7.8 ::5" },
 	{ "hosts", "127.0.0.1 localhost.localdomain localhost\n1.2.3.4 ads.example\n", "1.2.3.4 127.0.0.1" },
@@ -122,8 +131,9 @@ static void good(void)
 
 			if (!named && strchr(text->format, ':'))
 				continue;
+			strcpy(error, "of another file");
 			err = read_text(text->text, strlen(text->text), named ? text->format : NULL, false, &set);
-			if (!CHECK(!err, "%s", error) ||
+			if (!CHECK(!err && !*error, "%s", error) ||
 			    !CHECK(!strncmp(report.format, text->format, strlen(report.format)), "%s is read as %s",
 				   text->format, report.format) ||
 			    !CHECK(!strcmp(set_text(&set, found, sizeof(found)), text->set), "%s '%s' gives %s",
@@ -146,6 +156,10 @@ static const struct {
 	{ NULL, "ads.example\nb.example\n", ":1: 'ads.example': expected an address" },
 	{ NULL, "0.0.0.0 ads.example\n0.0.0.0 b.example\n", ": every address is 0.0.0.0" },
 	{ NULL, "127.0.0.1 ads.example\n", ": every address is 0.0.0.0" },
+	{ NULL, "127.9.8.7 a.example\n::1 b.example\n:: c.example\n0.0.0.0 d.example\n", ": every address is 0.0.0.0" },
+	{ NULL, "::1 a.example\n", ": every address is 0.0.0.0" },
+	{ NULL, ":: a.example\n", ": every address is 0.0.0.0" },
+	{ NULL, "1.2.3.4\n1.2.3.5\n1.2.3.6 one\n1.2.3.7 two\n", ":3: '1.2.3.6 one': there is text behind" },
 	{ NULL, "fe80::1%lo0\n", ":1: 'fe80::1%lo0': an address in a list has no zone id" },
 	{ NULL, "1.2.3.4/0.0.0.255\n", ":1: '1.2.3.4/0.0.0.255': a netmask is" },
 	{ NULL, "::1/255.0.0.0\n", ":1: '::1/255.0.0.0': only an IPv4 address" },

@@ -183,6 +183,78 @@ static void bomb(void)
 		      "%s", error);
 }
 
+/* Fills with one text again and again, packed or as it is, and reads that. */
+static int read_many(const char *text, size_t bytes, int how, bool skip_bad, struct ranges *set)
+{
+	size_t len = strlen(text), room = how < 0 ? 1 : bytes / 100 + 65536, made = 0;
+	char *many = malloc(bytes);
+	uint8_t *out = malloc(room);
+	int err = -ENOMEM;
+
+	*set = RANGES_EMPTY;
+	for (size_t i = 0; many && i < bytes; i++)
+		many[i] = text[i % len];
+	if (many && out) {
+		made = how < 0 ? bytes : pack(how, many, bytes, out, room);
+		err = read_text(how < 0 ? many : (char *)out, made, NULL, skip_bad, set);
+	}
+	free(many);
+	free(out);
+	return err;
+}
+
+/* What is made to cost more than its size: nothing of it is a list, and each is refused after so much work. */
+static void costly(void)
+{
+	static const struct {
+		const char *text;
+		size_t bytes;
+		int how;
+		const char *why;
+	} texts[] = {
+		{ "#\n", 12 << 20, 0, "packed to so little" },
+		{ "elements = {\n\n\n\n\n\n\n\n\n\n\n\n\n1.1.1.1 }\n", 32 << 20, 2, "packed to so little" },
+		{ "{}\n", 16 << 20, 0, "packed to so little" },
+		/* Each line is damaged, and could be the beginning of all that follows. */
+		{ "{\"a\":[\n", 64 << 10, -1, "reading on takes too long" },
+	};
+	struct ranges set;
+
+	/* A line that nobody looks at costs next to nothing. */
+	CHECK(!read_many("\n", 64 << 20, 0, false, &set) && report.lines == 64 << 20, "%s", error);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		int err = read_many(texts[i].text, texts[i].bytes, texts[i].how, true, &set);
+
+		CHECK(err && strstr(error, texts[i].why), "%s: %s", texts[i].text, error);
+		ranges_free(&set);
+	}
+}
+
+/* Two bytes of text, a hundred in memory. */
+static void large_value(void)
+{
+	static const char begin[] = "{\"x\":[", entry[] = "[],";
+	size_t bytes = 12 << 20;
+	char *text = malloc(bytes);
+	struct rusage before, after;
+	struct ranges set;
+	int err;
+
+	for (size_t i = 0; text && i < bytes; i++)
+		text[i] = entry[i % 3];
+	if (!text)
+		return ktap_skip("no memory");
+	memcpy(text, begin, sizeof(begin) - 1);
+	getrusage(RUSAGE_SELF, &before);
+	err = read_text(text, bytes, "json", true, &set);
+	getrusage(RUSAGE_SELF, &after);
+	CHECK(err_is(err, EINVAL) && strstr(error, "one JSON value takes more than 256 MiB"), "%s", error);
+#ifndef __SANITIZE_ADDRESS__
+	CHECK(after.ru_maxrss - before.ru_maxrss < 320 << 10, "%ld KiB", after.ru_maxrss - before.ru_maxrss);
+#endif
+	free(text);
+}
+
 /* What the fuzzer once found. */
 static void found(void)
 {
@@ -211,6 +283,29 @@ static void found(void)
 	closedir(dir);
 }
 
+/* Addresses that do not merge: each takes 32 bytes, and while they are put in order more. */
+static void memory(void)
+{
+	struct reader_options options = { .memory = (size_t)16 << 20 };
+	struct ranges set = RANGES_EMPTY;
+	char random[] = "/tmp/unit-reader-XXXXXX";
+	int fd = mkstemp(random);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (!CHECK(file, "no file"))
+		return;
+	for (int i = 0; i < 600000; i++)
+		fprintf(file, "2001:db8::%x:%x\n", (unsigned int)(ktap_random() & 0xffff), (unsigned int)i & 0xffff);
+	fclose(file);
+	CHECK(err_is(reader_read(random, &options, &set, &report, error), ENOMEM) && !set.v6 &&
+		      strstr(error, "it takes more than 16 MiB of memory to read"),
+	      "'%s'", error);
+	options.memory = 0;
+	CHECK(!reader_read(random, &options, &set, &report, error) && set.n6 > 300000, "'%s'", error);
+	ranges_free(&set);
+	unlink(random);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -218,7 +313,12 @@ int main(void)
 		{ "odd_files", odd_files },
 		{ "packed", packed },
 		{ "bomb", bomb },
+		{ "costly", costly },
+		{ "large_value", large_value },
 		{ "found", found },
+#ifndef __SANITIZE_ADDRESS__
+		{ "memory", memory },
+#endif
 	};
 
 	return reader_texts_run(cases, sizeof(cases) / sizeof(*cases));

@@ -11,6 +11,7 @@
 #include "service/jobs.h"
 #include "service/reload.h"
 #include "state/sources.h"
+#include "verbs/verbs.h"
 
 static char list_file[240];
 static const struct config config; /* no lines */
@@ -131,12 +132,41 @@ static void located(void)
 	CHECK(!strcmp(source.path, "/etc"), "from the root: '%s'", source.path);
 }
 
+/* Which list and which file a line names, whatever stands between them. */
+static void lines(void)
+{
+	static const char text[] = "load a /l/a\nload --format plain b /l/b\nload c --format=plain /l/c\n"
+				   "load --form plain d /l/d\nload e /l/e --bogons keep\nload --bogons keep f /l/f\n"
+				   "load g --allow /l/g\nload --confirm 1h h --wide /l/h\nallow load /l/i\n";
+	struct config read;
+	char name[250];
+	FILE *out;
+
+	snprintf(name, sizeof(name), "%s/conf", directory);
+	out = fopen(name, "w");
+	ENOUGH(out && fputs(text, out) >= 0 && !fclose(out));
+	if (!CHECK(!config_read(&read, name, verbs) && read.n == 9, "not read: %zu lines", read.n))
+		return;
+	for (size_t i = 0; i < 8; i++) {
+		const char *list = "", *path = "", wanted[] = { (char)('a' + i), '\0' };
+
+		CHECK(config_loads(&read.lines[i], &list, &path) && !strcmp(list, wanted) && !strncmp(path, "/l/", 3) &&
+			      !strcmp(path + 3, wanted),
+		      "line %zu loads '%s' from '%s'", i + 1, list, path);
+		CHECK(config_load_of(&read, wanted) == &read.lines[i], "line %zu is not found by its list", i + 1);
+	}
+	CHECK(!config_load_of(&read, "load") && !config_load_of(&read, "keep"), "a list that no line loads");
+	config_free(&read);
+	remove(name);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "a new version that the kernel reports", told },
 		{ "one that is not, within a minute", minute },
 		{ "where a file is", located },
+		{ "what a line loads", lines },
 	};
 
 	return own_state_run(cases, sizeof(cases) / sizeof(*cases));

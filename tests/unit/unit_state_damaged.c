@@ -149,6 +149,37 @@ static void foreign_files(void)
 	empty_directory();
 }
 
+/* A state that somebody made: what it computes is never asked, and no question is without end. */
+static void crafted_files(void)
+{
+	static const char *const crafted[] = {
+		"DROP TABLE ban; CREATE VIEW ban (family, length, first, added, expires, reason) AS"
+		" WITH RECURSIVE n (i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n)"
+		" SELECT 4, 32, x'0a000001', i, NULL, '' FROM n",
+		"CREATE VIEW other AS SELECT 1",
+		"CREATE TRIGGER other AFTER DELETE ON ban BEGIN DELETE FROM list; END",
+		"ALTER TABLE list ADD COLUMN more AS (hex(zeroblob(200000000)))",
+	};
+	struct steps steps;
+	sqlite3 *db = NULL;
+	int code;
+
+	for (size_t i = 0; i < sizeof(crafted) / sizeof(crafted[0]); i++) {
+		if (!make_state())
+			return;
+		sql(crafted[i]);
+		refused(crafted[i]);
+	}
+	empty_directory();
+	ENOUGH(sqlite3_open(":memory:", &db) == SQLITE_OK);
+	state_distrust(db, &steps, file);
+	code = sqlite3_exec(db,
+			    "WITH RECURSIVE n (i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n",
+			    NULL, NULL, NULL);
+	CHECK(code == SQLITE_INTERRUPT, "a question without end ends with %s", sqlite3_errstr(code));
+	sqlite3_close(db);
+}
+
 static void damaged_rows(void)
 {
 	if (!make_state())
@@ -240,7 +271,7 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "damaged files", damaged_files },	  { "damaged rows, and a newer version", damaged_rows },
 		{ "damaged settings", damaged_settings }, { "ranges that are not packed", ranges_of_before },
-		{ "files of others", foreign_files },
+		{ "files of others", foreign_files },	  { "files that were crafted", crafted_files },
 	};
 
 	return own_state_run(cases, sizeof(cases) / sizeof(*cases));

@@ -93,13 +93,27 @@ static __u32 decide(const struct image *image, int family, ip6 num)
 			   : decide_ipv6(&image->g, (__u64)(num >> 64), (__u64)num);
 }
 
+/* Does this account have anything of the address's /24? */
+static bool has_some(const struct naive *m, uint32_t addr, __u32 label, bool same)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (m->range[i].family == 4 &&
+		    (same ? 1 + m->range[i].account % EACH : m->label[m->range[i].account]) == label &&
+		    m->range[i].lo >> 8 <= addr >> 8 && m->range[i].hi >> 8 >= addr >> 8)
+			return true;
+	return false;
+}
+
 static bool ask(const struct image *image, const struct naive *m, int family, ip6 num, bool exact, bool same)
 {
 	__u32 answer = decide(image, family, num);
 	int wanted = naive_label(m, family, num);
 
 	if (!exact)
-		return CHECK(wanted < 0 || answer & ANSWER_DROP, "IPv%d %" PRIx64 " passes", family, (uint64_t)num);
+		return CHECK(wanted < 0 || answer & ANSWER_DROP, "IPv%d %" PRIx64 " passes", family, (uint64_t)num) &&
+		       CHECK(!(answer & ANSWER_DROP) || ANSWER_STAGE(answer) != STAGE_GATE ||
+				     has_some(m, (uint32_t)num, ANSWER_LABEL(answer), same),
+			     "the /24 of %" PRIx64 " is on the account of %u", (uint64_t)num, ANSWER_LABEL(answer));
 	if (!CHECK(!!(answer & ANSWER_DROP) == (wanted >= 0), "IPv%d %" PRIx64 " %" PRIx64 ": answer %x, label %d",
 		   family, (uint64_t)(num >> 64), (uint64_t)num, answer, wanted))
 		return false;

@@ -97,11 +97,33 @@ static void elsewhere(void)
 	close(fd);
 }
 
+/* One whose map cannot be had: what is written into it goes nowhere, which is to be asked about that one. */
+static void failed(void)
+{
+	int fd = file_of(BYTES), closed = file_of(BYTES);
+	char *mem = window_open(fd, BYTES), *lost = window_open(closed, BYTES);
+
+	if (!CHECK(mem != MAP_FAILED && lost != MAP_FAILED, "no memory"))
+		return;
+	close(closed);
+	mem[0] = 1;
+	CHECK(!window_failed(fd) && !window_failed(closed), "one has failed before its time");
+	lost[BYTES - 1] = 1;
+	CHECK(!window_failed(fd) && window_failed(closed), "whether they failed: %d and %d", window_failed(fd),
+	      window_failed(closed));
+	window_close(mem);
+	window_close(lost);
+	munmap(mem, BYTES);
+	munmap(lost, BYTES);
+	close(fd);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "a few touches", few },
 		{ "many touches", many },
+		{ "one that cannot be mapped", failed },
 		{ "a fault elsewhere", elsewhere },
 	};
 

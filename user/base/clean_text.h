@@ -5,7 +5,10 @@
 
 #include <stddef.h>
 
-/* In place: each byte that is not UTF-8, or that a terminal would obey, becomes a '?'. */
+/*
+ * In place: each byte that is not UTF-8, that a terminal would obey, or of a character that nobody sees (of no width,
+ * or one that turns the direction of writing), becomes a '?'.
+ */
 void clean_text(char *text);
 
 /* The same in buf, cut to its size. */

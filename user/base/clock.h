@@ -19,20 +19,32 @@ static inline double clock_seconds(void)
 	return (double)clock_ns(CLOCK_MONOTONIC) / 1e9;
 }
 
+/*
+ * Since the machine was started, in ns: suspended or not, and whatever becomes of the date. It is the kernel's own
+ * count, which programs read: in a time namespace ours has an offset.
+ */
+int64_t clock_boot(void);
+/* Which start of the machine that counts from; "" where the kernel does not say. */
+#define BOOT_ID_MAX 40
+const char *clock_boot_id(char id[BOOT_ID_MAX]);
+
 static inline int64_t clock_ms(void)
 {
 	return clock_ns(CLOCK_MONOTONIC) / 1000000;
 }
 
+/* The last second of the year 9999: what is later has no such text, and none of ours is. */
+#define TIME_MOST 253402300799
+
 #define UTC_TEXT_MAX 32
 
-/* UTC, as 2026-01-01T00:00:00Z. */
+/* UTC, as 2026-01-01T00:00:00Z; "-" where that cannot be. */
 static inline const char *utc_text(char buf[UTC_TEXT_MAX], int64_t seconds)
 {
 	time_t when = (time_t)seconds;
 	struct tm utc;
 
-	if (!gmtime_r(&when, &utc)) /* a year beyond an int */
+	if (seconds < 0 || seconds > TIME_MOST || !gmtime_r(&when, &utc))
 		return "-";
 	strftime(buf, UTC_TEXT_MAX, "%Y-%m-%dT%H:%M:%SZ", &utc);
 	return buf;

@@ -9,8 +9,11 @@
 
 #define LINE_MAX_BYTES 2048
 
-/* Errors on their way up at one time: the first one, and those of cleaning up after it. */
-#define TEXTS 8
+/*
+ * Errors on their way up at one time: the first one, and those of cleaning up after it, which may be one for each
+ * interface. A text that was never written takes no memory.
+ */
+#define TEXTS 256
 #define MARKS ((1U << (31 - ERRNO_BITS)) - 1)
 
 static struct {
@@ -57,7 +60,6 @@ static void say(const char *level, const char *fmt, va_list args)
 		memcpy(last, line, sizeof(last));
 		last_errno = reason_errno;
 	}
-	reason_errno = 0;
 	fflush(stdout);
 	if (log_settings.json)
 		say_json(level, line);
@@ -65,13 +67,14 @@ static void say(const char *level, const char *fmt, va_list args)
 		fprintf(stderr, "xdp-bloom: %s%s%s\n", place ? place : "", place ? ": " : "", line);
 }
 
-#define SAY_IF(condition, level, fmt)          \
-	do {                                   \
-		va_list args;                  \
-		va_start(args, fmt);           \
-		if (condition)                 \
-			say(level, fmt, args); \
-		va_end(args);                  \
+#define SAY_IF(condition, level, fmt)                              \
+	do {                                                       \
+		va_list args;                                      \
+		va_start(args, fmt);                               \
+		if (condition)                                     \
+			say(level, fmt, args);                     \
+		va_end(args);                                      \
+		reason_errno = 0; /* whether it was said or not */ \
 	} while (0)
 
 int fail(const char *fmt, ...)

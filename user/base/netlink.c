@@ -2,15 +2,19 @@
 #include "base/netlink.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/log.h"
 
-int netlink_open(struct mnl_socket **socket, int flags, unsigned int groups)
+/* Routes that change faster than that are found over so many dumps, each of which has most of them. */
+#define DUMPS 8
+
+int netlink_open(struct mnl_socket **socket, int family, int flags, unsigned int groups)
 {
 	int err;
 
-	*socket = mnl_socket_open2(NETLINK_ROUTE, flags | SOCK_CLOEXEC);
+	*socket = mnl_socket_open2(family, flags | SOCK_CLOEXEC);
 	if (*socket && !mnl_socket_bind(*socket, groups, MNL_SOCKET_AUTOPID))
 		return 0;
 	err = because(-errno, "netlink: %s", strerror(errno));
@@ -20,21 +24,27 @@ int netlink_open(struct mnl_socket **socket, int flags, unsigned int groups)
 	return err;
 }
 
-int netlink_dump(struct mnl_socket *socket, uint16_t kind, size_t header, netlink_each_fn *each, void *arg)
+static int dump(struct mnl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
+		void *arg, bool *changed)
 {
 	char buf[32768] __attribute__((aligned(NLMSG_ALIGNTO))); /* the kernel fills no more at once */
 	struct nlmsghdr *m = mnl_nlmsg_put_header(buf);
 	ssize_t got;
+	void *extra;
 
 	m->nlmsg_type = kind;
 	m->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-	mnl_nlmsg_put_extra_header(m, header);
+	extra = mnl_nlmsg_put_extra_header(m, size);
+	if (request)
+		memcpy(extra, request, size);
+	*changed = false;
 	if (mnl_socket_sendto(socket, m, m->nlmsg_len) < 0)
 		return -errno;
 	while ((got = mnl_socket_recvfrom(socket, buf, sizeof(buf))) >= 0) {
 		int left = (int)got;
 
 		for (m = (struct nlmsghdr *)buf; mnl_nlmsg_ok(m, left); m = mnl_nlmsg_next(m, &left)) {
+			*changed = *changed || m->nlmsg_flags & NLM_F_DUMP_INTR;
 			/* Both begin with 0 or -errno. */
 			if (m->nlmsg_type == NLMSG_DONE || m->nlmsg_type == NLMSG_ERROR)
 				return *(int *)mnl_nlmsg_get_payload(m);
@@ -42,4 +52,15 @@ int netlink_dump(struct mnl_socket *socket, uint16_t kind, size_t header, netlin
 		}
 	}
 	return -errno;
+}
+
+int netlink_dump(struct mnl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
+		 void *arg)
+{
+	bool changed = true;
+	int err = 0;
+
+	for (int i = 0; i < DUMPS && changed && !err; i++)
+		err = dump(socket, kind, request, size, each, arg, &changed);
+	return err;
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "base/out.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clean_text.h"
@@ -11,6 +14,21 @@ int out_end(void)
 	if (fflush(stdout) || ferror(stdout))
 		return fail("standard output: cannot be written");
 	return EXIT_DONE;
+}
+
+void out_line(const char *fmt, ...)
+{
+	char *line = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	if (vasprintf(&line, fmt, args) < 0)
+		line = NULL;
+	va_end(args);
+	if (line)
+		clean_text(line);
+	puts(line ? line : "out of memory");
+	free(line);
 }
 
 json_t *out_text(const char *text)

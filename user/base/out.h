@@ -8,12 +8,16 @@
 #include <stdint.h>
 
 #include "base/context.h"
+#include "base/log.h"
 
 /* Prints one document and releases it. Returns EXIT_DONE, or EXIT_ERROR when it could not be written. */
 int out_json(const struct context *context, json_t *document);
 
 /* A string from outside, less what is not printable UTF-8. */
 json_t *out_text(const char *text);
+
+/* A line with something from outside in it, less what a terminal would obey. The newline is added. */
+PRINTF(1, 2) void out_line(const char *fmt, ...);
 
 /* EXIT_DONE if everything that was printed was written. */
 int out_end(void);

@@ -2,24 +2,133 @@
 #include "base/trusted_dir.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/path_walk.h"
+
+#define NOBODY 65534
+
+/* In a user namespace all users that it does not know are shown as nobody, those above it among them. */
+static bool is_unknown(uid_t uid)
+{
+	unsigned long first, outside, n;
+	bool known = false;
+	FILE *map;
+
+	if (uid != NOBODY)
+		return false;
+	map = fopen("/proc/self/uid_map", "re");
+	while (map && !known && fscanf(map, "%lu %lu %lu", &first, &outside, &n) == 3)
+		known = uid >= first && uid - first < n;
+	if (map)
+		fclose(map);
+	return map && !known;
+}
+
+static bool is_trusted(uid_t uid)
+{
+	return !uid || uid == geteuid() || is_unknown(uid);
+}
+
+static bool is_read_only(const char *path)
+{
+	struct statvfs fs;
+
+	return !statvfs(path, &fs) && fs.f_flag & ST_RDONLY;
+}
+
+static int check_owner(const char *path, const struct stat *is, const char *what)
+{
+	if (!is_trusted(is->st_uid))
+		return because(-EPERM, "%s belongs to user %u, who could change %s; chown root", path,
+			       (unsigned int)is->st_uid, what);
+	return 0;
+}
+
+static bool others_write(const char *path, const struct stat *is)
+{
+	return is->st_mode & (S_IWGRP | S_IWOTH) && !is_read_only(path);
+}
+
+/* A directory on the way. Where others may write, but not take away what is not theirs, the name decides. */
+static int check_step(void *what, const char *directory, const char *name, bool last)
+{
+	char path[PATH_MAX];
+	struct stat is;
+	int err;
+
+	(void)last;
+	if (stat(directory, &is))
+		return because(-errno, "%s: %s", directory, strerror(errno));
+	err = check_owner(directory, &is, what);
+	if (err || !others_write(directory, &is))
+		return err;
+	if (!(is.st_mode & S_ISVTX))
+		return because(-EPERM, "%s: others may write there, and so change %s; chmod go-w", directory,
+			       (const char *)what);
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", strcmp(directory, "/") ? directory : "", name) >=
+	    sizeof(path))
+		return because(-ENAMETOOLONG, "%s: the path is too long", name);
+	/* One that is not there is reported by whoever wants it. */
+	return lstat(path, &is) ? 0 : check_owner(path, &is, what);
+}
+
+static int check_path(const char *path, struct stat *is, const char *what)
+{
+	int err = way_walk(path, check_step, (void *)(uintptr_t)what);
+
+	if (!err && stat(path, is))
+		err = -errno;
+	if (err && err == -error_number(err))
+		return because(err, "%s: %s", path, errno_text(err));
+	return err ?: check_owner(path, is, what);
+}
 
 int trust_directory(const char *path)
 {
-	struct stat is;
+	static const char what[] = "what is kept there";
+	struct stat is = { 0 };
+	int err = check_path(path, &is, what);
 
-	if (stat(path, &is))
-		return because(-errno, "%s: %s", path, strerror(errno));
+	if (err)
+		return err;
 	if (!S_ISDIR(is.st_mode))
 		return because(-ENOTDIR, "%s: %s", path, strerror(ENOTDIR));
-	if (is.st_uid && is.st_uid != geteuid())
-		return because(-EPERM, "%s belongs to user %u, who could change what is kept there", path,
-			       (unsigned int)is.st_uid);
-	if (is.st_mode & (S_IWGRP | S_IWOTH))
+	if (others_write(path, &is))
 		return because(-EPERM, "%s: others may write there; chmod go-w", path);
 	return 0;
+}
+
+int trust_file(const char *path, const char *what)
+{
+	struct stat is = { 0 };
+	int err = check_path(path, &is, what);
+
+	if (!err && others_write(path, &is))
+		err = because(-EPERM, "%s: others may write to it, and so change %s; chmod go-w", path, what);
+	return err;
+}
+
+int trust_open_file(int fd, const char *path, const char *what)
+{
+	struct stat is, named;
+	int err;
+
+	if (fstat(fd, &is))
+		return because(-errno, "%s: %s", path, strerror(errno));
+	if (S_ISREG(is.st_mode)) {
+		err = trust_file(path, what);
+		if (!err && (stat(path, &named) || named.st_ino != is.st_ino || named.st_dev != is.st_dev))
+			err = because(-EAGAIN, "%s: it is another file now; try again", path);
+		return err;
+	}
+	return check_owner(path, &is, what);
 }

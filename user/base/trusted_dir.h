@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Who may write to a directory: that user decides what root reads and writes there. */
+/*
+ * Whose is it? Whoever may write to a file, or to a directory on the way to it, decides what root reads and does. Ours
+ * and root's are believed, where no other user may write; in a directory such as /tmp, what is ours or root's.
+ * 0 or -errno with the reason recorded.
+ */
 #ifndef BASE_TRUSTED_DIR_H
 #define BASE_TRUSTED_DIR_H
 
-/* 0 where it is ours or root's, and no other user may write to it; else -errno with the reason recorded. */
 int trust_directory(const char *path);
+/* what: what others could change with it, as in "what the service does". */
+int trust_file(const char *path, const char *what);
+/* The same of what is open; a pipe is its owner's. */
+int trust_open_file(int fd, const char *path, const char *what);
 
 #endif

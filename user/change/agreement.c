@@ -6,6 +6,13 @@
 #include "base/log.h"
 #include "state/settings.h"
 
+uint64_t committed(struct state *state)
+{
+	double number = state_setting(state, SETTING_GENERATION, 0);
+
+	return number > 0 ? (uint64_t)number : 0;
+}
+
 /* The state is committed before the kernel's part is written: it may be ahead of the kernel, never behind. */
 enum agreement agreement(struct state *state, const struct generation *live)
 {

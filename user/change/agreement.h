@@ -3,6 +3,8 @@
 #ifndef CHANGE_AGREEMENT_H
 #define CHANGE_AGREEMENT_H
 
+#include <stdint.h>
+
 struct context;
 struct generation;
 struct state;
@@ -13,6 +15,9 @@ enum agreement {
 	BEHIND,	      /* a commit never reached the kernel */
 	UNKNOWN,      /* the generation in force is newer than the state, or was built from another */
 };
+
+/* The number of the generation that was committed; 0: none was, or it cannot be read. */
+uint64_t committed(struct state *state);
 
 enum agreement agreement(struct state *state, const struct generation *live);
 /* -ENODATA where it is UNKNOWN. */

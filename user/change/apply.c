@@ -6,9 +6,13 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/memory.h"
+#include "bpf/abi.h"
 #include "change/agreement.h"
-#include "change/guard_rails.h"
+#include "change/guard_needs.h"
+#include "change/own_addresses.h"
+#include "change/revert_timer.h"
 #include "filter/build.h"
 #include "filter/verify.h"
 #include "kernel/dispatcher_refresh.h"
@@ -22,6 +26,10 @@
 struct building {
 	struct candidate *c;
 	const struct settled *s;
+	const struct ranges *banned;
+	struct own_address *needs; /* without a roster */
+	size_t needs_n;
+	bool hits_need;
 };
 
 static int take_maps(void *arg, struct generation *g)
@@ -38,22 +46,42 @@ static void release_maps(void *arg)
 	kernel_release(((struct building *)arg)->c);
 }
 
-/* Without a roster the filter decides alone: then it must not hit any allowed address by accident. */
-static int spare_allowed(void *arg, const struct generation *g)
+/* Without a roster the filter decides alone: then it must not hit what is allowed, or needed, by accident. */
+static int spare(void *arg, const struct generation *g)
 {
-	return g->roster4 || g->roster6 || !g->filter ? 0 : check_allowed(g, &((struct building *)arg)->s->allowed);
+	struct building *b = arg;
+
+	if (g->roster4 || g->roster6 || !g->filter)
+		return 0;
+	b->hits_need = false;
+	for (size_t i = 0; i < b->needs_n && !b->hits_need; i++)
+		b->hits_need = guard_decide(g, b->needs[i].addr) & ANSWER_DROP &&
+			       ranges_covering(b->banned, b->needs[i].addr) < 0;
+	return b->hits_need ? -EAGAIN : check_allowed(g, &b->s->allowed);
 }
 
-static int build(struct candidate *c, struct generation *g, const struct settled *s)
-{
-	struct building b = { c, s };
-	int err = build_until_placed(g, &s->owned,
-				     &(struct build_how){ false, take_maps, release_maps, spare_allowed, &b });
+/* Few needs are cheap to judge: with ten of them, and a fifth of all addresses hit, one draw in ten is right. */
+#define SEEDS_FOR_NEEDS 16
 
+static int build(struct candidate *c, struct generation *g, const struct settled *s, const struct ranges *banned,
+		 struct state *state, const struct guard *guard)
+{
+	struct building b = { .c = c, .s = s, .banned = banned };
+	int err = g->roster4_buckets || g->roster6_buckets ? 0 : guard_all(guard, state, &b.needs, &b.needs_n);
+
+	for (int i = 0; i < SEEDS_FOR_NEEDS && (!i || (err_is(err, EAGAIN) && b.hits_need)); i++)
+		err = (i ? 0 : err)
+			      ?: build_until_placed(g, &s->owned,
+						    &(struct build_how){ false, take_maps, release_maps, spare, &b });
+	free(b.needs);
 	if (!err_is(err, EAGAIN))
 		return err;
 	if (g->roster4_buckets || g->roster6_buckets)
 		return because(err, "no seeds were found under which every key has a place");
+	if (b.hits_need)
+		return because(err,
+			       "no seeds were found for --exact=off under which all that this machine needs passes:"
+			       " a lower --fpr has some");
 	return because(err, "the allow lists are too wide for --exact=off: some allowed address would be dropped");
 }
 
@@ -92,26 +120,50 @@ static double lap(double *since)
 	return (*since - before) * 1e3;
 }
 
-/* Of what will be dropped: bans less exceptions, without shadow lists. */
-static int guard(const struct settled *s, const struct live *live)
+/* What will be dropped: bans less exceptions, without shadow lists. A loan where that is all of the set. */
+static int dropped(const struct settled *s, struct ranges *banned)
 {
-	struct ranges banned = RANGES_EMPTY;
 	int err = 0;
 
+	*banned = RANGES_EMPTY;
 	if (s->plain) {
-		banned = (struct ranges){ .v4 = s->owned.v4, .v6 = s->owned.v6, .n4 = s->owned.n4, .n6 = s->owned.n6 };
-		return guard_own(&banned, live);
+		*banned = (struct ranges){ .v4 = s->owned.v4, .v6 = s->owned.v6, .n4 = s->owned.n4, .n6 = s->owned.n6 };
+		return 0;
 	}
-
 	for (size_t i = 0; i < s->owned.n4 && !err; i++)
 		if (!settled_shadow(s, s->owned.label4[i]))
-			err = ranges_add4(&banned, s->owned.v4[i].lo, s->owned.v4[i].hi);
+			err = ranges_add4(banned, s->owned.v4[i].lo, s->owned.v4[i].hi);
 	for (size_t i = 0; i < s->owned.n6 && !err; i++)
 		if (!settled_shadow(s, s->owned.label6[i]))
-			err = ranges_add6(&banned, s->owned.v6[i].lo, s->owned.v6[i].hi);
-	err = err ?: ranges_finish(&banned) ?: guard_own(&banned, live);
-	ranges_free(&banned);
-	return err;
+			err = ranges_add6(banned, s->owned.v6[i].lo, s->owned.v6[i].hi);
+	return err ?: ranges_finish(banned);
+}
+
+static void free_sets(struct settled *s, struct ranges *banned)
+{
+	if (!s->plain)
+		ranges_free(banned);
+	settled_free(s);
+}
+
+/* What the state has come to, as the guard accepts it: what that spares is an exception, and settled once more. */
+static int settle_guarded(struct settled *s, struct ranges *banned, struct state *state, const struct live *live,
+			  struct guard *guard)
+{
+	int err;
+
+	for (int i = 0; i < 2; i++) {
+		err = settle(s, state);
+		if (err)
+			return err;
+		err = dropped(s, banned) ?: guard_set(guard, state, live, banned, true);
+		if (!err && !guard->spared)
+			return 0;
+		free_sets(s, banned);
+		if (err)
+			return err;
+	}
+	return because(-EAGAIN, "what this machine needs changes too fast");
 }
 
 struct laps {
@@ -122,16 +174,17 @@ struct laps {
 static int apply_lists(struct state *state, const struct live *live, const struct apply_options *options,
 		       struct candidate *c, struct laps *t)
 {
-	struct generation g;
+	struct generation g = { 0 };
+	struct ranges banned;
 	struct settled s;
-	int err = settle(&s, state);
+	int err = settle_guarded(&s, &banned, state, live, options->guard);
 
 	if (err)
 		return err;
 	t->sets = lap(&t->clock);
-	err = (options->guarded ? guard(&s, live) : 0) ?: plan(&g, state, live, &s, options->reverting);
+	err = plan(&g, state, live, &s, options->reverting);
 	if (!err && !options->dry_run)
-		err = build(c, &g, &s);
+		err = build(c, &g, &s, &banned, state, options->guard);
 	t->arrays = lap(&t->clock);
 	if (!err && !options->dry_run) {
 		err = check_arrays(&c->g, &s.owned);
@@ -142,7 +195,7 @@ static int apply_lists(struct state *state, const struct live *live, const struc
 					   " report this");
 		}
 	}
-	settled_free(&s);
+	free_sets(&s, &banned);
 	return err;
 }
 
@@ -153,7 +206,7 @@ static int go_live(struct state *state, struct live *live, const struct apply_op
 	uint64_t image = image_kept(state);
 	struct attachment *on = NULL;
 	size_t on_n = 0;
-	int err = kernel_load(live->context, c);
+	int err = trial_of(state, live, &c->trial) ?: kernel_load(live->context, c);
 	double loaded = lap(&t->clock);
 
 	err = err ?: attach_list(live->context, &on, &on_n) ?: attach_may_refresh(on, on_n);
@@ -179,12 +232,15 @@ static int go_live(struct state *state, struct live *live, const struct apply_op
 	return err;
 }
 
-int apply_with(struct state *state, struct live *live, const struct apply_options *options)
+int apply_with(struct state *state, struct live *live, const struct apply_options *given)
 {
+	struct apply_options with = *given, *options = &with;
+	struct guard strict = { 0 };
 	struct laps t = { .clock = clock_seconds() };
 	struct candidate c;
-	int err = kernel_base(live->context);
+	int err = kernel_base(live->context, committed(state));
 
+	options->guard = given->guard ?: &strict;
 	/* Otherwise this would silently replace a filter of which the state knows nothing. */
 	if (!err && !options->discard_unknown)
 		err = agreement_known(live->context, state, &live->g);
@@ -194,12 +250,20 @@ int apply_with(struct state *state, struct live *live, const struct apply_option
 	return err || options->dry_run ? err : go_live(state, live, options, &c, &t);
 }
 
-int apply(struct state *state, struct live *live)
+int apply(struct state *state, struct live *live, struct guard *guard)
 {
-	return apply_with(state, live, &(struct apply_options){ 0 });
+	return apply_with(state, live, &(struct apply_options){ .guard = guard });
 }
 
-int apply_if_needed(struct state *state, struct live *live)
+int apply_if_needed(struct state *state, struct live *live, struct guard *guard)
 {
-	return agreement(state, &live->g) == AGREED ? state_commit(state) : apply(state, live);
+	int err = 0;
+
+	if (agreement(state, &live->g) != AGREED)
+		return apply(state, live, guard);
+	if (guard->afresh) {
+		guard->fixed = image_kept(state);
+		err = guard_in_force(guard, state, live);
+	}
+	return err || guard->spared ? err ?: apply(state, live, guard) : state_commit(state);
 }

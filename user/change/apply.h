@@ -5,18 +5,18 @@
 
 #include "filter/plan_sizes.h"
 
-struct image;
+struct guard;
 struct live;
 struct state;
 
 /*
  * Puts what the open state holds into force and commits it. On failure nothing is committed, the kernel's part stays
- * as it was, and the reason is recorded.
+ * as it was, and the reason is recorded. Nothing goes live that the guard was not asked for.
  */
-int apply(struct state *state, struct live *live);
+int apply(struct state *state, struct live *live, struct guard *guard);
 
 struct apply_options {
-	bool guarded;	      /* refuse to ban the machine's own addresses, unless they were banned already */
+	struct guard *guard;  /* NULL: one that has nothing forced */
 	bool narrow;	      /* refuse an image that bans very wide prefixes, unless they were banned already */
 	bool discard_unknown; /* even if the state does not know the filter in force */
 	bool dry_run;	      /* only up to the plan */
@@ -28,6 +28,6 @@ struct apply_options {
 int apply_with(struct state *state, struct live *live, const struct apply_options *options);
 
 /* The same, unless the kernel has this state already: after a reboot, or a killed command. */
-int apply_if_needed(struct state *state, struct live *live);
+int apply_if_needed(struct state *state, struct live *live, struct guard *guard);
 
 #endif

@@ -6,7 +6,9 @@
 
 #include "bpf/decide.h"
 #include "change/apply_internal.h"
+#include "change/guard_needs.h"
 #include "change/guard_rails.h"
+#include "filter/measured_rate.h"
 #include "image/image.h"
 #include "state/kept_image.h"
 #include "state/settings.h"
@@ -28,10 +30,7 @@ static int refuse_lists(struct state *state)
 static int covering(const void *arg, struct addr addr)
 {
 	const struct generation *g = arg;
-	__u32 answer = addr.family == 4 ? decide_ipv4(g, (__u32)addr.num)
-					: decide_ipv6(g, (__u64)(addr.num >> 64), (__u64)addr.num);
-
-	return decide_shadow(g, answer) & ANSWER_DROP ? (int)addr_width(addr.family) : -1;
+	return decide_shadow(g, guard_decide(g, addr)) & ANSWER_DROP ? (int)addr_width(addr.family) : -1;
 }
 
 /* Longer prefixes are too many to try, and too narrow for a few of them to matter. */
@@ -74,18 +73,75 @@ static int dropped_whole(const struct generation *g, struct ranges *set)
 	return err ?: ranges_finish(set);
 }
 
+/*
+ * How much is dropped in all where the filter decides alone: what the gate bans whole, and of what it lets through to
+ * the filter as much as the filter takes.
+ */
+static struct amounts dropped_by_rate(const struct generation *g, const struct rate *rate)
+{
+	double whole = 0, some = g->gate4 ? 0 : 1 << 24, open = 1;
+	__u64 nets6 = g->gate6 ? 1ULL << g->gate6_log2 : 0, asked = 0;
+
+	for (uint32_t net = 0; net < 1 << 24 && g->gate4; net++) {
+		unsigned int is = gate4_test((const __u8 *)g->gate4, net << 8);
+
+		whole += is >= GATE4_ALL;
+		some += is == GATE4_SOME;
+	}
+	for (__u64 i = 0; i < nets6; i++)
+		asked += ((const __u8 *)g->gate6)[i] != 0;
+	if (nets6)
+		open = (double)asked / (double)nets6;
+	return (struct amounts){ 256 * (whole + some * rate_verdict(g, rate->fpr, 4, 0)),
+				 0x1p125 * open * rate_verdict(g, rate->fpr, 6, rate_rungs(g)) };
+}
+
+/* What is in force, for comparison. */
+struct now {
+	struct ranges whole;
+	struct amounts by_rate;
+};
+
+static int look_at_now(const struct live *live, struct now *now)
+{
+	struct candidate c;
+	struct rate rate;
+	int err;
+
+	if (live_map(live, &c, false))
+		return 0;
+	err = dropped_whole(&c.g, &now->whole);
+	rate_measure(&c.g, &rate);
+	now->by_rate = dropped_by_rate(&c.g, &rate);
+	kernel_release(&c);
+	return err;
+}
+
+/* A filter that is too full takes whom it does not hold; behind a roster that is settled. */
+static int refuse_rate(const struct image *image, const struct rate *rate, const struct now *now)
+{
+	const struct generation *g = &image->g;
+
+	if (g->roster4 || g->roster6 || !g->filter)
+		return 0;
+	/* One that was added to since may take some more than it was made for. */
+	if (rate_passed(rate, image->header->asked) && rate->fpr > 2 * image->header->asked)
+		return guard_because("the image: its filter takes %.3g %% of other addresses, and was made for %.3g %%;"
+				     " --force or --wide loads it",
+				     100 * rate->fpr, 100 * image->header->asked);
+	return guard_share("the image", now->by_rate, dropped_by_rate(g, rate));
+}
+
 static int refuse_wide(const struct image *image, const struct live *live)
 {
-	struct ranges before = RANGES_EMPTY, after = RANGES_EMPTY;
-	struct candidate c;
-	int err = dropped_whole(&image->g, &after);
+	struct ranges after = RANGES_EMPTY;
+	struct now now = { .whole = RANGES_EMPTY };
+	struct rate rate;
+	int err = dropped_whole(&image->g, &after) ?: look_at_now(live, &now);
 
-	if (!err && !live_map(live, &c, false)) {
-		err = dropped_whole(&c.g, &before);
-		kernel_release(&c);
-	}
-	err = err ?: guard_wide(NULL, &before, &after);
-	ranges_free(&before);
+	rate_measure(&image->g, &rate);
+	err = err ?: guard_wide(NULL, &now.whole, &after, (struct amounts){ 0 }) ?: refuse_rate(image, &rate, &now);
+	ranges_free(&now.whole);
 	ranges_free(&after);
 	return err;
 }
@@ -100,14 +156,15 @@ int apply_image(struct state *state, const struct live *live, const struct apply
 	if (err)
 		return err;
 	err = image_fits(state, &image);
-	if (!err && options->guarded)
-		err = guard_own_by(covering, &image.g, "the image", live);
+	options->guard->fixed = true;
+	err = err ?: guard_needs(options->guard, state, live, covering, &image.g, "the image", true);
 	if (!err && options->narrow)
 		err = refuse_wide(&image, live);
 	if (!err && !options->dry_run) {
 		g = image.g;
 		g.number = apply_next_number(state, live);
 		g.samples = settings.samples > 0;
+		g.embedded = settings.embedded;
 		g.edits = 0;
 		err = kernel_arrays(c, &g);
 	}

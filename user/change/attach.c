@@ -8,6 +8,8 @@
 
 #include "base/lock.h"
 #include "base/log.h"
+#include "change/agreement.h"
+#include "change/guard_needs.h"
 #include "change/revert_timer.h"
 #include "kernel/root.h"
 
@@ -126,6 +128,7 @@ static int attach_next(struct attaching *a, const char *name, struct attachment 
 	int err, is;
 
 	*at = (struct attachment){ .mode = mode_of(o), .shared = o->shared };
+	at->until = o->confirm.given ? a->change->due : 0;
 	snprintf(at->name, sizeof(at->name), "%s", name);
 	is = attach_one(a->change->context, at);
 	if (is && !(o->if_needed && (err_is(is, EEXIST) || err_is(is, ENODEV) || err_is(is, EXDEV))))
@@ -139,6 +142,22 @@ static int attach_next(struct attaching *a, const char *name, struct attachment 
 	return err ?: err_is(is, EEXIST) ? ALREADY : is ? REMEMBERED : 0;
 }
 
+/* What has been loaded so long begins to drop packets there. Asked before the first is. */
+static int ask_guard(struct attaching *a)
+{
+	struct change *c = a->change;
+	int err;
+
+	c->guard.everything = a->options->force;
+	for (int i = 0; i < a->n; i++)
+		c->guard.afresh = c->guard.afresh || !attach_is_filtered(c->context, a->names[i]);
+	if (!c->guard.afresh || agreement(c->state, &c->live.g) != AGREED)
+		return 0; /* apply_if_needed() asks what it builds */
+	err = guard_in_force(&c->guard, c->state, &c->live);
+	c->guard.afresh = false;
+	return err;
+}
+
 int attach_interfaces(struct context *context, const struct attach_options *options, char *const *names, int n,
 		      struct attachment *done, int *done_n, bool *missing)
 {
@@ -147,7 +166,7 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 	int err = a.announced ? change_begin(&a.change, context) : -ENOMEM;
 
 	*done_n = 0;
-	err = err ?: kernel_base(context) ?: announce_all(&a);
+	err = err ?: kernel_base(context, committed(a.change->state)) ?: announce_all(&a) ?: ask_guard(&a);
 	for (int i = 0; !err && i < n; i++) {
 		int is = attach_next(&a, names[i], &done[*done_n]);
 
@@ -156,7 +175,7 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 		*done_n += !is;
 	}
 	/* apply_if_needed() comes last, as it commits: until then the slot is as before. */
-	err = err ?: announce_end(&a) ?: apply_if_needed(a.change->state, &a.change->live);
+	err = err ?: announce_end(&a) ?: apply_if_needed(a.change->state, &a.change->live, &a.change->guard);
 	if (err) {
 		snprintf(why, sizeof(why), "%s", reason(err)); /* taking it back may record another */
 		while (*done_n > 0)
@@ -177,7 +196,7 @@ static int detach_all(const struct context *context)
 	int err = attach_list(context, &list, &n), one;
 
 	for (size_t i = 0; i < n; i++) {
-		one = detach_one(context, list[i].name);
+		one = detach_at(context, &list[i]);
 		err = err ?: one;
 	}
 	free(list);
@@ -194,12 +213,14 @@ static int forget(const struct context *context, const char *name)
 
 	/* A command that we waited for may have attached it again. */
 	if (!err)
-		err = !name ? detach_all(context) : attach_find(context, name) ? 0 : detach_one(context, name);
+		err = name ? detach_again(context, name) : detach_all(context);
 	err = err ?: state_interfaces(state, &kept, &n);
 	for (size_t i = 0; i < n && !err; i++)
 		if (!name || !strcmp(name, kept[i].name))
 			err = state_interface_drop(state, kept[i].name);
 	err = err ?: state_commit(state);
+	/* The service attaches again what it finds open: without the lock where it cannot have it soon. */
+	err = err ?: name ? detach_again(context, name) : detach_all(context);
 	free(kept);
 	state_close(state);
 	return err;
@@ -246,8 +267,10 @@ int detach_interfaces(const struct context *context, char *const *names, int n, 
 static int restore_interfaces(struct change *change, size_t *missing)
 {
 	struct interface_info *kept;
-	size_t n;
-	int err = state_interfaces(change->state, &kept, &n), status;
+	struct pending *pending = NULL;
+	size_t n, pending_n = 0;
+	int err = state_interfaces(change->state, &kept, &n) ?: state_pending(change->state, &pending, &pending_n);
+	int status;
 
 	for (size_t i = 0; i < n && !err; i++) {
 		struct attachment at = { .shared = kept[i].shared };
@@ -255,12 +278,16 @@ static int restore_interfaces(struct change *change, size_t *missing)
 		snprintf(at.name, sizeof(at.name), "%s", kept[i].name);
 		while (at.mode < MODE_SKB && strcmp(attach_mode_names[at.mode], kept[i].mode))
 			at.mode++;
+		for (size_t j = 0; j < pending_n; j++)
+			if (pending[j].kind == PENDING_INTERFACE && !strcmp(pending[j].name, at.name))
+				at.until = pending[j].due;
 		status = attach_one(change->context, &at);
 		if (!status || err_is(status, EEXIST))
 			continue;
 		*missing += 1;
 		fail("%s; the rest is restored", reason(status));
 	}
+	free(pending);
 	free(kept);
 	return err;
 }
@@ -278,13 +305,33 @@ static int restore_watch(const struct change *change)
 	return err;
 }
 
-int restore(struct context *context, size_t *missing)
+/* Does it begin to filter anywhere? */
+static int restore_afresh(struct change *change)
+{
+	struct interface_info *kept;
+	size_t n;
+	int err = state_interfaces(change->state, &kept, &n);
+
+	for (size_t i = 0; i < n && !err; i++)
+		change->guard.afresh = change->guard.afresh || !attach_is_filtered(change->context, kept[i].name);
+	free(kept);
+	return err;
+}
+
+static int restore_filter(struct change *change, const struct restore_options *options)
+{
+	change->guard.everything = options->force;
+	change->guard.spare = options->spare;
+	return restore_afresh(change) ?: apply_if_needed(change->state, &change->live, &change->guard);
+}
+
+int restore(struct context *context, const struct restore_options *options, size_t *missing)
 {
 	struct change *change = NULL;
 	/* The filter before the interfaces, so that none runs with an empty one. */
 	int err = change_begin(&change, context) ?:
-		  kernel_base(context) ?:
-		  apply_if_needed(change->state, &change->live) ?:
+		  kernel_base(context, committed(change->state)) ?:
+		  restore_filter(change, options) ?:
 		  restore_watch(change) ?:
 		  restore_interfaces(change, missing);
 

@@ -10,7 +10,13 @@ struct attach_options {
 	int mode; /* of enum attach_mode, counted from 1; 0: auto */
 	bool shared;
 	bool if_needed; /* leave attached interfaces alone, remember missing ones */
+	bool force;
 	struct number confirm;
+};
+
+struct restore_options {
+	bool spare; /* what the guard rails would refuse becomes an exception */
+	bool force;
 };
 
 /*
@@ -25,6 +31,6 @@ int detach_interfaces(const struct context *context, char *const *names, int n, 
 
 /* After a reboot: the filter, the timer of unconfirmed changes and the interfaces, as they are in the state. *missing:
  * how many interfaces could not be attached; each was reported. 0 or -errno with the reason recorded. */
-int restore(struct context *context, size_t *missing);
+int restore(struct context *context, const struct restore_options *options, size_t *missing);
 
 #endif

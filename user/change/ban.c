@@ -10,6 +10,7 @@
 #include "base/clean_text.h"
 #include "base/grow.h"
 #include "change/guard_rails.h"
+#include "change/revert_timer.h"
 #include "kernel/ask.h"
 #include "state/kept_image.h"
 
@@ -35,6 +36,29 @@ static int keep(struct state *state, const struct ban_options *o, const struct b
 	return 0;
 }
 
+/* Each has a row of its own, and a line in the log when it goes back. */
+#define CONFIRM_MOST 256
+
+/* Of bans that are added or deleted: does an earlier change of one wait? With `seconds` it does from now on. */
+static int confirm_bans(struct change *change, const struct prefixes *p, long seconds)
+{
+	struct pending *pending;
+	char text[PREFIX_TEXT_MAX];
+	bool any = seconds;
+	size_t n;
+	int err = state_pending(change->state, &pending, &n);
+
+	for (size_t i = 0; i < n && !err; i++)
+		any = any || pending[i].kind == PENDING_BAN;
+	if (!err && seconds && p->n > CONFIRM_MOST)
+		err = because(-E2BIG, "--confirm takes %d prefixes at most; load them as a list", CONFIRM_MOST);
+	for (size_t i = 0; i < p->n && any && !err; i++)
+		err = change_pending(change, PENDING_BAN, prefix_text(text, p->at[i].first, (int)p->at[i].length),
+				     seconds);
+	free(pending);
+	return err;
+}
+
 int ban_add(struct change *change, const struct ban_options *o, const struct prefixes *p, struct banned *n)
 {
 	struct ban ban = { .added = time(NULL) };
@@ -43,6 +67,7 @@ int ban_add(struct change *change, const struct ban_options *o, const struct pre
 							      " 'xdp-bloom flush' ends it")
 					    : 0;
 
+	err = err ?: confirm_bans(change, p, (long)o->confirm.value);
 	ban.expires = o->ttl.given ? ban.added + (int64_t)o->ttl.value : 0;
 	snprintf(ban.reason, sizeof(ban.reason), "%s", o->reason ? o->reason : "");
 	clean_text(ban.reason);
@@ -57,7 +82,8 @@ int ban_add(struct change *change, const struct ban_options *o, const struct pre
 		}
 		err = err ?:
 		      state_ban_put(change->state, &ban, &renewed) ?:
-		      change_touch(change, ban.first, ban.length, !o->force);
+		      change_touch(change, ban.first, ban.length) ?:
+		      (o->force ? change_force_prefix(change, ban.first, ban.length) : 0);
 		if (!err)
 			++*(renewed ? &n->renewed : &n->added);
 	}
@@ -114,14 +140,15 @@ static int check_reason(struct state *state, const struct prefix *p, const char 
 
 int ban_del(struct change *change, const struct prefixes *p, const char *why)
 {
-	int err = 0;
+	int err = confirm_bans(change, p, 0);
 
+	change_bans_less(change);
 	for (size_t i = 0; i < p->n && !err; i++) {
 		err = check_reason(change->state, &p->at[i], why)
 			      ?: state_ban_drop(change->state, p->at[i].first, p->at[i].length);
 		if (err_is(err, ENOENT))
 			err = because_not_banned(change, &p->at[i]);
-		err = err ?: change_touch(change, p->at[i].first, p->at[i].length, false);
+		err = err ?: change_touch(change, p->at[i].first, p->at[i].length);
 	}
 	return err;
 }

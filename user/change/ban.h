@@ -12,6 +12,7 @@ struct ban_options {
 	struct number ttl;
 	const char *reason;
 	bool keep_longer, force;
+	struct number confirm;
 };
 
 /* The result of ban_add(). */

@@ -6,7 +6,9 @@
 
 #include "change/agreement.h"
 #include "change/apply.h"
+#include "change/guard_needs.h"
 #include "change/live_bans.h"
+#include "change/revert_timer.h"
 #include "kernel/generation.h"
 #include "kernel/dispatcher_refresh.h"
 #include "kernel/live.h"
@@ -31,20 +33,23 @@ static bool can_go(const struct context *context, const struct pending *one)
 
 struct late {
 	bool behind; /* a commit never reached the kernel */
+	bool waits;  /* the filter is on trial, and its time is not over */
 	struct pending *overdue;
 	size_t overdue_n, expired;
 	char first_expired[PREFIX_TEXT_MAX];
 	struct touched touched;
 };
 
-static int undo_overdue(struct late *l, struct state *state, const struct context *context, time_t now)
+static int undo_overdue(struct late *l, struct state *state, const struct context *context, int64_t at_least)
 {
 	size_t pending_n;
 	int err = state_pending(state, &l->overdue, &pending_n);
 
 	for (size_t i = 0; i < pending_n && !err; i++) {
-		if (l->overdue[i].deadline > now || !can_go(context, &l->overdue[i]))
+		if (pending_left(&l->overdue[i], at_least) || !can_go(context, &l->overdue[i])) {
+			l->waits = l->waits || l->overdue[i].kind != PENDING_INTERFACE;
 			continue;
+		}
 		l->overdue[l->overdue_n] = l->overdue[i];
 		err = state_pending_undo(state, &l->overdue[l->overdue_n++]);
 	}
@@ -66,16 +71,17 @@ static int expire(struct late *l, struct state *state)
 
 static int into_force(struct late *l, struct state *state, struct live *live)
 {
+	struct guard guard = { .again = true };
 	bool build = l->behind;
 
 	/* An interface needs no new generation, for which there may be no memory. */
 	for (size_t i = 0; i < l->overdue_n; i++)
-		build = build || l->overdue[i].kind == PENDING_LIST;
+		build = build || l->overdue[i].kind != PENDING_INTERFACE;
 	if (build)
-		return apply_with(state, live, &(struct apply_options){ .reverting = l->overdue_n });
+		return apply_with(state, live, &(struct apply_options){ .guard = &guard, .reverting = l->overdue_n });
 	if (!l->overdue_n && !l->expired)
 		return 0;
-	return touched_divide(&l->touched, state) ?: bans_into_force(state, live, &l->touched);
+	return touched_divide(&l->touched, state) ?: bans_into_force(state, live, &l->touched, &guard);
 }
 
 static void report(const struct late *l, const struct live *live, int err)
@@ -104,9 +110,13 @@ static void report(const struct late *l, const struct live *live, int err)
 int catch_up(struct state **state, struct live *live, time_t at_least)
 {
 	struct late late = { .behind = agreement(*state, &live->g) == BEHIND };
-	time_t now = time(NULL);
-	int err = undo_overdue(&late, *state, live->context, now > at_least ? now : at_least);
+	int err = undo_overdue(&late, *state, live->context, at_least);
 
+	/* Confirmed, and the command that did it was killed before it told the kernel. */
+	if (!err && live->on_trial && !late.waits && !late.overdue_n) {
+		err = change_keep(live);
+		late.behind = agreement(*state, &live->g) == BEHIND;
+	}
 	kernel_sweep(live);
 	attach_catch_up(live->context);
 	err = err ?: expire(&late, *state);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "change/catch_up.h"
-#include "change/guard_rails.h"
 #include "kernel/counters.h"
 #include "kernel/root.h"
 
@@ -48,21 +48,42 @@ int change_begin(struct change **change, struct context *context)
 	return change_begin_at(change, context, 0);
 }
 
-int change_touch(struct change *change, struct addr first, unsigned int length, bool guarded)
+int change_touch(struct change *change, struct addr first, unsigned int length)
 {
-	int err = touched_add(&change->touched, first, length);
-
-	return err || !guarded ? err : ranges_add_prefix(&change->guarded, first, length);
-}
-
-void change_zero(struct change *change, uint8_t label)
-{
-	change->zero[label] = true;
+	return touched_add(&change->touched, first, length);
 }
 
 static bool is_joined(const struct change *change)
 {
 	return change == change->context->joined;
+}
+
+/* The first generation after a reboot has all of the state in it: who builds it by force answers for that. */
+static bool force_all(struct change *change)
+{
+	change->guard.everything = change->guard.everything || !change->live.g.number;
+	return change->guard.everything;
+}
+
+int change_force(struct change *change, const struct ranges *set)
+{
+	change->guard.everything = change->guard.everything || !set;
+	return force_all(change) ? 0 : guard_force(&change->guard, set);
+}
+
+int change_force_prefix(struct change *change, struct addr first, unsigned int length)
+{
+	return force_all(change) ? 0 : guard_force_prefix(&change->guard, first, length);
+}
+
+void change_bans_less(struct change *change)
+{
+	change->guard.again = change->guard.again || (!change->live.g.number && !is_joined(change));
+}
+
+void change_zero(struct change *change, uint8_t label)
+{
+	change->zero[label] = true;
 }
 
 void change_zero_given(struct change *change, uint8_t label)
@@ -74,29 +95,15 @@ void change_zero_given(struct change *change, uint8_t label)
 		kernel_zero_label(change->context, label);
 }
 
-static int guard_touched(struct change *change)
-{
-	struct ranges banned = RANGES_EMPTY;
-	int err =
-		ranges_intersect(&banned, &change->guarded, &change->touched.held) ?: guard_own(&banned, &change->live);
-
-	ranges_free(&banned);
-	return err;
-}
-
 static int commit(struct change *change)
 {
-	int err = ranges_finish(&change->guarded);
-	bool guarded = change->guarded.n4 || change->guarded.n6;
+	int err = change->build ? 0 : touched_divide(&change->touched, change->state);
 
-	if (!err && (guarded || !change->build))
-		err = touched_divide(&change->touched, change->state);
-	if (!err && guarded)
-		err = guard_touched(change);
+	change->options.guard = &change->guard;
 	if (!err && change->build)
 		err = apply_with(change->state, &change->live, &change->options);
 	else if (!err)
-		err = bans_into_force(change->state, &change->live, &change->touched);
+		err = bans_into_force(change->state, &change->live, &change->touched, &change->guard);
 	for (unsigned int label = 0; label < LABELS && !err && !change->options.dry_run; label++)
 		if (change->zero[label])
 			kernel_zero_label(change->context, (uint8_t)label);
@@ -114,7 +121,6 @@ int change_commit(struct change *change, const struct apply_options *options)
 	}
 	if (options->dry_run)
 		return because(-EINVAL, "--dry-run does not go together with other commands");
-	change->options.guarded |= options->guarded;
 	change->options.discard_unknown |= options->discard_unknown;
 	return options->before_commit ? options->before_commit(change->state, options->arg) : 0;
 }
@@ -127,7 +133,7 @@ void change_end(struct change *change)
 	state_close(change->state);
 	live_close(&change->live);
 	touched_free(&change->touched);
-	ranges_free(&change->guarded);
+	guard_free(&change->guard);
 	free(change);
 }
 

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "change/apply.h"
+#include "change/guard_needs.h"
 #include "change/live_bans.h"
 #include "kernel/live.h"
 #include "state/state.h"
@@ -17,8 +18,10 @@ struct change {
 	bool build;	     /* a new generation */
 	struct apply_options options;
 	struct touched touched;
-	struct ranges guarded; /* of what is touched: the guard rails apply */
+	struct guard guard;
 	bool zero[LABELS];
+	long waits;	       /* something of it waits for confirmation, for so many seconds; 0: nothing does */
+	int64_t due, deadline; /* by clock_boot(), and by the date */
 };
 
 /*
@@ -29,8 +32,16 @@ struct change {
 int change_begin(struct change **change, struct context *context);
 /* The same; `at_least` is a time that has come, even if the clock was set back. */
 int change_begin_at(struct change **change, struct context *context, time_t at_least);
-/* Live bans of this prefix were changed in the state. guarded: the guard rails apply. */
-int change_touch(struct change *change, struct addr first, unsigned int length, bool guarded);
+/* Live bans of this prefix were changed in the state. */
+int change_touch(struct change *change, struct addr first, unsigned int length);
+/* --force was given: what this machine needs of the set may be banned; without a set, whatever it needs. */
+int change_force(struct change *change, const struct ranges *set);
+int change_force_prefix(struct change *change, struct addr first, unsigned int length);
+/*
+ * This one bans nothing. Where it builds the first generation after a reboot, that is not refused for what it does not
+ * do: nothing is attached, and whoever attaches is asked.
+ */
+void change_bans_less(struct change *change);
 /* This label's count starts again at 0 when the change is made. */
 void change_zero(struct change *change, uint8_t label);
 /* The same for a label that a list has just been given: at once, unless another list may have it in force. */

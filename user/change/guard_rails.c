@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "change/own_addresses.h"
-#include "kernel/ask.h"
-
 const struct bogon guard_bogons[] = {
 	{ "0.0.0.0/8", "this network" },
 	{ "10.0.0.0/8", "private" },
@@ -150,33 +147,72 @@ static int check_widths(const char *name, const struct ranges *before, const str
 	return err;
 }
 
-static int check_share(const char *name, double before, double after, double most, double all, const char *family)
+/* A list that was let through breathes. */
+#define BREATH (17.0 / 16)
+
+static int check_share(const char *name, double granted, double after, double most, double all, const char *family)
 {
-	if (after <= most || before > most)
+	if (after > all)
+		after = all; /* counted by a rate, reserved ranges and all */
+	if (after <= most || (granted > most && after <= granted * BREATH))
 		return 0;
 	return guard_because("%s: it bans %.0f %% of all %s addresses; --force or --wide loads it", name,
 			     100 * after / all, family);
 }
 
-int guard_wide(const char *list, const struct ranges *before, const struct ranges *after)
+/* Most lists ban less in all than one prefix may. */
+static bool is_narrow(const struct ranges *set)
+{
+	return ranges_count4(set) <= UINT32_MAX >> WIDEST4 && ranges_count6(set) <= ~(ip6)0 >> WIDEST6;
+}
+
+static struct amounts amounts_of(const struct ranges *set)
+{
+	return (struct amounts){ (double)ranges_count4(set), (double)ranges_count6(set) };
+}
+
+int guard_share(const char *name, struct amounts granted, struct amounts after)
+{
+	struct ranges open = RANGES_EMPTY;
+	int err = open_space(&open) ?:
+		  check_share(name, granted.v4, after.v4, MOST4, (double)ranges_count4(&open), "IPv4") ?:
+		  check_share(name, granted.v6, after.v6, MOST6, (double)ranges_count6(&open), "IPv6");
+
+	ranges_free(&open);
+	return err;
+}
+
+int guard_share_of(const struct ranges *set, struct amounts *share)
+{
+	struct ranges open = RANGES_EMPTY, is = RANGES_EMPTY;
+	int err = is_narrow(set) ? 0 : open_space(&open) ?: ranges_intersect(&is, set, &open);
+
+	*share = amounts_of(&is);
+	if (share->v4 <= MOST4)
+		share->v4 = 0;
+	if (share->v6 <= MOST6)
+		share->v6 = 0;
+	ranges_free(&open);
+	ranges_free(&is);
+	return err;
+}
+
+int guard_wide(const char *list, const struct ranges *before, const struct ranges *after, struct amounts granted)
 {
 	struct ranges open = RANGES_EMPTY, was = RANGES_EMPTY, is = RANGES_EMPTY;
+	struct amounts banned;
 	char name[96] = "the image";
 	int err;
 
 	if (list)
 		snprintf(name, sizeof(name), "list '%s'", list);
-
-	/* Most lists ban less in all than one prefix may. */
-	if (ranges_count4(after) <= UINT32_MAX >> WIDEST4 && ranges_count6(after) <= ~(ip6)0 >> WIDEST6)
+	if (is_narrow(after))
 		return 0;
-	err = open_space(&open) ?:
-	      ranges_intersect(&was, before, &open) ?:
-	      ranges_intersect(&is, after, &open) ?:
-	      check_share(name, (double)ranges_count4(&was), (double)ranges_count4(&is), MOST4,
-			  (double)ranges_count4(&open), "IPv4") ?:
-	      check_share(name, (double)ranges_count6(&was), (double)ranges_count6(&is), MOST6,
-			  (double)ranges_count6(&open), "IPv6") ?:
+	err = open_space(&open) ?: ranges_intersect(&was, before, &open) ?: ranges_intersect(&is, after, &open);
+	banned = amounts_of(&was);
+	err = err ?:
+	      guard_share(name, (struct amounts){ granted.v4 ?: banned.v4, granted.v6 ?: banned.v6 },
+			  amounts_of(&is)) ?:
 	      check_widths(name, &was, &is);
 	ranges_free(&open);
 	ranges_free(&was);
@@ -222,35 +258,31 @@ int guard_change(const char *name, const struct ranges *before, const struct ran
 	return err;
 }
 
-int guard_own_by(guard_covering_fn *covering, const void *arg, const char *who, const struct live *live)
+/* Of a day, and of all time since somebody looked. So few as FIRST4 are no harm. */
+#define MOST_A_DAY  1.5
+#define MOST_UNSEEN 4
+
+static int grown(const char *name, double from, double to, double factor, double first, const char *family,
+		 const char *since)
 {
-	struct own_address *own;
-	size_t n;
-	int err = own_addresses(&own, &n);
-
-	/* The first that it bans is the one that is named. */
-	for (size_t i = 0; i < n && !err; i++) {
-		char host[PREFIX_TEXT_MAX], entry[PREFIX_TEXT_MAX], what[OWN_TEXT_MAX];
-		struct addr first = own[i].addr;
-		int length = covering(arg, first);
-
-		if (length < 0 || live_drops(live, first))
-			continue;
-		prefix_text(host, first, -1);
-		first.num &= ~addr_mask(first.family, (unsigned int)length);
-		err = guard_because("%s bans %s, %s; --force bans it", who ? who : prefix_text(entry, first, length),
-				    host, own_text(what, &own[i]));
-	}
-	free(own);
-	return err;
+	if (to <= from * factor + first)
+		return 0;
+	if (from <= 0)
+		return guard_because("list '%s': it had no %s addresses %s, and now has %.3g; --force or --big-change"
+				     " loads it",
+				     name, family, since, to);
+	return guard_because("list '%s': it has %.3g times as many %s addresses as %s; --force or --big-change loads"
+			     " it",
+			     name, to / from, family, since);
 }
 
-static int covering_set(const void *set, struct addr addr)
+int guard_growth(const char *name, const struct accepted *a, const struct ranges *after)
 {
-	return ranges_covering(set, addr);
-}
+	static const char *const day = "a day ago", *const hand = "when it was last accepted by hand";
+	struct amounts is = amounts_of(after);
 
-int guard_own(const struct ranges *set, const struct live *live)
-{
-	return guard_own_by(covering_set, set, NULL, live);
+	return grown(name, a->day.v4, is.v4, MOST_A_DAY, FIRST4, "IPv4", day) ?:
+	       grown(name, a->day.v6, is.v6, MOST_A_DAY, FIRST6, "IPv6", day) ?:
+	       grown(name, a->hand.v4, is.v4, MOST_UNSEEN, FIRST4, "IPv4", hand) ?:
+	       grown(name, a->hand.v6, is.v6, MOST_UNSEEN, FIRST6, "IPv6", hand);
 }

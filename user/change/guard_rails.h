@@ -8,8 +8,7 @@
 
 #include "base/log.h"
 #include "sets/ranges.h"
-
-struct live;
+#include "state/accepted.h"
 
 enum bogons { BOGONS_LEAVE_OUT, BOGONS_KEEP, BOGONS_REFUSE };
 
@@ -26,25 +25,24 @@ int guard_apply_bogons(struct ranges *set, enum bogons choice, bool *found);
 /* A prefix from the command line: refused if it includes one of those ranges and more, or is wider than any owner's. */
 int guard_prefix(struct addr first, unsigned int length);
 
-/* Refused if the set bans an address of this machine, a gateway or name server in use, or the peer of the SSH session,
- * unless that was banned already. */
-int guard_own(const struct ranges *set, const struct live *live);
-
-/* The same without a set: covering() is like ranges_covering(), who is the subject of the message. */
-typedef int guard_covering_fn(const void *arg, struct addr addr);
-int guard_own_by(guard_covering_fn *covering, const void *arg, const char *who, const struct live *live);
-
 /* All guard rails refuse with this error, and the reason recorded. */
 #define GUARD_REFUSED	   EKEYREJECTED
 #define guard_because(...) because(-GUARD_REFUSED, __VA_ARGS__)
 
 /*
  * Like guard_prefix(), for a list, even if its prefixes are split up; and the list must leave most of the internet.
- * Bogons, reserved ranges, and what the version before banned do not count.
+ * Bogons and reserved ranges do not count, nor do prefixes that the version before banned. Of the rest no more than
+ * what was granted (0: what the version before banned), and a sixteenth, since lists breathe.
  */
-int guard_wide(const char *name, const struct ranges *before, const struct ranges *after);
+int guard_wide(const char *name, const struct ranges *before, const struct ranges *after, struct amounts granted);
+/* The last part alone: so much would be banned, and so much was. */
+int guard_share(const char *name, struct amounts granted, struct amounts after);
+/* How much a set that needs to be let through bans there; 0: it needs not. */
+int guard_share_of(const struct ranges *set, struct amounts *share);
 
 /* Refused if more than half of the addresses came or went, or many came of a family of which it had none. */
 int guard_change(const char *name, const struct ranges *before, const struct ranges *after);
+/* Refused if it has grown too much since yesterday, or since somebody said that it may: in however small steps. */
+int guard_growth(const char *name, const struct accepted *accepted, const struct ranges *after);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "change/agreement.h"
 #include "change/change.h"
+#include "change/revert_timer.h"
 #include "filter/measured_rate.h"
 #include "image/image.h"
 #include "image/write.h"
@@ -60,11 +61,31 @@ int image_save(struct context *context, const char *path)
 	return err;
 }
 
-static int drop_lists(struct state *state, bool force)
+/* What came back beside an image would be lists and bans, and it takes none. */
+static int nothing_waits(struct state *state)
 {
+	struct pending *pending;
+	size_t n;
+	int err = state_pending(state, &pending, &n);
+
+	for (size_t i = 0; i < n && !err; i++)
+		if (pending[i].kind != PENDING_INTERFACE)
+			err = because(-EBUSY,
+				      "%s: a change of it waits for confirmation: xdp-bloom confirm, or let it go back",
+				      pending[i].name);
+	free(pending);
+	return err;
+}
+
+static int drop_lists(struct change *change, bool force, long confirm)
+{
+	struct state *state = change->state;
 	struct list_info *lists;
 	size_t n;
-	int err = state_lists(state, &lists, &n);
+	int err = nothing_waits(state) ?: state_lists(state, &lists, &n);
+
+	if (err)
+		return err;
 
 	if (!err && !force && state_bans_any(state))
 		err = because(-EPERM, "an image takes the place of live bans, too; --force drops them");
@@ -72,16 +93,15 @@ static int drop_lists(struct state *state, bool force)
 		err = because(-EPERM, "an image takes the place of all lists, and %zu %s loaded; --force drops %s", n,
 			      n == 1 ? "is" : "are", n == 1 ? "it" : "them");
 	for (size_t i = 0; i < n && !err; i++)
-		err = state_list_drop(state, lists[i].name);
+		err = confirm ? change_pending_drop(change, lists[i].name, confirm)
+			      : state_list_drop(state, lists[i].name);
 	free(lists);
-	return err ?: state_bans_clear(state);
+	return err ?: change_pending(change, PENDING_IMAGE, PENDING_IMAGE_NAME, confirm) ?: state_bans_clear(state);
 }
 
 int image_load(struct context *context, const struct image_load_options *o, struct image *image)
 {
-	struct apply_options how = { .guarded = !o->force && !o->ban_own,
-				     .narrow = !o->force && !o->wide,
-				     .dry_run = o->dry_run };
+	struct apply_options how = { .narrow = !o->force && !o->wide, .dry_run = o->dry_run };
 	struct change *change = NULL;
 	int err;
 
@@ -89,11 +109,13 @@ int image_load(struct context *context, const struct image_load_options *o, stru
 	err = context->check ? image_open(image, o->image, o->image, true) : 0;
 	err = err ?:
 	      change_begin(&change, context) ?:
-	      drop_lists(change->state, o->force) ?:
+	      drop_lists(change, o->force, o->dry_run ? 0 : (long)o->confirm.value) ?:
 	      image_keep(change->state, o->image, image);
 	/* The labels counted for other lists so far. */
 	for (unsigned int label = 0; label < LABELS && !err; label++)
 		change_zero(change, (uint8_t)label);
+	if (!err && (o->force || o->ban_own))
+		err = change_force(change, NULL);
 	err = err ?: change_commit(change, &how);
 	change_end(change);
 	return err;

@@ -5,12 +5,15 @@
 
 #include <stdbool.h>
 
+#include "base/options.h"
+
 struct context;
 struct image;
 
 struct image_load_options {
 	const char *image;
 	bool force, ban_own, wide, dry_run;
+	struct number confirm;
 };
 
 /* Under the state's lock, so that no command edits the arrays while they are copied. */

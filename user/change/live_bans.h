@@ -7,6 +7,7 @@
 
 #include "sets/ranges.h"
 
+struct guard;
 struct live;
 struct state;
 
@@ -27,7 +28,10 @@ int touched_add(struct touched *touched, struct addr first, unsigned int length)
 int touched_divide(struct touched *touched, struct state *state);
 void touched_free(struct touched *touched);
 
-/* After touched_divide(): commits, and brings the kernel up to date. On failure nothing is committed or changed. */
-int bans_into_force(struct state *state, struct live *live, const struct touched *touched);
+/*
+ * After touched_divide(): commits, and brings the kernel up to date, where the guard accepts it. On failure nothing is
+ * committed or changed.
+ */
+int bans_into_force(struct state *state, struct live *live, const struct touched *touched, struct guard *guard);
 
 #endif

@@ -22,6 +22,8 @@ static const char *name_fault(const char *name)
 {
 	if (!*name || strlen(name) >= LIST_NAME_MAX)
 		return "a list's name has 1 to 63 characters";
+	if (list_name_is_dots(name))
+		return "a list's name is not '.' or '..'";
 	if (*name == '-')
 		return "a list's name does not begin with '-'";
 	if (name[strspn(name, LIST_NAME_BYTES)])
@@ -40,6 +42,7 @@ struct load {
 	struct source source;
 	struct packer *packer;
 	struct ranges before;
+	struct accepted accepted;
 	struct loaded *out; /* what there is to say about it */
 };
 
@@ -188,15 +191,59 @@ static int put_text(struct state *state, void *arg)
 	return state_source_put(state, &l->source) ?: state_text_put(state, l->name, l->packer);
 }
 
+#define DAY (24 * 60 * 60)
+
+/*
+ * What the version before was measured by. A list of an older version, or an empty one, is measured by what it holds;
+ * so is one that was enforced although it is wide.
+ */
+static int recall(struct load *l, struct state *state)
+{
+	int64_t now = time(NULL);
+	struct amounts before = { (double)ranges_count4(&l->before), (double)ranges_count6(&l->before) };
+	struct accepted *a = &l->accepted;
+	int err = state_accepted_get(state, l->name, a);
+
+	if (err || !l->out->replaces)
+		return err;
+	if (!a->known || (a->hand.v4 <= 0 && a->hand.v6 <= 0))
+		a->hand = before;
+	if (!a->known || now - a->day_at >= DAY || a->day_at > now) {
+		a->day = before;
+		a->day_at = now;
+	}
+	if (a->wide.v4 <= 0 && a->wide.v6 <= 0 && l->out->list.kind == LIST_BAN)
+		err = guard_share_of(&l->before, &a->wide);
+	a->known = before.v4 > 0 || before.v6 > 0;
+	return err;
+}
+
+/* What somebody has let through by hand is the measure from now on. */
+static int remember(struct load *l, struct state *state)
+{
+	const struct load_options *o = l->options;
+	struct accepted *a = &l->accepted;
+	int err = 0;
+
+	if (!a->known || o->force || o->big_change) {
+		a->hand = (struct amounts){ (double)ranges_count4(&l->out->set), (double)ranges_count6(&l->out->set) };
+		a->day = a->hand;
+		a->day_at = time(NULL);
+	}
+	if (o->force || o->wide)
+		err = guard_share_of(&l->out->set, &a->wide);
+	return err ?: state_accepted_put(state, l->name, a);
+}
+
 static int put(struct load *l)
 {
 	const struct load_options *o = l->options;
-	struct apply_options options = {
-		.guarded = !o->force && !o->ban_own, .dry_run = o->dry_run, .before_commit = put_text, .arg = l
-	};
+	struct apply_options options = { .dry_run = o->dry_run, .before_commit = put_text, .arg = l };
 
-	return change_pending(l->change, PENDING_LIST, l->name, o->dry_run ? 0 : (long)o->confirm.value) ?:
+	return (o->force || o->ban_own ? change_force(l->change, &l->out->set) : 0) ?:
+	       change_pending(l->change, PENDING_LIST, l->name, o->dry_run ? 0 : (long)o->confirm.value) ?:
 	       state_list_put(l->change->state, &l->out->list, &l->out->set) ?:
+	       remember(l, l->change->state) ?:
 	       change_commit(l->change, &options);
 }
 
@@ -232,9 +279,11 @@ static int ask_guard(struct load *l)
 	int err = 0;
 
 	if (kind == LIST_BAN && !o->force && !o->wide)
-		err = guard_wide(l->name, &l->before, &l->out->set);
+		err = guard_wide(l->name, &l->before, &l->out->set, l->accepted.wide);
 	if (!err && l->out->replaces && kind != LIST_ALLOW && !o->force && !o->big_change)
 		err = guard_change(l->name, &l->before, &l->out->set);
+	if (!err && l->accepted.known && kind != LIST_ALLOW && !o->force && !o->big_change)
+		err = guard_growth(l->name, &l->accepted, &l->out->set);
 	return err;
 }
 
@@ -248,7 +297,7 @@ static int load(struct load *l)
 		err = guard_apply_bogons(&l->out->set, bogons, l->out->bogons_found);
 	if (!err) {
 		describe(l);
-		err = compare(l, l->change->state) ?: ask_guard(l) ?: put(l);
+		err = compare(l, l->change->state) ?: recall(l, l->change->state) ?: ask_guard(l) ?: put(l);
 	}
 	for (uint64_t i = 0; i < l->out->read.bad && i < READER_BAD_MAX && !err; i++)
 		warn("%s; left out", l->out->read.bad_text[i]);

@@ -3,21 +3,31 @@
 #ifndef CHANGE_OWN_ADDRESSES_H
 #define CHANGE_OWN_ADDRESSES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "sets/address.h"
 
+struct state;
+
 struct own_address {
 	struct addr addr;
-	enum own_source { OWN_INTERFACE, OWN_ROUTE, OWN_NEXTHOP, OWN_RESOLVER, OWN_SSH } source;
-	unsigned int number; /* of the interface, the route's table, the nexthop object, the process */
+	const char *what; /* "a gateway in use" */
+	char where[80];	  /* "route table 254" */
+	bool guest;	  /* somebody other than root may have made it one */
 };
 
-/* free() the list. No address is in it twice from the same source. 0 or -errno with the reason recorded. */
-int own_addresses(struct own_address **list, size_t *n);
+/* Is this address worth to be learned? */
+typedef bool own_wanted_fn(const void *arg, struct addr addr);
+
+/*
+ * free() the list. No address is in it twice as the same. With `wanted`, only those are in it: who asks for a few pays
+ * for few. The state says which listeners the operator named. 0 or -errno with the reason recorded.
+ */
+int own_addresses(struct state *state, own_wanted_fn *wanted, const void *arg, struct own_address **list, size_t *n);
 
 /* "a gateway in use (route table 254)" */
-#define OWN_TEXT_MAX 96
+#define OWN_TEXT_MAX 160
 const char *own_text(char text[OWN_TEXT_MAX], const struct own_address *own);
 
 #endif

@@ -11,30 +11,103 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/close_fd.h"
 #include "base/lock.h"
 #include "base/log.h"
+#include "kernel/attach.h"
+#include "kernel/dispatcher_refresh.h"
+#include "kernel/generation.h"
+#include "state/kept_image.h"
 
+#define SECOND ((int64_t)1000000000)
 /* How often the timer looks whether anything still waits, and retries what it could not take back. */
-#define LOOK_AGAIN 5
+#define LOOK_AGAIN (5 * SECOND)
 
-int change_pending(struct change *change, enum pending_kind kind, const char *name, long seconds)
+/* Of a list it is either what it holds or its kind that waits. */
+static bool is_same(const struct pending *one, enum pending_kind kind, const char *name)
 {
-	struct pending *pending, mine = { .kind = kind, .deadline = time(NULL) + seconds };
+	bool lists = (one->kind == PENDING_LIST || one->kind == PENDING_LIST_KIND) &&
+		     (kind == PENDING_LIST || kind == PENDING_LIST_KIND);
+
+	return (one->kind == kind || lists) && !strcmp(one->name, name);
+}
+
+static int wait_for(struct change *change, enum pending_kind kind, const char *name, long seconds,
+		    int (*put)(struct state *state, const struct pending *pending))
+{
+	bool again = change->waits && seconds == change->waits;
+	struct pending *pending, mine = { .kind = kind };
 	size_t n;
 	int err = state_pending(change->state, &pending, &n);
 
 	for (size_t i = 0; i < n && !err; i++)
-		if (pending[i].kind == kind && !strcmp(pending[i].name, name))
+		if (is_same(&pending[i], kind, name))
 			err = because(-EBUSY,
 				      "%s: a change of it waits for confirmation: xdp-bloom confirm, or let it go back",
 				      name);
 	free(pending);
 	if (err || !seconds)
 		return err;
+	/* What one command does goes back at one time: between two of them lists would come back beside an image. */
+	if (!again) {
+		change->due = clock_boot() + seconds * SECOND;
+		change->deadline = time(NULL) + seconds;
+	}
+	mine.due = change->due;
+	mine.deadline = change->deadline;
 	strncpy(mine.name, name, sizeof(mine.name) - 1);
-	err = state_pending_add(change->state, &mine);
+	err = put(change->state, &mine);
+	if (err || again)
+		return err;
+	change->waits = seconds;
 	/* Before the commit: after it the timer must run, even if we are killed. */
-	return err ?: revert_timer_start(change->context, seconds);
+	return revert_timer_start(change->context, seconds);
+}
+
+int change_pending(struct change *change, enum pending_kind kind, const char *name, long seconds)
+{
+	return wait_for(change, kind, name, seconds, state_pending_add);
+}
+
+int change_pending_drop(struct change *change, const char *list, long seconds)
+{
+	return wait_for(change, PENDING_LIST, list, seconds, state_pending_drop);
+}
+
+int trial_of(struct state *state, const struct live *live, struct trial *trial)
+{
+	struct pending *pending;
+	size_t n;
+	int err = state_pending(state, &pending, &n);
+
+	*trial = (struct trial){ 0 };
+	for (size_t i = 0; i < n && !err; i++) {
+		__u64 due = (__u64)pending[i].due;
+
+		if (pending[i].kind != PENDING_INTERFACE && due && (!trial->until || due < trial->until))
+			trial->until = due;
+	}
+	if (trial->until)
+		trial->before = live_before(live);
+	free(pending);
+	return err;
+}
+
+/* What ends a session, a service or a container's command ends all of its control group. */
+static void leave_group(void)
+{
+	static const char *const roots[] = { "/sys/fs/cgroup/cgroup.procs", "/sys/fs/cgroup/systemd/cgroup.procs",
+					     "/sys/fs/cgroup/unified/cgroup.procs" };
+
+	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
+		int fd = open(roots[i], O_WRONLY | O_CLOEXEC);
+
+		/* Where that is not allowed the deadline is the kernel's alone. */
+		if (fd >= 0 && write(fd, "0", 1) < 0)
+			note("%s: %s", roots[i], strerror(errno));
+		close_fd(fd);
+	}
 }
 
 /* Away from the terminal, its signals, its descriptors and its session. */
@@ -42,6 +115,7 @@ static void leave_session(void)
 {
 	int null = open("/dev/null", O_RDWR);
 
+	leave_group();
 	setsid();
 	signal(SIGHUP, SIG_IGN);
 	for (int fd = 0; fd < 3 && null >= 0; fd++)
@@ -73,50 +147,124 @@ int revert_timer_start(const struct context *context, long seconds)
 	_exit(2);
 }
 
-/* When the first change is due; 0: none waits; 1 (overdue) if that cannot be found out. */
-static time_t first_deadline(const struct context *context)
+/*
+ * In how many ns the first change is due; 0: now. Interfaces that are overdue lose the filter at once, as with detach:
+ * that waits for no lock, whoever may hold it.
+ */
+#define NOTHING_WAITS (-1)
+
+static int64_t first_due(const struct context *context, int64_t at_least)
 {
 	struct pending *pending = NULL;
 	struct state *state = NULL;
-	time_t first = 1;
+	int64_t first = 0;
 	size_t n;
 
 	/* A running command, perhaps the one that started us, may not have committed yet. */
-	if (!lock_is_held(context->state, STATE_LOCK) && !state_open(&state, context, false) &&
-	    !state_pending(state, &pending, &n))
-		first = n ? pending[0].deadline : 0;
+	if (!state_open(&state, context, false) && !state_pending(state, &pending, &n)) {
+		first = n || lock_is_held(context->state, STATE_LOCK) ? LOOK_AGAIN : NOTHING_WAITS;
+		for (size_t i = 0; i < n; i++) {
+			int64_t left = pending_left(&pending[i], at_least);
+
+			first = left < first ? left : first;
+			if (!left && pending[i].kind == PENDING_INTERFACE && pending[i].deadline != PENDING_IN_PROGRESS)
+				(void)attach_take_back(context, pending[i].name);
+		}
+	}
 	free(pending);
 	state_close(state);
 	return first;
 }
 
+/* A command may have been killed between its commit and the kernel: the next change puts that right. */
+static bool is_on_trial(const struct context *context)
+{
+	struct live live;
+	bool is;
+
+	live_open(&live, context);
+	is = live.on_trial;
+	live_close(&live);
+	return is;
+}
+
+static void sleep_for(int64_t ns)
+{
+	int64_t now = ns < LOOK_AGAIN ? ns : LOOK_AGAIN;
+	struct timespec wait = { now / SECOND, now % SECOND };
+
+	while (now && clock_nanosleep(CLOCK_BOOTTIME, 0, &wait, &wait) == EINTR)
+		;
+}
+
 void revert_timer_run(struct context *context, long seconds)
 {
-	time_t end = time(NULL) + seconds, now = 0, first = 1;
+	int64_t end = time(NULL) + seconds, due = clock_boot() + seconds * SECOND, left = seconds * SECOND;
+	struct change *change;
 
-	while (first) {
-		long left = seconds > 0 ? seconds : first > now ? first - now : LOOK_AGAIN;
-		struct timespec wait = { .tv_sec = left < LOOK_AGAIN ? left : LOOK_AGAIN };
-		struct change *change;
-
-		seconds -= wait.tv_sec;
-		while (clock_nanosleep(CLOCK_BOOTTIME, 0, &wait, &wait) == EINTR)
-			;
-		first = first_deadline(context);
-		if (seconds > 0)
+	while (true) {
+		sleep_for(left);
+		/* The date may have been set back meanwhile. */
+		left = first_due(context, clock_boot() < due ? 0 : end);
+		if (left > 0)
 			continue;
-		/* The clock may have been set back meanwhile. */
-		now = time(NULL) > end ? time(NULL) : end;
-		/* A later one has its own timer, or its time will come. */
-		if (!first || first > now)
-			continue;
-		(void)change_begin_at(&change, context, end);
+		if (left == NOTHING_WAITS && !is_on_trial(context))
+			return;
+		(void)change_begin_at(&change, context, clock_boot() < due ? 0 : end);
 		change_end(change);
-		first = first_deadline(context);
+		left = first_due(context, 0) ?: LOOK_AGAIN;
 	}
+}
+
+/* Behind a dispatcher each interface has a program of its own. */
+static int keep_shared(const struct context *context)
+{
+	struct attachment *list = NULL;
+	size_t n = 0;
+	int err = attach_list(context, &list, &n);
+
+	if (!err)
+		attach_refresh(context, list, n);
+	free(list);
+	return err;
+}
+
+int change_keep(struct live *live)
+{
+	return live->on_trial ? kernel_keep(live) ?: keep_shared(live->context) : 0;
+}
+
+/*
+ * Before the commit: were we killed after it, nothing would tell that an interface is still to let everything pass. So
+ * it waits for the command that takes it back, until the commit is made. A generation on trial tells.
+ */
+static int keep_interfaces(const struct context *context, const struct pending *pending, size_t n)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < n; i++)
+		any = any || pending[i].kind == PENDING_INTERFACE;
+	return any ? attach_keep(context) ?: keep_shared(context) : 0;
 }
 
 int change_confirm(struct change *change)
 {
-	return state_pending_confirm(change->state) ?: state_commit(change->state);
+	struct pending *pending;
+	size_t n;
+	int err = state_pending(change->state, &pending, &n);
+
+	/* It could not be taken back a moment ago. In the kernel it is gone; to confirm it now would bring it back. */
+	for (size_t i = 0; i < n && !err; i++)
+		if (!pending_left(&pending[i], 0))
+			err = because(-ETIME, "%s: its time is over: it goes back as soon as it can", pending[i].name);
+	err = err ?:
+	      keep_interfaces(change->context, pending, n) ?:
+	      state_pending_confirm(change->state) ?:
+	      state_commit(change->state);
+	free(pending);
+	/* Of what fails from here on, the next command does the rest: nothing waits any more. */
+	if (err)
+		return err;
+	image_sweep(change->state, image_kept(change->state));
+	return change_keep(&change->live);
 }

@@ -215,19 +215,35 @@ int edit_unban4(struct edit *e, const struct ranges *gone)
 	return 0;
 }
 
-/* Does a live ban's key of a shorter rung hold it as well? */
-static bool lies_in_another(const struct generation *g, unsigned int rung, ip6 first)
+static unsigned int rung_of(const struct generation *g, unsigned int length)
 {
+	unsigned int rung = 0;
+
+	while (rung < g->rungs && g->rung[rung].length != length)
+		rung++;
+	return rung;
+}
+
+bool edit_has_rung6(const struct edit *e, unsigned int length)
+{
+	return rung_of(e->g, length) < e->g->rungs;
+}
+
+int edit_wider6(const struct edit *e, ip6 *first, unsigned int length)
+{
+	const struct generation *g = e->g;
 	struct step at;
 	__u8 label;
 
-	while (++rung < g->rungs) {
-		ip6 mask = (ip6)g->rung[rung].mask_hi << 64 | g->rung[rung].mask_lo;
+	for (unsigned int rung = 0; rung < g->rungs && g->roster6; rung++) {
+		ip6 key = *first & ((ip6)g->rung[rung].mask_hi << 64 | g->rung[rung].mask_lo);
 
-		if (place_find6(g, rung, first & mask, &at, &label) && label == LABEL_LIVE)
-			return true;
+		if (g->rung[rung].length >= length || !place_find6(g, rung, key, &at, &label) || label != LABEL_LIVE)
+			continue;
+		*first = key;
+		return (int)g->rung[rung].length;
 	}
-	return false;
+	return -ENOENT;
 }
 
 /*
@@ -239,20 +255,19 @@ int edit_unban6(struct edit *e, ip6 first, unsigned int length, bool covered)
 {
 	const struct generation *g = e->g;
 	struct step step = { .kind = STEP_CLEAR6, .key = first };
-	unsigned int rung = 0;
+	ip6 wider = first;
+	unsigned int rung = rung_of(g, length);
 	__u8 label = LABEL_LIVE;
 	bool found;
 
 	if (!g->rungs)
 		return 0;
-	while (rung < g->rungs && g->rung[rung].length != length)
-		rung++;
 	if (rung == g->rungs || !g->roster6 || g->shadows)
 		return -EAGAIN;
 	found = place_find6(g, rung, first, &step, &label);
 	if (covered)
 		return found && label == LABEL_LIVE ? -EAGAIN : 0;
-	if (lies_in_another(g, rung, first))
+	if (edit_wider6(e, &wider, length) >= 0)
 		return -EAGAIN;
 	if (!found || label != LABEL_LIVE)
 		return is_covered(g, first, length) ? 0 : -EAGAIN;

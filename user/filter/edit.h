@@ -36,8 +36,15 @@ void edit_begin(struct edit *edit, struct generation *g);
 int edit_ban(struct edit *edit, const struct owned *wanted);
 /* No live ban holds these any more. */
 int edit_unban4(struct edit *edit, const struct ranges *gone);
-/* A ban of exactly this prefix is gone. covered: other bans hold all of it; otherwise none holds any of it. */
+/*
+ * A ban of exactly this prefix is gone. covered: other bans hold all of it, and each wider key is what one of them
+ * left; otherwise none holds any of it.
+ */
 int edit_unban6(struct edit *edit, ip6 first, unsigned int length, bool covered);
+/* The next wider key of a live ban that holds it: *first, and its length. -ENOENT: none. */
+int edit_wider6(const struct edit *edit, ip6 *first, unsigned int length);
+/* Has a ban of this length a key of its own? */
+bool edit_has_rung6(const struct edit *edit, unsigned int length);
 /* The plan is complete: is what comes out worth having? */
 int edit_worthwhile(const struct edit *edit);
 /* All that edit_make() will touch is there afterwards, or live_map_failed(). */

@@ -253,6 +253,7 @@ int plan_sizes(struct generation *g, const struct counts *n, const struct settin
 	memset(g, 0, sizeof(*g));
 	g->version = GENERATION_VERSION;
 	g->samples = settings->samples > 0;
+	g->embedded = settings->embedded;
 	plan_ipv6(g, n, &keys6);
 	if (keys6 > 4e9)
 		return because(-E2BIG, "the IPv6 prefixes need %.3g keys; the most is 4e9", keys6);

@@ -14,14 +14,15 @@
 extern const char *const layout_names[LAYOUTS + 2]; /* ended by NULL */
 
 /* type, name in the state, option (NULL: none), kind of value, least and most, default, help */
-#define SETTINGS_TO_TUNE(X)                                                                                         \
-	X(bool, exact, "exact", SETTING_SWITCH, 0, 1, true, "with a roster: no stranger is dropped")                \
-	X(bool, labels, "labels", SETTING_SWITCH, 0, 1, true, "keep whose /24 the gate drops")                      \
-	X(enum layout, layout, "layout", SETTING_LAYOUT, 0, LAYOUT_AUTO, LAYOUT_AUTO, "auto, or one of the filter") \
-	X(unsigned int, k, "k", SETTING_WHOLE, 0, CLASSIC_K_MAX, 0, "of the classic layout; 0: the best")           \
-	X(double, fpr, "fpr", SETTING_NUMBER, 1e-7, 0.5, 0, "of the filter, once the headroom is used up")          \
-	X(double, headroom, "headroom", SETTING_PERCENT, 0, 10, 0.1, "keys that can be added later")                \
-	X(double, samples, "samples", SETTING_FLOOR, 0, 100000, 100, "of dropped packets, a second and CPU")        \
+#define SETTINGS_TO_TUNE(X)                                                                                           \
+	X(bool, exact, "exact", SETTING_SWITCH, 0, 1, true, "with a roster: no stranger is dropped")                  \
+	X(bool, labels, "labels", SETTING_SWITCH, 0, 1, true, "keep whose /24 the gate drops")                        \
+	X(enum layout, layout, "layout", SETTING_LAYOUT, 0, LAYOUT_AUTO, LAYOUT_AUTO, "auto, or one of the filter")   \
+	X(unsigned int, k, "k", SETTING_WHOLE, 0, CLASSIC_K_MAX, 0, "of the classic layout; 0: the best")             \
+	X(bool, embedded, "embedded", SETTING_SWITCH, 0, 1, false, "judge 6to4, Teredo, NAT64, ISATAP by their IPv4") \
+	X(double, fpr, "fpr", SETTING_NUMBER, 1e-7, 0.5, 0, "of the filter, once the headroom is used up")            \
+	X(double, headroom, "headroom", SETTING_PERCENT, 0, 10, 0.1, "keys that can be added later")                  \
+	X(double, samples, "samples", SETTING_FLOOR, 0, 100000, 100, "of dropped packets, a second and CPU")          \
 	X(uint64_t, memory_max, "memory", SETTING_BYTES, 0, 1e18, 0, "in the kernel; 0: half of what is free")
 
 #define SETTINGS(X) SETTINGS_TO_TUNE(X) X(double, bits_per_key, NULL, SETTING_NUMBER, 0, 512, 16, "where fpr is 0")

@@ -14,7 +14,10 @@
 
 #include "filter/arrays.h"
 #include "filter/verify.h"
+#include "base/clean_text.h"
+#include "base/confined.h"
 #include "base/log.h"
+#include "base/mapped.h"
 #include "image/validate.h"
 #include "sets/list.h"
 
@@ -154,10 +157,61 @@ int image_parse(struct image *image, const char *name, const void *memory, size_
 	return fault ? because(-EUCLEAN, "%s is damaged: %s", name, fault) : 0;
 }
 
+/* What a process without rights found. */
+struct finding {
+	int32_t err;
+	char text[512];
+};
+
+struct judged {
+	const char *name;
+	const void *memory;
+	size_t size;
+};
+
+static void judge(void *arg, int answer)
+{
+	const struct judged *it = arg;
+	struct finding finding = { 0 };
+	struct image image;
+	int err = image_parse(&image, it->name, it->memory, it->size, true);
+
+	if (err) {
+		finding.err = -error_number(err);
+		snprintf(finding.text, sizeof(finding.text), "%s", reason(err));
+	}
+	confined_tell(answer, &finding, sizeof(finding));
+}
+
+/* All of it is looked through where a hole in what looks is not root; then only its sizes are believed here, once more.
+ */
+static int parse_whole(struct image *image, const char *name, const void *memory, size_t size)
+{
+	struct judged it = { name, memory, size };
+	struct finding finding;
+	struct confined process;
+	char how[96], text[sizeof(finding.text)];
+	int err = confined_start(&process, -1, 0, judge, &it);
+
+	if (err)
+		return because(err, "%s: %s", name, errno_text(err));
+	if (confined_answer(&process, &finding, sizeof(finding))) {
+		confined_end(&process, how, sizeof(how));
+		return because(-EIO, "%s: the process that checks it did not come to an end: %s", name, how);
+	}
+	confined_stop(&process);
+	if (finding.err > 0 || -finding.err >= 1 << ERRNO_BITS)
+		return because(-EPROTO, "%s: the process that checks it gave no proper answer", name);
+	finding.text[sizeof(finding.text) - 1] = '\0';
+	if (finding.err)
+		return because(finding.err, "%s", clean_copy(text, sizeof(text), finding.text));
+	return image_parse(image, name, memory, size, false);
+}
+
 int image_open(struct image *image, const char *path, const char *name, bool whole)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err;
-	void *memory = MAP_FAILED;
+	void *memory = NULL;
 	struct stat st = { 0 };
 
 	memset(image, 0, sizeof(*image));
@@ -166,15 +220,18 @@ int image_open(struct image *image, const char *path, const char *name, bool who
 	} else if (!S_ISREG(st.st_mode) || !st.st_size) {
 		err = because(-EINVAL, "%s is not an image of xdp-bloom", name);
 	} else {
-		memory = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		err = memory == MAP_FAILED ? because(-errno, "%s: %s", name, strerror(errno)) : 0;
+		memory = mapped_file(fd, (size_t)st.st_size, PROT_READ, MAP_PRIVATE);
+		err = memory ? 0 : because(-errno, "%s: %s", name, strerror(errno));
 	}
 	if (fd >= 0)
 		close(fd);
-	if (!err)
-		err = image_parse(image, name, memory, (size_t)st.st_size, whole);
-	if (err && memory != MAP_FAILED)
-		munmap(memory, (size_t)st.st_size);
+	if (memory)
+		err = whole ? parse_whole(image, name, memory, (size_t)st.st_size)
+			    : image_parse(image, name, memory, (size_t)st.st_size, false);
+	if (memory && mapped_is_cut(memory))
+		err = because(-EUCLEAN, "%s was cut while it was read", name);
+	if (err && memory)
+		mapped_end(memory, (size_t)st.st_size);
 	if (err)
 		memset(image, 0, sizeof(*image));
 	return err;
@@ -183,7 +240,7 @@ int image_open(struct image *image, const char *path, const char *name, bool who
 void image_close(struct image *image)
 {
 	if (image->memory)
-		munmap(image->memory, image->size);
+		mapped_end(image->memory, image->size);
 	memset(image, 0, sizeof(*image));
 }
 

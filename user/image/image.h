@@ -56,8 +56,9 @@ struct image {
 };
 
 /*
- * Maps a file into memory. `whole`: all of it is checked first, since it may be hostile. Otherwise only sizes are: for
- * a copy of our own that was checked before. All return 0 or -errno with the reason recorded, which names the file.
+ * Maps a file into memory. `whole`: all of it is checked first, in a process without rights, since it may be hostile.
+ * Otherwise only sizes are: for a copy of our own that was checked before. All return 0 or -errno with the reason
+ * recorded, which names the file.
  */
 int image_open(struct image *image, const char *path, const char *name, bool whole);
 void image_close(struct image *image);

@@ -65,6 +65,7 @@ static void put_header(struct writer *w, const struct image_source *source)
 			*generation_member(&header.g, array_kinds[a].flat) = 0;
 	}
 	header.g.edits = 0;
+	header.g.embedded = 0; /* as the machine that loads it wants it */
 	put(w, &header, sizeof(header));
 }
 

@@ -20,47 +20,48 @@
 #include "base/context.h"
 #include "base/log.h"
 #include "kernel/dispatcher.h"
+#include "kernel/root.h"
 
-/* In which mode something runs there. Is it that program (0: any)? In another namespace the ifindex is another's. */
-static enum attach_mode mode_of(int ifindex, __u32 id, bool *is_it)
+/* In which mode something runs there. Is it that program (0: any)? */
+static enum attach_mode mode_of(unsigned int ifindex, __u32 id, bool *is_it)
 {
 	LIBBPF_OPTS(bpf_xdp_query_opts, query);
 
-	*is_it = true;
-	if (bpf_xdp_query(ifindex, 0, &query))
-		return MODE_NATIVE;
-	*is_it = !id || id == query.drv_prog_id || id == query.skb_prog_id || id == query.hw_prog_id;
+	*is_it = !bpf_xdp_query((int)ifindex, 0, &query) &&
+		 (!id || id == query.drv_prog_id || id == query.skb_prog_id || id == query.hw_prog_id);
 	return query.attach_mode == XDP_ATTACHED_SKB ? MODE_SKB : MODE_NATIVE;
 }
 
 /*
  * Looks at a pin of ours. 0: it filters. -ENOENT: there is none. -ENODEV: its interface is gone. -EXDEV: it filters,
- * but under another name or in another network namespace.
+ * but in another network namespace, where the ifindex is another's.
  */
 static int link_state(const struct context *context, struct attachment *at)
 {
-	struct bpf_link_info info = { 0 };
-	__u32 size = sizeof(info);
-	char path[PIN_PATH_MAX];
-	unsigned int ifindex = if_nametoindex(at->name);
-	bool is_it = true;
-	int fd, err;
+	char path[PIN_PATH_MAX], name[IF_NAMESIZE];
+	struct pinned is;
+	bool is_it = false;
+	int fd;
 
-	attachment_pin(context, path, at->name, at->shared);
+	attachment_path(context, path, at);
 	fd = bpf_obj_get(path);
 	if (fd < 0)
 		return -errno;
 	if (at->shared)
-		at->ifindex = shared_where(ifindex, shared_id(path));
+		at->ifindex = shared_where(if_nametoindex(at->as), shared_id(path));
 	else
-		at->ifindex = bpf_obj_get_info_by_fd(fd, &info, &size) ? 0 : info.xdp.ifindex;
+		at->ifindex = pinned_info(fd, &is) ? 0 : is.ifindex;
 	close(fd);
-	if (at->ifindex && at->ifindex == ifindex)
-		at->mode = mode_of((int)ifindex, info.prog_id, &is_it);
-	err = !at->ifindex ? -ENODEV : at->ifindex != ifindex || !is_it ? -EXDEV : 0;
-	at->gone = err_is(err, ENODEV);
-	at->moved = err_is(err, EXDEV);
-	return err;
+	at->gone = !at->ifindex;
+	if (at->gone)
+		return -ENODEV;
+	if (if_indextoname(at->ifindex, name)) {
+		at->mode = mode_of(at->ifindex, at->shared ? 0 : is.program, &is_it);
+		if (is_it)
+			memcpy(at->name, name, sizeof(name));
+	}
+	at->moved = !is_it;
+	return is_it ? 0 : -EXDEV;
 }
 
 static const char *why_not(int err)
@@ -84,10 +85,14 @@ static const char *why_not(int err)
 static int attach_link(const struct context *context, struct attachment *at, int ifindex)
 {
 	char path[PIN_PATH_MAX];
-	int root = pin_get(context, PIN_ROOT), fd = -1, err = -EOPNOTSUPP;
+	bool frags;
+	int root = at->until ? root_on_trial(context, at->until) : pin_root(context, &frags);
+	int fd = -1, err = -EOPNOTSUPP;
 
 	if (root < 0)
-		return because(root, "the root program is gone from %s", context->bpffs);
+		return at->until || err_is(root, EBADF)
+			       ? root
+			       : because(root, "the root program is gone from %s", context->bpffs);
 	attachment_pin(context, path, at->name, false);
 	for (enum attach_mode mode = MODE_NATIVE; mode <= MODE_SKB && fd < 0; mode++) {
 		LIBBPF_OPTS(bpf_link_create_opts, opts,
@@ -149,30 +154,56 @@ static int has_ethernet(const char *ifname)
 		       ifname);
 }
 
+/* An interface of that name came and went, or was renamed, or is in another network namespace: its pin makes room. */
+static int make_room(const struct context *context, const char *name, bool shared)
+{
+	struct attachment old = { .shared = shared };
+	char path[PIN_PATH_MAX], aside[PIN_PATH_MAX];
+	struct pinned is = { 0 };
+	int fd, err;
+
+	snprintf(old.as, sizeof(old.as), "%s", name);
+	attachment_path(context, path, &old);
+	fd = bpf_obj_get(path);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : because_kernel(-errno, path);
+	err = pinned_info(fd, &is);
+	close_fd(fd);
+	if (err)
+		return because_kernel(err, path);
+	if (err_is(link_state(context, &old), ENODEV)) {
+		unlink(path);
+		return 0;
+	}
+	old.set_aside = is.id;
+	attachment_path(context, aside, &old);
+	return rename(path, aside) ? because_kernel(-errno, path) : 0;
+}
+
 int attach_may(const struct context *context, const struct attachment *at)
 {
-	struct attachment old = *at;
-	char path[PIN_PATH_MAX];
+	unsigned int ifindex = if_nametoindex(at->name);
+	struct attachment *list;
+	size_t n;
+	int err;
 
-	if (!if_nametoindex(at->name))
+	if (!ifindex)
 		return because(-ENODEV, "%s: there is no such interface", at->name);
-	for (int shared = 0; shared < 2; shared++) {
-		old.shared = shared;
-		switch (error_number(link_state(context, &old))) {
-		case 0:
-			return because(-EEXIST, "%s: the filter is attached there already (%s mode)", at->name,
-				       attach_mode_names[old.mode]);
-		case EXDEV:
-			return because(-EXDEV,
-				       "%s: the filter that was attached under this name goes on: the interface was "
-				       "renamed, or is in another network namespace; detach %s first",
-				       at->name, at->name);
-		case ENODEV: /* an interface of that name came and went */
-			attachment_pin(context, path, at->name, shared);
-			unlink(path);
-		}
+	err = attach_list(context, &list, &n);
+	for (size_t i = 0; i < n && !err; i++) {
+		if (list[i].gone || list[i].ifindex != ifindex)
+			continue;
+		if (!list[i].moved)
+			err = because(-EEXIST, "%s: the filter is attached there already (%s mode)", at->name,
+				      attach_mode_names[list[i].mode]);
+		else if (!strcmp(list[i].as, at->name)) /* it could not be told which of the two is which */
+			err = because(-EXDEV,
+				      "%s: the filter that was attached under this name goes on, in another network"
+				      " namespace, where the interface has the same number; detach %s first",
+				      at->name, at->name);
 	}
-	return has_ethernet(at->name);
+	free(list);
+	return err ?: has_ethernet(at->name);
 }
 
 int attach_one(const struct context *context, struct attachment *at)
@@ -181,6 +212,9 @@ int attach_one(const struct context *context, struct attachment *at)
 	char path[PIN_PATH_MAX];
 	int err = attach_may(context, at) ?: take_row(context, ifindex);
 
+	memcpy(at->as, at->name, sizeof(at->as));
+	at->set_aside = 0;
+	err = err ?: make_room(context, at->name, false) ?: make_room(context, at->name, true);
 	if (err)
 		return err;
 	if (at->shared || shared_is_there((int)ifindex)) {
@@ -190,7 +224,41 @@ int attach_one(const struct context *context, struct attachment *at)
 	return attach_link(context, at, (int)ifindex);
 }
 
-int attach_new_root(const struct context *context, int root)
+/* Until when the link's root is on trial; 0: it is there for good. */
+static int64_t on_trial_until(int link)
+{
+	struct pinned at, program = { 0 }, map;
+	struct trial term = { 0 };
+	__u32 key = 0;
+	int fd = pinned_info(link, &at) ? -1 : bpf_prog_get_fd_by_id(at.program);
+
+	if (fd < 0 || pinned_info(fd, &program))
+		program.n_maps = 0;
+	close_fd(fd);
+	for (__u32 i = 0; i < program.n_maps; i++) {
+		fd = bpf_map_get_fd_by_id(program.maps[i]);
+		if (fd >= 0 && !pinned_info(fd, &map) && !strcmp(map.name, "trial") && map.value_size == sizeof(term))
+			(void)bpf_map_lookup_elem(fd, &key, &term);
+		close_fd(fd);
+	}
+	return (int64_t)term.until;
+}
+
+/* What is on trial keeps its deadline. */
+static int give_root(const struct context *context, int link, int root, bool keep)
+{
+	int64_t until = keep ? 0 : on_trial_until(link);
+	int its = until ? root_on_trial(context, until) : root, err;
+
+	if (its < 0)
+		return its;
+	err = bpf_link_update(link, its, NULL) ? because(-errno, "the new root: %s", strerror(errno)) : 0;
+	if (until)
+		close(its);
+	return err;
+}
+
+static int give_roots(const struct context *context, int root, bool keep)
 {
 	struct attachment *list;
 	size_t n;
@@ -200,13 +268,26 @@ int attach_new_root(const struct context *context, int root)
 		char path[PIN_PATH_MAX];
 		int fd;
 
-		attachment_pin(context, path, list[i].name, false);
+		attachment_path(context, path, &list[i]);
 		fd = list[i].shared || list[i].gone ? -1 : bpf_obj_get(path);
-		if (fd >= 0 && bpf_link_update(fd, root, NULL))
-			err = because(-errno, "%s: the new root: %s", list[i].name, strerror(errno));
+		err = fd >= 0 ? give_root(context, fd, root, keep) : 0;
 		close_fd(fd);
 	}
 	free(list);
+	return err;
+}
+
+int attach_new_root(const struct context *context, int root)
+{
+	return give_roots(context, root, false);
+}
+
+int attach_keep(const struct context *context)
+{
+	int root = pin_get(context, PIN_ROOT);
+	int err = root < 0 ? 0 : give_roots(context, root, true); /* without a root nothing is attached */
+
+	close_fd(root);
 	return err;
 }
 

@@ -9,7 +9,7 @@
 
 /*
  * Attaches to one interface, and sets mode and shared to what it became. -EEXIST: it is attached already. -EXDEV: the
- * interface that had this name is still filtered under another; the one of this name is not.
+ * interface that had this name is still filtered in another network namespace, where it has the same number.
  */
 int attach_one(const struct context *context, struct attachment *at);
 /* The same errors, as far as they can be found without attaching. */
@@ -17,13 +17,21 @@ int attach_may(const struct context *context, const struct attachment *at);
 
 /* Every link runs this root from now on, in place of one that was lost. */
 int attach_new_root(const struct context *context, int root);
+/* What is attached on trial stays. */
+int attach_keep(const struct context *context);
 
 /* Every interface that the filter is on, as the kernel has it; free() the list. */
 int attach_list(const struct context *context, struct attachment **list, size_t *n);
 
-/* Both -ENOENT where the filter is not on that interface. */
+/* Both -ENOENT where the filter is not on that interface: the one of that name, or else those attached under it. */
 int attach_find(const struct context *context, const char *name);
 int detach_one(const struct context *context, const char *name);
+/* Is the filter on the interface that has that name today? */
+bool attach_is_filtered(const struct context *context, const char *name);
+/* If somebody has attached it meanwhile: only the one that has the name today. */
+int detach_again(const struct context *context, const char *name);
+/* One of attach_list(). */
+int detach_at(const struct context *context, const struct attachment *at);
 /* The same where an attach() was killed before its pin was there. */
 int attach_take_back(const struct context *context, const char *name);
 

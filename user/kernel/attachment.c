@@ -2,34 +2,57 @@
 #include "kernel/attachment.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *const attach_mode_names[] = { "auto", "native", "skb", NULL };
 
+/* How the pin's name goes on where another interface has the name: by the number of the link or program. */
+#define ASIDE "%link"
+
 /* bpffs has no names with dots, interfaces do (eth0.100): '.' and '%' are written as in an URL. */
-void attachment_pin(const struct context *context, char path[PIN_PATH_MAX], const char *ifname, bool shared)
+void attachment_path(const struct context *context, char path[PIN_PATH_MAX], const struct attachment *at)
 {
-	char name[64];
+	const char *as = at->as;
+	char name[96];
 	size_t n = (size_t)snprintf(name, sizeof(name), "%s/", PIN_LINKS);
 
-	for (; *ifname && n + 4 < sizeof(name); ifname++)
-		n += (size_t)snprintf(name + n, sizeof(name) - n, *ifname == '.' || *ifname == '%' ? "%%%02x" : "%c",
-				      (unsigned char)*ifname);
+	for (; *as; as++)
+		n += (size_t)snprintf(name + n, sizeof(name) - n, *as == '.' || *as == '%' ? "%%%02x" : "%c",
+				      (unsigned char)*as);
+	if (at->set_aside)
+		n += (size_t)snprintf(name + n, sizeof(name) - n, "%s%u", ASIDE, at->set_aside);
+	snprintf(name + n, sizeof(name) - n, "%s", at->shared ? ATTACH_SHARED : "");
 	pin_path(context, path, name);
-	if (shared)
-		strncat(path, ATTACH_SHARED, PIN_PATH_MAX - strlen(path) - 1);
+}
+
+void attachment_pin(const struct context *context, char path[PIN_PATH_MAX], const char *ifname, bool shared)
+{
+	struct attachment at = { .shared = shared };
+
+	snprintf(at.as, sizeof(at.as), "%s", ifname);
+	attachment_path(context, path, &at);
 }
 
 bool attachment_of_pin(const char *file, struct attachment *at)
 {
 	size_t n = 0, length = strlen(file), suffix = strlen(ATTACH_SHARED);
+	const char *aside = strstr(file, ASIDE);
 
 	memset(at, 0, sizeof(*at));
 	if (length > suffix && !strcmp(file + length - suffix, ATTACH_SHARED)) {
 		at->shared = true;
 		length -= suffix;
 	}
-	for (size_t i = 0; i < length && n + 1 < sizeof(at->name); i++) {
+	if (aside) {
+		char *end;
+
+		at->set_aside = (unsigned int)strtoul(aside + strlen(ASIDE), &end, 10);
+		if (end != file + length || !at->set_aside)
+			return false;
+		length = (size_t)(aside - file);
+	}
+	for (size_t i = 0; i < length && n + 1 < sizeof(at->as); i++) {
 		unsigned int c = (unsigned char)file[i];
 
 		if (c == '%') {
@@ -37,7 +60,8 @@ bool attachment_of_pin(const char *file, struct attachment *at)
 				return false;
 			i += 2;
 		}
-		at->name[n++] = (char)c;
+		at->as[n++] = (char)c;
 	}
+	memcpy(at->name, at->as, sizeof(at->name));
 	return n > 0 && file[0] != '.';
 }

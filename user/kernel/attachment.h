@@ -5,18 +5,23 @@
 
 #include <net/if.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "kernel/pins.h"
 
 enum attach_mode { MODE_AUTO, MODE_NATIVE, MODE_SKB };
 
 struct attachment {
-	char name[IF_NAMESIZE];
+	char name[IF_NAMESIZE]; /* its own today, where it is in this network namespace */
+	char as[IF_NAMESIZE];	/* the name under which it was attached */
+	unsigned int
+		set_aside; /* its pin has this number, too, as another interface is called `as` now; 0: it has not */
 	enum attach_mode mode; /* never MODE_AUTO once attached */
 	bool shared;	       /* through libxdp */
 	bool gone;	       /* the interface has vanished, or another program took it out of a dispatcher */
-	bool moved;	       /* still filtering, but under another name or in another network namespace */
+	bool moved;	       /* still filtering, but in another network namespace */
 	unsigned int ifindex;  /* where it filters; 0: nowhere */
+	int64_t until;	       /* to be attached on trial, until then by clock_boot(); 0: for good */
 };
 
 extern const char *const attach_mode_names[];
@@ -24,7 +29,9 @@ extern const char *const attach_mode_names[];
 /* How the pin's name ends behind a dispatcher: there it is a program's, not a link's. */
 #define ATTACH_SHARED "%shared"
 void attachment_pin(const struct context *context, char path[PIN_PATH_MAX], const char *ifname, bool shared);
-/* The reverse, from the name of a pin's file; false for one that is none of ours. */
+/* Of an attachment, by what it was attached as. */
+void attachment_path(const struct context *context, char path[PIN_PATH_MAX], const struct attachment *at);
+/* The reverse, from the name of a pin's file: name, as, set_aside, shared; false for one that is none of ours. */
 bool attachment_of_pin(const char *file, struct attachment *at);
 
 #endif

@@ -25,7 +25,7 @@ static int map_open(const struct context *context, struct counter_map *m, const 
 {
 	int err = 0;
 
-	*m = (struct counter_map){ .fd = pin_get(context, name), .cpus = libbpf_num_possible_cpus() };
+	*m = (struct counter_map){ .fd = pin_shared_map(context, name), .cpus = libbpf_num_possible_cpus() };
 	if (m->fd < 0)
 		return m->fd;
 	if (m->cpus <= 0)

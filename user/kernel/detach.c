@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,30 +15,10 @@
 #include "kernel/dispatcher.h"
 #include "kernel/dispatcher_refresh.h"
 
-/* 0 or 1, or -errno where that cannot be seen. */
-static int is_pinned(const char *path)
-{
-	return !access(path, F_OK) ? 1 : errno == ENOENT ? 0 : because(-errno, "%s: %s", path, strerror(errno));
-}
-
-int attach_find(const struct context *context, const char *name)
-{
-	char path[PIN_PATH_MAX];
-
-	for (int shared = 0; shared < 2 && *name; shared++) {
-		int is;
-
-		attachment_pin(context, path, name, shared);
-		is = is_pinned(path);
-		if (is)
-			return is < 0 ? is : 0;
-	}
-	return because(-ENOENT, "%s: the filter is not attached there", name);
-}
-
 static int unpin(const char *name, const char *path)
 {
-	return unlink(path)
+	/* What takes back an attach that was not confirmed waits for nobody, and may have come first. */
+	return unlink(path) && errno != ENOENT
 		       ? because(-errno, "%s: filtering has stopped, but %s stays: %s", name, path, strerror(errno))
 		       : 0;
 }
@@ -48,41 +30,86 @@ static int detach_link(const char *name, const char *path)
 	int err = fd < 0 || bpf_link_detach(fd) ? -errno : 0;
 
 	close_fd(fd);
-	if (err && !err_is(err, ENOLINK) && !err_is(err, EINVAL) && !err_is(err, EOPNOTSUPP))
+	if (err && !err_is(err, ENOENT) && !err_is(err, ENOLINK) && !err_is(err, EINVAL) && !err_is(err, EOPNOTSUPP))
 		return because_kernel(err, path);
 	return unpin(name, path);
 }
 
+int detach_at(const struct context *context, const struct attachment *at)
+{
+	char path[PIN_PATH_MAX];
+	__u32 id;
+
+	attachment_path(context, path, at);
+	if (!at->shared)
+		return detach_link(at->name, path);
+	id = shared_id(path);
+	return shared_remove(at->name, id) ?: attach_end_exchange(context, at) ?: unpin(at->name, path);
+}
+
+/* Is it the one that the operator means? Interfaces are called by their names of today, and else by those before. */
+static bool is_meant(const struct attachment *at, const char *name, bool by_today)
+{
+	return by_today ? !at->moved && !strcmp(at->name, name) : !strcmp(at->as, name);
+}
+
+/* Calls `each` for those of that name; only_today: not for one that has been renamed since. */
+static int for_named(const struct context *context, const char *name, bool only_today,
+		     int (*each)(const struct context *context, const struct attachment *at))
+{
+	struct attachment *list = NULL;
+	bool found = false;
+	int names = only_today ? 1 : 2;
+	size_t n;
+	int err = attach_list(context, &list, &n);
+
+	for (int which = 0; which < names && !found && !err; which++)
+		for (size_t i = 0; i < n && !err; i++) {
+			if (!is_meant(&list[i], name, !which))
+				continue;
+			found = true;
+			err = each ? each(context, &list[i]) : 0;
+		}
+	free(list);
+	return err || found ? err : because(-ENOENT, "%s: the filter is not attached there", name);
+}
+
+int attach_find(const struct context *context, const char *name)
+{
+	return for_named(context, name, false, NULL);
+}
+
 int detach_one(const struct context *context, const char *name)
 {
-	char link[PIN_PATH_MAX], shared[PIN_PATH_MAX];
-	int is_link, is_shared, err = 0;
+	return for_named(context, name, false, detach_at);
+}
 
-	attachment_pin(context, link, name, false);
-	attachment_pin(context, shared, name, true);
-	is_link = is_pinned(link);
-	is_shared = is_link < 0 ? is_link : is_pinned(shared);
-	if (is_shared < 0)
-		return is_shared;
-	if (!is_link && !is_shared)
-		return attach_find(context, name);
-	if (is_link)
-		err = detach_link(name, link);
-	if (!err && is_shared) {
-		__u32 id = shared_id(shared);
-		unsigned int ifindex = shared_where(if_nametoindex(name), id);
+static int is_there(const struct context *context, const struct attachment *at)
+{
+	(void)context;
+	return at->gone ? -ENODEV : 0;
+}
 
-		err = shared_remove(name, id) ?: attach_end_exchange(context, name, ifindex) ?: unpin(name, shared);
-	}
-	return err;
+bool attach_is_filtered(const struct context *context, const char *name)
+{
+	return !for_named(context, name, true, is_there);
+}
+
+int detach_again(const struct context *context, const char *name)
+{
+	int err = for_named(context, name, true, detach_at);
+
+	return err_is(err, ENOENT) ? 0 : err;
 }
 
 int attach_take_back(const struct context *context, const char *name)
 {
-	unsigned int ifindex = if_nametoindex(name);
-	int err = attach_find(context, name);
+	struct attachment at = { .shared = true, .ifindex = if_nametoindex(name) };
+	int err = for_named(context, name, true, detach_at);
 
 	if (!err_is(err, ENOENT))
-		return err ?: detach_one(context, name);
-	return ifindex && shared_is_there((int)ifindex) ? attach_sweep(context, name, ifindex) : 0;
+		return err;
+	snprintf(at.as, sizeof(at.as), "%s", name);
+	memcpy(at.name, at.as, sizeof(at.name));
+	return at.ifindex && shared_is_there((int)at.ifindex) ? attach_sweep(context, &at) : 0;
 }

@@ -74,7 +74,7 @@ static enum xdp_attach_mode libxdp_mode(enum attach_mode mode)
  * dispatcher, and most kernels refuse the root's tail call there (5.10, 6.12 and 7.2 did, 6.1 did not).
  */
 static int create_shared(const struct context *context, struct xdp_bloom_bpf **skel, struct xdp_program **program,
-			 bool frags)
+			 bool frags, bool on_trial)
 {
 	int err = programs_open(context, skel);
 
@@ -85,7 +85,13 @@ static int create_shared(const struct context *context, struct xdp_bloom_bpf **s
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_frags, false);
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_ask, false);
 
-	DECLARE_LIBXDP_OPTS(xdp_program_opts, opts, .obj = (*skel)->obj, .prog_name = "xdp_bloom_gen");
+	if (on_trial) {
+		bpf_program__set_autoload((*skel)->progs.xdp_bloom_gen, false);
+		programs_add((*skel)->progs.xdp_bloom_trial_shared, (*skel)->maps.trial, NULL);
+	}
+
+	DECLARE_LIBXDP_OPTS(xdp_program_opts, opts, .obj = (*skel)->obj,
+			    .prog_name = on_trial ? "xdp_bloom_trial_shared" : "xdp_bloom_gen");
 	*program = xdp_program__create(&opts);
 	err = (int)libxdp_get_error(*program);
 	if (err)
@@ -146,11 +152,23 @@ static int why_not(int err, const char *ifname)
 	return because(err, "%s: attaching through libxdp: %s", ifname, errno_text(err));
 }
 
+/* The interface may be on trial, or the generation. */
+static struct trial first_end(const struct attachment *at, const struct live *live)
+{
+	struct trial term = { .until = live->number == live->on_trial ? live->trial.until : 0 };
+
+	if (at->until && (!term.until || (__u64)at->until < term.until))
+		term.until = (__u64)at->until;
+	return term;
+}
+
 int shared_attach(const struct context *context, struct attachment *at, int ifindex, const char *pin)
 {
 	struct xdp_program *program = NULL;
 	struct xdp_bloom_bpf *skel = NULL;
+	struct trial term;
 	struct live live;
+	__u32 key = 0;
 	int maps[ARRAYS], frags, err = shared_allowed(at->name);
 
 	if (err)
@@ -162,12 +180,15 @@ int shared_attach(const struct context *context, struct attachment *at, int ifin
 		err = 0; /* nothing is banned yet */
 	frags = err ?: kernel_frags(context);
 	live.g.frags = frags > 0;
-	err = frags < 0 ? frags : create_shared(context, &skel, &program, live.g.frags);
+	term = first_end(at, &live);
+	err = frags < 0 ? frags : create_shared(context, &skel, &program, live.g.frags, term.until);
 	if (!err) {
 		programs_constants(&live.g, maps);
 		err = attach_behind(program, at, ifindex, pin);
 		programs_constants(NULL, NULL);
 	}
+	if (!err && term.until && bpf_map_update_elem(bpf_map__fd(skel->maps.trial), &key, &term, BPF_ANY))
+		err = -errno;
 	if (program)
 		xdp_program__close(program);
 	xdp_bloom_bpf__destroy(skel);
@@ -179,14 +200,13 @@ int shared_attach(const struct context *context, struct attachment *at, int ifin
 
 __u32 shared_id(const char *pin)
 {
-	struct bpf_prog_info info = { 0 };
-	__u32 size = sizeof(info);
+	struct pinned is;
 	int fd = bpf_obj_get(pin);
 
-	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
-		info.id = 0;
+	if (fd < 0 || pinned_info(fd, &is) || is.kind != PINNED_PROGRAM)
+		is.id = 0;
 	close_fd(fd);
-	return info.id;
+	return is.id;
 }
 
 /* The maps that a program uses; they are few. */

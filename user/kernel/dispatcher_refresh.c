@@ -12,9 +12,9 @@
 #include "kernel/dispatcher.h"
 
 /* A directory beside the pin marks an exchange that goes on. */
-static void exchange_path(const struct context *context, char path[PIN_PATH_MAX], const char *name)
+static void exchange_path(const struct context *context, char path[PIN_PATH_MAX], const struct attachment *at)
 {
-	attachment_pin(context, path, name, true);
+	attachment_path(context, path, at);
 	strncat(path, "%exchange", PIN_PATH_MAX - strlen(path) - 1);
 }
 
@@ -29,30 +29,30 @@ static bool is_pinned(const struct context *context, __u32 id)
 	if (attach_list(context, &list, &n))
 		is = true;
 	for (size_t i = 0; i < n && !is; i++) {
-		attachment_pin(context, pin, list[i].name, true);
+		attachment_path(context, pin, &list[i]);
 		is = list[i].shared && shared_id(pin) == id;
 	}
 	free(list);
 	return is;
 }
 
-int attach_sweep(const struct context *context, const char *name, unsigned int ifindex)
+int attach_sweep(const struct context *context, const struct attachment *at)
 {
 	char pin[PIN_PATH_MAX];
 
-	attachment_pin(context, pin, name, true);
-	return shared_sweep(context, name, ifindex, pin, is_pinned);
+	attachment_path(context, pin, at);
+	return shared_sweep(context, at->name, at->ifindex, pin, is_pinned);
 }
 
-int attach_end_exchange(const struct context *context, const char *name, unsigned int ifindex)
+int attach_end_exchange(const struct context *context, const struct attachment *at)
 {
 	char path[PIN_PATH_MAX];
 	int err;
 
-	exchange_path(context, path, name);
+	exchange_path(context, path, at);
 	if (access(path, F_OK))
 		return 0;
-	err = ifindex ? attach_sweep(context, name, ifindex) : 0;
+	err = at->ifindex ? attach_sweep(context, at) : 0;
 	if (!err)
 		rmdir(path);
 	return err;
@@ -64,13 +64,13 @@ static int refresh_one(const struct context *context, struct attachment *at)
 	char pin[PIN_PATH_MAX], path[PIN_PATH_MAX];
 	int err;
 
-	attachment_pin(context, pin, at->name, true);
-	exchange_path(context, path, at->name);
+	attachment_path(context, pin, at);
+	exchange_path(context, path, at);
 	if (mkdir(path, 0700) && errno != EEXIST)
 		return because(-errno, "%s: %s", path, strerror(errno));
 	err = shared_attach(context, at, (int)at->ifindex, pin);
 	if (!err)
-		return attach_end_exchange(context, at->name, at->ifindex);
+		return attach_end_exchange(context, at);
 	rmdir(path);
 	return err;
 }
@@ -121,9 +121,9 @@ void attach_catch_up(const struct context *context)
 	for (size_t i = 0; i < n; i++) {
 		int err = 0;
 
-		attachment_pin(context, pin, list[i].name, true);
+		attachment_path(context, pin, &list[i]);
 		if (list[i].shared && !list[i].gone)
-			err = shared_is_live(context, pin) ? attach_end_exchange(context, list[i].name, list[i].ifindex)
+			err = shared_is_live(context, pin) ? attach_end_exchange(context, &list[i])
 							   : refresh_one(context, &list[i]);
 		if (err)
 			warn("%s; there a generation before is still in force", reason(err));

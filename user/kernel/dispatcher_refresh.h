@@ -20,8 +20,8 @@ void attach_refresh(const struct context *context, struct attachment *list, size
 /* Finishes what attach_refresh() could not. */
 void attach_catch_up(const struct context *context);
 /* After an exchange that was cut short: of ours, only the pinned programs stay on that interface. */
-int attach_end_exchange(const struct context *context, const char *name, unsigned int ifindex);
+int attach_end_exchange(const struct context *context, const struct attachment *at);
 /* The same in any case. */
-int attach_sweep(const struct context *context, const char *name, unsigned int ifindex);
+int attach_sweep(const struct context *context, const struct attachment *at);
 
 #endif

@@ -75,7 +75,7 @@ static void begin(struct candidate *c, const struct generation *g)
 {
 	memset(c, 0, sizeof(*c));
 	c->g = *g;
-	c->program = c->ask = c->meta = -1;
+	c->program = c->ask = c->meta = c->on_trial = c->before = c->term = -1;
 	for (enum array a = 0; a < ARRAYS; a++) {
 		c->map[a].fd = -1;
 		*generation_member(&c->g, array_kinds[a].member) = 0;
@@ -173,16 +173,44 @@ static void remove_generation(const char *path)
 
 static int pin_all(const struct context *context, struct candidate *c)
 {
-	int err;
+	int slot = pin_shared_map(context, PIN_SLOT), err;
 
 	pin_generation_path(context, c->dir, c->g.number, "");
 	remove_generation(c->dir); /* left over from a command that was killed */
 	err = mkdir(c->dir, 0700) ? -errno : 0;
 	err = err ?: pin(c, c->program, PIN_PROGRAM) ?: pin(c, c->ask, PIN_ASK) ?: pin(c, c->meta, PIN_META);
+	if (!err && c->on_trial >= 0)
+		err = pin(c, c->term, PIN_TRIAL_TERM)
+			      ?: pin(c, c->before, PIN_TRIAL_BEFORE)
+			      ?: pin(c, c->on_trial, PIN_TRIAL);
+	/* The slot empties itself when its last pin is removed: here is another. */
+	err = err ?: slot < 0 ? slot : pin(c, slot, PIN_SLOT);
 	for (enum array a = 0; a < ARRAYS && !err; a++)
 		if (c->map[a].fd >= 0)
 			err = pin(c, c->map[a].fd, array_kinds[a].name);
+	close_fd(slot);
 	return err ? because_kernel(err, c->dir) : 0;
+}
+
+/* What comes back may be nothing at all: then packets pass. */
+static int begin_trial(const struct context *context, struct candidate *c, const struct xdp_bloom_bpf *skel)
+{
+	char path[PIN_PATH_MAX];
+	__u32 key = 0;
+	int program, err;
+
+	c->term = dup(bpf_map__fd(skel->maps.trial));
+	c->before = dup(bpf_map__fd(skel->maps.before));
+	c->on_trial = dup(bpf_program__fd(skel->progs.xdp_bloom_trial));
+	if (c->term < 0 || c->before < 0 || c->on_trial < 0 || bpf_map_update_elem(c->term, &key, &c->trial, BPF_ANY))
+		return -errno;
+	if (!c->trial.before)
+		return 0;
+	pin_generation_path(context, path, c->trial.before, PIN_PROGRAM);
+	program = bpf_obj_get(path);
+	err = program < 0 || bpf_map_update_elem(c->before, &key, &program, BPF_ANY) ? -errno : 0;
+	close_fd(program);
+	return err;
 }
 
 int kernel_load(const struct context *context, struct candidate *c)
@@ -197,11 +225,15 @@ int kernel_load(const struct context *context, struct candidate *c)
 	bpf_program__set_autoload(skel->progs.xdp_bloom_root, false);
 	bpf_program__set_autoload(skel->progs.xdp_bloom_frags, false);
 	c->g.frags = (__u64)frags;
+	if (c->trial.until)
+		programs_add(skel->progs.xdp_bloom_trial, skel->maps.trial, skel->maps.before);
 	err = programs_load(skel->obj, &c->g, maps);
 	if (!err) {
 		c->program = dup(bpf_program__fd(skel->progs.xdp_bloom_gen));
 		c->ask = dup(bpf_program__fd(skel->progs.xdp_bloom_ask));
 	}
+	if (!err && c->trial.until)
+		err = begin_trial(context, c, skel);
 	xdp_bloom_bpf__destroy(skel);
 	if (!err && (c->program < 0 || c->ask < 0))
 		err = -errno;
@@ -211,8 +243,11 @@ int kernel_load(const struct context *context, struct candidate *c)
 	return pin_all(context, c);
 }
 
+/* The generation in the slot, and the one that comes back if that is on trial. */
+#define KEPT 2
+
 /* Packets that are still in a generation finish first: the kernel waits for them. */
-static void remove_others(const struct context *context, __u64 number)
+static void remove_others(const struct context *context, const __u64 kept[KEPT])
 {
 	struct dirent *entry;
 	char path[PIN_PATH_MAX];
@@ -223,7 +258,7 @@ static void remove_others(const struct context *context, __u64 number)
 	while (dir && (entry = readdir(dir))) {
 		__u64 other = strtoull(entry->d_name, NULL, 10);
 
-		if (entry->d_name[0] == '.' || other == number)
+		if (entry->d_name[0] == '.' || other == kept[0] || other == kept[1])
 			continue;
 		pin_generation_path(context, path, other, "");
 		remove_generation(path);
@@ -234,15 +269,17 @@ static void remove_others(const struct context *context, __u64 number)
 
 void kernel_sweep(struct live *live)
 {
-	if (!live->err && live->others)
-		remove_others(live->context, live->number);
+	__u64 kept[KEPT] = { live->on_trial ?: live->number, live->trial.before };
+
+	if ((!live->err || live->on_trial) && live->others)
+		remove_others(live->context, kept);
 	live->others = false;
 }
 
 static int put_into_slot(const struct context *context, int program)
 {
 	__u32 key = 0;
-	int slot = pin_get(context, PIN_SLOT), err;
+	int slot = pin_shared_map(context, PIN_SLOT), err;
 
 	if (slot < 0)
 		return slot;
@@ -254,16 +291,43 @@ static int put_into_slot(const struct context *context, int program)
 /* The state is committed already, and a lack of memory or descriptors may pass. */
 #define SWITCH_TRIES 3
 
+static const char *const trial_pins[] = { PIN_TRIAL, PIN_TRIAL_BEFORE, PIN_TRIAL_TERM };
+
 int kernel_switch(const struct context *context, struct candidate *c)
 {
 	int err = -EAGAIN;
 
 	for (int i = 0; err && i < SWITCH_TRIES; i++)
-		err = put_into_slot(context, c->program);
+		err = put_into_slot(context, c->on_trial < 0 ? c->program : c->on_trial);
 	if (err)
 		return because_kernel(err, "putting the generation into force");
 	c->dir[0] = '\0';
-	remove_others(context, c->g.number);
+	remove_others(context, (__u64[KEPT]){ c->g.number, c->trial.before });
+	return 0;
+}
+
+int kernel_keep(struct live *live)
+{
+	char path[PIN_PATH_MAX];
+	int program, err = -EAGAIN;
+
+	if (!live->on_trial)
+		return 0;
+	pin_generation_path(live->context, path, live->on_trial, PIN_PROGRAM);
+	program = bpf_obj_get(path);
+	for (int i = 0; program >= 0 && err && i < SWITCH_TRIES; i++)
+		err = put_into_slot(live->context, program);
+	if (program < 0)
+		err = -errno;
+	close_fd(program);
+	if (err)
+		return because_kernel(err, "keeping the generation in force");
+	live_look(live);
+	kernel_sweep(live);
+	for (size_t i = 0; i < sizeof(trial_pins) / sizeof(trial_pins[0]); i++) {
+		pin_generation_path(live->context, path, live->number, trial_pins[i]);
+		unlink(path);
+	}
 	return 0;
 }
 
@@ -282,7 +346,10 @@ void kernel_release(struct candidate *c)
 	close_fd(c->program);
 	close_fd(c->ask);
 	close_fd(c->meta);
-	c->program = c->ask = c->meta = -1;
+	close_fd(c->on_trial);
+	close_fd(c->before);
+	close_fd(c->term);
+	c->program = c->ask = c->meta = c->on_trial = c->before = c->term = -1;
 	if (c->dir[0])
 		remove_generation(c->dir);
 	c->dir[0] = '\0';

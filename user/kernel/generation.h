@@ -21,15 +21,19 @@ struct candidate {
 		size_t size;
 	} map[ARRAYS];
 	int program, ask, meta;
-	char dir[256]; /* its pins, once there are any */
+	struct trial trial;	    /* before kernel_load(): not in force for good */
+	int on_trial, before, term; /* the program that goes into the slot then, and its maps */
+	char dir[256];		    /* its pins, once there are any */
 };
 
 /* Makes zeroed maps of the planned sizes and maps them into memory. */
 int kernel_arrays(struct candidate *c, const struct generation *planned);
 /* Loads the programs with the generation's constants, and pins all of it beside the one in force. */
 int kernel_load(const struct context *context, struct candidate *c);
-/* Puts it into force, on every interface, and removes the one before. */
+/* Puts it into force, on every interface, and removes the one before, unless that is to come back. */
 int kernel_switch(const struct context *context, struct candidate *c);
+/* What is on trial stays. */
+int kernel_keep(struct live *live);
 /* Removes generations that killed commands left behind. */
 void kernel_sweep(struct live *live);
 /* Closes everything; unpins it unless it is in force. */

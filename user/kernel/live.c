@@ -10,6 +10,7 @@
 
 #include <bpf/bpf.h>
 
+#include "base/clock.h"
 #include "base/close_fd.h"
 #include "base/log.h"
 #include "kernel/pins.h"
@@ -17,7 +18,7 @@
 /* The id of the program in the slot. */
 static int in_slot(const struct context *context, __u32 *id)
 {
-	int slot = pin_get(context, PIN_SLOT), err = slot;
+	int slot = pin_shared_map(context, PIN_SLOT), err = slot;
 	__u32 key = 0;
 
 	*id = 0;
@@ -28,23 +29,62 @@ static int in_slot(const struct context *context, __u32 *id)
 	return err;
 }
 
-static bool is_number(struct live *live, __u64 number)
+static __u32 pinned_id(const struct live *live, __u64 number, const char *pin, __u64 *loaded)
 {
 	struct bpf_prog_info info = { 0 };
 	__u32 size = sizeof(info);
 	char path[PIN_PATH_MAX];
-	bool is;
 	int fd;
 
-	pin_generation_path(live->context, path, number, PIN_PROGRAM);
+	pin_generation_path(live->context, path, number, pin);
 	fd = bpf_obj_get(path);
-	is = fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size) && info.id == live->program;
-	if (is) {
-		live->number = number;
-		live->loaded = info.load_time;
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
+		info.id = 0;
+	*loaded = info.load_time;
+	close_fd(fd);
+	return info.id;
+}
+
+/* A generation on trial has another program in the slot than the one that it would have for good. */
+static bool is_number(struct live *live, __u64 number)
+{
+	__u64 loaded;
+
+	if (pinned_id(live, number, PIN_PROGRAM, &loaded) != live->program) {
+		if (pinned_id(live, number, PIN_TRIAL, &loaded) != live->program)
+			return false;
+		live->on_trial = number;
+	}
+	live->number = number;
+	live->loaded = loaded;
+	return true;
+}
+
+static bool trial_is_over(const struct live *live)
+{
+	return live->on_trial && clock_boot() >= (int64_t)live->trial.until;
+}
+
+/* What the slot's program does at this moment, if it is on trial. */
+static int look_at_trial(struct live *live)
+{
+	char path[PIN_PATH_MAX];
+	__u32 key = 0;
+	int fd;
+
+	if (!live->on_trial)
+		return 0;
+	pin_generation_path(live->context, path, live->on_trial, PIN_TRIAL_TERM);
+	fd = bpf_obj_get(path);
+	if (fd < 0 || bpf_map_lookup_elem(fd, &key, &live->trial)) {
+		close_fd(fd);
+		return -errno;
 	}
 	close_fd(fd);
-	return is;
+	if (!trial_is_over(live))
+		return 0;
+	live->number = live->trial.before;
+	return live->number && pinned_id(live, live->number, PIN_PROGRAM, &live->loaded) ? 0 : -ENOENT;
 }
 
 /* A generation's number is only in the path of its pins. */
@@ -56,12 +96,16 @@ static int find_number(struct live *live)
 	DIR *dir;
 
 	live->others = false;
+	live->on_trial = 0;
+	live->trial = (struct trial){ 0 };
 	pin_path(live->context, path, PIN_GENERATIONS);
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir))) {
+		__u64 other = strtoull(entry->d_name, NULL, 10);
+
 		if (entry->d_name[0] == '.')
 			continue;
-		if (err && is_number(live, strtoull(entry->d_name, NULL, 10)))
+		if (err && is_number(live, other))
 			err = 0;
 		else
 			live->others = true;
@@ -90,10 +134,10 @@ static int look_once(struct live *live)
 	__u32 key = 0, id;
 	int err = in_slot(live->context, &id);
 
-	if (err || id != live->program || live->err) {
+	if (err || id != live->program || live->err || (trial_is_over(live) && live->number == live->on_trial)) {
 		live_close(live);
 		live->program = id;
-		err = err ?: find_number(live) ?: open_meta(live);
+		err = err ?: find_number(live) ?: look_at_trial(live) ?: open_meta(live);
 	}
 	if (!err && bpf_map_lookup_elem(live->meta, &key, &live->g))
 		err = -errno;
@@ -167,6 +211,29 @@ bool live_overtaken(struct live *live)
 
 	live_look(live);
 	return live->program != before && ++live->overtaken < LOOKS;
+}
+
+__u64 live_before(const struct live *live)
+{
+	if (live->on_trial)
+		return live->trial.before;
+	/* One of another version can be called, too. */
+	return !live->err || err_is(live->err, EPROTO) ? live->number : 0;
+}
+
+int live_open_before(const struct live *live, struct live *before)
+{
+	__u32 key = 0;
+
+	*before = (struct live){ .context = live->context, .err = -ENOENT, .meta = -1, .number = live->trial.before };
+	if (!live->on_trial || live->number != live->on_trial || !before->number)
+		return -ENOENT;
+	before->err = open_meta(before);
+	if (!before->err && bpf_map_lookup_elem(before->meta, &key, &before->g))
+		before->err = -errno;
+	if (!before->err && before->g.version != GENERATION_VERSION)
+		before->err = -EPROTO;
+	return before->err;
 }
 
 int live_note(struct live *live, const struct generation *edited)

@@ -17,7 +17,9 @@ struct live {
 	int err;	      /* 0; -ENOENT: nothing is in force; else it cannot be read, with the reason recorded */
 	struct generation g;  /* its description, zeroed with an err; members for maps are 0 or 1 */
 	__u64 number, loaded; /* the number of its pins; when it was loaded, in ns since the boot */
-	__u32 program;	      /* the id of its program; 0: the slot is empty */
+	__u32 program;	      /* the id of the program in the slot; 0: it is empty */
+	struct trial trial;   /* of the generation in the slot; until is 0 where it is there for good */
+	__u64 on_trial;	      /* its number. Its time may be over: then g is the generation before */
 	int meta;	      /* a descriptor of its description */
 	bool others;	      /* more generations are pinned, left behind by a killed command */
 	unsigned int overtaken;
@@ -35,6 +37,10 @@ int live_pin(const struct live *live, const char *name);
 int live_maps(const struct live *live, int maps[ARRAYS]);
 /* After -ENOENT from these two: has another generation come into force? Then live is that one. */
 bool live_overtaken(struct live *live);
+/* The generation to go back to from one that comes next: 0 where there is none. */
+__u64 live_before(const struct live *live);
+/* While a generation is on trial: the one that the kernel calls afterwards, as if it were in force. Or -errno. */
+int live_open_before(const struct live *live, struct live *before);
 /* Writes what an edit changed into the description. */
 int live_note(struct live *live, const struct generation *edited);
 

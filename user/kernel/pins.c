@@ -15,7 +15,10 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 
+#include "base/clean_text.h"
+#include "base/close_fd.h"
 #include "base/context.h"
 #include "base/log.h"
 #include "base/trusted_dir.h"
@@ -46,6 +49,8 @@ int because_program(int err, const char *what)
 {
 	struct utsname host = { 0 };
 
+	if (err_is(err, EBADF))
+		return err;
 	/* The programs subtract pointers to count bytes, which the verifier allows only with CAP_PERFMON. */
 	if (err_is(err, EPERM) || err_is(err, ENOMEM) || err_is(err, EMFILE) || err_is(err, ENFILE) ||
 	    (err_is(err, EACCES) && lacks(CAP_PERFMON) && lacks(CAP_SYS_ADMIN)))
@@ -59,6 +64,8 @@ int because_kernel(int err, const char *what)
 {
 	if (err_is(err, EPERM) || err_is(err, EACCES))
 		return because(err, "%s: root, or " NEEDED_CAPABILITIES ", is needed", what);
+	if (err_is(err, EBADF)) /* pin_shared_map() has said why */
+		return err;
 	if (err_is(err, ENOMEM))
 		return because(err, "%s: the kernel has not enough memory", what);
 	return because(err, "%s: %s", what, errno_text(err));
@@ -72,6 +79,158 @@ int pin_get(const struct context *context, const char *name)
 	pin_path(context, path, name);
 	fd = bpf_obj_get(path);
 	return fd < 0 ? -errno : fd;
+}
+
+/* Asked with the structure of another kind, the kernel would fill it in all the same. */
+/* Where /proc is not mounted: each of these two calls looks first whether it was given what it is for. */
+static enum pinned_kind kind_by_asking(int fd)
+{
+	char key[1 << 12]; /* hardly any map takes more than 512 bytes */
+
+	if (!bpf_map_get_next_key(fd, NULL, key) || errno != EINVAL)
+		return PINNED_MAP;
+	return bpf_link_update(fd, -1, NULL) && errno == EBADF ? PINNED_LINK : PINNED_PROGRAM;
+}
+
+static int kind_of(int fd)
+{
+	static const char *const kinds[] = {
+		[PINNED_MAP] = "bpf-map", [PINNED_PROGRAM] = "bpf-prog", [PINNED_LINK] = "link"
+	};
+	char path[64], is[64] = "";
+	int kind = PINNED_LINK;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (readlink(path, is, sizeof(is) - 1) < 0)
+		return errno == ENOENT ? (int)kind_by_asking(fd) : -errno;
+	while (kind > PINNED_OTHER && !strstr(is, kinds[kind]))
+		kind--;
+	return kind;
+}
+
+int pinned_info(int fd, struct pinned *pinned)
+{
+	struct bpf_map_info map = { 0 };
+	struct bpf_link_info link = { 0 };
+	struct bpf_prog_info program = { .nr_map_ids = sizeof(pinned->maps) / sizeof(pinned->maps[0]),
+					 .map_ids = (__u64)(uintptr_t)pinned->maps };
+	void *const infos[] = { NULL, &map, &program, &link };
+	__u32 sizes[] = { 0, sizeof(map), sizeof(program), sizeof(link) };
+
+	int kind = kind_of(fd);
+
+	memset(pinned, 0, sizeof(*pinned));
+	if (kind < 0)
+		return kind;
+	pinned->kind = (enum pinned_kind)kind;
+	if (pinned->kind && bpf_obj_get_info_by_fd(fd, infos[pinned->kind], &sizes[pinned->kind]))
+		return -errno;
+	pinned->id = pinned->kind == PINNED_MAP ? map.id : pinned->kind == PINNED_LINK ? link.id : program.id;
+	pinned->type = map.type;
+	pinned->key_size = map.key_size;
+	pinned->value_size = map.value_size;
+	pinned->max_entries = map.max_entries;
+	pinned->n_maps = pinned->kind == PINNED_PROGRAM ? program.nr_map_ids : 0;
+	pinned->ifindex = link.type == BPF_LINK_TYPE_XDP ? link.xdp.ifindex : 0;
+	pinned->program = link.prog_id;
+	memcpy(pinned->name, pinned->kind == PINNED_MAP ? map.name : program.name, sizeof(pinned->name) - 1);
+	return 0;
+}
+
+bool pinned_uses(const struct pinned *program, __u32 map)
+{
+	for (__u32 i = 0; i < program->n_maps && i < sizeof(program->maps) / sizeof(program->maps[0]); i++)
+		if (program->maps[i] == map)
+			return true;
+	return false;
+}
+
+const char *pinned_text(char text[PINNED_TEXT_MAX], const struct pinned *pinned)
+{
+	static const char *const kinds[] = { "something else", "map", "program", "link" };
+	int n = snprintf(text, PINNED_TEXT_MAX, "%s", kinds[pinned->kind]);
+
+	if (pinned->kind)
+		n += snprintf(text + n, PINNED_TEXT_MAX - (size_t)n, " %u", pinned->id);
+	if (pinned->name[0])
+		n += snprintf(text + n, PINNED_TEXT_MAX - (size_t)n, " '%s'", pinned->name);
+	if (pinned->kind == PINNED_MAP)
+		snprintf(text + n, PINNED_TEXT_MAX - (size_t)n, " (%s)",
+			 libbpf_bpf_map_type_str((enum bpf_map_type)pinned->type) ?: "of an unknown type");
+	clean_text(text);
+	return text;
+}
+
+/* As the programs declare them (bpf/xdp_bloom.bpf.c). */
+static const struct shared_map {
+	const char *name;
+	__u32 type, key_size, value_size, max_entries;
+} shared_maps[] = {
+	{ PIN_SLOT, BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1 },
+	{ PIN_COUNTERS, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct tally), COUNTERS },
+	{ PIN_LIST_COUNTERS, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct tally), LABELS },
+	{ PIN_SAMPLES, BPF_MAP_TYPE_RINGBUF, 0, 0, SAMPLES_RING },
+	{ PIN_SAMPLE_BUDGET, BPF_MAP_TYPE_PERCPU_ARRAY, 4, 4, 1 },
+};
+
+static const struct shared_map *shared_map(const char *name)
+{
+	const struct shared_map *map = shared_maps;
+
+	while (strcmp(map->name, name) != 0)
+		map++;
+	return map;
+}
+
+/* A pin of ours that is none. */
+static int because_foreign(const struct context *context, const char *name, const struct pinned *is)
+{
+	char text[PINNED_TEXT_MAX];
+
+	return because(-EBADF,
+		       "%s/%s is %s, not ours: something else was pinned in its place; remove it, and 'xdp-bloom"
+		       " restore' makes ours again",
+		       context->bpffs, name, pinned_text(text, is));
+}
+
+int pin_shared_map(const struct context *context, const char *name)
+{
+	const struct shared_map *want = shared_map(name);
+	struct pinned is;
+	int fd = pin_get(context, name), err = fd < 0 ? fd : pinned_info(fd, &is);
+
+	if (!err && (is.kind != PINNED_MAP || is.type != want->type || is.key_size != want->key_size ||
+		     is.value_size != want->value_size || is.max_entries != want->max_entries))
+		err = because_foreign(context, name, &is);
+	if (err)
+		close_fd(fd);
+	return err ?: fd;
+}
+
+int pin_root(const struct context *context, bool *frags)
+{
+	struct pinned is;
+	int fd = pin_get(context, PIN_ROOT), err = fd < 0 ? fd : pinned_info(fd, &is);
+
+	*frags = !err && !strcmp(is.name, ROOT_FRAGS);
+	if (!err && (is.kind != PINNED_PROGRAM || (!*frags && strcmp(is.name, ROOT_PLAIN) != 0)))
+		err = because_foreign(context, PIN_ROOT, &is);
+	if (err)
+		close_fd(fd);
+	return err ?: fd;
+}
+
+int pins_are_ours(const struct context *context)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(shared_maps) / sizeof(shared_maps[0]) && !err; i++) {
+		int fd = pin_shared_map(context, shared_maps[i].name);
+
+		close_fd(fd);
+		err = err_is(fd, EBADF) ? fd : 0;
+	}
+	return err;
 }
 
 static int on_bpffs(const char *path)

@@ -3,6 +3,8 @@
 #ifndef KERNEL_PINS_H
 #define KERNEL_PINS_H
 
+#include <stdbool.h>
+
 #include "bpf/abi.h"
 
 struct context;
@@ -14,6 +16,10 @@ struct context;
 #define PIN_PROGRAM "program"
 #define PIN_ASK	    "ask"
 #define PIN_META    "meta"
+/* Of a generation on trial: its program that reads the clock, what that calls later, and struct trial. */
+#define PIN_TRIAL	 "trial"
+#define PIN_TRIAL_BEFORE "before"
+#define PIN_TRIAL_TERM	 "term"
 
 void pin_path(const struct context *context, char path[PIN_PATH_MAX], const char *name);
 /* A generation's directory, or with a name one of its pins. */
@@ -21,6 +27,34 @@ void pin_generation_path(const struct context *context, char path[PIN_PATH_MAX],
 
 /* A descriptor, or -errno. */
 int pin_get(const struct context *context, const char *name);
+
+/* What stands behind a descriptor. */
+struct pinned {
+	enum pinned_kind { PINNED_OTHER, PINNED_MAP, PINNED_PROGRAM, PINNED_LINK } kind;
+	__u32 id;
+	__u32 type, key_size, value_size, max_entries; /* of a map */
+	__u32 n_maps, maps[64];			       /* of a program: what it uses, which is little */
+	__u32 ifindex, program;			       /* of a link: 0 where it is attached to nothing */
+	char name[16];				       /* of a map or a program */
+};
+/* 0 or -errno. */
+int pinned_info(int fd, struct pinned *pinned);
+bool pinned_uses(const struct pinned *program, __u32 map);
+/* For a message: "map 17 'counters' (array)". */
+#define PINNED_TEXT_MAX 64
+const char *pinned_text(char text[PINNED_TEXT_MAX], const struct pinned *pinned);
+
+/*
+ * One of the maps that all generations share: a descriptor, or -errno; -EBADF with the reason recorded, if the pin is
+ * another map's.
+ */
+int pin_shared_map(const struct context *context, const char *name);
+/* The root program, which the kernel knows by its name. *frags: it takes packets that lie in several buffers. */
+#define ROOT_PLAIN "xdp_bloom_root"
+#define ROOT_FRAGS "xdp_bloom_frags"
+int pin_root(const struct context *context, bool *frags);
+/* pin_shared_map() for all of them, those that are not there left out: 0 or -EBADF. */
+int pins_are_ours(const struct context *context);
 
 /* Makes the directories; an error unless they are ours. */
 int pins_ready(const struct context *context);

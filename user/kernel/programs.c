@@ -56,6 +56,8 @@ static int set_constants(struct bpf_program *program, struct bpf_prog_load_opts 
 	for (size_t i = 0; i + 1 < n; i++) {
 		__u64 value = (__u32)insns[i].imm | (__u64)insns[i + 1].imm << 32;
 
+		if (insns[i].code == (BPF_JMP | BPF_JSLT | BPF_K) && insns[i].imm == SWITCH_MAGIC && loading->embedded)
+			insns[i].code = BPF_JMP | BPF_JSGE | BPF_K;
 		if (insns[i].code == (BPF_LD | BPF_IMM | BPF_DW) && !insns[i].src_reg &&
 		    value >> 32 == CONSTANT_MAGIC >> 32)
 			set_constant(&insns[i], (__u32)value * 8);
@@ -87,12 +89,32 @@ int programs_open(const struct context *context, struct xdp_bloom_bpf **skel)
 	if (!*skel)
 		return because_kernel(-errno, "the BPF object");
 	/* Their pins have the maps' names: PIN_SLOT and so on. */
+	err = pins_are_ours(context); /* libbpf would say that the kernel refuses the program */
+	if (err) {
+		xdp_bloom_bpf__destroy(*skel);
+		return err;
+	}
 	bpf_object__for_each_map(map, (*skel)->obj)
 	{
+		if (map == (*skel)->maps.trial || map == (*skel)->maps.before) {
+			bpf_map__set_autocreate(map, false);
+			continue;
+		}
 		pin_path(context, path, bpf_map__name(map));
 		bpf_map__set_pin_path(map, path);
 	}
+	bpf_program__set_autoload((*skel)->progs.xdp_bloom_trial, false);
+	bpf_program__set_autoload((*skel)->progs.xdp_bloom_trial_shared, false);
+	bpf_program__set_autoload((*skel)->progs.xdp_bloom_trial_root, false);
 	return 0;
+}
+
+void programs_add(struct bpf_program *program, struct bpf_map *trial, struct bpf_map *before)
+{
+	bpf_program__set_autoload(program, true);
+	bpf_map__set_autocreate(trial, true);
+	if (before)
+		bpf_map__set_autocreate(before, true);
 }
 
 void programs_constants(const struct generation *g, const int *maps)

@@ -12,6 +12,11 @@ struct xdp_bloom_bpf;
 int programs_register(void);
 int programs_open(const struct context *context, struct xdp_bloom_bpf **skel);
 
+/* One that is loaded only where something is on trial, with its maps; before may be NULL. */
+struct bpf_map;
+struct bpf_program;
+void programs_add(struct bpf_program *program, struct bpf_map *trial, struct bpf_map *before);
+
 /* For an object that libxdp loads: these constants from now on, until the next call. */
 void programs_constants(const struct generation *g, const int *maps);
 

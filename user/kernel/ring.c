@@ -14,6 +14,7 @@
 #include "base/close_fd.h"
 #include "base/context.h"
 #include "base/log.h"
+#include "base/trusted_dir.h"
 #include "base/state_path.h"
 #include "kernel/pins.h"
 
@@ -39,7 +40,10 @@ static int hand_on(void *context, void *data, size_t size)
 static int take_lock(const struct context *context, struct ring *r)
 {
 	char path[STATE_PATH_MAX];
+	int err = trust_directory(context->state);
 
+	if (err)
+		return err;
 	r->lock = open(state_path(path, context->state, STATE_SAMPLES_LOCK), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (r->lock < 0)
 		return because(-errno, "%s: %s", path, strerror(errno));
@@ -57,12 +61,14 @@ int ring_open(const struct context *context, struct ring **ring, double per_seco
 	if (!r)
 		return -ENOMEM;
 	r->lock = -1;
-	r->map = pin_get(context, PIN_SAMPLES);
-	r->budget = pin_get(context, PIN_SAMPLE_BUDGET);
+	r->map = pin_shared_map(context, PIN_SAMPLES);
+	r->budget = pin_shared_map(context, PIN_SAMPLE_BUDGET);
 	r->cpus = libbpf_num_possible_cpus();
 	r->per_turn = per_second * RING_REFILL_MS / 1000;
 	r->each = calloc(r->cpus > 0 ? 2 * (size_t)r->cpus : 2, sizeof(*r->each));
-	if (r->map < 0 || r->budget < 0)
+	if (err_is(r->map, EBADF) || err_is(r->budget, EBADF))
+		err = err_is(r->map, EBADF) ? r->map : r->budget;
+	else if (r->map < 0 || r->budget < 0)
 		err = because(r->map < 0 ? r->map : r->budget, "nothing is loaded here; load or attach first");
 	else if (r->cpus <= 0) /* the kernel fills in a value for each */
 		err = because(-EIO, "/sys does not say how many CPUs there are");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "kernel/root.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/close_fd.h"
 #include "base/log.h"
 #include "kernel/attach.h"
 #include "kernel/pins.h"
@@ -57,22 +59,73 @@ int kernel_ready(const struct context *context)
 	return pins_ready(context);
 }
 
-/* The root's name says whether it takes packets of several buffers. */
-static int takes_frags(int root)
+/* The number of the newest generation that is pinned; 0: there is none. */
+static __u64 newest_generation(const struct context *context)
 {
-	struct bpf_prog_info info = { 0 };
-	__u32 size = sizeof(info);
+	struct dirent *entry;
+	char path[PIN_PATH_MAX];
+	__u64 newest = 0;
+	DIR *dir;
 
-	if (bpf_obj_get_info_by_fd(root, &info, &size))
-		return because_kernel(-errno, PIN_ROOT);
-	return !strcmp(info.name, "xdp_bloom_frags");
+	pin_path(context, path, PIN_GENERATIONS);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		__u64 number = strtoull(entry->d_name, NULL, 10);
+
+		if (number > newest)
+			newest = number;
+	}
+	if (dir)
+		closedir(dir);
+	return newest;
 }
 
-static int load_root(const struct context *context, bool frags)
+/* The root's slot has a second pin beside each generation: the first one is made again from it. */
+static int slot_again(const struct context *context, int root)
+{
+	struct pinned program = { 0 }, map = { 0 };
+	char path[PIN_PATH_MAX];
+	int fd, err;
+
+	pin_generation_path(context, path, newest_generation(context), PIN_SLOT);
+	fd = bpf_obj_get(path);
+	if (fd < 0)
+		return -errno;
+	err = pinned_info(root, &program) ?: pinned_info(fd, &map);
+	if (!err && (map.kind != PINNED_MAP || !pinned_uses(&program, map.id)))
+		err = -ENOENT;
+	pin_path(context, path, PIN_SLOT);
+	if (!err && bpf_obj_pin(fd, path))
+		err = -errno;
+	close_fd(fd);
+	return err;
+}
+
+/* A new slot is empty. No interface turns to it before it has what is in force: that may be all that is left of it. */
+static void fill_slot(const struct context *context, int slot, __u64 number)
+{
+	static const char *const pins[] = { PIN_TRIAL, PIN_PROGRAM };
+	int program = -1;
+	char path[PIN_PATH_MAX];
+	__u32 key = 0, id;
+
+	if (!bpf_map_lookup_elem(slot, &key, &id))
+		return;
+	for (size_t i = 0; i < sizeof(pins) / sizeof(pins[0]) && program < 0; i++) {
+		pin_generation_path(context, path, number, pins[i]);
+		program = bpf_obj_get(path);
+	}
+	if (program >= 0 && bpf_map_update_elem(slot, &key, &program, BPF_ANY))
+		note("%s: %s", path, strerror(errno)); /* of another version: it is built again */
+	close_fd(program);
+}
+
+static int load_root(const struct context *context, __u64 committed, bool frags)
 {
 	struct xdp_bloom_bpf *skel;
 	struct generation g = { .frags = frags };
 	struct bpf_program *program = NULL, *root;
+	struct pinned loaded = { 0 };
 	char path[PIN_PATH_MAX];
 	int err = programs_open(context, &skel);
 
@@ -83,10 +136,12 @@ static int load_root(const struct context *context, bool frags)
 		bpf_program__set_autoload(program, program == root);
 	err = programs_load(skel->obj, &g, NULL);
 	pin_path(context, path, PIN_ROOT);
+	err = err ?: pinned_info(bpf_program__fd(root), &loaded);
 	/* Without memory libbpf may take it that the kernel knows no program names. */
-	if (!err && takes_frags(bpf_program__fd(root)) != frags)
+	if (!err && strcmp(loaded.name, frags ? ROOT_FRAGS : ROOT_PLAIN) != 0)
 		err = -ENOMEM;
 	if (!err) {
+		fill_slot(context, bpf_map__fd(skel->maps.slot), committed);
 		unlink(path);
 		err = bpf_program__pin(root, path) ?: attach_new_root(context, bpf_program__fd(root));
 	}
@@ -94,31 +149,63 @@ static int load_root(const struct context *context, bool frags)
 	return err;
 }
 
-int kernel_frags(const struct context *context)
+int root_on_trial(const struct context *context, int64_t until)
 {
-	int fd = pin_get(context, PIN_ROOT), frags;
+	struct trial term = { .until = (__u64)until };
+	int frags = kernel_frags(context), root = -1, err;
+	struct xdp_bloom_bpf *skel;
+	struct bpf_program *program = NULL;
+	__u32 key = 0;
 
-	if (fd < 0)
-		return because_kernel(fd, PIN_ROOT);
-	frags = takes_frags(fd);
-	close(fd);
-	return frags;
+	err = frags < 0 ? frags : programs_open(context, &skel);
+	if (err)
+		return err;
+	while ((program = bpf_object__next_program(skel->obj, program)))
+		bpf_program__set_autoload(program, false);
+	programs_add(skel->progs.xdp_bloom_trial_root, skel->maps.trial, NULL);
+	err = programs_load(skel->obj, &(struct generation){ .frags = (__u64)frags }, NULL);
+	if (!err) {
+		root = dup(bpf_program__fd(skel->progs.xdp_bloom_trial_root));
+		if (root < 0 || bpf_map_update_elem(bpf_map__fd(skel->maps.trial), &key, &term, BPF_ANY))
+			err = -errno;
+	}
+	xdp_bloom_bpf__destroy(skel);
+	if (!err)
+		return root;
+	close_fd(root);
+	return because_program(err, "loading the root program");
 }
 
-int kernel_base(const struct context *context)
+int kernel_frags(const struct context *context)
 {
-	int fd = pin_get(context, PIN_ROOT), err;
+	bool frags;
+	int fd = pin_root(context, &frags);
+
+	close_fd(fd);
+	return fd < 0 ? because_kernel(fd, PIN_ROOT) : frags;
+}
+
+int kernel_base(const struct context *context, __u64 committed)
+{
+	bool frags;
+	int fd = pin_root(context, &frags), err;
 
 	if (fd >= 0) {
+		int slot = pin_shared_map(context, PIN_SLOT);
+
+		if (err_is(slot, ENOENT) && !slot_again(context, fd))
+			slot = pin_shared_map(context, PIN_SLOT);
 		close(fd);
-		fd = pin_get(context, PIN_SLOT);
+		fd = slot;
 	}
 	if (fd >= 0) {
 		close(fd);
 		return 0;
 	}
-	err = load_root(context, true);
+	if (err_is(fd, EBADF))
+		return fd;
+	err = load_root(context, committed, true);
 	if (err_is(err, EINVAL))
-		err = load_root(context, false);
+		err = load_root(context, committed, false);
 	return err ? because_program(err, "loading the root program") : 0;
 }

@@ -3,13 +3,18 @@
 #ifndef KERNEL_ROOT_H
 #define KERNEL_ROOT_H
 
+#include <linux/types.h>
+#include <stdint.h>
+
 struct context;
 
 /* Makes the bpffs directory ready. */
 int kernel_ready(const struct context *context);
 
-/* Loads and pins them, unless they are there. */
-int kernel_base(const struct context *context);
+/* Loads and pins them, unless they are there. If the slot was lost, it has the generation that the state has again. */
+int kernel_base(const struct context *context, __u64 committed);
+/* A descriptor of a root that lets all packets pass from then on, by clock_boot(); or -errno. */
+int root_on_trial(const struct context *context, int64_t until);
 /* May packets lie in several buffers, as with jumbo frames? The kernel decided when the root was loaded (5.18).
  * 1, 0 or -errno. */
 int kernel_frags(const struct context *context);

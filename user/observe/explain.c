@@ -200,7 +200,7 @@ int explain(const struct context *context, struct explanation *e, const struct a
 	if (!err && (!e->sets || !e->traced))
 		err = -ENOMEM;
 	for (size_t i = 0; i + 1 < e->n && !err && !e->image; i++) {
-		err = state_list_set(state, e->lists[i].name, &e->sets[i]);
+		err = state_list_whole_set(state, &e->lists[i], &e->sets[i]);
 		if (!err)
 			err = search_list(e, state, i, addrs, n);
 	}

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clean_text.h"
 #include "kernel/counters.h"
 #include "base/log.h"
 #include "observe/packet.h"
@@ -230,8 +231,10 @@ static void read_once(const struct file *f, uint64_t now, enum history_window wi
 {
 	memset(r, 0, sizeof(*r));
 	memcpy(r->lists, f->list, sizeof(r->lists));
-	for (unsigned int i = 0; i < LABELS; i++)
+	for (unsigned int i = 0; i < LABELS; i++) {
 		r->lists[i].name[LIST_NAME_MAX - 1] = '\0';
+		clean_text(r->lists[i].name);
+	}
 	sum_up(&r->sums, f, now, window);
 	copy_points(r, f, now, window);
 	for (uint64_t i = f->attacks; i-- > 0 && f->attacks - i <= HISTORY_ATTACKS;)
@@ -244,6 +247,8 @@ int history_read(const struct history *h, uint64_t now, enum history_window wind
 		uint64_t before = __atomic_load_n(&h->file->sequence, __ATOMIC_ACQUIRE);
 
 		read_once(h->file, now, window, report);
+		if (history_is_lost(h))
+			return because(-EIO, "the history was cut while it was read; the service begins another");
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 		/* A writer that was killed leaves the number odd: what it left is still the best there is. */
 		if (before == __atomic_load_n(&h->file->sequence, __ATOMIC_ACQUIRE) && (!(before & 1) || attempt > 100))

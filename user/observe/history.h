@@ -69,6 +69,8 @@ int history_open(const struct context *context, struct history **history, bool w
 /* In memory alone. */
 int history_private(struct history **history);
 void history_close(struct history *history);
+/* Another process has cut or overwritten its file: it is to be opened anew. */
+bool history_is_lost(const struct history *history);
 
 /* The lists whose labels are counted from now on; live_exact: only live bans count on LABEL_LIVE. */
 void history_lists(struct history *history, const struct list_info *lists, size_t n, bool live_exact);

@@ -10,6 +10,9 @@
 
 #include "base/close_fd.h"
 #include "base/log.h"
+#include "base/mapped.h"
+#include "base/state_path.h"
+#include "base/trusted_dir.h"
 #include "observe/history_internal.h"
 
 #define HISTORY_MAGIC	0x78626c6f6f6d6831ULL
@@ -18,6 +21,13 @@
 static bool is_ours(const struct file *f)
 {
 	return f->magic == HISTORY_MAGIC && f->version == HISTORY_VERSION && f->size == sizeof(*f);
+}
+
+static void make_ours(struct file *f)
+{
+	f->version = HISTORY_VERSION;
+	f->size = sizeof(*f);
+	f->magic = HISTORY_MAGIC;
 }
 
 /* A file of another size or version: a reader gets -EPROTO, a writer empties it. */
@@ -33,32 +43,37 @@ static int map_file(int fd, bool write, struct file **file)
 	/* Allocate all of it now: a full disk is an error here, and would be a signal later. */
 	if (is.st_size != sizeof(*f) && (ftruncate(fd, 0) || posix_fallocate(fd, 0, sizeof(*f))))
 		return -ENOSPC;
-	*file = f = mmap(NULL, sizeof(*f), write ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
-	if (f == MAP_FAILED)
+	*file = f = mapped_file(fd, sizeof(*f), write ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED);
+	if (!f)
 		return -errno;
 	if (is_ours(f))
 		return 0;
 	if (!write) {
-		munmap(f, sizeof(*f));
+		mapped_end(f, sizeof(*f));
 		return -EPROTO;
 	}
 	memset(f, 0, sizeof(*f));
-	f->version = HISTORY_VERSION;
-	f->size = sizeof(*f);
-	f->magic = HISTORY_MAGIC;
+	make_ours(f);
 	return 0;
 }
 
 int history_open(const struct context *context, struct history **history, bool write)
 {
 	struct history *h = calloc(1, sizeof(*h));
-	char path[512];
+	char path[STATE_PATH_MAX];
 	int fd, err;
 
 	*history = NULL;
 	if (!h)
 		return -ENOMEM;
-	snprintf(path, sizeof(path), "%s/history", context->state);
+	if (!*state_path(path, context->state, STATE_HISTORY))
+		err = because(-ENAMETOOLONG, "%s: the path is too long", context->state);
+	else
+		err = access(context->state, F_OK) ? 0 : trust_directory(context->state);
+	if (err) {
+		free(h);
+		return err;
+	}
 	fd = open(path, write ? O_RDWR | O_CREAT | O_CLOEXEC : O_RDONLY | O_CLOEXEC, 0600);
 	err = fd < 0 ? -errno : map_file(fd, write, &h->file);
 	close_fd(fd);
@@ -82,6 +97,8 @@ int history_private(struct history **history)
 		free(h);
 		h = NULL;
 	}
+	if (h)
+		make_ours(h->file);
 	*history = h;
 	return h ? 0 : -ENOMEM;
 }
@@ -90,8 +107,13 @@ void history_close(struct history *h)
 {
 	if (!h)
 		return;
-	munmap(h->file, sizeof(*h->file));
+	mapped_end(h->file, sizeof(*h->file));
 	free(h);
+}
+
+bool history_is_lost(const struct history *h)
+{
+	return mapped_is_cut(h->file) || !is_ours(h->file);
 }
 
 void history_write_begin(struct history *h)

@@ -35,8 +35,6 @@ static void port_lines(FILE *out, const struct tallies *c, bool bytes)
 		char buf[64];
 
 		for (unsigned int why = 0; why < REASONS; why++) {
-			if (why == REASON_DROPPED) /* no stage of that number drops */
-				continue;
 			fprintf(out, "xdp_bloom_%s{interface=\"", name);
 			value(out, tallies_port_name(c, i, buf));
 			fprintf(out, "\",verdict=\"%s\",stage=\"%s\"} %llu\n", verdict_names[reason_verdict(why)],

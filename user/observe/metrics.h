@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <time.h>
 
 struct context;
 
@@ -14,9 +15,17 @@ int metrics_write(const struct context *context, FILE *out);
 
 struct metrics_server;
 
-/* where: ADDRESS:PORT, or PORT on 127.0.0.1. */
-int metrics_listen(const struct context *context, struct metrics_server **server, const char *where);
+/* where: ADDRESS:PORT, or PORT on 127.0.0.1. hosts: the names by which it is asked, besides its own; with commas. */
+int metrics_listen(const struct context *context, struct metrics_server **server, const char *where, const char *hosts);
 void metrics_close(struct metrics_server *server);
+/* What the service has found to be gone of the filter. */
+struct faults {
+	unsigned long long n; /* since it began */
+	bool now;	      /* something still is */
+	time_t last;
+	char text[512]; /* the last */
+};
+void metrics_faults(struct metrics_server *server, const struct faults *faults);
 /* Can the state be read? /healthz reports it; the filter it checks itself. */
 void metrics_state(struct metrics_server *server, bool readable);
 

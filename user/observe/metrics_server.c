@@ -6,22 +6,35 @@
 #include <limits.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/close_fd.h"
 #include "kernel/live.h"
 #include "base/log.h"
 #include "observe/metrics.h"
 
 #define IDLE_SECONDS 10
+#define MISDIRECTED  421
 
 /*
- * When every place is taken, new clients wait, and the oldest is closed after this time: clients that send their
- * requests byte by byte are never idle, and would keep Prometheus out forever.
+ * When every place is taken and somebody waits, the oldest of those goes who have not asked for anything: the kernel
+ * hands a client over when its request is there, which is one packet, and whoever came before has been listened to.
+ * Those who take their answer go after this time. So thousands that only begin to ask keep nobody waiting.
  */
 #define PLACE_MS 500
+/* What clients may take of the service's time at once, and how old an answer may be when there is a crowd. */
+#define TURN_MS	  20
+#define ANSWER_MS 1000
+/* An answer is handed to the kernel whole: whoever is slow to take it does not keep his place meanwhile. */
+#define ANSWER_BYTES (1 << 20)
+#define WAITING	     4096
 
 /*
  * Loaded only when it is needed: it brings gnutls and half a dozen more libraries, and every command would take twice
@@ -36,7 +49,8 @@
 	F(get_timeout)                 \
 	F(run_from_select)             \
 	F(get_connection_info)         \
-	F(get_daemon_info)             \
+	F(add_connection)              \
+	F(lookup_connection_value)     \
 	F(create_response_from_buffer) \
 	F(add_response_header)         \
 	F(queue_response)              \
@@ -68,37 +82,81 @@ struct metrics_server {
 	const struct context *context;
 	struct MHD_Daemon *daemon;
 	int listener;
+	char *hosts;
 	bool state_lost; /* it could not be read the last time */
+	char *page;	 /* the last answer, and when it was made */
+	size_t page_size;
+	int64_t page_at;
+	struct faults faults;
 	struct {
 		int fd;
+		bool asked; /* its answer is on the way */
 		int64_t since;
 	} client[METRICS_CLIENTS]; /* the oldest first */
 	unsigned int clients;
 };
 
+static int fd_of(struct MHD_Connection *connection)
+{
+	return mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
+
+static unsigned int place_of(const struct metrics_server *s, struct MHD_Connection *connection)
+{
+	int fd = fd_of(connection);
+	unsigned int i = 0;
+
+	while (i < s->clients && s->client[i].fd != fd)
+		i++;
+	return i;
+}
+
 static void on_client(void *arg, struct MHD_Connection *connection, void **state,
 		      enum MHD_ConnectionNotificationCode what)
 {
-	int fd = mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+	static const int room = ANSWER_BYTES;
 	struct metrics_server *s = arg;
-	unsigned int i = 0;
+	unsigned int i;
 
 	(void)state;
 	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-		s->client[s->clients].fd = fd;
-		s->client[s->clients++].since = clock_ms();
+		s->client[s->clients].fd = fd_of(connection);
+		s->client[s->clients].asked = false;
+		s->client[s->clients].since = clock_ms();
+		setsockopt(s->client[s->clients++].fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
 		return;
 	}
-	while (i < s->clients && s->client[i].fd != fd)
-		i++;
+	i = place_of(s, connection);
 	if (i < s->clients)
 		memmove(&s->client[i], &s->client[i + 1], (--s->clients - i) * sizeof(s->client[0]));
 }
 
-/* How long the oldest client may stay, in ms; -1: there is no limit. */
-static int oldest_left(const struct metrics_server *s)
+static void on_answered(void *arg, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode how)
 {
-	int64_t left = s->client[0].since + PLACE_MS - clock_ms();
+	struct metrics_server *s = arg;
+	unsigned int i = place_of(s, connection);
+
+	(void)state;
+	(void)how;
+	if (i < s->clients)
+		s->client[i].asked = false;
+}
+
+/* Who is closed when somebody waits. */
+static unsigned int first_to_go(const struct metrics_server *s)
+{
+	unsigned int i = 0;
+
+	while (i < s->clients && s->client[i].asked)
+		i++;
+	return i < s->clients ? i : 0;
+}
+
+/* How long that client keeps others waiting, in ms; -1: there is a free place. */
+static int place_left(const struct metrics_server *s)
+{
+	unsigned int i = first_to_go(s);
+	int64_t left = s->client[i].asked ? s->client[i].since + PLACE_MS - clock_ms() : 0;
 
 	return s->clients < METRICS_CLIENTS ? -1 : left < 0 ? 0 : (int)left;
 }
@@ -130,22 +188,108 @@ static enum MHD_Result say(struct MHD_Connection *connection, unsigned int statu
 static enum MHD_Result say_health(const struct metrics_server *s, struct MHD_Connection *connection)
 {
 	struct generation live;
+	char text[sizeof(s->faults.text) + 128], when[UTC_TEXT_MAX];
 
+	snprintf(text, sizeof(text), "%s\n", s->faults.text);
+	if (s->faults.now && !s->state_lost)
+		return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, text);
 	if (kernel_live(s->context, &live))
 		return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "no filter is in force, or it cannot be read\n");
 	if (s->state_lost)
 		return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "the state is lost, or cannot be read\n");
-	return say(connection, MHD_HTTP_OK, "ok\n");
+	snprintf(text, sizeof(text), "ok\nhealed %llu times, at last at %s: %s\n", s->faults.n,
+		 utc_text(when, s->faults.last), s->faults.text);
+	return say(connection, MHD_HTTP_OK, s->faults.n ? text : "ok\n");
+}
+
+static void fault_lines(const struct metrics_server *s, FILE *out)
+{
+	fprintf(out,
+		"# HELP xdp_bloom_faults_total How often a part of the filter, or the state, was found to be gone.\n"
+		"# TYPE xdp_bloom_faults_total counter\nxdp_bloom_faults_total %llu\n"
+		"# HELP xdp_bloom_faulty Whether something still is.\n"
+		"# TYPE xdp_bloom_faulty gauge\nxdp_bloom_faulty %d\n",
+		s->faults.n, s->faults.now);
+}
+
+/* The counters of now; in a crowd, of a moment ago. */
+static int make_page(struct metrics_server *s)
+{
+	char *page = NULL;
+	size_t size = 0;
+	FILE *out;
+	int err;
+
+	if (s->page && s->clients == METRICS_CLIENTS && clock_ms() - s->page_at < ANSWER_MS)
+		return 0;
+	out = open_memstream(&page, &size);
+	if (!out)
+		return -ENOMEM;
+	err = metrics_write(s->context, out);
+	/* Where a part is gone that is all there is to say. */
+	if (s->faults.now)
+		err = 0;
+	if (!err)
+		fault_lines(s, out);
+	if (fclose(out) && !err)
+		err = -ENOMEM;
+	if (err) {
+		free(page);
+		return err;
+	}
+	free(s->page);
+	s->page = page;
+	s->page_size = size;
+	s->page_at = clock_ms();
+	return 0;
+}
+
+static bool is_listed(const char *list, const char *name, size_t length)
+{
+	for (const char *one = list; one && *one; one += strcspn(one, ",") + (one[strcspn(one, ",")] == ',')) {
+		if (strcspn(one, ",") == length && !strncasecmp(one, name, length))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A page from elsewhere can have its name lead to this machine, and a browser then lets it read what the service
+ * answers: it is asked for by that name. By an address, by this machine's name or by those of --host, it is not.
+ */
+static bool is_asked_for(const struct metrics_server *s, const char *host)
+{
+	char own[HOST_NAME_MAX + 1] = "", name[256];
+	struct in6_addr address;
+	size_t length;
+
+	if (!host) /* no browser */
+		return true;
+	length = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
+	if (length >= sizeof(name) || length > strlen(host))
+		return false;
+	memcpy(name, host, length);
+	name[length] = '\0';
+	if (*name == '[') {
+		name[length - 1] = '\0';
+		return inet_pton(AF_INET6, name + 1, &address) == 1;
+	}
+	if (length && name[length - 1] == '.')
+		name[--length] = '\0';
+	gethostname(own, sizeof(own) - 1);
+	return inet_pton(AF_INET, name, &address) == 1 || !strcasecmp(name, "localhost") ||
+	       (*own && !strcasecmp(name, own)) || is_listed(s->hosts, name, length);
 }
 
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *url, const char *method,
 				  const char *version, const char *upload, size_t *upload_size, void **state)
 {
-	const struct metrics_server *s = arg;
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out;
-	int err;
+	struct metrics_server *s = arg;
+	unsigned int place = place_of(s, connection);
+	char *text;
+
+	if (place < s->clients)
+		s->client[place].asked = true;
 
 	(void)version;
 	(void)upload;
@@ -154,19 +298,19 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 		*upload_size = 0;
 		return say(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET only\n");
 	}
+	if (!is_asked_for(s, mhd.lookup_connection_value(connection, MHD_HEADER_KIND, "Host")))
+		return say(connection, MISDIRECTED, "asked for by a name that is not this machine's: see --host\n");
 	if (!strcmp(url, "/healthz"))
 		return say_health(s, connection);
 	if (strcmp(url, "/metrics"))
 		return say(connection, MHD_HTTP_NOT_FOUND, "/metrics or /healthz\n");
-	out = open_memstream(&text, &size);
-	if (!out)
-		return MHD_NO;
-	err = metrics_write(s->context, out);
-	if (fclose(out) || err) {
-		free(text);
+	if (make_page(s))
 		return say(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "the counters cannot be read\n");
-	}
-	return answer(connection, MHD_HTTP_OK, text, size, "text/plain; version=0.0.4; charset=utf-8");
+	text = malloc(s->page_size + 1);
+	if (!text)
+		return MHD_NO;
+	memcpy(text, s->page, s->page_size);
+	return answer(connection, MHD_HTTP_OK, text, s->page_size, "text/plain; version=0.0.4; charset=utf-8");
 }
 
 /* ADDRESS:PORT, [ADDRESS]:PORT or PORT. */
@@ -202,7 +346,26 @@ static int read_where(struct sockaddr_storage *address, const char *where)
 	return 0;
 }
 
-int metrics_listen(const struct context *context, struct metrics_server **server, const char *where)
+static int listen_at(const struct sockaddr_storage *address)
+{
+	static const int yes = 1, defer = 1; /* s: for the request, before the kernel hands the client over */
+	int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+	setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &defer, sizeof(defer));
+	if (address->ss_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof(yes));
+	if (bind(fd, (const struct sockaddr *)address, sizeof(*address)) || listen(fd, WAITING))
+		err = -errno;
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+int metrics_listen(const struct context *context, struct metrics_server **server, const char *where, const char *hosts)
 {
 	struct sockaddr_storage address;
 	struct metrics_server *s;
@@ -217,31 +380,47 @@ int metrics_listen(const struct context *context, struct metrics_server **server
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
+	s->listener = listen_at(&address);
+	err = s->listener < 0 ? s->listener : 0;
 	/*
 	 * No epoll of its own: that reports an edge once, and a client that closed before it was accepted would keep
 	 * its place until it is idle.
 	 */
-	s->daemon = mhd.start_daemon(address.ss_family == AF_INET6 ? MHD_USE_IPv6 : MHD_NO_FLAG, 0, NULL, NULL,
-				     on_request, s, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address,
-				     MHD_OPTION_CONNECTION_LIMIT, (unsigned int)METRICS_CLIENTS,
-				     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_SECONDS,
-				     MHD_OPTION_NOTIFY_CONNECTION, on_client, s, MHD_OPTION_END);
-	if (!s->daemon) {
-		err = errno ? -errno : -EIO;
+	if (!err) {
+		errno = 0;
+		s->daemon = mhd.start_daemon(MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, on_request, s,
+					     MHD_OPTION_CONNECTION_LIMIT, (unsigned int)METRICS_CLIENTS,
+					     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_SECONDS,
+					     MHD_OPTION_NOTIFY_CONNECTION, on_client, s, MHD_OPTION_NOTIFY_COMPLETED,
+					     on_answered, s, MHD_OPTION_END);
+		if (!s->daemon)
+			err = errno ? -errno : -EIO;
+	}
+	if (err) {
+		close_fd(s->listener);
 		free(s);
 		return because(err, "%s: cannot listen: %s", where, errno_text(err));
 	}
 	s->context = context;
-	s->listener = mhd.get_daemon_info(s->daemon, MHD_DAEMON_INFO_LISTEN_FD)->listen_fd;
+	s->hosts = hosts ? strdup(hosts) : NULL; /* it may be a word of a file that is read again */
 	*server = s;
 	return 0;
 }
 
 void metrics_close(struct metrics_server *s)
 {
-	if (s)
+	if (s) {
 		mhd.stop_daemon(s->daemon);
+		close(s->listener);
+		free(s->hosts);
+		free(s->page);
+	}
 	free(s);
+}
+
+void metrics_faults(struct metrics_server *s, const struct faults *faults)
+{
+	s->faults = *faults;
 }
 
 void metrics_state(struct metrics_server *s, bool readable)
@@ -254,18 +433,13 @@ struct sets {
 	int last;
 };
 
-/* When every place is taken, let new clients wait: the library would turn them away. */
 static bool take_sets(struct metrics_server *s, struct sets *sets)
 {
 	FD_ZERO(&sets->in);
 	FD_ZERO(&sets->out);
 	FD_ZERO(&sets->other);
 	sets->last = -1;
-	if (mhd.get_fdset2(s->daemon, &sets->in, &sets->out, &sets->other, &sets->last, FD_SETSIZE) != MHD_YES)
-		return false;
-	if (s->clients == METRICS_CLIENTS)
-		FD_CLR(s->listener, &sets->in);
-	return true;
+	return mhd.get_fdset2(s->daemon, &sets->in, &sets->out, &sets->other, &sets->last, FD_SETSIZE) == MHD_YES;
 }
 
 unsigned int metrics_fds(struct metrics_server *s, struct pollfd fds[METRICS_FDS])
@@ -273,8 +447,11 @@ unsigned int metrics_fds(struct metrics_server *s, struct pollfd fds[METRICS_FDS
 	struct sets sets;
 	unsigned int n = 0;
 
+	/* Who waits is looked at when there is a place, or somebody to go for him. */
+	if (place_left(s) <= 0)
+		fds[n++] = (struct pollfd){ .fd = s->listener, .events = POLLIN };
 	if (!take_sets(s, &sets))
-		return 0;
+		return n;
 	for (int fd = 0; fd <= sets.last && n < METRICS_FDS; fd++) {
 		short events = (short)((FD_ISSET(fd, &sets.in) ? POLLIN : 0) | (FD_ISSET(fd, &sets.out) ? POLLOUT : 0));
 
@@ -286,27 +463,59 @@ unsigned int metrics_fds(struct metrics_server *s, struct pollfd fds[METRICS_FDS
 
 int metrics_timeout(struct metrics_server *s)
 {
-	int left = oldest_left(s);
+	int left = place_left(s);
 	MHD_UNSIGNED_LONG_LONG ms;
 
 	if (mhd.get_timeout(s->daemon, &ms) != MHD_YES)
-		return left;
+		return left > 0 ? left : -1;
 	if (ms > INT_MAX)
 		ms = INT_MAX;
-	return left >= 0 && left < (int)ms ? left : (int)ms;
+	return left > 0 && left < (int)ms ? left : (int)ms;
 }
 
-void metrics_serve(struct metrics_server *s)
+static void run_once(struct metrics_server *s)
 {
 	struct timeval at_once = { 0 };
 	struct sets sets;
 
-	if (!take_sets(s, &sets) || select(sets.last + 1, &sets.in, &sets.out, &sets.other, &at_once) < 0)
-		return;
-	mhd.run_from_select(s->daemon, &sets.in, &sets.out, &sets.other);
-	if (oldest_left(s))
-		return;
-	/* The library sees the end at the next turn, and closes it. */
-	shutdown(s->client[0].fd, SHUT_RDWR);
-	s->client[0].since = clock_ms();
+	if (take_sets(s, &sets) && select(sets.last + 1, &sets.in, &sets.out, &sets.other, &at_once) >= 0)
+		mhd.run_from_select(s->daemon, &sets.in, &sets.out, &sets.other);
+}
+
+static void put_out(struct metrics_server *s)
+{
+	unsigned int first = first_to_go(s);
+
+	/* The library sees the end, and closes it. */
+	shutdown(s->client[first].fd, SHUT_RDWR);
+	s->client[first].asked = true;
+	s->client[first].since = clock_ms();
+	run_once(s);
+}
+
+/* False: nobody waits. */
+static bool take_client(struct metrics_server *s)
+{
+	struct sockaddr_storage address;
+	socklen_t size = sizeof(address);
+	int fd = accept4(s->listener, (struct sockaddr *)&address, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (fd < 0)
+		return errno == ECONNABORTED || errno == EINTR;
+	if (!place_left(s))
+		put_out(s);
+	if (s->clients == METRICS_CLIENTS)
+		close(fd);
+	else
+		mhd.add_connection(s->daemon, fd, (struct sockaddr *)&address, size); /* closes it where it fails */
+	return true;
+}
+
+void metrics_serve(struct metrics_server *s)
+{
+	int64_t until = clock_ms() + TURN_MS;
+
+	run_once(s);
+	while (place_left(s) <= 0 && take_client(s) && clock_ms() < until)
+		run_once(s);
 }

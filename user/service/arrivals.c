@@ -2,13 +2,12 @@
 #include "service/arrivals.h"
 
 #include <errno.h>
-#include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/close_fd.h"
+#include "base/netlink.h"
 #include "base/log.h"
 #include "kernel/attach.h"
 #include "service/retry.h"
@@ -27,22 +26,10 @@ struct arrivals {
 	const struct context *context;
 	struct expected *expected;
 	size_t n;
-	int fd;
+	struct mnl_socket *socket;
 	bool came;
 	struct retry retry;
 };
-
-static int open_netlink(void)
-{
-	struct sockaddr_nl all = { .nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK };
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE), err;
-
-	if (fd >= 0 && !bind(fd, (struct sockaddr *)&all, sizeof(all)))
-		return fd;
-	err = because(-errno, "netlink: %s", strerror(errno));
-	close_fd(fd);
-	return err;
-}
 
 int arrivals_open(struct arrivals **arrivals, const struct context *context)
 {
@@ -53,22 +40,22 @@ int arrivals_open(struct arrivals **arrivals, const struct context *context)
 		return -ENOMEM;
 	a->retry = (struct retry){ .first = OPEN_AGAIN, .most = OPEN_AGAIN_MAX, .at = INT64_MAX };
 	a->context = context;
-	a->fd = open_netlink();
-	return a->fd < 0 ? a->fd : 0;
+	return netlink_open(&a->socket, NETLINK_ROUTE, SOCK_NONBLOCK, RTMGRP_LINK);
 }
 
 void arrivals_close(struct arrivals *a)
 {
 	if (!a)
 		return;
-	close_fd(a->fd);
+	if (a->socket)
+		mnl_socket_close(a->socket);
 	free(a->expected);
 	free(a);
 }
 
 int arrivals_fd(const struct arrivals *a)
 {
-	return a->fd;
+	return mnl_socket_get_fd(a->socket);
 }
 
 static bool is_attached(const struct arrivals *a, const char *name)
@@ -123,33 +110,32 @@ int arrivals_expect(struct arrivals *a, struct state *state)
 	return 0;
 }
 
-static void on_message(struct arrivals *a, struct nlmsghdr *message)
+/* A message that is cut short or has no name says nothing. */
+static int on_message(const struct nlmsghdr *message, void *arg)
 {
-	struct ifinfomsg *info = NLMSG_DATA(message);
-	int left = (int)IFLA_PAYLOAD(message);
+	const struct nlattr *attr;
 
-	for (struct rtattr *at = IFLA_RTA(info); RTA_OK(at, left); at = RTA_NEXT(at, left))
-		if (at->rta_type == IFLA_IFNAME && RTA_PAYLOAD(at) && !((char *)RTA_DATA(at))[RTA_PAYLOAD(at) - 1])
-			on_link(a, RTA_DATA(at));
+	if (message->nlmsg_type != RTM_NEWLINK || mnl_nlmsg_get_payload_len(message) < sizeof(struct ifinfomsg))
+		return MNL_CB_OK;
+	mnl_attr_for_each(attr, message, sizeof(struct ifinfomsg))
+	{
+		if (mnl_attr_get_type(attr) == IFLA_IFNAME && !mnl_attr_validate(attr, MNL_TYPE_NUL_STRING))
+			on_link(arg, mnl_attr_get_str(attr));
+	}
+	return MNL_CB_OK;
 }
 
 void arrivals_read(struct arrivals *a)
 {
 	char buf[16384] __attribute__((aligned(NLMSG_ALIGNTO)));
-	struct sockaddr_nl from = { 0 };
-	socklen_t size = sizeof(from);
 	ssize_t got;
 
-	while ((got = recvfrom(a->fd, buf, sizeof(buf), 0, (struct sockaddr *)&from, &size)) > 0 ||
-	       (got < 0 && errno == ENOBUFS)) {
+	/* Whoever it is from, it only makes us look. */
+	while ((got = mnl_socket_recvfrom(a->socket, buf, sizeof(buf))) > 0 || (got < 0 && errno == ENOBUFS)) {
 		if (got < 0) /* messages were lost */
 			on_link(a, NULL);
-		else if (!from.nl_pid) /* from the kernel */
-			for (struct nlmsghdr *m = (struct nlmsghdr *)buf; NLMSG_OK(m, (size_t)got);
-			     m = NLMSG_NEXT(m, got))
-				if (m->nlmsg_type == RTM_NEWLINK)
-					on_message(a, m);
-		size = sizeof(from);
+		else
+			mnl_cb_run(buf, (size_t)got, 0, 0, on_message, a);
 	}
 }
 

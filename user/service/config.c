@@ -13,6 +13,7 @@
 #include "base/close_fd.h"
 #include "base/grow.h"
 #include "base/log.h"
+#include "base/trusted_dir.h"
 
 static int because_not_allowed(const struct config *config, const struct verb *verb, const char *name,
 			       unsigned int number)
@@ -72,6 +73,8 @@ static int open_file(const char *path)
 		err = because(-EINVAL, "%s: not a regular file", path);
 	else if (fcntl(fd, F_SETFL, 0))
 		err = because(-errno, "%s: %s", path, strerror(errno));
+	else
+		err = trust_open_file(fd, path, "what the service does");
 	if (!err)
 		return fd;
 	close_fd(fd);

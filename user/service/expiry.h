@@ -10,9 +10,10 @@ struct context;
 struct state;
 
 struct expiry {
-	int timer;     /* readable: call expiry_due() */
-	int64_t first; /* in seconds since the epoch; 0: nothing ends */
-	int64_t again; /* after a failure, do not try before */
+	int timer;	/* readable: call expiry_due() */
+	int64_t first;	/* in seconds since the epoch; 0: nothing ends */
+	int64_t again;	/* after a failure, do not try before */
+	int64_t offset; /* of the date, when it was last looked at */
 };
 
 /* 0 or -errno with the reason recorded. */
@@ -25,7 +26,7 @@ void expiry_look(struct expiry *e, struct state *state);
 bool expiry_due(struct expiry *e);
 
 /* The job that ends it, and its result. */
-int expiry_run(const struct context *context);
+int expiry_run(const struct context *context, void *unused);
 void expiry_ran(struct expiry *e, bool done);
 
 #endif

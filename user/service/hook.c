@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/context.h"
+#include "base/trusted_dir.h"
 
 #define HOOK_SECONDS 60
 #define HOOK_END_MS  1000 /* for the program to end when the service ends */
@@ -84,11 +85,18 @@ static void see_to(struct hook *h)
 void hook_turn(struct hook *h)
 {
 	char line[EVENT_LINE_MAX];
+	int err;
 
 	if (h->running > 0)
 		see_to(h); /* even if the hook was taken away */
 	if (!h->program || h->running || !events_next(&h->tail, line))
 		return;
+	/* It may be another's since the service began. */
+	err = access(h->program, F_OK) ? 0 : trust_file(h->program, "what it runs");
+	if (err) {
+		warn("the hook is not run: %s", reason(err));
+		return;
+	}
 	h->since = clock_ms();
 	h->running = fork();
 	if (!h->running)

@@ -35,6 +35,7 @@ const char *job_text(char buf[JOB_TEXT_MAX], const struct job *job)
 		[JOB_ROTATE] = "rotate",
 		[JOB_EXPIRE] = "what ran out of time",
 		[JOB_MEASURE] = "the filter's rate",
+		[JOB_HEAL] = "what is gone of the filter",
 	};
 	int n = snprintf(buf, JOB_TEXT_MAX, "%s%s", texts[job->kind], job->list);
 
@@ -130,7 +131,7 @@ static void become(const struct context *context, const struct job *job)
 		dup2(null, STDOUT_FILENO);
 	}
 	if (job->run)
-		_exit(job->run(context));
+		_exit(job->run(context, job->arg));
 	be_first_to_go();
 	execv("/proc/self/exe", job->args);
 	_exit(fail("/proc/self/exe: %s", strerror(errno)));

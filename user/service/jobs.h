@@ -22,16 +22,19 @@ enum job_kind {
 	JOB_ROTATE,
 	JOB_EXPIRE,  /* bans and unconfirmed changes whose time is over */
 	JOB_MEASURE, /* the filter's rate */
+	JOB_HEAL,    /* what is gone of the filter */
 };
 
 struct job {
 	enum job_kind kind;
-	unsigned int line;		    /* of JOB_LINE */
-	char list[LIST_NAME_MAX];	    /* of JOB_LOAD */
-	int (*run)(const struct context *); /* a function that returns its exit status, instead of a command */
-	char **args;			    /* of a command */
-	bool unwanted;			    /* dropped while it runs: do not try again */
-	bool again;			    /* it failed before */
+	unsigned int line;	  /* of JOB_LINE */
+	char list[LIST_NAME_MAX]; /* of JOB_LOAD */
+	/* A function that returns its exit status, instead of a command. */
+	int (*run)(const struct context *, void *arg);
+	void *arg;
+	char **args;   /* of a command */
+	bool unwanted; /* dropped while it runs: do not try again */
+	bool again;    /* it failed before */
 	struct job *next;
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/context.h"
+#include "base/log.h"
 #include "observe/tallies.h"
 #include "observe/history.h"
 #include "kernel/live.h"
@@ -68,7 +69,7 @@ static void open_samples(struct observer *o)
 		o->refilled = clock_ms();
 }
 
-int observer_open(const struct context *context, struct observer **observer, const char *listen)
+int observer_open(const struct context *context, struct observer **observer, const char *listen, const char *hosts)
 {
 	struct observer *o = calloc(1, sizeof(*o));
 	int err;
@@ -82,7 +83,14 @@ int observer_open(const struct context *context, struct observer **observer, con
 	if (!err)
 		err = history_open(context, &o->history, true);
 	if (!err && listen)
-		err = metrics_listen(context, &o->server, listen);
+		err = metrics_listen(context, &o->server, listen, hosts);
+	/* The unit gives Internet sockets to a config that asks for them. Without metrics, bans still end. */
+	if (err_is(err, EAFNOSUPPORT)) {
+		warn("%s; with the line 'run --listen %s' in /etc/xdp-bloom.conf, 'systemctl daemon-reload' lets the "
+		     "service listen at its next start",
+		     reason(err), listen);
+		err = 0;
+	}
 	if (err) {
 		observer_close(o);
 		return err;
@@ -174,11 +182,29 @@ static void name_lists(struct observer *o)
 	free(lists);
 }
 
+/* What cut it can do so again: it is begun anew, once a second at most. */
+static void keep_history(struct observer *o)
+{
+	struct history *fresh;
+	int err;
+
+	if (!history_is_lost(o->history))
+		return;
+	err = history_open(o->live.context, &fresh, true);
+	warn("another process has cut the history%s%s", err ? ": " : "; it begins anew", err ? reason(err) : "");
+	if (err && history_private(&fresh))
+		return;
+	history_close(o->history);
+	o->history = fresh;
+	o->named = 0;
+}
+
 static void count(struct observer *o, int64_t now)
 {
 	double seconds = (double)(now - o->counted) / 1000;
 
 	o->tried = now;
+	keep_history(o);
 	if (kernel_counters(o->live.context, &o->now))
 		return;
 	name_lists(o);
@@ -195,6 +221,12 @@ void observer_look(struct observer *o)
 {
 	open_samples(o);
 	o->opened = clock_ms();
+}
+
+void observer_faults(struct observer *o, const struct faults *faults)
+{
+	if (o->server)
+		metrics_faults(o->server, faults);
 }
 
 void observer_state(struct observer *o, bool readable)

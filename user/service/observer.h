@@ -12,11 +12,13 @@
 struct observer;
 
 /* listen: where to answer Prometheus, or NULL. 0 or -errno with the reason recorded. */
-int observer_open(const struct context *context, struct observer **observer, const char *listen);
+int observer_open(const struct context *context, struct observer **observer, const char *listen, const char *hosts);
 void observer_close(struct observer *observer);
 
 /* Something was loaded or changed: samples may be there now, or at another rate. */
 void observer_look(struct observer *observer);
+/* For /healthz and the metrics. */
+void observer_faults(struct observer *observer, const struct faults *faults);
 /* For /healthz: can the state be read? */
 void observer_state(struct observer *observer, bool readable);
 

@@ -44,11 +44,12 @@ static int rotation_due(const struct context *context, struct state *state)
 	return rate_passed(&rate, rate_asked(&settings));
 }
 
-int rate_watch_run(const struct context *context)
+int rate_watch_run(const struct context *context, void *unused)
 {
 	struct state *state = NULL;
 	int due = state_open(&state, context, false);
 
+	(void)unused;
 	if (!due)
 		due = rotation_due(context, state);
 	state_close(state);

@@ -25,7 +25,7 @@ void rate_watch_schedule(struct rate_watch *w, const struct context *context, in
 
 /* The job that measures: when it begins, its function (EXIT_PASSES: rotate), when it ends. */
 void rate_watch_begin(struct rate_watch *w, int64_t now);
-int rate_watch_run(const struct context *context);
+int rate_watch_run(const struct context *context, void *unused);
 void rate_watch_end(struct rate_watch *w, int64_t now, bool due);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/lock.h"
@@ -25,7 +26,7 @@
 struct followed {
 	struct source source;
 	char tried[SOURCE_STAMP_MAX]; /* the version that was last given to load */
-	bool changed, warned;
+	bool changed, warned, denied;
 };
 
 struct reload {
@@ -105,7 +106,8 @@ static void follow_files(struct reload *r, const struct config *config, const st
 		struct followed *list = &r->lists[i];
 
 		err = file_watch_add(r->watch, list->source.path, i, false);
-		if (err && !list->warned)
+		/* What may not even be seen is_due() says. */
+		if (err && !list->warned && !access(list->source.path, F_OK))
 			warn("list '%s': %s; a new version is noticed a minute or two later", list->source.list,
 			     reason(err));
 		list->warned = err;
@@ -230,14 +232,21 @@ static int load_again(const struct source *source, const struct config *config, 
 static bool is_due(struct followed *list, bool look)
 {
 	struct source now = list->source;
-	bool reported = list->changed;
+	bool reported = list->changed, denied;
+	int err;
 
 	if (!reported && !look)
 		return false;
 	list->changed = false;
+	err = source_look(now.stamp, now.path);
+	/* The unit keeps the service out of home directories, where a list may lie that was loaded by hand. */
+	denied = err_is(err, EACCES);
+	if (denied && !list->denied)
+		warn("list '%s': %s; its new versions are not loaded: put it elsewhere, or name it in the config file",
+		     list->source.list, reason(err));
+	list->denied = denied;
 	/* A file that is gone is no new version. */
-	if (source_look(now.stamp, now.path) || !strcmp(now.stamp, list->source.stamp) ||
-	    !strcmp(now.stamp, list->tried))
+	if (err || !strcmp(now.stamp, list->source.stamp) || !strcmp(now.stamp, list->tried))
 		return false;
 	/* If it is being written, its end is reported. The kernel does not see another machine's writer: wait. */
 	if (source_is_written(list->source.path) ||

@@ -18,6 +18,7 @@
 #include "service/expiry.h"
 #include "service/hook.h"
 #include "service/jobs.h"
+#include "service/keeper.h"
 #include "service/rate_watch.h"
 #include "kernel/live.h"
 #include "base/log.h"
@@ -45,6 +46,7 @@ struct service {
 	struct reload *reload;
 	struct arrivals *arrivals;
 	struct observer *observer;
+	struct keeper *keeper;
 	struct hook hook;
 	struct expiry expiry;
 	struct rate_watch rate;
@@ -123,6 +125,7 @@ static void look(struct service *s, int64_t now, bool glance)
 	if (err && !s->blind)
 		warn("%s; what was known of it stays in force", reason(err));
 	s->blind = err;
+	keeper_state(s->keeper, err ? reason(err) : NULL);
 	schedule_rotation(s, now);
 	rate_watch_schedule(&s->rate, s->context, now);
 }
@@ -137,6 +140,14 @@ static void queue_config(struct service *s)
 			jobs_add(&s->jobs, &(struct job){ .kind = JOB_LINE, .line = line->number }, line->verb->if_news,
 				 line->words.words, (size_t)line->words.n);
 	}
+}
+
+/* Nobody is there who could answer a guard rail; and without it there would be no filter. */
+static void queue_restore(struct jobs *jobs, enum job_kind kind)
+{
+	char *words[] = { "restore", "--spare" };
+
+	jobs_add(jobs, &(struct job){ .kind = kind }, NULL, words, 2);
 }
 
 static void reload_config(struct service *s)
@@ -157,7 +168,7 @@ static void reload_config(struct service *s)
 		say("%s read again: %zu commands", fresh.path, fresh.n);
 	}
 	reload_all(s->reload);
-	jobs_verb(&s->jobs, JOB_RESTORE, "restore");
+	queue_restore(&s->jobs, JOB_RESTORE);
 }
 
 /* `due`: the filter's rate exceeds the target. */
@@ -231,6 +242,7 @@ static void finish(struct service *s, struct job *job, int status)
 		report = done && job->again;
 		break;
 	case JOB_LOAD:
+	case JOB_HEAL: /* the keeper's own */
 		break;
 	}
 	if (report)
@@ -253,6 +265,8 @@ static void on_signal(struct service *s)
 			s->stop = true;
 		while (jobs_ended(&s->jobs, &job, &status) || jobs_ended(&s->urgent, &job, &status))
 			finish(s, job, status);
+		if (keeper_ended(s->keeper))
+			look_soon(s, clock_ms() + LOOK_MS);
 	}
 }
 
@@ -300,7 +314,7 @@ static void turn(struct service *s, int64_t now)
 		again(s);
 	}
 	if (arrivals_came(s->arrivals, now))
-		jobs_verb(&s->urgent, JOB_RESTORE, "restore");
+		queue_restore(&s->urgent, JOB_RESTORE);
 	if (now >= s->rotate_at) {
 		s->rotate_at = INT64_MAX;
 		jobs_verb(&s->jobs, JOB_ROTATE, "rotate");
@@ -309,6 +323,8 @@ static void turn(struct service *s, int64_t now)
 		rate_watch_begin(&s->rate, now);
 		jobs_add(&s->jobs, &(struct job){ .kind = JOB_MEASURE, .run = rate_watch_run }, NULL, NULL, 0);
 	}
+	if (s->started && keeper_turn(s->keeper, now))
+		look_soon(s, now);
 	run_jobs(&s->jobs, now);
 	run_jobs(&s->urgent, now);
 	if (!busy(s) && !s->ready && s->look_at == INT64_MAX && !reload_waits(s->reload))
@@ -322,10 +338,10 @@ static void turn(struct service *s, int64_t now)
 
 static int wait_ms(struct service *s, int64_t now)
 {
-	int64_t due[] = { look_due(s),		s->jobs.first ? INT64_MAX : s->rate.at,
-			  s->rotate_at,		s->notify_at,
-			  s->retry.at,		arrivals_due(s->arrivals),
-			  reload_due(s->reload) };
+	int64_t due[] = { look_due(s),		 s->jobs.first ? INT64_MAX : s->rate.at,
+			  s->rotate_at,		 s->notify_at,
+			  s->retry.at,		 arrivals_due(s->arrivals),
+			  reload_due(s->reload), s->started ? keeper_due(s->keeper) : INT64_MAX };
 	int64_t ms = s->observer ? observer_timeout(s->observer) : INT32_MAX;
 
 	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)
@@ -358,8 +374,10 @@ static void loop(struct service *s)
 			jobs_add(&s->urgent, &(struct job){ .kind = JOB_EXPIRE, .run = expiry_run }, NULL, NULL, 0);
 			jobs_hurry(&s->urgent, JOB_EXPIRE);
 		}
-		if (fds[ON_FILE].revents && reload_read(s->reload, clock_ms()))
+		if (fds[ON_FILE].revents && reload_read(s->reload, clock_ms())) {
 			look_soon(s, clock_ms() + LOOK_MS);
+			keeper_look(s->keeper);
+		}
 		if (fds[ON_LINK].revents)
 			arrivals_read(s->arrivals);
 		if (s->observer)
@@ -377,7 +395,9 @@ static int open_all(struct service *s)
 	if (!err)
 		err = arrivals_open(&s->arrivals, s->context);
 	if (!err)
-		err = observer_open(s->context, &s->observer, s->options->listen);
+		err = observer_open(s->context, &s->observer, s->options->listen, s->options->hosts);
+	if (!err)
+		err = keeper_open(&s->keeper, s->context, s->observer);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
@@ -414,7 +434,7 @@ int service_run(const struct context *context, struct service_options *options, 
 	} else {
 		notify("STATUS=restoring");
 		hook_begin(&s.hook, context, options->hook);
-		jobs_verb(&s.jobs, JOB_START, "restore");
+		queue_restore(&s.jobs, JOB_START);
 		queue_config(&s);
 		loop(&s);
 		notify("STOPPING=1");
@@ -422,6 +442,7 @@ int service_run(const struct context *context, struct service_options *options, 
 	jobs_stop(&s.jobs);
 	jobs_stop(&s.urgent);
 	hook_end(&s.hook);
+	keeper_close(s.keeper);
 	observer_close(s.observer);
 	arrivals_close(s.arrivals);
 	expiry_close(&s.expiry);

@@ -9,8 +9,8 @@
 #include "service/config.h"
 
 struct service_options {
-	long rotate_every;	   /* seconds; 0: never */
-	const char *listen, *hook; /* NULL: none */
+	long rotate_every;		   /* seconds; 0: never */
+	const char *listen, *hosts, *hook; /* NULL: none */
 	/*
 	 * Reads the file and its run lines into *config and these options; `files`: also checks the files that it
 	 * names. 0 or -errno, after a message.

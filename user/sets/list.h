@@ -10,6 +10,12 @@
 /* A list's name goes into file names, metrics and other people's scripts: nothing in it may surprise them. */
 #define LIST_NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
+/* As a file name it would be a directory's. */
+static inline bool list_name_is_dots(const char *name)
+{
+	return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
+}
+
 /* A ban list drops, an allow list is subtracted from all of them, a shadow list only counts. */
 enum list_kind { LIST_BAN, LIST_ALLOW, LIST_SHADOW };
 
@@ -18,6 +24,7 @@ static const char *const list_kind_names[] = { "ban", "allow", "shadow" };
 struct list_info {
 	char name[LIST_NAME_MAX];
 	enum list_kind kind;
+	int64_t row;	   /* in the state */
 	bool damaged;	   /* its entry in the state is none that a version of ours wrote */
 	bool label_is_new; /* as state_list_put() says */
 	uint8_t label;	   /* its place in the list counters; allow lists have none */

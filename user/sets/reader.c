@@ -138,12 +138,16 @@ static const char *format_name(const struct reader *reader)
 	}
 }
 
-static int read_all(struct reader *reader)
+int reader_parse(struct reader *reader)
 {
 	uint64_t before = reader->set->duplicates;
 	struct reader_report *report = reader->report;
-	int err = reader_fill(reader);
+	const char *reason;
+	int err = input_begin(reader->input, &reason);
 
+	if (err)
+		return reader_fail(reader, err, reason);
+	err = reader_fill(reader);
 	if (err < 0)
 		return err;
 	if (reader->end >= 3 && !memcmp(reader->buf, "\xef\xbb\xbf", 3))
@@ -171,6 +175,13 @@ static int read_all(struct reader *reader)
 	return 0;
 }
 
+/* A fuzzer wants the parsers where it can see them. */
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+#define PARSE reader_parse
+#else
+#define PARSE reader_parse_apart
+#endif
+
 int reader_read(const char *path, const struct reader_options *options, struct ranges *set,
 		struct reader_report *report, char error[READER_TEXT_MAX])
 {
@@ -194,7 +205,7 @@ int reader_read(const char *path, const struct reader_options *options, struct r
 	if (err) {
 		reader_fail(&reader, err, reason);
 	} else {
-		err = read_all(&reader);
+		err = PARSE(&reader);
 		input_close(reader.input);
 	}
 	if (reader.drawn > 0)

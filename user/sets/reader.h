@@ -3,6 +3,7 @@
 #define SETS_READER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sets/address.h"
@@ -21,6 +22,7 @@ struct reader_options {
 	/* Instead of keeping them: called with each entry, unmerged, and its line. 0, or -errno to stop. */
 	int (*each)(void *arg, int family, ip6 lo, ip6 hi, uint64_t line);
 	void *arg;
+	size_t memory; /* that the parsers may take, in bytes; 0: half of what is free */
 };
 
 /* What was read, to be shown. */
@@ -35,6 +37,7 @@ struct reader_report {
 
 /*
  * Adds a list from path ("-": standard input) to what the set holds; the set is normal afterwards.
+ * The parsers run in a process of their own, without rights (base/confined.h).
  * Returns 0 or -errno; then the set is empty and error holds one line that names the file, the line and the reason.
  */
 int reader_read(const char *path, const struct reader_options *options, struct ranges *set,

@@ -99,31 +99,35 @@ int input_open(struct input **input, const char *path, const char **reason)
 	if (in->fd < 0) {
 		err = -errno;
 		*reason = errno_text(err);
-		goto out;
+		input_close(in);
+		return err;
 	}
 	if (!fstat(in->fd, &st) && S_ISREG(st.st_mode))
 		in->size = (uint64_t)st.st_size;
+	*input = in;
+	return 0;
+}
+
+int input_begin(struct input *in, const char **reason)
+{
+	int err;
+
+	*reason = strerror(ENOMEM);
 	in->packed = malloc(READER_PACKED);
 	if (!in->packed)
-		goto out;
+		return -ENOMEM;
 	while (in->filled < PACKING_BYTES && !in->fd_ended) {
 		size_t got = 0;
 
 		err = take(in, in->packed + in->filled, READER_PACKED - in->filled, &got, reason);
 		if (err)
-			goto out;
+			return err;
 		in->filled += got;
 	}
 	in->packing = packing_of(in->packed, in->filled);
 	err = start_unpacking(in);
-	if (err) {
+	if (err)
 		*reason = errno_text(err);
-		goto out;
-	}
-	*input = in;
-	return 0;
-out:
-	input_close(in);
 	return err;
 }
 
@@ -262,7 +266,24 @@ void input_close(struct input *in)
 	free(in);
 }
 
+uint64_t input_taken(const struct input *in)
+{
+	return in->taken;
+}
+
 double input_progress(const struct input *in)
 {
-	return in->size ? (double)in->taken / (double)in->size : -1;
+	off_t at = in->size ? lseek(in->fd, 0, SEEK_CUR) : -1;
+
+	return at >= 0 ? (double)at / (double)in->size : -1;
+}
+
+int input_fd(const struct input *in)
+{
+	return in->fd;
+}
+
+void input_move(struct input *in, int fd)
+{
+	in->fd = fd;
 }

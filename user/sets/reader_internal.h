@@ -55,8 +55,10 @@ struct reader {
 	char separator;
 	uint64_t heading; /* csv: the number of the line with the names of the columns; 0: there is none */
 
-	unsigned int kinds; /* of items seen */
-	uint64_t nowhere;   /* entries that no packet comes from: 0.0.0.0, 127.0.0.1 and the like */
+	uint64_t read;	     /* bytes of text, ever */
+	uint64_t work, most; /* lines, words, values that were looked at one by one; and how many may be */
+	unsigned int kinds;  /* of items seen */
+	uint64_t nowhere;    /* entries that no packet comes from: 0.0.0.0, 127.0.0.1 and the like */
 	double began, drawn;
 };
 
@@ -79,6 +81,11 @@ int reader_bad(struct reader *reader, uint64_t line, const char *text, size_t le
 int reader_refuse(struct reader *reader, uint64_t line, const char *text, size_t len, const char *reason);
 int reader_fail(struct reader *reader, int err, const char *reason);
 void reader_progress(struct reader *reader);
+/* What the file says: parsers and all. It fills the set and the report. */
+int reader_parse(struct reader *reader);
+
+/* reader_apart.c: the same in a process of its own, whose answer is checked. */
+int reader_parse_apart(struct reader *reader);
 
 /* reader_text.c: reader_fill() returns 1, 0 at the end, or -errno; the others 0 or -errno. */
 int reader_fill(struct reader *reader);
@@ -87,6 +94,18 @@ int reader_lines(struct reader *reader);
 void reader_skip(struct reader *reader, size_t len);
 int reader_skip_line(struct reader *reader);
 #define READER_LINE_MAX ((size_t)64 << 10)
+
+/*
+ * What is looked at one by one takes up to a microsecond. A file has at most a few of these a byte, unless it is made
+ * to pack to a thousandth: then it ends here, with -EFBIG.
+ */
+#define READER_WORK_LEAST ((uint64_t)4 << 20)
+#define READER_WORK_BYTE  16
+int because_of_work(struct reader *reader);
+static inline int reader_work(struct reader *reader)
+{
+	return reader->work++ < reader->most ? 0 : because_of_work(reader);
+}
 
 /* reader_detect.c: both set reader->format, from what is in the window; 0 or -errno. */
 int reader_detect(struct reader *reader);

@@ -4,15 +4,28 @@
  * and so are the members of objects that are named below; everything else is passed over.
  */
 #include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include <jansson.h>
 
+#include "sets/reader_input.h"
 #include "sets/reader_internal.h"
 
 /* A value is a tree in memory while it is looked at, up to some twenty times as large as its text. */
-#define VALUE_MAX ((size_t)32 << 20)
+#define VALUE_MAX  ((size_t)32 << 20)
+#define MEMORY_MAX ((size_t)256 << 20)
+/*
+ * How many bytes may be parsed for each that was read: a value is parsed again whenever the window has grown, three
+ * times in all at most. Damage may look like the beginning of one value that never ends, on every line anew. And for
+ * each byte of the file as it lies there, which may be packed.
+ */
+#define PARSED_TIMES  4
+#define PARSED_LEAST  ((uint64_t)1 << 20)
+#define PARSED_PACKED ((uint64_t)256 << 20)
+#define PACKED_TIMES  400
 /* More than jansson reads of a word or an escape before it says that it is none. */
 #define TOKEN_CUT 64
 
@@ -28,7 +41,29 @@ struct walk {
 	const char *found; /* in it: where the last string was that was looked for, and on which line */
 	uint64_t found_line;
 	uint64_t values, empty;
+	uint64_t parsed; /* bytes */
 };
+
+/* What the value that is being looked at takes. */
+static size_t held;
+static bool exceeded;
+
+static void *take_memory(size_t size)
+{
+	void *memory = NULL;
+
+	exceeded = exceeded || size > MEMORY_MAX - held;
+	if (!exceeded)
+		memory = malloc(size);
+	held += memory ? malloc_usable_size(memory) : 0;
+	return memory;
+}
+
+static void give_memory(void *memory)
+{
+	held -= malloc_usable_size(memory);
+	free(memory);
+}
 
 static bool is_member(const char *key)
 {
@@ -179,14 +214,29 @@ static int bad_syntax(struct reader *reader, const json_error_t *error)
 	return reader_bad(reader, number, line, (size_t)((stop ? stop : end) - line), reason);
 }
 
+/* Counts what was parsed; -EFBIG: it is more than what was read is worth. */
+static int count_parsed(struct walk *walk, size_t bytes)
+{
+	uint64_t most = PARSED_TIMES * walk->reader->read;
+	uint64_t packed = PARSED_PACKED + PACKED_TIMES * input_taken(walk->reader->input);
+
+	walk->parsed += bytes;
+	if (walk->parsed <= PARSED_LEAST + (most < packed ? most : packed))
+		return 0;
+	return reader_refuse(walk->reader, walk->reader->line + 1, "", 0,
+			     "it is damaged, or packed, so that reading on takes too long: not all of it was read");
+}
+
 /* Takes one value; where that is damaged, the rest of its line. */
 static int one_value(struct walk *walk, bool inside)
 {
 	struct reader *reader = walk->reader;
 	json_error_t error;
 	json_t *value;
-	int err;
+	int err = reader_work(reader);
 
+	if (err)
+		return err;
 	for (;;) {
 		size_t len = reader->end - reader->start;
 
@@ -196,6 +246,14 @@ static int one_value(struct walk *walk, bool inside)
 		value = json_loadb(walk->text, len, JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES,
 				   &error);
 		walk->len = value ? (size_t)error.position : 0;
+		if (!value && exceeded)
+			return reader_refuse(reader, reader->line + 1, walk->text, len,
+					     "one JSON value takes more than 256 MiB (split it, or write one a line)");
+		err = count_parsed(walk, error.position > 0 ? (size_t)error.position : 0);
+		if (err) {
+			json_decref(value);
+			return err;
+		}
 		/* A value that ends with the window may go on behind it; an error well before its end is final. */
 		if (reader->ended || (value ? walk->len < len : (size_t)error.position + TOKEN_CUT < len))
 			break;
@@ -262,10 +320,9 @@ static int walk_elements(struct walk *walk)
 	}
 }
 
-int json_stream(struct reader *reader)
+static int walk_all(struct walk *walk)
 {
-	struct walk walk = { .reader = reader };
-	struct reader_report *report = reader->report;
+	struct reader *reader = walk->reader;
 	char next;
 	int err;
 
@@ -273,10 +330,27 @@ int json_stream(struct reader *reader)
 		err = skip_space(reader, &next);
 		if (err || reader->start == reader->end)
 			break;
-		err = next == '[' ? walk_elements(&walk) : one_value(&walk, false);
+		err = next == '[' ? walk_elements(walk) : one_value(walk, false);
 		if (err)
 			break;
 	}
+	return err;
+}
+
+int json_stream(struct reader *reader)
+{
+	struct walk walk = { .reader = reader };
+	struct reader_report *report = reader->report;
+	json_malloc_t take;
+	json_free_t give;
+	int err;
+
+	json_get_alloc_funcs(&take, &give);
+	json_set_alloc_funcs(take_memory, give_memory);
+	held = 0;
+	exceeded = false;
+	err = walk_all(&walk);
+	json_set_alloc_funcs(take, give);
 	if (!err && walk.values && !walk.empty && !report->entries && !report->bad)
 		err = reader_fail(reader, -EINVAL,
 				  "no address in this JSON: expected strings, or members named ip, "

@@ -49,6 +49,9 @@ static int next_token(struct reader *reader, struct token *token)
 	int err;
 
 	*token = (struct token){ 0 };
+	err = reader_work(reader);
+	if (err)
+		return err;
 	for (;;) {
 		err = peek(reader, &c);
 		if (err || !c)

@@ -33,11 +33,18 @@ int reader_fill(struct reader *reader)
 	got = input_read(reader->input, reader->buf + rest, reader->room - rest, &reason);
 	if (got < 0)
 		return reader_fail(reader, (int)got, reason);
-	reader_progress(reader);
+	reader->read += (uint64_t)got;
+	reader->most = READER_WORK_LEAST + READER_WORK_BYTE * input_taken(reader->input);
 	reader->end += (size_t)got;
 	reader->ended = reader->end < reader->room;
 	memset(reader->buf + reader->end, 0, READER_SLACK);
 	return got > 0;
+}
+
+int because_of_work(struct reader *reader)
+{
+	return reader_fail(reader, -EFBIG,
+			   "it is packed to so little that it cannot be a list: unpack it first if that is right");
 }
 
 /* A line that is too long comes cut, with a length beyond the limit. */
@@ -172,7 +179,7 @@ static int fast_line6(struct reader *reader, const char *p, const char *last, co
 static int fast_lines(struct reader *reader)
 {
 	const char *p = reader->buf + reader->start, *last = reader->buf + reader->end;
-	uint64_t lines = 0;
+	uint64_t lines = 0, blank = 0;
 	int err = 0;
 
 	while (p < last) {
@@ -181,6 +188,11 @@ static int fast_lines(struct reader *reader)
 		const char *next;
 		uint32_t host;
 
+		if (*p == '\n') {
+			blank++;
+			p++;
+			continue;
+		}
 		stops |= 0xf0000; /* whatever stands behind sixteen bytes */
 		for (int i = 0; i < 4; i++) {
 			end[i] = (unsigned int)__builtin_ctz(stops);
@@ -215,7 +227,7 @@ static int fast_lines(struct reader *reader)
 		p = next;
 	}
 	reader->start = (size_t)(p - reader->buf);
-	reader->line += lines;
+	reader->line += lines + blank;
 	reader->report->entries += lines;
 	reader->kinds |= lines ? ITEM_PREFIX : 0;
 	return 0;
@@ -264,7 +276,7 @@ int reader_lines(struct reader *reader)
 		err = reader_line(reader, &text, &len);
 		if (err <= 0)
 			return err;
-		err = one_line(reader, text, len);
+		err = reader_work(reader) ?: one_line(reader, text, len);
 		if (err)
 			return err;
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clean_text.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "state/internal.h"
 
@@ -44,30 +45,27 @@ static int bind_prefix(const struct state *s, sqlite3_stmt *stmt, struct addr fi
 
 int state_read_ban(const struct state *s, sqlite3_stmt *stmt, void *entry)
 {
-	struct ban *ban = entry;
+	struct row row = { .stmt = stmt };
 	const unsigned char *bytes = sqlite3_column_blob(stmt, 2);
 	int n = sqlite3_column_bytes(stmt, 2);
-	bool whole = true;
+	struct ban *ban = entry;
 
-	/* Something close to a number would not be found by that number. A ban without an end has NULL. */
-	for (int i = 0; i < 5; i++)
-		whole = whole && (i == 2 || sqlite3_column_type(stmt, i) == SQLITE_INTEGER ||
-				  (i == 4 && sqlite3_column_type(stmt, i) == SQLITE_NULL));
 	memset(ban, 0, sizeof(*ban));
-	ban->first.family = sqlite3_column_int(stmt, 0);
-	ban->length = (unsigned int)sqlite3_column_int(stmt, 1);
-	if (!whole || (ban->first.family != 4 && ban->first.family != 6) || n != (ban->first.family == 4 ? 4 : 16) ||
-	    ban->length > addr_width(ban->first.family))
-		return because(-EUCLEAN, "%s: a ban is damaged", s->directory);
-	for (int i = 0; i < n; i++)
-		ban->first.num = ban->first.num << 8 | bytes[i];
-	if (ban->first.num & addr_mask(ban->first.family, ban->length))
-		return because(-EUCLEAN, "%s: a ban is damaged", s->directory);
-	ban->added = sqlite3_column_int64(stmt, 3);
-	ban->expires = sqlite3_column_int64(stmt, 4);
-	if (sqlite3_column_text(stmt, 5))
-		state_column_text(ban->reason, sizeof(ban->reason), stmt, 5);
+	ban->first.family = (int)row_number(&row, 0, 4, 6);
+	ban->length = (unsigned int)row_number(&row, 1, 0, addr_width(ban->first.family == 6 ? 6 : 4));
+	ban->added = row_time(&row, 3);
+	/* A ban without an end has NULL. */
+	if (sqlite3_column_type(stmt, 4) != SQLITE_NULL)
+		ban->expires = row_number(&row, 4, 1, TIME_MOST);
+	row_text(&row, 5, ban->reason, sizeof(ban->reason));
 	clean_text(ban->reason);
+	if (err_is(row.err, ENOMEM))
+		return row.err;
+	for (int i = 0; i < n && i < 16 && bytes; i++)
+		ban->first.num = ban->first.num << 8 | bytes[i];
+	if (row.err || ban->first.family == 5 || sqlite3_column_type(stmt, 2) != SQLITE_BLOB ||
+	    n != (ban->first.family == 4 ? 4 : 16) || ban->first.num & addr_mask(ban->first.family, ban->length))
+		return because(-EUCLEAN, "%s: a ban is damaged; see 'xdp-bloom state recover'", s->directory);
 	return 0;
 }
 
@@ -123,6 +121,18 @@ int state_ban_put(struct state *state, const struct ban *ban, bool *renewed)
 			 state_cached(state, CACHED_BAN_PUT,
 				      "INSERT OR REPLACE INTO ban (" BAN_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?)"),
 			 ban);
+}
+
+int state_ban_statement(struct state *s, const char *sql, struct addr first, unsigned int length)
+{
+	sqlite3_stmt *stmt = state_prepare(s, sql);
+	int err = bind_prefix(s, stmt, first, length);
+
+	if (err) {
+		sqlite3_finalize(stmt);
+		return err;
+	}
+	return state_finish(s, stmt, sqlite3_step(stmt));
 }
 
 int state_ban_drop(struct state *state, struct addr first, unsigned int length)
@@ -269,7 +279,8 @@ int64_t state_bans_next(struct state *state)
 	int64_t next = 0;
 
 	if (stmt && sqlite3_step(stmt) == SQLITE_ROW)
-		next = sqlite3_column_int64(stmt, 0);
+		/* One that is damaged is due at once: the command that would end it says so. */
+		next = row_number_or_none(&(struct row){ .stmt = stmt }, 0, 1, TIME_MOST);
 	sqlite3_finalize(stmt);
 	return next;
 }

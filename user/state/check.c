@@ -7,6 +7,7 @@
 #include "state/bans.h"
 #include "state/internal.h"
 #include "state/recover.h"
+#include "state/sources.h"
 
 static int check_pages(struct state *s, void (*found)(void *arg, const char *fault), void *arg, size_t *faults)
 {
@@ -27,23 +28,70 @@ static int check_pages(struct state *s, void (*found)(void *arg, const char *fau
 bool state_list_is_whole(struct state *s, const struct list_info *list)
 {
 	struct ranges set;
+
+	if (state_list_whole_set(s, list, &set))
+		return false;
+	ranges_free(&set);
+	return true;
+}
+
+bool state_list_before_is_whole(struct state *s, const struct list_info *list)
+{
+	char name[LIST_NAME_MAX + 8];
+	struct ranges set;
 	bool whole;
 
-	if (state_list_set(s, list->name, &set))
+	snprintf(name, sizeof(name), "%s before", list->name);
+	if (list->damaged || state_list_set(s, name, &set))
 		return false;
 	whole = ranges_count_prefixes(&set) == list->prefixes;
 	ranges_free(&set);
 	return whole;
 }
 
+static int check_versions(struct state *s, void (*found)(void *arg, const char *fault), void *arg, size_t *faults)
+{
+	struct list_info *lists;
+	char fault[160];
+	size_t n;
+	int err = state_entries_before(s, &lists, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (state_list_before_is_whole(s, &lists[i]))
+			continue;
+		snprintf(fault, sizeof(fault), "the version of list '%s' that it would go back to is damaged",
+			 lists[i].name);
+		found(arg, fault);
+		++*faults;
+	}
+	free(lists);
+	return err;
+}
+
+static int bans_before(struct state *s)
+{
+	struct ban *bans;
+	size_t n;
+	int err;
+
+	if (s->version < VERSION_DUE)
+		return 0;
+	err = state_rows(s, state_prepare(s, "SELECT * FROM ban_before"), state_read_ban, sizeof(*bans), &bans, &n);
+	free(bans);
+	return err;
+}
+
 int state_check(const struct context *context, void (*found)(void *arg, const char *fault), void *arg, size_t *faults)
 {
 	struct list_info *lists = NULL;
+	struct interface_info *interfaces = NULL;
+	struct pending *pending = NULL;
+	struct source *sources = NULL;
 	struct ban *bans = NULL;
 	const char *setting;
 	struct state *s;
 	char fault[128];
-	size_t n = 0, bans_n;
+	size_t n = 0;
 	int err = state_open(&s, context, false);
 
 	*faults = 0;
@@ -57,14 +105,24 @@ int state_check(const struct context *context, void (*found)(void *arg, const ch
 		found(arg, fault);
 		++*faults;
 	}
+	err = err ?: check_versions(s, found, arg, faults);
 	setting = err || !s->db ? NULL : state_setting_damaged(s);
 	if (setting) {
 		snprintf(fault, sizeof(fault), "setting '%s' is damaged", setting);
 		found(arg, fault);
 		++*faults;
 	}
-	err = err ?: state_bans(s, &bans, &bans_n);
+	err = err ?:
+	      state_bans(s, &bans, &n) ?:
+	      bans_before(s) ?:
+	      state_accepted_check(s) ?:
+	      state_interfaces(s, &interfaces, &n) ?:
+	      state_pending(s, &pending, &n) ?:
+	      state_sources(s, &sources, &n);
 	free(bans);
+	free(interfaces);
+	free(pending);
+	free(sources);
 	free(lists);
 	state_close(s);
 	return err;

@@ -33,6 +33,7 @@ static const struct {
 	[EVENT_DONE] = { NULL, LOG_NOTICE },	       [EVENT_REFUSED] = { "refused", LOG_WARNING },
 	[EVENT_GUARD] = { "guard", LOG_WARNING },      [EVENT_EXPIRED] = { "expired", LOG_NOTICE },
 	[EVENT_REVERTED] = { "reverted", LOG_NOTICE }, [EVENT_CAPACITY] = { "capacity", LOG_NOTICE },
+	[EVENT_FAULT] = { "fault", LOG_ALERT },	       [EVENT_HEALED] = { "healed", LOG_NOTICE },
 };
 
 static const char *name_of(const struct event *what)

@@ -19,6 +19,8 @@ enum event_kind {
 	EVENT_EXPIRED,	/* bans */
 	EVENT_REVERTED, /* a change that was not confirmed */
 	EVENT_CAPACITY, /* there was no room left: a larger generation was built */
+	EVENT_FAULT,	/* a part of the filter is gone, or another's */
+	EVENT_HEALED,	/* it is in place again */
 };
 
 struct event {

@@ -1,22 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The interfaces that are filtered, and how. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
 #include "state/internal.h"
 
-static int read_interface(const struct state *s, sqlite3_stmt *stmt, void *entry)
+/* As the kernel has it. The name becomes a part of a path, and is shown. */
+static bool is_name(const char *name)
 {
+	return *name && strcmp(name, ".") && strcmp(name, "..") && !name[strcspn(name, "/: \t\n\v\f\r")];
+}
+
+int state_read_interface(const struct state *s, sqlite3_stmt *stmt, void *entry)
+{
+	struct row row = { .stmt = stmt };
 	struct interface_info *interface = entry;
 
-	(void)s;
-	state_column_text(interface->name, sizeof(interface->name), stmt, 0);
-	state_column_text(interface->mode, sizeof(interface->mode), stmt, 1);
-	interface->shared = sqlite3_column_int(stmt, 2);
-	return 0;
+	row_text(&row, 0, interface->name, sizeof(interface->name));
+	row_text(&row, 1, interface->mode, sizeof(interface->mode));
+	interface->shared = row_number(&row, 2, 0, 1);
+	if (!row.err && is_name(interface->name) && *interface->mode &&
+	    !interface->mode[strspn(interface->mode, "abcdefghijklmnopqrstuvwxyz")])
+		return 0;
+	return err_is(row.err, ENOMEM)
+		       ? row.err
+		       : because(-EUCLEAN, "%s: the entry of interface '%s' is damaged; see 'xdp-bloom state recover'",
+				 s->directory, interface->name);
 }
 
 int state_interfaces(struct state *state, struct interface_info **interfaces, size_t *n)
 {
 	return state_rows(state, state_prepare(state, "SELECT name, mode, shared FROM interface ORDER BY name"),
-			  read_interface, sizeof(**interfaces), interfaces, n);
+			  state_read_interface, sizeof(**interfaces), interfaces, n);
 }
 
 int state_interface_put(struct state *state, const struct interface_info *interface)

@@ -21,6 +21,16 @@ enum cached_statement {
 	CACHED_STATEMENTS
 };
 
+/* From which version on what waits for confirmation has an end that setting the date does not move. */
+#define VERSION_DUE 6
+/* ...and lists have a row in `accepted`. */
+#define VERSION_ACCEPTED 7
+
+/* What one question may cost, in instructions of SQLite's. */
+struct steps {
+	uint64_t done, most;
+};
+
 struct state {
 	const char *directory;
 	long wait;   /* for other commands, seconds */
@@ -32,10 +42,17 @@ struct state {
 	int broken;	    /* why something could not be read: then nothing may be committed */
 	uint64_t new_image; /* a copy that this command made; 0: none, or it is committed */
 	sqlite3_stmt *cached[CACHED_STATEMENTS];
+	struct steps *steps;
 };
 
 /* As state_open(), with the directory's name instead of a context. */
 int state_open_at(struct state **state, const char *directory, long wait, bool change);
+
+/*
+ * The file may be anybody's: nothing in it is run, no value in it is longer than ours, and a question ends after as
+ * many steps as its file can be worth. Call it before anything is asked.
+ */
+void state_distrust(sqlite3 *db, struct steps *steps, const char *path);
 
 int because_sqlite(const struct state *s, const char *what);
 
@@ -43,6 +60,21 @@ sqlite3_stmt *state_prepare(const struct state *s, const char *sql);
 /* Prepared once, and the state's own: to be reset, not finished. */
 sqlite3_stmt *state_cached(struct state *s, enum cached_statement which, const char *sql);
 void state_bind_text(sqlite3_stmt *stmt, int at, const char *text);
+/*
+ * A row as it is read. A value of another type or beyond its limits, and a text that does not fit, make err -EUCLEAN;
+ * what was asked for is then something harmless. -ENOMEM: a text could not be had.
+ */
+struct row {
+	sqlite3_stmt *stmt;
+	int err;
+};
+int64_t row_number(struct row *row, int column, int64_t least, int64_t most);
+/* 0 where there is NULL. */
+int64_t row_number_or_none(struct row *row, int column, int64_t least, int64_t most);
+/* Seconds since the epoch, from 0 to TIME_MOST. */
+int64_t row_time(struct row *row, int column);
+void row_text(struct row *row, int column, char *to, size_t size);
+
 /* The last step's code becomes 0 or -errno. */
 int state_finish(const struct state *s, sqlite3_stmt *stmt, int code);
 /* The end of reading rows; a state that does not exist has none. */
@@ -58,19 +90,31 @@ int state_change(struct state *s, const char *sql, const char *name);
 
 /* All lists, damaged entries too; free() the array. */
 int state_entries(struct state *state, struct list_info **lists, size_t *n);
+/* The versions that wait beside their lists, under those lists' names. */
+int state_entries_before(struct state *state, struct list_info **lists, size_t *n);
 /* A list's id and label, or -ENOENT. */
 int state_list_find(struct state *s, const char *name, int64_t *id, uint8_t *label);
 /* The ranges of a list that has none yet. */
 int state_chunks_put(struct state *state, int64_t list, const struct ranges *set);
 /* Does it hold as many prefixes as its entry says? */
 bool state_list_is_whole(struct state *state, const struct list_info *list);
+/* The same of a version that waits beside its list. */
+bool state_list_before_is_whole(struct state *state, const struct list_info *list);
 /* Copies every row of `from` that can be read; r says whether that was all. */
 struct recovered;
 int state_salvage(struct state *to, sqlite3 *from, struct recovered *r);
 /* The first setting that no version of ours wrote, or NULL. */
 const char *state_setting_damaged(struct state *state);
+/* A statement about one prefix: its family, its length and its first address. */
+int state_ban_statement(struct state *s, const char *sql, struct addr first, unsigned int length);
 /* -EUCLEAN for a row that no version of ours wrote. */
-int state_read_ban(const struct state *s, sqlite3_stmt *stmt, void *ban);
+state_row state_read_ban, state_read_interface, state_read_pending, state_read_accepted;
+/* All of them. */
+int state_accepted_check(struct state *state);
+/* The same of a whole row of its table. */
+bool state_source_is_sound(sqlite3_stmt *stmt);
+bool state_setting_is_sound(sqlite3_stmt *stmt);
+bool state_setting_value_is_sound(const char *name, sqlite3_stmt *stmt, int column);
 
 /* Under the lock, replaces the state by the one made in STATE_WORKSHOP. `kept`: where the old one is afterwards. */
 int state_exchange(const char *directory, char kept[STATE_PATH_MAX]);
@@ -80,6 +124,7 @@ void state_exchange_undo(const char *directory);
 /* Removes the copy of an image that was not committed. */
 void state_drop_new_image(struct state *s);
 
-void state_column_text(char *to, size_t size, sqlite3_stmt *stmt, int column);
+/* Is that the name of a setting that grants.c reads as one of its own, or of none of its? */
+bool state_grant_is_sound(const char *name);
 
 #endif

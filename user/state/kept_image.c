@@ -150,15 +150,29 @@ int image_leave(struct state *state)
 	return state_set(state, SETTING_IMAGE, 0);
 }
 
+/* The image that comes back unless the one in force is confirmed. */
+static uint64_t image_before(const struct state *s)
+{
+	sqlite3_stmt *stmt = state_prepare(s, "SELECT before FROM pending WHERE kind = 4 AND before NOT NULL");
+	uint64_t number = stmt && sqlite3_step(stmt) == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(stmt, 0) : 0;
+
+	sqlite3_finalize(stmt);
+	return number;
+}
+
 void image_sweep(const struct state *state, uint64_t kept)
 {
+	uint64_t before = image_before(state), number;
 	DIR *dir = opendir(state->directory);
 	struct dirent *entry;
 
-	while (dir && (entry = readdir(dir)))
-		if (!strncmp(entry->d_name, STATE_IMAGE, strlen(STATE_IMAGE)) &&
-		    strtoull(entry->d_name + strlen(STATE_IMAGE), NULL, 10) != kept)
+	while (dir && (entry = readdir(dir))) {
+		if (strncmp(entry->d_name, STATE_IMAGE, strlen(STATE_IMAGE)) != 0)
+			continue;
+		number = strtoull(entry->d_name + strlen(STATE_IMAGE), NULL, 10);
+		if (number != kept && number != before)
 			unlinkat(dirfd(dir), entry->d_name, 0);
+	}
 	if (dir)
 		closedir(dir);
 }

@@ -73,9 +73,9 @@ int state_list_set(struct state *state, const char *name, struct ranges *set)
 	sqlite3_stmt *stmt =
 		state_prepare(state, state->version < 5
 					     ? "SELECT family, data, NULL FROM chunk JOIN list ON list.id = chunk.list"
-					       " WHERE name = ? AND family > 0 ORDER BY family, part"
+					       " WHERE name = ? AND family IS NOT 0 ORDER BY family, part"
 					     : "SELECT family, data, sum FROM chunk JOIN list ON list.id = chunk.list"
-					       " WHERE name = ? AND family > 0 ORDER BY family, part");
+					       " WHERE name = ? AND family IS NOT 0 ORDER BY family, part");
 	int code = SQLITE_DONE, err = 0;
 
 	*set = RANGES_EMPTY;
@@ -85,12 +85,14 @@ int state_list_set(struct state *state, const char *name, struct ranges *set)
 	while (!err && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
 		const void *blob = sqlite3_column_blob(stmt, 1);
 		size_t bytes = (size_t)sqlite3_column_bytes(stmt, 1);
-		int kind = sqlite3_column_int(stmt, 0);
+		struct row row = { .stmt = stmt };
+		int kind = (int)row_number(&row, 0, CHUNK_RANGES4, CHUNK_RANGES6);
 
 		if (!bytes)
 			blob = ""; /* SQLite returns NULL */
-		if (sqlite3_column_type(stmt, 2) != SQLITE_NULL &&
-		    sqlite3_column_int64(stmt, 2) != (sqlite3_int64)crc32_z(0, blob, bytes))
+		if (row.err || sqlite3_column_type(stmt, 1) != SQLITE_BLOB ||
+		    (sqlite3_column_type(stmt, 2) != SQLITE_NULL &&
+		     (row_number(&row, 2, 0, UINT32_MAX) != (int64_t)crc32_z(0, blob, bytes) || row.err)))
 			err = -EUCLEAN;
 		else if (kind == CHUNK_PACKED4)
 			err = append_packed4(set, blob, bytes);
@@ -106,6 +108,19 @@ int state_list_set(struct state *state, const char *name, struct ranges *set)
 			      state->directory, name);
 	if (err)
 		ranges_free(set);
+	return err;
+}
+
+int state_list_whole_set(struct state *state, const struct list_info *list, struct ranges *set)
+{
+	int err = state_list_set(state, list->name, set);
+
+	if (!err && ranges_count_prefixes(set) != list->prefixes) {
+		ranges_free(set);
+		err = because(-EUCLEAN,
+			      "%s: a part of list '%s' is gone; load it again, or see 'xdp-bloom state recover'",
+			      state->directory, list->name);
+	}
 	return err;
 }
 

@@ -11,29 +11,33 @@
 #define LABELS_MAX 255
 
 #define LIST_COLUMNS "name, kind, label, prefixes, addresses, source, loaded, format"
+#define LIST_ENTRY   LIST_COLUMNS ", id"
 
 /* The kind and the label index arrays, and the texts are shown: damage must be found here. */
 static int read_entry(const struct state *s, sqlite3_stmt *stmt, void *entry)
 {
-	int kind = sqlite3_column_int(stmt, 1), label = sqlite3_column_int(stmt, 2);
+	struct row row = { .stmt = stmt };
 	struct list_info *list = entry;
 
 	(void)s;
-	state_column_text(list->name, sizeof(list->name), stmt, 0);
-	list->kind = (enum list_kind)kind;
-	list->label = (uint8_t)label;
-	list->prefixes = (uint64_t)sqlite3_column_int64(stmt, 3);
-	state_column_text(list->addresses, sizeof(list->addresses), stmt, 4);
-	state_column_text(list->source, sizeof(list->source), stmt, 5);
-	state_column_text(list->loaded, sizeof(list->loaded), stmt, 6);
-	state_column_text(list->format, sizeof(list->format), stmt, 7);
+	row_text(&row, 0, list->name, sizeof(list->name));
+	list->kind = (enum list_kind)row_number(&row, 1, LIST_BAN, LIST_SHADOW);
+	list->label = (uint8_t)row_number_or_none(&row, 2, 1, LABELS_MAX);
+	list->prefixes = (uint64_t)row_number(&row, 3, 0, INT64_MAX);
+	row_text(&row, 4, list->addresses, sizeof(list->addresses));
+	row_text(&row, 5, list->source, sizeof(list->source));
+	row_text(&row, 6, list->loaded, sizeof(list->loaded));
+	row_text(&row, 7, list->format, sizeof(list->format));
+	list->row = sqlite3_column_int64(stmt, 8);
+	list->damaged = row.err || (!list->label && list->kind != LIST_ALLOW) || !*list->name ||
+			list->name[strspn(list->name, LIST_NAME_BYTES "()")] || !*list->addresses ||
+			list->addresses[strspn(list->addresses, "0123456789")];
+	clean_text(list->name);
 	clean_text(list->addresses);
 	clean_text(list->source);
 	clean_text(list->loaded);
-	list->damaged = kind < LIST_BAN || kind > LIST_SHADOW || label < 0 || label > LABELS_MAX ||
-			(!label && kind != LIST_ALLOW) || !*list->name ||
-			list->name[strspn(list->name, LIST_NAME_BYTES "()")];
-	return 0;
+	clean_text(list->format);
+	return err_is(row.err, ENOMEM) ? row.err : 0;
 }
 
 static int because_entry(const struct state *s, const char *name)
@@ -44,9 +48,27 @@ static int because_entry(const struct state *s, const char *name)
 
 int state_entries(struct state *state, struct list_info **lists, size_t *n)
 {
-	/* No name that a user gives has a blank: those are versions that wait beside their list (pending.c). */
+	/*
+	 * No name that a user gives has a blank: those are versions that wait beside their list (pending.c). Such a
+	 * name that nothing waits for is damage: the list would vanish without a word.
+	 */
 	return state_rows(
-		state, state_prepare(state, "SELECT " LIST_COLUMNS " FROM list WHERE name NOT LIKE '% %' ORDER BY id"),
+		state,
+		state_prepare(state,
+			      "SELECT " LIST_ENTRY " FROM list WHERE name NOT LIKE '% before' OR"
+			      " NOT EXISTS (SELECT 1 FROM pending WHERE kind = 0 AND before = list.id) ORDER BY id"),
+		read_entry, sizeof(**lists), lists, n);
+}
+
+int state_entries_before(struct state *state, struct list_info **lists, size_t *n)
+{
+	return state_rows(
+		state,
+		state_prepare(
+			state,
+			"SELECT substr(name, 1, length(name) - 7), kind, CASE WHEN label IS NULL THEN 255 ELSE 0 END, prefixes, addresses,"
+			" source, loaded, format, id FROM list WHERE name LIKE '% before' AND"
+			" EXISTS (SELECT 1 FROM pending WHERE kind = 0 AND before = list.id) ORDER BY id"),
 		read_entry, sizeof(**lists), lists, n);
 }
 
@@ -62,18 +84,20 @@ int state_lists(struct state *state, struct list_info **lists, size_t *n)
 
 int state_list_get(struct state *state, const char *name, struct list_info *list)
 {
-	sqlite3_stmt *stmt = state_prepare(state, "SELECT " LIST_COLUMNS " FROM list WHERE name = ?");
-	int code = SQLITE_DONE;
+	sqlite3_stmt *stmt = state_prepare(state, "SELECT " LIST_ENTRY " FROM list WHERE name = ?");
+	int code = SQLITE_DONE, err = 0;
 
 	if (stmt && !strchr(name, ' ')) { /* as in state_entries() */
 		state_bind_text(stmt, 1, name);
 		code = sqlite3_step(stmt);
 		if (code == SQLITE_ROW)
-			read_entry(state, stmt, memset(list, 0, sizeof(*list)));
+			err = read_entry(state, stmt, memset(list, 0, sizeof(*list)));
 	}
 	if (code != SQLITE_DONE && code != SQLITE_ROW)
 		return state_finish(state, stmt, code);
 	sqlite3_finalize(stmt);
+	if (err)
+		return err;
 	if (code == SQLITE_ROW && list->damaged)
 		return because_entry(state, name);
 	return code == SQLITE_ROW ? 0 : because(-ENOENT, "there is no list '%s'", name);
@@ -91,7 +115,7 @@ int state_allowed(struct state *state, struct ranges *allowed)
 
 		if (lists[i].kind != LIST_ALLOW)
 			continue;
-		err = state_list_set(state, lists[i].name, &one) ?: ranges_union(&both, allowed, &one);
+		err = state_list_whole_set(state, &lists[i], &one) ?: ranges_union(&both, allowed, &one);
 		ranges_free(&one);
 		if (!err) {
 			ranges_free(allowed);
@@ -178,7 +202,9 @@ int state_list_set_kind(struct state *state, const char *name, enum list_kind ki
 
 int state_list_drop(struct state *state, const char *name)
 {
-	int err = strchr(name, ' ') ? -ENOENT : state_pending_forget(state, PENDING_LIST, name);
+	int err = strchr(name, ' ') ? -ENOENT
+				    : state_pending_forget(state, PENDING_LIST, name)
+					      ?: state_pending_forget(state, PENDING_LIST_KIND, name);
 
 	err = err ?: state_change(state, "DELETE FROM list WHERE name = ?", name);
 	return err_is(err, ENOENT) ? because(err, "there is no list '%s'", name) : err;

@@ -1,38 +1,137 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What waits to be confirmed, and the versions to go back to: rows of the list table named "NAME before". */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "state/bans.h"
 #include "state/internal.h"
 
 #define BEFORE " || ' before'"
 
-static int read_pending(const struct state *s, sqlite3_stmt *stmt, void *entry)
+/* What comes back: a list by its row, a setting by its value, an image by its number, a list's kind. */
+static bool before_is_sound(const struct pending *one, sqlite3_stmt *stmt)
 {
-	struct pending *one = entry;
+	struct row row = { .stmt = stmt };
 
-	(void)s;
-	one->kind = (enum pending_kind)sqlite3_column_int(stmt, 0);
-	state_column_text(one->name, sizeof(one->name), stmt, 1);
-	one->deadline = sqlite3_column_int64(stmt, 2);
-	return 0;
+	if (sqlite3_column_type(stmt, 3) == SQLITE_NULL)
+		return true;
+	switch (one->kind) {
+	case PENDING_LIST:
+		row_number(&row, 3, 1, INT64_MAX);
+		return !row.err;
+	case PENDING_LIST_KIND:
+		row_number(&row, 3, LIST_BAN, LIST_SHADOW);
+		return !row.err;
+	case PENDING_SETTING:
+		return state_setting_value_is_sound(one->name, stmt, 3);
+	case PENDING_IMAGE:
+		return state_setting_value_is_sound("image", stmt, 3);
+	default:
+		return false;
+	}
+}
+
+int state_read_pending(const struct state *s, sqlite3_stmt *stmt, void *entry)
+{
+	struct row row = { .stmt = stmt };
+	struct pending *one = entry;
+	char now[BOOT_ID_MAX], boot[BOOT_ID_MAX] = "";
+
+	one->kind = (enum pending_kind)row_number(&row, 0, PENDING_LIST, PENDING_KINDS - 1);
+	row_text(&row, 1, one->name, sizeof(one->name));
+	one->deadline = row_time(&row, 2);
+	if (sqlite3_column_count(stmt) > 4) {
+		one->due = row_number_or_none(&row, 4, 0, INT64_MAX);
+		if (sqlite3_column_type(stmt, 5) != SQLITE_NULL)
+			row_text(&row, 5, boot, sizeof(boot));
+	}
+	one->rebooted = *boot && *clock_boot_id(now) && strcmp(boot, now) != 0;
+	if (!row.err && *one->name && before_is_sound(one, stmt))
+		return 0;
+	return err_is(row.err, ENOMEM)
+		       ? row.err
+		       : because(-EUCLEAN, "%s: what waits for confirmation is damaged; see 'xdp-bloom state recover'",
+				 s->directory);
 }
 
 int state_pending(struct state *state, struct pending **pending, size_t *n)
 {
-	return state_rows(state, state_prepare(state, "SELECT kind, name, deadline FROM pending ORDER BY deadline"),
-			  read_pending, sizeof(**pending), pending, n);
+	const char *sql = state->version < VERSION_DUE
+				  ? "SELECT kind, name, deadline, before FROM pending ORDER BY deadline"
+				  : "SELECT kind, name, deadline, before, due, boot FROM pending ORDER BY deadline";
+
+	return state_rows(state, state_prepare(state, sql), state_read_pending, sizeof(**pending), pending, n);
+}
+
+int64_t pending_left(const struct pending *pending, int64_t at_least)
+{
+	int64_t now = time(NULL), boot = clock_boot();
+
+	if (now < at_least)
+		now = at_least;
+	if (pending->rebooted || pending->deadline <= now)
+		return 0;
+	if (!pending->due)
+		return pending->deadline - now < INT32_MAX ? (pending->deadline - now) * 1000000000 : INT64_MAX;
+	return pending->due > boot ? pending->due - boot : 0;
+}
+
+/* What the ban was before, if it was one: a key of the table that waits. */
+static int keep_ban(struct state *s, const char *name, const char *sql)
+{
+	struct addr first;
+	unsigned int length;
+
+	if (prefix_parse(name, strlen(name), &first, &length))
+		return because(-EUCLEAN, "%s: '%s' waits for confirmation, and is no prefix", s->directory, name);
+	return state_ban_statement(s, sql, first, length);
+}
+
+static int keep_before(struct state *s, const struct pending *pending)
+{
+	const char *name = pending->name;
+
+	switch (pending->kind) {
+	case PENDING_SETTING:
+		return state_put(s,
+				 "UPDATE pending SET before = (SELECT value FROM setting WHERE name = ?1)"
+				 " WHERE kind = 2 AND name = ?1",
+				 "s", name);
+	case PENDING_LIST_KIND:
+		return state_put(s,
+				 "UPDATE pending SET before = (SELECT kind FROM list WHERE name = ?1)"
+				 " WHERE kind = 5 AND name = ?1",
+				 "s", name);
+	case PENDING_BAN:
+		return keep_ban(s, name,
+				"INSERT OR REPLACE INTO ban_before SELECT * FROM ban"
+				" WHERE family = ? AND length = ? AND first = ?");
+	case PENDING_IMAGE:
+		return state_put(s,
+				 "UPDATE pending SET before = (SELECT value FROM setting WHERE name = 'image')"
+				 " WHERE kind = 4",
+				 "")
+			       ?: state_put(s, "INSERT INTO ban_before SELECT * FROM ban", "");
+	default:
+		return 0;
+	}
 }
 
 int state_pending_add(struct state *state, const struct pending *pending)
 {
 	const char *name = pending->name;
-	int err = state_put(state, "INSERT INTO pending (kind, name, deadline) VALUES (?, ?, ?)", "isI", pending->kind,
-			    name, (sqlite3_int64)pending->deadline);
+	char boot[BOOT_ID_MAX];
+	int err = state_put(state, "INSERT INTO pending (kind, name, deadline, due, boot) VALUES (?, ?, ?, ?, ?)",
+			    "isIIs", pending->kind, name, (sqlite3_int64)pending->deadline, (sqlite3_int64)pending->due,
+			    clock_boot_id(boot));
 
 	if (err || pending->kind != PENDING_LIST)
-		return err;
+		return err ?: keep_before(state, pending);
 	err = state_change(state,
 			   "INSERT INTO list (name, kind, prefixes, addresses, source, loaded, format)"
 			   " SELECT name" BEFORE
@@ -48,8 +147,19 @@ int state_pending_add(struct state *state, const struct pending *pending)
 			 " SELECT (SELECT id FROM list WHERE name = ?1" BEFORE "), path, stamp, options FROM source"
 			 " WHERE list = (SELECT id FROM list WHERE name = ?1)", "s", name) ?:
 	       state_put(state,
+			 "INSERT INTO accepted SELECT (SELECT id FROM list WHERE name = ?1" BEFORE "),"
+			 " hand4, hand6, day4, day6, wide4, wide6, day_at FROM accepted"
+			 " WHERE list = (SELECT id FROM list WHERE name = ?1)",
+			 "s", name) ?:
+	       state_put(state,
 			 "UPDATE pending SET before = (SELECT id FROM list WHERE name = ?1" BEFORE ")"
 			 " WHERE kind = 0 AND name = ?1", "s", name);
+}
+
+int state_pending_drop(struct state *state, const struct pending *pending)
+{
+	return state_pending_add(state, pending)
+		       ?: state_put(state, "DELETE FROM list WHERE name = ?", "s", pending->name);
 }
 
 /* Back to the file of before; of the same file the version of now stays: it was refused and is not loaded again. */
@@ -67,6 +177,31 @@ static int undo_source(struct state *s, const char *name)
 				    "s", name);
 }
 
+/* One that was dropped by what goes back. */
+static int undo_drop(struct state *s, const char *name)
+{
+	struct list_info now;
+	uint8_t label = 0;
+	int64_t id = 0;
+	char before[LIST_NAME_MAX + sizeof(" before")];
+	enum list_kind kind = LIST_BAN;
+	sqlite3_stmt *stmt;
+
+	snprintf(before, sizeof(before), "%s before", name);
+	if (!state_list_get(s, name, &now) || state_list_find(s, before, &id, &label))
+		return -ENOENT;
+	stmt = state_prepare(s, "SELECT kind FROM list WHERE name = ?");
+	if (!stmt)
+		return because_sqlite(s, "reading");
+	state_bind_text(stmt, 1, before);
+	if (sqlite3_step(stmt) == SQLITE_ROW)
+		kind = (enum list_kind)sqlite3_column_int(stmt, 0);
+	sqlite3_finalize(stmt);
+	/* Under another name first: a list's kind is set by name. */
+	return state_put(s, "UPDATE list SET name = ? WHERE id = ?", "sI", name, (sqlite3_int64)id)
+		       ?: state_list_set_kind(s, name, kind);
+}
+
 /* The list keeps its id and label: its place, and its counters. */
 static int undo_list(struct state *s, const char *name)
 {
@@ -74,8 +209,11 @@ static int undo_list(struct state *s, const char *name)
 				     " (SELECT kind, prefixes, addresses, source, loaded, format FROM list"
 				     "  WHERE name = ?1" BEFORE ")"
 				     " WHERE name = ?1 AND EXISTS (SELECT 1 FROM list WHERE name = ?1" BEFORE ")";
-	int err = state_change(s, before, name);
+	int err = undo_drop(s, name);
 
+	if (!err_is(err, ENOENT))
+		return err;
+	err = state_change(s, before, name);
 	if (err_is(err, ENOENT)) /* there was none before, or the list has been dropped since */
 		return state_put(s,
 				 "DELETE FROM list WHERE name = ?1 AND"
@@ -86,20 +224,67 @@ static int undo_list(struct state *s, const char *name)
 	       state_put(s,
 			 "UPDATE chunk SET list = (SELECT id FROM list WHERE name = ?1)"
 			 " WHERE list = (SELECT id FROM list WHERE name = ?1" BEFORE ")", "s", name) ?:
-	       undo_source(s, name);
+	       undo_source(s, name) ?:
+	       state_put(s, "DELETE FROM accepted WHERE list = (SELECT id FROM list WHERE name = ?)", "s", name) ?:
+	       state_put(s,
+			 "UPDATE accepted SET list = (SELECT id FROM list WHERE name = ?1)"
+			 " WHERE list = (SELECT id FROM list WHERE name = ?1" BEFORE ")",
+			 "s", name);
 }
 
 int state_pending_forget(struct state *s, enum pending_kind kind, const char *name)
 {
 	int err = state_put(s, "DELETE FROM pending WHERE kind = ? AND name = ?", "is", kind, name);
 
+	if (!err && kind == PENDING_BAN)
+		err = keep_ban(s, name, "DELETE FROM ban_before WHERE family = ? AND length = ? AND first = ?");
+	if (!err && kind == PENDING_IMAGE)
+		err = state_put(s, "DELETE FROM ban_before", "");
 	return err || kind != PENDING_LIST ? err : state_put(s, "DELETE FROM list WHERE name = ?" BEFORE, "s", name);
+}
+
+static int undo(struct state *s, const struct pending *pending)
+{
+	const char *name = pending->name;
+
+	switch (pending->kind) {
+	case PENDING_LIST:
+		return undo_list(s, name);
+	case PENDING_INTERFACE:
+		return state_interface_drop(s, name);
+	case PENDING_SETTING:
+		return state_put(s, "DELETE FROM setting WHERE name = ?", "s", name)
+			       ?: state_put(s,
+					    "INSERT INTO setting SELECT name, before FROM pending"
+					    " WHERE kind = 2 AND name = ? AND before NOT NULL",
+					    "s", name);
+	case PENDING_LIST_KIND:
+		return state_put(s,
+				 "UPDATE list SET kind = (SELECT before FROM pending WHERE kind = 5 AND name = ?1)"
+				 " WHERE name = ?1 AND EXISTS"
+				 " (SELECT 1 FROM pending WHERE kind = 5 AND name = ?1 AND before NOT NULL)",
+				 "s", name);
+	case PENDING_BAN:
+		return keep_ban(s, name, "DELETE FROM ban WHERE family = ? AND length = ? AND first = ?")
+			       ?: keep_ban(s, name,
+					   "INSERT INTO ban SELECT * FROM ban_before"
+					   " WHERE family = ? AND length = ? AND first = ?");
+	case PENDING_IMAGE:
+		return state_put(s, "DELETE FROM setting WHERE name = 'image'", "") ?:
+		       state_put(s,
+				 "INSERT INTO setting SELECT 'image', before FROM pending WHERE kind = 4"
+				 " AND before NOT NULL", "") ?:
+		       state_bans_clear(s) ?:
+		       state_put(s, "INSERT INTO ban SELECT * FROM ban_before", "");
+	case PENDING_KINDS:
+		break;
+	}
+	return -EUCLEAN;
 }
 
 int state_pending_undo(struct state *state, const struct pending *pending)
 {
-	int err = pending->kind == PENDING_LIST ? undo_list(state, pending->name)
-						: state_interface_drop(state, pending->name);
+	int err = undo(state, pending);
 
 	if (err && !err_is(err, ENOENT))
 		return err;
@@ -108,6 +293,14 @@ int state_pending_undo(struct state *state, const struct pending *pending)
 
 int state_pending_confirm(struct state *state)
 {
-	return state_put(state, "DELETE FROM pending", "")
-		       ?: state_put(state, "DELETE FROM list WHERE name LIKE '% before'", "");
+	return state_put(state, "DELETE FROM pending", "") ?:
+	       state_put(state, "DELETE FROM list WHERE name LIKE '% before'", "") ?:
+	       state_put(state, "DELETE FROM ban_before", "");
+}
+
+int state_pending_flush(struct state *state)
+{
+	return state_put(state, "DELETE FROM pending WHERE kind NOT IN (1, 2)", "") ?:
+	       state_put(state, "DELETE FROM list WHERE name LIKE '% before'", "") ?:
+	       state_put(state, "DELETE FROM ban_before", "");
 }

@@ -29,7 +29,29 @@ static int drop_parts(struct state *state, struct recovered *r)
 			memcpy(r->lost[r->lost_n++].source, lists[i].source, sizeof(lists[i].source));
 		}
 		r->whole = false;
-		err = state_list_drop(state, lists[i].name);
+		/* By its row: a damaged name is not the one that is shown. */
+		err = state_pending_forget(state, PENDING_LIST, lists[i].name)
+			      ?: state_pending_forget(state, PENDING_LIST_KIND, lists[i].name)
+			      ?: state_put(state, "DELETE FROM list WHERE id = ?", "I", (sqlite3_int64)lists[i].row);
+	}
+	free(lists);
+	return err;
+}
+
+/* A version that cannot be gone back to: the one in force stays, and waits for nothing. */
+static int drop_versions(struct state *state, struct recovered *r)
+{
+	struct list_info *lists;
+	size_t n;
+	int err = state_entries_before(state, &lists, &n);
+
+	for (size_t i = 0; i < n && !err; i++) {
+		if (state_list_before_is_whole(state, &lists[i]))
+			continue;
+		r->whole = false;
+		err = state_put(state, "DELETE FROM pending WHERE kind = 0 AND before = ?", "I",
+				(sqlite3_int64)lists[i].row)
+			      ?: state_put(state, "DELETE FROM list WHERE id = ?", "I", (sqlite3_int64)lists[i].row);
 	}
 	free(lists);
 	return err;
@@ -70,13 +92,15 @@ static int set_ahead(struct state *state, unsigned long long in_force)
 }
 
 /* The damaged file is not changed: not even its journal is played into it. */
-static int open_damaged(const char *path, sqlite3 **db)
+static int open_damaged(const char *path, sqlite3 **db, struct steps *steps)
 {
 	if (access(path, R_OK))
 		return because(-errno, "%s: %s", path, strerror(errno));
 	if (sqlite3_open_v2(path, db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
 		return because(-EIO, "%s: %s", path, sqlite3_errmsg(*db));
+	state_distrust(*db, steps, path);
 	sqlite3_db_config(*db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	sqlite3_db_config(*db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
 	/* With it SQLite opens files that are shorter than their header says. */
 	sqlite3_db_config(*db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, NULL);
 	if (sqlite3_exec(*db, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL) == SQLITE_OK)
@@ -100,11 +124,13 @@ static int make_new(const char *path, const char *workshop, unsigned long long i
 {
 	struct state *to;
 	sqlite3 *from = NULL;
-	int err = state_open_at(&to, workshop, 0, true) ?: open_damaged(path, &from) ?: state_salvage(to, from, r);
+	struct steps steps;
+	int err = state_open_at(&to, workshop, 0, true) ?: open_damaged(path, &from, &steps) ?: state_salvage(to, from, r);
 
 	sqlite3_close(from);
 	err = err ?:
 	      drop_parts(to, r) ?:
+	      drop_versions(to, r) ?:
 	      drop_settings(to, r) ?:
 	      count(to, "SELECT count(*) FROM interface", &r->interfaces) ?:
 	      count(to, "SELECT count(*) FROM ban", &r->bans) ?:

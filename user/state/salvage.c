@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "state/accepted.h"
 #include "state/bans.h"
 #include "state/internal.h"
 #include "state/recover.h"
@@ -10,6 +11,7 @@
 struct salvage {
 	sqlite3 *from;
 	struct state *to;
+	const char *table;
 	sqlite3_stmt *put;
 	bool lost; /* something of the table could not be read */
 	int err;   /* of writing */
@@ -26,9 +28,33 @@ static sqlite3_stmt *ask(sqlite3 *db, const char *fmt, const char *table)
 	return stmt;
 }
 
-/* A row that contradicts the new state, such as a piece of a list that is lost, is left out. */
+static bool is_sound(const struct salvage *s, sqlite3_stmt *row)
+{
+	struct interface_info interface;
+	struct accepted accepted;
+	struct pending pending;
+	struct ban ban;
+
+	if (!strcmp(s->table, "accepted"))
+		return !state_read_accepted(s->to, row, &accepted);
+	if (!strcmp(s->table, "interface"))
+		return !state_read_interface(s->to, row, &interface);
+	if (!strcmp(s->table, "pending"))
+		return !state_read_pending(s->to, row, &pending);
+	if (!strcmp(s->table, "source"))
+		return state_source_is_sound(row);
+	if (!strcmp(s->table, "setting"))
+		return state_setting_is_sound(row);
+	return strncmp(s->table, "ban", 3) != 0 || !state_read_ban(s->to, row, &ban);
+}
+
+/* A row that is damaged, or contradicts the new state, such as a piece of a list that is lost, is left out. */
 static void keep_row(struct salvage *s, sqlite3_stmt *row)
 {
+	if (!is_sound(s, row)) {
+		s->lost = true;
+		return;
+	}
 	for (int i = 0; i < sqlite3_column_count(row); i++)
 		sqlite3_bind_value(s->put, i + 1, sqlite3_column_value(row, i));
 	if (sqlite3_step(s->put) != SQLITE_DONE && sqlite3_errcode(s->to->db) != SQLITE_CONSTRAINT && !s->err)
@@ -81,24 +107,19 @@ static void salvage_numbered(struct salvage *s, const char *table)
 }
 
 /* Bans have no row numbers. */
-static void salvage_bans(struct salvage *s)
+static void salvage_bans(struct salvage *s, const char *table)
 {
 	static const char *const ways[] = {
-		"SELECT * FROM ban ORDER BY family, length, first",
-		"SELECT * FROM ban ORDER BY family DESC, length DESC, first DESC",
+		"SELECT * FROM \"%w\" ORDER BY family, length, first",
+		"SELECT * FROM \"%w\" ORDER BY family DESC, length DESC, first DESC",
 	};
 	int code = SQLITE_ERROR;
-	struct ban ban;
 
 	for (int way = 0; way < 2 && code != SQLITE_DONE; way++) {
-		sqlite3_stmt *row = ask(s->from, ways[way], NULL);
+		sqlite3_stmt *row = ask(s->from, ways[way], table);
 
-		while (row && (code = sqlite3_step(row)) == SQLITE_ROW) {
-			if (!state_read_ban(s->to, row, &ban))
-				keep_row(s, row);
-			else
-				s->lost = true;
-		}
+		while (row && (code = sqlite3_step(row)) == SQLITE_ROW)
+			keep_row(s, row);
 		sqlite3_finalize(row);
 		s->lost = s->lost || code != SQLITE_DONE;
 	}
@@ -115,6 +136,7 @@ static bool salvage_table(struct salvage *s, const char *table)
 
 	sqlite3_finalize(columns);
 	sqlite3_finalize(there);
+	s->table = table;
 	s->lost = false;
 	if (has != SQLITE_ROW) /* of an older version, which had no such thing, or unreadable */
 		return has == SQLITE_DONE;
@@ -122,8 +144,8 @@ static bool salvage_table(struct salvage *s, const char *table)
 	s->put = ask(s->to->db, sql, table);
 	if (!s->put)
 		return false;
-	if (!strcmp(table, "ban"))
-		salvage_bans(s);
+	if (!strncmp(table, "ban", 3))
+		salvage_bans(s, table);
 	else
 		salvage_numbered(s, table);
 	sqlite3_finalize(s->put);
@@ -133,7 +155,8 @@ static bool salvage_table(struct salvage *s, const char *table)
 /* In the order in which they were made: a list before its pieces. */
 int state_salvage(struct state *to, sqlite3 *from, struct recovered *r)
 {
-	static const char *const tables[] = { "list", "chunk", "source", "interface", "pending", "setting", "ban" };
+	static const char *const tables[] = { "list",	 "chunk", "source",	"interface", "pending",
+					      "setting", "ban",	  "ban_before", "accepted" };
 	struct salvage s = { .from = from, .to = to };
 
 	r->whole = r->texts = true;

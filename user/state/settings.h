@@ -13,6 +13,8 @@ struct state;
 
 /* The number of that name, or the fallback. If it cannot be read, also the fallback, and state_commit() refuses. */
 double state_setting(struct state *state, const char *name, double fallback);
+/* What was wrong with one that was asked for; 0: nothing. For whoever only shows them. */
+int state_settings_fault(const struct state *state);
 int state_set(struct state *state, const char *name, double value);
 
 /* As they are kept; tune changes them. */

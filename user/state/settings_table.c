@@ -23,15 +23,24 @@ static const struct {
 
 #define LIMITS (sizeof(limits) / sizeof(limits[0]))
 
-static bool is_sound(const char *name, sqlite3_stmt *stmt)
+bool state_setting_value_is_sound(const char *name, sqlite3_stmt *stmt, int column)
 {
-	int type = sqlite3_column_type(stmt, 0);
-	double value = sqlite3_column_double(stmt, 0);
+	int type = sqlite3_column_type(stmt, column);
+	double value = sqlite3_column_double(stmt, column);
 
 	for (size_t i = 0; i < LIMITS; i++)
 		if (!strcmp(name, limits[i].name) && !(value >= 0 && value <= limits[i].most))
 			return false;
 	return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+}
+
+bool state_setting_is_sound(sqlite3_stmt *stmt)
+{
+	struct row row = { .stmt = stmt };
+	char name[128];
+
+	row_text(&row, 0, name, sizeof(name));
+	return !row.err && state_grant_is_sound(name) && state_setting_value_is_sound(name, stmt, 1);
 }
 
 double state_setting(struct state *state, const char *name, double fallback)
@@ -43,7 +52,7 @@ double state_setting(struct state *state, const char *name, double fallback)
 		state_bind_text(stmt, 1, name);
 		code = sqlite3_step(stmt);
 	}
-	if (code == SQLITE_ROW && is_sound(name, stmt))
+	if (code == SQLITE_ROW && state_setting_value_is_sound(name, stmt, 0))
 		fallback = sqlite3_column_double(stmt, 0);
 	else if (code == SQLITE_ROW)
 		state->broken = because(-EUCLEAN, "%s: setting '%s' is damaged; see 'xdp-bloom state recover'",
@@ -52,6 +61,11 @@ double state_setting(struct state *state, const char *name, double fallback)
 		state->broken = because_sqlite(state, "reading a setting");
 	sqlite3_reset(stmt);
 	return fallback;
+}
+
+int state_settings_fault(const struct state *state)
+{
+	return state->broken;
 }
 
 const char *state_setting_damaged(struct state *state)

@@ -49,7 +49,7 @@ int settle(struct settled *s, struct state *state)
 	}
 	for (size_t i = 0; i < n && !err; i++) {
 		if (lists[i].kind != LIST_ALLOW)
-			err = state_list_set(state, lists[i].name, &sets[i]);
+			err = state_list_whole_set(state, &lists[i], &sets[i]);
 		if (lists[i].kind == LIST_SHADOW) {
 			s->shadows = 1;
 			s->shadow[lists[i].label / 64] |= 1ULL << (lists[i].label % 64);

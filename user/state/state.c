@@ -2,7 +2,6 @@
 #include "state/internal.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 
 #include "base/close_fd.h"
 #include "base/context.h"
-#include "base/grow.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/trusted_dir.h"
@@ -51,94 +49,36 @@ static const char schema_packed[] = "PRAGMA user_version = 4;";
 /* SQLite does not notice a changed bit in its file: each piece of a list has a checksum. */
 static const char schema_sums[] = "ALTER TABLE chunk ADD COLUMN sum INTEGER; PRAGMA user_version = 5;";
 
+/*
+ * What waits to be confirmed has an end that setting the date does not move: `due`, since the start of the machine that
+ * `boot` names. And bans can wait, too: ban_before has those that come back.
+ */
+static const char schema_due[] =
+	"ALTER TABLE pending ADD COLUMN due INTEGER;"
+	"ALTER TABLE pending ADD COLUMN boot TEXT;"
+	"CREATE TABLE ban_before (family INTEGER NOT NULL, length INTEGER NOT NULL, first BLOB NOT NULL,"
+	"  added INTEGER NOT NULL, expires INTEGER, reason TEXT NOT NULL,"
+	"  PRIMARY KEY (family, length, first)) WITHOUT ROWID;";
+
+static const char schema_accepted[] =
+	"CREATE TABLE accepted (list INTEGER PRIMARY KEY REFERENCES list (id) ON DELETE CASCADE,"
+	"  hand4 REAL NOT NULL, hand6 REAL NOT NULL, day4 REAL NOT NULL, day6 REAL NOT NULL,"
+	"  wide4 REAL NOT NULL, wide6 REAL NOT NULL, day_at INTEGER NOT NULL);";
+
 /* From which version to the next. */
-static const char *const upgrades[] = {
-	[1] = schema_bans, [2] = schema_sources, [3] = schema_packed, [4] = schema_sums
-};
+static const char *const upgrades[] = { [1] = schema_bans, [2] = schema_sources, [3] = schema_packed,
+					[4] = schema_sums, [5] = schema_due,	 [6] = schema_accepted };
 
-#define STATE_VERSION ((int)(sizeof(upgrades) / sizeof(upgrades[0])))
-
-int because_sqlite(const struct state *s, const char *what)
-{
-	int code = s->db ? sqlite3_errcode(s->db) : SQLITE_NOMEM;
-
-	switch (code) {
-	case SQLITE_IOERR:
-		if (sqlite3_system_errno(s->db) != ENOSPC)
-			return because(-EIO, "%s: %s: %s", s->directory, what, sqlite3_errmsg(s->db));
-		/* fall through */
-	case SQLITE_FULL:
-		return because(-ENOSPC, "%s: %s: the disk is full", s->directory, what);
-	case SQLITE_NOTADB:
-	case SQLITE_CORRUPT:
-		return because(-EUCLEAN, "%s: %s: the state file is damaged (%s); see 'xdp-bloom state recover'",
-			       s->directory, what, sqlite3_errmsg(s->db));
-	default:
-		return because(-EIO, "%s: %s: %s", s->directory, what, s->db ? sqlite3_errmsg(s->db) : "out of memory");
-	}
-}
+/*
+ * What came later is only more: versions of ours that know nothing of it can go on with the file, so it does not say
+ * that it is newer.
+ */
+#define VERSION_WRITTEN 5
+#define STATE_VERSION	((int)(sizeof(upgrades) / sizeof(upgrades[0])))
 
 static int run(struct state *s, const char *sql)
 {
 	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : because_sqlite(s, "the state");
-}
-
-sqlite3_stmt *state_prepare(const struct state *s, const char *sql)
-{
-	sqlite3_stmt *stmt = NULL;
-
-	return s->db && sqlite3_prepare_v2(s->db, sql, -1, &stmt, NULL) == SQLITE_OK ? stmt : NULL;
-}
-
-sqlite3_stmt *state_cached(struct state *s, enum cached_statement which, const char *sql)
-{
-	if (!s->cached[which])
-		s->cached[which] = state_prepare(s, sql);
-	sqlite3_reset(s->cached[which]);
-	return s->cached[which];
-}
-
-int state_finish(const struct state *s, sqlite3_stmt *stmt, int code)
-{
-	int err = code == SQLITE_DONE || code == SQLITE_ROW ? 0 : because_sqlite(s, "the state");
-
-	sqlite3_finalize(stmt);
-	return err;
-}
-
-int state_end(const struct state *s, sqlite3_stmt *stmt, int code)
-{
-	if (!stmt)
-		return s->db ? because_sqlite(s, "reading") : 0;
-	return state_finish(s, stmt, code);
-}
-
-int state_rows(struct state *s, sqlite3_stmt *stmt, state_row *read, size_t size, void *array, size_t *n)
-{
-	char *rows = NULL, *grown;
-	int code = SQLITE_DONE, err = 0;
-
-	for (*n = 0; stmt && !err && (code = sqlite3_step(stmt)) == SQLITE_ROW; ++*n) {
-		grown = grow(rows, *n, size);
-		err = grown ? read(s, stmt, memset(grown + *n * size, 0, size)) : -ENOMEM;
-		rows = grown ? grown : rows;
-	}
-	if (err)
-		sqlite3_finalize(stmt);
-	else
-		err = state_end(s, stmt, code);
-	if (err) {
-		free(rows);
-		rows = NULL;
-		*n = 0;
-	}
-	memcpy(array, &rows, sizeof(rows));
-	return err;
-}
-
-void state_bind_text(sqlite3_stmt *stmt, int at, const char *text)
-{
-	sqlite3_bind_text(stmt, at, text, -1, SQLITE_STATIC);
 }
 
 int state_make_directory(const char *directory)
@@ -152,9 +92,9 @@ int state_make_directory(const char *directory)
 		if (mkdir(path, 0755) && errno != EEXIST)
 			return because(-errno, "%s: %s", path, strerror(errno));
 	}
-	if (!mkdir(directory, 0700))
-		return 0;
-	return errno == EEXIST ? trust_directory(directory) : because(-errno, "%s: %s", directory, strerror(errno));
+	if (mkdir(directory, 0700) && errno != EEXIST)
+		return because(-errno, "%s: %s", directory, strerror(errno));
+	return trust_directory(directory);
 }
 
 /* In the transaction of the command that is about to change something. */
@@ -169,10 +109,18 @@ static int bring_up(struct state *s)
 
 static int check_version(struct state *s)
 {
-	sqlite3_stmt *stmt = state_prepare(s, "SELECT (SELECT user_version FROM pragma_user_version),"
-					      " (SELECT application_id FROM pragma_application_id),"
-					      " (SELECT count(*) FROM sqlite_master)");
-	int version = -1, application = 0, tables = 0;
+	/* Ours has tables and indexes of what was put into them, and nothing that is computed. */
+	sqlite3_stmt *stmt =
+		state_prepare(s, "SELECT (SELECT user_version FROM pragma_user_version),"
+				 " (SELECT application_id FROM pragma_application_id),"
+				 " (SELECT count(*) FROM sqlite_master),"
+				 " (SELECT count(*) FROM sqlite_master WHERE type NOT IN ('table', 'index')"
+				 "  OR rootpage IS NULL OR rootpage < 2) +"
+				 " (SELECT count(*) FROM sqlite_master m, pragma_table_xinfo(m.name) x"
+				 "  WHERE m.type = 'table' AND x.hidden),"
+				 " (SELECT count(*) FROM pragma_table_info('pending') WHERE name = 'boot') +"
+				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'accepted')");
+	int version = -1, application = 0, tables = 0, foreign = 0, more = 0;
 
 	if (!stmt)
 		return because_sqlite(s, "opening");
@@ -180,6 +128,8 @@ static int check_version(struct state *s)
 		version = sqlite3_column_int(stmt, 0);
 		application = sqlite3_column_int(stmt, 1);
 		tables = sqlite3_column_int(stmt, 2);
+		foreign = sqlite3_column_int(stmt, 3);
+		more = sqlite3_column_int(stmt, 4);
 	}
 	sqlite3_finalize(stmt);
 	if (version < 0)
@@ -192,11 +142,11 @@ static int check_version(struct state *s)
 		s->db = NULL;
 		return 0;
 	}
-	if (application != STATE_APPLICATION)
+	if (application != STATE_APPLICATION || foreign)
 		return because(-EINVAL, "%s/state.db is not a state file of xdp-bloom", s->directory);
 	if (version > STATE_VERSION)
 		return because(-EINVAL, "%s: the state is of a newer xdp-bloom (version %d)", s->directory, version);
-	s->version = version;
+	s->version = version == VERSION_WRITTEN ? version + more : version;
 	return bring_up(s);
 }
 
@@ -217,13 +167,16 @@ static void reopen_unwritable(struct state *s, const char *path)
 	if (code != SQLITE_IOERR && code != SQLITE_FULL && code != SQLITE_CANTOPEN && code != SQLITE_READONLY)
 		return;
 	sqlite3_close(s->db);
-	if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK &&
-	    sqlite3_busy_timeout(s->db, (int)s->wait * 1000) == SQLITE_OK &&
+	code = sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE, NULL);
+	if (code == SQLITE_OK)
+		state_distrust(s->db, s->steps, path);
+	if (code == SQLITE_OK && sqlite3_busy_timeout(s->db, (int)s->wait * 1000) == SQLITE_OK &&
 	    sqlite3_exec(s->db, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL) == SQLITE_OK && is_readable(s))
 		return;
 	sqlite3_close(s->db);
 	snprintf(uri, sizeof(uri), "file:%s?immutable=1", path);
-	sqlite3_open_v2(uri, &s->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+	if (sqlite3_open_v2(uri, &s->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL) == SQLITE_OK)
+		state_distrust(s->db, s->steps, path);
 }
 
 /*
@@ -240,6 +193,7 @@ static int open_file(struct state *s, const char *path, int flags)
 	/* One thread's: no locks but those between processes. */
 	if (sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | flags, NULL) != SQLITE_OK)
 		return because_sqlite(s, "opening");
+	state_distrust(s->db, s->steps, path);
 	/* Wait while another command opens or closes it: otherwise it would look like a file that cannot be written. */
 	sqlite3_busy_timeout(s->db, (int)s->wait * 1000);
 	return 0;
@@ -251,9 +205,14 @@ static int open_to_look(struct state *s, const char *path)
 
 	if (!*path)
 		return because(-ENAMETOOLONG, "the path of the state directory is too long");
+	if (access(s->directory, F_OK) && errno == ENOENT)
+		return 0;
+	err = trust_directory(s->directory);
+	if (err)
+		return err;
 	if (access(path, R_OK))
 		return errno == ENOENT ? 0 : because(-errno, "%s: %s", path, strerror(errno));
-	err = open_file(s, path, 0);
+	err = trust_file(path, "what is banned") ?: open_file(s, path, 0);
 	if (!err && !is_readable(s))
 		reopen_unwritable(s, path);
 	return err ?: run(s, "BEGIN") ?: check_version(s);
@@ -272,6 +231,10 @@ static int open_to_change(struct state *s, const char *path)
 		return s->lock;
 	state_exchange_undo(s->directory);
 	s->change = true;
+	if (!access(path, F_OK))
+		err = trust_file(path, "what is banned");
+	if (err)
+		return err;
 	mask = umask(077);
 	err = open_file(s, path, SQLITE_OPEN_CREATE);
 	umask(mask);
@@ -292,8 +255,13 @@ int state_open_at(struct state **state, const char *directory, long wait, bool c
 	int err;
 
 	*state = s;
-	if (!s)
+	if (s)
+		s->steps = calloc(1, sizeof(*s->steps));
+	if (!s || !s->steps) {
+		free(s);
+		*state = NULL;
 		return -ENOMEM;
+	}
 	s->directory = directory;
 	s->wait = wait;
 	s->lock = -1;
@@ -389,35 +357,6 @@ void state_close(struct state *state)
 		tidy(state);
 	sqlite3_close(state->db); /* what was not committed is undone */
 	close_fd(state->lock);
+	free(state->steps);
 	free(state);
-}
-
-void state_column_text(char *to, size_t size, sqlite3_stmt *stmt, int column)
-{
-	snprintf(to, size, "%s", (const char *)sqlite3_column_text(stmt, column));
-}
-
-int state_put(struct state *s, const char *sql, const char *types, ...)
-{
-	sqlite3_stmt *stmt = state_prepare(s, sql);
-	va_list args;
-
-	if (!stmt)
-		return because_sqlite(s, "the state");
-	va_start(args, types);
-	for (int at = 1; *types; at++, types++) {
-		if (*types == 's')
-			state_bind_text(stmt, at, va_arg(args, const char *));
-		else if (*types == 'f')
-			sqlite3_bind_double(stmt, at, va_arg(args, double));
-		else
-			sqlite3_bind_int64(stmt, at, *types == 'I' ? va_arg(args, sqlite3_int64) : va_arg(args, int));
-	}
-	va_end(args);
-	return state_finish(s, stmt, sqlite3_step(stmt));
-}
-
-int state_change(struct state *s, const char *sql, const char *name)
-{
-	return state_put(s, sql, "s", name) ?: sqlite3_changes(s->db) ? 0 : -ENOENT;
 }

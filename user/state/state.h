@@ -39,6 +39,8 @@ void state_close(struct state *state);
 /* In the order in which they were first loaded; free() the array. */
 int state_lists(struct state *state, struct list_info **lists, size_t *n);
 int state_list_set(struct state *state, const char *name, struct ranges *set);
+/* The same, and refused where it is not as many prefixes as its entry says: a piece of it may be another list's now. */
+int state_list_whole_set(struct state *state, const struct list_info *list, struct ranges *set);
 /* All that any allow list holds. */
 int state_allowed(struct state *state, struct ranges *allowed);
 /* A replaced list keeps its place and label. -ENOSPC when all labels are taken. */
@@ -60,26 +62,47 @@ int state_interface_drop(struct state *state, const char *name);
 int state_text_put(struct state *state, const char *name, struct packer *packer);
 int state_text_get(struct state *state, const char *name);
 
-/* A list or an interface that goes back by itself unless it is confirmed in time. The version before is kept. */
-enum pending_kind { PENDING_LIST, PENDING_INTERFACE };
+/* What goes back by itself unless it is confirmed in time. The version before is kept. */
+enum pending_kind {
+	PENDING_LIST, /* what it holds */
+	PENDING_INTERFACE,
+	PENDING_SETTING,
+	PENDING_BAN,	   /* its name is the prefix */
+	PENDING_IMAGE,	   /* with it, the bans that it took the place of; each list has a row of its own */
+	PENDING_LIST_KIND, /* shadow or not */
+	PENDING_KINDS
+};
 
 struct pending {
 	enum pending_kind kind;
 	char name[LIST_NAME_MAX];
 	int64_t deadline; /* seconds since the epoch */
+	int64_t due;	  /* the same by clock_boot(); 0 in rows of an older version */
+	bool rebooted;	  /* the machine was started again since: its time is over */
 };
+
+#define PENDING_IMAGE_NAME "the image"
 
 /* The deadline of a change in progress: if it is cut short, it goes back at once. */
 #define PENDING_IN_PROGRESS 2
 
 int state_pending(struct state *state, struct pending **pending, size_t *n);
-/* A list: before it is put. */
+/* Before what is named is changed. */
 int state_pending_add(struct state *state, const struct pending *pending);
+/* The same for a list that is then dropped; it comes back with what it held. */
+int state_pending_drop(struct state *state, const struct pending *pending);
+/*
+ * How many ns it has left; 0: its time is over, by one clock or the other. at_least: a time that has come, even if the
+ * date was set back.
+ */
+int64_t pending_left(const struct pending *pending, int64_t at_least);
 /* Takes the change back, in the state. */
 int state_pending_undo(struct state *state, const struct pending *pending);
 /* After the list or interface itself is gone. */
 int state_pending_forget(struct state *state, enum pending_kind kind, const char *name);
 /* Drops the versions before: all changes stay. */
 int state_pending_confirm(struct state *state);
+/* No list, ban or image waits any more, and none comes back. */
+int state_pending_flush(struct state *state);
 
 #endif

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* allow, disallow: live exceptions, kept as an allow list of their own */
-#include <time.h>
-
-#include "base/clock.h"
 #include "change/apply.h"
 #include "change/change.h"
+#include "change/exceptions.h"
+#include "change/revert_timer.h"
 #include "sets/prefixes.h"
 #include "verbs/verbs.h"
 #include "sets/writer.h"
-
-/* A name that no user's list can have. */
-#define LIVE_ALLOW "(allow)"
 
 static int set_of(struct ranges *set, const struct prefixes *p)
 {
@@ -34,17 +30,13 @@ static int any_allowed(const struct ranges *live, const struct prefixes *p)
 	return 0;
 }
 
-static int put_live(struct state *state, const struct ranges *set)
+static int put_live(struct change *change, const struct ranges *set, long confirm)
 {
-	struct list_info list = { .name = LIVE_ALLOW, .kind = LIST_ALLOW, .source = "allow" };
-	char number[NUMBER_TEXT_MAX];
+	bool none = !set->n4 && !set->n6;
+	int err = none && confirm ? change_pending_drop(change, EXCEPTIONS, confirm)
+				  : change_pending(change, PENDING_LIST, EXCEPTIONS, confirm);
 
-	if (!set->n4 && !set->n6)
-		return state_list_drop(state, LIVE_ALLOW);
-	list.prefixes = ranges_count_prefixes(set);
-	snprintf(list.addresses, sizeof(list.addresses), "%s", number_text(number, ranges_count(set)));
-	utc_text(list.loaded, time(NULL));
-	return state_list_put(state, &list, set);
+	return err || (none && confirm) ? err : exceptions_put(change->state, set);
 }
 
 static void show_prefix(struct addr first, unsigned int length, void *array)
@@ -67,7 +59,7 @@ static int show_live(const struct context *context)
 	int err = state_open(&state, context, false);
 
 	if (!err)
-		err = state_list_set(state, LIVE_ALLOW, &live);
+		err = exceptions_get(state, &live);
 	state_close(state);
 	if (err)
 		return fail("%s", reason(err));
@@ -90,7 +82,7 @@ static int change_live(const struct call *call, bool allow)
 	if (!err)
 		err = change_begin(&change, call->context);
 	if (!err)
-		err = state_list_set(change->state, LIVE_ALLOW, &live);
+		err = exceptions_get(change->state, &live);
 	if (!err && !allow)
 		err = any_allowed(&live, &prefixes);
 	if (!err)
@@ -98,14 +90,16 @@ static int change_live(const struct call *call, bool allow)
 	if (!err && ranges_equal(&live, &after))
 		err = change_commit(change, NULL);
 	else if (!err)
-		err = put_live(change->state, &after)
-			      ?: change_commit(change, &(struct apply_options){ .guarded = !o->force });
+		err = (o->force ? change_force(change, &given) : 0) ?:
+		      put_live(change, &after, (long)o->confirm.value) ?:
+		      change_commit(change, &(struct apply_options){ 0 });
 	change_end(change);
 	prefixes_free(&prefixes);
 	ranges_free(&given);
 	ranges_free(&live);
 	ranges_free(&after);
-	return err ? fail("%s: %s; nothing was changed", call->verb->name, reason(err)) : out_done(call->context);
+	return err ? fail("%s: %s; nothing was changed", call->verb->name, reason(err))
+		   : out_confirm(call->context, call->verb->name, &o->confirm);
 }
 
 int verb_allow(const struct call *call)

@@ -11,6 +11,13 @@ int out_done(const struct context *context)
 	return out_json(context, json_pack("{s:I}", "generation", (json_int_t)kernel_live_generation(context)));
 }
 
+int out_confirm(const struct context *context, const char *what, const struct number *confirm)
+{
+	if (confirm->given && !context->quiet && !context->json)
+		out_line("%s: goes back in %.0f s unless you run: xdp-bloom confirm", what, confirm->value);
+	return out_done(context);
+}
+
 json_t *out_rungs(const struct generation *g)
 {
 	json_t *array = json_array();
@@ -40,9 +47,9 @@ int image_report(const struct context *context, const struct image *image, const
 					  "ipv4", (json_int_t)g->keys4, "ipv6", (json_int_t)g->keys6, "banned24",
 					  (json_int_t)g->all24, "exact", !g->filter || g->roster4 || g->roster6));
 	if (!context->quiet)
-		printf("%s: %s image %s, %s, %llu list%s: %llu IPv4 hosts, %llu IPv4 /24 whole, %llu IPv6\n", path, did,
-		       image->id, bytes_text(text, image->size), (unsigned long long)image->header->lists,
-		       image->header->lists == 1 ? "" : "s", (unsigned long long)g->keys4, (unsigned long long)g->all24,
-		       (unsigned long long)g->keys6);
+		out_line("%s: %s image %s, %s, %llu list%s: %llu IPv4 hosts, %llu IPv4 /24 whole, %llu IPv6", path, did,
+			 image->id, bytes_text(text, image->size), (unsigned long long)image->header->lists,
+			 image->header->lists == 1 ? "" : "s", (unsigned long long)g->keys4,
+			 (unsigned long long)g->all24, (unsigned long long)g->keys6);
 	return out_end();
 }

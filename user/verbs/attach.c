@@ -13,6 +13,7 @@ const struct option_spec attach_options[] = {
 	  .does = "goes back unless 'confirm' comes first" },
 	{ "if-needed", AT(attach_options, if_needed),
 	  .does = "leave alone what is attached, remember what is missing" },
+	{ "force", AT(attach_options, force), .does = "even against the guard rails" },
 	OPTIONS_END(struct attach_options),
 };
 

@@ -2,6 +2,7 @@
 /* add, bans: live bans */
 #include <time.h>
 
+#include "change/apply.h"
 #include "change/ban.h"
 #include "kernel/live.h"
 #include "base/clock.h"
@@ -15,6 +16,8 @@ const struct option_spec add_options[] = {
 	{ "reason", .type = OPTION_TEXT, AT(ban_options, reason), .value = "TEXT", .does = "why; bans and test show it",
 	  .most = BAN_REASON_MAX - 1 },
 	{ "keep-longer", AT(ban_options, keep_longer), .does = "a ban that ends later stays" },
+	{ "confirm", .type = OPTION_TIME, AT(ban_options, confirm), .value = "TIME",
+	  .does = "goes back unless 'confirm' comes first" },
 	{ "force", AT(ban_options, force), .does = "even against the guard rails" },
 	OPTIONS_END(struct ban_options),
 };
@@ -88,19 +91,24 @@ static int say_allowed(const struct change *change, const struct prefixes *p, js
 
 int verb_add(const struct call *call)
 {
+	static const struct apply_options anew = { 0 };
 	bool json = call->context->json, quiet = call->context->quiet;
 	struct prefixes prefixes = { 0 };
 	struct change *change = NULL;
+	const struct ban_options *o = call->options;
 	struct banned n = { 0 };
 	json_t *allowed = json ? json_array() : NULL;
 	int err = prefixes_read(call->context, &prefixes, call->n, call->operands);
 
+	if (!err && o->confirm.given)
+		err = prefixes_once(&prefixes);
 	if (!err)
 		err = change_begin(&change, call->context);
 	if (!err)
-		err = ban_add(change, call->options, &prefixes, &n);
+		err = ban_add(change, o, &prefixes, &n);
+	/* What goes back is the generation before: these must not be written into it. */
 	if (!err)
-		err = change_commit(change, NULL);
+		err = change_commit(change, o->confirm.given ? &anew : NULL);
 	if (!err && (json || !quiet) && say_allowed(change, &prefixes, allowed))
 		warn("cannot tell which of these prefixes an allow list exempts");
 	if (!err)
@@ -115,6 +123,8 @@ int verb_add(const struct call *call)
 					 (json_int_t)kernel_live_generation(call->context), "added",
 					 (json_int_t)n.added, "renewed", (json_int_t)n.renewed, "kept",
 					 (json_int_t)n.kept, "shortened", shortened_json(&n), "allowed", allowed));
+	else if (o->confirm.given)
+		err = out_confirm(call->context, "add", &o->confirm);
 	json_decref(allowed);
 	free(n.shortened);
 	return err;

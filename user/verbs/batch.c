@@ -89,7 +89,7 @@ static int open_file(const char *path, FILE **file)
 static int report(const struct batch *b)
 {
 	if (b->context->check && !b->context->json && !b->context->quiet)
-		printf("%s: %zu commands, all right\n", b->name, b->commands);
+		out_line("%s: %zu commands, all right", b->name, b->commands);
 	if (!b->context->json)
 		return out_end();
 	return out_json(b->context,

@@ -17,7 +17,7 @@ static int read_loaded(const struct context *context, struct side *side)
 	if (!err)
 		err = state_list_get(state, side->name, &list);
 	if (!err)
-		err = state_list_set(state, side->name, &side->set);
+		err = state_list_whole_set(state, &list, &side->set);
 	state_close(state);
 	return err;
 }
@@ -122,7 +122,8 @@ static void print_overlap(const char *family, const struct overlap *o, const cha
 
 static int report_text(const struct comparison *c)
 {
-	printf("A: %s\nB: %s\n", c->a.name, c->b.name);
+	out_line("A: %s", c->a.name);
+	out_line("B: %s", c->b.name);
 	if (c->exact4)
 		print_overlap("IPv4", &c->v4, "addresses");
 	if (c->exact6 && (c->v6.a || c->v6.b))

@@ -29,7 +29,7 @@ int verb_confirm(const struct call *call)
 		err = change_confirm(change);
 	change_end(change);
 	for (size_t i = 0; i < n && !err && !call->context->quiet && !call->context->json; i++)
-		printf("%s: kept\n", pending[i].name);
+		out_line("%s: kept", pending[i].name);
 	free(pending);
 	if (err)
 		return fail("%s", reason(err));

@@ -9,9 +9,21 @@
 #include "verbs/verbs.h"
 
 const struct option_spec force_options[] = {
+	{ "confirm", .type = OPTION_TIME, AT(force_options, confirm), .value = "TIME",
+	  .does = "goes back unless 'confirm' comes first" },
 	{ "force", AT(force_options, force), .does = "even against the guard rails" },
 	OPTIONS_END(struct force_options),
 };
+
+/* By what happens to this list, what it holds may become banned. */
+static int force_list(struct change *change, const char *name)
+{
+	struct ranges set = RANGES_EMPTY;
+	int err = state_list_set(change->state, name, &set) ?: change_force(change, &set);
+
+	ranges_free(&set);
+	return err;
+}
 
 /* Without an allow list addresses may become banned: the guard rails are asked. */
 int verb_unload(const struct call *call)
@@ -25,16 +37,19 @@ int verb_unload(const struct call *call)
 	if (!err)
 		err = state_lists(change->state, &lists, &n);
 	for (int i = 0; i < call->n && !err; i++)
-		err = state_list_drop(change->state, call->operands[i]);
+		err = (o->force ? force_list(change, call->operands[i]) : 0)
+			      ?: o->confirm.given
+				 ? change_pending_drop(change, call->operands[i], (long)o->confirm.value)
+				 : state_list_drop(change->state, call->operands[i]);
 	for (size_t i = 0; i < n && !err; i++)
 		for (int j = 0; j < call->n; j++)
 			if (!strcmp(lists[i].name, call->operands[j]) && lists[i].label)
 				change_zero(change, lists[i].label);
 	if (!err)
-		err = change_commit(change, &(struct apply_options){ .guarded = !o->force });
+		err = change_commit(change, &(struct apply_options){ 0 });
 	free(lists);
 	change_end(change);
-	return err ? fail("%s; nothing was unloaded", reason(err)) : out_done(call->context);
+	return err ? fail("%s; nothing was unloaded", reason(err)) : out_confirm(call->context, "unload", &o->confirm);
 }
 
 int verb_lists(const struct call *call)
@@ -72,13 +87,13 @@ int verb_lists(const struct call *call)
 	return call->context->json ? out_json(call->context, array) : out_end();
 }
 
-static int check_wide(struct state *state, const char *name)
+static int check_wide(struct state *state, const struct list_info *list)
 {
 	struct ranges set, nothing = RANGES_EMPTY;
-	int err = state_list_set(state, name, &set);
+	int err = state_list_whole_set(state, list, &set);
 
 	if (!err)
-		err = guard_wide(name, &nothing, &set);
+		err = guard_wide(list->name, &nothing, &set, (struct amounts){ 0 });
 	ranges_free(&set);
 	return err;
 }
@@ -97,9 +112,11 @@ static int change_kind(const struct call *call, enum list_kind kind)
 		if (!err && list.kind == LIST_ALLOW)
 			err = because(-EINVAL, "'%s' is an allow list", name);
 		if (!err && kind == LIST_BAN && list.kind == LIST_SHADOW && !o->force)
-			err = check_wide(change->state, name);
+			err = check_wide(change->state, &list);
+		if (!err && o->force)
+			err = force_list(change, name);
 		if (!err)
-			err = change_pending(change, PENDING_LIST, name, 0);
+			err = change_pending(change, PENDING_LIST_KIND, name, (long)o->confirm.value);
 		if (!err)
 			err = state_list_set_kind(change->state, name, kind);
 		/* What it dropped and what it would have dropped are different counts. */
@@ -107,9 +124,10 @@ static int change_kind(const struct call *call, enum list_kind kind)
 			change_zero(change, list.label);
 	}
 	if (!err)
-		err = change_commit(change, &(struct apply_options){ .guarded = !o->force });
+		err = change_commit(change, &(struct apply_options){ 0 });
 	change_end(change);
-	return err ? fail("%s; nothing was changed", reason(err)) : out_done(call->context);
+	return err ? fail("%s; nothing was changed", reason(err))
+		   : out_confirm(call->context, call->verb->name, &o->confirm);
 }
 
 int verb_enforce(const struct call *call)

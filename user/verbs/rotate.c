@@ -10,9 +10,12 @@
 
 int verb_rotate(const struct call *call)
 {
+	const struct force_options *o = call->options;
 	struct change *change = NULL;
 	int err = change_begin(&change, call->context);
 
+	if (!err && o->force)
+		err = change_force(change, NULL);
 	if (!err)
 		err = change_commit(change, &(struct apply_options){ 0 });
 	change_end(change);
@@ -31,6 +34,8 @@ int verb_flush(const struct call *call)
 		err = state_lists(change->state, &lists, &n);
 	for (size_t i = 0; i < n && !err; i++)
 		err = state_list_drop(change->state, lists[i].name);
+	if (!err)
+		err = state_pending_flush(change->state);
 	if (!err) {
 		image = image_kept(change->state);
 		err = image_leave(change->state);
@@ -49,10 +54,16 @@ int verb_flush(const struct call *call)
 	return err ? fail("%s; nothing was flushed", reason(err)) : out_done(call->context);
 }
 
+const struct option_spec restore_options[] = {
+	{ "spare", AT(restore_options, spare), .does = "what this machine needs is allowed, not refused: at boot" },
+	{ "force", AT(restore_options, force), .does = "even against the guard rails" },
+	OPTIONS_END(struct restore_options),
+};
+
 int verb_restore(const struct call *call)
 {
 	size_t missing = 0;
-	int err = restore(call->context, &missing);
+	int err = restore(call->context, call->options, &missing);
 
 	return err ? fail("%s", reason(err)) : out_done(call->context) ?: missing ? EXIT_MISSING : EXIT_DONE;
 }

@@ -5,6 +5,7 @@
 
 #include "service/config.h"
 #include "base/lock.h"
+#include "base/trusted_dir.h"
 #include "service/service.h"
 #include "state/state.h"
 #include "verbs/verbs.h"
@@ -13,7 +14,7 @@
 #define DAY	       86400
 
 struct options {
-	const char *config, *listen, *hook;
+	const char *config, *listen, *hosts, *hook;
 	struct number rotate_every;
 };
 
@@ -26,6 +27,8 @@ static int read_hook(const struct option_spec *o, void *target, const char *valu
 const struct option_spec run_service_options[] = {
 	{ "config", .type = OPTION_FILE, AT(options, config), .value = "FILE",
 	  .does = "the file of commands (" DEFAULT_CONFIG ")" },
+	{ "host", .type = OPTION_TEXT, AT(options, hosts), .value = "NAMES",
+	  .does = "what it listens for is asked for by these" },
 	{ "hook", .type = OPTION_READ, AT(options, hook), .value = "PROGRAM", .does = "run for each event",
 	  .read = read_hook },
 	{ "listen", .type = OPTION_TEXT, AT(options, listen), .value = "ADDRESS", .does = "for Prometheus" },
@@ -112,6 +115,7 @@ static int configure(struct service_options *service, struct config *config, boo
 	struct running *r = (struct running *)service;
 	const struct options *command = r->command;
 	struct options said = { 0 };
+	const char *hook;
 	int err = read_config(command, config), faults = 0;
 
 	if (!err) {
@@ -127,8 +131,17 @@ static int configure(struct service_options *service, struct config *config, boo
 		config_free(config);
 		return -EINVAL;
 	}
+	hook = command->hook ? command->hook : said.hook;
+	/* One that is not there yet may come. */
+	err = hook && (files || !r->context->check) && !access(hook, F_OK) ? trust_file(hook, "what it runs") : 0;
+	if (err) {
+		fail("run: --hook: %s", reason(err));
+		config_free(config);
+		return err;
+	}
 	r->file = said;
-	service->hook = command->hook ? command->hook : said.hook;
+	service->hook = hook;
+	service->hosts = command->hosts ? command->hosts : said.hosts;
 	service->listen = command->listen ? command->listen : said.listen;
 	service->rotate_every = command->rotate_every.given ? (long)command->rotate_every.value
 				: said.rotate_every.given   ? (long)said.rotate_every.value
@@ -147,11 +160,11 @@ static int check(struct running *r)
 	n = (int)config.n;
 	config_free(&config);
 	if (context->json)
-		return out_json(context, json_pack("{s:s, s:i}", "config", config.path, "commands", n));
+		return out_json(context, json_pack("{s:o, s:i}", "config", out_text(config.path), "commands", n));
 	if (!context->quiet && !n && access(config.path, F_OK))
-		printf("%s: there is none, and none is needed\n", config.path);
+		out_line("%s: there is none, and none is needed", config.path);
 	else if (!context->quiet)
-		printf("%s: %d commands, all right\n", config.path, n);
+		out_line("%s: %d commands, all right", config.path, n);
 	return out_end();
 }
 

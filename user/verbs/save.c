@@ -25,6 +25,8 @@ const struct option_spec load_image_options[] = {
 	{ "image", .type = OPTION_FILE, AT(image_load_options, image), .value = "FILE",
 	  .does = "what save wrote, in the place of all lists" },
 	{ "dry-run", AT(image_load_options, dry_run), .does = "say what would happen" },
+	{ "confirm", .type = OPTION_TIME, AT(image_load_options, confirm), .value = "TIME",
+	  .does = "goes back unless 'confirm' comes first" },
 	{ "ban-own", AT(image_load_options, ban_own), .does = "even addresses of this machine" },
 	{ "wide", AT(image_load_options, wide), .does = "even if it bans a large part of the internet" },
 	{ "force", AT(image_load_options, force), .does = "against all guard rails; lists and bans that are there go" },
@@ -49,6 +51,8 @@ int verb_load_image(const struct call *call)
 		warn_mode(o->image);
 	status = err ? fail("%s; nothing was loaded", reason(err))
 		     : image_report(call->context, &image, o->image, o->dry_run ? "would load" : "loaded");
+	if (!status && !o->dry_run && !call->context->json)
+		status = out_confirm(call->context, o->image, &o->confirm);
 	image_close(&image);
 	return status;
 }

@@ -160,8 +160,8 @@ static int set_diff(const struct call *call, int files, char **paths)
 
 static json_t *report_json(const char *path, const struct reader_report *report)
 {
-	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "file", path, "format", report->format, "lines",
-			 (json_int_t)report->lines, "entries", (json_int_t)report->entries, "duplicates",
+	return json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:I}", "file", out_text(path), "format", report->format,
+			 "lines", (json_int_t)report->lines, "entries", (json_int_t)report->entries, "duplicates",
 			 (json_int_t)report->duplicates, "merged", (json_int_t)report->merged, "bad",
 			 (json_int_t)report->bad);
 }
@@ -198,9 +198,9 @@ static int print_counts(const struct call *call, const struct ranges *set, const
 		if (call->context->json)
 			json_array_append_new(array, report_json(paths[i], r));
 		else
-			printf("%s: %s, %llu lines, %llu entries, %llu duplicates, %llu merged\n", paths[i], r->format,
-			       (unsigned long long)r->lines, (unsigned long long)r->entries,
-			       (unsigned long long)r->duplicates, (unsigned long long)r->merged);
+			out_line("%s: %s, %llu lines, %llu entries, %llu duplicates, %llu merged", paths[i], r->format,
+				 (unsigned long long)r->lines, (unsigned long long)r->entries,
+				 (unsigned long long)r->duplicates, (unsigned long long)r->merged);
 	}
 	ipv4 = print_family(call, set, 4);
 	ipv6 = print_family(call, set, 6);

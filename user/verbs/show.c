@@ -75,7 +75,7 @@ static int show_text(const struct inforce *s, const struct attachment *list, siz
 		       attach_mode_names[list[i].mode], list[i].shared ? ", shared" : "",
 		       list[i].gone && list[i].shared ? " - the interface is gone, or others took the program out"
 		       : list[i].gone		      ? " - the interface is gone"
-		       : list[i].moved		      ? " - under another name, or in another network namespace"
+		       : list[i].moved		      ? " - in another network namespace"
 						      : "");
 	if (!g->number) {
 		puts("generation  none: nothing is loaded");

@@ -33,7 +33,7 @@ static int check(const struct context *context)
 	if (context->json)
 		return out_json(context, f.array) ?: faults ? EXIT_ERROR : EXIT_DONE;
 	if (!faults && !context->quiet)
-		printf("%s/state.db: sound\n", context->state);
+		out_line("%s/state.db: sound", context->state);
 	return faults ? EXIT_ERROR : out_end();
 }
 
@@ -50,19 +50,19 @@ static json_t *lost_json(const struct recovered *r)
 static int report(const struct context *context, const struct recovered *r)
 {
 	if (context->json)
-		return out_json(context,
-				json_pack("{s:I, s:I, s:I, s:b, s:b, s:o, s:s}", "lists", (json_int_t)r->lists,
-					  "interfaces", (json_int_t)r->interfaces, "bans", (json_int_t)r->bans, "whole",
-					  r->whole, "texts", r->texts, "lost", lost_json(r), "damaged", r->kept));
+		return out_json(context, json_pack("{s:I, s:I, s:I, s:b, s:b, s:o, s:o}", "lists", (json_int_t)r->lists,
+						   "interfaces", (json_int_t)r->interfaces, "bans", (json_int_t)r->bans,
+						   "whole", r->whole, "texts", r->texts, "lost", lost_json(r),
+						   "damaged", out_text(r->kept)));
 	printf("saved: %zu lists, %zu interfaces, %zu bans\n", r->lists, r->interfaces, r->bans);
 	for (size_t i = 0; i < r->lost_n; i++)
-		printf("lost: a part of list '%s', so all of it; load it again (it was read from %s)\n",
-		       r->lost[i].name, r->lost[i].source);
+		out_line("lost: a part of list '%s', so all of it; load it again (it was read from %s)",
+			 r->lost[i].name, r->lost[i].source);
 	if (!r->texts)
 		printf("lost: what lists were read from; test names no lines until they are loaded again\n");
 	if (!r->whole)
 		printf("lost, perhaps: bans, settings or interfaces; some of the file could not be read\n");
-	printf("the file as it was is %s; 'xdp-bloom restore' puts what was saved into force\n", r->kept);
+	out_line("the file as it was is %s; 'xdp-bloom restore' puts what was saved into force", r->kept);
 	return out_end();
 }
 

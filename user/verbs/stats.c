@@ -74,12 +74,10 @@ static json_t *stages_json(const struct counted *n, double per)
 
 	all_rows(rows, n);
 	for (unsigned int why = 0; why < REASONS; why++)
-		if (why != REASON_DROPPED) /* no stage of that number drops */
-			json_array_append_new(stages,
-					      json_pack("{s:s, s:s, s:o, s:o}", "verdict",
-							verdict_names[reason_verdict(why)], "stage", tallies_stage(why),
-							"packets", number(rows[why].packets, per), "bytes",
-							number(rows[why].bytes, per)));
+		json_array_append_new(stages,
+				      json_pack("{s:s, s:s, s:o, s:o}", "verdict", verdict_names[reason_verdict(why)],
+						"stage", tallies_stage(why), "packets", number(rows[why].packets, per),
+						"bytes", number(rows[why].bytes, per)));
 	return stages;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/grow.h"
+#include "bpf/decide.h"
 #include "change/change.h"
 #include "observe/explain.h"
 #include "kernel/ask.h"
@@ -15,20 +16,26 @@
 #define ASK_AGAIN 100
 
 struct question {
-	struct addr *addrs;
+	struct addr *asked; /* as they are written */
+	struct addr *addrs; /* whom the lists are asked for */
 	size_t n;
 };
+
+/* ::ffff:a.b.c.d is a.b.c.d; but for that, an address is called as it was written. */
+static struct addr shown(const struct question *q, size_t i)
+{
+	return addr_mapped(q->asked[i].num, q->asked[i].num) ? q->addrs[i] : q->asked[i];
+}
 
 static int ask_for(struct question *q, const char *text, size_t len)
 {
 	const char *fault;
 
-	if (!GROW(q->addrs, q->n))
+	if (!GROW(q->addrs, q->n) || !GROW(q->asked, q->n))
 		return fail("out of memory");
-	fault = addr_parse(text, len, &q->addrs[q->n]);
+	fault = addr_parse(text, len, &q->asked[q->n]);
 	if (fault)
 		return fail("test: '%.*s': %s", (int)len, text, fault);
-	addr_unmap(&q->addrs[q->n]);
 	q->n++;
 	return 0;
 }
@@ -96,8 +103,9 @@ static json_t *hit_json(const struct explanation *e, const struct hit *hit, int 
 			 hit->line ? json_integer((json_int_t)hit->line) : json_null());
 }
 
-static json_t *answer_json(const struct explanation *e, size_t i, struct addr addr, __u32 answer)
+static json_t *answer_json(const struct explanation *e, const struct question *q, size_t i, __u32 answer)
 {
+	struct addr addr = q->addrs[i];
 	char text[PREFIX_TEXT_MAX], prefix[HIT_TEXT_MAX], expires[UTC_TEXT_MAX];
 	const struct hit *decider = explain_decider(e, i);
 	const char *list = list_name(e, i, answer);
@@ -106,7 +114,7 @@ static json_t *answer_json(const struct explanation *e, size_t i, struct addr ad
 
 	for (size_t h = 0; h < e->traced[i].n; h++)
 		json_array_append_new(entries, hit_json(e, &e->traced[i].hits[h], addr.family));
-	prefix_text(text, addr, -1);
+	prefix_text(text, shown(q, i), -1);
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:b, s:b, s:b, s:o, s:o, s:o}", "address", text, "verdict",
 			 word(answer_drops(answer)), "stage", answer_stage(answer), "list",
 			 list ? json_string(list) : json_null(), "prefix",
@@ -119,13 +127,13 @@ static json_t *answer_json(const struct explanation *e, size_t i, struct addr ad
 			 entries);
 }
 
-static void answer_text(const struct explanation *e, size_t i, struct addr addr, __u32 answer)
+static void answer_text(const struct explanation *e, const struct question *q, size_t i, __u32 answer)
 {
 	static const char *const does[] = { "banned by", "allowed by", "counted by" };
 	const char *list_of_image = e->image ? list_name(e, i, answer) : NULL;
 	char text[HIT_TEXT_MAX], expires[UTC_TEXT_MAX];
 
-	printf("%s: %s (%s)%s\n", prefix_text(text, addr, -1), word(answer_drops(answer)), answer_stage(answer),
+	printf("%s: %s (%s)%s\n", prefix_text(text, shown(q, i), -1), word(answer_drops(answer)), answer_stage(answer),
 	       false_positive(e, i, answer) ? ": a false positive of the filter, no list has it" : "");
 	if (list_of_image)
 		printf("  %s %s, by the image in force\n", answer & ANSWER_DROP ? "banned by" : "counted by",
@@ -134,7 +142,7 @@ static void answer_text(const struct explanation *e, size_t i, struct addr addr,
 		const struct hit *hit = &e->traced[i].hits[h];
 		const struct list_info *list = &e->lists[hit->list];
 
-		printf("  %s %s: %s", does[list->kind], list->name, hit_text(text, hit, addr.family));
+		printf("  %s %s: %s", does[list->kind], list->name, hit_text(text, hit, q->addrs[i].family));
 		if (hit->line)
 			printf(" (%s:%llu)", list->source, (unsigned long long)hit->line);
 		if (hit->ban && hit->ban->reason[0])
@@ -152,15 +160,15 @@ static bool print_answers(const struct explanation *e, const struct question *q,
 
 	for (size_t i = 0; i < q->n; i++) {
 		if (array)
-			json_array_append_new(array, answer_json(e, i, q->addrs[i], answers[i]));
+			json_array_append_new(array, answer_json(e, q, i, answers[i]));
 		else
-			answer_text(e, i, q->addrs[i], answers[i]);
+			answer_text(e, q, i, answers[i]);
 		if (answer_drops(answers[i]) != lists_drop(e, i, answers[i]) && !false_positive(e, i, answers[i]) &&
 		    !e->traced[i].ran_out) {
 			char text[PREFIX_TEXT_MAX];
 
 			fail("%s: the program says %s, the lists say %s; 'xdp-bloom rotate' rebuilds it",
-			     prefix_text(text, q->addrs[i], -1), word(answer_drops(answers[i])),
+			     prefix_text(text, shown(q, i), -1), word(answer_drops(answers[i])),
 			     word(lists_drop(e, i, answers[i])));
 			disagree = true;
 		}
@@ -190,6 +198,40 @@ static void pass_by(struct context *context)
 	change_end(change);
 }
 
+/* An address is dropped for what it is, or for an IPv4 address within it: what the lists know of the other one. */
+static bool other_address(struct addr asked, struct addr *addr)
+{
+	__u32 ipv4;
+
+	if (asked.family != addr->family)
+		*addr = asked;
+	else if (asked.family == 6 && ipv4_within((__u64)(asked.num >> 64), (__u64)asked.num, &ipv4))
+		*addr = (struct addr){ ipv4, 4 };
+	else
+		return false;
+	return true;
+}
+
+static int explain_all(const struct context *context, struct explanation *e, const struct question *q,
+		       const __u32 *answers)
+{
+	bool others = false;
+	int err;
+
+	for (size_t i = 0; i < q->n; i++) {
+		q->addrs[i] = q->asked[i];
+		addr_unmap(&q->addrs[i]);
+	}
+	err = explain(context, e, q->addrs, q->n);
+	for (size_t i = 0; i < q->n && !err; i++)
+		if (answer_drops(answers[i]) && !lists_drop(e, i, answers[i]))
+			others |= other_address(q->asked[i], &q->addrs[i]);
+	if (!others)
+		return err;
+	explain_free(e);
+	return explain(context, e, q->addrs, q->n);
+}
+
 /* While another command makes a change, the program may be a moment behind the lists: then ask both again. */
 static int ask_and_explain(const struct context *context, struct explanation *e, const struct question *q,
 			   __u32 *answers)
@@ -201,9 +243,9 @@ static int ask_and_explain(const struct context *context, struct explanation *e,
 
 		explain_free(e);
 		kernel_live(context, &before);
-		err = kernel_ask(context, q->addrs, q->n, answers);
+		err = kernel_ask(context, q->asked, q->n, answers);
 		if (!err)
-			err = explain(context, e, q->addrs, q->n);
+			err = explain_all(context, e, q, answers);
 		kernel_live(context, &after);
 		if (err || (before.number == after.number && before.edits == after.edits && is_known(e, &after)))
 			break;
@@ -247,5 +289,6 @@ out:
 	explain_free(&e);
 	free(answers);
 	free(q.addrs);
+	free(q.asked);
 	return status;
 }

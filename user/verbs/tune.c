@@ -2,6 +2,7 @@
 /* tune: settings, kept in the state; a change of them rotates */
 #include "change/apply.h"
 #include "change/change.h"
+#include "change/revert_timer.h"
 #include "filter/layout.h"
 #include "state/settings.h"
 #include "verbs/verbs.h"
@@ -15,6 +16,8 @@ struct options {
 		double value;
 	} wanted[WANTED_MAX];
 	size_t n;
+	struct number confirm;
+	bool force;
 };
 
 static int read_setting(const struct option_spec *o, void *target, const char *value)
@@ -35,7 +38,12 @@ static int read_setting(const struct option_spec *o, void *target, const char *v
 	{ option,	.type = OPTION_READ, .value = (kind) <= SETTING_LAYOUT ? NULL : "N", .words = WORDS_OF(kind), \
 	  .does = text, .read = read_setting },
 
-const struct option_spec tune_options[] = { SETTINGS_TO_TUNE(OPTION) OPTIONS_END(struct options) };
+const struct option_spec tune_options[] = {
+	SETTINGS_TO_TUNE(OPTION){ "force", AT(options, force), .does = "even against the guard rails" },
+	{ "confirm", .type = OPTION_TIME, AT(options, confirm), .value = "TIME",
+	  .does = "goes back unless 'confirm' comes first" },
+	OPTIONS_END(struct options),
+};
 
 static int report(const struct context *context, const struct settings *s)
 {
@@ -43,14 +51,15 @@ static int report(const struct context *context, const struct settings *s)
 	char buf[BYTES_TEXT_MAX];
 
 	if (context->json)
-		return out_json(context, json_pack("{s:b, s:b, s:s, s:i, s:f, s:f, s:f, s:I, s:I}", "exact", s->exact,
-						   "labels", s->labels, "layout", layout_names[s->layout], "k",
-						   (int)layout.k, "fpr", layout.fpr, "bits_per_key",
-						   layout.bits_per_key, "headroom", s->headroom * 100, "samples",
-						   (json_int_t)s->samples, "memory", (json_int_t)s->memory_max));
-	printf("exact     %s\nlabels    %s\nlayout    %s (%s, k = %u)\nfpr       %.3g (%.1f bits a key)\nheadroom  %.0f %%\nsamples   %.0f a second and CPU\nmemory    %s\n",
-	       s->exact ? "on" : "off", s->labels ? "on" : "off", layout_names[s->layout], layout_names[layout.kind],
-	       layout.k, layout.fpr, layout.bits_per_key, s->headroom * 100, s->samples,
+		return out_json(context,
+				json_pack("{s:b, s:b, s:b, s:s, s:i, s:f, s:f, s:f, s:I, s:I}", "exact", s->exact,
+					  "labels", s->labels, "embedded", s->embedded, "layout",
+					  layout_names[s->layout], "k", (int)layout.k, "fpr", layout.fpr,
+					  "bits_per_key", layout.bits_per_key, "headroom", s->headroom * 100, "samples",
+					  (json_int_t)s->samples, "memory", (json_int_t)s->memory_max));
+	printf("exact     %s\nlabels    %s\nembedded  %s\nlayout    %s (%s, k = %u)\nfpr       %.3g (%.1f bits a key)\nheadroom  %.0f %%\nsamples   %.0f a second and CPU\nmemory    %s\n",
+	       s->exact ? "on" : "off", s->labels ? "on" : "off", s->embedded ? "on" : "off", layout_names[s->layout],
+	       layout_names[layout.kind], layout.k, layout.fpr, layout.bits_per_key, s->headroom * 100, s->samples,
 	       s->memory_max ? bytes_text(buf, s->memory_max) : "half of what is free");
 	return out_end();
 }
@@ -66,16 +75,26 @@ int verb_tune(const struct call *call)
 	int err = o->n ? change_begin(&change, call->context) : state_open(&look, call->context, false);
 
 	for (size_t i = 0; i < o->n && i < WANTED_MAX && !err; i++) {
-		news = news || state_setting(change->state, o->wanted[i].name, -1) != o->wanted[i].value;
-		err = state_set(change->state, o->wanted[i].name, o->wanted[i].value);
+		bool same = state_setting(change->state, o->wanted[i].name, -1) == o->wanted[i].value;
+
+		news = news || !same;
+		if (!same)
+			err = change_pending(change, PENDING_SETTING, o->wanted[i].name, (long)o->confirm.value);
+		err = err ?: state_set(change->state, o->wanted[i].name, o->wanted[i].value);
 	}
 	if (!err)
 		settings = settings_read(change ? change->state : look);
+	if (!err && o->n && o->force)
+		err = change_force(change, NULL);
 	if (!err && o->n)
 		err = change_commit(change, news ? &rebuild : NULL);
+	if (!err && look)
+		err = state_settings_fault(look);
 	change_end(change);
 	state_close(look);
 	if (err)
 		return fail("tune: %s; nothing was changed", reason(err));
-	return o->n && !call->context->json ? EXIT_DONE : report(call->context, &settings);
+	if (o->n && !call->context->json)
+		return out_confirm(call->context, "tune", &o->confirm);
+	return report(call->context, &settings);
 }

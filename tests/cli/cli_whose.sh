@@ -1,0 +1,115 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Whose is it? What others may write to is believed by nobody: the state, to read it too, the config file, the hook, and
+# every directory on the way to them.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../support/lib.sh"
+no_kernel='.'
+sandbox "$@"
+
+NOBODY=65534
+
+# A state below two directories.
+prepare() {
+	mkdir -p under/way plain
+	mkdir -m 700 under/way/state
+	python3 - "$WORK/under/way/state/state.db" <<'PYTHON'
+import sqlite3, sys
+
+with sqlite3.connect(sys.argv[1]) as db:
+    db.executescript("PRAGMA application_id = 2019846509; PRAGMA user_version = 1;"
+                     "CREATE TABLE list (id INTEGER PRIMARY KEY, name TEXT, kind INTEGER, label INTEGER,"
+                     " prefixes INTEGER, addresses TEXT, source TEXT, loaded TEXT, format TEXT);"
+                     "CREATE TABLE pending (kind INTEGER, name TEXT, deadline INTEGER, before INTEGER);"
+                     "CREATE TABLE setting (name TEXT PRIMARY KEY, value REAL NOT NULL);"
+                     "INSERT INTO list VALUES (1, 'theirs', 0, 1, 0, '0', 'x', 'x', '')")
+PYTHON
+	ln -s "$WORK/under/way" plain/link
+	export XDP_BLOOM_STATE=$WORK/under/way/state
+}
+
+# given HOW PATH WHY COMMAND...: the command is refused while PATH is so, and taken before and afterwards.
+given() {
+	local how=$1 path=$2 why=$3 mode owner
+
+	shift 3
+	mode=$(stat -c %a "$path")
+	owner=$(stat -c %u "$path")
+	expect 0 "$XDP_BLOOM" "$@"
+	${how} "$path"
+	expect 2 "$XDP_BLOOM" "$@"
+	one_line "$why"
+	grep -qF "$path" err || fail "it does not say what: $(cat err)"
+	chown -h "$owner" "$path"
+	chmod "$mode" "$path"
+	expect 0 "$XDP_BLOOM" "$@"
+}
+
+# all_ways PATH COMMAND...
+all_ways() {
+	local path=$1
+
+	shift
+	given "chmod go+w" "$path" "others may write" "$@"
+	given "chmod o+w" "$path" "others may write" "$@"
+	[ "$(id -u)" != 0 ] || given "chown $NOBODY" "$path" "belongs to user $NOBODY" "$@"
+}
+
+state_is_read() {
+	prepare
+	for verb in lists bans tune; do
+		all_ways "$WORK/under/way/state" $verb
+	done
+	all_ways "$WORK/under" lists
+	all_ways "$WORK/under/way" lists
+	all_ways "$WORK/under/way/state/state.db" lists
+	# By another name: what lies behind a link is asked, and whose the link is.
+	all_ways "$WORK/under" -S plain/link/state lists
+	all_ways "$WORK/plain" -S "$WORK/plain/link/state" lists
+	# As in /tmp: nobody takes away what is not his.
+	chmod 1777 under
+	bloom lists
+	if [ "$(id -u)" = 0 ]; then
+		chown $NOBODY under/way
+		expect 2 "$XDP_BLOOM" lists
+		one_line "belongs to user $NOBODY"
+		chown 0 under/way
+		chmod 1777 plain
+		chown -h $NOBODY plain/link
+		expect 2 "$XDP_BLOOM" -S plain/link/state lists
+		one_line "belongs to user $NOBODY"
+	fi
+}
+
+# What no state lies in, but something else that would be read there.
+nothing_else_is_read() {
+	prepare
+	rm under/way/state/*
+	for verb in report lists; do
+		chmod 777 under/way/state
+		expect 2 "$XDP_BLOOM" $verb
+		one_line "others may write"
+	done
+}
+
+config_is_read() {
+	prepare
+	mkdir conf
+	echo "allow 192.0.2.1" >conf/file
+	all_ways "$WORK/conf/file" run --check --config "$WORK/conf/file"
+	all_ways "$WORK/conf" run --check --config "$WORK/conf/file"
+	expect 0 "$XDP_BLOOM" run --check --config <(cat conf/file)
+}
+
+hook_is_run() {
+	prepare
+	mkdir hooks
+	printf '#!/bin/sh\n' >hooks/hook
+	chmod 755 hooks/hook
+	all_ways "$WORK/hooks/hook" run --check --hook "$WORK/hooks/hook"
+	all_ways "$WORK/hooks" run --check --hook "$WORK/hooks/hook"
+	echo "run --hook $WORK/hooks/hook" >under/config
+	all_ways "$WORK/hooks" run --check --config "$WORK/under/config"
+}
+
+run_cases state_is_read nothing_else_is_read config_is_read hook_is_run

@@ -1,0 +1,241 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# --confirm goes back, whatever happens: XDP_BLOOM_CONFIRMS changes (56), each in a session that breaks (confirm.py).
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../support/lib.sh"
+confirm=$(realpath "$(dirname "$0")/confirm.py")
+sandbox "$@"
+
+# Whether a control group can be killed as a whole (5.14).
+has_groups() {
+	local has
+
+	mount -t cgroup2 cgroup /sys/fs/cgroup 2>/dev/null && mkdir "/sys/fs/cgroup/xdp-bloom-test-$$" || return 1
+	[ -e "/sys/fs/cgroup/xdp-bloom-test-$$/cgroup.kill" ]
+	has=$?
+	rmdir "/sys/fs/cgroup/xdp-bloom-test-$$"
+	return $has
+}
+
+broken_sessions() {
+	local lanes=${XDP_BLOOM_LANES:-12} skipped=() n
+
+	export WORK
+	for ((n = 0; n < lanes; n++)); do
+		veth $n
+	done
+	[ -e "${TRAFFIC%/*}/clock.so" ] || skip "clock.so is not built"
+	has_groups || skipped+=(group)
+	unshare --time --boottime 1000 --fork true 2>/dev/null || skipped+=(namespace)
+	python3 "$confirm" "${XDP_BLOOM_CONFIRMS:-56}" "$lanes" "${skipped[@]}" \
+		>"$WORK/out" 2>"$WORK/err" || fail "$(cat "$WORK/out" "$WORK/err")"
+	sed 's/^/# /' "$WORK/out"
+}
+
+# as_sql SQL: what becomes of the state behind our back.
+as_sql() {
+	python3 - "$XDP_BLOOM_STATE/state.db" "$1" <<-'PYTHON'
+		import sqlite3, sys
+
+		with sqlite3.connect(sys.argv[1]) as db:
+		    db.executescript(sys.argv[2])
+	PYTHON
+}
+
+# The machine was started again: what waits is over.
+rebooted() {
+	as_sql "UPDATE pending SET boot = 'another'"
+	expect 2 "$XDP_BLOOM" confirm
+	grep -q "nothing waits" err || fail "it waits still: $(cat err)"
+}
+
+on_trial() {
+	compgen -G "$XDP_BLOOM_BPFFS/generation/*/trial" >/dev/null
+}
+
+every_verb() {
+	echo 45.0.0.1 >list
+	echo 46.0.0.0/24 >shade
+	bloom load list list
+	bloom load shade shade --shadow
+	bloom add 47.0.0.1 --reason old
+	bloom add 47.0.0.1 47.0.0.2 47.0.0.2 --reason new --confirm 1h
+	is "$(cat out)" "add: goes back in 3600 s unless you run: xdp-bloom confirm" "what add says"
+	bloom allow 45.0.0.1 --confirm 1h
+	bloom enforce shade --confirm 1h
+	bloom tune --headroom 50 --confirm 1h
+	verdicts 47.0.0.2=drop 45.0.0.1=pass 46.0.0.1=drop
+	refused "waits for confirmation" add 47.0.0.2
+	refused "waits for confirmation" del 47.0.0.2
+	refused "waits for confirmation" allow 45.0.0.2
+	refused "waits for confirmation" disallow 45.0.0.1
+	refused "waits for confirmation" enforce shade
+	refused "waits for confirmation" load shade shade
+	refused "waits for confirmation" tune --headroom 60
+	bloom save image
+	refused "waits for confirmation" load --image image --force
+	bloom add 48.0.0.1
+	rebooted
+	verdicts 47.0.0.1=drop 47.0.0.2=pass 45.0.0.1=drop 46.0.0.1=pass 48.0.0.1=drop
+	is "$(get '[.[]|.prefix,.reason]' bans)" '["47.0.0.1","old","48.0.0.1",null]' "the bans that came back"
+	is "$(get .headroom tune)" 10 "the setting that came back"
+	is "$(get .[].kind lists | tr '\n' ' ')" "ban shadow " "the kinds of the lists"
+
+	bloom load --image image --force --confirm 1h
+	verdicts 45.0.0.1=pass 46.0.0.1=drop 48.0.0.1=pass
+	refused "takes no bans" add 45.0.0.1
+	rebooted
+	verdicts 47.0.0.1=drop 47.0.0.2=pass 45.0.0.1=drop 46.0.0.1=pass 48.0.0.1=drop
+	is "$(get '[.[]|.name,.kind]' lists)" '["list","ban","shade","shadow"]' "the lists that came back"
+	is "$(echo state/image.*)" "state/image.*" "copies of the image"
+
+	bloom unload list shade --confirm 1h
+	is "$(get length lists)" 0 "number of lists"
+	# What waits is saved with the rest.
+	bloom state recover
+	rebooted
+	verdicts 45.0.0.1=drop
+	bloom allow 45.0.0.1
+	bloom disallow 45.0.0.1 --confirm 1h
+	verdicts 45.0.0.1=drop
+	rebooted
+	verdicts 45.0.0.1=pass
+	bloom disallow 45.0.0.1
+	printf '50.0.%d.1\n' {0..255} >many
+	echo 50.1.0.1 >>many
+	refused "256 prefixes at most" add --confirm 1h - <many
+	on_trial && fail "a generation is on trial, and nothing waits"
+	return 0
+}
+
+# confirm makes it one like any other; also where it was killed before it had told the kernel.
+confirmed() {
+	local by
+
+	echo 45.0.0.1 >list
+	for by in command kill; do
+		bloom load list list --force --confirm 1h
+		on_trial || fail "it is not on trial"
+		if [ $by = command ]; then
+			bloom confirm
+		else
+			as_sql "DELETE FROM pending; DELETE FROM list WHERE name LIKE '% before'"
+			expect 2 "$XDP_BLOOM" confirm
+		fi
+		on_trial && fail "it is on trial still"
+		verdicts 45.0.0.1=drop
+	done
+	is "$(compgen -G "$XDP_BLOOM_BPFFS/generation/*/before")" "" "what it would go back to"
+}
+
+# confirm that is killed at its commit leaves no interface that lets everything pass one day, and nobody knows why.
+confirm_cut_short() {
+	local root
+
+	need strace bpftool
+	veth 0
+	echo 45.0.0.1 >list
+	bloom load list list
+	bloom attach edge0 --confirm 1h
+	root=$(bpftool -j prog show pinned "$XDP_BLOOM_BPFFS/root" | jq .id)
+	[ "$(xdp_id edge0)" != "$root" ] || fail "it is not on trial"
+	expect 137 strace -o calls -e trace=fdatasync -e inject=fdatasync:signal=KILL:when=1 "$XDP_BLOOM" confirm
+	is "$(xdp_id edge0)" "$root" "the program on edge0"
+}
+
+# is_on_trial INTERFACE
+is_on_trial() {
+	bpftool -j prog show id "$(xdp_id "$1")" | grep -q xdp_bloom_trial
+}
+
+# A root that was lost is loaded again, for every interface: one that is on trial stays on trial.
+another_root() {
+	local root
+
+	need bpftool
+	veth 0
+	echo 45.0.0.1 >list
+	bloom load list list
+	bloom attach edge0 --confirm 1h
+	root=$(xdp_id edge0)
+	rm "$XDP_BLOOM_BPFFS/root"
+	bloom rotate
+	[ "$(xdp_id edge0)" != "$root" ] || fail "edge0 has the root from before"
+	is_on_trial edge0 || fail "it is not on trial any more"
+	bloom confirm
+	is_on_trial edge0 && fail "it is on trial still"
+	return 0
+}
+
+# What is banned, or no longer, while something waits: the generation that the kernel goes back to by itself knows it.
+banned_meanwhile() {
+	local watcher trial
+
+	need pgrep
+	printf '45.0.0.%d\n' {1..20} >list
+	bloom load list list
+	bloom add 46.0.0.1
+	bloom load other list --confirm 2s
+	trial=$(get .generation show)
+	watcher=$(pgrep -f "^xdp-bloom -S $XDP_BLOOM_STATE .*--watch") && kill -KILL "$watcher"
+	bloom add 46.0.0.2
+	bloom del 46.0.0.1
+	wait_until "the generation before" in_force_is_not "$trial"
+	verdicts 46.0.0.1=pass 46.0.0.2=drop 45.0.0.1=drop
+}
+
+in_force_is_not() {
+	[ "$(get .generation show)" != "$1" ]
+}
+
+# confirm comes too late for what could not be taken back in time.
+too_late() {
+	echo 45.0.0.1 >list
+	bloom load list list
+	bloom load other list --confirm 1h
+	as_sql "UPDATE pending SET deadline = 1; UPDATE chunk SET data = x'00' WHERE family > 0"
+	expect 2 "$XDP_BLOOM" confirm
+	grep -q "its time is over" err || fail "$(cat err)"
+}
+
+# What version 5 of the state's tables says of what waits.
+of_an_older_state() {
+	echo 45.0.0.1 >list
+	bloom load list list
+	bloom load other list --confirm 1h
+	as_sql "ALTER TABLE pending DROP COLUMN due; ALTER TABLE pending DROP COLUMN boot; DROP TABLE ban_before; DROP TABLE accepted;
+		PRAGMA user_version = 5"
+	is "$(get length lists)" 2 "number of lists"
+	bloom add 45.0.0.2
+	as_sql "UPDATE pending SET deadline = 1"
+	expect 2 "$XDP_BLOOM" confirm
+	is "$(get '[.[].name]' lists)" '["list"]' "what was there before"
+	verdicts 45.0.0.2=drop
+}
+
+# What cannot go back is said to wait on, and goes back with the next command that can.
+cannot_go_back() {
+	echo 45.0.0.1 >list
+	seq -f '45.%.0f.0.7' 0 255 >other
+	bloom load list list
+	bloom load list other --force --confirm 1h
+	as_sql "UPDATE pending SET deadline = 1, due = 1"
+	echo 'MemAvailable: 1 kB' >little
+	mount --bind little /proc/meminfo || skip "the kernel mounts nothing over /proc/meminfo"
+	rm -f state/events
+	"$XDP_BLOOM" rotate >out 2>err
+	umount /proc/meminfo
+	grep -q "list: was not confirmed in time, and cannot go back: " err || fail "does not say it: $(cat err)"
+	! grep -q 'has gone back' err || fail "says that it has gone back: $(cat err)"
+	! grep -qs reverted state/events || fail "there is an event: $(cat state/events)"
+	"$XDP_BLOOM" rotate >out 2>err
+	grep -q "list: was not confirmed in time and has gone back" err || fail "it does not go back: $(cat err)"
+	grep -q '"event":"reverted"' state/events || fail "there is no event: $(cat state/events)"
+	verdicts 45.0.0.1=drop 45.9.0.7=pass
+	# A ban to take back, of which nobody can tell which it is.
+	as_sql "INSERT INTO pending (kind, name, deadline, due) VALUES (3, 'nonsense', 1, 1)"
+	refused "'nonsense' waits for confirmation, and is no prefix" rotate
+	verdicts 45.0.0.1=drop
+}
+
+run_cases cannot_go_back every_verb confirmed confirm_cut_short another_root banned_meanwhile too_late of_an_older_state broken_sessions

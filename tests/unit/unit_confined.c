@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a confined process can do: read its input, compute and answer; and what becomes of an answer that is forged. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/confined.c"
+#include "sets/reader_apart.c"
+
+#include "ktap.h"
+
+/* Runs it, and gives what it tells; "": nothing. */
+static int tells(confined_work *work, int input, size_t memory, char *text, size_t size, char how[96])
+{
+	struct confined c;
+	ssize_t n;
+	int err = confined_start(&c, input, memory, work, &c);
+
+	memset(text, 0, size);
+	how[0] = '\0';
+	if (err)
+		return err;
+	n = read(c.answer, text, size - 1);
+	err = confined_end(&c, how, 96);
+	return n < 0 ? -EIO : err;
+}
+
+static bool seccomp_is_there(void)
+{
+	char line[128];
+	FILE *file = fopen("/proc/self/status", "re");
+	bool found = false;
+
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = !strncmp(line, "Seccomp:", 8);
+	if (file)
+		fclose(file);
+	return found && !SANITIZED;
+}
+
+static void echo(void *arg, int answer)
+{
+	char text[64];
+	ssize_t n = read(0, text, sizeof(text));
+
+	(void)arg;
+	if (n > 0)
+		confined_tell(answer, text, (size_t)n);
+}
+
+static void open_file(void *arg, int answer)
+{
+	(void)arg;
+	confined_tell(answer, open("/dev/null", O_RDONLY) < 0 ? "refused" : "opened", 7);
+}
+
+static void other_files(void *arg, int answer)
+{
+	bool any = false;
+
+	(void)arg;
+	for (int fd = 2 + SANITIZED; fd < 1024; fd++)
+		any |= !close(fd);
+	confined_tell(answer, any ? "open" : "none", 4);
+}
+
+static void make_socket(void *arg, int answer)
+{
+	(void)arg;
+	if (socket(AF_UNIX, SOCK_STREAM, 0) < 0)
+		confined_tell(answer, "refused", 7);
+	else
+		confined_tell(answer, "made", 4);
+}
+
+static void take_memory(void *arg, int answer)
+{
+	void *volatile block; /* one that is not looked at clang does not even ask for */
+	size_t taken = 0;
+
+	(void)arg;
+	while (taken < 512 && (block = malloc((size_t)1 << 20)))
+		taken++;
+	confined_tell(answer, taken < 64 ? "bounded" : "unbounded", 7);
+}
+
+static void is_confined(void)
+{
+	char text[64], how[96];
+	int pipes[2];
+
+	if (!CHECK(!pipe(pipes) && write(pipes[1], "hello", 5) == 5, "no pipe"))
+		return;
+	CHECK(!tells(echo, pipes[0], 0, text, sizeof(text), how) && !strcmp(text, "hello"), "'%s', %s", text, how);
+	CHECK(!tells(open_file, pipes[0], 0, text, sizeof(text), how) && !strcmp(text, "refused"), "open: '%s', %s",
+	      text, how);
+	CHECK(!tells(other_files, pipes[0], 0, text, sizeof(text), how) && !strcmp(text, "none"), "files: '%s', %s",
+	      text, how);
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
+static void is_killed(void)
+{
+	char text[64], how[96];
+
+	if (!seccomp_is_there()) {
+		ktap_skip("needs a kernel with seccomp, and no sanitizer");
+		return;
+	}
+	CHECK(err_is(tells(make_socket, -1, 0, text, sizeof(text), how), EIO) && !text[0], "'%s', %s", text, how);
+	CHECK(!strncmp(how, "it was killed by signal 31", 26), "%s", how);
+}
+
+static void is_bounded(void)
+{
+	char text[64], how[96];
+
+	if (SANITIZED) {
+		ktap_skip("needs a build without sanitizers");
+		return;
+	}
+	CHECK(!tells(take_memory, -1, (size_t)32 << 20, text, sizeof(text), how) && !strcmp(text, "bounded"),
+	      "'%s', %s", text, how);
+}
+
+/* --- Forged answers --- */
+
+struct forged {
+	unsigned char bytes[4 * PART_MAX];
+	size_t n;
+};
+
+static struct forged forged;
+
+static void add_part(uint32_t kind, const void *from, size_t bytes)
+{
+	struct part part = { kind, (uint32_t)bytes };
+
+	memcpy(forged.bytes + forged.n, &part, sizeof(part));
+	memcpy(forged.bytes + forged.n + sizeof(part), from, bytes);
+	forged.n += sizeof(part) + bytes;
+}
+
+static void add_ranges4(const struct range4 *ranges, size_t n)
+{
+	unsigned char packed[256];
+	size_t done;
+
+	add_part(PART_RANGES4, packed, packed4_put(ranges, n, &done, packed, sizeof(packed)));
+}
+
+static void hand_out(void *arg, int answer)
+{
+	(void)arg;
+	confined_tell(answer, forged.bytes, forged.n);
+}
+
+/* What comes of the forged answer: 0 or -errno. */
+static int heard(struct ranges *set, struct reader_report *report, char error[READER_TEXT_MAX], bool skip_bad)
+{
+	struct reader_options options = { .skip_bad = skip_bad };
+	struct reader reader = { .options = &options, .report = report, .set = set, .name = "it", .error = error };
+	struct listener l = { .reader = &reader };
+	int err;
+
+	*set = RANGES_EMPTY;
+	memset(report, 0, sizeof(*report));
+	error[0] = '\0';
+	err = confined_start(&l.process, -1, 0, hand_out, NULL) ?: hear_all(&l);
+	if (!err)
+		take_ranges(&l);
+	ranges_free(&l.got);
+	confined_stop(&l.process);
+	return err;
+}
+
+static struct ending ending(uint64_t n4, uint64_t n6)
+{
+	return (struct ending){ .format = "plain", .entries = n4 + n6, .lines = n4 + n6, .n4 = n4, .n6 = n6 };
+}
+
+#define FORGE(end, ...)                              \
+	do {                                         \
+		struct ending it = (end);            \
+		forged.n = 0;                        \
+		add_part(PART_END, &it, sizeof(it)); \
+		__VA_ARGS__;                         \
+	} while (0)
+
+#define REFUSED(...)                                                                               \
+	do {                                                                                       \
+		FORGE(__VA_ARGS__);                                                                \
+		CHECK(heard(&set, &report, error, false) < 0, "it is believed: %s", #__VA_ARGS__); \
+		ranges_free(&set);                                                                 \
+	} while (0)
+
+static void is_checked(void)
+{
+	static const struct range4 good4[] = { { 1, 1 }, { 3, 9 }, { 11, UINT32_MAX } };
+	static const struct range6 good6[] = { { 5, 5 }, { 7, 9 } };
+	static const struct range6 next[] = { { 1, 2 }, { 3, 4 } }, over[] = { { 1, 5 }, { 4, 9 } },
+				   turned[] = { { 9, 1 } };
+	static const unsigned char adjacent[] = { 0, 0 }, endless[] = { 0x80, 0x80 },
+				   beyond[] = { 0xfe, 0xff, 0xff, 0xff, 0x7f };
+	static const unsigned char much[2 * PART_MAX];
+	static const struct entry entry = { .family = 4 };
+	struct reader_report report;
+	char error[READER_TEXT_MAX];
+	struct ending end;
+	struct ranges set;
+
+	FORGE(ending(3, 2), add_ranges4(good4, 2), add_ranges4(good4 + 2, 1),
+	      add_part(PART_RANGES6, good6, sizeof(good6)));
+	if (!CHECK(!heard(&set, &report, error, false) && set.n4 == 3 && set.n6 == 2, "a good one is refused: %s",
+		   error))
+		return;
+	CHECK(!memcmp(set.v4, good4, sizeof(good4)) && !memcmp(set.v6, good6, sizeof(good6)), "another set");
+	ranges_free(&set);
+
+	REFUSED(ending(3, 0), add_ranges4(good4, 2)); /* it ends too early */
+	REFUSED(ending(2, 0), add_ranges4(good4, 3));
+	REFUSED(ending(4, 0), add_ranges4(good4, 2), add_ranges4(good4, 2)); /* from the beginning again */
+	REFUSED(ending(4, 0), add_ranges4(good4 + 1, 2), add_ranges4(good4, 2));
+	REFUSED(ending(2, 0), add_part(PART_RANGES4, adjacent, sizeof(adjacent)));
+	REFUSED(ending(1, 0), add_part(PART_RANGES4, endless, sizeof(endless)));
+	REFUSED(ending(1, 0), add_part(PART_RANGES4, beyond, sizeof(beyond)));
+	REFUSED(ending(1, 0), add_part(PART_RANGES4, "", 0));
+	REFUSED(ending(0, 2), add_part(PART_RANGES6, next, sizeof(next)));
+	REFUSED(ending(0, 2), add_part(PART_RANGES6, over, sizeof(over)));
+	REFUSED(ending(0, 1), add_part(PART_RANGES6, turned, sizeof(turned)));
+	REFUSED(ending(0, 1), add_part(PART_RANGES6, good6, sizeof(good6)));
+	REFUSED(ending(0, 1), add_part(PART_RANGES6, good6, sizeof(*good6) - 1));
+	REFUSED(ending(0, 0), add_ranges4(good4, 1), forged.bytes[0] = PART_RANGES4);
+	REFUSED(ending(1, 0), add_part(77, good4, 8));
+	REFUSED(ending(1, 0), add_part(PART_RANGES4, much, sizeof(much)));
+	REFUSED(ending(1, 0), add_part(PART_ENTRIES, &entry, sizeof(entry)));
+	REFUSED(ending(1, 0), add_part(PART_END, &end, sizeof(end)));
+	REFUSED(ending((uint64_t)1 << 60, 0), add_ranges4(good4, 2));
+	REFUSED(ending(0, (uint64_t)1 << 58), add_part(PART_RANGES6, good6, sizeof(good6)));
+	end = ending(3, 0);
+	end.entries = 2; /* fewer than ranges */
+	REFUSED(end, add_ranges4(good4, 3));
+	end = ending(3, 0);
+	end.duplicates = 4;
+	REFUSED(end, add_ranges4(good4, 3));
+	end = ending(3, 0);
+	strcpy(end.format, "none");
+	REFUSED(end, add_ranges4(good4, 3));
+	end = ending(3, 0);
+	memset(end.format, 'x', sizeof(end.format));
+	REFUSED(end, add_ranges4(good4, 3));
+	end = ending(3, 0);
+	end.bad = 1; /* and nobody asked to skip any */
+	REFUSED(end, add_ranges4(good4, 3));
+	end = ending(3, 0);
+	end.err = 5;
+	REFUSED(end, add_ranges4(good4, 3));
+
+	end = ending(0, 0);
+	end.bad = 2;
+	memset(end.bad_text, 0x1b, sizeof(end.bad_text));
+	FORGE(end);
+	CHECK(!heard(&set, &report, error, true) && strlen(report.bad_text[1]) < READER_TEXT_MAX &&
+		      !strchr(report.bad_text[0], 0x1b),
+	      "'%s'", report.bad_text[0]);
+	end.err = -EINVAL;
+	memset(end.error, 0x1b, sizeof(end.error));
+	FORGE(end);
+	CHECK(err_is(heard(&set, &report, error, true), EINVAL) && strlen(error) < READER_TEXT_MAX &&
+		      !strchr(error, 0x1b),
+	      "'%s'", error);
+}
+
+static const struct ktap_case cases[] = {
+	{ "is_confined", is_confined },
+	{ "is_killed", is_killed },
+	{ "is_bounded", is_bounded },
+	{ "is_checked", is_checked },
+};
+
+int main(void)
+{
+	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+}

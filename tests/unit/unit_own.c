@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What resolvers, leases and clocks write down, and which addresses of it a machine needs. */
+#include <string.h>
+
+#include "change/own_scan.h"
+#include "ktap.h"
+
+#define NOW 1795355458 /* 2026-11-22 13:50:58 */
+
+static void note(void *arg, struct addr addr, const char *what)
+{
+	char text[PREFIX_TEXT_MAX], *said = arg;
+
+	prefix_text(text, addr, -1);
+	/* "name server", "DHCP server", "gateway", "time server", "somebody": the first letter will do. */
+	snprintf(said + strlen(said), 256 - strlen(said), "%s%c %s", *said ? ", " : "",
+		 strncmp(what, "a", 1) ? *what == 't' ? 'd' : 's' : what[2], text);
+}
+
+static void texts(void)
+{
+	static const struct {
+		enum own_format format;
+		const char *text, *says;
+	} known[] = {
+		{ OWN_RESOLV, "nameserver 192.0.2.1\nnameserver\t2001:db8::1%eth0\r\n  NameServer 192.0.2.2 # old",
+		  "n 192.0.2.1, n 2001:db8::1, n 192.0.2.2" },
+		{ OWN_RESOLV, "#nameserver 192.0.2.1\nsearch 192.0.2.2\nnameserver x192.0.2.3\nnameserver 192.0.2",
+		  "" },
+		{ OWN_RESOLV, "nameservers 192.0.2.1\nnameserver\n192.0.2.2\nsearch nameserver 192.0.2.3", "" },
+		{ OWN_LEASE,
+		  "ADDRESS=192.0.2.9\nSERVER_ADDRESS=192.0.2.1\nDNS=192.0.2.2 192.0.2.3\nNTP=192.0.2.4\n"
+		  "ROUTER=192.0.2.5\nDOMAINNAME=192.0.2.6\n",
+		  "d 192.0.2.1, n 192.0.2.2, n 192.0.2.3, t 192.0.2.4, g 192.0.2.5" },
+		{ OWN_DHCLIENT,
+		  "lease {\n option dhcp-server-identifier 192.0.2.1;\n expire 0 2026/11/22 13:50:57;\n}\n"
+		  "lease {\n option dhcp-server-identifier 192.0.2.2;\n expire 0 2026/11/22 13:50:59;\n}\n",
+		  "d 192.0.2.2" },
+		{ OWN_DHCLIENT,
+		  "lease {\n option routers 192.0.2.1,192.0.2.2;\n option ntp-servers 192.0.2.3;\n}\nlease {\n"
+		  "expire never;option x 1;\noption domain-name-servers 192.0.2.4;\n}",
+		  "g 192.0.2.1, g 192.0.2.2, t 192.0.2.3, n 192.0.2.4" },
+		{ OWN_DHCLIENT,
+		  "lease{\n expire epoch 1795355457; # then\noption routers 192.0.2.1; }\n"
+		  "lease {\nexpire epoch 1795355459;\noption routers 192.0.2.2;\n}\nlease {\noption routers 192.0.2.3;",
+		  "g 192.0.2.2, g 192.0.2.3" },
+		{ OWN_CLOCK,
+		  "server 192.0.2.1 iburst\npool 2.debian.pool.ntp.org iburst\npeer 2001:db8::1\n! server 192.0.2.2\n"
+		  "local stratum 10\nallow 192.0.2.0/24\nserver time.example",
+		  "t 192.0.2.1, t 2001:db8::1" },
+		{ OWN_TIMESYNC, "[Time]\nNTP=192.0.2.1 time.example 2001:db8::1\n#NTP=192.0.2.2\nFallbackNTP=192.0.2.3",
+		  "t 192.0.2.1, t 2001:db8::1, t 192.0.2.3" },
+		{ OWN_DNSMASQ,
+		  "server=192.0.2.1#5353\nserver=/local.example/192.0.2.2\nserver=2001:db8::1@eth0\n"
+		  "listen-address=192.0.2.3\naddress=/x/192.0.2.4\n#server=192.0.2.5",
+		  "n 192.0.2.1, n 192.0.2.2, n 2001:db8::1" },
+		{ OWN_UNBOUND,
+		  "forward-zone:\n  name: \".\"\n\tforward-addr: 192.0.2.1@853#dns.example\n  forward-addr: 2001:db8::1\n"
+		  "  interface: 192.0.2.2\n",
+		  "n 192.0.2.1, n 2001:db8::1" },
+		{ OWN_SESSION, "UID=0\nREMOTE=1\nREMOTE_HOST=192.0.2.1\nREMOTE_USER=192.0.2.2\n", "s 192.0.2.1" },
+		{ OWN_SESSION, "REMOTE_HOST=here.example\n", "" },
+		{ OWN_RESOLV, "", "" },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		char said[256] = "";
+
+		own_scan(known[i].format, known[i].text, strlen(known[i].text), NOW, note, said);
+		CHECK(!strcmp(said, known[i].says), "%zu: '%s', not '%s'", i, said, known[i].says);
+	}
+}
+
+static void count(void *arg, struct addr addr, const char *what)
+{
+	(void)addr, (void)what;
+	++*(size_t *)arg;
+}
+
+/* However many there are on one line; of one lease, some. A NUL ends a line. */
+static void many(void)
+{
+	char text[8192] = "nameserver";
+	size_t n = 0;
+
+	for (int i = 0; i < 300; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), " 192.0.2.%d", i % 256);
+	own_scan(OWN_RESOLV, text, strlen(text), NOW, count, &n);
+	CHECK(n == 300, "%zu of a line", n);
+	memcpy(text, "routers   ", 10);
+	n = 0;
+	own_scan(OWN_DHCLIENT, text, strlen(text), NOW, count, &n);
+	CHECK(n == 32, "%zu of a lease", n);
+	n = 0;
+	own_scan(OWN_RESOLV, "nameserver 192.0.2.1\0 192.0.2.2\nnameserver 192.0.2.3", 53, NOW, count, &n);
+	CHECK(n == 2, "%zu beside a NUL", n);
+}
+
+int main(void)
+{
+	static const struct ktap_case run[] = {
+		{ "texts as programs write them", texts },
+		{ "many addresses", many },
+	};
+
+	return ktap_run(run, sizeof(run) / sizeof(*run));
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "change/exceptions.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "state/state.h"
+
+int exceptions_get(struct state *state, struct ranges *set)
+{
+	struct list_info *lists;
+	size_t n, i = 0;
+	int err = state_lists(state, &lists, &n);
+
+	*set = RANGES_EMPTY;
+	while (i < n && strcmp(lists[i].name, EXCEPTIONS) != 0)
+		i++;
+	if (!err && i < n)
+		err = state_list_whole_set(state, &lists[i], set);
+	free(lists);
+	return err;
+}
+
+int exceptions_put(struct state *state, const struct ranges *set)
+{
+	struct list_info list = { .name = EXCEPTIONS, .kind = LIST_ALLOW, .source = "allow" };
+	char number[NUMBER_TEXT_MAX];
+
+	if (!set->n4 && !set->n6)
+		return state_list_drop(state, EXCEPTIONS);
+	list.prefixes = ranges_count_prefixes(set);
+	snprintf(list.addresses, sizeof(list.addresses), "%s", number_text(number, ranges_count(set)));
+	utc_text(list.loaded, time(NULL));
+	return state_list_put(state, &list, set);
+}
+
+int exceptions_add(struct state *state, struct addr addr)
+{
+	struct ranges set = RANGES_EMPTY;
+	int err = exceptions_get(state, &set) ?:
+		  ranges_add_prefix(&set, addr, addr_width(addr.family)) ?:
+		  ranges_finish(&set) ?:
+		  exceptions_put(state, &set);
+
+	ranges_free(&set);
+	return err;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Live exceptions: an allow list of their own, which `allow` and `disallow` change. */
+#ifndef CHANGE_EXCEPTIONS_H
+#define CHANGE_EXCEPTIONS_H
+
+#include "sets/ranges.h"
+
+struct state;
+
+/* A name that no user's list can have. */
+#define EXCEPTIONS "(allow)"
+
+/* All lists are looked at: one whose name is damaged may be this. */
+int exceptions_get(struct state *state, struct ranges *set);
+int exceptions_put(struct state *state, const struct ranges *set);
+int exceptions_add(struct state *state, struct addr addr);
+
+#endif

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "change/guard_needs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "bpf/decide.h"
+#include "change/exceptions.h"
+#include "change/guard_rails.h"
+#include "change/own_addresses.h"
+#include "kernel/ask.h"
+#include "kernel/live.h"
+#include "state/events.h"
+#include "state/grants.h"
+
+int guard_force(struct guard *guard, const struct ranges *set)
+{
+	struct ranges both;
+	int err = ranges_finish(&guard->forced) ?: ranges_union(&both, &guard->forced, set);
+
+	if (err)
+		return err;
+	ranges_free(&guard->forced);
+	guard->forced = both;
+	return 0;
+}
+
+int guard_force_prefix(struct guard *guard, struct addr first, unsigned int length)
+{
+	return ranges_add_prefix(&guard->forced, first, length);
+}
+
+void guard_free(struct guard *guard)
+{
+	ranges_free(&guard->forced);
+}
+
+struct asked {
+	struct guard *guard;
+	struct state *state;
+	const struct live *live;
+	guard_covering_fn *covering;
+	const void *arg;
+	const char *who;
+};
+
+static bool is_dropped(const void *arg, struct addr addr)
+{
+	const struct asked *a = arg;
+
+	return a->covering(a->arg, addr) >= 0;
+}
+
+static bool is_forced(const struct guard *guard, struct addr addr)
+{
+	return guard->everything || ranges_covering(&guard->forced, addr) >= 0;
+}
+
+static void name(const struct asked *a, const struct own_address *own, char entry[PREFIX_TEXT_MAX],
+		 char host[PREFIX_TEXT_MAX])
+{
+	int length = a->covering(a->arg, own->addr);
+	struct addr first = own->addr;
+
+	prefix_text(host, own->addr, -1);
+	first.num &= ~addr_mask(first.family, (unsigned int)length);
+	prefix_text(entry, first, length);
+}
+
+/* It is news that this is dropped. A guest is not worth a hole that stays. */
+static int judge(const struct asked *a, const struct own_address *own)
+{
+	char entry[PREFIX_TEXT_MAX], host[PREFIX_TEXT_MAX], what[OWN_TEXT_MAX];
+	const char *who = a->who ?: entry;
+
+	name(a, own, entry, host);
+	own_text(what, own);
+	if (!a->guard->spare)
+		return guard_because("%s bans %s, %s; --force bans it", who, host, what);
+	if (a->guard->fixed || own->guest) {
+		if (!a->guard->told)
+			warn("%s bans %s, %s", who, host, what);
+		return 0;
+	}
+	a->guard->spared = true;
+	warn("%s bans %s, %s: it is allowed now; 'disallow %s --force' ends that", who, host, what, host);
+	event(a->live->context, (struct event){ EVENT_GUARD, .generation = a->live->g.number },
+	      "%s bans %s, %s: it is allowed now", who, host, what);
+	return exceptions_add(a->state, own->addr);
+}
+
+static int ask(const struct asked *a, const struct own_address *own)
+{
+	if (is_forced(a->guard, own->addr))
+		return state_grant(a->state, own->addr);
+	if (state_granted(a->state, own->addr) || (!a->guard->afresh && live_drops(a->live, own->addr)))
+		return 0;
+	return judge(a, own);
+}
+
+static int end_grants(const struct asked *a)
+{
+	struct addr *grants;
+	size_t n;
+	int err = state_grants(a->state, &grants, &n);
+
+	for (size_t i = 0; i < n && !err; i++)
+		if (a->covering(a->arg, grants[i]) < 0)
+			err = state_grant_drop(a->state, grants[i]);
+	free(grants);
+	return err;
+}
+
+int guard_needs(struct guard *guard, struct state *state, const struct live *live, guard_covering_fn *covering,
+		const void *arg, const char *who, bool whole)
+{
+	struct asked a = { guard, state, live, covering, arg, who };
+	struct own_address *own = NULL;
+	size_t n = 0;
+	int err = ranges_finish(&guard->forced);
+
+	guard->told = guard->spared; /* what is no reason for an exception comes once more with those that are */
+	guard->spared = false;
+	if (!err && !guard->again)
+		err = own_addresses(state, is_dropped, &a, &own, &n);
+	/* Better a filter that may drop too much than none. */
+	if (err && guard->spare && !err_is(err, ENOMEM)) {
+		warn("%s", reason(err));
+		err = n = 0;
+	}
+	/* The first that it bans is the one that is named. */
+	for (size_t i = 0; i < n && !err; i++)
+		err = ask(&a, &own[i]);
+	free(own);
+	return err || !whole ? err : end_grants(&a);
+}
+
+static int covering_set(const void *set, struct addr addr)
+{
+	return ranges_covering(set, addr);
+}
+
+int guard_set(struct guard *guard, struct state *state, const struct live *live, const struct ranges *set, bool whole)
+{
+	return guard_needs(guard, state, live, covering_set, set, NULL, whole);
+}
+
+static int covering_live(const void *live, struct addr addr)
+{
+	return live_drops(live, addr) ? (int)addr_width(addr.family) : -1;
+}
+
+int guard_in_force(struct guard *guard, struct state *state, const struct live *live)
+{
+	return guard_needs(guard, state, live, covering_live, live, "what is loaded", false);
+}
+
+int guard_gone(struct state *state, const struct ranges *gone)
+{
+	struct addr *grants;
+	size_t n;
+	int err = gone->n4 || gone->n6 ? state_grants(state, &grants, &n) : 0;
+
+	if (err || (!gone->n4 && !gone->n6))
+		return err;
+	for (size_t i = 0; i < n && !err; i++)
+		if (ranges_covering(gone, grants[i]) >= 0)
+			err = state_grant_drop(state, grants[i]);
+	free(grants);
+	return err;
+}
+
+int guard_all(const struct guard *guard, struct state *state, struct own_address **needs, size_t *n)
+{
+	int err = own_addresses(state, NULL, NULL, needs, n);
+
+	/* Going back, and a filter after a reboot, do not fail for that. */
+	if (!err || (!guard->again && !guard->spare))
+		return err;
+	free(*needs);
+	*needs = NULL;
+	return *n = 0;
+}
+
+__u32 guard_decide(const struct generation *g, struct addr addr)
+{
+	return addr.family == 4 ? decide_ipv4(g, (__u32)addr.num)
+				: decide_ipv6(g, (__u64)(addr.num >> 64), (__u64)addr.num);
+}

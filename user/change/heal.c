@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "change/heal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/context.h"
+#include "base/log.h"
+#include "base/state_path.h"
+#include "kernel/attach.h"
+#include "kernel/held.h"
+#include "state/settings.h"
+#include "state/state.h"
+
+/* How long a command that changes something may take until the packets cannot wait for its end, in ms. */
+#define LOCK_MS	  300
+#define LOCK_TURN 20
+
+/*
+ * False if somebody holds the lock for longer. A state that is gone is not made anew: *state is NULL then, or where it
+ * cannot be read; what is held is all that is known.
+ */
+static bool open_state(struct state **state, const struct context *context)
+{
+	struct context own = *context;
+	char path[STATE_PATH_MAX];
+	int err = -EBUSY;
+
+	own.wait = 0;
+	*state = NULL;
+	if (access(state_path(path, context->state, STATE_DATABASE), F_OK))
+		return true;
+	for (int ms = 0; err_is(err, EBUSY) && ms < LOCK_MS; ms += LOCK_TURN) {
+		if (ms)
+			poll(NULL, 0, LOCK_TURN);
+		err = state_open(state, &own, true);
+	}
+	if (!err_is(err, EBUSY))
+		return true;
+	/* What was committed can be read. */
+	if (state_open(state, &own, false))
+		*state = NULL;
+	return false;
+}
+
+/* Is it in the state? Then at is as that has it. */
+static bool is_kept(struct state *state, struct attachment *at)
+{
+	struct interface_info *kept;
+	bool is = false;
+	size_t n;
+
+	if (state_interfaces(state, &kept, &n))
+		return false;
+	for (size_t i = 0; i < n && !is; i++) {
+		is = !strcmp(kept[i].name, at->name);
+		if (!is)
+			continue;
+		at->shared = kept[i].shared;
+		at->mode = MODE_AUTO;
+		while (at->mode < MODE_SKB && strcmp(attach_mode_names[at->mode], kept[i].mode))
+			at->mode++;
+	}
+	free(kept);
+	return is;
+}
+
+/*
+ * Who detaches opens the filter before he waits for the lock, or finds the state damaged: what he may have detached is
+ * attached again only under the lock, and by a state that has it. *any: there was something to attach.
+ */
+static int attach_again(const struct context *context, struct held *held, struct state *state, bool locked, bool *any)
+{
+	const struct attachment *one;
+	bool by_force;
+	int err = 0;
+
+	*any = false;
+	for (size_t i = 0; (one = held_detached(held, i, &by_force)); i++) {
+		struct attachment at = { .shared = one->shared };
+		int is;
+
+		memcpy(at.name, one->name, sizeof(at.name));
+		if ((state && !is_kept(state, &at)) || (!by_force && !(state && locked)))
+			continue;
+		*any = true;
+		is = attach_one(context, &at);
+		if (is && !err_is(is, EEXIST))
+			err = is;
+	}
+	held_forget_detached(held);
+	return err;
+}
+
+/* What was committed is in force, or is about to be. */
+static __u64 committed(const struct context *context)
+{
+	struct state *state;
+	double number = 0;
+
+	if (!state_open(&state, context, false))
+		number = state_setting(state, SETTING_GENERATION, 0);
+	state_close(state);
+	return number > 0 ? (__u64)number : 0;
+}
+
+int heal(const struct context *context, struct held *held)
+{
+	unsigned int found, gap, pins;
+	struct state *state;
+	int err = 0, again;
+	bool locked, any;
+
+	held_expect(held, committed(context));
+	gap = held_look(held) & HELD_GAP;
+	if (gap)
+		err = held_close_gap(held);
+	locked = open_state(&state, context);
+	found = held_look(held);
+	pins = found & HELD_PINS;
+	if (locked && found & ~HELD_DETACHED)
+		err = held_repair(held);
+	again = attach_again(context, held, state, locked, &any);
+	err = err ?: again;
+	/* Who holds the lock may be about to pin them. */
+	if (!err && held_look(held) && locked)
+		err = because(-EIO, "%s", held_faults(held));
+	state_close(state);
+	return err ?: !locked && pins ? HEAL_LATER : gap || pins || any ? HEAL_DONE : HEAL_NOTHING;
+}

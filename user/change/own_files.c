@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* From files: resolvers, the upstreams of local ones, leases, clocks. Which program wrote them does not matter. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/close_fd.h"
+#include "change/own_internal.h"
+#include "change/own_scan.h"
+
+/* Longer files are read up to there, and of a directory so many. */
+#define TEXT_MAX  65536
+#define FILES_MAX 256
+
+/* A path that ends in '/': every file in it whose name has that ending. */
+static const struct source {
+	enum own_format format;
+	const char *path, *ending;
+} sources[] = {
+	{ OWN_RESOLV, "/etc/resolv.conf", NULL },
+	/* Behind a stub: systemd-resolved, NetworkManager, dnsmasq, unbound. */
+	{ OWN_RESOLV, "/run/systemd/resolve/resolv.conf", NULL },
+	{ OWN_RESOLV, "/run/NetworkManager/no-stub-resolv.conf", NULL },
+	{ OWN_RESOLV, "/run/dnsmasq/resolv.conf", NULL },
+	{ OWN_DNSMASQ, "/etc/dnsmasq.conf", NULL },
+	{ OWN_DNSMASQ, "/etc/dnsmasq.d/", "" },
+	{ OWN_UNBOUND, "/etc/unbound/unbound.conf", NULL },
+	{ OWN_UNBOUND, "/etc/unbound/unbound.conf.d/", ".conf" },
+	{ OWN_LEASE, "/run/systemd/netif/leases/", "" },
+	{ OWN_LEASE, "/var/lib/NetworkManager/", ".lease" },
+	{ OWN_DHCLIENT, "/var/lib/dhcp/", ".leases" },
+	{ OWN_DHCLIENT, "/var/lib/dhclient/", ".leases" },
+	{ OWN_DHCLIENT, "/var/lib/NetworkManager/", ".leases" },
+	{ OWN_CLOCK, "/etc/chrony/chrony.conf", NULL },
+	{ OWN_CLOCK, "/etc/chrony/conf.d/", ".conf" },
+	{ OWN_CLOCK, "/etc/chrony/sources.d/", ".sources" },
+	{ OWN_CLOCK, "/run/chrony-dhcp/", ".sources" },
+	{ OWN_CLOCK, "/etc/chrony.conf", NULL },
+	{ OWN_CLOCK, "/etc/ntp.conf", NULL },
+	{ OWN_CLOCK, "/etc/ntpsec/ntp.conf", NULL },
+	{ OWN_CLOCK, "/etc/openntpd/ntpd.conf", NULL },
+	{ OWN_TIMESYNC, "/etc/systemd/timesyncd.conf", NULL },
+	{ OWN_TIMESYNC, "/etc/systemd/timesyncd.conf.d/", ".conf" },
+	{ OWN_TIMESYNC, "/run/systemd/timesyncd.conf.d/", ".conf" },
+	{ OWN_SESSION, "/run/systemd/sessions/", "" },
+};
+
+/* Without the file nothing of it is used. One that we may not read is no reason to refuse every ban. */
+static void missing(struct learned *l, const char *path)
+{
+	if (errno != ENOENT && errno != EACCES && errno != ENOTDIR && errno != ELOOP && !l->err)
+		l->err = because(-errno, "%s: %s, so the guard rails do not know what this machine needs", path,
+				 strerror(errno));
+}
+
+struct text {
+	struct learned *l;
+	const char *path;
+};
+
+static void found(void *arg, struct addr addr, const char *what)
+{
+	const struct text *text = arg;
+
+	own_learn(text->l, addr, what, "%s", text->path);
+}
+
+static void read_file(struct learned *l, const struct source *source, const char *path, long long now)
+{
+	/* A named pipe must not make us wait. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	static char text[TEXT_MAX];
+	ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text));
+
+	if (got >= 0)
+		own_scan(source->format, text, (size_t)got, now, found, &(struct text){ l, path });
+	else if (fd < 0 || (errno != EISDIR && errno != EAGAIN))
+		missing(l, path);
+	close_fd(fd);
+}
+
+static bool ends_in(const char *name, const char *ending)
+{
+	size_t n = strlen(name), m = strlen(ending);
+
+	return n > m && !strcmp(name + n - m, ending);
+}
+
+/* Beside a session is a pipe by which its end is noticed. */
+static bool is_read(const char *name, const char *ending)
+{
+	return *name != '.' && ends_in(name, ending) && !ends_in(name, ".ref");
+}
+
+static void read_directory(struct learned *l, const struct source *source, long long now)
+{
+	char path[NAME_MAX + 64];
+	struct dirent *entry;
+	int files = 0;
+	DIR *dir = opendir(source->path);
+
+	if (!dir)
+		missing(l, source->path);
+	while (dir && files < FILES_MAX && (entry = readdir(dir))) {
+		if (!is_read(entry->d_name, source->ending))
+			continue;
+		files++;
+		snprintf(path, sizeof(path), "%s%s", source->path, entry->d_name);
+		read_file(l, source, path, now);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+int own_from_files(struct learned *l)
+{
+	long long now = time(NULL);
+
+	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]) && !l->err; i++) {
+		if (sources[i].ending)
+			read_directory(l, &sources[i], now);
+		else
+			read_file(l, &sources[i], sources[i].path, now);
+	}
+	return l->err;
+}

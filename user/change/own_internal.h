@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files named own_*.c share: each knows one source of what this machine needs. */
+#ifndef CHANGE_OWN_INTERNAL_H
+#define CHANGE_OWN_INTERNAL_H
+
+#include "base/log.h"
+#include "change/own_addresses.h"
+
+struct nlattr;
+
+struct learned {
+	own_wanted_fn *wanted; /* NULL: all */
+	const void *arg;
+	bool guests; /* what comes now is said by others than root */
+	struct own_address *at;
+	size_t n;
+	int err;
+};
+
+/* `what` lives on. Unspecified and loopback addresses are nobody's need. */
+PRINTF(4, 5) void own_learn(struct learned *l, struct addr addr, const char *what, const char *where, ...);
+bool own_wanted(const struct learned *l, struct addr addr);
+
+/* An address from a message of the kernel; family 0 where it is none. */
+struct addr own_bytes(int family, const void *bytes, size_t size);
+struct addr own_attr(int family, const struct nlattr *at);
+
+/* Interfaces, routes, tunnels: own_routes.c, own_tunnels.c. */
+int own_from_routes(struct learned *l);
+void own_from_wireguard(struct learned *l, unsigned int index, const char *name);
+void own_from_xfrm(struct learned *l);
+/* Resolvers, leases, clocks: own_files.c. */
+int own_from_files(struct learned *l);
+/* Who is logged in or connected: own_people.c. */
+void own_from_people(struct learned *l, struct state *state);
+
+#endif

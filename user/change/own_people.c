@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Who is logged in, and who is connected. A connection alone makes nobody a guest of sshd: otherwise whoever tries
+ * passwords could not be banned while he does. A process that sshd started for it does.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <linux/inet_diag.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <utmp.h>
+
+#include "base/grow.h"
+#include "base/netlink.h"
+#include "change/own_internal.h"
+#include "state/grants.h"
+
+static const char ssh_is[] = "the peer of this SSH session", others_is[] = "the peer of an SSH session",
+		  login_is[] = "somebody who is logged in", guest_is[] = "somebody who is connected",
+		  clock_is[] = "a time server in use", resolver_is[] = "a name server in use";
+
+struct connection {
+	struct addr peer;
+	unsigned int peer_port, port;
+};
+
+struct people {
+	struct learned *l;
+	bool *named; /* ports whose guests are guarded */
+	struct connection *at;
+	size_t n;
+	bool udp;
+};
+
+/* From here on users are people: what they connect to is not what the machine needs. sshd's sockets are root's. */
+#define PEOPLE 1000
+
+static int take(struct people *p, const struct connection *c)
+{
+	if (!GROW(p->at, p->n))
+		return -ENOMEM;
+	p->at[p->n++] = *c;
+	return 0;
+}
+
+static void on_socket(void *arg, const struct nlmsghdr *message)
+{
+	const struct inet_diag_msg *m = mnl_nlmsg_get_payload(message);
+	struct people *p = arg;
+	struct connection c;
+
+	if (mnl_nlmsg_get_payload_len(message) < sizeof(*m))
+		return;
+	c.peer = own_bytes(m->idiag_family, m->id.idiag_dst, sizeof(m->id.idiag_dst));
+	c.peer_port = ntohs(m->id.idiag_dport);
+	c.port = ntohs(m->id.idiag_sport);
+	addr_unmap(&c.peer);
+	if (!c.peer.family || !own_wanted(p->l, c.peer))
+		return;
+	if (c.peer_port == 123 && p->udp && m->idiag_uid < PEOPLE)
+		own_learn(p->l, c.peer, clock_is, "a socket to its port 123");
+	if ((c.peer_port == 53 || c.peer_port == 853) && m->idiag_uid < PEOPLE)
+		own_learn(p->l, c.peer, resolver_is, "a socket to its port %u", c.peer_port);
+	if (p->named[c.port] && !p->udp)
+		own_learn(p->l, c.peer, guest_is, "TCP port %u", c.port);
+	else if (!p->udp && !m->idiag_uid && take(p, &c) && !p->l->err)
+		p->l->err = -ENOMEM;
+}
+
+/*
+ * Without that part of the kernel, sockets are not known; leases, sessions and files are. The old question for TCP is
+ * about both families: walking the kernel's table of connections takes a millisecond where it is large.
+ */
+static int ask_sockets(struct people *p)
+{
+	static const struct inet_diag_req tcp = { .idiag_states = 1 << TCP_ESTABLISHED };
+	struct inet_diag_req_v2 udp = { .sdiag_protocol = IPPROTO_UDP, .idiag_states = 1 << TCP_ESTABLISHED };
+	struct mnl_socket *socket;
+	int err = netlink_open(&socket, NETLINK_SOCK_DIAG, 0, 0);
+
+	if (!err)
+		err = netlink_dump(socket, TCPDIAG_GETSOCK, &tcp, sizeof(tcp), on_socket, p);
+	p->udp = true;
+	for (int i = 0; i < 2 && !err; i++) {
+		udp.sdiag_family = i ? AF_INET6 : AF_INET;
+		err = netlink_dump(socket, SOCK_DIAG_BY_FAMILY, &udp, sizeof(udp), on_socket, p);
+		if (err_is(err, ENOENT)) /* without IPv6 */
+			err = 0;
+	}
+	if (socket)
+		mnl_socket_close(socket);
+	return err_is(err, EPROTONOSUPPORT) || err_is(err, EOPNOTSUPP) || err_is(err, ENOENT) ? 0 : err;
+}
+
+#define SSH_VARIABLE "SSH_CONNECTION="
+
+/* What SSH_CONNECTION is in that process's environment, in `text`: "192.0.2.1 50000 192.0.2.2 22". */
+static bool ssh_of(int pid, char text[128])
+{
+	char path[64], *entry = NULL;
+	bool found = false;
+	size_t room = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+	file = fopen(path, "re");
+	while (file && !found && getdelim(&entry, &room, '\0', file) > 0)
+		found = !strncmp(entry, SSH_VARIABLE, strlen(SSH_VARIABLE)) && entry[strlen(SSH_VARIABLE)];
+	if (found)
+		snprintf(text, 128, "%s", entry + strlen(SSH_VARIABLE));
+	free(entry);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+static struct addr first_word(const char *text)
+{
+	struct addr addr;
+
+	if (addr_parse(text, strcspn(text, "% "), &addr))
+		return (struct addr){ 0 };
+	addr_unmap(&addr);
+	return addr;
+}
+
+static int parent_of(int pid)
+{
+	char path[64], line[256];
+	int parent = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "re");
+	while (file && !parent && fgets(line, sizeof(line), file))
+		if (sscanf(line, "PPid: %d", &parent) != 1)
+			parent = 0;
+	if (file)
+		fclose(file);
+	return parent;
+}
+
+/* sudo and su remove SSH_CONNECTION, but a process above us still has it. */
+static void ask_ancestors(struct learned *l)
+{
+	const char *own = getenv("SSH_CONNECTION");
+	int pid = getppid();
+	char text[128];
+
+	if (own && *own) {
+		own_learn(l, first_word(own), ssh_is, "environment of process %d", getpid());
+		return;
+	}
+	while (pid > 1 && !ssh_of(pid, text))
+		pid = parent_of(pid);
+	if (pid > 1)
+		own_learn(l, first_word(text), ssh_is, "environment of process %d", pid);
+}
+
+/* The processes of a session may live on in screen or tmux: its connection must be there, too. */
+static void ask_process(const struct people *p, int pid)
+{
+	unsigned int peer_port, port;
+	struct addr addr;
+	char text[128];
+
+	if (!ssh_of(pid, text) || sscanf(text, "%*s %u %*s %u", &peer_port, &port) != 2)
+		return;
+	addr = first_word(text);
+	for (size_t i = 0; i < p->n; i++) {
+		const struct connection *c = &p->at[i];
+
+		if (c->peer.num == addr.num && c->peer.family == addr.family && c->peer_port == peer_port &&
+		    c->port == port)
+			own_learn(p->l, addr, others_is, "environment of process %d", pid);
+	}
+}
+
+static void ask_processes(const struct people *p)
+{
+	DIR *dir = p->n ? opendir("/proc") : NULL;
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (*entry->d_name >= '1' && *entry->d_name <= '9')
+			ask_process(p, atoi(entry->d_name));
+	if (dir)
+		closedir(dir);
+}
+
+/* mosh writes "192.0.2.1 via mosh [123]": it has no TCP connection. */
+static void ask_utmp(struct learned *l)
+{
+	FILE *file = fopen(_PATH_UTMP, "re");
+	struct utmp u;
+
+	while (file && fread(&u, sizeof(u), 1, file) == 1) {
+		char host[sizeof(u.ut_host) + 1], line[sizeof(u.ut_line) + 1];
+		bool v4 = !u.ut_addr_v6[1] && !u.ut_addr_v6[2] && !u.ut_addr_v6[3];
+		struct addr addr = own_bytes(v4 ? AF_INET : AF_INET6, u.ut_addr_v6, sizeof(u.ut_addr_v6));
+
+		if (u.ut_type != USER_PROCESS || (kill(u.ut_pid, 0) && errno == ESRCH))
+			continue;
+		snprintf(host, sizeof(host), "%.*s", (int)sizeof(u.ut_host), u.ut_host);
+		snprintf(line, sizeof(line), "%.*s", (int)sizeof(u.ut_line), u.ut_line);
+		own_learn(l, addr.num ? addr : first_word(host), login_is, "%s, %s", _PATH_UTMP, line);
+	}
+	if (file)
+		fclose(file);
+}
+
+void own_from_people(struct learned *l, struct state *state)
+{
+	struct people p = { .l = l, .named = calloc(TCP_PORTS, sizeof(*p.named)) };
+	int err = p.named ? state_guarded_ports(state, p.named) : -ENOMEM;
+
+	l->guests = true;
+	err = err ?: ask_sockets(&p);
+	if (err && !l->err)
+		l->err = because(err, "the guard rails cannot ask who is connected: %s", reason(err));
+	ask_ancestors(l);
+	ask_utmp(l);
+	ask_processes(&p);
+	l->guests = false;
+	free(p.named);
+	free(p.at);
+}

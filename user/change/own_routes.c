@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* From rtnetlink: this machine's addresses, gateways, and the far ends of its links and tunnels. */
+#include <errno.h>
+#include <net/if.h> /* before the kernel's own of that name */
+
+#include <linux/if_link.h>
+#include <linux/if_tunnel.h>
+#include <linux/nexthop.h>
+#include <linux/rtnetlink.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/netlink.h"
+#include "change/own_internal.h"
+
+static const char interface_is[] = "an address of this machine", gateway_is[] = "a gateway in use",
+		  peer_is[] = "a point-to-point peer", tunnel_is[] = "the far end of a tunnel";
+
+static const char *name_of(unsigned int index, char name[IF_NAMESIZE])
+{
+	if (!if_indextoname(index, name))
+		snprintf(name, IF_NAMESIZE, "%u", index);
+	return name;
+}
+
+static void learn_at(struct learned *l, struct addr addr, const char *what, unsigned int index)
+{
+	char name[IF_NAMESIZE];
+
+	addr_unmap(&addr);
+	if (addr.family && own_wanted(l, addr))
+		own_learn(l, addr, what, "interface %s", name_of(index, name));
+}
+
+static void on_address(void *arg, const struct nlmsghdr *message)
+{
+	const struct ifaddrmsg *header = mnl_nlmsg_get_payload(message);
+	const struct nlattr *at, *local = NULL, *address = NULL;
+	struct addr ours, peer;
+
+	mnl_attr_for_each(at, message, sizeof(*header))
+	{
+		if (mnl_attr_get_type(at) == IFA_LOCAL)
+			local = at;
+		if (mnl_attr_get_type(at) == IFA_ADDRESS)
+			address = at;
+	}
+	if (header->ifa_scope == RT_SCOPE_HOST || (!local && !address))
+		return;
+	ours = own_attr(header->ifa_family, local ?: address);
+	learn_at(arg, ours, interface_is, header->ifa_index);
+	if (!local || !address)
+		return;
+	/* Where both are present and differ, IFA_ADDRESS is the peer's. */
+	peer = own_attr(header->ifa_family, address);
+	if (peer.num != ours.num)
+		learn_at(arg, peer, peer_is, header->ifa_index);
+}
+
+/* Which attribute of which kind of link is the other end. */
+static const struct {
+	const char *kind;
+	int attribute;
+} far_ends[] = {
+	{ "ipip", IFLA_IPTUN_REMOTE },	  { "sit", IFLA_IPTUN_REMOTE },	    { "ip6tnl", IFLA_IPTUN_REMOTE },
+	{ "gre", IFLA_GRE_REMOTE },	  { "gretap", IFLA_GRE_REMOTE },    { "ip6gre", IFLA_GRE_REMOTE },
+	{ "ip6gretap", IFLA_GRE_REMOTE }, { "erspan", IFLA_GRE_REMOTE },    { "ip6erspan", IFLA_GRE_REMOTE },
+	{ "vti", IFLA_VTI_REMOTE },	  { "vti6", IFLA_VTI_REMOTE },	    { "vxlan", IFLA_VXLAN_GROUP },
+	{ "vxlan", IFLA_VXLAN_GROUP6 },	  { "geneve", IFLA_GENEVE_REMOTE }, { "geneve", IFLA_GENEVE_REMOTE6 },
+};
+
+static void on_tunnel(struct learned *l, const char *kind, const struct nlattr *data, unsigned int index)
+{
+	const struct nlattr *at;
+
+	mnl_attr_for_each_nested(at, data)
+	{
+		size_t size = mnl_attr_get_payload_len(at);
+
+		for (size_t i = 0; i < sizeof(far_ends) / sizeof(far_ends[0]); i++)
+			if (mnl_attr_get_type(at) == far_ends[i].attribute && !strcmp(kind, far_ends[i].kind))
+				learn_at(l, own_attr(size == 4 ? AF_INET : AF_INET6, at), tunnel_is, index);
+	}
+}
+
+static void on_link(void *arg, const struct nlmsghdr *message)
+{
+	const struct ifinfomsg *header = mnl_nlmsg_get_payload(message);
+	const struct nlattr *at, *in, *data = NULL;
+	char name[IF_NAMESIZE], kind[16] = "";
+
+	mnl_attr_for_each(at, message, sizeof(*header))
+	{
+		if ((at->nla_type & NLA_TYPE_MASK) != IFLA_LINKINFO)
+			continue;
+		mnl_attr_for_each_nested(in, at)
+		{
+			if (mnl_attr_get_type(in) == IFLA_INFO_KIND)
+				snprintf(kind, sizeof(kind), "%.*s", (int)mnl_attr_get_payload_len(in),
+					 mnl_attr_get_str(in));
+			if (mnl_attr_get_type(in) == IFLA_INFO_DATA)
+				data = in;
+		}
+	}
+	if (!strcmp(kind, "wireguard"))
+		own_from_wireguard(arg, (unsigned int)header->ifi_index,
+				   name_of((unsigned int)header->ifi_index, name));
+	else if (data)
+		on_tunnel(arg, kind, data, (unsigned int)header->ifi_index);
+}
+
+static void on_gateway(struct learned *l, int family, const struct nlattr *at, unsigned int table)
+{
+	const struct rtvia *via = mnl_attr_get_payload(at);
+	size_t size = mnl_attr_get_payload_len(at);
+	struct addr addr = { 0 };
+
+	if (mnl_attr_get_type(at) == RTA_GATEWAY)
+		addr = own_attr(family, at);
+	if (mnl_attr_get_type(at) == RTA_VIA && size > sizeof(*via))
+		addr = own_bytes(via->rtvia_family, via->rtvia_addr, size - sizeof(*via));
+	own_learn(l, addr, gateway_is, "route table %u", table);
+}
+
+static void on_paths(struct learned *l, int family, const struct nlattr *paths, unsigned int table)
+{
+	const struct rtnexthop *path = mnl_attr_get_payload(paths);
+	const struct nlattr *attr; /* the name that libmnl's macro takes */
+
+	for (int left = mnl_attr_get_payload_len(paths); left > 0 && RTNH_OK(path, left); path = RTNH_NEXT(path)) {
+		mnl_attr_for_each_payload((void *)RTNH_DATA(path), path->rtnh_len - sizeof(*path))
+			on_gateway(l, family, attr, table);
+		left -= RTNH_ALIGN(path->rtnh_len);
+	}
+}
+
+static void on_route(void *arg, const struct nlmsghdr *message)
+{
+	const struct rtmsg *header = mnl_nlmsg_get_payload(message);
+	unsigned int table = header->rtm_table;
+	const struct nlattr *at;
+
+	mnl_attr_for_each(at, message, sizeof(*header))
+	{
+		if (mnl_attr_get_type(at) == RTA_TABLE) /* it comes first */
+			table = mnl_attr_get_u32(at);
+		if (mnl_attr_get_type(at) == RTA_MULTIPATH)
+			on_paths(arg, header->rtm_family, at, table);
+		else
+			on_gateway(arg, header->rtm_family, at, table);
+	}
+}
+
+static void on_nexthop(void *arg, const struct nlmsghdr *message)
+{
+	const struct nhmsg *header = mnl_nlmsg_get_payload(message);
+	const struct nlattr *at;
+	unsigned int id = 0;
+
+	mnl_attr_for_each(at, message, sizeof(*header))
+	{
+		if (mnl_attr_get_type(at) == NHA_ID) /* it comes first */
+			id = mnl_attr_get_u32(at);
+		if (mnl_attr_get_type(at) == NHA_GATEWAY)
+			own_learn(arg, own_attr(header->nh_family, at), gateway_is, "nexthop %u", id);
+	}
+}
+
+int own_from_routes(struct learned *l)
+{
+	static const struct {
+		struct ifinfomsg header;
+		struct nlattr at;
+		__u32 mask;
+	} links = { .at = { sizeof(struct nlattr) + sizeof(__u32), IFLA_EXT_MASK }, .mask = RTEXT_FILTER_SKIP_STATS };
+	struct mnl_socket *socket;
+	int err = netlink_open(&socket, NETLINK_ROUTE, 0, 0);
+
+	if (err)
+		return err;
+	err = netlink_dump(socket, RTM_GETADDR, NULL, sizeof(struct ifaddrmsg), on_address, l)
+		      ?: netlink_dump(socket, RTM_GETROUTE, NULL, sizeof(struct rtmsg), on_route, l);
+	if (!err) {
+		/* Nexthops came with 5.3. With net.ipv4.nexthop_compat_mode=0 routes do not show the gateways of
+		 * theirs. */
+		err = netlink_dump(socket, RTM_GETNEXTHOP, NULL, sizeof(struct nhmsg), on_nexthop, l);
+		if (err_is(err, EOPNOTSUPP))
+			err = 0;
+	}
+	err = err ?: netlink_dump(socket, RTM_GETLINK, &links, sizeof(links), on_link, l);
+	mnl_socket_close(socket);
+	if (!err)
+		own_from_xfrm(l);
+	return err ? because(err, "the guard rails cannot ask for this machine's addresses: %s", errno_text(err)) : 0;
+}

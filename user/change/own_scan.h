@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Texts that name what this machine uses, in the forms of the programs that write them. */
+#ifndef CHANGE_OWN_SCAN_H
+#define CHANGE_OWN_SCAN_H
+
+#include <stddef.h>
+
+#include "sets/address.h"
+
+enum own_format {
+	OWN_RESOLV,   /* resolv.conf */
+	OWN_LEASE,    /* of systemd-networkd and NetworkManager */
+	OWN_DHCLIENT, /* leases of dhclient; those that have run out say nothing */
+	OWN_CLOCK,    /* chrony, ntpd, ntpsec, openntpd */
+	OWN_TIMESYNC, /* systemd-timesyncd */
+	OWN_DNSMASQ,
+	OWN_UNBOUND,
+	OWN_SESSION, /* of systemd-logind */
+	OWN_FORMATS
+};
+
+/*
+ * Calls `found` for each address that the text names as what it is for; `what` lives on: "a name server in use". Any
+ * bytes are taken: what is no address says nothing. `now` is in seconds since the epoch.
+ */
+typedef void own_found_fn(void *arg, struct addr addr, const char *what);
+void own_scan(enum own_format format, const char *text, size_t size, long long now, own_found_fn *found, void *arg);
+
+#endif

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* From the kernel: with whom WireGuard and IPsec speak. Without these parts of the kernel, with nobody. */
+#include <errno.h>
+#include <linux/genetlink.h>
+#include <linux/wireguard.h>
+#include <linux/xfrm.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <netinet/in.h>
+
+#include "base/netlink.h"
+#include "change/own_internal.h"
+
+static const char wireguard_is[] = "a WireGuard peer's endpoint", ipsec_is[] = "an IPsec endpoint";
+
+static void on_family(void *arg, const struct nlmsghdr *message)
+{
+	const struct nlattr *at;
+	uint16_t id = 0;
+	bool is = false;
+
+	mnl_attr_for_each(at, message, sizeof(struct genlmsghdr))
+	{
+		if (mnl_attr_get_type(at) == CTRL_ATTR_FAMILY_ID)
+			id = mnl_attr_get_u16(at);
+		if (mnl_attr_get_type(at) == CTRL_ATTR_FAMILY_NAME)
+			is = !strcmp(mnl_attr_get_str(at), WG_GENL_NAME);
+	}
+	if (is)
+		*(uint16_t *)arg = id;
+}
+
+struct device {
+	struct learned *l;
+	const char *name;
+};
+
+static void on_endpoint(const struct device *d, const struct nlattr *at)
+{
+	const struct sockaddr_in *v4 = mnl_attr_get_payload(at);
+	const struct sockaddr_in6 *v6 = mnl_attr_get_payload(at);
+	size_t size = mnl_attr_get_payload_len(at);
+	struct addr addr = { 0 };
+
+	if (size >= sizeof(*v4) && v4->sin_family == AF_INET)
+		addr = own_bytes(AF_INET, &v4->sin_addr, 4);
+	if (size >= sizeof(*v6) && v6->sin6_family == AF_INET6)
+		addr = own_bytes(AF_INET6, &v6->sin6_addr, 16);
+	own_learn(d->l, addr, wireguard_is, "interface %s", d->name);
+}
+
+static void on_device(void *arg, const struct nlmsghdr *message)
+{
+	const struct nlattr *at, *peer, *of;
+
+	mnl_attr_for_each(at, message, sizeof(struct genlmsghdr)) if (mnl_attr_get_type(at) == WGDEVICE_A_PEERS)
+		mnl_attr_for_each_nested(peer, at)
+			mnl_attr_for_each_nested(of, peer) if (mnl_attr_get_type(of) == WGPEER_A_ENDPOINT)
+				on_endpoint(arg, of);
+}
+
+/* What the kernel does not have, and what an ordinary user may not ask, nobody needs. */
+static void end(struct learned *l, int err, const char *what)
+{
+	if (err && !l->err && !err_is(err, EPROTONOSUPPORT) && !err_is(err, EOPNOTSUPP) && !err_is(err, ENODEV) &&
+	    !err_is(err, EPERM))
+		l->err = because(err, "the guard rails cannot ask for the endpoints of %s: %s", what, errno_text(err));
+}
+
+void own_from_wireguard(struct learned *l, unsigned int index, const char *name)
+{
+	static const struct genlmsghdr families = { .cmd = CTRL_CMD_GETFAMILY, .version = 2 };
+	struct {
+		struct genlmsghdr header;
+		struct nlattr at;
+		uint32_t index;
+	} device = { { .cmd = WG_CMD_GET_DEVICE, .version = WG_GENL_VERSION },
+		     { sizeof(struct nlattr) + sizeof(uint32_t), WGDEVICE_A_IFINDEX },
+		     index };
+	struct device to = { l, name };
+	struct mnl_socket *socket;
+	uint16_t family = 0;
+	int err = netlink_open(&socket, NETLINK_GENERIC, 0, 0);
+
+	if (!err) {
+		err = netlink_dump(socket, GENL_ID_CTRL, &families, sizeof(families), on_family, &family);
+		if (!err && family)
+			err = netlink_dump(socket, family, &device, sizeof(device), on_device, &to);
+		mnl_socket_close(socket);
+	}
+	end(l, err, name);
+}
+
+static void learn_pair(struct learned *l, int family, const xfrm_address_t *a, const xfrm_address_t *b,
+		       const char *where)
+{
+	own_learn(l, own_bytes(family, a, sizeof(*a)), ipsec_is, "%s", where);
+	own_learn(l, own_bytes(family, b, sizeof(*b)), ipsec_is, "%s", where);
+}
+
+static void on_state(void *arg, const struct nlmsghdr *message)
+{
+	const struct xfrm_usersa_info *sa = mnl_nlmsg_get_payload(message);
+
+	if (mnl_nlmsg_get_payload_len(message) >= sizeof(*sa))
+		learn_pair(arg, sa->family, &sa->id.daddr, &sa->saddr, "XFRM state");
+}
+
+static void on_policy(void *arg, const struct nlmsghdr *message)
+{
+	const struct nlattr *at;
+
+	mnl_attr_for_each(at, message, sizeof(struct xfrm_userpolicy_info))
+	{
+		const struct xfrm_user_tmpl *way = mnl_attr_get_payload(at);
+
+		if (mnl_attr_get_type(at) != XFRMA_TMPL)
+			continue;
+		for (size_t n = mnl_attr_get_payload_len(at) / sizeof(*way); n; n--, way++)
+			learn_pair(arg, way->family, &way->id.daddr, &way->saddr, "XFRM policy");
+	}
+}
+
+/* Opening a socket of a family loads its module: none is loaded for a question. */
+static bool has_xfrm(void)
+{
+	FILE *file = fopen("/proc/net/netlink", "re");
+	bool found = !file;
+	char line[256];
+
+	while (file && !found && fgets(line, sizeof(line), file)) {
+		char *family = strchr(line, ' ');
+
+		found = family && strtol(family, NULL, 10) == NETLINK_XFRM;
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
+void own_from_xfrm(struct learned *l)
+{
+	struct mnl_socket *socket;
+	int err;
+
+	if (!has_xfrm())
+		return;
+	err = netlink_open(&socket, NETLINK_XFRM, 0, 0);
+	if (!err) {
+		err = netlink_dump(socket, XFRM_MSG_GETSA, NULL, sizeof(struct xfrm_usersa_id), on_state, l)
+			      ?: netlink_dump(socket, XFRM_MSG_GETPOLICY, NULL, sizeof(struct xfrm_userpolicy_id),
+					      on_policy, l);
+		mnl_socket_close(socket);
+	}
+	end(l, err, "IPsec");
+}

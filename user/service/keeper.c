@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "service/keeper.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "base/state_path.h"
+#include "change/heal.h"
+#include "kernel/held.h"
+#include "kernel/live.h"
+#include "observe/metrics.h"
+#include "service/jobs.h"
+#include "service/observer.h"
+#include "service/retry.h"
+#include "state/events.h"
+
+/* A banned packet is to pass for less than a second, on a busy machine too: a quarter until it is seen. */
+#define LOOK_EVERY 250
+
+/* What cannot be healed now (no bpffs, no memory): the same again, in ms. */
+#define HEAL_AGAIN     1000
+#define HEAL_AGAIN_MAX 10000
+
+struct keeper {
+	const struct context *context;
+	struct observer *observer;
+	struct held *held;
+	struct jobs jobs;
+	int64_t look_at;
+	struct retry retry;
+	struct faults faults;
+	char healing[sizeof(((struct faults *)0)->text)]; /* what the job that runs heals */
+	bool broken, later;				  /* it could not be healed; it waits for another command */
+	bool blind;					  /* the state cannot be read */
+	time_t blind_since;
+	dev_t state_dev; /* of its file */
+	ino_t state_ino;
+};
+
+int keeper_open(struct keeper **keeper, const struct context *context, struct observer *observer)
+{
+	struct keeper *k = calloc(1, sizeof(*k));
+	int err = k ? held_open(&k->held, context) : -ENOMEM;
+
+	*keeper = k;
+	if (err)
+		return err;
+	k->context = k->jobs.context = context;
+	k->observer = observer;
+	k->retry = (struct retry){ .first = HEAL_AGAIN, .most = HEAL_AGAIN_MAX, .at = INT64_MAX };
+	return 0;
+}
+
+void keeper_close(struct keeper *k)
+{
+	if (!k)
+		return;
+	jobs_stop(&k->jobs);
+	held_close(k->held);
+	free(k);
+}
+
+static void publish(struct keeper *k)
+{
+	k->faults.now = k->broken || k->later || k->blind;
+	observer_faults(k->observer, &k->faults);
+}
+
+static void begins(struct keeper *k, const char *what)
+{
+	const struct event fault = { EVENT_FAULT, .generation = kernel_live_generation(k->context) };
+
+	snprintf(k->faults.text, sizeof(k->faults.text), "%s", what);
+	k->faults.n++;
+	k->faults.last = time(NULL);
+	event(k->context, fault, "%s", what);
+}
+
+static void ends(struct keeper *k, const char *what)
+{
+	const struct event end = { EVENT_HEALED, .generation = kernel_live_generation(k->context) };
+
+	event(k->context, end, "%s", what);
+}
+
+static void healed(struct keeper *k)
+{
+	ends(k, k->healing);
+	k->broken = k->later = false;
+	k->healing[0] = '\0';
+	retry_forget(&k->retry);
+}
+
+#define EXIT_LATER 3
+
+/* In a process of its own, which has the descriptors, too. */
+static int heal_run(const struct context *context, void *arg)
+{
+	struct keeper *k = arg;
+	int is = heal(context, k->held);
+
+	if (is < 0)
+		return k->broken ? EXIT_ERROR
+				 : fail("%s: cannot be made again: %s; while the service runs, the filter goes on",
+					k->healing, reason(is));
+	return is == HEAL_DONE ? EXIT_DONE : is == HEAL_LATER ? EXIT_LATER : EXIT_PASSES;
+}
+
+static void start(struct keeper *k, int64_t now)
+{
+	const char *faults = held_faults(k->held);
+	bool same = !strcmp(faults, k->healing);
+
+	/* What could not be healed is not tried at every look. */
+	if (same && k->broken && now < k->retry.at)
+		return;
+	if (!same) {
+		k->broken = k->later = false;
+		retry_forget(&k->retry);
+		snprintf(k->healing, sizeof(k->healing), "%s", faults);
+	}
+	if (jobs_add(&k->jobs, &(struct job){ .kind = JOB_HEAL, .run = heal_run, .arg = k }, NULL, NULL, 0) ||
+	    jobs_start(&k->jobs))
+		warn("%s: there is no memory to heal it", faults);
+}
+
+/* Of a mount over its directory the kernel tells nobody. */
+static bool state_is_another(struct keeper *k)
+{
+	char path[STATE_PATH_MAX];
+	struct stat st = { 0 };
+	bool is;
+
+	if (stat(state_path(path, k->context->state, STATE_DATABASE), &st))
+		st.st_ino = 0;
+	is = st.st_ino != k->state_ino || st.st_dev != k->state_dev;
+	k->state_ino = st.st_ino;
+	k->state_dev = st.st_dev;
+	return is;
+}
+
+bool keeper_turn(struct keeper *k, int64_t now)
+{
+	bool another;
+
+	jobs_limit(&k->jobs, now);
+	if (now < k->look_at || k->jobs.pid)
+		return false;
+	another = state_is_another(k);
+	k->look_at = now + LOOK_EVERY;
+	if (held_look(k->held)) {
+		start(k, now);
+	} else if (k->broken || k->later) {
+		healed(k);
+		publish(k);
+	}
+	return another;
+}
+
+void keeper_look(struct keeper *k)
+{
+	k->look_at = clock_ms();
+}
+
+static bool is_new(const struct keeper *k)
+{
+	return !k->broken && !k->later;
+}
+
+bool keeper_ended(struct keeper *k)
+{
+	struct job *job;
+	int status;
+
+	if (!jobs_ended(&k->jobs, &job, &status))
+		return false;
+	job_free(job);
+	status = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_ERROR;
+	k->look_at = clock_ms();
+	if (status == EXIT_PASSES) {
+		held_forget_detached(k->held);
+		k->healing[0] = '\0';
+		return false;
+	}
+	if (is_new(k))
+		begins(k, k->healing);
+	if (status == EXIT_DONE) {
+		warn("%s: made again", k->healing);
+		healed(k);
+	} else if (status == EXIT_LATER) {
+		if (!k->later)
+			warn("%s: made again when the command that works now has ended", k->healing);
+		k->later = true;
+		k->look_at += LOOK_EVERY;
+	} else {
+		k->broken = true;
+		retry_later(&k->retry, clock_ms());
+	}
+	publish(k);
+	return status == EXIT_DONE;
+}
+
+int64_t keeper_due(const struct keeper *k)
+{
+	return k->jobs.pid ? INT64_MAX : k->look_at;
+}
+
+void keeper_state(struct keeper *k, const char *why)
+{
+	char text[sizeof(k->faults.text)];
+
+	if (k->blind == !!why)
+		return;
+	k->blind = why;
+	if (why) {
+		k->blind_since = time(NULL);
+		begins(k, why);
+	} else {
+		/* What was said when it went could not be written where it was gone. */
+		snprintf(text, sizeof(text), "the state can be read again, which it could not be since %s",
+			 utc_text((char[UTC_TEXT_MAX]){ 0 }, k->blind_since));
+		ends(k, text);
+	}
+	publish(k);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Keeps the filter whole: holds a descriptor of every part, looks four times a second whether all are in place, has
+ * made again what is not, and says so: in the log, as an event, on /healthz and in the metrics.
+ */
+#ifndef SERVICE_KEEPER_H
+#define SERVICE_KEEPER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct context;
+struct keeper;
+struct observer;
+
+/* 0 or -errno with the reason recorded. */
+int keeper_open(struct keeper **keeper, const struct context *context, struct observer *observer);
+void keeper_close(struct keeper *keeper);
+
+/* Looks, if it is time to, and starts what heals, whatever other jobs run. True: the state is another file. */
+bool keeper_turn(struct keeper *keeper, int64_t now);
+/* A command has changed something: look at it soon. */
+void keeper_look(struct keeper *keeper);
+/* A process has ended. True if it was the one that heals, and something was healed. */
+bool keeper_ended(struct keeper *keeper);
+/* When to call keeper_turn(), in ms of CLOCK_MONOTONIC. */
+int64_t keeper_due(const struct keeper *keeper);
+
+/* Why the state cannot be read; NULL: it can. */
+void keeper_state(struct keeper *keeper, const char *why);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the operator told the guard rails: which of the machine's needs may be banned, and whose guests are guarded. */
+#ifndef STATE_GRANTS_H
+#define STATE_GRANTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sets/address.h"
+
+struct state;
+
+/* --force was given for the ban of this address, and it is banned since. */
+int state_grant(struct state *state, struct addr addr);
+bool state_granted(struct state *state, struct addr addr);
+int state_grant_drop(struct state *state, struct addr addr);
+/* All of them; free() the array. */
+int state_grants(struct state *state, struct addr **grants, size_t *n);
+
+/* A TCP port whose guests are guarded. */
+int state_guard_port(struct state *state, unsigned int port, bool guarded);
+/* `ports` has TCP_PORTS entries, which are false so far. */
+#define TCP_PORTS 65536
+int state_guarded_ports(struct state *state, bool *ports);
+
+#endif
