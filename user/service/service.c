@@ -248,6 +248,7 @@ static void finish(struct service *s, struct job *job, int status)
 	if (report)
 		say("%s: done", job_text(text, job));
 	s->started = true;
+	keeper_look(s->keeper); /* before anybody is told that it is ready */
 	if (done || !retry(s, job))
 		job_free(job);
 }
