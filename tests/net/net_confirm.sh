@@ -65,6 +65,7 @@ every_verb() {
 	bloom enforce shade --confirm 1h
 	bloom tune --headroom 50 --confirm 1h
 	verdicts 47.0.0.2=drop 45.0.0.1=pass 46.0.0.1=drop
+	is "$(get "[.waiting[]|.name] | sort" show)" '["(allow)","47.0.0.1","47.0.0.2","headroom","shade"]' "what waits"
 	refused "waits for confirmation" add 47.0.0.2
 	refused "waits for confirmation" del 47.0.0.2
 	refused "waits for confirmation" allow 45.0.0.2

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* show: interfaces, stages, sizes, memory */
+#include <math.h>
+
 #include "filter/layout.h"
 #include "kernel/attach.h"
 #include "base/clean_text.h"
 #include "observe/in_force.h"
+#include "state/state.h"
 #include "verbs/verbs.h"
 
 static json_t *interfaces_json(const struct attachment *list, size_t n)
@@ -46,11 +49,46 @@ static void warn_rate(const struct inforce *s)
 		     s->image[0] ? "make the image again with more --headroom" : "'xdp-bloom rotate' makes it bigger");
 }
 
-static int show_json(const struct context *context, const struct inforce *s, const struct attachment *list, size_t n)
+/* What goes back unless it is confirmed. Without a state nothing does. */
+static void waiting_take(const struct context *context, struct pending **pending, size_t *n)
+{
+	struct state *state = NULL;
+
+	if (state_open(&state, context, false) || state_pending(state, pending, n))
+		*n = 0;
+	state_close(state);
+}
+
+static double seconds_left(const struct pending *pending)
+{
+	return ceil((double)pending_left(pending, 0) / 1e9);
+}
+
+static json_t *waiting_json(const struct pending *pending, size_t n)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(array, json_pack("{s:o, s:I}", "name", out_text(pending[i].name), "seconds_left",
+						       (json_int_t)seconds_left(&pending[i])));
+	return array;
+}
+
+static void waiting_text(const struct pending *pending, size_t n)
+{
+	char name[LIST_NAME_MAX];
+
+	for (size_t i = 0; i < n; i++)
+		printf("%-11s %s: goes back in %.0f s unless you run: xdp-bloom confirm\n", i ? "" : "waiting",
+		       clean_copy(name, sizeof(name), pending[i].name), seconds_left(&pending[i]));
+}
+
+static int show_json(const struct context *context, const struct inforce *s, const struct attachment *list, size_t n,
+		     json_t *waiting)
 {
 	return out_json(context,
 			json_pack("{s:I, s:o, s:o, s:{s:I, s:I}, s:I, s:o, s:o, s:{s:s, s:i, s:f, s:f},"
-				  " s:{s:f, s:f, s:f, s:f, s:b}, s:{s:f, s:f}, s:o}",
+				  " s:{s:f, s:f, s:f, s:f, s:b}, s:{s:f, s:f}, s:o, s:o}",
 				  "generation", (json_int_t)s->g.number, "interfaces", interfaces_json(list, n),
 				  "stages", stages_json(&s->g), "keys", "ipv4", (json_int_t)s->g.keys4, "ipv6",
 				  (json_int_t)s->g.keys6, "banned24", (json_int_t)s->g.all24, "rungs", out_rungs(&s->g),
@@ -59,10 +97,11 @@ static int show_json(const struct context *context, const struct inforce *s, con
 				  "filter", s->rate.fpr, "verdict", s->verdict, "asked", s->asked, "error",
 				  s->rate.error, "passed", rate_passed(&s->rate, s->asked), "innocent",
 				  "per_million_ipv4", s->verdict4 * 1e6, "per_million_ipv6", s->verdict6 * 1e6, "image",
-				  image_json(s)));
+				  image_json(s), "waiting", waiting));
 }
 
-static int show_text(const struct inforce *s, const struct attachment *list, size_t n)
+static int show_text(const struct inforce *s, const struct attachment *list, size_t n, const struct pending *pending,
+		     size_t waiting)
 {
 	const struct generation *g = &s->g;
 	char a[BYTES_TEXT_MAX], b[BYTES_TEXT_MAX], c[BYTES_TEXT_MAX], d[BYTES_TEXT_MAX], e[BYTES_TEXT_MAX];
@@ -77,6 +116,7 @@ static int show_text(const struct inforce *s, const struct attachment *list, siz
 		       : list[i].gone		      ? " - the interface is gone"
 		       : list[i].moved		      ? " - in another network namespace"
 						      : "");
+	waiting_text(pending, waiting);
 	if (!g->number) {
 		puts("generation  none: nothing is loaded");
 		return out_end();
@@ -108,8 +148,9 @@ static int show_text(const struct inforce *s, const struct attachment *list, siz
 int verb_show(const struct call *call)
 {
 	struct attachment *list = NULL;
+	struct pending *pending = NULL;
 	struct inforce s = { 0 };
-	size_t n = 0;
+	size_t n = 0, waiting = 0;
 	int err = attach_list(call->context, &list, &n), status;
 
 	if (!err)
@@ -117,9 +158,12 @@ int verb_show(const struct call *call)
 	if (err) {
 		status = fail("%s", reason(err));
 	} else {
-		status = call->context->json ? show_json(call->context, &s, list, n) : show_text(&s, list, n);
+		waiting_take(call->context, &pending, &waiting);
+		status = call->context->json ? show_json(call->context, &s, list, n, waiting_json(pending, waiting))
+					     : show_text(&s, list, n, pending, waiting);
 		warn_rate(&s);
 	}
+	free(pending);
 	free(list);
 	return status;
 }
