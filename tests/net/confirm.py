@@ -170,8 +170,8 @@ class Run:
         getattr(self, "break_" + self.broken)(service)
         return max(due, now())
 
-    def waiters(self):
-        """What waits for the deadline; its command line names the state."""
+    def processes(self, word):
+        """Whose command line has the word in it, and names the state."""
         mine = os.path.join(self.dir, "state").encode()
         for process in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -179,11 +179,18 @@ class Run:
                     words = file.read().split(b"\0")
             except OSError:
                 continue
-            if b"--watch" in words and mine in words:
+            if word in words and mine in words:
                 yield int(process)
 
+    def waiters(self):
+        """What waits for the deadline."""
+        return list(self.processes(b"--watch"))
+
     def end_waiters(self):
-        for process in list(self.waiters()):
+        self.end(b"--watch")
+
+    def end(self, word):
+        for process in list(self.processes(word)):
             try:
                 os.kill(process, signal.SIGKILL)
             except ProcessLookupError:
@@ -191,12 +198,12 @@ class Run:
 
     def break_group(self, _):
         end = self.began + SECONDS
-        while not list(self.waiters()) and now() < end:
+        while not self.waiters() and now() < end:
             time.sleep(0.01)
         with open(os.path.join(self.group, "cgroup.kill"), "w") as file:
             file.write("1")
         os.waitpid(self.children[0].pid, 0)  # who was in it
-        if not list(self.waiters()) and now() < end:
+        if not self.waiters() and now() < end:
             raise Wrong("what waits for the deadline ended with the session")
 
     def break_waiter(self, _):
@@ -238,12 +245,23 @@ class Run:
         for child in self.children:
             child.kill()
             child.wait()
+        self.end(b"run")  # what the service had begun goes on without it
         self.children = []
 
+    def link(self):
+        return subprocess.run(["ip", "-j", "link", "show", self.lane.edge], capture_output=True, text=True).stdout.strip()
+
     def runs_there(self):
-        link = subprocess.run(["ip", "-j", "link", "show", self.lane.edge], capture_output=True, text=True)
         show = self.bloom("-j", "show", status=None)
-        return link.stdout.strip() + show.stdout.strip() + show.stderr.strip()
+        return self.link() + show.stdout.strip() + show.stderr.strip()
+
+    def let_go(self):
+        """The kernel takes a program off some time after the last pin of its link is gone."""
+        end = now() + 10
+        while '"xdp"' in self.link():
+            if now() > end:
+                raise Wrong("filtered still, 10 s after all of it is gone: " + self.link())
+            time.sleep(0.01)
 
     def settled(self):
         """The next command takes the change back in the state, too."""
@@ -281,6 +299,7 @@ class Run:
             shutil.rmtree(self.pins, ignore_errors=True)
             if os.path.isdir(self.group):
                 os.rmdir(self.group)
+            self.let_go()
 
 
 def held(path):
