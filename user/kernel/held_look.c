@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is wrong. */
+#include "kernel/held_internal.h"
+
+#include <dirent.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "base/close_fd.h"
+#include "base/context.h"
+#include "base/log.h"
+
+PRINTF(3, 4) static void say(struct held *h, unsigned int what, const char *fmt, ...)
+{
+	size_t n = strlen(h->faults);
+	va_list args;
+
+	h->found |= what;
+	if (n)
+		n += (size_t)snprintf(h->faults + n, sizeof(h->faults) - n, "; ");
+	if (n >= sizeof(h->faults))
+		return;
+	va_start(args, fmt);
+	vsnprintf(h->faults + n, sizeof(h->faults) - n, fmt, args);
+	va_end(args);
+}
+
+bool held_is_right(const struct held *h, struct part *part, struct pinned *is)
+{
+	char path[PIN_PATH_MAX];
+	struct stat st;
+	int fd;
+
+	memset(is, 0, sizeof(*is));
+	pin_path(h->context, path, part->name);
+	part->dev = 0;
+	fd = bpf_obj_get(path);
+	if (fd < 0 || pinned_info(fd, is) || is->kind != part->is.kind || is->id != part->is.id ||
+	    !held_stands(h, part, &st)) {
+		close_fd(fd);
+		return false;
+	}
+	close(fd);
+	part->dev = st.st_dev;
+	part->ino = st.st_ino;
+	return true;
+}
+
+static void look_at_pins(struct held *h)
+{
+	char text[PINNED_TEXT_MAX], gone[256] = "";
+	struct pinned is;
+	size_t n = 0;
+
+	for (size_t i = 0; i < h->n; i++) {
+		if (h->parts[i].detached || held_is_right(h, &h->parts[i], &is))
+			continue;
+		if (is.kind) {
+			say(h, HELD_PINS, "%s is %s, not ours", h->parts[i].name, pinned_text(text, &is));
+		} else if (n++ < 3) {
+			strncat(gone, n > 1 ? ", " : "", sizeof(gone) - strlen(gone) - 1);
+			strncat(gone, h->parts[i].name, sizeof(gone) - strlen(gone) - 1);
+		}
+	}
+	if (n > 3)
+		say(h, HELD_PINS, "%s and %zu more pins are gone from %s", gone, n - 3, h->context->bpffs);
+	else if (n)
+		say(h, HELD_PINS, "%s %s gone from %s", gone, n > 1 ? "are" : "is", h->context->bpffs);
+}
+
+static void look_at_links(struct held *h)
+{
+	char name[IF_NAMESIZE];
+
+	for (size_t i = 0; i < h->n; i++) {
+		struct part *part = &h->parts[i];
+		unsigned int where = part->group == LINK ? held_filters_where(part) : 0;
+
+		if (part->group != LINK)
+			continue;
+		part->detached = !where && part->where && if_indextoname(part->where, name);
+		if (part->detached) {
+			memcpy(part->at.name, name, sizeof(name));
+			say(h, HELD_DETACHED, "%s is not filtered any more", name);
+		} else {
+			part->where = where;
+		}
+		if (!held_runs_root(h, part))
+			say(h, HELD_GAP, "%s runs another program than ours", part->at.name);
+	}
+}
+
+/* What can be seen without opening a pin. */
+static bool is_untouched(const struct held *h)
+{
+	size_t links = 0, pinned = 0;
+	struct dirent *entry;
+	struct attachment at;
+	char path[PIN_PATH_MAX];
+	struct stat st;
+	DIR *dir;
+
+	if (!h->n || h->found || h->forget || h->expected || held_in_slot(h) != h->in_slot)
+		return false;
+	for (size_t i = 0; i < h->n; i++) {
+		const struct part *part = &h->parts[i];
+
+		if (!part->dev || !held_stands(h, part, &st) || st.st_dev != part->dev || st.st_ino != part->ino)
+			return false;
+		links += part->group == LINK;
+		if (part->group == LINK && (held_filters_where(part) != part->where || !held_runs_root(h, part)))
+			return false;
+	}
+	pin_path(h->context, path, PIN_LINKS);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir)))
+		pinned += entry->d_name[0] != '.' && attachment_of_pin(entry->d_name, &at);
+	if (dir)
+		closedir(dir);
+	return links == pinned;
+}
+
+unsigned int held_look(struct held *h)
+{
+	struct held now = { .context = h->context, .expected = h->expected };
+	__u32 is;
+
+	if (is_untouched(h))
+		return 0;
+	if (!held_take(&now) && (h->n || now.n))
+		held_merge(h, &now);
+	held_clear(&now);
+	h->found = 0;
+	h->faults[0] = '\0';
+	is = held_in_slot(h);
+	if (h->in_slot && !is)
+		say(h, HELD_GAP, "the slot is empty");
+	else if (is != h->in_slot)
+		say(h, HELD_GAP, "the slot has another program than ours");
+	look_at_links(h);
+	look_at_pins(h);
+	return h->found;
+}
+
+void held_expect(struct held *h, __u64 number)
+{
+	h->expected = number;
+}
+
+const char *held_faults(const struct held *h)
+{
+	return h->faults;
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is taken over: what commands have changed since the last look. */
+#include "kernel/held_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+
+#include "base/close_fd.h"
+#include "base/grow.h"
+
+/* Everything that the program uses is pinned, too. */
+static bool is_whole(const struct held *h, const struct part *program)
+{
+	const __u32 most = sizeof(program->is.maps) / sizeof(program->is.maps[0]);
+
+	for (__u32 i = 0; i < program->is.n_maps && i < most; i++)
+		if (!held_find_id(h, PINNED_MAP, program->is.maps[i]))
+			return false;
+	return true;
+}
+
+/* The root that there is uses the slot that there is, and what is in that is whole. */
+static bool is_sound(const struct held *h)
+{
+	const struct part *root = held_find(h, PIN_ROOT), *program = held_generation_part(h, PIN_PROGRAM),
+			  *in_slot = held_find_id(h, PINNED_PROGRAM, h->in_slot);
+
+	return root && root->is.kind == PINNED_PROGRAM && pinned_uses(&root->is, held_id_of(h, PIN_SLOT)) && program &&
+	       program->is.kind == PINNED_PROGRAM && in_slot && held_generation_part(h, PIN_ASK) &&
+	       held_generation_part(h, PIN_META) && is_whole(h, program) && is_whole(h, in_slot);
+}
+
+static bool filters_by(const struct held *h)
+{
+	for (size_t i = 0; i < h->n; i++)
+		if (h->parts[i].group == LINK && !h->parts[i].at.shared && held_filters_where(&h->parts[i]) &&
+		    held_runs_root(h, &h->parts[i]))
+			return true;
+	return false;
+}
+
+/* Is what is pinned now in force, by the doing of some command, in the place of what is held? */
+static bool is_successor(const struct held *h, const struct held *now)
+{
+	if (!held_find(h, PIN_SLOT))
+		return true;
+	if (!is_sound(now))
+		return false;
+	if (now->number == h->number) /* confirmed, or still the same */
+		return h->in_slot != now->in_slot && held_find_id(h, PINNED_PROGRAM, now->in_slot);
+	if (held_id_of(h, PIN_ROOT) == held_id_of(now, PIN_ROOT) &&
+	    held_id_of(h, PIN_SLOT) == held_id_of(now, PIN_SLOT))
+		return h->in_slot != now->in_slot;
+	return now->number > h->number || !filters_by(h);
+}
+
+static bool move_part(struct held *to, struct part *part)
+{
+	if (!GROW(to->parts, to->n))
+		return false;
+	to->parts[to->n++] = *part;
+	part->fd = -1;
+	return true;
+}
+
+/* One of the links that are held. It is not pinned any more, or something else is in its place. */
+static bool keep_link(struct held *fresh, struct part *link, bool forget)
+{
+	char name[IF_NAMESIZE];
+	unsigned int where = held_filters_where(link);
+	bool there = where || (link->where && if_indextoname(link->where, name) && !forget);
+
+	if (!there || (!where && held_find(fresh, link->name)))
+		return true;
+	/* Another is attached under that name now. */
+	if (held_find(fresh, link->name)) {
+		char path[PIN_PATH_MAX];
+
+		link->at.set_aside = link->is.id;
+		attachment_path(fresh->context, path, &link->at);
+		snprintf(link->name, sizeof(link->name), "%s/%.64s", PIN_LINKS, strrchr(path, '/') + 1);
+	}
+	link->dev = 0;
+	return move_part(fresh, link);
+}
+
+/*
+ * The slot empties itself when it is let go, so who still runs the root before turns to the new one first. False if one
+ * cannot: then nothing is taken over.
+ */
+static bool turn_links(const struct held *h, const struct held *now)
+{
+	const struct part *root = held_find(now, PIN_ROOT);
+	bool all = true;
+
+	for (size_t i = 0; i < h->n && root && held_id_of(h, PIN_SLOT) != held_id_of(now, PIN_SLOT); i++) {
+		const struct part *link = &h->parts[i];
+
+		if (link->group == LINK && !link->at.shared && held_filters_where(link))
+			all = !bpf_link_update(link->fd, root->fd, NULL) && all;
+	}
+	return all;
+}
+
+void held_merge(struct held *h, struct held *now)
+{
+	bool successor = is_successor(h, now) && turn_links(h, now), whole = true;
+	struct held *of = successor ? now : h;
+	struct held fresh = {
+		.context = h->context, .expected = h->expected, .number = of->number, .in_slot = of->in_slot
+	};
+
+	for (size_t i = 0; i < of->n && whole; i++)
+		if (of->parts[i].group != LINK)
+			whole = move_part(&fresh, &of->parts[i]);
+	for (size_t i = 0; i < now->n && whole; i++) {
+		const struct part *old = held_find(h, now->parts[i].name);
+
+		if (now->parts[i].group != LINK)
+			continue;
+		now->parts[i].on_trial = old && old->is.id == now->parts[i].is.id ? old->on_trial
+					 : now->parts[i].is.program != held_id_of(now, PIN_ROOT)
+						 ? now->parts[i].is.program
+						 : 0;
+		/* Where it was is known only while it is there. */
+		if (old && old->is.id == now->parts[i].is.id && !now->parts[i].where && !h->forget)
+			now->parts[i].where = old->where;
+		/* A pin of old, of what is attached to nothing any more. */
+		if (old && old->is.id != now->parts[i].is.id && !now->parts[i].where && held_filters_where(old))
+			continue;
+		if (now->parts[i].is.kind == (now->parts[i].at.shared ? PINNED_PROGRAM : PINNED_LINK))
+			whole = move_part(&fresh, &now->parts[i]);
+	}
+	for (size_t i = 0; i < h->n && whole; i++)
+		if (h->parts[i].group == LINK && !held_find_id(&fresh, h->parts[i].is.kind, h->parts[i].is.id))
+			whole = keep_link(&fresh, &h->parts[i], h->forget);
+	h->forget = false;
+	if (!whole) { /* no memory: some were moved, all stay open */
+		for (size_t i = 0; i < fresh.n; i++)
+			close_fd(fresh.parts[i].fd);
+		free(fresh.parts);
+		return;
+	}
+	held_clear(h);
+	*h = fresh;
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Again as it was. */
+#include "kernel/held_internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "base/log.h"
+#include "kernel/root.h"
+
+/* Does a command put it there, which has pinned it before? */
+static bool is_of_a_command(const struct held *h)
+{
+	struct held now = { .context = h->context };
+	bool is = held_take(&now) || now.number;
+
+	held_clear(&now);
+	return is;
+}
+
+int held_close_gap(struct held *h)
+{
+	const struct part *slot = held_find(h, PIN_SLOT), *root = held_find(h, PIN_ROOT),
+			  *program = held_find_id(h, PINNED_PROGRAM, h->in_slot);
+	__u32 key = 0, is = held_in_slot(h);
+	int err = 0;
+
+	if (slot && program && is != h->in_slot && (!is || !is_of_a_command(h)) &&
+	    bpf_map_update_elem(slot->fd, &key, &program->fd, BPF_ANY))
+		err = because_kernel(-errno, PIN_SLOT);
+	for (size_t i = 0; i < h->n && root; i++)
+		if (h->parts[i].group == LINK && !held_runs_root(h, &h->parts[i]) &&
+		    bpf_link_update(h->parts[i].fd, root->fd, NULL))
+			err = because(-errno, "%s: %s", h->parts[i].name, strerror(errno));
+	return err;
+}
+
+/* Its directory is made as well; what is wrong with that shows when it is pinned. */
+static int pin_part(const struct held *h, const struct part *part)
+{
+	char path[PIN_PATH_MAX];
+
+	pin_path(h->context, path, part->name);
+	if (part->group == GENERATION) {
+		char *end = strrchr(path, '/');
+
+		*end = '\0';
+		mkdir(path, 0700);
+		*end = '/';
+	}
+	if (unlink(path) && errno == EISDIR)
+		rmdir(path);
+	return bpf_obj_pin(part->fd, path) ? because_kernel(-errno, path) : 0;
+}
+
+int held_repair(struct held *h)
+{
+	int err = kernel_ready(h->context), one = held_close_gap(h);
+	struct pinned is;
+
+	for (size_t i = 0; i < h->n && !err; i++)
+		if (!h->parts[i].detached && !held_is_right(h, &h->parts[i], &is))
+			err = pin_part(h, &h->parts[i]);
+	return err ?: one;
+}

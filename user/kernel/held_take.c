@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is pinned now. */
+#include "kernel/held_internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "base/grow.h"
+#include "kernel/dispatcher.h"
+
+static const char *const base_names[] = { PIN_ROOT,	     PIN_SLOT,	  PIN_COUNTERS,
+					  PIN_LIST_COUNTERS, PIN_SAMPLES, PIN_SAMPLE_BUDGET };
+
+static int take_pin(struct held *h, const char *name, enum group group)
+{
+	struct part part = { .group = group };
+	char path[PIN_PATH_MAX];
+	struct stat st;
+
+	snprintf(part.name, sizeof(part.name), "%s", name);
+	pin_path(h->context, path, name);
+	part.fd = bpf_obj_get(path);
+	if (part.fd < 0)
+		return 0;
+	if (pinned_info(part.fd, &part.is) || !held_stands(h, &part, &st) || !GROW(h->parts, h->n)) {
+		close(part.fd);
+		return -EAGAIN;
+	}
+	part.dev = st.st_dev;
+	part.ino = st.st_ino;
+	h->parts[h->n++] = part;
+	return 0;
+}
+
+static int take_directory(struct held *h, const char *directory, enum group group)
+{
+	char path[PIN_PATH_MAX], name[sizeof(h->parts->name)];
+	struct dirent *entry;
+	int err = 0;
+	DIR *dir;
+
+	pin_path(h->context, path, directory);
+	dir = opendir(path);
+	while (dir && !err && (entry = readdir(dir))) {
+		struct attachment at;
+
+		if (entry->d_name[0] == '.' ||
+		    (size_t)snprintf(name, sizeof(name), "%s/%s", directory, entry->d_name) >= sizeof(name) ||
+		    (group == LINK && !attachment_of_pin(entry->d_name, &at)))
+			continue;
+		err = take_pin(h, name, group);
+		if (err || group != LINK || !held_find(h, name))
+			continue;
+		h->parts[h->n - 1].at = at;
+		h->parts[h->n - 1].where = held_filters_where(&h->parts[h->n - 1]);
+	}
+	if (dir)
+		closedir(dir);
+	return err;
+}
+
+/* What belongs into the slot for a generation: on trial, or for good. */
+static __u32 program_of(const struct held *h, __u64 number, const char *pin)
+{
+	char path[PIN_PATH_MAX];
+
+	pin_generation_path(h->context, path, number, pin);
+	return shared_id(path);
+}
+
+static int take_number(struct held *h, __u64 number)
+{
+	char name[sizeof(h->parts->name)];
+
+	snprintf(name, sizeof(name), "%s/%llu", PIN_GENERATIONS, (unsigned long long)number);
+	return number ? take_directory(h, name, GENERATION) : 0;
+}
+
+/* The generation whose program is in the slot, or else is expected there; and what comes back if it is on trial. */
+static int take_generation(struct held *h)
+{
+	char path[PIN_PATH_MAX];
+	struct dirent *entry;
+	struct trial trial = { 0 };
+	const struct part *term;
+	__u32 key = 0;
+	DIR *dir;
+	int err;
+
+	pin_path(h->context, path, PIN_GENERATIONS);
+	dir = h->in_slot ? opendir(path) : NULL;
+	while (dir && !h->number && (entry = readdir(dir))) {
+		__u64 number = strtoull(entry->d_name, NULL, 10);
+
+		if (number && (program_of(h, number, PIN_PROGRAM) == h->in_slot ||
+			       program_of(h, number, PIN_TRIAL) == h->in_slot))
+			h->number = number;
+	}
+	if (dir)
+		closedir(dir);
+	if (!h->number && h->expected && program_of(h, h->expected, PIN_PROGRAM)) {
+		h->number = h->expected;
+		h->in_slot = program_of(h, h->number, PIN_TRIAL) ?: program_of(h, h->number, PIN_PROGRAM);
+	}
+	err = take_number(h, h->number);
+	term = held_generation_part(h, PIN_TRIAL_TERM);
+	if (!err && term && term->is.value_size == sizeof(trial) && !bpf_map_lookup_elem(term->fd, &key, &trial))
+		err = take_number(h, trial.before);
+	return err;
+}
+
+int held_take(struct held *h)
+{
+	const struct part *slot;
+	__u32 key = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(base_names) / sizeof(base_names[0]) && !err; i++)
+		err = take_pin(h, base_names[i], BASE);
+	slot = err ? NULL : held_find(h, PIN_SLOT);
+	if (slot && slot->is.type == BPF_MAP_TYPE_PROG_ARRAY && slot->is.max_entries == 1)
+		bpf_map_lookup_elem(slot->fd, &key, &h->in_slot);
+	err = err ?: take_generation(h) ?: take_directory(h, PIN_LINKS, LINK);
+	return err;
+}
