@@ -11,7 +11,7 @@ CFLAGS	   ?= -O2 -g
 WERROR	   ?=
 
 PKGS := libbpf libxdp libelf libmnl zlib sqlite3 jansson liblzma libzstd ncursesw
-# Its header only: user/observe/metrics_server.c loads it when it is needed.
+# Its header only: user/observe/web_server.c loads it when it is needed.
 PKGS_LOADED := libmicrohttpd
 
 WARNINGS := -Wall -Wextra -Wshadow $(WERROR)

@@ -16,7 +16,7 @@
 #include "change/heal.h"
 #include "kernel/held.h"
 #include "kernel/live.h"
-#include "observe/metrics.h"
+#include "observe/metrics_pages.h"
 #include "service/jobs.h"
 #include "service/observer.h"
 #include "service/retry.h"

@@ -25,7 +25,8 @@
 
 struct observer {
 	struct history *history;
-	struct metrics_server *server;
+	struct web_server *server;
+	struct metrics_pages pages;
 	struct ring *samples; /* NULL: they are off, or nothing is loaded yet */
 	struct relay relay;
 	double rate; /* the samples were opened with it */
@@ -78,12 +79,13 @@ int observer_open(const struct context *context, struct observer **observer, con
 	if (!o)
 		return -ENOMEM;
 	o->relay.listener = -1;
+	o->pages.context = context;
 	live_open(&o->live, context);
 	err = relay_open(context, &o->relay);
 	if (!err)
 		err = history_open(context, &o->history, true);
 	if (!err && listen)
-		err = metrics_listen(context, &o->server, listen, hosts);
+		err = web_listen(&o->server, listen, hosts, metrics_answer, &o->pages);
 	/* The unit gives Internet sockets to a config that asks for them. Without metrics, bans still end. */
 	if (err_is(err, EAFNOSUPPORT)) {
 		warn("%s; with the line 'run --listen %s' in /etc/xdp-bloom.conf, 'systemctl daemon-reload' lets the "
@@ -105,7 +107,8 @@ void observer_close(struct observer *o)
 		return;
 	live_close(&o->live);
 	ring_close(o->samples);
-	metrics_close(o->server);
+	web_close(o->server);
+	metrics_forget(&o->pages);
 	history_close(o->history);
 	relay_close(&o->relay);
 	free(o);
@@ -119,7 +122,7 @@ unsigned int observer_fds(struct observer *o, struct pollfd *fds)
 	if (o->samples)
 		fds[n++] = (struct pollfd){ .fd = ring_fd(o->samples), .events = POLLIN };
 	if (o->server)
-		n += metrics_fds(o->server, fds + n);
+		n += web_fds(o->server, fds + n);
 	return n;
 }
 
@@ -131,7 +134,7 @@ static int until(int64_t then, int64_t now)
 int observer_timeout(struct observer *o)
 {
 	int64_t now = clock_ms();
-	int ms = until(o->tried + COUNT_EVERY, now), other = o->server ? metrics_timeout(o->server) : -1;
+	int ms = until(o->tried + COUNT_EVERY, now), other = o->server ? web_timeout(o->server) : -1;
 
 	if (other >= 0 && other < ms)
 		ms = other;
@@ -225,14 +228,12 @@ void observer_look(struct observer *o)
 
 void observer_faults(struct observer *o, const struct faults *faults)
 {
-	if (o->server)
-		metrics_faults(o->server, faults);
+	o->pages.faults = *faults;
 }
 
 void observer_state(struct observer *o, bool readable)
 {
-	if (o->server)
-		metrics_state(o->server, readable);
+	o->pages.state_lost = !readable;
 }
 
 void observer_turn(struct observer *o)
@@ -241,7 +242,7 @@ void observer_turn(struct observer *o)
 
 	relay_accept(&o->relay);
 	if (o->server)
-		metrics_serve(o->server);
+		web_serve(o->server);
 	if (!o->opened || now - o->opened >= REOPEN_EVERY)
 		observer_look(o);
 	read_samples(o, now);

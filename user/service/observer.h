@@ -5,9 +5,9 @@
 
 #include <poll.h>
 
-#include "observe/metrics.h"
+#include "observe/metrics_pages.h"
 
-#define OBSERVER_FDS (2 + METRICS_FDS)
+#define OBSERVER_FDS (2 + WEB_FDS)
 
 struct observer;
 

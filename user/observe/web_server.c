@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Two pages, one request after the other. The service's loop drives it: there is no thread. */
+#include "observe/web_server.h"
+
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -7,7 +8,6 @@
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -16,12 +16,9 @@
 
 #include "base/clock.h"
 #include "base/close_fd.h"
-#include "kernel/live.h"
 #include "base/log.h"
-#include "observe/metrics.h"
 
 #define IDLE_SECONDS 10
-#define MISDIRECTED  421
 
 /*
  * When every place is taken and somebody waits, the oldest of those goes who have not asked for anything: the kernel
@@ -29,9 +26,8 @@
  * Those who take their answer go after this time. So thousands that only begin to ask keep nobody waiting.
  */
 #define PLACE_MS 500
-/* What clients may take of the service's time at once, and how old an answer may be when there is a crowd. */
-#define TURN_MS	  20
-#define ANSWER_MS 1000
+/* What clients may take of the service's time at once. */
+#define TURN_MS 20
 /* An answer is handed to the kernel whole: whoever is slow to take it does not keep his place meanwhile. */
 #define ANSWER_BYTES (1 << 20)
 #define WAITING	     4096
@@ -78,21 +74,17 @@ static int load_library(void)
 	return 0;
 }
 
-struct metrics_server {
-	const struct context *context;
+struct web_server {
 	struct MHD_Daemon *daemon;
 	int listener;
 	char *hosts;
-	bool state_lost; /* it could not be read the last time */
-	char *page;	 /* the last answer, and when it was made */
-	size_t page_size;
-	int64_t page_at;
-	struct faults faults;
+	web_answer *answer;
+	void *arg; /* its own */
 	struct {
 		int fd;
 		bool asked; /* its answer is on the way */
 		int64_t since;
-	} client[METRICS_CLIENTS]; /* the oldest first */
+	} client[WEB_CLIENTS]; /* the oldest first */
 	unsigned int clients;
 };
 
@@ -101,7 +93,7 @@ static int fd_of(struct MHD_Connection *connection)
 	return mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
-static unsigned int place_of(const struct metrics_server *s, struct MHD_Connection *connection)
+static unsigned int place_of(const struct web_server *s, struct MHD_Connection *connection)
 {
 	int fd = fd_of(connection);
 	unsigned int i = 0;
@@ -115,7 +107,7 @@ static void on_client(void *arg, struct MHD_Connection *connection, void **state
 		      enum MHD_ConnectionNotificationCode what)
 {
 	static const int room = ANSWER_BYTES;
-	struct metrics_server *s = arg;
+	struct web_server *s = arg;
 	unsigned int i;
 
 	(void)state;
@@ -133,7 +125,7 @@ static void on_client(void *arg, struct MHD_Connection *connection, void **state
 
 static void on_answered(void *arg, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode how)
 {
-	struct metrics_server *s = arg;
+	struct web_server *s = arg;
 	unsigned int i = place_of(s, connection);
 
 	(void)state;
@@ -143,7 +135,7 @@ static void on_answered(void *arg, struct MHD_Connection *connection, void **sta
 }
 
 /* Who is closed when somebody waits. */
-static unsigned int first_to_go(const struct metrics_server *s)
+static unsigned int first_to_go(const struct web_server *s)
 {
 	unsigned int i = 0;
 
@@ -153,95 +145,35 @@ static unsigned int first_to_go(const struct metrics_server *s)
 }
 
 /* How long that client keeps others waiting, in ms; -1: there is a free place. */
-static int place_left(const struct metrics_server *s)
+static int place_left(const struct web_server *s)
 {
 	unsigned int i = first_to_go(s);
 	int64_t left = s->client[i].asked ? s->client[i].since + PLACE_MS - clock_ms() : 0;
 
-	return s->clients < METRICS_CLIENTS ? -1 : left < 0 ? 0 : (int)left;
+	return s->clients < WEB_CLIENTS ? -1 : left < 0 ? 0 : (int)left;
 }
 
-static enum MHD_Result answer(struct MHD_Connection *connection, unsigned int status, char *text, size_t size,
-			      const char *type)
+static enum MHD_Result answer(struct MHD_Connection *connection, const struct web_page *page)
 {
 	/* The library frees the text. */
-	struct MHD_Response *response = mhd.create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE);
+	struct MHD_Response *response =
+		page->text ? mhd.create_response_from_buffer(page->size, page->text, MHD_RESPMEM_MUST_FREE) : NULL;
 	enum MHD_Result result;
 
 	if (!response) {
-		free(text);
+		free(page->text);
 		return MHD_NO;
 	}
-	mhd.add_response_header(response, "Content-Type", type);
-	result = mhd.queue_response(connection, status, response);
+	mhd.add_response_header(response, "Content-Type", page->type);
+	result = mhd.queue_response(connection, page->status, response);
 	mhd.destroy_response(response);
 	return result;
 }
 
-static enum MHD_Result say(struct MHD_Connection *connection, unsigned int status, const char *line)
+void web_line(struct web_page *page, unsigned int status, const char *line)
 {
-	char *text = strdup(line);
-
-	return text ? answer(connection, status, text, strlen(text), "text/plain; charset=utf-8") : MHD_NO;
-}
-
-static enum MHD_Result say_health(const struct metrics_server *s, struct MHD_Connection *connection)
-{
-	struct generation live;
-	char text[sizeof(s->faults.text) + 128], when[UTC_TEXT_MAX];
-
-	snprintf(text, sizeof(text), "%s\n", s->faults.text);
-	if (s->faults.now && !s->state_lost)
-		return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, text);
-	if (kernel_live(s->context, &live))
-		return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "no filter is in force, or it cannot be read\n");
-	if (s->state_lost)
-		return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "the state is lost, or cannot be read\n");
-	snprintf(text, sizeof(text), "ok\nhealed %llu times, at last at %s: %s\n", s->faults.n,
-		 utc_text(when, s->faults.last), s->faults.text);
-	return say(connection, MHD_HTTP_OK, s->faults.n ? text : "ok\n");
-}
-
-static void fault_lines(const struct metrics_server *s, FILE *out)
-{
-	fprintf(out,
-		"# HELP xdp_bloom_faults_total How often a part of the filter, or the state, was found to be gone.\n"
-		"# TYPE xdp_bloom_faults_total counter\nxdp_bloom_faults_total %llu\n"
-		"# HELP xdp_bloom_faulty Whether something still is.\n"
-		"# TYPE xdp_bloom_faulty gauge\nxdp_bloom_faulty %d\n",
-		s->faults.n, s->faults.now);
-}
-
-/* The counters of now; in a crowd, of a moment ago. */
-static int make_page(struct metrics_server *s)
-{
-	char *page = NULL;
-	size_t size = 0;
-	FILE *out;
-	int err;
-
-	if (s->page && s->clients == METRICS_CLIENTS && clock_ms() - s->page_at < ANSWER_MS)
-		return 0;
-	out = open_memstream(&page, &size);
-	if (!out)
-		return -ENOMEM;
-	err = metrics_write(s->context, out);
-	/* Where a part is gone that is all there is to say. */
-	if (s->faults.now)
-		err = 0;
-	if (!err)
-		fault_lines(s, out);
-	if (fclose(out) && !err)
-		err = -ENOMEM;
-	if (err) {
-		free(page);
-		return err;
-	}
-	free(s->page);
-	s->page = page;
-	s->page_size = size;
-	s->page_at = clock_ms();
-	return 0;
+	*page = (struct web_page){ .status = status, .type = "text/plain; charset=utf-8", .text = strdup(line) };
+	page->size = page->text ? strlen(line) : 0;
 }
 
 static bool is_listed(const char *list, const char *name, size_t length)
@@ -257,7 +189,7 @@ static bool is_listed(const char *list, const char *name, size_t length)
  * A page from elsewhere can have its name lead to this machine, and a browser then lets it read what the service
  * answers: it is asked for by that name. By an address, by this machine's name or by those of --host, it is not.
  */
-static bool is_asked_for(const struct metrics_server *s, const char *host)
+static bool is_asked_for(const struct web_server *s, const char *host)
 {
 	char own[HOST_NAME_MAX + 1] = "", name[256];
 	struct in6_addr address;
@@ -284,9 +216,9 @@ static bool is_asked_for(const struct metrics_server *s, const char *host)
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *url, const char *method,
 				  const char *version, const char *upload, size_t *upload_size, void **state)
 {
-	struct metrics_server *s = arg;
+	struct web_server *s = arg;
 	unsigned int place = place_of(s, connection);
-	char *text;
+	struct web_page page = { 0 };
 
 	if (place < s->clients)
 		s->client[place].asked = true;
@@ -296,21 +228,13 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	(void)state;
 	if (strcmp(method, "GET") && strcmp(method, "HEAD")) {
 		*upload_size = 0;
-		return say(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET only\n");
+		web_line(&page, WEB_ONLY_GET, "GET only\n");
+	} else if (!is_asked_for(s, mhd.lookup_connection_value(connection, MHD_HEADER_KIND, "Host"))) {
+		web_line(&page, WEB_MISDIRECTED, "asked for by a name that is not this machine's: see --host\n");
+	} else {
+		s->answer(s->arg, url, s->clients == WEB_CLIENTS, &page);
 	}
-	if (!is_asked_for(s, mhd.lookup_connection_value(connection, MHD_HEADER_KIND, "Host")))
-		return say(connection, MISDIRECTED, "asked for by a name that is not this machine's: see --host\n");
-	if (!strcmp(url, "/healthz"))
-		return say_health(s, connection);
-	if (strcmp(url, "/metrics"))
-		return say(connection, MHD_HTTP_NOT_FOUND, "/metrics or /healthz\n");
-	if (make_page(s))
-		return say(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "the counters cannot be read\n");
-	text = malloc(s->page_size + 1);
-	if (!text)
-		return MHD_NO;
-	memcpy(text, s->page, s->page_size);
-	return answer(connection, MHD_HTTP_OK, text, s->page_size, "text/plain; version=0.0.4; charset=utf-8");
+	return answer(connection, &page);
 }
 
 /* ADDRESS:PORT, [ADDRESS]:PORT or PORT. */
@@ -365,10 +289,10 @@ static int listen_at(const struct sockaddr_storage *address)
 	return err;
 }
 
-int metrics_listen(const struct context *context, struct metrics_server **server, const char *where, const char *hosts)
+int web_listen(struct web_server **server, const char *where, const char *hosts, web_answer *answer_with, void *arg)
 {
 	struct sockaddr_storage address;
-	struct metrics_server *s;
+	struct web_server *s;
 	int err;
 
 	*server = NULL;
@@ -389,7 +313,7 @@ int metrics_listen(const struct context *context, struct metrics_server **server
 	if (!err) {
 		errno = 0;
 		s->daemon = mhd.start_daemon(MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, on_request, s,
-					     MHD_OPTION_CONNECTION_LIMIT, (unsigned int)METRICS_CLIENTS,
+					     MHD_OPTION_CONNECTION_LIMIT, (unsigned int)WEB_CLIENTS,
 					     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_SECONDS,
 					     MHD_OPTION_NOTIFY_CONNECTION, on_client, s, MHD_OPTION_NOTIFY_COMPLETED,
 					     on_answered, s, MHD_OPTION_END);
@@ -401,31 +325,21 @@ int metrics_listen(const struct context *context, struct metrics_server **server
 		free(s);
 		return because(err, "%s: cannot listen: %s", where, errno_text(err));
 	}
-	s->context = context;
+	s->answer = answer_with;
+	s->arg = arg;
 	s->hosts = hosts ? strdup(hosts) : NULL; /* it may be a word of a file that is read again */
 	*server = s;
 	return 0;
 }
 
-void metrics_close(struct metrics_server *s)
+void web_close(struct web_server *s)
 {
 	if (s) {
 		mhd.stop_daemon(s->daemon);
 		close(s->listener);
 		free(s->hosts);
-		free(s->page);
 	}
 	free(s);
-}
-
-void metrics_faults(struct metrics_server *s, const struct faults *faults)
-{
-	s->faults = *faults;
-}
-
-void metrics_state(struct metrics_server *s, bool readable)
-{
-	s->state_lost = !readable;
 }
 
 struct sets {
@@ -433,7 +347,7 @@ struct sets {
 	int last;
 };
 
-static bool take_sets(struct metrics_server *s, struct sets *sets)
+static bool take_sets(struct web_server *s, struct sets *sets)
 {
 	FD_ZERO(&sets->in);
 	FD_ZERO(&sets->out);
@@ -442,7 +356,7 @@ static bool take_sets(struct metrics_server *s, struct sets *sets)
 	return mhd.get_fdset2(s->daemon, &sets->in, &sets->out, &sets->other, &sets->last, FD_SETSIZE) == MHD_YES;
 }
 
-unsigned int metrics_fds(struct metrics_server *s, struct pollfd fds[METRICS_FDS])
+unsigned int web_fds(struct web_server *s, struct pollfd fds[WEB_FDS])
 {
 	struct sets sets;
 	unsigned int n = 0;
@@ -452,7 +366,7 @@ unsigned int metrics_fds(struct metrics_server *s, struct pollfd fds[METRICS_FDS
 		fds[n++] = (struct pollfd){ .fd = s->listener, .events = POLLIN };
 	if (!take_sets(s, &sets))
 		return n;
-	for (int fd = 0; fd <= sets.last && n < METRICS_FDS; fd++) {
+	for (int fd = 0; fd <= sets.last && n < WEB_FDS; fd++) {
 		short events = (short)((FD_ISSET(fd, &sets.in) ? POLLIN : 0) | (FD_ISSET(fd, &sets.out) ? POLLOUT : 0));
 
 		if (events)
@@ -461,7 +375,7 @@ unsigned int metrics_fds(struct metrics_server *s, struct pollfd fds[METRICS_FDS
 	return n;
 }
 
-int metrics_timeout(struct metrics_server *s)
+int web_timeout(struct web_server *s)
 {
 	int left = place_left(s);
 	MHD_UNSIGNED_LONG_LONG ms;
@@ -473,7 +387,7 @@ int metrics_timeout(struct metrics_server *s)
 	return left > 0 && left < (int)ms ? left : (int)ms;
 }
 
-static void run_once(struct metrics_server *s)
+static void run_once(struct web_server *s)
 {
 	struct timeval at_once = { 0 };
 	struct sets sets;
@@ -482,7 +396,7 @@ static void run_once(struct metrics_server *s)
 		mhd.run_from_select(s->daemon, &sets.in, &sets.out, &sets.other);
 }
 
-static void put_out(struct metrics_server *s)
+static void put_out(struct web_server *s)
 {
 	unsigned int first = first_to_go(s);
 
@@ -494,7 +408,7 @@ static void put_out(struct metrics_server *s)
 }
 
 /* False: nobody waits. */
-static bool take_client(struct metrics_server *s)
+static bool take_client(struct web_server *s)
 {
 	struct sockaddr_storage address;
 	socklen_t size = sizeof(address);
@@ -504,14 +418,14 @@ static bool take_client(struct metrics_server *s)
 		return errno == ECONNABORTED || errno == EINTR;
 	if (!place_left(s))
 		put_out(s);
-	if (s->clients == METRICS_CLIENTS)
+	if (s->clients == WEB_CLIENTS)
 		close(fd);
 	else
 		mhd.add_connection(s->daemon, fd, (struct sockaddr *)&address, size); /* closes it where it fails */
 	return true;
 }
 
-void metrics_serve(struct metrics_server *s)
+void web_serve(struct web_server *s)
 {
 	int64_t until = clock_ms() + TURN_MS;
 

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A small web server: pages of text, one request after the other. The service's loop drives it: there is no thread. */
+#ifndef OBSERVE_WEB_SERVER_H
+#define OBSERVE_WEB_SERVER_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+	WEB_OK = 200,
+	WEB_NOT_FOUND = 404,
+	WEB_ONLY_GET = 405,
+	WEB_MISDIRECTED = 421,
+	WEB_FAILED = 500,
+	WEB_UNAVAILABLE = 503,
+};
+
+struct web_page {
+	unsigned int status;
+	const char *type;
+	char *text; /* the server frees it; NULL: no memory for it */
+	size_t size;
+};
+
+/* A page of this line. */
+void web_line(struct web_page *page, unsigned int status, const char *line);
+
+/* What is at this path. `crowd`: every place is taken. */
+typedef void web_answer(void *arg, const char *path, bool crowd, struct web_page *page);
+
+struct web_server;
+
+/*
+ * where: ADDRESS:PORT, or PORT on 127.0.0.1. hosts: the names by which it is asked, besides its own; with commas.
+ * 0 or -errno with the reason recorded.
+ */
+int web_listen(struct web_server **server, const char *where, const char *hosts, web_answer *answer, void *arg);
+void web_close(struct web_server *server);
+
+/* What to poll; returns how many. When one is ready, or after web_timeout() ms (-1: forever), web_serve(). */
+#define WEB_CLIENTS 16
+#define WEB_FDS	    (WEB_CLIENTS + 2)
+unsigned int web_fds(struct web_server *server, struct pollfd fds[WEB_FDS]);
+int web_timeout(struct web_server *server);
+void web_serve(struct web_server *server);
+
+#endif
