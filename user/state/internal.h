@@ -45,6 +45,9 @@ struct state {
 	struct steps *steps;
 };
 
+/* Is it a state of ours? A command that changes something brings an older one up, in its transaction. */
+int state_check_version(struct state *s);
+
 /* As state_open(), with the directory's name instead of a context. */
 int state_open_at(struct state **state, const char *directory, long wait, bool change);
 
@@ -56,6 +59,8 @@ void state_distrust(sqlite3 *db, struct steps *steps, const char *path);
 
 int because_sqlite(const struct state *s, const char *what);
 
+/* All of these statements. */
+int state_run(struct state *s, const char *sql);
 sqlite3_stmt *state_prepare(const struct state *s, const char *sql);
 /* Prepared once, and the state's own: to be reset, not finished. */
 sqlite3_stmt *state_cached(struct state *s, enum cached_statement which, const char *sql);

@@ -81,6 +81,11 @@ static void begin_steps(struct steps *steps)
 	steps->most += STEPS_STATEMENT;
 }
 
+int state_run(struct state *s, const char *sql)
+{
+	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : because_sqlite(s, "the state");
+}
+
 sqlite3_stmt *state_prepare(const struct state *s, const char *sql)
 {
 	sqlite3_stmt *stmt = NULL;
