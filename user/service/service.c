@@ -1,31 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "service/service.h"
+#include "service/internal.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "service/arrivals.h"
-#include "change/agreement.h"
 #include "base/clock.h"
 #include "base/close_fd.h"
-#include "service/expiry.h"
-#include "service/hook.h"
-#include "service/jobs.h"
-#include "service/keeper.h"
-#include "service/rate_watch.h"
-#include "kernel/live.h"
 #include "base/log.h"
+#include "change/agreement.h"
+#include "kernel/live.h"
 #include "service/sd_notify.h"
-#include "service/observer.h"
-#include "service/reload.h"
-#include "service/retry.h"
 #include "state/state.h"
 
 /* After several commands in a row the state is read once. */
@@ -37,32 +27,7 @@
 
 enum { ON_SIGNAL, ON_WALL, ON_FILE, ON_LINK, OWN_FDS };
 
-struct service {
-	const struct context *context;
-	struct service_options *options;
-	struct config *config;
-	struct jobs jobs;
-	struct jobs urgent; /* for what ends and interfaces that come: not held up by a list */
-	struct reload *reload;
-	struct arrivals *arrivals;
-	struct observer *observer;
-	struct keeper *keeper;
-	struct hook hook;
-	struct expiry expiry;
-	struct rate_watch rate;
-	struct retry retry; /* lines and lists that failed */
-	int signals;
-	int64_t look_at, rotate_at, notify_at; /* ms of CLOCK_MONOTONIC; INT64_MAX: not at all */
-	int64_t glance_at;		       /* while jobs run: for what cannot wait */
-	int64_t rotate_next;		       /* not before */
-	bool started;			       /* the first job is done */
-	bool ready, stop;
-	bool blind; /* it was reported that the state cannot be read */
-	int status;
-};
-
-/* For the journal, where the messages of the commands go, too. */
-PRINTF(1, 2) static void say(const char *fmt, ...)
+void service_say(const char *fmt, ...)
 {
 	va_list args;
 
@@ -86,7 +51,7 @@ static void schedule_rotation(struct service *s, int64_t now)
 		s->rotate_at = s->rotate_next;
 }
 
-static void look_soon(struct service *s, int64_t at)
+void service_look_soon(struct service *s, int64_t at)
 {
 	if (at < s->look_at)
 		s->look_at = at;
@@ -118,7 +83,7 @@ static void look(struct service *s, int64_t now, bool glance)
 	expiry_look(&s->expiry, err ? NULL : state);
 	state_close(state);
 	if (err)
-		look_soon(s, now + AGAIN_MS);
+		service_look_soon(s, now + AGAIN_MS);
 	if (glance)
 		return;
 	observer_state(s->observer, !err);
@@ -165,40 +130,10 @@ static void reload_config(struct service *s)
 		*s->config = fresh;
 		hook_change(&s->hook, s->options->hook);
 		queue_config(s);
-		say("%s read again: %zu commands", fresh.path, fresh.n);
+		service_say("%s read again: %zu commands", fresh.path, fresh.n);
 	}
 	reload_all(s->reload);
 	queue_restore(&s->jobs, JOB_RESTORE);
-}
-
-/* `due`: the filter's rate exceeds the target. */
-static void measured(struct service *s, bool due)
-{
-	rate_watch_end(&s->rate, clock_ms(), due);
-	if (!due)
-		return;
-	say("the filter's false-positive rate exceeds the target: it is rebuilt larger");
-	jobs_verb(&s->jobs, JOB_ROTATE, "rotate");
-}
-
-static void rotate_later(struct service *s)
-{
-	s->rotate_at = s->rotate_next = clock_ms() + ROTATE_AGAIN;
-	s->rate.number = 0; /* it may have been due to the rate: measure again */
-}
-
-/* Lines and lists are tried again. A line is deferred, as the state may not know its list. True: the job is kept. */
-static bool retry(struct service *s, struct job *job)
-{
-	if (job->unwanted || (job->kind != JOB_LINE && job->kind != JOB_LOAD))
-		return false;
-	if (s->retry.at == INT64_MAX)
-		retry_later(&s->retry, clock_ms());
-	if (job->kind != JOB_LINE)
-		return false;
-	jobs_defer(&s->jobs, job);
-	look_soon(s, clock_ms()); /* its file is watched from then on */
-	return true;
 }
 
 static void again(struct service *s)
@@ -206,51 +141,6 @@ static void again(struct service *s)
 	s->retry.at = INT64_MAX;
 	jobs_again(&s->jobs);
 	reload_again(s->reload);
-}
-
-/* The command itself has reported what was wrong. */
-static void finish(struct service *s, struct job *job, int status)
-{
-	bool done = WIFEXITED(status) && WEXITSTATUS(status) != EXIT_ERROR, report = done;
-	char text[JOB_TEXT_MAX];
-
-	if (WIFSIGNALED(status))
-		warn("%s: ended by signal %d", job_text(text, job), WTERMSIG(status));
-	switch (job->kind) {
-	case JOB_START:
-		if (!done)
-			s->status = EXIT_ERROR;
-		report = false;
-		break;
-	case JOB_RESTORE:
-		/* A missing interface is no failure: the service waits for it. */
-		report = done && (!arrivals_left_open(s->arrivals, clock_ms()) || WEXITSTATUS(status) == EXIT_DONE);
-		break;
-	case JOB_ROTATE:
-		if (!done)
-			rotate_later(s);
-		break;
-	case JOB_MEASURE:
-		measured(s, done && WEXITSTATUS(status) == EXIT_PASSES);
-		report = false;
-		break;
-	case JOB_EXPIRE:
-		expiry_ran(&s->expiry, done);
-		look_soon(s, clock_ms());
-		break;
-	case JOB_LINE:
-		report = done && job->again;
-		break;
-	case JOB_LOAD:
-	case JOB_HEAL: /* the keeper's own */
-		break;
-	}
-	if (report)
-		say("%s: done", job_text(text, job));
-	s->started = true;
-	keeper_look(s->keeper); /* before anybody is told that it is ready */
-	if (done || !retry(s, job))
-		job_free(job);
 }
 
 static void on_signal(struct service *s)
@@ -265,9 +155,9 @@ static void on_signal(struct service *s)
 		else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
 			s->stop = true;
 		while (jobs_ended(&s->jobs, &job, &status) || jobs_ended(&s->urgent, &job, &status))
-			finish(s, job, status);
+			service_job_ended(s, job, status);
 		if (keeper_ended(s->keeper))
-			look_soon(s, clock_ms() + LOOK_MS);
+			service_look_soon(s, clock_ms() + LOOK_MS);
 	}
 }
 
@@ -279,7 +169,7 @@ static void say_ready(struct service *s)
 	/* If it was not delivered, retry next turn: the service manager would wait forever. */
 	s->ready = notify("READY=1\nSTATUS=%zu of %zu interfaces attached", attached, expected);
 	if (s->ready)
-		say("ready");
+		service_say("ready");
 }
 
 static bool busy(const struct service *s)
@@ -325,7 +215,7 @@ static void turn(struct service *s, int64_t now)
 		jobs_add(&s->jobs, &(struct job){ .kind = JOB_MEASURE, .run = rate_watch_run }, NULL, NULL, 0);
 	}
 	if (s->started && keeper_turn(s->keeper, now))
-		look_soon(s, now);
+		service_look_soon(s, now);
 	run_jobs(&s->jobs, now);
 	run_jobs(&s->urgent, now);
 	if (!busy(s) && !s->ready && s->look_at == INT64_MAX && !reload_waits(s->reload))
@@ -376,7 +266,7 @@ static void loop(struct service *s)
 			jobs_hurry(&s->urgent, JOB_EXPIRE);
 		}
 		if (fds[ON_FILE].revents && reload_read(s->reload, clock_ms())) {
-			look_soon(s, clock_ms() + LOOK_MS);
+			service_look_soon(s, clock_ms() + LOOK_MS);
 			keeper_look(s->keeper);
 		}
 		if (fds[ON_LINK].revents)

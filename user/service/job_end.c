@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What becomes of a command that has ended. */
+#include "service/internal.h"
+
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+/* `due`: the filter's rate exceeds the target. */
+static void measured(struct service *s, bool due)
+{
+	rate_watch_end(&s->rate, clock_ms(), due);
+	if (!due)
+		return;
+	service_say("the filter's false-positive rate exceeds the target: it is rebuilt larger");
+	jobs_verb(&s->jobs, JOB_ROTATE, "rotate");
+}
+
+static void rotate_later(struct service *s)
+{
+	s->rotate_at = s->rotate_next = clock_ms() + ROTATE_AGAIN;
+	s->rate.number = 0; /* it may have been due to the rate: measure again */
+}
+
+/* Lines and lists are tried again. A line is deferred, as the state may not know its list. True: the job is kept. */
+static bool retry(struct service *s, struct job *job)
+{
+	if (job->unwanted || (job->kind != JOB_LINE && job->kind != JOB_LOAD))
+		return false;
+	if (s->retry.at == INT64_MAX)
+		retry_later(&s->retry, clock_ms());
+	if (job->kind != JOB_LINE)
+		return false;
+	jobs_defer(&s->jobs, job);
+	service_look_soon(s, clock_ms()); /* its file is watched from then on */
+	return true;
+}
+
+void service_job_ended(struct service *s, struct job *job, int status)
+{
+	bool done = WIFEXITED(status) && WEXITSTATUS(status) != EXIT_ERROR, report = done;
+	char text[JOB_TEXT_MAX];
+
+	if (WIFSIGNALED(status))
+		warn("%s: ended by signal %d", job_text(text, job), WTERMSIG(status));
+	switch (job->kind) {
+	case JOB_START:
+		if (!done)
+			s->status = EXIT_ERROR;
+		report = false;
+		break;
+	case JOB_RESTORE:
+		/* A missing interface is no failure: the service waits for it. */
+		report = done && (!arrivals_left_open(s->arrivals, clock_ms()) || WEXITSTATUS(status) == EXIT_DONE);
+		break;
+	case JOB_ROTATE:
+		if (!done)
+			rotate_later(s);
+		break;
+	case JOB_MEASURE:
+		measured(s, done && WEXITSTATUS(status) == EXIT_PASSES);
+		report = false;
+		break;
+	case JOB_EXPIRE:
+		expiry_ran(&s->expiry, done);
+		service_look_soon(s, clock_ms());
+		break;
+	case JOB_LINE:
+		report = done && job->again;
+		break;
+	case JOB_LOAD:
+	case JOB_HEAL: /* the keeper's own */
+		break;
+	}
+	if (report)
+		service_say("%s: done", job_text(text, job));
+	s->started = true;
+	keeper_look(s->keeper); /* before anybody is told that it is ready */
+	if (done || !retry(s, job))
+		job_free(job);
+}
