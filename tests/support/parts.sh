@@ -80,10 +80,10 @@ closed_all_removed() {
 	rm -rf "$bpffs"
 }
 
-# With what was mounted over it before.
+# With what was mounted over it before. It is busy while the service looks into it.
 closed_unmounted() {
 	while [ "$(stat -f -c %T /sys/fs/bpf)" = bpf_fs ]; do
-		umount "$@" /sys/fs/bpf || return
+		wait_until "that it can be unmounted" umount "$@" /sys/fs/bpf
 	done
 }
 
