@@ -12,10 +12,11 @@
 #include "bpf/abi.h"
 #include "base/close_fd.h"
 #include "base/log.h"
+#include "base/state_path.h"
 
 int relay_path(const struct context *context, char *path, size_t size)
 {
-	return (size_t)snprintf(path, size, "%s/samples.sock", context->state) < size ? 0 : -ENAMETOOLONG;
+	return (size_t)snprintf(path, size, "%s/" STATE_SAMPLES_SOCKET, context->state) < size ? 0 : -ENAMETOOLONG;
 }
 
 int relay_open(const struct context *context, struct relay *r)

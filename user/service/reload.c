@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/lock.h"
+#include "base/state_path.h"
 #include "service/config.h"
 #include "service/file_watch.h"
 #include "service/jobs.h"
@@ -93,12 +93,11 @@ static void follow_failed(struct reload *r, const struct config *config, const s
 
 static void follow_files(struct reload *r, const struct config *config, const struct jobs *jobs)
 {
-	char lock[PATH_MAX];
+	char lock[STATE_PATH_MAX];
 	int err;
 
 	file_watch_begin(r->watch);
-	snprintf(lock, sizeof(lock), "%s/" STATE_LOCK, jobs->context->state);
-	err = file_watch_add(r->watch, lock, LOCK_NUMBER, true);
+	err = file_watch_add(r->watch, state_path(lock, jobs->context->state, STATE_LOCK), LOCK_NUMBER, true);
 	if (err && !r->lock_warned)
 		warn("%s; what other commands do is not seen", reason(err));
 	r->lock_warned = err;

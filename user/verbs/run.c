@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* run: the service */
-#include <limits.h>
 #include <unistd.h>
 
 #include "service/config.h"
 #include "base/lock.h"
+#include "base/state_path.h"
 #include "base/trusted_dir.h"
 #include "service/service.h"
 #include "state/state.h"
@@ -171,13 +171,12 @@ static int check(struct running *r)
 /* One service for each state directory. */
 static int only_one(const struct context *context)
 {
-	char path[PATH_MAX];
+	char path[STATE_PATH_MAX];
 	int err = state_make_directory(context->state);
 
 	if (err)
 		return err;
-	snprintf(path, sizeof(path), "%s/" STATE_SERVICE_LOCK, context->state);
-	return lock_take(path, 0);
+	return lock_take(state_path(path, context->state, STATE_SERVICE_LOCK), 0);
 }
 
 int verb_run_service(const struct call *call)

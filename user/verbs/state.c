@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* state: check the file, and save what can be saved of a damaged one */
+#include "base/state_path.h"
 #include "change/change.h"
 #include "kernel/live.h"
 #include "state/recover.h"
@@ -69,11 +70,11 @@ static int report(const struct context *context, const struct recovered *r)
 static int recover(const struct context *context, const char *file)
 {
 	struct recovered *r = malloc(sizeof(*r));
-	char path[512];
+	char path[STATE_PATH_MAX];
 	int status, err;
 
 	change_check(context, false);
-	snprintf(path, sizeof(path), "%s/state.db", context->state);
+	state_path(path, context->state, STATE_DATABASE);
 	err = r ? state_recover(context, file ? file : path, kernel_live_generation, r) : -ENOMEM;
 	if (err)
 		status = fail("%s; the state is as it was", reason(err));
