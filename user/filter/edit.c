@@ -10,9 +10,7 @@
 #include "filter/keys.h"
 
 /* Beyond so many a fresh build costs no more. */
-#define STEPS_MAX  (1u << 20)
-#define PIECES_MAX 4096
-#define NETS32_MAX 65536
+#define STEPS_MAX (1u << 20)
 
 /* Bits that removed keys leave in the filter let others through to the roster: beyond this a rotation is worth it. */
 #define STALE_SHARE 0.1

@@ -29,8 +29,6 @@ struct entry {
 	uint32_t family, unused;
 };
 
-#define ENTRIES_MAX (PART_MAX / sizeof(struct entry))
-
 struct ending {
 	int32_t err;
 	char format[12], error[READER_TEXT_MAX];

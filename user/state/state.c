@@ -207,11 +207,6 @@ int state_again(struct state *state)
 	return state_run(state, "BEGIN IMMEDIATE");
 }
 
-bool state_committed(struct state *state)
-{
-	return state && state->db && sqlite3_get_autocommit(state->db);
-}
-
 /* Emptying the log after every command would cost four more syncs; never emptying it, time to read it each time. */
 static void tidy(const struct state *s)
 {
@@ -234,7 +229,7 @@ void state_close(struct state *state)
 {
 	if (!state)
 		return;
-	if (!state_committed(state))
+	if (!state->db || !sqlite3_get_autocommit(state->db))
 		state_drop_new_image(state);
 	for (int i = 0; i < CACHED_STATEMENTS; i++)
 		sqlite3_finalize(state->cached[i]);

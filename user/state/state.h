@@ -30,7 +30,6 @@ int state_make_directory(const char *directory);
 /* To read, or to change. A state that does not exist reads as empty. */
 int state_open(struct state **state, const struct context *context, bool change);
 int state_commit(struct state *state);
-bool state_committed(struct state *state);
 /* Begins again under the same lock; what was not committed is undone. */
 int state_again(struct state *state);
 /* Undoes what was not committed. */
