@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "kernel/dispatcher_refresh.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,17 +95,12 @@ void attach_refresh(const struct context *context, struct attachment *list, size
 /* By the names alone: looking at each pin takes time in every command. */
 static bool any_shared(const struct context *context)
 {
-	struct dirent *entry;
-	char path[PIN_PATH_MAX];
+	DIR *dir = pin_directory(context, PIN_LINKS);
+	const char *name;
 	bool any = false;
-	DIR *dir;
 
-	pin_path(context, path, PIN_LINKS);
-	dir = opendir(path);
-	while (dir && !any && (entry = readdir(dir)))
-		any = strstr(entry->d_name, ATTACH_SHARED);
-	if (dir)
-		closedir(dir);
+	while ((name = pin_next(&dir)))
+		any = any || strstr(name, ATTACH_SHARED);
 	return any;
 }
 

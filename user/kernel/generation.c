@@ -249,22 +249,18 @@ int kernel_load(const struct context *context, struct candidate *c)
 /* Packets that are still in a generation finish first: the kernel waits for them. */
 static void remove_others(const struct context *context, const __u64 kept[KEPT])
 {
-	struct dirent *entry;
+	DIR *dir = pin_directory(context, PIN_GENERATIONS);
 	char path[PIN_PATH_MAX];
-	DIR *dir;
+	const char *name;
 
-	pin_path(context, path, PIN_GENERATIONS);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir))) {
-		__u64 other = strtoull(entry->d_name, NULL, 10);
+	while ((name = pin_next(&dir))) {
+		__u64 other = strtoull(name, NULL, 10);
 
-		if (entry->d_name[0] == '.' || other == kept[0] || other == kept[1])
+		if (other == kept[0] || other == kept[1])
 			continue;
 		pin_generation_path(context, path, other, "");
 		remove_generation(path);
 	}
-	if (dir)
-		closedir(dir);
 }
 
 void kernel_sweep(struct live *live)

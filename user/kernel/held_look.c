@@ -2,7 +2,6 @@
 /* What is wrong. */
 #include "kernel/held_internal.h"
 
-#include <dirent.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -98,9 +97,8 @@ static void look_at_links(struct held *h)
 static bool is_untouched(const struct held *h)
 {
 	size_t links = 0, pinned = 0;
-	struct dirent *entry;
 	struct attachment at;
-	char path[PIN_PATH_MAX];
+	const char *name;
 	struct stat st;
 	DIR *dir;
 
@@ -115,12 +113,9 @@ static bool is_untouched(const struct held *h)
 		if (part->group == LINK && (held_filters_where(part) != part->where || !held_runs_root(h, part)))
 			return false;
 	}
-	pin_path(h->context, path, PIN_LINKS);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir)))
-		pinned += entry->d_name[0] != '.' && attachment_of_pin(entry->d_name, &at);
-	if (dir)
-		closedir(dir);
+	dir = pin_directory(h->context, PIN_LINKS);
+	while ((name = pin_next(&dir)))
+		pinned += attachment_of_pin(name, &at);
 	return links == pinned;
 }
 

@@ -2,7 +2,6 @@
 /* What is pinned now. */
 #include "kernel/held_internal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,19 +38,16 @@ static int take_pin(struct held *h, const char *name, enum group group)
 
 static int take_directory(struct held *h, const char *directory, enum group group)
 {
-	char path[PIN_PATH_MAX], name[sizeof(h->parts->name)];
-	struct dirent *entry;
+	DIR *dir = pin_directory(h->context, directory);
+	char name[sizeof(h->parts->name)];
+	const char *pin;
 	int err = 0;
-	DIR *dir;
 
-	pin_path(h->context, path, directory);
-	dir = opendir(path);
-	while (dir && !err && (entry = readdir(dir))) {
+	while ((pin = pin_next(&dir))) {
 		struct attachment at;
 
-		if (entry->d_name[0] == '.' ||
-		    (size_t)snprintf(name, sizeof(name), "%s/%s", directory, entry->d_name) >= sizeof(name) ||
-		    (group == LINK && !attachment_of_pin(entry->d_name, &at)))
+		if (err || (size_t)snprintf(name, sizeof(name), "%s/%s", directory, pin) >= sizeof(name) ||
+		    (group == LINK && !attachment_of_pin(pin, &at)))
 			continue;
 		err = take_pin(h, name, group);
 		if (err || group != LINK || !held_find(h, name))
@@ -59,8 +55,6 @@ static int take_directory(struct held *h, const char *directory, enum group grou
 		h->parts[h->n - 1].at = at;
 		h->parts[h->n - 1].where = held_filters_where(&h->parts[h->n - 1]);
 	}
-	if (dir)
-		closedir(dir);
 	return err;
 }
 
@@ -84,25 +78,20 @@ static int take_number(struct held *h, __u64 number)
 /* The generation whose program is in the slot, or else is expected there; and what comes back if it is on trial. */
 static int take_generation(struct held *h)
 {
-	char path[PIN_PATH_MAX];
-	struct dirent *entry;
+	DIR *dir = h->in_slot ? pin_directory(h->context, PIN_GENERATIONS) : NULL;
 	struct trial trial = { 0 };
 	const struct part *term;
+	const char *name;
 	__u32 key = 0;
-	DIR *dir;
 	int err;
 
-	pin_path(h->context, path, PIN_GENERATIONS);
-	dir = h->in_slot ? opendir(path) : NULL;
-	while (dir && !h->number && (entry = readdir(dir))) {
-		__u64 number = strtoull(entry->d_name, NULL, 10);
+	while ((name = pin_next(&dir))) {
+		__u64 number = h->number ? 0 : strtoull(name, NULL, 10);
 
 		if (number && (program_of(h, number, PIN_PROGRAM) == h->in_slot ||
 			       program_of(h, number, PIN_TRIAL) == h->in_slot))
 			h->number = number;
 	}
-	if (dir)
-		closedir(dir);
 	if (!h->number && h->expected && program_of(h, h->expected, PIN_PROGRAM)) {
 		h->number = h->expected;
 		h->in_slot = program_of(h, h->number, PIN_TRIAL) ?: program_of(h, h->number, PIN_PROGRAM);

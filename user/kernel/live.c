@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "kernel/live.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,28 +89,19 @@ static int look_at_trial(struct live *live)
 /* A generation's number is only in the path of its pins. */
 static int find_number(struct live *live)
 {
-	struct dirent *entry;
-	char path[PIN_PATH_MAX];
+	DIR *dir = pin_directory(live->context, PIN_GENERATIONS);
+	const char *name;
 	int err = -ENOENT;
-	DIR *dir;
 
 	live->others = false;
 	live->on_trial = 0;
 	live->trial = (struct trial){ 0 };
-	pin_path(live->context, path, PIN_GENERATIONS);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir))) {
-		__u64 other = strtoull(entry->d_name, NULL, 10);
-
-		if (entry->d_name[0] == '.')
-			continue;
-		if (err && is_number(live, other))
+	while ((name = pin_next(&dir))) {
+		if (err && is_number(live, strtoull(name, NULL, 10)))
 			err = 0;
 		else
 			live->others = true;
 	}
-	if (dir)
-		closedir(dir);
 	return err;
 }
 

@@ -30,6 +30,27 @@ void pin_path(const struct context *context, char path[PIN_PATH_MAX], const char
 	snprintf(path, PIN_PATH_MAX, "%s/%s", context->bpffs, name);
 }
 
+DIR *pin_directory(const struct context *context, const char *name)
+{
+	char path[PIN_PATH_MAX];
+
+	pin_path(context, path, name);
+	return opendir(path);
+}
+
+const char *pin_next(DIR **dir)
+{
+	struct dirent *entry = NULL;
+
+	while (*dir && (entry = readdir(*dir)) && entry->d_name[0] == '.')
+		;
+	if (*dir && !entry) {
+		closedir(*dir);
+		*dir = NULL;
+	}
+	return entry ? entry->d_name : NULL;
+}
+
 void pin_generation_path(const struct context *context, char path[PIN_PATH_MAX], __u64 number, const char *name)
 {
 	snprintf(path, PIN_PATH_MAX, "%s/%s/%llu%s%s", context->bpffs, PIN_GENERATIONS, (unsigned long long)number,

@@ -3,6 +3,7 @@
 #ifndef KERNEL_PINS_H
 #define KERNEL_PINS_H
 
+#include <dirent.h>
 #include <stdbool.h>
 
 #include "bpf/abi.h"
@@ -24,6 +25,13 @@ struct context;
 void pin_path(const struct context *context, char path[PIN_PATH_MAX], const char *name);
 /* A generation's directory, or with a name one of its pins. */
 void pin_generation_path(const struct context *context, char path[PIN_PATH_MAX], __u64 number, const char *name);
+
+/*
+ * What lies in a directory: pin_directory() opens it, NULL where there is none, and pin_next() names one after the
+ * other. After the last it is closed, and NULL.
+ */
+DIR *pin_directory(const struct context *context, const char *name);
+const char *pin_next(DIR **dir);
 
 /* A descriptor, or -errno. */
 int pin_get(const struct context *context, const char *name);

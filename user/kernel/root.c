@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "kernel/root.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,21 +61,16 @@ int kernel_ready(const struct context *context)
 /* The number of the newest generation that is pinned; 0: there is none. */
 static __u64 newest_generation(const struct context *context)
 {
-	struct dirent *entry;
-	char path[PIN_PATH_MAX];
+	DIR *dir = pin_directory(context, PIN_GENERATIONS);
+	const char *name;
 	__u64 newest = 0;
-	DIR *dir;
 
-	pin_path(context, path, PIN_GENERATIONS);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir))) {
-		__u64 number = strtoull(entry->d_name, NULL, 10);
+	while ((name = pin_next(&dir))) {
+		__u64 number = strtoull(name, NULL, 10);
 
 		if (number > newest)
 			newest = number;
 	}
-	if (dir)
-		closedir(dir);
 	return newest;
 }
 
