@@ -38,6 +38,7 @@ needs() {
 		45.8.0.1|a time server in use (/run/chrony-dhcp/eth0.sources)
 		45.8.0.2|a time server in use (/run/systemd/timesyncd.conf.d/x.conf)
 		45.8.0.9|a time server in use (a socket to its port 123)
+		45.8.0.7|a name server in use (a socket to its port 53)
 		45.9.0.1|the peer of this SSH session (environment of process
 		45.0.0.9|the peer of an SSH session (environment of process
 		45.0.0.10|somebody who is connected (TCP port 8443)
@@ -120,15 +121,16 @@ links() {
 }
 
 # Who is behind wire0, in a namespace of his own, is connected: to an sshd that has let him in, and to another listener.
-# To sshd alone, from 45.0.0.11, who has not logged in.
+# To sshd alone, from 45.0.0.11, who has not logged in, and from 45.0.0.12, who comes as a name server would answer.
 people() {
 	mkfifo away here
 	touch said
 	unshare --net sh -c 'echo >away; read line <here; ip addr add 45.0.0.9/24 dev wire0; ip addr add 45.0.0.10/24 dev wire0
-		ip addr add 45.0.0.11/24 dev wire0; ip link set wire0 up; exec python3 -c "
+		ip addr add 45.0.0.11/24 dev wire0; ip addr add 45.0.0.12/24 dev wire0; ip link set wire0 up; exec python3 -c "
 import socket, signal
-held = [socket.create_connection((\"45.0.0.1\", port), source_address=(source, 0))
-        for source, port in ((\"45.0.0.9\", 2222), (\"45.0.0.11\", 2222), (\"45.0.0.10\", 8443))]
+held = [socket.create_connection((\"45.0.0.1\", port), source_address=source)
+        for source, port in (((\"45.0.0.9\", 0), 2222), ((\"45.0.0.11\", 0), 2222), ((\"45.0.0.12\", 53), 2222),
+                             ((\"45.0.0.10\", 0), 8443))]
 signal.pause()"' &
 	away=$!
 	read -r _ <away
@@ -138,13 +140,21 @@ import os, signal, socket, sys
 sshd, other = (socket.create_server(("45.0.0.1", port)) for port in (2222, 8443))
 clock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 clock.connect(("45.8.0.9", 123))
+resolver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+resolver.connect(("45.8.0.7", 53))
+# A server that answers each from a socket of its own.
+served = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
+for one in served:
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    one.bind(("45.0.0.1", 4433))
+served[1].connect(("45.8.0.6", 53))
 if not os.fork():
     os.setuid(65534)
     mine = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     mine.connect(("45.8.0.8", 123))
     signal.pause()
 print("listening")
-held = [sshd.accept(), sshd.accept(), other.accept()]
+held = [sshd.accept(), sshd.accept(), sshd.accept(), other.accept()]
 for connection, peer in held[:2]:
     # Of the other, a session of before is left in a screen.
     if not os.fork():
@@ -191,7 +201,7 @@ shows_all() {
 		grep -qE "^$address +no +" out || fail "guards does not know $address: $(cat out)"
 		grep -F "$what" out | grep -q "^$address " || fail "guards does not say of $address: $what ($(grep "^$address" out))"
 	done <wanted
-	for address in 45.0.0.11 45.8.0.8 45.7.0.7 45.0.0.77 45.9.2.2 45.9.2.3 127.0.0.53; do
+	for address in 45.0.0.11 45.0.0.12 45.8.0.8 45.8.0.6 45.7.0.7 45.0.0.77 45.9.2.2 45.9.2.3 127.0.0.53; do
 		! grep -q "^$address " out || fail "$address is nobody's need: $(grep "^$address " out)"
 	done
 	is "$(get '.ports' guards)" '[8443]' "the ports"
@@ -199,12 +209,39 @@ shows_all() {
 		'[{"address":"45.6.0.2","what":"a name server in use","where":"/run/systemd/resolve/resolv.conf","dropped":false,"granted":false}]' \
 		"one of them"
 	# Who only tries passwords can be banned while he does.
-	bloom add 45.0.0.11
+	bloom add 45.0.0.11 45.0.0.12
 	bloom add 45.0.0.10 --force
 	is "$(get '[.needs[]|select(.dropped)|[.address, .granted]]' guards)" '[["45.0.0.10",true]]' "what is dropped of them"
 	bloom guards --no-port 8443
 	is "$(get '.ports' guards)" '[]' "the ports"
 	expect 2 "$XDP_BLOOM" guards --port 65536
+}
+
+# What a process says that its environment is, it may choose: here a terabyte, which nobody reads to its end.
+by_a_liar() {
+	local liar
+
+	machine
+	python3 -c '
+import ctypes, mmap, os, signal, struct
+
+os.setuid(65534)
+lie = mmap.mmap(-1, 1 << 40, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000)
+at = ctypes.addressof(ctypes.c_char.from_buffer(lie))
+stat = open("/proc/self/stat").read().rpartition(")")[2].split()
+field = lambda n: int(stat[n - 3])
+libc = ctypes.CDLL(None)
+libc.sbrk.restype = ctypes.c_void_p
+told = struct.pack("=12QII", field(26), field(27), field(45), field(46), field(47), libc.sbrk(0), field(28), field(48),
+                   field(49), at, at + (1 << 40), 0, 0, 0xffffffff)
+print("ready" if not libc.prctl(35, 14, told, len(told), 0) else "refused", flush=True)
+signal.pause()' >liar.said &
+	liar=$!
+	wait_until "the liar" grep -q . liar.said
+	! grep -q refused liar.said || skip "needs a kernel with CONFIG_CHECKPOINT_RESTORE"
+	is "$(head -c 1000000 /proc/$liar/environ | wc -c)" 1000000 "what there is of it"
+	bloom add 45.0.0.11
+	bloom guards
 }
 
 forget_grants() {
@@ -398,4 +435,4 @@ by_no_chance() {
 	done
 }
 
-run_cases shows_all table by_the_service spares_at_boot by_no_chance
+run_cases shows_all by_a_liar table by_the_service spares_at_boot by_no_chance

@@ -28,11 +28,14 @@ static const char ssh_is[] = "the peer of this SSH session", others_is[] = "the 
 struct connection {
 	struct addr peer;
 	unsigned int peer_port, port;
+	bool udp, ssh;	       /* it may be an SSH session */
+	const char *server_is; /* NULL: by its port it is none that we use */
 };
 
 struct people {
 	struct learned *l;
-	bool *named; /* ports whose guests are guarded */
+	bool *named;	 /* TCP ports whose guests are guarded */
+	bool *serves[2]; /* ports where somebody may come to us: of TCP, of UDP */
 	struct connection *at;
 	size_t n;
 	bool udp;
@@ -49,28 +52,49 @@ static int take(struct people *p, const struct connection *c)
 	return 0;
 }
 
+static const char *server_of(const struct people *p, const struct inet_diag_msg *m, unsigned int port)
+{
+	if (m->idiag_uid >= PEOPLE)
+		return NULL;
+	return port == 53 || port == 853 ? resolver_is : port == 123 && p->udp ? clock_is : NULL;
+}
+
 static void on_socket(void *arg, const struct nlmsghdr *message)
 {
 	const struct inet_diag_msg *m = mnl_nlmsg_get_payload(message);
 	struct people *p = arg;
-	struct connection c;
+	struct connection c = { .udp = p->udp };
 
 	if (mnl_nlmsg_get_payload_len(message) < sizeof(*m))
 		return;
+	c.port = ntohs(m->id.idiag_sport);
+	if (m->idiag_state != TCP_ESTABLISHED) {
+		p->serves[p->udp][c.port] = true;
+		return;
+	}
 	c.peer = own_bytes(m->idiag_family, m->id.idiag_dst, sizeof(m->id.idiag_dst));
 	c.peer_port = ntohs(m->id.idiag_dport);
-	c.port = ntohs(m->id.idiag_sport);
 	addr_unmap(&c.peer);
 	if (!c.peer.family || !own_wanted(p->l, c.peer))
 		return;
-	if (c.peer_port == 123 && p->udp && m->idiag_uid < PEOPLE)
-		own_learn(p->l, c.peer, clock_is, "a socket to its port 123");
-	if ((c.peer_port == 53 || c.peer_port == 853) && m->idiag_uid < PEOPLE)
-		own_learn(p->l, c.peer, resolver_is, "a socket to its port %u", c.peer_port);
+	c.server_is = server_of(p, m, c.peer_port);
 	if (p->named[c.port] && !p->udp)
 		own_learn(p->l, c.peer, guest_is, "TCP port %u", c.port);
-	else if (!p->udp && !m->idiag_uid && take(p, &c) && !p->l->err)
+	else
+		c.ssh = !p->udp && !m->idiag_uid;
+	if ((c.server_is || c.ssh) && take(p, &c) && !p->l->err)
 		p->l->err = -ENOMEM;
+}
+
+/* Who comes to a listener of ours chooses the port that he comes from, and is no server by that. */
+static void learn_servers(const struct people *p)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		const struct connection *c = &p->at[i];
+
+		if (c->server_is && !p->serves[c->udp][c->port])
+			own_learn(p->l, c->peer, c->server_is, "a socket to its port %u", c->peer_port);
+	}
 }
 
 /*
@@ -79,8 +103,9 @@ static void on_socket(void *arg, const struct nlmsghdr *message)
  */
 static int ask_sockets(struct people *p)
 {
-	static const struct inet_diag_req tcp = { .idiag_states = 1 << TCP_ESTABLISHED };
-	struct inet_diag_req_v2 udp = { .sdiag_protocol = IPPROTO_UDP, .idiag_states = 1 << TCP_ESTABLISHED };
+	static const struct inet_diag_req tcp = { .idiag_states = 1 << TCP_ESTABLISHED | 1 << TCP_LISTEN };
+	struct inet_diag_req_v2 udp = { .sdiag_protocol = IPPROTO_UDP,
+					.idiag_states = 1 << TCP_ESTABLISHED | 1 << TCP_CLOSE };
 	struct mnl_socket *socket;
 	int err = netlink_open(&socket, NETLINK_SOCK_DIAG, 0, 0);
 
@@ -95,28 +120,36 @@ static int ask_sockets(struct people *p)
 	}
 	if (socket)
 		mnl_socket_close(socket);
+	learn_servers(p);
 	return err_is(err, EPROTONOSUPPORT) || err_is(err, EOPNOTSUPP) || err_is(err, ENOENT) ? 0 : err;
 }
 
 #define SSH_VARIABLE "SSH_CONNECTION="
+/* sshd puts it at the beginning. What a process calls its environment may be terabytes, and without an end. */
+#define ENVIRONMENT_MAX 65536
 
 /* What SSH_CONNECTION is in that process's environment, in `text`: "192.0.2.1 50000 192.0.2.2 22". */
 static bool ssh_of(int pid, char text[128])
 {
-	char path[64], *entry = NULL;
+	static char all[ENVIRONMENT_MAX + 1];
 	bool found = false;
-	size_t room = 0;
+	size_t got = 0;
+	char path[64];
 	FILE *file;
 
 	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
 	file = fopen(path, "re");
-	while (file && !found && getdelim(&entry, &room, '\0', file) > 0)
-		found = !strncmp(entry, SSH_VARIABLE, strlen(SSH_VARIABLE)) && entry[strlen(SSH_VARIABLE)];
-	if (found)
-		snprintf(text, 128, "%s", entry + strlen(SSH_VARIABLE));
-	free(entry);
-	if (file)
+	if (file) {
+		got = fread(all, 1, ENVIRONMENT_MAX, file);
 		fclose(file);
+	}
+	all[got] = '\0';
+	for (const char *entry = all; entry < all + got && !found; entry += strlen(entry) + 1) {
+		found = !strncmp(entry, SSH_VARIABLE, strlen(SSH_VARIABLE)) && entry[strlen(SSH_VARIABLE)] &&
+			entry + strlen(entry) < all + got;
+		if (found)
+			snprintf(text, 128, "%s", entry + strlen(SSH_VARIABLE));
+	}
 	return found;
 }
 
@@ -176,7 +209,7 @@ static void ask_process(const struct people *p, int pid)
 	for (size_t i = 0; i < p->n; i++) {
 		const struct connection *c = &p->at[i];
 
-		if (c->peer.num == addr.num && c->peer.family == addr.family && c->peer_port == peer_port &&
+		if (c->ssh && c->peer.num == addr.num && c->peer.family == addr.family && c->peer_port == peer_port &&
 		    c->port == port)
 			own_learn(p->l, addr, others_is, "environment of process %d", pid);
 	}
@@ -217,8 +250,9 @@ static void ask_utmp(struct learned *l)
 
 void own_from_people(struct learned *l, struct state *state)
 {
-	struct people p = { .l = l, .named = calloc(TCP_PORTS, sizeof(*p.named)) };
-	int err = p.named ? state_guarded_ports(state, p.named) : -ENOMEM;
+	bool *ports = calloc(3 * TCP_PORTS, sizeof(*ports));
+	struct people p = { .l = l, .named = ports, .serves = { ports + TCP_PORTS, ports + 2 * TCP_PORTS } };
+	int err = ports ? state_guarded_ports(state, ports) : -ENOMEM;
 
 	l->guests = true;
 	err = err ?: ask_sockets(&p);
@@ -228,6 +262,6 @@ void own_from_people(struct learned *l, struct state *state)
 	ask_utmp(l);
 	ask_processes(&p);
 	l->guests = false;
-	free(p.named);
+	free(ports);
 	free(p.at);
 }
