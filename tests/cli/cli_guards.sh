@@ -416,6 +416,33 @@ spares_at_boot() {
 	bloom restore
 }
 
+# What is judged by the IPv4 address within is banned by that: whether the ban comes later, or the setting.
+embedded() {
+	local it="198.51.100.1 bans 198.51.100.1, a gateway in use (it is within 64:ff9b::c633:6401)"
+
+	veth 0
+	echo 0 >/proc/sys/net/ipv6/conf/edge0/disable_ipv6
+	ip -6 route add 2001:db8:1::/48 via 64:ff9b::c633:6401 dev edge0 onlink
+	bloom add 198.51.100.1
+	refused "$it" tune --embedded on
+	bloom tune --embedded on --force
+	verdicts 64:ff9b::c633:6401=drop
+	bloom del 198.51.100.1
+	verdicts 64:ff9b::c633:6401=pass
+	refused "$it" add 198.51.100.1
+	echo 198.51.100.1 >it
+	refused "$it" load it it
+	bloom load it it --force
+	forget_grants
+	bloom attach edge0 --force
+	forget_grants
+	rm -rf "${XDP_BLOOM_BPFFS:?}"
+	let_go edge0
+	bloom restore --spare
+	verdicts 64:ff9b::c633:6401=pass
+	bloom tune --embedded off
+}
+
 # Without a roster the filter drops some of all that is not banned: never what is needed, whatever puts it into force.
 by_no_chance() {
 	local n
@@ -435,4 +462,4 @@ by_no_chance() {
 	done
 }
 
-run_cases shows_all by_a_liar table by_the_service spares_at_boot by_no_chance
+run_cases shows_all by_a_liar table by_the_service spares_at_boot embedded by_no_chance

@@ -94,7 +94,7 @@ static int ask(const struct asked *a, const struct own_address *own)
 {
 	if (is_forced(a->guard, own->addr))
 		return state_grant(a->state, own->addr);
-	if (state_granted(a->state, own->addr) || (!a->guard->afresh && live_drops(a->live, own->addr)))
+	if (state_granted(a->state, own->addr) || (!a->guard->afresh && live_drops(a->live, own->source)))
 		return 0;
 	return judge(a, own);
 }

@@ -12,7 +12,9 @@
 
 #include "base/clean_text.h"
 #include "base/grow.h"
+#include "bpf/decide.h"
 #include "change/own_internal.h"
+#include "state/settings.h"
 
 const char *own_text(char text[OWN_TEXT_MAX], const struct own_address *own)
 {
@@ -20,9 +22,26 @@ const char *own_text(char text[OWN_TEXT_MAX], const struct own_address *own)
 	return text;
 }
 
-bool own_wanted(const struct learned *l, struct addr addr)
+static bool is_wanted(const struct learned *l, struct addr addr)
 {
 	return !l->wanted || l->wanted(l->arg, addr);
+}
+
+/* By which that one is judged as well; family 0: none. */
+static struct addr within(const struct learned *l, struct addr addr)
+{
+	__u32 ipv4;
+
+	if (!l->embedded || addr.family != 6 || !ipv4_within((__u64)(addr.num >> 64), (__u64)addr.num, &ipv4))
+		return (struct addr){ 0 };
+	return (struct addr){ ipv4, 4 };
+}
+
+bool own_wanted(const struct learned *l, struct addr addr)
+{
+	struct addr inner = within(l, addr);
+
+	return is_wanted(l, addr) || (inner.family && is_wanted(l, inner));
 }
 
 /* 127.0.0.0/8 and ::1 are bogons, which have a guard rail of their own. */
@@ -32,34 +51,46 @@ static bool is_nobodys(struct addr addr)
 	       (addr.family == 4 ? addr.num >> 24 == 127 || addr.num >> 24 == 0 : addr.num == 1);
 }
 
-/* Room for one more; NULL where there is nothing new to learn. */
-static struct own_address *add(struct learned *l, struct addr addr, const char *what)
+static bool is_same(struct addr a, struct addr b)
 {
-	addr_unmap(&addr);
-	if (l->err || is_nobodys(addr) || !own_wanted(l, addr))
+	return a.num == b.num && a.family == b.family;
+}
+
+/* Room for one more; NULL where there is nothing new to learn. */
+static struct own_address *add(struct learned *l, struct addr addr, struct addr source, const char *what)
+{
+	if (l->err || is_nobodys(addr) || !is_wanted(l, addr))
 		return NULL;
 	for (size_t i = 0; i < l->n; i++)
-		if (l->at[i].addr.num == addr.num && l->at[i].addr.family == addr.family && l->at[i].what == what)
+		if (is_same(l->at[i].addr, addr) && is_same(l->at[i].source, source) && l->at[i].what == what)
 			return NULL;
 	if (!GROW(l->at, l->n)) {
 		l->err = -ENOMEM;
 		return NULL;
 	}
-	l->at[l->n] = (struct own_address){ .addr = addr, .what = what, .guest = l->guests };
+	l->at[l->n] = (struct own_address){ .addr = addr, .source = source, .what = what, .guest = l->guests };
 	return &l->at[l->n++];
 }
 
 void own_learn(struct learned *l, struct addr addr, const char *what, const char *where, ...)
 {
-	struct own_address *one = add(l, addr, what);
+	struct own_address *one;
+	struct addr inner;
 	va_list args;
 
-	if (!one)
-		return;
+	addr_unmap(&addr);
+	inner = within(l, addr);
+	one = add(l, addr, addr, what);
 	va_start(args, where);
-	vsnprintf(one->where, sizeof(one->where), where, args);
+	if (one) {
+		vsnprintf(one->where, sizeof(one->where), where, args);
+		clean_text(one->where);
+	}
 	va_end(args);
-	clean_text(one->where);
+	one = add(l, inner, addr, what);
+	if (one)
+		snprintf(one->where, sizeof(one->where), "it is within %s",
+			 prefix_text((char[PREFIX_TEXT_MAX]){ 0 }, addr, -1));
 }
 
 struct addr own_bytes(int family, const void *bytes, size_t size)
@@ -80,7 +111,7 @@ struct addr own_attr(int family, const struct nlattr *at)
 
 int own_addresses(struct state *state, own_wanted_fn *wanted, const void *arg, struct own_address **list, size_t *n)
 {
-	struct learned l = { .wanted = wanted, .arg = arg };
+	struct learned l = { .wanted = wanted, .arg = arg, .embedded = state_setting(state, "embedded", 0) };
 	int err = own_from_routes(&l) ?: own_from_files(&l);
 
 	if (!err)

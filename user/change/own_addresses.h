@@ -12,9 +12,10 @@ struct state;
 
 struct own_address {
 	struct addr addr;
-	const char *what; /* "a gateway in use" */
-	char where[80];	  /* "route table 254" */
-	bool guest;	  /* somebody other than root may have made it one */
+	struct addr source; /* what its packets come from: another where addr is within it */
+	const char *what;   /* "a gateway in use" */
+	char where[80];	    /* "route table 254" */
+	bool guest;	    /* somebody other than root may have made it one */
 };
 
 /* Is this address worth to be learned? */

@@ -11,7 +11,8 @@ struct nlattr;
 struct learned {
 	own_wanted_fn *wanted; /* NULL: all */
 	const void *arg;
-	bool guests; /* what comes now is said by others than root */
+	bool guests;   /* what comes now is said by others than root */
+	bool embedded; /* an IPv6 address is judged by the IPv4 address within, too: then that is needed as well */
 	struct own_address *at;
 	size_t n;
 	int err;
