@@ -23,7 +23,9 @@
 #include "base/log.h"
 #include "base/memory.h"
 
-#define NOBODY	     65534
+#define NOBODY 65534
+/* Of these users there are none: systemd leaves them unused, and nothing else comes near. */
+#define USERS_UNUSED 0x70000000
 #define MEMORY_LEAST ((size_t)512 << 20)
 #define PIPE_BYTES   (1 << 20)
 
@@ -136,11 +138,19 @@ static size_t mapped(void)
 	return strtoul(text, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* A service under NoNewPrivileges cannot become another user: then no rights are what is left of root. */
+static bool become_user(uid_t user)
+{
+	return !setgroups(0, NULL) && !setresgid(user, user, user) && !setresuid(user, user, user);
+}
+
+/*
+ * A user of its own: processes of one that there is, such as nobody, could stop it while a lock is held. A namespace
+ * may not know it, and a service under NoNewPrivileges cannot become another user: then no rights are what is left of
+ * root.
+ */
 static int become_nobody(void)
 {
-	if (geteuid() ||
-	    !(setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY)))
+	if (geteuid() || become_user(USERS_UNUSED + (uid_t)getpid()) || (errno == EINVAL && become_user(NOBODY)))
 		return 0;
 	return errno == EPERM || errno == EINVAL ? 0 : -errno;
 }
