@@ -4,7 +4,7 @@
 # every directory on the way to them.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
-no_kernel='.'
+no_kernel='is_r'
 sandbox "$@"
 
 NOBODY=65534
@@ -112,4 +112,22 @@ hook_is_run() {
 	all_ways "$WORK/hooks" run --check --config "$WORK/under/config"
 }
 
-run_cases state_is_read nothing_else_is_read config_is_read hook_is_run
+# Where the pins are to be, another's directory above is refused also before they are, and what his link leads to stays as it
+# is.
+pins_are_made() {
+	mkdir -m 755 "$XDP_BLOOM_BPFFS" "$XDP_BLOOM_BPFFS/other"
+	echo 192.0.2.1 >list
+	chown $NOBODY "$XDP_BLOOM_BPFFS"
+	expect 2 "$XDP_BLOOM" -B "$XDP_BLOOM_BPFFS/pins" load list list
+	one_line "belongs to user $NOBODY"
+	ln -s other "$XDP_BLOOM_BPFFS/link"
+	expect 2 "$XDP_BLOOM" -B "$XDP_BLOOM_BPFFS/link" load list list
+	one_line "belongs to user $NOBODY"
+	is "$(stat -c %a "$XDP_BLOOM_BPFFS/other")" 755 "the mode of what the link leads to"
+	chown 0 "$XDP_BLOOM_BPFFS"
+	chmod 777 "$XDP_BLOOM_BPFFS/other"
+	expect 0 "$XDP_BLOOM" -B "$XDP_BLOOM_BPFFS/other" load list list
+	is "$(stat -c %a "$XDP_BLOOM_BPFFS/other")" 700 "the mode of our own"
+}
+
+run_cases state_is_read nothing_else_is_read config_is_read hook_is_run pins_are_made

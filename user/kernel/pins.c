@@ -2,6 +2,7 @@
 #include "kernel/pins.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/magic.h>
 #include <stdbool.h>
@@ -261,13 +262,26 @@ static int on_bpffs(const char *path)
 	return statfs(path, &fs) ? -errno : fs.f_type == BPF_FS_MAGIC;
 }
 
-static int make_directory(const char *path)
+/* One of our user's; what a link leads to stays as it is. With a slash behind it, a link would be followed. */
+static int close_to_others(char path[PIN_PATH_MAX])
 {
-	if (!mkdir(path, 0700))
-		return 0;
-	if (errno != EEXIST || (chmod(path, 0700) && errno != EPERM && errno != EROFS))
-		return because_kernel(-errno, path);
-	return trust_directory(path);
+	int fd, err = 0;
+	struct stat is;
+
+	while (strlen(path) > 1 && path[strlen(path) - 1] == '/')
+		path[strlen(path) - 1] = '\0';
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && !fstat(fd, &is) && is.st_uid == geteuid() && (is.st_mode & 07777) != 0700 && fchmod(fd, 0700))
+		err = errno == EPERM || errno == EROFS ? 0 : -errno;
+	close_fd(fd);
+	return err;
+}
+
+static int make_directory(char path[PIN_PATH_MAX])
+{
+	int err = mkdir(path, 0700) && errno != EEXIST ? -errno : close_to_others(path);
+
+	return err ? because_kernel(err, path) : trust_directory(path);
 }
 
 /* Of the nearest part of the path that exists: is it on a bpffs? */
