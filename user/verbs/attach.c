@@ -9,11 +9,10 @@ const struct option_spec attach_options[] = {
 	{ "mode", .type = OPTION_WORD, AT(attach_options, mode), .words = attach_mode_names,
 	  .does = "the driver's own, or the slower one behind it" },
 	{ "shared", AT(attach_options, shared), .does = "beside other programs, through libxdp" },
-	{ "confirm", .type = OPTION_TIME, AT(attach_options, confirm), .value = "TIME",
-	  .does = "goes back unless 'confirm' comes first" },
+	CONFIRM_OPTION(attach_options),
 	{ "if-needed", AT(attach_options, if_needed),
 	  .does = "leave alone what is attached, remember what is missing" },
-	{ "force", AT(attach_options, force), .does = "even against the guard rails" },
+	FORCE_OPTION(attach_options),
 	OPTIONS_END(struct attach_options),
 };
 

@@ -16,9 +16,8 @@ const struct option_spec add_options[] = {
 	{ "reason", .type = OPTION_TEXT, AT(ban_options, reason), .value = "TEXT", .does = "why; bans and test show it",
 	  .most = BAN_REASON_MAX - 1 },
 	{ "keep-longer", AT(ban_options, keep_longer), .does = "a ban that ends later stays" },
-	{ "confirm", .type = OPTION_TIME, AT(ban_options, confirm), .value = "TIME",
-	  .does = "goes back unless 'confirm' comes first" },
-	{ "force", AT(ban_options, force), .does = "even against the guard rails" },
+	CONFIRM_OPTION(ban_options),
+	FORCE_OPTION(ban_options),
 	OPTIONS_END(struct ban_options),
 };
 

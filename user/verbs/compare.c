@@ -139,9 +139,7 @@ static int report_text(const struct comparison *c)
 }
 
 const struct option_spec compare_options[] = {
-	{ "format", .type = OPTION_TEXT, AT(reader_options, format), .value = "FORMAT", .words_of = reader_formats,
-	  .does = "read files as that, whatever they look like" },
-	{ "skip-bad", AT(reader_options, skip_bad), .does = "leave out lines that cannot be read" },
+	READING_OPTIONS(reader_options, format, skip_bad),
 	OPTIONS_END(struct reader_options),
 };
 

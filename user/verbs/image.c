@@ -29,9 +29,7 @@ const struct option_spec image_options[] = {
 	  .does = "make: for keys that are added later" },
 	{ "exact", .type = OPTION_WORD, AT(options, exact), .words = option_on_off,
 	  .does = "make: with a roster, or without" },
-	{ "format", .type = OPTION_TEXT, AT(options, reading.format), .value = "FORMAT", .words_of = reader_formats,
-	  .does = "read files as that, whatever they look like" },
-	{ "skip-bad", AT(options, reading.skip_bad), .does = "leave out lines that cannot be read" },
+	READING_OPTIONS(options, reading.format, reading.skip_bad),
 	OPTIONS_END(struct options),
 };
 

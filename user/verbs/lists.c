@@ -9,9 +9,8 @@
 #include "verbs/verbs.h"
 
 const struct option_spec force_options[] = {
-	{ "confirm", .type = OPTION_TIME, AT(force_options, confirm), .value = "TIME",
-	  .does = "goes back unless 'confirm' comes first" },
-	{ "force", AT(force_options, force), .does = "even against the guard rails" },
+	CONFIRM_OPTION(force_options),
+	FORCE_OPTION(force_options),
 	OPTIONS_END(struct force_options),
 };
 

@@ -84,9 +84,7 @@ const struct option_spec plan_options[] = {
 	  .does = "pinned: that of the filter" },
 	{ "headroom", .type = OPTION_NUMBER, AT(options, headroom), .most = 1000, .value = "PERCENT",
 	  .does = "for keys that are added later" },
-	{ "format", .type = OPTION_TEXT, AT(options, reading.format), .value = "FORMAT", .words_of = reader_formats,
-	  .does = "read files as that, whatever they look like" },
-	{ "skip-bad", AT(options, reading.skip_bad), .does = "leave out lines that cannot be read" },
+	READING_OPTIONS(options, reading.format, reading.skip_bad),
 	OPTIONS_END(struct options),
 };
 

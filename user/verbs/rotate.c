@@ -56,7 +56,7 @@ int verb_flush(const struct call *call)
 
 const struct option_spec restore_options[] = {
 	{ "spare", AT(restore_options, spare), .does = "what this machine needs is allowed, not refused: at boot" },
-	{ "force", AT(restore_options, force), .does = "even against the guard rails" },
+	FORCE_OPTION(restore_options),
 	OPTIONS_END(struct restore_options),
 };
 

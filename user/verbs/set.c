@@ -39,9 +39,7 @@ static int read_name(const struct option_spec *o, void *target, const char *valu
 }
 
 const struct option_spec set_options[] = {
-	{ "format", .type = OPTION_TEXT, AT(options, reading.format), .value = "FORMAT", .words_of = reader_formats,
-	  .does = "read files as that, whatever they look like" },
-	{ "skip-bad", AT(options, reading.skip_bad), .does = "leave out lines that cannot be read" },
+	READING_OPTIONS(options, reading.format, reading.skip_bad),
 	{ "output", .type = OPTION_READ, AT(options, output), .value = "FORMAT", .words_of = reader_formats,
 	  .does = "the format to print (plain)", .read = read_output },
 	{ "name", .type = OPTION_READ, AT(options, name), .value = "NAME",

@@ -39,9 +39,8 @@ static int read_setting(const struct option_spec *o, void *target, const char *v
 	  .does = text, .read = read_setting },
 
 const struct option_spec tune_options[] = {
-	SETTINGS_TO_TUNE(OPTION){ "force", AT(options, force), .does = "even against the guard rails" },
-	{ "confirm", .type = OPTION_TIME, AT(options, confirm), .value = "TIME",
-	  .does = "goes back unless 'confirm' comes first" },
+	SETTINGS_TO_TUNE(OPTION) FORCE_OPTION(options),
+	CONFIRM_OPTION(options),
 	OPTIONS_END(struct options),
 };
 

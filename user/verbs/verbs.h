@@ -33,6 +33,23 @@ extern const struct option_spec add_options[], attach_options[], capture_options
 /* Where an option goes: into a member of what the options are read into. */
 #define AT(type, member) .target = offsetof(struct type, member)
 
+/* What several verbs take. */
+#define CONFIRM_OPTION(of)                                                        \
+	{                                                                         \
+		"confirm", .type = OPTION_TIME, AT(of, confirm), .value = "TIME", \
+			   .does = "goes back unless 'confirm' comes first"       \
+	}
+#define FORCE_OPTION(of)                                                       \
+	{                                                                      \
+		"force", AT(of, force), .does = "even against the guard rails" \
+	}
+#define READING_OPTIONS(of, its_format, its_skip_bad)                                                             \
+	{ "format",	     .type = OPTION_TEXT,	 AT(of, its_format),                                      \
+	  .value = "FORMAT", .words_of = reader_formats, .does = "read files as that, whatever they look like" }, \
+	{                                                                                                         \
+		"skip-bad", AT(of, its_skip_bad), .does = "leave out lines that cannot be read"                   \
+	}
+
 /* Of verbs that ask the guard rails. */
 struct force_options {
 	bool force;
