@@ -263,6 +263,16 @@ int detach_interfaces(const struct context *context, char *const *names, int n, 
 	return err;
 }
 
+struct attachment attachment_kept(const struct interface_info *kept)
+{
+	struct attachment at = { .shared = kept->shared };
+
+	snprintf(at.name, sizeof(at.name), "%s", kept->name);
+	while (at.mode < MODE_SKB && strcmp(attach_mode_names[at.mode], kept->mode))
+		at.mode++;
+	return at;
+}
+
 /* A missing interface is no reason to leave the others unfiltered. */
 static int restore_interfaces(struct change *change, size_t *missing)
 {
@@ -273,11 +283,8 @@ static int restore_interfaces(struct change *change, size_t *missing)
 	int status;
 
 	for (size_t i = 0; i < n && !err; i++) {
-		struct attachment at = { .shared = kept[i].shared };
+		struct attachment at = attachment_kept(&kept[i]);
 
-		snprintf(at.name, sizeof(at.name), "%s", kept[i].name);
-		while (at.mode < MODE_SKB && strcmp(attach_mode_names[at.mode], kept[i].mode))
-			at.mode++;
 		for (size_t j = 0; j < pending_n; j++)
 			if (pending[j].kind == PENDING_INTERFACE && !strcmp(pending[j].name, at.name))
 				at.until = pending[j].due;

@@ -19,6 +19,10 @@ struct restore_options {
 	bool force;
 };
 
+/* One that is in the state, to be attached as it says there. */
+struct interface_info;
+struct attachment attachment_kept(const struct interface_info *kept);
+
 /*
  * done has room for all; *done_n of them were attached now. *missing: at least one is remembered, as it does not exist.
  * 0 or -errno with the reason recorded.

@@ -11,7 +11,7 @@
 #include "base/context.h"
 #include "base/log.h"
 #include "base/state_path.h"
-#include "kernel/attach.h"
+#include "change/attach.h"
 #include "kernel/held.h"
 #include "state/settings.h"
 #include "state/state.h"
@@ -58,12 +58,8 @@ static bool is_kept(struct state *state, struct attachment *at)
 		return false;
 	for (size_t i = 0; i < n && !is; i++) {
 		is = !strcmp(kept[i].name, at->name);
-		if (!is)
-			continue;
-		at->shared = kept[i].shared;
-		at->mode = MODE_AUTO;
-		while (at->mode < MODE_SKB && strcmp(attach_mode_names[at->mode], kept[i].mode))
-			at->mode++;
+		if (is)
+			*at = attachment_kept(&kept[i]);
 	}
 	free(kept);
 	return is;

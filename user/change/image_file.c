@@ -70,9 +70,7 @@ static int nothing_waits(struct state *state)
 
 	for (size_t i = 0; i < n && !err; i++)
 		if (pending[i].kind != PENDING_INTERFACE)
-			err = because(-EBUSY,
-				      "%s: a change of it waits for confirmation: xdp-bloom confirm, or let it go back",
-				      pending[i].name);
+			err = because_it_waits(pending[i].name);
 	free(pending);
 	return err;
 }

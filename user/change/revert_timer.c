@@ -33,6 +33,11 @@ static bool is_same(const struct pending *one, enum pending_kind kind, const cha
 	return (one->kind == kind || lists) && !strcmp(one->name, name);
 }
 
+int because_it_waits(const char *name)
+{
+	return because(-EBUSY, "%s: a change of it waits for confirmation: xdp-bloom confirm, or let it go back", name);
+}
+
 static int wait_for(struct change *change, enum pending_kind kind, const char *name, long seconds,
 		    int (*put)(struct state *state, const struct pending *pending))
 {
@@ -43,9 +48,7 @@ static int wait_for(struct change *change, enum pending_kind kind, const char *n
 
 	for (size_t i = 0; i < n && !err; i++)
 		if (is_same(&pending[i], kind, name))
-			err = because(-EBUSY,
-				      "%s: a change of it waits for confirmation: xdp-bloom confirm, or let it go back",
-				      name);
+			err = because_it_waits(name);
 	free(pending);
 	if (err || !seconds)
 		return err;

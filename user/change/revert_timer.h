@@ -12,6 +12,8 @@
 int change_pending(struct change *change, enum pending_kind kind, const char *name, long seconds);
 /* The same of a list that is dropped here and now. */
 int change_pending_drop(struct change *change, const char *list, long seconds);
+/* Records that, and returns -EBUSY. */
+int because_it_waits(const char *name);
 /* Until when what is built from this state is on trial; until is 0 where nothing of the filter waits. */
 struct trial;
 int trial_of(struct state *state, const struct live *live, struct trial *trial);
