@@ -180,6 +180,54 @@ static void crafted_files(void)
 	sqlite3_close(db);
 }
 
+/* The state has one list of nothing but these ranges, numbers of 4 or of 16 bytes: does it come back? */
+static bool holds(int family, const char *numbers)
+{
+	struct ranges set = RANGES_EMPTY;
+	struct state *s;
+	char text[300];
+	int err = 0;
+
+	if (!make_state())
+		return false;
+	sql("DELETE FROM chunk WHERE part > 0 OR family <> 5");
+	snprintf(text, sizeof(text), "UPDATE chunk SET data = x'%s', family = %d, sum = NULL", numbers, family);
+	sql(text);
+	s = opened(false);
+	if (s)
+		err = state_list_set(s, "one", &set);
+	CHECK(!err || err_is(err, EUCLEAN), "%s: %s", numbers, reason(err));
+	ranges_free(&set);
+	state_close(s);
+	return s && !err;
+}
+
+/* Each way in which two ranges can lie, in both families. Nobody else looks whether they are sorted and disjoint. */
+static void damaged_ranges(void)
+{
+	static const struct {
+		const char *numbers; /* of a digit each */
+		bool sound;
+	} known[] = {
+		{ "33", true },	   { "35", true },    { "53", false },	 { "3557", false },
+		{ "3567", true },  { "3579", true },  { "3546", false }, { "3737", false },
+		{ "5713", false }, { "1375", false }, { "7513", false }, { "1335", false },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		for (int bytes = 4; bytes <= 16; bytes += 12) {
+			char hex[160] = "";
+
+			for (size_t n = 0; known[i].numbers[n]; n++)
+				snprintf(hex + 2 * n * (size_t)bytes, sizeof(hex) - 2 * n * (size_t)bytes, "0%c%0*d",
+					 known[i].numbers[n], 2 * bytes - 2, 0);
+			CHECK(holds(bytes == 4 ? 4 : 6, hex) == known[i].sound, "%s, numbers of %d bytes: %s",
+			      known[i].numbers, bytes, known[i].sound ? "refused" : "not refused");
+		}
+	}
+	empty_directory();
+}
+
 static void damaged_rows(void)
 {
 	if (!make_state())
@@ -269,9 +317,13 @@ static void damaged_settings(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "damaged files", damaged_files },	  { "damaged rows, and a newer version", damaged_rows },
-		{ "damaged settings", damaged_settings }, { "ranges that are not packed", ranges_of_before },
-		{ "files of others", foreign_files },	  { "files that were crafted", crafted_files },
+		{ "damaged files", damaged_files },
+		{ "damaged rows, and a newer version", damaged_rows },
+		{ "damaged ranges", damaged_ranges },
+		{ "damaged settings", damaged_settings },
+		{ "ranges that are not packed", ranges_of_before },
+		{ "files of others", foreign_files },
+		{ "files that were crafted", crafted_files },
 	};
 
 	return own_state_run(cases, sizeof(cases) / sizeof(*cases));
