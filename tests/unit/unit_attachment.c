@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The name of an attachment's pin, and the attachment that it names. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "kernel/attachment.h"
+#include "ktap.h"
+
+static struct context context = CONTEXT_DEFAULT;
+
+static const struct {
+	const char *as, *file;
+	unsigned int set_aside;
+	bool shared;
+} known[] = {
+	{ "eth0", "eth0", 0, false },
+	{ "eth0", "eth0%shared", 0, true },
+	{ "eth0", "eth0%link7", 7, false },
+	{ "eth0", "eth0%link4294967295%shared", 4294967295u, true },
+	{ "eth0.100", "eth0%2e100", 0, false },
+	{ "a%b.c", "a%25b%2ec%shared", 0, true },
+	{ "...............", "%2e%2e%2e%2e%2e%2e%2e%2e%2e%2e%2e%2e%2e%2e%2e", 0, false },
+	{ ".", "%2e%link12", 12, false },
+	{ "fifteen-letters", "fifteen-letters", 0, false },
+	{ "link", "link", 0, false },
+	{ "%link1", "%25link1", 0, false },
+	{ "%shared", "%25shared%shared", 0, true },
+	{ "x", "x", 0, false },
+};
+
+static void there_and_back(void)
+{
+	char path[PIN_PATH_MAX], wanted[PIN_PATH_MAX];
+
+	context.bpffs = "/sys/fs/bpf/some";
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		struct attachment at = { .set_aside = known[i].set_aside, .shared = known[i].shared }, back;
+
+		snprintf(at.as, sizeof(at.as), "%s", known[i].as);
+		attachment_path(&context, path, &at);
+		snprintf(wanted, sizeof(wanted), "%s/%s/%s", context.bpffs, PIN_LINKS, known[i].file);
+		CHECK(!strcmp(path, wanted), "%s: %s, not %s", known[i].as, path, wanted);
+		memset(&back, 0xff, sizeof(back));
+		CHECK(attachment_of_pin(known[i].file, &back) && !strcmp(back.as, known[i].as) &&
+			      !strcmp(back.name, known[i].as) && back.set_aside == known[i].set_aside &&
+			      back.shared == known[i].shared && !back.gone && !back.moved && !back.ifindex &&
+			      !back.until,
+		      "%s: %s, %u, %d", known[i].file, back.as, back.set_aside, back.shared);
+		if (known[i].set_aside)
+			continue;
+		attachment_pin(&context, path, known[i].as, known[i].shared);
+		CHECK(!strcmp(path, wanted), "%s by its name: %s, not %s", known[i].as, path, wanted);
+	}
+}
+
+static void none_of_ours(void)
+{
+	static const char *const files[] = {
+		"",	      ".",	    "..",	   ".eth0",	  "%shared",	      "%link7",	 "eth0%link",
+		"eth0%link0", "eth0%linkx", "eth0%link7x", "eth0%link7%", "eth0%link7%share", "eth0%zz", "eth0%",
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		struct attachment at;
+
+		CHECK(!attachment_of_pin(files[i], &at), "'%s' is '%s'", files[i], at.as);
+	}
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "there and back", there_and_back },
+		{ "none of ours", none_of_ours },
+	};
+
+	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+}
