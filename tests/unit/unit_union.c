@@ -303,14 +303,62 @@ static void others_are_refused(void)
 	image_close(&first);
 }
 
+/* One number of the second image is another, then of the first; or it has no such array: refused with these words. */
+static void differing(struct image *first, struct image *second, size_t at, bool is_there, const char *words)
+{
+	for (int i = 0; i < 2; i++) {
+		__u64 *number = (__u64 *)((char *)(i ? &first->g : &second->g) + at), before = *number;
+		int err;
+
+		*number = is_there ? 0 : before ^ 1;
+		err = image_union(path[2], first, second);
+		CHECK(err_is(err, EINVAL) && strstr(reason(err), words), "member %zu of the %s: %s", at,
+		      i ? "first" : "second", reason(err));
+		*number = before;
+	}
+}
+
+static void every_difference(void)
+{
+	static const size_t shape[] = {
+		offsetof(struct generation, hash),	    offsetof(struct generation, tag),
+		offsetof(struct generation, gate6_add),	    offsetof(struct generation, gate6_mul),
+		offsetof(struct generation, gate6_log2),    offsetof(struct generation, filter_blocks),
+		offsetof(struct generation, filter_layout), offsetof(struct generation, filter_k),
+		offsetof(struct generation, rungs),	    offsetof(struct generation, roster6_buckets),
+	};
+	static const size_t arrays[] = {
+		offsetof(struct generation, gate6),
+		offsetof(struct generation, filter),
+		offsetof(struct generation, roster4),
+	};
+	struct settings settings = SETTINGS_DEFAULT;
+	struct image first = { 0 }, second = { 0 };
+	int err;
+
+	settings.headroom = 10;
+	draw(0, 50);
+	if (!make(0, &settings, true, NULL) || image_open(&first, path[0], "first", true) ||
+	    !make(1, &settings, true, &first) || image_open(&second, path[1], "second", true))
+		return;
+	err = image_union(path[2], &first, &second);
+	CHECK(!err, "%s", reason(err));
+	for (size_t i = 0; i < sizeof(shape) / sizeof(*shape); i++)
+		differing(&first, &second, shape[i], false, "differ in shape or seeds");
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(*arrays); i++)
+		differing(&first, &second, arrays[i], true, "differ in shape or seeds");
+	differing(&first, &second, offsetof(struct generation, shadows), false,
+		  "shadow lists and IPv6 cannot be united");
+	image_close(&second);
+	image_close(&first);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "exact unions", exact_unions },
-		{ "unions of bits", unions_of_bits },
-		{ "bans go before shadows", bans_go_before_shadows },
-		{ "sets come back", sets_come_back },
-		{ "others are refused", others_are_refused },
+		{ "every difference", every_difference }, { "exact unions", exact_unions },
+		{ "unions of bits", unions_of_bits },	  { "bans go before shadows", bans_go_before_shadows },
+		{ "sets come back", sets_come_back },	  { "others are refused", others_are_refused },
 	};
 	int status;
 
