@@ -259,6 +259,48 @@ static void allowed_by_accident(void)
 	printf("# %d generations hit an allowed address, %d did not\n", hit, clean);
 }
 
+/* What is allowed is looked at address by address, so there is an end to it; what a gate clears costs nothing. */
+static void allowed_too_wide(void)
+{
+	static const struct {
+		ip6 lo, more;
+		int err;
+	} known[] = {
+		{ (ip6)0x20010db8 << 96 | (ip6)1 << 64, 999999, 0 },
+		{ (ip6)0x20010db8 << 96 | (ip6)1 << 64, 1000000, E2BIG },
+		{ (ip6)0x20010db8 << 96, 0, EAGAIN },		  /* banned */
+		{ ((ip6)0x20010db8 << 96) - 1000, 2000, EAGAIN }, /* on its way out of what is clear */
+		{ (ip6)0x20010db7 << 96, ((ip6)1 << 96) - 1, 0 }, /* clear as a whole */
+		{ (ip6)0x20010db0 << 96, ((ip6)8 << 96) - 1, 0 }, /* and several */
+		{ (ip6)0x20010db7 << 96, (ip6)1 << 96, EAGAIN },
+		{ 0, ~(ip6)0, E2BIG },
+	};
+	struct ranges set = RANGES_EMPTY;
+	struct account account = { &set, 1 };
+	struct settings settings = SETTINGS_DEFAULT;
+	struct generation g;
+	struct owned owned;
+
+	settings.exact = false;
+	settings.bits_per_key = 60;
+	ENOUGH(!ranges_add_host(&set, 0x0a000001) && !ranges_add6(&set, (ip6)0x20010db8 << 96, (ip6)0x20010db8 << 96));
+	ENOUGH(!ranges_finish(&set) && !owned_settle(&owned, &account, 1, &RANGES_EMPTY));
+	if (!CHECK(!plan_generation(&g, &owned, &settings) && g.gate6_log2, "no plan") || !build(&g, &owned))
+		return;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		struct ranges allowed = RANGES_EMPTY;
+		int err;
+
+		ENOUGH(!ranges_add6(&allowed, known[i].lo, known[i].lo + known[i].more) && !ranges_finish(&allowed));
+		err = check_allowed(&g, &allowed);
+		CHECK(known[i].err ? err_is(err, known[i].err) : !err, "%zu: error %d", i, err);
+		ranges_free(&allowed);
+	}
+	memory_release(&g);
+	owned_free(&owned);
+	ranges_free(&set);
+}
+
 /* --- Odds and ends ---------------------------------------------------------------------------------------------------
  */
 
@@ -306,6 +348,7 @@ int main(void)
 		{ "so it does of many", check_notices_in_many },
 		{ "so it does without the sets", stored_notices },
 		{ "allowed addresses that are hit by accident", allowed_by_accident },
+		{ "allowed lists that are too wide", allowed_too_wide },
 		{ "seeds", seeds },
 		{ "shadow lists", shadows },
 	};
