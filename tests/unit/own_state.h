@@ -40,7 +40,7 @@ static void remove_directory(void)
 static struct context own_context = CONTEXT_DEFAULT;
 
 /* Opens or ends the case; `change` as state_open() has it. */
-static struct state *opened(bool change)
+__attribute__((unused)) static struct state *opened(bool change)
 {
 	struct state *s;
 	int err = state_open(&s, &own_context, change);

@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Each allocation of what builds, reads and keeps lists fails once: either whoever asked gets -ENOMEM, or it is done
+ * all the same, and rightly. The libraries' own allocations succeed. A sanitizer sees what is left behind.
+ */
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "own_state.h"
+
+#include "base/log.h"
+#include "bpf/decide.h"
+#include "filter/build.h"
+#include "filter/edit.h"
+#include "filter/plan_sizes.h"
+#include "filter/verify.h"
+#include "image/compare.h"
+#include "image/contents.h"
+#include "image/image.h"
+#include "image/make.h"
+#include "image/union.h"
+#include "ranges_have.h"
+#include "sets/owned.h"
+#include "sets/prefixes.h"
+#include "sets/reader.h"
+#include "sets/writer.h"
+#include "state/bans.h"
+#include "state/settle.h"
+
+/* The linker has all calls of the command's own code come here; in children, too. */
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__real_reallocarray(void *old, size_t n, size_t size);
+char *__real_strdup(const char *text);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__wrap_reallocarray(void *old, size_t n, size_t size);
+char *__wrap_strdup(const char *text);
+
+static struct {
+	bool armed, failed;
+	int until; /* so many more succeed */
+} * memory;
+
+static bool fails(void)
+{
+	if (!memory || !memory->armed || __atomic_fetch_sub(&memory->until, 1, __ATOMIC_RELAXED) != 0)
+		return false;
+	memory->failed = true;
+	errno = ENOMEM;
+	return true;
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return fails() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+	return fails() ? NULL : __real_realloc(old, size);
+}
+
+void *__wrap_reallocarray(void *old, size_t n, size_t size)
+{
+	return fails() ? NULL : __real_reallocarray(old, n, size);
+}
+
+char *__wrap_strdup(const char *text)
+{
+	return fails() ? NULL : __real_strdup(text);
+}
+
+/* What the operations work on. */
+static char path[4][240];
+static struct ranges one, two, allowed;
+static struct image held[2];
+
+/* --- Operations: each gives back what it took, also when it fails ----------------------------------------------------
+ */
+
+static int adds(void)
+{
+	struct ranges set = RANGES_EMPTY;
+	int err = 0;
+
+	for (uint32_t i = 0; i < 4000 && !err; i++)
+		err = ranges_add_host(&set, (i * 2654435761u) >> 12);
+	for (uint32_t i = 0; i < 100 && !err; i++)
+		err = ranges_add4(&set, (100 - i) << 25, (100 - i) << 25 | 255) ?: ranges_add6(&set, 100 - i, 100 - i);
+	err = err ?: ranges_finish(&set);
+	CHECK(err || (ranges_have(&set, (struct addr){ 3u << 25, 4 }) && ranges_have(&set, (struct addr){ 7, 6 })),
+	      "the set is another");
+	ranges_free(&set);
+	return err;
+}
+
+static int algebra(void)
+{
+	struct ranges both = RANGES_EMPTY, less = RANGES_EMPTY;
+	int err = ranges_intersect(&both, &one, &two) ?: ranges_subtract(&less, &one, &two);
+
+	CHECK(err || ranges_count4(&both) + ranges_count4(&less) == ranges_count4(&one), "other sets");
+	ranges_free(&both);
+	ranges_free(&less);
+	return err;
+}
+
+static int settles(void)
+{
+	struct account accounts[2] = { { &one, 1 }, { &two, 2 } };
+	struct owned owned = { 0 };
+	int err = owned_settle(&owned, accounts, 2, &allowed);
+
+	CHECK(err || (owned.n4 && owned.n6), "nothing is left");
+	owned_free(&owned);
+	return err;
+}
+
+static int takes(void)
+{
+	struct ranges set = RANGES_EMPTY;
+	struct owned owned = { 0 };
+	int err = ranges_add4(&set, 1, 5) ?: ranges_add6(&set, 1, 5) ?: ranges_finish(&set);
+
+	err = err ?: owned_take(&owned, &set, 1);
+	CHECK(err || (owned.n4 == 1 && owned.n6 == 3), "%zu and %zu are left", owned.n4, owned.n6);
+	owned_free(&owned);
+	ranges_free(&set);
+	return err;
+}
+
+static int plan(struct owned *owned, struct generation *g, bool exact)
+{
+	struct account accounts[2] = { { &one, 1 }, { &two, 2 } };
+	struct settings settings = SETTINGS_DEFAULT;
+
+	settings.exact = exact;
+	return owned_settle(owned, accounts, 2, &allowed) ?: plan_generation(g, owned, &settings);
+}
+
+static int builds(void)
+{
+	struct owned owned = { 0 };
+	struct generation g = { 0 };
+	int err = plan(&owned, &g, true), built;
+
+	built = err ?: build_until_placed(&g, &owned, &(struct build_how){ 0 });
+	err = err ?: built ?: check_arrays(&g, &owned);
+	if (!built)
+		arrays_release(&g);
+	owned_free(&owned);
+	return err;
+}
+
+static int edits(void)
+{
+	struct owned owned = { 0 }, more = { 0 };
+	struct ranges set = RANGES_EMPTY;
+	struct generation g = { 0 };
+	struct edit edit = { 0 };
+	int err = plan(&owned, &g, true), built;
+
+	built = err ?: build_until_placed(&g, &owned, &(struct build_how){ 0 });
+	err = err ?: built ?: ranges_add4(&set, 0x05050505, 0x05050509);
+	err = err ?: ranges_finish(&set) ?: owned_take(&more, &set, LABEL_LIVE);
+	if (!err) {
+		edit_begin(&edit, &g);
+		err = edit_ban(&edit, &more);
+		if (!err)
+			edit_make(&edit);
+		edit_end(&edit);
+	}
+	CHECK(err || decide_ipv4(&g, 0x05050506) & ANSWER_DROP, "done, but it passes");
+	if (!built)
+		arrays_release(&g);
+	ranges_free(&set);
+	owned_free(&owned);
+	owned_free(&more);
+	return err;
+}
+
+static void name_lists(struct list_info lists[2], const char *second)
+{
+	memset(lists, 0, 2 * sizeof(*lists));
+	for (int i = 0; i < 2; i++) {
+		snprintf(lists[i].name, sizeof(lists[i].name), "%s", i ? second : "first");
+		snprintf(lists[i].addresses, sizeof(lists[i].addresses), "1");
+		snprintf(lists[i].loaded, sizeof(lists[i].loaded), "2026-01-01T00:00:00Z");
+		lists[i].label = (uint8_t)(1 + i);
+		lists[i].kind = LIST_BAN;
+	}
+}
+
+static int make_image(int which, bool exact, const struct image *like)
+{
+	struct account accounts[2] = { { &one, 1 }, { &two, 2 } };
+	struct settings settings = SETTINGS_DEFAULT;
+	struct owned owned = { 0 };
+	struct list_info lists[2];
+	int err = owned_settle(&owned, accounts, 2, &allowed);
+
+	settings.exact = exact;
+	settings.headroom = 10;
+	name_lists(lists, which ? "third" : "second");
+	err = err ?: image_make(path[which], &owned, lists, 2, &settings, like);
+	owned_free(&owned);
+	return err;
+}
+
+static int makes(void)
+{
+	return make_image(2, true, NULL);
+}
+
+static int opens(void)
+{
+	struct list_info *lists = NULL;
+	struct image image = { 0 };
+	size_t n = 0;
+	int err = image_open(&image, path[0], "it", true), opened = err;
+
+	err = err ?: image_lists(&image, &lists, &n);
+	CHECK(err || (n == 2 && !strcmp(lists[1].name, "second")), "%zu lists", n);
+	free(lists);
+	if (!opened)
+		image_close(&image);
+	return err;
+}
+
+static int looks_into(void)
+{
+	struct ranges sets[LABELS], banned = RANGES_EMPTY;
+	struct tag6 *tags = NULL;
+	size_t n = 0;
+	int err;
+
+	err = image_sets4(&held[0], sets);
+	CHECK(err || ranges_count4(&sets[1]) == ranges_count4(&one) - ranges_count4(&allowed), "another set");
+	image_sets_free(sets);
+	err = err ?: image_banned4(&held[0], &banned);
+	CHECK(err || ranges_count4(&banned) >= ranges_count4(&one) - ranges_count4(&allowed), "another set");
+	ranges_free(&banned);
+	err = err ?: image_tags6(&held[0], &tags, &n);
+	CHECK(err || n, "no tags");
+	free(tags);
+	return err;
+}
+
+static int unites(void)
+{
+	struct image image = { 0 };
+	int err = image_union(path[3], &held[0], &held[1]), opened = err ?: image_open(&image, path[3], "it", false);
+
+	CHECK(err || (!opened && image.header->lists == 3), "another image");
+	if (!opened)
+		image_close(&image);
+	return err;
+}
+
+static int compares(void)
+{
+	struct comparison c = { .a = { .name = path[0] }, .b = { .name = path[1] } };
+	int err = side_image(&c.a) ?: side_image(&c.b) ?: compare_sides(&c);
+
+	CHECK(err || (c.exact4 && c.v4.a == c.v4.both), "another overlap");
+	side_free(&c.a);
+	side_free(&c.b);
+	return err;
+}
+
+static int reads(const char *text, const char *format)
+{
+	struct reader_options options = { .format = format };
+	static struct reader_report report;
+	char error[READER_TEXT_MAX];
+	struct ranges set = RANGES_EMPTY;
+	FILE *out = fopen(path[3], "we");
+	int err;
+
+	ENOUGH(out);
+	fputs(text, out);
+	fclose(out);
+	err = reader_read(path[3], &options, &set, &report, error);
+	CHECK(!err || strstr(error, "memory"), "%s", error);
+	CHECK(err ? !set.n4 && !set.n6 : ranges_count4(&set) == 2 && set.n6 == 1, "another set");
+	ranges_free(&set);
+	return err ? -ENOMEM : 0; /* the one line above is what its caller shows */
+}
+
+static int reads_plain(void)
+{
+	return reads("1.2.3.4\n1.2.3.6\n::1\n", NULL);
+}
+
+static int reads_json(void)
+{
+	return reads("[\"1.2.3.4\",\"1.2.3.6\",\"::1\"]", NULL);
+}
+
+static int reads_csv(void)
+{
+	return reads("a,1.2.3.4\nb,1.2.3.6\nc,::1\n", NULL);
+}
+
+static int reads_nft(void)
+{
+	return reads("add element inet f b { 1.2.3.4, 1.2.3.6 }\nadd element inet f c { ::1 }\n", NULL);
+}
+
+static int keep(struct state *s, const char *name, enum list_kind kind, const struct ranges *set)
+{
+	struct list_info list = { .kind = kind,
+				  .prefixes = writer_prefixes(set, NULL, NULL),
+				  .addresses = "1",
+				  .source = "a file",
+				  .loaded = "2026-01-01T00:00:00Z" };
+
+	snprintf(list.name, sizeof(list.name), "%s", name);
+	return state_list_put(s, &list, set);
+}
+
+static int keeps(void)
+{
+	struct state *s = NULL;
+	int err = state_open(&s, &own_context, true);
+	bool renewed;
+	struct ban ban = { .first = { 0x01020304, 4 }, .length = 32, .added = 1 };
+
+	err = err ?: keep(s, "one", LIST_BAN, &one) ?: keep(s, "two", LIST_ALLOW, &allowed);
+	err = err ?: keep(s, "three", LIST_SHADOW, &two) ?: state_ban_put(s, &ban, &renewed);
+	err = err ?: state_commit(s);
+	state_close(s);
+	return err;
+}
+
+static int recalls(void)
+{
+	struct interface_info *interfaces = NULL;
+	struct pending *pending = NULL;
+	struct list_info *lists = NULL;
+	struct settled settled = { 0 };
+	struct ranges set = RANGES_EMPTY;
+	struct ban *bans = NULL;
+	struct state *s = NULL;
+	size_t n = 0, bans_n = 0, other;
+	int err = state_open(&s, &own_context, false);
+
+	err = err ?: state_lists(s, &lists, &n);
+	CHECK(err || n == 3, "%zu lists", n);
+	err = err ?: state_list_set(s, "one", &set);
+	CHECK(err || ranges_count4(&set) == ranges_count4(&one), "another set");
+	if (!err)
+		ranges_free(&set);
+	err = err ?: state_bans(s, &bans, &bans_n);
+	CHECK(err || bans_n == 1, "%zu bans", bans_n);
+	err = err ?: state_interfaces(s, &interfaces, &other);
+	err = err ?: state_pending(s, &pending, &other);
+	if (!err) {
+		err = settle(&settled, s);
+		CHECK(err || (settled.shadows && settled.owned.n4 && settled.allowed.n4), "settled otherwise");
+		if (!err)
+			settled_free(&settled);
+	}
+	free(lists);
+	free(bans);
+	free(interfaces);
+	free(pending);
+	state_close(s);
+	return err;
+}
+
+/* --- Cases -----------------------------------------------------------------------------------------------------------
+ */
+
+static void each(const char *what, int (*operation)(void))
+{
+	int n = 0, survived = 0;
+
+	for (;; n++) {
+		int err;
+
+		memory->failed = false;
+		memory->until = n;
+		memory->armed = true;
+		err = operation();
+		memory->armed = false;
+		if (!memory->failed) {
+			CHECK(!err, "%s: %s", what, reason(err));
+			break;
+		}
+		survived += !err;
+		if (!CHECK(!err || err_is(err, ENOMEM), "%s, allocation %d: %s", what, n, reason(err)) ||
+		    !CHECK(n < 10000, "%s: without end", what))
+			break;
+	}
+	printf("# %s: %d allocations failed, %d times it was done\n", what, n, survived);
+}
+
+#define EACH(operation) each(#operation, operation)
+
+static void prepare(void)
+{
+	memory->armed = false;
+	ranges_free(&one);
+	ranges_free(&two);
+	ranges_free(&allowed);
+	for (uint32_t i = 0; i < 200; i++) {
+		ENOUGH(!ranges_add_host(&one, 0x05000000 + i * 97));
+		ENOUGH(!ranges_add_host(&two, 0x05000000 + i * 89));
+		ENOUGH(!ranges_add6(&one, (ip6)(0x2a000000 + i) << 96, (ip6)(0x2a000000 + i) << 96));
+		ENOUGH(!ranges_add6(&two, (ip6)(0x2a000000 + 2 * i) << 96, ((ip6)(0x2a000001 + 2 * i) << 96) - 1));
+	}
+	ENOUGH(!ranges_add4(&one, 0x06000000, 0x0600ffff) && !ranges_add_host(&allowed, 0x06000001));
+	ENOUGH(!ranges_finish(&one) && !ranges_finish(&two) && !ranges_finish(&allowed));
+}
+
+static void sets(void)
+{
+	prepare();
+	EACH(adds);
+	EACH(algebra);
+	EACH(settles);
+	EACH(takes);
+}
+
+static void filters(void)
+{
+	prepare();
+	EACH(builds);
+	EACH(edits);
+}
+
+static void images(void)
+{
+	prepare();
+	if (!CHECK(!make_image(0, true, NULL) && !image_open(&held[0], path[0], "first", true), "no image") ||
+	    !CHECK(!make_image(1, true, &held[0]) && !image_open(&held[1], path[1], "second", true), "not like it"))
+		return;
+	EACH(makes);
+	EACH(opens);
+	EACH(looks_into);
+	EACH(unites);
+	EACH(compares);
+	image_close(&held[0]);
+	image_close(&held[1]);
+}
+
+static void readers(void)
+{
+	prepare();
+	EACH(reads_plain);
+	EACH(reads_json);
+	EACH(reads_csv);
+	EACH(reads_nft);
+}
+
+static void states(void)
+{
+	prepare();
+	empty_directory();
+	EACH(keeps);
+	EACH(recalls);
+	empty_directory();
+}
+
+static int run(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "sets", sets },	{ "filters", filters }, { "images", images },
+		{ "readers", readers }, { "states", states },
+	};
+
+	return own_state_run(cases, sizeof(cases) / sizeof(*cases));
+}
+
+int main(void)
+{
+	int status;
+
+	memory = mmap(NULL, sizeof(*memory), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		return KTAP_FAIL;
+	for (int i = 0; i < 4; i++)
+		snprintf(path[i], sizeof(path[i]), "%s/unit_no_memory.%d.%d", getenv("TMPDIR") ?: "/tmp", (int)getpid(),
+			 i);
+	status = run();
+	for (int i = 0; i < 4; i++)
+		unlink(path[i]);
+	return status;
+}
