@@ -111,7 +111,7 @@ BENCH_DEPS := iproute2 ipset nftables iptables xdp-tools iprange ethtool python3
 DEB_DEPS   := debhelper dpkg-dev lintian
 LINT_DEPS  := clang-format clang-tidy cppcheck shellcheck python3
 FRESH_DEPS := mmdebstrap git
-MUTANT_DEPS := python3 util-linux mount
+MUTANT_DEPS := python3 util-linux mount llvm libclang-rt-dev
 
 # Where rights or the kernel are missing, what an emulated machine needs.
 VM_DEPS     = $(shell tools/rights.sh >/dev/null 2>&1; [ $$? != 1 ] || tests/kernels/instead.sh packages)

@@ -148,6 +148,8 @@ run_cases() {
 		(
 			trap stop_jobs EXIT
 			skip_with=skip
+			# make mutants asks which lines each case reaches.
+			[ -z "${XDP_BLOOM_REACHED:-}" ] || export LLVM_PROFILE_FILE=$XDP_BLOOM_REACHED/$n-%m%c.profraw
 			[ -z "$no_sandbox" ] || [[ $case =~ $no_kernel ]] || skip "$no_sandbox"
 			# shellcheck disable=SC2086 # a function and its arguments
 			$case
