@@ -118,7 +118,7 @@ static const struct reading {
 	{ "ban", { "bans", "FORM" } },
 	{ "list", { "allow" } },
 	{ "list chunk", { "compare", "one", "three" } },
-	{ "", { "show" } },
+	{ "pending", { "show" } },
 	{ "", { "tune", "FORM" } },
 	{ "", { "metrics" } },
 	{ "list source", { "load", "one", "FILE", "--if-changed" } },

@@ -7,12 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/context.h"
 #include "base/log.h"
 #include "ktap.h"
-#include "observe/metrics.h"
-
-static const struct context context = CONTEXT_DEFAULT;
+#include "observe/web_server.h"
 
 /* A socket of this machine; the port of which nobody has yet where it is 0. Its port, or -errno. */
 static int bound(int fd, const char *host, uint16_t port)
@@ -72,14 +69,14 @@ static void addresses(void)
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
-		struct metrics_server *server = NULL;
+		struct web_server *server = NULL;
 		int port = free_port(), err;
 		char where[80];
 
 		if (known[i].family == AF_INET6 && reaches(AF_INET6, "::1", 1) == EADDRNOTAVAIL)
 			continue;
 		snprintf(where, sizeof(where), "%s%d", known[i].where, port);
-		err = metrics_listen(&context, &server, where, NULL);
+		err = web_listen(&server, where, NULL, NULL, NULL);
 		if (!is_there(err)) {
 			CHECK(ktap_skip_reason[0], "%s: %s", where, reason(err));
 			return;
@@ -90,7 +87,7 @@ static void addresses(void)
 		/* The same port of IPv4 is somebody else's. */
 		CHECK(known[i].family == AF_INET || reaches(AF_INET, "127.0.0.1", port) == ECONNREFUSED,
 		      "%s takes IPv4", where);
-		metrics_close(server);
+		web_close(server);
 		CHECK(reaches(known[i].family, known[i].host, port) == ECONNREFUSED, "%s: still there", where);
 	}
 }
@@ -129,30 +126,30 @@ static void no_addresses(void)
 	char longest[200];
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
-		struct metrics_server *server = (void *)1;
-		int err = metrics_listen(&context, &server, wrong[i], NULL);
+		struct web_server *server = (void *)1;
+		int err = web_listen(&server, wrong[i], NULL, NULL, NULL);
 
 		CHECK(err_is(err, EINVAL) && !server && strstr(reason(err), "is not ADDRESS:PORT"), "'%s': %s",
 		      wrong[i], reason(err));
 	}
 	/* Longer than any address, with one behind it. */
 	for (size_t length = 40; length < 100; length++) {
-		struct metrics_server *server = NULL;
+		struct web_server *server = NULL;
 
 		snprintf(longest, sizeof(longest), "%0*d:80", (int)length, 1);
-		CHECK(err_is(metrics_listen(&context, &server, longest, NULL), EINVAL), "'%s'", longest);
+		CHECK(err_is(web_listen(&server, longest, NULL, NULL, NULL), EINVAL), "'%s'", longest);
 	}
 }
 
 static void taken(void)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), port = bound(fd, "127.0.0.1", 0), err;
-	struct metrics_server *server = NULL;
+	struct web_server *server = NULL;
 	char where[40];
 
 	snprintf(where, sizeof(where), "%d", port);
 	CHECK(port > 0 && !listen(fd, 1), "no port");
-	err = metrics_listen(&context, &server, where, NULL);
+	err = web_listen(&server, where, NULL, NULL, NULL);
 	if (err && !is_there(err) && ktap_skip_reason[0]) {
 		close(fd);
 		return;
