@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* show: interfaces, stages, sizes, memory */
+#include <errno.h>
 #include <math.h>
 
 #include "filter/layout.h"
@@ -49,14 +50,16 @@ static void warn_rate(const struct inforce *s)
 		     s->image[0] ? "make the image again with more --headroom" : "'xdp-bloom rotate' makes it bigger");
 }
 
-/* What goes back unless it is confirmed. Without a state nothing does. */
-static void waiting_take(const struct context *context, struct pending **pending, size_t *n)
+/* What goes back unless it is confirmed. Without a state nothing does; of one that is damaged nobody knows. */
+static int waiting_take(const struct context *context, struct pending **pending, size_t *n)
 {
 	struct state *state = NULL;
+	int err = state_open(&state, context, false) ?: state_pending(state, pending, n);
 
-	if (state_open(&state, context, false) || state_pending(state, pending, n))
+	if (err)
 		*n = 0;
 	state_close(state);
+	return err_is(err, EUCLEAN) ? err : 0;
 }
 
 static double seconds_left(const struct pending *pending)
@@ -154,11 +157,10 @@ int verb_show(const struct call *call)
 	int err = attach_list(call->context, &list, &n), status;
 
 	if (!err)
-		err = inforce_take(call->context, &s);
+		err = inforce_take(call->context, &s) ?: waiting_take(call->context, &pending, &waiting);
 	if (err) {
 		status = fail("%s", reason(err));
 	} else {
-		waiting_take(call->context, &pending, &waiting);
 		status = call->context->json ? show_json(call->context, &s, list, n, waiting_json(pending, waiting))
 					     : show_text(&s, list, n, pending, waiting);
 		warn_rate(&s);
