@@ -33,6 +33,11 @@ static bool ask(const struct naive *m, const struct generation *g, const struct 
 	uint64_t hi = (uint64_t)(num >> 64), lo = (uint64_t)num;
 	bool drop = answer & ANSWER_DROP;
 
+	/* Each answer is some stage's of those that there are. */
+	if (!CHECK(stage == STAGE_GATE || stage == STAGE_FILTER ||
+			   (stage == STAGE_ROSTER && (family == 4 ? g->roster4 : g->roster6)),
+		   "IPv%d %" PRIx64 " %016" PRIx64 ": stage %u", family, hi, lo, stage))
+		return false;
 	/* Without a roster the filter may be wrong, in one direction. */
 	if (!v->exact && drop && wanted < 0)
 		return CHECK(stage == STAGE_FILTER, "IPv%d %" PRIx64 " %016" PRIx64 ": dropped by stage %u", family, hi,

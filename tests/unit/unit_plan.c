@@ -194,6 +194,65 @@ static void nothing_unneeded(void)
 	      "::/0");
 }
 
+/* The sizes of known sets: /24s, hosts of them, prefixes by length, and the /32s that those lie in or cover. */
+static void counted(void)
+{
+	static const struct {
+		const char *prefixes; /* of two accounts, with a comma before the second's */
+		uint64_t some24, all24, hosts, minorities;
+		double nets32, lengths32;
+	} known[] = {
+		{ "10.0.0.0/24,", 0, 1, 0, 0, 0, 0 },
+		{ "10.0.0.0/22,", 0, 4, 0, 0, 0, 0 },
+		{ "10.0.0.1/32,", 1, 0, 1, 0, 0, 0 },
+		{ "10.0.0.1/32 10.0.0.4/31 10.0.1.7/32,", 2, 0, 4, 0, 0, 0 },
+		{ "10.0.0.0/25,10.0.0.128/26 10.0.0.192/26", 0, 1, 0, 128, 0, 0 },
+		{ "10.0.0.0/25 10.0.0.128/26,10.0.0.192/26", 0, 1, 0, 64, 0, 0 },
+		{ "2001:db8::1/128,", 0, 0, 0, 0, 1, 1 },
+		{ "2001:db8::1/128 2001:db8:1::/48,", 0, 0, 0, 0, 1, 2 },
+		{ "2001:db8:1::/48 2001:db8:2::/48 2001:db9::/48,", 0, 0, 0, 0, 2, 2 },
+		{ "2001:db8::/32,", 0, 0, 0, 0, 1, 1 },
+		{ "2001:db8::/31,", 0, 0, 0, 0, 2, 2 },
+		{ "2000::/16 2001:db8::/32,", 0, 0, 0, 0, 65537, 65537 },
+		{ "2000::/16,2001:db8::/32 2001:db9:1::/48", 0, 0, 0, 0, 65538, 65538 },
+		{ "::/32 0:1::/48,", 0, 0, 0, 0, 2, 2 },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		struct ranges sets[2] = { RANGES_EMPTY, RANGES_EMPTY };
+		struct account accounts[2] = { { &sets[0], 1 }, { &sets[1], 2 } };
+		char text[100], *rest = text, *prefix;
+		uint64_t v6[129] = { 0 };
+		struct counts n = { 0 };
+		struct owned owned;
+
+		snprintf(text, sizeof(text), "%s", known[i].prefixes);
+		for (int a = 0; a < 2; a++) {
+			char *words = strsep(&rest, ",");
+
+			while ((prefix = strsep(&words, " "))) {
+				if (!*prefix)
+					continue;
+				add(&sets[a], prefix);
+				if (strchr(prefix, ':'))
+					v6[atoi(strchr(prefix, '/') + 1)]++;
+			}
+			ENOUGH(!ranges_finish(&sets[a]));
+		}
+		ENOUGH(!owned_settle(&owned, accounts, 2, &RANGES_EMPTY));
+		plan_count(&n, &owned);
+		CHECK(n.some24 == known[i].some24 && n.all24 == known[i].all24 && n.hosts == known[i].hosts &&
+			      n.minorities == known[i].minorities && n.nets32 == known[i].nets32 &&
+			      n.lengths32 == known[i].lengths32,
+		      "%s: some %" PRIu64 ", all %" PRIu64 ", hosts %" PRIu64 ", minorities %" PRIu64 ", %g and %g",
+		      known[i].prefixes, n.some24, n.all24, n.hosts, n.minorities, n.nets32, n.lengths32);
+		CHECK(!memcmp(n.v6, v6, sizeof(v6)), "%s: prefixes by length", known[i].prefixes);
+		owned_free(&owned);
+		ranges_free(&sets[0]);
+		ranges_free(&sets[1]);
+	}
+}
+
 static void room(void)
 {
 	for (int round = 0; round < 200; round++) {
@@ -317,6 +376,7 @@ int main(void)
 		{ "rungs against every subset of lengths", rungs_against_subsets },
 		{ "rungs for all 129 lengths", rungs_of_all_lengths },
 		{ "no array that the set does not need", nothing_unneeded },
+		{ "the sizes of known sets", counted },
 		{ "as many bits and slots as were asked for", room },
 		{ "the limit on memory, to the byte", memory_limit },
 		{ "no IPv4 gate where it would settle too little", no_gate },

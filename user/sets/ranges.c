@@ -100,10 +100,6 @@ static int hosts_compact(struct ranges *set)
 		else
 			v[--out] = host;
 	}
-	while (head && out < all && v[head - 1] == v[out]) {
-		head--;
-		set->duplicates++;
-	}
 	memmove(v + head, v + out, (all - out) * sizeof(*v));
 	set->hosts_n = set->hosts_sorted = head + all - out;
 	return 0;

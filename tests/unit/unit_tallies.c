@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What was counted between two looks: counters that go on, that begin again, and rows that are given away. */
+#include <string.h>
+
+#include "kernel/counters.h"
+#include "ktap.h"
+#include "observe/tallies.h"
+
+static struct counted before, now, between;
+
+static struct tally row(__u64 packets, __u64 bytes)
+{
+	return (struct tally){ .packets = packets, .bytes = bytes };
+}
+
+static bool is(const struct tally *t, __u64 packets, __u64 bytes)
+{
+	return CHECK(t->packets == packets && t->bytes == bytes, "%llu packets, %llu bytes, not %llu, %llu", t->packets,
+		     t->bytes, packets, bytes);
+}
+
+/* Either number that has become less says that all of it is new. */
+static void goes_on_or_begins_again(void)
+{
+	static const struct {
+		struct tally before, now, between;
+	} known[] = {
+		{ { 0, 0 }, { 0, 0 }, { 0, 0 } },	{ { 5, 500 }, { 5, 500 }, { 0, 0 } },
+		{ { 5, 500 }, { 7, 640 }, { 2, 140 } }, { { 5, 500 }, { 5, 640 }, { 0, 140 } },
+		{ { 5, 500 }, { 4, 640 }, { 4, 640 } }, { { 5, 500 }, { 7, 499 }, { 7, 499 } },
+		{ { 5, 500 }, { 4, 400 }, { 4, 400 } }, { { 5, 500 }, { 0, 0 }, { 0, 0 } },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		memset(&before, 0, sizeof(before));
+		memset(&now, 0, sizeof(now));
+		before.verdict[DROPPED] = before.list[LABELS - 1] = before.port[PORTS - 1][REASONS - 1] =
+			known[i].before;
+		now.verdict[DROPPED] = now.list[LABELS - 1] = now.port[PORTS - 1][REASONS - 1] = known[i].now;
+		memset(&between, 0xff, sizeof(between));
+		tallies_since(&between, &before, &now);
+		if (!is(&between.verdict[DROPPED], known[i].between.packets, known[i].between.bytes) ||
+		    !is(&between.list[LABELS - 1], known[i].between.packets, known[i].between.bytes) ||
+		    !is(&between.port[PORTS - 1][REASONS - 1], known[i].between.packets, known[i].between.bytes) ||
+		    !is(&between.list[0], 0, 0))
+			return;
+	}
+}
+
+/* Another interface takes a row: what it had counted until then moves to the retired row, and is not new there. */
+static void retired(void)
+{
+	memset(&before, 0, sizeof(before));
+	memset(&now, 0, sizeof(now));
+	before.port[3][1] = row(100, 10000);
+	before.port[PORT_RETIRED][1] = row(7, 700);
+	now.port[3][1] = row(2, 150);
+	now.port[PORT_RETIRED][1] = row(7 + 100 + 4, 700 + 10000 + 390); /* with what came after the first look */
+	tallies_since(&between, &before, &now);
+	is(&between.port[3][1], 2, 150);
+	is(&between.port[PORT_RETIRED][1], 4, 390);
+	/* Less than was there: nothing, and never below it. */
+	now.port[PORT_RETIRED][1] = row(7 + 50, 700 + 5000);
+	tallies_since(&between, &before, &now);
+	is(&between.port[PORT_RETIRED][1], 0, 0);
+	now.port[3][1] = before.port[3][1];
+	tallies_since(&between, &before, &now);
+	is(&between.port[3][1], 0, 0);
+	is(&between.port[PORT_RETIRED][1], 50, 5000);
+}
+
+static void seconds(void)
+{
+	struct tallies a = { .at = { 10, 900000000 } }, b = { .at = { 12, 100000000 } };
+
+	CHECK(tallies_seconds(&a, &b) > 1.1999 && tallies_seconds(&a, &b) < 1.2001, "%g s", tallies_seconds(&a, &b));
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "goes on, or begins again", goes_on_or_begins_again },
+		{ "a row that is retired", retired },
+		{ "seconds", seconds },
+	};
+
+	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+}

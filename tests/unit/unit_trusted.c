@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Whose an open file is: a pipe is its owner's, a regular file is looked at by its path. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/trusted_dir.h"
+#include "ktap.h"
+
+static char directory[200], fifo[220], file[220], other[220];
+
+static void make(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	CHECK(fd >= 0, "no %s", path);
+	close(fd);
+}
+
+static void refused(const char *what, int fd, const char *path, int wanted, const char *words)
+{
+	int err = trust_open_file(fd, path, "what is tested");
+
+	CHECK(wanted ? err_is(err, wanted) && strstr(reason(err), words) && strstr(reason(err), path) : !err, "%s: %s",
+	      what, err ? reason(err) : "trusted");
+}
+
+static void pipes(void)
+{
+	int fd;
+
+	CHECK(!mkfifo(fifo, 0600), "no pipe");
+	fd = open(fifo, O_RDWR | O_CLOEXEC);
+	refused("a pipe of ours", fd, fifo, 0, NULL);
+	if (fchown(fd, 4711, 4711))
+		ktap_skip("needs root");
+	else
+		refused("a pipe of another user", fd, fifo, EPERM,
+			"belongs to user 4711, who could change what is tested");
+	close(fd);
+	refused("one that is closed", fd, fifo, EBADF, "Bad file descriptor");
+	unlink(fifo);
+}
+
+static void files(void)
+{
+	int fd;
+
+	make(file);
+	make(other);
+	fd = open(file, O_RDONLY | O_CLOEXEC);
+	refused("a file of ours", fd, file, 0, NULL);
+	refused("another file of that name", fd, other, EAGAIN, "it is another file now; try again");
+	CHECK(!chmod(file, 0620), "mode");
+	refused("a file that the group may write to", fd, file, EPERM, "others may write to it");
+	CHECK(!chmod(file, 0602), "mode");
+	refused("a file that others may write to", fd, file, EPERM, "others may write to it");
+	CHECK(!chmod(file, 0600), "mode");
+	if (fchown(fd, 4711, 4711))
+		ktap_skip("needs root");
+	else
+		refused("a file of another user", fd, file, EPERM, "belongs to user 4711");
+	CHECK(!unlink(file), "there is none");
+	refused("a file that is gone", fd, file, ENOENT, "No such file");
+	close(fd);
+	unlink(other);
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "pipes", pipes },
+		{ "files", files },
+	};
+	int status;
+
+	snprintf(directory, sizeof(directory), "%s/unit_trusted.XXXXXX", getenv("TMPDIR") ?: "/tmp");
+	if (!mkdtemp(directory))
+		return KTAP_FAIL;
+	snprintf(fifo, sizeof(fifo), "%s/pipe", directory);
+	snprintf(file, sizeof(file), "%s/file", directory);
+	snprintf(other, sizeof(other), "%s/other", directory);
+	status = ktap_run(cases, sizeof(cases) / sizeof(*cases));
+	rmdir(directory);
+	return status;
+}
