@@ -32,7 +32,7 @@ import time
 
 TOP = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
 EQUIVALENT = os.path.join(TOP, 'tools/mutants.equivalent')
-WORKERS = 3  # most of a test is waiting
+WORKERS = 4  # most of a test is waiting
 RUNNERS = 4
 LINKED = 6
 running = set()
@@ -443,18 +443,21 @@ class Reached:
         last = mutant.text.count('\n', 0, mutant.end) + 1
         span = {(mutant.path, line) for line in range(mutant.line(), last + 1)}
         room = mutant.path.split('/')[-2]
-        if span & self.code:
-            found = {test for test, places in self.places.items() if span & places}
-        else:  # a table, a macro
-            found = {test for test, files in self.known.items() if mutant.path in files} or set(self.places)
+        found = set()
         if room == 'bpf':  # the kernel does not say
-            found |= {test for test in self.places if test.split(' ')[0] in SCRIPTS['bpf'].split()}
+            found = {test for test in self.places if test.split(' ')[0] in SCRIPTS['bpf'].split()}
+        if span & self.code:
+            found |= {test for test, places in self.places.items() if span & places}
+        elif not found:  # a table, a macro
+            found = {test for test, files in self.known.items() if mutant.path in files} or set(self.places)
+        else:
+            found |= {test for test in self.places if test.startswith('unit_')}
         # Who knows most of the file is the likeliest to notice.
         most = max((self.known[test].get(mutant.path, 0) for test in found), default=0)
 
         def cost(test):
             part = self.known[test].get(mutant.path, 0) / max(most, 1)
-            return self.seconds[test] / max(part, 0.05) ** 2 / (2 if test.split(' ')[0] in SCRIPTS[room].split() else 1)
+            return self.seconds[test] / max(part, 0.05) ** 2 / (4 if test.split(' ')[0] in SCRIPTS[room].split() else 1)
         return sorted(found, key=lambda test: (not test.startswith('unit_'), cost(test)))
 
     def unreached(self):

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "filter/layout.h"
+#include "image/validate.h"
 #include "filter/build.h"
 #include "images.h"
 #include "ktap.h"
@@ -296,6 +298,67 @@ static void forged_is_harmless(void)
 	printf("# %u forged images refused, %u harmless\n", refused, taken);
 }
 
+/* Each number at its limits, and beside them; and what one number says of another. */
+static void numbers(void)
+{
+	static const struct {
+		size_t at;
+		__u64 most;
+		const char *text;
+	} limits[] = {
+#define LIMIT(member, most, text) { offsetof(struct generation, member), most, text }
+		LIMIT(version, GENERATION_VERSION, "it is of another version"),
+		LIMIT(gate4, 1, "its arrays are none"),
+		LIMIT(gate4_labels, 1, "its arrays are none"),
+		LIMIT(gate6, 1, "its arrays are none"),
+		LIMIT(filter, 1, "its arrays are none"),
+		LIMIT(roster4, 1, "its arrays are none"),
+		LIMIT(roster6, 1, "its arrays are none"),
+		LIMIT(gate6_log2, GATE6_LOG2_MAX, "its IPv6 gate has no size"),
+		LIMIT(gate4_label, LABELS - 1, "its IPv4 gate does not fit its labels"),
+		LIMIT(filter_blocks, BLOCKS_MAX, "its filter has no size"),
+		LIMIT(filter_layout, LAYOUTS - 1, "its filter's layout is none"),
+		LIMIT(roster4_buckets, 2 * BLOCKS_MAX, "its roster has no size"),
+		LIMIT(roster6_buckets, BLOCKS_MAX, "its roster has no size"),
+		LIMIT(keys4, 1ULL << 32, "it cannot hold as many as it says"),
+		LIMIT(keys6, 1ULL << 32, "it cannot hold as many as it says"),
+		LIMIT(all24, 1ULL << 24, "it cannot hold as many as it says"),
+		LIMIT(shadows, 1, "its shadow lists have no roster"),
+		LIMIT(no_flat, 0, "it wants maps that there are not"),
+#undef LIMIT
+	};
+	struct generation made, g;
+	char id[IMAGE_ID_MAX];
+	unsigned char *bytes;
+	const char *fault;
+	size_t size;
+
+	if (!make(&made, &kinds[0]) || !saved(&made, true, id))
+		return;
+	bytes = bytes_of(&size);
+	g = ((struct image_header *)bytes)->g;
+	fault = image_fault(&g);
+	CHECK(!fault && g.roster4 && g.roster6 && g.gate6 && g.rungs, "a sound one: %s",
+	      fault ? fault : "without rosters");
+	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
+		__u64 *number = generation_member(&g, (unsigned int)limits[i].at), before = *number;
+
+		*number = limits[i].most;
+		fault = image_fault(&g);
+		/* A layout says more than its number. */
+		CHECK(!fault || (strcmp(fault, limits[i].text) ||
+				 limits[i].at == offsetof(struct generation, filter_layout)),
+		      "%zu at its most: %s", i, fault);
+		*number = limits[i].most + 1;
+		fault = image_fault(&g);
+		CHECK(fault && !strcmp(fault, limits[i].text), "%zu above its most: %s", i, fault ? fault : "taken");
+		*number = before;
+	}
+	CHECK(!image_fault(&g), "it is changed");
+	free(bytes);
+	memory_release(&made);
+}
+
 /* What the arrays hold must be something that a builder could have written. */
 static void arrays_are_asked(void)
 {
@@ -399,6 +462,7 @@ int main(void)
 		{ "every byte counts", every_byte_counts },
 		{ "every length counts", every_length_counts },
 		{ "forged is harmless", forged_is_harmless },
+		{ "numbers at their limits", numbers },
 		{ "arrays are asked", arrays_are_asked },
 		{ "other files", other_files },
 		{ "cut while it is open", cut },
