@@ -43,6 +43,9 @@ needs() {
 		45.0.0.9|the peer of an SSH session (environment of process
 		45.0.0.10|somebody who is connected (TCP port 8443)
 		45.9.2.1|somebody who is logged in (/var/run/utmp, pts/7)
+		2001:db8:9:2::|somebody who is logged in (/var/run/utmp, pts/4)
+		2001:db8::9:3:0:0|somebody who is logged in (/var/run/utmp, pts/5)
+		2001:db8::9:4|somebody who is logged in (/var/run/utmp, pts/6)
 		45.9.3.1|somebody who is logged in (/run/systemd/sessions/5)
 	NEEDS
 }
@@ -83,10 +86,14 @@ files() {
 
 		def record(kind, pid, line, address):
 		    return struct.pack("=hxxi32s4s32s256shhiii16s20x", kind, pid, line, b"7", b"root", b"host", 0, 0, 0, 0, 0,
-		                       socket.inet_aton(address) + bytes(12))
+		                       socket.inet_pton(socket.AF_INET6, address) if ":" in address
+		                       else socket.inet_aton(address) + bytes(12))
 
 		with open("/run/utmp", "wb") as file:
 		    file.write(record(7, int(sys.argv[1]), b"pts/7", "45.9.2.1"))
+		    file.write(record(7, int(sys.argv[1]), b"pts/4", "2001:db8:9:2::"))
+		    file.write(record(7, int(sys.argv[1]), b"pts/5", "2001:db8::9:3:0:0"))
+		    file.write(record(7, int(sys.argv[1]), b"pts/6", "2001:db8::9:4"))
 		    file.write(record(8, int(sys.argv[1]), b"pts/8", "45.9.2.2"))
 		    file.write(record(7, 2 ** 22 + 1, b"pts/9", "45.9.2.3"))
 	PYTHON

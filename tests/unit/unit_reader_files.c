@@ -118,7 +118,8 @@ static void packed(void)
 	for (int i = 0; i < 64; i++)
 		sprintf(text + strlen(text), "10.%d.0.1\n", i);
 	for (int how = 0; how < 3; how++) {
-		size_t len = pack(how, text, strlen(text), out, sizeof(out)), twice;
+		static const char *const damaged[] = { "damaged gzip data", "damaged xz data", "damaged zstd data" };
+		size_t len = pack(how, text, strlen(text), out, sizeof(out)), twice, said = 0;
 
 		if (!CHECK(!read_text((char *)out, len, NULL, false, &set) && ranges_count4(&set) == 64, "%d: %s", how,
 			   error))
@@ -130,16 +131,21 @@ static void packed(void)
 			return;
 		ranges_free(&set);
 		for (size_t cut = 7; cut < len; cut++) {
-			if (!CHECK(read_text((char *)out, cut, NULL, false, &set) < 0, "%d: cut at %zu", how, cut))
+			if (!CHECK(read_text((char *)out, cut, NULL, false, &set) < 0, "%d: cut at %zu", how, cut) ||
+			    !CHECK(cut < len / 2 || strstr(error, "ends too early"), "%d: cut at %zu: %s", how, cut,
+				   error))
 				return;
 		}
 		for (size_t i = 0; i < len; i++) {
 			out[i] ^= 0x10;
-			if (!read_text((char *)out, len, NULL, false, &set))
+			if (read_text((char *)out, len, NULL, false, &set))
+				said += !!strstr(error, damaged[how]);
+			else
 				CHECK(how == 2 || ranges_count4(&set) == 64, "%d: changed at %zu", how, i);
 			out[i] ^= 0x10;
 			ranges_free(&set);
 		}
+		CHECK(said > 4, "%d: %zu times it says that it is damaged", how, said);
 	}
 }
 
