@@ -277,7 +277,7 @@ recipes() {
 		"events":[{"meta":[{"key":"source_ip","value":"198.51.100.1"}]}],
 		"source":{"ip":"192.0.2.7","range":"192.0.0.0/16","scope":"Ip","value":"192.0.2.7"}}]
 	JSON
-	sh -e crowdsec 2>/dev/null || fail "CrowdSec"
+	sh -e crowdsec 2>err || fail "CrowdSec: $(cat err)"
 	is "$(get '[.[]|.name,.addresses]' lists)" '["crowdsec","257"]' "the list"
 	mv decisions away
 	! sh -e crowdsec 2>/dev/null || fail "CrowdSec, without cscli"
