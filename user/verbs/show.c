@@ -6,6 +6,7 @@
 #include "filter/layout.h"
 #include "kernel/attach.h"
 #include "base/clean_text.h"
+#include "base/clock.h"
 #include "observe/in_force.h"
 #include "state/state.h"
 #include "verbs/verbs.h"
@@ -70,10 +71,11 @@ static double seconds_left(const struct pending *pending)
 static json_t *waiting_json(const struct pending *pending, size_t n)
 {
 	json_t *array = json_array();
+	char text[UTC_TEXT_MAX];
 
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(array, json_pack("{s:o, s:I}", "name", out_text(pending[i].name), "seconds_left",
-						       (json_int_t)seconds_left(&pending[i])));
+		json_array_append_new(array, json_pack("{s:o, s:s}", "name", out_text(pending[i].name), "goes_back",
+						       utc_text(text, pending[i].deadline)));
 	return array;
 }
 
