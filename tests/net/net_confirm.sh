@@ -239,4 +239,31 @@ cannot_go_back() {
 	verdicts 45.0.0.1=drop
 }
 
-run_cases cannot_go_back every_verb confirmed confirm_cut_short another_root banned_meanwhile too_late of_an_older_state broken_sessions
+# An interface that has another name when its time is over, or is in another network namespace: nothing of ours stays there.
+renamed() {
+	local away
+
+	veth 0 1
+	echo 45.0.0.1 >list
+	bloom load list list
+	bloom attach edge0 edge1 --confirm 1h
+	ip link set edge0 down
+	ip link set edge0 name edge7
+	unshare --net sleep infinity &
+	away=$!
+	wait_until "another namespace" is_away
+	ip link set edge1 netns $away
+	as_sql "UPDATE pending SET deadline = 1, due = 1"
+	bloom rotate
+	let_go edge7
+	is "$(get '.interfaces' show)" '[]' "what is filtered"
+	is "$(nsenter -t $away -n ip -j link show edge1 | jq -r '.[0].xdp.prog.id // "none"')" none "the program on the one that moved"
+	bloom attach edge7
+	[ "$(xdp_id edge7)" != none ] || fail "edge7 is not filtered"
+}
+
+is_away() {
+	[ ! "/proc/$away/ns/net" -ef /proc/self/ns/net ]
+}
+
+run_cases cannot_go_back every_verb renamed confirmed confirm_cut_short another_root banned_meanwhile too_late of_an_older_state broken_sessions

@@ -224,8 +224,7 @@ int attach_one(const struct context *context, struct attachment *at)
 	return attach_link(context, at, (int)ifindex);
 }
 
-/* Until when the link's root is on trial; 0: it is there for good. */
-static int64_t on_trial_until(int link)
+int64_t attach_until(int link)
 {
 	struct pinned at, program = { 0 }, map;
 	struct trial term = { 0 };
@@ -247,7 +246,7 @@ static int64_t on_trial_until(int link)
 /* What is on trial keeps its deadline. */
 static int give_root(const struct context *context, int link, int root, bool keep)
 {
-	int64_t until = keep ? 0 : on_trial_until(link);
+	int64_t until = keep ? 0 : attach_until(link);
 	int its = until ? root_on_trial(context, until) : root, err;
 
 	if (its < 0)

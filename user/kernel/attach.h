@@ -4,6 +4,7 @@
 #define KERNEL_ATTACH_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "kernel/attachment.h"
 
@@ -32,7 +33,12 @@ bool attach_is_filtered(const struct context *context, const char *name);
 int detach_again(const struct context *context, const char *name);
 /* One of attach_list(). */
 int detach_at(const struct context *context, const struct attachment *at);
-/* The same where an attach() was killed before its pin was there. */
+/* Until when a link's root is on trial, by the clock since the start; 0: it is there for good. */
+int64_t attach_until(int link);
+/*
+ * What was attached under that name and was not confirmed, also where its interface has another name by now, or where
+ * an attach() was killed before its pin was there.
+ */
 int attach_take_back(const struct context *context, const char *name);
 
 #endif

@@ -102,12 +102,38 @@ int detach_again(const struct context *context, const char *name)
 	return err_is(err, ENOENT) ? 0 : err;
 }
 
+/* It waits still, or let everything pass when its time was over; whatever its interface is called now, and wherever. */
+static bool is_on_trial(const struct context *context, const struct attachment *at)
+{
+	char path[PIN_PATH_MAX];
+	bool is;
+	int fd;
+
+	if (at->shared)
+		return false;
+	attachment_path(context, path, at);
+	fd = bpf_obj_get(path);
+	is = fd >= 0 && attach_until(fd);
+	close_fd(fd);
+	return is;
+}
+
 int attach_take_back(const struct context *context, const char *name)
 {
-	struct attachment at = { .shared = true, .ifindex = if_nametoindex(name) };
-	int err = for_named(context, name, true, detach_at);
+	struct attachment at = { .shared = true, .ifindex = if_nametoindex(name) }, *list = NULL;
+	bool found = false;
+	size_t n;
+	int err = attach_list(context, &list, &n);
 
-	if (!err_is(err, ENOENT))
+	for (size_t i = 0; i < n && !err; i++) {
+		bool today = is_meant(&list[i], name, true);
+
+		found = found || today;
+		if (today || (is_meant(&list[i], name, false) && is_on_trial(context, &list[i])))
+			err = detach_at(context, &list[i]);
+	}
+	free(list);
+	if (err || found)
 		return err;
 	snprintf(at.as, sizeof(at.as), "%s", name);
 	memcpy(at.name, at.as, sizeof(at.name));
