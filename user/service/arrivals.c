@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 
 #include "base/netlink.h"
-#include "base/log.h"
 #include "kernel/attach.h"
 #include "service/retry.h"
 #include "state/state.h"

@@ -2,7 +2,6 @@
 /* What waits to be confirmed, and the versions to go back to: rows of the list table named "NAME before". */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

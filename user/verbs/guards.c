@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* guards: what this machine needs, which no ban may hit unawares */
-#include "change/apply.h"
 #include "change/change.h"
 #include "change/own_addresses.h"
 #include "kernel/ask.h"

@@ -10,7 +10,7 @@
 #include "sets/list.h"
 #include "sets/owned.h"
 #include "filter/measured_rate.h"
-#include "filter/plan_sizes.h"
+#include "filter/settings.h"
 #include "sets/reader.h"
 #include "state/bans.h"
 #include "verbs/verbs.h"
