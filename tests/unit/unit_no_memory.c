@@ -19,6 +19,8 @@
 #include "image/image.h"
 #include "image/make.h"
 #include "image/union.h"
+#include "observe/explain.h"
+#include "observe/history.h"
 #include "ranges_have.h"
 #include "sets/owned.h"
 #include "sets/prefixes.h"
@@ -377,6 +379,34 @@ static int recalls(void)
 	return err;
 }
 
+static int explains(void)
+{
+	static const struct addr addrs[] = {
+		{ 0x06000007, 4 }, { (ip6)0x2a000000 << 96, 6 }, { 0x01020304, 4 }, { 9, 4 }
+	};
+	struct explanation e = { 0 };
+	int err = explain(&own_context, &e, addrs, 4);
+
+	CHECK(err || (e.n == 4 && e.addrs_n == 4), "%zu lists", e.n);
+	CHECK(err || (explain_decider(&e, 0) && explain_decider(&e, 1) && explain_decider(&e, 2) &&
+		      explain_decider(&e, 2)->ban && !explain_decider(&e, 3)),
+	      "explained otherwise");
+	explain_free(&e);
+	return err;
+}
+
+static int remembers(void)
+{
+	struct history *written = NULL, *read = NULL, *own = NULL;
+	int err = history_open(&own_context, &written, true) ?: history_open(&own_context, &read, false);
+
+	err = err ?: history_private(&own);
+	history_close(read);
+	history_close(written);
+	history_close(own);
+	return err;
+}
+
 /* --- Cases -----------------------------------------------------------------------------------------------------------
  */
 
@@ -464,10 +494,16 @@ static void readers(void)
 
 static void states(void)
 {
+	char history[220];
+
 	prepare();
 	empty_directory();
 	EACH(keeps);
 	EACH(recalls);
+	EACH(explains);
+	EACH(remembers);
+	snprintf(history, sizeof(history), "%s/history", directory);
+	CHECK(!unlink(history), "no history");
 	empty_directory();
 }
 
