@@ -137,6 +137,8 @@ for i, net in enumerate(random.sample(range(1 << 28), 9000)):
 END
 	is "$(get "$of" plan --keys6 5k --keys6 4000/48 | sed 's/\([0-9]\.[0-9]\{4\}\)[0-9]*/\1/g')" \
 		"$(get "$of" plan list | sed 's/\([0-9]\.[0-9]\{4\}\)[0-9]*/\1/g')" "the plan for as many IPv6 prefixes"
+	is "$(get '[.plans[] | select(.exact) | .innocent | add] | [length > 0, add]' plan --keys 1M --keys6 1k/48)" '[true,0]' \
+		"how many innocents are dropped with a roster"
 	is "$(get '[.source, .keys]' plan --keys6 16/4)" '["keys",{"ipv4":0,"ipv6":16}]' "the keys"
 	is "$(get '[.keys.ipv4, .keys.ipv6, (.rungs | length)]' plan --keys 1M --keys6 1k/32 --keys6 1k/128)" '[1000000,2000,2]' \
 		"the keys of both families"

@@ -232,6 +232,41 @@ static void edits_on_a_shadow(void)
 	random_edits(A_SHADOW);
 }
 
+/* A host that a shadow list counts is banned in place: its entry changes the account, nobody else's does. */
+static void host_of_a_shadow(void)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+	struct ranges list = RANGES_EMPTY;
+	const struct account account = { &list, LABEL_LIST };
+	struct generation g;
+
+	memset(&world, 0, sizeof(world));
+	world.lists = A_SHADOW;
+	settings.headroom = 10;
+	for (uint32_t i = 0; i < WORLD; i += 37) {
+		world.listed[i] = true;
+		ENOUGH(!ranges_add_host(&list, BASE + i));
+	}
+	ENOUGH(!ranges_finish(&list));
+	if (!generate_with(&g, &account, 1, &settings))
+		goto out;
+	g.shadows = 1;
+	g.shadow[0] = 1 << LABEL_LIST;
+	for (uint32_t i = 0; i < WORLD && !ktap_failed; i += 37) {
+		__u32 answer;
+
+		CHECK(edit(&world, &g, i, 1, true), "host %u is not banned in place", i);
+		answer = decide_shadow(&g, decide_ipv4(&g, BASE + i));
+		CHECK(answer & ANSWER_DROP && ANSWER_LABEL(answer) == LABEL_LIVE, "host %u: answer %x", i, answer);
+	}
+	for (uint32_t i = 0; i < WORLD; i++)
+		if (!is_right(&world, &g, true, i))
+			break;
+	memory_release(&g);
+out:
+	ranges_free(&list);
+}
+
 static void edits_on_hosts(void)
 {
 	random_edits(HOSTS);
@@ -426,6 +461,7 @@ int main(void)
 		{ "one list", edits_on_one_list },
 		{ "two lists", edits_on_two_lists },
 		{ "a shadow list", edits_on_a_shadow },
+		{ "a host of a shadow list", host_of_a_shadow },
 		{ "hosts", edits_on_hosts },
 		{ "IPv6", random_edits6 },
 	};
