@@ -585,7 +585,7 @@ def main():
     parser.add_argument('-s', type=int, action='append')
     parser.add_argument('-a', action='append', choices=SCRIPTS)
     parser.add_argument('-i', type=int, action='append')
-    parser.add_argument('-b', type=float, default=120)
+    parser.add_argument('-b', type=float, default=300)
     parser.add_argument('-u', action='store_true')
     parser.add_argument('-o', default=os.path.join(TOP, 'build/mutants'))
     options = parser.parse_args()

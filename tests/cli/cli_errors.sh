@@ -327,6 +327,54 @@ names_of_files() {
 	done
 }
 
-run_cases names_of_files malformed_lines legal_lists files_that_cannot_be_read line_of_10_MB nul_bytes wrong_usage statuses_of_test \
+# A full disk, or a pipe's end that is gone: whoever reads what was printed does not take a part for all of it.
+cannot_be_written() {
+	local command status
+
+	printf '%s\n' 192.0.2.1 198.51.100.0/24 2001:db8::/40 >list
+	bloom load list list --bogons=keep
+	bloom add 203.0.113.5 --reason test
+	bloom image make image list
+	while read -r command; do
+		# shellcheck disable=SC2086 # a command
+		"$XDP_BLOOM" $command >/dev/full 2>err
+		status=$?
+		is "$status" 2 "the status of '$command' into a full disk ($(cat err))"
+		one_line "standard output: cannot be written"
+	done <<-'COMMANDS'
+		show
+		-j show
+		lists
+		-j lists
+		bans
+		-j bans
+		stats
+		-j stats
+		metrics
+		plan
+		-j plan
+		test 192.0.2.1
+		-j test 192.0.2.1
+		set union list
+		-j set union list
+		set count list
+		-j set count list
+		set diff list /dev/null
+		-j set diff list /dev/null
+		set union list --output nft
+		compare list list
+		-j compare list list
+		compare ./image ./image
+		guards
+		-j guards
+		tune
+		-j tune
+		state check
+		--help
+		load --help
+	COMMANDS
+}
+
+run_cases names_of_files cannot_be_written malformed_lines legal_lists files_that_cannot_be_read line_of_10_MB nul_bytes wrong_usage statuses_of_test \
 	nothing_there_yet without_root unreadable_for_want_of_root without_bpffs mounts_bpffs without_dev_null two_instances damaged_state \
 	directories_of_others bpffs_below_a_pin files_may_not_grow started_by_who_hears_of_no_end nobody_listens
