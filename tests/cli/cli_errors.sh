@@ -371,6 +371,7 @@ cannot_be_written() {
 		-j tune
 		state check
 		--help
+		--version
 		load --help
 	COMMANDS
 }

@@ -97,7 +97,7 @@ int main(int argc, char **argv)
 		return verb ? verb_help(verb->name) : verbs_help();
 	if (asks(verb, argc, argv, "-V", "--version")) {
 		puts("xdp-bloom " VERSION);
-		return EXIT_DONE;
+		return out_end();
 	}
 	if (!named)
 		return fail("which verb, after '%s'? see xdp-bloom --help", argv[argc - 1]);
