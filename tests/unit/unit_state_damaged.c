@@ -314,16 +314,65 @@ static void damaged_settings(void)
 	empty_directory();
 }
 
+/* Every type of column as a text and as a number, into memory that holds something else. */
+static void columns(void)
+{
+	static const struct {
+		const char *sql, *text;
+		int text_err, number_err;
+		int64_t number;
+	} known[] = {
+		{ "'abc'", "abc", 0, EUCLEAN, 1 },
+		{ "''", "", 0, EUCLEAN, 1 },
+		{ "'abcdefg'", "abcdefg", 0, EUCLEAN, 1 },
+		{ "'abcdefgh'", "abcdefg", EUCLEAN, EUCLEAN, 1 },
+		{ "'abcdefghijkl'", "abcdefg", EUCLEAN, EUCLEAN, 1 },
+		{ "'ab' || char(0) || 'c'", "ab", EUCLEAN, EUCLEAN, 1 },
+		{ "x'616263'", "abc", EUCLEAN, EUCLEAN, 1 },
+		{ "NULL", "", EUCLEAN, EUCLEAN, 1 },
+		{ "1", "1", EUCLEAN, 0, 1 },
+		{ "7", "7", EUCLEAN, 0, 7 },
+		{ "0", "0", EUCLEAN, EUCLEAN, 1 },
+		{ "8", "8", EUCLEAN, EUCLEAN, 1 },
+		{ "7.0", "7.0", EUCLEAN, EUCLEAN, 1 },
+		{ "'7'", "7", 0, EUCLEAN, 1 },
+	};
+	sqlite3 *db = NULL;
+
+	ENOUGH(sqlite3_open(":memory:", &db) == SQLITE_OK);
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		struct row text = { 0 }, number = { 0 }, none = { 0 };
+		char sql[80], to[10] = "xxxxxxxxx";
+		sqlite3_stmt *stmt;
+		int64_t is, or_none;
+
+		snprintf(sql, sizeof(sql), "SELECT %s", known[i].sql);
+		ENOUGH(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW);
+		text.stmt = number.stmt = none.stmt = stmt;
+		is = row_number(&number, 0, 1, 7);
+		or_none = row_number_or_none(&none, 0, 1, 7);
+		row_text(&text, 0, to, 8);
+		CHECK(!strcmp(to, known[i].text) && to[8] == 'x', "%s: '%.9s'", known[i].sql, to);
+		CHECK(known[i].text_err ? err_is(text.err, EUCLEAN) : !text.err, "%s as a text: %d", known[i].sql,
+		      text.err);
+		CHECK(is == known[i].number && (known[i].number_err ? err_is(number.err, EUCLEAN) : !number.err),
+		      "%s as a number: %d, %d", known[i].sql, (int)is, number.err);
+		if (!strcmp(known[i].sql, "NULL"))
+			CHECK(!or_none && !none.err, "NULL as no number: %d, %d", (int)or_none, none.err);
+		else
+			CHECK(or_none == is && none.err == number.err, "%s as a number or none", known[i].sql);
+		sqlite3_finalize(stmt);
+	}
+	sqlite3_close(db);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "damaged files", damaged_files },
-		{ "damaged rows, and a newer version", damaged_rows },
-		{ "damaged ranges", damaged_ranges },
-		{ "damaged settings", damaged_settings },
-		{ "ranges that are not packed", ranges_of_before },
-		{ "files of others", foreign_files },
-		{ "files that were crafted", crafted_files },
+		{ "damaged files", damaged_files },	  { "damaged rows, and a newer version", damaged_rows },
+		{ "columns of each type", columns },	  { "damaged ranges", damaged_ranges },
+		{ "damaged settings", damaged_settings }, { "ranges that are not packed", ranges_of_before },
+		{ "files of others", foreign_files },	  { "files that were crafted", crafted_files },
 	};
 
 	return own_state_run(cases, sizeof(cases) / sizeof(*cases));
