@@ -68,12 +68,14 @@ static void addresses(void)
 		{ "[::]:", AF_INET6, "::1", NULL },
 	};
 
+	if (reaches(AF_INET, "127.0.0.1", 1) != ECONNREFUSED)
+		return ktap_skip("needs the loopback interface");
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		struct web_server *server = NULL;
 		int port = free_port(), err;
 		char where[80];
 
-		if (known[i].family == AF_INET6 && reaches(AF_INET6, "::1", 1) == EADDRNOTAVAIL)
+		if (known[i].family == AF_INET6 && reaches(AF_INET6, "::1", 1) != ECONNREFUSED)
 			continue;
 		snprintf(where, sizeof(where), "%s%d", known[i].where, port);
 		err = web_listen(&server, where, NULL, NULL, NULL);
