@@ -209,32 +209,13 @@ __u32 shared_id(const char *pin)
 	return is.id;
 }
 
-/* The maps that a program uses; they are few. */
-#define MAPS_MOST 64
-
-static __u32 maps_of(int program, __u32 maps[MAPS_MOST])
-{
-	struct bpf_prog_info info = { .nr_map_ids = MAPS_MOST, .map_ids = (__u64)(uintptr_t)maps };
-	__u32 size = sizeof(info);
-
-	return program < 0 || bpf_obj_get_info_by_fd(program, &info, &size) ? 0 : info.nr_map_ids;
-}
-
-static bool has_map(const __u32 *maps, __u32 n, __u32 map)
-{
-	for (__u32 i = 0; i < n && i < MAPS_MOST; i++)
-		if (maps[i] == map)
-			return true;
-	return false;
-}
-
 /* It counts where this instance does. */
 static bool is_ours(const struct context *context, __u32 id)
 {
 	int program = bpf_prog_get_fd_by_id(id), counters = pin_get(context, PIN_COUNTERS);
-	struct bpf_map_info info = { 0 };
-	__u32 maps[MAPS_MOST], size = sizeof(info), n = maps_of(program, maps);
-	bool is = counters >= 0 && !bpf_obj_get_info_by_fd(counters, &info, &size) && has_map(maps, n, info.id);
+	struct pinned of, map;
+	bool is = program >= 0 && counters >= 0 && !pinned_info(program, &of) && !pinned_info(counters, &map) &&
+		  pinned_uses(&of, map.id);
 
 	close_fd(program);
 	close_fd(counters);
@@ -321,8 +302,8 @@ int shared_sweep(const struct context *context, const char *ifname, unsigned int
 
 bool shared_is_live(const struct context *context, const char *pin)
 {
-	__u32 live[MAPS_MOST], its[MAPS_MOST], n_live, n_its;
 	int program, fd = bpf_obj_get(pin);
+	struct pinned of, its;
 	struct live in_force;
 	bool is = true;
 
@@ -330,10 +311,11 @@ bool shared_is_live(const struct context *context, const char *pin)
 	program = live_pin(&in_force, PIN_PROGRAM);
 	live_close(&in_force);
 
-	n_live = maps_of(program, live);
-	n_its = maps_of(fd, its);
-	for (__u32 i = 0; i < n_live && i < MAPS_MOST && fd >= 0; i++)
-		is = is && has_map(its, n_its, live[i]);
+	if (fd >= 0 && program >= 0 && !pinned_info(program, &of) && of.n_maps) {
+		is = !pinned_info(fd, &its);
+		for (__u32 i = 0; i < of.n_maps; i++)
+			is = is && pinned_uses(&its, of.maps[i]);
+	}
 	close_fd(program);
 	close_fd(fd);
 	return is;

@@ -14,9 +14,7 @@
 /* Everything that the program uses is pinned, too. */
 static bool is_whole(const struct held *h, const struct part *program)
 {
-	const __u32 most = sizeof(program->is.maps) / sizeof(program->is.maps[0]);
-
-	for (__u32 i = 0; i < program->is.n_maps && i < most; i++)
+	for (__u32 i = 0; i < program->is.n_maps; i++)
 		if (!held_find_id(h, PINNED_MAP, program->is.maps[i]))
 			return false;
 	return true;

@@ -103,7 +103,6 @@ int pin_get(const struct context *context, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Asked with the structure of another kind, the kernel would fill it in all the same. */
 /* Where /proc is not mounted: each of these two calls looks first whether it was given what it is for. */
 static enum pinned_kind kind_by_asking(int fd)
 {
@@ -114,6 +113,7 @@ static enum pinned_kind kind_by_asking(int fd)
 	return bpf_link_update(fd, -1, NULL) && errno == EBADF ? PINNED_LINK : PINNED_PROGRAM;
 }
 
+/* Asked with the structure of another kind, the kernel would fill it in all the same. */
 static int kind_of(int fd)
 {
 	static const char *const kinds[] = {
@@ -134,8 +134,8 @@ int pinned_info(int fd, struct pinned *pinned)
 {
 	struct bpf_map_info map = { 0 };
 	struct bpf_link_info link = { 0 };
-	struct bpf_prog_info program = { .nr_map_ids = sizeof(pinned->maps) / sizeof(pinned->maps[0]),
-					 .map_ids = (__u64)(uintptr_t)pinned->maps };
+	const __u32 most = sizeof(pinned->maps) / sizeof(pinned->maps[0]);
+	struct bpf_prog_info program = { .nr_map_ids = most, .map_ids = (__u64)(uintptr_t)pinned->maps };
 	void *const infos[] = { NULL, &map, &program, &link };
 	__u32 sizes[] = { 0, sizeof(map), sizeof(program), sizeof(link) };
 
@@ -152,7 +152,8 @@ int pinned_info(int fd, struct pinned *pinned)
 	pinned->key_size = map.key_size;
 	pinned->value_size = map.value_size;
 	pinned->max_entries = map.max_entries;
-	pinned->n_maps = pinned->kind == PINNED_PROGRAM ? program.nr_map_ids : 0;
+	/* The kernel says how many there are, and fills in as many as there is room for. */
+	pinned->n_maps = pinned->kind != PINNED_PROGRAM ? 0 : program.nr_map_ids < most ? program.nr_map_ids : most;
 	pinned->ifindex = link.type == BPF_LINK_TYPE_XDP ? link.xdp.ifindex : 0;
 	pinned->program = link.prog_id;
 	memcpy(pinned->name, pinned->kind == PINNED_MAP ? map.name : program.name, sizeof(pinned->name) - 1);
@@ -161,7 +162,7 @@ int pinned_info(int fd, struct pinned *pinned)
 
 bool pinned_uses(const struct pinned *program, __u32 map)
 {
-	for (__u32 i = 0; i < program->n_maps && i < sizeof(program->maps) / sizeof(program->maps[0]); i++)
+	for (__u32 i = 0; i < program->n_maps; i++)
 		if (program->maps[i] == map)
 			return true;
 	return false;
