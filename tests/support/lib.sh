@@ -300,10 +300,9 @@ one_line() {
 	grep -qF -e "$1" "$WORK/err" || fail "no '$1' in: $(cat "$WORK/err")"
 }
 
-# Without what time alone changes.
 snapshot() {
 	"$XDP_BLOOM" -j lists 2>&1
-	"$XDP_BLOOM" -j show 2>&1 | sed 's/"seconds_left":[0-9]*//g'
+	"$XDP_BLOOM" -j show 2>&1
 	ip -o link | grep -o '^[0-9]*: [^:]*\|prog/xdp id [0-9]*'
 }
 
