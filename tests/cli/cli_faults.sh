@@ -184,6 +184,7 @@ inject() {
 	# shellcheck disable=SC2046 # words
 	run_with "$call" "$n" $(arguments_of "$verb") >out 2>err
 	status=$?
+	cp err first
 	[ "$verb" = restore ] && [ $status = 1 ] && status=2
 	case $status in
 	0) is_done "$verb" || fail "$what: it says done, and is not: $(cat err)" ;;
@@ -202,7 +203,7 @@ inject() {
 	[ $status = 0 ] || [ "$verb" = restore ] || still_filters
 	if [ $status = 2 ]; then
 		# shellcheck disable=SC2046 # words
-		bloom $(arguments_of "$verb")
+		"$XDP_BLOOM" $(arguments_of "$verb") >out 2>again || fail "$what: $(cat first); and the next command: $(cat again)"
 		is_done "$verb" || fail "$what: the next command does not work"
 		is "$(generations | wc -l)" 1 "the generations that are pinned after the command after '$what'"
 	fi

@@ -11,6 +11,7 @@
 #include "change/agreement.h"
 #include "change/guard_needs.h"
 #include "change/revert_timer.h"
+#include "kernel/generation.h"
 #include "kernel/root.h"
 
 /* What is in the state about an interface before it is attached. */
@@ -220,7 +221,8 @@ static int forget(const struct context *context, const char *name)
 			err = state_interface_drop(state, kept[i].name);
 	err = err ?: state_commit(state);
 	/* The service attaches again what it finds open: without the lock where it cannot have it soon. */
-	err = err ?: name ? detach_again(context, name) : detach_all(context);
+	for (int i = 0, again = !err; again && i < TRIES_ONCE_COMMITTED; i++)
+		again = err = name ? detach_again(context, name) : detach_all(context);
 	free(kept);
 	state_close(state);
 	return err;

@@ -234,7 +234,14 @@ static int keep_shared(const struct context *context)
 
 int change_keep(struct live *live)
 {
-	return live->on_trial ? kernel_keep(live) ?: keep_shared(live->context) : 0;
+	int err;
+
+	if (!live->on_trial)
+		return 0;
+	err = kernel_keep(live);
+	for (int i = 0, again = !err; again && i < TRIES_ONCE_COMMITTED; i++)
+		again = err = keep_shared(live->context);
+	return err;
 }
 
 /*

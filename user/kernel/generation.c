@@ -284,16 +284,13 @@ static int put_into_slot(const struct context *context, int program)
 	return err;
 }
 
-/* The state is committed already, and a lack of memory or descriptors may pass. */
-#define SWITCH_TRIES 3
-
 static const char *const trial_pins[] = { PIN_TRIAL, PIN_TRIAL_BEFORE, PIN_TRIAL_TERM };
 
 int kernel_switch(const struct context *context, struct candidate *c)
 {
 	int err = -EAGAIN;
 
-	for (int i = 0; err && i < SWITCH_TRIES; i++)
+	for (int i = 0; err && i < TRIES_ONCE_COMMITTED; i++)
 		err = put_into_slot(context, c->on_trial < 0 ? c->program : c->on_trial);
 	if (err)
 		return because_kernel(err, "putting the generation into force");
@@ -310,12 +307,11 @@ int kernel_keep(struct live *live)
 	if (!live->on_trial)
 		return 0;
 	pin_generation_path(live->context, path, live->on_trial, PIN_PROGRAM);
-	program = bpf_obj_get(path);
-	for (int i = 0; program >= 0 && err && i < SWITCH_TRIES; i++)
-		err = put_into_slot(live->context, program);
-	if (program < 0)
-		err = -errno;
-	close_fd(program);
+	for (int i = 0; err && i < TRIES_ONCE_COMMITTED; i++) {
+		program = bpf_obj_get(path);
+		err = program < 0 ? -errno : put_into_slot(live->context, program);
+		close_fd(program);
+	}
 	if (err)
 		return because_kernel(err, "keeping the generation in force");
 	live_look(live);

@@ -26,6 +26,9 @@ struct candidate {
 	char dir[256];		    /* its pins, once there are any */
 };
 
+/* What comes after the state's commit is tried so often: a lack of memory or descriptors may pass. */
+#define TRIES_ONCE_COMMITTED 3
+
 /* Makes zeroed maps of the planned sizes and maps them into memory. */
 int kernel_arrays(struct candidate *c, const struct generation *planned);
 /* Loads the programs with the generation's constants, and pins all of it beside the one in force. */
