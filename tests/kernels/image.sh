@@ -71,8 +71,12 @@ python() {
 		import sys
 
 		for name in sys.argv[1:]:
-		    if name.split(".")[0] in sys.stdlib_module_names and importlib.util.find_spec(name):
+		    if name.split(".")[0] not in sys.stdlib_module_names:
+		        continue
+		    try:
 		        importlib.import_module(name)
+		    except ModuleNotFoundError:  # of python3-minimal, which has few: what needs it is not run there
+		        pass
 		for module in list(sys.modules.values()):
 		    name = getattr(module, "__file__", None)
 		    if name and name[0] == "/" and "/encodings/" not in name:
