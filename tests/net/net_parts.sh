@@ -20,6 +20,7 @@ patience=$((patience + 20))
 
 prepare_parts() {
 	need bpftool
+	mount -o remount,rw /sys/fs/bpf # where a case before has left it otherwise
 	prepare
 	ready --listen 9913
 	get_page /metrics
@@ -245,8 +246,11 @@ cannot_be_healed() {
 
 	prepare_parts
 	before
+	# It is not to see one without the other.
+	kill -STOP "$service_pid"
 	rm -rf "$bpffs"
 	mount -o remount,ro /sys/fs/bpf || skip "the kernel cannot make a bpffs read-only"
+	kill -CONT "$service_pid"
 	heard "$log" "while the service runs, the filter goes on"
 	wait_until "503 of /healthz" page_is /healthz 503
 	grep -q "gone from $bpffs" page || fail "/healthz says: $(cat page)"
