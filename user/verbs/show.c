@@ -51,14 +51,20 @@ static void warn_rate(const struct inforce *s)
 		     s->image[0] ? "make the image again with more --headroom" : "'xdp-bloom rotate' makes it bigger");
 }
 
-/* What goes back unless it is confirmed. Without a state nothing does; of one that is damaged nobody knows. */
+/*
+ * What goes back unless it is confirmed, and not what a command that was cut short left to be taken back. Without a
+ * state nothing does; of one that is damaged nobody knows.
+ */
 static int waiting_take(const struct context *context, struct pending **pending, size_t *n)
 {
 	struct state *state = NULL;
-	int err = state_open(&state, context, false) ?: state_pending(state, pending, n);
+	size_t all = 0;
+	int err = state_open(&state, context, false) ?: state_pending(state, pending, &all);
 
-	if (err)
-		*n = 0;
+	*n = 0;
+	for (size_t i = 0; i < all && !err; i++)
+		if ((*pending)[i].deadline != PENDING_IN_PROGRESS)
+			(*pending)[(*n)++] = (*pending)[i];
 	state_close(state);
 	return err_is(err, EUCLEAN) ? err : 0;
 }
