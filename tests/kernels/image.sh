@@ -67,7 +67,7 @@ python() {
 	# shellcheck disable=SC2086 # words
 	mapfile -t files < <("$python" - $words <<-'PYTHON'
 		import encodings.idna
-		import importlib.util
+		import importlib
 		import sys
 
 		for name in sys.argv[1:]:
