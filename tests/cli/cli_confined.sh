@@ -35,8 +35,9 @@ has_nothing() {
 	grep -q '^Seccomp:' /proc/self/status || skip "needs a kernel with seccomp"
 	parse_fifo set count fifo
 	cp "/proc/$parser/status" "/proc/$parser/limits" .
+	# Only root may look: the command cannot be dumped.
 	# shellcheck disable=SC2012 # numbers
-	is "$(ls "/proc/$parser/fd" | paste -sd ' ')" "0 1" "its files"
+	[ "$(id -u)" != 0 ] || is "$(ls "/proc/$parser/fd" | paste -sd ' ')" "0 1" "its files"
 	end_fifo
 	is "$status" 0 "the command's end"
 	grep -q '1 addresses' out || fail "$(cat out err)"

@@ -175,10 +175,10 @@ needs_no_root() {
 	cp "$XDP_BLOOM" command
 	made mixed 1000 >list
 	mkdir -m 700 "$XDP_BLOOM_STATE"
-	expect 0 setpriv --reuid=65534 --regid=65534 --clear-groups ./command -j plan list
+	expect 0 without_rights ./command -j plan list
 	is "$(jq -rc "$(numbers "$planned")" out)" "$(get "$planned" plan list)" "the plan without root"
-	expect 0 setpriv --reuid=65534 --regid=65534 --clear-groups ./command plan - <list
-	expect 2 setpriv --reuid=65534 --regid=65534 --clear-groups ./command plan
+	expect 0 without_rights ./command plan - <list
+	expect 2 without_rights ./command plan
 	[ ! -e "$XDP_BLOOM_BPFFS" ] || fail "plan made $XDP_BLOOM_BPFFS"
 }
 

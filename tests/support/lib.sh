@@ -64,6 +64,15 @@ refused_sandbox() {
 	fi
 }
 
+# without_rights COMMAND...: as nobody; whoever has none already stays who it is.
+without_rights() {
+	if [ "$(id -u)" = 0 ]; then
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+	else
+		"$@"
+	fi
+}
+
 # need TOOL...: or all of it is skipped; within a case, that case.
 need() {
 	local tool package
