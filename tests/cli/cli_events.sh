@@ -101,4 +101,25 @@ as_json_lines() {
 	one_line "--log is text or json"
 }
 
-run_cases in_the_file long_ones by_themselves runs_full bounded in_the_journal as_json_lines
+# The lines of the service's commands, too: which verb and list they are about, and how long that took.
+service_as_json_lines() {
+	local running
+
+	printf '192.0.2.7\n198.51.100.1/24\n' >good
+	echo nonsense >bad
+	printf 'load good %s\nload bad %s\n' "$WORK/good" "$WORK/bad" >conf
+	"$XDP_BLOOM" --log json run --config conf >log 2>&1 &
+	running=$!
+	wait_until "that it is ready" grep -qs '"ready"' log
+	echo 192.0.2.8 >>good
+	wait_until "that the new version is loaded" grep -q '"load good: done"' log
+	kill $running
+	wait $running
+	jq -e . log >/dev/null || fail "a line is no JSON: $(cat log)"
+	is "$(jq -rc 'select(.list=="bad")|[.level,.verb,(.seconds|type)]' log | sort -u)" '["error","load","number"]' \
+		"who speaks of the list that cannot be read"
+	is "$(jq -rc 'select(.message=="load good: done")|[.verb,.list,.seconds>0 and .seconds<600]' log)" '["load","good",true]' \
+		"what the service says of it"
+}
+
+run_cases in_the_file long_ones by_themselves runs_full bounded in_the_journal as_json_lines service_as_json_lines

@@ -2,6 +2,7 @@
 #include "base/log.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/clean_text.h"
@@ -22,6 +23,7 @@ static struct {
 } texts[TEXTS];
 static unsigned int recorded;
 struct log_settings log_settings;
+struct log_subject log_subject;
 static const char *place;
 
 static char last[LINE_MAX_BYTES];
@@ -37,16 +39,32 @@ int log_last_errno(void)
 	return last_errno;
 }
 
-static void say_json(const char *level, const char *line)
+static void say_json(FILE *to, const struct log_subject *about, const char *level, const char *line)
 {
 	char when[UTC_TEXT_MAX];
 	json_t *object =
 		json_pack("{s:s, s:s, s:s}", "time", utc_text(when, time(NULL)), "level", level, "message", line);
 
+	if (object && place)
+		json_object_set_new(object, "where", json_string(place));
+	if (object && about->verb) {
+		json_object_set_new(object, "verb", json_string(about->verb));
+		json_object_set_new(object, "seconds", json_real(round((clock_seconds() - about->since) * 1e3) / 1e3));
+	}
+	if (object && about->list)
+		json_object_set_new(object, "list", json_string(about->list));
 	if (object)
-		json_dumpf(object, stderr, JSON_COMPACT);
+		json_dumpf(object, to, JSON_COMPACT | JSON_REAL_PRECISION(9));
 	json_decref(object);
-	fputc('\n', stderr);
+	fputc('\n', to);
+}
+
+bool log_told(const struct log_subject *about, const char *text)
+{
+	if (!log_settings.json)
+		return false;
+	say_json(stdout, about, "info", text);
+	return true;
 }
 
 /* Always one line: names and texts of other people that it quotes may have line ends. */
@@ -62,7 +80,7 @@ static void say(const char *level, const char *fmt, va_list args)
 	}
 	fflush(stdout);
 	if (log_settings.json)
-		say_json(level, line);
+		say_json(stderr, &log_subject, level, line);
 	else
 		fprintf(stderr, "xdp-bloom: %s%s%s\n", place ? place : "", place ? ": " : "", line);
 }

@@ -21,6 +21,16 @@ PRINTF(1, 2) int fail(const char *fmt, ...);
 PRINTF(1, 2) void warn(const char *fmt, ...);
 PRINTF(1, 2) void note(const char *fmt, ...);
 
+/* What a line written as JSON is about, and when that began, by clock_seconds(). */
+struct log_subject {
+	const char *verb, *list; /* NULL: it says neither */
+	double since;
+};
+extern struct log_subject log_subject;
+
+/* A line about its subject, to standard output: only where lines are JSON; false: they are text. */
+bool log_told(const struct log_subject *about, const char *text);
+
 /* From now on every line begins with that as well: "lists.conf:7"; NULL ends it. */
 void log_where(const char *where);
 

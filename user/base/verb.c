@@ -42,6 +42,13 @@ int verb_run(const struct verb *verb, struct context *context, const struct word
 			  : fail("%s: takes no '%s'", verb->name, call.operands[verb->most]);
 }
 
+const char *verb_list(const struct verb *verb, const struct words *words)
+{
+	const char *list;
+
+	return verb->flags & VERB_NAMES_LIST && verb_operands(verb, words, &list, 1) ? list : NULL;
+}
+
 int verb_operands(const struct verb *verb, const struct words *words, const char **operands, int most)
 {
 	int n = 0, taken;

@@ -14,6 +14,7 @@ enum verb_flags {
 	VERB_CHANGES = 1,     /* it changes something, and is recorded as an event */
 	VERB_SHOWS_ALONE = 2, /* but without options and operands it only shows */
 	VERB_JOINS = 4,	      /* in a batch it is one change together with others */
+	VERB_NAMES_LIST = 16, /* its first operand is a list */
 	VERB_IN_CONFIG = 8,   /* it may stand in a config file: repeating it changes nothing */
 };
 
@@ -45,6 +46,8 @@ struct verb {
 const struct verb *verb_find(const struct verb *table, const struct words *words);
 /* Reads the options, the common ones into the context, and runs it. Returns the exit status. Reorders the words. */
 int verb_run(const struct verb *verb, struct context *context, const struct words *words);
+/* The list that a line is about; NULL: none. */
+const char *verb_list(const struct verb *verb, const struct words *words);
 /* The first operands of a line, as they are; returns how many of `most` there are. */
 int verb_operands(const struct verb *verb, const struct words *words, const char **operands, int most);
 

@@ -44,6 +44,7 @@ struct service {
 
 /* For the journal, where the messages of the commands go, too. */
 PRINTF(1, 2) void service_say(const char *fmt, ...);
+void service_say_about(const struct log_subject *about, const char *line);
 /* The state may have changed: at this time, in ms of CLOCK_MONOTONIC. */
 void service_look_soon(struct service *s, int64_t at);
 /* Frees the job, or defers it. The command itself has reported what was wrong. */

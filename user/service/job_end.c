@@ -2,6 +2,7 @@
 /* What becomes of a command that has ended. */
 #include "service/internal.h"
 
+#include <stdio.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
@@ -35,6 +36,17 @@ static bool retry(struct service *s, struct job *job)
 	jobs_defer(&s->jobs, job);
 	service_look_soon(s, clock_ms()); /* its file is watched from then on */
 	return true;
+}
+
+/* What it was about has a field of its own where lines are JSON. */
+static void done_say(const struct job *job)
+{
+	const struct log_subject about = { job->args ? job->args[1] : "run", job->list[0] ? job->list : NULL,
+					   job->since };
+	char text[JOB_TEXT_MAX], line[JOB_TEXT_MAX + 8];
+
+	snprintf(line, sizeof(line), "%s: done", job_text(text, job));
+	service_say_about(&about, line);
 }
 
 void service_job_ended(struct service *s, struct job *job, int status)
@@ -74,7 +86,7 @@ void service_job_ended(struct service *s, struct job *job, int status)
 		break;
 	}
 	if (report)
-		service_say("%s: done", job_text(text, job));
+		done_say(job);
 	s->started = true;
 	keeper_look(s->keeper); /* before anybody is told that it is ready */
 	if (done || !retry(s, job))

@@ -37,10 +37,10 @@ const char *job_text(char buf[JOB_TEXT_MAX], const struct job *job)
 		[JOB_MEASURE] = "the filter's rate",
 		[JOB_HEAL] = "what is gone of the filter",
 	};
-	int n = snprintf(buf, JOB_TEXT_MAX, "%s%s", texts[job->kind], job->list);
-
 	if (job->kind == JOB_LINE)
-		snprintf(buf + n, JOB_TEXT_MAX - (size_t)n, "%u", job->line);
+		snprintf(buf, JOB_TEXT_MAX, "%s%u", texts[job->kind], job->line);
+	else
+		snprintf(buf, JOB_TEXT_MAX, "%s%s", texts[job->kind], job->list);
 	return buf;
 }
 
@@ -65,7 +65,14 @@ static void append(struct jobs *jobs, struct job *job)
 int jobs_add(struct jobs *jobs, const struct job *what, const char *option, char *const *words, size_t n)
 {
 	const struct context *c = jobs->context;
-	const char *head[] = { "xdp-bloom", n ? words[0] : NULL, "--state", c->state, "--bpffs", c->bpffs, option };
+	const char *head[] = { "xdp-bloom",
+			       n ? words[0] : NULL,
+			       "--state",
+			       c->state,
+			       "--bpffs",
+			       c->bpffs,
+			       log_settings.json ? "--log=json" : "--log=text",
+			       option };
 	size_t heads = n ? sizeof(head) / sizeof(head[0]) - !option : 0, all = heads + n - !!n;
 	struct job *job = malloc(sizeof(*job));
 	bool whole;
@@ -130,8 +137,10 @@ static void become(const struct context *context, const struct job *job)
 		dup2(null, STDIN_FILENO);
 		dup2(null, STDOUT_FILENO);
 	}
-	if (job->run)
+	if (job->run) {
+		log_subject = (struct log_subject){ "run", NULL, clock_seconds() };
 		_exit(job->run(context, job->arg));
+	}
 	be_first_to_go();
 	execv("/proc/self/exe", job->args);
 	_exit(fail("/proc/self/exe: %s", strerror(errno)));
@@ -150,6 +159,7 @@ int jobs_start(struct jobs *jobs)
 		return because(-errno, "no process could be started: %s", strerror(errno));
 	jobs->pid = pid;
 	jobs->since = clock_ms();
+	jobs->first->since = clock_seconds();
 	return 0;
 }
 

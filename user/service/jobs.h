@@ -28,13 +28,14 @@ enum job_kind {
 struct job {
 	enum job_kind kind;
 	unsigned int line;	  /* of JOB_LINE */
-	char list[LIST_NAME_MAX]; /* of JOB_LOAD */
+	char list[LIST_NAME_MAX]; /* that it is about, if it is about one */
 	/* A function that returns its exit status, instead of a command. */
 	int (*run)(const struct context *, void *arg);
 	void *arg;
 	char **args;   /* of a command */
 	bool unwanted; /* dropped while it runs: do not try again */
 	bool again;    /* it failed before */
+	double since;  /* by clock_seconds() */
 	struct job *next;
 };
 

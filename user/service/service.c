@@ -29,14 +29,21 @@ enum { ON_SIGNAL, ON_WALL, ON_FILE, ON_LINK, OWN_FDS };
 
 void service_say(const char *fmt, ...)
 {
+	char line[512];
 	va_list args;
 
+	va_start(args, fmt);
+	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	service_say_about(&log_subject, line);
+}
+
+void service_say_about(const struct log_subject *about, const char *line)
+{
 	if (log_settings.quiet)
 		return;
-	va_start(args, fmt);
-	vprintf(fmt, args);
-	va_end(args);
-	putchar('\n');
+	if (!log_told(about, line))
+		puts(line);
 	fflush(stdout);
 }
 
@@ -100,10 +107,12 @@ static void queue_config(struct service *s)
 {
 	for (size_t i = 0; i < s->config->n; i++) {
 		const struct config_line *line = &s->config->lines[i];
+		struct job job = { .kind = JOB_LINE, .line = line->number };
 
-		if (strcmp(line->verb->name, "run") != 0)
-			jobs_add(&s->jobs, &(struct job){ .kind = JOB_LINE, .line = line->number }, line->verb->if_news,
-				 line->words.words, (size_t)line->words.n);
+		if (!strcmp(line->verb->name, "run"))
+			continue;
+		snprintf(job.list, sizeof(job.list), "%s", verb_list(line->verb, &line->words) ?: "");
+		jobs_add(&s->jobs, &job, line->verb->if_news, line->words.words, (size_t)line->words.n);
 	}
 }
 

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 
+#include "base/clock.h"
 #include "verbs/verbs.h"
 
 /* Options may stand before the verb: they are moved behind it, where its own options are read. */
@@ -64,6 +65,8 @@ static int run_verb(const struct verb *verb, struct context *context, int argc, 
 	if (!words)
 		return fail("out of memory");
 	memcpy(words, argv, (size_t)argc * sizeof(*words));
+	log_subject =
+		(struct log_subject){ verb->name, verb_list(verb, &(struct words){ words, argc }), clock_seconds() };
 	status = verb_run(verb, context, &(struct words){ argv, argc });
 	event_verb(verb, context, argc, words, status);
 	free(words);
