@@ -37,6 +37,22 @@ survives_a_reboot() {
 		'["live","45.0.0.1","tried every door","string"]' "the explanation"
 }
 
+# What test says in words of each entry, it says in JSON.
+says_the_same_in_json() {
+	local document='[.[0]|(.list,.reason,.expires,.added,(.entries[]|.list,.reason,(.expires|type),(.added|type)))]'
+
+	echo 45.0.0.1 >list
+	bloom load first list
+	bloom add 45.0.0.0/24 --ttl 1h --reason 'tried every door'
+	is "$(get "$document" test 45.0.0.1)" \
+		'["first",null,null,null,"first",null,"null","null","live","tried every door","string","string"]' "why"
+	is "$("$XDP_BLOOM" -p test 45.0.0.1 | jq -c "$document")" "$(get "$document" test 45.0.0.1)" "the same, indented"
+	is "$(get '.[0]|.expires==.entries[0].expires and .added==.entries[0].added and .reason' test 45.0.0.2)" true "the ban"
+	"$XDP_BLOOM" test 45.0.0.2 >out
+	is "$(sed -n 's/.* since \(.*\) until \(.*\)/["\1","\2"]/p' out)" "$(get '.[0]|[.added,.expires]' test 45.0.0.2)" \
+		"since when and until when"
+}
+
 ends_in_time() {
 	local left
 
@@ -408,7 +424,7 @@ within() {
 	verdicts 2002:c000:207::9=drop 192.0.2.7=drop 2002:c000:208::9=pass
 }
 
-run_cases in_place survives_a_reboot ends_in_time shortens says_what_still_bans says_what_is_allowed guard_rails everything \
+run_cases in_place survives_a_reboot says_the_same_in_json ends_in_time shortens says_what_still_bans says_what_is_allowed guard_rails everything \
 	"all_and_one 0.0.0.0/0 45.0.0.1 45.0.0.2" "all_and_one ::/0 2a00::1 2a00::2" \
 	side_by_side thousands exceptions full_of_lists heals older_state counted \
 	mapped within under_traffic

@@ -94,44 +94,56 @@ static bool false_positive(const struct explanation *e, size_t addr, __u32 answe
 	return answer_drops(answer) && !lists_drop(e, addr, answer) && ANSWER_STAGE(answer) == STAGE_FILTER;
 }
 
+/* What only a live ban has: null for entries of lists. */
+static void put_ban(json_t *object, const struct ban *ban)
+{
+	char expires[UTC_TEXT_MAX], added[UTC_TEXT_MAX];
+
+	json_object_set_new(object, "reason", ban && ban->reason[0] ? out_text(ban->reason) : json_null());
+	json_object_set_new(object, "expires",
+			    ban && ban->expires ? json_string(utc_text(expires, ban->expires)) : json_null());
+	json_object_set_new(object, "added", ban ? json_string(utc_text(added, ban->added)) : json_null());
+}
+
 static json_t *hit_json(const struct explanation *e, const struct hit *hit, int family)
 {
 	char text[HIT_TEXT_MAX];
+	json_t *object = json_pack("{s:s, s:s, s:s, s:o}", "list", e->lists[hit->list].name, "kind",
+				   list_kind_names[e->lists[hit->list].kind], "entry", hit_text(text, hit, family),
+				   "line", hit->line ? json_integer((json_int_t)hit->line) : json_null());
 
-	return json_pack("{s:s, s:s, s:s, s:o}", "list", e->lists[hit->list].name, "kind",
-			 list_kind_names[e->lists[hit->list].kind], "entry", hit_text(text, hit, family), "line",
-			 hit->line ? json_integer((json_int_t)hit->line) : json_null());
+	put_ban(object, hit->ban);
+	return object;
 }
 
 static json_t *answer_json(const struct explanation *e, const struct question *q, size_t i, __u32 answer)
 {
 	struct addr addr = q->addrs[i];
-	char text[PREFIX_TEXT_MAX], prefix[HIT_TEXT_MAX], expires[UTC_TEXT_MAX];
+	char text[PREFIX_TEXT_MAX], prefix[HIT_TEXT_MAX];
 	const struct hit *decider = explain_decider(e, i);
 	const char *list = list_name(e, i, answer);
-	const struct ban *ban = decider ? decider->ban : NULL;
-	json_t *entries = json_array();
+	json_t *entries = json_array(), *object;
 
 	for (size_t h = 0; h < e->traced[i].n; h++)
 		json_array_append_new(entries, hit_json(e, &e->traced[i].hits[h], addr.family));
 	prefix_text(text, shown(q, i), -1);
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:b, s:b, s:b, s:o, s:o, s:o}", "address", text, "verdict",
-			 word(answer_drops(answer)), "stage", answer_stage(answer), "list",
-			 list ? json_string(list) : json_null(), "prefix",
-			 decider ? json_string(hit_text(prefix, decider, addr.family)) : json_null(), "allowed",
-			 decider && e->lists[decider->list].kind == LIST_ALLOW, "shadow",
-			 answer != ANSWER_UNPARSED && answer & ANSWER_SHADOW, "false_positive",
-			 false_positive(e, i, answer), "reason",
-			 ban && ban->reason[0] ? out_text(ban->reason) : json_null(), "expires",
-			 ban && ban->expires ? json_string(utc_text(expires, ban->expires)) : json_null(), "entries",
-			 entries);
+	object = json_pack("{s:s, s:s, s:s, s:o, s:o, s:b, s:b, s:b}", "address", text, "verdict",
+			   word(answer_drops(answer)), "stage", answer_stage(answer), "list",
+			   list ? json_string(list) : json_null(), "prefix",
+			   decider ? json_string(hit_text(prefix, decider, addr.family)) : json_null(), "allowed",
+			   decider && e->lists[decider->list].kind == LIST_ALLOW, "shadow",
+			   answer != ANSWER_UNPARSED && answer & ANSWER_SHADOW, "false_positive",
+			   false_positive(e, i, answer));
+	put_ban(object, decider ? decider->ban : NULL);
+	json_object_set_new(object, "entries", entries);
+	return object;
 }
 
 static void answer_text(const struct explanation *e, const struct question *q, size_t i, __u32 answer)
 {
 	static const char *const does[] = { "banned by", "allowed by", "counted by" };
 	const char *list_of_image = e->image ? list_name(e, i, answer) : NULL;
-	char text[HIT_TEXT_MAX], expires[UTC_TEXT_MAX];
+	char text[HIT_TEXT_MAX], added[UTC_TEXT_MAX], expires[UTC_TEXT_MAX];
 
 	printf("%s: %s (%s)%s\n", prefix_text(text, shown(q, i), -1), word(answer_drops(answer)), answer_stage(answer),
 	       false_positive(e, i, answer) ? ": a false positive of the filter, no list has it" : "");
@@ -147,6 +159,8 @@ static void answer_text(const struct explanation *e, const struct question *q, s
 			printf(" (%s:%llu)", list->source, (unsigned long long)hit->line);
 		if (hit->ban && hit->ban->reason[0])
 			printf(" (%s)", hit->ban->reason);
+		if (hit->ban)
+			printf(" since %s", utc_text(added, hit->ban->added));
 		if (hit->ban && hit->ban->expires)
 			printf(" until %s", utc_text(expires, hit->ban->expires));
 		putchar('\n');
