@@ -293,7 +293,28 @@ without_ethernet() {
 	ip link del edge9
 }
 
+# Where a filter sees less than somebody may think, attach says so at once, and names where it sees all.
+between_ports() {
+	veth 0 1 2
+	bloom attach edge2
+	is "$(cat err)" "" "what is said of an interface that sees all"
+	ip link add edgebr type bridge || skip "needs bridges: this kernel has none (CONFIG_BRIDGE)"
+	ip link set edge0 master edgebr
+	ip link set edge1 master edgebr
+	bloom attach edgebr --mode skb
+	one_line "edgebr: packets between the bridge's ports (edge0, edge1) are not seen here"
+	bloom detach edgebr
+	is "$(get '.[0].misses|contains("edge0, edge1")' attach edgebr --mode skb)" true "what it misses"
+}
+
+its_own_share() {
+	veth 2
+	ip link add link edge2 name edge2.7 type vlan id 7 2>/dev/null || skip "needs VLANs: this kernel has none (CONFIG_VLAN_8021Q)"
+	bloom attach edge2.7 --mode skb
+	one_line "edge2.7: only its own share of what edge2 receives is seen here; attach to edge2 for all"
+}
+
 run_cases "two_interfaces native" "two_interfaces skb" counts_by_interface attached_before_anything_is_loaded \
 	second_attach_is_refused detach_one detach_all detach_has_the_last_word unknown_interface \
-	falls_back_to_skb_with_a_warning jumbo_frames without_ethernet vanished_interface renamed_interface \
+	falls_back_to_skb_with_a_warning jumbo_frames without_ethernet between_ports its_own_share vanished_interface renamed_interface \
 	renamed_and_back moved_interface same_name_in_another_namespace

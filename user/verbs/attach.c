@@ -3,6 +3,7 @@
 #include "base/clean_text.h"
 #include "change/attach.h"
 #include "change/change.h"
+#include "change/device.h"
 #include "verbs/verbs.h"
 
 const struct option_spec attach_options[] = {
@@ -18,9 +19,12 @@ const struct option_spec attach_options[] = {
 
 static int report(const struct context *context, const struct attachment *done, int n)
 {
-	char name[IF_NAMESIZE];
+	char name[IF_NAMESIZE], misses[DEVICE_TEXT_MAX];
 	json_t *array;
 
+	for (int i = 0; i < n; i++)
+		if (device_misses(done[i].name, misses))
+			warn("%s: %s", done[i].name, misses);
 	if (!context->json) {
 		for (int i = 0; i < n && !context->quiet; i++)
 			printf("%s: filtering, %s mode%s\n", clean_copy(name, sizeof(name), done[i].name),
@@ -29,9 +33,20 @@ static int report(const struct context *context, const struct attachment *done, 
 	}
 	array = json_array();
 	for (int i = 0; i < n; i++)
-		json_array_append_new(array, json_pack("{s:o, s:s, s:b}", "name", out_text(done[i].name), "mode",
-						       attach_mode_names[done[i].mode], "shared", done[i].shared));
+		json_array_append_new(array,
+				      json_pack("{s:o, s:s, s:b, s:o}", "name", out_text(done[i].name), "mode",
+						attach_mode_names[done[i].mode], "shared", done[i].shared, "misses",
+						device_misses(done[i].name, misses) ? out_text(misses) : json_null()));
 	return out_json(context, array);
+}
+
+/* As the kernel takes them. */
+static bool is_name(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length && length < IF_NAMESIZE && !name[strcspn(name, " \t\n\v\f\r/:")] && strcmp(name, ".") &&
+	       strcmp(name, "..");
 }
 
 int verb_attach(const struct call *call)
@@ -41,8 +56,9 @@ int verb_attach(const struct call *call)
 	int n, err, status;
 
 	for (int i = 0; i < call->n; i++)
-		if (strlen(call->operands[i]) >= IF_NAMESIZE)
-			return fail("%s: there is no such interface", call->operands[i]);
+		if (!is_name(call->operands[i]))
+			return fail("'%s' can be no interface's name: it has 1 to %d characters, no space, '/' or ':'",
+				    call->operands[i], IF_NAMESIZE - 1);
 	done = calloc((size_t)call->n, sizeof(*done));
 	if (!done)
 		return fail("out of memory");

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "change/device.h"
+
+#include <libmnl/libmnl.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/netlink.h"
+
+struct device {
+	int index, below; /* the interface under it; 0: none */
+	char kind[16], ports[256];
+};
+
+static void take_kind(struct device *d, const struct nlattr *info)
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each_nested(attr, info) if (mnl_attr_get_type(attr) == IFLA_INFO_KIND)
+		snprintf(d->kind, sizeof(d->kind), "%.*s", (int)mnl_attr_get_payload_len(attr), mnl_attr_get_str(attr));
+}
+
+static void take(void *arg, const struct nlmsghdr *message)
+{
+	const struct ifinfomsg *link = mnl_nlmsg_get_payload(message);
+	const char *name = NULL;
+	struct device *d = arg;
+	const struct nlattr *attr;
+	bool port = false;
+
+	mnl_attr_for_each(attr, message, sizeof(*link))
+	{
+		if (mnl_attr_get_type(attr) == IFLA_IFNAME)
+			name = mnl_attr_get_str(attr);
+		else if (mnl_attr_get_type(attr) == IFLA_MASTER)
+			port = (int)mnl_attr_get_u32(attr) == d->index;
+		else if (link->ifi_index == d->index && mnl_attr_get_type(attr) == IFLA_LINK)
+			d->below = (int)mnl_attr_get_u32(attr);
+		else if (link->ifi_index == d->index && mnl_attr_get_type(attr) == IFLA_LINKINFO)
+			take_kind(d, attr);
+	}
+	/* A dump that changed meanwhile comes twice. */
+	if (port && name && !strstr(d->ports, name) && strlen(d->ports) + IF_NAMESIZE + 2 < sizeof(d->ports))
+		snprintf(d->ports + strlen(d->ports), sizeof(d->ports) - strlen(d->ports), "%s%s",
+			 d->ports[0] ? ", " : "", name);
+}
+
+static bool describe(const struct device *d, char text[DEVICE_TEXT_MAX])
+{
+	const char *ports = d->ports[0] ? d->ports : "none yet";
+	char below[IF_NAMESIZE] = "";
+
+	if (d->below)
+		if_indextoname((unsigned int)d->below, below);
+	if (!strcmp(d->kind, "bridge"))
+		snprintf(text, DEVICE_TEXT_MAX,
+			 "packets between the bridge's ports (%s) are not seen here, only those for this machine;"
+			 " attach to the ports for all",
+			 ports);
+	else if (!strcmp(d->kind, "bond") || !strcmp(d->kind, "team"))
+		snprintf(text, DEVICE_TEXT_MAX,
+			 "what a port (%s) does not hand on is not seen here, such as a standby's packets; attach to"
+			 " the ports for all",
+			 ports);
+	else if (below[0] && (!strcmp(d->kind, "vlan") || !strcmp(d->kind, "macvlan") || !strcmp(d->kind, "macvtap") ||
+			      !strcmp(d->kind, "ipvlan")))
+		snprintf(text, DEVICE_TEXT_MAX,
+			 "only its own share of what %s receives is seen here; attach to %s for all", below, below);
+	else
+		return false;
+	return true;
+}
+
+bool device_misses(const char *ifname, char text[DEVICE_TEXT_MAX])
+{
+	struct device d = { .index = (int)if_nametoindex(ifname) };
+	struct mnl_socket *socket;
+	bool misses;
+
+	if (!d.index || netlink_open(&socket, NETLINK_ROUTE, 0, 0))
+		return false;
+	misses = !netlink_dump(socket, RTM_GETLINK, NULL, sizeof(struct ifinfomsg), take, &d) && describe(&d, text);
+	mnl_socket_close(socket);
+	return misses;
+}

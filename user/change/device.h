@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What of its packets an interface does not show to a filter on it. */
+#ifndef CHANGE_DEVICE_H
+#define CHANGE_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define DEVICE_TEXT_MAX 512
+
+/*
+ * "packets between its ports (eth0, eth1) are not seen here; attach to these for them". False where it sees all, or
+ * where the kernel does not say.
+ */
+bool device_misses(const char *ifname, char text[DEVICE_TEXT_MAX]);
+
+#endif
