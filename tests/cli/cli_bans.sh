@@ -53,6 +53,33 @@ says_the_same_in_json() {
 		"since when and until when"
 }
 
+# 8.8.8.8/8 is no network: somebody meant another length, or another address.
+host_bits() {
+	refused "8.8.8.8/8 is a host within 8.0.0.0/8: write 8.0.0.0/8, or --mask to mean the network" add 45.0.0.1 8.8.8.8/8
+	refused "2a00::1/32 is a host within 2a00::/32" add 2a00::1/32
+	refused "45.0.0.1/24 is a host within 45.0.0.0/24" add ::ffff:45.0.0.1/120
+	bloom add --mask 45.0.0.9/24 2a00::1/32
+	is "$(get '[.[].prefix]' bans)" '["45.0.0.0/24","2a00::/32"]' "the bans"
+	bloom allow 45.0.0.9/28
+	one_line "45.0.0.9/28 is a host within 45.0.0.0/28, which is taken"
+	bloom del 45.0.0.7/24
+	one_line "45.0.0.7/24 is a host within 45.0.0.0/24, which is taken"
+	printf '%s\n' 46.0.0.1 46.1.2.3/24 2a01::1/64 '46.0.9.9/255.255.255.0 # netmask' 46.2.2.0/24 >list
+	bloom load --format plain list list --dry-run --skip-bad
+	bloom load list list
+	one_line "list:2: '46.1.2.3/24': host bits are set: it is taken for 46.1.2.0/24; so it is with 2 more"
+	verdicts 46.1.2.9=drop 46.0.9.1=drop 46.2.2.2=drop 46.1.3.3=pass
+	is "$(get .masked load list list)" 3 "how many there are"
+	printf '46.1.2.3\n2a01::9/64\n' >list
+	bloom load list list --force
+	one_line "list:2: '2a01::9/64': host bits are set: it is taken for 2a01::/64"
+	bloom set count list
+	one_line "list:2: '2a01::9/64'"
+	printf '46.1.2.0/24\n' >list
+	bloom load list list --force
+	is "$(cat err)" "" "what is said of a list without host bits"
+}
+
 ends_in_time() {
 	local left
 
@@ -140,7 +167,7 @@ guard_rails() {
 	veth 0
 	ip addr add 45.0.0.1/24 dev edge0
 	refused "45.0.0.1, an address of this machine" add 45.0.0.0/25
-	refused "very wide" add 45.0.0.0/7
+	refused "very wide" add 44.0.0.0/7
 	refused "bans addresses of 172.16.0.0/12" add 172.0.0.0/8
 	refused "'1.2.3'" add 45.0.2.1 1.2.3
 	refused "what live bans are called" load live /dev/null
@@ -341,7 +368,7 @@ counted() {
 	is "$(get '[.lists[]|[.name,.packets]]' stats)" '[["live",2]]' "the lists that are counted"
 	bloom stats
 	grep -q '^dropped by live ' out || fail "does not say whose: $(cat out)"
-	bloom tune --exact=off
+	bloom tune --exact=off --force
 	is "$(get '[.lists[]|[.name,.packets]]' stats)" '[[null,2]]' "the lists, without the roster"
 }
 
@@ -424,7 +451,7 @@ within() {
 	verdicts 2002:c000:207::9=drop 192.0.2.7=drop 2002:c000:208::9=pass
 }
 
-run_cases in_place survives_a_reboot says_the_same_in_json ends_in_time shortens says_what_still_bans says_what_is_allowed guard_rails everything \
+run_cases in_place survives_a_reboot says_the_same_in_json host_bits ends_in_time shortens says_what_still_bans says_what_is_allowed guard_rails everything \
 	"all_and_one 0.0.0.0/0 45.0.0.1 45.0.0.2" "all_and_one ::/0 2a00::1 2a00::2" \
 	side_by_side thousands exceptions full_of_lists heals older_state counted \
 	mapped within under_traffic

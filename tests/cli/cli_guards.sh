@@ -461,7 +461,7 @@ by_no_chance() {
 	done >many
 	judge list 20000 0 0 | grep -v '^45\.' >>many # a filter of more than a page
 	bloom load many many --bogons=keep
-	bloom tune --exact=off --fpr 0.1 --headroom 60
+	bloom tune --exact=off --fpr 0.1 --headroom 60 --force
 	for n in {1..8}; do
 		[ $((n % 2)) = 0 ] || bloom rotate
 		[ $((n % 2)) = 1 ] || XDP_BLOOM_SEED=$((XDP_BLOOM_SEED + n)) judge list 4000 0 0 | grep -v '^45\.' | bloom add -

@@ -349,6 +349,6 @@ refuses_a_full_filter() {
 	reboot_there
 }
 
-run_cases filters_there_as_here filters_with_live_bans 'filters_without --exact=off' 'filters_without --labels=off' shadow_only_counts \
+run_cases filters_there_as_here filters_with_live_bans 'filters_without --exact=off --force' 'filters_without --labels=off' shadow_only_counts \
 	drops_packets survives_a_reboot takes_the_place_of_lists \
 	stays_with_its_copy copies_nothing_too_large warns refuses_own_addresses refuses_what_is_very_wide refuses_a_full_filter refuses_what_is_not_whole

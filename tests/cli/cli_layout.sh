@@ -35,7 +35,7 @@ every_layout_answers() {
 by_rate_and_memory() {
 	write_list
 	bloom load hosts hosts
-	bloom tune --exact=off --fpr 0.001
+	bloom tune --exact=off --fpr 0.001 --force
 	filter_is lanes 8
 	bloom tune --fpr 1e-6
 	filter_is lanes2 16

@@ -273,7 +273,7 @@ shadow_only_counts() {
 	is "$(get '[.packets.dropped,(.lists[]|.packets)]' stats)" "[30,30,30]" "dropped, and each list's count"
 	is "$(get '.[0]|[.verdict,.shadow,.list]' test 45.2.0.1)" '["pass",true,"shadow"]' "what test says of a shadow"
 	is "$(get '.[0]|[.verdict,.shadow,.list]' test 45.1.0.1)" '["drop",false,"ban"]' "what test says of a ban in its shadow"
-	refused "a shadow list needs the roster" tune --exact=off
+	refused "a shadow list needs the roster" tune --exact=off --force
 	bloom enforce shadow
 	verdicts 45.2.0.1=drop 2001:db9::1=drop
 	bloom shadow ban
@@ -332,7 +332,7 @@ exceptions_without_a_roster() {
 	printf '45.0.%d.9\n' {0..255} >allow
 	bloom load list list
 	bloom load allow allow --allow
-	bloom tune --exact=off --fpr 0.01
+	bloom tune --exact=off --fpr 0.01 --force
 	is "$(get '.fpr.verdict > 0 and .memory.roster == 0' show)" true "what show says without a roster"
 	expect 1 "$XDP_BLOOM" -j test - <allow
 	is "$(jq -c 'map(.verdict)|unique' out)" '["pass"]' "the verdicts of what is allowed"
@@ -487,7 +487,36 @@ goes_back_at_the_second_try() {
 	is "$(xdp_id edge0)" none "the program on edge0"
 }
 
-run_cases leaves_bogons_out hides_what_a_link_led_to refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists \
+# One kind at a time; and exceptions as wide as all of the internet are no slip of the hand.
+one_kind() {
+	echo 192.0.2.1 >list
+	refused "--shadow does not go together with --allow" load list list --allow --shadow
+	refused "--allow does not go together with --shadow" load list list --shadow --allow
+	bloom load list list --allow --allow
+}
+
+wide_exceptions() {
+	local prefix
+
+	for prefix in 0.0.0.0/0 8.0.0.0/7 ::/0 2000::/3; do
+		refused "of all $prefix nothing would be dropped any more, whatever lists say; --force allows it" \
+			allow 192.0.2.1 "$prefix"
+	done
+	bloom allow 8.0.0.0/8 2000::/12 fc00::/7 fe80::/10 240.0.0.0/8 ff00::/8
+	bloom allow 0.0.0.0/0 --force
+	is "$("$XDP_BLOOM" allow | head -1)" 0.0.0.0/0 "what is allowed"
+	bloom disallow 0.0.0.0/0
+}
+
+asks_before_it_guesses() {
+	refused "without the exact table about one innocent address in 1" tune --exact off
+	is "$(get .exact tune)" true "whether it is exact"
+	bloom tune --exact off --force
+	bloom tune --exact off --headroom 20
+	bloom tune --exact on
+}
+
+run_cases one_kind wide_exceptions asks_before_it_guesses leaves_bogons_out hides_what_a_link_led_to refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists \
 	refuses_slow_poison grants_no_more_than_was_asked dry_run_changes_nothing skips_damaged_lines shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed \
 	goes_back_late goes_back_by_its_own_clock goes_back_into_little_memory goes_back_without_a_build \
 	goes_back_at_the_second_try

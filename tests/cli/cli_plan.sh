@@ -57,7 +57,7 @@ END
 settings_of() {
 	case $1 in
 	default) ;;
-	inexact) bloom tune --exact=off --fpr 0.001 ;;
+	inexact) bloom tune --exact=off --fpr 0.001 --force ;;
 	roomy) bloom tune --fpr 0.02 --headroom 75 ;;
 	*) bloom tune --layout "$1" --fpr 0.0001 --labels=off ;;
 	esac

@@ -55,7 +55,7 @@ db.commit()"
 counts_every_rung() {
 	local fpr
 
-	bloom tune --exact=off --headroom 0
+	bloom tune --exact=off --headroom 0 --force
 	# All in one /32; and each in its own, where now and then two /32s share a place in the gate.
 	python3 -c "
 for i in range(4000):

@@ -229,7 +229,7 @@ class Soak:
         what = rng.choice(["exact", "exact", "labels", "headroom"] + ["layout"] * self.layouts)
         if what == "exact":
             on = not m.exact or rng.random() < 0.5
-            self.run("tune", "--exact=" + ("on" if on else "off"), may_fail=[] if on else ["needs the roster", "for --exact=off"])
+            self.run("tune", "--exact=" + ("on" if on else "off"), "--force", may_fail=[] if on else ["needs the roster", "for --exact=off"])
             m.exact = on
         elif what == "labels":
             self.run("tune", "--labels=" + rng.choice(["on", "off"]))

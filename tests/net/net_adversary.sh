@@ -44,7 +44,7 @@ with open("list", "w") as file:
     print(*near[:20000], sep="\n", file=file)
 print(*near[20000:], sep="\n")
 PYTHON
-	for n in "tune --exact=off --fpr 0.02" "load list list --bogons=keep"; do
+	for n in "tune --exact=off --fpr 0.02 --force" "load list list --bogons=keep"; do
 		# shellcheck disable=SC2086 # words
 		bloom $n
 		# shellcheck disable=SC2086

@@ -129,4 +129,25 @@ checks_config() {
 	refused "nowhere: No such file" run --config nowhere
 }
 
-run_cases reads_config_again keeps_its_own_settings names_a_hook checks_config
+# What would only be found when it is too late.
+checks_what_is_named() {
+	echo 192.0.2.1 >list
+	echo "load drop $WORK/list" >conf
+	refused "run: --hook: $WORK/hook: No such file" run --check --config conf --hook "$WORK/hook"
+	touch hook
+	refused "run: --hook: $WORK/hook: Permission denied" run --check --config conf --hook "$WORK/hook"
+	chmod +x hook
+	bloom run --check --config conf --hook "$WORK/hook"
+	bloom run --check=words --config conf --hook "$WORK/nosuch"
+	chmod 000 list
+	refused "conf:1: $WORK/list: nobody may read it" run --check --config conf
+	chmod 600 list
+	echo 'attach "eth 0"' >conf
+	refused "conf:1: 'eth 0' can be no interface's name" run --check --config conf
+	echo 'attach averylonginterface' >conf
+	refused "conf:1: 'averylonginterface' can be no interface's name" run --check --config conf
+	echo 'attach edge9' >conf
+	bloom run --check --config conf
+}
+
+run_cases reads_config_again keeps_its_own_settings names_a_hook checks_config checks_what_is_named

@@ -158,6 +158,8 @@ static int read_one(const struct option_spec *o, void *options, const char *valu
 		*(bool *)target = true;
 		return 0;
 	case OPTION_KIND:
+		if (*(int *)target && *(int *)target != (int)o->least)
+			return fail("--%s does not go together with %s", o->name, o->wants);
 		*(int *)target = (int)o->least;
 		return 0;
 	case OPTION_TEXT:

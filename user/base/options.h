@@ -11,7 +11,7 @@
 /* What an option takes, and the type of its target, which is zeros where the option was not given. */
 enum option_type {
 	OPTION_SWITCH,	  /* nothing; bool */
-	OPTION_KIND,	  /* nothing; int, which becomes `least`: the last of several holds */
+	OPTION_KIND,	  /* nothing; int, which becomes `least`; not together with what `wants` names */
 	OPTION_TEXT,	  /* const char *; of at most `most` bytes where that is not 0 */
 	OPTION_FILE,	  /* the same, and completions look for a file */
 	OPTION_DIRECTORY, /* the same */

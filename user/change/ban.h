@@ -11,7 +11,7 @@
 struct ban_options {
 	struct number ttl;
 	const char *reason;
-	bool keep_longer, force;
+	bool keep_longer, force, mask;
 	struct number confirm;
 };
 

@@ -98,6 +98,32 @@ int guard_prefix(struct addr first, unsigned int length)
 	return 0;
 }
 
+/* Where no other network's packets come from, width is no loss. */
+static bool is_bogon(struct addr first, unsigned int length)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < guard_bogons_n; i++) {
+		struct addr bogon;
+		unsigned int width;
+
+		is = is || (!prefix_parse(guard_bogons[i].prefix, strlen(guard_bogons[i].prefix), &bogon, &width) &&
+			    bogon.family == first.family && width <= length &&
+			    (first.num & ~addr_mask(first.family, width)) == bogon.num);
+	}
+	return is;
+}
+
+int guard_exception(struct addr first, unsigned int length)
+{
+	char text[PREFIX_TEXT_MAX];
+
+	if (length >= widest(first.family) || is_bogon(first, length))
+		return 0;
+	return guard_because("of all %s nothing would be dropped any more, whatever lists say; --force allows it",
+			     prefix_text(text, first, (int)length));
+}
+
 /* Where other machines are: banning the rest locks out no one. */
 static int open_space(struct ranges *open)
 {

@@ -24,6 +24,8 @@ int guard_apply_bogons(struct ranges *set, enum bogons choice, bool *found);
 
 /* A prefix from the command line: refused if it includes one of those ranges and more, or is wider than any owner's. */
 int guard_prefix(struct addr first, unsigned int length);
+/* The same for an exception: refused where it is as wide, outside of those ranges. */
+int guard_exception(struct addr first, unsigned int length);
 
 /* All guard rails refuse with this error, and the reason recorded. */
 #define GUARD_REFUSED	   EKEYREJECTED

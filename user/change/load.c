@@ -114,13 +114,24 @@ static int open_text(struct load *l)
 	return l->text < 0 ? because(l->text, "%s: %s", l->path, why ? why : errno_text(l->text)) : 0;
 }
 
+/* A service has no rights beyond the file's own, and a check is often run with all of them. */
+static int check_readable(const struct load *l)
+{
+	struct stat st;
+
+	if (l->context->check && l->source.path[0] && !fstat(l->text, &st) &&
+	    !(st.st_mode & (S_IRUSR | S_IRGRP | S_IROTH)))
+		return because(-EACCES, "%s: nobody may read it, by its mode; chmod u+r", l->path);
+	return 0;
+}
+
 static int read_list(struct load *l)
 {
 	char error[READER_TEXT_MAX], path[64];
 	int err;
 
 	change_check(l->context, true);
-	err = open_text(l);
+	err = open_text(l) ?: check_readable(l);
 	if (err)
 		return err;
 	if (l->options->if_changed && source_is_loaded(l->context, &l->source))
@@ -301,6 +312,8 @@ static int load(struct load *l)
 	}
 	for (uint64_t i = 0; i < l->out->read.bad && i < READER_BAD_MAX && !err; i++)
 		warn("%s; left out", l->out->read.bad_text[i]);
+	if (!err)
+		reader_warn_masked(&l->out->read);
 	change_end(l->change);
 	return err;
 }

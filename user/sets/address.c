@@ -178,6 +178,27 @@ const char *prefix_parse(const char *text, size_t len, struct addr *first, unsig
 	return NULL;
 }
 
+bool prefix_is_masked(const char *text, size_t len, struct addr first, struct addr *written)
+{
+	const char *slash = memchr(text, '/', len);
+
+	if (!slash || addr_parse(text, (size_t)(slash - text), written))
+		return false;
+	if (first.family == 4)
+		addr_unmap(written);
+	return written->num != first.num;
+}
+
+const char *masked_text(char buf[MASKED_TEXT_MAX], struct addr written, struct addr first, unsigned int length)
+{
+	char host[PREFIX_TEXT_MAX], network[PREFIX_TEXT_MAX];
+
+	prefix_text(host, written, -1);
+	snprintf(buf, MASKED_TEXT_MAX, "%s/%u is a host within %s", host, length,
+		 prefix_text(network, first, (int)length));
+	return buf;
+}
+
 const char *prefix_text(char *buf, struct addr first, int length)
 {
 	char *p = buf;

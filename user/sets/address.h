@@ -52,6 +52,15 @@ static inline void addr_unmap(struct addr *addr)
  */
 const char *prefix_parse(const char *text, size_t len, struct addr *first, unsigned int *length);
 
+/*
+ * Has what prefix_parse() took host bits, as in 8.8.8.8/8? *written is its address as it stands there, of the family of
+ * `first`.
+ */
+bool prefix_is_masked(const char *text, size_t len, struct addr first, struct addr *written);
+/* "8.8.8.8/8 is a host within 8.0.0.0/8" */
+#define MASKED_TEXT_MAX 160
+const char *masked_text(char buf[MASKED_TEXT_MAX], struct addr written, struct addr first, unsigned int length);
+
 /* The one reason that says nothing about an address: a caller may know better what was expected. */
 extern const char addr_is_none[];
 

@@ -12,9 +12,43 @@
 /* NULL, or what is wrong. */
 static const char *add(struct prefixes *p, const char *text, size_t length)
 {
+	struct addr written;
+	struct prefix *to;
+	const char *fault;
+
 	if (!GROW(p->at, p->n))
 		return "out of memory";
-	return prefix_parse(text, length, &p->at[p->n].first, &p->at[p->n].length) ?: (p->n++, NULL);
+	to = &p->at[p->n];
+	fault = prefix_parse(text, length, &to->first, &to->length);
+	if (fault)
+		return fault;
+	p->n++;
+	if (prefix_is_masked(text, length, to->first, &written) && !p->masked++) {
+		p->masked_host = written;
+		p->masked_first = *to;
+	}
+	return NULL;
+}
+
+int prefixes_exact(const struct prefixes *p, const char *option)
+{
+	char text[MASKED_TEXT_MAX], network[PREFIX_TEXT_MAX];
+
+	if (!p->masked)
+		return 0;
+	masked_text(text, p->masked_host, p->masked_first.first, p->masked_first.length);
+	return because(-EINVAL, "%s: write %s, or --%s to mean the network", text,
+		       prefix_text(network, p->masked_first.first, (int)p->masked_first.length), option);
+}
+
+void prefixes_warn_masked(const struct prefixes *p)
+{
+	char text[MASKED_TEXT_MAX];
+
+	if (p->masked)
+		warn("%s, which is taken%s",
+		     masked_text(text, p->masked_host, p->masked_first.first, p->masked_first.length),
+		     p->masked > 1 ? "; so it is with others" : "");
 }
 
 static int read_lines(const struct context *context, struct prefixes *p)

@@ -15,10 +15,17 @@ struct prefixes {
 		unsigned int length;
 	} * at;
 	size_t n;
+	size_t masked; /* how many have host bits, such as 8.8.8.8/8; the first of them: */
+	struct addr masked_host;
+	struct prefix masked_first;
 };
 
 /* "-" stands for standard input, where comments begin with # or ;. */
 int prefixes_read(const struct context *context, struct prefixes *prefixes, int n, char **operands);
+/* -EINVAL where one has host bits: `option` takes them for their networks. */
+int prefixes_exact(const struct prefixes *prefixes, const char *option);
+/* Warns of it. */
+void prefixes_warn_masked(const struct prefixes *prefixes);
 /* Leaves out repetitions. */
 int prefixes_once(struct prefixes *prefixes);
 void prefixes_free(struct prefixes *prefixes);

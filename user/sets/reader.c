@@ -82,6 +82,34 @@ int reader_bad(struct reader *reader, uint64_t line, const char *text, size_t le
 	return 0;
 }
 
+static void note_masked(struct reader *reader, const struct item *item)
+{
+	struct addr first = { item->lo, item->family }, host = { item->host, item->family };
+	char text[PREFIX_TEXT_MAX],
+		reason[PREFIX_TEXT_MAX + 48] = "host bits are set: it is taken for the whole network";
+	unsigned int length = addr_width(item->family);
+
+	if (reader->report->masked++)
+		return;
+	for (ip6 bits = item->hi - item->lo; bits; bits >>= 1)
+		length--;
+	if (!reader->options->hidden)
+		snprintf(reason, sizeof(reason), "host bits are set: it is taken for %s",
+			 prefix_text(text, first, (int)length));
+	prefix_text(text, host, -1);
+	snprintf(text + strlen(text), sizeof(text) - strlen(text), "/%u", length);
+	compose(reader, reader->report->masked_text, reader->entry_line ? reader->entry_line : reader->line, text,
+		strlen(text), reason);
+}
+
+void reader_warn_masked(const struct reader_report *report)
+{
+	if (report->masked > 1)
+		warn("%s; so it is with %llu more", report->masked_text, (unsigned long long)report->masked - 1);
+	else if (report->masked)
+		warn("%s", report->masked_text);
+}
+
 int reader_add(struct reader *reader, const struct item *item)
 {
 	const struct reader_options *options = reader->options;
@@ -98,6 +126,8 @@ int reader_add(struct reader *reader, const struct item *item)
 		return reader_fail(reader, err, errno_text(err));
 	reader->report->entries++;
 	reader->kinds |= item->kind;
+	if (item->masked)
+		note_masked(reader, item);
 	if (item->lo == item->hi)
 		reader->nowhere += item->family == 4 ? !item->lo || item->lo >> 24 == 127 : item->lo <= 1;
 	return 0;

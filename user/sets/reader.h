@@ -29,8 +29,10 @@ struct reader_options {
 struct reader_report {
 	const char *format;
 	uint64_t lines, entries;
-	uint64_t duplicates; /* entries that were there already, to the letter */
-	uint64_t merged;     /* entries that vanished in a wider or adjacent one */
+	uint64_t duplicates;		   /* entries that were there already, to the letter */
+	uint64_t merged;		   /* entries that vanished in a wider or adjacent one */
+	uint64_t masked;		   /* entries with host bits, such as 8.8.8.8/8, which is taken for 8.0.0.0/8 */
+	char masked_text[READER_TEXT_MAX]; /* the first, as in bad_text */
 	uint64_t bad;
 	char bad_text[READER_BAD_MAX][READER_TEXT_MAX]; /* "file:line: 'text': reason" */
 };
@@ -42,6 +44,9 @@ struct reader_report {
  */
 int reader_read(const char *path, const struct reader_options *options, struct ranges *set,
 		struct reader_report *report, char error[READER_TEXT_MAX]);
+
+/* Warns of entries with host bits, once, where there are some. */
+void reader_warn_masked(const struct reader_report *report);
 
 /* The names that --format takes, ended by NULL. */
 const char *const *reader_formats(void);

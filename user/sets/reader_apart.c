@@ -32,8 +32,8 @@ struct entry {
 struct ending {
 	int32_t err;
 	char format[12], error[READER_TEXT_MAX];
-	uint64_t lines, entries, duplicates, bad, n4, n6;
-	char bad_text[READER_BAD_MAX][READER_TEXT_MAX];
+	uint64_t lines, entries, duplicates, masked, bad, n4, n6;
+	char masked_text[READER_TEXT_MAX], bad_text[READER_BAD_MAX][READER_TEXT_MAX];
 };
 
 _Static_assert(sizeof(struct ending) <= PART_MAX, "it is one part");
@@ -82,12 +82,14 @@ static int tell_ending(struct teller *t, const struct reader *reader, int err)
 			      .lines = report->lines,
 			      .entries = report->entries,
 			      .duplicates = report->duplicates,
+			      .masked = report->masked,
 			      .bad = report->bad,
 			      .n4 = err ? 0 : reader->set->n4,
 			      .n6 = err ? 0 : reader->set->n6 };
 
 	snprintf(end.format, sizeof(end.format), "%s", report->format ? report->format : "");
 	memcpy(end.error, reader->error, sizeof(end.error));
+	memcpy(end.masked_text, report->masked_text, sizeof(end.masked_text));
 	memcpy(end.bad_text, report->bad_text, sizeof(end.bad_text));
 	memcpy(t->bytes, &end, sizeof(end));
 	return tell(t, PART_END, sizeof(end));
@@ -272,12 +274,14 @@ static int hear_ending(struct listener *l)
 	end.format[sizeof(end.format) - 1] = '\0';
 	report->format = format_called(end.format);
 	/* Each range and each duplicate was an entry, or was there before. */
-	if (!report->format || end.duplicates > end.entries || end.n4 > UINT32_MAX || end.n6 > SIZE_MAX / 64 ||
-	    end.n4 + end.n6 > end.entries - end.duplicates + before)
+	if (!report->format || end.duplicates > end.entries || end.masked > end.entries || end.n4 > UINT32_MAX ||
+	    end.n6 > SIZE_MAX / 64 || end.n4 + end.n6 > end.entries - end.duplicates + before)
 		return -EPROTO;
 	report->lines = end.lines;
 	report->entries = end.entries;
 	report->duplicates = end.duplicates;
+	report->masked = end.masked;
+	take_text(report->masked_text, end.masked_text);
 	return make_room(l, &end);
 }
 

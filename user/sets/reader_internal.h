@@ -20,6 +20,8 @@ struct item {
 	int family; /* 0: this line has none */
 	unsigned int kind;
 	ip6 lo, hi;
+	bool masked; /* it is written as one of the hosts in it, which is this */
+	ip6 host;
 };
 
 /*

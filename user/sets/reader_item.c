@@ -60,25 +60,31 @@ static const char *netmask_item(const char *text, const char *slash, const char 
 	free_bits = ~(uint32_t)mask.num;
 	if (free_bits & (free_bits + 1))
 		return "a netmask is a row of one bits, then a row of zero bits";
-	first.num &= mask.num;
-	*item = (struct item){ 4, ITEM_NETMASK, first.num, first.num | free_bits };
+	*item = (struct item){
+		4, ITEM_NETMASK, first.num & mask.num, first.num | free_bits, first.num & free_bits, first.num
+	};
 	return NULL;
 }
 
 static const char *single_item(const char *text, const char *end, struct item *item)
 {
 	const char *slash = memchr(text, '/', (size_t)(end - text));
-	struct addr first;
+	struct addr first, written;
 	unsigned int length;
 	const char *reason;
 
 	if (slash && memchr(slash, '.', (size_t)(end - slash)))
 		return netmask_item(text, slash, end, item);
 	reason = prefix_parse(text, (size_t)(end - text), &first, &length);
-	if (!reason)
-		*item = (struct item){ first.family, ITEM_PREFIX, first.num,
-				       first.num | addr_mask(first.family, length) };
-	return reason;
+	if (reason)
+		return reason;
+	*item = (struct item){ first.family, ITEM_PREFIX,
+			       first.num,    first.num | addr_mask(first.family, length),
+			       false,	     0 };
+	item->masked = prefix_is_masked(text, (size_t)(end - text), first, &written);
+	if (item->masked)
+		item->host = written.num;
+	return NULL;
 }
 
 const char *item_range(const struct addr *first, const struct addr *last, struct item *item)
@@ -87,9 +93,9 @@ const char *item_range(const struct addr *first, const struct addr *last, struct
 		return "a range begins and ends in the same family";
 	if (first->num > last->num)
 		return "a range begins at its lower address";
-	*item = (struct item){ first->family, ITEM_RANGE, first->num, last->num };
+	*item = (struct item){ first->family, ITEM_RANGE, first->num, last->num, false, 0 };
 	if (item->family == 6 && addr_mapped(item->lo, item->hi))
-		*item = (struct item){ 4, ITEM_RANGE, (uint32_t)item->lo, (uint32_t)item->hi };
+		*item = (struct item){ 4, ITEM_RANGE, (uint32_t)item->lo, (uint32_t)item->hi, false, 0 };
 	return NULL;
 }
 

@@ -167,8 +167,11 @@ static int fast_line6(struct reader *reader, const char *p, const char *last, co
 		*next = NULL;
 	if (!*next || *next > last)
 		return 0;
+	if (num & addr_mask(6, length)) { /* the careful path reports it */
+		*next = NULL;
+		return 0;
+	}
 	reader->nowhere += length == 128 && num <= 1;
-	num &= ~addr_mask(6, length);
 	return ranges_add6(reader->set, num, num | addr_mask(6, length));
 }
 
@@ -213,7 +216,8 @@ static int fast_lines(struct reader *reader)
 			next = fast_length(next, 2, 32, &length);
 			if (!next || next > last)
 				break;
-			host &= ~(uint32_t)addr_mask(4, length);
+			if (host & (uint32_t)addr_mask(4, length))
+				break;
 			err = ranges_add4(reader->set, host, host | (uint32_t)addr_mask(4, length));
 			reader->nowhere += length == 32 && (host == 0 || host >> 24 == 127);
 		} else {

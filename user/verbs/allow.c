@@ -3,6 +3,7 @@
 #include "change/apply.h"
 #include "change/change.h"
 #include "change/exceptions.h"
+#include "change/guard_rails.h"
 #include "change/revert_timer.h"
 #include "sets/prefixes.h"
 #include "verbs/verbs.h"
@@ -78,7 +79,11 @@ static int change_live(const struct call *call, bool allow)
 	int err = prefixes_read(call->context, &prefixes, call->n, call->operands);
 
 	if (!err)
+		prefixes_warn_masked(&prefixes);
+	if (!err)
 		err = set_of(&given, &prefixes);
+	for (size_t i = 0; i < prefixes.n && !err && allow && !o->force; i++)
+		err = guard_exception(prefixes.at[i].first, prefixes.at[i].length);
 	if (!err)
 		err = change_begin(&change, call->context);
 	if (!err)

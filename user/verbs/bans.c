@@ -16,6 +16,7 @@ const struct option_spec add_options[] = {
 	{ "reason", .type = OPTION_TEXT, AT(ban_options, reason), .value = "TEXT", .does = "why; bans and test show it",
 	  .most = BAN_REASON_MAX - 1 },
 	{ "keep-longer", AT(ban_options, keep_longer), .does = "a ban that ends later stays" },
+	{ "mask", AT(ban_options, mask), .does = "8.8.8.8/8 means 8.0.0.0/8; refused otherwise" },
 	CONFIRM_OPTION(ban_options),
 	FORCE_OPTION(ban_options),
 	OPTIONS_END(struct ban_options),
@@ -99,6 +100,8 @@ int verb_add(const struct call *call)
 	json_t *allowed = json ? json_array() : NULL;
 	int err = prefixes_read(call->context, &prefixes, call->n, call->operands);
 
+	if (!err && !o->mask)
+		err = prefixes_exact(&prefixes, "mask");
 	if (!err && o->confirm.given)
 		err = prefixes_once(&prefixes);
 	if (!err)

@@ -42,7 +42,10 @@ static int read_side(const struct context *context, struct side *side, const str
 			return because(-ENOENT, "'%s' is neither a loaded list nor a file", name);
 	}
 	err = reader_read(name, reading, &side->set, &report, error);
-	return err ? because(err, "%s", error) : 0;
+	if (err)
+		return because(err, "%s", error);
+	reader_warn_masked(&report);
+	return 0;
 }
 
 static double share(ip6 part, ip6 whole)

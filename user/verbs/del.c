@@ -84,6 +84,8 @@ int verb_del(const struct call *call)
 	int err = prefixes_read(call->context, &prefixes, call->n, call->operands);
 
 	if (!err)
+		prefixes_warn_masked(&prefixes);
+	if (!err)
 		err = prefixes_once(&prefixes);
 	if (!err)
 		err = change_begin(&change, call->context);

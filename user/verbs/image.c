@@ -58,6 +58,7 @@ static int read_list(const struct options *o, const char *path, struct list_info
 
 	if (err)
 		return because(err, "%s", error);
+	reader_warn_masked(&report);
 	err = guard_apply_bogons(set, BOGONS_LEAVE_OUT, found);
 	name_list(list, path);
 	if (!err && !strcmp(list->name, LIVE_LIST))

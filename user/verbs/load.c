@@ -6,8 +6,9 @@
 static const char *const bogons_words[] = { "keep", "refuse", NULL };
 
 const struct option_spec load_list_options[] = {
-	{ "allow", .type = OPTION_KIND, AT(load_options, kind), .least = LIST_ALLOW, .does = "an allow list" },
-	{ "shadow", .type = OPTION_KIND, AT(load_options, kind), .least = LIST_SHADOW,
+	{ "allow", .type = OPTION_KIND, AT(load_options, kind), .least = LIST_ALLOW, .wants = "--shadow",
+	  .does = "an allow list" },
+	{ "shadow", .type = OPTION_KIND, AT(load_options, kind), .least = LIST_SHADOW, .wants = "--allow",
 	  .does = "a list that only counts" },
 	{ "format", .type = OPTION_TEXT, AT(load_options, reading.format), .value = "FORMAT",
 	  .words_of = reader_formats, .does = "read it as that, whatever it looks like" },
@@ -47,7 +48,7 @@ static int loaded_json(const struct context *context, const struct loaded *l, co
 
 	return out_json(
 		context,
-		json_pack("{s:s, s:s, s:I, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:b, s:o, s:o, s:o, s:b}",
+		json_pack("{s:s, s:s, s:I, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:b, s:o, s:o, s:o, s:b, s:I}",
 			  "name", l->list.name, "kind", list_kind_names[l->list.kind], "prefixes",
 			  (json_int_t)l->list.prefixes, "addresses", l->list.addresses, "covered",
 			  counts_json(ranges_count4(&l->set), ranges_count6(&l->set)), "format", read->format, "lines",
@@ -55,7 +56,7 @@ static int loaded_json(const struct context *context, const struct loaded *l, co
 			  (json_int_t)read->duplicates, "merged", (json_int_t)read->merged, "bad",
 			  (json_int_t)read->bad, "bogons", bogons_json(l), "replaced", l->replaces, "added",
 			  counts_json(l->added4, l->added6), "removed", counts_json(l->removed4, l->removed6), "kept",
-			  counts_json(l->kept4, l->kept6), "dry_run", o->dry_run));
+			  counts_json(l->kept4, l->kept6), "dry_run", o->dry_run, "masked", (json_int_t)read->masked));
 }
 
 /* "12 IPv4 and 3 IPv6" */

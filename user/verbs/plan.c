@@ -114,7 +114,8 @@ static int count_files(struct counts *n, struct reader_options reading, int file
 		err = reader_read(paths[i], &reading, &sets[i], &report, error);
 		if (err)
 			err = because(err, "%s", error);
-		else
+		reader_warn_masked(&report);
+		if (!err)
 			err = guard_apply_bogons(&sets[i], BOGONS_LEAVE_OUT, found);
 		accounts[i] = (struct account){ &sets[i], (uint8_t)(i + 1) };
 	}

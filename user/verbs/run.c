@@ -133,7 +133,12 @@ static int configure(struct service_options *service, struct config *config, boo
 	}
 	hook = command->hook ? command->hook : said.hook;
 	/* One that is not there yet may come. */
-	err = hook && (files || !r->context->check) && !access(hook, F_OK) ? trust_file(hook, "what it runs") : 0;
+	err = !hook || (!files && r->context->check) ? 0
+	      : !access(hook, F_OK)		     ? trust_file(hook, "what it runs")
+	      : files				     ? because(-errno, "%s: %s", hook, strerror(errno))
+						     : 0;
+	if (!err && files && hook && access(hook, X_OK))
+		err = because(-errno, "%s: %s", hook, strerror(errno));
 	if (err) {
 		fail("run: --hook: %s", reason(err));
 		config_free(config);

@@ -58,6 +58,7 @@ static int take(const struct call *call, const char *path, struct ranges *set, s
 		return fail("%s", error);
 	for (uint64_t i = 0; i < report->bad && i < READER_BAD_MAX; i++)
 		warn("%s", report->bad_text[i]);
+	reader_warn_masked(report);
 	if (report->bad)
 		warn("%s: %llu damaged entries were left out", path, (unsigned long long)report->bad);
 	return EXIT_DONE;

@@ -2,6 +2,7 @@
 /* tune: settings, kept in the state; a change of them rotates */
 #include "change/apply.h"
 #include "change/change.h"
+#include "change/guard_rails.h"
 #include "change/revert_timer.h"
 #include "filter/layout.h"
 #include "state/settings.h"
@@ -63,6 +64,15 @@ static int report(const struct context *context, const struct settings *s)
 	return out_end();
 }
 
+/* Not by a slip of the hand. */
+static int because_not_exact(const struct settings *s)
+{
+	return guard_because(
+		"without the exact table about one innocent address in %.0f is dropped, and drops of hosts are"
+		" on no list's account; --force does it",
+		1 / layout_choose(s).fpr);
+}
+
 int verb_tune(const struct call *call)
 {
 	static const struct apply_options rebuild = { 0 };
@@ -70,9 +80,10 @@ int verb_tune(const struct call *call)
 	struct change *change = NULL;
 	struct state *look = NULL;
 	struct settings settings;
-	bool news = false;
+	bool news = false, exact;
 	int err = o->n ? change_begin(&change, call->context) : state_open(&look, call->context, false);
 
+	exact = !err && o->n && settings_read(change->state).exact;
 	for (size_t i = 0; i < o->n && i < WANTED_MAX && !err; i++) {
 		bool same = state_setting(change->state, o->wanted[i].name, -1) == o->wanted[i].value;
 
@@ -83,6 +94,8 @@ int verb_tune(const struct call *call)
 	}
 	if (!err)
 		settings = settings_read(change ? change->state : look);
+	if (!err && exact && !settings.exact && !o->force)
+		err = because_not_exact(&settings);
 	if (!err && o->n && o->force)
 		err = change_force(change, NULL);
 	if (!err && o->n)
