@@ -58,6 +58,12 @@ closed_pin_a_directory() {
 	mkdir "$bpffs/directory" && rm -f "$pin" && mv -T "$bpffs/directory" "$pin"
 }
 
+closed_pin_within_a_directory() {
+	local pin=${1:-$(a_pin)}
+
+	closed_pin_a_directory "$pin" && closed_pin_replaced "$pin"
+}
+
 closed_pins_mixed_up() {
 	mv "$bpffs/counters" "$bpffs/mixed"
 	mv "$bpffs/list_counters" "$bpffs/counters"
@@ -109,6 +115,7 @@ open_link_detached() {
 }
 
 # shellcheck disable=SC2034 # for who asked
-faults=(closed_pin_removed closed_pin_removed closed_pin_replaced closed_pin_replaced closed_pin_a_directory closed_pins_mixed_up
-	closed_both_slots_removed closed_generation_removed closed_links_removed closed_all_removed closed_unmounted
-	closed_unmounted_lazily closed_mounted_over open_slot_emptied open_slot_another open_link_detached)
+faults=(closed_pin_removed closed_pin_removed closed_pin_replaced closed_pin_replaced closed_pin_a_directory
+	closed_pin_within_a_directory closed_pins_mixed_up closed_both_slots_removed closed_generation_removed closed_links_removed
+	closed_all_removed closed_unmounted closed_unmounted_lazily closed_mounted_over open_slot_emptied open_slot_another
+	open_link_detached)

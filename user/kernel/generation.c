@@ -158,25 +158,12 @@ static int write_meta(struct candidate *c)
 	return bpf_map_update_elem(c->meta, &key, &g, BPF_ANY) ? -errno : 0;
 }
 
-static void remove_generation(const char *path)
-{
-	DIR *dir = opendir(path);
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			unlinkat(dirfd(dir), entry->d_name, 0);
-	if (dir)
-		closedir(dir);
-	rmdir(path);
-}
-
 static int pin_all(const struct context *context, struct candidate *c)
 {
 	int slot = pin_shared_map(context, PIN_SLOT), err;
 
 	pin_generation_path(context, c->dir, c->g.number, "");
-	remove_generation(c->dir); /* left over from a command that was killed */
+	pin_remove(c->dir); /* left over from a command that was killed */
 	err = mkdir(c->dir, 0700) ? -errno : 0;
 	err = err ?: pin(c, c->program, PIN_PROGRAM) ?: pin(c, c->ask, PIN_ASK) ?: pin(c, c->meta, PIN_META);
 	if (!err && c->on_trial >= 0)
@@ -259,7 +246,7 @@ static void remove_others(const struct context *context, const __u64 kept[KEPT])
 		if (other == kept[0] || other == kept[1])
 			continue;
 		pin_generation_path(context, path, other, "");
-		remove_generation(path);
+		pin_remove(path);
 	}
 }
 
@@ -343,7 +330,7 @@ void kernel_release(struct candidate *c)
 	close_fd(c->term);
 	c->program = c->ask = c->meta = c->on_trial = c->before = c->term = -1;
 	if (c->dir[0])
-		remove_generation(c->dir);
+		pin_remove(c->dir);
 	c->dir[0] = '\0';
 }
 

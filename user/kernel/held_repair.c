@@ -52,8 +52,7 @@ static int pin_part(const struct held *h, const struct part *part)
 		mkdir(path, 0700);
 		*end = '/';
 	}
-	if (unlink(path) && errno == EISDIR)
-		rmdir(path);
+	pin_remove(path);
 	return bpf_obj_pin(part->fd, path) ? because_kernel(-errno, path) : 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <linux/capability.h>
 #include <linux/magic.h>
 #include <stdbool.h>
@@ -56,6 +57,19 @@ void pin_generation_path(const struct context *context, char path[PIN_PATH_MAX],
 {
 	snprintf(path, PIN_PATH_MAX, "%s/%s/%llu%s%s", context->bpffs, PIN_GENERATIONS, (unsigned long long)number,
 		 name[0] ? "/" : "", name);
+}
+
+static int remove_one(const char *path, const struct stat *is, int kind, struct FTW *at)
+{
+	(void)is;
+	(void)kind;
+	(void)at;
+	return remove(path);
+}
+
+void pin_remove(const char *path)
+{
+	nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
 static bool lacks(unsigned int capability)

@@ -25,6 +25,8 @@ struct context;
 void pin_path(const struct context *context, char path[PIN_PATH_MAX], const char *name);
 /* A generation's directory, or with a name one of its pins. */
 void pin_generation_path(const struct context *context, char path[PIN_PATH_MAX], __u64 number, const char *name);
+/* A pin, or a directory with all that is in it. */
+void pin_remove(const char *path);
 
 /*
  * What lies in a directory: pin_directory() opens it, NULL where there is none, and pin_next() names one after the
