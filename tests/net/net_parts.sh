@@ -130,12 +130,14 @@ on_trial() {
 	bloom detach edge0
 	bloom attach edge0 --confirm 1h
 	bloom load bad list --confirm 1h --force
-	for what in closed_pin_removed\ slot closed_generation_removed closed_all_removed open_slot_emptied closed_unmounted; do
+	for what in closed_pin_removed\ slot closed_generation_removed closed_all_removed open_slot_emptied closed_unmounted \
+		open_link_detached closed_pin_removed\ links/edge0 closed_pin_removed\ root; do
 		before
 		$what || fail "cannot: $what"
 		healed "$what"
 		probed
 		is "$(all_pins)" "$pins" "$what: the pins"
+		is "$(ip -j link show edge0 | jq -r '.[].xdp.prog.name')" xdp_bloom_trial "$what: what edge0 runs"
 	done
 	bloom confirm
 	send 0 -b banned -c clean

@@ -265,7 +265,7 @@ int detach_interfaces(const struct context *context, char *const *names, int n, 
 	return err;
 }
 
-struct attachment attachment_kept(const struct interface_info *kept)
+static struct attachment attachment_kept(const struct interface_info *kept)
 {
 	struct attachment at = { .shared = kept->shared };
 
@@ -275,29 +275,44 @@ struct attachment attachment_kept(const struct interface_info *kept)
 	return at;
 }
 
+int attachments_kept(struct state *state, struct attachment **list, size_t *n)
+{
+	struct interface_info *kept = NULL;
+	struct pending *pending = NULL;
+	size_t pending_n = 0;
+	int err = state_interfaces(state, &kept, n) ?: state_pending(state, &pending, &pending_n);
+
+	*list = NULL;
+	if (!err && *n) {
+		*list = calloc(*n, sizeof(**list));
+		err = *list ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0; i < *n && !err; i++) {
+		(*list)[i] = attachment_kept(&kept[i]);
+		for (size_t j = 0; j < pending_n; j++)
+			if (pending[j].kind == PENDING_INTERFACE && !strcmp(pending[j].name, kept[i].name))
+				(*list)[i].until = pending[j].due;
+	}
+	free(pending);
+	free(kept);
+	return err;
+}
+
 /* A missing interface is no reason to leave the others unfiltered. */
 static int restore_interfaces(struct change *change, size_t *missing)
 {
-	struct interface_info *kept;
-	struct pending *pending = NULL;
-	size_t n, pending_n = 0;
-	int err = state_interfaces(change->state, &kept, &n) ?: state_pending(change->state, &pending, &pending_n);
-	int status;
+	struct attachment *list;
+	size_t n;
+	int err = attachments_kept(change->state, &list, &n), status;
 
 	for (size_t i = 0; i < n && !err; i++) {
-		struct attachment at = attachment_kept(&kept[i]);
-
-		for (size_t j = 0; j < pending_n; j++)
-			if (pending[j].kind == PENDING_INTERFACE && !strcmp(pending[j].name, at.name))
-				at.until = pending[j].due;
-		status = attach_one(change->context, &at);
+		status = attach_one(change->context, &list[i]);
 		if (!status || err_is(status, EEXIST))
 			continue;
 		*missing += 1;
 		fail("%s; the rest is restored", reason(status));
 	}
-	free(pending);
-	free(kept);
+	free(list);
 	return err;
 }
 

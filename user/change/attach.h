@@ -19,9 +19,9 @@ struct restore_options {
 	bool force;
 };
 
-/* One that is in the state, to be attached as it says there. */
-struct interface_info;
-struct attachment attachment_kept(const struct interface_info *kept);
+/* Those that are in the state, to be attached as it says there: what is on trial with its deadline. */
+struct state;
+int attachments_kept(struct state *state, struct attachment **list, size_t *n);
 
 /*
  * done has room for all; *done_n of them were attached now. *missing: at least one is remembered, as it does not exist.

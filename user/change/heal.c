@@ -50,16 +50,16 @@ static bool open_state(struct state **state, const struct context *context)
 /* Is it in the state? Then at is as that has it. */
 static bool is_kept(struct state *state, struct attachment *at)
 {
-	struct interface_info *kept;
+	struct attachment *kept;
 	bool is = false;
 	size_t n;
 
-	if (state_interfaces(state, &kept, &n))
+	if (attachments_kept(state, &kept, &n))
 		return false;
 	for (size_t i = 0; i < n && !is; i++) {
 		is = !strcmp(kept[i].name, at->name);
 		if (is)
-			*at = attachment_kept(&kept[i]);
+			*at = kept[i];
 	}
 	free(kept);
 	return is;

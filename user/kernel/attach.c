@@ -243,15 +243,19 @@ int64_t attach_until(int link)
 	return (int64_t)term.until;
 }
 
-/* What is on trial keeps its deadline. */
-static int give_root(const struct context *context, int link, int root, bool keep)
+static int give_root(int link, int root)
 {
-	int64_t until = keep ? 0 : attach_until(link);
+	return bpf_link_update(link, root, NULL) ? because(-errno, "the new root: %s", strerror(errno)) : 0;
+}
+
+int attach_turn(const struct context *context, int link, int root)
+{
+	int64_t until = attach_until(link);
 	int its = until ? root_on_trial(context, until) : root, err;
 
 	if (its < 0)
 		return its;
-	err = bpf_link_update(link, its, NULL) ? because(-errno, "the new root: %s", strerror(errno)) : 0;
+	err = give_root(link, its);
 	if (until)
 		close(its);
 	return err;
@@ -269,7 +273,7 @@ static int give_roots(const struct context *context, int root, bool keep)
 
 		attachment_path(context, path, &list[i]);
 		fd = list[i].shared || list[i].gone ? -1 : bpf_obj_get(path);
-		err = fd >= 0 ? give_root(context, fd, root, keep) : 0;
+		err = fd < 0 ? 0 : keep ? give_root(fd, root) : attach_turn(context, fd, root);
 		close_fd(fd);
 	}
 	free(list);

@@ -10,6 +10,7 @@
 
 #include "base/close_fd.h"
 #include "base/grow.h"
+#include "kernel/attach.h"
 
 /* Everything that the program uses is pinned, too. */
 static bool is_whole(const struct held *h, const struct part *program)
@@ -85,20 +86,30 @@ static bool keep_link(struct held *fresh, struct part *link, bool forget)
 	return move_part(fresh, link);
 }
 
+/* A program that ends by itself, with whatever root it was made for. */
+static void note_trial(struct part *link)
+{
+	struct pinned is;
+
+	if (link->group == LINK && attach_until(link->fd) && !pinned_info(link->fd, &is))
+		link->on_trial = is.program;
+}
+
 /*
  * The slot empties itself when it is let go, so who still runs the root before turns to the new one first. False if one
  * cannot: then nothing is taken over.
  */
-static bool turn_links(const struct held *h, const struct held *now)
+static bool turn_links(struct held *h, const struct held *now)
 {
 	const struct part *root = held_find(now, PIN_ROOT);
 	bool all = true;
 
 	for (size_t i = 0; i < h->n && root && held_id_of(h, PIN_SLOT) != held_id_of(now, PIN_SLOT); i++) {
-		const struct part *link = &h->parts[i];
+		struct part *link = &h->parts[i];
 
 		if (link->group == LINK && !link->at.shared && held_filters_where(link))
-			all = !bpf_link_update(link->fd, root->fd, NULL) && all;
+			all = !attach_turn(h->context, link->fd, root->fd) && all;
+		note_trial(link);
 	}
 	return all;
 }
@@ -123,6 +134,7 @@ void held_merge(struct held *h, struct held *now)
 					 : now->parts[i].is.program != held_id_of(now, PIN_ROOT)
 						 ? now->parts[i].is.program
 						 : 0;
+		note_trial(&now->parts[i]);
 		/* Where it was is known only while it is there. */
 		if (old && old->is.id == now->parts[i].is.id && !now->parts[i].where && !h->forget)
 			now->parts[i].where = old->where;
