@@ -335,6 +335,8 @@ cannot_be_written() {
 	bloom load list list --bogons=keep
 	bloom add 203.0.113.5 --reason test
 	bloom image make image list
+	veth 0
+	ip addr add 45.0.0.1/24 dev edge0 # it is guarded
 	while read -r command; do
 		# shellcheck disable=SC2086 # a command
 		"$XDP_BLOOM" $command >/dev/full 2>err

@@ -374,6 +374,9 @@ by_the_service() {
 		heard "$log" "$address bans $address, $what"
 		[[ $line = *"; --force bans it; nothing was loaded" ]] || fail "other words: $line"
 		verdicts 198.51.100.1=drop "$address=pass"
+		# Before the ban is agreed to: the feed could then bring it, and be refused for having lost it.
+		printf '198.51.100.%d\n' {1..9} >feed
+		heard "$log" "load feed: done"
 		echo "$address" >"line$n"
 		printf "load feed '%s/feed'\nload line%d '%s/line%d'\n" "$WORK" $n "$WORK" $n >conf
 		kill -HUP "$service_pid"
@@ -381,7 +384,6 @@ by_the_service() {
 		printf "load feed '%s/feed'\nload line%d '%s/line%d' --force\n" "$WORK" $n "$WORK" $n >conf
 		kill -HUP "$service_pid"
 		wait_until "the ban of $address" is_banned "$address"
-		printf '198.51.100.%d\n' {1..9} >feed
 		bloom unload "line$n"
 		echo "load feed '$WORK/feed'" >conf
 		kill -HUP "$service_pid"
