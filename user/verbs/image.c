@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* image: files alone, without a kernel */
-#include <time.h>
-
-#include "change/guard_rails.h"
 #include "image/image.h"
 #include "image/make.h"
 #include "image/union.h"
-#include "base/clock.h"
-#include "sets/list.h"
-#include "sets/owned.h"
 #include "filter/measured_rate.h"
 #include "filter/settings.h"
-#include "sets/reader.h"
-#include "state/bans.h"
+#include "verbs/list_files.h"
 #include "verbs/verbs.h"
 
 struct options {
@@ -33,78 +26,25 @@ const struct option_spec image_options[] = {
 	OPTIONS_END(struct options),
 };
 
-/* "lists/drop.txt" is the list "drop". */
-static void name_list(struct list_info *list, const char *path)
+static int make(const struct options *o, const char *path, char **names, size_t n)
 {
-	const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-	size_t len = strcspn(base, ".");
-
-	if (!len)
-		len = strlen(base);
-	snprintf(list->name, sizeof(list->name), "%.*s", (int)len, base);
-	for (char *c = list->name; *(c += strspn(c, LIST_NAME_BYTES)); c++)
-		*c = '_';
-	if (list_name_is_dots(list->name))
-		*list->name = '_';
-}
-
-/* Bogons are left out, as load does. */
-static int read_list(const struct options *o, const char *path, struct list_info *list, struct ranges *set)
-{
-	struct reader_report report;
-	char error[READER_TEXT_MAX], number[NUMBER_TEXT_MAX];
-	bool found[64];
-	int err = reader_read(path, &o->reading, set, &report, error);
-
-	if (err)
-		return because(err, "%s", error);
-	reader_warn_masked(&report);
-	err = guard_apply_bogons(set, BOGONS_LEAVE_OUT, found);
-	name_list(list, path);
-	if (!err && !strcmp(list->name, LIVE_LIST))
-		err = because(-EEXIST, "%s: live bans go by the name '%s': call the file something else", path,
-			      list->name);
-	list->kind = LIST_BAN;
-	list->prefixes = ranges_count_prefixes(set);
-	snprintf(list->addresses, sizeof(list->addresses), "%s", number_text(number, ranges_count(set)));
-	utc_text(list->loaded, time(NULL));
-	return err;
-}
-
-static int make(const struct options *o, const char *path, char **files, size_t n)
-{
-	struct ranges *sets = calloc(n, sizeof(*sets)), none = RANGES_EMPTY;
-	struct account *accounts = calloc(n, sizeof(*accounts));
-	struct list_info *lists = calloc(n, sizeof(*lists));
 	struct settings settings = SETTINGS_DEFAULT;
+	struct list_files files = { 0 };
 	struct owned owned = { 0 };
 	struct image like = { 0 };
-	int err = sets && accounts && lists ? 0 : -ENOMEM;
+	int err = 0;
 
-	if (!err && o->like)
+	if (o->like)
 		err = image_open(&like, o->like, o->like, true);
 	settings.exact = o->exact != 2;
 	if (o->headroom.given)
 		settings.headroom = o->headroom.value / 100;
-	for (size_t i = 0; i < n && !err; i++) {
-		lists[i].label = (uint8_t)(i + 1);
-		accounts[i] = (struct account){ &sets[i], lists[i].label };
-		err = read_list(o, files[i], &lists[i], &sets[i]);
-		for (size_t j = 0; j < i && !err; j++)
-			if (!strcmp(lists[i].name, lists[j].name))
-				err = because(-EEXIST, "two lists would be called '%s'", lists[i].name);
-	}
+	err = err ?: list_files_read(&files, NULL, &o->reading, names, n) ?: list_files_settle(&files, &owned);
 	if (!err)
-		err = owned_settle(&owned, accounts, n, &none);
-	if (!err)
-		err = image_make(path, &owned, lists, n, &settings, o->like ? &like : NULL);
+		err = image_make(path, &owned, files.lists, n, &settings, o->like ? &like : NULL);
 	owned_free(&owned);
 	image_close(&like);
-	for (size_t i = 0; sets && i < n; i++)
-		ranges_free(&sets[i]);
-	free(sets);
-	free(accounts);
-	free(lists);
+	list_files_free(&files);
 	return err;
 }
 
