@@ -227,6 +227,9 @@ counts: tests ## PACKETS (ten million) on two CPUs during a hundred rotations: e
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
 		XDP_BLOOM_PACKETS=$(or $(PACKETS),10000000) XDP_BLOOM_CASES=counts tests/net/net_rotate.sh
 
+replay-test: tests ## PACKETS (ten million) of every shape: what replay says of each is what the kernel does with it
+	XDP_BLOOM_PACKETS=$(or $(PACKETS),10000000) $(BUILD)/tests/prog_replay
+
 FROM ?= 2e35800
 upgrade-test: tests ## what version FROM put into force is taken over under traffic, and the reverse
 	@mkdir -p $(BUILD)/upgrade
@@ -290,5 +293,5 @@ help: ## this
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
 .PHONY: all units install deb deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
-	test fresh test-kernels lint fuzz soak rates kill-test confirm-test parts-test counts upgrade-test faults guards mutants compilers kselftest \
+	test fresh test-kernels lint fuzz soak rates kill-test confirm-test parts-test counts replay-test upgrade-test faults guards mutants compilers kselftest \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg help

@@ -148,7 +148,7 @@ completed() {
 		types '. share/bash-completion/completions/xdp-bloom && clear && echo ready' Enter
 	fi
 	shows '^ready'
-	beginnings 'xdp-bloom report --last minute' rep --la mi
+	beginnings 'xdp-bloom report --last minute' repo --la mi
 	beginnings 'xdp-bloom unload attackers' unl att
 	beginnings 'xdp-bloom -q detach edge0' '-q det' edg
 	beginnings 'xdp-bloom load bad banned --format ipset' 'loa' 'bad ban' '--form' ips
@@ -176,6 +176,7 @@ examples() {
 	printf '203.0.113.0/24\n198.51.100.1\n' >drop.txt
 	printf '203.0.113.0/24\n198.51.100.2\n' >drop-new.txt
 	printf 'first,ip\n2026-01-01,192.0.2.66\n' >feed.csv
+	printf '\xd4\xc3\xb2\xa1\2\0\4\0\0\0\0\0\0\0\0\0\0\0\4\0\1\0\0\0' >minute.pcap
 	sed -n 's/^\.Dl # //p' "$man8" >examples
 	is "$(wc -l <examples)" "$(grep -c '^\.D1\|^\.Dl\|^\.Bd' "$man8")" "the number of examples that can be run"
 	# One that reads standard input must not have the next for it.

@@ -69,7 +69,7 @@ static ip6 worth_asking(int family)
 	return family == 4 ? (uint32_t)ktap_random() : IP6(ktap_random(), ktap_random());
 }
 
-static bool ask_shape(const struct frame_shape *shape, size_t from, bool exact)
+__attribute__((unused)) static bool ask_shape(const struct frame_shape *shape, size_t from, bool exact)
 {
 	for (size_t size = from; size <= FRAME_MAX; size++) {
 		ip6 source = worth_asking(shape->family == 6 ? 6 : 4);

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "ktap.h"
+#include "observe/capture_read.h"
 #include "observe/pcapng.h"
 
 static char path[200];
@@ -91,7 +92,8 @@ static size_t packet(size_t at, uint32_t number, uint64_t when, const void *data
 static void blocks(void)
 {
 	struct pcapng *p = NULL;
-	char data[600], comment[300];
+	static char data[CAPTURED_MAX + 88];
+	char comment[300];
 	size_t at, n = 0;
 
 	for (size_t i = 0; i < sizeof(data); i++)
@@ -103,9 +105,9 @@ static void blocks(void)
 		char name[16];
 
 		snprintf(name, sizeof(name), "eth%u", i % 66);
-		CHECK(!pcapng_packet(p, name, WHEN + i, data, i, 1000 + i, "why"), "packet %u", i);
+		CHECK(!pcapng_packet(p, name, LINK_ETHERNET, WHEN + i, data, i, 1000 + i, "why"), "packet %u", i);
 	}
-	CHECK(!pcapng_packet(p, "eth0", WHEN, data, 600, 600, comment), "the longest");
+	CHECK(!pcapng_packet(p, "eth0", LINK_ETHERNET, WHEN, data, sizeof(data), sizeof(data), comment), "the longest");
 	CHECK(!pcapng_flush(p) && !pcapng_close(p), "not closed");
 	take_file();
 	at = block(0, 0x0a0d0d0a);
@@ -123,7 +125,7 @@ static void blocks(void)
 	}
 	comment[240] = '\0';
 	if (at != SIZE_MAX && !ktap_failed)
-		at = packet(at, 0, WHEN, data, 512, 600, comment);
+		at = packet(at, 0, WHEN, data, CAPTURED_MAX, sizeof(data), comment);
 	CHECK(n == 132 && at * 4 == bytes, "%zu of %zu bytes", at * 4, bytes);
 	free(words);
 	words = NULL;
@@ -143,7 +145,7 @@ static void cannot_be_written(void)
 	if (!CHECK(!err, "error %d", err))
 		return;
 	for (int i = 0; i < 100 && !err; i++)
-		err = pcapng_packet(p, "eth0", 1, data, sizeof(data), sizeof(data), "");
+		err = pcapng_packet(p, "eth0", LINK_ETHERNET, 1, data, sizeof(data), sizeof(data), "");
 	CHECK(err_is(err, ENOSPC), "error %d of a write", err);
 	err = pcapng_flush(p);
 	CHECK(err, "flushed");

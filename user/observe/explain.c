@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "base/close_fd.h"
 #include "base/grow.h"
 #include "bpf/abi.h"
 #include "state/kept_image.h"
@@ -20,6 +20,8 @@
 struct search {
 	struct explanation *e;
 	size_t list;
+	struct state *state;
+	const char *path; /* of its file; NULL: the state has a copy */
 	const struct addr *addrs;
 	size_t *sorted; /* indices of addresses, IPv4 first, ascending */
 	size_t n;
@@ -80,24 +82,24 @@ static int on_entry(void *arg, int family, ip6 lo, ip6 hi, uint64_t line)
 	return 0;
 }
 
-static int trace(struct search *s, struct state *state)
+static int trace(struct search *s)
 {
 	const struct list_info *list = &s->e->lists[s->list];
 	struct reader_options options = { .skip_bad = true, .each = on_entry, .arg = s };
 	struct reader_report report;
 	struct ranges none = RANGES_EMPTY;
 	char path[64], error[READER_TEXT_MAX];
-	int fd = state_text_get(state, list->name);
+	int fd = s->path ? -1 : state_text_get(s->state, list->name);
 
-	if (fd < 0)
+	if (fd < 0 && !s->path)
 		return fd;
 	if (list->format[0])
 		options.format = list->format;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	/* A list of live exceptions has no text. Where reading fails, the ranges remain, and they are right. */
-	reader_read(path, &options, &none, &report, error);
+	reader_read(s->path ?: path, &options, &none, &report, error);
 	ranges_free(&none);
-	close(fd);
+	close_fd(fd);
 	return 0;
 }
 
@@ -113,26 +115,27 @@ static int add_hit(struct traced *t, size_t list, struct addr at, int length)
 	return 0;
 }
 
-static int search_list(struct explanation *e, struct state *state, size_t list, const struct addr *addrs, size_t n)
+static int search_list(struct search s, size_t n)
 {
-	struct search s = { .e = e, .list = list, .addrs = addrs };
+	struct explanation *e = s.e;
+	const struct addr *addrs = s.addrs;
 	int err = 0;
 
 	s.sorted = malloc((n + 1) * sizeof(*s.sorted));
 	if (!s.sorted)
 		return -ENOMEM;
 	for (size_t i = 0; i < n && !err; i++) {
-		int length = ranges_covering(&e->sets[list], addrs[i]);
+		int length = ranges_covering(&e->sets[s.list], addrs[i]);
 
 		if (length < 0)
 			continue;
 		s.sorted[s.n++] = i;
-		err = add_hit(&e->traced[i], list, addrs[i], length);
+		err = add_hit(&e->traced[i], s.list, addrs[i], length);
 	}
 	s.missing = s.n;
 	qsort_r(s.sorted, s.n, sizeof(*s.sorted), by_address, (void *)addrs);
 	if (!err && s.n)
-		err = trace(&s, state);
+		err = trace(&s);
 	free(s.sorted);
 	return err;
 }
@@ -202,10 +205,32 @@ int explain(const struct context *context, struct explanation *e, const struct a
 	for (size_t i = 0; i + 1 < e->n && !err && !e->image; i++) {
 		err = state_list_whole_set(state, &e->lists[i], &e->sets[i]);
 		if (!err)
-			err = search_list(e, state, i, addrs, n);
+			err = search_list((struct search){ .e = e, .list = i, .state = state, .addrs = addrs }, n);
 	}
 	if (!err)
 		err = search_live(e, state, addrs);
+	state_close(state);
+	return err;
+}
+
+int explain_files(const struct context *context, struct explanation *e, const char *const *paths,
+		  const struct addr *addrs, size_t n)
+{
+	struct state *state = NULL;
+	int err = 0;
+
+	e->traced = calloc(n + 1, sizeof(*e->traced));
+	e->addrs_n = n;
+	if (!e->traced)
+		return -ENOMEM;
+	for (size_t i = 0; i < e->n && !err; i++) {
+		if (!paths[i] && !state)
+			err = state_open(&state, context, false);
+		if (!err)
+			err = search_list(
+				(struct search){ .e = e, .list = i, .state = state, .path = paths[i], .addrs = addrs },
+				n);
+	}
 	state_close(state);
 	return err;
 }

@@ -33,6 +33,12 @@ struct explanation {
 };
 
 int explain(const struct context *context, struct explanation *e, const struct addr *addrs, size_t n);
+/*
+ * The same for lists that e->lists and e->sets have already, without live bans. paths: the file that each was read
+ * from; NULL: it is loaded.
+ */
+int explain_files(const struct context *context, struct explanation *e, const char *const *paths,
+		  const struct addr *addrs, size_t n);
 void explain_free(struct explanation *e);
 
 /* The hit that decides: the first allow list, or the first ban, or the first shadow; NULL where no list holds it. */

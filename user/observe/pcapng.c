@@ -8,11 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "observe/capture_read.h"
+
 #define BLOCK_SECTION	0x0a0d0d0a
 #define BLOCK_INTERFACE 1
 #define BLOCK_PACKET	6
 #define BLOCK_ORDER	0x1a2b3c4d
-#define LINK_ETHERNET	1
 #define OPTION_END	0
 #define OPTION_COMMENT	1
 #define OPTION_NAME	2
@@ -22,16 +23,20 @@
 #define INTERFACES_MAX 64
 #define NAME_MAX_      32
 
-struct pcapng {
-	FILE *out;
-	char interface[INTERFACES_MAX][NAME_MAX_];
-	uint32_t interfaces;
+/* The body of a block: a packet, and what is said of it. */
+struct block {
+	size_t n;
+	uint32_t words[CAPTURED_MAX / 4 + 128];
 };
 
-/* The body of a block. */
-struct block {
-	uint32_t words[256];
-	size_t n;
+struct pcapng {
+	FILE *out;
+	struct {
+		char name[NAME_MAX_];
+		uint16_t link;
+	} interface[INTERFACES_MAX];
+	uint32_t interfaces;
+	struct block block;
 };
 
 static void put(struct block *b, uint32_t word)
@@ -60,8 +65,15 @@ static void put_text(struct block *b, uint16_t code, const char *text)
 	put_option(b, code, text, strnlen(text, OPTION_TEXT_MAX));
 }
 
-static int write_block(struct pcapng *p, uint32_t type, const struct block *body)
+static struct block *new_block(struct pcapng *p)
 {
+	p->block.n = 0;
+	return &p->block;
+}
+
+static int write_block(struct pcapng *p, uint32_t type)
+{
+	const struct block *body = &p->block;
 	uint32_t length = (uint32_t)(body->n + 3) * 4, head[2] = { type, length };
 
 	if (fwrite(head, sizeof(head), 1, p->out) != 1 || fwrite(body->words, 4, body->n, p->out) != body->n ||
@@ -73,23 +85,24 @@ static int write_block(struct pcapng *p, uint32_t type, const struct block *body
 int pcapng_open(struct pcapng **file, const char *path)
 {
 	struct pcapng *p = calloc(1, sizeof(*p));
-	struct block b = { .n = 0 };
 	int fd = -1, err = 0;
+	struct block *b;
 
 	*file = p;
 	if (!p)
 		return -ENOMEM;
+	b = new_block(p);
 	if (strcmp(path, "-")) /* other people's packets: only the owner may read them */
 		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	p->out = !strcmp(path, "-") ? stdout : fd < 0 ? NULL : fdopen(fd, "w");
 	if (!p->out)
 		err = -errno;
-	put(&b, BLOCK_ORDER);
-	put(&b, 1);   /* version 1.0: two halves of a word */
-	put(&b, ~0u); /* the length of the section is not known yet */
-	put(&b, ~0u);
+	put(b, BLOCK_ORDER);
+	put(b, 1);   /* version 1.0: two halves of a word */
+	put(b, ~0u); /* the length of the section is not known yet */
+	put(b, ~0u);
 	if (!err)
-		err = write_block(p, BLOCK_SECTION, &b);
+		err = write_block(p, BLOCK_SECTION);
 	if (err) {
 		if (p->out)
 			pcapng_close(p);
@@ -118,43 +131,51 @@ int pcapng_close(struct pcapng *p)
 }
 
 /* The number of the interface in the file. The first time, its description is written. */
-static int number_of(struct pcapng *p, const char *interface, uint32_t *number)
+static int number_of(struct pcapng *p, const char *interface, uint16_t link, uint32_t *number)
 {
 	static const uint8_t nanoseconds = 9;
-	struct block b = { .n = 0 };
+	struct block *b = new_block(p);
 
 	for (*number = 0; *number < p->interfaces; ++*number)
-		if (!strncmp(p->interface[*number], interface, NAME_MAX_ - 1))
+		if (!strncmp(p->interface[*number].name, interface, NAME_MAX_ - 1) &&
+		    p->interface[*number].link == link)
 			return 0;
+	/* Too many: one of the same kind stands for it. */
 	if (p->interfaces == INTERFACES_MAX) {
-		*number = INTERFACES_MAX - 1;
+		for (*number = INTERFACES_MAX - 1; p->interface[*number].link != link; --*number)
+			if (!*number)
+				return -E2BIG;
 		return 0;
 	}
-	strncpy(p->interface[p->interfaces++], interface, NAME_MAX_ - 1);
-	put(&b, LINK_ETHERNET);
-	put(&b, 0); /* no limit to what is captured */
-	put_text(&b, OPTION_NAME, interface);
-	put_option(&b, OPTION_TSRESOL, &nanoseconds, 1);
-	put(&b, OPTION_END);
-	return write_block(p, BLOCK_INTERFACE, &b);
+	p->interface[p->interfaces].link = link;
+	strncpy(p->interface[p->interfaces++].name, interface, NAME_MAX_ - 1);
+	put(b, link);
+	put(b, 0); /* no limit to what is captured */
+	put_text(b, OPTION_NAME, interface);
+	put_option(b, OPTION_TSRESOL, &nanoseconds, 1);
+	put(b, OPTION_END);
+	return write_block(p, BLOCK_INTERFACE);
 }
 
-int pcapng_packet(struct pcapng *p, const char *interface, uint64_t time_ns, const void *bytes, size_t captured,
-		  size_t length, const char *comment)
+int pcapng_packet(struct pcapng *p, const char *interface, uint16_t link, uint64_t time_ns, const void *bytes,
+		  size_t captured, size_t length, const char *comment)
 {
-	struct block b = { .n = 0 };
+	struct block *b;
 	uint32_t number;
-	int err = number_of(p, interface, &number);
+	int err = number_of(p, interface, link, &number);
 
-	if (captured > sizeof(b.words) / 2)
-		captured = sizeof(b.words) / 2;
-	put(&b, number);
-	put(&b, (uint32_t)(time_ns >> 32));
-	put(&b, (uint32_t)time_ns);
-	put(&b, (uint32_t)captured);
-	put(&b, (uint32_t)length);
-	put_bytes(&b, bytes, captured);
-	put_text(&b, OPTION_COMMENT, comment);
-	put(&b, OPTION_END);
-	return err ? err : write_block(p, BLOCK_PACKET, &b);
+	b = new_block(p);
+	if (captured > CAPTURED_MAX)
+		captured = CAPTURED_MAX;
+	put(b, number);
+	put(b, (uint32_t)(time_ns >> 32));
+	put(b, (uint32_t)time_ns);
+	put(b, (uint32_t)captured);
+	put(b, (uint32_t)length);
+	put_bytes(b, bytes, captured);
+	if (comment) {
+		put_text(b, OPTION_COMMENT, comment);
+		put(b, OPTION_END);
+	}
+	return err ? err : write_block(p, BLOCK_PACKET);
 }

@@ -13,7 +13,10 @@ int pcapng_open(struct pcapng **file, const char *path);
 int pcapng_close(struct pcapng *file);
 int pcapng_flush(struct pcapng *file);
 
-int pcapng_packet(struct pcapng *file, const char *interface, uint64_t time_ns, const void *bytes, size_t captured,
-		  size_t length, const char *comment);
+#define LINK_ETHERNET 1
+
+/* link: as tcpdump.org/linktypes.html numbers them. comment: NULL for none. */
+int pcapng_packet(struct pcapng *file, const char *interface, uint16_t link, uint64_t time_ns, const void *bytes,
+		  size_t captured, size_t length, const char *comment);
 
 #endif

@@ -104,8 +104,8 @@ static void on_sample(void *arg, const struct sample *s)
 	}
 	list = list_name(w, s->answer);
 	snprintf(comment, sizeof(comment), "dropped by %s (%s)", list ? list : "the filter", answer_stage(s->answer));
-	err = pcapng_packet(w->file, name, (uint64_t)((int64_t)s->time + w->clock), s->bytes, s->captured, s->length,
-			    comment);
+	err = pcapng_packet(w->file, name, LINK_ETHERNET, (uint64_t)((int64_t)s->time + w->clock), s->bytes,
+			    s->captured, s->length, comment);
 	if (err)
 		w->status = fail("%s: %s", w->options->file, errno_text(err));
 }

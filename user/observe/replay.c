@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "observe/replay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "bpf/decide.h"
+
+_Static_assert(FRAME_BYTES >= HEADERS_MAX, "a frame has all that is ever looked at");
+
+/* What a frame's type leads to lies behind what was captured of it. */
+static bool ends_too_early(const struct frame *frame, const struct captured *p)
+{
+	const uint8_t *at = FRAME_AT(frame);
+	uint16_t type;
+
+	if (p->size >= p->length || frame->n >= HEADERS_MAX)
+		return false;
+	if (frame->n < ETH_HLEN)
+		return true;
+	type = (uint16_t)(at[12] << 8 | at[13]);
+	return type == ETH_P_IP || type == ETH_P_IPV6 || type == ETH_P_8021Q || type == ETH_P_8021AD ||
+	       type == ETH_P_PPP_SES;
+}
+
+static void read_source(const struct frame *frame, struct replay_source *who)
+{
+	const uint8_t *bytes = FRAME_AT(frame);
+	struct source source;
+
+	who->family = (uint8_t)parse_source(bytes, bytes + frame->n, &source);
+	if (who->family == SOURCE_IPV4)
+		who->num = source.ipv4;
+	else if (who->family == SOURCE_IPV6)
+		who->num = (ip6)source_ipv6(&source, 0) << 64 | source_ipv6(&source, 1);
+	else
+		who->family = 0;
+}
+
+bool replay_judge(const struct generation *g, const struct captured *p, __u32 *answer, struct replay_source *who)
+{
+	struct frame frame = { .n = 0 };
+	__s64 is;
+
+	*who = (struct replay_source){ .fate = FATE_PASSED };
+	*answer = ANSWER_UNPARSED;
+	if (p->outgoing)
+		return false;
+	frame_make_of(&frame, p);
+	is = decide_packet(g, FRAME_AT(&frame), FRAME_AT(&frame) + frame.n);
+	*answer = (__u32)is;
+	if (is < 0)
+		return *answer != ANSWER_UNPARSED || !ends_too_early(&frame, p);
+	read_source(&frame, who);
+	if (!(is & (ANSWER_DROP | ANSWER_SHADOW)))
+		return true;
+	who->fate = is & ANSWER_DROP ? FATE_DROPPED : FATE_SHADOW;
+	who->label = ANSWER_LABEL(is);
+	who->by_filter = ANSWER_STAGE(is) == STAGE_FILTER;
+	return true;
+}
+
+static void count(struct tally *tally, uint64_t bytes)
+{
+	tally->packets++;
+	tally->bytes += bytes;
+}
+
+/* Sorted while it grows: times mostly ascend, and those of several CPUs differ by little. */
+static struct replay_second *second_of(struct replay *r, int64_t second)
+{
+	size_t low = r->seconds_n;
+
+	if (low && r->seconds[low - 1].second >= second) {
+		size_t high = low;
+
+		if (r->seconds[low - 1].second == second)
+			return &r->seconds[low - 1];
+		for (low = 0; low < high;) {
+			size_t mid = (low + high) / 2;
+
+			if (r->seconds[mid].second < second)
+				low = mid + 1;
+			else
+				high = mid;
+		}
+		if (r->seconds[low].second == second)
+			return &r->seconds[low];
+	}
+	if (r->seconds_n == REPLAY_SECONDS_MAX || !GROW(r->seconds, r->seconds_n))
+		return NULL;
+	memmove(&r->seconds[low + 1], &r->seconds[low], (r->seconds_n - low) * sizeof(*r->seconds));
+	r->seconds[low] = (struct replay_second){ .second = second };
+	r->seconds_n++;
+	return &r->seconds[low];
+}
+
+static void count_second(struct replay *r, const struct captured *p, bool dropped)
+{
+	struct replay_second *second = p->timed ? second_of(r, (int64_t)(p->time / 1000000000)) : NULL;
+
+	if (second)
+		count(dropped ? &second->dropped : &second->passed, p->length);
+	else
+		r->without_second++;
+	if (!p->timed)
+		return;
+	if (!r->last || p->time < r->first)
+		r->first = p->time;
+	if (p->time > r->last)
+		r->last = p->time;
+}
+
+int replay_packet(struct replay *r, const struct captured *p, __u32 *answer, bool *judged)
+{
+	struct replay_source who;
+	bool dropped;
+
+	*judged = replay_judge(r->g, p, answer, &who);
+	if (!*judged) {
+		count(p->outgoing ? &r->outgoing : &r->too_short, p->length);
+		return 0;
+	}
+	dropped = *answer == ANSWER_HIDDEN || who.fate == FATE_DROPPED;
+	count(dropped ? &r->dropped : &r->passed, p->length);
+	count_second(r, p, dropped);
+	if (*answer == ANSWER_HIDDEN || *answer == ANSWER_UNPARSED) {
+		count(*answer == ANSWER_HIDDEN ? &r->hidden : &r->unparsed, p->length);
+		return 0;
+	}
+	if (who.fate != FATE_PASSED)
+		count(&r->list[who.by_filter || (who.label == LABEL_LIVE && !r->live_is_known) ? REPLAY_UNLISTED
+											       : who.label],
+		      p->length);
+	return replay_table_count(&r->sources, &who, p->length);
+}
+
+void replay_free(struct replay *r)
+{
+	free(r->sources.slot);
+	free(r->seconds);
+}

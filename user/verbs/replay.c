@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* replay: what the filter in force, or lists, or an image would have done to the packets of a capture */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "filter/build.h"
+#include "filter/plan_sizes.h"
+#include "filter/settings.h"
+#include "image/image.h"
+#include "kernel/ask.h"
+#include "kernel/generation.h"
+#include "kernel/root.h"
+#include "observe/capture_apart.h"
+#include "observe/pcapng.h"
+#include "observe/tallies.h"
+#include "state/bans.h"
+#include "verbs/list_files.h"
+#include "verbs/replay.h"
+#include "verbs/verbs.h"
+
+#define TOP_USUAL 10
+
+struct options {
+	const char *image, *passed, *dropped;
+	struct reader_options reading;
+	struct number top;
+};
+
+const struct option_spec replay_options[] = {
+	{ "image", .type = OPTION_FILE, AT(options, image), .value = "FILE",
+	  .does = "what this image would have done" },
+	{ "write-passed", .type = OPTION_FILE, AT(options, passed), .value = "FILE",
+	  .does = "the packets that pass, as pcapng" },
+	{ "write-dropped", .type = OPTION_FILE, AT(options, dropped), .value = "FILE",
+	  .does = "those that are dropped, each with its list" },
+	{ "top", .type = OPTION_WHOLE, AT(options, top), .least = 1, .most = 1000000, .value = "N",
+	  .does = "so many of each kind (10)", .wants = "a number from 1 to 1000000" },
+	READING_OPTIONS(options, reading.format, reading.skip_bad),
+	OPTIONS_END(struct options),
+};
+
+/* The generation that judges, and where it came from. */
+struct filter {
+	const char *against;
+	struct generation g; /* members for maps are addresses */
+	struct list_files files;
+	struct image image;
+	struct candidate live;
+	bool is_live, is_built;
+	struct explanation e;
+};
+
+struct run {
+	struct replay replay;
+	const struct explanation *e;
+	struct pcapng *passed, *dropped; /* NULL: not asked for */
+};
+
+/* --- The filter --------------------------------------------------------------------------------------------------- */
+
+static int build(struct filter *f, const struct context *context, const struct options *o, char **names, size_t n)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+	struct owned owned = { 0 };
+	int err = list_files_read(&f->files, context, &o->reading, names, n);
+
+	f->against = "lists";
+	err = err ?: list_files_settle(&f->files, &owned) ?: plan_generation(&f->g, &owned, &settings);
+	if (!err) {
+		err = build_until_placed(&f->g, &owned, &(struct build_how){ 0 });
+		f->is_built = !err;
+	}
+	owned_free(&owned);
+	return err;
+}
+
+static int open_image(struct filter *f, const char *path)
+{
+	int err = image_open(&f->image, path, path, true);
+
+	f->against = "image";
+	f->g = f->image.g;
+	return err ?: image_lists(&f->image, &f->e.lists, &f->e.n);
+}
+
+static int open_live(struct filter *f, const struct context *context, bool *live_is_known)
+{
+	struct state *state = NULL;
+	int err = kernel_ready(context) ?: kernel_open_live(context, &f->live);
+
+	f->against = "in force";
+	if (err_is(err, ENOENT))
+		return because(err, "nothing is in force here; name lists to try: xdp-bloom replay FILE LIST...");
+	if (err)
+		return err;
+	f->is_live = true;
+	f->g = f->live.g;
+	err = state_open(&state, context, false);
+	if (!err)
+		*live_is_known = live_label_is_exact(context, state);
+	state_close(state);
+	return err ?: explain(context, &f->e, NULL, 0);
+}
+
+static int open_filter(struct filter *f, struct run *run, const struct call *call)
+{
+	const struct options *o = call->options;
+	int err;
+
+	if (o->image)
+		err = open_image(f, o->image);
+	else if (call->n > 1)
+		err = build(f, call->context, o, call->operands + 1, (size_t)call->n - 1);
+	else
+		err = open_live(f, call->context, &run->replay.live_is_known);
+	if (!err && f->files.n) {
+		f->e.lists = f->files.lists;
+		f->e.sets = f->files.sets;
+		f->e.n = f->files.n;
+		f->files.lists = NULL;
+		f->files.sets = NULL;
+	}
+	run->replay.g = &f->g;
+	run->e = &f->e;
+	return err;
+}
+
+static void close_filter(struct filter *f)
+{
+	if (f->is_built)
+		arrays_release(&f->g);
+	if (f->is_live)
+		kernel_release(&f->live);
+	image_close(&f->image);
+	list_files_free(&f->files);
+	explain_free(&f->e);
+}
+
+/* Explains the addresses of these; for an image, there is nothing to explain. */
+static int trace(struct filter *f, const struct context *context, const struct addr *addrs, size_t n)
+{
+	if (f->is_live) {
+		explain_free(&f->e);
+		return explain(context, &f->e, addrs, n);
+	}
+	return f->files.paths ? explain_files(context, &f->e, f->files.paths, addrs, n) : 0;
+}
+
+/* --- The packets -------------------------------------------------------------------------------------------------- */
+
+const char *replayed_list(const struct explanation *e, unsigned int label)
+{
+	if (label == LABEL_LIVE)
+		return LIVE_LIST;
+	for (size_t i = 0; i < e->n && label < LABELS; i++)
+		if (e->lists[i].kind != LIST_ALLOW && e->lists[i].label == label)
+			return e->lists[i].name;
+	return NULL;
+}
+
+static int write_packet(struct run *run, const struct captured *p, __u32 answer)
+{
+	bool drops = answer == ANSWER_HIDDEN || (answer != ANSWER_UNPARSED && answer & ANSWER_DROP);
+	struct pcapng *file = drops ? run->dropped : run->passed;
+	char name[16], comment[160];
+	const char *list = NULL;
+
+	if (!file)
+		return 0;
+	if (drops && answer != ANSWER_HIDDEN && ANSWER_STAGE(answer) != STAGE_FILTER)
+		list = replayed_list(run->e, ANSWER_LABEL(answer));
+	snprintf(name, sizeof(name), "%u", p->interface);
+	snprintf(comment, sizeof(comment), "dropped by %s (%s)", list ? list : "the filter", answer_stage(answer));
+	return pcapng_packet(file, name, p->link, p->time, p->bytes, p->size, p->length, drops ? comment : NULL);
+}
+
+static int on_packet(void *arg, const struct captured *p)
+{
+	struct run *run = arg;
+	__u32 answer;
+	bool judged;
+	int err = replay_packet(&run->replay, p, &answer, &judged);
+
+	if (err || !judged || (!run->passed && !run->dropped))
+		return err;
+	err = write_packet(run, p, answer);
+	return err ? because(err, "what is written: %s", errno_text(err)) : 0;
+}
+
+static bool same_file(const char *path, int fd)
+{
+	struct stat a, b;
+
+	return path && !stat(path, &a) && !fstat(fd, &b) && S_ISREG(a.st_mode) && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
+
+static int open_output(struct pcapng **to, const char *path, int input)
+{
+	int err;
+
+	if (!path)
+		return 0;
+	if (!strcmp(path, "-"))
+		return because(-EINVAL, "the report goes to standard output; write packets into a file");
+	if (same_file(path, input))
+		return because(-EINVAL, "%s: that is the capture itself", path);
+	err = pcapng_open(to, path);
+	return err ? because(err, "%s: %s", path, errno_text(err)) : 0;
+}
+
+static int close_output(struct pcapng *file, const char *path, int err)
+{
+	struct stat st;
+	int closed = file ? pcapng_close(file) : 0;
+
+	if (!err && closed)
+		err = because(closed, "%s: %s", path, errno_text(closed));
+	/* Half of it would be taken for all. */
+	if (err && file && path && !stat(path, &st) && S_ISREG(st.st_mode))
+		unlink(path);
+	return err;
+}
+
+static int open_capture(const char *path, int *fd)
+{
+	*fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+	if (*fd < 0)
+		return because(-errno, "%s: %s", path, strerror(errno));
+	if (isatty(*fd))
+		return because(-EINVAL, "standard input is a terminal; give a file, or a pipe: tcpdump -w - | "
+					"xdp-bloom replay -");
+	return 0;
+}
+
+static int read_packets(struct run *run, const struct call *call, struct capture_end *end)
+{
+	const struct options *o = call->options;
+	const char *path = call->operands[0];
+	int fd = -1, err = open_capture(path, &fd);
+
+	if (!err && o->passed && o->dropped && !strcmp(o->passed, o->dropped))
+		err = because(-EINVAL, "what passes and what is dropped cannot go into one file");
+	err = err ?: open_output(&run->passed, o->passed, fd) ?: open_output(&run->dropped, o->dropped, fd);
+	if (!err) {
+		err = capture_read_apart(fd, run->passed || run->dropped, on_packet, run, end);
+		if (err)
+			err = because(err, "%s: %s", strcmp(path, "-") ? path : "standard input", reason(err));
+	}
+	err = close_output(run->passed, o->passed, err);
+	err = close_output(run->dropped, o->dropped, err);
+	if (fd > STDIN_FILENO)
+		close(fd);
+	return err;
+}
+
+/* --- The report --------------------------------------------------------------------------------------------------- */
+
+/* All sources that a list dropped or counted. */
+static int all_dropped(const struct replay_table *t, const struct replay_source ***who, size_t *n)
+{
+	const struct replay_source **shadow = NULL;
+	size_t shadows;
+	int err = replay_table_top(t, FATE_DROPPED, SIZE_MAX, who, n)
+			  ?: replay_table_top(t, FATE_SHADOW, SIZE_MAX, &shadow, &shadows);
+
+	if (!err && shadows) {
+		const struct replay_source **both = reallocarray((void *)*who, *n + shadows, sizeof(*both));
+
+		err = both ? 0 : -ENOMEM;
+		if (both) {
+			memcpy((void *)(both + *n), (void *)shadow, shadows * sizeof(*both));
+			*who = both;
+			*n += shadows;
+		}
+	}
+	free((void *)shadow);
+	return err;
+}
+
+static int report(struct filter *f, const struct run *run, const struct call *call, const struct capture_end *end,
+		  int *status)
+{
+	const struct options *o = call->options;
+	unsigned int top = o->top.given ? (unsigned int)o->top.value : TOP_USUAL;
+	const struct replay_source **traced = NULL, **dropped = NULL, **passed = NULL;
+	struct replayed r = { .file = call->operands[0],
+			      .against = f->against,
+			      .replay = &run->replay,
+			      .e = &f->e,
+			      .top = top,
+			      .cut = end->cut };
+	struct replay_entry *entries = NULL;
+	struct addr *addrs = NULL;
+	size_t n = 0;
+	int err = all_dropped(&run->replay.sources, &traced, &n);
+
+	if (!err) {
+		addrs = calloc(n + 1, sizeof(*addrs));
+		err = addrs ? 0 : -ENOMEM;
+	}
+	if (!err) {
+		replay_addresses(&f->g, traced, n, addrs);
+		err = trace(f, call->context, addrs, n);
+	}
+	r.traced = !err && f->e.traced && !f->e.image;
+	if (r.traced)
+		err = replay_entries(&f->e, traced, addrs, n, &entries, &r.entries_n);
+	err = err ?: replay_table_top(&run->replay.sources, FATE_DROPPED, top, &dropped, &r.dropped_n) ?:
+		     replay_table_top(&run->replay.sources, FATE_PASSED, top, &passed, &r.passed_n);
+	r.entries = entries;
+	r.dropped = dropped;
+	r.passed = passed;
+	if (!err)
+		*status = call->context->json ? replayed_json(call->context, &r) : replayed_text(&r);
+	free(entries);
+	free(addrs);
+	free((void *)traced);
+	free((void *)dropped);
+	free((void *)passed);
+	return err;
+}
+
+int verb_replay(const struct call *call)
+{
+	const struct options *o = call->options;
+	struct capture_end end = { 0 };
+	static struct run run; /* too large for a stack */
+	struct filter f = { 0 };
+	int status = 0, err = 0;
+
+	if (o->image && call->n > 1)
+		return fail("replay: lists or --image, not both");
+	for (int i = 1; i < call->n && !strcmp(call->operands[0], "-"); i++)
+		if (!strcmp(call->operands[i], "-"))
+			return fail("replay: only one of them can be standard input");
+	if (call->n > LABELS)
+		return fail("replay: at most %d lists", LABELS - 1);
+	err = open_filter(&f, &run, call) ?: read_packets(&run, call, &end);
+	if (!err && end.cut)
+		warn("%s: it ends within a packet, after %llu whole ones", call->operands[0],
+		     (unsigned long long)end.packets);
+	err = err ?: report(&f, &run, call, &end, &status);
+	if (err)
+		status = fail("replay: %s", reason(err));
+	close_filter(&f);
+	replay_free(&run.replay);
+	return status;
+}
