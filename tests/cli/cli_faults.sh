@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Every system call and every allocation of a command fails once, in turn: then either the command is done, or it ends
 # with 2 and nothing has changed, in the kernel or in the state. What was in force filters on in either case, and the next
-# command works. A sample of them (FAULTS=42), or all: make faults.
+# command works. A verb that only looks ends with 2 and says why, or says all that it says otherwise. A sample of them
+# (FAULTS=42), or all: make faults.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
 sandbox "$@"
@@ -61,6 +62,7 @@ arguments_of() {
 	tune) echo tune --headroom "$([ "$turn" = even ] && echo 30 || echo 60)" ;;
 	detach) echo detach edge0 ;;
 	confirm | flush) echo "$1" ;;
+	*) look_of "${1#look_}" ;;
 	esac
 }
 
@@ -219,6 +221,18 @@ still_filters() {
 	expect 1 "$XDP_BLOOM" test 192.0.2.8
 }
 
+# chosen_of WHAT VERB: those that are made to fail, into the file chosen.
+chosen_of() {
+	# Twice: the first time is another way.
+	"$1_of" "$2" >/dev/null
+	"$1_of" "$2" >all
+	if [ "${FAULTS:-42}" = all ]; then
+		cp all chosen
+	else
+		shuf --random-source=<(yes "$XDP_BLOOM_SEED") -n $((${FAULTS:-42} / 14)) all >chosen
+	fi
+}
+
 # fails_once WHAT VERB: among those that fail, how many the command survives.
 fails_once() {
 	local verb=$2 call n count=0
@@ -228,14 +242,7 @@ fails_once() {
 	prepare
 	[ "$verb" != image ] || prepare_images
 	[ "$verb" != needs ] || prepare_needs
-	# Twice: the first time is another way.
-	"$1_of" "$verb" >/dev/null
-	"$1_of" "$verb" >all
-	if [ "${FAULTS:-42}" = all ]; then
-		cp all chosen
-	else
-		shuf --random-source=<(yes "$XDP_BLOOM_SEED") -n $((${FAULTS:-42} / 14)) all >chosen
-	fi
+	chosen_of "$1" "$verb"
 	while read -r call n <&3; do
 		inject "$verb" "$call" "$n"
 		count=$((count + 1))
@@ -244,8 +251,88 @@ fails_once() {
 	echo "# $verb: $count of $(wc -l <all) $1 failed: $refused refusals, $((count - refused)) survived"
 }
 
+# --- Verbs that only look ---------------------------------------------------------------------------------------------
+
+LOOKS=(lists bans allow test show stats plan tune guards metrics check dry_run save compare make union set)
+
+# What to run, with all that it is about.
+look_of() {
+	case $1 in
+	lists | bans | allow | show | stats | plan | tune | guards) echo "-j $1" ;;
+	metrics) echo metrics ;;
+	check) echo state check ;;
+	dry_run) echo load other odd --dry-run ;;
+	test) echo test 192.0.2.7 198.18.0.1 203.0.113.9 2001:db8::7 ;;
+	save) echo save new.image ;;
+	compare) echo -j compare base list.nft ;;
+	make) echo image make new.image base.ipset list.nft ;;
+	union) echo image union new.image one.image two.image ;;
+	set) echo set union base.ipset list.nft even list.csv --output nft ;;
+	esac
+}
+
+prepare_looks() {
+	prepare
+	bloom load counted even --shadow
+	bloom load kept even --allow
+	bloom add 198.18.0.1 --reason test
+	bloom set union list --output nft
+	cp out list.nft
+	bloom set union list --output ipset
+	cp out base.ipset
+	printf 'first,address\n1,192.0.2.1\n2,192.0.2.9\n' >list.csv
+	bloom image make one.image list even
+	bloom image make two.image list --like one.image
+}
+
+# No two times the same: names of images, rates as measured, times. What was asked for stands in the state, and show has
+# the rest without it; so has test without the line of a file that may be gone,
+# and load without what comes and goes.
+look_says() {
+	sed -E -e 's/ \(list:[0-9]+\)$//; /added, .* kept$/d; s/\b[0-9a-f]{16}\b//g; s/^(xdp_bloom_filter.*_ratio) .*/\1/' \
+		-e 's/"(filter|error|fill|asked|seconds_left)":[0-9.e-]+//g' out
+}
+
+# looks_once WHAT VERB: what fails is said, or it does not matter: then all is there that is there otherwise.
+looks_once() {
+	local verb=${2#look_} call n count=0 refused=0 wanted wanted_status status
+
+	[ "$1" = calls ] || [ -e "$preload" ] || skip "$preload is not built"
+	prepare_looks
+	# shellcheck disable=SC2046 # words
+	"$XDP_BLOOM" $(look_of "$verb") >out 2>err
+	wanted_status=$? wanted=$(look_says)
+	[ ! -s err ] || [ "$verb" = save ] || fail "of $verb: $(cat err)"
+	chosen_of "$1" "look_$verb"
+	while read -r call n <&3; do
+		what="$verb, $call number $n"
+		rm -f new.image
+		# shellcheck disable=SC2046 # words
+		run_with "$call" "$n" $(look_of "$verb") >out 2>err
+		status=$?
+		if [ $status = 2 ]; then
+			grep -q '^xdp-bloom: ' err || fail "$what: failed without a word"
+			[ ! -e new.image ] || "$XDP_BLOOM" image show new.image >/dev/null || fail "$what: left half an image"
+			refused=$((refused + 1))
+		else
+			is $status $wanted_status "the status of $what ($(cat err))"
+			[ "$(look_says)" = "$wanted" ] || [ -s err ] ||
+				fail "$what: ended with $status, but: $(diff <(echo "$wanted") <(look_says) | head -n 6)"
+		fi
+		count=$((count + 1))
+	done 3<chosen
+	[ $count -gt 0 ] || fail "none was made to fail"
+	# shellcheck disable=SC2046 # words
+	"$XDP_BLOOM" $(look_of "$verb") >out 2>err
+	is "$(look_says)" "$wanted" "what $verb says afterwards"
+	echo "# $verb: $count of $(wc -l <all) $1 failed: $refused refusals, $((count - refused)) survived"
+}
+
 cases=()
 for verb in "${VERBS[@]}"; do
 	cases+=("fails_once calls $verb" "fails_once allocations $verb")
+done
+for verb in "${LOOKS[@]}"; do
+	cases+=("looks_once calls look_$verb" "looks_once allocations look_$verb")
 done
 run_cases "${cases[@]}"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "base/out.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +10,26 @@
 #include "base/clean_text.h"
 #include "base/log.h"
 
+/* An entry for which there was no memory would not be in the document, and nobody would know. */
+static bool no_memory;
+
+static void *take(size_t size)
+{
+	void *memory = malloc(size);
+
+	no_memory = no_memory || !memory;
+	return memory;
+}
+
+void out_begin(void)
+{
+	json_set_alloc_funcs(take, free);
+}
+
 int out_end(void)
 {
+	if (no_memory)
+		return fail("out of memory");
 	if (fflush(stdout) || ferror(stdout))
 		return fail("standard output: cannot be written");
 	return EXIT_DONE;
@@ -18,26 +37,24 @@ int out_end(void)
 
 void out_line(const char *fmt, ...)
 {
-	char *line = NULL;
+	char line[PATH_MAX + 1024] = "";
 	va_list args;
 
 	va_start(args, fmt);
-	if (vasprintf(&line, fmt, args) < 0)
-		line = NULL;
+	vsnprintf(line, sizeof(line), fmt, args);
 	va_end(args);
-	if (line)
-		clean_text(line);
-	puts(line ? line : "out of memory");
-	free(line);
+	clean_text(line);
+	puts(line);
 }
 
 json_t *out_text(const char *text)
 {
-	char *clean = strdup(text);
+	char *clean = take(strlen(text) + 1);
 	json_t *string;
 
 	if (!clean)
 		return NULL;
+	memcpy(clean, text, strlen(text) + 1);
 	clean_text(clean);
 	string = json_string(clean);
 	free(clean);
@@ -46,11 +63,13 @@ json_t *out_text(const char *text)
 
 int out_json(const struct context *context, json_t *document)
 {
-	int err = document ? json_dumpf(document, stdout,
-					JSON_REAL_PRECISION(6) | (context->pretty ? JSON_INDENT(2) : JSON_COMPACT))
-			   : -1;
+	size_t flags = JSON_REAL_PRECISION(6) | (context->pretty ? JSON_INDENT(2) : JSON_COMPACT);
+	bool whole = document && !no_memory;
+	int err = whole ? json_dumpf(document, stdout, flags) : 0;
 
 	json_decref(document);
+	if (!whole)
+		return fail("out of memory");
 	if (err)
 		return fail("standard output: cannot be written");
 	putchar('\n');

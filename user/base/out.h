@@ -10,6 +10,9 @@
 #include "base/context.h"
 #include "base/log.h"
 
+/* Once, before any document is made: then none is printed in part where memory ran out. */
+void out_begin(void);
+
 /* Prints one document and releases it. Returns EXIT_DONE, or EXIT_ERROR when it could not be written. */
 int out_json(const struct context *context, json_t *document);
 

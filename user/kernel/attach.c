@@ -23,40 +23,44 @@
 #include "kernel/root.h"
 
 /* In which mode something runs there. Is it that program (0: any)? */
-static enum attach_mode mode_of(unsigned int ifindex, __u32 id, bool *is_it)
+static int mode_of(unsigned int ifindex, __u32 id, enum attach_mode *mode, bool *is_it)
 {
 	LIBBPF_OPTS(bpf_xdp_query_opts, query);
+	int err = bpf_xdp_query((int)ifindex, 0, &query);
 
-	*is_it = !bpf_xdp_query((int)ifindex, 0, &query) &&
-		 (!id || id == query.drv_prog_id || id == query.skb_prog_id || id == query.hw_prog_id);
-	return query.attach_mode == XDP_ATTACHED_SKB ? MODE_SKB : MODE_NATIVE;
+	*is_it = !err && (!id || id == query.drv_prog_id || id == query.skb_prog_id || id == query.hw_prog_id);
+	*mode = query.attach_mode == XDP_ATTACHED_SKB ? MODE_SKB : MODE_NATIVE;
+	return err_is(err, ENODEV) ? 0 : err;
 }
 
 /*
  * Looks at a pin of ours. 0: it filters. -ENOENT: there is none. -ENODEV: its interface is gone. -EXDEV: it filters,
- * but in another network namespace, where the ifindex is another's.
+ * but in another network namespace, where the ifindex is another's. Any other: who knows?
  */
 static int link_state(const struct context *context, struct attachment *at)
 {
 	char path[PIN_PATH_MAX], name[IF_NAMESIZE];
-	struct pinned is;
+	struct pinned is = { 0 };
 	bool is_it = false;
-	int fd;
+	int fd, err = 0;
 
 	attachment_path(context, path, at);
 	fd = bpf_obj_get(path);
 	if (fd < 0)
 		return -errno;
-	if (at->shared)
-		at->ifindex = shared_where(if_nametoindex(at->as), shared_id(path));
-	else
-		at->ifindex = pinned_info(fd, &is) ? 0 : is.ifindex;
+	if (!at->shared)
+		err = pinned_info(fd, &is);
 	close(fd);
+	if (err)
+		return err;
+	at->ifindex = at->shared ? shared_where(if_nametoindex(at->as), shared_id(path)) : is.ifindex;
 	at->gone = !at->ifindex;
 	if (at->gone)
 		return -ENODEV;
 	if (if_indextoname(at->ifindex, name)) {
-		at->mode = mode_of(at->ifindex, at->shared ? 0 : is.program, &is_it);
+		err = mode_of(at->ifindex, at->shared ? 0 : is.program, &at->mode, &is_it);
+		if (err)
+			return err;
 		if (is_it)
 			memcpy(at->name, name, sizeof(name));
 	}
@@ -171,10 +175,13 @@ static int make_room(const struct context *context, const char *name, bool share
 	close_fd(fd);
 	if (err)
 		return because_kernel(err, path);
-	if (err_is(link_state(context, &old), ENODEV)) {
+	err = link_state(context, &old);
+	if (err_is(err, ENODEV)) {
 		unlink(path);
 		return 0;
 	}
+	if (err && !err_is(err, EXDEV))
+		return because_kernel(err, path);
 	old.set_aside = is.id;
 	attachment_path(context, aside, &old);
 	return rename(path, aside) ? because_kernel(-errno, path) : 0;
@@ -313,15 +320,26 @@ int attach_list(const struct context *context, struct attachment **list, size_t 
 	dir = opendir(path);
 	if (!dir)
 		return errno == ENOENT ? 0 : because(-errno, "%s: %s", path, strerror(errno));
-	while ((entry = readdir(dir))) {
-		if (!attachment_of_pin(entry->d_name, &at) || err_is(link_state(context, &at), ENOENT))
+	while (errno = 0, entry = readdir(dir)) {
+		if (!attachment_of_pin(entry->d_name, &at))
 			continue;
-		if (!GROW(*list, *n)) {
-			err = -ENOMEM;
-			break;
+		err = link_state(context, &at);
+		if (err_is(err, ENOENT)) {
+			err = 0;
+			continue;
 		}
+		if (err_is(err, ENODEV) || err_is(err, EXDEV) || err_is(err, EPERM) || err_is(err, EACCES))
+			err = 0; /* it is there all the same */
+		if (err)
+			err = because_kernel(err, path);
+		else if (!GROW(*list, *n))
+			err = -ENOMEM;
+		if (err)
+			break;
 		(*list)[(*n)++] = at;
 	}
+	if (!entry && errno)
+		err = because(-errno, "%s: %s", path, strerror(errno));
 	closedir(dir);
 	if (*n)
 		qsort(*list, *n, sizeof(**list), by_name);

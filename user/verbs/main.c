@@ -88,6 +88,7 @@ int main(int argc, char **argv)
 	do
 		fd = open("/dev/null", O_RDWR);
 	while (fd >= 0 && fd < 3);
+	out_begin();
 	from_environment(&context.state, "XDP_BLOOM_STATE");
 	from_environment(&context.bpffs, "XDP_BLOOM_BPFFS");
 	if (argc >= 2 && !strcmp(argv[1], "--list-options"))
