@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """
-mutants.py [-n COUNT] [-s SEED]... [-a ROOM]... [-i NUMBER]... [-b SECONDS] [-o DIRECTORY] [-u]: would the tests notice?
+mutants.py [-n COUNT] [-s SEED]... [-a ROOM]... [-i NUMBER]... [-b SECONDS] [-l TESTS] [-o DIRECTORY] [-u]: would the
+tests notice?
 
 Changes the code at random, one small thing at a time, in copies of the tree, and runs the tests on each mutant until
-one fails. First, all tests run once on code that counts: which lines does each of them reach? That is kept until the
-code or the tests change. Then only what reaches the changed line is tried: the unit tests, and the others, the quickest
-and those that know the file best first, no longer than -b seconds of the tests' own. A mutant that does not compile, or
-compiles to the same code, or stands in tools/mutants.equivalent, is not counted. Prints who survives, and the score.
--i tries only the mutant of that number again. -u lists the lines that no test reaches, and ends. Ends with
-1 where less than 95 % were noticed.
+one fails. First, all tests run once on code that counts: which lines does each of them reach? That is kept until a
+twentieth of the code has changed, or the test has. Then only what reaches the changed line is tried: the unit tests,
+and the others, the quickest and those that know the file best first, no longer than -b seconds of the tests' own. Who
+survives that meets those tests in full that are samples in make test: each call that fails once, each need by each
+verb, many kills (-l of them). A mutant that does not compile, or compiles to the same code, or stands in
+tools/mutants.equivalent, is not counted. Prints who survives, and the score. -i tries only the mutant of that number
+again. -u lists the lines that no test reaches, and ends. Ends with 1 where less than 95 % were noticed.
 """
 import argparse
 import atexit
 import concurrent.futures
+import difflib
 import glob
 import hashlib
 import itertools
@@ -37,6 +40,9 @@ RUNNERS = 4
 LINKED = 6
 running = set()
 LONG = ('cli_soak', 'net_scale')  # for make targets of their own
+# Samples of what has a make target of its own: how it is run in full, for those that survive.
+FULL = {'cli_faults': {'FAULTS': 'all'}, 'cli_guards': {'GUARDS': 'all'}, 'net_kill': {'XDP_BLOOM_KILLS': '200'}}
+FULL_SECONDS = 900
 
 # The strata, and which scripts know of each room: they are tried before others as quick. What the kernel runs counts no
 # lines: mutants of it are tried on all of these.
@@ -101,6 +107,14 @@ class Mutant:
     def key(self):
         """The same after lines have moved."""
         return self.path, self.function(), *(' '.join(line.split()) for line in self.lines())
+
+    def is_of_kind(self, before, after):
+        """Does it turn the one piece of a line into the other?"""
+        first, last = self.text.rfind('\n', 0, self.start) + 1, self.text.find('\n', self.end)
+        places = [(first + match.start(), first + match.end())
+                  for match in re.finditer(re.escape(before), self.text[first:last])]
+        return any(start <= self.start and self.end <= end and
+                   self.text[start:self.start] + self.new + self.text[self.end:end] == after for start, end in places)
 
     def __str__(self):
         before, after = self.lines()
@@ -187,7 +201,8 @@ def drawn(seed, rooms):
 
 
 def equivalents():
-    """Blocks of a file and its function, the line before, the line after, and why that changes nothing."""
+    """Blocks of a file and its function, the line before, the line after, and why that changes nothing. Of a kind: a *,
+    and the piece of a line."""
     keys = set()
     with open(EQUIVALENT) as file:
         blocks = re.sub(r'^#.*\n', '', file.read(), flags=re.M).strip().split('\n\n')
@@ -200,6 +215,12 @@ def equivalents():
             sys.exit(f'{EQUIVALENT}: no -, + and reason: {block}')
         keys.add((path, function, before, after))
     return keys
+
+
+def is_equivalent(mutant, known):
+    return mutant.key() in known or any(mutant.is_of_kind(before, after)
+                                        for path, _, before, after in known if path == '*')
+
 
 # --- Building --------------------------------------------------------------------------------------------------------
 
@@ -299,7 +320,7 @@ class Copy:
             shutil.rmtree(left, ignore_errors=True)
         return None if late else status
 
-    def try_test(self, test, seconds):
+    def try_test(self, test, seconds, more):
         """What failed in one case of a script, or in a program; None where nothing did."""
         name, _, case = test.partition(' ')
         failed, comment = [], ['']
@@ -310,7 +331,7 @@ class Copy:
                 failed.append(f'{line.strip()} ({comment[0]})')
             return bool(failed)
         cases = {'XDP_BLOOM_CASES': '^%s$' % re.sub(r'[ _]', '[ _]', re.escape(case).replace('\\ ', ' '))} if case else {}
-        status = self.run(name, seconds, said, **cases)
+        status = self.run(name, seconds, said, **cases, **more)
         if failed:
             return failed[0]
         if status is None:
@@ -343,11 +364,13 @@ class Reached:
     def __init__(self, keep, make_copy):
         self.path = os.path.join(keep, 'reached.json')
         tree = hash_of('bpf/*', 'user/*/*', 'tests/support/*', 'tools/common.mk')
+        self.text = {path: self.lines_of(path) for path in glob.glob('bpf/*.h', root_dir=TOP) +
+                     glob.glob('user/*/*.[ch]', root_dir=TOP)}
         kept = {'tree': tree, 'by': {}, 'code': {}}
         if os.path.exists(self.path):
             with open(self.path) as file:
                 before = json.load(file)
-            kept = before if before['tree'] == tree else kept
+            kept = before if before['tree'] == tree else self.moved(before, kept)
         self.by, self.code_lines = kept['by'], kept['code']
         names = [os.path.basename(path).split('.')[0] for kind in ('unit/unit_*.c', 'prog/prog_*.c', 'prog/prog_*.sh',
                  'cli/cli_*.sh', 'net/net_*.sh') for path in glob.glob(f'{TOP}/tests/{kind}')]
@@ -364,6 +387,35 @@ class Reached:
         self.code = {(path, line) for path, lines in self.code_lines.items() for line in lines}
         self.known = {test: {path: len(lines) for path, lines in places.items()}
                       for each in self.by.values() for test, places in each['places'].items()}
+
+    @staticmethod
+    def lines_of(path):
+        with open(os.path.join(TOP, path)) as file:
+            return file.read().split('\n')
+
+    def moved(self, before, kept):
+        """What was measured before a few lines changed: a new line is reached by whoever reaches the one above it."""
+        now, new, lines = {}, 0, 0
+        for path, text in self.text.items():
+            was = before.get('text', {}).get(path, [])
+            now[path], above = {}, None
+            steps = difflib.SequenceMatcher(None, was, text, autojunk=False).get_opcodes() if was != text else \
+                [('equal', 0, len(was), 0, len(text))]
+            for what, i1, _, j1, j2 in steps:
+                for j in range(j1, j2):
+                    above = i1 + j - j1 + 1 if what == 'equal' else above
+                    now[path].setdefault(above, []).append(j + 1)
+                    new += what != 'equal'
+            lines += len(text)
+        if new > lines / 20:
+            return kept
+
+        def at(numbers):
+            return {path: sorted(number for old in olds for number in now[path].get(old, ()))
+                    for path, olds in numbers.items() if path in now}
+        for each in before['by'].values():
+            each['places'] = {test: at(places) for test, places in each['places'].items()}
+        return {'tree': kept['tree'], 'by': before['by'], 'code': at(before['code'])}
 
     def measure(self, copy, names, hashes, tree):
         code = {path: set(lines) for path, lines in self.code_lines.items()}
@@ -435,7 +487,7 @@ class Reached:
                 done.result()
         self.code_lines = {path: sorted(numbers) for path, numbers in code.items()}
         with open(self.path + '.tmp', 'w') as file:
-            json.dump({'tree': tree, 'by': self.by, 'code': self.code_lines}, file)
+            json.dump({'tree': tree, 'by': self.by, 'code': self.code_lines, 'text': self.text}, file)
         os.rename(self.path + '.tmp', self.path)
 
     def tests(self, mutant):
@@ -460,6 +512,12 @@ class Reached:
             return self.seconds[test] / max(part, 0.05) ** 2 / (4 if test.split(' ')[0] in SCRIPTS[room].split() else 1)
         return sorted(found, key=lambda test: (not test.startswith('unit_'), cost(test)))
 
+    def in_full(self, mutant):
+        """Those of FULL that know the file: first who reaches the line, by itself or by what fails there."""
+        line = (mutant.path, mutant.line())
+        found = [test for test, files in self.known.items() if test.split(' ')[0] in FULL and mutant.path in files]
+        return sorted(found, key=lambda test: (line not in self.places[test], -self.known[test][mutant.path], test))
+
     def unreached(self):
         everything = set().union(*self.places.values())
         for path, line in sorted(self.code - everything):
@@ -470,9 +528,9 @@ class Reached:
 
 
 class Run:
-    def __init__(self, copies, sound, rooms, known, reached, bound):
+    def __init__(self, copies, sound, rooms, known, reached, bound, full):
         self.copies, self.sound, self.rooms, self.known = copies, sound, rooms, known
-        self.reached, self.bound = reached, bound
+        self.reached, self.bound, self.full = reached, bound, full
         self.lock = threading.Lock()
         self.passes = {}
 
@@ -490,14 +548,26 @@ class Run:
         for thread in threads:
             thread.join()
 
-    def is_sound(self, test, seconds):
+    def is_sound(self, test, seconds, more):
         """Does it pass with the code as it is?"""
-        if test not in self.passes:
-            failed = self.sound.try_test(test, seconds)
-            self.passes[test] = not failed
+        key = test, bool(more)
+        if key not in self.passes:
+            failed = self.sound.try_test(test, seconds, more)
+            self.passes[key] = not failed
             if failed:
                 print(f'Of the code as it is, {test} fails, and is left out: {failed}', flush=True)
-        return self.passes[test]
+        return self.passes[key]
+
+    def notices(self, copy, test, seconds, more):
+        """How; or None."""
+        if not self.passes.get((test, bool(more)), True):
+            return None
+        failed = copy.try_test(test, seconds, more)
+        # What fails now and then is no notice.
+        if failed and self.is_sound(test, seconds, more) and \
+           (test.startswith('unit_') or copy.try_test(test, seconds, more)):
+            return f'{test}: {failed}'
+        return None
 
     def judge(self, copy, mutant):
         """'not compiled', 'the same', None: survived; or who noticed; and what was tried."""
@@ -516,20 +586,27 @@ class Run:
                 if not copy.make('tests', programs or ['none']):
                     return 'not compiled', ''
                 for test in batch:
-                    if test in programs and copy.built(test) == copy.program[test] or not self.passes.get(test, True):
+                    if test in programs and copy.built(test) == copy.program[test]:
                         continue
                     if spent > self.bound:
-                        return None, f'{tests.index(test)} of {len(tests)} tests'
+                        return self.judge_in_full(copy, mutant, f'{tests.index(test)} of {len(tests)} tests')
                     took = self.reached.seconds[test]
                     spent += took
-                    failed = copy.try_test(test, 15 + 5 * took)
-                    # What fails now and then is no notice.
-                    if failed and self.is_sound(test, 15 + 5 * took) and \
-                       (test in units or copy.try_test(test, 15 + 5 * took)):
-                        return f'{test}: {failed}', ''
-            return None, f'all {len(tests)} tests that reach it' if tests else 'no test reaches it'
+                    how = self.notices(copy, test, 15 + 5 * took, {})
+                    if how:
+                        return how, ''
+            return self.judge_in_full(copy, mutant, f'all {len(tests)} tests that reach it' if tests else
+                                      'no test reaches it')
         finally:
             copy.write(mutant.path, mutant.text)  # the next make compiles it again
+
+    def judge_in_full(self, copy, mutant, tried):
+        tests = self.reached.in_full(mutant)[:self.full]
+        for test in tests:
+            how = self.notices(copy, test, FULL_SECONDS, FULL[test.split(' ')[0]])
+            if how:
+                return f'in full, {how}', ''
+        return None, f'{tried}, and in full: {", ".join(tests) or "none"}'
 
     def seed(self, seed, count, only):
         mutants, survivors, noticed, skipped = drawn(seed, self.rooms), [], [], []
@@ -543,7 +620,7 @@ class Run:
                 if only and number not in only:
                     continue
                 begun = time.monotonic()
-                result, tried = ('equivalent', '') if mutant.key() in self.known else self.judge(copy, mutant)
+                result, tried = ('equivalent', '') if is_equivalent(mutant, self.known) else self.judge(copy, mutant)
                 with self.lock:
                     if result is None:
                         survivors.append((number, mutant))
@@ -586,6 +663,7 @@ def main():
     parser.add_argument('-a', action='append', choices=SCRIPTS)
     parser.add_argument('-i', type=int, action='append')
     parser.add_argument('-b', type=float, default=300)
+    parser.add_argument('-l', type=int, default=6)
     parser.add_argument('-u', action='store_true')
     parser.add_argument('-o', default=os.path.join(TOP, 'build/mutants'))
     options = parser.parse_args()
@@ -596,7 +674,7 @@ def main():
     rooms = rooms_of(options.a or SCRIPTS)
     known = equivalents()
     there = {mutant.key() for kinds in rooms.values() for mutants in kinds.values() for mutant in mutants}
-    for path, function, before, _ in [] if options.a else sorted(known - there):
+    for path, function, before, _ in [] if options.a else sorted(each for each in known - there if each[0] != '*'):
         print(f'{EQUIVALENT}: no such line any more: {path} {function}: {before}')
     os.makedirs(options.o, exist_ok=True)
     trees = os.environ['XDP_MUTANTS_IN']
@@ -608,7 +686,7 @@ def main():
         return 0
     sound = Copy(f'{trees}/0')
     copies = [Copy(f'{trees}/{number}', like=sound) for number in range(1, WORKERS + 1)]
-    run = Run(copies, sound, rooms, known, reached, options.b)
+    run = Run(copies, sound, rooms, known, reached, options.b, options.l)
     print(f'{len(reached.seconds)} tests, {sum(reached.seconds.values()):.0f} s', flush=True)
 
     results = []
