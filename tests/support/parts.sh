@@ -48,14 +48,19 @@ closed_pin_removed() {
 closed_pin_replaced() {
 	local pin=$bpffs/${1:-$(a_pin)}
 
-	bpftool map create "$bpffs/foreign" type hash key 4 value "$((4 << RANDOM % 8))" entries 9 name foreign &&
-		mv -f "$bpffs/foreign" "$pin"
+	bpftool map create "$bpffs/foreign" type hash key 4 value "$((4 << RANDOM % 8))" entries 9 name foreign || return
+	if ! mv -f "$bpffs/foreign" "$pin"; then # its directory is gone
+		rm -f "$bpffs/foreign"
+		return 1
+	fi
 }
 
 closed_pin_a_directory() {
 	local pin=$bpffs/${1:-$(a_pin)}
 
-	mkdir "$bpffs/directory" && rm -f "$pin" && mv -T "$bpffs/directory" "$pin"
+	mkdir "$bpffs/directory" && rm -f "$pin" && mv -T "$bpffs/directory" "$pin" && return
+	rmdir "$bpffs/directory"
+	return 1
 }
 
 closed_pin_within_a_directory() {

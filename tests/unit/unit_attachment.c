@@ -41,7 +41,7 @@ static void there_and_back(void)
 		attachment_path(&context, path, &at);
 		snprintf(wanted, sizeof(wanted), "%s/%s/%s", context.bpffs, PIN_LINKS, known[i].file);
 		CHECK(!strcmp(path, wanted), "%s: %s, not %s", known[i].as, path, wanted);
-		memset(&back, 0xff, sizeof(back));
+		memset(&back, 1, sizeof(back)); /* true, of a bool */
 		CHECK(attachment_of_pin(known[i].file, &back) && !strcmp(back.as, known[i].as) &&
 			      !strcmp(back.name, known[i].as) && back.set_aside == known[i].set_aside &&
 			      back.shared == known[i].shared && !back.gone && !back.moved && !back.ifindex &&
