@@ -41,12 +41,12 @@ kinds() {
 # What the service did is told apart from what was typed.
 by_themselves() {
 	bloom add 45.0.0.2
-	expect 2 "$XDP_BLOOM" add 45.0.0.0/7
+	expect 2 "$XDP_BLOOM" add 44.0.0.0/7
 	bloom add 45.0.0.1 --ttl 1s
 	wait_until "the end of the second ban" gives 1 length bans
 	bloom rotate
 	is "$(events | jq -rc '.[:2]')" '["add","add 45.0.0.2"]
-["guard","add 45.0.0.0/7: add: 44.0.0.0/7 is very wide; --force bans it; nothing was changed"]
+["guard","add 44.0.0.0/7: add: 44.0.0.0/7 is very wide; --force bans it; nothing was changed"]
 ["add","add 45.0.0.1 --ttl 1s"]
 ["expired","the ban of 45.0.0.1"]
 ["rotate","rotate"]' "the events"
