@@ -114,14 +114,37 @@ shortens() {
 	verdicts 45.0.0.4=pass 45.0.0.1=drop
 	bloom add 45.0.0.3 --ttl 3h
 	[ ! -s err ] || fail "said, of a ban that became longer: $(cat err)"
-	bloom add 45.0.0.1 --ttl 10m
+	bloom add 45.0.0.1 --ttl 10m --replace
 	one_line "45.0.0.1 was banned without end; now it ends at 20"
 	is "$(get '.[0].expires|type' bans)" string "the end of what was added again"
-	bloom add 45.0.0.{3,2,1} --ttl 1h
+	bloom add 45.0.0.{3,2,1} --ttl 1h --replace
 	one_line "45.0.0.3 was banned until 20"
 	one_line ", and so do 1 others that were banned longer"
 	bloom add 45.0.0.2
-	is "$(get '.shortened' add 45.0.0.2 --ttl 1m)" '[{"prefix":"45.0.0.2","expired":null}]' "what ends sooner, as JSON"
+	is "$(get '.shortened' add 45.0.0.2 --ttl 1m --replace)" '[{"prefix":"45.0.0.2","expired":null}]' "what ends sooner, as JSON"
+}
+
+# Who bans again knows seldom what there is: neither an end nor a reason is lost.
+keeps_what_there_is() {
+	bloom add 45.0.0.1 --reason 'never again'
+	bloom add 45.0.0.2 --ttl 2h --reason spam
+	bloom add 45.0.0.3 --ttl 1m
+	bloom add 45.0.0.1 --ttl 10m
+	one_line "45.0.0.1 is banned without end already: that end stays; --replace shortens it"
+	is "$(get '.[0]|[.expires,.reason]' bans)" '[null,"never again"]' "the ban that lasts longer"
+	is "$(get '[.added,.renewed,.kept,(.kept_ends[]|.prefix),(.kept_reasons[]|.prefix,.reason),.shortened]' \
+		add 45.0.0.{1..4} --ttl 1h --reason jail)" \
+		'[1,1,2,"45.0.0.1","45.0.0.2","45.0.0.1","never again","45.0.0.2","spam",[]]' "what is kept"
+	is "$(get '[.[]|.reason]' bans)" '["never again","spam","jail","jail"]' "the reasons"
+	is "$(get '[.[1,2]|.seconds_left/1000|round]' bans)" '[7,4]' "what is left of them"
+	bloom add 45.0.0.{1,2} --ttl 3h --reason other
+	grep -q "45.0.0.1 is banned for 'never again' already: that reason stays, and so do those of 1 others" err ||
+		fail "it says: $(cat err)"
+	is "$(get '[.[1]|.reason,(.seconds_left/1000|round)]' bans)" '["spam",11]' "a longer time and the reason"
+	is "$(get '[.kept,.renewed]' add 45.0.0.1 --force)" '[0,1]' "what --force does once more"
+	bloom add 45.0.0.1 --ttl 1h --reason other --replace
+	is "$(get '.[0]|[.reason,(.seconds_left/1000|round)]' bans)" '["other",4]' "what was told otherwise"
+	verdicts 45.0.0.1=drop 45.0.0.4=drop
 }
 
 says_what_still_bans() {
@@ -451,7 +474,7 @@ within() {
 	verdicts 2002:c000:207::9=drop 192.0.2.7=drop 2002:c000:208::9=pass
 }
 
-run_cases in_place survives_a_reboot says_the_same_in_json host_bits ends_in_time shortens says_what_still_bans says_what_is_allowed guard_rails everything \
+run_cases in_place survives_a_reboot says_the_same_in_json host_bits ends_in_time shortens keeps_what_there_is says_what_still_bans says_what_is_allowed guard_rails everything \
 	"all_and_one 0.0.0.0/0 45.0.0.1 45.0.0.2" "all_and_one ::/0 2a00::1 2a00::2" \
 	side_by_side thousands exceptions full_of_lists heals older_state counted \
 	mapped within under_traffic

@@ -14,26 +14,61 @@
 #include "kernel/ask.h"
 #include "state/kept_image.h"
 
-/* -EEXIST: the ban that is there stays. One that will end sooner than before is noted. */
-static int keep(struct state *state, const struct ban_options *o, const struct ban *ban, struct banned *n)
+static bool ends_later(const struct ban *a, const struct ban *b)
+{
+	return b->expires && (!a->expires || a->expires > b->expires);
+}
+
+static int note_one(struct ban **list, size_t *n, const struct ban *ban)
+{
+	if (!GROW(*list, *n))
+		return -ENOMEM;
+	(*list)[(*n)++] = *ban;
+	return 0;
+}
+
+/* Who bans again knows seldom what there is already: neither its end nor its reason is lost in silence. */
+static int merge(const struct ban_options *o, const struct ban *old, struct ban *ban, struct banned *n)
+{
+	bool longer = ends_later(old, ban), other = old->reason[0] && strcmp(old->reason, ban->reason) != 0;
+	int err = 0;
+
+	if (longer)
+		err = note_one(&n->longer, &n->longer_n, old);
+	if (!err && other && o->reason)
+		err = note_one(&n->reasons, &n->reasons_n, old);
+	if (longer)
+		ban->expires = old->expires;
+	if (other)
+		memcpy(ban->reason, old->reason, sizeof(ban->reason));
+	if (!err && !o->force && ban->expires == old->expires && !strcmp(ban->reason, old->reason))
+		err = -EEXIST;
+	return err;
+}
+
+/* There is a ban of that prefix. -EEXIST: it stays as it is; 0: it becomes *ban. */
+static int meet(struct state *state, const struct ban_options *o, struct ban *ban, struct banned *n)
 {
 	struct ban old;
-	int err;
+	int err = state_ban_get(state, ban->first, ban->length, &old);
 
-	if (!ban->expires && !o->keep_longer)
-		return 0;
-	err = state_ban_get(state, ban->first, ban->length, &old);
 	if (err || !ban_in_force(&old, ban->added))
-		return err_is(err, ENOENT) ? 0 : err;
-	if (old.expires && (!ban->expires || old.expires <= ban->expires))
-		return 0;
+		return err;
 	if (o->keep_longer)
-		return -EEXIST;
-	if (!GROW(n->shortened, n->shortened_n))
-		return -ENOMEM;
-	n->shortened[n->shortened_n++] = old;
+		return ends_later(&old, ban) || (!old.expires && !ban->expires) ? -EEXIST : 0;
+	if (!o->replace)
+		return merge(o, &old, ban, n);
+	if (!ends_later(&old, ban))
+		return 0;
 	n->ends = ban->expires;
-	return 0;
+	return note_one(&n->shortened, &n->shortened_n, &old);
+}
+
+void banned_free(struct banned *n)
+{
+	free(n->shortened);
+	free(n->longer);
+	free(n->reasons);
 }
 
 /* Each has a row of its own, and a line in the log when it goes back. */
@@ -61,31 +96,35 @@ static int confirm_bans(struct change *change, const struct prefixes *p, long se
 
 int ban_add(struct change *change, const struct ban_options *o, const struct prefixes *p, struct banned *n)
 {
-	struct ban ban = { .added = time(NULL) };
-	bool renewed;
+	struct ban asked = { .added = time(NULL) };
+	bool fresh, renewed;
 	int err = image_kept(change->state) ? because(-EBUSY, "an image is in force, and takes no bans beside it:"
 							      " 'xdp-bloom flush' ends it")
 					    : 0;
 
 	err = err ?: confirm_bans(change, p, (long)o->confirm.value);
-	ban.expires = o->ttl.given ? ban.added + (int64_t)o->ttl.value : 0;
-	snprintf(ban.reason, sizeof(ban.reason), "%s", o->reason ? o->reason : "");
-	clean_text(ban.reason);
+	asked.expires = o->ttl.given ? asked.added + (int64_t)o->ttl.value : 0;
+	snprintf(asked.reason, sizeof(asked.reason), "%s", o->reason ? o->reason : "");
+	clean_text(asked.reason);
 	for (size_t i = 0; i < p->n && !err; i++) {
+		struct ban ban = asked;
+
 		ban.first = p->at[i].first;
 		ban.length = p->at[i].length;
-		err = (o->force ? 0 : guard_prefix(ban.first, ban.length)) ?: keep(change->state, o, &ban, n);
+		err = (o->force ? 0 : guard_prefix(ban.first, ban.length))
+			      ?: state_ban_new(change->state, &ban, &fresh);
+		if (!err && !fresh)
+			err = meet(change->state, o, &ban, n) ?: state_ban_put(change->state, &ban, &renewed);
 		if (err_is(err, EEXIST)) {
 			n->kept++;
 			err = 0;
 			continue;
 		}
 		err = err ?:
-		      state_ban_put(change->state, &ban, &renewed) ?:
 		      change_touch(change, ban.first, ban.length) ?:
 		      (o->force ? change_force_prefix(change, ban.first, ban.length) : 0);
 		if (!err)
-			++*(renewed ? &n->renewed : &n->added);
+			++*(fresh ? &n->added : &n->renewed);
 	}
 	return err;
 }

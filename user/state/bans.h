@@ -27,6 +27,8 @@ static inline bool ban_in_force(const struct ban *ban, int64_t now)
 	return !ban->expires || ban->expires > now;
 }
 
+/* Adds it, unless there is one of that prefix: *added says which. */
+int state_ban_new(struct state *state, const struct ban *ban, bool *added);
 /* Adds it, or renews its time and reason: *renewed says which. */
 int state_ban_put(struct state *state, const struct ban *ban, bool *renewed);
 /* The ban of exactly this prefix; -ENOENT where there is none. */
@@ -42,6 +44,8 @@ int state_bans_set(struct state *state, int64_t now, const struct ranges *within
 
 /* Takes out the bans that have run out by then, and returns them; free() the array. */
 int state_bans_expire(struct state *state, int64_t now, struct ban **bans, size_t *n);
+/* How many are in force. */
+int state_bans_count(struct state *state, int64_t now, uint64_t *n);
 /* When the next one runs out, or 0. */
 int64_t state_bans_next(struct state *state);
 int state_bans_clear(struct state *state);

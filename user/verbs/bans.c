@@ -15,26 +15,48 @@ const struct option_spec add_options[] = {
 	  .wants = "a time such as 90s, 10m or 2d" },
 	{ "reason", .type = OPTION_TEXT, AT(ban_options, reason), .value = "TEXT", .does = "why; bans and test show it",
 	  .most = BAN_REASON_MAX - 1 },
-	{ "keep-longer", AT(ban_options, keep_longer), .does = "a ban that ends later stays" },
+	{ "keep-longer", AT(ban_options, keep_longer), .does = "a ban that ends later stays as it is, without a word" },
+	{ "replace", AT(ban_options, replace), .does = "time and reason are these, whatever they were" },
 	{ "mask", AT(ban_options, mask), .does = "8.8.8.8/8 means 8.0.0.0/8; refused otherwise" },
 	CONFIRM_OPTION(ban_options),
 	FORCE_OPTION(ban_options),
 	OPTIONS_END(struct ban_options),
 };
 
-static json_t *shortened_json(const struct banned *n)
+/* `end`: what their ends are called; NULL: their reasons are meant. */
+static json_t *met_json(const struct ban *bans, size_t n, const char *end)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < n->shortened_n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		char text[PREFIX_TEXT_MAX], until[UTC_TEXT_MAX];
-		const struct ban *was = &n->shortened[i];
 
-		json_array_append_new(array, json_pack("{s:s, s:s?}", "prefix",
-						       prefix_text(text, was->first, (int)was->length), "expired",
-						       was->expires ? utc_text(until, was->expires) : NULL));
+		prefix_text(text, bans[i].first, (int)bans[i].length);
+		json_array_append_new(array, end ? json_pack("{s:s, s:s?}", "prefix", text, end,
+							     bans[i].expires ? utc_text(until, bans[i].expires) : NULL)
+						 : json_pack("{s:s, s:o}", "prefix", text, "reason",
+							     out_text(bans[i].reason)));
 	}
 	return array;
+}
+
+static void say_kept(const struct banned *n)
+{
+	char text[PREFIX_TEXT_MAX], until[UTC_TEXT_MAX], others[64] = "";
+
+	if (n->longer_n > 1)
+		snprintf(others, sizeof(others), ", and so do those of %zu others", n->longer_n - 1);
+	if (n->longer_n)
+		warn("%s is banned %s%s already: that end stays%s; --replace shortens it",
+		     prefix_text(text, n->longer->first, (int)n->longer->length),
+		     n->longer->expires ? "until " : "without end",
+		     n->longer->expires ? utc_text(until, n->longer->expires) : "", others);
+	others[0] = '\0';
+	if (n->reasons_n > 1)
+		snprintf(others, sizeof(others), ", and so do those of %zu others", n->reasons_n - 1);
+	if (n->reasons_n)
+		warn("%s is banned for '%s' already: that reason stays%s; --replace puts yours there",
+		     prefix_text(text, n->reasons->first, (int)n->reasons->length), n->reasons->reason, others);
 }
 
 static void say_shortened(const struct banned *n)
@@ -113,22 +135,26 @@ int verb_add(const struct call *call)
 		err = change_commit(change, o->confirm.given ? &anew : NULL);
 	if (!err && (json || !quiet) && say_allowed(change, &prefixes, allowed))
 		warn("cannot tell which of these prefixes an allow list exempts");
-	if (!err)
+	if (!err) {
 		say_shortened(&n);
+		say_kept(&n);
+	}
 	change_end(change);
 	prefixes_free(&prefixes);
 	if (err)
 		err = fail("add: %s; nothing was changed", reason(err));
 	else if (json)
-		err = out_json(call->context,
-			       json_pack("{s:I, s:I, s:I, s:I, s:o, s:O}", "generation",
-					 (json_int_t)kernel_live_generation(call->context), "added",
-					 (json_int_t)n.added, "renewed", (json_int_t)n.renewed, "kept",
-					 (json_int_t)n.kept, "shortened", shortened_json(&n), "allowed", allowed));
+		err = out_json(call->context, json_pack("{s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:O}", "generation",
+							(json_int_t)kernel_live_generation(call->context), "added",
+							(json_int_t)n.added, "renewed", (json_int_t)n.renewed, "kept",
+							(json_int_t)n.kept, "shortened",
+							met_json(n.shortened, n.shortened_n, "expired"), "kept_ends",
+							met_json(n.longer, n.longer_n, "expires"), "kept_reasons",
+							met_json(n.reasons, n.reasons_n, NULL), "allowed", allowed));
 	else if (o->confirm.given)
 		err = out_confirm(call->context, "add", &o->confirm);
 	json_decref(allowed);
-	free(n.shortened);
+	banned_free(&n);
 	return err;
 }
 
