@@ -39,6 +39,8 @@ refuses_own_addresses() {
 	echo 45.0.0.254 >gateway
 	echo 47.0.0.0/8 >ssh
 	refused "45.0.0.0/25 bans 45.0.0.1, an address of this machine" load own own
+	one_line "; it is 45.0.0.0/25 in list 'own', own:"
+	one_line "; 'xdp-bloom allow 45.0.0.1' first lets it through and the rest into force; --force bans it"
 	refused "45.0.0.254 bans 45.0.0.254, a gateway in use" load gateway gateway
 	SSH_CONNECTION='47.1.2.3 1 45.0.0.1 22' refused "47.0.0.0/8 bans 47.1.2.3, the peer of this SSH session" load ssh ssh
 	bloom allow 45.0.0.1
@@ -516,7 +518,52 @@ asks_before_it_guesses() {
 	bloom tune --exact on
 }
 
-run_cases one_kind wide_exceptions asks_before_it_guesses leaves_bogons_out hides_what_a_link_led_to refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists \
+later_than() {
+	[ "$(date -u +%FT%TZ)" != "$1" ]
+}
+
+# The version before stays in force; whoever looks sees that it is not the newest, since when and why.
+shows_what_was_refused() {
+	local since
+
+	echo 192.0.2.1 >list
+	bloom load drop list
+	is "$(get '.[0].refused' lists)" null "what is refused"
+	expect 2 "$XDP_BLOOM" load typo list --format nonsense
+	expect 2 "$XDP_BLOOM" load typo nosuch
+	[ ! -e state/failed ] || fail "a list that never was is remembered"
+	echo nonsense >list
+	expect 2 "$XDP_BLOOM" load drop list --dry-run
+	is "$(get '.[0].refused' lists)" null "what is refused after --dry-run"
+	expect 2 "$XDP_BLOOM" load drop list
+	since=$(get '.[0].refused.since' lists)
+	is "$(get '.[0].refused|[.why,.since==.last]' lists)" \
+		'["list:1: '"'nonsense'"': expected an address, a prefix, a range, or a line of another known format",true]' "why"
+	wait_until "the next second" later_than "$since"
+	expect 2 "$XDP_BLOOM" load drop nosuch
+	is "$(get '.[0].refused|[.why,.since]' lists)" '["nosuch: No such file or directory","'"$since"'"]' "since when"
+	bloom lists
+	grep -q "^drop  *its next version was refused, since $since: nosuch: No such file" out || fail "lists says: $(cat out)"
+	bloom metrics
+	grep -qx 'xdp_bloom_list_refused{list="drop",kind="ban"} 1' out || fail "metrics says: $(cat out)"
+	grep -q '^xdp_bloom_list_last_success_seconds{list="drop",kind="ban"} [0-9]' out || fail "no time of success"
+	expect 2 "$XDP_BLOOM" load later nosuch --if-changed
+	bloom lists
+	grep -q "^later  *never loaded, since .*: nosuch: No such file" out || fail "lists says: $(cat out)"
+	echo 192.0.2.2 >list
+	bloom load drop list --force
+	bloom load later list --if-changed
+	is "$(get '[.[].refused]' lists)" '[null,null]' "what is refused after a success"
+	[ ! -e state/failed ] || fail "something is left: $(ls state/failed)"
+	echo nonsense >list
+	expect 2 "$XDP_BLOOM" load drop list
+	expect 2 "$XDP_BLOOM" load later list
+	bloom unload drop
+	bloom flush
+	[ ! -e state/failed ] || fail "something is left after unload and flush: $(ls state/failed)"
+}
+
+run_cases shows_what_was_refused one_kind wide_exceptions asks_before_it_guesses leaves_bogons_out hides_what_a_link_led_to refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists \
 	refuses_slow_poison grants_no_more_than_was_asked dry_run_changes_nothing skips_damaged_lines shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed \
 	goes_back_late goes_back_by_its_own_clock goes_back_into_little_memory goes_back_without_a_build \
 	goes_back_at_the_second_try

@@ -13,6 +13,7 @@
 #define STATE_SAMPLES_SOCKET "samples.sock"
 #define STATE_HISTORY	     "history"
 #define STATE_EVENTS	     "events"
+#define STATE_FAILED	     "failed" /* a directory: lists by name */
 #define STATE_EVENTS_OLD     "events.1"
 #define STATE_IMAGE	     "image." /* and a number */
 #define STATE_WORKSHOP	     "recovering"

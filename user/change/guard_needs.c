@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "bpf/decide.h"
 #include "change/exceptions.h"
+#include "change/guard_culprit.h"
 #include "change/guard_rails.h"
 #include "change/own_addresses.h"
 #include "kernel/ask.h"
@@ -71,13 +72,19 @@ static void name(const struct asked *a, const struct own_address *own, char entr
 /* It is news that this is dropped. A guest is not worth a hole that stays. */
 static int judge(const struct asked *a, const struct own_address *own)
 {
-	char entry[PREFIX_TEXT_MAX], host[PREFIX_TEXT_MAX], what[OWN_TEXT_MAX];
+	char entry[PREFIX_TEXT_MAX], host[PREFIX_TEXT_MAX], what[OWN_TEXT_MAX], culprit[CULPRIT_TEXT_MAX];
 	const char *who = a->who ?: entry;
 
 	name(a, own, entry, host);
 	own_text(what, own);
-	if (!a->guard->spare)
+	if (!a->guard->spare && a->guard->fixed)
 		return guard_because("%s bans %s, %s; --force bans it", who, host, what);
+	if (!a->guard->spare) {
+		culprit_text(culprit, a->guard, a->state, own->addr);
+		return guard_because("%s bans %s, %s%s%s; 'xdp-bloom allow %s' first lets it through and the rest into"
+				     " force; --force bans it",
+				     who, host, what, culprit[0] ? "; " : "", culprit, host);
+	}
 	if (a->guard->fixed || own->guest) {
 		if (!a->guard->told)
 			warn("%s bans %s, %s", who, host, what);

@@ -25,6 +25,8 @@ struct guard {
 	bool spare;	      /* what would be refused becomes an exception instead */
 	bool spared;	      /* something has become one: settle the sets again */
 	bool told;
+	const char *list; /* is being loaded from `text`, a descriptor, of which the state has nothing yet */
+	int text;
 	bool fixed; /* an image: there is nothing that could be taken out */
 };
 

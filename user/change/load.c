@@ -16,6 +16,7 @@
 #include "base/stdin.h"
 #include "change/revert_timer.h"
 #include "state/bans.h"
+#include "state/failed.h"
 #include "state/sources.h"
 
 static const char *name_fault(const char *name)
@@ -251,6 +252,8 @@ static int put(struct load *l)
 	const struct load_options *o = l->options;
 	struct apply_options options = { .dry_run = o->dry_run, .before_commit = put_text, .arg = l };
 
+	l->change->guard.list = l->name;
+	l->change->guard.text = l->text;
 	return (o->force || o->ban_own ? change_force(l->change, &l->out->set) : 0) ?:
 	       change_pending(l->change, PENDING_LIST, l->name, o->dry_run ? 0 : (long)o->confirm.value) ?:
 	       state_list_put(l->change->state, &l->out->list, &l->out->set) ?:
@@ -314,8 +317,35 @@ static int load(struct load *l)
 		warn("%s; left out", l->out->read.bad_text[i]);
 	if (!err)
 		reader_warn_masked(&l->out->read);
+	if (l->change)
+		l->change->guard.list =
+			NULL; /* in a batch the change goes on, and from now on the state has the text */
 	change_end(l->change);
 	return err;
+}
+
+static bool is_known(const struct load *l)
+{
+	struct list_info list;
+	struct state *state = NULL;
+	bool known = !state_open(&state, l->context, false) && !state_list_get(state, l->name, &list);
+
+	state_close(state);
+	return known;
+}
+
+/*
+ * Shown until it succeeds. A name that is no list's yet is a slip of the hand, but for the service's; a file that is
+ * being written comes again.
+ */
+static void outcome(const struct load *l, int err)
+{
+	if (l->context->check || l->options->dry_run || err_is(err, EBUSY))
+		return;
+	if (!err || err_is(err, EALREADY))
+		list_succeeded(l->context, l->name);
+	else if (l->options->if_changed || is_known(l))
+		list_failed(l->context, l->name, reason(err));
 }
 
 int load_list(struct context *context, const struct load_options *options, const char *name, const char *path,
@@ -337,6 +367,7 @@ int load_list(struct context *context, const struct load_options *options, const
 	if (!err && !strcmp(path, "-"))
 		err = standard_input(context);
 	err = err ?: load(&l);
+	outcome(&l, err);
 	packer_free(l.packer);
 	close_fd(l.text);
 	ranges_free(&l.before);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "observe/metrics.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 #include "observe/tallies.h"
 #include "observe/in_force.h"
 #include "state/bans.h"
+#include "state/failed.h"
 
 static void head(FILE *out, const char *name, const char *type, const char *help)
 {
@@ -67,19 +69,31 @@ static void list_lines(FILE *out, const struct tallies *c, bool bytes)
 	}
 }
 
-static void list_gauges(FILE *out, const struct tallies *c)
+static uint64_t loaded_at(const struct list_info *list)
+{
+	struct tm utc = { 0 };
+
+	return strptime(list->loaded, "%Y-%m-%dT%H:%M:%SZ", &utc) ? (uint64_t)timegm(&utc) : 0;
+}
+
+static void list_gauges(FILE *out, const struct tallies *c, const struct list_failure *failed, size_t failed_n)
 {
 	head(out, "list_prefixes", "gauge", "Entries of a list, as prefixes.");
 	for (size_t i = 0; i < c->lists_n; i++)
 		list_line(out, "list_prefixes", &c->lists[i], c->lists[i].prefixes);
 	/* For an alert on a feed that has not come for days. */
 	head(out, "list_loaded_timestamp_seconds", "gauge", "When a list was last loaded.");
-	for (size_t i = 0; i < c->lists_n; i++) {
-		struct tm utc = { 0 };
-
-		if (strptime(c->lists[i].loaded, "%Y-%m-%dT%H:%M:%SZ", &utc))
-			list_line(out, "list_loaded_timestamp_seconds", &c->lists[i], (uint64_t)timegm(&utc));
-	}
+	for (size_t i = 0; i < c->lists_n; i++)
+		if (loaded_at(&c->lists[i]))
+			list_line(out, "list_loaded_timestamp_seconds", &c->lists[i], loaded_at(&c->lists[i]));
+	head(out, "list_last_success_seconds", "gauge", "When a version of a list was last taken.");
+	for (size_t i = 0; i < c->lists_n; i++)
+		if (loaded_at(&c->lists[i]))
+			list_line(out, "list_last_success_seconds", &c->lists[i], loaded_at(&c->lists[i]));
+	head(out, "list_refused", "gauge", "Whether the next version of a list was refused, or cannot be read.");
+	for (size_t i = 0; i < c->lists_n; i++)
+		list_line(out, "list_refused", &c->lists[i],
+			  list_failure_of(failed, failed_n, c->lists[i].name) != NULL);
 }
 
 static void gauge(FILE *out, const char *name, const char *help, double number)
@@ -117,10 +131,13 @@ int metrics_write(const struct context *context, FILE *out)
 {
 	static struct tallies tallies;
 	struct inforce inforce;
+	struct list_failure *failed;
+	size_t failed_n;
 	int err = tallies_take(context, &tallies);
 
 	if (err)
 		return err;
+	list_failures(context, &failed, &failed_n);
 	err = inforce_take(context, &inforce);
 	if (!err) {
 		head(out, "build_info", "gauge", "The version of xdp-bloom.");
@@ -129,9 +146,10 @@ int metrics_write(const struct context *context, FILE *out)
 			port_lines(out, &tallies, bytes);
 		for (int bytes = 0; bytes < 2; bytes++)
 			list_lines(out, &tallies, bytes);
-		list_gauges(out, &tallies);
+		list_gauges(out, &tallies, failed, failed_n);
 		force_lines(out, &inforce);
 	}
+	free(failed);
 	tallies_free(&tallies);
 	return err;
 }

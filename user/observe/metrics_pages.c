@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "kernel/live.h"
 #include "observe/metrics.h"
+#include "state/failed.h"
 
 /* How old an answer may be when there is a crowd. */
 #define ANSWER_MS 1000
@@ -16,7 +17,9 @@
 static void health(const struct metrics_pages *s, struct web_page *page)
 {
 	struct generation live;
-	char text[sizeof(s->faults.text) + 128], when[UTC_TEXT_MAX];
+	struct list_failure *failed;
+	char text[sizeof(failed->why) + 256], when[UTC_TEXT_MAX];
+	size_t failed_n;
 
 	if (s->faults.now && !s->state_lost) {
 		snprintf(text, sizeof(text), "%s\n", s->faults.text);
@@ -25,6 +28,12 @@ static void health(const struct metrics_pages *s, struct web_page *page)
 		web_line(page, WEB_UNAVAILABLE, "no filter is in force, or it cannot be read\n");
 	} else if (s->state_lost) {
 		web_line(page, WEB_UNAVAILABLE, "the state is lost, or cannot be read\n");
+	} else if (list_failures(s->context, &failed, &failed_n), failed_n) {
+		/* What is in force filters: not a reason to take the machine out of service. */
+		snprintf(text, sizeof(text), "degraded\nlist '%s': refused since %s: %s\n", failed->list,
+			 utc_text(when, failed->since), failed->why);
+		web_line(page, WEB_OK, text);
+		free(failed);
 	} else {
 		snprintf(text, sizeof(text), "ok\nhealed %llu times, at last at %s: %s\n", s->faults.n,
 			 utc_text(when, s->faults.last), s->faults.text);

@@ -13,6 +13,7 @@
 #include "service/file_watch.h"
 #include "service/jobs.h"
 #include "base/log.h"
+#include "state/failed.h"
 #include "state/sources.h"
 #include "base/words.h"
 
@@ -228,7 +229,7 @@ static int load_again(const struct source *source, const struct config *config, 
 }
 
 /* Should its file be loaded now? `look`: even if no change was reported. */
-static bool is_due(struct followed *list, bool look)
+static bool is_due(const struct context *context, struct followed *list, bool look)
 {
 	struct source now = list->source;
 	bool reported = list->changed, denied;
@@ -243,6 +244,10 @@ static bool is_due(struct followed *list, bool look)
 	if (denied && !list->denied)
 		warn("list '%s': %s; its new versions are not loaded: put it elsewhere, or name it in the config file",
 		     list->source.list, reason(err));
+	if (denied)
+		list_failed(context, list->source.list, reason(err));
+	else if (list->denied)
+		list_succeeded(context, list->source.list);
 	list->denied = denied;
 	/* A file that is gone is no new version. */
 	if (err || !strcmp(now.stamp, list->source.stamp) || !strcmp(now.stamp, list->tried))
@@ -267,7 +272,7 @@ bool reload_turn(struct reload *r, const struct config *config, struct jobs *job
 	r->due = INT64_MAX;
 	follow_files(r, config, jobs); /* their paths may lead elsewhere now */
 	for (size_t i = 0; i < r->n; i++)
-		if (is_due(&r->lists[i], look) && load_again(&r->lists[i].source, config, jobs))
+		if (is_due(jobs->context, &r->lists[i], look) && load_again(&r->lists[i].source, config, jobs))
 			warn("list '%s': %s", r->lists[i].source.list, strerror(ENOMEM));
 	return again;
 }

@@ -148,3 +148,26 @@ bool events_next(struct events_tail *tail, char line[EVENT_LINE_MAX])
 	tail->at += end - line + 1;
 	return true;
 }
+
+bool events_last_refusal(const char *directory, char line[EVENT_LINE_MAX])
+{
+	static char text[8 * EVENT_LINE_MAX];
+	bool found = false;
+	struct stat is;
+	int fd = open_file(directory, &is);
+	ssize_t n = fd < 0 ? -1
+			   : pread(fd, text, sizeof(text) - 1,
+				   is.st_size > (off_t)sizeof(text) - 1 ? is.st_size - (off_t)sizeof(text) + 1 : 0);
+
+	close_fd(fd);
+	text[n > 0 ? n : 0] = '\0';
+	for (char *at = text, *end; (end = strchr(at, '\n')); at = end + 1) {
+		*end = '\0';
+		if (end - at >= EVENT_LINE_MAX ||
+		    (!strstr(at, "\"event\":\"refused\"") && !strstr(at, "\"event\":\"guard\"")))
+			continue;
+		memcpy(line, at, (size_t)(end - at) + 1);
+		found = true;
+	}
+	return found;
+}

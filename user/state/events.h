@@ -35,6 +35,9 @@ PRINTF(3, 4) void event(const struct context *context, struct event what, const 
 #define EVENT_MESSAGE_MAX 1024
 #define EVENT_LINE_MAX	  (4 * EVENT_MESSAGE_MAX)
 
+/* The last line of a command that was refused, as JSON: false where there is none among the latest. */
+bool events_last_refusal(const char *directory, char line[EVENT_LINE_MAX]);
+
 /* A position in the file, at first its end. */
 struct events_tail {
 	const char *directory;

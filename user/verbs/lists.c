@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* unload, lists, enforce, shadow */
+#include "base/clock.h"
 #include "change/apply.h"
 #include "change/change.h"
 #include "change/revert_timer.h"
 #include "change/guard_rails.h"
+#include "state/failed.h"
 #include "state/kept_image.h"
 #include "state/state.h"
 #include "verbs/verbs.h"
@@ -46,17 +48,45 @@ int verb_unload(const struct call *call)
 				change_zero(change, lists[i].label);
 	if (!err)
 		err = change_commit(change, &(struct apply_options){ 0 });
+	for (int i = 0; i < call->n && !err; i++)
+		list_succeeded(call->context, call->operands[i]);
 	free(lists);
 	change_end(change);
 	return err ? fail("%s; nothing was unloaded", reason(err)) : out_confirm(call->context, "unload", &o->confirm);
 }
 
+json_t *out_failure(const struct list_failure *f)
+{
+	char since[UTC_TEXT_MAX], last[UTC_TEXT_MAX];
+
+	if (!f)
+		return json_null();
+	return json_pack("{s:s, s:s, s:s, s:o}", "list", f->list, "since", utc_text(since, f->since), "last",
+			 utc_text(last, f->last), "why", out_text(f->why));
+}
+
+static void say_failure(const struct list_failure *f, const char *what)
+{
+	char since[UTC_TEXT_MAX];
+
+	out_line("%-20s %s, since %s: %s", f->list, what, utc_text(since, f->since), f->why);
+}
+
+static bool is_listed(const struct list_info *lists, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(lists[i].name, name))
+			return true;
+	return false;
+}
+
 int verb_lists(const struct call *call)
 {
+	struct list_failure *failed;
 	struct list_info *lists = NULL;
 	struct state *state = NULL;
 	json_t *array = NULL;
-	size_t n = 0;
+	size_t n = 0, failed_n;
 	int err = state_open(&state, call->context, false);
 
 	if (!err)
@@ -64,6 +94,7 @@ int verb_lists(const struct call *call)
 	state_close(state);
 	if (err)
 		return fail("%s", reason(err));
+	list_failures(call->context, &failed, &failed_n);
 	if (call->context->json)
 		array = json_array();
 	else if (n)
@@ -71,17 +102,24 @@ int verb_lists(const struct call *call)
 		       "SOURCE");
 	for (size_t i = 0; i < n; i++) {
 		const struct list_info *l = &lists[i];
+		const struct list_failure *failure = list_failure_of(failed, failed_n, l->name);
 		const char *kind = list_kind_names[l->kind];
 
 		if (call->context->json)
-			json_array_append_new(array,
-					      json_pack("{s:s, s:s, s:I, s:s, s:s, s:s}", "name", l->name, "kind", kind,
-							"prefixes", (json_int_t)l->prefixes, "addresses", l->addresses,
-							"source", l->source, "loaded", l->loaded));
+			json_array_append_new(array, json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:o}", "name", l->name,
+							       "kind", kind, "prefixes", (json_int_t)l->prefixes,
+							       "addresses", l->addresses, "source", l->source, "loaded",
+							       l->loaded, "refused", out_failure(failure)));
 		else
 			printf("%-20s %-6s %10llu %20s  %-20s  %s\n", l->name, kind, (unsigned long long)l->prefixes,
 			       l->addresses, l->loaded, l->source);
+		if (!call->context->json && failure)
+			say_failure(failure, "  its next version was refused");
 	}
+	for (size_t i = 0; i < failed_n && !call->context->json; i++)
+		if (!is_listed(lists, n, failed[i].list))
+			say_failure(&failed[i], "never loaded");
+	free(failed);
 	free(lists);
 	return call->context->json ? out_json(call->context, array) : out_end();
 }

@@ -3,6 +3,7 @@
 #include "change/apply.h"
 #include "change/change.h"
 #include "change/attach.h"
+#include "state/failed.h"
 #include "state/kept_image.h"
 #include "state/state.h"
 #include "state/bans.h"
@@ -24,14 +25,16 @@ int verb_rotate(const struct call *call)
 
 int verb_flush(const struct call *call)
 {
+	struct list_failure *failed = NULL;
 	struct list_info *lists = NULL;
 	struct change *change = NULL;
+	size_t n = 0, failed_n = 0;
 	uint64_t image = 0;
-	size_t n = 0;
 	int err = change_begin(&change, call->context);
 
 	if (!err)
 		err = state_lists(change->state, &lists, &n);
+	list_failures(call->context, &failed, &failed_n);
 	for (size_t i = 0; i < n && !err; i++)
 		err = state_list_drop(change->state, lists[i].name);
 	if (!err)
@@ -50,6 +53,9 @@ int verb_flush(const struct call *call)
 	if (!err)
 		err = change_commit(change, &(struct apply_options){ .discard_unknown = true });
 	free(lists);
+	for (size_t i = 0; i < failed_n && !err; i++)
+		list_succeeded(call->context, failed[i].list);
+	free(failed);
 	change_end(change);
 	return err ? fail("%s; nothing was flushed", reason(err)) : out_done(call->context);
 }

@@ -11,7 +11,7 @@
 #include "state/state.h"
 #include "verbs/verbs.h"
 
-static json_t *interfaces_json(const struct attachment *list, size_t n)
+json_t *out_interfaces(const struct attachment *list, size_t n)
 {
 	json_t *array = json_array();
 
@@ -51,30 +51,34 @@ static void warn_rate(const struct inforce *s)
 		     s->image[0] ? "make the image again with more --headroom" : "'xdp-bloom rotate' makes it bigger");
 }
 
-/*
- * What goes back unless it is confirmed, and not what a command that was cut short left to be taken back. Without a
- * state nothing does; of one that is damaged nobody knows.
- */
-static int waiting_take(const struct context *context, struct pending **pending, size_t *n)
+int waiting_of(struct state *state, struct pending **pending, size_t *n)
 {
-	struct state *state = NULL;
 	size_t all = 0;
-	int err = state_open(&state, context, false) ?: state_pending(state, pending, &all);
+	int err = state_pending(state, pending, &all);
 
 	*n = 0;
 	for (size_t i = 0; i < all && !err; i++)
 		if ((*pending)[i].deadline != PENDING_IN_PROGRESS)
 			(*pending)[(*n)++] = (*pending)[i];
+	return err;
+}
+
+/* Without a state nothing waits; of one that is damaged nobody knows. */
+static int waiting_take(const struct context *context, struct pending **pending, size_t *n)
+{
+	struct state *state = NULL;
+	int err = state_open(&state, context, false) ?: waiting_of(state, pending, n);
+
 	state_close(state);
 	return err_is(err, EUCLEAN) ? err : 0;
 }
 
-static double seconds_left(const struct pending *pending)
+double waiting_seconds(const struct pending *pending)
 {
 	return ceil((double)pending_left(pending, 0) / 1e9);
 }
 
-static json_t *waiting_json(const struct pending *pending, size_t n)
+json_t *out_waiting(const struct pending *pending, size_t n)
 {
 	json_t *array = json_array();
 	char text[UTC_TEXT_MAX];
@@ -91,7 +95,7 @@ static void waiting_text(const struct pending *pending, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		printf("%-11s %s: goes back in %.0f s unless you run: xdp-bloom confirm\n", i ? "" : "waiting",
-		       clean_copy(name, sizeof(name), pending[i].name), seconds_left(&pending[i]));
+		       clean_copy(name, sizeof(name), pending[i].name), waiting_seconds(&pending[i]));
 }
 
 static int show_json(const struct context *context, const struct inforce *s, const struct attachment *list, size_t n,
@@ -100,7 +104,7 @@ static int show_json(const struct context *context, const struct inforce *s, con
 	return out_json(context,
 			json_pack("{s:I, s:o, s:o, s:{s:I, s:I}, s:I, s:o, s:o, s:{s:s, s:i, s:f, s:f},"
 				  " s:{s:f, s:f, s:f, s:f, s:b}, s:{s:f, s:f}, s:o, s:o}",
-				  "generation", (json_int_t)s->g.number, "interfaces", interfaces_json(list, n),
+				  "generation", (json_int_t)s->g.number, "interfaces", out_interfaces(list, n),
 				  "stages", stages_json(&s->g), "keys", "ipv4", (json_int_t)s->g.keys4, "ipv6",
 				  (json_int_t)s->g.keys6, "banned24", (json_int_t)s->g.all24, "rungs", out_rungs(&s->g),
 				  "memory", out_memory(&s->bytes), "filter", "layout", layout_names[s->g.filter_layout],
@@ -169,7 +173,7 @@ int verb_show(const struct call *call)
 	if (err) {
 		status = fail("%s", reason(err));
 	} else {
-		status = call->context->json ? show_json(call->context, &s, list, n, waiting_json(pending, waiting))
+		status = call->context->json ? show_json(call->context, &s, list, n, out_waiting(pending, waiting))
 					     : show_text(&s, list, n, pending, waiting);
 		warn_rate(&s);
 	}

@@ -58,6 +58,7 @@ const struct verb verbs[] = {
 	{ "lists", .does = "what is loaded", .run = verb_lists },
 	{ "test", .operands = "ADDR...|-", .does = "would it be dropped, and why", .least = 1, .most = VERB_MANY,
 	  .asks = "which address? (- reads them from standard input)", .run = verb_test },
+	{ "status", .does = "one screen: is it on, is it sound, what does it do", .run = verb_status },
 	{ "show", .does = "interfaces, stages, sizes, memory", .run = verb_show },
 	{ "stats", .operands = "[--interval S [--count N]]", .does = "packets by verdict, stage, interface, list",
 	  .options = stats_options, .run = verb_stats },

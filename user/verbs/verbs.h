@@ -12,10 +12,14 @@
 #include "base/out.h"
 #include "base/verb.h"
 
+struct attachment;
 struct forecasts;
 struct generation;
 struct image;
+struct list_failure;
+struct pending;
 struct stage_bytes;
+struct state;
 
 /* In the order of the help. */
 extern const struct verb verbs[];
@@ -24,7 +28,8 @@ extern const struct verb verbs[];
 verb_fn verb_add, verb_allow, verb_attach, verb_bans, verb_batch, verb_compare, verb_confirm, verb_del, verb_detach,
 	verb_disallow, verb_enforce, verb_flush, verb_guards, verb_image, verb_lists, verb_load, verb_load_image,
 	verb_metrics, verb_plan, verb_replay, verb_report, verb_restore, verb_rotate, verb_run_service, verb_save, verb_set,
-	verb_shadow, verb_show, verb_state, verb_stats, verb_test, verb_top, verb_tune, verb_unload, verb_watch;
+	verb_shadow, verb_show, verb_state, verb_stats, verb_status, verb_test, verb_top, verb_tune, verb_unload,
+	verb_watch;
 extern const struct option_spec add_options[], attach_options[], capture_options[], compare_options[],
 	confirm_options[], del_options[], detach_options[], force_options[], guards_options[], image_options[],
 	load_image_options[], load_list_options[], plan_options[], replay_options[], report_options[], restore_options[],
@@ -78,6 +83,13 @@ int out_done(const struct context *context);
 int out_confirm(const struct context *context, const char *what, const struct number *confirm);
 
 json_t *out_rungs(const struct generation *g);
+/* Of a list whose last load was refused; NULL: null. */
+json_t *out_failure(const struct list_failure *failure);
+/* What goes back unless it is confirmed; not what a command that was cut short left to be taken back. */
+int waiting_of(struct state *state, struct pending **pending, size_t *n);
+double waiting_seconds(const struct pending *pending);
+json_t *out_waiting(const struct pending *pending, size_t n);
+json_t *out_interfaces(const struct attachment *list, size_t n);
 json_t *out_memory(const struct stage_bytes *bytes);
 
 /* On one line, or as JSON: the file, what the command did, what is in it. Returns the exit status. */

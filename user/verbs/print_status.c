@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* status on a screen, and as JSON */
+#include "base/clean_text.h"
+#include "base/clock.h"
+#include "sets/address.h"
+#include "verbs/status.h"
+#include "verbs/verbs.h"
+
+/* So many fit on a screen with all the rest. */
+#define LISTS_SHOWN 8
+
+static const char *const words[] = { "sound", "degraded", "not filtering" };
+
+/* "3 days", "7 min" */
+static const char *time_text(char buf[32], int64_t seconds)
+{
+	static const struct {
+		int64_t seconds;
+		const char *unit;
+	} units[] = { { 172800, "days" }, { 7200, "h" }, { 120, "min" }, { 0, "s" } };
+	static const int64_t sizes[] = { 86400, 3600, 60, 1 };
+	int i = 0;
+
+	while (seconds < units[i].seconds)
+		i++;
+	snprintf(buf, 32, "%lld %s", (long long)(seconds / sizes[i]), units[i].unit);
+	return buf;
+}
+
+static double loaded_seconds(const struct status *s)
+{
+	return (double)(clock_boot() - (int64_t)s->live.loaded) / 1e9;
+}
+
+static void interfaces_text(const struct status *s)
+{
+	char name[IF_NAMESIZE];
+	int n = 0;
+
+	printf("interfaces  ");
+	for (size_t i = 0; i < s->on_n; i++)
+		if (!s->on[i].gone)
+			printf("%s%s (%s%s%s)", n++ ? ", " : "", clean_copy(name, sizeof(name), s->on[i].name),
+			       attach_mode_names[s->on[i].mode], s->on[i].shared ? ", shared" : "",
+			       s->on[i].moved ? ", in another network namespace" : "");
+	puts(n ? "" : "none");
+}
+
+static void packets_text(const struct status *s)
+{
+	if (s->passed >= 0)
+		printf("packets     %.0f a second pass, %.0f a second are dropped\n", s->passed, s->dropped);
+	else if (s->counted)
+		printf("packets     %llu passed, %llu dropped in all%s\n",
+		       (unsigned long long)s->sums.verdict[PASSED].packets,
+		       (unsigned long long)s->sums.verdict[DROPPED].packets,
+		       s->service ? "" : "; a service (xdp-bloom run) counts them by the second");
+}
+
+static void lists_text(const struct status *s)
+{
+	char age[32];
+
+	if (!s->lists_n)
+		printf("lists       %s\n", s->known ? "none" : "not known");
+	for (size_t i = 0; i < s->lists_n && i < LISTS_SHOWN; i++) {
+		const struct list_info *l = &s->lists[i];
+		int64_t seconds = list_age(l, s->now);
+
+		printf("%-11s %-20s %-6s %10llu prefixes, loaded %s ago%s\n", i ? "" : "lists", l->name,
+		       list_kind_names[l->kind], (unsigned long long)l->prefixes,
+		       seconds < 0 ? "a time" : time_text(age, seconds),
+		       list_failure_of(s->failed, s->failed_n, l->name) ? ", NEXT VERSION REFUSED" : "");
+	}
+	if (s->lists_n > LISTS_SHOWN)
+		printf("            and %zu more: xdp-bloom lists\n", s->lists_n - LISTS_SHOWN);
+}
+
+int status_text(const struct status *s)
+{
+	char text[32], name[LIST_NAME_MAX], when[UTC_TEXT_MAX];
+
+	printf("%-11s %s\n",
+	       s->is == SOUND	   ? "sound"
+	       : s->is == DEGRADED ? "DEGRADED"
+				   : "NOT FILTERING",
+	       s->is == SOUND ? "all that is to be filtered is" : "");
+	for (unsigned int i = 0; i < s->troubles_n; i++)
+		out_line("            %s", s->troubles[i]);
+	interfaces_text(s);
+	if (s->live.g.number)
+		printf("generation  %llu, in force for %s\n", (unsigned long long)s->live.g.number,
+		       time_text(text, (int64_t)loaded_seconds(s)));
+	packets_text(s);
+	lists_text(s);
+	if (s->known && s->bans && s->next)
+		printf("bans        %llu, the next ends in %s\n", (unsigned long long)s->bans,
+		       time_text(text, s->next > s->now ? s->next - s->now : 0));
+	else if (s->known)
+		printf("bans        %llu\n", (unsigned long long)s->bans);
+	for (size_t i = 0; i < s->waiting_n; i++)
+		printf("%-11s %s: goes back in %.0f s unless you run: xdp-bloom confirm\n", i ? "" : "waiting",
+		       clean_copy(name, sizeof(name), s->waiting[i].name), waiting_seconds(&s->waiting[i]));
+	for (size_t i = 0; i < s->failed_n; i++)
+		out_line("%-11s list '%s', since %s: %s", i ? "" : "refused", s->failed[i].list,
+			 utc_text(when, s->failed[i].since), s->failed[i].why);
+	if (s->last[0])
+		out_line("last refused %s: %s", s->last_at, s->last);
+	return out_end();
+}
+
+static json_t *lists_json(const struct status *s)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < s->lists_n; i++) {
+		const struct list_info *l = &s->lists[i];
+
+		json_array_append_new(array, json_pack("{s:s, s:s, s:I, s:s, s:s, s:I, s:o}", "name", l->name, "kind",
+						       list_kind_names[l->kind], "prefixes", (json_int_t)l->prefixes,
+						       "addresses", l->addresses, "loaded", l->loaded, "age",
+						       (json_int_t)list_age(l, s->now), "refused",
+						       out_failure(list_failure_of(s->failed, s->failed_n, l->name))));
+	}
+	return array;
+}
+
+static json_t *rate(double rate)
+{
+	return rate < 0 ? json_null() : json_real(rate);
+}
+
+int status_json(const struct context *context, const struct status *s)
+{
+	json_t *troubles = json_array(), *failed = json_array();
+	char when[UTC_TEXT_MAX];
+
+	for (unsigned int i = 0; i < s->troubles_n; i++)
+		json_array_append_new(troubles, out_text(s->troubles[i]));
+	for (size_t i = 0; i < s->failed_n; i++)
+		json_array_append_new(failed, out_failure(&s->failed[i]));
+	return out_json(
+		context,
+		json_pack("{s:s, s:o, s:o, s:I, s:o, s:{s:o, s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
+			  "status", words[s->is], "troubles", troubles, "interfaces", out_interfaces(s->on, s->on_n),
+			  "generation", (json_int_t)s->live.g.number, "loaded_seconds",
+			  s->live.g.number ? json_real(loaded_seconds(s)) : json_null(), "packets", "passed_per_second",
+			  rate(s->passed), "dropped_per_second", rate(s->dropped), "passed",
+			  s->counted ? json_integer((json_int_t)s->sums.verdict[PASSED].packets) : json_null(),
+			  "dropped",
+			  s->counted ? json_integer((json_int_t)s->sums.verdict[DROPPED].packets) : json_null(),
+			  "lists", lists_json(s), "bans", s->known ? json_integer((json_int_t)s->bans) : json_null(),
+			  "next_end", s->next ? json_string(utc_text(when, s->next)) : json_null(), "waiting",
+			  out_waiting(s->waiting, s->waiting_n), "refused", failed, "last_refused",
+			  s->last[0] ? json_pack("{s:s, s:o}", "time", s->last_at, "message", out_text(s->last))
+				     : json_null(),
+			  "service", s->service));
+}

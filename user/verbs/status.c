@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* status: is it on, is it sound, what does it do: one screen, and an exit status for scripts */
+#include "verbs/status.h"
+
+#include <stdarg.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/lock.h"
+#include "base/state_path.h"
+#include "change/agreement.h"
+#include "kernel/pins.h"
+#include "observe/history.h"
+#include "state/bans.h"
+#include "state/events.h"
+#include "state/kept_image.h"
+#include "verbs/verbs.h"
+
+/* A rate is of the last few seconds, so that it does not dance. */
+#define RATE_SECONDS 5
+
+PRINTF(3, 4) static void trouble(struct status *s, enum soundness is, const char *fmt, ...)
+{
+	unsigned int at = s->troubles_n < TROUBLES_MAX ? s->troubles_n++ : TROUBLES_MAX - 1;
+	va_list args;
+
+	/* What stops the filtering comes first. */
+	if (is > s->is) {
+		memmove(s->troubles[1], s->troubles[0], at * sizeof(s->troubles[0]));
+		at = 0;
+		s->is = is;
+	}
+	va_start(args, fmt);
+	vsnprintf(s->troubles[at], TROUBLE_MAX, fmt, args);
+	va_end(args);
+}
+
+static void look_at_kernel(struct status *s, const struct context *context)
+{
+	static const char *const pins[] = { PIN_ROOT, PIN_SLOT, PIN_COUNTERS, PIN_LIST_COUNTERS };
+
+	if (live_open(&s->live, context) && s->live.program)
+		trouble(s, DEGRADED, "what is in force cannot be read: %s", reason(s->live.err));
+	else if (err_is(s->live.err, ENOENT))
+		trouble(s, NOT_FILTERING, "nothing is loaded, or its program is gone: 'load', 'add' or 'restore'");
+	else if (s->live.err)
+		trouble(s, NOT_FILTERING, "the filter cannot be read: %s", reason(s->live.err));
+	for (size_t i = 0; i < sizeof(pins) / sizeof(pins[0]) && !s->live.err; i++) {
+		int fd = pin_get(context, pins[i]);
+
+		if (fd < 0)
+			trouble(s, DEGRADED, "the pin %s/%s is gone: 'restore' makes it again", context->bpffs,
+				pins[i]);
+		else
+			close(fd);
+	}
+	s->counted = !kernel_counters(context, &s->sums);
+}
+
+static bool is_on(const struct status *s, const char *name)
+{
+	for (size_t i = 0; i < s->on_n; i++)
+		if (!s->on[i].gone && (!strcmp(s->on[i].name, name) || !strcmp(s->on[i].as, name)))
+			return true;
+	return false;
+}
+
+static void look_at_interfaces(struct status *s, const struct context *context)
+{
+	size_t filtered = 0;
+
+	if (attach_list(context, &s->on, &s->on_n))
+		s->on_n = 0;
+	for (size_t i = 0; i < s->on_n; i++)
+		filtered += !s->on[i].gone;
+	if (!filtered)
+		trouble(s, NOT_FILTERING, "no interface is filtered: 'attach', or 'restore' for those that were");
+	for (size_t i = 0; i < s->on_n; i++)
+		if (s->on[i].gone)
+			trouble(s, DEGRADED, "%s: the interface is gone, or the filter was taken off it", s->on[i].as);
+}
+
+static void look_for_missing(struct status *s, struct state *state)
+{
+	struct interface_info *kept = NULL;
+	size_t n = 0;
+
+	if (state_interfaces(state, &kept, &n))
+		n = 0;
+	for (size_t i = 0; i < n; i++) {
+		bool gone = false;
+
+		for (size_t j = 0; j < s->on_n; j++)
+			gone = gone || (s->on[j].gone && !strcmp(s->on[j].as, kept[i].name)); /* it was named */
+		if (!gone && !is_on(s, kept[i].name))
+			trouble(s, DEGRADED, "%s is to be filtered, and is not: 'restore' attaches it", kept[i].name);
+	}
+	free(kept);
+}
+
+static void look_at_state(struct status *s, const struct context *context)
+{
+	struct state *state = NULL;
+	enum agreement is;
+	int err = state_open(&state, context, false);
+
+	if (!err) {
+		look_for_missing(s, state);
+		err = lists_in_force(state, &s->lists, &s->lists_n) ?: waiting_of(state, &s->waiting, &s->waiting_n) ?:
+		      state_bans_count(state, s->now, &s->bans);
+		s->next = state_bans_next(state);
+	}
+	if (!err && !s->live.err) {
+		is = agreement(state, &s->live.g);
+		if (is == BEHIND)
+			trouble(s, DEGRADED,
+				"the last change is not in force yet: any command that changes something, or"
+				" 'rotate', builds it");
+		else if (is == UNKNOWN)
+			trouble(s, DEGRADED, "what is in force is not of the state in %s: 'rotate' says what to do",
+				context->state);
+	}
+	if (err)
+		trouble(s, DEGRADED, "the state cannot be read: %s", reason(err));
+	s->known = !err;
+	state_close(state);
+	list_failures(context, &s->failed, &s->failed_n);
+	for (size_t i = 0; i < s->failed_n; i++)
+		trouble(s, DEGRADED, "list '%s': its next version was refused: %.200s", s->failed[i].list,
+			s->failed[i].why);
+}
+
+/* The service counts every second. */
+static void look_at_rates(struct status *s, const struct context *context)
+{
+	static struct history_report report;
+	struct history *history = NULL;
+	unsigned int seconds = 0;
+	uint64_t passed = 0, dropped = 0, now = (uint64_t)s->now;
+
+	s->service = lock_is_held(context->state, STATE_SERVICE_LOCK);
+	s->passed = s->dropped = -1;
+	if (!s->service || history_open(context, &history, false))
+		return;
+	if (!history_read(history, now, HISTORY_MINUTE, &report))
+		for (unsigned int i = 0; i < report.points_n; i++) {
+			if (report.points[i].at + RATE_SECONDS < now || report.points[i].at >= now)
+				continue;
+			seconds++;
+			passed += report.points[i].passed;
+			dropped += report.points[i].dropped;
+		}
+	if (seconds) {
+		s->passed = (double)passed / seconds;
+		s->dropped = (double)dropped / seconds;
+	}
+	history_close(history);
+}
+
+static void look_at_events(struct status *s, const struct context *context)
+{
+	char line[EVENT_LINE_MAX];
+	const char *when = NULL, *what = NULL;
+	json_t *event = events_last_refusal(context->state, line) ? json_loads(line, 0, NULL) : NULL;
+
+	if (event && !json_unpack(event, "{s:s, s:s}", "time", &when, "message", &what)) {
+		snprintf(s->last, sizeof(s->last), "%.*s", TROUBLE_MAX - 1, what);
+		snprintf(s->last_at, sizeof(s->last_at), "%.31s", when);
+	}
+	json_decref(event);
+}
+
+int64_t list_age(const struct list_info *list, int64_t now)
+{
+	struct tm utc = { 0 };
+
+	return strptime(list->loaded, "%Y-%m-%dT%H:%M:%SZ", &utc) ? now - (int64_t)timegm(&utc) : -1;
+}
+
+int verb_status(const struct call *call)
+{
+	static const int exits[] = { EXIT_DONE, EXIT_DEGRADED, EXIT_ERROR };
+	struct status s = { .now = time(NULL) };
+	int status;
+
+	look_at_kernel(&s, call->context);
+	look_at_interfaces(&s, call->context);
+	look_at_state(&s, call->context);
+	look_at_rates(&s, call->context);
+	look_at_events(&s, call->context);
+	status = call->context->json ? status_json(call->context, &s) : status_text(&s);
+	live_close(&s.live);
+	free(s.on);
+	free(s.lists);
+	free(s.failed);
+	free(s.waiting);
+	return status ?: exits[s.is];
+}

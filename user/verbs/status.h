@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What status has found, for its two ways to be printed. */
+#ifndef VERBS_STATUS_H
+#define VERBS_STATUS_H
+
+#include "kernel/attach.h"
+#include "kernel/counters.h"
+#include "kernel/live.h"
+#include "state/failed.h"
+#include "state/state.h"
+
+enum soundness { SOUND, DEGRADED, NOT_FILTERING };
+
+#define TROUBLES_MAX 16
+#define TROUBLE_MAX  320
+
+struct status {
+	enum soundness is;
+	char troubles[TROUBLES_MAX][TROUBLE_MAX]; /* the worst first */
+	unsigned int troubles_n;
+	struct attachment *on;
+	struct list_info *lists;
+	struct list_failure *failed;
+	struct pending *waiting;
+	size_t on_n, lists_n, failed_n, waiting_n;
+	struct live live;
+	bool service; /* one runs */
+	bool known;   /* the state was read */
+	uint64_t bans;
+	int64_t next, now; /* when the next ban ends; 0: none does */
+	bool counted;	   /* the kernel's counters were read */
+	struct counted sums;
+	double passed, dropped; /* packets a second; -1: nobody counts them by the second */
+	char last[TROUBLE_MAX]; /* what was refused last, and when; "": nothing */
+	char last_at[32];
+};
+
+/* Seconds since a list was loaded; -1: it is not known. */
+int64_t list_age(const struct list_info *list, int64_t now);
+
+int status_text(const struct status *s);
+int status_json(const struct context *context, const struct status *s);
+
+#endif
