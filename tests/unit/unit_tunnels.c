@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* With whom WireGuard and IPsec speak, from the kernel's messages: few kernels at hand have these parts. */
+#include <errno.h>
+
+#include "base/netlink.h"
+
+#define netlink_open	 open_given
+#define netlink_dump	 dump_given
+#define mnl_socket_close close_given
+#define fopen		 file_given
+
+static int open_given(struct mnl_socket **socket, int family, int flags, unsigned int groups);
+static int dump_given(struct mnl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
+		      void *arg);
+static int close_given(struct mnl_socket *socket);
+static FILE *file_given(const char *path, const char *mode);
+
+#include "change/own_tunnels.c"
+
+#undef fopen
+#include "ktap.h"
+
+#define WIREGUARD 31
+
+static const char *families[] = { "nlctrl", WG_GENL_NAME, "ethtool", NULL };
+static const char *sockets;
+static int fails, fails_at, opened, closed;
+static char room[8192];
+
+static int open_given(struct mnl_socket **socket, int family, int flags, unsigned int groups)
+{
+	opened = family;
+	*socket = NULL;
+	return flags || groups ? -EINVAL : fails_at ? 0 : fails;
+}
+
+static int close_given(struct mnl_socket *socket)
+{
+	closed = opened;
+	return socket ? -1 : 0;
+}
+
+static FILE *file_given(const char *path, const char *mode)
+{
+	return !strcmp(path, "/proc/net/netlink") && sockets ? fmemopen((void *)sockets, strlen(sockets), mode) : NULL;
+}
+
+static struct nlmsghdr *message(size_t header)
+{
+	struct nlmsghdr *m;
+
+	memset(room, 0, sizeof(room));
+	m = mnl_nlmsg_put_header(room);
+	mnl_nlmsg_put_extra_header(m, header);
+	return m;
+}
+
+static void put_peer(struct nlmsghdr *m, const void *endpoint, size_t size)
+{
+	struct nlattr *peer = mnl_attr_nest_start(m, 0);
+
+	mnl_attr_put(m, WGPEER_A_PUBLIC_KEY, 32, "\x02\0\xc6\x33\x64\x63 a key that looks like one");
+	if (size)
+		mnl_attr_put(m, WGPEER_A_ENDPOINT, size, endpoint);
+	mnl_attr_nest_end(m, peer);
+}
+
+static void give_device(netlink_each_fn *each, void *arg)
+{
+	struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0xc0000201) };
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_addr.s6_addr = { 0x20, 0x01, 0x0d, 0xb8, [15] = 1 } };
+	struct nlmsghdr *m = message(sizeof(struct genlmsghdr));
+	struct nlattr *peers;
+
+	mnl_attr_put_strz(m, WGDEVICE_A_IFNAME, "wg0");
+	peers = mnl_attr_nest_start(m, WGDEVICE_A_PEERS);
+	put_peer(m, &v4, sizeof(v4));
+	put_peer(m, NULL, 0);
+	put_peer(m, &v6, sizeof(v6));
+	v4.sin_addr.s_addr = htonl(0xc0000263);
+	put_peer(m, &v4, 8); /* cut off */
+	v6.sin6_addr.s6_addr[15] = 99;
+	put_peer(m, &v6, 27);
+	v4.sin_family = AF_UNIX;
+	put_peer(m, &v4, sizeof(v4));
+	mnl_attr_nest_end(m, peers);
+	each(arg, m);
+}
+
+static void give_families(netlink_each_fn *each, void *arg)
+{
+	for (uint16_t i = 0; families[i]; i++) {
+		struct nlmsghdr *m = message(sizeof(struct genlmsghdr));
+
+		mnl_attr_put_u16(m, CTRL_ATTR_FAMILY_ID, (uint16_t)(WIREGUARD - 1 + i));
+		mnl_attr_put_strz(m, CTRL_ATTR_FAMILY_NAME, families[i]);
+		mnl_attr_put_u32(m, CTRL_ATTR_VERSION, 1);
+		each(arg, m);
+	}
+}
+
+static void give_states(netlink_each_fn *each, void *arg)
+{
+	struct xfrm_usersa_info sa = { .family = AF_INET,
+				       .id.daddr.a4 = htonl(0xc0000202),
+				       .saddr.a4 = htonl(0xc0000203) };
+	struct nlmsghdr *m = message(sizeof(sa));
+
+	memcpy(mnl_nlmsg_get_payload(m), &sa, sizeof(sa));
+	each(arg, m);
+	m = message(sizeof(sa) - 8);
+	sa.saddr.a4 = htonl(0xc0000264);
+	memcpy(mnl_nlmsg_get_payload(m), &sa, sizeof(sa) - 8);
+	each(arg, m);
+}
+
+static void give_policies(netlink_each_fn *each, void *arg)
+{
+	struct xfrm_user_tmpl way[] = { { .family = AF_INET, .id.daddr.a4 = htonl(0xc0000204), .saddr.a4 = 0 },
+					{ .family = AF_INET6,
+					  .id.daddr.a6 = { htonl(0x20010db8), 0, 0, htonl(2) },
+					  .saddr.a6 = { htonl(0x20010db8), 0, 0, htonl(3) } } };
+	struct nlmsghdr *m = message(sizeof(struct xfrm_userpolicy_info));
+
+	way[0].saddr.a4 = htonl(0xc0000265);
+	mnl_attr_put(m, XFRMA_MARK, sizeof(way), way); /* no way to anybody */
+	each(arg, m);
+	way[0].saddr.a4 = 0;
+	m = message(sizeof(struct xfrm_userpolicy_info));
+	mnl_attr_put_u32(m, XFRMA_IF_ID, 1);
+	mnl_attr_put(m, XFRMA_TMPL, sizeof(way), way);
+	each(arg, m);
+}
+
+/* As asked for, and only so. */
+static int dump_given(struct mnl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
+		      void *arg)
+{
+	const struct genlmsghdr *header = request;
+	const struct nlattr *at = (const void *)(header + 1);
+
+	if (socket || closed)
+		return -EBADF;
+	if (kind == fails_at)
+		return fails;
+	if (opened == NETLINK_GENERIC && kind == GENL_ID_CTRL && size == sizeof(*header) &&
+	    header->cmd == CTRL_CMD_GETFAMILY && header->version == 2)
+		give_families(each, arg);
+	else if (opened == NETLINK_GENERIC && kind == WIREGUARD && size == sizeof(*header) + 8 &&
+		 header->cmd == WG_CMD_GET_DEVICE && header->version == WG_GENL_VERSION &&
+		 mnl_attr_get_type(at) == WGDEVICE_A_IFINDEX && mnl_attr_get_payload_len(at) == 4 &&
+		 mnl_attr_get_u32(at) == 7)
+		give_device(each, arg);
+	else if (opened == NETLINK_XFRM && kind == XFRM_MSG_GETSA && !request && size == sizeof(struct xfrm_usersa_id))
+		give_states(each, arg);
+	else if (opened == NETLINK_XFRM && kind == XFRM_MSG_GETPOLICY && !request &&
+		 size == sizeof(struct xfrm_userpolicy_id))
+		give_policies(each, arg);
+	else
+		return -EINVAL;
+	return 0;
+}
+
+/* "192.0.2.1 a WireGuard peer's endpoint (interface wg0)", one a line. */
+static bool learns(struct learned *l, const char *wanted, int err)
+{
+	char text[1024] = "", address[PREFIX_TEXT_MAX], what[OWN_TEXT_MAX];
+	bool ok;
+
+	for (size_t i = 0; i < l->n; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s %s\n",
+			 prefix_text(address, l->at[i].addr, -1), own_text(what, &l->at[i]));
+	ok = CHECK(!strcmp(text, wanted), "'%s', not '%s'", text, wanted);
+	ok = CHECK(l->err == err || err_is(l->err, -err), "the error is %d", l->err) && ok;
+	ok = CHECK(opened == closed, "%d is left open", opened) && ok;
+	free(l->at);
+	*l = (struct learned){ 0 };
+	opened = closed = fails = fails_at = 0;
+	return ok;
+}
+
+#define PEERS                                                     \
+	"192.0.2.1 a WireGuard peer's endpoint (interface wg0)\n" \
+	"2001:db8::1 a WireGuard peer's endpoint (interface wg0)\n"
+
+static void wireguard(void)
+{
+	struct learned l = { 0 };
+
+	own_from_wireguard(&l, 7, "wg0");
+	learns(&l, PEERS, 0);
+	families[1] = "wireguard2";
+	own_from_wireguard(&l, 7, "wg0");
+	learns(&l, "", 0);
+	families[1] = WG_GENL_NAME;
+}
+
+#define STATES "192.0.2.2 an IPsec endpoint (XFRM state)\n192.0.2.3 an IPsec endpoint (XFRM state)\n"
+#define POLICIES                                        \
+	"192.0.2.4 an IPsec endpoint (XFRM policy)\n"   \
+	"2001:db8::2 an IPsec endpoint (XFRM policy)\n" \
+	"2001:db8::3 an IPsec endpoint (XFRM policy)\n"
+
+static void ipsec(void)
+{
+	struct learned l = { 0 };
+
+	sockets = "sk Eth Pid\n00 0 6\n00 6 0\n00 16 6\n";
+	own_from_xfrm(&l);
+	learns(&l, STATES POLICIES, 0);
+	sockets = NULL; /* without /proc */
+	own_from_xfrm(&l);
+	learns(&l, STATES POLICIES, 0);
+	sockets = "sk Eth Pid\n00 0 6\n00 16 6\n";
+	own_from_xfrm(&l);
+	CHECK(!opened, "a module is loaded for a question");
+	learns(&l, "", 0);
+}
+
+/* What the kernel does not have, and what an ordinary user may not ask, nobody needs; all else is said. */
+static void refused(void)
+{
+	static const int at[] = { 0, GENL_ID_CTRL, WIREGUARD, XFRM_MSG_GETSA, XFRM_MSG_GETPOLICY };
+	static const struct {
+		int err;
+		bool said;
+	} errors[] = { { -EPROTONOSUPPORT, false }, { -EOPNOTSUPP, false }, { -ENODEV, false },
+		       { -EPERM, false },	    { -ENOBUFS, true },	    { -ENOMEM, true } };
+
+	sockets = NULL;
+	for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++)
+		for (size_t e = 0; e < sizeof(errors) / sizeof(*errors); e++) {
+			bool is_ipsec = at[i] == XFRM_MSG_GETSA || at[i] == XFRM_MSG_GETPOLICY;
+			int err = errors[e].said ? errors[e].err : 0;
+			struct learned l = { 0 };
+
+			fails = errors[e].err;
+			fails_at = at[i];
+			if (is_ipsec)
+				own_from_xfrm(&l);
+			else
+				own_from_wireguard(&l, 7, "wg0");
+			if (!err)
+				CHECK(!l.err, "%d is an error", errors[e].err);
+			else
+				CHECK(strstr(reason(l.err), is_ipsec ? "endpoints of IPsec:" : "endpoints of wg0:"),
+				      "'%s'", reason(l.err));
+			opened = at[i] ? opened : closed;
+			if (!learns(&l, at[i] == XFRM_MSG_GETPOLICY ? STATES : "", err))
+				return;
+		}
+}
+
+static void first_error_stays(void)
+{
+	struct learned l = { .err = -ENOMEM };
+
+	fails = -ENOBUFS;
+	fails_at = GENL_ID_CTRL;
+	own_from_wireguard(&l, 7, "wg0");
+	learns(&l, "", -ENOMEM);
+}
+
+int main(void)
+{
+	static const struct ktap_case run[] = {
+		{ "the peers of WireGuard", wireguard },
+		{ "the ends of IPsec", ipsec },
+		{ "what is refused", refused },
+		{ "the first error stays", first_error_stays },
+	};
+
+	return ktap_run(run, sizeof(run) / sizeof(*run));
+}
