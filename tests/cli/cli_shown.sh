@@ -32,6 +32,12 @@ def short(value):
 print(json.dumps(short(json.load(sys.stdin, parse_float=lambda text: text))))'
 }
 
+# What fails within a line is said outside of what it prints.
+fail() {
+	printf '%s\n' "$1" | sed 's/^/# /' >&"${tap:-1}"
+	exit 1
+}
+
 # In the shell that goes on: a command may change directory or set a variable for those after it.
 run_line() {
 	eval "$1" >shown.out 2>&1 </dev/null
@@ -50,6 +56,7 @@ nothing_of_this_machine() {
 shown() {
 	local line expected=$here/../cli/shown_$1.txt status=
 
+	exec {tap}>&1
 	PATH=$(dirname "$XDP_BLOOM"):$PATH
 	[ "$1" = files ] || nothing_of_this_machine
 	while IFS= read -r line <&3; do
