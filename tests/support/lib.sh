@@ -310,7 +310,8 @@ one_line() {
 }
 
 snapshot() {
-	"$XDP_BLOOM" -j lists 2>&1
+	# That its next version was refused is no part of what is loaded.
+	"$XDP_BLOOM" -j lists 2>&1 | sed -E 's/,"refused":(null|\{([^"}]|"([^"\]|\\.)*")*\})//g'
 	"$XDP_BLOOM" -j show 2>&1
 	ip -o link | grep -o '^[0-9]*: [^:]*\|prog/xdp id [0-9]*'
 }

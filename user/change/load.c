@@ -340,7 +340,7 @@ static bool is_known(const struct load *l)
  */
 static void outcome(const struct load *l, int err)
 {
-	if (l->context->check || l->options->dry_run || err_is(err, EBUSY))
+	if (l->context->check || l->context->joined || l->options->dry_run || err_is(err, EBUSY))
 		return;
 	if (!err || err_is(err, EALREADY))
 		list_succeeded(l->context, l->name);
