@@ -77,20 +77,14 @@ void banned_free(struct banned *n)
 /* Of bans that are added or deleted: does an earlier change of one wait? With `seconds` it does from now on. */
 static int confirm_bans(struct change *change, const struct prefixes *p, long seconds)
 {
-	struct pending *pending;
+	int any = seconds ? 1 : state_pending_any(change->state, PENDING_BAN), err = any < 0 ? any : 0;
 	char text[PREFIX_TEXT_MAX];
-	bool any = seconds;
-	size_t n;
-	int err = state_pending(change->state, &pending, &n);
 
-	for (size_t i = 0; i < n && !err; i++)
-		any = any || pending[i].kind == PENDING_BAN;
 	if (!err && seconds && p->n > CONFIRM_MOST)
 		err = because(-E2BIG, "--confirm takes %d prefixes at most; load them as a list", CONFIRM_MOST);
 	for (size_t i = 0; i < p->n && any && !err; i++)
 		err = change_pending(change, PENDING_BAN, prefix_text(text, p->at[i].first, (int)p->at[i].length),
 				     seconds);
-	free(pending);
 	return err;
 }
 

@@ -11,6 +11,7 @@
 /* Statements that one command may run thousands of times. */
 enum cached_statement {
 	CACHED_SETTING,
+	CACHED_PENDING_ANY,
 	CACHED_BAN_GET,
 	CACHED_BAN_NEW,
 	CACHED_BAN_PUT,

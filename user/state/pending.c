@@ -67,6 +67,19 @@ int state_pending(struct state *state, struct pending **pending, size_t *n)
 	return state_rows(state, state_prepare(state, sql), state_read_pending, sizeof(**pending), pending, n);
 }
 
+int state_pending_any(struct state *state, enum pending_kind kind)
+{
+	sqlite3_stmt *stmt = state_cached(state, CACHED_PENDING_ANY, "SELECT 1 FROM pending WHERE kind = ? LIMIT 1");
+	int code;
+
+	if (!stmt)
+		return state->db ? because_sqlite(state, "reading") : 0;
+	sqlite3_bind_int(stmt, 1, (int)kind);
+	code = sqlite3_step(stmt);
+	sqlite3_reset(stmt);
+	return code == SQLITE_ROW ? 1 : code == SQLITE_DONE ? 0 : because_sqlite(state, "reading");
+}
+
 int64_t pending_left(const struct pending *pending, int64_t at_least)
 {
 	int64_t now = time(NULL), boot = clock_boot();

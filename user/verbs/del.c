@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* del: takes live bans back, and reports what is still banned */
+#include <stdint.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "change/ban.h"
 #include "kernel/live.h"
@@ -20,7 +22,7 @@ const struct option_spec del_options[] = {
 	OPTIONS_END(struct options),
 };
 
-static void say_still_banned(const struct prefix *p, const struct ban *wider, const char *list, json_t *array)
+static void say_still_banned(const struct prefix *p, const struct ban *wider, const char *list, json_t *array, bool say)
 {
 	char text[PREFIX_TEXT_MAX], other[PREFIX_TEXT_MAX] = "";
 
@@ -33,12 +35,15 @@ static void say_still_banned(const struct prefix *p, const struct ban *wider, co
 						       : list ? list
 							      : "",
 						       "by", wider ? other : NULL));
-	else if (wider)
+	else if (say && wider)
 		printf("%s stays banned: the ban of %s holds it\n", text, other);
-	else
+	else if (say)
 		printf("%s%s stays banned by %s%s%s\n", addr_width(p->first.family) == p->length ? "" : "some of ",
 		       text, list ? "list '" : "another entry", list ? list : "", list ? "'" : "");
 }
+
+/* On a terminal the rest is a number. */
+#define SAID_MOST 10
 
 /* Reports prefixes that are still dropped, by a wider ban or a list: the first and the last address are tested. */
 static void still_banned(struct change *change, const struct prefixes *p, json_t *array)
@@ -47,7 +52,7 @@ static void still_banned(struct change *change, const struct prefixes *p, json_t
 	__u32 *answers = calloc(2 * p->n + 1, sizeof(*answers));
 	struct list_info *lists = NULL;
 	int64_t now = time(NULL);
-	size_t lists_n = 0;
+	size_t lists_n = 0, said = 0, most = !change->context->verbose && isatty(STDOUT_FILENO) ? SAID_MOST : SIZE_MAX;
 	struct ban wider;
 
 	for (size_t i = 0; ends && i < p->n; i++) {
@@ -64,12 +69,14 @@ static void still_banned(struct change *change, const struct prefixes *p, json_t
 			if (!first && !answer_drops(answers[2 * i + 1]))
 				continue;
 			if (!state_ban_around(change->state, p->at[i].first, p->at[i].length, now, &wider))
-				say_still_banned(&p->at[i], &wider, NULL, array);
+				say_still_banned(&p->at[i], &wider, NULL, array, said++ < most);
 			else
 				say_still_banned(&p->at[i], NULL,
 						 ban_answer_list(lists, lists_n, answers[first ? 2 * i : 2 * i + 1]),
-						 array);
+						 array, said++ < most);
 		}
+	if (!array && said > most)
+		printf("and %zu more stay banned; -v names them all\n", said - most);
 	free(lists);
 	free(ends);
 	free(answers);
