@@ -147,6 +147,65 @@ keeps_what_there_is() {
 	verdicts 45.0.0.1=drop 45.0.0.4=drop
 }
 
+# found JSON OPTIONS: what bans finds with them.
+found() {
+	local wanted=$1
+
+	shift
+	is "$(get '[.[].prefix]' bans "$@")" "$wanted" "what 'bans $*' finds"
+	is "$(get .count bans "$@" --count)" "$(jq length <<<"$wanted")" "how many 'bans $*' finds"
+}
+
+finds() {
+	bloom add 45.0.0.1 --ttl 2h --reason 'ssh: tried every door'
+	bloom add 45.0.0.0/28 --ttl 10m --reason Spam
+	bloom add 45.0.1.1 2a00::1 --reason 'by hand'
+	bloom add 2a00::/48 --ttl 30m --reason spam
+	found '["45.0.0.0/28","45.0.0.1","45.0.1.1","2a00::/48","2a00::1"]'
+	found '["45.0.0.0/28","45.0.0.1","45.0.1.1"]' 45.0.0.0/16
+	found '["45.0.0.0/28"]' 45.0.0.7
+	found '["45.0.0.0/28","45.0.0.1"]' 45.0.0.1
+	found '["45.0.1.1","2a00::/48"]' 45.0.1.0/24 2a00::2
+	found '[]' 46.0.0.0/8
+	found '["45.0.0.0/28","2a00::/48"]' --reason spam
+	found '["45.0.0.0/28"]' --ends-within 15m
+	found '["45.0.0.0/28","2a00::/48"]' --ends-within 1h --since 1h
+	found '["45.0.0.0/28","2a00::/48","45.0.0.1"]' --ends-within 3h --sort end
+	is "$(get '[.[].reason]' bans --sort reason)" '["Spam","by hand","by hand","spam","ssh: tried every door"]' "the order"
+	python3 -c 'import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.execute("UPDATE ban SET added = added - 7200 WHERE reason LIKE ?", ("%hand%",))
+db.execute("UPDATE ban SET added = added + 9 WHERE reason = ?", ("spam",))
+db.commit()' "$XDP_BLOOM_STATE/state.db"
+	found '["45.0.0.0/28","45.0.0.1","2a00::/48"]' --since 1h
+	is "$(get '.[0].prefix' bans --sort added)" 2a00::/48 "the one that was added last"
+	is "$("$XDP_BLOOM" bans --count 45.0.0.0/8)" 3 "the count as text"
+	refused "--sort is prefix, added, end or reason" bans --sort size
+	refused "'45.0.0': " bans 45.0.0
+}
+
+# on_a_terminal ARGS: the same, and its output is one.
+on_a_terminal() {
+	python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)' "$XDP_BLOOM" "$@" </dev/null | tr -d '\r'
+}
+
+counts_what_still_bans() {
+	printf '%s\n' 45.0.0.{1..30} >list
+	bloom load mine list
+	bloom add - <list
+	bloom del - <list
+	is "$(grep -c "stays banned by list 'mine'" out)" 30 "how many a file is told"
+	bloom add - <list
+	# shellcheck disable=SC2046
+	on_a_terminal del $(cat list) >out
+	is "$(grep -c "stays banned by list 'mine'" out)" 10 "how many a terminal is told"
+	grep -qx "and 20 more stay banned; -v names them all" out || fail "does not say how many: $(cat out)"
+	bloom add - <list
+	# shellcheck disable=SC2046
+	on_a_terminal -v del $(cat list) >out
+	is "$(grep -c "stays banned by list 'mine'" out)" 30 "how many a terminal is told with -v"
+}
+
 says_what_still_bans() {
 	echo 45.0.0.1 >list
 	bloom load mine list
@@ -474,7 +533,7 @@ within() {
 	verdicts 2002:c000:207::9=drop 192.0.2.7=drop 2002:c000:208::9=pass
 }
 
-run_cases in_place survives_a_reboot says_the_same_in_json host_bits ends_in_time shortens keeps_what_there_is says_what_still_bans says_what_is_allowed guard_rails everything \
+run_cases in_place survives_a_reboot says_the_same_in_json host_bits ends_in_time shortens keeps_what_there_is finds counts_what_still_bans says_what_still_bans says_what_is_allowed guard_rails everything \
 	"all_and_one 0.0.0.0/0 45.0.0.1 45.0.0.2" "all_and_one ::/0 2a00::1 2a00::2" \
 	side_by_side thousands exceptions full_of_lists heals older_state counted \
 	mapped within under_traffic

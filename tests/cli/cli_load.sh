@@ -563,7 +563,29 @@ shows_what_was_refused() {
 	[ ! -e state/failed ] || fail "something is left after unload and flush: $(ls state/failed)"
 }
 
-run_cases shows_what_was_refused one_kind wide_exceptions asks_before_it_guesses leaves_bogons_out hides_what_a_link_led_to refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists \
+# All that is known of one list.
+shows_one_list() {
+	filtering drop
+	printf '%s\n' 203.0.113.128/25 192.0.2.9 2001:db8::7 >list
+	bloom load other list
+	send 0 -b banned -c clean
+	is "$(get '[.name,.kind,.prefixes,.source,.refused,(.overlap[]|.list,.ipv4,.ipv6),.drops.packets>0]' lists drop)" \
+		'["drop","ban",3,"list",null,"other","128","1",true]' "what is known of it"
+	bloom lists drop
+	grep -q "^overlap  *other: 128 IPv4 and 1 IPv6 addresses of it" out || fail "lists drop says: $(cat out)"
+	grep -q "^dropped  *[1-9][0-9]* packets" out || fail "lists drop says: $(cat out)"
+	bloom load fine list --allow
+	is "$(get '[.kind,.drops]' lists fine)" '["allow",null]' "what is known of an allow list"
+	refused "there is no list 'nosuch'" lists nosuch
+	bloom flush
+	bloom load drop list
+	bloom save image
+	bloom flush
+	bloom load --image image
+	is "$(get '[.name,.prefixes,.overlap]' lists drop)" '["drop",3,[]]' "what is known of a list in an image"
+}
+
+run_cases shows_one_list shows_what_was_refused one_kind wide_exceptions asks_before_it_guesses leaves_bogons_out hides_what_a_link_led_to refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists \
 	refuses_slow_poison grants_no_more_than_was_asked dry_run_changes_nothing skips_damaged_lines shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed \
 	goes_back_late goes_back_by_its_own_clock goes_back_into_little_memory goes_back_without_a_build \
 	goes_back_at_the_second_try

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* add, bans: live bans */
+/* add: live bans */
 #include <time.h>
 
 #include "change/apply.h"
@@ -156,54 +156,4 @@ int verb_add(const struct call *call)
 	json_decref(allowed);
 	banned_free(&n);
 	return err;
-}
-
-static json_t *ban_json(const struct ban *ban, int64_t now)
-{
-	char text[PREFIX_TEXT_MAX], added[UTC_TEXT_MAX], expires[UTC_TEXT_MAX];
-
-	return json_pack("{s:s, s:s, s:o, s:o, s:o}", "prefix", prefix_text(text, ban->first, (int)ban->length),
-			 "added", utc_text(added, ban->added), "expires",
-			 ban->expires ? json_string(utc_text(expires, ban->expires)) : json_null(), "seconds_left",
-			 ban->expires ? json_integer((json_int_t)(ban->expires - now)) : json_null(), "reason",
-			 ban->reason[0] ? out_text(ban->reason) : json_null());
-}
-
-static void ban_text(const struct ban *ban, int64_t now)
-{
-	char text[PREFIX_TEXT_MAX], added[UTC_TEXT_MAX], left[32];
-
-	snprintf(left, sizeof(left), ban->expires ? "%lld s" : "-", (long long)(ban->expires - now));
-	printf("%-43s %-20s %10s  %s\n", prefix_text(text, ban->first, (int)ban->length), utc_text(added, ban->added),
-	       left, ban->reason);
-}
-
-int verb_bans(const struct call *call)
-{
-	int64_t now = time(NULL);
-	struct state *state = NULL;
-	struct ban *bans = NULL;
-	json_t *array = NULL;
-	size_t n = 0;
-	int err = state_open(&state, call->context, false);
-
-	if (!err)
-		err = state_bans(state, &bans, &n);
-	state_close(state);
-	if (err)
-		return fail("%s", reason(err));
-	if (call->context->json)
-		array = json_array();
-	else if (n)
-		printf("%-43s %-20s %10s  %s\n", "BAN", "ADDED", "LEFT", "REASON");
-	for (size_t i = 0; i < n; i++) {
-		if (!ban_in_force(&bans[i], now))
-			continue;
-		if (call->context->json)
-			json_array_append_new(array, ban_json(&bans[i], now));
-		else
-			ban_text(&bans[i], now);
-	}
-	free(bans);
-	return call->context->json ? out_json(call->context, array) : out_end();
 }

@@ -87,7 +87,11 @@ int verb_lists(const struct call *call)
 	struct state *state = NULL;
 	json_t *array = NULL;
 	size_t n = 0, failed_n;
-	int err = state_open(&state, call->context, false);
+	int err;
+
+	if (call->n)
+		return one_list(call->context, call->operands[0]);
+	err = state_open(&state, call->context, false);
 
 	if (!err)
 		err = lists_in_force(state, &lists, &n);

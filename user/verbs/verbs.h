@@ -27,13 +27,13 @@ extern const struct verb verbs[];
 /* Each prints what there is to say, and returns the exit status. */
 verb_fn verb_add, verb_allow, verb_attach, verb_bans, verb_batch, verb_compare, verb_confirm, verb_del, verb_detach,
 	verb_disallow, verb_enforce, verb_flush, verb_guards, verb_image, verb_lists, verb_load, verb_load_image,
-	verb_metrics, verb_plan, verb_replay, verb_report, verb_restore, verb_rotate, verb_run_service, verb_save, verb_set,
-	verb_shadow, verb_show, verb_state, verb_stats, verb_status, verb_test, verb_top, verb_tune, verb_unload,
-	verb_watch;
-extern const struct option_spec add_options[], attach_options[], capture_options[], compare_options[],
+	verb_metrics, verb_plan, verb_replay, verb_report, verb_restore, verb_rotate, verb_run_service, verb_save,
+	verb_set, verb_shadow, verb_show, verb_state, verb_stats, verb_status, verb_test, verb_top, verb_tune,
+	verb_unload, verb_watch;
+extern const struct option_spec add_options[], attach_options[], bans_options[], capture_options[], compare_options[],
 	confirm_options[], del_options[], detach_options[], force_options[], guards_options[], image_options[],
-	load_image_options[], load_list_options[], plan_options[], replay_options[], report_options[], restore_options[],
-	run_service_options[], set_options[], stats_options[], tune_options[];
+	load_image_options[], load_list_options[], plan_options[], replay_options[], report_options[],
+	restore_options[], run_service_options[], set_options[], stats_options[], tune_options[];
 
 /* Where an option goes: into a member of what the options are read into. */
 #define AT(type, member) .target = offsetof(struct type, member)
@@ -83,6 +83,8 @@ int out_done(const struct context *context);
 int out_confirm(const struct context *context, const char *what, const struct number *confirm);
 
 json_t *out_rungs(const struct generation *g);
+/* All that is known of one list. Returns the exit status. */
+int one_list(const struct context *context, const char *name);
 /* Of a list whose last load was refused; NULL: null. */
 json_t *out_failure(const struct list_failure *failure);
 /* What goes back unless it is confirmed; not what a command that was cut short left to be taken back. */

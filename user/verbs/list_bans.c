@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* bans: those in force, all of them or some */
+#include <strings.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "sets/prefixes.h"
+#include "state/bans.h"
+#include "state/state.h"
+#include "verbs/verbs.h"
+
+enum order { BY_PREFIX = 1, BY_ADDED, BY_END, BY_REASON };
+
+static const char *const orders[] = { "prefix", "added", "end", "reason", NULL };
+
+struct options {
+	struct number ends_within, since;
+	const char *reason;
+	int sort;
+	bool count;
+};
+
+const struct option_spec bans_options[] = {
+	{ "reason", .type = OPTION_TEXT, AT(options, reason), .value = "WORD",
+	  .does = "only those with that in their reason" },
+	{ "ends-within", .type = OPTION_TIME, AT(options, ends_within), .value = "TIME",
+	  .does = "only those that end by then", .wants = "a time such as 90s, 10m or 2d" },
+	{ "since", .type = OPTION_TIME, AT(options, since), .value = "TIME",
+	  .does = "only those that were added so long ago at most", .wants = "a time such as 90s, 10m or 2d" },
+	{ "sort", .type = OPTION_WORD, AT(options, sort), .words = orders,
+	  .does = "by what: the latest added first, the next end first" },
+	{ "count", AT(options, count), .does = "only how many there are" },
+	OPTIONS_END(struct options),
+};
+
+static json_t *ban_json(const struct ban *ban, int64_t now)
+{
+	char text[PREFIX_TEXT_MAX], added[UTC_TEXT_MAX], expires[UTC_TEXT_MAX];
+
+	return json_pack("{s:s, s:s, s:o, s:o, s:o}", "prefix", prefix_text(text, ban->first, (int)ban->length),
+			 "added", utc_text(added, ban->added), "expires",
+			 ban->expires ? json_string(utc_text(expires, ban->expires)) : json_null(), "seconds_left",
+			 ban->expires ? json_integer((json_int_t)(ban->expires - now)) : json_null(), "reason",
+			 ban->reason[0] ? out_text(ban->reason) : json_null());
+}
+
+static void ban_text(const struct ban *ban, int64_t now)
+{
+	char text[PREFIX_TEXT_MAX], added[UTC_TEXT_MAX], left[32];
+
+	snprintf(left, sizeof(left), ban->expires ? "%lld s" : "-", (long long)(ban->expires - now));
+	printf("%-43s %-20s %10s  %s\n", prefix_text(text, ban->first, (int)ban->length), utc_text(added, ban->added),
+	       left, ban->reason);
+}
+
+/* One of them lies within it, or holds it. */
+static bool meets(const struct ban *ban, const struct prefixes *wanted)
+{
+	for (size_t i = 0; i < wanted->n; i++) {
+		const struct prefix *p = &wanted->at[i];
+		unsigned int length = p->length < ban->length ? p->length : ban->length;
+
+		if (p->first.family == ban->first.family &&
+		    ((p->first.num ^ ban->first.num) & ~addr_mask(p->first.family, length)) == 0)
+			return true;
+	}
+	return !wanted->n;
+}
+
+static bool is_wanted(const struct ban *ban, const struct options *o, const struct prefixes *wanted, int64_t now)
+{
+	if (!ban_in_force(ban, now) || (o->reason && !strcasestr(ban->reason, o->reason)))
+		return false;
+	if (o->ends_within.given && (!ban->expires || ban->expires > now + (int64_t)o->ends_within.value))
+		return false;
+	return (!o->since.given || ban->added >= now - (int64_t)o->since.value) && meets(ban, wanted);
+}
+
+static int compare(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int by_added(const void *a, const void *b)
+{
+	return compare(((const struct ban *)b)->added, ((const struct ban *)a)->added);
+}
+
+/* Those without an end come last. */
+static int by_end(const void *a, const void *b)
+{
+	const struct ban *x = a, *y = b;
+
+	return compare(x->expires ?: INT64_MAX, y->expires ?: INT64_MAX);
+}
+
+static int by_reason(const void *a, const void *b)
+{
+	return strcmp(((const struct ban *)a)->reason, ((const struct ban *)b)->reason);
+}
+
+/* The order of prefixes is that of the state. Equal ones stay in it: glibc merges where there is memory. */
+static void sort(struct ban *bans, size_t n, int order)
+{
+	if (n && order > BY_PREFIX)
+		qsort(bans, n, sizeof(*bans), order == BY_ADDED ? by_added : order == BY_END ? by_end : by_reason);
+}
+
+static int print_all(const struct context *context, const struct ban *bans, size_t n, int64_t now)
+{
+	json_t *array = context->json ? json_array() : NULL;
+
+	if (!array && n)
+		printf("%-43s %-20s %10s  %s\n", "BAN", "ADDED", "LEFT", "REASON");
+	for (size_t i = 0; i < n; i++) {
+		if (array)
+			json_array_append_new(array, ban_json(&bans[i], now));
+		else
+			ban_text(&bans[i], now);
+	}
+	return array ? out_json(context, array) : out_end();
+}
+
+static int print_count(const struct context *context, size_t n)
+{
+	if (context->json)
+		return out_json(context, json_pack("{s:I}", "count", (json_int_t)n));
+	printf("%zu\n", n);
+	return out_end();
+}
+
+int verb_bans(const struct call *call)
+{
+	const struct options *o = call->options;
+	struct prefixes wanted = { 0 };
+	struct state *state = NULL;
+	struct ban *bans = NULL;
+	int64_t now = time(NULL);
+	size_t n = 0, kept = 0;
+	int err = prefixes_read(call->context, &wanted, call->n, call->operands), status;
+
+	if (!err)
+		prefixes_warn_masked(&wanted);
+	if (!err)
+		err = state_open(&state, call->context, false) ?: state_bans(state, &bans, &n);
+	state_close(state);
+	for (size_t i = 0; i < n && !err; i++)
+		if (is_wanted(&bans[i], o, &wanted, now))
+			bans[kept++] = bans[i];
+	if (err) {
+		status = fail("%s", reason(err));
+	} else {
+		sort(bans, kept, o->sort);
+		status = o->count ? print_count(call->context, kept) : print_all(call->context, bans, kept, now);
+	}
+	free(bans);
+	prefixes_free(&wanted);
+	return status;
+}
