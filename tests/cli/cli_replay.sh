@@ -223,7 +223,7 @@ for i in range(3000):
 PYTHON
 	capture_ends
 	"$XDP_BLOOM" -j stats >counters
-	replayed sent.pcap --write-passed passed
+	replayed sent.pcap --write-passed passed --top 1000000
 	got '.against' '"in force"'
 	is "$(jq -c '[.passed.packets - .unparsed.packets, .dropped.packets, .unparsed.packets]' out)" \
 		"$(jq -c '.packets | [.passed, .dropped, .unparsed]' counters)" "what passed, was dropped and was not parsed"
@@ -234,6 +234,7 @@ PYTHON
 		got "[.lists[] | select(.list == \"$why\").packets] | add" \
 			"$(jq "[.entries[] | select(.list == \"$why\").packets] | add" out)" "the entries of $why, in sum"
 	done
+	got '([.entries[].sources] | add) + (.sources.passed | length) == .sources.known' true
 	tcpdump -nxr passed 2>/dev/null | cut -d' ' -f2- >by_replay
 	tcpdump -nxr came.pcap 2>/dev/null | cut -d' ' -f2- >by_interface
 	cmp -s by_replay by_interface || fail "what passes differs: $(diff by_replay by_interface | head -5)"
