@@ -74,6 +74,59 @@ bounded() {
 	[ -s "$XDP_BLOOM_STATE/events.1" ] || fail "the old one is gone"
 }
 
+# The oldest first, the file before this one as well.
+shown() {
+	local uid
+
+	uid=$(cat /proc/self/loginuid 2>/dev/null || echo 4294967295)
+	[ "$uid" != 4294967295 ] || uid=$(id -u)
+	expect 0 "$XDP_BLOOM" events
+	[ ! -s out ] || fail "without a state there is $(cat out)"
+	expect 2 "$XDP_BLOOM" events --follow
+	one_line "$XDP_BLOOM_STATE"
+	echo 192.0.2.7 >list
+	bloom load bad list
+	expect 2 "$XDP_BLOOM" unload other
+	bloom add 45.0.0.2
+	expect 0 "$XDP_BLOOM" events
+	is "$(cut -c 11- out | sed 's/:[0-9:]*Z//')" "$(sed 's/^/T'"$(cut -c 12-13 out | head -1)"'/' <<-EOF
+		  load      uid $(printf %-5s "$uid")  load bad list
+		  refused   uid $(printf %-5s "$uid")  unload other: there is no list 'other'; nothing was unloaded
+		  add       uid $(printf %-5s "$uid")  add 45.0.0.2
+	EOF
+	)" "what is shown"
+	expect 0 "$XDP_BLOOM" -j events
+	is "$(jq -rc '[.event,.uid]' out | paste -sd' ')" "[\"load\",$uid] [\"refused\",$uid] [\"add\",$uid]" "the JSON"
+	cmp -s out "$XDP_BLOOM_STATE/events" || fail "the lines are not those of the file"
+	mv "$XDP_BLOOM_STATE/events" "$XDP_BLOOM_STATE/events.1"
+	printf '{"event":"cut' >>"$XDP_BLOOM_STATE/events.1"
+	bloom rotate
+	{ echo '{"event":"'; echo nonsense; printf '{"time":"%s","event":"\\u001b[31m","message":"x"}\n' 2001-01-01T00:00:00Z; } \
+		>>"$XDP_BLOOM_STATE/events"
+	expect 0 "$XDP_BLOOM" events
+	is "$(awk '{ print $2 }' out | paste -sd' ')" "load refused add rotate ?[31m" "the events of both files"
+	expect 0 "$XDP_BLOOM" events --since 1d
+	is "$(awk '{ print $2 }' out | paste -sd' ')" "load refused add rotate" "the events of the last day"
+}
+
+# Each as it comes, whatever becomes of the file meanwhile.
+followed() {
+	local pid
+
+	bloom add 45.0.0.1
+	yes '{"event":"old"}' | head -c 300000 >>"$XDP_BLOOM_STATE/events"
+	"$XDP_BLOOM" -j events --follow --since 1h >seen &
+	pid=$!
+	wait_until "the first event" grep -qs 45.0.0.1 seen
+	bloom add 45.0.0.2
+	wait_until "the first of another file" grep -q 45.0.0.2 seen
+	bloom add 45.0.0.3
+	wait_until "one more" grep -q 45.0.0.3 seen
+	is "$(jq -r .message seen | paste -sd' ')" "add 45.0.0.1 add 45.0.0.2 add 45.0.0.3" "what was seen"
+	kill $pid
+	end_of $pid || fail "it ended with $?"
+}
+
 # What a journal gets: one datagram, a field a line.
 in_the_journal() {
 	mount -t tmpfs tmpfs /run
@@ -122,4 +175,4 @@ service_as_json_lines() {
 		"what the service says of it"
 }
 
-run_cases in_the_file long_ones by_themselves runs_full bounded in_the_journal as_json_lines service_as_json_lines
+run_cases in_the_file long_ones by_themselves runs_full bounded shown followed in_the_journal as_json_lines service_as_json_lines

@@ -57,7 +57,7 @@ all_ways() {
 
 state_is_read() {
 	prepare
-	for verb in lists bans tune; do
+	for verb in lists bans tune events; do
 		all_ways "$WORK/under/way/state" $verb
 	done
 	all_ways "$WORK/under" lists

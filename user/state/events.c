@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,20 @@ static void to_journal(const char *state, const struct event *what, const char *
 	close_fd(fd);
 }
 
+/* Who logged in, whatever he has become since; where nobody did, whose process it is. */
+static unsigned int who(void)
+{
+	int fd = open("/proc/self/loginuid", O_RDONLY | O_CLOEXEC);
+	char text[16] = "";
+	unsigned long user;
+
+	if (fd >= 0 && read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = '\0';
+	close_fd(fd);
+	user = text[0] ? strtoul(text, NULL, 10) : UINT32_MAX;
+	return user < UINT32_MAX ? (unsigned int)user : getuid();
+}
+
 /* One write a line, at the end: lines of several commands do not mix. */
 static void to_file(const char *state, const struct event *what, const char *message)
 {
@@ -70,8 +85,8 @@ static void to_file(const char *state, const struct event *what, const char *mes
 	size_t n;
 	int fd = -1;
 
-	line = json_pack("{s:s, s:s, s:s, s:I}", "time", utc_text(when, time(NULL)), "event", name_of(what), "message",
-			 message, "generation", (json_int_t)what->generation);
+	line = json_pack("{s:s, s:s, s:s, s:I, s:I}", "time", utc_text(when, time(NULL)), "event", name_of(what),
+			 "message", message, "generation", (json_int_t)what->generation, "uid", (json_int_t)who());
 	text = line ? json_dumps(line, JSON_COMPACT) : NULL;
 	json_decref(line);
 	if (text && !trust_directory(state))
@@ -105,10 +120,10 @@ void event(const struct context *context, struct event what, const char *fmt, ..
 	to_file(context->state, &what, message);
 }
 
-static int open_file(const char *directory, struct stat *is)
+static int open_file(const char *directory, const char *name, struct stat *is)
 {
 	char path[STATE_PATH_MAX];
-	int fd = open(state_path(path, directory, STATE_EVENTS), O_RDONLY | O_CLOEXEC);
+	int fd = open(state_path(path, directory, name), O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0 || fstat(fd, is))
 		*is = (struct stat){ 0 };
@@ -118,30 +133,64 @@ static int open_file(const char *directory, struct stat *is)
 void events_begin(struct events_tail *tail, const char *directory)
 {
 	struct stat is;
-	int fd = open_file(directory, &is);
+	int fd = open_file(directory, STATE_EVENTS, &is);
 
 	close_fd(fd);
 	*tail = (struct events_tail){ directory, (long)is.st_size, is.st_ino };
 }
 
-bool events_next(struct events_tail *tail, char line[EVENT_LINE_MAX])
+void events_from_start(struct events_tail *tail, const char *directory)
 {
 	struct stat is;
-	int fd = open_file(tail->directory, &is);
-	ssize_t n = 0;
-	char *end = NULL;
+	int fd = open_file(directory, STATE_EVENTS_OLD, &is);
 
-	if (fd < 0)
-		return false;
-	if (is.st_ino != tail->inode || is.st_size < tail->at)
-		*tail = (struct events_tail){ tail->directory, 0, is.st_ino };
-	if (is.st_size > tail->at)
-		n = pread(fd, line, EVENT_LINE_MAX - 1, tail->at);
-	close(fd);
-	if (n > 0)
-		end = memchr(line, '\n', (size_t)n);
-	if (!end && n == EVENT_LINE_MAX - 1) /* two lines, as a full disk cut the first: both are lost */
-		tail->at += n;
+	close_fd(fd);
+	*tail = (struct events_tail){ directory, 0, is.st_ino };
+}
+
+/* The file that the position is in; that is the one before as long as it has more. */
+static int open_tail(const struct events_tail *tail, struct stat *is, bool *before)
+{
+	struct stat was;
+	int fd = open_file(tail->directory, STATE_EVENTS, is), old = -1;
+
+	*before = false;
+	if (tail->inode && is->st_ino != tail->inode)
+		old = open_file(tail->directory, STATE_EVENTS_OLD, &was);
+	if (old < 0 || was.st_ino != tail->inode || was.st_size <= tail->at) {
+		close_fd(old);
+		return fd;
+	}
+	close_fd(fd);
+	*is = was;
+	*before = true;
+	return old;
+}
+
+bool events_next(struct events_tail *tail, char line[EVENT_LINE_MAX])
+{
+	char *end = NULL;
+	bool before = true;
+
+	while (!end && before) {
+		struct stat is;
+		int fd = open_tail(tail, &is, &before);
+		ssize_t n = 0;
+
+		if (fd < 0)
+			return false;
+		if (is.st_ino != tail->inode || is.st_size < tail->at)
+			*tail = (struct events_tail){ tail->directory, 0, is.st_ino };
+		if (is.st_size > tail->at)
+			n = pread(fd, line, EVENT_LINE_MAX - 1, tail->at);
+		close(fd);
+		if (n > 0)
+			end = memchr(line, '\n', (size_t)n);
+		if (!end && n == EVENT_LINE_MAX - 1) /* two lines, as a full disk cut the first: both are lost */
+			tail->at += n;
+		else if (!end && before) /* the last one was cut */
+			*tail = (struct events_tail){ tail->directory, 0, 0 };
+	}
 	if (!end)
 		return false;
 	*end = '\0';
@@ -154,7 +203,7 @@ bool events_last_refusal(const char *directory, char line[EVENT_LINE_MAX])
 	static char text[8 * EVENT_LINE_MAX];
 	bool found = false;
 	struct stat is;
-	int fd = open_file(directory, &is);
+	int fd = open_file(directory, STATE_EVENTS, &is);
 	ssize_t n = fd < 0 ? -1
 			   : pread(fd, text, sizeof(text) - 1,
 				   is.st_size > (off_t)sizeof(text) - 1 ? is.st_size - (off_t)sizeof(text) + 1 : 0);

@@ -38,7 +38,7 @@ PRINTF(3, 4) void event(const struct context *context, struct event what, const 
 /* The last line of a command that was refused, as JSON: false where there is none among the latest. */
 bool events_last_refusal(const char *directory, char line[EVENT_LINE_MAX]);
 
-/* A position in the file, at first its end. */
+/* A position in the file, at first its end. What is behind it when another file begins is read first. */
 struct events_tail {
 	const char *directory;
 	long at;
@@ -46,6 +46,8 @@ struct events_tail {
 };
 
 void events_begin(struct events_tail *tail, const char *directory);
+/* At first the oldest line that is kept. */
+void events_from_start(struct events_tail *tail, const char *directory);
 /* The next line as JSON without its newline; false where there is none yet. */
 bool events_next(struct events_tail *tail, char line[EVENT_LINE_MAX]);
 

@@ -67,6 +67,8 @@ const struct verb verbs[] = {
 	{ "top", .does = "what happens now, on the whole screen", .run = verb_top },
 	{ "report", .operands = "[--last minute|hour|day] [--top N] [--html]", .does = "what attacks looked like",
 	  .options = report_options, .run = verb_report },
+	{ "events", .operands = "[--follow] [--since TIME]", .does = "what happened, and who did it",
+	  .options = events_options, .run = verb_events },
 	{ "metrics", .does = "the counters as Prometheus reads them", .run = verb_metrics },
 	{ "watch", .operands = "[--count N] [--duration S]", .does = "some of the packets that are dropped",
 	  .options = capture_options + 1, .run = verb_watch },
