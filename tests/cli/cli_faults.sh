@@ -19,7 +19,9 @@ declare -A error=([bpf]=ENOMEM [mmap]=ENOMEM [openat]=EMFILE [mkdir]=ENOSPC [fsy
 	[fcntl]=EIO [pread64]=EIO [read]=EIO [statfs]=EIO [mprotect]=ENOMEM [dup]=EMFILE [dup3]=EMFILE [memfd_create]=EMFILE
 	[pipe2]=EMFILE [newfstatat]=EIO [getdents64]=EIO [lseek]=EIO [access]=EIO [faccessat2]=EIO [chmod]=EIO [fchmod]=EIO
 	[fchown]=EIO [unlink]=EIO [unlinkat]=EIO [rmdir]=EIO [ioctl]=EIO [bind]=ENOMEM [setsockopt]=ENOMEM
-	[getsockname]=ENOBUFS [clone3]=EAGAIN [clone]=EAGAIN [membarrier]=ENOMEM [copy_file_range]=EIO)
+	[getsockname]=ENOBUFS [clone3]=EAGAIN [clone]=EAGAIN [membarrier]=ENOMEM [copy_file_range]=EIO [inotify_init1]=EMFILE
+	[inotify_add_watch]=ENOSPC [signalfd4]=EMFILE [listen]=EADDRINUSE [epoll_create1]=EMFILE [epoll_ctl]=ENOMEM
+	[eventfd2]=EMFILE [socketpair]=EMFILE [timerfd_create]=EMFILE)
 calls=$(
 	IFS=,
 	echo "${!error[*]}"
@@ -226,6 +228,10 @@ chosen_of() {
 	# Twice: the first time is another way.
 	"$1_of" "$2" >/dev/null
 	"$1_of" "$2" >all
+	choose
+}
+
+choose() {
 	if [ "${FAULTS:-42}" = all ]; then
 		cp all chosen
 	else
@@ -328,6 +334,77 @@ looks_once() {
 	echo "# $verb: $count of $(wc -l <all) $1 failed: $refused refusals, $((count - refused)) survived"
 }
 
+# --- The service ------------------------------------------------------------------------------------------------------
+
+# served COMMAND...: the service, by that command before it, until it is ready, or has ended; then it is stopped. Its exit
+# status is $status, and what it said is in log.
+served() {
+	local pid
+
+	rm -f log
+	"$@" run --config conf --listen 127.0.0.1:9617 >log 2>&1 &
+	pid=$!
+	wait_until "that the service is ready or ends (${what:-})" ready_or_gone
+	kill -TERM $pid 2>/dev/null
+	end_of $pid
+	status=$?
+}
+
+ready_or_gone() {
+	grep -qs '^ready' log || gone "$pid"
+}
+
+# What fails until it is ready; later calls come when they come.
+service_calls() {
+	served strace -D -o trace -e trace="$calls" "$XDP_BLOOM"
+	awk -F '(' '
+		/^write\([12].*ready/ { exit }
+		{ n[$1]++ }
+		/\/dev\/null/ { inside = 1; next }
+		!inside || /^write\([12],/ || !/^[a-z0-9_]+\(/ || / = -1 / { next }
+		{ print $1, n[$1] }' trace
+}
+
+service_allocations() {
+	rm -f seen
+	served env FAIL_SEEN="$PWD/seen" LD_PRELOAD="$preload" "$apart"
+	tr -d '\0' <seen | sort -un | sed 's/^/allocation /'
+}
+
+# serves_once WHAT: it ends with 2 and says why, or it starts and can be stopped; what was in force filters on.
+serves_once() {
+	local call n count=0 refused=0 status what='' verb=tune
+
+	[ "$1" = calls ] || [ -e "$preload" ] || skip "$preload is not built"
+	prepare
+	printf 'attach edge0\nload base %s\nload other %s\n' "$PWD/list" "$PWD/even" >conf
+	served "$XDP_BLOOM"
+	is "$status" 0 "the status of the service ($(cat log))"
+	"service_$1" >all
+	choose
+	while read -r call n <&3; do
+		what="the service, $call number $n"
+		if [ "$call" = allocation ]; then
+			served env FAIL_ALLOCATION="$n" LD_PRELOAD="$preload" "$apart"
+		else
+			served strace -D -o /dev/null -e trace="$call" -e inject="$call:error=${error[$call]}:when=$n" "$XDP_BLOOM"
+		fi
+		case $status in
+		0) ;;
+		2)
+			[ -s log ] || fail "$what: failed without a word"
+			refused=$((refused + 1))
+			;;
+		*) fail "$what: ended with $status: $(tail -n 3 log)" ;;
+		esac
+		cp log err
+		still_filters
+		count=$((count + 1))
+	done 3<chosen
+	[ $count -gt 0 ] || fail "none was made to fail"
+	echo "# the service: $count of $(wc -l <all) $1 failed: $refused refusals, $((count - refused)) survived"
+}
+
 cases=()
 for verb in "${VERBS[@]}"; do
 	cases+=("fails_once calls $verb" "fails_once allocations $verb")
@@ -335,4 +412,4 @@ done
 for verb in "${LOOKS[@]}"; do
 	cases+=("looks_once calls look_$verb" "looks_once allocations look_$verb")
 done
-run_cases "${cases[@]}"
+run_cases "${cases[@]}" "serves_once calls" "serves_once allocations"
