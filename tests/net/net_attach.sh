@@ -276,6 +276,11 @@ same_name_in_another_namespace() {
 	one_line "edge0: the filter that was attached under this name"
 	filters 0
 	is "$(get '[.interfaces[]|[.name,.moved,.gone]]' show)" '[["edge0",false,false]]' "what show says here"
+	# One of another name is not taken for it.
+	# shellcheck disable=SC2016 # that shell's own
+	other=(unshare --net "$BASH" -c 'ip link add edge7 index $0 type veth peer name wire7 && exec "$@"' "$number" "$XDP_BLOOM")
+	expect 0 "${other[@]}" attach edge7
+	filters 0
 }
 
 # There is no address where one is looked for: it would say that it filters, and let everything pass.
