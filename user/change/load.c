@@ -44,6 +44,7 @@ struct load {
 	struct packer *packer;
 	struct ranges before;
 	struct accepted accepted;
+	bool about_it;	    /* if it fails, that is the list's own: not a kernel or a state that cannot be had */
 	struct loaded *out; /* what there is to say about it */
 };
 
@@ -305,8 +306,12 @@ static int load(struct load *l)
 {
 	const struct load_options *o = l->options;
 	enum bogons bogons = o->bogons ? (enum bogons)o->bogons : o->force ? BOGONS_KEEP : BOGONS_LEAVE_OUT;
-	int err = read_list(l) ?: change_begin(&l->change, l->context) ?: choose_kind(l, l->change->state);
+	int err = read_list(l);
 
+	l->about_it = err;
+	err = err ?: change_begin(&l->change, l->context);
+	l->about_it = l->about_it || !err;
+	err = err ?: choose_kind(l, l->change->state);
 	if (!err && l->out->list.kind != LIST_ALLOW)
 		err = guard_apply_bogons(&l->out->set, bogons, l->out->bogons_found);
 	if (!err) {
@@ -344,7 +349,7 @@ static void outcome(const struct load *l, int err)
 		return;
 	if (!err || err_is(err, EALREADY))
 		list_succeeded(l->context, l->name);
-	else if (l->options->if_changed || is_known(l))
+	else if (l->about_it && (l->options->if_changed || is_known(l)))
 		list_failed(l->context, l->name, reason(err));
 }
 
