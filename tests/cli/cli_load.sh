@@ -585,7 +585,51 @@ shows_one_list() {
 	is "$(get '[.name,.prefixes,.overlap]' lists drop)" '["drop",3,[]]' "what is known of a list in an image"
 }
 
-run_cases shows_one_list shows_what_was_refused one_kind wide_exceptions asks_before_it_guesses leaves_bogons_out hides_what_a_link_led_to refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists \
+# A typing error makes no directories.
+leaves_nothing_behind() {
+	local call
+
+	echo nonsense >bad
+	echo 'del 192.0.2.1' >commands
+	while read -r call; do
+		# shellcheck disable=SC2086 # the words of a command
+		expect 2 "$XDP_BLOOM" $call
+		[ ! -e "$XDP_BLOOM_STATE" ] || fail "'$call' left a state: $(find "$XDP_BLOOM_STATE")"
+		[ ! -e "$XDP_BLOOM_BPFFS" ] || fail "'$call' left pins: $(find "$XDP_BLOOM_BPFFS")"
+	done <<-'CALLS'
+		load drop bad
+		load drop nosuch
+		del 192.0.2.1
+		unload nosuch
+		enforce nosuch
+		add 0.0.0.0/0
+		disallow 192.0.2.1
+		tune --exact off
+		batch commands
+		attach nosuch0
+		detach nosuch0
+		capture -w file
+		confirm
+	CALLS
+	expect 2 "$XDP_BLOOM" -S "$WORK/a/typo" del 192.0.2.1
+	[ ! -e a ] || fail "a typing error made $(find a)"
+	mkdir kept
+	expect 2 "$XDP_BLOOM" -S "$WORK/kept" del 192.0.2.1
+	[ -d kept ] || fail "a directory that was there is gone"
+	# Beside one that does something, whoever is first.
+	for call in {1..20}; do
+		"$XDP_BLOOM" del 192.0.2.1 2>/dev/null &
+		"$XDP_BLOOM" unload nosuch 2>/dev/null &
+		bloom add 192.0.2.1
+		wait
+		[ "$("$XDP_BLOOM" bans --count)" -le 1 ] || fail "no answer"
+		rm -rf "$XDP_BLOOM_BPFFS" "${XDP_BLOOM_STATE:?}"
+	done
+	bloom add 192.0.2.1
+	verdicts 192.0.2.1=drop
+}
+
+run_cases leaves_nothing_behind shows_one_list shows_what_was_refused one_kind wide_exceptions asks_before_it_guesses leaves_bogons_out hides_what_a_link_led_to refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists \
 	refuses_slow_poison grants_no_more_than_was_asked dry_run_changes_nothing skips_damaged_lines shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed \
 	goes_back_late goes_back_by_its_own_clock goes_back_into_little_memory goes_back_without_a_build \
 	goes_back_at_the_second_try

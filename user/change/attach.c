@@ -242,7 +242,7 @@ static bool is_kept(const struct context *context, const char *name)
 
 int detach_interfaces(const struct context *context, char *const *names, int n, bool *stopped)
 {
-	int err = kernel_ready(context);
+	int err = kernel_ready_to_look(context);
 
 	*stopped = false;
 	/* Check all of them before any is detached. */

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "change/catch_up.h"
 #include "kernel/counters.h"
+#include "kernel/pins.h"
 #include "kernel/root.h"
 
 void change_check(const struct context *context, bool words)
@@ -36,7 +37,15 @@ int change_begin_at(struct change **change, struct context *context, time_t at_l
 		return -ENOMEM;
 	c->context = context;
 	c->live.meta = -1;
-	err = kernel_ready(context) ?: state_open(&c->state, context, true);
+	err = kernel_ready(context);
+	/* Before we have the lock, somebody may take away what he has made, and did not use. */
+	if (!err || err_is(err, ENOENT))
+		err = state_open(&c->state, context, true);
+	/* Whoever has the lock may be about to use what we have made. */
+	if (err && !err_is(err, EBUSY))
+		pins_leave(context);
+	if (!err && !pins_are_there(context))
+		err = kernel_ready(context);
 	if (err)
 		return err;
 	live_open(&c->live, context);
@@ -130,6 +139,8 @@ void change_end(struct change *change)
 	if (!change || is_joined(change))
 		return;
 	change->context->generation = change->live.g.number;
+	if (change->state)
+		pins_leave(change->context);
 	state_close(change->state);
 	live_close(&change->live);
 	touched_free(&change->touched);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "kernel/pins.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -292,9 +293,15 @@ static int close_to_others(char path[PIN_PATH_MAX])
 	return err;
 }
 
+/* They were made by this process. */
+static bool made;
+
 static int make_directory(char path[PIN_PATH_MAX])
 {
-	int err = mkdir(path, 0700) && errno != EEXIST ? -errno : close_to_others(path);
+	bool fresh = !mkdir(path, 0700);
+	int err = !fresh && errno != EEXIST ? -errno : close_to_others(path);
+
+	made = made || fresh;
 
 	return err ? because_kernel(err, path) : trust_directory(path);
 }
@@ -339,4 +346,40 @@ int pins_ready(const struct context *context)
 		err = make_directory(path);
 	}
 	return err;
+}
+
+bool pins_are_there(const struct context *context)
+{
+	char path[PIN_PATH_MAX];
+
+	pin_path(context, path, PIN_LINKS);
+	return !access(path, F_OK);
+}
+
+void pins_leave(const struct context *context)
+{
+	char path[PIN_PATH_MAX], pin[PIN_PATH_MAX + NAME_MAX + 1];
+	struct dirent *entry;
+	DIR *dir;
+
+	if (!made)
+		return;
+	made = false;
+	pin_path(context, path, PIN_GENERATIONS);
+	if (rmdir(path))
+		return;
+	pin_path(context, path, PIN_LINKS);
+	if (rmdir(path))
+		return;
+	/* What every filter shares, and no filter has used. */
+	pin_path(context, path, "");
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		snprintf(pin, sizeof(pin), "%s/%s", path, entry->d_name);
+		if (entry->d_name[0] != '.')
+			unlink(pin);
+	}
+	if (dir)
+		closedir(dir);
+	rmdir(path);
 }

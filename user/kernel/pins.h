@@ -68,6 +68,9 @@ int pins_are_ours(const struct context *context);
 
 /* Makes the directories; an error unless they are ours. */
 int pins_ready(const struct context *context);
+bool pins_are_there(const struct context *context);
+/* Under the state's lock: directories that this process made, and in which nothing came into force, go. */
+void pins_leave(const struct context *context);
 
 /* Records the reason, in an operator's words, and returns err. */
 int because_kernel(int err, const char *what);

@@ -58,6 +58,13 @@ int kernel_ready(const struct context *context)
 	return pins_ready(context);
 }
 
+int kernel_ready_to_look(const struct context *context)
+{
+	libbpf_set_print(print);
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+	return access(context->bpffs, F_OK) && errno == ENOENT ? 0 : pins_ready(context);
+}
+
 /* The number of the newest generation that is pinned; 0: there is none. */
 static __u64 newest_generation(const struct context *context)
 {

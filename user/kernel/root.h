@@ -10,6 +10,8 @@ struct context;
 
 /* Makes the bpffs directory ready. */
 int kernel_ready(const struct context *context);
+/* The same for who only looks: makes none. */
+int kernel_ready_to_look(const struct context *context);
 
 /* Loads and pins them, unless they are there. If the slot was lost, it has the generation that the state has again. */
 int kernel_base(const struct context *context, __u64 committed);

@@ -40,6 +40,7 @@ struct state {
 	int version; /* of the tables */
 	bool change;
 	bool commits;	    /* state_commit() has begun */
+	int made;	    /* so many directories, the last of the path, were made for it */
 	int broken;	    /* why something could not be read: then nothing may be committed */
 	uint64_t new_image; /* a copy that this command made; 0: none, or it is committed */
 	sqlite3_stmt *cached[CACHED_STATEMENTS];

@@ -17,7 +17,7 @@
 #define LOG_BYTES_MAX  (256 << 10)
 #define LOG_BYTES_OPEN (1 << 20)
 
-int state_make_directory(const char *directory)
+static int make_directories(const char *directory, int *made)
 {
 	char path[STATE_PATH_MAX];
 
@@ -25,12 +25,46 @@ int state_make_directory(const char *directory)
 		return because(-ENAMETOOLONG, "%s: the path is too long", directory);
 	for (char *slash = path + 1; (slash = strchr(slash, '/')) && slash[1]; *slash++ = '/') {
 		*slash = '\0';
-		if (mkdir(path, 0755) && errno != EEXIST)
+		if (!mkdir(path, 0755))
+			++*made;
+		else if (errno != EEXIST)
 			return because(-errno, "%s: %s", path, strerror(errno));
 	}
-	if (mkdir(directory, 0700) && errno != EEXIST)
+	if (!mkdir(directory, 0700))
+		++*made;
+	else if (errno != EEXIST)
 		return because(-errno, "%s: %s", directory, strerror(errno));
 	return trust_directory(directory);
+}
+
+int state_make_directory(const char *directory)
+{
+	int made = 0;
+
+	return make_directories(directory, &made);
+}
+
+/* Whoever made the directory and left nothing in it takes it away, with the lock that we may have waited for. */
+static int take_lock(struct state *s)
+{
+	char lock[STATE_PATH_MAX];
+	struct stat is;
+	int err;
+
+	for (;;) {
+		err = make_directories(s->directory, &s->made);
+		if (err)
+			return err;
+		s->lock = lock_take(state_path(lock, s->directory, STATE_LOCK), s->wait);
+		if (err_is(s->lock, ENOENT))
+			continue;
+		if (s->lock < 0)
+			return s->lock;
+		if (fstat(s->lock, &is) || is.st_nlink)
+			return 0;
+		close_fd(s->lock);
+		s->lock = -1;
+	}
 }
 
 static bool is_readable(const struct state *s)
@@ -103,15 +137,11 @@ static int open_to_look(struct state *s, const char *path)
 
 static int open_to_change(struct state *s, const char *path)
 {
-	char lock[STATE_PATH_MAX];
-	int err = state_make_directory(s->directory);
+	int err = take_lock(s);
 	mode_t mask;
 
 	if (err)
 		return err;
-	s->lock = lock_take(state_path(lock, s->directory, STATE_LOCK), s->wait);
-	if (s->lock < 0)
-		return s->lock;
 	state_exchange_undo(s->directory);
 	s->change = true;
 	if (!access(path, F_OK))
@@ -225,17 +255,64 @@ static void tidy(const struct state *s)
 	}
 }
 
+static bool is_one(sqlite3 *db, const char *sql)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool is = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW &&
+		  sqlite3_column_int(stmt, 0) == 1;
+
+	sqlite3_finalize(stmt);
+	return is;
+}
+
+/* Was the directory made for a command that then kept nothing in it? Under the lock. */
+static bool is_for_nothing(struct state *s)
+{
+	if (!s->made || s->lock < 0 || !s->db)
+		return s->made && s->lock >= 0 && !s->db;
+	if (!sqlite3_get_autocommit(s->db))
+		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	return is_one(s->db, "SELECT NOT EXISTS (SELECT 1 FROM sqlite_master)") ||
+	       is_one(s->db, "SELECT NOT (EXISTS (SELECT 1 FROM list) OR EXISTS (SELECT 1 FROM interface) OR"
+			     " EXISTS (SELECT 1 FROM pending) OR EXISTS (SELECT 1 FROM setting) OR"
+			     " EXISTS (SELECT 1 FROM ban))");
+}
+
+/* What others have put there meanwhile stays, and the directory with it. */
+static void take_away(const struct state *s)
+{
+	static const char *const files[] = { STATE_DATABASE "-shm", STATE_DATABASE "-wal", STATE_DATABASE, STATE_LOCK };
+	char path[STATE_PATH_MAX];
+	char *slash;
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		unlink(state_path(path, s->directory, files[i]));
+	snprintf(path, sizeof(path), "%s", s->directory);
+	for (int i = 0; i < s->made; i++) {
+		while ((slash = strrchr(path, '/')) && !slash[1] && slash != path)
+			*slash = '\0';
+		if (rmdir(path) || !slash)
+			return;
+		*slash = '\0';
+	}
+}
+
 void state_close(struct state *state)
 {
+	bool nothing;
+
 	if (!state)
 		return;
 	if (!state->db || !sqlite3_get_autocommit(state->db))
 		state_drop_new_image(state);
 	for (int i = 0; i < CACHED_STATEMENTS; i++)
 		sqlite3_finalize(state->cached[i]);
+	nothing = is_for_nothing(state);
 	if (state->db)
 		tidy(state);
 	sqlite3_close(state->db); /* what was not committed is undone */
+	if (nothing)
+		take_away(state);
 	close_fd(state->lock);
 	free(state->steps);
 	free(state);

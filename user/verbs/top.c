@@ -184,7 +184,7 @@ int verb_top(const struct call *call)
 	t.view = (struct top_view){
 		.tallies = &t.now, .between = &t.between, .inforce = &t.inforce, .minute = &t.minute
 	};
-	err = kernel_ready(call->context);
+	err = kernel_ready_to_look(call->context);
 	if (!err)
 		err = history_private(&t.history);
 	if (!err)

@@ -160,7 +160,7 @@ static int samples_per_second(const struct context *context, double *rate)
 static int begin(struct watch *w)
 {
 	double rate = 0;
-	int err = kernel_ready(w->context);
+	int err = kernel_ready_to_look(w->context);
 
 	if (!err)
 		err = samples_per_second(w->context, &rate);
