@@ -73,19 +73,30 @@ units:
 		sed -e 's|@PREFIX@|$(PREFIX)|g' -e '/^@HARDENED@$$/r packaging/systemd/hardened' -e '/^@HARDENED@$$/d' \
 			packaging/systemd/$$unit.in > $(UNITS)/$$unit || exit 1; done
 
+# Mode, file, and where it goes below PREFIX.
+define INSTALLED
+644 $(UNITS)/xdp-bloom.service lib/systemd/system/xdp-bloom.service
+644 $(UNITS)/xdp-bloom-restore.service lib/systemd/system/xdp-bloom-restore.service
+755 packaging/systemd/xdp-bloom-generator lib/systemd/system-generators/xdp-bloom-generator
+755 $(BUILD)/xdp-bloom sbin/xdp-bloom
+644 docs/xdp-bloom.8 share/man/man8/xdp-bloom.8
+644 docs/xdp-bloom.conf.5 share/man/man5/xdp-bloom.conf.5
+644 packaging/completions/xdp-bloom.bash share/bash-completion/completions/xdp-bloom
+644 packaging/completions/_xdp-bloom share/zsh/$(ZSH_DIR)/_xdp-bloom
+$(foreach file,README.md CHANGELOG.md SECURITY.md docs/design.md docs/bloom.md $(wildcard docs/*.svg),644 $(file) \
+	share/doc/xdp-bloom/$(notdir $(file))$(newline))644 packaging/xdp-bloom.conf share/doc/xdp-bloom/examples/xdp-bloom.conf
+endef
+export INSTALLED
+define newline
+
+
+endef
+
 install: all units ## into PREFIX (/usr/local), below DESTDIR
-	install -D -m 644 $(UNITS)/xdp-bloom.service $(DESTDIR)$(PREFIX)/lib/systemd/system/xdp-bloom.service
-	install -m 644 $(UNITS)/xdp-bloom-restore.service $(DESTDIR)$(PREFIX)/lib/systemd/system/xdp-bloom-restore.service
-	install -D -m 755 packaging/systemd/xdp-bloom-generator $(DESTDIR)$(PREFIX)/lib/systemd/system-generators/xdp-bloom-generator
-	install -D -m 755 $(BUILD)/xdp-bloom $(DESTDIR)$(PREFIX)/sbin/xdp-bloom
-	install -D -m 644 docs/xdp-bloom.8 $(DESTDIR)$(PREFIX)/share/man/man8/xdp-bloom.8
-	install -D -m 644 docs/xdp-bloom.conf.5 $(DESTDIR)$(PREFIX)/share/man/man5/xdp-bloom.conf.5
-	install -D -m 644 packaging/completions/xdp-bloom.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/xdp-bloom
-	install -D -m 644 packaging/completions/_xdp-bloom $(DESTDIR)$(PREFIX)/share/zsh/$(ZSH_DIR)/_xdp-bloom
-	install -D -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/README.md
-	install -m 644 CHANGELOG.md SECURITY.md $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/
-	install -m 644 docs/design.md docs/bloom.md docs/*.svg $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/
-	install -D -m 644 packaging/xdp-bloom.conf $(DESTDIR)$(PREFIX)/share/doc/xdp-bloom/examples/xdp-bloom.conf
+	@printf '%s\n' "$$INSTALLED" | tools/install.sh install '$(DESTDIR)' '$(PREFIX)'
+
+uninstall: ## what install has put there; lists and bans stay in /var/lib/xdp-bloom
+	@printf '%s\n' "$$INSTALLED" | tools/install.sh uninstall '$(DESTDIR)' '$(PREFIX)'
 
 deb: ## a Debian package: build/deb/xdp-bloom_VERSION_ARCH.deb
 	@tools/deps.sh $(DEPS) $(DEB_DEPS)
@@ -292,6 +303,6 @@ help: ## this
 		/^[a-z -]+:.*## / { target = text = $$0; sub(/:.*/, "", target); sub(/.*## /, "", text); \
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
-.PHONY: all units install deb deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
+.PHONY: all units install uninstall deb deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
 	test fresh test-kernels lint fuzz soak rates kill-test confirm-test parts-test counts replay-test upgrade-test faults guards mutants compilers kselftest \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg help

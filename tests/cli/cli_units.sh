@@ -3,7 +3,7 @@
 # The systemd units, as systemd itself reads them; and the command under no more than the rights they give.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
-no_kernel='units'
+no_kernel='units|uninstalled'
 sandbox "$@"
 need_sources
 
@@ -81,4 +81,40 @@ rights() {
 	done
 }
 
-run_cases units grants rights
+# all_of ROOT: each file and directory, and what is in it.
+all_of() {
+	(cd "$1" && find . -printf '%y %m %p\n' | sort && find . -type f -exec sha256sum {} + | sort)
+}
+
+# Installed twice and taken out again: nothing is left, and nothing else is gone.
+uninstalled() {
+	local before
+
+	[ -x "$top/build/xdp-bloom" ] || skip "needs build/xdp-bloom"
+	mkdir -p root/opt/x/sbin root/opt/x/share/man/man8 root/opt/x/share/doc
+	echo theirs >root/opt/x/share/man/man8/other.8
+	before=$(all_of root)
+	make -s -C "$top" units PREFIX=/opt/x UNITS="$WORK" || fail "cannot make the units"
+	for _ in 1 2; do
+		expect 0 make -s -C "$top" -o all install DESTDIR="$WORK/root" PREFIX=/opt/x UNITS="$WORK"
+	done
+	[ -x root/opt/x/sbin/xdp-bloom ] || fail "not installed: $(cat out)"
+	[ "$(find root -type f | wc -l)" -gt 15 ] || fail "only this is installed: $(find root -type f)"
+	is "$(sed -n 's|^ExecStart=||p' root/opt/x/lib/systemd/system/xdp-bloom.service | cut -d' ' -f1)" /opt/x/sbin/xdp-bloom \
+		"what the unit starts"
+	expect 0 make -s -C "$top" uninstall DESTDIR="$WORK/root" PREFIX=/opt/x UNITS="$WORK"
+	is "$(all_of root)" "$before" "what there is afterwards"
+	# What somebody has put among ours stays.
+	expect 0 make -s -C "$top" -o all install DESTDIR="$WORK/root" PREFIX=/opt/x UNITS="$WORK"
+	echo mine >root/opt/x/share/doc/xdp-bloom/mine
+	expect 0 make -s -C "$top" uninstall DESTDIR="$WORK/root" PREFIX=/opt/x UNITS="$WORK"
+	is "$(find root/opt/x/share/doc)" "$(printf 'root/opt/x/share/doc%s\n' '' /xdp-bloom /xdp-bloom/mine)" "what is left then"
+	rm -r root/opt/x/share/doc/xdp-bloom
+	is "$(all_of root)" "$before" "what there is without it"
+	# Where there is nothing at all, as for a package.
+	expect 0 make -s -C "$top" -o all install DESTDIR="$WORK/none" PREFIX=/usr UNITS="$WORK"
+	expect 0 make -s -C "$top" uninstall DESTDIR="$WORK/none" PREFIX=/usr UNITS="$WORK"
+	is "$(find none)" none "what there is where there was nothing"
+}
+
+run_cases units uninstalled grants rights
