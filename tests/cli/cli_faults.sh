@@ -259,13 +259,15 @@ fails_once() {
 
 # --- Verbs that only look ---------------------------------------------------------------------------------------------
 
-LOOKS=(lists bans allow test show stats plan tune guards metrics check dry_run save compare make union set)
+LOOKS=(lists list bans found allow test show stats plan tune guards metrics check dry_run save compare make union set)
 
 # What to run, with all that it is about.
 look_of() {
 	case $1 in
 	lists | bans | allow | show | stats | plan | tune | guards) echo "-j $1" ;;
 	metrics) echo metrics ;;
+	list) echo -j lists base ;;
+	found) echo -j bans 198.18.0.0/16 --sort added ;;
 	check) echo state check ;;
 	dry_run) echo load other odd --dry-run ;;
 	test) echo test 192.0.2.7 198.18.0.1 203.0.113.9 2001:db8::7 ;;
@@ -292,11 +294,12 @@ prepare_looks() {
 }
 
 # No two times the same: names of images, rates as measured, times. What was asked for stands in the state, and show has
-# the rest without it; so has test without the line of a file that may be gone,
-# and load without what comes and goes.
+# the rest without it; so has test without the line of a file that may be gone, load without what comes and goes, and a
+# list without what it drops, which is null then.
 look_says() {
 	sed -E -e 's/ \(list:[0-9]+\)$//; /added, .* kept$/d; s/\b[0-9a-f]{16}\b//g; s/^(xdp_bloom_filter.*_ratio) .*/\1/' \
-		-e 's/"(filter|error|fill|asked|seconds_left)":[0-9.e-]+//g' out
+		-e 's/"(filter|error|fill|asked|seconds_left)":[0-9.e-]+//g' \
+		-e 's/"drops":(null|\{[^}]*\})//' out
 }
 
 # looks_once WHAT VERB: what fails is said, or it does not matter: then all is there that is there otherwise.
