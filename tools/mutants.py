@@ -601,12 +601,16 @@ class Run:
             copy.write(mutant.path, mutant.text)  # the next make compiles it again
 
     def judge_in_full(self, copy, mutant, tried):
-        tests = self.reached.in_full(mutant)[:self.full]
-        for test in tests:
+        met = []
+        for test in self.reached.in_full(mutant):
+            if len(met) == self.full:
+                break
             how = self.notices(copy, test, FULL_SECONDS, FULL[test.split(' ')[0]])
             if how:
                 return f'in full, {how}', ''
-        return None, f'{tried}, and in full: {", ".join(tests) or "none"}'
+            if self.passes.get((test, True), True):
+                met.append(test)
+        return None, f'{tried}, and in full: {", ".join(met) or "none"}'
 
     def seed(self, seed, count, only):
         mutants, survivors, noticed, skipped = drawn(seed, self.rooms), [], [], []
