@@ -352,6 +352,11 @@ damaged_state() {
 }
 
 # Prometheus is answered; the library for it is loaded for that alone, and only who asks for it needs it.
+health() {
+	python3 -c 'from urllib.request import urlopen
+print(urlopen("http://127.0.0.1:9753/healthz", timeout=30).read().decode(), end="")'
+}
+
 answers_prometheus() {
 	local library
 
@@ -360,6 +365,12 @@ answers_prometheus() {
 	python3 -c 'from urllib.request import urlopen
 print(urlopen("http://127.0.0.1:9753/metrics", timeout=30).read().decode())' >page
 	grep -q '^xdp_bloom_' page || fail "no metrics, but: $(head -3 page)"
+	is "$(health)" ok "what /healthz says"
+	echo nonsense >refused
+	expect 2 "$XDP_BLOOM" load bad refused
+	health >page
+	is "$(head -1 page)" degraded "what /healthz says of a list that was refused"
+	grep -q "^list 'bad': refused since 20.*: refused:1: 'nonsense'" page || fail "why: $(cat page)"
 	library=$(awk '/libmicrohttpd/ { print $NF; exit }' "/proc/$service_pid/maps")
 	[ -f "$library" ] || fail "the library is not where it was loaded from: '$library'"
 	stop
