@@ -319,7 +319,7 @@ static int find_bpffs(const struct context *context)
 	return is;
 }
 
-int pins_ready(const struct context *context)
+int pins_ready(const struct context *context, bool make)
 {
 	static const char *const names[] = { "", PIN_LINKS, PIN_GENERATIONS };
 	char path[PIN_PATH_MAX];
@@ -341,6 +341,8 @@ int pins_ready(const struct context *context)
 	if (is != 1)
 		return because(-EINVAL, "%s is not on a BPF file system; mount one: mount -t bpf bpf DIR",
 			       context->bpffs);
+	if (!make && access(context->bpffs, F_OK) && errno == ENOENT)
+		return 0;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !err; i++) {
 		pin_path(context, path, names[i]);
 		err = make_directory(path);

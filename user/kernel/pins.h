@@ -66,8 +66,8 @@ int pin_root(const struct context *context, bool *frags);
 /* pin_shared_map() for all of them, those that are not there left out: 0 or -EBADF. */
 int pins_are_ours(const struct context *context);
 
-/* Makes the directories; an error unless they are ours. */
-int pins_ready(const struct context *context);
+/* An error where there is no bpffs. Makes the directories: an error unless they are ours. */
+int pins_ready(const struct context *context, bool make);
 bool pins_are_there(const struct context *context);
 /* Under the state's lock: directories that this process made, and in which nothing came into force, go. */
 void pins_leave(const struct context *context);

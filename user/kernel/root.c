@@ -55,14 +55,14 @@ int kernel_ready(const struct context *context)
 {
 	libbpf_set_print(print);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL); /* with it, libbpf raises RLIMIT_MEMLOCK where maps count (5.10) */
-	return pins_ready(context);
+	return pins_ready(context, true);
 }
 
 int kernel_ready_to_look(const struct context *context)
 {
 	libbpf_set_print(print);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
-	return access(context->bpffs, F_OK) && errno == ENOENT ? 0 : pins_ready(context);
+	return pins_ready(context, false);
 }
 
 /* The number of the newest generation that is pinned; 0: there is none. */
