@@ -230,6 +230,10 @@ confirm-test: tests ## changes with --confirm whose session breaks, CONFIRMS (10
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
 		XDP_BLOOM_CONFIRMS=$(or $(CONFIRMS),1000) XDP_BLOOM_LANES=24 tests/net/net_confirm.sh
 
+ends-test: tests ## bans with a time, BANS (10000) of them: each ends by itself, with no process; and while the date is set
+	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
+		XDP_BLOOM_BANS=$(or $(BANS),10000) XDP_BLOOM_SECONDS=20 tests/net/net_ends.sh
+
 parts-test: tests ## the filter's parts are taken away under the service and traffic, FAULTS (200) random sequences; SEED
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic $(if $(SEED),XDP_BLOOM_SEED=$(SEED)) \
 		XDP_BLOOM_FAULTS=$(or $(FAULTS),200) XDP_BLOOM_OPEN_MS=1000 XDP_BLOOM_CASES=random tests/net/net_parts.sh
@@ -304,5 +308,5 @@ help: ## this
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
 .PHONY: all units install uninstall deb deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
-	test fresh test-kernels lint fuzz soak rates kill-test confirm-test parts-test counts replay-test upgrade-test faults guards mutants compilers kselftest \
+	test fresh test-kernels lint fuzz soak rates kill-test confirm-test ends-test parts-test counts replay-test upgrade-test faults guards mutants compilers kselftest \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg help

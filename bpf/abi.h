@@ -17,6 +17,7 @@
 #define PIN_SAMPLE_BUDGET "sample_budget"
 #define PIN_LINKS	  "links"
 #define PIN_GENERATIONS	  "generation"
+#define PIN_ENDS	  "ends" /* of a generation that has any */
 
 /* What became of a packet, in sum. */
 enum verdict { PASSED, DROPPED, UNPARSED, VERDICTS };
@@ -47,6 +48,22 @@ struct trial {
 /* Who banned an address: 0 is a live ban, 1 to 255 a list. The index into the list counters, and what rosters keep. */
 #define LABELS	   256
 #define LABEL_LIVE 0
+
+/*
+ * A live ban that has an end carries this label in the arrays, and no answer outside of them: the clock turns it into
+ * LABEL_LIVE, or into a pass. One bit of it sends a packet there, in a test that each packet passes anyway; so labels
+ * that share the bit take two instructions more where there are such bans.
+ */
+#define LABEL_ENDS     255
+#define LABEL_ENDS_BIT 0x80
+
+/* When they end: the longest prefix that holds an address says it, in CLOCK_BOOTTIME ns. What has no entry goes on. */
+struct end_key {
+	__u32 bits; /* of what follows */
+	__u32 family;
+	__u32 addr[4]; /* in network order; IPv4: the first */
+};
+#define END_KEY_BITS(length) (32 + (length))
 
 enum stage { STAGE_PARSE, STAGE_GATE, STAGE_FILTER, STAGE_ROSTER };
 
@@ -165,7 +182,13 @@ struct generation {
 	__u64 capacity; /* how many keys the filter was sized for, and each roster */
 	__u64 capacity4, capacity6;
 	__u64 edits; /* how often it was edited in place */
-	__u64 stale; /* keys that were taken out, and whose bits the filter still has */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	__u32 stale; /* keys that were taken out, and whose bits the filter still has */
+	__u32 ends;  /* have bans that end a label of their own? What does not know it finds much stale, and edits
+			nothing */
+#else
+	__u32 ends, stale;
+#endif
 
 	__u64 gate4; /* each 0 where the generation has no such map */
 	__u64 gate4_labels;

@@ -16,7 +16,10 @@
 
 #define CONSTANT_MAGIC	      0x5bd10c7e00000000ULL
 #define SWITCH_MAGIC	      (-0x5bd10c7e)
+#define RARE_BELOW	      0xd1 /* no stage gives an answer below 256; with ends it becomes a test of these bits: */
+#define RARE_BITS	      ((int)0x80000000 | LABEL_ENDS_BIT) /* the first is extended to all that is negative */
 #define CONSTANT_INDEX(field) (offsetof(struct generation, field) / 8)
+#define CONSTANT_ENDS	      (sizeof(struct generation) / 8) /* no member: the map of the ends */
 
 #ifdef __bpf__
 
@@ -61,6 +64,12 @@
 	})
 
 /*
+ * Is this answer none that the stages gave? It is the one test that each packet's answer passes. Where bans
+ * end, the loader puts another test into its place, of LABEL_ENDS_BIT too: so they cost others nothing.
+ */
+#define RARE_ANSWER(answer, label) asm goto("if %0 s< %1 goto %l2" : : "r"((__s64)(answer)), "i"(RARE_BELOW) : : label)
+
+/*
  * Begins a branch that a constant decides. With an instruction of its own it shares no code with other branches, so
  * that where it is dead, the jump to it vanishes with it.
  */
@@ -73,6 +82,13 @@
 		asm volatile("%0 = %1" : "=r"(value_) : "i"(number)); \
 		value_;                                               \
 	})
+
+/* Ends the program here: a way of its own to its end is shorter than the jump to the common one. */
+#define LEAVE(action)                                                        \
+	do {                                                                 \
+		asm volatile("r0 = %0\nexit" : : "i"((int)(action)) : "r0"); \
+		__builtin_unreachable();                                     \
+	} while (0)
 
 /* Two values that the compiler neither sees through nor takes out of turn. */
 #define KEEP(a, b) asm("" : "+r"(a), "+r"(b))
@@ -104,9 +120,14 @@ inline_always const void *block_at_(__u64 map, __u64 flat, __u64 index)
 #define GEN_LATE(g, field)	  ((g)->field)
 #define SWITCH_ON(g, field, word) ((g)->field != 0)
 
-#define BRANCH_APART() ((void)0)
-#define RARE(number)   ((__s64)(number))
-#define KEEP(a, b)     ((void)(a), (void)(b))
+#define BRANCH_APART()		   ((void)0)
+#define RARE_ANSWER(answer, label) /* the arrays say LABEL_ENDS, and no clock is asked */ \
+	do {                                                                              \
+		if (0)                                                                    \
+			goto label;                                                       \
+	} while (0)
+#define RARE(number) ((__s64)(number))
+#define KEEP(a, b)   ((void)(a), (void)(b))
 
 #define SHIFT_LEFT(word, amount) ((word) <<= ((amount)&63))
 

@@ -6,6 +6,7 @@
 #ifndef DECIDE_H
 #define DECIDE_H
 
+#include "ends.h"
 #include "filter.h"
 #include "gate.h"
 #include "parse.h"
@@ -189,7 +190,12 @@ inline_always int ipv4_within(__u64 hi, __u64 lo, __u32 *ipv4)
 /* By the IPv4 address that an IPv6 one carries: a copy, which costs all other packets nothing. */
 inline_never __u32 decide_carried(const struct generation *g, __u32 ipv4)
 {
-	return decide_shadow(g, decide_ipv4(g, ipv4));
+	__u32 answer = decide_shadow(g, decide_ipv4(g, ipv4));
+
+	RARE_ANSWER(answer, rare);
+	return answer;
+rare:
+	return ANSWER_LABEL(answer) == LABEL_ENDS ? end_answer(answer, end_is_over4(NET32(ipv4))) : answer;
 }
 
 inline_never __u32 decide_within(const struct generation *g, const __u32 *ipv6)
@@ -227,5 +233,22 @@ inline_always __s64 decide_packet(const struct generation *g, const void *data, 
 	}
 	return family == SOURCE_HIDDEN ? RARE((int)ANSWER_HIDDEN) : (int)ANSWER_UNPARSED;
 }
+
+#ifdef __bpf__
+
+/* Of a packet whose own source is banned with an end: what the clock makes of the answer. */
+inline_never __u32 decide_end(const void *data, const void *end, __u32 answer)
+{
+	struct source source;
+	int family = parse_source(data, end, &source), over = 0;
+
+	if (family == SOURCE_IPV4)
+		over = end_is_over4(NET32(source.ipv4));
+	else if (family == SOURCE_IPV6)
+		over = end_is_over6(source.ipv6);
+	return end_answer(answer, over);
+}
+
+#endif
 
 #endif

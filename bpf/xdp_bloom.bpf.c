@@ -83,13 +83,20 @@ struct headers {
 inline_never __s64 decide_frags(struct xdp_md *ctx, __u64 length)
 {
 	struct headers headers = { 0 };
+	__s64 answer;
 
 	if (length > HEADERS_MAX)
 		length = HEADERS_MAX;
 	/* Said as a lower bound: verifiers before 6.4 learn nothing from "not zero". */
 	if (length < ETH_HLEN || bpf_xdp_load_bytes(ctx, 0, headers.bytes, length))
 		return -1;
-	return decide_packet(G, headers.bytes, headers.bytes + HEADERS_MAX);
+	answer = decide_packet(G, headers.bytes, headers.bytes + HEADERS_MAX);
+	RARE_ANSWER(answer, rare);
+	return answer;
+rare:
+	if (answer < 0 || ANSWER_LABEL(answer) != LABEL_ENDS)
+		return answer;
+	return decide_end(headers.bytes, headers.bytes + HEADERS_MAX, answer);
 }
 
 inline_always void take_sample(const struct xdp_md *ctx, __u32 answer, __u32 length)
@@ -137,27 +144,47 @@ inline_never int drop_hidden(__u32 port, __u64 bytes)
 	return XDP_DROP;
 }
 
+/* What the clock makes of an answer that may be one of a ban that ends. */
+inline_never __u32 packet_end(const struct xdp_md *ctx, __u32 answer)
+{
+	if (ANSWER_LABEL(answer) != LABEL_ENDS)
+		return answer;
+	return decide_end((const void *)(long)ctx->data, (const void *)(long)ctx->data_end, answer);
+}
+
 inline_always int judge_packet(struct xdp_md *ctx)
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
 	__u64 bytes = (const char *)end - (const char *)data;
 	__u32 port = PORT_OF(ctx->ingress_ifindex);
 	__s64 answer = decide_packet(G, data, end);
+	__u64 whole;
 
-	if (GEN(G, frags) && (answer < 0 || bytes >= FRAGS_HEAD)) {
-		__u64 whole = bpf_xdp_get_buff_len(ctx);
-
-		if (answer < 0 && whole > bytes)
-			answer = decide_frags(ctx, whole);
-		bytes = whole;
+	if (GEN(G, frags)) {
+		RARE_ANSWER(answer, rare_or_split);
+		if (bytes >= FRAGS_HEAD)
+			bytes = bpf_xdp_get_buff_len(ctx);
+		goto judged;
 	}
-
-	if (answer < 0) {
-		if (answer == (int)ANSWER_HIDDEN)
-			return drop_hidden(port, bytes);
-		count(&counters, COUNTER(port, REASON_UNPARSED), bytes);
-		return XDP_PASS;
-	}
+	RARE_ANSWER(answer, rare);
+	goto judged;
+rare_or_split:
+	whole = bpf_xdp_get_buff_len(ctx);
+	if (answer < 0 && whole > bytes)
+		answer = decide_frags(ctx, whole);
+	bytes = whole;
+	RARE_ANSWER(answer, rare);
+	goto judged;
+rare:
+	/* In this order: what is unparsed passes, and is far more. */
+	asm goto("if %0 != %1 goto %l2" : : "r"(answer), "i"((int)ANSWER_UNPARSED) : : rarer);
+	count(&counters, COUNTER(port, REASON_UNPARSED), bytes);
+	LEAVE(XDP_PASS);
+rarer:
+	if (answer == (int)ANSWER_HIDDEN)
+		return drop_hidden(port, bytes);
+	answer = packet_end(ctx, answer);
+judged:
 	if (answer & ANSWER_SHADOW)
 		count(&list_counters, ANSWER_LABEL(answer), bytes);
 	count(&counters, COUNTER(port, REASON((__u32)answer)), bytes);
@@ -216,7 +243,13 @@ int xdp_bloom_trial_root(struct xdp_md *ctx)
 SEC("xdp")
 int xdp_bloom_ask(struct xdp_md *ctx)
 {
-	return decide_packet(G, (const void *)(long)ctx->data, (const void *)(long)ctx->data_end);
+	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
+	__s64 answer = decide_packet(G, data, end);
+
+	RARE_ANSWER(answer, rare);
+	return answer;
+rare:
+	return answer < 0 ? answer : packet_end(ctx, answer);
 }
 
 char _license[] SEC("license") = "GPL";

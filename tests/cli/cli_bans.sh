@@ -395,7 +395,7 @@ heals() {
 	python3 - <<-'PYTHON'
 		import sqlite3
 		db = sqlite3.connect("state/state.db")
-		db.execute("INSERT INTO ban SELECT family, length, x'2d000003', added, expires, reason FROM ban LIMIT 1")
+		db.execute("INSERT INTO ban SELECT family, length, x'2d000003', added, expires, reason, due FROM ban LIMIT 1")
 		db.execute("UPDATE setting SET value = value + 1 WHERE name = 'edits'")
 		db.commit()
 	PYTHON

@@ -152,7 +152,7 @@ static bool install(const struct settings *settings, const __u64 *shadow)
 	if (!err)
 		err = check_arrays(&live.g, &owned);
 	if (!err)
-		err = kernel_load(&own_context, &live);
+		err = kernel_load(&own_context, &live, &(struct ends){ 0 });
 	if (!err)
 		err = kernel_switch(&own_context, &live);
 	owned_free(&owned);

@@ -323,6 +323,7 @@ static void numbers(void)
 		LIMIT(keys4, 1ULL << 32, "it cannot hold as many as it says"),
 		LIMIT(keys6, 1ULL << 32, "it cannot hold as many as it says"),
 		LIMIT(all24, 1ULL << 24, "it cannot hold as many as it says"),
+		LIMIT(stale, UINT32_MAX, "it cannot hold as many as it says"),
 		LIMIT(shadows, 1, "its shadow lists have no roster"),
 		LIMIT(no_flat, 0, "it wants maps that there are not"),
 #undef LIMIT

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "bpf/abi.h"
 #include "change/agreement.h"
+#include "change/ends.h"
 #include "change/guard_needs.h"
 #include "change/own_addresses.h"
 #include "change/revert_timer.h"
@@ -103,10 +104,11 @@ static int plan(struct generation *g, struct state *state, const struct live *li
 		settings.memory_max = all;
 	if (s->shadows && !settings.exact)
 		return because(-EINVAL, "a shadow list needs the roster: tune --exact=on, or enforce it");
-	settings.labels = settings.labels || s->shadows;
+	settings.labels = settings.labels || s->shadows || s->ends;
 	err = plan_generation(g, &s->owned, &settings);
 	g->number = apply_next_number(state, live);
 	g->shadows = s->shadows;
+	g->ends = s->ends;
 	memcpy(g->shadow, s->shadow, sizeof(g->shadow));
 	return err;
 }
@@ -204,11 +206,14 @@ static int go_live(struct state *state, struct live *live, const struct apply_op
 		   struct laps *t)
 {
 	uint64_t image = image_kept(state);
+	double loaded;
 	struct attachment *on = NULL;
+	struct ends ends = { 0 };
 	size_t on_n = 0;
-	int err = trial_of(state, live, &c->trial) ?: kernel_load(live->context, c);
-	double loaded = lap(&t->clock);
+	int err = trial_of(state, live, &c->trial) ?: c->g.ends ? ends_read(&ends, state, NULL) : 0;
 
+	err = err ?: kernel_load(live->context, c, &ends);
+	loaded = lap(&t->clock);
 	err = err ?: attach_list(live->context, &on, &on_n) ?: attach_may_refresh(on, on_n);
 	if (!err && options->before_commit)
 		err = options->before_commit(state, options->arg);
@@ -228,6 +233,7 @@ static int go_live(struct state *state, struct live *live, const struct apply_op
 		     (unsigned long long)c->g.number, t->sets, t->arrays, t->check, loaded, lap(&t->clock));
 	}
 	free(on);
+	ends_free(&ends);
 	kernel_release(c);
 	return err;
 }

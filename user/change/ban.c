@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/clean_text.h"
+#include "base/clock.h"
 #include "base/grow.h"
 #include "change/guard_rails.h"
 #include "change/revert_timer.h"
@@ -37,8 +38,10 @@ static int merge(const struct ban_options *o, const struct ban *old, struct ban 
 		err = note_one(&n->longer, &n->longer_n, old);
 	if (!err && other && o->reason)
 		err = note_one(&n->reasons, &n->reasons_n, old);
-	if (longer)
+	if (longer) {
 		ban->expires = old->expires;
+		ban->due = old->due;
+	}
 	if (other)
 		memcpy(ban->reason, old->reason, sizeof(ban->reason));
 	if (!err && !o->force && ban->expires == old->expires && !strcmp(ban->reason, old->reason))
@@ -71,6 +74,9 @@ void banned_free(struct banned *n)
 	free(n->reasons);
 }
 
+/* Two hundred years, which the kernel can count in ns. */
+#define TTL_MOST 6000000000
+
 /* Each has a row of its own, and a line in the log when it goes back. */
 #define CONFIRM_MOST 256
 
@@ -97,7 +103,10 @@ int ban_add(struct change *change, const struct ban_options *o, const struct pre
 					    : 0;
 
 	err = err ?: confirm_bans(change, p, (long)o->confirm.value);
-	asked.expires = o->ttl.given ? asked.added + (int64_t)o->ttl.value : 0;
+	if (o->ttl.given) {
+		asked.expires = asked.added + (int64_t)o->ttl.value;
+		asked.due = clock_boot() + (o->ttl.value < TTL_MOST ? (int64_t)o->ttl.value : TTL_MOST) * 1000000000;
+	}
 	snprintf(asked.reason, sizeof(asked.reason), "%s", o->reason ? o->reason : "");
 	clean_text(asked.reason);
 	for (size_t i = 0; i < p->n && !err; i++) {

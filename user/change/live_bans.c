@@ -9,6 +9,7 @@
 #include "base/grow.h"
 #include "change/agreement.h"
 #include "change/apply.h"
+#include "change/ends.h"
 #include "change/guard_needs.h"
 #include "change/own_addresses.h"
 #include "filter/arrays.h"
@@ -19,6 +20,7 @@
 #include "base/log.h"
 #include "sets/owned.h"
 #include "state/settings.h"
+#include "state/settle.h"
 #include "state/state.h"
 #include "state/bans.h"
 
@@ -29,6 +31,9 @@ int touched_add(struct touched *t, struct addr first, unsigned int length)
 			return -ENOMEM;
 		t->v6[t->n6++] = (struct touched6){ first.num, length };
 	}
+	if (!GROW(t->each.at, t->each.n))
+		return -ENOMEM;
+	t->each.at[t->each.n++] = (struct prefix){ first, length };
 	return ranges_add_prefix(&t->set, first, length);
 }
 
@@ -39,8 +44,32 @@ void touched_free(struct touched *t)
 	ranges_free(&t->banned);
 	ranges_free(&t->held);
 	ranges_free(&t->gone);
+	ranges_free(&t->ending);
+	prefixes_free(&t->each);
 	free(t->v6);
 	*t = (struct touched){ 0 };
+}
+
+static int divide_held(struct touched *t, struct state *state)
+{
+	struct ranges lasting = RANGES_EMPTY, ending = RANGES_EMPTY, either = RANGES_EMPTY;
+	struct list_info *lists = NULL;
+	size_t n = 0;
+	int err = 0;
+
+	if (state_bans_ending_n(state))
+		err = state_lists(state, &lists, &n);
+	t->ends = !err && lists && settle_ends(state, lists, n);
+	free(lists);
+	if (err || !t->ends)
+		return err;
+	err = state_bans_sets(state, time(NULL), &t->set, &lasting, &ending) ?:
+	      ranges_intersect(&either, &t->held, &ending) ?:
+	      ranges_subtract(&t->ending, &either, &lasting);
+	ranges_free(&lasting);
+	ranges_free(&ending);
+	ranges_free(&either);
+	return err;
 }
 
 int touched_divide(struct touched *t, struct state *state)
@@ -56,7 +85,7 @@ int touched_divide(struct touched *t, struct state *state)
 	      ranges_intersect(&t->held, &open, &t->banned) ?:
 	      ranges_subtract(&t->gone, &open, &t->banned);
 	ranges_free(&open);
-	return err;
+	return err ?: divide_held(t, state);
 }
 
 static bool holds(const struct ranges *set, struct addr first, unsigned int length)
@@ -117,11 +146,38 @@ static int unban6(struct edit *e, struct state *state, const struct touched *t)
 	return err;
 }
 
+static int ban_as(struct edit *e, const struct touched *t, const struct ranges *banned, uint8_t label)
+{
+	struct account live = { .label = label, .banned = banned };
+	struct owned wanted = { 0 };
+	int err = owned_settle(&wanted, &live, 1, &t->allowed) ?: edit_ban(e, &wanted);
+
+	owned_free(&wanted);
+	return err;
+}
+
+/* Of IPv6 the longest key decides: one that ends must not lie in what goes on. */
+static int none_ends_within(struct state *state, const struct ranges *lasting)
+{
+	struct ban *bans = NULL;
+	size_t n = 0;
+	int err = lasting->n6 ? state_bans_ending(state, 0, lasting, &bans, &n) : 0;
+
+	for (size_t i = 0; i < n && !err; i++)
+		if (bans[i].first.family == 6)
+			err = -EAGAIN;
+	free(bans);
+	return err;
+}
+
 static int plan_edit(struct edit *e, struct state *state, const struct touched *t)
 {
-	struct account live = { .label = LABEL_LIVE, .banned = &t->held };
-	struct owned wanted = { 0 };
+	struct ranges lasting = RANGES_EMPTY;
 	int err = 0;
+
+	/* A program without a clock does not get one by an edit. */
+	if ((t->ending.n4 || t->ending.n6) && !e->g->ends)
+		err = -EAGAIN;
 
 	/* Without a roster the filter might hit allowed addresses. */
 	if ((t->allowed.n4 || t->allowed.n6) && !settings_read(state).exact)
@@ -129,9 +185,11 @@ static int plan_edit(struct edit *e, struct state *state, const struct touched *
 	err = err ?:
 	      edit_unban4(e, &t->gone) ?:
 	      unban6(e, state, t) ?:
-	      owned_settle(&wanted, &live, 1, &t->allowed) ?:
-	      edit_ban(e, &wanted);
-	owned_free(&wanted);
+	      ranges_subtract(&lasting, &t->held, &t->ending) ?:
+	      (e->g->ends ? none_ends_within(state, &lasting) : 0) ?:
+	      ban_as(e, t, &lasting, LABEL_LIVE) ?:
+	      ban_as(e, t, &t->ending, LABEL_ENDS);
+	ranges_free(&lasting);
 	return err;
 }
 
@@ -187,7 +245,7 @@ static int spares_needs(const struct edit *e, struct state *state, const struct 
  * be dropped from the deadline on, until a command has taken the change back in the state.
  */
 static void edit_the_one_before(struct state *state, const struct live *live, const struct touched *t,
-				const struct guard *guard)
+				const struct guard *guard, const struct ends *ends)
 {
 	struct edit e = { 0 };
 	struct candidate c;
@@ -199,6 +257,8 @@ static void edit_the_one_before(struct state *state, const struct live *live, co
 		err = plan_edit(&e, state, t) ?: spares_needs(&e, state, &t->held, guard);
 		if (!err)
 			edit_bring_in(&e);
+		if (!err && c.ends >= 0)
+			err = kernel_ends_put(c.ends, ends);
 		if (!err && !live_map_failed(&c) && e.n) {
 			edit_make(&e);
 			err = live_note(&before, &c.g);
@@ -211,12 +271,23 @@ static void edit_the_one_before(struct state *state, const struct live *live, co
 	live_close(&before);
 }
 
+static int plan_ends(struct ends *ends, struct state *state, const struct touched *t, int map)
+{
+	int err = kernel_ends_fit(map, state_bans_ending_n(state)) ? ends_read(ends, state, &t->set) : -EAGAIN;
+
+	for (size_t i = 0; i < t->each.n && !err; i++)
+		err = ends_drop(ends, t->each.at[i].first, t->each.at[i].length);
+	return err;
+}
+
 /* -EAGAIN: a new generation is needed; *full: because there is no room. */
 static int edit_in_place(struct state *state, struct live *live, const struct touched *t, struct guard *guard,
 			 bool *full)
 {
 	struct candidate c;
+	struct ends ends = { 0 };
 	struct edit e = { 0 };
+	bool changes = false;
 	int err;
 
 	if (agreement(state, &live->g) != AGREED || live_map(live, &c, true))
@@ -226,24 +297,29 @@ static int edit_in_place(struct state *state, struct live *live, const struct to
 	      guard_gone(state, &t->gone) ?:
 	      plan_edit(&e, state, t) ?:
 	      edit_worthwhile(&e) ?:
-	      spares_needs(&e, state, &t->held, guard);
+	      spares_needs(&e, state, &t->held, guard) ?:
+	      (c.ends >= 0 ? plan_ends(&ends, state, t, c.ends) : 0);
 	if (!err)
 		edit_bring_in(&e);
 	if (live_map_failed(&c))
 		err = -EAGAIN; /* a new generation is filled otherwise */
 	*full = e.full;
-	if (!err && e.n)
+	changes = e.n || ends.n;
+	if (!err && changes)
 		err = state_set(state, SETTING_EDITS, (double)(c.g.edits + 1));
 	/* The state first: if we are killed in between, the next command sees that the kernel is behind. */
 	err = err ?: state_commit(state);
-	if (!err && e.n) {
+	if (!err && changes) {
+		err = kernel_ends_put(c.ends, &ends);
 		edit_make(&e);
-		if (live_note(live, &c.g))
+		if (err || live_note(live, &c.g))
 			note("the generation's description was not written; the next command rebuilds it");
+		err = 0;
 	}
 	if (!err)
-		edit_the_one_before(state, live, t, guard);
+		edit_the_one_before(state, live, t, guard, &ends);
 	edit_end(&e);
+	ends_free(&ends);
 	kernel_release(&c);
 	return err;
 }

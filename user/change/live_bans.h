@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "sets/prefixes.h"
 #include "sets/ranges.h"
 
 struct guard;
@@ -19,8 +20,13 @@ struct touched {
 		unsigned int length;
 	} * v6;
 	size_t n6;
-	/* Of the set: held is banned by a live ban, gone by none; allowed addresses are in neither. */
-	struct ranges allowed, banned, held, gone;
+	struct prefixes each;
+	/*
+	 * Of the set: held is banned by a live ban, gone by none; allowed addresses are in neither. Of held, ending is
+	 * what only bans hold that end.
+	 */
+	struct ranges allowed, banned, held, gone, ending;
+	bool ends; /* that has a label of its own */
 };
 
 int touched_add(struct touched *touched, struct addr first, unsigned int length);

@@ -3,11 +3,22 @@
 #ifndef FILTER_ARRAYS_H
 #define FILTER_ARRAYS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bpf/abi.h"
 
 enum array { ARRAY_GATE4, ARRAY_GATE4_LABELS, ARRAY_GATE6, ARRAY_FILTER, ARRAY_ROSTER4, ARRAY_ROSTER6, ARRAYS };
+
+/* Maps that a generation's program is loaded with: the arrays, and behind them when its bans end. */
+#define MAP_ENDS ARRAYS
+#define MAPS	 (ARRAYS + 1)
+
+/* Is it the account of live bans, with an end or without? */
+static inline bool label_is_live(const struct generation *g, __u32 label)
+{
+	return label == LABEL_LIVE || (g->ends && label == LABEL_ENDS);
+}
 
 struct array_kind {
 	const char *name;    /* its pin, and its map's name */

@@ -6,6 +6,7 @@
 
 #include "base/grow.h"
 #include "bpf/decide.h"
+#include "filter/arrays.h"
 #include "filter/edit_internal.h"
 #include "filter/keys.h"
 
@@ -66,19 +67,34 @@ static void note_swept(struct edit *e, __u32 answer)
 		e->swept++;
 }
 
+/* It is banned, live, but until another time than it is to be from now on. */
+static bool has_other_end(const struct edit *e, __u32 label)
+{
+	return label_is_live(e->g, label) && label != e->label;
+}
+
+static bool any_ends24(const struct generation *g, __u32 net24)
+{
+	for (__u32 host = 0; host < 256; host++)
+		if (ANSWER_LABEL(decide_ipv4(g, net24 << 8 | host)) == LABEL_ENDS)
+			return true;
+	return false;
+}
+
 static int ban_host(void *arg, __u32 addr, __u8 label, bool filter)
 {
 	struct edit *e = arg;
-	struct step step = { .kind = STEP_HOST, .key = addr };
+	struct step step = { .kind = STEP_HOST, .key = addr, .label = label };
 	__u32 answer = decide_shadow(e->g, decide_ipv4(e->g, addr));
+	bool other_end = answer & ANSWER_DROP && has_other_end(e, ANSWER_LABEL(answer));
 	int err;
 
 	(void)filter;
-	if (answer & ANSWER_DROP)
+	if (answer & ANSWER_DROP && !other_end)
 		return 0;
 	if (!e->g->keys4) /* the filter is not in the program */
 		return -EAGAIN;
-	if (answer & ANSWER_SHADOW) {
+	if (answer & ANSWER_SHADOW || other_end) {
 		step.kind = STEP_RELABEL;
 		if (ANSWER_STAGE(answer) != STAGE_ROSTER || !place_find4(e->g, addr, &step, &label))
 			return -EAGAIN;
@@ -102,13 +118,19 @@ static int ban_net24(void *arg, __u32 net24, enum gate4 state, __u8 label)
 	/* A shadow's label here, or on a host in it, would let packets pass. */
 	if (now != GATE4_CLEAR && g->shadows)
 		return -EAGAIN;
+	/* A host that ends would do so in what goes on. */
+	if (g->ends && label == LABEL_LIVE && now != GATE4_CLEAR && any_ends24(g, net24))
+		return -EAGAIN;
 	if (now == GATE4_ALL || now == GATE4_MIXED)
-		return 0;
+		return has_other_end(e, g->gate4_labels ? ((const __u8 *)g->gate4_labels)[net24] : g->gate4_label)
+			       ? -EAGAIN
+			       : 0;
 	if (!g->gate4_labels && g->gate4_label != label)
 		return -EAGAIN;
 	e->net24s++;
 	return edit_step(e, &(struct step){ .kind = STEP_NET24,
 					    .key = net24,
+					    .label = label,
 					    /* Hosts in the roster stay on their accounts. */
 					    .gate = now == GATE4_SOME && g->roster4 ? GATE4_MIXED : GATE4_ALL });
 }
@@ -116,13 +138,13 @@ static int ban_net24(void *arg, __u32 net24, enum gate4 state, __u8 label)
 static int ban_piece(void *arg, unsigned int rung, ip6 first, size_t entry)
 {
 	struct edit *e = arg;
-	struct step step = { .kind = STEP_KEY6, .rung = (__u8)rung, .key = first }, found;
+	struct step step = { .kind = STEP_KEY6, .rung = (__u8)rung, .key = first, .label = e->label }, found;
 	__u8 label;
 	int err;
 
 	(void)entry;
 	if (e->g->roster6 && place_find6(e->g, rung, first, &found, &label))
-		return 0;
+		return has_other_end(e, label) ? -EAGAIN : 0;
 	err = one_more(e, 6);
 	if (!err && e->g->roster6)
 		err = place_choose6(e, first, &step);
@@ -145,7 +167,7 @@ static int ban_prefix6(struct edit *e, ip6 first, unsigned int length)
 	unsigned int rung = (unsigned int)g->rungs;
 
 	if (is_covered(g, first, length))
-		return 0;
+		return has_other_end(e, ANSWER_LABEL(decide_ipv6(g, (__u64)(first >> 64), (__u64)first))) ? -EAGAIN : 0;
 	while (rung && g->rung[rung - 1].length < length)
 		rung--;
 	if (!rung || g->rung[rung - 1].length - length > 12 || !g->keys6)
@@ -158,7 +180,10 @@ static int ban_prefix6(struct edit *e, ip6 first, unsigned int length)
 int edit_ban(struct edit *e, const struct owned *wanted)
 {
 	static const struct keys_ipv4_calls calls = { ban_host, ban_net24 };
-	int err = keys_ipv4(e->g, wanted, &calls, e);
+	int err;
+
+	e->label = wanted->n4 ? wanted->label4[0] : wanted->n6 ? wanted->label6[0] : LABEL_LIVE;
+	err = keys_ipv4(e->g, wanted, &calls, e);
 
 	/* A key of a shadow list within the prefix would answer for it, and pass. */
 	if (!err && wanted->n6 && e->g->shadows)
@@ -180,7 +205,7 @@ static int unban_host(struct edit *e, __u32 addr)
 	__u32 answer = decide_ipv4(e->g, addr);
 	__u8 label;
 
-	if (!(answer & ANSWER_DROP) || ANSWER_LABEL(answer) != LABEL_LIVE)
+	if (!(answer & ANSWER_DROP) || !label_is_live(e->g, ANSWER_LABEL(answer)))
 		return 0;
 	/* Where the gate or a shadow list has it too, the arrays do not say on which account it is afterwards. */
 	if (ANSWER_STAGE(answer) != STAGE_ROSTER || e->g->shadows || !place_find4(e->g, addr, &step, &label) ||
@@ -236,7 +261,8 @@ int edit_wider6(const struct edit *e, ip6 *first, unsigned int length)
 	for (unsigned int rung = 0; rung < g->rungs && g->roster6; rung++) {
 		ip6 key = *first & ((ip6)g->rung[rung].mask_hi << 64 | g->rung[rung].mask_lo);
 
-		if (g->rung[rung].length >= length || !place_find6(g, rung, key, &at, &label) || label != LABEL_LIVE)
+		if (g->rung[rung].length >= length || !place_find6(g, rung, key, &at, &label) ||
+		    !label_is_live(g, label))
 			continue;
 		*first = key;
 		return (int)g->rung[rung].length;
@@ -264,10 +290,10 @@ int edit_unban6(struct edit *e, ip6 first, unsigned int length, bool covered)
 		return -EAGAIN;
 	found = place_find6(g, rung, first, &step, &label);
 	if (covered)
-		return found && label == LABEL_LIVE ? -EAGAIN : 0;
+		return found && label_is_live(g, label) ? -EAGAIN : 0;
 	if (edit_wider6(e, &wider, length) >= 0)
 		return -EAGAIN;
-	if (!found || label != LABEL_LIVE)
+	if (!found || !label_is_live(g, label))
 		return is_covered(g, first, length) ? 0 : -EAGAIN;
 	/* A batch may take the same key out twice. */
 	if (place_is_taken(e, 6, step.bucket, step.slot))

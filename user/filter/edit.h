@@ -24,6 +24,7 @@ struct edit {
 	__u64 *taken; /* slots that earlier steps use: a hash set */
 	size_t taken_n, taken_room;
 	__u64 new4, new6, net24s, gone4, gone6, swept;
+	__u8 label; /* of what is being put in */
 	bool must_wait;
 	bool full; /* -EAGAIN because there was no room */
 	/* Returns when no reader is left that began before. NULL: the kernel cannot say; then no key moves. */
@@ -32,7 +33,7 @@ struct edit {
 
 /* Errors end the edit: -EAGAIN where it takes a new generation, -ENOMEM. */
 void edit_begin(struct edit *edit, struct generation *g);
-/* On the account of live bans. The caller has taken out what is allowed. */
+/* All on one account of live bans. The caller has taken out what is allowed. */
 int edit_ban(struct edit *edit, const struct owned *wanted);
 /* No live ban holds these any more. */
 int edit_unban4(struct edit *edit, const struct ranges *gone);

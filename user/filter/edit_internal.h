@@ -8,7 +8,7 @@
 enum step_kind {
 	STEP_HOST,    /* an IPv4 address into roster, filter and gate */
 	STEP_NET24,   /* a /24 into the gate */
-	STEP_RELABEL, /* an address that a shadow list had */
+	STEP_RELABEL, /* an address that a shadow list had, or a live ban with another end */
 	STEP_KEY6,    /* an IPv6 key into roster, filter and gate */
 	STEP_CLEAR4,
 	STEP_CLEAR6,
@@ -18,6 +18,7 @@ enum step_kind {
 struct step {
 	enum step_kind kind;
 	__u8 gate; /* what a /24 becomes */
+	__u8 label;
 	__u8 rung, slot, to_slot;
 	bool move; /* the key in the slot goes to to_slot of bucket `to` first */
 	__u64 bucket, to;

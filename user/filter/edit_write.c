@@ -48,7 +48,7 @@ static void put_host(const struct generation *g, const struct step *s)
 	if (g->roster4) {
 		if (s->move)
 			clear4(g, s);
-		roster4_set(bucket4(g, s->bucket), s->slot, addr, LABEL_LIVE);
+		roster4_set(bucket4(g, s->bucket), s->slot, addr, s->label);
 	}
 	filter_set(g, hash_ipv4(g->hash, addr));
 	if (g->gate4 && gate4_test((const __u8 *)g->gate4, addr) == GATE4_CLEAR)
@@ -63,7 +63,7 @@ static void put_key6(const struct generation *g, const struct step *s)
 	if (g->roster6) {
 		if (s->move)
 			roster6_clear(bucket6(g, s->bucket), s->slot);
-		roster6_set(bucket6(g, s->bucket), s->slot, roster6_tag(g->tag, rung->salt, hi, lo), LABEL_LIVE);
+		roster6_set(bucket6(g, s->bucket), s->slot, roster6_tag(g->tag, rung->salt, hi, lo), s->label);
 	}
 	filter_set(g, key6_hash(g, s->rung, s->key));
 	gate6_open(g, s->rung, hi);
@@ -74,7 +74,7 @@ static void put_net24(const struct generation *g, const struct step *s)
 	__u32 net24 = (__u32)s->key;
 
 	if (g->gate4_labels)
-		((__u8 *)g->gate4_labels)[net24] = LABEL_LIVE;
+		((__u8 *)g->gate4_labels)[net24] = s->label;
 	gate4_set((__u8 *)g->gate4, net24 << 8, s->gate);
 }
 
@@ -88,7 +88,7 @@ static void make(const struct generation *g, const struct step *s)
 		put_net24(g, s);
 		break;
 	case STEP_RELABEL:
-		__atomic_store_n(label4(bucket4(g, s->bucket), s->slot), LABEL_LIVE, __ATOMIC_RELEASE);
+		__atomic_store_n(label4(bucket4(g, s->bucket), s->slot), s->label, __ATOMIC_RELEASE);
 		break;
 	case STEP_KEY6:
 		put_key6(g, s);

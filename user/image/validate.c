@@ -35,6 +35,7 @@ static const struct {
 	LIMIT(keys6, 0, 1ULL << 32, "it cannot hold as many as it says"),
 	LIMIT(all24, 0, 1ULL << 24, "it cannot hold as many as it says"),
 	LIMIT(minorities, 0, UINT32_MAX, "it cannot hold as many as it says"),
+	LIMIT(stale, 0, UINT32_MAX, "it cannot hold as many as it says"),
 	LIMIT(shadows, 0, 1, "its shadow lists have no roster"),
 	LIMIT(no_flat, 0, 0, "it wants maps that there are not"),
 };

@@ -65,8 +65,48 @@ static void put_header(struct writer *w, const struct image_source *source)
 			*generation_member(&header.g, array_kinds[a].flat) = 0;
 	}
 	header.g.edits = 0;
+	/* Nothing in an image ends. */
+	header.g.ends = 0;
+	if (source->g->ends && header.g.gate4_label == LABEL_ENDS)
+		header.g.gate4_label = LABEL_LIVE;
 	header.g.embedded = 0; /* as the machine that loads it wants it */
 	put(w, &header, sizeof(header));
+}
+
+/* Labels of bans that end become those of bans that do not. */
+static void forget_ends(char *block, enum array a)
+{
+	struct bucket4 *four = (struct bucket4 *)block;
+	struct bucket6 *six = (struct bucket6 *)block;
+	__u8 *labels[] = { a == ARRAY_ROSTER6 ? six->label : four[0].label, four[1].label };
+
+	for (size_t at = 0; a == ARRAY_GATE4_LABELS && at < BLOCK_BYTES; at++)
+		if ((__u8)block[at] == LABEL_ENDS)
+			block[at] = LABEL_LIVE;
+	for (size_t i = 0; i < (a == ARRAY_ROSTER4 ? 2 : a == ARRAY_ROSTER6); i++)
+		for (size_t at = 0; at < sizeof(four->label); at++)
+			if (labels[i][at] == LABEL_ENDS)
+				labels[i][at] = LABEL_LIVE;
+}
+
+static void put_array(struct writer *w, const struct generation *g, enum array a, const char *from)
+{
+	bool labels = a == ARRAY_GATE4_LABELS || a == ARRAY_ROSTER4 || a == ARRAY_ROSTER6;
+	char copy[1 << 16] __attribute__((aligned(8)));
+	uint64_t bytes = array_bytes(g, a);
+
+	if (!g->ends || !labels) {
+		put(w, from, bytes);
+		return;
+	}
+	for (uint64_t at = 0; at < bytes; at += sizeof(copy)) {
+		size_t n = bytes - at < sizeof(copy) ? bytes - at : sizeof(copy);
+
+		memcpy(copy, from + at, n);
+		for (size_t block = 0; block < n; block += BLOCK_BYTES)
+			forget_ends(copy + block, a);
+		put(w, copy, n);
+	}
 }
 
 static void put_list(struct writer *w, const struct list_info *from)
@@ -90,9 +130,9 @@ static int put_all(int fd, const struct image_source *source, char id[IMAGE_ID_M
 			put_list(&w, &source->lists[i]);
 	for (enum array a = 0; a < ARRAYS; a++) {
 		put_padding(&w);
-		put(&w,
-		    (const void *)(uintptr_t)*generation_member((struct generation *)source->g, array_kinds[a].member),
-		    array_bytes(source->g, a));
+		put_array(&w, source->g, a,
+			  (const char *)(uintptr_t)*generation_member((struct generation *)source->g,
+								      array_kinds[a].member));
 	}
 	put_padding(&w);
 	sum = w.sum;

@@ -169,7 +169,7 @@ int shared_attach(const struct context *context, struct attachment *at, int ifin
 	struct trial term;
 	struct live live;
 	__u32 key = 0;
-	int maps[ARRAYS], frags, err = shared_allowed(at->name);
+	int maps[MAPS], frags, err = shared_allowed(at->name);
 
 	if (err)
 		return err;
@@ -192,7 +192,7 @@ int shared_attach(const struct context *context, struct attachment *at, int ifin
 	if (program)
 		xdp_program__close(program);
 	xdp_bloom_bpf__destroy(skel);
-	for (enum array a = 0; a < ARRAYS; a++)
+	for (unsigned int a = 0; a < MAPS; a++)
 		close_fd(maps[a]);
 	live_close(&live);
 	return err ? why_not(err, at->name) : 0;

@@ -38,6 +38,45 @@ static int create_map(const struct array_kind *kind, __u64 bytes, bool *flat)
 	return bpf_map_create(BPF_MAP_TYPE_ARRAY, kind->name, 4, BLOCK_BYTES, (__u32)(bytes / BLOCK_BYTES), &opts);
 }
 
+int kernel_ends_map(size_t most)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
+	int fd = bpf_map_create(BPF_MAP_TYPE_LPM_TRIE, PIN_ENDS, sizeof(struct end_key), sizeof(__u64), (__u32)most,
+				&opts);
+
+	return fd < 0 ? because_kernel(-errno, PIN_ENDS) : fd;
+}
+
+int kernel_ends_put(int map, const struct ends *ends)
+{
+	for (size_t i = 0; i < ends->n; i++) {
+		const struct end *end = &ends->at[i];
+
+		if (!end->until)
+			bpf_map_delete_elem(map, &end->key);
+		else if (bpf_map_update_elem(map, &end->key, &end->until, BPF_ANY))
+			return because_kernel(-errno, PIN_ENDS);
+	}
+	return 0;
+}
+
+bool kernel_ends_fit(int map, size_t n)
+{
+	struct bpf_map_info info = { 0 };
+	__u32 size = sizeof(info);
+
+	return !bpf_obj_get_info_by_fd(map, &info, &size) && n <= info.max_entries;
+}
+
+/* Room for more bans until the next generation; it takes no memory. */
+#define ENDS_LEAST (1u << 16)
+
+static int open_ends(struct candidate *c, const struct ends *ends)
+{
+	c->ends = kernel_ends_map(4 * ends->n > ENDS_LEAST ? 4 * ends->n : ENDS_LEAST);
+	return c->ends < 0 ? c->ends : kernel_ends_put(c->ends, ends);
+}
+
 enum sight { TO_READ, TO_FILL, TO_EDIT };
 
 /* The candidate owns the descriptor from now on, even after an error. */
@@ -75,7 +114,7 @@ static void begin(struct candidate *c, const struct generation *g)
 {
 	memset(c, 0, sizeof(*c));
 	c->g = *g;
-	c->program = c->ask = c->meta = c->on_trial = c->before = c->term = -1;
+	c->program = c->ask = c->meta = c->on_trial = c->before = c->term = c->ends = -1;
 	for (enum array a = 0; a < ARRAYS; a++) {
 		c->map[a].fd = -1;
 		*generation_member(&c->g, array_kinds[a].member) = 0;
@@ -99,10 +138,11 @@ int kernel_arrays(struct candidate *c, const struct generation *planned)
 
 int live_map(const struct live *live, struct candidate *c, bool edit)
 {
-	int maps[ARRAYS], err;
+	int maps[MAPS], err;
 
 	begin(c, &live->g);
 	err = live_maps(live, maps);
+	c->ends = maps[MAP_ENDS];
 	for (enum array a = 0; a < ARRAYS; a++) {
 		if (maps[a] >= 0 && !err)
 			err = take_map(c, a, maps[a], array_bytes(&live->g, a), edit ? TO_EDIT : TO_READ);
@@ -175,6 +215,8 @@ static int pin_all(const struct context *context, struct candidate *c)
 	for (enum array a = 0; a < ARRAYS && !err; a++)
 		if (c->map[a].fd >= 0)
 			err = pin(c, c->map[a].fd, array_kinds[a].name);
+	if (!err && c->ends >= 0)
+		err = pin(c, c->ends, PIN_ENDS);
 	close_fd(slot);
 	return err ? because_kernel(err, c->dir) : 0;
 }
@@ -200,13 +242,16 @@ static int begin_trial(const struct context *context, struct candidate *c, const
 	return err;
 }
 
-int kernel_load(const struct context *context, struct candidate *c)
+int kernel_load(const struct context *context, struct candidate *c, const struct ends *ends)
 {
 	struct xdp_bloom_bpf *skel;
-	int maps[ARRAYS], frags = kernel_frags(context), err = frags < 0 ? frags : programs_open(context, &skel);
+	int maps[MAPS], frags = kernel_frags(context);
+	int err = frags < 0 ? frags : c->g.ends ? open_ends(c, ends) : 0;
 
+	err = err ?: programs_open(context, &skel);
 	if (err)
 		return err;
+	maps[MAP_ENDS] = c->ends;
 	for (enum array a = 0; a < ARRAYS; a++)
 		maps[a] = c->map[a].fd;
 	bpf_program__set_autoload(skel->progs.xdp_bloom_root, false);
@@ -328,7 +373,8 @@ void kernel_release(struct candidate *c)
 	close_fd(c->on_trial);
 	close_fd(c->before);
 	close_fd(c->term);
-	c->program = c->ask = c->meta = c->on_trial = c->before = c->term = -1;
+	close_fd(c->ends);
+	c->program = c->ask = c->meta = c->on_trial = c->before = c->term = c->ends = -1;
 	if (c->dir[0])
 		pin_remove(c->dir);
 	c->dir[0] = '\0';

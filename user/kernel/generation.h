@@ -14,12 +14,22 @@
 struct context;
 struct live;
 
+/* When bans end, for the kernel. */
+struct ends {
+	struct end {
+		struct end_key key;
+		__u64 until;
+	} * at;
+	size_t n;
+};
+
 struct candidate {
 	struct generation g; /* members for maps are addresses here */
 	struct {
 		int fd;
 		size_t size;
 	} map[ARRAYS];
+	int ends; /* the map of the ends of bans, or -1 */
 	int program, ask, meta;
 	struct trial trial;	    /* before kernel_load(): not in force for good */
 	int on_trial, before, term; /* the program that goes into the slot then, and its maps */
@@ -32,7 +42,7 @@ struct candidate {
 /* Makes zeroed maps of the planned sizes and maps them into memory. */
 int kernel_arrays(struct candidate *c, const struct generation *planned);
 /* Loads the programs with the generation's constants, and pins all of it beside the one in force. */
-int kernel_load(const struct context *context, struct candidate *c);
+int kernel_load(const struct context *context, struct candidate *c, const struct ends *ends);
 /* Puts it into force, on every interface, and removes the one before, unless that is to come back. */
 int kernel_switch(const struct context *context, struct candidate *c);
 /* What is on trial stays. */
@@ -48,6 +58,13 @@ int live_map(const struct live *live, struct candidate *c, bool edit);
 bool live_map_failed(const struct candidate *c);
 /* live_map() to read, for commands without the lock. */
 int kernel_open_live(const struct context *context, struct candidate *c);
+
+/* A map of so many ends at most; what it holds, not what it may hold, takes memory. Or -errno. */
+int kernel_ends_map(size_t most);
+/* Puts them in; and takes those out that are 0. */
+int kernel_ends_put(int map, const struct ends *ends);
+/* Has it room for all of these, were none of them in it yet? */
+bool kernel_ends_fit(int map, size_t n);
 
 /* The size of each map, as the kernel has it. */
 void kernel_map_bytes(const struct candidate *c, __u64 bytes[ARRAYS]);

@@ -181,10 +181,13 @@ int live_pin(const struct live *live, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-int live_maps(const struct live *live, int maps[ARRAYS])
+int live_maps(const struct live *live, int maps[MAPS])
 {
 	int err = live->err;
 
+	maps[MAP_ENDS] = !err && live->g.ends ? live_pin(live, PIN_ENDS) : -1;
+	if (!err && live->g.ends && maps[MAP_ENDS] < 0)
+		err = because_kernel(maps[MAP_ENDS], PIN_ENDS);
 	for (enum array a = 0; a < ARRAYS; a++) {
 		int fd = !err && array_bytes(&live->g, a) ? live_pin(live, array_kinds[a].name) : -1;
 

@@ -34,7 +34,7 @@ void live_close(struct live *live);
 /* A descriptor of one of its pins, or -errno. */
 int live_pin(const struct live *live, const char *name);
 /* Descriptors of its maps, -1 where it has none. The caller closes them. */
-int live_maps(const struct live *live, int maps[ARRAYS]);
+int live_maps(const struct live *live, int maps[MAPS]);
 /* After -ENOENT from these two: has another generation come into force? Then live is that one. */
 bool live_overtaken(struct live *live);
 /* The generation to go back to from one that comes next: 0 where there is none. */

@@ -27,6 +27,13 @@ static void set_wide(struct bpf_insn *insn, __u8 kind, __u64 value)
 /* Writes one constant into its instruction: a number, a map, or a map's only value. */
 static void set_constant(struct bpf_insn *insn, unsigned int offset)
 {
+	if (offset == sizeof(struct generation)) {
+		if (loading->ends && loading_maps)
+			set_wide(insn, BPF_PSEUDO_MAP_FD, (__u32)loading_maps[MAP_ENDS]);
+		else
+			set_wide(insn, 0, 0);
+		return;
+	}
 	for (enum array a = 0; a < ARRAYS; a++) {
 		if (array_kinds[a].member != offset || loading_maps[a] < 0)
 			continue;
@@ -58,6 +65,10 @@ static int set_constants(struct bpf_program *program, struct bpf_prog_load_opts 
 
 		if (insns[i].code == (BPF_JMP | BPF_JSLT | BPF_K) && insns[i].imm == SWITCH_MAGIC && loading->embedded)
 			insns[i].code = BPF_JMP | BPF_JSGE | BPF_K;
+		if (insns[i].code == (BPF_JMP | BPF_JSLT | BPF_K) && insns[i].imm == RARE_BELOW && loading->ends) {
+			insns[i].code = BPF_JMP | BPF_JSET | BPF_K;
+			insns[i].imm = RARE_BITS;
+		}
 		if (insns[i].code == (BPF_LD | BPF_IMM | BPF_DW) && !insns[i].src_reg &&
 		    value >> 32 == CONSTANT_MAGIC >> 32)
 			set_constant(&insns[i], (__u32)value * 8);

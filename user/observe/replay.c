@@ -7,6 +7,7 @@
 
 #include "base/grow.h"
 #include "bpf/decide.h"
+#include "filter/arrays.h"
 
 _Static_assert(FRAME_BYTES >= HEADERS_MAX, "a frame has all that is ever looked at");
 
@@ -50,6 +51,9 @@ bool replay_judge(const struct generation *g, const struct captured *p, __u32 *a
 		return false;
 	frame_make_of(&frame, p);
 	is = decide_packet(g, FRAME_AT(&frame), FRAME_AT(&frame) + frame.n);
+	/* What ends has not ended yet. */
+	if (is > 0 && label_is_live(g, ANSWER_LABEL(is)))
+		is &= ~(__s64)0xff;
 	*answer = (__u32)is;
 	if (is < 0)
 		return *answer != ANSWER_UNPARSED || !ends_too_early(&frame, p);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -15,12 +14,11 @@
 #include "state/state.h"
 #include "state/bans.h"
 
-#define AGAIN	   5  /* seconds, after a failure */
-#define CLOCK_NEWS 30 /* seconds: less is the usual correction */
+#define AGAIN 5 /* seconds, after a failure */
 
 int expiry_open(struct expiry *e)
 {
-	*e = (struct expiry){ .timer = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC) };
+	*e = (struct expiry){ .timer = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC) };
 	return e->timer < 0 ? because(-errno, "%s", strerror(errno)) : 0;
 }
 
@@ -30,17 +28,26 @@ void expiry_close(struct expiry *e)
 	e->timer = -1;
 }
 
+/* Seconds since the machine was started, as our timer counts: setting the date moves no end. */
+static int64_t seconds(void)
+{
+	return clock_ns(CLOCK_BOOTTIME) / 1000000000;
+}
+
+static int64_t end_of(int64_t left)
+{
+	return left <= 0 ? seconds() : (clock_ns(CLOCK_BOOTTIME) + left) / 1000000000 + 1;
+}
+
 static int64_t first_end(struct state *state)
 {
 	struct pending *pending;
-	int64_t at = state_bans_next(state);
+	int64_t left, at = state_bans_next_left(state, &left) ? end_of(left) : 0;
 	size_t n = 0;
 
 	if (!state_pending(state, &pending, &n))
 		for (size_t i = 0; i < n; i++) {
-			/* Once the date was set, this tells the same time by another number. */
-			int64_t left = pending_left(&pending[i], 0);
-			int64_t end = time(NULL) + (left ? left / 1000000000 + 1 : 0);
+			int64_t end = end_of(pending_left(&pending[i], 0));
 
 			if (!at || end < at)
 				at = end;
@@ -49,39 +56,18 @@ static int64_t first_end(struct state *state)
 	return at;
 }
 
-/* It also fires when the wall clock is set. */
 static void set_timer(struct expiry *e)
 {
 	int64_t at = e->first > e->again ? e->first : e->first ? e->again : 0;
 	struct itimerspec timer = { .it_value.tv_sec = at };
 
-	timerfd_settime(e->timer, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &timer, NULL);
-}
-
-/* How far the date is from the time since the machine was started, seconds. */
-static int64_t date_offset(void)
-{
-	return time(NULL) - clock_ns(CLOCK_BOOTTIME) / 1000000000;
+	timerfd_settime(e->timer, TFD_TIMER_ABSTIME, &timer, NULL);
 }
 
 void expiry_look(struct expiry *e, struct state *state)
 {
-	/* While nothing ends, whoever sets the date moves nothing. */
-	if (!e->first)
-		e->offset = date_offset();
 	e->first = state ? first_end(state) : 0;
 	set_timer(e);
-}
-
-/* Bans end by the date: whoever sets it moves their ends. */
-static void say_clock(struct expiry *e)
-{
-	int64_t now = date_offset(), by = now - e->offset;
-
-	e->offset = now;
-	if (by > CLOCK_NEWS || by < -CLOCK_NEWS)
-		warn("the date was set %lld seconds %s: bans with an end go on for so much %s",
-		     (long long)(by < 0 ? -by : by), by < 0 ? "back" : "ahead", by < 0 ? "longer" : "less");
 }
 
 bool expiry_due(struct expiry *e)
@@ -89,13 +75,8 @@ bool expiry_due(struct expiry *e)
 	uint64_t times;
 	ssize_t got = read(e->timer, &times, sizeof(times));
 
-	if (got == sizeof(times) && e->first && time(NULL) >= e->first)
+	if (got == sizeof(times) && e->first && seconds() >= e->first)
 		return true;
-	/* The clock was set: `again` was of the old time. */
-	if (got < 0 && errno == ECANCELED) {
-		e->again = 0;
-		say_clock(e);
-	}
 	set_timer(e);
 	return false;
 }
@@ -114,10 +95,10 @@ int expiry_run(const struct context *context, void *unused)
 	if (err)
 		return fail("%s", reason(err));
 	/* If something could not be ended, change_begin() only warns. */
-	return end && end <= time(NULL) ? EXIT_ERROR : EXIT_DONE;
+	return end && end <= seconds() ? EXIT_ERROR : EXIT_DONE;
 }
 
 void expiry_ran(struct expiry *e, bool done)
 {
-	e->again = done ? 0 : time(NULL) + AGAIN;
+	e->again = done ? 0 : seconds() + AGAIN;
 }

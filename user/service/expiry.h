@@ -10,10 +10,9 @@ struct context;
 struct state;
 
 struct expiry {
-	int timer;	/* readable: call expiry_due() */
-	int64_t first;	/* in seconds since the epoch; 0: nothing ends */
-	int64_t again;	/* after a failure, do not try before */
-	int64_t offset; /* of the date, when it was last looked at */
+	int timer;     /* readable: call expiry_due() */
+	int64_t first; /* in seconds since the machine was started; 0: nothing ends */
+	int64_t again; /* after a failure, do not try before */
 };
 
 /* 0 or -errno with the reason recorded. */
@@ -22,7 +21,7 @@ void expiry_close(struct expiry *e);
 
 /* Takes the first end from the state; NULL (it cannot be read): nothing ends until the next look. */
 void expiry_look(struct expiry *e, struct state *state);
-/* The timer fired: has something ended? If only the clock was set, the timer is set again. */
+/* The timer fired: has something ended? If not, the timer is set again. */
 bool expiry_due(struct expiry *e);
 
 /* The job that ends it, and its result. */

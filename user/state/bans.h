@@ -19,12 +19,14 @@ struct ban {
 	struct addr first;
 	unsigned int length;
 	int64_t added, expires; /* seconds since the epoch; expires 0: never */
+	int64_t due;		/* its end by clock_boot(), which decides; 0: never, or only the date is known */
+	bool over;		/* due has passed */
 	char reason[BAN_REASON_MAX];
 };
 
 static inline bool ban_in_force(const struct ban *ban, int64_t now)
 {
-	return !ban->expires || ban->expires > now;
+	return ban->due && now ? !ban->over : !ban->expires || ban->expires > now;
 }
 
 /* Adds it, unless there is one of that prefix: *added says which. */
@@ -42,12 +44,23 @@ int state_bans(struct state *state, struct ban **bans, size_t *n);
 /* The addresses banned at that time; with `within`, at least those of bans that touch it. */
 int state_bans_set(struct state *state, int64_t now, const struct ranges *within, struct ranges *set);
 
-/* Takes out the bans that have run out by then, and returns them; free() the array. */
+/* The same, apart: those that go on, and those that end. */
+int state_bans_sets(struct state *state, int64_t now, const struct ranges *within, struct ranges *lasting,
+		    struct ranges *ending);
+/* Bans in force that end, in the order of state_bans(); with `within`, at least those that touch it. */
+int state_bans_ending(struct state *state, int64_t now, const struct ranges *within, struct ban **bans, size_t *n);
+/* How many of them are kept. */
+size_t state_bans_ending_n(struct state *state);
+
+/* Takes out the bans that have run out, and returns them; free() the array. After a reboot it gives all others a due.
+ */
 int state_bans_expire(struct state *state, int64_t now, struct ban **bans, size_t *n);
 /* How many are in force. */
 int state_bans_count(struct state *state, int64_t now, uint64_t *n);
-/* When the next one runs out, or 0. */
+/* When the next one runs out, by the date as it is now; or 0. */
 int64_t state_bans_next(struct state *state);
+/* False where there is none; otherwise how long it has, ns. */
+bool state_bans_next_left(struct state *state, int64_t *left);
 int state_bans_clear(struct state *state);
 bool state_bans_any(struct state *state);
 

@@ -19,6 +19,8 @@ enum cached_statement {
 	CACHED_BAN_LENGTH,
 	CACHED_BAN_TOUCHING,
 	CACHED_BAN_ALL,
+	CACHED_BAN_ENDING,
+	CACHED_BAN_ENDING_ALL,
 	CACHED_STATEMENTS
 };
 
@@ -26,6 +28,8 @@ enum cached_statement {
 #define VERSION_DUE 6
 /* ...and lists have a row in `accepted`. */
 #define VERSION_ACCEPTED 7
+/* ...and bans. */
+#define VERSION_ENDS 8
 
 /* What one question may cost, in instructions of SQLite's. */
 struct steps {
@@ -45,6 +49,10 @@ struct state {
 	uint64_t new_image; /* a copy that this command made; 0: none, or it is committed */
 	sqlite3_stmt *cached[CACHED_STATEMENTS];
 	struct steps *steps;
+	/* What time it is, once it has been asked for: */
+	bool clock_known, same_boot; /* do the ends of bans count from this start of the machine? */
+	int64_t date_offset;	     /* from the time since then to the date, ns */
+	int64_t boot_offset;	     /* from CLOCK_BOOTTIME here to the kernel's own, ns: in a time namespace */
 };
 
 /* Is it a state of ours? A command that changes something brings an older one up, in its transaction. */

@@ -55,9 +55,16 @@ static const char schema_accepted[] =
 	"  hand4 REAL NOT NULL, hand6 REAL NOT NULL, day4 REAL NOT NULL, day6 REAL NOT NULL,"
 	"  wide4 REAL NOT NULL, wide6 REAL NOT NULL, day_at INTEGER NOT NULL);";
 
+/* A ban's end by the clock that the kernel asks: since the start of the machine that the setting "boot" names. */
+static const char schema_ends[] = "ALTER TABLE ban ADD COLUMN due INTEGER;"
+				  "ALTER TABLE ban_before ADD COLUMN due INTEGER;"
+				  "CREATE INDEX ban_due ON ban (due) WHERE expires NOT NULL;";
+
 /* From which version to the next. */
-static const char *const upgrades[] = { [1] = schema_bans, [2] = schema_sources, [3] = schema_packed,
-					[4] = schema_sums, [5] = schema_due,	 [6] = schema_accepted };
+static const char *const upgrades[] = {
+	[1] = schema_bans, [2] = schema_sources,  [3] = schema_packed, [4] = schema_sums,
+	[5] = schema_due,  [6] = schema_accepted, [7] = schema_ends
+};
 
 /*
  * What came later is only more: versions of ours that know nothing of it can go on with the file, so it does not say
@@ -88,7 +95,8 @@ int state_check_version(struct state *s)
 				 " (SELECT count(*) FROM sqlite_master m, pragma_table_xinfo(m.name) x"
 				 "  WHERE m.type = 'table' AND x.hidden),"
 				 " (SELECT count(*) FROM pragma_table_info('pending') WHERE name = 'boot') +"
-				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'accepted')");
+				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'accepted') +"
+				 " (SELECT count(*) FROM sqlite_master WHERE type = 'index' AND name = 'ban_due')");
 	int version = -1, application = 0, tables = 0, foreign = 0, more = 0;
 
 	if (!stmt)

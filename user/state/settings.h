@@ -10,6 +10,8 @@ struct state;
 /* The generation that was built from this state, and how often it was edited since: the kernel keeps them too. */
 #define SETTING_GENERATION "generation"
 #define SETTING_EDITS	   "edits"
+/* Which start of the machine the ends of bans count from, as a number. */
+#define SETTING_BOOT "boot"
 
 /* The number of that name, or the fallback. If it cannot be read, also the fallback, and state_commit() refuses. */
 double state_setting(struct state *state, const char *name, double fallback);

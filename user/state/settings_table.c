@@ -19,6 +19,7 @@ static const struct {
 	SETTINGS(LIMIT){ "image", NUMBER_MOST },
 	{ SETTING_GENERATION, NUMBER_MOST },
 	{ SETTING_EDITS, NUMBER_MOST },
+	{ SETTING_BOOT, NUMBER_MOST },
 };
 
 #define LIMITS (sizeof(limits) / sizeof(limits[0]))

@@ -8,10 +8,11 @@
 
 #include "state/state.h"
 #include "state/bans.h"
+#include "state/settings.h"
 
 /* Live bans after the lists: what a list bans stays on its account. Shadow lists last: they count what nothing bans. */
 static size_t order(struct account *accounts, const struct list_info *lists, const struct ranges *sets, size_t n,
-		    const struct ranges *live)
+		    const struct ranges *live, const struct ranges *ending)
 {
 	size_t count = 0;
 
@@ -20,6 +21,8 @@ static size_t order(struct account *accounts, const struct list_info *lists, con
 			accounts[count++] = (struct account){ &sets[i], lists[i].label };
 	if (live->n4 || live->n6)
 		accounts[count++] = (struct account){ live, LABEL_LIVE };
+	if (ending->n4 || ending->n6)
+		accounts[count++] = (struct account){ ending, LABEL_ENDS };
 	for (size_t i = 0; i < n; i++)
 		if (lists[i].kind == LIST_SHADOW)
 			accounts[count++] = (struct account){ &sets[i], lists[i].label };
@@ -32,10 +35,19 @@ void settled_free(struct settled *s)
 	ranges_free(&s->allowed);
 }
 
+/* Only the roster says which drop is whose. And a list has that label where there are as many lists. */
+bool settle_ends(struct state *state, const struct list_info *lists, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (lists[i].kind != LIST_ALLOW && lists[i].label == LABEL_ENDS)
+			return false;
+	return settings_read(state).exact;
+}
+
 int settle(struct settled *s, struct state *state)
 {
 	struct list_info *lists;
-	struct ranges *sets = NULL, live = RANGES_EMPTY;
+	struct ranges *sets = NULL, live = RANGES_EMPTY, ending = RANGES_EMPTY;
 	struct account *accounts = NULL;
 	size_t n, count = 0;
 	int err;
@@ -44,7 +56,7 @@ int settle(struct settled *s, struct state *state)
 	err = state_lists(state, &lists, &n);
 	if (!err) {
 		sets = calloc(n + 1, sizeof(*sets));
-		accounts = calloc(n + 2, sizeof(*accounts));
+		accounts = calloc(n + 3, sizeof(*accounts));
 		err = sets && accounts ? 0 : -ENOMEM;
 	}
 	for (size_t i = 0; i < n && !err; i++) {
@@ -55,9 +67,15 @@ int settle(struct settled *s, struct state *state)
 			s->shadow[lists[i].label / 64] |= 1ULL << (lists[i].label % 64);
 		}
 	}
-	err = err ?: state_bans_set(state, time(NULL), NULL, &live) ?: state_allowed(state, &s->allowed);
+	s->ends = !err && settle_ends(state, lists, n);
+	if (!err && s->ends)
+		err = state_bans_sets(state, time(NULL), NULL, &live, &ending);
+	else if (!err)
+		err = state_bans_set(state, time(NULL), NULL, &live);
+	s->ends = ending.n4 || ending.n6;
+	err = err ?: state_allowed(state, &s->allowed);
 	if (!err)
-		count = order(accounts, lists, sets, n, &live);
+		count = order(accounts, lists, sets, n, &live, &ending);
 	/* The usual case, and that of the largest sets, without a copy. */
 	if (!err && count == 1 && !s->allowed.n4 && !s->allowed.n6)
 		err = owned_take(&s->owned, (struct ranges *)accounts->banned, accounts->label);
@@ -65,6 +83,7 @@ int settle(struct settled *s, struct state *state)
 		err = owned_settle(&s->owned, accounts, count, &s->allowed);
 	s->plain = count == 1 && !s->shadows;
 	ranges_free(&live);
+	ranges_free(&ending);
 	for (size_t i = 0; sets && i < n; i++)
 		ranges_free(&sets[i]);
 	free(sets);

@@ -6,18 +6,23 @@
 #include "bpf/abi.h"
 #include "sets/owned.h"
 
+struct list_info;
 struct state;
 
 struct settled {
 	struct owned owned;
 	struct ranges allowed;
 	bool plain; /* one account, and no shadow list: owned is a normal set */
+	bool ends;  /* live bans that end have a label of their own */
 	__u64 shadows, shadow[LABELS / 64];
 };
 
 /* 0 or -errno, and then there is nothing to free. */
 int settle(struct settled *s, struct state *state);
 void settled_free(struct settled *s);
+
+/* Have live bans that end a label of their own? */
+bool settle_ends(struct state *state, const struct list_info *lists, size_t n);
 
 bool settled_shadow(const struct settled *s, uint8_t label);
 
