@@ -380,6 +380,7 @@ serves_once() {
 
 	[ "$1" = calls ] || [ -e "$preload" ] || skip "$preload is not built"
 	prepare
+	ip link set lo up # it listens there
 	printf 'attach edge0\nload base %s\nload other %s\n' "$PWD/list" "$PWD/even" >conf
 	served "$XDP_BLOOM"
 	is "$status" 0 "the status of the service ($(cat log))"
