@@ -135,6 +135,17 @@ written_apart() {
 	replayed packets drop.txt --write-dropped dropped
 	is "$(tshark -nr dropped -T fields -e sll.ifindex -e ip.src 2>/dev/null | head -1)" "$(printf '0\t192.0.2.1')" \
 		"what tshark reads of a cooked packet"
+	# Without a source address: they pass.
+	python3 - <<'PYTHON'
+import struct
+with open("arp", "wb") as out:
+    out.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 262144, 1))
+    for kind in b"\x08\x06", b"\x88\xcc":
+        out.write(struct.pack("<IIII", 1700000000, 0, 60, 60) + bytes(12) + kind + bytes(46))
+PYTHON
+	replayed arp drop.txt --write-passed passed --write-dropped dropped
+	got '[.unparsed.packets, .dropped.packets]' '[2,0]'
+	is "$(tshark -nr passed 2>/dev/null | wc -l)" 2 "packets without an address that pass"
 	if [ "$(id -u)" = 0 ] && [ -w /dev/full ]; then
 		expect 2 "$XDP_BLOOM" replay packets drop.txt --write-passed /dev/full
 		one_line "No space left"

@@ -88,5 +88,8 @@ const char *answer_stage(__u32 answer)
 		[STAGE_GATE] = "gate", [STAGE_FILTER] = "filter", [STAGE_ROSTER] = "roster"
 	};
 
-	return names[ANSWER_STAGE(answer)] ?: "parse";
+	unsigned int stage = ANSWER_STAGE(answer);
+
+	/* The two answers that are no answer, unparsed and hidden, have no stage either. */
+	return stage < sizeof(names) / sizeof(*names) && names[stage] ? names[stage] : "parse";
 }

@@ -171,7 +171,9 @@ static int write_packet(struct run *run, const struct captured *p, __u32 answer)
 	if (drops && answer != ANSWER_HIDDEN && ANSWER_STAGE(answer) != STAGE_FILTER)
 		list = replayed_list(run->e, ANSWER_LABEL(answer));
 	snprintf(name, sizeof(name), "%u", p->interface);
-	snprintf(comment, sizeof(comment), "dropped by %s (%s)", list ? list : "the filter", answer_stage(answer));
+	if (drops)
+		snprintf(comment, sizeof(comment), "dropped by %s (%s)", list ? list : "the filter",
+			 answer_stage(answer));
 	return pcapng_packet(file, name, p->link, p->time, p->bytes, p->size, p->length, drops ? comment : NULL);
 }
 
