@@ -153,7 +153,8 @@ refuses_wide_lists() {
 	bloom load list wide --force
 	# Neither of these drops.
 	bloom load shade wide --shadow
-	bloom load friends wide --allow
+	refused "list 'friends': of 100 % of all IPv6" load friends wide --allow
+	bloom load friends wide --allow --wide
 	refused "list 'shade': it bans 100 % of all IPv6" enforce shade
 	bloom enforce shade --force
 }
@@ -508,6 +509,18 @@ wide_exceptions() {
 	bloom allow 0.0.0.0/0 --force
 	is "$("$XDP_BLOOM" allow | head -1)" 0.0.0.0/0 "what is allowed"
 	bloom disallow 0.0.0.0/0
+	seq -f '%g.0.0.0/8' 0 255 >every
+	refused "of 100 % of all IPv4 addresses nothing would be dropped any more, whatever lists say; --force allows it" \
+		allow - <every
+	printf '%s\n' 0.0.0.0/1 128.0.0.0/1 >halves
+	refused "list 'halves': of 100 % of all IPv4 addresses nothing would be dropped any more, whatever lists say;" \
+		load halves halves --allow
+	refused "list 'halves': of 100 % of all IPv4" load halves every --allow
+	refused "list 'halves': of 100 % of all IPv6" load halves - --allow <<<2000::/3
+	bloom load halves every --allow --wide
+	bloom load halves halves --allow # not more than before
+	bloom unload halves
+	bloom load halves halves --allow --force
 }
 
 asks_before_it_guesses() {

@@ -175,11 +175,16 @@ static int check_widths(const char *name, const struct ranges *before, const str
 /* A list that was let through breathes. */
 #define BREATH (17.0 / 16)
 
+static bool is_much(double granted, double after, double most)
+{
+	return after > most && (granted <= most || after > granted * BREATH);
+}
+
 static int check_share(const char *name, double granted, double after, double most, double all, const char *family)
 {
 	if (after > all)
 		after = all; /* counted by a rate, reserved ranges and all */
-	if (after <= most || (granted > most && after <= granted * BREATH))
+	if (!is_much(granted, after, most))
 		return 0;
 	return guard_because("%s: it bans %.0f %% of all %s addresses; --force or --wide loads it", name,
 			     100 * after / all, family);
@@ -239,6 +244,37 @@ int guard_wide(const char *list, const struct ranges *before, const struct range
 	      guard_share(name, (struct amounts){ granted.v4 ?: banned.v4, granted.v6 ?: banned.v6 },
 			  amounts_of(&is)) ?:
 	      check_widths(name, &was, &is);
+	ranges_free(&open);
+	ranges_free(&was);
+	ranges_free(&is);
+	return err;
+}
+
+static int check_open(const char *list, double granted, double after, double most, double all, const char *family)
+{
+	char name[96] = "";
+
+	if (!is_much(granted, after, most))
+		return 0;
+	if (list)
+		snprintf(name, sizeof(name), "list '%s': ", list);
+	return guard_because(
+		"%sof %.0f %% of all %s addresses nothing would be dropped any more, whatever lists say; %s", name,
+		100 * after / all, family, list ? "--force or --wide loads it" : "--force allows it");
+}
+
+int guard_allows(const char *list, const struct ranges *before, const struct ranges *after, struct amounts granted)
+{
+	struct ranges open = RANGES_EMPTY, was = RANGES_EMPTY, is = RANGES_EMPTY;
+	int err = is_narrow(after)
+			  ? 0
+			  : open_space(&open) ?: ranges_intersect(&was, before, &open) ?:
+			    ranges_intersect(&is, after, &open);
+	struct amounts all = amounts_of(&open), old = amounts_of(&was), new = amounts_of(&is);
+
+	err = err ?:
+	      check_open(list, granted.v4 ?: old.v4, new.v4, MOST4, all.v4, "IPv4") ?:
+	      check_open(list, granted.v6 ?: old.v6, new.v6, MOST6, all.v6, "IPv6");
 	ranges_free(&open);
 	ranges_free(&was);
 	ranges_free(&is);

@@ -39,6 +39,8 @@ int guard_exception(struct addr first, unsigned int length);
 int guard_wide(const char *name, const struct ranges *before, const struct ranges *after, struct amounts granted);
 /* The last part alone: so much would be banned, and so much was. */
 int guard_share(const char *name, struct amounts granted, struct amounts after);
+/* What is allowed must leave most of the internet to the lists, too; without a list they are live exceptions. */
+int guard_allows(const char *list, const struct ranges *before, const struct ranges *after, struct amounts granted);
 /* How much a set that needs to be let through bans there; 0: it needs not. */
 int guard_share_of(const struct ranges *set, struct amounts *share);
 

@@ -295,6 +295,8 @@ static int ask_guard(struct load *l)
 
 	if (kind == LIST_BAN && !o->force && !o->wide)
 		err = guard_wide(l->name, &l->before, &l->out->set, l->accepted.wide);
+	if (kind == LIST_ALLOW && !o->force && !o->wide)
+		err = guard_allows(l->name, &l->before, &l->out->set, l->accepted.wide);
 	if (!err && l->out->replaces && kind != LIST_ALLOW && !o->force && !o->big_change)
 		err = guard_change(l->name, &l->before, &l->out->set);
 	if (!err && l->accepted.known && kind != LIST_ALLOW && !o->force && !o->big_change)

@@ -92,6 +92,8 @@ static int change_live(const struct call *call, bool allow)
 		err = any_allowed(&live, &prefixes);
 	if (!err)
 		err = allow ? ranges_union(&after, &live, &given) : ranges_subtract(&after, &live, &given);
+	if (!err && allow && !o->force)
+		err = guard_allows(NULL, &live, &after, (struct amounts){ 0 });
 	if (!err && ranges_equal(&live, &after))
 		err = change_commit(change, NULL);
 	else if (!err)
