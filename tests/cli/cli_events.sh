@@ -34,6 +34,29 @@ long_ones() {
 	[ "$(tail -n 1 "$XDP_BLOOM_STATE/events" | wc -c)" -gt 2048 ] || fail "a short line, which tests nothing"
 }
 
+# The line after one that a full disk cut is whole.
+after_a_cut_line() {
+	bloom add 45.0.0.1
+	printf '{"time":"20' >>"$XDP_BLOOM_STATE/events"
+	bloom add 45.0.0.2
+	is "$(tail -n 1 "$XDP_BLOOM_STATE/events" | jq -r .message)" "add 45.0.0.2" "the last event"
+}
+
+# What is no file keeps nobody waiting, and no link leads anywhere else.
+no_file_in_its_place() {
+	bloom add 45.0.0.1
+	rm "$XDP_BLOOM_STATE/events"
+	mkfifo "$XDP_BLOOM_STATE/events"
+	expect 0 timeout 10 "$XDP_BLOOM" add 45.0.0.2
+	expect 0 timeout 10 "$XDP_BLOOM" events
+	expect 2 timeout 10 "$XDP_BLOOM" status
+	rm "$XDP_BLOOM_STATE/events"
+	ln -s "$WORK/elsewhere" "$XDP_BLOOM_STATE/events"
+	bloom add 45.0.0.3
+	[ ! -e elsewhere ] || fail "a link was followed"
+	verdicts 45.0.0.2=drop 45.0.0.3=drop
+}
+
 kinds() {
 	jq -r .event "$XDP_BLOOM_STATE/events"
 }
@@ -175,4 +198,4 @@ service_as_json_lines() {
 		"what the service says of it"
 }
 
-run_cases in_the_file long_ones by_themselves runs_full bounded shown followed in_the_journal as_json_lines service_as_json_lines
+run_cases in_the_file after_a_cut_line no_file_in_its_place long_ones by_themselves runs_full bounded shown followed in_the_journal as_json_lines service_as_json_lines

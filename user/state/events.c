@@ -75,13 +75,33 @@ static unsigned int who(void)
 	return user < UINT32_MAX ? (unsigned int)user : getuid();
 }
 
+/* Nobody's pipe or link in its place: it would keep every command waiting. */
+static int open_regular(const char *path, int flags, struct stat *is)
+{
+	int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+
+	if (fd >= 0 && !fstat(fd, is) && S_ISREG(is->st_mode))
+		return fd;
+	close_fd(fd);
+	*is = (struct stat){ 0 };
+	return -1;
+}
+
+/* The line before was cut, by a full disk. */
+static bool is_cut(int fd, const struct stat *is)
+{
+	char byte = '\n';
+
+	return is->st_size && pread(fd, &byte, 1, is->st_size - 1) == 1 && byte != '\n';
+}
+
 /* One write a line, at the end: lines of several commands do not mix. */
 static void to_file(const char *state, const struct event *what, const char *message)
 {
 	char path[STATE_PATH_MAX], old[STATE_PATH_MAX], when[UTC_TEXT_MAX];
 	struct stat is, there;
 	json_t *line;
-	char *text;
+	char *text, begun[EVENT_LINE_MAX + 1];
 	size_t n;
 	int fd = -1;
 
@@ -90,17 +110,16 @@ static void to_file(const char *state, const struct event *what, const char *mes
 	text = line ? json_dumps(line, JSON_COMPACT) : NULL;
 	json_decref(line);
 	if (text && !trust_directory(state))
-		fd = open(state_path(path, state, STATE_EVENTS), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+		fd = open_regular(state_path(path, state, STATE_EVENTS), O_RDWR | O_CREAT | O_APPEND, &is);
 	/* Of two commands at once only the first may rename it. */
-	if (fd >= 0 && !fstat(fd, &is) && is.st_size > EVENTS_BYTES && !stat(path, &there) &&
-	    there.st_ino == is.st_ino && !rename(path, state_path(old, state, STATE_EVENTS_OLD))) {
+	if (fd >= 0 && is.st_size > EVENTS_BYTES && !stat(path, &there) && there.st_ino == is.st_ino &&
+	    !rename(path, state_path(old, state, STATE_EVENTS_OLD))) {
 		close(fd);
-		fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+		fd = open_regular(path, O_RDWR | O_CREAT | O_APPEND, &is);
 	}
-	n = text ? strlen(text) : 0;
 	if (fd >= 0) {
-		text[n] = '\n';
-		if (n + 1 < EVENT_LINE_MAX && write(fd, text, n + 1) < 0)
+		n = (size_t)snprintf(begun, sizeof(begun), "%s%s\n", is_cut(fd, &is) ? "\n" : "", text);
+		if (n < EVENT_LINE_MAX && write(fd, begun, n) < 0)
 			note("%s: %s", path, strerror(errno));
 		close(fd);
 	}
@@ -123,11 +142,8 @@ void event(const struct context *context, struct event what, const char *fmt, ..
 static int open_file(const char *directory, const char *name, struct stat *is)
 {
 	char path[STATE_PATH_MAX];
-	int fd = open(state_path(path, directory, name), O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0 || fstat(fd, is))
-		*is = (struct stat){ 0 };
-	return fd;
+	return open_regular(state_path(path, directory, name), O_RDONLY, is);
 }
 
 void events_begin(struct events_tail *tail, const char *directory)
