@@ -312,6 +312,30 @@ between_ports() {
 	is "$(get '.[0].misses|contains("edge0, edge1")' attach edgebr --mode skb)" true "what it misses"
 }
 
+# A port whose name begins another's is one of them; so many that they are cut are counted.
+names_all_ports() {
+	local i port
+
+	ip link add edgebr type bridge || skip "needs bridges: this kernel has none (CONFIG_BRIDGE)"
+	ip link add edgea1 type veth peer name edgea
+	ip link add edgeb type veth peer name edgeb1
+	for port in edgea edgea1 edgeb edgeb1; do
+		ip link set $port master edgebr
+	done
+	veth 0
+	bloom add 45.0.0.1
+	bloom attach edgebr --mode skb
+	is "$(grep -o '(.*)' err | tr -d '(),' | tr ' ' '\n' | sort | paste -sd' ')" "edgea edgea1 edgeb edgeb1" "the ports"
+	bloom detach edgebr
+	for i in {10..24}; do
+		ip link add "edge-port-ab$i" type veth peer name "edge-port-cd$i"
+		ip link set "edge-port-ab$i" master edgebr
+		ip link set "edge-port-cd$i" master edgebr
+	done
+	bloom attach edgebr --mode skb
+	is $(($(grep -o 'edge-port-[a-d]*[0-9]*' err | wc -l) + $(grep -oE 'and [0-9]+ more' err | tr -dc 0-9))) 30 "the number of ports"
+}
+
 its_own_share() {
 	veth 2
 	ip link add link edge2 name edge2.7 type vlan id 7 2>/dev/null || skip "needs VLANs: this kernel has none (CONFIG_VLAN_8021Q)"
@@ -321,5 +345,5 @@ its_own_share() {
 
 run_cases "two_interfaces native" "two_interfaces skb" counts_by_interface attached_before_anything_is_loaded \
 	second_attach_is_refused detach_one detach_all detach_has_the_last_word unknown_interface \
-	falls_back_to_skb_with_a_warning jumbo_frames without_ethernet between_ports its_own_share vanished_interface renamed_interface \
+	falls_back_to_skb_with_a_warning jumbo_frames without_ethernet between_ports names_all_ports its_own_share vanished_interface renamed_interface \
 	renamed_and_back moved_interface same_name_in_another_namespace

@@ -13,6 +13,7 @@
 struct device {
 	int index, below; /* the interface under it; 0: none */
 	char kind[16], ports[256];
+	unsigned int left_out; /* ports that are not in the text */
 };
 
 static void take_kind(struct device *d, const struct nlattr *info)
@@ -21,6 +22,17 @@ static void take_kind(struct device *d, const struct nlattr *info)
 
 	mnl_attr_for_each_nested(attr, info) if (mnl_attr_get_type(attr) == IFLA_INFO_KIND)
 		snprintf(d->kind, sizeof(d->kind), "%.*s", (int)mnl_attr_get_payload_len(attr), mnl_attr_get_str(attr));
+}
+
+/* "edge1" is not in "edge10, edge11". */
+static bool is_named(const char *names, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = names; (at = strstr(at, name)); at += length)
+		if ((at == names || at[-1] == ' ') && (!at[length] || !strncmp(at + length, ", ", 2)))
+			return true;
+	return false;
 }
 
 static void take(void *arg, const struct nlmsghdr *message)
@@ -43,16 +55,22 @@ static void take(void *arg, const struct nlmsghdr *message)
 			take_kind(d, attr);
 	}
 	/* A dump that changed meanwhile comes twice. */
-	if (port && name && !strstr(d->ports, name) && strlen(d->ports) + IF_NAMESIZE + 2 < sizeof(d->ports))
+	if (!port || !name || is_named(d->ports, name))
+		return;
+	if (strlen(d->ports) + IF_NAMESIZE + 2 >= sizeof(d->ports))
+		d->left_out++;
+	else
 		snprintf(d->ports + strlen(d->ports), sizeof(d->ports) - strlen(d->ports), "%s%s",
 			 d->ports[0] ? ", " : "", name);
 }
 
 static bool describe(const struct device *d, char text[DEVICE_TEXT_MAX])
 {
-	const char *ports = d->ports[0] ? d->ports : "none yet";
-	char below[IF_NAMESIZE] = "";
+	char ports[sizeof(d->ports) + 32], below[IF_NAMESIZE] = "";
 
+	snprintf(ports, sizeof(ports), "%s", d->ports[0] ? d->ports : "none yet");
+	if (d->left_out)
+		snprintf(ports + strlen(ports), 32, " and %u more", d->left_out);
 	if (d->below)
 		if_indextoname((unsigned int)d->below, below);
 	if (!strcmp(d->kind, "bridge"))
