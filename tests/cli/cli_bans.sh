@@ -114,6 +114,7 @@ shortens() {
 	verdicts 45.0.0.4=pass 45.0.0.1=drop
 	bloom add 45.0.0.3 --ttl 3h
 	[ ! -s err ] || fail "said, of a ban that became longer: $(cat err)"
+	refused "--keep-longer does not go together with --replace" add 45.0.0.1 --ttl 10m --replace --keep-longer
 	bloom add 45.0.0.1 --ttl 10m --replace
 	one_line "45.0.0.1 was banned without end; now it ends at 20"
 	is "$(get '.[0].expires|type' bans)" string "the end of what was added again"

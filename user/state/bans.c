@@ -495,7 +495,8 @@ int state_bans_count(struct state *state, int64_t now, uint64_t *n)
 	if (!err)
 		*n = (uint64_t)sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
-	return err;
+	/* A file that is cut short under a mapping would end the process. */
+	return state_run(state, "PRAGMA mmap_size = 0") ?: err;
 }
 
 /* The first end, in ns by boot_now() or in seconds by the date; 0: none. */

@@ -122,6 +122,8 @@ int verb_add(const struct call *call)
 	json_t *allowed = json ? json_array() : NULL;
 	int err = prefixes_read(call->context, &prefixes, call->n, call->operands);
 
+	if (!err && o->keep_longer && o->replace)
+		err = because(-EINVAL, "--keep-longer does not go together with --replace");
 	if (!err && !o->mask)
 		err = prefixes_exact(&prefixes, "mask");
 	if (!err && o->confirm.given)
