@@ -254,6 +254,45 @@ PYTHON
 	got '[.lists[] | [.list, .shadow]]' '[["would",false]]'
 }
 
+# A pipe takes no more than 64 KiB until somebody reads: who has written the half is sure that the lists are open.
+in_force_while_lists_change() {
+	local change reader addresses
+
+	mapfile -t addresses < <(seq -f '192.0.2.%g' 1 200)
+	made packets 1 "${addresses[@]}" "${addresses[@]}" "${addresses[@]}" "${addresses[@]}" "${addresses[@]}" "${addresses[@]}"
+	mkfifo pipe
+	echo 192.0.2.0/24 >drop.txt
+	echo 203.0.113.0/24 >other.txt
+	for change in none lists bans; do
+		bloom load first drop.txt
+		"$XDP_BLOOM" -j replay - <pipe >out 2>err &
+		reader=$!
+		exec 7>pipe
+		head -c 100000 packets >&7
+		case $change in
+		lists)
+			bloom unload first
+			bloom load third other.txt
+			;;
+		bans)
+			bloom add 198.51.100.9
+			;;
+		esac
+		tail -c +100001 packets >&7
+		exec 7>&-
+		end_of $reader || fail "replay ended with $?: $(cat err)"
+		got '[.lists[] | [.list, .packets]]' '[["first",1200]]' "which list, with changes of $change"
+		if [ $change = none ]; then
+			got '[.entries[] | [.list, .packets]]' '[["first",1200]]'
+			[ ! -s err ] || fail "$(cat err)"
+		else
+			got .entries null "the entries, with changes of $change"
+			one_line "the lists changed"
+		fi
+		bloom unload "$([ $change = lists ] && echo third || echo first)"
+	done
+}
+
 # capture_both: what is sent out of wire0, and what comes through the filter on edge0.
 capture_both() {
 	tcpdump -qUni wire0 -Q out -w sent.pcap 2>sent.err &
@@ -301,4 +340,4 @@ our_own() {
 }
 
 run_cases lists_entry_by_entry images_of_lists links cut_off written_apart refusals confined in_force_as_the_interface \
-	our_own
+	in_force_while_lists_change our_own

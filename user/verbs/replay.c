@@ -100,7 +100,11 @@ static int open_live(struct filter *f, const struct context *context, bool *live
 	if (!err)
 		*live_is_known = live_label_is_exact(context, state);
 	state_close(state);
-	return err ?: explain(context, &f->e, NULL, 0);
+	err = err ?: explain(context, &f->e, NULL, 0);
+	/* Names and labels are wanted until the end, sets only when it is read. */
+	for (size_t i = 0; f->e.sets && i < f->e.n; i++)
+		ranges_free(&f->e.sets[i]);
+	return err;
 }
 
 static int open_filter(struct filter *f, struct run *run, const struct call *call)
@@ -137,14 +141,27 @@ static void close_filter(struct filter *f)
 	explain_free(&f->e);
 }
 
-/* Explains the addresses of these; for an image, there is nothing to explain. */
-static int trace(struct filter *f, const struct context *context, const struct addr *addrs, size_t n)
+/* What was judged by one version of the lists is not traced in another, which may have other labels. */
+static int trace_live(struct filter *f, const struct context *context, const struct addr *addrs, size_t n, bool *traced)
 {
-	if (f->is_live) {
-		explain_free(&f->e);
-		return explain(context, &f->e, addrs, n);
-	}
-	return f->files.paths ? explain_files(context, &f->e, f->files.paths, addrs, n) : 0;
+	struct explanation now, before = f->e;
+	int err = explain(context, &now, addrs, n);
+
+	*traced = !err && !now.image && now.generation == before.generation && now.edits == before.edits;
+	if (!err && !*traced && !before.image)
+		warn("the lists changed while it read; which entries dropped what is not known");
+	f->e = *traced ? now : before;
+	explain_free(*traced ? &before : &now);
+	return err;
+}
+
+/* Explains the addresses of these; for an image, there is nothing to explain. */
+static int trace(struct filter *f, const struct context *context, const struct addr *addrs, size_t n, bool *traced)
+{
+	if (f->is_live)
+		return trace_live(f, context, addrs, n, traced);
+	*traced = f->files.paths;
+	return *traced ? explain_files(context, &f->e, f->files.paths, addrs, n) : 0;
 }
 
 /* --- The packets -------------------------------------------------------------------------------------------------- */
@@ -304,10 +321,9 @@ static int report(struct filter *f, const struct run *run, const struct call *ca
 	}
 	if (!err) {
 		replay_addresses(&f->g, traced, n, addrs);
-		err = trace(f, call->context, addrs, n);
+		err = trace(f, call->context, addrs, n, &r.traced);
 	}
-	r.traced = !err && f->e.traced && !f->e.image;
-	if (r.traced)
+	if (!err && r.traced)
 		err = replay_entries(&f->e, traced, addrs, n, &entries, &r.entries_n);
 	err = err ?: replay_table_top(&run->replay.sources, FATE_DROPPED, top, &dropped, &r.dropped_n) ?:
 		     replay_table_top(&run->replay.sources, FATE_PASSED, top, &passed, &r.passed_n);
