@@ -47,7 +47,10 @@ static int read_file(const struct reader_options *reading, const char *path, str
 	return err;
 }
 
-/* 1 where there is none of that name, or it may not be read and there is such a file. A shadow list counts as what it would be. */
+/*
+ * 1 where there is none of that name, or it may not be read and there is such a file. A shadow list counts as what it
+ * would be.
+ */
 static int read_loaded(const struct context *context, const char *name, struct list_info *list, struct ranges *set)
 {
 	struct state *state = NULL;
