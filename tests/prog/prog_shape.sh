@@ -44,7 +44,8 @@ write_lists_and_tune() {
 }
 
 # Where a packet may lie in several buffers, one that is too large for one is asked how long it is, and read there when
-# its headers are not in the first: two calls, behind one branch.
+# its headers are not in the first. How long it is, is asked at one place for those that were judged, and at another for
+# the rest: no packet comes by both.
 several_buffers='bpf_xdp_get_buff_len#\|decide_frags\|bpf_xdp_load_bytes#'
 # What hardly a packet has: functions of their own, so that they are on nobody else's way.
 rare='_parse_deeper\|_decide_carried\|_drop_hidden'
@@ -54,7 +55,7 @@ only_lookups() {
 	local other
 
 	other=$(grep ') call ' "$WORK/program" | grep -v "call [a-z_]*map_lookup_elem#\\|$several_buffers\\|$rare")
-	[ "$(grep ') call ' "$WORK/program" | grep -c "$several_buffers")" -le 3 ] || fail "large packets make too many calls"
+	[ "$(grep ') call ' "$WORK/program" | grep -c "$several_buffers")" -le 4 ] || fail "large packets make too many calls"
 	[ -z "$other" ] || fail "a program for $1 calls: $other"
 }
 

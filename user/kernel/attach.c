@@ -330,12 +330,12 @@ int attach_list(const struct context *context, struct attachment **list, size_t 
 		}
 		if (err_is(err, ENODEV) || err_is(err, EXDEV) || err_is(err, EPERM) || err_is(err, EACCES))
 			err = 0; /* it is there all the same */
-		if (err)
-			err = because_kernel(err, path);
-		else if (!GROW(*list, *n))
+		if (!err && !GROW(*list, *n))
 			err = -ENOMEM;
-		if (err)
+		if (err) {
+			err = because_kernel(err, path);
 			break;
+		}
 		(*list)[(*n)++] = at;
 	}
 	if (!entry && errno)
