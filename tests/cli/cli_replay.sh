@@ -169,6 +169,41 @@ refusals() {
 	expect 2 "$XDP_BLOOM" replay drop.txt drop.txt --write-passed out.pcapng
 	one_line "drop.txt: it is neither pcap nor pcapng"
 	[ ! -e out.pcapng ] || fail "it left a file"
+	# What is there stays until all of the new file is, whatever is refused; and by no name is it something that is read.
+	echo precious >kept
+	ln packets linked
+	ln -s drop.txt link.txt
+	cp drop.txt list_before
+	for file in --write-passed --write-dropped; do
+		expect 2 "$XDP_BLOOM" replay drop.txt drop.txt $file kept
+		is "$(cat kept)" precious "a file that was there, after a capture that is refused"
+		expect 2 "$XDP_BLOOM" replay packets drop.txt $file linked
+		one_line "that is the capture itself"
+		expect 2 "$XDP_BLOOM" replay packets drop.txt $file link.txt
+		one_line "that is one of the lists"
+		expect 2 "$XDP_BLOOM" replay - drop.txt $file ./drop.txt <packets
+		one_line "that is one of the lists"
+		cmp -s drop.txt list_before || fail "the list was changed"
+		cmp -s packets before || fail "the capture was changed"
+		expect 0 "$XDP_BLOOM" image make image drop.txt
+		cp image image_before
+		expect 2 "$XDP_BLOOM" replay packets --image image $file ./image
+		one_line "that is the image"
+		cmp -s image image_before || fail "the image was changed"
+		rm image
+	done
+	expect 2 "$XDP_BLOOM" replay packets drop.txt --write-passed ./both --write-dropped both
+	one_line "one file"
+	touch both
+	ln -s both also
+	expect 2 "$XDP_BLOOM" replay packets drop.txt --write-passed also --write-dropped both
+	one_line "one file"
+	expect 0 "$XDP_BLOOM" replay packets drop.txt --write-passed also --write-dropped kept
+	if [ ! -L also ] || [ ! -s both ]; then
+		fail "a link does not lead to what was written"
+	fi
+	expect 0 "$XDP_BLOOM" replay packets drop.txt --write-passed /dev/null --write-dropped /dev/null
+	is "$(find . -name '*.??????' | wc -l)" 0 "files left beside"
 	gzip -c packets >packed
 	expect 2 "$XDP_BLOOM" replay packed drop.txt
 	one_line "zcat"

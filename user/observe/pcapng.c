@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "observe/capture_read.h"
 
@@ -82,35 +83,54 @@ static int write_block(struct pcapng *p, uint32_t type)
 	return 0;
 }
 
-int pcapng_open(struct pcapng **file, const char *path)
+static int begin(struct pcapng **file, FILE *out)
 {
 	struct pcapng *p = calloc(1, sizeof(*p));
-	int fd = -1, err = 0;
 	struct block *b;
+	int err;
 
 	*file = p;
-	if (!p)
+	if (!p) {
+		if (out != stdout)
+			fclose(out);
 		return -ENOMEM;
+	}
+	p->out = out;
 	b = new_block(p);
-	if (strcmp(path, "-")) /* other people's packets: only the owner may read them */
-		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	p->out = !strcmp(path, "-") ? stdout : fd < 0 ? NULL : fdopen(fd, "w");
-	if (!p->out)
-		err = -errno;
 	put(b, BLOCK_ORDER);
 	put(b, 1);   /* version 1.0: two halves of a word */
 	put(b, ~0u); /* the length of the section is not known yet */
 	put(b, ~0u);
-	if (!err)
-		err = write_block(p, BLOCK_SECTION);
+	err = write_block(p, BLOCK_SECTION);
 	if (err) {
-		if (p->out)
-			pcapng_close(p);
-		else
-			free(p);
+		pcapng_close(p);
 		*file = NULL;
 	}
 	return err;
+}
+
+int pcapng_open_fd(struct pcapng **file, int fd)
+{
+	FILE *out = fdopen(fd, "w");
+	int err = out ? 0 : -errno;
+
+	*file = NULL;
+	if (out)
+		return begin(file, out);
+	close(fd);
+	return err;
+}
+
+int pcapng_open(struct pcapng **file, const char *path)
+{
+	int fd;
+
+	*file = NULL;
+	if (!strcmp(path, "-"))
+		return begin(file, stdout);
+	/* Other people's packets: only the owner may read them. */
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : pcapng_open_fd(file, fd);
 }
 
 int pcapng_flush(struct pcapng *p)

@@ -10,6 +10,8 @@ struct pcapng;
 
 /* "-" is standard output. All return 0 or -errno. */
 int pcapng_open(struct pcapng **file, const char *path);
+/* Takes the descriptor over, whatever comes of it. */
+int pcapng_open_fd(struct pcapng **file, int fd);
 int pcapng_close(struct pcapng *file);
 int pcapng_flush(struct pcapng *file);
 

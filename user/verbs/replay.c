@@ -16,6 +16,7 @@
 #include "observe/tallies.h"
 #include "state/bans.h"
 #include "verbs/list_files.h"
+#include "verbs/packets_out.h"
 #include "verbs/replay.h"
 #include "verbs/verbs.h"
 
@@ -54,6 +55,7 @@ struct filter {
 struct run {
 	struct replay replay;
 	const struct explanation *e;
+	struct packets_out out[2];
 	struct pcapng *passed, *dropped; /* NULL: not asked for */
 };
 
@@ -207,39 +209,49 @@ static int on_packet(void *arg, const struct captured *p)
 	return err ? because(err, "what is written: %s", errno_text(err)) : 0;
 }
 
-static bool same_file(const char *path, int fd)
-{
-	struct stat a, b;
-
-	return path && !stat(path, &a) && !fstat(fd, &b) && S_ISREG(a.st_mode) && a.st_dev == b.st_dev &&
-	       a.st_ino == b.st_ino;
-}
-
-static int open_output(struct pcapng **to, const char *path, int input)
-{
-	int err;
-
-	if (!path)
-		return 0;
-	if (!strcmp(path, "-"))
-		return because(-EINVAL, "the report goes to standard output; write packets into a file");
-	if (same_file(path, input))
-		return because(-EINVAL, "%s: that is the capture itself", path);
-	err = pcapng_open(to, path);
-	return err ? because(err, "%s: %s", path, errno_text(err)) : 0;
-}
-
-static int close_output(struct pcapng *file, const char *path, int err)
+static bool is_input(const struct packets_out *out, const char *path)
 {
 	struct stat st;
-	int closed = file ? pcapng_close(file) : 0;
 
-	if (!err && closed)
-		err = because(closed, "%s: %s", path, errno_text(closed));
-	/* Half of it would be taken for all. */
-	if (err && file && path && !stat(path, &st) && S_ISREG(st.st_mode))
-		unlink(path);
+	return !(strcmp(path, "-") ? stat(path, &st) : fstat(STDIN_FILENO, &st)) && packets_out_is(out, &st);
+}
+
+/* Nothing that is read may be written, nor one file twice. */
+static int check_output(const struct packets_out *out, const struct filter *f, const struct options *o, int capture)
+{
+	struct stat st;
+
+	if (!fstat(capture, &st) && packets_out_is(out, &st))
+		return because(-EINVAL, "%s: that is the capture itself", out->path);
+	if (o->image && is_input(out, o->image))
+		return because(-EINVAL, "%s: that is the image", out->path);
+	for (size_t i = 0; f->files.paths && i < f->e.n; i++)
+		if (f->files.paths[i] && is_input(out, f->files.paths[i]))
+			return because(-EINVAL, "%s: that is one of the lists", out->path);
+	return 0;
+}
+
+static int open_outputs(struct run *run, const struct filter *f, const struct options *o, int capture)
+{
+	struct packets_out *passed = &run->out[0], *dropped = &run->out[1];
+	int err = packets_out_look(passed, o->passed) ?: packets_out_look(dropped, o->dropped);
+
+	err = err ?: check_output(passed, f, o, capture) ?: check_output(dropped, f, o, capture);
+	if (!err && packets_out_same(passed, dropped))
+		err = because(-EINVAL, "what passes and what is dropped cannot go into one file");
+	err = err ?: packets_out_open(passed) ?: packets_out_open(dropped);
+	run->passed = passed->file;
+	run->dropped = dropped->file;
 	return err;
+}
+
+/* Both or none: half of it would be taken for all. */
+static int close_outputs(struct run *run, int err)
+{
+	err = packets_out_close(&run->out[0], err);
+	err = packets_out_close(&run->out[1], err);
+	err = packets_out_keep(&run->out[0], err);
+	return packets_out_keep(&run->out[1], err);
 }
 
 static int open_capture(const char *path, int *fd)
@@ -253,22 +265,19 @@ static int open_capture(const char *path, int *fd)
 	return 0;
 }
 
-static int read_packets(struct run *run, const struct call *call, struct capture_end *end)
+static int read_packets(struct run *run, const struct filter *f, const struct call *call, struct capture_end *end)
 {
 	const struct options *o = call->options;
 	const char *path = call->operands[0];
 	int fd = -1, err = open_capture(path, &fd);
 
-	if (!err && o->passed && o->dropped && !strcmp(o->passed, o->dropped))
-		err = because(-EINVAL, "what passes and what is dropped cannot go into one file");
-	err = err ?: open_output(&run->passed, o->passed, fd) ?: open_output(&run->dropped, o->dropped, fd);
+	err = err ?: open_outputs(run, f, o, fd);
 	if (!err) {
 		err = capture_read_apart(fd, run->passed || run->dropped, on_packet, run, end);
 		if (err)
 			err = because(err, "%s: %s", strcmp(path, "-") ? path : "standard input", reason(err));
 	}
-	err = close_output(run->passed, o->passed, err);
-	err = close_output(run->dropped, o->dropped, err);
+	err = close_outputs(run, err);
 	if (fd > STDIN_FILENO)
 		close(fd);
 	return err;
@@ -355,7 +364,7 @@ int verb_replay(const struct call *call)
 			return fail("replay: only one of them can be standard input");
 	if (call->n > LABELS)
 		return fail("replay: at most %d lists", LABELS - 1);
-	err = open_filter(&f, &run, call) ?: read_packets(&run, call, &end);
+	err = open_filter(&f, &run, call) ?: read_packets(&run, &f, call, &end);
 	if (!err && end.cut)
 		warn("%s: it ends within a packet, after %llu whole ones", call->operands[0],
 		     (unsigned long long)end.packets);
