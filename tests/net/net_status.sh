@@ -92,5 +92,24 @@ screen() {
 	is "$(get '.packets|[.passed>0,.dropped>0,.passed_per_second]' status)" '[true,true,null]' "what passed and dropped"
 }
 
+# Who may not look is not answered that nothing is filtered.
+no_rights() {
+	need setpriv
+	prepare
+	chmod 755 . && install -m 755 "$XDP_BLOOM" "$WORK/xdp-bloom"
+	expect 2 setpriv --reuid=65534 --regid=65534 --clear-groups "$WORK/xdp-bloom" status
+	grep -q '^NOT KNOWN' out && grep -q 'root is needed to see' out || fail "status says: $(cat out)"
+	! grep -qE 'NOT FILTERING|no interface is filtered' out || fail "it says what it does not know: $(cat out)"
+	expect 2 setpriv --reuid=65534 --regid=65534 --clear-groups "$WORK/xdp-bloom" -j status
+	is "$(jq -c '[.status,.interfaces,.generation,.lists,.bans,.waiting,.refused,.service]' out)" '["unknown",null,null,null,null,null,null,null]' "what is known, as JSON"
+}
+
+# An event of another's hand, whose time is cut within a character.
+damaged_event() {
+	prepare
+	printf '{"time":"%s\303\244","event":"refused","message":"x"}\n' "$(printf '1%.0s' {1..30})" >>"$XDP_BLOOM_STATE/events"
+	is "$(get .last_refused.message status)" x "the last event"
+}
+
 mapfile -t all < <(sed '/^$/d; s/|.*//; s/^/fault /' <<<"$faults")
-run_cases screen "${all[@]}"
+run_cases screen no_rights damaged_event "${all[@]}"

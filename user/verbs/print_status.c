@@ -9,7 +9,7 @@
 /* So many fit on a screen with all the rest. */
 #define LISTS_SHOWN 8
 
-static const char *const words[] = { "sound", "degraded", "not filtering" };
+static const char *const words[] = { "sound", "degraded", "not filtering", "unknown" };
 
 /* "3 days", "7 min" */
 static const char *time_text(char buf[32], int64_t seconds)
@@ -43,7 +43,7 @@ static void interfaces_text(const struct status *s)
 			printf("%s%s (%s%s%s)", n++ ? ", " : "", clean_copy(name, sizeof(name), s->on[i].name),
 			       attach_mode_names[s->on[i].mode], s->on[i].shared ? ", shared" : "",
 			       s->on[i].moved ? ", in another network namespace" : "");
-	puts(n ? "" : "none");
+	puts(n ? "" : s->looked ? "none" : "not known");
 }
 
 static void packets_text(const struct status *s)
@@ -81,9 +81,10 @@ int status_text(const struct status *s)
 	char text[32], name[LIST_NAME_MAX], when[UTC_TEXT_MAX];
 
 	printf("%-11s %s\n",
-	       s->is == SOUND	   ? "sound"
-	       : s->is == DEGRADED ? "DEGRADED"
-				   : "NOT FILTERING",
+	       s->is == SOUND	    ? "sound"
+	       : s->is == DEGRADED  ? "DEGRADED"
+	       : s->is == NOT_KNOWN ? "NOT KNOWN"
+				    : "NOT FILTERING",
 	       s->is == SOUND ? "all that is to be filtered is" : "");
 	for (unsigned int i = 0; i < s->troubles_n; i++)
 		out_line("            %s", s->troubles[i]);
@@ -133,26 +134,34 @@ static json_t *rate(double rate)
 int status_json(const struct context *context, const struct status *s)
 {
 	json_t *troubles = json_array(), *failed = json_array();
+	int status;
+	bool blind = s->is == NOT_KNOWN && !s->known;
 	char when[UTC_TEXT_MAX];
 
 	for (unsigned int i = 0; i < s->troubles_n; i++)
 		json_array_append_new(troubles, out_text(s->troubles[i]));
 	for (size_t i = 0; i < s->failed_n; i++)
 		json_array_append_new(failed, out_failure(&s->failed[i]));
-	return out_json(
+	status = out_json(
 		context,
-		json_pack("{s:s, s:o, s:o, s:I, s:o, s:{s:o, s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
-			  "status", words[s->is], "troubles", troubles, "interfaces", out_interfaces(s->on, s->on_n),
-			  "generation", (json_int_t)s->live.g.number, "loaded_seconds",
-			  s->live.g.number ? json_real(loaded_seconds(s)) : json_null(), "packets", "passed_per_second",
-			  rate(s->passed), "dropped_per_second", rate(s->dropped), "passed",
+		json_pack("{s:s, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+			  "status", words[s->is], "troubles", troubles, "interfaces",
+			  s->looked ? out_interfaces(s->on, s->on_n) : json_null(), "generation",
+			  s->is == NOT_KNOWN && !s->live.g.number ? json_null()
+								  : json_integer((json_int_t)s->live.g.number),
+			  "loaded_seconds", s->live.g.number ? json_real(loaded_seconds(s)) : json_null(), "packets",
+			  "passed_per_second", rate(s->passed), "dropped_per_second", rate(s->dropped), "passed",
 			  s->counted ? json_integer((json_int_t)s->sums.verdict[PASSED].packets) : json_null(),
 			  "dropped",
 			  s->counted ? json_integer((json_int_t)s->sums.verdict[DROPPED].packets) : json_null(),
-			  "lists", lists_json(s), "bans", s->known ? json_integer((json_int_t)s->bans) : json_null(),
-			  "next_end", s->next ? json_string(utc_text(when, s->next)) : json_null(), "waiting",
-			  out_waiting(s->waiting, s->waiting_n), "refused", failed, "last_refused",
+			  "lists", blind ? json_null() : lists_json(s), "bans",
+			  s->known ? json_integer((json_int_t)s->bans) : json_null(), "next_end",
+			  s->next ? json_string(utc_text(when, s->next)) : json_null(), "waiting",
+			  blind ? json_null() : out_waiting(s->waiting, s->waiting_n), "refused",
+			  blind ? json_null() : json_incref(failed), "last_refused",
 			  s->last[0] ? json_pack("{s:s, s:o}", "time", s->last_at, "message", out_text(s->last))
 				     : json_null(),
-			  "service", s->service));
+			  "service", blind ? json_null() : json_boolean(s->service)));
+	json_decref(failed);
+	return status;
 }

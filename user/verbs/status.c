@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clean_text.h"
 #include "base/lock.h"
 #include "base/state_path.h"
 #include "change/agreement.h"
@@ -35,11 +36,18 @@ PRINTF(3, 4) static void trouble(struct status *s, enum soundness is, const char
 	va_end(args);
 }
 
+static bool needs_rights(int err)
+{
+	return err_is(err, EPERM) || err_is(err, EACCES);
+}
+
 static void look_at_kernel(struct status *s, const struct context *context)
 {
 	static const char *const pins[] = { PIN_ROOT, PIN_SLOT, PIN_COUNTERS, PIN_LIST_COUNTERS };
 
-	if (live_open(&s->live, context) && s->live.program)
+	if (live_open(&s->live, context) && needs_rights(s->live.err))
+		trouble(s, NOT_KNOWN, "root is needed to see what is in force");
+	else if (s->live.err && s->live.program)
 		trouble(s, DEGRADED, "what is in force cannot be read: %s", reason(s->live.err));
 	else if (err_is(s->live.err, ENOENT))
 		trouble(s, NOT_FILTERING, "nothing is loaded, or its program is gone: 'load', 'add' or 'restore'");
@@ -68,12 +76,18 @@ static bool is_on(const struct status *s, const char *name)
 static void look_at_interfaces(struct status *s, const struct context *context)
 {
 	size_t filtered = 0;
+	int err = attach_list(context, &s->on, &s->on_n);
 
-	if (attach_list(context, &s->on, &s->on_n))
+	s->looked = !err;
+	if (err)
 		s->on_n = 0;
+	if (needs_rights(err))
+		trouble(s, NOT_KNOWN, "root is needed to see which interfaces are filtered");
+	else if (err)
+		trouble(s, NOT_KNOWN, "which interfaces are filtered cannot be read: %s", reason(err));
 	for (size_t i = 0; i < s->on_n; i++)
 		filtered += !s->on[i].gone;
-	if (!filtered)
+	if (!err && !filtered)
 		trouble(s, NOT_FILTERING, "no interface is filtered: 'attach', or 'restore' for those that were");
 	for (size_t i = 0; i < s->on_n; i++)
 		if (s->on[i].gone)
@@ -96,6 +110,14 @@ static void look_for_missing(struct status *s, struct state *state)
 			trouble(s, DEGRADED, "%s is to be filtered, and is not: 'restore' attaches it", kept[i].name);
 	}
 	free(kept);
+}
+
+static bool is_loaded(const struct status *s, const char *list)
+{
+	for (size_t i = 0; i < s->lists_n; i++)
+		if (!strcmp(s->lists[i].name, list))
+			return true;
+	return false;
 }
 
 static void look_at_state(struct status *s, const struct context *context)
@@ -126,8 +148,11 @@ static void look_at_state(struct status *s, const struct context *context)
 	state_close(state);
 	list_failures(context, &s->failed, &s->failed_n);
 	for (size_t i = 0; i < s->failed_n; i++)
-		trouble(s, DEGRADED, "list '%s': its next version was refused: %.200s", s->failed[i].list,
-			s->failed[i].why);
+		trouble(s, DEGRADED,
+			s->known && !is_loaded(s, s->failed[i].list)
+				? "list '%s' is not loaded: %.200s"
+				: "list '%s': its next version was refused: %.200s",
+			s->failed[i].list, s->failed[i].why);
 }
 
 /* The service counts every second. */
@@ -164,8 +189,8 @@ static void look_at_events(struct status *s, const struct context *context)
 	json_t *event = events_last_refusal(context->state, line) ? json_loads(line, 0, NULL) : NULL;
 
 	if (event && !json_unpack(event, "{s:s, s:s}", "time", &when, "message", &what)) {
-		snprintf(s->last, sizeof(s->last), "%.*s", TROUBLE_MAX - 1, what);
-		snprintf(s->last_at, sizeof(s->last_at), "%.31s", when);
+		clean_copy(s->last, sizeof(s->last), what);
+		clean_copy(s->last_at, sizeof(s->last_at), when);
 	}
 	json_decref(event);
 }
@@ -179,7 +204,7 @@ int64_t list_age(const struct list_info *list, int64_t now)
 
 int verb_status(const struct call *call)
 {
-	static const int exits[] = { EXIT_DONE, EXIT_DEGRADED, EXIT_ERROR };
+	static const int exits[] = { EXIT_DONE, EXIT_DEGRADED, EXIT_ERROR, EXIT_ERROR };
 	struct status s = { .now = time(NULL) };
 	int status;
 

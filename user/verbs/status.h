@@ -9,7 +9,7 @@
 #include "state/failed.h"
 #include "state/state.h"
 
-enum soundness { SOUND, DEGRADED, NOT_FILTERING };
+enum soundness { SOUND, DEGRADED, NOT_FILTERING, NOT_KNOWN };
 
 #define TROUBLES_MAX 16
 #define TROUBLE_MAX  320
@@ -25,6 +25,7 @@ struct status {
 	size_t on_n, lists_n, failed_n, waiting_n;
 	struct live live;
 	bool service; /* one runs */
+	bool looked;  /* at the interfaces */
 	bool known;   /* the state was read */
 	uint64_t bans;
 	int64_t next, now; /* when the next ban ends; 0: none does */
