@@ -41,6 +41,43 @@ END
 	is "$(get '[.[].name]' lists)" '["other","mine","(allow)"]' "the lists"
 }
 
+# A batch reports no success, but keeps nothing in silence; of one kind the first, and how many more.
+warns() {
+	bloom add 45.0.0.1 45.0.0.2 45.0.0.3 --reason theirs
+	bloom add 45.0.1.1
+	printf 'add 45.0.0.%d --reason mine\n' 1 2 3 >commands
+	printf '%s\n' 'add 45.0.1.1 --ttl 1h' 'allow 45.2.0.1/24' >>commands
+	bloom batch commands
+	grep -q "commands:1: 45.0.0.1 is banned for 'theirs' already: that reason stays" err || fail "no reason: $(cat err)"
+	grep -q "commands: 2 more like this: 45.0.0.1 is banned for 'theirs'" err || fail "no count: $(cat err)"
+	grep -q "commands:4: 45.0.1.1 is banned without end already" err || fail "no end: $(cat err)"
+	grep -q "commands:5: 45.2.0.1/24.* is taken" err || fail "not what it is taken for: $(cat err)"
+	is "$(wc -l <err)" 4 "the number of lines"
+	bloom -q batch commands
+	is "$(cat err)" "" "what is said with --quiet"
+}
+
+# A list's refusal ends when the batch is made, and is recorded where it goes back.
+refusals() {
+	echo 45.0.0.1 >list
+	bloom load mine list
+	expect 2 "$XDP_BLOOM" load mine nowhere
+	is "$(get '.[0].refused.list' lists)" mine "what was refused"
+	printf '%s\n' 'load mine list' 'del 45.9.9.9' >commands
+	expect 2 "$XDP_BLOOM" batch commands
+	is "$(get '.[0].refused.list' lists)" mine "what was refused, after a batch that went back"
+	printf '%s\n' 'unload mine' 'del 45.9.9.9' >commands
+	expect 2 "$XDP_BLOOM" batch commands
+	is "$(get '.[0].refused.list' lists)" mine "what was refused, after another"
+	echo 'load mine list' >commands
+	bloom batch commands
+	is "$(get '.[0].refused' lists)" null "what was refused, after a batch that was made"
+	printf '%s\n' 'add 45.0.0.9' 'load mine nowhere' >commands
+	expect 2 "$XDP_BLOOM" batch commands
+	is "$(get '.[0].refused.list' lists)" mine "what a batch was refused for"
+	bloom unload mine
+}
+
 # What stands in a line stands for that line; what does not belong there is refused, and so is all of the batch.
 lines_of_a_batch() {
 	local line words
@@ -198,4 +235,4 @@ begins_anew() {
 	verdicts 45.0.0.1=drop 45.0.0.3=pass 45.0.0.4=drop
 }
 
-run_cases batches lines_of_a_batch slow_batch checks_a_batch counted_on guards_of_a_batch begins_anew
+run_cases batches warns refusals lines_of_a_batch slow_batch checks_a_batch counted_on guards_of_a_batch begins_anew

@@ -565,6 +565,11 @@ shows_what_was_refused() {
 	grep -q "^later  *never loaded, since .*: nosuch: No such file" out || fail "lists says: $(cat out)"
 	echo 192.0.2.2 >list
 	bloom load drop list --force
+	expect 2 "$XDP_BLOOM" status
+	grep -q "list 'later' is not loaded: nosuch: No such file" out || fail "status says: $(cat out)"
+	bloom unload later
+	is "$("$XDP_BLOOM" lists | grep -c later)" 0 "what is known of a list that was never loaded, after unload"
+	expect 2 "$XDP_BLOOM" unload later
 	bloom load later list --if-changed
 	is "$(get '[.[].refused]' lists)" '[null,null]' "what is refused after a success"
 	[ ! -e state/failed ] || fail "something is left: $(ls state/failed)"

@@ -18,7 +18,8 @@ struct context {
 	const char *state, *bpffs; /* directories: where lists are kept, where the kernel's part is pinned */
 	long wait;		   /* seconds: how long another command may take */
 	enum check check;
-	bool line; /* it is a line of a file of commands: options for all lines are refused */
+	bool warns; /* quiet as it is: only success is not reported */
+	bool line;  /* it is a line of a file of commands: options for all lines are refused */
 	bool json, pretty, quiet, verbose;
 	unsigned long long generation; /* in force when the command's change ended; 0: not known */
 	struct change *joined;	       /* all changes are this one: change_join() */

@@ -101,9 +101,47 @@ int fail(const char *fmt, ...)
 	return EXIT_ERROR;
 }
 
+static struct kind {
+	const char *fmt;
+	unsigned int n;
+	char first[256];
+} kinds[16];
+static bool by_kind;
+
+static struct kind *kind_of(const char *fmt)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && by_kind; i++) {
+		if (!kinds[i].fmt)
+			kinds[i].fmt = fmt;
+		if (kinds[i].fmt == fmt)
+			return &kinds[i];
+	}
+	return NULL;
+}
+
 void warn(const char *fmt, ...)
 {
-	SAY_IF(!log_settings.quiet, "warning", fmt);
+	struct kind *kind = kind_of(fmt);
+	bool again = kind && kind->n++;
+
+	if (kind && !again) {
+		va_list args;
+
+		va_start(args, fmt);
+		vsnprintf(kind->first, sizeof(kind->first), fmt, args);
+		va_end(args);
+	}
+	SAY_IF(!log_settings.quiet && !again, "warning", fmt);
+}
+
+void log_by_kind(bool on)
+{
+	by_kind = false;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !on; i++)
+		if (kinds[i].n > 1)
+			warn("%u more like this: %s", kinds[i].n - 1, kinds[i].first);
+	memset(kinds, 0, sizeof(kinds));
+	by_kind = on;
 }
 
 void note(const char *fmt, ...)

@@ -34,6 +34,9 @@ bool log_told(const struct log_subject *about, const char *text);
 /* From now on every line begins with that as well: "lists.conf:7"; NULL ends it. */
 void log_where(const char *where);
 
+/* From now on only the first warning of each kind is printed; false: how many more there were is, and it ends. */
+void log_by_kind(bool on);
+
 /* What fail() printed last, and the errno of the reason() in it; 0: there was none. */
 const char *log_last(void);
 int log_last_errno(void);

@@ -56,7 +56,7 @@ const struct option_spec options_common[] = {
 
 void options_log(const struct context *context)
 {
-	log_settings = (struct log_settings){ context->quiet, context->verbose, context->log == 2 };
+	log_settings = (struct log_settings){ context->quiet && !context->warns, context->verbose, context->log == 2 };
 }
 
 /* "a, b or c" */

@@ -5,13 +5,16 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "base/log.h"
 #include "change/catch_up.h"
 #include "kernel/counters.h"
 #include "kernel/pins.h"
 #include "kernel/root.h"
+#include "state/failed.h"
 
 void change_check(const struct context *context, bool words)
 {
@@ -104,6 +107,14 @@ void change_zero_given(struct change *change, uint8_t label)
 		kernel_zero_label(change->context, label);
 }
 
+void change_succeeded(struct change *change, const char *list)
+{
+	if (!is_joined(change))
+		list_succeeded(change->context, list);
+	else if (GROW(change->succeeded, change->succeeded_n))
+		snprintf(change->succeeded[change->succeeded_n++], LIST_NAME_MAX, "%s", list);
+}
+
 static int commit(struct change *change)
 {
 	int err = change->build ? 0 : touched_divide(&change->touched, change->state);
@@ -145,6 +156,7 @@ void change_end(struct change *change)
 	live_close(&change->live);
 	touched_free(&change->touched);
 	guard_free(&change->guard);
+	free(change->succeeded);
 	free(change);
 }
 
@@ -165,6 +177,8 @@ int change_join_end(struct context *context, int err)
 	struct change *change = context->joined;
 
 	err = err ?: commit(change);
+	for (size_t i = 0; i < change->succeeded_n && !err; i++)
+		list_succeeded(context, change->succeeded[i]);
 	context->joined = NULL;
 	change_end(change);
 	return err;

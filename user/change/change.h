@@ -20,7 +20,9 @@ struct change {
 	struct touched touched;
 	struct guard guard;
 	bool zero[LABELS];
-	long waits;	       /* something of it waits for confirmation, for so many seconds; 0: nothing does */
+	long waits; /* something of it waits for confirmation, for so many seconds; 0: nothing does */
+	char (*succeeded)[LIST_NAME_MAX]; /* lists of a batch, whose refusals end with it */
+	size_t succeeded_n;
 	int64_t due, deadline; /* by clock_boot(), and by the date */
 };
 
@@ -46,6 +48,8 @@ void change_bans_less(struct change *change);
 void change_zero(struct change *change, uint8_t label);
 /* The same for a label that a list has just been given: at once, unless another list may have it in force. */
 void change_zero_given(struct change *change, uint8_t label);
+/* This list was loaded or is gone: no refusal of it stays, once the change is made. After change_commit(). */
+void change_succeeded(struct change *change, const char *list);
 /* With options a new generation is built; with NULL only what was touched is put into force. */
 int change_commit(struct change *change, const struct apply_options *options);
 void change_end(struct change *change);

@@ -347,12 +347,16 @@ static bool is_known(const struct load *l)
  */
 static void outcome(const struct load *l, int err)
 {
-	if (l->context->check || l->context->joined || l->options->dry_run || err_is(err, EBUSY))
+	if (l->context->check || l->options->dry_run || err_is(err, EBUSY))
 		return;
-	if (!err || err_is(err, EALREADY))
+	if (err && !err_is(err, EALREADY)) {
+		if (l->about_it && (l->options->if_changed || is_known(l)))
+			list_failed(l->context, l->name, reason(err));
+	} else if (l->context->joined) {
+		change_succeeded(l->context->joined, l->name); /* known at the end of the batch */
+	} else {
 		list_succeeded(l->context, l->name);
-	else if (l->about_it && (l->options->if_changed || is_known(l)))
-		list_failed(l->context, l->name, reason(err));
+	}
 }
 
 int load_list(struct context *context, const struct load_options *options, const char *name, const char *path,

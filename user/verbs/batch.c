@@ -59,11 +59,16 @@ static int run_file(struct batch *b, FILE *file)
 	/* Nothing is done before the end of the batch: no line reports success. */
 	line.json = line.pretty = false;
 	line.quiet = line.line = true;
+	line.warns = !whole->quiet;
+	log_by_kind(true);
 	b->context = &line;
 	if (!err)
 		err = change_join_end(&line, words_file(file, b->name, run_line, b));
 	b->context = whole;
 	options_log(whole);
+	log_where(b->name);
+	log_by_kind(false);
+	log_where(NULL);
 	return err;
 }
 

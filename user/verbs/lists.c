@@ -26,30 +26,43 @@ static int force_list(struct change *change, const char *name)
 	return err;
 }
 
+/* Of a list that was never loaded only the refusal goes. */
+static int drop(struct change *change, const struct force_options *o, const char *name, bool refused, bool *build)
+{
+	int err = o->force ? force_list(change, name) : 0;
+
+	err = err
+		      ?: o->confirm.given ? change_pending_drop(change, name, (long)o->confirm.value)
+					  : state_list_drop(change->state, name);
+	*build = *build || !err;
+	return err_is(err, ENOENT) && refused ? 0 : err;
+}
+
 /* Without an allow list addresses may become banned: the guard rails are asked. */
 int verb_unload(const struct call *call)
 {
 	const struct force_options *o = call->options;
 	struct list_info *lists = NULL;
 	struct change *change = NULL;
-	size_t n = 0;
+	struct list_failure *failed;
+	size_t n = 0, failed_n;
+	bool build = false;
 	int err = change_begin(&change, call->context);
 
+	list_failures(call->context, &failed, &failed_n);
 	if (!err)
 		err = state_lists(change->state, &lists, &n);
 	for (int i = 0; i < call->n && !err; i++)
-		err = (o->force ? force_list(change, call->operands[i]) : 0)
-			      ?: o->confirm.given
-				 ? change_pending_drop(change, call->operands[i], (long)o->confirm.value)
-				 : state_list_drop(change->state, call->operands[i]);
+		err = drop(change, o, call->operands[i], list_failure_of(failed, failed_n, call->operands[i]), &build);
 	for (size_t i = 0; i < n && !err; i++)
 		for (int j = 0; j < call->n; j++)
 			if (!strcmp(lists[i].name, call->operands[j]) && lists[i].label)
 				change_zero(change, lists[i].label);
 	if (!err)
-		err = change_commit(change, &(struct apply_options){ 0 });
+		err = change_commit(change, build ? &(struct apply_options){ 0 } : NULL);
 	for (int i = 0; i < call->n && !err; i++)
-		list_succeeded(call->context, call->operands[i]);
+		change_succeeded(change, call->operands[i]);
+	free(failed);
 	free(lists);
 	change_end(change);
 	return err ? fail("%s; nothing was unloaded", reason(err)) : out_confirm(call->context, "unload", &o->confirm);

@@ -54,7 +54,7 @@ int verb_flush(const struct call *call)
 		err = change_commit(change, &(struct apply_options){ .discard_unknown = true });
 	free(lists);
 	for (size_t i = 0; i < failed_n && !err; i++)
-		list_succeeded(call->context, failed[i].list);
+		change_succeeded(change, failed[i].list);
 	free(failed);
 	change_end(change);
 	return err ? fail("%s; nothing was flushed", reason(err)) : out_done(call->context);
