@@ -113,6 +113,25 @@ cut_off() {
 	done
 }
 
+# More sources than are remembered: an entry has less than its list, and says so.
+many_sources() {
+	echo 11.0.0.0/8 >drop.txt
+	made packets 101 11.0.0.1
+	replayed packets ./drop.txt
+	got '[.entries[] | [.packets, .exact]]' '[[1,true]]'
+	python3 - >packets <<'PYTHON'
+import struct, sys
+packet = struct.pack("<IIII", 1700000000, 0, 20, 20) + bytes.fromhex("450000140000000040fd0000")
+sys.stdout.buffer.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 262144, 101))
+sys.stdout.buffer.write(b"".join(packet + struct.pack(">II", 11 << 24 | i, 0) for i in range((1 << 20) + 9)))
+PYTHON
+	replayed packets ./drop.txt
+	got '.lists[0].packets' 1048585
+	got '[.entries[] | .packets < 1048585, .exact]' '[true,false]'
+	expect 0 "$XDP_BLOOM" replay packets ./drop.txt
+	grep -q '^entries .* packets at least  drop:1$' out || fail "$(cat out)"
+}
+
 # Other programs read what is written; and both files together are the capture.
 written_apart() {
 	need tcpdump tshark
@@ -374,5 +393,5 @@ our_own() {
 	got '[.passed.packets, .dropped.packets, .lists[0].list]' '[0,1,"drop"]'
 }
 
-run_cases lists_entry_by_entry images_of_lists links cut_off written_apart refusals confined in_force_as_the_interface \
+run_cases lists_entry_by_entry images_of_lists links cut_off many_sources written_apart refusals confined in_force_as_the_interface \
 	in_force_while_lists_change our_own

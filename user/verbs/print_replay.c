@@ -74,6 +74,12 @@ static const char *entry_text(char text[HIT_TEXT_MAX], const struct replay_entry
 	return hit_text(text, &(struct hit){ .lo = e->lo, .hi = e->hi }, e->family);
 }
 
+/* What sent least is forgotten where there are too many sources, and then no entry has it. */
+static bool entries_are_exact(const struct replayed *r)
+{
+	return !r->replay->sources.floor;
+}
+
 static void print_entries(const struct replayed *r)
 {
 	for (size_t i = 0; i < r->entries_n && i < r->top; i++) {
@@ -82,8 +88,8 @@ static void print_entries(const struct replayed *r)
 
 		snprintf(line, sizeof(line), e->line ? "%s:%llu" : "%s", r->e->lists[e->list].name,
 			 (unsigned long long)e->line);
-		printf("%-10s %-43s %14llu packets  %s\n", i ? "" : "entries", entry_text(text, e),
-		       (unsigned long long)e->dropped.packets, line);
+		printf("%-10s %-43s %14llu packets%s  %s\n", i ? "" : "entries", entry_text(text, e),
+		       (unsigned long long)e->dropped.packets, entries_are_exact(r) ? "" : " at least", line);
 	}
 }
 
@@ -165,11 +171,11 @@ static json_t *entries_json(const struct replayed *r)
 		char text[HIT_TEXT_MAX];
 
 		json_array_append_new(array,
-				      json_pack("{s:s, s:s, s:o, s:I, s:I, s:I}", "list", r->e->lists[e->list].name,
-						"entry", entry_text(text, e), "line",
+				      json_pack("{s:s, s:s, s:o, s:I, s:I, s:I, s:b}", "list",
+						r->e->lists[e->list].name, "entry", entry_text(text, e), "line",
 						e->line ? json_integer((json_int_t)e->line) : json_null(), "sources",
 						(json_int_t)e->sources, "packets", (json_int_t)e->dropped.packets,
-						"bytes", (json_int_t)e->dropped.bytes));
+						"bytes", (json_int_t)e->dropped.bytes, "exact", entries_are_exact(r)));
 	}
 	return array;
 }
