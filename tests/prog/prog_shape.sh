@@ -48,7 +48,7 @@ write_lists_and_tune() {
 # the rest: no packet comes by both.
 several_buffers='bpf_xdp_get_buff_len#\|decide_frags\|bpf_xdp_load_bytes#'
 # What hardly a packet has: functions of their own, so that they are on nobody else's way.
-rare='_parse_deeper\|_decide_carried\|_drop_hidden'
+rare='_parse_deeper\|_decide_carried\|_drop_hidden\|_packet_end\|_decide_end'
 
 # The look-ups that the kernel does not inline, older ones mostly, show as calls.
 only_lookups() {
