@@ -88,6 +88,8 @@ class Wire:
         self.seen = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
         self.seen.bind(("edge0", 3))
         self.seen.settimeout(20)
+        # Older kernels count a page for each frame; 33: SO_RCVBUFFORCE.
+        self.seen.setsockopt(socket.SOL_SOCKET, 33, 8 << 20)
         self.number = 0
 
     def ask(self, frames):
