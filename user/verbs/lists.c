@@ -44,6 +44,7 @@ int verb_unload(const struct call *call)
 	const struct force_options *o = call->options;
 	struct list_info *lists = NULL;
 	struct change *change = NULL;
+	struct apply_options apply = { 0 };
 	struct list_failure *failed;
 	size_t n = 0, failed_n;
 	bool build = false;
@@ -59,7 +60,7 @@ int verb_unload(const struct call *call)
 			if (!strcmp(lists[i].name, call->operands[j]) && lists[i].label)
 				change_zero(change, lists[i].label);
 	if (!err)
-		err = change_commit(change, build ? &(struct apply_options){ 0 } : NULL);
+		err = change_commit(change, build ? &apply : NULL);
 	for (int i = 0; i < call->n && !err; i++)
 		change_succeeded(change, call->operands[i]);
 	free(failed);
