@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -17,6 +16,7 @@
 #include "base/clock.h"
 #include "base/close_fd.h"
 #include "base/log.h"
+#include "observe/web_address.h"
 
 #define IDLE_SECONDS 10
 
@@ -30,7 +30,6 @@
 #define TURN_MS 20
 /* An answer is handed to the kernel whole: whoever is slow to take it does not keep his place meanwhile. */
 #define ANSWER_BYTES (1 << 20)
-#define WAITING	     4096
 
 /*
  * Loaded only when it is needed: it brings gnutls and half a dozen more libraries, and every command would take twice
@@ -237,58 +236,6 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	return answer(connection, &page);
 }
 
-/* ADDRESS:PORT, [ADDRESS]:PORT or PORT. */
-static int read_where(struct sockaddr_storage *address, const char *where)
-{
-	struct sockaddr_in *in = (struct sockaddr_in *)address;
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)address;
-	const char *colon = strrchr(where, ':'), *port = colon ? colon + 1 : where;
-	size_t length = colon ? (size_t)(colon - where) : 0;
-	char host[64] = "127.0.0.1", *end;
-	unsigned long number = strtoul(port, &end, 10);
-
-	memset(address, 0, sizeof(*address));
-	if (*port < '0' || *port > '9' || *end || number < 1 || number > 65535 || length >= sizeof(host))
-		return -EINVAL;
-	if (colon && where[0] == '[' && length > 2 && where[length - 1] == ']') {
-		where++;
-		length -= 2;
-	}
-	if (colon) {
-		memcpy(host, where, length);
-		host[length] = '\0';
-	}
-	if (inet_pton(AF_INET, host, &in->sin_addr) == 1) {
-		in->sin_family = AF_INET;
-		in->sin_port = htons((uint16_t)number);
-		return 0;
-	}
-	if (inet_pton(AF_INET6, host, &in6->sin6_addr) != 1)
-		return -EINVAL;
-	in6->sin6_family = AF_INET6;
-	in6->sin6_port = htons((uint16_t)number);
-	return 0;
-}
-
-static int listen_at(const struct sockaddr_storage *address)
-{
-	static const int yes = 1, defer = 1; /* s: for the request, before the kernel hands the client over */
-	int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err = 0;
-
-	if (fd < 0)
-		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-	setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &defer, sizeof(defer));
-	if (address->ss_family == AF_INET6)
-		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof(yes));
-	if (bind(fd, (const struct sockaddr *)address, sizeof(*address)) || listen(fd, WAITING))
-		err = -errno;
-	if (!err)
-		return fd;
-	close(fd);
-	return err;
-}
-
 int web_listen(struct web_server **server, const char *where, const char *hosts, web_answer *answer_with, void *arg)
 {
 	struct sockaddr_storage address;
@@ -296,7 +243,7 @@ int web_listen(struct web_server **server, const char *where, const char *hosts,
 	int err;
 
 	*server = NULL;
-	if (read_where(&address, where))
+	if (web_address(&address, where))
 		return because(-EINVAL, "'%s' is not ADDRESS:PORT, [ADDRESS]:PORT or PORT", where);
 	err = load_library();
 	if (err)
@@ -304,7 +251,7 @@ int web_listen(struct web_server **server, const char *where, const char *hosts,
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	s->listener = listen_at(&address);
+	s->listener = web_socket(&address);
 	err = s->listener < 0 ? s->listener : 0;
 	/*
 	 * No epoll of its own: that reports an edge once, and a client that closed before it was accepted would keep

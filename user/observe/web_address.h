@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Where the web server listens. */
+#ifndef OBSERVE_WEB_ADDRESS_H
+#define OBSERVE_WEB_ADDRESS_H
+
+#include <sys/socket.h>
+
+/* ADDRESS:PORT, [ADDRESS]:PORT or PORT, which is of 127.0.0.1; -EINVAL. */
+int web_address(struct sockaddr_storage *address, const char *where);
+/* A socket that listens there; -errno. */
+int web_socket(const struct sockaddr_storage *address);
+
+#endif
