@@ -10,6 +10,8 @@
 #include "observe/packet.h"
 #include "state/bans.h"
 
+#define RATE_SECONDS 5
+
 const char *const history_window_names[] = { "minute", "hour", "day", NULL };
 
 /* Each window is a ring of buckets. It has one more than the window needs: the oldest is only partly inside. */
@@ -255,4 +257,25 @@ int history_read(const struct history *h, uint64_t now, enum history_window wind
 			return 0;
 	}
 	return because(-EAGAIN, "the history changes faster than it can be read");
+}
+
+void history_rates(const struct history_report *minute, uint64_t now, double *passed, double *dropped)
+{
+	uint64_t passed_n = 0, dropped_n = 0;
+	unsigned int seconds = 0;
+
+	*passed = *dropped = -1;
+	for (unsigned int i = 0; i < minute->points_n; i++) {
+		const struct history_point *p = &minute->points[i];
+
+		if (p->at + RATE_SECONDS < now || p->at >= now)
+			continue;
+		seconds++;
+		passed_n += p->passed;
+		dropped_n += p->dropped;
+	}
+	if (seconds) {
+		*passed = (double)passed_n / seconds;
+		*dropped = (double)dropped_n / seconds;
+	}
 }

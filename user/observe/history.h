@@ -90,5 +90,8 @@ struct history_report {
 /* -EAGAIN where the writer never paused; *report is large. */
 int history_read(const struct history *history, uint64_t now, enum history_window window,
 		 struct history_report *report);
+/* Of a report of the last minute: packets a second, of the last few, so that it does not dance; -1: none was counted.
+ */
+void history_rates(const struct history_report *minute, uint64_t now, double *passed, double *dropped);
 
 #endif

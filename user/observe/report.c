@@ -184,7 +184,7 @@ static json_t *attacks_json(const struct report *r)
 	return array;
 }
 
-int report_json(const struct context *context, const struct report *r)
+json_t *report_document(const struct report *r)
 {
 	const struct history_sums *s = &r->history.sums;
 	json_t *document, *series = json_array();
@@ -204,5 +204,10 @@ int report_json(const struct context *context, const struct report *r)
 		json_object_set_new(document, top_names[t], top_json(r, t));
 	json_object_set_new(document, "attacks", attacks_json(r));
 	json_object_set_new(document, "series", series);
-	return out_json(context, document);
+	return document;
+}
+
+int report_json(const struct context *context, const struct report *r)
+{
+	return out_json(context, report_document(r));
 }

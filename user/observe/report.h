@@ -3,6 +3,8 @@
 #ifndef OBSERVE_REPORT_H
 #define OBSERVE_REPORT_H
 
+#include <jansson.h>
+
 #include "base/clock.h"
 #include "observe/history.h"
 #include "state/state.h"
@@ -20,6 +22,9 @@ int report_take(const struct context *context, struct report *report, enum histo
 int report_text(const struct report *report);
 int report_json(const struct context *context, const struct report *report);
 int report_html(const struct report *report);
+
+/* What report_json() prints. */
+json_t *report_document(const struct report *report);
 
 extern const char *const top_names[TOPS];
 const char *report_time(char buf[UTC_TEXT_MAX], uint64_t at);

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "sets/prefixes.h"
+#include "observe/documents.h"
 #include "state/bans.h"
 #include "state/state.h"
 #include "verbs/verbs.h"
@@ -32,17 +33,6 @@ const struct option_spec bans_options[] = {
 	{ "count", AT(options, count), .does = "only how many there are" },
 	OPTIONS_END(struct options),
 };
-
-static json_t *ban_json(const struct ban *ban, int64_t now)
-{
-	char text[PREFIX_TEXT_MAX], added[UTC_TEXT_MAX], expires[UTC_TEXT_MAX];
-
-	return json_pack("{s:s, s:s, s:o, s:o, s:o}", "prefix", prefix_text(text, ban->first, (int)ban->length),
-			 "added", utc_text(added, ban->added), "expires",
-			 ban->expires ? json_string(utc_text(expires, ban->expires)) : json_null(), "seconds_left",
-			 ban->expires ? json_integer((json_int_t)(ban->expires - now)) : json_null(), "reason",
-			 ban->reason[0] ? out_text(ban->reason) : json_null());
-}
 
 static void ban_text(const struct ban *ban, int64_t now)
 {
@@ -114,7 +104,7 @@ static int print_all(const struct context *context, const struct ban *bans, size
 		printf("%-43s %-20s %10s  %s\n", "BAN", "ADDED", "LEFT", "REASON");
 	for (size_t i = 0; i < n; i++) {
 		if (array)
-			json_array_append_new(array, ban_json(&bans[i], now));
+			json_array_append_new(array, out_ban(&bans[i], now));
 		else
 			ban_text(&bans[i], now);
 	}

@@ -5,6 +5,7 @@
 #include "change/change.h"
 #include "change/revert_timer.h"
 #include "change/guard_rails.h"
+#include "observe/documents.h"
 #include "state/failed.h"
 #include "state/kept_image.h"
 #include "state/state.h"
@@ -67,16 +68,6 @@ int verb_unload(const struct call *call)
 	free(lists);
 	change_end(change);
 	return err ? fail("%s; nothing was unloaded", reason(err)) : out_confirm(call->context, "unload", &o->confirm);
-}
-
-json_t *out_failure(const struct list_failure *f)
-{
-	char since[UTC_TEXT_MAX], last[UTC_TEXT_MAX];
-
-	if (!f)
-		return json_null();
-	return json_pack("{s:s, s:s, s:s, s:o}", "list", f->list, "since", utc_text(since, f->since), "last",
-			 utc_text(last, f->last), "why", out_text(f->why));
 }
 
 static void say_failure(const struct list_failure *f, const char *what)

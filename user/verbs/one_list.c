@@ -6,6 +6,7 @@
 #include "kernel/counters.h"
 #include "observe/history.h"
 #include "sets/address.h"
+#include "observe/documents.h"
 #include "state/failed.h"
 #include "state/kept_image.h"
 #include "state/state.h"

@@ -3,6 +3,7 @@
 #include "base/clean_text.h"
 #include "base/clock.h"
 #include "sets/address.h"
+#include "observe/documents.h"
 #include "verbs/status.h"
 #include "verbs/verbs.h"
 
@@ -110,22 +111,6 @@ int status_text(const struct status *s)
 	return out_end();
 }
 
-static json_t *lists_json(const struct status *s)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < s->lists_n; i++) {
-		const struct list_info *l = &s->lists[i];
-
-		json_array_append_new(array, json_pack("{s:s, s:s, s:I, s:s, s:s, s:I, s:o}", "name", l->name, "kind",
-						       list_kind_names[l->kind], "prefixes", (json_int_t)l->prefixes,
-						       "addresses", l->addresses, "loaded", l->loaded, "age",
-						       (json_int_t)list_age(l, s->now), "refused",
-						       out_failure(list_failure_of(s->failed, s->failed_n, l->name))));
-	}
-	return array;
-}
-
 static json_t *rate(double rate)
 {
 	return rate < 0 ? json_null() : json_real(rate);
@@ -144,24 +129,24 @@ int status_json(const struct context *context, const struct status *s)
 		json_array_append_new(failed, out_failure(&s->failed[i]));
 	status = out_json(
 		context,
-		json_pack("{s:s, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-			  "status", words[s->is], "troubles", troubles, "interfaces",
-			  s->looked ? out_interfaces(s->on, s->on_n) : json_null(), "generation",
-			  s->is == NOT_KNOWN && !s->live.g.number ? json_null()
-								  : json_integer((json_int_t)s->live.g.number),
-			  "loaded_seconds", s->live.g.number ? json_real(loaded_seconds(s)) : json_null(), "packets",
-			  "passed_per_second", rate(s->passed), "dropped_per_second", rate(s->dropped), "passed",
-			  s->counted ? json_integer((json_int_t)s->sums.verdict[PASSED].packets) : json_null(),
-			  "dropped",
-			  s->counted ? json_integer((json_int_t)s->sums.verdict[DROPPED].packets) : json_null(),
-			  "lists", blind ? json_null() : lists_json(s), "bans",
-			  s->known ? json_integer((json_int_t)s->bans) : json_null(), "next_end",
-			  s->next ? json_string(utc_text(when, s->next)) : json_null(), "waiting",
-			  blind ? json_null() : out_waiting(s->waiting, s->waiting_n), "refused",
-			  blind ? json_null() : json_incref(failed), "last_refused",
-			  s->last[0] ? json_pack("{s:s, s:o}", "time", s->last_at, "message", out_text(s->last))
-				     : json_null(),
-			  "service", blind ? json_null() : json_boolean(s->service)));
+		json_pack(
+			"{s:s, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+			"status", words[s->is], "troubles", troubles, "interfaces",
+			s->looked ? out_interfaces(s->on, s->on_n) : json_null(), "generation",
+			s->is == NOT_KNOWN && !s->live.g.number ? json_null()
+								: json_integer((json_int_t)s->live.g.number),
+			"loaded_seconds", s->live.g.number ? json_real(loaded_seconds(s)) : json_null(), "packets",
+			"passed_per_second", rate(s->passed), "dropped_per_second", rate(s->dropped), "passed",
+			s->counted ? json_integer((json_int_t)s->sums.verdict[PASSED].packets) : json_null(), "dropped",
+			s->counted ? json_integer((json_int_t)s->sums.verdict[DROPPED].packets) : json_null(), "lists",
+			blind ? json_null() : out_lists(s->lists, s->lists_n, s->failed, s->failed_n, s->now), "bans",
+			s->known ? json_integer((json_int_t)s->bans) : json_null(), "next_end",
+			s->next ? json_string(utc_text(when, s->next)) : json_null(), "waiting",
+			blind ? json_null() : out_waiting(s->waiting, s->waiting_n), "refused",
+			blind ? json_null() : json_incref(failed), "last_refused",
+			s->last[0] ? json_pack("{s:s, s:o}", "time", s->last_at, "message", out_text(s->last))
+				   : json_null(),
+			"service", blind ? json_null() : json_boolean(s->service)));
 	json_decref(failed);
 	return status;
 }

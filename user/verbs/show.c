@@ -8,19 +8,9 @@
 #include "base/clean_text.h"
 #include "base/clock.h"
 #include "observe/in_force.h"
+#include "observe/documents.h"
 #include "state/state.h"
 #include "verbs/verbs.h"
-
-json_t *out_interfaces(const struct attachment *list, size_t n)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(array, json_pack("{s:o, s:s, s:b, s:b, s:b}", "name", out_text(list[i].name),
-						       "mode", attach_mode_names[list[i].mode], "shared",
-						       list[i].shared, "gone", list[i].gone, "moved", list[i].moved));
-	return array;
-}
 
 static json_t *stages_json(const struct generation *g)
 {

@@ -17,9 +17,6 @@
 #include "state/kept_image.h"
 #include "verbs/verbs.h"
 
-/* A rate is of the last few seconds, so that it does not dance. */
-#define RATE_SECONDS 5
-
 PRINTF(3, 4) static void trouble(struct status *s, enum soundness is, const char *fmt, ...)
 {
 	unsigned int at = s->troubles_n < TROUBLES_MAX ? s->troubles_n++ : TROUBLES_MAX - 1;
@@ -160,25 +157,14 @@ static void look_at_rates(struct status *s, const struct context *context)
 {
 	static struct history_report report;
 	struct history *history = NULL;
-	unsigned int seconds = 0;
-	uint64_t passed = 0, dropped = 0, now = (uint64_t)s->now;
+	uint64_t now = (uint64_t)s->now;
 
 	s->service = lock_is_held(context->state, STATE_SERVICE_LOCK);
 	s->passed = s->dropped = -1;
 	if (!s->service || history_open(context, &history, false))
 		return;
 	if (!history_read(history, now, HISTORY_MINUTE, &report))
-		for (unsigned int i = 0; i < report.points_n; i++) {
-			if (report.points[i].at + RATE_SECONDS < now || report.points[i].at >= now)
-				continue;
-			seconds++;
-			passed += report.points[i].passed;
-			dropped += report.points[i].dropped;
-		}
-	if (seconds) {
-		s->passed = (double)passed / seconds;
-		s->dropped = (double)dropped / seconds;
-	}
+		history_rates(&report, now, &s->passed, &s->dropped);
 	history_close(history);
 }
 
@@ -193,13 +179,6 @@ static void look_at_events(struct status *s, const struct context *context)
 		clean_copy(s->last_at, sizeof(s->last_at), when);
 	}
 	json_decref(event);
-}
-
-int64_t list_age(const struct list_info *list, int64_t now)
-{
-	struct tm utc = { 0 };
-
-	return strptime(list->loaded, "%Y-%m-%dT%H:%M:%SZ", &utc) ? now - (int64_t)timegm(&utc) : -1;
 }
 
 int verb_status(const struct call *call)

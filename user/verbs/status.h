@@ -36,9 +36,6 @@ struct status {
 	char last_at[32];
 };
 
-/* Seconds since a list was loaded; -1: it is not known. */
-int64_t list_age(const struct list_info *list, int64_t now);
-
 int status_text(const struct status *s);
 int status_json(const struct context *context, const struct status *s);
 

@@ -12,11 +12,9 @@
 #include "base/out.h"
 #include "base/verb.h"
 
-struct attachment;
 struct forecasts;
 struct generation;
 struct image;
-struct list_failure;
 struct pending;
 struct stage_bytes;
 struct state;
@@ -85,13 +83,10 @@ int out_confirm(const struct context *context, const char *what, const struct nu
 json_t *out_rungs(const struct generation *g);
 /* All that is known of one list. Returns the exit status. */
 int one_list(const struct context *context, const char *name);
-/* Of a list whose last load was refused; NULL: null. */
-json_t *out_failure(const struct list_failure *failure);
 /* What goes back unless it is confirmed; not what a command that was cut short left to be taken back. */
 int waiting_of(struct state *state, struct pending **pending, size_t *n);
 double waiting_seconds(const struct pending *pending);
 json_t *out_waiting(const struct pending *pending, size_t n);
-json_t *out_interfaces(const struct attachment *list, size_t n);
 json_t *out_memory(const struct stage_bytes *bytes);
 
 /* On one line, or as JSON: the file, what the command did, what is in it. Returns the exit status. */

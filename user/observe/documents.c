@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "observe/documents.h"
+
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/out.h"
+#include "kernel/attach.h"
+#include "sets/address.h"
+#include "state/bans.h"
+#include "state/failed.h"
+#include "state/state.h"
+
+json_t *out_interfaces(const struct attachment *list, size_t n)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(array, json_pack("{s:o, s:s, s:b, s:b, s:b}", "name", out_text(list[i].name),
+						       "mode", attach_mode_names[list[i].mode], "shared",
+						       list[i].shared, "gone", list[i].gone, "moved", list[i].moved));
+	return array;
+}
+
+json_t *out_failure(const struct list_failure *f)
+{
+	char since[UTC_TEXT_MAX], last[UTC_TEXT_MAX];
+
+	if (!f)
+		return json_null();
+	return json_pack("{s:s, s:s, s:s, s:o}", "list", f->list, "since", utc_text(since, f->since), "last",
+			 utc_text(last, f->last), "why", out_text(f->why));
+}
+
+int64_t list_age(const struct list_info *list, int64_t now)
+{
+	struct tm utc = { 0 };
+
+	return strptime(list->loaded, "%Y-%m-%dT%H:%M:%SZ", &utc) ? now - (int64_t)timegm(&utc) : -1;
+}
+
+json_t *out_lists(const struct list_info *lists, size_t n, const struct list_failure *failed, size_t failed_n,
+		  int64_t now)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		const struct list_info *l = &lists[i];
+
+		json_array_append_new(array, json_pack("{s:s, s:s, s:I, s:s, s:s, s:I, s:o}", "name", l->name, "kind",
+						       list_kind_names[l->kind], "prefixes", (json_int_t)l->prefixes,
+						       "addresses", l->addresses, "loaded", l->loaded, "age",
+						       (json_int_t)list_age(l, now), "refused",
+						       out_failure(list_failure_of(failed, failed_n, l->name))));
+	}
+	return array;
+}
+
+json_t *out_ban(const struct ban *ban, int64_t now)
+{
+	char text[PREFIX_TEXT_MAX], added[UTC_TEXT_MAX], expires[UTC_TEXT_MAX];
+
+	return json_pack("{s:s, s:s, s:o, s:o, s:o}", "prefix", prefix_text(text, ban->first, (int)ban->length),
+			 "added", utc_text(added, ban->added), "expires",
+			 ban->expires ? json_string(utc_text(expires, ban->expires)) : json_null(), "seconds_left",
+			 ban->expires ? json_integer((json_int_t)(ban->expires - now)) : json_null(), "reason",
+			 ban->reason[0] ? out_text(ban->reason) : json_null());
+}
