@@ -91,6 +91,20 @@ wrong_usage() {
 	refused nonsense test nonsense
 	refused nonsense test 192.0.2.7 nonsense
 	refused -S show -S
+	refused "there is no verb 'statsu' (did you mean 'status'?)" statsu
+	refused "there is no verb 'ban' (did you mean 'add'?)" ban 192.0.2.1
+	refused "there is no option '-A' (did you mean 'add'?)" -A 192.0.2.1
+	refused "(to ban it: add; to ask about it: test)" 192.0.2.1
+	refused "(to filter there: attach)" edge0
+	refused "unknown option '--bantime' (did you mean '--ttl'?)" add --bantime 1h 192.0.2.1
+	refused "unknown option '-reason' (did you mean '--reason'?)" add -reason x 192.0.2.1
+	refused "there is no list 'godo' (did you mean 'good'?)" unload godo
+	refused "there is no list 'godo' (did you mean 'good'?)" lists godo
+	refused "there is no list 'nosuch'; see xdp-bloom lists" lists nosuch
+	refused "edge: there is no such interface (did you mean 'edge0'?)" attach edge
+	refused "egde0: the filter is not attached there (did you mean 'edge0'?)" detach egde0
+	refused "this option takes no value" unload --force=yes good
+	refused "a time such as 90s, 10m, 1h30m or 2w, not '10min'" add --ttl 10min 192.0.2.1
 	for name in '' . .. a/b "$(printf 'a\nb')" "$(printf '%0300d' 0)"; do
 		refused "" load "$name" good
 	done

@@ -17,7 +17,7 @@ in_the_file() {
 	bloom rotate
 	bloom -q unload bad
 	is "$(events)" '["load","load bad list",1]
-["refused","unload other: there is no list '"'other'"'; nothing was unloaded",1]
+["refused","unload other: there is no list '"'other'"'; see xdp-bloom lists; nothing was unloaded",1]
 ["rotate","rotate",2]
 ["unload","unload bad",3]' "the events"
 	is "$(stat -c %a "$XDP_BLOOM_STATE/events")" 600 "the mode of the file"
@@ -114,7 +114,7 @@ shown() {
 	expect 0 "$XDP_BLOOM" events
 	is "$(cut -c 11- out | sed 's/:[0-9:]*Z//')" "$(sed 's/^/T'"$(cut -c 12-13 out | head -1)"'/' <<-EOF
 		  load      uid $(printf %-5s "$uid")  load bad list
-		  refused   uid $(printf %-5s "$uid")  unload other: there is no list 'other'; nothing was unloaded
+		  refused   uid $(printf %-5s "$uid")  unload other: there is no list 'other'; see xdp-bloom lists; nothing was unloaded
 		  add       uid $(printf %-5s "$uid")  add 45.0.0.2
 	EOF
 	)" "what is shown"

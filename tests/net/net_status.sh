@@ -79,7 +79,7 @@ screen() {
 	bloom allow 203.0.113.1 --confirm 10m
 	bloom status
 	grep -qE '^interfaces +edge0 \((native|skb)\), edge1 \((native|skb)\)$' out || fail "the interfaces: $(cat out)"
-	grep -qE '^lists +drop +ban +3 prefixes, loaded [0-9]+ s ago$' out || fail "the lists: $(cat out)"
+	grep -qE '^lists +drop +ban +3 prefixes, loaded [0-9]+s ago$' out || fail "the lists: $(cat out)"
 	grep -qE '^ +later +shadow +1 prefixes' out || fail "the other list: $(cat out)"
 	grep -qE '^bans +1, the next ends in (59|60) min' out || fail "the bans: $(cat out)"
 	grep -qE '^waiting +\(allow\): goes back in [0-9]+ s unless you run: xdp-bloom confirm$' out ||

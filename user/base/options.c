@@ -8,23 +8,25 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/nearest.h"
+#include "base/span.h"
 
 #define OPTIONS_MAX  24
 #define FIRST	     256 /* getopt's number of the first: beyond all letters */
-#define SECONDS_MOST 86400
+#define WAIT_MOST    86400
+#define TIME_LONGEST (366.0 * 86400)
 
 const char *const option_on_off[] = { "on", "off", NULL };
 static const char *const log_words[] = { "text", "json", NULL };
 
 static int read_wait(const struct option_spec *o, void *target, const char *value)
 {
-	char *end;
-	long seconds = strtol(value, &end, 10);
+	double seconds = span_seconds(value);
 
-	*(long *)target = seconds;
-	return end != value && !*end && seconds >= 0 && seconds <= SECONDS_MOST
-		       ? 0
-		       : fail("--%s takes seconds, not '%s'", o->name, value);
+	if (!(seconds >= 0 && seconds <= WAIT_MOST) || fmod(seconds, 1) != 0)
+		return fail("--%s takes 0 or " SPAN_EXAMPLES ", a day at most, not '%s'", o->name, value);
+	*(long *)target = (long)seconds;
+	return 0;
 }
 
 static int read_check(const struct option_spec *o, void *target, const char *value)
@@ -48,9 +50,9 @@ const struct option_spec options_common[] = {
 	{ "log", .for_all = true, .type = OPTION_WORD, AT(log), .words = log_words,
 	  .does = "how errors and warnings are written" },
 	{ "check", .for_all = true, .optional = true, .type = OPTION_READ, AT(check), .read = read_check,
-	  .does = "see whether the command is right, and touch nothing" },
-	{ "wait", .for_all = true, .type = OPTION_READ, AT(wait), .read = read_wait, .value = "SECONDS",
-	  .does = "how long to wait for another command (60)" },
+	  .does = "see whether the command is right, and touch nothing", .also = "--dry-run --dryrun --test -n" },
+	{ "wait", .for_all = true, .type = OPTION_READ, AT(wait), .read = read_wait, .value = "TIME",
+	  .does = "how long to wait for another command (60s)" },
 	{ 0 },
 };
 
@@ -71,32 +73,18 @@ static const char *alternatives(char buf[256], const char *const *words)
 
 static int read_word(const struct option_spec *o, void *target, const char *value)
 {
+	struct nearest near = { .word = value };
 	char buf[256];
 
 	for (int i = 0; o->words[i]; i++) {
+		nearest_try(&near, o->words[i]);
 		if (!strcmp(o->words[i], value)) {
 			*(int *)target = i + 1;
 			return 0;
 		}
 	}
-	return fail("--%s is %s, not '%s'", o->name, o->wants ? o->wants : alternatives(buf, o->words), value);
-}
-
-/* "90", "60s", "10m", "2h", "1d" as seconds, or -1. */
-static long seconds_of(const char *text)
-{
-	static const char units[] = "smhd";
-	static const long seconds[] = { 1, 60, 3600, 86400 };
-	const char *unit;
-	char *end;
-	long n = strtol(text, &end, 10);
-
-	if (end == text || n < 1 || n > 366L * 86400)
-		return -1;
-	if (!*end)
-		return n;
-	unit = strchr(units, *end);
-	return unit && !end[1] && n <= 366L * 86400 / seconds[unit - units] ? n * seconds[unit - units] : -1;
+	return fail("--%s is %s, not '%s'%s", o->name, o->wants ? o->wants : alternatives(buf, o->words), value,
+		    nearest_text(&near, ""));
 }
 
 int option_number(const char *name, const char *value, double lowest, double highest, double *number)
@@ -126,24 +114,28 @@ int option_bytes(const char *name, const char *value, double *bytes)
 
 static int read_number(const struct option_spec *o, struct number *target, const char *value)
 {
-	const char *wants = o->wants		      ? o->wants
-			    : o->type == OPTION_BYTES ? "bytes, such as 64M"
-						      : "a time such as 60s or 5m";
-	double most = o->most > 0 ? o->most : HUGE_VAL;
+	const char *wants = o->wants ? o->wants : o->type == OPTION_BYTES ? "bytes, such as 64M" : SPAN_EXAMPLES;
+	bool time = o->type == OPTION_TIME || o->type == OPTION_TIME_OR_0;
+	double most = o->most > 0 ? o->most : time ? TIME_LONGEST : HUGE_VAL;
+	double least = o->type == OPTION_TIME && !(o->least > 0) ? 1 : o->least;
 	double number = 0;
-	char *end = NULL;
+	char *end = NULL, text[SPAN_TEXT_MAX];
 
 	if (o->type == OPTION_NUMBER && !o->wants && option_number(o->name, value, o->least, most, &number))
 		return EXIT_ERROR;
 	if (o->type == OPTION_BYTES && option_bytes(o->name, value, &number))
 		return EXIT_ERROR;
-	if (o->type == OPTION_TIME || (o->type == OPTION_TIME_OR_0 && strcmp(value, "0") != 0))
-		number = (double)seconds_of(value);
+	if (time)
+		number = span_seconds(value);
 	else if (o->type == OPTION_WHOLE)
 		number = (double)strtol(value, &end, 10);
 	else if (o->type == OPTION_NUMBER)
 		number = strtod(value, &end);
-	if ((end && (end == value || *end)) || !(number >= o->least && number <= most))
+	if (time && number > most)
+		return fail("--%s takes no more than %s, not '%s'", o->name, span_text(text, (int64_t)most), value);
+	/* Whole seconds, where less than one makes no sense. */
+	if ((end && (end == value || *end)) || !(number >= least) || number > most ||
+	    (time && !(least < 1 && least > 0) && fmod(number, 1) != 0))
 		return fail("--%s takes %s, not '%s'", o->name, wants, value);
 	*target = (struct number){ true, number };
 	return 0;
@@ -216,13 +208,45 @@ static const struct option_spec *find(const struct option_spec *options, const c
 	return NULL;
 }
 
-static int bad_option(int c, char **argv)
+static void try_options(struct nearest *near, const struct option_spec *options)
 {
+	char name[NEAREST_MAX];
+
+	for (const struct option_spec *o = options; o && o->name; o++) {
+		if (o->hidden)
+			continue;
+		snprintf(name, sizeof(name), "--%s", o->name);
+		nearest_try(near, name);
+		nearest_try_also(near, o->also, name);
+	}
+}
+
+/* The word that getopt_long() stopped in: within one of several letters it has not gone on to the next. */
+static const char *bad_word(int argc, char **argv)
+{
+	const char *word = optind < argc ? argv[optind] : "";
+
+	return optopt && word[0] == '-' && word[1] != '-' && strchr(word, optopt) ? word : argv[optind - 1];
+}
+
+static int bad_option(int c, const struct option_spec *own, int argc, char **argv)
+{
+	const char *word = c == ':' ? argv[optind - 1] : bad_word(argc, argv);
+	struct nearest near = { 0 };
+	char name[NEAREST_MAX], otherwise[NEAREST_MAX];
+
 	if (c == ':')
-		return fail("%s: option '%s' needs a value", argv[0], argv[optind - 1]);
-	return optopt && optopt < FIRST
-		       ? fail("%s: unknown option '-%c'; see xdp-bloom --help", argv[0], optopt)
-		       : fail("%s: unknown option '%s'; see xdp-bloom --help", argv[0], argv[optind - 1]);
+		return fail("%s: option '%s' needs a value", argv[0], word);
+	if (optopt >= FIRST)
+		return fail("%s: '%s': this option takes no value", argv[0], word);
+	/* "-ttl" is a slip, too. */
+	snprintf(name, sizeof(name), "%s%.*s", word[1] == '-' || !word[1] || !word[2] ? "" : "-",
+		 (int)strcspn(word, "="), word);
+	near.word = name;
+	try_options(&near, own);
+	try_options(&near, options_common);
+	snprintf(otherwise, sizeof(otherwise), "; see xdp-bloom help %.20s", argv[0]);
+	return fail("%s: unknown option '%s'%s", argv[0], word, nearest_text(&near, otherwise));
 }
 
 int options_read(struct context *context, const struct option_spec *own, void *target, int *argc, char **argv)
@@ -239,7 +263,7 @@ int options_read(struct context *context, const struct option_spec *own, void *t
 		bool common;
 
 		if (c == '?' || c == ':')
-			return bad_option(c, argv);
+			return bad_option(c, own, *argc, argv);
 		o = g.of[c];
 		if (context->line && o->for_all)
 			return fail("--%s stands on the command line, not in a file of commands", o->name);

@@ -16,7 +16,7 @@ enum option_type {
 	OPTION_FILE,	  /* the same, and completions look for a file */
 	OPTION_DIRECTORY, /* the same */
 	OPTION_WORD,	  /* one of `words`; int: which, counted from 1 */
-	OPTION_TIME,	  /* "90s", "10m"; struct number */
+	OPTION_TIME,	  /* "90s", "1h30m", whole seconds unless `least` is a part of one; struct number */
 	OPTION_TIME_OR_0, /* the same */
 	OPTION_WHOLE,	  /* struct number, as for those that follow */
 	OPTION_NUMBER,
@@ -41,6 +41,7 @@ struct option_spec {
 	const char *const *words;	      /* ended by NULL */
 	const char *const *(*words_of)(void); /* only for completions */
 	double least, most;
+	const char *also;  /* what people type in its place: "--timeout -t" */
 	const char *wants; /* what its value must be, for the message; NULL: by the type */
 	int (*read)(const struct option_spec *o, void *target, const char *value);
 };

@@ -26,6 +26,14 @@ const struct verb *verb_find(const struct verb *table, const struct words *words
 	return found;
 }
 
+void verb_nearest(const struct verb *table, struct nearest *near)
+{
+	for (; table->name; table++) {
+		nearest_try(near, table->name);
+		nearest_try_also(near, table->also, table->name);
+	}
+}
+
 int verb_run(const struct verb *verb, struct context *context, const struct words *words)
 {
 	size_t size = options_size(verb->options);

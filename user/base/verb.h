@@ -5,6 +5,7 @@
 
 #include <limits.h>
 
+#include "base/nearest.h"
 #include "base/options.h"
 #include "base/words.h"
 
@@ -33,6 +34,7 @@ struct verb {
 	const char *name;
 	const char *with; /* the option that makes it this one of several verbs of the same name */
 	const char *operands, *does;
+	const char *also;      /* what people type in its place: "ban block" */
 	const char *completes; /* what an operand is: words, and then <file>, <interface> or <list> */
 	const struct option_spec *options;
 	int least, most;     /* operands */
@@ -44,6 +46,8 @@ struct verb {
 
 /* The verb of a table (ended by one without a name) that these words call; NULL: none. */
 const struct verb *verb_find(const struct verb *table, const struct words *words);
+/* The verb that may have been meant by near->word; nearest_text() has it. */
+void verb_nearest(const struct verb *table, struct nearest *near);
 /* Reads the options, the common ones into the context, and runs it. Returns the exit status. Reorders the words. */
 int verb_run(const struct verb *verb, struct context *context, const struct words *words);
 /* The list that a line is about; NULL: none. */

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <linux/if_link.h>
+#include <net/if.h>
 #include <net/if_arp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include "kernel/counters.h"
 #include "base/context.h"
 #include "base/log.h"
+#include "base/nearest.h"
 #include "kernel/dispatcher.h"
 #include "kernel/root.h"
 
@@ -187,6 +189,17 @@ static int make_room(const struct context *context, const char *name, bool share
 	return rename(path, aside) ? because_kernel(-errno, path) : 0;
 }
 
+static int because_no_interface(const char *name)
+{
+	struct if_nameindex *all = if_nameindex();
+	struct nearest near = { .word = name };
+
+	for (struct if_nameindex *i = all; i && i->if_index; i++)
+		nearest_try(&near, i->if_name);
+	if_freenameindex(all);
+	return because(-ENODEV, "%s: there is no such interface%s", name, nearest_text(&near, ""));
+}
+
 int attach_may(const struct context *context, const struct attachment *at)
 {
 	unsigned int ifindex = if_nametoindex(at->name);
@@ -195,7 +208,7 @@ int attach_may(const struct context *context, const struct attachment *at)
 	int err;
 
 	if (!ifindex)
-		return because(-ENODEV, "%s: there is no such interface", at->name);
+		return because_no_interface(at->name);
 	err = attach_list(context, &list, &n);
 	for (size_t i = 0; i < n && !err; i++) {
 		if (list[i].gone || list[i].ifindex != ifindex)

@@ -12,6 +12,7 @@
 
 #include "base/close_fd.h"
 #include "base/log.h"
+#include "base/nearest.h"
 #include "kernel/dispatcher.h"
 #include "kernel/dispatcher_refresh.h"
 
@@ -57,6 +58,7 @@ static bool is_meant(const struct attachment *at, const char *name, bool by_toda
 static int for_named(const struct context *context, const char *name, bool only_today,
 		     int (*each)(const struct context *context, const struct attachment *at))
 {
+	struct nearest near = { .word = name };
 	struct attachment *list = NULL;
 	bool found = false;
 	int names = only_today ? 1 : 2;
@@ -65,13 +67,15 @@ static int for_named(const struct context *context, const char *name, bool only_
 
 	for (int which = 0; which < names && !found && !err; which++)
 		for (size_t i = 0; i < n && !err; i++) {
+			nearest_try(&near, list[i].name);
 			if (!is_meant(&list[i], name, !which))
 				continue;
 			found = true;
 			err = each ? each(context, &list[i]) : 0;
 		}
 	free(list);
-	return err || found ? err : because(-ENOENT, "%s: the filter is not attached there", name);
+	return err || found ? err
+			    : because(-ENOENT, "%s: the filter is not attached there%s", name, nearest_text(&near, ""));
 }
 
 int attach_find(const struct context *context, const char *name)

@@ -18,14 +18,18 @@
 static int because_not_allowed(const struct config *config, const struct verb *verb, const char *name,
 			       unsigned int number)
 {
+	struct nearest near = { .word = name };
 	char allowed[128] = "";
 	size_t n = 0;
 
 	for (const struct verb *v = config->verbs; v->name; v++)
 		if (v->flags & VERB_IN_CONFIG && n < sizeof(allowed))
 			n += (size_t)snprintf(allowed + n, sizeof(allowed) - n, "%s%s", n ? ", " : "", v->name);
-	return because(-EINVAL, "%s:%u: '%s%s%s' cannot stand in a config file; these can: %s", config->path, number,
-		       name, verb && verb->with ? " --" : "", verb && verb->with ? verb->with : "", allowed);
+	if (!verb)
+		verb_nearest(config->verbs, &near);
+	return because(-EINVAL, "%s:%u: '%s%s%s' cannot stand in a config file%s; these can: %s", config->path, number,
+		       name, verb && verb->with ? " --" : "", verb && verb->with ? verb->with : "",
+		       nearest_text(&near, ""), allowed);
 }
 
 static int take_line(void *arg, const struct words *w, unsigned int number)

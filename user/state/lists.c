@@ -6,6 +6,7 @@
 
 #include "base/clean_text.h"
 #include "base/log.h"
+#include "base/nearest.h"
 #include "state/internal.h"
 
 #define LABELS_MAX 255
@@ -82,6 +83,20 @@ int state_lists(struct state *state, struct list_info **lists, size_t *n)
 	return err;
 }
 
+int because_no_list(struct state *state, const char *name)
+{
+	struct nearest near = { .word = name };
+	struct list_info *lists = NULL;
+	size_t n = 0;
+
+	/* Where they cannot be read, there is no help. */
+	if (!state_lists(state, &lists, &n))
+		for (size_t i = 0; i < n; i++)
+			nearest_try(&near, lists[i].name);
+	free(lists);
+	return because(-ENOENT, "there is no list '%s'%s", name, nearest_text(&near, n ? "; see xdp-bloom lists" : ""));
+}
+
 int state_list_get(struct state *state, const char *name, struct list_info *list)
 {
 	sqlite3_stmt *stmt = state_prepare(state, "SELECT " LIST_ENTRY " FROM list WHERE name = ?");
@@ -100,7 +115,7 @@ int state_list_get(struct state *state, const char *name, struct list_info *list
 		return err;
 	if (code == SQLITE_ROW && list->damaged)
 		return because_entry(state, name);
-	return code == SQLITE_ROW ? 0 : because(-ENOENT, "there is no list '%s'", name);
+	return code == SQLITE_ROW ? 0 : because_no_list(state, name);
 }
 
 int state_allowed(struct state *state, struct ranges *allowed)
@@ -192,7 +207,7 @@ int state_list_set_kind(struct state *state, const char *name, enum list_kind ki
 	int err = state_list_find(state, name, &id, &label);
 
 	if (err_is(err, ENOENT))
-		return because(err, "there is no list '%s'", name);
+		return because_no_list(state, name);
 	if (!err && kind != LIST_ALLOW && !label)
 		err = free_label(state, &label);
 	return err
@@ -207,5 +222,5 @@ int state_list_drop(struct state *state, const char *name)
 					      ?: state_pending_forget(state, PENDING_LIST_KIND, name);
 
 	err = err ?: state_change(state, "DELETE FROM list WHERE name = ?", name);
-	return err_is(err, ENOENT) ? because(err, "there is no list '%s'", name) : err;
+	return err_is(err, ENOENT) ? because_no_list(state, name) : err;
 }

@@ -37,6 +37,8 @@ void state_close(struct state *state);
 
 /* In the order in which they were first loaded; free() the array. */
 int state_lists(struct state *state, struct list_info **lists, size_t *n);
+/* -ENOENT, with the nearest name that there is. */
+int because_no_list(struct state *state, const char *name);
 int state_list_set(struct state *state, const char *name, struct ranges *set);
 /* The same, and refused where it is not as many prefixes as its entry says: a piece of it may be another list's now. */
 int state_list_whole_set(struct state *state, const struct list_info *list, struct ranges *set);

@@ -8,6 +8,7 @@
 
 const struct option_spec attach_options[] = {
 	{ "mode", .type = OPTION_WORD, AT(attach_options, mode), .words = attach_mode_names,
+	  .also = "--native --skb --generic --driver --drv --offload -m",
 	  .does = "the driver's own, or the slower one behind it" },
 	{ "shared", AT(attach_options, shared), .does = "beside other programs, through libxdp" },
 	CONFIRM_OPTION(attach_options),

@@ -12,9 +12,9 @@
 
 const struct option_spec add_options[] = {
 	{ "ttl", .type = OPTION_TIME, AT(ban_options, ttl), .value = "TIME", .does = "how long; without it, until del",
-	  .wants = "a time such as 90s, 10m or 2d" },
+	  .also = "--timeout --bantime --ban-time --duration --expire --expires --time -t" },
 	{ "reason", .type = OPTION_TEXT, AT(ban_options, reason), .value = "TEXT", .does = "why; bans and test show it",
-	  .most = BAN_REASON_MAX - 1 },
+	  .also = "--comment --message --note -m", .most = BAN_REASON_MAX - 1 },
 	{ "keep-longer", AT(ban_options, keep_longer), .does = "a ban that ends later stays as it is, without a word" },
 	{ "replace", AT(ban_options, replace), .does = "time and reason are these, whatever they were" },
 	{ "mask", AT(ban_options, mask), .does = "8.8.8.8/8 means 8.0.0.0/8; refused otherwise" },

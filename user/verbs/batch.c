@@ -20,19 +20,22 @@ static int run_line(void *arg, const struct words *w, unsigned int line)
 	struct batch *b = arg;
 	struct context line_context = *b->context; /* its options are its own */
 	const struct verb *verb = verb_find(verbs, w);
+	struct nearest near = { .word = w->words[0] };
 	char where[512];
 	int status;
 
 	snprintf(where, sizeof(where), "%s:%u", b->name, line);
 	log_where(where);
-	if (!verb)
-		status = fail("there is no verb '%s'; nothing was changed", w->words[0]);
-	else if (!(verb->flags & VERB_JOINS))
+	if (!verb) {
+		verb_nearest(verbs, &near);
+		status = fail("there is no verb '%s'%s; nothing was changed", near.word, nearest_text(&near, ""));
+	} else if (!(verb->flags & VERB_JOINS)) {
 		status = fail("'%s' does not go into a batch; nothing was changed", verb->name);
-	else if (b->context->check)
+	} else if (b->context->check) {
 		status = verb_check(b->context, w, where, b->context->check == CHECK_FILES);
-	else
+	} else {
 		status = verb_run(verb, &line_context, w);
+	}
 	log_where(NULL);
 	b->commands++;
 	if (!status)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <fcntl.h>
+#include <net/if.h>
 #include <signal.h>
 #include <sys/prctl.h>
 
 #include "base/clock.h"
+#include "sets/address.h"
 #include "verbs/verbs.h"
 
 /* Options may stand before the verb: they are moved behind it, where its own options are read. */
@@ -39,9 +41,34 @@ static void from_environment(const char **option, const char *name)
 		*option = value;
 }
 
-static int no_verb(const char *name)
+/* Of what can be no verb, which verb it may be meant for. */
+static const char *about(const char *word)
 {
-	return fail("there is no verb '%s'; see xdp-bloom --help", name);
+	struct addr addr;
+	unsigned int length;
+
+	if (!prefix_parse(word, strlen(word), &addr, &length))
+		return " (to ban it: add; to ask about it: test)";
+	return if_nametoindex(word) ? " (to filter there: attach)" : NULL;
+}
+
+/* `name`: NULL if there was none. `before`: the words that stood before it: "-A" is a verb of other tools. */
+static int no_verb(const char *name, int n, char **before)
+{
+	struct nearest near = { 0 };
+
+	for (int i = 0; i < n; i++) {
+		near.word = before[i];
+		if (before[i][0] == '-' && !option_is_common(before[i]))
+			verb_nearest(verbs, &near);
+		if (near.name[0])
+			return fail("there is no option '%s'%s", near.word, nearest_text(&near, ""));
+	}
+	if (!name)
+		return fail("which verb, after '%s'? see xdp-bloom help", before[n - 1]);
+	near.word = name;
+	verb_nearest(verbs, &near);
+	return fail("there is no verb '%s'%s", name, about(name) ?: nearest_text(&near, "; see xdp-bloom help"));
 }
 
 /* "help", "help load" */
@@ -53,7 +80,7 @@ static int help(int argc, char **argv)
 		at += taken;
 	if (at >= argc)
 		return verbs_help();
-	return verb_find(verbs, &(struct words){ argv + at, 1 }) ? verb_help(argv[at]) : no_verb(argv[at]);
+	return verb_find(verbs, &(struct words){ argv + at, 1 }) ? verb_help(argv[at]) : no_verb(argv[at], 0, NULL);
 }
 
 static int run_verb(const struct verb *verb, struct context *context, int argc, char **argv)
@@ -78,7 +105,7 @@ int main(int argc, char **argv)
 	struct context context = CONTEXT_DEFAULT;
 	const struct verb *verb;
 	bool named;
-	int fd;
+	int fd, at;
 
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGCHLD, SIG_DFL);  /* our parent may have ignored it; we wait for our children */
@@ -95,7 +122,8 @@ int main(int argc, char **argv)
 		return verbs_list(argc > 2 ? argv[2] : NULL);
 	if (argc < 2)
 		return fail("which verb? see xdp-bloom --help");
-	named = verb_first(argc, argv) < argc;
+	at = verb_first(argc, argv);
+	named = at < argc;
 	verb = named ? verb_find(verbs, &(struct words){ argv + 1, argc - 1 }) : NULL;
 	if (asks(verb, argc, argv, "-h", "--help") && (verb || !named))
 		return verb ? verb_help(verb->name) : verbs_help();
@@ -104,8 +132,8 @@ int main(int argc, char **argv)
 		return out_end();
 	}
 	if (!named)
-		return fail("which verb, after '%s'? see xdp-bloom --help", argv[argc - 1]);
+		return no_verb(NULL, argc - 1, argv + 1);
 	if (!strcmp(argv[1], "help"))
 		return help(argc, argv);
-	return verb ? run_verb(verb, &context, argc - 1, argv + 1) : no_verb(argv[1]);
+	return verb ? run_verb(verb, &context, argc - 1, argv + 1) : no_verb(argv[1], at - 1, argv + 2);
 }

@@ -106,7 +106,7 @@ static int take(struct one *o, struct state *state, const char *name)
 	while (!err && i < o->n && strcmp(o->lists[i].name, name))
 		i++;
 	if (!err && i == o->n)
-		err = because(-ENOENT, "there is no list '%s'", name);
+		err = because_no_list(state, name);
 	if (err)
 		return err;
 	o->list = o->lists[i];

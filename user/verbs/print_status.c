@@ -2,6 +2,7 @@
 /* status on a screen, and as JSON */
 #include "base/clean_text.h"
 #include "base/clock.h"
+#include "base/span.h"
 #include "sets/address.h"
 #include "observe/documents.h"
 #include "verbs/status.h"
@@ -11,22 +12,6 @@
 #define LISTS_SHOWN 8
 
 static const char *const words[] = { "sound", "degraded", "not filtering", "unknown" };
-
-/* "3 days", "7 min" */
-static const char *time_text(char buf[32], int64_t seconds)
-{
-	static const struct {
-		int64_t seconds;
-		const char *unit;
-	} units[] = { { 172800, "days" }, { 7200, "h" }, { 120, "min" }, { 0, "s" } };
-	static const int64_t sizes[] = { 86400, 3600, 60, 1 };
-	int i = 0;
-
-	while (seconds < units[i].seconds)
-		i++;
-	snprintf(buf, 32, "%lld %s", (long long)(seconds / sizes[i]), units[i].unit);
-	return buf;
-}
 
 static double loaded_seconds(const struct status *s)
 {
@@ -60,7 +45,7 @@ static void packets_text(const struct status *s)
 
 static void lists_text(const struct status *s)
 {
-	char age[32];
+	char age[SPAN_TEXT_MAX];
 
 	if (!s->lists_n)
 		printf("lists       %s\n", s->known ? "none" : "not known");
@@ -70,7 +55,7 @@ static void lists_text(const struct status *s)
 
 		printf("%-11s %-20s %-6s %10llu prefixes, loaded %s ago%s\n", i ? "" : "lists", l->name,
 		       list_kind_names[l->kind], (unsigned long long)l->prefixes,
-		       seconds < 0 ? "a time" : time_text(age, seconds),
+		       seconds < 0 ? "a time" : span_text(age, seconds),
 		       list_failure_of(s->failed, s->failed_n, l->name) ? ", NEXT VERSION REFUSED" : "");
 	}
 	if (s->lists_n > LISTS_SHOWN)
@@ -79,7 +64,7 @@ static void lists_text(const struct status *s)
 
 int status_text(const struct status *s)
 {
-	char text[32], name[LIST_NAME_MAX], when[UTC_TEXT_MAX];
+	char text[SPAN_TEXT_MAX], name[LIST_NAME_MAX], when[UTC_TEXT_MAX];
 
 	printf("%-11s %s\n",
 	       s->is == SOUND	    ? "sound"
@@ -92,12 +77,12 @@ int status_text(const struct status *s)
 	interfaces_text(s);
 	if (s->live.g.number)
 		printf("generation  %llu, in force for %s\n", (unsigned long long)s->live.g.number,
-		       time_text(text, (int64_t)loaded_seconds(s)));
+		       span_text(text, (int64_t)loaded_seconds(s)));
 	packets_text(s);
 	lists_text(s);
 	if (s->known && s->bans && s->next)
 		printf("bans        %llu, the next ends in %s\n", (unsigned long long)s->bans,
-		       time_text(text, s->next > s->now ? s->next - s->now : 0));
+		       span_text(text, s->next > s->now ? s->next - s->now : 0));
 	else if (s->known)
 		printf("bans        %llu\n", (unsigned long long)s->bans);
 	for (size_t i = 0; i < s->waiting_n; i++)

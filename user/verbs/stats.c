@@ -14,8 +14,8 @@ struct options {
 };
 
 const struct option_spec stats_options[] = {
-	{ "interval", .type = OPTION_NUMBER, AT(options, interval), .least = 0.1, .most = 86400, .value = "SECONDS",
-	  .does = "a line of rates each time", .wants = "seconds from 0.1" },
+	{ "interval", .type = OPTION_TIME, AT(options, interval), .least = 0.1, .most = 86400, .value = "TIME",
+	  .does = "a line of rates each time" },
 	{ "count", .type = OPTION_WHOLE, AT(options, count), .least = 1, .value = "N", .does = "so many lines",
 	  .wants = "a number of lines" },
 	OPTIONS_END(struct options),
