@@ -10,7 +10,7 @@
 #include "base/trusted_dir.h"
 #include "ktap.h"
 
-static char directory[200], fifo[220], file[220], other[220];
+static char directory[200], fifo[220], file[220], other[220], moved[220];
 
 static void make(const char *path)
 {
@@ -69,11 +69,45 @@ static void files(void)
 	unlink(other);
 }
 
+static void trusted(const char *what, int err, int wanted)
+{
+	CHECK(wanted ? err_is(err, wanted) : !err, "%s: %s", what, err ? reason(err) : "trusted");
+}
+
+/* What was found to be trusted once is looked at again. */
+static void again(void)
+{
+	make(file);
+	CHECK(!symlink(file, other), "no link");
+	for (int i = 0; i < 2; i++) {
+		trusted("a directory of ours", trust_directory(directory), 0);
+		trusted("a file in it", trust_file(file, "it"), 0);
+		trusted("a link to it", trust_file(other, "it"), 0);
+		trusted("a file as a directory", trust_directory(file), ENOTDIR);
+		CHECK(!chmod(file, 0602), "mode");
+		trusted("a file that others may write to", trust_file(file, "it"), EPERM);
+		trusted("a link to that", trust_file(other, "it"), EPERM);
+		CHECK(!chmod(file, 0600) && !chmod(directory, 0707), "mode");
+		trusted("a directory that others may write to", trust_directory(directory), EPERM);
+		trusted("a file in that", trust_file(file, "it"), EPERM);
+		CHECK(!chmod(directory, 0700), "mode");
+	}
+	CHECK(!unlink(other) && !unlink(file), "gone");
+	trusted("a file that is gone", trust_file(file, "it"), ENOENT);
+	/* Another directory of the same name. */
+	CHECK(!rename(directory, moved) && !mkdir(directory, 0700) && !chmod(directory, 0707), "moved");
+	trusted("another directory", trust_directory(directory), EPERM);
+	make(file);
+	trusted("a file in it", trust_file(file, "it"), EPERM);
+	CHECK(!unlink(file) && !rmdir(directory) && !rename(moved, directory), "moved back");
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "pipes", pipes },
 		{ "files", files },
+		{ "again", again },
 	};
 	int status;
 
@@ -83,6 +117,7 @@ int main(void)
 	snprintf(fifo, sizeof(fifo), "%s/pipe", directory);
 	snprintf(file, sizeof(file), "%s/file", directory);
 	snprintf(other, sizeof(other), "%s/other", directory);
+	snprintf(moved, sizeof(moved), "%s.moved", directory);
 	status = ktap_run(cases, sizeof(cases) / sizeof(*cases));
 	rmdir(directory);
 	return status;

@@ -44,11 +44,14 @@ struct seen {
 	int stop; /* after so many */
 };
 
-static int on_step(void *arg, const char *directory, const char *name, bool last)
+static int on_step(void *arg, const char *directory, const struct stat *is, const char *name, bool last)
 {
 	size_t length = strlen(root);
 	struct seen *seen = arg;
+	struct stat now;
 
+	CHECK(!stat(directory, &now) && now.st_ino == is->st_ino && now.st_dev == is->st_dev, "%s: not what it is",
+	      directory);
 	snprintf(seen->end, sizeof(seen->end), "%s/%s", directory[1] ? directory : "", name);
 	if (!strncmp(directory, root, length))
 		snprintf(seen->steps + strlen(seen->steps), sizeof(seen->steps) - strlen(seen->steps), "%s%s:%s%s",

@@ -28,3 +28,25 @@ const char *clock_boot_id(char id[BOOT_ID_MAX])
 	id[strcspn(id, "\n")] = '\0';
 	return id;
 }
+
+/* Years begin in March, so that a leap day is the last: 400 of them have 146,097 days, and five months 153. */
+const char *utc_text(char buf[UTC_TEXT_MAX], int64_t seconds)
+{
+	unsigned int day, second, centuries, year, month;
+
+	if (seconds < 0 || seconds > TIME_MOST)
+		return "-";
+	day = (unsigned int)(seconds / 86400) + 719468; /* since March 1st of the year 0 */
+	second = (unsigned int)(seconds % 86400);
+	centuries = (4 * day + 3) / 146097;
+	day -= 146097 * centuries / 4;
+	year = (4 * day + 3) / 1461;
+	day -= 1461 * year / 4;
+	month = (5 * day + 2) / 153;
+	day -= (153 * month + 2) / 5;
+	year += 100 * centuries + (month > 9);
+	month += month > 9 ? -9 : 3;
+	snprintf(buf, UTC_TEXT_MAX, "%04u-%02u-%02uT%02u:%02u:%02uZ", year, month, day + 1, second / 3600,
+		 second / 60 % 60, second % 60);
+	return buf;
+}

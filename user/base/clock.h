@@ -38,16 +38,8 @@ static inline int64_t clock_ms(void)
 
 #define UTC_TEXT_MAX 32
 
-/* UTC, as 2026-01-01T00:00:00Z; "-" where that cannot be. */
-static inline const char *utc_text(char buf[UTC_TEXT_MAX], int64_t seconds)
-{
-	time_t when = (time_t)seconds;
-	struct tm utc;
-
-	if (seconds < 0 || seconds > TIME_MOST || !gmtime_r(&when, &utc))
-		return "-";
-	strftime(buf, UTC_TEXT_MAX, "%Y-%m-%dT%H:%M:%SZ", &utc);
-	return buf;
-}
+/* UTC, as 2026-01-01T00:00:00Z; "-" where that cannot be. Unlike gmtime(3) it does not read the local time zone's file.
+ */
+const char *utc_text(char buf[UTC_TEXT_MAX], int64_t seconds);
 
 #endif

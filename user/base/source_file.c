@@ -16,11 +16,12 @@
 #include "base/path_walk.h"
 
 /* Under /proc another process finds another file by the same name. */
-static int is_own(void *arg, const char *directory, const char *name, bool last)
+static int is_own(void *arg, const char *directory, const struct stat *is, const char *name, bool last)
 {
 	struct statfs fs;
 
 	(void)arg;
+	(void)is;
 	(void)name;
 	(void)last;
 	return !statfs(directory, &fs) && fs.f_type == PROC_SUPER_MAGIC ? -EXDEV : 0;

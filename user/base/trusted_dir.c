@@ -59,29 +59,26 @@ static bool others_write(const char *path, const struct stat *is)
 }
 
 /* A directory on the way. Where others may write, but not take away what is not theirs, the name decides. */
-static int check_step(void *what, const char *directory, const char *name, bool last)
+static int check_step(void *what, const char *directory, const struct stat *is, const char *name, bool last)
 {
 	char path[PATH_MAX];
-	struct stat is;
-	int err;
+	struct stat next;
+	int err = check_owner(directory, is, what);
 
 	(void)last;
-	if (stat(directory, &is))
-		return because(-errno, "%s: %s", directory, strerror(errno));
-	err = check_owner(directory, &is, what);
-	if (err || !others_write(directory, &is))
+	if (err || !others_write(directory, is))
 		return err;
-	if (!(is.st_mode & S_ISVTX))
+	if (!(is->st_mode & S_ISVTX))
 		return because(-EPERM, "%s: others may write there, and so change %s; chmod go-w", directory,
 			       (const char *)what);
 	if ((size_t)snprintf(path, sizeof(path), "%s/%s", strcmp(directory, "/") ? directory : "", name) >=
 	    sizeof(path))
 		return because(-ENAMETOOLONG, "%s: the path is too long", name);
 	/* One that is not there is reported by whoever wants it. */
-	return lstat(path, &is) ? 0 : check_owner(path, &is, what);
+	return lstat(path, &next) ? 0 : check_owner(path, &next, what);
 }
 
-static int check_path(const char *path, struct stat *is, const char *what)
+static int check_way(const char *path, struct stat *is, const char *what)
 {
 	int err = way_walk(path, check_step, (void *)(uintptr_t)what);
 
@@ -89,28 +86,70 @@ static int check_path(const char *path, struct stat *is, const char *what)
 		err = -errno;
 	if (err && err == -error_number(err))
 		return because(err, "%s: %s", path, errno_text(err));
-	return err ?: check_owner(path, is, what);
+	return err;
+}
+
+/*
+ * The last directory that was found to be trusted. As long as it is the same, with the same owner and mode, nobody else
+ * has changed it or the way to it, and need not be looked for again: what lies in it is judged by itself.
+ */
+static struct {
+	char path[PATH_MAX];
+	struct stat is;
+} trusted;
+
+static void remember(const char *path, const struct stat *is)
+{
+	if (strlen(path) >= sizeof(trusted.path))
+		return;
+	strcpy(trusted.path, path);
+	trusted.is = *is;
+}
+
+static bool is_remembered(const char *path, size_t length)
+{
+	struct stat is;
+
+	return length && strlen(trusted.path) == length && !memcmp(trusted.path, path, length) &&
+	       !stat(trusted.path, &is) && is.st_ino == trusted.is.st_ino && is.st_dev == trusted.is.st_dev &&
+	       is.st_uid == trusted.is.st_uid && is.st_mode == trusted.is.st_mode;
+}
+
+/* Straight in the directory that is remembered, and no link to somewhere else. */
+static bool is_in_remembered(const char *path, struct stat *is)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] && strcmp(slash, "/.") && strcmp(slash, "/..") &&
+	       is_remembered(path, (size_t)(slash - path)) && !lstat(path, is) && !S_ISLNK(is->st_mode);
 }
 
 int trust_directory(const char *path)
 {
 	static const char what[] = "what is kept there";
 	struct stat is = { 0 };
-	int err = check_path(path, &is, what);
+	bool below;
+	int err;
 
+	if (is_remembered(path, strlen(path)))
+		return 0;
+	below = is_in_remembered(path, &is);
+	err = (below ? 0 : check_way(path, &is, what)) ?: check_owner(path, &is, what);
 	if (err)
 		return err;
 	if (!S_ISDIR(is.st_mode))
 		return because(-ENOTDIR, "%s: %s", path, strerror(ENOTDIR));
 	if (others_write(path, &is))
 		return because(-EPERM, "%s: others may write there; chmod go-w", path);
+	if (!below)
+		remember(path, &is);
 	return 0;
 }
 
 int trust_file(const char *path, const char *what)
 {
 	struct stat is = { 0 };
-	int err = check_path(path, &is, what);
+	int err = (is_in_remembered(path, &is) ? 0 : check_way(path, &is, what)) ?: check_owner(path, &is, what);
 
 	if (!err && others_write(path, &is))
 		err = because(-EPERM, "%s: others may write to it, and so change %s; chmod go-w", path, what);

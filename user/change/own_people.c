@@ -5,6 +5,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/inet_diag.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 #include <utmp.h>
 
+#include "base/close_fd.h"
 #include "base/grow.h"
 #include "base/netlink.h"
 #include "change/own_internal.h"
@@ -128,22 +130,30 @@ static int ask_sockets(struct people *p)
 /* sshd puts it at the beginning. What a process calls its environment may be terabytes, and without an end. */
 #define ENVIRONMENT_MAX 65536
 
+/* Text of that process's, as much as fits; "" where there is none. The kernel gives less than was asked for at its end.
+ */
+static size_t read_of_process(int pid, const char *what, char *text, size_t size)
+{
+	ssize_t got = -1;
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, what);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		got = read(fd, text, size - 1);
+	close_fd(fd);
+	text[got > 0 ? got : 0] = '\0';
+	return got > 0 ? (size_t)got : 0;
+}
+
 /* What SSH_CONNECTION is in that process's environment, in `text`: "192.0.2.1 50000 192.0.2.2 22". */
 static bool ssh_of(int pid, char text[128])
 {
 	static char all[ENVIRONMENT_MAX + 1];
+	size_t got = read_of_process(pid, "environ", all, sizeof(all));
 	bool found = false;
-	size_t got = 0;
-	char path[64];
-	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
-	file = fopen(path, "re");
-	if (file) {
-		got = fread(all, 1, ENVIRONMENT_MAX, file);
-		fclose(file);
-	}
-	all[got] = '\0';
 	for (const char *entry = all; entry < all + got && !found; entry += strlen(entry) + 1) {
 		found = !strncmp(entry, SSH_VARIABLE, strlen(SSH_VARIABLE)) && entry[strlen(SSH_VARIABLE)] &&
 			entry + strlen(entry) < all + got;
@@ -165,18 +175,13 @@ static struct addr first_word(const char *text)
 
 static int parent_of(int pid)
 {
-	char path[64], line[256];
-	int parent = 0;
-	FILE *file;
+	static const char field[] = "\nPPid:";
+	char text[512];
+	const char *found;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	file = fopen(path, "re");
-	while (file && !parent && fgets(line, sizeof(line), file))
-		if (sscanf(line, "PPid: %d", &parent) != 1)
-			parent = 0;
-	if (file)
-		fclose(file);
-	return parent;
+	read_of_process(pid, "status", text, sizeof(text));
+	found = strstr(text, field); /* among the first lines; a name's line feed is escaped */
+	return found ? atoi(found + strlen(field)) : 0;
 }
 
 /* sudo and su remove SSH_CONNECTION, but a process above us still has it. */

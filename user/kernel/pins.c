@@ -287,6 +287,8 @@ static int close_to_others(char path[PIN_PATH_MAX])
 	while (strlen(path) > 1 && path[strlen(path) - 1] == '/')
 		path[strlen(path) - 1] = '\0';
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		return -ENOENT;
 	if (fd >= 0 && !fstat(fd, &is) && is.st_uid == geteuid() && (is.st_mode & 07777) != 0700 && fchmod(fd, 0700))
 		err = errno == EPERM || errno == EROFS ? 0 : -errno;
 	close_fd(fd);
@@ -298,11 +300,15 @@ static bool made;
 
 static int make_directory(char path[PIN_PATH_MAX])
 {
-	bool fresh = !mkdir(path, 0700);
-	int err = !fresh && errno != EEXIST ? -errno : close_to_others(path);
+	int err = close_to_others(path);
 
-	made = made || fresh;
-
+	if (err_is(err, ENOENT)) {
+		if (!mkdir(path, 0700))
+			made = true;
+		else if (errno != EEXIST)
+			return because_kernel(-errno, path);
+		err = close_to_others(path);
+	}
 	return err ? because_kernel(err, path) : trust_directory(path);
 }
 

@@ -105,12 +105,13 @@ struct file {
 };
 
 /* Watched before it is looked up: if another file takes the name in between, that is reported. */
-static int on_step(void *arg, const char *directory, const char *name, bool last)
+static int on_step(void *arg, const char *directory, const struct stat *is, const char *name, bool last)
 {
 	const struct file *file = arg;
 	struct entry e = { .number = file->number, .last = last, .gone = file->gone };
 	int err;
 
+	(void)is;
 	e.watch = inotify_add_watch(file->watch->fd, directory,
 				    IN_MOVED_TO | IN_CREATE | IN_ONLYDIR | IN_MASK_ADD | (last ? IN_CLOSE_WRITE : 0) |
 					    (file->gone ? IN_GONE : 0));

@@ -23,17 +23,22 @@ static int make_directories(const char *directory, int *made)
 
 	if (!*state_path(path, directory, ""))
 		return because(-ENAMETOOLONG, "%s: the path is too long", directory);
-	for (char *slash = path + 1; (slash = strchr(slash, '/')) && slash[1]; *slash++ = '/') {
-		*slash = '\0';
-		if (!mkdir(path, 0755))
+	/* As a rule it is there. */
+	if (!mkdir(directory, 0700)) {
+		++*made;
+	} else if (errno != EEXIST) {
+		for (char *slash = path + 1; (slash = strchr(slash, '/')) && slash[1]; *slash++ = '/') {
+			*slash = '\0';
+			if (!mkdir(path, 0755))
+				++*made;
+			else if (errno != EEXIST)
+				return because(-errno, "%s: %s", path, strerror(errno));
+		}
+		if (!mkdir(directory, 0700))
 			++*made;
 		else if (errno != EEXIST)
-			return because(-errno, "%s: %s", path, strerror(errno));
+			return because(-errno, "%s: %s", directory, strerror(errno));
 	}
-	if (!mkdir(directory, 0700))
-		++*made;
-	else if (errno != EEXIST)
-		return because(-errno, "%s: %s", directory, strerror(errno));
 	return trust_directory(directory);
 }
 
