@@ -81,7 +81,7 @@ screen() {
 	grep -qE '^interfaces +edge0 \((native|skb)\), edge1 \((native|skb)\)$' out || fail "the interfaces: $(cat out)"
 	grep -qE '^lists +drop +ban +3 prefixes, loaded [0-9]+s ago$' out || fail "the lists: $(cat out)"
 	grep -qE '^ +later +shadow +1 prefixes' out || fail "the other list: $(cat out)"
-	grep -qE '^bans +1, the next ends in (59|60) min' out || fail "the bans: $(cat out)"
+	grep -qE '^bans +1, the next ends in (1h|59m[0-9]+s)$' out || fail "the bans: $(cat out)"
 	grep -qE '^waiting +\(allow\): goes back in [0-9]+ s unless you run: xdp-bloom confirm$' out ||
 		fail "what waits: $(cat out)"
 	grep -q "^last refused .*: unload nosuch: there is no list 'nosuch'" out || fail "what was refused: $(cat out)"
