@@ -8,8 +8,8 @@ Changes the code at random, one small thing at a time, in copies of the tree, an
 one fails. First, all tests run once on code that counts: which lines does each of them reach? That is kept until a
 twentieth of the code has changed, or the test has. Then only what reaches the changed line is tried: the unit tests,
 and the others, the quickest and those that know the file best first, no longer than -b seconds of the tests' own. Who
-survives that meets those tests in full that are samples in make test: each call that fails once, each need by each
-verb, many kills (-l of them). A mutant that does not compile, or compiles to the same code, or stands in
+survives that meets the unit tests once more, under the address and undefined-behaviour sanitizers, and those tests in
+full that are samples in make test: each call that fails once, each need by each verb, many kills (-l of them). A mutant that does not compile, or compiles to the same code, or stands in
 tools/mutants.equivalent, is not counted. Prints who survives, and the score. -i tries only the mutant of that number
 again. -u lists the lines that no test reaches, and ends. Ends with 1 where less than 95 % were noticed.
 """
@@ -240,11 +240,17 @@ def code_of(path):
             if part[1] != 8 and (part[2] & 2 or name(part).startswith(b'.rel') and b'BTF' not in name(part))]
 
 
+PLAIN = ['CFLAGS=-O2', 'WERROR=-Werror']  # without -g, so that the same code is the same file
+COUNTS = ['CC=clang', 'CFLAGS=-O1 -mllvm -runtime-counter-relocation',
+          'SANITIZE=-fprofile-instr-generate -fcoverage-mapping']
+SANITIZED = ['CFLAGS=-O1', 'SANITIZE=-fsanitize=address,undefined -fno-sanitize-recover=undefined', 'SHARED=1']
+
+
 class Copy:
     """A tree of its own, built."""
 
-    def __init__(self, path, counts=False, like=None):
-        self.path, self.counts = path, counts
+    def __init__(self, path, flags, like=None):
+        self.path, self.flags = path, flags
         if like:  # built already; the dependencies name its directory
             shutil.copytree(like.path, path)
             subprocess.run(['find', path, '-name', '*.d', '-exec', 'sed', '-i', f's|{like.path}/|{path}/|g', '{}', '+'],
@@ -261,13 +267,9 @@ class Copy:
     def log(self):
         return os.path.join(self.path, 'build.log')
 
-    # Without -g, so that the same code is the same file.
     def make(self, what='tests', tests=None):
-        flags = ['CFLAGS=-O2', 'WERROR=-Werror'] if not self.counts else [
-            'CC=clang', 'CFLAGS=-O1 -mllvm -runtime-counter-relocation',
-            'SANITIZE=-fprofile-instr-generate -fcoverage-mapping']
         with open(self.log(), 'w') as log:
-            return not subprocess.run(['make', '-s', '-C', self.path] + flags +
+            return not subprocess.run(['make', '-s', '-C', self.path] + self.flags +
                                       ([what] if tests is None else [what, 'TESTS=' + ' '.join(tests)]), stdout=log, stderr=log,
                                       stdin=subprocess.DEVNULL, env=clean_environment()).returncode
 
@@ -531,7 +533,8 @@ class Run:
     def __init__(self, copies, sound, rooms, known, reached, bound, full):
         self.copies, self.sound, self.rooms, self.known = copies, sound, rooms, known
         self.reached, self.bound, self.full = reached, bound, full
-        self.lock = threading.Lock()
+        self.lock, self.sanitizing = threading.Lock(), threading.Lock()
+        self.sanitized = None
         self.passes = {}
 
     def everywhere(self, work):
@@ -589,16 +592,43 @@ class Run:
                     if test in programs and copy.built(test) == copy.program[test]:
                         continue
                     if spent > self.bound:
-                        return self.judge_in_full(copy, mutant, f'{tests.index(test)} of {len(tests)} tests')
+                        return self.judge_further(copy, mutant, f'{tests.index(test)} of {len(tests)} tests')
                     took = self.reached.seconds[test]
                     spent += took
                     how = self.notices(copy, test, 15 + 5 * took, {})
                     if how:
                         return how, ''
-            return self.judge_in_full(copy, mutant, f'all {len(tests)} tests that reach it' if tests else
+            return self.judge_further(copy, mutant, f'all {len(tests)} tests that reach it' if tests else
                                       'no test reaches it')
         finally:
             copy.write(mutant.path, mutant.text)  # the next make compiles it again
+
+    def judge_further(self, copy, mutant, tried):
+        units = [test for test in self.reached.tests(mutant) if test.startswith('unit_')]
+        how = self.judge_sanitized(mutant, units) if units else None
+        return (how, '') if how else self.judge_in_full(copy, mutant, tried)
+
+    def judge_sanitized(self, mutant, units):
+        """Of what is read too far or left behind, the results tell nothing. One at a time: a copy is large."""
+        with self.sanitizing:
+            if not self.sanitized:
+                trees = os.path.dirname(self.sound.path)
+                sound = Copy(f'{trees}/s', SANITIZED)
+                self.sanitized = sound, Copy(f'{trees}/t', SANITIZED, like=sound)
+            sound, copy = self.sanitized
+            copy.write(mutant.path, mutant.mutated())
+            try:
+                # Sanitized, some code is warned of that is none otherwise: PLAIN has compiled it.
+                if not copy.make('tests', units):
+                    return None
+                for test in units:
+                    seconds = 15 + 20 * self.reached.seconds[test]
+                    failed = copy.try_test(test, seconds, {})
+                    if failed and self.passes.setdefault((test, 'sanitized'), not sound.try_test(test, seconds, {})):
+                        return f'sanitized, {test}: {failed}'
+                return None
+            finally:
+                copy.write(mutant.path, mutant.text)
 
     def judge_in_full(self, copy, mutant, tried):
         met = []
@@ -684,12 +714,12 @@ def main():
     trees = os.environ['XDP_MUTANTS_IN']
     subprocess.run(['mount', '-t', 'tmpfs', '-o', 'mode=755', 'mutants', trees], check=True)
     atexit.register(clean_up)
-    reached = Reached(options.o, lambda: Copy(f'{trees}/counting', True))
+    reached = Reached(options.o, lambda: Copy(f'{trees}/counting', COUNTS))
     if options.u:
         print('\n'.join(reached.unreached()))
         return 0
-    sound = Copy(f'{trees}/0')
-    copies = [Copy(f'{trees}/{number}', like=sound) for number in range(1, WORKERS + 1)]
+    sound = Copy(f'{trees}/0', PLAIN)
+    copies = [Copy(f'{trees}/{number}', PLAIN, like=sound) for number in range(1, WORKERS + 1)]
     run = Run(copies, sound, rooms, known, reached, options.b, options.l)
     print(f'{len(reached.seconds)} tests, {sum(reached.seconds.values()):.0f} s', flush=True)
 

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A window of the history as text, as JSON and as a page. */
+#include "base/context.h"
+#include "observe/report.h"
+#include "shown.h"
+
+static const struct shown known[] = {
+#include "unit_report.txt"
+};
+static struct shows shows = { .file = "tests/unit/unit_report.txt",
+			      .known = known,
+			      .n = sizeof(known) / sizeof(*known) };
+static struct report r;
+static const struct context plain = { 0 };
+
+static void list(unsigned int place, const char *name, uint32_t kind, uint64_t packets)
+{
+	snprintf(r.history.lists[place].name, sizeof(r.history.lists[place].name), "%s", name);
+	r.history.lists[place].kind = kind;
+	r.history.sums.list[place] = (struct tally){ packets, packets * 60 };
+}
+
+static void entry(enum top top, unsigned int at, uint64_t hi, uint64_t lo, uint32_t family, uint32_t count)
+{
+	r.history.sums.top[top][at] = (struct top_entry){ hi, lo, family, count, at, 0 };
+}
+
+static void attack(uint64_t begin, uint64_t end, uint64_t packets, double peak)
+{
+	r.history.attacks[r.history.attacks_n++] =
+		(struct history_attack){ begin, end, { packets, packets * 100 }, peak };
+}
+
+static void nothing_happened(void)
+{
+	memset(&r, 0, sizeof(r));
+	r.window = HISTORY_DAY;
+	r.top = 10;
+	r.history.sums.from = 1800000000;
+	r.history.sums.until = 1800086400;
+	r.history.points_n = 2;
+	r.history.point_seconds = 60;
+	r.history.points[0].at = 1800000000;
+	r.history.points[1].at = 1800086340;
+}
+
+static void much_happened(void)
+{
+	struct history_sums *s = &r.history.sums;
+
+	nothing_happened();
+	r.window = HISTORY_HOUR;
+	r.top = 2;
+	s->verdict[PASSED] = (struct tally){ 5000, 7000000 };
+	s->verdict[DROPPED] = (struct tally){ 2001, 120060 };
+	s->peak = 1234.4;
+	s->peak_at = 1800000007;
+	s->samples = 30;
+	list(0, "", LIST_BAN, 1);
+	list(1, "few", LIST_BAN, 500);
+	list(2, "many", LIST_BAN, 1500);
+	list(3, "counted", LIST_SHADOW, 40);
+	list(4, "empty", LIST_BAN, 0);
+	list(5, "a few & <more>", LIST_BAN, 500);
+	list(LABELS - 1, "last", LIST_BAN, 3);
+	entry(TOP_SOURCES, 0, 0, 0xc0000207, 4, 15);
+	entry(TOP_SOURCES, 1, 0x20010db800000000, 7, 6, 10);
+	entry(TOP_SOURCES, 2, 0, 0xc0000208, 4, 5);
+	entry(TOP_NETWORKS, 0, 0, 0xc0000200, 4, 20);
+	entry(TOP_NETWORKS, 1, 0x20010db800010000, 0, 6, 10);
+	entry(TOP_PORTS, 0, 17, 1 + 53, 4, 20);
+	entry(TOP_PORTS, 1, 1, 0, 4, 10);
+	attack(1800000900, 1800000960, 1700, 1234.4);
+	attack(1800000300, 1800000301, 200, 1001);
+	attack(1800000100, 1800000100, 100, 1000);
+	r.history.points_n = 5;
+	for (unsigned int i = 0; i < 5; i++)
+		r.history.points[i] = (struct history_point){ 1800000000 + 60 * i, 1000 * i, 500 * (4 - i), 30000 };
+}
+
+static void printed(const char *name, void (*happened)(void))
+{
+	char what[32];
+
+	happened();
+	shows_begin(&shows);
+	(void)report_text(&r);
+	snprintf(what, sizeof(what), "%s, text", name);
+	if (!shows_as(&shows, what))
+		return;
+	shows_begin(&shows);
+	(void)report_json(&plain, &r);
+	snprintf(what, sizeof(what), "%s, json", name);
+	if (!shows_as(&shows, what))
+		return;
+	shows_begin(&shows);
+	(void)report_html(&r);
+	snprintf(what, sizeof(what), "%s, html", name);
+	shows_as(&shows, what);
+}
+
+static void nothing(void)
+{
+	printed("nothing", nothing_happened);
+}
+
+static void much(void)
+{
+	printed("much", much_happened);
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "nothing happened", nothing },
+		{ "much happened", much },
+	};
+
+	setenv("TZ", "UTC", 1);
+	return ktap_run(cases, sizeof(cases) / sizeof(cases[0]));
+}
