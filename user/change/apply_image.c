@@ -3,25 +3,33 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "bpf/decide.h"
 #include "change/apply_internal.h"
+#include "change/exceptions.h"
 #include "change/guard_needs.h"
 #include "change/guard_rails.h"
+#include "filter/build.h"
 #include "filter/measured_rate.h"
+#include "image/beside.h"
 #include "image/image.h"
+#include "state/bans.h"
 #include "state/kept_image.h"
 #include "state/settings.h"
+#include "state/settle.h"
 #include "state/state.h"
 
 static int refuse_lists(struct state *state)
 {
 	struct list_info *lists;
-	size_t n;
+	size_t n, i = 0;
 	int err = state_lists(state, &lists, &n);
 
+	while (!err && i < n && !strcmp(lists[i].name, EXCEPTIONS))
+		i++;
 	free(lists);
-	if (err || !n)
+	if (err || i == n)
 		return err;
 	return because(-EBUSY, "an image is in force, and takes no lists beside it: 'xdp-bloom flush' ends it");
 }
@@ -31,6 +39,33 @@ static int covering(const void *arg, struct addr addr)
 {
 	const struct generation *g = arg;
 	return decide_shadow(g, guard_decide(g, addr)) & ANSWER_DROP ? (int)addr_width(addr.family) : -1;
+}
+
+/* And what is beside it, before them. */
+struct both {
+	const struct generation *g;
+	struct beside beside;
+};
+
+static int covering_both(const void *arg, struct addr addr)
+{
+	const struct both *both = arg;
+
+	if (ranges_covering(&both->beside.allowed, addr) >= 0)
+		return -1;
+	if (ranges_covering(&both->beside.lasting, addr) >= 0 || ranges_covering(&both->beside.ending, addr) >= 0)
+		return (int)addr_width(addr.family);
+	return covering(both->g, addr);
+}
+
+static int read_beside(struct state *state, const struct guard *guard, struct beside *b)
+{
+	int err;
+
+	*b = (struct beside){ .leave_out = guard->again || guard->spare };
+	err = settle_ends(state) ? state_bans_sets(state, time(NULL), NULL, &b->lasting, &b->ending)
+				 : state_bans_set(state, time(NULL), NULL, &b->lasting);
+	return err ?: state_allowed(state, &b->allowed);
 }
 
 /* Longer prefixes are too many to try, and too narrow for a few of them to matter. */
@@ -146,35 +181,73 @@ static int refuse_wide(const struct image *image, const struct live *live)
 	return err;
 }
 
+static int take_maps(void *arg, struct generation *g)
+{
+	struct candidate *c = arg;
+	int err = kernel_arrays(c, g);
+
+	*g = c->g;
+	return err;
+}
+
+static void release_maps(void *arg)
+{
+	kernel_release(arg);
+}
+
+static int copy_arrays(struct candidate *c, const struct generation *image, struct generation g)
+{
+	int err = kernel_arrays(c, &g);
+
+	for (enum array a = 0; a < ARRAYS && !err; a++) {
+		unsigned int member = array_kinds[a].member;
+
+		if (array_bytes(image, a))
+			memcpy((void *)(uintptr_t)*generation_member(&c->g, member),
+			       (const void *)(uintptr_t)*generation_member((struct generation *)image, member),
+			       array_bytes(image, a));
+	}
+	return err;
+}
+
+/* The arrays as they are, or as they become with what is beside them. */
+static int put_together(struct candidate *c, struct state *state, const struct live *live, const struct image *image,
+			const struct beside *beside)
+{
+	struct build_how how = { .take = take_maps, .release = release_maps, .arg = c };
+	struct settings settings = settings_limited(state);
+	struct generation g = image->g;
+	int err;
+
+	g.number = apply_next_number(state, live);
+	g.samples = settings.samples > 0;
+	g.embedded = settings.embedded;
+	g.edits = 0;
+	g.ends = beside->ending.n4 || beside->ending.n6;
+	if (!beside_any(beside))
+		return copy_arrays(c, &image->g, g);
+	err = beside_build(&g, image, beside, &settings, &how);
+	if (!err)
+		c->g = g;
+	return err;
+}
+
 int apply_image(struct state *state, const struct live *live, const struct apply_options *options, struct candidate *c)
 {
-	struct settings settings = settings_limited(state);
 	struct image image;
-	struct generation g;
+	struct both both = { .g = &image.g };
 	int err = refuse_lists(state) ?: image_kept_open(state, &image, true);
 
 	if (err)
 		return err;
-	err = image_fits(state, &image);
+	err = image_fits(state, &image) ?: read_beside(state, options->guard, &both.beside);
 	options->guard->fixed = true;
-	err = err ?: guard_needs(options->guard, state, live, covering, &image.g, "the image", true);
+	err = err ?: guard_needs(options->guard, state, live, covering_both, &both, "the image", true);
 	if (!err && options->narrow)
 		err = refuse_wide(&image, live);
-	if (!err && !options->dry_run) {
-		g = image.g;
-		g.number = apply_next_number(state, live);
-		g.samples = settings.samples > 0;
-		g.embedded = settings.embedded;
-		g.edits = 0;
-		err = kernel_arrays(c, &g);
-	}
-	for (enum array a = 0; a < ARRAYS && !err && !options->dry_run; a++) {
-		unsigned int member = array_kinds[a].member;
-
-		if (array_bytes(&image.g, a))
-			memcpy((void *)(uintptr_t)*generation_member(&c->g, member),
-			       (const void *)(uintptr_t)*generation_member(&image.g, member), array_bytes(&image.g, a));
-	}
+	if (!err && !options->dry_run)
+		err = put_together(c, state, live, &image, &both.beside);
+	beside_free(&both.beside);
 	image_close(&image);
 	return err;
 }

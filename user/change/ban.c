@@ -98,11 +98,8 @@ int ban_add(struct change *change, const struct ban_options *o, const struct pre
 {
 	struct ban asked = { .added = time(NULL) };
 	bool fresh, renewed;
-	int err = image_kept(change->state) ? because(-EBUSY, "an image is in force, and takes no bans beside it:"
-							      " 'xdp-bloom flush' ends it")
-					    : 0;
+	int err = confirm_bans(change, p, (long)o->confirm.value);
 
-	err = err ?: confirm_bans(change, p, (long)o->confirm.value);
 	if (o->ttl.given) {
 		asked.expires = asked.added + (int64_t)o->ttl.value;
 		asked.due = clock_boot() + (o->ttl.value < TTL_MOST ? (int64_t)o->ttl.value : TTL_MOST) * 1000000000;
@@ -156,9 +153,12 @@ static int because_not_banned(struct change *change, const struct prefix *p)
 			       prefix_text(other, wider.first, (int)wider.length), text);
 	/* The kernel still has bans that earlier lines of a batch took out. */
 	if (kernel_ask(change->context, &p->first, 1, &answer) || !answer_drops(answer) ||
-	    ANSWER_LABEL(answer) == LABEL_LIVE)
+	    (ANSWER_LABEL(answer) == LABEL_LIVE && !image_kept(change->state)))
 		return because(-ENOENT, "%s is not banned", text);
-	list = state_lists(change->state, &lists, &n) ? NULL : ban_answer_list(lists, n, answer);
+	if (ANSWER_LABEL(answer) == LABEL_LIVE)
+		return because(-ENOENT, "%s is not among the live bans; the image in force bans it: allow %s", text,
+			       text);
+	list = lists_in_force(change->state, &lists, &n) ? NULL : ban_answer_list(lists, n, answer);
 	err = because(-ENOENT, "%s is not among the live bans; %s%s%s bans it", text,
 		      list ? "list '" : "something else", list ? list : "", list ? "'" : "");
 	free(lists);

@@ -80,12 +80,15 @@ static int drop_lists(struct change *change, bool force, long confirm)
 	struct state *state = change->state;
 	struct list_info *lists;
 	size_t n;
-	int err = nothing_waits(state) ?: state_lists(state, &lists, &n);
+	int err = nothing_waits(state);
 
+	/* What was banned and allowed beside the image in force stays. */
+	if (!err && image_kept(state))
+		return change_pending(change, PENDING_IMAGE, PENDING_IMAGE_NAME, confirm);
+	err = err ?: state_lists(state, &lists, &n);
 	if (err)
 		return err;
-
-	if (!err && !force && state_bans_any(state))
+	if (!force && state_bans_any(state))
 		err = because(-EPERM, "an image takes the place of live bans, too; --force drops them");
 	if (!err && n && !force)
 		err = because(-EPERM, "an image takes the place of all lists, and %zu %s loaded; --force drops %s", n,

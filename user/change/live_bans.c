@@ -14,11 +14,14 @@
 #include "change/own_addresses.h"
 #include "filter/arrays.h"
 #include "filter/edit.h"
+#include "image/beside.h"
+#include "image/image.h"
 #include "state/events.h"
 #include "kernel/generation.h"
 #include "kernel/live.h"
 #include "base/log.h"
 #include "sets/owned.h"
+#include "state/kept_image.h"
 #include "state/settings.h"
 #include "state/settle.h"
 #include "state/state.h"
@@ -53,16 +56,11 @@ void touched_free(struct touched *t)
 static int divide_held(struct touched *t, struct state *state)
 {
 	struct ranges lasting = RANGES_EMPTY, ending = RANGES_EMPTY, either = RANGES_EMPTY;
-	struct list_info *lists = NULL;
-	size_t n = 0;
-	int err = 0;
+	int err;
 
-	if (state_bans_ending_n(state))
-		err = state_lists(state, &lists, &n);
-	t->ends = !err && lists && settle_ends(state, lists, n);
-	free(lists);
-	if (err || !t->ends)
-		return err;
+	t->ends = state_bans_ending_n(state) && settle_ends(state);
+	if (!t->ends)
+		return 0;
 	err = state_bans_sets(state, time(NULL), &t->set, &lasting, &ending) ?:
 	      ranges_intersect(&either, &t->held, &ending) ?:
 	      ranges_subtract(&t->ending, &either, &lasting);
@@ -170,6 +168,21 @@ static int none_ends_within(struct state *state, const struct ranges *lasting)
 	return err;
 }
 
+/* Where the image in force has live bans of its own, the arrays do not tell them from those beside it. */
+static int image_has(struct state *state, const struct touched *t)
+{
+	struct image image;
+	int err;
+
+	if (!image_kept(state) || (!t->gone.n4 && !t->gone.n6 && !t->ending.n4 && !t->ending.n6))
+		return 0;
+	if (image_kept_open(state, &image, false))
+		return -EAGAIN;
+	err = beside_is_live(&image, &t->gone) || beside_is_live(&image, &t->ending) ? -EAGAIN : 0;
+	image_close(&image);
+	return err;
+}
+
 static int plan_edit(struct edit *e, struct state *state, const struct touched *t)
 {
 	struct ranges lasting = RANGES_EMPTY;
@@ -180,9 +193,11 @@ static int plan_edit(struct edit *e, struct state *state, const struct touched *
 		err = -EAGAIN;
 
 	/* Without a roster the filter might hit allowed addresses. */
-	if ((t->allowed.n4 || t->allowed.n6) && !settings_read(state).exact)
+	if ((t->allowed.n4 || t->allowed.n6) &&
+	    (!settings_read(state).exact || (e->g->filter && !e->g->roster4 && !e->g->roster6)))
 		err = -EAGAIN;
 	err = err ?:
+	      image_has(state, t) ?:
 	      edit_unban4(e, &t->gone) ?:
 	      unban6(e, state, t) ?:
 	      ranges_subtract(&lasting, &t->held, &t->ending) ?:

@@ -303,6 +303,55 @@ int edit_unban6(struct edit *e, ip6 first, unsigned int length, bool covered)
 	return place_take(e, 6, step.bucket, step.slot) ?: edit_step(e, &step);
 }
 
+/* No more than so many keys of a rung are asked for. */
+#define ALLOWED_BITS 16
+
+/* Has the gate no key of the rung in the whole /32? */
+static bool gate6_is_shut(const struct generation *g, unsigned int rung, ip6 first)
+{
+	__u64 at = gate6_index(g->gate6_add, g->gate6_mul, g->gate6_log2, (__u64)(first >> 96));
+
+	return g->gate6 && !(((const __u8 *)g->gate6)[at] >> rung & 1);
+}
+
+static int clear_key6(struct edit *e, unsigned int rung, ip6 first)
+{
+	struct step step = { .kind = STEP_CLEAR6, .key = first, .rung = (__u8)rung };
+	__u8 label;
+
+	if (!place_find6(e->g, rung, first, &step, &label))
+		return 0;
+	e->gone6++;
+	return place_take(e, 6, step.bucket, step.slot) ?: edit_step(e, &step);
+}
+
+int edit_allow6(struct edit *e, ip6 first, unsigned int length)
+{
+	const struct generation *g = e->g;
+	int err = 0;
+
+	for (unsigned int rung = 0; rung < g->rungs && g->roster6 && !err; rung++) {
+		const struct rung *r = &g->rung[rung];
+		unsigned int bits = r->length > length ? (unsigned int)r->length - length : 0;
+		struct step at;
+		__u8 label;
+
+		if (r->length < length) {
+			ip6 key = first & ((ip6)r->mask_hi << 64 | r->mask_lo);
+
+			err = place_find6(g, rung, key, &at, &label) ? -EAGAIN : 0;
+			continue;
+		}
+		if (length >= 32 && gate6_is_shut(g, rung, first))
+			continue;
+		if (bits > ALLOWED_BITS)
+			return -EAGAIN;
+		for (ip6 i = 0; i >> bits == 0 && !err; i++)
+			err = clear_key6(e, rung, bits ? first + (i << (128 - r->length)) : first);
+	}
+	return err;
+}
+
 /* A stage that no key is left for should not be in the program. */
 int edit_worthwhile(const struct edit *e)
 {

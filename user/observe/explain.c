@@ -202,7 +202,10 @@ int explain(const struct context *context, struct explanation *e, const struct a
 	e->addrs_n = n;
 	if (!err && (!e->sets || !e->traced))
 		err = -ENOMEM;
-	for (size_t i = 0; i + 1 < e->n && !err && !e->image; i++) {
+	for (size_t i = 0; i + 1 < e->n && !err; i++) {
+		/* Of an image's own lists there are only the names. */
+		if (e->image && e->lists[i].kind != LIST_ALLOW)
+			continue;
 		err = state_list_whole_set(state, &e->lists[i], &e->sets[i]);
 		if (!err)
 			err = search_list((struct search){ .e = e, .list = i, .state = state, .addrs = addrs }, n);

@@ -177,6 +177,28 @@ void image_sweep(const struct state *state, uint64_t kept)
 		closedir(dir);
 }
 
+/* Live exceptions stand beside an image, too. */
+static int add_exceptions(struct state *state, struct list_info **lists, size_t *n)
+{
+	struct list_info *kept, *grown;
+	size_t kept_n;
+	int err = state_lists(state, &kept, &kept_n);
+
+	for (size_t i = 0; i < kept_n && !err; i++) {
+		if (kept[i].kind != LIST_ALLOW)
+			continue;
+		grown = reallocarray(*lists, *n + 1, sizeof(*grown));
+		if (grown) {
+			*lists = grown;
+			grown[(*n)++] = kept[i];
+		} else {
+			err = -ENOMEM;
+		}
+	}
+	free(kept);
+	return err;
+}
+
 int lists_in_force(struct state *state, struct list_info **lists, size_t *n)
 {
 	struct image image;
@@ -192,5 +214,5 @@ int lists_in_force(struct state *state, struct list_info **lists, size_t *n)
 	else
 		err = image_lists(&image, lists, n);
 	image_close(&image);
-	return err_is(err, ENOMEM) ? err : 0;
+	return err_is(err, ENOMEM) ? err : add_exceptions(state, lists, n);
 }

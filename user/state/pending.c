@@ -123,12 +123,15 @@ static int keep_before(struct state *s, const struct pending *pending)
 		return keep_ban(s, name,
 				"INSERT OR REPLACE INTO ban_before SELECT * FROM ban"
 				" WHERE family = ? AND length = ? AND first = ?");
-	case PENDING_IMAGE:
+	case PENDING_IMAGE: /* beside another image bans stay */
 		return state_put(s,
 				 "UPDATE pending SET before = (SELECT value FROM setting WHERE name = 'image')"
 				 " WHERE kind = 4",
 				 "")
-			       ?: state_put(s, "INSERT INTO ban_before SELECT * FROM ban", "");
+			       ?: state_put(s,
+					    "INSERT INTO ban_before SELECT * FROM ban"
+					    " WHERE NOT EXISTS (SELECT 1 FROM setting WHERE name = 'image' AND value)",
+					    "");
 	default:
 		return 0;
 	}
@@ -286,8 +289,8 @@ static int undo(struct state *s, const struct pending *pending)
 		       state_put(s,
 				 "INSERT INTO setting SELECT 'image', before FROM pending WHERE kind = 4"
 				 " AND before NOT NULL", "") ?:
-		       state_bans_clear(s) ?:
-		       state_put(s, "INSERT INTO ban SELECT * FROM ban_before", "");
+		       /* What was banned since stays. */
+		       state_put(s, "INSERT OR IGNORE INTO ban SELECT * FROM ban_before", "");
 	case PENDING_KINDS:
 		break;
 	}

@@ -6,6 +6,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "image/contents.h"
+#include "image/image.h"
+#include "state/kept_image.h"
 #include "state/state.h"
 #include "state/bans.h"
 #include "state/settings.h"
@@ -36,12 +39,22 @@ void settled_free(struct settled *s)
 }
 
 /* Only the roster says which drop is whose. And a list has that label where there are as many lists. */
-bool settle_ends(struct state *state, const struct list_info *lists, size_t n)
+bool settle_ends(struct state *state)
 {
-	for (size_t i = 0; i < n; i++)
-		if (lists[i].kind != LIST_ALLOW && lists[i].label == LABEL_ENDS)
-			return false;
-	return settings_read(state).exact;
+	bool is = settings_read(state).exact;
+	struct list_info *lists = NULL;
+	struct image image;
+	size_t n = 0;
+
+	if (!image_kept_open(state, &image, false)) {
+		is = image_is_exact(&image);
+		image_close(&image);
+	}
+	is = is && !lists_in_force(state, &lists, &n);
+	for (size_t i = 0; i < n && is; i++)
+		is = lists[i].kind == LIST_ALLOW || lists[i].label != LABEL_ENDS;
+	free(lists);
+	return is;
 }
 
 int settle(struct settled *s, struct state *state)
@@ -67,7 +80,7 @@ int settle(struct settled *s, struct state *state)
 			s->shadow[lists[i].label / 64] |= 1ULL << (lists[i].label % 64);
 		}
 	}
-	s->ends = !err && settle_ends(state, lists, n);
+	s->ends = !err && settle_ends(state);
 	if (!err && s->ends)
 		err = state_bans_sets(state, time(NULL), NULL, &live, &ending);
 	else if (!err)

@@ -22,7 +22,7 @@ int settle(struct settled *s, struct state *state);
 void settled_free(struct settled *s);
 
 /* Have live bans that end a label of their own? */
-bool settle_ends(struct state *state, const struct list_info *lists, size_t n);
+bool settle_ends(struct state *state);
 
 bool settled_shadow(const struct settled *s, uint8_t label);
 

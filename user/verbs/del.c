@@ -9,6 +9,7 @@
 #include "kernel/ask.h"
 #include "sets/prefixes.h"
 #include "state/bans.h"
+#include "state/kept_image.h"
 #include "verbs/verbs.h"
 
 struct options {
@@ -60,7 +61,7 @@ static void still_banned(struct change *change, const struct prefixes *p, json_t
 		ends[2 * i + 1].num |= addr_mask(p->at[i].first.family, p->at[i].length);
 	}
 	if (!ends || !answers || kernel_ask(change->context, ends, 2 * p->n, answers) ||
-	    state_lists(change->state, &lists, &lists_n))
+	    lists_in_force(change->state, &lists, &lists_n))
 		warn("cannot tell what stays banned");
 	else
 		for (size_t i = 0; i < p->n; i++) {

@@ -27,6 +27,19 @@ static int force_list(struct change *change, const char *name)
 	return err;
 }
 
+static bool is_of_image(struct state *state, const char *name)
+{
+	struct list_info *lists = NULL;
+	bool is = false;
+	size_t n = 0;
+
+	if (image_kept(state) && !lists_in_force(state, &lists, &n))
+		for (size_t i = 0; i < n && !is; i++)
+			is = !strcmp(lists[i].name, name);
+	free(lists);
+	return is;
+}
+
 /* Of a list that was never loaded only the refusal goes. */
 static int drop(struct change *change, const struct force_options *o, const char *name, bool refused, bool *build)
 {
@@ -36,7 +49,15 @@ static int drop(struct change *change, const struct force_options *o, const char
 		      ?: o->confirm.given ? change_pending_drop(change, name, (long)o->confirm.value)
 					  : state_list_drop(change->state, name);
 	*build = *build || !err;
-	return err_is(err, ENOENT) && refused ? 0 : err;
+	if (err_is(err, ENOENT) && refused)
+		return 0;
+	if (err_is(err, ENOENT) && is_of_image(change->state, name))
+		return because(
+			err,
+			"'%s' is a list of the image in force, which is taken whole: 'image make' makes one without"
+			" it, and 'xdp-bloom flush' ends this one",
+			name);
+	return err;
 }
 
 /* Without an allow list addresses may become banned: the guard rails are asked. */

@@ -111,7 +111,7 @@ static int take(struct one *o, struct state *state, const char *name)
 		return err;
 	o->list = o->lists[i];
 	o->image = image_kept(state);
-	if (!o->image)
+	if (!o->image || o->list.kind == LIST_ALLOW)
 		err = state_list_set(state, name, &o->set) ?: find_overlap(o, state);
 	if (!err && o->list.kind != LIST_ALLOW && !kernel_counters(o->context, &counted)) {
 		o->drops = counted.list[o->list.label];

@@ -147,7 +147,7 @@ static void answer_text(const struct explanation *e, const struct question *q, s
 
 	printf("%s: %s (%s)%s\n", prefix_text(text, shown(q, i), -1), word(answer_drops(answer)), answer_stage(answer),
 	       false_positive(e, i, answer) ? ": a false positive of the filter, no list has it" : "");
-	if (list_of_image)
+	if (list_of_image && !(explain_decider(e, i) && explain_decider(e, i)->ban))
 		printf("  %s %s, by the image in force\n", answer & ANSWER_DROP ? "banned by" : "counted by",
 		       list_of_image);
 	for (size_t h = 0; e->lists && h < e->traced[i].n; h++) {
