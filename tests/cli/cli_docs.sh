@@ -3,7 +3,7 @@
 # The man pages, the help text and the completions say the same as the command; the examples are run.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
-no_kernel='clean|names|contract|complete_|asked_for_help'
+no_kernel='clean|names|contract|complete_|asked_for_help|same_options|help_fits'
 sandbox "$@"
 # shellcheck source=../support/screen.sh
 . "$here/screen.sh"
@@ -28,7 +28,7 @@ called() {
 }
 
 verbs() {
-	"$XDP_BLOOM" --help | sed -n '/^$/,/^$/s/^  \([a-z]\+\) .*/\1/p' | sort -u
+	"$XDP_BLOOM" --list-options | grep -v '^-' | sort
 }
 
 # list VERB: its long options, with those that every verb takes.
@@ -47,6 +47,59 @@ clean() {
 	# Pages that there are, but perhaps not on this machine.
 	is "$(mandoc -T lint "$man8" "$man5" 2>/dev/null | grep -vE 'mandoc.db|Xr (xdp-bloom|bpftool 8|ip-link 8|ipset 8|nft 8)')" \
 		"" "what mandoc finds"
+}
+
+# paged VERB: the options that stand under it in the man page; helped VERB: in its help. Long ones, one a line.
+paged() {
+	awk -v verb="$1" '
+		/^\.Sh/ { at = "" }
+		/^\.It Cm / { at = $3 }
+		/^\.It Fl / && at == verb { while (match($0, / -[a-z][a-z0-9-]*/)) {
+			print substr($0, RSTART + 2, RLENGTH - 2)
+			$0 = substr($0, RSTART + RLENGTH)
+		} }' "$man8" | sort -u
+}
+
+helped() {
+	"$XDP_BLOOM" help "$@" | sed -nE 's/^  (-., |    )--([a-z0-9-]+).*/\2/p' | sort -u
+}
+
+# Help, man page, completion and table: one set of options. The table is what the command takes.
+same_options() {
+	local verb option
+
+	helped | grep -vx version >common
+	is "$(sed -n '/^\.Sh OPTIONS/,/^\.Sh FORMATS/s/^\.It Fl \(. , \)*-\([a-z]*\).*/\2/p' "$man8" | grep -v version | sort)" \
+		"$(cat common)" "the options of all verbs in the man page"
+	for verb in $(verbs); do
+		list "$verb" | sort -u | comm -23 - common >own
+		is "$(helped "$verb")" "$(cat own)" "the options in the help of $verb"
+		is "$(paged "$verb")" "$(cat own)" "the options under $verb in the man page"
+		while read -r option; do
+			"$XDP_BLOOM" --check "$verb" "--$option=" &>err
+			! grep -q 'unknown option' err || fail "$verb does not take --$option: $(cat err)"
+		done <own
+	done
+}
+
+# On a terminal of 24 lines, with what it is asked by, and of 80 columns.
+help_fits() {
+	local verb
+
+	expect 2 "$XDP_BLOOM"
+	one_line "which verb?"
+	cp out alone
+	bloom --help
+	is "$(cat out)" "$(cat alone)" "what help says, and the command alone"
+	for verb in $(verbs); do
+		grep -qw -- "$verb" alone || fail "no '$verb' in the help"
+		"$XDP_BLOOM" help "$verb" >"help $verb"
+		grep -c '^  xdp-bloom ' "help $verb" | grep -qx 2 || fail "no two examples of $verb"
+	done
+	for verb in alone help\ *; do
+		[ "$(wc -l <"$verb")" -le 23 ] || fail "$verb has $(wc -l <"$verb") lines"
+		[ "$(wc -L <"$verb")" -le 79 ] || fail "$verb is $(wc -L <"$verb") wide"
+	done
 }
 
 # Every verb, every option, and none that does not exist.
@@ -188,6 +241,68 @@ examples() {
 	ip link del eth0
 }
 
+# Each example of each verb's help, where what it is about is there, and what it makes is not.
+help_examples() {
+	local verb line n=0
+
+	in_path
+	called eth0
+	mkdir conf
+	mount --bind conf /etc
+	a_list
+	printf '203.0.113.0/24\n198.51.100.1\n' >drop.txt
+	printf '203.0.113.0/24\n198.51.100.2\n' >drop-new.txt
+	printf 'first,ip\n2026-01-01,192.0.2.66\n' >feed.csv
+	printf '203.0.113.8\n203.0.113.9\n' >addresses.txt
+	printf 'add 198.51.100.7\ndel 198.51.100.9\n' >changes.txt
+	printf 'load drop %s\n' "$PWD/drop.txt" >/etc/xdp-bloom.conf
+	printf '\xd4\xc3\xb2\xa1\2\0\4\0\0\0\0\0\0\0\0\0\0\0\4\0\1\0\0\0' >minute.pcap
+	after_example "xdp-bloom run --listen 127.0.0.1:9617" # so that there is a history
+	for verb in $(verbs); do
+		"$XDP_BLOOM" help "$verb" | sed -n 's/^  xdp-bloom /xdp-bloom /p' >examples
+		while read -r line <&3; do
+			before_example "$line"
+			after_example "$line"
+			n=$((n + 1))
+		done 3<examples
+	done
+	umount /etc
+	is "$n" "$(($(verbs | wc -l) * 2))" "the number of examples"
+	ip link del eth0
+}
+
+before_example() {
+	bloom detach --all
+	bloom flush
+	bloom load drop drop.txt
+	bloom load feed feed.csv --shadow
+	bloom add 198.51.100.9 --reason 'login failures'
+	bloom allow 203.0.113.1
+	[[ $1 == *\ attach* ]] || bloom attach eth0
+	bloom image make drop.image drop.txt
+	[ "$1" != "xdp-bloom confirm" ] || bloom load drop drop-new.txt --confirm 60s
+}
+
+# It ends with 0; what goes on until it is stopped does so then.
+after_example() {
+	local pid
+
+	case $1 in
+	*--listen* | *--follow*)
+		rm -f out
+		ip link set lo up
+		bash -c "exec $1" >out 2>&1 </dev/null &
+		pid=$!
+		wait_until "that it says something: $1" test -s out
+		kill -TERM $pid
+		end_of $pid || true
+		! grep -q '^xdp-bloom: .*unknown' out || fail "$1: $(cat out)"
+		;;
+	*\ top) expect 2 bash -c "$1" </dev/null ;; # it wants a terminal
+	*) expect 0 bash -o pipefail -c "$1" </dev/null ;;
+	esac
+}
+
 # What the page of the config file shows is a config file.
 config() {
 	sed -n '/^\.Bd -literal/,/^\.Ed/p' "$man5" | grep -v '^\.' | sed "s|/var/lib/feeds|$PWD|" >example.conf
@@ -300,4 +415,4 @@ names() {
 	done < <(grep -oE "\`[a-z]+/[a-zA-Z_0-9./-]+\`" "$top/docs/design.md" | tr -d "\`" | sort -u)
 }
 
-run_cases clean names contract complete_pages complete_completions complete_hostile_names asked_for_help "completed bash" "completed zsh" examples config recipes router sets textfile
+run_cases clean names contract same_options help_fits complete_pages complete_completions complete_hostile_names asked_for_help "completed bash" "completed zsh" examples help_examples config recipes router sets textfile

@@ -81,7 +81,8 @@ wrong_usage() {
 	refused --frobnicate --frobnicate show
 	refused --frobnicate load --frobnicate new good
 	refused frobnicate attach edge0 --mode frobnicate
-	refused verb
+	expect 2 "$XDP_BLOOM"
+	one_line "which verb?"
 	refused load load
 	refused load load new
 	refused unload unload

@@ -44,13 +44,13 @@ const struct option_spec options_common[] = {
 	{ "quiet", 'q', AT(quiet), .does = "no warnings" },
 	{ "verbose", 'v', AT(verbose), .does = "say what is done" },
 	{ "state", 'S', .for_all = true, .type = OPTION_DIRECTORY, AT(state), .value = "DIR",
-	  .does = "where lists are kept (/var/lib/xdp-bloom; XDP_BLOOM_STATE)" },
+	  .does = "where lists are kept (/var/lib/xdp-bloom)" },
 	{ "bpffs", 'B', .for_all = true, .type = OPTION_DIRECTORY, AT(bpffs), .value = "DIR",
-	  .does = "where the kernel's part is pinned (/sys/fs/bpf/xdp-bloom; XDP_BLOOM_BPFFS)" },
+	  .does = "where its pins are (/sys/fs/bpf/xdp-bloom)" },
 	{ "log", .for_all = true, .type = OPTION_WORD, AT(log), .words = log_words,
 	  .does = "how errors and warnings are written" },
 	{ "check", .for_all = true, .optional = true, .type = OPTION_READ, AT(check), .read = read_check,
-	  .does = "see whether the command is right, and touch nothing", .also = "--dry-run --dryrun --test -n" },
+	  .does = "see whether the command is right; touch nothing", .also = "--dry-run --dryrun --test -n" },
 	{ "wait", .for_all = true, .type = OPTION_READ, AT(wait), .read = read_wait, .value = "TIME",
 	  .does = "how long to wait for another command (60s)" },
 	{ 0 },
@@ -229,6 +229,14 @@ static const char *bad_word(int argc, char **argv)
 	return optopt && word[0] == '-' && word[1] != '-' && strchr(word, optopt) ? word : argv[optind - 1];
 }
 
+static bool find_exactly(const struct option_spec *options, const char *name)
+{
+	for (; options && options->name; options++)
+		if (!strcmp(options->name, name))
+			return true;
+	return false;
+}
+
 static int bad_option(int c, const struct option_spec *own, int argc, char **argv)
 {
 	const char *word = c == ':' ? argv[optind - 1] : bad_word(argc, argv);
@@ -322,12 +330,14 @@ bool option_is_common(const char *word)
 	return option_of(NULL, word);
 }
 
-void options_help(const struct option_spec *options)
+int options_help(const struct option_spec *options, const struct option_spec *before)
 {
+	int lines = 0;
+
 	for (const struct option_spec *o = options; o && o->name; o++) {
 		int n;
 
-		if (o->hidden)
+		if (o->hidden || find_exactly(before, o->name))
 			continue;
 		printf(o->letter ? "  -%c, " : "      ", o->letter);
 		n = printf("--%s", o->name);
@@ -335,8 +345,10 @@ void options_help(const struct option_spec *options)
 		if (!o->value && o->words)
 			for (int i = 0; o->words[i]; i++)
 				n += printf("%s%s", i ? "|" : "", o->words[i]);
-		printf("%*s %s\n", n < 24 ? 24 - n : 0, "", o->does);
+		printf("%*s %s\n", n < 20 ? 20 - n : 0, "", o->does);
+		lines++;
 	}
+	return lines;
 }
 
 void options_list(const struct option_spec *options)

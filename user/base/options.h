@@ -71,8 +71,8 @@ void options_log(const struct context *context);
 int option_words(const struct option_spec *own, const char *word);
 bool option_is_common(const char *word);
 
-/* For the help: a line for each. */
-void options_help(const struct option_spec *options);
+/* For the help: a line for each that is not in `before`, or NULL. Returns how many. */
+int options_help(const struct option_spec *options, const struct option_spec *before);
 /* For completions: each name and, behind a tab, what it takes: words, or <file>, <directory> or <value>. */
 void options_list(const struct option_spec *options);
 

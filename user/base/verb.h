@@ -32,10 +32,12 @@ typedef int verb_fn(const struct call *call);
 
 struct verb {
 	const char *name;
-	const char *with; /* the option that makes it this one of several verbs of the same name */
-	const char *operands, *does;
-	const char *also;      /* what people type in its place: "ban block" */
-	const char *completes; /* what an operand is: words, and then <file>, <interface> or <list> */
+	const char *with;  /* the option that makes it this one of several verbs of the same name */
+	const char *group; /* what one wants to do with it and those that follow; NULL: it is in the one before */
+	const char *operands, *does;	/* does: NULL where that of the one before it, of the same name, says it */
+	const char *more, *examples[2]; /* for its help; examples: what follows "xdp-bloom " */
+	const char *also;		/* what people type in its place: "ban block" */
+	const char *completes;		/* what an operand is: words, and then <file>, <interface> or <list> */
 	const struct option_spec *options;
 	int least, most;     /* operands */
 	const char *asks;    /* the message for fewer or more; NULL: the operand that is too many is named */

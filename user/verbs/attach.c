@@ -12,8 +12,7 @@ const struct option_spec attach_options[] = {
 	  .does = "the driver's own, or the slower one behind it" },
 	{ "shared", AT(attach_options, shared), .does = "beside other programs, through libxdp" },
 	CONFIRM_OPTION(attach_options),
-	{ "if-needed", AT(attach_options, if_needed),
-	  .does = "leave alone what is attached, remember what is missing" },
+	{ "if-needed", AT(attach_options, if_needed), .does = "what is attached stays, what is missing comes later" },
 	FORCE_OPTION(attach_options),
 	OPTIONS_END(struct attach_options),
 };

@@ -29,7 +29,7 @@ const struct option_spec bans_options[] = {
 	{ "since", .type = OPTION_TIME, AT(options, since), .value = "TIME",
 	  .does = "only those that were added so long ago at most" },
 	{ "sort", .type = OPTION_WORD, AT(options, sort), .words = orders,
-	  .does = "by what: the latest added first, the next end first" },
+	  .does = "the latest added, the next end first" },
 	{ "count", AT(options, count), .does = "only how many there are" },
 	OPTIONS_END(struct options),
 };

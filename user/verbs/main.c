@@ -120,8 +120,10 @@ int main(int argc, char **argv)
 	from_environment(&context.bpffs, "XDP_BLOOM_BPFFS");
 	if (argc >= 2 && !strcmp(argv[1], "--list-options"))
 		return verbs_list(argc > 2 ? argv[2] : NULL);
-	if (argc < 2)
-		return fail("which verb? see xdp-bloom --help");
+	if (argc < 2) {
+		verbs_help();
+		return fail("which verb?");
+	}
 	at = verb_first(argc, argv);
 	named = at < argc;
 	verb = named ? verb_find(verbs, &(struct words){ argv + 1, argc - 1 }) : NULL;

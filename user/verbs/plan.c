@@ -75,7 +75,7 @@ const struct option_spec plan_options[] = {
 	{ "keys6", .type = OPTION_READ, AT(options, keys6), .read = read_keys6, .value = "N[/LENGTH]",
 	  .does = "so many IPv6 prefixes (/64); for each length once" },
 	{ "fpr", .type = OPTION_NUMBER, AT(options, fpr), .least = 1e-12, .most = 0.5, .value = "P",
-	  .does = "pinned: the share of other addresses that the filter takes" },
+	  .does = "pinned: the share of others that the filter takes" },
 	{ "memory", .type = OPTION_BYTES, AT(options, memory), .least = 1, .value = "MAX",
 	  .does = "pinned; without keys: how many fit" },
 	{ "exact", .type = OPTION_WORD, AT(options, exact), .words = option_on_off,

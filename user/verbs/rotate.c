@@ -9,6 +9,11 @@
 #include "state/bans.h"
 #include "verbs/verbs.h"
 
+const struct option_spec rotate_options[] = {
+	FORCE_OPTION(force_options),
+	OPTIONS_END(struct force_options),
+};
+
 int verb_rotate(const struct call *call)
 {
 	const struct force_options *o = call->options;
@@ -61,7 +66,7 @@ int verb_flush(const struct call *call)
 }
 
 const struct option_spec restore_options[] = {
-	{ "spare", AT(restore_options, spare), .does = "what this machine needs is allowed, not refused: at boot" },
+	{ "spare", AT(restore_options, spare), .does = "what this machine needs is allowed, not refused" },
 	FORCE_OPTION(restore_options),
 	OPTIONS_END(struct restore_options),
 };

@@ -12,102 +12,183 @@
 #define JOINS	     (VERB_CHANGES | VERB_JOINS)
 
 const struct verb verbs[] = {
-	{ "attach", .also = "start enable up -i", .operands = "IFNAME... [--mode auto|native|skb] [--shared]",
-	  .does = "filter on interfaces", .completes = "<interface>", .options = attach_options, .least = 1,
-	  .most = VERB_MANY, .asks = "which interface?", .if_news = "--if-needed",
-	  .flags = VERB_CHANGES | VERB_IN_CONFIG, .run = verb_attach },
-	{ "detach", .also = "stop disable down", .operands = "IFNAME... | --all", .does = "stop filtering there",
-	  .completes = "<interface>", .options = detach_options, .most = VERB_MANY, .flags = VERB_CHANGES,
-	  .run = verb_detach },
-	{ "load", .also = "create import", .operands = "NAME FILE|- [OPTIONS]",
-	  .does = "create or replace a named list", .completes = "<file>", .options = load_list_options, .least = 2,
-	  .most = 2, .asks = "a name and a file, as in: xdp-bloom load drop drop.txt", .if_news = "--if-changed",
+	{ "attach", .group = "filter on interfaces", .operands = "IFNAME...", .does = "filter on interfaces",
+	  .more = "What is loaded is in force there at once. auto tries the driver's own mode first, and then "
+		  "the slower generic one, with a warning.",
+	  .examples = { "attach eth0", "attach eth0 --mode native --confirm 60s" }, .also = "start enable up -i",
+	  .completes = "<interface>", .options = attach_options, .least = 1, .most = VERB_MANY,
+	  .asks = "which interface?", .if_news = "--if-needed", .flags = VERB_CHANGES | VERB_IN_CONFIG,
+	  .run = verb_attach },
+	{ "detach", .operands = "IFNAME... | --all", .does = "stop filtering there",
+	  .more = "Everything passes again. Lists and bans stay, and are in force with the next attach.",
+	  .examples = { "detach eth0", "detach --all" }, .also = "stop disable down", .completes = "<interface>",
+	  .options = detach_options, .most = VERB_MANY, .flags = VERB_CHANGES, .run = verb_detach },
+	{ "load", .group = "ban what lists hold", .operands = "NAME FILE|-",
+	  .does = "create a list, or replace it in one switch; an image: all lists",
+	  .examples = { "load drop drop.txt --confirm 60s" }, .also = "create import", .completes = "<file>",
+	  .options = load_list_options, .least = 2, .most = 2,
+	  .asks = "a name and a file, as in: xdp-bloom load drop drop.txt", .if_news = "--if-changed",
 	  .flags = JOINS | VERB_IN_CONFIG | VERB_NAMES_LIST, .run = verb_load },
-	{ "load", .with = "image", .operands = "--image FILE [--force] [--ban-own] [--wide] [--dry-run]",
-	  .does = "put what was saved into force", .options = load_image_options,
-	  .asks = "an image contains the names of its lists; another is not wanted", .flags = JOINS,
-	  .run = verb_load_image },
-	{ "save", .also = "export", .operands = "FILE", .does = "what is in force as an image, for load --image",
-	  .completes = "<file>", .least = 1, .most = 1, .asks = "into which file?", .run = verb_save },
-	{ "unload", .also = "destroy -X", .operands = "NAME...", .does = "drop lists", .completes = "<list>",
+	{ "load", .with = "image", .operands = "--image FILE", .examples = { "load --image drop.image --force" },
+	  .options = load_image_options, .asks = "an image contains the names of its lists; another is not wanted",
+	  .flags = JOINS, .run = verb_load_image },
+	{ "unload", .operands = "NAME...", .does = "drop lists",
+	  .more = "What no other list and no ban holds passes from then on.",
+	  .examples = { "unload feed", "unload drop feed --confirm 60s" }, .also = "destroy -X", .completes = "<list>",
 	  .options = force_options, .least = 1, .most = VERB_MANY, .asks = "which list?",
 	  .flags = JOINS | VERB_NAMES_LIST, .run = verb_unload },
-	{ "enforce", .operands = "NAME...", .does = "a shadow list begins to drop", .completes = "<list>",
-	  .options = force_options, .least = 1, .most = VERB_MANY, .asks = "which list?",
-	  .flags = JOINS | VERB_NAMES_LIST, .run = verb_enforce },
-	{ "shadow", .operands = "NAME...", .does = "a list only counts what it would drop", .completes = "<list>",
-	  .options = force_options, .least = 1, .most = VERB_MANY, .asks = "which list?",
-	  .flags = JOINS | VERB_NAMES_LIST, .run = verb_shadow },
-	{ "add", .also = "ban block drop deny reject blacklist banip -A -I",
-	  .operands = "PREFIX...|- [--ttl 10m] [--reason TEXT]", .does = "ban these, now", .options = add_options,
-	  .least = 1, .most = VERB_MANY, .asks = WHICH_PREFIX, .flags = JOINS, .run = verb_add },
-	{ "del", .also = "delete remove rm unban unblock unbanip -D", .operands = "PREFIX...|- [--reason TEXT]",
-	  .does = "take a ban back", .options = del_options, .least = 1, .most = VERB_MANY, .asks = WHICH_PREFIX,
-	  .flags = JOINS, .run = verb_del },
-	{ "bans", .also = "banned blocked",
-	  .operands = "[PREFIX...] [--reason WORD] [--ends-within T] [--since T] [--sort HOW] [--count]",
-	  .does = "what was banned with add", .options = bans_options, .most = VERB_MANY, .run = verb_bans },
-	{ "allow", .also = "whitelist permit accept pass", .operands = "[PREFIX...|-]",
-	  .does = "never drop these, whatever lists say; alone: show", .options = force_options, .most = VERB_MANY,
-	  .asks = WHICH_PREFIX, .flags = JOINS | VERB_SHOWS_ALONE | VERB_IN_CONFIG, .run = verb_allow },
-	{ "disallow", .also = "unallow", .operands = "PREFIX...|-", .does = "take that back", .options = force_options,
-	  .least = 1, .most = VERB_MANY, .asks = WHICH_PREFIX, .flags = JOINS, .run = verb_disallow },
-	{ "batch", .operands = "FILE|-", .does = "many commands, all or none of them", .completes = "<file>",
-	  .least = 1, .most = 1, .asks = "which file? (- reads standard input)", .flags = VERB_CHANGES,
-	  .run = verb_batch },
-	{ "guards", .operands = "[--port PORT | --no-port PORT]",
-	  .does = "what this machine needs, and where that was learned", .options = guards_options,
+	{ "enforce", .operands = "NAME...", .does = "a shadow list begins to drop",
+	  .more = "It was loaded with --shadow, or became one by the verb shadow, and has only counted.",
+	  .examples = { "enforce feed", "enforce feed --confirm 10m" }, .completes = "<list>", .options = force_options,
+	  .least = 1, .most = VERB_MANY, .asks = "which list?", .flags = JOINS | VERB_NAMES_LIST, .run = verb_enforce },
+	{ "shadow", .operands = "NAME...", .does = "a list only counts what it would drop",
+	  .more = "See stats and lists NAME for what it counts; enforce takes it back.",
+	  .examples = { "shadow drop", "shadow drop --confirm 1h" }, .completes = "<list>", .options = force_options,
+	  .least = 1, .most = VERB_MANY, .asks = "which list?", .flags = JOINS | VERB_NAMES_LIST, .run = verb_shadow },
+	{ "lists", .operands = "[NAME]", .does = "what is loaded; of one list all that is known",
+	  .more = "Of one list: where it came from and when, what others hold of it, what it dropped, and its "
+		  "busiest entries. A list whose next version was refused is named.",
+	  .examples = { "lists", "lists drop" }, .also = "list ls -L", .completes = "<list>", .most = 1,
+	  .run = verb_lists },
+	{ "add", .group = "ban now; exceptions", .operands = "PREFIX...|-",
+	  .does = "ban addresses and prefixes, from the moment the command returns",
+	  .more = "The kernel ends a ban that has a time. Of a ban that is there the reason stays, and the "
+		  "later of the two ends; the command says which it kept.",
+	  .examples = { "add 198.51.100.9 --ttl 1h30m --reason 'login failures'",
+			"add 203.0.113.0/24 2001:db8:7::/48" },
+	  .also = "ban block drop deny reject blacklist banip -A -I", .options = add_options, .least = 1,
+	  .most = VERB_MANY, .asks = WHICH_PREFIX, .flags = JOINS, .run = verb_add },
+	{ "del", .operands = "PREFIX...|-", .does = "take bans back",
+	  .more = "Addresses that a list or a wider ban still holds stay banned, and are named.",
+	  .examples = { "del 198.51.100.9", "del 198.51.100.9 --reason 'login failures'" },
+	  .also = "delete remove rm unban unblock unbanip -D", .options = del_options, .least = 1, .most = VERB_MANY,
+	  .asks = WHICH_PREFIX, .flags = JOINS, .run = verb_del },
+	{ "bans", .operands = "[PREFIX...]", .does = "what was banned with add",
+	  .more = "All, or those that lie within a prefix or hold it, and that all the options let through.",
+	  .examples = { "bans 198.51.100.0/24", "bans --ends-within 1d --sort end" }, .also = "banned blocked",
+	  .options = bans_options, .most = VERB_MANY, .run = verb_bans },
+	{ "allow", .operands = "[PREFIX...|-]", .does = "never drop these, whatever lists and bans say",
+	  .more = "Alone, it shows these exceptions. One that is very wide takes --force.",
+	  .examples = { "allow 203.0.113.1", "allow 2001:db8:7::/48 --confirm 60s" },
+	  .also = "whitelist permit accept pass", .options = force_options, .most = VERB_MANY, .asks = WHICH_PREFIX,
+	  .flags = JOINS | VERB_SHOWS_ALONE | VERB_IN_CONFIG, .run = verb_allow },
+	{ "disallow", .operands = "PREFIX...|-", .does = "take such an exception back, or a part of it",
+	  .more = "Lists and bans that hold the address drop it again.",
+	  .examples = { "disallow 203.0.113.1", "disallow 203.0.113.1 --confirm 60s" }, .also = "unallow",
+	  .options = force_options, .least = 1, .most = VERB_MANY, .asks = WHICH_PREFIX, .flags = JOINS,
+	  .run = verb_disallow },
+	{ "batch", .operands = "FILE|-", .does = "many commands from a file, all of them or none",
+	  .more = "One a line, as on the command line, without \"xdp-bloom\". With --check each line is checked, "
+		  "and nothing is done.",
+	  .examples = { "batch changes.txt", "--check batch changes.txt" }, .completes = "<file>", .least = 1,
+	  .most = 1, .asks = "which file? (- reads standard input)", .flags = VERB_CHANGES, .run = verb_batch },
+	{ "guards", .group = "not be locked out", .does = "what this machine needs, and where that was learned",
+	  .more = "Its addresses, gateways, name servers, who is logged in. A command that would drop any of it "
+		  "is refused; the message says how to let it through.",
+	  .examples = { "guards", "guards --port 5432" }, .options = guards_options,
 	  .flags = JOINS | VERB_SHOWS_ALONE | VERB_IN_CONFIG, .run = verb_guards },
-	{ "confirm", .also = "commit", .does = "keep what was done with --confirm TIME", .options = confirm_options,
+	{ "confirm", .does = "keep what was done with --confirm TIME",
+	  .more = "Without it the kernel takes the change back when the time is over, whatever has become of "
+		  "your session.",
+	  .examples = { "load drop drop.txt --confirm 60s", "confirm" }, .also = "commit", .options = confirm_options,
 	  .flags = VERB_CHANGES, .run = verb_confirm },
-	{ "lists", .also = "list ls -L", .operands = "[NAME]", .does = "what is loaded; of one list all that is known",
-	  .completes = "<list>", .most = 1, .run = verb_lists },
-	{ "test", .also = "check query lookup get -T -C", .operands = "ADDR...|-",
-	  .does = "would it be dropped, and why", .least = 1, .most = VERB_MANY,
-	  .asks = "which address? (- reads them from standard input)", .run = verb_test },
-	{ "status", .also = "info", .does = "one screen: is it on, is it sound, what does it do", .run = verb_status },
-	{ "show", .does = "interfaces, stages, sizes, memory", .run = verb_show },
-	{ "stats", .operands = "[--interval S [--count N]]", .does = "packets by verdict, stage, interface, list",
-	  .options = stats_options, .run = verb_stats },
-	{ "top", .does = "what happens now, on the whole screen", .run = verb_top },
-	{ "report", .operands = "[--last minute|hour|day] [--top N] [--html]", .does = "what attacks looked like",
-	  .options = report_options, .run = verb_report },
-	{ "events", .also = "history journal log", .operands = "[--follow] [--since TIME]",
-	  .does = "what happened, and who did it", .options = events_options, .run = verb_events },
-	{ "metrics", .also = "prometheus", .does = "the counters as Prometheus reads them", .run = verb_metrics },
-	{ "watch", .also = "monitor tail", .operands = "[--count N] [--duration S]",
-	  .does = "some of the packets that are dropped", .options = capture_options + 1, .run = verb_watch },
-	{ "capture", .also = "dump tcpdump", .operands = "-w FILE [--count N] [--duration S]",
-	  .does = "the same into a pcapng file", .options = capture_options, .run = verb_watch },
-	{ "replay", .also = "simulate", .operands = "FILE|- [LIST... | --image FILE]",
-	  .does = "what a capture would have met", .completes = "<file>", .options = replay_options, .least = 1,
-	  .most = VERB_MANY, .asks = "which capture? (- reads standard input)", .run = verb_replay },
-	{ "plan", .operands = "[--keys N] [--keys6 N/LEN] [FILE...] [OPTIONS]",
-	  .does = "sizes and rates before anything is loaded", .completes = "<file>", .options = plan_options,
-	  .most = VERB_MANY, .run = verb_plan },
-	{ "tune", .also = "config", .operands = "[--exact=on|off] [--labels=on|off] [--fpr P] ...",
-	  .does = "settings; they are kept", .options = tune_options,
-	  .flags = VERB_CHANGES | VERB_SHOWS_ALONE | VERB_JOINS | VERB_IN_CONFIG, .run = verb_tune },
-	{ "rotate", .also = "rekey", .does = "new seeds, fresh arrays", .options = force_options, .flags = JOINS,
-	  .run = verb_rotate },
-	{ "flush", .also = "clear reset -F", .does = "drop every list and ban", .flags = JOINS, .run = verb_flush },
-	{ "restore", .operands = "[--spare]", .does = "after a reboot: all as it was", .options = restore_options,
-	  .flags = VERB_CHANGES, .run = verb_restore },
-	{ "run", .also = "daemon service",
-	  .operands = "[--config FILE] [--rotate-every T] [--listen ADDR] [--hook PROGRAM]",
-	  .does = "the service; with --check only its file is looked at", .options = run_service_options,
-	  .flags = VERB_IN_CONFIG, .run = verb_run_service },
-	{ "state", .operands = "check | recover [FILE]", .does = "is the state's file sound; save what can be saved",
-	  .completes = "check recover", .least = 1, .most = 2, .asks = "check, or recover [FILE]?", .run = verb_state },
-	{ "set", .operands = "union|intersect|subtract|diff|count|merge FILE...",
-	  .does = "work on list files; needs no root", .completes = "union intersect subtract diff count merge <file>",
-	  .options = set_options, .least = 1, .most = VERB_MANY,
-	  .asks = "union, intersect, subtract, diff, count or merge?", .run = verb_set },
-	{ "compare", .operands = "A B", .does = "how much two lists, files or images overlap", .completes = "<list>",
+	{ "status", .group = "see what is going on", .does = "one screen: is it on, is it sound, what does it do",
+	  .more = "Ends with 0 where all is sound, 1 where a part is missing, 2 where nothing is filtered. "
+		  "Rates are those that the service counts.",
+	  .examples = { "status", "status -j" }, .also = "info", .run = verb_status },
+	{ "top", .does = "what happens now, on the whole screen",
+	  .more = "Packets a second, lists, sources, networks and ports. q quits, p pauses, h shows all keys.",
+	  .examples = { "top", "-B /sys/fs/bpf/xdp-bloom top" }, .run = verb_top },
+	{ "stats", .does = "packets and bytes by verdict, stage, interface and list",
+	  .more = "Since the filter was first loaded; with --interval a line of rates each time.",
+	  .examples = { "stats", "stats --interval 1s --count 2" }, .options = stats_options, .run = verb_stats },
+	{ "report", .does = "what attacks looked like",
+	  .more = "From the history that the service keeps: sums, peaks, sources, networks, ports, and when "
+		  "attacks began and ended.",
+	  .examples = { "report --last day --top 3", "report --html >report.html" }, .options = report_options,
+	  .run = verb_report },
+	{ "events", .does = "what happened, and who did it",
+	  .more = "Bans and their ends, loads, refusals, attaches, rotations, the oldest first. With -j a "
+		  "document a line.",
+	  .examples = { "events --since 1d", "events --follow -j" }, .also = "history journal log",
+	  .options = events_options, .run = verb_events },
+	{ "watch", .does = "some of the packets that are dropped, as they come",
+	  .more = "A line each: time, interface, source, what it was, and the list. With -j a document a line.",
+	  .examples = { "watch --count 20 --duration 1s", "watch --duration 1s -j >drops.json" },
+	  .also = "monitor tail", .options = capture_options + 1, .run = verb_watch },
+	{ "capture", .operands = "-w FILE", .does = "some of the packets that are dropped, into a pcapng file",
+	  .more = "For Wireshark, tcpdump and replay. The list stands in each packet's comment.",
+	  .examples = { "capture -w drops.pcapng --duration 1s", "capture -w drops.pcapng --count 1000 --duration 1s" },
+	  .also = "dump tcpdump", .options = capture_options, .run = verb_watch },
+	{ "metrics", .does = "the counters as Prometheus reads them",
+	  .more = "For a textfile collector. The service has the same on /metrics, see xdp-bloom help run.",
+	  .examples = { "metrics", "metrics >xdp-bloom.prom" }, .also = "prometheus", .run = verb_metrics },
+	{ "show", .does = "interfaces, stages, sizes, memory",
+	  .more = "How full the filter is, how often it would be wrong without the exact table, and what goes "
+		  "back unless it is confirmed.",
+	  .examples = { "show", "show -p" }, .run = verb_show },
+	{ "test", .group = "ask, and try out", .operands = "ADDR...|-", .does = "would it be dropped, and why",
+	  .more = "Asks the program in the kernel itself, and names list, entry and line. Ends with 0 if every "
+		  "address is banned, 1 if some address passes.",
+	  .examples = { "test 203.0.113.7", "test - <addresses.txt" }, .also = "check query lookup get -T -C",
+	  .least = 1, .most = VERB_MANY, .asks = "which address? (- reads them from standard input)",
+	  .run = verb_test },
+	{ "replay", .operands = "FILE|- [LIST... | --image FILE]", .does = "what a capture would have met",
+	  .more = "The filter in force, these lists or this image; with lists or an image no root is needed. "
+		  "Packets by list, entry, source and second.",
+	  .examples = { "replay minute.pcap drop.txt", "replay minute.pcap feed.csv --write-dropped hits.pcapng" },
+	  .also = "simulate", .completes = "<file>", .options = replay_options, .least = 1, .most = VERB_MANY,
+	  .asks = "which capture? (- reads standard input)", .run = verb_replay },
+	{ "plan", .operands = "[FILE...]", .does = "sizes and rates before anything is loaded",
+	  .more = "For so many keys, for these files, or for what is loaded. Needs no root.",
+	  .examples = { "plan --keys 1000000 --exact on", "plan drop.txt feed.csv" }, .completes = "<file>",
+	  .options = plan_options, .most = VERB_MANY, .run = verb_plan },
+	{ "set", .operands = "OPERATION FILE...", .does = "work on list files; needs no root",
+	  .more = "union, intersect, subtract, diff, merge or count. Any format that load takes.",
+	  .examples = { "set diff drop.txt drop-new.txt", "set union drop.txt feed.csv --output nft" },
+	  .completes = "union intersect subtract diff count merge <file>", .options = set_options, .least = 1,
+	  .most = VERB_MANY, .asks = "union, intersect, subtract, diff, count or merge?", .run = verb_set },
+	{ "compare", .operands = "A B", .does = "how much two lists, list files or images overlap",
+	  .more = "Counted to the address; an image without an exact table is estimated, with the error.",
+	  .examples = { "compare drop feed.csv", "compare drop.txt drop-new.txt" }, .completes = "<list>",
 	  .options = compare_options, .least = 2, .most = 2,
 	  .asks = "two lists, files or images, as in: xdp-bloom compare drop feed.txt", .run = verb_compare },
+	{ "save", .group = "move to elsewhere", .operands = "FILE", .does = "write what is in force as an image",
+	  .more = "Another machine puts it into force with load --image, without the lists. It contains the "
+		  "secret seeds: keep the file private.",
+	  .examples = { "save drop.image", "save drop.image && xdp-bloom image show drop.image" }, .also = "export",
+	  .completes = "<file>", .least = 1, .most = 1, .asks = "into which file?", .run = verb_save },
 	{ "image", .operands = "show FILE | make OUT LIST... | union OUT A B", .does = "images without a kernel",
+	  .more = "make writes one of list files, union one that bans what either of two bans, and show checks "
+		  "one from end to end. Needs no root.",
+	  .examples = { "image make drop.image drop.txt", "image show drop.image" },
 	  .completes = "show make union <file>", .options = image_options, .most = VERB_MANY, .run = verb_image },
+	{ "run", .group = "keep it running", .does = "the service",
+	  .more = "Keeps what its file says, reloads lists whose files change, rotates the seeds, attaches "
+		  "interfaces as they come, keeps the history. xdp-bloom.conf(5) has the file.",
+	  .examples = { "run --check", "run --listen 127.0.0.1:9617 --rotate-every 1d" }, .also = "daemon service",
+	  .options = run_service_options, .flags = VERB_IN_CONFIG, .run = verb_run_service },
+	{ "tune", .does = "settings; they are kept", .more = "Alone, it shows them. With any, the filter is rebuilt.",
+	  .examples = { "tune", "tune --headroom 50 --confirm 5m" }, .also = "config", .options = tune_options,
+	  .flags = VERB_CHANGES | VERB_SHOWS_ALONE | VERB_JOINS | VERB_IN_CONFIG, .run = verb_tune },
+	{ "rotate", .does = "new secret seeds and fresh arrays",
+	  .more = "No packet is lost, and nothing stops being banned meanwhile. The service does it by itself, "
+		  "see --rotate-every.",
+	  .examples = { "rotate", "rotate -v" }, .also = "rekey", .options = rotate_options, .flags = JOINS,
+	  .run = verb_rotate },
+	{ "flush", .does = "drop every list, ban and exception",
+	  .more = "Interfaces stay attached; everything passes. save keeps what was in force.",
+	  .examples = { "save before.image && xdp-bloom flush", "flush" }, .also = "clear reset -F", .flags = JOINS,
+	  .run = verb_flush },
+	{ "restore", .does = "after a reboot: all as it was",
+	  .more = "Interfaces, lists, bans and settings. Ends with 1 where some interface is missing.",
+	  .examples = { "restore", "restore --spare" }, .options = restore_options, .flags = VERB_CHANGES,
+	  .run = verb_restore },
+	{ "state", .operands = "check | recover [FILE]", .does = "is the state's file sound; save what can be saved",
+	  .more = "recover writes whole lists, bans, interfaces and settings into a new file; the damaged one "
+		  "stays beside it.",
+	  .examples = { "state check", "state recover" }, .completes = "check recover", .least = 1, .most = 2,
+	  .asks = "check, or recover [FILE]?", .run = verb_state },
 	{ 0 },
 };
 
@@ -131,44 +212,6 @@ int verb_check(const struct context *context, const struct words *w, const char 
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		return because(-EAGAIN, "%s: no process to check it", where);
 	return status != 0;
-}
-
-int verbs_help(void)
-{
-	puts("usage: xdp-bloom [OPTIONS] VERB [ARGS]\n");
-	for (const struct verb *v = verbs; v->name; v++)
-		printf("  %-8s %-52s %s\n", v->name, v->operands ? v->operands : "", v->does);
-	puts("\n'xdp-bloom help VERB' shows the options of one. Those of all:\n");
-	options_help(options_common);
-	puts("  -V, --version\n  -h, --help\n\n"
-	     "Exit status: 0 done, or every address banned; 1 (test) some address passes; 2 error, nothing changed.");
-	return out_end();
-}
-
-int verb_help(const char *name)
-{
-	for (const struct verb *v = verbs; v->name; v++) {
-		if (strcmp(v->name, name) != 0)
-			continue;
-		printf("xdp-bloom %s %s\n  %s\n", name, v->operands ? v->operands : "", v->does);
-		options_help(v->options);
-	}
-	return out_end();
-}
-
-int verbs_list(const char *name)
-{
-	for (const struct verb *v = verbs; v->name; v++) {
-		if (!name && !v->with)
-			puts(v->name);
-		if (!name || strcmp(v->name, name) != 0)
-			continue;
-		if (v->completes)
-			printf("\t%s\n", v->completes);
-		options_list(v->options);
-	}
-	options_list(options_common);
-	return out_end();
 }
 
 void event_verb(const struct verb *verb, const struct context *context, int argc, char *const *argv, int status)

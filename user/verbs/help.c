@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* help, and what completions ask for: all of it from the one table of verbs */
+#include <ctype.h>
+
+#include "verbs/verbs.h"
+
+#define WIDTH 79 /* of a terminal's 80, so that no line is wrapped there */
+
+/* Words with a blank between them; a line that is full goes on below, as far in as the text begins. */
+static int put_word(int column, int indent, const char *word, size_t length)
+{
+	if (column > indent && column + 1 + (int)length > WIDTH)
+		column = printf("\n%*s", indent, "") - 1;
+	return column + printf("%s%.*s", column > indent ? " " : "", (int)length, word);
+}
+
+/* As sentences: the first letter a capital, a full stop behind each. */
+static void put_sentences(const char *does, const char *more)
+{
+	char text[1024];
+	int column = 0;
+
+	putchar('\n');
+	snprintf(text, sizeof(text), "%s.%s%s", does, more ? " " : "", more ? more : "");
+	text[0] = (char)toupper((unsigned char)text[0]);
+	for (size_t n, at = 0; text[at]; at += n + strspn(text + at + n, " ")) {
+		n = strcspn(text + at, " ");
+		column = put_word(column, 0, text + at, n);
+	}
+	puts("\n");
+}
+
+int verbs_help(void)
+{
+	static const int indent = 23;
+	int column = 0;
+
+	printf("usage: xdp-bloom [OPTIONS] VERB [ARGUMENTS]     xdp-bloom help VERB says more\n");
+	for (const struct verb *v = verbs; v->name; v++) {
+		if (v->group)
+			column = printf("\n  %-*s", indent - 2, v->group) - 1;
+		if (!v->with)
+			column = put_word(column, indent, v->name, strlen(v->name));
+	}
+	puts("\n\noptions of every verb:");
+	options_help(options_common, NULL);
+	puts("  -V, --version;  -h, --help");
+	return out_end();
+}
+
+/* Two verbs of one name: of the second, the options that the first has not. */
+int verb_help(const char *name)
+{
+	const struct option_spec *before = NULL;
+
+	for (const struct verb *v = verbs; v->name; v++) {
+		if (strcmp(v->name, name) != 0)
+			continue;
+		printf("%s xdp-bloom %s%s%s%s\n", before ? "or:   " : "usage:", name, v->operands ? " " : "",
+		       v->operands ? v->operands : "", v->options ? " [OPTIONS]" : "");
+		if (!before)
+			put_sentences(v->does, v->more);
+		options_help(v->options, before);
+		before = v->options;
+	}
+	printf("%s-j and others that every verb takes: xdp-bloom help\n\nexamples:\n", before ? "  " : "options: ");
+	for (const struct verb *v = verbs; v->name; v++)
+		for (size_t i = 0; i < 2 && !strcmp(v->name, name) && v->examples[i]; i++)
+			printf("  xdp-bloom %s\n", v->examples[i]);
+	return out_end();
+}
+
+int verbs_list(const char *name)
+{
+	for (const struct verb *v = verbs; v->name; v++) {
+		if (!name && !v->with)
+			puts(v->name);
+		if (!name || strcmp(v->name, name) != 0)
+			continue;
+		if (v->completes)
+			printf("\t%s\n", v->completes);
+		options_list(v->options);
+	}
+	options_list(options_common);
+	return out_end();
+}
