@@ -23,6 +23,8 @@ ALL_CFLAGS  = -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -I. 
 	      $(PKG_CFLAGS) $(SANITIZE) $(CFLAGS) $(CPPFLAGS)
 
 SKELETON := $(BUILD)/xdp_bloom.skel.h
+# What the service shows to a browser.
+PAGE	 := $(BUILD)/page_text.h
 USER_SRC := $(sort $(wildcard user/*/*.c))
 # Everything but main() also goes into an archive that the tests link.
 USER_OBJ := $(USER_SRC:user/%.c=$(BUILD)/user/%.o)
@@ -47,7 +49,7 @@ $(CORE): $(filter-out $(MAIN_OBJ),$(USER_OBJ)) $(BUILD)/made-of
 	@rm -f $@
 	$(call say,AR,$@)$(AR) rcs $@ $(filter %.o,$^)
 
-$(BUILD)/user/%.o: user/%.c $(BUILD)/compiled-with | $(SKELETON)
+$(BUILD)/user/%.o: user/%.c $(BUILD)/compiled-with | $(SKELETON) $(PAGE)
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
@@ -57,6 +59,10 @@ $(BUILD)/%.bpf.o: bpf/%.bpf.c $(BUILD)/compiled-with
 
 $(SKELETON): $(BUILD)/xdp_bloom.bpf.o
 	$(call say,SKEL,$@)$(BPFTOOL) gen skeleton $< name xdp_bloom_bpf >$@.tmp && mv $@.tmp $@
+
+$(PAGE): tools/embed.sh user/observe/page.html user/observe/page.css user/observe/page.js
+	@mkdir -p $(@D)
+	$(call say,PAGE,$@)tools/embed.sh $(filter-out $<,$^) >$@.tmp && mv $@.tmp $@
 
 $(eval $(call remember,$(BUILD)/compiled-with,$(CC) $(CLANG) $(VERSION) $(WARNINGS) $(SANITIZE) $(CFLAGS) $(CPPFLAGS)))
 $(eval $(call remember,$(BUILD)/linked-with,$(CC) $(SANITIZE) $(LDFLAGS) $(if $(SHARED),shared) $(PKGS)))
@@ -122,6 +128,7 @@ BENCH_DEPS := iproute2 ipset nftables iptables xdp-tools iprange ethtool python3
 DEB_DEPS   := debhelper dpkg-dev lintian
 LINT_DEPS  := clang-format clang-tidy cppcheck shellcheck python3
 FRESH_DEPS := mmdebstrap git
+PAGE_DEPS  := $(RUN_DEPS) chromium
 MUTANT_DEPS := python3 util-linux mount llvm libclang-rt-dev
 
 # Where rights or the kernel are missing, what an emulated machine needs.
@@ -245,6 +252,13 @@ counts: tests ## PACKETS (ten million) on two CPUs during a hundred rotations: e
 replay-test: tests ## PACKETS (ten million) of every shape: what replay says of each is what the kernel does with it
 	XDP_BLOOM_PACKETS=$(or $(PACKETS),10000000) $(BUILD)/tests/prog_replay
 
+page-test: ## the service's page in a real browser, and what a hundred open ones cost
+	@tools/deps.sh $(DEPS) $(PAGE_DEPS)
+	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests traffic
+	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
+		prove --exec tests/support/ktap-status.sh tests/browser/page.sh
+
 FROM ?= 2e35800
 upgrade-test: tests ## what version FROM put into force is taken over under traffic, and the reverse
 	@mkdir -p $(BUILD)/upgrade
@@ -308,5 +322,5 @@ help: ## this
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
 .PHONY: all units install uninstall deb deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
-	test fresh test-kernels lint fuzz soak rates kill-test confirm-test ends-test parts-test counts replay-test upgrade-test faults guards mutants compilers kselftest \
+	test fresh test-kernels lint fuzz soak rates kill-test confirm-test ends-test parts-test counts replay-test page-test upgrade-test faults guards mutants compilers kselftest \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg help

@@ -57,7 +57,7 @@ status(b"GET /met", [b""], close=True)
 for host in b"127.0.0.1:9913", b"[::1]:9913", b"localhost", b"LOCALHOST.", socket.gethostname().encode(), b"one.example":
     status(b"GET /healthz HTTP/1.1\r\nHost: " + host + b"\r\n\r\n", [b"200"])
 for host in b"evil.example", b"x", b"127.0.0.1.evil.example", b"one.example.evil", b"one", b"[::1", b"", b"[]":
-    for page in b"/metrics", b"/healthz", b"/":
+    for page in b"/metrics", b"/healthz", b"/", b"/page.json":
         status(b"GET " + page + b" HTTP/1.1\r\nHost: " + host + b"\r\n\r\n", [b"421", b"400"])
 
 # A crowd that says half of something and stays.

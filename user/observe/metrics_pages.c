@@ -9,36 +9,60 @@
 #include "base/clock.h"
 #include "kernel/live.h"
 #include "observe/metrics.h"
+#include "observe/page.h"
 #include "state/failed.h"
 
 /* How old an answer may be when there is a crowd. */
 #define ANSWER_MS 1000
 
-static void health(const struct metrics_pages *s, struct web_page *page)
+struct health {
+	unsigned int status;
+	const char *word;
+	char why[sizeof(((struct list_failure *)0)->why) + 256]; /* a line, without its end; "": nothing to say */
+};
+
+static void look_at_health(const struct metrics_pages *s, struct health *h)
 {
+	struct list_failure *failed = NULL;
 	struct generation live;
-	struct list_failure *failed;
-	char text[sizeof(failed->why) + 256], when[UTC_TEXT_MAX];
+	char when[UTC_TEXT_MAX];
 	size_t failed_n;
 
+	*h = (struct health){ WEB_UNAVAILABLE, "failing", "" };
+	list_failures(s->context, &failed, &failed_n);
 	if (s->faults.now && !s->state_lost) {
-		snprintf(text, sizeof(text), "%s\n", s->faults.text);
-		web_line(page, WEB_UNAVAILABLE, text);
+		snprintf(h->why, sizeof(h->why), "%s", s->faults.text);
 	} else if (kernel_live(s->context, &live)) {
-		web_line(page, WEB_UNAVAILABLE, "no filter is in force, or it cannot be read\n");
+		snprintf(h->why, sizeof(h->why), "no filter is in force, or it cannot be read");
 	} else if (s->state_lost) {
-		web_line(page, WEB_UNAVAILABLE, "the state is lost, or cannot be read\n");
-	} else if (list_failures(s->context, &failed, &failed_n), failed_n) {
-		/* What is in force filters: not a reason to take the machine out of service. */
-		snprintf(text, sizeof(text), "degraded\nlist '%s': refused since %s: %s\n", failed->list,
-			 utc_text(when, failed->since), failed->why);
-		web_line(page, WEB_OK, text);
-		free(failed);
+		snprintf(h->why, sizeof(h->why), "the state is lost, or cannot be read");
 	} else {
-		snprintf(text, sizeof(text), "ok\nhealed %llu times, at last at %s: %s\n", s->faults.n,
-			 utc_text(when, s->faults.last), s->faults.text);
-		web_line(page, WEB_OK, s->faults.n ? text : "ok\n");
+		/* A refused list: what is in force filters. No reason to take the machine out of service. */
+		h->status = WEB_OK;
+		h->word = failed_n ? "degraded" : "ok";
+		if (failed_n)
+			snprintf(h->why, sizeof(h->why), "list '%s': refused since %s: %s", failed->list,
+				 utc_text(when, failed->since), failed->why);
+		else if (s->faults.n)
+			snprintf(h->why, sizeof(h->why), "healed %llu times, at last at %s: %s", s->faults.n,
+				 utc_text(when, s->faults.last), s->faults.text);
 	}
+	free(failed);
+}
+
+/* Whoever does not know the token hears how it is, not why: what asks may be no more than a load balancer. */
+static void health(const struct metrics_pages *s, bool known, struct web_page *page)
+{
+	struct health h;
+	char text[sizeof(h.why) + 16];
+
+	look_at_health(s, &h);
+	if (!known || !h.why[0])
+		snprintf(text, sizeof(text), "%s\n", h.word);
+	else
+		snprintf(text, sizeof(text), "%s%s%s\n", h.status == WEB_OK ? h.word : "",
+			 h.status == WEB_OK ? "\n" : "", h.why);
+	web_line(page, h.status, text);
 }
 
 static void fault_lines(const struct metrics_pages *s, FILE *out)
@@ -51,17 +75,11 @@ static void fault_lines(const struct metrics_pages *s, FILE *out)
 		s->faults.n, s->faults.now);
 }
 
-/* The counters of now; in a crowd, of a moment ago. */
-static int count(struct metrics_pages *s, bool crowd)
+static int count(struct metrics_pages *s, struct answered *answer)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out;
+	FILE *out = open_memstream(&answer->text, &answer->size);
 	int err;
 
-	if (s->text && crowd && clock_ms() - s->at < ANSWER_MS)
-		return 0;
-	out = open_memstream(&text, &size);
 	if (!out)
 		return -ENOMEM;
 	err = metrics_write(s->context, out);
@@ -72,43 +90,72 @@ static int count(struct metrics_pages *s, bool crowd)
 		fault_lines(s, out);
 	if (fclose(out) && !err)
 		err = -ENOMEM;
-	if (err) {
-		free(text);
-		return err;
-	}
-	free(s->text);
-	s->text = text;
-	s->size = size;
-	s->at = clock_ms();
-	return 0;
+	return err;
 }
 
-static void counters(struct metrics_pages *s, bool crowd, struct web_page *page)
+static int look_around(struct metrics_pages *s, struct answered *answer)
 {
-	if (count(s, crowd)) {
-		web_line(page, WEB_FAILED, "the counters cannot be read\n");
-		return;
+	struct health h;
+
+	look_at_health(s, &h);
+	return page_json(&s->page,
+			 &(struct page_view){ s->context, s->history, h.word, strcmp(h.word, "ok") ? h.why : "" },
+			 s->now.asked, &answer->text, &answer->size);
+}
+
+/* What was answered a moment ago is answered again, where `again` says so. */
+static void answer(struct metrics_pages *s, struct answered *last, bool again, struct web_page *page,
+		   int (*make)(struct metrics_pages *s, struct answered *answer))
+{
+	last->asked++;
+	if (!last->text || !again || clock_ms() - last->at >= ANSWER_MS) {
+		struct answered fresh = { 0 };
+
+		if (make(s, &fresh)) {
+			free(fresh.text);
+			web_line(page, WEB_FAILED, "what it shows cannot be read\n");
+			return;
+		}
+		free(last->text);
+		*last = fresh;
+		last->at = clock_ms();
 	}
-	*page = (struct web_page){ .status = WEB_OK,
-				   .type = "text/plain; version=0.0.4; charset=utf-8",
-				   .text = malloc(s->size + 1),
-				   .size = s->size };
+	page->text = malloc(last->size + 1);
+	page->size = last->size;
 	if (page->text)
-		memcpy(page->text, s->text, s->size);
+		memcpy(page->text, last->text, last->size);
 }
 
-void metrics_answer(void *pages, const char *path, bool crowd, struct web_page *page)
+void metrics_answer(void *pages, const struct web_request *request, struct web_page *page)
 {
-	if (!strcmp(path, "/healthz"))
-		health(pages, page);
-	else if (!strcmp(path, "/metrics"))
-		counters(pages, crowd, page);
-	else
-		web_line(page, WEB_NOT_FOUND, "/metrics or /healthz\n");
+	struct metrics_pages *s = pages;
+	bool known = !s->token.wanted || token_is(&s->token, request->token);
+	bool is_page = !strcmp(request->path, "/"), is_json = !strcmp(request->path, "/page.json");
+
+	if (!strcmp(request->path, "/healthz")) {
+		health(s, known, page);
+	} else if ((is_page || is_json) && s->open && !s->token.wanted) {
+		web_line(page, WEB_FORBIDDEN, "beyond this machine the page is shown with run --listen-token FILE\n");
+	} else if (is_page) {
+		/* It has nothing in it: a browser has no other way to ask for the token. */
+		page_html(page);
+	} else if (!is_json && strcmp(request->path, "/metrics") != 0) {
+		web_line(page, WEB_NOT_FOUND, "/, /metrics or /healthz\n");
+	} else if (!known) {
+		web_line(page, WEB_NO_TOKEN, "a token is needed: Authorization: Bearer TOKEN\n");
+	} else if (is_json) {
+		*page = (struct web_page){ .status = WEB_OK, .type = "application/json", .ends = true };
+		answer(s, &s->now, true, page, look_around);
+	} else {
+		*page = (struct web_page){ .status = WEB_OK, .type = "text/plain; version=0.0.4; charset=utf-8" };
+		answer(s, &s->counters, request->crowd, page, count);
+	}
 }
 
 void metrics_forget(struct metrics_pages *pages)
 {
-	free(pages->text);
-	pages->text = NULL;
+	free(pages->counters.text);
+	free(pages->now.text);
+	page_free(pages->page);
+	explicit_bzero(&pages->token, sizeof(pages->token));
 }

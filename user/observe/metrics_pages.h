@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the service's web server answers: /metrics and /healthz. */
+/* What the service's web server answers: the page and what it reads, /metrics and /healthz. */
 #ifndef OBSERVE_METRICS_PAGES_H
 #define OBSERVE_METRICS_PAGES_H
 
@@ -7,9 +7,12 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "observe/token.h"
 #include "observe/web_server.h"
 
 struct context;
+struct history;
+struct page;
 
 /* What the service has found to be gone of the filter. */
 struct faults {
@@ -19,13 +22,23 @@ struct faults {
 	char text[512]; /* the last */
 };
 
-struct metrics_pages {
-	const struct context *context;
-	struct faults faults;
-	bool state_lost; /* it could not be read the last time; the filter /healthz checks itself */
-	char *text;	 /* the last counters, and when that was */
+/* An answer, and when that was. */
+struct answered {
+	char *text;
 	size_t size;
 	int64_t at;
+	unsigned int asked; /* since then */
+};
+
+struct metrics_pages {
+	const struct context *context;
+	const struct history *history;
+	struct faults faults;
+	bool state_lost;    /* it could not be read the last time; the filter /healthz checks itself */
+	bool open;	    /* other machines may ask */
+	struct token token; /* who asks has to know it; /healthz says without it how it is, not why */
+	struct answered counters, now;
+	struct page *page; /* NULL: nobody has asked for it */
 };
 
 /* One of them; the argument is the pages. */

@@ -44,6 +44,15 @@ int web_address(struct sockaddr_storage *address, const char *where)
 	return 0;
 }
 
+bool web_address_is_local(const struct sockaddr_storage *address)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)address;
+	const struct sockaddr_in *in = (const struct sockaddr_in *)address;
+
+	return address->ss_family == AF_INET ? ntohl(in->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET
+					     : IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+}
+
 int web_socket(const struct sockaddr_storage *address)
 {
 	static const int yes = 1, defer = 1; /* s: for the request, before the kernel hands the client over */

@@ -75,6 +75,7 @@ static int load_library(void)
 
 struct web_server {
 	struct MHD_Daemon *daemon;
+	bool open; /* to other machines */
 	int listener;
 	char *hosts;
 	web_answer *answer;
@@ -154,6 +155,14 @@ static int place_left(const struct web_server *s)
 
 static enum MHD_Result answer(struct MHD_Connection *connection, const struct web_page *page)
 {
+	/* No other site makes anything of it: not as a script, a picture or a frame. */
+	static const char *const headers[][2] = {
+		{ "X-Content-Type-Options", "nosniff" },
+		{ "X-Frame-Options", "DENY" },
+		{ "Cross-Origin-Resource-Policy", "same-origin" },
+		{ "Referrer-Policy", "no-referrer" },
+		{ "Cache-Control", "no-store" },
+	};
 	/* The library frees the text. */
 	struct MHD_Response *response =
 		page->text ? mhd.create_response_from_buffer(page->size, page->text, MHD_RESPMEM_MUST_FREE) : NULL;
@@ -164,6 +173,14 @@ static enum MHD_Result answer(struct MHD_Connection *connection, const struct we
 		return MHD_NO;
 	}
 	mhd.add_response_header(response, "Content-Type", page->type);
+	mhd.add_response_header(response, "Content-Security-Policy",
+				page->policy ? page->policy : "default-src 'none'; frame-ancestors 'none'");
+	for (size_t i = 0; i < sizeof(headers) / sizeof(*headers); i++)
+		mhd.add_response_header(response, headers[i][0], headers[i][1]);
+	if (page->status == WEB_NO_TOKEN)
+		mhd.add_response_header(response, "WWW-Authenticate", "Bearer realm=\"xdp-bloom\"");
+	if (page->ends)
+		mhd.add_response_header(response, "Connection", "close");
 	result = mhd.queue_response(connection, page->status, response);
 	mhd.destroy_response(response);
 	return result;
@@ -212,6 +229,13 @@ static bool is_asked_for(const struct web_server *s, const char *host)
 	       (*own && !strcasecmp(name, own)) || is_listed(s->hosts, name, length);
 }
 
+static const char *token_of(struct MHD_Connection *connection)
+{
+	const char *said = mhd.lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization");
+
+	return said && !strncasecmp(said, "Bearer ", 7) ? said + 7 + strspn(said + 7, " ") : NULL;
+}
+
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *url, const char *method,
 				  const char *version, const char *upload, size_t *upload_size, void **state)
 {
@@ -231,7 +255,9 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	} else if (!is_asked_for(s, mhd.lookup_connection_value(connection, MHD_HEADER_KIND, "Host"))) {
 		web_line(&page, WEB_MISDIRECTED, "asked for by a name that is not this machine's: see --host\n");
 	} else {
-		s->answer(s->arg, url, s->clients == WEB_CLIENTS, &page);
+		struct web_request request = { url, token_of(connection), s->clients == WEB_CLIENTS };
+
+		s->answer(s->arg, &request, &page);
 	}
 	return answer(connection, &page);
 }
@@ -272,6 +298,7 @@ int web_listen(struct web_server **server, const char *where, const char *hosts,
 		free(s);
 		return because(err, "%s: cannot listen: %s", where, errno_text(err));
 	}
+	s->open = !web_address_is_local(&address);
 	s->answer = answer_with;
 	s->arg = arg;
 	s->hosts = hosts ? strdup(hosts) : NULL; /* it may be a word of a file that is read again */
@@ -287,6 +314,11 @@ void web_close(struct web_server *s)
 		free(s->hosts);
 	}
 	free(s);
+}
+
+bool web_is_open(const struct web_server *s)
+{
+	return s->open;
 }
 
 struct sets {

@@ -9,6 +9,8 @@
 
 enum {
 	WEB_OK = 200,
+	WEB_NO_TOKEN = 401,
+	WEB_FORBIDDEN = 403,
 	WEB_NOT_FOUND = 404,
 	WEB_ONLY_GET = 405,
 	WEB_MISDIRECTED = 421,
@@ -21,13 +23,20 @@ struct web_page {
 	const char *type;
 	char *text; /* the server frees it; NULL: no memory for it */
 	size_t size;
+	const char *policy; /* what a browser may do with it; NULL: nothing */
+	bool ends;	    /* the connection: who comes again is not waited for in a place of the few */
+};
+
+struct web_request {
+	const char *path;
+	const char *token; /* behind "Authorization: Bearer"; NULL: none */
+	bool crowd;	   /* every place is taken */
 };
 
 /* A page of this line. */
 void web_line(struct web_page *page, unsigned int status, const char *line);
 
-/* What is at this path. `crowd`: every place is taken. */
-typedef void web_answer(void *arg, const char *path, bool crowd, struct web_page *page);
+typedef void web_answer(void *arg, const struct web_request *request, struct web_page *page);
 
 struct web_server;
 
@@ -37,6 +46,8 @@ struct web_server;
  */
 int web_listen(struct web_server **server, const char *where, const char *hosts, web_answer *answer, void *arg);
 void web_close(struct web_server *server);
+/* Does it listen to other machines, too? */
+bool web_is_open(const struct web_server *server);
 
 /* What to poll; returns how many. When one is ready, or after web_timeout() ms (-1: forever), web_serve(). */
 #define WEB_CLIENTS 16

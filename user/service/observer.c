@@ -70,7 +70,7 @@ static void open_samples(struct observer *o)
 		o->refilled = clock_ms();
 }
 
-int observer_open(const struct context *context, struct observer **observer, const char *listen, const char *hosts)
+int observer_open(const struct context *context, struct observer **observer, const struct listen_options *listen)
 {
 	struct observer *o = calloc(1, sizeof(*o));
 	int err;
@@ -84,13 +84,18 @@ int observer_open(const struct context *context, struct observer **observer, con
 	err = relay_open(context, &o->relay);
 	if (!err)
 		err = history_open(context, &o->history, true);
-	if (!err && listen)
-		err = web_listen(&o->server, listen, hosts, metrics_answer, &o->pages);
+	if (!err && listen->address && listen->token)
+		err = token_read(&o->pages.token, listen->token);
+	if (!err && listen->address)
+		err = web_listen(&o->server, listen->address, listen->hosts, metrics_answer, &o->pages);
+	if (o->server)
+		o->pages.open = web_is_open(o->server);
+	o->pages.history = o->history;
 	/* The unit gives Internet sockets to a config that asks for them. Without metrics, bans still end. */
 	if (err_is(err, EAFNOSUPPORT)) {
 		warn("%s; with the line 'run --listen %s' in /etc/xdp-bloom.conf, 'systemctl daemon-reload' lets the "
 		     "service listen at its next start",
-		     reason(err), listen);
+		     reason(err), listen->address);
 		err = 0;
 	}
 	if (err) {
@@ -199,6 +204,7 @@ static void keep_history(struct observer *o)
 		return;
 	history_close(o->history);
 	o->history = fresh;
+	o->pages.history = fresh;
 	o->named = 0;
 }
 

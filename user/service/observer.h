@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The part of the service that changes nothing: counts, reads samples, keeps the history, answers Prometheus. */
+/* The part of the service that changes nothing: counts, reads samples, keeps the history, answers browsers and
+ * Prometheus. */
 #ifndef SERVICE_OBSERVER_H
 #define SERVICE_OBSERVER_H
 
@@ -11,8 +12,13 @@
 
 struct observer;
 
-/* listen: where to answer Prometheus, or NULL. 0 or -errno with the reason recorded. */
-int observer_open(const struct context *context, struct observer **observer, const char *listen, const char *hosts);
+/* Where it answers, by which names, and the file of the token that it wants; NULL: none. */
+struct listen_options {
+	const char *address, *hosts, *token;
+};
+
+/* 0 or -errno with the reason recorded. */
+int observer_open(const struct context *context, struct observer **observer, const struct listen_options *listen);
 void observer_close(struct observer *observer);
 
 /* Something was loaded or changed: samples may be there now, or at another rate. */

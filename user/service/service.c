@@ -126,13 +126,13 @@ static void queue_restore(struct jobs *jobs, enum job_kind kind)
 
 static void reload_config(struct service *s)
 {
-	const char *listen = s->options->listen ? s->options->listen : "";
+	const char *listen = s->options->listen.address ? s->options->listen.address : "";
 	struct config fresh;
 
 	notify("RELOADING=1\nMONOTONIC_USEC=%lld000", (long long)clock_ms());
 	s->ready = false; /* until all is done */
 	if (!s->options->configure(s->options, &fresh, false)) {
-		if (strcmp(listen, s->options->listen ? s->options->listen : ""))
+		if (strcmp(listen, s->options->listen.address ? s->options->listen.address : ""))
 			warn("another --listen is taken up at the next start");
 		jobs_drop_lines(&s->jobs);
 		config_free(s->config);
@@ -295,7 +295,7 @@ static int open_all(struct service *s)
 	if (!err)
 		err = arrivals_open(&s->arrivals, s->context);
 	if (!err)
-		err = observer_open(s->context, &s->observer, s->options->listen, s->options->hosts);
+		err = observer_open(s->context, &s->observer, &s->options->listen);
 	if (!err)
 		err = keeper_open(&s->keeper, s->context, s->observer);
 	sigemptyset(&set);

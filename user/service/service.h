@@ -7,10 +7,12 @@
 #define SERVICE_SERVICE_H
 
 #include "service/config.h"
+#include "service/observer.h"
 
 struct service_options {
-	long rotate_every;		   /* seconds; 0: never */
-	const char *listen, *hosts, *hook; /* NULL: none */
+	long rotate_every; /* seconds; 0: never */
+	struct listen_options listen;
+	const char *hook; /* NULL: none */
 	/*
 	 * Reads the file and its run lines into *config and these options; `files`: also checks the files that it
 	 * names. 0 or -errno, after a message.

@@ -59,6 +59,8 @@ int state_bans_expire(struct state *state, int64_t now, struct ban **bans, size_
 int state_bans_count(struct state *state, int64_t now, uint64_t *n);
 /* When the next one runs out, by the date as it is now; or 0. */
 int64_t state_bans_next(struct state *state);
+/* At most `most` in force: the next to end first, behind them those without an end. free() the array. */
+int state_bans_first(struct state *state, int64_t now, unsigned int most, struct ban **bans, size_t *n);
 /* False where there is none; otherwise how long it has, ns. */
 bool state_bans_next_left(struct state *state, int64_t *left);
 int state_bans_clear(struct state *state);

@@ -14,7 +14,7 @@
 #define DAY	       86400
 
 struct options {
-	const char *config, *listen, *hosts, *hook;
+	const char *config, *listen, *hosts, *token, *hook;
 	struct number rotate_every;
 };
 
@@ -31,7 +31,10 @@ const struct option_spec run_service_options[] = {
 	  .does = "what it listens for is asked for by these" },
 	{ "hook", .type = OPTION_READ, AT(options, hook), .value = "PROGRAM", .does = "run for each event",
 	  .read = read_hook },
-	{ "listen", .type = OPTION_TEXT, AT(options, listen), .value = "ADDRESS", .does = "for Prometheus" },
+	{ "listen", .type = OPTION_TEXT, AT(options, listen), .value = "ADDRESS",
+	  .does = "for a browser and Prometheus" },
+	{ "listen-token", .type = OPTION_FILE, AT(options, token), .value = "FILE",
+	  .does = "who asks has to know the token in it" },
 	{ "rotate-every", .type = OPTION_TIME_OR_0, AT(options, rotate_every), .value = "TIME",
 	  .does = "new seeds (1d; 0: never)", .wants = "a time such as 12h or 1d, or 0" },
 	OPTIONS_END(struct options),
@@ -109,13 +112,27 @@ static int check_lines(const struct context *context, const struct config *confi
 	return faults;
 }
 
+/* `read`: also what is in the file. */
+static int check_token(const char *path, bool listens, bool read)
+{
+	struct token token;
+	int err = 0;
+
+	if (path && !listens)
+		err = because(-EINVAL, "there is no --listen that it would be for");
+	else if (path && read)
+		err = token_read(&token, path);
+	explicit_bzero(&token, sizeof(token));
+	return err;
+}
+
 /* Reads and checks the file; `files`: also the files that it names. Faults have been reported. */
 static int configure(struct service_options *service, struct config *config, bool files)
 {
 	struct running *r = (struct running *)service;
 	const struct options *command = r->command;
 	struct options said = { 0 };
-	const char *hook;
+	const char *hook, *token;
 	int err = read_config(command, config), faults = 0;
 
 	if (!err) {
@@ -132,6 +149,7 @@ static int configure(struct service_options *service, struct config *config, boo
 		return -EINVAL;
 	}
 	hook = command->hook ? command->hook : said.hook;
+	token = command->token ? command->token : said.token;
 	/* One that is not there yet may come. */
 	err = !hook || (!files && r->context->check) ? 0
 	      : !access(hook, F_OK)		     ? trust_file(hook, "what it runs")
@@ -144,10 +162,16 @@ static int configure(struct service_options *service, struct config *config, boo
 		config_free(config);
 		return err;
 	}
+	err = check_token(token, command->listen || said.listen, files || !r->context->check);
+	if (err) {
+		fail("run: --listen-token: %s", reason(err));
+		config_free(config);
+		return err;
+	}
 	r->file = said;
 	service->hook = hook;
-	service->hosts = command->hosts ? command->hosts : said.hosts;
-	service->listen = command->listen ? command->listen : said.listen;
+	service->listen = (struct listen_options){ command->listen ? command->listen : said.listen,
+						   command->hosts ? command->hosts : said.hosts, token };
 	service->rotate_every = command->rotate_every.given ? (long)command->rotate_every.value
 				: said.rotate_every.given   ? (long)said.rotate_every.value
 							    : DAY;

@@ -1,0 +1,101 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The service's page in a real browser, and what a hundred open ones cost the service.
+# shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC2119 # ready has arguments of its own
+. "$(dirname "$0")/../support/lib.sh"
+sandbox "$@"
+need chromium
+# shellcheck source=../support/service.sh
+. "$here/service.sh"
+browser() {
+	expect 0 python3 "$top/tests/browser/browser.py" "$@"
+}
+
+url=http://127.0.0.1:9913/
+markup='<img src=x onerror=alert(1)>'
+# Expressions that become true in the page.
+shows() {
+	printf 'document.getElementById("%s").innerText.includes(%s)' "$1" "$(jq -n --arg text "$2" '$text')"
+}
+loaded='document.getElementById("updated").textContent.startsWith("as of")'
+only_text='document.images.length === 0 && document.querySelectorAll("script").length === 1'
+
+# A number is counted on while it is looked at.
+updates='(n => (window.first ??= n) && n !== window.first)(+document.getElementById("hour").title.replaceAll(",", ""))'
+
+hostile() {
+	prepare
+	ready --listen 9913
+	bloom add 5.8.1.77 --ttl 1h --reason "$markup"
+	bloom add 5.8.1.78 --reason 'a reason that goes on and on, for as long as the longest that there may be, and longer than a phone is wide'
+	cp list 'list of <img src=x onerror=alert(1)>'
+	bloom load other 'list of <img src=x onerror=alert(1)>'
+	bloom load with_the_longest_name_that_a_list_may_have_and_no_place_to_brea list
+	echo "$markup" >list
+}
+
+in_a_browser() {
+	hostile
+	flow 0 -b banned -c clean
+	browser "$url" "$loaded" "$(shows health degraded)" "$(shows troubles "list 'bad': refused since")" "$(shows troubles "$markup")" \
+		"$(shows lists bad)" "$(shows lists "$markup")" "$(shows bans "$markup")" "$(shows events "$markup")" "$(shows sources 192.0.2.7)" \
+		"$(shows interfaces edge0)" "$updates" 'document.querySelector("#chart path.drop").getAttribute("d").length > 0' \
+		'document.getElementById("span-minute").click() || document.getElementById("chart").ariaLabel.includes("minute")' \
+		"$ '$XDP_BLOOM' add 5.8.1.79 --reason later --ttl 1m" "$(shows bans later)" "$(shows bans-n 3)" \
+		"lists({ hour: last.hour, lists: [{ name: '$markup', kind: 'ban', prefixes: 1, age: 1, refused: null }] }) || true" \
+		"document.getElementById('lists').rows[0].cells[0].textContent === '$markup'" "$only_text"
+	stop_flow 0
+	stop
+}
+
+on_a_phone() {
+	hostile
+	send 0 -n 100 -b banned -c clean
+	browser --width 360 "$url" "$loaded" "$(shows lists "$markup")" "$(shows bans "$markup")" "$only_text"
+	browser --width 360 --dark "$url" "$loaded" 'getComputedStyle(document.body).backgroundColor === "rgb(17, 21, 27)"'
+	stop
+}
+
+# It asks for the token, says that one is wrong, and keeps the right one for a second look.
+with_a_token() {
+	local enter='(t => { token = ""; document.getElementById("token").value = t; document.getElementById("ask").requestSubmit(); return true })'
+
+	prepare
+	(umask 077 && echo 0123456789abcdef >secret)
+	ready --listen 0.0.0.0:9913 --listen-token secret
+	browser --allow 'status of 401' "$url" '!document.getElementById("ask").hidden' "$enter('0123456789abcdeX')" \
+		"$(shows refused 'That is not the token.')" "$enter('0123456789abcdef')" "$loaded" "$(shows lists bad)" \
+		'document.getElementById("ask").hidden' 'location.reload() || true' "$loaded" "$(shows lists bad)"
+	stop
+}
+
+# It says that nobody answers, and goes on when somebody does.
+without_a_service() {
+	prepare
+	ready --listen 9913
+	browser --allow ERR_CONNECTION_REFUSED "$url" "$loaded" "$ kill -STOP $service_pid; kill -TERM $service_pid; kill -CONT $service_pid" \
+		"$(shows updated 'no answer; what is shown is of')" 'document.documentElement.className === "stale"'
+	end_of "$service_pid"
+}
+
+# A hundred pages, each a client that asks as often as page.json says: how much of a CPU the service takes for them, by its own
+# account, less what it takes without them.
+hundred() {
+	local without with
+
+	prepare
+	for n in {1..50}; do
+		printf '5.8.%d.0/24\n' "$n" >"list$n"
+		echo "load list$n '$WORK/list$n'" >>conf
+	done
+	ready --listen 9913
+	seq -f '5.9.%g.7' 200 | "$XDP_BLOOM" add - --ttl 1h --reason crowd
+	without=$(python3 "$top/tests/browser/pages.py" "$service_pid" 0 5) || fail "the service alone"
+	with=$(python3 "$top/tests/browser/pages.py" "$service_pid" 100 10) || fail "100 pages"
+	printf '# %s %% of a CPU without a page, %s %% with 100 open ones\n' "$without" "$with"
+	awk "BEGIN { exit !($with - $without < 1) }" || fail "100 pages take $with % - $without % of a CPU"
+	stop
+}
+
+run_cases in_a_browser on_a_phone with_a_token without_a_service hundred

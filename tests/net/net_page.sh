@@ -1,0 +1,239 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# What the service shows to a browser: the page, the document that it reads, and who may have it. Without a browser; with one
+# it is make page-test.
+# shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC2119 # ready has arguments of its own
+. "$(dirname "$0")/../support/lib.sh"
+sandbox "$@"
+need curl
+# shellcheck source=../support/service.sh
+. "$here/service.sh"
+
+token=0123456789abcdef-of-a-test
+
+# ask PATH ARGS...: its status is in $code, what came in page, and what came before it in head.
+ask() {
+	code=$(curl -s -m 30 -o page -D head -w '%{http_code}' "${@:2}" "http://127.0.0.1:9913$1")
+}
+
+bearer() {
+	ask "$1" -H "Authorization: Bearer $2"
+}
+
+# header NAME: what it says.
+header() {
+	sed -n "s/^$1: \(.*\)\r\$/\1/Ip" head
+}
+
+# Every answer, also one that refuses.
+closed() {
+	is "$(header X-Content-Type-Options) $(header X-Frame-Options) $(header Referrer-Policy) $(header Cross-Origin-Resource-Policy)" \
+		"nosniff DENY no-referrer same-origin" "the headers of $1"
+	is "$(header Cache-Control)" no-store "what $1 says of keeping it"
+	is "$(header Access-Control-Allow-Origin)" "" "who else may read $1"
+	[[ $(header Content-Security-Policy) == "default-src 'none'; "*"frame-ancestors 'none'"* ]] ||
+		fail "the policy of $1: $(header Content-Security-Policy)"
+}
+
+# What may run is what is in it, by its hash; and it names nothing else.
+self_contained() {
+	python3 - "$(header Content-Security-Policy)" <<-'PYTHON' || fail "the page is not by its policy"
+		import base64, hashlib, html.parser, re, sys
+
+		policy = dict(rule.split(" ", 1) for rule in sys.argv[1].split("; "))
+		text = open("page").read()
+		for kind in "script", "style":
+		    inside = re.findall("<%s>(.*?)</%s>" % (kind, kind), text, re.S)
+		    assert len(inside) == 1 and len(inside[0]) > 1000, kind
+		    digest = base64.b64encode(hashlib.sha256(inside[0].encode()).digest()).decode()
+		    assert policy[kind + "-src"] == "'sha256-%s'" % digest, (policy, digest)
+		assert policy["default-src"] == policy["base-uri"] == policy["form-action"] == policy["frame-ancestors"] == "'none'", policy
+		assert policy["connect-src"] == "'self'" and policy["img-src"] == "data:" and "unsafe" not in sys.argv[1], policy
+
+
+		class Page(html.parser.HTMLParser):
+		    def handle_starttag(self, tag, attributes):
+		        for name, value in attributes:
+		            assert not name.startswith("on") and name != "style", (tag, name)
+		            assert name not in ("src", "href", "action") or value == "data:,", (tag, name, value)
+
+
+		Page().feed(text)
+		assert "://" not in text and "innerHTML" not in text and "@import" not in text
+	PYTHON
+}
+
+page() {
+	local path
+
+	prepare
+	ready --listen 9913
+	ask /
+	is "$code $(header Content-Type)" "200 text/html; charset=utf-8" "the page"
+	closed /
+	self_contained
+	for path in /page.json /metrics /healthz /other; do
+		ask "$path"
+		closed "$path"
+	done
+	ask /page.json -H 'Host: evil.example'
+	is "$code" 421 "page.json for another page in a browser"
+	ask / -X POST -d x
+	is "$code" 405 "POST"
+	stop
+}
+
+json() {
+	jq -c "$1" page
+}
+
+json_is() {
+	ask /page.json
+	[ "$code" = 200 ] && [ "$(json "$1")" = "$2" ]
+}
+
+until_json() {
+	wait_until "$2 as $1 of page.json" json_is "$1" "$2"
+}
+
+# Every field that the manual names is there, and no other; and it says what is.
+document() {
+	need_sources
+	prepare
+	ready --listen 9913
+	until_json '.health' '{"status":"ok","troubles":[]}'
+	sed -n '/^\.Ss The page/,/^\.Ss/p' "$top/docs/xdp-bloom.conf.5" | sed -n 's/^\.It Li //p' | sort >documented
+	is "$(json 'keys[]' | tr -d '"')" "$(cat documented)" "the fields that are documented"
+	is "$(json '.interfaces')" '[{"name":"edge0","mode":"native","shared":false,"gone":false,"moved":false}]' "the interfaces"
+	is "$(json '[.lists[]|.name,.kind,.prefixes,.age<60,.refused]')" '["bad","ban",3,true,null]' "the lists"
+	is "$(json '[.hour.window,(.hour.series|length),(.minute.series|length),.bans.count,.refused]')" '["hour",60,60,0,[]]' "the rest"
+	send 0 -n 100 -b banned -c clean
+	until_json '[.hour.dropped.packets,([.hour.series[][2]]|add),.hour.lists[0].packets]' '[300,300,300]'
+	until_json '.packets.dropped_per_second != null' true
+	is "$(json '[.hour.sources[].name]|length>0')" true "the sources"
+	bloom add 198.51.100.77 --ttl 1h --reason '<b>\"&'
+	bloom add 198.51.100.78
+	bloom add 198.51.100.79 --ttl 1m
+	until_json '[.bans.count,[.bans.next[].prefix]]' '[3,["198.51.100.79","198.51.100.77","198.51.100.78"]]'
+	is "$(json '.bans.next[1].reason')" '"<b>\\\"&"' "its reason"
+	is "$(json '[.events[0].event,.events[0].message]')" '["add","add 198.51.100.79 --ttl 1m"]' "the last event"
+	is "$(jq -r '.events[].message' page | grep -c '^restore')" 1 "the first event"
+	# A version that is refused, and an interface that is gone.
+	echo '<img src=x>' >list
+	until_json '[.health.status,(.refused|length),.lists[0].refused.list]' '["degraded",1,"bad"]'
+	[[ $(json '.health.troubles[0]') == *"list 'bad': refused since "*"<img src=x>"* ]] || fail "the trouble: $(json .health)"
+	bloom detach --all
+	until_json '[.health.status,.health.troubles[-1]]' '["failing","no interface is filtered"]'
+	stop
+}
+
+# Who does not listen has nothing of it.
+nobody_asks() {
+	prepare
+	ready
+	! grep -q libmicrohttpd "/proc/$service_pid/maps" || fail "the web library is loaded"
+	stop
+	ready --listen 9913
+	grep -q libmicrohttpd "/proc/$service_pid/maps" || fail "the web library is not where it was looked for"
+	stop
+}
+
+by_token() {
+	local path wrong
+
+	prepare
+	(umask 077 && echo "$token" >secret)
+	ready --listen 9913 --listen-token "$WORK/secret"
+	for path in /page.json /metrics; do
+		ask "$path"
+		is "$code $(header WWW-Authenticate)" '401 Bearer realm="xdp-bloom"' "$path without a token"
+		closed "$path"
+		for wrong in "" x "${token%?}" "${token}x" "${token^^}" "$token $token" "$(printf '%300s' x | tr ' ' x)"; do
+			bearer "$path" "$wrong"
+			is "$code" 401 "$path with the token '$wrong'"
+		done
+		ask "$path" -H "Authorization: Basic $token"
+		is "$code" 401 "$path with another scheme"
+		ask "$path?token=$token"
+		is "$code" 401 "$path with the token in what is asked for"
+		bearer "$path" "$token"
+		is "$code" 200 "$path with the token"
+		ask "$path" -H "authorization: bearer   $token"
+		is "$code" 200 "$path with the token, written in another way"
+	done
+	# The page has nothing in it before it has the token.
+	ask /
+	is "$code" 200 "the page"
+	is "$(grep -c edge0 page)" 0 "what is in it of this machine"
+	echo '<img src=x>' >list
+	wait_until "that /healthz is degraded" degraded_in_a_word
+	bearer /healthz "$token"
+	is "$code $(sed -n 1p page) $(grep -c refused page)" "200 degraded 1" "/healthz with the token"
+	! grep -rqs -e "$token" "$XDP_BLOOM_STATE" "/proc/$service_pid/cmdline" "/proc/$service_pid/environ" unheard || fail "the token is written down"
+	stop
+}
+
+degraded_in_a_word() {
+	ask /healthz
+	[ "$code $(cat page)" = "200 degraded" ]
+}
+
+# What worked goes on to work: Prometheus, from anywhere. The page needs a token there.
+beyond() {
+	local path
+
+	prepare
+	ready --listen 0.0.0.0:9913
+	for path in /metrics /healthz; do
+		ask "$path"
+		is "$code" 200 "$path beyond this machine"
+	done
+	for path in / /page.json; do
+		ask "$path"
+		is "$code $(cat page)" "403 beyond this machine the page is shown with run --listen-token FILE" "$path"
+		closed "$path"
+	done
+	stop
+	(umask 077 && printf '%s\r\n\n' "$token" >secret)
+	echo "run --listen 0.0.0.0:9913 --listen-token '$WORK/secret'" >>conf
+	ready
+	ask /page.json
+	is "$code" 401 "page.json beyond this machine"
+	bearer /page.json "$token"
+	is "$code" 200 "page.json beyond this machine, with the token"
+	stop
+}
+
+# refuses MODE TEXT MESSAGE: a token file of that.
+refuses() {
+	printf '%s' "$2" >secret
+	chmod "$1" secret
+	refused "$3" run --listen 9913 --listen-token secret --config conf
+	refused "$3" run --check --listen 9913 --listen-token secret --config conf
+	[ ${#2} -lt 8 ] || ! grep -qF -e "$2" err || fail "the message has the token in it: $(cat err)"
+}
+
+token_files() {
+	touch conf
+	refused "there is no --listen that it would be for" run --listen-token secret --config conf
+	refused "run: --listen-token: secret: No such file or directory" run --listen 9913 --listen-token secret --config conf
+	refuses 604 "$token" "secret: every user may read it: chmod o= secret"
+	refuses 620 "$token" "others may write to it"
+	refuses 600 "" "secret: no token: one line of at least 16 printable characters"
+	refuses 600 "0123456789abcde" "at least 16 printable characters"
+	refuses 600 "0123456789abcdef 0123456789abcdef" "without blanks"
+	refuses 600 "0123456789abcdef
+0123456789abcdef" "without blanks"
+	refuses 600 $'0123456789abcdef\e[31m' "printable characters"
+	refuses 600 "$(printf '%256s' '' | tr ' ' x)" "longer than 255 characters"
+	rm secret
+	mkfifo -m 600 secret
+	refused "secret: not a file" run --listen 9913 --listen-token secret --config conf
+	rm secret
+	printf '%255s' '' | tr ' ' x >secret
+	chmod 640 secret
+	bloom run --check --listen 9913 --listen-token secret --config conf
+}
+
+run_cases page document nobody_asks by_token beyond token_files

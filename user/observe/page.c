@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "observe/page.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/out.h"
+#include "base/state_path.h"
+#include "kernel/attach.h"
+#include "kernel/live.h"
+#include "observe/documents.h"
+#include "observe/report.h"
+#include "observe/web_server.h"
+#include "page_text.h"
+#include "state/bans.h"
+#include "state/events.h"
+#include "state/failed.h"
+#include "state/kept_image.h"
+
+/* A page asks every other second; where many are open they share so many questions a second. */
+#define EVERY	   2
+#define EVERY_MOST 60
+#define QUESTIONS  20
+
+#define TOP    10
+#define BANS   15
+#define EVENTS 20
+/* What no file of the state shows, such as an interface that is gone. */
+#define LOOK_MS 5000
+
+/* Has one of them changed? */
+static const char *const files[] = { STATE_DATABASE, STATE_DATABASE "-wal", STATE_FAILED };
+#define FILES (sizeof(files) / sizeof(*files))
+
+struct stamp {
+	ino_t inode;
+	off_t size;
+	struct timespec written;
+};
+
+struct page {
+	json_t *known; /* members of the document that are the state's and the kernel's */
+	struct stamp stamps[FILES];
+	int64_t looked;
+	int every; /* s: what pages were last asked to wait */
+	int64_t made;
+	json_t *events; /* the latest first */
+	struct events_tail tail;
+};
+
+void page_html(struct web_page *page)
+{
+	*page = (struct web_page){ .status = WEB_OK,
+				   .type = "text/html; charset=utf-8",
+				   .text = strdup(page_text),
+				   .size = sizeof(page_text) - 1,
+				   .policy = page_policy,
+				   .ends = true };
+}
+
+static bool has_changed(struct page *page, const struct context *context)
+{
+	struct stamp stamps[FILES] = { 0 };
+	char path[STATE_PATH_MAX];
+	bool changed;
+
+	for (size_t i = 0; i < FILES; i++) {
+		struct stat is;
+
+		if (!stat(state_path(path, context->state, files[i]), &is)) {
+			stamps[i].inode = is.st_ino;
+			stamps[i].size = is.st_size;
+			stamps[i].written = is.st_mtim;
+		}
+	}
+	changed = memcmp(stamps, page->stamps, sizeof(stamps)) != 0;
+	memcpy(page->stamps, stamps, sizeof(stamps));
+	return changed;
+}
+
+static json_t *bans_json(struct state *state, int64_t now)
+{
+	struct ban *bans = NULL;
+	json_t *next = json_array();
+	uint64_t count = 0;
+	size_t n = 0;
+
+	if (state_bans_count(state, now, &count) || state_bans_first(state, now, BANS, &bans, &n)) {
+		json_decref(next);
+		return json_null();
+	}
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(next, out_ban(&bans[i], now));
+	free(bans);
+	return json_pack("{s:I, s:o}", "count", (json_int_t)count, "next", next);
+}
+
+/* Null what cannot be read: the health says that, and why. */
+static void look_at_state(json_t *known, const struct context *context, int64_t now)
+{
+	struct list_failure *failed = NULL;
+	struct list_info *lists = NULL;
+	struct state *state = NULL;
+	json_t *refused = json_array();
+	size_t n = 0, failed_n = 0;
+	bool readable = !state_open(&state, context, false) && !lists_in_force(state, &lists, &n);
+
+	list_failures(context, &failed, &failed_n);
+	for (size_t i = 0; i < failed_n; i++)
+		json_array_append_new(refused, out_failure(&failed[i]));
+	json_object_set_new(known, "lists", readable ? out_lists(lists, n, failed, failed_n, now) : json_null());
+	json_object_set_new(known, "refused", refused);
+	json_object_set_new(known, "bans", readable ? bans_json(state, now) : json_null());
+	state_close(state);
+	free(lists);
+	free(failed);
+}
+
+static void look_at_kernel(json_t *known, const struct context *context)
+{
+	struct attachment *on = NULL;
+	struct live live;
+	size_t n = 0;
+	int err = attach_list(context, &on, &n);
+
+	live_open(&live, context);
+	json_object_set_new(known, "interfaces", err ? json_null() : out_interfaces(on, n));
+	json_object_set_new(known, "generation", live.g.number ? json_integer((json_int_t)live.g.number) : json_null());
+	live_close(&live);
+	free(on);
+}
+
+/* Reading the state takes milliseconds where it is large: only when there is something new. */
+static int look(struct page *page, const struct context *context, int64_t now)
+{
+	bool changed = has_changed(page, context);
+
+	if (page->known && !changed && clock_ms() - page->looked < LOOK_MS)
+		return 0;
+	json_decref(page->known);
+	page->known = json_object();
+	page->looked = clock_ms();
+	if (!page->known)
+		return -ENOMEM;
+	look_at_state(page->known, context, now);
+	look_at_kernel(page->known, context);
+	return 0;
+}
+
+static void read_events(struct page *page)
+{
+	char line[EVENT_LINE_MAX];
+
+	while (events_next(&page->tail, line)) {
+		const char *when, *what, *message;
+		json_t *event = json_loads(line, 0, NULL);
+
+		if (event && !json_unpack(event, "{s:s, s:s, s:s}", "time", &when, "event", &what, "message", &message))
+			json_array_insert_new(page->events, 0,
+					      json_pack("{s:o, s:o, s:o}", "time", out_text(when), "event",
+							out_text(what), "message", out_text(message)));
+		json_decref(event);
+		if (json_array_size(page->events) > EVENTS)
+			json_array_remove(page->events, EVENTS);
+	}
+}
+
+static json_t *health_json(const struct page *page, const struct page_view *view)
+{
+	const json_t *interfaces = json_object_get(page->known, "interfaces");
+	const char *status = view->health;
+	json_t *troubles = json_array(), *interface;
+	size_t i, on = 0;
+
+	for (const char *line = view->trouble, *end; *line; line = end + (*end == '\n')) {
+		end = line + strcspn(line, "\n");
+		json_array_append_new(troubles, json_stringn(line, (size_t)(end - line)));
+	}
+	json_array_foreach(interfaces, i, interface) on += !json_is_true(json_object_get(interface, "gone"));
+	if (json_is_array(interfaces) && !on) {
+		json_array_append_new(troubles, json_string("no interface is filtered"));
+		status = "failing";
+	}
+	return json_pack("{s:s, s:o}", "status", status, "troubles", troubles);
+}
+
+static json_t *rate(double rate)
+{
+	return rate < 0 ? json_null() : json_real(rate);
+}
+
+/* The hour as report -j has it, and of the minute what is drawn. */
+static void look_at_history(json_t *document, const struct history *history, uint64_t now)
+{
+	static struct report report;
+	double passed = -1, dropped = -1;
+	json_t *minute = NULL, *all;
+
+	report.top = TOP;
+	report.window = HISTORY_MINUTE;
+	if (!history_read(history, now, HISTORY_MINUTE, &report.history)) {
+		history_rates(&report.history, now, &passed, &dropped);
+		all = report_document(&report);
+		minute = json_pack("{s:O*}", "series", json_object_get(all, "series"));
+		json_decref(all);
+	}
+	json_object_set_new(document, "packets",
+			    json_pack("{s:o, s:o}", "passed_per_second", rate(passed), "dropped_per_second",
+				      rate(dropped)));
+	json_object_set_new(document, "minute", minute ? minute : json_null());
+	report.window = HISTORY_HOUR;
+	json_object_set_new(document, "hour",
+			    history_read(history, now, HISTORY_HOUR, &report.history) ? json_null()
+										      : report_document(&report));
+}
+
+/* As many pages are open as ask in the time that they wait. */
+static void share_out(struct page *page, unsigned int asked)
+{
+	int64_t now = clock_ms();
+	double pages = page->made && now > page->made ? asked * 1e3 * page->every / (double)(now - page->made) : 0;
+
+	page->every = pages > EVERY_MOST * QUESTIONS ? EVERY_MOST : (int)(pages / QUESTIONS);
+	page->every = page->every < EVERY ? EVERY : page->every;
+	page->made = now;
+}
+
+static json_t *document_of(struct page *page, const struct page_view *view, time_t now)
+{
+	char when[UTC_TEXT_MAX], host[256] = "";
+	json_t *document;
+
+	gethostname(host, sizeof(host) - 1);
+	document = json_pack("{s:s, s:o, s:s, s:i, s:o, s:O}", "version", VERSION, "host", out_text(host), "time",
+			     utc_text(when, now), "every", page->every, "health", health_json(page, view), "events",
+			     page->events);
+	if (!document)
+		return NULL;
+	json_object_update(document, page->known);
+	look_at_history(document, view->history, (uint64_t)now);
+	return document;
+}
+
+int page_json(struct page **made, const struct page_view *view, unsigned int asked, char **text, size_t *size)
+{
+	struct page *page = *made;
+	time_t now = time(NULL);
+	json_t *document;
+	int err;
+
+	if (!page) {
+		*made = page = calloc(1, sizeof(*page));
+		if (!page)
+			return -ENOMEM;
+		events_from_start(&page->tail, view->context->state);
+	}
+	if (!page->events)
+		page->events = json_array();
+	share_out(page, asked);
+	err = look(page, view->context, now);
+	if (err)
+		return err;
+	read_events(page);
+	document = document_of(page, view, now);
+	*text = document ? json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
+	json_decref(document);
+	*size = *text ? strlen(*text) : 0;
+	return *text ? 0 : -ENOMEM;
+}
+
+void page_free(struct page *page)
+{
+	if (page) {
+		json_decref(page->known);
+		json_decref(page->events);
+	}
+	free(page);
+}
