@@ -376,7 +376,8 @@ class Reached:
         self.by, self.code_lines = kept['by'], kept['code']
         names = [os.path.basename(path).split('.')[0] for kind in ('unit/unit_*.c', 'prog/prog_*.c', 'prog/prog_*.sh',
                  'cli/cli_*.sh', 'net/net_*.sh') for path in glob.glob(f'{TOP}/tests/{kind}')]
-        hashes = {name: hash_of(f'tests/*/{name}.*', 'tests/unit/*.h' if name.startswith('unit_') else 'tests/prog/*.h')
+        hashes = {name: hash_of(f'tests/*/{name}.*', *(f'tests/{kind}/*.h' for kind in ('unit', 'prog')
+                                                       if name.startswith(f'{kind}_')))
                   for name in names if name not in LONG}
         for name in set(self.by) - set(hashes):
             del self.by[name]
