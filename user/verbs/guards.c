@@ -7,15 +7,17 @@
 #include "state/grants.h"
 #include "verbs/verbs.h"
 
+#define PORT_WANTS "the number of a TCP port, 1 to 65535"
+
 struct options {
 	struct number port, no_port;
 };
 
 const struct option_spec guards_options[] = {
 	{ "port", .type = OPTION_WHOLE, AT(options, port), .value = "PORT", .least = 1, .most = TCP_PORTS - 1,
-	  .does = "guard whoever is connected to this TCP port, too" },
+	  .does = "guard whoever is connected to this TCP port, too", .wants = PORT_WANTS },
 	{ "no-port", .type = OPTION_WHOLE, AT(options, no_port), .value = "PORT", .least = 1, .most = TCP_PORTS - 1,
-	  .does = "no longer" },
+	  .does = "no longer", .wants = PORT_WANTS },
 	OPTIONS_END(struct options),
 };
 
