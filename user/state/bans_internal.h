@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files about bans share. */
+#ifndef STATE_BANS_INTERNAL_H
+#define STATE_BANS_INTERNAL_H
+
+#include "state/bans.h"
+#include "state/internal.h"
+
+/* Version 1 had no such table, and only a change brings a state to this version. */
+bool state_has_bans(const struct state *s);
+
+/* Binding copies, and may fail; the statement would then find nothing. */
+int state_bind_addr(const struct state *s, sqlite3_stmt *stmt, int at, struct addr addr);
+/* A prefix at 1 to 3: family, length, first address. */
+int state_bind_prefix(const struct state *s, sqlite3_stmt *stmt, struct addr first, unsigned int length);
+
+/* The next length that bans of a family have, beyond this one; -1: none, -2: an error. */
+int state_next_length(struct state *s, int family, int length);
+
+/* One look at both clocks holds for all that a command does with the state: before the two that follow. */
+void state_look_at_clocks(struct state *s);
+/* As clock_boot(). */
+int64_t state_boot_now(const struct state *s);
+/* That time by the date as it is now. */
+int64_t state_date_of(const struct state *s, int64_t due);
+
+/* Gives each ban that ends a due: once after each start of the machine, and for what an older version has added. */
+int state_give_due(struct state *state);
+/* Does the column of that name decide? Not after a reboot, before some command has changed something. */
+bool state_ends_by_due(struct state *state);
+
+#endif
