@@ -84,9 +84,9 @@ every_verb() {
 
 	bloom load --image image --force --confirm 1h
 	verdicts 45.0.0.1=pass 46.0.0.1=drop 48.0.0.1=pass
-	refused "takes no bans" add 45.0.0.1
+	bloom add 49.0.0.1
 	rebooted
-	verdicts 47.0.0.1=drop 47.0.0.2=pass 45.0.0.1=drop 46.0.0.1=pass 48.0.0.1=drop
+	verdicts 47.0.0.1=drop 47.0.0.2=pass 45.0.0.1=drop 46.0.0.1=pass 48.0.0.1=drop 49.0.0.1=drop
 	is "$(get '[.[]|.name,.kind]' lists)" '["list","ban","shade","shadow"]' "the lists that came back"
 	is "$(echo state/image.*)" "state/image.*" "copies of the image"
 

@@ -380,14 +380,18 @@ void kernel_release(struct candidate *c)
 	c->dir[0] = '\0';
 }
 
-void kernel_map_bytes(const struct candidate *c, __u64 bytes[ARRAYS])
+int kernel_map_bytes(const struct candidate *c, __u64 bytes[ARRAYS])
 {
 	for (enum array a = 0; a < ARRAYS; a++) {
 		struct bpf_map_info info = { 0 };
 		__u32 size = sizeof(info);
 
 		bytes[a] = 0;
-		if (c->map[a].fd >= 0 && !bpf_obj_get_info_by_fd(c->map[a].fd, &info, &size))
-			bytes[a] = (__u64)info.value_size * info.max_entries;
+		if (c->map[a].fd < 0)
+			continue;
+		if (bpf_obj_get_info_by_fd(c->map[a].fd, &info, &size))
+			return because_kernel(-errno, "the size of an array");
+		bytes[a] = (__u64)info.value_size * info.max_entries;
 	}
+	return 0;
 }

@@ -67,6 +67,6 @@ int kernel_ends_put(int map, const struct ends *ends);
 bool kernel_ends_fit(int map, size_t n);
 
 /* The size of each map, as the kernel has it. */
-void kernel_map_bytes(const struct candidate *c, __u64 bytes[ARRAYS]);
+int kernel_map_bytes(const struct candidate *c, __u64 bytes[ARRAYS]);
 
 #endif

@@ -45,8 +45,10 @@ int inforce_take(const struct context *context, struct inforce *s)
 	s->g = live.g;
 	rate_measure(&live.g, &s->rate);
 	rungs = rate_rungs(&live.g);
-	kernel_map_bytes(&live, bytes);
+	err = kernel_map_bytes(&live, bytes);
 	kernel_release(&live);
+	if (err)
+		return err;
 	read_state(context, s);
 	keys = s->g.keys4 + s->g.keys6;
 	bits = s->g.filter_blocks * BLOCK_BYTES * 8;
