@@ -166,7 +166,9 @@ its_own_bans_stay() {
 	there refused "the image in force bans it: allow 50.0.0.1" del 50.0.0.1
 	there bloom add 50.0.0.1 50.1.0.3 2a20::1 51.0.0.1
 	there bloom del 50.0.0.1
+	is "$(verdicts_there 50.0.0.1)" '["drop"]' "the verdict"
 	there bloom del 2a20::1
+	is "$(verdicts_there 2a20::1)" '["drop"]' "the verdict of IPv6"
 	there bloom del 50.1.0.3 51.0.0.1
 	is "$(verdicts_there 50.0.0.1 50.1.0.3 2a20::1 51.0.0.1)" '["drop","drop","drop","pass"]' "the verdicts"
 	there bloom rotate
