@@ -235,4 +235,32 @@ begins_anew() {
 	verdicts 45.0.0.1=drop 45.0.0.3=pass 45.0.0.4=drop
 }
 
-run_cases batches warns refusals lines_of_a_batch slow_batch checks_a_batch counted_on guards_of_a_batch begins_anew
+# As the verb by itself does.
+says_what_is_allowed() {
+	bloom allow 45.7.0.1
+	printf '%s\n' 'add 45.7.0.1' 'add 45.7.0.0/30' 'add 45.8.0.1' >commands
+	bloom batch commands
+	grep -q "45.7.0.1 is allowed by list '(allow)', and passes" err || fail "$(cat err)"
+	is "$(grep -c 45.8.0.1 err)" 0 "what is said of what is not allowed"
+	bloom -q batch commands
+	[ ! -s err ] || fail "with -q: $(cat err)"
+	bloom flush
+}
+
+# --check asks what the verb asks.
+checks_as_the_verb() {
+	local line
+
+	bloom flush
+	for line in "tune --exact=off" "add 16.0.0.0/4" "allow 0.0.0.0/0"; do
+		echo "$line" >commands
+		# shellcheck disable=SC2086 # a line is words
+		expect 2 "$XDP_BLOOM" $line
+		expect 2 "$XDP_BLOOM" batch --check commands
+		grep -q "^xdp-bloom: commands:1: .*--force" err || fail "$line: $(cat err)"
+		echo "$line --force" >commands
+		bloom batch --check commands
+	done
+}
+
+run_cases says_what_is_allowed checks_as_the_verb batches warns refusals lines_of_a_batch slow_batch checks_a_batch counted_on guards_of_a_batch begins_anew

@@ -198,4 +198,15 @@ service_as_json_lines() {
 		"what the service says of it"
 }
 
-run_cases in_the_file after_a_cut_line no_file_in_its_place long_ones by_themselves runs_full bounded shown followed in_the_journal as_json_lines service_as_json_lines
+# What is no event is not passed on, with -j either.
+damaged_lines() {
+	bloom flush
+	printf '%s\n' '{}' '[1]' 'nonsense' '{"time":"now","event":"add","message":"x"}' '{"time":"2026-01-01T00:00:00Z","event":1}' \
+		'{"time":"2026-01-01T00:00:00Zx","event":"add","message":"x","generation":1,"uid":0}' \
+		'{"time":"2026-01-01T00:00:00Z","event":"add","message":"whole","generation":1,"uid":0}' >"$XDP_BLOOM_STATE/events"
+	bloom events
+	is "$(cat out)" "2026-01-01T00:00:00Z  add       uid 0      whole" "the events"
+	is "$("$XDP_BLOOM" -j events | jq -c .message)" '"whole"' "the events, as JSON"
+}
+
+run_cases damaged_lines in_the_file after_a_cut_line no_file_in_its_place long_ones by_themselves runs_full bounded shown followed in_the_journal as_json_lines service_as_json_lines

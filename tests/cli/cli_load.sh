@@ -548,6 +548,9 @@ shows_what_was_refused() {
 	echo nonsense >list
 	expect 2 "$XDP_BLOOM" load drop list --dry-run
 	is "$(get '.[0].refused' lists)" null "what is refused after --dry-run"
+	echo 192.0.2.1 >good
+	expect 2 "$XDP_BLOOM" load drop good --shadow
+	is "$(get '.[0].refused' lists)" null "what is refused after another kind was asked for"
 	expect 2 "$XDP_BLOOM" load drop list
 	since=$(get '.[0].refused.since' lists)
 	is "$(get '.[0].refused|[.why,.since==.last]' lists)" \

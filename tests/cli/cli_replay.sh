@@ -63,6 +63,38 @@ lists_entry_by_entry() {
 	got '.dropped.packets' 3
 }
 
+# What a wide line holds is known after it, and other lines do not ask again; the first one that holds it is shown.
+many_lines() {
+	made packets 1 45.0.0.{1..9} 45.9.9.9
+	printf '45.0.0.0/28 # %d\n' {1..300} >wide
+	printf '%s\n' 45.0.0.0/8 >>wide
+	replayed packets wide
+	got '[.entries[] | [.entry, .line, .sources]]' '[["45.0.0.0/28",1,9],["45.0.0.0/8",301,1]]'
+}
+
+# By the settings of this machine: an IPv4 address within another counts where it does so here.
+embedded_as_here() {
+	made packets 1 2002:c000:201::1 2001:db8::7
+	echo 192.0.2.0/29 >drop.txt
+	expect 0 "$XDP_BLOOM" image make image drop.txt
+	replayed packets drop.txt
+	got .dropped.packets 0 "what is dropped where it is off"
+	bloom tune --embedded on
+	replayed packets drop.txt
+	got .dropped.packets 1 "what is dropped by lists where it is on"
+	replayed packets --image image
+	got .dropped.packets 1 "what is dropped by an image where it is on"
+}
+
+# Live bans were saved with it: they have no text, but a name.
+images_of_bans() {
+	made packets 1 192.0.2.1 192.0.2.9
+	bloom add 192.0.2.1
+	bloom save image
+	replayed packets --image image
+	got '[.lists[] | [.list, .packets]]' '[["live",1]]'
+}
+
 # Its addresses are those of a list: the same numbers come out of the lists.
 images_of_lists() {
 	made packets 1 "${sources[@]}"
@@ -110,6 +142,11 @@ cut_off() {
 		head -c $n packets >part
 		expect 2 "$XDP_BLOOM" replay part drop.txt
 		one_line "part: it is "
+	done
+	for n in 4 23; do
+		head -c $n packets >part
+		expect 2 "$XDP_BLOOM" replay part drop.txt
+		one_line "part: it ends within its own header"
 	done
 }
 
@@ -393,5 +430,5 @@ our_own() {
 	got '[.passed.packets, .dropped.packets, .lists[0].list]' '[0,1,"drop"]'
 }
 
-run_cases lists_entry_by_entry images_of_lists links cut_off many_sources written_apart refusals confined in_force_as_the_interface \
+run_cases lists_entry_by_entry many_lines embedded_as_here images_of_bans images_of_lists links cut_off many_sources written_apart refusals confined in_force_as_the_interface \
 	in_force_while_lists_change our_own

@@ -71,6 +71,39 @@ db.execute("UPDATE setting SET value = value + 1 WHERE name = \"generation\"")
 db.commit()' "$XDP_BLOOM_STATE/state.db"
 }
 
+# A directory of bad lists leaves room for the rest.
+many_refused() {
+	local n
+
+	prepare
+	echo nonsense >bad
+	for n in {1..9}; do
+		expect 2 "$XDP_BLOOM" load "list$n" bad --if-changed
+	done
+	expect 1 "$XDP_BLOOM" status
+	is "$(grep -c "list 'list" out)" 6 "lines that name a list"
+	grep -q '^            and 6 more lists were refused$' out || fail "$(cat out)"
+	grep -q '^            and 6 more: xdp-bloom lists$' out || fail "$(cat out)"
+	is "$(get '.refused|length' status)" 9 "what was refused, as JSON"
+	bloom detach --all
+	expect 2 "$XDP_BLOOM" status
+	! grep -n ' $' out || fail "a line ends with a space"
+}
+
+# However much has happened since, in this log or the one before.
+last_refused() {
+	prepare
+	expect 2 "$XDP_BLOOM" unload nosuch
+	python3 -c 'print("\n".join(["{\"time\":\"2026-01-01T00:00:00Z\",\"event\":\"add\",\"message\":\"%d\"}" % n
+		for n in range(2000)]))' >>"$XDP_BLOOM_STATE/events"
+	bloom detach --all
+	expect 2 "$XDP_BLOOM" status
+	grep -q "^last refused .*: unload nosuch" out || fail "after much: $(cat out)"
+	mv "$XDP_BLOOM_STATE/events" "$XDP_BLOOM_STATE/events.1"
+	expect 2 "$XDP_BLOOM" status
+	grep -q "^last refused .*: unload nosuch" out || fail "of the log before: $(cat out)"
+}
+
 # The first screen.
 screen() {
 	prepare
@@ -113,4 +146,4 @@ damaged_event() {
 }
 
 mapfile -t all < <(sed '/^$/d; s/|.*//; s/^/fault /' <<<"$faults")
-run_cases screen no_rights damaged_event "${all[@]}"
+run_cases many_refused last_refused screen no_rights damaged_event "${all[@]}"

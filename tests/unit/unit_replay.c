@@ -82,7 +82,7 @@ static void begin(bool swapped)
 	reading.chunk = 1 + ktap_random() % 5000;
 }
 
-/* Those that are whole are read, whatever follows; and it is said where one is not. */
+/* Those that are whole are read, whatever follows; and it is said where one is not. The file's own must be. */
 static void cut_anywhere(const size_t *ends, size_t n, size_t header)
 {
 	size_t whole = 0;
@@ -91,14 +91,13 @@ static void cut_anywhere(const size_t *ends, size_t n, size_t header)
 		while (whole < n && ends[whole] <= size)
 			whole++;
 		read_file(size);
-		if (size < 4) {
+		if (size < header) {
 			if (!CHECK(err_is(reading.err, EPROTO) && reading.end.error[0], "%zu bytes are taken", size))
 				return;
 		} else if (!CHECK(!reading.err && reading.n == whole && reading.end.packets == whole,
 				  "%zu of %zu bytes: error %d (%s), %zu packets, not %zu", size, file.n, reading.err,
 				  reading.end.error, reading.n, whole) ||
-			   !CHECK(reading.end.cut ==
-					  (size < header || (size != header && (!whole || ends[whole - 1] != size))),
+			   !CHECK(reading.end.cut == (size != header && (!whole || ends[whole - 1] != size)),
 				  "%zu bytes: cut is %d", size, reading.end.cut)) {
 			return;
 		}
@@ -177,7 +176,12 @@ static void pcapng_cut(void)
 			pcapng_packet_of(&file, 0, i, frame, 60 + (uint32_t)i, 60 + (uint32_t)i, (uint32_t)i & 1);
 			ends[i] = file.n;
 		}
-		for (size_t size = 4; size <= file.n; size++) {
+		for (size_t size = 4; size < header; size++) {
+			read_file(size);
+			if (!CHECK(err_is(reading.err, EPROTO), "%zu bytes are taken", size))
+				return;
+		}
+		for (size_t size = header; size <= file.n; size++) {
 			size_t whole = 0;
 
 			while (whole < 6 && ends[whole] <= size)
@@ -515,6 +519,7 @@ static void seconds(void)
 		replay_packet(&r, &p, &answer, &judged);
 		replay_packet(&r, &p, &answer, &judged);
 	}
+	replay_end(&r);
 	CHECK(r.seconds_n == REPLAY_SECONDS_MAX && r.without_second == 200, "%llu seconds, %llu packets without",
 	      (unsigned long long)r.seconds_n, (unsigned long long)r.without_second);
 	for (size_t i = 0; i < r.seconds_n; i++)

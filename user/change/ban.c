@@ -10,7 +10,7 @@
 #include "base/clean_text.h"
 #include "base/clock.h"
 #include "base/grow.h"
-#include "change/guard_rails.h"
+#include "base/log.h"
 #include "change/revert_timer.h"
 #include "kernel/ask.h"
 #include "state/kept_image.h"
@@ -111,8 +111,7 @@ int ban_add(struct change *change, const struct ban_options *o, const struct pre
 
 		ban.first = p->at[i].first;
 		ban.length = p->at[i].length;
-		err = (o->force ? 0 : guard_prefix(ban.first, ban.length))
-			      ?: state_ban_new(change->state, &ban, &fresh);
+		err = state_ban_new(change->state, &ban, &fresh);
 		if (!err && !fresh)
 			err = meet(change->state, o, &ban, n) ?: state_ban_put(change->state, &ban, &renewed);
 		if (err_is(err, EEXIST)) {

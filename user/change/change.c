@@ -117,7 +117,7 @@ void change_succeeded(struct change *change, const char *list)
 
 static int commit(struct change *change)
 {
-	int err = change->build ? 0 : touched_divide(&change->touched, change->state);
+	int err = touched_divide(&change->touched, change->state);
 
 	change->options.guard = &change->guard;
 	if (!err && change->build)
@@ -172,13 +172,15 @@ int change_join(struct context *context)
 	return err;
 }
 
-int change_join_end(struct context *context, int err)
+int change_join_end(struct context *context, int err, void (*made)(const struct change *change))
 {
 	struct change *change = context->joined;
 
 	err = err ?: commit(change);
 	for (size_t i = 0; i < change->succeeded_n && !err; i++)
 		list_succeeded(context, change->succeeded[i]);
+	if (!err)
+		made(change);
 	context->joined = NULL;
 	change_end(change);
 	return err;

@@ -56,10 +56,11 @@ void change_end(struct change *change);
 
 /*
  * Between these two, all changes under this context are one: change_begin() returns the same change, change_commit()
- * does nothing yet. change_join_end() makes it, or with an err drops it and returns that.
+ * does nothing yet. change_join_end() makes it, or with an err drops it and returns that. made: what there is to say of
+ * it then.
  */
 int change_join(struct context *context);
-int change_join_end(struct context *context, int err);
+int change_join_end(struct context *context, int err, void (*made)(const struct change *change));
 
 /*
  * With --check the process ends here. change_begin() calls it; verbs that do not begin a change call it themselves.

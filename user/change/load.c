@@ -350,7 +350,8 @@ static void outcome(const struct load *l, int err)
 	if (l->context->check || l->options->dry_run || err_is(err, EBUSY))
 		return;
 	if (err && !err_is(err, EALREADY)) {
-		if (l->about_it && (l->options->if_changed || is_known(l)))
+		/* Asked for as what it is not, nothing is wrong with its next version. */
+		if (l->about_it && !err_is(err, EEXIST) && (l->options->if_changed || is_known(l)))
 			list_failed(l->context, l->name, reason(err));
 	} else if (l->context->joined) {
 		change_succeeded(l->context->joined, l->name); /* known at the end of the batch */

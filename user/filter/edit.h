@@ -43,8 +43,8 @@ int edit_unban4(struct edit *edit, const struct ranges *gone);
  */
 int edit_unban6(struct edit *edit, ip6 first, unsigned int length, bool covered);
 /*
- * Nothing of this prefix is to be dropped any more, whoever banned it. -EAGAIN too where a wider key holds it, or it may
- * have more keys than can be asked for.
+ * Nothing of this prefix is to be dropped any more, whoever banned it. -EAGAIN too where a wider key holds it, or it
+ * may have more keys than can be asked for.
  */
 int edit_allow6(struct edit *edit, ip6 first, unsigned int length);
 /* The next wider key of a live ban that holds it: *first, and its length. -ENOENT: none. */

@@ -428,6 +428,8 @@ int capture_read(const struct capture_calls *calls, struct capture_end *end)
 	f.buf = malloc(BUFFER_BYTES);
 	err = f.buf ? read_any(&f) : -ENOMEM;
 	free(f.buf);
+	if (err >= 0 && end->cut && !here(&f))
+		err = refuse(&f, "it ends within its own header");
 	return err < 0 ? err : 0;
 }
 

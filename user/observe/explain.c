@@ -25,6 +25,7 @@ struct search {
 	const struct addr *addrs;
 	size_t *sorted; /* indices of addresses, IPv4 first, ascending */
 	size_t n;
+	size_t *next; /* of each of them, and one more: the first from there on whose line may be unknown */
 	size_t missing;
 };
 
@@ -49,6 +50,22 @@ static struct hit *untraced(const struct search *s, size_t addr)
 	return NULL;
 }
 
+/* Wide lines hold many that are known already: each is passed over once, not once a line. */
+static size_t next_untraced(struct search *s, size_t at)
+{
+	size_t end = at;
+
+	while (s->next[end] != end)
+		end = s->next[end];
+	while (s->next[at] != end) {
+		size_t then = s->next[at];
+
+		s->next[at] = end;
+		at = then;
+	}
+	return end;
+}
+
 /* The first line that holds an address is the one that is shown. */
 static int on_entry(void *arg, int family, ip6 lo, ip6 hi, uint64_t line)
 {
@@ -64,13 +81,14 @@ static int on_entry(void *arg, int family, ip6 lo, ip6 hi, uint64_t line)
 		else
 			high = mid;
 	}
-	for (; low < s->n; low++) {
+	for (low = next_untraced(s, low); low < s->n; low = next_untraced(s, low)) {
 		const struct addr *addr = &s->addrs[s->sorted[low]];
 		struct hit *hit;
 
 		if (addr->family != family || addr->num > hi)
 			break;
 		hit = untraced(s, s->sorted[low]);
+		s->next[low] = low + 1;
 		if (!hit)
 			continue;
 		hit->lo = lo;
@@ -122,8 +140,11 @@ static int search_list(struct search s, size_t n)
 	int err = 0;
 
 	s.sorted = malloc((n + 1) * sizeof(*s.sorted));
-	if (!s.sorted)
-		return -ENOMEM;
+	s.next = malloc((n + 1) * sizeof(*s.next));
+	if (!s.sorted || !s.next)
+		err = -ENOMEM;
+	for (size_t i = 0; i <= n && !err; i++)
+		s.next[i] = i;
 	for (size_t i = 0; i < n && !err; i++) {
 		int length = ranges_covering(&e->sets[s.list], addrs[i]);
 
@@ -137,6 +158,7 @@ static int search_list(struct search s, size_t n)
 	if (!err && s.n)
 		err = trace(&s);
 	free(s.sorted);
+	free(s.next);
 	return err;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/grow.h"
 #include "bpf/decide.h"
+#include "bpf/hash.h"
 #include "filter/arrays.h"
 
 _Static_assert(FRAME_BYTES >= HEADERS_MAX, "a frame has all that is ever looked at");
@@ -72,33 +73,44 @@ static void count(struct tally *tally, uint64_t bytes)
 	tally->bytes += bytes;
 }
 
-/* Sorted while it grows: times mostly ascend, and those of several CPUs differ by little. */
+#define SECOND_SLOTS (1u << 18)
+
+_Static_assert(2 * REPLAY_SECONDS_MAX < SECOND_SLOTS, "a free slot is found soon");
+
+/* In the order in which they come, until replay_end(); NULL: there are too many, or there is no memory. */
 static struct replay_second *second_of(struct replay *r, int64_t second)
 {
-	size_t low = r->seconds_n;
+	uint32_t at = (uint32_t)fold((uint64_t)second * 0x9e3779b97f4a7c15ULL ^ replay_seed()) & (SECOND_SLOTS - 1);
 
-	if (low && r->seconds[low - 1].second >= second) {
-		size_t high = low;
-
-		if (r->seconds[low - 1].second == second)
-			return &r->seconds[low - 1];
-		for (low = 0; low < high;) {
-			size_t mid = (low + high) / 2;
-
-			if (r->seconds[mid].second < second)
-				low = mid + 1;
-			else
-				high = mid;
-		}
-		if (r->seconds[low].second == second)
-			return &r->seconds[low];
-	}
+	if (r->seconds_n && r->seconds[r->seconds_n - 1].second == second)
+		return &r->seconds[r->seconds_n - 1];
+	if (!r->second_at)
+		r->second_at = calloc(SECOND_SLOTS, sizeof(*r->second_at));
+	if (!r->second_at)
+		return NULL;
+	for (; r->second_at[at]; at = (at + 1) & (SECOND_SLOTS - 1))
+		if (r->seconds[r->second_at[at] - 1].second == second)
+			return &r->seconds[r->second_at[at] - 1];
 	if (r->seconds_n == REPLAY_SECONDS_MAX || !GROW(r->seconds, r->seconds_n))
 		return NULL;
-	memmove(&r->seconds[low + 1], &r->seconds[low], (r->seconds_n - low) * sizeof(*r->seconds));
-	r->seconds[low] = (struct replay_second){ .second = second };
-	r->seconds_n++;
-	return &r->seconds[low];
+	r->seconds[r->seconds_n++] = (struct replay_second){ .second = second };
+	r->second_at[at] = (uint32_t)r->seconds_n;
+	return &r->seconds[r->seconds_n - 1];
+}
+
+static int by_second(const void *a, const void *b)
+{
+	const struct replay_second *x = a, *y = b;
+
+	return x->second < y->second ? -1 : x->second > y->second;
+}
+
+void replay_end(struct replay *r)
+{
+	if (r->seconds_n)
+		qsort(r->seconds, r->seconds_n, sizeof(*r->seconds), by_second);
+	free(r->second_at);
+	r->second_at = NULL;
 }
 
 static void count_second(struct replay *r, const struct captured *p, bool dropped)
@@ -143,6 +155,7 @@ int replay_packet(struct replay *r, const struct captured *p, __u32 *answer, boo
 
 void replay_free(struct replay *r)
 {
+	free(r->second_at);
 	free(r->sources.slot);
 	free(r->seconds);
 }

@@ -26,7 +26,8 @@ struct replay {
 	struct tally too_short, outgoing; /* not judged: too little was captured; XDP does not see it */
 	struct tally list[LABELS + 1];	  /* dropped, or for a shadow list counted */
 	struct replay_table sources;
-	struct replay_second *seconds; /* ascending */
+	struct replay_second *seconds; /* ascending after replay_end() */
+	uint32_t *second_at;	       /* a hash table of where each is, counted from 1 */
 	uint64_t seconds_n, without_second;
 	uint64_t first, last; /* ns since the epoch; last 0: no packet has a time */
 };
@@ -37,6 +38,8 @@ bool replay_judge(const struct generation *g, const struct captured *packet, __u
 
 /* 0 or -ENOMEM. answer: UNPARSED where it was not judged. */
 int replay_packet(struct replay *replay, const struct captured *packet, __u32 *answer, bool *judged);
+/* After the last packet. */
+void replay_end(struct replay *replay);
 void replay_free(struct replay *replay);
 
 #endif

@@ -9,8 +9,7 @@
 
 #define SLOTS_LEAST 1024
 
-/* Whoever made the capture cannot know it, and so cannot make sources meet in one place. */
-static uint64_t seed(void)
+uint64_t replay_seed(void)
 {
 	static uint64_t value;
 
@@ -21,9 +20,9 @@ static uint64_t seed(void)
 
 static uint64_t place(const struct replay_source *who)
 {
-	uint64_t x = fold(((uint64_t)who->num + seed()) * 0x9e3779b97f4a7c15ULL) ^ who->fate;
+	uint64_t x = fold(((uint64_t)who->num + replay_seed()) * 0x9e3779b97f4a7c15ULL) ^ who->fate;
 
-	x = fold((x + (uint64_t)(who->num >> 64)) * (seed() ^ 0xd1b54a32d192ed03ULL));
+	x = fold((x + (uint64_t)(who->num >> 64)) * (replay_seed() ^ 0xd1b54a32d192ed03ULL));
 	return fold(x * 0x9e3779b97f4a7c15ULL);
 }
 

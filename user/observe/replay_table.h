@@ -37,4 +37,7 @@ int replay_table_count(struct replay_table *table, const struct replay_source *w
 int replay_table_top(const struct replay_table *table, enum fate fate, size_t most, const struct replay_source ***top,
 		     size_t *n);
 
+/* Whoever made the capture cannot know it, and so cannot make what is kept under a hash meet in one place. Odd. */
+uint64_t replay_seed(void);
+
 #endif

@@ -214,25 +214,47 @@ bool events_next(struct events_tail *tail, char line[EVENT_LINE_MAX])
 	return true;
 }
 
+/* The last of the lines in [text, text + n) that is a refusal. */
+static bool find_refusal(char *text, size_t n, char line[EVENT_LINE_MAX])
+{
+	while (n) {
+		char *end = memrchr(text, '\n', n), *at;
+		size_t before = end ? (size_t)(end - text) : 0;
+
+		if (!end)
+			return false; /* without its end it is not whole */
+		at = memrchr(text, '\n', before);
+		at = at ? at + 1 : text;
+		*end = '\0';
+		if (end - at < EVENT_LINE_MAX &&
+		    (strstr(at, "\"event\":\"refused\"") || strstr(at, "\"event\":\"guard\""))) {
+			memcpy(line, at, (size_t)(end - at) + 1);
+			return true;
+		}
+		n = (size_t)(at - text);
+	}
+	return false;
+}
+
+/* A log is little more than EVENTS_BYTES before another begins. */
+#define LOG_MOST (2 * EVENTS_BYTES)
+
 bool events_last_refusal(const char *directory, char line[EVENT_LINE_MAX])
 {
-	static char text[8 * EVENT_LINE_MAX];
+	static const char *const logs[] = { STATE_EVENTS, STATE_EVENTS_OLD };
+	char *text = malloc(LOG_MOST + 1);
 	bool found = false;
-	struct stat is;
-	int fd = open_file(directory, STATE_EVENTS, &is);
-	ssize_t n = fd < 0 ? -1
-			   : pread(fd, text, sizeof(text) - 1,
-				   is.st_size > (off_t)sizeof(text) - 1 ? is.st_size - (off_t)sizeof(text) + 1 : 0);
 
-	close_fd(fd);
-	text[n > 0 ? n : 0] = '\0';
-	for (char *at = text, *end; (end = strchr(at, '\n')); at = end + 1) {
-		*end = '\0';
-		if (end - at >= EVENT_LINE_MAX ||
-		    (!strstr(at, "\"event\":\"refused\"") && !strstr(at, "\"event\":\"guard\"")))
-			continue;
-		memcpy(line, at, (size_t)(end - at) + 1);
-		found = true;
+	for (size_t i = 0; i < 2 && text && !found; i++) {
+		struct stat is;
+		int fd = open_file(directory, logs[i], &is);
+		off_t from = is.st_size > LOG_MOST ? is.st_size - LOG_MOST : 0;
+		ssize_t n = fd < 0 ? -1 : pread(fd, text, LOG_MOST, from);
+
+		close_fd(fd);
+		text[n > 0 ? n : 0] = '\0';
+		found = n > 0 && find_refusal(text, strlen(text), line);
 	}
+	free(text);
 	return found;
 }

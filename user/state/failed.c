@@ -79,7 +79,7 @@ void list_failed(const struct context *context, const char *list, const char *wh
 	if (out)
 		fprintf(out, FAILURE_FORMAT, (long long)f.since, (long long)now, f.why);
 	if (!out || fclose(out) || rename(fresh, path_of(path, context, list))) {
-		note("%s: %s", fresh, strerror(errno));
+		warn("%s: %s; 'status' and 'lists' will not show that the list was refused", fresh, strerror(errno));
 		unlink(fresh);
 	}
 }

@@ -2,8 +2,10 @@
 /* add: live bans */
 #include <time.h>
 
+#include "base/grow.h"
 #include "change/apply.h"
 #include "change/ban.h"
+#include "change/guard_rails.h"
 #include "kernel/live.h"
 #include "base/clock.h"
 #include "sets/prefixes.h"
@@ -111,6 +113,23 @@ static int say_allowed(const struct change *change, const struct prefixes *p, js
 	return err;
 }
 
+void say_exempt(const struct change *change)
+{
+	const struct prefixes *each = &change->touched.each;
+	struct prefixes banned = { 0 };
+	int err = 0;
+
+	for (size_t i = 0; i < each->n && !err; i++)
+		if (ranges_covering(&change->touched.banned, each->at[i].first) >= 0) {
+			err = GROW(banned.at, banned.n) ? 0 : -ENOMEM;
+			if (!err)
+				banned.at[banned.n++] = each->at[i];
+		}
+	if (err || say_allowed(change, &banned, NULL))
+		warn("cannot tell which of these prefixes an allow list exempts");
+	prefixes_free(&banned);
+}
+
 int verb_add(const struct call *call)
 {
 	static const struct apply_options anew = { 0 };
@@ -128,6 +147,9 @@ int verb_add(const struct call *call)
 		err = prefixes_exact(&prefixes, "mask");
 	if (!err && o->confirm.given)
 		err = prefixes_once(&prefixes);
+	/* By its words alone, so --check finds it too. */
+	for (size_t i = 0; i < prefixes.n && !err && !o->force; i++)
+		err = guard_prefix(prefixes.at[i].first, prefixes.at[i].length);
 	if (!err)
 		err = change_begin(&change, call->context);
 	if (!err)

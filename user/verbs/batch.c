@@ -52,6 +52,13 @@ static int check_file(struct batch *b, FILE *file)
 	return !err && b->faults ? SAID : err;
 }
 
+/* Who is allowed is known at the end: a later line may allow what an earlier one bans. */
+static void say_made(const struct change *change)
+{
+	if (change->context->warns)
+		say_exempt(change);
+}
+
 /* Runs each line as the command line would; messages begin with the place of the line. */
 static int run_file(struct batch *b, FILE *file)
 {
@@ -66,7 +73,7 @@ static int run_file(struct batch *b, FILE *file)
 	log_by_kind(true);
 	b->context = &line;
 	if (!err)
-		err = change_join_end(&line, words_file(file, b->name, run_line, b));
+		err = change_join_end(&line, words_file(file, b->name, run_line, b), say_made);
 	b->context = whole;
 	options_log(whole);
 	log_where(b->name);

@@ -28,13 +28,27 @@ static const char *text_of(const json_t *event, const char *field)
 	return json_string_value(json_object_get(event, field)) ?: "-";
 }
 
+/* What every event has, as it is written; older ones have no uid. */
+static bool is_whole(const json_t *event)
+{
+	static const char form[] = "dddd-dd-ddTdd:dd:ddZ";
+	const json_t *generation = json_object_get(event, "generation");
+	const char *time = text_of(event, "time");
+	size_t i = 0;
+
+	while (time[i] && (form[i] == 'd' ? time[i] >= '0' && time[i] <= '9' : time[i] == form[i]))
+		i++;
+	return !time[i] && !form[i] && json_is_string(json_object_get(event, "event")) &&
+	       json_is_string(json_object_get(event, "message")) && (!generation || json_is_integer(generation));
+}
+
 /* A line that is damaged is left out. since: as times are written. */
 static int print(const struct context *context, const char *line, const char *since)
 {
 	json_t *event = json_loads(line, 0, NULL), *uid = json_object_get(event, "uid");
 	char by[32] = "-";
 
-	if (!json_is_object(event) || strcmp(text_of(event, "time"), since) < 0) {
+	if (!is_whole(event) || strcmp(text_of(event, "time"), since) < 0) {
 		json_decref(event);
 		return EXIT_DONE;
 	}

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "sets/prefixes.h"
+#include "sets/ranges.h"
 #include "observe/documents.h"
 #include "state/bans.h"
 #include "state/state.h"
@@ -43,21 +44,13 @@ static void ban_text(const struct ban *ban, int64_t now)
 	       left, ban->reason);
 }
 
-/* One of them lies within it, or holds it. */
-static bool meets(const struct ban *ban, const struct prefixes *wanted)
+/* What is asked for, as a set: one of them lies within it, or holds a part of it. */
+static bool meets(const struct ban *ban, const struct ranges *wanted)
 {
-	for (size_t i = 0; i < wanted->n; i++) {
-		const struct prefix *p = &wanted->at[i];
-		unsigned int length = p->length < ban->length ? p->length : ban->length;
-
-		if (p->first.family == ban->first.family &&
-		    ((p->first.num ^ ban->first.num) & ~addr_mask(p->first.family, length)) == 0)
-			return true;
-	}
-	return !wanted->n;
+	return (!wanted->n4 && !wanted->n6) || ranges_touch(wanted, ban->first, ban->length);
 }
 
-static bool is_wanted(const struct ban *ban, const struct options *o, const struct prefixes *wanted, int64_t now)
+static bool is_wanted(const struct ban *ban, const struct options *o, const struct ranges *wanted, int64_t now)
 {
 	if (!ban_in_force(ban, now) || (o->reason && !strcasestr(ban->reason, o->reason)))
 		return false;
@@ -122,17 +115,22 @@ static int print_count(const struct context *context, size_t n)
 int verb_bans(const struct call *call)
 {
 	const struct options *o = call->options;
-	struct prefixes wanted = { 0 };
+	struct prefixes prefixes = { 0 };
+	struct ranges wanted = RANGES_EMPTY;
 	struct state *state = NULL;
 	struct ban *bans = NULL;
 	int64_t now = time(NULL);
 	size_t n = 0, kept = 0;
-	int err = prefixes_read(call->context, &wanted, call->n, call->operands), status;
+	int err = prefixes_read(call->context, &prefixes, call->n, call->operands), status;
 
 	if (!err)
-		prefixes_warn_masked(&wanted);
+		prefixes_warn_masked(&prefixes);
+	for (size_t i = 0; i < prefixes.n && !err; i++)
+		err = ranges_add_prefix(&wanted, prefixes.at[i].first, prefixes.at[i].length);
 	if (!err)
-		err = state_open(&state, call->context, false) ?: state_bans(state, &bans, &n);
+		err = ranges_finish(&wanted) ?:
+		      state_open(&state, call->context, false) ?:
+		      state_bans(state, &bans, &n);
 	state_close(state);
 	for (size_t i = 0; i < n && !err; i++)
 		if (is_wanted(&bans[i], o, &wanted, now))
@@ -144,6 +142,7 @@ int verb_bans(const struct call *call)
 		status = o->count ? print_count(call->context, kept) : print_all(call->context, bans, kept, now);
 	}
 	free(bans);
-	prefixes_free(&wanted);
+	prefixes_free(&prefixes);
+	ranges_free(&wanted);
 	return status;
 }

@@ -19,7 +19,7 @@ const struct option_spec load_list_options[] = {
 	{ "bogons", .type = OPTION_WORD, AT(load_options, bogons), .words = bogons_words,
 	  .does = "private, multicast and such: left out otherwise" },
 	{ "ban-own", AT(load_options, ban_own), .does = "even addresses of this machine, or who is logged in" },
-	{ "wide", AT(load_options, wide), .does = "even if it bans a large part of the internet" },
+	{ "wide", AT(load_options, wide), .does = "bans or allows a large part of the internet" },
 	{ "big-change", AT(load_options, big_change), .does = "even if more than half of it comes or goes" },
 	{ "force", AT(load_options, force), .does = "against all guard rails" },
 	OPTIONS_END(struct load_options),

@@ -66,12 +66,10 @@ int status_text(const struct status *s)
 {
 	char text[SPAN_TEXT_MAX], name[LIST_NAME_MAX], when[UTC_TEXT_MAX];
 
-	printf("%-11s %s\n",
-	       s->is == SOUND	    ? "sound"
-	       : s->is == DEGRADED  ? "DEGRADED"
-	       : s->is == NOT_KNOWN ? "NOT KNOWN"
-				    : "NOT FILTERING",
-	       s->is == SOUND ? "all that is to be filtered is" : "");
+	puts(s->is == SOUND	  ? "sound       all that is to be filtered is"
+	     : s->is == DEGRADED  ? "DEGRADED"
+	     : s->is == NOT_KNOWN ? "NOT KNOWN"
+				  : "NOT FILTERING");
 	for (unsigned int i = 0; i < s->troubles_n; i++)
 		out_line("            %s", s->troubles[i]);
 	interfaces_text(s);
@@ -88,9 +86,11 @@ int status_text(const struct status *s)
 	for (size_t i = 0; i < s->waiting_n; i++)
 		printf("%-11s %s: goes back in %.0f s unless you run: xdp-bloom confirm\n", i ? "" : "waiting",
 		       clean_copy(name, sizeof(name), s->waiting[i].name), waiting_seconds(&s->waiting[i]));
-	for (size_t i = 0; i < s->failed_n; i++)
+	for (size_t i = 0; i < s->failed_n && i < REFUSED_SHOWN; i++)
 		out_line("%-11s list '%s', since %s: %s", i ? "" : "refused", s->failed[i].list,
 			 utc_text(when, s->failed[i].since), s->failed[i].why);
+	if (s->failed_n > REFUSED_SHOWN)
+		printf("            and %zu more: xdp-bloom lists\n", s->failed_n - REFUSED_SHOWN);
 	if (s->last[0])
 		out_line("last refused %s: %s", s->last_at, s->last);
 	return out_end();

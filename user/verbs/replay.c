@@ -7,6 +7,7 @@
 #include "filter/build.h"
 #include "filter/plan_sizes.h"
 #include "filter/settings.h"
+#include "image/contents.h"
 #include "image/image.h"
 #include "kernel/ask.h"
 #include "kernel/generation.h"
@@ -15,6 +16,7 @@
 #include "observe/pcapng.h"
 #include "observe/tallies.h"
 #include "state/bans.h"
+#include "state/settings.h"
 #include "verbs/list_files.h"
 #include "verbs/packets_out.h"
 #include "verbs/replay.h"
@@ -61,6 +63,18 @@ struct run {
 
 /* --- The filter --------------------------------------------------------------------------------------------------- */
 
+/* Those of this machine, where they may be read, say whose addresses are judged. */
+static bool judges_embedded(const struct context *context)
+{
+	struct state *state = NULL;
+	bool embedded = SETTINGS_DEFAULT.embedded;
+
+	if (!state_open(&state, context, false))
+		embedded = settings_read(state).embedded;
+	state_close(state);
+	return embedded;
+}
+
 static int build(struct filter *f, const struct context *context, const struct options *o, char **names, size_t n)
 {
 	struct settings settings = SETTINGS_DEFAULT;
@@ -68,6 +82,7 @@ static int build(struct filter *f, const struct context *context, const struct o
 	int err = list_files_read(&f->files, context, &o->reading, names, n);
 
 	f->against = "lists";
+	settings.embedded = judges_embedded(context);
 	err = err ?: list_files_settle(&f->files, &owned) ?: plan_generation(&f->g, &owned, &settings);
 	if (!err) {
 		err = build_until_placed(&f->g, &owned, &(struct build_how){ 0 });
@@ -77,13 +92,26 @@ static int build(struct filter *f, const struct context *context, const struct o
 	return err;
 }
 
-static int open_image(struct filter *f, const char *path)
+/* Saved without labels, it may have lists' networks on the account of live bans. */
+static bool has_live_label(const struct image *image)
+{
+	const struct generation *g = &image->g;
+
+	return image_is_exact(image) &&
+	       (!image->header->lists || g->gate4_labels || !g->all24 || g->gate4_label != LABEL_LIVE);
+}
+
+static int open_image(struct filter *f, const struct context *context, const char *path, bool *live_is_known)
 {
 	int err = image_open(&f->image, path, path, true);
 
+	if (err)
+		return err;
 	f->against = "image";
 	f->g = f->image.g;
-	return err ?: image_lists(&f->image, &f->e.lists, &f->e.n);
+	f->g.embedded = judges_embedded(context);
+	*live_is_known = has_live_label(&f->image);
+	return image_lists(&f->image, &f->e.lists, &f->e.n);
 }
 
 static int open_live(struct filter *f, const struct context *context, bool *live_is_known)
@@ -115,7 +143,7 @@ static int open_filter(struct filter *f, struct run *run, const struct call *cal
 	int err;
 
 	if (o->image)
-		err = open_image(f, o->image);
+		err = open_image(f, call->context, o->image, &run->replay.live_is_known);
 	else if (call->n > 1)
 		err = build(f, call->context, o, call->operands + 1, (size_t)call->n - 1);
 	else
@@ -365,6 +393,7 @@ int verb_replay(const struct call *call)
 	if (call->n > LABELS)
 		return fail("replay: at most %d lists", LABELS - 1);
 	err = open_filter(&f, &run, call) ?: read_packets(&run, &f, call, &end);
+	replay_end(&run.replay);
 	if (!err && end.cut)
 		warn("%s: it ends within a packet, after %llu whole ones", call->operands[0],
 		     (unsigned long long)end.packets);

@@ -144,12 +144,14 @@ static void look_at_state(struct status *s, const struct context *context)
 	s->known = !err;
 	state_close(state);
 	list_failures(context, &s->failed, &s->failed_n);
-	for (size_t i = 0; i < s->failed_n; i++)
+	for (size_t i = 0; i < s->failed_n && i < REFUSED_SHOWN; i++)
 		trouble(s, DEGRADED,
 			s->known && !is_loaded(s, s->failed[i].list)
 				? "list '%s' is not loaded: %.200s"
 				: "list '%s': its next version was refused: %.200s",
 			s->failed[i].list, s->failed[i].why);
+	if (s->failed_n > REFUSED_SHOWN)
+		trouble(s, DEGRADED, "and %zu more lists were refused", s->failed_n - REFUSED_SHOWN);
 }
 
 /* The service counts every second. */

@@ -11,6 +11,9 @@
 
 enum soundness { SOUND, DEGRADED, NOT_FILTERING, NOT_KNOWN };
 
+/* The others are a number. */
+#define REFUSED_SHOWN 3
+
 #define TROUBLES_MAX 16
 #define TROUBLE_MAX  320
 

@@ -73,6 +73,25 @@ static int because_not_exact(const struct settings *s)
 		1 / layout_choose(s).fpr);
 }
 
+/* --check ends before anything is changed, and asks the same. */
+static int check(const struct call *call)
+{
+	const struct options *o = call->options;
+	struct state *state = NULL;
+	struct settings now, settings;
+	int err = state_open(&state, call->context, false);
+
+	now = settings = err ? SETTINGS_DEFAULT : settings_read(state);
+	for (size_t i = 0; i < o->n && i < WANTED_MAX; i++) {
+		if (!strcmp(o->wanted[i].name, "exact"))
+			settings.exact = o->wanted[i].value != 0;
+		if (!strcmp(o->wanted[i].name, "fpr"))
+			settings.fpr = o->wanted[i].value;
+	}
+	state_close(state);
+	return now.exact && !settings.exact && !o->force ? because_not_exact(&settings) : 0;
+}
+
 int verb_tune(const struct call *call)
 {
 	static const struct apply_options rebuild = { 0 };
@@ -81,7 +100,10 @@ int verb_tune(const struct call *call)
 	struct state *look = NULL;
 	struct settings settings;
 	bool news = false, exact;
-	int err = o->n ? change_begin(&change, call->context) : state_open(&look, call->context, false);
+	int err = call->context->check ? check(call) : 0;
+
+	if (!err)
+		err = o->n ? change_begin(&change, call->context) : state_open(&look, call->context, false);
 
 	exact = !err && o->n && settings_read(change->state).exact;
 	for (size_t i = 0; i < o->n && i < WANTED_MAX && !err; i++) {

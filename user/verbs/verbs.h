@@ -12,6 +12,7 @@
 #include "base/out.h"
 #include "base/verb.h"
 
+struct change;
 struct forecasts;
 struct generation;
 struct image;
@@ -79,6 +80,9 @@ int out_done(const struct context *context);
 
 /* With --confirm: how long there is to confirm it. The exit status. */
 int out_confirm(const struct context *context, const char *what, const struct number *confirm);
+
+/* Warns of bans of a change that an allow list exempts. */
+void say_exempt(const struct change *change);
 
 json_t *out_rungs(const struct generation *g);
 /* All that is known of one list. Returns the exit status. */
