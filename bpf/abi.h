@@ -14,7 +14,8 @@
 #define PIN_COUNTERS	  "counters"
 #define PIN_LIST_COUNTERS "list_counters"
 #define PIN_SAMPLES	  "samples"
-#define PIN_SAMPLE_BUDGET "sample_budget"
+#define PIN_SAMPLE_SHARES "sample_shares"
+#define PIN_SAMPLE_BUDGET "sample_budget" /* until 0.1 one for all lists; programs of then still ask it */
 #define PIN_LINKS	  "links"
 #define PIN_GENERATIONS	  "generation"
 #define PIN_ENDS	  "ends" /* of a generation that has any */
@@ -116,18 +117,38 @@ struct bucket6 {
 };
 
 /*
- * A dropped packet, as it goes through the ring buffer. Each is paid from a budget per CPU that the reader refills:
- * where there is no reader, no sample is taken, and a flood cannot ask for more.
+ * A dropped packet, as it goes through the ring buffer. Each is paid from its list's share of a budget per CPU, which
+ * the reader refills: where there is no reader, no sample is taken, and a flood cannot ask for more.
+ *
+ * A list's drops on a CPU are cut into blocks, and of each block one packet is taken, any with the same probability.
+ * So a sample stands for as many packets as its block has, however they come, in bursts too. The first block after a
+ * refill is one packet: no list that drops is without a sample. What follows has the size that the reader foresees,
+ * and where more comes than that, each block is four times as large as the one before.
  */
+struct sample_share {
+	__u32 left;    /* samples until the next refill; 0: nobody reads */
+	__u32 skip;    /* drops until the one that is taken */
+	__u32 behind;  /* of its block */
+	__u16 growing; /* with fewer samples left than this, blocks grow */
+	__u8 block;    /* log2 of its size, which the sample carries, ... */
+	__u8 next;     /* ... and of the next one's */
+};
+#define SAMPLE_BLOCK_MAX 30
+
 #define SAMPLE_BYTES 96
 #define SAMPLES_RING (256u << 10)
 
 struct sample {
 	__u64 time; /* CLOCK_MONOTONIC, ns */
 	__u32 ifindex;
-	__u32 length;	/* of the packet */
-	__u32 answer;	/* ANSWER() */
-	__u32 captured; /* how many of the bytes are set */
+	__u32 length; /* of the packet */
+	__u32 answer; /* ANSWER() */
+	/* How many of the bytes are set, and log2 of how many drops this one stands for; until 0.1 one number. */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	__u16 captured, block;
+#else
+	__u16 block, captured;
+#endif
 	__u8 bytes[SAMPLE_BYTES];
 };
 
@@ -201,6 +222,7 @@ struct generation {
 #ifndef __cplusplus
 _Static_assert(2 * sizeof(struct bucket4) == BLOCK_BYTES, "two buckets are a cache line");
 _Static_assert(sizeof(struct bucket6) == BLOCK_BYTES, "a bucket is a cache line");
+_Static_assert(sizeof(struct sample_share) == 16, "a line has four");
 _Static_assert(sizeof(struct tally) == 16, "the value of the counter maps");
 _Static_assert(sizeof(struct generation) % 8 == 0, "constants are numbered by eights");
 #endif

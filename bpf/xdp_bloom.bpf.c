@@ -32,10 +32,10 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, LABELS);
 	__type(key, __u32);
-	__type(value, __u32);
-} sample_budget SEC(".maps");
+	__type(value, struct sample_share);
+} sample_shares SEC(".maps");
 
 /* A generation or an interface on trial has these two to itself. */
 struct {
@@ -99,15 +99,34 @@ rare:
 	return decide_end(headers.bytes, headers.bytes + HEADERS_MAX, answer);
 }
 
+inline_always void next_block(struct sample_share *share)
+{
+	__u32 block = share->next & 31, last = (1u << block) - 1, at = bpf_get_prandom_u32() & last;
+
+	share->left--;
+	if (share->left < share->growing && block < SAMPLE_BLOCK_MAX - 2)
+		share->next = block + 2;
+	share->skip = share->behind + at;
+	share->behind = last - at;
+	share->block = block;
+}
+
 inline_always void take_sample(const struct xdp_md *ctx, __u32 answer, __u32 length)
 {
-	const __u8 *byte = (const __u8 *)(long)ctx->data, *end = (const __u8 *)(long)ctx->data_end;
-	__u32 key = 0, *budget = bpf_map_lookup_elem(&sample_budget, &key), n;
+	__u32 label = ANSWER_LABEL(answer), n;
+	struct sample_share *share = bpf_map_lookup_elem(&sample_shares, &label);
+	const __u8 *byte, *end;
 	struct sample *sample;
+	__u16 block;
 
-	if (!budget || !*budget)
+	if (!share || !share->left)
 		return;
-	--*budget;
+	if (share->skip) {
+		share->skip--;
+		return;
+	}
+	block = share->block;
+	next_block(share);
 	sample = bpf_ringbuf_reserve(&samples, sizeof(*sample), 0);
 	if (!sample)
 		return;
@@ -115,10 +134,13 @@ inline_always void take_sample(const struct xdp_md *ctx, __u32 answer, __u32 len
 	sample->ifindex = ctx->ingress_ifindex;
 	sample->length = length;
 	sample->answer = answer;
+	byte = (const __u8 *)(long)ctx->data;
+	end = (const __u8 *)(long)ctx->data_end;
 	/* Rare, and small this way. */
 	_Pragma("clang loop unroll(disable)") for (n = 0; n < SAMPLE_BYTES && byte + 1 <= end; n++) sample->bytes[n] =
 		*byte++;
 	sample->captured = n;
+	sample->block = block;
 	bpf_ringbuf_submit(sample, 0);
 }
 

@@ -339,7 +339,7 @@ foreign_pins() {
 	veth 0
 	a_list
 	bloom load bad list
-	for pin in root slot counters list_counters samples sample_budget; do
+	for pin in root slot counters list_counters samples sample_shares; do
 		mv "$bpffs/$pin" "$bpffs/own"
 		bpftool map create "$bpffs/$pin" type hash key 4 value 400 entries 9 name foreign
 		expect 2 "$XDP_BLOOM" rotate

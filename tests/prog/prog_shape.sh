@@ -136,8 +136,8 @@ samples() {
 	write_lists
 	dump "$WORK/hosts"
 	helpers=$(grep -o 'call bpf_[a-z_]*' "$WORK/program" | grep -v 'lookup\|bpf_xdp_get_buff_len\|bpf_xdp_load_bytes' | sort -u | paste -sd' ')
-	is "$helpers" "call bpf_ktime_get_ns call bpf_ringbuf_reserve call bpf_ringbuf_submit" "what a program with samples calls"
-	maps_are "hosts, with samples" counters list_counters filter roster4 samples sample_budget
+	is "$helpers" "call bpf_ktime_get_ns call bpf_ringbuf_reserve call bpf_ringbuf_submit call bpf_user_rnd_u" "what a program with samples calls"
+	maps_are "hosts, with samples" counters list_counters filter roster4 samples sample_shares
 	echo "# hosts, with samples: $(instructions) instructions"
 }
 

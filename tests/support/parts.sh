@@ -32,7 +32,7 @@ one_of() {
 }
 
 a_pin() {
-	local -a all=(root slot counters list_counters samples sample_budget links/edge0)
+	local -a all=(root slot counters list_counters samples sample_shares links/edge0)
 	local number
 
 	number=$(generation)

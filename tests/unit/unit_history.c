@@ -157,7 +157,7 @@ static void frequent(void)
 		p.source.num = who < 10 ? 0x0a000000 + (uint32_t)who : 0x80000000 | (uint32_t)ktap_random();
 		if (who < 10)
 			counts[who]++;
-		history_sample(h, now + i * 30 / samples, &p);
+		history_sample(h, now + i * 30 / samples, &p, 1);
 	}
 	works(history_read(h, now + 30, HISTORY_MINUTE, &report));
 	CHECK(report.sums.samples == samples, "%" PRIu64 " samples", report.sums.samples);
@@ -169,12 +169,12 @@ static void frequent(void)
 				e = &report.sums.top[TOP_SOURCES][k];
 		if (!CHECK(e, "source %u with %u samples is not there", i, counts[i]))
 			break;
-		CHECK(e->count >= counts[i] && e->count - e->error <= counts[i], "source %u: %u (error %u), not %u", i,
-		      e->count, e->error, counts[i]);
+		CHECK(e->packets >= counts[i] && e->packets - e->over <= counts[i], "source %u: %f (error %f), not %u",
+		      i, e->packets, e->over, counts[i]);
 	}
 	CHECK(report.sums.top[TOP_NETWORKS][0].lo == 0x0a000000, "the first network");
 	CHECK(report.sums.top[TOP_PORTS][0].hi == 17 && report.sums.top[TOP_PORTS][0].lo == 54 &&
-		      report.sums.top[TOP_PORTS][0].count == samples,
+		      report.sums.top[TOP_PORTS][0].samples == samples,
 	      "the port");
 	history_close(h);
 }

@@ -22,7 +22,7 @@ static struct packet read_copy(const uint8_t *frame, size_t size)
 /* In a sample they lie otherwise. */
 static bool same_sampled(const struct packet *p, const uint8_t *frame, size_t size)
 {
-	struct sample sample = { .captured = (__u32)size };
+	struct sample sample = { .captured = (__u16)size };
 	struct packet sampled;
 
 	memcpy(sample.bytes, frame, size);

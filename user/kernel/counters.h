@@ -14,6 +14,8 @@ struct counted {
 	struct tally list[LABELS];
 };
 int kernel_counters(const struct context *context, struct counted *counted);
+/* Of the lists alone, CPU by CPU: n values for each label. */
+int kernel_list_packets(const struct context *context, __u64 *packets, int cpus);
 /* For an interface that is no longer filtered: its row starts again at 0, the sums stay. */
 int kernel_retire_port(const struct context *context, unsigned int port);
 

@@ -12,8 +12,9 @@
 #include "base/grow.h"
 #include "kernel/dispatcher.h"
 
-static const char *const base_names[] = { PIN_ROOT,	     PIN_SLOT,	  PIN_COUNTERS,
-					  PIN_LIST_COUNTERS, PIN_SAMPLES, PIN_SAMPLE_BUDGET };
+static const char *const base_names[] = {
+	PIN_ROOT, PIN_SLOT, PIN_COUNTERS, PIN_LIST_COUNTERS, PIN_SAMPLES, PIN_SAMPLE_SHARES, PIN_SAMPLE_BUDGET,
+};
 
 static int take_pin(struct held *h, const char *name, enum group group)
 {

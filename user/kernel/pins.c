@@ -208,6 +208,7 @@ static const struct shared_map {
 	{ PIN_COUNTERS, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct tally), COUNTERS },
 	{ PIN_LIST_COUNTERS, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct tally), LABELS },
 	{ PIN_SAMPLES, BPF_MAP_TYPE_RINGBUF, 0, 0, SAMPLES_RING },
+	{ PIN_SAMPLE_SHARES, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct sample_share), LABELS },
 	{ PIN_SAMPLE_BUDGET, BPF_MAP_TYPE_PERCPU_ARRAY, 4, 4, 1 },
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The kernel's ring buffer of samples: dropped packets, and the budget that limits them. */
+/* The kernel's ring buffer of samples: dropped packets, and the budget that limits them, shared by the lists. */
 #ifndef KERNEL_RING_H
 #define KERNEL_RING_H
 
@@ -16,7 +16,7 @@ int ring_fd(const struct ring *ring);
 int ring_read(struct ring *ring, void (*each)(void *arg, const struct sample *sample), void *arg);
 
 /* Call it every RING_REFILL_MS; otherwise the budget is used up and no more samples come. */
-#define RING_REFILL_MS 100
+#define RING_REFILL_MS 1000
 int ring_refill(struct ring *ring);
 
 #endif

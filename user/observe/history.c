@@ -8,6 +8,7 @@
 #include "kernel/counters.h"
 #include "base/log.h"
 #include "observe/packet.h"
+#include "observe/weigh.h"
 #include "state/bans.h"
 
 #define RATE_SECONDS 5
@@ -152,17 +153,21 @@ void history_count(struct history *h, uint64_t now, double seconds, const struct
 	history_write_end(h);
 }
 
-void history_sample(struct history *h, uint64_t now, const struct packet *p)
+void history_sample(struct history *h, uint64_t now, const struct packet *p, double packets)
 {
 	uint32_t family = p->source.family == 4 ? 4 : 6;
 	ip6 net = p->source.num & ~addr_mask((int)family, family == 4 ? 24 : 48);
-	struct top_entry source = { .hi = (uint64_t)(p->source.num >> 64),
-				    .lo = (uint64_t)p->source.num,
-				    .family = family };
-	struct top_entry network = { .hi = (uint64_t)(net >> 64), .lo = (uint64_t)net, .family = family };
-	/* Family 1 is no address's. The port is stored plus one: 0 means that there is none. */
-	struct top_entry port = { (uint64_t)p->protocol, (uint64_t)(p->destination_port + 1), 1, 0, 0, 0 };
+	struct top_entry source = {
+		(uint64_t)(p->source.num >> 64), (uint64_t)p->source.num, family, 1, packets, 0, weigh_spread(packets)
+	};
+	struct top_entry network = source, port = source;
 
+	network.hi = (uint64_t)(net >> 64);
+	network.lo = (uint64_t)net;
+	/* Family 1 is no address's. The port is stored plus one: 0 means that there is none. */
+	port.hi = (uint64_t)p->protocol;
+	port.lo = (uint64_t)(p->destination_port + 1);
+	port.family = 1;
 	if (!p->source.family)
 		return;
 	history_write_begin(h);
@@ -170,6 +175,8 @@ void history_sample(struct history *h, uint64_t now, const struct packet *p)
 		struct history_sums *b = bucket_at(h, w, now);
 
 		b->samples++;
+		b->weighed += packets;
+		b->spread += source.spread;
 		top_count(b->top[TOP_SOURCES], &source);
 		top_count(b->top[TOP_NETWORKS], &network);
 		top_count(b->top[TOP_PORTS], &port);
@@ -199,6 +206,8 @@ static void sum_up(struct history_sums *sums, const struct file *f, uint64_t now
 		for (unsigned int l = 0; l < LABELS; l++)
 			tally_add(&sums->list[l], &in[i]->list[l]);
 		sums->samples += in[i]->samples;
+		sums->weighed += in[i]->weighed;
+		sums->spread += in[i]->spread;
 		if (in[i]->peak > sums->peak) {
 			sums->peak = in[i]->peak;
 			sums->peak_at = in[i]->peak_at;

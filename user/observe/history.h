@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What attacks looked like over the last minute, hour and day, in a file of fixed size: the service writes it, report
- * reads it. Counts are exact; sources, networks and ports come from samples (top_table.h).
+ * reads it. Counts are exact; sources, networks and ports come from samples (weigh.h).
  */
 #ifndef OBSERVE_HISTORY_H
 #define OBSERVE_HISTORY_H
@@ -37,6 +37,7 @@ struct history_sums {
 	double peak;		   /* the most dropped in a second */
 	uint64_t peak_at;
 	uint64_t samples;
+	double weighed, spread; /* what they stand for, and what chance makes of that */
 	struct top_entry top[TOPS][TOP_ENTRIES];
 };
 
@@ -76,7 +77,8 @@ bool history_is_lost(const struct history *history);
 void history_lists(struct history *history, const struct list_info *lists, size_t n, bool live_exact);
 /* Once a second: what was counted since the last time. */
 void history_count(struct history *history, uint64_t now, double seconds, const struct counted *between);
-void history_sample(struct history *history, uint64_t now, const struct packet *packet);
+/* A sample, and for how many packets it stands. */
+void history_sample(struct history *history, uint64_t now, const struct packet *packet, double packets);
 
 struct history_report {
 	struct history_list lists[LABELS];

@@ -10,6 +10,7 @@
 #include "sets/address.h"
 #include "base/out.h"
 #include "observe/packet.h"
+#include "observe/weigh.h"
 
 const char *const top_names[TOPS] = { "sources", "networks", "ports" };
 
@@ -47,13 +48,6 @@ const char *report_entry(char buf[64], enum top top, const struct top_entry *e)
 	return prefix_text(buf, addr, top == TOP_SOURCES ? -1 : e->family == 4 ? 24 : 48);
 }
 
-double report_packets(const struct report *r, const struct top_entry *e)
-{
-	const struct history_sums *s = &r->history.sums;
-
-	return s->samples ? (double)s->verdict[DROPPED].packets * e->count / (double)s->samples : 0;
-}
-
 static int by_packets(const void *a, const void *b, void *report)
 {
 	const struct history_report *h = report;
@@ -87,9 +81,9 @@ static void text_top(const struct report *r, enum top top)
 	for (unsigned int i = 0; i < r->top && r->history.sums.top[top][i].family; i++) {
 		const struct top_entry *e = &r->history.sums.top[top][i];
 
-		printf("%-10s %-43s %6.1f %%  about %.0f packets\n", i ? "" : top_names[top],
-		       report_entry(entry, top, e), 100.0 * e->count / (double)r->history.sums.samples,
-		       report_packets(r, e));
+		printf("%-10s %-43s %6.1f %% +-%4.1f  about %.0f packets\n", i ? "" : top_names[top],
+		       report_entry(entry, top, e), 100 * weighed_share(&r->history.sums, e),
+		       100 * weighed_error(&r->history.sums, e), e->packets);
 	}
 }
 
@@ -111,7 +105,8 @@ int report_text(const struct report *r)
 		       r->history.lists[lists[i]].kind == LIST_SHADOW ? " (only counted)" : "");
 	for (enum top t = 0; t < TOPS; t++)
 		text_top(r, t);
-	printf("samples    %llu, which the last three tables come from\n", (unsigned long long)s->samples);
+	printf("samples    %llu, which stand for %.0f of the packets dropped; the last three tables come from them\n",
+	       (unsigned long long)s->samples, s->weighed);
 	for (unsigned int i = 0; i < r->history.attacks_n && i < r->top; i++) {
 		const struct history_attack *attack = &r->history.attacks[i];
 
@@ -143,9 +138,12 @@ static json_t *top_json(const struct report *r, enum top top)
 	for (unsigned int i = 0; i < r->top && r->history.sums.top[top][i].family; i++) {
 		const struct top_entry *e = &r->history.sums.top[top][i];
 
-		json_array_append_new(array, json_pack("{s:s, s:i, s:i, s:f}", "name", report_entry(entry, top, e),
-						       "samples", (int)e->count, "error", (int)e->error, "packets",
-						       report_packets(r, e)));
+		/* The error was one of samples once. */
+		json_array_append_new(array,
+				      json_pack("{s:s, s:I, s:I, s:f, s:f, s:f}", "name", report_entry(entry, top, e),
+						"samples", (json_int_t)e->samples, "error", (json_int_t)e->over,
+						"packets", e->packets, "share", weighed_share(&r->history.sums, e),
+						"share_error", weighed_error(&r->history.sums, e)));
 	}
 	return array;
 }
@@ -195,11 +193,12 @@ json_t *report_document(const struct report *r)
 		json_array_append_new(series, json_pack("[I, I, I]", (json_int_t)p->at, (json_int_t)p->passed,
 							(json_int_t)p->dropped));
 	}
-	document = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:{s:f, s:o}, s:o, s:I}", "window",
+	document = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:{s:f, s:o}, s:o, s:I, s:f}", "window",
 			     history_window_names[r->window], "from", time_json(s->from), "until", time_json(s->until),
 			     "passed", tally_json(&s->verdict[PASSED]), "dropped", tally_json(&s->verdict[DROPPED]),
 			     "unparsed", tally_json(&s->verdict[UNPARSED]), "peak", "rate", s->peak, "at",
-			     time_json(s->peak_at), "lists", lists_json(r), "samples", (json_int_t)s->samples);
+			     time_json(s->peak_at), "lists", lists_json(r), "samples", (json_int_t)s->samples,
+			     "weighed", s->weighed);
 	for (enum top t = 0; t < TOPS; t++)
 		json_object_set_new(document, top_names[t], top_json(r, t));
 	json_object_set_new(document, "attacks", attacks_json(r));

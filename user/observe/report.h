@@ -30,8 +30,6 @@ extern const char *const top_names[TOPS];
 const char *report_time(char buf[UTC_TEXT_MAX], uint64_t at);
 /* "192.0.2.0/24", "udp 53" */
 const char *report_entry(char buf[64], enum top top, const struct top_entry *entry);
-/* An estimate: its share of the samples, times all that was dropped. */
-double report_packets(const struct report *report, const struct top_entry *entry);
 /* The places of the lists that dropped something, the most first; returns how many. */
 size_t report_lists(const struct history_report *history, unsigned int sorted[LABELS]);
 /* The name of the list of a place, for people. */

@@ -5,6 +5,7 @@
 
 #include "base/out.h"
 #include "observe/report.h"
+#include "observe/weigh.h"
 
 #define WIDTH  900.0
 #define HEIGHT 220.0
@@ -69,13 +70,15 @@ static void chart(const struct report *r)
 	puts("<p><span style=\"color:#c33\">&#9632;</span> dropped &nbsp; <span style=\"color:#58a\">&#9632;</span> passed</p>");
 }
 
-static void row(const char *name, double packets, double share)
+static void row(const char *name, double packets, double share, double error)
 {
 	fputs("<tr><td>", stdout);
 	escaped(name);
-	printf("</td><td class=\"n\">%.0f</td><td class=\"n\">%.1f %%</td><td style=\"width:30%%\">"
-	       "<span class=\"bar\" style=\"width:%.1f%%\"></span></td></tr>\n",
-	       packets, share * 100, share * 100);
+	printf("</td><td class=\"n\">%.0f</td><td class=\"n\">%.1f %%", packets, share * 100);
+	if (error >= 0)
+		printf(" &plusmn; %.1f", error * 100);
+	printf("</td><td style=\"width:30%%\"><span class=\"bar\" style=\"width:%.1f%%\"></span></td></tr>\n",
+	       share * 100);
 }
 
 static void table(const char *title, const char *id)
@@ -96,17 +99,18 @@ static void tables(const struct report *r)
 	table("Lists", "lists");
 	for (size_t i = 0; i < n; i++)
 		row(report_list(&r->history, lists[i]), (double)s->list[lists[i]].packets,
-		    (double)s->list[lists[i]].packets / dropped);
+		    (double)s->list[lists[i]].packets / dropped, -1);
 	puts("</table>");
 	for (enum top t = 0; t < TOPS; t++) {
 		table(titles[t], top_names[t]);
 		for (unsigned int i = 0; i < r->top && s->top[t][i].family; i++)
-			row(report_entry(entry, t, &s->top[t][i]), report_packets(r, &s->top[t][i]),
-			    (double)s->top[t][i].count / (double)s->samples);
+			row(report_entry(entry, t, &s->top[t][i]), s->top[t][i].packets,
+			    weighed_share(s, &s->top[t][i]), weighed_error(s, &s->top[t][i]));
 		puts("</table>");
 	}
-	printf("<p>The last three come from %llu samples; the packets there are estimates.</p>\n",
-	       (unsigned long long)s->samples);
+	printf("<p>The last three come from %llu samples, which stand for %.0f packets. They are estimates: three standard errors "
+	       "are said beside each share.</p>\n",
+	       (unsigned long long)s->samples, s->weighed);
 }
 
 static void attacks(const struct report *r)

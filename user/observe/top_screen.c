@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/out.h"
 #include "observe/report.h"
+#include "observe/weigh.h"
 
 enum { PLAIN, HEAD, DROP, PASS, DIM };
 
@@ -211,12 +212,13 @@ static void draw_top(const struct top_view *v, enum top top, const char *title, 
 	const struct history_sums *s = &v->minute->sums;
 	char entry[64];
 
-	sayf(row, column, width, HEAD, "%-*s %7s", width - 9, title, "share");
+	sayf(row, column, width, HEAD, "%-*s %14s", width - 16, title, "share");
 	if (v->samples && top == TOP_SOURCES)
 		say(row + 1, column, width, DIM, v->samples);
 	for (int i = 0; i + 1 < rows && i < TOP_ENTRIES && s->top[top][i].family; i++)
-		sayf(row + 1 + i, column, width, PLAIN, "%-*.*s %6.1f%%", width - 9, width - 9,
-		     report_entry(entry, top, &s->top[top][i]), 100.0 * s->top[top][i].count / (double)s->samples);
+		sayf(row + 1 + i, column, width, PLAIN, "%-*.*s %6.1f%% +-%4.1f", width - 16, width - 16,
+		     report_entry(entry, top, &s->top[top][i]), 100 * weighed_share(s, &s->top[top][i]),
+		     100 * weighed_error(s, &s->top[top][i]));
 }
 
 static void draw_help(void)
@@ -228,7 +230,7 @@ static void draw_help(void)
 		"  h, ?         this help",
 		"",
 		"  Rates are of the last second, tables of the last minute. Sources, networks and ports",
-		"  come from samples of what is dropped (tune --samples).",
+		"  come from samples of what is dropped (tune --samples); behind a share is its error.",
 	};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)

@@ -4,23 +4,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-void top_count(struct top_entry table[TOP_ENTRIES], const struct top_entry *who)
+static void add(struct top_entry *to, const struct top_entry *more)
+{
+	to->samples += more->samples;
+	to->packets += more->packets;
+	to->over += more->over;
+	to->spread += more->spread;
+}
+
+void top_count(struct top_entry table[TOP_ENTRIES], const struct top_entry *sample)
 {
 	unsigned int rarest = 0;
 
 	for (unsigned int i = 0; i < TOP_ENTRIES; i++) {
-		if (table[i].family == who->family && table[i].hi == who->hi && table[i].lo == who->lo) {
-			table[i].count++;
+		if (table[i].family == sample->family && table[i].hi == sample->hi && table[i].lo == sample->lo) {
+			add(&table[i], sample);
 			return;
 		}
-		if (table[i].count < table[rarest].count)
+		if (table[i].packets < table[rarest].packets)
 			rarest = i;
 	}
-	table[rarest] = (struct top_entry){ .hi = who->hi,
-					    .lo = who->lo,
-					    .family = who->family,
-					    .count = table[rarest].count + 1,
-					    .error = table[rarest].count };
+	table[rarest].over = table[rarest].packets;
+	table[rarest].hi = sample->hi;
+	table[rarest].lo = sample->lo;
+	table[rarest].family = sample->family;
+	add(&table[rarest], sample);
 }
 
 static int by_key(const void *a, const void *b)
@@ -34,11 +42,11 @@ static int by_key(const void *a, const void *b)
 	return x->lo == y->lo ? 0 : x->lo < y->lo ? -1 : 1;
 }
 
-static int by_count(const void *a, const void *b)
+static int by_packets(const void *a, const void *b)
 {
 	const struct top_entry *x = a, *y = b;
 
-	return x->count == y->count ? by_key(a, b) : x->count > y->count ? -1 : 1;
+	return x->packets > y->packets ? -1 : x->packets < y->packets ? 1 : by_key(a, b);
 }
 
 void top_merge(struct top_entry out[TOP_ENTRIES], const struct top_entry *const *in, unsigned int n)
@@ -52,14 +60,12 @@ void top_merge(struct top_entry out[TOP_ENTRIES], const struct top_entry *const 
 				all[count++] = in[i][e];
 	qsort(all, count, sizeof(*all), by_key);
 	for (unsigned int i = 0; i < count; i++) {
-		if (merged && !by_key(&all[merged - 1], &all[i])) {
-			all[merged - 1].count += all[i].count;
-			all[merged - 1].error += all[i].error;
-		} else {
+		if (merged && !by_key(&all[merged - 1], &all[i]))
+			add(&all[merged - 1], &all[i]);
+		else
 			all[merged++] = all[i];
-		}
 	}
-	qsort(all, merged, sizeof(*all), by_count);
+	qsort(all, merged, sizeof(*all), by_packets);
 	memset(out, 0, TOP_ENTRIES * sizeof(*out));
 	memcpy(out, all, (merged < TOP_ENTRIES ? merged : TOP_ENTRIES) * sizeof(*out));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The most frequent of many, in a table of n entries (space-saving: a new one replaces the rarest and inherits its
- * count as an error). A count is too high by its error at most. Whatever had more than 1/n of the samples is in it.
+ * weight as an error). A weight is too high by its error at most. Whatever had more than 1/n of all is in it.
  */
 #ifndef OBSERVE_TOP_TABLE_H
 #define OBSERVE_TOP_TABLE_H
@@ -14,11 +14,14 @@
 struct top_entry {
 	uint64_t hi, lo;
 	uint32_t family; /* 0: free */
-	uint32_t count, error;
-	uint32_t pad;
+	uint32_t samples;
+	double packets; /* what the samples stand for */
+	double over;	/* by so much it may be too high */
+	double spread;	/* what chance makes of it: observe/weigh.h */
 };
 
-void top_count(struct top_entry table[TOP_ENTRIES], const struct top_entry *who);
+/* Adds a sample to who it names; all else of `sample` is what it adds. */
+void top_count(struct top_entry table[TOP_ENTRIES], const struct top_entry *sample);
 
 /* Merges up to TOP_TABLES tables: equal keys add up, the most frequent stay, sorted. */
 #define TOP_TABLES 25

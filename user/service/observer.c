@@ -12,15 +12,15 @@
 #include "base/log.h"
 #include "observe/tallies.h"
 #include "observe/history.h"
+#include "observe/weigh.h"
 #include "kernel/live.h"
 #include "kernel/ring.h"
 #include "state/kept_image.h"
-#include "observe/packet.h"
 #include "observe/relay.h"
 #include "state/settings.h"
 #include "state/state.h"
 
-#define COUNT_EVERY  1000 /* ms */
+#define COUNT_EVERY  RING_REFILL_MS
 #define REOPEN_EVERY 5000 /* samples may be turned on or off, or change their rate */
 
 struct observer {
@@ -28,12 +28,14 @@ struct observer {
 	struct web_server *server;
 	struct metrics_pages pages;
 	struct ring *samples; /* NULL: they are off, or nothing is loaded yet */
+	struct weigher *weigher;
 	struct relay relay;
 	double rate; /* the samples were opened with it */
 	bool taken;  /* samples came since the last refill */
 	bool counting;
-	int64_t refilled, counted, opened;
-	int64_t tried; /* to count: also limits how often counters that cannot be read are tried */
+	int64_t counted, opened;
+	uint64_t second; /* of the clock, that is being counted */
+	int64_t tried;	 /* to count: also limits how often counters that cannot be read are tried */
 	struct counted before, now, between;
 	struct live live;
 	__u64 tuned;		  /* the generation with this rate */
@@ -66,8 +68,8 @@ static void open_samples(struct observer *o)
 	ring_close(o->samples);
 	o->samples = NULL;
 	o->rate = rate;
-	if (rate > 0 && !ring_open(o->live.context, &o->samples, rate))
-		o->refilled = clock_ms();
+	if (rate > 0)
+		ring_open(o->live.context, &o->samples, rate);
 }
 
 int observer_open(const struct context *context, struct observer **observer, const struct listen_options *listen)
@@ -81,7 +83,8 @@ int observer_open(const struct context *context, struct observer **observer, con
 	o->relay.listener = -1;
 	o->pages.context = context;
 	live_open(&o->live, context);
-	err = relay_open(context, &o->relay);
+	o->weigher = weigher_new();
+	err = o->weigher ? relay_open(context, &o->relay) : -ENOMEM;
 	if (!err)
 		err = history_open(context, &o->history, true);
 	if (!err && listen->address && listen->token)
@@ -115,6 +118,7 @@ void observer_close(struct observer *o)
 	web_close(o->server);
 	metrics_forget(&o->pages);
 	history_close(o->history);
+	weigher_free(o->weigher);
 	relay_close(&o->relay);
 	free(o);
 }
@@ -143,32 +147,23 @@ int observer_timeout(struct observer *o)
 
 	if (other >= 0 && other < ms)
 		ms = other;
-	other = until(o->refilled + RING_REFILL_MS, now);
-	return o->samples && o->taken && other < ms ? other : ms;
+	return ms;
 }
 
 static void on_sample(void *arg, const struct sample *sample)
 {
 	struct observer *o = arg;
-	struct packet packet;
 
 	o->taken = true;
-	packet_sampled(&packet, sample);
-	history_sample(o->history, (uint64_t)time(NULL), &packet);
+	weigh_sample(o->weigher, sample);
 	relay_send(&o->relay, sample);
 }
 
-/* A full budget is not refilled: a quiet machine can sleep. */
-static void read_samples(struct observer *o, int64_t now)
+static void on_weighed(void *arg, const struct packet *packet, double packets)
 {
-	if (!o->samples)
-		return;
-	ring_read(o->samples, on_sample, o);
-	if (o->taken && now - o->refilled >= RING_REFILL_MS) {
-		ring_refill(o->samples);
-		o->refilled = now;
-		o->taken = false;
-	}
+	struct observer *o = arg;
+
+	history_sample(o->history, o->second, packet, packets);
 }
 
 /* The labels of lists may change with the generation. */
@@ -183,6 +178,7 @@ static void name_lists(struct observer *o)
 		return;
 	if (!state_open(&state, o->live.context, false) && !lists_in_force(state, &lists, &n)) {
 		history_lists(o->history, lists, n, live_label_is_exact(o->live.context, state));
+		weigh_forget(o->weigher);
 		o->named = live->number;
 		o->named_edits = live->edits;
 	}
@@ -216,10 +212,16 @@ static void count(struct observer *o, int64_t now)
 	keep_history(o);
 	if (kernel_counters(o->live.context, &o->now))
 		return;
+	/* Together, so that what is sampled first is the first of what is counted. A full budget is not refilled. */
+	if (o->samples && o->taken)
+		ring_refill(o->samples);
+	o->taken = false;
 	name_lists(o);
 	if (o->counting) {
+		o->second = (uint64_t)time(NULL);
 		tallies_since(&o->between, &o->before, &o->now);
-		history_count(o->history, (uint64_t)time(NULL), seconds, &o->between);
+		weigh_interval(o->weigher, o->between.list, on_weighed, o);
+		history_count(o->history, o->second, seconds, &o->between);
 	}
 	o->before = o->now;
 	o->counting = true;
@@ -251,7 +253,8 @@ void observer_turn(struct observer *o)
 		web_serve(o->server);
 	if (!o->opened || now - o->opened >= REOPEN_EVERY)
 		observer_look(o);
-	read_samples(o, now);
+	if (o->samples)
+		ring_read(o->samples, on_sample, o);
 	if (!o->tried || now - o->tried >= COUNT_EVERY)
 		count(o, now);
 }

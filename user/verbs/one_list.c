@@ -18,6 +18,7 @@ struct busy {
 	struct addr first;
 	unsigned int length;
 	uint64_t samples;
+	double packets; /* what they stand for */
 };
 
 struct one {
@@ -58,11 +59,11 @@ static int find_overlap(struct one *o, struct state *state)
 	return err;
 }
 
-static int by_samples(const void *a, const void *b)
+static int by_packets(const void *a, const void *b)
 {
 	const struct busy *x = a, *y = b;
 
-	return (y->samples > x->samples) - (y->samples < x->samples);
+	return (y->packets > x->packets) - (y->packets < x->packets);
 }
 
 /* Of the last hour's most frequent sources those that it holds, by what holds them. */
@@ -89,10 +90,11 @@ static void find_busiest(struct one *o)
 		       (o->busiest[at].first.family != source.family || o->busiest[at].first.num != source.num))
 			at++;
 		if (at == o->busiest_n)
-			o->busiest[o->busiest_n++] = (struct busy){ source, (unsigned int)length, 0 };
-		o->busiest[at].samples += e->count;
+			o->busiest[o->busiest_n++] = (struct busy){ source, (unsigned int)length, 0, 0 };
+		o->busiest[at].samples += e->samples;
+		o->busiest[at].packets += e->packets;
 	}
-	qsort(o->busiest, o->busiest_n, sizeof(o->busiest[0]), by_samples);
+	qsort(o->busiest, o->busiest_n, sizeof(o->busiest[0]), by_packets);
 	if (o->busiest_n > BUSIEST)
 		o->busiest_n = BUSIEST;
 }
@@ -146,9 +148,8 @@ static int print_text(const struct one *o, const struct list_failure *failure)
 		printf("%-11s %llu packets, %s\n", o->list.kind == LIST_SHADOW ? "would drop" : "dropped",
 		       (unsigned long long)o->drops.packets, bytes_text(bytes, o->drops.bytes));
 	for (size_t i = 0; i < o->busiest_n; i++)
-		printf("%-11s %-43s %llu samples in the last hour\n", i ? "" : "busiest",
-		       prefix_text(prefix, o->busiest[i].first, (int)o->busiest[i].length),
-		       (unsigned long long)o->busiest[i].samples);
+		printf("%-11s %-43s about %.0f packets in the last hour\n", i ? "" : "busiest",
+		       prefix_text(prefix, o->busiest[i].first, (int)o->busiest[i].length), o->busiest[i].packets);
 	return out_end();
 }
 
@@ -164,9 +165,10 @@ static int print_json(const struct one *o, const struct list_failure *failure)
 								 number_text(b, o->shared6[i])));
 	for (size_t i = 0; i < o->busiest_n; i++)
 		json_array_append_new(busiest,
-				      json_pack("{s:s, s:I}", "entry",
+				      json_pack("{s:s, s:I, s:f}", "entry",
 						prefix_text(prefix, o->busiest[i].first, (int)o->busiest[i].length),
-						"samples", (json_int_t)o->busiest[i].samples));
+						"samples", (json_int_t)o->busiest[i].samples, "packets",
+						o->busiest[i].packets));
 	return out_json(o->context,
 			json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", o->list.name, "kind",
 				  list_kind_names[o->list.kind], "prefixes", (json_int_t)o->list.prefixes, "addresses",

@@ -14,35 +14,44 @@
 #include "kernel/root.h"
 #include "observe/packet.h"
 #include "observe/samples.h"
+#include "observe/weigh.h"
 #include "state/settings.h"
 #include "state/state.h"
 #include "observe/top_screen.h"
 #include "verbs/verbs.h"
 
-#define TURN   1000 /* ms */
+#define TURN RING_REFILL_MS
+#define WAIT 100
+
 #define CTRL_C 3
 
 struct top_state {
 	const struct context *context;
 	struct history *history;
 	struct samples *samples;
+	struct weigher *weigher;
 	struct tallies before, now;
+	uint64_t second;
 	struct counted between;
 	struct inforce inforce;
 	struct history_report minute;
 	struct top_view view;
 	char no_samples[256], event[TOP_EVENTS][512];
 	struct events_tail tail;
-	int64_t refilled;
 };
 
 static void on_sample(void *arg, const struct sample *sample)
 {
 	struct top_state *t = arg;
-	struct packet packet;
 
-	packet_sampled(&packet, sample);
-	history_sample(t->history, (uint64_t)time(NULL), &packet);
+	weigh_sample(t->weigher, sample);
+}
+
+static void on_weighed(void *arg, const struct packet *packet, double packets)
+{
+	struct top_state *t = arg;
+
+	history_sample(t->history, t->second, packet, packets);
 }
 
 /* From the service if it runs, otherwise from the ring. If neither works, the screen shows why. */
@@ -68,11 +77,6 @@ static void read_samples(struct top_state *t)
 	if (samples_read(t->samples, on_sample, t)) { /* the service has gone: the next turn tries the ring */
 		samples_close(t->samples);
 		t->samples = NULL;
-		return;
-	}
-	if (clock_ms() - t->refilled >= RING_REFILL_MS) {
-		samples_refill(t->samples);
-		t->refilled = clock_ms();
 	}
 }
 
@@ -111,9 +115,9 @@ static void read_events(struct top_state *t)
 /* Once a second: reads everything again. */
 static int look(struct top_state *t)
 {
-	uint64_t now = (uint64_t)time(NULL);
 	int err;
 
+	t->second = (uint64_t)time(NULL);
 	if (!t->samples)
 		open_samples(t);
 	read_events(t);
@@ -127,9 +131,12 @@ static int look(struct top_state *t)
 	t->view.seconds = tallies_seconds(&t->before, &t->now);
 	tallies_since(&t->between, &t->before.counted, &t->now.counted);
 	history_lists(t->history, t->now.lists, t->now.lists_n, t->now.live_label_is_exact);
-	history_count(t->history, now, t->view.seconds, &t->between);
+	if (t->samples)
+		samples_refill(t->samples);
+	weigh_interval(t->weigher, t->between.list, on_weighed, t);
+	history_count(t->history, t->second, t->view.seconds, &t->between);
 	err = inforce_take(t->context, &t->inforce);
-	return err ? err : history_read(t->history, now, HISTORY_MINUTE, &t->minute);
+	return err ? err : history_read(t->history, t->second, HISTORY_MINUTE, &t->minute);
 }
 
 static void press(struct top_state *t, int key)
@@ -153,7 +160,7 @@ static int follow(struct top_state *t)
 		int64_t left = next - clock_ms();
 		int key;
 
-		poll(ready, 2, left < 0 ? 0 : left < RING_REFILL_MS ? (int)left : RING_REFILL_MS);
+		poll(ready, 2, left < 0 ? 0 : left < WAIT ? (int)left : WAIT);
 		if (ready[0].revents & (POLLHUP | POLLERR)) /* the terminal is gone */
 			break;
 		read_samples(t);
@@ -188,6 +195,8 @@ int verb_top(const struct call *call)
 	if (!err)
 		err = history_private(&t.history);
 	if (!err)
+		err = (t.weigher = weigher_new()) ? 0 : -ENOMEM;
+	if (!err)
 		err = tallies_take(call->context, &t.now);
 	if (!err)
 		err = look(&t);
@@ -203,6 +212,7 @@ int verb_top(const struct call *call)
 	top_view_end();
 	samples_close(t.samples);
 	history_close(t.history);
+	weigher_free(t.weigher);
 	tallies_free(&t.before);
 	tallies_free(&t.now);
 	return err ? fail("%s", reason(err)) : EXIT_DONE;

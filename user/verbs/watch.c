@@ -22,6 +22,8 @@
 #include "observe/tallies.h"
 #include "verbs/verbs.h"
 
+#define TURN 100 /* ms */
+
 struct options {
 	struct number count, duration; /* without: until a signal */
 	const char *file;
@@ -122,7 +124,7 @@ static int follow(struct watch *w)
 		int64_t now;
 
 		last = stop_asked; /* read what was dropped until now */
-		poll(&ready, 1, last ? 0 : RING_REFILL_MS);
+		poll(&ready, 1, last ? 0 : TURN);
 		w->clock = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC); /* the clock may be set */
 		err = samples_read(w->samples, on_sample, w);
 		if (!err && !w->status && w->file && pcapng_flush(w->file)) /* a reader of the file need not wait */
