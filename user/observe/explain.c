@@ -154,9 +154,10 @@ static int search_list(struct search s, size_t n)
 		err = add_hit(&e->traced[i], s.list, addrs[i], length);
 	}
 	s.missing = s.n;
-	qsort_r(s.sorted, s.n, sizeof(*s.sorted), by_address, (void *)addrs);
-	if (!err && s.n)
+	if (!err && s.n) {
+		qsort_r(s.sorted, s.n, sizeof(*s.sorted), by_address, (void *)addrs);
 		err = trace(&s);
+	}
 	free(s.sorted);
 	free(s.next);
 	return err;

@@ -65,7 +65,7 @@ static int no_verb(const char *name, int n, char **before)
 			return fail("there is no option '%s'%s", near.word, nearest_text(&near, ""));
 	}
 	if (!name)
-		return fail("which verb, after '%s'? see xdp-bloom help", before[n - 1]);
+		return fail("which verb, after '%s'? see xdp-bloom help", n ? before[n - 1] : "");
 	near.word = name;
 	verb_nearest(verbs, &near);
 	return fail("there is no verb '%s'%s", name, about(name) ?: nearest_text(&near, "; see xdp-bloom help"));
