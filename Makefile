@@ -101,7 +101,7 @@ endef
 install: all units ## into PREFIX (/usr/local), below DESTDIR
 	@printf '%s\n' "$$INSTALLED" | tools/install.sh install '$(DESTDIR)' '$(PREFIX)'
 
-uninstall: ## what install has put there; lists and bans stay in /var/lib/xdp-bloom
+uninstall: ## what install has put there; before it: xdp-bloom detach --all --purge
 	@printf '%s\n' "$$INSTALLED" | tools/install.sh uninstall '$(DESTDIR)' '$(PREFIX)'
 
 deb: ## a Debian package: build/deb/xdp-bloom_VERSION_ARCH.deb

@@ -18,28 +18,49 @@ in_root() {
 	expect 0 env -u XDP_BLOOM_STATE -u XDP_BLOOM_BPFFS chroot root "$@"
 }
 
+# What there is of it in all of the root, in the layer of changes: files, and directories that were not there. What dpkg and its
+# triggers keep for themselves is theirs.
+left() {
+	(cd upper/changes && find . \( -path ./var/lib/dpkg -o -path ./var/cache -o -path ./var/log -o -path ./etc/ld.so.cache \) -prune -o \
+		-mindepth 1 \( ! -type d -print \) -o \( -type d ! -exec test -d '/{}' \; -print \))
+}
+
+pinned() {
+	find root/sys/fs/bpf -mindepth 1 | sort
+}
+
 installed_used_removed() {
-	mkdir upper
+	local before
+
+	mkdir upper given
 	trap 'umount -R root upper; stop_jobs' EXIT
 	mount -t tmpfs tmpfs upper
 	picture root upper || skip "cannot mount an overlay of /"
-	cp "$package" root/root/package.deb
-	find root/usr root/etc root/lib root/var/lib -xdev \( -path '*/dpkg/*' -o -path '*cache*' \) -prune -o \
-		-name '*xdp-bloom*' -print 2>/dev/null | sort >before
-	in_root dpkg -i /root/package.deb
-	in_root sh -c 'printf "203.0.113.0/24\n" >/root/drop.txt'
-	in_root xdp-bloom load drop /root/drop.txt
+	cp "$package" given/package.deb
+	printf '203.0.113.0/24\n' >given/drop.txt
+	mount --bind given root/mnt
+	a_list
+	veth 0
+	before=$(pinned)
+	in_root dpkg -i /mnt/package.deb
+	in_root systemctl enable xdp-bloom xdp-bloom-restore
+	in_root xdp-bloom load drop /mnt/drop.txt
+	in_root xdp-bloom attach edge0
+	in_root xdp-bloom add 192.0.2.7
 	in_root xdp-bloom test 203.0.113.7
 	in_root test -e /usr/share/man/man8/xdp-bloom.8.gz
 	[ -e root/var/lib/xdp-bloom/state.db ] || fail "no state"
-	in_root xdp-bloom flush
+	[ -e root/sys/fs/bpf/xdp-bloom/slot ] || fail "nothing is pinned"
+	# An upgrade goes on filtering.
+	in_root dpkg -i /mnt/package.deb
+	! without_program edge0 || fail "an upgrade opened the filter"
 	in_root dpkg -r xdp-bloom
+	without_program edge0 || fail "edge0 is still filtered, and the program is gone"
 	[ ! -e root/usr/sbin/xdp-bloom ] || fail "the program is still there"
 	[ -e root/var/lib/xdp-bloom/state.db ] || fail "removing took the lists along"
 	in_root dpkg -P xdp-bloom
-	find root/usr root/etc root/lib root/var/lib -xdev \( -path '*/dpkg/*' -o -path '*cache*' \) -prune -o \
-		-name '*xdp-bloom*' -print 2>/dev/null | sort >after
-	is "$(comm -13 before after)" "" "what was left behind"
+	is "$(left)" "" "what is left of it in all of the root"
+	is "$(pinned)" "$before" "what is left pinned"
 }
 
 run_cases lint installed_used_removed

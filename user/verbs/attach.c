@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* attach, detach */
+#include <unistd.h>
+
 #include "base/clean_text.h"
 #include "change/attach.h"
 #include "change/change.h"
 #include "change/device.h"
+#include "change/purge.h"
 #include "verbs/verbs.h"
 
 const struct option_spec attach_options[] = {
@@ -70,13 +73,50 @@ int verb_attach(const struct call *call)
 }
 
 struct detach_options {
-	bool all;
+	bool all, purge, yes;
 };
 
 const struct option_spec detach_options[] = {
 	{ "all", AT(detach_options, all), .does = "from every interface" },
+	{ "purge", AT(detach_options, purge), .does = "and take all lists, bans and pins away, for good" },
+	{ "yes", AT(detach_options, yes), .does = "without asking" },
 	OPTIONS_END(struct detach_options),
 };
+
+/* On a terminal somebody is asked. */
+static int is_wanted(const struct context *context, bool yes)
+{
+	char answer[8] = "";
+
+	if (yes)
+		return 0;
+	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+		return fail(
+			"detach: --purge takes away all lists, bans and settings, for good: --yes says that it may");
+	fprintf(stderr, "All that is in %s and %s goes: lists, bans, settings, events. Type yes: ", context->state,
+		context->bpffs);
+	if (!fgets(answer, sizeof(answer), stdin) || strcmp(answer, "yes\n") != 0)
+		return fail("detach: nothing was changed");
+	return 0;
+}
+
+static int detach_and_purge(const struct call *call, bool yes)
+{
+	bool stopped;
+	int err;
+
+	if (is_wanted(call->context, yes))
+		return EXIT_ERROR;
+	err = purge(call->context, &stopped);
+	/* A line in the event log would lie there again. */
+	call->context->state = "";
+	if (err)
+		return fail("%s%s", stopped ? "filtering has stopped, but not all is gone: " : "", reason(err));
+	if (!call->context->quiet && !call->context->json)
+		puts("nothing is filtered, and what was loaded and pinned is gone; 'make uninstall', or removing the"
+		     " package, takes the program away");
+	return out_done(call->context) ?: out_end();
+}
 
 int verb_detach(const struct call *call)
 {
@@ -88,7 +128,13 @@ int verb_detach(const struct call *call)
 		return fail("detach: which interface? or --all");
 	if (call->n && o->all)
 		return fail("detach: either interfaces or --all");
+	if (o->purge && !o->all)
+		return fail("detach: --purge takes all away: with --all");
+	if (o->yes && !o->purge)
+		return fail("detach: --yes is an answer to --purge");
 	change_check(call->context, false);
+	if (o->purge)
+		return detach_and_purge(call, o->yes);
 	err = detach_interfaces(call->context, call->operands, call->n, &stopped);
 	if (err)
 		return fail("%s%s", stopped ? "filtering has stopped, but will be back after 'restore': " : "",

@@ -20,7 +20,8 @@ const struct verb verbs[] = {
 	  .asks = "which interface?", .if_news = "--if-needed", .flags = VERB_CHANGES | VERB_IN_CONFIG,
 	  .run = verb_attach },
 	{ "detach", .operands = "IFNAME... | --all", .does = "stop filtering there",
-	  .more = "Everything passes again. Lists and bans stay, and are in force with the next attach.",
+	  .more = "Everything passes again. Lists and bans stay, and are in force with the next attach; "
+		  "with --all --purge they go, too.",
 	  .examples = { "detach eth0", "detach --all" }, .also = "stop disable down", .completes = "<interface>",
 	  .options = detach_options, .most = VERB_MANY, .flags = VERB_CHANGES, .run = verb_detach },
 	{ "load", .group = "ban what lists hold", .operands = "NAME FILE|-",
