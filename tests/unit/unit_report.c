@@ -22,7 +22,13 @@ static void list(unsigned int place, const char *name, uint32_t kind, uint64_t p
 
 static void entry(enum top top, unsigned int at, uint64_t hi, uint64_t lo, uint32_t family, uint32_t count)
 {
-	r.history.sums.top[top][at] = (struct top_entry){ hi, lo, family, count, at, 0 };
+	r.history.sums.top[top][at] = (struct top_entry){ .hi = hi,
+							  .lo = lo,
+							  .family = family,
+							  .samples = count,
+							  .packets = 60.0 * count,
+							  .over = at,
+							  .spread = 11.5 * count };
 }
 
 static void attack(uint64_t begin, uint64_t end, uint64_t packets, double peak)
@@ -56,6 +62,7 @@ static void much_happened(void)
 	s->peak = 1234.4;
 	s->peak_at = 1800000007;
 	s->samples = 30;
+	s->weighed = 1800;
 	list(0, "", LIST_BAN, 1);
 	list(1, "few", LIST_BAN, 500);
 	list(2, "many", LIST_BAN, 1500);
