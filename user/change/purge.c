@@ -27,8 +27,6 @@ static const char *const kept[] = { STATE_DATABASE,	  STATE_DATABASE ".",
 				    STATE_SAMPLES_SOCKET, STATE_SAMPLES_LOCK,
 				    STATE_SERVICE_LOCK,	  STATE_WORKSHOP,
 				    STATE_LOCK,		  NULL };
-static const char *const pinned[] = { PIN_LINKS,	 PIN_GENERATIONS, PIN_ROOT,	     PIN_SLOT, PIN_COUNTERS,
-				      PIN_LIST_COUNTERS, PIN_SAMPLES,	  PIN_SAMPLE_BUDGET, NULL };
 
 /* The units know no other state than that of a command without -S. */
 static bool is_of_the_units(const struct context *context)
@@ -61,9 +59,9 @@ static void disable_units(void)
 		note("%s ended with %d", places[i], WEXITSTATUS(status));
 }
 
-static bool is_one_of(const char *const *names, const char *name)
+static bool is_kept(const char *name)
 {
-	for (; *names; names++) {
+	for (const char *const *names = kept; *names; names++) {
 		size_t n = strlen(*names);
 
 		if (!strncmp(name, *names, n) && (!name[n] || strchr(".-", (*names)[n - 1])))
@@ -73,7 +71,7 @@ static bool is_one_of(const char *const *names, const char *name)
 }
 
 /* Then the directory, if nothing else lies in it. */
-static int remove_ours(const char *directory, const char *const *names)
+static int remove_ours(const char *directory, bool (*is_ours)(const char *name))
 {
 	char path[STATE_PATH_MAX];
 	struct dirent *entry;
@@ -82,12 +80,12 @@ static int remove_ours(const char *directory, const char *const *names)
 	if (!dir)
 		return errno == ENOENT ? 0 : because(-errno, "%s: %s", directory, strerror(errno));
 	while ((entry = readdir(dir)))
-		if (is_one_of(names, entry->d_name))
+		if (is_ours(entry->d_name))
 			pin_remove(state_path(path, directory, entry->d_name));
 	rewinddir(dir);
 	while ((entry = readdir(dir)) && (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")))
 		;
-	if (entry && is_one_of(names, entry->d_name)) {
+	if (entry && is_ours(entry->d_name)) {
 		int err = because(-EIO, "%s/%s cannot be removed", directory, entry->d_name);
 
 		closedir(dir);
@@ -109,7 +107,7 @@ static int remove_all(const struct context *context)
 	if (!err && has_state)
 		err = lock = lock_take(state_path(path, context->state, STATE_LOCK), context->wait);
 	if (err >= 0)
-		err = remove_ours(context->bpffs, pinned) ?: remove_ours(context->state, kept);
+		err = remove_ours(context->bpffs, pin_is_ours) ?: remove_ours(context->state, is_kept);
 	close_fd(lock);
 	return err;
 }

@@ -212,6 +212,15 @@ static const struct shared_map {
 	{ PIN_SAMPLE_BUDGET, BPF_MAP_TYPE_PERCPU_ARRAY, 4, 4, 1 },
 };
 
+bool pin_is_ours(const char *name)
+{
+	bool ours = !strcmp(name, PIN_LINKS) || !strcmp(name, PIN_GENERATIONS) || !strcmp(name, PIN_ROOT);
+
+	for (size_t i = 0; i < sizeof(shared_maps) / sizeof(shared_maps[0]); i++)
+		ours = ours || !strcmp(name, shared_maps[i].name);
+	return ours;
+}
+
 static const struct shared_map *shared_map(const char *name)
 {
 	const struct shared_map *map = shared_maps;

@@ -25,6 +25,8 @@ struct context;
 void pin_path(const struct context *context, char path[PIN_PATH_MAX], const char *name);
 /* A generation's directory, or with a name one of its pins. */
 void pin_generation_path(const struct context *context, char path[PIN_PATH_MAX], __u64 number, const char *name);
+/* Does something of that name in the bpffs directory come from us? */
+bool pin_is_ours(const char *name);
 /* A pin, or a directory with all that is in it. */
 void pin_remove(const char *path);
 
