@@ -309,16 +309,21 @@ record-kernels: ## kernels, faults, compilers and fuzzers in one run of half an 
 	+tools/record.sh
 
 docs: all ## the pictures of docs/bloom.md, measured, and the README's, recorded (as root)
-	@tools/deps.sh python3 $(RUN_DEPS)
+	@tools/deps.sh python3 tmux $(RUN_DEPS)
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests measure
 	$(BUILD)/tests/measure_rates >docs/rates.tsv.tmp && mv docs/rates.tsv.tmp docs/rates.tsv
 	tools/rates/draw_rates.py docs/rates.tsv docs
-	@$(MAKE) --no-print-directory docs/terminal.svg
+	@$(MAKE) --no-print-directory docs/terminal.svg docs/status.svg docs/top.svg
 
 # What make run shows.
 docs/terminal.svg: all
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests traffic
 	tools/demo.sh 2>&1 | sed 's|/[^ (]*/docs/|docs/|' | tools/terminal.py >$@.tmp && mv $@.tmp $@
+
+# What these show under attack.
+docs/status.svg docs/top.svg: docs/%.svg: all
+	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests traffic
+	tools/attack.sh $* | tools/terminal.py >$@.tmp && mv $@.tmp $@
 
 help: ## this
 	@awk '/^# --- / { sub(/^# --- /, ""); sub(/ -+$$/, ""); printf "\n%s\n", $$0 } \
@@ -327,4 +332,4 @@ help: ## this
 
 .PHONY: all units install uninstall deb deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
 	test fresh test-kernels lint fuzz soak rates kill-test confirm-test ends-test parts-test samples-test counts replay-test page-test upgrade-test faults guards mutants compilers kselftest \
-	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg help
+	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg help
