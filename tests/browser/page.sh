@@ -40,7 +40,8 @@ in_a_browser() {
 	flow 0 -b banned -c clean
 	browser "$url" "$loaded" "$(shows health degraded)" "$(shows troubles "list 'bad': refused since")" "$(shows troubles "$markup")" \
 		"$(shows lists bad)" "$(shows lists "$markup")" "$(shows bans "$markup")" "$(shows events "$markup")" "$(shows sources 192.0.2.7)" \
-		"$(shows interfaces edge0)" "$updates" 'document.querySelector("#chart path.drop").getAttribute("d").length > 0' \
+		"$(shows interfaces edge0)" "$updates" '/[0-9]% ± [0-9.]+%/.test(document.getElementById("sources").innerText)' \
+		'document.querySelector("#chart path.drop").getAttribute("d").length > 0' \
 		'document.getElementById("span-minute").click() || document.getElementById("chart").ariaLabel.includes("minute")' \
 		"$ '$XDP_BLOOM' add 5.8.1.79 --reason later --ttl 1m" "$(shows bans later)" "$(shows bans-n 3)" \
 		"lists({ hour: last.hour, lists: [{ name: '$markup', kind: 'ban', prefixes: 1, age: 1, refused: null }] }) || true" \

@@ -111,10 +111,11 @@ function lists(page) {
 	table('lists', rows, 'No list is loaded.');
 }
 
-function sources(id, entries, total, side, none) {
+function sources(id, entries, side, none) {
+	const error = entry => entry.share_error < 0.0005 ? '' : ` ± ${percent.format(entry.share_error)}`;
+
 	table(id, entries.map(entry => [entry.name, { text: number(entry.packets), kind: 'n' },
-		{ text: percent.format(Math.min(1, entry.packets / Math.max(1, total))), kind: 'n',
-			share: entry.packets / Math.max(1, total), side }]), none);
+		{ text: percent.format(entry.share) + error(entry), kind: 'n', share: entry.share, side }]), none);
 }
 
 // What a command did begins with its name; of other events it is said what they are.
@@ -128,10 +129,10 @@ function tables(page) {
 	const now = Date.parse(page.time) / 1000, passed = page.hour.passed_sources;
 
 	lists(page);
-	sources('sources', page.hour.sources, page.hour.dropped.packets, '', 'No sample of a dropped packet.');
+	sources('sources', page.hour.sources, '', 'No sample of a dropped packet.');
 	by('passed-card').hidden = !passed;
 	if (passed)
-		sources('passed-sources', passed, page.hour.passed.packets, 'pass', 'No sample of a packet that passed.');
+		sources('passed-sources', passed, 'pass', 'No sample of a packet that passed.');
 	table('bans', (page.bans ? page.bans.next : []).map(ban => [{ text: ban.prefix, note: ban.reason }, {
 		text: ban.expires ? time(Date.parse(ban.expires) / 1000 - now) : 'no end', kind: 'n' }]), 'Nobody is banned.');
 	table('events', page.events.map(event => [{ text: moment(event.time, page.time), kind: 'n when', title: event.time },
