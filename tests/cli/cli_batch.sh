@@ -235,6 +235,40 @@ begins_anew() {
 	verdicts 45.0.0.1=drop 45.0.0.3=pass 45.0.0.4=drop
 }
 
+# on_a_terminal ARGS...: what it says there, when its standard input took more than a second.
+on_a_terminal() {
+	(
+		cat commands
+		read -rt 2 <> <(:) || true # a second is what it is about
+	) | python3 -c '
+import os, pty, subprocess, sys
+ours, theirs = pty.openpty()
+status = subprocess.run(sys.argv[1:], stderr=theirs).returncode
+os.close(theirs)
+said = b""
+try:
+    while piece := os.read(ours, 4096):
+        said += piece
+except OSError:
+    pass
+sys.stdout.write(said.decode())
+sys.exit(status)' "$XDP_BLOOM" "$@" >said
+}
+
+how_far() {
+	printf 'add 45.9.%d.0/28\n' {1..255} {1..255} >commands
+	on_a_terminal batch - || fail "$(cat said)"
+	grep -q '\[#* *\] .* % reading the commands' said || fail "nothing is said of how far it is: $(cat -v said)"
+	is "$(tail -c 4 said | od -An -c | tr -d ' ')" '\r033[K' "the end of what is said"
+	on_a_terminal -q batch - || fail "$(cat said)"
+	is "$(cat said)" "" "what is said with -q"
+	on_a_terminal -j batch - >out || fail "$(cat said)"
+	! grep -q reading said || fail "said with -j: $(cat -v said)"
+	bloom batch commands
+	[ ! -s err ] || fail "said where there is no terminal: $(cat -v err)"
+	bloom flush
+}
+
 # As the verb by itself does.
 says_what_is_allowed() {
 	bloom allow 45.7.0.1
@@ -263,4 +297,4 @@ checks_as_the_verb() {
 	done
 }
 
-run_cases says_what_is_allowed checks_as_the_verb batches warns refusals lines_of_a_batch slow_batch checks_a_batch counted_on guards_of_a_batch begins_anew
+run_cases how_far says_what_is_allowed checks_as_the_verb batches warns refusals lines_of_a_batch slow_batch checks_a_batch counted_on guards_of_a_batch begins_anew

@@ -7,6 +7,7 @@
 
 #include "base/clean_text.h"
 #include "base/clock.h"
+#include "base/progress.h"
 
 #define LINE_MAX_BYTES 2048
 
@@ -79,6 +80,7 @@ static void say(const char *level, const char *fmt, va_list args)
 		last_errno = reason_errno;
 	}
 	fflush(stdout);
+	progress_end();
 	if (log_settings.json)
 		say_json(stderr, &log_subject, level, line);
 	else

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/progress.h"
 #include "bpf/abi.h"
 #include "change/agreement.h"
 #include "change/ends.h"
@@ -184,10 +185,12 @@ static int apply_lists(struct state *state, const struct live *live, const struc
 	if (err)
 		return err;
 	t->sets = lap(&t->clock);
+	progress(live->context, "building the arrays", -1);
 	err = plan(&g, state, live, &s, options->reverting);
 	if (!err && !options->dry_run)
 		err = build(c, &g, &s, &banned, state, options->guard);
 	t->arrays = lap(&t->clock);
+	progress(live->context, "checking every key", -1);
 	if (!err && !options->dry_run) {
 		err = check_arrays(&c->g, &s.owned);
 		t->check = lap(&t->clock);
@@ -212,6 +215,7 @@ static int go_live(struct state *state, struct live *live, const struct apply_op
 	size_t on_n = 0;
 	int err = trial_of(state, live, &c->trial) ?: c->g.ends ? ends_read(&ends, state, NULL) : 0;
 
+	progress(live->context, "loading the programs", -1);
 	err = err ?: kernel_load(live->context, c, &ends);
 	loaded = lap(&t->clock);
 	err = err ?: attach_list(live->context, &on, &on_n) ?: attach_may_refresh(on, on_n);
@@ -246,6 +250,7 @@ int apply_with(struct state *state, struct live *live, const struct apply_option
 	struct candidate c;
 	int err = kernel_base(live->context, committed(state));
 
+	progress(live->context, "settling whose each address is", -1);
 	options->guard = given->guard ?: &strict;
 	/* Otherwise this would silently replace a filter of which the state knows nothing. */
 	if (!err && !options->discard_unknown)
@@ -253,7 +258,9 @@ int apply_with(struct state *state, struct live *live, const struct apply_option
 	if (!err)
 		err = image_kept(state) ? apply_image(state, live, options, &c)
 					: apply_lists(state, live, options, &c, &t);
-	return err || options->dry_run ? err : go_live(state, live, options, &c, &t);
+	err = err || options->dry_run ? err : go_live(state, live, options, &c, &t);
+	progress_end();
+	return err;
 }
 
 int apply(struct state *state, struct live *live, struct guard *guard)

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "sets/ranges.h"
 #include "sets/reader_input.h"
 #include "sets/reader_internal.h"
@@ -133,22 +134,12 @@ int reader_add(struct reader *reader, const struct item *item)
 	return 0;
 }
 
-#define BAR 40
-
 void reader_progress(struct reader *reader)
 {
-	double part = input_progress(reader->input), when;
-	int full;
+	double part = reader->options->progress ? input_progress(reader->input) : -1;
 
-	if (!reader->options->progress || part < 0 || !isatty(STDERR_FILENO))
-		return;
-	when = clock_seconds();
-	if (when - reader->began < 0.5 || when - reader->drawn < 0.1)
-		return;
-	reader->drawn = when;
-	full = (int)(fmin(part, 1) * BAR);
-	fprintf(stderr, "\r[%.*s%*s] %3.0f %%", full, "########################################", BAR - full, "",
-		fmin(part, 1) * 100);
+	if (part >= 0)
+		progress_show("reading the list", part);
 }
 
 /* Names the format that was found, not the one that was looked for. */
@@ -223,7 +214,6 @@ int reader_read(const char *path, const struct reader_options *options, struct r
 			: strcmp(path, "-") ? path
 					    : "standard input",
 		.error = error,
-		.began = clock_seconds(),
 	};
 	uint64_t ranges = set->n4 + set->n6;
 	const char *reason;
@@ -238,8 +228,7 @@ int reader_read(const char *path, const struct reader_options *options, struct r
 		err = PARSE(&reader);
 		input_close(reader.input);
 	}
-	if (reader.drawn > 0)
-		fputs("\r\033[K", stderr);
+	progress_end();
 	free(reader.buf);
 	if (err)
 		ranges_free(set);

@@ -18,7 +18,7 @@ struct reader_options {
 	const char *format; /* a name from reader_formats() or "csv:COLUMN", or NULL: found by content */
 	bool skip_bad;	    /* leave damaged lines out instead of stopping */
 	bool hidden;	    /* messages do not repeat what is in it */
-	bool progress;	    /* a bar on standard error once it has taken half a second */
+	bool progress;	    /* how far it is, on a terminal (base/progress.h) */
 	/* Instead of keeping them: called with each entry, unmerged, and its line. 0, or -errno to stop. */
 	int (*each)(void *arg, int family, ip6 lo, ip6 hi, uint64_t line);
 	void *arg;

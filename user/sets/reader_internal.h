@@ -61,7 +61,6 @@ struct reader {
 	uint64_t work, most; /* lines, words, values that were looked at one by one; and how many may be */
 	unsigned int kinds;  /* of items seen */
 	uint64_t nowhere;    /* entries that no packet comes from: 0.0.0.0, 127.0.0.1 and the like */
-	double began, drawn;
 };
 
 /* How much is read at a time, of text and of packed bytes; so little for the fuzzer that it meets every edge. */

@@ -4,13 +4,18 @@
 
 #include "change/change.h"
 #include "kernel/live.h"
+#include "base/progress.h"
 #include "base/stdin.h"
 #include "verbs/verbs.h"
 
 #define SAID (-ECANCELED)
 
+/* How far it is is not asked for each. */
+#define LINES_A_LOOK 256
+
 struct batch {
-	const struct context *context;
+	const struct context *context, *whole; /* of a line, and of the command */
+	int fd;
 	const char *name;
 	size_t commands, faults;
 };
@@ -37,7 +42,8 @@ static int run_line(void *arg, const struct words *w, unsigned int line)
 		status = verb_run(verb, &line_context, w);
 	}
 	log_where(NULL);
-	b->commands++;
+	if (!(++b->commands % LINES_A_LOOK))
+		progress(b->whole, "reading the commands", progress_of(b->fd));
 	if (!status)
 		return 0;
 	b->faults++;
@@ -115,7 +121,7 @@ static int report(const struct batch *b)
 int verb_batch(const struct call *call)
 {
 	const char *path = call->operands[0];
-	struct batch b = { .context = call->context, .name = path };
+	struct batch b = { .context = call->context, .whole = call->context, .name = path };
 	FILE *file = NULL;
 	int err = 0;
 
@@ -126,7 +132,10 @@ int verb_batch(const struct call *call)
 	if (!err)
 		err = open_file(path, &file);
 	if (!err)
+		b.fd = fileno(file);
+	if (!err)
 		err = b.context->check ? check_file(&b, file) : run_file(&b, file);
+	progress_end();
 	if (file && file != stdin)
 		fclose(file);
 	if (err == SAID)

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/progress.h"
 #include "filter/build.h"
 #include "filter/plan_sizes.h"
 #include "filter/settings.h"
@@ -59,6 +60,9 @@ struct run {
 	const struct explanation *e;
 	struct packets_out out[2];
 	struct pcapng *passed, *dropped; /* NULL: not asked for */
+	const struct context *context;
+	int capture;
+	unsigned int seen;
 };
 
 /* --- The filter --------------------------------------------------------------------------------------------------- */
@@ -224,6 +228,9 @@ static int write_packet(struct run *run, const struct captured *p, __u32 answer)
 	return pcapng_packet(file, name, p->link, p->time, p->bytes, p->size, p->length, drops ? comment : NULL);
 }
 
+/* How far it is is not asked for each. */
+#define PACKETS_A_LOOK 4096
+
 static int on_packet(void *arg, const struct captured *p)
 {
 	struct run *run = arg;
@@ -231,6 +238,8 @@ static int on_packet(void *arg, const struct captured *p)
 	bool judged;
 	int err = replay_packet(&run->replay, p, &answer, &judged);
 
+	if (!(++run->seen % PACKETS_A_LOOK))
+		progress(run->context, "reading the capture", progress_of(run->capture));
 	if (err || !judged || (!run->passed && !run->dropped))
 		return err;
 	err = write_packet(run, p, answer);
@@ -299,11 +308,14 @@ static int read_packets(struct run *run, const struct filter *f, const struct ca
 	const char *path = call->operands[0];
 	int fd = -1, err = open_capture(path, &fd);
 
+	run->context = call->context;
+	run->capture = fd;
 	err = err ?: open_outputs(run, f, o, fd);
 	if (!err) {
 		err = capture_read_apart(fd, run->passed || run->dropped, on_packet, run, end);
 		if (err)
 			err = because(err, "%s: %s", strcmp(path, "-") ? path : "standard input", reason(err));
+		progress_end();
 	}
 	err = close_outputs(run, err);
 	if (fd > STDIN_FILENO)
