@@ -13,6 +13,7 @@ height = len(lines) * 18 + 32
 
 print(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" width="{width:.0f}" role="img"')
 print(' aria-label="a terminal">')
+print('<style>text { white-space: pre }</style>')
 print(f'<rect width="{width:.0f}" height="{height}" rx="8" fill="#16181d"/>')
 print('<g font-family="ui-monospace,DejaVu Sans Mono,Menlo,monospace" font-size="14" fill="#d7dae0" xml:space="preserve">')
 for row, (line, text) in enumerate(zip(lines, plain)):
