@@ -455,6 +455,45 @@ static void random_edits6(void)
 	CHECK(w.done && w.refused && w.gone, "not all of it happened");
 }
 
+/* What is edited no longer, but made from scratch: too many bits of keys that are gone, or a family without a key. */
+static void worthwhile(void)
+{
+	static const struct {
+		__u64 keys4, keys6, stale, gone4, gone6, swept, new4, new6;
+		bool is;
+	} known[] = {
+		{ 10000, 20000, 4024, .is = true },
+		{ 10000, 20000, 4025, .is = false },
+		{ 20000, 10000, 4024, .is = true },
+		{ 10000, 20000, 4025, .new4 = 10, .is = true },
+		{ 10000, 20000, 4025, .new6 = 10, .is = true },
+		{ 10000, 20000, 4025, .swept = 1, .is = true },
+		{ 10010, 20000, 4014, .gone4 = 10, .is = true },
+		{ 10010, 20000, 4015, .gone4 = 10, .is = false },
+		{ 10000, 20010, 4014, .gone6 = 10, .is = true },
+		{ 10000, 20010, 4015, .gone6 = 10, .is = false },
+		{ 2, 2, 0, .gone4 = 1, .gone6 = 1, .is = true },
+		{ 2, 2, 0, .gone4 = 2, .is = false },
+		{ 2, 2, 0, .gone6 = 2, .is = false },
+		{ 2, 2, 0, .gone4 = 2, .new4 = 1, .is = true },
+		{ 0, 2, 0, .gone6 = 1, .is = true },
+		{ 2, 0, 0, .gone4 = 1, .is = true },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		struct generation g = { .keys4 = known[i].keys4, .keys6 = known[i].keys6, .stale = known[i].stale };
+		struct edit e = { .g = &g,
+				  .new4 = known[i].new4,
+				  .new6 = known[i].new6,
+				  .gone4 = known[i].gone4,
+				  .gone6 = known[i].gone6,
+				  .swept = known[i].swept };
+		int err = edit_worthwhile(&e);
+
+		CHECK(known[i].is ? !err : err_is(err, EAGAIN), "%zu: %d", i, err);
+	}
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -464,6 +503,7 @@ int main(void)
 		{ "a host of a shadow list", host_of_a_shadow },
 		{ "hosts", edits_on_hosts },
 		{ "IPv6", random_edits6 },
+		{ "what is worth it", worthwhile },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
