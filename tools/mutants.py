@@ -6,12 +6,13 @@ tests notice?
 
 Changes the code at random, one small thing at a time, in copies of the tree, and runs the tests on each mutant until
 one fails. First, all tests run once on code that counts: which lines does each of them reach? That is kept until a
-twentieth of the code has changed, or the test has. Then only what reaches the changed line is tried: the unit tests,
-and the others, the quickest and those that know the file best first, no longer than -b seconds of the tests' own. Who
+tenth of the code has changed, or the test has. Then only what reaches the changed line is tried: the unit tests, and
+the others, the quickest and those that know the file best first, no longer than -b seconds of the tests' own. Who
 survives that meets the unit tests once more, under the address and undefined-behaviour sanitizers, and those tests in
-full that are samples in make test: each call that fails once, each need by each verb, many kills (-l of them). A mutant that does not compile, or compiles to the same code, or stands in
-tools/mutants.equivalent, is not counted. Prints who survives, and the score. -i tries only the mutant of that number
-again. -u lists the lines that no test reaches, and ends. Ends with 1 where less than 95 % were noticed.
+full that are samples in make test: each call that fails once, each need by each verb, many kills (-l of them). A
+mutant that does not compile, or compiles to the same code, or stands in tools/mutants.equivalent, is not counted.
+Prints who survives, and the score. -i tries only the mutant of that number again. -u lists the lines that no test
+reaches, and ends. Ends with 1 where less than 95 % were noticed.
 """
 import argparse
 import atexit
@@ -410,7 +411,7 @@ class Reached:
                     now[path].setdefault(above, []).append(j + 1)
                     new += what != 'equal'
             lines += len(text)
-        if new > lines / 20:
+        if new > lines / 10:
             return kept
 
         def at(numbers):
