@@ -250,14 +250,14 @@ SANITIZED = ['CFLAGS=-O1', 'SANITIZE=-fsanitize=address,undefined -fno-sanitize-
 class Copy:
     """A tree of its own, built."""
 
-    def __init__(self, path, flags, like=None):
+    def __init__(self, path, flags, like=None, of=TOP):
         self.path, self.flags = path, flags
         if like:  # built already; the dependencies name its directory
             shutil.copytree(like.path, path)
             subprocess.run(['find', path, '-name', '*.d', '-exec', 'sed', '-i', f's|{like.path}/|{path}/|g', '{}', '+'],
                            check=True)
         else:
-            shutil.copytree(TOP, path, ignore=shutil.ignore_patterns('build', '.git', '__pycache__'))
+            shutil.copytree(of, path, ignore=shutil.ignore_patterns('build', '.git', '__pycache__'))
         if not self.make():
             with open(self.log()) as log:
                 sys.exit(f'cannot be built: {log.read()}')
@@ -615,7 +615,7 @@ class Run:
         with self.sanitizing:
             if not self.sanitized:
                 trees = os.path.dirname(self.sound.path)
-                sound = Copy(f'{trees}/s', SANITIZED)
+                sound = Copy(f'{trees}/s', SANITIZED, of=self.sound.path)  # as it was when this began
                 self.sanitized = sound, Copy(f'{trees}/t', SANITIZED, like=sound)
             sound, copy = self.sanitized
             copy.write(mutant.path, mutant.mutated())
