@@ -42,6 +42,8 @@ one_mix() {
 	bloom -j report --last hour --top 128
 	mv out report
 	stop
+	stop_jobs # who heard the service
+	exec {notes}<&- {log}<&-
 	python3 "$samples" judge report >>judged 2>err || fail "seed $1: $(cat err)"
 }
 
