@@ -235,24 +235,26 @@ begins_anew() {
 	verdicts 45.0.0.1=drop 45.0.0.3=pass 45.0.0.4=drop
 }
 
-# on_a_terminal ARGS...: what it says there, when its standard input took more than a second.
+# on_a_terminal ARGS...: what it says there, where its standard input takes more than a second.
 on_a_terminal() {
-	(
-		cat commands
-		read -rt 2 <> <(:) || true # a second is what it is about
-	) | python3 -c '
-import os, pty, subprocess, sys
+	python3 -c '
+import os, pty, subprocess, sys, time
 ours, theirs = pty.openpty()
-status = subprocess.run(sys.argv[1:], stderr=theirs).returncode
+batch = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stderr=theirs)
 os.close(theirs)
+while not open(f"/proc/{batch.pid}/syscall").read().startswith("0 0x0 "): # it reads
+    time.sleep(0.01)
+time.sleep(1.1) # a second is what it is about
+batch.stdin.write(open("commands", "rb").read())
+batch.stdin.close()
 said = b""
 try:
     while piece := os.read(ours, 4096):
         said += piece
 except OSError:
     pass
-sys.stdout.write(said.decode())
-sys.exit(status)' "$XDP_BLOOM" "$@" >said
+open("said", "wb").write(said)
+sys.exit(batch.wait())' "$XDP_BLOOM" "$@"
 }
 
 how_far() {
