@@ -89,7 +89,7 @@ define INSTALLED
 644 docs/xdp-bloom.conf.5 share/man/man5/xdp-bloom.conf.5
 644 packaging/completions/xdp-bloom.bash share/bash-completion/completions/xdp-bloom
 644 packaging/completions/_xdp-bloom share/zsh/$(ZSH_DIR)/_xdp-bloom
-$(foreach file,README.md CHANGELOG.md SECURITY.md docs/design.md docs/bloom.md $(wildcard docs/*.svg),644 $(file) \
+$(foreach file,README.md CHANGELOG.md SECURITY.md docs/design.md docs/bloom.md $(wildcard docs/*.svg docs/*.png),644 $(file) \
 	share/doc/xdp-bloom/$(notdir $(file))$(newline))644 packaging/xdp-bloom.conf share/doc/xdp-bloom/examples/xdp-bloom.conf
 endef
 export INSTALLED
@@ -313,7 +313,13 @@ docs: all ## the pictures of docs/bloom.md, measured, and the README's, recorded
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests measure
 	$(BUILD)/tests/measure_rates >docs/rates.tsv.tmp && mv docs/rates.tsv.tmp docs/rates.tsv
 	tools/rates/draw_rates.py docs/rates.tsv docs
-	@$(MAKE) --no-print-directory docs/terminal.svg docs/status.svg docs/top.svg
+	@$(MAKE) --no-print-directory docs/terminal.svg docs/status.svg docs/top.svg docs/page.png
+
+# The service's page under attack, by Chromium.
+docs/page.png: all
+	@tools/deps.sh $(PAGE_DEPS)
+	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests traffic
+	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic tests/browser/picture.sh $@
 
 # What make run shows.
 docs/terminal.svg: all
@@ -332,4 +338,4 @@ help: ## this
 
 .PHONY: all units install uninstall deb deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
 	test fresh test-kernels lint fuzz soak rates kill-test confirm-test ends-test parts-test samples-test counts replay-test page-test upgrade-test faults guards mutants compilers kselftest \
-	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg help
+	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help

@@ -35,7 +35,7 @@ class Browser:
             [shutil.which("chromium") or "google-chrome", "--headless=new", "--no-sandbox", "--disable-gpu",
              "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update", "--no-first-run",
              "--user-data-dir=" + home, "--remote-debugging-pipe", "about:blank"],
-            preexec_fn=descriptors, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            env=dict(os.environ, TMPDIR=home), preexec_fn=descriptors, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(there[0])
         os.close(ours[1])
         self.into, self.out = os.fdopen(there[1], "wb", 0), os.fdopen(ours[0], "rb", 0)
@@ -63,6 +63,16 @@ class Browser:
                     sys.exit("%s: %s" % (method, message["error"]["message"]))
                 return message["result"]
             self.events.append(message)
+
+    def close(self):
+        """With its own processes, whose files go with its directory."""
+        self.session = None
+        try:
+            self("Browser.close")
+            self.process.wait(10)
+        except (OSError, SystemExit, subprocess.TimeoutExpired):
+            self.process.kill()
+            self.process.wait()
 
     def evaluate(self, expression):
         result = self("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
@@ -140,8 +150,7 @@ def main():
         try:
             found = list(run(browser, asked))
         finally:
-            browser.process.kill()
-            browser.process.wait()
+            browser.close()
     if found:
         sys.exit("\n".join(found))
 
