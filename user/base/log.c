@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "base/log.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clean_text.h"
 #include "base/clock.h"
@@ -72,8 +74,12 @@ bool log_told(const struct log_subject *about, const char *text)
 static void say(const char *level, const char *fmt, va_list args)
 {
 	char line[LINE_MAX_BYTES];
+	size_t n;
 
 	vsnprintf(line, sizeof(line), fmt, args);
+	n = strlen(line);
+	if (level[0] == 'e' && (reason_errno == EACCES || reason_errno == EPERM) && geteuid() && !strstr(line, "root"))
+		snprintf(line + n, sizeof(line) - n, " (you are not root: sudo xdp-bloom)");
 	clean_text(line);
 	if (level[0] == 'e') {
 		memcpy(last, line, sizeof(last));

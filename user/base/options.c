@@ -50,7 +50,7 @@ const struct option_spec options_common[] = {
 	{ "log", .for_all = true, .type = OPTION_WORD, AT(log), .words = log_words,
 	  .does = "how errors and warnings are written" },
 	{ "check", .for_all = true, .optional = true, .type = OPTION_READ, AT(check), .read = read_check,
-	  .does = "see whether the command is right; touch nothing", .also = "--dry-run --dryrun --test -n" },
+	  .does = "see whether the command is right; touch nothing", .also = "--dry-run --dryrun --test" },
 	{ "wait", .for_all = true, .type = OPTION_READ, AT(wait), .read = read_wait, .value = "TIME",
 	  .does = "how long to wait for another command (60s)" },
 	{ 0 },

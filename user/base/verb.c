@@ -47,7 +47,8 @@ int verb_run(const struct verb *verb, struct context *context, const struct word
 	if (call.n >= verb->least && call.n <= verb->most)
 		return verb->run(&call);
 	return verb->asks ? fail("%s: %s", verb->name, verb->asks)
-			  : fail("%s: takes no '%s'", verb->name, call.operands[verb->most]);
+			  : fail("%s: takes no '%s'; see xdp-bloom help %s", verb->name, call.operands[verb->most],
+				 verb->name);
 }
 
 const char *verb_list(const struct verb *verb, const struct words *words)

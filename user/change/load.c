@@ -113,6 +113,10 @@ static int open_text(struct load *l)
 		l->text = standard_keep(fd);
 	}
 	close_fd(fd);
+	if (!why && err_is(l->text, ENOENT) && strstr(l->path, "://"))
+		why = "a URL, not a file: curl -fsS URL | xdp-bloom load NAME -";
+	else if (!why && err_is(l->text, ENOENT) && !access(l->name, F_OK))
+		why = "no such file, but one is called as the list: the name comes first, then the file";
 	return l->text < 0 ? because(l->text, "%s: %s", l->path, why ? why : errno_text(l->text)) : 0;
 }
 

@@ -197,7 +197,8 @@ static int because_no_interface(const char *name)
 	for (struct if_nameindex *i = all; i && i->if_index; i++)
 		nearest_try(&near, i->if_name);
 	if_freenameindex(all);
-	return because(-ENODEV, "%s: there is no such interface%s", name, nearest_text(&near, ""));
+	return because(-ENODEV, "%s: there is no such interface%s", name,
+		       nearest_text(&near, "; 'ip link' shows those of this network namespace"));
 }
 
 int attach_may(const struct context *context, const struct attachment *at)

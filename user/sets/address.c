@@ -5,7 +5,7 @@
 
 #include "sets/address.h"
 
-const char addr_is_none[] = "not an IPv4 or IPv6 address";
+const char addr_is_none[] = "not an IPv4 or IPv6 address", addr_is_none6[] = "not an IPv6 address";
 
 static bool is_digit(char c)
 {
@@ -110,11 +110,11 @@ static const char *parse6(const char *text, size_t len, ip6 *num)
 	if (memchr(text, '%', len))
 		return "an address in a list has no zone id (%)";
 	if (len >= sizeof(copy) || memchr(text, '\0', len))
-		return "not an IPv6 address";
+		return addr_is_none6;
 	memcpy(copy, text, len);
 	copy[len] = '\0';
 	if (inet_pton(AF_INET6, copy, &in6) != 1)
-		return "not an IPv6 address";
+		return addr_is_none6;
 	*num = 0;
 	for (int i = 0; i < 16; i++)
 		*num = *num << 8 | in6.s6_addr[i];

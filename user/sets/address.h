@@ -61,8 +61,8 @@ bool prefix_is_masked(const char *text, size_t len, struct addr first, struct ad
 #define MASKED_TEXT_MAX 160
 const char *masked_text(char buf[MASKED_TEXT_MAX], struct addr written, struct addr first, unsigned int length);
 
-/* The one reason that says nothing about an address: a caller may know better what was expected. */
-extern const char addr_is_none[];
+/* The reasons that say nothing about an address: a caller may know better what was expected. */
+extern const char addr_is_none[], addr_is_none6[];
 
 /* A single address, no length allowed; as it is written, see addr_unmap(). */
 const char *addr_parse(const char *text, size_t len, struct addr *addr);

@@ -8,6 +8,7 @@
 #include "base/grow.h"
 #include "base/log.h"
 #include "base/stdin.h"
+#include "sets/slip.h"
 
 /* NULL, or what is wrong. */
 static const char *add(struct prefixes *p, const char *text, size_t length)
@@ -83,6 +84,7 @@ static int read_lines(const struct context *context, struct prefixes *p)
 
 int prefixes_read(const struct context *context, struct prefixes *p, int n, char **operands)
 {
+	char slip[SLIP_TEXT_MAX];
 	int err = 0;
 
 	for (int i = 0; i < n && !err; i++) {
@@ -93,7 +95,8 @@ int prefixes_read(const struct context *context, struct prefixes *p, int n, char
 		else
 			fault = add(p, operands[i], strlen(operands[i]));
 		if (fault)
-			err = because(-EINVAL, "'%s': %s", operands[i], fault);
+			err = because(-EINVAL, "'%s': %s", operands[i],
+				      address_slip(slip, operands[i], strlen(operands[i]), fault));
 	}
 	return err;
 }

@@ -32,8 +32,7 @@ static int run_line(void *arg, const struct words *w, unsigned int line)
 	snprintf(where, sizeof(where), "%s:%u", b->name, line);
 	log_where(where);
 	if (!verb) {
-		verb_nearest(verbs, &near);
-		status = fail("there is no verb '%s'%s; nothing was changed", near.word, nearest_text(&near, ""));
+		status = fail("there is no verb '%s'%s; nothing was changed", near.word, verb_meant(&near, ""));
 	} else if (!(verb->flags & VERB_JOINS)) {
 		status = fail("'%s' does not go into a batch; nothing was changed", verb->name);
 	} else if (b->context->check) {

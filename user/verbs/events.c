@@ -18,7 +18,7 @@ struct options {
 };
 
 const struct option_spec events_options[] = {
-	{ "follow", AT(options, follow), .does = "and go on as they come" },
+	{ "follow", .also = "-f -F", AT(options, follow), .does = "and go on as they come" },
 	{ "since", .type = OPTION_TIME, AT(options, since), .value = "TIME", .does = "of the last 10m, 2h, 3d" },
 	OPTIONS_END(struct options),
 };
@@ -84,13 +84,13 @@ int verb_events(const struct call *call)
 	if (err)
 		return fail("%s", reason(err));
 	if (!access(directory, F_OK) && access(directory, R_OK | X_OK))
-		return fail("%s: %s", directory, strerror(errno));
+		return fail("%s", reason(because(-errno, "%s: %s", directory, strerror(errno))));
 	if (o->since.given)
 		utc_text(since, time(NULL) - (time_t)o->since.value);
 	if (o->follow) {
 		watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 		if (watch < 0 || inotify_add_watch(watch, directory, IN_MODIFY | IN_CREATE | IN_MOVED_TO) < 0)
-			return fail("%s: %s", directory, strerror(errno));
+			return fail("%s", reason(because(-errno, "%s: %s", directory, strerror(errno))));
 		stop_on(SIGINT);
 		stop_on(SIGTERM);
 	}

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* help, and what completions ask for: all of it from the one table of verbs */
 #include <ctype.h>
+#include <net/if.h>
+#include <unistd.h>
 
+#include "sets/address.h"
 #include "verbs/verbs.h"
 
 #define WIDTH 79 /* of a terminal's 80, so that no line is wrapped there */
@@ -68,6 +71,24 @@ int verb_help(const char *name)
 		for (size_t i = 0; i < 2 && !strcmp(v->name, name) && v->examples[i]; i++)
 			printf("  xdp-bloom %s\n", v->examples[i]);
 	return out_end();
+}
+
+const char *verb_meant(struct nearest *near, const char *otherwise)
+{
+	struct addr addr;
+	unsigned int length;
+
+	if (!prefix_parse(near->word, strlen(near->word), &addr, &length))
+		return " (to ban it: add; to ask about it: test)";
+	if (if_nametoindex(near->word))
+		return " (to filter there: attach)";
+	if (!strcmp(near->word, "xdp-bloom"))
+		return ": a line begins with the verb";
+	nearest_try_also(near, "version -version -v", "--version");
+	verb_nearest(verbs, near);
+	if (!near->name[0] && !access(near->word, F_OK))
+		return " (to read a list: load NAME FILE)";
+	return nearest_text(near, otherwise);
 }
 
 int verbs_list(const char *name)

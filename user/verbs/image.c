@@ -91,7 +91,7 @@ int verb_image(const struct call *call)
 	else if (!strcmp(what, "union") && n == 2)
 		err = unite(path, call->operands + 2);
 	else
-		return fail("image: show FILE, make OUT LIST... or union OUT A B; see xdp-bloom --help");
+		return fail("image: show FILE, make OUT LIST... or union OUT A B; see xdp-bloom help image");
 	if (err)
 		return fail("image %s: %s; nothing was written", what, reason(err));
 	return report_made(call, path, "wrote");

@@ -7,7 +7,7 @@ static const char *const bogons_words[] = { "keep", "refuse", NULL };
 
 const struct option_spec load_list_options[] = {
 	{ "allow", .type = OPTION_KIND, AT(load_options, kind), .least = LIST_ALLOW, .wants = "--shadow",
-	  .does = "an allow list" },
+	  .does = "an allow list", .also = "--whitelist" },
 	{ "shadow", .type = OPTION_KIND, AT(load_options, kind), .least = LIST_SHADOW, .wants = "--allow",
 	  .does = "a list that only counts" },
 	{ "format", .type = OPTION_TEXT, AT(load_options, reading.format), .value = "FORMAT",

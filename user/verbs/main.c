@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <fcntl.h>
-#include <net/if.h>
 #include <signal.h>
 #include <sys/prctl.h>
 
 #include "base/clock.h"
-#include "sets/address.h"
 #include "verbs/verbs.h"
 
 /* Options may stand before the verb: they are moved behind it, where its own options are read. */
@@ -41,17 +39,6 @@ static void from_environment(const char **option, const char *name)
 		*option = value;
 }
 
-/* Of what can be no verb, which verb it may be meant for. */
-static const char *about(const char *word)
-{
-	struct addr addr;
-	unsigned int length;
-
-	if (!prefix_parse(word, strlen(word), &addr, &length))
-		return " (to ban it: add; to ask about it: test)";
-	return if_nametoindex(word) ? " (to filter there: attach)" : NULL;
-}
-
 /* `name`: NULL if there was none. `before`: the words that stood before it: "-A" is a verb of other tools. */
 static int no_verb(const char *name, int n, char **before)
 {
@@ -59,16 +46,20 @@ static int no_verb(const char *name, int n, char **before)
 
 	for (int i = 0; i < n; i++) {
 		near.word = before[i];
-		if (before[i][0] == '-' && !option_is_common(before[i]))
+		if (before[i][0] != '-' || option_is_common(before[i]))
+			continue;
+		verb_nearest(verbs, &near);
+		if (!near.name[0] && !strncmp(before[i], "--", 2)) {
+			near.word += 2;
 			verb_nearest(verbs, &near);
+		}
 		if (near.name[0])
-			return fail("there is no option '%s'%s", near.word, nearest_text(&near, ""));
+			return fail("there is no option '%s'%s", before[i], nearest_text(&near, ""));
 	}
 	if (!name)
 		return fail("which verb, after '%s'? see xdp-bloom help", n ? before[n - 1] : "");
 	near.word = name;
-	verb_nearest(verbs, &near);
-	return fail("there is no verb '%s'%s", name, about(name) ?: nearest_text(&near, "; see xdp-bloom help"));
+	return fail("there is no verb '%s'%s", name, verb_meant(&near, "; see xdp-bloom help"));
 }
 
 /* "help", "help load" */
@@ -78,7 +69,7 @@ static int help(int argc, char **argv)
 
 	while (at < argc && (taken = option_words(NULL, argv[at])))
 		at += taken;
-	if (at >= argc)
+	if (at >= argc || !strcmp(argv[at], "help"))
 		return verbs_help();
 	return verb_find(verbs, &(struct words){ argv + at, 1 }) ? verb_help(argv[at]) : no_verb(argv[at], 0, NULL);
 }

@@ -25,7 +25,7 @@ static int read_hook(const struct option_spec *o, void *target, const char *valu
 }
 
 const struct option_spec run_service_options[] = {
-	{ "config", .type = OPTION_FILE, AT(options, config), .value = "FILE",
+	{ "config", .also = "-c -f", .type = OPTION_FILE, AT(options, config), .value = "FILE",
 	  .does = "the file of commands (" DEFAULT_CONFIG ")" },
 	{ "host", .type = OPTION_TEXT, AT(options, hosts), .value = "NAMES",
 	  .does = "what it listens for is asked for by these" },

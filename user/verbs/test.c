@@ -11,6 +11,7 @@
 #include "kernel/ask.h"
 #include "kernel/live.h"
 #include "state/bans.h"
+#include "sets/slip.h"
 #include "verbs/verbs.h"
 
 #define ASK_AGAIN 100
@@ -29,13 +30,14 @@ static struct addr shown(const struct question *q, size_t i)
 
 static int ask_for(struct question *q, const char *text, size_t len)
 {
+	char slip[SLIP_TEXT_MAX];
 	const char *fault;
 
 	if (!GROW(q->addrs, q->n) || !GROW(q->asked, q->n))
 		return fail("out of memory");
 	fault = addr_parse(text, len, &q->asked[q->n]);
 	if (fault)
-		return fail("test: '%.*s': %s", (int)len, text, fault);
+		return fail("test: '%.*s': %s", (int)len, text, address_slip(slip, text, len, fault));
 	q->n++;
 	return 0;
 }

@@ -170,7 +170,7 @@ const struct verb verbs[] = {
 	  .examples = { "run --check", "run --listen 127.0.0.1:9617 --rotate-every 1d" }, .also = "daemon service",
 	  .options = run_service_options, .flags = VERB_IN_CONFIG, .run = verb_run_service },
 	{ "tune", .does = "settings; they are kept", .more = "Alone, it shows them. With any, the filter is rebuilt.",
-	  .examples = { "tune", "tune --headroom 50 --confirm 5m" }, .also = "config", .options = tune_options,
+	  .examples = { "tune", "tune --headroom 50 --confirm 5m" }, .options = tune_options,
 	  .flags = VERB_CHANGES | VERB_SHOWS_ALONE | VERB_JOINS | VERB_IN_CONFIG, .run = verb_tune },
 	{ "rotate", .does = "new secret seeds and fresh arrays",
 	  .more = "No packet is lost, and nothing stops being banned meanwhile. The service does it by itself, "

@@ -66,6 +66,9 @@ struct force_options {
  */
 int verb_check(const struct context *context, const struct words *line, const char *where, bool files);
 
+/* Of a word that is no verb: the nearest one, or what to do with an address, an interface or a file; or `otherwise`. */
+const char *verb_meant(struct nearest *near, const char *otherwise);
+
 /* All verbs, or one of them. */
 int verbs_help(void);
 int verb_help(const char *name);

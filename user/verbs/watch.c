@@ -33,7 +33,7 @@ struct options {
 const struct option_spec capture_options[] = {
 	{ "write", 'w', .type = OPTION_FILE, AT(options, file), .value = "FILE", .does = "into this file" },
 	{ "count", .type = OPTION_WHOLE, AT(options, count), .least = 1, .value = "N", .does = "so many packets",
-	  .wants = "a number of packets" },
+	  .also = "-n -c", .wants = "a number of packets" },
 	{ "duration", .type = OPTION_TIME, AT(options, duration), .least = 1e-9, .value = "TIME",
 	  .does = "for so long" },
 	OPTIONS_END(struct options),

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "sets/slip.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sets/address.h"
+
+#define OF_AN_ADDRESS "0123456789abcdefABCDEF.:/"
+
+/* Does an address that was found end here? A port may follow one of IPv4, a path any. */
+static bool ends(const char *at, int family)
+{
+	return !*at || !strchr(OF_AN_ADDRESS, *at) || (*at == '/' && (!at[1] || !strchr("0123456789", at[1]))) ||
+	       (*at == ':' && family == 4);
+}
+
+/* What a URL, a port, brackets, quotes or commas stand around. Returns its length, or 0. */
+static size_t find_within(const char *text, const char **found)
+{
+	struct addr addr;
+	unsigned int bits;
+
+	for (size_t n; *text; text += n ? n : 1) {
+		const char *at = text + (strncmp(text, "://", 3) ? 0 : 3);
+
+		n = strspn(text, OF_AN_ADDRESS);
+		for (const char *end = text + n; end > at; end--) {
+			if (prefix_parse(at, (size_t)(end - at), &addr, &bits) || !ends(end, addr.family))
+				continue;
+			*found = at;
+			return (size_t)(end - at);
+		}
+	}
+	return 0;
+}
+
+/* 192.0.2.0/255.255.255.0 and 192.0.2.* as prefixes; -1: it is neither. */
+static int written_otherwise(const char *text, struct addr *first)
+{
+	const char *slash = strchr(text, '/');
+	struct addr mask;
+	char copy[64];
+	size_t n = 0;
+	int stars = 0;
+
+	if (slash && !addr_parse(text, (size_t)(slash - text), first) && first->family == 4 &&
+	    !addr_parse(slash + 1, strlen(slash + 1), &mask) && mask.family == 4) {
+		uint32_t hosts = ~(uint32_t)mask.num;
+
+		return hosts & (hosts + 1) ? -1 : 32 - __builtin_popcount(hosts);
+	}
+	for (; *text && n + 1 < sizeof(copy); text++) {
+		if (stars && *text != '.' && *text != '*')
+			return -1;
+		stars += *text == '*';
+		copy[n++] = *text == '*' ? '0' : *text;
+	}
+	return stars && stars < 4 && !addr_parse(copy, n, first) && first->family == 4 ? 32 - 8 * stars : -1;
+}
+
+static const char *by_kind(const char *text)
+{
+	if (strstr(text, "://"))
+		return "a URL; an address of its host is wanted, or: curl -fsS URL | xdp-bloom load NAME -";
+	if (!access(text, F_OK))
+		return "a file; read a list with: xdp-bloom load NAME FILE, or bans with: xdp-bloom add - <FILE";
+	if (strchr(text, '.') && strspn(text, "0123456789./") < strlen(text))
+		return "a name, not an address; its addresses: getent ahosts NAME";
+	return NULL;
+}
+
+const char *address_slip(char buf[SLIP_TEXT_MAX], const char *text, size_t length, const char *fault)
+{
+	char copy[256], prefix[PREFIX_TEXT_MAX];
+	const char *found = NULL, *kind;
+	struct addr first;
+	size_t n;
+	int bits;
+
+	if (!length || length >= sizeof(copy))
+		return fault;
+	memcpy(copy, text, length);
+	copy[length] = '\0';
+	bits = written_otherwise(copy, &first);
+	if (bits < 0 && fault != addr_is_none && fault != addr_is_none6)
+		return fault;
+	n = find_within(copy, &found);
+	kind = by_kind(copy);
+	if (bits >= 0)
+		snprintf(buf, SLIP_TEXT_MAX, "write it as %s", prefix_text(prefix, first, bits));
+	else if (strchr(copy, '-') && n)
+		snprintf(buf, SLIP_TEXT_MAX,
+			 "a range; 'xdp-bloom set union FILE' prints its prefixes, and load takes it");
+	else if (n && n < length)
+		snprintf(buf, SLIP_TEXT_MAX, "one address a word, and nothing else: %.*s", (int)n, found);
+	else if (kind)
+		return kind;
+	else if (n)
+		snprintf(buf, SLIP_TEXT_MAX, "a prefix; a single address is wanted");
+	else
+		return fault;
+	return buf;
+}
