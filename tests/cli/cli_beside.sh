@@ -268,6 +268,40 @@ says_what_it_cannot() {
 	reboot_there
 }
 
+# What was taken one by one is taken together, too: beside each other bans may be wider than any that the image has a
+# place for. And a network around a host whose ban ends is banned, in either order.
+neighbours_stay() {
+	local i asked='2a50::5 2a50::1005 2a52::5 2a52::6 2a53::5 2a53::6 2a54::3fff 45.0.0.1 2a50::2000'
+
+	# shellcheck disable=SC2086
+	there_holds() {
+		is "$(verdicts_there $asked)" '["drop","drop","drop","drop","drop","drop","drop","drop","pass"]' "$1"
+	}
+	{
+		printf '%s\n' 45.0.0.1 2a20::/64
+		printf '2a10:%x::1\n' {1..3000}
+	} >list
+	bloom image make image list --headroom 1000
+	there bloom load --image image
+	there bloom add 2a50::/116
+	there bloom add 2a50::1000/116
+	there bloom add --ttl 1h 2a52::5
+	there bloom add 2a52::/64
+	there bloom add 2a53::/64
+	there bloom add --ttl 1h 2a53::5
+	for i in {0..7}; do
+		printf '2a54::%x\n' $(seq $((i * 2048)) $((i * 2048 + 2047))) >many
+		there bloom add - <many
+	done
+	there_holds "in place"
+	there bloom rotate
+	there_holds "after rotate"
+	reboot_there
+	there bloom restore
+	there_holds "after a reboot"
+	reboot_there
+}
+
 guards_hold() {
 	veth 0
 	ip addr add 47.0.0.1/24 dev edge0
@@ -281,4 +315,4 @@ guards_hold() {
 }
 
 run_cases as_if_the_lists_were_here 'as_if_the_lists_were_here --labels=off' nobody_gets_past its_own_bans_stay bans_end goes_back \
-	says_what_it_cannot guards_hold
+	says_what_it_cannot neighbours_stay guards_hold

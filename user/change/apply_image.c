@@ -14,6 +14,7 @@
 #include "filter/measured_rate.h"
 #include "image/beside.h"
 #include "image/image.h"
+#include "kernel/live.h"
 #include "state/bans.h"
 #include "state/kept_image.h"
 #include "state/settings.h"
@@ -58,11 +59,12 @@ static int covering_both(const void *arg, struct addr addr)
 	return covering(both->g, addr);
 }
 
-static int read_beside(struct state *state, const struct guard *guard, struct beside *b)
+/* Where nothing is in force, all of the image and most of the bans are better than nothing. */
+static int read_beside(struct state *state, const struct live *live, const struct guard *guard, struct beside *b)
 {
 	int err;
 
-	*b = (struct beside){ .leave_out = guard->again || guard->spare };
+	*b = (struct beside){ .leave_out = guard->again || guard->spare || !live->g.number };
 	err = settle_ends(state) ? state_bans_sets(state, time(NULL), NULL, &b->lasting, &b->ending)
 				 : state_bans_set(state, time(NULL), NULL, &b->lasting);
 	return err ?: state_allowed(state, &b->allowed);
@@ -240,7 +242,7 @@ int apply_image(struct state *state, const struct live *live, const struct apply
 
 	if (err)
 		return err;
-	err = image_fits(state, &image) ?: read_beside(state, options->guard, &both.beside);
+	err = image_fits(state, &image) ?: read_beside(state, live, options->guard, &both.beside);
 	options->guard->fixed = true;
 	err = err ?: guard_needs(options->guard, state, live, covering_both, &both, "the image", true);
 	if (!err && options->narrow)

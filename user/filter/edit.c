@@ -151,6 +151,15 @@ static int ban_piece(void *arg, unsigned int rung, ip6 first, size_t entry)
 	return err ? err : edit_step(e, &step);
 }
 
+unsigned int edit_nearest6(const struct generation *g, unsigned int length)
+{
+	unsigned int rung = (unsigned int)g->rungs;
+
+	while (rung && g->rung[rung - 1].length < length)
+		rung--;
+	return rung && g->rung[rung - 1].length - length > EDIT_SPAN6 ? g->rung[rung - 1].length - EDIT_SPAN6 : length;
+}
+
 /* Does one key drop the whole prefix? */
 static bool is_covered(const struct generation *g, ip6 first, unsigned int length)
 {
@@ -168,9 +177,7 @@ static int ban_prefix6(struct edit *e, ip6 first, unsigned int length)
 
 	if (is_covered(g, first, length))
 		return has_other_end(e, ANSWER_LABEL(decide_ipv6(g, (__u64)(first >> 64), (__u64)first))) ? -EAGAIN : 0;
-	while (rung && g->rung[rung - 1].length < length)
-		rung--;
-	if (!rung || g->rung[rung - 1].length - length > 12 || !g->keys6)
+	if (!rung || g->rung[0].length < length || edit_nearest6(g, length) != length || !g->keys6)
 		return -EAGAIN;
 	if (g->gate6 && length < 16)
 		return -EAGAIN; /* too many /32 */

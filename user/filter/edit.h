@@ -35,6 +35,10 @@ struct edit {
 void edit_begin(struct edit *edit, struct generation *g);
 /* All on one account of live bans. The caller has taken out what is allowed. */
 int edit_ban(struct edit *edit, const struct owned *wanted);
+/* Prefixes of IPv6 are banned as keys of the next length that there are, at most 2^EDIT_SPAN6 of them. */
+#define EDIT_SPAN6 12
+/* This length, or where its keys would be more than that, the shortest behind it that can be banned. */
+unsigned int edit_nearest6(const struct generation *g, unsigned int length);
 /* No live ban holds these any more. */
 int edit_unban4(struct edit *edit, const struct ranges *gone);
 /*

@@ -126,33 +126,48 @@ static __u32 decide(const struct generation *g, struct addr addr)
 				: decide_ipv6(g, (__u64)(addr.num >> 64), (__u64)addr.num);
 }
 
-static int ban_prefix(struct generation *g, const struct image *image, const struct beside *b, struct addr first,
-		      unsigned int length, uint8_t label)
+static int ban_prefix(struct generation *g, const struct beside *b, struct addr first, unsigned int length,
+		      uint8_t label)
 {
 	struct ranges one = RANGES_EMPTY;
-	__u32 was = decide(&image->g, first);
+	__u32 was = decide(g, first);
 	int err = 0;
 
-	/* A ban without an end has it, and an end must not take it away. */
+	/* A ban without an end has it, the image's or one of those before, and an end must not take it away. */
 	if (label == LABEL_ENDS && was & ANSWER_DROP && ANSWER_LABEL(was) == LABEL_LIVE && first.family == 6 &&
-	    image->g.rung[ANSWER_RUNG(was)].length <= length)
+	    g->rung[ANSWER_RUNG(was)].length <= length)
 		return 0;
 	err = ranges_add_prefix(&one, first, length) ?: ranges_finish(&one) ?: edit_one(g, &one, label);
 	ranges_free(&one);
 	return has_no_place(b, err, first, length);
 }
 
-static int ban_each(struct generation *g, const struct image *image, const struct beside *b, const struct ranges *set,
-		    uint8_t label, bool four)
+/*
+ * Bans that came one by one may be a wider prefix together: one too far from the keys that it becomes is banned in
+ * pieces that are not.
+ */
+static int ban_prefix6(struct generation *g, const struct beside *b, ip6 first, unsigned int length, uint8_t label)
+{
+	unsigned int near = edit_nearest6(g, length), pieces = near - length;
+	int err = 0;
+
+	if (pieces > EDIT_SPAN6)
+		return ban_prefix(g, b, (struct addr){ first, 6 }, length, label);
+	for (ip6 i = 0; i >> pieces == 0 && !err; i++)
+		err = ban_prefix(g, b, (struct addr){ first | (near ? i << (128 - near) : 0), 6 }, near, label);
+	return err;
+}
+
+static int ban_each(struct generation *g, const struct beside *b, const struct ranges *set, uint8_t label, bool four)
 {
 	int err = 0;
 
 	for (size_t i = 0; four && i < set->n4 && !err; i++)
 		for (struct cut4 cut = { .lo = set->v4[i].lo, .hi = set->v4[i].hi }; !err && range4_next_prefix(&cut);)
-			err = ban_prefix(g, image, b, (struct addr){ cut.first, 4 }, cut.length, label);
+			err = ban_prefix(g, b, (struct addr){ cut.first, 4 }, cut.length, label);
 	for (size_t i = 0; i < set->n6 && !err; i++)
 		for (struct cut6 cut = { .lo = set->v6[i].lo, .hi = set->v6[i].hi }; !err && range6_next_prefix(&cut);)
-			err = ban_prefix(g, image, b, (struct addr){ cut.first, 6 }, cut.length, label);
+			err = ban_prefix6(g, b, cut.first, cut.length, label);
 	return err;
 }
 
@@ -184,14 +199,14 @@ static int allow6(struct generation *g, const struct beside *b)
 	return err;
 }
 
-static int ban_in_copy(struct generation *g, const struct image *image, const struct beside *b, bool four)
+static int ban_in_copy(struct generation *g, const struct beside *b, bool four)
 {
 	struct ranges lasting = RANGES_EMPTY, ending = RANGES_EMPTY;
 	int err = allow6(g, b) ?:
 		  ranges_subtract(&lasting, &b->lasting, &b->allowed) ?:
 		  ranges_subtract(&ending, &b->ending, &b->allowed) ?:
-		  ban_each(g, image, b, &lasting, LABEL_LIVE, four) ?:
-		  ban_each(g, image, b, &ending, LABEL_ENDS, four);
+		  ban_each(g, b, &lasting, LABEL_LIVE, four) ?:
+		  ban_each(g, b, &ending, LABEL_ENDS, four);
 
 	ranges_free(&lasting);
 	ranges_free(&ending);
@@ -290,7 +305,7 @@ static int build_beside(struct generation *g, const struct image *image, const s
 		((__u64 *)g->filter)[i] |= ((const __u64 *)image->g.filter)[i];
 	copy_array(g, &image->g, ARRAY_GATE6);
 	copy_array(g, &image->g, ARRAY_ROSTER6);
-	err = ban_in_copy(g, image, b, false);
+	err = ban_in_copy(g, b, false);
 	if (err)
 		release(g, &how);
 	return err;
@@ -337,7 +352,7 @@ static int build_bits(struct generation *g, const struct image *image, const str
 	if (g->gate4_labels && !image->g.gate4_labels)
 		memset((void *)(uintptr_t)g->gate4_labels, (int)image->g.gate4_label,
 		       array_bytes(g, ARRAY_GATE4_LABELS));
-	err = ban_in_copy(g, image, b, true) ?: check_allowed(g, &b->allowed);
+	err = ban_in_copy(g, b, true) ?: check_allowed(g, &b->allowed);
 	if (err_is(err, EAGAIN))
 		err = because(-EPERM, "the image in force has no roster, and its filter drops some of what is allowed:"
 				      " allow it where the lists are, and save the image again; 'xdp-bloom flush' ends"
