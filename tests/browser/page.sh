@@ -26,7 +26,7 @@ updates='(n => (window.first ??= n) && n !== window.first)(+document.getElementB
 
 hostile() {
 	prepare
-	ready --listen 9913
+	ready --listen 9913 --page
 	bloom add 5.8.1.77 --ttl 1h --reason "$markup"
 	bloom add 5.8.1.78 --reason 'a reason that goes on and on, for as long as the longest that there may be, and longer than a phone is wide'
 	cp list 'list of <img src=x onerror=alert(1)>'
@@ -74,7 +74,7 @@ with_a_token() {
 # It says that nobody answers, and goes on when somebody does.
 without_a_service() {
 	prepare
-	ready --listen 9913
+	ready --listen 9913 --page
 	browser --allow ERR_CONNECTION_REFUSED "$url" "$loaded" "$ kill -STOP $service_pid; kill -TERM $service_pid; kill -CONT $service_pid" \
 		"$(shows updated 'no answer; what is shown is of')" 'document.documentElement.className === "stale"'
 	end_of "$service_pid"
@@ -90,7 +90,7 @@ hundred() {
 		printf '5.8.%d.0/24\n' "$n" >"list$n"
 		echo "load list$n '$WORK/list$n'" >>conf
 	done
-	ready --listen 9913
+	ready --listen 9913 --page
 	seq -f '5.9.%g.7' 200 | "$XDP_BLOOM" add - --ttl 1h --reason crowd
 	without=$(python3 "$top/tests/browser/pages.py" "$service_pid" 0 5) || fail "the service alone"
 	with=$(python3 "$top/tests/browser/pages.py" "$service_pid" 100 10) || fail "100 pages"

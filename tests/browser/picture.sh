@@ -28,7 +28,7 @@ echo 192.0.3.1 >visitor
 bloom load drop drop.txt
 bloom load feed feed.txt
 bloom attach edge0
-ready --listen 9913
+ready --listen 9913 --page
 bloom add 192.0.2.66 --ttl 10m --reason 'ssh: 5 wrong passwords'
 bloom add 2001:db8:7::/64 --ttl 1h --reason 'scan'
 # It goes on while the browser looks.

@@ -68,7 +68,7 @@ page() {
 	local path
 
 	prepare
-	ready --listen 9913
+	ready --listen 9913 --page
 	ask /
 	is "$code $(header Content-Type)" "200 text/html; charset=utf-8" "the page"
 	closed /
@@ -101,7 +101,7 @@ until_json() {
 document() {
 	need_sources
 	prepare
-	ready --listen 9913
+	ready --listen 9913 --page
 	until_json '.health' '{"status":"ok","troubles":[]}'
 	sed -n '/^\.Ss The page/,/^\.Ss/p' "$top/docs/xdp-bloom.conf.5" | sed -n 's/^\.It Li //p' | sort >documented
 	is "$(json 'keys[]' | tr -d '"')" "$(cat documented)" "the fields that are documented"
@@ -184,7 +184,7 @@ beyond() {
 	local path
 
 	prepare
-	ready --listen 0.0.0.0:9913
+	ready --listen 0.0.0.0:9913 --page
 	for path in /metrics /healthz; do
 		ask "$path"
 		is "$code" 200 "$path beyond this machine"
@@ -203,6 +203,37 @@ beyond() {
 	bearer /page.json "$token"
 	is "$code" 200 "page.json beyond this machine, with the token"
 	stop
+}
+
+# Whoever listens for Prometheus shows other users of the machine no more than before.
+local_users() {
+	local path
+
+	prepare
+	ready --listen 9913
+	for path in /metrics /healthz; do
+		ask "$path"
+		is "$code" 200 "$path without a page"
+	done
+	for path in / /page.json; do
+		ask "$path"
+		is "$code $(cat page)" "403 the page is shown with run --listen-token FILE, or to every user of this machine with run --page" "$path"
+		closed "$path"
+	done
+	stop
+	echo "run --listen 9913 --page" >>conf
+	ready
+	ask /page.json
+	is "$code $(json '.lists[0].name')" '200 "bad"' "page.json with --page"
+	stop
+	(umask 077 && echo "$token" >secret)
+	ready --listen-token "$WORK/secret"
+	ask /page.json
+	is "$code" 401 "page.json with --page and a token"
+	stop
+	touch empty
+	refused "run: --page: there is no --listen that it would be for" run --page --config empty
+	refused "run: --page: there is no --listen that it would be for" run --check --page --config empty
 }
 
 # refuses MODE TEXT MESSAGE: a token file of that.
@@ -236,4 +267,4 @@ token_files() {
 	bloom run --check --listen 9913 --listen-token secret --config conf
 }
 
-run_cases page document nobody_asks by_token beyond token_files
+run_cases page document nobody_asks by_token beyond local_users token_files

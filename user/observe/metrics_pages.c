@@ -134,8 +134,11 @@ void metrics_answer(void *pages, const struct web_request *request, struct web_p
 
 	if (!strcmp(request->path, "/healthz")) {
 		health(s, known, page);
-	} else if ((is_page || is_json) && s->open && !s->token.wanted) {
-		web_line(page, WEB_FORBIDDEN, "beyond this machine the page is shown with run --listen-token FILE\n");
+	} else if ((is_page || is_json) && !s->token.wanted && (s->open || !s->shown)) {
+		web_line(page, WEB_FORBIDDEN,
+			 s->open ? "beyond this machine the page is shown with run --listen-token FILE\n"
+				 : "the page is shown with run --listen-token FILE, or to every user of this machine "
+				   "with run --page\n");
 	} else if (is_page) {
 		/* It has nothing in it: a browser has no other way to ask for the token. */
 		page_html(page);

@@ -36,6 +36,7 @@ struct metrics_pages {
 	struct faults faults;
 	bool state_lost;    /* it could not be read the last time; the filter /healthz checks itself */
 	bool open;	    /* other machines may ask */
+	bool shown;	    /* the page, without a token too: on this machine */
 	struct token token; /* who asks has to know it; /healthz says without it how it is, not why */
 	struct answered counters, now;
 	struct page *page; /* NULL: nobody has asked for it */

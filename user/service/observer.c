@@ -93,6 +93,7 @@ int observer_open(const struct context *context, struct observer **observer, con
 		err = web_listen(&o->server, listen->address, listen->hosts, metrics_answer, &o->pages);
 	if (o->server)
 		o->pages.open = web_is_open(o->server);
+	o->pages.shown = listen->page;
 	o->pages.history = o->history;
 	/* The unit gives Internet sockets to a config that asks for them. Without metrics, bans still end. */
 	if (err_is(err, EAFNOSUPPORT)) {

@@ -12,9 +12,10 @@
 
 struct observer;
 
-/* Where it answers, by which names, and the file of the token that it wants; NULL: none. */
+/* Where it answers, by which names, and the file of the token that it wants; NULL: none. Is the page shown without? */
 struct listen_options {
 	const char *address, *hosts, *token;
+	bool page;
 };
 
 /* 0 or -errno with the reason recorded. */

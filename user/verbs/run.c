@@ -16,6 +16,7 @@
 struct options {
 	const char *config, *listen, *hosts, *token, *hook;
 	struct number rotate_every;
+	bool page;
 };
 
 static int read_hook(const struct option_spec *o, void *target, const char *value)
@@ -35,6 +36,7 @@ const struct option_spec run_service_options[] = {
 	  .does = "for a browser and Prometheus" },
 	{ "listen-token", .type = OPTION_FILE, AT(options, token), .value = "FILE",
 	  .does = "who asks has to know the token in it" },
+	{ "page", AT(options, page), .does = "the page is for every user of this machine" },
 	{ "rotate-every", .type = OPTION_TIME_OR_0, AT(options, rotate_every), .value = "TIME",
 	  .does = "new seeds (1d; 0: never)", .wants = "a time such as 12h or 1d, or 0" },
 	OPTIONS_END(struct options),
@@ -133,6 +135,7 @@ static int configure(struct service_options *service, struct config *config, boo
 	const struct options *command = r->command;
 	struct options said = { 0 };
 	const char *hook, *token;
+	bool listens, page;
 	int err = read_config(command, config), faults = 0;
 
 	if (!err) {
@@ -150,6 +153,8 @@ static int configure(struct service_options *service, struct config *config, boo
 	}
 	hook = command->hook ? command->hook : said.hook;
 	token = command->token ? command->token : said.token;
+	listens = command->listen || said.listen;
+	page = command->page || said.page;
 	/* One that is not there yet may come. */
 	err = !hook || (!files && r->context->check) ? 0
 	      : !access(hook, F_OK)		     ? trust_file(hook, "what it runs")
@@ -162,16 +167,21 @@ static int configure(struct service_options *service, struct config *config, boo
 		config_free(config);
 		return err;
 	}
-	err = check_token(token, command->listen || said.listen, files || !r->context->check);
+	err = check_token(token, listens, files || !r->context->check);
 	if (err) {
 		fail("run: --listen-token: %s", reason(err));
 		config_free(config);
 		return err;
 	}
 	r->file = said;
+	if (page && !listens) {
+		config_free(config);
+		fail("run: --page: there is no --listen that it would be for");
+		return -EINVAL;
+	}
 	service->hook = hook;
 	service->listen = (struct listen_options){ command->listen ? command->listen : said.listen,
-						   command->hosts ? command->hosts : said.hosts, token };
+						   command->hosts ? command->hosts : said.hosts, token, page };
 	service->rotate_every = command->rotate_every.given ? (long)command->rotate_every.value
 				: said.rotate_every.given   ? (long)said.rotate_every.value
 							    : DAY;
