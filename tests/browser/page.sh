@@ -58,6 +58,19 @@ on_a_phone() {
 	stop
 }
 
+nothing_read='(page => { last = page; head(page); tables(page); draw(); return ["interfaces", "sources", "lists"].every(id =>
+	by(id).innerText.includes("It cannot be read.")) && by("hour").textContent === "–" && by("readout").textContent.endsWith("cannot be read.")
+	})({ ...last, lists: null, hour: null, minute: null, interfaces: null })'
+# What cannot be read does not look like what is not there, and what is shown goes on.
+unreadable() {
+	prepare
+	ready --listen 9913 --page
+	browser "$url" "$loaded" "$ dd if=/dev/urandom of='$XDP_BLOOM_STATE/state.db' bs=8192 count=4 conv=notrunc status=none" \
+		"$(shows troubles 'the state cannot be read')" "$(shows lists 'It cannot be read.')" "$(shows bans 'It cannot be read.')" \
+		"$(shows interfaces edge0)" "$nothing_read"
+	stop
+}
+
 # It asks for the token, says that one is wrong, and keeps the right one for a second look.
 with_a_token() {
 	local enter='(t => { token = ""; document.getElementById("token").value = t; document.getElementById("ask").requestSubmit(); return true })'
@@ -99,4 +112,4 @@ hundred() {
 	stop
 }
 
-run_cases in_a_browser on_a_phone with_a_token without_a_service hundred
+run_cases in_a_browser on_a_phone with_a_token unreadable without_a_service hundred

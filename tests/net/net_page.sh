@@ -236,6 +236,40 @@ local_users() {
 	refused "run: --page: there is no --listen that it would be for" run --check --page --config empty
 }
 
+lost_state() {
+	ask /healthz
+	[ "$code $(cat page)" = "503 the state is lost, or cannot be read" ]
+}
+
+# What cannot be read is null, and the health says why; it never looks like what is not there.
+unreadable() {
+	prepare
+	ready --listen 9913 --page
+	until_json '.health' '{"status":"ok","troubles":[]}'
+	dd if=/dev/urandom of="$XDP_BLOOM_STATE/state.db" bs=8192 count=4 conv=notrunc status=none
+	until_json '[.lists,.bans]' '[null,null]'
+	[ "$(json '.health.status')" != '"ok"' ] || fail "the health: $(json .health)"
+	[[ $(json '.health.troubles') == *"the state cannot be read: $XDP_BLOOM_STATE"* ]] || fail "the troubles: $(json .health)"
+	wait_until "that /healthz says it" lost_state
+	expect 1 "$XDP_BLOOM" status
+	grep -q "the state cannot be read: $XDP_BLOOM_STATE.*'xdp-bloom state recover'" out || fail "status says: $(cat out)"
+	stop
+}
+
+# A trouble with a name in it that is not UTF-8.
+not_utf8() {
+	export XDP_BLOOM_BPFFS=/sys/fs/bpf/xdp-bloom-$'\377'
+	prepare
+	ready --listen 9913 --page
+	kill -STOP "$service_pid"
+	rm -rf "$XDP_BLOOM_BPFFS"
+	mount -o remount,ro /sys/fs/bpf || skip "the kernel cannot make a bpffs read-only"
+	kill -CONT "$service_pid"
+	until_json '.health.troubles[0]|contains("gone from /sys/fs/bpf/xdp-bloom-?")' true
+	mount -o remount,rw /sys/fs/bpf
+	stop
+}
+
 # refuses MODE TEXT MESSAGE: a token file of that.
 refuses() {
 	printf '%s' "$2" >secret
@@ -267,4 +301,4 @@ token_files() {
 	bloom run --check --listen 9913 --listen-token secret --config conf
 }
 
-run_cases page document nobody_asks by_token beyond local_users token_files
+run_cases page document nobody_asks by_token beyond local_users unreadable not_utf8 token_files

@@ -10,7 +10,10 @@
 #include "kernel/live.h"
 #include "observe/metrics.h"
 #include "observe/page.h"
+#include "state/bans.h"
 #include "state/failed.h"
+#include "state/kept_image.h"
+#include "state/state.h"
 
 /* How old an answer may be when there is a crowd. */
 #define ANSWER_MS 1000
@@ -21,7 +24,25 @@ struct health {
 	char why[sizeof(((struct list_failure *)0)->why) + 256]; /* a line, without its end; "": nothing to say */
 };
 
-static void look_at_health(const struct metrics_pages *s, struct health *h)
+/* The service looks at it when a command ends; meanwhile others may have written to it. */
+static bool is_readable(struct metrics_pages *s)
+{
+	struct list_info *lists = NULL;
+	struct state *state = NULL;
+	uint64_t bans;
+	size_t n;
+
+	if (s->read && clock_ms() - s->read < ANSWER_MS)
+		return s->readable;
+	s->readable = !state_open(&state, s->context, false) && !lists_in_force(state, &lists, &n) &&
+		      !state_bans_count(state, time(NULL), &bans);
+	s->read = clock_ms();
+	state_close(state);
+	free(lists);
+	return s->readable;
+}
+
+static void look_at_health(struct metrics_pages *s, struct health *h)
 {
 	struct list_failure *failed = NULL;
 	struct generation live;
@@ -34,7 +55,7 @@ static void look_at_health(const struct metrics_pages *s, struct health *h)
 		snprintf(h->why, sizeof(h->why), "%s", s->faults.text);
 	} else if (kernel_live(s->context, &live)) {
 		snprintf(h->why, sizeof(h->why), "no filter is in force, or it cannot be read");
-	} else if (s->state_lost) {
+	} else if (s->state_lost || !is_readable(s)) {
 		snprintf(h->why, sizeof(h->why), "the state is lost, or cannot be read");
 	} else {
 		/* A refused list: what is in force filters. No reason to take the machine out of service. */
@@ -51,7 +72,7 @@ static void look_at_health(const struct metrics_pages *s, struct health *h)
 }
 
 /* Whoever does not know the token hears how it is, not why: what asks may be no more than a load balancer. */
-static void health(const struct metrics_pages *s, bool known, struct web_page *page)
+static void health(struct metrics_pages *s, bool known, struct web_page *page)
 {
 	struct health h;
 	char text[sizeof(h.why) + 16];

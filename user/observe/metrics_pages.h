@@ -35,6 +35,8 @@ struct metrics_pages {
 	const struct history *history;
 	struct faults faults;
 	bool state_lost;    /* it could not be read the last time; the filter /healthz checks itself */
+	bool readable;	    /* it could, when this was last asked */
+	int64_t read;	    /* then; 0: never */
 	bool open;	    /* other machines may ask */
 	bool shown;	    /* the page, without a token too: on this machine */
 	struct token token; /* who asks has to know it; /healthz says without it how it is, not why */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -44,7 +45,8 @@ struct stamp {
 };
 
 struct page {
-	json_t *known; /* members of the document that are the state's and the kernel's */
+	json_t *known;	/* members of the document that are the state's and the kernel's */
+	json_t *unread; /* which of them cannot be read, and why: lines */
 	struct stamp stamps[FILES];
 	int64_t looked;
 	int every; /* s: what pages were last asked to wait */
@@ -83,53 +85,67 @@ static bool has_changed(struct page *page, const struct context *context)
 	return changed;
 }
 
-static json_t *bans_json(struct state *state, int64_t now)
+/* What cannot be read is null. */
+static json_t *unread(struct page *page, const char *what, int err)
+{
+	char line[512];
+
+	snprintf(line, sizeof(line), "%s cannot be read: %s", what, reason(err));
+	json_array_append_new(page->unread, out_text(line));
+	return json_null();
+}
+
+static json_t *bans_json(struct page *page, struct state *state, int64_t now)
 {
 	struct ban *bans = NULL;
-	json_t *next = json_array();
+	json_t *next;
 	uint64_t count = 0;
 	size_t n = 0;
+	int err = state_bans_count(state, now, &count) ?: state_bans_first(state, now, BANS, &bans, &n);
 
-	if (state_bans_count(state, now, &count) || state_bans_first(state, now, BANS, &bans, &n)) {
-		json_decref(next);
-		return json_null();
-	}
+	if (err)
+		return unread(page, "which bans there are", err);
+	next = json_array();
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(next, out_ban(&bans[i], now));
 	free(bans);
 	return json_pack("{s:I, s:o}", "count", (json_int_t)count, "next", next);
 }
 
-/* Null what cannot be read: the health says that, and why. */
-static void look_at_state(json_t *known, const struct context *context, int64_t now)
+static void look_at_state(struct page *page, const struct context *context, int64_t now)
 {
+	json_t *known = page->known;
 	struct list_failure *failed = NULL;
 	struct list_info *lists = NULL;
 	struct state *state = NULL;
 	json_t *refused = json_array();
 	size_t n = 0, failed_n = 0;
-	bool readable = !state_open(&state, context, false) && !lists_in_force(state, &lists, &n);
+	int err = state_open(&state, context, false) ?: lists_in_force(state, &lists, &n);
 
+	json_object_set_new(known, "lists", err ? unread(page, "the state", err) : json_null());
+	json_object_set_new(known, "bans", err ? json_null() : bans_json(page, state, now));
 	list_failures(context, &failed, &failed_n);
 	for (size_t i = 0; i < failed_n; i++)
 		json_array_append_new(refused, out_failure(&failed[i]));
-	json_object_set_new(known, "lists", readable ? out_lists(lists, n, failed, failed_n, now) : json_null());
+	if (!err)
+		json_object_set_new(known, "lists", out_lists(lists, n, failed, failed_n, now));
 	json_object_set_new(known, "refused", refused);
-	json_object_set_new(known, "bans", readable ? bans_json(state, now) : json_null());
 	state_close(state);
 	free(lists);
 	free(failed);
 }
 
-static void look_at_kernel(json_t *known, const struct context *context)
+static void look_at_kernel(struct page *page, const struct context *context)
 {
+	json_t *known = page->known;
 	struct attachment *on = NULL;
 	struct live live;
 	size_t n = 0;
 	int err = attach_list(context, &on, &n);
 
+	json_object_set_new(known, "interfaces",
+			    err ? unread(page, "which interfaces are filtered", err) : out_interfaces(on, n));
 	live_open(&live, context);
-	json_object_set_new(known, "interfaces", err ? json_null() : out_interfaces(on, n));
 	json_object_set_new(known, "generation", live.g.number ? json_integer((json_int_t)live.g.number) : json_null());
 	live_close(&live);
 	free(on);
@@ -143,12 +159,14 @@ static int look(struct page *page, const struct context *context, int64_t now)
 	if (page->known && !changed && clock_ms() - page->looked < LOOK_MS)
 		return 0;
 	json_decref(page->known);
+	json_decref(page->unread);
 	page->known = json_object();
+	page->unread = json_array();
 	page->looked = clock_ms();
 	if (!page->known)
 		return -ENOMEM;
-	look_at_state(page->known, context, now);
-	look_at_kernel(page->known, context);
+	look_at_state(page, context, now);
+	look_at_kernel(page, context);
 	return 0;
 }
 
@@ -173,14 +191,18 @@ static void read_events(struct page *page)
 static json_t *health_json(const struct page *page, const struct page_view *view)
 {
 	const json_t *interfaces = json_object_get(page->known, "interfaces");
-	const char *status = view->health;
+	const char *status = json_array_size(page->unread) && !strcmp(view->health, "ok") ? "degraded" : view->health;
 	json_t *troubles = json_array(), *interface;
 	size_t i, on = 0;
 
 	for (const char *line = view->trouble, *end; *line; line = end + (*end == '\n')) {
+		char text[1024];
+
 		end = line + strcspn(line, "\n");
-		json_array_append_new(troubles, json_stringn(line, (size_t)(end - line)));
+		snprintf(text, sizeof(text), "%.*s", (int)(end - line), line);
+		json_array_append_new(troubles, out_text(text));
 	}
+	json_array_extend(troubles, page->unread);
 	json_array_foreach(interfaces, i, interface) on += !json_is_true(json_object_get(interface, "gone"));
 	if (json_is_array(interfaces) && !on) {
 		json_array_append_new(troubles, json_string("no interface is filtered"));
@@ -277,6 +299,7 @@ void page_free(struct page *page)
 {
 	if (page) {
 		json_decref(page->known);
+		json_decref(page->unread);
 		json_decref(page->events);
 	}
 	free(page);

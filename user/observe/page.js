@@ -71,16 +71,17 @@ function changed(id, what) {
 	return true;
 }
 
+// rows: null where they cannot be read.
 function table(id, rows, none) {
-	const columns = by(id).parentElement.tHead.rows[0].cells.length;
+	const columns = by(id).parentElement.tHead.rows[0].cells.length, some = rows && rows.length;
 
 	if (!changed(id, rows))
 		return;
-	by(id).replaceChildren(...(rows.length ? rows : [[none]]).map(row => {
+	by(id).replaceChildren(...(some ? rows : [[rows ? none : 'It cannot be read.']]).map(row => {
 		const tr = element('tr');
 
 		tr.append(...row.map(cell));
-		if (!rows.length) {
+		if (!some) {
 			tr.firstChild.colSpan = columns;
 			tr.firstChild.className = 'quiet';
 		}
@@ -89,8 +90,8 @@ function table(id, rows, none) {
 }
 
 function lists(page) {
-	const packets = new Map(page.hour.lists.map(list => [list.name, list]));
-	const total = Math.max(1, page.hour.dropped.packets);
+	const packets = new Map(page.hour ? page.hour.lists.map(list => [list.name, list]) : []);
+	const total = page.hour ? Math.max(1, page.hour.dropped.packets) : 1;
 	const row = (name, note, warn, prefixes, age, drops) => [
 		{ text: name, note, warn },
 		{ text: prefixes === null ? '' : number(prefixes), kind: 'n' },
@@ -103,18 +104,18 @@ function lists(page) {
 		packets.delete(list.name);
 		return row(list.name, { allow: 'lets through', shadow: 'only counts' }[list.kind],
 			list.refused && `next version refused: ${list.refused.why}`, list.prefixes, list.age,
-			list.kind === 'allow' ? null : counted ? counted.packets : 0);
+			list.kind === 'allow' || !page.hour ? null : counted ? counted.packets : 0);
 	});
 
 	for (const [name, list] of packets)
 		rows.push(row(name === 'live' ? 'bans' : name || 'no list named', '', '', null, -1, list.packets));
-	table('lists', rows, 'No list is loaded.');
+	table('lists', page.lists && rows, 'No list is loaded.');
 }
 
 function sources(id, entries, side, none) {
 	const error = entry => entry.share_error < 0.0005 ? '' : ` ± ${percent.format(entry.share_error)}`;
 
-	table(id, entries.map(entry => [entry.name, { text: number(entry.packets), kind: 'n' },
+	table(id, entries && entries.map(entry => [entry.name, { text: number(entry.packets), kind: 'n' },
 		{ text: percent.format(entry.share) + error(entry), kind: 'n', share: entry.share, side }]), none);
 }
 
@@ -126,18 +127,18 @@ function said(event) {
 }
 
 function tables(page) {
-	const now = Date.parse(page.time) / 1000, passed = page.hour.passed_sources;
+	const now = Date.parse(page.time) / 1000, hour = page.hour || { sources: null };
 
 	lists(page);
-	sources('sources', page.hour.sources, '', 'No sample of a dropped packet.');
-	by('passed-card').hidden = !passed;
-	if (passed)
-		sources('passed-sources', passed, 'pass', 'No sample of a packet that passed.');
-	table('bans', (page.bans ? page.bans.next : []).map(ban => [{ text: ban.prefix, note: ban.reason }, {
+	sources('sources', hour.sources, '', 'No sample of a dropped packet.');
+	by('passed-card').hidden = !hour.passed_sources;
+	if (hour.passed_sources)
+		sources('passed-sources', hour.passed_sources, 'pass', 'No sample of a packet that passed.');
+	table('bans', page.bans && page.bans.next.map(ban => [{ text: ban.prefix, note: ban.reason }, {
 		text: ban.expires ? time(Date.parse(ban.expires) / 1000 - now) : 'no end', kind: 'n' }]), 'Nobody is banned.');
 	table('events', page.events.map(event => [{ text: moment(event.time, page.time), kind: 'n when', title: event.time },
 		said(event)]), 'Nothing has happened yet.');
-	table('interfaces', (page.interfaces || []).map(i => [{ text: i.name, warn: i.gone ? 'not filtered any more' : '' },
+	table('interfaces', page.interfaces && page.interfaces.map(i => [{ text: i.name, warn: i.gone ? 'not filtered any more' : '' },
 		i.mode + (i.shared ? ', shared' : '') + (i.moved ? ', in another network namespace' : '')]), 'None is filtered.');
 }
 
@@ -157,18 +158,20 @@ function head(page) {
 	by('updated').textContent = `as of ${seconds.format(new Date(page.time))}`;
 	by('dropped').textContent = page.packets.dropped_per_second === null ? '–' : number(page.packets.dropped_per_second);
 	by('passed').textContent = page.packets.passed_per_second === null ? '–' : number(page.packets.passed_per_second);
-	by('hour').textContent = short.format(page.hour.dropped.packets);
-	by('hour').title = whole.format(page.hour.dropped.packets);
+	by('hour').textContent = page.hour ? short.format(page.hour.dropped.packets) : '–';
+	by('hour').title = page.hour ? whole.format(page.hour.dropped.packets) : '';
 	by('bans-n').textContent = page.bans ? short.format(page.bans.count) : '–';
 }
 
 // --- The chart: a bar a second or a minute; below what was dropped, on it what passed ---------------------------------
 
+const series = page => page && page[span] ? page[span].series : [];
+
 // [second, passed, dropped] as rates; the last minute is not over yet.
 function rates(page) {
 	const size = span === 'hour' ? 60 : 1, now = Date.parse(page.time) / 1000;
 
-	return page[span].series.map(([from, passed, dropped]) => {
+	return series(page).map(([from, passed, dropped]) => {
 		const length = Math.max(1, Math.min(size, now - from));
 
 		return { from, passed: passed / length, dropped: dropped / length };
@@ -201,6 +204,11 @@ function draw() {
 	const ways = { drop: '', pass: '' }, parts = [];
 	const time_at = i => format.format(new Date(points[i].from * 1000));
 
+	if (!points.length) {
+		svg.replaceChildren();
+		by('readout').textContent = 'What was counted cannot be read.';
+		return;
+	}
 	for (const n of [0, most / 2, most]) {
 		parts.push(shape('line', { x1: left, x2: width, y1: y(n), y2: y(n) }));
 		parts.push(shape('text', { x: left - 8, y: y(n) + 4, 'text-anchor': 'end' }, short.format(n)));
@@ -234,7 +242,7 @@ function point_at(i) {
 }
 
 by('chart').addEventListener('pointermove', event => {
-	const box = by('chart').getBoundingClientRect(), n = last ? last[span].series.length : 0;
+	const box = by('chart').getBoundingClientRect(), n = series(last).length;
 	const i = Math.floor((event.clientX - box.left - 44) / (box.width - 44) * n);
 
 	point_at(i >= 0 && i < n ? i : -1);
@@ -242,7 +250,7 @@ by('chart').addEventListener('pointermove', event => {
 by('chart').addEventListener('pointerleave', () => point_at(-1));
 by('chart').addEventListener('blur', () => point_at(-1));
 by('chart').addEventListener('keydown', event => {
-	const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key], n = last ? last[span].series.length : 0;
+	const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key], n = series(last).length;
 
 	if (step && n)
 		point_at(at < 0 ? n - 1 : Math.max(0, Math.min(n - 1, at + step)));
