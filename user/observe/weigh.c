@@ -14,6 +14,7 @@
 struct weigher {
 	struct waiting {
 		struct packet packet;
+		uint64_t time; /* 0: it has waited once; in a time namespace the clocks are not the same */
 		uint32_t label, block;
 	} * waiting;
 	size_t n;
@@ -40,23 +41,31 @@ void weigh_sample(struct weigher *w, const struct sample *sample)
 		return;
 	next = &w->waiting[w->n];
 	packet_sampled(&next->packet, sample);
+	next->time = sample->time;
 	next->label = ANSWER_LABEL(sample->answer);
 	next->block = sample->block < SAMPLE_BLOCK_MAX ? sample->block : SAMPLE_BLOCK_MAX;
 	w->n++;
 }
 
-void weigh_interval(struct weigher *w, const struct tally lists[LABELS],
+void weigh_interval(struct weigher *w, uint64_t until, const struct tally lists[LABELS],
 		    void (*each)(void *arg, const struct packet *packet, double packets), void *arg)
 {
 	double blocks[LABELS] = { 0 };
+	size_t later = 0;
 
 	for (size_t i = 0; i < w->n; i++)
-		blocks[w->waiting[i].label] += (double)(1u << w->waiting[i].block);
+		if (w->waiting[i].time <= until)
+			blocks[w->waiting[i].label] += (double)(1u << w->waiting[i].block);
 	for (unsigned int label = 0; label < LABELS; label++)
 		w->owed[label] += (double)lists[label].packets;
 	for (size_t i = 0; i < w->n; i++) {
 		const struct waiting *s = &w->waiting[i];
 
+		if (s->time > until) {
+			w->waiting[later] = *s;
+			w->waiting[later++].time = 0;
+			continue;
+		}
 		/* One whose packets were counted before it was read: others stood for them. */
 		if (w->owed[s->label] > 0)
 			each(arg, &s->packet, (double)(1u << s->block) * w->owed[s->label] / blocks[s->label]);
@@ -64,7 +73,7 @@ void weigh_interval(struct weigher *w, const struct tally lists[LABELS],
 	for (unsigned int label = 0; label < LABELS; label++)
 		if (blocks[label] > 0)
 			w->owed[label] = 0;
-	w->n = 0;
+	w->n = later;
 }
 
 void weigh_forget(struct weigher *w)

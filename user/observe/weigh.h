@@ -26,8 +26,11 @@ struct weigher *weigher_new(void);
 void weigher_free(struct weigher *weigher);
 
 void weigh_sample(struct weigher *weigher, const struct sample *sample);
-/* The interval is over: what each list counted in it. Calls `each` with what every sample of it stands for. */
-void weigh_interval(struct weigher *weigher, const struct tally lists[LABELS],
+/*
+ * The interval is over: when the counters were read (CLOCK_MONOTONIC, ns), with all samples before that, and what each
+ * list counted in it. Calls `each` with what every sample of it stands for; what came later waits for the next.
+ */
+void weigh_interval(struct weigher *weigher, uint64_t until, const struct tally lists[LABELS],
 		    void (*each)(void *arg, const struct packet *packet, double packets), void *arg);
 /* Labels pass to other lists. */
 void weigh_forget(struct weigher *weigher);

@@ -208,11 +208,16 @@ static void keep_history(struct observer *o)
 static void count(struct observer *o, int64_t now)
 {
 	double seconds = (double)(now - o->counted) / 1000;
+	int64_t until;
 
 	o->tried = now;
 	keep_history(o);
+	until = clock_ns(CLOCK_MONOTONIC);
 	if (kernel_counters(o->live.context, &o->now))
 		return;
+	/* What was counted has to be weighed with its own samples: a burst is over before they are waited for. */
+	if (o->samples)
+		ring_read(o->samples, on_sample, o);
 	/* Together, so that what is sampled first is the first of what is counted. A full budget is not refilled. */
 	if (o->samples && o->taken)
 		ring_refill(o->samples);
@@ -221,7 +226,7 @@ static void count(struct observer *o, int64_t now)
 	if (o->counting) {
 		o->second = (uint64_t)time(NULL);
 		tallies_since(&o->between, &o->before, &o->now);
-		weigh_interval(o->weigher, o->between.list, on_weighed, o);
+		weigh_interval(o->weigher, (uint64_t)until, o->between.list, on_weighed, o);
 		history_count(o->history, o->second, seconds, &o->between);
 	}
 	o->before = o->now;

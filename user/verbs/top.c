@@ -128,12 +128,14 @@ static int look(struct top_state *t)
 		memset(&t->now, 0, sizeof(t->now));
 		return err;
 	}
+	read_samples(t);
 	t->view.seconds = tallies_seconds(&t->before, &t->now);
 	tallies_since(&t->between, &t->before.counted, &t->now.counted);
 	history_lists(t->history, t->now.lists, t->now.lists_n, t->now.live_label_is_exact);
 	if (t->samples)
 		samples_refill(t->samples);
-	weigh_interval(t->weigher, t->between.list, on_weighed, t);
+	weigh_interval(t->weigher, (uint64_t)t->now.at.tv_sec * 1000000000 + (uint64_t)t->now.at.tv_nsec,
+		       t->between.list, on_weighed, t);
 	history_count(t->history, t->second, t->view.seconds, &t->between);
 	err = inforce_take(t->context, &t->inforce);
 	return err ? err : history_read(t->history, t->second, HISTORY_MINUTE, &t->minute);
