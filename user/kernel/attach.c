@@ -65,6 +65,8 @@ static int link_state(const struct context *context, struct attachment *at)
 			return err;
 		if (is_it)
 			memcpy(at->name, name, sizeof(name));
+	} else if (errno != ENXIO) {
+		return -errno;
 	}
 	at->moved = !is_it;
 	return is_it ? 0 : -EXDEV;
