@@ -88,7 +88,7 @@ everything() {
 mistake() {
 	(eval "$1") >"$WORK.out" 2>"$WORK.err" </dev/null
 	status=$?
-	[ $status = 2 ] || fail "$1: ends with $status, not 2: $(head -c 500 "$WORK.err")"
+	[ "$status" = 2 ] || fail "$1: ends with $status, not 2: $(head -c 500 "$WORK.err")"
 	[ "$(wc -l <"$WORK.err")" = 1 ] || fail "$1: says not one line, but: $(head -c 1000 "$WORK.err")"
 	grep -q '^xdp-bloom: ' "$WORK.err" || fail "$1: who speaks? $(cat "$WORK.err")"
 	grep -qF -e "$2" "$WORK.err" || fail "$1: no '$2' in: $(cat "$WORK.err")"

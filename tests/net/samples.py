@@ -48,12 +48,13 @@ def judge(report):
     exact = {entry['name']: entry['packets'] for entry in said['lists']}
     truth = {source: n for of_list in lists.values() for source, n in of_list.items()}
     total = sum(truth.values())
-    wrong = []
+    wrong, shares = [], {}
     if exact != {name: sum(of_list.values()) for name, of_list in lists.items()}:
         wrong.append(f'the counters have {exact}')
     for name, of_list in lists.items():
         mine = [sources[source] for source in of_list if source in sources]
         share, error = sum(e['share'] for e in mine), math.hypot(*(e['share_error'] for e in mine))
+        shares[name] = share, error
         if not sum(e['samples'] for e in mine):
             wrong.append(f'{name} has no sample')
         if abs(share - exact.get(name, 0) / total) > error + 1e-6:
@@ -62,10 +63,11 @@ def judge(report):
     for name, n in truth.items():
         e = sources.get(name, {'share': 0, 'share_error': 0})
         far += name in sources and abs(e['share'] - n / total) > e['share_error'] + 1e-6
-    for a in sources.values():
-        for b in sources.values():
-            if a['share'] - b['share'] > a['share_error'] + b['share_error'] and truth[a['name']] <= truth[b['name']]:
-                wrong.append(f'{a["name"]} ({truth[a["name"]]}) before {b["name"]} ({truth[b["name"]]})')
+    # Of two sources in the wrong order one is further off than said, and counts as that.
+    for a, (share_a, error_a) in shares.items():
+        for b, (share_b, error_b) in shares.items():
+            if share_a - share_b > error_a + error_b and exact.get(a, 0) <= exact.get(b, 0):
+                wrong.append(f'{a} ({exact.get(a, 0)}) before {b} ({exact.get(b, 0)})')
     print(f'{len(sources)} {far} {said["samples"]} {total}')
     if wrong:
         sys.exit('; '.join(wrong))
