@@ -345,7 +345,7 @@ served() {
 	local pid
 
 	rm -f log
-	"$@" run --config conf --listen 127.0.0.1:9617 >log 2>&1 &
+	"$@" --wait 2 run --config conf --listen 127.0.0.1:9617 >log 2>&1 &
 	pid=$!
 	wait_until "that the service is ready or ends (${what:-})" ready_or_gone
 	kill -TERM $pid 2>/dev/null
