@@ -304,6 +304,17 @@ all_and_one() {
 }
 
 # Two bans that a build made one key of, within a third: once all three are taken back nothing of them is left.
+# Many within one that ends, each of which touches it; more than there are lengths of a prefix.
+many_within_one_that_ends() {
+	bloom add --force --ttl 1h 45.0.0.0/12 2a00:5::/32
+	printf '45.0.%d.1\n' {1..200} >many
+	bloom add --ttl 2h - <many
+	printf '2a00:5:0:%d::1\n' {1..200} >many6
+	bloom add --ttl 2h - <many6
+	is "$(get length bans)" 402 "how many bans"
+	is "$(get '[.[].verdict]' test 45.0.7.1 45.0.7.2 2a00:5:0:7::1)" '["drop","drop","drop"]' "the verdicts"
+}
+
 side_by_side() {
 	awk 'BEGIN { for (i = 0; i < 20000; i++) printf "2a01:%x::/127\n", i; print "2a02::/112\n2a02:1::/128" }' >list
 	bloom load list list
@@ -536,5 +547,5 @@ within() {
 
 run_cases in_place survives_a_reboot says_the_same_in_json host_bits ends_in_time shortens keeps_what_there_is finds counts_what_still_bans says_what_still_bans says_what_is_allowed guard_rails everything \
 	"all_and_one 0.0.0.0/0 45.0.0.1 45.0.0.2" "all_and_one ::/0 2a00::1 2a00::2" \
-	side_by_side thousands exceptions full_of_lists heals older_state counted \
+	many_within_one_that_ends side_by_side thousands exceptions full_of_lists heals older_state counted \
 	mapped within under_traffic

@@ -153,7 +153,11 @@ int state_bans_ending(struct state *state, int64_t now, const struct ranges *wit
 	if (all.n)
 		qsort(all.at, all.n, sizeof(*all.at), by_place);
 	*bans = all.at;
-	*n = all.n;
+	*n = 0;
+	/* One that touches several of those ranges was found with each. */
+	for (size_t i = 0; i < all.n; i++)
+		if (!*n || by_place(&all.at[*n - 1], &all.at[i]))
+			all.at[(*n)++] = all.at[i];
 	return err;
 }
 
