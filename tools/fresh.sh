@@ -159,6 +159,7 @@ wait $tee
 skips >"$log.skips" || result=1
 {
 	cat "$log.skips"
+	sed 's/^/# failed: /' "$root$source/build/tests/failed" 2>/dev/null || true
 	grep -E '^(Files=|Result:)' "$log" | sed 's/^/# /' || true
 	echo "# $release: $said: $([ $result = 0 ] && echo passed || echo FAILED)"
 } | tee -a "$log"

@@ -374,9 +374,11 @@ service_allocations() {
 	tr -d '\0' <seen | sort -un | sed 's/^/allocation /'
 }
 
-# serves_once WHAT: it ends with 2 and says why, or it starts and can be stopped; what was in force filters on.
+# serves_once WHAT: it ends with 2 and says why, or it starts and can be stopped; what was in force filters on. SQLite waits
+# 10 s for a lock within its journal, whatever --wait says: a worker for the one that the service was made to keep, then the
+# service for itself.
 serves_once() {
-	local call n count=0 refused=0 status what='' verb=tune
+	local call n count=0 refused=0 status what='' verb=tune patience=$((patience + 30))
 
 	[ "$1" = calls ] || [ -e "$preload" ] || skip "$preload is not built"
 	prepare

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Runs one test for prove: exit status 4 says that all of it was skipped, which its output says too. What is skipped, and
-# why, also goes into the file that XDP_BLOOM_SKIPPED names, a line each. What a failed one says, prove would keep to itself.
+# why, also goes into the file that XDP_BLOOM_SKIPPED names, a line each. What a failed one says, prove would keep to itself;
+# it goes into the file that XDP_BLOOM_FAILED names, too.
 said=
 "$@" | while IFS= read -r line; do
 	printf '%s\n' "$line"
@@ -10,10 +11,11 @@ said=
 	fi
 	case $line in
 	'#'*) said+="  $line"$'\n' ;;
-	'not ok'*) printf '%s: %s\n%s' "${1##*/}" "$line" "$said" >&2 ;;&
+	'not ok'*) printf '%s: %s\n%s' "${1##*/}" "$line" "$said" | tee -a "${XDP_BLOOM_FAILED:-/dev/null}" >&2 ;;&
 	ok* | 'not ok'*) said= ;;
 	esac
 done
 status=${PIPESTATUS[0]}
 [ "$status" = 4 ] && exit 0
+[ "$status" = 0 ] || echo "${1##*/}: ended with $status" >>"${XDP_BLOOM_FAILED:-/dev/null}"
 exit "$status"
