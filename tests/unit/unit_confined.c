@@ -289,11 +289,159 @@ static void is_checked(void)
 	      "'%s'", error);
 }
 
+/* --- Forged entries, one by one --- */
+
+static struct {
+	struct entry got[8];
+	size_t n;
+	int err;
+} entries;
+
+static int on_entry(void *arg, int family, ip6 lo, ip6 hi, uint64_t line)
+{
+	(void)arg;
+	entries.got[entries.n++ % 8] = (struct entry){ .family = (uint32_t)family,
+						       .line = line,
+						       .lo = { (uint64_t)lo, (uint64_t)(lo >> 64) },
+						       .hi = { (uint64_t)hi, (uint64_t)(hi >> 64) } };
+	return entries.err;
+}
+
+/* What comes of these, in a part that is so much longer than they are. */
+static int hears_entries(const struct entry *from, size_t n, size_t more)
+{
+	static struct listener l;
+	struct reader_options options = { .each = on_entry };
+	struct reader reader = { .options = &options };
+
+	l.reader = &reader;
+	l.part = (struct part){ PART_ENTRIES, (uint32_t)(n * sizeof(*from) + more) };
+	memcpy(l.bytes, from, n * sizeof(*from));
+	entries.n = 0;
+	return hear_entries(&l);
+}
+
+static void entries_are_checked(void)
+{
+	static const struct entry good[] = {
+		{ .family = 4, .line = 7 },
+		{ .family = 4, .line = 8, .lo = { UINT32_MAX }, .hi = { UINT32_MAX } },
+		{ .family = 4, .line = 9, .hi = { UINT32_MAX } },
+		{ .family = 6, .line = 1ULL << 40, .lo = { 5, 3 }, .hi = { 4, 4 } },
+		{ .family = 6, .hi = { UINT64_MAX, UINT64_MAX } },
+	};
+	static const struct entry bad[] = {
+		{ .family = 0 },
+		{ .family = 5 },
+		{ .family = 7 },
+		{ .family = 4, .lo = { 1 } },
+		{ .family = 6, .lo = { 1 } },
+		{ .family = 6, .lo = { 0, 1 }, .hi = { UINT64_MAX } },
+		{ .family = 4, .hi = { UINT32_MAX + 1ULL } },
+		{ .family = 4, .hi = { 0, 1 } },
+	};
+	size_t n = sizeof(good) / sizeof(*good);
+
+	entries.err = 0;
+	CHECK(!hears_entries(good, n, 0) && entries.n == n && !memcmp(entries.got, good, sizeof(good)),
+	      "%zu of %zu are heard, or others", entries.n, n);
+	CHECK(!hears_entries(good, 0, 0) && !entries.n, "of none %zu are heard", entries.n);
+	for (size_t more = 1; more < sizeof(*good); more++)
+		CHECK(err_is(hears_entries(good, 1, more), EPROTO) && !entries.n, "%zu bytes more", more);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct entry two[] = { good[1], bad[i] };
+
+		CHECK(err_is(hears_entries(two, 2, 0), EPROTO) && entries.n == 1, "bad entry %zu is heard", i);
+	}
+	entries.err = -ECANCELED;
+	CHECK(err_is(hears_entries(good, n, 0), ECANCELED) && entries.n == 1, "it goes on after %zu", entries.n);
+}
+
+static void ends_itself(void *arg, int answer)
+{
+	(void)answer;
+	_exit(*(const int *)arg);
+}
+
+static void kills_itself(void *arg, int answer)
+{
+	(void)arg;
+	(void)answer;
+	signal(SIGABRT, SIG_DFL);
+	abort();
+}
+
+/* How it ended; and that whoever asks waits for it, and leaves nothing behind. */
+static void how_it_ends(void)
+{
+	static const int statuses[] = { 0, 1, 2, 77 };
+	struct confined c;
+	char how[96], expected[96];
+	int pipes[2];
+
+	for (size_t i = 0; i < sizeof(statuses) / sizeof(*statuses); i++) {
+		int status = statuses[i], err;
+
+		if (!CHECK(!confined_start(&c, -1, 0, ends_itself, &status), "it does not start"))
+			return;
+		err = confined_end(&c, how, sizeof(how));
+		snprintf(expected, sizeof(expected), "it ended with %d", status);
+		CHECK((status ? err_is(err, EIO) : !err) && !strcmp(how, expected), "%d: %s, %d", status, how, err);
+		CHECK(c.pid <= 0 && c.answer < 0 && waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "it is left");
+		strcpy(how, "before");
+		CHECK(!confined_end(&c, how, sizeof(how)) && !strcmp(how, "before"), "it ended twice: %s", how);
+		confined_stop(&c);
+	}
+	if (seccomp_is_there() && CHECK(!confined_start(&c, -1, 0, kills_itself, NULL), "it does not start"))
+		CHECK(err_is(confined_end(&c, how, sizeof(how)), EIO) &&
+			      !strncmp(how, "it was killed by signal ", strlen("it was killed by signal ")),
+		      "%s", how);
+	/* One that waits for its input is stopped. */
+	if (!CHECK(!pipe(pipes), "no pipe"))
+		return;
+	if (CHECK(!confined_start(&c, pipes[0], 0, echo, NULL), "it does not start")) {
+		confined_stop(&c);
+		CHECK(c.pid <= 0 && c.answer < 0 && waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "it goes on");
+	}
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
+/* An answer that comes in pieces, and one that is too short. */
+static void in_pieces(void)
+{
+	struct confined c = { .answer = -1 };
+	char got[10] = "";
+	int pipes[2];
+	pid_t pid;
+
+	if (!CHECK(!pipe(pipes), "no pipe"))
+		return;
+	pid = fork();
+	if (!pid) {
+		for (int i = 0; i < 14; i++)
+			if (write(pipes[1], &"0123456789abcd"[i], 1) != 1)
+				break;
+		_exit(0);
+	}
+	close(pipes[1]);
+	c.answer = pipes[0];
+	CHECK(!confined_answer(&c, got, 9) && !strcmp(got, "012345678"), "'%s'", got);
+	CHECK(!confined_answer(&c, got, 0) && !confined_answer(&c, got, 4) && !memcmp(got, "9abc", 4), "'%s'", got);
+	CHECK(err_is(confined_answer(&c, got, 2), EIO) && got[0] == 'd', "more than there is");
+	close(c.answer);
+	CHECK(err_is(confined_answer(&c, got, 2), EBADF), "from nowhere");
+	waitpid(pid, NULL, 0);
+}
+
 static const struct ktap_case cases[] = {
 	{ "is_confined", is_confined },
 	{ "is_killed", is_killed },
 	{ "is_bounded", is_bounded },
 	{ "is_checked", is_checked },
+	{ "entries_are_checked", entries_are_checked },
+	{ "how_it_ends", how_it_ends },
+	{ "in_pieces", in_pieces },
 };
 
 int main(void)

@@ -132,6 +132,66 @@ static void places(void)
 	history_close(h);
 }
 
+/*
+ * With no place free, a list takes that of the lightest of those that are gone, and it alone; what another still has
+ * stays. With no list gone, it gets none, and that of the others is as it was.
+ */
+static void lightest_place(void)
+{
+	static struct list_info all[LABELS + 1];
+	uint64_t now = 1950000000, seconds[] = { 0, 100, 4000 };
+	struct history *h;
+
+	for (unsigned int gone = 1; gone < LABELS - 1; gone += 83) {
+		unsigned int lightest = 1 + gone, first = 0;
+
+		if (!works(fresh(&h)))
+			return;
+		for (unsigned int i = 1; i < LABELS; i++) {
+			all[i] = (struct list_info){ .label = (uint8_t)i, .kind = LIST_BAN };
+			snprintf(all[i].name, sizeof(all[i].name), "list%u", i);
+		}
+		history_lists(h, all + 1, LABELS - 1, true);
+		/* In each of the windows; the lightest has one less. */
+		for (size_t s = 0; s < sizeof(seconds) / sizeof(*seconds); s++) {
+			memset(&now_counted, 0, sizeof(now_counted));
+			for (unsigned int i = 1; i < LABELS; i++)
+				now_counted.list[i].packets = 10 - (i == lightest && s == gone % 3);
+			history_count(h, now + seconds[s], 1, &now_counted);
+		}
+		/* Half of them go, the lightest among them, and one comes that nobody knows. */
+		for (unsigned int i = 1; i < LABELS; i++)
+			if (i % 2 != lightest % 2)
+				all[first++] = all[i];
+		all[first] = (struct list_info){ .label = 255, .kind = LIST_BAN, .name = "new" };
+		history_lists(h, all, first + 1, true);
+		memset(&now_counted, 0, sizeof(now_counted));
+		now_counted.list[255].packets = 3;
+		history_count(h, now + 4001, 1, &now_counted);
+		works(history_read(h, now + 4001, HISTORY_DAY, &report));
+		CHECK(history_place(report.lists, &all[first]) == lightest, "the new one is at %u, not %u",
+		      history_place(report.lists, &all[first]), lightest);
+		for (unsigned int i = 1; i < LABELS; i++)
+			CHECK(report.sums.list[i].packets == (i == lightest ? 3 : 30), "place %u has %llu", i,
+			      report.sums.list[i].packets);
+		history_close(h);
+	}
+	if (!works(fresh(&h)))
+		return;
+	for (unsigned int i = 1; i < LABELS; i++) {
+		all[i] = (struct list_info){ .label = (uint8_t)i, .kind = LIST_BAN };
+		snprintf(all[i].name, sizeof(all[i].name), "list%u", i);
+	}
+	history_lists(h, all + 1, LABELS - 1, true);
+	all[LABELS] = (struct list_info){ .kind = LIST_BAN, .name = "new" };
+	history_lists(h, all + 1, LABELS, true);
+	works(history_read(h, now, HISTORY_DAY, &report));
+	CHECK(!history_place(report.lists, &all[LABELS]) && history_place(report.lists, &all[1]) == 1 &&
+		      history_place(report.lists, &all[LABELS - 1]) == LABELS - 1,
+	      "one too many has a place");
+	history_close(h);
+}
+
 /* A source of more than 1/128 of the samples is named, in the right order, with a count that is no further off than
  * said. */
 static void frequent(void)
@@ -256,9 +316,13 @@ static void cut(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "sums, peaks and charts", sums }, { "more lists than places", places },
-		{ "the frequent ones", frequent },  { "attacks", attacks },
-		{ "damaged files", damaged },	    { "cut under those who have it", cut },
+		{ "sums, peaks and charts", sums },
+		{ "more lists than places", places },
+		{ "the lightest place", lightest_place },
+		{ "the frequent ones", frequent },
+		{ "attacks", attacks },
+		{ "damaged files", damaged },
+		{ "cut under those who have it", cut },
 	};
 	int status;
 

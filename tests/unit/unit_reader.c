@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include "ktap.h"
+#include "ranges_have.h"
 #include "sets/ranges.h"
 #include "reader_texts.h"
 
@@ -437,6 +438,52 @@ static void like_inet_pton(void)
 	free(text);
 }
 
+/* Every string of one to four digits, as each part of an address, and of one to three as a length. */
+static void each_number(void)
+{
+	static const char *const lines[] = { "%.*s.0.99.255\n",	    "7.%.*s.0.100\n", "255.9.%.*s.10\n",
+					     "100.255.0.%.*s\n",    "0.0.0.0/%.*s\n", "::/%.*s\n",
+					     "1.2.3.4-1.2.3.%.*s\n" };
+	static const unsigned int most[] = { 255, 255, 255, 255, 32, 128, 255 }, least[] = { 0, 0, 0, 0, 0, 0, 4 };
+
+	for (size_t l = 0; l < sizeof(lines) / sizeof(*lines); l++) {
+		char *text = malloc(12000 * 24);
+		size_t size = 0, n = 0, good = most[l] - least[l] + 1;
+		struct ranges set;
+
+		if (!text)
+			return ktap_skip("no memory");
+		for (int digits = 1; digits <= (l == 4 || l == 5 ? 3 : 4); digits++) {
+			for (int number = 0; number < (digits == 1   ? 10
+						       : digits == 2 ? 100
+						       : digits == 3 ? 1000
+								     : 10000);
+			     number++, n++) {
+				char word[8];
+
+				snprintf(word, sizeof(word), "%0*d", digits, number);
+				size += (size_t)sprintf(text + size, lines[l], digits, word);
+			}
+		}
+		if (CHECK(!read_text(text, size, l == 6 ? "range" : "plain", true, &set), "%s", error)) {
+			CHECK(report.entries == good && report.bad == n - good, "of %s %" PRIu64 " are good", lines[l],
+			      report.entries);
+			CHECK(l > 3 || ranges_count4(&set) == 256, "of %s there are %" PRIu64, lines[l],
+			      ranges_count4(&set));
+			for (unsigned int i = 0; i < 256 && l < 4; i++) {
+				char line[24], number[8];
+				struct addr is;
+
+				snprintf(number, sizeof(number), "%u", i);
+				sprintf(line, lines[l], 3, number);
+				CHECK(!addr_parse(line, strlen(line) - 1, &is) && ranges_have(&set, is), "no %s", line);
+			}
+		}
+		ranges_free(&set);
+		free(text);
+	}
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -446,6 +493,7 @@ int main(void)
 		{ "counts", counts },
 		{ "skip_bad", skip_bad },
 		{ "like_inet_pton", like_inet_pton },
+		{ "each_number", each_number },
 		{ "damaged_before_much", damaged_before_much },
 		{ "json_line_numbers", json_line_numbers },
 		{ "hidden", hidden },

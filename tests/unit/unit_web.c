@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "ktap.h"
+#include "observe/web_address.h"
 #include "observe/web_server.h"
 
 /* A socket of this machine; the port of which nobody has yet where it is 0. Its port, or -errno. */
@@ -122,6 +123,13 @@ static void no_addresses(void)
 		"[::1] :80",
 		"127.0.0.1 : 80",
 		"127.0.0.1:65536",
+		"18446744073709551617",
+		"65536:80",
+		"9a",
+		"/80",
+		"127.0.0.1:/1",
+		"127.0.0.1::80",
+		"[127.0.0.1]]:80",
 		"[::1]",
 		"[::1]80",
 	};
@@ -140,6 +148,54 @@ static void no_addresses(void)
 
 		snprintf(longest, sizeof(longest), "%0*d:80", (int)length, 1);
 		CHECK(err_is(web_listen(&server, longest, NULL, NULL, NULL), EINVAL), "'%s'", longest);
+	}
+}
+
+/* What is taken for an address, whether or not this machine has it. */
+static void meant(void)
+{
+	static const struct {
+		const char *where, *host;
+		uint16_t port;
+		bool local;
+	} known[] = {
+		{ "1", "127.0.0.1", 1, true },
+		{ "9", "127.0.0.1", 9, true },
+		{ "09", "127.0.0.1", 9, true },
+		{ "0065535", "127.0.0.1", 65535, true },
+		{ "127.0.0.1:80", "127.0.0.1", 80, true },
+		{ "127.255.255.254:8", "127.255.255.254", 8, true },
+		{ "126.255.255.255:8", "126.255.255.255", 8, false },
+		{ "128.0.0.0:8", "128.0.0.0", 8, false },
+		{ "0.0.0.0:8", "0.0.0.0", 8, false },
+		{ "192.0.2.1:65535", "192.0.2.1", 65535, false },
+		{ "[192.0.2.1]:1", "192.0.2.1", 1, false },
+		{ "[::1]:80", "::1", 80, true },
+		{ "::1:80", "::1", 80, true },
+		{ "[::]:80", "::", 80, false },
+		{ "[::2]:80", "::2", 80, false },
+		{ "[2001:db8::1]:9090", "2001:db8::1", 9090, false },
+		{ "[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255]:1", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", 1,
+		  false },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		struct sockaddr_storage is;
+		struct sockaddr_in *in = (struct sockaddr_in *)&is;
+		struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&is;
+		char text[INET6_ADDRSTRLEN] = "";
+
+		memset(&is, 0xa5, sizeof(is));
+		if (!CHECK(!web_address(&is, known[i].where), "%s is refused", known[i].where))
+			continue;
+		inet_ntop(is.ss_family, is.ss_family == AF_INET ? (void *)&in->sin_addr : (void *)&in6->sin6_addr, text,
+			  sizeof(text));
+		CHECK(!strcmp(text, known[i].host), "%s is %s", known[i].where, text);
+		CHECK(ntohs(is.ss_family == AF_INET ? in->sin_port : in6->sin6_port) == known[i].port, "the port of %s",
+		      known[i].where);
+		CHECK(is.ss_family == AF_INET || (!in6->sin6_scope_id && !in6->sin6_flowinfo), "%s has more in it",
+		      known[i].where);
+		CHECK(web_address_is_local(&is) == known[i].local, "whether %s is local", known[i].where);
 	}
 }
 
@@ -167,6 +223,7 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "addresses", addresses },
 		{ "what is none", no_addresses },
+		{ "what is meant", meant },
 		{ "one that is taken", taken },
 	};
 
