@@ -244,15 +244,17 @@ goes_back() {
 
 says_what_it_cannot() {
 	an_image
-	there refused "takes no lists beside it: 'xdp-bloom flush' ends it" load other list
+	there refused "takes no lists beside it, but bans: xdp-bloom add - <FILE" load other list
+	there refused "takes no lists beside it, but exceptions: xdp-bloom allow - <FILE" load --allow other list
 	there refused "'list' is a list of the image in force, which is taken whole" unload list
 	# No key of that length has its place, and shorter ones are no rungs of the image.
-	there refused "the image in force has no place for the ban of 2a30::/20" add --force 2a30::/20
+	there refused "place for the ban of 2a30::/20: ban narrower prefixes, or load an image that was made of a list with such" \
+		add --force 2a30::/20
 	there refused "bans more than 2a10:1::7 with one key" allow 2a10:1::7
 	there refused "parts of it that it cannot name" allow 2a10:1::/32
 	is "$(verdicts_there 2a10:1::7)" '["drop"]' "the verdict"
 	printf '2a40:%x::1\n' {1..2000} >many
-	there refused "the image in force has no place for the ban of" add - <many
+	there refused "load an image that was made with more --headroom, and add it then" add - <many
 	is "$(there get length bans)" 0 "how many bans were kept"
 	is "$(there get length allow)" 0 "how many exceptions"
 	# Without a roster a host cannot be told from another.
@@ -302,6 +304,32 @@ neighbours_stay() {
 	reboot_there
 }
 
+# Another image is answered for by what is beside it: flush would end the one that is in force.
+another_has_no_place() {
+	an_image
+	there bloom add 2a40::1
+	echo 2a60::/48 >wide
+	bloom image make wide.image wide
+	there refused "no place for the ban of 2a40::1, which is in force here: load one that was made of a list with such" \
+		load --image wide.image
+	! grep -n flush err || fail "how to lose the image in force"
+	there bloom del 2a40::1
+	there bloom allow 2a60::1
+	there refused "or take the exception back first ('xdp-bloom disallow')" load --image wide.image
+	there bloom disallow 2a60::1
+	# Where nothing is in force it is left out, and said to be.
+	there bloom add 2a40::1 --reason flood
+	reboot_there
+	there bloom load --image wide.image
+	grep -q "the image has no place for the ban of 2a40::1: it is not banned" err || fail "what is left out: $(cat err)"
+	is "$(there get '.[]|[.verdict,.list,.prefix,.reason]' test 2a40::1)" '["pass",null,null,null]' "who bans it"
+	there expect 1 "$XDP_BLOOM" test 2a40::1
+	grep -q "^  not in force, as the image has no place for it: live: 2a40::1 (flood)" out || fail "why it passes: $(cat out)"
+	there bloom allow 2a40::1
+	is "$(there get '.[].list' test 2a40::1)" '(allow)' "who lets it pass"
+	reboot_there
+}
+
 guards_hold() {
 	veth 0
 	ip addr add 47.0.0.1/24 dev edge0
@@ -315,4 +343,4 @@ guards_hold() {
 }
 
 run_cases as_if_the_lists_were_here 'as_if_the_lists_were_here --labels=off' nobody_gets_past its_own_bans_stay bans_end goes_back \
-	says_what_it_cannot neighbours_stay guards_hold
+	says_what_it_cannot another_has_no_place neighbours_stay guards_hold

@@ -148,7 +148,7 @@ takes_the_place_of_lists() {
 	there refused "an image takes the place of all lists" load --image image
 	there bloom load --image image --force
 	is "$(there get '[.[].name]' lists)" '["list"]' "the lists"
-	there refused "'xdp-bloom flush' ends it" load other list
+	there refused "('xdp-bloom flush' ends the image and what is beside it)" load other list
 	there refused "an image is in force, and its lists are not here" plan
 	there refused "there is no list" unload other
 	there refused "is a list of the image in force, which is taken whole" unload list
@@ -310,6 +310,8 @@ refuses_what_is_very_wide() {
 		there refused "the image: it bans all of $wide, which is very wide; --force or --wide loads it" load --image wide.image
 		there bloom load --image narrow.image
 		there refused "the image: it bans all of $wide, which is very wide" load --image wide.image --ban-own
+		echo "load --image wide.image" >commands
+		there refused "the image: it bans all of $wide, which is very wide" batch commands
 		there bloom load --image wide.image --wide
 		# That is no news then.
 		there bloom load --image wide.image

@@ -18,6 +18,7 @@ int apply(struct state *state, struct live *live, struct guard *guard);
 struct apply_options {
 	struct guard *guard;  /* NULL: one that has nothing forced */
 	bool narrow;	      /* refuse an image that bans very wide prefixes, unless they were banned already */
+	bool arrives;	      /* there is an image, and it comes with this: it was not in force before */
 	bool discard_unknown; /* even if the state does not know the filter in force */
 	bool dry_run;	      /* only up to the plan */
 	bool reverting;	      /* to what was in force before: it may take all available memory */

@@ -26,13 +26,18 @@ static int refuse_lists(struct state *state)
 	struct list_info *lists;
 	size_t n, i = 0;
 	int err = state_lists(state, &lists, &n);
+	bool bans;
 
 	while (!err && i < n && !strcmp(lists[i].name, EXCEPTIONS))
 		i++;
+	bans = !err && i < n && lists[i].kind != LIST_ALLOW;
 	free(lists);
 	if (err || i == n)
 		return err;
-	return because(-EBUSY, "an image is in force, and takes no lists beside it: 'xdp-bloom flush' ends it");
+	return because(-EBUSY,
+		       "an image is in force, and takes no lists beside it, but %s: xdp-bloom %s - <FILE ('xdp-bloom"
+		       " flush' ends the image and what is beside it)",
+		       bans ? "bans" : "exceptions", bans ? "add" : "allow");
 }
 
 /* An image has no sets, so the arrays decide. */
@@ -60,11 +65,14 @@ static int covering_both(const void *arg, struct addr addr)
 }
 
 /* Where nothing is in force, all of the image and most of the bans are better than nothing. */
-static int read_beside(struct state *state, const struct live *live, const struct guard *guard, struct beside *b)
+static int read_beside(struct state *state, const struct live *live, const struct apply_options *options,
+		       struct beside *b)
 {
+	const struct guard *guard = options->guard;
 	int err;
 
-	*b = (struct beside){ .leave_out = guard->again || guard->spare || !live->g.number };
+	*b = (struct beside){ .leave_out = guard->again || guard->spare || !live->g.number,
+			      .arrives = options->arrives };
 	err = settle_ends(state) ? state_bans_sets(state, time(NULL), NULL, &b->lasting, &b->ending)
 				 : state_bans_set(state, time(NULL), NULL, &b->lasting);
 	return err ?: state_allowed(state, &b->allowed);
@@ -242,7 +250,7 @@ int apply_image(struct state *state, const struct live *live, const struct apply
 
 	if (err)
 		return err;
-	err = image_fits(state, &image) ?: read_beside(state, live, options->guard, &both.beside);
+	err = image_fits(state, &image) ?: read_beside(state, live, options, &both.beside);
 	options->guard->fixed = true;
 	err = err ?: guard_needs(options->guard, state, live, covering_both, &both, "the image", true);
 	if (!err && options->narrow)

@@ -141,6 +141,8 @@ int change_commit(struct change *change, const struct apply_options *options)
 	}
 	if (options->dry_run)
 		return because(-EINVAL, "--dry-run does not go together with other commands");
+	change->options.narrow |= options->narrow;
+	change->options.arrives |= options->arrives;
 	change->options.discard_unknown |= options->discard_unknown;
 	return options->before_commit ? options->before_commit(change->state, options->arg) : 0;
 }

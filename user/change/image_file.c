@@ -102,7 +102,7 @@ static int drop_lists(struct change *change, bool force, long confirm)
 
 int image_load(struct context *context, const struct image_load_options *o, struct image *image)
 {
-	struct apply_options how = { .narrow = !o->force && !o->wide, .dry_run = o->dry_run };
+	struct apply_options how = { .narrow = !o->force && !o->wide, .arrives = true, .dry_run = o->dry_run };
 	struct change *change = NULL;
 	int err;
 

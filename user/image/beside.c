@@ -2,6 +2,7 @@
 #include "image/beside.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,15 @@
 /* And so many more are room for those that come next. */
 #define ROOM_MORE(keys) ((keys) / 10 + 64)
 
-#define THE_WAY "; an image that was made with more --headroom may have it, 'xdp-bloom flush' ends this one"
+static const char *whose(const struct beside *b)
+{
+	return b->arrives ? "the image" : "the image in force";
+}
+
+static const char *or_not(const struct beside *b)
+{
+	return b->arrives ? "; or take the exception back first ('xdp-bloom disallow')" : "";
+}
 
 bool beside_any(const struct beside *b)
 {
@@ -107,16 +116,50 @@ static int edit_one(struct generation *g, const struct ranges *set, uint8_t labe
 	return err;
 }
 
-static int has_no_place(const struct beside *b, int err, struct addr first, unsigned int length)
+/* Its arrays have keys of some lengths only. */
+static bool is_too_wide(const struct generation *g, unsigned int length)
+{
+	return edit_nearest6(g, length) != length || (g->gate6 && length < 16);
+}
+
+static bool is_too_long(const struct generation *g, unsigned int length)
+{
+	return g->rungs && g->rung[0].length < length;
+}
+
+/* Who bans takes another ban, or another image; who brings an image takes that ban back, or another image. */
+static int because_no_place(const struct generation *g, const struct beside *b, struct addr first, unsigned int length)
+{
+	bool six = first.family == 6, wide = six && is_too_wide(g, length), fine = six && is_too_long(g, length);
+	const char *another = wide || fine ? "made of a list with such a prefix" : "made with more --headroom";
+	char text[PREFIX_TEXT_MAX], instead[64] = "";
+
+	prefix_text(text, first, (int)length);
+	if (b->arrives)
+		return because(-ENOSPC,
+			       "the image has no place for the ban of %s, which is in force here: load one that was %s,"
+			       " or first take back what 'xdp-bloom bans %s' shows (del)",
+			       text, another, text);
+	if (wide)
+		snprintf(instead, sizeof(instead), "ban narrower prefixes, or ");
+	else if (fine)
+		snprintf(instead, sizeof(instead), "ban the /%u around it, or ", (unsigned int)g->rung[0].length);
+	return because(
+		-ENOSPC,
+		"the image in force has no place for the ban of %s: %sload an image that was %s, and add it then", text,
+		instead, another);
+}
+
+static int has_no_place(const struct generation *g, const struct beside *b, int err, struct addr first,
+			unsigned int length)
 {
 	char text[PREFIX_TEXT_MAX];
 
 	if (!err_is(err, EAGAIN))
 		return err;
-	prefix_text(text, first, (int)length);
 	if (!b->leave_out)
-		return because(-ENOSPC, "the image in force has no place for the ban of %s" THE_WAY, text);
-	warn("the image in force has no place for the ban of %s: it is not banned", text);
+		return because_no_place(g, b, first, length);
+	warn("%s has no place for the ban of %s: it is not banned", whose(b), prefix_text(text, first, (int)length));
 	return 0;
 }
 
@@ -139,7 +182,7 @@ static int ban_prefix(struct generation *g, const struct beside *b, struct addr 
 		return 0;
 	err = ranges_add_prefix(&one, first, length) ?: ranges_finish(&one) ?: edit_one(g, &one, label);
 	ranges_free(&one);
-	return has_no_place(b, err, first, length);
+	return has_no_place(g, b, err, first, length);
 }
 
 /*
@@ -190,10 +233,10 @@ static int allow6(struct generation *g, const struct beside *b)
 			if (err_is(err, EAGAIN))
 				err = because(
 					-EPERM,
-					"the image in force bans more than %s with one key, or parts of it that it"
-					" cannot name: allow it where the lists are, and save the image again;"
-					" 'xdp-bloom flush' ends this one",
-					prefix_text(text, (struct addr){ cut.first, 6 }, (int)cut.length));
+					"%s bans more than %s with one key, or parts of it that it cannot name: allow"
+					" it where the lists are, and load the image that is saved then%s",
+					whose(b), prefix_text(text, (struct addr){ cut.first, 6 }, (int)cut.length),
+					or_not(b));
 		}
 	}
 	return err;
@@ -262,8 +305,8 @@ static int build_all(struct generation *g, const struct image *image, const stru
 }
 
 /* The filter keeps its size, and the roster of IPv6 too: where its keys are is known, not what they are. */
-static int plan_beside(struct generation *g, const struct image *image, const struct owned *owned,
-		       const struct settings *settings)
+static int plan_beside(struct generation *g, const struct image *image, const struct beside *b,
+		       const struct owned *owned, const struct settings *settings)
 {
 	__u64 most = FILTER_MOST * image->g.capacity, keys;
 	struct generation planned;
@@ -285,8 +328,12 @@ static int plan_beside(struct generation *g, const struct image *image, const st
 	g->capacity4 = g->roster4 ? planned.capacity4 : 0;
 	keys = g->keys4 + g->keys6 + g->stale;
 	if (keys > most && keys > image->g.keys4 + image->g.keys6)
-		return because(-ENOSPC, "the image in force has room for %llu keys, and this would be %llu" THE_WAY,
-			       (unsigned long long)most, (unsigned long long)keys);
+		return because(-ENOSPC,
+			       "%s has room for %llu keys, and %s would be %llu: load one that was made with more"
+			       " --headroom%s",
+			       whose(b), (unsigned long long)most,
+			       b->arrives ? "with the bans and exceptions beside it they" : "this",
+			       (unsigned long long)keys, b->arrives ? ", or take bans back first" : "");
 	if (keys + ROOM_MORE(keys) > g->capacity)
 		g->capacity = keys + ROOM_MORE(keys) < most ? keys + ROOM_MORE(keys) : most;
 	return fits(g, settings);
@@ -295,7 +342,7 @@ static int plan_beside(struct generation *g, const struct image *image, const st
 static int build_beside(struct generation *g, const struct image *image, const struct beside *b,
 			const struct owned *owned, const struct settings *settings, struct build_how how)
 {
-	int err = plan_beside(g, image, owned, settings);
+	int err = plan_beside(g, image, b, owned, settings);
 
 	how.given_seeds = true;
 	err = err ?: build_until_placed(g, owned, &how);
@@ -354,9 +401,10 @@ static int build_bits(struct generation *g, const struct image *image, const str
 		       array_bytes(g, ARRAY_GATE4_LABELS));
 	err = ban_in_copy(g, b, true) ?: check_allowed(g, &b->allowed);
 	if (err_is(err, EAGAIN))
-		err = because(-EPERM, "the image in force has no roster, and its filter drops some of what is allowed:"
-				      " allow it where the lists are, and save the image again; 'xdp-bloom flush' ends"
-				      " this one");
+		err = because(-EPERM,
+			      "%s has no roster, and its filter drops some of what is allowed: allow it where the lists"
+			      " are, and load the image that is saved then%s",
+			      whose(b), or_not(b));
 	if (err)
 		release(g, how);
 	return err;

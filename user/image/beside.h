@@ -17,6 +17,7 @@ struct beside {
 	struct ranges allowed;
 	/* What has no place is left out, and that is reported. Otherwise it is refused. */
 	bool leave_out;
+	bool arrives; /* the image: it is not in force yet */
 };
 
 bool beside_any(const struct beside *beside);

@@ -74,10 +74,23 @@ static bool lists_drop(const struct explanation *e, size_t addr, __u32 answer)
 	return e->image ? answer_drops(answer) : decider && e->lists[decider->list].kind == LIST_BAN;
 }
 
+/* A ban that the image in force has no place for was left out of its arrays. */
+static bool is_left_out(const struct explanation *e, const struct hit *hit, __u32 answer)
+{
+	return e->image && e->lists[hit->list].kind == LIST_BAN && !answer_drops(answer);
+}
+
+static const struct hit *decider_of(const struct explanation *e, size_t addr, __u32 answer)
+{
+	const struct hit *decider = explain_decider(e, addr);
+
+	return decider && !is_left_out(e, decider, answer) ? decider : NULL;
+}
+
 /* An image has no sets, but its arrays know which list drops. */
 static const char *list_name(const struct explanation *e, size_t addr, __u32 answer)
 {
-	const struct hit *decider = explain_decider(e, addr);
+	const struct hit *decider = decider_of(e, addr, answer);
 
 	if (decider)
 		return e->lists[decider->list].name;
@@ -122,7 +135,7 @@ static json_t *answer_json(const struct explanation *e, const struct question *q
 {
 	struct addr addr = q->addrs[i];
 	char text[PREFIX_TEXT_MAX], prefix[HIT_TEXT_MAX];
-	const struct hit *decider = explain_decider(e, i);
+	const struct hit *decider = decider_of(e, i, answer);
 	const char *list = list_name(e, i, answer);
 	json_t *entries = json_array(), *object;
 
@@ -145,18 +158,22 @@ static void answer_text(const struct explanation *e, const struct question *q, s
 {
 	static const char *const does[] = { "banned by", "allowed by", "counted by" };
 	const char *list_of_image = e->image ? list_name(e, i, answer) : NULL;
+	const struct hit *decider = decider_of(e, i, answer);
 	char text[HIT_TEXT_MAX], added[UTC_TEXT_MAX], expires[UTC_TEXT_MAX];
 
 	printf("%s: %s (%s)%s\n", prefix_text(text, shown(q, i), -1), word(answer_drops(answer)), answer_stage(answer),
 	       false_positive(e, i, answer) ? ": a false positive of the filter, no list has it" : "");
-	if (list_of_image && !(explain_decider(e, i) && explain_decider(e, i)->ban))
+	if (list_of_image && !(decider && decider->ban))
 		printf("  %s %s, by the image in force\n", answer & ANSWER_DROP ? "banned by" : "counted by",
 		       list_of_image);
 	for (size_t h = 0; e->lists && h < e->traced[i].n; h++) {
 		const struct hit *hit = &e->traced[i].hits[h];
 		const struct list_info *list = &e->lists[hit->list];
 
-		printf("  %s %s: %s", does[list->kind], list->name, hit_text(text, hit, q->addrs[i].family));
+		printf("  %s %s: %s",
+		       !decider && is_left_out(e, hit, answer) ? "not in force, as the image has no place for it:"
+							       : does[list->kind],
+		       list->name, hit_text(text, hit, q->addrs[i].family));
 		if (hit->line)
 			printf(" (%s:%llu)", list->source, (unsigned long long)hit->line);
 		if (hit->ban && hit->ban->reason[0])
