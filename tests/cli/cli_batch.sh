@@ -299,4 +299,27 @@ checks_as_the_verb() {
 	done
 }
 
-run_cases how_far says_what_is_allowed checks_as_the_verb batches warns refusals lines_of_a_batch slow_batch checks_a_batch counted_on guards_of_a_batch begins_anew
+# It asks, and that ends; nothing is written.
+checks_and_ends() {
+	local line before
+
+	echo 192.0.2.7 >list
+	bloom image make one list
+	bloom load list list
+	printf '\xd4\xc3\xb2\xa1\2\0\4\0\0\0\0\0\0\0\0\0\0\0\4\0\1\0\0\0' >capture.pcap
+	before=$(ls)
+	for line in "stats" "stats --interval 1h" "watch" "capture -w new" "top" "events --follow" "image make new list" \
+		"image union new one one" "replay capture.pcap list --write-passed new --write-dropped new2"; do
+		# shellcheck disable=SC2086 # a line is words
+		bloom --check $line
+		[ ! -s out ] || fail "$line: prints: $(cat out)"
+		is "$(ls)" "$before" "files after '$line'"
+	done
+	refused "--count goes with --interval" --check stats --count 5
+	refused "to which file?" --check capture
+	refused "nosuch" --check image make new nosuch
+	refused "nosuch" --check replay nosuch list
+	bloom flush
+}
+
+run_cases checks_and_ends how_far says_what_is_allowed checks_as_the_verb batches warns refusals lines_of_a_batch slow_batch checks_a_batch counted_on guards_of_a_batch begins_anew

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/stop.h"
 #include "base/trusted_dir.h"
+#include "change/change.h"
 #include "verbs/verbs.h"
 
 struct options {
@@ -85,6 +86,7 @@ int verb_events(const struct call *call)
 		return fail("%s", reason(err));
 	if (!access(directory, F_OK) && access(directory, R_OK | X_OK))
 		return fail("%s", reason(because(-errno, "%s: %s", directory, strerror(errno))));
+	change_check(call->context, false);
 	if (o->since.given)
 		utc_text(since, time(NULL) - (time_t)o->since.value);
 	if (o->follow) {

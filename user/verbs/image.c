@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* image: files alone, without a kernel */
+#include "change/change.h"
 #include "image/image.h"
 #include "image/make.h"
 #include "image/union.h"
@@ -26,7 +27,7 @@ const struct option_spec image_options[] = {
 	OPTIONS_END(struct options),
 };
 
-static int make(const struct options *o, const char *path, char **names, size_t n)
+static int make(const struct context *context, const struct options *o, const char *path, char **names, size_t n)
 {
 	struct settings settings = SETTINGS_DEFAULT;
 	struct list_files files = { 0 };
@@ -40,23 +41,27 @@ static int make(const struct options *o, const char *path, char **names, size_t 
 	if (o->headroom.given)
 		settings.headroom = o->headroom.value / 100;
 	err = err ?: list_files_read(&files, NULL, &o->reading, names, n) ?: list_files_settle(&files, &owned);
-	if (!err)
+	if (!err) {
+		change_check(context, false);
 		err = image_make(path, &owned, files.lists, n, &settings, o->like ? &like : NULL);
+	}
 	owned_free(&owned);
 	image_close(&like);
 	list_files_free(&files);
 	return err;
 }
 
-static int unite(const char *path, char **files)
+static int unite(const struct context *context, const char *path, char **files)
 {
 	struct image a = { 0 }, b = { 0 };
 	int err = image_open(&a, files[0], files[0], true);
 
 	if (!err)
 		err = image_open(&b, files[1], files[1], true);
-	if (!err)
+	if (!err) {
+		change_check(context, false);
 		err = image_union(path, &a, &b);
+	}
 	image_close(&a);
 	image_close(&b);
 	return err;
@@ -87,9 +92,9 @@ int verb_image(const struct call *call)
 	if (!strcmp(what, "show") && n == 0)
 		return report_made(call, path, "holds");
 	if (!strcmp(what, "make") && n > 0 && n < LABELS)
-		err = make(call->options, path, call->operands + 2, (size_t)n);
+		err = make(call->context, call->options, path, call->operands + 2, (size_t)n);
 	else if (!strcmp(what, "union") && n == 2)
-		err = unite(path, call->operands + 2);
+		err = unite(call->context, path, call->operands + 2);
 	else
 		return fail("image: show FILE, make OUT LIST... or union OUT A B; see xdp-bloom help image");
 	if (err)

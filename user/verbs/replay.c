@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/progress.h"
+#include "change/change.h"
 #include "filter/build.h"
 #include "filter/plan_sizes.h"
 #include "filter/settings.h"
@@ -268,7 +269,8 @@ static int check_output(const struct packets_out *out, const struct filter *f, c
 	return 0;
 }
 
-static int open_outputs(struct run *run, const struct filter *f, const struct options *o, int capture)
+static int open_outputs(struct run *run, const struct filter *f, const struct context *context, const struct options *o,
+			int capture)
 {
 	struct packets_out *passed = &run->out[0], *dropped = &run->out[1];
 	int err = packets_out_look(passed, o->passed) ?: packets_out_look(dropped, o->dropped);
@@ -276,6 +278,8 @@ static int open_outputs(struct run *run, const struct filter *f, const struct op
 	err = err ?: check_output(passed, f, o, capture) ?: check_output(dropped, f, o, capture);
 	if (!err && packets_out_same(passed, dropped))
 		err = because(-EINVAL, "what passes and what is dropped cannot go into one file");
+	if (!err)
+		change_check(context, false);
 	err = err ?: packets_out_open(passed) ?: packets_out_open(dropped);
 	run->passed = passed->file;
 	run->dropped = dropped->file;
@@ -310,7 +314,7 @@ static int read_packets(struct run *run, const struct filter *f, const struct ca
 
 	run->context = call->context;
 	run->capture = fd;
-	err = err ?: open_outputs(run, f, o, fd);
+	err = err ?: open_outputs(run, f, call->context, o, fd);
 	if (!err) {
 		err = capture_read_apart(fd, run->passed || run->dropped, on_packet, run, end);
 		if (err)

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <poll.h>
 
+#include "change/change.h"
 #include "observe/metrics.h"
 #include "observe/tallies.h"
 #include "base/stop.h"
@@ -211,6 +212,7 @@ int verb_stats(const struct call *call)
 
 	if (o->count.given && !o->interval.given)
 		return fail("stats: --count goes with --interval");
+	change_check(call->context, false);
 	err = tallies_take(call->context, &tallies);
 	if (err)
 		return fail("%s", reason(err));

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/stop.h"
+#include "change/change.h"
 #include "state/events.h"
 #include "kernel/counters.h"
 #include "kernel/root.h"
@@ -188,6 +189,7 @@ int verb_top(const struct call *call)
 	static struct top_state t;
 	int err;
 
+	change_check(call->context, false);
 	t.context = call->context;
 	t.tail.directory = call->context->state;
 	t.view = (struct top_view){

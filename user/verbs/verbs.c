@@ -136,7 +136,7 @@ const struct verb verbs[] = {
 	  .run = verb_test },
 	{ "replay", .operands = "FILE|- [LIST... | --image FILE]", .does = "what a capture would have met",
 	  .more = "The filter in force, these lists or this image; with lists or an image no root is needed. "
-		  "Packets by list, entry, source and second.",
+		  "Packets by list, entry, source and second. A shadow list is judged as if it were enforced.",
 	  .examples = { "replay minute.pcap drop.txt", "replay minute.pcap feed.csv --write-dropped hits.pcapng" },
 	  .also = "simulate", .completes = "<file>", .options = replay_options, .least = 1, .most = VERB_MANY,
 	  .asks = "which capture? (- reads standard input)", .run = verb_replay },

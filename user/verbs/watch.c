@@ -9,6 +9,7 @@
 #include "base/clean_text.h"
 #include "base/clock.h"
 #include "base/stop.h"
+#include "change/change.h"
 #include "kernel/root.h"
 #include "kernel/live.h"
 #include "state/kept_image.h"
@@ -184,6 +185,7 @@ int verb_watch(const struct call *call)
 	/* Packets of strangers do not belong on a terminal. */
 	if (o->file && !strcmp(o->file, "-") && isatty(STDOUT_FILENO))
 		return fail("capture: standard output is a terminal; -w FILE, or a pipe to what reads it");
+	change_check(call->context, false);
 	err = begin(&w);
 	if (!err && o->file) {
 		err = pcapng_open(&w.file, o->file);
