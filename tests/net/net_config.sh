@@ -57,6 +57,39 @@ keeps_its_own_settings() {
 	stop
 }
 
+# The socket, and who may ask, are those of the start: what would be another is said, each time.
+listens_as_at_the_start() {
+	local token option
+
+	prepare
+	for token in one two; do
+		printf '%032d\n' "${#token}$RANDOM" >$token
+		chmod 600 $token
+	done
+	cp conf plain
+	echo "run --listen 9754 --listen-token $WORK/one" >>conf
+	ready
+	for option in "--listen 9755" "--host filter.example" "--listen-token $WORK/two"; do
+		{
+			cat plain
+			echo "run --listen 9754 --listen-token $WORK/one"
+			echo "run $option"
+		} >conf
+		kill -HUP "$service_pid"
+		heard "$log" "another ${option%% *} is taken up at the next start: systemctl restart xdp-bloom"
+		heard "$notes" READY=1
+	done
+	{
+		cat plain
+		echo "run --listen 9754 --listen-token $WORK/one --page"
+	} >conf
+	printf '%032d\n' 77 >one
+	kill -HUP "$service_pid"
+	heard "$log" "another token in $WORK/one is taken up at the next start"
+	heard "$log" "the new --page is taken up at the next start"
+	stop
+}
+
 # It hears what happens from then on.
 names_a_hook() {
 	prepare
@@ -150,4 +183,4 @@ checks_what_is_named() {
 	bloom run --check --config conf
 }
 
-run_cases reads_config_again keeps_its_own_settings names_a_hook checks_config checks_what_is_named
+run_cases reads_config_again keeps_its_own_settings listens_as_at_the_start names_a_hook checks_config checks_what_is_named

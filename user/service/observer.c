@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -20,14 +21,16 @@
 #include "state/settings.h"
 #include "state/state.h"
 
-#define COUNT_EVERY  RING_REFILL_MS
-#define REOPEN_EVERY 5000 /* samples may be turned on or off, or change their rate */
+#define COUNT_EVERY   RING_REFILL_MS
+#define AT_NEXT_START "is taken up at the next start: systemctl restart xdp-bloom"
+#define REOPEN_EVERY  5000 /* samples may be turned on or off, or change their rate */
 
 struct observer {
 	struct history *history;
 	struct web_server *server;
 	struct metrics_pages pages;
-	struct ring *samples; /* NULL: they are off, or nothing is loaded yet */
+	char *address, *hosts, *token; /* as it was opened; "": none */
+	struct ring *samples;	       /* NULL: they are off, or nothing is loaded yet */
 	struct weigher *weigher;
 	struct relay relay;
 	double rate; /* the samples were opened with it */
@@ -72,6 +75,38 @@ static void open_samples(struct observer *o)
 		ring_open(o->live.context, &o->samples, rate);
 }
 
+static char *copy(const char *text, int *err)
+{
+	char *its = strdup(text ? text : "");
+
+	*err = its ? *err : -ENOMEM;
+	return its;
+}
+
+static void warn_changed(const char *option, const char *was, const char *is)
+{
+	if (strcmp(was, is ? is : "") != 0)
+		warn("another --%s " AT_NEXT_START, option);
+}
+
+void observer_asked(const struct observer *o, const struct listen_options *listen)
+{
+	const struct token *known = &o->pages.token;
+	struct token token = { 0 };
+
+	warn_changed("listen", o->address, listen->address);
+	if (!*o->address)
+		return;
+	warn_changed("host", o->hosts, listen->hosts);
+	warn_changed("listen-token", o->token, listen->token);
+	if (listen->token && !strcmp(o->token, listen->token) && !token_read(&token, listen->token) &&
+	    !token_is(known, token.text))
+		warn("--listen-token: another token in %s " AT_NEXT_START, listen->token);
+	explicit_bzero(&token, sizeof(token));
+	if (o->pages.shown != listen->page)
+		warn("%s --page " AT_NEXT_START, listen->page ? "the new" : "the end of");
+}
+
 int observer_open(const struct context *context, struct observer **observer, const struct listen_options *listen)
 {
 	struct observer *o = calloc(1, sizeof(*o));
@@ -84,7 +119,11 @@ int observer_open(const struct context *context, struct observer **observer, con
 	o->pages.context = context;
 	live_open(&o->live, context);
 	o->weigher = weigher_new();
-	err = o->weigher ? relay_open(context, &o->relay) : -ENOMEM;
+	err = o->weigher ? 0 : -ENOMEM;
+	o->address = copy(listen->address, &err);
+	o->hosts = copy(listen->hosts, &err);
+	o->token = copy(listen->token, &err);
+	err = err ?: relay_open(context, &o->relay);
 	if (!err)
 		err = history_open(context, &o->history, true);
 	if (!err && listen->address && listen->token)
@@ -121,6 +160,9 @@ void observer_close(struct observer *o)
 	history_close(o->history);
 	weigher_free(o->weigher);
 	relay_close(&o->relay);
+	free(o->address);
+	free(o->hosts);
+	free(o->token);
 	free(o);
 }
 

@@ -21,6 +21,8 @@ struct listen_options {
 /* 0 or -errno with the reason recorded. */
 int observer_open(const struct context *context, struct observer **observer, const struct listen_options *listen);
 void observer_close(struct observer *observer);
+/* It listens as it was opened: warns of each that is another now. */
+void observer_asked(const struct observer *observer, const struct listen_options *listen);
 
 /* Something was loaded or changed: samples may be there now, or at another rate. */
 void observer_look(struct observer *observer);

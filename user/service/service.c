@@ -126,14 +126,12 @@ static void queue_restore(struct jobs *jobs, enum job_kind kind)
 
 static void reload_config(struct service *s)
 {
-	const char *listen = s->options->listen.address ? s->options->listen.address : "";
 	struct config fresh;
 
 	notify("RELOADING=1\nMONOTONIC_USEC=%lld000", (long long)clock_ms());
 	s->ready = false; /* until all is done */
 	if (!s->options->configure(s->options, &fresh, false)) {
-		if (strcmp(listen, s->options->listen.address ? s->options->listen.address : ""))
-			warn("another --listen is taken up at the next start");
+		observer_asked(s->observer, &s->options->listen);
 		jobs_drop_lines(&s->jobs);
 		config_free(s->config);
 		*s->config = fresh;
