@@ -110,6 +110,15 @@ mistakes() {
 	echo "# $n mistakes"
 }
 
+# What is not filtered any more is nothing to mean.
+who_is_gone() {
+	prepare
+	bloom attach edge1
+	ip link del edge1
+	expect 2 "$XDP_BLOOM" detach edge11
+	one_line "edge11: the filter is not attached there (did you mean 'edge0'?)"
+}
+
 # While another command does something, and while the service runs.
 while_others_run() {
 	local before service status
@@ -129,4 +138,4 @@ while_others_run() {
 	end_of "$service"
 }
 
-run_cases mistakes while_others_run
+run_cases mistakes who_is_gone while_others_run

@@ -308,16 +308,24 @@ static int ask_guard(struct load *l)
 	return err;
 }
 
+static int means_nothing(const struct load_options *o, enum list_kind kind)
+{
+	if (kind != LIST_ALLOW || (!o->ban_own && !o->big_change))
+		return 0;
+	return because(-EINVAL, "--%s is for lists that ban, and an allow list bans nobody: leave it out",
+		       o->ban_own ? "ban-own" : "big-change");
+}
+
 static int load(struct load *l)
 {
 	const struct load_options *o = l->options;
 	enum bogons bogons = o->bogons ? (enum bogons)o->bogons : o->force ? BOGONS_KEEP : BOGONS_LEAVE_OUT;
-	int err = read_list(l);
+	int err = means_nothing(o, (enum list_kind)o->kind) ?: read_list(l);
 
 	l->about_it = err;
 	err = err ?: change_begin(&l->change, l->context);
 	l->about_it = l->about_it || !err;
-	err = err ?: choose_kind(l, l->change->state);
+	err = err ?: choose_kind(l, l->change->state) ?: means_nothing(o, l->out->list.kind);
 	if (!err && l->out->list.kind != LIST_ALLOW)
 		err = guard_apply_bogons(&l->out->set, bogons, l->out->bogons_found);
 	if (!err) {

@@ -54,11 +54,29 @@ static bool is_meant(const struct attachment *at, const char *name, bool by_toda
 	return by_today ? !at->moved && !strcmp(at->name, name) : !strcmp(at->as, name);
 }
 
+/* "; it is on eth0, eth1" */
+static int because_not_there(const char *name, const struct attachment *list, size_t n)
+{
+	/* Whoever names an interface that is there has not mistyped another one. */
+	struct nearest near = { .word = if_nametoindex(name) ? "" : name };
+	char where[4 * IF_NAMESIZE] = "";
+	size_t length = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (list[i].gone || list[i].moved)
+			continue;
+		nearest_try(&near, list[i].name);
+		if (length < sizeof(where))
+			length += (size_t)snprintf(where + length, sizeof(where) - length, "%s%s",
+						   length ? ", " : "; it is on ", list[i].name);
+	}
+	return because(-ENOENT, "%s: the filter is not attached there%s", name, nearest_text(&near, where));
+}
+
 /* Calls `each` for those of that name; only_today: not for one that has been renamed since. */
 static int for_named(const struct context *context, const char *name, bool only_today,
 		     int (*each)(const struct context *context, const struct attachment *at))
 {
-	struct nearest near = { .word = name };
 	struct attachment *list = NULL;
 	bool found = false;
 	int names = only_today ? 1 : 2;
@@ -67,15 +85,15 @@ static int for_named(const struct context *context, const char *name, bool only_
 
 	for (int which = 0; which < names && !found && !err; which++)
 		for (size_t i = 0; i < n && !err; i++) {
-			nearest_try(&near, list[i].name);
 			if (!is_meant(&list[i], name, !which))
 				continue;
 			found = true;
 			err = each ? each(context, &list[i]) : 0;
 		}
+	if (!err && !found)
+		err = because_not_there(name, list, n);
 	free(list);
-	return err || found ? err
-			    : because(-ENOENT, "%s: the filter is not attached there%s", name, nearest_text(&near, ""));
+	return err;
 }
 
 int attach_find(const struct context *context, const char *name)

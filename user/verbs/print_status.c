@@ -64,7 +64,7 @@ static void lists_text(const struct status *s)
 
 int status_text(const struct status *s)
 {
-	char text[SPAN_TEXT_MAX], name[LIST_NAME_MAX], when[UTC_TEXT_MAX];
+	char text[SPAN_TEXT_MAX], name[LIST_NAME_MAX];
 
 	puts(s->is == SOUND	  ? "sound       all that is to be filtered is"
 	     : s->is == DEGRADED  ? "DEGRADED"
@@ -86,11 +86,6 @@ int status_text(const struct status *s)
 	for (size_t i = 0; i < s->waiting_n; i++)
 		printf("%-11s %s: goes back in %.0f s unless you run: xdp-bloom confirm\n", i ? "" : "waiting",
 		       clean_copy(name, sizeof(name), s->waiting[i].name), waiting_seconds(&s->waiting[i]));
-	for (size_t i = 0; i < s->failed_n && i < REFUSED_SHOWN; i++)
-		out_line("%-11s list '%s', since %s: %s", i ? "" : "refused", s->failed[i].list,
-			 utc_text(when, s->failed[i].since), s->failed[i].why);
-	if (s->failed_n > REFUSED_SHOWN)
-		printf("            and %zu more: xdp-bloom lists\n", s->failed_n - REFUSED_SHOWN);
 	if (s->last[0])
 		out_line("last refused %s: %s", s->last_at, s->last);
 	return out_end();

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clean_text.h"
+#include "base/clock.h"
 #include "base/lock.h"
 #include "base/state_path.h"
 #include "change/agreement.h"
@@ -120,6 +121,7 @@ static bool is_loaded(const struct status *s, const char *list)
 static void look_at_state(struct status *s, const struct context *context)
 {
 	struct state *state = NULL;
+	char since[UTC_TEXT_MAX];
 	enum agreement is;
 	int err = state_open(&state, context, false);
 
@@ -147,11 +149,11 @@ static void look_at_state(struct status *s, const struct context *context)
 	for (size_t i = 0; i < s->failed_n && i < REFUSED_SHOWN; i++)
 		trouble(s, DEGRADED,
 			s->known && !is_loaded(s, s->failed[i].list)
-				? "list '%s' is not loaded: %.200s"
-				: "list '%s': its next version was refused: %.200s",
-			s->failed[i].list, s->failed[i].why);
+				? "list '%s' is not loaded, since %s: %.200s"
+				: "list '%s': its next version was refused, since %s: %.200s",
+			s->failed[i].list, utc_text(since, s->failed[i].since), s->failed[i].why);
 	if (s->failed_n > REFUSED_SHOWN)
-		trouble(s, DEGRADED, "and %zu more lists were refused", s->failed_n - REFUSED_SHOWN);
+		trouble(s, DEGRADED, "and %zu more lists were refused: xdp-bloom lists", s->failed_n - REFUSED_SHOWN);
 }
 
 /* The service counts every second. */
