@@ -244,7 +244,7 @@ told = struct.pack("=12QII", field(26), field(27), field(45), field(46), field(4
 print("ready" if not libc.prctl(35, 14, told, len(told), 0) else "refused", flush=True)
 signal.pause()' >liar.said &
 	liar=$!
-	wait_until "the liar" grep -q . liar.said
+	wait_until "the liar" grep -qs . liar.said
 	! grep -q refused liar.said || skip "needs a kernel with CONFIG_CHECKPOINT_RESTORE"
 	is "$(head -c 1000000 /proc/$liar/environ | wc -c)" 1000000 "what there is of it"
 	bloom add 45.0.0.11
