@@ -70,6 +70,11 @@ class Model:
         other.allowed, other.exact = list(self.allowed), self.exact
         return other
 
+    def ban(self, prefix, ends):
+        """Of a ban that exists already the later end stays."""
+        old = self.bans.get(prefix.key(), (prefix, (0, 0)))[1]
+        self.bans[prefix.key()] = prefix, ends and old and (max(old[0], ends[0]), max(old[1], ends[1]))
+
     def live_allowed(self, addr):
         for prefix, allow in reversed(self.allowed):
             if addr in prefix:
@@ -108,6 +113,19 @@ def bloom(*args, text=None):
     return done.returncode, done.stdout, done.stderr
 
 
+def concerns(line, addr):
+    """Is there a prefix around that address in it?"""
+    for word in line.split():
+        if "/" in word or ":" in word or word.count(".") == 3:
+            try:
+                net = ipaddress.ip_network(word, strict=False)
+            except ValueError:
+                continue
+            if net.version == addr[0] and int(net.network_address) <= addr[1] <= int(net.broadcast_address):
+                return True
+    return False
+
+
 class Soak:
     def __init__(self):
         self.model = Model()
@@ -117,14 +135,18 @@ class Soak:
         self.touched = []
         self.layouts = bloom("tune", "--layout=auto")[0] == 0
 
-    def die(self, what):
+    def die(self, what, addr=None):
         print("# after %d operations (XDP_BLOOM_SEED=%s): %s" % (self.steps, os.environ["XDP_BLOOM_SEED"], what))
-        for line in self.log[-12:]:
-            print("#   " + line)
+        for n, (when, line) in enumerate(self.log):
+            if n >= len(self.log) - 12 or addr and concerns(line, addr):
+                print("#   %d, at %.3f: %s" % (n, when, line[:2000]))
         sys.exit(1)
 
+    def note(self, line):
+        self.log.append((time.time(), line))
+
     def run(self, *args, text=None, may_fail=()):
-        self.log.append(" ".join(args) + (" <<< " + " ".join(text.split())[:200] if text else ""))
+        self.note(" ".join(args) + (" <<< " + " ".join(text.split()) if text else ""))
         status, _, err = bloom(*args, text=text)
         if status == 0:
             return
@@ -146,7 +168,7 @@ class Soak:
         # It was somewhere between, which may be long on a busy machine.
         ends = (before + ttl, int(time.time()) + ttl) if ttl else None
         for p in prefixes:
-            m.bans[p.key()] = (p, ends)
+            m.ban(p, ends)
         self.touched += prefixes
 
     def op_add(self, m):
@@ -246,7 +268,7 @@ class Soak:
             if kind < 0.5 or not m.bans:
                 p = random_prefix()
                 lines.append("add --force %s --reason 'in a batch'" % p)
-                m.bans[p.key()] = (p, None)
+                m.ban(p, None)
                 self.touched.append(p)
             elif kind < 0.85:
                 sure = [k for k, (_, e) in m.bans.items() if e is None]
@@ -267,7 +289,7 @@ class Soak:
 
     def op_reboot(self, m):
         """Whatever was in the kernel is gone; then restore."""
-        self.log.append("(reboot)")
+        self.note("(reboot)")
         shutil.rmtree(os.environ["XDP_BLOOM_BPFFS"], ignore_errors=True)
         self.run("restore")
 
@@ -300,7 +322,7 @@ class Soak:
                 continue
             if not m.exact and answer["false_positive"] and not (m.live_allowed(addr) or m.holders(addr, "allow")):
                 continue
-            self.die("%s: %s, should be %s" % (answer["address"], json.dumps(answer), allowed))
+            self.die("%s: %s, should be %s" % (answer["address"], json.dumps(answer), allowed), addr)
 
     def step(self):
         ops = [self.op_add] * 10 + [self.op_add_ttl] * 3 + [self.op_del] * 9 + [self.op_batch] * 3 + [self.op_load] * 2
