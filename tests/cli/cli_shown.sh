@@ -13,7 +13,8 @@ steady() {
 		-e 's/[0-9]{4}-[0-9]{2}-[0-9]{2}([T ])[0-9]{2}:[0-9]{2}(:[0-9]{2})?(\.[0-9]+)?Z?/<time>/g' \
 		-e 's/\b1[7-9][0-9]{8}\b/<time>/g' -e 's/\b[0-9a-f]{16}\b/<id>/g' -e 's/[0-9.]+ (ms|s)\b/<lasts>/g' \
 		-e 's/(lets )[0-9.e-]+ %/\1<rate>/' -e 's/("(filter|error|fill)": )[0-9.e-]+,?$/\1<rate>/' \
-		-e 's/("seconds_left":)[0-9]+/\1<lasts>/g' -e 's/[0-9]+ % full/<rate> full/' \
+		-e 's/("(seconds_left|age|loaded_seconds)": ?)"?[0-9.]+"?/\1<lasts>/g' -e 's/[0-9]+ % full/<rate> full/' \
+		-e 's/\b[0-9]+s ago/<lasts> ago/g' -e 's/(goes back in|in force for|the next ends in) [0-9hms ]+/\1 <lasts> /' \
 		-e 's/^(xdp_bloom_filter_(fill|false_positive)_ratio) .*/\1 <rate>/' -e "s/version=\"[^\"]*/version=\"<version>/"
 }
 
