@@ -9,7 +9,9 @@
 #include "own_state.h"
 
 #include "base/log.h"
+#include "base/words.h"
 #include "bpf/decide.h"
+#include "change/ends.h"
 #include "filter/build.h"
 #include "filter/edit.h"
 #include "filter/plan_sizes.h"
@@ -26,7 +28,9 @@
 #include "sets/prefixes.h"
 #include "sets/reader.h"
 #include "sets/writer.h"
+#include "service/config.h"
 #include "state/bans.h"
+#include "state/grants.h"
 #include "state/settle.h"
 
 /* The linker has all calls of the command's own code come here; in children, too. */
@@ -329,15 +333,25 @@ static int keep(struct state *s, const char *name, enum list_kind kind, const st
 	return state_list_put(s, &list, set);
 }
 
+#define ENDS_AT 4000000000
+#define DUE	1000000000000000000 /* ns since boot */
+
 static int keeps(void)
 {
 	struct state *s = NULL;
 	int err = state_open(&s, &own_context, true);
 	bool renewed;
 	struct ban ban = { .first = { 0x01020304, 4 }, .length = 32, .added = 1 };
+	/* One within the other, which ends later. */
+	struct ban wide = { .first = { 0x01020800, 4 }, .length = 24, .added = 1, .expires = ENDS_AT, .due = DUE };
+	struct ban narrow = {
+		.first = { 0x01020805, 4 }, .length = 32, .added = 1, .expires = ENDS_AT, .due = DUE / 2
+	};
 
 	err = err ?: keep(s, "one", LIST_BAN, &one) ?: keep(s, "two", LIST_ALLOW, &allowed);
 	err = err ?: keep(s, "three", LIST_SHADOW, &two) ?: state_ban_put(s, &ban, &renewed);
+	err = err ?: state_ban_put(s, &wide, &renewed) ?: state_ban_put(s, &narrow, &renewed);
+	err = err ?: state_grant(s, ban.first) ?: state_guard_port(s, 2222, true);
 	err = err ?: state_commit(s);
 	state_close(s);
 	return err;
@@ -362,7 +376,7 @@ static int recalls(void)
 	if (!err)
 		ranges_free(&set);
 	err = err ?: state_bans(s, &bans, &bans_n);
-	CHECK(err || bans_n == 1, "%zu bans", bans_n);
+	CHECK(err || bans_n == 3, "%zu bans", bans_n);
 	err = err ?: state_interfaces(s, &interfaces, &other);
 	err = err ?: state_pending(s, &pending, &other);
 	if (!err) {
@@ -377,6 +391,95 @@ static int recalls(void)
 	free(pending);
 	state_close(s);
 	return err;
+}
+
+/* Of all bans, or of those that touch a set. */
+static int recalls_bans(const struct ranges *within)
+{
+	struct ranges lasting = RANGES_EMPTY, ending = RANGES_EMPTY, all = RANGES_EMPTY;
+	struct ban *bans = NULL, *first = NULL;
+	struct ends ends = { 0 };
+	struct state *s = NULL;
+	size_t n = 0, first_n = 0;
+	int err = state_open(&s, &own_context, false);
+
+	err = err ?: state_bans_sets(s, 1, within, &lasting, &ending) ?: state_bans_set(s, 1, within, &all);
+	CHECK(err || (ranges_count4(&lasting) == !within && ranges_count4(&ending) == 256), "%d and %d banned",
+	      (int)ranges_count4(&lasting), (int)ranges_count4(&ending));
+	CHECK(err || ranges_count4(&all) == 256 + !within, "%d banned", (int)ranges_count4(&all));
+	err = err ?: state_bans_ending(s, 1, within, &bans, &n);
+	CHECK(err || n == 2, "%zu end", n);
+	err = err ?: state_bans_first(s, 1, 2, &first, &first_n);
+	CHECK(err || first_n == 2, "%zu are the first two", first_n);
+	err = err ?: ends_read(&ends, s, within);
+	err = err ?: ends_drop(&ends, (struct addr){ 0x01020805, 4 }, 32);
+	err = err ?: ends_drop(&ends, (struct addr){ 0x01020304, 4 }, 32);
+	CHECK(err || (ends.n == 3 && ends.at[0].until == DUE && ends.at[1].until == DUE && !ends.at[2].until),
+	      "%zu ends", ends.n);
+	ends_free(&ends);
+	ranges_free(&lasting);
+	ranges_free(&ending);
+	ranges_free(&all);
+	free(bans);
+	free(first);
+	state_close(s);
+	return err;
+}
+
+static int recalls_all_bans(void)
+{
+	return recalls_bans(NULL);
+}
+
+static int recalls_some_bans(void)
+{
+	struct ranges within = RANGES_EMPTY;
+	int err = ranges_add4(&within, 0x01020805, 0x010208ff) ?: ranges_finish(&within);
+
+	err = err ?: recalls_bans(&within);
+	ranges_free(&within);
+	return err;
+}
+
+static int recalls_the_rest(void)
+{
+	static bool ports[65536];
+	struct addr *grants = NULL;
+	struct state *s = NULL;
+	size_t grants_n = 0;
+	int err = state_open(&s, &own_context, false);
+
+	memset(ports, 0, sizeof(ports));
+	err = err ?: state_grants(s, &grants, &grants_n);
+	CHECK(err || (grants_n == 1 && grants->num == 0x01020304 && grants->family == 4), "%zu grants", grants_n);
+	err = err ?: state_guarded_ports(s, ports);
+	CHECK(err || (ports[2222] && !ports[2221]), "another port is guarded");
+	free(grants);
+	state_close(s);
+	return err;
+}
+
+/* A line of a config file, and a list's row of it. */
+static int reads_config(void)
+{
+	static const struct verb verbs[] = { { .name = "attach", .flags = VERB_IN_CONFIG },
+					     { .name = "load", .flags = VERB_IN_CONFIG },
+					     { 0 } };
+	struct config config;
+	FILE *out = fopen(path[3], "we");
+	int err;
+
+	ENOUGH(out);
+	fputs("attach eth0\n# a comment\nload 'a' \"b c\"\nload d\\ e f\n", out);
+	fclose(out);
+	err = config_read(&config, path[3], verbs);
+	CHECK(err || (config.n == 3 && config.lines[2].number == 4 && config.lines[2].words.n == 3 &&
+		      !strcmp(config.lines[1].words.words[2], "b c") && !config.lines[2].words.words[3]),
+	      "%zu lines", config.n);
+	if (!err)
+		config_free(&config);
+	CHECK(!config.n && !config.lines, "something is left");
+	return err_is(err, EINVAL) && strstr(reason(err), "out of memory") ? -ENOMEM : err;
 }
 
 static int explains(void)
@@ -500,6 +603,10 @@ static void states(void)
 	empty_directory();
 	EACH(keeps);
 	EACH(recalls);
+	EACH(recalls_all_bans);
+	EACH(recalls_some_bans);
+	EACH(recalls_the_rest);
+	EACH(reads_config);
 	EACH(explains);
 	EACH(remembers);
 	snprintf(history, sizeof(history), "%s/history", directory);
