@@ -278,8 +278,8 @@ N    ?= 120
 SEED ?=
 AREA ?=
 ONLY ?=
-mutants: deps-mutants ## N (120) random mistakes in the code: do the tests notice? SEED='1 2', AREA='bpf state', ONLY=7
-	@tools/mutants.py -n $(N) $(SEED:%=-s %) $(AREA:%=-a %) $(ONLY:%=-i %) -o $(BUILD)/mutants
+mutants: deps-mutants ## N (120) random mistakes in the code: do the tests notice? SEED='1 2', AREA='bpf state', ONLY=7, QUICK=1
+	@tools/mutants.py -n $(N) $(SEED:%=-s %) $(AREA:%=-a %) $(ONLY:%=-i %) $(if $(QUICK),-q) -o $(BUILD)/mutants
 
 guards: deps-test ## every need of a machine by every verb that puts something into force: refused, and done with --force
 	@$(MAKE) --no-print-directory tests

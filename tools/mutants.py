@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """
-mutants.py [-n COUNT] [-s SEED]... [-a ROOM]... [-i NUMBER]... [-b SECONDS] [-l TESTS] [-o DIRECTORY] [-u]: would the
-tests notice?
+mutants.py [-n COUNT] [-s SEED]... [-a ROOM]... [-i NUMBER]... [-b SECONDS] [-l TESTS] [-o DIRECTORY] [-u] [-q]: would
+the tests notice?
 
 Changes the code at random, one small thing at a time, in copies of the tree, and runs the tests on each mutant until
 one fails. First, all tests run once on code that counts: which lines does each of them reach? That is kept until a
@@ -12,7 +12,9 @@ survives that meets the unit tests once more, under the address and undefined-be
 full that are samples in make test: each call that fails once, each need by each verb, many kills (-l of them). A
 mutant that does not compile, or compiles to the same code, or stands in tools/mutants.equivalent, is not counted.
 Prints who survives, and the score. -i tries only the mutant of that number again. -u lists the lines that no test
-reaches, and ends. Ends with 1 where less than 95 % were noticed.
+reaches, and ends. -q is quick: each mutant meets the unit tests that reach it, what is compared word for word, and as
+many others as take -b seconds (10), by what was measured before, however long ago; its score is a lower bound. Ends
+with 1 where less than 95 % were noticed.
 """
 import argparse
 import atexit
@@ -44,6 +46,7 @@ LONG = ('cli_soak', 'net_scale')  # for make targets of their own
 # Samples of what has a make target of its own: how it is run in full, for those that survive.
 FULL = {'cli_faults': {'FAULTS': 'all'}, 'cli_guards': {'GUARDS': 'all'}, 'net_kill': {'XDP_BLOOM_KILLS': '200'}}
 FULL_SECONDS = 900
+WORDS = ('cli_shown', 'cli_mistakes')
 
 # The strata, and which scripts know of each room: they are tried before others as quick. What the kernel runs counts no
 # lines: mutants of it are tried on all of these.
@@ -364,8 +367,8 @@ def hash_of(*patterns):
 class Reached:
     """The lines that each test reaches, and how long it takes. A test is a program, or a script and one of its cases."""
 
-    def __init__(self, keep, make_copy):
-        self.path = os.path.join(keep, 'reached.json')
+    def __init__(self, keep, make_copy, quick):
+        self.path, self.quick = os.path.join(keep, 'reached.json'), quick
         tree = hash_of('bpf/*', 'user/*/*', 'tests/support/*', 'tools/common.mk')
         self.text = {path: self.lines_of(path) for path in glob.glob('bpf/*.h', root_dir=TOP) +
                      glob.glob('user/*/*.[ch]', root_dir=TOP)}
@@ -373,7 +376,7 @@ class Reached:
         if os.path.exists(self.path):
             with open(self.path) as file:
                 before = json.load(file)
-            kept = before if before['tree'] == tree else self.moved(before, kept)
+            kept = before if before['tree'] == tree else self.moved(before, kept, quick)
         self.by, self.code_lines = kept['by'], kept['code']
         names = [os.path.basename(path).split('.')[0] for kind in ('unit/unit_*.c', 'prog/prog_*.c', 'prog/prog_*.sh',
                  'cli/cli_*.sh', 'net/net_*.sh') for path in glob.glob(f'{TOP}/tests/{kind}')]
@@ -383,7 +386,7 @@ class Reached:
         for name in set(self.by) - set(hashes):
             del self.by[name]
         missing = [name for name, now in hashes.items() if self.by.get(name, {}).get('hash') != now]
-        if missing:
+        if missing and not (quick and self.by):
             self.measure(make_copy(), missing, hashes, tree)
         self.seconds = {test: seconds for each in self.by.values() for test, seconds in each['seconds'].items()}
         self.places = {test: {(path, line) for path, lines in places.items() for line in lines}
@@ -391,13 +394,23 @@ class Reached:
         self.code = {(path, line) for path, lines in self.code_lines.items() for line in lines}
         self.known = {test: {path: len(lines) for path, lines in places.items()}
                       for each in self.by.values() for test, places in each['places'].items()}
+        for name in hashes.keys() - self.by.keys() if quick else ():
+            if name.startswith('unit_'):
+                self.seconds[name], self.places[name], self.known[name] = 1, set(), self.included(name)
+
+    @staticmethod
+    def included(name):
+        """What a unit test that was never measured is about, as far as it includes it."""
+        names = [name for line in Reached.lines_of(f'tests/unit/{name}.c')
+                 for name in re.findall(r'^#include "(\w+/\w+)\.[ch]"', line)]
+        return {f'{room}{name}.{end}': 1 for name in names for room in ('', 'user/') for end in 'ch'}
 
     @staticmethod
     def lines_of(path):
         with open(os.path.join(TOP, path)) as file:
             return file.read().split('\n')
 
-    def moved(self, before, kept):
+    def moved(self, before, kept, whatever):
         """What was measured before a few lines changed: a new line is reached by whoever reaches the one above it."""
         now, new, lines = {}, 0, 0
         for path, text in self.text.items():
@@ -411,7 +424,7 @@ class Reached:
                     now[path].setdefault(above, []).append(j + 1)
                     new += what != 'equal'
             lines += len(text)
-        if new > lines / 10:
+        if new > lines / 10 and not whatever:
             return kept
 
         def at(numbers):
@@ -508,13 +521,16 @@ class Reached:
             found = {test for test, files in self.known.items() if mutant.path in files} or set(self.places)
         else:
             found |= {test for test in self.places if test.startswith('unit_')}
+        if self.quick:
+            found |= {test for test, files in self.known.items() if not self.places[test] and mutant.path in files}
         # Who knows most of the file is the likeliest to notice.
         most = max((self.known[test].get(mutant.path, 0) for test in found), default=0)
 
         def cost(test):
             part = self.known[test].get(mutant.path, 0) / max(most, 1)
             return self.seconds[test] / max(part, 0.05) ** 2 / (4 if test.split(' ')[0] in SCRIPTS[room].split() else 1)
-        return sorted(found, key=lambda test: (not test.startswith('unit_'), cost(test)))
+        return sorted(found, key=lambda test: (not test.startswith('unit_'), self.quick and
+                                               not test.startswith(WORDS), cost(test)))
 
     def in_full(self, mutant):
         """Those of FULL that know the file: first who reaches the line, by itself or by what fails there."""
@@ -606,6 +622,8 @@ class Run:
             copy.write(mutant.path, mutant.text)  # the next make compiles it again
 
     def judge_further(self, copy, mutant, tried):
+        if self.reached.quick:
+            return None, tried
         units = [test for test in self.reached.tests(mutant) if test.startswith('unit_')]
         how = self.judge_sanitized(mutant, units) if units else None
         return (how, '') if how else self.judge_in_full(copy, mutant, tried)
@@ -698,9 +716,10 @@ def main():
     parser.add_argument('-s', type=int, action='append')
     parser.add_argument('-a', action='append', choices=SCRIPTS)
     parser.add_argument('-i', type=int, action='append')
-    parser.add_argument('-b', type=float, default=300)
+    parser.add_argument('-b', type=float)
     parser.add_argument('-l', type=int, default=6)
     parser.add_argument('-u', action='store_true')
+    parser.add_argument('-q', action='store_true')
     parser.add_argument('-o', default=os.path.join(TOP, 'build/mutants'))
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -716,13 +735,13 @@ def main():
     trees = os.environ['XDP_MUTANTS_IN']
     subprocess.run(['mount', '-t', 'tmpfs', '-o', 'mode=755', 'mutants', trees], check=True)
     atexit.register(clean_up)
-    reached = Reached(options.o, lambda: Copy(f'{trees}/counting', COUNTS))
+    reached = Reached(options.o, lambda: Copy(f'{trees}/counting', COUNTS), options.q)
     if options.u:
         print('\n'.join(reached.unreached()))
         return 0
     sound = Copy(f'{trees}/0', PLAIN)
     copies = [Copy(f'{trees}/{number}', PLAIN, like=sound) for number in range(1, WORKERS + 1)]
-    run = Run(copies, sound, rooms, known, reached, options.b, options.l)
+    run = Run(copies, sound, rooms, known, reached, options.b or (10 if options.q else 300), options.l)
     print(f'{len(reached.seconds)} tests, {sum(reached.seconds.values()):.0f} s', flush=True)
 
     results = []
