@@ -245,7 +245,8 @@ parts-test: tests ## the filter's parts are taken away under the service and tra
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic $(if $(SEED),XDP_BLOOM_SEED=$(SEED)) \
 		XDP_BLOOM_FAULTS=$(or $(FAULTS),200) XDP_BLOOM_OPEN_MS=1000 XDP_BLOOM_CASES=random tests/net/net_parts.sh
 
-samples-test: tests ## what report says of MIXES (200) random mixes of lists against what was sent; SEED
+samples-test: tests ## what report says of MIXES (200) random mixes of lists against what was sent, and the first ten of 10,000; SEED
+	$(if $(SEED),XDP_BLOOM_SEED=$(SEED)) XDP_BLOOM_RUNS=100 $(abspath $(BUILD))/tests/unit_recent
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic $(if $(SEED),XDP_BLOOM_SEED=$(SEED)) \
 		XDP_BLOOM_MIXES=$(or $(MIXES),200) tests/net/net_samples.sh
 

@@ -153,7 +153,7 @@ void history_count(struct history *h, uint64_t now, double seconds, const struct
 	history_write_end(h);
 }
 
-void history_sample(struct history *h, uint64_t now, const struct packet *p, double packets)
+bool top_named(struct top_entry in[TOPS], const struct packet *p, double packets)
 {
 	uint32_t family = p->source.family == 4 ? 4 : 6;
 	ip6 net = p->source.num & ~addr_mask((int)family, family == 4 ? 24 : 48);
@@ -168,7 +168,17 @@ void history_sample(struct history *h, uint64_t now, const struct packet *p, dou
 	port.hi = (uint64_t)p->protocol;
 	port.lo = (uint64_t)(p->destination_port + 1);
 	port.family = 1;
-	if (!p->source.family)
+	in[TOP_SOURCES] = source;
+	in[TOP_NETWORKS] = network;
+	in[TOP_PORTS] = port;
+	return p->source.family != 0;
+}
+
+void history_sample(struct history *h, uint64_t now, const struct packet *p, double packets)
+{
+	struct top_entry in[TOPS];
+
+	if (!top_named(in, p, packets))
 		return;
 	history_write_begin(h);
 	for (unsigned int w = 0; w < HISTORY_WINDOWS; w++) {
@@ -176,10 +186,9 @@ void history_sample(struct history *h, uint64_t now, const struct packet *p, dou
 
 		b->samples++;
 		b->weighed += packets;
-		b->spread += source.spread;
-		top_count(b->top[TOP_SOURCES], &source);
-		top_count(b->top[TOP_NETWORKS], &network);
-		top_count(b->top[TOP_PORTS], &port);
+		b->spread += in[TOP_SOURCES].spread;
+		for (enum top t = 0; t < TOPS; t++)
+			top_count(b->top[t], &in[t]);
 	}
 	history_write_end(h);
 }

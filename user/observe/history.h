@@ -80,6 +80,9 @@ void history_count(struct history *history, uint64_t now, double seconds, const 
 /* A sample, and for how many packets it stands. */
 void history_sample(struct history *history, uint64_t now, const struct packet *packet, double packets);
 
+/* Whom a sample that stands for so many packets names in each table. False: it has no source. */
+bool top_named(struct top_entry in[TOPS], const struct packet *packet, double packets);
+
 struct history_report {
 	struct history_list lists[LABELS];
 	struct history_sums sums; /* top tables are sorted, the most frequent first */

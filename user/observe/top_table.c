@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add(struct top_entry *to, const struct top_entry *more)
+void top_add(struct top_entry *to, const struct top_entry *more)
 {
 	to->samples += more->samples;
 	to->packets += more->packets;
@@ -18,7 +18,7 @@ void top_count(struct top_entry table[TOP_ENTRIES], const struct top_entry *samp
 
 	for (unsigned int i = 0; i < TOP_ENTRIES; i++) {
 		if (table[i].family == sample->family && table[i].hi == sample->hi && table[i].lo == sample->lo) {
-			add(&table[i], sample);
+			top_add(&table[i], sample);
 			return;
 		}
 		if (table[i].packets < table[rarest].packets)
@@ -28,7 +28,7 @@ void top_count(struct top_entry table[TOP_ENTRIES], const struct top_entry *samp
 	table[rarest].hi = sample->hi;
 	table[rarest].lo = sample->lo;
 	table[rarest].family = sample->family;
-	add(&table[rarest], sample);
+	top_add(&table[rarest], sample);
 }
 
 static int by_key(const void *a, const void *b)
@@ -49,6 +49,24 @@ static int by_packets(const void *a, const void *b)
 	return x->packets > y->packets ? -1 : x->packets < y->packets ? 1 : by_key(a, b);
 }
 
+void top_best(struct top_entry out[TOP_ENTRIES], const struct top_entry *all, unsigned int n)
+{
+	unsigned int kept = 0;
+
+	memset(out, 0, TOP_ENTRIES * sizeof(*out));
+	for (unsigned int i = 0; i < n; i++) {
+		unsigned int at = kept;
+
+		while (at && by_packets(&all[i], &out[at - 1]) < 0)
+			at--;
+		if (at == TOP_ENTRIES)
+			continue;
+		kept += kept < TOP_ENTRIES;
+		memmove(&out[at + 1], &out[at], (kept - 1 - at) * sizeof(*out));
+		out[at] = all[i];
+	}
+}
+
 void top_merge(struct top_entry out[TOP_ENTRIES], const struct top_entry *const *in, unsigned int n)
 {
 	struct top_entry all[TOP_TABLES * TOP_ENTRIES] = { 0 };
@@ -61,7 +79,7 @@ void top_merge(struct top_entry out[TOP_ENTRIES], const struct top_entry *const 
 	qsort(all, count, sizeof(*all), by_key);
 	for (unsigned int i = 0; i < count; i++) {
 		if (merged && !by_key(&all[merged - 1], &all[i]))
-			add(&all[merged - 1], &all[i]);
+			top_add(&all[merged - 1], &all[i]);
 		else
 			all[merged++] = all[i];
 	}

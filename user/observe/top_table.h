@@ -23,6 +23,10 @@ struct top_entry {
 /* Adds a sample to who it names; all else of `sample` is what it adds. */
 void top_count(struct top_entry table[TOP_ENTRIES], const struct top_entry *sample);
 
+void top_add(struct top_entry *to, const struct top_entry *more);
+/* The most frequent of n entries with keys of their own, sorted. */
+void top_best(struct top_entry out[TOP_ENTRIES], const struct top_entry *all, unsigned int n);
+
 /* Merges up to TOP_TABLES tables: equal keys add up, the most frequent stay, sorted. */
 #define TOP_TABLES 25
 void top_merge(struct top_entry out[TOP_ENTRIES], const struct top_entry *const *in, unsigned int n);

@@ -14,8 +14,9 @@
 struct weigher {
 	struct waiting {
 		struct packet packet;
-		uint64_t time; /* 0: it has waited once; in a time namespace the clocks are not the same */
-		uint32_t label, block;
+		uint64_t time;	/* 0: it has waited once; in a time namespace the clocks are not the same */
+		double packets; /* that it says it stands for */
+		uint32_t label;
 	} * waiting;
 	size_t n;
 	double owed[LABELS]; /* counted, and no sample stands for it yet */
@@ -33,7 +34,7 @@ void weigher_free(struct weigher *w)
 	free(w);
 }
 
-void weigh_sample(struct weigher *w, const struct sample *sample)
+void weigh_as(struct weigher *w, const struct sample *sample, uint8_t label, double packets)
 {
 	struct waiting *next;
 
@@ -42,9 +43,16 @@ void weigh_sample(struct weigher *w, const struct sample *sample)
 	next = &w->waiting[w->n];
 	packet_sampled(&next->packet, sample);
 	next->time = sample->time;
-	next->label = ANSWER_LABEL(sample->answer);
-	next->block = sample->block < SAMPLE_BLOCK_MAX ? sample->block : SAMPLE_BLOCK_MAX;
+	next->label = label;
+	next->packets = packets;
 	w->n++;
+}
+
+void weigh_sample(struct weigher *w, const struct sample *sample)
+{
+	unsigned int block = sample->block < SAMPLE_BLOCK_MAX ? sample->block : SAMPLE_BLOCK_MAX;
+
+	weigh_as(w, sample, ANSWER_LABEL(sample->answer), (double)(1u << block));
 }
 
 void weigh_interval(struct weigher *w, uint64_t until, const struct tally lists[LABELS],
@@ -55,7 +63,7 @@ void weigh_interval(struct weigher *w, uint64_t until, const struct tally lists[
 
 	for (size_t i = 0; i < w->n; i++)
 		if (w->waiting[i].time <= until)
-			blocks[w->waiting[i].label] += (double)(1u << w->waiting[i].block);
+			blocks[w->waiting[i].label] += w->waiting[i].packets;
 	for (unsigned int label = 0; label < LABELS; label++)
 		w->owed[label] += (double)lists[label].packets;
 	for (size_t i = 0; i < w->n; i++) {
@@ -68,7 +76,7 @@ void weigh_interval(struct weigher *w, uint64_t until, const struct tally lists[
 		}
 		/* One whose packets were counted before it was read: others stood for them. */
 		if (w->owed[s->label] > 0)
-			each(arg, &s->packet, (double)(1u << s->block) * w->owed[s->label] / blocks[s->label]);
+			each(arg, &s->packet, s->packets * w->owed[s->label] / blocks[s->label]);
 	}
 	for (unsigned int label = 0; label < LABELS; label++)
 		if (blocks[label] > 0)

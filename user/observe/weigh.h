@@ -14,6 +14,8 @@
 #ifndef OBSERVE_WEIGH_H
 #define OBSERVE_WEIGH_H
 
+#include <stdint.h>
+
 #include "bpf/abi.h"
 #include "observe/top_table.h"
 
@@ -26,6 +28,9 @@ struct weigher *weigher_new(void);
 void weigher_free(struct weigher *weigher);
 
 void weigh_sample(struct weigher *weigher, const struct sample *sample);
+/* What has no list is weighed the same way, by any counters that have a number: of this one, and for so many packets.
+ */
+void weigh_as(struct weigher *weigher, const struct sample *sample, uint8_t label, double packets);
 /*
  * The interval is over: when the counters were read (CLOCK_MONOTONIC, ns), with all samples before that, and what each
  * list counted in it. Calls `each` with what every sample of it stands for; what came later waits for the next.

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "observe/recent.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "observe/packet.h"
+#include "observe/weigh.h"
+
+#define RECENT_MAX (1u << 17) /* the oldest goes early where there are more */
+#define SLOTS	   (2 * RECENT_MAX)
+
+struct recent {
+	struct seen {
+		struct addr source;
+		double packets;
+		uint64_t second;
+		int protocol, port;
+	} * seen; /* a ring */
+	uint64_t first, end;
+	struct top_entry *entry;
+	uint32_t *slot; /* an entry's place, plus one */
+	uint64_t seed[2];
+};
+
+struct recent *recent_new(void)
+{
+	struct recent *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->seen = malloc(RECENT_MAX * sizeof(*r->seen));
+	r->entry = malloc(RECENT_MAX * sizeof(*r->entry));
+	r->slot = malloc(SLOTS * sizeof(*r->slot));
+	if (!r->seen || !r->entry || !r->slot ||
+	    getrandom(r->seed, sizeof(r->seed), GRND_NONBLOCK) != sizeof(r->seed)) {
+		recent_free(r);
+		return NULL;
+	}
+	return r;
+}
+
+void recent_free(struct recent *r)
+{
+	if (!r)
+		return;
+	free(r->seen);
+	free(r->entry);
+	free(r->slot);
+	free(r);
+}
+
+static void forget(struct recent *r, uint64_t now)
+{
+	while (r->first < r->end && r->seen[r->first % RECENT_MAX].second + RECENT_SECONDS <= now)
+		r->first++;
+}
+
+void recent_add(struct recent *r, uint64_t now, const struct packet *p, double packets)
+{
+	if (!p->source.family)
+		return;
+	forget(r, now);
+	if (r->end - r->first == RECENT_MAX)
+		r->first++;
+	r->seen[r->end++ % RECENT_MAX] = (struct seen){ p->source, packets, now, p->protocol, p->destination_port };
+}
+
+/* Senders choose the keys, so the hash is a secret one. */
+static uint32_t slot_of(const struct recent *r, const struct top_entry *e)
+{
+	unsigned __int128 product = (unsigned __int128)(e->hi ^ r->seed[0]) * (e->lo ^ r->seed[1]);
+
+	return (uint32_t)(((uint64_t)(product >> 64) ^ (uint64_t)product) * 0x9e3779b97f4a7c15 >> 32) % SLOTS;
+}
+
+static void count(struct recent *r, uint32_t *n, const struct top_entry *sample)
+{
+	uint32_t at = slot_of(r, sample);
+
+	for (; r->slot[at]; at = (at + 1) % SLOTS) {
+		struct top_entry *e = &r->entry[r->slot[at] - 1];
+
+		if (e->hi == sample->hi && e->lo == sample->lo && e->family == sample->family) {
+			top_add(e, sample);
+			return;
+		}
+	}
+	r->entry[*n] = *sample;
+	r->slot[at] = ++*n;
+}
+
+void recent_sums(struct recent *r, uint64_t now, struct history_sums *sums)
+{
+	memset(sums, 0, sizeof(*sums));
+	forget(r, now);
+	if (r->first == r->end)
+		return;
+	sums->from = r->seen[r->first % RECENT_MAX].second;
+	sums->until = r->seen[(r->end - 1) % RECENT_MAX].second;
+	sums->samples = r->end - r->first;
+	for (enum top t = 0; t < TOPS; t++) {
+		uint32_t n = 0;
+
+		memset(r->slot, 0, SLOTS * sizeof(*r->slot));
+		for (uint64_t i = r->first; i < r->end; i++) {
+			const struct seen *s = &r->seen[i % RECENT_MAX];
+			struct packet p = { .source = s->source, .protocol = s->protocol, .destination_port = s->port };
+			struct top_entry in[TOPS];
+
+			top_named(in, &p, s->packets);
+			count(r, &n, &in[t]);
+			if (t == TOP_SOURCES) {
+				sums->weighed += s->packets;
+				sums->spread += in[t].spread;
+			}
+		}
+		top_best(sums->top[t], r->entry, n);
+	}
+}
