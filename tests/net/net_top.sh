@@ -39,6 +39,36 @@ at() {
 	stop_flow 0
 }
 
+fewer_sockets() {
+	[ "$(wc -l </proc/net/packet)" -lt "$1" ]
+}
+
+# Who passes, on the other side of the same screen, and back.
+passed() {
+	local sockets
+
+	filtering attackers
+	terminal "$1"
+	tries "$XDP_BLOOM top --passed"
+	shows 'SOURCES that pass'
+	flow 0 -b banned -c clean
+	shows '192\.0\.2\.6 +3[0-9.]+%'
+	shows '2001:db8::6 +3[0-9.]+%'
+	shows '203\.0\.112\.0/24 +3[0-9.]+%'
+	shows 'udp 9 +[0-9.]+%'
+	! grep -E '(203\.0\.113|192\.0\.2\.7).*%' screen || fail "that has not passed: $(cat screen)"
+	sockets=$(wc -l </proc/net/packet)
+	types s
+	shows '203\.0\.113\.9 +[0-9.]+%'
+	! grep 'that pass' screen || fail "$(cat screen)"
+	wait_until "the end of top's packet socket" fewer_sockets "$sockets"
+	types s
+	shows '192\.0\.2\.6 +3[0-9.]+%'
+	types q
+	ended 0
+	stop_flow 0
+}
+
 resized() {
 	on 80x24
 	mux resize-window -t test -x 60 -y 15
@@ -160,6 +190,6 @@ without_a_terminal() {
 	refused "top needs a terminal" top
 }
 
-run_cases "at 80x24" "at 200x50" resized "ended_by 80x24 Ctrl-C" "ended_by 200x50 Ctrl-C" "ended_by 80x24 TERM" \
+run_cases "at 80x24" "at 200x50" "passed 80x24" "passed 200x50" resized "ended_by 80x24 Ctrl-C" "ended_by 200x50 Ctrl-C" "ended_by 80x24 TERM" \
 	"ended_by 200x50 TERM" "ended_by 80x24 QUIT" "ended_by 80x24 HUP" stopped "left_alone 80x24" "left_alone 200x50" hung_up \
 	poor_terminals obeys_nobody without_a_terminal

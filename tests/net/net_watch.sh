@@ -226,6 +226,99 @@ refusals() {
 	refused "samples are off" watch
 }
 
+# The first clean ones, whatever else the kernel says to its neighbours meanwhile.
+has_passed() {
+	[ "$(jq -r 'select(.destination_port==9).source' "$1" | sort -u | paste -sd' ')" = "192.0.2.6 2001:db8::6 203.0.112.255" ]
+}
+
+# passed_in MODE: neither what is dropped nor what goes out is among it.
+passed_in() {
+	veth 0
+	a_list
+	bloom load bad list
+	bloom attach edge0 --mode "$1"
+	watching seen -j watch --passed
+	echo 198.51.100.77 >mine
+	python3 - <<-'EOF'
+		import socket
+		out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+		out.bind(('edge0', 0x800))
+		out.send(bytes.fromhex('020000000002020000000001' '0800' '4500001c000000004011' '0000' 'c633644d' 'c0000206'
+		                       '0009' '0009' '0008' '0000'))
+	EOF
+	send 0 -b banned -c clean
+	wait_until "what has passed" has_passed seen
+	kill -INT $watcher
+	end_of $watcher || fail "watch ended with $?"
+	is "$(jq -r 'select(.destination_port==9)|[.interface,.verdict,.list,.stage,.protocol]|@json' seen | sort -u)" \
+		'["edge0","passed",null,null,"udp"]' "what is said of them"
+	! grep -e 198.51.100.77 -e 192.0.2.7 -e 203.0.113 -e 2001:db8::7 seen || fail "that has not passed"
+}
+
+passed_lines() {
+	filtering bad
+	watching seen watch --passed
+	send 0 -b banned -c clean
+	wait_until "what has passed" grep -q '\[2001:db8::6\]:9' seen
+	kill -INT $watcher
+	end_of $watcher
+	grep -qE '^[0-9:.]+ edge0 +- +passed +192\.0\.2\.6:9 > 198\.51\.100\.1:9 udp 66$' seen || fail "$(cat seen)"
+	watching /dev/null capture --passed -w file.pcapng --count 1
+	send 0 -c clean
+	end_of $watcher || fail "capture ended with $?"
+	grep -aq passed file.pcapng || fail "no comment"
+}
+
+# An interface that is filtered from now on is seen from now on; who is killed leaves no socket, and never left a program.
+passed_elsewhere() {
+	local before
+
+	filtering_two
+	printf '%s\n' 192.0.2.6 2001:db8::6 203.0.112.255 >clean
+	before=$(bloom -j show; jq -c .generation out)
+	watching seen -j watch --passed
+	bloom attach edge0
+	wait_until "a socket for each" packet_sockets 2
+	send 0 -c clean
+	send 1 -c clean
+	wait_until "what has passed" has_passed seen
+	is "$(jq -r 'select(.destination_port==9).interface' seen | sort -u | paste -sd' ')" "edge0 edge1" "where it passed"
+	bloom detach edge0
+	wait_until "one socket" packet_sockets 1
+	is "$(bloom -j show; jq -c .generation out)" "$before" "what is in force"
+	kill -KILL $watcher
+	end_of $watcher
+	packet_sockets 0 || fail "$(cat /proc/net/packet)"
+}
+
+packet_sockets() {
+	[ "$(tail -n +2 /proc/net/packet | wc -l)" = "$1" ]
+}
+
+# A flood does not buy more than so many a second, but for the queue of its first moment.
+passed_bounded() {
+	local begin seconds most
+
+	filtering bad
+	begin=$(date +%s%N)
+	watching seen -j watch --passed
+	send 0 -n 2000 -b banned -c clean
+	kill -INT $watcher
+	end_of $watcher || fail "watch ended with $?"
+	seconds=$((($(date +%s%N) - begin) / 1000000000 + 1))
+	[ "$(wc -l <seen)" -gt 100 ] || fail "$(wc -l <seen) samples"
+	[ "$(wc -l <seen)" -le $((4000 + 2000 * seconds)) ] || fail "$(wc -l <seen) samples in $seconds s"
+}
+
+passed_refusals() {
+	need setpriv
+	refused "nothing is loaded" watch --passed
+	filtering bad
+	expect 2 setpriv --bounding-set -net_raw --inh-caps -net_raw "$XDP_BLOOM" watch --passed
+	one_line "what passes is seen by a packet socket, and that takes CAP_NET_RAW"
+}
+
 run_cases text json_lines "ended_by 80x24 Ctrl-C" "ended_by 200x50 Ctrl-C" "ended_by 80x24 TERM" "ended_by 200x50 TERM" \
 	"left_alone 80x24" "left_alone 200x50" captured captured_for_tshark captured_to_a_pipe no_terminal live disk_full \
-	killed ended_with_samples bounded nothing_old one_reader refusals
+	killed ended_with_samples bounded nothing_old one_reader refusals \
+	"passed_in native" "passed_in skb" passed_lines passed_elsewhere passed_bounded passed_refusals

@@ -29,7 +29,12 @@ static void nothing(void)
 	memset(&between, 0, sizeof(between));
 	memset(&inforce, 0, sizeof(inforce));
 	memset(&minute, 0, sizeof(minute));
-	view = (struct top_view){ .tallies = &tallies, .between = &between, .inforce = &inforce, .minute = &minute };
+	view = (struct top_view){ .tallies = &tallies,
+				  .between = &between,
+				  .inforce = &inforce,
+				  .minute = &minute,
+				  .tables = &minute.sums,
+				  .samples = "" };
 	for (int i = 0; i < TOP_EVENTS; i++)
 		view.event[i] = "";
 }
@@ -116,6 +121,12 @@ static void not_exact(void)
 	tallies.ports_n = 1;
 }
 
+static void passing(void)
+{
+	much();
+	view.passed = true;
+}
+
 static void help(void)
 {
 	much();
@@ -193,6 +204,7 @@ static void full(void)
 	drawn("much", much);
 	utf8 = false;
 	drawn("not exact", not_exact);
+	drawn("what passes", passing);
 }
 
 static void helpful(void)

@@ -3,6 +3,7 @@
 #ifndef OBSERVE_PACKET_H
 #define OBSERVE_PACKET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "sets/address.h"
@@ -28,9 +29,10 @@ const char *packet_protocol(int protocol, char buf[16]);
 struct packet_origin {
 	const char *interface, *list; /* list: NULL where it is not known */
 	int64_t clock_ahead;	      /* what CLOCK_REALTIME is ahead of CLOCK_MONOTONIC, in ns */
+	bool passed;		      /* no list and no stage dropped it */
 };
 
-/* A dropped packet as a line of text, or as JSON. Returns the exit status. */
+/* A packet as a line of text, or as JSON. Returns the exit status. */
 int packet_line(const struct context *context, const struct sample *sample, const struct packet_origin *from);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/out.h"
 #include "kernel/ask.h"
 #include "observe/packet.h"
+#include "observe/tallies.h"
 
 static char *time_text(char buf[64], int64_t ns, const char *format, bool utc)
 {
@@ -37,11 +38,13 @@ static int print_json(const struct context *context, const struct sample *s, con
 
 	packet_sampled(&p, s);
 	return out_json(context,
-			json_pack("{s:s, s:o, s:o, s:s, s:o, s:o, s:s, s:o, s:o, s:I}", "time",
+			json_pack("{s:s, s:o, s:s, s:o, s:s?, s:o, s:o, s:s, s:o, s:o, s:I}", "time",
 				  time_text(when, (int64_t)s->time + from->clock_ahead, "%Y-%m-%dT%H:%M:%S", true),
-				  "interface", out_text(from->interface), "list",
-				  from->list ? json_string(from->list) : json_null(), "stage", answer_stage(s->answer),
-				  "source", addr_json(p.source), "destination", addr_json(p.destination), "protocol",
+				  "interface", out_text(from->interface), "verdict",
+				  verdict_names[from->passed ? PASSED : DROPPED], "list",
+				  from->list ? json_string(from->list) : json_null(), "stage",
+				  from->passed ? NULL : answer_stage(s->answer), "source", addr_json(p.source),
+				  "destination", addr_json(p.destination), "protocol",
 				  packet_protocol(p.protocol, protocol), "source_port", port_json(p.source_port),
 				  "destination_port", port_json(p.destination_port), "bytes", (json_int_t)s->length));
 }
@@ -68,7 +71,7 @@ static int print_text(const struct sample *s, const struct packet_origin *from)
 	end_text(destination, sizeof(destination), p.destination, p.destination_port);
 	printf("%s %-8s %-16s %-6s %s > %s %s %u\n",
 	       time_text(when, (int64_t)s->time + from->clock_ahead, "%H:%M:%S", false), from->interface,
-	       from->list ? from->list : "-", answer_stage(s->answer), source, destination,
+	       from->list ? from->list : "-", from->passed ? "passed" : answer_stage(s->answer), source, destination,
 	       packet_protocol(p.protocol, protocol), s->length);
 	return out_end();
 }

@@ -17,8 +17,10 @@ struct top_view {
 	double seconds;
 	const struct inforce *inforce;
 	const struct history_report *minute;
-	const char *samples;	       /* why there are no samples; NULL: there are */
-	const char *event[TOP_EVENTS]; /* what happened last, the newest first; "" where there is none */
+	const struct history_sums *tables; /* of sources, networks and ports */
+	bool passed;			   /* they are of what passes */
+	const char *samples;		   /* why there are no samples; "": there are */
+	const char *event[TOP_EVENTS];	   /* what happened last, the newest first; "" where there is none */
 	bool paused, help;
 };
 

@@ -14,7 +14,9 @@
 #include "kernel/counters.h"
 #include "kernel/root.h"
 #include "observe/packet.h"
+#include "observe/recent.h"
 #include "observe/samples.h"
+#include "observe/tap.h"
 #include "observe/weigh.h"
 #include "state/settings.h"
 #include "state/state.h"
@@ -26,11 +28,31 @@
 
 #define CTRL_C 3
 
+struct options {
+	bool passed;
+};
+
+const struct option_spec top_options[] = {
+	{ "passed", .type = OPTION_SWITCH, AT(options, passed), .does = "who sends what passes, not what is dropped" },
+	OPTIONS_END(struct options),
+};
+
+/* Of what passes. There is nothing of it while nobody looks. */
+struct passing {
+	struct taps *taps;
+	struct weigher *weigher;
+	struct recent *recent;
+	bool counted; /* since the last look it has seen all */
+	struct history_sums sums;
+	char none[256];
+};
+
 struct top_state {
 	const struct context *context;
 	struct history *history;
 	struct samples *samples;
 	struct weigher *weigher;
+	struct passing passing;
 	struct tallies before, now;
 	uint64_t second;
 	struct counted between;
@@ -68,7 +90,6 @@ static void open_samples(struct top_state *t)
 	if (rate > 0)
 		err = samples_open(t->context, &t->samples, rate);
 	snprintf(t->no_samples, sizeof(t->no_samples), "%s", err ? reason(err) : "samples are off (tune --samples)");
-	t->view.samples = t->samples ? NULL : t->no_samples;
 }
 
 static void read_samples(struct top_state *t)
@@ -79,6 +100,73 @@ static void read_samples(struct top_state *t)
 		samples_close(t->samples);
 		t->samples = NULL;
 	}
+}
+
+static void passing_end(struct passing *p)
+{
+	taps_free(p->taps);
+	weigher_free(p->weigher);
+	recent_free(p->recent);
+	memset(p, 0, sizeof(*p));
+}
+
+static int passing_begin(struct passing *p)
+{
+	p->taps = taps_new();
+	p->weigher = weigher_new();
+	p->recent = recent_new();
+	if (p->taps && p->weigher && p->recent)
+		return 0;
+	passing_end(p);
+	return -ENOMEM;
+}
+
+static void on_passed(void *arg, const struct sample *sample, double packets)
+{
+	struct passing *p = arg;
+
+	weigh_as(p->weigher, sample, PORT_OF(sample->ifindex), packets);
+}
+
+static void on_passed_weighed(void *arg, const struct packet *packet, double packets)
+{
+	struct top_state *t = arg;
+
+	recent_add(t->passing.recent, t->second, packet, packets);
+}
+
+static void read_passing(struct passing *p)
+{
+	if (p->taps)
+		taps_read(p->taps, on_passed, p);
+}
+
+/* An interface's samples are of what it passed. What cannot be had is said on the screen. */
+static void look_at_passing(struct top_state *t, uint64_t until)
+{
+	struct passing *p = &t->passing;
+	struct tally passed[LABELS] = { 0 };
+	int err = 0;
+
+	if (!t->view.passed) {
+		if (p->taps)
+			passing_end(p);
+		return;
+	}
+	if (!p->taps)
+		err = passing_begin(p);
+	if (!err)
+		err = taps_follow(p->taps, t->now.ports, t->now.ports_n);
+	snprintf(p->none, sizeof(p->none), "%s", err ? reason(err) : "");
+	if (!p->taps)
+		return;
+	for (unsigned int row = 0; row < PORTS; row++)
+		passed[row] = tallies_row(t->between.port[row], PASSED);
+	weigh_interval(p->weigher, until, passed, on_passed_weighed, t);
+	if (!p->counted)
+		weigh_forget(p->weigher);
+	p->counted = true;
+	recent_sums(p->recent, t->second, &p->sums);
 }
 
 /* "12:00:01 load drop", in local time. */
@@ -116,6 +204,7 @@ static void read_events(struct top_state *t)
 /* Once a second: reads everything again. */
 static int look(struct top_state *t)
 {
+	uint64_t until;
 	int err;
 
 	t->second = (uint64_t)time(NULL);
@@ -124,6 +213,7 @@ static int look(struct top_state *t)
 	read_events(t);
 	tallies_free(&t->before);
 	t->before = t->now;
+	read_passing(&t->passing);
 	err = tallies_take(t->context, &t->now);
 	if (err) {
 		memset(&t->now, 0, sizeof(t->now));
@@ -135,11 +225,14 @@ static int look(struct top_state *t)
 	history_lists(t->history, t->now.lists, t->now.lists_n, t->now.live_label_is_exact);
 	if (t->samples)
 		samples_refill(t->samples);
-	weigh_interval(t->weigher, (uint64_t)t->now.at.tv_sec * 1000000000 + (uint64_t)t->now.at.tv_nsec,
-		       t->between.list, on_weighed, t);
+	until = (uint64_t)t->now.at.tv_sec * 1000000000 + (uint64_t)t->now.at.tv_nsec;
+	weigh_interval(t->weigher, until, t->between.list, on_weighed, t);
+	look_at_passing(t, until);
 	history_count(t->history, t->second, t->view.seconds, &t->between);
-	err = inforce_take(t->context, &t->inforce);
-	return err ? err : history_read(t->history, t->second, HISTORY_MINUTE, &t->minute);
+	err = inforce_take(t->context, &t->inforce) ?: history_read(t->history, t->second, HISTORY_MINUTE, &t->minute);
+	t->view.tables = t->view.passed ? &t->passing.sums : &t->minute.sums;
+	t->view.samples = t->view.passed ? t->passing.none : t->samples ? "" : t->no_samples;
+	return err;
 }
 
 static void press(struct top_state *t, int key)
@@ -150,6 +243,11 @@ static void press(struct top_state *t, int key)
 		t->view.paused = !t->view.paused;
 	else if (key == 'h' || key == '?')
 		t->view.help = !t->view.help;
+	else if (key == 's') {
+		t->view.passed = !t->view.passed;
+		t->view.samples = "";
+		t->view.tables = t->view.passed ? &t->passing.sums : &t->minute.sums;
+	}
 }
 
 static int follow(struct top_state *t)
@@ -158,6 +256,7 @@ static int follow(struct top_state *t)
 	int err = 0;
 
 	while (!stop_asked && !err) {
+		/* What passes may wait for a turn: its queue is long. */
 		struct pollfd ready[2] = { { .fd = STDIN_FILENO, .events = POLLIN },
 					   { .fd = t->samples ? samples_fd(t->samples) : -1, .events = POLLIN } };
 		int64_t left = next - clock_ms();
@@ -167,6 +266,7 @@ static int follow(struct top_state *t)
 		if (ready[0].revents & (POLLHUP | POLLERR)) /* the terminal is gone */
 			break;
 		read_samples(t);
+		read_passing(&t->passing);
 		while ((key = top_view_key()) != -1) {
 			press(t, key);
 			top_view_draw(&t->view);
@@ -185,6 +285,7 @@ static int follow(struct top_state *t)
 
 int verb_top(const struct call *call)
 {
+	const struct options *o = call->options;
 	static const int ends[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
 	static struct top_state t;
 	int err;
@@ -192,9 +293,11 @@ int verb_top(const struct call *call)
 	change_check(call->context, false);
 	t.context = call->context;
 	t.tail.directory = call->context->state;
-	t.view = (struct top_view){
-		.tallies = &t.now, .between = &t.between, .inforce = &t.inforce, .minute = &t.minute
-	};
+	t.view = (struct top_view){ .tallies = &t.now,
+				    .between = &t.between,
+				    .inforce = &t.inforce,
+				    .minute = &t.minute,
+				    .passed = o->passed };
 	err = kernel_ready_to_look(call->context);
 	if (!err)
 		err = history_private(&t.history);
@@ -217,6 +320,7 @@ int verb_top(const struct call *call)
 	samples_close(t.samples);
 	history_close(t.history);
 	weigher_free(t.weigher);
+	passing_end(&t.passing);
 	tallies_free(&t.before);
 	tallies_free(&t.now);
 	return err ? fail("%s", reason(err)) : EXIT_DONE;

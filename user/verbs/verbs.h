@@ -32,7 +32,8 @@ verb_fn verb_add, verb_allow, verb_attach, verb_bans, verb_batch, verb_compare, 
 extern const struct option_spec add_options[], attach_options[], bans_options[], capture_options[], compare_options[],
 	confirm_options[], del_options[], detach_options[], events_options[], force_options[], guards_options[],
 	image_options[], load_image_options[], load_list_options[], plan_options[], replay_options[], report_options[],
-	restore_options[], rotate_options[], run_service_options[], set_options[], stats_options[], tune_options[];
+	restore_options[], rotate_options[], run_service_options[], set_options[], stats_options[], top_options[],
+	tune_options[];
 
 /* Where an option goes: into a member of what the options are read into. */
 #define AT(type, member) .target = offsetof(struct type, member)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* watch, capture: dropped packets as they come, as text, as JSON lines, as a file that tcpdump and tshark read */
+/*
+ * watch, capture: dropped packets as they come, or those that pass, as text, as JSON lines, as a file that tcpdump and
+ * tshark read
+ */
 #include <net/if.h>
 #include <poll.h>
 #include <time.h>
@@ -10,6 +13,7 @@
 #include "base/clock.h"
 #include "base/stop.h"
 #include "change/change.h"
+#include "kernel/attach.h"
 #include "kernel/root.h"
 #include "kernel/live.h"
 #include "state/kept_image.h"
@@ -17,6 +21,7 @@
 #include "kernel/ask.h"
 #include "observe/pcapng.h"
 #include "observe/samples.h"
+#include "observe/tap.h"
 #include "state/settings.h"
 #include "state/state.h"
 #include "state/bans.h"
@@ -28,6 +33,7 @@
 struct options {
 	struct number count, duration; /* without: until a signal */
 	const char *file;
+	bool passed;
 };
 
 /* watch takes all but the first. */
@@ -37,14 +43,16 @@ const struct option_spec capture_options[] = {
 	  .also = "-n -c", .wants = "a number of packets" },
 	{ "duration", .type = OPTION_TIME, AT(options, duration), .least = 1e-9, .value = "TIME",
 	  .does = "for so long" },
+	{ "passed", .type = OPTION_SWITCH, AT(options, passed), .does = "of what passes, not of what is dropped" },
 	OPTIONS_END(struct options),
 };
 
 struct watch {
 	const struct context *context;
 	const struct options *options;
-	struct samples *samples;
-	struct pcapng *file; /* NULL: they are printed */
+	struct samples *samples; /* of what is dropped, or */
+	struct taps *taps;	 /* of what passes */
+	struct pcapng *file;	 /* NULL: they are printed */
 	struct list_info *lists;
 	size_t lists_n;
 	bool live_label_is_exact;
@@ -92,6 +100,7 @@ static void on_sample(void *arg, const struct sample *s)
 	char name[IF_NAMESIZE], comment[160];
 	struct watch *w = arg;
 	const char *list;
+	bool passed = w->options->passed;
 	int err;
 
 	if (w->status || (w->options->count.given && w->seen == (long)w->options->count.value))
@@ -100,23 +109,64 @@ static void on_sample(void *arg, const struct sample *s)
 	if (!if_indextoname(s->ifindex, name))
 		snprintf(name, sizeof(name), "%u", s->ifindex);
 	clean_text(name);
+	list = passed ? NULL : list_name(w, s->answer);
 	if (!w->file) {
-		w->status =
-			packet_line(w->context, s, &(struct packet_origin){ name, list_name(w, s->answer), w->clock });
+		w->status = packet_line(w->context, s, &(struct packet_origin){ name, list, w->clock, passed });
 		return;
 	}
-	list = list_name(w, s->answer);
-	snprintf(comment, sizeof(comment), "dropped by %s (%s)", list ? list : "the filter", answer_stage(s->answer));
+	if (passed)
+		snprintf(comment, sizeof(comment), "passed");
+	else
+		snprintf(comment, sizeof(comment), "dropped by %s (%s)", list ? list : "the filter",
+			 answer_stage(s->answer));
 	err = pcapng_packet(w->file, name, LINK_ETHERNET, (uint64_t)((int64_t)s->time + w->clock), s->bytes,
 			    s->captured, s->length, comment);
 	if (err)
 		w->status = fail("%s: %s", w->options->file, errno_text(err));
 }
 
+static void on_passed(void *arg, const struct sample *s, double packets)
+{
+	(void)packets;
+	on_sample(arg, s);
+}
+
+/* Interfaces come and go. */
+static int follow_interfaces(struct watch *w)
+{
+	struct attachment *on = NULL;
+	size_t n = 0;
+	int err = attach_list(w->context, &on, &n) ?: taps_follow(w->taps, on, n);
+
+	free(on);
+	return err;
+}
+
+static int read_next(struct watch *w)
+{
+	if (!w->taps)
+		return samples_read(w->samples, on_sample, w);
+	taps_read(w->taps, on_passed, w);
+	return 0;
+}
+
+static int each_second(struct watch *w)
+{
+	return w->taps ? follow_interfaces(w) : samples_refill(w->samples);
+}
+
+static unsigned int wait_for(const struct watch *w, struct pollfd *ready)
+{
+	if (w->taps)
+		return taps_fds(w->taps, ready);
+	*ready = (struct pollfd){ .fd = samples_fd(w->samples), .events = POLLIN };
+	return 1;
+}
+
 static int follow(struct watch *w)
 {
 	const struct options *o = w->options;
-	struct pollfd ready = { .fd = samples_fd(w->samples), .events = POLLIN };
+	struct pollfd ready[TAPS_MAX];
 	int64_t begin = clock_ns(CLOCK_MONOTONIC), refilled = begin;
 	bool last = false;
 	int err = 0;
@@ -125,14 +175,14 @@ static int follow(struct watch *w)
 		int64_t now;
 
 		last = stop_asked; /* read what was dropped until now */
-		poll(&ready, 1, last ? 0 : TURN);
+		poll(ready, wait_for(w, ready), last ? 0 : TURN);
 		w->clock = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC); /* the clock may be set */
-		err = samples_read(w->samples, on_sample, w);
+		err = read_next(w);
 		if (!err && !w->status && w->file && pcapng_flush(w->file)) /* a reader of the file need not wait */
 			w->status = fail("%s: %s", o->file, strerror(errno));
 		now = clock_ns(CLOCK_MONOTONIC);
 		if (!err && now - refilled >= RING_REFILL_MS * 1000000LL) {
-			err = samples_refill(w->samples);
+			err = each_second(w);
 			refilled = now;
 		}
 		if (o->duration.given && (double)(now - begin) / 1e9 >= o->duration.value)
@@ -141,34 +191,42 @@ static int follow(struct watch *w)
 	return err ? fail("%s", reason(err)) : w->status;
 }
 
-static int samples_per_second(const struct context *context, double *rate)
+static int in_force(const struct context *context, struct generation *g)
 {
-	struct generation g;
-	struct state *state;
-	int err = kernel_live(context, &g);
+	int err = kernel_live(context, g);
 
-	if (err_is(err, ENOENT))
-		return because(err, "nothing is loaded here; load or attach first");
-	if (!err && !g.samples)
+	return err_is(err, ENOENT) ? because(err, "nothing is loaded here; load or attach first") : err;
+}
+
+static int open_samples(struct watch *w, const struct generation *g)
+{
+	struct state *state;
+	double rate;
+	int err;
+
+	if (!g->samples)
 		return because(-EINVAL, "samples are off; tune --samples 100 turns them on");
-	if (!err)
-		err = state_open(&state, context, false);
+	err = state_open(&state, w->context, false);
 	if (err)
 		return err;
-	*rate = settings_read(state).samples;
+	rate = settings_read(state).samples;
 	state_close(state);
-	return 0;
+	return samples_open(w->context, &w->samples, rate);
+}
+
+static int open_taps(struct watch *w)
+{
+	w->taps = taps_new();
+	return w->taps ? follow_interfaces(w) : -ENOMEM;
 }
 
 static int begin(struct watch *w)
 {
-	double rate = 0;
-	int err = kernel_ready_to_look(w->context);
+	struct generation g;
+	int err = kernel_ready_to_look(w->context) ?: in_force(w->context, &g);
 
 	if (!err)
-		err = samples_per_second(w->context, &rate);
-	if (!err)
-		err = samples_open(w->context, &w->samples, rate);
+		err = w->options->passed ? open_taps(w) : open_samples(w, &g);
 	stop_on(SIGINT);
 	stop_on(SIGTERM);
 	return err;
@@ -196,6 +254,7 @@ int verb_watch(const struct call *call)
 		note("watching");
 	status = err ? fail("%s", reason(err)) : follow(&w);
 	samples_close(w.samples);
+	taps_free(w.taps);
 	if (w.file) {
 		err = pcapng_close(w.file);
 		if (err && !status)

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "observe/tap.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/filter.h>
+#include <linux/if_packet.h>
+#include <linux/virtio_net.h>
+#include <math.h>
+#include <netinet/if_ether.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#define ADAPT_MS   100
+#define AT_ONCE	   (2 * TAP_RATE * ADAPT_MS / 1000) /* so many, and it does not wait until then */
+#define QUIETER	   8				    /* less than wanted: so many times as likely, at most */
+#define QUEUE	   (4 << 20)
+#define OF_ALL	   4294967296.0
+#define ALL	   1.0
+#define HEADER_TCP 20
+
+struct taps {
+	struct tap {
+		int fd;
+		unsigned int ifindex;
+		bool whole; /* XDP saw it as the stack does, however many packets were put together */
+	} tap[TAPS_MAX];
+	unsigned int n;
+	double chance; /* of a packet to be taken, 0 to 1 */
+	int64_t adapted;
+};
+
+struct taps *taps_new(void)
+{
+	struct taps *taps = calloc(1, sizeof(*taps));
+
+	if (!taps)
+		return NULL;
+	taps->chance = ALL;
+	taps->adapted = clock_ms();
+	return taps;
+}
+
+void taps_free(struct taps *taps)
+{
+	for (unsigned int i = 0; taps && i < taps->n; i++)
+		close(taps->tap[i].fd);
+	free(taps);
+}
+
+static int set_chance(int fd, double chance)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (__u32)(SKF_AD_OFF + SKF_AD_RANDOM)),
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, (__u32)(chance * OF_ALL - 1), 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SAMPLE_BYTES),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+	};
+	struct sock_fprog filter = { .len = sizeof(code) / sizeof(*code), .filter = code };
+
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) ? -errno : 0;
+}
+
+/* It gets nothing before it is bound: no packet comes by another filter or from another interface. */
+static int open_tap(struct tap *tap, double chance)
+{
+	struct sockaddr_ll at = { .sll_family = AF_PACKET,
+				  .sll_protocol = htons(ETH_P_ALL),
+				  .sll_ifindex = (int)tap->ifindex };
+	int on = 1, queue = QUEUE, err;
+
+	tap->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (tap->fd < 0)
+		return -errno;
+	err = set_chance(tap->fd, chance);
+	if (!err && (setsockopt(tap->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on)) ||
+		     setsockopt(tap->fd, SOL_PACKET, PACKET_AUXDATA, &on, sizeof(on)) ||
+		     setsockopt(tap->fd, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof(on))))
+		err = -errno;
+	/* Without the right to more, a burst is sampled from its beginning. */
+	if (!err && setsockopt(tap->fd, SOL_SOCKET, SO_RCVBUFFORCE, &queue, sizeof(queue)))
+		setsockopt(tap->fd, SOL_SOCKET, SO_RCVBUF, &queue, sizeof(queue));
+	if (!err && bind(tap->fd, (struct sockaddr *)&at, sizeof(at)))
+		err = -errno;
+	if (err)
+		close(tap->fd);
+	return err;
+}
+
+static int cannot(int err)
+{
+	if (err_is(err, EPERM))
+		return because(err, "what passes is seen by a packet socket, and that takes CAP_NET_RAW");
+	if (err_is(err, EAFNOSUPPORT))
+		return because(err, "what passes is seen by a packet socket, and this kernel has none (CONFIG_PACKET)");
+	return because(err, "what passes cannot be seen: %s", errno_text(err));
+}
+
+static const struct attachment *on_this(const struct tap *tap, const struct attachment *on, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (on[i].ifindex == tap->ifindex && !on[i].gone && !on[i].moved)
+			return &on[i];
+	return NULL;
+}
+
+static bool has_tap(const struct taps *taps, unsigned int ifindex)
+{
+	for (unsigned int i = 0; i < taps->n; i++)
+		if (taps->tap[i].ifindex == ifindex)
+			return true;
+	return false;
+}
+
+int taps_follow(struct taps *taps, const struct attachment *on, size_t n)
+{
+	unsigned int kept = 0;
+	int err = 0;
+
+	for (unsigned int i = 0; i < taps->n; i++) {
+		if (on_this(&taps->tap[i], on, n))
+			taps->tap[kept++] = taps->tap[i];
+		else
+			close(taps->tap[i].fd);
+	}
+	taps->n = kept;
+	for (size_t i = 0; i < n && taps->n < TAPS_MAX && !err; i++) {
+		struct tap tap = { .ifindex = on[i].ifindex, .whole = on[i].mode == MODE_SKB };
+
+		if (on[i].gone || on[i].moved || !tap.ifindex || has_tap(taps, tap.ifindex))
+			continue;
+		err = open_tap(&tap, taps->chance);
+		if (!err)
+			taps->tap[taps->n++] = tap;
+		else if (err_is(err, ENODEV) || err_is(err, ENXIO))
+			err = 0;
+	}
+	return err ? cannot(err) : 0;
+}
+
+unsigned int taps_fds(const struct taps *taps, struct pollfd *fds)
+{
+	for (unsigned int i = 0; i < taps->n; i++)
+		fds[i] = (struct pollfd){ .fd = taps->tap[i].fd, .events = POLLIN };
+	return taps->n;
+}
+
+/* Of packets that the stack has put together: how many they were, by what each of them carried. */
+static double put_together(const struct virtio_net_hdr *h, const struct sample *s)
+{
+	size_t ip = ETH_HLEN, tcp;
+	uint32_t headers;
+
+	if (h->gso_type == VIRTIO_NET_HDR_GSO_NONE || !h->gso_size)
+		return 1;
+	tcp = ip + ((h->gso_type & ~VIRTIO_NET_HDR_GSO_ECN) == VIRTIO_NET_HDR_GSO_TCPV6 ? 40 : (s->bytes[ip] & 15) * 4);
+	headers = (uint32_t)tcp + (tcp + HEADER_TCP <= s->captured ? (s->bytes[tcp + 12] >> 4) * 4 : HEADER_TCP);
+	return s->length <= headers ? 1 : (s->length - headers + h->gso_size - 1) / h->gso_size;
+}
+
+/* 1, 0 where there is none, or -errno for one that cannot be had. */
+static int next_sample(const struct tap *tap, struct sample *s, double *packets)
+{
+	struct virtio_net_hdr how;
+	char control[CMSG_SPACE(sizeof(struct tpacket_auxdata))] __attribute__((aligned(8)));
+	struct iovec parts[] = { { &how, sizeof(how) }, { s->bytes, sizeof(s->bytes) } };
+	struct msghdr message = {
+		.msg_iov = parts, .msg_iovlen = 2, .msg_control = control, .msg_controllen = sizeof(control)
+	};
+	ssize_t n = recvmsg(tap->fd, &message, MSG_DONTWAIT);
+	struct cmsghdr *c;
+
+	if (n < 0)
+		return errno == EAGAIN || errno == ENETDOWN ? 0 : -errno;
+	if ((size_t)n < sizeof(how))
+		return -EINVAL;
+	s->captured = (__u16)((size_t)n - sizeof(how));
+	s->length = s->captured;
+	for (c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c))
+		if (c->cmsg_level == SOL_PACKET && c->cmsg_type == PACKET_AUXDATA)
+			s->length = ((struct tpacket_auxdata *)CMSG_DATA(c))->tp_len;
+	*packets = tap->whole ? 1 : put_together(&how, s);
+	return 1;
+}
+
+/* Returns how many; at most so many from each, for more come meanwhile. */
+static unsigned int drain(struct taps *taps, unsigned int most,
+			  void (*each)(void *arg, const struct sample *sample, double packets), void *arg)
+{
+	struct sample s = { .time = (__u64)clock_ns(CLOCK_MONOTONIC) };
+	unsigned int sum = 0;
+	double packets = 1;
+	int got;
+
+	for (unsigned int i = 0; i < taps->n; i++) {
+		s.ifindex = taps->tap[i].ifindex;
+		for (unsigned int n = 0; n < most && (got = next_sample(&taps->tap[i], &s, &packets)); n++) {
+			sum++;
+			if (got > 0)
+				each(arg, &s, packets / taps->chance);
+		}
+	}
+	return sum;
+}
+
+/* How many the filters took since the last time, whether or not there was room for them. */
+static double taken(const struct taps *taps)
+{
+	struct tpacket_stats s;
+	double sum = 0;
+
+	for (unsigned int i = 0; i < taps->n; i++) {
+		socklen_t size = sizeof(s);
+
+		if (!getsockopt(taps->tap[i].fd, SOL_PACKET, PACKET_STATISTICS, &s, &size))
+			sum += s.tp_packets;
+	}
+	return sum;
+}
+
+void taps_read(struct taps *taps, void (*each)(void *arg, const struct sample *sample, double packets), void *arg)
+{
+	unsigned int n = drain(taps, AT_ONCE, each, arg);
+	int64_t now = clock_ms();
+	double wanted = fmax((double)TAP_RATE * (double)(now - taps->adapted) / 1000, 1), more;
+
+	if (n < AT_ONCE && now - taps->adapted < ADAPT_MS)
+		return;
+	more = wanted / fmax(taken(taps), wanted / QUIETER);
+	taps->adapted = now;
+	more = fmin(taps->chance * more, ALL);
+	if (more > .8 * taps->chance && more < 1.25 * taps->chance && more < ALL)
+		return;
+	/* What is queued was taken by the old chance, and stands for as many as that says. */
+	for (unsigned int i = 0; i < taps->n; i++)
+		if (set_chance(taps->tap[i].fd, more))
+			return;
+	drain(taps, UINT_MAX, each, arg);
+	taps->chance = more;
+}

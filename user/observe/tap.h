@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A sample of the packets that pass, taken behind the filter: a packet socket on each filtered interface, whose filter
+ * keeps one of so many at random, about TAP_RATE a second of all. XDP's programs are the same with it and without it,
+ * and the kernel takes the sockets away when their process ends, however it ends. The stack pays for them, so they are
+ * there only while somebody looks.
+ */
+#ifndef OBSERVE_TAP_H
+#define OBSERVE_TAP_H
+
+#include <poll.h>
+#include <stddef.h>
+
+#include "bpf/abi.h"
+#include "kernel/attachment.h"
+
+#define TAP_RATE 1000
+
+struct taps;
+
+/* NULL where there is no memory. */
+struct taps *taps_new(void);
+void taps_free(struct taps *taps);
+
+/* From now on of these interfaces. 0, or -errno with the reason recorded; one that goes meanwhile is no error. */
+int taps_follow(struct taps *taps, const struct attachment *on, size_t n);
+
+/* So many of fds are taken. */
+#define TAPS_MAX PORTS
+unsigned int taps_fds(const struct taps *taps, struct pollfd *fds);
+/* Each sample, and for how many packets it stands. Call it ten times a second at least. */
+void taps_read(struct taps *taps, void (*each)(void *arg, const struct sample *sample, double packets), void *arg);
+
+#endif
