@@ -2,6 +2,7 @@
 /* Which layout the filter gets: the rate that is asked for is reached, with what was pinned, in as few bits as will do.
  */
 #include <errno.h>
+#include <math.h>
 
 #include "bpf/filter.h"
 #include "ktap.h"
@@ -125,6 +126,40 @@ static void short_of_memory(void)
 	CHECK(err_is(plan_sizes(&g, &n, &s), E2BIG), "a million keys in a megabyte");
 }
 
+/* Blocks of a number of keys: none for none, no fewer than the least, and no more than an index can name. */
+static void sizes(void)
+{
+	static const struct layout_plan plans[] = {
+		{ LAYOUT_LANES, 5, 16, 0.001 },
+		{ LAYOUT_LANES2, 9, 14.5, 0.001 },
+		{ LAYOUT_CLASSIC, 7, 9.25, 0.01 },
+	};
+
+	for (size_t i = 0; i < sizeof(plans) / sizeof(*plans); i++) {
+		const struct layout_plan *plan = &plans[i];
+		double most = BLOCKS_MAX * (double)(BLOCK_BYTES * 8) / plan->bits_per_key;
+		struct generation g = { 0 };
+
+		CHECK(!layout_size(&g, plan, 0) && !g.filter && !g.filter_blocks, "a filter of nothing");
+		CHECK(!layout_size(&g, plan, 1) && g.filter == 1 && g.filter_blocks == 64 &&
+			      g.filter_layout == plan->kind && g.filter_k == plan->k,
+		      "%llu blocks for one key", g.filter_blocks);
+		CHECK(g.lanes_blocks == (plan->kind == LAYOUT_CLASSIC ? 0 : g.filter_blocks), "%llu blocks of lanes",
+		      g.lanes_blocks);
+		for (double keys = 1e4; keys < 1e9; keys *= 7.3) {
+			double blocks = ceil(keys * plan->bits_per_key / (BLOCK_BYTES * 8));
+
+			CHECK(!layout_size(&g, plan, keys) && g.filter_blocks == (__u64)blocks &&
+				      (double)g.capacity >= keys - 1 && (double)g.capacity < keys + BLOCK_BYTES * 8,
+			      "%llu blocks and room for %llu keys of %.0f", g.filter_blocks, g.capacity, keys);
+		}
+		CHECK(!layout_size(&g, plan, most * 0.999999) && g.filter_blocks < BLOCKS_MAX, "the most is refused");
+		g = (struct generation){ 0 };
+		CHECK(err_is(layout_size(&g, plan, most * 1.000001), E2BIG) && !g.filter && !g.filter_blocks,
+		      "%llu blocks", g.filter_blocks);
+	}
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -132,6 +167,7 @@ int main(void)
 		{ "the best k", best_k },
 		{ "the layout left open", open_layout },
 		{ "short of memory", short_of_memory },
+		{ "blocks and room", sizes },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

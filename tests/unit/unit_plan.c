@@ -5,6 +5,7 @@
 #include "ktap.h"
 #include "base/log.h"
 #include "naive.h"
+#include "filter/forecast.h"
 #include "filter/plan_sizes.h"
 #include "filter/layout.h"
 #include "filter/measured_rate.h"
@@ -370,6 +371,47 @@ static void too_many_keys(void)
 	CHECK(err_is(err, E2BIG) && strstr(reason(err), "keys"), "not refused: %.3g keys", (double)g.keys6);
 }
 
+/* How many keys fit into a memory: that many do, and one more does not; where not even one does, that is said. */
+static void most_keys(void)
+{
+	static const uint64_t memories[] = { 16 << 10, 1 << 20, (4 << 20) + (64 << 10), 64 << 20, 3ULL << 30 };
+	struct settings settings = SETTINGS_DEFAULT;
+	struct plan_goals goals = { .headroom = -1 };
+	double keys, same;
+	int err;
+
+	for (size_t i = 0; i < 2 * sizeof(memories) / sizeof(*memories); i++) {
+		struct forecast f;
+
+		settings.exact = i % 2;
+		goals.memory = memories[i / 2];
+		err = forecast_keys(&keys, &settings, &goals);
+		if (!CHECK(!err && keys >= 1, "%llu bytes: %s", (unsigned long long)goals.memory, reason(err)))
+			continue;
+		for (int more = 0; more < 2; more++) {
+			struct counts n = forecast_counts(keys + more);
+			struct plan_goals others = { .headroom = -1, .fpr = 0.001 };
+
+			settings.memory_max = goals.memory;
+			others.memory = 0;
+			err = forecast_solve(&f, &n, &settings, &others);
+			CHECK(more || (!err && f.bytes.total <= goals.memory), "%.0f keys need %llu of %llu bytes",
+			      keys, (unsigned long long)f.bytes.total, (unsigned long long)goals.memory);
+			settings.memory_max = SETTINGS_DEFAULT.memory_max;
+		}
+	}
+	/* The limit that is in force is not asked. */
+	goals.memory = 64 << 20;
+	settings.memory_max = 1;
+	CHECK(!forecast_keys(&keys, &settings, &goals), "one byte is the limit");
+	settings.memory_max = SETTINGS_DEFAULT.memory_max;
+	CHECK(!forecast_keys(&same, &settings, &goals) && same == keys, "%.0f keys, not %.0f", same, keys);
+	settings = SETTINGS_DEFAULT;
+	goals.memory = 1;
+	err = forecast_keys(&keys, &settings, &goals);
+	CHECK(err_is(err, E2BIG) && strstr(reason(err), "one key alone needs"), "%s", reason(err));
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -381,6 +423,7 @@ int main(void)
 		{ "the limit on memory, to the byte", memory_limit },
 		{ "no IPv4 gate where it would settle too little", no_gate },
 		{ "too many IPv6 keys are refused", too_many_keys },
+		{ "the most keys for a memory", most_keys },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

@@ -380,6 +380,80 @@ static void first_end(void)
 	state_close(s);
 }
 
+/* One chunk of a list, of another's hand: what is sound is taken, and all else is said. */
+static void chunks_of_another(void)
+{
+	static const struct range4 good4[] = { { 1, 2 }, { 3, 9 } }, turned4[] = { { 5, 2 } },
+				   over4[] = { { 1, 5 }, { 5, 9 } }, back4[] = { { 7, 9 }, { 1, 2 } };
+	static const struct range6 good6[] = { { 1, 2 }, { 3, 9 } }, turned6[] = { { 5, 2 } },
+				   over6[] = { { 1, 5 }, { 5, 9 } }, back6[] = { { 7, 9 }, { 1, 2 } };
+	enum sum { RIGHT, NONE, WRONG, LARGE, NEGATIVE, TEXT };
+	static const struct {
+		int kind;
+		const void *data;
+		int bytes;
+		enum sum sum;
+		size_t n; /* of its ranges; 0: it is damaged */
+	} chunks[] = {
+		{ CHUNK_RANGES4, good4, 16, RIGHT, 2 },	    { CHUNK_RANGES4, good4, 16, NONE, 2 },
+		{ CHUNK_RANGES4, good4, 16, WRONG, 0 },	    { CHUNK_RANGES4, good4, 16, LARGE, 0 },
+		{ CHUNK_RANGES4, good4, 16, NEGATIVE, 0 },  { CHUNK_RANGES4, good4, 16, TEXT, 0 },
+		{ CHUNK_RANGES4, good4, 15, RIGHT, 0 },	    { CHUNK_RANGES4, turned4, 8, RIGHT, 0 },
+		{ CHUNK_RANGES4, over4, 16, RIGHT, 0 },	    { CHUNK_RANGES4, back4, 16, RIGHT, 0 },
+		{ CHUNK_RANGES6, good6, 64, RIGHT, 2 },	    { CHUNK_RANGES6, good6, 63, RIGHT, 0 },
+		{ CHUNK_RANGES6, good6, 48, RIGHT, 0 },	    { CHUNK_RANGES6, turned6, 32, RIGHT, 0 },
+		{ CHUNK_RANGES6, over6, 64, RIGHT, 0 },	    { CHUNK_RANGES6, back6, 64, RIGHT, 0 },
+		{ CHUNK_RANGES6, good6, 64, WRONG, 0 },	    { CHUNK_PACKED4, "\x80\x80", 2, RIGHT, 0 },
+		{ CHUNK_PACKED4, "\x80\x80", 2, NONE, 0 },  { CHUNK_RANGES4 - 1, good4, 16, RIGHT, 0 },
+		{ CHUNK_RANGES6 + 1, good6, 64, RIGHT, 0 }, { CHUNK_RANGES4, NULL, 0, NONE, 0 },
+	};
+	struct ranges set = RANGES_EMPTY;
+	struct state *s;
+
+	empty_directory();
+	s = opened(true);
+	ENOUGH(!ranges_add_host(&set, 7) && !ranges_finish(&set));
+	if (!s || !CHECK(!put(s, "one", LIST_BAN, &set) && !state_commit(s), "no list"))
+		return;
+	state_close(s);
+	for (size_t i = 0; i < sizeof(chunks) / sizeof(*chunks); i++) {
+		uint32_t sum = (uint32_t)crc32_z(0, chunks[i].data ?: "", (size_t)chunks[i].bytes);
+		sqlite3_stmt *stmt = NULL;
+		sqlite3 *db = NULL;
+		bool sound;
+		int err;
+
+		ENOUGH(!sqlite3_open(file, &db) &&
+		       !sqlite3_prepare_v2(db, "UPDATE chunk SET family = ?, data = ?, sum = ? WHERE family IS NOT 0",
+					   -1, &stmt, NULL));
+		sqlite3_bind_int(stmt, 1, chunks[i].kind);
+		if (chunks[i].data)
+			sqlite3_bind_blob(stmt, 2, chunks[i].data, chunks[i].bytes, SQLITE_STATIC);
+		else
+			sqlite3_bind_text(stmt, 2, "12345678", 8, SQLITE_STATIC);
+		if (chunks[i].sum == TEXT)
+			sqlite3_bind_text(stmt, 3, "x", 1, SQLITE_STATIC);
+		else if (chunks[i].sum != NONE)
+			sqlite3_bind_int64(stmt, 3,
+					   chunks[i].sum == LARGE      ? (int64_t)sum + (1LL << 32)
+					   : chunks[i].sum == NEGATIVE ? -1
+								       : (int64_t)sum + (chunks[i].sum == WRONG));
+		ENOUGH(sqlite3_step(stmt) == SQLITE_DONE && sqlite3_changes(db) == 1);
+		sqlite3_finalize(stmt);
+		sqlite3_close(db);
+		s = opened(false);
+		err = s ? state_list_set(s, "one", &set) : -EIO;
+		sound = !err && set.n4 + set.n6 == chunks[i].n && !set.n4 == (chunks[i].kind == CHUNK_RANGES6);
+		CHECK(chunks[i].n ? sound : err_is(err, EUCLEAN) && strstr(reason(err), "list 'one' is damaged"),
+		      "chunk %zu: %zu and %zu ranges, %s", i, set.n4, set.n6, err ? reason(err) : "taken");
+		CHECK(err ? !set.n4 && !set.n6 && !set.v4 && !set.v6
+			  : !memcmp(set.n4 ? (void *)set.v4 : (void *)set.v6, chunks[i].data, (size_t)chunks[i].bytes),
+		      "chunk %zu: something else is in the set", i);
+		ranges_free(&set);
+		state_close(s);
+	}
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -390,6 +464,7 @@ int main(void)
 		{ "interfaces and settings", rows },
 		{ "a setting that cannot be read", unreadable_setting },
 		{ "the first end of many bans", first_end },
+		{ "chunks of another's hand", chunks_of_another },
 	};
 
 	return own_state_run(cases, sizeof(cases) / sizeof(*cases));
