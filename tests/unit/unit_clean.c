@@ -41,6 +41,41 @@ static void cases(void)
 	}
 }
 
+/* All characters that there are: those of no width, those that turn the direction, and control characters are not
+ * shown. */
+static void every_character(void)
+{
+	static const uint32_t hidden[][2] = {
+		{ 0x1, 0x1f },		{ 0x7f, 0x9f },	      { 0xad, 0xad },	    { 0x34f, 0x34f },
+		{ 0x61c, 0x61c },	{ 0x115f, 0x1160 },   { 0x17b4, 0x17b5 },   { 0x180b, 0x180f },
+		{ 0x200b, 0x200f },	{ 0x2028, 0x202e },   { 0x2060, 0x206f },   { 0x3164, 0x3164 },
+		{ 0xd800, 0xdfff },	{ 0xfe00, 0xfe0f },   { 0xfeff, 0xfeff },   { 0xffa0, 0xffa0 },
+		{ 0xfff0, 0xfffb },	{ 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
+		{ 0x110000, 0x1fffff },
+	};
+	size_t at = 0;
+
+	for (uint32_t c = 1; c < 0x200000 && !ktap_failed; c++) {
+		char text[5] = { (char)c }, clean[5];
+		bool is;
+
+		if (c >= 0x10000)
+			snprintf(text, sizeof(text), "%c%c%c%c", 0xf0 | c >> 18, 0x80 | (c >> 12 & 63),
+				 0x80 | (c >> 6 & 63), 0x80 | (c & 63));
+		else if (c >= 0x800)
+			snprintf(text, sizeof(text), "%c%c%c", 0xe0 | c >> 12, 0x80 | (c >> 6 & 63), 0x80 | (c & 63));
+		else if (c >= 0x80)
+			snprintf(text, sizeof(text), "%c%c", 0xc0 | c >> 6, 0x80 | (c & 63));
+		while (at < sizeof(hidden) / sizeof(*hidden) && c > hidden[at][1])
+			at++;
+		is = at < sizeof(hidden) / sizeof(*hidden) && c >= hidden[at][0];
+		memcpy(clean, text, sizeof(text));
+		clean_text(clean);
+		CHECK(is ? clean[0] == '?' && strspn(clean, "?") == strlen(text) : !strcmp(clean, text),
+		      "character %x is%s shown", c, is ? "" : " not");
+	}
+}
+
 /* jansson takes what is UTF-8; and what is clean stays as it is. */
 static void random_text(void)
 {
@@ -67,6 +102,7 @@ int main(void)
 {
 	static const struct ktap_case run[] = {
 		{ "what may be shown", cases },
+		{ "every character", every_character },
 		{ "random bytes come out as UTF-8", random_text },
 	};
 

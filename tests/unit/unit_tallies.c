@@ -76,12 +76,53 @@ static void seconds(void)
 	CHECK(tallies_seconds(&a, &b) > 1.1999 && tallies_seconds(&a, &b) < 1.2001, "%g s", tallies_seconds(&a, &b));
 }
 
+/* Interfaces whose numbers are a multiple of PORTS apart share a row, and its first has the counts; rows of nobody. */
+static void ports(void)
+{
+	static struct attachment on[] = {
+		{ .name = "eth0", .ifindex = 3 },
+		{ .name = "a-long-name-001", .ifindex = 3 + PORTS },
+		{ .name = "gone", .ifindex = 3 + 2 * PORTS, .gone = true },
+		{ .name = "eth1", .ifindex = 4 },
+		{ .name = "a-long-name-002", .ifindex = 3 + 3 * PORTS },
+		{ .name = "a-long-name-003", .ifindex = 3 + 4 * PORTS },
+		{ .name = "a-long-name-004", .ifindex = 3 + 5 * PORTS },
+		{ .name = "eth\033", .ifindex = 5 },
+	};
+	static struct counted counted;
+	struct tallies t = { .ports = on, .ports_n = sizeof(on) / sizeof(*on) };
+	struct {
+		char buf[64], behind[64];
+	} name;
+
+	for (unsigned int i = 0; i <= PORTS; i++)
+		counted.port[i][2] = row(i + 1, 2);
+	memset(&name, 'x', sizeof(name));
+	CHECK(!strcmp(tallies_port_name(&t, 0, name.buf),
+		      "eth0+a-long-name-001+a-long-name-002+a-long-name-003+a-long-nam"),
+	      "'%s'", name.buf);
+	CHECK(name.behind[0] == 'x' && !memcmp(name.behind, name.behind + 1, 63), "it is written behind the name");
+	CHECK(!strcmp(tallies_port_name(&t, 3, name.buf), "eth1"), "'%s'", name.buf);
+	CHECK(!strcmp(tallies_port_name(&t, 6, name.buf), "a-long-name-004"), "'%s'", name.buf);
+	CHECK(!strcmp(tallies_port_name(&t, 7, name.buf), "eth?"), "'%s'", name.buf);
+	CHECK(!strcmp(tallies_port_name(&t, 8, name.buf), "(others before)"), "the last");
+	for (size_t i = 0; i < 9; i++) {
+		unsigned int all = 0, is[] = { 4, 0, 0, 5, 0, 0, 0, 6 };
+
+		for (unsigned int at = 0; at <= PORTS; at++)
+			all += at >= 3 && at <= 5 ? 0 : at + 1;
+		CHECK(tallies_port(&t, &counted, i)[2].packets == (i < 8 ? is[i] : all), "%zu has %llu", i,
+		      tallies_port(&t, &counted, i)[2].packets);
+	}
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "goes on, or begins again", goes_on_or_begins_again },
 		{ "a row that is retired", retired },
 		{ "seconds", seconds },
+		{ "interfaces that share a row", ports },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
