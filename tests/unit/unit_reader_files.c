@@ -69,7 +69,7 @@ static void odd_files(void)
 	      error);
 	CHECK(read_text(nul, sizeof(nul) - 1, NULL, false, &set) < 0 && strstr(error, ":2: '# x\\x00y': a NUL byte"),
 	      "%s", error);
-	CHECK(read_text(utf16, sizeof(utf16) - 1, NULL, false, &set) < 0 && strstr(error, "a NUL byte"), "%s", error);
+	CHECK(read_text(utf16, sizeof(utf16) - 1, NULL, false, &set) < 0 && strstr(error, "UTF-16"), "%s", error);
 	memset(line, '1', sizeof(line));
 	line[0] = line[sizeof(line) - 9] = '\n';
 	memcpy(line + sizeof(line) - 8, "1.2.3.4\n", 8);

@@ -39,7 +39,7 @@ static int read_check(const struct option_spec *o, void *target, const char *val
 #define AT(member) .target = offsetof(struct context, member)
 
 const struct option_spec options_common[] = {
-	{ "json", 'j', AT(json), .does = "one JSON document" },
+	{ "json", 'j', AT(json), .does = "one JSON document", .also = "--format --output -o" },
 	{ "pretty", 'p', AT(pretty), .does = "the same, indented" },
 	{ "quiet", 'q', AT(quiet), .does = "no warnings" },
 	{ "verbose", 'v', AT(verbose), .does = "say what is done" },
@@ -251,8 +251,7 @@ static int bad_option(int c, const struct option_spec *own, int argc, char **arg
 	snprintf(name, sizeof(name), "%s%.*s", word[1] == '-' || !word[1] || !word[2] ? "" : "-",
 		 (int)strcspn(word, "="), word);
 	near.word = name;
-	try_options(&near, own);
-	try_options(&near, options_common);
+	option_nearest(&near, own);
 	snprintf(otherwise, sizeof(otherwise), "; see xdp-bloom help %.20s", argv[0]);
 	return fail("%s: unknown option '%s'%s", argv[0], word, nearest_text(&near, otherwise));
 }
@@ -328,6 +327,17 @@ int option_words(const struct option_spec *own, const char *word)
 bool option_is_common(const char *word)
 {
 	return option_of(NULL, word);
+}
+
+bool option_is_of(const struct option_spec *own, const char *word)
+{
+	return !strncmp(word, "--", 2) && find_exactly(own, word + 2);
+}
+
+void option_nearest(struct nearest *near, const struct option_spec *own)
+{
+	try_options(near, own);
+	try_options(near, options_common);
 }
 
 int options_help(const struct option_spec *options, const struct option_spec *before)

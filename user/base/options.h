@@ -8,6 +8,8 @@
 
 #include "base/context.h"
 
+struct nearest;
+
 /* What an option takes, and the type of its target, which is zeros where the option was not given. */
 enum option_type {
 	OPTION_SWITCH,	  /* nothing; bool */
@@ -70,6 +72,10 @@ void options_log(const struct context *context);
 /* How many words the option takes that this word is, one of `own` or a common one; 0: the word is an operand. */
 int option_words(const struct option_spec *own, const char *word);
 bool option_is_common(const char *word);
+/* Is "--name" one of these? */
+bool option_is_of(const struct option_spec *own, const char *word);
+/* The one of `own` (or NULL) and of the common ones that may have been meant. */
+void option_nearest(struct nearest *near, const struct option_spec *own);
 
 /* For the help: a line for each that is not in `before`, or NULL. Returns how many. */
 int options_help(const struct option_spec *options, const struct option_spec *before);

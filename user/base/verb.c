@@ -46,9 +46,10 @@ int verb_run(const struct verb *verb, struct context *context, const struct word
 	call.n--;
 	if (call.n >= verb->least && call.n <= verb->most)
 		return verb->run(&call);
-	return verb->asks ? fail("%s: %s", verb->name, verb->asks)
-			  : fail("%s: takes no '%s'; see xdp-bloom help %s", verb->name, call.operands[verb->most],
-				 verb->name);
+	if (verb->asks && verb->most)
+		return fail("%s: %s", verb->name, verb->asks);
+	return fail("%s: takes no '%s'; %s%s", verb->name, call.operands[verb->most],
+		    verb->asks ? verb->asks : "see xdp-bloom help ", verb->asks ? "" : verb->name);
 }
 
 const char *verb_list(const struct verb *verb, const struct words *words)

@@ -91,6 +91,8 @@ static int open_text(struct load *l)
 {
 	bool input = !strcmp(l->path, "-");
 	const char *why = NULL;
+	unsigned int bits;
+	struct addr addr;
 	struct stat st;
 	int fd = input ? dup(STDIN_FILENO) : open(l->path, O_RDONLY | O_CLOEXEC | (wants_file(l) ? O_NONBLOCK : 0));
 
@@ -115,6 +117,8 @@ static int open_text(struct load *l)
 	close_fd(fd);
 	if (!why && err_is(l->text, ENOENT) && strstr(l->path, "://"))
 		why = "a URL, not a file: curl -fsS URL | xdp-bloom load NAME -";
+	else if (!why && err_is(l->text, ENOENT) && !prefix_parse(l->path, strlen(l->path), &addr, &bits))
+		why = "an address, not a file; to ban it: xdp-bloom add";
 	else if (!why && err_is(l->text, ENOENT) && !access(l->name, F_OK))
 		why = "no such file, but one is called as the list: the name comes first, then the file";
 	return l->text < 0 ? because(l->text, "%s: %s", l->path, why ? why : errno_text(l->text)) : 0;

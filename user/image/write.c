@@ -169,7 +169,8 @@ int image_write(const char *path, const struct image_source *source, char id[IMA
 
 	/* A device, a pipe or a directory is not to be replaced by a file. */
 	if (!lstat(path, &st) && !S_ISREG(st.st_mode))
-		return because(-EEXIST, "%s is there, and no file", path);
+		return because(-EEXIST, "%s is a %s, and no file: name one that may be written over, or a new one",
+			       path, S_ISDIR(st.st_mode) ? "directory" : "device, a pipe or a link");
 	if (snprintf(beside, sizeof(beside), "%s.XXXXXX", path) >= (int)sizeof(beside))
 		return because(-ENAMETOOLONG, "%s: the name is too long", path);
 	fd = mkostemp(beside, O_CLOEXEC); /* new, and 0600: there are secret seeds in it */

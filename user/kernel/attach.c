@@ -195,12 +195,16 @@ static int because_no_interface(const char *name)
 {
 	struct if_nameindex *all = if_nameindex();
 	struct nearest near = { .word = name };
+	const char *otherwise = "; 'ip link' shows those of this network namespace";
 
+	if (strchr(name, ','))
+		otherwise = "; several stand side by side, with blanks between";
+	else if (strchr(name, '@'))
+		otherwise = "; what 'ip link' shows behind '@' is no part of the name";
 	for (struct if_nameindex *i = all; i && i->if_index; i++)
 		nearest_try(&near, i->if_name);
 	if_freenameindex(all);
-	return because(-ENODEV, "%s: there is no such interface%s", name,
-		       nearest_text(&near, "; 'ip link' shows those of this network namespace"));
+	return because(-ENODEV, "%s: there is no such interface%s", name, nearest_text(&near, otherwise));
 }
 
 int attach_may(const struct context *context, const struct attachment *at)

@@ -123,6 +123,28 @@ static bool json_begins(const char *p, const char *end)
 	return (list && (p == end || strchr("\"{[]", *p))) || (object && (p == end || strchr("\"}", *p)));
 }
 
+/* Files that people take for lists, by how they begin. */
+static const char *no_list(const char *text, size_t length)
+{
+	static const struct {
+		const char *begins;
+		size_t length;
+		const char *is;
+	} kinds[] = {
+		{ "XDPBLOOM", 8, "an image, not a list: xdp-bloom load --image FILE" },
+		{ "PK\3\4", 4, "a zip archive: unzip -p FILE | xdp-bloom load NAME -" },
+		{ "\xff\xfe", 2, "UTF-16, not plain text: iconv -f UTF-16 -t UTF-8 FILE | xdp-bloom load NAME -" },
+		{ "\xfe\xff", 2, "UTF-16, not plain text: iconv -f UTF-16 -t UTF-8 FILE | xdp-bloom load NAME -" },
+		{ "<", 1, "a web page or XML, not a list: perhaps the server's word that there is none" },
+		{ "BZh", 3, "compressed by bzip2: bzcat FILE | xdp-bloom load NAME -" },
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (length >= kinds[i].length && !memcmp(text, kinds[i].begins, kinds[i].length))
+			return kinds[i].is;
+	return NULL;
+}
+
 static int nothing_fits(struct reader *reader, const struct format *best)
 {
 	static const char expected[] = "expected an address, a prefix, a range, or a line of another known format";
@@ -131,7 +153,9 @@ static int nothing_fits(struct reader *reader, const struct format *best)
 	while (reader_sample(reader, &sample)) {
 		const char *reason = try_line(reader, best, &sample);
 
-		if (memchr(sample.text, '\0', sample.len))
+		if (reason && sample.number == 1 && no_list(sample.text, sample.len))
+			reason = no_list(sample.text, sample.len);
+		else if (memchr(sample.text, '\0', sample.len))
 			reason = "a NUL byte: this is not a text file";
 		else if (reason == addr_is_none)
 			reason = expected;
@@ -212,6 +236,7 @@ static int choose_column(struct reader *reader, const char *number)
 int reader_choose(struct reader *reader, const char *name)
 {
 	char text[READER_TEXT_MAX];
+	size_t n;
 
 	if (!strncmp(name, "csv:", 4)) {
 		reader->format = by_name("csv");
@@ -219,7 +244,10 @@ int reader_choose(struct reader *reader, const char *name)
 	}
 	reader->format = by_name(name);
 	if (!reader->format) {
-		snprintf(text, sizeof(text), "there is no format '%.32s'", name);
+		n = (size_t)snprintf(text, sizeof(text), "there is no format '%.32s', but", name);
+		for (size_t i = 0; i < FORMATS && n < sizeof(text); i++)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s %s", i ? "," : "",
+					      reader_format_table[i].name);
 		return reader_fail(reader, -EINVAL, text);
 	}
 	return reader->format->line == csv_line ? choose_column(reader, NULL) : 0;

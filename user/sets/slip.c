@@ -4,8 +4,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
+#include "base/nearest.h"
 #include "sets/address.h"
 
 #define OF_AN_ADDRESS "0123456789abcdefABCDEF.:/"
@@ -61,6 +63,34 @@ static int written_otherwise(const char *text, struct addr *first)
 	return stars && stars < 4 && !addr_parse(copy, n, first) && first->family == 4 ? 32 - 8 * stars : -1;
 }
 
+static bool is_word(const char *text, const char *words)
+{
+	struct nearest near = { .word = text };
+
+	nearest_try_also(&near, words, "it");
+	return near.name[0];
+}
+
+/* What stands behind an address with other tools. */
+static const char *of_another_tool(const char *text)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	if (is_word(text, "timeout ttl bantime for"))
+		return "a ban for a time: --ttl 10m";
+	if (is_word(text, "comment reason because"))
+		return "why it is banned: --reason TEXT";
+	if (is_word(text, "any all everyone"))
+		return "no address; all of them are 0.0.0.0/0 and ::/0";
+	if (digits && (!text[digits] || (strchr("smhdwy", text[digits]) && !text[digits + 1])))
+		return "a number, not an address; a time goes behind --ttl: --ttl 10m";
+	if (!strncasecmp(text, "AS", 2) && text[2] && !text[2 + strspn(text + 2, "0123456789")])
+		return "a number of an AS; a list of its prefixes is wanted: xdp-bloom load NAME FILE";
+	if (strlen(text) == 17 && strspn(text, "0123456789abcdefABCDEF:") == 17 && text[2] == ':')
+		return "a MAC address; the filter asks for the IP address of the source";
+	return NULL;
+}
+
 static const char *by_kind(const char *text)
 {
 	if (strstr(text, "://"))
@@ -69,7 +99,18 @@ static const char *by_kind(const char *text)
 		return "a file; read a list with: xdp-bloom load NAME FILE, or bans with: xdp-bloom add - <FILE";
 	if (strchr(text, '.') && strspn(text, "0123456789./") < strlen(text))
 		return "a name, not an address; its addresses: getent ahosts NAME";
-	return NULL;
+	return of_another_tool(text);
+}
+
+/* Too long by its end: a dot behind it, a zone. */
+static size_t begins_right(const char *text)
+{
+	size_t length = strcspn(text, "%");
+	struct addr addr;
+
+	if (!text[length])
+		length -= length && text[length - 1] == '.';
+	return text[length] && !addr_parse(text, length, &addr) ? length : 0;
 }
 
 const char *address_slip(char buf[SLIP_TEXT_MAX], const char *text, size_t length, const char *fault)
@@ -85,6 +126,13 @@ const char *address_slip(char buf[SLIP_TEXT_MAX], const char *text, size_t lengt
 	memcpy(copy, text, length);
 	copy[length] = '\0';
 	bits = written_otherwise(copy, &first);
+	n = bits < 0 ? begins_right(copy) : 0;
+	if (n) {
+		snprintf(buf, SLIP_TEXT_MAX, "%s; write %.*s", fault, (int)n, copy);
+		return buf;
+	}
+	if (bits < 0 && strspn(copy, "0123456789") == length)
+		return of_another_tool(copy);
 	if (bits < 0 && fault != addr_is_none && fault != addr_is_none6)
 		return fault;
 	n = find_within(copy, &found);
@@ -101,6 +149,7 @@ const char *address_slip(char buf[SLIP_TEXT_MAX], const char *text, size_t lengt
 	else if (n)
 		snprintf(buf, SLIP_TEXT_MAX, "a prefix; a single address is wanted");
 	else
-		return fault;
+		snprintf(buf, SLIP_TEXT_MAX, "%s; write it as %s2001:db8::9 or 2001:db8::/48", fault,
+			 fault == addr_is_none6 ? "" : "192.0.2.9, 192.0.2.0/24, ");
 	return buf;
 }

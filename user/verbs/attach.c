@@ -77,7 +77,7 @@ struct detach_options {
 };
 
 const struct option_spec detach_options[] = {
-	{ "all", AT(detach_options, all), .does = "from every interface" },
+	{ "all", AT(detach_options, all), .also = "-a", .does = "from every interface" },
 	{ "purge", AT(detach_options, purge), .does = "and take all lists, bans and pins away, for good" },
 	{ "yes", AT(detach_options, yes), .does = "without asking" },
 	OPTIONS_END(struct detach_options),
@@ -132,6 +132,9 @@ int verb_detach(const struct call *call)
 		return fail("detach: --purge takes all away: with --all");
 	if (o->yes && !o->purge)
 		return fail("detach: --yes is an answer to --purge");
+	for (int i = 0; i < call->n; i++)
+		if (!strcmp(call->operands[i], "all") && !if_nametoindex("all"))
+			return fail("detach: there is no interface 'all'; from every one: xdp-bloom detach --all");
 	change_check(call->context, false);
 	if (o->purge)
 		return detach_and_purge(call, o->yes);

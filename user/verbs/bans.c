@@ -8,12 +8,14 @@
 #include "change/guard_rails.h"
 #include "kernel/live.h"
 #include "base/clock.h"
+#include "base/span.h"
 #include "sets/prefixes.h"
 #include "state/bans.h"
 #include "verbs/verbs.h"
 
 const struct option_spec add_options[] = {
 	{ "ttl", .type = OPTION_TIME, AT(ban_options, ttl), .value = "TIME", .does = "how long; without it, until del",
+	  .wants = SPAN_EXAMPLES " (without it, a ban stays)",
 	  .also = "--timeout --bantime --ban-time --duration --expire --expires --time -t" },
 	{ "reason", .type = OPTION_TEXT, AT(ban_options, reason), .value = "TEXT", .does = "why; bans and test show it",
 	  .also = "--comment --message --note -m", .most = BAN_REASON_MAX - 1 },

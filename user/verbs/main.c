@@ -39,22 +39,46 @@ static void from_environment(const char **option, const char *name)
 		*option = value;
 }
 
+/* How many verbs take it, and one of them. */
+static int verbs_with(const char *option, const char **takes)
+{
+	int n = 0;
+
+	for (const struct verb *v = verbs; v->name; v++) {
+		if (!option_is_of(v->options, option))
+			continue;
+		n += !n || strcmp(*takes, v->name) != 0;
+		*takes = v->name;
+	}
+	return n;
+}
+
 /* `name`: NULL if there was none. `before`: the words that stood before it: "-A" is a verb of other tools. */
 static int no_verb(const char *name, int n, char **before)
 {
 	struct nearest near = { 0 };
+	const char *takes = "";
+	int n_take;
 
 	for (int i = 0; i < n; i++) {
 		near.word = before[i];
 		if (before[i][0] != '-' || option_is_common(before[i]))
 			continue;
+		n_take = verbs_with(before[i], &takes);
+		if (n_take == 1)
+			return fail("'%s' stands behind its verb: xdp-bloom %s %s", before[i], takes, before[i]);
+		if (n_take)
+			continue; /* the verb is what is wrong */
 		verb_nearest(verbs, &near);
 		if (!near.name[0] && !strncmp(before[i], "--", 2)) {
 			near.word += 2;
 			verb_nearest(verbs, &near);
 		}
-		if (near.name[0])
-			return fail("there is no option '%s'%s", before[i], nearest_text(&near, ""));
+		if (!near.name[0])
+			option_nearest(&near, NULL);
+		if (near.name[0] || name)
+			return fail("there is no option '%s'%s", before[i],
+				    nearest_text(&near, "; see xdp-bloom help"));
 	}
 	if (!name)
 		return fail("which verb, after '%s'? see xdp-bloom help", n ? before[n - 1] : "");
