@@ -322,4 +322,12 @@ checks_and_ends() {
 	bloom flush
 }
 
-run_cases checks_and_ends how_far says_what_is_allowed checks_as_the_verb batches warns refusals lines_of_a_batch slow_batch checks_a_batch counted_on guards_of_a_batch begins_anew
+# As an editor of Windows writes it.
+from_windows() {
+	printf '\xef\xbb\xbfadd 45.0.0.9\r\nadd 45.0.0.10 --reason "two words"\r\n' >commands
+	bloom batch commands
+	verdicts 45.0.0.9=drop 45.0.0.10=drop
+	bloom flush
+}
+
+run_cases from_windows checks_and_ends how_far says_what_is_allowed checks_as_the_verb batches warns refusals lines_of_a_batch slow_batch checks_a_batch counted_on guards_of_a_batch begins_anew

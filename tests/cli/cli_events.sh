@@ -209,4 +209,16 @@ damaged_lines() {
 	is "$("$XDP_BLOOM" -j events | jq -c .message)" '"whole"' "the events, as JSON"
 }
 
-run_cases damaged_lines in_the_file after_a_cut_line no_file_in_its_place long_ones by_themselves runs_full bounded shown followed in_the_journal as_json_lines service_as_json_lines
+# What waits for a confirmation is a process that nobody has started.
+nobody_typed_it() {
+	need pgrep
+	bloom add 45.0.0.9 --confirm 1s
+	# shellcheck disable=SC2317 # wait_until calls it
+	ended() {
+		! pgrep -f "^xdp-bloom -S $XDP_BLOOM_STATE .*--watch" >/dev/null
+	}
+	wait_until "the end of what waits" ended
+	! grep -n -e --watch "$XDP_BLOOM_STATE/events" || fail "is an event"
+}
+
+run_cases nobody_typed_it damaged_lines in_the_file after_a_cut_line no_file_in_its_place long_ones by_themselves runs_full bounded shown followed in_the_journal as_json_lines service_as_json_lines

@@ -152,6 +152,10 @@ takes_the_place_of_lists() {
 	there refused "an image is in force, and its lists are not here" plan
 	there refused "there is no list" unload other
 	there refused "is a list of the image in force, which is taken whole" unload list
+	there refused "'list' is a list of the image in force, which is taken whole: do that where the lists are" shadow list
+	there bloom add 192.0.2.99
+	there refused "an image is in force, and its lists are not here" plan
+	there bloom del 192.0.2.99
 	there refused "is not wanted" load name --image image
 	there bloom load --image image --dry-run
 	there bloom load --image image

@@ -128,6 +128,7 @@ begins_at_nothing() {
 	head -c 9000 /dev/urandom >junk
 	expect 2 "$XDP_BLOOM" state recover junk
 	one_line "nothing can be saved"
+	one_line "to begin with an empty state, move it away"
 	[ ! -e "$XDP_BLOOM_STATE/state.db" ] || fail "there is a state now"
 }
 

@@ -90,6 +90,17 @@ many_refused() {
 	! grep -n ' $' out || fail "a line ends with a space"
 }
 
+# Sound, and yet nobody is kept out.
+bans_nothing() {
+	prepare
+	bloom flush
+	bloom status
+	grep -q "^sound       but nothing is banned: every packet passes; 'load' or 'add' bans$" out || fail "$(cat out)"
+	bloom add 198.51.100.9
+	bloom status
+	grep -q "^sound       all that is to be filtered is$" out || fail "$(cat out)"
+}
+
 # However much has happened since, in this log or the one before.
 last_refused() {
 	prepare
@@ -146,4 +157,4 @@ damaged_event() {
 }
 
 mapfile -t all < <(sed '/^$/d; s/|.*//; s/^/fault /' <<<"$faults")
-run_cases many_refused last_refused screen no_rights damaged_event "${all[@]}"
+run_cases many_refused bans_nothing last_refused screen no_rights damaged_event "${all[@]}"

@@ -86,9 +86,12 @@ int words_file(FILE *file, const char *name, int (*each)(void *arg, const struct
 
 	while (!err && (length = getline(&line, &room, file)) >= 0) {
 		struct words w;
-		const char *fault = words_split(&w, line);
+		const char *fault;
 
-		number++;
+		/* What editors of Windows put first. */
+		if (!number++ && !strncmp(line, "\xef\xbb\xbf", 3))
+			memmove(line, line + 3, (size_t)(length -= 3) + 1);
+		fault = words_split(&w, line);
 		if (!fault && memchr(line, '\0', (size_t)length))
 			fault = "there is a control character";
 		if (fault)

@@ -10,7 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
+
 #define WAITING 4096
+
+static int because_none(const char *where)
+{
+	return because(-EINVAL, "'%s' is not ADDRESS:PORT, [ADDRESS]:PORT or PORT", where);
+}
 
 int web_address(struct sockaddr_storage *address, const char *where)
 {
@@ -19,11 +26,12 @@ int web_address(struct sockaddr_storage *address, const char *where)
 	const char *colon = strrchr(where, ':'), *port = colon ? colon + 1 : where;
 	size_t length = colon ? (size_t)(colon - where) : 0;
 	char host[64] = "127.0.0.1", *end;
+	const char *whole = where;
 	unsigned long number = strtoul(port, &end, 10);
 
 	memset(address, 0, sizeof(*address));
 	if (*port < '0' || *port > '9' || *end || number < 1 || number > 65535 || length >= sizeof(host))
-		return -EINVAL;
+		return because_none(where);
 	if (colon && where[0] == '[' && length > 2 && where[length - 1] == ']') {
 		where++;
 		length -= 2;
@@ -38,7 +46,7 @@ int web_address(struct sockaddr_storage *address, const char *where)
 		return 0;
 	}
 	if (inet_pton(AF_INET6, host, &in6->sin6_addr) != 1)
-		return -EINVAL;
+		return because_none(whole);
 	in6->sin6_family = AF_INET6;
 	in6->sin6_port = htons((uint16_t)number);
 	return 0;

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
-/* ADDRESS:PORT, [ADDRESS]:PORT or PORT, which is of 127.0.0.1; -EINVAL. */
+/* ADDRESS:PORT, [ADDRESS]:PORT or PORT, which is of 127.0.0.1; -EINVAL with the reason recorded. */
 int web_address(struct sockaddr_storage *address, const char *where);
 /* Does nobody but this machine reach it? */
 bool web_address_is_local(const struct sockaddr_storage *address);

@@ -269,9 +269,7 @@ int web_listen(struct web_server **server, const char *where, const char *hosts,
 	int err;
 
 	*server = NULL;
-	if (web_address(&address, where))
-		return because(-EINVAL, "'%s' is not ADDRESS:PORT, [ADDRESS]:PORT or PORT", where);
-	err = load_library();
+	err = web_address(&address, where) ?: load_library();
 	if (err)
 		return err;
 	s = calloc(1, sizeof(*s));

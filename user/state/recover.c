@@ -105,7 +105,8 @@ static int open_damaged(const char *path, sqlite3 **db, struct steps *steps)
 	sqlite3_db_config(*db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, NULL);
 	if (sqlite3_exec(*db, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL) == SQLITE_OK)
 		return 0;
-	return because(-EUCLEAN, "%s: nothing can be saved: %s", path, sqlite3_errmsg(*db));
+	return because(-EUCLEAN, "%s: nothing can be saved: %s; to begin with an empty state, move it away", path,
+		       sqlite3_errmsg(*db));
 }
 
 /* Only the file itself is moved into place, so it must not have a journal. */

@@ -20,6 +20,7 @@ int verb_confirm(const struct call *call)
 
 	if (watch->given) {
 		revert_timer_run(call->context, (long)watch->value);
+		call->context->state = ""; /* nobody has typed it: no line in the event log */
 		return EXIT_DONE;
 	}
 	err = change_begin(&change, call->context);

@@ -40,6 +40,14 @@ static bool is_of_image(struct state *state, const char *name)
 	return is;
 }
 
+/* A list that is not found may be one of an image. */
+static int because_taken_whole(struct state *state, int err, const char *name, const char *instead)
+{
+	if (!err_is(err, ENOENT) || !is_of_image(state, name))
+		return err;
+	return because(err, "'%s' is a list of the image in force, which is taken whole: %s", name, instead);
+}
+
 /* Of a list that was never loaded only the refusal goes. */
 static int drop(struct change *change, const struct force_options *o, const char *name, bool refused, bool *build)
 {
@@ -51,13 +59,8 @@ static int drop(struct change *change, const struct force_options *o, const char
 	*build = *build || !err;
 	if (err_is(err, ENOENT) && refused)
 		return 0;
-	if (err_is(err, ENOENT) && is_of_image(change->state, name))
-		return because(
-			err,
-			"'%s' is a list of the image in force, which is taken whole: 'image make' makes one without"
-			" it, and 'xdp-bloom flush' ends this one",
-			name);
-	return err;
+	return because_taken_whole(change->state, err, name,
+				   "'image make' makes one without it, and 'xdp-bloom flush' ends this one");
 }
 
 /* Without an allow list addresses may become banned: the guard rails are asked. */
@@ -176,6 +179,8 @@ static int change_kind(const struct call *call, enum list_kind kind)
 		const char *name = call->operands[i];
 
 		err = state_list_get(change->state, name, &list);
+		err = because_taken_whole(change->state, err, name,
+					  "do that where the lists are, and load the image that is saved then");
 		if (!err && list.kind == LIST_ALLOW)
 			err = because(-EINVAL, "'%s' is an allow list", name);
 		if (!err && kind == LIST_BAN && list.kind == LIST_SHADOW && !o->force)

@@ -103,13 +103,15 @@ int verb_load(const struct call *call)
 {
 	const struct load_options *o = call->options;
 	struct loaded loaded;
-	int err = load_list(call->context, o, call->operands[0], call->operands[1], &loaded), status;
+	int err = load_list(call->context, o, call->operands[0], call->operands[1], &loaded), status = EXIT_DONE;
 
 	if (err_is(err, EALREADY))
 		status = out_done(call->context);
 	else if (err)
 		status = fail("%s; nothing was loaded", reason(err));
-	else
+	else if (!loaded.list.prefixes)
+		warn("%s: there is no address in it", loaded.list.name);
+	if (!err)
 		status = call->context->json ? loaded_json(call->context, &loaded, o)
 					     : loaded_text(call->context, &loaded, o);
 	loaded_free(&loaded);

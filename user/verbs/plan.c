@@ -178,7 +178,7 @@ static int take(struct forecasts *all, const struct call *call)
 	else if (!err)
 		err = count_loaded(&all->counts, state, settings);
 	state_close(state);
-	if (err || call->n || (!given && !is_empty(&all->counts)))
+	if (err || call->n || (!given && !image && !is_empty(&all->counts)))
 		return err;
 	if (!given && !o->memory.given)
 		return because(-ENOENT, "%s; name files, --keys N, or --memory MAX for how many fit",

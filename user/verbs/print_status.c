@@ -62,11 +62,22 @@ static void lists_text(const struct status *s)
 		printf("            and %zu more: xdp-bloom lists\n", s->lists_n - LISTS_SHOWN);
 }
 
+static bool bans_nothing(const struct status *s)
+{
+	bool bans = !s->known || s->bans;
+
+	for (size_t i = 0; i < s->lists_n; i++)
+		bans = bans || s->lists[i].kind == LIST_BAN;
+	return !bans;
+}
+
 int status_text(const struct status *s)
 {
 	char text[SPAN_TEXT_MAX], name[LIST_NAME_MAX];
 
-	puts(s->is == SOUND	  ? "sound       all that is to be filtered is"
+	puts(s->is == SOUND	  ? bans_nothing(s)
+					    ? "sound       but nothing is banned: every packet passes; 'load' or 'add' bans"
+					    : "sound       all that is to be filtered is"
 	     : s->is == DEGRADED  ? "DEGRADED"
 	     : s->is == NOT_KNOWN ? "NOT KNOWN"
 				  : "NOT FILTERING");

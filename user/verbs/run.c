@@ -6,6 +6,7 @@
 #include "base/lock.h"
 #include "base/state_path.h"
 #include "base/trusted_dir.h"
+#include "observe/web_address.h"
 #include "service/service.h"
 #include "state/state.h"
 #include "verbs/verbs.h"
@@ -135,6 +136,7 @@ static int configure(struct service_options *service, struct config *config, boo
 	const struct options *command = r->command;
 	struct options said = { 0 };
 	const char *hook, *token;
+	struct sockaddr_storage at;
 	bool listens, page;
 	int err = read_config(command, config), faults = 0;
 
@@ -170,6 +172,12 @@ static int configure(struct service_options *service, struct config *config, boo
 	err = check_token(token, listens, files || !r->context->check);
 	if (err) {
 		fail("run: --listen-token: %s", reason(err));
+		config_free(config);
+		return err;
+	}
+	err = listens ? web_address(&at, command->listen ? command->listen : said.listen) : 0;
+	if (err) {
+		fail("run: --listen: %s", reason(err));
 		config_free(config);
 		return err;
 	}
