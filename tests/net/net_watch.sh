@@ -302,7 +302,7 @@ passed_bounded() {
 	filtering bad
 	begin=$(date +%s%N)
 	watching seen -j watch --passed
-	send 0 -n 2000 -b banned -c clean
+	send 0 -n 20000 -b banned -c clean
 	kill -INT $watcher
 	end_of $watcher || fail "watch ended with $?"
 	seconds=$((($(date +%s%N) - begin) / 1000000000 + 1))
