@@ -66,7 +66,7 @@ def judge(report):
     # Of two sources in the wrong order one is further off than said, and counts as that.
     for a, (share_a, error_a) in shares.items():
         for b, (share_b, error_b) in shares.items():
-            if share_a - share_b > error_a + error_b and exact.get(a, 0) <= exact.get(b, 0):
+            if share_a - share_b > error_a + error_b + 2e-6 and exact.get(a, 0) <= exact.get(b, 0):
                 wrong.append(f'{a} ({exact.get(a, 0)}) before {b} ({exact.get(b, 0)})')
     print(f'{len(sources)} {far} {said["samples"]} {total}')
     if wrong:
