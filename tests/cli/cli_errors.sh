@@ -105,7 +105,7 @@ wrong_usage() {
 	refused "edge: there is no such interface (did you mean 'edge0'?)" attach edge
 	refused "egde0: the filter is not attached there (did you mean 'edge0'?)" detach egde0
 	refused "this option takes no value" unload --force=yes good
-	refused "a time such as 90s, 10m, 1h30m or 2w, not '10min'" add --ttl 10min 192.0.2.1
+	refused "a time such as 90s, 10m, 1h30m or 2w (without it, a ban stays), not '10min'" add --ttl 10min 192.0.2.1
 	for name in '' . .. a/b "$(printf 'a\nb')" "$(printf '%0300d' 0)"; do
 		refused "" load "$name" good
 	done
