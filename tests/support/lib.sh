@@ -45,6 +45,7 @@ sandbox() {
 		mount -t bpf bpf /sys/fs/bpf || skip_all "cannot mount bpffs"
 	fi
 	WORK=$(mktemp -d) || skip_all "cannot make a directory"
+	mkfifo "$WORK.never" || skip_all "cannot make a pipe"
 	# Without a bpffs of one's own, none.
 	export XDP_BLOOM_BPFFS=${no_sandbox:+$WORK}/sys/fs/bpf/xdp-bloom-test
 	export XDP_BLOOM_STATE=$WORK/state
@@ -232,8 +233,9 @@ wait_until() {
 	done
 }
 
+# Without a process of its own: bash lost one of them in some ten thousands, and waited for it forever.
 moment() {
-	read -rt 0.05 <> <(:) || true
+	read -rt 0.05 <>"$WORK.never" || true
 }
 
 # gone PID: it has ended, perhaps as a zombie.
