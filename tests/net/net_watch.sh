@@ -291,6 +291,46 @@ passed_elsewhere() {
 	packet_sockets 0 || fail "$(cat /proc/net/packet)"
 }
 
+# One that went away and came back with its number is another one to the kernel's sockets, however fast that was.
+passed_again() {
+	local away
+
+	filtering bad
+	unshare --net sleep infinity &
+	away=$!
+	wait_until "another namespace" other_net $away
+	watching seen -v -j watch --passed
+	send 0 -c clean
+	wait_until "what has passed" has_passed seen
+	ip link set edge0 netns $away
+	nsenter -t $away -n ip link set edge0 netns $$
+	ip link set edge0 up
+	wait_until "what passes now" sees_more seen "$(wc -l <seen)"
+	kill -INT $watcher
+	end_of $watcher || fail "watch ended with $?"
+	kill $away
+}
+
+other_net() {
+	[ ! "/proc/$1/ns/net" -ef /proc/self/ns/net ]
+}
+
+sees_more() {
+	send 0 -c clean
+	[ "$(wc -l <"$1")" -gt "$2" ]
+}
+
+# The outer tag, which the stack has taken off, stands in what is seen.
+passed_tagged() {
+	filtering bad
+	watching seen -j watch --passed
+	send 0 -e vlan -c clean
+	wait_until "what has passed" grep -qs '"source":"192.0.2.6"' seen
+	kill -INT $watcher
+	end_of $watcher || fail "watch ended with $?"
+	is "$(jq -r 'select(.source=="192.0.2.6").bytes' seen | sort -u)" 70 "its length"
+}
+
 packet_sockets() {
 	[ "$(tail -n +2 /proc/net/packet | wc -l)" = "$1" ]
 }
@@ -321,4 +361,4 @@ passed_refusals() {
 run_cases text json_lines "ended_by 80x24 Ctrl-C" "ended_by 200x50 Ctrl-C" "ended_by 80x24 TERM" "ended_by 200x50 TERM" \
 	"left_alone 80x24" "left_alone 200x50" captured captured_for_tshark captured_to_a_pipe no_terminal live disk_full \
 	killed ended_with_samples bounded nothing_old one_reader refusals \
-	"passed_in native" "passed_in skb" passed_lines passed_elsewhere passed_bounded passed_refusals
+	"passed_in native" "passed_in skb" passed_lines passed_elsewhere passed_again passed_tagged passed_bounded passed_refusals

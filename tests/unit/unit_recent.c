@@ -171,6 +171,11 @@ static void naive(void)
 	recent_sums(recent, now + RECENT_SECONDS, &sums);
 	CHECK(!sums.samples && !sums.top[TOP_PORTS][0].family, "%llu samples are left",
 	      (unsigned long long)sums.samples);
+	/* The clock is set back by an hour. */
+	recent_add(recent, now, &all[0].packet, 1);
+	recent_add(recent, now - 3600, &all[0].packet, 1);
+	recent_sums(recent, now - 3600, &sums);
+	CHECK(sums.samples == 1, "%llu samples, some from a time to come", (unsigned long long)sums.samples);
 	recent_free(recent);
 }
 

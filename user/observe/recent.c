@@ -51,10 +51,15 @@ void recent_free(struct recent *r)
 	free(r);
 }
 
+/* Those of a time to come are from before the clock was set back. */
 static void forget(struct recent *r, uint64_t now)
 {
-	while (r->first < r->end && r->seen[r->first % RECENT_MAX].second + RECENT_SECONDS <= now)
-		r->first++;
+	for (; r->first < r->end; r->first++) {
+		uint64_t second = r->seen[r->first % RECENT_MAX].second;
+
+		if (second <= now && second + RECENT_SECONDS > now)
+			return;
+	}
 }
 
 void recent_add(struct recent *r, uint64_t now, const struct packet *p, double packets)

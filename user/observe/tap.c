@@ -25,6 +25,9 @@
 #define OF_ALL	   4294967296.0
 #define ALL	   1.0
 #define HEADER_TCP 20
+#define HEADER_UDP 8
+#define TAG	   4
+#define GSO_UDP_L4 5 /* VIRTIO_NET_HDR_GSO_UDP_L4, which older headers do not have */
 
 struct taps {
 	struct tap {
@@ -111,6 +114,15 @@ static const struct attachment *on_this(const struct tap *tap, const struct atta
 	return NULL;
 }
 
+/* The kernel takes an interface that goes away from its sockets for good, whatever has its number afterwards. */
+static bool still_there(const struct tap *tap)
+{
+	struct sockaddr_ll at = { 0 };
+	socklen_t size = sizeof(at);
+
+	return !getsockname(tap->fd, (struct sockaddr *)&at, &size) && at.sll_ifindex == (int)tap->ifindex;
+}
+
 static bool has_tap(const struct taps *taps, unsigned int ifindex)
 {
 	for (unsigned int i = 0; i < taps->n; i++)
@@ -125,10 +137,14 @@ int taps_follow(struct taps *taps, const struct attachment *on, size_t n)
 	int err = 0;
 
 	for (unsigned int i = 0; i < taps->n; i++) {
-		if (on_this(&taps->tap[i], on, n))
-			taps->tap[kept++] = taps->tap[i];
-		else
+		const struct attachment *here = on_this(&taps->tap[i], on, n);
+
+		if (here && still_there(&taps->tap[i])) {
+			taps->tap[kept] = taps->tap[i];
+			taps->tap[kept++].whole = here->mode == MODE_SKB;
+		} else {
 			close(taps->tap[i].fd);
+		}
 	}
 	taps->n = kept;
 	for (size_t i = 0; i < n && taps->n < TAPS_MAX && !err; i++) {
@@ -155,14 +171,31 @@ unsigned int taps_fds(const struct taps *taps, struct pollfd *fds)
 /* Of packets that the stack has put together: how many they were, by what each of them carried. */
 static double put_together(const struct virtio_net_hdr *h, const struct sample *s)
 {
-	size_t ip = ETH_HLEN, tcp;
-	uint32_t headers;
+	size_t ip = ETH_HLEN, at = ip + (s->bytes[ip] >> 4 == 6 ? 40 : (s->bytes[ip] & 15) * 4);
+	uint32_t headers = (uint32_t)at;
 
 	if (h->gso_type == VIRTIO_NET_HDR_GSO_NONE || !h->gso_size)
 		return 1;
-	tcp = ip + ((h->gso_type & ~VIRTIO_NET_HDR_GSO_ECN) == VIRTIO_NET_HDR_GSO_TCPV6 ? 40 : (s->bytes[ip] & 15) * 4);
-	headers = (uint32_t)tcp + (tcp + HEADER_TCP <= s->captured ? (s->bytes[tcp + 12] >> 4) * 4 : HEADER_TCP);
+	if (h->gso_type == GSO_UDP_L4)
+		headers += HEADER_UDP;
+	else
+		headers += at + HEADER_TCP <= s->captured ? (s->bytes[at + 12] >> 4) * 4 : HEADER_TCP;
 	return s->length <= headers ? 1 : (s->length - headers + h->gso_size - 1) / h->gso_size;
+}
+
+/* The stack has taken the outer tag off; the frame is shown as it came. */
+static void put_back(struct sample *s, const struct tpacket_auxdata *how)
+{
+	const size_t at = 2 * ETH_ALEN;
+	const uint16_t tag[] = { htons(how->tp_status & TP_STATUS_VLAN_TPID_VALID ? how->tp_vlan_tpid : ETH_P_8021Q),
+				 htons(how->tp_vlan_tci) };
+
+	if (s->captured < at)
+		return;
+	s->length += TAG;
+	s->captured = s->captured + TAG < SAMPLE_BYTES ? s->captured + TAG : SAMPLE_BYTES;
+	memmove(s->bytes + at + TAG, s->bytes + at, s->captured - at - TAG);
+	memcpy(s->bytes + at, tag, TAG);
 }
 
 /* 1, 0 where there is none, or -errno for one that cannot be had. */
@@ -175,6 +208,7 @@ static int next_sample(const struct tap *tap, struct sample *s, double *packets)
 		.msg_iov = parts, .msg_iovlen = 2, .msg_control = control, .msg_controllen = sizeof(control)
 	};
 	ssize_t n = recvmsg(tap->fd, &message, MSG_DONTWAIT);
+	struct tpacket_auxdata aux = { 0 };
 	struct cmsghdr *c;
 
 	if (n < 0)
@@ -182,11 +216,13 @@ static int next_sample(const struct tap *tap, struct sample *s, double *packets)
 	if ((size_t)n < sizeof(how))
 		return -EINVAL;
 	s->captured = (__u16)((size_t)n - sizeof(how));
-	s->length = s->captured;
 	for (c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c))
 		if (c->cmsg_level == SOL_PACKET && c->cmsg_type == PACKET_AUXDATA)
-			s->length = ((struct tpacket_auxdata *)CMSG_DATA(c))->tp_len;
+			memcpy(&aux, CMSG_DATA(c), sizeof(aux));
+	s->length = aux.tp_len ?: s->captured;
 	*packets = tap->whole ? 1 : put_together(&how, s);
+	if (aux.tp_status & TP_STATUS_VLAN_VALID)
+		put_back(s, &aux);
 	return 1;
 }
 
@@ -239,9 +275,13 @@ void taps_read(struct taps *taps, void (*each)(void *arg, const struct sample *s
 	if (more > .8 * taps->chance && more < 1.25 * taps->chance && more < ALL)
 		return;
 	/* What is queued was taken by the old chance, and stands for as many as that says. */
-	for (unsigned int i = 0; i < taps->n; i++)
-		if (set_chance(taps->tap[i].fd, more))
-			return;
+	for (unsigned int i = 0; i < taps->n; i++) {
+		if (!set_chance(taps->tap[i].fd, more))
+			continue;
+		while (i--)
+			set_chance(taps->tap[i].fd, taps->chance);
+		return;
+	}
 	drain(taps, UINT_MAX, each, arg);
 	taps->chance = more;
 }

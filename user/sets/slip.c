@@ -102,12 +102,14 @@ static const char *by_kind(const char *text)
 	return of_another_tool(text);
 }
 
-/* Too long by its end: a dot behind it, a zone. */
+/* Too long by its end: a dot behind it, a zone. Not one with a length behind that: it would be lost. */
 static size_t begins_right(const char *text)
 {
 	size_t length = strcspn(text, "%");
 	struct addr addr;
 
+	if (strchr(text + length, '/'))
+		return 0;
 	if (!text[length])
 		length -= length && text[length - 1] == '.';
 	return text[length] && !addr_parse(text, length, &addr) ? length : 0;

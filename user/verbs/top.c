@@ -245,6 +245,7 @@ static void press(struct top_state *t, int key)
 		t->view.help = !t->view.help;
 	else if (key == 's') {
 		t->view.passed = !t->view.passed;
+		t->view.paused = false; /* what this side had is not kept while the other is looked at */
 		t->view.samples = "";
 		t->view.tables = t->view.passed ? &t->passing.sums : &t->minute.sums;
 	}

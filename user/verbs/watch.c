@@ -216,8 +216,14 @@ static int open_samples(struct watch *w, const struct generation *g)
 
 static int open_taps(struct watch *w)
 {
+	struct pollfd fds[TAPS_MAX];
+	int err;
+
 	w->taps = taps_new();
-	return w->taps ? follow_interfaces(w) : -ENOMEM;
+	err = w->taps ? follow_interfaces(w) : -ENOMEM;
+	if (!err && !taps_fds(w->taps, fds))
+		warn("no interface of this network namespace is filtered; those that will be are watched then");
+	return err;
 }
 
 static int begin(struct watch *w)
