@@ -606,6 +606,16 @@ shows_one_list() {
 	is "$(get '[.name,.prefixes,.overlap]' lists drop)" '["drop",3,[]]' "what is known of a list in an image"
 }
 
+# Who made it and left nothing in it takes it away, just when this one has found it.
+takes_the_state_away() {
+	need strace
+	strace -o trace -e trace=mkdir -e inject=mkdir:delay_exit=300000 "$XDP_BLOOM" add 192.0.2.1 >said 2>&1 &
+	wait_until "the directory" [ -d "$XDP_BLOOM_STATE" ]
+	rmdir "$XDP_BLOOM_STATE"
+	end_of $! || fail "add: $(cat said)"
+	verdicts 192.0.2.1=drop
+}
+
 # A typing error makes no directories.
 leaves_nothing_behind() {
 	local call
@@ -650,7 +660,7 @@ leaves_nothing_behind() {
 	verdicts 192.0.2.1=drop
 }
 
-run_cases leaves_nothing_behind shows_one_list shows_what_was_refused one_kind wide_exceptions asks_before_it_guesses leaves_bogons_out hides_what_a_link_led_to refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists \
+run_cases leaves_nothing_behind takes_the_state_away shows_one_list shows_what_was_refused one_kind wide_exceptions asks_before_it_guesses leaves_bogons_out hides_what_a_link_led_to refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists \
 	refuses_slow_poison grants_no_more_than_was_asked dry_run_changes_nothing skips_damaged_lines shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed \
 	goes_back_late goes_back_by_its_own_clock goes_back_into_little_memory goes_back_without_a_build \
 	goes_back_at_the_second_try

@@ -60,6 +60,8 @@ static int take_lock(struct state *s)
 
 	for (int tries = 0;; tries++) {
 		err = make_directories(s->directory, &s->made);
+		if (err_is(err, ENOENT) && tries < TRIES)
+			continue;
 		if (err)
 			return err;
 		s->lock = lock_take(state_path(lock, s->directory, STATE_LOCK), s->wait);
@@ -134,7 +136,7 @@ static int open_to_look(struct state *s, const char *path)
 		return 0;
 	err = trust_directory(s->directory);
 	if (err)
-		return err;
+		return err_is(err, ENOENT) ? 0 : err;
 	if (access(path, R_OK))
 		return errno == ENOENT ? 0 : because(-errno, "%s: %s", path, strerror(errno));
 	err = trust_file(path, "what is banned") ?: open_file(s, path, 0);
