@@ -179,21 +179,26 @@ degraded_in_a_word() {
 	[ "$code $(cat page)" = "200 degraded" ]
 }
 
-# What worked goes on to work: Prometheus, from anywhere. The page needs a token there.
-beyond() {
+# figures_alone WHY: Prometheus is answered, and whoever asks for the page hears why it is not shown.
+figures_alone() {
 	local path
 
-	prepare
-	ready --listen 0.0.0.0:9913 --page
 	for path in /metrics /healthz; do
 		ask "$path"
-		is "$code" 200 "$path beyond this machine"
+		is "$code" 200 "$path without the page"
 	done
 	for path in / /page.json; do
 		ask "$path"
-		is "$code $(cat page)" "403 beyond this machine the page is shown with run --listen-token FILE" "$path"
+		is "$code $(cat page)" "403 $1" "$path"
 		closed "$path"
 	done
+}
+
+# What worked goes on to work: Prometheus, from anywhere. The page needs a token there.
+beyond() {
+	prepare
+	ready --listen 0.0.0.0:9913 --page
+	figures_alone "beyond this machine the page is shown with run --listen-token FILE"
 	stop
 	(umask 077 && printf '%s\r\n\n' "$token" >secret)
 	echo "run --listen 0.0.0.0:9913 --listen-token '$WORK/secret'" >>conf
@@ -207,19 +212,9 @@ beyond() {
 
 # Whoever listens for Prometheus shows other users of the machine no more than before.
 local_users() {
-	local path
-
 	prepare
 	ready --listen 9913
-	for path in /metrics /healthz; do
-		ask "$path"
-		is "$code" 200 "$path without a page"
-	done
-	for path in / /page.json; do
-		ask "$path"
-		is "$code $(cat page)" "403 the page is shown with run --listen-token FILE, or to every user of this machine with run --page" "$path"
-		closed "$path"
-	done
+	figures_alone "the page is shown with run --listen-token FILE, or to every user of this machine with run --page"
 	stop
 	echo "run --listen 9913 --page" >>conf
 	ready
