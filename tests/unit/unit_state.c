@@ -416,6 +416,7 @@ static void chunks_of_another(void)
 	if (!s || !CHECK(!put(s, "one", LIST_BAN, &set) && !state_commit(s), "no list"))
 		return;
 	state_close(s);
+	ranges_free(&set);
 	for (size_t i = 0; i < sizeof(chunks) / sizeof(*chunks); i++) {
 		uint32_t sum = (uint32_t)crc32_z(0, chunks[i].data ?: "", (size_t)chunks[i].bytes);
 		sqlite3_stmt *stmt = NULL;
