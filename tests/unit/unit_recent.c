@@ -93,7 +93,7 @@ static void zipf(void)
 
 	make_zipf();
 	for (unsigned int i = 0; i < runs && weigher; i++) {
-		struct run run = { .recent = recent_new(), .now = 1800000000 };
+		struct run run = { .recent = recent_new(RATE), .now = 1800000000 };
 
 		if (!CHECK(run.recent != NULL, "no memory"))
 			break;
@@ -129,7 +129,7 @@ static void naive(void)
 		struct packet packet;
 		double packets;
 	} all[SAMPLES];
-	struct recent *recent = recent_new();
+	struct recent *recent = recent_new(RATE);
 	uint64_t now = 1800000000;
 
 	if (!CHECK(recent != NULL, "no memory"))

@@ -16,8 +16,8 @@
 struct packet;
 struct recent;
 
-/* NULL where there is no memory. */
-struct recent *recent_new(void);
+/* Room for so many samples a second; the oldest goes early where there are more. NULL where there is no memory. */
+struct recent *recent_new(unsigned int per_second);
 void recent_free(struct recent *recent);
 
 /* A sample, and for how many packets it stands. */

@@ -18,9 +18,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define ADAPT_MS   100
-#define AT_ONCE	   (2 * TAP_RATE * ADAPT_MS / 1000) /* so many, and it does not wait until then */
-#define QUIETER	   8				    /* less than wanted: so many times as likely, at most */
+#define ADAPT	   100 /* after so many samples, or when as many should have come; */
+#define AT_ONCE	   200 /* so many, and it does not wait until then */
+#define QUIETER	   8   /* less than wanted: so many times as likely, at most */
 #define QUEUE	   (4 << 20)
 #define OF_ALL	   4294967296.0
 #define ALL	   1.0
@@ -35,17 +35,18 @@ struct taps {
 		unsigned int ifindex;
 		bool whole; /* XDP saw it as the stack does, however many packets were put together */
 	} tap[TAPS_MAX];
-	unsigned int n;
+	unsigned int n, rate;
 	double chance; /* of a packet to be taken, 0 to 1 */
 	int64_t adapted;
 };
 
-struct taps *taps_new(void)
+struct taps *taps_new(unsigned int per_second)
 {
 	struct taps *taps = calloc(1, sizeof(*taps));
 
 	if (!taps)
 		return NULL;
+	taps->rate = per_second;
 	taps->chance = ALL;
 	taps->adapted = clock_ms();
 	return taps;
@@ -102,7 +103,10 @@ static int cannot(int err)
 	if (err_is(err, EPERM))
 		return because(err, "what passes is seen by a packet socket, and that takes CAP_NET_RAW");
 	if (err_is(err, EAFNOSUPPORT))
-		return because(err, "what passes is seen by a packet socket, and this kernel has none (CONFIG_PACKET)");
+		return because(
+			err,
+			"what passes is seen by a packet socket, and there is none: the kernel has no CONFIG_PACKET, or "
+			"RestrictAddressFamilies= of the unit no AF_PACKET");
 	return because(err, "what passes cannot be seen: %s", errno_text(err));
 }
 
@@ -265,9 +269,9 @@ void taps_read(struct taps *taps, void (*each)(void *arg, const struct sample *s
 {
 	unsigned int n = drain(taps, AT_ONCE, each, arg);
 	int64_t now = clock_ms();
-	double wanted = fmax((double)TAP_RATE * (double)(now - taps->adapted) / 1000, 1), more;
+	double wanted = fmax((double)taps->rate * (double)(now - taps->adapted) / 1000, 1), more;
 
-	if (n < AT_ONCE && now - taps->adapted < ADAPT_MS)
+	if (n < AT_ONCE && wanted < ADAPT)
 		return;
 	more = wanted / fmax(taken(taps), wanted / QUIETER);
 	taps->adapted = now;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A sample of the packets that pass, taken behind the filter: a packet socket on each filtered interface, whose filter
- * keeps one of so many at random, about TAP_RATE a second of all. XDP's programs are the same with it and without it,
+ * keeps one of so many at random, about so many a second of all. XDP's programs are the same with it and without it,
  * and the kernel takes the sockets away when their process ends, however it ends. The stack pays for them, so they are
  * there only while somebody looks.
  */
@@ -14,12 +14,13 @@
 #include "bpf/abi.h"
 #include "kernel/attachment.h"
 
+/* What top, watch and capture take. */
 #define TAP_RATE 1000
 
 struct taps;
 
-/* NULL where there is no memory. */
-struct taps *taps_new(void);
+/* About so many samples a second. NULL where there is no memory. */
+struct taps *taps_new(unsigned int per_second);
 void taps_free(struct taps *taps);
 
 /* From now on of these interfaces. 0, or -errno with the reason recorded; one that goes meanwhile is no error. */

@@ -14,7 +14,7 @@
 #include "kernel/counters.h"
 #include "kernel/root.h"
 #include "observe/packet.h"
-#include "observe/recent.h"
+#include "observe/passing.h"
 #include "observe/samples.h"
 #include "observe/tap.h"
 #include "observe/weigh.h"
@@ -37,29 +37,20 @@ const struct option_spec top_options[] = {
 	OPTIONS_END(struct options),
 };
 
-/* Of what passes. There is nothing of it while nobody looks. */
-struct passing {
-	struct taps *taps;
-	struct weigher *weigher;
-	struct recent *recent;
-	bool counted; /* since the last look it has seen all */
-	struct history_sums sums;
-	char none[256];
-};
-
 struct top_state {
 	const struct context *context;
 	struct history *history;
 	struct samples *samples;
 	struct weigher *weigher;
-	struct passing passing;
+	struct passing *passing; /* NULL: nobody looks at what passes */
+	struct history_sums passed;
 	struct tallies before, now;
 	uint64_t second;
 	struct counted between;
 	struct inforce inforce;
 	struct history_report minute;
 	struct top_view view;
-	char no_samples[256], event[TOP_EVENTS][512];
+	char no_samples[256], not_passing[256], event[TOP_EVENTS][512];
 	struct events_tail tail;
 };
 
@@ -102,71 +93,31 @@ static void read_samples(struct top_state *t)
 	}
 }
 
-static void passing_end(struct passing *p)
+static void read_passing(struct top_state *t)
 {
-	taps_free(p->taps);
-	weigher_free(p->weigher);
-	recent_free(p->recent);
-	memset(p, 0, sizeof(*p));
+	if (t->passing)
+		passing_read(t->passing);
 }
 
-static int passing_begin(struct passing *p)
-{
-	p->taps = taps_new();
-	p->weigher = weigher_new();
-	p->recent = recent_new();
-	if (p->taps && p->weigher && p->recent)
-		return 0;
-	passing_end(p);
-	return -ENOMEM;
-}
-
-static void on_passed(void *arg, const struct sample *sample, double packets)
-{
-	struct passing *p = arg;
-
-	weigh_as(p->weigher, sample, PORT_OF(sample->ifindex), packets);
-}
-
-static void on_passed_weighed(void *arg, const struct packet *packet, double packets)
-{
-	struct top_state *t = arg;
-
-	recent_add(t->passing.recent, t->second, packet, packets);
-}
-
-static void read_passing(struct passing *p)
-{
-	if (p->taps)
-		taps_read(p->taps, on_passed, p);
-}
-
-/* An interface's samples are of what it passed. What cannot be had is said on the screen. */
+/* What cannot be had is said on the screen. */
 static void look_at_passing(struct top_state *t, uint64_t until)
 {
-	struct passing *p = &t->passing;
-	struct tally passed[LABELS] = { 0 };
 	int err = 0;
 
 	if (!t->view.passed) {
-		if (p->taps)
-			passing_end(p);
+		passing_free(t->passing);
+		t->passing = NULL;
+		memset(&t->passed, 0, sizeof(t->passed));
 		return;
 	}
-	if (!p->taps)
-		err = passing_begin(p);
-	if (!err)
-		err = taps_follow(p->taps, t->now.ports, t->now.ports_n);
-	snprintf(p->none, sizeof(p->none), "%s", err ? reason(err) : "");
-	if (!p->taps)
+	if (!t->passing)
+		t->passing = passing_new(TAP_RATE);
+	err = t->passing ? passing_follow(t->passing, t->now.ports, t->now.ports_n) : -ENOMEM;
+	snprintf(t->not_passing, sizeof(t->not_passing), "%s", err ? reason(err) : "");
+	if (!t->passing)
 		return;
-	for (unsigned int row = 0; row < PORTS; row++)
-		passed[row] = tallies_row(t->between.port[row], PASSED);
-	weigh_interval(p->weigher, until, passed, on_passed_weighed, t);
-	if (!p->counted)
-		weigh_forget(p->weigher);
-	p->counted = true;
-	recent_sums(p->recent, t->second, &p->sums);
+	passing_count(t->passing, t->second, until, &t->between);
+	passing_sums(t->passing, t->second, &t->passed);
 }
 
 /* "12:00:01 load drop", in local time. */
@@ -213,7 +164,7 @@ static int look(struct top_state *t)
 	read_events(t);
 	tallies_free(&t->before);
 	t->before = t->now;
-	read_passing(&t->passing);
+	read_passing(t);
 	err = tallies_take(t->context, &t->now);
 	if (err) {
 		memset(&t->now, 0, sizeof(t->now));
@@ -230,8 +181,8 @@ static int look(struct top_state *t)
 	look_at_passing(t, until);
 	history_count(t->history, t->second, t->view.seconds, &t->between);
 	err = inforce_take(t->context, &t->inforce) ?: history_read(t->history, t->second, HISTORY_MINUTE, &t->minute);
-	t->view.tables = t->view.passed ? &t->passing.sums : &t->minute.sums;
-	t->view.samples = t->view.passed ? t->passing.none : t->samples ? "" : t->no_samples;
+	t->view.tables = t->view.passed ? &t->passed : &t->minute.sums;
+	t->view.samples = t->view.passed ? t->not_passing : t->samples ? "" : t->no_samples;
 	return err;
 }
 
@@ -247,7 +198,7 @@ static void press(struct top_state *t, int key)
 		t->view.passed = !t->view.passed;
 		t->view.paused = false; /* what this side had is not kept while the other is looked at */
 		t->view.samples = "";
-		t->view.tables = t->view.passed ? &t->passing.sums : &t->minute.sums;
+		t->view.tables = t->view.passed ? &t->passed : &t->minute.sums;
 	}
 }
 
@@ -267,7 +218,7 @@ static int follow(struct top_state *t)
 		if (ready[0].revents & (POLLHUP | POLLERR)) /* the terminal is gone */
 			break;
 		read_samples(t);
-		read_passing(&t->passing);
+		read_passing(t);
 		while ((key = top_view_key()) != -1) {
 			press(t, key);
 			top_view_draw(&t->view);
@@ -321,7 +272,7 @@ int verb_top(const struct call *call)
 	samples_close(t.samples);
 	history_close(t.history);
 	weigher_free(t.weigher);
-	passing_end(&t.passing);
+	passing_free(t.passing);
 	tallies_free(&t.before);
 	tallies_free(&t.now);
 	return err ? fail("%s", reason(err)) : EXIT_DONE;

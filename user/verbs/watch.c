@@ -219,7 +219,7 @@ static int open_taps(struct watch *w)
 	struct pollfd fds[TAPS_MAX];
 	int err;
 
-	w->taps = taps_new();
+	w->taps = taps_new(TAP_RATE);
 	err = w->taps ? follow_interfaces(w) : -ENOMEM;
 	if (!err && !taps_fds(w->taps, fds))
 		warn("no interface of this network namespace is filtered; those that will be are watched then");
