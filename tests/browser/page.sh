@@ -40,6 +40,7 @@ in_a_browser() {
 	flow 0 -b banned -c clean
 	browser "$url" "$loaded" "$(shows health degraded)" "$(shows troubles "list 'bad': refused since")" "$(shows troubles "$markup")" \
 		"$(shows lists bad)" "$(shows lists "$markup")" "$(shows bans "$markup")" "$(shows events "$markup")" "$(shows sources 192.0.2.7)" \
+		"$(shows passed-sources 192.0.2.6)" '!by("passed-sources").innerText.includes("192.0.2.7")' \
 		"$(shows interfaces edge0)" "$updates" '/[0-9]% ± [0-9.]+%/.test(document.getElementById("sources").innerText)' \
 		'document.querySelector("#chart path.drop").getAttribute("d").length > 0' \
 		'document.getElementById("span-minute").click() || document.getElementById("chart").ariaLabel.includes("minute")' \
@@ -50,10 +51,15 @@ in_a_browser() {
 	stop
 }
 
+# What a service without the right to packet sockets says; it is not asked for once more.
+forbidden='!asking && (clearTimeout(timer), asking = true, tables({ ...last, passing: { ...last.passing, sources: [], why:
+	"<b>what passes is seen by a packet socket</b>, and that takes CAP_NET_RAW; /etc/xdp-bloom.conf gives that" } }), true)'
+
 on_a_phone() {
 	hostile
 	send 0 -n 100 -b banned -c clean
-	browser --width 360 "$url" "$loaded" "$(shows lists "$markup")" "$(shows bans "$markup")" "$only_text"
+	browser --width 360 "$url" "$loaded" "$(shows lists "$markup")" "$(shows bans "$markup")" "$only_text" \
+		"$forbidden" "$(shows passed-sources '/etc/xdp-bloom.conf gives that')" "$only_text"
 	browser --width 360 --dark "$url" "$loaded" 'getComputedStyle(document.body).backgroundColor === "rgb(17, 21, 27)"'
 	stop
 }
@@ -94,7 +100,7 @@ without_a_service() {
 }
 
 # A hundred pages, each a client that asks as often as page.json says: how much of a CPU the service takes for them, by its own
-# account, less what it takes without them.
+# account, less what it takes without them. Packets are dropped and pass all the while.
 hundred() {
 	local without with
 
@@ -105,8 +111,10 @@ hundred() {
 	done
 	ready --listen 9913 --page
 	seq -f '5.9.%g.7' 200 | "$XDP_BLOOM" add - --ttl 1h --reason crowd
+	flow 0 -b banned -c clean
 	without=$(python3 "$top/tests/browser/pages.py" "$service_pid" 0 5) || fail "the service alone"
 	with=$(python3 "$top/tests/browser/pages.py" "$service_pid" 100 10) || fail "100 pages"
+	stop_flow 0
 	printf '# %s %% of a CPU without a page, %s %% with 100 open ones\n' "$without" "$with"
 	awk "BEGIN { exit !($with - $without < 1) }" || fail "100 pages take $with % - $without % of a CPU"
 	stop

@@ -51,6 +51,6 @@ traffic() {
 traffic &
 sleep 58
 expect 0 python3 "$top/tests/browser/browser.py" --width 1000 --picture "$1" http://127.0.0.1:9913/ \
-	'document.getElementById("updated").textContent.startsWith("as of")' \
+	'document.getElementById("updated").textContent.startsWith("as of")' 'last.passing.seconds > 8' \
 	'document.getElementById("span-minute").click() || true' 'document.activeElement.blur() || true'
 stop

@@ -143,6 +143,15 @@ rights() {
 		systemctl daemon-reload
 		systemctl restart xdp-bloom.service
 		said "listening: $(curl -sS http://127.0.0.1:9913/healthz 2>&1 | head -n 1)"
+		why() { curl -s http://127.0.0.1:9913/page.json | sed -n 's/.*"passing":{"seconds":[1-9][^}]*"why":\([^:,]*\).*/\1/p' | grep .; }
+		cable
+		"$XDP_BLOOM" attach edge0 -q
+		echo "run --page" >>/etc/xdp-bloom.conf
+		systemctl restart xdp-bloom.service
+		until why; do sleep 0.1; done
+		systemctl daemon-reload
+		systemctl restart xdp-bloom.service
+		until why; do sleep 0.1; done
 		echo "load line /root/line" >>/etc/xdp-bloom.conf
 		echo "run --hook /usr/local/bin/hook" >>/etc/xdp-bloom.conf
 		systemctl daemon-reload
@@ -153,7 +162,8 @@ rights() {
 		said "the hook got $(cat /var/lib/xdp-bloom/answer)"
 	SH
 	is "$(cat said)" "$(printf '%s\n' "list 'hand': /root/hand: Permission denied;" \
-		'cannot listen: Address family not supported by protocol' 'listening: degraded' 'the hook got degraded')" "what is said"
+		'cannot listen: Address family not supported by protocol' 'listening: degraded' \
+		'"what passes is seen by a packet socket' null 'the hook got degraded')" "what is said"
 }
 
 # recipe_file NAME: what docs/recipes.md has to go into it.

@@ -43,6 +43,11 @@ grants() {
 	is "$(generated 'run --listen=127.0.0.1:9913 --rotate-every 1h')" "$sockets IPAddressAllow=localhost" "an address of this machine"
 	is "$(generated 'run --listen 0.0.0.0:9913')" "$sockets IPAddressDeny=" "any address"
 	is "$(generated 'run --listen [2001:db8::1]:9913')" "$sockets IPAddressDeny=" "another address"
+	is "$(generated 'run --listen 9913 --page')" \
+		"$sockets IPAddressAllow=localhost RestrictAddressFamilies=AF_PACKET CapabilityBoundingSet=CAP_NET_RAW" "the page"
+	is "$(generated 'run --listen 0.0.0.0:9913' 'run --listen-token=/etc/token')" \
+		"$sockets IPAddressDeny= RestrictAddressFamilies=AF_PACKET CapabilityBoundingSet=CAP_NET_RAW" "the page, with a token"
+	is "$(generated 'run --page')" "" "a page that nobody can ask for"
 	is "$(generated 'attach edge0' 'load home /home/list')" "ProtectHome=read-only" "a list in a home directory"
 	is "$(generated 'run --hook /usr/local/bin/hook --listen 9913')" \
 		"$sockets IPAddressDeny= ProtectHome=read-only SystemCallFilter=@system-service" "a hook"

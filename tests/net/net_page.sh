@@ -231,6 +231,111 @@ local_users() {
 	refused "run: --page: there is no --listen that it would be for" run --check --page --config empty
 }
 
+# Packet sockets, of whoever in this namespace.
+sockets() {
+	[ "$(tail -n +2 /proc/net/packet | wc -l)" = "$1" ]
+}
+
+# asked JQ WANTED: so it is when it is asked for once more, with packets meanwhile.
+asked() {
+	send 0 -n 20 -b banned -c clean
+	json_is "$1" "$2"
+}
+
+# What passes is sampled while page.json is asked for, and nothing else asks for it; it ends by itself.
+passing() {
+	local path names='[.passing.sources[].name]|sort'
+
+	prepare
+	(umask 077 && echo "$token" >secret)
+	ready --listen 9913 --listen-token "$WORK/secret"
+	for path in / /page.json /metrics /healthz; do
+		ask "$path"
+	done
+	bearer /metrics "$token"
+	bearer /page.json "$token-"
+	send 0 -n 20 -b banned -c clean
+	wait_until "the service to count once more" has_counted "$(sent .clean.sent)"
+	sockets 0 || fail "before anybody asks: $(cat /proc/net/packet)"
+	stop
+	ready --listen 9913 --page
+	json_is '[.passing.sources,.passing.samples,.passing.why]' '[[],0,null]' || fail "the first answer: $(json .passing)"
+	wait_until "a packet socket" sockets 1
+	wait_until "what passes, in page.json" asked "$names" '["192.0.2.6","2001:db8::6","203.0.112.255"]'
+	is "$(json '[.passing.ports[].name,(.passing.networks|length)]')" '["udp 9",3]' "ports and networks"
+	is "$(json '.passing.sources[0]|keys_unsorted==["name","samples","error","packets","share","share_error"]')" true "a source"
+	sockets 1 || fail "while it is asked for: $(cat /proc/net/packet)"
+	patience=$((patience + 10)) wait_until "the end of it" sockets 0
+	json_is '[.passing.sources,.passing.seconds]' '[[],0]' || fail "after a while: $(json .passing)"
+	wait_until "the next packet socket" sockets 1
+	stop KILL 137
+	sockets 0 || fail "left behind: $(cat /proc/net/packet)"
+}
+
+has_counted() {
+	[ "$(get .passed.packets report)" = "$1" ]
+}
+
+# Each sample stands for as many as the interface's counter says: what is said of all of them is exact.
+passing_weighed() {
+	prepare
+	ready --listen 9913 --page
+	json_is '.passing.why' null || fail "$(json .passing)"
+	wait_until "a packet socket" sockets 1
+	send 0 -n 2000 -b banned -c clean
+	until_json '[.hour.passed.packets,(.passing.weighed|round)]|@csv' "\"$(sent '[.clean.sent,.clean.sent]|@csv')\""
+	is "$(json '[.passing.sources[]|select(.share>.2 and .share<.5)]|length')" 3 "sources that sent a third each: $(json .passing.sources)"
+	stop
+}
+
+# Interfaces come, go, come back with their number, and go to another namespace.
+passing_elsewhere() {
+	local away
+
+	prepare
+	veth 1
+	ready --listen 9913 --page
+	unshare --net sleep infinity &
+	away=$!
+	wait_until "another namespace" other_net $away
+	wait_until "a packet socket" asks_with_sockets 1
+	bloom attach edge1
+	wait_until "one for each" asks_with_sockets 2
+	ip link del edge1
+	wait_until "one that is left" asks_with_sockets 1
+	ip link set edge0 netns $away
+	wait_until "none that is left" asks_with_sockets 0
+	until_json '.passing.why' '"no interface of this network namespace is filtered"'
+	nsenter -t $away -n ip link set edge0 netns $$
+	ip link set edge0 up
+	wait_until "what passes there now" asked '.passing.sources|length' 3
+	is "$(json .passing.why)" null "why there is nothing"
+	stop
+	kill $away
+}
+
+asks_with_sockets() {
+	ask /page.json
+	sockets "$1"
+}
+
+other_net() {
+	[ ! "/proc/$1/ns/net" -ef /proc/self/ns/net ]
+}
+
+# It says what is missing, and is none the worse for it.
+passing_forbidden() {
+	need setpriv
+	prepare
+	under=(setpriv --bounding-set -net_raw --inh-caps -net_raw)
+	ready --listen 9913 --page
+	until_json '[.passing.sources,.passing.seconds>0,.health.status]' '[[],true,"ok"]'
+	[[ $(json .passing.why) == *"takes CAP_NET_RAW; 'run --listen ... --page' in /etc/xdp-bloom.conf gives that to the unit, after"* ]] ||
+		fail "why: $(json .passing.why)"
+	sockets 0 || fail "$(cat /proc/net/packet)"
+	stop
+}
+
 lost_state() {
 	ask /healthz
 	[ "$code $(cat page)" = "503 the state is lost, or cannot be read" ]
@@ -296,4 +401,5 @@ token_files() {
 	bloom run --check --listen 9913 --listen-token secret --config conf
 }
 
-run_cases page document nobody_asks by_token beyond local_users unreadable not_utf8 token_files
+run_cases page document nobody_asks passing passing_weighed passing_elsewhere passing_forbidden by_token beyond local_users \
+	unreadable not_utf8 token_files

@@ -120,7 +120,8 @@ static int look_around(struct metrics_pages *s, struct answered *answer)
 
 	look_at_health(s, &h);
 	return page_json(&s->page,
-			 &(struct page_view){ s->context, s->history, h.word, strcmp(h.word, "ok") ? h.why : "" },
+			 &(struct page_view){ s->context, s->history, h.word, strcmp(h.word, "ok") ? h.why : "",
+					      &s->passing },
 			 s->now.asked, &answer->text, &answer->size);
 }
 
@@ -168,6 +169,7 @@ void metrics_answer(void *pages, const struct web_request *request, struct web_p
 	} else if (!known) {
 		web_line(page, WEB_NO_TOKEN, "a token is needed: Authorization: Bearer TOKEN\n");
 	} else if (is_json) {
+		s->looked = clock_ms();
 		*page = (struct web_page){ .status = WEB_OK, .type = "application/json", .ends = true };
 		answer(s, &s->now, true, page, look_around);
 	} else {

@@ -7,12 +7,9 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "observe/page.h"
 #include "observe/token.h"
 #include "observe/web_server.h"
-
-struct context;
-struct history;
-struct page;
 
 /* What the service has found to be gone of the filter. */
 struct faults {
@@ -42,6 +39,8 @@ struct metrics_pages {
 	struct token token; /* who asks has to know it; /healthz says without it how it is, not why */
 	struct answered counters, now;
 	struct page *page; /* NULL: nobody has asked for it */
+	int64_t looked;	   /* when somebody asked for it at last, by clock_ms(); 0: never */
+	struct page_passing passing;
 };
 
 /* One of them; the argument is the pages. */

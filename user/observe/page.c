@@ -15,6 +15,8 @@
 #include "kernel/attach.h"
 #include "kernel/live.h"
 #include "observe/documents.h"
+#include "observe/passing.h"
+#include "observe/recent.h"
 #include "observe/report.h"
 #include "observe/web_server.h"
 #include "page_text.h"
@@ -241,6 +243,25 @@ static void look_at_history(json_t *document, const struct history *history, uin
 										      : report_document(&report));
 }
 
+/* What it samples it samples while somebody asks: the first to ask get nothing yet. */
+static json_t *passing_json(const struct page_passing *p, uint64_t now)
+{
+	static struct history_sums sums;
+	int64_t seconds = p->samples ? (clock_ms() - p->since) / 1000 : 0;
+	json_t *document;
+
+	memset(&sums, 0, sizeof(sums));
+	if (p->samples)
+		passing_sums(p->samples, now, &sums);
+	document = json_pack("{s:I, s:I, s:f, s:o}", "seconds",
+			     (json_int_t)(seconds < RECENT_SECONDS ? seconds : RECENT_SECONDS), "samples",
+			     (json_int_t)sums.samples, "weighed", sums.weighed, "why",
+			     p->why[0] ? out_text(p->why) : json_null());
+	for (enum top t = 0; t < TOPS; t++)
+		json_object_set_new(document, top_names[t], report_top(&sums, t, TOP));
+	return document;
+}
+
 /* As many pages are open as ask in the time that they wait. */
 static void share_out(struct page *page, unsigned int asked)
 {
@@ -265,6 +286,7 @@ static json_t *document_of(struct page *page, const struct page_view *view, time
 		return NULL;
 	json_object_update(document, page->known);
 	look_at_history(document, view->history, (uint64_t)now);
+	json_object_set_new(document, "passing", passing_json(view->passing, (uint64_t)now));
 	return document;
 }
 

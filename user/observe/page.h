@@ -7,11 +7,20 @@
 #define OBSERVE_PAGE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct context;
 struct history;
 struct page;
+struct passing;
 struct web_page;
+
+/* Who sends what passes, while somebody looks. */
+struct page_passing {
+	struct passing *samples; /* NULL: there are none */
+	int64_t since;		 /* clock_ms() */
+	char why[768];		 /* there are none, or not of all; "": nothing to say */
+};
 
 /* What the service knows and the page does not. */
 struct page_view {
@@ -19,6 +28,7 @@ struct page_view {
 	const struct history *history;
 	const char *health;  /* "ok", "degraded" or "failing" */
 	const char *trouble; /* why, in lines; "": nothing */
+	const struct page_passing *passing;
 };
 
 /* The page, which is the same for everybody. */

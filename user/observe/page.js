@@ -75,7 +75,7 @@ function changed(id, what) {
 function table(id, rows, none) {
 	const columns = by(id).parentElement.tHead.rows[0].cells.length, some = rows && rows.length;
 
-	if (!changed(id, rows))
+	if (!changed(id, [rows, none]))
 		return;
 	by(id).replaceChildren(...(some ? rows : [[rows ? none : 'It cannot be read.']]).map(row => {
 		const tr = element('tr');
@@ -131,9 +131,8 @@ function tables(page) {
 
 	lists(page);
 	sources('sources', hour.sources, '', 'No sample of a dropped packet.');
-	by('passed-card').hidden = !hour.passed_sources;
-	if (hour.passed_sources)
-		sources('passed-sources', hour.passed_sources, 'pass', 'No sample of a packet that passed.');
+	sources('passed-sources', page.passing.sources, 'pass', page.passing.why || (page.passing.seconds < 3 ?
+		'Sampled from now on.' : 'No sample of a packet that passed.'));
 	table('bans', page.bans && page.bans.next.map(ban => [{ text: ban.prefix, note: ban.reason }, {
 		text: ban.expires ? time(Date.parse(ban.expires) / 1000 - now) : 'no end', kind: 'n' }]), 'Nobody is banned.');
 	table('events', page.events.map(event => [{ text: moment(event.time, page.time), kind: 'n when', title: event.time },

@@ -130,20 +130,19 @@ static json_t *tally_json(const struct tally *t)
 	return json_pack("{s:I, s:I}", "packets", (json_int_t)t->packets, "bytes", (json_int_t)t->bytes);
 }
 
-static json_t *top_json(const struct report *r, enum top top)
+json_t *report_top(const struct history_sums *s, enum top top, unsigned int n)
 {
 	json_t *array = json_array();
 	char entry[64];
 
-	for (unsigned int i = 0; i < r->top && r->history.sums.top[top][i].family; i++) {
-		const struct top_entry *e = &r->history.sums.top[top][i];
+	for (unsigned int i = 0; i < n && s->top[top][i].family; i++) {
+		const struct top_entry *e = &s->top[top][i];
 
 		/* The error was one of samples once. */
-		json_array_append_new(array,
-				      json_pack("{s:s, s:I, s:I, s:f, s:f, s:f}", "name", report_entry(entry, top, e),
-						"samples", (json_int_t)e->samples, "error", (json_int_t)e->over,
-						"packets", e->packets, "share", weighed_share(&r->history.sums, e),
-						"share_error", weighed_error(&r->history.sums, e)));
+		json_array_append_new(array, json_pack("{s:s, s:I, s:I, s:f, s:f, s:f}", "name",
+						       report_entry(entry, top, e), "samples", (json_int_t)e->samples,
+						       "error", (json_int_t)e->over, "packets", e->packets, "share",
+						       weighed_share(s, e), "share_error", weighed_error(s, e)));
 	}
 	return array;
 }
@@ -200,7 +199,7 @@ json_t *report_document(const struct report *r)
 			     time_json(s->peak_at), "lists", lists_json(r), "samples", (json_int_t)s->samples,
 			     "weighed", s->weighed);
 	for (enum top t = 0; t < TOPS; t++)
-		json_object_set_new(document, top_names[t], top_json(r, t));
+		json_object_set_new(document, top_names[t], report_top(s, t, r->top));
 	json_object_set_new(document, "attacks", attacks_json(r));
 	json_object_set_new(document, "series", series);
 	return document;

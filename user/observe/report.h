@@ -23,8 +23,9 @@ int report_text(const struct report *report);
 int report_json(const struct context *context, const struct report *report);
 int report_html(const struct report *report);
 
-/* What report_json() prints. */
+/* What report_json() prints, and a table of it. */
 json_t *report_document(const struct report *report);
+json_t *report_top(const struct history_sums *sums, enum top top, unsigned int n);
 
 extern const char *const top_names[TOPS];
 const char *report_time(char buf[UTC_TEXT_MAX], uint64_t at);

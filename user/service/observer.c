@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,7 +14,9 @@
 #include "base/log.h"
 #include "observe/tallies.h"
 #include "observe/history.h"
+#include "observe/passing.h"
 #include "observe/weigh.h"
+#include "kernel/attach.h"
 #include "kernel/live.h"
 #include "kernel/ring.h"
 #include "state/kept_image.h"
@@ -24,6 +27,14 @@
 #define COUNT_EVERY   RING_REFILL_MS
 #define AT_NEXT_START "is taken up at the next start: systemctl restart xdp-bloom"
 #define REOPEN_EVERY  5000 /* samples may be turned on or off, or change their rate */
+
+/*
+ * What passes is sampled while page.json is asked for, and so long after: open pages ask more often. Every packet that
+ * passes pays for it, so it ends by itself.
+ */
+#define LOOKED_FOR    10000
+#define PASSING_RATE  100
+#define PASSING_EVERY 100
 
 struct observer {
 	struct history *history;
@@ -155,6 +166,7 @@ void observer_close(struct observer *o)
 		return;
 	live_close(&o->live);
 	ring_close(o->samples);
+	passing_free(o->pages.passing.samples);
 	web_close(o->server);
 	metrics_forget(&o->pages);
 	history_close(o->history);
@@ -190,7 +202,7 @@ int observer_timeout(struct observer *o)
 
 	if (other >= 0 && other < ms)
 		ms = other;
-	return ms;
+	return o->pages.passing.samples && ms > PASSING_EVERY ? PASSING_EVERY : ms;
 }
 
 static void on_sample(void *arg, const struct sample *sample)
@@ -247,6 +259,44 @@ static void keep_history(struct observer *o)
 	o->named = 0;
 }
 
+static void follow_passing(struct observer *o)
+{
+	struct page_passing *p = &o->pages.passing;
+	struct attachment *on = NULL;
+	size_t n = 0;
+	int err = attach_list(o->live.context, &on, &n) ?: passing_follow(p->samples, on, n);
+
+	free(on);
+	if (err_is(err, EPERM) || err_is(err, EAFNOSUPPORT))
+		snprintf(p->why, sizeof(p->why),
+			 "%s; 'run --listen ... --page' in /etc/xdp-bloom.conf gives that to the unit, after "
+			 "'systemctl daemon-reload' and 'systemctl restart xdp-bloom'",
+			 reason(err));
+	else
+		snprintf(p->why, sizeof(p->why), "%s",
+			 err			    ? reason(err)
+			 : passing_sees(p->samples) ? ""
+						    : "no interface of this network namespace is filtered");
+}
+
+/* It begins at once, and ends by itself. */
+static void look_at_passing(struct observer *o, int64_t now)
+{
+	struct page_passing *p = &o->pages.passing;
+
+	if (!o->pages.looked || now - o->pages.looked >= LOOKED_FOR) {
+		passing_free(p->samples);
+		*p = (struct page_passing){ 0 };
+	} else if (p->samples) {
+		passing_read(p->samples);
+	} else {
+		p->samples = passing_new(PASSING_RATE);
+		p->since = now;
+		if (p->samples)
+			follow_passing(o);
+	}
+}
+
 static void count(struct observer *o, int64_t now)
 {
 	double seconds = (double)(now - o->counted) / 1000;
@@ -260,6 +310,8 @@ static void count(struct observer *o, int64_t now)
 	/* What was counted has to be weighed with its own samples: a burst is over before they are waited for. */
 	if (o->samples)
 		ring_read(o->samples, on_sample, o);
+	if (o->pages.passing.samples)
+		passing_read(o->pages.passing.samples);
 	/* Together, so that what is sampled first is the first of what is counted. A full budget is not refilled. */
 	if (o->samples && o->taken)
 		ring_refill(o->samples);
@@ -270,10 +322,14 @@ static void count(struct observer *o, int64_t now)
 		tallies_since(&o->between, &o->before, &o->now);
 		weigh_interval(o->weigher, (uint64_t)until, o->between.list, on_weighed, o);
 		history_count(o->history, o->second, seconds, &o->between);
+		if (o->pages.passing.samples)
+			passing_count(o->pages.passing.samples, o->second, (uint64_t)until, &o->between);
 	}
 	o->before = o->now;
 	o->counting = true;
 	o->counted = now;
+	if (o->pages.passing.samples)
+		follow_passing(o);
 }
 
 void observer_look(struct observer *o)
@@ -299,6 +355,7 @@ void observer_turn(struct observer *o)
 	relay_accept(&o->relay);
 	if (o->server)
 		web_serve(o->server);
+	look_at_passing(o, now);
 	if (!o->opened || now - o->opened >= REOPEN_EVERY)
 		observer_look(o);
 	if (o->samples)
