@@ -229,6 +229,9 @@ soak: tests ## random operations against a naive model, for SOAK_SECONDS (3600)
 rates: tests ## predicted against measured rates of the filter, the whole grid, with the lists in XDP_BLOOM_LISTS
 	XDP_BLOOM_RATES=full $(BUILD)/tests/unit_rates
 
+detect-test: tests ## the bounds of the detector against a naive model, ROUNDS (250) of them, more than ten million packets; SEED
+	$(if $(SEED),XDP_BLOOM_SEED=$(SEED)) XDP_BLOOM_ROUNDS=$(or $(ROUNDS),250) $(BUILD)/tests/unit_detect
+
 kill-test: tests ## commands killed at random moments, KILLS (1000) times
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
 		XDP_BLOOM_KILLS=$(or $(KILLS),1000) XDP_BLOOM_CASES=kills tests/net/net_kill.sh
@@ -338,5 +341,5 @@ help: ## this
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
 .PHONY: all units install uninstall deb deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
-	test fresh test-kernels lint fuzz soak rates kill-test confirm-test ends-test parts-test samples-test counts replay-test page-test upgrade-test faults guards mutants compilers kselftest \
+	test fresh test-kernels lint fuzz soak rates detect-test kill-test confirm-test ends-test parts-test samples-test counts replay-test page-test upgrade-test faults guards mutants compilers kselftest \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help

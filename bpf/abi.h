@@ -19,6 +19,12 @@
 #define PIN_LINKS	  "links"
 #define PIN_GENERATIONS	  "generation"
 #define PIN_ENDS	  "ends" /* of a generation that has any */
+/* Of a generation with a detector; the next one takes them over. */
+#define PIN_DETECT   "detect"
+#define PIN_SKETCH   "sketch"
+#define PIN_SUSPECTS "suspects"
+#define PIN_CLAIMS   "claims"
+#define PIN_DETECTED "detected"
 
 /* What became of a packet, in sum. */
 enum verdict { PASSED, DROPPED, UNPARSED, VERDICTS };
@@ -219,7 +225,74 @@ struct generation {
 	__u64 roster6;
 };
 
+/*
+ * The detector (bpf/detect.h). What a packet counts as: as a packet and its bytes, and as what else it is. The numbers
+ * are indices into a suspect's stamps and counts, and names in the state: they stay.
+ */
+enum packet_class {
+	CLASS_PACKETS,
+	CLASS_BYTES,
+	CLASS_SYN,
+	CLASS_UDP,
+	CLASS_ICMP,
+	CLASS_FRAGMENTS,
+	CLASS_UNANSWERED, /* to come */
+	CLASSES = 8
+};
+
+/* What a key is: 0 is no one. Networks will have numbers of their own. */
+enum suspect_kind { SUSPECT_IPV4 = 4, SUSPECT_IPV6 = 6 };
+
+/* Four cache lines. All of a stamp, a time and a mark is in ns of the detector's clock. */
+struct suspect {
+	__u64 stamp[CLASSES];
+	__u64 count[CLASSES]; /* since it is tracked, and while its cell is hot */
+	__u64 over[CLASSES];  /* packets that were above the limit of that class */
+	__u64 since, over_at; /* tracked since; the last packet above a limit, 0: none was */
+	__u64 spare[6];	      /* for how it is judged; 0 */
+};
+
+#define SUSPECTS_OF_BUCKET 4
+#define SUSPECTS_NONE	   SUSPECTS_OF_BUCKET
+
+/* Keys in a line of their own, so that looking for one reads one line. */
+struct suspects {
+	struct {
+		__u64 key;  /* IPv4: the address; IPv6: its upper half */
+		__u64 mark; /* MARK() in bpf/detect.h */
+	} place[SUSPECTS_OF_BUCKET];
+	struct suspect suspect[SUSPECTS_OF_BUCKET];
+};
+
+/* What became of a kept packet in the detector: counted per CPU, but for the first. */
+enum detected { DETECTED_NOTHING, DETECTED_SUSPECT, DETECTED_OVER, DETECTED_UNTRACKED, DETECTEDS };
+
+/* Constants of the program, as those of struct generation; its last group stands for maps. */
+#define DETECT_VERSION	  1
+#define DETECT_BYTE_SHIFT 16 /* a byte's price is finer than a ns */
+
+struct detect {
+	__u64 version;
+	struct hash_seeds hash;
+	__u64 cells;   /* of the sketch; 0: there is no detector */
+	__u64 buckets; /* of suspects */
+	__u64 tick;    /* of the clock, in ns */
+	__u64 cap;     /* a cell is hot that is further ahead of the clock than this, ... */
+	__u64 most;    /* ... and is never further ahead than this */
+	__u64 keep;    /* how long the place of a suspect is kept that sends nothing */
+	struct {
+		__u64 price; /* of a packet, in ns; of a byte, in ns << DETECT_BYTE_SHIFT. 0: there is no limit */
+		__u64 burst; /* in ns, with a tick */
+	} limit[CLASSES];
+	__u64 sketch;
+	__u64 suspects;
+	__u64 claims;
+	__u64 detected;
+};
+
 #ifndef __cplusplus
+_Static_assert(sizeof(struct suspect) == 4 * BLOCK_BYTES, "a suspect is four cache lines");
+_Static_assert(sizeof(struct suspects) == 17 * BLOCK_BYTES, "their keys are one");
 _Static_assert(2 * sizeof(struct bucket4) == BLOCK_BYTES, "two buckets are a cache line");
 _Static_assert(sizeof(struct bucket6) == BLOCK_BYTES, "a bucket is a cache line");
 _Static_assert(sizeof(struct sample_share) == 16, "a line has four");

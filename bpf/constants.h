@@ -20,6 +20,10 @@
 #define RARE_BITS	      ((int)0x80000000 | LABEL_ENDS_BIT) /* the first is extended to all that is negative */
 #define CONSTANT_INDEX(field) (offsetof(struct generation, field) / 8)
 #define CONSTANT_ENDS	      (sizeof(struct generation) / 8) /* no member: the map of the ends */
+/* Behind it the members of struct detect. */
+#define CONSTANT_DETECT	    (CONSTANT_ENDS + 1)
+#define DETECT_INDEX(field) (offsetof(struct detect, field) / 8)
+#define DETECT_MAGIC	    (-0x5bd10c7d) /* as SWITCH_MAGIC: is there a detector? */
 
 #ifdef __bpf__
 
@@ -88,6 +92,17 @@
 	do {                                                                 \
 		asm volatile("r0 = %0\nexit" : : "i"((int)(action)) : "r0"); \
 		__builtin_unreachable();                                     \
+	} while (0)
+
+/*
+ * The end of a packet that is kept. With a detector it goes on at the label: what is returned is compared, and the
+ * verifier knows that it is not below that number, so without one the comparison is removed, and takes nobody's
+ * register.
+ */
+#define KEPT(label)                                                                                                  \
+	do {                                                                                                         \
+		asm goto("r0 = %0\nif r0 s< %1 goto %l2\nexit" : : "i"(XDP_PASS), "i"(DETECT_MAGIC) : "r0" : label); \
+		__builtin_unreachable();                                                                             \
 	} while (0)
 
 /* Two values that the compiler neither sees through nor takes out of turn. */

@@ -3,6 +3,7 @@
 
 #include "constants.h"
 #include "decide.h"
+#include "detect.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
@@ -174,7 +175,50 @@ inline_never __u32 packet_end(const struct xdp_md *ctx, __u32 answer)
 	return decide_end((const void *)(long)ctx->data, (const void *)(long)ctx->data_end, answer);
 }
 
-inline_always int judge_packet(struct xdp_md *ctx)
+#define D ((const struct detect *)NULL)
+
+/* Of a packet whose headers are not in its first buffer: as decide_frags(). */
+inline_never int watch_frags(struct xdp_md *ctx, struct detect_packet *packet)
+{
+	struct {
+		__u16 pad;
+		char bytes[DETECT_HEADERS];
+	} __attribute__((aligned(8))) headers = { 0 };
+	__u64 length = packet->bytes;
+
+	if (length > DETECT_HEADERS)
+		length = DETECT_HEADERS;
+	if (length < ETH_HLEN || bpf_xdp_load_bytes(ctx, 0, headers.bytes, length))
+		return 0;
+	return detect_parse(D, headers.bytes, headers.bytes + DETECT_HEADERS, 1, packet);
+}
+
+/* The detector, where there is one: asked for each packet that is kept. It only counts. */
+inline_never int watch_packet(struct xdp_md *ctx, __u64 bytes)
+{
+	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
+	struct detect_packet packet = { .bytes = bytes };
+	__u64 *counts;
+	__u32 found;
+
+	/* Verifiers learn from this that there are maps. */
+	if (!DETECT(D, sketch) || !DETECT(D, suspects) || !DETECT(D, claims) || !DETECT(D, detected))
+		return XDP_PASS;
+	if (!detect_parse(D, data, end, 0, &packet) && !(GEN(G, frags) && watch_frags(ctx, &packet)))
+		return XDP_PASS;
+	found = detect_packet(D, &packet, bpf_jiffies64() * DETECT(D, tick));
+	if (!found)
+		return XDP_PASS;
+	counts = bpf_map_lookup_elem((void *)DETECT(D, detected), &found);
+	if (counts)
+		++*counts;
+	return XDP_PASS;
+}
+
+/* Whether a program has the detector: where it is on trial that is a switch, elsewhere there are two programs. */
+enum { UNWATCHED, WATCHED, WATCHED_IF_ON };
+
+inline_always int judge_packet(struct xdp_md *ctx, int watch)
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
 	__u64 bytes = (const char *)end - (const char *)data;
@@ -210,8 +254,14 @@ judged:
 	if (answer & ANSWER_SHADOW)
 		count(&list_counters, ANSWER_LABEL(answer), bytes);
 	count(&counters, COUNTER(port, REASON((__u32)answer)), bytes);
-	if (!(answer & ANSWER_DROP))
-		return XDP_PASS;
+	if (!(answer & ANSWER_DROP)) {
+		if (watch == UNWATCHED)
+			return XDP_PASS;
+		if (watch == WATCHED_IF_ON)
+			KEPT(watched);
+	watched:
+		return watch_packet(ctx, bytes);
+	}
 	count(&list_counters, ANSWER_LABEL(answer), bytes);
 	if (GEN(G, samples))
 		take_sample(ctx, answer, bytes);
@@ -221,7 +271,14 @@ judged:
 SEC("xdp")
 int xdp_bloom_gen(struct xdp_md *ctx)
 {
-	return judge_packet(ctx);
+	return judge_packet(ctx, UNWATCHED);
+}
+
+/* In its place where there is a detector. */
+SEC("xdp")
+int xdp_bloom_rates(struct xdp_md *ctx)
+{
+	return judge_packet(ctx, WATCHED);
 }
 
 /*
@@ -241,7 +298,7 @@ SEC("xdp")
 int xdp_bloom_trial(struct xdp_md *ctx)
 {
 	if (!trial_is_over())
-		return judge_packet(ctx);
+		return judge_packet(ctx, WATCHED_IF_ON);
 	bpf_tail_call_static(ctx, &before, 0);
 	return XDP_PASS;
 }
@@ -250,7 +307,7 @@ int xdp_bloom_trial(struct xdp_md *ctx)
 SEC("xdp")
 int xdp_bloom_trial_shared(struct xdp_md *ctx)
 {
-	return trial_is_over() ? XDP_PASS : judge_packet(ctx);
+	return trial_is_over() ? XDP_PASS : judge_packet(ctx, WATCHED_IF_ON);
 }
 
 SEC("xdp")

@@ -15,7 +15,7 @@ mkdir -p "$into"
 cd "$top" || exit 1
 
 # What the table has a column for, and what a machine can do to a filter.
-KERNEL_TESTS='prog_budget prog_packets prog_sets
+KERNEL_TESTS='prog_budget prog_packets prog_sets XDP_BLOOM_PACKETS=40000:prog_detect
 	XDP_BLOOM_CASES=two_interfaces|jumbo:net_attach.sh XDP_BLOOM_CASES=(native.other|skb.other).--shared:net_shared.sh
 	XDP_BLOOM_ROTATIONS=10,XDP_BLOOM_CASES=rotates:net_rotate.sh XDP_BLOOM_CASES=ipv..plain:net_modes.sh
 	XDP_BLOOM_CASES=offline:net_conditions.sh'

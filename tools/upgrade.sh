@@ -28,6 +28,9 @@ puts_into_force() {
 	bloom load --allow friends mine
 	bloom add 198.51.100.7 2001:db8:7::/64 --ttl 1h --reason "an upgrade" --force
 	bloom tune --headroom 30
+	# What the older one does not know is in nobody's way.
+	[ "$XDP_BLOOM" != "$newer" ] || bloom detect limit syn 100/s
+	[ "$XDP_BLOOM" != "$newer" ] || bloom detect on
 	veth 0
 	bloom attach edge0
 	grep -vxf mine of_random/banned >banned
@@ -79,6 +82,8 @@ taken_over() {
 	version "$1"
 	puts_into_force
 	version "$2"
+	[ "$XDP_BLOOM" != "$newer" ] || is "$(get '.on, .limits.syn.rate, .limits.packets.rate' detect)" $'false\n200\n20000' \
+		"the detector of a state that has none"
 	bloom add 198.51.100.8 --reason "after the upgrade"
 	bloom del 198.51.100.8
 	for n in {1..5}; do

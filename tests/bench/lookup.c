@@ -100,15 +100,15 @@ static int make_generation(struct candidate *c, const struct list *list)
 
 static int load_peers(struct lookup **skel, struct candidate *c, const struct list *list)
 {
-	int maps[ARRAYS], err = programs_register();
+	int maps[MAPS], err = programs_register();
 
 	if (err)
 		return err;
 	*skel = lookup__open();
 	if (!*skel)
 		return -errno;
-	for (enum array a = 0; a < ARRAYS; a++)
-		maps[a] = c->map[a].fd;
+	for (unsigned int map = 0; map < MAPS; map++)
+		maps[map] = map < ARRAYS ? c->map[map].fd : -1;
 	err = peers_size(*skel, list, list->n <= opt.peers_max, arrays_total(&c->g));
 	for (size_t i = 0; i < SUBJECTS; i++) {
 		struct bpf_program *program = bpf_object__find_program_by_name((*skel)->obj, subjects[i].program);

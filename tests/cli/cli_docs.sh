@@ -203,7 +203,7 @@ completed() {
 	shows '^ready'
 	beginnings 'xdp-bloom report --last minute' repo --la mi
 	beginnings 'xdp-bloom unload attackers' unl att
-	beginnings 'xdp-bloom -q detach edge0' '-q det' edg
+	beginnings 'xdp-bloom -q detach edge0' '-q deta' edg
 	beginnings 'xdp-bloom load bad banned --format ipset' 'loa' 'bad ban' '--form' ips
 	beginnings 'xdp-bloom image make' ima mak
 }

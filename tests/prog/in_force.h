@@ -16,6 +16,7 @@
 #include "filter/verify.h"
 #include "bpf/decide.h"
 #include "kernel/ask.h"
+#include "kernel/detect.h"
 #include "kernel/generation.h"
 #include "kernel/counters.h"
 #include "kernel/live.h"
@@ -32,6 +33,7 @@ enum { DROP = 1, PASS = 2 };
 
 static struct candidate live; /* what is in the slot, and its arrays in memory */
 static struct naive model;
+static struct limits with_limits; /* of the detector; off */
 static struct tally wanted[VERDICTS], wanted_lists[LABELS];
 static int root = -1, program = -1, ask = -1, counters = -1, list_counters = -1;
 
@@ -106,7 +108,7 @@ static bool check_counters(__u8 label)
 }
 
 /* All of them, as the command reads them. */
-static bool check_all_counters(void)
+__attribute__((unused)) static bool check_all_counters(void)
 {
 	static struct counted all;
 	int err = kernel_counters(&own_context, &all);
@@ -125,12 +127,13 @@ static bool check_all_counters(void)
 /* --- A generation in force -------------------------------------------------------------------------------------------
  */
 
-/* The whole way but for the state: sets, plan, maps, arrays, check, programs, slot. */
+/* The whole way but for the state: sets, plan, maps, arrays, check, detector, programs, slot. */
 static bool install(const struct settings *settings, const __u64 *shadow)
 {
 	static __u64 number;
 	struct generation g, now;
 	struct owned owned;
+	struct live before;
 	int err;
 
 	kernel_release(&live);
@@ -151,8 +154,11 @@ static bool install(const struct settings *settings, const __u64 *shadow)
 	}
 	if (!err)
 		err = check_arrays(&live.g, &owned);
+	live_open(&before, &own_context);
 	if (!err)
-		err = kernel_load(&own_context, &live, &(struct ends){ 0 });
+		err = kernel_detect(&live, &before, &with_limits)
+			      ?: kernel_load(&own_context, &live, &(struct ends){ 0 });
+	live_close(&before);
 	if (!err)
 		err = kernel_switch(&own_context, &live);
 	owned_free(&owned);
@@ -205,7 +211,8 @@ static __u32 answer_for(int family, ip6 source, int *label)
 }
 
 /* One packet through all three; family 0 where no source is to be found in it, or HIDDEN. */
-static bool judge(const char *shape, const uint8_t *frame, size_t size, int family, ip6 source, bool exact)
+__attribute__((unused)) static bool judge(const char *shape, const uint8_t *frame, size_t size, int family, ip6 source,
+					  bool exact)
 {
 	bool found = family == 4 || family == 6;
 	__u32 answer = family == HIDDEN ? ANSWER_HIDDEN : ANSWER_UNPARSED, verdict = family == HIDDEN ? DROP : PASS;

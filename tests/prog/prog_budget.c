@@ -13,6 +13,7 @@
 
 #include "base/close_fd.h"
 #include "frames.h"
+#include "kernel/detect.h"
 #include "kernel/generation.h"
 #include "kernel/root.h"
 #include "ktap.h"
@@ -36,6 +37,7 @@ struct shape {
 	unsigned int exact, samples, shadows;
 	unsigned int frags;   /* packets of several buffers */
 	unsigned int ends;    /* some bans have an end */
+	unsigned int detect;  /* who sends too much is found */
 	unsigned int lengths; /* IPv6 prefixes of so many lengths up to /128 */
 };
 
@@ -77,6 +79,10 @@ static const struct shape shapes[] = {
 	{ "hosts-ends", DEFAULTS, .ends = 1, .counts = { .some24 = SHAPE_GATED, .hosts = SHAPE_GATED } },
 	{ "everything-ends", DEFAULTS, .ends = 1, EVERYTHING },
 	{ "everything-frags-ends", DEFAULTS, .ends = 1, .frags = 1, EVERYTHING },
+	{ "empty-detect", DEFAULTS, .detect = 1 },
+	{ "hosts-detect", DEFAULTS, .detect = 1, .counts = { .some24 = SHAPE_GATED, .hosts = SHAPE_GATED } },
+	{ "everything-detect", DEFAULTS, .detect = 1, EVERYTHING },
+	{ "everything-frags-detect", DEFAULTS, .detect = 1, .ends = 1, .frags = 1, EVERYTHING },
 };
 
 #define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
@@ -332,7 +338,7 @@ static void load(const struct shape *shape, const struct generation *g, const in
 
 	if (!CHECK(!err, "%s", reason(err)))
 		return;
-	struct bpf_program *programs[] = { skel->progs.xdp_bloom_gen, skel->progs.xdp_bloom_ask };
+	struct bpf_program *programs[] = { programs_judge(skel, shape->detect), skel->progs.xdp_bloom_ask };
 
 	bpf_program__set_autoload(skel->progs.xdp_bloom_root, false);
 	bpf_program__set_autoload(skel->progs.xdp_bloom_frags, false);
@@ -346,7 +352,7 @@ static void load(const struct shape *shape, const struct generation *g, const in
 		struct cost cost;
 
 		if (measure(programs[i], logs[i], &cost))
-			compare(shape->name, i ? "ask" : "gen", &cost);
+			compare(shape->name, i ? "ask" : shape->detect ? "rates" : "gen", &cost);
 		if (!i)
 			walk(shape, programs[i]);
 	}
@@ -385,6 +391,7 @@ static void one_shape(void)
 {
 	static const struct shape *next = shapes;
 	const struct shape *shape = next++;
+	struct limits limits = { .on = shape->detect };
 	struct generation g;
 	struct candidate c;
 	int maps[MAPS], err;
@@ -395,11 +402,15 @@ static void one_shape(void)
 	generation(&g, shape);
 	if (ktap_failed)
 		return;
-	err = kernel_arrays(&c, &g);
+	for (unsigned int class = 0; class < LIMITED; class ++)
+		limits.of[class].rate = limit_rates[class];
+	err = kernel_arrays(&c, &g) ?: kernel_detect(&c, NULL, &limits);
 	if (!CHECK(!err, "no maps: %s", reason(err)))
 		return;
 	for (enum array a = 0; a < ARRAYS; a++)
 		maps[a] = c.map[a].fd;
+	for (unsigned int map = MAP_DETECT; map < MAPS; map++)
+		maps[map] = c.detect[map - MAP_DETECT];
 	maps[MAP_ENDS] = shape->ends ? kernel_ends_map(1) : -1;
 	load(shape, &c.g, maps);
 	close_fd(maps[MAP_ENDS]);

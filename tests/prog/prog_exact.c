@@ -84,7 +84,7 @@ static int build(const struct ranges *set)
 static int load(const char *path, struct bpf_object *first)
 {
 	struct bpf_map *map, *shared;
-	int maps[ARRAYS];
+	int maps[MAPS];
 
 	object = bpf_object__open(path);
 	if (!object)
@@ -95,8 +95,8 @@ static int load(const char *path, struct bpf_object *first)
 		if (shared)
 			bpf_map__reuse_fd(shared, bpf_map__fd(map));
 	}
-	for (enum array a = 0; a < ARRAYS; a++)
-		maps[a] = candidate.map[a].fd;
+	for (unsigned int m = 0; m < MAPS; m++)
+		maps[m] = m < ARRAYS ? candidate.map[m].fd : -1;
 	return programs_load(object, &candidate.g, maps);
 }
 

@@ -164,4 +164,22 @@ only_its_layout() {
 	[ "$few" -lt "$lanes" ] || fail "classic's program has the lanes in it: $few instructions"
 }
 
-run_cases samples only_its_layout only_ipv4_hosts only_ipv6 only_whole_networks nothing_at_all size_does_not_matter
+# Who has no detector has nothing of it: what was there before, and after one was on, is the same to the instruction.
+detector() {
+	local before
+
+	write_lists
+	dump "$WORK/hosts" "$WORK/six"
+	# Numbers of maps, seeds and sizes differ.
+	before=$(sed 's/0x[0-9a-f]*//g; s/id:[0-9]*//g' "$WORK/program")
+	bloom detect on
+	dump "$WORK/hosts" "$WORK/six"
+	echo "# with a detector: $(instructions) instructions"
+	grep -qx sketch "$WORK/maps" || fail "no detector's map in the program of one: this test sees nothing"
+	bloom detect off
+	dump "$WORK/hosts" "$WORK/six"
+	is "$(sed 's/0x[0-9a-f]*//g; s/id:[0-9]*//g' "$WORK/program" | grep -c .)" "$(grep -c . <<<"$before")" "the length of a program without one"
+	! grep -q 'sketch\|suspects\|detected\|claims' "$WORK/maps" || fail "maps of a detector that is off: $(cat "$WORK/maps")"
+}
+
+run_cases detector samples only_its_layout only_ipv4_hosts only_ipv6 only_whole_networks nothing_at_all size_does_not_matter

@@ -17,10 +17,12 @@
 #include "change/revert_timer.h"
 #include "filter/build.h"
 #include "filter/verify.h"
+#include "kernel/detect.h"
 #include "kernel/dispatcher_refresh.h"
 #include "kernel/live.h"
 #include "kernel/root.h"
 #include "state/kept_image.h"
+#include "state/limits.h"
 #include "state/settings.h"
 #include "state/settle.h"
 #include "state/state.h"
@@ -212,11 +214,12 @@ static int go_live(struct state *state, struct live *live, const struct apply_op
 	double loaded;
 	struct attachment *on = NULL;
 	struct ends ends = { 0 };
+	struct limits limits = state_limits(state);
 	size_t on_n = 0;
 	int err = trial_of(state, live, &c->trial) ?: c->g.ends ? ends_read(&ends, state, NULL) : 0;
 
 	progress(live->context, "loading the programs", -1);
-	err = err ?: kernel_load(live->context, c, &ends);
+	err = err ?: kernel_detect(c, live, &limits) ?: kernel_load(live->context, c, &ends);
 	loaded = lap(&t->clock);
 	err = err ?: attach_list(live->context, &on, &on_n) ?: attach_may_refresh(on, on_n);
 	if (!err && options->before_commit)

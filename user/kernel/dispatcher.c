@@ -10,6 +10,7 @@
 
 #include "base/close_fd.h"
 #include "base/log.h"
+#include "kernel/detect.h"
 #include "kernel/live.h"
 #include "kernel/programs.h"
 #include "kernel/root.h"
@@ -74,9 +75,10 @@ static enum xdp_attach_mode libxdp_mode(enum attach_mode mode)
  * dispatcher, and most kernels refuse the root's tail call there (5.10, 6.12 and 7.2 did, 6.1 did not).
  */
 static int create_shared(const struct context *context, struct xdp_bloom_bpf **skel, struct xdp_program **program,
-			 bool frags, bool on_trial)
+			 bool frags, bool detects, bool on_trial)
 {
 	int err = programs_open(context, skel);
+	struct bpf_program *judge;
 
 	if (err)
 		return err;
@@ -85,13 +87,14 @@ static int create_shared(const struct context *context, struct xdp_bloom_bpf **s
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_frags, false);
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_ask, false);
 
+	judge = programs_judge(*skel, detects);
 	if (on_trial) {
-		bpf_program__set_autoload((*skel)->progs.xdp_bloom_gen, false);
+		bpf_program__set_autoload(judge, false);
 		programs_add((*skel)->progs.xdp_bloom_trial_shared, (*skel)->maps.trial, NULL);
 	}
 
 	DECLARE_LIBXDP_OPTS(xdp_program_opts, opts, .obj = (*skel)->obj,
-			    .prog_name = on_trial ? "xdp_bloom_trial_shared" : "xdp_bloom_gen");
+			    .prog_name = on_trial ? "xdp_bloom_trial_shared" : bpf_program__name(judge));
 	*program = xdp_program__create(&opts);
 	err = (int)libxdp_get_error(*program);
 	if (err)
@@ -175,13 +178,14 @@ int shared_attach(const struct context *context, struct attachment *at, int ifin
 		return err;
 	at->shared = true;
 	live_open(&live, context);
-	err = live_maps(&live, maps);
+	err = live_maps(&live, maps) ?: live_detect(&live, maps);
 	if (err_is(live.err, ENOENT))
 		err = 0; /* nothing is banned yet */
 	frags = err ?: kernel_frags(context);
 	live.g.frags = frags > 0;
 	term = first_end(at, &live);
-	err = frags < 0 ? frags : create_shared(context, &skel, &program, live.g.frags, term.until);
+	err = frags < 0 ? frags
+			: create_shared(context, &skel, &program, live.g.frags, maps[MAP_DETECT] >= 0, term.until);
 	if (!err) {
 		programs_constants(&live.g, maps);
 		err = attach_behind(program, at, ifindex, pin);

@@ -14,6 +14,7 @@
 
 #include "base/close_fd.h"
 #include "base/log.h"
+#include "kernel/detect.h"
 #include "kernel/generation.h"
 #include "kernel/live.h"
 #include "kernel/map_window.h"
@@ -115,6 +116,8 @@ static void begin(struct candidate *c, const struct generation *g)
 	memset(c, 0, sizeof(*c));
 	c->g = *g;
 	c->program = c->ask = c->meta = c->on_trial = c->before = c->term = c->ends = -1;
+	for (unsigned int map = MAP_DETECT; map < MAPS; map++)
+		c->detect[map - MAP_DETECT] = -1;
 	for (enum array a = 0; a < ARRAYS; a++) {
 		c->map[a].fd = -1;
 		*generation_member(&c->g, array_kinds[a].member) = 0;
@@ -217,6 +220,9 @@ static int pin_all(const struct context *context, struct candidate *c)
 			err = pin(c, c->map[a].fd, array_kinds[a].name);
 	if (!err && c->ends >= 0)
 		err = pin(c, c->ends, PIN_ENDS);
+	for (unsigned int map = MAP_DETECT; map < MAPS && !err; map++)
+		if (c->detect[map - MAP_DETECT] >= 0)
+			err = pin(c, c->detect[map - MAP_DETECT], detect_pin(map));
 	close_fd(slot);
 	return err ? because_kernel(err, c->dir) : 0;
 }
@@ -245,6 +251,7 @@ static int begin_trial(const struct context *context, struct candidate *c, const
 int kernel_load(const struct context *context, struct candidate *c, const struct ends *ends)
 {
 	struct xdp_bloom_bpf *skel;
+	struct bpf_program *gen;
 	int maps[MAPS], frags = kernel_frags(context);
 	int err = frags < 0 ? frags : c->g.ends ? open_ends(c, ends) : 0;
 
@@ -252,16 +259,19 @@ int kernel_load(const struct context *context, struct candidate *c, const struct
 	if (err)
 		return err;
 	maps[MAP_ENDS] = c->ends;
+	for (unsigned int map = MAP_DETECT; map < MAPS; map++)
+		maps[map] = c->detect[map - MAP_DETECT];
 	for (enum array a = 0; a < ARRAYS; a++)
 		maps[a] = c->map[a].fd;
 	bpf_program__set_autoload(skel->progs.xdp_bloom_root, false);
 	bpf_program__set_autoload(skel->progs.xdp_bloom_frags, false);
+	gen = programs_judge(skel, c->detect[0] >= 0);
 	c->g.frags = (__u64)frags;
 	if (c->trial.until)
 		programs_add(skel->progs.xdp_bloom_trial, skel->maps.trial, skel->maps.before);
 	err = programs_load(skel->obj, &c->g, maps);
 	if (!err) {
-		c->program = dup(bpf_program__fd(skel->progs.xdp_bloom_gen));
+		c->program = dup(bpf_program__fd(gen));
 		c->ask = dup(bpf_program__fd(skel->progs.xdp_bloom_ask));
 	}
 	if (!err && c->trial.until)
@@ -375,6 +385,10 @@ void kernel_release(struct candidate *c)
 	close_fd(c->term);
 	close_fd(c->ends);
 	c->program = c->ask = c->meta = c->on_trial = c->before = c->term = c->ends = -1;
+	for (unsigned int map = MAP_DETECT; map < MAPS; map++) {
+		close_fd(c->detect[map - MAP_DETECT]);
+		c->detect[map - MAP_DETECT] = -1;
+	}
 	if (c->dir[0])
 		pin_remove(c->dir);
 	c->dir[0] = '\0';

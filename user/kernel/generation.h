@@ -29,7 +29,8 @@ struct candidate {
 		int fd;
 		size_t size;
 	} map[ARRAYS];
-	int ends; /* the map of the ends of bans, or -1 */
+	int ends;		       /* the map of the ends of bans, or -1 */
+	int detect[MAPS - MAP_DETECT]; /* those of its detector, or -1: kernel_detect() */
 	int program, ask, meta;
 	struct trial trial;	    /* before kernel_load(): not in force for good */
 	int on_trial, before, term; /* the program that goes into the slot then, and its maps */

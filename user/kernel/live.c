@@ -185,6 +185,8 @@ int live_maps(const struct live *live, int maps[MAPS])
 {
 	int err = live->err;
 
+	for (unsigned int map = MAP_DETECT; map < MAPS; map++)
+		maps[map] = -1;
 	maps[MAP_ENDS] = !err && live->g.ends ? live_pin(live, PIN_ENDS) : -1;
 	if (!err && live->g.ends && maps[MAP_ENDS] < 0)
 		err = because_kernel(maps[MAP_ENDS], PIN_ENDS);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <bpf/bpf.h>
+
 #include "filter/arrays.h"
 #include "bpf/constants.h"
 #include "kernel/pins.h"
@@ -16,6 +18,7 @@
  */
 static const struct generation *loading;
 static const int *loading_maps;
+static struct detect loading_detect;
 
 static void set_wide(struct bpf_insn *insn, __u8 kind, __u64 value)
 {
@@ -24,9 +27,33 @@ static void set_wide(struct bpf_insn *insn, __u8 kind, __u64 value)
 	insn[1].imm = (__s32)(value >> 32);
 }
 
+static void set_detect_constant(struct bpf_insn *insn, unsigned int offset)
+{
+	static const struct {
+		unsigned int member, map;
+		__u8 kind;
+	} maps[] = {
+		{ offsetof(struct detect, sketch), MAP_SKETCH, BPF_PSEUDO_MAP_VALUE },
+		{ offsetof(struct detect, suspects), MAP_SUSPECTS, BPF_PSEUDO_MAP_VALUE },
+		{ offsetof(struct detect, claims), MAP_CLAIMS, BPF_PSEUDO_MAP_FD },
+		{ offsetof(struct detect, detected), MAP_DETECTED, BPF_PSEUDO_MAP_FD },
+	};
+
+	for (size_t i = 0; loading_detect.cells && i < sizeof(maps) / sizeof(maps[0]); i++)
+		if (maps[i].member == offset) {
+			set_wide(insn, maps[i].kind, (__u32)loading_maps[maps[i].map]);
+			return;
+		}
+	set_wide(insn, 0, *(const __u64 *)((const char *)&loading_detect + offset));
+}
+
 /* Writes one constant into its instruction: a number, a map, or a map's only value. */
 static void set_constant(struct bpf_insn *insn, unsigned int offset)
 {
+	if (offset > sizeof(struct generation)) {
+		set_detect_constant(insn, offset - 8 * CONSTANT_DETECT);
+		return;
+	}
 	if (offset == sizeof(struct generation)) {
 		if (loading->ends && loading_maps)
 			set_wide(insn, BPF_PSEUDO_MAP_FD, (__u32)loading_maps[MAP_ENDS]);
@@ -64,6 +91,9 @@ static int set_constants(struct bpf_program *program, struct bpf_prog_load_opts 
 		__u64 value = (__u32)insns[i].imm | (__u64)insns[i + 1].imm << 32;
 
 		if (insns[i].code == (BPF_JMP | BPF_JSLT | BPF_K) && insns[i].imm == SWITCH_MAGIC && loading->embedded)
+			insns[i].code = BPF_JMP | BPF_JSGE | BPF_K;
+		if (insns[i].code == (BPF_JMP | BPF_JSLT | BPF_K) && insns[i].imm == DETECT_MAGIC &&
+		    loading_detect.cells)
 			insns[i].code = BPF_JMP | BPF_JSGE | BPF_K;
 		if (insns[i].code == (BPF_JMP | BPF_JSLT | BPF_K) && insns[i].imm == RARE_BELOW && loading->ends) {
 			insns[i].code = BPF_JMP | BPF_JSET | BPF_K;
@@ -114,6 +144,7 @@ int programs_open(const struct context *context, struct xdp_bloom_bpf **skel)
 		pin_path(context, path, bpf_map__name(map));
 		bpf_map__set_pin_path(map, path);
 	}
+	bpf_program__set_autoload((*skel)->progs.xdp_bloom_rates, false);
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_trial, false);
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_trial_shared, false);
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_trial_root, false);
@@ -128,10 +159,21 @@ void programs_add(struct bpf_program *program, struct bpf_map *trial, struct bpf
 		bpf_map__set_autocreate(before, true);
 }
 
+struct bpf_program *programs_judge(struct xdp_bloom_bpf *skel, bool detects)
+{
+	bpf_program__set_autoload(skel->progs.xdp_bloom_gen, !detects);
+	bpf_program__set_autoload(skel->progs.xdp_bloom_rates, detects);
+	return detects ? skel->progs.xdp_bloom_rates : skel->progs.xdp_bloom_gen;
+}
+
 void programs_constants(const struct generation *g, const int *maps)
 {
+	__u32 key = 0;
+
 	loading = g;
 	loading_maps = maps;
+	if (!g || !maps || maps[MAP_DETECT] < 0 || bpf_map_lookup_elem(maps[MAP_DETECT], &key, &loading_detect))
+		loading_detect = (struct detect){ 0 };
 }
 
 int programs_load(struct bpf_object *object, const struct generation *g, const int *maps)

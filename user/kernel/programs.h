@@ -3,7 +3,10 @@
 #ifndef KERNEL_PROGRAMS_H
 #define KERNEL_PROGRAMS_H
 
+#include <stdbool.h>
+
 struct bpf_object;
+struct bpf_program;
 struct context;
 struct generation;
 struct xdp_bloom_bpf;
@@ -14,8 +17,10 @@ int programs_open(const struct context *context, struct xdp_bloom_bpf **skel);
 
 /* One that is loaded only where something is on trial, with its maps; before may be NULL. */
 struct bpf_map;
-struct bpf_program;
 void programs_add(struct bpf_program *program, struct bpf_map *trial, struct bpf_map *before);
+
+/* The program of a generation, which is another where it has a detector. The one that is not wanted is not loaded. */
+struct bpf_program *programs_judge(struct xdp_bloom_bpf *skel, bool detects);
 
 /* For an object that libxdp loads: these constants from now on, until the next call. */
 void programs_constants(const struct generation *g, const int *maps);

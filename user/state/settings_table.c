@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/log.h"
 #include "state/internal.h"
+#include "state/limits.h"
 #include "state/settings.h"
 
 #define NUMBER_MOST 0x1p53 /* whole numbers up to there are kept as they are */
@@ -20,6 +21,9 @@ static const struct {
 	{ SETTING_GENERATION, NUMBER_MOST },
 	{ SETTING_EDITS, NUMBER_MOST },
 	{ SETTING_BOOT, NUMBER_MOST },
+	{ SETTING_DETECT, 1 },
+#define RATE(class, name, rate) { "limit_" name, LIMIT_BYTES_MOST }, { "limit_" name "_burst", NUMBER_MOST },
+	LIMIT_CLASSES(RATE)
 };
 
 #define LIMITS (sizeof(limits) / sizeof(limits[0]))

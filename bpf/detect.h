@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Who sends too much: a sketch that says "surely not" of nearly every source with one cell, and behind each "maybe" a
+ * table of suspects that knows it exactly.
+ *
+ * Both keep a stamp in the place of a counter (GCRA, the leaky bucket's other form): the time up to which the allowance
+ * is used. A packet moves it by its price, 1 s / limit; a stamp in the past is worth as much as none. So it forgets by
+ * itself, and holds r * t + b over every window, not only over those that begin with a second.
+ *
+ * The clock is jiffies, in ns, read once a packet. It may be behind by a tick. Stamps have 64 bits: they last 292
+ * years, and what is compared is a difference, so that even the clock's end changes nothing. While the clock stands, no
+ * allowance comes back: as much passes as a burst. Where it is behind by s more than a tick (a virtual machine that was
+ * not run), the first bound holds with r * s less, the second with r * s more.
+ *
+ * With a limit of r and a burst of b, of one class of packets (the others only make a cell hot earlier):
+ *
+ * 1. Who sends at most r * t + b in every window of t is never found to be over the limit, whatever all others send,
+ *    on any number of CPUs. Nobody is judged by the sketch. A stamp of a suspect is moved by its own packets alone. Had
+ *    they moved it to more than b / r + a tick ahead of the clock, then since it last was in the past they would be
+ *    more than r * t + b: the clock that judges the last may be a tick behind, and for that tick there is one in the
+ *    limit (detect_burst). CPUs that write the same stamp at once lose some of the packets, and add none.
+ *
+ * 2. Who sends more than r * t + 2 * b + a tick's worth in some window is found over the limit in it, while there is
+ *    room among the suspects, and no update is lost. Up to the last packet that finds its cell not hot, the packets of
+ *    the window are at most those that move a cell by t + b / r - a tick (the sketch's limit, detect_cap), since a cell
+ *    is moved by all that is charged to it; and from there on all of them are charged to the suspect, who is found out
+ *    beyond t' + b / r + a tick. Together, with a tick by which the clock may be ahead of the window's beginning, that
+ *    is the sum. A cell is not moved further ahead than detect_most: what is cut off there is forgotten only by a time
+ *    without packets that is worth more.
+ *
+ * 3. A suspect's place is given to another only after a time in which all its stamps have passed (detect_keep): then an
+ *    entry is worth as much as a new one. So a flood takes nothing from those who are tracked, and who finds no place
+ *    is counted, and passes.
+ *
+ * What plain stores lose, in 2: what other CPUs add to a stamp between a CPU's load of it and its store, a few ns. Of a
+ * source whose packets all come by one queue that is nothing. Of one that comes by n queues at once, all of them always
+ * busy with it, it is at most n - 1 of n: then it is found at n times the rate. A CPU that is interrupted just there
+ * takes back what came meanwhile, once.
+ */
+#ifndef DETECT_H
+#define DETECT_H
+
+#include "hash.h"
+#include "parse.h"
+
+#ifdef __bpf__
+
+#define DETECT(d, field)                                                                       \
+	({                                                                                     \
+		__u64 value_;                                                                  \
+		(void)(d);                                                                     \
+		asm volatile("%0 = %1 ll"                                                      \
+			     : "=r"(value_)                                                    \
+			     : "i"(CONSTANT_MAGIC | (CONSTANT_DETECT + DETECT_INDEX(field)))); \
+		value_;                                                                        \
+	})
+
+#define detect_load(at)		(*(volatile __u64 *)(at))
+#define detect_store(at, value) (*(volatile __u64 *)(at) = (value))
+
+/* A lock that nobody waits for: there is no other that a program can take in 5.10 and a map without types can have. */
+inline_always int detect_lock(const struct detect *d, __u32 bucket)
+{
+	__u32 mine = 1;
+
+	return !bpf_map_update_elem((void *)DETECT(d, claims), &bucket, &mine, BPF_NOEXIST);
+}
+
+inline_always void detect_unlock(const struct detect *d, __u32 bucket)
+{
+	bpf_map_delete_elem((void *)DETECT(d, claims), &bucket);
+}
+
+#else
+
+#define DETECT(d, field) ((d)->field)
+
+#define detect_load(at)		__atomic_load_n(at, __ATOMIC_RELAXED)
+#define detect_store(at, value) __atomic_store_n(at, value, __ATOMIC_RELAXED)
+
+/* A byte for each bucket. */
+inline_always int detect_lock(const struct detect *d, __u32 bucket)
+{
+	return !__atomic_exchange_n((__u8 *)d->claims + bucket, 1, __ATOMIC_ACQUIRE);
+}
+
+inline_always void detect_unlock(const struct detect *d, __u32 bucket)
+{
+	__atomic_store_n((__u8 *)d->claims + bucket, 0, __ATOMIC_RELEASE);
+}
+
+#endif
+
+/* --- Stamps ------------------------------------------------------------------------------------------------------- */
+
+/* How far ahead of the clock; one in the past is not. */
+inline_always __u64 stamp_ahead(__u64 stamp, __u64 now)
+{
+	__s64 ahead = stamp - now;
+
+	return ahead > 0 ? ahead : 0;
+}
+
+/* --- The sketch --------------------------------------------------------------------------------------------------- */
+
+/* One load, one store. Is the source a suspect? */
+inline_always int sketch_charge(const struct detect *d, __u64 hash, __u64 now, __u64 price)
+{
+	__u64 *cell = (__u64 *)DETECT(d, sketch) + reduce(hash >> 32, DETECT(d, cells));
+	__u64 ahead = stamp_ahead(detect_load(cell), now) + price;
+
+	if (ahead > DETECT(d, most))
+		ahead = DETECT(d, most);
+	detect_store(cell, now + ahead);
+	return ahead > DETECT(d, cap);
+}
+
+/* --- Packets ------------------------------------------------------------------------------------------------------ */
+
+/* What the classes of a packet are: a bit each. */
+#define DETECT_BIT(class) (1u << (class))
+
+#define IP_PROTO_ICMP	  1
+#define IP_PROTO_TCP	  6
+#define IP_PROTO_UDP	  17
+#define IP_PROTO_FRAGMENT 44
+#define IP_PROTO_ICMP6	  58
+
+#define TCP_FLAGS_AT 13
+#define TCP_SYN	     0x02
+#define TCP_ACK	     0x10
+
+/* at: the header of that protocol, if the packet has it at all. */
+inline_always __u32 classes_of_protocol(__u32 protocol, const __u8 *at, const void *end, int has_header)
+{
+	if (protocol == IP_PROTO_UDP)
+		return DETECT_BIT(CLASS_UDP);
+	if (protocol == IP_PROTO_ICMP || protocol == IP_PROTO_ICMP6)
+		return DETECT_BIT(CLASS_ICMP);
+	if (protocol == IP_PROTO_TCP && has_header && PARSE_FITS(at, TCP_FLAGS_AT + 1, end) &&
+	    (at[TCP_FLAGS_AT] & (TCP_SYN | TCP_ACK)) == TCP_SYN)
+		return DETECT_BIT(CLASS_SYN);
+	return 0;
+}
+
+/* A fragment says where it belongs by more than "here" and "no more"; only the first has a header of its protocol. */
+inline_always __u32 classes4(const struct ipv4_header *ip, const void *end, int copied)
+{
+	__u32 fragment = ip->rest[5] << 8 | ip->rest[6], classes = 0, words = ip->version_ihl & 15;
+	int has_header = !(fragment & 0x1fff);
+
+	if (fragment & 0x3fff)
+		classes = DETECT_BIT(CLASS_FRAGMENTS);
+	if (copied)
+		return classes |
+		       classes_of_protocol(ip->rest[8], (const __u8 *)(ip + 1), end, has_header && words == 5);
+	return classes | classes_of_protocol(ip->rest[8], (const __u8 *)ip + words * 4, end, has_header);
+}
+
+inline_always __u32 classes6(const struct ipv6_header *ip, const void *end)
+{
+	__u32 protocol = ip->rest[5];
+
+	if (protocol == IP_PROTO_FRAGMENT)
+		return DETECT_BIT(CLASS_FRAGMENTS);
+	return classes_of_protocol(protocol, (const __u8 *)(ip + 1), end, 1);
+}
+
+/* A source as it is judged: the address, or of IPv6 the /64. */
+struct detect_packet {
+	__u64 key;
+	__u64 kind;
+	__u64 hash;
+	__u64 bytes;
+	__u32 classes;
+};
+
+/* What is looked at in the longest of frames. */
+#define DETECT_HEADERS (HEADERS_MAX + 16)
+
+/*
+ * 0: there is no source. copied: the headers are on the stack, where verifiers take no offset from a packet; so of
+ * packets with IP options it is not seen there whether they are SYN.
+ */
+inline_always int detect_parse(const struct detect *d, const void *data, const void *end, int copied,
+			       struct detect_packet *packet)
+{
+	struct hash_seeds seeds = { DETECT(d, hash.add), DETECT(d, hash.mul1), DETECT(d, hash.mul2), 0 };
+	struct source source;
+	int family = parse_source(data, end, &source);
+
+	if (family == SOURCE_IPV6) {
+		packet->classes =
+			classes6((const void *)((const char *)source.ipv6 - offsetof(struct ipv6_header, source)), end);
+		if (!source_mapped(&source)) {
+			packet->key = source_ipv6(&source, 0);
+			packet->kind = SUSPECT_IPV6;
+			packet->hash = hash_ipv6(seeds, 0, packet->key, 0);
+			return 1;
+		}
+		source.ipv4 = NET32(source.ipv6[3]);
+	} else if (family == SOURCE_IPV4) {
+		packet->classes = classes4(source.ipv4_at, end, copied);
+	} else {
+		return 0;
+	}
+	packet->key = source.ipv4;
+	packet->kind = SUSPECT_IPV4;
+	packet->hash = hash_ipv4(seeds, source.ipv4);
+	return 1;
+}
+
+/* What a packet takes of the allowance of its class; a class without a limit has no price. */
+inline_always __u64 detect_price(const struct detect *d, int class, __u64 bytes)
+{
+	__u64 price = DETECT(d, limit[class].price);
+
+	if (class != CLASS_BYTES)
+		return price;
+	MULTIPLY(price, bytes);
+	return price >> DETECT_BYTE_SHIFT;
+}
+
+#define DETECT_IS_OF(packet, class) \
+	((class) == CLASS_PACKETS || (class) == CLASS_BYTES || (packet)->classes & DETECT_BIT(class))
+
+#define DETECT_ADD(class)                                                         \
+	do {                                                                      \
+		if (DETECT(d, limit[class].price) && DETECT_IS_OF(packet, class)) \
+			price += detect_price(d, class, packet->bytes);           \
+	} while (0)
+
+/* The sum of what it takes of each: whoever is above the limit of one class is above this one's, too. */
+inline_always __u64 detect_prices(const struct detect *d, const struct detect_packet *packet)
+{
+	__u64 price = 0;
+
+	DETECT_ADD(CLASS_PACKETS);
+	DETECT_ADD(CLASS_BYTES);
+	DETECT_ADD(CLASS_SYN);
+	DETECT_ADD(CLASS_UDP);
+	DETECT_ADD(CLASS_ICMP);
+	DETECT_ADD(CLASS_FRAGMENTS);
+	return price;
+}
+
+/* --- Suspects ----------------------------------------------------------------------------------------------------- */
+
+/* Beside the key: what it is, and when it was last seen, in 256 ns. */
+#define MARK(kind, now)	    ((kind) | (now) >> 8 << 8)
+#define MARK_KIND(mark)	    ((mark)&0xff)
+#define MARK_SEEN(mark)	    ((mark) & ~0xffULL)
+#define MARK_AGE(mark, now) ((now)-MARK_SEEN(mark))
+
+#define SUSPECT_FIND(i)                                                              \
+	do {                                                                         \
+		if (found == SUSPECTS_NONE && bucket->place[i].key == packet->key && \
+		    MARK_KIND(bucket->place[i].mark) == packet->kind)                \
+			found = i;                                                   \
+	} while (0)
+
+inline_always __u32 suspect_find(const struct suspects *bucket, const struct detect_packet *packet)
+{
+	__u32 found = SUSPECTS_NONE;
+
+	SUSPECT_FIND(0);
+	SUSPECT_FIND(1);
+	SUSPECT_FIND(2);
+	SUSPECT_FIND(3);
+	return found;
+}
+
+#define SUSPECT_FREE(i)                                                           \
+	do {                                                                      \
+		__u64 mark_ = bucket->place[i].mark;                              \
+		if (!MARK_KIND(mark_) || MARK_AGE(mark_, now) >= DETECT(d, keep)) \
+			found = i;                                                \
+	} while (0)
+
+inline_always __u32 suspect_room(const struct detect *d, const struct suspects *bucket, __u64 now)
+{
+	__u32 found = SUSPECTS_NONE;
+
+	SUSPECT_FREE(3);
+	SUSPECT_FREE(2);
+	SUSPECT_FREE(1);
+	SUSPECT_FREE(0);
+	return found;
+}
+
+/*
+ * A place for a new one, or again for one that was away. One CPU at a time gives away places of a bucket; who finds
+ * another at it passes for this once, and is counted. Those who are at home need not ask: for the first half of the
+ * time that a place is kept they use it, and only after all of it another gets it.
+ */
+inline_always __u32 suspect_claimed(const struct detect *d, struct suspects *bucket, const struct detect_packet *packet,
+				    __u64 now)
+{
+	__u32 at = suspect_find(bucket, packet);
+	struct suspect *suspect;
+
+	if (at != SUSPECTS_NONE) {
+		detect_store(&bucket->place[at & 3].mark, MARK(packet->kind, now));
+		return at;
+	}
+	at = suspect_room(d, bucket, now);
+	if (at == SUSPECTS_NONE)
+		return at;
+	suspect = &bucket->suspect[at & 3];
+	/* Its stamps have passed. */
+	UNROLL
+	for (int class = 0; class < CLASSES; class ++) {
+		suspect->count[class] = 0;
+		suspect->over[class] = 0;
+	}
+	suspect->since = now;
+	suspect->over_at = 0;
+	bucket->place[at & 3].key = packet->key;
+	detect_store(&bucket->place[at & 3].mark, MARK(packet->kind, now));
+	return at;
+}
+
+#define SUSPECT_JUDGE(class)                                                                                        \
+	do {                                                                                                        \
+		if (DETECT(d, limit[class].price) && DETECT_IS_OF(packet, class) &&                                 \
+		    stamp_ahead(detect_load(&suspect->stamp[class]), now) + detect_price(d, class, packet->bytes) > \
+			    DETECT(d, limit[class].burst)) {                                                        \
+			suspect->over[class]++;                                                                     \
+			over = 1;                                                                                   \
+		}                                                                                                   \
+	} while (0)
+
+#define SUSPECT_CHARGE(class)                                                                      \
+	do {                                                                                       \
+		if (DETECT(d, limit[class].price) && DETECT_IS_OF(packet, class))                  \
+			detect_store(&suspect->stamp[class],                                       \
+				     now + stamp_ahead(detect_load(&suspect->stamp[class]), now) + \
+					     detect_price(d, class, packet->bytes));               \
+	} while (0)
+
+#define SUSPECT_COUNT(class)                             \
+	do {                                             \
+		if (packet->classes & DETECT_BIT(class)) \
+			suspect->count[class]++;         \
+	} while (0)
+
+/* Is it above a limit? Then it is charged nothing: what is over is what would have to be dropped for the rest to fit.
+ */
+inline_always int suspect_charge(const struct detect *d, struct suspect *suspect, const struct detect_packet *packet,
+				 __u64 now)
+{
+	int over = 0;
+
+	suspect->count[CLASS_PACKETS]++;
+	suspect->count[CLASS_BYTES] += packet->bytes;
+	SUSPECT_COUNT(CLASS_SYN);
+	SUSPECT_COUNT(CLASS_UDP);
+	SUSPECT_COUNT(CLASS_ICMP);
+	SUSPECT_COUNT(CLASS_FRAGMENTS);
+	SUSPECT_JUDGE(CLASS_PACKETS);
+	SUSPECT_JUDGE(CLASS_BYTES);
+	SUSPECT_JUDGE(CLASS_SYN);
+	SUSPECT_JUDGE(CLASS_UDP);
+	SUSPECT_JUDGE(CLASS_ICMP);
+	SUSPECT_JUDGE(CLASS_FRAGMENTS);
+	if (over) {
+		suspect->over_at = now;
+		return 1;
+	}
+	SUSPECT_CHARGE(CLASS_PACKETS);
+	SUSPECT_CHARGE(CLASS_BYTES);
+	SUSPECT_CHARGE(CLASS_SYN);
+	SUSPECT_CHARGE(CLASS_UDP);
+	SUSPECT_CHARGE(CLASS_ICMP);
+	SUSPECT_CHARGE(CLASS_FRAGMENTS);
+	return 0;
+}
+
+/* Which bucket: a word of its own, so that those who share a cell do not share a bucket. */
+inline_always __u32 suspect_bucket(const struct detect *d, __u64 hash)
+{
+	return reduce(hash_more((struct hash_seeds){ .mul3 = DETECT(d, hash.mul3) }, hash) >> 32, DETECT(d, buckets));
+}
+
+/* Of one whose cell is hot. */
+inline_always enum detected suspect_packet(const struct detect *d, const struct detect_packet *packet, __u64 now)
+{
+	__u32 index = suspect_bucket(d, packet->hash), at;
+	struct suspects *bucket = (struct suspects *)DETECT(d, suspects) + index;
+	__u64 mark;
+
+	at = suspect_find(bucket, packet);
+	mark = at == SUSPECTS_NONE ? 0 : bucket->place[at & 3].mark;
+	if (!mark || MARK_AGE(mark, now) > DETECT(d, keep) / 2) {
+		if (!mark && suspect_room(d, bucket, now) == SUSPECTS_NONE)
+			return DETECTED_UNTRACKED;
+		if (!detect_lock(d, index))
+			return DETECTED_UNTRACKED;
+		at = suspect_claimed(d, bucket, packet, now);
+		detect_unlock(d, index);
+		if (at == SUSPECTS_NONE)
+			return DETECTED_UNTRACKED;
+	} else if (MARK_SEEN(mark) != MARK_SEEN(now)) {
+		detect_store(&bucket->place[at & 3].mark, MARK(packet->kind, now));
+	}
+	return suspect_charge(d, &bucket->suspect[at & 3], packet, now) ? DETECTED_OVER : DETECTED_SUSPECT;
+}
+
+/* A packet that has a source, and that is kept. */
+inline_always enum detected detect_packet(const struct detect *d, const struct detect_packet *packet, __u64 now)
+{
+	if (!sketch_charge(d, packet->hash, now, detect_prices(d, packet)))
+		return DETECTED_NOTHING;
+	return suspect_packet(d, packet, now);
+}
+
+#endif

@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The detector with real packets: who sends too much is shown, who does not is not, and nothing is dropped.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../support/lib.sh"
+sandbox "$@"
+
+# Limits that the clock cannot spoil: who sends less than the burst is never above one, however long that takes, and who
+# sends twenty times as much always is.
+burst=100
+
+watching() {
+	veth 0
+	printf '198.51.100.%d\n' {1..40} >quiet
+	printf '2001:db8:0:%x::1\n' {1..20} >>quiet
+	printf '%s\n' 203.0.113.7 >loud
+	bloom attach edge0
+	bloom detect limit packets 1/s --burst $burst
+	bloom detect limit udp none
+	bloom detect on
+}
+
+# above: the sources above a limit, sorted.
+above() {
+	get '.suspects[] | select(.above != {}) | .source' detect | sort | paste -sd' '
+}
+
+one_among_many() {
+	watching
+	is "$(above)" "" "who is above a limit before a packet came"
+	send 0 -c quiet -n $((burst / 2))
+	is "$(above)" "" "who is above a limit of those who keep it"
+	send 0 -c loud -n $((burst * 20))
+	is "$(above)" 203.0.113.7 "who is above a limit"
+	is "$(get '.suspects[] | select(.above != {}).above | keys[]' detect)" packets "of what"
+	# All of them arrived: send looks.
+	printf '2001:db8:5:5::%x\n' {1..99} >net
+	send 0 -c net -n $((burst / 5))
+	is "$(above)" "2001:db8:5:5::/64 203.0.113.7" "who is above a limit, with a network of IPv6"
+	expect 0 "$XDP_BLOOM" detect
+	grep -q '^203\.0\.113\.7 .* packets (' out || fail "not shown: $(cat out)"
+	! grep -q '^198\.51\.100' out || fail "one that keeps the limit is shown: $(cat out)"
+}
+
+# What is known of them outlives rotations and changes of lists, and goes with the detector.
+goes_on() {
+	watching
+	send 0 -c loud -n $((burst * 20))
+	local over
+	over=$(get '.suspects[] | select(.above != {}).above.packets' detect)
+	bloom rotate
+	bloom add 198.51.100.200
+	printf '%s\n' 192.0.2.0/24 >list
+	bloom load list list
+	is "$(above)" 203.0.113.7 "who is above a limit after rotations"
+	send 0 -c loud -n $((burst * 2))
+	[ "$(get '.suspects[] | select(.above != {}).above.packets' detect)" -gt "$over" ] || fail "it is not counted any more"
+	bloom detect off
+	is "$(get '.on, .in_force' detect)" $'false\nfalse' "a detector that is off"
+	! find "$XDP_BLOOM_BPFFS" -name sketch | grep -q . || fail "a detector that is off leaves its maps"
+	bloom detect on
+	is "$(above)" "" "who is above a limit in a new one"
+	is "$(get .limits.packets.rate detect)" 1 "the limit that was kept"
+}
+
+# After a reboot all as it was, but what was seen.
+after_a_reboot() {
+	watching
+	send 0 -c loud -n $((burst * 20))
+	bloom detach edge0
+	rm -rf "$XDP_BLOOM_BPFFS"
+	bloom restore
+	is "$(get '.on, .in_force' detect)" $'true\ntrue' "the detector after a reboot"
+	bloom attach edge0
+	is "$(above)" "" "who is above a limit after a reboot"
+	send 0 -c loud -n $((burst * 20))
+	is "$(above)" 203.0.113.7 "who is above a limit"
+}
+
+# A generation that is on trial has it too.
+on_trial() {
+	watching
+	bloom tune --headroom 60 --confirm 10m
+	send 0 -c loud -n $((burst * 20))
+	is "$(above)" 203.0.113.7 "who is above a limit by a program on trial"
+	bloom confirm
+	is "$(above)" 203.0.113.7 "who is above a limit when it is confirmed"
+}
+
+# And one behind a dispatcher.
+shared() {
+	watching
+	bloom detach edge0
+	"$XDP_BLOOM" attach edge0 --shared 2>err || skip_dispatcher
+	send 0 -c loud -n $((burst * 20))
+	is "$(above)" 203.0.113.7 "who is above a limit behind a dispatcher"
+	bloom rotate
+	send 0 -c quiet -n 2
+	is "$(above)" 203.0.113.7 "who is above a limit after a rotation there"
+}
+
+words() {
+	refused "'fish' is not packets, bytes, syn, udp, icmp or fragments" detect limit fish 1/s
+	refused "'1mile' is no rate of syn: 1/s to 100M/s" detect limit syn 1mile
+	refused "'5kpps' is no rate of bytes: 16kbit" detect limit bytes 5kpps
+	refused "--burst takes" detect limit syn 1M/s --burst 1
+	refused "--burst belongs to limit" detect on --burst 7
+	refused "on, off, or limit CLASS RATE?" detect maybe
+	bloom detect limit bytes 80Mbit --burst 2M
+	is "$(get '.limits.bytes | .rate, .burst' detect)" $'10000000\n2000000' "a limit of bytes"
+	bloom detect limit bytes none
+	is "$(get .limits.bytes detect)" null "no limit of bytes"
+	is "$(get .on detect)" false "whether it is on"
+}
+
+run_cases one_among_many goes_on after_a_reboot on_trial shared words

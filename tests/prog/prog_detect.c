@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The detector in the real kernel: made packets through the real program, a million of them, and what the command reads
+ * of it. Who keeps the limit is never above it, whatever others send; who sends more than r * t + 2 * b and a tick's
+ * worth is, and only watched. XDP_BLOOM_PACKETS: so many, where that takes long.
+ */
+#include <linux/if_link.h>
+#include <sched.h>
+
+#include "base/clock.h"
+#include "bpf/detect.h"
+#include "frames.h"
+#include "in_force.h"
+
+enum {
+	GOOD = 200,
+	LOUD = 50,
+	RATE = 10000,
+	BURST = 1000,
+	PACKETS = 1000000,
+	AT_ONCE = 16,
+	ROTATIONS = 8,
+	LOOPBACK = 1
+};
+
+static uint64_t sent, packets;
+
+/* The first half of each are of IPv4. */
+static ip6 address_of(unsigned int i, bool loud, int *family)
+{
+	unsigned int half = (loud ? LOUD : GOOD) / 2;
+
+	*family = i < half ? 4 : 6;
+	if (i < half)
+		return 0x64400000 + i * 259 + (loud ? 0x10000 : 0);
+	return (ip6)(0x2a00000000000000 + i + (loud ? 0x10000 : 0)) << 64 | ktap_random();
+}
+
+/* All of them pass. */
+static bool send_from(unsigned int i, bool loud, unsigned int n)
+{
+	int family;
+	ip6 source = address_of(i, loud, &family);
+	const char *name = family == 4 ? "IPv4" : "IPv6";
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .repeat = (int)n);
+	struct xdp_md cut = { .data_end = (__u32)first_buffer };
+	uint8_t frame[FRAME_MAX];
+	size_t s = 0;
+	int err;
+
+	while (strcmp(frame_shapes[s].name, name) != 0)
+		s++;
+	frame_make(frame, &frame_shapes[s], source);
+	opts.data_in = frame;
+	opts.data_size_in = sizeof(frame);
+	if (first_buffer) {
+		opts.ctx_in = &cut;
+		opts.ctx_size_in = sizeof(cut);
+	}
+	err = bpf_prog_test_run_opts(program, &opts);
+	sent += n;
+	return CHECK(!err && opts.retval == PASS, "%u packets: %s, verdict %u", n, strerror(errno), opts.retval);
+}
+
+static __u64 above(const struct seen *seen, unsigned int i, bool loud)
+{
+	int family;
+	ip6 address = address_of(i, loud, &family);
+	__u64 key = family == 4 ? (__u64)address : (__u64)(address >> 64);
+
+	for (size_t n = 0; n < seen->n; n++)
+		if (seen->suspect[n].key == key && MARK_KIND(seen->suspect[n].mark) == (__u64)family)
+			return seen->suspect[n].is.over[CLASS_PACKETS];
+	return 0;
+}
+
+/*
+ * The kernel makes a direct jump for each XDP program that is run and for no interface yet, and waits for all CPUs with
+ * it, before and after each run: milliseconds. The loopback interface is this test's own.
+ */
+static bool in_force(void)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+
+	return install(&settings, NULL) && CHECK(!bpf_xdp_attach(LOOPBACK, program, XDP_FLAGS_SKB_MODE, NULL),
+						 "not on the loopback interface: %s", strerror(errno));
+}
+
+/* Limits that no case before had: with the same ones it would go on where that one was. */
+static bool begin(double rate)
+{
+	with_limits = (struct limits){ .on = true, .of = { [CLASS_PACKETS] = { rate, BURST } } };
+	model = (struct naive){ .label = { 3 } };
+	naive_add(&model, 4, 0x0b000000, 0x0b00ffff, 0);
+	sent = 0;
+	return in_force();
+}
+
+/* The next generation has other seeds, and knows what this one has seen. */
+static bool rotate(void)
+{
+	struct seen before, after;
+	int err = kernel_seen(&own_context, &before);
+	bool ok = CHECK(!err && before.on, "what was seen: %s", reason(err)) && in_force();
+
+	if (!ok)
+		return false;
+	err = kernel_seen(&own_context, &after);
+	ok = CHECK(!err && after.on && after.packets[DETECTED_OVER] == before.packets[DETECTED_OVER],
+		   "%llu were above the limit before a rotation, and %llu behind it", before.packets[DETECTED_OVER],
+		   after.packets[DETECTED_OVER]);
+	for (unsigned int i = 0; i < LOUD && ok; i++)
+		ok = CHECK(above(&after, i, true) == above(&before, i, true), "a rotation forgets loud source %u", i);
+	seen_free(&before);
+	seen_free(&after);
+	return ok;
+}
+
+/* Half a burst in each time of a whole one's worth: in no window more than r * t + b. */
+static void bounds(void)
+{
+	unsigned int spent[GOOD] = { 0 }, rotations = 0;
+	double epoch = 0, began, tick = (double)detect_tick() / 1e9;
+	struct seen seen;
+	int err;
+
+	if (!begin(RATE))
+		return;
+	while (sent < packets) {
+		unsigned int i = (unsigned int)(ktap_random() % (GOOD + LOUD)),
+			     n = 1 + (unsigned int)ktap_random() % AT_ONCE;
+		bool loud = i >= GOOD;
+
+		if (clock_seconds() - epoch > (double)BURST / RATE + tick) {
+			memset(spent, 0, sizeof(spent));
+			epoch = clock_seconds();
+		}
+		if (loud) {
+			i -= GOOD;
+			n *= 8;
+		} else {
+			n = spent[i] + n > BURST / 2 ? BURST / 2 - spent[i] : n;
+			spent[i] += n;
+		}
+		if (n && !send_from(i, loud, n))
+			return;
+		if (sent > packets / ROTATIONS * (rotations + 1) && (rotations++, !rotate()))
+			return;
+	}
+	/* Those that have not sent enough for all of this time do so now. */
+	for (unsigned int i = 0; i < LOUD; i++) {
+		began = clock_seconds();
+		if (!send_from(i, true, 4 * BURST))
+			return;
+		/* Where this took so long that it was allowed, again. */
+		if (4 * BURST <= RATE * (clock_seconds() - began + tick) + 2 * BURST)
+			i--;
+	}
+	err = kernel_seen(&own_context, &seen);
+	if (!CHECK(!err && seen.on, "what was seen: %s", reason(err)))
+		return;
+	for (unsigned int i = 0; i < GOOD; i++)
+		if (!CHECK(!above(&seen, i, false), "one that keeps the limit is above it with %llu packets",
+			   above(&seen, i, false)))
+			break;
+	for (unsigned int i = 0; i < LOUD; i++)
+		if (!CHECK(above(&seen, i, true), "loud source %u is not found", i))
+			break;
+	CHECK(!seen.packets[DETECTED_UNTRACKED], "%llu were not tracked", seen.packets[DETECTED_UNTRACKED]);
+	printf("# %" PRIu64 " packets, %llu above the limit\n", sent, seen.packets[DETECTED_OVER]);
+	seen_free(&seen);
+}
+
+/* Headers that are not in the packet's first buffer. */
+static void several_buffers(void)
+{
+	struct seen seen;
+	int err;
+
+	if (kernel_frags(&own_context) != 1)
+		return ktap_skip("this kernel has no packets of several buffers");
+	if (!begin(RATE + 1))
+		return;
+	first_buffer = 14;
+	if (!send_from(0, true, 4 * BURST) || !send_from(LOUD - 1, true, 4 * BURST))
+		return;
+	first_buffer = 0;
+	err = kernel_seen(&own_context, &seen);
+	CHECK(!err && above(&seen, 0, true) && above(&seen, LOUD - 1, true), "they are not found");
+	seen_free(&seen);
+}
+
+static int run_cases(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "a million packets", bounds },
+		{ "headers in another buffer", several_buffers },
+	};
+
+	return in_force_run(cases, sizeof(cases) / sizeof(*cases));
+}
+
+int main(void)
+{
+	const char *n = getenv("XDP_BLOOM_PACKETS");
+
+	packets = n ? strtoull(n, NULL, 0) : PACKETS;
+	if (!geteuid() && unshare(CLONE_NEWNET)) {
+		printf("Bail out! no network namespace: %s\n", strerror(errno));
+		return KTAP_FAIL;
+	}
+	return own_pins_run(run_cases);
+}

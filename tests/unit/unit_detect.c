@@ -1,0 +1,615 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The bounds of bpf/detect.h, on the same code, against a naive model: the times of all packets of a source, and every
+ * window between two of them. XDP_BLOOM_ROUNDS: the first two cases with so many seeds (make detect-test).
+ */
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include "bpf/detect.h"
+#include "filter/limits.h"
+#include "ktap.h"
+#include "naive.h"
+
+enum { TICK = 4000000, SOURCES = 40, PACKETS = 1200, CELLS_FEW = 16, BUCKETS_MANY = 4096 };
+
+#define SECOND 1e9
+
+/* The clock begins at `now`. Stamps of 0 are in the past for its first 292 years: behind that they have been used. */
+static struct detect plan_of(const struct limits *limits, __u64 cells, __u64 buckets, __u64 now)
+{
+	struct detect d;
+	struct suspects *bucket;
+
+	limits_plan(&d, limits, TICK);
+	d.cells = cells;
+	d.buckets = buckets;
+	d.hash = (struct hash_seeds){ ktap_random(), ktap_random() | 1, ktap_random() | 1, ktap_random() | 1 };
+	d.sketch = (uintptr_t)calloc(cells, sizeof(__u64));
+	d.suspects = (uintptr_t)calloc(buckets, sizeof(struct suspects));
+	d.claims = (uintptr_t)calloc(buckets, 1);
+	ENOUGH(d.sketch && d.suspects && d.claims);
+	for (__u64 i = 0; i < cells; i++)
+		((__u64 *)(uintptr_t)d.sketch)[i] = now;
+	bucket = (struct suspects *)(uintptr_t)d.suspects;
+	for (__u64 i = 0; i < buckets * SUSPECTS_OF_BUCKET * CLASSES; i++)
+		bucket[i / CLASSES / SUSPECTS_OF_BUCKET].suspect[i / CLASSES % SUSPECTS_OF_BUCKET].stamp[i % CLASSES] =
+			now;
+	return d;
+}
+
+static void plan_free(struct detect *d)
+{
+	free((void *)(uintptr_t)d->sketch);
+	free((void *)(uintptr_t)d->suspects);
+	free((void *)(uintptr_t)d->claims);
+}
+
+static struct detect_packet packet_of(const struct detect *d, __u32 addr, __u32 classes, __u64 bytes)
+{
+	return (struct detect_packet){
+		.key = addr, .kind = SUSPECT_IPV4, .hash = hash_ipv4(d->hash, addr), .bytes = bytes, .classes = classes
+	};
+}
+
+/* By which limits a source was found above one, so far. */
+static const struct suspect *suspect_of(const struct detect *d, const struct detect_packet *packet)
+{
+	const struct suspects *bucket =
+		(const struct suspects *)(uintptr_t)d->suspects + suspect_bucket(d, packet->hash);
+	__u32 at = suspect_find(bucket, packet);
+
+	return at == SUSPECTS_NONE ? NULL : &bucket->suspect[at];
+}
+
+/* --- Against the model -----------------------------------------------------------------------------------------------
+ */
+
+/* How a source sends. */
+enum manner { STEADY, RANDOM, BURSTS, GREEDY, MANNERS };
+
+struct source_model {
+	__u32 addr;
+	enum manner manner;
+	double pace;	/* of the limit, for packets */
+	double next;	/* its next packet */
+	double allowed; /* of a greedy one: the time up to which its allowance is used */
+	double syn;	/* how many of its packets are */
+	size_t n;
+	double time[PACKETS];
+	double weight[PACKETS][CLASS_SYN + 1];
+	double found; /* when it was last found above a limit; before 0: never */
+	bool untracked;
+	bool broke[CLASS_SYN + 1]; /* it has sent more than r * t + b in some window */
+};
+
+static double uniform(void)
+{
+	return (double)(ktap_random() >> 11) / 0x1p53;
+}
+
+static void plan_next(struct source_model *s, const struct limit *limit)
+{
+	double gap = SECOND / limit->rate, burst = limit_burst(limit);
+
+	switch (s->manner) {
+	case STEADY:
+		s->next += gap / s->pace;
+		break;
+	case RANDOM:
+		s->next += -log(1 - uniform()) * gap / s->pace;
+		break;
+	case BURSTS:
+		s->next += ktap_random() % (unsigned int)burst ? gap / 1000 : burst * gap / s->pace;
+		break;
+	default: /* all that it may: b at once, and then each when it is due, with pauses */
+		if (!(ktap_random() % 50))
+			s->next += burst * gap * uniform();
+		s->allowed = fmax(s->allowed, s->next) + gap;
+		if (s->allowed - s->next > burst * gap - gap)
+			s->next = s->allowed - burst * gap + gap;
+	}
+}
+
+/* The packet is the last one. In which window that ends with it is there more than r * t + over, if any? */
+static double window_above(const struct source_model *s, enum packet_class class, double rate, double over)
+{
+	double sum = 0, end = s->time[s->n - 1];
+
+	for (size_t i = s->n; i-- > 0;) {
+		sum += s->weight[i][class];
+		if (sum > rate * (end - s->time[i]) / SECOND + over)
+			return s->time[i];
+	}
+	return -1;
+}
+
+/* A clock that counts ticks, and now and then stands for longer than one. */
+struct clock {
+	__u64 began;
+	double stands; /* for so long of each second */
+};
+
+static __u64 clock_at(const struct clock *clock, double time)
+{
+	double second = fmod(time, SECOND);
+
+	if (second < clock->stands)
+		time -= second;
+	return clock->began + (__u64)time / TICK * TICK;
+}
+
+/* What the clock may be behind in more than a tick is taken from the first bound, and added to the second. */
+static bool judge(struct source_model *s, const struct limits *limits, const struct clock *clock,
+		  const struct suspect *now, const __u64 over[CLASSES])
+{
+	for (enum packet_class class = 0; class <= CLASS_SYN; class ++) {
+		const struct limit *limit = &limits->of[class];
+		double b = limit_burst(limit), less = limit->rate * clock->stands / SECOND,
+		       more = 2 * b + limit->rate * TICK / SECOND + less, since;
+
+		if (limit->rate <= 0)
+			continue;
+		/* What is found out and what is not may differ by the rounding of a price. */
+		s->broke[class] = s->broke[class] || window_above(s, class, limit->rate, b - less + 1e-6) >= 0;
+		if (now &&
+		    !CHECK(s->broke[class] || now->over[class] == over[class],
+			   "%s: above the limit with its packet %zu, and in no window", limit_names[class], s->n))
+			return false;
+		since = s->untracked ? -1 : window_above(s, class, limit->rate * (1 + 1e-5), more * (1 + 1e-5));
+		if (since >= 0 && !CHECK(s->found >= since, "%s: not found in %.6f s, packet %zu", limit_names[class],
+					 (s->time[s->n - 1] - since) / SECOND, s->n))
+			return false;
+	}
+	return true;
+}
+
+static bool one_packet(const struct detect *d, const struct limits *limits, struct source_model *s,
+		       const struct clock *clock, bool syn, __u64 bytes)
+{
+	struct detect_packet packet = packet_of(d, s->addr, syn ? DETECT_BIT(CLASS_SYN) : 0, bytes);
+	const struct suspect *was = suspect_of(d, &packet);
+	__u64 over[CLASSES] = { 0 };
+	enum detected found;
+
+	if (was)
+		memcpy(over, was->over, sizeof(over));
+	s->time[s->n] = s->next;
+	s->weight[s->n][CLASS_PACKETS] = 1;
+	s->weight[s->n][CLASS_BYTES] = (double)bytes;
+	s->weight[s->n++][CLASS_SYN] = syn;
+	found = detect_packet(d, &packet, clock_at(clock, s->next));
+	s->found = found == DETECTED_OVER ? s->next : s->found;
+	s->untracked = s->untracked || found == DETECTED_UNTRACKED;
+	return judge(s, limits, clock, suspect_of(d, &packet), over);
+}
+
+static __u64 any_bytes(void)
+{
+	return 64 + ktap_random() % 1437;
+}
+
+/* Across the end of 64 bits, or not; with a clock that stands, for half of the least burst at most, or not. */
+static struct clock any_clock(const struct limits *limits)
+{
+	struct clock clock = { ktap_random() % 2 ? -(ktap_random() % 30000000000) : ktap_random() >> 2, 0 };
+	double least = SECOND;
+
+	for (enum packet_class class = 0; class <= CLASS_SYN; class ++)
+		if (limits->of[class].rate > 0)
+			least = fmin(least, limits->of[class].burst / limits->of[class].rate * SECOND);
+	if (ktap_random() % 2)
+		clock.stands = uniform() * least / 2;
+	return clock;
+}
+
+static void raise_bursts(struct limits *limits)
+{
+	for (enum packet_class class = 0; class <= CLASS_SYN; class ++)
+		limits->of[class].burst =
+			fmax(limits->of[class].burst, limit_burst_least(class, limits->of[class].rate, TICK));
+}
+
+static bool one_round(void)
+{
+	static struct source_model sources[SOURCES];
+	const double paces[] = { 0.2, 0.9, 0.99, 1.05, 2, 20 };
+	double rate = 20 + (double)(ktap_random() % 400);
+	struct limits limits = { .on = true,
+				 .of = { [CLASS_PACKETS] = { rate, ceil(rate * (0.1 + uniform())) },
+					 [CLASS_BYTES] = { 900 * rate, 65536 + ceil(900 * rate * uniform()) },
+					 [CLASS_SYN] = { rate / 4, ceil(rate * (0.1 + uniform() / 4)) } } };
+	struct clock clock;
+	struct detect d;
+	bool ok = true;
+
+	raise_bursts(&limits);
+	clock = any_clock(&limits);
+	d = plan_of(&limits, CELLS_FEW, BUCKETS_MANY, clock.began);
+	for (size_t i = 0; i < SOURCES; i++) {
+		memset(&sources[i], 0, sizeof(sources[i]));
+		sources[i].addr = (__u32)ktap_random();
+		sources[i].manner = ktap_random() % MANNERS;
+		sources[i].pace = paces[ktap_random() % (sizeof(paces) / sizeof(*paces))];
+		sources[i].syn = ktap_random() % 2 ? uniform() : 0;
+		sources[i].next = 1e9 + uniform() * 1e9;
+		sources[i].found = -2;
+	}
+	for (;;) {
+		struct source_model *first = NULL;
+
+		for (size_t i = 0; i < SOURCES; i++)
+			if (sources[i].n < PACKETS && (!first || sources[i].next < first->next))
+				first = &sources[i];
+		if (!first || !ok)
+			break;
+		ok = one_packet(&d, &limits, first, &clock, uniform() < first->syn, any_bytes());
+		plan_next(first, &limits.of[CLASS_PACKETS]);
+	}
+	plan_free(&d);
+	return ok;
+}
+
+static int rounds(void)
+{
+	const char *n = getenv("XDP_BLOOM_ROUNDS");
+
+	return n ? atoi(n) : 8;
+}
+
+static void every_window(void)
+{
+	int n = rounds();
+
+	for (int i = 0; i < n; i++)
+		if (!one_round())
+			return;
+	printf("# %d packets\n", n * SOURCES * PACKETS);
+}
+
+/* --- The worst that can be done --------------------------------------------------------------------------------------
+ */
+
+/* What would become of it, of one that is alone in a sketch of one cell. */
+static enum detected foresee(const struct detect *d, const struct detect_packet *packet, __u64 now)
+{
+	__u64 cell = *(__u64 *)(uintptr_t)d->sketch;
+	struct suspects suspects = *(struct suspects *)(uintptr_t)d->suspects;
+	struct detect copy = *d;
+
+	copy.sketch = (uintptr_t)&cell;
+	copy.suspects = (uintptr_t)&suspects;
+	return detect_packet(&copy, packet, now);
+}
+
+/* Until the cell or an entry has forgotten something, or all; just before a tick, or just at it. */
+static double worst_pause(const struct detect *d)
+{
+	const __u64 pauses[] = { 0,
+				 1,
+				 TICK,
+				 d->cap,
+				 d->most - d->cap,
+				 d->most,
+				 d->keep,
+				 d->limit[CLASS_PACKETS].burst,
+				 d->limit[CLASS_BYTES].burst,
+				 d->limit[CLASS_SYN].burst,
+				 (__u64)(uniform() * (double)d->most) };
+
+	return (double)pauses[ktap_random() % (sizeof(pauses) / sizeof(*pauses))];
+}
+
+/*
+ * One that knows all of it, is alone in its cell, and sends at each moment all that it can without being found: or only
+ * up to where its cell would be hot. By the second bound that is never more than r * t + 2 * b and a tick's worth.
+ */
+static bool worst_round(void)
+{
+	static struct source_model s;
+	double rate = 1000 + (double)(ktap_random() % 9000);
+	struct limits limits = { .on = true,
+				 .of = { [CLASS_PACKETS] = { rate, ceil(rate * uniform() / 30) },
+					 [CLASS_BYTES] = { 900 * rate, ceil(900 * rate * uniform() / 10) },
+					 [CLASS_SYN] = { rate / 4, ceil(rate / 4 * uniform() / 3) } } };
+	unsigned int without = (unsigned int)ktap_random() % 4; /* all of them; or one alone, where it is exact */
+	struct clock clock;
+	struct detect d;
+	bool ok = true;
+
+	raise_bursts(&limits);
+	for (enum packet_class class = 0; class <= CLASS_SYN; class ++)
+		if (without && class != without - 1)
+			limits.of[class] = (struct limit){ 0 };
+	clock = any_clock(&limits);
+	d = plan_of(&limits, 1, 1, clock.began);
+	memset(&s, 0, sizeof(s));
+	s.found = -2;
+	s.next = SECOND + TICK - 1;
+	for (unsigned int moments = 0; ok && s.n < PACKETS && moments < PACKETS; moments++) {
+		bool syn = without == CLASS_SYN + 1 || ktap_random() % 2, cold = !(ktap_random() % 4);
+		__u64 bytes = any_bytes();
+		struct detect_packet packet = packet_of(&d, 0, syn ? DETECT_BIT(CLASS_SYN) : 0, bytes);
+
+		while (ok && s.n < PACKETS) {
+			enum detected found = foresee(&d, &packet, clock_at(&clock, s.next));
+
+			if (found == DETECTED_OVER || (cold && found != DETECTED_NOTHING))
+				break;
+			ok = one_packet(&d, &limits, &s, &clock, syn, bytes);
+		}
+		s.next += worst_pause(&d);
+		if (ktap_random() % 2)
+			s.next = (floor(s.next / TICK) + 1) * TICK - (double)(ktap_random() % 2);
+	}
+	plan_free(&d);
+	return ok;
+}
+
+static void worst(void)
+{
+	int n = 20 * rounds();
+
+	for (int i = 0; i < n; i++)
+		if (!worst_round())
+			return;
+	printf("# at most %d packets\n", n * PACKETS);
+}
+
+/* --- The clock ------------------------------------------------------------------------------------------------------
+ */
+
+/* While it stands, a burst passes, and no more; then as much as it says again. */
+static void clock_stands(void)
+{
+	struct limits limits = { .on = true, .of = { [CLASS_PACKETS] = { 100, 50 } } };
+	struct detect d = plan_of(&limits, CELLS_FEW, BUCKETS_MANY, 0);
+	struct detect_packet packet = packet_of(&d, 7, 0, 64);
+	__u64 now = 1ULL << 62;
+	int passed = 0, over = 0;
+
+	for (int i = 0; i < 1000; i++) {
+		enum detected found = detect_packet(&d, &packet, now);
+
+		passed += found == DETECTED_NOTHING || found == DETECTED_SUSPECT;
+		over += found == DETECTED_OVER;
+	}
+	/* Up to 2 * b, and what comes in a tick. */
+	CHECK(passed >= 50 && passed <= 101 && passed + over == 1000, "%d passed, %d above", passed, over);
+	now += 500000000;
+	over = 0;
+	for (int i = 0; i < 50; i++)
+		over += detect_packet(&d, &packet, now) == DETECTED_OVER;
+	CHECK(!over, "%d above after half a second, the burst's worth", over);
+	plan_free(&d);
+}
+
+/* --- Room -----------------------------------------------------------------------------------------------------------
+ */
+
+/* Ten times as many as there is room for: who is tracked stays, the others are counted; a pause makes room again. */
+static void full(void)
+{
+	struct limits limits = { .on = true, .of = { [CLASS_PACKETS] = { 100, 10 } } };
+	struct detect d = plan_of(&limits, 1, 16, 0);
+	__u64 now = 1ULL << 62, untracked = 0;
+	bool tracked[64 * 10] = { 0 };
+
+	for (int round = 0; round < 50; round++) {
+		now += TICK;
+		for (__u32 i = 0; i < 64 * 10; i++) {
+			struct detect_packet packet = packet_of(&d, i * 7919, 0, 64);
+			enum detected found = detect_packet(&d, &packet, now);
+
+			untracked += found == DETECTED_UNTRACKED;
+			if (!CHECK(!tracked[i] || found != DETECTED_UNTRACKED, "%u lost its place", i))
+				goto out;
+			tracked[i] = tracked[i] || found == DETECTED_SUSPECT || found == DETECTED_OVER;
+		}
+	}
+	CHECK(untracked > 50 * 64 * 8, "only %llu were not tracked", untracked);
+	now += d.keep + TICK;
+	for (__u32 i = 64 * 10; i < 64 * 10 + 16; i++) {
+		struct detect_packet packet = packet_of(&d, i * 7919, 0, 64);
+		int found = 0;
+
+		for (int n = 0; n < 100; n++)
+			found = detect_packet(&d, &packet, now);
+		untracked = found == DETECTED_UNTRACKED;
+		if (i == 64 * 10 && !CHECK(!untracked, "no place was given away after a pause"))
+			goto out;
+	}
+out:
+	plan_free(&d);
+}
+
+/* --- Many CPUs ------------------------------------------------------------------------------------------------------
+ */
+
+enum { EPOCHS = 40, GOOD = 64, BURST = 40 };
+
+static struct many {
+	struct detect d;
+	struct limits limits;
+	pthread_barrier_t barrier;
+	__u64 now;
+	unsigned int threads;
+	unsigned int sent[EPOCHS][GOOD]; /* of those who keep the limit */
+	unsigned int wrong, found, at_start;
+} many;
+
+/* They send half a burst in each time of a whole one's worth, by whatever CPUs; others flood from all of them. */
+static void *one_cpu(void *arg)
+{
+	uint64_t random = (uintptr_t)arg * 0x9e3779b97f4a7c15ULL;
+
+	for (unsigned int epoch = 0; epoch < EPOCHS; epoch++) {
+		for (int i = 0; i < 20000; i++) {
+			__u32 good = (__u32)(random >> 33) % GOOD, bad = 1000000 + (__u32)(random >> 40) % 500;
+			struct detect_packet packet = packet_of(&many.d, bad, 0, 64);
+
+			random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+			if (detect_packet(&many.d, &packet, many.now) == DETECTED_OVER)
+				__atomic_fetch_add(&many.found, 1, __ATOMIC_RELAXED);
+			if (__atomic_fetch_add(&many.sent[epoch][good], 1, __ATOMIC_RELAXED) >= BURST / 2)
+				continue;
+			packet = packet_of(&many.d, good, 0, 64);
+			if (detect_packet(&many.d, &packet, many.now) == DETECTED_OVER)
+				__atomic_fetch_add(&many.wrong, 1, __ATOMIC_RELAXED);
+		}
+		if (pthread_barrier_wait(&many.barrier) == PTHREAD_BARRIER_SERIAL_THREAD)
+			many.now +=
+				epoch % 4 == 3 ? many.d.keep : (__u64)(BURST * SECOND / many.limits.of[0].rate) + TICK;
+		pthread_barrier_wait(&many.barrier);
+	}
+	return NULL;
+}
+
+static void many_cpus(unsigned int threads)
+{
+	pthread_t thread[16];
+
+	memset(&many, 0, sizeof(many));
+	many.limits = (struct limits){ .on = true, .of = { [CLASS_PACKETS] = { 100, BURST } } };
+	many.now = -(__u64)(10 * SECOND);			 /* the clock's end is on the way */
+	many.d = plan_of(&many.limits, CELLS_FEW, 32, many.now); /* room for a quarter: places change hands */
+	pthread_barrier_init(&many.barrier, NULL, threads);
+	for (uintptr_t i = 0; i < threads; i++)
+		ENOUGH(!pthread_create(&thread[i], NULL, one_cpu, (void *)(ktap_random() | 1)));
+	for (unsigned int i = 0; i < threads; i++)
+		pthread_join(thread[i], NULL);
+	CHECK(!many.wrong, "%u packets of those who keep the limit were found above it", many.wrong);
+	CHECK(many.found, "nobody was found");
+	pthread_barrier_destroy(&many.barrier);
+	plan_free(&many.d);
+}
+
+enum { FLOOD = 30000, FLOODS = 10, FLOOD_BURST = 4000 };
+
+/* One source by all queues at once, while the clock stands; and again when it is forgotten. */
+static void *one_queue(void *arg)
+{
+	struct detect_packet packet = packet_of(&many.d, 7, 0, 64);
+
+	(void)arg;
+	for (unsigned int flood = 0; flood < FLOODS; flood++) {
+		unsigned int passed = 0;
+
+		/* All at the same moment, which a barrier is not. */
+		__atomic_fetch_add(&many.at_start, 1, __ATOMIC_SEQ_CST);
+		for (int i = 1; __atomic_load_n(&many.at_start, __ATOMIC_SEQ_CST) < many.threads * (flood + 1); i++)
+			if (!(i % 10000))
+				sched_yield();
+		for (int i = 0; i < FLOOD; i++)
+			passed += detect_packet(&many.d, &packet, many.now + flood * many.d.keep) != DETECTED_OVER;
+		__atomic_fetch_add(&many.found, passed, __ATOMIC_RELAXED);
+		pthread_barrier_wait(&many.barrier);
+	}
+	return NULL;
+}
+
+/*
+ * What plain stores lose: at most n - 1 of n, and what comes while a CPU is away between its load and its store. That
+ * is the machine's chance: at most nine of ten pass, which leaves room for dozens of times.
+ */
+static void many_queues(void)
+{
+	const double at_most = (2 * FLOOD_BURST + 1) * FLOODS;
+
+	for (unsigned int n = 1; n <= 16; n *= 2) {
+		pthread_t thread[16];
+
+		memset(&many, 0, sizeof(many));
+		many.limits = (struct limits){ .on = true, .of = { [CLASS_PACKETS] = { 100, FLOOD_BURST } } };
+		many.now = 1ULL << 62;
+		many.threads = n;
+		many.d = plan_of(&many.limits, CELLS_FEW, 32, many.now);
+		pthread_barrier_init(&many.barrier, NULL, n);
+		for (unsigned int i = 0; i < n; i++)
+			ENOUGH(!pthread_create(&thread[i], NULL, one_queue, NULL));
+		for (unsigned int i = 0; i < n; i++)
+			pthread_join(thread[i], NULL);
+		CHECK(n > 1 ? many.found < n * FLOOD * FLOODS / 10 * 9 : many.found <= at_most,
+		      "%u CPUs: %u of %u passed", n, many.found, n * FLOOD * FLOODS);
+		printf("# %u CPUs: %.2f times what the bound says\n", n, many.found / at_most);
+		pthread_barrier_destroy(&many.barrier);
+		plan_free(&many.d);
+	}
+}
+
+static void one_cpu_alone(void)
+{
+	many_cpus(1);
+}
+
+static void two_cpus(void)
+{
+	many_cpus(2);
+}
+
+static void sixteen_cpus(void)
+{
+	many_cpus(16);
+}
+
+/* --- Words ----------------------------------------------------------------------------------------------------------
+ */
+
+static void rates(void)
+{
+	static const struct {
+		enum packet_class class;
+		const char *text;
+		double rate; /* 0: refused */
+		const char *shown;
+	} cases[] = {
+		{ CLASS_SYN, "200/s", 200, "200/s" },
+		{ CLASS_SYN, "1kpps", 1000, "1k/s" },
+		{ CLASS_UDP, "2.5M", 2.5e6, "2.5M/s" },
+		{ CLASS_BYTES, "100Mbit", 12.5e6, "100Mbit" },
+		{ CLASS_BYTES, "1Gbit/s", 125e6, "1Gbit" },
+		{ CLASS_BYTES, "12MB/s", 12e6, "96Mbit" },
+		{ CLASS_BYTES, "5kpps", 0, NULL },
+		{ CLASS_SYN, "100Mbit", 0, NULL },
+		{ CLASS_SYN, "0", 0, NULL },
+		{ CLASS_SYN, "-1", 0, NULL },
+		{ CLASS_SYN, "1e3", 0, NULL },
+		{ CLASS_SYN, "nan", 0, NULL },
+		{ CLASS_SYN, "", 0, NULL },
+		{ CLASS_SYN, "0x10", 0, NULL },
+		{ CLASS_SYN, "1.2.3", 0, NULL },
+		{ CLASS_SYN, "200/m", 0, NULL },
+		{ CLASS_SYN, "101M", 0, NULL },
+		{ CLASS_BYTES, "900Gbit", 0, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char text[LIMIT_TEXT_MAX];
+		double rate = 0;
+		bool is = limit_rate(cases[i].class, cases[i].text, &rate);
+
+		if (!CHECK(is == (cases[i].rate > 0) && (!is || rate == cases[i].rate), "'%s' is %g", cases[i].text,
+			   rate) ||
+		    (is && !CHECK(!strcmp(limit_text(text, cases[i].class, rate), cases[i].shown),
+				  "'%s' is shown as %s", cases[i].text, text)))
+			return;
+	}
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "both bounds, in every window", every_window },
+		{ "the most that is not found", worst },
+		{ "a clock that stands", clock_stands },
+		{ "ten times as many as there is room for", full },
+		{ "one CPU", one_cpu_alone },
+		{ "two CPUs", two_cpus },
+		{ "sixteen CPUs", sixteen_cpus },
+		{ "one source by many queues", many_queues },
+		{ "rates in words", rates },
+	};
+
+	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+}

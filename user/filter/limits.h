@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The limits of the detector: what an operator says, and what the program needs of it. */
+#ifndef FILTER_LIMITS_H
+#define FILTER_LIMITS_H
+
+#include <stdbool.h>
+
+#include "bpf/abi.h"
+
+/* A second, or for bytes one byte a second. 0: there is no limit. */
+struct limit {
+	double rate;
+	double burst; /* 0: as much as comes in a second */
+};
+
+struct limits {
+	bool on;
+	struct limit of[CLASSES];
+};
+
+/* Each class that a limit can have: its number, its name, and the limit that it begins with. */
+#define LIMIT_CLASSES(X)                   \
+	X(CLASS_PACKETS, "packets", 20000) \
+	X(CLASS_BYTES, "bytes", 125e6)     \
+	X(CLASS_SYN, "syn", 200)           \
+	X(CLASS_UDP, "udp", 5000)          \
+	X(CLASS_ICMP, "icmp", 100)         \
+	X(CLASS_FRAGMENTS, "fragments", 500)
+
+#define LIMITED 6 /* the first so many classes */
+
+extern const char *const limit_names[LIMITED + 1]; /* ended by NULL */
+extern const double limit_rates[LIMITED];
+
+/* Neither a price of nothing, nor one that a burst of a second never has. */
+#define LIMIT_LEAST 1.0
+#define LIMIT_MOST  1e8
+/* Bytes: from a packet of every size a second up to 800 Gbit/s. */
+#define LIMIT_BYTES_LEAST 2000.0
+#define LIMIT_BYTES_MOST  1e11
+/* How long a burst may last at the limit's own rate. */
+#define LIMIT_BURST_SECONDS 3600.0
+
+/* The burst, where none is said too. */
+double limit_burst(const struct limit *limit);
+/* The least that is exact: what comes in two ticks of the clock, and a packet. */
+double limit_burst_least(enum packet_class class, double rate, double tick);
+
+/* "200/s", "1kpps", and of bytes "100Mbit", "12MB/s". false: it is none, or none that can be. */
+bool limit_rate(enum packet_class class, const char *text, double *rate);
+/* "2000", "50k", and of bytes "4M". */
+bool limit_number(const char *text, double *number);
+#define LIMIT_TEXT_MAX 32
+const char *limit_text(char text[LIMIT_TEXT_MAX], enum packet_class class, double rate);
+
+/* Sizes, prices and bursts of the program; not its seeds and maps. tick: of the clock, in ns. */
+void limits_plan(struct detect *detect, const struct limits *limits, __u64 tick);
+
+#endif

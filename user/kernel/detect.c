@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "kernel/detect.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/clock.h"
+#include "base/close_fd.h"
+#include "base/log.h"
+#include "bpf/detect.h"
+#include "filter/build.h"
+#include "kernel/generation.h"
+#include "kernel/live.h"
+#include "kernel/pins.h"
+
+/* Places are given away rarely, and one at a time on each CPU. */
+#define CLAIMS 256
+
+static const char *const pins[MAPS - MAP_DETECT] = {
+	[MAP_DETECT - MAP_DETECT] = PIN_DETECT,	    [MAP_SKETCH - MAP_DETECT] = PIN_SKETCH,
+	[MAP_SUSPECTS - MAP_DETECT] = PIN_SUSPECTS, [MAP_CLAIMS - MAP_DETECT] = PIN_CLAIMS,
+	[MAP_DETECTED - MAP_DETECT] = PIN_DETECTED,
+};
+
+const char *detect_pin(unsigned int map)
+{
+	return pins[map - MAP_DETECT];
+}
+
+/* The kernel's clock with the grain of a tick has that for its resolution. */
+__u64 detect_tick(void)
+{
+	struct timespec tick = { 0 };
+
+	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+	return (__u64)tick.tv_sec * 1000000000 + (__u64)tick.tv_nsec;
+}
+
+int live_detect(const struct live *live, int *maps)
+{
+	int err = 0;
+
+	for (unsigned int map = MAP_DETECT; map < MAPS; map++)
+		maps[map] = -1;
+	for (unsigned int map = MAP_DETECT; map < MAPS && !err; map++) {
+		maps[map] = live_pin(live, detect_pin(map));
+		if (maps[map] >= 0)
+			continue;
+		if (map == MAP_DETECT && err_is(maps[map], ENOENT))
+			return 0;
+		err = because_kernel(maps[map], detect_pin(map));
+	}
+	return err;
+}
+
+static int read_detect(int fd, struct detect *detect)
+{
+	struct pinned is;
+	__u32 key = 0;
+	int err = pinned_info(fd, &is);
+
+	if (!err && (is.kind != PINNED_MAP || is.value_size != sizeof(*detect)))
+		err = -EPROTO;
+	if (!err && bpf_map_lookup_elem(fd, &key, detect))
+		err = -errno;
+	return err ?: detect->version == DETECT_VERSION ? 0 : -EPROTO;
+}
+
+static int because_detect(int err)
+{
+	return err_is(err, EPROTO) ? because(err, PIN_DETECT ": of another version") : because_kernel(err, PIN_DETECT);
+}
+
+/* The same but for the seeds: then stamps and places mean the same. */
+static bool same(const struct detect *a, const struct detect *b)
+{
+	struct detect of_a = *a;
+
+	of_a.hash = b->hash;
+	return !memcmp(&of_a, b, sizeof(of_a));
+}
+
+static bool fits(const struct detect *detect, const int *maps)
+{
+	struct pinned sketch, suspects;
+
+	return !pinned_info(maps[MAP_SKETCH], &sketch) && !pinned_info(maps[MAP_SUSPECTS], &suspects) &&
+	       sketch.value_size == detect->cells * sizeof(__u64) &&
+	       suspects.value_size == detect->buckets * sizeof(struct suspects);
+}
+
+/* What cannot be taken over is not in the way of a change, and is said. */
+static int take_over(const struct live *live, struct detect *detect, int *maps)
+{
+	struct detect now = { 0 };
+	int err = live_detect(live, maps);
+
+	if (!err && maps[MAP_DETECT] >= 0) {
+		err = read_detect(maps[MAP_DETECT], &now);
+		if (!err && !fits(&now, maps))
+			err = -EPROTO;
+		if (err)
+			err = because_detect(err);
+	}
+	if (!err && maps[MAP_DETECT] >= 0 && same(&now, detect)) {
+		*detect = now;
+		return 0;
+	}
+	for (unsigned int map = MAP_DETECT; map < MAPS; map++) {
+		close_fd(maps[map]);
+		maps[map] = -1;
+	}
+	if (!err_is(err, ENOENT) && !err_is(err, EPROTO))
+		return err;
+	warn("the detector has forgotten what it saw: %s", reason(err));
+	return 0;
+}
+
+static int make_maps(const struct detect *detect, int *maps)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+	__u32 cells = (__u32)(detect->cells * sizeof(__u64)),
+	      suspects = (__u32)(detect->buckets * sizeof(struct suspects)), key = 0;
+
+	maps[MAP_DETECT] = bpf_map_create(BPF_MAP_TYPE_ARRAY, PIN_DETECT, 4, sizeof(*detect), 1, NULL);
+	maps[MAP_SKETCH] = bpf_map_create(BPF_MAP_TYPE_ARRAY, PIN_SKETCH, 4, cells, 1, &opts);
+	maps[MAP_SUSPECTS] = bpf_map_create(BPF_MAP_TYPE_ARRAY, PIN_SUSPECTS, 4, suspects, 1, &opts);
+	maps[MAP_CLAIMS] = bpf_map_create(BPF_MAP_TYPE_HASH, PIN_CLAIMS, 4, 4, CLAIMS, NULL);
+	maps[MAP_DETECTED] = bpf_map_create(BPF_MAP_TYPE_PERCPU_ARRAY, PIN_DETECTED, 4, 8, DETECTEDS, NULL);
+	for (unsigned int map = MAP_DETECT; map < MAPS; map++)
+		if (maps[map] < 0)
+			return because_kernel(maps[map], detect_pin(map));
+	return bpf_map_update_elem(maps[MAP_DETECT], &key, detect, BPF_ANY) ? because_kernel(-errno, PIN_DETECT) : 0;
+}
+
+int kernel_detect(struct candidate *c, const struct live *live, const struct limits *limits)
+{
+	struct generation drawn = { 0 };
+	struct detect detect;
+	int maps[MAPS], err = 0;
+
+	if (!limits->on)
+		return 0;
+	limits_plan(&detect, limits, detect_tick());
+	for (unsigned int map = MAP_DETECT; map < MAPS; map++)
+		maps[map] = -1;
+	if (live && !live->err)
+		err = take_over(live, &detect, maps);
+	if (!err && maps[MAP_DETECT] < 0) {
+		err = build_seeds(&drawn);
+		detect.hash = drawn.hash;
+		err = err ?: make_maps(&detect, maps);
+	}
+	for (unsigned int map = MAP_DETECT; map < MAPS; map++)
+		c->detect[map - MAP_DETECT] = maps[map];
+	return err;
+}
+
+/* --- What it sees --------------------------------------------------------------------------------------------------
+ */
+
+/* The clock is nowhere to be read but in a program. Its lower half is enough: what is compared is near. */
+static int read_clock(__u64 tick, __u64 *now)
+{
+	static const struct bpf_insn insns[] = {
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_jiffies64 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	unsigned char frame[64] = { 0 };
+	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = frame, .data_size_in = sizeof(frame), .repeat = 1);
+	int fd = bpf_prog_load(BPF_PROG_TYPE_XDP, "clock", "GPL", insns, 2, NULL), err;
+	__u64 about, jiffies;
+
+	if (fd < 0)
+		return because_kernel(-errno, "the detector's clock");
+	err = bpf_prog_test_run_opts(fd, &run) ? -errno : 0;
+	close(fd);
+	if (err)
+		return because_kernel(err, "the detector's clock");
+	/* It begins five minutes before the end of 32 bits, so that what cannot bear that end shows at once. */
+	about = (1ULL << 32) + (__u64)clock_ns(CLOCK_MONOTONIC) / tick;
+	jiffies = about + (__u64)(__s64)(__s32)(run.retval - (__u32)about);
+	*now = jiffies * tick;
+	return 0;
+}
+
+static int read_counts(int map, __u64 packets[DETECTEDS])
+{
+	int cpus = libbpf_num_possible_cpus();
+	__u64 *each = cpus > 0 ? calloc((size_t)cpus, sizeof(*each)) : NULL;
+	int err = each ? 0 : -ENOMEM;
+
+	for (__u32 i = 0; i < DETECTEDS && !err; i++) {
+		packets[i] = 0;
+		if (bpf_map_lookup_elem(map, &i, each))
+			err = because_kernel(-errno, PIN_DETECTED);
+		for (int cpu = 0; cpu < cpus && !err; cpu++)
+			packets[i] += each[cpu];
+	}
+	free(each);
+	return err;
+}
+
+static int read_suspects(int map, struct seen *seen)
+{
+	size_t bytes = seen->with.buckets * sizeof(struct suspects), page = (size_t)sysconf(_SC_PAGESIZE);
+	const struct suspects *buckets;
+
+	bytes = (bytes + page - 1) / page * page;
+	buckets = mmap(NULL, bytes, PROT_READ, MAP_SHARED, map, 0);
+	if (buckets == MAP_FAILED)
+		return because_kernel(-errno, PIN_SUSPECTS);
+	seen->room = seen->with.buckets * SUSPECTS_OF_BUCKET;
+	seen->suspect = calloc(seen->room, sizeof(*seen->suspect));
+	for (size_t i = 0; seen->suspect && i < seen->room; i++) {
+		const struct suspects *bucket = &buckets[i / SUSPECTS_OF_BUCKET];
+		__u64 mark = bucket->place[i % SUSPECTS_OF_BUCKET].mark;
+
+		if (!MARK_KIND(mark) || (MARK_AGE(mark, seen->now) >= seen->with.keep && MARK_SEEN(mark) < seen->now))
+			continue;
+		seen->suspect[seen->n++] = (struct suspect_seen){ bucket->place[i % SUSPECTS_OF_BUCKET].key, mark,
+								  bucket->suspect[i % SUSPECTS_OF_BUCKET] };
+	}
+	munmap((void *)buckets, bytes);
+	return seen->suspect ? 0 : -ENOMEM;
+}
+
+int kernel_seen(const struct context *context, struct seen *seen)
+{
+	struct live live;
+	int maps[MAPS], err;
+
+	*seen = (struct seen){ 0 };
+	memset(maps, -1, sizeof(maps));
+	live_open(&live, context);
+	do {
+		err = live.err ?: live_detect(&live, maps);
+	} while (err_is(err, ENOENT) && live_overtaken(&live));
+	if (live.err) {
+		live_close(&live);
+		return live.err;
+	}
+	seen->on = !err && maps[MAP_DETECT] >= 0;
+	if (seen->on) {
+		err = read_detect(maps[MAP_DETECT], &seen->with);
+		if (err)
+			err = because_detect(err);
+		err = err ?:
+		      read_counts(maps[MAP_DETECTED], seen->packets) ?:
+		      read_clock(seen->with.tick, &seen->now) ?:
+		      read_suspects(maps[MAP_SUSPECTS], seen);
+	}
+	for (unsigned int map = MAP_DETECT; map < MAPS; map++)
+		close_fd(maps[map]);
+	live_close(&live);
+	if (err)
+		seen_free(seen);
+	return err;
+}
+
+void seen_free(struct seen *seen)
+{
+	free(seen->suspect);
+	*seen = (struct seen){ 0 };
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The detector of a generation: its maps, which the next one takes over, and what it sees. */
+#ifndef KERNEL_DETECT_H
+#define KERNEL_DETECT_H
+
+#include <stddef.h>
+
+#include "filter/limits.h"
+
+struct candidate;
+struct context;
+struct live;
+
+/* The pin of one of its maps, which is MAP_DETECT or behind it. */
+const char *detect_pin(unsigned int map);
+
+/* Of the detector's clock, in ns. */
+__u64 detect_tick(void);
+
+/*
+ * Before kernel_load(): the candidate gets a detector with these limits, and the maps of the one in force where that
+ * has the same. live may be NULL.
+ */
+int kernel_detect(struct candidate *c, const struct live *live, const struct limits *limits);
+
+/* Descriptors of its maps into maps[MAP_DETECT] and behind it, where the generation has one. */
+int live_detect(const struct live *live, int *maps);
+
+/* What a detector has seen until now. */
+struct seen {
+	bool on;
+	struct detect with;
+	__u64 now; /* by its clock */
+	__u64 packets[DETECTEDS];
+	struct suspect_seen {
+		__u64 key, mark;
+		struct suspect is;
+	} * suspect;
+	size_t n, room;
+};
+
+/* Only those whose place is kept. End with seen_free(). */
+int kernel_seen(const struct context *context, struct seen *seen);
+void seen_free(struct seen *seen);
+
+#endif

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "state/limits.h"
+
+#include <stdio.h>
+
+#include "state/settings.h"
+
+void limit_setting(char name[SETTING_NAME_MAX], enum packet_class class, bool burst)
+{
+	snprintf(name, SETTING_NAME_MAX, "limit_%s%s", limit_names[class], burst ? "_burst" : "");
+}
+
+struct limits state_limits(struct state *state)
+{
+	struct limits limits = { .on = state_setting(state, SETTING_DETECT, 0) != 0 };
+	char name[SETTING_NAME_MAX];
+
+	for (enum packet_class class = 0; class < LIMITED; class ++) {
+		limit_setting(name, class, false);
+		limits.of[class].rate = state_setting(state, name, limit_rates[class]);
+		limit_setting(name, class, true);
+		limits.of[class].burst = state_setting(state, name, 0);
+	}
+	return limits;
+}
+
+int state_limits_put(struct state *state, const struct limits *limits)
+{
+	int err = state_set(state, SETTING_DETECT, limits->on);
+	char name[SETTING_NAME_MAX];
+
+	for (enum packet_class class = 0; class < LIMITED && !err; class ++) {
+		limit_setting(name, class, false);
+		err = state_set(state, name, limits->of[class].rate);
+		limit_setting(name, class, true);
+		err = err ?: state_set(state, name, limits->of[class].burst);
+	}
+	return err;
+}

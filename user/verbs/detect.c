@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* detect: the detector, its limits, and what it sees now */
+#include <poll.h>
+
+#include "base/clock.h"
+#include "bpf/detect.h"
+#include "change/change.h"
+#include "kernel/detect.h"
+#include "sets/address.h"
+#include "state/limits.h"
+#include "state/settings.h"
+#include "verbs/verbs.h"
+
+/* Rates are of so long. */
+#define LOOK_MS 500
+
+struct options {
+	const char *burst;
+};
+
+const struct option_spec detect_options[] = {
+	{ "burst", .type = OPTION_TEXT, AT(options, burst), .value = "N",
+	  .does = "limit: so much at once (a second's worth)" },
+	OPTIONS_END(struct options),
+};
+
+/* --- What is changed -----------------------------------------------------------------------------------------------
+ */
+
+static int find_class(const char *name)
+{
+	for (int class = 0; class < LIMITED; class ++)
+		if (!strcmp(name, limit_names[class]))
+			return class;
+	return -1;
+}
+
+static int because_class(const char *name)
+{
+	return because(-EINVAL, "'%s' is not packets, bytes, syn, udp, icmp or fragments", name);
+}
+
+static int set_limit(struct limits *limits, const struct options *o, int n, char **words)
+{
+	int class = n > 1 ? find_class(words[1]) : -1;
+	double least;
+	struct limit limit = { 0 };
+
+	if (n != 3)
+		return because(-EINVAL, "limit takes a class and a rate, as in: xdp-bloom detect limit syn 200/s");
+	if (class < 0)
+		return because_class(words[1]);
+	if (!strcmp(words[2], "none")) {
+		limits->of[class] = limit;
+		return o->burst ? because(-EINVAL, "none has no --burst") : 0;
+	}
+	if (!limit_rate((enum packet_class) class, words[2], &limit.rate))
+		return because(-EINVAL, "'%s' is no rate of %s: %s, or none", words[2], words[1],
+			       class == CLASS_BYTES ? "16kbit to 800Gbit, as 100Mbit or 12MB/s"
+						    : "1/s to 100M/s, as 200/s or 1kpps");
+	least = limit_burst_least((enum packet_class) class, limit.rate, (double)detect_tick());
+	if (o->burst && (!limit_number(o->burst, &limit.burst) || limit.burst < least ||
+			 limit.burst > limit.rate * LIMIT_BURST_SECONDS))
+		return because(
+			-EINVAL,
+			"--burst takes %.0f, what comes in two ticks of the clock, to an hour's worth, %.0f%s, not '%s'",
+			least, limit.rate * LIMIT_BURST_SECONDS, class == CLASS_BYTES ? " bytes" : "", o->burst);
+	limits->of[class] = limit;
+	return 0;
+}
+
+/* What the words make of it. */
+static int set_words(struct limits *limits, const struct options *o, int n, char **words)
+{
+	bool on = !strcmp(words[0], "on"), limit = !strcmp(words[0], "limit");
+
+	if (limit)
+		return set_limit(limits, o, n, words);
+	if ((!on && strcmp(words[0], "off") != 0) || n > 1)
+		return because(-EINVAL, "on, off, or limit CLASS RATE?");
+	if (o->burst)
+		return because(-EINVAL, "--burst belongs to limit");
+	limits->on = on;
+	return 0;
+}
+
+static int change(const struct call *call)
+{
+	static const struct apply_options rebuild = { 0 };
+	struct limits limits = { 0 }, before;
+	struct change *change = NULL;
+	int err = set_words(&limits, call->options, call->n, call->operands);
+
+	err = err ?: change_begin(&change, call->context);
+	if (!err) {
+		before = limits = state_limits(change->state);
+		change_bans_less(change);
+		err = set_words(&limits, call->options, call->n, call->operands);
+	}
+	if (!err && memcmp(&limits, &before, sizeof(limits)) != 0) {
+		err = state_limits_put(change->state, &limits);
+		err = err ?: change_commit(change, limits.on || before.on ? &rebuild : NULL);
+	} else if (!err) {
+		err = change_commit(change, NULL);
+	}
+	change_end(change);
+	return err ? fail("detect: %s; nothing was changed", reason(err)) : out_done(call->context);
+}
+
+/* --- What it sees --------------------------------------------------------------------------------------------------
+ */
+
+struct look {
+	struct limits limits;
+	struct seen before, now;
+	double seconds; /* between the two */
+};
+
+static const struct suspect_seen *find(const struct seen *seen, const struct suspect_seen *which)
+{
+	for (size_t i = 0; i < seen->n; i++)
+		if (seen->suspect[i].key == which->key && MARK_KIND(seen->suspect[i].mark) == MARK_KIND(which->mark) &&
+		    seen->suspect[i].is.since == which->is.since)
+			return &seen->suspect[i];
+	return NULL;
+}
+
+/* A second, of one that was there before; of one that came since, what came since. */
+static double rate_of(const struct look *look, const struct suspect_seen *suspect, enum packet_class class)
+{
+	const struct suspect_seen *before = find(&look->before, suspect);
+	__u64 count = suspect->is.count[class] - (before ? before->is.count[class] : 0);
+
+	return (double)count / look->seconds;
+}
+
+static __u64 over_of(const struct suspect_seen *suspect)
+{
+	__u64 over = 0;
+
+	for (enum packet_class class = 0; class < LIMITED; class ++)
+		over = suspect->is.over[class] > over ? suspect->is.over[class] : over;
+	return over;
+}
+
+static const char *source_text(char text[PREFIX_TEXT_MAX], const struct suspect_seen *suspect)
+{
+	if (MARK_KIND(suspect->mark) == SUSPECT_IPV4)
+		return prefix_text(text, (struct addr){ suspect->key, 4 }, -1);
+	return prefix_text(text, (struct addr){ (ip6)suspect->key << 64, 6 }, 64);
+}
+
+static double seconds_ago(const struct look *look, __u64 then)
+{
+	return look->now.now > then ? (double)(look->now.now - then) / 1e9 : 0;
+}
+
+static json_t *suspect_json(const struct look *look, const struct suspect_seen *suspect)
+{
+	json_t *rates = json_object(), *above = json_object();
+	char text[PREFIX_TEXT_MAX];
+
+	for (enum packet_class class = 0; class < LIMITED; class ++) {
+		json_object_set_new(rates, limit_names[class], json_real(rate_of(look, suspect, class)));
+		if (suspect->is.over[class])
+			json_object_set_new(above, limit_names[class],
+					    json_integer((json_int_t)suspect->is.over[class]));
+	}
+	return json_pack("{s:s, s:o, s:o, s:I, s:I, s:f, s:o}", "source", source_text(text, suspect), "rates", rates,
+			 "above", above, "packets", (json_int_t)suspect->is.count[CLASS_PACKETS], "bytes",
+			 (json_int_t)suspect->is.count[CLASS_BYTES], "tracked_for",
+			 seconds_ago(look, suspect->is.since), "last_above",
+			 suspect->is.over_at ? json_real(seconds_ago(look, suspect->is.over_at)) : json_null());
+}
+
+static int show_json(const struct context *context, const struct look *look)
+{
+	json_t *limits = json_object(), *suspects = json_array();
+
+	for (enum packet_class class = 0; class < LIMITED; class ++) {
+		const struct limit *limit = &look->limits.of[class];
+
+		json_object_set_new(limits, limit_names[class],
+				    limit->rate > 0 ? json_pack("{s:f, s:f, s:s}", "rate", limit->rate, "burst",
+								limit_burst(limit), "then", "watch")
+						    : json_null());
+	}
+	for (size_t i = 0; i < look->now.n; i++)
+		json_array_append_new(suspects, suspect_json(look, &look->now.suspect[i]));
+	return out_json(context,
+			json_pack("{s:b, s:b, s:o, s:o, s:I, s:I, s:I}", "on", look->limits.on, "in_force",
+				  look->now.on, "limits", limits, "suspects", suspects, "room",
+				  (json_int_t)look->now.room, "above", (json_int_t)look->now.packets[DETECTED_OVER],
+				  "untracked", (json_int_t)look->now.packets[DETECTED_UNTRACKED]));
+}
+
+static int by_over(const void *a, const void *b)
+{
+	__u64 x = over_of(a), y = over_of(b);
+
+	return (x < y) - (x > y);
+}
+
+static void show_limits(const struct look *look)
+{
+	bool first = true;
+
+	printf("limits    ");
+	for (enum packet_class class = 0; class < LIMITED; class ++) {
+		const struct limit *limit = &look->limits.of[class];
+		char text[LIMIT_TEXT_MAX];
+
+		if (limit->rate <= 0)
+			continue;
+		printf("%s%s %s", first ? "" : ", ", limit_names[class], limit_text(text, class, limit->rate));
+		first = false;
+	}
+	puts(first ? "none" : "");
+}
+
+static void show_suspect(const struct look *look, const struct suspect_seen *suspect)
+{
+	char text[PREFIX_TEXT_MAX], above[128] = "", rate[LIMIT_TEXT_MAX];
+
+	printf("%-24s", source_text(text, suspect));
+	for (enum packet_class class = 0; class < LIMITED; class ++) {
+		printf(" %9s", limit_text(rate, class, rate_of(look, suspect, class)));
+		if (suspect->is.over[class])
+			snprintf(above + strlen(above), sizeof(above) - strlen(above), "%s%s", *above ? "," : "",
+				 limit_names[class]);
+	}
+	printf("  %s (%llu packets, the last %.0f s ago)\n", above, (unsigned long long)over_of(suspect),
+	       seconds_ago(look, suspect->is.over_at));
+}
+
+static int show_text(const struct look *look)
+{
+	size_t above = 0;
+
+	printf("detector  %s\n", !look->limits.on
+					 ? "off; 'xdp-bloom detect on' watches who sends too much, and drops nothing"
+				 : !look->now.on ? "on, and not in force: nothing is loaded here"
+						 : "on, and only watches");
+	show_limits(look);
+	if (!look->now.on)
+		return out_end();
+	while (above < look->now.n && over_of(&look->now.suspect[above]))
+		above++;
+	printf("suspects  %zu above a limit, of %zu that are looked at closely (room for %zu)\nuntracked %llu packets found no place\n",
+	       above, look->now.n, look->now.room, (unsigned long long)look->now.packets[DETECTED_UNTRACKED]);
+	if (above) {
+		printf("%-24s", "SOURCE");
+		for (enum packet_class class = 0; class < LIMITED; class ++)
+			printf(" %9s", limit_names[class]);
+		puts("  ABOVE THE LIMIT OF");
+	}
+	for (size_t i = 0; i < above; i++)
+		show_suspect(look, &look->now.suspect[i]);
+	return out_end();
+}
+
+static int take_look(const struct context *context, struct look *look)
+{
+	int err = kernel_seen(context, &look->before);
+
+	if (!err && look->before.on && look->before.n)
+		poll(NULL, 0, LOOK_MS);
+	err = err ?: kernel_seen(context, &look->now);
+	look->seconds = look->now.now > look->before.now ? (double)(look->now.now - look->before.now) / 1e9 : 1;
+	if (!err && look->now.n)
+		qsort(look->now.suspect, look->now.n, sizeof(*look->now.suspect), by_over);
+	return err_is(err, ENOENT) ? 0 : err;
+}
+
+static int show(const struct context *context)
+{
+	struct look look = { 0 };
+	struct state *state = NULL;
+	int err = state_open(&state, context, false), status;
+
+	if (!err) {
+		look.limits = state_limits(state);
+		err = state_settings_fault(state);
+	}
+	state_close(state);
+	err = err ?: take_look(context, &look);
+	if (err)
+		status = fail("detect: %s", reason(err));
+	else
+		status = context->json ? show_json(context, &look) : show_text(&look);
+	seen_free(&look.before);
+	seen_free(&look.now);
+	return status;
+}
+
+int verb_detect(const struct call *call)
+{
+	const struct options *o = call->options;
+
+	if (!call->n && o->burst)
+		return fail("detect: --burst belongs to limit");
+	return call->n ? change(call) : show(call->context);
+}
