@@ -124,6 +124,7 @@ int programs_open(const struct context *context, struct xdp_bloom_bpf **skel)
 	struct bpf_map *map;
 	int err = programs_register();
 
+	*skel = NULL;
 	if (err)
 		return err;
 	*skel = xdp_bloom_bpf__open();
@@ -133,6 +134,7 @@ int programs_open(const struct context *context, struct xdp_bloom_bpf **skel)
 	err = pins_are_ours(context); /* libbpf would say that the kernel refuses the program */
 	if (err) {
 		xdp_bloom_bpf__destroy(*skel);
+		*skel = NULL;
 		return err;
 	}
 	bpf_object__for_each_map(map, (*skel)->obj)
