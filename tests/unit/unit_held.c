@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the service holds of the filter, while commands change it and others damage it: what each look finds and says,
+ * and what is there again afterwards; and the same with each call to the kernel failing once.
+ */
+#include "kernel/attach.h"
+#include "kernel/held.h"
+#include "model_world.h"
+#include "shown.h"
+
+static const struct shown known[] = {
+#include "unit_held.txt"
+};
+
+static struct shows shows = { "tests/unit/unit_held.txt", known, sizeof(known) / sizeof(known[0]), NULL, 0, 0 };
+static char here[200];
+
+typedef void step_fn(void);
+static struct held *held;
+static unsigned int looks;
+
+/* Of those before which a call failed, only the last counts: by then it is to be as if it had not. */
+static void look(void)
+{
+	unsigned int found = held_look(held);
+	const struct attachment *at;
+	bool by_force;
+
+	looks++;
+	if (fail_at && looks < 3)
+		return;
+	printf("look: %u %s\n", found, held_faults(held));
+	for (size_t n = 0; (at = held_detached(held, n, &by_force)); n++)
+		printf("detached: %s%s\n", at->name, by_force ? ", by force" : "");
+}
+
+static void say(const char *what, int err)
+{
+	if (err || !fail_at)
+		printf("%s: %s\n", what, err ? reason(err) : "done");
+}
+
+static void close_gap(void)
+{
+	say("close the gap", held_close_gap(held));
+}
+
+static void repair(void)
+{
+	say("repair", held_repair(held));
+}
+
+static void forget(void)
+{
+	held_forget_detached(held);
+}
+
+static void expect_4(void)
+{
+	held_expect(held, 4);
+}
+
+static void expect_3(void)
+{
+	held_expect(held, 3);
+}
+
+static int attach(const char *name, int64_t until)
+{
+	struct attachment at = { .mode = MODE_NATIVE, .until = until };
+
+	snprintf(at.name, sizeof(at.name), "%s", name);
+	return attach_one(&model_context, &at);
+}
+
+static int eth0(void)
+{
+	return attach("eth0", 0);
+}
+
+static int eth0_trial(void)
+{
+	return attach("eth0", 1000);
+}
+
+static int eth3_7(void)
+{
+	return attach("eth3.7", 0);
+}
+
+static int eth0_shared(void)
+{
+	struct attachment at = { .name = "eth0", .mode = MODE_NATIVE, .shared = true };
+
+	return attach_one(&model_context, &at);
+}
+
+static int detach(void)
+{
+	return detach_one(&model_context, "eth0");
+}
+
+static int confirm(void)
+{
+	return attach_keep(&model_context);
+}
+
+static void on_eth0(void)
+{
+	quietly(eth0);
+}
+
+static void on_two(void)
+{
+	quietly(eth0);
+	quietly(eth3_7);
+}
+
+static void on_trial(void)
+{
+	quietly(eth0_trial);
+}
+
+static void shared(void)
+{
+	quietly(eth0_shared);
+}
+
+/* --- What happens --- */
+
+static void another_attached(void)
+{
+	quietly(eth3_7);
+}
+
+static void command_detaches(void)
+{
+	quietly(detach);
+}
+
+static void command_confirms(void)
+{
+	quietly(confirm);
+}
+
+static void unpinned(const char *name)
+{
+	touched = true;
+	if (put_aside(name))
+		abort();
+}
+
+static void link_unpinned(void)
+{
+	unpinned("pins/links/eth0");
+}
+
+static void slot_unpinned(void)
+{
+	unpinned("pins/slot");
+}
+
+static void some_unpinned(void)
+{
+	unpinned("pins/counters");
+	unpinned("pins/samples");
+	unpinned("pins/generation/3/meta");
+}
+
+static void all_unpinned(void)
+{
+	touched = true;
+	remove_below("pins");
+}
+
+/* In the place of another, by another inode: file systems give those of removed files again. */
+static void pin_over(const struct thing *thing, const char *name)
+{
+	char path[PIN_PATH_MAX];
+
+	touched = true;
+	snprintf(path, sizeof(path), "pins/%s", name);
+	pin(thing, "new");
+	__real_rename("pins/new", path);
+}
+
+static void foreign_pinned(void)
+{
+	pin_over(slot_map, "counters");
+}
+
+static void foreign_in_slot(void)
+{
+	memcpy(slot_map->value, &root_program->id, sizeof(root_program->id));
+}
+
+static void slot_emptied(void)
+{
+	slot_map->full = false;
+}
+
+static void link_turned(void)
+{
+	link_on(2)->program = 55;
+}
+
+static void link_detached(void)
+{
+	link_on(2)->ifindex = 0;
+}
+
+static void interface_gone(void)
+{
+	iface_gone(2);
+}
+
+static void interface_back(void)
+{
+	iface_new(8, "eth0");
+	quietly(eth0);
+}
+
+static void renamed(void)
+{
+	snprintf(iface_at(2)->name, IF_NAMESIZE, "wan");
+}
+
+static void renamed_and_new(void)
+{
+	renamed();
+	iface_new(8, "eth0");
+	quietly(eth0);
+}
+
+static void behind_taken_out(void)
+{
+	iface_at(2)->n = 0;
+	iface_at(2)->dispatcher = false;
+}
+
+static void next_generation(void)
+{
+	touched = true;
+	put_into_slot(generation_new(4, counters_map));
+	remove_below("pins/generation/3");
+}
+
+/* Not whole: the command was killed before all was pinned. */
+static void next_half(void)
+{
+	touched = true;
+	put_into_slot(generation_new(4, counters_map));
+	put_aside("pins/generation/4/meta");
+}
+
+static void next_pinned_only(void)
+{
+	touched = true;
+	generation_new(4, counters_map);
+}
+
+static void trial_begins(void)
+{
+	touched = true;
+	generation_on_trial();
+}
+
+static void trial_confirmed(void)
+{
+	struct thing *program = thing_called("bpf-prog-4");
+
+	for (unsigned int i = 0; i < n_things; i++)
+		if (things[i].kind == PINNED_PROGRAM && !strcmp(things[i].name, "xdp_bloom_gen"))
+			program = &things[i];
+	memcpy(slot_map->value, &program->id, sizeof(program->id));
+	put_aside("pins/generation/4/trial");
+	put_aside("pins/generation/4/term");
+}
+
+static void trial_taken_back(void)
+{
+	memcpy(slot_map->value, &program3->id, sizeof(program3->id));
+	remove_below("pins/generation/4");
+}
+
+/* Begun anew: all of it is another, and the interface runs the new root. */
+static void base_again(void)
+{
+	struct thing *link = link_on(2);
+
+	touched = true;
+	slot_map = map_new("slot", BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1);
+	pin_over(slot_map, "slot");
+	root_program = thing_new(PINNED_PROGRAM, "xdp_bloom_root");
+	program_uses(root_program, slot_map);
+	pin_over(root_program, "root");
+	put_into_slot(generation_new(4, counters_map));
+	if (link)
+		link->program = root_program->id;
+}
+
+/* The same, but nobody has turned the interface to it. */
+static void base_again_unturned(void)
+{
+	__u32 runs = root_program->id;
+
+	base_again();
+	link_on(2)->program = runs;
+}
+
+/* An older generation with a base of its own. */
+static void base_older(void)
+{
+	base_again();
+	__real_rename("pins/generation/4", "pins/generation/2");
+}
+
+static int script(step_fn *const steps[])
+{
+	int err;
+
+	touched = true;
+	looks = 0;
+	err = held_open(&held, &model_context);
+	for (size_t i = 0; steps[i] && !err; i++)
+		steps[i]();
+	held_close(held);
+	return err;
+}
+
+#define STEPS(name, ...)                                                \
+	static int name(void)                                           \
+	{                                                               \
+		return script((step_fn *const[]){ __VA_ARGS__, NULL }); \
+	}
+
+STEPS(quiet, look, look, look)
+STEPS(sees_attach, look, another_attached, look, look)
+STEPS(sees_detach, look, command_detaches, look, look)
+STEPS(forgets_detach, look, command_detaches, look, forget, look, look)
+STEPS(sees_confirm, look, command_confirms, look, look)
+STEPS(mends_link_pin, look, link_unpinned, look, look, repair, look, look)
+STEPS(mends_slot_pin, look, slot_unpinned, look, look, close_gap, repair, look)
+STEPS(mends_some, look, some_unpinned, look, look, repair, look)
+STEPS(mends_all, look, all_unpinned, look, look, close_gap, repair, look)
+STEPS(mends_foreign, look, foreign_pinned, look, look, repair, look)
+STEPS(fills_slot, look, foreign_in_slot, look, look, close_gap, look)
+STEPS(fills_empty, look, slot_emptied, look, look, close_gap, look, look)
+STEPS(fills_unpinned, look, slot_unpinned, slot_emptied, look, look, close_gap, look, repair, look)
+STEPS(turns_link, look, link_turned, look, look, close_gap, look)
+STEPS(sees_force, look, link_detached, look, look, repair, look)
+STEPS(forgets_force, look, link_detached, look, look, forget, look, look)
+STEPS(sees_all_go, look, all_unpinned, link_detached, look, look, repair, look)
+STEPS(sees_gone, look, interface_gone, look, look)
+STEPS(sees_back, look, interface_gone, look, interface_back, look, look)
+STEPS(sees_renamed, look, renamed, look, link_detached, look, look)
+STEPS(keeps_renamed, look, renamed_and_new, look, look)
+STEPS(keeps_unpinned_renamed, look, link_unpinned, renamed_and_new, look, look, repair, look)
+STEPS(sees_behind, look, behind_taken_out, look, look)
+STEPS(takes_next, look, next_generation, look, look)
+STEPS(keeps_from_half, look, next_half, look, look, close_gap, look)
+STEPS(not_for_pins, look, next_pinned_only, look, look)
+STEPS(takes_trial, look, trial_begins, look, look)
+STEPS(takes_confirmed, look, trial_begins, look, trial_confirmed, look, look)
+STEPS(takes_back, look, trial_begins, look, trial_taken_back, look, look)
+STEPS(mends_trial, look, trial_begins, look, all_unpinned, slot_emptied, look, close_gap, repair, look)
+STEPS(takes_base, look, base_again, look, look)
+STEPS(turns_to_base, look, base_again_unturned, look, look)
+STEPS(not_older, look, base_older, look, look)
+STEPS(takes_older, look, command_detaches, base_older, look, look)
+STEPS(expects, next_pinned_only, slot_emptied, expect_4, look, look, close_gap, look)
+STEPS(expects_none, slot_emptied, expect_4, look, look, close_gap, look)
+STEPS(expects_same, look, expect_3, look, slot_emptied, look, close_gap, look)
+
+static const struct happens all[] = {
+	{ "nothing", on_eth0, quiet, EACH_FAILS },
+	{ "nothing, on two", on_two, quiet, ONCE },
+	{ "nothing, on trial", on_trial, quiet, ONCE },
+	{ "nothing, shared", shared, quiet, ONCE },
+	{ "nothing, attached nowhere", NULL, quiet, ONCE },
+	{ "another is attached", on_eth0, sees_attach, ONCE },
+	{ "one is detached", on_eth0, sees_detach, EACH_FAILS },
+	{ "one of two is detached", on_two, sees_detach, ONCE },
+	{ "a shared one is detached", shared, sees_detach, ONCE },
+	{ "detached, and forgotten", on_two, forgets_detach, ONCE },
+	{ "one on trial is confirmed", on_trial, sees_confirm, ONCE },
+	{ "a link's pin is gone", on_eth0, mends_link_pin, EACH_FAILS },
+	{ "a link's pin is gone, on trial", on_trial, mends_link_pin, ONCE },
+	{ "the slot's pin is gone", on_eth0, mends_slot_pin, ONCE },
+	{ "some pins are gone", on_eth0, mends_some, ONCE },
+	{ "all pins are gone", on_two, mends_all, ONCE },
+	{ "all pins are gone, shared", shared, mends_all, ONCE },
+	{ "another's pin", on_eth0, mends_foreign, ONCE },
+	{ "another's program in the slot", on_eth0, fills_slot, EACH_FAILS },
+	{ "the slot is empty", on_eth0, fills_empty, ONCE },
+	{ "the slot is empty, and its pin gone", on_eth0, fills_unpinned, ONCE },
+	{ "a link runs another's", on_two, turns_link, EACH_FAILS },
+	{ "a link runs another's, on trial", on_trial, turns_link, ONCE },
+	{ "detached by force", on_two, sees_force, ONCE },
+	{ "detached by force, and forgotten", on_two, forgets_force, ONCE },
+	{ "all is taken away", on_two, sees_all_go, ONCE },
+	{ "an interface goes", on_two, sees_gone, ONCE },
+	{ "an interface goes, and comes back", on_two, sees_back, ONCE },
+	{ "an interface goes, and comes back, shared", shared, sees_back, ONCE },
+	{ "renamed, then detached", on_two, sees_renamed, ONCE },
+	{ "renamed, and another of that name", on_eth0, keeps_renamed, ONCE },
+	{ "renamed, unpinned, and another of that name", on_eth0, keeps_unpinned_renamed, ONCE },
+	{ "taken out of the dispatcher", shared, sees_behind, ONCE },
+	{ "the next generation", on_eth0, takes_next, ONCE },
+	{ "half of the next generation", on_eth0, keeps_from_half, ONCE },
+	{ "the next generation is pinned alone", on_eth0, not_for_pins, ONCE },
+	{ "a generation on trial", on_eth0, takes_trial, EACH_FAILS },
+	{ "a generation on trial, confirmed", on_eth0, takes_confirmed, ONCE },
+	{ "a generation on trial, taken back", on_eth0, takes_back, ONCE },
+	{ "a generation on trial, all taken away", on_eth0, mends_trial, ONCE },
+	{ "another base", on_eth0, takes_base, ONCE },
+	{ "another base, and the link on the old one", on_eth0, turns_to_base, EACH_FAILS },
+	{ "another base, and one on trial", on_trial, turns_to_base, ONCE },
+	{ "another base, older", on_eth0, not_older, ONCE },
+	{ "another base, older, and nothing attached", on_eth0, takes_older, ONCE },
+	{ "what the state has is expected", on_eth0, expects, ONCE },
+	{ "what the state has is not pinned", on_eth0, expects_none, ONCE },
+	{ "what the state has is in force", on_eth0, expects_same, ONCE },
+};
+
+static void happens(void)
+{
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		shows_begin(&shows);
+		put_happening(&all[i]);
+		if (chdir(here) || !shows_as(&shows, all[i].name) || chdir(model))
+			return;
+	}
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = { { "each call failing once", happens } };
+	int status;
+
+	if (!getcwd(here, sizeof(here)) || !model_begin())
+		return KTAP_FAIL;
+	status = ktap_run(cases, sizeof(cases) / sizeof(cases[0]));
+	model_end();
+	return status;
+}
