@@ -228,6 +228,7 @@ soak: tests ## random operations against a naive model, for SOAK_SECONDS (3600)
 
 rates: tests ## predicted against measured rates of the filter, the whole grid, with the lists in XDP_BLOOM_LISTS
 	XDP_BLOOM_RATES=full $(BUILD)/tests/unit_rates
+	XDP_BLOOM_RATES=full $(BUILD)/tests/unit_detect_plan
 
 detect-test: tests ## the bounds of the detector against a naive model, ROUNDS (250) of them, more than ten million packets; SEED
 	$(if $(SEED),XDP_BLOOM_SEED=$(SEED)) XDP_BLOOM_ROUNDS=$(or $(ROUNDS),250) $(BUILD)/tests/unit_detect

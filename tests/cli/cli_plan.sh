@@ -3,7 +3,7 @@
 # What plan promises is what the kernel's maps then hold, byte for byte, and what it solves for fits; and what it prints.
 set -u
 . "$(dirname "$0")/../support/lib.sh"
-no_kernel='solves|plans_for|refuses_nonsense|needs_no_root|draws'
+no_kernel='solves|plans_the|plans_for|refuses_nonsense|needs_no_root|draws'
 sandbox "$@"
 
 # made KIND N: a list of that kind, from the seed.
@@ -169,6 +169,31 @@ refuses_nonsense() {
 	refused "bad:1:" plan list bad
 }
 
+# What is foretold of the detector; that it comes true: unit_detect_plan.
+plans_the_detector() {
+	local of='.detect | [.pps, .sources, [.classes[] | .limit]]'
+
+	is "$(get "$of" plan --detect)" '[1000000,10000,[20000,200,5000,100,500]]' "what is planned for by default"
+	is "$(get "$of" plan --detect --pps 4M --sources 500 --limit 1kpps)" '[4000000,500,[1000]]' "what was asked for"
+	# Half the packets or twice the limit: half as busy, and good for as many again.
+	bloom -j plan --detect --pps 4M --limit 200/s
+	jq -e '.detect | .bytes > .cells * 8 and .suspects < .places and (.crowds | length) == 6 and
+		(.crowds | . == sort_by(.cell_shared) and . == sort_by(.without_place)) and
+		(.classes.packets | (.load * 200 * 32768 / 4000000 - 1 | fabs < 1e-5) and .pps_most > 4000000)' out >/dev/null ||
+		fail "$(cat out)"
+	is "$(get '.detect.classes.packets | [.load, .pps_most]' plan --detect --pps 4M --limit 400/s)" \
+		"$(jq -c '.detect.classes.packets | [.load / 2, .pps_most * 2]' out)" "twice the limit"
+	is "$(get '[.detect.crowds[].attackers]' plan --detect --attackers 2k)" '[2000]' "the attackers"
+	is "$(get '.detect.classes.packets.hot_by_chance' plan --detect --pps 100M --limit 100/s)" 1 "a limit too low for that"
+	bloom plan --detect --attackers 2k
+	grep -q '^2000 ' out || fail "$(cat out)"
+	refused "--detect goes with --pps, --limit, --attackers and --sources alone" plan --detect --keys 5
+	refused "--detect goes with" plan --detect list
+	refused "belong to --detect" plan --keys 5 --pps 1M
+	refused "--limit takes a rate" plan --detect --limit 100Mbit
+	refused "--pps takes a number" plan --detect --pps 0
+}
+
 needs_no_root() {
 	need setpriv
 	chmod 755 .
@@ -188,12 +213,12 @@ draws_pictures() {
 
 	made nets 10 >nets.txt
 	for plan in "--keys 1M" "--keys 4e9" "--keys 1" "--keys 50k --exact=off --fpr 1e-9" "--keys 1M --fpr 0.5" \
-		"--keys 3M --layout classic --fpr 1e-6 --headroom 1000" nets.txt; do
+		"--keys 3M --layout classic --fpr 1e-6 --headroom 1000" nets.txt --detect; do
 		# shellcheck disable=SC2086 # a word each
 		bloom plan $plan
 		! LC_ALL=C grep -q '[^ -~]' out || fail "plan $plan prints more than ASCII"
 		is "$(awk 'length > 79' out)" "" "lines of plan $plan that are too long"
-		[ "$plan" != nets.txt ] || continue
+		case $plan in nets.txt | --detect) continue ;; esac
 		grep -q '^ *|  rotation is due: [0-9]* keys, [0-9]* %$' out || fail "plan $plan: $(cat out)"
 		grep -q '^ *1 |.*|' out || fail "plan $plan draws no line: $(cat out)"
 	done
@@ -207,4 +232,4 @@ draws_pictures() {
 run_cases "predicts_what_the_kernel_holds default" "predicts_what_the_kernel_holds inexact" \
 	"predicts_what_the_kernel_holds roomy" "predicts_what_the_kernel_holds lanes2" \
 	"predicts_what_the_kernel_holds classic" predicts_without_a_gate counts_shadows_and_exceptions \
-	solves_for_the_rest plans_for_ipv6 refuses_nonsense needs_no_root draws_pictures
+	solves_for_the_rest plans_for_ipv6 plans_the_detector refuses_nonsense needs_no_root draws_pictures

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "bpf/abi.h"
 #include "bpf/filter.h"
 
 #define LANE_BITS  64.0
@@ -155,4 +156,61 @@ struct estimate estimate_intersection(struct filter_shape shape, double set_a, d
 	both = fmax(both, 0);
 	return from_load(shape, both,
 			 spread(shape, any) + 2 * spread(shape, both) - spread(shape, a) - spread(shape, b));
+}
+
+/* --- The detector ------------------------------------------------------------------------------------------------- */
+
+double cell_shared(double attackers, double cells)
+{
+	return -expm1(attackers * log1p(-1 / cells));
+}
+
+/*
+ * With even service of 1 the waiting time is above x with C e^(-rate x), where load (e^rate - 1) = rate > 0 and
+ * C = (1 - load) / (load e^rate - 1). A packet that waits for more than all that is allowed but itself finds the cell
+ * hot.
+ */
+double cell_hot(double load, double burst)
+{
+	double low = 0, high = 1;
+
+	if (load <= 0)
+		return 0;
+	if (load >= 1)
+		return 1;
+	while (load * expm1(high) < high)
+		high *= 2;
+	for (int i = 0; i < 100; i++) {
+		double rate = (low + high) / 2;
+
+		*(load * expm1(rate) < rate ? &low : &high) = rate;
+	}
+	return fmin(1, (1 - load) / (load * exp(high) - 1) * exp(-high * fmax(burst - 1, 0)));
+}
+
+/* The mean of what is above the places of a bucket, where its suspects are Poisson. */
+double suspects_lost(double suspects, double buckets)
+{
+	double mean = suspects / buckets, chance = exp(-mean), held = 0, rest = 1;
+
+	if (suspects <= 0)
+		return 0;
+	for (unsigned int n = 0; n < SUSPECTS_OF_BUCKET; n++) {
+		held += n * chance;
+		rest -= chance;
+		chance *= mean / (n + 1);
+	}
+	return fmax(0, 1 - (held + SUSPECTS_OF_BUCKET * rest) / mean);
+}
+
+double suspects_fit(double lost, double buckets)
+{
+	double low = 0, high = 1e6 * buckets;
+
+	for (int i = 0; i < 100; i++) {
+		double suspects = (low + high) / 2;
+
+		*(suspects_lost(suspects, buckets) > lost ? &high : &low) = suspects;
+	}
+	return low;
 }

@@ -60,4 +60,21 @@ struct estimate estimate_keys(struct filter_shape shape, double set);
  */
 struct estimate estimate_intersection(struct filter_shape shape, double set_a, double set_b, double set_or);
 
+/* --- The detector: cells of the sketch, and places of suspects ---------------------------------------------------- */
+
+/* An honest source shares its cell with one or more of so many attackers. */
+double cell_shared(double attackers, double cells);
+
+/*
+ * A packet finds its cell hot though nobody is above the limit: the cell's packets come at random, `load` of the limit
+ * on average, and so many at once are allowed. The waiting time of a queue of even service (M/D/1), by the exponential
+ * that it tends to: with a burst below five, some hundredths off.
+ */
+double cell_hot(double load, double burst);
+
+/* The share of so many suspects that find no place, where each may have one of the places of one bucket. */
+double suspects_lost(double suspects, double buckets);
+/* As many as there may be for that share. */
+double suspects_fit(double lost, double buckets);
+
 #endif

@@ -18,6 +18,9 @@ struct options {
 	struct number fpr, memory, headroom;
 	int exact;  /* 1: on, 2: off; 0: both */
 	int layout; /* of enum layout, counted from 1; 0 and LAYOUT_AUTO + 1: any */
+	bool detect;
+	double pps, sources, attackers;
+	const char *limit;
 };
 
 /* "250000" or "10M"; *end is what follows. 0: not a number to plan for. */
@@ -33,15 +36,14 @@ static double read_keys(const char *value, char **end)
 	return keys >= 1 && keys <= FORECAST_KEYS_MAX ? floor(keys) : 0;
 }
 
-static int read_option_keys(const struct option_spec *o, void *target, const char *value)
+static int read_amount(const struct option_spec *o, void *target, const char *value)
 {
-	double *keys = target;
+	double *amount = target;
 	char *end;
 
-	(void)o;
-	*keys = read_keys(value, &end);
-	if (!*keys || *end)
-		return fail("--keys takes a number such as 250000 or 10M, up to %g, not '%s'", FORECAST_KEYS_MAX,
+	*amount = read_keys(value, &end);
+	if (!*amount || *end)
+		return fail("--%s takes a number such as 250000 or 10M, up to %g, not '%s'", o->name, FORECAST_KEYS_MAX,
 			    value);
 	return 0;
 }
@@ -70,7 +72,7 @@ static int read_keys6(const struct option_spec *o, void *target, const char *val
 }
 
 const struct option_spec plan_options[] = {
-	{ "keys", .type = OPTION_READ, AT(options, keys), .read = read_option_keys, .value = "N",
+	{ "keys", .type = OPTION_READ, AT(options, keys), .read = read_amount, .value = "N",
 	  .does = "so many IPv4 hosts" },
 	{ "keys6", .type = OPTION_READ, AT(options, keys6), .read = read_keys6, .value = "N[/LENGTH]",
 	  .does = "so many IPv6 prefixes (/64); for each length once" },
@@ -85,6 +87,15 @@ const struct option_spec plan_options[] = {
 	{ "headroom", .type = OPTION_NUMBER, AT(options, headroom), .most = 1000, .value = "PERCENT",
 	  .does = "for keys that are added later" },
 	READING_OPTIONS(options, reading.format, reading.skip_bad),
+	{ "detect", AT(options, detect), .does = "what the detector holds, in place of the filter" },
+	{ "pps", .type = OPTION_READ, AT(options, pps), .read = read_amount, .value = "N",
+	  .does = "--detect: with so many packets a second (1M)" },
+	{ "limit", .type = OPTION_TEXT, AT(options, limit), .value = "RATE",
+	  .does = "--detect: with this limit, not those of 'detect limit'" },
+	{ "attackers", .type = OPTION_READ, AT(options, attackers), .read = read_amount, .value = "N",
+	  .does = "--detect: with so many, not for a table of them" },
+	{ "sources", .type = OPTION_READ, AT(options, sources), .read = read_amount, .value = "N",
+	  .does = "--detect: beside so many honest ones (10k)" },
 	OPTIONS_END(struct options),
 };
 
@@ -223,6 +234,18 @@ static int solve(struct forecasts *all, const struct options *o)
 	return err;
 }
 
+static int ask_detector(const struct call *call)
+{
+	const struct options *o = call->options;
+
+	if (call->n || keys_given(o) || o->fpr.given || o->memory.given || o->exact || o->layout || o->headroom.given)
+		return fail("plan: --detect goes with --pps, --limit, --attackers and --sources alone");
+	return plan_detect(call->context, &(struct detect_ask){ .pps = o->pps > 0 ? o->pps : 1e6,
+								.sources = o->sources > 0 ? o->sources : 1e4,
+								.attackers = o->attackers,
+								.limit = o->limit });
+}
+
 int verb_plan(const struct call *call)
 {
 	const struct options *o = call->options;
@@ -232,6 +255,10 @@ int verb_plan(const struct call *call)
 	struct forecasts all = { .goals = &goals };
 	int err;
 
+	if (o->detect)
+		return ask_detector(call);
+	if (o->pps > 0 || o->limit || o->attackers > 0 || o->sources > 0)
+		return fail("plan: --pps, --limit, --attackers and --sources belong to --detect");
 	if (call->n && keys_given(o))
 		return fail("plan: --keys, or files, not both");
 	if (call->n >= LABELS)

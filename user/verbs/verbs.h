@@ -100,6 +100,13 @@ json_t *out_memory(const struct stage_bytes *bytes);
 /* On one line, or as JSON: the file, what the command did, what is in it. Returns the exit status. */
 int image_report(const struct context *context, const struct image *image, const char *path, const char *did);
 
+/* plan --detect. Returns the exit status. */
+struct detect_ask {
+	double pps, sources, attackers; /* attackers: 0: a table of them */
+	const char *limit;		/* NULL: those of the state */
+};
+int plan_detect(const struct context *context, const struct detect_ask *ask);
+
 /* What plan prints. Both return the exit status. */
 int forecast_text(const struct forecasts *all);
 int forecast_json(const struct context *context, const struct forecasts *all);
