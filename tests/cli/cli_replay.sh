@@ -3,7 +3,7 @@
 # Captures against lists, images and the filter in force: as tcpdump, tshark and capture write them.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
-no_kernel='lists_|images_|links|cut_|written|refusals|many_|confined'
+no_kernel='lists_|limits_|images_|links|cut_|written|refusals|many_|confined'
 sandbox "$@"
 
 # made FILE LINK SOURCE...: a pcap file, a packet of 60 bytes from each source, one a second; LINK is a number.
@@ -151,6 +151,39 @@ cut_off() {
 }
 
 # More sources than are remembered: an entry has less than its list, and says so.
+# One of ten sources sends 40 SYNs in a second, the others a packet a second.
+limits_proposed() {
+	python3 - >packets <<'PYTHON'
+import struct, sys
+out = sys.stdout.buffer
+out.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 262144, 1))
+def packet(second, source, protocol, flags):
+    frame = bytes(12) + b"\x08\x00" + bytes.fromhex("4500002e0000000040") + bytes([protocol, 0, 0, 198, 51, 100, source])
+    frame += bytes(17) + bytes([flags]) + bytes(12)
+    out.write(struct.pack("<IIII", 1700000000 + second, 0, len(frame), 90) + frame)
+for second in range(5):
+    for source in range(1, 10):
+        packet(second, source, 17, 0)
+    for _ in range(40 if second == 2 else 1):
+        packet(second, 10, 6, 2)
+PYTHON
+	echo 198.51.100.9 >drop.txt
+	replayed packets drop.txt --detect
+	got '.detect.one_in' 1
+	# The one that is dropped is not among them.
+	got '.detect.classes.packets | [.sources, .median, .p999, .proposed, .above]' '[9,1,40,10,1]'
+	got '.detect.classes.packets.busiest | [length, .[0]]' '[9,{"source":"198.51.100.10","second":40,"above":true}]'
+	got '.detect.classes.bytes.busiest[0].second' 3600
+	got '[.detect.classes | .syn.sources, .udp.sources, .icmp, .fragments]' '[1,8,null,null]'
+	expect 0 "$XDP_BLOOM" replay packets drop.txt --detect
+	grep -qx 'packets    198.51.100.10 *40/s' out || fail "$(cat out)"
+	# What it says can be typed.
+	grep '^xdp-bloom detect limit' out >commands
+	is "$(wc -l <commands)" 4 "commands"
+	replayed packets drop.txt
+	got .detect null
+}
+
 many_sources() {
 	echo 11.0.0.0/8 >drop.txt
 	made packets 101 11.0.0.1
@@ -430,5 +463,5 @@ our_own() {
 	got '[.passed.packets, .dropped.packets, .lists[0].list]' '[0,1,"drop"]'
 }
 
-run_cases lists_entry_by_entry many_lines embedded_as_here images_of_bans images_of_lists links cut_off many_sources written_apart refusals confined in_force_as_the_interface \
+run_cases lists_entry_by_entry many_lines limits_proposed embedded_as_here images_of_bans images_of_lists links cut_off many_sources written_apart refusals confined in_force_as_the_interface \
 	in_force_while_lists_change our_own

@@ -9,6 +9,7 @@
 #include "bpf/decide.h"
 #include "bpf/hash.h"
 #include "filter/arrays.h"
+#include "observe/senders.h"
 
 _Static_assert(FRAME_BYTES >= HEADERS_MAX, "a frame has all that is ever looked at");
 
@@ -129,6 +130,16 @@ static void count_second(struct replay *r, const struct captured *p, bool droppe
 		r->last = p->time;
 }
 
+static int count_sender(struct replay *r, const struct captured *p)
+{
+	struct frame frame = { .n = 0 };
+
+	if (!r->senders || !p->timed)
+		return 0;
+	frame_make_of(&frame, p);
+	return senders_add(r->senders, (int64_t)(p->time / 1000000000), FRAME_AT(&frame), frame.n, p->length, 1);
+}
+
 int replay_packet(struct replay *r, const struct captured *p, __u32 *answer, bool *judged)
 {
 	struct replay_source who;
@@ -150,7 +161,7 @@ int replay_packet(struct replay *r, const struct captured *p, __u32 *answer, boo
 		count(&r->list[who.by_filter || (who.label == LABEL_LIVE && !r->live_is_known) ? REPLAY_UNLISTED
 											       : who.label],
 		      p->length);
-	return replay_table_count(&r->sources, &who, p->length);
+	return (dropped ? 0 : count_sender(r, p)) ?: replay_table_count(&r->sources, &who, p->length);
 }
 
 void replay_free(struct replay *r)
@@ -158,4 +169,5 @@ void replay_free(struct replay *r)
 	free(r->second_at);
 	free(r->sources.slot);
 	free(r->seconds);
+	senders_free(r->senders);
 }

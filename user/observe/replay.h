@@ -6,6 +6,8 @@
 #include "observe/capture_read.h"
 #include "observe/replay_table.h"
 
+struct senders;
+
 /* Beyond a day, seconds are counted in sum alone. */
 #define REPLAY_SECONDS_MAX 90000
 
@@ -26,6 +28,7 @@ struct replay {
 	struct tally too_short, outgoing; /* not judged: too little was captured; XDP does not see it */
 	struct tally list[LABELS + 1];	  /* dropped, or for a shadow list counted */
 	struct replay_table sources;
+	struct senders *senders;       /* of what passes and has a time; NULL: not asked for */
 	struct replay_second *seconds; /* ascending after replay_end() */
 	uint32_t *second_at;	       /* a hash table of where each is, counted from 1 */
 	uint64_t seconds_n, without_second;

@@ -91,7 +91,7 @@ const struct option_spec plan_options[] = {
 	{ "pps", .type = OPTION_READ, AT(options, pps), .read = read_amount, .value = "N",
 	  .does = "--detect: with so many packets a second (1M)" },
 	{ "limit", .type = OPTION_TEXT, AT(options, limit), .value = "RATE",
-	  .does = "--detect: with this limit, not those of 'detect limit'" },
+	  .does = "--detect: with this limit, not those set" },
 	{ "attackers", .type = OPTION_READ, AT(options, attackers), .read = read_amount, .value = "N",
 	  .does = "--detect: with so many, not for a table of them" },
 	{ "sources", .type = OPTION_READ, AT(options, sources), .read = read_amount, .value = "N",

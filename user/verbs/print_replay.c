@@ -125,7 +125,7 @@ static void print_seconds(const struct replayed *r)
 		       utc_text(when, most->second));
 }
 
-int replayed_text(const struct replayed *r)
+int replayed_text(const struct context *context, const struct replayed *r)
 {
 	print_sums(r);
 	print_seconds(r);
@@ -133,6 +133,8 @@ int replayed_text(const struct replayed *r)
 	print_entries(r);
 	print_sources(r, "dropped", r->dropped, r->dropped_n);
 	print_sources(r, "passed", r->passed, r->passed_n);
+	if (r->replay->senders && print_senders(context, r->replay->senders))
+		return fail("replay: no memory");
 	return out_end();
 }
 
@@ -216,17 +218,20 @@ static json_t *seconds_json(const struct replay *s)
 int replayed_json(const struct context *context, const struct replayed *r)
 {
 	const struct replay *s = r->replay;
-	json_t *sources;
+	json_t *sources, *detect = NULL;
 
+	if (s->senders && out_senders(s->senders, &detect))
+		return fail("replay: no memory");
 	sources =
 		json_pack("{s:o, s:o, s:o}", "known",
 			  s->sources.floor ? json_null() : json_integer((json_int_t)s->sources.n), "dropped",
 			  sources_json(r, r->dropped, r->dropped_n), "passed", sources_json(r, r->passed, r->passed_n));
-	return out_json(context, json_pack("{s:o, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}",
-					   "file", out_text(r->file), "against", r->against, "cut", r->cut, "passed",
-					   tally_json(&s->passed), "dropped", tally_json(&s->dropped), "unparsed",
-					   tally_json(&s->unparsed), "hidden", tally_json(&s->hidden), "too_short",
-					   tally_json(&s->too_short), "outgoing", tally_json(&s->outgoing), "lists",
-					   lists_json(r), "entries", entries_json(r), "sources", sources, "seconds",
-					   seconds_json(s), "without_second", (json_int_t)s->without_second));
+	return out_json(context,
+			json_pack("{s:o, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o*}",
+				  "file", out_text(r->file), "against", r->against, "cut", r->cut, "passed",
+				  tally_json(&s->passed), "dropped", tally_json(&s->dropped), "unparsed",
+				  tally_json(&s->unparsed), "hidden", tally_json(&s->hidden), "too_short",
+				  tally_json(&s->too_short), "outgoing", tally_json(&s->outgoing), "lists",
+				  lists_json(r), "entries", entries_json(r), "sources", sources, "seconds",
+				  seconds_json(s), "without_second", (json_int_t)s->without_second, "detect", detect));
 }

@@ -16,6 +16,7 @@
 #include "kernel/root.h"
 #include "observe/capture_apart.h"
 #include "observe/pcapng.h"
+#include "observe/senders.h"
 #include "observe/tallies.h"
 #include "state/bans.h"
 #include "state/settings.h"
@@ -30,6 +31,7 @@ struct options {
 	const char *image, *passed, *dropped;
 	struct reader_options reading;
 	struct number top;
+	bool detect;
 };
 
 const struct option_spec replay_options[] = {
@@ -41,6 +43,7 @@ const struct option_spec replay_options[] = {
 	  .does = "those that are dropped, each with its list" },
 	{ "top", .type = OPTION_WHOLE, AT(options, top), .least = 1, .most = 1000000, .value = "N",
 	  .does = "so many of each kind (10)", .wants = "a number from 1 to 1000000" },
+	{ "detect", AT(options, detect), .does = "limits that would suit what passes" },
 	READING_OPTIONS(options, reading.format, reading.skip_bad),
 	OPTIONS_END(struct options),
 };
@@ -384,7 +387,7 @@ static int report(struct filter *f, const struct run *run, const struct call *ca
 	r.dropped = dropped;
 	r.passed = passed;
 	if (!err)
-		*status = call->context->json ? replayed_json(call->context, &r) : replayed_text(&r);
+		*status = call->context->json ? replayed_json(call->context, &r) : replayed_text(call->context, &r);
 	free(entries);
 	free(addrs);
 	free((void *)traced);
@@ -408,6 +411,11 @@ int verb_replay(const struct call *call)
 			return fail("replay: only one of them can be standard input");
 	if (call->n > LABELS)
 		return fail("replay: at most %d lists", LABELS - 1);
+	if (o->detect) {
+		run.replay.senders = senders_new();
+		if (!run.replay.senders)
+			return fail("replay: no memory");
+	}
 	err = open_filter(&f, &run, call) ?: read_packets(&run, &f, call, &end);
 	replay_end(&run.replay);
 	if (!err && end.cut)

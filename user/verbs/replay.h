@@ -20,7 +20,7 @@ struct replayed {
 const char *replayed_list(const struct explanation *e, unsigned int label);
 
 /* Both return the exit status. */
-int replayed_text(const struct replayed *r);
+int replayed_text(const struct context *context, const struct replayed *r);
 int replayed_json(const struct context *context, const struct replayed *r);
 
 #endif

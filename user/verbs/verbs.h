@@ -17,6 +17,7 @@ struct forecasts;
 struct generation;
 struct image;
 struct pending;
+struct senders;
 struct stage_bytes;
 struct state;
 
@@ -96,6 +97,10 @@ int waiting_of(struct state *state, struct pending **pending, size_t *n);
 double waiting_seconds(const struct pending *pending);
 json_t *out_waiting(const struct pending *pending, size_t n);
 json_t *out_memory(const struct stage_bytes *bytes);
+
+/* What each class is, and the limits that would be proposed. 0, or -ENOMEM; the text returns no status. */
+int out_senders(const struct senders *senders, json_t **object);
+int print_senders(const struct context *context, const struct senders *senders);
 
 /* On one line, or as JSON: the file, what the command did, what is in it. Returns the exit status. */
 int image_report(const struct context *context, const struct image *image, const char *path, const char *did);
