@@ -42,6 +42,44 @@ one_among_many() {
 	! grep -q '^198\.51\.100' out || fail "one that keeps the limit is shown: $(cat out)"
 }
 
+sockets() {
+	[ "$(wc -l </proc/net/packet)" -gt 1 ]
+}
+
+# suggests ARGS...: what it proposes of what is sent meanwhile is in out.
+suggests() {
+	"$XDP_BLOOM" -j detect suggest --for 1h "$@" >out 2>err &
+	local pid=$!
+	wait_until "a socket that looks at what passes" sockets
+	send 0 -b dropped -c quiet -n 5
+	send 0 -c loud -n 200
+	kill -INT $pid
+	end_of $pid || fail "it ended with $?: $(cat err)"
+}
+
+proposes_limits() {
+	veth 0
+	bloom attach edge0
+	printf '198.51.%s\n' {0..3}.{1..200} >quiet
+	printf '203.0.113.7\n' >loud
+	# What is dropped is not looked at.
+	echo 192.0.2.66 >dropped
+	bloom add 192.0.2.66
+	suggests
+	is "$(jq -c '.missed, .detect.one_in' out)" $'0\n1' "how it looked"
+	is "$(jq -c '.detect.classes.packets | [.sources, .above, .busiest[0].source, .busiest[0].above]' out)" \
+		'[801,1,"203.0.113.7",true]' "what it saw"
+	jq -e '.detect.classes | (.packets.busiest[0].second | . > 5 and . <= 200) and .packets.proposed == 10 and
+		.udp.sources == 801 and .syn == null' out >/dev/null || fail "$(cat out)"
+	# Of one source in four it sees all: as often as there are, by five standard errors.
+	suggests --one-in 4
+	jq -e '.detect | .one_in == 4 and (.classes.packets.sources | . > 200 - 62 and . < 200 + 62)' out >/dev/null ||
+		fail "of one in four: $(cat out)"
+	is "$(get '.detect.classes.packets' detect suggest --for 1s)" null "what it saw where nothing passes"
+	! sockets || fail "sockets are left"
+	refused "belong to suggest" detect on --for 1m
+}
+
 # What is known of them outlives rotations and changes of lists, and goes with the detector.
 goes_on() {
 	watching
@@ -105,7 +143,7 @@ words() {
 	refused "'5kpps' is no rate of bytes: 16kbit" detect limit bytes 5kpps
 	refused "--burst takes" detect limit syn 1M/s --burst 1
 	refused "--burst belongs to limit" detect on --burst 7
-	refused "on, off, or limit CLASS RATE?" detect maybe
+	refused "on, off, suggest, or limit CLASS RATE?" detect maybe
 	bloom detect limit bytes 80Mbit --burst 2M
 	is "$(get '.limits.bytes | .rate, .burst' detect)" $'10000000\n2000000' "a limit of bytes"
 	bloom detect limit bytes none
@@ -113,4 +151,4 @@ words() {
 	is "$(get .on detect)" false "whether it is on"
 }
 
-run_cases one_among_many goes_on after_a_reboot on_trial shared words
+run_cases one_among_many proposes_limits goes_on after_a_reboot on_trial shared words

@@ -12,6 +12,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 
 #define ADAPT	   100 /* after so many samples, or when as many should have come; */
 #define AT_ONCE	   200 /* so many, and it does not wait until then */
+#define MANY	   65536 /* of all that some sources send */
 #define QUIETER	   8   /* less than wanted: so many times as likely, at most */
 #define QUEUE	   (4 << 20)
 #define OF_ALL	   4294967296.0
@@ -36,7 +38,9 @@ struct taps {
 		bool whole; /* XDP saw it as the stack does, however many packets were put together */
 	} tap[TAPS_MAX];
 	unsigned int n, rate;
-	double chance; /* of a packet to be taken, 0 to 1 */
+	double chance;	     /* of a packet to be taken, 0 to 1 */
+	unsigned int one_in; /* sources, all of whose packets are taken; 0: packets by chance */
+	uint32_t seed[3];
 	int64_t adapted;
 };
 
@@ -52,11 +56,32 @@ struct taps *taps_new(unsigned int per_second)
 	return taps;
 }
 
+struct taps *taps_of_sources(unsigned int one_in)
+{
+	struct taps *taps = taps_new(0);
+
+	if (!taps || getrandom(taps->seed, sizeof(taps->seed), 0) != sizeof(taps->seed)) {
+		free(taps);
+		return NULL;
+	}
+	for (size_t i = 0; i < sizeof(taps->seed) / sizeof(*taps->seed); i++)
+		taps->seed[i] |= 1;
+	taps->one_in = one_in;
+	return taps;
+}
+
 void taps_free(struct taps *taps)
 {
 	for (unsigned int i = 0; taps && i < taps->n; i++)
 		close(taps->tap[i].fd);
 	free(taps);
+}
+
+static int set_filter(int fd, struct sock_filter *code, size_t n)
+{
+	struct sock_fprog filter = { .len = (unsigned short)n, .filter = code };
+
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) ? -errno : 0;
 }
 
 static int set_chance(int fd, double chance)
@@ -67,13 +92,48 @@ static int set_chance(int fd, double chance)
 		BPF_STMT(BPF_RET | BPF_K, SAMPLE_BYTES),
 		BPF_STMT(BPF_RET | BPF_K, 0),
 	};
-	struct sock_fprog filter = { .len = sizeof(code) / sizeof(*code), .filter = code };
 
-	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) ? -errno : 0;
+	return set_filter(fd, code, sizeof(code) / sizeof(*code));
+}
+
+#define TYPE_AT	   12
+#define SOURCE4_AT (ETH_HLEN + 12)
+#define SOURCE6_AT (ETH_HLEN + 8)
+
+/* The source is multiplied and folded twice; its upper bits decide. The kernel has taken a first tag off already. */
+static int set_sources(int fd, const struct taps *taps)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, TYPE_AT),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IP, 0, 2),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, SOURCE4_AT),
+		BPF_STMT(BPF_JMP | BPF_JA, 6),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IPV6, 0, 12),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, SOURCE6_AT),
+		BPF_STMT(BPF_ALU | BPF_MUL | BPF_K, taps->seed[0]),
+		BPF_STMT(BPF_MISC | BPF_TAX, 0),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, SOURCE6_AT + 4),
+		BPF_STMT(BPF_ALU | BPF_XOR | BPF_X, 0),
+		BPF_STMT(BPF_ALU | BPF_MUL | BPF_K, taps->seed[1]),
+		BPF_STMT(BPF_MISC | BPF_TAX, 0),
+		BPF_STMT(BPF_ALU | BPF_RSH | BPF_K, 15),
+		BPF_STMT(BPF_ALU | BPF_XOR | BPF_X, 0),
+		BPF_STMT(BPF_ALU | BPF_MUL | BPF_K, taps->seed[2]),
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, (__u32)(OF_ALL / taps->one_in - 1), 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SAMPLE_BYTES),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+	};
+
+	return set_filter(fd, code, sizeof(code) / sizeof(*code));
+}
+
+static int set_choice(int fd, const struct taps *taps)
+{
+	return taps->one_in > 1 ? set_sources(fd, taps) : set_chance(fd, taps->chance);
 }
 
 /* It gets nothing before it is bound: no packet comes by another filter or from another interface. */
-static int open_tap(struct tap *tap, double chance)
+static int open_tap(struct tap *tap, const struct taps *taps)
 {
 	struct sockaddr_ll at = { .sll_family = AF_PACKET,
 				  .sll_protocol = htons(ETH_P_ALL),
@@ -83,7 +143,7 @@ static int open_tap(struct tap *tap, double chance)
 	tap->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (tap->fd < 0)
 		return -errno;
-	err = set_chance(tap->fd, chance);
+	err = set_choice(tap->fd, taps);
 	if (!err && (setsockopt(tap->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on)) ||
 		     setsockopt(tap->fd, SOL_PACKET, PACKET_AUXDATA, &on, sizeof(on)) ||
 		     setsockopt(tap->fd, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof(on))))
@@ -156,7 +216,7 @@ int taps_follow(struct taps *taps, const struct attachment *on, size_t n)
 
 		if (on[i].gone || on[i].moved || !tap.ifindex || has_tap(taps, tap.ifindex))
 			continue;
-		err = open_tap(&tap, taps->chance);
+		err = open_tap(&tap, taps);
 		if (!err)
 			taps->tap[taps->n++] = tap;
 		else if (err_is(err, ENODEV) || err_is(err, ENXIO))
@@ -250,30 +310,36 @@ static unsigned int drain(struct taps *taps, unsigned int most,
 	return sum;
 }
 
-/* How many the filters took since the last time, whether or not there was room for them. */
-static double taken(const struct taps *taps)
+/* What the filters took since the last time, and of it what there was no room for. */
+static struct tpacket_stats taken(const struct taps *taps)
 {
-	struct tpacket_stats s;
-	double sum = 0;
+	struct tpacket_stats s, sum = { 0 };
 
 	for (unsigned int i = 0; i < taps->n; i++) {
 		socklen_t size = sizeof(s);
 
-		if (!getsockopt(taps->tap[i].fd, SOL_PACKET, PACKET_STATISTICS, &s, &size))
-			sum += s.tp_packets;
+		if (getsockopt(taps->tap[i].fd, SOL_PACKET, PACKET_STATISTICS, &s, &size))
+			continue;
+		sum.tp_packets += s.tp_packets;
+		sum.tp_drops += s.tp_drops;
 	}
 	return sum;
 }
 
+uint64_t taps_missed(const struct taps *taps)
+{
+	return taken(taps).tp_drops;
+}
+
 void taps_read(struct taps *taps, void (*each)(void *arg, const struct sample *sample, double packets), void *arg)
 {
-	unsigned int n = drain(taps, AT_ONCE, each, arg);
+	unsigned int n = drain(taps, taps->one_in ? MANY : AT_ONCE, each, arg);
 	int64_t now = clock_ms();
 	double wanted = fmax((double)taps->rate * (double)(now - taps->adapted) / 1000, 1), more;
 
-	if (n < AT_ONCE && wanted < ADAPT)
+	if (taps->one_in || (n < AT_ONCE && wanted < ADAPT))
 		return;
-	more = wanted / fmax(taken(taps), wanted / QUIETER);
+	more = wanted / fmax(taken(taps).tp_packets, wanted / QUIETER);
 	taps->adapted = now;
 	more = fmin(taps->chance * more, ALL);
 	if (more > .8 * taps->chance && more < 1.25 * taps->chance && more < ALL)

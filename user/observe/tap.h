@@ -10,6 +10,7 @@
 
 #include <poll.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "bpf/abi.h"
 #include "kernel/attachment.h"
@@ -21,6 +22,13 @@ struct taps;
 
 /* About so many samples a second. NULL where there is no memory. */
 struct taps *taps_new(unsigned int per_second);
+/*
+ * All packets of one source in so many, by a hash that nobody else knows; of IPv6 a source is the /64.
+ * With more than one, what has a second tag or another header before IP's is not seen.
+ */
+struct taps *taps_of_sources(unsigned int one_in);
+/* How many packets there was no room for, since the last call. */
+uint64_t taps_missed(const struct taps *taps);
 void taps_free(struct taps *taps);
 
 /* From now on of these interfaces. 0, or -errno with the reason recorded; one that goes meanwhile is no error. */

@@ -14,13 +14,20 @@
 /* Rates are of so long. */
 #define LOOK_MS 500
 
+/* How long suggest looks. */
+#define SUGGEST_SECONDS 60
+
 struct options {
 	const char *burst;
+	struct number during, one_in;
 };
 
 const struct option_spec detect_options[] = {
 	{ "burst", .type = OPTION_TEXT, AT(options, burst), .value = "N",
 	  .does = "limit: so much at once (a second's worth)" },
+	{ "for", .type = OPTION_TIME, AT(options, during), .value = "TIME", .does = "suggest: so long (1m)" },
+	{ "one-in", .type = OPTION_WHOLE, AT(options, one_in), .least = 1, .most = 65536, .value = "N",
+	  .does = "suggest: of one source in so many" },
 	OPTIONS_END(struct options),
 };
 
@@ -77,7 +84,7 @@ static int set_words(struct limits *limits, const struct options *o, int n, char
 	if (limit)
 		return set_limit(limits, o, n, words);
 	if ((!on && strcmp(words[0], "off") != 0) || n > 1)
-		return because(-EINVAL, "on, off, or limit CLASS RATE?");
+		return because(-EINVAL, "on, off, suggest, or limit CLASS RATE?");
 	if (o->burst)
 		return because(-EINVAL, "--burst belongs to limit");
 	limits->on = on;
@@ -297,6 +304,11 @@ int verb_detect(const struct call *call)
 {
 	const struct options *o = call->options;
 
+	if (call->n == 1 && !strcmp(call->operands[0], "suggest") && !o->burst)
+		return detect_suggest(call->context, o->during.given ? o->during.value : SUGGEST_SECONDS,
+				      (unsigned int)o->one_in.value);
+	if (o->during.given || o->one_in.given)
+		return fail("detect: --for and --one-in belong to suggest");
 	if (!call->n && o->burst)
 		return fail("detect: --burst belongs to limit");
 	return call->n ? change(call) : show(call->context);

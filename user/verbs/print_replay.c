@@ -133,8 +133,11 @@ int replayed_text(const struct context *context, const struct replayed *r)
 	print_entries(r);
 	print_sources(r, "dropped", r->dropped, r->dropped_n);
 	print_sources(r, "passed", r->passed, r->passed_n);
-	if (r->replay->senders && print_senders(context, r->replay->senders))
-		return fail("replay: no memory");
+	if (r->replay->senders) {
+		putchar('\n');
+		if (print_senders(context, r->replay->senders, 1))
+			return fail("replay: no memory");
+	}
 	return out_end();
 }
 
@@ -220,7 +223,7 @@ int replayed_json(const struct context *context, const struct replayed *r)
 	const struct replay *s = r->replay;
 	json_t *sources, *detect = NULL;
 
-	if (s->senders && out_senders(s->senders, &detect))
+	if (s->senders && out_senders(s->senders, 1, &detect))
 		return fail("replay: no memory");
 	sources =
 		json_pack("{s:o, s:o, s:o}", "known",

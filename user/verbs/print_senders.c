@@ -38,7 +38,7 @@ static json_t *busiest_json(const struct sender_class *c)
 	return array;
 }
 
-int out_senders(const struct senders *senders, json_t **object)
+int out_senders(const struct senders *senders, uint64_t one_in, json_t **object)
 {
 	json_t *classes = json_object();
 	struct sender_class is[LIMITED];
@@ -59,7 +59,7 @@ int out_senders(const struct senders *senders, json_t **object)
 		json_decref(classes);
 		return err;
 	}
-	*object = json_pack("{s:I, s:o}", "one_in", (json_int_t)senders_share(senders), "classes", classes);
+	*object = json_pack("{s:I, s:o}", "one_in", (json_int_t)(one_in * senders_share(senders)), "classes", classes);
 	return 0;
 }
 
@@ -84,7 +84,7 @@ static void print_command(const struct sender_class *c, enum packet_class class)
 		printf("xdp-bloom detect limit %s %s\n", limit_names[class], limit_text(rate, class, c->proposed));
 }
 
-int print_senders(const struct context *context, const struct senders *senders)
+int print_senders(const struct context *context, const struct senders *senders, uint64_t one_in)
 {
 	struct limits limits = limits_here(context);
 	struct sender_class is[LIMITED];
@@ -93,8 +93,11 @@ int print_senders(const struct context *context, const struct senders *senders)
 
 	if (err)
 		return err;
-	printf("\nWhat passed, by source and its busiest second%s:\n",
-	       senders_share(senders) > 1 ? " (of some sources, all that they sent)" : "");
+	one_in *= senders_share(senders);
+	printf("What passed, by source and its busiest second");
+	if (one_in > 1)
+		printf(", of one source in %llu", (unsigned long long)one_in);
+	puts(":");
 	printf("%-10s %8s %9s %9s %9s %9s %9s %9s\n", "CLASS", "SOURCES", "MEDIAN", "99 %", "99.9 %", "MOST", "LIMIT",
 	       "PROPOSED");
 	for (enum packet_class class = 0; class < LIMITED; class ++) {

@@ -4,6 +4,7 @@
 #define VERBS_VERBS_H
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,9 +99,11 @@ double waiting_seconds(const struct pending *pending);
 json_t *out_waiting(const struct pending *pending, size_t n);
 json_t *out_memory(const struct stage_bytes *bytes);
 
-/* What each class is, and the limits that would be proposed. 0, or -ENOMEM; the text returns no status. */
-int out_senders(const struct senders *senders, json_t **object);
-int print_senders(const struct context *context, const struct senders *senders);
+/* What each class is, and the limits that would be proposed; they were given one source in so many. 0, or -ENOMEM. */
+int out_senders(const struct senders *senders, uint64_t one_in, json_t **object);
+int print_senders(const struct context *context, const struct senders *senders, uint64_t one_in);
+/* detect suggest; one_in 0: by how much passes. Returns the exit status. */
+int detect_suggest(const struct context *context, double seconds, unsigned int one_in);
 
 /* On one line, or as JSON: the file, what the command did, what is in it. Returns the exit status. */
 int image_report(const struct context *context, const struct image *image, const char *path, const char *did);
