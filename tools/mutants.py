@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """
-mutants.py [-n COUNT] [-s SEED]... [-a ROOM]... [-i NUMBER]... [-b SECONDS] [-l TESTS] [-o DIRECTORY] [-u] [-q]: would
-the tests notice?
+mutants.py [-n COUNT] [-s SEED]... [-a ROOM]... [-i NUMBER]... [-b SECONDS] [-l TESTS] [-o DIRECTORY] [-j COPIES] [-u]
+[-q]: would the tests notice?
 
 Changes the code at random, one small thing at a time, in copies of the tree, and runs the tests on each mutant until
 one fails. First, all tests run once on code that counts: which lines does each of them reach? That is kept until a
 tenth of the code has changed, or the test has. Then only what reaches the changed line is tried: the unit tests, and
-the others, the quickest and those that know the file best first, no longer than -b seconds of the tests' own. Who
+the others, the quickest and those that know the file best first, no longer than -b seconds of these others. Who
 survives that meets the unit tests once more, under the address and undefined-behaviour sanitizers, and those tests in
 full that are samples in make test: each call that fails once, each need by each verb, many kills (-l of them). A
 mutant that does not compile, or compiles to the same code, or stands in tools/mutants.equivalent, is not counted.
 Prints who survives, and the score. -i tries only the mutant of that number again. -u lists the lines that no test
-reaches, and ends. -q is quick: each mutant meets the unit tests that reach it, what is compared word for word, and as
-many others as take -b seconds (10), by what was measured before, however long ago; its score is a lower bound. Ends
-with 1 where less than 95 % were noticed.
+reaches, and ends. -j is how many at once (4). -q is quick: each mutant meets the unit tests that reach it, and as many
+others as take -b seconds (30), by what was measured before, however long ago; its score is a lower bound. Ends with 1
+where less than 95 % were noticed.
 """
 import argparse
 import atexit
@@ -156,7 +156,9 @@ def mutants_of(path):
             continue
         digits = match.group()
         value = int(digits, 8 if re.fullmatch(r'0\d+', digits) else 0)
-        for new in {value + 1, max(value - 1, 0), 0} - {value}:
+        # More memory than is used changes nothing.
+        less = re.search(r'\b(?:calloc|malloc|reallocarray)\([^;]*$', line)
+        for new in {value if less else value + 1, max(value - 1, 0), 0} - {value}:
             add('constant', match.start(), match.end(), str(new))
     for match in re.finditer(r'\b(true|false)\b', code):
         add('constant', match.start(), match.end(), 'false' if match.group() == 'true' else 'true')
@@ -177,7 +179,9 @@ def mutants_of(path):
             add('returned', match.start(1), match.end(1), '0')
     for match in ARGUMENTS.finditer(code):
         line = code[code.rfind('\n', 0, match.start()) + 1:match.end()]
-        if line.startswith('\t') and match.group(1) != match.group(2):
+        # Whether two are alike does not depend on which is first.
+        alike = re.search(r'!\w*cmp\($', code[:match.start()][-16:])
+        if line.startswith('\t') and match.group(1) != match.group(2) and not alike:
             add('swapped', match.start(), match.end(), f'{match.group(2)}, {match.group(1)}')
     return found
 
@@ -364,6 +368,20 @@ def hash_of(*patterns):
     return found.hexdigest()[:16]
 
 
+def beside(name):
+    """The headers in a test's own folder that it includes, and those that they include."""
+    found, more = set(), {f'{name}.c'}
+    folder = os.path.join(TOP, 'tests', name.split('_')[0])
+    while more:
+        path = os.path.join(folder, more.pop())
+        if os.path.exists(path):
+            with open(path) as file:
+                new = set(re.findall(r'^#include "(\w+\.h)"', file.read(), re.M)) - found
+            found |= new
+            more |= new
+    return {f'tests/{name.split("_")[0]}/{header}' for header in found}
+
+
 class Reached:
     """The lines that each test reaches, and how long it takes. A test is a program, or a script and one of its cases."""
 
@@ -380,9 +398,7 @@ class Reached:
         self.by, self.code_lines = kept['by'], kept['code']
         names = [os.path.basename(path).split('.')[0] for kind in ('unit/unit_*.c', 'prog/prog_*.c', 'prog/prog_*.sh',
                  'cli/cli_*.sh', 'net/net_*.sh') for path in glob.glob(f'{TOP}/tests/{kind}')]
-        hashes = {name: hash_of(f'tests/*/{name}.*', *(f'tests/{kind}/*.h' for kind in ('unit', 'prog')
-                                                       if name.startswith(f'{kind}_')))
-                  for name in names if name not in LONG}
+        hashes = {name: hash_of(f'tests/*/{name}.*', *beside(name)) for name in names if name not in LONG}
         for name in set(self.by) - set(hashes):
             del self.by[name]
         missing = [name for name, now in hashes.items() if self.by.get(name, {}).get('hash') != now]
@@ -528,9 +544,9 @@ class Reached:
 
         def cost(test):
             part = self.known[test].get(mutant.path, 0) / max(most, 1)
-            return self.seconds[test] / max(part, 0.05) ** 2 / (4 if test.split(' ')[0] in SCRIPTS[room].split() else 1)
-        return sorted(found, key=lambda test: (not test.startswith('unit_'), self.quick and
-                                               not test.startswith(WORDS), cost(test)))
+            return self.seconds[test] / max(part, 0.05) ** 2 / (4 if test.startswith(WORDS) or
+                                                                test.split(' ')[0] in SCRIPTS[room].split() else 1)
+        return sorted(found, key=lambda test: (not test.startswith('unit_'), cost(test)))
 
     def in_full(self, mutant):
         """Those of FULL that know the file: first who reaches the line, by itself or by what fails there."""
@@ -609,10 +625,10 @@ class Run:
                 for test in batch:
                     if test in programs and copy.built(test) == copy.program[test]:
                         continue
-                    if spent > self.bound:
+                    if spent > self.bound and not test.startswith('unit_'):
                         return self.judge_further(copy, mutant, f'{tests.index(test)} of {len(tests)} tests')
                     took = self.reached.seconds[test]
-                    spent += took
+                    spent += 0 if test.startswith('unit_') else took
                     how = self.notices(copy, test, 15 + 5 * took, {})
                     if how:
                         return how, ''
@@ -720,6 +736,7 @@ def main():
     parser.add_argument('-l', type=int, default=6)
     parser.add_argument('-u', action='store_true')
     parser.add_argument('-q', action='store_true')
+    parser.add_argument('-j', type=int, default=WORKERS)
     parser.add_argument('-o', default=os.path.join(TOP, 'build/mutants'))
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -740,8 +757,8 @@ def main():
         print('\n'.join(reached.unreached()))
         return 0
     sound = Copy(f'{trees}/0', PLAIN)
-    copies = [Copy(f'{trees}/{number}', PLAIN, like=sound) for number in range(1, WORKERS + 1)]
-    run = Run(copies, sound, rooms, known, reached, options.b or (10 if options.q else 300), options.l)
+    copies = [Copy(f'{trees}/{number}', PLAIN, like=sound) for number in range(1, options.j + 1)]
+    run = Run(copies, sound, rooms, known, reached, options.b or (30 if options.q else 300), options.l)
     print(f'{len(reached.seconds)} tests, {sum(reached.seconds.values()):.0f} s', flush=True)
 
     results = []

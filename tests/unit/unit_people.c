@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Who is logged in or connected, and what servers are in use: from sockets, environments and utmp of the test's own. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/netlink.h"
+#include "change/own_internal.h"
+#include "ktap.h"
+
+struct state;
+static int open_given(struct mnl_socket **socket, int family, int flags, unsigned int groups);
+static int dump_given(struct mnl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
+		      void *arg);
+static int close_given(struct mnl_socket *socket);
+static FILE *file_given(const char *path, const char *mode);
+static int proc_given(const char *path, int flags);
+static DIR *directory_given(const char *path);
+static int directory_closed(DIR *dir);
+static pid_t parent_given(void);
+static int kill_given(pid_t pid, int signal);
+static int ports_given(struct state *state, bool *ports);
+
+#define netlink_open	    open_given
+#define netlink_dump	    dump_given
+#define mnl_socket_close    close_given
+#define fopen		    file_given
+#define open		    proc_given
+#define opendir		    directory_given
+#define closedir	    directory_closed
+#define getppid		    parent_given
+#define kill		    kill_given
+#define state_guarded_ports ports_given
+
+#include "change/own_people.c"
+
+#undef fopen
+#undef open
+#undef opendir
+#undef closedir
+
+static char proc[64];
+static int fails, opened, closed, asked, directories;
+static uint16_t fails_at;
+static int fails_family;
+
+struct socket_is {
+	int family, protocol, state;
+	const char *peer;
+	unsigned int peer_port, port, uid;
+	size_t cut;
+};
+
+static const struct socket_is *sockets;
+static size_t n_sockets;
+
+static int open_given(struct mnl_socket **socket, int family, int flags, unsigned int groups)
+{
+	*socket = NULL;
+	if (family != NETLINK_SOCK_DIAG || flags || groups)
+		return -EINVAL;
+	if (fails && !fails_at)
+		return fails;
+	*socket = (struct mnl_socket *)&opened;
+	opened++;
+	return 0;
+}
+
+static int close_given(struct mnl_socket *socket)
+{
+	closed += socket == (struct mnl_socket *)&opened;
+	return 0;
+}
+
+static void give(netlink_each_fn *each, void *arg, const struct socket_is *is)
+{
+	char room[512] = { 0 };
+	struct nlmsghdr *m = mnl_nlmsg_put_header(room);
+	struct inet_diag_msg *d = mnl_nlmsg_put_extra_header(m, sizeof(*d) - is->cut);
+	struct addr peer = { 0 };
+
+	d->idiag_family = (uint8_t)is->family;
+	d->idiag_state = (uint8_t)is->state;
+	d->id.idiag_sport = htons((uint16_t)is->port);
+	d->id.idiag_dport = htons((uint16_t)is->peer_port);
+	if (!is->cut)
+		d->idiag_uid = is->uid;
+	if (is->peer && !addr_parse(is->peer, strlen(is->peer), &peer)) {
+		if (is->family == AF_INET6 && peer.family == 4)
+			peer.num |= (ip6)0xffff << 32;
+		for (size_t i = 0; i < (is->family == AF_INET6 ? 16 : 4); i++)
+			((uint8_t *)d->id.idiag_dst)[i] =
+				(uint8_t)(peer.num >> 8 * ((is->family == AF_INET6 ? 15 : 3) - i));
+	}
+	each(arg, m);
+}
+
+/* As asked for, and only so: TCP of both families that is connected or listens, UDP that is connected or not. */
+static int dump_given(struct mnl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
+		      void *arg)
+{
+	const struct inet_diag_req *tcp = request;
+	const struct inet_diag_req_v2 *udp = request;
+	bool is_tcp = kind == TCPDIAG_GETSOCK;
+
+	if (socket != (struct mnl_socket *)&opened)
+		return -EBADF;
+	if (size != (is_tcp ? sizeof(*tcp) : sizeof(*udp)) || (!is_tcp && kind != SOCK_DIAG_BY_FAMILY) ||
+	    (!is_tcp && udp->sdiag_protocol != IPPROTO_UDP))
+		return -EINVAL;
+	asked++;
+	if (fails && fails_at == kind && (is_tcp || !fails_family || fails_family == udp->sdiag_family))
+		return fails;
+	for (size_t i = 0; i < n_sockets; i++) {
+		const struct socket_is *is = &sockets[i];
+		__u32 states = is_tcp ? tcp->idiag_states : udp->idiag_states;
+
+		if ((is->protocol == IPPROTO_TCP) == is_tcp && (states & 1u << is->state) &&
+		    (is_tcp || udp->sdiag_family == is->family))
+			give(each, arg, is);
+	}
+	return 0;
+}
+
+static FILE *file_given(const char *path, const char *mode)
+{
+	char given[96];
+
+	snprintf(given, sizeof(given), "%s/utmp", proc);
+	return !strcmp(path, _PATH_UTMP) ? fopen(given, mode) : NULL;
+}
+
+/* /proc is a directory of ours. */
+static int proc_given(const char *path, int flags)
+{
+	char given[128];
+
+	snprintf(given, sizeof(given), "%s%s", proc, path + strlen("/proc"));
+	return strncmp(path, "/proc/", 6) || !(flags & O_CLOEXEC) ? -1 : open(given, flags);
+}
+
+static DIR *directory_given(const char *path)
+{
+	directories += !strcmp(path, "/proc");
+	return strcmp(path, "/proc") ? NULL : opendir(proc);
+}
+
+static int directory_closed(DIR *dir)
+{
+	directories--;
+	return closedir(dir);
+}
+
+static pid_t parent_given(void)
+{
+	return 500;
+}
+
+static int kill_given(pid_t pid, int signal)
+{
+	errno = pid == 7 ? ESRCH : EPERM;
+	return signal ? 0 : -(pid > 1);
+}
+
+static int ports_given(struct state *state, bool *ports)
+{
+	(void)state;
+	if (fails == -EIO && fails_at == 1)
+		return because(fails, "the state cannot be read");
+	ports[8443] = true;
+	ports[65535] = true;
+	return 0;
+}
+
+/* --- Processes --- */
+
+static void put(int pid, const char *what, const void *text, size_t size)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%d", proc, pid);
+	mkdir(path, 0700);
+	snprintf(path, sizeof(path), "%s/%d/%s", proc, pid, what);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, text, size) != (ssize_t)size)
+		abort();
+	close(fd);
+}
+
+#define PUT(pid, what, text) put(pid, what, text, sizeof(text) - 1)
+
+static void remove_process(int pid)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%d/environ", proc, pid);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/%d/status", proc, pid);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/%d", proc, pid);
+	rmdir(path);
+}
+
+static void put_login(FILE *file, short type, int pid, const char *line, const char *host, const char *address)
+{
+	struct utmp u = { .ut_type = type, .ut_pid = pid };
+	struct addr addr = { 0 };
+
+	memcpy(u.ut_line, line, strlen(line));
+	memcpy(u.ut_host, host, strlen(host));
+	if (address && !addr_parse(address, strlen(address), &addr))
+		for (size_t i = 0; i < (addr.family == 6 ? 16 : 4); i++)
+			((uint8_t *)u.ut_addr_v6)[i] = (uint8_t)(addr.num >> 8 * ((addr.family == 6 ? 15 : 3) - i));
+	fwrite(&u, sizeof(u), 1, file);
+}
+
+/* --- What is learned --- */
+
+static int by_line(const void *a, const void *b)
+{
+	const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+
+	return strncmp(x, y, strcspn(x, "\n") + 1);
+}
+
+/* Processes come as the directory has them. */
+static void sort_lines(const char *text, char to[4096])
+{
+	const char *lines[64];
+	size_t n = 0;
+
+	for (; *text; text = strchr(text, '\n') + 1)
+		lines[n++] = text;
+	qsort(lines, n, sizeof(lines[0]), by_line);
+	*to = '\0';
+	for (size_t i = 0; i < n; i++)
+		strncat(to, lines[i], strcspn(lines[i], "\n") + 1);
+}
+
+static bool learns(const char *wanted, const char *error, struct learned l)
+{
+	char text[4096] = "", sorted[4096], sorted_wanted[4096], address[PREFIX_TEXT_MAX], what[OWN_TEXT_MAX], mine[32];
+	char *at;
+	bool ok;
+
+	asked = opened = closed = 0;
+	own_from_people(&l, NULL);
+	for (size_t i = 0; i < l.n; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s %s\n",
+			 prefix_text(address, l.at[i].addr, -1), own_text(what, &l.at[i]));
+	snprintf(mine, sizeof(mine), "process %d)", getpid());
+	at = strstr(text, mine);
+	if (at) {
+		memmove(at + 11, at + strlen(mine), strlen(at + strlen(mine)) + 1);
+		memcpy(at, "process me)", 11);
+	}
+	sort_lines(text, sorted);
+	sort_lines(wanted, sorted_wanted);
+	ok = CHECK(!strcmp(sorted, sorted_wanted), "'%s', not '%s'", sorted, sorted_wanted);
+	ok = CHECK(error ? l.err && strstr(reason(l.err), error) : !l.err, "the error is '%s'",
+		   l.err ? reason(l.err) : "none") &&
+	     ok;
+	ok = CHECK(opened == closed && !directories, "%d are opened, and %d closed; %d directories are left open",
+		   opened, closed, directories) &&
+	     ok;
+	ok = CHECK(!l.guests, "whoever comes next is a guest, too") && ok;
+	free(l.at);
+	fails = fails_at = fails_family = 0;
+	return ok;
+}
+
+static const struct socket_is many[] = {
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.1", 50000, 22, 0, 0 },      /* a session of sshd */
+	{ AF_INET6, IPPROTO_TCP, TCP_ESTABLISHED, "2001:db8::1", 50001, 22, 0, 0 },   /* the same */
+	{ AF_INET6, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.2", 50002, 22, 0, 0 },     /* by a socket of both families */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.3", 50003, 22, 0, 0 },      /* who has no process */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.4", 50004, 22, 1000, 0 },   /* somebody's own server */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.5", 50005, 8443, 1000, 0 }, /* guests of a named port */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.6", 50006, 65535, 33, 0 },
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.7", 50007, 8442, 33, 0 },
+	{ AF_INET, IPPROTO_TCP, TCP_LISTEN, NULL, 0, 22, 0, 0 },
+	{ AF_INET, IPPROTO_TCP, TCP_SYN_RECV, "192.0.2.8", 50008, 8443, 0, 0 }, /* not asked for */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "127.0.0.1", 53, 40000, 0, 0 },
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.10", 53, 40001, 0, 0 }, /* name servers */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.11", 853, 40002, 999, 0 },
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.12", 853, 40003, 1000, 0 }, /* a person's */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.13", 123, 40004, 0, 0 },    /* no time by TCP */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.14", 53, 22, 0, 0 },	      /* comes to us, from that port */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.15", 853, 40005, 0, 4 },    /* cut off */
+	{ AF_UNIX, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.16", 853, 40006, 0, 0 },
+	{ AF_INET, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.20", 53, 40000, 101, 0 },
+	{ AF_INET6, IPPROTO_UDP, TCP_ESTABLISHED, "2001:db8::20", 123, 40001, 0, 0 },
+	{ AF_INET6, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.21", 123, 40002, 0, 0 },
+	{ AF_INET, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.22", 124, 40003, 0, 0 },
+	{ AF_INET, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.23", 123, 123, 0, 0 }, /* 123 is open for everybody */
+	{ AF_INET, IPPROTO_UDP, TCP_CLOSE, NULL, 0, 123, 0, 0 },
+	{ AF_INET, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.24", 50000, 8443, 0, 0 }, /* ports are of TCP */
+};
+
+#define GUESTS                                                  \
+	"192.0.2.5 somebody who is connected (TCP port 8443)\n" \
+	"192.0.2.6 somebody who is connected (TCP port 65535)\n"
+#define SERVERS_TCP                                                   \
+	"192.0.2.10 a name server in use (a socket to its port 53)\n" \
+	"192.0.2.11 a name server in use (a socket to its port 853)\n"
+#define SERVERS                                                          \
+	SERVERS_TCP                                                      \
+	"192.0.2.20 a name server in use (a socket to its port 53)\n"    \
+	"2001:db8::20 a time server in use (a socket to its port 123)\n" \
+	"192.0.2.21 a time server in use (a socket to its port 123)\n"
+
+static void connected(void)
+{
+	sockets = many;
+	n_sockets = sizeof(many) / sizeof(many[0]);
+	learns(GUESTS SERVERS, NULL, (struct learned){ 0 });
+	CHECK(asked == 3, "%d questions", asked);
+	n_sockets = 0;
+	learns("", NULL, (struct learned){ 0 });
+}
+
+/* sshd's own processes say whose they are; those of others do not count. */
+static void sessions(void)
+{
+	sockets = many;
+	n_sockets = 5;
+	PUT(610, "environ", "SSH_CONNECTION=192.0.2.4 50004 192.0.2.99 22\0"); /* of a server that is not root's */
+	PUT(600, "environ", "SSH_CONNECTION=192.0.2.1 50000 192.0.2.99 22\0HOME=/root");
+	PUT(601, "environ", "HOME=/root\0SSH_CONNECTION=2001:db8::1%eth0 50001 2001:db8::99 22\0");
+	PUT(602, "environ", "X=SSH_CONNECTION=192.0.2.3 50003 192.0.2.99 22\0NOT_SSH_CONNECTION=1 2 3 4\0");
+	PUT(603, "environ", "SSH_CONNECTION=192.0.2.2 50009 192.0.2.99 22\0");	/* another connection of his */
+	PUT(604, "environ", "SSH_CONNECTION=192.0.2.2 50002 192.0.2.99 222\0"); /* another server's */
+	PUT(605, "environ", "SSH_CONNECTION=192.0.2.2 50002\0");
+	PUT(606, "environ", "SSH_CONNECTION=");
+	PUT(607, "environ", "SSH_CONNECTION=192.0.2.2 50002 192.0.2.99 22"); /* cut off */
+	PUT(608, "status", "nothing else");
+	learns("192.0.2.1 the peer of an SSH session (environment of process 600)\n"
+	       "2001:db8::1 the peer of an SSH session (environment of process 601)\n",
+	       NULL, (struct learned){ 0 });
+	PUT(609, "environ", "SSH_CONNECTION=::ffff:192.0.2.2 50002 192.0.2.99 22\0");
+	n_sockets = 3;
+	sockets = many + 1;
+	learns("2001:db8::1 the peer of an SSH session (environment of process 601)\n"
+	       "192.0.2.2 the peer of an SSH session (environment of process 609)\n",
+	       NULL, (struct learned){ 0 });
+	n_sockets = 0;
+	learns("", NULL, (struct learned){ 0 });
+	for (int pid = 600; pid < 611; pid++)
+		remove_process(pid);
+}
+
+/* Our own: in our environment, or that of the nearest process above. */
+static void ancestors(void)
+{
+	static char large[70000];
+
+	n_sockets = 0;
+	setenv("SSH_CONNECTION", "192.0.2.30 50000 192.0.2.99 22", 1);
+	PUT(500, "environ", "SSH_CONNECTION=192.0.2.31 50000 192.0.2.99 22\0");
+	learns("192.0.2.30 the peer of this SSH session (environment of process me)\n", NULL, (struct learned){ 0 });
+	setenv("SSH_CONNECTION", "", 1);
+	learns("192.0.2.31 the peer of this SSH session (environment of process 500)\n", NULL, (struct learned){ 0 });
+	unsetenv("SSH_CONNECTION");
+	PUT(500, "environ", "HOME=/root\0");
+	PUT(500, "status", "Name:\tPPid: 9\nUmask:\t0022\nPPid:\t400\nTracerPid:\t0\n");
+	PUT(400, "status", "Name:\tx\nPPid:\t300\n");
+	PUT(300, "environ", "SSH_CONNECTION=2001:db8::31%eth0 50000 2001:db8::99 22\0");
+	PUT(300, "status", "Name:\tx\nPPid:\t200\n");
+	PUT(200, "environ", "SSH_CONNECTION=192.0.2.39 50000 192.0.2.99 22\0");
+	learns("2001:db8::31 the peer of this SSH session (environment of process 300)\n", NULL, (struct learned){ 0 });
+	/* It stands at the beginning, if anywhere. */
+	memset(large, 'x', sizeof(large));
+	memcpy(large + 65500, "\0SSH_CONNECTION=192.0.2.38 50000 192.0.2.99 22", 46);
+	put(300, "environ", large, sizeof(large));
+	learns("192.0.2.39 the peer of this SSH session (environment of process 200)\n", NULL, (struct learned){ 0 });
+	PUT(200, "environ", "SSH_CONNECTION=nobody 50000 192.0.2.99 22\0");
+	learns("", NULL, (struct learned){ 0 });
+	/* init has none of its own. */
+	PUT(200, "environ", "");
+	PUT(200, "status", "Name:\tx\nPPid:\t1\n");
+	PUT(1, "environ", "SSH_CONNECTION=192.0.2.37 50000 192.0.2.99 22\0");
+	learns("", NULL, (struct learned){ 0 });
+	remove_process(1);
+	for (int pid = 200; pid <= 500; pid += 100)
+		remove_process(pid);
+}
+
+static void logins(void)
+{
+	char path[96];
+	FILE *file;
+
+	n_sockets = 0;
+	snprintf(path, sizeof(path), "%s/utmp", proc);
+	file = fopen(path, "we");
+	if (!file)
+		return (void)CHECK(false, "%s cannot be written", path);
+	put_login(file, USER_PROCESS, 10, "pts/0", "192.0.2.40", "192.0.2.41");
+	put_login(file, USER_PROCESS, 10, "pts/1", "192.0.2.42 via mosh [123]", NULL);
+	put_login(file, USER_PROCESS, 10, "pts/2", "2001:db8::40%eth0", NULL);
+	put_login(file, USER_PROCESS, 10, "pts/3", "elsewhere.example", "2001:db8::41");
+	put_login(file, USER_PROCESS, 7, "pts/4", "192.0.2.43", NULL); /* gone */
+	put_login(file, DEAD_PROCESS, 10, "pts/5", "192.0.2.44", NULL);
+	put_login(file, USER_PROCESS, 10, "tty1", "", NULL);
+	put_login(file, USER_PROCESS, 10, "a-line-of-thirty-two-characters.", "192.0.2.45", NULL);
+	put_login(file, USER_PROCESS, 10, "pts/6", "x", "2001:db8:1::");
+	put_login(file, USER_PROCESS, 10, "pts/7", "x", "0:0:0:0:0:1::");
+	fwrite("cut off", 7, 1, file);
+	fclose(file);
+	learns("192.0.2.41 somebody who is logged in (" _PATH_UTMP ", pts/0)\n"
+	       "192.0.2.42 somebody who is logged in (" _PATH_UTMP ", pts/1)\n"
+	       "2001:db8::40 somebody who is logged in (" _PATH_UTMP ", pts/2)\n"
+	       "2001:db8::41 somebody who is logged in (" _PATH_UTMP ", pts/3)\n"
+	       "192.0.2.45 somebody who is logged in (" _PATH_UTMP ", a-line-of-thirty-two-characters.)\n"
+	       "2001:db8:1:: somebody who is logged in (" _PATH_UTMP ", pts/6)\n"
+	       "::1:0:0 somebody who is logged in (" _PATH_UTMP ", pts/7)\n",
+	       NULL, (struct learned){ 0 });
+	unlink(path);
+}
+
+static bool is_no_other(const void *arg, struct addr addr)
+{
+	return addr.num == *(const unsigned int *)arg;
+}
+
+/* Only what is asked for is looked at. */
+static void wanted(void)
+{
+	unsigned int one = 0xc0000206;
+
+	sockets = many;
+	n_sockets = sizeof(many) / sizeof(many[0]);
+	learns("192.0.2.6 somebody who is connected (TCP port 65535)\n", NULL,
+	       (struct learned){ .wanted = is_no_other, .arg = &one });
+}
+
+/* What the kernel does not have, nobody is connected by; all else is said, and what is known stays. */
+static void refused(void)
+{
+	static const int none[] = { -EPROTONOSUPPORT, -EOPNOTSUPP, -ENOENT };
+
+	sockets = many;
+	n_sockets = sizeof(many) / sizeof(many[0]);
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+		fails = none[i];
+		learns("", NULL, (struct learned){ 0 });
+		fails = none[i];
+		fails_at = TCPDIAG_GETSOCK;
+		learns("", NULL, (struct learned){ 0 });
+	}
+	fails = -EPERM;
+	learns("", "cannot ask who is connected: Operation not permitted", (struct learned){ 0 });
+	fails = -ENOENT;
+	fails_at = SOCK_DIAG_BY_FAMILY;
+	fails_family = AF_INET6;
+	learns(GUESTS SERVERS_TCP "192.0.2.20 a name server in use (a socket to its port 53)\n", NULL,
+	       (struct learned){ 0 });
+	fails = -EOPNOTSUPP;
+	fails_at = SOCK_DIAG_BY_FAMILY;
+	learns(GUESTS SERVERS_TCP, NULL, (struct learned){ 0 });
+	fails = -EINTR;
+	fails_at = SOCK_DIAG_BY_FAMILY;
+	learns(GUESTS SERVERS_TCP, "cannot ask who is connected: Interrupted", (struct learned){ 0 });
+	fails = -EINTR;
+	fails_at = TCPDIAG_GETSOCK;
+	learns("", "cannot ask who is connected: Interrupted", (struct learned){ 0 });
+	fails = -EINTR;
+	fails_at = TCPDIAG_GETSOCK;
+	learns("", "Cannot allocate", (struct learned){ .err = -ENOMEM });
+	fails = -EIO;
+	fails_at = 1;
+	learns("", "cannot ask who is connected: the state cannot be read", (struct learned){ 0 });
+}
+
+int main(void)
+{
+	static const struct ktap_case run[] = {
+		{ "who is connected", connected }, { "sessions of sshd", sessions }, { "our own session", ancestors },
+		{ "who is logged in", logins },	   { "who is asked for", wanted },   { "what is refused", refused },
+	};
+	int status;
+
+	snprintf(proc, sizeof(proc), "%s/unit_people.XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	if (!mkdtemp(proc))
+		return KTAP_FAIL;
+	unsetenv("SSH_CONNECTION");
+	status = ktap_run(run, sizeof(run) / sizeof(*run));
+	rmdir(proc);
+	return status;
+}
