@@ -406,39 +406,60 @@ static void quietly(int (*what)(void))
 	fail_at = at;
 }
 
-/* As it is, and with each call failing once: of those that end alike, the first and the last. */
+/* Those that failed in turn and ended alike: by their names, each once, for how many there are is nobody's business. */
+static void put_group(const char *const *names, unsigned int first, unsigned int end, int with, const char *text)
+{
+	for (unsigned int at = first; at < end; at++) {
+		bool again = false;
+
+		for (unsigned int before = first; before < at; before++)
+			again = again || !strcmp(names[before], names[at]);
+		if (!again)
+			printf("%s%s", at == first ? " " : ", ", names[at]);
+	}
+	if (with != EIO)
+		printf(" (%s)", errno_text(-with));
+	printf(": %s", text);
+}
+
+/* As it is, and with each call failing once; by a further errno only what ends in another way than by the first. */
 static void put_happening(const struct happens *h)
 {
 	static const int errnos[] = { EIO,    EPERM,	  ENOENT,  ENODEV, EXDEV, EBUSY,
 				      EEXIST, EOPNOTSUPP, ENOLINK, EINVAL, EBADF };
+	static const char *names[2048];
 	char *before = NULL, *text = happen(h, 0, 0, &before, NULL), *done = world_text(), *known[2048] = { 0 };
 	unsigned int most = h->how == ONCE ? 0 : calls < 2046 ? calls : 2046;
 
 	printf("%s: %s", h->name, text);
 	free(text);
-	for (size_t e = 0; e < (h->how == BY_EACH_ERRNO ? sizeof(errnos) / sizeof(errnos[0]) : 1); e++)
-		for (unsigned int at = 1, first = 1; at <= most + 1; at++) {
-			char *now = at > most ? strdup("") : happen(h, at, errnos[e], &before, done);
+	for (size_t e = 0; e < (h->how == BY_EACH_ERRNO ? sizeof(errnos) / sizeof(errnos[0]) : 1); e++) {
+		unsigned int first = 1;
+		char *group = NULL;
 
-			/* Those of the first errno stay known. */
-			if (e && at <= most && !strcmp(now, known[at])) {
+		for (unsigned int at = 1; at <= most + 1; at++) {
+			char *now = at > most ? NULL : happen(h, at, errnos[e], &before, done);
+
+			names[at] = failed;
+			if (now && e && !strcmp(now, known[at])) {
 				free(now);
-				continue;
+				now = NULL;
 			}
-			if (e && at <= most)
-				printf(" %u %s, %s: %s", at, failed, errno_text(-errnos[e]), now);
-			if (!e && at > 1 && strcmp(now, known[at - 1])) {
-				printf(" %u", first);
-				first < at - 1 ? printf(" to %u", at - 1) : 0;
-				printf(": %s", known[at - 1]);
+			if (group && (!now || strcmp(now, group) != 0))
+				put_group(names, first, at, errnos[e], group);
+			if (!group || !now || strcmp(now, group) != 0) {
+				free(group);
+				group = now ? strdup(now) : NULL;
 				first = at;
 			}
-			if (!e && at <= most)
-				known[at] = now;
-			else
+			if (e)
 				free(now);
+			else
+				known[at] = now;
 		}
-	for (unsigned int at = 0; at <= most; at++)
+		free(group);
+	}
+	for (unsigned int at = 0; at <= most + 1; at++)
 		free(known[at]);
 	free(before);
 	free(done);
