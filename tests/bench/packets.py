@@ -1,15 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Real packets into a veth: what one costs, with one filter after the other on the receiving end.
+"""Real packets into a veth: what one costs, with one filter after the other on the receiving end (wires.py).
 
-Usage: packets.py [--quick] PROGRAMS, as root, in a network and mount namespace of its own (run.sh makes
-them). Each subject has a network namespace for its end of a veth pair, so that all of them stand ready at once and can
-take turns. Behind every filter, last in PREROUTING, a rule counts what is left and drops it: the check, and the place
-where kept packets end. The generator's cost is that of a frame into a program that drops everything at once.
-Sender and softirq thread share a CPU by its ticks: a round must be much longer, or time is taken by what both of them ran.
+Usage: packets.py [--quick] PROGRAMS, as root, in a network and mount namespace of its own (run.sh makes them).
 """
 import argparse
-import gzip
 import json
 import os
 import random
@@ -20,11 +15,9 @@ import sys
 import tempfile
 
 from common import bloom, complain, median, quantile, result, run, table
+from wires import BPFFS, Pinned, SOURCES, Subject, TRIES, end, load_programs, send_frames
 
-BPFFS = '/sys/fs/bpf'
 FEW = 10000  # what xdp-filter is made for
-SOURCES = 1 << 18  # as many as packets.h has
-TRIES = 3  # of a round
 
 options = argparse.ArgumentParser()
 options.add_argument('--quick', action='store_true')
@@ -40,60 +33,6 @@ if sys.byteorder != 'little':
     sys.exit('packets.py: written for little-endian machines')
 work = tempfile.TemporaryDirectory()
 os.chdir(work.name)
-
-
-class Subject:
-    """One filter on edge-NAME, in namespace NAME; frames come out of wire-NAME, in ours."""
-    entries = None
-    few = False  # the first ten thousand addresses, not all
-    offload = True  # without an XDP program the receiving end takes frames only with GRO
-
-    def __init__(self, name):
-        self.name, self.edge, self.wire = name, 'e-' + name[:12], 'w-' + name[:12]
-        self.ns = {}
-        self.right = False
-
-    def inside(self, *command, **more):
-        """In the subject's network, but our mounts: 'ip netns exec' would hide the bpffs."""
-        return run('nsenter', f'--net=/run/netns/{self.name}', *command, **more)
-
-    def wires(self):
-        run('ip', 'netns', 'add', self.name)
-        queues = ('numtxqueues', str(os.cpu_count()), 'numrxqueues', str(os.cpu_count()))
-        run('ip', 'link', 'add', self.wire, *queues, 'type', 'veth', 'peer', 'name', self.edge, *queues, 'address',
-            '02:00:00:00:00:01', 'netns', self.name)
-        run('ip', 'link', 'set', self.wire, 'up')
-        self.inside('sh', '-c', f'echo 1 >/proc/sys/net/ipv6/conf/{self.edge}/disable_ipv6')
-        self.inside('ip', 'link', 'set', self.edge, 'up')
-        self.inside('ethtool', '-K', self.edge, 'gro', 'on' if self.offload else 'off')
-        self.inside('nft', 'add table ip sink; add chain ip sink end { type filter hook prerouting priority 300; };'
-                    'add rule ip sink end counter drop')
-
-    def kept(self):
-        answer = json.loads(self.inside('nft', '-j', 'list', 'chain', 'ip', 'sink', 'end'))
-        return next(e['counter']['packets'] for rule in answer['nftables'] if 'rule' in rule
-                    for e in rule['rule']['expr'] if 'counter' in e)
-
-    def up(self, hosts):
-        pass
-
-    def drops(self):
-        return True
-
-
-class Pinned(Subject):
-    """One of our own small programs."""
-    offload = False
-
-    def __init__(self, name, program, keeps):
-        super().__init__(name)
-        self.program, self.keeps = program, keeps
-
-    def up(self, hosts):
-        self.inside('ip', 'link', 'set', self.edge, 'xdpdrv', 'pinned', f'{BPFFS}/bench/{self.program}')
-
-    def drops(self):
-        return not self.keeps
 
 
 class Bloom(Subject):
@@ -161,13 +100,7 @@ class Ipset(Subject):
             out.write(f'create bench hash:ip maxelem {2 * len(hosts)} hashsize {len(hosts) // 2}\n')
             out.writelines(f'add bench {host}\n' for host in hosts)
         self.inside('ipset', 'restore', '-file', 'ipset')
-        for tool in 'iptables-legacy', 'iptables':
-            try:
-                return self.inside(tool, '-t', 'raw', '-A', 'PREROUTING', '-m', 'set', '--match-set', 'bench', 'src',
-                                   '-j', 'DROP')
-            except (RuntimeError, FileNotFoundError) as why:
-                reason = why
-        raise reason
+        self.iptables('-m', 'set', '--match-set', 'bench', 'src')
 
 
 class XdpFilter(Subject):
@@ -217,26 +150,12 @@ def make_sources(hosts):
             out.write(struct.pack(f'>{len(addresses)}I', *addresses))
 
 
-def charges_tasks():
-    """Whether softirqs count as the time of the task that they interrupt. Then what else the machine does is left out."""
-    for path, opener in ('/proc/config.gz', gzip.open), (f'/boot/config-{os.uname().release}', open):
-        try:
-            with opener(path, 'rt', encoding='ascii') as config:
-                return 'CONFIG_IRQ_TIME_ACCOUNTING=y\n' not in config
-        except OSError:
-            pass
-    return False
-
-
 def send(subject, traffic, cpus, frames):
     """Nanoseconds of a frame; and whether just those were kept that should be."""
     path = 'drop-few' if traffic == 'drop' and subject.few else traffic
-    before = subject.kept()
-    ns, sent = run(f'{opt.programs}/packets', *(['-t'] if charges_tasks() else []), '-c', str(cpus), '-n', str(frames),
-                   subject.wire, path).split()
-    kept = subject.kept() - before
-    wanted = 0 if subject.name == 'generator' or traffic == 'drop' and subject.drops() else int(sent)
-    return float(ns), kept == wanted, f'{kept} of {sent} frames kept, not {wanted}'
+    ns, sent, kept = send_frames(opt.programs, subject, path, cpus, frames)
+    wanted = 0 if subject.name == 'generator' or traffic == 'drop' and subject.drops() else sent
+    return ns, kept == wanted, f'{kept} of {sent} frames kept, not {wanted}'
 
 
 def send_right(subject, traffic, cpus, frames):
@@ -362,7 +281,7 @@ def main():
         out.writelines(host + '\n' for host in hosts[:FEW])
     random.seed(1)
     make_sources(hosts)
-    run('bpftool', 'prog', 'loadall', f'{opt.programs}/packets.bpf.o', f'{BPFFS}/bench')
+    load_programs(opt.programs)
     for subject in subjects:
         if not opt.only or subject is subjects[0] or subject.name in opt.only.split(','):
             check(subject, hosts)
@@ -392,9 +311,5 @@ def main():
 try:
     status = main()
 finally:
-    for subject in subjects:
-        if getattr(subject, 'reader', None):
-            subject.reader.terminate()
-            subject.reader.wait()
-        subprocess.run(['ip', 'netns', 'del', subject.name], stderr=subprocess.DEVNULL, check=False)
+    end(subjects)
 sys.exit(status)
