@@ -103,7 +103,21 @@ class Claims:
         self.claim('10 M entries, pass path, ns', look('xdp-bloom', entries=10 * million), 1, 12, False)
         self.claim('typical IPv6 list (10,000 prefixes, mixed), pass path, times IPv4\'s',
                    self.get('ipv6-mix-pass', 'xdp-bloom', 10000), ours, 2, False)
+        self.rates()
         return self.table
+
+    def rates(self):
+        """What it costs a packet that its source's rate is watched, where nobody is above a limit."""
+        for sources, what in (1 << 10, '1,024'), (1 << 20, '1 M'), (1 << 32, '4 G'):
+            self.claim(f'detector, {what} sources, ns', self.get('rates', 'detector', sources), 1, 15, False)
+        self.claim('detector over an LRU hash, 1 M sources', self.get('rates', 'detector', 1 << 20),
+                   self.get('rates', 'lru-hash', 1 << 20), .1, False)
+        for sources in 1000, 1 << 18:
+            ours = self.get('packets-rates', 'detect-on', sources)
+            self.claim(f'detector, real packets of {sources:,} sources, ns more', ours, 1, 40, False)
+            for subject, what in ('nft-set', "nft's dynamic set"), ('hashlimit', 'hashlimit'):
+                self.claim(f'detector over {what}, real packets of {sources:,} sources', ours,
+                           self.get('packets-rates', subject, sources), .2, False)
 
 
 def collect(lines, path, seconds):
