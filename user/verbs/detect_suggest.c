@@ -59,7 +59,8 @@ static int choose_share(struct suggest *s)
 static void on_sample(void *arg, const struct sample *sample, double packets)
 {
 	struct suggest *s = arg;
-	/* What the stack has put together is as many packets and as many headers more; they are not counted as bytes. */
+	/* What the stack has put together is as many packets and as many headers more; they are not counted as bytes.
+	 */
 	int err = senders_add(s->senders, (int64_t)(sample->time / 1000000000), sample->bytes, sample->captured,
 			      sample->length, (uint64_t)packets);
 
@@ -116,8 +117,8 @@ int detect_suggest(const struct context *context, double seconds, unsigned int o
 	if (!err && context->json) {
 		err = out_senders(s.senders, s.one_in, &object);
 		if (!err)
-			status = out_json(context, json_pack("{s:o, s:I}", "detect", object, "missed",
-							     (json_int_t)s.missed));
+			status = out_json(context,
+					  json_pack("{s:o, s:I}", "detect", object, "missed", (json_int_t)s.missed));
 	} else if (!err) {
 		err = print_senders(context, s.senders, s.one_in);
 		if (!err && s.missed)
