@@ -80,6 +80,40 @@ proposes_limits() {
 	refused "belong to suggest" detect on --for 1m
 }
 
+# status, its JSON and the metrics: nothing of it where there is no detector.
+summed_up() {
+	veth 0
+	bloom attach edge0
+	bloom add 192.0.2.66
+	bloom status
+	! grep -q detector out || fail "a detector that is off: $(cat out)"
+	is "$(get .detector status)" null "a detector that is off"
+	bloom metrics
+	! grep -q detector out || fail "a detector that is off: $(grep detector out)"
+	printf '198.51.100.%d\n' {1..40} >quiet
+	echo 203.0.113.7 >loud
+	bloom detect limit packets 1/s --burst $burst
+	bloom detect on
+	bloom status
+	grep -qx 'detector    nobody is above a limit' out || fail "$(cat out)"
+	send 0 -c quiet -n $((burst / 2))
+	send 0 -c loud -n $((burst * 20))
+	bloom status
+	grep -qE '^detector    1 above a limit, most often 203\.0\.113\.7 \([0-9]+ packets\): xdp-bloom detect$' out || fail "$(cat out)"
+	is "$(get '.detector | [.room > 1000, .suspects >= 1, .above, .untracked, .busiest]' status)" \
+		'[true,true,1,0,"203.0.113.7"]' "what status says"
+	bloom metrics
+	grep -qx 'xdp_bloom_detector_above 1' out || fail "$(grep detector out)"
+	is "$(sed -n 's/^xdp_bloom_detector_packets_total{found="above"} //p' out)" "$(get .above detect)" "what is counted"
+	grep -qx 'xdp_bloom_detector_packets_total{found="untracked"} 0' out || fail "$(grep detector out)"
+	# Its maps are gone, and what is in force is not what was to be.
+	rm -r "$XDP_BLOOM_BPFFS"/generation/*/detect
+	expect 1 "$XDP_BLOOM" status
+	grep -q "the detector is on, and not in force: 'rotate' builds it" out || fail "$(cat out)"
+	bloom rotate
+	bloom status
+}
+
 # What is known of them outlives rotations and changes of lists, and goes with the detector.
 goes_on() {
 	watching
@@ -151,4 +185,4 @@ words() {
 	is "$(get .on detect)" false "whether it is on"
 }
 
-run_cases one_among_many proposes_limits goes_on after_a_reboot on_trial shared words
+run_cases one_among_many proposes_limits summed_up goes_on after_a_reboot on_trial shared words

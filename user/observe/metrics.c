@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "observe/detector.h"
 #include "observe/tallies.h"
 #include "observe/in_force.h"
 #include "state/bans.h"
@@ -127,10 +128,31 @@ static void force_lines(FILE *out, const struct inforce *f)
 	      f->verdict);
 }
 
+/* None of it where there is no detector. */
+static void detector_lines(FILE *out, const struct detector_sums *d)
+{
+	static const char *const found[DETECTEDS] = {
+		[DETECTED_SUSPECT] = "suspect", [DETECTED_OVER] = "above", [DETECTED_UNTRACKED] = "untracked"
+	};
+
+	if (!d->in_force)
+		return;
+	gauge(out, "detector_places", "Suspects that the detector has room for.", (double)d->room);
+	gauge(out, "detector_suspects", "Sources that are looked at closely.", (double)d->tracked);
+	gauge(out, "detector_above", "Suspects that were above a limit.", (double)d->above);
+	head(out, "detector_packets_total", "counter",
+	     "Packets of suspects within the limits, of those above one, and of those that found no place.");
+	for (size_t i = 0; i < DETECTEDS; i++)
+		if (found[i])
+			fprintf(out, "xdp_bloom_detector_packets_total{found=\"%s\"} %llu\n", found[i],
+				(unsigned long long)d->packets[i]);
+}
+
 int metrics_write(const struct context *context, FILE *out)
 {
 	static struct tallies tallies;
 	struct inforce inforce;
+	struct detector_sums detector;
 	struct list_failure *failed;
 	size_t failed_n;
 	int err = tallies_take(context, &tallies);
@@ -138,7 +160,7 @@ int metrics_write(const struct context *context, FILE *out)
 	if (err)
 		return err;
 	list_failures(context, &failed, &failed_n);
-	err = inforce_take(context, &inforce);
+	err = inforce_take(context, &inforce) ?: detector_sum(context, &detector);
 	if (!err) {
 		head(out, "build_info", "gauge", "The version of xdp-bloom.");
 		fprintf(out, "xdp_bloom_build_info{version=\"" VERSION "\"} 1\n");
@@ -148,6 +170,7 @@ int metrics_write(const struct context *context, FILE *out)
 			list_lines(out, &tallies, bytes);
 		list_gauges(out, &tallies, failed, failed_n);
 		force_lines(out, &inforce);
+		detector_lines(out, &detector);
 	}
 	free(failed);
 	tallies_free(&tallies);

@@ -43,6 +43,31 @@ static void packets_text(const struct status *s)
 		       s->service ? "" : "; a service (xdp-bloom run) counts them by the second");
 }
 
+static void detector_text(const struct status *s)
+{
+	const struct detector_sums *d = &s->detector;
+
+	if (!d->in_force)
+		return;
+	if (d->above)
+		printf("detector    %zu above a limit, most often %s (%llu packets): xdp-bloom detect\n", d->above,
+		       d->busiest, (unsigned long long)d->over);
+	else
+		puts("detector    nobody is above a limit");
+	if (d->packets[DETECTED_UNTRACKED])
+		printf("            %llu packets of suspects found no place; room is for %zu\n",
+		       (unsigned long long)d->packets[DETECTED_UNTRACKED], d->room);
+}
+
+static json_t *detector_json(const struct detector_sums *d)
+{
+	if (!d->in_force)
+		return json_null();
+	return json_pack("{s:I, s:I, s:I, s:I, s:s?}", "room", (json_int_t)d->room, "suspects", (json_int_t)d->tracked,
+			 "above", (json_int_t)d->above, "untracked", (json_int_t)d->packets[DETECTED_UNTRACKED],
+			 "busiest", d->above ? d->busiest : NULL);
+}
+
 static void lists_text(const struct status *s)
 {
 	char age[SPAN_TEXT_MAX];
@@ -88,6 +113,7 @@ int status_text(const struct status *s)
 		printf("generation  %llu, in force for %s\n", (unsigned long long)s->live.g.number,
 		       span_text(text, (int64_t)loaded_seconds(s)));
 	packets_text(s);
+	detector_text(s);
 	lists_text(s);
 	if (s->known && s->bans && s->next)
 		printf("bans        %llu, the next ends in %s\n", (unsigned long long)s->bans,
@@ -121,7 +147,7 @@ int status_json(const struct context *context, const struct status *s)
 	status = out_json(
 		context,
 		json_pack(
-			"{s:s, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+			"{s:s, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 			"status", words[s->is], "troubles", troubles, "interfaces",
 			s->looked ? out_interfaces(s->on, s->on_n) : json_null(), "generation",
 			s->is == NOT_KNOWN && !s->live.g.number ? json_null()
@@ -137,7 +163,8 @@ int status_json(const struct context *context, const struct status *s)
 			blind ? json_null() : json_incref(failed), "last_refused",
 			s->last[0] ? json_pack("{s:s, s:o}", "time", s->last_at, "message", out_text(s->last))
 				   : json_null(),
-			"service", blind ? json_null() : json_boolean(s->service)));
+			"detector", detector_json(&s->detector), "service",
+			blind ? json_null() : json_boolean(s->service)));
 	json_decref(failed);
 	return status;
 }

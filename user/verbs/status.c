@@ -16,6 +16,7 @@
 #include "state/bans.h"
 #include "state/events.h"
 #include "state/kept_image.h"
+#include "state/limits.h"
 #include "verbs/verbs.h"
 
 PRINTF(3, 4) static void trouble(struct status *s, enum soundness is, const char *fmt, ...)
@@ -127,6 +128,7 @@ static void look_at_state(struct status *s, const struct context *context)
 
 	if (!err) {
 		look_for_missing(s, state);
+		s->detect = state_limits(state).on;
 		err = lists_in_force(state, &s->lists, &s->lists_n) ?: waiting_of(state, &s->waiting, &s->waiting_n) ?:
 		      state_bans_count(state, s->now, &s->bans);
 		s->next = state_bans_next(state);
@@ -154,6 +156,17 @@ static void look_at_state(struct status *s, const struct context *context)
 			s->failed[i].list, utc_text(since, s->failed[i].since), s->failed[i].why);
 	if (s->failed_n > REFUSED_SHOWN)
 		trouble(s, DEGRADED, "and %zu more lists were refused: xdp-bloom lists", s->failed_n - REFUSED_SHOWN);
+}
+
+/* Where there is none, nothing more is read. */
+static void look_at_detector(struct status *s, const struct context *context)
+{
+	int err = s->detect && !s->live.err ? detector_sum(context, &s->detector) : 0;
+
+	if (err && !needs_rights(err))
+		trouble(s, DEGRADED, "what the detector sees cannot be read: %s", reason(err));
+	else if (!err && s->detect && !s->live.err && !s->detector.in_force)
+		trouble(s, DEGRADED, "the detector is on, and not in force: 'rotate' builds it");
 }
 
 /* The service counts every second. */
@@ -194,6 +207,7 @@ int verb_status(const struct call *call)
 	look_at_kernel(&s, call->context);
 	look_at_interfaces(&s, call->context);
 	look_at_state(&s, call->context);
+	look_at_detector(&s, call->context);
 	look_at_rates(&s, call->context);
 	look_at_events(&s, call->context);
 	status = call->context->json ? status_json(call->context, &s) : status_text(&s);

@@ -6,6 +6,7 @@
 #include "kernel/attach.h"
 #include "kernel/counters.h"
 #include "kernel/live.h"
+#include "observe/detector.h"
 #include "state/failed.h"
 #include "state/state.h"
 
@@ -34,6 +35,8 @@ struct status {
 	int64_t next, now; /* when the next ban ends; 0: none does */
 	bool counted;	   /* the kernel's counters were read */
 	struct counted sums;
+	bool detect; /* there is to be a detector */
+	struct detector_sums detector;
 	double passed, dropped; /* packets a second; -1: nobody counts them by the second */
 	char last[TROUBLE_MAX]; /* what was refused last, and when; "": nothing */
 	char last_at[32];

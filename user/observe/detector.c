@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "observe/detector.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "bpf/detect.h"
+#include "kernel/detect.h"
+#include "observe/senders.h"
+
+static __u64 most_over(const struct suspect *suspect)
+{
+	__u64 most = 0;
+
+	for (enum packet_class class = 0; class < LIMITED; class ++)
+		most = suspect->over[class] > most ? suspect->over[class] : most;
+	return most;
+}
+
+int detector_sum(const struct context *context, struct detector_sums *sums)
+{
+	struct seen seen;
+	int err = kernel_seen(context, &seen);
+
+	*sums = (struct detector_sums){ 0 };
+	if (err)
+		return err_is(err, ENOENT) ? 0 : err;
+	sums->in_force = seen.on;
+	sums->room = seen.room;
+	sums->tracked = seen.n;
+	memcpy(sums->packets, seen.packets, sizeof(sums->packets));
+	for (size_t i = 0; i < seen.n; i++) {
+		__u64 over = most_over(&seen.suspect[i].is);
+
+		sums->above += over > 0;
+		if (over <= sums->over)
+			continue;
+		sums->over = over;
+		source_key_text(sums->busiest, seen.suspect[i].key, MARK_KIND(seen.suspect[i].mark));
+	}
+	seen_free(&seen);
+	return 0;
+}

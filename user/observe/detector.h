@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The detector in a few figures, for status, metrics and the page. */
+#ifndef OBSERVE_DETECTOR_H
+#define OBSERVE_DETECTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "bpf/abi.h"
+#include "sets/address.h"
+
+struct context;
+
+struct detector_sums {
+	bool in_force;
+	size_t room, tracked, above; /* places, sources in them, and those of them that were above a limit */
+	__u64 packets[DETECTEDS];
+	char busiest[PREFIX_TEXT_MAX]; /* of those above, who was most often; "": nobody */
+	__u64 over;		       /* how often */
+};
+
+/* All zero where there is none. 0 or -errno with the reason recorded. */
+int detector_sum(const struct context *context, struct detector_sums *sums);
+
+#endif
