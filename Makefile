@@ -254,6 +254,11 @@ samples-test: tests ## what report says of MIXES (200) random mixes of lists aga
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic $(if $(SEED),XDP_BLOOM_SEED=$(SEED)) \
 		XDP_BLOOM_MIXES=$(or $(MIXES),200) tests/net/net_samples.sh
 
+status-test: all ## status in 10 ms with LISTS (200) lists and BANS (a million) bans with ends and reasons
+	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests traffic
+	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
+		XDP_BLOOM_LISTS=$(or $(LISTS),200) XDP_BLOOM_BANS=$(or $(BANS),1000000) tests/bench/status.sh
+
 counts: tests ## PACKETS (ten million) on two CPUs during a hundred rotations: every one is counted once
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
 		XDP_BLOOM_PACKETS=$(or $(PACKETS),10000000) XDP_BLOOM_CASES=counts tests/net/net_rotate.sh
@@ -342,5 +347,5 @@ help: ## this
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
 .PHONY: all units install uninstall deb deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
-	test fresh test-kernels lint fuzz soak rates detect-test kill-test confirm-test ends-test parts-test samples-test counts replay-test page-test upgrade-test faults guards mutants compilers kselftest \
+	test fresh test-kernels lint fuzz soak rates detect-test kill-test confirm-test ends-test parts-test samples-test counts replay-test page-test status-test upgrade-test faults guards mutants compilers kselftest \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help

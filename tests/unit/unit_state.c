@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "own_state.h"
 #include "state/bans.h"
+#include "state/recover.h"
 
 #define MODEL_LISTS 300
 
@@ -380,6 +381,152 @@ static void first_end(void)
 	state_close(s);
 }
 
+/* As a version that knows nothing of the number would: only what it changes, and that it has changed something. */
+static void by_another_version(const char *what)
+{
+	char sql[256];
+	sqlite3 *db = NULL;
+
+	snprintf(sql, sizeof(sql), "%s; UPDATE setting SET value = value + 1 WHERE name = 'edits'", what);
+	ENOUGH(!sqlite3_open(file, &db) && !sqlite3_exec(db, sql, NULL, NULL, NULL));
+	sqlite3_close(db);
+}
+
+static void count_fault(void *arg, const char *fault)
+{
+	(void)fault;
+	++*(int *)arg;
+}
+
+static int faults_found(void)
+{
+	size_t n = 0;
+	int found = 0;
+	int err = state_check(&own_context, count_fault, &found, &n);
+
+	CHECK(!err && n == (size_t)found, "the check: %s, %zu faults, %d said", reason(err), n, found);
+	return found;
+}
+
+#define BANS	 64
+#define BAN_TIME 2000000000 /* long after now */
+#define BAN_OVER 1000000000
+
+static unsigned int bans_of(const bool there[BANS], bool in_force)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < BANS; i++)
+		n += there[i] && !(in_force && i % 8 == 1);
+	return n;
+}
+
+/* One change of some bans, or of what they are of. */
+static int change_bans(struct state *s, bool there[BANS])
+{
+	unsigned int i = (unsigned int)(ktap_random() % BANS);
+	struct ban *over, ban = { .first = { i, 4 }, .length = 32, .added = 1 };
+	bool renewed;
+	size_t n;
+	int err;
+
+	if (i % 4 == 1) {
+		ban.expires = i % 8 == 1 ? BAN_OVER : BAN_TIME;
+		ban.due = i % 8 == 1 ? 1 : INT64_MAX / 2;
+	}
+	switch (ktap_random() % 32) {
+	case 0:
+		memset(there, 0, BANS * sizeof(*there));
+		return state_bans_clear(s);
+	case 1:
+		for (i = 1; i < BANS; i += 8)
+			there[i] = false;
+		err = state_bans_expire(s, time(NULL), &over, &n);
+		free(over);
+		return err;
+	case 2:
+		return state_set(s, SETTING_GENERATION, state_setting(s, SETTING_GENERATION, 0) + 1)
+			       ?: state_set(s, SETTING_EDITS, 0);
+	case 3 ... 12:
+		err = state_ban_drop(s, ban.first, 32);
+		CHECK(there[i] ? !err : err_is(err, ENOENT), "dropped: %s", reason(err));
+		there[i] = false;
+		return 0;
+	case 13 ... 16:
+		return state_set(s, SETTING_EDITS, state_setting(s, SETTING_EDITS, 0) + 1);
+	default:
+		err = state_ban_put(s, &ban, &renewed);
+		CHECK(err || renewed == there[i], "renewed");
+		there[i] = true;
+		return err;
+	}
+}
+
+/* The number that is kept, against an array: committed or not, of other versions' hand, in one process and in the next.
+ */
+static void number_of_bans(void)
+{
+	bool there[BANS] = { false }, before[BANS];
+	unsigned int known = 0;
+	uint64_t n = 0;
+	struct state *first;
+	bool renewed;
+
+	empty_directory();
+	first = opened(true);
+	CHECK(first && !state_set(first, SETTING_EDITS, 0) && !state_commit(first), "not set");
+	state_close(first);
+	for (int round = 0; round < 300 && !ktap_failed; round++) {
+		struct state *s = opened(true);
+		int err = 0;
+
+		if (!s)
+			return;
+		memcpy(before, there, sizeof(there));
+		for (uint64_t turns = ktap_random() % 4; !err && turns != (uint64_t)-1; turns--) {
+			for (uint64_t steps = ktap_random() % 8; !err && steps; steps--)
+				err = change_bans(s, there);
+			err = err ?: state_bans_count(s, time(NULL), &n);
+			CHECK(!err && n == bans_of(there, true), "%llu bans in the change, not %u: %s",
+			      (unsigned long long)n, bans_of(there, true), reason(err));
+			if (ktap_random() % 4 == 0) {
+				memcpy(there, before, sizeof(there));
+				break;
+			}
+			err = err ?: state_commit(s) ?: state_again(s);
+			memcpy(before, there, sizeof(there));
+		}
+		CHECK(!err, "%s", reason(err));
+		state_close(s);
+		if (ktap_random() % 8 == 0) {
+			by_another_version("INSERT OR IGNORE INTO ban VALUES (4, 32, x'00000000', 1, NULL, '', NULL)");
+			there[0] = true;
+		}
+		if (ktap_random() % 8 == 0) {
+			by_another_version("DELETE FROM ban WHERE first = x'00000003'");
+			there[3] = false;
+		}
+		s = opened(false);
+		err = s ? state_bans_count(s, time(NULL), &n) : -EIO;
+		CHECK(!err && n == bans_of(there, true), "%llu bans, not %u: %s", (unsigned long long)n,
+		      bans_of(there, true), reason(err));
+		known += s && s->bans > 0;
+		state_close(s);
+		CHECK(!faults_found(), "round %d: a sound state has a fault", round);
+	}
+	CHECK(known > 100, "it was known in %u rounds only", known);
+	first = opened(true);
+	if (!first ||
+	    !CHECK(!state_ban_put(first, &(struct ban){ .first = { 3, 4 }, .length = 32, .added = 1 }, &renewed) &&
+			   !state_commit(first),
+		   "not put"))
+		return;
+	state_close(first);
+	by_another_version("UPDATE setting SET value = value + 1 WHERE name = 'bans';"
+			   "UPDATE setting SET value = value - 1 WHERE name = 'edits'");
+	CHECK(faults_found() == 1, "a wrong number is not found");
+}
+
 /* One chunk of a list, of another's hand: what is sound is taken, and all else is said. */
 static void chunks_of_another(void)
 {
@@ -465,6 +612,7 @@ int main(void)
 		{ "interfaces and settings", rows },
 		{ "a setting that cannot be read", unreadable_setting },
 		{ "the first end of many bans", first_end },
+		{ "how many bans there are", number_of_bans },
 		{ "chunks of another's hand", chunks_of_another },
 	};
 

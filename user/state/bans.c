@@ -129,6 +129,7 @@ int state_ban_new(struct state *state, const struct ban *ban, bool *added)
 				   ban);
 
 	*added = !err && sqlite3_changes(state->db);
+	state_bans_more(state, *added);
 	return err;
 }
 
@@ -168,7 +169,10 @@ int state_ban_drop(struct state *state, struct addr first, unsigned int length)
 		return err;
 	err = sqlite3_step(stmt) == SQLITE_DONE ? 0 : because_sqlite(state, "writing");
 	sqlite3_reset(stmt);
-	return err ?: sqlite3_changes(state->db) ? 0 : -ENOENT;
+	if (err || !sqlite3_changes(state->db))
+		return err ?: -ENOENT;
+	state_bans_more(state, -1);
+	return 0;
 }
 
 int state_next_length(struct state *s, int family, int length)
@@ -216,6 +220,7 @@ int state_bans(struct state *state, struct ban **bans, size_t *n)
 
 int state_bans_clear(struct state *state)
 {
+	state_bans_more(state, -state->bans);
 	return state_has_bans(state) ? state_put(state, "DELETE FROM ban", "") : 0;
 }
 

@@ -91,6 +91,7 @@ int state_bans_expire(struct state *state, int64_t now, struct ban **bans, size_
 	err = state_rows(state, stmt, state_read_ban, sizeof(**bans), bans, n);
 	if (!err && *n)
 		err = state_put(state, "DELETE FROM ban WHERE expires NOT NULL AND due <= ?", "I", (sqlite3_int64)boot);
+	state_bans_more(state, -(int64_t)*n);
 	if (err) {
 		free(*bans);
 		*bans = NULL;
@@ -105,34 +106,6 @@ bool state_ends_by_due(struct state *state)
 		return false;
 	state_look_at_clocks(state);
 	return state->same_boot;
-}
-
-/* All less those whose time is over: the first is counted by whole pages, the others have an index. */
-int state_bans_count(struct state *state, int64_t now, uint64_t *n)
-{
-	sqlite3_stmt *stmt;
-	bool by_due;
-	int err;
-
-	*n = 0;
-	if (!state_has_bans(state))
-		return 0;
-	by_due = state_ends_by_due(state);
-	stmt = state_prepare(state, by_due ? "SELECT (SELECT count(*) FROM ban) -"
-					     " (SELECT count(*) FROM ban WHERE expires NOT NULL AND due <= ?)"
-					   : "SELECT (SELECT count(*) FROM ban) -"
-					     " (SELECT count(*) FROM ban WHERE expires NOT NULL AND expires <= ?)");
-	if (!stmt)
-		return because_sqlite(state, "reading");
-	sqlite3_bind_int64(stmt, 1, by_due ? state_boot_now(state) : now);
-	/* Of each page only the head is looked at: copying all of it would take four times as long. */
-	err = state_run(state, "PRAGMA mmap_size = 1073741824");
-	err = err ?: sqlite3_step(stmt) == SQLITE_ROW ? 0 : because_sqlite(state, "reading");
-	if (!err)
-		*n = (uint64_t)sqlite3_column_int64(stmt, 0);
-	sqlite3_finalize(stmt);
-	/* A file that is cut short under a mapping would end the process. */
-	return state_run(state, "PRAGMA mmap_size = 0") ?: err;
 }
 
 /* The first end, in ns by state_boot_now() or in seconds by the date; 0: none. */

@@ -91,7 +91,7 @@ int state_check(const struct context *context, void (*found)(void *arg, const ch
 	const char *setting;
 	struct state *s;
 	char fault[128];
-	size_t n = 0;
+	size_t n = 0, bans_n = 0;
 	int err = state_open(&s, context, false);
 
 	*faults = 0;
@@ -112,8 +112,12 @@ int state_check(const struct context *context, void (*found)(void *arg, const ch
 		found(arg, fault);
 		++*faults;
 	}
+	err = err ?: state_bans(s, &bans, &bans_n);
+	if (!err && state_bans_miscounted(s, bans_n)) {
+		found(arg, "the number of bans that is kept is wrong");
+		++*faults;
+	}
 	err = err ?:
-	      state_bans(s, &bans, &n) ?:
 	      bans_before(s) ?:
 	      state_accepted_check(s) ?:
 	      state_interfaces(s, &interfaces, &n) ?:

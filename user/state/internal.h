@@ -53,6 +53,10 @@ struct state {
 	bool clock_known, same_boot; /* do the ends of bans count from this start of the machine? */
 	int64_t date_offset;	     /* from the time since then to the date, ns */
 	int64_t boot_offset;	     /* from CLOCK_BOOTTIME here to the kernel's own, ns: in a time namespace */
+	/* How many bans there are (bans_number.c), when it was looked at and now, and of what; -1: not known. */
+	int64_t bans_before, bans;
+	double bans_of;
+	bool bans_kept; /* the settings have such a number, whether or not it still is right */
 };
 
 /* Is it a state of ours? A command that changes something brings an older one up, in its transaction. */
@@ -120,6 +124,14 @@ struct recovered;
 int state_salvage(struct state *to, sqlite3 *from, struct recovered *r);
 /* The first setting that no version of ours wrote, or NULL. */
 const char *state_setting_damaged(struct state *state);
+/* How many bans there are is looked at when a change begins, and kept when it is committed. */
+void state_bans_look(struct state *s);
+int state_bans_keep(struct state *s);
+/* Is it another number than this one? */
+bool state_bans_miscounted(struct state *s, size_t n);
+/* So many more; or somebody else has to count them. */
+void state_bans_more(struct state *s, int64_t n);
+void state_bans_uncounted(struct state *s);
 /* A statement about one prefix: its family, its length and its first address. */
 int state_ban_statement(struct state *s, const char *sql, struct addr first, unsigned int length);
 /* -EUCLEAN for a row that no version of ours wrote. */

@@ -280,11 +280,13 @@ static int undo(struct state *s, const struct pending *pending)
 				 " (SELECT 1 FROM pending WHERE kind = 5 AND name = ?1 AND before NOT NULL)",
 				 "s", name);
 	case PENDING_BAN:
+		state_bans_uncounted(s);
 		return keep_ban(s, name, "DELETE FROM ban WHERE family = ? AND length = ? AND first = ?")
 			       ?: keep_ban(s, name,
 					   "INSERT INTO ban SELECT * FROM ban_before"
 					   " WHERE family = ? AND length = ? AND first = ?");
 	case PENDING_IMAGE:
+		state_bans_uncounted(s);
 		return state_put(s, "DELETE FROM setting WHERE name = 'image'", "") ?:
 		       state_put(s,
 				 "INSERT INTO setting SELECT 'image', before FROM pending WHERE kind = 4"

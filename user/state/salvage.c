@@ -160,6 +160,7 @@ int state_salvage(struct state *to, sqlite3 *from, struct recovered *r)
 	struct salvage s = { .from = from, .to = to };
 
 	r->whole = r->texts = true;
+	state_bans_uncounted(to);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !s.err; i++) {
 		bool whole = salvage_table(&s, tables[i]);
 

@@ -12,6 +12,9 @@ struct state;
 #define SETTING_EDITS	   "edits"
 /* Which start of the machine the ends of bans count from, as a number. */
 #define SETTING_BOOT "boot"
+/* How many bans there are, and of which generation and edit that is. */
+#define SETTING_BANS	"bans"
+#define SETTING_BANS_OF "bans of"
 
 /* The number of that name, or the fallback. If it cannot be read, also the fallback, and state_commit() refuses. */
 double state_setting(struct state *state, const char *name, double fallback);

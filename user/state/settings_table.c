@@ -21,6 +21,8 @@ static const struct {
 	{ SETTING_GENERATION, NUMBER_MOST },
 	{ SETTING_EDITS, NUMBER_MOST },
 	{ SETTING_BOOT, NUMBER_MOST },
+	{ SETTING_BANS, NUMBER_MOST },
+	{ SETTING_BANS_OF, NUMBER_MOST },
 	{ SETTING_DETECT, 1 },
 #define RATE(class, name, rate) { "limit_" name, LIMIT_BYTES_MOST }, { "limit_" name "_burst", NUMBER_MOST },
 	LIMIT_CLASSES(RATE)

@@ -170,7 +170,10 @@ static int open_to_change(struct state *s, const char *path)
 	if (err)
 		return err;
 	sqlite3_commit_hook(s->db, forbid_commit, s);
-	return state_check_version(s);
+	err = state_check_version(s);
+	if (!err)
+		state_bans_look(s);
+	return err;
 }
 
 int state_open_at(struct state **state, const char *directory, long wait, bool change)
@@ -232,6 +235,9 @@ int state_commit(struct state *state)
 		return because(state->broken, "%s: a setting %s: nothing is written", state->directory,
 			       err_is(state->broken, EUCLEAN) ? "is damaged (see 'xdp-bloom state recover')"
 							      : "could not be read");
+	err = state_bans_keep(state);
+	if (err)
+		return err;
 	state->commits = true;
 	err = state_run(state, "COMMIT");
 	if (err_is(err, EIO))
@@ -241,10 +247,15 @@ int state_commit(struct state *state)
 
 int state_again(struct state *state)
 {
+	int err;
+
 	if (!sqlite3_get_autocommit(state->db))
 		sqlite3_exec(state->db, "ROLLBACK", NULL, NULL, NULL);
 	state->commits = false;
-	return state_run(state, "BEGIN IMMEDIATE");
+	err = state_run(state, "BEGIN IMMEDIATE");
+	if (!err)
+		state_bans_look(state);
+	return err;
 }
 
 /* Emptying the log after every command would cost four more syncs; never emptying it, time to read it each time. */
