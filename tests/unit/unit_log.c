@@ -57,6 +57,35 @@ static void not_said(void)
 	stderr = messages;
 }
 
+/* Of each kind the first, and how many more there are. */
+static void by_kind(void)
+{
+	static const char wanted[] = "xdp-bloom: list 'a' is empty\nxdp-bloom: 'b' is not shown\n"
+				     "xdp-bloom: 2 more like this: list 'a' is empty\n"
+				     "xdp-bloom: list 'e' is empty\nxdp-bloom: list 'f' is empty\n"
+				     "xdp-bloom: list 'g' is empty\nxdp-bloom: 1 more like this: list 'g' is empty\n";
+	static const char names[] = "abcdefgh";
+	FILE *messages = stderr;
+	char *said;
+	size_t size;
+
+	log_settings.quiet = false;
+	stderr = open_memstream(&said, &size);
+	log_by_kind(true);
+	for (int i = 0; i < 8; i++) {
+		if (i == 4)
+			log_by_kind(false);
+		if (i == 6)
+			log_by_kind(true);
+		warn(i == 1 ? "'%c' is not shown" : "list '%c' is empty", names[i]);
+	}
+	log_by_kind(false);
+	fclose(stderr);
+	stderr = messages;
+	CHECK(!strcmp(said, wanted), "'%s', not '%s'", said, wanted);
+	free(said);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -64,6 +93,7 @@ int main(void)
 		{ "an error without a text does not take an older one", swallowed },
 		{ "a failure on the way back does not hide the first", on_the_way_back },
 		{ "what was not said is no reason", not_said },
+		{ "warnings by their kinds", by_kind },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

@@ -256,6 +256,10 @@ static const struct link {
 	{ "null, IPv6, NetBSD", 0, { 24 }, 4, 6, false },
 	{ "null, IPv6, FreeBSD", 0, { 0, 0, 0, 28 }, 4, 6, false },
 	{ "loop, IPv6, macOS", 108, { 0, 0, 0, 30 }, 4, 6, false },
+	{ "null, little end first, no family", 0, { 2, 1 }, 4, 0, false },
+	{ "null, big end first, no family", 0, { 0, 0, 1, 2 }, 4, 0, false },
+	{ "null, IPv6, FreeBSD, little end first", 0, { 28 }, 4, 6, false },
+	{ "loop, IPv6, macOS, little end first", 108, { 30 }, 4, 6, false },
 	{ "loop, something else", 108, { 0, 0, 0, 7 }, 4, 0, false },
 	{ "cooked, IPv4", 113, { [1] = 0, [3] = 1, [14] = 8 }, 16, 4, false },
 	{ "cooked, IPv6", 113, { [14] = 0x86, [15] = 0xdd }, 16, 6, false },
@@ -391,10 +395,129 @@ static void refused_block(uint32_t type, uint32_t length, uint32_t at_end, const
 	refused(why);
 }
 
+/* Without a time, of the first interface; no more of it than the interface's limit is there. */
+static void simple_packets(void)
+{
+	static const struct {
+		uint32_t limit, length, bytes,
+			size; /* of the interface, the packet, and in the block; how much is read */
+	} known[] = {
+		{ 0, 60, 60, 60 }, { 60, 60, 60, 60 }, { 59, 60, 60, 59 }, { 20, 60, 20, 20 }, { 61, 60, 60, 60 }
+	};
+	uint8_t frame[FRAME_MAX];
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		uint8_t body[80];
+		struct capture_file block = { body, 0, i & 1 };
+		const struct seen *s = &reading.seen[0];
+
+		begin(i & 1);
+		pcapng_section(&file);
+		pcapng_interface(&file, 1, known[i].limit, 9, 0);
+		pcapng_interface(&file, 113, 0, 9, 0);
+		frame_make_random(frame, &frame_shapes[0]);
+		put32(&block, known[i].length);
+		put_bytes(&block, frame, known[i].bytes);
+		pcapng_block(&file, 3, &block);
+		read_file(file.n);
+		CHECK(!reading.err && reading.n == 1 && s->length == known[i].length && s->size == known[i].size &&
+			      s->link == 1 && !s->interface && !s->time && !s->outgoing,
+		      "%zu: error %d (%s), %u of %u bytes", i, reading.err, reading.end.error, s->size, s->length);
+	}
+	begin(false);
+	pcapng_section(&file);
+	pcapng_block(&file, 3, &(struct capture_file){ frame, 64, false });
+	refused("does not describe");
+}
+
+/* As long as one may be, and a byte more. */
+static void longest(void)
+{
+	static uint8_t large[CAPTURED_MAX + 64];
+	struct capture_file whole = file;
+	uint8_t *bytes = calloc(1, CAPTURED_MAX * 2 + 1024);
+
+	file.bytes = bytes;
+	for (unsigned int more = 0; more < 5; more += 4) {
+		struct capture_file block = { large, 0, false };
+
+		begin(false);
+		pcapng_section(&file);
+		pcapng_interface(&file, 1, 0, 9, 0);
+		put32(&block, 0);
+		put32(&block, 0);
+		put32(&block, 0);
+		put32(&block, CAPTURED_MAX + more);
+		put32(&block, CAPTURED_MAX + more);
+		block.n += CAPTURED_MAX + more;
+		pcapng_block(&file, 6, &block);
+		if (more)
+			refused("the block at byte 72 has more of a packet than any capture (256 KiB)");
+		else
+			read_file(file.n);
+		CHECK(more || (!reading.err && reading.seen[0].size == CAPTURED_MAX), "error %d (%s)", reading.err,
+		      reading.end.error);
+		begin(false);
+		pcapng_section(&file);
+		pcapng_interface(&file, 1, 0, 9, 0);
+		block.n = 0;
+		put32(&block, CAPTURED_MAX + more);
+		block.n += CAPTURED_MAX + more;
+		pcapng_block(&file, 3, &block);
+		if (more)
+			refused("the block at byte 72 has more of a packet than any capture (256 KiB)");
+		else
+			read_file(file.n);
+		CHECK(more || (!reading.err && reading.seen[0].size == CAPTURED_MAX), "error %d (%s)", reading.err,
+		      reading.end.error);
+		begin(false);
+		pcap_begin(&file, false, 1);
+		pcap_packet(&file, 1, 1, large, CAPTURED_MAX + more, 10);
+		if (more)
+			refused("packet 1, at byte 24, says that 262148 bytes of it were captured: no capture does");
+		else
+			read_file(file.n);
+		/* No packet is shorter than what was captured of it. */
+		CHECK(more || (!reading.err && reading.seen[0].size == CAPTURED_MAX &&
+			       reading.seen[0].length == CAPTURED_MAX),
+		      "error %d (%s), %u bytes", reading.err, reading.end.error, reading.seen[0].length);
+	}
+	free(bytes);
+	file = whole;
+}
+
 static void refusals(void)
 {
 	static const uint32_t zeros[16];
 	uint8_t frame[FRAME_MAX] = { 0 };
+
+	for (uint32_t magic = 0xa1b2c3d3; magic <= 0xa1b2c3d5; magic += 2) {
+		begin(magic & 2);
+		pcap_begin(&file, false, 1);
+		memcpy(file.bytes, &magic, sizeof(magic));
+		refused("neither pcap nor pcapng");
+	}
+	begin(false);
+	put_bytes(&file,
+		  "\xfd"
+		  "7zXZ\0\0\0",
+		  8);
+	refused("it is compressed: xzcat FILE | xdp-bloom replay -");
+	begin(false);
+	put_bytes(&file, "\x28\xb5\x2f\xfd\0\0\0\0", 8);
+	refused("it is compressed: zstdcat FILE | xdp-bloom replay -");
+	begin(false);
+	pcapng_section(&file);
+	file.bytes[4] = 24; /* its header, without the length of what follows */
+	refused("ends with another length");
+	begin(false);
+	put32(&file, 0x0a0d0d0a);
+	put32(&file, 24);
+	put32(&file, 0x1a2b3c4d);
+	put32(&file, 1);
+	put32(&file, 0);
+	put32(&file, 24);
+	refused("is too short for a section");
 
 	begin(false);
 	refused("it is empty");
@@ -542,6 +665,8 @@ int main(void)
 		{ "other links", other_links },
 		{ "interfaces and their clocks", interfaces },
 		{ "what is refused", refusals },
+		{ "packets without a time", simple_packets },
+		{ "the longest", longest },
 		{ "more sources than there is room for", many_sources },
 		{ "seconds in any order", seconds },
 	};
