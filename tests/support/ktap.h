@@ -6,6 +6,7 @@
 #ifndef KTAP_H
 #define KTAP_H
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -71,6 +72,33 @@ static void ktap_seed(void)
 	ktap_seeded = true;
 }
 
+/* How many there are; one is the look itself. Not where /proc is not mounted. */
+static int ktap_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = 0;
+
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+/* Of a case that fails, nobody wants to know what it left open; nor of the first ones that a library keeps for all. */
+static void ktap_leaves_open(void (*run)(void), int before)
+{
+	int left = ktap_descriptors() - before;
+
+	if (ktap_failed || left <= 0)
+		return;
+	before = ktap_descriptors();
+	run();
+	left = ktap_descriptors() - before;
+	if (left > 0)
+		CHECK(false, "%d descriptors are left open", left);
+}
+
 __attribute__((unused)) static int ktap_run(const struct ktap_case *cases, size_t count)
 {
 	size_t failed = 0, skipped = 0;
@@ -79,9 +107,12 @@ __attribute__((unused)) static int ktap_run(const struct ktap_case *cases, size_
 	ktap_seed();
 	printf("TAP version 13\n1..%zu\n# seed: XDP_BLOOM_SEED=%" PRIu64 "\n", count, ktap_state);
 	for (size_t i = 0; i < count; i++) {
+		int before = ktap_descriptors();
+
 		ktap_failed = false;
 		ktap_skip_reason[0] = '\0';
 		cases[i].run();
+		ktap_leaves_open(cases[i].run, before);
 		if (ktap_failed)
 			failed++;
 		else if (ktap_skip_reason[0])
