@@ -25,6 +25,9 @@
 #define PIN_SUSPECTS "suspects"
 #define PIN_CLAIMS   "claims"
 #define PIN_DETECTED "detected"
+#define PIN_TRUSTED  "trusted" /* of this generation alone */
+/* Of all of them; there once a detector was on. */
+#define PIN_POLICED "policed"
 
 /* What became of a packet, in sum. */
 enum verdict { PASSED, DROPPED, UNPARSED, VERDICTS };
@@ -42,8 +45,8 @@ struct tally {
 #define PORTS		      256
 #define PORT_OF(n)	      ((n) & (PORTS - 1))
 #define PORT_RETIRED	      PORTS
-#define REASONS		      8
-#define COUNTER(port, reason) ((port)*REASONS + (reason))
+#define COUNTER_ROW	      8
+#define COUNTER(port, reason) ((port)*COUNTER_ROW + (reason))
 #define COUNTERS	      COUNTER(PORTS + 1, 0)
 
 /* How long something is on trial, and what comes back then. */
@@ -61,7 +64,9 @@ struct trial {
  * LABEL_LIVE, or into a pass. One bit of it sends a packet there, in a test that each packet passes anyway; so labels
  * that share the bit take two instructions more where there are such bans.
  */
-#define LABEL_ENDS     255
+#define LABEL_ENDS 255
+#define LABEL_DETECTOR \
+	LABEL_ENDS /* of answers alone: its drops are counted and sampled as if by a list of that number */
 #define LABEL_ENDS_BIT 0x80
 
 /* When they end: the longest prefix that holds an address says it, in CLOCK_BOOTTIME ns. What has no entry goes on. */
@@ -72,7 +77,7 @@ struct end_key {
 };
 #define END_KEY_BITS(length) (32 + (length))
 
-enum stage { STAGE_PARSE, STAGE_GATE, STAGE_FILTER, STAGE_ROSTER };
+enum stage { STAGE_PARSE, STAGE_GATE, STAGE_FILTER, STAGE_ROSTER, STAGE_DETECTOR };
 
 /*
  * An answer: is the address dropped, which stage decided it, on which account, and for IPv6 on which rung. The asking
@@ -92,6 +97,10 @@ enum stage { STAGE_PARSE, STAGE_GATE, STAGE_FILTER, STAGE_ROSTER };
 #define REASON_UNPARSED 0
 #define REASON_DROPPED	4
 #define REASON_HIDDEN	REASON_DROPPED
+/* What the detector drops has a map of its own, with a value for each row: a row of the counters is full. */
+#define REASON_POLICED COUNTER_ROW
+#define POLICED	       (PORTS + 1)
+#define REASONS	       (COUNTER_ROW + 1)
 
 /* IPv4 gate: two bits for each /24. */
 #define GATE4_BYTES (4u << 20)
@@ -249,7 +258,10 @@ struct suspect {
 	__u64 count[CLASSES]; /* since it is tracked, and while its cell is hot */
 	__u64 over[CLASSES];  /* packets that were above the limit of that class */
 	__u64 since, over_at; /* tracked since; the last packet above a limit, 0: none was */
-	__u64 spare[6];	      /* for how it is judged; 0 */
+	__u64 dropped;	      /* packets that it has lost */
+	__u64 scale;	      /* of its prices, in parts of TRUST_ALL, as asked in ... */
+	__u64 asked;	      /* ... the generation of that number */
+	__u64 spare[3];	      /* 0 */
 };
 
 #define SUSPECTS_OF_BUCKET 4
@@ -265,11 +277,21 @@ struct suspects {
 };
 
 /* What became of a kept packet in the detector: counted per CPU, but for the first. */
-enum detected { DETECTED_NOTHING, DETECTED_SUSPECT, DETECTED_OVER, DETECTED_UNTRACKED, DETECTEDS };
+enum detected { DETECTED_NOTHING, DETECTED_SUSPECT, DETECTED_OVER, DETECTED_UNTRACKED, DETECTED_DROPPED, DETECTEDS };
+
+/* What becomes of a packet that is above the limit of its class; later ones are severer. */
+enum then { THEN_WATCH, THEN_POLICE, THENS };
 
 /* Constants of the program, as those of struct generation; its last group stands for maps. */
 #define DETECT_VERSION	  1
 #define DETECT_BYTE_SHIFT 16 /* a byte's price is finer than a ns */
+
+/*
+ * Whom the operator trusts, by the longest prefix (struct end_key): so much of each price is charged, in parts of
+ * TRUST_ALL; of nobody else, all of it. 0: an allow list has it, and it is not judged at all.
+ */
+#define TRUST_SHIFT 16
+#define TRUST_ALL   (1u << TRUST_SHIFT)
 
 struct detect {
 	__u64 version;
@@ -284,10 +306,16 @@ struct detect {
 		__u64 price; /* of a packet, in ns; of a byte, in ns << DETECT_BYTE_SHIFT. 0: there is no limit */
 		__u64 burst; /* in ns, with a tick */
 	} limit[CLASSES];
+	__u64 then[THENS]; /* classes for which it is that or severer, a bit each */
+	/* Of this generation: its number; does the map of the trusted tell addresses of one /64 apart; is
+	   LABEL_DETECTOR no list's? */
+	__u64 number, trusts_hosts, account;
 	__u64 sketch;
 	__u64 suspects;
 	__u64 claims;
 	__u64 detected;
+	__u64 trusted;
+	__u64 policed;
 };
 
 #ifndef __cplusplus

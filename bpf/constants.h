@@ -23,7 +23,7 @@
 /* Behind it the members of struct detect. */
 #define CONSTANT_DETECT	    (CONSTANT_ENDS + 1)
 #define DETECT_INDEX(field) (offsetof(struct detect, field) / 8)
-#define DETECT_MAGIC	    (-0x5bd10c7d) /* as SWITCH_MAGIC: is there a detector? */
+#define DETECT_MAGIC	    (-0x5bd10c7d) /* another switch: is there a detector? */
 
 #ifdef __bpf__
 
@@ -54,18 +54,18 @@
  * A switch costs nothing where it is off: no 32-bit word is less than this, as the verifier knows, so it removes the
  * jump and what is behind it. The loader turns the jump round where it is on.
  */
-#define SWITCH_ON(g, field, word)                                                                          \
-	({                                                                                                 \
-		__label__ on_, end_;                                                                       \
-		int is_ = 0;                                                                               \
-		(void)(g);                                                                                 \
-		asm goto("if %0 s< %1 goto %l2" : : "r"((__u64)(__u32)(word)), "i"(SWITCH_MAGIC) : : on_); \
-		goto end_;                                                                                 \
-	on_:                                                                                               \
-		is_ = 1;                                                                                   \
-	end_:                                                                                              \
-		is_;                                                                                       \
+#define SWITCH(magic, word)                                                                         \
+	({                                                                                          \
+		__label__ on_, end_;                                                                \
+		int is_ = 0;                                                                        \
+		asm goto("if %0 s< %1 goto %l2" : : "r"((__u64)(__u32)(word)), "i"(magic) : : on_); \
+		goto end_;                                                                          \
+	on_:                                                                                        \
+		is_ = 1;                                                                            \
+	end_:                                                                                       \
+		is_;                                                                                \
 	})
+#define SWITCH_ON(g, field, word) ((void)(g), SWITCH(SWITCH_MAGIC, word))
 
 /*
  * Is this answer none that the stages gave? It is the one test that each packet's answer passes. Where bans
@@ -92,17 +92,6 @@
 	do {                                                                 \
 		asm volatile("r0 = %0\nexit" : : "i"((int)(action)) : "r0"); \
 		__builtin_unreachable();                                     \
-	} while (0)
-
-/*
- * The end of a packet that is kept. With a detector it goes on at the label: what is returned is compared, and the
- * verifier knows that it is not below that number, so without one the comparison is removed, and takes nobody's
- * register.
- */
-#define KEPT(label)                                                                                                  \
-	do {                                                                                                         \
-		asm goto("r0 = %0\nif r0 s< %1 goto %l2\nexit" : : "i"(XDP_PASS), "i"(DETECT_MAGIC) : "r0" : label); \
-		__builtin_unreachable();                                                                             \
 	} while (0)
 
 /* Two values that the compiler neither sees through nor takes out of turn. */

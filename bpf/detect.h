@@ -40,6 +40,7 @@
 #ifndef DETECT_H
 #define DETECT_H
 
+#include "ends.h"
 #include "hash.h"
 #include "parse.h"
 
@@ -54,6 +55,9 @@
 			     : "i"(CONSTANT_MAGIC | (CONSTANT_DETECT + DETECT_INDEX(field)))); \
 		value_;                                                                        \
 	})
+
+/* The same number, of which verifiers know nothing any more: they would follow each of its values by itself. */
+#define FORGET(number, unknown) asm volatile("%0 ^= %1\n%0 ^= %1" : "+r"(number) : "r"((__u64)(unknown)))
 
 #define detect_load(at)		(*(volatile __u64 *)(at))
 #define detect_store(at, value) (*(volatile __u64 *)(at) = (value))
@@ -71,9 +75,16 @@ inline_always void detect_unlock(const struct detect *d, __u32 bucket)
 	bpf_map_delete_elem((void *)DETECT(d, claims), &bucket);
 }
 
+inline_always const __u64 *detect_trusted(const struct detect *d, const struct end_key *key)
+{
+	return bpf_map_lookup_elem((void *)DETECT(d, trusted), key);
+}
+
 #else
 
 #define DETECT(d, field) ((d)->field)
+
+#define FORGET(number, unknown) ((void)(unknown))
 
 #define detect_load(at)		__atomic_load_n(at, __ATOMIC_RELAXED)
 #define detect_store(at, value) __atomic_store_n(at, value, __ATOMIC_RELAXED)
@@ -87,6 +98,19 @@ inline_always int detect_lock(const struct detect *d, __u32 bucket)
 inline_always void detect_unlock(const struct detect *d, __u32 bucket)
 {
 	__atomic_store_n((__u8 *)d->claims + bucket, 0, __ATOMIC_RELEASE);
+}
+
+/* One address, if any. */
+struct detect_trusted {
+	struct end_key key;
+	__u64 scale;
+};
+
+inline_always const __u64 *detect_trusted(const struct detect *d, const struct end_key *key)
+{
+	const struct detect_trusted *one = (const void *)d->trusted;
+
+	return one && !__builtin_memcmp(one->key.addr, key->addr, sizeof(key->addr)) ? &one->scale : NULL;
 }
 
 #endif
@@ -170,6 +194,7 @@ inline_always __u32 classes6(const struct ipv6_header *ip, const void *end)
 struct detect_packet {
 	__u64 key;
 	__u64 kind;
+	__u64 rest; /* of the address */
 	__u64 hash;
 	__u64 bytes;
 	__u32 classes;
@@ -195,6 +220,7 @@ inline_always int detect_parse(const struct detect *d, const void *data, const v
 		if (!source_mapped(&source)) {
 			packet->key = source_ipv6(&source, 0);
 			packet->kind = SUSPECT_IPV6;
+			packet->rest = source_ipv6(&source, 1);
 			packet->hash = hash_ipv6(seeds, 0, packet->key, 0);
 			return 1;
 		}
@@ -206,6 +232,7 @@ inline_always int detect_parse(const struct detect *d, const void *data, const v
 	}
 	packet->key = source.ipv4;
 	packet->kind = SUSPECT_IPV4;
+	packet->rest = 0;
 	packet->hash = hash_ipv4(seeds, source.ipv4);
 	return 1;
 }
@@ -221,6 +248,8 @@ inline_always __u64 detect_price(const struct detect *d, int class, __u64 bytes)
 	return price >> DETECT_BYTE_SHIFT;
 }
 
+/* Each packet is of the first two. */
+#define DETECT_CLASSES(packet) ((packet)->classes | DETECT_BIT(CLASS_PACKETS) | DETECT_BIT(CLASS_BYTES))
 #define DETECT_IS_OF(packet, class) \
 	((class) == CLASS_PACKETS || (class) == CLASS_BYTES || (packet)->classes & DETECT_BIT(class))
 
@@ -315,65 +344,117 @@ inline_always __u32 suspect_claimed(const struct detect *d, struct suspects *buc
 	}
 	suspect->since = now;
 	suspect->over_at = 0;
+	suspect->dropped = 0;
+	suspect->scale = TRUST_ALL;
+	suspect->asked = 0;
 	bucket->place[at & 3].key = packet->key;
 	detect_store(&bucket->place[at & 3].mark, MARK(packet->kind, now));
 	return at;
 }
 
-#define SUSPECT_JUDGE(class)                                                                                        \
-	do {                                                                                                        \
-		if (DETECT(d, limit[class].price) && DETECT_IS_OF(packet, class) &&                                 \
-		    stamp_ahead(detect_load(&suspect->stamp[class]), now) + detect_price(d, class, packet->bytes) > \
-			    DETECT(d, limit[class].burst)) {                                                        \
-			suspect->over[class]++;                                                                     \
-			over = 1;                                                                                   \
-		}                                                                                                   \
+/* How much of each price is charged. Asked for once in a generation: whatever changes the answer makes a new one. */
+inline_always __u64 suspect_scale(const struct detect *d, struct suspect *suspect, const struct detect_packet *packet)
+{
+	int within = packet->kind == SUSPECT_IPV6 && DETECT(d, trusts_hosts);
+	struct end_key key = { .bits = END_KEY_BITS(32), .family = 4, .addr = { NET32((__u32)packet->key) } };
+	const __u64 *trusted;
+	__u64 scale;
+
+	if (!within && suspect->asked == DETECT(d, number))
+		return suspect->scale;
+	if (packet->kind == SUSPECT_IPV6)
+		key = (struct end_key){ .bits = END_KEY_BITS(128),
+					.family = 6,
+					.addr = { NET32((__u32)(packet->key >> 32)), NET32((__u32)packet->key),
+						  NET32((__u32)(packet->rest >> 32)), NET32((__u32)packet->rest) } };
+	trusted = detect_trusted(d, &key);
+	scale = trusted ? *trusted : TRUST_ALL;
+	suspect->scale = scale;
+	suspect->asked = DETECT(d, number);
+	return scale;
+}
+
+/* What was found of a packet: a bit for each class that it is above the limit of, or is charged to. */
+struct judged {
+	__u64 scale, classes, above, charged;
+};
+
+inline_always __u64 suspect_price(const struct detect *d, int class, const struct detect_packet *packet,
+				  const struct judged *is)
+{
+	return detect_price(d, class, packet->bytes) * is->scale >> TRUST_SHIFT;
+}
+
+/* Without branches: verifiers would follow each class to its end, above its limit and below. */
+#define SUSPECT_JUDGE(class)                                                                                 \
+	do {                                                                                                 \
+		if (DETECT(d, limit[class].price)) {                                                         \
+			__u64 left_ = DETECT(d, limit[class].burst) - suspect_price(d, class, packet, &is) - \
+				      stamp_ahead(detect_load(&suspect->stamp[class]), now);                 \
+			is.above |= left_ >> 63 << (class) & is.classes;                                     \
+		}                                                                                            \
 	} while (0)
 
 #define SUSPECT_CHARGE(class)                                                                      \
 	do {                                                                                       \
-		if (DETECT(d, limit[class].price) && DETECT_IS_OF(packet, class))                  \
+		if (DETECT(d, limit[class].price) && is.charged & DETECT_BIT(class))               \
 			detect_store(&suspect->stamp[class],                                       \
 				     now + stamp_ahead(detect_load(&suspect->stamp[class]), now) + \
-					     detect_price(d, class, packet->bytes));               \
+					     suspect_price(d, class, packet, &is));                \
 	} while (0)
 
-#define SUSPECT_COUNT(class)                             \
-	do {                                             \
-		if (packet->classes & DETECT_BIT(class)) \
-			suspect->count[class]++;         \
+#define SUSPECT_COUNT(counts, class, classes)     \
+	do {                                      \
+		if ((classes)&DETECT_BIT(class))  \
+			suspect->counts[class]++; \
 	} while (0)
 
-/* Is it above a limit? Then it is charged nothing: what is over is what would have to be dropped for the rest to fit.
+/*
+ * Is it above a limit? A packet that is dropped is charged nothing, and one that passes nothing of the classes that it
+ * is above the limit of: so what is over is what has to be dropped, or would have to be, for the rest to fit.
  */
-inline_always int suspect_charge(const struct detect *d, struct suspect *suspect, const struct detect_packet *packet,
-				 __u64 now)
+inline_always enum detected suspect_charge(const struct detect *d, struct suspect *suspect,
+					   const struct detect_packet *packet, __u64 now)
 {
-	int over = 0;
+	struct judged is = { .scale = suspect_scale(d, suspect, packet), .classes = DETECT_CLASSES(packet) };
 
+	if (!is.scale)
+		return DETECTED_NOTHING;
+	FORGET(is.classes, now);
+	FORGET(is.scale, now);
 	suspect->count[CLASS_PACKETS]++;
 	suspect->count[CLASS_BYTES] += packet->bytes;
-	SUSPECT_COUNT(CLASS_SYN);
-	SUSPECT_COUNT(CLASS_UDP);
-	SUSPECT_COUNT(CLASS_ICMP);
-	SUSPECT_COUNT(CLASS_FRAGMENTS);
+	SUSPECT_COUNT(count, CLASS_SYN, is.classes);
+	SUSPECT_COUNT(count, CLASS_UDP, is.classes);
+	SUSPECT_COUNT(count, CLASS_ICMP, is.classes);
+	SUSPECT_COUNT(count, CLASS_FRAGMENTS, is.classes);
 	SUSPECT_JUDGE(CLASS_PACKETS);
 	SUSPECT_JUDGE(CLASS_BYTES);
 	SUSPECT_JUDGE(CLASS_SYN);
 	SUSPECT_JUDGE(CLASS_UDP);
 	SUSPECT_JUDGE(CLASS_ICMP);
 	SUSPECT_JUDGE(CLASS_FRAGMENTS);
-	if (over) {
+	if (is.above) {
 		suspect->over_at = now;
-		return 1;
+		SUSPECT_COUNT(over, CLASS_PACKETS, is.above);
+		SUSPECT_COUNT(over, CLASS_BYTES, is.above);
+		SUSPECT_COUNT(over, CLASS_SYN, is.above);
+		SUSPECT_COUNT(over, CLASS_UDP, is.above);
+		SUSPECT_COUNT(over, CLASS_ICMP, is.above);
+		SUSPECT_COUNT(over, CLASS_FRAGMENTS, is.above);
 	}
+	if (is.above & DETECT(d, then[THEN_POLICE])) {
+		suspect->dropped++;
+		return DETECTED_DROPPED;
+	}
+	is.charged = is.classes & ~is.above;
 	SUSPECT_CHARGE(CLASS_PACKETS);
 	SUSPECT_CHARGE(CLASS_BYTES);
 	SUSPECT_CHARGE(CLASS_SYN);
 	SUSPECT_CHARGE(CLASS_UDP);
 	SUSPECT_CHARGE(CLASS_ICMP);
 	SUSPECT_CHARGE(CLASS_FRAGMENTS);
-	return 0;
+	return is.above ? DETECTED_OVER : DETECTED_SUSPECT;
 }
 
 /* Which bucket: a word of its own, so that those who share a cell do not share a bucket. */
@@ -387,7 +468,7 @@ inline_always enum detected suspect_packet(const struct detect *d, const struct 
 {
 	__u32 index = suspect_bucket(d, packet->hash), at;
 	struct suspects *bucket = (struct suspects *)DETECT(d, suspects) + index;
-	__u64 mark;
+	__u64 mark, place;
 
 	at = suspect_find(bucket, packet);
 	mark = at == SUSPECTS_NONE ? 0 : bucket->place[at & 3].mark;
@@ -403,7 +484,9 @@ inline_always enum detected suspect_packet(const struct detect *d, const struct 
 	} else if (MARK_SEEN(mark) != MARK_SEEN(now)) {
 		detect_store(&bucket->place[at & 3].mark, MARK(packet->kind, now));
 	}
-	return suspect_charge(d, &bucket->suspect[at & 3], packet, now) ? DETECTED_OVER : DETECTED_SUSPECT;
+	place = at;
+	FORGET(place, now);
+	return suspect_charge(d, &bucket->suspect[place & 3], packet, now);
 }
 
 /* A packet that has a source, and that is kept. */

@@ -193,7 +193,7 @@ inline_never int watch_frags(struct xdp_md *ctx, struct detect_packet *packet)
 	return detect_parse(D, headers.bytes, headers.bytes + DETECT_HEADERS, 1, packet);
 }
 
-/* The detector, where there is one: asked for each packet that is kept. It only counts. */
+/* The detector, where there is one: is a packet dropped that would be kept? */
 inline_never int watch_packet(struct xdp_md *ctx, __u64 bytes)
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
@@ -202,21 +202,37 @@ inline_never int watch_packet(struct xdp_md *ctx, __u64 bytes)
 	__u32 found;
 
 	/* Verifiers learn from this that there are maps. */
-	if (!DETECT(D, sketch) || !DETECT(D, suspects) || !DETECT(D, claims) || !DETECT(D, detected))
-		return XDP_PASS;
+	if (!DETECT(D, sketch) || !DETECT(D, suspects) || !DETECT(D, claims) || !DETECT(D, detected) ||
+	    !DETECT(D, trusted))
+		return 0;
 	if (!detect_parse(D, data, end, 0, &packet) && !(GEN(G, frags) && watch_frags(ctx, &packet)))
-		return XDP_PASS;
+		return 0;
 	found = detect_packet(D, &packet, bpf_jiffies64() * DETECT(D, tick));
 	if (!found)
-		return XDP_PASS;
+		return 0;
 	counts = bpf_map_lookup_elem((void *)DETECT(D, detected), &found);
 	if (counts)
 		++*counts;
-	return XDP_PASS;
+	return found == DETECTED_DROPPED;
+}
+
+inline_never int drop_detected(struct xdp_md *ctx, __u64 bytes)
+{
+	void *policed = (void *)DETECT(D, policed);
+
+	if (!policed)
+		return XDP_DROP;
+	count(policed, PORT_OF(ctx->ingress_ifindex), bytes);
+	if (DETECT(D, account))
+		count(&list_counters, LABEL_DETECTOR, bytes);
+	if (GEN(G, samples))
+		take_sample(ctx, ANSWER_DROP | ANSWER(STAGE_DETECTOR, 0, LABEL_DETECTOR), bytes);
+	return XDP_DROP;
 }
 
 /* Whether a program has the detector: where it is on trial that is a switch, elsewhere there are two programs. */
 enum { UNWATCHED, WATCHED, WATCHED_IF_ON };
+#define IS_WATCHED(watch, word) ((watch) == WATCHED || ((watch) == WATCHED_IF_ON && SWITCH(DETECT_MAGIC, word)))
 
 inline_always int judge_packet(struct xdp_md *ctx, int watch)
 {
@@ -253,15 +269,11 @@ rarer:
 judged:
 	if (answer & ANSWER_SHADOW)
 		count(&list_counters, ANSWER_LABEL(answer), bytes);
+	if (watch != UNWATCHED && !(answer & ANSWER_DROP) && IS_WATCHED(watch, answer) && watch_packet(ctx, bytes))
+		return drop_detected(ctx, bytes);
 	count(&counters, COUNTER(port, REASON((__u32)answer)), bytes);
-	if (!(answer & ANSWER_DROP)) {
-		if (watch == UNWATCHED)
-			return XDP_PASS;
-		if (watch == WATCHED_IF_ON)
-			KEPT(watched);
-	watched:
-		return watch_packet(ctx, bytes);
-	}
+	if (!(answer & ANSWER_DROP))
+		return XDP_PASS;
 	count(&list_counters, ANSWER_LABEL(answer), bytes);
 	if (GEN(G, samples))
 		take_sample(ctx, answer, bytes);

@@ -187,16 +187,16 @@ static void print_rows(const char *scenario, __u64 sources)
 
 static int load(void)
 {
-	struct limits limits = { .on = true };
+	struct detector detector = { .limits.on = true };
 	struct generation g = { 0 };
-	struct candidate c;
+	struct candidate c = { 0 };
 	__u32 key = 0;
 	int err;
 
 	/* Nobody comes near one, in the milliseconds that a loop takes. */
 	for (unsigned int class = 0; class < LIMITED; class ++)
-		limits.of[class].rate = class == CLASS_BYTES ? LIMIT_BYTES_MOST : 1e7;
-	err = kernel_detect(&c, NULL, &limits) ?: programs_register();
+		detector.limits.of[class].rate = class == CLASS_BYTES ? LIMIT_BYTES_MOST : 1e7;
+	err = kernel_detect(NULL, &c, NULL, &detector) ?: programs_register();
 	if (err)
 		return err;
 	for (unsigned int map = 0; map < MAPS; map++)

@@ -81,7 +81,7 @@ static struct tally read_verdict(enum verdict verdict)
 {
 	struct tally sum = { 0 };
 
-	for (unsigned int why = 0; why < REASONS; why++) {
+	for (unsigned int why = 0; why < COUNTER_ROW; why++) {
 		struct tally one = read_tally(counters, COUNTER(PORT_OF(1), why));
 
 		if (reason_verdict(why) == verdict)
@@ -156,7 +156,8 @@ static bool install(const struct settings *settings, const __u64 *shadow)
 		err = check_arrays(&live.g, &owned);
 	live_open(&before, &own_context);
 	if (!err)
-		err = kernel_detect(&live, &before, &with_limits)
+		err = kernel_detect(&own_context, &live, &before,
+				    &(struct detector){ .limits = with_limits, .account = true })
 			      ?: kernel_load(&own_context, &live, &(struct ends){ 0 });
 	live_close(&before);
 	if (!err)

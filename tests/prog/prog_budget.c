@@ -391,7 +391,7 @@ static void one_shape(void)
 {
 	static const struct shape *next = shapes;
 	const struct shape *shape = next++;
-	struct limits limits = { .on = shape->detect };
+	struct detector detector = { .limits.on = shape->detect, .account = true };
 	struct generation g;
 	struct candidate c;
 	int maps[MAPS], err;
@@ -403,8 +403,8 @@ static void one_shape(void)
 	if (ktap_failed)
 		return;
 	for (unsigned int class = 0; class < LIMITED; class ++)
-		limits.of[class].rate = limit_rates[class];
-	err = kernel_arrays(&c, &g) ?: kernel_detect(&c, NULL, &limits);
+		detector.limits.of[class] = (struct limit){ .rate = limit_rates[class], .then = THEN_POLICE };
+	err = kernel_arrays(&c, &g) ?: kernel_detect(NULL, &c, NULL, &detector);
 	if (!CHECK(!err, "no maps: %s", reason(err)))
 		return;
 	for (enum array a = 0; a < ARRAYS; a++)

@@ -11,6 +11,7 @@
 #include "base/progress.h"
 #include "bpf/abi.h"
 #include "change/agreement.h"
+#include "change/detector.h"
 #include "change/ends.h"
 #include "change/guard_needs.h"
 #include "change/own_addresses.h"
@@ -214,12 +215,15 @@ static int go_live(struct state *state, struct live *live, const struct apply_op
 	double loaded;
 	struct attachment *on = NULL;
 	struct ends ends = { 0 };
-	struct limits limits = state_limits(state);
+	struct detector detector = { .limits = state_limits(state) };
 	size_t on_n = 0;
 	int err = trial_of(state, live, &c->trial) ?: c->g.ends ? ends_read(&ends, state, NULL) : 0;
 
 	progress(live->context, "loading the programs", -1);
-	err = err ?: kernel_detect(c, live, &limits) ?: kernel_load(live->context, c, &ends);
+	err = err ?:
+	      (detector.limits.on ? detector_trusts(&detector, state) : 0) ?:
+	      kernel_detect(live->context, c, live, &detector) ?:
+	      kernel_load(live->context, c, &ends);
 	loaded = lap(&t->clock);
 	err = err ?: attach_list(live->context, &on, &on_n) ?: attach_may_refresh(on, on_n);
 	if (!err && options->before_commit)
@@ -241,6 +245,7 @@ static int go_live(struct state *state, struct live *live, const struct apply_op
 	}
 	free(on);
 	ends_free(&ends);
+	free(detector.trusted);
 	kernel_release(c);
 	return err;
 }

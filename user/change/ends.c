@@ -9,7 +9,7 @@
 #include "base/grow.h"
 #include "state/bans.h"
 
-static struct end_key key_of(struct addr first, unsigned int length)
+struct end_key end_key_of(struct addr first, unsigned int length)
 {
 	struct end_key key = { .bits = END_KEY_BITS(length), .family = (__u32)first.family };
 	unsigned int words = first.family == 4 ? 1 : 4;
@@ -43,7 +43,7 @@ int ends_read(struct ends *ends, struct state *state, const struct ranges *withi
 		if (!GROW(ends->at, ends->n))
 			err = -ENOMEM;
 		else
-			ends->at[ends->n++] = (struct end){ key_of(bans[i].first, bans[i].length),
+			ends->at[ends->n++] = (struct end){ end_key_of(bans[i].first, bans[i].length),
 							    bans[i].due > 0 ? (__u64)bans[i].due : 1 };
 	}
 	free(bans);
@@ -52,7 +52,7 @@ int ends_read(struct ends *ends, struct state *state, const struct ranges *withi
 
 int ends_drop(struct ends *ends, struct addr first, unsigned int length)
 {
-	struct end_key key = key_of(first, length);
+	struct end_key key = end_key_of(first, length);
 
 	for (size_t i = 0; i < ends->n; i++)
 		if (!memcmp(&ends->at[i].key, &key, sizeof(key)))

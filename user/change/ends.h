@@ -14,6 +14,8 @@ struct state;
  * the kernel asks the narrowest alone: each has the latest end of those that hold it.
  */
 int ends_read(struct ends *ends, struct state *state, const struct ranges *within);
+/* A prefix as the kernel's tries have it. */
+struct end_key end_key_of(struct addr first, unsigned int length);
 /* This prefix has no end of its own any more, unless one was read. */
 int ends_drop(struct ends *ends, struct addr first, unsigned int length);
 void ends_free(struct ends *ends);

@@ -11,7 +11,17 @@
 enum array { ARRAY_GATE4, ARRAY_GATE4_LABELS, ARRAY_GATE6, ARRAY_FILTER, ARRAY_ROSTER4, ARRAY_ROSTER6, ARRAYS };
 
 /* Maps that a generation's program is loaded with: the arrays, when its bans end, and its detector. */
-enum { MAP_ENDS = ARRAYS, MAP_DETECT, MAP_SKETCH, MAP_SUSPECTS, MAP_CLAIMS, MAP_DETECTED, MAPS };
+enum {
+	MAP_ENDS = ARRAYS,
+	MAP_DETECT,
+	MAP_SKETCH,
+	MAP_SUSPECTS,
+	MAP_CLAIMS,
+	MAP_DETECTED,
+	MAP_TRUSTED,
+	MAP_POLICED,
+	MAPS
+};
 
 /* Is it the account of live bans, with an end or without? */
 static inline bool label_is_live(const struct generation *g, __u32 label)

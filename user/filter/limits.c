@@ -16,6 +16,8 @@ const double limit_rates[LIMITED] = {
 	LIMIT_CLASSES(RATE)
 };
 
+const char *const limit_thens[THENS + 1] = { [THEN_WATCH] = "watch", [THEN_POLICE] = "police" };
+
 #define SECOND 1e9
 
 /* 128 KiB: real packets take 35 ns for the detector; out of 256 KiB a line alone takes 20 more, out of 4 MiB 80. */
@@ -120,6 +122,8 @@ void limits_plan(struct detect *detect, const struct limits *limits, __u64 tick)
 		/* A price that is rounded down finds nobody over the limit who is not. */
 		detect->limit[class].price = (__u64)(unit * SECOND / limit->rate);
 		detect->limit[class].burst = (__u64)burst + tick;
+		for (enum then then = THEN_WATCH; then <= limit->then; then++)
+			detect->then[then] |= 1u << class;
 	}
 	/* Without any limit no packet has a price, and no cell is ever hot. */
 	if (most <= 0)

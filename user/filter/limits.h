@@ -11,6 +11,7 @@
 struct limit {
 	double rate;
 	double burst; /* 0: as much as comes in a second */
+	__u64 then;   /* enum then */
 };
 
 struct limits {
@@ -31,6 +32,7 @@ struct limits {
 
 extern const char *const limit_names[LIMITED + 1]; /* ended by NULL */
 extern const double limit_rates[LIMITED];
+extern const char *const limit_thens[THENS + 1]; /* ended by NULL */
 
 /* Neither a price of nothing, nor one that a burst of a second never has. */
 #define LIMIT_LEAST 1.0

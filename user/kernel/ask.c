@@ -84,9 +84,10 @@ bool answer_drops(__u32 answer)
 
 const char *answer_stage(__u32 answer)
 {
-	static const char *const names[] = {
-		[STAGE_GATE] = "gate", [STAGE_FILTER] = "filter", [STAGE_ROSTER] = "roster"
-	};
+	static const char *const names[] = { [STAGE_GATE] = "gate",
+					     [STAGE_FILTER] = "filter",
+					     [STAGE_ROSTER] = "roster",
+					     [STAGE_DETECTOR] = "detector" };
 
 	unsigned int stage = ANSWER_STAGE(answer);
 

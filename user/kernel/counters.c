@@ -66,15 +66,37 @@ static int sum(const struct counter_map *m, __u32 first, __u32 n, struct tally *
 	return 0;
 }
 
-static int read_ports(const struct counter_map *m, struct counted *c)
+/* A row that is added to the retired one meanwhile would count twice: read all again. */
+static int read_rows(const struct counter_map *m, __u32 row, struct tally *rows)
 {
-	struct tally retired[REASONS];
+	struct tally retired[COUNTER_ROW];
 	int err, attempts = 0;
 
-	/* A row that is added to the retired one meanwhile would count twice: read all again. */
 	do
-		err = sum(m, COUNTER(PORT_RETIRED, 0), REASONS, retired) ?: sum(m, 0, COUNTERS, c->port[0]);
-	while (!err && memcmp(retired, c->port[PORT_RETIRED], sizeof(retired)) != 0 && ++attempts < 100);
+		err = sum(m, PORT_RETIRED * row, row, retired) ?: sum(m, 0, (PORTS + 1) * row, rows);
+	while (!err && memcmp(retired, &rows[PORT_RETIRED * row], row * sizeof(*rows)) != 0 && ++attempts < 100);
+	return err;
+}
+
+static int read_ports(const struct context *context, struct counted *c)
+{
+	static struct tally rows[COUNTERS], policed[POLICED];
+	struct counter_map m;
+	int err;
+
+	memset(rows, 0, sizeof(rows));
+	memset(policed, 0, sizeof(policed));
+	err = map_open(context, &m, PIN_COUNTERS, BATCH) ?: read_rows(&m, COUNTER_ROW, rows);
+	err = map_close(&m, PIN_COUNTERS, err);
+	if (err)
+		return err;
+	err = map_open(context, &m, PIN_POLICED, BATCH) ?: read_rows(&m, 1, policed);
+	c->polices = !err;
+	err = map_close(&m, PIN_POLICED, err);
+	for (unsigned int port = 0; port <= PORTS && !err; port++) {
+		memcpy(c->port[port], &rows[COUNTER(port, 0)], COUNTER_ROW * sizeof(*rows));
+		c->port[port][REASON_POLICED] = policed[port];
+	}
 	return err;
 }
 
@@ -84,8 +106,7 @@ int kernel_counters(const struct context *context, struct counted *c)
 	int err;
 
 	memset(c, 0, sizeof(*c));
-	err = map_open(context, &m, PIN_COUNTERS, BATCH) ?: read_ports(&m, c);
-	err = map_close(&m, PIN_COUNTERS, err);
+	err = read_ports(context, c);
 	for (unsigned int port = 0; port <= PORTS; port++)
 		for (unsigned int why = 0; why < REASONS; why++)
 			tally_add(&c->verdict[reason_verdict(why)], &c->port[port][why]);
@@ -131,9 +152,13 @@ int kernel_retire_port(const struct context *context, unsigned int port)
 	struct counter_map m;
 	int err = map_open(context, &m, PIN_COUNTERS, 2);
 
-	for (__u32 r = 0; r < REASONS && !err; r++)
+	for (__u32 r = 0; r < COUNTER_ROW && !err; r++)
 		err = move_tally(&m, COUNTER(port, r), COUNTER(PORT_RETIRED, r));
-	return map_close(&m, PIN_COUNTERS, err);
+	err = map_close(&m, PIN_COUNTERS, err);
+	if (err)
+		return err;
+	err = map_open(context, &m, PIN_POLICED, 2) ?: move_tally(&m, port, PORT_RETIRED);
+	return map_close(&m, PIN_POLICED, err);
 }
 
 int kernel_zero_label(const struct context *context, __u8 label)

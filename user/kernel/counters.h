@@ -3,6 +3,8 @@
 #ifndef KERNEL_COUNTERS_H
 #define KERNEL_COUNTERS_H
 
+#include <stdbool.h>
+
 #include "bpf/abi.h"
 
 struct context;
@@ -12,6 +14,7 @@ struct counted {
 	struct tally verdict[VERDICTS];
 	struct tally port[PORTS + 1][REASONS]; /* the last is PORT_RETIRED */
 	struct tally list[LABELS];
+	bool polices; /* there is, or was, a detector: REASON_POLICED is counted */
 };
 int kernel_counters(const struct context *context, struct counted *counted);
 /* Of the lists alone, CPU by CPU: n values for each label. */

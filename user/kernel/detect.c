@@ -26,7 +26,8 @@
 static const char *const pins[MAPS - MAP_DETECT] = {
 	[MAP_DETECT - MAP_DETECT] = PIN_DETECT,	    [MAP_SKETCH - MAP_DETECT] = PIN_SKETCH,
 	[MAP_SUSPECTS - MAP_DETECT] = PIN_SUSPECTS, [MAP_CLAIMS - MAP_DETECT] = PIN_CLAIMS,
-	[MAP_DETECTED - MAP_DETECT] = PIN_DETECTED,
+	[MAP_DETECTED - MAP_DETECT] = PIN_DETECTED, [MAP_TRUSTED - MAP_DETECT] = PIN_TRUSTED,
+	[MAP_POLICED - MAP_DETECT] = PIN_POLICED,
 };
 
 const char *detect_pin(unsigned int map)
@@ -78,12 +79,16 @@ static int because_detect(int err)
 	return err_is(err, EPROTO) ? because(err, PIN_DETECT ": of another version") : because_kernel(err, PIN_DETECT);
 }
 
-/* The same but for the seeds: then stamps and places mean the same. */
+/* The same but for the seeds, and what is this generation's: then stamps and places mean the same. */
 static bool same(const struct detect *a, const struct detect *b)
 {
 	struct detect of_a = *a;
 
 	of_a.hash = b->hash;
+	of_a.number = b->number;
+	of_a.trusts_hosts = b->trusts_hosts;
+	of_a.account = b->account;
+	memcpy(of_a.then, b->then, sizeof(of_a.then));
 	return !memcmp(&of_a, b, sizeof(of_a));
 }
 
@@ -96,11 +101,20 @@ static bool fits(const struct detect *detect, const int *maps)
 	       suspects.value_size == detect->buckets * sizeof(struct suspects);
 }
 
-/* What cannot be taken over is not in the way of a change, and is said. */
+static void let_go(int *maps, unsigned int first, unsigned int last)
+{
+	for (unsigned int map = first; map <= last; map++) {
+		close_fd(maps[map]);
+		maps[map] = -1;
+	}
+}
+
+/* But for what each generation has of its own. What cannot be taken over is not in the way of a change, and is said. */
 static int take_over(const struct live *live, struct detect *detect, int *maps)
 {
 	struct detect now = { 0 };
 	int err = live_detect(live, maps);
+	bool is;
 
 	if (!err && maps[MAP_DETECT] >= 0) {
 		err = read_detect(maps[MAP_DETECT], &now);
@@ -109,14 +123,13 @@ static int take_over(const struct live *live, struct detect *detect, int *maps)
 		if (err)
 			err = because_detect(err);
 	}
-	if (!err && maps[MAP_DETECT] >= 0 && same(&now, detect)) {
-		*detect = now;
-		return 0;
-	}
-	for (unsigned int map = MAP_DETECT; map < MAPS; map++) {
-		close_fd(maps[map]);
-		maps[map] = -1;
-	}
+	is = !err && maps[MAP_DETECT] >= 0 && same(&now, detect);
+	if (is)
+		detect->hash = now.hash;
+	let_go(maps, MAP_DETECT, MAP_DETECT);
+	let_go(maps, MAP_TRUSTED, MAP_TRUSTED);
+	if (!is)
+		let_go(maps, MAP_SKETCH, MAP_DETECTED);
 	if (!err_is(err, ENOENT) && !err_is(err, EPROTO))
 		return err;
 	warn("the detector has forgotten what it saw: %s", reason(err));
@@ -127,37 +140,92 @@ static int make_maps(const struct detect *detect, int *maps)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
 	__u32 cells = (__u32)(detect->cells * sizeof(__u64)),
-	      suspects = (__u32)(detect->buckets * sizeof(struct suspects)), key = 0;
+	      suspects = (__u32)(detect->buckets * sizeof(struct suspects));
 
-	maps[MAP_DETECT] = bpf_map_create(BPF_MAP_TYPE_ARRAY, PIN_DETECT, 4, sizeof(*detect), 1, NULL);
 	maps[MAP_SKETCH] = bpf_map_create(BPF_MAP_TYPE_ARRAY, PIN_SKETCH, 4, cells, 1, &opts);
 	maps[MAP_SUSPECTS] = bpf_map_create(BPF_MAP_TYPE_ARRAY, PIN_SUSPECTS, 4, suspects, 1, &opts);
 	maps[MAP_CLAIMS] = bpf_map_create(BPF_MAP_TYPE_HASH, PIN_CLAIMS, 4, 4, CLAIMS, NULL);
 	maps[MAP_DETECTED] = bpf_map_create(BPF_MAP_TYPE_PERCPU_ARRAY, PIN_DETECTED, 4, 8, DETECTEDS, NULL);
-	for (unsigned int map = MAP_DETECT; map < MAPS; map++)
+	for (unsigned int map = MAP_SKETCH; map <= MAP_DETECTED; map++)
 		if (maps[map] < 0)
 			return because_kernel(maps[map], detect_pin(map));
-	return bpf_map_update_elem(maps[MAP_DETECT], &key, detect, BPF_ANY) ? because_kernel(-errno, PIN_DETECT) : 0;
+	return 0;
 }
 
-int kernel_detect(struct candidate *c, const struct live *live, const struct limits *limits)
+static int make_trusted(const struct detector *detector, int *map)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
+	__u32 room = detector->trusted_n ? (__u32)detector->trusted_n : 1;
+
+	*map = bpf_map_create(BPF_MAP_TYPE_LPM_TRIE, PIN_TRUSTED, sizeof(struct end_key), sizeof(__u64), room, &opts);
+	if (*map < 0)
+		return because_kernel(*map, PIN_TRUSTED);
+	for (size_t i = 0; i < detector->trusted_n; i++)
+		if (bpf_map_update_elem(*map, &detector->trusted[i].key, &detector->trusted[i].scale, BPF_ANY))
+			return because_kernel(-errno, PIN_TRUSTED);
+	return 0;
+}
+
+static int make_detect(const struct detect *detect, int *map)
+{
+	__u32 key = 0;
+
+	*map = bpf_map_create(BPF_MAP_TYPE_ARRAY, PIN_DETECT, 4, sizeof(*detect), 1, NULL);
+	return *map < 0						  ? because_kernel(*map, PIN_DETECT)
+	       : bpf_map_update_elem(*map, &key, detect, BPF_ANY) ? because_kernel(-errno, PIN_DETECT)
+								  : 0;
+}
+
+/* One for all generations. Where its pin was lost, that of the generation in force is it. */
+static int open_policed(const struct context *context, int *map)
+{
+	char path[PIN_PATH_MAX];
+	int fd = context ? pin_shared_map(context, PIN_POLICED) : -ENOENT;
+
+	if (err_is(fd, ENOENT)) {
+		fd = *map >= 0 ? dup(*map)
+			       : bpf_map_create(BPF_MAP_TYPE_PERCPU_ARRAY, PIN_POLICED, 4, sizeof(struct tally),
+						POLICED, NULL);
+		if (context)
+			pin_path(context, path, PIN_POLICED);
+		if (context && fd >= 0 && bpf_obj_pin(fd, path)) {
+			int err = -errno;
+
+			close(fd);
+			fd = err;
+		}
+	}
+	close_fd(*map);
+	*map = fd;
+	return fd < 0 ? because_kernel(fd, PIN_POLICED) : 0;
+}
+
+int kernel_detect(const struct context *context, struct candidate *c, const struct live *live,
+		  const struct detector *detector)
 {
 	struct generation drawn = { 0 };
 	struct detect detect;
 	int maps[MAPS], err = 0;
 
-	if (!limits->on)
+	if (!detector->limits.on)
 		return 0;
-	limits_plan(&detect, limits, detect_tick());
+	limits_plan(&detect, &detector->limits, detect_tick());
+	detect.number = c->g.number;
+	detect.trusts_hosts = detector->trusts_hosts;
+	detect.account = detector->account;
 	for (unsigned int map = MAP_DETECT; map < MAPS; map++)
 		maps[map] = -1;
 	if (live && !live->err)
 		err = take_over(live, &detect, maps);
-	if (!err && maps[MAP_DETECT] < 0) {
+	if (!err && maps[MAP_SKETCH] < 0) {
 		err = build_seeds(&drawn);
 		detect.hash = drawn.hash;
 		err = err ?: make_maps(&detect, maps);
 	}
+	err = err ?:
+	      make_detect(&detect, &maps[MAP_DETECT]) ?:
+	      make_trusted(detector, &maps[MAP_TRUSTED]) ?:
+	      open_policed(context, &maps[MAP_POLICED]);
 	for (unsigned int map = MAP_DETECT; map < MAPS; map++)
 		c->detect[map - MAP_DETECT] = maps[map];
 	return err;

@@ -17,11 +17,25 @@ const char *detect_pin(unsigned int map);
 /* Of the detector's clock, in ns. */
 __u64 detect_tick(void);
 
+/* What a generation's detector goes by. */
+struct detector {
+	struct limits limits;
+	/* Of whom how much is charged: TRUST_ALL in abi.h. */
+	struct trusted {
+		struct end_key key;
+		__u64 scale;
+	} * trusted;
+	size_t trusted_n;
+	bool trusts_hosts; /* some are longer than the prefixes that suspects have */
+	bool account;	   /* no list has LABEL_DETECTOR */
+};
+
 /*
- * Before kernel_load(): the candidate gets a detector with these limits, and the maps of the one in force where that
- * has the same. live may be NULL.
+ * Before kernel_load(), behind kernel_base(): the candidate gets this detector, and the maps of the one in force where
+ * that has the same limits. live may be NULL; without a context nothing is pinned.
  */
-int kernel_detect(struct candidate *c, const struct live *live, const struct limits *limits);
+int kernel_detect(const struct context *context, struct candidate *c, const struct live *live,
+		  const struct detector *detector);
 
 /* Descriptors of its maps into maps[MAP_DETECT] and behind it, where the generation has one. */
 int live_detect(const struct live *live, int *maps);

@@ -37,6 +37,8 @@ static void set_detect_constant(struct bpf_insn *insn, unsigned int offset)
 		{ offsetof(struct detect, suspects), MAP_SUSPECTS, BPF_PSEUDO_MAP_VALUE },
 		{ offsetof(struct detect, claims), MAP_CLAIMS, BPF_PSEUDO_MAP_FD },
 		{ offsetof(struct detect, detected), MAP_DETECTED, BPF_PSEUDO_MAP_FD },
+		{ offsetof(struct detect, trusted), MAP_TRUSTED, BPF_PSEUDO_MAP_FD },
+		{ offsetof(struct detect, policed), MAP_POLICED, BPF_PSEUDO_MAP_FD },
 	};
 
 	for (size_t i = 0; loading_detect.cells && i < sizeof(maps) / sizeof(maps[0]); i++)

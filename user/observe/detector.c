@@ -8,15 +8,7 @@
 #include "bpf/detect.h"
 #include "kernel/detect.h"
 #include "observe/senders.h"
-
-static __u64 most_over(const struct suspect *suspect)
-{
-	__u64 most = 0;
-
-	for (enum packet_class class = 0; class < LIMITED; class ++)
-		most = suspect->over[class] > most ? suspect->over[class] : most;
-	return most;
-}
+#include "observe/suspects.h"
 
 int detector_sum(const struct context *context, struct detector_sums *sums)
 {
@@ -31,7 +23,7 @@ int detector_sum(const struct context *context, struct detector_sums *sums)
 	sums->tracked = seen.n;
 	memcpy(sums->packets, seen.packets, sizeof(sums->packets));
 	for (size_t i = 0; i < seen.n; i++) {
-		__u64 over = most_over(&seen.suspect[i].is);
+		__u64 over = suspect_over(&seen.suspect[i]);
 
 		sums->above += over > 0;
 		if (over <= sums->over)

@@ -37,7 +37,7 @@ static void port_lines(FILE *out, const struct tallies *c, bool bytes)
 		const struct tally *row = tallies_port(c, &c->counted, i);
 		char buf[64];
 
-		for (unsigned int why = 0; why < REASONS; why++) {
+		for (unsigned int why = 0; why < tallies_reasons(&c->counted); why++) {
 			fprintf(out, "xdp_bloom_%s{interface=\"", name);
 			value(out, tallies_port_name(c, i, buf));
 			fprintf(out, "\",verdict=\"%s\",stage=\"%s\"} %llu\n", verdict_names[reason_verdict(why)],
@@ -131,9 +131,10 @@ static void force_lines(FILE *out, const struct inforce *f)
 /* None of it where there is no detector. */
 static void detector_lines(FILE *out, const struct detector_sums *d)
 {
-	static const char *const found[DETECTEDS] = {
-		[DETECTED_SUSPECT] = "suspect", [DETECTED_OVER] = "above", [DETECTED_UNTRACKED] = "untracked"
-	};
+	static const char *const found[DETECTEDS] = { [DETECTED_SUSPECT] = "suspect",
+						      [DETECTED_OVER] = "above",
+						      [DETECTED_UNTRACKED] = "untracked",
+						      [DETECTED_DROPPED] = "dropped" };
 
 	if (!d->in_force)
 		return;
@@ -141,7 +142,7 @@ static void detector_lines(FILE *out, const struct detector_sums *d)
 	gauge(out, "detector_suspects", "Sources that are looked at closely.", (double)d->tracked);
 	gauge(out, "detector_above", "Suspects that were above a limit.", (double)d->above);
 	head(out, "detector_packets_total", "counter",
-	     "Packets of suspects within the limits, of those above one, and of those that found no place.");
+	     "Packets of suspects within the limits, those above one that passed, those dropped, and of whom found no place.");
 	for (size_t i = 0; i < DETECTEDS; i++)
 		if (found[i])
 			fprintf(out, "xdp_bloom_detector_packets_total{found=\"%s\"} %llu\n", found[i],

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "observe/tallies.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "state/settings.h"
 #include "base/context.h"
 #include "base/clean_text.h"
+#include "base/grow.h"
 #include "kernel/live.h"
 #include "state/kept_image.h"
 
@@ -17,7 +19,7 @@ const char *tallies_stage(unsigned int why)
 {
 	static const char *const names[] = { "parse", "gate", "filter", "roster" };
 
-	return names[why % REASON_DROPPED];
+	return why == REASON_POLICED ? "detector" : names[why % REASON_DROPPED];
 }
 
 /* Without the roster, or without labels, drops cannot be assigned to lists: all count on LABEL_LIVE. */
@@ -60,6 +62,17 @@ void tallies_free(struct tallies *c)
 	c->lists_n = c->ports_n = 0;
 }
 
+int lists_add_detector(struct list_info **lists, size_t *n)
+{
+	for (size_t i = 0; i < *n; i++)
+		if ((*lists)[i].kind != LIST_ALLOW && (*lists)[i].label == LABEL_DETECTOR)
+			return 0;
+	if (!GROW(*lists, *n))
+		return -ENOMEM;
+	(*lists)[(*n)++] = (struct list_info){ .name = DETECTOR_LIST, .kind = LIST_BAN, .label = LABEL_DETECTOR };
+	return 0;
+}
+
 static bool restarted(const struct tally *before, const struct tally *now)
 {
 	return now->packets < before->packets || now->bytes < before->bytes;
@@ -96,8 +109,9 @@ static void since_retired(struct tally between[REASONS], const struct counted *b
 
 void tallies_since(struct counted *between, const struct counted *before, const struct counted *now)
 {
+	between->polices = now->polices;
 	since(between->verdict, before->verdict, now->verdict, VERDICTS);
-	since(between->port[0], before->port[0], now->port[0], COUNTERS);
+	since(between->port[0], before->port[0], now->port[0], (PORTS + 1) * REASONS);
 	since(between->list, before->list, now->list, LABELS);
 	since_retired(between->port[PORT_RETIRED], before, now);
 }

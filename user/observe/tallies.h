@@ -21,6 +21,9 @@ struct tallies {
 
 /* 0 or -errno with the reason recorded. */
 int tallies_take(const struct context *context, struct tallies *tallies);
+/* A name that no user's list can have. */
+#define DETECTOR_LIST "(detector)"
+
 /* Do only the drops of live bans count on LABEL_LIVE? */
 bool live_label_is_exact(const struct context *context, struct state *state);
 void tallies_free(struct tallies *tallies);
@@ -35,6 +38,15 @@ const struct tally *tallies_port(const struct tallies *tallies, const struct cou
 const char *tallies_port_name(const struct tallies *tallies, size_t port, char buf[64]);
 
 /* One verdict of a row. */
+/* How many reasons there are to show: without a detector, one less. */
+static inline unsigned int tallies_reasons(const struct counted *counted)
+{
+	return counted->polices ? REASONS : REASON_POLICED;
+}
+
+/* The detector as an account of its own, where no list has its label. */
+int lists_add_detector(struct list_info **lists, size_t *n);
+
 struct tally tallies_row(const struct tally row[REASONS], enum verdict verdict);
 
 extern const char *const verdict_names[VERDICTS];

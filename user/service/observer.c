@@ -21,6 +21,7 @@
 #include "kernel/ring.h"
 #include "state/kept_image.h"
 #include "observe/relay.h"
+#include "state/limits.h"
 #include "state/settings.h"
 #include "state/state.h"
 
@@ -231,7 +232,8 @@ static void name_lists(struct observer *o)
 
 	if (live_look(&o->live) || (live->number == o->named && live->edits == o->named_edits))
 		return;
-	if (!state_open(&state, o->live.context, false) && !lists_in_force(state, &lists, &n)) {
+	if (!state_open(&state, o->live.context, false) && !lists_in_force(state, &lists, &n) &&
+	    (!state_limits(state).on || !lists_add_detector(&lists, &n))) {
 		history_lists(o->history, lists, n, live_label_is_exact(o->live.context, state));
 		weigh_forget(o->weigher);
 		o->named = live->number;

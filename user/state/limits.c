@@ -5,9 +5,9 @@
 
 #include "state/settings.h"
 
-void limit_setting(char name[SETTING_NAME_MAX], enum packet_class class, bool burst)
+void limit_setting(char name[SETTING_NAME_MAX], enum packet_class class, const char *what)
 {
-	snprintf(name, SETTING_NAME_MAX, "limit_%s%s", limit_names[class], burst ? "_burst" : "");
+	snprintf(name, SETTING_NAME_MAX, "limit_%s%s", limit_names[class], what);
 }
 
 struct limits state_limits(struct state *state)
@@ -16,10 +16,12 @@ struct limits state_limits(struct state *state)
 	char name[SETTING_NAME_MAX];
 
 	for (enum packet_class class = 0; class < LIMITED; class ++) {
-		limit_setting(name, class, false);
+		limit_setting(name, class, "");
 		limits.of[class].rate = state_setting(state, name, limit_rates[class]);
-		limit_setting(name, class, true);
+		limit_setting(name, class, "_burst");
 		limits.of[class].burst = state_setting(state, name, 0);
+		limit_setting(name, class, "_then");
+		limits.of[class].then = (enum then)state_setting(state, name, THEN_WATCH);
 	}
 	return limits;
 }
@@ -30,10 +32,12 @@ int state_limits_put(struct state *state, const struct limits *limits)
 	char name[SETTING_NAME_MAX];
 
 	for (enum packet_class class = 0; class < LIMITED && !err; class ++) {
-		limit_setting(name, class, false);
+		limit_setting(name, class, "");
 		err = state_set(state, name, limits->of[class].rate);
-		limit_setting(name, class, true);
+		limit_setting(name, class, "_burst");
 		err = err ?: state_set(state, name, limits->of[class].burst);
+		limit_setting(name, class, "_then");
+		err = err ?: state_set(state, name, limits->of[class].then);
 	}
 	return err;
 }

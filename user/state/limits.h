@@ -14,6 +14,7 @@ int state_limits_put(struct state *state, const struct limits *limits);
 /* Their names among the settings. */
 #define SETTING_DETECT	 "detect"
 #define SETTING_NAME_MAX 32
-void limit_setting(char name[SETTING_NAME_MAX], enum packet_class class, bool burst);
+/* Of its rate; or, with "_burst" or "_then" behind it, of these. */
+void limit_setting(char name[SETTING_NAME_MAX], enum packet_class class, const char *what);
 
 #endif

@@ -24,7 +24,9 @@ static const struct {
 	{ SETTING_BANS, NUMBER_MOST },
 	{ SETTING_BANS_OF, NUMBER_MOST },
 	{ SETTING_DETECT, 1 },
-#define RATE(class, name, rate) { "limit_" name, LIMIT_BYTES_MOST }, { "limit_" name "_burst", NUMBER_MOST },
+#define RATE(class, name, rate)                                                       \
+	{ "limit_" name, LIMIT_BYTES_MOST }, { "limit_" name "_burst", NUMBER_MOST }, \
+		{ "limit_" name "_then", THENS - 1 },
 	LIMIT_CLASSES(RATE)
 };
 

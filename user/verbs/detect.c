@@ -9,6 +9,7 @@
 #include "sets/address.h"
 #include "state/limits.h"
 #include "state/settings.h"
+#include "observe/suspects.h"
 #include "verbs/verbs.h"
 
 /* Rates are of so long. */
@@ -18,13 +19,15 @@
 #define SUGGEST_SECONDS 60
 
 struct options {
-	const char *burst;
+	const char *burst, *then;
 	struct number during, one_in;
 };
 
 const struct option_spec detect_options[] = {
 	{ "burst", .type = OPTION_TEXT, AT(options, burst), .value = "N",
 	  .does = "limit: so much at once (a second's worth)" },
+	{ "then", .type = OPTION_TEXT, AT(options, then), .value = "watch|police",
+	  .does = "limit: what is above it is counted, or dropped" },
 	{ "for", .type = OPTION_TIME, AT(options, during), .value = "TIME", .does = "suggest: so long (1m)" },
 	{ "one-in", .type = OPTION_WHOLE, AT(options, one_in), .least = 1, .most = 65536, .value = "N",
 	  .does = "suggest: of one source in so many" },
@@ -47,16 +50,33 @@ static int because_class(const char *name)
 	return because(-EINVAL, "'%s' is not packets, bytes, syn, udp, icmp or fragments", name);
 }
 
+/* What a class does stays as it is where nothing is said of it; watch is what it begins with. */
+static int set_then(struct limit *limit, const char *word)
+{
+	for (__u64 then = 0; word && then < THENS; then++)
+		if (!strcmp(word, limit_thens[then])) {
+			limit->then = then;
+			return 0;
+		}
+	return word ? because(-EINVAL, "'%s' is not watch or police", word) : 0;
+}
+
 static int set_limit(struct limits *limits, const struct options *o, int n, char **words)
 {
-	int class = n > 1 ? find_class(words[1]) : -1;
+	int class = n > 1 ? find_class(words[1]) : -1, err;
 	double least;
 	struct limit limit = { 0 };
 
-	if (n != 3)
+	if (n != 3 && (n != 2 || !o->then || o->burst))
 		return because(-EINVAL, "limit takes a class and a rate, as in: xdp-bloom detect limit syn 200/s");
 	if (class < 0)
 		return because_class(words[1]);
+	if (n == 2)
+		return set_then(&limits->of[class], o->then);
+	limit.then = limits->of[class].then;
+	err = set_then(&limit, o->then);
+	if (err)
+		return err;
 	if (!strcmp(words[2], "none")) {
 		limits->of[class] = limit;
 		return o->burst ? because(-EINVAL, "none has no --burst") : 0;
@@ -85,8 +105,8 @@ static int set_words(struct limits *limits, const struct options *o, int n, char
 		return set_limit(limits, o, n, words);
 	if ((!on && strcmp(words[0], "off") != 0) || n > 1)
 		return because(-EINVAL, "on, off, suggest, or limit CLASS RATE?");
-	if (o->burst)
-		return because(-EINVAL, "--burst belongs to limit");
+	if (o->burst || o->then)
+		return because(-EINVAL, "--%s belongs to limit", o->burst ? "burst" : "then");
 	limits->on = on;
 	return 0;
 }
@@ -141,15 +161,6 @@ static double rate_of(const struct look *look, const struct suspect_seen *suspec
 	return (double)count / look->seconds;
 }
 
-static __u64 over_of(const struct suspect_seen *suspect)
-{
-	__u64 over = 0;
-
-	for (enum packet_class class = 0; class < LIMITED; class ++)
-		over = suspect->is.over[class] > over ? suspect->is.over[class] : over;
-	return over;
-}
-
 static const char *source_text(char text[PREFIX_TEXT_MAX], const struct suspect_seen *suspect)
 {
 	if (MARK_KIND(suspect->mark) == SUSPECT_IPV4)
@@ -157,27 +168,16 @@ static const char *source_text(char text[PREFIX_TEXT_MAX], const struct suspect_
 	return prefix_text(text, (struct addr){ (ip6)suspect->key << 64, 6 }, 64);
 }
 
-static double seconds_ago(const struct look *look, __u64 then)
+static json_t *with_rates(const struct look *look, const struct suspect_seen *suspect)
 {
-	return look->now.now > then ? (double)(look->now.now - then) / 1e9 : 0;
-}
-
-static json_t *suspect_json(const struct look *look, const struct suspect_seen *suspect)
-{
-	json_t *rates = json_object(), *above = json_object();
+	json_t *object = suspect_json(&look->now, suspect), *rates = json_object();
 	char text[PREFIX_TEXT_MAX];
 
-	for (enum packet_class class = 0; class < LIMITED; class ++) {
+	for (enum packet_class class = 0; class < LIMITED; class ++)
 		json_object_set_new(rates, limit_names[class], json_real(rate_of(look, suspect, class)));
-		if (suspect->is.over[class])
-			json_object_set_new(above, limit_names[class],
-					    json_integer((json_int_t)suspect->is.over[class]));
-	}
-	return json_pack("{s:s, s:o, s:o, s:I, s:I, s:f, s:o}", "source", source_text(text, suspect), "rates", rates,
-			 "above", above, "packets", (json_int_t)suspect->is.count[CLASS_PACKETS], "bytes",
-			 (json_int_t)suspect->is.count[CLASS_BYTES], "tracked_for",
-			 seconds_ago(look, suspect->is.since), "last_above",
-			 suspect->is.over_at ? json_real(seconds_ago(look, suspect->is.over_at)) : json_null());
+	json_object_set_new(object, "source", json_string(source_text(text, suspect)));
+	json_object_set_new(object, "rates", rates);
+	return object;
 }
 
 static int show_json(const struct context *context, const struct look *look)
@@ -189,21 +189,23 @@ static int show_json(const struct context *context, const struct look *look)
 
 		json_object_set_new(limits, limit_names[class],
 				    limit->rate > 0 ? json_pack("{s:f, s:f, s:s}", "rate", limit->rate, "burst",
-								limit_burst(limit), "then", "watch")
+								limit_burst(limit), "then", limit_thens[limit->then])
 						    : json_null());
 	}
 	for (size_t i = 0; i < look->now.n; i++)
-		json_array_append_new(suspects, suspect_json(look, &look->now.suspect[i]));
+		json_array_append_new(suspects, with_rates(look, &look->now.suspect[i]));
 	return out_json(context,
-			json_pack("{s:b, s:b, s:o, s:o, s:I, s:I, s:I}", "on", look->limits.on, "in_force",
+			json_pack("{s:b, s:b, s:o, s:o, s:I, s:I, s:I, s:I}", "on", look->limits.on, "in_force",
 				  look->now.on, "limits", limits, "suspects", suspects, "room",
-				  (json_int_t)look->now.room, "above", (json_int_t)look->now.packets[DETECTED_OVER],
-				  "untracked", (json_int_t)look->now.packets[DETECTED_UNTRACKED]));
+				  (json_int_t)look->now.room, "above",
+				  (json_int_t)(look->now.packets[DETECTED_OVER] + look->now.packets[DETECTED_DROPPED]),
+				  "dropped", (json_int_t)look->now.packets[DETECTED_DROPPED], "untracked",
+				  (json_int_t)look->now.packets[DETECTED_UNTRACKED]));
 }
 
 static int by_over(const void *a, const void *b)
 {
-	__u64 x = over_of(a), y = over_of(b);
+	__u64 x = suspect_over(a), y = suspect_over(b);
 
 	return (x < y) - (x > y);
 }
@@ -219,7 +221,8 @@ static void show_limits(const struct look *look)
 
 		if (limit->rate <= 0)
 			continue;
-		printf("%s%s %s", first ? "" : ", ", limit_names[class], limit_text(text, class, limit->rate));
+		printf("%s%s %s%s", first ? "" : ", ", limit_names[class], limit_text(text, class, limit->rate),
+		       limit->then == THEN_POLICE ? " (policed)" : "");
 		first = false;
 	}
 	puts(first ? "none" : "");
@@ -227,34 +230,41 @@ static void show_limits(const struct look *look)
 
 static void show_suspect(const struct look *look, const struct suspect_seen *suspect)
 {
-	char text[PREFIX_TEXT_MAX], above[128] = "", rate[LIMIT_TEXT_MAX];
+	char text[PREFIX_TEXT_MAX], above[SUSPECT_ABOVE_MAX], rate[LIMIT_TEXT_MAX];
 
 	printf("%-24s", source_text(text, suspect));
-	for (enum packet_class class = 0; class < LIMITED; class ++) {
+	for (enum packet_class class = 0; class < LIMITED; class ++)
 		printf(" %9s", limit_text(rate, class, rate_of(look, suspect, class)));
-		if (suspect->is.over[class])
-			snprintf(above + strlen(above), sizeof(above) - strlen(above), "%s%s", *above ? "," : "",
-				 limit_names[class]);
-	}
-	printf("  %s (%llu packets, the last %.0f s ago)\n", above, (unsigned long long)over_of(suspect),
-	       seconds_ago(look, suspect->is.over_at));
+	printf("  %s\n", suspect_above(above, &look->now, suspect));
+}
+
+static bool polices(const struct look *look)
+{
+	for (enum packet_class class = 0; class < LIMITED; class ++)
+		if (look->limits.of[class].rate > 0 && look->limits.of[class].then != THEN_WATCH)
+			return true;
+	return false;
 }
 
 static int show_text(const struct look *look)
 {
 	size_t above = 0;
 
-	printf("detector  %s\n", !look->limits.on
-					 ? "off; 'xdp-bloom detect on' watches who sends too much, and drops nothing"
-				 : !look->now.on ? "on, and not in force: nothing is loaded here"
-						 : "on, and only watches");
+	printf("detector  %s\n", !look->limits.on ? "off; 'xdp-bloom detect on' watches who sends too much"
+				 : !look->now.on  ? "on, and not in force: nothing is loaded here"
+				 : polices(look)  ? "on"
+						  : "on, and only watches");
 	show_limits(look);
 	if (!look->now.on)
 		return out_end();
-	while (above < look->now.n && over_of(&look->now.suspect[above]))
+	while (above < look->now.n && suspect_over(&look->now.suspect[above]))
 		above++;
-	printf("suspects  %zu above a limit, of %zu that are looked at closely (room for %zu)\nuntracked %llu packets found no place\n",
-	       above, look->now.n, look->now.room, (unsigned long long)look->now.packets[DETECTED_UNTRACKED]);
+	printf("suspects  %zu above a limit, of %zu that are looked at closely (room for %zu)\n", above, look->now.n,
+	       look->now.room);
+	if (polices(look) || look->now.packets[DETECTED_DROPPED])
+		printf("dropped   %llu packets above a limit\n",
+		       (unsigned long long)look->now.packets[DETECTED_DROPPED]);
+	printf("untracked %llu packets found no place\n", (unsigned long long)look->now.packets[DETECTED_UNTRACKED]);
 	if (above) {
 		printf("%-24s", "SOURCE");
 		for (enum packet_class class = 0; class < LIMITED; class ++)
@@ -304,12 +314,12 @@ int verb_detect(const struct call *call)
 {
 	const struct options *o = call->options;
 
-	if (call->n == 1 && !strcmp(call->operands[0], "suggest") && !o->burst)
+	if (call->n == 1 && !strcmp(call->operands[0], "suggest") && !o->burst && !o->then)
 		return detect_suggest(call->context, o->during.given ? o->during.value : SUGGEST_SECONDS,
 				      (unsigned int)o->one_in.value);
 	if (o->during.given || o->one_in.given)
 		return fail("detect: --for and --one-in belong to suggest");
-	if (!call->n && o->burst)
-		return fail("detect: --burst belongs to limit");
+	if (!call->n && (o->burst || o->then))
+		return fail("detect: --%s belongs to limit", o->burst ? "burst" : "then");
 	return call->n ? change(call) : show(call->context);
 }

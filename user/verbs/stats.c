@@ -74,7 +74,7 @@ static json_t *stages_json(const struct counted *n, double per)
 	struct tally rows[REASONS];
 
 	all_rows(rows, n);
-	for (unsigned int why = 0; why < REASONS; why++)
+	for (unsigned int why = 0; why < tallies_reasons(n); why++)
 		json_array_append_new(stages,
 				      json_pack("{s:s, s:s, s:o, s:o}", "verdict", verdict_names[reason_verdict(why)],
 						"stage", tallies_stage(why), "packets", number(rows[why].packets, per),

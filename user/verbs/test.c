@@ -12,6 +12,7 @@
 #include "kernel/live.h"
 #include "state/bans.h"
 #include "sets/slip.h"
+#include "observe/suspects.h"
 #include "verbs/verbs.h"
 
 #define ASK_AGAIN 100
@@ -20,6 +21,7 @@ struct question {
 	struct addr *asked; /* as they are written */
 	struct addr *addrs; /* whom the lists are asked for */
 	size_t n;
+	struct seen seen; /* by the detector, if there is one */
 };
 
 /* ::ffff:a.b.c.d is a.b.c.d; but for that, an address is called as it was written. */
@@ -151,6 +153,7 @@ static json_t *answer_json(const struct explanation *e, const struct question *q
 			   false_positive(e, i, answer));
 	put_ban(object, decider ? decider->ban : NULL);
 	json_object_set_new(object, "entries", entries);
+	json_object_set_new(object, "detector", suspect_json(&q->seen, suspect_of(&q->seen, q->asked[i])));
 	return object;
 }
 
@@ -159,7 +162,8 @@ static void answer_text(const struct explanation *e, const struct question *q, s
 	static const char *const does[] = { "banned by", "allowed by", "counted by" };
 	const char *list_of_image = e->image ? list_name(e, i, answer) : NULL;
 	const struct hit *decider = decider_of(e, i, answer);
-	char text[HIT_TEXT_MAX], added[UTC_TEXT_MAX], expires[UTC_TEXT_MAX];
+	char text[HIT_TEXT_MAX], added[UTC_TEXT_MAX], expires[UTC_TEXT_MAX], above[SUSPECT_ABOVE_MAX];
+	const struct suspect_seen *suspect;
 
 	printf("%s: %s (%s)%s\n", prefix_text(text, shown(q, i), -1), word(answer_drops(answer)), answer_stage(answer),
 	       false_positive(e, i, answer) ? ": a false positive of the filter, no list has it" : "");
@@ -184,6 +188,9 @@ static void answer_text(const struct explanation *e, const struct question *q, s
 			printf(" until %s", utc_text(expires, hit->ban->expires));
 		putchar('\n');
 	}
+	suspect = suspect_of(&q->seen, q->asked[i]);
+	if (suspect && suspect_over(suspect))
+		printf("  the detector: above the limit of %s\n", suspect_above(above, &q->seen, suspect));
 }
 
 /* Prints every answer. True where program and lists disagree about one. */
@@ -310,6 +317,8 @@ int verb_test(const struct call *call)
 		status = fail("%s", reason(err));
 		goto out;
 	}
+	if (kernel_seen(call->context, &q.seen))
+		q.seen = (struct seen){ 0 };
 	if (call->context->json)
 		array = json_array();
 	for (size_t i = 0; i < q.n; i++)
@@ -320,6 +329,7 @@ int verb_test(const struct call *call)
 		status = disagree ? EXIT_ERROR : passes ? EXIT_PASSES : EXIT_DONE;
 out:
 	explain_free(&e);
+	seen_free(&q.seen);
 	free(answers);
 	free(q.addrs);
 	free(q.asked);

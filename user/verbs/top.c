@@ -173,6 +173,8 @@ static int look(struct top_state *t)
 	read_samples(t);
 	t->view.seconds = tallies_seconds(&t->before, &t->now);
 	tallies_since(&t->between, &t->before.counted, &t->now.counted);
+	if (t->now.counted.list[LABEL_DETECTOR].packets)
+		lists_add_detector(&t->now.lists, &t->now.lists_n);
 	history_lists(t->history, t->now.lists, t->now.lists_n, t->now.live_label_is_exact);
 	if (t->samples)
 		samples_refill(t->samples);

@@ -133,13 +133,14 @@ const struct verb verbs[] = {
 		  "back unless it is confirmed.",
 	  .examples = { "show", "show -p" }, .run = verb_show },
 	{ "detect", .operands = "[on | off | limit CLASS RATE | suggest]",
-	  .does = "watch who sends too much; alone: what it sees now",
-	  .more = "Counts per source, IPv6 by the /64, and drops nothing. Classes: packets bytes syn udp icmp "
-		  "fragments. Rates: 200/s, 1kpps, 100Mbit, none. suggest looks at what passes, and proposes limits.",
-	  .examples = { "detect on", "detect limit syn 500/s --burst 2000" }, .also = "ratelimit",
-	  .completes = "on off limit suggest packets bytes syn udp icmp fragments", .options = detect_options, .most = 3,
-	  .asks = "on, off, suggest, or limit CLASS RATE?", .flags = JOINS | VERB_SHOWS_ALONE | VERB_IN_CONFIG,
-	  .run = verb_detect },
+	  .does = "find who sends too much; alone: what it sees now",
+	  .more = "Counts per source, IPv6 by the /64. Classes: packets bytes syn udp icmp fragments. Rates: 200/s, "
+		  "1kpps, 100Mbit, none. Nothing is dropped but what is above a limit --then police. suggest looks at "
+		  "what passes, and proposes limits.",
+	  .examples = { "detect on", "detect limit syn 500/s --then police" }, .also = "ratelimit",
+	  .completes = "on off limit suggest packets bytes syn udp icmp fragments", .options = detect_options,
+	  .most = 3, .asks = "on, off, suggest, or limit CLASS RATE?",
+	  .flags = JOINS | VERB_SHOWS_ALONE | VERB_IN_CONFIG, .run = verb_detect },
 	{ "test", .group = "ask, and try out", .operands = "ADDR...|-", .does = "would it be dropped, and why",
 	  .more = "Asks the program in the kernel itself, and names list, entry and line. Ends with 0 if every "
 		  "address is banned, 1 if some address passes.",

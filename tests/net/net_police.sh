@@ -1,0 +1,156 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# What the detector drops, with real packets: what is above a limit that is policed, counted and shown as that, of nobody
+# else, and nothing of who is allowed.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../support/lib.sh"
+sandbox "$@"
+
+# As in net_detect.sh: the clock cannot spoil them.
+burst=100
+
+policing() {
+	veth 0
+	printf '198.51.100.%d\n' {1..40} >quiet
+	printf '2001:db8:0:%x::1\n' {1..20} >>quiet
+	printf '%s\n' 203.0.113.7 2001:db8:5:5::7 >loud
+	bloom attach edge0
+	bloom detect limit packets 1/s --burst $burst --then police
+	bloom detect limit bytes none
+	bloom detect limit udp none
+	bloom detect on
+}
+
+# dropped: by the detector, as counters say.
+dropped() {
+	get '[.stages[] | select(.stage == "detector").packets] | add' stats
+}
+
+# flood: 300 packets of each of the loud ones, and one of each of the others, which arrives. What the loud ones lost is
+# added to $lost.
+lost=0
+flood() {
+	awk '{ for (i = 0; i < 300; i++) print }' loud >many
+	"$TRAFFIC" -b many -c quiet wire0 edge0 >"$WORK/sent" 2>err
+	is "$(sent .clean.lost)" 0 "what those lost who keep the limit: $(cat err)"
+	lost=$((lost + $(sent .banned.sent) - $(sent .banned.arrived)))
+}
+
+# held_back: they are above the limit for long, and of a flood hardly anything arrives: a packet a second.
+held_back() {
+	flood
+	local since=$SECONDS
+	flood
+	[ "$(sent .banned.arrived)" -le $((2 * (SECONDS - since + 2))) ] ||
+		fail "$1: $(sent .banned.arrived) of a flood arrive"
+}
+
+not_held_back() {
+	flood
+	is "$(sent .banned.arrived)" "$(sent .banned.sent)" "$1: what arrives"
+}
+
+only_the_loud() {
+	policing
+	is "$(dropped)" 0 "what is dropped before a packet came"
+	held_back "a limit that is policed"
+	is "$(dropped)" "$lost" "what was dropped"
+	is "$(get '.packets.dropped' stats)" "$lost" "what was dropped in all"
+	is "$(get '[.suspects[].dropped] | add' detect)" "$lost" "what the suspects lost"
+	is "$(get '.dropped' detect)" "$lost" "what the detector says that it dropped"
+	is "$(get '[.suspects[] | select(.dropped > 0).source] | sort | join(" ")' detect)" \
+		"2001:db8:5:5::/64 203.0.113.7" "who lost packets"
+	# Each drop is explained.
+	"$XDP_BLOOM" metrics | grep -q "^xdp_bloom_packets_total{interface=\"edge0\",verdict=\"dropped\",stage=\"detector\"} $lost\$" ||
+		fail "metrics do not have it: $("$XDP_BLOOM" metrics | grep detector)"
+	"$XDP_BLOOM" stats >out
+	grep -Eq "^ +detector +$lost packets" out || fail "stats does not have it: $(cat out)"
+	"$XDP_BLOOM" detect >out
+	grep -q "^dropped   $lost packets" out || fail "detect does not say it: $(cat out)"
+	grep -q '^203\.0\.113\.7 .*dropped)' out || fail "detect does not say of whom: $(cat out)"
+	expect 1 "$XDP_BLOOM" test 203.0.113.7 198.51.100.1
+	grep -q '^  the detector: above the limit of packets (.* dropped)' out || fail "test does not say it: $(cat out)"
+	is "$(grep -c 'the detector' out)" 1 "of how many test says it"
+	is "$("$XDP_BLOOM" -j test 203.0.113.7 198.51.100.1 | jq -c '[.[].detector.above.packets > 0]')" '[true,false]' "what test says"
+	is "$(get '.detector.dropped' status)" "$lost" "what status says"
+	# What was counted for an interface is not lost with it.
+	bloom detach edge0
+	is "$(get '.packets.dropped' stats)" "$lost" "what was dropped in all, without the interface"
+}
+
+# A sample of it says who dropped it.
+samples() {
+	policing
+	"$XDP_BLOOM" -j watch --count 3 >watched 2>watch.err &
+	local watcher=$!
+	while kill -0 $watcher 2>/dev/null; do flood; done
+	wait $watcher || fail "watch: $(cat watch.err)"
+	is "$(jq -r '.verdict + " " + .stage + " " + (.list | tostring)' watched | sort -u)" "dropped detector null" "what samples say"
+	is "$(jq -r .source watched | sort -u | grep -vc '^203.0.113.7$\|^2001:db8:5:5::7$')" 0 "others who were sampled"
+}
+
+# Allowed addresses lose nothing, from the moment that the command returns; and lose again when they are not allowed.
+allowed() {
+	policing
+	held_back "before"
+	bloom allow 203.0.113.0/24 2001:db8:5:5::7
+	not_held_back "allowed addresses"
+	echo 2001:db8:5:5::8 >neighbour
+	bloom disallow 203.0.113.0/24 2001:db8:5:5::7
+	held_back "disallowed"
+	echo 203.0.113.0/24 >partners
+	echo 2001:db8::/32 >>partners
+	bloom load partners partners --allow
+	not_held_back "an allow list"
+	bloom unload partners
+	held_back "without it"
+	is "$(dropped)" "$lost" "what was dropped"
+}
+
+# What a class does is changed without what is known being lost.
+then_what() {
+	policing
+	bloom detect limit packets --then watch
+	is "$(get .limits.packets.then detect)" watch "what the class does"
+	not_held_back "only watched"
+	is "$(dropped)" 0 "what is dropped where nothing is policed"
+	bloom detect limit packets --then police
+	is "$(get '.limits.packets | "\(.rate) \(.burst) \(.then)"' detect)" "1 $burst police" "what was set before"
+	held_back "policed"
+	bloom rotate
+	local since=$SECONDS
+	flood
+	[ "$(sent .banned.arrived)" -le $((2 * (SECONDS - since + 4))) ] || fail "a rotation forgets them"
+	bloom detect limit packets 1/s --burst $burst
+	is "$(get .limits.packets.then detect)" police "what the class does when only its rate is said"
+	is "$(dropped)" "$lost" "what was dropped"
+	bloom detect off
+	not_held_back "off"
+	is "$(dropped)" "$lost" "what was dropped by a detector that is off"
+	refused "'drop' is not watch or police" detect limit syn 1/s --then drop
+	refused "--then belongs to limit" detect on --then police
+	refused "limit takes a class and a rate" detect limit syn
+}
+
+# By a program on trial, too.
+on_trial() {
+	policing
+	bloom tune --headroom 60 --confirm 10m
+	held_back "on trial"
+	bloom confirm
+	held_back "confirmed"
+	is "$(dropped)" "$lost" "what was dropped"
+}
+
+# And behind a dispatcher.
+shared() {
+	policing
+	bloom detach edge0
+	"$XDP_BLOOM" attach edge0 --shared 2>err || skip_dispatcher
+	held_back "behind a dispatcher"
+	bloom rotate
+	held_back "after a rotation"
+	is "$(dropped)" "$lost" "what was dropped"
+}
+
+run_cases only_the_loud samples allowed then_what on_trial shared

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "observe/suspects.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "bpf/detect.h"
+
+const struct suspect_seen *suspect_of(const struct seen *seen, struct addr addr)
+{
+	__u64 key, kind;
+
+	addr_unmap(&addr);
+	key = addr.family == 4 ? (__u64)addr.num : (__u64)(addr.num >> 64);
+	kind = addr.family == 4 ? SUSPECT_IPV4 : SUSPECT_IPV6;
+	for (size_t i = 0; i < seen->n; i++)
+		if (seen->suspect[i].key == key && MARK_KIND(seen->suspect[i].mark) == kind)
+			return &seen->suspect[i];
+	return NULL;
+}
+
+__u64 suspect_over(const struct suspect_seen *suspect)
+{
+	__u64 over = 0;
+
+	for (enum packet_class class = 0; class < LIMITED; class ++)
+		over = suspect->is.over[class] > over ? suspect->is.over[class] : over;
+	return over;
+}
+
+bool suspect_is_allowed(const struct suspect_seen *suspect)
+{
+	return suspect->is.asked && !suspect->is.scale;
+}
+
+double seen_seconds_ago(const struct seen *seen, __u64 then)
+{
+	return seen->now > then ? (double)(seen->now - then) / 1e9 : 0;
+}
+
+const char *suspect_above(char text[SUSPECT_ABOVE_MAX], const struct seen *seen, const struct suspect_seen *suspect)
+{
+	size_t n = 0;
+
+	for (enum packet_class class = 0; class < LIMITED; class ++)
+		if (suspect->is.over[class])
+			n += (size_t)snprintf(text + n, SUSPECT_ABOVE_MAX - n, "%s%s", n ? "," : "",
+					      limit_names[class]);
+	n += (size_t)snprintf(text + n, SUSPECT_ABOVE_MAX - n, " (%llu packets, the last %.0f s ago",
+			      (unsigned long long)suspect_over(suspect), seen_seconds_ago(seen, suspect->is.over_at));
+	if (suspect->is.dropped)
+		n += (size_t)snprintf(text + n, SUSPECT_ABOVE_MAX - n, "; %llu dropped",
+				      (unsigned long long)suspect->is.dropped);
+	snprintf(text + n, SUSPECT_ABOVE_MAX - n, ")");
+	return text;
+}
+
+json_t *suspect_json(const struct seen *seen, const struct suspect_seen *suspect)
+{
+	json_t *above = json_object();
+
+	for (enum packet_class class = 0; suspect && class < LIMITED; class ++)
+		if (suspect->is.over[class])
+			json_object_set_new(above, limit_names[class],
+					    json_integer((json_int_t)suspect->is.over[class]));
+	if (!suspect) {
+		json_decref(above);
+		return json_null();
+	}
+	return json_pack("{s:o, s:I, s:I, s:f, s:o, s:I, s:b}", "above", above, "packets",
+			 (json_int_t)suspect->is.count[CLASS_PACKETS], "bytes",
+			 (json_int_t)suspect->is.count[CLASS_BYTES], "tracked_for",
+			 seen_seconds_ago(seen, suspect->is.since), "last_above",
+			 suspect->is.over_at ? json_real(seen_seconds_ago(seen, suspect->is.over_at)) : json_null(),
+			 "dropped", (json_int_t)suspect->is.dropped, "allowed", suspect_is_allowed(suspect));
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the detector knows of a source, for whoever shows it. */
+#ifndef OBSERVE_SUSPECTS_H
+#define OBSERVE_SUSPECTS_H
+
+#include "base/out.h"
+#include "kernel/detect.h"
+#include "sets/address.h"
+
+/* The one that this address counts as; NULL where it is none. */
+const struct suspect_seen *suspect_of(const struct seen *seen, struct addr addr);
+
+/* Of its packets, how many were above a limit: of the class with the most. */
+__u64 suspect_over(const struct suspect_seen *suspect);
+bool suspect_is_allowed(const struct suspect_seen *suspect);
+double seen_seconds_ago(const struct seen *seen, __u64 then);
+
+/* What of it is not a rate; null without one. */
+json_t *suspect_json(const struct seen *seen, const struct suspect_seen *suspect);
+
+/* "syn,udp (41 packets, the last 3 s ago; 20 dropped)" */
+#define SUSPECT_ABOVE_MAX 256
+const char *suspect_above(char text[SUSPECT_ABOVE_MAX], const struct seen *seen, const struct suspect_seen *suspect);
+
+#endif
