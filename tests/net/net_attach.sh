@@ -343,7 +343,66 @@ its_own_share() {
 	one_line "edge2.7: only its own share of what edge2 receives is seen here; attach to edge2 for all"
 }
 
+# together KIND...: edgetop, of edge0 and edge1.
+together() {
+	local n
+
+	veth 0 1
+	ip link add edgetop type "$@" 2>/dev/null || skip "the kernel has no devices of the kind $1"
+	for n in 0 1; do
+		ip link set "edge$n" down
+		ip link set "edge$n" master edgetop
+		ip link set "edge$n" up
+	done
+	ip link set edgetop up
+}
+
+# banned_from WIRE: three packets of a source that is banned.
+banned_from() {
+	python3 - "$1" <<-'EOF'
+		import socket, sys
+
+		out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+		out.bind((sys.argv[1], 0x800))
+		mac = open("/sys/class/net/edgetop/address").read().strip().replace(":", "")
+		for _ in range(3):
+		    out.send(bytes.fromhex(mac + "020000000001" "0800" "4500001c000000004011" "0000" "2d000001" "c0000206" "00090009" "00080000"))
+	EOF
+}
+
+has_dropped() {
+	[ "$(get .packets.dropped stats)" = "$1" ]
+}
+
+# What it says, and that it is so: what comes in by the standby is not seen, but at the ports.
+standby() {
+	local port active
+
+	together bond mode active-backup miimon 50
+	bloom add 45.0.0.1
+	bloom attach edgetop --mode skb
+	one_line "edgetop: what a port (edge0, edge1) does not hand on is not seen here, such as a standby's packets; attach to the ports for all"
+	wait_until "an active port" grep -q edge /sys/class/net/edgetop/bonding/active_slave
+	active=$(cat /sys/class/net/edgetop/bonding/active_slave)
+	port=$([ "$active" = edge0 ] && echo 1 || echo 0)
+	banned_from "wire$port"
+	banned_from "wire$((1 - port))"
+	wait_until "what came in by $active" has_dropped 3
+	bloom detach edgetop
+	bloom attach "edge$port" --mode skb
+	is "$(cat err)" "" "what is said of a port"
+	banned_from "wire$port"
+	wait_until "what came in by the standby, too" has_dropped 6
+}
+
+teamed() {
+	together team
+	bloom add 45.0.0.1
+	bloom attach edgetop --mode skb
+	one_line "edgetop: what a port (edge0, edge1) does not hand on is not seen here"
+}
+
 run_cases "two_interfaces native" "two_interfaces skb" counts_by_interface attached_before_anything_is_loaded \
 	second_attach_is_refused detach_one detach_all detach_has_the_last_word unknown_interface \
-	falls_back_to_skb_with_a_warning jumbo_frames without_ethernet between_ports names_all_ports its_own_share vanished_interface renamed_interface \
+	falls_back_to_skb_with_a_warning jumbo_frames without_ethernet between_ports names_all_ports its_own_share standby teamed vanished_interface renamed_interface \
 	renamed_and_back moved_interface same_name_in_another_namespace
