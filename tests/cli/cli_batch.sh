@@ -266,6 +266,17 @@ how_far() {
 	is "$(cat said)" "" "what is said with -q"
 	on_a_terminal -j batch - >out || fail "$(cat said)"
 	! grep -q reading said || fail "said with -j: $(cat -v said)"
+	# Many bans at once, too.
+	cp commands lines
+	printf '%s\n' 45.10.{0..99}.{0..99} >commands
+	on_a_terminal add - || fail "$(cat said)"
+	grep -q '% keeping the bans' said || fail "nothing is said of how far add is: $(cat -v said)"
+	on_a_terminal del - || fail "$(cat said)"
+	grep -q '% taking the bans out' said || fail "nothing is said of how far del is: $(cat -v said)"
+	on_a_terminal -q add - || fail "$(cat said)"
+	is "$(cat said)" "" "what add says with -q"
+	mv lines commands
+	bloom flush
 	bloom batch commands
 	[ ! -s err ] || fail "said where there is no terminal: $(cat -v err)"
 	bloom flush

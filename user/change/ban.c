@@ -11,9 +11,12 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "change/revert_timer.h"
 #include "kernel/ask.h"
 #include "state/kept_image.h"
+
+#define FAR_EACH 4096 /* so many bans, and it is looked whether somebody waits */
 
 static bool ends_later(const struct ban *a, const struct ban *b)
 {
@@ -94,6 +97,19 @@ static int confirm_bans(struct change *change, const struct prefixes *p, long se
 	return err;
 }
 
+static void far(const struct change *change, const char *what, size_t done, size_t n)
+{
+	if (done && !(done % FAR_EACH))
+		progress(change->context, what, (double)done / (double)n);
+}
+
+/* A batch of single bans says itself how far it is. */
+static void far_end(size_t n)
+{
+	if (n > FAR_EACH)
+		progress_end();
+}
+
 int ban_add(struct change *change, const struct ban_options *o, const struct prefixes *p, struct banned *n)
 {
 	struct ban asked = { .added = time(NULL) };
@@ -109,6 +125,7 @@ int ban_add(struct change *change, const struct ban_options *o, const struct pre
 	for (size_t i = 0; i < p->n && !err; i++) {
 		struct ban ban = asked;
 
+		far(change, "keeping the bans", i, p->n);
 		ban.first = p->at[i].first;
 		ban.length = p->at[i].length;
 		err = state_ban_new(change->state, &ban, &fresh);
@@ -125,6 +142,7 @@ int ban_add(struct change *change, const struct ban_options *o, const struct pre
 		if (!err)
 			++*(fresh ? &n->added : &n->renewed);
 	}
+	far_end(p->n);
 	return err;
 }
 
@@ -185,11 +203,13 @@ int ban_del(struct change *change, const struct prefixes *p, const char *why)
 
 	change_bans_less(change);
 	for (size_t i = 0; i < p->n && !err; i++) {
+		far(change, "taking the bans out", i, p->n);
 		err = check_reason(change->state, &p->at[i], why)
 			      ?: state_ban_drop(change->state, p->at[i].first, p->at[i].length);
 		if (err_is(err, ENOENT))
 			err = because_not_banned(change, &p->at[i]);
 		err = err ?: change_touch(change, p->at[i].first, p->at[i].length);
 	}
+	far_end(p->n);
 	return err;
 }

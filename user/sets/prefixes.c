@@ -4,11 +4,15 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/grow.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "base/stdin.h"
 #include "sets/slip.h"
+
+#define FAR_EACH 4096 /* lines, and it is looked whether somebody waits */
 
 /* NULL, or what is wrong. */
 static const char *add(struct prefixes *p, const char *text, size_t length)
@@ -61,7 +65,8 @@ static int read_lines(const struct context *context, struct prefixes *p)
 	int err = standard_input(context);
 
 	while (!err && (got = getline(&line, &room, stdin)) > 0) {
-		number++;
+		if (!(++number % FAR_EACH))
+			progress(context, "reading standard input", progress_of(STDIN_FILENO));
 		/* What stands behind a NUL would be lost silently. */
 		if (memchr(line, '\0', (size_t)got))
 			err = because(-EINVAL, "standard input:%u: there is a control character", number);
@@ -76,6 +81,8 @@ static int read_lines(const struct context *context, struct prefixes *p)
 			word += length;
 		}
 	}
+	if (number > FAR_EACH)
+		progress_end();
 	if (!err && !feof(stdin))
 		err = because(-EIO, "standard input cannot be read to its end");
 	free(line);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/progress.h"
 #include "state/bans.h"
 #include "state/internal.h"
 #include "state/recover.h"
@@ -97,7 +98,9 @@ int state_check(const struct context *context, void (*found)(void *arg, const ch
 	*faults = 0;
 	if (err)
 		return err;
+	progress(context, "checking the state", -1);
 	err = (s->db ? check_pages(s, found, arg, faults) : 0) ?: state_lists(s, &lists, &n);
+	progress(context, "checking the lists", -1);
 	for (size_t i = 0; i < n && !err; i++) {
 		if (state_list_is_whole(s, &lists[i]))
 			continue;
@@ -112,6 +115,7 @@ int state_check(const struct context *context, void (*found)(void *arg, const ch
 		found(arg, fault);
 		++*faults;
 	}
+	progress(context, "checking the bans", -1);
 	err = err ?: state_bans(s, &bans, &bans_n);
 	if (!err && state_bans_miscounted(s, bans_n)) {
 		found(arg, "the number of bans that is kept is wrong");
@@ -123,6 +127,7 @@ int state_check(const struct context *context, void (*found)(void *arg, const ch
 	      state_interfaces(s, &interfaces, &n) ?:
 	      state_pending(s, &pending, &n) ?:
 	      state_sources(s, &sources, &n);
+	progress_end();
 	free(bans);
 	free(interfaces);
 	free(pending);
