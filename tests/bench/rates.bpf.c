@@ -48,7 +48,11 @@ static __always_inline struct detect_packet packet_of(const struct detect *d, __
 {
 	struct hash_seeds seeds = { DETECT(d, hash.add), DETECT(d, hash.mul1), DETECT(d, hash.mul2), 0 };
 
-	return (struct detect_packet){ addr, SUSPECT_IPV4, hash_ipv4(seeds, addr), 64, DETECT_BIT(CLASS_UDP) };
+	return (struct detect_packet){ .key = addr,
+				       .kind = SUSPECT_IPV4,
+				       .hash = hash_ipv4(seeds, addr),
+				       .bytes = 64,
+				       .classes = DETECT_BIT(CLASS_UDP) };
 }
 
 static __always_inline __u64 in_detector(__u32 addr)
