@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
+#include <linux/if_link.h>
 #include <net/if.h>
 #include <netinet/if_ether.h>
 #include <netinet/ip.h>
@@ -29,6 +30,7 @@
 #define CPUS_MAX    64
 #define BATCH	    64 /* frames at a time: well under the 256 that a veth queues */
 #define WARM_FRAMES 4096
+#define LOOPBACK    1
 
 struct frame {
 	struct ethhdr eth;
@@ -44,6 +46,8 @@ struct sender {
 	int program, err;
 	double seconds;
 };
+
+static unsigned int rate; /* frames a second and CPU; 0: as many as can be */
 
 /* Not the clock, but the time of the tasks that make and take frames: what else runs on the machine does not count. */
 static bool task_time;
@@ -106,6 +110,26 @@ static int send_frames(int program, unsigned int frames)
 	return bpf_prog_test_run_opts(program, &opts) ? -errno : 0;
 }
 
+/* Hundred times a second a share of them. */
+static int send_paced(int program, unsigned int frames)
+{
+	struct timespec next;
+	int err = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &next);
+	for (unsigned int n; frames && !err; frames -= n) {
+		n = frames < rate / 100 ? frames : rate / 100;
+		err = send_frames(program, n);
+		next.tv_nsec += 10000000;
+		if (next.tv_nsec >= 1000000000) {
+			next.tv_nsec -= 1000000000;
+			next.tv_sec++;
+		}
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+	}
+	return err;
+}
+
 static double running_time(const char *path)
 {
 	unsigned long long ns = 0;
@@ -163,12 +187,12 @@ static void *run_sender(void *arg)
 	CPU_ZERO(&set);
 	CPU_SET(s->cpu, &set);
 	s->err = pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
-	if (!s->err)
+	if (!s->err && !rate)
 		s->err = send_frames(s->program, WARM_FRAMES);
 	pthread_barrier_wait(s->start);
 	start = now(softirqd);
 	if (!s->err)
-		s->err = send_frames(s->program, s->frames);
+		s->err = rate ? send_paced(s->program, s->frames) : send_frames(s->program, s->frames);
 	s->seconds = now(softirqd) - start;
 	return NULL;
 }
@@ -205,22 +229,24 @@ int main(int argc, char **argv)
 	double seconds;
 	int option, err;
 
-	while ((option = getopt(argc, argv, "c:n:t")) != -1) {
+	while ((option = getopt(argc, argv, "c:n:r:t")) != -1) {
 		if (option == 'c')
 			cpus = (unsigned int)strtoul(optarg, NULL, 0);
 		else if (option == 'n')
 			frames = (unsigned int)strtoul(optarg, NULL, 0);
+		else if (option == 'r')
+			rate = (unsigned int)strtoul(optarg, NULL, 0);
 		else if (option == 't')
 			task_time = true;
 		else
 			cpus = 0;
 	}
-	if (argc - optind != 2 || !cpus || cpus > CPUS_MAX || !frames) {
+	if (argc - optind != 2 || !cpus || cpus > CPUS_MAX || !frames || (rate && rate < 100)) {
 		fprintf(stderr,
-			"Usage: packets [-c CPUS] [-n FRAMES] [-t] IFNAME FILE\n"
+			"Usage: packets [-c CPUS] [-n FRAMES] [-r RATE] [-t] IFNAME FILE\n"
 			"Every CPU sends that many frames out of the interface, the sources from the file (four bytes\n"
-			"each), and prints what one took, in nanoseconds, and how many were sent in all. -t: by the\n"
-			"time of the tasks, where the kernel charges them for their softirqs.\n");
+			"each), and prints what one took, in nanoseconds, and how many were sent in all. -r: so many\n"
+			"a second. -t: by the time of the tasks, where the kernel charges them for their softirqs.\n");
 		return 2;
 	}
 	libbpf_set_print(NULL);
@@ -233,13 +259,18 @@ int main(int argc, char **argv)
 	err = packets__load(skel);
 	if (!err)
 		err = fill_stamps(bpf_map__fd(skel->maps.stamps), argv[optind + 1]);
+	/* The kernel waits for all CPUs around each run of a program that is on no interface: tens of milliseconds. */
+	if (!err && rate)
+		err = bpf_xdp_attach(LOOPBACK, bpf_program__fd(skel->progs.send_frame), XDP_FLAGS_SKB_MODE, NULL);
 	if (!err)
 		err = time_frames(bpf_program__fd(skel->progs.send_frame), cpus, frames, &seconds);
+	if (rate)
+		bpf_xdp_detach(LOOPBACK, XDP_FLAGS_SKB_MODE, NULL);
 	packets__destroy(skel);
 	if (err) {
 		fprintf(stderr, "packets: %s\n", strerror(-err));
 		return 2;
 	}
-	printf("%.3f %llu\n", seconds * 1e9, (unsigned long long)cpus * (frames + WARM_FRAMES));
+	printf("%.3f %llu\n", seconds * 1e9, (unsigned long long)cpus * (frames + (rate ? 0 : WARM_FRAMES)));
 	return 0;
 }

@@ -151,7 +151,8 @@ def page(document):
         groups.setdefault((row['scenario'], row.get('cpus', 0)), []).append(row)
     for (scenario, cpus), group in groups.items():
         text += f"\n### {scenario}{f', {cpus} CPU' if cpus else ''}\n\n"
-        extra = [key for key in ('total', 'max', 'rss_kb', 'kernel_kb', 'bytes_a_key', 'seconds') if any(key in r for r in group)]
+        extra = [key for key in ('total', 'max', 'rss_kb', 'kernel_kb', 'bytes_a_key', 'seconds', 'pps', 'first_ms', 'before',
+                              'through') if any(key in r for r in group)]
         text += markdown(['subject', 'entries', 'ns', 'p99', 'ratio'] + extra,
                          [[r['subject'], f"{r['entries']:,}", f"{r['ns']:,}", f"{r['p99']:,}", r['ratio'] or ''] +
                           [r.get(key, '') for key in extra] for r in group])

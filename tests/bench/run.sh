@@ -3,8 +3,8 @@
 #
 # Every benchmark, one after the other; the RESULT lines also go into a JSON file, with what they were measured on.
 # Usage: run.sh [--quick] PROGRAMS JSON, where PROGRAMS is the directory with the benchmarks' programs.
-# BENCH_ONLY, a list of real, lookup, packets, rates, load, edits, growth and reader, leaves the others out. XDP_BLOOM_LISTS is a
-# directory of real lists to measure, too; BENCH_GROWTH_MAX (100000000) the largest set of growth.
+# BENCH_ONLY, a list of real, lookup, packets, rates, load, edits, growth, reader and attack, leaves the others out.
+# XDP_BLOOM_LISTS is a directory of real lists to measure, too; BENCH_GROWTH_MAX (100000000) the largest set of growth.
 
 # shellcheck disable=SC2317 # part() calls functions
 set -u
@@ -21,7 +21,7 @@ bench=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 programs=$(realpath "$1") json=$2
 XDP_BLOOM=$(realpath -m "${XDP_BLOOM:-$bench/../../build/xdp-bloom}")
 export XDP_BLOOM PYTHONDONTWRITEBYTECODE=1
-only=${BENCH_ONLY:-real lookup packets rates load edits growth reader}
+only=${BENCH_ONLY:-real lookup packets rates load edits growth reader attack}
 lines=$(mktemp)
 trap 'rm -f "$lines" "$lines".*' EXIT
 status=0
@@ -82,6 +82,7 @@ everything() {
 		part edits apart python3 "$bench/edits.py" "$programs"
 		part growth apart python3 "$bench/growth.py" "$programs"
 		part reader "$bench/reader.sh"
+		part attack apart python3 "$bench/attack.py" "$programs"
 	fi
 	echo "$status" >"$lines.status"
 }
