@@ -79,7 +79,9 @@ static void damaged(void)
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		write_file("feed", known[i].text, known[i].size ? known[i].size : strlen(known[i].text));
-		snprintf(wanted, sizeof(wanted), known[i].read ? "feed %s\n" : "", known[i].read);
+		*wanted = '\0';
+		if (known[i].read)
+			snprintf(wanted, sizeof(wanted), "feed %s\n", known[i].read);
 		CHECK(reads(wanted), "number %zu", i);
 	}
 	list_succeeded(&context, "feed");
