@@ -48,6 +48,9 @@ static void lines(void)
 		{ "add \"open\\\"", "a quote is not closed" },
 		{ "add \\", "there is nothing behind the backslash" },
 		{ "add \\\r\n", "there is nothing behind the backslash" },
+		{ "add \\\n", "there is nothing behind the backslash" },
+		{ "add \"a\\\n", "there is nothing behind the backslash" },
+		{ "add a\\bc\n", "add|abc|" },
 		{ "add \033[2J", "there is a control character" },
 	};
 

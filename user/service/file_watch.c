@@ -58,8 +58,6 @@ int file_watch_fd(const struct file_watch *f)
 
 void file_watch_close(struct file_watch *f)
 {
-	if (!f)
-		return;
 	file_watch_begin(f);
 	close(f->fd);
 	free(f->entries);
