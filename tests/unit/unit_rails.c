@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The guard rails of amounts and widths: on both sides of each bound, and what is said. */
+#include "change/guard_rails.c"
+#include "ktap.h"
+
+/* "192.0.2.0/24 2001:db8::/32+5": prefixes, or so many addresses from the beginning of one. */
+static struct ranges set_of(const char *text)
+{
+	struct ranges set = RANGES_EMPTY;
+
+	while (text && *text) {
+		size_t length = strcspn(text, " +");
+		unsigned int bits;
+		struct addr first;
+		ip6 last;
+
+		if (prefix_parse(text, length, &first, &bits))
+			abort();
+		last = first.num | addr_mask(first.family, bits);
+		if (text[length] == '+')
+			last = first.num + strtoull(text + length + 1, NULL, 10) - 1;
+		if (first.family == 4 ? ranges_add4(&set, (uint32_t)first.num, (uint32_t)last)
+				      : ranges_add6(&set, first.num, last))
+			abort();
+		text += strcspn(text, " ");
+		text += *text == ' ';
+	}
+	if (ranges_finish(&set))
+		abort();
+	return set;
+}
+
+static void says(int err, const char *wanted, const char *what)
+{
+	if (wanted)
+		CHECK(err_is(err, GUARD_REFUSED) && !strcmp(reason(err), wanted), "%s: '%s', not '%s'", what,
+		      err ? reason(err) : "done", wanted);
+	else
+		CHECK(!err, "%s: '%s'", what, reason(err));
+}
+
+#define LOADS "; --force or --big-change loads it"
+#define WIDE  "; --force or --wide loads it"
+
+static void growth(void)
+{
+	static const struct {
+		struct amounts day, hand;
+		const char *after, *says;
+	} known[] = {
+		{ { 0, 0 }, { 0, 0 }, "1.0.0.0/8+65536", NULL },
+		{ { 0, 0 },
+		  { 0, 0 },
+		  "1.0.0.0/8+65537",
+		  "list 'feed': it had no IPv4 addresses a day ago, and now has 6.55e+04" LOADS },
+		{ { 1e5, 0 }, { 1e6, 0 }, "1.0.0.0/8+215536", NULL },
+		{ { 1e5, 0 },
+		  { 1e6, 0 },
+		  "1.0.0.0/8+215537",
+		  "list 'feed': it has 2.16 times as many IPv4 addresses as a day ago" LOADS },
+		{ { 1e9, 0 }, { 1e5, 0 }, "1.0.0.0/8+465536", NULL },
+		{ { 1e9, 0 },
+		  { 1e5, 0 },
+		  "1.0.0.0/8+465537",
+		  "list 'feed': it has 4.66 times as many IPv4 addresses as when it was last accepted by hand" LOADS },
+		{ { 0, 0 }, { 0, 0 }, "2600::/24", NULL },
+		{ { 0, 0 },
+		  { 0, 0 },
+		  "2600::/24 2700::/70",
+		  "list 'feed': it had no IPv6 addresses a day ago, and now has 2.03e+31" LOADS },
+		{ { 0, 0x1p105 }, { 0, 0x1p106 }, "2600::/22", NULL },
+		{ { 0, 0x1p105 },
+		  { 0, 0x1p106 },
+		  "2600::/22 2700::/70",
+		  "list 'feed': it has 2 times as many IPv6 addresses as a day ago" LOADS },
+		{ { 0, 0x1p120 }, { 0, 0x1p104 }, "2600::/22 2700::/24", NULL },
+		{ { 0, 0x1p120 },
+		  { 0, 0x1p104 },
+		  "2600::/22 2700::/23",
+		  "list 'feed': it has 6 times as many IPv6 addresses as when it was last accepted by hand" LOADS },
+		{ { 1e6, 0x1p110 }, { 1e6, 0x1p110 }, "1.0.0.1 2600::1", NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		struct accepted a = { .known = true, .day = known[i].day, .hand = known[i].hand };
+		struct ranges after = set_of(known[i].after);
+
+		says(guard_growth("feed", &a, &after), known[i].says, known[i].after);
+		ranges_free(&after);
+	}
+}
+
+static void change(void)
+{
+	static const struct {
+		const char *before, *after, *says;
+	} known[] = {
+		{ NULL, "1.0.0.0/8", NULL },
+		{ "1.0.0.0/8+1000", "1.0.0.0/8+500", NULL },
+		{ "1.0.0.0/8+1000", "1.0.0.0/8+499", "list 'feed': it lost 50 % of its IPv4 addresses" LOADS },
+		{ "1.0.0.0/8+1000", NULL, "list 'feed': it lost 100 % of its IPv4 addresses" LOADS },
+		{ "1.0.0.0/8+1000", "1.0.0.0/8+1500", NULL },
+		{ "1.0.0.0/8+1000", "1.0.0.0/8+1501", "list 'feed': it gained 50 % IPv4 addresses" LOADS },
+		{ "1.0.0.0/8+1000", "1.0.0.0/8+400 2.0.0.0/8+1000",
+		  "list 'feed': it lost 60 % of its IPv4 addresses" LOADS },
+		{ "1.0.0.0/8+1000", "1.0.0.0/8+1000 2600::/24", NULL },
+		{ "1.0.0.0/8+1000", "1.0.0.0/8+1000 2600::/24 2700::/70",
+		  "list 'feed': it had no IPv6 addresses, and now has 2.03e+31" LOADS },
+		{ "2600::/64", "2600::/64 1.0.0.0/8+65536", NULL },
+		{ "2600::/64", "2600::/64 1.0.0.0/8+65537",
+		  "list 'feed': it had no IPv4 addresses, and now has 6.55e+04" LOADS },
+		{ "2600::/64", "2600::/65", NULL },
+		{ "2600::/64", "2600::/66", "list 'feed': it lost 75 % of its IPv6 addresses" LOADS },
+		{ "2600::/64", "2600::/63", "list 'feed': it gained 100 % IPv6 addresses" LOADS },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		struct ranges before = set_of(known[i].before), after = set_of(known[i].after);
+
+		says(guard_change("feed", &before, &after), known[i].says, known[i].after);
+		ranges_free(&before);
+		ranges_free(&after);
+	}
+}
+
+static void widths(void)
+{
+	static const struct {
+		const char *list, *before, *after, *says;
+	} known[] = {
+		{ "feed", NULL, "1.0.0.0/8", NULL },
+		{ "feed", NULL, "1.0.0.0/8 2.0.0.0/8", NULL },
+		{ "feed", NULL, "2.0.0.0/7", "list 'feed': it bans all of 2.0.0.0/7, which is very wide" WIDE },
+		{ NULL, NULL, "2.0.0.0/7", "the image: it bans all of 2.0.0.0/7, which is very wide" WIDE },
+		{ "feed", NULL, "3.0.0.0/8 4.0.0.0/8 5.0.0.0/8",
+		  "list 'feed': it bans all of 4.0.0.0/7, which is very wide" WIDE },
+		{ "feed", "2.0.0.0/7", "2.0.0.0/7", NULL },
+		{ "feed", "2.0.0.0/7", "4.0.0.0/7", "list 'feed': it bans all of 4.0.0.0/7, which is very wide" WIDE },
+		{ "feed", "2.0.0.0/8", "2.0.0.0/7", "list 'feed': it bans all of 2.0.0.0/7, which is very wide" WIDE },
+		{ "feed", NULL, "240.0.0.0/4", NULL }, /* reserved */
+		{ "feed", NULL, "2600::/12", NULL },
+		{ "feed", NULL, "2600::/11", "list 'feed': it bans all of 2600::/11, which is very wide" WIDE },
+		{ "feed", NULL, "8000::/1", NULL }, /* nobody's */
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		struct ranges before = set_of(known[i].before), after = set_of(known[i].after);
+
+		says(guard_wide(known[i].list, &before, &after, (struct amounts){ 0, 0 }), known[i].says,
+		     known[i].after);
+		ranges_free(&before);
+		ranges_free(&after);
+	}
+}
+
+/* A quarter of IPv4 that is open to others, which is all but bogons and what is reserved. */
+static void shares(void)
+{
+	static const struct {
+		struct amounts granted, after;
+		const char *says;
+	} known[] = {
+		{ { 0, 0 }, { 0x1p30, 0x1p120 }, NULL },
+		{ { 0, 0 }, { 0x1p30 + 1, 0 }, "list 'feed': it bans 29 % of all IPv4 addresses" WIDE },
+		{ { 0, 0 }, { 0, 0x1p121 }, "list 'feed': it bans 6 % of all IPv6 addresses" WIDE },
+		{ { 0x1p30, 0 }, { 0x1p30 + 1, 0 }, "list 'feed': it bans 29 % of all IPv4 addresses" WIDE },
+		{ { 0x1p31, 0 }, { 0x1p31 + 0x1p27, 0 }, NULL },
+		{ { 0x1p31, 0 }, { 0x1p31 + 0x1p27 + 1, 0 }, "list 'feed': it bans 62 % of all IPv4 addresses" WIDE },
+		{ { 0, 0x1p122 }, { 0, 0x1p122 }, NULL },
+		{ { 0, 0x1p122 }, { 0, 0x1p123 }, "list 'feed': it bans 25 % of all IPv6 addresses" WIDE },
+		{ { 0, 0 }, { 0x1p32, 0 }, "list 'feed': it bans 100 % of all IPv4 addresses" WIDE },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		char what[32];
+
+		snprintf(what, sizeof(what), "number %zu", i);
+		says(guard_share("list 'feed'", known[i].granted, known[i].after), known[i].says, what);
+	}
+}
+
+#define NOTHING "nothing would be dropped any more, whatever lists say; "
+
+static void prefixes(void)
+{
+	static const struct {
+		const char *prefix, *ban, *exception;
+	} known[] = {
+		{ "1.0.0.0/8", NULL, NULL },
+		{ "2.0.0.0/7", "2.0.0.0/7 is very wide; --force bans it",
+		  "of all 2.0.0.0/7 " NOTHING "--force allows it" },
+		{ "0.0.0.0/0", "0.0.0.0/0 is very wide; --force bans it",
+		  "of all 0.0.0.0/0 " NOTHING "--force allows it" },
+		{ "10.0.0.0/8", NULL, NULL },
+		{ "192.168.0.0/15", "192.168.0.0/15 bans addresses of 192.168.0.0/16 (private), too; --force bans it",
+		  NULL },
+		{ "192.168.0.0/16", NULL, NULL },
+		{ "2600::/12", NULL, NULL },
+		{ "2600::/11", "2600::/11 is very wide; --force bans it",
+		  "of all 2600::/11 " NOTHING "--force allows it" },
+		{ "fe80::/10", "fe80::/10 is very wide; --force bans it", NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		unsigned int length;
+		struct addr first;
+
+		if (prefix_parse(known[i].prefix, strlen(known[i].prefix), &first, &length))
+			abort();
+		says(guard_prefix(first, length), known[i].ban, known[i].prefix);
+		says(guard_exception(first, length), known[i].exception, known[i].prefix);
+	}
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "how fast it grows", growth }, { "how much changes", change }, { "how wide it is", widths },
+		{ "how much of all", shares },	 { "prefixes", prefixes },
+	};
+
+	return ktap_run(cases, sizeof(cases) / sizeof(cases[0]));
+}
