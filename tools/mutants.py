@@ -145,6 +145,9 @@ def mutants_of(path):
     found = []
 
     def add(kind, start, end, new):
+        # Large pages are only faster.
+        if '\tlarge_pages(' in code[code.rfind('\n', 0, start) + 1:code.find('\n', end)]:
+            return
         found.append(Mutant(path, text, kind, start, end, new))
 
     for match in OPERATOR.finditer(code):
