@@ -116,11 +116,14 @@ def main():
     count, seconds, dates = int(sys.argv[1]), int(sys.argv[2]), "dates" in sys.argv[3:]
     bans = Bans(count, seconds, random.Random(int(os.environ["XDP_BLOOM_SEED"])))
     wire = Wire()
-    latest = max(bans.ends.values()) + 2 * 10**9
+    latest = max(bans.ends.values()) + 10**9
     wrong, dropped, passed, sweeps, late, did = [], set(), set(), 0, 0, 0
     keys = sorted(bans.prefixes)
-    began = now()
-    while now() < latest:
+    began = sweep = now()
+    first = None
+    # However long a sweep takes, the last begins when all must have ended.
+    while sweep < latest:
+        sweep = now()
         for at in range(0, count, WINDOW):
             part = keys[at:at + WINDOW]
             for key, did_pass, before, after in wire.ask([(key, bans.prefixes[key]) for key in part]):
@@ -133,6 +136,7 @@ def main():
                     late = max(late, before - end)
                 (passed if did_pass else dropped).add(key)
         sweeps += 1
+        first = first or now()
         if dates and did < 2 and now() - began > (did + 1) * seconds * 10**9 // 4:
             # The date is a day ahead, then a day behind: what comes by sees it, and builds all of it again.
             ahead = (86400, -86400)[did]
@@ -144,7 +148,7 @@ def main():
     for key in keys:
         if key not in passed:
             wrong.append("%s never passed" % key)
-        if key not in dropped and bans.ends[key] > began + 2 * 10**9:
+        if key not in dropped and bans.ends[key] > first:
             wrong.append("%s was never dropped" % key)
     print("%d bans, %d sweeps of packets: the last drop %d ms after an end" % (count, sweeps, late // 10**6 if late > 0 else 0))
     if wrong:
