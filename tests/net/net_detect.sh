@@ -4,6 +4,8 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
 sandbox "$@"
+# shellcheck source=../support/service.sh
+. "$here/service.sh"
 
 # Limits that the clock cannot spoil: who sends less than the burst is never above one, however long that takes, and who
 # sends twenty times as much always is.
@@ -114,6 +116,38 @@ summed_up() {
 	bloom status
 }
 
+attacks() {
+	jq -c 'select(.event == "attack") | .attack | [.ended == null, .kind, .sources, .busiest, .classes, .above >= 1500]' \
+		"$XDP_BLOOM_STATE/events" 2>/dev/null
+}
+
+attack_is() {
+	[ "$(attacks)" = "$1" ]
+}
+
+# The service says when one begins and when it has ended; one that goes on ends with the service.
+on_record() {
+	veth 0
+	echo 203.0.113.7 >loud
+	bloom attach edge0
+	bloom detect attacks
+	grep -q '^no attack is on record' out || fail "$(cat out)"
+	bloom detect limit packets 1/s --burst $burst
+	bloom detect on
+	printf 'attach edge0\n' >conf
+	ready
+	send 0 -c loud -n $((burst * 20))
+	wait_until "an attack that begins" attack_is '[true,"one source",1,"203.0.113.7",["packets"],true]'
+	is "$(get '.attacks | length' detect attacks)" 1 "attacks on record"
+	bloom detect attacks
+	grep -qE '^20.* not over +1 +[0-9]+ +[0-9]+  packets +203\.0\.113\.7$' out || fail "$(cat out)"
+	stop TERM
+	is "$(attacks | tail -n 1)" '[false,"one source",1,"203.0.113.7",["packets"],true]' "the attack that has ended"
+	is "$(get '[.attacks[] | .ended != null]' detect attacks)" '[true]' "attacks on record"
+	bloom events
+	grep -q 'attack .* ended after .*: one source, at most 1 at a time, most often 203.0.113.7; ' out || fail "$(cat out)"
+}
+
 # What is known of them outlives rotations and changes of lists, and goes with the detector.
 goes_on() {
 	watching
@@ -177,7 +211,7 @@ words() {
 	refused "'5kpps' is no rate of bytes: 16kbit" detect limit bytes 5kpps
 	refused "--burst takes" detect limit syn 1M/s --burst 1
 	refused "--burst belongs to limit" detect on --burst 7
-	refused "on, off, suggest, or limit CLASS RATE?" detect maybe
+	refused "on, off, suggest, attacks, or limit CLASS RATE?" detect maybe
 	bloom detect limit bytes 80Mbit --burst 2M
 	is "$(get '.limits.bytes | .rate, .burst' detect)" $'10000000\n2000000' "a limit of bytes"
 	bloom detect limit bytes none
@@ -185,4 +219,4 @@ words() {
 	is "$(get .on detect)" false "whether it is on"
 }
 
-run_cases one_among_many proposes_limits summed_up goes_on after_a_reboot on_trial shared words
+run_cases one_among_many proposes_limits summed_up on_record goes_on after_a_reboot on_trial shared words

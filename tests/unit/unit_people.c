@@ -171,7 +171,7 @@ static int kill_given(pid_t pid, int signal)
 static int ports_given(struct state *state, bool *ports)
 {
 	(void)state;
-	if (fails == -EIO && fails_at == 1)
+	if (err_is(fails, EIO) && fails_at == 1)
 		return because(fails, "the state cannot be read");
 	ports[8443] = true;
 	ports[65535] = true;

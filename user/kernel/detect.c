@@ -243,13 +243,15 @@ static int read_clock(__u64 tick, __u64 *now)
 	};
 	unsigned char frame[64] = { 0 };
 	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = frame, .data_size_in = sizeof(frame), .repeat = 1);
-	int fd = bpf_prog_load(BPF_PROG_TYPE_XDP, "clock", "GPL", insns, 2, NULL), err;
+	static int fd = -1; /* for as long as the process runs: each load would be in the audit log */
 	__u64 about, jiffies;
+	int err;
 
+	if (fd < 0)
+		fd = bpf_prog_load(BPF_PROG_TYPE_XDP, "clock", "GPL", insns, 2, NULL);
 	if (fd < 0)
 		return because_kernel(-errno, "the detector's clock");
 	err = bpf_prog_test_run_opts(fd, &run) ? -errno : 0;
-	close(fd);
 	if (err)
 		return because_kernel(err, "the detector's clock");
 	/* It begins five minutes before the end of 32 bits, so that what cannot bear that end shows at once. */

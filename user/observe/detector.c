@@ -10,6 +10,15 @@
 #include "observe/senders.h"
 #include "observe/suspects.h"
 
+static unsigned int classes_over(const struct suspect *suspect)
+{
+	unsigned int classes = 0;
+
+	for (enum packet_class class = 0; class < LIMITED; class ++)
+		classes |= (unsigned int)(suspect->over[class] > 0) << class;
+	return classes;
+}
+
 int detector_sum(const struct context *context, struct detector_sums *sums)
 {
 	struct seen seen;
@@ -26,6 +35,7 @@ int detector_sum(const struct context *context, struct detector_sums *sums)
 		__u64 over = suspect_over(&seen.suspect[i]);
 
 		sums->above += over > 0;
+		sums->classes |= classes_over(&seen.suspect[i].is);
 		if (over <= sums->over)
 			continue;
 		sums->over = over;

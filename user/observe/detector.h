@@ -17,6 +17,7 @@ struct detector_sums {
 	__u64 packets[DETECTEDS];
 	char busiest[PREFIX_TEXT_MAX]; /* of those above, who was most often; "": nobody */
 	__u64 over;		       /* how often */
+	unsigned int classes;	       /* that some were above the limit of, a bit each */
 };
 
 /* All zero where there is none. 0 or -errno with the reason recorded. */

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "service/arrivals.h"
+#include "service/attacks.h"
 #include "service/expiry.h"
 #include "service/hook.h"
 #include "service/jobs.h"
@@ -31,6 +32,7 @@ struct service {
 	struct hook hook;
 	struct expiry expiry;
 	struct rate_watch rate;
+	struct attacks attacks;
 	struct retry retry; /* lines and lists that failed */
 	int signals;
 	int64_t look_at, rotate_at, notify_at; /* ms of CLOCK_MONOTONIC; INT64_MAX: not at all */

@@ -16,6 +16,7 @@
 #include "change/agreement.h"
 #include "kernel/live.h"
 #include "service/sd_notify.h"
+#include "state/limits.h"
 #include "state/state.h"
 
 /* After several commands in a row the state is read once. */
@@ -88,6 +89,8 @@ static void look(struct service *s, int64_t now, bool glance)
 	if (!err)
 		err = arrivals_expect(s->arrivals, state);
 	expiry_look(&s->expiry, err ? NULL : state);
+	if (!err)
+		attacks_expect(&s->attacks, state_limits(state).on);
 	state_close(state);
 	if (err)
 		service_look_soon(s, now + AGAIN_MS);
@@ -225,6 +228,7 @@ static void turn(struct service *s, int64_t now)
 		service_look_soon(s, now);
 	run_jobs(&s->jobs, now);
 	run_jobs(&s->urgent, now);
+	attacks_turn(&s->attacks, now);
 	if (!busy(s) && !s->ready && s->look_at == INT64_MAX && !reload_waits(s->reload))
 		say_ready(s);
 	hook_turn(&s->hook); /* the observer wakes us every second */
@@ -317,6 +321,7 @@ int service_run(const struct context *context, struct service_options *options, 
 		.config = config,
 		.jobs.context = context,
 		.urgent.context = context,
+		.attacks.context = context,
 		.retry = { .first = LIST_AGAIN, .most = LIST_AGAIN_MAX, .at = INT64_MAX },
 		.signals = -1,
 		.expiry.timer = -1,
@@ -339,6 +344,7 @@ int service_run(const struct context *context, struct service_options *options, 
 	}
 	jobs_stop(&s.jobs);
 	jobs_stop(&s.urgent);
+	attacks_end(&s.attacks);
 	hook_end(&s.hook);
 	keeper_close(s.keeper);
 	observer_close(s.observer);

@@ -35,6 +35,7 @@ static const struct {
 	[EVENT_GUARD] = { "guard", LOG_WARNING },      [EVENT_EXPIRED] = { "expired", LOG_NOTICE },
 	[EVENT_REVERTED] = { "reverted", LOG_NOTICE }, [EVENT_CAPACITY] = { "capacity", LOG_NOTICE },
 	[EVENT_FAULT] = { "fault", LOG_ALERT },	       [EVENT_HEALED] = { "healed", LOG_NOTICE },
+	[EVENT_ATTACK] = { "attack", LOG_WARNING },
 };
 
 static const char *name_of(const struct event *what)
@@ -107,6 +108,8 @@ static void to_file(const char *state, const struct event *what, const char *mes
 
 	line = json_pack("{s:s, s:s, s:s, s:I, s:I}", "time", utc_text(when, time(NULL)), "event", name_of(what),
 			 "message", message, "generation", (json_int_t)what->generation, "uid", (json_int_t)who());
+	if (line && what->more)
+		json_object_update(line, what->more);
 	text = line ? json_dumps(line, JSON_COMPACT) : NULL;
 	json_decref(line);
 	if (text && !trust_directory(state))
@@ -137,6 +140,7 @@ void event(const struct context *context, struct event what, const char *fmt, ..
 	clean_text(message);
 	to_journal(context->state, &what, message);
 	to_file(context->state, &what, message);
+	json_decref(what.more);
 }
 
 static int open_file(const char *directory, const char *name, struct stat *is)

@@ -21,12 +21,14 @@ enum event_kind {
 	EVENT_CAPACITY, /* there was no room left: a larger generation was built */
 	EVENT_FAULT,	/* a part of the filter is gone, or another's */
 	EVENT_HEALED,	/* it is in place again */
+	EVENT_ATTACK,	/* the detector's: one begins, or has ended */
 };
 
 struct event {
 	enum event_kind kind;
 	const char *verb;	       /* of EVENT_DONE */
 	unsigned long long generation; /* in force now; 0: none */
+	struct json_t *more;	       /* fields of its own in the file, or NULL; the event takes it */
 };
 
 PRINTF(3, 4) void event(const struct context *context, struct event what, const char *fmt, ...);

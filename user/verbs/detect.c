@@ -104,7 +104,7 @@ static int set_words(struct limits *limits, const struct options *o, int n, char
 	if (limit)
 		return set_limit(limits, o, n, words);
 	if ((!on && strcmp(words[0], "off") != 0) || n > 1)
-		return because(-EINVAL, "on, off, suggest, or limit CLASS RATE?");
+		return because(-EINVAL, "on, off, suggest, attacks, or limit CLASS RATE?");
 	if (o->burst || o->then)
 		return because(-EINVAL, "--%s belongs to limit", o->burst ? "burst" : "then");
 	limits->on = on;
@@ -314,6 +314,9 @@ int verb_detect(const struct call *call)
 {
 	const struct options *o = call->options;
 
+	if (call->n == 1 && !strcmp(call->operands[0], "attacks") && !o->burst && !o->then && !o->during.given &&
+	    !o->one_in.given)
+		return detect_attacks(call->context);
 	if (call->n == 1 && !strcmp(call->operands[0], "suggest") && !o->burst && !o->then)
 		return detect_suggest(call->context, o->during.given ? o->during.value : SUGGEST_SECONDS,
 				      (unsigned int)o->one_in.value);

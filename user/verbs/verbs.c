@@ -132,14 +132,14 @@ const struct verb verbs[] = {
 	  .more = "How full the filter is, how often it would be wrong without the exact table, and what goes "
 		  "back unless it is confirmed.",
 	  .examples = { "show", "show -p" }, .run = verb_show },
-	{ "detect", .operands = "[on | off | limit CLASS RATE | suggest]",
+	{ "detect", .operands = "[on|off|limit CLASS RATE|suggest|attacks]",
 	  .does = "find who sends too much; alone: what it sees now",
 	  .more = "Counts per source, IPv6 by the /64. Classes: packets bytes syn udp icmp fragments. Rates: 200/s, "
 		  "1kpps, 100Mbit, none. Nothing is dropped but what is above a limit --then police. suggest looks at "
-		  "what passes, and proposes limits.",
+		  "what passes, and proposes limits; attacks are those that the service saw.",
 	  .examples = { "detect on", "detect limit syn 500/s --then police" }, .also = "ratelimit",
-	  .completes = "on off limit suggest packets bytes syn udp icmp fragments", .options = detect_options,
-	  .most = 3, .asks = "on, off, suggest, or limit CLASS RATE?",
+	  .completes = "on off limit suggest attacks packets bytes syn udp icmp fragments", .options = detect_options,
+	  .most = 3, .asks = "on, off, suggest, attacks, or limit CLASS RATE?",
 	  .flags = JOINS | VERB_SHOWS_ALONE | VERB_IN_CONFIG, .run = verb_detect },
 	{ "test", .group = "ask, and try out", .operands = "ADDR...|-", .does = "would it be dropped, and why",
 	  .more = "Asks the program in the kernel itself, and names list, entry and line. Ends with 0 if every "
@@ -249,7 +249,8 @@ void event_verb(const struct verb *verb, const struct context *context, int argc
 		return;
 	generation = kernel_live_generation(context);
 	if (status == EXIT_DONE)
-		event(context, (struct event){ EVENT_DONE, verb->name, generation }, "%s", words);
+		event(context, (struct event){ .kind = EVENT_DONE, .verb = verb->name, .generation = generation }, "%s",
+		      words);
 	else if (status == EXIT_ERROR)
 		event(context,
 		      (struct event){ log_last_errno() == GUARD_REFUSED ? EVENT_GUARD : EVENT_REFUSED,

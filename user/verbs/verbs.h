@@ -102,7 +102,9 @@ json_t *out_memory(const struct stage_bytes *bytes);
 /* What each class is, and the limits that would be proposed; they were given one source in so many. 0, or -ENOMEM. */
 int out_senders(const struct senders *senders, uint64_t one_in, json_t **object);
 int print_senders(const struct context *context, const struct senders *senders, uint64_t one_in);
-/* detect suggest; one_in 0: by how much passes. Returns the exit status. */
+/* Both return the exit status. */
+int detect_attacks(const struct context *context);
+/* detect suggest; one_in 0: by how much passes. */
 int detect_suggest(const struct context *context, double seconds, unsigned int one_in);
 
 /* On one line, or as JSON: the file, what the command did, what is in it. Returns the exit status. */
