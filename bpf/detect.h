@@ -32,6 +32,10 @@
  *    entry is worth as much as a new one. So a flood takes nothing from those who are tracked, and who finds no place
  *    is counted, and passes.
  *
+ * 4. A packet is dropped only where it is above the limit of a class that is policed: by 1, no packet of who keeps it.
+ *    What passes is charged to each class that it is not above, and what is dropped to none; so of a policed class pass
+ *    r * t + 2 * b and a tick's worth at most in any window, of a source that is tracked, while no update is lost.
+ *
  * What plain stores lose, in 2: what other CPUs add to a stamp between a CPU's load of it and its store, a few ns. Of a
  * source whose packets all come by one queue that is nothing. Of one that comes by n queues at once, all of them always
  * busy with it, it is at most n - 1 of n: then it is found at n times the rate. A CPU that is interrupted just there
