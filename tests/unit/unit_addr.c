@@ -201,12 +201,50 @@ static void like_inet_pton_6(void)
 	}
 }
 
+/* A host behind which a shorter length stands, as it was written. */
+static void masked(void)
+{
+	static const struct {
+		const char *text;
+		bool is;
+		const char *says;
+	} cases[] = {
+		{ "192.0.2.0/24", false, NULL },
+		{ "192.0.2.1/24", true, "192.0.2.1/24 is a host within 192.0.2.0/24" },
+		{ "192.0.2.1", false, NULL },
+		{ "192.0.2.1/32", false, NULL },
+		{ "2001:db8::/32", false, NULL },
+		{ "2001:db8::1/32", true, "2001:db8::1/32 is a host within 2001:db8::/32" },
+		{ "::ffff:192.0.2.0/120", false, NULL },
+		{ "::ffff:192.0.2.1/120", true, "192.0.2.1/24 is a host within 192.0.2.0/24" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char text[MASKED_TEXT_MAX];
+		struct addr first, written;
+		unsigned int length;
+		bool is;
+
+		if (!CHECK(!prefix_parse(cases[i].text, strlen(cases[i].text), &first, &length), "%s", cases[i].text))
+			continue;
+		is = prefix_is_masked(cases[i].text, strlen(cases[i].text), first, &written);
+		CHECK(is == cases[i].is, "%s is %d", cases[i].text, is);
+		if (is)
+			CHECK(!strcmp(masked_text(text, written, first, length), cases[i].says), "%s: '%s'",
+			      cases[i].text, masked_text(text, written, first, length));
+	}
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "good_prefixes", good_prefixes },	  { "bad_prefixes", bad_prefixes },
-		{ "exact_length", exact_length },	  { "padded", padded },
-		{ "like_inet_pton_4", like_inet_pton_4 }, { "like_inet_pton_6", like_inet_pton_6 },
+		{ "good_prefixes", good_prefixes },
+		{ "bad_prefixes", bad_prefixes },
+		{ "exact_length", exact_length },
+		{ "padded", padded },
+		{ "like_inet_pton_4", like_inet_pton_4 },
+		{ "like_inet_pton_6", like_inet_pton_6 },
+		{ "masked", masked },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

@@ -116,11 +116,38 @@ static void ipv6_sets(void)
 	ipv6_gate(RANDOM, 1000000, GATE6_LOG2_MAX);
 }
 
+/* A key of each length opens every /32 that it covers or lies in, and no other, but for those that share a byte. */
+static void ipv6_lengths(void)
+{
+	static uint8_t gate[1 << 20], wanted[1 << 20];
+	struct generation g = {
+		.gate6 = (uintptr_t)gate, .gate6_log2 = 20, .gate6_add = 5, .gate6_mul = 0x9e3779b97f4a7c15
+	};
+
+	for (unsigned int length = 20; length <= 128; length++) {
+		uint64_t nets = length < 32 ? 1ULL << (32 - length) : 1,
+			 net = (ktap_random() & 0xffffffff) & ~(nets - 1);
+		unsigned int rung = length % 3;
+
+		memset(gate, 0, sizeof(gate));
+		memset(wanted, 0, sizeof(wanted));
+		g.rung[rung].length = length;
+		gate6_touch(&g, rung, net << 32);
+		CHECK(!memcmp(gate, wanted, sizeof(gate)), "/%u: it is changed by touching it", length);
+		for (uint64_t i = 0; i < nets; i++)
+			wanted[index6(&g, (uint32_t)(net + i))] |= (uint8_t)(1u << rung);
+		gate6_open(&g, rung, net << 32 | (length > 32 ? 0xabcd0000 : 0));
+		CHECK(!memcmp(gate, wanted, sizeof(gate)), "/%u: another byte than those of its %" PRIu64 " /32",
+		      length, nets);
+	}
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "IPv4: states against one byte for each /24", ipv4_states },
 		{ "IPv6: none lost, and how often it says yes wrongly", ipv6_sets },
+		{ "IPv6: keys of each length", ipv6_lengths },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/context.h"
 #include "service/jobs.h"
+#include "service/retry.h"
 #include "ktap.h"
 #include "base/log.h"
 
@@ -133,12 +134,29 @@ static void lines(void)
 	jobs_stop(&jobs);
 }
 
+/* Twice as long each time, up to the most. */
+static void tries_again(void)
+{
+	static const int64_t waits[] = { 100, 200, 400, 800, 1000, 1000 };
+	struct retry r = { .first = 100, .most = 1000, .at = INT64_MAX };
+
+	for (int round = 0; round < 2; round++) {
+		for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
+			retry_later(&r, 5000);
+			CHECK(r.at == 5000 + waits[i], "wait %zu is %lld", i, (long long)r.at - 5000);
+		}
+		retry_forget(&r);
+		CHECK(r.at == INT64_MAX, "it tries what did not fail");
+	}
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "one after another, and what is urgent first", order },
 		{ "one that does not end is stopped", limit },
 		{ "lines of the config file", lines },
+		{ "when it tries again", tries_again },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
