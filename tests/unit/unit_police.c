@@ -66,6 +66,7 @@ struct source_model {
 		size_t n;
 		__u64 time[PACKETS], price[PACKETS];
 	} charged[CLASS_SYN + 1], passed;
+	__u64 over[CLASS_SYN + 1];
 };
 
 static double uniform(void)
@@ -105,7 +106,7 @@ static bool one_packet(const struct detect *d, struct source_model *s, __u64 *dr
 	if (found != DETECTED_NOTHING && is && is->since != s->since) {
 		s->since = is->since;
 		for (enum packet_class class = 0; class <= CLASS_SYN; class ++)
-			s->charged[class].n = 0;
+			s->charged[class].n = s->over[class] = 0;
 	}
 	for (enum packet_class class = 0; class <= CLASS_SYN; class ++) {
 		price[class] = class == CLASS_SYN && !syn ? 0 : detect_price(d, class, packet.bytes);
@@ -114,6 +115,12 @@ static bool one_packet(const struct detect *d, struct source_model *s, __u64 *dr
 	}
 	if (found == DETECTED_NOTHING)
 		drop = false;
+	for (enum packet_class class = 0; class <= CLASS_SYN && found != DETECTED_NOTHING; class ++) {
+		s->over[class] += above[class];
+		if (!CHECK(is && is->over[class] == s->over[class], "class %u: not %llu above its limit", class,
+			   s->over[class]))
+			return false;
+	}
 	*dropped += drop;
 	if (!CHECK((found == DETECTED_DROPPED) == drop, "packet %zu: found %d, to be dropped: %d", s->passed.n, found,
 		   drop))
