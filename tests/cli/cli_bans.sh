@@ -142,6 +142,8 @@ keeps_what_there_is() {
 	grep -q "45.0.0.1 is banned for 'never again' already: that reason stays, and so do those of 1 others" err ||
 		fail "it says: $(cat err)"
 	is "$(get '[.[1]|.reason,(.seconds_left/1000|round)]' bans)" '["spam",11]' "a longer time and the reason"
+	bloom add 45.0.0.{1,2} --ttl 10m
+	one_line "45.0.0.1 is banned without end already: that end stays, and so do those of 1 others; --replace shortens it"
 	is "$(get '[.kept,.renewed]' add 45.0.0.1 --force)" '[0,1]' "what --force does once more"
 	bloom add 45.0.0.1 --ttl 1h --reason other --replace
 	is "$(get '.[0]|[.reason,(.seconds_left/1000|round)]' bans)" '["other",4]' "what was told otherwise"
