@@ -36,10 +36,12 @@ in_ten_ms() {
 		    return (time.monotonic() - began) * 1e3
 
 		times = sorted(once() for _ in range(101))
-		taken = resource.getrusage(resource.RUSAGE_CHILDREN)
+		used = resource.getrusage(resource.RUSAGE_CHILDREN)
+		taken = (used.ru_utime + used.ru_stime) / 101 * 1e3
 		print("# status: %.1f ms in the middle, %.1f to %.1f in nine of ten, %.1f ms of a CPU" % (
-		    times[50], times[5], times[95], (taken.ru_utime + taken.ru_stime) / 101 * 1e3))
-		sys.exit(times[50] > 10)
+		    times[50], times[5], times[95], taken))
+		# Beside other work most of them wait for a processor.
+		sys.exit(taken > 10 or times[10] > 10)
 	PYTHON
 	stop
 }
