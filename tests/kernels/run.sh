@@ -18,7 +18,7 @@ releases=("$@")
 
 # WireGuard, VRF and IPsec are in these kernels: KERNEL_TESTS=XDP_BLOOM_CASES=shows:cli_guards.sh takes minutes of its own.
 # With the variables, commas between them, that keep a test short enough for an emulated machine.
-tests=(EXACT_ASKS=3000000,XDP_BLOOM_PACKETS=40000:prog_ net_attach.sh net_shared.sh
+tests=("EXACT_ASKS=3000000,XDP_BLOOM_PACKETS=40000:prog_" net_attach.sh net_shared.sh
 	"XDP_BLOOM_CASES=finds_interfaces.--shared:net_service.sh"
 	"XDP_BLOOM_ROTATIONS=10,XDP_BLOOM_CASES=rotates:net_rotate.sh"
 	"XDP_BLOOM_CASES=ipv..plain:net_modes.sh" net_frames.sh
