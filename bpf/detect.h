@@ -494,9 +494,22 @@ inline_always enum detected suspect_packet(const struct detect *d, const struct 
 }
 
 /* A packet that has a source, and that is kept. */
+/*
+ * What all on a link share is nobody's: who has no address yet asks for one from there, and a router advertises itself.
+ * One of them could use up the allowance of all.
+ */
+#define LINK_LOCAL (0xfe80ULL << 48)
+
+inline_always int is_nobody(const struct detect_packet *packet)
+{
+	return !packet->key || (packet->kind == SUSPECT_IPV6 && packet->key >> 54 == LINK_LOCAL >> 54);
+}
+
 inline_always enum detected detect_packet(const struct detect *d, const struct detect_packet *packet, __u64 now)
 {
 	if (!sketch_charge(d, packet->hash, now, detect_prices(d, packet)))
+		return DETECTED_NOTHING;
+	if (is_nobody(packet))
 		return DETECTED_NOTHING;
 	return suspect_packet(d, packet, now);
 }

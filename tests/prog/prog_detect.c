@@ -105,7 +105,7 @@ static bool in_force(void)
 /* Limits that no case before had: with the same ones it would go on where that one was. */
 static bool begin(double rate)
 {
-	with_limits = (struct limits){ .on = true, .of = { [CLASS_PACKETS] = { rate, BURST } } };
+	with_limits = (struct limits){ .on = true, .of = { [CLASS_PACKETS] = { .rate = rate, .burst = BURST } } };
 	model = (struct naive){ .label = { 3 } };
 	naive_add(&model, 4, 0x0b000000, 0x0b00ffff, 0);
 	sent = 0;

@@ -48,9 +48,11 @@ static void plan_free(struct detect *d)
 
 static struct detect_packet packet_of(const struct detect *d, __u32 addr, __u32 classes, __u64 bytes)
 {
-	return (struct detect_packet){
-		.key = addr, .kind = SUSPECT_IPV4, .hash = hash_ipv4(d->hash, addr), .bytes = bytes, .classes = classes
-	};
+	return (struct detect_packet){ .key = 1 + addr,
+				       .kind = SUSPECT_IPV4,
+				       .hash = hash_ipv4(d->hash, 1 + addr),
+				       .bytes = bytes,
+				       .classes = classes };
 }
 
 /* By which limits a source was found above one, so far. */
@@ -217,9 +219,10 @@ static bool one_round(void)
 	const double paces[] = { 0.2, 0.9, 0.99, 1.05, 2, 20 };
 	double rate = 20 + (double)(ktap_random() % 400);
 	struct limits limits = { .on = true,
-				 .of = { [CLASS_PACKETS] = { rate, ceil(rate * (0.1 + uniform())) },
-					 [CLASS_BYTES] = { 900 * rate, 65536 + ceil(900 * rate * uniform()) },
-					 [CLASS_SYN] = { rate / 4, ceil(rate * (0.1 + uniform() / 4)) } } };
+				 .of = { [CLASS_PACKETS] = { rate, ceil(rate * (0.1 + uniform())), THEN_WATCH },
+					 [CLASS_BYTES] = { 900 * rate, 65536 + ceil(900 * rate * uniform()),
+							   THEN_WATCH },
+					 [CLASS_SYN] = { rate / 4, ceil(rate * (0.1 + uniform() / 4)), THEN_WATCH } } };
 	struct clock clock;
 	struct detect d;
 	bool ok = true;
@@ -310,9 +313,9 @@ static bool worst_round(void)
 	static struct source_model s;
 	double rate = 1000 + (double)(ktap_random() % 9000);
 	struct limits limits = { .on = true,
-				 .of = { [CLASS_PACKETS] = { rate, ceil(rate * uniform() / 30) },
-					 [CLASS_BYTES] = { 900 * rate, ceil(900 * rate * uniform() / 10) },
-					 [CLASS_SYN] = { rate / 4, ceil(rate / 4 * uniform() / 3) } } };
+				 .of = { [CLASS_PACKETS] = { rate, ceil(rate * uniform() / 30), THEN_WATCH },
+					 [CLASS_BYTES] = { 900 * rate, ceil(900 * rate * uniform() / 10), THEN_WATCH },
+					 [CLASS_SYN] = { rate / 4, ceil(rate / 4 * uniform() / 3), THEN_WATCH } } };
 	unsigned int without = (unsigned int)ktap_random() % 4; /* all of them; or one alone, where it is exact */
 	struct clock clock;
 	struct detect d;
@@ -363,7 +366,7 @@ static void worst(void)
 /* While it stands, a burst passes, and no more; then as much as it says again. */
 static void clock_stands(void)
 {
-	struct limits limits = { .on = true, .of = { [CLASS_PACKETS] = { 100, 50 } } };
+	struct limits limits = { .on = true, .of = { [CLASS_PACKETS] = { 100, 50, THEN_WATCH } } };
 	struct detect d = plan_of(&limits, CELLS_FEW, BUCKETS_MANY, 0);
 	struct detect_packet packet = packet_of(&d, 7, 0, 64);
 	__u64 now = 1ULL << 62;
@@ -391,7 +394,7 @@ static void clock_stands(void)
 /* Ten times as many as there is room for: who is tracked stays, the others are counted; a pause makes room again. */
 static void full(void)
 {
-	struct limits limits = { .on = true, .of = { [CLASS_PACKETS] = { 100, 10 } } };
+	struct limits limits = { .on = true, .of = { [CLASS_PACKETS] = { 100, 10, THEN_WATCH } } };
 	struct detect d = plan_of(&limits, 1, 16, 0);
 	__u64 now = 1ULL << 62, untracked = 0;
 	bool tracked[64 * 10] = { 0 };
@@ -471,7 +474,7 @@ static void many_cpus(unsigned int threads)
 	pthread_t thread[16];
 
 	memset(&many, 0, sizeof(many));
-	many.limits = (struct limits){ .on = true, .of = { [CLASS_PACKETS] = { 100, BURST } } };
+	many.limits = (struct limits){ .on = true, .of = { [CLASS_PACKETS] = { 100, BURST, THEN_WATCH } } };
 	many.now = -(__u64)(10 * SECOND);			 /* the clock's end is on the way */
 	many.d = plan_of(&many.limits, CELLS_FEW, 32, many.now); /* room for a quarter: places change hands */
 	pthread_barrier_init(&many.barrier, NULL, threads);
@@ -521,7 +524,8 @@ static void many_queues(void)
 		pthread_t thread[16];
 
 		memset(&many, 0, sizeof(many));
-		many.limits = (struct limits){ .on = true, .of = { [CLASS_PACKETS] = { 100, FLOOD_BURST } } };
+		many.limits =
+			(struct limits){ .on = true, .of = { [CLASS_PACKETS] = { 100, FLOOD_BURST, THEN_WATCH } } };
 		many.now = 1ULL << 62;
 		many.threads = n;
 		many.d = plan_of(&many.limits, CELLS_FEW, 32, many.now);

@@ -39,9 +39,11 @@ static void plan_free(struct detect *d)
 
 static struct detect_packet packet_of(const struct detect *d, __u32 addr, __u32 classes, __u64 bytes)
 {
-	return (struct detect_packet){
-		.key = addr, .kind = SUSPECT_IPV4, .hash = hash_ipv4(d->hash, addr), .bytes = bytes, .classes = classes
-	};
+	return (struct detect_packet){ .key = 1 + addr,
+				       .kind = SUSPECT_IPV4,
+				       .hash = hash_ipv4(d->hash, 1 + addr),
+				       .bytes = bytes,
+				       .classes = classes };
 }
 
 static const struct suspect *suspect_of(const struct detect *d, const struct detect_packet *packet)
@@ -197,7 +199,7 @@ static void trusted(void)
 {
 	struct limits limits = { .on = true, .of = { [CLASS_PACKETS] = { 100, 50, THEN_POLICE } } };
 	struct detect d = plan_of(&limits, 1, 16);
-	struct detect_trusted one = { .key = { .family = 4, .addr = { NET32(7) } }, .scale = TRUST_ALL / 10 };
+	struct detect_trusted one = { .key = { .family = 4, .addr = { NET32(8) } }, .scale = TRUST_ALL / 10 };
 	struct detect_packet packet = packet_of(&d, 7, 0, 64), other = packet_of(&d, 8, 0, 64);
 	__u64 now = 1ULL << 62;
 	const struct suspect *is;
@@ -277,12 +279,40 @@ static void full(void)
 	plan_free(&d);
 }
 
+/* Sources that all on a link share: one of them does not use up what others have. */
+static void nobody(void)
+{
+	static const struct {
+		__u64 kind, key;
+		bool judged;
+	} cases[] = {
+		{ SUSPECT_IPV6, 0xfe80000000000000, false },
+		{ SUSPECT_IPV6, 0xfebfffffffffffff, false },
+		{ SUSPECT_IPV6, 0, false },
+		{ SUSPECT_IPV4, 0, false },
+		{ SUSPECT_IPV6, 0xfe7f000000000000, true },
+		{ SUSPECT_IPV6, 0xfec0000000000000, true },
+		{ SUSPECT_IPV4, 1, true },
+		{ SUSPECT_IPV4, 0xfe800000, true },
+	};
+	struct limits limits = { .on = true, .of = { [CLASS_PACKETS] = { 100, 50, THEN_POLICE } } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct detect d = plan_of(&limits, 1, 16);
+		struct detect_packet packet = { .key = cases[i].key, .kind = cases[i].kind, .bytes = 64, .hash = 1 };
+		int passed = passing(&d, &packet, 1000, 1ULL << 62);
+
+		CHECK((passed < 1000) == cases[i].judged, "of %llx %d passed", (unsigned long long)cases[i].key,
+		      passed);
+		plan_free(&d);
+	}
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "against the model", against_the_model },
-		{ "whom the operator trusts", trusted },
-		{ "one address of a /64", trusted_host },
+		{ "against the model", against_the_model },	    { "whom the operator trusts", trusted },
+		{ "one address of a /64", trusted_host },	    { "nobody's", nobody },
 		{ "ten times as many as there is room for", full },
 	};
 
