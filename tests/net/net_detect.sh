@@ -117,8 +117,7 @@ summed_up() {
 }
 
 attacks() {
-	jq -c 'select(.event == "attack") | .attack | [.ended == null, .kind, .sources, .busiest, .classes, .above >= 1500]' \
-		"$XDP_BLOOM_STATE/events" 2>/dev/null
+	grep '^{' "$XDP_BLOOM_STATE/events" 2>/dev/null | jq -c 'select(.event == "attack") | .attack | [.ended == null, .kind, .sources, .busiest, .classes, .above >= 1500]'
 }
 
 attack_is() {
@@ -144,6 +143,19 @@ on_record() {
 	stop TERM
 	is "$(attacks | tail -n 1)" '[false,"one source",1,"203.0.113.7",["packets"],true]' "the attack that has ended"
 	is "$(get '[.attacks[] | .ended != null]' detect attacks)" '[true]' "attacks on record"
+	# A line that cannot be hides nothing behind it.
+	{ head -c 40000 /dev/zero | tr '\0' x && echo; } >>"$XDP_BLOOM_STATE/events"
+	# What is dropped is an attack as well, and its words are not of the one before.
+	bloom detect limit packets --then police
+	ready
+	echo 198.51.100.1 >quiet
+	for ((i = 0; i < burst * 20; i++)); do echo 203.0.113.8; done >loud
+	"$TRAFFIC" -b loud -c quiet wire0 edge0 >sent 2>&1
+	wait_until "an attack that begins" attack_is "$(attacks | head -n 2)
+[true,\"one source\",1,\"203.0.113.8\",[\"packets\"],true]"
+	stop TERM
+	is "$(get '[.attacks[] | [.busiest, .ended != null]]' detect attacks)" '[["203.0.113.7",true],["203.0.113.8",true]]' \
+		"attacks on record"
 	bloom events
 	grep -q 'attack .* ended after .*: one source, at most 1 at a time, most often 203.0.113.7; ' out || fail "$(cat out)"
 }

@@ -218,6 +218,24 @@ static void too_many(void)
 	senders_free(s);
 }
 
+/* Packets that come late are not counted as if each began a second. */
+static void out_of_order(void)
+{
+	struct senders *s = senders_new();
+	struct sender_class c;
+
+	ENOUGH(s);
+	for (int i = 0; i < 1000; i++) {
+		uint8_t frame[64];
+
+		frame_of(frame, 0x0a000001, UDP);
+		ENOUGH(!senders_add(s, 100 + i % 2, frame, sizeof(frame), 60, 1));
+	}
+	CHECK(!senders_class(s, CLASS_UDP, &c) && c.busiest[0].peak >= 500, "%llu in the busiest second",
+	      (unsigned long long)c.busiest[0].peak);
+	senders_free(s);
+}
+
 static void keys(void)
 {
 	char text[PREFIX_TEXT_MAX];
@@ -232,6 +250,7 @@ int main(void)
 		{ "against a naive count", counted },
 		{ "nobody else is hit", nobody_else_is_hit },
 		{ "more sources than are followed", too_many },
+		{ "out of order", out_of_order },
 		{ "keys as text", keys },
 	};
 

@@ -19,7 +19,7 @@ static unsigned int classes_over(const struct suspect *suspect)
 	return classes;
 }
 
-int detector_sum(const struct context *context, struct detector_sums *sums)
+int detector_sum(const struct context *context, __u64 since, struct detector_sums *sums)
 {
 	struct seen seen;
 	int err = kernel_seen(context, &seen);
@@ -30,10 +30,13 @@ int detector_sum(const struct context *context, struct detector_sums *sums)
 	sums->in_force = seen.on;
 	sums->room = seen.room;
 	sums->tracked = seen.n;
+	sums->now = seen.now;
 	memcpy(sums->packets, seen.packets, sizeof(sums->packets));
 	for (size_t i = 0; i < seen.n; i++) {
 		__u64 over = suspect_over(&seen.suspect[i]);
 
+		if (!over || seen.suspect[i].is.over_at < since)
+			continue;
 		sums->above += over > 0;
 		sums->classes |= classes_over(&seen.suspect[i].is);
 		if (over <= sums->over)

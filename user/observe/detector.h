@@ -13,14 +13,15 @@ struct context;
 
 struct detector_sums {
 	bool in_force;
-	size_t room, tracked, above; /* places, sources in them, and those of them that were above a limit */
-	__u64 packets[DETECTEDS];
+	size_t room, tracked, above;   /* places, sources in them, and those of them that were above a limit */
+	__u64 packets[DETECTEDS], now; /* by the detector's clock */
 	char busiest[PREFIX_TEXT_MAX]; /* of those above, who was most often; "": nobody */
 	__u64 over;		       /* how often */
 	unsigned int classes;	       /* that some were above the limit of, a bit each */
 };
 
-/* All zero where there is none. 0 or -errno with the reason recorded. */
-int detector_sum(const struct context *context, struct detector_sums *sums);
+/* All zero where there is none; of those above a limit, only who was since then. 0 or -errno with the reason recorded.
+ */
+int detector_sum(const struct context *context, __u64 since, struct detector_sums *sums);
 
 #endif

@@ -161,7 +161,7 @@ int metrics_write(const struct context *context, FILE *out)
 	if (err)
 		return err;
 	list_failures(context, &failed, &failed_n);
-	err = inforce_take(context, &inforce) ?: detector_sum(context, &detector);
+	err = inforce_take(context, &inforce) ?: detector_sum(context, 0, &detector);
 	if (!err) {
 		head(out, "build_info", "gauge", "The version of xdp-bloom.");
 		fprintf(out, "xdp_bloom_build_info{version=\"" VERSION "\"} 1\n");

@@ -104,7 +104,7 @@ int senders_add(struct senders *s, int64_t second, const uint8_t *bytes, size_t 
 	struct detect_packet packet = { .bytes = length };
 	struct sender *who;
 
-	if (!detect_parse(&s->d, bytes, bytes + size, 0, &packet) || !is_followed(s, packet.hash))
+	if (!detect_parse(&s->d, bytes, bytes + size, 0, &packet) || is_nobody(&packet) || !is_followed(s, packet.hash))
 		return 0;
 	if (s->n >= s->slots / 2) {
 		int err = make_room(s);
@@ -117,10 +117,11 @@ int senders_add(struct senders *s, int64_t second, const uint8_t *bytes, size_t 
 		*who = (struct sender){ .key = packet.key, .kind = (uint8_t)packet.kind, .second = second };
 		s->n++;
 	}
-	if (who->second != second)
+	/* What comes late is counted with what came last: too much, rather than too little. */
+	if (second > who->second)
 		for (enum packet_class class = 0; class < LIMITED; class ++)
 			who->now[class] = 0;
-	who->second = second;
+	who->second = second > who->second ? second : who->second;
 	for (enum packet_class class = 0; class < LIMITED; class ++)
 		if (DETECT_IS_OF(&packet, class))
 			count(who, class, class == CLASS_BYTES ? length : packets);

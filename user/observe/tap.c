@@ -19,10 +19,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define ADAPT	   100 /* after so many samples, or when as many should have come; */
-#define AT_ONCE	   200 /* so many, and it does not wait until then */
+#define ADAPT	   100	 /* after so many samples, or when as many should have come; */
+#define AT_ONCE	   200	 /* so many, and it does not wait until then */
 #define MANY	   65536 /* of all that some sources send */
-#define QUIETER	   8   /* less than wanted: so many times as likely, at most */
+#define QUIETER	   8	 /* less than wanted: so many times as likely, at most */
 #define QUEUE	   (4 << 20)
 #define OF_ALL	   4294967296.0
 #define ALL	   1.0

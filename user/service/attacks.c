@@ -9,12 +9,15 @@
 #include "base/log.h"
 #include "base/span.h"
 #include "filter/limits.h"
+#include "kernel/detect.h"
 #include "kernel/live.h"
 #include "state/events.h"
 
 #define EVERY_MS 1000
 /* So long nobody is above a limit, and it is over. */
 #define QUIET_MS 60000
+/* Two CPUs that meet at one bucket leave a packet or two without a place: that is no attack. */
+#define UNTRACKED_FEW 100
 
 void attacks_expect(struct attacks *a, bool expected)
 {
@@ -37,10 +40,10 @@ static const char *classes_text(const struct attacks *a, char text[96])
 {
 	size_t n = 0;
 
-	text[0] = '\0';
+	snprintf(text, 96, "a limit that is not known");
 	for (enum packet_class class = 0; class < LIMITED; class ++)
 		if (a->classes & 1u << class)
-			n += (size_t)snprintf(text + n, 96 - n, "%s%s", n ? ", " : "", limit_names[class]);
+			n += (size_t)snprintf(text + n, 96 - n, "%s%s", n ? ", " : "the limit of ", limit_names[class]);
 	return text;
 }
 
@@ -64,11 +67,11 @@ static void say(struct attacks *a, time_t ended)
 			      (json_int_t)a->sources, "busiest", a->busiest, "classes", classes_json(a), "above",
 			      (json_int_t)a->above, "untracked", (json_int_t)a->untracked, "peak", (json_int_t)a->peak);
 	if (!ended)
-		event(a->context, what, "begins: %s%s%s above the limit of %s", kind(a), *a->busiest ? ", " : "",
-		      a->busiest, classes_text(a, classes));
+		event(a->context, what, "begins: %s%s%s above %s", kind(a), *a->busiest ? ", " : "", a->busiest,
+		      classes_text(a, classes));
 	else
 		event(a->context, what,
-		      "ended after %s: %s, at most %zu at a time, most often %s; %llu packets above the limit of %s, "
+		      "ended after %s: %s, at most %zu at a time, most often %s; %llu packets above %s, "
 		      "%llu in the worst second",
 		      span_text(lasted, ended - a->began), kind(a), a->sources,
 		      *a->busiest ? a->busiest : "nobody known", (unsigned long long)(a->above + a->untracked),
@@ -113,13 +116,14 @@ void attacks_turn(struct attacks *a, int64_t now)
 	if (!a->expected || now < a->next)
 		return;
 	a->next = now + EVERY_MS;
-	if (detector_sum(a->context, &sums))
+	/* A tick before the last look: the clock of a packet may have been behind. */
+	if (detector_sum(a->context, a->before.now ? a->before.now - detect_tick() : 0, &sums))
 		return;
-	above = a->known ? more(a, &sums, DETECTED_OVER) : 0;
+	above = a->known ? more(a, &sums, DETECTED_OVER) + more(a, &sums, DETECTED_DROPPED) : 0;
 	untracked = a->known ? more(a, &sums, DETECTED_UNTRACKED) : 0;
 	a->before = sums;
 	a->known = true;
-	if (above + untracked) {
+	if (above || untracked >= (a->began ? 1 : UNTRACKED_FEW)) {
 		begins = !a->began;
 		if (begins) {
 			*a = (struct attacks){ .context = a->context,

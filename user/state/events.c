@@ -192,7 +192,9 @@ bool events_next(struct events_tail *tail, char line[EVENT_LINE_MAX])
 	char *end = NULL;
 	bool before = true;
 
-	while (!end && before) {
+	bool lost = false;
+
+	while (!end && (before || lost)) {
 		struct stat is;
 		int fd = open_tail(tail, &is, &before);
 		ssize_t n = 0;
@@ -206,7 +208,8 @@ bool events_next(struct events_tail *tail, char line[EVENT_LINE_MAX])
 		close(fd);
 		if (n > 0)
 			end = memchr(line, '\n', (size_t)n);
-		if (!end && n == EVENT_LINE_MAX - 1) /* two lines, as a full disk cut the first: both are lost */
+		lost = !end && n == EVENT_LINE_MAX - 1; /* two lines, as a full disk cut the first: both are lost */
+		if (lost)
 			tail->at += n;
 		else if (!end && before) /* the last one was cut */
 			*tail = (struct events_tail){ tail->directory, 0, 0 };

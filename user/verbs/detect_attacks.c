@@ -80,8 +80,8 @@ static void print(const json_t *attack)
 
 	out_line("%-20s  %-9s %7lld %10lld %10lld  %-16s %s", text_of(attack, "began"), lasted(span, attack),
 		 (long long)json_integer_value(json_object_get(attack, "sources")),
-		 (long long)(json_integer_value(json_object_get(attack, "above")) +
-			     json_integer_value(json_object_get(attack, "untracked"))),
+		 (long long)((unsigned long long)json_integer_value(json_object_get(attack, "above")) +
+			     (unsigned long long)json_integer_value(json_object_get(attack, "untracked"))),
 		 (long long)json_integer_value(json_object_get(attack, "peak")), classes_of(classes, attack),
 		 text_of(attack, "busiest"));
 }

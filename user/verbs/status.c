@@ -161,7 +161,7 @@ static void look_at_state(struct status *s, const struct context *context)
 /* Where there is none, nothing more is read. */
 static void look_at_detector(struct status *s, const struct context *context)
 {
-	int err = s->detect && !s->live.err ? detector_sum(context, &s->detector) : 0;
+	int err = s->detect && !s->live.err ? detector_sum(context, 0, &s->detector) : 0;
 
 	if (err && !needs_rights(err))
 		trouble(s, DEGRADED, "what the detector sees cannot be read: %s", reason(err));
