@@ -71,7 +71,9 @@ static int read_detect(int fd, struct detect *detect)
 		err = -EPROTO;
 	if (!err && bpf_map_lookup_elem(fd, &key, detect))
 		err = -errno;
-	return err ?: detect->version == DETECT_VERSION ? 0 : -EPROTO;
+	if (!err && (detect->version != DETECT_VERSION || !detect->tick || !detect->cells || !detect->buckets))
+		err = -EPROTO;
+	return err;
 }
 
 static int because_detect(int err)
@@ -104,6 +106,14 @@ static bool fits(const struct detect *detect, const int *maps)
 static void let_go(int *maps, unsigned int first, unsigned int last)
 {
 	for (unsigned int map = first; map <= last; map++) {
+		close_fd(maps[map]);
+		maps[map] = -1;
+	}
+}
+
+static void close_maps(int *maps)
+{
+	for (unsigned int map = MAP_DETECT; map < MAPS; map++) {
 		close_fd(maps[map]);
 		maps[map] = -1;
 	}
@@ -311,6 +321,7 @@ int kernel_seen(const struct context *context, struct seen *seen)
 	memset(maps, -1, sizeof(maps));
 	live_open(&live, context);
 	do {
+		close_maps(maps);
 		err = live.err ?: live_detect(&live, maps);
 	} while (err_is(err, ENOENT) && live_overtaken(&live));
 	if (live.err) {
@@ -320,6 +331,8 @@ int kernel_seen(const struct context *context, struct seen *seen)
 	seen->on = !err && maps[MAP_DETECT] >= 0;
 	if (seen->on) {
 		err = read_detect(maps[MAP_DETECT], &seen->with);
+		if (!err && !fits(&seen->with, maps))
+			err = -EPROTO;
 		if (err)
 			err = because_detect(err);
 		err = err ?:
@@ -327,8 +340,7 @@ int kernel_seen(const struct context *context, struct seen *seen)
 		      read_clock(seen->with.tick, &seen->now) ?:
 		      read_suspects(maps[MAP_SUSPECTS], seen);
 	}
-	for (unsigned int map = MAP_DETECT; map < MAPS; map++)
-		close_fd(maps[map]);
+	close_maps(maps);
 	live_close(&live);
 	if (err)
 		seen_free(seen);

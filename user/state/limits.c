@@ -10,18 +10,24 @@ void limit_setting(char name[SETTING_NAME_MAX], enum packet_class class, const c
 	snprintf(name, SETTING_NAME_MAX, "limit_%s%s", limit_names[class], what);
 }
 
+/* Without a state, what is so by default. */
+static double setting(struct state *state, const char *name, double otherwise)
+{
+	return state ? state_setting(state, name, otherwise) : otherwise;
+}
+
 struct limits state_limits(struct state *state)
 {
-	struct limits limits = { .on = state_setting(state, SETTING_DETECT, 0) != 0 };
+	struct limits limits = { .on = setting(state, SETTING_DETECT, 0) != 0 };
 	char name[SETTING_NAME_MAX];
 
 	for (enum packet_class class = 0; class < LIMITED; class ++) {
 		limit_setting(name, class, "");
-		limits.of[class].rate = state_setting(state, name, limit_rates[class]);
+		limits.of[class].rate = setting(state, name, limit_rates[class]);
 		limit_setting(name, class, "_burst");
-		limits.of[class].burst = state_setting(state, name, 0);
+		limits.of[class].burst = setting(state, name, 0);
 		limit_setting(name, class, "_then");
-		limits.of[class].then = (enum then)state_setting(state, name, THEN_WATCH);
+		limits.of[class].then = (enum then)setting(state, name, THEN_WATCH);
 	}
 	return limits;
 }

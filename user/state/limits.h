@@ -7,7 +7,7 @@
 
 struct state;
 
-/* As they are kept; what is not is as in limits.h. */
+/* As they are kept; what is not, or without a state (NULL), is as in limits.h. */
 struct limits state_limits(struct state *state);
 int state_limits_put(struct state *state, const struct limits *limits);
 

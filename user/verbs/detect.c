@@ -71,6 +71,8 @@ static int set_limit(struct limits *limits, const struct options *o, int n, char
 		return because(-EINVAL, "limit takes a class and a rate, as in: xdp-bloom detect limit syn 200/s");
 	if (class < 0)
 		return because_class(words[1]);
+	if (n == 2 && limits->of[class].rate <= 0)
+		return because(-EINVAL, "%s has no limit; give a rate, too", words[1]);
 	if (n == 2)
 		return set_then(&limits->of[class], o->then);
 	limit.then = limits->of[class].then;
@@ -114,7 +116,7 @@ static int set_words(struct limits *limits, const struct options *o, int n, char
 static int change(const struct call *call)
 {
 	static const struct apply_options rebuild = { 0 };
-	struct limits limits = { 0 }, before;
+	struct limits limits = state_limits(NULL), before;
 	struct change *change = NULL;
 	int err = set_words(&limits, call->options, call->n, call->operands);
 
@@ -250,10 +252,11 @@ static int show_text(const struct look *look)
 {
 	size_t above = 0;
 
-	printf("detector  %s\n", !look->limits.on ? "off; 'xdp-bloom detect on' watches who sends too much"
-				 : !look->now.on  ? "on, and not in force: nothing is loaded here"
-				 : polices(look)  ? "on"
-						  : "on, and only watches");
+	printf("detector  %s\n",
+	       !look->limits.on ? "off; 'xdp-bloom detect on' watches who sends too much"
+	       : !look->now.on	? "on, and not in force: nothing is loaded here, or 'xdp-bloom rotate' is to build it"
+	       : polices(look)	? "on"
+				: "on, and only watches");
 	show_limits(look);
 	if (!look->now.on)
 		return out_end();
