@@ -115,7 +115,7 @@ then_what() {
 	not_held_back "only watched"
 	is "$(dropped)" 0 "what is dropped where nothing is policed"
 	bloom detect limit packets --then police
-	is "$(get '.limits.packets | "\(.rate) \(.burst) \(.then)"' detect)" "1 $burst police" "what was set before"
+	is "$(get '.limits.packets | "\(.rate | floor) \(.burst | floor) \(.then)"' detect)" "1 $burst police" "what was set before"
 	held_back "policed"
 	bloom rotate
 	local since=$SECONDS
