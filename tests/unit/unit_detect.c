@@ -7,63 +7,11 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "bpf/detect.h"
-#include "filter/limits.h"
-#include "ktap.h"
-#include "naive.h"
+#include "detector.h"
 
-enum { TICK = 4000000, SOURCES = 40, PACKETS = 1200, CELLS_FEW = 16, BUCKETS_MANY = 4096 };
+enum { SOURCES = 40, PACKETS = 1200, CELLS_FEW = 16, BUCKETS_MANY = 4096 };
 
 #define SECOND 1e9
-
-/* The clock begins at `now`. Stamps of 0 are in the past for its first 292 years: behind that they have been used. */
-static struct detect plan_of(const struct limits *limits, __u64 cells, __u64 buckets, __u64 now)
-{
-	struct detect d;
-	struct suspects *bucket;
-
-	limits_plan(&d, limits, TICK);
-	d.cells = cells;
-	d.buckets = buckets;
-	d.hash = (struct hash_seeds){ ktap_random(), ktap_random() | 1, ktap_random() | 1, ktap_random() | 1 };
-	d.sketch = (uintptr_t)calloc(cells, sizeof(__u64));
-	d.suspects = (uintptr_t)calloc(buckets, sizeof(struct suspects));
-	d.claims = (uintptr_t)calloc(buckets, 1);
-	ENOUGH(d.sketch && d.suspects && d.claims);
-	for (__u64 i = 0; i < cells; i++)
-		((__u64 *)(uintptr_t)d.sketch)[i] = now;
-	bucket = (struct suspects *)(uintptr_t)d.suspects;
-	for (__u64 i = 0; i < buckets * SUSPECTS_OF_BUCKET * CLASSES; i++)
-		bucket[i / CLASSES / SUSPECTS_OF_BUCKET].suspect[i / CLASSES % SUSPECTS_OF_BUCKET].stamp[i % CLASSES] =
-			now;
-	return d;
-}
-
-static void plan_free(struct detect *d)
-{
-	free((void *)(uintptr_t)d->sketch);
-	free((void *)(uintptr_t)d->suspects);
-	free((void *)(uintptr_t)d->claims);
-}
-
-static struct detect_packet packet_of(const struct detect *d, __u32 addr, __u32 classes, __u64 bytes)
-{
-	return (struct detect_packet){ .key = 1 + addr,
-				       .kind = SUSPECT_IPV4,
-				       .hash = hash_ipv4(d->hash, 1 + addr),
-				       .bytes = bytes,
-				       .classes = classes };
-}
-
-/* By which limits a source was found above one, so far. */
-static const struct suspect *suspect_of(const struct detect *d, const struct detect_packet *packet)
-{
-	const struct suspects *bucket =
-		(const struct suspects *)(uintptr_t)d->suspects + suspect_bucket(d, packet->hash);
-	__u32 at = suspect_find(bucket, packet);
-
-	return at == SUSPECTS_NONE ? NULL : &bucket->suspect[at];
-}
 
 /* --- Against the model -----------------------------------------------------------------------------------------------
  */

@@ -6,14 +6,12 @@
 #include "kernel/attach.h"
 #include "kernel/held.h"
 #include "model_world.h"
-#include "shown.h"
 
 static const struct shown known[] = {
 #include "unit_held.txt"
 };
 
 static struct shows shows = { "tests/unit/unit_held.txt", known, sizeof(known) / sizeof(known[0]), NULL, 0, 0 };
-static char here[200];
 
 typedef void step_fn(void);
 static struct held *held;
@@ -425,22 +423,10 @@ static const struct happens all[] = {
 
 static void happens(void)
 {
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		shows_begin(&shows);
-		put_happening(&all[i]);
-		if (chdir(here) || !shows_as(&shows, all[i].name) || chdir(model))
-			return;
-	}
+	happen_all(all, sizeof(all) / sizeof(all[0]), &shows);
 }
 
 int main(void)
 {
-	static const struct ktap_case cases[] = { { "each call failing once", happens } };
-	int status;
-
-	if (!getcwd(here, sizeof(here)) || !model_begin())
-		return KTAP_FAIL;
-	status = ktap_run(cases, sizeof(cases) / sizeof(cases[0]));
-	model_end();
-	return status;
+	return model_run(happens);
 }

@@ -5,55 +5,14 @@
  */
 #include <math.h>
 
-#include "bpf/detect.h"
-#include "filter/limits.h"
-#include "ktap.h"
-#include "naive.h"
+#include "detector.h"
 
-enum { TICK = 4000000, SOURCES = 40, PACKETS = 1500, CELLS_FEW = 16, BUCKETS_MANY = 4096, ROUNDS = 6 };
+enum { SOURCES = 40, PACKETS = 1500, CELLS_FEW = 16, BUCKETS_MANY = 4096, ROUNDS = 6 };
 
 #define SECOND 1e9
 
-static struct detect plan_of(const struct limits *limits, __u64 cells, __u64 buckets)
-{
-	struct detect d;
-
-	limits_plan(&d, limits, TICK);
-	d.cells = cells;
-	d.buckets = buckets;
-	d.number = 1;
-	d.hash = (struct hash_seeds){ ktap_random(), ktap_random() | 1, ktap_random() | 1, ktap_random() | 1 };
-	d.sketch = (uintptr_t)calloc(cells, sizeof(__u64));
-	d.suspects = (uintptr_t)calloc(buckets, sizeof(struct suspects));
-	d.claims = (uintptr_t)calloc(buckets, 1);
-	ENOUGH(d.sketch && d.suspects && d.claims);
-	return d;
-}
-
-static void plan_free(struct detect *d)
-{
-	free((void *)(uintptr_t)d->sketch);
-	free((void *)(uintptr_t)d->suspects);
-	free((void *)(uintptr_t)d->claims);
-}
-
-static struct detect_packet packet_of(const struct detect *d, __u32 addr, __u32 classes, __u64 bytes)
-{
-	return (struct detect_packet){ .key = 1 + addr,
-				       .kind = SUSPECT_IPV4,
-				       .hash = hash_ipv4(d->hash, 1 + addr),
-				       .bytes = bytes,
-				       .classes = classes };
-}
-
-static const struct suspect *suspect_of(const struct detect *d, const struct detect_packet *packet)
-{
-	const struct suspects *bucket =
-		(const struct suspects *)(uintptr_t)d->suspects + suspect_bucket(d, packet->hash);
-	__u32 at = suspect_find(bucket, packet);
-
-	return at == SUSPECTS_NONE ? NULL : &bucket->suspect[at];
-}
+/* No clock of theirs begins before. */
+#define BEGIN 0
 
 /* --- Against the model -----------------------------------------------------------------------------------------------
  */
@@ -157,7 +116,7 @@ static void against_the_model(void)
 		struct detect d;
 
 		limits.of[CLASS_BYTES].burst = limit_burst_least(CLASS_BYTES, 500 * rate, TICK);
-		d = plan_of(&limits, CELLS_FEW, BUCKETS_MANY);
+		d = plan_of(&limits, CELLS_FEW, BUCKETS_MANY, BEGIN);
 		memset(sources, 0, sizeof(sources));
 		for (size_t i = 0; i < SOURCES; i++) {
 			sources[i].addr = (__u32)ktap_random();
@@ -198,7 +157,7 @@ static int passing(const struct detect *d, const struct detect_packet *packet, i
 static void trusted(void)
 {
 	struct limits limits = { .on = true, .of = { [CLASS_PACKETS] = { 100, 50, THEN_POLICE } } };
-	struct detect d = plan_of(&limits, 1, 16);
+	struct detect d = plan_of(&limits, 1, 16, BEGIN);
 	struct detect_trusted one = { .key = { .family = 4, .addr = { NET32(8) } }, .scale = TRUST_ALL / 10 };
 	struct detect_packet packet = packet_of(&d, 7, 0, 64), other = packet_of(&d, 8, 0, 64);
 	__u64 now = 1ULL << 62;
@@ -227,7 +186,7 @@ static void trusted(void)
 static void trusted_host(void)
 {
 	struct limits limits = { .on = true, .of = { [CLASS_PACKETS] = { 100, 50, THEN_POLICE } } };
-	struct detect d = plan_of(&limits, 1, 16);
+	struct detect d = plan_of(&limits, 1, 16, BEGIN);
 	struct detect_packet packet = { .key = 0x20010db800000000, .kind = SUSPECT_IPV6, .rest = 5, .hash = 1 };
 	struct detect_trusted one = {
 		.key = { .family = 6, .addr = { NET32(0x20010db8), 0, 0, NET32(5) } },
@@ -254,7 +213,7 @@ static void full(void)
 {
 	enum { ALL = 64 * 10, RATE = 100, BURST = 10 };
 	struct limits limits = { .on = true, .of = { [CLASS_PACKETS] = { RATE, BURST, THEN_POLICE } } };
-	struct detect d = plan_of(&limits, 1, 16);
+	struct detect d = plan_of(&limits, 1, 16, BEGIN);
 	__u64 now = 1ULL << 62, passed[ALL] = { 0 }, untracked[ALL] = { 0 };
 	const int ticks = 500;
 
@@ -298,7 +257,7 @@ static void nobody(void)
 	struct limits limits = { .on = true, .of = { [CLASS_PACKETS] = { 100, 50, THEN_POLICE } } };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct detect d = plan_of(&limits, 1, 16);
+		struct detect d = plan_of(&limits, 1, 16, BEGIN);
 		struct detect_packet packet = { .key = cases[i].key, .kind = cases[i].kind, .bytes = 64, .hash = 1 };
 		int passed = passing(&d, &packet, 1000, 1ULL << 62);
 
