@@ -48,6 +48,8 @@ static __always_inline struct detect_packet packet_of(const struct detect *d, __
 {
 	struct hash_seeds seeds = { DETECT(d, hash.add), DETECT(d, hash.mul1), DETECT(d, hash.mul2), 0 };
 
+	/* 0.0.0.0 is nobody's; the flood is of 0. */
+	addr ^= 1U << 31;
 	return (struct detect_packet){ .key = addr,
 				       .kind = SUSPECT_IPV4,
 				       .hash = hash_ipv4(seeds, addr),
