@@ -26,6 +26,7 @@
 #define PIN_CLAIMS   "claims"
 #define PIN_DETECTED "detected"
 #define PIN_TRUSTED  "trusted" /* of this generation alone */
+#define PIN_PROVEN   "proven"  /* the same */
 /* Of all of them; there once a detector was on. */
 #define PIN_POLICED "policed"
 
@@ -249,19 +250,28 @@ enum packet_class {
 	CLASSES = 8
 };
 
-/* What a key is: 0 is no one. Networks will have numbers of their own. */
-enum suspect_kind { SUSPECT_IPV4 = 4, SUSPECT_IPV6 = 6 };
+/* What a key is: 0 is no one. Networks are numbered by their length. */
+enum suspect_kind { SUSPECT_IPV4 = 4, SUSPECT_IPV6 = 6, SUSPECT_NET4 = 24, SUSPECT_NET6 = 48 };
 
-/* Four cache lines. All of a stamp, a time and a mark is in ns of the detector's clock. */
+/* Five cache lines. All of a stamp, a time and a mark is in ns of the detector's clock. */
 struct suspect {
 	__u64 stamp[CLASSES];
 	__u64 count[CLASSES]; /* since it is tracked, and while its cell is hot */
 	__u64 over[CLASSES];  /* packets that were above the limit of that class */
+	union {
+		__u64 proven[CLASSES]; /* stamps of those packets alone whose source was proven */
+		struct {
+			__u64 hosts[2]; /* of a network: who sent, a bit each by its hash, in this second and before */
+			__u64 hosts_at; /* when this second began */
+		};
+	};
 	__u64 since, over_at; /* tracked since; the last packet above a limit, 0: none was */
 	__u64 dropped;	      /* packets that it has lost */
 	__u64 scale;	      /* of its prices, in parts of TRUST_ALL, as asked in ... */
 	__u64 asked;	      /* ... the generation of that number */
-	__u64 spare[3];	      /* 0 */
+	__u64 until;	      /* banned until then */
+	__u64 banned_for;     /* the classes of that ban, a bit each */
+	__u64 port;	      /* 1 + the UDP source port of the last packet above a limit; 0: there was none */
 };
 
 #define SUSPECTS_OF_BUCKET 4
@@ -277,13 +287,21 @@ struct suspects {
 };
 
 /* What became of a kept packet in the detector: counted per CPU, but for the first. */
-enum detected { DETECTED_NOTHING, DETECTED_SUSPECT, DETECTED_OVER, DETECTED_UNTRACKED, DETECTED_DROPPED, DETECTEDS };
+enum detected {
+	DETECTED_NOTHING,
+	DETECTED_SUSPECT,
+	DETECTED_OVER,
+	DETECTED_UNTRACKED,
+	DETECTED_DROPPED,
+	DETECTED_BANNED,
+	DETECTEDS
+};
 
 /* What becomes of a packet that is above the limit of its class; later ones are severer. */
-enum then { THEN_WATCH, THEN_POLICE, THENS };
+enum then { THEN_WATCH, THEN_POLICE, THEN_BAN, THENS };
 
 /* Constants of the program, as those of struct generation; its last group stands for maps. */
-#define DETECT_VERSION	  1
+#define DETECT_VERSION	  2
 #define DETECT_BYTE_SHIFT 16 /* a byte's price is finer than a ns */
 
 /*
@@ -292,6 +310,8 @@ enum then { THEN_WATCH, THEN_POLICE, THENS };
  */
 #define TRUST_SHIFT 16
 #define TRUST_ALL   (1u << TRUST_SHIFT)
+/* This machine needs it: it may lose what is above a limit, and is never banned. */
+#define TRUST_NO_BAN (1ULL << 63)
 
 struct detect {
 	__u64 version;
@@ -307,6 +327,10 @@ struct detect {
 		__u64 burst; /* in ns, with a tick */
 	} limit[CLASSES];
 	__u64 then[THENS]; /* classes for which it is that or severer, a bit each */
+	__u64 jail;	   /* how long a ban lasts, in ns, and up to a tenth more or less */
+	__u64 networks;	   /* of a network's prices, as `scale` of a suspect; 0: they are not judged */
+	/* Where a socket of the kernel has these, in bytes; 0: that is not known, so no socket proves anything. */
+	__u64 tcp_rcv_nxt, tcp_rcv_wnd, tcp_snd_una, tcp_snd_nxt, tcp_max_window;
 	/* Of this generation: its number; does the map of the trusted tell addresses of one /64 apart; is
 	   LABEL_DETECTOR no list's? */
 	__u64 number, trusts_hosts, account;
@@ -316,11 +340,12 @@ struct detect {
 	__u64 detected;
 	__u64 trusted;
 	__u64 policed;
+	__u64 proven; /* interfaces whose network lets nobody forge a source, by their index */
 };
 
 #ifndef __cplusplus
-_Static_assert(sizeof(struct suspect) == 4 * BLOCK_BYTES, "a suspect is four cache lines");
-_Static_assert(sizeof(struct suspects) == 17 * BLOCK_BYTES, "their keys are one");
+_Static_assert(sizeof(struct suspect) == 5 * BLOCK_BYTES, "a suspect is five cache lines");
+_Static_assert(sizeof(struct suspects) == 21 * BLOCK_BYTES, "their keys are one");
 _Static_assert(2 * sizeof(struct bucket4) == BLOCK_BYTES, "two buckets are a cache line");
 _Static_assert(sizeof(struct bucket6) == BLOCK_BYTES, "a bucket is a cache line");
 _Static_assert(sizeof(struct sample_share) == 16, "a line has four");

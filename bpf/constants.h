@@ -33,6 +33,9 @@
 #define inline_never  static __attribute__((noinline, unused)) /* takes no registers from its caller */
 #define UNROLL	      _Pragma("unroll")
 
+/* Verifiers look at it once and by itself, not on each way to it again; so it takes a context and numbers only. */
+#define looked_at_apart __attribute__((noinline))
+
 #define GEN(g, field)                                                                           \
 	({                                                                                      \
 		__u64 value_;                                                                   \

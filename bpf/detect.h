@@ -36,6 +36,13 @@
  *    What passes is charged to each class that it is not above, and what is dropped to none; so of a policed class pass
  *    r * t + 2 * b and a tick's worth at most in any window, of a source that is tracked, while no update is lost.
  *
+ * 5. Nobody is banned but by his own packets above the limit of a class that bans: those that prove themselves
+ *    (proof.h) are charged to stamps of their own, dropped or not, and 1 holds for these. Who is banned keeps its place
+ *    and its cell stays hot until the end, which is asked of each packet. An entry that is banned is never given away.
+ *
+ * 6. A network is judged while at least eight of its hosts sent within the last two seconds, is never banned, and what
+ *    1 and 4 say of a source holds of it, too; 2 does by chance, since one packet in eight makes its cell hot.
+ *
  * What plain stores lose, in 2: what other CPUs add to a stamp between a CPU's load of it and its store, a few ns. Of a
  * source whose packets all come by one queue that is nothing. Of one that comes by n queues at once, all of them always
  * busy with it, it is at most n - 1 of n: then it is found at n times the rate. A CPU that is interrupted just there
@@ -84,6 +91,15 @@ inline_always const __u64 *detect_trusted(const struct detect *d, const struct e
 	return bpf_map_lookup_elem((void *)DETECT(d, trusted), key);
 }
 
+#define detect_random() bpf_get_prandom_u32()
+
+#define D ((const struct detect *)NULL)
+
+#include "proof.h"
+
+#define DETECT_PROVEN(packet)	source_is_proven((packet)->from)
+#define DETECT_UDP_PORT(packet) source_udp_port((packet)->from)
+
 #else
 
 #define DETECT(d, field) ((d)->field)
@@ -103,6 +119,15 @@ inline_always void detect_unlock(const struct detect *d, __u32 bucket)
 {
 	__atomic_store_n((__u8 *)d->claims + bucket, 0, __ATOMIC_RELEASE);
 }
+
+#define detect_random() 0x5eed5eedu
+
+#define DETECT_PROVEN(packet)	((packet)->from && ((const struct detect_from *)(packet)->from)->proven)
+#define DETECT_UDP_PORT(packet) ((packet)->from ? ((const struct detect_from *)(packet)->from)->udp_port : 0)
+
+struct detect_from {
+	int proven, udp_port;
+};
 
 /* One address, if any. */
 struct detect_trusted {
@@ -131,16 +156,29 @@ inline_always __u64 stamp_ahead(__u64 stamp, __u64 now)
 
 /* --- The sketch --------------------------------------------------------------------------------------------------- */
 
-/* One load, one store. Is the source a suspect? */
+inline_always __u64 *sketch_cell(const struct detect *d, __u64 hash)
+{
+	return (__u64 *)DETECT(d, sketch) + reduce(hash >> 32, DETECT(d, cells));
+}
+
+/* One load, one store. Is the source a suspect? A cell that a ban holds hot is left as it is. */
 inline_always int sketch_charge(const struct detect *d, __u64 hash, __u64 now, __u64 price)
 {
-	__u64 *cell = (__u64 *)DETECT(d, sketch) + reduce(hash >> 32, DETECT(d, cells));
-	__u64 ahead = stamp_ahead(detect_load(cell), now) + price;
+	__u64 *cell = sketch_cell(d, hash);
+	__u64 was = stamp_ahead(detect_load(cell), now), ahead = was + price;
 
-	if (ahead > DETECT(d, most))
+	if (ahead > DETECT(d, most)) {
+		if (was > DETECT(d, most))
+			return 1;
 		ahead = DETECT(d, most);
+	}
 	detect_store(cell, now + ahead);
 	return ahead > DETECT(d, cap);
+}
+
+inline_always int sketch_is_hot(const struct detect *d, __u64 hash, __u64 now)
+{
+	return stamp_ahead(detect_load(sketch_cell(d, hash)), now) > DETECT(d, cap);
 }
 
 /* --- Packets ------------------------------------------------------------------------------------------------------ */
@@ -200,9 +238,13 @@ struct detect_packet {
 	__u64 kind;
 	__u64 rest; /* of the address */
 	__u64 hash;
+	__u64 host, host_hash; /* of a network: the key of who sent it */
 	__u64 bytes;
 	__u32 classes;
+	void *from; /* where more is asked of few: the context; in memory, struct detect_from or NULL */
 };
+
+#define DETECT_IS_NETWORK(d, packet) (DETECT(d, networks) && (packet)->kind >= SUSPECT_NET4)
 
 /* What is looked at in the longest of frames. */
 #define DETECT_HEADERS (HEADERS_MAX + 16)
@@ -280,10 +322,11 @@ inline_always __u64 detect_prices(const struct detect *d, const struct detect_pa
 /* --- Suspects ----------------------------------------------------------------------------------------------------- */
 
 /* Beside the key: what it is, and when it was last seen, in 256 ns. */
-#define MARK(kind, now)	    ((kind) | (now) >> 8 << 8)
-#define MARK_KIND(mark)	    ((mark)&0xff)
-#define MARK_SEEN(mark)	    ((mark) & ~0xffULL)
-#define MARK_AGE(mark, now) ((now)-MARK_SEEN(mark))
+#define MARK(kind, now) ((kind) | (now) >> 8 << 8)
+#define MARK_KIND(mark) ((mark)&0xff)
+#define MARK_SEEN(mark) ((mark) & ~0xffULL)
+/* Less than 0 for one that is kept until then: of who is banned. */
+#define MARK_AGE(mark, now) ((__s64)((now)-MARK_SEEN(mark)))
 
 #define SUSPECT_FIND(i)                                                              \
 	do {                                                                         \
@@ -303,11 +346,11 @@ inline_always __u32 suspect_find(const struct suspects *bucket, const struct det
 	return found;
 }
 
-#define SUSPECT_FREE(i)                                                           \
-	do {                                                                      \
-		__u64 mark_ = bucket->place[i].mark;                              \
-		if (!MARK_KIND(mark_) || MARK_AGE(mark_, now) >= DETECT(d, keep)) \
-			found = i;                                                \
+#define SUSPECT_FREE(i)                                                                  \
+	do {                                                                             \
+		__u64 mark_ = bucket->place[i].mark;                                     \
+		if (!MARK_KIND(mark_) || MARK_AGE(mark_, now) >= (__s64)DETECT(d, keep)) \
+			found = i;                                                       \
 	} while (0)
 
 inline_always __u32 suspect_room(const struct detect *d, const struct suspects *bucket, __u64 now)
@@ -345,31 +388,39 @@ inline_always __u32 suspect_claimed(const struct detect *d, struct suspects *buc
 	for (int class = 0; class < CLASSES; class ++) {
 		suspect->count[class] = 0;
 		suspect->over[class] = 0;
+		suspect->proven[class] = 0;
 	}
 	suspect->since = now;
 	suspect->over_at = 0;
 	suspect->dropped = 0;
 	suspect->scale = TRUST_ALL;
 	suspect->asked = 0;
+	suspect->until = 0;
+	suspect->banned_for = 0;
+	suspect->port = 0;
 	bucket->place[at & 3].key = packet->key;
 	detect_store(&bucket->place[at & 3].mark, MARK(packet->kind, now));
 	return at;
 }
 
-/* How much of each price is charged. Asked for once in a generation: whatever changes the answer makes a new one. */
+/*
+ * How much of each price is charged. Asked for once in a generation: whatever changes the answer makes a new one; for
+ * what stands for more than one address in the map, each time.
+ */
 inline_always __u64 suspect_scale(const struct detect *d, struct suspect *suspect, const struct detect_packet *packet)
 {
-	int within = packet->kind == SUSPECT_IPV6 && DETECT(d, trusts_hosts);
-	struct end_key key = { .bits = END_KEY_BITS(32), .family = 4, .addr = { NET32((__u32)packet->key) } };
+	int network = DETECT_IS_NETWORK(d, packet), is6 = packet->kind == SUSPECT_IPV6 || packet->kind == SUSPECT_NET6;
+	int within = network || (is6 && DETECT(d, trusts_hosts));
+	__u64 address = network ? packet->host : packet->key, scale;
+	struct end_key key = { .bits = END_KEY_BITS(32), .family = 4, .addr = { NET32((__u32)address) } };
 	const __u64 *trusted;
-	__u64 scale;
 
 	if (!within && suspect->asked == DETECT(d, number))
 		return suspect->scale;
-	if (packet->kind == SUSPECT_IPV6)
+	if (is6)
 		key = (struct end_key){ .bits = END_KEY_BITS(128),
 					.family = 6,
-					.addr = { NET32((__u32)(packet->key >> 32)), NET32((__u32)packet->key),
+					.addr = { NET32((__u32)(address >> 32)), NET32((__u32)address),
 						  NET32((__u32)(packet->rest >> 32)), NET32((__u32)packet->rest) } };
 	trusted = detect_trusted(d, &key);
 	scale = trusted ? *trusted : TRUST_ALL;
@@ -390,28 +441,91 @@ inline_always __u64 suspect_price(const struct detect *d, int class, const struc
 }
 
 /* Without branches: verifiers would follow each class to its end, above its limit and below. */
-#define SUSPECT_JUDGE(class)                                                                                 \
-	do {                                                                                                 \
-		if (DETECT(d, limit[class].price)) {                                                         \
-			__u64 left_ = DETECT(d, limit[class].burst) - suspect_price(d, class, packet, &is) - \
-				      stamp_ahead(detect_load(&suspect->stamp[class]), now);                 \
-			is.above |= left_ >> 63 << (class) & is.classes;                                     \
-		}                                                                                            \
+#define STAMP_JUDGE(stamp, class)                                                                           \
+	do {                                                                                                \
+		if (DETECT(d, limit[class].price)) {                                                        \
+			__u64 left_ = DETECT(d, limit[class].burst) - suspect_price(d, class, packet, is) - \
+				      stamp_ahead(detect_load(&(stamp)[class]), now);                       \
+			is->above |= left_ >> 63 << (class) & is->classes;                                  \
+		}                                                                                           \
 	} while (0)
 
-#define SUSPECT_CHARGE(class)                                                                      \
-	do {                                                                                       \
-		if (DETECT(d, limit[class].price) && is.charged & DETECT_BIT(class))               \
-			detect_store(&suspect->stamp[class],                                       \
-				     now + stamp_ahead(detect_load(&suspect->stamp[class]), now) + \
-					     suspect_price(d, class, packet, &is));                \
+#define STAMP_CHARGE(stamp, class)                                                                           \
+	do {                                                                                                 \
+		if (DETECT(d, limit[class].price) && is->charged & DETECT_BIT(class))                        \
+			detect_store(&(stamp)[class], now + stamp_ahead(detect_load(&(stamp)[class]), now) + \
+							      suspect_price(d, class, packet, is));          \
 	} while (0)
+
+inline_always void stamps_judge(const struct detect *d, const __u64 *stamp, const struct detect_packet *packet,
+				struct judged *is, __u64 now)
+{
+	STAMP_JUDGE(stamp, CLASS_PACKETS);
+	STAMP_JUDGE(stamp, CLASS_BYTES);
+	STAMP_JUDGE(stamp, CLASS_SYN);
+	STAMP_JUDGE(stamp, CLASS_UDP);
+	STAMP_JUDGE(stamp, CLASS_ICMP);
+	STAMP_JUDGE(stamp, CLASS_FRAGMENTS);
+}
+
+inline_always void stamps_charge(const struct detect *d, __u64 *stamp, const struct detect_packet *packet,
+				 const struct judged *is, __u64 now)
+{
+	STAMP_CHARGE(stamp, CLASS_PACKETS);
+	STAMP_CHARGE(stamp, CLASS_BYTES);
+	STAMP_CHARGE(stamp, CLASS_SYN);
+	STAMP_CHARGE(stamp, CLASS_UDP);
+	STAMP_CHARGE(stamp, CLASS_ICMP);
+	STAMP_CHARGE(stamp, CLASS_FRAGMENTS);
+}
 
 #define SUSPECT_COUNT(counts, class, classes)     \
 	do {                                      \
 		if ((classes)&DETECT_BIT(class))  \
 			suspect->counts[class]++; \
 	} while (0)
+
+/* Not those who sent by the hash of their address alone: eight bits are eight hosts, or more. */
+#define HOSTS_ACTIVE 8
+#define HOSTS_SECOND 1000000000ULL
+
+/* Are so many of a network's hosts active that it is judged as one? */
+inline_always int network_is_judged(struct suspect *suspect, const struct detect_packet *packet, __u64 now)
+{
+	__u64 age = now - suspect->hosts_at;
+
+	if (age >= HOSTS_SECOND) {
+		suspect->hosts[1] = age < 2 * HOSTS_SECOND ? suspect->hosts[0] : 0;
+		suspect->hosts[0] = 0;
+		suspect->hosts_at = now;
+	}
+	suspect->hosts[0] |= 1ULL << (packet->host_hash >> 58);
+	return __builtin_popcountll(suspect->hosts[0] | suspect->hosts[1]) >= HOSTS_ACTIVE;
+}
+
+/*
+ * Only what the source sent itself counts for a ban, and all of it, whether it is dropped or not. By 1 of these packets
+ * alone, who keeps the limit is not banned, whatever others send in his name.
+ */
+inline_always int suspect_is_out(const struct detect *d, struct suspect *suspect, const struct detect_packet *packet,
+				 const struct judged *all, __u64 now)
+{
+	struct judged proven = { .scale = all->scale, .classes = all->classes & DETECT(d, then[THEN_BAN]) };
+	__u64 part;
+
+	if (!proven.classes || !DETECT_PROVEN(packet))
+		return 0;
+	stamps_judge(d, suspect->proven, packet, &proven, now);
+	proven.charged = proven.classes;
+	if (!proven.above) {
+		stamps_charge(d, suspect->proven, packet, &proven, now);
+		return 0;
+	}
+	part = (DETECT(d, jail) / 5 >> 16) * (detect_random() & 0xffff);
+	suspect->until = now + DETECT(d, jail) - DETECT(d, jail) / 10 + part;
+	suspect->banned_for = proven.above;
+	return 1;
+}
 
 /*
  * Is it above a limit? A packet that is dropped is charged nothing, and one that passes nothing of the classes that it
@@ -420,24 +534,27 @@ inline_always __u64 suspect_price(const struct detect *d, int class, const struc
 inline_always enum detected suspect_charge(const struct detect *d, struct suspect *suspect,
 					   const struct detect_packet *packet, __u64 now)
 {
-	struct judged is = { .scale = suspect_scale(d, suspect, packet), .classes = DETECT_CLASSES(packet) };
+	__u64 scale = suspect_scale(d, suspect, packet);
+	struct judged is = { .scale = scale & ~TRUST_NO_BAN, .classes = DETECT_CLASSES(packet) };
+	int network = DETECT_IS_NETWORK(d, packet);
 
-	if (!is.scale)
+	if (!is.scale || (network && !network_is_judged(suspect, packet, now)))
 		return DETECTED_NOTHING;
+	if (network)
+		is.scale = is.scale * DETECT(d, networks) >> TRUST_SHIFT;
 	FORGET(is.classes, now);
 	FORGET(is.scale, now);
+	if (!network && DETECT(d, then[THEN_BAN]) && (__s64)(suspect->until - now) > 0) {
+		suspect->dropped++;
+		return DETECTED_BANNED;
+	}
 	suspect->count[CLASS_PACKETS]++;
 	suspect->count[CLASS_BYTES] += packet->bytes;
 	SUSPECT_COUNT(count, CLASS_SYN, is.classes);
 	SUSPECT_COUNT(count, CLASS_UDP, is.classes);
 	SUSPECT_COUNT(count, CLASS_ICMP, is.classes);
 	SUSPECT_COUNT(count, CLASS_FRAGMENTS, is.classes);
-	SUSPECT_JUDGE(CLASS_PACKETS);
-	SUSPECT_JUDGE(CLASS_BYTES);
-	SUSPECT_JUDGE(CLASS_SYN);
-	SUSPECT_JUDGE(CLASS_UDP);
-	SUSPECT_JUDGE(CLASS_ICMP);
-	SUSPECT_JUDGE(CLASS_FRAGMENTS);
+	stamps_judge(d, suspect->stamp, packet, &is, now);
 	if (is.above) {
 		suspect->over_at = now;
 		SUSPECT_COUNT(over, CLASS_PACKETS, is.above);
@@ -446,18 +563,20 @@ inline_always enum detected suspect_charge(const struct detect *d, struct suspec
 		SUSPECT_COUNT(over, CLASS_UDP, is.above);
 		SUSPECT_COUNT(over, CLASS_ICMP, is.above);
 		SUSPECT_COUNT(over, CLASS_FRAGMENTS, is.above);
+		if (is.classes & DETECT_BIT(CLASS_UDP))
+			suspect->port = DETECT_UDP_PORT(packet);
+	}
+	if (!network && DETECT(d, then[THEN_BAN]) && !(scale & TRUST_NO_BAN) &&
+	    suspect_is_out(d, suspect, packet, &is, now)) {
+		suspect->dropped++;
+		return DETECTED_BANNED;
 	}
 	if (is.above & DETECT(d, then[THEN_POLICE])) {
 		suspect->dropped++;
 		return DETECTED_DROPPED;
 	}
 	is.charged = is.classes & ~is.above;
-	SUSPECT_CHARGE(CLASS_PACKETS);
-	SUSPECT_CHARGE(CLASS_BYTES);
-	SUSPECT_CHARGE(CLASS_SYN);
-	SUSPECT_CHARGE(CLASS_UDP);
-	SUSPECT_CHARGE(CLASS_ICMP);
-	SUSPECT_CHARGE(CLASS_FRAGMENTS);
+	stamps_charge(d, suspect->stamp, packet, &is, now);
 	return is.above ? DETECTED_OVER : DETECTED_SUSPECT;
 }
 
@@ -467,16 +586,31 @@ inline_always __u32 suspect_bucket(const struct detect *d, __u64 hash)
 	return reduce(hash_more((struct hash_seeds){ .mul3 = DETECT(d, hash.mul3) }, hash) >> 32, DETECT(d, buckets));
 }
 
+/*
+ * Who is banned keeps its place until the end, and its cell stays hot. Another CPU that writes the cell just then takes
+ * that back, until the cell is hot again: so much passes once.
+ */
+inline_always void suspect_hold(const struct detect *d, struct suspects *bucket, __u64 at,
+				const struct detect_packet *packet)
+{
+	__u64 until = bucket->suspect[at].until, *cell = sketch_cell(d, packet->hash);
+
+	detect_store(&bucket->place[at].mark, MARK(packet->kind, until));
+	if ((__s64)(until - detect_load(cell)) > 0)
+		detect_store(cell, until);
+}
+
 /* Of one whose cell is hot. */
 inline_always enum detected suspect_packet(const struct detect *d, const struct detect_packet *packet, __u64 now)
 {
 	__u32 index = suspect_bucket(d, packet->hash), at;
 	struct suspects *bucket = (struct suspects *)DETECT(d, suspects) + index;
+	enum detected found;
 	__u64 mark, place;
 
 	at = suspect_find(bucket, packet);
 	mark = at == SUSPECTS_NONE ? 0 : bucket->place[at & 3].mark;
-	if (!mark || MARK_AGE(mark, now) > DETECT(d, keep) / 2) {
+	if (!mark || MARK_AGE(mark, now) > (__s64)(DETECT(d, keep) / 2)) {
 		if (!mark && suspect_room(d, bucket, now) == SUSPECTS_NONE)
 			return DETECTED_UNTRACKED;
 		if (!detect_lock(d, index))
@@ -485,15 +619,17 @@ inline_always enum detected suspect_packet(const struct detect *d, const struct 
 		detect_unlock(d, index);
 		if (at == SUSPECTS_NONE)
 			return DETECTED_UNTRACKED;
-	} else if (MARK_SEEN(mark) != MARK_SEEN(now)) {
+	} else if (MARK_AGE(mark, now) >= 256) {
 		detect_store(&bucket->place[at & 3].mark, MARK(packet->kind, now));
 	}
 	place = at;
 	FORGET(place, now);
-	return suspect_charge(d, &bucket->suspect[place & 3], packet, now);
+	found = suspect_charge(d, &bucket->suspect[place & 3], packet, now);
+	if (found == DETECTED_BANNED)
+		suspect_hold(d, bucket, place & 3, packet);
+	return found;
 }
 
-/* A packet that has a source, and that is kept. */
 /*
  * What all on a link share is nobody's: who has no address yet asks for one from there, and a router advertises itself.
  * One of them could use up the allowance of all.
@@ -505,13 +641,120 @@ inline_always int is_nobody(const struct detect_packet *packet)
 	return !packet->key || (packet->kind == SUSPECT_IPV6 && packet->key >> 54 == LINK_LOCAL >> 54);
 }
 
-inline_always enum detected detect_packet(const struct detect *d, const struct detect_packet *packet, __u64 now)
+/* --- Networks ----------------------------------------------------------------------------------------------------- */
+
+/*
+ * One packet in eight is charged to its source's network, at eight times the price: the sketch's cell is hot as early,
+ * give or take what chance does. Behind it all packets are charged, exactly, as far as enough of its hosts are active.
+ */
+#define NETWORKS_ONE_IN 8
+
+inline_always struct detect_packet network_of(const struct detect *d, const struct detect_packet *host)
 {
-	if (!sketch_charge(d, packet->hash, now, detect_prices(d, packet)))
+	struct hash_seeds seeds = { DETECT(d, hash.add), DETECT(d, hash.mul1), DETECT(d, hash.mul2), 0 };
+	struct detect_packet network = *host;
+
+	network.host = host->key;
+	network.host_hash = host->hash;
+	network.kind = host->kind == SUSPECT_IPV4 ? SUSPECT_NET4 : SUSPECT_NET6;
+	network.key = host->key >> (host->kind == SUSPECT_IPV4 ? 8 : 16);
+	network.hash = hash_ipv6(seeds, network.kind << 1, network.key, 0);
+	return network;
+}
+
+inline_always int network_is_hot(const struct detect *d, const struct detect_packet *network, __u64 now, __u64 price)
+{
+	if (detect_random() % NETWORKS_ONE_IN)
+		return sketch_is_hot(d, network->hash, now);
+	price = (price * DETECT(d, networks) >> TRUST_SHIFT) * NETWORKS_ONE_IN;
+	return sketch_charge(d, network->hash, now, price);
+}
+
+/* --- A packet that has a source, and that is kept ----------------------------------------------------------------- */
+
+#ifdef __bpf__
+
+/* what: its kind, its classes and its bytes. */
+#define WHAT(packet)	   ((packet)->kind | (__u64)(packet)->classes << 8 | (packet)->bytes << 32)
+#define WHAT_KIND(what)	   ((what)&0xff)
+#define WHAT_CLASSES(what) ((what) >> 8 & 0xffffff)
+#define WHAT_BYTES(what)   ((what) >> 32)
+
+/* Verifiers learn from this that there are maps. */
+#define DETECT_MAPS(d) (DETECT(d, sketch) && DETECT(d, suspects) && DETECT(d, claims) && DETECT(d, trusted))
+
+looked_at_apart int detect_suspect(struct xdp_md *ctx, __u64 key, __u64 rest, __u64 hash, __u64 what)
+{
+	struct detect_packet packet = { .key = key,
+					.kind = WHAT_KIND(what),
+					.rest = rest,
+					.hash = hash,
+					.classes = WHAT_CLASSES(what),
+					.bytes = WHAT_BYTES(what),
+					.from = ctx };
+
+	if (!DETECT_MAPS(D))
 		return DETECTED_NOTHING;
-	if (is_nobody(packet))
+	return suspect_packet(D, &packet, bpf_jiffies64() * DETECT(D, tick));
+}
+
+looked_at_apart int detect_network(struct xdp_md *ctx, __u64 key, __u64 rest, __u64 hash, __u64 what)
+{
+	struct detect_packet host = { .key = key,
+				      .kind = WHAT_KIND(what),
+				      .rest = rest,
+				      .hash = hash,
+				      .classes = WHAT_CLASSES(what),
+				      .bytes = WHAT_BYTES(what),
+				      .from = ctx };
+	struct detect_packet network;
+	__u64 now;
+
+	if (!DETECT_MAPS(D) || !DETECT(D, networks))
 		return DETECTED_NOTHING;
-	return suspect_packet(d, packet, now);
+	network = network_of(D, &host);
+	now = bpf_jiffies64() * DETECT(D, tick);
+	if (!network_is_hot(D, &network, now, detect_prices(D, &host)))
+		return DETECTED_NOTHING;
+	return suspect_packet(D, &network, now);
+}
+
+#define DETECT_SUSPECT(d, packet, now) \
+	detect_suspect((packet)->from, (packet)->key, (packet)->rest, (packet)->hash, WHAT(packet))
+#define DETECT_NETWORK(d, packet, now) \
+	detect_network((packet)->from, (packet)->key, (packet)->rest, (packet)->hash, WHAT(packet))
+
+#else
+
+inline_always enum detected detect_network(const struct detect *d, const struct detect_packet *host, __u64 now)
+{
+	struct detect_packet network = network_of(d, host);
+
+	if (!network_is_hot(d, &network, now, detect_prices(d, host)))
+		return DETECTED_NOTHING;
+	return suspect_packet(d, &network, now);
+}
+
+#define DETECT_SUSPECT(d, packet, now) suspect_packet(d, packet, now)
+#define DETECT_NETWORK(d, packet, now) detect_network(d, packet, now)
+
+#endif
+
+inline_always int detected_drops(__u32 found)
+{
+	return found == DETECTED_DROPPED || found == DETECTED_BANNED;
+}
+
+inline_always __u32 detect_packet(const struct detect *d, const struct detect_packet *packet, __u64 now)
+{
+	__u32 found = DETECTED_NOTHING, network;
+
+	if (sketch_charge(d, packet->hash, now, detect_prices(d, packet)) && !is_nobody(packet))
+		found = DETECT_SUSPECT(d, packet, now);
+	if (!DETECT(d, networks) || detected_drops(found) || is_nobody(packet))
+		return found;
+	network = DETECT_NETWORK(d, packet, now);
+	return network > found ? network : found;
 }
 
 #endif

@@ -175,8 +175,6 @@ inline_never __u32 packet_end(const struct xdp_md *ctx, __u32 answer)
 	return decide_end((const void *)(long)ctx->data, (const void *)(long)ctx->data_end, answer);
 }
 
-#define D ((const struct detect *)NULL)
-
 /* Of a packet whose headers are not in its first buffer: as decide_frags(). */
 inline_never int watch_frags(struct xdp_md *ctx, struct detect_packet *packet)
 {
@@ -194,16 +192,14 @@ inline_never int watch_frags(struct xdp_md *ctx, struct detect_packet *packet)
 }
 
 /* The detector, where there is one: is a packet dropped that would be kept? */
-inline_never int watch_packet(struct xdp_md *ctx, __u64 bytes)
+looked_at_apart int watch_packet(struct xdp_md *ctx, __u64 bytes)
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
-	struct detect_packet packet = { .bytes = bytes };
+	struct detect_packet packet = { .bytes = bytes, .from = ctx };
 	__u64 *counts;
 	__u32 found;
 
-	/* Verifiers learn from this that there are maps. */
-	if (!DETECT(D, sketch) || !DETECT(D, suspects) || !DETECT(D, claims) || !DETECT(D, detected) ||
-	    !DETECT(D, trusted))
+	if (!DETECT(D, sketch) || !DETECT(D, detected))
 		return 0;
 	if (!detect_parse(D, data, end, 0, &packet) && !(GEN(G, frags) && watch_frags(ctx, &packet)))
 		return 0;
@@ -213,7 +209,7 @@ inline_never int watch_packet(struct xdp_md *ctx, __u64 bytes)
 	counts = bpf_map_lookup_elem((void *)DETECT(D, detected), &found);
 	if (counts)
 		++*counts;
-	return found == DETECTED_DROPPED;
+	return detected_drops(found);
 }
 
 inline_never int drop_detected(struct xdp_md *ctx, __u64 bytes)

@@ -33,7 +33,8 @@ enum { DROP = 1, PASS = 2 };
 
 static struct candidate live; /* what is in the slot, and its arrays in memory */
 static struct naive model;
-static struct limits with_limits; /* of the detector; off */
+static struct limits with_limits;			    /* of the detector; off */
+static struct detector with_detector = { .account = true }; /* the rest of it */
 static struct tally wanted[VERDICTS], wanted_lists[LABELS];
 static int root = -1, program = -1, ask = -1, counters = -1, list_counters = -1;
 
@@ -155,9 +156,9 @@ static bool install(const struct settings *settings, const __u64 *shadow)
 	if (!err)
 		err = check_arrays(&live.g, &owned);
 	live_open(&before, &own_context);
+	with_detector.limits = with_limits;
 	if (!err)
-		err = kernel_detect(&own_context, &live, &before,
-				    &(struct detector){ .limits = with_limits, .account = true })
+		err = kernel_detect(&own_context, &live, &before, &with_detector)
 			      ?: kernel_load(&own_context, &live, &(struct ends){ 0 });
 	live_close(&before);
 	if (!err)

@@ -129,7 +129,7 @@ static bool rotate(void)
 		const struct suspect_seen *was = &before.suspect[i], *is = find(&after, was->key, MARK_KIND(was->mark));
 
 		ok = CHECK(is ? is->is.over[CLASS_PACKETS] == was->is.over[CLASS_PACKETS]
-			      : MARK_AGE(was->mark, after.now) >= after.with.keep,
+			      : MARK_AGE(was->mark, after.now) >= (__s64)after.with.keep,
 			   "a rotation forgets %llx", was->key);
 	}
 	seen_free(&before);

@@ -16,7 +16,7 @@ const double limit_rates[LIMITED] = {
 	LIMIT_CLASSES(RATE)
 };
 
-const char *const limit_thens[THENS + 1] = { [THEN_WATCH] = "watch", [THEN_POLICE] = "police" };
+const char *const limit_thens[THENS + 1] = { [THEN_WATCH] = "watch", [THEN_POLICE] = "police", [THEN_BAN] = "ban" };
 
 #define SECOND 1e9
 

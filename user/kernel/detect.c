@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "base/clock.h"
@@ -23,11 +24,14 @@
 /* Places are given away rarely, and one at a time on each CPU. */
 #define CLAIMS 256
 
+/* The first step of the ladder, where nobody says otherwise. */
+#define JAIL_NS 60000000000ULL
+
 static const char *const pins[MAPS - MAP_DETECT] = {
 	[MAP_DETECT - MAP_DETECT] = PIN_DETECT,	    [MAP_SKETCH - MAP_DETECT] = PIN_SKETCH,
 	[MAP_SUSPECTS - MAP_DETECT] = PIN_SUSPECTS, [MAP_CLAIMS - MAP_DETECT] = PIN_CLAIMS,
 	[MAP_DETECTED - MAP_DETECT] = PIN_DETECTED, [MAP_TRUSTED - MAP_DETECT] = PIN_TRUSTED,
-	[MAP_POLICED - MAP_DETECT] = PIN_POLICED,
+	[MAP_POLICED - MAP_DETECT] = PIN_POLICED,   [MAP_PROVEN - MAP_DETECT] = PIN_PROVEN,
 };
 
 const char *detect_pin(unsigned int map)
@@ -91,6 +95,13 @@ static bool same(const struct detect *a, const struct detect *b)
 	of_a.trusts_hosts = b->trusts_hosts;
 	of_a.account = b->account;
 	memcpy(of_a.then, b->then, sizeof(of_a.then));
+	of_a.jail = b->jail;
+	of_a.networks = b->networks;
+	of_a.tcp_rcv_nxt = b->tcp_rcv_nxt;
+	of_a.tcp_rcv_wnd = b->tcp_rcv_wnd;
+	of_a.tcp_snd_una = b->tcp_snd_una;
+	of_a.tcp_snd_nxt = b->tcp_snd_nxt;
+	of_a.tcp_max_window = b->tcp_max_window;
 	return !memcmp(&of_a, b, sizeof(of_a));
 }
 
@@ -138,6 +149,7 @@ static int take_over(const struct live *live, struct detect *detect, int *maps)
 		detect->hash = now.hash;
 	let_go(maps, MAP_DETECT, MAP_DETECT);
 	let_go(maps, MAP_TRUSTED, MAP_TRUSTED);
+	let_go(maps, MAP_PROVEN, MAP_PROVEN);
 	if (!is)
 		let_go(maps, MAP_SKETCH, MAP_DETECTED);
 	if (!err_is(err, ENOENT) && !err_is(err, EPROTO))
@@ -176,6 +188,19 @@ static int make_trusted(const struct detector *detector, int *map)
 	return 0;
 }
 
+static int make_proven(const struct detector *detector, int *map)
+{
+	__u32 room = detector->proven_n ? (__u32)detector->proven_n : 1, is = 1;
+
+	*map = bpf_map_create(BPF_MAP_TYPE_HASH, PIN_PROVEN, sizeof(__u32), sizeof(__u32), room, NULL);
+	if (*map < 0)
+		return because_kernel(*map, PIN_PROVEN);
+	for (size_t i = 0; i < detector->proven_n; i++)
+		if (bpf_map_update_elem(*map, &detector->proven[i], &is, BPF_ANY))
+			return because_kernel(-errno, PIN_PROVEN);
+	return 0;
+}
+
 static int make_detect(const struct detect *detect, int *map)
 {
 	__u32 key = 0;
@@ -210,6 +235,71 @@ static int open_policed(const struct context *context, int *map)
 	return fd < 0 ? because_kernel(fd, PIN_POLICED) : 0;
 }
 
+/* --- Proof ---------------------------------------------------------------------------------------------------------
+ */
+
+/* Where a member is, in bytes; 0: there is none. It may be within a member that has no name. */
+static __u64 offset_of(const struct btf *btf, const struct btf_type *type, const char *name)
+{
+	const struct btf_member *member = btf_members(type);
+
+	for (__u32 i = 0; i < btf_vlen(type); i++, member++) {
+		const char *is = btf__name_by_offset(btf, member->name_off);
+		__u32 bits = btf_member_bit_offset(type, i);
+		const struct btf_type *within = btf__type_by_id(btf, member->type);
+
+		if (is && !strcmp(is, name))
+			return bits / 8;
+		if ((!is || !*is) && within && btf_is_composite(within)) {
+			__u64 at = offset_of(btf, within, name);
+
+			if (at)
+				return bits / 8 + at;
+		}
+	}
+	return 0;
+}
+
+bool kernel_proves(void)
+{
+	static int known = -1;
+
+	if (known < 0)
+		known = libbpf_probe_bpf_helper(BPF_PROG_TYPE_XDP, BPF_FUNC_skc_lookup_tcp, NULL) > 0 &&
+			libbpf_probe_bpf_helper(BPF_PROG_TYPE_XDP, BPF_FUNC_skc_to_tcp_sock, NULL) > 0;
+	return known > 0;
+}
+
+/* The kernel says itself how its sockets are laid out; where it does not, they prove nothing. */
+static void find_proof(struct detect *detect)
+{
+	struct {
+		const char *name;
+		__u64 *offset;
+	} fields[] = {
+		{ "rcv_wnd", &detect->tcp_rcv_wnd }, { "snd_una", &detect->tcp_snd_una },
+		{ "snd_nxt", &detect->tcp_snd_nxt }, { "max_window", &detect->tcp_max_window },
+		{ "rcv_nxt", &detect->tcp_rcv_nxt },
+	};
+	const struct btf_type *type;
+	struct btf *btf = NULL;
+	bool all = true;
+	int id;
+
+	if (!detect->then[THEN_BAN] || !kernel_proves())
+		return;
+	btf = btf__load_vmlinux_btf();
+	id = btf ? btf__find_by_name_kind(btf, "tcp_sock", BTF_KIND_STRUCT) : -1;
+	type = id > 0 ? btf__type_by_id(btf, (__u32)id) : NULL;
+	for (size_t i = 0; type && i < sizeof(fields) / sizeof(fields[0]); i++) {
+		*fields[i].offset = offset_of(btf, type, fields[i].name);
+		all = all && *fields[i].offset;
+	}
+	if (!all)
+		detect->tcp_rcv_nxt = 0;
+	btf__free(btf);
+}
+
 int kernel_detect(const struct context *context, struct candidate *c, const struct live *live,
 		  const struct detector *detector)
 {
@@ -223,6 +313,8 @@ int kernel_detect(const struct context *context, struct candidate *c, const stru
 	detect.number = c->g.number;
 	detect.trusts_hosts = detector->trusts_hosts;
 	detect.account = detector->account;
+	detect.jail = detector->jail_ns ?: JAIL_NS;
+	find_proof(&detect);
 	for (unsigned int map = MAP_DETECT; map < MAPS; map++)
 		maps[map] = -1;
 	if (live && !live->err)
@@ -235,6 +327,7 @@ int kernel_detect(const struct context *context, struct candidate *c, const stru
 	err = err ?:
 	      make_detect(&detect, &maps[MAP_DETECT]) ?:
 	      make_trusted(detector, &maps[MAP_TRUSTED]) ?:
+	      make_proven(detector, &maps[MAP_PROVEN]) ?:
 	      open_policed(context, &maps[MAP_POLICED]);
 	for (unsigned int map = MAP_DETECT; map < MAPS; map++)
 		c->detect[map - MAP_DETECT] = maps[map];
@@ -303,13 +396,58 @@ static int read_suspects(int map, struct seen *seen)
 		const struct suspects *bucket = &buckets[i / SUSPECTS_OF_BUCKET];
 		__u64 mark = bucket->place[i % SUSPECTS_OF_BUCKET].mark;
 
-		if (!MARK_KIND(mark) || (MARK_AGE(mark, seen->now) >= seen->with.keep && MARK_SEEN(mark) < seen->now))
+		if (!MARK_KIND(mark) || MARK_AGE(mark, seen->now) >= (__s64)seen->with.keep)
 			continue;
 		seen->suspect[seen->n++] = (struct suspect_seen){ bucket->place[i % SUSPECTS_OF_BUCKET].key, mark,
 								  bucket->suspect[i % SUSPECTS_OF_BUCKET] };
 	}
 	munmap((void *)buckets, bytes);
 	return seen->suspect ? 0 : -ENOMEM;
+}
+
+static bool is_within(__u64 key, __u64 mark, struct addr first, unsigned int length)
+{
+	bool is4 = MARK_KIND(mark) == SUSPECT_IPV4;
+	ip6 num = is4 ? key : (ip6)key << 64;
+	unsigned int bits = is4 ? 32 : 128;
+
+	if (is4 != (first.family == 4) || (!is4 && MARK_KIND(mark) != SUSPECT_IPV6))
+		return false;
+	/* Of IPv6 the /64 is banned: an address of it ends that. */
+	if (!is4 && length > 64)
+		length = 64;
+	return !length || num >> (bits - length) == first.num >> (bits - length);
+}
+
+static int let_out(int map, const struct detect *with, struct addr first, unsigned int length)
+{
+	size_t bytes = with->buckets * sizeof(struct suspects), page = (size_t)sysconf(_SC_PAGESIZE);
+	struct suspects *buckets;
+	struct pinned is;
+	__u64 now;
+	int err = pinned_info(map, &is) ?: read_clock(with->tick, &now);
+
+	if (err)
+		return err;
+	if (is.value_size != bytes)
+		return because_detect(-EPROTO);
+	bytes = (bytes + page - 1) / page * page;
+	buckets = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
+	if (buckets == MAP_FAILED)
+		return because_kernel(-errno, PIN_SUSPECTS);
+	for (size_t i = 0; i < with->buckets * SUSPECTS_OF_BUCKET; i++) {
+		struct suspects *bucket = &buckets[i / SUSPECTS_OF_BUCKET];
+		struct suspect *suspect = &bucket->suspect[i % SUSPECTS_OF_BUCKET];
+		__u64 mark = bucket->place[i % SUSPECTS_OF_BUCKET].mark;
+
+		if (suspect->until <= now || !is_within(bucket->place[i % SUSPECTS_OF_BUCKET].key, mark, first, length))
+			continue;
+		__atomic_store_n(&suspect->until, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&bucket->place[i % SUSPECTS_OF_BUCKET].mark, MARK(MARK_KIND(mark), now),
+				 __ATOMIC_RELEASE);
+	}
+	munmap(buckets, bytes);
+	return 0;
 }
 
 int kernel_seen(const struct context *context, struct seen *seen)
@@ -345,6 +483,24 @@ int kernel_seen(const struct context *context, struct seen *seen)
 	if (err)
 		seen_free(seen);
 	return err;
+}
+
+int kernel_unjail(const struct context *context, struct addr first, unsigned int length)
+{
+	int maps[MAPS], err;
+	struct detect with;
+	struct live live;
+
+	memset(maps, -1, sizeof(maps));
+	live_open(&live, context);
+	err = live.err ?: live_detect(&live, maps);
+	if (!err && maps[MAP_DETECT] >= 0) {
+		err = read_detect(maps[MAP_DETECT], &with);
+		err = err ? because_detect(err) : let_out(maps[MAP_SUSPECTS], &with, first, length);
+	}
+	close_maps(maps);
+	live_close(&live);
+	return err_is(err, ENOENT) ? 0 : err;
 }
 
 void seen_free(struct seen *seen)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "filter/limits.h"
+#include "sets/address.h"
 
 struct candidate;
 struct context;
@@ -28,6 +29,9 @@ struct detector {
 	size_t trusted_n;
 	bool trusts_hosts; /* some are longer than the prefixes that suspects have */
 	bool account;	   /* no list has LABEL_DETECTOR */
+	__u64 jail_ns;	   /* how long a ban lasts; 0: a minute */
+	__u32 *proven;	   /* interfaces where nobody can forge a source */
+	size_t proven_n;
 };
 
 /*
@@ -56,5 +60,11 @@ struct seen {
 /* Only those whose place is kept. End with seen_free(). */
 int kernel_seen(const struct context *context, struct seen *seen);
 void seen_free(struct seen *seen);
+
+/* Ends the detector's own ban of all that are within, if there is any; of IPv6 also of the /64 around. */
+int kernel_unjail(const struct context *context, struct addr first, unsigned int length);
+
+/* Can this kernel's sockets prove who sent a packet? */
+bool kernel_proves(void);
 
 #endif

@@ -39,6 +39,7 @@ static void set_detect_constant(struct bpf_insn *insn, unsigned int offset)
 		{ offsetof(struct detect, detected), MAP_DETECTED, BPF_PSEUDO_MAP_FD },
 		{ offsetof(struct detect, trusted), MAP_TRUSTED, BPF_PSEUDO_MAP_FD },
 		{ offsetof(struct detect, policed), MAP_POLICED, BPF_PSEUDO_MAP_FD },
+		{ offsetof(struct detect, proven), MAP_PROVEN, BPF_PSEUDO_MAP_FD },
 	};
 
 	for (size_t i = 0; loading_detect.cells && i < sizeof(maps) / sizeof(maps[0]); i++)

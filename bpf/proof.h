@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Who sent a packet himself? A source that is forged proves nothing. One proof is a packet that fits into a connection
+ * of this machine: its peer alone knows the numbers, and who guesses them hits with one packet in millions; a ban takes
+ * as many as a limit's burst within its time. The other is an interface whose network lets nobody forge.
+ */
+#ifndef PROOF_H
+#define PROOF_H
+
+#include "parse.h"
+
+#ifdef __bpf__
+
+struct transport_header {
+	__u16 source, destination;
+	__u32 sequence, acknowledged;
+	__u8 offset, flags;
+};
+
+#define PROTOCOL_TCP 6
+#define PROTOCOL_UDP 17
+#define FLAG_ACK     0x10
+
+/* The header behind IP's, where the packet is not a fragment and all of `size` is in the first buffer. */
+inline_always const struct transport_header *transport_of(const struct xdp_md *ctx, struct source *source, int *family,
+							  __u32 protocol, __u64 size)
+{
+	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
+	const struct transport_header *at;
+
+	*family = parse_source(data, end, source);
+	if (*family == SOURCE_IPV4) {
+		const struct ipv4_header *ip = source->ipv4_at;
+
+		if (ip->rest[8] != protocol || (ip->rest[5] << 8 | ip->rest[6]) & 0x3fff)
+			return NULL;
+		at = (const void *)((const char *)ip + (ip->version_ihl & 15) * 4);
+	} else if (*family == SOURCE_IPV6) {
+		const struct ipv6_header *ip =
+			(const void *)((const char *)source->ipv6 - offsetof(struct ipv6_header, source));
+
+		if (ip->rest[5] != protocol || source_mapped(source))
+			return NULL;
+		at = (const void *)(ip + 1);
+	} else {
+		return NULL;
+	}
+	return PARSE_FITS(at, size, end) ? at : NULL;
+}
+
+#define SOCKET_WORD(socket, field) (*(const __u32 *)((const char *)(socket) + DETECT(D, field)))
+
+/* As TCP itself would take it for one of this connection, or for one that was sent twice. */
+inline_always int socket_takes(const void *socket, __u32 sequence, __u32 acknowledged)
+{
+	__u32 window = SOCKET_WORD(socket, tcp_rcv_wnd), una = SOCKET_WORD(socket, tcp_snd_una);
+	__u32 most = SOCKET_WORD(socket, tcp_max_window);
+
+	if (sequence - (SOCKET_WORD(socket, tcp_rcv_nxt) - window) >= 2 * window)
+		return 0;
+	return acknowledged - (una - most) <= SOCKET_WORD(socket, tcp_snd_nxt) - (una - most);
+}
+
+inline_always int connection_proves(struct xdp_md *ctx)
+{
+	struct bpf_sock_tuple tuple = { 0 };
+	const struct transport_header *tcp;
+	struct source source;
+	__u32 sequence, acknowledged, size;
+	struct bpf_sock *found;
+	const void *socket;
+	int family, proves = 0;
+
+	tcp = transport_of(ctx, &source, &family, PROTOCOL_TCP, sizeof(*tcp));
+	if (!tcp || !(tcp->flags & FLAG_ACK))
+		return 0;
+	sequence = NET32(tcp->sequence);
+	acknowledged = NET32(tcp->acknowledged);
+	if (family == SOURCE_IPV4) {
+		const struct ipv4_header *ip = source.ipv4_at;
+
+		tuple.ipv4.saddr = ip->source;
+		tuple.ipv4.daddr = ip->destination;
+		tuple.ipv4.sport = tcp->source;
+		tuple.ipv4.dport = tcp->destination;
+		size = sizeof(tuple.ipv4);
+	} else {
+		UNROLL
+		for (int i = 0; i < 4; i++) {
+			tuple.ipv6.saddr[i] = source.ipv6[i];
+			tuple.ipv6.daddr[i] = source.ipv6[4 + i];
+		}
+		tuple.ipv6.sport = tcp->source;
+		tuple.ipv6.dport = tcp->destination;
+		size = sizeof(tuple.ipv6);
+	}
+	found = bpf_skc_lookup_tcp(ctx, &tuple, size, BPF_F_CURRENT_NETNS, 0);
+	if (!found)
+		return 0;
+	if (found->state == BPF_TCP_ESTABLISHED) {
+		socket = bpf_skc_to_tcp_sock(found);
+		proves = socket && socket_takes(socket, sequence, acknowledged);
+	}
+	bpf_sk_release(found);
+	return proves;
+}
+
+looked_at_apart int source_is_proven(struct xdp_md *ctx)
+{
+	__u32 interface = ctx->ingress_ifindex;
+
+	if (!DETECT(D, proven) || !DETECT(D, then[THEN_BAN]))
+		return 0;
+	if (bpf_map_lookup_elem((void *)DETECT(D, proven), &interface))
+		return 1;
+	return DETECT(D, tcp_rcv_nxt) && connection_proves(ctx);
+}
+
+/* And one; or 0. */
+looked_at_apart int source_udp_port(struct xdp_md *ctx)
+{
+	const struct transport_header *udp;
+	struct source source;
+	int family;
+
+	if (!DETECT(D, cells))
+		return 0;
+	udp = transport_of(ctx, &source, &family, PROTOCOL_UDP, sizeof(udp->source));
+	return udp ? 1 + NET16(udp->source) : 0;
+}
+
+#endif
+
+#endif

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Bans of the detector's own, in the real kernel: by packets of a real connection, and by an interface where nobody can
+ * forge. Who forges a source gets nobody banned, neither with a connection's ports nor with numbers beside its window.
+ */
+#include <arpa/inet.h>
+#include <linux/if_link.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "bpf/detect.h"
+#include "change/ends.h"
+#include "frames.h"
+#include "in_force.h"
+
+enum { RATE = 1000, BURST = 100, LOOPBACK = 1, JAIL = 2 };
+
+#define CLIENT4 "127.9.9.9"
+#define CLIENT6 "2001:db8:9::9"
+
+/* --- A connection ------------------------------------------------------------------------------------------------- */
+
+struct connection {
+	int family, listening, client, server;
+	uint8_t from[16], to[16];
+	__u16 from_port, to_port; /* in network order */
+	__u32 next, ours;	  /* what the server takes next, and what it has sent */
+	__u32 window;
+};
+
+static __u32 queue_seq(int fd, int queue)
+{
+	__u32 seq = 0;
+	socklen_t size = sizeof(seq);
+
+	CHECK(!setsockopt(fd, IPPROTO_TCP, TCP_REPAIR_QUEUE, &queue, sizeof(queue)), "queue: %s", strerror(errno));
+	CHECK(!getsockopt(fd, IPPROTO_TCP, TCP_QUEUE_SEQ, &seq, &size), "sequence: %s", strerror(errno));
+	return seq;
+}
+
+static bool connection_numbers(struct connection *c)
+{
+	struct tcp_repair_window window = { 0 };
+	socklen_t size = sizeof(window);
+	int on = TCP_REPAIR_ON, off = TCP_REPAIR_OFF_NO_WP;
+
+	if (!CHECK(!setsockopt(c->server, IPPROTO_TCP, TCP_REPAIR, &on, sizeof(on)), "repair: %s", strerror(errno)))
+		return false;
+	c->next = queue_seq(c->server, TCP_RECV_QUEUE);
+	c->ours = queue_seq(c->server, TCP_SEND_QUEUE);
+	CHECK(!getsockopt(c->server, IPPROTO_TCP, TCP_REPAIR_WINDOW, &window, &size), "window: %s", strerror(errno));
+	c->window = window.rcv_wnd;
+	return CHECK(!setsockopt(c->server, IPPROTO_TCP, TCP_REPAIR, &off, sizeof(off)), "repair: %s", strerror(errno));
+}
+
+static void connection_close(struct connection *c)
+{
+	close(c->listening);
+	close(c->client);
+	close(c->server);
+}
+
+static bool connection_open(struct connection *c, int family)
+{
+	struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
+	struct sockaddr *at = family == 4 ? (struct sockaddr *)&v4 : (struct sockaddr *)&v6;
+	socklen_t size = family == 4 ? sizeof(v4) : sizeof(v6);
+
+	*c = (struct connection){ .family = family };
+	inet_pton(AF_INET6, "2001:db8:9::1", &v6.sin6_addr);
+	c->listening = socket(at->sa_family, SOCK_STREAM, 0);
+	c->client = socket(at->sa_family, SOCK_STREAM, 0);
+	if (!CHECK(!bind(c->listening, at, size) && !listen(c->listening, 1) && !getsockname(c->listening, at, &size),
+		   "a server: %s", strerror(errno)))
+		return false;
+	c->to_port = family == 4 ? v4.sin_port : v6.sin6_port;
+	memcpy(c->to, family == 4 ? (void *)&v4.sin_addr : (void *)&v6.sin6_addr, family == 4 ? 4 : 16);
+	if (family == 4) {
+		struct sockaddr_in own = { .sin_family = AF_INET };
+
+		inet_pton(AF_INET, CLIENT4, &own.sin_addr);
+		memcpy(c->from, &own.sin_addr, 4);
+		CHECK(!bind(c->client, (void *)&own, sizeof(own)) && !connect(c->client, at, size) &&
+			      !getsockname(c->client, (void *)&own, &(socklen_t){ sizeof(own) }),
+		      "a client: %s", strerror(errno));
+		c->from_port = own.sin_port;
+	} else {
+		struct sockaddr_in6 own = { .sin6_family = AF_INET6 };
+
+		inet_pton(AF_INET6, CLIENT6, &own.sin6_addr);
+		memcpy(c->from, &own.sin6_addr, 16);
+		CHECK(!bind(c->client, (void *)&own, sizeof(own)) && !connect(c->client, at, size) &&
+			      !getsockname(c->client, (void *)&own, &(socklen_t){ sizeof(own) }),
+		      "a client: %s", strerror(errno));
+		c->from_port = own.sin6_port;
+	}
+	c->server = accept(c->listening, NULL, NULL);
+	return CHECK(c->server >= 0, "nobody came: %s", strerror(errno)) && connection_numbers(c);
+}
+
+/* --- Packets ------------------------------------------------------------------------------------------------------ */
+
+enum { FRAME = 14 + 40 + 20 };
+
+/* Of that connection: with these numbers and flags, or as UDP. */
+static void frame_of(uint8_t frame[FRAME], const struct connection *c, __u32 sequence, __u32 acknowledged, int flags,
+		     int protocol)
+{
+	bool is4 = c->family == 4;
+	uint8_t *ip = frame + 14, *at = ip + (is4 ? 20 : 40);
+
+	memset(frame, 0, FRAME);
+	frame[12] = is4 ? 0x08 : 0x86;
+	frame[13] = is4 ? 0x00 : 0xdd;
+	ip[0] = is4 ? 0x45 : 0x60;
+	ip[is4 ? 9 : 6] = (uint8_t)protocol;
+	memcpy(ip + (is4 ? 12 : 8), c->from, is4 ? 4 : 16);
+	memcpy(ip + (is4 ? 16 : 24), c->to, is4 ? 4 : 16);
+	memcpy(at, &c->from_port, 2);
+	memcpy(at + 2, &c->to_port, 2);
+	memcpy(at + 4, &(__u32){ htonl(sequence) }, 4);
+	memcpy(at + 8, &(__u32){ htonl(acknowledged) }, 4);
+	at[12] = 0x50;
+	at[13] = (uint8_t)flags;
+}
+
+/* The verdict of the last of them. */
+static __u32 send_frames(const uint8_t *frame, unsigned int packets)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_size_in = FRAME, .repeat = (int)packets);
+
+	return CHECK(!bpf_prog_test_run_opts(program, &opts), "test run: %s", strerror(errno)) ? opts.retval : 0;
+}
+
+static struct addr address_of(const struct connection *c)
+{
+	struct addr addr = { .family = (unsigned char)c->family };
+
+	for (int i = 0; i < (c->family == 4 ? 4 : 16); i++)
+		addr.num = addr.num << 8 | c->from[i];
+	return addr;
+}
+
+struct found {
+	bool known, banned;
+	struct suspect is;
+	__u64 now, packets[DETECTEDS];
+};
+
+static struct found find(const struct connection *c)
+{
+	struct addr addr = address_of(c);
+	__u64 key = c->family == 4 ? (__u64)addr.num : (__u64)(addr.num >> 64);
+	struct found found = { 0 };
+	struct seen seen;
+	int err = kernel_seen(&own_context, &seen);
+
+	if (!CHECK(!err && seen.on, "what was seen: %s", reason(err)))
+		return found;
+	found.now = seen.now;
+	memcpy(found.packets, seen.packets, sizeof(found.packets));
+	for (size_t i = 0; i < seen.n; i++)
+		if (seen.suspect[i].key == key && MARK_KIND(seen.suspect[i].mark) == (__u64)c->family) {
+			found.known = true;
+			found.is = seen.suspect[i].is;
+			found.banned = found.is.until > seen.now;
+		}
+	seen_free(&seen);
+	return found;
+}
+
+/* Each time with limits that the detector has not seen yet: it begins empty. */
+static bool begin(enum then then, __u32 *proven, size_t proven_n, const struct trusted *trusted)
+{
+	static double rate = RATE;
+	struct settings settings = SETTINGS_DEFAULT;
+
+	rate++;
+	with_limits = (struct limits){
+		.on = true, .of = { [CLASS_PACKETS] = { rate, BURST, then }, [CLASS_UDP] = { rate, BURST, then } }
+	};
+	with_detector.jail_ns = JAIL * 1000000000ULL;
+	with_detector.proven = proven;
+	with_detector.proven_n = proven_n;
+	with_detector.trusted = (struct trusted *)trusted;
+	with_detector.trusted_n = !!trusted;
+	model = (struct naive){ .label = { 3 } };
+	naive_add(&model, 4, 0x0b000000, 0x0b00ffff, 0);
+	/* As prog_detect.c: a program that is run and on no interface makes the kernel wait. */
+	return install(&settings, NULL) &&
+	       CHECK(!bpf_xdp_attach(LOOPBACK, program, XDP_FLAGS_SKB_MODE, NULL), "loopback: %s", strerror(errno));
+}
+
+/* --- Cases -------------------------------------------------------------------------------------------------------- */
+
+static bool proves(void)
+{
+	if (!kernel_proves())
+		ktap_skip("sockets prove nothing in this kernel");
+	return kernel_proves();
+}
+
+/* Twice the limit, and a burst: in any time. */
+#define FLOOD (20 * BURST)
+
+static void by_connection(int family)
+{
+	uint8_t frame[FRAME];
+	struct connection c;
+	struct found found;
+	double began;
+
+	if (!proves() || !connection_open(&c, family) || !begin(THEN_BAN, NULL, 0, NULL))
+		return;
+	frame_of(frame, &c, c.next, c.ours, 0x10, IPPROTO_TCP);
+	/* Half a burst bans nobody, and a half again after time for it neither. */
+	CHECK(send_frames(frame, BURST / 2) == PASS, "half a burst is dropped");
+	found = find(&c);
+	CHECK(!found.banned, "half a burst is banned");
+	began = (double)clock_ns(CLOCK_BOOTTIME) / 1e9;
+	CHECK(send_frames(frame, FLOOD) == DROP, "a flood passes");
+	found = find(&c);
+	if (!CHECK(found.banned, "a flood is not banned") ||
+	    !CHECK(found.is.banned_for == 1u << CLASS_PACKETS, "banned for %llx", found.is.banned_for))
+		return;
+	CHECK(found.is.until - found.now <= JAIL * 1100000000ULL, "banned for %llu ns", found.is.until - found.now);
+	CHECK(found.packets[DETECTED_BANNED] == found.is.dropped && found.is.dropped >= FLOOD - 4 * BURST,
+	      "%llu packets of the banned, %llu lost", found.packets[DETECTED_BANNED], found.is.dropped);
+	/* Whatever it sends, and for as long as it is banned. */
+	frame_of(frame, &c, 0, 0, 0, IPPROTO_UDP);
+	CHECK(send_frames(frame, 1) == DROP, "another packet of it passes");
+	do {
+		found = find(&c);
+	} while (found.banned && !ktap_failed);
+	CHECK(send_frames(frame, 1) == PASS, "it is over, and the packet is dropped");
+	CHECK((double)clock_ns(CLOCK_BOOTTIME) / 1e9 - began >= JAIL * 0.9 - 0.02, "it ended too early");
+	connection_close(&c);
+}
+
+static void by_connection4(void)
+{
+	by_connection(4);
+}
+
+static void by_connection6(void)
+{
+	by_connection(6);
+}
+
+/* Whoever forges knows all but the numbers, and hits none of them. */
+static void not_by_forgery(void)
+{
+	uint8_t frame[FRAME];
+	struct connection c;
+	struct found found;
+	unsigned int cases = 0;
+
+	if (!proves() || !connection_open(&c, ktap_random() & 1 ? 4 : 6) || !begin(THEN_BAN, NULL, 0, NULL))
+		return;
+	for (unsigned int i = 0; i < 9; i++) {
+		__u32 sequence = c.next, acknowledged = c.ours;
+		int flags = 0x10, protocol = IPPROTO_TCP;
+		struct connection as = c;
+
+		switch (i) {
+		case 0:
+			sequence = c.next + c.window + 1;
+			break;
+		case 1:
+			sequence = c.next - c.window - 1;
+			break;
+		case 2:
+			sequence = c.next + 0x80000000;
+			break;
+		case 3:
+			acknowledged = c.ours + 1;
+			break;
+		case 4:
+			acknowledged = c.ours + 0x80000000;
+			break;
+		case 5:
+			flags = 0x02;
+			break;
+		case 6:
+			flags = 0;
+			break;
+		case 7:
+			protocol = IPPROTO_UDP;
+			break;
+		case 8:
+			as.from_port ^= htons(1);
+			break;
+		}
+		frame_of(frame, &as, sequence, acknowledged, flags, protocol);
+		CHECK(send_frames(frame, FLOOD) == DROP, "case %u: a flood is not policed", i);
+		found = find(&c);
+		CHECK(found.known && !found.banned && !found.is.until, "case %u: somebody forged, and is banned", i);
+		cases++;
+	}
+	/* The connection's own packets pass beside it as far as the limit goes, and are still not a flood. */
+	frame_of(frame, &c, c.next, c.ours, 0x10, IPPROTO_TCP);
+	send_frames(frame, BURST / 2);
+	found = find(&c);
+	CHECK(!found.banned, "banned by packets that keep the limit");
+	printf("# %u ways to forge\n", cases);
+	connection_close(&c);
+}
+
+static void by_interface(void)
+{
+	struct connection c = { .family = 4, .from = { 198, 51, 100, 7 }, .to = { 127, 0, 0, 1 } };
+	__u32 loopback = LOOPBACK, other = LOOPBACK + 1;
+	struct settings settings = SETTINGS_DEFAULT;
+	uint8_t frame[FRAME];
+	struct found found;
+
+	frame_of(frame, &c, 0, 0, 0, IPPROTO_UDP);
+	if (!begin(THEN_BAN, &other, 1, NULL))
+		return;
+	CHECK(send_frames(frame, FLOOD) == DROP, "a flood passes");
+	found = find(&c);
+	CHECK(found.known && !found.banned, "banned by another interface's word");
+	if (!begin(THEN_BAN, &loopback, 1, NULL))
+		return;
+	CHECK(send_frames(frame, FLOOD) == DROP, "a flood passes");
+	found = find(&c);
+	CHECK(found.banned && found.is.banned_for == (1u << CLASS_PACKETS | 1u << CLASS_UDP), "not banned, for %llx",
+	      found.is.banned_for);
+	/* The next generation takes it over. */
+	CHECK(install(&settings, NULL), "no generation");
+	found = find(&c);
+	CHECK(found.banned && send_frames(frame, 1) == DROP, "forgotten by the next generation");
+	/* Let out: neither a neighbour nor a network beside it. */
+	kernel_unjail(&own_context, (struct addr){ 0xc6336408, 4 }, 32);
+	CHECK(find(&c).banned, "let out with its neighbour");
+	CHECK(!kernel_unjail(&own_context, (struct addr){ 0xc6336400, 4 }, 24), "it cannot be let out");
+	found = find(&c);
+	CHECK(found.known && !found.banned, "not let out");
+	/* Only policed. */
+	if (!begin(THEN_POLICE, &loopback, 1, NULL))
+		return;
+	send_frames(frame, FLOOD);
+	CHECK(!find(&c).banned, "banned where the limit says police");
+}
+
+static void needed(void)
+{
+	struct connection c = { .family = 4, .from = { 198, 51, 100, 7 }, .to = { 127, 0, 0, 1 } };
+	struct trusted needs = { end_key_of((struct addr){ 0xc6336400, 4 }, 24), TRUST_ALL | TRUST_NO_BAN },
+		       allowed = { end_key_of((struct addr){ 0xc6336407, 4 }, 32), 0 };
+	__u32 loopback = LOOPBACK;
+	uint8_t frame[FRAME];
+	struct found found;
+
+	frame_of(frame, &c, 0, 0, 0, IPPROTO_UDP);
+	if (!begin(THEN_BAN, &loopback, 1, &needs))
+		return;
+	CHECK(send_frames(frame, FLOOD) == DROP, "a flood is not policed");
+	found = find(&c);
+	CHECK(found.known && found.is.dropped && !found.banned, "what this machine needs is banned");
+	if (!begin(THEN_BAN, &loopback, 1, &allowed))
+		return;
+	CHECK(send_frames(frame, FLOOD) == PASS, "what is allowed is dropped");
+}
+
+static int run_cases(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "who floods a connection of IPv4 is banned, and let in again", by_connection4 },
+		{ "the same of IPv6", by_connection6 },
+		{ "who forges gets nobody banned", not_by_forgery },
+		{ "where nobody can forge, all classes ban", by_interface },
+		{ "nobody whom this machine needs, or allows", needed },
+	};
+
+	return in_force_run(cases, sizeof(cases) / sizeof(*cases));
+}
+
+int main(void)
+{
+	if (!geteuid() &&
+	    (unshare(CLONE_NEWNET) || system("ip link set lo up && ip addr add 2001:db8:9::1/64 dev lo nodad && "
+					     "ip addr add " CLIENT6 "/64 dev lo nodad"))) {
+		printf("Bail out! no network namespace: %s\n", strerror(errno));
+		return KTAP_FAIL;
+	}
+	return own_pins_run(run_cases);
+}
