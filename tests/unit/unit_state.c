@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "own_state.h"
 #include "state/bans.h"
+#include "state/limits.h"
 #include "state/recover.h"
 
 #define MODEL_LISTS 300
@@ -257,6 +258,29 @@ static void many_pieces(void)
 		ranges_free(&set);
 		ranges_free(&back);
 	}
+	state_close(s);
+}
+
+static void ladder(void)
+{
+	unsigned int steps[LADDER_STEPS] = { LADDER_LEAST, 20, 30, 40, 50, 60, 70, LADDER_MOST }, is[LADDER_STEPS];
+	struct state *s;
+	size_t n = 0;
+
+	empty_directory();
+	s = opened(true);
+	if (!s)
+		return;
+	CHECK(!state_ladder(s, is, &n) && n == 5 && is[0] == 60 && is[4] == 7 * 24 * 60 * 60, "by default: %zu steps",
+	      n);
+	CHECK(!state_ladder_put(s, steps, LADDER_STEPS) && !state_ladder(s, is, &n) && n == LADDER_STEPS &&
+		      !memcmp(is, steps, sizeof(is)),
+	      "all its steps: %zu", n);
+	CHECK(!state_ladder_put(s, steps + 2, 1) && !state_ladder(s, is, &n) && n == 1 && is[0] == 30,
+	      "one step of %zu", n);
+	CHECK(!state_set(s, "ladder_2", 30) && err_is(state_ladder(s, is, &n), EUCLEAN), "a ladder that does not rise");
+	CHECK(!state_set(s, "ladder_2", LADDER_MOST + 1.0) && err_is(state_ladder(s, is, &n), EUCLEAN),
+	      "a step that cannot be");
 	state_close(s);
 }
 
@@ -610,6 +634,7 @@ int main(void)
 		{ "255 labels, and not one more", all_labels },
 		{ "sets of many pieces", many_pieces },
 		{ "interfaces and settings", rows },
+		{ "the ladder of the detector", ladder },
 		{ "a setting that cannot be read", unreadable_setting },
 		{ "the first end of many bans", first_end },
 		{ "how many bans there are", number_of_bans },

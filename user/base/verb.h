@@ -41,6 +41,7 @@ struct verb {
 	const struct option_spec *options;
 	int least, most;     /* operands */
 	const char *asks;    /* the message for fewer or more; NULL: the operand that is too many is named */
+	const char *shows;   /* operands that only show where they are alone: "attacks ladder" */
 	const char *if_news; /* the option that the service adds: what already holds is left alone */
 	unsigned int flags;
 	verb_fn *run;

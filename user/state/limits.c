@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "state/limits.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/log.h"
 #include "state/settings.h"
 
 void limit_setting(char name[SETTING_NAME_MAX], enum packet_class class, const char *what)
@@ -44,6 +47,43 @@ int state_limits_put(struct state *state, const struct limits *limits)
 		err = err ?: state_set(state, name, limits->of[class].burst);
 		limit_setting(name, class, "_then");
 		err = err ?: state_set(state, name, limits->of[class].then);
+	}
+	return err;
+}
+
+#define HOUR 3600u
+#define DAY  (24 * HOUR)
+
+static void ladder_setting(char name[SETTING_NAME_MAX], size_t step)
+{
+	snprintf(name, SETTING_NAME_MAX, SETTING_LADDER "%zu", step + 1);
+}
+
+int state_ladder(struct state *state, unsigned int seconds[LADDER_STEPS], size_t *n)
+{
+	static const unsigned int otherwise[LADDER_STEPS] = { 60, 10 * 60, HOUR, DAY, 7 * DAY };
+	char name[SETTING_NAME_MAX];
+
+	for (size_t step = 0; step < LADDER_STEPS; step++) {
+		ladder_setting(name, step);
+		seconds[step] = (unsigned int)setting(state, name, 0);
+	}
+	if (!seconds[0])
+		memcpy(seconds, otherwise, sizeof(otherwise));
+	for (*n = 0; *n < LADDER_STEPS && seconds[*n]; ++*n)
+		if (seconds[*n] < LADDER_LEAST || seconds[*n] > LADDER_MOST || (*n && seconds[*n] <= seconds[*n - 1]))
+			return because(-EUCLEAN, "the detector's ladder is damaged; see 'xdp-bloom detect ladder'");
+	return state ? state_settings_fault(state) : 0;
+}
+
+int state_ladder_put(struct state *state, const unsigned int *seconds, size_t n)
+{
+	char name[SETTING_NAME_MAX];
+	int err = 0;
+
+	for (size_t step = 0; step < LADDER_STEPS && !err; step++) {
+		ladder_setting(name, step);
+		err = state_set(state, name, step < n ? seconds[step] : 0);
 	}
 	return err;
 }

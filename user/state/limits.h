@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The detector in the state: is it on, and its limits. */
+/* The detector in the state: is it on, its limits, and how long it bans. */
 #ifndef STATE_LIMITS_H
 #define STATE_LIMITS_H
+
+#include <stddef.h>
 
 #include "filter/limits.h"
 
@@ -11,8 +13,19 @@ struct state;
 struct limits state_limits(struct state *state);
 int state_limits_put(struct state *state, const struct limits *limits);
 
+/*
+ * How long the detector bans, in seconds, the first time and each time after it: 1 to LADDER_STEPS, each longer than
+ * the one before. As it is kept, or by default.
+ */
+#define LADDER_STEPS 8
+#define LADDER_LEAST 10u
+#define LADDER_MOST  (365u * 24 * 60 * 60)
+int state_ladder(struct state *state, unsigned int seconds[LADDER_STEPS], size_t *n);
+int state_ladder_put(struct state *state, const unsigned int *seconds, size_t n);
+
 /* Their names among the settings. */
 #define SETTING_DETECT	 "detect"
+#define SETTING_LADDER	 "ladder_" /* and the number of the step, from 1 on; 0: there are no more */
 #define SETTING_NAME_MAX 32
 /* Of its rate; or, with "_burst" or "_then" behind it, of these. */
 void limit_setting(char name[SETTING_NAME_MAX], enum packet_class class, const char *what);

@@ -28,6 +28,18 @@ static const struct {
 	{ "limit_" name, LIMIT_BYTES_MOST }, { "limit_" name "_burst", NUMBER_MOST }, \
 		{ "limit_" name "_then", THENS - 1 },
 	LIMIT_CLASSES(RATE)
+#define STEP(step)                                \
+	{                                         \
+		SETTING_LADDER #step, LADDER_MOST \
+	}
+		STEP(1),
+	STEP(2),
+	STEP(3),
+	STEP(4),
+	STEP(5),
+	STEP(6),
+	STEP(7),
+	STEP(8),
 };
 
 #define LIMITS (sizeof(limits) / sizeof(limits[0]))

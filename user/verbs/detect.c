@@ -106,7 +106,7 @@ static int set_words(struct limits *limits, const struct options *o, int n, char
 	if (limit)
 		return set_limit(limits, o, n, words);
 	if ((!on && strcmp(words[0], "off") != 0) || n > 1)
-		return because(-EINVAL, "on, off, suggest, attacks, or limit CLASS RATE?");
+		return because(-EINVAL, "on, off, suggest, attacks, ladder, or limit CLASS RATE?");
 	if (o->burst || o->then)
 		return because(-EINVAL, "--%s belongs to limit", o->burst ? "burst" : "then");
 	limits->on = on;
@@ -325,7 +325,9 @@ int verb_detect(const struct call *call)
 				      (unsigned int)o->one_in.value);
 	if (o->during.given || o->one_in.given)
 		return fail("detect: --for and --one-in belong to suggest");
-	if (!call->n && (o->burst || o->then))
+	if ((!call->n || !strcmp(call->operands[0], "ladder")) && (o->burst || o->then))
 		return fail("detect: --%s belongs to limit", o->burst ? "burst" : "then");
+	if (call->n && !strcmp(call->operands[0], "ladder"))
+		return detect_ladder(call);
 	return call->n ? change(call) : show(call->context);
 }

@@ -132,15 +132,16 @@ const struct verb verbs[] = {
 	  .more = "How full the filter is, how often it would be wrong without the exact table, and what goes "
 		  "back unless it is confirmed.",
 	  .examples = { "show", "show -p" }, .run = verb_show },
-	{ "detect", .operands = "[on|off|limit CLASS RATE|suggest|attacks]",
+	{ "detect", .operands = "[on|off|limit CLASS RATE|WHAT...]",
 	  .does = "find who sends too much; alone: what it sees now",
 	  .more = "Counts per source, IPv6 by the /64. Classes: packets bytes syn udp icmp fragments. Rates: 200/s, "
-		  "1kpps, 100Mbit, none. Nothing is dropped but what is above a limit --then police. suggest looks at "
-		  "what passes, and proposes limits; attacks are those that the service saw.",
+		  "1kpps, 100Mbit, none. Nothing is dropped but what is above a limit --then police. "
+		  "WHAT: suggest looks at what passes, and proposes limits; attacks are those that the service saw; "
+		  "ladder 1m,10m,1h,1d,7d is how long it bans.",
 	  .examples = { "detect on", "detect limit syn 500/s --then police" }, .also = "ratelimit",
-	  .completes = "on off limit suggest attacks packets bytes syn udp icmp fragments", .options = detect_options,
-	  .most = 3, .asks = "on, off, suggest, attacks, or limit CLASS RATE?",
-	  .flags = JOINS | VERB_SHOWS_ALONE | VERB_IN_CONFIG, .run = verb_detect },
+	  .completes = "on off limit ladder suggest attacks packets bytes syn udp icmp fragments",
+	  .options = detect_options, .most = 3, .asks = "on, off, suggest, attacks, ladder, or limit CLASS RATE?",
+	  .shows = "attacks ladder suggest", .flags = JOINS | VERB_SHOWS_ALONE | VERB_IN_CONFIG, .run = verb_detect },
 	{ "test", .group = "ask, and try out", .operands = "ADDR...|-", .does = "would it be dropped, and why",
 	  .more = "Asks the program in the kernel itself, and names list, entry and line. Ends with 0 if every "
 		  "address is banned, 1 if some address passes.",
@@ -231,6 +232,25 @@ int verb_check(const struct context *context, const struct words *w, const char 
 	return status != 0;
 }
 
+static bool is_among(const char *words, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (const char *at = words; at && *at; at += strcspn(at, " "), at += strspn(at, " "))
+		if (strcspn(at, " ") == length && !strncmp(at, word, length))
+			return true;
+	return false;
+}
+
+static bool only_shows(const struct verb *verb, int argc, char *const *argv, int said)
+{
+	const struct words words = { (char **)argv, argc };
+	const char *operand[2];
+
+	return (said == 1 && verb->flags & VERB_SHOWS_ALONE) ||
+	       (verb->shows && verb_operands(verb, &words, operand, 2) == 1 && is_among(verb->shows, operand[0]));
+}
+
 void event_verb(const struct verb *verb, const struct context *context, int argc, char *const *argv, int status)
 {
 	unsigned long long generation;
@@ -245,7 +265,7 @@ void event_verb(const struct verb *verb, const struct context *context, int argc
 	for (int i = 0; i < argc && n < sizeof(words); i += option_is_common(argv[i]) ? option_words(NULL, argv[i]) : 1)
 		if (!option_is_common(argv[i]))
 			n += (size_t)snprintf(words + n, sizeof(words) - n, "%s%s", said++ ? " " : "", argv[i]);
-	if (status == EXIT_DONE && said == 1 && verb->flags & VERB_SHOWS_ALONE)
+	if (status == EXIT_DONE && only_shows(verb, argc, argv, said))
 		return;
 	generation = kernel_live_generation(context);
 	if (status == EXIT_DONE)

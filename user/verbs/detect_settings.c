@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* detect ladder: how long the detector bans. */
+#include "base/span.h"
+#include "change/change.h"
+#include "state/limits.h"
+#include "verbs/verbs.h"
+
+struct ladder {
+	unsigned int seconds[LADDER_STEPS];
+	size_t n;
+};
+
+static int read_ladder(struct ladder *ladder, const char *words)
+{
+	char copy[LADDER_STEPS * SPAN_TEXT_MAX], *rest = copy, *word;
+
+	ladder->n = 0;
+	if ((size_t)snprintf(copy, sizeof(copy), "%s", words) >= sizeof(copy))
+		return because(-EINVAL, "that is too long for a ladder; as in: 1m,10m,1h,1d,7d");
+	while ((word = strsep(&rest, ","))) {
+		double seconds = span_seconds(word);
+
+		if (!(seconds >= LADDER_LEAST && seconds <= LADDER_MOST))
+			return because(-EINVAL,
+				       "a step of the ladder takes 10s to 365d, as in 1m,10m,1h,1d,7d; not '%s'", word);
+		if (ladder->n == LADDER_STEPS)
+			return because(-EINVAL, "a ladder has %d steps at most", LADDER_STEPS);
+		ladder->seconds[ladder->n] = (unsigned int)seconds;
+		if (ladder->n && ladder->seconds[ladder->n] <= ladder->seconds[ladder->n - 1])
+			return because(-EINVAL, "each step of the ladder is longer than the one before it; '%s' is not",
+				       word);
+		ladder->n++;
+	}
+	return 0;
+}
+
+static const char *ladder_text(char text[LADDER_STEPS * SPAN_TEXT_MAX], const struct ladder *ladder)
+{
+	char step[SPAN_TEXT_MAX];
+	size_t length = 0;
+
+	*text = '\0';
+	for (size_t i = 0; i < ladder->n; i++)
+		length += (size_t)snprintf(text + length, LADDER_STEPS * SPAN_TEXT_MAX - length, "%s%s", i ? "," : "",
+					   span_text(step, ladder->seconds[i]));
+	return text;
+}
+
+static int show_ladder(const struct context *context)
+{
+	char text[LADDER_STEPS * SPAN_TEXT_MAX];
+	struct state *state = NULL;
+	struct ladder ladder = { .n = 0 };
+	json_t *steps;
+	int err = state_open(&state, context, false) ?: state_ladder(state, ladder.seconds, &ladder.n);
+
+	state_close(state);
+	if (err)
+		return fail("detect ladder: %s", reason(err));
+	if (!context->json) {
+		puts(ladder_text(text, &ladder));
+		return out_end();
+	}
+	steps = json_array();
+	for (size_t i = 0; i < ladder.n; i++)
+		json_array_append_new(steps, json_integer(ladder.seconds[i]));
+	return out_json(context, json_pack("{s:o}", "ladder", steps));
+}
+
+/* The program has the first step; all others are the service's. */
+static int change_ladder(const struct call *call, const struct ladder *ladder)
+{
+	static const struct apply_options rebuild = { 0 };
+	struct change *change = NULL;
+	struct ladder before = { .n = 0 };
+	bool first = false;
+	int err = change_begin(&change, call->context);
+
+	if (!err) {
+		change_bans_less(change);
+		/* A damaged one is replaced. */
+		first = state_ladder(change->state, before.seconds, &before.n) ||
+			before.seconds[0] != ladder->seconds[0];
+		err = state_ladder_put(change->state, ladder->seconds, ladder->n);
+	}
+	if (!err)
+		err = change_commit(change, first && state_limits(change->state).on ? &rebuild : NULL);
+	change_end(change);
+	return err ? fail("detect ladder: %s; nothing was changed", reason(err)) : out_done(call->context);
+}
+
+int detect_ladder(const struct call *call)
+{
+	struct ladder ladder;
+	int err;
+
+	if (call->n == 1)
+		return show_ladder(call->context);
+	if (call->n > 2)
+		return fail("detect ladder: its steps are one word, as in: 1m,10m,1h,1d,7d");
+	err = read_ladder(&ladder, call->operands[1]);
+	return err ? fail("detect ladder: %s; nothing was changed", reason(err)) : change_ladder(call, &ladder);
+}
