@@ -139,7 +139,7 @@ on_record() {
 	wait_until "an attack that begins" attack_is '[true,"one source",1,"203.0.113.7",["packets"],true]'
 	is "$(get '.attacks | length' detect attacks)" 1 "attacks on record"
 	bloom detect attacks
-	grep -qE '^20.* not over +1 +[0-9]+ +[0-9]+  packets +203\.0\.113\.7$' out || fail "$(cat out)"
+	grep -qE '^20.* not over +1 +[0-9]+ +[0-9]+  packets +203\.0\.113\.7 +one source, packets$' out || fail "$(cat out)"
 	stop TERM
 	is "$(attacks | tail -n 1)" '[false,"one source",1,"203.0.113.7",["packets"],true]' "the attack that has ended"
 	is "$(get '[.attacks[] | .ended != null]' detect attacks)" '[true]' "attacks on record"
@@ -158,6 +158,89 @@ on_record() {
 		"attacks on record"
 	bloom events
 	grep -q 'attack .* ended after .*: one source, at most 1 at a time, most often 203.0.113.7; ' out || fail "$(cat out)"
+}
+
+# kind: of the attacks on record, the last.
+kind() {
+	get '.attacks[-1] | [.kind, .what, .service, .network, .sources]' detect attacks
+}
+
+kind_is() {
+	[ "$(kind)" = "$1" ]
+}
+
+# answers PORT N: N packets from that port of UDP, from each of three sources.
+answers() {
+	python3 - "$1" "$2" <<'PYTHON'
+import socket, struct, sys
+
+port, n = int(sys.argv[1]), int(sys.argv[2])
+wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+wire.bind(("wire0", 0))
+for i in range(n):
+    for last in 7, 8, 9:
+        udp = struct.pack("!HHHH", port, 40000, 20, 0) + bytes(12)
+        ip = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 40, 0, 0, 64, 17, 0, bytes((192, 0, 2, last)), bytes((198, 51, 100, 1)))
+        wire.send(b"\x02\0\0\0\0\2" + b"\x02\0\0\0\0\1" + b"\x08\0" + ip + udp)
+PYTHON
+}
+
+# What kind of attack it is. One that changes is what most of it was.
+kinds() {
+	veth 0
+	bloom attach edge0
+	bloom detect limit packets none
+	bloom detect limit udp 1/s --burst $burst
+	bloom detect on
+	printf 'attach edge0\n' >conf
+	printf '203.0.113.%d\n' 7 8 9 >few
+	ready
+	send 0 -c few -n $((burst * 2))
+	wait_until "an attack of many" kind_is '["many sources","udp",null,null,3]'
+	stop TERM
+	bloom detect attacks
+	grep -qE '  udp +203\.0\.113\.[789] +many sources, UDP$' out || fail "$(cat out)"
+	bloom detect limit udp 1/s --burst $((burst + 1))
+	printf '203.0.113.%d\n' {1..60} >carpet
+	printf '198.51.%d.1\n' {1..20} >>carpet
+	ready
+	send 0 -c carpet -n $((burst * 2))
+	wait_until "an attack of a network" kind_is '["carpet","udp",null,"203.0.113.0/24",80]'
+	stop TERM
+	bloom detect limit udp 1/s --burst $burst
+	ready
+	answers 53 $((burst * 2))
+	wait_until "an attack by answers" kind_is '["many sources","reflection","dns",null,3]'
+	stop TERM
+	is "$(get '.attacks[-1].port' detect attacks)" 53 "the port"
+	bloom events
+	grep -q 'attack .* begins: many sources, DNS reflection, ' out || fail "$(cat out)"
+	grep -qE 'attack .* begins: carpet of 203\.0\.113\.0/24, UDP, ' out || fail "$(cat out)"
+}
+
+# Far more sources than are usual, of which none comes again soon: nobody of them is above a limit, and they are counted.
+forged() {
+	veth 0
+	bloom attach edge0
+	bloom detect limit udp 1/s --burst $burst
+	bloom detect on
+	printf 'attach edge0\n' >conf
+	echo 203.0.113.7 >loud
+	awk 'BEGIN { srand(7); for (i = 0; i < 400000; i++) printf "%d.%d.%d.%d\n", 1 + rand() * 99, rand() * 256, rand() * 256, 1 + rand() * 250 }' >random
+	ready
+	send 0 -c loud -n $((burst * 20))
+	# From here on it is known what is usual.
+	wait_until "an attack that begins" kind_is '["one source","udp",null,null,1]'
+	"$TRAFFIC" -c random -n 0 wire0 edge0 >sent 2>err &
+	local sender=$!
+	wait_until "a flood of forged sources" kind_is '["forged flood",null,null,null,1]'
+	kill $sender
+	stop TERM
+	bloom -j detect attacks
+	jq -e '.attacks | length == 1 and (.[0] | .ended and .distinct > 10000)' out >/dev/null || fail "how many: $(cat out)"
+	bloom events
+	grep -qE 'attack .* goes on: forged flood; (about|more than) [0-9]+ sources a second, hardly a packet of each$' out ||
+		fail "$(cat out)"
 }
 
 # What is known of them outlives rotations and changes of lists, and goes with the detector.
@@ -231,4 +314,4 @@ words() {
 	is "$(get .on detect)" false "whether it is on"
 }
 
-run_cases one_among_many proposes_limits summed_up on_record goes_on after_a_reboot on_trial shared words
+run_cases one_among_many proposes_limits summed_up on_record kinds forged goes_on after_a_reboot on_trial shared words

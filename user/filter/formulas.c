@@ -188,6 +188,12 @@ double cell_hot(double load, double burst)
 	return fmin(1, (1 - load) / (load * exp(high) - 1) * exp(-high * fmax(burst - 1, 0)));
 }
 
+/* Linear counting: a cell is a bit of a filter with one hash. */
+struct estimate sources_of(double moved, double cells)
+{
+	return estimate_keys((struct filter_shape){ cells, 1, false }, moved);
+}
+
 /* The mean of what is above the places of a bucket, where its suspects are Poisson. */
 double suspects_lost(double suspects, double buckets)
 {

@@ -72,6 +72,9 @@ double cell_shared(double attackers, double cells);
  */
 double cell_hot(double load, double burst);
 
+/* Distinct sources that charged cells, from how many cells moved; infinite where all did. */
+struct estimate sources_of(double moved, double cells);
+
 /* The share of so many suspects that find no place, where each may have one of the places of one bucket. */
 double suspects_lost(double suspects, double buckets);
 /* As many as there may be for that share. */

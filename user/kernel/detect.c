@@ -450,7 +450,22 @@ static int let_out(int map, const struct detect *with, struct addr first, unsign
 	return 0;
 }
 
-int kernel_seen(const struct context *context, struct seen *seen)
+static int read_sketch(int map, struct seen *seen)
+{
+	size_t bytes = seen->with.cells * sizeof(__u64), page = (size_t)sysconf(_SC_PAGESIZE),
+	       pages = (bytes + page - 1) / page * page;
+	const __u64 *cells = mmap(NULL, pages, PROT_READ, MAP_SHARED, map, 0);
+
+	if (cells == MAP_FAILED)
+		return because_kernel(-errno, PIN_SKETCH);
+	seen->cell = malloc(bytes);
+	if (seen->cell)
+		memcpy(seen->cell, cells, bytes);
+	munmap((void *)cells, pages);
+	return seen->cell ? 0 : -ENOMEM;
+}
+
+static int see(const struct context *context, struct seen *seen, bool sketch)
 {
 	struct live live;
 	int maps[MAPS], err;
@@ -476,13 +491,24 @@ int kernel_seen(const struct context *context, struct seen *seen)
 		err = err ?:
 		      read_counts(maps[MAP_DETECTED], seen->packets) ?:
 		      read_clock(seen->with.tick, &seen->now) ?:
-		      read_suspects(maps[MAP_SUSPECTS], seen);
+		      read_suspects(maps[MAP_SUSPECTS], seen) ?:
+		      sketch ? read_sketch(maps[MAP_SKETCH], seen) : 0;
 	}
 	close_maps(maps);
 	live_close(&live);
 	if (err)
 		seen_free(seen);
 	return err;
+}
+
+int kernel_seen(const struct context *context, struct seen *seen)
+{
+	return see(context, seen, false);
+}
+
+int kernel_seen_all(const struct context *context, struct seen *seen)
+{
+	return see(context, seen, true);
 }
 
 int kernel_unjail(const struct context *context, struct addr first, unsigned int length)
@@ -506,5 +532,6 @@ int kernel_unjail(const struct context *context, struct addr first, unsigned int
 void seen_free(struct seen *seen)
 {
 	free(seen->suspect);
+	free(seen->cell);
 	*seen = (struct seen){ 0 };
 }

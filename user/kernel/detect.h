@@ -55,10 +55,13 @@ struct seen {
 		struct suspect is;
 	} * suspect;
 	size_t n, room;
+	__u64 *cell; /* of the sketch, with.cells of them; NULL: was not asked for */
 };
 
 /* Only those whose place is kept. End with seen_free(). */
 int kernel_seen(const struct context *context, struct seen *seen);
+/* The sketch too. */
+int kernel_seen_all(const struct context *context, struct seen *seen);
 void seen_free(struct seen *seen);
 
 /* Ends the detector's own ban of all that are within, if there is any; of IPv6 also of the /64 around. */

@@ -19,6 +19,26 @@ static unsigned int classes_over(const struct suspect *suspect)
 	return classes;
 }
 
+void detector_sums_of(const struct seen *seen, __u64 since, struct detector_sums *sums)
+{
+	*sums = (struct detector_sums){
+		.in_force = seen->on, .room = seen->room, .tracked = seen->n, .now = seen->now
+	};
+	memcpy(sums->packets, seen->packets, sizeof(sums->packets));
+	for (size_t i = 0; i < seen->n; i++) {
+		__u64 over = suspect_over(&seen->suspect[i]);
+
+		if (!over || seen->suspect[i].is.over_at < since)
+			continue;
+		sums->above++;
+		sums->classes |= classes_over(&seen->suspect[i].is);
+		if (over <= sums->over)
+			continue;
+		sums->over = over;
+		source_key_text(sums->busiest, seen->suspect[i].key, MARK_KIND(seen->suspect[i].mark));
+	}
+}
+
 int detector_sum(const struct context *context, __u64 since, struct detector_sums *sums)
 {
 	struct seen seen;
@@ -27,23 +47,7 @@ int detector_sum(const struct context *context, __u64 since, struct detector_sum
 	*sums = (struct detector_sums){ 0 };
 	if (err)
 		return err_is(err, ENOENT) ? 0 : err;
-	sums->in_force = seen.on;
-	sums->room = seen.room;
-	sums->tracked = seen.n;
-	sums->now = seen.now;
-	memcpy(sums->packets, seen.packets, sizeof(sums->packets));
-	for (size_t i = 0; i < seen.n; i++) {
-		__u64 over = suspect_over(&seen.suspect[i]);
-
-		if (!over || seen.suspect[i].is.over_at < since)
-			continue;
-		sums->above += over > 0;
-		sums->classes |= classes_over(&seen.suspect[i].is);
-		if (over <= sums->over)
-			continue;
-		sums->over = over;
-		source_key_text(sums->busiest, seen.suspect[i].key, MARK_KIND(seen.suspect[i].mark));
-	}
+	detector_sums_of(&seen, since, sums);
 	seen_free(&seen);
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include "sets/address.h"
 
 struct context;
+struct seen;
 
 struct detector_sums {
 	bool in_force;
@@ -23,5 +24,8 @@ struct detector_sums {
 /* All zero where there is none; of those above a limit, only who was since then. 0 or -errno with the reason recorded.
  */
 int detector_sum(const struct context *context, __u64 since, struct detector_sums *sums);
+
+/* Of what was seen already. */
+void detector_sums_of(const struct seen *seen, __u64 since, struct detector_sums *sums);
 
 #endif

@@ -208,5 +208,9 @@ const char *source_key_text(char text[PREFIX_TEXT_MAX], uint64_t key, uint64_t k
 {
 	if (kind == SUSPECT_IPV4)
 		return prefix_text(text, (struct addr){ key, 4 }, -1);
+	if (kind == SUSPECT_NET4)
+		return prefix_text(text, (struct addr){ key << 8, 4 }, 24);
+	if (kind == SUSPECT_NET6)
+		return prefix_text(text, (struct addr){ (ip6)key << 80, 6 }, 48);
 	return prefix_text(text, (struct addr){ (ip6)key << 64, 6 }, 64);
 }

@@ -47,7 +47,7 @@ int senders_class(const struct senders *senders, enum packet_class class, struct
 /* One source in so many was followed. */
 uint64_t senders_share(const struct senders *senders);
 
-/* A suspect's or a sender's key: the address, or of IPv6 the /64. */
+/* A suspect's or a sender's key: the address, or of IPv6 the /64; or a network. */
 const char *source_key_text(char text[PREFIX_TEXT_MAX], uint64_t key, uint64_t kind);
 
 #endif

@@ -344,7 +344,7 @@ int service_run(const struct context *context, struct service_options *options, 
 	}
 	jobs_stop(&s.jobs);
 	jobs_stop(&s.urgent);
-	attacks_end(&s.attacks);
+	attacks_close(&s.attacks);
 	hook_end(&s.hook);
 	keeper_close(s.keeper);
 	observer_close(s.observer);

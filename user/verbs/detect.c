@@ -9,6 +9,7 @@
 #include "sets/address.h"
 #include "state/limits.h"
 #include "state/settings.h"
+#include "observe/senders.h"
 #include "observe/suspects.h"
 #include "verbs/verbs.h"
 
@@ -165,9 +166,7 @@ static double rate_of(const struct look *look, const struct suspect_seen *suspec
 
 static const char *source_text(char text[PREFIX_TEXT_MAX], const struct suspect_seen *suspect)
 {
-	if (MARK_KIND(suspect->mark) == SUSPECT_IPV4)
-		return prefix_text(text, (struct addr){ suspect->key, 4 }, -1);
-	return prefix_text(text, (struct addr){ (ip6)suspect->key << 64, 6 }, 64);
+	return source_key_text(text, suspect->key, MARK_KIND(suspect->mark));
 }
 
 static json_t *with_rates(const struct look *look, const struct suspect_seen *suspect)

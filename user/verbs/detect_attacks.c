@@ -6,6 +6,7 @@
 #include "base/span.h"
 #include "base/trusted_dir.h"
 #include "change/change.h"
+#include "observe/attack_kind.h"
 #include "state/events.h"
 #include "verbs/verbs.h"
 
@@ -74,16 +75,28 @@ static const char *classes_of(char text[96], const json_t *attack)
 	return text;
 }
 
+/* Of what an earlier service has written only who is known. */
+static const char *kind_of(char text[160], const json_t *attack)
+{
+	const char *what = json_string_value(json_object_get(attack, "what"));
+	char name[ATTACK_WHAT_MAX];
+
+	snprintf(text, 160, "%.60s%s%s", text_of(attack, "kind"), what ? ", " : "",
+		 what ? attack_what_text(name, what, json_string_value(json_object_get(attack, "service"))) : "");
+	return text;
+}
+
 static void print(const json_t *attack)
 {
-	char span[SPAN_TEXT_MAX], classes[96];
+	char span[SPAN_TEXT_MAX], classes[96], kind[160];
 
-	out_line("%-20s  %-9s %7lld %10lld %10lld  %-16s %s", text_of(attack, "began"), lasted(span, attack),
+	out_line("%-20s  %-9s %7lld %10lld %10lld  %-16s %-24s %s", text_of(attack, "began"), lasted(span, attack),
 		 (long long)json_integer_value(json_object_get(attack, "sources")),
 		 (long long)((unsigned long long)json_integer_value(json_object_get(attack, "above")) +
 			     (unsigned long long)json_integer_value(json_object_get(attack, "untracked"))),
 		 (long long)json_integer_value(json_object_get(attack, "peak")), classes_of(classes, attack),
-		 text_of(attack, "busiest"));
+		 json_string_length(json_object_get(attack, "busiest")) ? text_of(attack, "busiest") : "-",
+		 kind_of(kind, attack));
 }
 
 int detect_attacks(const struct context *context)
@@ -103,8 +116,8 @@ int detect_attacks(const struct context *context)
 	if (!json_array_size(attacks))
 		puts("no attack is on record; the service (xdp-bloom run) keeps one, with 'detect on'");
 	else
-		printf("%-20s  %-9s %7s %10s %10s  %-16s %s\n", "BEGAN", "LASTED", "SOURCES", "PACKETS", "A SECOND",
-		       "ABOVE", "MOST OFTEN");
+		printf("%-20s  %-9s %7s %10s %10s  %-16s %-24s %s\n", "BEGAN", "LASTED", "SOURCES", "PACKETS",
+		       "A SECOND", "ABOVE", "MOST OFTEN", "KIND");
 	for (size_t i = 0; i < json_array_size(attacks); i++)
 		print(json_array_get(attacks, i));
 	json_decref(attacks);
