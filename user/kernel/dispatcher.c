@@ -165,13 +165,35 @@ static struct trial first_end(const struct attachment *at, const struct live *li
 	return term;
 }
 
-int shared_attach(const struct context *context, struct attachment *at, int ifindex, const char *pin)
+/* Old kernels do not see in an extension that what its functions take is a packet. */
+static int attach_program(const struct context *context, struct attachment *at, int ifindex, const char *pin,
+			  const struct live *live, const int *maps, const struct trial *term, bool apart)
 {
 	struct xdp_program *program = NULL;
 	struct xdp_bloom_bpf *skel = NULL;
+	__u32 key = 0;
+	int err = create_shared(context, &skel, &program, live->g.frags, maps[MAP_DETECT] >= 0, term->until);
+
+	if (!err) {
+		if (!apart)
+			programs_not_apart(skel->obj);
+		programs_constants(&live->g, maps);
+		err = attach_behind(program, at, ifindex, pin);
+		programs_constants(NULL, NULL);
+	}
+	if (!err && term->until && bpf_map_update_elem(bpf_map__fd(skel->maps.trial), &key, term, BPF_ANY))
+		err = -errno;
+	if (program)
+		xdp_program__close(program);
+	xdp_bloom_bpf__destroy(skel);
+	return err;
+}
+
+int shared_attach(const struct context *context, struct attachment *at, int ifindex, const char *pin)
+{
+	enum attach_mode asked = at->mode;
 	struct trial term;
 	struct live live;
-	__u32 key = 0;
 	int maps[MAPS], frags, err = shared_allowed(at->name);
 
 	if (err)
@@ -184,18 +206,11 @@ int shared_attach(const struct context *context, struct attachment *at, int ifin
 	frags = err ?: kernel_frags(context);
 	live.g.frags = frags > 0;
 	term = first_end(at, &live);
-	err = frags < 0 ? frags
-			: create_shared(context, &skel, &program, live.g.frags, maps[MAP_DETECT] >= 0, term.until);
-	if (!err) {
-		programs_constants(&live.g, maps);
-		err = attach_behind(program, at, ifindex, pin);
-		programs_constants(NULL, NULL);
+	err = frags < 0 ? frags : attach_program(context, at, ifindex, pin, &live, maps, &term, true);
+	if (err_is(err, EINVAL) || err_is(err, EACCES)) {
+		at->mode = asked;
+		err = attach_program(context, at, ifindex, pin, &live, maps, &term, false);
 	}
-	if (!err && term.until && bpf_map_update_elem(bpf_map__fd(skel->maps.trial), &key, &term, BPF_ANY))
-		err = -errno;
-	if (program)
-		xdp_program__close(program);
-	xdp_bloom_bpf__destroy(skel);
 	for (unsigned int a = 0; a < MAPS; a++)
 		close_fd(maps[a]);
 	live_close(&live);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 
 #include "filter/arrays.h"
 #include "bpf/constants.h"
@@ -162,6 +163,19 @@ void programs_add(struct bpf_program *program, struct bpf_map *trial, struct bpf
 	bpf_map__set_autocreate(trial, true);
 	if (before)
 		bpf_map__set_autocreate(before, true);
+}
+
+void programs_not_apart(struct bpf_object *object)
+{
+	struct btf *btf = bpf_object__btf(object);
+
+	for (__u32 id = 1; btf && id < btf__type_cnt(btf); id++) {
+		struct btf_type *type = (struct btf_type *)btf__type_by_id(btf, id);
+
+		if (btf_is_func(type) && btf_vlen(type) == BTF_FUNC_GLOBAL &&
+		    !bpf_object__find_program_by_name(object, btf__name_by_offset(btf, type->name_off)))
+			type->info = BTF_KIND_FUNC << 24 | BTF_FUNC_STATIC;
+	}
 }
 
 struct bpf_program *programs_judge(struct xdp_bloom_bpf *skel, bool detects)

@@ -22,6 +22,9 @@ void programs_add(struct bpf_program *program, struct bpf_map *trial, struct bpf
 /* The program of a generation, which is another where it has a detector. The one that is not wanted is not loaded. */
 struct bpf_program *programs_judge(struct xdp_bloom_bpf *skel, bool detects);
 
+/* Before it is loaded: verifiers are to follow each call of what else they look at apart. */
+void programs_not_apart(struct bpf_object *object);
+
 /* For an object that libxdp loads: these constants from now on, until the next call. */
 void programs_constants(const struct generation *g, const int *maps);
 
