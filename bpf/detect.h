@@ -120,7 +120,14 @@ inline_always void detect_unlock(const struct detect *d, __u32 bucket)
 	__atomic_store_n((__u8 *)d->claims + bucket, 0, __ATOMIC_RELEASE);
 }
 
-#define detect_random() 0x5eed5eedu
+inline_always __u32 detect_random(void)
+{
+	static __u64 state;
+	__u64 next = __atomic_load_n(&state, __ATOMIC_RELAXED) * 6364136223846793005 + 1442695040888963407;
+
+	__atomic_store_n(&state, next, __ATOMIC_RELAXED);
+	return next >> 32;
+}
 
 #define DETECT_PROVEN(packet)	((packet)->from && ((const struct detect_from *)(packet)->from)->proven)
 #define DETECT_UDP_PORT(packet) ((packet)->from ? ((const struct detect_from *)(packet)->from)->udp_port : 0)
@@ -593,11 +600,12 @@ inline_always __u32 suspect_bucket(const struct detect *d, __u64 hash)
 inline_always void suspect_hold(const struct detect *d, struct suspects *bucket, __u64 at,
 				const struct detect_packet *packet)
 {
-	__u64 until = bucket->suspect[at].until, *cell = sketch_cell(d, packet->hash);
+	__u64 until = bucket->suspect[at].until, hot = until + DETECT(d, cap) + 1;
+	__u64 *cell = sketch_cell(d, packet->hash);
 
 	detect_store(&bucket->place[at].mark, MARK(packet->kind, until));
-	if ((__s64)(until - detect_load(cell)) > 0)
-		detect_store(cell, until);
+	if ((__s64)(hot - detect_load(cell)) > 0)
+		detect_store(cell, hot);
 }
 
 /* Of one whose cell is hot. */

@@ -50,6 +50,43 @@ static struct detect_packet packet_of(const struct detect *d, __u32 addr, __u32 
 				       .classes = classes };
 }
 
+/* --- A naive model: the times of all packets, and every window that ends with the next one ------------------------ */
+
+#define SECOND 1e9
+
+enum { CHARGED_MOST = 1500 };
+
+struct charged {
+	size_t n;
+	__u64 time[CHARGED_MOST], price[CHARGED_MOST];
+};
+
+/* Would some window that ends now have more than its time and `most` ns' worth? */
+__attribute__((unused)) static bool too_much(const struct charged *c, __u64 now, __u64 price, __u64 most)
+{
+	__u64 sum = price;
+
+	if (sum > most)
+		return true;
+	for (size_t i = c->n; i-- > 0;) {
+		sum += c->price[i];
+		if (sum > now - c->time[i] + most)
+			return true;
+	}
+	return false;
+}
+
+__attribute__((unused)) static void charge(struct charged *c, __u64 now, __u64 price)
+{
+	c->time[c->n] = now;
+	c->price[c->n++] = price;
+}
+
+__attribute__((unused)) static double uniform(void)
+{
+	return (double)(ktap_random() >> 11) / 0x1p53;
+}
+
 /* NULL: it is none. */
 static const struct suspect *suspect_of(const struct detect *d, const struct detect_packet *packet)
 {

@@ -11,8 +11,6 @@
 
 enum { SOURCES = 40, PACKETS = 1200, CELLS_FEW = 16, BUCKETS_MANY = 4096 };
 
-#define SECOND 1e9
-
 /* --- Against the model -----------------------------------------------------------------------------------------------
  */
 
@@ -33,11 +31,6 @@ struct source_model {
 	bool untracked;
 	bool broke[CLASS_SYN + 1]; /* it has sent more than r * t + b in some window */
 };
-
-static double uniform(void)
-{
-	return (double)(ktap_random() >> 11) / 0x1p53;
-}
 
 static void plan_next(struct source_model *s, const struct limit *limit)
 {

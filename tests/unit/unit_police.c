@@ -7,9 +7,7 @@
 
 #include "detector.h"
 
-enum { SOURCES = 40, PACKETS = 1500, CELLS_FEW = 16, BUCKETS_MANY = 4096, ROUNDS = 6 };
-
-#define SECOND 1e9
+enum { SOURCES = 40, PACKETS = CHARGED_MOST, CELLS_FEW = 16, BUCKETS_MANY = 4096, ROUNDS = 6 };
 
 /* No clock of theirs begins before. */
 #define BEGIN 0
@@ -23,38 +21,9 @@ struct source_model {
 	__u64 since; /* tracked */
 	double next;
 	/* What each class was charged since it is tracked; and everything that passed. */
-	struct charged {
-		size_t n;
-		__u64 time[PACKETS], price[PACKETS];
-	} charged[CLASS_SYN + 1], passed;
+	struct charged charged[CLASS_SYN + 1], passed;
 	__u64 over[CLASS_SYN + 1];
 };
-
-static double uniform(void)
-{
-	return (double)(ktap_random() >> 11) / 0x1p53;
-}
-
-/* Would some window that ends now have more than its time and `most` ns' worth? */
-static bool too_much(const struct charged *c, __u64 now, __u64 price, __u64 most)
-{
-	__u64 sum = price;
-
-	if (sum > most)
-		return true;
-	for (size_t i = c->n; i-- > 0;) {
-		sum += c->price[i];
-		if (sum > now - c->time[i] + most)
-			return true;
-	}
-	return false;
-}
-
-static void charge(struct charged *c, __u64 now, __u64 price)
-{
-	c->time[c->n] = now;
-	c->price[c->n++] = price;
-}
 
 static bool one_packet(const struct detect *d, struct source_model *s, __u64 *dropped)
 {
