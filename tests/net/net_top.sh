@@ -69,6 +69,37 @@ passed() {
 	stop_flow 0
 }
 
+# Who sends too much, on a screen of its own: sorted by how much is above the limit now.
+suspects() {
+	veth 0
+	bloom attach edge0
+	bloom detect limit udp 1/s --burst 100
+	bloom detect on
+	for i in {1..9}; do echo 203.0.113.7; done >loud
+	printf '198.51.100.7\n192.0.2.1\n' >>loud
+	echo 192.0.2.2 >quiet
+	terminal "$1"
+	tries "$XDP_BLOOM detect top"
+	shows '0 above a limit now, 0 looked at closely, room for [1-9]'
+	"$TRAFFIC" -c loud -n 0 wire0 edge0 >flow.out 2>&1 &
+	local sender=$!
+	shows '3 above a limit now'
+	shows '^203\.0\.113\.7 .*udp \('
+	shows 'above a limit [1-9].* banned 0'
+	is "$(grep -E '^[0-9.]+ .*/s' screen | head -n 1 | cut -d' ' -f1)" 203.0.113.7 "who is first"
+	[ "$(wc -L <screen)" -le "${1%x*}" ] || fail "wider than $1: $(cat screen)"
+	types p
+	shows HELD
+	kill $sender
+	types p
+	shows '0 above a limit now, 3 looked at closely'
+	types q
+	ended 0
+	is "$(get '[.suspects[] | select(.above.udp > 0).source] | sort | join(" ")' detect top)" \
+		"192.0.2.1 198.51.100.7 203.0.113.7" "who was above a limit, in JSON"
+	refused "detect top needs a terminal; 'detect' does not" detect top </dev/null
+}
+
 resized() {
 	on 80x24
 	mux resize-window -t test -x 60 -y 15
@@ -190,6 +221,6 @@ without_a_terminal() {
 	refused "top needs a terminal" top
 }
 
-run_cases "at 80x24" "at 200x50" "passed 80x24" "passed 200x50" resized "ended_by 80x24 Ctrl-C" "ended_by 200x50 Ctrl-C" "ended_by 80x24 TERM" \
+run_cases "at 80x24" "at 200x50" "passed 80x24" "passed 200x50" "suspects 132x24" resized "ended_by 80x24 Ctrl-C" "ended_by 200x50 Ctrl-C" "ended_by 80x24 TERM" \
 	"ended_by 200x50 TERM" "ended_by 80x24 QUIT" "ended_by 80x24 HUP" stopped "left_alone 80x24" "left_alone 200x50" hung_up \
 	poor_terminals obeys_nobody without_a_terminal

@@ -38,6 +38,36 @@ double seen_seconds_ago(const struct seen *seen, __u64 then)
 	return seen->now > then ? (double)(seen->now - then) / 1e9 : 0;
 }
 
+static const struct suspect_seen *same_before(const struct seen *before, const struct suspect_seen *which)
+{
+	for (size_t i = 0; i < before->n; i++)
+		if (before->suspect[i].key == which->key &&
+		    MARK_KIND(before->suspect[i].mark) == MARK_KIND(which->mark) &&
+		    before->suspect[i].is.since == which->is.since)
+			return &before->suspect[i];
+	return NULL;
+}
+
+double seen_between(const struct seen *before, const struct seen *now)
+{
+	return now->now > before->now && before->now ? (double)(now->now - before->now) / 1e9 : 1;
+}
+
+double suspect_rate(const struct seen *before, const struct seen *now, const struct suspect_seen *suspect,
+		    enum packet_class class)
+{
+	const struct suspect_seen *was = same_before(before, suspect);
+
+	return (double)(suspect->is.count[class] - (was ? was->is.count[class] : 0)) / seen_between(before, now);
+}
+
+double suspect_over_rate(const struct seen *before, const struct seen *now, const struct suspect_seen *suspect)
+{
+	const struct suspect_seen *was = same_before(before, suspect);
+
+	return (double)(suspect_over(suspect) - (was ? suspect_over(was) : 0)) / seen_between(before, now);
+}
+
 const char *suspect_above(char text[SUSPECT_ABOVE_MAX], const struct seen *seen, const struct suspect_seen *suspect)
 {
 	size_t n = 0;

@@ -15,6 +15,14 @@ __u64 suspect_over(const struct suspect_seen *suspect);
 bool suspect_is_allowed(const struct suspect_seen *suspect);
 double seen_seconds_ago(const struct seen *seen, __u64 then);
 
+/* Seconds between two looks. */
+double seen_between(const struct seen *before, const struct seen *now);
+/* A second, of one that was there before; of one that came since, what came since. */
+double suspect_rate(const struct seen *before, const struct seen *now, const struct suspect_seen *suspect,
+		    enum packet_class class);
+/* As much as it was above a limit since then, of the class with the most. */
+double suspect_over_rate(const struct seen *before, const struct seen *now, const struct suspect_seen *suspect);
+
 /* What of it is not a rate; null without one. */
 json_t *suspect_json(const struct seen *seen, const struct suspect_seen *suspect);
 

@@ -30,18 +30,18 @@ void top_view_end(void)
 	screen = NULL;
 }
 
-int top_view_begin(void)
+int top_view_begin(const char *verb, const char *instead)
 {
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		return because(-ENOTTY, "top needs a terminal; 'stats --interval 1' does not");
+		return because(-ENOTTY, "%s needs a terminal; '%s' does not", verb, instead);
 	setlocale(LC_CTYPE, "");
 	utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	screen = newterm(NULL, stdout, stdin);
 	if (screen && !tigetstr("cup")) /* the terminal cannot move its cursor; nothing has been drawn yet */
 		top_view_end();
 	if (!screen)
-		return because(-ENOTTY, "top does not work on a terminal like '%s'; 'stats --interval 1' does",
-			       getenv("TERM") ? getenv("TERM") : "");
+		return because(-ENOTTY, "%s does not work on a terminal like '%s'; '%s' does", verb,
+			       getenv("TERM") ? getenv("TERM") : "", instead);
 	cbreak();
 	noecho();
 	curs_set(0);
@@ -291,5 +291,22 @@ void top_view_draw(const struct top_view *v)
 	else
 		draw_tables(v);
 	draw_foot(v);
+	refresh();
+}
+
+void top_page_draw(const struct top_page *page)
+{
+	char when[32];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	strftime(when, sizeof(when), "%H:%M:%S", localtime_r(&now, &tm));
+	erase();
+	sayf(0, 0, COLS, HEAD, "xdp-bloom  %s  %s%s", when, page->head, page->paused ? "  HELD" : "");
+	say(1, 0, COLS, DROP, page->sums);
+	say(3, 0, COLS, HEAD, page->heading);
+	for (size_t i = 0; i < page->rows && (int)i < LINES - 5; i++)
+		say(4 + (int)i, 0, COLS, PLAIN, page->row[i]);
+	say(LINES - 1, 0, COLS, DIM, "q end  p hold");
 	refresh();
 }

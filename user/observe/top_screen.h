@@ -24,12 +24,21 @@ struct top_view {
 	bool paused, help;
 };
 
-/* 0, or -errno with the reason recorded where the terminal cannot do it. */
-int top_view_begin(void);
+/* 0, or -errno with the reason recorded where the terminal cannot do it; `instead` can. */
+int top_view_begin(const char *verb, const char *instead);
 /* Restores the terminal. May be called twice, and wherever the command ends. */
 void top_view_end(void);
 
 void top_view_draw(const struct top_view *view);
+
+/* Another screen: lines of text, those of a table below its heading. What is too long ends at the edge. */
+struct top_page {
+	char head[256], sums[256], heading[256];
+	const char (*row)[256];
+	size_t rows;
+	bool paused;
+};
+void top_page_draw(const struct top_page *page);
 
 /* A key that was pressed, or -1. A new size of the terminal is one, so it is drawn at once. */
 int top_view_key(void);

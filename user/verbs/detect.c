@@ -107,7 +107,7 @@ static int set_words(struct limits *limits, const struct options *o, int n, char
 	if (limit)
 		return set_limit(limits, o, n, words);
 	if ((!on && strcmp(words[0], "off") != 0) || n > 1)
-		return because(-EINVAL, "on, off, suggest, attacks, ladder, or limit CLASS RATE?");
+		return because(-EINVAL, "on, off, top, suggest, attacks, ladder, or limit CLASS RATE?");
 	if (o->burst || o->then)
 		return because(-EINVAL, "--%s belongs to limit", o->burst ? "burst" : "then");
 	limits->on = on;
@@ -143,25 +143,11 @@ static int change(const struct call *call)
 struct look {
 	struct limits limits;
 	struct seen before, now;
-	double seconds; /* between the two */
 };
 
-static const struct suspect_seen *find(const struct seen *seen, const struct suspect_seen *which)
-{
-	for (size_t i = 0; i < seen->n; i++)
-		if (seen->suspect[i].key == which->key && MARK_KIND(seen->suspect[i].mark) == MARK_KIND(which->mark) &&
-		    seen->suspect[i].is.since == which->is.since)
-			return &seen->suspect[i];
-	return NULL;
-}
-
-/* A second, of one that was there before; of one that came since, what came since. */
 static double rate_of(const struct look *look, const struct suspect_seen *suspect, enum packet_class class)
 {
-	const struct suspect_seen *before = find(&look->before, suspect);
-	__u64 count = suspect->is.count[class] - (before ? before->is.count[class] : 0);
-
-	return (double)count / look->seconds;
+	return suspect_rate(&look->before, &look->now, suspect, class);
 }
 
 static const char *source_text(char text[PREFIX_TEXT_MAX], const struct suspect_seen *suspect)
@@ -285,7 +271,6 @@ static int take_look(const struct context *context, struct look *look)
 	if (!err && look->before.on && look->before.n)
 		poll(NULL, 0, LOOK_MS);
 	err = err ?: kernel_seen(context, &look->now);
-	look->seconds = look->now.now > look->before.now ? (double)(look->now.now - look->before.now) / 1e9 : 1;
 	if (!err && look->now.n)
 		qsort(look->now.suspect, look->now.n, sizeof(*look->now.suspect), by_over);
 	return err_is(err, ENOENT) ? 0 : err;
@@ -319,6 +304,9 @@ int verb_detect(const struct call *call)
 	if (call->n == 1 && !strcmp(call->operands[0], "attacks") && !o->burst && !o->then && !o->during.given &&
 	    !o->one_in.given)
 		return detect_attacks(call->context);
+	if (call->n == 1 && !strcmp(call->operands[0], "top") && !o->burst && !o->then && !o->during.given &&
+	    !o->one_in.given)
+		return call->context->json ? show(call->context) : detect_top(call->context);
 	if (call->n == 1 && !strcmp(call->operands[0], "suggest") && !o->burst && !o->then)
 		return detect_suggest(call->context, o->during.given ? o->during.value : SUGGEST_SECONDS,
 				      (unsigned int)o->one_in.value);

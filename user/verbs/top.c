@@ -265,7 +265,7 @@ int verb_top(const struct call *call)
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		stop_on(ends[i]);
 	if (!err)
-		err = top_view_begin();
+		err = top_view_begin("top", "stats --interval 1");
 	if (!err) {
 		top_view_draw(&t.view);
 		err = follow(&t);

@@ -104,6 +104,7 @@ int out_senders(const struct senders *senders, uint64_t one_in, json_t **object)
 int print_senders(const struct context *context, const struct senders *senders, uint64_t one_in);
 /* Both return the exit status. */
 int detect_attacks(const struct context *context);
+int detect_top(const struct context *context);
 int detect_ladder(const struct call *call);
 /* detect suggest; one_in 0: by how much passes. */
 int detect_suggest(const struct context *context, double seconds, unsigned int one_in);
