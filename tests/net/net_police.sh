@@ -127,7 +127,7 @@ then_what() {
 	bloom detect off
 	not_held_back "off"
 	is "$(dropped)" "$lost" "what was dropped by a detector that is off"
-	refused "'drop' is not watch or police" detect limit syn 1/s --then drop
+	refused "'drop' is not watch, police or ban" detect limit syn 1/s --then drop
 	refused "--then belongs to limit" detect on --then police
 	refused "limit takes a class and a rate" detect limit syn
 }

@@ -5,6 +5,43 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
 sandbox "$@"
+# shellcheck source=../support/service.sh
+. "$here/service.sh"
+
+# As in net_detect.sh: the clock cannot spoil them.
+burst=100
+
+# flood: 300 packets of each of the loud ones.
+flood() {
+	awk '{ for (i = 0; i < 300; i++) print }' loud >many
+	echo 198.51.100.1 >quiet
+	"$TRAFFIC" -b many -c quiet wire0 edge0 >"$WORK/sent" 2>err
+	is "$(sent .clean.lost)" 0 "what those lost who keep the limit: $(cat err)"
+}
+
+# Of a source that is banned nothing is judged, nor counted as its.
+judged() {
+	get "[.suspects[] | select(.source == \"$1\").packets] | add" detect
+}
+
+banned() {
+	local before
+
+	flood
+	before=$(judged "$1")
+	flood
+	is "$(sent .banned.arrived)" 0 "$2: what arrives"
+	is "$(judged "$1")" "$before" "$2: what is judged"
+}
+
+not_banned() {
+	local before
+
+	flood
+	before=$(judged "$1")
+	flood
+	[ "$(judged "$1")" -gt "$before" ] || fail "$2: nothing is judged"
+}
 
 # Shown, kept, and no event where it is only shown.
 ladder() {
@@ -38,4 +75,59 @@ ladder() {
 	is "$(get .generation status)" $((before + 1)) "the generation with another first step"
 }
 
-run_cases ladder
+# Whose source is proven by nothing is policed; who comes by an interface that is proven is banned, there and nowhere else.
+proven() {
+	veth 0
+	bloom attach edge0
+	bloom detect limit packets 1/s --burst $burst --then ban
+	is "$(get .limits.packets.then detect)" ban "what the class does"
+	bloom detect
+	grep -q 'packets 1/s (banned)' out || fail "$(cat out)"
+	bloom detect limit bytes none
+	bloom detect limit udp none
+	bloom detect proven
+	grep -q '^no interface is proven' out || fail "$(cat out)"
+	bloom detect on
+	printf '203.0.113.%d\n' 7 >loud
+	not_banned 203.0.113.7 "without proof"
+	bloom detect proven nosuch0
+	one_line "there is no interface 'nosuch0'"
+	not_banned 203.0.113.7 "by another interface"
+	bloom detect proven edge0
+	bloom detect proven edge0
+	is "$(get .proven detect proven)" '["edge0","nosuch0"]' "what is proven"
+	bloom detect proven
+	is "$(cat out)" $'edge0\nnosuch0 (not there)' "what is proven"
+	banned 203.0.113.7 "by one that is proven"
+	bloom rotate
+	echo 2001:db8:5:5::7 >loud
+	banned 2001:db8:5:5::/64 "after a rotation"
+	bloom detect proven edge0 off
+	bloom detect proven nosuch0 off
+	echo 203.0.113.8 >loud
+	not_banned 203.0.113.8 "no longer"
+	is "$(get .proven detect proven)" '[]' "what is proven"
+	refused "'edge0' is not proven" detect proven edge0 off
+	refused "one at a time" detect proven edge0 edge1
+	refused "'a/b' can be no interface's name" detect proven a/b
+	refused "--burst belongs to limit" detect proven edge0 --burst 7
+}
+
+# One that comes later has another number: the service looks.
+proven_later() {
+	veth 0
+	bloom detect limit packets 1/s --burst $burst --then ban
+	bloom detect proven edge0
+	bloom detect on
+	echo attach edge0 >conf
+	ready
+	ip link del edge0
+	veth 0
+	heard "$log" "rotate: done"
+	without_program edge0 && restored
+	echo 203.0.113.7 >loud
+	banned 203.0.113.7 "by one that came back"
+	stop
+}
+
+run_cases ladder proven proven_later

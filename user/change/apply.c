@@ -23,7 +23,6 @@
 #include "kernel/live.h"
 #include "kernel/root.h"
 #include "state/kept_image.h"
-#include "state/limits.h"
 #include "state/settings.h"
 #include "state/settle.h"
 #include "state/state.h"
@@ -215,13 +214,13 @@ static int go_live(struct state *state, struct live *live, const struct apply_op
 	double loaded;
 	struct attachment *on = NULL;
 	struct ends ends = { 0 };
-	struct detector detector = { .limits = state_limits(state) };
+	struct detector detector = { 0 };
 	size_t on_n = 0;
 	int err = trial_of(state, live, &c->trial) ?: c->g.ends ? ends_read(&ends, state, NULL) : 0;
 
 	progress(live->context, "loading the programs", -1);
 	err = err ?:
-	      (detector.limits.on ? detector_trusts(&detector, state) : 0) ?:
+	      detector_fill(&detector, state) ?:
 	      kernel_detect(live->context, c, live, &detector) ?:
 	      kernel_load(live->context, c, &ends);
 	loaded = lap(&t->clock);
@@ -245,7 +244,7 @@ static int go_live(struct state *state, struct live *live, const struct apply_op
 	}
 	free(on);
 	ends_free(&ends);
-	free(detector.trusted);
+	detector_free(&detector);
 	kernel_release(c);
 	return err;
 }

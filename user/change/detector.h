@@ -6,7 +6,8 @@
 struct detector;
 struct state;
 
-/* Whom it never judges, and on whose account it drops. free() what is trusted. */
-int detector_trusts(struct detector *detector, struct state *state);
+/* All that it goes by. End with detector_free(). */
+int detector_fill(struct detector *detector, struct state *state);
+void detector_free(struct detector *detector);
 
 #endif

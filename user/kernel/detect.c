@@ -511,6 +511,21 @@ int kernel_seen_all(const struct context *context, struct seen *seen)
 	return see(context, seen, true);
 }
 
+bool kernel_proven(const struct context *context, unsigned int index)
+{
+	struct live live;
+	__u32 is;
+	int map;
+	bool proven;
+
+	live_open(&live, context);
+	map = live.err ? live.err : live_pin(&live, PIN_PROVEN);
+	proven = map >= 0 && !bpf_map_lookup_elem(map, &index, &is);
+	close_fd(map);
+	live_close(&live);
+	return proven;
+}
+
 int kernel_unjail(const struct context *context, struct addr first, unsigned int length)
 {
 	int maps[MAPS], err;

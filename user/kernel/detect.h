@@ -44,6 +44,9 @@ int kernel_detect(const struct context *context, struct candidate *c, const stru
 /* Descriptors of its maps into maps[MAP_DETECT] and behind it, where the generation has one. */
 int live_detect(const struct live *live, int *maps);
 
+/* Does the one in force have this interface as proven? false: there is none, or that is not known. */
+bool kernel_proven(const struct context *context, unsigned int index);
+
 /* What a detector has seen until now. */
 struct seen {
 	bool on;

@@ -9,7 +9,10 @@
 
 #include "base/netlink.h"
 #include "kernel/attach.h"
+#include "kernel/detect.h"
 #include "service/retry.h"
+#include "state/limits.h"
+#include "state/proven.h"
 #include "state/state.h"
 
 /* Why an interface cannot be attached may pass (another program is on it) or not (its driver): back off. */
@@ -25,6 +28,9 @@ struct arrivals {
 	const struct context *context;
 	struct expected *expected;
 	size_t n;
+	struct expected *proven; /* of the detector, which has to know their numbers */
+	size_t proven_n;
+	bool proves;
 	struct mnl_socket *socket;
 	bool came;
 	struct retry retry;
@@ -49,6 +55,7 @@ void arrivals_close(struct arrivals *a)
 	if (a->socket)
 		mnl_socket_close(a->socket);
 	free(a->expected);
+	free(a->proven);
 	free(a);
 }
 
@@ -72,8 +79,22 @@ static bool is_attached(const struct arrivals *a, const char *name)
 }
 
 /* `name` came or changed; NULL: look at all. */
+static void on_proven(struct arrivals *a, const char *name)
+{
+	for (size_t i = 0; i < a->proven_n; i++) {
+		struct expected *e = &a->proven[i];
+		unsigned int number = name && strcmp(name, e->name) != 0 ? 0 : if_nametoindex(e->name);
+
+		if (!number || number == e->reported || kernel_proven(a->context, number))
+			continue;
+		e->reported = number;
+		a->proves = true;
+	}
+}
+
 static void on_link(struct arrivals *a, const char *name)
 {
+	on_proven(a, name);
 	for (size_t i = 0; i < a->n; i++) {
 		struct expected *e = &a->expected[i];
 		unsigned int number = name && strcmp(name, e->name) != 0 ? 0 : if_nametoindex(e->name);
@@ -85,12 +106,35 @@ static void on_link(struct arrivals *a, const char *name)
 	}
 }
 
+static int expect_proven(struct arrivals *a, struct state *state)
+{
+	struct proven *kept = NULL;
+	struct expected *expected;
+	size_t n = 0;
+	int err = state_limits(state).on ? state_proven(state, &kept, &n) : 0;
+
+	expected = err ? NULL : calloc(n + 1, sizeof(*expected));
+	for (size_t i = 0; expected && i < n; i++) {
+		memcpy(expected[i].name, kept[i].name, sizeof(expected[i].name));
+		for (size_t j = 0; j < a->proven_n; j++)
+			if (!strcmp(a->proven[j].name, kept[i].name))
+				expected[i].reported = a->proven[j].reported;
+	}
+	free(kept);
+	if (!expected)
+		return err ? err : -ENOMEM;
+	free(a->proven);
+	a->proven = expected;
+	a->proven_n = n;
+	return 0;
+}
+
 int arrivals_expect(struct arrivals *a, struct state *state)
 {
-	struct interface_info *kept;
+	struct interface_info *kept = NULL;
 	struct expected *expected;
-	size_t n;
-	int err = state_interfaces(state, &kept, &n);
+	size_t n = 0;
+	int err = expect_proven(a, state) ?: state_interfaces(state, &kept, &n);
 
 	expected = err ? NULL : calloc(n + 1, sizeof(*expected));
 	for (size_t i = 0; expected && i < n; i++) {
@@ -169,6 +213,14 @@ bool arrivals_came(struct arrivals *a, int64_t now)
 	came = a->came;
 	a->came = false;
 	return came;
+}
+
+bool arrivals_prove(struct arrivals *a)
+{
+	bool proves = a->proves;
+
+	a->proves = false;
+	return proves;
 }
 
 size_t arrivals_attached(const struct arrivals *a, size_t *expected)

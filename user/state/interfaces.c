@@ -6,10 +6,12 @@
 #include "base/log.h"
 #include "state/internal.h"
 
-/* As the kernel has it. The name becomes a part of a path, and is shown. */
-static bool is_name(const char *name)
+bool is_interface_name(const char *name)
 {
-	return *name && strcmp(name, ".") && strcmp(name, "..") && !name[strcspn(name, "/: \t\n\v\f\r")];
+	size_t length = strlen(name);
+
+	return length && length < IF_NAMESIZE && strcmp(name, ".") && strcmp(name, "..") &&
+	       !name[strcspn(name, "/: \t\n\v\f\r")];
 }
 
 int state_read_interface(const struct state *s, sqlite3_stmt *stmt, void *entry)
@@ -20,7 +22,7 @@ int state_read_interface(const struct state *s, sqlite3_stmt *stmt, void *entry)
 	row_text(&row, 0, interface->name, sizeof(interface->name));
 	row_text(&row, 1, interface->mode, sizeof(interface->mode));
 	interface->shared = row_number(&row, 2, 0, 1);
-	if (!row.err && is_name(interface->name) && *interface->mode &&
+	if (!row.err && is_interface_name(interface->name) && *interface->mode &&
 	    !interface->mode[strspn(interface->mode, "abcdefghijklmnopqrstuvwxyz")])
 		return 0;
 	return err_is(row.err, ENOMEM)

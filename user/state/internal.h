@@ -153,5 +153,7 @@ void state_drop_new_image(struct state *s);
 
 /* Is that the name of a setting that grants.c reads as one of its own, or of none of its? */
 bool state_grant_is_sound(const char *name);
+/* The same of proven.c. */
+bool state_proven_is_sound(const char *name);
 
 #endif

@@ -61,7 +61,8 @@ bool state_setting_is_sound(sqlite3_stmt *stmt)
 	char name[128];
 
 	row_text(&row, 0, name, sizeof(name));
-	return !row.err && state_grant_is_sound(name) && state_setting_value_is_sound(name, stmt, 1);
+	return !row.err && state_grant_is_sound(name) && state_proven_is_sound(name) &&
+	       state_setting_value_is_sound(name, stmt, 1);
 }
 
 double state_setting(struct state *state, const char *name, double fallback)

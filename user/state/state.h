@@ -52,6 +52,8 @@ int state_list_set_kind(struct state *state, const char *name, enum list_kind ki
 /* -ENOENT where there is none of that name. */
 int state_list_drop(struct state *state, const char *name);
 
+/* As the kernel takes them. It becomes a part of a path, and is shown. */
+bool is_interface_name(const char *name);
 int state_interfaces(struct state *state, struct interface_info **interfaces, size_t *n);
 int state_interface_put(struct state *state, const struct interface_info *interface);
 int state_interface_drop(struct state *state, const char *name);

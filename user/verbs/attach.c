@@ -43,13 +43,10 @@ static int report(const struct context *context, const struct attachment *done, 
 	return out_json(context, array);
 }
 
-/* As the kernel takes them. */
-static bool is_name(const char *name)
+int no_interface_name(const char *name)
 {
-	size_t length = strlen(name);
-
-	return length && length < IF_NAMESIZE && !name[strcspn(name, " \t\n\v\f\r/:")] && strcmp(name, ".") &&
-	       strcmp(name, "..");
+	return fail("'%s' can be no interface's name: it has 1 to %d characters, no space, '/' or ':'", name,
+		    IF_NAMESIZE - 1);
 }
 
 int verb_attach(const struct call *call)
@@ -59,9 +56,8 @@ int verb_attach(const struct call *call)
 	int n, err, status;
 
 	for (int i = 0; i < call->n; i++)
-		if (!is_name(call->operands[i]))
-			return fail("'%s' can be no interface's name: it has 1 to %d characters, no space, '/' or ':'",
-				    call->operands[i], IF_NAMESIZE - 1);
+		if (!is_interface_name(call->operands[i]))
+			return no_interface_name(call->operands[i]);
 	done = calloc((size_t)call->n, sizeof(*done));
 	if (!done)
 		return fail("out of memory");

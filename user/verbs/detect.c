@@ -8,6 +8,7 @@
 #include "kernel/detect.h"
 #include "sets/address.h"
 #include "state/limits.h"
+#include "state/proven.h"
 #include "state/settings.h"
 #include "observe/senders.h"
 #include "observe/suspects.h"
@@ -27,8 +28,8 @@ struct options {
 const struct option_spec detect_options[] = {
 	{ "burst", .type = OPTION_TEXT, AT(options, burst), .value = "N",
 	  .does = "limit: so much at once (a second's worth)" },
-	{ "then", .type = OPTION_TEXT, AT(options, then), .value = "watch|police",
-	  .does = "limit: what is above it is counted, or dropped" },
+	{ "then", .type = OPTION_TEXT, AT(options, then), .value = "watch|police|ban",
+	  .does = "limit: what becomes of what is above it" },
 	{ "for", .type = OPTION_TIME, AT(options, during), .value = "TIME", .does = "suggest: so long (1m)" },
 	{ "one-in", .type = OPTION_WHOLE, AT(options, one_in), .least = 1, .most = 65536, .value = "N",
 	  .does = "suggest: of one source in so many" },
@@ -59,7 +60,7 @@ static int set_then(struct limit *limit, const char *word)
 			limit->then = then;
 			return 0;
 		}
-	return word ? because(-EINVAL, "'%s' is not watch or police", word) : 0;
+	return word ? because(-EINVAL, "'%s' is not watch, police or ban", word) : 0;
 }
 
 static int set_limit(struct limits *limits, const struct options *o, int n, char **words)
@@ -107,11 +108,22 @@ static int set_words(struct limits *limits, const struct options *o, int n, char
 	if (limit)
 		return set_limit(limits, o, n, words);
 	if ((!on && strcmp(words[0], "off") != 0) || n > 1)
-		return because(-EINVAL, "on, off, top, suggest, attacks, ladder, or limit CLASS RATE?");
+		return because(-EINVAL, "on, off, top, suggest, attacks, ladder, proven, or limit CLASS RATE?");
 	if (o->burst || o->then)
 		return because(-EINVAL, "--%s belongs to limit", o->burst ? "burst" : "then");
 	limits->on = on;
 	return 0;
+}
+
+/* Where a connection of this machine cannot, and no interface does. */
+static bool nothing_proves(struct state *state)
+{
+	struct proven *proven = NULL;
+	size_t n = 0;
+	bool nothing = !kernel_proves() && !state_proven(state, &proven, &n) && !n;
+
+	free(proven);
+	return nothing;
 }
 
 static int change(const struct call *call)
@@ -119,6 +131,7 @@ static int change(const struct call *call)
 	static const struct apply_options rebuild = { 0 };
 	struct limits limits = state_limits(NULL), before;
 	struct change *change = NULL;
+	bool warns = false;
 	int err = set_words(&limits, call->options, call->n, call->operands);
 
 	err = err ?: change_begin(&change, call->context);
@@ -126,6 +139,9 @@ static int change(const struct call *call)
 		before = limits = state_limits(change->state);
 		change_bans_less(change);
 		err = set_words(&limits, call->options, call->n, call->operands);
+		for (enum packet_class class = 0; class < LIMITED; class ++)
+			warns = warns || (limits.of[class].then == THEN_BAN && before.of[class].then != THEN_BAN);
+		warns = warns && nothing_proves(change->state);
 	}
 	if (!err && memcmp(&limits, &before, sizeof(limits)) != 0) {
 		err = state_limits_put(change->state, &limits);
@@ -134,7 +150,12 @@ static int change(const struct call *call)
 		err = change_commit(change, NULL);
 	}
 	change_end(change);
-	return err ? fail("detect: %s; nothing was changed", reason(err)) : out_done(call->context);
+	if (err)
+		return fail("detect: %s; nothing was changed", reason(err));
+	if (warns)
+		warn("this kernel's connections prove no source: who is above a limit is policed, and banned only behind an"
+		     " interface of 'xdp-bloom detect proven IFNAME'");
+	return out_done(call->context);
 }
 
 /* --- What it sees --------------------------------------------------------------------------------------------------
@@ -209,7 +230,9 @@ static void show_limits(const struct look *look)
 		if (limit->rate <= 0)
 			continue;
 		printf("%s%s %s%s", first ? "" : ", ", limit_names[class], limit_text(text, class, limit->rate),
-		       limit->then == THEN_POLICE ? " (policed)" : "");
+		       limit->then == THEN_BAN	    ? " (banned)"
+		       : limit->then == THEN_POLICE ? " (policed)"
+						    : "");
 		first = false;
 	}
 	puts(first ? "none" : "");
@@ -312,8 +335,11 @@ int verb_detect(const struct call *call)
 				      (unsigned int)o->one_in.value);
 	if (o->during.given || o->one_in.given)
 		return fail("detect: --for and --one-in belong to suggest");
-	if ((!call->n || !strcmp(call->operands[0], "ladder")) && (o->burst || o->then))
+	if ((!call->n || !strcmp(call->operands[0], "ladder") || !strcmp(call->operands[0], "proven")) &&
+	    (o->burst || o->then))
 		return fail("detect: --%s belongs to limit", o->burst ? "burst" : "then");
+	if (call->n && !strcmp(call->operands[0], "proven"))
+		return detect_proven(call);
 	if (call->n && !strcmp(call->operands[0], "ladder"))
 		return detect_ladder(call);
 	return call->n ? change(call) : show(call->context);

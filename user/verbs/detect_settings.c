@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* detect ladder: how long the detector bans. */
+/* detect ladder, detect proven: how long the detector bans, and where nobody can forge a source. */
+#include <net/if.h>
+
 #include "base/span.h"
 #include "change/change.h"
 #include "state/limits.h"
+#include "state/proven.h"
 #include "verbs/verbs.h"
+
+/* --- ladder --------------------------------------------------------------------------------------------------------
+ */
 
 struct ladder {
 	unsigned int seconds[LADDER_STEPS];
@@ -100,4 +106,82 @@ int detect_ladder(const struct call *call)
 		return fail("detect ladder: its steps are one word, as in: 1m,10m,1h,1d,7d");
 	err = read_ladder(&ladder, call->operands[1]);
 	return err ? fail("detect ladder: %s; nothing was changed", reason(err)) : change_ladder(call, &ladder);
+}
+
+/* --- proven --------------------------------------------------------------------------------------------------------
+ */
+
+static int show_proven(const struct context *context)
+{
+	struct proven *proven = NULL;
+	struct state *state = NULL;
+	json_t *names;
+	size_t n = 0;
+	int err = state_open(&state, context, false) ?: state_proven(state, &proven, &n);
+
+	state_close(state);
+	if (err)
+		return fail("detect proven: %s", reason(err));
+	names = context->json ? json_array() : NULL;
+	for (size_t i = 0; i < n; i++)
+		if (names)
+			json_array_append_new(names, out_text(proven[i].name));
+		else
+			out_line("%s%s", proven[i].name, if_nametoindex(proven[i].name) ? "" : " (not there)");
+	if (!names && !n)
+		puts("no interface is proven: 'xdp-bloom detect proven eth1' says that the network behind it validates sources");
+	free(proven);
+	return names ? out_json(context, json_pack("{s:o}", "proven", names)) : out_end();
+}
+
+static bool is_proven(struct state *state, const char *name, int *err)
+{
+	struct proven *proven;
+	bool is = false;
+	size_t n;
+
+	*err = state_proven(state, &proven, &n);
+	for (size_t i = 0; i < n && !*err; i++)
+		is = is || !strcmp(proven[i].name, name);
+	free(proven);
+	return is;
+}
+
+static int change_proven(const struct call *call, const char *name, bool proves)
+{
+	static const struct apply_options rebuild = { 0 };
+	struct change *change = NULL;
+	bool was = proves;
+	int err = change_begin(&change, call->context);
+
+	if (!err) {
+		change_bans_less(change);
+		was = is_proven(change->state, name, &err);
+	}
+	if (!err && !was && !proves)
+		err = because(-ENOENT, "'%s' is not proven", name);
+	if (!err && was != proves)
+		err = state_prove(change->state, name, proves);
+	if (!err)
+		err = change_commit(change, was != proves && state_limits(change->state).on ? &rebuild : NULL);
+	change_end(change);
+	if (err)
+		return fail("detect proven: %s; nothing was changed", reason(err));
+	if (proves && !if_nametoindex(name))
+		warn("there is no interface '%s'; the service takes it up when it comes, and without one 'xdp-bloom rotate'",
+		     name);
+	return out_done(call->context);
+}
+
+int detect_proven(const struct call *call)
+{
+	bool off = call->n == 3 && !strcmp(call->operands[2], "off");
+
+	if (call->n == 1)
+		return show_proven(call->context);
+	if (call->n > 2 && !off)
+		return fail("detect proven: takes an interface, and off where it is no longer; one at a time");
+	if (!is_interface_name(call->operands[1]))
+		return no_interface_name(call->operands[1]);
+	return change_proven(call, call->operands[1], !off);
 }

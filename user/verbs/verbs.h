@@ -87,6 +87,9 @@ int out_done(const struct context *context);
 /* With --confirm: how long there is to confirm it. The exit status. */
 int out_confirm(const struct context *context, const char *what, const struct number *confirm);
 
+/* Says that no interface can be called so. The exit status. */
+int no_interface_name(const char *name);
+
 /* Warns of bans of a change that an allow list exempts. */
 void say_exempt(const struct change *change);
 
@@ -105,6 +108,7 @@ int print_senders(const struct context *context, const struct senders *senders, 
 /* Both return the exit status. */
 int detect_attacks(const struct context *context);
 int detect_top(const struct context *context);
+int detect_proven(const struct call *call);
 int detect_ladder(const struct call *call);
 /* detect suggest; one_in 0: by how much passes. */
 int detect_suggest(const struct context *context, double seconds, unsigned int one_in);
