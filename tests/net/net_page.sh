@@ -401,5 +401,28 @@ token_files() {
 	bloom run --check --listen 9913 --listen-token secret --config conf
 }
 
-run_cases page document nobody_asks passing passing_weighed passing_elsewhere passing_forbidden by_token beyond local_users \
+# Whom the detector sees, and which attacks; where it is off, nothing of it.
+detector() {
+	prepare
+	ready --listen 9913 --page
+	until_json '.detector' null
+	bloom detect limit udp 1/s --burst 100
+	bloom detect on
+	until_json '.detector | [.in_force, .above, .suspects, .busiest, .attacks]' '[true,0,0,null,[]]'
+	send 0 -n 300 -c clean
+	until_json '.detector | [.above, .suspects, (.attacks | length), .attacks[0].what]' \
+		"[$(wc -l <clean),$(wc -l <clean),1,\"udp\"]"
+	is "$(json '.detector.attacks[0] | [.ended, .sources]')" "[null,$(wc -l <clean)]" "the attack"
+	is "$("$XDP_BLOOM" -j report | jq -c '[.detected[].what]')" '["udp"]' "the attack in the report"
+	bloom report
+	grep -qE '^detected   20.* for not over, many sources, UDP, [0-9]+ packets above a limit, [0-9]+ in the worst second$' out ||
+		fail "$(cat out)"
+	bloom report --html
+	grep -q '<table id="detected">.*' out || fail "not on the page"
+	bloom detect off
+	until_json '.detector' null
+	stop
+}
+
+run_cases page detector document nobody_asks passing passing_weighed passing_elsewhere passing_forbidden by_token beyond local_users \
 	unreadable not_utf8 token_files

@@ -97,6 +97,16 @@ suspects() {
 	ended 0
 	is "$(get '[.suspects[] | select(.above.udp > 0).source] | sort | join(" ")' detect top)" \
 		"192.0.2.1 198.51.100.7 203.0.113.7" "who was above a limit, in JSON"
+	"$TRAFFIC" -c loud -n 20 wire0 edge0 >flow.out 2>&1
+	tries "$XDP_BLOOM top"
+	shows '^xdp-bloom .* generation [0-9]+  3 above a limit$'
+	types q
+	ended 0
+	bloom detect off
+	tries "$XDP_BLOOM top"
+	shows '^xdp-bloom .* generation [0-9]+$'
+	types q
+	ended 0
 	refused "detect top needs a terminal; 'detect' does not" detect top </dev/null
 }
 

@@ -51,3 +51,19 @@ int detector_sum(const struct context *context, __u64 since, struct detector_sum
 	seen_free(&seen);
 	return 0;
 }
+
+#define NOW_SECONDS 10
+
+int detector_now(const struct context *context, struct detector_sums *sums)
+{
+	__u64 ns = NOW_SECONDS * 1000000000ULL;
+	struct seen seen;
+	int err = kernel_seen(context, &seen);
+
+	*sums = (struct detector_sums){ 0 };
+	if (err)
+		return err_is(err, ENOENT) ? 0 : err;
+	detector_sums_of(&seen, seen.now > ns ? seen.now - ns : 0, sums);
+	seen_free(&seen);
+	return 0;
+}

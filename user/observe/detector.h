@@ -28,4 +28,7 @@ int detector_sum(const struct context *context, __u64 since, struct detector_sum
 /* Of what was seen already. */
 void detector_sums_of(const struct seen *seen, __u64 since, struct detector_sums *sums);
 
+/* Of those above a limit, who was within the last ten seconds. */
+int detector_now(const struct context *context, struct detector_sums *sums);
+
 #endif

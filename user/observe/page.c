@@ -14,6 +14,8 @@
 #include "base/state_path.h"
 #include "kernel/attach.h"
 #include "kernel/live.h"
+#include "observe/attack_log.h"
+#include "observe/detector.h"
 #include "observe/documents.h"
 #include "observe/passing.h"
 #include "observe/recent.h"
@@ -24,15 +26,17 @@
 #include "state/events.h"
 #include "state/failed.h"
 #include "state/kept_image.h"
+#include "state/limits.h"
 
 /* A page asks every other second; where many are open they share so many questions a second. */
 #define EVERY	   2
 #define EVERY_MOST 60
 #define QUESTIONS  20
 
-#define TOP    10
-#define BANS   15
-#define EVENTS 20
+#define TOP	10
+#define BANS	15
+#define EVENTS	20
+#define ATTACKS 5
 /* What no file of the state shows, such as an interface that is gone. */
 #define LOOK_MS 5000
 
@@ -53,7 +57,9 @@ struct page {
 	int64_t looked;
 	int every; /* s: what pages were last asked to wait */
 	int64_t made;
-	json_t *events; /* the latest first */
+	json_t *events;	 /* the latest first */
+	json_t *attacks; /* the latest last */
+	bool detects;	 /* there is to be a detector */
 	struct events_tail tail;
 };
 
@@ -126,6 +132,7 @@ static void look_at_state(struct page *page, const struct context *context, int6
 
 	json_object_set_new(known, "lists", err ? unread(page, "the state", err) : json_null());
 	json_object_set_new(known, "bans", err ? json_null() : bans_json(page, state, now));
+	page->detects = !err && state_limits(state).on;
 	list_failures(context, &failed, &failed_n);
 	for (size_t i = 0; i < failed_n; i++)
 		json_array_append_new(refused, out_failure(&failed[i]));
@@ -184,6 +191,9 @@ static void read_events(struct page *page)
 			json_array_insert_new(page->events, 0,
 					      json_pack("{s:o, s:o, s:o}", "time", out_text(when), "event",
 							out_text(what), "message", out_text(message)));
+		attack_take(page->attacks, event);
+		if (json_array_size(page->attacks) > ATTACKS)
+			json_array_remove(page->attacks, 0);
 		json_decref(event);
 		if (json_array_size(page->events) > EVENTS)
 			json_array_remove(page->events, EVENTS);
@@ -273,6 +283,20 @@ static void share_out(struct page *page, unsigned int asked)
 	page->made = now;
 }
 
+/* Of those above a limit, who was of late; null where it is off. */
+static json_t *detector_json(const struct page *page, const struct context *context)
+{
+	struct detector_sums d;
+
+	if (!page->detects || detector_now(context, &d))
+		return json_null();
+	return json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:s?, s:O}", "in_force", d.in_force, "above",
+			 (json_int_t)d.above, "suspects", (json_int_t)d.tracked, "room", (json_int_t)d.room, "dropped",
+			 (json_int_t)(d.packets[DETECTED_DROPPED] + d.packets[DETECTED_BANNED]), "untracked",
+			 (json_int_t)d.packets[DETECTED_UNTRACKED], "busiest", *d.busiest ? d.busiest : NULL, "attacks",
+			 page->attacks);
+}
+
 static json_t *document_of(struct page *page, const struct page_view *view, time_t now)
 {
 	char when[UTC_TEXT_MAX], host[256] = "";
@@ -286,6 +310,7 @@ static json_t *document_of(struct page *page, const struct page_view *view, time
 		return NULL;
 	json_object_update(document, page->known);
 	look_at_history(document, view->history, (uint64_t)now);
+	json_object_set_new(document, "detector", detector_json(page, view->context));
 	json_object_set_new(document, "passing", passing_json(view->passing, (uint64_t)now));
 	return document;
 }
@@ -305,6 +330,8 @@ int page_json(struct page **made, const struct page_view *view, unsigned int ask
 	}
 	if (!page->events)
 		page->events = json_array();
+	if (!page->attacks)
+		page->attacks = json_array();
 	share_out(page, asked);
 	err = look(page, view->context, now);
 	if (err)
@@ -323,6 +350,7 @@ void page_free(struct page *page)
 		json_decref(page->known);
 		json_decref(page->unread);
 		json_decref(page->events);
+		json_decref(page->attacks);
 	}
 	free(page);
 }

@@ -141,6 +141,21 @@ function tables(page) {
 		i.mode + (i.shared ? ', shared' : '') + (i.moved ? ', in another network namespace' : '')]), 'None is filtered.');
 }
 
+// Nothing of it is shown where the detector is off.
+function detector(page) {
+	const d = page.detector;
+	const kind = a => a.kind + (a.what ? `, ${a.service ? `${a.service} ` : ''}${a.what}` : '');
+
+	by('above-tile').hidden = by('attacks-card').hidden = !d;
+	if (!d)
+		return;
+	by('above').textContent = d.in_force ? number(d.above) : '–';
+	by('above').title = d.busiest || '';
+	table('attacks', d.attacks.slice().reverse().map(a => [{ text: moment(a.began, page.time), kind: 'n when', title: a.began },
+		{ text: kind(a), note: a.ended ? '' : 'not over' }, a.busiest, { text: number(a.above + a.untracked), kind: 'n' }]),
+		'None yet.');
+}
+
 function head(page) {
 	const words = { ok: 'sound', degraded: 'degraded', failing: 'not sound' };
 
@@ -311,6 +326,7 @@ async function look() {
 			document.documentElement.classList.remove('stale');
 			head(page);
 			tables(page);
+			detector(page);
 			draw();
 		}
 	} catch (error) {

@@ -9,10 +9,36 @@
 #include "base/context.h"
 #include "sets/address.h"
 #include "base/out.h"
+#include "observe/attack_log.h"
 #include "observe/packet.h"
 #include "observe/weigh.h"
 
 const char *const top_names[TOPS] = { "sources", "networks", "ports" };
+
+/* Those that were not over when the window began. */
+static json_t *detected_since(const struct context *context, uint64_t from)
+{
+	json_t *all = attack_log(context->state), *these = json_array(), *attack;
+	char began[UTC_TEXT_MAX];
+	size_t i;
+
+	utc_text(began, (int64_t)from);
+	json_array_foreach(all, i, attack)
+	{
+		const char *ended = json_string_value(json_object_get(attack, "ended"));
+
+		if (from && (!ended || strcmp(ended, began) >= 0))
+			json_array_append(these, attack);
+	}
+	json_decref(all);
+	return these;
+}
+
+void report_end(struct report *r)
+{
+	json_decref(r->detected);
+	r->detected = NULL;
+}
 
 int report_take(const struct context *context, struct report *r, enum history_window window, unsigned int top)
 {
@@ -25,6 +51,8 @@ int report_take(const struct context *context, struct report *r, enum history_wi
 	if (!err)
 		err = history_read(history, (uint64_t)time(NULL), window, &r->history);
 	history_close(history);
+	if (!err)
+		r->detected = detected_since(context, r->history.sums.from);
 	return err;
 }
 
@@ -87,6 +115,21 @@ static void text_top(const struct report *r, enum top top)
 	}
 }
 
+static void text_detected(const struct report *r)
+{
+	size_t n = json_array_size(r->detected);
+
+	for (size_t i = n > r->top ? n - r->top : 0, first = i; i < n; i++) {
+		const json_t *attack = json_array_get(r->detected, i);
+		char lasted[SPAN_TEXT_MAX], kind[ATTACK_TEXT_MAX];
+
+		out_line("%-10s %s for %s, %s, %llu packets above a limit, %lld in the worst second",
+			 i == first ? "detected" : "", attack_field(attack, "began"), attack_lasted(lasted, attack),
+			 attack_text(kind, attack), attack_packets(attack),
+			 (long long)json_integer_value(json_object_get(attack, "peak")));
+	}
+}
+
 int report_text(const struct report *r)
 {
 	const struct history_sums *s = &r->history.sums;
@@ -115,6 +158,7 @@ int report_text(const struct report *r)
 		       (unsigned long long)attack->dropped.packets, bytes_text(bytes, attack->dropped.bytes),
 		       attack->peak);
 	}
+	text_detected(r);
 	return out_end();
 }
 
@@ -201,6 +245,8 @@ json_t *report_document(const struct report *r)
 	for (enum top t = 0; t < TOPS; t++)
 		json_object_set_new(document, top_names[t], report_top(s, t, r->top));
 	json_object_set_new(document, "attacks", attacks_json(r));
+	if (r->detected)
+		json_object_set(document, "detected", r->detected);
 	json_object_set_new(document, "series", series);
 	return document;
 }

@@ -13,10 +13,13 @@ struct report {
 	struct history_report history;
 	enum history_window window;
 	unsigned int top; /* how many entries of each table are printed */
+	json_t *detected; /* attacks that the detector saw in that time; NULL: not asked for */
 };
 
 /* 0 or -errno with the reason recorded. */
 int report_take(const struct context *context, struct report *report, enum history_window window, unsigned int top);
+
+void report_end(struct report *report);
 
 /* Each prints, and returns the exit status. */
 int report_text(const struct report *report);

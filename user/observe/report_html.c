@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/out.h"
+#include "observe/attack_log.h"
 #include "observe/report.h"
 #include "observe/weigh.h"
 
@@ -130,6 +131,32 @@ static void attacks(const struct report *r)
 	puts("</table>");
 }
 
+static void detected(const struct report *r)
+{
+	size_t n = json_array_size(r->detected);
+
+	if (!n)
+		return;
+	puts("<h2>Seen by the detector</h2><table id=\"detected\"><tr><th>from</th><th>for</th><th>kind</th><th>most often</th>"
+	     "<th class=\"n\">packets above a limit</th><th class=\"n\">peak a second</th></tr>");
+	for (size_t i = n > r->top ? n - r->top : 0; i < n; i++) {
+		const json_t *attack = json_array_get(r->detected, i);
+		char lasted[SPAN_TEXT_MAX], kind[ATTACK_TEXT_MAX];
+		const char *cells[] = { attack_field(attack, "began"), attack_lasted(lasted, attack),
+					attack_text(kind, attack), attack_field(attack, "busiest") };
+
+		fputs("<tr>", stdout);
+		for (size_t cell = 0; cell < sizeof(cells) / sizeof(*cells); cell++) {
+			fputs("<td>", stdout);
+			escaped(cells[cell]);
+			fputs("</td>", stdout);
+		}
+		printf("<td class=\"n\">%llu</td><td class=\"n\">%lld</td></tr>\n", attack_packets(attack),
+		       (long long)json_integer_value(json_object_get(attack, "peak")));
+	}
+	puts("</table>");
+}
+
 int report_html(const struct report *r)
 {
 	const struct history_sums *s = &r->history.sums;
@@ -145,6 +172,7 @@ int report_html(const struct report *r)
 	chart(r);
 	tables(r);
 	attacks(r);
+	detected(r);
 	puts("</body></html>");
 	return out_end();
 }

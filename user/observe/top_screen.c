@@ -276,14 +276,16 @@ static void draw_tables(const struct top_view *v)
 
 void top_view_draw(const struct top_view *v)
 {
-	char when[32];
+	char when[32], above[48] = "";
 	time_t now = time(NULL);
 	struct tm tm;
 
 	strftime(when, sizeof(when), "%H:%M:%S", localtime_r(&now, &tm));
 	erase();
-	sayf(0, 0, COLS, HEAD, "xdp-bloom  %s  generation %llu%s%s", when, (unsigned long long)v->inforce->g.number,
-	     v->passed ? "  what passes" : "", v->paused ? "  HELD" : "");
+	if (v->detector && v->detector->in_force)
+		snprintf(above, sizeof(above), "  %zu above a limit", v->detector->above);
+	sayf(0, 0, COLS, HEAD, "xdp-bloom  %s  generation %llu%s%s%s", when, (unsigned long long)v->inforce->g.number,
+	     above, v->passed ? "  what passes" : "", v->paused ? "  HELD" : "");
 	draw_rates(v);
 	draw_force(v);
 	if (v->help)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "observe/detector.h"
 #include "observe/history.h"
 #include "observe/in_force.h"
 #include "observe/tallies.h"
@@ -22,6 +23,7 @@ struct top_view {
 	const char *samples;		   /* why there are no samples; "": there are */
 	const char *event[TOP_EVENTS];	   /* what happened last, the newest first; "" where there is none */
 	bool paused, help;
+	const struct detector_sums *detector; /* NULL: is not shown */
 };
 
 /* 0, or -errno with the reason recorded where the terminal cannot do it; `instead` can. */

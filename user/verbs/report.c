@@ -27,7 +27,9 @@ int verb_report(const struct call *call)
 
 	if (err)
 		return fail("%s", reason(err));
-	if (call->context->json)
-		return report_json(call->context, &report);
-	return o->html ? report_html(&report) : report_text(&report);
+	err = call->context->json ? report_json(call->context, &report)
+	      : o->html		  ? report_html(&report)
+				  : report_text(&report);
+	report_end(&report);
+	return err;
 }

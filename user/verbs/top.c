@@ -50,6 +50,7 @@ struct top_state {
 	struct inforce inforce;
 	struct history_report minute;
 	struct top_view view;
+	struct detector_sums detector;
 	char no_samples[256], not_passing[256], event[TOP_EVENTS][512];
 	struct events_tail tail;
 };
@@ -182,7 +183,7 @@ static int look(struct top_state *t)
 	weigh_interval(t->weigher, until, t->between.list, on_weighed, t);
 	look_at_passing(t, until);
 	history_count(t->history, t->second, t->view.seconds, &t->between);
-	err = inforce_take(t->context, &t->inforce) ?: history_read(t->history, t->second, HISTORY_MINUTE, &t->minute);
+	err = inforce_take(t->context, &t->inforce) ?: detector_now(t->context, &t->detector) ?: history_read(t->history, t->second, HISTORY_MINUTE, &t->minute);
 	t->view.tables = t->view.passed ? &t->passed : &t->minute.sums;
 	t->view.samples = t->view.passed ? t->not_passing : t->samples ? "" : t->no_samples;
 	return err;
@@ -251,6 +252,7 @@ int verb_top(const struct call *call)
 				    .between = &t.between,
 				    .inforce = &t.inforce,
 				    .minute = &t.minute,
+				    .detector = &t.detector,
 				    .passed = o->passed };
 	err = kernel_ready_to_look(call->context);
 	if (!err)
