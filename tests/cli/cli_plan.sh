@@ -187,6 +187,17 @@ plans_the_detector() {
 	is "$(get '.detect.classes.packets.hot_by_chance' plan --detect --pps 100M --limit 100/s)" 1 "a limit too low for that"
 	bloom plan --detect --attackers 2k
 	grep -q '^2000 ' out || fail "$(cat out)"
+	# What is asked for that there is no room for: what to type, which then is room for it.
+	bloom -j plan --detect --pps 9M --limit 200/s --attackers 2k
+	jq -e '.detect | .needed.cells >= 1.4 * 9000000 / 200 and .needed.cells <= 1.5 * 9000000 / 200 and
+		.needed.suspects >= 2000 and .needed.bytes > .bytes and .needed.places > .places' out >/dev/null || fail "$(cat out)"
+	bloom plan --detect --pps 9M --attackers 2k
+	grep -qE '^for that   xdp-bloom detect room --pps 9000000 --suspects 2[0-9]{3}  \(' out || fail "$(cat out)"
+	# shellcheck disable=SC2046 # words
+	bloom $(sed -n 's/^for that *xdp-bloom \(.*\)  (.*/\1/p' out)
+	bloom plan --detect --pps 9M --attackers 2k
+	! grep -q '^for that' out || fail "it is still not enough: $(cat out)"
+	bloom detect room --pps default --suspects default
 	refused "--detect goes with --pps, --limit, --attackers and --sources alone" plan --detect --keys 5
 	refused "--detect goes with" plan --detect list
 	refused "belong to --detect" plan --keys 5 --pps 1M

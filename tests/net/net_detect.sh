@@ -79,7 +79,7 @@ proposes_limits() {
 		fail "of one in four: $(cat out)"
 	is "$(get '.detect.classes.packets' detect suggest --for 1s)" null "what it saw where nothing passes"
 	! sockets || fail "sockets are left"
-	refused "belong to suggest" detect on --for 1m
+	refused "--for belongs to suggest" detect on --for 1m
 }
 
 # status, its JSON and the metrics: nothing of it where there is no detector.
@@ -300,13 +300,102 @@ shared() {
 	is "$(above)" 203.0.113.7 "who is above a limit after a rotation there"
 }
 
+# crowd N PACKETS: so many sources, each with all of its packets in a row.
+crowd() {
+	python3 - "$@" <<'END'
+import sys
+for source in range(int(sys.argv[1])):
+    print(f"10.{source >> 16}.{source >> 8 & 255}.{source & 255}\n" * int(sys.argv[2]), end="")
+END
+}
+
+# at_most FOUND FORETOLD: of so many sources, by six standard errors.
+at_most() {
+	python3 -c 'import sys; found, told = map(float, sys.argv[1:]); sys.exit(found > told + 6 * told ** 0.5 + 1)' "$1" "$2"
+}
+
+# Tables are as large as is asked for: what plan foretells of 10,000 attackers comes true.
+room() {
+	veth 0
+	bloom attach edge0
+	bloom detect limit packets 1/s --burst 10
+	bloom detect on
+	is "$(get '.size | .pps, .suspects, .cells, .places' detect)" $'null\nnull\n16384\n4096' "the usual room"
+	bloom detect room --suspects 20k
+	is "$(get '.size | (.suspects | floor), .suspects_most >= 20000, .cells' detect)" $'20000\ntrue\n16384' "room for 20,000"
+	is "$(get .room detect)" "$(get .size.places detect)" "places"
+	local planned
+	planned=$(get '.detect.crowds[0].without_place * 10000' plan --detect --attackers 10k --sources 1)
+	crowd 10000 14 >loud
+	send 0 -c loud
+	get '.suspects | map(select(.above != {})) | length' detect >tracked
+	at_most $((10000 - $(cat tracked))) "$planned" || fail "$(cat tracked) of 10,000 are tracked, $planned were not to be"
+	# Who is tracked is looked up by its source: none of them is another's.
+	is "$(get '[.suspects[].above.packets | select(. != null)] | min >= 1 and max <= 4' detect)" true "what is above"
+	bloom detect
+	grep -Eq '^room      11\.[0-9]+k/s for the strictest limit, 200[0-9][0-9] suspects at a time: ' out || fail "$(head out)"
+	# It is kept, and forgotten when it is changed.
+	bloom rotate
+	is "$(get '.suspects | map(select(.above != {})) | length' detect)" "$(cat tracked)" "after a rotation"
+	bloom detect room --suspects default --pps 20k
+	is "$(get '.size | .suspects, (.pps | floor), .places, .pps_most >= 20000, .cells' detect)" \
+		$'null\n20000\n4096\ntrue\n28576' "room for 20,000 packets a second"
+	is "$(get '.suspects | length' detect)" 0 "suspects in tables of another size"
+	bloom detect room --pps default
+	is "$(get .size.cells detect)" 16384 "the usual room"
+	refused "--suspects takes 16 to 200000, as 20000 or 20k, or default, not '1M'" detect room --suspects 1M
+	refused "--pps takes 1000 to 1000000000" detect room --pps 1
+	refused "room takes --pps N" detect room
+	refused "--suspects belongs to room" detect on --suspects 20k
+}
+
+# Ten times as many as there is room for, of whom nobody is thrown out or dropped by mistake: those who are tracked stay
+# exact, and who finds no place passes and is counted.
+full() {
+	local class untracked
+
+	veth 0
+	bloom attach edge0
+	bloom detect limit packets 1/s --burst 20 --then police
+	for class in bytes syn udp icmp fragments; do
+		bloom detect limit $class none
+	done
+	bloom detect room --suspects 200
+	bloom detect on
+	printf '203.0.113.%d\n' {1..20} >loud
+	# One of them closes each window of frames: so many that each sends only a few.
+	printf '198.18.%s\n' {0..15}.{1..250} >quiet
+	awk '{ for (i = 0; i < 60; i++) print }' loud >many
+	"$TRAFFIC" -b many -c quiet wire0 edge0 >"$WORK/sent" 2>err
+	local tracked='.suspects[] | select(.source | startswith("203.0.113."))' lost places
+	is "$(get "[$tracked | select(.dropped > 10)] | length" detect)" 20 "attackers that are tracked"
+	lost=$(($(sent .banned.sent) - $(sent .banned.arrived)))
+	places=$(get .size.places detect)
+	crowd 2000 60 >flood
+	cat many >>flood
+	get "$tracked | \"\(.source) \(.packets + 60)\"" detect | sort >expected
+	"$TRAFFIC" -b flood -c quiet wire0 edge0 >"$WORK/sent" 2>err
+	is "$(sent .clean.lost)" 0 "what those lost who keep the limit: $(cat err)"
+	lost=$((lost + $(sent .banned.sent) - $(sent .banned.arrived)))
+	get "$tracked | \"\(.source) \(.packets)\"" detect | sort >found
+	cmp -s expected found || fail "who was tracked before is not exact: $(diff expected found)"
+	# All that was lost, those lost who are tracked; and nobody else.
+	is "$(get '[.suspects[].dropped] | add' detect)" "$lost" "what the tracked lost"
+	is "$(get .dropped detect)" "$lost" "what was dropped"
+	is "$(get "(.suspects | length) > $places * 0.98" detect)" true "the places are all taken"
+	# Of each of the others, what its cell let through before it was hot is not counted.
+	untracked=$((2000 - $(get '[.suspects[] | select(.source | startswith("10."))] | length' detect)))
+	is "$(get ".untracked | . > $untracked * 39 and . <= $untracked * 60 + $(sent .clean.sent)" detect)" true \
+		"packets of $untracked that found no place: $(get .untracked detect)"
+}
+
 words() {
 	refused "'fish' is not packets, bytes, syn, udp, icmp or fragments" detect limit fish 1/s
 	refused "'1mile' is no rate of syn: 1/s to 100M/s" detect limit syn 1mile
 	refused "'5kpps' is no rate of bytes: 16kbit" detect limit bytes 5kpps
 	refused "--burst takes" detect limit syn 1M/s --burst 1
 	refused "--burst belongs to limit" detect on --burst 7
-	refused "on, off, top, suggest, attacks, ladder, proven, or limit CLASS RATE?" detect maybe
+	refused "on, off, top, suggest, attacks, room, ladder, proven, or limit CLASS RATE?" detect maybe
 	bloom detect limit bytes 80Mbit --burst 2M
 	is "$(get '.limits.bytes | (.rate | floor), (.burst | floor)' detect)" $'10000000\n2000000' "a limit of bytes"
 	bloom detect limit bytes none
@@ -314,4 +403,4 @@ words() {
 	is "$(get .on detect)" false "whether it is on"
 }
 
-run_cases one_among_many proposes_limits summed_up on_record kinds forged goes_on after_a_reboot on_trial shared words
+run_cases one_among_many proposes_limits summed_up on_record kinds forged goes_on after_a_reboot on_trial shared room full words

@@ -7,6 +7,7 @@
 
 #include "bpf/detect.h"
 #include "filter/formulas.h"
+#include "filter/limits.h"
 #include "ktap.h"
 #include "naive.h"
 
@@ -150,6 +151,56 @@ static void places(void)
 	CHECK(suspects_lost(0, BUCKETS) == 0 && suspects_lost(1e9, BUCKETS) > 0.99999, "none, and far too many");
 }
 
+static struct detect planned(double pps, double suspects, const struct limits *of)
+{
+	struct limits limits = *of;
+	struct detect d;
+
+	limits.pps = pps;
+	limits.suspects = suspects;
+	limits_plan(&d, &limits, 4000000);
+	return d;
+}
+
+/* What is asked for has room, in no more than it takes; and what is not asked for is as without. */
+static void room_for_what_is_asked(void)
+{
+	static const struct limits none;
+	struct limits limits = none;
+	const struct detect usual = planned(0, 0, &none);
+
+	limits.of[CLASS_PACKETS].rate = 20000;
+	limits.of[CLASS_SYN].rate = 250;
+	limits.of[CLASS_BYTES].rate = 125e6;
+	CHECK(limits_strictest(&limits) == 250, "the strictest: %g", limits_strictest(&limits));
+	for (double pps = LIMIT_PPS_LEAST; pps <= 2e9; pps *= 1.7) {
+		struct detect d = planned(pps, 0, &limits);
+		double least = 1.4 * pps / 250;
+		bool asked = d.cells > usual.cells;
+
+		if (!CHECK(d.buckets == usual.buckets && !(d.cells % 8), "%.0f packets: %llu buckets, %llu cells", pps,
+			   (unsigned long long)d.buckets, (unsigned long long)d.cells) ||
+		    !CHECK((double)d.cells >= fmin(least, 1 << 24) && (!asked || (double)d.cells <= 1.03 * least + 8),
+			   "%.0f packets: %llu cells", pps, (unsigned long long)d.cells) ||
+		    !CHECK(pps > 1e9 || d.cells == 1 << 24 || limits_pps(&d, &limits) >= pps, "good up to %g of %g",
+			   limits_pps(&d, &limits), pps))
+			return;
+	}
+	for (double suspects = LIMIT_SUSPECTS_LEAST; suspects <= LIMIT_SUSPECTS_MOST;
+	     suspects = floor(suspects * 1.3)) {
+		struct detect d = planned(0, suspects, &limits);
+
+		if (!CHECK(d.cells == usual.cells && suspects_lost(suspects, (double)d.buckets) <= 0.01 &&
+				   (d.buckets == 1 || suspects_lost(suspects, (double)d.buckets - 1) > 0.01),
+			   "%.0f suspects: %llu buckets", suspects, (unsigned long long)d.buckets) ||
+		    !CHECK(limits_suspects(&d) >= suspects, "%g of %g", limits_suspects(&d), suspects))
+			return;
+	}
+	/* What a verifier lets a program reach. */
+	CHECK(planned(0, LIMIT_SUSPECTS_MOST, &none).buckets * sizeof(struct suspects) < 1u << 29, "too large");
+	CHECK(planned(LIMIT_PPS_MOST, 0, &none).cells == usual.cells, "cells without a limit");
+}
+
 int main(void)
 {
 	const char *full = getenv("XDP_BLOOM_RATES");
@@ -157,6 +208,7 @@ int main(void)
 		{ "hot by chance", hot_cells },
 		{ "cells shared with attackers", shared_cells },
 		{ "places of suspects", places },
+		{ "room for what is asked", room_for_what_is_asked },
 	};
 
 	rounds = full && !strcmp(full, "full") ? 10 : 1;

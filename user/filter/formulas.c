@@ -194,6 +194,11 @@ struct estimate sources_of(double moved, double cells)
 	return estimate_keys((struct filter_shape){ cells, 1, false }, moved);
 }
 
+double cells_for(double pps, double limit)
+{
+	return ceil(pps / limit / CELL_LOAD_MOST);
+}
+
 /* The mean of what is above the places of a bucket, where its suspects are Poisson. */
 double suspects_lost(double suspects, double buckets)
 {
@@ -219,4 +224,10 @@ double suspects_fit(double lost, double buckets)
 		*(suspects_lost(suspects, buckets) > lost ? &high : &low) = suspects;
 	}
 	return low;
+}
+
+/* The share depends on the suspects of a bucket alone. */
+double suspects_buckets(double lost, double suspects)
+{
+	return ceil(suspects / suspects_fit(lost, 1));
 }

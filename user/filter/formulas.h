@@ -75,9 +75,14 @@ double cell_hot(double load, double burst);
 /* Distinct sources that charged cells, from how many cells moved; infinite where all did. */
 struct estimate sources_of(double moved, double cells);
 
+/* Cells that are busier than that are hot by chance too often: so many cells have it at so many packets. */
+#define CELL_LOAD_MOST 0.7
+double cells_for(double pps, double limit);
+
 /* The share of so many suspects that find no place, where each may have one of the places of one bucket. */
 double suspects_lost(double suspects, double buckets);
-/* As many as there may be for that share. */
+/* As many as there may be for that share; and the buckets that so many suspects need for it. */
 double suspects_fit(double lost, double buckets);
+double suspects_buckets(double lost, double suspects);
 
 #endif

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "filter/formulas.h"
+
 const char *const limit_names[LIMITED + 1] = {
 #define NAME(class, name, rate) [class] = name,
 	LIMIT_CLASSES(NAME)
@@ -21,9 +23,13 @@ const char *const limit_thens[THENS + 1] = { [THEN_WATCH] = "watch", [THEN_POLIC
 #define SECOND 1e9
 
 /* 128 KiB: real packets take 35 ns for the detector; out of 256 KiB a line alone takes 20 more, out of 4 MiB 80. */
-#define CELLS (2048 * 8)
+#define CELLS	   (2048 * 8)
+#define CELLS_MOST (1 << 24)
 /* With four places each. */
 #define BUCKETS 1024
+
+/* A full frame, without what no one counts. */
+#define FRAME 1514.0
 
 /* A suspect that sends nothing for so long has no place of its own any more. */
 #define KEEP (10 * SECOND)
@@ -104,11 +110,51 @@ const char *limit_text(char text[LIMIT_TEXT_MAX], enum packet_class class, doubl
 	return text;
 }
 
+double limits_strictest(const struct limits *limits)
+{
+	double least = INFINITY;
+
+	for (enum packet_class class = 0; class < LIMITED; class ++)
+		if (limits->of[class].rate > 0)
+			least = fmin(least, limits->of[class].rate / (class == CLASS_BYTES ? FRAME : 1));
+	return least;
+}
+
+double limits_pps(const struct detect *detect, const struct limits *limits)
+{
+	return CELL_LOAD_MOST * (double)detect->cells * limits_strictest(limits);
+}
+
+double limits_suspects(const struct detect *detect)
+{
+	return floor(suspects_fit(LIMIT_SUSPECTS_LOST, (double)detect->buckets));
+}
+
+__u64 limits_bytes(const struct detect *detect)
+{
+	return detect->cells * sizeof(__u64) + detect->buckets * sizeof(struct suspects);
+}
+
+/* Never fewer cells than are as fast: the fewer there are, the more honest sources share one with an attacker. */
+static __u64 plan_cells(const struct limits *limits)
+{
+	double line = BLOCK_BYTES / sizeof(__u64), cells = cells_for(limits->pps, limits_strictest(limits));
+
+	return (__u64)(ceil(fmin(fmax(cells, CELLS), CELLS_MOST) / line) * line);
+}
+
+static __u64 plan_buckets(const struct limits *limits)
+{
+	return limits->suspects > 0 ? (__u64)suspects_buckets(LIMIT_SUSPECTS_LOST, limits->suspects) : BUCKETS;
+}
+
 void limits_plan(struct detect *detect, const struct limits *limits, __u64 tick)
 {
 	double least = INFINITY, most = 0;
 
-	*detect = (struct detect){ .version = DETECT_VERSION, .cells = CELLS, .buckets = BUCKETS, .tick = tick };
+	*detect = (struct detect){
+		.version = DETECT_VERSION, .cells = plan_cells(limits), .buckets = plan_buckets(limits), .tick = tick
+	};
 	for (enum packet_class class = 0; class < LIMITED; class ++) {
 		const struct limit *limit = &limits->of[class];
 		double unit = class == CLASS_BYTES ? 1 << DETECT_BYTE_SHIFT : 1, burst;

@@ -17,6 +17,8 @@ struct limit {
 struct limits {
 	bool on;
 	struct limit of[CLASSES];
+	/* What its tables are to have room for: packets a second, and suspects at a time. 0: as is the default. */
+	double pps, suspects;
 };
 
 /* Each class that a limit can have: its number, its name, and the limit that it begins with. */
@@ -43,6 +45,14 @@ extern const char *const limit_thens[THENS + 1]; /* ended by NULL */
 /* How long a burst may last at the limit's own rate. */
 #define LIMIT_BURST_SECONDS 3600.0
 
+/* With so many of the suspects without a place, there is no more room. */
+#define LIMIT_SUSPECTS_LOST 0.01
+/* What there can be room for. */
+#define LIMIT_PPS_LEAST	     1e3
+#define LIMIT_PPS_MOST	     1e9
+#define LIMIT_SUSPECTS_LEAST 16.0
+#define LIMIT_SUSPECTS_MOST  200000.0
+
 /* The burst, where none is said too. */
 double limit_burst(const struct limit *limit);
 /* The least that is exact: what comes in two ticks of the clock, and a packet. */
@@ -54,6 +64,13 @@ bool limit_rate(enum packet_class class, const char *text, double *rate);
 bool limit_number(const char *text, double *number);
 #define LIMIT_TEXT_MAX 32
 const char *limit_text(char text[LIMIT_TEXT_MAX], enum packet_class class, double rate);
+
+/* Packets a second of the strictest limit, where bytes come in full frames. */
+double limits_strictest(const struct limits *limits);
+/* What the sizes hold: packets a second of the class with the strictest limit, suspects at a time, and memory. */
+double limits_pps(const struct detect *detect, const struct limits *limits);
+double limits_suspects(const struct detect *detect);
+__u64 limits_bytes(const struct detect *detect);
 
 /* Sizes, prices and bursts of the program; not its seeds and maps. tick: of the clock, in ns. */
 void limits_plan(struct detect *detect, const struct limits *limits, __u64 tick);

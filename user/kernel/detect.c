@@ -105,12 +105,18 @@ static bool same(const struct detect *a, const struct detect *b)
 	return !memcmp(&of_a, b, sizeof(of_a));
 }
 
+/* One cell more than is used: verifiers forget that where a cell begins is a multiple of eight. */
+static __u64 sketch_bytes(const struct detect *detect)
+{
+	return (detect->cells + 1) * sizeof(__u64);
+}
+
 static bool fits(const struct detect *detect, const int *maps)
 {
 	struct pinned sketch, suspects;
 
 	return !pinned_info(maps[MAP_SKETCH], &sketch) && !pinned_info(maps[MAP_SUSPECTS], &suspects) &&
-	       sketch.value_size == detect->cells * sizeof(__u64) &&
+	       sketch.value_size == sketch_bytes(detect) &&
 	       suspects.value_size == detect->buckets * sizeof(struct suspects);
 }
 
@@ -161,15 +167,19 @@ static int take_over(const struct live *live, struct detect *detect, int *maps)
 static int make_maps(const struct detect *detect, int *maps)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
-	__u32 cells = (__u32)(detect->cells * sizeof(__u64)),
-	      suspects = (__u32)(detect->buckets * sizeof(struct suspects));
+	__u32 cells = (__u32)sketch_bytes(detect), suspects = (__u32)(detect->buckets * sizeof(struct suspects));
 
 	maps[MAP_SKETCH] = bpf_map_create(BPF_MAP_TYPE_ARRAY, PIN_SKETCH, 4, cells, 1, &opts);
 	maps[MAP_SUSPECTS] = bpf_map_create(BPF_MAP_TYPE_ARRAY, PIN_SUSPECTS, 4, suspects, 1, &opts);
 	maps[MAP_CLAIMS] = bpf_map_create(BPF_MAP_TYPE_HASH, PIN_CLAIMS, 4, 4, CLAIMS, NULL);
 	maps[MAP_DETECTED] = bpf_map_create(BPF_MAP_TYPE_PERCPU_ARRAY, PIN_DETECTED, 4, 8, DETECTEDS, NULL);
 	for (unsigned int map = MAP_SKETCH; map <= MAP_DETECTED; map++)
-		if (maps[map] < 0)
+		if (err_is(maps[map], E2BIG))
+			return because(maps[map],
+				       "%s: the kernel takes no array that large, before Linux 6.8 none above 4 MiB; "
+				       "type 'xdp-bloom detect room' with less",
+				       detect_pin(map));
+		else if (maps[map] < 0)
 			return because_kernel(maps[map], detect_pin(map));
 	return 0;
 }
@@ -381,6 +391,17 @@ static int read_counts(int map, __u64 packets[DETECTEDS])
 	return err;
 }
 
+int seen_by_source(const void *a, const void *b)
+{
+	const struct suspect_seen *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	if (MARK_KIND(x->mark) != MARK_KIND(y->mark))
+		return MARK_KIND(x->mark) < MARK_KIND(y->mark) ? -1 : 1;
+	return (x->is.since > y->is.since) - (x->is.since < y->is.since);
+}
+
 static int read_suspects(int map, struct seen *seen)
 {
 	size_t bytes = seen->with.buckets * sizeof(struct suspects), page = (size_t)sysconf(_SC_PAGESIZE);
@@ -402,6 +423,8 @@ static int read_suspects(int map, struct seen *seen)
 								  bucket->suspect[i % SUSPECTS_OF_BUCKET] };
 	}
 	munmap((void *)buckets, bytes);
+	if (seen->n)
+		qsort(seen->suspect, seen->n, sizeof(*seen->suspect), seen_by_source);
 	return seen->suspect ? 0 : -ENOMEM;
 }
 

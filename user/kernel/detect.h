@@ -56,7 +56,7 @@ struct seen {
 	struct suspect_seen {
 		__u64 key, mark;
 		struct suspect is;
-	} * suspect;
+	} * suspect; /* as seen_by_source() has them in order */
 	size_t n, room;
 	__u64 *cell; /* of the sketch, with.cells of them; NULL: was not asked for */
 };
@@ -66,6 +66,7 @@ int kernel_seen(const struct context *context, struct seen *seen);
 /* The sketch too. */
 int kernel_seen_all(const struct context *context, struct seen *seen);
 void seen_free(struct seen *seen);
+int seen_by_source(const void *a, const void *b);
 
 /* Ends the detector's own ban of all that are within, if there is any; of IPv6 also of the /64 around. */
 int kernel_unjail(const struct context *context, struct addr first, unsigned int length);

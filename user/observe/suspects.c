@@ -2,6 +2,7 @@
 #include "observe/suspects.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bpf/detect.h"
@@ -40,12 +41,7 @@ double seen_seconds_ago(const struct seen *seen, __u64 then)
 
 static const struct suspect_seen *same_before(const struct seen *before, const struct suspect_seen *which)
 {
-	for (size_t i = 0; i < before->n; i++)
-		if (before->suspect[i].key == which->key &&
-		    MARK_KIND(before->suspect[i].mark) == MARK_KIND(which->mark) &&
-		    before->suspect[i].is.since == which->is.since)
-			return &before->suspect[i];
-	return NULL;
+	return before->n ? bsearch(which, before->suspect, before->n, sizeof(*which), seen_by_source) : NULL;
 }
 
 double seen_between(const struct seen *before, const struct seen *now)

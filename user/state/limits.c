@@ -32,12 +32,16 @@ struct limits state_limits(struct state *state)
 		limit_setting(name, class, "_then");
 		limits.of[class].then = (enum then)setting(state, name, THEN_WATCH);
 	}
+	limits.pps = setting(state, SETTING_DETECT_PPS, 0);
+	limits.suspects = setting(state, SETTING_DETECT_SUSPECTS, 0);
 	return limits;
 }
 
 int state_limits_put(struct state *state, const struct limits *limits)
 {
-	int err = state_set(state, SETTING_DETECT, limits->on);
+	int err = state_set(state, SETTING_DETECT, limits->on) ?:
+		  state_set(state, SETTING_DETECT_PPS, limits->pps) ?:
+		  state_set(state, SETTING_DETECT_SUSPECTS, limits->suspects);
 	char name[SETTING_NAME_MAX];
 
 	for (enum packet_class class = 0; class < LIMITED && !err; class ++) {

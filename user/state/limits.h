@@ -24,9 +24,11 @@ int state_ladder(struct state *state, unsigned int seconds[LADDER_STEPS], size_t
 int state_ladder_put(struct state *state, const unsigned int *seconds, size_t n);
 
 /* Their names among the settings. */
-#define SETTING_DETECT	 "detect"
-#define SETTING_LADDER	 "ladder_" /* and the number of the step, from 1 on; 0: there are no more */
-#define SETTING_NAME_MAX 32
+#define SETTING_DETECT		"detect"
+#define SETTING_DETECT_PPS	"detect_pps"
+#define SETTING_DETECT_SUSPECTS "detect_suspects"
+#define SETTING_LADDER		"ladder_" /* and the number of the step, from 1 on; 0: there are no more */
+#define SETTING_NAME_MAX	32
 /* Of its rate; or, with "_burst" or "_then" behind it, of these. */
 void limit_setting(char name[SETTING_NAME_MAX], enum packet_class class, const char *what);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* detect: the detector, its limits, and what it sees now */
+#include <math.h>
 #include <poll.h>
 
 #include "base/clock.h"
@@ -21,7 +22,7 @@
 #define SUGGEST_SECONDS 60
 
 struct options {
-	const char *burst, *then;
+	const char *burst, *then, *pps, *suspects;
 	struct number during, one_in;
 };
 
@@ -30,6 +31,10 @@ const struct option_spec detect_options[] = {
 	  .does = "limit: so much at once (a second's worth)" },
 	{ "then", .type = OPTION_TEXT, AT(options, then), .value = "watch|police|ban",
 	  .does = "limit: what becomes of what is above it" },
+	{ "pps", .type = OPTION_TEXT, AT(options, pps), .value = "N|default",
+	  .does = "room: for so many packets a second" },
+	{ "suspects", .type = OPTION_TEXT, AT(options, suspects), .value = "N|default",
+	  .does = "room: for so many sources above a limit at a time" },
 	{ "for", .type = OPTION_TIME, AT(options, during), .value = "TIME", .does = "suggest: so long (1m)" },
 	{ "one-in", .type = OPTION_WHOLE, AT(options, one_in), .least = 1, .most = 65536, .value = "N",
 	  .does = "suggest: of one source in so many" },
@@ -100,17 +105,62 @@ static int set_limit(struct limits *limits, const struct options *o, int n, char
 	return 0;
 }
 
+static int set_amount(double *amount, const char *name, const char *text, double least, double most)
+{
+	double number = 0;
+
+	if (strcmp(text, "default") != 0 && (!limit_number(text, &number) || number < least || number > most))
+		return because(-EINVAL, "--%s takes %.0f to %.0f, as 20000 or 20k, or default, not '%s'", name, least,
+			       most, text);
+	*amount = floor(number);
+	return 0;
+}
+
+static int set_room(struct limits *limits, const struct options *o, int n)
+{
+	int err = 0;
+
+	if (n > 1 || (!o->pps && !o->suspects))
+		return because(-EINVAL, "room takes --pps N, --suspects N, or both");
+	if (o->pps)
+		err = set_amount(&limits->pps, "pps", o->pps, LIMIT_PPS_LEAST, LIMIT_PPS_MOST);
+	if (!err && o->suspects)
+		err = set_amount(&limits->suspects, "suspects", o->suspects, LIMIT_SUSPECTS_LEAST, LIMIT_SUSPECTS_MOST);
+	return err;
+}
+
+/* Each option belongs to a word. */
+static int check_stray(const struct options *o, const char *word)
+{
+	const struct {
+		const char *name, *of;
+		bool given;
+	} all[] = {
+		{ "burst", "limit", o->burst },
+		{ "then", "limit", o->then },
+		{ "pps", "room", o->pps },
+		{ "suspects", "room", o->suspects },
+		{ "for", "suggest", o->during.given },
+		{ "one-in", "suggest", o->one_in.given },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (all[i].given && strcmp(all[i].of, word) != 0)
+			return because(-EINVAL, "--%s belongs to %s", all[i].name, all[i].of);
+	return 0;
+}
+
 /* What the words make of it. */
 static int set_words(struct limits *limits, const struct options *o, int n, char **words)
 {
-	bool on = !strcmp(words[0], "on"), limit = !strcmp(words[0], "limit");
+	bool on = !strcmp(words[0], "on");
 
-	if (limit)
+	if (!strcmp(words[0], "limit"))
 		return set_limit(limits, o, n, words);
+	if (!strcmp(words[0], "room"))
+		return set_room(limits, o, n);
 	if ((!on && strcmp(words[0], "off") != 0) || n > 1)
-		return because(-EINVAL, "on, off, top, suggest, attacks, ladder, proven, or limit CLASS RATE?");
-	if (o->burst || o->then)
-		return because(-EINVAL, "--%s belongs to limit", o->burst ? "burst" : "then");
+		return because(-EINVAL, "on, off, top, suggest, attacks, room, ladder, proven, or limit CLASS RATE?");
 	limits->on = on;
 	return 0;
 }
@@ -188,6 +238,33 @@ static json_t *with_rates(const struct look *look, const struct suspect_seen *su
 	return object;
 }
 
+/* The sizes in force, or else those that a detector would have. */
+static struct detect sizes_of(const struct look *look)
+{
+	struct detect sizes = look->now.with;
+
+	if (!look->now.on)
+		limits_plan(&sizes, &look->limits, detect_tick());
+	return sizes;
+}
+
+static json_t *asked_json(double asked)
+{
+	return asked > 0 ? json_real(asked) : json_null();
+}
+
+static json_t *size_json(const struct look *look)
+{
+	struct detect sizes = sizes_of(look);
+	double pps = limits_pps(&sizes, &look->limits);
+
+	return json_pack("{s:o, s:o, s:I, s:I, s:I, s:o, s:f}", "pps", asked_json(look->limits.pps), "suspects",
+			 asked_json(look->limits.suspects), "cells", (json_int_t)sizes.cells, "places",
+			 (json_int_t)(sizes.buckets * SUSPECTS_OF_BUCKET), "bytes", (json_int_t)limits_bytes(&sizes),
+			 "pps_most", isfinite(pps) ? json_real(pps) : json_null(), "suspects_most",
+			 limits_suspects(&sizes));
+}
+
 static int show_json(const struct context *context, const struct look *look)
 {
 	json_t *limits = json_object(), *suspects = json_array();
@@ -203,12 +280,12 @@ static int show_json(const struct context *context, const struct look *look)
 	for (size_t i = 0; i < look->now.n; i++)
 		json_array_append_new(suspects, with_rates(look, &look->now.suspect[i]));
 	return out_json(context,
-			json_pack("{s:b, s:b, s:o, s:o, s:I, s:I, s:I, s:I}", "on", look->limits.on, "in_force",
+			json_pack("{s:b, s:b, s:o, s:o, s:I, s:I, s:I, s:I, s:o}", "on", look->limits.on, "in_force",
 				  look->now.on, "limits", limits, "suspects", suspects, "room",
 				  (json_int_t)look->now.room, "above",
 				  (json_int_t)(look->now.packets[DETECTED_OVER] + look->now.packets[DETECTED_DROPPED]),
 				  "dropped", (json_int_t)look->now.packets[DETECTED_DROPPED], "untracked",
-				  (json_int_t)look->now.packets[DETECTED_UNTRACKED]));
+				  (json_int_t)look->now.packets[DETECTED_UNTRACKED], "size", size_json(look)));
 }
 
 static int by_over(const void *a, const void *b)
@@ -236,6 +313,18 @@ static void show_limits(const struct look *look)
 		first = false;
 	}
 	puts(first ? "none" : "");
+}
+
+static void show_room(const struct look *look)
+{
+	struct detect sizes = sizes_of(look);
+	double pps = limits_pps(&sizes, &look->limits);
+	char bytes[BYTES_TEXT_MAX], most[LIMIT_TEXT_MAX] = "any number";
+
+	if (isfinite(pps))
+		limit_text(most, CLASS_PACKETS, pps);
+	printf("room      %s for the strictest limit, %.0f suspects at a time: %s\n", most, limits_suspects(&sizes),
+	       bytes_text(bytes, limits_bytes(&sizes)));
 }
 
 static void show_suspect(const struct look *look, const struct suspect_seen *suspect)
@@ -266,6 +355,7 @@ static int show_text(const struct look *look)
 	       : polices(look)	? "on"
 				: "on, and only watches");
 	show_limits(look);
+	show_room(look);
 	if (!look->now.on)
 		return out_end();
 	while (above < look->now.n && suspect_over(&look->now.suspect[above]))
@@ -323,24 +413,21 @@ static int show(const struct context *context)
 int verb_detect(const struct call *call)
 {
 	const struct options *o = call->options;
+	const char *word = call->n ? call->operands[0] : "";
+	int err = check_stray(o, word);
 
-	if (call->n == 1 && !strcmp(call->operands[0], "attacks") && !o->burst && !o->then && !o->during.given &&
-	    !o->one_in.given)
+	if (err)
+		return fail("detect: %s", reason(err));
+	if (call->n == 1 && !strcmp(word, "attacks"))
 		return detect_attacks(call->context);
-	if (call->n == 1 && !strcmp(call->operands[0], "top") && !o->burst && !o->then && !o->during.given &&
-	    !o->one_in.given)
+	if (call->n == 1 && !strcmp(word, "top"))
 		return call->context->json ? show(call->context) : detect_top(call->context);
-	if (call->n == 1 && !strcmp(call->operands[0], "suggest") && !o->burst && !o->then)
+	if (call->n == 1 && !strcmp(word, "suggest"))
 		return detect_suggest(call->context, o->during.given ? o->during.value : SUGGEST_SECONDS,
 				      (unsigned int)o->one_in.value);
-	if (o->during.given || o->one_in.given)
-		return fail("detect: --for and --one-in belong to suggest");
-	if ((!call->n || !strcmp(call->operands[0], "ladder") || !strcmp(call->operands[0], "proven")) &&
-	    (o->burst || o->then))
-		return fail("detect: --%s belongs to limit", o->burst ? "burst" : "then");
-	if (call->n && !strcmp(call->operands[0], "proven"))
+	if (!strcmp(word, "proven"))
 		return detect_proven(call);
-	if (call->n && !strcmp(call->operands[0], "ladder"))
+	if (!strcmp(word, "ladder"))
 		return detect_ladder(call);
 	return call->n ? change(call) : show(call->context);
 }

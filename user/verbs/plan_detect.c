@@ -9,16 +9,13 @@
 #include "state/state.h"
 #include "verbs/verbs.h"
 
-/* With so many of the suspects without a place, there is no more room. */
-#define LOST 0.01
-/* Cells that are busier are hot by chance too often. */
-#define LOAD_MOST 0.7
-
 static const double crowds[] = { 1, 10, 100, 1000, 10000, 100000 };
 #define CROWDS (sizeof(crowds) / sizeof(*crowds))
 
 struct outlook {
 	struct detect d;
+	struct detect needed; /* the sizes for what is asked: room */
+	struct limits room;
 	double bytes;
 	double pps, honest, fit; /* honest: sources at a time; fit: suspects */
 	struct limits limits;
@@ -50,6 +47,7 @@ static bool counts_packets(const struct outlook *o, enum packet_class class)
 
 static void foresee(struct outlook *o, const struct detect_ask *ask)
 {
+	struct limits need;
 	double cells, buckets;
 
 	limits_plan(&o->d, &o->limits, detect_tick());
@@ -57,8 +55,8 @@ static void foresee(struct outlook *o, const struct detect_ask *ask)
 	buckets = (double)o->d.buckets;
 	o->pps = ask->pps;
 	o->honest = ask->sources;
-	o->bytes = cells * sizeof(__u64) + buckets * sizeof(struct suspects);
-	o->fit = floor(suspects_fit(LOST, buckets));
+	o->bytes = (double)limits_bytes(&o->d);
+	o->fit = limits_suspects(&o->d);
 	o->n = ask->attackers > 0 ? 1 : CROWDS;
 	for (size_t i = 0; i < o->n; i++) {
 		struct crowd *crowd = &o->crowd[i];
@@ -67,6 +65,17 @@ static void foresee(struct outlook *o, const struct detect_ask *ask)
 		crowd->shared = cell_shared(crowd->attackers, cells);
 		crowd->lost = suspects_lost(crowd->attackers + o->honest * crowd->shared, buckets);
 	}
+	need = o->limits;
+	need.pps = fmax(o->pps, need.pps);
+	limits_plan(&o->needed, &need, detect_tick());
+	if (ask->attackers > 0) {
+		double shared = cell_shared(ask->attackers, (double)o->needed.cells);
+
+		need.suspects = fmax(need.suspects, ceil(ask->attackers + o->honest * shared));
+		need.suspects = fmin(need.suspects, LIMIT_SUSPECTS_MOST);
+		limits_plan(&o->needed, &need, detect_tick());
+	}
+	o->room = need;
 }
 
 static int print_json(const struct context *context, const struct outlook *o)
@@ -78,15 +87,35 @@ static int print_json(const struct context *context, const struct outlook *o)
 			json_object_set_new(classes, limit_names[class],
 					    json_pack("{s:f, s:f, s:f, s:f}", "limit", o->limits.of[class].rate, "load",
 						      load_of(o, class), "hot_by_chance", hot_of(o, class), "pps_most",
-						      LOAD_MOST * o->limits.of[class].rate * (double)o->d.cells));
+						      CELL_LOAD_MOST * o->limits.of[class].rate * (double)o->d.cells));
 	for (size_t i = 0; i < o->n; i++)
 		json_array_append_new(crowd,
 				      json_pack("{s:f, s:f, s:f}", "attackers", o->crowd[i].attackers, "cell_shared",
 						o->crowd[i].shared, "without_place", o->crowd[i].lost));
-	return out_json(context, json_pack("{s:{s:f, s:f, s:I, s:I, s:f, s:f, s:o, s:o}}", "detect", "pps", o->pps,
-					   "sources", o->honest, "cells", (json_int_t)o->d.cells, "places",
-					   (json_int_t)(o->d.buckets * SUSPECTS_OF_BUCKET), "suspects", o->fit, "bytes",
-					   o->bytes, "classes", classes, "crowds", crowd));
+	return out_json(context,
+			json_pack("{s:{s:f, s:f, s:I, s:I, s:f, s:f, s:o, s:o, s:{s:I, s:I, s:f, s:I}}}", "detect",
+				  "pps", o->pps, "sources", o->honest, "cells", (json_int_t)o->d.cells, "places",
+				  (json_int_t)(o->d.buckets * SUSPECTS_OF_BUCKET), "suspects", o->fit, "bytes",
+				  o->bytes, "classes", classes, "crowds", crowd, "needed", "cells",
+				  (json_int_t)o->needed.cells, "places",
+				  (json_int_t)(o->needed.buckets * SUSPECTS_OF_BUCKET), "suspects",
+				  limits_suspects(&o->needed), "bytes", (json_int_t)limits_bytes(&o->needed)));
+}
+
+/* What to type for that. */
+static void print_needed(const struct outlook *o)
+{
+	bool cells = o->needed.cells > o->d.cells, places = o->needed.buckets > o->d.buckets;
+	char bytes[BYTES_TEXT_MAX];
+
+	if (!cells && !places)
+		return;
+	fputs("for that   xdp-bloom detect room", stdout);
+	if (cells)
+		printf(" --pps %.0f", o->room.pps);
+	if (places)
+		printf(" --suspects %.0f", o->room.suspects);
+	printf("  (%s)\n", bytes_text(bytes, limits_bytes(&o->needed)));
 }
 
 static int print_text(const struct outlook *o)
@@ -97,6 +126,7 @@ static int print_text(const struct outlook *o)
 	       bytes_text(bytes, (uint64_t)o->bytes));
 	printf("suspects   %llu places; as good as all find one up to %.0f at a time\n",
 	       (unsigned long long)o->d.buckets * SUSPECTS_OF_BUCKET, o->fit);
+	print_needed(o);
 	printf("\nWith %s packets, and nobody above a limit:\n%-12s %10s %14s %15s %18s\n",
 	       limit_text(text, CLASS_PACKETS, o->pps), "ALL OF THEM", "LIMIT", "A CELL IS BUSY", "HOT BY CHANCE",
 	       "GOOD UP TO");
@@ -107,7 +137,7 @@ static int print_text(const struct outlook *o)
 		if (!counts_packets(o, class))
 			continue;
 		limit_text(text, class, limit->rate);
-		limit_text(most, class, LOAD_MOST * limit->rate * (double)o->d.cells);
+		limit_text(most, class, CELL_LOAD_MOST * limit->rate * (double)o->d.cells);
 		printf("%-12s %10s %12.3g %% %15.2g %18s\n", limit_names[class], text, 100 * load_of(o, class),
 		       hot_of(o, class), most);
 	}

@@ -137,13 +137,13 @@ const struct verb verbs[] = {
 	  .more = "Counts per source, IPv6 by the /64. Classes: packets bytes syn udp icmp fragments. Rates: 200/s, "
 		  "1kpps, 100Mbit, none. Nothing is dropped but what is above a limit --then police. "
 		  "WHAT: suggest looks at what passes, and proposes limits; top shows who sends too much as it comes; "
-		  "attacks are those that the service saw; ladder 1m,10m,1h,1d,7d is how long it bans; proven IFNAME "
+		  "attacks are those that the service saw; ladder 1m,10m,1h,1d,7d is how long it bans; room is how large its tables are, as plan --detect says; proven IFNAME "
 		  "[off]: nobody can forge there.",
 	  .examples = { "detect on", "detect limit syn 500/s --then police" }, .also = "ratelimit",
 	  .completes =
-		  "on off limit ladder proven top suggest attacks packets bytes syn udp icmp fragments <interface>",
+		  "on off limit ladder proven room top suggest attacks packets bytes syn udp icmp fragments <interface>",
 	  .options = detect_options, .most = 3,
-	  .asks = "on, off, top, suggest, attacks, ladder, proven, or limit CLASS RATE?",
+	  .asks = "on, off, top, suggest, attacks, room, ladder, proven, or limit CLASS RATE?",
 	  .shows = "attacks ladder proven suggest top", .flags = JOINS | VERB_SHOWS_ALONE | VERB_IN_CONFIG,
 	  .run = verb_detect },
 	{ "test", .group = "ask, and try out", .operands = "ADDR...|-", .does = "would it be dropped, and why",
