@@ -395,7 +395,7 @@ words() {
 	refused "'5kpps' is no rate of bytes: 16kbit" detect limit bytes 5kpps
 	refused "--burst takes" detect limit syn 1M/s --burst 1
 	refused "--burst belongs to limit" detect on --burst 7
-	refused "on, off, top, suggest, attacks, room, ladder, proven, or limit CLASS RATE?" detect maybe
+	refused "on, off, limit CLASS RATE, or what else of 'xdp-bloom help detect'?" detect maybe
 	bloom detect limit bytes 80Mbit --burst 2M
 	is "$(get '.limits.bytes | (.rate | floor), (.burst | floor)' detect)" $'10000000\n2000000' "a limit of bytes"
 	bloom detect limit bytes none

@@ -153,4 +153,35 @@ shared() {
 	is "$(dropped)" "$lost" "what was dropped"
 }
 
-run_cases only_the_loud samples allowed then_what on_trial shared
+# Two hundred hosts of a network, each of which keeps the limit; and seven of another, each of which does, too.
+carpet() {
+	policing
+	local of
+
+	for of in 192.0.2. 2001:db8:77:; do
+		bloom detect networks off
+		bloom detect limit packets 1/s --burst $burst
+		case $of in
+		*:) printf "$of%x::9\n" {1..200} >hosts && printf '2001:db8:78:%x::9\n' {1..7} >few ;;
+		*) printf "$of%d\n" {1..200} >hosts && printf '192.0.3.%d\n' {1..7} >few ;;
+		esac
+		for _ in {1..20}; do cat hosts; done >loud
+		for _ in {1..40}; do cat few; done >quiet
+		"$TRAFFIC" -b loud -c quiet wire0 edge0 >"$WORK/sent" 2>err
+		is "$(sent .banned.arrived)" 4000 "what arrives of a network that is not judged"
+		bloom detect networks x1
+		bloom detect limit packets 2/s --burst $burst
+		"$TRAFFIC" -b loud -c quiet wire0 edge0 >"$WORK/sent" 2>err
+		is "$(sent .clean.lost)" 0 "what seven hosts lost: $(cat err)"
+		[ "$(sent .banned.arrived)" -le $((5 * burst)) ] || fail "of a network $(sent .banned.arrived) arrive"
+		[ "$(sent .banned.arrived)" -ge $((burst / 2)) ] || fail "of a network $(sent .banned.arrived) arrive"
+	done
+	is "$(get '.suspects[] | select(.above != {}) | .source' detect)" "2001:db8:77::/48" "who is above a limit"
+	is "$(get '.networks' detect)" 1 "what detect says"
+	bloom detect
+	grep -q 'networks x1' out || fail "$(cat out)"
+	refused "x1 to x1000" detect networks x0
+	refused "x1 to x1000" detect networks 8
+}
+
+run_cases only_the_loud carpet samples allowed then_what on_trial shared

@@ -171,6 +171,8 @@ void limits_plan(struct detect *detect, const struct limits *limits, __u64 tick)
 		for (enum then then = THEN_WATCH; then <= limit->then; then++)
 			detect->then[then] |= 1u << class;
 	}
+	/* Rounded down: nobody has less than the limit. */
+	detect->networks = limits->networks ? TRUST_ALL / limits->networks : 0;
 	/* Without any limit no packet has a price, and no cell is ever hot. */
 	if (most <= 0)
 		least = most = SECOND;

@@ -16,6 +16,8 @@ struct limit {
 
 struct limits {
 	bool on;
+	/* A network may send so many times what one source may; 0: it is not judged. */
+	unsigned int networks;
 	struct limit of[CLASSES];
 	/* What its tables are to have room for: packets a second, and suspects at a time. 0: as is the default. */
 	double pps, suspects;
@@ -35,6 +37,9 @@ struct limits {
 extern const char *const limit_names[LIMITED + 1]; /* ended by NULL */
 extern const double limit_rates[LIMITED];
 extern const char *const limit_thens[THENS + 1]; /* ended by NULL */
+
+#define NETWORKS_LEAST 1
+#define NETWORKS_MOST  1000
 
 /* Neither a price of nothing, nor one that a burst of a second never has. */
 #define LIMIT_LEAST 1.0

@@ -61,7 +61,10 @@ struct seen {
 	__u64 *cell; /* of the sketch, with.cells of them; NULL: was not asked for */
 };
 
-/* Only those whose place is kept. End with seen_free(). */
+/* By key and kind. */
+int suspect_order(const void *a, const void *b);
+
+/* Only those whose place is kept, in that order. End with seen_free(). */
 int kernel_seen(const struct context *context, struct seen *seen);
 /* The sketch too. */
 int kernel_seen_all(const struct context *context, struct seen *seen);

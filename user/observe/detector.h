@@ -21,6 +21,12 @@ struct detector_sums {
 	unsigned int classes;	       /* that some were above the limit of, a bit each */
 };
 
+/* What is dropped: above a limit that is policed, or all of who is banned. */
+static inline __u64 detector_dropped(const __u64 packets[DETECTEDS])
+{
+	return packets[DETECTED_DROPPED] + packets[DETECTED_BANNED];
+}
+
 /* All zero where there is none; of those above a limit, only who was since then. 0 or -errno with the reason recorded.
  */
 int detector_sum(const struct context *context, __u64 since, struct detector_sums *sums);

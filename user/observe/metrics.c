@@ -134,7 +134,8 @@ static void detector_lines(FILE *out, const struct detector_sums *d)
 	static const char *const found[DETECTEDS] = { [DETECTED_SUSPECT] = "suspect",
 						      [DETECTED_OVER] = "above",
 						      [DETECTED_UNTRACKED] = "untracked",
-						      [DETECTED_DROPPED] = "dropped" };
+						      [DETECTED_DROPPED] = "dropped",
+						      [DETECTED_BANNED] = "banned" };
 
 	if (!d->in_force)
 		return;
@@ -142,7 +143,7 @@ static void detector_lines(FILE *out, const struct detector_sums *d)
 	gauge(out, "detector_suspects", "Sources that are looked at closely.", (double)d->tracked);
 	gauge(out, "detector_above", "Suspects that were above a limit.", (double)d->above);
 	head(out, "detector_packets_total", "counter",
-	     "Packets of suspects within the limits, those above one that passed, those dropped, and of whom found no place.");
+	     "Packets of suspects within the limits, those above one that passed, those dropped, those of who is banned, and of whom found no place.");
 	for (size_t i = 0; i < DETECTEDS; i++)
 		if (found[i])
 			fprintf(out, "xdp_bloom_detector_packets_total{found=\"%s\"} %llu\n", found[i],

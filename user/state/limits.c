@@ -21,7 +21,8 @@ static double setting(struct state *state, const char *name, double otherwise)
 
 struct limits state_limits(struct state *state)
 {
-	struct limits limits = { .on = setting(state, SETTING_DETECT, 0) != 0 };
+	struct limits limits = { .on = setting(state, SETTING_DETECT, 0) != 0,
+				 .networks = (unsigned int)setting(state, SETTING_NETWORKS, 0) };
 	char name[SETTING_NAME_MAX];
 
 	for (enum packet_class class = 0; class < LIMITED; class ++) {
@@ -40,6 +41,7 @@ struct limits state_limits(struct state *state)
 int state_limits_put(struct state *state, const struct limits *limits)
 {
 	int err = state_set(state, SETTING_DETECT, limits->on) ?:
+		  state_set(state, SETTING_NETWORKS, limits->networks) ?:
 		  state_set(state, SETTING_DETECT_PPS, limits->pps) ?:
 		  state_set(state, SETTING_DETECT_SUSPECTS, limits->suspects);
 	char name[SETTING_NAME_MAX];

@@ -25,6 +25,7 @@ int state_ladder_put(struct state *state, const unsigned int *seconds, size_t n)
 
 /* Their names among the settings. */
 #define SETTING_DETECT		"detect"
+#define SETTING_NETWORKS "detect_networks"
 #define SETTING_DETECT_PPS	"detect_pps"
 #define SETTING_DETECT_SUSPECTS "detect_suspects"
 #define SETTING_LADDER		"ladder_" /* and the number of the step, from 1 on; 0: there are no more */

@@ -12,6 +12,7 @@
 #include "state/proven.h"
 #include "state/settings.h"
 #include "observe/senders.h"
+#include "observe/detector.h"
 #include "observe/suspects.h"
 #include "verbs/verbs.h"
 
@@ -129,6 +130,24 @@ static int set_room(struct limits *limits, const struct options *o, int n)
 	return err;
 }
 
+static int set_networks(struct limits *limits, int n, char **words)
+{
+	char *end = NULL;
+	unsigned long times = n == 2 && *words[1] == 'x' ? strtoul(words[1] + 1, &end, 10) : 0;
+
+	if (n == 2 && !strcmp(words[1], "off")) {
+		limits->networks = 0;
+		return 0;
+	}
+	if (!end || *end || words[1][1] < '0' || words[1][1] > '9' || times < NETWORKS_LEAST || times > NETWORKS_MOST)
+		return because(
+			-EINVAL,
+			"networks takes how many times the limit of one source: x%d to x%d, as in networks x8; or off",
+			NETWORKS_LEAST, NETWORKS_MOST);
+	limits->networks = (unsigned int)times;
+	return 0;
+}
+
 /* Each option belongs to a word. */
 static int check_stray(const struct options *o, const char *word)
 {
@@ -159,8 +178,10 @@ static int set_words(struct limits *limits, const struct options *o, int n, char
 		return set_limit(limits, o, n, words);
 	if (!strcmp(words[0], "room"))
 		return set_room(limits, o, n);
+	if (!strcmp(words[0], "networks"))
+		return set_networks(limits, n, words);
 	if ((!on && strcmp(words[0], "off") != 0) || n > 1)
-		return because(-EINVAL, "on, off, top, suggest, attacks, room, ladder, proven, or limit CLASS RATE?");
+		return because(-EINVAL, DETECT_ASKS);
 	limits->on = on;
 	return 0;
 }
@@ -312,7 +333,9 @@ static void show_limits(const struct look *look)
 						    : "");
 		first = false;
 	}
-	puts(first ? "none" : "");
+	if (look->limits.networks)
+		printf("%snetworks x%u", first ? "none, " : ", ", look->limits.networks);
+	puts(first && !look->limits.networks ? "none" : "");
 }
 
 static void show_room(const struct look *look)
@@ -362,9 +385,10 @@ static int show_text(const struct look *look)
 		above++;
 	printf("suspects  %zu above a limit, of %zu that are looked at closely (room for %zu)\n", above, look->now.n,
 	       look->now.room);
-	if (polices(look) || look->now.packets[DETECTED_DROPPED])
-		printf("dropped   %llu packets above a limit\n",
-		       (unsigned long long)look->now.packets[DETECTED_DROPPED]);
+	if (polices(look) || detector_dropped(look->now.packets))
+		printf("dropped   %llu packets above a limit, %llu of who was banned\n",
+		       (unsigned long long)look->now.packets[DETECTED_DROPPED],
+		       (unsigned long long)look->now.packets[DETECTED_BANNED]);
 	printf("untracked %llu packets found no place\n", (unsigned long long)look->now.packets[DETECTED_UNTRACKED]);
 	if (above) {
 		printf("%-24s", "SOURCE");

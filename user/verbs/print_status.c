@@ -54,9 +54,10 @@ static void detector_text(const struct status *s)
 		       d->busiest, (unsigned long long)d->over);
 	else
 		puts("detector    nobody is above a limit");
-	if (d->packets[DETECTED_DROPPED])
-		printf("            %llu packets above a limit were dropped\n",
-		       (unsigned long long)d->packets[DETECTED_DROPPED]);
+	if (detector_dropped(d->packets))
+		printf("            %llu packets were dropped, %llu of them of who was banned\n",
+		       (unsigned long long)detector_dropped(d->packets),
+		       (unsigned long long)d->packets[DETECTED_BANNED]);
 	if (d->packets[DETECTED_UNTRACKED])
 		printf("            %llu packets of suspects found no place; room is for %zu\n",
 		       (unsigned long long)d->packets[DETECTED_UNTRACKED], d->room);
@@ -69,7 +70,7 @@ static json_t *detector_json(const struct detector_sums *d)
 	return json_pack("{s:I, s:I, s:I, s:I, s:s?, s:I}", "room", (json_int_t)d->room, "suspects",
 			 (json_int_t)d->tracked, "above", (json_int_t)d->above, "untracked",
 			 (json_int_t)d->packets[DETECTED_UNTRACKED], "busiest", d->above ? d->busiest : NULL, "dropped",
-			 (json_int_t)d->packets[DETECTED_DROPPED]);
+			 (json_int_t)detector_dropped(d->packets));
 }
 
 static void lists_text(const struct status *s)

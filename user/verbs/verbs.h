@@ -105,6 +105,8 @@ json_t *out_memory(const struct stage_bytes *bytes);
 /* What each class is, and the limits that would be proposed; they were given one source in so many. 0, or -ENOMEM. */
 int out_senders(const struct senders *senders, uint64_t one_in, json_t **object);
 int print_senders(const struct context *context, const struct senders *senders, uint64_t one_in);
+#define DETECT_ASKS "on, off, limit CLASS RATE, or what else of 'xdp-bloom help detect'?"
+
 /* Both return the exit status. */
 int detect_attacks(const struct context *context);
 int detect_top(const struct context *context);
