@@ -16,6 +16,7 @@
 #include "state/bans.h"
 #include "state/recover.h"
 #include "state/sources.h"
+#include "state/strikes.h"
 #include "verbs/verbs.h"
 
 #include "own_state.h"
@@ -79,6 +80,11 @@ static const struct column {
 	{ "accepted", "day6", REAL, 0, INT64_MAX, NULL, false },
 	{ "accepted", "wide4", REAL, 0, UINT32_MAX, NULL, false },
 	{ "accepted", "day_at", NUMBER, 0, 253402300799, NULL, false },
+	{ "strike", "family", NUMBER, 4, 4, NULL, false },
+	{ "strike", "length", NUMBER, 24, 32, NULL, false },
+	{ "strike", "first", BYTES, 0, 0, NULL, false },
+	{ "strike", "strikes", NUMBER, 0, 8, NULL, false },
+	{ "strike", "ended", NUMBER, 0, 253402300799, NULL, false },
 };
 
 static const char *const damages[] = {
@@ -122,7 +128,7 @@ static const struct reading {
 	{ "", { "tune", "FORM" } },
 	{ "", { "metrics" } },
 	{ "list source", { "load", "one", "FILE", "--if-changed" } },
-	{ "list chunk source interface pending setting ban ban_before accepted", { "state", "check" } },
+	{ "list chunk source interface pending setting ban ban_before accepted strike", { "state", "check" } },
 };
 
 static const char *const forms[] = { "--quiet", "--json" };
@@ -171,6 +177,7 @@ static void make_good(void)
 	struct pending link = { .kind = PENDING_INTERFACE, .name = "eth9", .deadline = 4000000000 };
 	struct pending banned = { .kind = PENDING_BAN, .name = "203.0.113.0/24", .deadline = 4000000000 };
 	struct ban ban = { .first = { 0xcb007100, 4 }, .length = 24, .added = 1, .reason = "a" };
+	struct strike strike = { ban.first, ban.length, 1, 1 };
 	struct interface_info interface = { "eth9", "native", true };
 	sqlite3 *db = NULL;
 	struct state *s;
@@ -190,6 +197,7 @@ static void make_good(void)
 	ENOUGH(!state_interface_put(s, &interface) && !state_pending_add(s, &link) &&
 	       !state_ban_put(s, &ban, &renewed));
 	ENOUGH(!state_pending_add(s, &banned) && !state_ban_put(s, &ban, &renewed));
+	ENOUGH(!state_strike_put(s, &strike));
 	ENOUGH(!state_set(s, "headroom", 1) && !state_commit(s));
 	state_close(s);
 	ENOUGH(sqlite3_open(file, &db) == SQLITE_OK &&
@@ -301,6 +309,11 @@ static bool is_valid(const struct column *c, sqlite3_stmt *stmt)
 	}
 }
 
+static bool has_no_rowid(const struct column *c)
+{
+	return !strncmp(c->table, "ban", 3) || !strcmp(c->table, "strike");
+}
+
 /* Of lists and their pieces one that is in force, or one that it would go back to. */
 static const char *row_of(const struct column *c, bool before)
 {
@@ -309,7 +322,7 @@ static const char *row_of(const struct column *c, bool before)
 			      : "list = (SELECT id FROM list WHERE name = 'one') AND family > 0";
 	if (!strcmp(c->table, "source"))
 		return "list = 1";
-	return strncmp(c->table, "ban", 3) == 0 ? "1" : before ? "name = 'one before'" : "rowid = 1";
+	return has_no_rowid(c) ? "1" : before ? "name = 'one before'" : "rowid = 1";
 }
 
 /* False: it cannot be stored there. */
@@ -321,7 +334,7 @@ static bool damage(const struct column *c, bool before, const char *value, bool 
 	bool changed;
 
 	ENOUGH(sqlite3_open(file, &db) == SQLITE_OK);
-	if (strncmp(c->table, "ban", 3) != 0) {
+	if (!has_no_rowid(c)) {
 		snprintf(sql, sizeof(sql), "SELECT rowid FROM \"%s\" WHERE %s", c->table, row_of(c, before));
 		ENOUGH(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW);
 		snprintf(row, sizeof(row), "rowid = %d", sqlite3_column_int(stmt, 0));

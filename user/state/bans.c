@@ -48,16 +48,29 @@ static void read_due(const struct state *s, struct ban *ban, int64_t due)
 	ban->expires = state_date_of(s, due);
 }
 
+int state_read_prefix(struct row *row, struct addr *first, unsigned int *length)
+{
+	const unsigned char *bytes = sqlite3_column_blob(row->stmt, 2);
+	int n = sqlite3_column_bytes(row->stmt, 2);
+
+	*first = (struct addr){ .family = (int)row_number(row, 0, 4, 6) };
+	*length = (unsigned int)row_number(row, 1, 0, addr_width(first->family == 6 ? 6 : 4));
+	for (int i = 0; i < n && i < 16 && bytes; i++)
+		first->num = first->num << 8 | bytes[i];
+	return row->err || first->family == 5 || sqlite3_column_type(row->stmt, 2) != SQLITE_BLOB ||
+			       n != (first->family == 4 ? 4 : 16) || first->num & addr_mask(first->family, *length)
+		       ? -EUCLEAN
+		       : 0;
+}
+
 int state_read_ban(const struct state *s, sqlite3_stmt *stmt, void *entry)
 {
 	struct row row = { .stmt = stmt };
-	const unsigned char *bytes = sqlite3_column_blob(stmt, 2);
-	int n = sqlite3_column_bytes(stmt, 2);
 	struct ban *ban = entry;
+	int err;
 
 	memset(ban, 0, sizeof(*ban));
-	ban->first.family = (int)row_number(&row, 0, 4, 6);
-	ban->length = (unsigned int)row_number(&row, 1, 0, addr_width(ban->first.family == 6 ? 6 : 4));
+	err = state_read_prefix(&row, &ban->first, &ban->length);
 	ban->added = row_time(&row, 3);
 	/* A ban without an end has NULL. */
 	if (sqlite3_column_type(stmt, 4) != SQLITE_NULL)
@@ -68,10 +81,7 @@ int state_read_ban(const struct state *s, sqlite3_stmt *stmt, void *entry)
 	clean_text(ban->reason);
 	if (err_is(row.err, ENOMEM))
 		return row.err;
-	for (int i = 0; i < n && i < 16 && bytes; i++)
-		ban->first.num = ban->first.num << 8 | bytes[i];
-	if (row.err || ban->first.family == 5 || sqlite3_column_type(stmt, 2) != SQLITE_BLOB ||
-	    n != (ban->first.family == 4 ? 4 : 16) || ban->first.num & addr_mask(ban->first.family, ban->length))
+	if (err || row.err)
 		return because(-EUCLEAN, "%s: a ban is damaged; see 'xdp-bloom state recover'", s->directory);
 	return 0;
 }

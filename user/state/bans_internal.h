@@ -13,6 +13,8 @@ bool state_has_bans(const struct state *s);
 int state_bind_addr(const struct state *s, sqlite3_stmt *stmt, int at, struct addr addr);
 /* A prefix at 1 to 3: family, length, first address. */
 int state_bind_prefix(const struct state *s, sqlite3_stmt *stmt, struct addr first, unsigned int length);
+/* The same columns of a row, from 0. -EUCLEAN: it is none. */
+int state_read_prefix(struct row *row, struct addr *first, unsigned int *length);
 
 /* The next length that bans of a family have, beyond this one; -1: none, -2: an error. */
 int state_next_length(struct state *s, int family, int length);

@@ -9,6 +9,7 @@
 #include "state/internal.h"
 #include "state/recover.h"
 #include "state/sources.h"
+#include "state/strikes.h"
 
 static int check_pages(struct state *s, void (*found)(void *arg, const char *fault), void *arg, size_t *faults)
 {
@@ -88,6 +89,7 @@ int state_check(const struct context *context, void (*found)(void *arg, const ch
 	struct interface_info *interfaces = NULL;
 	struct pending *pending = NULL;
 	struct source *sources = NULL;
+	struct strike *strikes = NULL;
 	struct ban *bans = NULL;
 	const char *setting;
 	struct state *s;
@@ -124,10 +126,12 @@ int state_check(const struct context *context, void (*found)(void *arg, const ch
 	err = err ?:
 	      bans_before(s) ?:
 	      state_accepted_check(s) ?:
+	      state_strikes(s, &strikes, &n) ?:
 	      state_interfaces(s, &interfaces, &n) ?:
 	      state_pending(s, &pending, &n) ?:
 	      state_sources(s, &sources, &n);
 	progress_end();
+	free(strikes);
 	free(bans);
 	free(interfaces);
 	free(pending);

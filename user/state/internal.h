@@ -21,6 +21,8 @@ enum cached_statement {
 	CACHED_BAN_ALL,
 	CACHED_BAN_ENDING,
 	CACHED_BAN_ENDING_ALL,
+	CACHED_STRIKE_GET,
+	CACHED_STRIKE_PUT,
 	CACHED_STATEMENTS
 };
 
@@ -30,6 +32,8 @@ enum cached_statement {
 #define VERSION_ACCEPTED 7
 /* ...and bans. */
 #define VERSION_ENDS 8
+/* ...and there are strikes. */
+#define VERSION_STRIKES 9
 
 /* What one question may cost, in instructions of SQLite's. */
 struct steps {
@@ -135,7 +139,7 @@ void state_bans_uncounted(struct state *s);
 /* A statement about one prefix: its family, its length and its first address. */
 int state_ban_statement(struct state *s, const char *sql, struct addr first, unsigned int length);
 /* -EUCLEAN for a row that no version of ours wrote. */
-state_row state_read_ban, state_read_interface, state_read_pending, state_read_accepted;
+state_row state_read_ban, state_read_interface, state_read_pending, state_read_accepted, state_read_strike;
 /* All of them. */
 int state_accepted_check(struct state *state);
 /* The same of a whole row of its table. */

@@ -7,6 +7,7 @@
 #include "state/bans.h"
 #include "state/internal.h"
 #include "state/recover.h"
+#include "state/strikes.h"
 
 struct salvage {
 	sqlite3 *from;
@@ -33,6 +34,7 @@ static bool is_sound(const struct salvage *s, sqlite3_stmt *row)
 	struct interface_info interface;
 	struct accepted accepted;
 	struct pending pending;
+	struct strike strike;
 	struct ban ban;
 
 	if (!strcmp(s->table, "accepted"))
@@ -45,6 +47,8 @@ static bool is_sound(const struct salvage *s, sqlite3_stmt *row)
 		return state_source_is_sound(row);
 	if (!strcmp(s->table, "setting"))
 		return state_setting_is_sound(row);
+	if (!strcmp(s->table, "strike"))
+		return !state_read_strike(s->to, row, &strike);
 	return strncmp(s->table, "ban", 3) != 0 || !state_read_ban(s->to, row, &ban);
 }
 
@@ -106,7 +110,7 @@ static void salvage_numbered(struct salvage *s, const char *table)
 	sqlite3_finalize(row);
 }
 
-/* Bans have no row numbers. */
+/* Bans and strikes have no row numbers. */
 static void salvage_bans(struct salvage *s, const char *table)
 {
 	static const char *const ways[] = {
@@ -144,7 +148,7 @@ static bool salvage_table(struct salvage *s, const char *table)
 	s->put = ask(s->to->db, sql, table);
 	if (!s->put)
 		return false;
-	if (!strncmp(table, "ban", 3))
+	if (!strncmp(table, "ban", 3) || !strcmp(table, "strike"))
 		salvage_bans(s, table);
 	else
 		salvage_numbered(s, table);
@@ -156,7 +160,7 @@ static bool salvage_table(struct salvage *s, const char *table)
 int state_salvage(struct state *to, sqlite3 *from, struct recovered *r)
 {
 	static const char *const tables[] = { "list",	 "chunk", "source",	"interface", "pending",
-					      "setting", "ban",	  "ban_before", "accepted" };
+					      "setting", "ban",	  "ban_before", "accepted",  "strike" };
 	struct salvage s = { .from = from, .to = to };
 
 	r->whole = r->texts = true;

@@ -60,10 +60,16 @@ static const char schema_ends[] = "ALTER TABLE ban ADD COLUMN due INTEGER;"
 				  "ALTER TABLE ban_before ADD COLUMN due INTEGER;"
 				  "CREATE INDEX ban_due ON ban (due) WHERE expires NOT NULL;";
 
+/* How often the detector has banned whom: strikes.c. */
+static const char schema_strikes[] =
+	"CREATE TABLE strike (family INTEGER NOT NULL, length INTEGER NOT NULL, first BLOB NOT NULL,"
+	"  strikes INTEGER NOT NULL, ended INTEGER NOT NULL, PRIMARY KEY (family, length, first)) WITHOUT ROWID;"
+	"CREATE INDEX strike_fallen ON strike (strikes, ended);";
+
 /* From which version to the next. */
 static const char *const upgrades[] = {
 	[1] = schema_bans, [2] = schema_sources,  [3] = schema_packed, [4] = schema_sums,
-	[5] = schema_due,  [6] = schema_accepted, [7] = schema_ends
+	[5] = schema_due,  [6] = schema_accepted, [7] = schema_ends,   [8] = schema_strikes
 };
 
 /*
@@ -96,7 +102,8 @@ int state_check_version(struct state *s)
 				 "  WHERE m.type = 'table' AND x.hidden),"
 				 " (SELECT count(*) FROM pragma_table_info('pending') WHERE name = 'boot') +"
 				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'accepted') +"
-				 " (SELECT count(*) FROM sqlite_master WHERE type = 'index' AND name = 'ban_due')");
+				 " (SELECT count(*) FROM sqlite_master WHERE type = 'index' AND name = 'ban_due') +"
+				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'strike')");
 	int version = -1, application = 0, tables = 0, foreign = 0, more = 0;
 
 	if (!stmt)
