@@ -13,9 +13,11 @@
 
 #define DAY 86400
 
+static const struct ladder ladder_default = { { 60, 600, 3600, DAY, 7 * DAY }, 5 };
+
 static struct ladder some_ladder(void)
 {
-	struct ladder ladder = { .n = 1 + ktap_random() % LADDER_MOST };
+	struct ladder ladder = { .n = 1 + ktap_random() % LADDER_STEPS };
 
 	for (size_t i = 0; i < ladder.n; i++)
 		ladder.seconds[i] = (i ? ladder.seconds[i - 1] : 0) + 1 + ktap_random() % 1000;
@@ -24,14 +26,14 @@ static struct ladder some_ladder(void)
 
 /* When the strike of each number is over. */
 struct model {
-	int64_t falls[LADDER_MOST + 1];
+	int64_t falls[LADDER_STEPS + 1];
 };
 
 static unsigned int model_left(const struct model *m, int64_t now)
 {
 	unsigned int n = 0;
 
-	for (unsigned int i = 1; i <= LADDER_MOST; i++)
+	for (unsigned int i = 1; i <= LADDER_STEPS; i++)
 		n += m->falls[i] > now;
 	return n;
 }

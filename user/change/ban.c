@@ -15,6 +15,7 @@
 #include "change/revert_timer.h"
 #include "kernel/ask.h"
 #include "state/kept_image.h"
+#include "state/strikes.h"
 
 #define FAR_EACH 4096 /* so many bans, and it is looked whether somebody waits */
 
@@ -206,9 +207,15 @@ int ban_del(struct change *change, const struct prefixes *p, const char *why)
 		far(change, "taking the bans out", i, p->n);
 		err = check_reason(change->state, &p->at[i], why)
 			      ?: state_ban_drop(change->state, p->at[i].first, p->at[i].length);
+		/* What the detector bans by itself is not in the state yet. */
+		if (err_is(err, ENOENT) && jail_has(change->context, p->at[i].first, p->at[i].length))
+			err = 0;
 		if (err_is(err, ENOENT))
 			err = because_not_banned(change, &p->at[i]);
-		err = err ?: change_touch(change, p->at[i].first, p->at[i].length);
+		err = err ?:
+		      change_touch(change, p->at[i].first, p->at[i].length) ?:
+		      state_strike_drop(change->state, p->at[i].first, p->at[i].length) ?:
+		      jail_let_go(change, p->at[i].first, p->at[i].length);
 	}
 	far_end(p->n);
 	return err;

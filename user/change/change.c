@@ -127,6 +127,8 @@ static int commit(struct change *change)
 	for (unsigned int label = 0; label < LABELS && !err && !change->options.dry_run; label++)
 		if (change->zero[label])
 			kernel_zero_label(change->context, (uint8_t)label);
+	if (!err && !change->options.dry_run)
+		jail_made(change->context, &change->jail, change->live.g.number);
 	return err;
 }
 
@@ -158,6 +160,7 @@ void change_end(struct change *change)
 	live_close(&change->live);
 	touched_free(&change->touched);
 	guard_free(&change->guard);
+	jail_free(&change->jail);
 	free(change->succeeded);
 	free(change);
 }

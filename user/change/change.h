@@ -7,6 +7,7 @@
 
 #include "change/apply.h"
 #include "change/guard_needs.h"
+#include "change/jail.h"
 #include "change/live_bans.h"
 #include "kernel/live.h"
 #include "state/state.h"
@@ -19,6 +20,7 @@ struct change {
 	struct apply_options options;
 	struct touched touched;
 	struct guard guard;
+	struct jail jail;
 	bool zero[LABELS];
 	long waits; /* something of it waits for confirmation, for so many seconds; 0: nothing does */
 	char (*succeeded)[LIST_NAME_MAX]; /* lists of a batch, whose refusals end with it */

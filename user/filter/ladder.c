@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-const struct ladder ladder_default = { { 60, 600, 3600, 86400, 604800 }, 5 };
-
 /* Strikes beyond the last step are as many as it has: a shorter ladder may have been set since. */
 static unsigned int on_ladder(const struct ladder *ladder, unsigned int strikes)
 {

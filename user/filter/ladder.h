@@ -6,15 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LADDER_MOST 8 /* steps */
+#define LADDER_STEPS 8 /* at most */
 
 struct ladder {
-	unsigned int seconds[LADDER_MOST]; /* of each step */
-	size_t n;			   /* at least 1 */
+	unsigned int seconds[LADDER_STEPS]; /* of each step, each more than the one before */
+	size_t n;			    /* at least 1 */
 };
-
-/* 1 m, 10 m, 1 h, 1 d, 7 d */
-extern const struct ladder ladder_default;
 
 /* So much a ban is longer or shorter than its step, so that nobody is let out in step: in parts of the step. */
 #define LADDER_SPREAD 0.1

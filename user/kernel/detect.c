@@ -20,6 +20,7 @@
 #include "kernel/generation.h"
 #include "kernel/live.h"
 #include "kernel/pins.h"
+#include "sets/ranges.h"
 
 /* Places are given away rarely, and one at a time on each CPU. */
 #define CLAIMS 256
@@ -402,15 +403,23 @@ int seen_by_source(const void *a, const void *b)
 	return (x->is.since > y->is.since) - (x->is.since < y->is.since);
 }
 
+static int map_suspects(int map, const struct detect *with, int protection, struct suspects **buckets, size_t *bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	*bytes = (with->buckets * sizeof(struct suspects) + page - 1) / page * page;
+	*buckets = mmap(NULL, *bytes, protection, MAP_SHARED, map, 0);
+	return *buckets == MAP_FAILED ? because_kernel(-errno, PIN_SUSPECTS) : 0;
+}
+
 static int read_suspects(int map, struct seen *seen)
 {
-	size_t bytes = seen->with.buckets * sizeof(struct suspects), page = (size_t)sysconf(_SC_PAGESIZE);
-	const struct suspects *buckets;
+	struct suspects *buckets;
+	size_t bytes;
+	int err = map_suspects(map, &seen->with, PROT_READ, &buckets, &bytes);
 
-	bytes = (bytes + page - 1) / page * page;
-	buckets = mmap(NULL, bytes, PROT_READ, MAP_SHARED, map, 0);
-	if (buckets == MAP_FAILED)
-		return because_kernel(-errno, PIN_SUSPECTS);
+	if (err)
+		return err;
 	seen->room = seen->with.buckets * SUSPECTS_OF_BUCKET;
 	seen->suspect = calloc(seen->room, sizeof(*seen->suspect));
 	for (size_t i = 0; seen->suspect && i < seen->room; i++) {
@@ -422,55 +431,32 @@ static int read_suspects(int map, struct seen *seen)
 		seen->suspect[seen->n++] = (struct suspect_seen){ bucket->place[i % SUSPECTS_OF_BUCKET].key, mark,
 								  bucket->suspect[i % SUSPECTS_OF_BUCKET] };
 	}
-	munmap((void *)buckets, bytes);
+	munmap(buckets, bytes);
 	if (seen->n)
 		qsort(seen->suspect, seen->n, sizeof(*seen->suspect), seen_by_source);
 	return seen->suspect ? 0 : -ENOMEM;
 }
 
-static bool is_within(__u64 key, __u64 mark, struct addr first, unsigned int length)
+/* Where there is a detector in force, maps[MAP_DETECT] is not -1. */
+static int open_maps(const struct context *context, int *maps, struct detect *with)
 {
-	bool is4 = MARK_KIND(mark) == SUSPECT_IPV4;
-	ip6 num = is4 ? key : (ip6)key << 64;
-	unsigned int bits = is4 ? 32 : 128;
+	struct live live;
+	int err;
 
-	if (is4 != (first.family == 4) || (!is4 && MARK_KIND(mark) != SUSPECT_IPV6))
-		return false;
-	/* Of IPv6 the /64 is banned: an address of it ends that. */
-	if (!is4 && length > 64)
-		length = 64;
-	return !length || num >> (bits - length) == first.num >> (bits - length);
-}
-
-static int let_out(int map, const struct detect *with, struct addr first, unsigned int length)
-{
-	size_t bytes = with->buckets * sizeof(struct suspects), page = (size_t)sysconf(_SC_PAGESIZE);
-	struct suspects *buckets;
-	struct pinned is;
-	__u64 now;
-	int err = pinned_info(map, &is) ?: read_clock(with->tick, &now);
-
-	if (err)
+	memset(maps, -1, sizeof(*maps) * MAPS);
+	live_open(&live, context);
+	do {
+		close_maps(maps);
+		err = live.err ?: live_detect(&live, maps);
+	} while (err_is(err, ENOENT) && live_overtaken(&live));
+	err = live.err ?: err;
+	live_close(&live);
+	if (err || maps[MAP_DETECT] < 0)
 		return err;
-	if (is.value_size != bytes)
-		return because_detect(-EPROTO);
-	bytes = (bytes + page - 1) / page * page;
-	buckets = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
-	if (buckets == MAP_FAILED)
-		return because_kernel(-errno, PIN_SUSPECTS);
-	for (size_t i = 0; i < with->buckets * SUSPECTS_OF_BUCKET; i++) {
-		struct suspects *bucket = &buckets[i / SUSPECTS_OF_BUCKET];
-		struct suspect *suspect = &bucket->suspect[i % SUSPECTS_OF_BUCKET];
-		__u64 mark = bucket->place[i % SUSPECTS_OF_BUCKET].mark;
-
-		if (suspect->until <= now || !is_within(bucket->place[i % SUSPECTS_OF_BUCKET].key, mark, first, length))
-			continue;
-		__atomic_store_n(&suspect->until, 0, __ATOMIC_RELEASE);
-		__atomic_store_n(&bucket->place[i % SUSPECTS_OF_BUCKET].mark, MARK(MARK_KIND(mark), now),
-				 __ATOMIC_RELEASE);
-	}
-	munmap(buckets, bytes);
-	return 0;
+	err = read_detect(maps[MAP_DETECT], with);
+	if (!err && !fits(with, maps))
+		err = -EPROTO;
+	return err ? because_detect(err) : 0;
 }
 
 static int read_sketch(int map, struct seen *seen)
@@ -490,35 +476,17 @@ static int read_sketch(int map, struct seen *seen)
 
 static int see(const struct context *context, struct seen *seen, bool sketch)
 {
-	struct live live;
 	int maps[MAPS], err;
 
 	*seen = (struct seen){ 0 };
-	memset(maps, -1, sizeof(maps));
-	live_open(&live, context);
-	do {
-		close_maps(maps);
-		err = live.err ?: live_detect(&live, maps);
-	} while (err_is(err, ENOENT) && live_overtaken(&live));
-	if (live.err) {
-		live_close(&live);
-		return live.err;
-	}
+	err = open_maps(context, maps, &seen->with);
 	seen->on = !err && maps[MAP_DETECT] >= 0;
-	if (seen->on) {
-		err = read_detect(maps[MAP_DETECT], &seen->with);
-		if (!err && !fits(&seen->with, maps))
-			err = -EPROTO;
-		if (err)
-			err = because_detect(err);
-		err = err ?:
-		      read_counts(maps[MAP_DETECTED], seen->packets) ?:
+	if (seen->on)
+		err = read_counts(maps[MAP_DETECTED], seen->packets) ?:
 		      read_clock(seen->with.tick, &seen->now) ?:
 		      read_suspects(maps[MAP_SUSPECTS], seen) ?:
 		      sketch ? read_sketch(maps[MAP_SKETCH], seen) : 0;
-	}
 	close_maps(maps);
-	live_close(&live);
 	if (err)
 		seen_free(seen);
 	return err;
@@ -549,27 +517,84 @@ bool kernel_proven(const struct context *context, unsigned int index)
 	return proven;
 }
 
+static bool is_source(__u64 mark)
+{
+	return MARK_KIND(mark) == SUSPECT_IPV4 || MARK_KIND(mark) == SUSPECT_IPV6;
+}
+
+bool seen_banned(const struct seen *seen, const struct suspect_seen *suspect)
+{
+	return is_source(suspect->mark) && stamp_ahead(suspect->is.until, seen->now);
+}
+
+size_t seen_banned_n(const struct seen *seen)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < seen->n; i++)
+		n += seen_banned(seen, &seen->suspect[i]);
+	return n;
+}
+
+static bool is_touched(const struct ranges *set, __u64 key, __u64 mark)
+{
+	bool is4 = MARK_KIND(mark) == SUSPECT_IPV4;
+	struct addr first = { is4 ? (ip6)key : (ip6)key << 64, is4 ? 4 : 6 };
+
+	return is_source(mark) && ranges_touch(set, first, is4 ? 32 : 64);
+}
+
+static int let_out(int map, const struct detect *with, const struct ranges *set)
+{
+	struct suspects *buckets;
+	size_t bytes;
+	__u64 now;
+	int err = read_clock(with->tick, &now) ?: map_suspects(map, with, PROT_READ | PROT_WRITE, &buckets, &bytes);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < with->buckets * SUSPECTS_OF_BUCKET; i++) {
+		struct suspects *bucket = &buckets[i / SUSPECTS_OF_BUCKET];
+		struct suspect *suspect = &bucket->suspect[i % SUSPECTS_OF_BUCKET];
+		__u64 mark = bucket->place[i % SUSPECTS_OF_BUCKET].mark;
+
+		if (!stamp_ahead(suspect->until, now) ||
+		    !is_touched(set, bucket->place[i % SUSPECTS_OF_BUCKET].key, mark))
+			continue;
+		__atomic_store_n(&suspect->until, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&bucket->place[i % SUSPECTS_OF_BUCKET].mark, MARK(MARK_KIND(mark), now),
+				 __ATOMIC_RELEASE);
+	}
+	munmap(buckets, bytes);
+	return 0;
+}
+
+int kernel_unjail_set(const struct context *context, const struct ranges *set)
+{
+	int maps[MAPS], err = 0;
+	struct detect with;
+
+	if (!set->n4 && !set->n6)
+		return 0;
+	err = open_maps(context, maps, &with);
+	if (!err && maps[MAP_DETECT] >= 0)
+		err = let_out(maps[MAP_SUSPECTS], &with, set);
+	close_maps(maps);
+	return err_is(err, ENOENT) ? 0 : err;
+}
+
 int kernel_unjail(const struct context *context, struct addr first, unsigned int length)
 {
-	int maps[MAPS], err;
-	struct detect with;
-	struct live live;
+	struct ranges set = RANGES_EMPTY;
+	int err = ranges_add_prefix(&set, first, length) ?: ranges_finish(&set) ?: kernel_unjail_set(context, &set);
 
-	memset(maps, -1, sizeof(maps));
-	live_open(&live, context);
-	err = live.err ?: live_detect(&live, maps);
-	if (!err && maps[MAP_DETECT] >= 0) {
-		err = read_detect(maps[MAP_DETECT], &with);
-		err = err ? because_detect(err) : let_out(maps[MAP_SUSPECTS], &with, first, length);
-	}
-	close_maps(maps);
-	live_close(&live);
-	return err_is(err, ENOENT) ? 0 : err;
+	ranges_free(&set);
+	return err;
 }
 
 void seen_free(struct seen *seen)
 {
-	free(seen->suspect);
 	free(seen->cell);
+	free(seen->suspect);
 	*seen = (struct seen){ 0 };
 }

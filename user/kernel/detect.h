@@ -9,6 +9,7 @@
 #include "sets/address.h"
 
 struct candidate;
+struct ranges;
 struct context;
 struct live;
 
@@ -70,9 +71,13 @@ int kernel_seen(const struct context *context, struct seen *seen);
 int kernel_seen_all(const struct context *context, struct seen *seen);
 void seen_free(struct seen *seen);
 int seen_by_source(const void *a, const void *b);
+/* Does the detector ban this one by itself, now? */
+bool seen_banned(const struct seen *seen, const struct suspect_seen *suspect);
+size_t seen_banned_n(const struct seen *seen);
 
 /* Ends the detector's own ban of all that are within, if there is any; of IPv6 also of the /64 around. */
 int kernel_unjail(const struct context *context, struct addr first, unsigned int length);
+int kernel_unjail_set(const struct context *context, const struct ranges *set);
 
 /* Can this kernel's sockets prove who sent a packet? */
 bool kernel_proves(void);

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "bpf/detect.h"
 
 const struct suspect_seen *suspect_of(const struct seen *seen, struct addr addr)
@@ -32,6 +34,12 @@ __u64 suspect_over(const struct suspect_seen *suspect)
 bool suspect_is_allowed(const struct suspect_seen *suspect)
 {
 	return suspect->is.asked && !suspect->is.scale;
+}
+
+/* By the detector alone. */
+static const char *banned_until(char text[UTC_TEXT_MAX], const struct seen *seen, const struct suspect_seen *suspect)
+{
+	return utc_text(text, time(NULL) + (time_t)((suspect->is.until - seen->now) / 1000000000));
 }
 
 double seen_seconds_ago(const struct seen *seen, __u64 then)
@@ -66,6 +74,7 @@ double suspect_over_rate(const struct seen *before, const struct seen *now, cons
 
 const char *suspect_above(char text[SUSPECT_ABOVE_MAX], const struct seen *seen, const struct suspect_seen *suspect)
 {
+	char until[UTC_TEXT_MAX];
 	size_t n = 0;
 
 	for (enum packet_class class = 0; class < LIMITED; class ++)
@@ -74,6 +83,9 @@ const char *suspect_above(char text[SUSPECT_ABOVE_MAX], const struct seen *seen,
 					      limit_names[class]);
 	n += (size_t)snprintf(text + n, SUSPECT_ABOVE_MAX - n, " (%llu packets, the last %.0f s ago",
 			      (unsigned long long)suspect_over(suspect), seen_seconds_ago(seen, suspect->is.over_at));
+	if (seen_banned(seen, suspect))
+		n += (size_t)snprintf(text + n, SUSPECT_ABOVE_MAX - n, "; banned until %s",
+				      banned_until(until, seen, suspect));
 	if (suspect->is.dropped)
 		n += (size_t)snprintf(text + n, SUSPECT_ABOVE_MAX - n, "; %llu dropped",
 				      (unsigned long long)suspect->is.dropped);
@@ -84,6 +96,7 @@ const char *suspect_above(char text[SUSPECT_ABOVE_MAX], const struct seen *seen,
 json_t *suspect_json(const struct seen *seen, const struct suspect_seen *suspect)
 {
 	json_t *above = json_object();
+	char until[UTC_TEXT_MAX];
 
 	for (enum packet_class class = 0; suspect && class < LIMITED; class ++)
 		if (suspect->is.over[class])
@@ -93,10 +106,12 @@ json_t *suspect_json(const struct seen *seen, const struct suspect_seen *suspect
 		json_decref(above);
 		return json_null();
 	}
-	return json_pack("{s:o, s:I, s:I, s:f, s:o, s:I, s:b}", "above", above, "packets",
+	return json_pack("{s:o, s:I, s:I, s:f, s:o, s:I, s:b, s:o}", "above", above, "packets",
 			 (json_int_t)suspect->is.count[CLASS_PACKETS], "bytes",
 			 (json_int_t)suspect->is.count[CLASS_BYTES], "tracked_for",
 			 seen_seconds_ago(seen, suspect->is.since), "last_above",
 			 suspect->is.over_at ? json_real(seen_seconds_ago(seen, suspect->is.over_at)) : json_null(),
-			 "dropped", (json_int_t)suspect->is.dropped, "allowed", suspect_is_allowed(suspect));
+			 "dropped", (json_int_t)suspect->is.dropped, "allowed", suspect_is_allowed(suspect),
+			 "banned_until",
+			 seen_banned(seen, suspect) ? json_string(banned_until(until, seen, suspect)) : json_null());
 }

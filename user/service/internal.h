@@ -11,6 +11,7 @@
 #include "service/attacks.h"
 #include "service/expiry.h"
 #include "service/hook.h"
+#include "service/jail_watch.h"
 #include "service/jobs.h"
 #include "service/keeper.h"
 #include "service/observer.h"
@@ -33,6 +34,7 @@ struct service {
 	struct expiry expiry;
 	struct rate_watch rate;
 	struct attacks attacks;
+	struct jail_watch jail;
 	struct retry retry; /* lines and lists that failed */
 	int signals;
 	int64_t look_at, rotate_at, notify_at; /* ms of CLOCK_MONOTONIC; INT64_MAX: not at all */

@@ -78,6 +78,10 @@ void service_job_ended(struct service *s, struct job *job, int status)
 		expiry_ran(&s->expiry, done);
 		service_look_soon(s, clock_ms());
 		break;
+	case JOB_JAIL:
+		jail_watch_ran(&s->jail, clock_ms(), done);
+		report = false;
+		break;
 	case JOB_LINE:
 		report = done && job->again;
 		break;

@@ -23,6 +23,7 @@ enum job_kind {
 	JOB_EXPIRE,  /* bans and unconfirmed changes whose time is over */
 	JOB_MEASURE, /* the filter's rate */
 	JOB_HEAL,    /* what is gone of the filter */
+	JOB_JAIL,    /* whom the detector bans */
 };
 
 struct job {

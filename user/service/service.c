@@ -89,8 +89,12 @@ static void look(struct service *s, int64_t now, bool glance)
 	if (!err)
 		err = arrivals_expect(s->arrivals, state);
 	expiry_look(&s->expiry, err ? NULL : state);
-	if (!err)
-		attacks_expect(&s->attacks, state_limits(state).on);
+	if (!err) {
+		struct limits limits = state_limits(state);
+
+		attacks_expect(&s->attacks, limits.on);
+		jail_watch_expect(&s->jail, &limits);
+	}
 	state_close(state);
 	if (err)
 		service_look_soon(s, now + AGAIN_MS);
@@ -226,9 +230,11 @@ static void turn(struct service *s, int64_t now)
 	}
 	if (s->started && keeper_turn(s->keeper, now))
 		service_look_soon(s, now);
+	attacks_turn(&s->attacks, now);
+	if (s->started && jail_watch_due(&s->jail, s->context, now))
+		jobs_add(&s->urgent, &(struct job){ .kind = JOB_JAIL, .run = jail_watch_run }, NULL, NULL, 0);
 	run_jobs(&s->jobs, now);
 	run_jobs(&s->urgent, now);
-	attacks_turn(&s->attacks, now);
 	if (!busy(s) && !s->ready && s->look_at == INT64_MAX && !reload_waits(s->reload))
 		say_ready(s);
 	hook_turn(&s->hook); /* the observer wakes us every second */
@@ -240,10 +246,15 @@ static void turn(struct service *s, int64_t now)
 
 static int wait_ms(struct service *s, int64_t now)
 {
-	int64_t due[] = { look_due(s),		 s->jobs.first ? INT64_MAX : s->rate.at,
-			  s->rotate_at,		 s->notify_at,
-			  s->retry.at,		 arrivals_due(s->arrivals),
-			  reload_due(s->reload), s->started ? keeper_due(s->keeper) : INT64_MAX };
+	int64_t due[] = { look_due(s),
+			  s->jobs.first ? INT64_MAX : s->rate.at,
+			  s->rotate_at,
+			  s->notify_at,
+			  s->retry.at,
+			  arrivals_due(s->arrivals),
+			  reload_due(s->reload),
+			  s->started ? keeper_due(s->keeper) : INT64_MAX,
+			  s->started ? jail_watch_at(&s->jail) : INT64_MAX };
 	int64_t ms = s->observer ? observer_timeout(s->observer) : INT32_MAX;
 
 	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)

@@ -35,7 +35,7 @@ static const struct {
 	[EVENT_GUARD] = { "guard", LOG_WARNING },      [EVENT_EXPIRED] = { "expired", LOG_NOTICE },
 	[EVENT_REVERTED] = { "reverted", LOG_NOTICE }, [EVENT_CAPACITY] = { "capacity", LOG_NOTICE },
 	[EVENT_FAULT] = { "fault", LOG_ALERT },	       [EVENT_HEALED] = { "healed", LOG_NOTICE },
-	[EVENT_ATTACK] = { "attack", LOG_WARNING },
+	[EVENT_ATTACK] = { "attack", LOG_WARNING },    [EVENT_BAN] = { "ban", LOG_NOTICE },
 };
 
 static const char *name_of(const struct event *what)

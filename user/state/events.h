@@ -22,6 +22,7 @@ enum event_kind {
 	EVENT_FAULT,	/* a part of the filter is gone, or another's */
 	EVENT_HEALED,	/* it is in place again */
 	EVENT_ATTACK,	/* the detector's: one begins, or has ended */
+	EVENT_BAN,	/* the detector's: its bans have become live bans */
 };
 
 struct event {

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "filter/ladder.h"
 #include "filter/limits.h"
 
 struct state;
@@ -17,7 +18,6 @@ int state_limits_put(struct state *state, const struct limits *limits);
  * How long the detector bans, in seconds, the first time and each time after it: 1 to LADDER_STEPS, each longer than
  * the one before. As it is kept, or by default.
  */
-#define LADDER_STEPS 8
 #define LADDER_LEAST 10u
 #define LADDER_MOST  (365u * 24 * 60 * 60)
 int state_ladder(struct state *state, unsigned int seconds[LADDER_STEPS], size_t *n);

@@ -21,7 +21,7 @@ int state_read_strike(const struct state *s, sqlite3_stmt *stmt, void *entry)
 
 	*strike = (struct strike){ 0 };
 	err = state_read_prefix(&row, &strike->first, &strike->length);
-	strike->strikes = (unsigned int)row_number(&row, 3, 0, LADDER_MOST);
+	strike->strikes = (unsigned int)row_number(&row, 3, 0, LADDER_STEPS);
 	strike->ended = row_time(&row, 4);
 	return err || row.err ? because(-EUCLEAN,
 					"%s: how often a source was banned is damaged; see 'xdp-bloom state recover'",
@@ -67,11 +67,19 @@ int state_strike_put(struct state *state, const struct strike *strike)
 
 int state_strike_drop(struct state *state, struct addr first, unsigned int length)
 {
-	return has_strikes(state) ? state_ban_statement(state,
-							"DELETE FROM strike WHERE family = ? AND length = ?"
-							" AND first = ?",
-							first, length)
-				  : 0;
+	sqlite3_stmt *stmt;
+	int err;
+
+	if (!has_strikes(state))
+		return 0;
+	stmt = state_cached(state, CACHED_STRIKE_DROP,
+			    "DELETE FROM strike WHERE family = ? AND length = ? AND first = ?");
+	err = state_bind_prefix(state, stmt, first, length);
+	if (err)
+		return err;
+	err = sqlite3_step(stmt) == SQLITE_DONE ? 0 : because_sqlite(state, "writing");
+	sqlite3_reset(stmt);
+	return err;
 }
 
 int state_strikes_fall(struct state *state, const struct ladder *ladder, int64_t now)
@@ -80,7 +88,7 @@ int state_strikes_fall(struct state *state, const struct ladder *ladder, int64_t
 	int err = state_put(state, "UPDATE strike SET ended = ?1 WHERE ended > ?2", "II", (sqlite3_int64)now,
 			    (sqlite3_int64)(now + most));
 
-	for (unsigned int strikes = 0; strikes <= LADDER_MOST && !err; strikes++)
+	for (unsigned int strikes = 0; strikes <= LADDER_STEPS && !err; strikes++)
 		err = state_put(state, "DELETE FROM strike WHERE strikes = ?1 AND ended <= ?2", "iI", (int)strikes,
 				(sqlite3_int64)(now - (strikes ? ladder_falls(ladder, strikes) : STRIKE_SAID)));
 	return err;

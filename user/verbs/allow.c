@@ -94,6 +94,8 @@ static int change_live(const struct call *call, bool allow)
 		err = allow ? ranges_union(&after, &live, &given) : ranges_subtract(&after, &live, &given);
 	if (!err && allow && !o->force)
 		err = guard_allows(NULL, &live, &after, (struct amounts){ 0 });
+	for (size_t i = 0; i < prefixes.n && !err && allow; i++)
+		err = jail_let_go(change, prefixes.at[i].first, prefixes.at[i].length);
 	if (!err && ranges_equal(&live, &after))
 		err = change_commit(change, NULL);
 	else if (!err)

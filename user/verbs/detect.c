@@ -215,7 +215,9 @@ static int change(const struct call *call)
 		warns = warns && nothing_proves(change->state);
 	}
 	if (!err && memcmp(&limits, &before, sizeof(limits)) != 0) {
-		err = state_limits_put(change->state, &limits);
+		/* Other limits have other maps, which know nothing of whom the detector bans. */
+		err = limits.on && before.on ? jail_move(change) : 0;
+		err = err ?: state_limits_put(change->state, &limits);
 		err = err ?: change_commit(change, limits.on || before.on ? &rebuild : NULL);
 	} else if (!err) {
 		err = change_commit(change, NULL);
@@ -370,7 +372,7 @@ static bool polices(const struct look *look)
 
 static int show_text(const struct look *look)
 {
-	size_t above = 0;
+	size_t above = 0, banned = seen_banned_n(&look->now);
 
 	printf("detector  %s\n",
 	       !look->limits.on ? "off; 'xdp-bloom detect on' watches who sends too much"
@@ -389,6 +391,8 @@ static int show_text(const struct look *look)
 		printf("dropped   %llu packets above a limit, %llu of who was banned\n",
 		       (unsigned long long)look->now.packets[DETECTED_DROPPED],
 		       (unsigned long long)look->now.packets[DETECTED_BANNED]);
+	if (banned)
+		printf("banned    %zu by the detector alone; 'xdp-bloom bans' has the others\n", banned);
 	printf("untracked %llu packets found no place\n", (unsigned long long)look->now.packets[DETECTED_UNTRACKED]);
 	if (above) {
 		printf("%-24s", "SOURCE");

@@ -11,11 +11,6 @@
 /* --- ladder --------------------------------------------------------------------------------------------------------
  */
 
-struct ladder {
-	unsigned int seconds[LADDER_STEPS];
-	size_t n;
-};
-
 static int read_ladder(struct ladder *ladder, const char *words)
 {
 	char copy[LADDER_STEPS * SPAN_TEXT_MAX], *rest = copy, *word;

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "kernel/detect.h"
 #include "sets/prefixes.h"
 #include "sets/ranges.h"
 #include "observe/documents.h"
@@ -89,7 +90,22 @@ static void sort(struct ban *bans, size_t n, int order)
 		qsort(bans, n, sizeof(*bans), order == BY_ADDED ? by_added : order == BY_END ? by_end : by_reason);
 }
 
-static int print_all(const struct context *context, const struct ban *bans, size_t n, int64_t now)
+/* Nobody who looks at bans needs a detector, or the right to see one. */
+static void say_detector(const struct context *context)
+{
+	struct seen seen;
+	size_t n;
+
+	if (kernel_seen(context, &seen))
+		return;
+	n = seen_banned_n(&seen);
+	if (n)
+		printf("and %zu that the detector bans by itself: 'xdp-bloom detect' shows them\n", n);
+	seen_free(&seen);
+}
+
+/* whole: nothing was asked for but all. */
+static int print_all(const struct context *context, const struct ban *bans, size_t n, int64_t now, bool whole)
 {
 	json_t *array = context->json ? json_array() : NULL;
 
@@ -101,6 +117,8 @@ static int print_all(const struct context *context, const struct ban *bans, size
 		else
 			ban_text(&bans[i], now);
 	}
+	if (!array && whole)
+		say_detector(context);
 	return array ? out_json(context, array) : out_end();
 }
 
@@ -110,6 +128,13 @@ static int print_count(const struct context *context, size_t n)
 		return out_json(context, json_pack("{s:I}", "count", (json_int_t)n));
 	printf("%zu\n", n);
 	return out_end();
+}
+
+static bool is_whole(const struct call *call)
+{
+	const struct options *o = call->options;
+
+	return !call->n && !o->reason && !o->ends_within.given && !o->since.given;
 }
 
 int verb_bans(const struct call *call)
@@ -139,7 +164,8 @@ int verb_bans(const struct call *call)
 		status = fail("%s", reason(err));
 	} else {
 		sort(bans, kept, o->sort);
-		status = o->count ? print_count(call->context, kept) : print_all(call->context, bans, kept, now);
+		status = o->count ? print_count(call->context, kept)
+				  : print_all(call->context, bans, kept, now, is_whole(call));
 	}
 	free(bans);
 	prefixes_free(&prefixes);

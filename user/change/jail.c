@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "change/jail.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/grow.h"
+#include "base/log.h"
+#include "base/span.h"
+#include "bpf/detect.h"
+#include "change/change.h"
+#include "change/guard_rails.h"
+#include "change/own_addresses.h"
+#include "kernel/detect.h"
+#include "state/events.h"
+#include "state/limits.h"
+#include "state/strikes.h"
+
+static struct prefix prefix_of(const struct suspect_seen *suspect)
+{
+	if (MARK_KIND(suspect->mark) == SUSPECT_IPV4)
+		return (struct prefix){ { suspect->key, 4 }, 32 };
+	return (struct prefix){ { (ip6)suspect->key << 64, 6 }, 64 };
+}
+
+static int jailed_set(const struct seen *seen, struct ranges *set)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < seen->n && !err; i++)
+		if (seen_banned(seen, &seen->suspect[i])) {
+			struct prefix p = prefix_of(&seen->suspect[i]);
+
+			err = ranges_add_prefix(set, p.first, p.length);
+		}
+	return err ?: ranges_finish(set);
+}
+
+bool jail_has(const struct context *context, struct addr first, unsigned int length)
+{
+	struct ranges set = RANGES_EMPTY;
+	struct seen seen;
+	bool has = !kernel_seen(context, &seen) && !jailed_set(&seen, &set) && ranges_touch(&set, first, length);
+
+	ranges_free(&set);
+	seen_free(&seen);
+	return has;
+}
+
+int jail_let_go(struct change *change, struct addr first, unsigned int length)
+{
+	return ranges_add_prefix(&change->jail.let_go, first, length);
+}
+
+/* --- What may not be banned -----------------------------------------------------------------------------------------
+ */
+
+struct moving {
+	struct change *change;
+	struct ladder ladder;
+	int64_t now;
+	struct seen seen;
+	struct ranges jailed, allowed, banned;
+	struct own_address *needs; /* of whom the detector bans */
+	size_t needs_n;
+};
+
+static bool is_jailed(const void *arg, struct addr addr)
+{
+	return ranges_covering(arg, addr) >= 0;
+}
+
+static const struct own_address *need_of(const struct moving *m, const struct prefix *p)
+{
+	for (size_t i = 0; i < m->needs_n; i++)
+		if (m->needs[i].addr.family == p->first.family &&
+		    !((m->needs[i].addr.num ^ p->first.num) & ~addr_mask(p->first.family, p->length)))
+			return &m->needs[i];
+	return NULL;
+}
+
+/* False: nothing is in its way. */
+static bool is_refused(const struct moving *m, const struct prefix *p, char why[256])
+{
+	const struct own_address *need = need_of(m, p);
+	char host[PREFIX_TEXT_MAX], what[OWN_TEXT_MAX];
+	int err = need ? 0 : guard_prefix(p->first, p->length);
+
+	if (need)
+		snprintf(why, 256, "this machine needs %s, %s", prefix_text(host, need->addr, -1),
+			 own_text(what, need));
+	else if (err)
+		snprintf(why, 256, "%s", reason(err));
+	return need || err;
+}
+
+/* Once an hour: the detector may find it every second. */
+static int refuse(struct moving *m, const struct prefix *p, const char *why)
+{
+	struct jail *jail = &m->change->jail;
+	struct strike strike;
+	int err = state_strike_get(m->change->state, p->first, p->length, &strike);
+
+	if (!err && !strike.strikes && m->now >= strike.ended && m->now - strike.ended < STRIKE_SAID)
+		return 0;
+	if (err && !err_is(err, ENOENT))
+		return err;
+	if (!GROW(jail->refused, jail->refused_n))
+		return -ENOMEM;
+	jail->refused[jail->refused_n] = (struct refused){ .first = p->first, .length = p->length };
+	snprintf(jail->refused[jail->refused_n++].why, sizeof(jail->refused->why), "%s", why);
+	return state_strike_put(m->change->state, &(struct strike){ p->first, p->length, 0, m->now });
+}
+
+/* --- What is banned ------------------------------------------------------------------------------------------------
+ */
+
+/* "detector: syn, 41.2k/s for 3s, 123600 packets; strike 2" */
+static void write_reason(char text[BAN_REASON_MAX], const struct moving *m, const struct suspect_seen *suspect,
+			 unsigned int strikes)
+{
+	const struct suspect *is = &suspect->is;
+	__u64 lasted = is->over_at > is->since ? is->over_at - is->since : 0;
+	double seconds = (double)(lasted > m->seen.with.tick ? lasted : m->seen.with.tick) / 1e9;
+	enum packet_class of = CLASS_PACKETS;
+	char rate[LIMIT_TEXT_MAX], span[SPAN_TEXT_MAX];
+	size_t n = (size_t)snprintf(text, BAN_REASON_MAX, "detector: ");
+
+	/* The most special one of them is the one that says most. */
+	for (enum packet_class class = 0; class < LIMITED; class ++)
+		if (is->banned_for & 1ULL << class) {
+			n += (size_t)snprintf(text + n, BAN_REASON_MAX - n, "%s, ", limit_names[class]);
+			of = class;
+		}
+	if (seconds < 1)
+		snprintf(span, sizeof(span), "%.2gs", seconds);
+	else
+		span_text(span, (int64_t)(seconds + 0.5));
+	n += (size_t)snprintf(text + n, BAN_REASON_MAX - n, "%s for %s, %llu packets",
+			      limit_text(rate, of, (double)is->count[of] / seconds), span,
+			      (unsigned long long)is->count[of == CLASS_BYTES ? CLASS_PACKETS : of]);
+	if (strikes > 1)
+		snprintf(text + n, BAN_REASON_MAX - n, "; strike %u", strikes);
+}
+
+static double draw(void)
+{
+	uint32_t random = UINT32_MAX / 2;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		note("no random number: bans of one step end together");
+	return random * 0x1p-32;
+}
+
+static int strikes_now(struct moving *m, const struct prefix *p, unsigned int *strikes)
+{
+	struct strike before;
+	int err = state_strike_get(m->change->state, p->first, p->length, &before);
+
+	*strikes = err ? 0 : ladder_left(&m->ladder, before.strikes, before.ended, m->now);
+	*strikes += *strikes < m->ladder.n;
+	return err_is(err, ENOENT) ? 0 : err;
+}
+
+static int ban(struct moving *m, const struct suspect_seen *suspect, const struct prefix *p)
+{
+	struct jail *jail = &m->change->jail;
+	struct jailed *one;
+	bool renewed;
+	int64_t seconds;
+	int err;
+
+	if (!GROW(jail->at, jail->n))
+		return -ENOMEM;
+	one = &jail->at[jail->n];
+	*one = (struct jailed){ .ban = { .first = p->first, .length = p->length, .added = m->now } };
+	err = strikes_now(m, p, &one->strikes);
+	if (err)
+		return err;
+	seconds = ladder_seconds(&m->ladder, one->strikes, draw());
+	one->ban.expires = m->now + seconds;
+	one->ban.due = clock_boot() + seconds * 1000000000;
+	write_reason(one->ban.reason, m, suspect, one->strikes);
+	jail->n++;
+	return state_ban_put(m->change->state, &one->ban, &renewed) ?:
+	       change_touch(m->change, p->first, p->length) ?:
+	       state_strike_put(m->change->state,
+				&(struct strike){ p->first, p->length, one->strikes, one->ban.expires });
+}
+
+static int move_one(struct moving *m, const struct suspect_seen *suspect)
+{
+	struct prefix p = prefix_of(suspect);
+	int allowed = ranges_covering(&m->allowed, p.first), banned = ranges_covering(&m->banned, p.first);
+	char why[256];
+
+	if ((allowed >= 0 && allowed <= (int)p.length) || (banned >= 0 && banned <= (int)p.length))
+		return 0;
+	return is_refused(m, &p, why) ? refuse(m, &p, why) : ban(m, suspect, &p);
+}
+
+static int move_all(struct moving *m)
+{
+	struct state *state = m->change->state;
+	int err = state_allowed(state, &m->allowed) ?:
+		  state_bans_set(state, m->now, &m->jailed, &m->banned) ?:
+		  own_addresses(state, is_jailed, &m->jailed, &m->needs, &m->needs_n) ?:
+		  state_strikes_fall(state, &m->ladder, m->now);
+
+	for (size_t i = 0; i < m->seen.n && !err; i++)
+		if (seen_banned(&m->seen, &m->seen.suspect[i])) {
+			struct prefix p = prefix_of(&m->seen.suspect[i]);
+
+			err = move_one(m, &m->seen.suspect[i]) ?: jail_let_go(m->change, p.first, p.length);
+		}
+	return err ?: state_strikes_bound(state);
+}
+
+int jail_move(struct change *change)
+{
+	struct moving m = { .change = change, .now = time(NULL) };
+	int err = kernel_seen(change->context, &m.seen);
+
+	if (err_is(err, ENOENT))
+		return 0;
+	err = err ?: jailed_set(&m.seen, &m.jailed) ?: state_ladder(change->state, m.ladder.seconds, &m.ladder.n);
+	if (!err && (m.jailed.n4 || m.jailed.n6))
+		err = move_all(&m);
+	ranges_free(&m.jailed);
+	ranges_free(&m.allowed);
+	ranges_free(&m.banned);
+	free(m.needs);
+	seen_free(&m.seen);
+	return err;
+}
+
+/* --- What is said of it ---------------------------------------------------------------------------------------------
+ */
+
+/* An event is a line, and so many of them have room in it. */
+#define SAID_MOST 8
+
+static json_t *bans_json(const struct jail *jail)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < jail->n && i < SAID_MOST; i++) {
+		const struct jailed *one = &jail->at[i];
+		char text[PREFIX_TEXT_MAX], until[UTC_TEXT_MAX];
+
+		prefix_text(text, one->ban.first, (int)one->ban.length);
+		json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:i}", "prefix", text, "reason",
+						       one->ban.reason, "expires", utc_text(until, one->ban.expires),
+						       "strikes", (int)one->strikes));
+	}
+	return array;
+}
+
+static void say_banned(const struct context *context, const struct jail *jail, unsigned long long generation)
+{
+	struct event what = { .kind = EVENT_BAN, .generation = generation };
+	const struct ban *first = &jail->at->ban;
+	char text[PREFIX_TEXT_MAX], span[SPAN_TEXT_MAX];
+
+	what.more = json_pack("{s:I, s:o}", "bans", (json_int_t)jail->n, "banned", bans_json(jail));
+	prefix_text(text, first->first, (int)first->length);
+	span_text(span, first->expires - first->added);
+	if (jail->n == 1)
+		event(context, what, "%s for %s: %s", text, span, first->reason);
+	else
+		event(context, what, "%zu sources, among them %s for %s: %s", jail->n, text, span, first->reason);
+}
+
+void jail_made(const struct context *context, struct jail *jail, unsigned long long generation)
+{
+	char text[PREFIX_TEXT_MAX];
+	int err;
+
+	if (jail->n)
+		say_banned(context, jail, generation);
+	for (size_t i = 0; i < jail->refused_n; i++)
+		event(context, (struct event){ .kind = EVENT_GUARD, .generation = generation },
+		      "the detector does not ban %s: %s",
+		      prefix_text(text, jail->refused[i].first, (int)jail->refused[i].length), jail->refused[i].why);
+	err = ranges_finish(&jail->let_go) ?: kernel_unjail_set(context, &jail->let_go);
+	if (err)
+		warn("what the detector bans by itself stays banned until that ends: %s", reason(err));
+}
+
+void jail_free(struct jail *jail)
+{
+	ranges_free(&jail->let_go);
+	free(jail->at);
+	free(jail->refused);
+	*jail = (struct jail){ 0 };
+}

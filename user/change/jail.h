@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* From the detector's own bans, which last for the first step of the ladder, to live bans of the step that is due. */
+#ifndef CHANGE_JAIL_H
+#define CHANGE_JAIL_H
+
+#include <stddef.h>
+
+#include "sets/ranges.h"
+#include "state/bans.h"
+
+struct change;
+struct context;
+
+/* What is done and said once the change is made. */
+struct jail {
+	struct ranges let_go; /* that the detector bans: its own bans of them end */
+	struct jailed {
+		struct ban ban;
+		unsigned int strikes;
+	} * at;
+	size_t n;
+	struct refused {
+		struct addr first;
+		unsigned int length;
+		char why[256];
+	} * refused;
+	size_t refused_n;
+};
+
+/*
+ * Makes live bans of all whom the detector bans by itself, but for those that are banned or allowed already, and those
+ * that a guard rail keeps: they are let go. Where some are refused, the detector is to know of a need of this machine:
+ * a new generation tells it.
+ */
+int jail_move(struct change *change);
+/* The detector lets these go, too. */
+int jail_let_go(struct change *change, struct addr first, unsigned int length);
+/* Does the detector ban somebody of that prefix by itself? */
+bool jail_has(const struct context *context, struct addr first, unsigned int length);
+
+/* After the commit. */
+void jail_made(const struct context *context, struct jail *jail, unsigned long long generation);
+void jail_free(struct jail *jail);
+
+#endif
