@@ -5,7 +5,9 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/log.h"
 #include "change/ends.h"
+#include "change/own_addresses.h"
 #include "kernel/detect.h"
 #include "state/limits.h"
 #include "state/proven.h"
@@ -83,10 +85,66 @@ static int trusts(struct detector *detector, struct state *state)
 	return err;
 }
 
+static bool bans(const struct limits *limits)
+{
+	bool any = false;
+
+	for (enum packet_class class = 0; class < LIMITED; class ++)
+		any = any || (limits->of[class].rate > 0 && limits->of[class].then == THEN_BAN);
+	return any;
+}
+
+/* What is charged of a source whose longest prefix in the map this one will be. */
+static __u64 scale_around(const struct detector *detector, const struct end_key *key)
+{
+	const struct trusted *longest = NULL;
+
+	for (size_t i = 0; i < detector->trusted_n; i++) {
+		const struct trusted *t = &detector->trusted[i];
+
+		if ((!longest || t->key.bits > longest->key.bits) && end_key_holds(&t->key, key))
+			longest = t;
+	}
+	return longest ? longest->scale : TRUST_ALL;
+}
+
+/* What this machine needs may be policed: whose ban would be taken back is not banned at all. As far as it is known. */
+static int spare_needs(struct detector *detector, struct state *state)
+{
+	struct own_address *needs = NULL;
+	size_t n = 0;
+	int err = bans(&detector->limits) ? own_addresses(state, NULL, NULL, &needs, &n) : 0;
+
+	if (err && !err_is(err, ENOMEM)) {
+		note("the detector does not know what this machine needs: %s", reason(err));
+		err = n = 0;
+	}
+	for (size_t i = 0; i < n && !err; i++) {
+		unsigned int length = needs[i].addr.family == 4 ? 32 : 64;
+		struct addr first = { needs[i].addr.num & ~addr_mask(needs[i].addr.family, length),
+				      needs[i].addr.family };
+		struct end_key key = end_key_of(first, length);
+		__u64 scale = scale_around(detector, &key);
+
+		if (!scale)
+			continue;
+		if (GROW(detector->trusted, detector->trusted_n))
+			detector->trusted[detector->trusted_n++] = (struct trusted){ key, scale | TRUST_NO_BAN };
+		else
+			err = -ENOMEM;
+	}
+	free(needs);
+	return err;
+}
+
 int detector_fill(struct detector *detector, struct state *state)
 {
 	detector->limits = state_limits(state);
-	return !detector->limits.on ? 0 : trusts(detector, state) ?: prove(detector, state) ?: jail(detector, state);
+	return !detector->limits.on ? 0
+				    : trusts(detector, state) ?:
+				      spare_needs(detector, state) ?:
+				      prove(detector, state) ?:
+				      jail(detector, state);
 }
 
 void detector_free(struct detector *detector)

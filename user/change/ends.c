@@ -19,6 +19,22 @@ struct end_key end_key_of(struct addr first, unsigned int length)
 	return key;
 }
 
+bool end_key_holds(const struct end_key *wide, const struct end_key *narrow)
+{
+	unsigned int left = wide->bits - END_KEY_BITS(0);
+
+	if (wide->family != narrow->family || wide->bits > narrow->bits)
+		return false;
+	for (unsigned int i = 0; left; i++) {
+		unsigned int bits = left < 32 ? left : 32;
+
+		if (be32toh(wide->addr[i] ^ narrow->addr[i]) >> (32 - bits))
+			return false;
+		left -= bits;
+	}
+	return true;
+}
+
 static bool covers(const struct ban *wide, const struct ban *narrow)
 {
 	return wide->first.family == narrow->first.family && wide->length <= narrow->length &&
