@@ -1,0 +1,266 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Whom the detector bans becomes a live ban: its reason, its end, each one longer than the one before, and what ends it.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../support/lib.sh"
+sandbox "$@"
+# shellcheck source=../support/service.sh
+. "$here/service.sh"
+
+# Whoever sends three times the burst at once is above the limit, and after a hundredth of a second may send again.
+burst=100
+
+# banning LOUD...: those send too much from now on.
+banning() {
+	veth 0
+	printf '198.51.100.%d\n' {1..40} >quiet
+	printf '%s\n' "$@" >loud
+	bloom attach edge0
+	bloom detect limit packets 100/s --burst $burst --then ban
+	bloom detect limit bytes none
+	bloom detect limit udp none
+	bloom detect proven edge0
+	bloom detect on
+	printf 'attach edge0\n' >conf
+}
+
+# offend: the loud ones send more than they may, and the detector bans them by itself.
+offend() {
+	awk -v n=$((burst * 3)) '{ for (i = 0; i < n; i++) print }' loud >many
+	"$TRAFFIC" -b many -c quiet wire0 edge0 >"$WORK/sent" 2>err
+}
+
+banned() {
+	get '[.[] | select(.reason | startswith("detector: ")) | .prefix | sub("/.*"; "")] | sort | join(" ")' bans
+}
+
+banned_are() {
+	[ "$(banned)" = "$1" ]
+}
+
+# lasts PREFIX: how long it is banned, in seconds.
+lasts() {
+	get ".[] | select(.prefix | startswith(\"$1\")) | (.expires | fromdate) - (.added | fromdate)" bans
+}
+
+# takes STEP PREFIX: its ban is of that step, in seconds, a tenth longer or shorter.
+takes() {
+	local seconds
+	seconds=$(lasts "$2")
+	if [ "$seconds" -lt $(($1 * 9 / 10 - 1)) ] || [ "$seconds" -gt $(($1 * 11 / 10 + 1)) ]; then
+		fail "a ban of $1 s takes $seconds s"
+	fi
+}
+
+events_of() {
+	grep '^{' "$XDP_BLOOM_STATE/events" 2>/dev/null | jq -c "select(.event == \"$1\") | ${2:-.message}"
+}
+
+has_event() {
+	[ "$(events_of "$1" | wc -l)" -ge "$2" ]
+}
+
+# strikes SOURCE: how many are kept; "none" of it.
+strikes() {
+	python3 - "$XDP_BLOOM_STATE/state.db" "$1" <<-'PYTHON'
+		import ipaddress, sqlite3, sys
+
+		first = ipaddress.ip_address(sys.argv[2]).packed
+		rows = sqlite3.connect(sys.argv[1]).execute("SELECT strikes FROM strike WHERE first = ?", (first,))
+		print((rows.fetchone() or ["none"])[0])
+	PYTHON
+}
+
+as_sql() {
+	python3 - "$XDP_BLOOM_STATE/state.db" "$1" <<-'PYTHON'
+		import sqlite3, sys
+
+		with sqlite3.connect(sys.argv[1]) as db:
+		    db.execute(sys.argv[2])
+	PYTHON
+}
+
+# ended SECONDS: the last ban ended so long ago.
+ended() {
+	as_sql "UPDATE strike SET ended = strftime('%s', 'now') - $1"
+}
+
+# serves: its ban ends, as if its time were over.
+serves() {
+	as_sql "UPDATE ban SET expires = 1, due = 1"
+	ended 0
+	bloom add 192.0.2.1
+	bloom del 192.0.2.1
+	banned_are "" || fail "a ban does not end: $(banned)"
+}
+
+# alone: whom the detector bans by itself.
+alone() {
+	get '[.suspects[] | select(.banned_until != null) | .source | sub("/.*"; "")] | sort | join(" ")' detect
+}
+
+nobody_alone() {
+	[ -z "$(alone)" ]
+}
+
+becomes_live() {
+	banning 203.0.113.7 2001:db8:5:5::7
+	ready
+	offend
+	wait_until "live bans" banned_are "2001:db8:5:5:: 203.0.113.7"
+	takes 60 203.0.113.7
+	takes 60 2001:db8:5:5::
+	bloom bans
+	grep -qE '^203\.0\.113\.7 .*  detector: packets, [0-9.]+k?/s for [0-9.]+(e-[0-9]+)?s, [0-9]+ packets$' out || fail "$(cat out)"
+	bloom test 203.0.113.7
+	grep -q '^  banned by live: 203.0.113.7 (detector: packets, .*) since .* until ' out || fail "$(cat out)"
+	wait_until "an event" has_event ban 1
+	is "$(events_of ban '[.bans, (.banned | map(.prefix, .strikes))]')" '[2,["203.0.113.7",1,"2001:db8:5:5::/64",1]]' "the event"
+	wait_until "the detector's own bans to end" nobody_alone
+	verdicts 203.0.113.7=drop 2001:db8:5:5::1=drop 203.0.113.8=pass
+	bloom del 203.0.113.7
+	verdicts 203.0.113.7=pass
+	is "$(strikes 203.0.113.7) $(strikes 2001:db8:5:5::)" "none 1" "strikes of one whose ban was deleted, and of another"
+	bloom allow 2001:db8:5:5::/64
+	verdicts 2001:db8:5:5::1=pass
+}
+
+# Each time longer; that outlives the service, and falls again.
+climbs() {
+	banning 203.0.113.7
+	ready
+	offend
+	wait_until "a first ban" banned_are 203.0.113.7
+	serves
+	stop KILL 137
+	offend
+	ready
+	wait_until "a second ban" banned_are 203.0.113.7
+	takes 600 203.0.113.7
+	bloom bans
+	grep -q '; strike 2$' out || fail "$(cat out)"
+	serves
+	bloom rotate
+	offend
+	wait_until "a third ban" banned_are 203.0.113.7
+	takes 3600 203.0.113.7
+	serves
+	# Of three, one falls in an hour, and the next after ten minutes.
+	ended $((3600 + 300))
+	offend
+	wait_until "a ban after an hour" banned_are 203.0.113.7
+	takes 3600 203.0.113.7
+	serves
+	ended $((3600 + 600 + 60))
+	offend
+	wait_until "a ban after longer" banned_are 203.0.113.7
+	takes 60 203.0.113.7
+	serves
+	# A ladder of the operator's own.
+	bloom detect ladder 20s,40s
+	for step in 40 40; do
+		offend
+		wait_until "a ban of that ladder" banned_are 203.0.113.7
+		takes $step 203.0.113.7
+		serves
+	done
+	stop TERM
+	bloom state check
+}
+
+# What this machine needs is not banned; that is said once, and the detector lets it go.
+needed() {
+	banning 203.0.113.7 203.0.113.9
+	ip addr add 203.0.113.1/24 dev edge0
+	ip route add default via 203.0.113.7
+	ready
+	offend
+	wait_until "a live ban" banned_are 203.0.113.9
+	wait_until "the detector's own bans to end" nobody_alone
+	wait_until "what is said of it" has_event guard 1
+	is "$(events_of guard)" \
+		'"the detector does not ban 203.0.113.7: this machine needs 203.0.113.7, a gateway in use (route table 254)"' "what is said of it"
+	verdicts 203.0.113.7=pass
+	bloom del 203.0.113.9
+	stop TERM
+	offend
+	is "$(alone)" 203.0.113.9 "whom the detector bans that knows it"
+	is "$(events_of guard | wc -l)" 1 "how often it is said"
+	# What an allow list has is not judged at all, needed or not.
+	bloom allow 203.0.113.0/24
+	bloom detect limit packets 99/s --burst $burst
+	offend
+	is "$(get '[.suspects[] | select(.above != {}) | .source] | join(" ")' detect)" "" "who is judged of those who are allowed"
+}
+
+# Whom a live ban holds already is let go, and gets no strike.
+others() {
+	banning 203.0.113.7
+	offend
+	is "$(alone)" 203.0.113.7 "whom it bans by itself"
+	bloom add 203.0.113.0/29 --reason mine
+	ready
+	wait_until "the detector's own ban to end" nobody_alone
+	is "$(get '[.[].prefix] | join(" ")' bans)" 203.0.113.0/29 "what is banned"
+	is "$(strikes 203.0.113.7)" none "strikes"
+}
+
+# Without the service the detector bans by itself, and says so; what changes its limits takes those along.
+alone_in_the_kernel() {
+	banning 203.0.113.7
+	offend
+	is "$(alone)" 203.0.113.7 "whom it bans by itself"
+	bloom bans
+	grep -qx "and 1 that the detector bans by itself: 'xdp-bloom detect' shows them" out || fail "$(cat out)"
+	bloom detect
+	grep -q '^banned    1 by the detector alone' out || fail "$(cat out)"
+	grep -qE '^203\.0\.113\.7 .*; banned until 20[0-9TZ:-]+[;)]' out || fail "$(cat out)"
+	is "$(get '.[].detector.banned_until | fromdate > now' test 203.0.113.7 || true)" true "what test says"
+	bloom del 203.0.113.7
+	is "$(alone)" "" "whom it bans by itself behind del"
+	refused "is not banned" del 203.0.113.7
+	offend
+	bloom allow 203.0.113.7
+	is "$(alone)" "" "whom it bans by itself behind allow"
+	bloom disallow 203.0.113.7
+	offend
+	is "$(alone)" 203.0.113.7 "whom it bans by itself"
+	bloom detect limit packets 99/s --burst $burst
+	is "$(alone) $(banned)" " 203.0.113.7" "who is banned by a detector with other limits"
+	takes 60 203.0.113.7
+	verdicts 203.0.113.7=drop
+}
+
+# A service that is stopped comes back to what the kernel did meanwhile.
+stopped() {
+	banning 203.0.113.7
+	ready
+	kill -STOP "$service_pid"
+	offend
+	is "$(alone)" 203.0.113.7 "whom the detector bans without the service"
+	is "$(banned)" "" "what the state bans without the service"
+	kill -CONT "$service_pid"
+	wait_until "a live ban" banned_are 203.0.113.7
+	wait_until "the detector's own bans to end" nobody_alone
+	is "$(strikes 203.0.113.7)" 1 "strikes"
+	is "$(events_of ban | wc -l)" 1 "events"
+}
+
+count_is() {
+	[ "$(get .count bans --count)" = "$1" ]
+}
+
+# All of them in one change.
+many() {
+	burst=20
+	banning 203.0.{1..5}.{1..200}
+	offend
+	local n
+	n=$(alone | wc -w)
+	[ "$n" -ge 900 ] || fail "it bans $n of 1000"
+	ready
+	wait_until "live bans" count_is "$n"
+	is "$(events_of ban '.bans, (.banned | length)')" "$n"$'\n8' "what is said of it"
+}
+
+run_cases becomes_live climbs needed others alone_in_the_kernel stopped many
