@@ -303,11 +303,12 @@ static int show_json(const struct context *context, const struct look *look)
 	for (size_t i = 0; i < look->now.n; i++)
 		json_array_append_new(suspects, with_rates(look, &look->now.suspect[i]));
 	return out_json(context,
-			json_pack("{s:b, s:b, s:o, s:o, s:I, s:I, s:I, s:I, s:o}", "on", look->limits.on, "in_force",
-				  look->now.on, "limits", limits, "suspects", suspects, "room",
-				  (json_int_t)look->now.room, "above",
-				  (json_int_t)(look->now.packets[DETECTED_OVER] + look->now.packets[DETECTED_DROPPED]),
-				  "dropped", (json_int_t)look->now.packets[DETECTED_DROPPED], "untracked",
+			json_pack("{s:b, s:b, s:o, s:i, s:o, s:I, s:I, s:I, s:I, s:I, s:o}", "on", look->limits.on,
+				  "in_force", look->now.on, "limits", limits, "networks", (int)look->limits.networks,
+				  "suspects", suspects, "room", (json_int_t)look->now.room, "above",
+				  (json_int_t)(look->now.packets[DETECTED_OVER] + detector_dropped(look->now.packets)),
+				  "dropped", (json_int_t)detector_dropped(look->now.packets), "banned",
+				  (json_int_t)look->now.packets[DETECTED_BANNED], "untracked",
 				  (json_int_t)look->now.packets[DETECTED_UNTRACKED], "size", size_json(look)));
 }
 
@@ -453,8 +454,6 @@ int verb_detect(const struct call *call)
 	if (call->n == 1 && !strcmp(word, "suggest"))
 		return detect_suggest(call->context, o->during.given ? o->during.value : SUGGEST_SECONDS,
 				      (unsigned int)o->one_in.value);
-	if (!strcmp(word, "trust"))
-		return detect_trust(call);
 	if (!strcmp(word, "proven"))
 		return detect_proven(call);
 	if (!strcmp(word, "ladder"))
