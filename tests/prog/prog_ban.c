@@ -367,6 +367,55 @@ static void needed(void)
 	CHECK(send_frames(frame, FLOOD) == PASS, "what is allowed is dropped");
 }
 
+static double coarse_seconds(void)
+{
+	return (double)clock_ns(CLOCK_MONOTONIC_COARSE) / 1e9;
+}
+
+/*
+ * Who knows everything but the seeds: so many forged packets it takes until one is policed. Where two of them share a
+ * cell, the second is looked at from its first packet on, and still has the whole burst.
+ */
+static void what_it_takes(void)
+{
+	double tick = (double)detect_tick() / 1e9;
+	__u64 least = ~0ULL, most = 0, formula = 0, alone;
+	unsigned int shared = 0;
+
+	for (unsigned int i = 0; i < 200 && !ktap_failed; i++) {
+		struct connection c = { .family = 4,
+					.from = { 203, 0, (uint8_t)(113 + i), 7 },
+					.to = { 127, 0, 0, 1 } };
+		uint8_t frame[FRAME];
+		struct detect d;
+		double began, may;
+		__u64 n = 0;
+
+		if (!(i % 20) && !begin(THEN_BAN, NULL, 0, NULL))
+			return;
+		limits_plan(&d, &with_limits, detect_tick());
+		/* The last that the sketch lets pass by itself, and the first that a suspect may not send. */
+		alone = d.limit[CLASS_PACKETS].burst / d.limit[CLASS_PACKETS].price + 1;
+		formula = d.cap / d.limit[CLASS_PACKETS].price + alone;
+		frame_of(frame, &c, 1, 1, 0, IPPROTO_TCP);
+		began = coarse_seconds();
+		do
+			n++;
+		while (send_frames(frame, 1) == PASS && n < 10 * formula);
+		may = (RATE + 100) * (coarse_seconds() - began + 2 * tick) + 1;
+		CHECK(n >= alone && (n < formula || (double)(n - formula) <= may), "policed with packet %llu, not %llu",
+		      n, formula);
+		shared += n < formula;
+		CHECK(!find(&c).is.until, "and banned");
+		least = n < least ? n : least;
+		most = n > most ? n : most;
+	}
+	/* A pair of twenty out of 16,384 cells, ten times: 0.1 is expected. */
+	CHECK(shared <= 4, "%u were policed earlier", shared);
+	printf("# to have somebody policed takes %llu to %llu forged packets; by the formula %llu, and what comes meanwhile\n",
+	       least, most, formula);
+}
+
 static int run_cases(void)
 {
 	static const struct ktap_case cases[] = {
@@ -375,6 +424,7 @@ static int run_cases(void)
 		{ "who forges gets nobody banned", not_by_forgery },
 		{ "where nobody can forge, all classes ban", by_interface },
 		{ "nobody whom this machine needs, or allows", needed },
+		{ "what it takes to have somebody policed", what_it_takes },
 	};
 
 	return in_force_run(cases, sizeof(cases) / sizeof(*cases));
