@@ -82,6 +82,51 @@ proposes_limits() {
 	refused "--for belongs to suggest" detect on --for 1m
 }
 
+learned() {
+	"$XDP_BLOOM" -j detect learn >learned && jq -e "$1" learned >/dev/null
+}
+
+# The service does it by itself, for as long as was said, and over its restart.
+learns() {
+	veth 0
+	bloom attach edge0
+	printf 'attach edge0\n' >conf
+	printf '203.0.113.7\n' >loud
+	printf '198.51.100.%d\n' {1..40} >quiet
+	bloom detect learn
+	grep -q '^nothing was learned; as in' out || fail "$(cat out)"
+	refused "detect learn: how long? 1s to 30d" detect learn 31d
+	refused "detect learn: how long? 1s to 30d" detect learn soon
+	ready
+	bloom detect learn 1h
+	wait_until "a socket that looks at what passes" sockets
+	learned '.learning.until > .learning.from and .learned == null' || fail "$(cat learned)"
+	bloom detect learn
+	grep -q '^the service (xdp-bloom run) learns until 20' out || fail "$(cat out)"
+	stop TERM
+	! sockets || fail "sockets are left"
+	ready
+	wait_until "a socket that looks at what passes, after a restart" sockets
+	bloom detect learn off
+	wait_until "the end of that socket" eval '! sockets'
+	learned '.learning == null and .learned == null' || fail "$(cat learned)"
+	bloom detect learn 8s
+	wait_until "a socket that looks at what passes" sockets
+	send 0 -c quiet -n 5
+	send 0 -c loud -n 200
+	wait_until "what was learned" learned '.learned.detect.classes.packets | .sources == 41 and .busiest[0].source == "203.0.113.7"'
+	! sockets || fail "sockets are left"
+	wait_until "its end" learned '.learning == null'
+	bloom detect learn
+	grep -q '^learned from 20' out || fail "$(cat out)"
+	grep -qE '^udp +41 ' out || fail "$(cat out)"
+	grep -q '^xdp-bloom detect limit udp ' out || fail "$(cat out)"
+	bloom events
+	grep -q ' learned .*: xdp-bloom detect learn$' out || fail "$(cat out)"
+	is "$(get '.on, .limits.udp.then' detect)" $'false\nwatch' "what it has changed"
+	stop TERM
+}
+
 # status, its JSON and the metrics: nothing of it where there is no detector.
 summed_up() {
 	veth 0
@@ -403,4 +448,4 @@ words() {
 	is "$(get .on detect)" false "whether it is on"
 }
 
-run_cases one_among_many proposes_limits summed_up on_record kinds forged goes_on after_a_reboot on_trial shared room full words
+run_cases one_among_many proposes_limits learns summed_up on_record kinds forged goes_on after_a_reboot on_trial shared room full words

@@ -16,6 +16,7 @@
 #define STATE_FAILED	     "failed" /* a directory: lists by name */
 #define STATE_EVENTS_OLD     "events.1"
 #define STATE_IMAGE	     "image." /* and a number */
+#define STATE_LEARNED	     "learned"
 #define STATE_WORKSHOP	     "recovering"
 
 #define STATE_PATH_MAX PATH_MAX

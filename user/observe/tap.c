@@ -132,6 +132,16 @@ static int set_choice(int fd, const struct taps *taps)
 	return taps->one_in > 1 ? set_sources(fd, taps) : set_chance(fd, taps->chance);
 }
 
+int taps_thin(struct taps *taps, unsigned int one_in)
+{
+	int err = 0;
+
+	taps->one_in = one_in;
+	for (unsigned int i = 0; i < taps->n && !err; i++)
+		err = set_choice(taps->tap[i].fd, taps);
+	return err;
+}
+
 /* It gets nothing before it is bound: no packet comes by another filter or from another interface. */
 static int open_tap(struct tap *tap, const struct taps *taps)
 {

@@ -27,6 +27,8 @@ struct taps *taps_new(unsigned int per_second);
  * With more than one, what has a second tag or another header before IP's is not seen.
  */
 struct taps *taps_of_sources(unsigned int one_in);
+/* From now on of one source in so many, of those that it followed until now. 0 or -errno. */
+int taps_thin(struct taps *taps, unsigned int one_in);
 /* How many packets there was no room for, since the last call. */
 uint64_t taps_missed(const struct taps *taps);
 void taps_free(struct taps *taps);

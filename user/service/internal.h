@@ -14,6 +14,7 @@
 #include "service/jail_watch.h"
 #include "service/jobs.h"
 #include "service/keeper.h"
+#include "service/learn.h"
 #include "service/observer.h"
 #include "service/rate_watch.h"
 #include "service/reload.h"
@@ -35,6 +36,7 @@ struct service {
 	struct rate_watch rate;
 	struct attacks attacks;
 	struct jail_watch jail;
+	struct learn learn;
 	struct retry retry; /* lines and lists that failed */
 	int signals;
 	int64_t look_at, rotate_at, notify_at; /* ms of CLOCK_MONOTONIC; INT64_MAX: not at all */

@@ -86,7 +86,8 @@ void service_job_ended(struct service *s, struct job *job, int status)
 		report = done && job->again;
 		break;
 	case JOB_LOAD:
-	case JOB_HEAL: /* the keeper's own */
+	case JOB_HEAL:	/* the keeper's own */
+	case JOB_LEARN: /* learn.c has it */
 		break;
 	}
 	if (report)

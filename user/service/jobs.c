@@ -37,6 +37,7 @@ const char *job_text(char buf[JOB_TEXT_MAX], const struct job *job)
 		[JOB_MEASURE] = "the filter's rate",
 		[JOB_HEAL] = "what is gone of the filter",
 		[JOB_JAIL] = "whom the detector bans",
+		[JOB_LEARN] = "what sources send",
 	};
 	if (job->kind == JOB_LINE)
 		snprintf(buf, JOB_TEXT_MAX, "%s%u", texts[job->kind], job->line);

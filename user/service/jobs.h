@@ -24,6 +24,7 @@ enum job_kind {
 	JOB_MEASURE, /* the filter's rate */
 	JOB_HEAL,    /* what is gone of the filter */
 	JOB_JAIL,    /* whom the detector bans */
+	JOB_LEARN,   /* how much sources send; it may take days */
 };
 
 struct job {

@@ -17,6 +17,7 @@
 #include "kernel/live.h"
 #include "service/sd_notify.h"
 #include "state/limits.h"
+#include "state/settings.h"
 #include "state/state.h"
 
 /* After several commands in a row the state is read once. */
@@ -94,6 +95,8 @@ static void look(struct service *s, int64_t now, bool glance)
 
 		attacks_expect(&s->attacks, limits.on);
 		jail_watch_expect(&s->jail, &limits);
+		learn_expect(&s->learn, (int64_t)state_setting(state, SETTING_LEARN_FROM, 0),
+			     (int64_t)state_setting(state, SETTING_LEARN_UNTIL, 0));
 	}
 	state_close(state);
 	if (err)
@@ -235,6 +238,8 @@ static void turn(struct service *s, int64_t now)
 		jobs_add(&s->urgent, &(struct job){ .kind = JOB_JAIL, .run = jail_watch_run }, NULL, NULL, 0);
 	run_jobs(&s->jobs, now);
 	run_jobs(&s->urgent, now);
+	if (s->started)
+		learn_turn(&s->learn, now);
 	if (!busy(s) && !s->ready && s->look_at == INT64_MAX && !reload_waits(s->reload))
 		say_ready(s);
 	hook_turn(&s->hook); /* the observer wakes us every second */
@@ -254,7 +259,8 @@ static int wait_ms(struct service *s, int64_t now)
 			  arrivals_due(s->arrivals),
 			  reload_due(s->reload),
 			  s->started ? keeper_due(s->keeper) : INT64_MAX,
-			  s->started ? jail_watch_at(&s->jail) : INT64_MAX };
+			  s->started ? jail_watch_at(&s->jail) : INT64_MAX,
+			  s->started ? learn_due(&s->learn) : INT64_MAX };
 	int64_t ms = s->observer ? observer_timeout(s->observer) : INT32_MAX;
 
 	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)
@@ -333,6 +339,7 @@ int service_run(const struct context *context, struct service_options *options, 
 		.jobs.context = context,
 		.urgent.context = context,
 		.attacks.context = context,
+		.learn.jobs.context = context,
 		.retry = { .first = LIST_AGAIN, .most = LIST_AGAIN_MAX, .at = INT64_MAX },
 		.signals = -1,
 		.expiry.timer = -1,
@@ -355,6 +362,7 @@ int service_run(const struct context *context, struct service_options *options, 
 	}
 	jobs_stop(&s.jobs);
 	jobs_stop(&s.urgent);
+	learn_stop(&s.learn);
 	attacks_close(&s.attacks);
 	hook_end(&s.hook);
 	keeper_close(s.keeper);

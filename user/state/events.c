@@ -36,6 +36,7 @@ static const struct {
 	[EVENT_REVERTED] = { "reverted", LOG_NOTICE }, [EVENT_CAPACITY] = { "capacity", LOG_NOTICE },
 	[EVENT_FAULT] = { "fault", LOG_ALERT },	       [EVENT_HEALED] = { "healed", LOG_NOTICE },
 	[EVENT_ATTACK] = { "attack", LOG_WARNING },    [EVENT_BAN] = { "ban", LOG_NOTICE },
+	[EVENT_LEARNED] = { "learned", LOG_NOTICE },
 };
 
 static const char *name_of(const struct event *what)

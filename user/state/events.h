@@ -23,6 +23,7 @@ enum event_kind {
 	EVENT_HEALED,	/* it is in place again */
 	EVENT_ATTACK,	/* the detector's: one begins, or has ended */
 	EVENT_BAN,	/* the detector's: its bans have become live bans */
+	EVENT_LEARNED,	/* how much sources send: detect learn is over */
 };
 
 struct event {

@@ -24,8 +24,11 @@ int state_ladder(struct state *state, unsigned int seconds[LADDER_STEPS], size_t
 int state_ladder_put(struct state *state, const unsigned int *seconds, size_t n);
 
 /* Their names among the settings. */
-#define SETTING_DETECT		"detect"
+#define SETTING_DETECT	 "detect"
 #define SETTING_NETWORKS "detect_networks"
+/* When learning began and ends, in s since 1970; 0: it does not. */
+#define SETTING_LEARN_FROM	"learn_from"
+#define SETTING_LEARN_UNTIL	"learn_until"
 #define SETTING_DETECT_PPS	"detect_pps"
 #define SETTING_DETECT_SUSPECTS "detect_suspects"
 #define SETTING_LADDER		"ladder_" /* and the number of the step, from 1 on; 0: there are no more */

@@ -25,6 +25,8 @@ static const struct {
 	{ SETTING_BANS_OF, NUMBER_MOST },
 	{ SETTING_DETECT, 1 },
 	{ SETTING_NETWORKS, NETWORKS_MOST },
+	{ SETTING_LEARN_FROM, NUMBER_MOST },
+	{ SETTING_LEARN_UNTIL, NUMBER_MOST },
 	{ SETTING_DETECT_PPS, LIMIT_PPS_MOST },
 	{ SETTING_DETECT_SUSPECTS, LIMIT_SUSPECTS_MOST },
 #define RATE(class, name, rate)                                                       \

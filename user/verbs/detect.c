@@ -454,6 +454,8 @@ int verb_detect(const struct call *call)
 	if (call->n == 1 && !strcmp(word, "suggest"))
 		return detect_suggest(call->context, o->during.given ? o->during.value : SUGGEST_SECONDS,
 				      (unsigned int)o->one_in.value);
+	if (!strcmp(word, "learn"))
+		return detect_learn(call);
 	if (!strcmp(word, "proven"))
 		return detect_proven(call);
 	if (!strcmp(word, "ladder"))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "base/clock.h"
+#include "observe/senders_json.h"
 #include "verbs/replay.h"
 #include "verbs/verbs.h"
 
@@ -134,9 +135,13 @@ int replayed_text(const struct context *context, const struct replayed *r)
 	print_sources(r, "dropped", r->dropped, r->dropped_n);
 	print_sources(r, "passed", r->passed, r->passed_n);
 	if (r->replay->senders) {
-		putchar('\n');
-		if (print_senders(context, r->replay->senders, 1))
+		json_t *detect = NULL;
+
+		if (senders_json(r->replay->senders, 1, &detect))
 			return fail("replay: no memory");
+		putchar('\n');
+		print_senders(context, detect);
+		json_decref(detect);
 	}
 	return out_end();
 }
@@ -223,7 +228,7 @@ int replayed_json(const struct context *context, const struct replayed *r)
 	const struct replay *s = r->replay;
 	json_t *sources, *detect = NULL;
 
-	if (s->senders && out_senders(s->senders, 1, &detect))
+	if (s->senders && senders_json(s->senders, 1, &detect))
 		return fail("replay: no memory");
 	sources =
 		json_pack("{s:o, s:o, s:o}", "known",

@@ -102,14 +102,14 @@ double waiting_seconds(const struct pending *pending);
 json_t *out_waiting(const struct pending *pending, size_t n);
 json_t *out_memory(const struct stage_bytes *bytes);
 
-/* What each class is, and the limits that would be proposed; they were given one source in so many. 0, or -ENOMEM. */
-int out_senders(const struct senders *senders, uint64_t one_in, json_t **object);
-int print_senders(const struct context *context, const struct senders *senders, uint64_t one_in);
+/* What senders_json() made: what each class is, and the limits that would be proposed. */
+void print_senders(const struct context *context, const json_t *senders);
 #define DETECT_ASKS "on, off, limit CLASS RATE, or what else of 'xdp-bloom help detect'?"
 
 /* Both return the exit status. */
 int detect_attacks(const struct context *context);
 int detect_top(const struct context *context);
+int detect_learn(const struct call *call);
 int detect_proven(const struct call *call);
 int detect_ladder(const struct call *call);
 /* detect suggest; one_in 0: by how much passes. */
