@@ -253,6 +253,8 @@ count_is() {
 # All of them in one change.
 many() {
 	burst=20
+	# None of them is to end while others begin.
+	bloom detect ladder 1h
 	banning 203.0.{1..5}.{1..200}
 	offend
 	local n

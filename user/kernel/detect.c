@@ -432,7 +432,7 @@ static int read_suspects(int map, struct seen *seen)
 								  bucket->suspect[i % SUSPECTS_OF_BUCKET] };
 	}
 	munmap(buckets, bytes);
-	if (seen->n)
+	if (seen->suspect)
 		qsort(seen->suspect, seen->n, sizeof(*seen->suspect), seen_by_source);
 	return seen->suspect ? 0 : -ENOMEM;
 }
@@ -449,7 +449,8 @@ static int open_maps(const struct context *context, int *maps, struct detect *wi
 		close_maps(maps);
 		err = live.err ?: live_detect(&live, maps);
 	} while (err_is(err, ENOENT) && live_overtaken(&live));
-	err = live.err ?: err;
+	if (live.err)
+		err = live.err;
 	live_close(&live);
 	if (err || maps[MAP_DETECT] < 0)
 		return err;
