@@ -415,7 +415,7 @@ detector() {
 	is "$(json '.detector.attacks[0] | [.ended, .sources]')" "[null,$(wc -l <clean)]" "the attack"
 	is "$("$XDP_BLOOM" -j report | jq -c '[.detected[].what]')" '["udp"]' "the attack in the report"
 	bloom report
-	grep -qE '^detected   20.* for not over, many sources, UDP, [0-9]+ packets above a limit, [0-9]+ in the worst second$' out ||
+	grep -qE '^detected   20.* \(not over\), many sources, UDP, [0-9]+ packets above a limit, [0-9]+ in the worst second$' out ||
 		fail "$(cat out)"
 	bloom report --html
 	grep -q '<table id="detected">.*' out || fail "not on the page"

@@ -75,7 +75,7 @@ suspects() {
 	bloom attach edge0
 	bloom detect limit udp 1/s --burst 100
 	bloom detect on
-	for i in {1..9}; do echo 203.0.113.7; done >loud
+	printf '203.0.113.7\n%.0s' {1..9} >loud
 	printf '198.51.100.7\n192.0.2.1\n' >>loud
 	echo 192.0.2.2 >quiet
 	terminal "$1"

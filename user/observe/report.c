@@ -123,7 +123,7 @@ static void text_detected(const struct report *r)
 		const json_t *attack = json_array_get(r->detected, i);
 		char lasted[SPAN_TEXT_MAX], kind[ATTACK_TEXT_MAX];
 
-		out_line("%-10s %s for %s, %s, %llu packets above a limit, %lld in the worst second",
+		out_line("%-10s %s (%s), %s, %llu packets above a limit, %lld in the worst second",
 			 i == first ? "detected" : "", attack_field(attack, "began"), attack_lasted(lasted, attack),
 			 attack_text(kind, attack), attack_packets(attack),
 			 (long long)json_integer_value(json_object_get(attack, "peak")));
