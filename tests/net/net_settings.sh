@@ -160,4 +160,138 @@ needed() {
 		"packets of the banned"
 }
 
-run_cases ladder proven proven_later needed
+# policing: what is above a limit is dropped, of everybody.
+policing() {
+	veth 0
+	bloom attach edge0
+	bloom detect limit packets 1/s --burst $burst --then police
+	bloom detect limit bytes none
+	bloom detect limit udp none
+	bloom detect on
+}
+
+# Each of the loud ones sends five times the limit at once.
+floods() {
+	awk -v n=$((burst * 5)) '{ for (i = 0; i < n; i++) print }' loud >many
+	echo 198.51.100.1 >quiet
+	"$TRAFFIC" -b many -c quiet wire0 edge0 >"$WORK/sent" 2>err
+}
+
+loses_nothing() {
+	floods
+	is "$(sent .banned.arrived)" "$(sent .banned.sent)" "$1: what arrives"
+}
+
+loses() {
+	floods
+	[ "$(sent .banned.arrived)" -lt $((burst * 4)) ] || fail "$1: $(sent .banned.arrived) arrive"
+}
+
+# Who is trusted tenfold loses nothing at five times the limit; the neighbour does.
+trust() {
+	policing
+	printf '%s\n' 203.0.113.0/25 2001:db8:5:5::/64 10.7.0.0/16 >partners
+	bloom detect trust
+	grep -q '^nobody is trusted' out || fail "$(cat out)"
+	bloom load partners partners --trust
+	is "$(get .trusted detect trust)" '[{"list":"partners","times":10,"prefixes":3}]' "whom it trusts"
+	is "$(get '.[] | .kind + " \(.times)"' lists)" "trust 10" "what lists says"
+	bloom lists partners
+	grep -q '^list  *partners (trust)' out || fail "$(cat out)"
+	bloom stats
+	! grep -q partners out || fail "it counts: $(cat out)"
+	echo 203.0.113.7 >loud
+	loses_nothing "one that is trusted"
+	echo 2001:db8:5:5::7 >loud
+	loses_nothing "one of IPv6 that is trusted"
+	# What a ban list would leave out: private addresses.
+	echo 10.7.0.1 >loud
+	loses_nothing "a private one that is trusted"
+	echo 203.0.113.200 >loud
+	loses "its neighbour"
+	# Neither banned nor allowed by it.
+	expect 1 "$XDP_BLOOM" test 203.0.113.7
+	grep -q '^203.0.113.7: pass' out || fail "$(cat out)"
+	grep -q '^  trusted by the detector, as in partners: 203.0.113.0/25 (partners:1)' out || fail "$(cat out)"
+	bloom add 203.0.113.9
+	expect 0 "$XDP_BLOOM" test 203.0.113.9
+	bloom del 203.0.113.9
+	# Twice is less than five times; none is as all.
+	bloom detect trust partners x2
+	echo 203.0.113.11 >loud
+	loses "one that is trusted twofold"
+	bloom detect trust partners x1000
+	echo 203.0.113.12 >loud
+	loses_nothing "one that is trusted a thousandfold"
+	# Loaded again it keeps what was said.
+	printf '%s\n' 203.0.113.64/26 >partners
+	bloom load partners partners
+	is "$(get .trusted detect trust)" '[{"list":"partners","times":1000,"prefixes":1}]' "whom it trusts when it is read again"
+	echo 203.0.113.13 >loud
+	loses "one that is in it no longer"
+	bloom detect trust partners none
+	bloom detect trust
+	grep -qE '^partners +none +1 prefixes$' out || fail "$(cat out)"
+	echo 203.0.113.70 >loud
+	loses "one of a list that trusts nobody"
+	bloom detect trust partners x10
+	echo 203.0.113.71 >loud
+	bloom rotate
+	loses_nothing "trusted again"
+	bloom unload partners
+	echo 203.0.113.72 >loud
+	loses "one of a list that is gone"
+	bloom load partners partners --shadow
+	is "$(get '.[].kind' lists)" shadow "the kind of another list of its name"
+}
+
+# An allow list comes first, whichever has the longer prefix; and of two trust lists the more generous one.
+trust_and_allow() {
+	policing
+	echo 203.0.113.7 >one
+	echo 203.0.113.0/24 >all
+	bloom load one one --trust
+	bloom load all all --allow
+	bloom detect trust one x2
+	echo 203.0.113.7 >loud
+	loses_nothing "trusted within an allowed network"
+	bloom unload all
+	bloom load all all --trust
+	echo 203.0.113.8 >loud
+	loses_nothing "of the network"
+	echo 203.0.113.7 >loud
+	loses_nothing "of both, by the wider one"
+	bloom detect trust all none
+	bloom unload one
+	bloom load one one --allow
+	bloom detect trust all x2
+	loses_nothing "allowed within a trusted network"
+	echo 203.0.113.9 >loud
+	loses "beside it"
+}
+
+refuses_trust() {
+	echo 203.0.113.0/24 >list
+	bloom load list list
+	bloom load partners list --trust
+	refused "'list' is of another kind (ban)" detect trust list x10
+	refused "there is no list 'partner'" detect trust partner x10
+	for times in x1 x0 x1001 10 x x10k -3; do
+		refused "x2 to x1000, or none" detect trust partners -- "$times"
+	done
+	refused "x2 to x1000, or none" detect trust partners
+	refused "'partners' is a trust list" enforce partners
+	refused "'partners' is a trust list" shadow partners
+	refused "'partners' is a trust list" load partners list --allow
+	refused "'list' is a ban list" load list list --trust
+	refused "does not go together with --allow" load other list --allow --trust
+	refused "and a trust list bans nobody" load partners list --ban-own
+	is "$(get '[.[].kind]' lists)" '["ban","trust"]' "the kinds"
+	# Taken back, a new one leaves nothing behind.
+	bloom load later list --trust --confirm 1s
+	wait_until "it goes back" eval '"$XDP_BLOOM" status >/dev/null; bloom rotate; ! "$XDP_BLOOM" lists later &>/dev/null'
+	bloom load later list --shadow
+	is "$(get '.[] | select(.name == "later").kind' lists)" shadow "the kind of another one of its name"
+}
+
+run_cases ladder proven proven_later needed trust trust_and_allow refuses_trust

@@ -17,6 +17,7 @@
 
 struct trusting {
 	struct detector *detector;
+	__u64 scale;
 	int err;
 };
 
@@ -29,7 +30,7 @@ static void trust(struct addr first, unsigned int length, void *arg)
 		t->err = -ENOMEM;
 		return;
 	}
-	d->trusted[d->trusted_n++] = (struct trusted){ end_key_of(first, length), 0 };
+	d->trusted[d->trusted_n++] = (struct trusted){ end_key_of(first, length), t->scale };
 	if (first.family == 6 && length > 64)
 		d->trusts_hosts = true;
 }
@@ -64,6 +65,57 @@ static int jail(struct detector *detector, struct state *state)
 	return err;
 }
 
+/* All of `set` that nobody had before. */
+static int claim(struct trusting *t, struct ranges *claimed, const struct ranges *set)
+{
+	struct ranges own = RANGES_EMPTY, both = RANGES_EMPTY;
+	int err = ranges_subtract(&own, set, claimed) ?: ranges_union(&both, claimed, &own);
+
+	if (!err) {
+		writer_prefixes(&own, trust, t);
+		err = t->err;
+	}
+	if (!err) {
+		ranges_free(claimed);
+		*claimed = both;
+		both = RANGES_EMPTY;
+	}
+	ranges_free(&own);
+	ranges_free(&both);
+	return err;
+}
+
+static int by_times(const void *a, const void *b)
+{
+	const struct list_info *x = a, *y = b;
+
+	return (x->times < y->times) - (x->times > y->times);
+}
+
+/*
+ * No prefix of one lies within another's: whom an allow list has is allowed, however long the prefix by which he is
+ * trusted; and who is in two lists has the more generous one.
+ */
+static int trust_lists(struct trusting *t, struct state *state, struct ranges *claimed)
+{
+	struct list_info *lists;
+	struct ranges set;
+	size_t n;
+	int err = state_lists(state, &lists, &n);
+
+	if (!err)
+		qsort(lists, n, sizeof(*lists), by_times);
+	for (size_t i = 0; i < n && !err; i++) {
+		if (lists[i].kind != LIST_TRUST || lists[i].times < 2)
+			continue;
+		t->scale = TRUST_ALL / lists[i].times;
+		err = state_list_whole_set(state, &lists[i], &set) ?: claim(t, claimed, &set);
+		ranges_free(&set);
+	}
+	free(lists);
+	return err;
+}
+
 static int trusts(struct detector *detector, struct state *state)
 {
 	struct trusting t = { .detector = detector };
@@ -74,11 +126,11 @@ static int trusts(struct detector *detector, struct state *state)
 
 	detector->account = true;
 	for (size_t i = 0; i < n && !err; i++)
-		if (lists[i].kind != LIST_ALLOW && lists[i].label == LABEL_DETECTOR)
+		if (list_counts(&lists[i]) && lists[i].label == LABEL_DETECTOR)
 			detector->account = false;
 	if (!err) {
 		writer_prefixes(&allowed, trust, &t);
-		err = t.err;
+		err = t.err ?: trust_lists(&t, state, &allowed);
 	}
 	ranges_free(&allowed);
 	free(lists);

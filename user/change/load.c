@@ -278,6 +278,7 @@ static int choose_kind(struct load *l, struct state *state)
 	int err = state_list_get(state, l->name, &old);
 
 	l->out->list.kind = kind;
+	l->out->list.times = kind == LIST_TRUST ? TRUST_TIMES : 0;
 	/* A list of that name from before there were live bans stays. */
 	if (err_is(err, ENOENT) && !strcmp(l->name, LIVE_LIST))
 		return because(-EINVAL, "'%s' is what live bans are called; give the list another name", l->name);
@@ -287,11 +288,16 @@ static int choose_kind(struct load *l, struct state *state)
 		return err;
 	if (kind && kind != old.kind)
 		return because(-EEXIST, "'%s' is %s list; unload it first%s", l->name,
-			       old.kind == LIST_ALLOW ? "an allow"
-			       : old.kind == LIST_BAN ? "a ban"
-						      : "a shadow",
-			       old.kind == LIST_SHADOW || kind == LIST_SHADOW ? ", or use enforce and shadow" : "");
+			       old.kind == LIST_ALLOW	? "an allow"
+			       : old.kind == LIST_BAN	? "a ban"
+			       : old.kind == LIST_TRUST ? "a trust"
+							: "a shadow",
+			       old.kind != LIST_TRUST && kind != LIST_TRUST &&
+					       (old.kind == LIST_SHADOW || kind == LIST_SHADOW)
+				       ? ", or use enforce and shadow"
+				       : "");
 	l->out->list.kind = old.kind;
+	l->out->list.times = old.times;
 	return 0;
 }
 
@@ -305,19 +311,19 @@ static int ask_guard(struct load *l)
 		err = guard_wide(l->name, &l->before, &l->out->set, l->accepted.wide);
 	if (kind == LIST_ALLOW && !o->force && !o->wide)
 		err = guard_allows(l->name, &l->before, &l->out->set, l->accepted.wide);
-	if (!err && l->out->replaces && kind != LIST_ALLOW && !o->force && !o->big_change)
+	if (!err && l->out->replaces && list_counts(&l->out->list) && !o->force && !o->big_change)
 		err = guard_change(l->name, &l->before, &l->out->set);
-	if (!err && l->accepted.known && kind != LIST_ALLOW && !o->force && !o->big_change)
+	if (!err && l->accepted.known && list_counts(&l->out->list) && !o->force && !o->big_change)
 		err = guard_growth(l->name, &l->accepted, &l->out->set);
 	return err;
 }
 
 static int means_nothing(const struct load_options *o, enum list_kind kind)
 {
-	if (kind != LIST_ALLOW || (!o->ban_own && !o->big_change))
+	if ((kind != LIST_ALLOW && kind != LIST_TRUST) || (!o->ban_own && !o->big_change))
 		return 0;
-	return because(-EINVAL, "--%s is for lists that ban, and an allow list bans nobody: leave it out",
-		       o->ban_own ? "ban-own" : "big-change");
+	return because(-EINVAL, "--%s is for lists that ban, and %s list bans nobody: leave it out",
+		       o->ban_own ? "ban-own" : "big-change", kind == LIST_ALLOW ? "an allow" : "a trust");
 }
 
 static int load(struct load *l)
@@ -330,7 +336,7 @@ static int load(struct load *l)
 	err = err ?: change_begin(&l->change, l->context);
 	l->about_it = l->about_it || !err;
 	err = err ?: choose_kind(l, l->change->state) ?: means_nothing(o, l->out->list.kind);
-	if (!err && l->out->list.kind != LIST_ALLOW)
+	if (!err && list_counts(&l->out->list))
 		err = guard_apply_bogons(&l->out->set, bogons, l->out->bogons_found);
 	if (!err) {
 		describe(l);

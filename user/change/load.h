@@ -10,7 +10,7 @@
 
 struct load_options {
 	struct reader_options reading;
-	int kind;   /* LIST_ALLOW or LIST_SHADOW; 0: a ban list, or what it was before */
+	int kind;   /* LIST_ALLOW, LIST_SHADOW or LIST_TRUST; 0: a ban list, or what it was before */
 	int bogons; /* of enum bogons; 0: the default */
 	bool force, ban_own, big_change, wide, dry_run;
 	bool if_changed; /* -EALREADY if the list holds this version of the file */

@@ -91,12 +91,12 @@ void history_lists(struct history *h, const struct list_info *lists, size_t n, b
 	for (size_t i = 0; i < n; i++)
 		taken[history_place(h->file->list, &lists[i])] = true;
 	for (size_t i = 0; i < n; i++) {
-		unsigned int place = lists[i].kind == LIST_ALLOW ? 0 : history_place(h->file->list, &lists[i]);
+		unsigned int place = !list_counts(&lists[i]) ? 0 : history_place(h->file->list, &lists[i]);
 
-		if (!place && lists[i].kind != LIST_ALLOW)
+		if (!place && list_counts(&lists[i]))
 			place = take_place(h->file, &lists[i], taken);
 		taken[place] = true;
-		if (lists[i].kind != LIST_ALLOW)
+		if (list_counts(&lists[i]))
 			h->place[lists[i].label] = (uint8_t)place;
 	}
 	history_write_end(h);

@@ -65,7 +65,7 @@ static void list_lines(FILE *out, const struct tallies *c, bool bytes)
 	list_line(out, name, &live, bytes ? t->bytes : t->packets);
 	for (size_t i = 0; i < c->lists_n; i++) {
 		t = &c->counted.list[c->lists[i].label];
-		if (c->lists[i].kind != LIST_ALLOW)
+		if (list_counts(&c->lists[i]))
 			list_line(out, name, &c->lists[i], bytes ? t->bytes : t->packets);
 	}
 }

@@ -56,7 +56,7 @@ static const struct hit *hit_of(const struct explanation *e, size_t i, const str
 	for (size_t h = 0; h < t->n; h++) {
 		const struct list_info *list = &e->lists[t->hits[h].list];
 
-		if (list->kind != LIST_ALLOW && (who->by_filter || list->label == who->label))
+		if (list_counts(list) && (who->by_filter || list->label == who->label))
 			return &t->hits[h];
 	}
 	return NULL;

@@ -65,7 +65,7 @@ void tallies_free(struct tallies *c)
 int lists_add_detector(struct list_info **lists, size_t *n)
 {
 	for (size_t i = 0; i < *n; i++)
-		if ((*lists)[i].kind != LIST_ALLOW && (*lists)[i].label == LABEL_DETECTOR)
+		if (list_counts(&(*lists)[i]) && (*lists)[i].label == LABEL_DETECTOR)
 			return 0;
 	if (!GROW(*lists, *n))
 		return -ENOMEM;

@@ -185,7 +185,7 @@ static int add_exceptions(struct state *state, struct list_info **lists, size_t 
 	int err = state_lists(state, &kept, &kept_n);
 
 	for (size_t i = 0; i < kept_n && !err; i++) {
-		if (kept[i].kind != LIST_ALLOW)
+		if (list_counts(&kept[i]))
 			continue;
 		grown = reallocarray(*lists, *n + 1, sizeof(*grown));
 		if (grown) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The lists, a row each: what they are. What they hold is in list_chunks.c. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,11 +9,29 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "state/internal.h"
+#include "state/settings.h"
 
 #define LABELS_MAX 255
 
 #define LIST_COLUMNS "name, kind, label, prefixes, addresses, source, loaded, format"
-#define LIST_ENTRY   LIST_COLUMNS ", id"
+#define LIST_ENTRY   LIST_COLUMNS ", id, (SELECT value FROM setting WHERE name = '" SETTING_TRUSTED "' || list.name)"
+
+/*
+ * A trust list is kept as a shadow list, with a setting that says how often: so versions that know nothing of it
+ * neither ban nor allow anybody for it.
+ */
+static void read_trust(sqlite3_stmt *stmt, struct list_info *list)
+{
+	double times;
+
+	if (list->kind != LIST_SHADOW || sqlite3_column_count(stmt) < 10 || sqlite3_column_type(stmt, 9) == SQLITE_NULL)
+		return;
+	times = sqlite3_column_double(stmt, 9);
+	list->damaged = list->damaged || !(times >= 1 && times <= TRUST_TIMES_MOST);
+	list->kind = LIST_TRUST;
+	list->label = 0;
+	list->times = list->damaged ? 1 : (unsigned int)times;
+}
 
 /* The kind and the label index arrays, and the texts are shown: damage must be found here. */
 static int read_entry(const struct state *s, sqlite3_stmt *stmt, void *entry)
@@ -33,6 +52,7 @@ static int read_entry(const struct state *s, sqlite3_stmt *stmt, void *entry)
 	list->damaged = row.err || (!list->label && list->kind != LIST_ALLOW) || !*list->name ||
 			list->name[strspn(list->name, LIST_NAME_BYTES "()")] || !*list->addresses ||
 			list->addresses[strspn(list->addresses, "0123456789")];
+	read_trust(stmt, list);
 	clean_text(list->name);
 	clean_text(list->addresses);
 	clean_text(list->source);
@@ -176,6 +196,15 @@ static int free_label(struct state *s, uint8_t *label)
 	return 0;
 }
 
+int state_trust(struct state *state, const char *name, unsigned int times)
+{
+	char setting[sizeof(SETTING_TRUSTED) + LIST_NAME_MAX];
+
+	snprintf(setting, sizeof(setting), SETTING_TRUSTED "%s", name);
+	return times ? state_set(state, setting, times)
+		     : state_put(state, "DELETE FROM setting WHERE name = ?", "s", setting);
+}
+
 int state_list_put(struct state *state, struct list_info *list, const struct ranges *set)
 {
 	int64_t id = 0;
@@ -193,9 +222,10 @@ int state_list_put(struct state *state, struct list_info *list, const struct ran
 			 "INSERT INTO list (" LIST_COLUMNS ") VALUES (?1, ?2, nullif(?3, 0), ?4, ?5, ?6, ?7, ?8)"
 			 " ON CONFLICT (name) DO UPDATE SET kind = ?2, label = nullif(?3, 0), prefixes = ?4,"
 			 " addresses = ?5, source = ?6, loaded = ?7, format = ?8",
-			 "siiIssss", list->name, list->kind, list->label, (sqlite3_int64)list->prefixes,
+			 "siiIssss", list->name, list->kind == LIST_TRUST ? LIST_SHADOW : list->kind, list->label, (sqlite3_int64)list->prefixes,
 			 list->addresses, list->source, list->loaded, list->format) ?:
 	       state_list_find(state, list->name, &id, &list->label) ?:
+	       state_trust(state, list->name, list->kind == LIST_TRUST ? list->times : 0) ?:
 	       state_put(state, "DELETE FROM chunk WHERE list = ?", "I", (sqlite3_int64)id) ?:
 	       state_chunks_put(state, id, set);
 }
@@ -221,6 +251,6 @@ int state_list_drop(struct state *state, const char *name)
 				    : state_pending_forget(state, PENDING_LIST, name)
 					      ?: state_pending_forget(state, PENDING_LIST_KIND, name);
 
-	err = err ?: state_change(state, "DELETE FROM list WHERE name = ?", name);
+	err = err ?: state_trust(state, name, 0) ?: state_change(state, "DELETE FROM list WHERE name = ?", name);
 	return err_is(err, ENOENT) ? because_no_list(state, name) : err;
 }

@@ -12,6 +12,8 @@ struct state;
 #define SETTING_EDITS	   "edits"
 /* Which start of the machine the ends of bans count from, as a number. */
 #define SETTING_BOOT "boot"
+/* In front of a list's name. */
+#define SETTING_TRUSTED "trusted "
 /* How many bans there are, and of which generation and edit that is. */
 #define SETTING_BANS	"bans"
 #define SETTING_BANS_OF "bans of"

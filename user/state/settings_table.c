@@ -54,6 +54,8 @@ bool state_setting_value_is_sound(const char *name, sqlite3_stmt *stmt, int colu
 	int type = sqlite3_column_type(stmt, column);
 	double value = sqlite3_column_double(stmt, column);
 
+	if (!strncmp(name, SETTING_TRUSTED, strlen(SETTING_TRUSTED)) && !(value >= 1 && value <= TRUST_TIMES_MOST))
+		return false;
 	for (size_t i = 0; i < LIMITS; i++)
 		if (!strcmp(name, limits[i].name) && !(value >= 0 && value <= limits[i].most))
 			return false;

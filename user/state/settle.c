@@ -73,7 +73,7 @@ int settle(struct settled *s, struct state *state)
 		err = sets && accounts ? 0 : -ENOMEM;
 	}
 	for (size_t i = 0; i < n && !err; i++) {
-		if (lists[i].kind != LIST_ALLOW)
+		if (list_counts(&lists[i]))
 			err = state_list_whole_set(state, &lists[i], &sets[i]);
 		if (lists[i].kind == LIST_SHADOW) {
 			s->shadows = 1;

@@ -48,6 +48,8 @@ int state_allowed(struct state *state, struct ranges *allowed);
 int state_list_put(struct state *state, struct list_info *list, const struct ranges *set);
 /* -ENOENT where there is none of that name. */
 int state_list_get(struct state *state, const char *name, struct list_info *list);
+/* How many times each limit a trust list has; 0: it is none any more. */
+int state_trust(struct state *state, const char *name, unsigned int times);
 int state_list_set_kind(struct state *state, const char *name, enum list_kind kind);
 /* -ENOENT where there is none of that name. */
 int state_list_drop(struct state *state, const char *name);

@@ -456,6 +456,8 @@ int verb_detect(const struct call *call)
 				      (unsigned int)o->one_in.value);
 	if (!strcmp(word, "learn"))
 		return detect_learn(call);
+	if (!strcmp(word, "trust"))
+		return detect_trust(call);
 	if (!strcmp(word, "proven"))
 		return detect_proven(call);
 	if (!strcmp(word, "ladder"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* detect ladder, detect proven: how long the detector bans, and where nobody can forge a source. */
+/* detect ladder, trust, proven: how long the detector bans, who may send more, and where nobody can forge a source. */
 #include <net/if.h>
 
 #include "base/span.h"
@@ -179,4 +179,96 @@ int detect_proven(const struct call *call)
 	if (!is_interface_name(call->operands[1]))
 		return no_interface_name(call->operands[1]);
 	return change_proven(call, call->operands[1], !off);
+}
+
+/* --- trust ---------------------------------------------------------------------------------------------------------
+ */
+
+static const char *times_text(char text[16], unsigned int times)
+{
+	snprintf(text, 16, times > 1 ? "x%u" : "none", times);
+	return text;
+}
+
+static int show_trust(const struct context *context)
+{
+	struct list_info *lists = NULL;
+	struct state *state = NULL;
+	json_t *trusted;
+	char text[16];
+	size_t n = 0, shown = 0;
+	int err = state_open(&state, context, false) ?: state_lists(state, &lists, &n);
+
+	state_close(state);
+	if (err)
+		return fail("detect trust: %s", reason(err));
+	trusted = context->json ? json_array() : NULL;
+	for (size_t i = 0; i < n; i++) {
+		if (lists[i].kind != LIST_TRUST)
+			continue;
+		shown++;
+		if (trusted)
+			json_array_append_new(trusted,
+					      json_pack("{s:s, s:i, s:I}", "list", lists[i].name, "times",
+							lists[i].times, "prefixes", (json_int_t)lists[i].prefixes));
+		else
+			printf("%-20s %5s  %llu prefixes\n", lists[i].name, times_text(text, lists[i].times),
+			       (unsigned long long)lists[i].prefixes);
+	}
+	if (!trusted && !shown)
+		puts("nobody is trusted: 'xdp-bloom load partners FILE --trust' gives its addresses ten times each limit");
+	free(lists);
+	return trusted ? out_json(context, json_pack("{s:o}", "trusted", trusted)) : out_end();
+}
+
+static unsigned int read_times(const char *word)
+{
+	char *end;
+	unsigned long times;
+
+	if (!strcmp(word, "none"))
+		return 1;
+	if (word[0] != 'x' || !(word[1] >= '1' && word[1] <= '9'))
+		return 0;
+	times = strtoul(word + 1, &end, 10);
+	return !*end && times > 1 && times <= TRUST_TIMES_MOST ? (unsigned int)times : 0;
+}
+
+static int change_trust(const struct call *call, const char *name, unsigned int times)
+{
+	static const struct apply_options rebuild = { 0 };
+	struct change *change = NULL;
+	struct list_info list;
+	bool other = false;
+	int err = change_begin(&change, call->context);
+
+	if (!err) {
+		change_bans_less(change);
+		err = state_list_get(change->state, name, &list);
+	}
+	if (!err && list.kind != LIST_TRUST)
+		err = because(-EINVAL,
+			      "'%s' is of another kind (%s); whom you trust is in a list of its own: xdp-bloom load"
+			      " NAME FILE --trust",
+			      name, list_kind_names[list.kind]);
+	if (!err) {
+		other = list.times != times;
+		err = state_trust(change->state, name, times);
+	}
+	if (!err)
+		err = change_commit(change, other && state_limits(change->state).on ? &rebuild : NULL);
+	change_end(change);
+	return err ? fail("detect trust: %s; nothing was changed", reason(err)) : out_done(call->context);
+}
+
+int detect_trust(const struct call *call)
+{
+	unsigned int times = call->n == 3 ? read_times(call->operands[2]) : 0;
+
+	if (call->n == 1)
+		return show_trust(call->context);
+	if (!times)
+		return fail("detect trust: takes a list and how many times each limit it has, x2 to x%d, or none",
+			    TRUST_TIMES_MOST);
+	return change_trust(call, call->operands[1], times);
 }

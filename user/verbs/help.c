@@ -66,7 +66,7 @@ int verb_help(const char *name)
 		options_help(v->options, before);
 		before = v->options;
 	}
-	printf("%s-j and others that every verb takes: xdp-bloom help\n\nexamples:\n", before ? "  " : "options: ");
+	printf("%s-j and others that every verb takes: xdp-bloom help\nexamples:\n", before ? "  " : "options: ");
 	for (const struct verb *v = verbs; v->name; v++)
 		for (size_t i = 0; i < 2 && !strcmp(v->name, name) && v->examples[i]; i++)
 			printf("  xdp-bloom %s\n", v->examples[i]);

@@ -122,6 +122,8 @@ int list_files_settle(const struct list_files *f, struct owned *owned)
 	int err = accounts ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < f->n && !err; i++) {
+		if (f->lists[i].kind == LIST_TRUST)
+			continue;
 		if (f->lists[i].kind != LIST_ALLOW) {
 			accounts[n++] = (struct account){ &f->sets[i], f->lists[i].label };
 			continue;

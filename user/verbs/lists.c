@@ -139,10 +139,11 @@ int verb_lists(const struct call *call)
 		const char *kind = list_kind_names[l->kind];
 
 		if (call->context->json)
-			json_array_append_new(array, json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:o}", "name", l->name,
-							       "kind", kind, "prefixes", (json_int_t)l->prefixes,
-							       "addresses", l->addresses, "source", l->source, "loaded",
-							       l->loaded, "refused", out_failure(failure)));
+			json_array_append_new(array,
+					      json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:o, s:i}", "name", l->name,
+							"kind", kind, "prefixes", (json_int_t)l->prefixes, "addresses",
+							l->addresses, "source", l->source, "loaded", l->loaded,
+							"refused", out_failure(failure), "times", l->times));
 		else
 			printf("%-20s %-6s %10llu %20s  %-20s  %s\n", l->name, kind, (unsigned long long)l->prefixes,
 			       l->addresses, l->loaded, l->source);
@@ -183,6 +184,8 @@ static int change_kind(const struct call *call, enum list_kind kind)
 					  "do that where the lists are, and load the image that is saved then");
 		if (!err && list.kind == LIST_ALLOW)
 			err = because(-EINVAL, "'%s' is an allow list", name);
+		if (!err && list.kind == LIST_TRUST)
+			err = because(-EINVAL, "'%s' is a trust list", name);
 		if (!err && kind == LIST_BAN && list.kind == LIST_SHADOW && !o->force)
 			err = check_wide(change->state, &list);
 		if (!err && o->force)

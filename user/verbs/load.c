@@ -6,10 +6,12 @@
 static const char *const bogons_words[] = { "keep", "refuse", NULL };
 
 const struct option_spec load_list_options[] = {
-	{ "allow", .type = OPTION_KIND, AT(load_options, kind), .least = LIST_ALLOW, .wants = "--shadow",
+	{ "allow", .type = OPTION_KIND, AT(load_options, kind), .least = LIST_ALLOW, .wants = "--shadow or --trust",
 	  .does = "an allow list", .also = "--whitelist" },
-	{ "shadow", .type = OPTION_KIND, AT(load_options, kind), .least = LIST_SHADOW, .wants = "--allow",
+	{ "shadow", .type = OPTION_KIND, AT(load_options, kind), .least = LIST_SHADOW, .wants = "--allow or --trust",
 	  .does = "a list that only counts" },
+	{ "trust", .type = OPTION_KIND, AT(load_options, kind), .least = LIST_TRUST, .wants = "--allow or --shadow",
+	  .does = "its addresses have more of each limit of detect" },
 	{ "format", .type = OPTION_TEXT, AT(load_options, reading.format), .value = "FORMAT",
 	  .words_of = reader_formats, .does = "read it as that, whatever it looks like" },
 	{ "skip-bad", AT(load_options, reading.skip_bad), .does = "leave out lines that cannot be read" },

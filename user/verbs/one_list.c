@@ -115,7 +115,7 @@ static int take(struct one *o, struct state *state, const char *name)
 	o->image = image_kept(state);
 	if (!o->image || o->list.kind == LIST_ALLOW)
 		err = state_list_set(state, name, &o->set) ?: find_overlap(o, state);
-	if (!err && o->list.kind != LIST_ALLOW && !kernel_counters(o->context, &counted)) {
+	if (!err && list_counts(&o->list) && !kernel_counters(o->context, &counted)) {
 		o->drops = counted.list[o->list.label];
 		o->counted = true;
 	}

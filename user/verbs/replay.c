@@ -209,7 +209,7 @@ const char *replayed_list(const struct explanation *e, unsigned int label)
 	if (label == LABEL_LIVE)
 		return LIVE_LIST;
 	for (size_t i = 0; i < e->n && label < LABELS; i++)
-		if (e->lists[i].kind != LIST_ALLOW && e->lists[i].label == label)
+		if (list_counts(&e->lists[i]) && e->lists[i].label == label)
 			return e->lists[i].name;
 	return NULL;
 }

@@ -49,7 +49,7 @@ static json_t *lists_json(const struct tallies *c, const struct counted *n, doub
 	json_t *lists = json_array();
 
 	for (size_t i = 0; i < c->lists_n; i++)
-		if (c->lists[i].kind != LIST_ALLOW)
+		if (list_counts(&c->lists[i]))
 			json_array_append_new(lists, tally_json(json_string(c->lists[i].name),
 								list_kind_names[c->lists[i].kind],
 								&n->list[c->lists[i].label], per));
@@ -151,7 +151,7 @@ static int stats_text(const struct tallies *c)
 		}
 	}
 	for (size_t i = 0; i < c->lists_n; i++)
-		if (c->lists[i].kind != LIST_ALLOW)
+		if (list_counts(&c->lists[i]))
 			line_text(c->lists[i].kind == LIST_SHADOW ? "would drop" : "dropped by", c->lists[i].name,
 				  &n->list[c->lists[i].label]);
 	if (n->list[LABEL_LIVE].packets)

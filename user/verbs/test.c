@@ -159,7 +159,7 @@ static json_t *answer_json(const struct explanation *e, const struct question *q
 
 static void answer_text(const struct explanation *e, const struct question *q, size_t i, __u32 answer)
 {
-	static const char *const does[] = { "banned by", "allowed by", "counted by" };
+	static const char *const does[] = { "banned by", "allowed by", "counted by", "trusted by the detector, as in" };
 	const char *list_of_image = e->image ? list_name(e, i, answer) : NULL;
 	const struct hit *decider = decider_of(e, i, answer);
 	char text[HIT_TEXT_MAX], added[UTC_TEXT_MAX], expires[UTC_TEXT_MAX], above[SUSPECT_ABOVE_MAX];

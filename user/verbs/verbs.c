@@ -139,13 +139,14 @@ const struct verb verbs[] = {
 		  "WHAT: suggest looks at what passes, and proposes limits; top shows who sends too much as it comes; "
 		  "learn 24h has the service do that; attacks are those that it saw; ladder 1m,10m,1h,1d,7d is how long it bans; room is how large "
 		  "its tables are, as plan --detect says; proven IFNAME [off]: nobody can forge there; networks x8 judges "
-		  "/24s and /48s, too, by 8 times the limits.",
+		  "/24s and /48s, too, by 8 times the limits; trust LIST x10: more for a list of load --trust.",
 	  .examples = { "detect on", "detect limit syn 500/s --then police" }, .also = "ratelimit",
 	  .completes =
-		  "on off limit ladder networks proven room top suggest learn attacks packets bytes syn udp icmp fragments "
+		  "on off limit ladder networks proven trust room top suggest learn attacks packets bytes syn udp icmp fragments "
 		  "<interface>",
-	  .options = detect_options, .most = 3, .asks = DETECT_ASKS, .shows = "attacks ladder learn proven suggest top",
-	  .flags = JOINS | VERB_SHOWS_ALONE | VERB_IN_CONFIG, .run = verb_detect },
+	  .options = detect_options, .most = 3, .asks = DETECT_ASKS,
+	  .shows = "attacks ladder learn proven suggest top trust", .flags = JOINS | VERB_SHOWS_ALONE | VERB_IN_CONFIG,
+	  .run = verb_detect },
 	{ "test", .group = "ask, and try out", .operands = "ADDR...|-", .does = "would it be dropped, and why",
 	  .more = "Asks the program in the kernel itself, and names list, entry and line. Ends with 0 if every "
 		  "address is banned, 1 if some address passes.",

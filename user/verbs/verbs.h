@@ -111,6 +111,7 @@ int detect_attacks(const struct context *context);
 int detect_top(const struct context *context);
 int detect_learn(const struct call *call);
 int detect_proven(const struct call *call);
+int detect_trust(const struct call *call);
 int detect_ladder(const struct call *call);
 /* detect suggest; one_in 0: by how much passes. */
 int detect_suggest(const struct context *context, double seconds, unsigned int one_in);

@@ -90,7 +90,7 @@ static const char *list_name(struct watch *w, __u32 answer)
 	if (ANSWER_LABEL(answer) == LABEL_LIVE)
 		return w->live_label_is_exact ? LIVE_LIST : NULL;
 	for (size_t i = 0; i < w->lists_n; i++)
-		if (w->lists[i].kind != LIST_ALLOW && w->lists[i].label == ANSWER_LABEL(answer))
+		if (list_counts(&w->lists[i]) && w->lists[i].label == ANSWER_LABEL(answer))
 			return w->lists[i].name;
 	return NULL;
 }
