@@ -100,6 +100,8 @@ proven() {
 	bloom detect proven
 	is "$(cat out)" $'edge0\nnosuch0 (not there)' "what is proven"
 	banned 203.0.113.7 "by one that is proven"
+	bloom detect
+	grep -qx 'proven    edge0, nosuch0' out || fail "detect does not say it: $(cat out)"
 	bloom rotate
 	echo 2001:db8:5:5::7 >loud
 	banned 2001:db8:5:5::/64 "after a rotation"
@@ -216,6 +218,9 @@ trust() {
 	bloom add 203.0.113.9
 	expect 0 "$XDP_BLOOM" test 203.0.113.9
 	bloom del 203.0.113.9
+	bloom detect
+	grep -qx 'trusted   partners x10' out || fail "detect does not say it: $(cat out)"
+	is "$(get '.trusted[].times, .proven, .ladder[0]' detect)" $'10\n[]\n60' "what detect says"
 	# Twice is less than five times; none is as all.
 	bloom detect trust partners x2
 	echo 203.0.113.11 >loud

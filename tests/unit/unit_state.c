@@ -284,6 +284,43 @@ static void ladder(void)
 	state_close(s);
 }
 
+/* Versions that know nothing of trust see a list that neither bans nor allows. */
+static void trusted(void)
+{
+	struct list_info list = { .name = "partners", .kind = LIST_TRUST, .times = 50, .addresses = "1" }, is;
+	struct ranges set = RANGES_EMPTY, allowed = RANGES_EMPTY;
+	struct list_info *lists;
+	struct state *s;
+	size_t n = 0;
+
+	empty_directory();
+	s = opened(true);
+	if (!s)
+		return;
+	ENOUGH(!ranges_add4(&set, 7, 7) && !ranges_finish(&set));
+	list.prefixes = 1;
+	CHECK(!state_list_put(s, &list, &set) && !state_list_get(s, "partners", &is), "not put");
+	CHECK(is.kind == LIST_TRUST && is.times == 50 && !is.label, "kind %d, %u times, label %u", is.kind, is.times,
+	      is.label);
+	CHECK(!state_allowed(s, &allowed) && !allowed.n4, "it allows");
+	CHECK(!state_trust(s, "partners", 3) && !state_lists(s, &lists, &n) && n == 1 && lists[0].times == 3,
+	      "not changed");
+	free(lists);
+	CHECK(!state_set(s, "trusted partners", 0.5) && err_is(state_lists(s, &lists, &n), EUCLEAN),
+	      "damage is not seen");
+	free(lists);
+	CHECK(!state_trust(s, "partners", 0) && !state_list_get(s, "partners", &is) && is.kind == LIST_SHADOW &&
+		      is.label,
+	      "without the setting it is of kind %d, label %u", is.kind, is.label);
+	CHECK(!state_trust(s, "partners", 3) && !state_list_drop(s, "partners"), "not dropped");
+	list.kind = LIST_SHADOW;
+	CHECK(!state_list_put(s, &list, &set) && !state_list_get(s, "partners", &is) && is.kind == LIST_SHADOW,
+	      "another of its name is of kind %d", is.kind);
+	ranges_free(&set);
+	ranges_free(&allowed);
+	state_close(s);
+}
+
 static void rows(void)
 {
 	struct interface_info *interfaces, one = { .name = "eth1", .mode = "native" },
@@ -635,6 +672,7 @@ int main(void)
 		{ "sets of many pieces", many_pieces },
 		{ "interfaces and settings", rows },
 		{ "the ladder of the detector", ladder },
+		{ "a list of whom it trusts", trusted },
 		{ "a setting that cannot be read", unreadable_setting },
 		{ "the first end of many bans", first_end },
 		{ "how many bans there are", number_of_bans },

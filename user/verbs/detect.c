@@ -237,6 +237,7 @@ static int change(const struct call *call)
 struct look {
 	struct limits limits;
 	struct seen before, now;
+	json_t *said; /* what detect_said() has */
 };
 
 static double rate_of(const struct look *look, const struct suspect_seen *suspect, enum packet_class class)
@@ -290,7 +291,7 @@ static json_t *size_json(const struct look *look)
 
 static int show_json(const struct context *context, const struct look *look)
 {
-	json_t *limits = json_object(), *suspects = json_array();
+	json_t *limits = json_object(), *suspects = json_array(), *document;
 
 	for (enum packet_class class = 0; class < LIMITED; class ++) {
 		const struct limit *limit = &look->limits.of[class];
@@ -302,14 +303,15 @@ static int show_json(const struct context *context, const struct look *look)
 	}
 	for (size_t i = 0; i < look->now.n; i++)
 		json_array_append_new(suspects, with_rates(look, &look->now.suspect[i]));
-	return out_json(context,
-			json_pack("{s:b, s:b, s:o, s:i, s:o, s:I, s:I, s:I, s:I, s:I, s:o}", "on", look->limits.on,
-				  "in_force", look->now.on, "limits", limits, "networks", (int)look->limits.networks,
-				  "suspects", suspects, "room", (json_int_t)look->now.room, "above",
-				  (json_int_t)(look->now.packets[DETECTED_OVER] + detector_dropped(look->now.packets)),
-				  "dropped", (json_int_t)detector_dropped(look->now.packets), "banned",
-				  (json_int_t)look->now.packets[DETECTED_BANNED], "untracked",
-				  (json_int_t)look->now.packets[DETECTED_UNTRACKED], "size", size_json(look)));
+	document = json_pack("{s:b, s:b, s:o, s:i, s:o, s:I, s:I, s:I, s:I, s:I, s:o}", "on", look->limits.on,
+			     "in_force", look->now.on, "limits", limits, "networks", (int)look->limits.networks,
+			     "suspects", suspects, "room", (json_int_t)look->now.room, "above",
+			     (json_int_t)(look->now.packets[DETECTED_OVER] + detector_dropped(look->now.packets)),
+			     "dropped", (json_int_t)detector_dropped(look->now.packets), "banned",
+			     (json_int_t)look->now.packets[DETECTED_BANNED], "untracked",
+			     (json_int_t)look->now.packets[DETECTED_UNTRACKED], "size", size_json(look));
+	json_object_update(document, look->said);
+	return out_json(context, document);
 }
 
 static int by_over(const void *a, const void *b)
@@ -382,6 +384,7 @@ static int show_text(const struct look *look)
 				: "on, and only watches");
 	show_limits(look);
 	show_room(look);
+	print_said(look->said);
 	if (!look->now.on)
 		return out_end();
 	while (above < look->now.n && suspect_over(&look->now.suspect[above]))
@@ -426,7 +429,7 @@ static int show(const struct context *context)
 
 	if (!err) {
 		look.limits = state_limits(state);
-		err = state_settings_fault(state);
+		err = state_settings_fault(state) ?: detect_said(state, &look.said);
 	}
 	state_close(state);
 	err = err ?: take_look(context, &look);
@@ -436,6 +439,7 @@ static int show(const struct context *context)
 		status = context->json ? show_json(context, &look) : show_text(&look);
 	seen_free(&look.before);
 	seen_free(&look.now);
+	json_decref(look.said);
 	return status;
 }
 

@@ -8,6 +8,86 @@
 #include "state/proven.h"
 #include "verbs/verbs.h"
 
+/* --- All of them ---------------------------------------------------------------------------------------------------
+ */
+
+static json_t *ladder_json(struct state *state, int *err)
+{
+	unsigned int seconds[LADDER_STEPS];
+	json_t *steps = json_array();
+	size_t n = 0;
+
+	*err = *err ?: state_ladder(state, seconds, &n);
+	for (size_t i = 0; i < n && !*err; i++)
+		json_array_append_new(steps, json_integer(seconds[i]));
+	return steps;
+}
+
+static json_t *proven_json(struct state *state, int *err)
+{
+	json_t *names = json_array();
+	struct proven *proven = NULL;
+	size_t n = 0;
+
+	*err = *err ?: state_proven(state, &proven, &n);
+	for (size_t i = 0; i < n && !*err; i++)
+		json_array_append_new(names, out_text(proven[i].name));
+	free(proven);
+	return names;
+}
+
+static json_t *trusted_json(struct state *state, int *err)
+{
+	json_t *trusted = json_array();
+	struct list_info *lists = NULL;
+	size_t n = 0;
+
+	*err = *err ?: state_lists(state, &lists, &n);
+	for (size_t i = 0; i < n && !*err; i++)
+		if (lists[i].kind == LIST_TRUST)
+			json_array_append_new(trusted,
+					      json_pack("{s:s, s:i, s:I}", "list", lists[i].name, "times",
+							lists[i].times, "prefixes", (json_int_t)lists[i].prefixes));
+	free(lists);
+	return trusted;
+}
+
+int detect_said(struct state *state, json_t **said)
+{
+	int err = 0;
+	json_t *ladder = ladder_json(state, &err), *proven = proven_json(state, &err),
+	       *trusted = trusted_json(state, &err);
+
+	*said = json_pack("{s:o, s:o, s:o}", "ladder", ladder, "proven", proven, "trusted", trusted);
+	return err ?: *said ? 0 : -ENOMEM;
+}
+
+void print_said(const json_t *said)
+{
+	const json_t *proven = json_object_get(said, "proven"), *trusted = json_object_get(said, "trusted");
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(trusted, i, one)
+		printf("%s%s x%lld%s", i ? ", " : "trusted   ", json_string_value(json_object_get(one, "list")),
+		       (long long)json_integer_value(json_object_get(one, "times")),
+		       i + 1 < json_array_size(trusted) ? "" : "\n");
+	json_array_foreach(proven, i, one) printf("%s%s%s", i ? ", " : "proven    ", json_string_value(one),
+						  i + 1 < json_array_size(proven) ? "" : "\n");
+}
+
+static int show_json(const struct context *context, const char *what)
+{
+	struct state *state = NULL;
+	json_t *said = NULL, *only;
+	int err = state_open(&state, context, false) ?: detect_said(state, &said);
+
+	state_close(state);
+	only = err ? NULL : json_pack("{s:O}", what, json_object_get(said, what));
+	json_decref(said);
+	return err ? fail("detect: %s", reason(err)) : out_json(context, only);
+}
+
 /* --- ladder --------------------------------------------------------------------------------------------------------
  */
 
@@ -52,20 +132,13 @@ static int show_ladder(const struct context *context)
 	char text[LADDER_STEPS * SPAN_TEXT_MAX];
 	struct state *state = NULL;
 	struct ladder ladder = { .n = 0 };
-	json_t *steps;
 	int err = state_open(&state, context, false) ?: state_ladder(state, ladder.seconds, &ladder.n);
 
 	state_close(state);
 	if (err)
 		return fail("detect ladder: %s", reason(err));
-	if (!context->json) {
-		puts(ladder_text(text, &ladder));
-		return out_end();
-	}
-	steps = json_array();
-	for (size_t i = 0; i < ladder.n; i++)
-		json_array_append_new(steps, json_integer(ladder.seconds[i]));
-	return out_json(context, json_pack("{s:o}", "ladder", steps));
+	puts(ladder_text(text, &ladder));
+	return out_end();
 }
 
 /* The program has the first step; all others are the service's. */
@@ -96,7 +169,7 @@ int detect_ladder(const struct call *call)
 	int err;
 
 	if (call->n == 1)
-		return show_ladder(call->context);
+		return call->context->json ? show_json(call->context, "ladder") : show_ladder(call->context);
 	if (call->n > 2)
 		return fail("detect ladder: its steps are one word, as in: 1m,10m,1h,1d,7d");
 	err = read_ladder(&ladder, call->operands[1]);
@@ -110,23 +183,19 @@ static int show_proven(const struct context *context)
 {
 	struct proven *proven = NULL;
 	struct state *state = NULL;
-	json_t *names;
 	size_t n = 0;
 	int err = state_open(&state, context, false) ?: state_proven(state, &proven, &n);
 
 	state_close(state);
 	if (err)
 		return fail("detect proven: %s", reason(err));
-	names = context->json ? json_array() : NULL;
 	for (size_t i = 0; i < n; i++)
-		if (names)
-			json_array_append_new(names, out_text(proven[i].name));
-		else
-			out_line("%s%s", proven[i].name, if_nametoindex(proven[i].name) ? "" : " (not there)");
-	if (!names && !n)
-		puts("no interface is proven: 'xdp-bloom detect proven eth1' says that the network behind it validates sources");
+		out_line("%s%s", proven[i].name, if_nametoindex(proven[i].name) ? "" : " (not there)");
+	if (!n)
+		puts("no interface is proven: 'xdp-bloom detect proven eth1' says that the network behind it validates"
+		     " sources");
 	free(proven);
-	return names ? out_json(context, json_pack("{s:o}", "proven", names)) : out_end();
+	return out_end();
 }
 
 static bool is_proven(struct state *state, const char *name, int *err)
@@ -173,7 +242,7 @@ int detect_proven(const struct call *call)
 	bool off = call->n == 3 && !strcmp(call->operands[2], "off");
 
 	if (call->n == 1)
-		return show_proven(call->context);
+		return call->context->json ? show_json(call->context, "proven") : show_proven(call->context);
 	if (call->n > 2 && !off)
 		return fail("detect proven: takes an interface, and off where it is no longer; one at a time");
 	if (!is_interface_name(call->operands[1]))
@@ -194,7 +263,6 @@ static int show_trust(const struct context *context)
 {
 	struct list_info *lists = NULL;
 	struct state *state = NULL;
-	json_t *trusted;
 	char text[16];
 	size_t n = 0, shown = 0;
 	int err = state_open(&state, context, false) ?: state_lists(state, &lists, &n);
@@ -202,23 +270,18 @@ static int show_trust(const struct context *context)
 	state_close(state);
 	if (err)
 		return fail("detect trust: %s", reason(err));
-	trusted = context->json ? json_array() : NULL;
 	for (size_t i = 0; i < n; i++) {
 		if (lists[i].kind != LIST_TRUST)
 			continue;
 		shown++;
-		if (trusted)
-			json_array_append_new(trusted,
-					      json_pack("{s:s, s:i, s:I}", "list", lists[i].name, "times",
-							lists[i].times, "prefixes", (json_int_t)lists[i].prefixes));
-		else
-			printf("%-20s %5s  %llu prefixes\n", lists[i].name, times_text(text, lists[i].times),
-			       (unsigned long long)lists[i].prefixes);
+		printf("%-20s %5s  %llu prefixes\n", lists[i].name, times_text(text, lists[i].times),
+		       (unsigned long long)lists[i].prefixes);
 	}
-	if (!trusted && !shown)
-		puts("nobody is trusted: 'xdp-bloom load partners FILE --trust' gives its addresses ten times each limit");
+	if (!shown)
+		puts("nobody is trusted: 'xdp-bloom load partners FILE --trust' gives its addresses ten times each"
+		     " limit");
 	free(lists);
-	return trusted ? out_json(context, json_pack("{s:o}", "trusted", trusted)) : out_end();
+	return out_end();
 }
 
 static unsigned int read_times(const char *word)
@@ -266,7 +329,7 @@ int detect_trust(const struct call *call)
 	unsigned int times = call->n == 3 ? read_times(call->operands[2]) : 0;
 
 	if (call->n == 1)
-		return show_trust(call->context);
+		return call->context->json ? show_json(call->context, "trusted") : show_trust(call->context);
 	if (!times)
 		return fail("detect trust: takes a list and how many times each limit it has, x2 to x%d, or none",
 			    TRUST_TIMES_MOST);

@@ -111,6 +111,9 @@ int detect_attacks(const struct context *context);
 int detect_top(const struct context *context);
 int detect_learn(const struct call *call);
 int detect_proven(const struct call *call);
+/* Its ladder, which interfaces are proven, and whom it trusts: as JSON, and the last two as text. */
+int detect_said(struct state *state, json_t **said);
+void print_said(const json_t *said);
 int detect_trust(const struct call *call);
 int detect_ladder(const struct call *call);
 /* detect suggest; one_in 0: by how much passes. */
