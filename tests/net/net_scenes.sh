@@ -1,0 +1,171 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Attacks, and those who stand beside them: twenty clients with real sockets, whose downloads and questions are counted
+# (scenes.py). They lose nothing by the detector, but where a scene says why.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../support/lib.sh"
+scenes=$(realpath "$(dirname "$0")/scenes.py")
+sandbox "$@"
+
+other_network() {
+	[ -e "/proc/$1/ns/net" ] && ! [ "/proc/$1/ns/net" -ef /proc/self/ns/net ]
+}
+
+# The server is here; the clients, and who attacks, are in another network. Nobody but the clients is answered.
+stage() {
+	need nsenter
+	veth 0
+	export WORK
+	unshare --net sleep infinity &
+	away=$!
+	wait_until "a network namespace" other_network $away
+	ip link set wire0 netns $away
+	ip addr add 192.0.2.1/32 dev edge0
+	ip route add 198.51.100.0/24 dev edge0 src 192.0.2.1
+	# shellcheck disable=SC2016 # there
+	nsenter -t $away -n bash -c 'ip link set lo up; ip link set wire0 up
+		for n in {1..20}; do ip addr add 198.51.100.$n/32 dev wire0; done
+		ip route add 192.0.2.1/32 dev wire0' || fail "no network for the clients"
+	mac=$(ip -j link show edge0 | jq -r '.[0].address')
+	local class fd line=
+	bloom attach edge0
+	for class in packets bytes syn udp icmp fragments; do
+		bloom detect limit $class none
+	done
+	bloom detect on
+	mkfifo served
+	python3 "$scenes" serve >served 2>serve.err &
+	exec {fd}<served
+	read -rt "$patience" line <&"$fd"
+	[ "$line" = ready ] || fail "no server: $(cat serve.err)"
+}
+
+scene() {
+	nsenter -t "$away" -n python3 "$scenes" "$1" "$mac" >played 2>err || fail "$1: $(cat err)"
+	echo "# $1: $(cat played)"
+	is "$(jq .ok played)" true "the attack was sent"
+}
+
+# beside: what the clients lost. Downloads all end; of questions one in a hundred may be lost, as machines lose one.
+beside() {
+	is "$(jq .downloaded played)" "$(jq .downloads played)" "downloads"
+	jq -e '.downloads >= 20' played >/dev/null || fail "hardly a download: $(cat played)"
+	is "$(get '[.suspects[] | select(.source | startswith("198.51.100.")).dropped] | add // 0' detect)" 0 "what clients lost"
+	jq -e '.answered >= .asked * 0.99' played >/dev/null || fail "questions: $(cat played)"
+}
+
+dropped() {
+	get .dropped detect
+}
+
+# What passes of a source in that time: a burst for the sketch, one for the suspect, and the rate.
+held() {
+	jq -e --argjson dropped "$(dropped)" --argjson rate "$1" --argjson burst "$2" --argjson sources "$3" \
+		'.attack - $dropped <= $sources * (2 * $burst + $rate * (.seconds + 1) + 1)' played >/dev/null ||
+		fail "only $(dropped) are dropped: $(cat played)"
+}
+
+one_source() {
+	stage
+	bloom detect limit packets 1kpps --then police
+	scene one
+	beside
+	held 1000 1000 1
+}
+
+# Twice the limit of each, and an interface that is proven: all who have a place are banned, and none of the clients.
+proven_sources() {
+	stage
+	bloom detect limit icmp 5/s --burst 5 --then ban
+	bloom detect limit udp 15/s --burst 10 --then ban
+	bloom detect proven edge0
+	bloom detect room --suspects 4k
+	scene proven
+	jq -e '.attack / .seconds >= 1000 * 2 * 5' played >/dev/null || skip "too slow to send twice the limit: $(cat played)"
+	beside
+	# Of who is banned no packet is looked at any more, however long it waited.
+	local before found
+	before=$(get '[.suspects[] | select(.source | startswith("203.0."))] | length, (map(.packets) | add)' detect)
+	nsenter -t $away -n python3 "$scenes" again "$mac" >sent 2>err || fail "again: $(cat err)"
+	found=$(get '[.suspects[] | select(.source | startswith("203.0."))] | length, (map(.packets) | add)' detect)
+	is "$found" "$before" "those who are banned"
+	[ "$(head -n 1 <<<"$before")" -ge 990 ] || fail "of 1000 only $before are banned"
+}
+
+# One packet from each of forty thousand addresses: nobody to be held back, nobody is; and nobody is banned.
+forged_flood() {
+	stage
+	bloom detect limit packets 1kpps --then ban
+	scene forged
+	beside
+	is "$(dropped)" 0 "what is dropped of those who sent once"
+	is "$(get '[.suspects[] | select(.above != {})] | length' detect)" 0 "who is above a limit"
+}
+
+# In the clients' names: they keep their connections, and nobody is banned. Their questions use the allowance that the
+# forger uses up: of what is above the limit no machine can tell whose it is.
+forged_clients() {
+	stage
+	bloom detect limit udp 200/s --then ban
+	scene as_clients
+	is "$(jq .downloaded played)" "$(jq .downloads played)" "downloads"
+	[ "$(dropped)" -gt 1000 ] || fail "the forged packets pass: $(dropped)"
+	# Nobody is banned: all of them are asked again, and answered.
+	local before
+	before=$(dropped)
+	scene nothing
+	beside_again "$before"
+}
+
+beside_again() {
+	is "$(jq .downloaded played)" "$(jq .downloads played)" "downloads, after it"
+	is "$(jq .answered played)" "$(jq .asked played)" "questions, after it"
+	is "$(dropped)" "$1" "what is dropped after it"
+}
+
+# Each address keeps the limit, and their network does not; the clients' network is another one.
+carpet() {
+	stage
+	bloom detect limit packets 1kpps --then police
+	scene "carpet$1"
+	is "$(dropped)" 0 "what is dropped while networks are not judged"
+	bloom detect networks x1
+	bloom detect limit packets 1001/s --then police
+	scene "carpet$1"
+	beside
+	[ "$(dropped)" -ge $(($(jq .attack played) / 3)) ] || fail "only $(dropped) are dropped: $(cat played)"
+}
+
+# The clients send fragments, too: two a question, one question in ten.
+fragments_flood() {
+	stage
+	bloom detect limit fragments 100/s --then police
+	scene fragments
+	beside
+	held 100 100 1
+}
+
+# Fifty name servers that somebody asks in our name; the clients' questions are answered meanwhile.
+reflection_flood() {
+	stage
+	bloom detect limit udp 30/s --then police
+	scene reflection
+	beside
+	held 30 30 50
+}
+
+# A large upload, and twenty calls that begin at once: with the usual limits, all of them policed, nobody is held back.
+honest_burst() {
+	stage
+	local class
+	for class in packets\ 20k/s bytes\ 1Gbit syn\ 200/s udp\ 5k/s icmp\ 100/s fragments\ 500/s; do
+		# shellcheck disable=SC2086 # a class and its limit
+		bloom detect limit $class --then police
+	done
+	scene honest
+	beside
+	is "$(dropped)" 0 "what is dropped"
+}
+
+run_cases one_source proven_sources forged_flood forged_clients "carpet 4" "carpet 6" fragments_flood reflection_flood \
+	honest_burst

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Who attacks, and who stands beside: scenes.py serve, or scenes.py SCENE
+
+serve: a server behind the filter, on edge0: downloads and uploads by TCP, answers by UDP.
+SCENE: an attack sent out of wire0, while twenty clients with addresses there download and ask. Prints as JSON what was
+sent and what the clients lost; nothing is sent again by them, but what TCP sends again.
+"""
+import json
+import os
+import random
+import select
+import socket
+import struct
+import sys
+import threading
+import time
+
+from confirm import checksum
+
+SERVER = "192.0.2.1"
+CLIENTS = ["198.51.100.%d" % n for n in range(1, 21)]
+DOWNLOAD = 1 << 17
+LARGE = 1 << 24
+PATIENCE = 20
+random.seed(int(os.environ.get("XDP_BLOOM_SEED", "1")))
+
+
+def serve():
+    tcp = socket.create_server((SERVER, 80), backlog=256)
+    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    udp.bind((SERVER, 53))
+
+    def talk(peer):
+        with peer:
+            if peer.recv(1) == b"G":
+                peer.sendall(bytes(DOWNLOAD))
+                return
+            left = LARGE
+            while left > 0:
+                got = len(peer.recv(1 << 16))
+                if not got:
+                    return
+                left -= got
+            peer.sendall(b"k")
+
+    print("ready", flush=True)
+    while True:
+        ready, _, _ = select.select([tcp, udp], [], [])
+        if udp in ready:
+            query, peer = udp.recvfrom(65536)
+            udp.sendto(query[:200], peer)
+        if tcp in ready:
+            threading.Thread(target=talk, args=(tcp.accept()[0],), daemon=True).start()
+
+
+class Client(threading.Thread):
+    """One after the other: a download, and ten questions, one of them in two fragments."""
+
+    def __init__(self, address, going):
+        super().__init__()
+        self.address, self.going = address, going
+        self.downloads = self.downloaded = self.asked = self.answered = 0
+
+    def download(self):
+        self.downloads += 1
+        try:
+            with socket.create_connection((SERVER, 80), PATIENCE, (self.address, 0)) as sock:
+                sock.sendall(b"G")
+                left = DOWNLOAD
+                while left > 0:
+                    got = len(sock.recv(1 << 16))
+                    if not got:
+                        return
+                    left -= got
+            self.downloaded += 1
+        except OSError:
+            pass
+
+    def ask(self):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+            sock.bind((self.address, 0))
+            sock.settimeout(2)
+            for number in range(10):
+                query = struct.pack("!Q", number) * (250 if number == 5 else 4)
+                self.asked += 1
+                try:
+                    sock.sendto(query, (SERVER, 53))
+                    while sock.recv(65536)[:8] != query[:8]:
+                        pass
+                    self.answered += 1
+                except OSError:
+                    pass
+                time.sleep(0.1)  # ten a second: below every limit
+
+    def run(self):
+        rounds = 0
+        while self.going.is_set() or rounds < 1:
+            self.download()
+            self.ask()
+            rounds += 1
+
+
+def frame(source, sport=1024, dport=9, size=64, fragment=0, protocol=17):
+    """Towards an address that nobody has: the machine answers none of them."""
+    kind = b"\x08\x00"
+    payload = bytes(size)
+    udp = struct.pack("!HHHH", sport, dport, 8 + size, 0) + payload
+    if ":" in source:
+        ip = struct.pack("!IHBB", 6 << 28, len(udp), 17, 64) + socket.inet_pton(10, source) + \
+            socket.inet_pton(10, "2001:db8:ffff::99")
+        kind = b"\x86\xdd"
+    else:
+        ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(udp), random.getrandbits(16), fragment, 64, protocol, 0) + \
+            socket.inet_aton(source) + socket.inet_aton("192.0.2.99")
+        ip = ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:]
+    return HEAD + kind + ip + udp
+
+
+def attack(frames):
+    out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    out.bind(("wire0", 0))
+    for n, one in enumerate(frames):
+        out.send(one)
+        if n % 64 == 63:
+            time.sleep(0.001)  # a veth queues 256
+    return len(frames)
+
+
+def random4():
+    return "10.%d.%d.%d" % (random.randrange(256), random.randrange(256), random.randrange(256))
+
+
+def sources(n):
+    return ["203.0.%d.%d" % (113 + i // 250, 1 + i % 250) for i in range(n)]
+
+
+def one():
+    return [frame("203.0.113.7")] * 20000
+
+
+def pings():
+    return [frame(source, protocol=1) for source in sources(1000)]
+
+
+def proven():
+    return pings() * 40
+
+
+def forged():
+    return [frame(random4()) for _ in range(40000)]
+
+
+def as_clients():
+    each = [frame(source) for source in CLIENTS]
+    return each * 2000
+
+
+def nothing():
+    return []
+
+
+def carpet4():
+    each = [frame("203.0.113.%d" % n) for n in range(1, 251)]
+    return each * 80
+
+
+def carpet6():
+    return [frame("2001:db8:77:%x::%x" % (random.randrange(1 << 16), n)) for n in range(20000)]
+
+
+def fragments():
+    return [frame("203.0.113.7", fragment=0x2000), frame("203.0.113.7", fragment=100)] * 10000
+
+
+def reflection():
+    each = [frame(source, sport=53, dport=40000, size=1200) for source in sources(50)]
+    return each * 400
+
+
+def honest():
+    """A large upload, and calls that begin: twenty sources, 300 packets each, at once."""
+    with socket.create_connection((SERVER, 80), PATIENCE, (CLIENTS[0], 0)) as sock:
+        sock.sendall(b"P" + bytes(LARGE))
+        if sock.recv(1) != b"k":
+            sys.exit("an upload did not end")
+    return [frame(source, sport=5004, dport=5004, size=180) for source in CLIENTS for _ in range(300)]
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "serve":
+        serve()
+    HEAD = bytes.fromhex(sys.argv[2].replace(":", "") + "020000000001")
+    going = threading.Event()
+    going.set()
+    clients = [Client(address, going) for address in CLIENTS]
+    if sys.argv[1] == "again":
+        print(attack(pings() * 12))
+        sys.exit()
+    frames = globals()[sys.argv[1]]()
+    for client in clients:
+        client.start()
+    began = time.monotonic()
+    pid = os.fork()
+    if not pid:
+        attack(frames)
+        os._exit(0)
+    status = os.waitpid(pid, 0)[1]
+    took = time.monotonic() - began
+    going.clear()
+    for client in clients:
+        client.join()
+    print(json.dumps({"attack": len(frames), "seconds": took, "ok": status == 0,
+                      **{what: sum(getattr(client, what) for client in clients)
+                         for what in ("downloads", "downloaded", "asked", "answered")}}))
