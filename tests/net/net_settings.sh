@@ -275,6 +275,11 @@ trust_and_allow() {
 	loses "beside it"
 }
 
+went_back() {
+	bloom rotate
+	! "$XDP_BLOOM" lists later &>/dev/null
+}
+
 refuses_trust() {
 	echo 203.0.113.0/24 >list
 	bloom load list list
@@ -294,7 +299,7 @@ refuses_trust() {
 	is "$(get '[.[].kind]' lists)" '["ban","trust"]' "the kinds"
 	# Taken back, a new one leaves nothing behind.
 	bloom load later list --trust --confirm 1s
-	wait_until "it goes back" eval '"$XDP_BLOOM" status >/dev/null; bloom rotate; ! "$XDP_BLOOM" lists later &>/dev/null'
+	wait_until "it goes back" went_back
 	bloom load later list --shadow
 	is "$(get '.[] | select(.name == "later").kind' lists)" shadow "the kind of another one of its name"
 }

@@ -165,7 +165,7 @@ static int change_ladder(const struct call *call, const struct ladder *ladder)
 
 int detect_ladder(const struct call *call)
 {
-	struct ladder ladder;
+	struct ladder ladder = { .n = 0 };
 	int err;
 
 	if (call->n == 1)

@@ -140,10 +140,11 @@ int verb_lists(const struct call *call)
 
 		if (call->context->json)
 			json_array_append_new(array,
-					      json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:o, s:i}", "name", l->name,
+					      json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:o, s:o}", "name", l->name,
 							"kind", kind, "prefixes", (json_int_t)l->prefixes, "addresses",
 							l->addresses, "source", l->source, "loaded", l->loaded,
-							"refused", out_failure(failure), "times", l->times));
+							"refused", out_failure(failure), "times",
+							l->times ? json_integer(l->times) : json_null()));
 		else
 			printf("%-20s %-6s %10llu %20s  %-20s  %s\n", l->name, kind, (unsigned long long)l->prefixes,
 			       l->addresses, l->loaded, l->source);
