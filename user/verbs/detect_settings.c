@@ -65,15 +65,17 @@ int detect_said(struct state *state, json_t **said)
 void print_said(const json_t *said)
 {
 	const json_t *proven = json_object_get(said, "proven"), *trusted = json_object_get(said, "trusted");
-	const json_t *one;
-	size_t i;
+	size_t n = json_array_size(trusted), m = json_array_size(proven);
 
-	json_array_foreach(trusted, i, one)
+	for (size_t i = 0; i < n; i++) {
+		const json_t *one = json_array_get(trusted, i);
+
 		printf("%s%s x%lld%s", i ? ", " : "trusted   ", json_string_value(json_object_get(one, "list")),
-		       (long long)json_integer_value(json_object_get(one, "times")),
-		       i + 1 < json_array_size(trusted) ? "" : "\n");
-	json_array_foreach(proven, i, one) printf("%s%s%s", i ? ", " : "proven    ", json_string_value(one),
-						  i + 1 < json_array_size(proven) ? "" : "\n");
+		       (long long)json_integer_value(json_object_get(one, "times")), i + 1 < n ? "" : "\n");
+	}
+	for (size_t i = 0; i < m; i++)
+		printf("%s%s%s", i ? ", " : "proven    ", json_string_value(json_array_get(proven, i)),
+		       i + 1 < m ? "" : "\n");
 }
 
 static int show_json(const struct context *context, const char *what)
