@@ -5,9 +5,12 @@
  */
 #include <arpa/inet.h>
 #include <linux/if_link.h>
+#include <linux/ipv6.h>
 #include <linux/tcp.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
@@ -19,6 +22,7 @@
 enum { RATE = 1000, BURST = 100, LOOPBACK = 1, JAIL = 2 };
 
 #define CLIENT4 "127.9.9.9"
+#define SERVER6 "2001:db8:9::1"
 #define CLIENT6 "2001:db8:9::9"
 
 /* --- A connection ------------------------------------------------------------------------------------------------- */
@@ -71,7 +75,7 @@ static bool connection_open(struct connection *c, int family)
 	socklen_t size = family == 4 ? sizeof(v4) : sizeof(v6);
 
 	*c = (struct connection){ .family = family };
-	inet_pton(AF_INET6, "2001:db8:9::1", &v6.sin6_addr);
+	inet_pton(AF_INET6, SERVER6, &v6.sin6_addr);
 	c->listening = socket(at->sa_family, SOCK_STREAM, 0);
 	c->client = socket(at->sa_family, SOCK_STREAM, 0);
 	if (!CHECK(!bind(c->listening, at, size) && !listen(c->listening, 1) && !getsockname(c->listening, at, &size),
@@ -430,11 +434,28 @@ static int run_cases(void)
 	return in_force_run(cases, sizeof(cases) / sizeof(*cases));
 }
 
+/* As ip(8) would: it is not everywhere. */
+static bool loopback_up(void)
+{
+	static const char *const addresses[] = { SERVER6, CLIENT6 };
+	struct ifreq up = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_LOOPBACK | IFF_RUNNING };
+	int fd = socket(AF_INET6, SOCK_DGRAM, 0);
+	bool done = fd >= 0 && !ioctl(fd, SIOCSIFFLAGS, &up);
+
+	for (size_t i = 0; i < 2; i++) {
+		struct in6_ifreq address = { .ifr6_prefixlen = 64, .ifr6_ifindex = LOOPBACK };
+
+		inet_pton(AF_INET6, addresses[i], &address.ifr6_addr);
+		done = done && !ioctl(fd, SIOCSIFADDR, &address);
+	}
+	if (fd >= 0)
+		close(fd);
+	return done;
+}
+
 int main(void)
 {
-	if (!geteuid() &&
-	    (unshare(CLONE_NEWNET) || system("ip link set lo up && ip addr add 2001:db8:9::1/64 dev lo nodad && "
-					     "ip addr add " CLIENT6 "/64 dev lo nodad"))) {
+	if (!geteuid() && (unshare(CLONE_NEWNET) || !loopback_up())) {
 		printf("Bail out! no network namespace: %s\n", strerror(errno));
 		return KTAP_FAIL;
 	}
