@@ -136,6 +136,22 @@ carpet() {
 	[ "$(dropped)" -ge $(($(jq .attack played) / 3)) ] || fail "only $(dropped) are dropped: $(cat played)"
 }
 
+# Five thousand packets of a thousand clients behind one address, ten times the burst: it is trusted with as much, and
+# another source that sends the same is held back.
+nat() {
+	local of='.suspects[] | select(.source == "203.0.113.9")'
+
+	stage
+	bloom detect limit packets 500/s --then police
+	echo 203.0.113.9 >carrier
+	bloom load carrier carrier --trust
+	scene nat
+	beside
+	is "$(get "$of | .dropped" detect)" 0 "what the NAT lost"
+	jq -e --argjson dropped "$(dropped)" '.attack / 2 - $dropped <= 2 * 500 + 500 * (.seconds + 1)' played >/dev/null ||
+		fail "the other lost $(dropped): $(cat played)"
+}
+
 # The clients send fragments, too: two a question, one question in ten.
 fragments_flood() {
 	stage
@@ -167,5 +183,5 @@ honest_burst() {
 	is "$(dropped)" 0 "what is dropped"
 }
 
-run_cases one_source proven_sources forged_flood forged_clients "carpet 4" "carpet 6" fragments_flood reflection_flood \
-	honest_burst
+run_cases one_source proven_sources forged_flood forged_clients "carpet 4" "carpet 6" nat fragments_flood \
+	reflection_flood honest_burst

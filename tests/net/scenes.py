@@ -147,6 +147,12 @@ def proven():
     return pings() * 40
 
 
+def nat():
+    """A thousand clients behind one address, a few packets each; and one source that sends as much."""
+    each = [(frame("203.0.113.9", sport=2000 + n), frame("203.0.113.10")) for n in range(1000)]
+    return [one for pair in each * 5 for one in pair]
+
+
 def forged():
     return [frame(random4()) for _ in range(40000)]
 
