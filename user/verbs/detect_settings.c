@@ -303,7 +303,7 @@ static int change_trust(const struct call *call, const char *name, unsigned int 
 {
 	static const struct apply_options rebuild = { 0 };
 	struct change *change = NULL;
-	struct list_info list;
+	struct list_info list = { .kind = LIST_BAN };
 	bool other = false;
 	int err = change_begin(&change, call->context);
 
