@@ -191,7 +191,7 @@ static void sources(void)
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		for (unsigned int each = 1; each <= 3; each += 2) {
 			static __u64 cells[CELLS], before[CELLS];
-			struct seen now = { .now = NOW, .cell = cells };
+			struct seen now = { .now = NOW, .cell = cells, .cells = CELLS };
 			struct estimate expected = sources_of(CELLS * -expm1(-(double)numbers[i] / CELLS), CELLS);
 			struct strangers s;
 			double off;
@@ -219,12 +219,27 @@ static void sources(void)
 		}
 }
 
+/* Of a larger sketch the first part is looked at. */
+static void part(void)
+{
+	static __u64 cells[CELLS * 4], before[CELLS * 4];
+	struct seen now = { .now = NOW, .cell = cells, .cells = CELLS };
+	struct strangers s;
+
+	now.with =
+		(struct detect){ .cells = CELLS * 4, .cap = 10000000, .most = 1ULL << 40, .sketch = (uintptr_t)cells };
+	now.with.hash = (struct hash_seeds){ ktap_random(), ktap_random() | 1, ktap_random() | 1, 0 };
+	send(&now, (__u32)ktap_random(), 40000, 1);
+	/* A quarter of them is seen, and four times its error: 4 sqrt(10000) and some for the cells that they share. */
+	CHECK(between(&s, before, &now) && fabs(s.sources - 40000) < SIGMAS * 4 * 120, "%.0f of 40000", s.sources);
+}
+
 /* A second's packets, of which one in 64 is seen apart: of sources that come once, and of those that send more. */
 static void forged(void)
 {
 	for (unsigned int each = 1; each <= 4; each++) {
 		static __u64 cells[CELLS], before[CELLS];
-		struct seen now = { .now = NOW, .cell = cells };
+		struct seen now = { .now = NOW, .cell = cells, .cells = CELLS };
 		struct strangers second, moment;
 
 		now.with = (struct detect){
@@ -249,8 +264,11 @@ static void forged(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "who sends", who },	    { "carpets", carpets },
-		{ "what they send", what }, { "how many there are", sources },
+		{ "who sends", who },
+		{ "carpets", carpets },
+		{ "what they send", what },
+		{ "how many there are", sources },
+		{ "by a part of the sketch", part },
 		{ "forged ones", forged },
 	};
 

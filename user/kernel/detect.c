@@ -460,10 +460,13 @@ static int open_maps(const struct context *context, int *maps, struct detect *wi
 	return err ? because_detect(err) : 0;
 }
 
+/* A MiB: of a larger one a part tells as much. */
+#define SKETCH_LOOK (1u << 17)
+
 static int read_sketch(int map, struct seen *seen)
 {
-	size_t bytes = seen->with.cells * sizeof(__u64), page = (size_t)sysconf(_SC_PAGESIZE),
-	       pages = (bytes + page - 1) / page * page;
+	size_t n = seen->with.cells < SKETCH_LOOK ? seen->with.cells : SKETCH_LOOK, bytes = n * sizeof(__u64),
+	       page = (size_t)sysconf(_SC_PAGESIZE), pages = (bytes + page - 1) / page * page;
 	const __u64 *cells = mmap(NULL, pages, PROT_READ, MAP_SHARED, map, 0);
 
 	if (cells == MAP_FAILED)
@@ -471,6 +474,7 @@ static int read_sketch(int map, struct seen *seen)
 	seen->cell = malloc(bytes);
 	if (seen->cell)
 		memcpy(seen->cell, cells, bytes);
+	seen->cells = n;
 	munmap((void *)cells, pages);
 	return seen->cell ? 0 : -ENOMEM;
 }

@@ -59,7 +59,8 @@ struct seen {
 		struct suspect is;
 	} * suspect; /* as seen_by_source() has them in order */
 	size_t n, room;
-	__u64 *cell; /* of the sketch, with.cells of them; NULL: was not asked for */
+	__u64 *cell; /* of the sketch, the first so many: sources are spread evenly; NULL: was not asked for */
+	size_t cells;
 };
 
 /* By key and kind. */

@@ -214,16 +214,17 @@ void attack_look_at(struct attack_look *look, const struct seen *seen, __u64 sin
 
 bool strangers_between(struct strangers *strangers, const struct seen *before, const struct seen *now)
 {
-	double cells = (double)now->with.cells, moved = 0;
+	double cells = (double)now->cells, moved = 0;
 
-	if (!before->cell || !now->cell || before->with.cells != now->with.cells ||
+	if (!before->cell || !now->cell || before->with.cells != now->with.cells || before->cells != now->cells ||
 	    memcmp(&before->with.hash, &now->with.hash, sizeof(now->with.hash)) != 0)
 		return false;
-	for (size_t i = 0; i < now->with.cells; i++)
+	for (size_t i = 0; i < now->cells; i++)
 		moved += before->cell[i] != now->cell[i];
 	/* Where only a handful did not, their number says little. */
 	strangers->at_least = moved > cells - fmax(16, cells / 1000);
-	strangers->sources = sources_of(fmin(moved, cells - fmax(16, cells / 1000)), cells).value;
+	strangers->sources =
+		sources_of(fmin(moved, cells - fmax(16, cells / 1000)), cells).value * (double)now->with.cells / cells;
 	return true;
 }
 
