@@ -108,11 +108,16 @@ inline_always int connection_proves(struct xdp_md *ctx)
 looked_at_apart int source_is_proven(struct xdp_md *ctx)
 {
 	__u32 interface = ctx->ingress_ifindex;
+	struct source source;
 
 	if (!DETECT(D, proven) || !DETECT(D, then[THEN_BAN]))
 		return 0;
-	if (bpf_map_lookup_elem((void *)DETECT(D, proven), &interface))
-		return 1;
+	if (bpf_map_lookup_elem((void *)DETECT(D, proven), &interface)) {
+		/* Whoever validates sources need not know that the stack takes ::ffff:a.b.c.d for a.b.c.d. */
+		int family = parse_source((void *)(long)ctx->data, (void *)(long)ctx->data_end, &source);
+
+		return family == SOURCE_IPV4 || (family == SOURCE_IPV6 && !source_mapped(&source));
+	}
 	return DETECT(D, tcp_rcv_nxt) && connection_proves(ctx);
 }
 

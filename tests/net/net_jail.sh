@@ -265,4 +265,55 @@ many() {
 	is "$(events_of ban '.bans, (.banned | length)')" "$n"$'\n8' "what is said of it"
 }
 
-run_cases becomes_live climbs needed others alone_in_the_kernel stopped many
+# A trusted address within the /64 of what this machine needs is needed, too.
+needed_and_trusted() {
+	banning 2001:db8:5:5::7
+	sysctl -qw net.ipv6.conf.edge0.disable_ipv6=0
+	ip addr add 2001:db8:5:5::1/64 dev edge0 nodad
+	ip -6 route add default via 2001:db8:5:5::7 dev edge0
+	echo 2001:db8:5:5::7 >partners
+	bloom load partners partners --trust
+	bloom detect trust partners x2
+	offend
+	offend
+	is "$(alone)" "" "whom the detector bans"
+	[ "$(get .dropped detect)" -gt 0 ] || fail "it is not policed"
+}
+
+# A need that the generation did not know is let go, and not banned a second time; it is said once.
+needed_again() {
+	banning 203.0.113.7
+	ip addr add 203.0.113.1/24 dev edge0
+	ip route add default via 203.0.113.7
+	ready
+	offend
+	wait_until "the detector's own bans to end" nobody_alone
+	ip route del default
+	bloom rotate
+	ip route add default via 203.0.113.7
+	local before of
+	before=$(get .banned detect)
+	offend
+	of=$(get .banned detect)
+	[ "$of" -gt "$before" ] || fail "not banned where the generation does not know it"
+	wait_until "the detector's own bans to end" nobody_alone
+	offend
+	is "$(get .banned detect)" "$of" "packets that it lost as one that is banned"
+	is "$(events_of guard | wc -l)" 1 "how often it is said"
+}
+
+# Whoever lets everybody in, or takes back that the detector bans, lets these go, too.
+let_go_with_all() {
+	banning 203.0.113.7 2001:db8:5:5::7
+	offend
+	is "$(alone)" "2001:db8:5:5:: 203.0.113.7" "whom the detector bans"
+	bloom flush
+	is "$(alone)" "" "whom it bans after a flush"
+	offend
+	is "$(alone)" "2001:db8:5:5:: 203.0.113.7" "whom the detector bans"
+	bloom detect limit packets 100/s --burst $burst --then watch
+	is "$(alone)" "" "whom it bans that only watches"
+	is "$(get length bans)" 0 "live bans"
+}
+
+run_cases becomes_live climbs needed others alone_in_the_kernel stopped many needed_and_trusted needed_again let_go_with_all

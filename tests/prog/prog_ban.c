@@ -317,6 +317,10 @@ static void not_by_forgery(void)
 static void by_interface(void)
 {
 	struct connection c = { .family = 4, .from = { 198, 51, 100, 7 }, .to = { 127, 0, 0, 1 } };
+	struct connection mapped = { .family = 6,
+				     .from = { [10] = 0xff, 0xff, 203, 0, 113, 9 },
+				     .to = { 0x20, 1, 0xd, 0xb8, [15] = 1 } },
+			  carried = { .family = 4, .from = { 203, 0, 113, 9 } };
 	__u32 loopback = LOOPBACK, other = LOOPBACK + 1;
 	struct settings settings = SETTINGS_DEFAULT;
 	uint8_t frame[FRAME];
@@ -334,6 +338,12 @@ static void by_interface(void)
 	found = find(&c);
 	CHECK(found.banned && found.is.banned_for == (1u << CLASS_PACKETS | 1u << CLASS_UDP), "not banned, for %llx",
 	      found.is.banned_for);
+	/* Who validates sources need not know that the stack takes this one for an IPv4 address. */
+	frame_of(frame, &mapped, 0, 0, 0, IPPROTO_UDP);
+	CHECK(send_frames(frame, FLOOD) == DROP, "a flood passes");
+	found = find(&carried);
+	CHECK(found.known && !found.banned, "banned by an IPv6 address that carries it");
+	frame_of(frame, &c, 0, 0, 0, IPPROTO_UDP);
 	/* The next generation takes it over. */
 	CHECK(install(&settings, NULL), "no generation");
 	found = find(&c);

@@ -289,7 +289,7 @@ static void trusted(void)
 {
 	struct list_info list = { .name = "partners", .kind = LIST_TRUST, .times = 50, .addresses = "1" }, is;
 	struct ranges set = RANGES_EMPTY, allowed = RANGES_EMPTY;
-	struct list_info *lists;
+	struct list_info *lists = NULL;
 	struct state *s;
 	size_t n = 0;
 

@@ -180,6 +180,9 @@ static int spare_needs(struct detector *detector, struct state *state)
 
 		if (!scale)
 			continue;
+		for (size_t t = 0; t < detector->trusted_n; t++)
+			if (detector->trusted[t].scale && end_key_holds(&key, &detector->trusted[t].key))
+				detector->trusted[t].scale |= TRUST_NO_BAN;
 		if (GROW(detector->trusted, detector->trusted_n))
 			detector->trusted[detector->trusted_n++] = (struct trusted){ key, scale | TRUST_NO_BAN };
 		else

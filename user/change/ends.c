@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "change/ends.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,22 +16,6 @@ struct end_key end_key_of(struct addr first, unsigned int length)
 	for (unsigned int i = 0; i < words; i++)
 		key.addr[i] = htobe32((__u32)(first.num >> 32 * (words - 1 - i)));
 	return key;
-}
-
-bool end_key_holds(const struct end_key *wide, const struct end_key *narrow)
-{
-	unsigned int left = wide->bits - END_KEY_BITS(0);
-
-	if (wide->family != narrow->family || wide->bits > narrow->bits)
-		return false;
-	for (unsigned int i = 0; left; i++) {
-		unsigned int bits = left < 32 ? left : 32;
-
-		if (be32toh(wide->addr[i] ^ narrow->addr[i]) >> (32 - bits))
-			return false;
-		left -= bits;
-	}
-	return true;
 }
 
 static bool covers(const struct ban *wide, const struct ban *narrow)

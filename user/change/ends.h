@@ -16,8 +16,6 @@ struct state;
 int ends_read(struct ends *ends, struct state *state, const struct ranges *within);
 /* A prefix as the kernel's tries have it. */
 struct end_key end_key_of(struct addr first, unsigned int length);
-/* Does the one lie within the other? */
-bool end_key_holds(const struct end_key *wide, const struct end_key *narrow);
 /* This prefix has no end of its own any more, unless one was read. */
 int ends_drop(struct ends *ends, struct addr first, unsigned int length);
 void ends_free(struct ends *ends);

@@ -15,6 +15,7 @@
 #include "base/span.h"
 #include "bpf/detect.h"
 #include "change/change.h"
+#include "change/ends.h"
 #include "change/guard_rails.h"
 #include "change/own_addresses.h"
 #include "kernel/detect.h"
@@ -100,21 +101,27 @@ static bool is_refused(const struct moving *m, const struct prefix *p, char why[
 	return need || err;
 }
 
-/* Once an hour: the detector may find it every second. */
+/* The detector is told each time; it is said once an hour, or to who has strikes, which stay. */
 static int refuse(struct moving *m, const struct prefix *p, const char *why)
 {
 	struct jail *jail = &m->change->jail;
 	struct strike strike;
 	int err = state_strike_get(m->change->state, p->first, p->length, &strike);
+	bool is_new = err_is(err, ENOENT);
 
-	if (!err && !strike.strikes && m->now >= strike.ended && m->now - strike.ended < STRIKE_SAID)
-		return 0;
-	if (err && !err_is(err, ENOENT))
+	if (err && !is_new)
 		return err;
+	if (!GROW(jail->spared, jail->spared_n))
+		return -ENOMEM;
+	jail->spared[jail->spared_n++] = end_key_of(p->first, p->length);
+	if (!is_new && !strike.strikes && m->now >= strike.ended && m->now - strike.ended < STRIKE_SAID)
+		return 0;
 	if (!GROW(jail->refused, jail->refused_n))
 		return -ENOMEM;
 	jail->refused[jail->refused_n] = (struct refused){ .first = p->first, .length = p->length };
 	snprintf(jail->refused[jail->refused_n++].why, sizeof(jail->refused->why), "%s", why);
+	if (!is_new && strike.strikes)
+		return 0;
 	return state_strike_put(m->change->state, &(struct strike){ p->first, p->length, 0, m->now });
 }
 
@@ -288,7 +295,9 @@ void jail_made(const struct context *context, struct jail *jail, unsigned long l
 		event(context, (struct event){ .kind = EVENT_GUARD, .generation = generation },
 		      "the detector does not ban %s: %s",
 		      prefix_text(text, jail->refused[i].first, (int)jail->refused[i].length), jail->refused[i].why);
-	err = ranges_finish(&jail->let_go) ?: kernel_unjail_set(context, &jail->let_go);
+	/* In this order: a packet in between would have them banned again. */
+	err = kernel_spare(context, jail->spared, jail->spared_n) ?:
+	      ranges_finish(&jail->let_go) ?: kernel_unjail_set(context, &jail->let_go);
 	if (err)
 		warn("what the detector bans by itself stays banned until that ends: %s", reason(err));
 }
@@ -298,5 +307,6 @@ void jail_free(struct jail *jail)
 	ranges_free(&jail->let_go);
 	free(jail->at);
 	free(jail->refused);
+	free(jail->spared);
 	*jail = (struct jail){ 0 };
 }

@@ -25,12 +25,13 @@ struct jail {
 		char why[256];
 	} * refused;
 	size_t refused_n;
+	struct end_key *spared; /* whom the detector is not to ban again */
+	size_t spared_n;
 };
 
 /*
  * Makes live bans of all whom the detector bans by itself, but for those that are banned or allowed already, and those
- * that a guard rail keeps: they are let go. Where some are refused, the detector is to know of a need of this machine:
- * a new generation tells it.
+ * that a guard rail keeps: they are let go, and the detector is told.
  */
 int jail_move(struct change *change);
 /* The detector lets these go, too. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "kernel/detect.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,10 +186,13 @@ static int make_maps(const struct detect *detect, int *maps)
 	return 0;
 }
 
+/* So many more can be put in while the generation lives: kernel_spare(). */
+#define SPARED_MOST 1024
+
 static int make_trusted(const struct detector *detector, int *map)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
-	__u32 room = detector->trusted_n ? (__u32)detector->trusted_n : 1;
+	__u32 room = (__u32)detector->trusted_n + SPARED_MOST;
 
 	*map = bpf_map_create(BPF_MAP_TYPE_LPM_TRIE, PIN_TRUSTED, sizeof(struct end_key), sizeof(__u64), room, &opts);
 	if (*map < 0)
@@ -572,6 +576,74 @@ static int let_out(int map, const struct detect *with, const struct ranges *set)
 	}
 	munmap(buckets, bytes);
 	return 0;
+}
+
+bool end_key_holds(const struct end_key *wide, const struct end_key *narrow)
+{
+	unsigned int left = wide->bits - END_KEY_BITS(0);
+
+	if (wide->family != narrow->family || wide->bits > narrow->bits)
+		return false;
+	for (unsigned int i = 0; left; i++) {
+		unsigned int bits = left < 32 ? left : 32;
+
+		if (be32toh(wide->addr[i] ^ narrow->addr[i]) >> (32 - bits))
+			return false;
+		left -= bits;
+	}
+	return true;
+}
+
+/* With the trust around it, and within it. */
+static int spare(int map, const struct end_key *key)
+{
+	__u64 scale = TRUST_ALL, within;
+	struct end_key at, *last = NULL;
+
+	bpf_map_lookup_elem(map, key, &scale);
+	if (!scale)
+		return 0;
+	scale |= TRUST_NO_BAN;
+	if (bpf_map_update_elem(map, key, &scale, BPF_ANY))
+		return because_kernel(-errno, PIN_TRUSTED);
+	for (; !bpf_map_get_next_key(map, last, &at); last = &at)
+		if (end_key_holds(key, &at) && !bpf_map_lookup_elem(map, &at, &within) && within) {
+			within |= TRUST_NO_BAN;
+			bpf_map_update_elem(map, &at, &within, BPF_EXIST);
+		}
+	return 0;
+}
+
+/* The answer that each suspect has kept is asked for again. */
+static int ask_again(int map, const struct detect *with)
+{
+	struct suspects *buckets;
+	size_t bytes;
+	int err = map_suspects(map, with, PROT_READ | PROT_WRITE, &buckets, &bytes);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < with->buckets * SUSPECTS_OF_BUCKET; i++)
+		__atomic_store_n(&buckets[i / SUSPECTS_OF_BUCKET].suspect[i % SUSPECTS_OF_BUCKET].asked, 0,
+				 __ATOMIC_RELAXED);
+	munmap(buckets, bytes);
+	return 0;
+}
+
+int kernel_spare(const struct context *context, const struct end_key *keys, size_t n)
+{
+	int maps[MAPS], err;
+	struct detect with;
+
+	if (!n)
+		return 0;
+	err = open_maps(context, maps, &with);
+	for (size_t i = 0; i < n && !err && maps[MAP_DETECT] >= 0; i++)
+		err = spare(maps[MAP_TRUSTED], &keys[i]);
+	if (!err && maps[MAP_DETECT] >= 0)
+		err = ask_again(maps[MAP_SUSPECTS], &with);
+	close_maps(maps);
+	return err_is(err, ENOENT) ? 0 : err;
 }
 
 int kernel_unjail_set(const struct context *context, const struct ranges *set)

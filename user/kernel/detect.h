@@ -78,6 +78,12 @@ size_t seen_banned_n(const struct seen *seen);
 
 /* Ends the detector's own ban of all that are within, if there is any; of IPv6 also of the /64 around. */
 int kernel_unjail(const struct context *context, struct addr first, unsigned int length);
+/* Does the one lie within the other? */
+bool end_key_holds(const struct end_key *wide, const struct end_key *narrow);
+
+/* From now on these are policed at most, in the generation in force. */
+int kernel_spare(const struct context *context, const struct end_key *keys, size_t n);
+
 int kernel_unjail_set(const struct context *context, const struct ranges *set);
 
 /* Can this kernel's sockets prove who sent a packet? */

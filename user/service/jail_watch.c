@@ -38,13 +38,12 @@ bool jail_watch_due(struct jail_watch *watch, const struct context *context, int
 
 int jail_watch_run(const struct context *context, void *unused)
 {
-	static const struct apply_options build = { 0 };
 	struct context own = *context;
 	struct change *change;
 	int err = change_begin(&change, &own);
 
 	(void)unused;
-	err = err ?: jail_move(change) ?: change_commit(change, change->jail.refused_n ? &build : NULL);
+	err = err ?: jail_move(change) ?: change_commit(change, NULL);
 	change_end(change);
 	return err ? fail("whom the detector bans: %s", reason(err)) : EXIT_DONE;
 }

@@ -187,14 +187,31 @@ static int set_words(struct limits *limits, const struct options *o, int n, char
 }
 
 /* Where a connection of this machine cannot, and no interface does. */
-static bool nothing_proves(struct state *state)
+/* A connection proves packets of TCP that acknowledge: none of these. */
+#define PROVEN_BY_INTERFACE (1u << CLASS_SYN | 1u << CLASS_UDP | 1u << CLASS_ICMP | 1u << CLASS_FRAGMENTS)
+
+static bool nothing_proves(struct state *state, unsigned int classes)
 {
 	struct proven *proven = NULL;
 	size_t n = 0;
-	bool nothing = !kernel_proves() && !state_proven(state, &proven, &n) && !n;
+	bool nothing = (!kernel_proves() || classes & PROVEN_BY_INTERFACE) && !state_proven(state, &proven, &n) && !n;
 
 	free(proven);
 	return nothing;
+}
+
+static bool bans(const struct limits *limits)
+{
+	for (enum packet_class class = 0; class < LIMITED; class ++)
+		if (limits->of[class].rate > 0 && limits->of[class].then == THEN_BAN)
+			return true;
+	return false;
+}
+
+/* Whoever takes back that the detector bans does not want what it bans as bans of a ladder. */
+static int let_all_go(struct change *change)
+{
+	return jail_let_go(change, (struct addr){ 0, 4 }, 0) ?: jail_let_go(change, (struct addr){ 0, 6 }, 0);
 }
 
 static int change(const struct call *call)
@@ -202,6 +219,7 @@ static int change(const struct call *call)
 	static const struct apply_options rebuild = { 0 };
 	struct limits limits = state_limits(NULL), before;
 	struct change *change = NULL;
+	unsigned int begins = 0;
 	bool warns = false;
 	int err = set_words(&limits, call->options, call->n, call->operands);
 
@@ -211,12 +229,14 @@ static int change(const struct call *call)
 		change_bans_less(change);
 		err = set_words(&limits, call->options, call->n, call->operands);
 		for (enum packet_class class = 0; class < LIMITED; class ++)
-			warns = warns || (limits.of[class].then == THEN_BAN && before.of[class].then != THEN_BAN);
-		warns = warns && nothing_proves(change->state);
+			if (limits.of[class].then == THEN_BAN && before.of[class].then != THEN_BAN)
+				begins |= 1u << class;
+		warns = begins && nothing_proves(change->state, begins);
 	}
 	if (!err && memcmp(&limits, &before, sizeof(limits)) != 0) {
 		/* Other limits have other maps, which know nothing of whom the detector bans. */
-		err = limits.on && before.on ? jail_move(change) : 0;
+		if (limits.on && before.on)
+			err = bans(&limits) ? jail_move(change) : let_all_go(change);
 		err = err ?: state_limits_put(change->state, &limits);
 		err = err ?: change_commit(change, limits.on || before.on ? &rebuild : NULL);
 	} else if (!err) {
@@ -226,8 +246,10 @@ static int change(const struct call *call)
 	if (err)
 		return fail("detect: %s; nothing was changed", reason(err));
 	if (warns)
-		warn("this kernel's connections prove no source: who is above a limit is policed, and banned only behind an"
-		     " interface of 'xdp-bloom detect proven IFNAME'");
+		warn("%s: who is above the limit is policed, and banned only behind an interface of "
+		     "'xdp-bloom detect proven IFNAME'",
+		     kernel_proves() ? "a connection proves no packets of that class"
+				     : "this kernel's connections prove no source");
 	return out_done(call->context);
 }
 

@@ -49,7 +49,8 @@ int verb_flush(const struct call *call)
 		err = image_leave(change->state);
 	}
 	if (!err)
-		err = state_bans_clear(change->state);
+		err = state_bans_clear(change->state) ?:
+		      jail_let_go(change, (struct addr){ 0, 4 }, 0) ?: jail_let_go(change, (struct addr){ 0, 6 }, 0);
 	for (size_t i = 0; i < n && !err; i++)
 		change_zero(change, lists[i].label);
 	for (unsigned int label = 0; label < LABELS && !err; label++)
