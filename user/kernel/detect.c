@@ -557,7 +557,7 @@ static int let_out(int map, const struct detect *with, const struct ranges *set)
 {
 	struct suspects *buckets;
 	size_t bytes;
-	__u64 now;
+	__u64 now = 0;
 	int err = read_clock(with->tick, &now) ?: map_suspects(map, with, PROT_READ | PROT_WRITE, &buckets, &bytes);
 
 	if (err)
@@ -633,7 +633,7 @@ static int ask_again(int map, const struct detect *with)
 int kernel_spare(const struct context *context, const struct end_key *keys, size_t n)
 {
 	int maps[MAPS], err;
-	struct detect with;
+	struct detect with = { 0 };
 
 	if (!n)
 		return 0;
@@ -649,7 +649,7 @@ int kernel_spare(const struct context *context, const struct end_key *keys, size
 int kernel_unjail_set(const struct context *context, const struct ranges *set)
 {
 	int maps[MAPS], err = 0;
-	struct detect with;
+	struct detect with = { 0 };
 
 	if (!set->n4 && !set->n6)
 		return 0;
