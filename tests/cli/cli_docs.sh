@@ -364,6 +364,25 @@ textfile() {
 	grep -q '^xdp_bloom_list_prefixes{list="bad",kind="ban"} 3$' xdp-bloom.prom || fail "$(cat xdp-bloom.prom)"
 }
 
+# The week that the page describes, but for the two that look for so long.
+detector_page() {
+	local line n=0
+
+	in_path
+	called eth1
+	echo 192.0.2.9 >partners.txt
+	while read -r line; do
+		line=${line/--for 10m/--for 1s}
+		[[ $line == *' detect top' ]] || expect 0 bash -c "$line" </dev/null
+		n=$((n + 1))
+	done < <(sed -n 's/^    //p' "$top/docs/detector.md")
+	[ $n -ge 15 ] || fail "only $n commands"
+	is "$(get '[.limits.syn.rate, .limits.packets.then, .networks] | map(if type == "number" then floor else . end) | join(" ")' detect)" "500 ban 8" \
+		"what the page comes to"
+	is "$(get '.proven' detect proven)" '["eth1"]' "what is proven"
+	ip link del eth1
+}
+
 # With the programs that hand something over played by others.
 recipes() {
 	local ip action
@@ -415,4 +434,4 @@ names() {
 	done < <(grep -oE "\`[a-z]+/[a-zA-Z_0-9./-]+\`" "$top/docs/design.md" | tr -d "\`" | sort -u)
 }
 
-run_cases clean names contract same_options help_fits complete_pages complete_completions complete_hostile_names asked_for_help "completed bash" "completed zsh" examples help_examples config recipes router sets textfile
+run_cases clean names contract same_options help_fits complete_pages complete_completions complete_hostile_names asked_for_help "completed bash" "completed zsh" examples help_examples config recipes detector_page router sets textfile
