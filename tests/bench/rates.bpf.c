@@ -32,6 +32,7 @@ struct {
 
 struct loop {
 	__u64 random, mask, chained, found;
+	void *from;
 };
 
 static __always_inline __u64 in_lru(void *map, __u32 addr)
@@ -57,11 +58,12 @@ static __always_inline struct detect_packet packet_of(const struct detect *d, __
 				       .classes = DETECT_BIT(CLASS_UDP) };
 }
 
-static __always_inline __u64 in_detector(__u32 addr)
+static __always_inline __u64 in_detector(__u32 addr, void *from)
 {
 	const struct detect *d = NULL;
 	struct detect_packet packet = packet_of(d, addr);
 
+	packet.from = from;
 	return detect_packet(d, &packet, bpf_jiffies64() * DETECT(d, tick));
 }
 
@@ -112,9 +114,9 @@ static __always_inline __u64 in_sketch_atomic(__u32 addr)
 		struct loop_run *run = bpf_map_lookup_elem(&runs, &zero); \
 		struct loop loop = { 0 };                                 \
                                                                           \
-		(void)ctx;                                                \
 		if (!run)                                                 \
 			return 0;                                         \
+		loop.from = ctx;                                          \
 		loop.random = run->random;                                \
 		loop.mask = run->mask;                                    \
 		loop.chained = run->chained;                              \
@@ -123,7 +125,7 @@ static __always_inline __u64 in_sketch_atomic(__u32 addr)
 	}
 
 SUBJECT(empty, addr & 1)
-SUBJECT(detector, in_detector(addr))
+SUBJECT(detector, in_detector(addr, loop->from))
 SUBJECT(sketch, in_sketch(addr))
 SUBJECT(sketch_atomic, in_sketch_atomic(addr))
 SUBJECT(lru_hash, in_lru(&lru, addr))
