@@ -687,19 +687,18 @@ inline_always int network_is_hot(const struct detect *d, const struct detect_pac
 #define WHAT_KIND(what)	   ((what)&0xff)
 #define WHAT_CLASSES(what) ((what) >> 8 & 0xffffff)
 #define WHAT_BYTES(what)   ((what) >> 32)
+#define WHAT_PACKET(ctx, key_, rest_, hash_, what)                                        \
+	{                                                                                 \
+		.key = (key_), .kind = WHAT_KIND(what), .rest = (rest_), .hash = (hash_), \
+		.classes = WHAT_CLASSES(what), .bytes = WHAT_BYTES(what), .from = (ctx)   \
+	}
 
 /* Verifiers learn from this that there are maps. */
 #define DETECT_MAPS(d) (DETECT(d, sketch) && DETECT(d, suspects) && DETECT(d, claims) && DETECT(d, trusted))
 
 looked_at_apart int detect_suspect(struct xdp_md *ctx, __u64 key, __u64 rest, __u64 hash, __u64 what)
 {
-	struct detect_packet packet = { .key = key,
-					.kind = WHAT_KIND(what),
-					.rest = rest,
-					.hash = hash,
-					.classes = WHAT_CLASSES(what),
-					.bytes = WHAT_BYTES(what),
-					.from = ctx };
+	struct detect_packet packet = WHAT_PACKET(ctx, key, rest, hash, what);
 
 	if (!DETECT_MAPS(D))
 		return DETECTED_NOTHING;
@@ -708,13 +707,7 @@ looked_at_apart int detect_suspect(struct xdp_md *ctx, __u64 key, __u64 rest, __
 
 looked_at_apart int detect_network(struct xdp_md *ctx, __u64 key, __u64 rest, __u64 hash, __u64 what)
 {
-	struct detect_packet host = { .key = key,
-				      .kind = WHAT_KIND(what),
-				      .rest = rest,
-				      .hash = hash,
-				      .classes = WHAT_CLASSES(what),
-				      .bytes = WHAT_BYTES(what),
-				      .from = ctx };
+	struct detect_packet host = WHAT_PACKET(ctx, key, rest, hash, what);
 	struct detect_packet network;
 	__u64 now;
 
