@@ -2,8 +2,10 @@
 /*
  * Limits that are policed, in the real kernel: made packets through the real program. Of each source r * t + 2 * b and
  * a tick's worth pass in any time, the first packet beyond is dropped, and who keeps the limit loses nothing beside it.
+ * And a network, by packets that somebody sends in its hosts' names.
  */
 #include <linux/if_link.h>
+#include <math.h>
 #include <sched.h>
 
 #include "base/clock.h"
@@ -25,10 +27,8 @@ static ip6 address_of(unsigned int i, unsigned int of, int *family)
 }
 
 /* The verdict of the last of them. */
-static __u32 send_from(unsigned int i, unsigned int of, unsigned int packets)
+static __u32 send_as(ip6 source, int family, unsigned int packets)
 {
-	int family;
-	ip6 source = address_of(i, of, &family);
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .repeat = (int)packets);
 	uint8_t frame[FRAME_MAX];
 	size_t s = 0;
@@ -39,6 +39,14 @@ static __u32 send_from(unsigned int i, unsigned int of, unsigned int packets)
 	opts.data_in = frame;
 	opts.data_size_in = sizeof(frame);
 	return CHECK(!bpf_prog_test_run_opts(program, &opts), "test run: %s", strerror(errno)) ? opts.retval : 0;
+}
+
+static __u32 send_from(unsigned int i, unsigned int of, unsigned int packets)
+{
+	int family;
+	ip6 source = address_of(i, of, &family);
+
+	return send_as(source, family, packets);
 }
 
 static __u64 dropped_so_far(void)
@@ -62,7 +70,9 @@ static bool begin(double rate, double burst)
 {
 	struct settings settings = SETTINGS_DEFAULT;
 
-	with_limits = (struct limits){ .on = true, .of = { [CLASS_PACKETS] = { rate, burst, THEN_POLICE } } };
+	with_limits = (struct limits){ .on = true,
+				       .of = { [CLASS_PACKETS] = { rate, burst, THEN_POLICE } },
+				       .networks = with_limits.networks };
 	model = (struct naive){ .label = { 3 } };
 	naive_add(&model, 4, 0x0b000000, 0x0b00ffff, 0);
 	/* As prog_detect.c: a program that is run and on no interface makes the kernel wait. */
@@ -185,11 +195,104 @@ static void first_drop(void)
 	printf("# of %d sources each lost its packet %u at the latest\n", FIRSTS, latest);
 }
 
+/* --- A network by some of its addresses ----------------------------------------------------------------------------
+ */
+
+enum { NETWORKS = 50, TIMES = 2, HOSTS = 40, TOO_FEW = 7, INNOCENT = 250, FEW = 50, SLOW = 50, UNHEARD = 10000 };
+
+static ip6 address_within(unsigned int network, unsigned int host, int *family)
+{
+	*family = network % 2 ? 6 : 4;
+	return *family == 4 ? 0xcb000000 + network * 256 + host
+			    : ((ip6)0x20010db80000 + network) << 80 | (ip6)(host + 1) << 64 | 1;
+}
+
+/* By turns, until a packet is dropped. */
+static __u64 send_within(unsigned int network, unsigned int hosts, __u64 most)
+{
+	int family;
+	__u64 n = 0;
+
+	while (n < most) {
+		ip6 source = address_within(network, (unsigned int)(n % hosts), &family);
+
+		n++;
+		if (send_as(source, family, 1) != PASS)
+			return n;
+	}
+	return UNHEARD;
+}
+
+/*
+ * Who knows everything but the seeds, and forges some addresses of a network: so many packets it takes until the
+ * network is policed, and those in it who sent nothing. Fewer than eight hosts never do that. One packet in eight is
+ * charged, so that of c charged ones the last is packet 8 * c by the mean, give or take 7.5 * sqrt(c).
+ */
+static void network_by_forgers(void)
+{
+	double tick = (double)detect_tick() / 1e9, charged = 0, formula = 0, sum = 0, came = 0, six;
+	__u64 least = UNHEARD, most = 0, alone = 0;
+
+	for (unsigned int i = 0; i < NETWORKS && !ktap_failed; i++) {
+		double began, may, late;
+		struct seen seen;
+		struct detect d;
+		__u64 n, before;
+		int family;
+		ip6 innocent;
+
+		if (!(i % 10)) {
+			with_limits.networks = TIMES;
+			if (!begin(SLOW + i / 10, FEW))
+				return;
+		}
+		limits_plan(&d, &with_limits, detect_tick());
+		alone = d.limit[CLASS_PACKETS].burst * TIMES / d.limit[CLASS_PACKETS].price + 1;
+		charged = floor((double)d.cap * TIMES / NETWORKS_ONE_IN / (double)d.limit[CLASS_PACKETS].price) + 1;
+		formula = NETWORKS_ONE_IN * charged + (double)alone - 1;
+		six = 6 * sqrt(NETWORKS_ONE_IN * (NETWORKS_ONE_IN - 1) * charged);
+		/* Too few hosts, whose packets all fit into their own bursts. */
+		CHECK(send_within(NETWORKS + i, TOO_FEW, (__u64)TOO_FEW * FEW) == UNHEARD,
+		      "a network is policed by %d of its hosts", TOO_FEW);
+		began = coarse_seconds();
+		n = send_within(i, HOSTS, UNHEARD - 1);
+		late = coarse_seconds() - began + 2 * tick;
+		may = SLOW * 2 * TIMES * late + 1;
+		CHECK(n >= alone && (double)n <= formula + six + may, "policed with packet %llu, not %.0f", n, formula);
+		sum += (double)n;
+		came += may;
+		least = n < least ? n : least;
+		most = n > most ? n : most;
+		/* Now one who has not sent anything. */
+		innocent = address_within(i, INNOCENT, &family);
+		before = dropped_so_far();
+		send_as(innocent, family, FEW / 2);
+		may = SLOW * 2 * TIMES * (coarse_seconds() - began + 2 * tick) + 1;
+		before = dropped_so_far() - before;
+		CHECK((double)before >= FEW / 2 - may, "one in a network that is policed lost %llu of %d", before,
+		      FEW / 2);
+		if (!seen_now(&seen))
+			return;
+		for (size_t s = 0; s < seen.n; s++)
+			CHECK(!seen.suspect[s].is.until, "somebody is banned");
+		seen_free(&seen);
+	}
+	with_limits.networks = 0;
+	/* The mean of so many, and what comes meanwhile. */
+	six = 6 * sqrt(NETWORKS_ONE_IN * (NETWORKS_ONE_IN - 1) * charged / NETWORKS);
+	sum /= NETWORKS;
+	came /= NETWORKS;
+	CHECK(fabs(sum - formula) <= six + came, "the mean is %.0f, and %.0f by the formula", sum, formula);
+	printf("# to have a network policed takes %llu to %llu packets of %d hosts, %.0f by the mean; by the formula %.0f\n",
+	       least, most, HOSTS, sum, formula);
+}
+
 static int run_cases(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "what passes keeps the limit", keeps_the_limit },
 		{ "the first packet above it is dropped", first_drop },
+		{ "what it takes to have a network policed", network_by_forgers },
 	};
 
 	return in_force_run(cases, sizeof(cases) / sizeof(*cases));
