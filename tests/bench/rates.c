@@ -2,7 +2,8 @@
 /*
  * What the detector adds to a kept packet, beside the tables that others count sources in: loops (rates.bpf.c), the
  * empty one taken off; parsing is not in it. Each is checked before it is timed, and the detector in each run: who is
- * found to be a suspect takes longer. Usage: rates [--quick]
+ * found to be a suspect takes longer. And what a packet of a suspect takes, whose limit drops, or bans and asks for
+ * proof. Usage: rates [--quick | --check], which times nothing
  */
 #include <sched.h>
 #include <stdio.h>
@@ -13,6 +14,8 @@
 #include <bpf/libbpf.h>
 
 #include "base/context.h"
+#include "bpf/detect.h"
+#include "connection.h"
 #include "kernel/detect.h"
 #include "kernel/generation.h"
 #include "kernel/programs.h"
@@ -39,7 +42,9 @@ enum counts { NOT, EACH, FINDS };
 static struct subject {
 	const char *name, *shown;
 	enum counts counts;
-	int fd;
+	int fd, runs;
+	const void *frame;
+	unsigned int frame_size;
 	bool right;
 	double ns[REPEATS];
 } subjects[] = {
@@ -57,6 +62,7 @@ static struct rates *skel;
 static struct detect detect;
 static int maps[MAPS];
 static unsigned int repeats = REPEATS;
+static bool checking;
 
 static int by_size(const void *a, const void *b)
 {
@@ -72,12 +78,12 @@ static double quantile(const struct subject *s, double q)
 
 static bool run_loop(const struct subject *s, const struct loop_run *run, double *ns, __u32 *found)
 {
-	unsigned char frame[64] = { 0 };
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_size_in = sizeof(frame), .repeat = 1);
+	static const unsigned char nothing[64];
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = s->frame ?: nothing,
+		    .data_size_in = s->frame ? s->frame_size : sizeof(nothing), .repeat = 1);
 	__u32 zero = 0;
 
-	if (bpf_map_update_elem(bpf_map__fd(skel->maps.runs), &zero, run, BPF_ANY) ||
-	    bpf_prog_test_run_opts(s->fd, &opts))
+	if (bpf_map_update_elem(s->runs, &zero, run, BPF_ANY) || bpf_prog_test_run_opts(s->fd, &opts))
 		return false;
 	*ns = (double)opts.duration / (double)run->rounds;
 	*found = opts.retval;
@@ -85,15 +91,14 @@ static bool run_loop(const struct subject *s, const struct loop_run *run, double
 }
 
 /* What the detector has seen of a flood. */
-static void forget(void)
+static void forget(const struct detect *d, const int *of)
 {
-	const struct detect *d = &detect;
 	size_t sketch = d->cells * sizeof(__u64), suspects = d->buckets * sizeof(struct suspects);
 	void *nothing = calloc(1, sketch > suspects ? sketch : suspects);
 	__u32 key = 0;
 
-	if (!nothing || bpf_map_update_elem(maps[MAP_SKETCH], &key, nothing, BPF_ANY) ||
-	    bpf_map_update_elem(maps[MAP_SUSPECTS], &key, nothing, BPF_ANY))
+	if (!nothing || bpf_map_update_elem(of[MAP_SKETCH], &key, nothing, BPF_ANY) ||
+	    bpf_map_update_elem(of[MAP_SUSPECTS], &key, nothing, BPF_ANY))
 		exit(2);
 	free(nothing);
 }
@@ -101,14 +106,14 @@ static void forget(void)
 /* Nobody else is so loud, and so nothing is found of anybody else. */
 static bool is_right(const struct subject *s)
 {
-	struct loop_run few = { CHECKS, 1, 0, 0 }, many = { FIRST_ROUNDS, 1, 0, 0 };
+	struct loop_run few = { CHECKS, 1, 0, 0 }, many = { checking ? ROUNDS : FIRST_ROUNDS, 1, 0, 0 };
 	double ns;
 	__u32 found = 0;
 
-	if (s->counts == NOT)
-		return true;
 	if (!run_loop(s, &few, &ns, &found))
 		return false;
+	if (s->counts == NOT)
+		return true;
 	if (s->counts == EACH)
 		return found == CHECKS * (CHECKS + 1) / 2;
 	if (found)
@@ -131,10 +136,10 @@ static void cool(void)
 }
 
 /* By turns, so that whatever else the machine does falls on all alike. */
-static bool time_all(__u64 mask, bool cold)
+static bool time_all(struct subject *first, size_t n, __u64 mask, bool cold)
 {
 	for (unsigned int r = 0; r <= repeats; r++) {
-		for (struct subject *s = subjects; s < subjects + SUBJECTS; s++) {
+		for (struct subject *s = first; s < first + n; s++) {
 			struct loop_run run = { r == 0 ? FIRST_ROUNDS
 						: cold ? COLD_ROUNDS
 						       : ROUNDS,
@@ -156,20 +161,20 @@ static bool time_all(__u64 mask, bool cold)
 				s->ns[r - 1] = ns;
 		}
 	}
-	for (struct subject *s = subjects; s < subjects + SUBJECTS; s++)
+	for (struct subject *s = first; s < first + n; s++)
 		qsort(s->ns, repeats, sizeof(double), by_size);
 	return true;
 }
 
-static void print_rows(const char *scenario, __u64 sources)
+static void print_rows(const struct subject *empty, size_t n, const char *scenario, __u64 sources)
 {
-	const struct subject *empty = subjects, *ours = subjects + 1;
+	const struct subject *ours = empty + 1;
 	double base = ours->right ? quantile(ours, 0.5) - quantile(empty, 0.5) : 0;
 
 	printf("\n%s, %llu sources; the empty loop takes %.2f ns\n%-16s %9s %9s %9s %9s\n", scenario,
 	       (unsigned long long)sources, quantile(empty, 0.5), "subject", "ns", "least", "p99", "ratio");
 	for (int results = 0; results < 2; results++) {
-		for (const struct subject *s = empty + 1; s < subjects + SUBJECTS; s++) {
+		for (const struct subject *s = empty + 1; s < empty + n; s++) {
 			double ns = quantile(s, 0.5) - quantile(empty, 0.5),
 			       p99 = quantile(s, 0.99) - quantile(empty, 0.5), ratio = base > 0 ? ns / base : 0;
 
@@ -185,34 +190,62 @@ static void print_rows(const char *scenario, __u64 sources)
 	}
 }
 
-static int load(void)
+/* few: hardly any places in the tables to compare with. */
+static int load(struct rates **to, const struct limits *limits, bool few, struct detect *is, int *of)
 {
-	struct detector detector = { .limits.on = true };
+	struct detector detector = { .limits = *limits };
 	struct generation g = { 0 };
 	struct candidate c = { 0 };
 	__u32 key = 0;
-	int err;
+	int err = kernel_detect(NULL, &c, NULL, &detector);
 
-	/* Nobody comes near one, in the milliseconds that a loop takes. */
-	for (unsigned int class = 0; class < LIMITED; class ++)
-		detector.limits.of[class].rate = class == CLASS_BYTES ? LIMIT_BYTES_MOST : 1e7;
-	err = kernel_detect(NULL, &c, NULL, &detector) ?: programs_register();
 	if (err)
 		return err;
 	for (unsigned int map = 0; map < MAPS; map++)
-		maps[map] = map < MAP_DETECT ? -1 : c.detect[map - MAP_DETECT];
-	if (bpf_map_lookup_elem(maps[MAP_DETECT], &key, &detect))
+		of[map] = map < MAP_DETECT ? -1 : c.detect[map - MAP_DETECT];
+	if (bpf_map_lookup_elem(of[MAP_DETECT], &key, is))
 		return -1;
-	skel = rates__open();
-	return skel ? programs_load(skel->obj, &g, maps) : -1;
+	*to = rates__open();
+	if (!*to)
+		return -1;
+	/* Millions of places take longer to make than everything else. */
+	if (few) {
+		bpf_map__set_max_entries((*to)->maps.lru, CHECKS);
+		bpf_map__set_max_entries((*to)->maps.lru_percpu, CHECKS);
+	}
+	return programs_load((*to)->obj, &g, of);
 }
+
+static int fd_of(const struct rates *object, const char *program)
+{
+	return bpf_program__fd(bpf_object__find_program_by_name(object->obj, program));
+}
+
+/* Nobody comes near one, in the milliseconds that a loop takes. */
+static int load_honest(void)
+{
+	struct limits limits = { .on = true };
+	int err;
+
+	for (unsigned int class = 0; class < LIMITED; class ++)
+		limits.of[class].rate = class == CLASS_BYTES ? LIMIT_BYTES_MOST : checking ? 1e4 : 1e7;
+	err = load(&skel, &limits, checking, &detect, maps);
+	for (struct subject *s = subjects; s < subjects + SUBJECTS && !err; s++) {
+		s->fd = fd_of(skel, s->name);
+		s->runs = bpf_map__fd(skel->maps.runs);
+	}
+	return err;
+}
+
+#include "suspects.h"
 
 int main(int argc, char **argv)
 {
 	static const __u64 masks[] = { 1023, QUICK_MASK, 0xffffffff };
-	bool ok = true, quick = argc > 1 && !strcmp(argv[1], "--quick");
+	bool ok = true, all, quick = argc > 1 && !strcmp(argv[1], "--quick");
 	cpu_set_t one;
 
+	checking = argc > 1 && !strcmp(argv[1], "--check");
 	if (quick)
 		repeats = QUICK_REPEATS;
 	CPU_ZERO(&one);
@@ -220,26 +253,32 @@ int main(int argc, char **argv)
 	sched_setaffinity(0, sizeof(one), &one);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
-	if (load()) {
+	if (programs_register() || load_honest() || load_suspects()) {
 		fprintf(stderr, "rates: no programs\n");
 		return 2;
 	}
+	all = suspects_are_right();
 	for (struct subject *s = subjects; s < subjects + SUBJECTS; s++) {
-		s->fd = bpf_program__fd(bpf_object__find_program_by_name(skel->obj, s->name));
 		s->right = is_right(s);
-		forget();
+		all = all && s->right;
+		forget(&detect, maps);
 		if (!s->right)
 			fprintf(stderr, "rates: %s does not find a flood: not printed\n", s->shown);
 	}
+	if (checking)
+		return all ? 0 : 1;
 	for (int cold = 0; cold < (quick ? 1 : 2) && ok; cold++) {
 		for (size_t m = 0; m < sizeof(masks) / sizeof(*masks) && ok; m++) {
 			if (quick && masks[m] != QUICK_MASK)
 				continue;
-			ok = time_all(masks[m], cold);
+			ok = time_all(subjects, SUBJECTS, masks[m], cold);
 			if (ok)
-				print_rows(cold ? "rates-cold" : "rates", masks[m] + 1);
+				print_rows(subjects, SUBJECTS, cold ? "rates-cold" : "rates", masks[m] + 1);
 		}
 	}
+	if (ok && time_all(suspected, SUSPECTED, 0, false) && suspects_are_right())
+		print_rows(suspected, SUSPECTED, "rates-suspect", 1);
+	connection_close(&connection);
 	rates__destroy(skel);
 	return ok ? 0 : 2;
 }
