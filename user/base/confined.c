@@ -3,70 +3,29 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <linux/audit.h>
-#include <linux/capability.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/calls.h"
 #include "base/close_fd.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/rights.h"
 
-#define NOBODY 65534
-/* Of these users there are none: systemd leaves them unused, and nothing else comes near. */
-#define USERS_UNUSED 0x70000000
 #define MEMORY_LEAST ((size_t)512 << 20)
 #define PIPE_BYTES   (1 << 20)
 
-/* A sanitizer's own calls and its shadow memory are beyond all bounds. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
-
-#if defined(__x86_64__)
-#define ARCHITECTURE AUDIT_ARCH_X86_64
-#elif defined(__aarch64__) && defined(__AARCH64EL__)
-#define ARCHITECTURE AUDIT_ARCH_AARCH64
-#elif defined(__riscv) && __riscv_xlen == 64
-#define ARCHITECTURE AUDIT_ARCH_RISCV64
-#elif defined(__powerpc64__) && defined(__LITTLE_ENDIAN__)
-#define ARCHITECTURE AUDIT_ARCH_PPC64LE
-#elif defined(__s390x__)
-#define ARCHITECTURE AUDIT_ARCH_S390X
-#endif
-
-#define IF_CALL(number, verdict) \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##number, 0, 1), BPF_STMT(BPF_RET | BPF_K, verdict)
-#define ALLOW(number) IF_CALL(number, SECCOMP_RET_ALLOW)
-/* What a C library may try, and does without. Everything else ends the process. */
-#define REFUSE(number) IF_CALL(number, SECCOMP_RET_ERRNO | EPERM)
-
-#ifdef ARCHITECTURE
+#ifdef CALLS_ARCHITECTURE
 static int allow_calls(void)
 {
 	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		CALLS_BEGIN,
 		ALLOW(read),
 		ALLOW(write),
 		ALLOW(mmap),
@@ -100,12 +59,11 @@ static int allow_calls(void)
 		REFUSE(sched_getaffinity),
 		REFUSE(readlinkat),
 		REFUSE(sigaltstack),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		/* Everything else ends the process. */
+		CALLS_END(SECCOMP_RET_KILL_PROCESS),
 	};
-	struct sock_fprog program = { sizeof(filter) / sizeof(*filter), filter };
 
-	/* By prctl(2): the unit has no seccomp(2). */
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) ? -errno : 0;
+	return rights_calls(filter, sizeof(filter) / sizeof(*filter));
 }
 #else
 static int allow_calls(void)
@@ -114,60 +72,15 @@ static int allow_calls(void)
 }
 #endif
 
-/* Never more than it was. */
-static int limit(__rlimit_resource_t what, rlim_t value)
-{
-	struct rlimit old;
-
-	if (getrlimit(what, &old))
-		return -errno;
-	if (value > old.rlim_cur)
-		value = old.rlim_cur;
-	return setrlimit(what, &(struct rlimit){ value, value }) ? -errno : 0;
-}
-
-/* Bytes that are mapped already. */
-static size_t mapped(void)
-{
-	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-	char text[32] = "";
-
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = '\0';
-	close_fd(fd);
-	return strtoul(text, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
-}
-
-static bool become_user(uid_t user)
-{
-	return !setgroups(0, NULL) && !setresgid(user, user, user) && !setresuid(user, user, user);
-}
-
-/*
- * A user of its own: processes of one that there is, such as nobody, could stop it while a lock is held. A namespace
- * may not know it, and a service under NoNewPrivileges cannot become another user: then no rights are what is left of
- * root.
- */
-static int become_nobody(void)
-{
-	if (geteuid() || become_user(USERS_UNUSED + (uid_t)getpid()) || (errno == EINVAL && become_user(NOBODY)))
-		return 0;
-	return errno == EPERM || errno == EINVAL ? 0 : -errno;
-}
-
 static int give_up(size_t memory)
 {
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[2] = { 0 };
-	int err = SANITIZED ? 0 : limit(RLIMIT_AS, mapped() + memory);
+	int err = SANITIZED ? 0 : rights_limit_memory(memory);
 
-	err = err ?: limit(RLIMIT_FSIZE, 0) ?: limit(RLIMIT_CORE, 0) ?: limit(RLIMIT_NOFILE, 0) ?: become_nobody();
-	if (err)
-		return err;
-	if (syscall(__NR_capset, &header, none) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
-		return -errno;
-	return 0;
+	err = err ?: rights_limit(RLIMIT_FSIZE, 0) ?: rights_limit(RLIMIT_CORE, 0) ?: rights_limit(RLIMIT_NOFILE, 0);
+	err = err ?: rights_own_user() ?: rights_drop();
+	if (!err && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
+		err = -errno;
+	return err;
 }
 
 /* In the child: 0 is the input, 1 the answer, and nothing else is open. Where the kernel has no seccomp, the rest

@@ -5,24 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct bogon guard_bogons[] = {
-	{ "0.0.0.0/8", "this network" },
-	{ "10.0.0.0/8", "private" },
-	{ "100.64.0.0/10", "shared by carriers" },
-	{ "127.0.0.0/8", "loopback" },
-	{ "169.254.0.0/16", "link-local" },
-	{ "172.16.0.0/12", "private" },
-	{ "192.168.0.0/16", "private" },
-	{ "224.0.0.0/4", "multicast" },
-	{ "255.255.255.255", "broadcast" },
-	{ "::", "unspecified" },
-	{ "::1", "loopback" },
-	{ "fc00::/7", "private" },
-	{ "fe80::/10", "link-local" },
-	{ "ff00::/8", "multicast" },
-};
-const size_t guard_bogons_n = sizeof(guard_bogons) / sizeof(guard_bogons[0]);
-
 static int add_text(struct ranges *set, const char *text)
 {
 	struct addr first;
@@ -36,17 +18,17 @@ int guard_apply_bogons(struct ranges *set, enum bogons choice, bool *found)
 	struct ranges bogons = RANGES_EMPTY, left;
 	int err = 0;
 
-	memset(found, 0, guard_bogons_n * sizeof(*found));
-	for (size_t i = 0; i < guard_bogons_n && choice != BOGONS_KEEP && !err; i++) {
+	memset(found, 0, bogon_table_n * sizeof(*found));
+	for (size_t i = 0; i < bogon_table_n && choice != BOGONS_KEEP && !err; i++) {
 		struct addr first;
 		unsigned int length;
 
-		if (prefix_parse(guard_bogons[i].prefix, strlen(guard_bogons[i].prefix), &first, &length))
+		if (prefix_parse(bogon_table[i].prefix, strlen(bogon_table[i].prefix), &first, &length))
 			err = -EINVAL;
 		found[i] = !err && ranges_touch(set, first, length);
 		if (found[i] && choice == BOGONS_REFUSE)
 			err = guard_because("it bans addresses of %s (%s); --bogons=keep or --force bans them",
-					    guard_bogons[i].prefix, guard_bogons[i].what);
+					    bogon_table[i].prefix, bogon_table[i].what);
 		if (found[i] && !err)
 			err = ranges_add_prefix(&bogons, first, length);
 	}
@@ -84,8 +66,8 @@ int guard_prefix(struct addr first, unsigned int length)
 	prefix_text(text, first, (int)length);
 	if (length < widest(first.family))
 		return guard_because("%s is very wide; --force bans it", text);
-	for (size_t i = 0; i < guard_bogons_n; i++) {
-		const char *prefix = guard_bogons[i].prefix;
+	for (size_t i = 0; i < bogon_table_n; i++) {
+		const char *prefix = bogon_table[i].prefix;
 		struct addr bogon;
 		unsigned int width;
 
@@ -93,32 +75,17 @@ int guard_prefix(struct addr first, unsigned int length)
 		    width <= length || (bogon.num & ~addr_mask(bogon.family, length)) != first.num)
 			continue;
 		return guard_because("%s bans addresses of %s (%s), too; --force bans it", text, prefix,
-				     guard_bogons[i].what);
+				     bogon_table[i].what);
 	}
 	return 0;
-}
-
-/* Where no other network's packets come from, width is no loss. */
-static bool is_bogon(struct addr first, unsigned int length)
-{
-	bool is = false;
-
-	for (size_t i = 0; i < guard_bogons_n; i++) {
-		struct addr bogon;
-		unsigned int width;
-
-		is = is || (!prefix_parse(guard_bogons[i].prefix, strlen(guard_bogons[i].prefix), &bogon, &width) &&
-			    bogon.family == first.family && width <= length &&
-			    (first.num & ~addr_mask(first.family, width)) == bogon.num);
-	}
-	return is;
 }
 
 int guard_exception(struct addr first, unsigned int length)
 {
 	char text[PREFIX_TEXT_MAX];
 
-	if (length >= widest(first.family) || is_bogon(first, length))
+	/* Where no other network's packets come from, width is no loss. */
+	if (length >= widest(first.family) || bogon_of(first, length))
 		return 0;
 	return guard_because("of all %s nothing would be dropped any more, whatever lists say; --force allows it",
 			     prefix_text(text, first, (int)length));
@@ -131,8 +98,8 @@ static int open_space(struct ranges *open)
 	struct ranges all = RANGES_EMPTY, closed = RANGES_EMPTY;
 	int err = add_text(&all, others[0]) ?: add_text(&all, others[1]) ?: add_text(&closed, reserved);
 
-	for (size_t i = 0; i < guard_bogons_n && !err; i++)
-		err = add_text(&closed, guard_bogons[i].prefix);
+	for (size_t i = 0; i < bogon_table_n && !err; i++)
+		err = add_text(&closed, bogon_table[i].prefix);
 	err = err ?: ranges_finish(&all) ?: ranges_finish(&closed) ?: ranges_subtract(open, &all, &closed);
 	ranges_free(&all);
 	ranges_free(&closed);

@@ -7,19 +7,13 @@
 #include <stddef.h>
 
 #include "base/log.h"
+#include "sets/bogons.h"
 #include "sets/ranges.h"
 #include "state/accepted.h"
 
 enum bogons { BOGONS_LEAVE_OUT, BOGONS_KEEP, BOGONS_REFUSE };
 
-/* Ranges that no packet from outside should have as its source, and whose ban would lock out the local network. */
-struct bogon {
-	const char *prefix, *what;
-};
-extern const struct bogon guard_bogons[];
-extern const size_t guard_bogons_n;
-
-/* found has room for guard_bogons_n flags: which of them the set touched. 0, -GUARD_REFUSED or -ENOMEM. */
+/* found has room for bogon_table_n flags: which of them the set touched. 0, -GUARD_REFUSED or -ENOMEM. */
 int guard_apply_bogons(struct ranges *set, enum bogons choice, bool *found);
 
 /* A prefix from the command line: refused if it includes one of those ranges and more, or is wider than any owner's. */

@@ -38,9 +38,9 @@ static json_t *bogons_json(const struct loaded *l)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < guard_bogons_n; i++)
+	for (size_t i = 0; i < bogon_table_n; i++)
 		if (l->bogons_found[i])
-			json_array_append_new(array, json_string(guard_bogons[i].prefix));
+			json_array_append_new(array, json_string(bogon_table[i].prefix));
 	return array;
 }
 
@@ -87,10 +87,10 @@ static int loaded_text(const struct context *context, const struct loaded *l, co
 	       counts_text(a, sizeof(a), ranges_count4(&l->set), ranges_count6(&l->set)));
 	if (read->bad)
 		printf("%s: %llu damaged lines left out\n", l->list.name, (unsigned long long)read->bad);
-	for (size_t i = 0; i < guard_bogons_n; i++)
+	for (size_t i = 0; i < bogon_table_n; i++)
 		if (l->bogons_found[i])
-			printf("%s: %s left out (%s; --bogons=keep keeps it)\n", l->list.name, guard_bogons[i].prefix,
-			       guard_bogons[i].what);
+			printf("%s: %s left out (%s; --bogons=keep keeps it)\n", l->list.name, bogon_table[i].prefix,
+			       bogon_table[i].what);
 	if (l->replaces)
 		printf("%s: %s added, %s removed, %s kept\n", l->list.name,
 		       counts_text(a, sizeof(a), l->added4, l->added6),
