@@ -26,26 +26,32 @@ SKELETON := $(BUILD)/xdp_bloom.skel.h
 # What the service shows to a browser.
 PAGE	 := $(BUILD)/page_text.h
 USER_SRC := $(sort $(wildcard user/*/*.c))
-# Everything but main() also goes into an archive that the tests link.
+# Everything but each main() also goes into an archive that the tests link.
 USER_OBJ := $(USER_SRC:user/%.c=$(BUILD)/user/%.o)
 MAIN_OBJ := $(BUILD)/user/verbs/main.o
+# What speaks to servers is a program of its own: the command has nothing of its library.
+FETCH_OBJ := $(BUILD)/user/fetch/main.o
 CORE     := $(BUILD)/core.a
 
 .DEFAULT_GOAL := $(BUILD)/xdp-bloom
 
 # --- Build -----------------------------------------------------------------------------------------------------------
 
-all: $(BUILD)/xdp-bloom ## the command, in build/; SHARED=1: its libraries outside; V=1: show the commands; WERROR=-Werror
+all: $(BUILD)/xdp-bloom $(BUILD)/xdp-bloom-fetch ## the command, in build/; SHARED=1: its libraries outside; V=1: show the commands; WERROR=-Werror
 	@:
 
 $(BUILD)/xdp-bloom: $(MAIN_OBJ) $(CORE) $(BUILD)/libraries
 	$(call say,LINK,$@)$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $(MAIN_OBJ) $(CORE) $(file <$(BUILD)/libraries)
 
+$(BUILD)/xdp-bloom-fetch: $(FETCH_OBJ) $(CORE) $(BUILD)/libraries $(BUILD)/fetch-linked-with
+	$(call say,LINK,$@)$(CC) $(SANITIZE) $(LDFLAGS) -Wl,--as-needed -o $@ $(FETCH_OBJ) $(CORE) \
+		$(file <$(BUILD)/libraries) $(FETCH_LIBS)
+
 # Tried when a compiler, a library or a directory of theirs is newer, not each time.
 $(BUILD)/libraries: $(BUILD)/linked-with tools/link.sh
 	$(call say,TRY,which libraries can be linked as archives)tools/link.sh $@ '$(CC)' '$(PKG_CONFIG)' '$(SHARED)' $(PKGS)
 
-$(CORE): $(filter-out $(MAIN_OBJ),$(USER_OBJ)) $(BUILD)/made-of
+$(CORE): $(filter-out $(MAIN_OBJ) $(FETCH_OBJ),$(USER_OBJ)) $(BUILD)/made-of
 	@rm -f $@
 	$(call say,AR,$@)$(AR) rcs $@ $(filter %.o,$^)
 
@@ -66,6 +72,7 @@ $(PAGE): tools/embed.sh user/observe/page.html user/observe/page.css user/observ
 
 $(eval $(call remember,$(BUILD)/compiled-with,$(CC) $(CLANG) $(VERSION) $(WARNINGS) $(SANITIZE) $(CFLAGS) $(CPPFLAGS)))
 $(eval $(call remember,$(BUILD)/linked-with,$(CC) $(SANITIZE) $(LDFLAGS) $(if $(SHARED),shared) $(PKGS)))
+$(eval $(call remember,$(BUILD)/fetch-linked-with,$(CC) $(SANITIZE) $(LDFLAGS) $(PKGS_FETCH)))
 $(eval $(call remember,$(BUILD)/made-of,$(USER_SRC)))
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/user/*/*.d)
@@ -85,6 +92,7 @@ define INSTALLED
 644 $(UNITS)/xdp-bloom-restore.service lib/systemd/system/xdp-bloom-restore.service
 755 packaging/systemd/xdp-bloom-generator lib/systemd/system-generators/xdp-bloom-generator
 755 $(BUILD)/xdp-bloom sbin/xdp-bloom
+755 $(BUILD)/xdp-bloom-fetch lib/xdp-bloom/xdp-bloom-fetch
 644 docs/xdp-bloom.8 share/man/man8/xdp-bloom.8
 644 docs/xdp-bloom.conf.5 share/man/man5/xdp-bloom.conf.5
 644 packaging/completions/xdp-bloom.bash share/bash-completion/completions/xdp-bloom
@@ -117,12 +125,12 @@ clean: ## remove build/
 # --- What is needed, from the distribution ---------------------------------------------------------------------------
 
 DEPS := clang bpftool pkg-config libbpf-dev libxdp-dev libelf-dev zlib1g-dev libsqlite3-dev libjansson-dev libmnl-dev \
-	liblzma-dev libzstd-dev libmicrohttpd-dev libncurses-dev libc6-dev
+	liblzma-dev libzstd-dev libmicrohttpd-dev libncurses-dev libcurl4-gnutls-dev libc6-dev
 # Each of these on top of those for building.
 RUN_DEPS   := iproute2 jq python3-minimal util-linux mount
 CHECK_DEPS := perl python3
 # Peers to compare with, and other XDP programs to live beside.
-TEST_DEPS  := $(RUN_DEPS) $(CHECK_DEPS) mandoc strace tcpdump tshark tmux zsh procps xdp-tools iprange ipset nftables systemd curl wireguard-tools
+TEST_DEPS  := $(RUN_DEPS) $(CHECK_DEPS) mandoc strace tcpdump tshark tmux zsh procps xdp-tools iprange ipset nftables systemd curl wireguard-tools openssl
 FUZZ_DEPS  := libclang-rt-dev llvm
 BENCH_DEPS := iproute2 ipset nftables iptables xdp-tools iprange ethtool python3
 DEB_DEPS   := debhelper dpkg-dev lintian

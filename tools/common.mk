@@ -13,6 +13,8 @@ WERROR	   ?=
 PKGS := libbpf libxdp libelf libmnl zlib sqlite3 jansson liblzma libzstd ncursesw
 # Its header only: user/observe/web_server.c loads it when it is needed.
 PKGS_LOADED := libmicrohttpd
+# Of xdp-bloom-fetch alone.
+PKGS_FETCH := libcurl
 
 WARNINGS := -Wall -Wextra -Wshadow $(WERROR)
 ifdef SAN
@@ -20,8 +22,9 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-om
 endif
 
 # Asked once, and only when something is compiled.
-PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) $(PKGS_LOADED)))$(PKG_CFLAGS)
+PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) $(PKGS_LOADED) $(PKGS_FETCH)))$(PKG_CFLAGS)
 PKG_LIBS   = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
+FETCH_LIBS = $(eval FETCH_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS_FETCH)))$(FETCH_LIBS)
 # Debian keeps asm/ in a directory of the host's own; clang has a vendor in the middle of that name.
 BPF_ASM	   = $(eval BPF_ASM := $(addprefix -idirafter ,$(wildcard \
 	     /usr/include/$(subst -pc-,-,$(shell $(CC) -dumpmachine)))))$(BPF_ASM)

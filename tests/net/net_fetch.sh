@@ -1,0 +1,360 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# xdp-bloom-fetch and servers that do what servers have done (fetch.py): what it says of each, what it keeps, and what that
+# costs; and what it can do besides fetching, which is nothing.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../support/lib.sh"
+servers=$(realpath "$(dirname "$0")/fetch.py")
+sandbox "$@"
+XDP_BLOOM_FETCH=$(realpath -m "${XDP_BLOOM_FETCH:-$(dirname "$XDP_BLOOM")/xdp-bloom-fetch}")
+escape=$(dirname "$TRAFFIC")/escape.so
+[ -x "$XDP_BLOOM_FETCH" ] || skip_all "$XDP_BLOOM_FETCH is not built"
+need openssl nsenter
+
+other_network() {
+	[ -e "/proc/$1/ns/net" ] && ! [ "/proc/$1/ns/net" -ef /proc/self/ns/net ]
+}
+
+# request NAME SUBJECT: a new key, and what is to be signed.
+request() {
+	openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout "$1.key" -subj "/CN=$2" -out request
+}
+
+# own NAME SUBJECT EXTENSION: signed by itself.
+own() {
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout "$1.key" -subj "/CN=$2" -days 30 -addext "$3" -out "$1.pem"
+}
+
+# signed NAME SUBJECT FROM TO: by our own authority.
+signed() {
+	request "$1" "$2"
+	printf subjectAltName= >names
+	printf 'DNS:%s,' "$2" other.example turns.example private.example loop.example >>names
+	echo DNS:own.example >>names
+	openssl ca -batch -notext -config authority -in request -startdate "$3" -enddate "$4" -extfile names -out "$1.pem"
+}
+
+# Once for all cases, in a directory beside theirs.
+certificates() {
+	mkdir "$keys" "$keys/issued"
+	cd "$keys" || exit 1
+	: >index
+	cat >authority <<-'END'
+		[ca]
+		default_ca = own
+		[own]
+		certificate = ca.pem
+		private_key = ca.key
+		database = index
+		new_certs_dir = issued
+		rand_serial = yes
+		unique_subject = no
+		default_md = sha256
+		policy = any
+		[any]
+		commonName = supplied
+	END
+	{
+		own ca authority basicConstraints=critical,CA:TRUE
+		own self feeds.example subjectAltName=DNS:feeds.example
+		signed good feeds.example 20200101000000Z 20991231000000Z
+		signed wrong elsewhere.example 20200101000000Z 20991231000000Z
+		signed expired feeds.example 20200101000000Z 20210101000000Z
+	} >log 2>&1
+	[ -s expired.pem ] || fail "no certificates: $(cat log)"
+	chmod 755 .
+	cd "$WORK" || exit 1
+}
+
+# And a name server for what runs in here.
+names() {
+	echo 'nameserver 9.9.9.3' >"$WORK.for/resolv.conf"
+	echo 'hosts: files dns' >"$WORK.for/nsswitch.conf"
+	mount --bind "$WORK.for/resolv.conf" "$(realpath /etc/resolv.conf)" || skip_all "cannot set a name server"
+	mount --bind "$WORK.for/nsswitch.conf" /etc/nsswitch.conf || skip_all "cannot set a name server"
+}
+
+# The servers are in another network; here is who asks, at 9.9.9.1. The names' server is there, too.
+stage() {
+	local fd line=
+
+	veth 0
+	rm -f "$keys/heads"
+	unshare --net sleep infinity &
+	away=$!
+	wait_until "a network namespace" other_network $away
+	ip link set lo up
+	ip link set wire0 netns $away
+	ip addr add 9.9.9.1/24 dev edge0
+	ip route add 10.9.9.0/24 dev edge0
+	# shellcheck disable=SC2016 # there
+	nsenter -t $away -n bash -c 'ip link set lo up; ip link set wire0 up
+		for address in 9.9.9.2 9.9.9.3 10.9.9.2; do ip addr add $address/24 dev wire0; done' || fail "no network for the servers"
+	mkfifo served
+	nsenter -t $away -n python3 "$servers" serve "$keys" >served 2>serve.err &
+	exec {fd}<served
+	read -rt "$patience" line <&"$fd"
+	[ "$line" = ready ] || fail "no server: $(cat serve.err)"
+}
+
+# ask URL LINE...: the answer, in file answer.
+ask() {
+	python3 "$servers" ask "$XDP_BLOOM_FETCH" body "url $1" "ca $keys/ca.pem" "${@:2}" >answer 2>ask.err || fail "$1: $(cat ask.err)"
+	is "$(got end)" 0 "the end of the program for $1 ($(cat ask.err))"
+	# Whatever is sent, it passes through.
+	[ "$(got rss)" -lt 40000 ] || [ -n "${SAN:-}" ] || fail "$1: it took $(got rss) KiB"
+}
+
+got() {
+	sed -n "s/^$1 //p" answer
+}
+
+# brings URL LINE...: it is fetched, and is the list.
+brings() {
+	ask "$@"
+	is "$(head -n 1 answer)" new "what is said of $1 ($(got why))"
+	printf '203.0.113.0/24\n198.51.100.7\n' | cmp -s - body || fail "$1: it brought $(head -c 200 body)"
+	is "$(got bytes)" 28 "bytes of $1"
+}
+
+# fails WORDS URL LINE...: it is not, and these words are in what is said about it.
+fails() {
+	ask "${@:2}"
+	is "$(head -n 1 answer)" failed "what is said of $2"
+	[[ $(got why) = *$1* ]] || fail "$2: '$1' is not in '$(got why)'"
+	[ "$(grep -c '^why ' answer)" = 1 ] || fail "$2: $(cat answer)"
+}
+
+feed=https://feeds.example
+
+good_ones() {
+	stage
+	brings $feed/list
+	is "$(got etag)" '"one"' "its tag"
+	is "$(got modified)" 'Mon, 02 Nov 2026 03:04:05 GMT' "its time"
+	is "$(got date)" 'Tue, 03 Nov 2026 03:04:05 GMT' "the server's time"
+	is "$(got type)" text/plain "its type"
+	is "$(got announced)" 29 "one more than its length"
+	is "$(got address)" 9.9.9.2 "whom it came from"
+	grep -q '^User-Agent: xdp-bloom/[0-9.]*.$' "$keys/heads" || fail "it does not say who asks: $(cat "$keys/heads")"
+	! grep -qi '^Accept-Encoding\|^Cookie\|^If-\|^Authorization' "$keys/heads" || fail "$(cat "$keys/heads")"
+	ask $feed/list 'etag "one"' 'modified Mon, 02 Nov 2026 03:04:05 GMT'
+	is "$(head -n 1 answer)" same "what is said of the same version"
+	[ ! -s body ] || fail "the same version has a body"
+	grep -q '^If-Modified-Since: Mon, 02 Nov 2026 03:04:05 GMT' "$keys/heads" || fail "$(cat "$keys/heads")"
+	brings $feed/list 'etag "two"'
+	brings $feed/chunks
+	brings $feed/five
+	is "$(got url)" $feed/list "where it was in the end"
+	brings http://feeds.example/list 'insecure 1'
+	brings https://private.example/list 'lan 1'
+}
+
+# What others send: it is handed on with its type, for whoever reads it to judge.
+handed_on() {
+	stage
+	ask $feed/html
+	is "$(head -n 1 answer) $(got type)" 'new text/html; charset=utf-8' "a page"
+	ask $feed/json
+	is "$(head -n 1 answer) $(got type)" 'new application/json' "an error as JSON"
+	ask $feed/empty
+	is "$(head -n 1 answer) $(got bytes)" 'new 0' "nothing"
+	ask $feed/escapes
+	! LC_ALL=C grep -q '[^[:print:]]' answer || fail "a terminal would obey it: $(cat -v answer)"
+	ask $feed/long-tag
+	is "$(head -n 1 answer) $(got etag)" 'new ' "a tag of 3 KB"
+	brings $feed/cookie
+	! grep -qi '^Cookie' "$keys/heads" || fail "it has kept a cookie"
+	# Asked without, and sent: the list's reader knows what it is.
+	ask $feed/gzip-said
+	is "$(head -n 1 answer) $(got bytes)" 'new 18' "what calls itself packed"
+}
+
+broken_off() {
+	stage
+	fails "after 28 of 100000 bytes" $feed/cut
+	fails "the connection ended" $feed/cut-open
+	fails "the connection ended" $feed/chunks-cut
+	fails "chunk" $feed/chunks-bad
+	fails "the connection ended" $feed/nothing
+	fails "HTTP/0.9" $feed/no-http
+	fails "HTTP/0.9" $feed/http09
+	fails "" $feed/negative
+	fails "" $feed/nul
+}
+
+statuses() {
+	stage
+	fails "nothing has changed, and was not asked that" $feed/304
+	fails "status 206" $feed/partial
+	fails "status 500" $feed/error
+	fails "status 403" $feed/denied
+	[ ! -s body ] || fail "what an error says is kept: $(cat body)"
+	fails "status 404" $feed/not-there
+	fails "status 429, and wants to be asked again in 3600 s" $feed/later
+	is "$(got retry_after)" 3600 "when to ask again"
+	fails "status 503, and wants to be asked again in" $feed/later-date
+	[ "$(got retry_after)" -gt 1000000 ] || fail "a date in 2100 is in $(got retry_after) s"
+}
+
+redirects() {
+	local only="only from https:// to https:// is followed"
+
+	stage
+	fails "from one place to the next, more than 5 times" $feed/loop
+	fails "from one place to the next, more than 5 times" $feed/six
+	fails "does not say where" $feed/nowhere
+	fails "$only" $feed/to-file
+	fails "$only" $feed/to-http
+	fails "$only" $feed/to-http 'insecure 1'
+	fails "$only" $feed/to-gopher
+	fails "$only" $feed/to-user
+	! grep -q '^GET /list' "$keys/heads" || fail "it went on to http"
+}
+
+# Where nothing of the internet is, by whatever name; judged by the address that is connected to.
+inward() {
+	stage
+	fails "127.0.0.1 (loopback)" https://127.0.0.1/list
+	fails "127.0.0.1 (loopback)" $feed/to-loopback
+	fails "127.0.0.1 (loopback)" $feed/to-number
+	fails "::1 (loopback)" $feed/to-loopback6
+	fails "0.0.0.0 (this network)" $feed/to-zero
+	fails "10.9.9.2 (private)" $feed/to-private
+	fails "10.9.9.2 (private)" $feed/to-mapped
+	fails "127.0.0.1 (loopback)" https://loop.example/list
+	fails "9.9.9.1 (this machine's own)" https://own.example/list
+	fails "9.9.9.1 (this machine's own)" https://9.9.9.1/list
+	fails "169.254.169.254 (link-local)" http://169.254.169.254/latest 'insecure 1'
+	fails "fe80::1 (link-local)" 'https://[fe80::1]/list'
+	fails "64:ff9b::a09:902 (private)" 'https://[64:ff9b::10.9.9.2]/list'
+	! grep -q '^GET /list' "$keys/heads" || fail "it has asked: $(cat "$keys/heads")"
+	# The name is of the internet when it is asked first, and of this network when it is asked again.
+	fails "10.9.9.2 (private)" https://turns.example/to-turned
+	is "$(grep -c '^GET' "$keys/heads")" 7 "requests"
+}
+
+too_much() {
+	stage
+	fails "longer than 67108864 bytes" $feed/announces
+	is "$(got bytes)" 0 "what is taken of what says that it is too much"
+	fails "longer than 1000000 bytes" $feed/big 'bytes 1000000'
+	[ "$(stat -c %s body)" -le 1000000 ] || fail "$(stat -c %s body) bytes are kept"
+	fails "longer than 1000000 bytes" $feed/big-chunks 'bytes 1000000'
+	fails "longer than 67108864 bytes" $feed/big
+	fails "header" $feed/long-head
+	fails "header" $feed/long-line
+	fails "header" $feed/100-for-ever
+}
+
+too_slow() {
+	stage
+	fails "no connection within 1 s" https://9.9.9.9/list 'connect 1'
+	fails "no connection within 1 s" https://feeds.example:8446/list 'connect 1'
+	fails "" https://silent.example/list 'connect 1'
+	fails "fewer than 1024 bytes a second for 1 s" $feed/slow 'floor_seconds 1'
+	fails "fewer than 1024 bytes a second for 1 s, after 28 bytes" $feed/still 'floor_seconds 1'
+	fails "fewer than 1024 bytes a second for 1 s" $feed/silent 'floor_seconds 1'
+	fails "fewer than 1024 bytes a second for 1 s" $feed/slow-head 'floor_seconds 1'
+	fails "it was not done after 2 s" $feed/slow 'floor 0' 'floor_seconds 0' 'seconds 2'
+	fails "it was not done after 2 s" $feed/silent 'seconds 2' 'floor_seconds 2' 'floor 0'
+	fails "no connection to 9.9.9.2: Connection refused" https://feeds.example:1/list
+	fails "no address is known for its name" https://nobody.example/list
+}
+
+not_trusted() {
+	local port
+
+	stage
+	fails "its certificate" https://feeds.example:8441/list
+	fails "its certificate" https://feeds.example:8442/list
+	fails "its certificate" https://feeds.example:8443/list
+	fails "its certificate" https://9.9.9.2/list
+	fails "no TLS connection that is secure" https://feeds.example:8444/list
+	fails "no TLS connection that is secure" https://feeds.example:8445/list
+	fails "no TLS connection that is secure" https://feeds.example:8447/list
+	python3 "$servers" ask "$XDP_BLOOM_FETCH" body "url $feed/list" >answer
+	[[ $(got why) = *"its certificate"* ]] || fail "an authority that the system does not know: $(cat answer)"
+	# --insecure is about http.
+	for port in 8441 8442 8443; do
+		fails "its certificate" https://feeds.example:$port/list 'insecure 1'
+	done
+	[ ! -s "$keys/heads" ] || fail "it has asked: $(cat "$keys/heads")"
+	fails "http:// says nothing about who answers" http://feeds.example/list
+	fails "does not belong into a URL" https://me:secret@feeds.example/list
+	fails "only https:// is fetched" file:///etc/passwd
+	fails "only https:// is fetched" ftp://feeds.example/list
+}
+
+# A password goes to the server that it is for; no variable of the environment leads elsewhere.
+secrets() {
+	stage
+	printf '# for the feed\nAuthorization: Bearer topsecret\n' >secret
+	chmod 600 secret
+	export HEADER_FILE=$WORK/secret https_proxy=http://127.0.0.1:1 ALL_PROXY=http://127.0.0.1:1 SSL_CERT_FILE=/dev/null
+	brings $feed/list 'etag "two"'
+	is "$(grep -c 'Bearer topsecret' "$keys/heads")" 1 "who was told the password"
+	ask $feed/to-other 'etag "two"'
+	is "$(grep -c 'Bearer topsecret' "$keys/heads")" 2 "who was told the password"
+	is "$(grep -c 'If-None-Match' "$keys/heads")" 2 "who was told the version"
+	! grep -q topsecret answer || fail "the answer has the password"
+	printf 'Authorization: Bearer a\rX: y\n' >secret
+	ask $feed/list
+	printf 'no header\n' >secret
+	fails "not 'Name: value'" $feed/list
+	head -c 20000 /dev/zero | tr '\0' a >secret
+	fails "the header file cannot be read" $feed/list
+}
+
+# An injected library tries it where the program would ask a server: everything is denied, and it was tried.
+confined() {
+	grep -q '^Seccomp:' /proc/self/status || skip "needs a kernel with seccomp"
+	[ -e "$escape" ] || skip "$escape is not built"
+	need ldd
+	stage
+	a_list
+	bloom load drop list
+	bloom attach edge0
+	cp "$escape" escape.so
+	chmod 755 "$WORK" escape.so
+	export ESCAPE_STATE=$XDP_BLOOM_STATE/state.db ESCAPE_PIN=$XDP_BLOOM_BPFFS/slot ESCAPE_FILE=$WORK/list
+	stat "$ESCAPE_STATE" "$ESCAPE_PIN" "$ESCAPE_FILE" >out || fail "nothing there to be taken"
+	LD_PRELOAD=$WORK/escape.so "$XDP_BLOOM_FETCH" --version >/dev/null || fail "the library cannot be preloaded"
+	printf '#!/bin/sh\nLD_PRELOAD=%s exec %s\n' "$WORK/escape.so" "$XDP_BLOOM_FETCH" >preloaded
+	chmod 755 preloaded
+	python3 "$servers" ask ./preloaded body "url $feed/list" >answer
+	grep -q '^denied another program' body || fail "it did not come to its end: $(cat body answer)"
+	# Kernels without Landlock let it read what everybody may.
+	[ "$(grep -c . body)" = 20 ] || fail "it tried something else: $(cat body)"
+	! grep '^done' body | grep -v 'read a file of others' >out || fail "$(cat out)"
+	[ ! -e /tmp/xdp-bloom-escaped ] || fail "it made a file"
+}
+
+# What only the fetcher needs, the command does not have.
+apart() {
+	need ldd
+	! ldd "$XDP_BLOOM" | grep -q 'curl\|gnutls\|ssl' || fail "the command has it: $(ldd "$XDP_BLOOM")"
+	ldd "$XDP_BLOOM_FETCH" | grep -q 'libcurl-gnutls' || [ ! -e /etc/debian_version ] || fail "the fetcher has another: $(ldd "$XDP_BLOOM_FETCH")"
+	! ldd "$XDP_BLOOM_FETCH" | grep -q 'libbpf\|libsqlite\|libxdp' || fail "the fetcher has what it does not need"
+	expect 0 "$XDP_BLOOM_FETCH" --version
+	expect 2 "$XDP_BLOOM_FETCH" --help
+	expect 2 "$XDP_BLOOM_FETCH" </dev/null
+	expect 2 setpriv --bounding-set -setuid --inh-caps -setuid "$XDP_BLOOM_FETCH" </dev/null
+}
+
+# Who may not become another user is told so, and asks nobody.
+never_as_root() {
+	need setpriv
+	stage
+	printf '#!/bin/sh\nexec setpriv --bounding-set -setuid,-setgid %s\n' "$XDP_BLOOM_FETCH" >rooted
+	chmod 755 rooted
+	python3 "$servers" ask ./rooted body "url $feed/list" "ca $keys/ca.pem" >answer
+	[[ $(got why) = *"fetches nothing as root"* ]] || fail "$(cat answer)"
+	[ ! -s "$keys/heads" ] || fail "it has asked"
+}
+
+mkdir -m 755 "$WORK.for"
+keys=$WORK.for/keys
+certificates
+names
+run_cases good_ones handed_on broken_off statuses redirects inward too_much too_slow not_trusted secrets confined apart never_as_root

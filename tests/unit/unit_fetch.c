@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What goes to the fetcher and comes from it, whole and damaged; and which addresses and URLs it asks. */
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "fetch/address.h"
+#include "fetch/request.h"
+#include "ktap.h"
+
+static const struct fetch_answer answered = {
+	.outcome = FETCH_NEW,
+	.status = 200,
+	.etag = "\"a b\"",
+	.modified = "Mon, 02 Nov 2026 03:04:05 GMT",
+	.type = "text/plain",
+	.url = "https://feeds.example/list",
+	.address = "9.9.9.2",
+	.bytes = 28,
+	.announced = 29,
+};
+
+static void messages(void)
+{
+	struct fetch_request asked = { .url = "https://feeds.example/list",
+				       .etag = "\"one\"",
+				       .lan = true,
+				       .connect = 1,
+				       .seconds = 2,
+				       .bytes = 3,
+				       .floor = 4,
+				       .floor_seconds = 2 },
+			     request;
+	char message[FETCH_MESSAGE_MAX], small[64];
+	struct fetch_answer answer;
+	size_t n;
+
+	n = fetch_request_write(message, sizeof(message), &asked);
+	CHECK(n && fetch_request_read(&request, message, n) && !memcmp(&request, &asked, sizeof(asked)),
+	      "another request");
+	n = fetch_answer_write(message, sizeof(message), &answered);
+	CHECK(n && fetch_answer_read(&answer, message, n) && !memcmp(&answer, &answered, sizeof(answer)),
+	      "another answer");
+	CHECK(!fetch_answer_write(small, sizeof(small), &answered), "it fits into 64 bytes");
+	strcpy(message, "url https://a/\n");
+	CHECK(fetch_request_read(&request, message, strlen(message)) && request.seconds == FETCH_SECONDS &&
+		      request.bytes == FETCH_BYTES && !request.insecure && !request.lan,
+	      "other limits than the default");
+}
+
+static void damaged(void)
+{
+	static const char *const requests[] = {
+		"",
+		"\n",
+		"etag \"one\"\n",
+		"url https://a/",
+		"url\n",
+		"url https://a/\nx y\n",
+		"url https://a/\nseconds 0\n",
+		"url https://a/\nseconds -1\n",
+		"url \n",
+		"url https://a/\nlan 2\n",
+		"url https://a/\nbytes 1000000000000000\n",
+		"url https://a/\nbytes 1 2\n",
+	};
+	static const char *const answers[] = {
+		"",
+		"new",
+		"good\n",
+		"new\nstatus 1e9\n",
+		"failed\n",
+		"new\nwhy it\n",
+		"new\nbytes  1\n",
+		"new\nstatus 99999999999999999999\n",
+		"new\nwhy\n",
+		"same\nother 1\n",
+		"new\netag \"a\"",
+	};
+	char message[FETCH_MESSAGE_MAX], changed[FETCH_MESSAGE_MAX];
+	struct fetch_request request;
+	struct fetch_answer answer;
+	size_t n;
+
+	for (size_t i = 0; i < sizeof(requests) / sizeof(*requests); i++) {
+		strcpy(message, requests[i]);
+		CHECK(!fetch_request_read(&request, message, strlen(message)), "believed: '%s'", requests[i]);
+	}
+	for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
+		strcpy(message, answers[i]);
+		CHECK(!fetch_answer_read(&answer, message, strlen(message)), "believed: '%s'", answers[i]);
+	}
+	/* Every byte, cut off there and changed to each other one: whatever is believed has its texts ended and clean.
+	 */
+	n = fetch_answer_write(message, sizeof(message), &answered);
+	for (size_t at = 0; at < n; at++) {
+		memcpy(changed, message, n);
+		fetch_answer_read(&answer, changed, at);
+		for (int byte = 0; byte < 256; byte++) {
+			memcpy(changed, message, n);
+			changed[at] = (char)byte;
+			if (fetch_answer_read(&answer, changed, n))
+				CHECK(!strpbrk(answer.etag, "\x1b\r\n\x7f") && strlen(answer.url) < sizeof(answer.url),
+				      "byte %zu as %d", at, byte);
+		}
+	}
+}
+
+static void urls(void)
+{
+	static const struct {
+		const char *url;
+		bool secure, insecure;
+	} known[] = {
+		{ "https://a", true, true },
+		{ "HTTPS://a.example:8443/x?y=1@2#z", true, true },
+		{ "http://a.example/", false, true },
+		{ "https://", false, false },
+		{ "https:///x", false, false },
+		{ "https://user@a/", false, false },
+		{ "https://a b/", false, false },
+		{ "https://a/\xc3\xa4", false, false },
+		{ "https://a/\n", false, false },
+		{ "file:///etc/passwd", false, false },
+		{ "ftp://a/", false, false },
+		{ "//a/", false, false },
+		{ "", false, false },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		CHECK(!fetch_url_fault(known[i].url, false) == known[i].secure &&
+			      !fetch_url_fault(known[i].url, true) == known[i].insecure,
+		      "'%s'", known[i].url);
+}
+
+static struct addr parsed(const char *text)
+{
+	struct addr addr = { 0 };
+
+	CHECK(!addr_parse(text, strlen(text), &addr), "no address: %s", text);
+	return addr;
+}
+
+static void addresses(void)
+{
+	static const char *const outside[] = { "9.9.9.9",	 "172.32.0.1",	     "2620:fe::fe",
+					       "::ffff:9.9.9.9", "64:ff9b::9.9.9.9", "2002:909:909::1" };
+	static const char *const inside[] = { "0.0.0.0",
+					      "10.0.0.1",
+					      "100.64.0.1",
+					      "127.0.0.1",
+					      "127.255.255.254",
+					      "169.254.169.254",
+					      "172.31.255.255",
+					      "192.168.0.1",
+					      "224.0.0.1",
+					      "255.255.255.255",
+					      "::",
+					      "::1",
+					      "fc00::1",
+					      "fe80::1",
+					      "ff02::1",
+					      "::ffff:10.0.0.1",
+					      "64:ff9b::10.0.0.1",
+					      "2002:7f00:1::1",
+					      "8.8.8.8",
+					      "::ffff:8.8.8.8",
+					      "2001:db8::7" };
+	struct addr ours[] = { parsed("8.8.8.8"), parsed("2001:db8::7") };
+	struct own_addresses own = { ours, 2 };
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6 };
+	struct sockaddr_in in = { .sin_family = AF_INET };
+	struct addr addr, wanted = parsed("2001:db8::7");
+
+	for (size_t i = 0; i < sizeof(outside) / sizeof(*outside); i++)
+		CHECK(!address_fault(parsed(outside[i]), &own), "refused: %s", outside[i]);
+	for (size_t i = 0; i < sizeof(inside) / sizeof(*inside); i++)
+		CHECK(address_fault(parsed(inside[i]), &own), "not refused: %s", inside[i]);
+	inet_pton(AF_INET6, "2001:db8::7", &in6.sin6_addr);
+	CHECK(address_of(&addr, (struct sockaddr *)&in6) && addr.family == 6 && addr.num == wanted.num, "another");
+	inet_pton(AF_INET6, "::ffff:8.8.8.8", &in6.sin6_addr);
+	CHECK(address_of(&addr, (struct sockaddr *)&in6) && addr.family == 4 && addr.num == 0x08080808, "another");
+	inet_pton(AF_INET, "1.2.3.4", &in.sin_addr);
+	CHECK(address_of(&addr, (struct sockaddr *)&in) && addr.family == 4 && addr.num == 0x01020304, "another");
+	in.sin_family = AF_UNIX;
+	CHECK(!address_of(&addr, (struct sockaddr *)&in), "of no family");
+}
+
+static const struct ktap_case cases[] = {
+	{ "messages", messages },
+	{ "damaged", damaged },
+	{ "urls", urls },
+	{ "addresses", addresses },
+};
+
+int main(void)
+{
+	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+}

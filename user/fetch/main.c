@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * xdp-bloom-fetch: one request from standard input, a socket that keeps messages apart; the body to the descriptor that
+ * comes with it; one answer. It keeps nothing, and knows nothing of what lists are.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/close_fd.h"
+#include "base/log.h"
+#include "fetch/address.h"
+#include "fetch/confine.h"
+#include "fetch/http.h"
+#include "fetch/request.h"
+
+#define ASKED	    0
+#define BODY	    3
+#define HEADER_MOST 8192
+
+/* The descriptors that come with it, or -1. */
+static ssize_t receive(char *message, size_t size, int *body, int *headers)
+{
+	char control[CMSG_SPACE(2 * sizeof(int))] __attribute__((aligned(sizeof(struct cmsghdr)))) = "";
+	struct iovec data = { message, size };
+	struct msghdr m = {
+		.msg_iov = &data, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)
+	};
+	ssize_t n = recvmsg(ASKED, &m, MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+
+	if (n > 0 && m.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+		return -EMSGSIZE;
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+		memcpy(body, CMSG_DATA(c), sizeof(*body));
+		if (c->cmsg_len >= CMSG_LEN(2 * sizeof(int)))
+			memcpy(headers, CMSG_DATA(c) + sizeof(*body), sizeof(*headers));
+	}
+	return n < 0 ? -errno : n;
+}
+
+/* Nothing else stays open: 0 is the socket, 3 the body. */
+static int arrange(int body)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), at = fcntl(body, F_DUPFD_CLOEXEC, BODY + 1);
+
+	if (null < 0 || at < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || dup2(at, BODY) < 0 ||
+	    close_range(BODY + 1, ~0U, 0))
+		return because(-errno, "it cannot arrange its files: %s", strerror(errno));
+	return 0;
+}
+
+static int read_headers(int fd, char text[HEADER_MOST])
+{
+	size_t n = 0;
+	ssize_t got = 1;
+
+	while (fd >= 0 && n < HEADER_MOST - 1 && (got = read(fd, text + n, HEADER_MOST - 1 - n)) > 0)
+		n += (size_t)got;
+	text[n] = '\0';
+	if (got < 0 || n == HEADER_MOST - 1 || strlen(text) != n)
+		return because(-EINVAL, "the header file cannot be read, or is no text of at most %d bytes",
+			       HEADER_MOST - 2);
+	return 0;
+}
+
+static int tell(const struct fetch_answer *answer)
+{
+	char message[FETCH_MESSAGE_MAX];
+	size_t n = fetch_answer_write(message, sizeof(message), answer);
+
+	return n && send(ASKED, message, n, MSG_NOSIGNAL) == (ssize_t)n ? EXIT_DONE : EXIT_ERROR;
+}
+
+int main(int argc, char **argv)
+{
+	static char message[FETCH_MESSAGE_MAX], headers[HEADER_MOST];
+	static struct fetch_request request;
+	static struct fetch_answer answer;
+	struct own_addresses own = { 0 };
+	int body = -1, header_file = -1, err;
+	ssize_t n;
+
+	if (argc > 1 && !strcmp(argv[1], "--version"))
+		return puts("xdp-bloom-fetch " VERSION) < 0;
+	n = argc > 1 ? -EINVAL : receive(message, sizeof(message), &body, &header_file);
+	if (n <= 0 || body < 0 || !fetch_request_read(&request, message, (size_t)n)) {
+		fputs("xdp-bloom-fetch: 'xdp-bloom load NAME https://...' starts it\n", stderr);
+		return EXIT_ERROR;
+	}
+	/* Whatever hangs, this ends it. */
+	alarm((unsigned int)(request.seconds + request.connect));
+	err = read_headers(header_file, headers) ?: arrange(body) ?: own_addresses_read(&own);
+	err = err ?: http_begin() ?: fetch_confine(&request);
+	if (err)
+		snprintf(answer.why, sizeof(answer.why), "%s", reason(err));
+	else
+		http_fetch(&request, headers, &own, BODY, &answer);
+	/* Not by way of the libraries' own ends: a thread may still wait for a name. */
+	_exit(tell(&answer));
+}

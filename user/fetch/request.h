@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What is asked of xdp-bloom-fetch, and what it answers: one message each, of lines "name value", over a socket that
+ * keeps messages apart. The request comes with the descriptor that the body is written to, and perhaps one of a file of
+ * header lines, such as "Authorization: Bearer ...": so no secret stands on a command line.
+ */
+#ifndef FETCH_REQUEST_H
+#define FETCH_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FETCH_MESSAGE_MAX 16384
+#define FETCH_URL_MAX	  2048
+#define FETCH_TAG_MAX	  512
+
+/* A request without a limit has these. */
+#define FETCH_CONNECT_SECONDS 10
+#define FETCH_SECONDS	      300
+#define FETCH_BYTES	      ((uint64_t)64 << 20)
+/* The least speed, on average over so many seconds. */
+#define FETCH_FLOOR	    1024
+#define FETCH_FLOOR_SECONDS 30
+#define FETCH_REDIRECTS	    5
+
+struct fetch_request {
+	char url[FETCH_URL_MAX];
+	char etag[FETCH_TAG_MAX];  /* of the version that is there */
+	char modified[64];	   /* its Last-Modified, as the server wrote it */
+	char proxy[FETCH_URL_MAX]; /* empty: none, whatever the environment says */
+	char ca[1024];		   /* a file of certificates that are trusted; empty: the system's */
+	bool insecure;		   /* http too */
+	bool lan;		   /* loopback, private and own addresses too */
+	uint64_t connect, seconds, bytes, floor, floor_seconds;
+};
+
+enum fetch_outcome {
+	FETCH_FAILED, /* `why` says how; the body is of no use */
+	FETCH_NEW,    /* 200, and all of it was written */
+	FETCH_SAME,   /* 304: the version that is there */
+};
+
+struct fetch_answer {
+	int outcome;
+	char why[384]; /* one line for people */
+	uint64_t status;
+	char etag[FETCH_TAG_MAX], modified[64], date[64], type[128];
+	char url[FETCH_URL_MAX]; /* that answered in the end */
+	char address[64];	 /* that it was connected to */
+	uint64_t retry_after;	 /* seconds; 0: it says nothing */
+	uint64_t announced;	 /* Content-Length + 1; 0: none */
+	uint64_t bytes;		 /* of the body, as sent */
+};
+
+/* NULL, or what is wrong with it: of a URL that can be fetched at all. */
+const char *fetch_url_fault(const char *url, bool insecure);
+
+/* Each writes or reads a whole message. Writing returns its length; 0: it is too long. */
+size_t fetch_request_write(char *message, size_t size, const struct fetch_request *request);
+size_t fetch_answer_write(char *message, size_t size, const struct fetch_answer *answer);
+/* Nothing is believed: false where it is no such message. Texts are cleaned. */
+bool fetch_request_read(struct fetch_request *request, char *message, size_t length);
+bool fetch_answer_read(struct fetch_answer *answer, char *message, size_t length);
+
+#endif
