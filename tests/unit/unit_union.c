@@ -299,20 +299,68 @@ static void others_are_refused(void)
 	err = image_union(path[2], &first, &second);
 	CHECK(err_is(err, EINVAL), "images of different seeds are united: %d", err);
 	image_close(&second);
-	/* Ten times as many keys have no place in a roster made for one. */
-	half[1].n = 0;
-	for (int i = 0; i < 3000; i++)
-		naive_add(&half[1], 6, (ip6)(0x2a000000 + i) << 96, (ip6)(0x2a000000 + i) << 96, 0);
-	{
-		struct list_info lists[EACH];
-		struct owned owned;
+	image_close(&first);
+}
 
-		name_lists(lists, 1, false, false);
-		naive_settle(&half[1], &owned);
-		err = image_make(path[1], &owned, lists, EACH, &settings, &first);
-		CHECK(err, "hosts of IPv6 have a place where the longest rung is /64");
-		owned_free(&owned);
+/* Refused with these words is an image like the first that has as many prefixes of this length instead. */
+static void unlike(const struct image *first, unsigned int length, unsigned int many, const char *words)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+	struct list_info lists[EACH];
+	struct ranges set = { 0 };
+	struct owned owned;
+	int err = 0;
+
+	for (unsigned int i = 0; i < many && !err; i++)
+		err = ranges_add_prefix(&set, (struct addr){ (ip6)0x2b << 120 | (ip6)i << (130 - length), 6 }, length);
+	ENOUGH(!err && !ranges_finish(&set) && !owned_take(&owned, &set, 1));
+	name_lists(lists, 1, false, false);
+	err = image_make(path[1], &owned, lists, EACH, &settings, first);
+	CHECK(words ? err && strstr(reason(err), words) : !err, "%u of /%u, %s: %d, %s", many, length,
+	      image_is_exact(first) ? "exact" : "bits", err, err ? reason(err) : "made");
+	owned_free(&owned);
+}
+
+/* Rungs are /32, /48 and /64: nothing longer has one, and nobody has room for many times as much. */
+static void shapes_have_an_end(void)
+{
+	for (int exact = 0; exact < 2; exact++) {
+		struct settings settings = SETTINGS_DEFAULT;
+		struct image first = { 0 };
+		unsigned int room;
+
+		settings.exact = exact;
+		draw(0, 50);
+		if (!make(0, &settings, false, NULL) ||
+		    !CHECK(!image_open(&first, path[0], "first", true), "not opened"))
+			return;
+		room = (unsigned int)(exact ? first.g.roster6_buckets * ROSTER6_SLOTS
+					    : first.g.filter_blocks * BLOCK_BYTES * 8);
+		unlike(&first, 64, (unsigned int)first.g.keys6 / 2, NULL);
+		unlike(&first, 65, 1, "no rung for prefixes as long");
+		unlike(&first, 128, 3000, "no rung for prefixes as long");
+		unlike(&first, 64, 2 * room, "that shape is too small");
+		image_close(&first);
 	}
+}
+
+/* The rate that was asked for is the shape's, whatever is asked of what is made like it. */
+static void rates_are_the_shape_s(void)
+{
+	struct settings settings = SETTINGS_DEFAULT, others = SETTINGS_DEFAULT;
+	struct image first = { 0 }, second = { 0 };
+
+	settings.fpr = 0.01;
+	others.exact = false;
+	others.fpr = 0.001;
+	draw(0, 50);
+	if (!make(0, &settings, true, NULL) || image_open(&first, path[0], "first", true) ||
+	    !make(1, &others, true, &first) || image_open(&second, path[1], "second", true))
+		return;
+	CHECK(first.header->asked == second.header->asked && first.header->asked > 0, "%g and %g are asked for",
+	      first.header->asked, second.header->asked);
+	CHECK(image_is_exact(&second), "an image like an exact one is not exact");
+	image_close(&second);
 	image_close(&first);
 }
 
@@ -369,9 +417,10 @@ static void every_difference(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "every difference", every_difference }, { "exact unions", exact_unions },
-		{ "unions of bits", unions_of_bits },	  { "bans go before shadows", bans_go_before_shadows },
-		{ "sets come back", sets_come_back },	  { "others are refused", others_are_refused },
+		{ "every difference", every_difference },     { "exact unions", exact_unions },
+		{ "unions of bits", unions_of_bits },	      { "bans go before shadows", bans_go_before_shadows },
+		{ "sets come back", sets_come_back },	      { "others are refused", others_are_refused },
+		{ "shapes have an end", shapes_have_an_end }, { "rates are the shape's", rates_are_the_shape_s },
 	};
 	int status;
 
