@@ -344,6 +344,30 @@ static void shapes_have_an_end(void)
 	}
 }
 
+/* Of what the shape has and the sets have not, all is there; what it has not, nothing gets. */
+static void shapes_are_whole(void)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+	struct image first = { 0 }, second = { 0 };
+
+	draw(0, 50);
+	if (!make(0, &settings, true, NULL) || image_open(&first, path[0], "first", true))
+		return;
+	unlike(&first, 64, 0, NULL);
+	if (!CHECK(!image_open(&second, path[1], "second", true), "not opened"))
+		return;
+	CHECK(second.g.roster6 && first.g.roster6 && second.g.roster6_buckets == first.g.roster6_buckets &&
+		      second.g.rungs == first.g.rungs,
+	      "nothing is there of IPv6");
+	image_close(&second);
+	image_close(&first);
+	draw(4, 50);
+	if (!make(0, &settings, true, NULL) || image_open(&first, path[0], "first", true))
+		return;
+	unlike(&first, 64, 1, first.g.filter ? "no rung for prefixes as long" : "has no filter");
+	image_close(&first);
+}
+
 /* The rate that was asked for is the shape's, whatever is asked of what is made like it. */
 static void rates_are_the_shape_s(void)
 {
@@ -417,10 +441,15 @@ static void every_difference(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "every difference", every_difference },     { "exact unions", exact_unions },
-		{ "unions of bits", unions_of_bits },	      { "bans go before shadows", bans_go_before_shadows },
-		{ "sets come back", sets_come_back },	      { "others are refused", others_are_refused },
-		{ "shapes have an end", shapes_have_an_end }, { "rates are the shape's", rates_are_the_shape_s },
+		{ "every difference", every_difference },
+		{ "exact unions", exact_unions },
+		{ "unions of bits", unions_of_bits },
+		{ "bans go before shadows", bans_go_before_shadows },
+		{ "sets come back", sets_come_back },
+		{ "others are refused", others_are_refused },
+		{ "shapes have an end", shapes_have_an_end },
+		{ "shapes are whole", shapes_are_whole },
+		{ "rates are the shape's", rates_are_the_shape_s },
 	};
 	int status;
 
