@@ -606,6 +606,52 @@ shows_one_list() {
 	is "$(get '[.name,.prefixes,.overlap]' lists drop)" '["drop",3,[]]' "what is known of a list in an image"
 }
 
+# table ROWS: of networks, by country and AS number.
+table() {
+	printf 'start_ip,end_ip,country,asn,name\n'
+	awk -v rows="$1" 'BEGIN {
+		srand(7)
+		split("CN US DE", countries)
+		for (i = 0; i < rows; i++) {
+			a = 45 * 65536 + int(i / 2)
+			printf "%d.%d.%d.%d,%d.%d.%d.%d,%s,AS%d,\"Net, %d\"\n", a / 65536, a / 256 % 256, a % 256, i % 2 * 128,
+				a / 65536, a / 256 % 256, a % 256, i % 2 * 128 + 127, countries[1 + int(3 * rand())], int(50 * rand()), i
+		}
+	}'
+}
+
+# What awk takes from a table; it is kept with the list, and a confirmation that does not come takes it back with it.
+takes_rows() {
+	table 20000 >table.csv
+	awk -F, '$3 == "CN" && ($4 == "AS7" || $4 == "AS9") { print $1 "-" $2 }' table.csv >rows
+	awk -F, '$3 == "US" { print $1 "-" $2 }' table.csv >us
+	is "$("$XDP_BLOOM" set count -j table.csv --where country=CN --where asn=7,AS9 | jq -c '[.ipv4, .ipv6]')" \
+		"$("$XDP_BLOOM" set count -j rows | jq -c '[.ipv4, .ipv6]')" "what is taken"
+	bloom load cn table.csv --where country=CN --where asn=7,AS9
+	"$XDP_BLOOM" set count -j rows | jq -r .ipv4.addresses >wanted
+	is "$(get '.[0].addresses' lists)" "$(cat wanted)" "the addresses of the list"
+	is "$(get '.[0].where' lists)" '["country=CN","asn=7,AS9"]' "what is kept of it"
+	is "$(get .where lists cn)" '["country=CN","asn=7,AS9"]' "what is kept of it"
+	bloom lists
+	grep -q 'table.csv where country=CN&asn=7,AS9$' out || fail "lists says: $(cat out)"
+	bloom lists cn
+	grep -q '^source *table.csv where country=CN&asn=7,AS9$' out || fail "lists cn says: $(cat out)"
+	# Its line in the table is the row that was taken, not another one.
+	first=$(head -n 1 rows)
+	line=$(awk -F, -v row="$first" '$1 "-" $2 == row { print NR }' table.csv)
+	expect 0 "$XDP_BLOOM" test "${first%-*}"
+	grep -q "table.csv:$line\\|line $line" out || fail "test does not name line $line: $(cat out)"
+	bloom load cn table.csv --where country=US --big-change --confirm 1h
+	is "$(get '.[0].where' lists)" '["country=US"]' "what is kept of the new version"
+	bloom load all us --shadow
+	is "$(get '.[1].where' lists)" null "what is kept of a list that is no table"
+	refused "there is no column 'land', but start_ip, end_ip, country, asn, name" load other table.csv --where land=CN
+	refused "--where takes COLUMN=VALUE" load other table.csv --where CN
+	refused "an AS number, not an address" load other <(printf 'AS9009 # M247\n')
+	is "$("$XDP_BLOOM" plan -j table.csv --where country=CN --where asn=7,9 >/dev/null && echo planned)" planned plan
+	bloom compare table.csv table.csv --where country=CN
+}
+
 # Who made it and left nothing in it takes it away, just when this one has found it.
 takes_the_state_away() {
 	need strace
@@ -660,7 +706,7 @@ leaves_nothing_behind() {
 	verdicts 192.0.2.1=drop
 }
 
-run_cases leaves_nothing_behind takes_the_state_away shows_one_list shows_what_was_refused one_kind wide_exceptions asks_before_it_guesses leaves_bogons_out hides_what_a_link_led_to refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists \
+run_cases takes_rows leaves_nothing_behind takes_the_state_away shows_one_list shows_what_was_refused one_kind wide_exceptions asks_before_it_guesses leaves_bogons_out hides_what_a_link_led_to refuses_own_addresses knows_all_gateways refuses_big_changes refuses_wide_lists \
 	refuses_slow_poison grants_no_more_than_was_asked dry_run_changes_nothing skips_damaged_lines shadow_only_counts counts_by_list explains_every_list exceptions_without_a_roster goes_back_unconfirmed \
 	goes_back_late goes_back_by_its_own_clock goes_back_into_little_memory goes_back_without_a_build \
 	goes_back_at_the_second_try

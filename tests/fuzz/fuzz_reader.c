@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any bytes as a list. A first byte below 0x10 names a format; otherwise the content decides. What is read with and
- * without skip_bad must agree, and what comes out must be in order.
+ * Any bytes as a list. A first byte below 0x10 names a format; otherwise the content decides. One from 0x10 to 0x17
+ * takes rows, by conditions of which the last reaches to the end of the line. What is read with and without skip_bad
+ * must agree, and what comes out must be in order.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 #include "sets/ranges.h"
 #include "sets/reader.h"
+#include "sets/where.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -49,6 +51,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		options.format = reader_formats()[*data];
 		data++;
 		size--;
+	}
+	if (size && *data >= 0x10 && *data < 0x18) {
+		const uint8_t *end = memchr(data, '\n', size);
+		char condition[64];
+
+		snprintf(condition, sizeof(condition), "%.*s", (int)((end ? end : data + size) - data - 1), data + 1);
+		if (*data & 1)
+			hold(!where_add(options.where, "2=x,y"));
+		if (*data & 2)
+			hold(!where_add(options.where, "b=x"));
+		where_add(options.where, condition);
+		options.format = *data & 4 ? "csv:1" : NULL;
+		size -= (size_t)((end ? end + 1 : data + size) - data);
+		data = end ? end + 1 : data;
 	}
 	if (fd < 0) {
 		fd = memfd_create("list", 0);

@@ -11,18 +11,22 @@ sandbox "$@"
 
 # A new version of a file, in all the ways there are; and by_hand: of a list that is in no config.
 reloads() {
+	local -a rows=()
+
+	[ "$1" != rows ] || rows=(--where 'kind=a\, \\b "c"')
 	prepare
 	mv list list.1
 	sed 's/192.0.2.7/198.51.100.1/' list.1 >list.2
 	mkdir data
+	[ "$1" != rows ] || sed -i 's/.*/&,"a, \\b ""c"""/; 1i net,kind\n198.51.100.99,b' list.1 list.2
 	case $1 in
 	link) ln -s list.1 list ;;
 	behind_link) mv list.1 data && ln -s data/list.1 list ;;
 	*) mv list.1 list ;;
 	esac
-	if [ "$1" = by_hand ]; then
+	if [ "$1" = by_hand ] || [ "$1" = rows ]; then
 		: >conf
-		bloom load bad ./list
+		bloom load bad ./list "${rows[@]}"
 		bloom attach edge0
 	fi
 	[ "$1" != behind_options ] || sed -i '1i run --rotate-every 0' conf
@@ -159,6 +163,6 @@ keeps_what_it_has() {
 	stop
 }
 
-run_cases "reloads written" "reloads renamed" "reloads link" "reloads behind_link" "reloads by_hand" "reloads behind_options" \
+run_cases "reloads written" "reloads renamed" "reloads link" "reloads behind_link" "reloads by_hand" "reloads rows" "reloads behind_options" \
 	"changes_directory turned" "changes_directory turned by_hand" "changes_directory renamed" "changes_directory above" \
 	"changes_directory again" comes_later goes_back waits_for_the_end no_pipes keeps_what_it_has

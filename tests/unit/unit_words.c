@@ -68,6 +68,8 @@ static size_t quoted(char *to, const char *word)
 	char *at = to;
 	unsigned int way = strchr(word, '\'') ? 1 + ktap_random() % 2 : ktap_random() % 3;
 
+	if (way == 1 && ktap_random() % 2)
+		return words_quote(to, 64, word) ? strlen(to) : 0;
 	if (way < 2)
 		*at++ = way ? '"' : '\'';
 	for (; *word; word++) {

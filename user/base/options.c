@@ -11,7 +11,7 @@
 #include "base/nearest.h"
 #include "base/span.h"
 
-#define OPTIONS_MAX  24
+#define OPTIONS_MAX  40
 #define FIRST	     256 /* getopt's number of the first: beyond all letters */
 #define WAIT_MOST    86400
 #define TIME_LONGEST (366.0 * 86400)

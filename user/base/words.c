@@ -68,6 +68,26 @@ const char *words_split(struct words *w, const char *line)
 	return fault;
 }
 
+bool words_quote(char *to, size_t size, const char *word)
+{
+	size_t n = 0;
+
+	for (const char *p = word; *p || p == word; p++) {
+		if (n + 6 > size)
+			return false;
+		if (p == word)
+			to[n++] = '"';
+		if (*p == '"' || *p == '\\')
+			to[n++] = '\\';
+		if (!*p)
+			break;
+		to[n++] = *p;
+	}
+	to[n++] = '"';
+	to[n] = '\0';
+	return true;
+}
+
 void words_free(struct words *w)
 {
 	free(w->words);

@@ -3,6 +3,7 @@
 #ifndef BASE_WORDS_H
 #define BASE_WORDS_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /* A line's words, as a command's arguments: words[0] is the verb, words[n] is NULL. */
@@ -17,6 +18,8 @@ struct words {
  * line; then there are no words. Nothing is expanded.
  */
 const char *words_split(struct words *w, const char *line);
+/* A word so that words_split() makes it again; false: there is not so much room. */
+bool words_quote(char *to, size_t size, const char *word);
 void words_free(struct words *w);
 
 /*

@@ -44,6 +44,7 @@ static void find_line(struct search *s, const struct guard *guard, struct state 
 		return;
 	if (list->format[0])
 		options.format = list->format;
+	memcpy(options.where, list->where, sizeof(options.where));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	reader_read(path, &options, &none, &report, error);
 	ranges_free(&none);

@@ -14,6 +14,7 @@
 #include "base/close_fd.h"
 #include "base/compress.h"
 #include "base/stdin.h"
+#include "base/words.h"
 #include "change/revert_timer.h"
 #include "state/bans.h"
 #include "state/failed.h"
@@ -53,16 +54,24 @@ static void describe_source(struct load *l, const struct stat *st)
 {
 	struct source *s = &l->source;
 	const struct load_options *o = l->options;
+	size_t at = 0, n = 0;
+	char condition[WHERE_MAX];
 	bool keep_bogons = o->bogons ? o->bogons == BOGONS_KEEP : o->force;
 
 	if (source_locate(s->path, l->path))
 		s->path[0] = '\0';
 	source_stamp(s->stamp, st);
-	snprintf(s->options, sizeof(s->options), "%s%s%s%s", l->reading.format ? "--format=" : "",
-		 l->reading.format ? l->reading.format : "", l->reading.skip_bad ? " --skip-bad" : "",
-		 keep_bogons		      ? " --bogons=keep"
-		 : o->bogons == BOGONS_REFUSE ? " --bogons=refuse"
-					      : "");
+	n = (size_t)snprintf(s->options, sizeof(s->options), "%s%s%s%s", l->reading.format ? "--format=" : "",
+			     l->reading.format ? l->reading.format : "", l->reading.skip_bad ? " --skip-bad" : "",
+			     keep_bogons		  ? " --bogons=keep"
+			     : o->bogons == BOGONS_REFUSE ? " --bogons=refuse"
+							  : "");
+	/* There is room for all of them, each byte with a backslash. */
+	while (where_next(l->reading.where, &at, condition)) {
+		n += (size_t)snprintf(s->options + n, sizeof(s->options) - n, " --where ");
+		if (words_quote(s->options + n, sizeof(s->options) - n, condition))
+			n += strlen(s->options + n);
+	}
 }
 
 /*
@@ -170,6 +179,7 @@ static void describe(struct load *l)
 	snprintf(list->source, sizeof(list->source), "%s", l->path);
 	clean_text(list->source);
 	snprintf(list->format, sizeof(list->format), "%s", l->reading.format ? l->reading.format : "");
+	memcpy(list->where, l->reading.where, sizeof(list->where));
 	snprintf(list->addresses, sizeof(list->addresses), "%s", number_text(number, ranges_count(&l->out->set)));
 	utc_text(list->loaded, time(NULL));
 }

@@ -32,6 +32,17 @@ json_t *out_failure(const struct list_failure *f)
 			 utc_text(last, f->last), "why", out_text(f->why));
 }
 
+json_t *out_where(const struct list_info *list)
+{
+	json_t *conditions = list->where[0] ? json_array() : json_null();
+	char condition[WHERE_MAX];
+	size_t at = 0;
+
+	while (where_next(list->where, &at, condition))
+		json_array_append_new(conditions, out_text(condition));
+	return conditions;
+}
+
 int64_t list_age(const struct list_info *list, int64_t now)
 {
 	struct tm utc = { 0 };

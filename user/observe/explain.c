@@ -113,6 +113,7 @@ static int trace(struct search *s)
 		return fd;
 	if (list->format[0])
 		options.format = list->format;
+	memcpy(options.where, list->where, sizeof(options.where));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	/* A list of live exceptions has no text. Where reading fails, the ranges remain, and they are right. */
 	reader_read(s->path ?: path, &options, &none, &report, error);

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sets/where.h"
+
 #define LIST_NAME_MAX 64
 /* A list's name goes into file names, metrics and other people's scripts: nothing in it may surprise them. */
 #define LIST_NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
@@ -40,6 +42,7 @@ struct list_info {
 	char addresses[48]; /* a decimal number: 2^128 fits */
 	char source[256];
 	char loaded[32]; /* UTC, as 2026-01-01T00:00:00Z */
+	char where[WHERE_MAX]; /* the rows that were taken; empty: all */
 	char format[32]; /* as it was asked for; empty: told by content */
 };
 

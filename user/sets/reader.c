@@ -164,8 +164,14 @@ int reader_parse(struct reader *reader)
 	uint64_t before = reader->set->duplicates;
 	struct reader_report *report = reader->report;
 	const char *reason;
+	static struct where where;
 	int err = input_begin(reader->input, &reason);
 
+	if (!err && reader->options->where[0]) {
+		reason = where_compile(&where, reader->options->where);
+		err = reason ? -EINVAL : 0;
+		reader->where = &where;
+	}
 	if (err)
 		return reader_fail(reader, err, reason);
 	err = reader_fill(reader);
@@ -173,7 +179,9 @@ int reader_parse(struct reader *reader)
 		return err;
 	if (reader->end >= 3 && !memcmp(reader->buf, "\xef\xbb\xbf", 3))
 		reader->start = 3; /* the byte order mark */
-	if (reader->options->format)
+	if (reader->options->where[0])
+		err = reader_choose_rows(reader);
+	else if (reader->options->format)
 		err = reader_choose(reader, reader->options->format);
 	else
 		err = reader_detect(reader);

@@ -4,6 +4,8 @@
 
 #include "sets/reader_internal.h"
 
+const char csv_several[] = "more than one column holds addresses (--format csv:2 takes the second)";
+
 /*
  * Takes one field: *text moves behind its separator, or to NULL behind the last one. Quotes are taken off; a doubled
  * quote inside stays as it is, since no address has one.
@@ -77,7 +79,7 @@ static uint64_t address_columns(char separator, const char *text, size_t len, un
 }
 
 /* The names of columns have no digits in front and no dots or colons, as a damaged address would. */
-static bool is_heading(char separator, const char *text, size_t len)
+bool csv_is_heading(char separator, const char *text, size_t len)
 {
 	const char *p = text, *end = text + len, *field;
 	size_t field_len;
@@ -124,11 +126,11 @@ const char *csv_detect(struct reader *reader)
 	}
 	if (!best)
 		return "no column holds an address";
-	if (reader_sample(reader, &first) && is_heading(reader->separator, first.text, first.len))
+	if (reader_sample(reader, &first) && csv_is_heading(reader->separator, first.text, first.len))
 		reader->heading = first.number;
 	count_rows(reader, reader->separator, rows);
 	for (unsigned int i = 0; i < CSV_COLUMNS_MAX; i++)
 		if (i != reader->column && rows[i] > best / 2)
-			return "more than one column holds addresses (--format csv:2 takes the second)";
+			return csv_several;
 	return NULL;
 }

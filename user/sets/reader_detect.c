@@ -145,6 +145,29 @@ static const char *no_list(const char *text, size_t length)
 	return NULL;
 }
 
+int reader_nothing(struct reader *reader, const char *reason)
+{
+	struct sample first = { 0 };
+
+	if (!reader_sample(reader, &first))
+		return reader_fail(reader, -EINVAL, reason);
+	if (first.number == 1 && no_list(first.text, first.len))
+		reason = no_list(first.text, first.len);
+	return reader_refuse(reader, first.number, first.text, first.len, reason);
+}
+
+/* "AS9009 # comment": a network operator, not an address. */
+static bool is_as_number(const char *text, size_t len)
+{
+	const char *end = text + len, *p = skip_blanks(text, end), *digits;
+
+	if (end - p < 3 || (p[0] | 0x20) != 'a' || (p[1] | 0x20) != 's')
+		return false;
+	for (digits = p += 2; p < end && *p >= '0' && *p <= '9'; p++)
+		;
+	return p > digits && p - digits <= 10 && (p == end || skip_blanks(p, end) > p || starts_comment(p, end));
+}
+
 static int nothing_fits(struct reader *reader, const struct format *best)
 {
 	static const char expected[] = "expected an address, a prefix, a range, or a line of another known format";
@@ -155,6 +178,9 @@ static int nothing_fits(struct reader *reader, const struct format *best)
 
 		if (reason && sample.number == 1 && no_list(sample.text, sample.len))
 			reason = no_list(sample.text, sample.len);
+		else if (is_as_number(sample.text, sample.len))
+			reason = "an AS number, not an address: take its networks from a table of them: "
+				 "load NAME TABLE --where asn=9009";
 		else if (memchr(sample.text, '\0', sample.len))
 			reason = "a NUL byte: this is not a text file";
 		else if (reason == addr_is_none)
@@ -251,4 +277,27 @@ int reader_choose(struct reader *reader, const char *name)
 		return reader_fail(reader, -EINVAL, text);
 	}
 	return reader->format->line == csv_line ? choose_column(reader, NULL) : 0;
+}
+
+int reader_choose_rows(struct reader *reader)
+{
+	static const struct format table = { .name = "csv", .stream = table_stream, .kinds = ITEM_ANY };
+	const char *format = reader->options->format;
+	struct sample first = { 0 };
+	bool json = format && !strcmp(format, "json");
+	int err;
+
+	if (format && !strncmp(format, "csv:", 4)) {
+		err = reader_choose(reader, format);
+		if (err)
+			return err;
+	} else if (format && !json && strcmp(format, "csv") != 0) {
+		return reader_fail(reader, -EINVAL, "--where takes rows of csv and json");
+	} else if (!format && reader_sample(reader, &first)) {
+		const char *end = reader->buf + reader->end;
+
+		json = json_begins(skip_blanks(first.text, first.text + first.len), end);
+	}
+	reader->format = json ? by_name("json") : &table;
+	return 0;
 }

@@ -12,6 +12,7 @@
 
 struct input;
 struct reader;
+struct where;
 
 enum { ITEM_PREFIX = 1, ITEM_NETMASK = 2, ITEM_RANGE = 4, ITEM_ANY = 7 };
 
@@ -56,6 +57,8 @@ struct reader {
 	unsigned int column; /* csv: counted from 0 */
 	char separator;
 	uint64_t heading; /* csv: the number of the line with the names of the columns; 0: there is none */
+
+	const struct where *where; /* the rows that are taken; NULL: all */
 
 	uint64_t read;	     /* bytes of text, ever */
 	uint64_t work, most; /* lines, words, values that were looked at one by one; and how many may be */
@@ -111,6 +114,10 @@ static inline int reader_work(struct reader *reader)
 /* reader_detect.c: both set reader->format, from what is in the window; 0 or -errno. */
 int reader_detect(struct reader *reader);
 int reader_choose(struct reader *reader, const char *name);
+/* The same where rows are chosen. */
+int reader_choose_rows(struct reader *reader);
+/* Nothing of it is an entry: says why not, by how it begins, or else for this reason. */
+int reader_nothing(struct reader *reader, const char *reason);
 
 /* Walks over the first significant lines without taking them. */
 struct sample {
@@ -152,8 +159,11 @@ const char *label_take(const char *text, const char *end, struct item *item, con
 /* Finds the column that holds addresses in the sample; says no when there is none, or more than one. */
 const char *csv_detect(struct reader *reader);
 #define CSV_COLUMNS_MAX 64
+extern const char csv_several[];
+bool csv_is_heading(char separator, const char *text, size_t len);
 
-/* reader_json.c, reader_nft.c */
+/* reader_table.c, reader_json.c, reader_nft.c */
+int table_stream(struct reader *reader);
 int json_stream(struct reader *reader);
 int nft_stream(struct reader *reader);
 bool nft_begins(const char *text, size_t len);

@@ -13,6 +13,7 @@
 
 #include "sets/reader_input.h"
 #include "sets/reader_internal.h"
+#include "sets/where.h"
 
 /* A value is a tree in memory while it is looked at, up to some twenty times as large as its text. */
 #define VALUE_MAX  ((size_t)32 << 20)
@@ -42,6 +43,9 @@ struct walk {
 	uint64_t found_line;
 	uint64_t values, empty;
 	uint64_t parsed; /* bytes */
+	uint64_t rows;	 /* objects that have one of the columns that are asked for */
+	uint64_t having; /* a bit for each condition: its column was there */
+	char names[160]; /* of the members of the first object that holds no others */
 };
 
 /* What the value that is being looked at takes. */
@@ -176,6 +180,130 @@ static int walk_value(struct walk *walk, json_t *value, bool entry)
 	}
 }
 
+/* What else a row of a table of networks has: only there, as "network" may be anything in other documents. */
+static const char *const range_members[][2] = {
+	{ "start_ip", "end_ip" },  { "range_start", "range_end" }, { "start", "end" },
+	{ "first_ip", "last_ip" }, { "ip_from", "ip_to" },	   { "first", "last" },
+};
+
+static int take_range(struct walk *walk, const json_t *from, const json_t *to)
+{
+	struct item item, last;
+	const char *text = json_string_value(from),
+		   *reason = item_parse(text, json_string_length(from), &item)
+				     ?: item_parse(json_string_value(to), json_string_length(to), &last);
+
+	if (!reason && (item.lo != item.hi || last.lo != last.hi))
+		reason = "a range begins and ends with one address";
+	if (!reason)
+		reason = item_range(&(struct addr){ item.lo, item.family }, &(struct addr){ last.lo, last.family },
+				    &item);
+	if (walk->reader->options->each)
+		walk->reader->entry_line = line_of(walk, text, json_string_length(from));
+	return reason ? bad_value(walk, text, json_string_length(from), reason) : reader_add(walk->reader, &item);
+}
+
+static int take_row(struct walk *walk, json_t *row)
+{
+	const json_t *network = json_object_get(row, "network");
+
+	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
+		if (json_object_get(row, members[i]))
+			return walk_object(walk, row);
+	if (json_is_string(network))
+		return take_string(walk, network);
+	for (size_t i = 0; i < sizeof(range_members) / sizeof(*range_members); i++) {
+		const json_t *from = json_object_get(row, range_members[i][0]),
+			     *to = json_object_get(row, range_members[i][1]);
+
+		if (json_is_string(from) && json_is_string(to))
+			return take_range(walk, from, to);
+	}
+	return bad_value(walk, "", 0, "no member of it is known to be an address");
+}
+
+static bool member_holds(const struct where *where, size_t condition, const json_t *value)
+{
+	char number[32];
+
+	if (json_is_string(value))
+		return where_holds(where, condition, json_string_value(value), json_string_length(value));
+	if (json_is_integer(value))
+		snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+	else
+		snprintf(number, sizeof(number), "%s",
+			 json_is_true(value)	? "true"
+			 : json_is_false(value) ? "false"
+						: "");
+	return (json_is_integer(value) || json_is_boolean(value) || json_is_null(value)) &&
+	       where_holds(where, condition, number, strlen(number));
+}
+
+static void note_names(struct walk *walk, json_t *object)
+{
+	size_t at = 0;
+	json_t *value;
+	const char *key;
+
+	json_object_foreach(object, key,
+			    value) if (at < sizeof(walk->names))
+		at += (size_t)snprintf(walk->names + at, sizeof(walk->names) - at, "%s %.40s", at ? "," : "", key);
+	for (char *p = walk->names; *p; p++)
+		if (*p < ' ' || *p > '~')
+			*p = '?';
+}
+
+/* An object with one of the columns that are asked for is a row; the others may hold rows. */
+static int walk_rows(struct walk *walk, json_t *value)
+{
+	const struct where *where = walk->reader->where;
+	bool holds = true;
+	uint64_t having = 0;
+	const char *key;
+	json_t *member;
+	int err = 0;
+	size_t i;
+
+	if (json_is_array(value)) {
+		walk->empty += !json_array_size(value);
+		json_array_foreach(value, i, member) if (!err) err = walk_rows(walk, member);
+	}
+	if (!json_is_object(value))
+		return err;
+	json_object_foreach(value, key, member) for (i = 0;
+						     i < where->n && !json_is_object(member) && !json_is_array(member);
+						     i++) if (where_names(where, i, key, strlen(key)))
+	{
+		having |= (uint64_t)1 << i;
+		holds = holds && member_holds(where, i, member);
+	}
+	walk->having |= having;
+	walk->rows += having != 0;
+	if (!walk->names[0])
+		note_names(walk, value);
+	if (having)
+		return holds && having + 1 == (uint64_t)1 << where->n ? take_row(walk, value) : 0;
+	json_object_foreach(value, key, member) if (!err) err = walk_rows(walk, member);
+	return err;
+}
+
+/* No object had such a member. */
+static int no_member(struct walk *walk)
+{
+	const struct where *where = walk->reader->where;
+	char text[READER_TEXT_MAX];
+
+	for (size_t i = 0; i < where->n; i++) {
+		if (walk->having >> i & 1)
+			continue;
+		snprintf(text, sizeof(text), "there is no member '%.40s'%s%s", where->conditions[i].column,
+			 walk->names[0] && !walk->reader->options->hidden ? ", but" : " in it",
+			 walk->reader->options->hidden ? "" : walk->names);
+		return reader_fail(walk->reader, -EINVAL, text);
+	}
+	return 0;
+}
+
 /* The first byte that is no white space, or '\0' at the end. */
 static int skip_space(struct reader *reader, char *next)
 {
@@ -268,7 +396,8 @@ static int one_value(struct walk *walk, bool inside)
 	walk->values++;
 	walk->empty += json_is_null(value); /* some programs write an empty list so */
 	if (value) {
-		err = walk_value(walk, value, inside || json_is_string(value));
+		err = walk->reader->where ? walk_rows(walk, value)
+					  : walk_value(walk, value, inside || json_is_string(value));
 		json_decref(value);
 		if (!err)
 			reader_skip(reader, walk->len);
@@ -351,7 +480,9 @@ int json_stream(struct reader *reader)
 	exceeded = false;
 	err = walk_all(&walk);
 	json_set_alloc_funcs(take, give);
-	if (!err && walk.values && !walk.empty && !report->entries && !report->bad)
+	if (!err && reader->where && walk.values && !walk.empty && !report->bad)
+		err = no_member(&walk);
+	if (!err && walk.values && !walk.empty && !walk.rows && !report->entries && !report->bad)
 		err = reader_fail(reader, -EINVAL,
 				  "no address in this JSON: expected strings, or members named ip, "
 				  "ip_prefix, ipv6_prefix, cidr, prefix, value");

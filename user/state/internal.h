@@ -35,6 +35,8 @@ enum cached_statement {
 #define VERSION_ENDS 8
 /* ...and there are strikes. */
 #define VERSION_STRIKES 9
+/* ...and lists may have a row in `chosen`. */
+#define VERSION_CHOSEN 10
 
 /* What one question may cost, in instructions of SQLite's. */
 struct steps {
@@ -141,6 +143,10 @@ void state_bans_uncounted(struct state *s);
 int state_ban_statement(struct state *s, const char *sql, struct addr first, unsigned int length);
 /* -EUCLEAN for a row that no version of ours wrote. */
 state_row state_read_ban, state_read_interface, state_read_pending, state_read_accepted, state_read_strike;
+/* chosen.c: what it reads goes into the lists' `where`; or it is put, once the list has its row. */
+state_row state_read_chosen;
+int state_chosen_add(struct state *state, struct list_info *lists, size_t n);
+int state_chosen_put(struct state *state, int64_t list, const char *where);
 /* All of them. */
 int state_accepted_check(struct state *state);
 /* The same of a whole row of its table. */

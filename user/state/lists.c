@@ -73,12 +73,20 @@ int state_entries(struct state *state, struct list_info **lists, size_t *n)
 	 * No name that a user gives has a blank: those are versions that wait beside their list (pending.c). Such a
 	 * name that nothing waits for is damage: the list would vanish without a word.
 	 */
-	return state_rows(
+	int err = state_rows(
 		state,
 		state_prepare(state,
 			      "SELECT " LIST_ENTRY " FROM list WHERE name NOT LIKE '% before' OR"
 			      " NOT EXISTS (SELECT 1 FROM pending WHERE kind = 0 AND before = list.id) ORDER BY id"),
 		read_entry, sizeof(**lists), lists, n);
+
+	err = err ?: state_chosen_add(state, *lists, *n);
+	if (err) {
+		free(*lists);
+		*lists = NULL;
+		*n = 0;
+	}
+	return err;
 }
 
 int state_entries_before(struct state *state, struct list_info **lists, size_t *n)
@@ -126,7 +134,8 @@ int state_list_get(struct state *state, const char *name, struct list_info *list
 		state_bind_text(stmt, 1, name);
 		code = sqlite3_step(stmt);
 		if (code == SQLITE_ROW)
-			err = read_entry(state, stmt, memset(list, 0, sizeof(*list)));
+			err = read_entry(state, stmt, memset(list, 0, sizeof(*list)))
+				      ?: state_chosen_add(state, list, 1);
 	}
 	if (code != SQLITE_DONE && code != SQLITE_ROW)
 		return state_finish(state, stmt, code);
@@ -227,6 +236,7 @@ int state_list_put(struct state *state, struct list_info *list, const struct ran
 	       state_list_find(state, list->name, &id, &list->label) ?:
 	       state_trust(state, list->name, list->kind == LIST_TRUST ? list->times : 0) ?:
 	       state_put(state, "DELETE FROM chunk WHERE list = ?", "I", (sqlite3_int64)id) ?:
+	       state_chosen_put(state, id, list->where) ?:
 	       state_chunks_put(state, id, set);
 }
 

@@ -167,6 +167,9 @@ int state_pending_add(struct state *state, const struct pending *pending)
 			 " WHERE list = (SELECT id FROM list WHERE name = ?1)",
 			 "s", name) ?:
 	       state_put(state,
+			 "INSERT INTO chosen SELECT (SELECT id FROM list WHERE name = ?1" BEFORE "), rows FROM chosen"
+			 " WHERE list = (SELECT id FROM list WHERE name = ?1)", "s", name) ?:
+	       state_put(state,
 			 "UPDATE pending SET before = (SELECT id FROM list WHERE name = ?1" BEFORE ")"
 			 " WHERE kind = 0 AND name = ?1", "s", name);
 }
@@ -243,6 +246,11 @@ static int undo_list(struct state *s, const char *name)
 	       state_put(s, "DELETE FROM accepted WHERE list = (SELECT id FROM list WHERE name = ?)", "s", name) ?:
 	       state_put(s,
 			 "UPDATE accepted SET list = (SELECT id FROM list WHERE name = ?1)"
+			 " WHERE list = (SELECT id FROM list WHERE name = ?1" BEFORE ")",
+			 "s", name) ?:
+	       state_put(s, "DELETE FROM chosen WHERE list = (SELECT id FROM list WHERE name = ?)", "s", name) ?:
+	       state_put(s,
+			 "UPDATE chosen SET list = (SELECT id FROM list WHERE name = ?1)"
 			 " WHERE list = (SELECT id FROM list WHERE name = ?1" BEFORE ")",
 			 "s", name);
 }

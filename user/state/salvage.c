@@ -33,12 +33,15 @@ static bool is_sound(const struct salvage *s, sqlite3_stmt *row)
 {
 	struct interface_info interface;
 	struct accepted accepted;
+	struct list_info list;
 	struct pending pending;
 	struct strike strike;
 	struct ban ban;
 
 	if (!strcmp(s->table, "accepted"))
 		return !state_read_accepted(s->to, row, &accepted);
+	if (!strcmp(s->table, "chosen"))
+		return !state_read_chosen(s->to, row, &list);
 	if (!strcmp(s->table, "interface"))
 		return !state_read_interface(s->to, row, &interface);
 	if (!strcmp(s->table, "pending"))
@@ -159,8 +162,8 @@ static bool salvage_table(struct salvage *s, const char *table)
 /* In the order in which they were made: a list before its pieces. */
 int state_salvage(struct state *to, sqlite3 *from, struct recovered *r)
 {
-	static const char *const tables[] = { "list",	 "chunk", "source",	"interface", "pending",
-					      "setting", "ban",	  "ban_before", "accepted",  "strike" };
+	static const char *const tables[] = { "list", "chunk",	    "source",	"interface", "pending", "setting",
+					      "ban",  "ban_before", "accepted", "strike",    "chosen" };
 	struct salvage s = { .from = from, .to = to };
 
 	r->whole = r->texts = true;

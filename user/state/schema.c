@@ -66,10 +66,15 @@ static const char schema_strikes[] =
 	"  strikes INTEGER NOT NULL, ended INTEGER NOT NULL, PRIMARY KEY (family, length, first)) WITHOUT ROWID;"
 	"CREATE INDEX strike_fallen ON strike (strikes, ended);";
 
+/* Of lists that hold some rows of a table: which (sets/where.h). */
+static const char schema_chosen[] =
+	"CREATE TABLE chosen (list INTEGER PRIMARY KEY REFERENCES list (id) ON DELETE CASCADE, rows TEXT NOT NULL);";
+
 /* From which version to the next. */
 static const char *const upgrades[] = {
 	[1] = schema_bans, [2] = schema_sources,  [3] = schema_packed, [4] = schema_sums,
-	[5] = schema_due,  [6] = schema_accepted, [7] = schema_ends,   [8] = schema_strikes
+	[5] = schema_due,  [6] = schema_accepted, [7] = schema_ends,   [8] = schema_strikes,
+	[9] = schema_chosen
 };
 
 /*
@@ -103,7 +108,8 @@ int state_check_version(struct state *s)
 				 " (SELECT count(*) FROM pragma_table_info('pending') WHERE name = 'boot') +"
 				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'accepted') +"
 				 " (SELECT count(*) FROM sqlite_master WHERE type = 'index' AND name = 'ban_due') +"
-				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'strike')");
+				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'strike') +"
+				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'chosen')");
 	int version = -1, application = 0, tables = 0, foreign = 0, more = 0;
 
 	if (!stmt)

@@ -142,7 +142,7 @@ static int report_text(const struct comparison *c)
 }
 
 const struct option_spec compare_options[] = {
-	READING_OPTIONS(reader_options, format, skip_bad),
+	READING_OPTIONS(reader_options, format, skip_bad, where),
 	OPTIONS_END(struct reader_options),
 };
 

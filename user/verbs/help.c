@@ -7,6 +7,7 @@
 #include "sets/address.h"
 #include "verbs/verbs.h"
 
+#define MANY  13 /* options: the empty line before them would not fit on a terminal */
 #define WIDTH 79 /* of a terminal's 80, so that no line is wrapped there */
 
 /* Words with a blank between them; a line that is full goes on below, as far in as the text begins. */
@@ -17,8 +18,17 @@ static int put_word(int column, int indent, const char *word, size_t length)
 	return column + printf("%s%.*s", column > indent ? " " : "", (int)length, word);
 }
 
+static size_t options_count(const struct option_spec *o)
+{
+	size_t n = 0;
+
+	while (o && o[n].name)
+		n++;
+	return n;
+}
+
 /* As sentences: the first letter a capital, a full stop behind each. */
-static void put_sentences(const char *does, const char *more)
+static void put_sentences(const char *does, const char *more, const char *behind)
 {
 	char text[1024];
 	int column = 0;
@@ -30,7 +40,7 @@ static void put_sentences(const char *does, const char *more)
 		n = strcspn(text + at, " ");
 		column = put_word(column, 0, text + at, n);
 	}
-	puts("\n");
+	printf("\n%s", behind);
 }
 
 int verbs_help(void)
@@ -62,7 +72,7 @@ int verb_help(const char *name)
 		printf("%s xdp-bloom %s%s%s%s\n", before ? "or:   " : "usage:", name, v->operands ? " " : "",
 		       v->operands ? v->operands : "", v->options ? " [OPTIONS]" : "");
 		if (!before)
-			put_sentences(v->does, v->more);
+			put_sentences(v->does, v->more, options_count(v->options) > MANY ? "" : "\n");
 		options_help(v->options, before);
 		before = v->options;
 	}

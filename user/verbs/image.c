@@ -23,7 +23,7 @@ const struct option_spec image_options[] = {
 	  .does = "make: for keys that are added later" },
 	{ "exact", .type = OPTION_WORD, AT(options, exact), .words = option_on_off,
 	  .does = "make: with a roster, or without" },
-	READING_OPTIONS(options, reading.format, reading.skip_bad),
+	READING_OPTIONS(options, reading.format, reading.skip_bad, reading.where),
 	OPTIONS_END(struct options),
 };
 

@@ -44,6 +44,7 @@ static int read_file(const struct reader_options *reading, const char *path, str
 	list->kind = LIST_BAN;
 	snprintf(list->source, sizeof(list->source), "%s", path);
 	snprintf(list->format, sizeof(list->format), "%s", reading->format ? reading->format : "");
+	memcpy(list->where, reading->where, sizeof(list->where));
 	return err;
 }
 

@@ -15,6 +15,7 @@ const struct option_spec load_list_options[] = {
 	{ "format", .type = OPTION_TEXT, AT(load_options, reading.format), .value = "FORMAT",
 	  .words_of = reader_formats, .does = "read it as that, whatever it looks like" },
 	{ "skip-bad", AT(load_options, reading.skip_bad), .does = "leave out lines that cannot be read" },
+	WHERE_OPTION(load_options, reading.where),
 	{ "dry-run", AT(load_options, dry_run), .does = "say what would happen" },
 	CONFIRM_OPTION(load_options),
 	{ "if-changed", AT(load_options, if_changed), .does = "nothing, where this version of it is loaded" },

@@ -134,7 +134,7 @@ static int print_text(const struct one *o, const struct list_failure *failure)
 	char a[NUMBER_TEXT_MAX], b[NUMBER_TEXT_MAX], bytes[BYTES_TEXT_MAX], prefix[PREFIX_TEXT_MAX], when[UTC_TEXT_MAX];
 
 	printf("%-11s %s (%s)\n", "list", o->list.name, list_kind_names[o->list.kind]);
-	out_line("%-11s %s", "source", o->list.source);
+	out_line("%-11s %s%s%s", "source", o->list.source, o->list.where[0] ? " where " : "", o->list.where);
 	printf("%-11s %s\n", "loaded", o->list.loaded);
 	if (failure)
 		out_line("%-11s since %s: %s", "refused", utc_text(when, failure->since), failure->why);
@@ -170,14 +170,14 @@ static int print_json(const struct one *o, const struct list_failure *failure)
 						"samples", (json_int_t)o->busiest[i].samples, "packets",
 						o->busiest[i].packets));
 	return out_json(o->context,
-			json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", o->list.name, "kind",
-				  list_kind_names[o->list.kind], "prefixes", (json_int_t)o->list.prefixes, "addresses",
-				  o->list.addresses, "source", o->list.source, "loaded", o->list.loaded, "refused",
-				  out_failure(failure), "overlap", overlap, "drops",
+			json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "name", o->list.name,
+				  "kind", list_kind_names[o->list.kind], "prefixes", (json_int_t)o->list.prefixes,
+				  "addresses", o->list.addresses, "source", o->list.source, "loaded", o->list.loaded,
+				  "refused", out_failure(failure), "overlap", overlap, "drops",
 				  o->counted ? json_pack("{s:I, s:I}", "packets", (json_int_t)o->drops.packets, "bytes",
 							 (json_int_t)o->drops.bytes)
 					     : json_null(),
-				  "busiest", busiest));
+				  "busiest", busiest, "where", out_where(&o->list)));
 }
 
 int one_list(const struct context *context, const char *name)

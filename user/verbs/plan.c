@@ -86,7 +86,7 @@ const struct option_spec plan_options[] = {
 	  .does = "pinned: that of the filter" },
 	{ "headroom", .type = OPTION_NUMBER, AT(options, headroom), .most = 1000, .value = "PERCENT",
 	  .does = "for keys that are added later" },
-	READING_OPTIONS(options, reading.format, reading.skip_bad),
+	READING_OPTIONS(options, reading.format, reading.skip_bad, reading.where),
 	{ "detect", AT(options, detect), .does = "what the detector holds, in place of the filter" },
 	{ "pps", .type = OPTION_READ, AT(options, pps), .read = read_amount, .value = "N",
 	  .does = "--detect: with so many packets a second (1M)" },

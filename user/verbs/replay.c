@@ -44,7 +44,7 @@ const struct option_spec replay_options[] = {
 	{ "top", .type = OPTION_WHOLE, AT(options, top), .least = 1, .most = 1000000, .value = "N",
 	  .does = "so many of each kind (10)", .wants = "a number from 1 to 1000000" },
 	{ "detect", AT(options, detect), .does = "limits that would suit what passes" },
-	READING_OPTIONS(options, reading.format, reading.skip_bad),
+	READING_OPTIONS(options, reading.format, reading.skip_bad, reading.where),
 	OPTIONS_END(struct options),
 };
 

@@ -39,7 +39,7 @@ static int read_name(const struct option_spec *o, void *target, const char *valu
 }
 
 const struct option_spec set_options[] = {
-	READING_OPTIONS(options, reading.format, reading.skip_bad),
+	READING_OPTIONS(options, reading.format, reading.skip_bad, reading.where),
 	{ "output", .type = OPTION_READ, AT(options, output), .value = "FORMAT", .words_of = reader_formats,
 	  .does = "the format to print (plain)", .read = read_output },
 	{ "name", .type = OPTION_READ, AT(options, name), .value = "NAME",

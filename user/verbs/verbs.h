@@ -50,12 +50,18 @@ extern const struct option_spec add_options[], attach_options[], bans_options[],
 	{                                                                      \
 		"force", AT(of, force), .does = "even against the guard rails" \
 	}
-#define READING_OPTIONS(of, its_format, its_skip_bad)                                                             \
+#define WHERE_OPTION(of, its_where)                                                                           \
+	{                                                                                                     \
+		"where", .type = OPTION_READ, AT(of, its_where), .read = read_where, .value = "COLUMN=VALUE", \
+			 .does = "only such rows of a table; given again: both"                               \
+	}
+#define READING_OPTIONS(of, its_format, its_skip_bad, its_where)                                                  \
 	{ "format",	     .type = OPTION_TEXT,	 AT(of, its_format),                                      \
 	  .value = "FORMAT", .words_of = reader_formats, .does = "read files as that, whatever they look like" }, \
-	{                                                                                                         \
-		"skip-bad", AT(of, its_skip_bad), .does = "leave out lines that cannot be read"                   \
-	}
+		{ "skip-bad", AT(of, its_skip_bad), .does = "leave out lines that cannot be read" },              \
+		WHERE_OPTION(of, its_where)
+/* For options that say which rows of a table are taken (sets/where.h). */
+int read_where(const struct option_spec *o, void *where, const char *condition);
 
 /* Of verbs that ask the guard rails. */
 struct force_options {
