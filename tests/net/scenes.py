@@ -3,9 +3,10 @@
 """Who attacks, and who stands beside: scenes.py serve, or scenes.py SCENE
 
 serve: a server behind the filter, on edge0: downloads and uploads by TCP, answers by UDP.
-SCENE: an attack sent out of wire0, while twenty clients with addresses there download and ask. Prints as JSON what was
+SCENE: an attack sent out of wire0, while thirty clients with addresses there, ten of them of IPv6, download and ask. Prints as JSON what was
 sent and what the clients lost; nothing is sent again by them, but what TCP sends again.
 """
+import errno
 import json
 import os
 import random
@@ -18,18 +19,30 @@ import time
 
 from confirm import checksum
 
-SERVER = "192.0.2.1"
-CLIENTS = ["198.51.100.%d" % n for n in range(1, 21)]
+SERVERS = {4: "192.0.2.1", 6: "2001:db8:1::1"}
+CLIENTS4 = ["198.51.100.%d" % n for n in range(1, 21)]
+CLIENTS6 = ["2001:db8:64:%x::1" % n for n in range(1, 11)]
+CLIENTS = CLIENTS4 + CLIENTS6
 DOWNLOAD = 1 << 17
 LARGE = 1 << 24
 PATIENCE = 20
 random.seed(int(os.environ.get("XDP_BLOOM_SEED", "1")))
 
 
+def server_of(address):
+    return SERVERS[6 if ":" in address else 4]
+
+
+def family_of(address):
+    return socket.AF_INET6 if ":" in address else socket.AF_INET
+
+
 def serve():
-    tcp = socket.create_server((SERVER, 80), backlog=256)
-    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    udp.bind((SERVER, 53))
+    tcps, udps = [], []
+    for server in SERVERS.values():
+        tcps.append(socket.create_server((server, 80), family=family_of(server), backlog=256))
+        udps.append(socket.socket(family_of(server), socket.SOCK_DGRAM))
+        udps[-1].bind((server, 53))
 
     def talk(peer):
         with peer:
@@ -46,12 +59,12 @@ def serve():
 
     print("ready", flush=True)
     while True:
-        ready, _, _ = select.select([tcp, udp], [], [])
-        if udp in ready:
-            query, peer = udp.recvfrom(65536)
-            udp.sendto(query[:200], peer)
-        if tcp in ready:
-            threading.Thread(target=talk, args=(tcp.accept()[0],), daemon=True).start()
+        for sock in select.select(tcps + udps, [], [])[0]:
+            if sock in udps:
+                query, peer = sock.recvfrom(65536)
+                sock.sendto(query[:200], peer)
+            else:
+                threading.Thread(target=talk, args=(sock.accept()[0],), daemon=True).start()
 
 
 class Client(threading.Thread):
@@ -65,7 +78,7 @@ class Client(threading.Thread):
     def download(self):
         self.downloads += 1
         try:
-            with socket.create_connection((SERVER, 80), PATIENCE, (self.address, 0)) as sock:
+            with socket.create_connection((server_of(self.address), 80), PATIENCE, (self.address, 0)) as sock:
                 sock.sendall(b"G")
                 left = DOWNLOAD
                 while left > 0:
@@ -78,14 +91,14 @@ class Client(threading.Thread):
             pass
 
     def ask(self):
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        with socket.socket(family_of(self.address), socket.SOCK_DGRAM) as sock:
             sock.bind((self.address, 0))
             sock.settimeout(2)
             for number in range(10):
                 query = struct.pack("!Q", number) * (250 if number == 5 else 4)
                 self.asked += 1
                 try:
-                    sock.sendto(query, (SERVER, 53))
+                    sock.sendto(query, (server_of(self.address), 53))
                     while sock.recv(65536)[:8] != query[:8]:
                         pass
                     self.answered += 1
@@ -107,7 +120,11 @@ def frame(source, sport=1024, dport=9, size=64, fragment=0, protocol=17):
     payload = bytes(size)
     udp = struct.pack("!HHHH", sport, dport, 8 + size, 0) + payload
     if ":" in source:
-        ip = struct.pack("!IHBB", 6 << 28, len(udp), 17, 64) + socket.inet_pton(10, source) + \
+        protocol = 58 if protocol == 1 else protocol
+        if fragment:
+            udp = struct.pack("!BBHI", protocol, 0, (fragment & 0x1fff) << 3 | fragment >> 13 & 1, random.getrandbits(32)) + udp
+            protocol = 44
+        ip = struct.pack("!IHBB", 6 << 28, len(udp), protocol, 64) + socket.inet_pton(10, source) + \
             socket.inet_pton(10, "2001:db8:ffff::99")
         kind = b"\x86\xdd"
     else:
@@ -121,22 +138,37 @@ def attack(frames):
     out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
     out.bind(("wire0", 0))
     for n, one in enumerate(frames):
-        out.send(one)
+        while True:
+            try:
+                out.send(one)
+                break
+            except OSError as why:
+                if why.errno != errno.ENOBUFS:
+                    raise
+                time.sleep(0.001)  # the veth's queue is full
         if n % 64 == 63:
             time.sleep(0.001)  # a veth queues 256
     return len(frames)
 
 
-def random4():
-    return "10.%d.%d.%d" % (random.randrange(256), random.randrange(256), random.randrange(256))
+def numbered(number):
+    """Of IPv4, or an address in a /64 of its own."""
+    return "10.%d.%d.%d" % (number >> 17, number >> 9 & 255, number >> 1 & 255) if number & 1 else \
+        "2001:db8:%x:%x::%x" % (0x8000 + (number >> 17), number >> 1 & 0xffff, random.randrange(1, 1 << 16))
 
 
 def sources(n):
-    return ["203.0.%d.%d" % (113 + i // 250, 1 + i % 250) for i in range(n)]
+    """Every other one of IPv6."""
+    return ["2001:db8:66:%x::7" % i if i % 2 else "203.0.%d.%d" % (113 + i // 250, 1 + i % 250) for i in range(n)]
 
 
-def one():
+def one4():
     return [frame("203.0.113.7")] * 20000
+
+
+def one6():
+    """It has a /64 to itself, and takes another address of it each time."""
+    return [frame("2001:db8:66:7::%x" % (1 + n)) for n in range(20000)]
 
 
 def pings():
@@ -154,12 +186,12 @@ def nat():
 
 
 def forged():
-    return [frame(random4()) for _ in range(40000)]
+    return [frame(numbered(number), protocol=1) for number in random.sample(range(1 << 25), 40000)]
 
 
 def as_clients():
     each = [frame(source) for source in CLIENTS]
-    return each * 2000
+    return each * 1400
 
 
 def nothing():
@@ -175,8 +207,12 @@ def carpet6():
     return [frame("2001:db8:77:%x::%x" % (random.randrange(1 << 16), n)) for n in range(20000)]
 
 
-def fragments():
-    return [frame("203.0.113.7", fragment=0x2000), frame("203.0.113.7", fragment=100)] * 10000
+def fragments4(source="203.0.113.7"):
+    return [frame(source, fragment=0x2000), frame(source, fragment=100)] * 10000
+
+
+def fragments6():
+    return fragments4("2001:db8:66:7::7")
 
 
 def reflection():
@@ -185,11 +221,12 @@ def reflection():
 
 
 def honest():
-    """A large upload, and calls that begin: twenty sources, 300 packets each, at once."""
-    with socket.create_connection((SERVER, 80), PATIENCE, (CLIENTS[0], 0)) as sock:
-        sock.sendall(b"P" + bytes(LARGE))
-        if sock.recv(1) != b"k":
-            sys.exit("an upload did not end")
+    """A large upload by each family, and calls that begin: thirty sources, 300 packets each, at once."""
+    for client in CLIENTS4[0], CLIENTS6[0]:
+        with socket.create_connection((server_of(client), 80), PATIENCE, (client, 0)) as sock:
+            sock.sendall(b"P" + bytes(LARGE))
+            if sock.recv(1) != b"k":
+                sys.exit("an upload did not end")
     return [frame(source, sport=5004, dport=5004, size=180) for source in CLIENTS for _ in range(300)]
 
 
