@@ -419,8 +419,8 @@ static int one_row(struct table *t, struct field row, uint64_t line)
 int table_stream(struct reader *reader)
 {
 	struct table t = { .reader = reader, .where = reader->where };
-	struct field row;
-	uint64_t line;
+	struct field row = { "", 0 };
+	uint64_t line = 0;
 	int err;
 
 	if (reader->start == reader->end && reader->ended)
