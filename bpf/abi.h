@@ -246,8 +246,9 @@ enum packet_class {
 	CLASS_UDP,
 	CLASS_ICMP,
 	CLASS_FRAGMENTS,
-	CLASS_UNANSWERED, /* to come */
-	CLASSES = 8
+	CLASS_UNANSWERED, /* for this machine, and no socket of it takes it */
+	CLASS_SCAN,	  /* to an address and port that is none of its last */
+	CLASSES
 };
 
 /* What a key is: 0 is no one. Networks are numbered by their length. */
@@ -270,8 +271,9 @@ struct suspect {
 	__u64 scale;	      /* of its prices, in parts of TRUST_ALL, as asked in ... */
 	__u64 asked;	      /* ... the generation of that number */
 	__u64 until;	      /* banned until then */
-	__u64 banned_for;     /* the classes of that ban, a bit each */
-	__u64 port;	      /* 1 + the UDP source port of the last packet above a limit; 0: there was none */
+	__u32 banned_for;     /* the classes of that ban, a bit each */
+	__u32 port;	      /* 1 + the UDP source port of the last packet above a limit; 0: there was none */
+	__u64 pairs;	      /* the last addresses and ports that were new, a hash each; 0: none */
 };
 
 #define SUSPECTS_OF_BUCKET 4
@@ -301,7 +303,7 @@ enum detected {
 enum then { THEN_WATCH, THEN_POLICE, THEN_BAN, THENS };
 
 /* Constants of the program, as those of struct generation; its last group stands for maps. */
-#define DETECT_VERSION	  2
+#define DETECT_VERSION	  3
 #define DETECT_BYTE_SHIFT 16 /* a byte's price is finer than a ns */
 
 /*
@@ -312,6 +314,8 @@ enum then { THEN_WATCH, THEN_POLICE, THEN_BAN, THENS };
 #define TRUST_ALL   (1u << TRUST_SHIFT)
 /* This machine needs it: it may lose what is above a limit, and is never banned. */
 #define TRUST_NO_BAN (1ULL << 63)
+/* And which addresses are this machine's own, as families of their own. */
+#define END_KEY_OWN 256
 
 struct detect {
 	__u64 version;
@@ -326,9 +330,11 @@ struct detect {
 		__u64 price; /* of a packet, in ns; of a byte, in ns << DETECT_BYTE_SHIFT. 0: there is no limit */
 		__u64 burst; /* in ns, with a tick */
 	} limit[CLASSES];
-	__u64 then[THENS]; /* classes for which it is that or severer, a bit each */
-	__u64 jail;	   /* how long a ban lasts, in ns, and up to a tenth more or less */
-	__u64 networks;	   /* of a network's prices, as `scale` of a suspect; 0: they are not judged */
+	__u64 moves[CLASSES]; /* what a packet of the class moves its cell by */
+	__u64 looks_up;	      /* classes that a packet alone does not tell, and that have a limit: a bit each */
+	__u64 then[THENS];    /* classes for which it is that or severer, a bit each */
+	__u64 jail;	      /* how long a ban lasts, in ns, and up to a tenth more or less */
+	__u64 networks;	      /* of a network's prices, as `scale` of a suspect; 0: they are not judged */
 	/* Where a socket of the kernel has these, in bytes; 0: that is not known, so no socket proves anything. */
 	__u64 tcp_rcv_nxt, tcp_rcv_wnd, tcp_snd_una, tcp_snd_nxt, tcp_max_window;
 	/* Of this generation: its number; does the map of the trusted tell addresses of one /64 apart; is

@@ -24,6 +24,7 @@
 #define CONSTANT_DETECT	    (CONSTANT_ENDS + 1)
 #define DETECT_INDEX(field) (offsetof(struct detect, field) / 8)
 #define DETECT_MAGIC	    (-0x5bd10c7d) /* another switch: is there a detector? */
+#define LOOKS_UP_MAGIC	    (-0x5bd10c7c) /* and one: has it limits of classes that a packet alone does not tell? */
 
 #ifdef __bpf__
 

@@ -96,11 +96,15 @@ inline_always const __u64 *detect_trusted(const struct detect *d, const struct e
 #define D ((const struct detect *)NULL)
 
 #include "proof.h"
+#include "unasked.h"
 
 #define DETECT_PROVEN(packet)	source_is_proven((packet)->from)
+#define DETECT_UNASKED(packet)	source_unasked((packet)->from)
 #define DETECT_UDP_PORT(packet) source_udp_port((packet)->from)
 
 #else
+
+#include "unasked.h"
 
 #define DETECT(d, field) ((d)->field)
 
@@ -131,9 +135,10 @@ inline_always __u32 detect_random(void)
 
 #define DETECT_PROVEN(packet)	((packet)->from && ((const struct detect_from *)(packet)->from)->proven)
 #define DETECT_UDP_PORT(packet) ((packet)->from ? ((const struct detect_from *)(packet)->from)->udp_port : 0)
+#define DETECT_UNASKED(packet)	((packet)->from ? ((const struct detect_from *)(packet)->from)->unasked : 0)
 
 struct detect_from {
-	int proven, udp_port;
+	int proven, udp_port, unasked;
 };
 
 /* One address, if any. */
@@ -306,13 +311,19 @@ inline_always __u64 detect_price(const struct detect *d, int class, __u64 bytes)
 #define DETECT_IS_OF(packet, class) \
 	((class) == CLASS_PACKETS || (class) == CLASS_BYTES || (packet)->classes & DETECT_BIT(class))
 
-#define DETECT_ADD(class)                                                         \
-	do {                                                                      \
-		if (DETECT(d, limit[class].price) && DETECT_IS_OF(packet, class)) \
-			price += detect_price(d, class, packet->bytes);           \
+#define DETECT_ADD(class)                                                                     \
+	do {                                                                                  \
+		if (DETECT(d, moves[class]) && DETECT_IS_OF(packet, class))                   \
+			price += class == CLASS_BYTES ? detect_price(d, class, packet->bytes) \
+						      : DETECT(d, moves[class]);              \
 	} while (0)
 
-/* The sum of what it takes of each: whoever is above the limit of one class is above this one's, too. */
+/*
+ * The sum of what it takes of each: whoever is above the limit of one class is above this one's, too. What a packet
+ * alone does not tell is in the price of more than it is: an unanswered one in that of each packet, one of a scan in
+ * that of each SYN and of each of UDP (limits_plan). So such limits cost nothing here; who sends as much of the others
+ * is looked at closely.
+ */
 inline_always __u64 detect_prices(const struct detect *d, const struct detect_packet *packet)
 {
 	__u64 price = 0;
@@ -405,6 +416,7 @@ inline_always __u32 suspect_claimed(const struct detect *d, struct suspects *buc
 	suspect->until = 0;
 	suspect->banned_for = 0;
 	suspect->port = 0;
+	suspect->pairs = 0;
 	bucket->place[at & 3].key = packet->key;
 	detect_store(&bucket->place[at & 3].mark, MARK(packet->kind, now));
 	return at;
@@ -439,6 +451,7 @@ inline_always __u64 suspect_scale(const struct detect *d, struct suspect *suspec
 /* What was found of a packet: a bit for each class that it is above the limit of, or is charged to. */
 struct judged {
 	__u64 scale, classes, above, charged;
+	int looks_up; /* as the compiler knows */
 };
 
 inline_always __u64 suspect_price(const struct detect *d, int class, const struct detect_packet *packet,
@@ -473,6 +486,10 @@ inline_always void stamps_judge(const struct detect *d, const __u64 *stamp, cons
 	STAMP_JUDGE(stamp, CLASS_UDP);
 	STAMP_JUDGE(stamp, CLASS_ICMP);
 	STAMP_JUDGE(stamp, CLASS_FRAGMENTS);
+	if (is->looks_up) {
+		STAMP_JUDGE(stamp, CLASS_UNANSWERED);
+		STAMP_JUDGE(stamp, CLASS_SCAN);
+	}
 }
 
 inline_always void stamps_charge(const struct detect *d, __u64 *stamp, const struct detect_packet *packet,
@@ -484,6 +501,10 @@ inline_always void stamps_charge(const struct detect *d, __u64 *stamp, const str
 	STAMP_CHARGE(stamp, CLASS_UDP);
 	STAMP_CHARGE(stamp, CLASS_ICMP);
 	STAMP_CHARGE(stamp, CLASS_FRAGMENTS);
+	if (is->looks_up) {
+		STAMP_CHARGE(stamp, CLASS_UNANSWERED);
+		STAMP_CHARGE(stamp, CLASS_SCAN);
+	}
 }
 
 #define SUSPECT_COUNT(counts, class, classes)     \
@@ -517,7 +538,9 @@ inline_always int network_is_judged(struct suspect *suspect, const struct detect
 inline_always int suspect_is_out(const struct detect *d, struct suspect *suspect, const struct detect_packet *packet,
 				 const struct judged *all, __u64 now)
 {
-	struct judged proven = { .scale = all->scale, .classes = all->classes & DETECT(d, then[THEN_BAN]) };
+	struct judged proven = { .scale = all->scale,
+				 .classes = all->classes & DETECT(d, then[THEN_BAN]),
+				 .looks_up = all->looks_up };
 	__u64 part;
 
 	if (!proven.classes || !DETECT_PROVEN(packet))
@@ -534,16 +557,41 @@ inline_always int suspect_is_out(const struct detect *d, struct suspect *suspect
 	return 1;
 }
 
+/* In 64 bits four of 16, none of which has the highest set. */
+#define PAIR_EACH 0x0001000100010001ULL
+
+inline_always int pair_is_known(__u64 pairs, __u64 pair)
+{
+	pairs ^= pair * PAIR_EACH;
+	return !!((pairs - PAIR_EACH) & ~pairs & PAIR_EACH << 15);
+}
+
+/*
+ * Of the classes that a packet alone does not tell: which it is of, a bit each, and from UNASKED_PAIR on where it goes.
+ * It is of a scan only if that is none of the four that were charged last: who goes to four pairs of address and port
+ * and no more is charged four packets in all the time that it is tracked, and that is within each burst (limits_plan).
+ * The hosts of a network go to more, so it is not judged by them.
+ */
+inline_always __u32 suspect_unasked(const struct suspect *suspect, const struct detect_packet *packet, int network)
+{
+	__u32 found = DETECT_UNASKED(packet);
+
+	if (network || pair_is_known(suspect->pairs, found >> UNASKED_PAIR))
+		found &= ~DETECT_BIT(CLASS_SCAN);
+	return found;
+}
+
 /*
  * Is it above a limit? A packet that is dropped is charged nothing, and one that passes nothing of the classes that it
  * is above the limit of: so what is over is what has to be dropped, or would have to be, for the rest to fit.
  */
 inline_always enum detected suspect_charge(const struct detect *d, struct suspect *suspect,
-					   const struct detect_packet *packet, __u64 now)
+					   const struct detect_packet *packet, __u64 now, int looks_up)
 {
 	__u64 scale = suspect_scale(d, suspect, packet);
-	struct judged is = { .scale = scale & ~TRUST_NO_BAN, .classes = DETECT_CLASSES(packet) };
+	struct judged is = { .scale = scale & ~TRUST_NO_BAN, .classes = DETECT_CLASSES(packet), .looks_up = looks_up };
 	int network = DETECT_IS_NETWORK(d, packet);
+	__u32 pair = 0;
 
 	if (!is.scale || (network && !network_is_judged(suspect, packet, now)))
 		return DETECTED_NOTHING;
@@ -555,12 +603,21 @@ inline_always enum detected suspect_charge(const struct detect *d, struct suspec
 		suspect->dropped++;
 		return DETECTED_BANNED;
 	}
+	if (is.looks_up) {
+		pair = suspect_unasked(suspect, packet, network);
+		is.classes |= pair & (DETECT_BIT(CLASS_UNANSWERED) | DETECT_BIT(CLASS_SCAN));
+		FORGET(is.classes, now);
+	}
 	suspect->count[CLASS_PACKETS]++;
 	suspect->count[CLASS_BYTES] += packet->bytes;
 	SUSPECT_COUNT(count, CLASS_SYN, is.classes);
 	SUSPECT_COUNT(count, CLASS_UDP, is.classes);
 	SUSPECT_COUNT(count, CLASS_ICMP, is.classes);
 	SUSPECT_COUNT(count, CLASS_FRAGMENTS, is.classes);
+	if (is.looks_up) {
+		SUSPECT_COUNT(count, CLASS_UNANSWERED, is.classes);
+		SUSPECT_COUNT(count, CLASS_SCAN, is.classes);
+	}
 	stamps_judge(d, suspect->stamp, packet, &is, now);
 	if (is.above) {
 		suspect->over_at = now;
@@ -570,6 +627,10 @@ inline_always enum detected suspect_charge(const struct detect *d, struct suspec
 		SUSPECT_COUNT(over, CLASS_UDP, is.above);
 		SUSPECT_COUNT(over, CLASS_ICMP, is.above);
 		SUSPECT_COUNT(over, CLASS_FRAGMENTS, is.above);
+		if (is.looks_up) {
+			SUSPECT_COUNT(over, CLASS_UNANSWERED, is.above);
+			SUSPECT_COUNT(over, CLASS_SCAN, is.above);
+		}
 		if (is.classes & DETECT_BIT(CLASS_UDP))
 			suspect->port = DETECT_UDP_PORT(packet);
 	}
@@ -584,6 +645,8 @@ inline_always enum detected suspect_charge(const struct detect *d, struct suspec
 	}
 	is.charged = is.classes & ~is.above;
 	stamps_charge(d, suspect->stamp, packet, &is, now);
+	if (is.looks_up && is.charged & DETECT_BIT(CLASS_SCAN))
+		suspect->pairs = suspect->pairs << 16 | pair >> UNASKED_PAIR;
 	return is.above ? DETECTED_OVER : DETECTED_SUSPECT;
 }
 
@@ -609,7 +672,8 @@ inline_always void suspect_hold(const struct detect *d, struct suspects *bucket,
 }
 
 /* Of one whose cell is hot. */
-inline_always enum detected suspect_packet(const struct detect *d, const struct detect_packet *packet, __u64 now)
+inline_always enum detected suspect_packet(const struct detect *d, const struct detect_packet *packet, __u64 now,
+					   int looks_up)
 {
 	__u32 index = suspect_bucket(d, packet->hash), at;
 	struct suspects *bucket = (struct suspects *)DETECT(d, suspects) + index;
@@ -632,7 +696,7 @@ inline_always enum detected suspect_packet(const struct detect *d, const struct 
 	}
 	place = at;
 	FORGET(place, now);
-	found = suspect_charge(d, &bucket->suspect[place & 3], packet, now);
+	found = suspect_charge(d, &bucket->suspect[place & 3], packet, now, looks_up);
 	if (found == DETECTED_BANNED)
 		suspect_hold(d, bucket, place & 3, packet);
 	return found;
@@ -702,42 +766,71 @@ looked_at_apart int detect_suspect(struct xdp_md *ctx, __u64 key, __u64 rest, __
 
 	if (!DETECT_MAPS(D))
 		return DETECTED_NOTHING;
-	return suspect_packet(D, &packet, bpf_jiffies64() * DETECT(D, tick));
+	return suspect_packet(D, &packet, bpf_jiffies64() * DETECT(D, tick), 0);
 }
 
-looked_at_apart int detect_network(struct xdp_md *ctx, __u64 key, __u64 rest, __u64 hash, __u64 what)
+looked_at_apart int detect_suspect_looking(struct xdp_md *ctx, __u64 key, __u64 rest, __u64 hash, __u64 what)
 {
-	struct detect_packet host = WHAT_PACKET(ctx, key, rest, hash, what);
+	struct detect_packet packet = WHAT_PACKET(ctx, key, rest, hash, what);
+
+	if (!DETECT_MAPS(D) || !DETECT(D, looks_up))
+		return DETECTED_NOTHING;
+	return suspect_packet(D, &packet, bpf_jiffies64() * DETECT(D, tick), 1);
+}
+
+inline_always int judge_network(const struct detect_packet *host, int looks_up)
+{
 	struct detect_packet network;
 	__u64 now;
 
 	if (!DETECT_MAPS(D) || !DETECT(D, networks))
 		return DETECTED_NOTHING;
-	network = network_of(D, &host);
+	network = network_of(D, host);
 	now = bpf_jiffies64() * DETECT(D, tick);
-	if (!network_is_hot(D, &network, now, detect_prices(D, &host)))
+	if (!network_is_hot(D, &network, now, detect_prices(D, host)))
 		return DETECTED_NOTHING;
-	return suspect_packet(D, &network, now);
+	return suspect_packet(D, &network, now, looks_up);
 }
 
-#define DETECT_SUSPECT(d, packet, now) \
-	detect_suspect((packet)->from, (packet)->key, (packet)->rest, (packet)->hash, WHAT(packet))
-#define DETECT_NETWORK(d, packet, now) \
-	detect_network((packet)->from, (packet)->key, (packet)->rest, (packet)->hash, WHAT(packet))
+looked_at_apart int detect_network(struct xdp_md *ctx, __u64 key, __u64 rest, __u64 hash, __u64 what)
+{
+	struct detect_packet host = WHAT_PACKET(ctx, key, rest, hash, what);
+
+	return judge_network(&host, 0);
+}
+
+looked_at_apart int detect_network_looking(struct xdp_md *ctx, __u64 key, __u64 rest, __u64 hash, __u64 what)
+{
+	struct detect_packet host = WHAT_PACKET(ctx, key, rest, hash, what);
+
+	return DETECT(D, looks_up) ? judge_network(&host, 1) : DETECTED_NOTHING;
+}
+
+#define DETECT_APART(name, packet) name((packet)->from, (packet)->key, (packet)->rest, (packet)->hash, WHAT(packet))
+#define DETECT_SUSPECT(d, packet, now, looks_up) \
+	((looks_up) ? DETECT_APART(detect_suspect_looking, packet) : DETECT_APART(detect_suspect, packet))
+#define DETECT_NETWORK(d, packet, now, looks_up) \
+	((looks_up) ? DETECT_APART(detect_network_looking, packet) : DETECT_APART(detect_network, packet))
+
+#define DETECT_LOOKS_UP(d) 0
 
 #else
 
-inline_always enum detected detect_network(const struct detect *d, const struct detect_packet *host, __u64 now)
+#define DETECT_SUSPECT(d, packet, now, looks_up) suspect_packet(d, packet, now, looks_up)
+
+inline_always enum detected detect_network(const struct detect *d, const struct detect_packet *host, __u64 now,
+					   int looks_up)
 {
 	struct detect_packet network = network_of(d, host);
 
 	if (!network_is_hot(d, &network, now, detect_prices(d, host)))
 		return DETECTED_NOTHING;
-	return suspect_packet(d, &network, now);
+	return suspect_packet(d, &network, now, looks_up);
 }
 
-#define DETECT_SUSPECT(d, packet, now) suspect_packet(d, packet, now)
-#define DETECT_NETWORK(d, packet, now) detect_network(d, packet, now)
+#define DETECT_NETWORK(d, packet, now, looks_up) detect_network(d, packet, now, looks_up)
+
+#define DETECT_LOOKS_UP(d) ((d)->looks_up != 0)
 
 #endif
 
@@ -746,16 +839,22 @@ inline_always int detected_drops(__u32 found)
 	return found == DETECTED_DROPPED || found == DETECTED_BANNED;
 }
 
-inline_always __u32 detect_packet(const struct detect *d, const struct detect_packet *packet, __u64 now)
+/* looks_up: are there limits of classes that a packet alone does not tell? The compiler knows. */
+inline_always __u32 detect_one(const struct detect *d, const struct detect_packet *packet, __u64 now, int looks_up)
 {
 	__u32 found = DETECTED_NOTHING, network;
 
 	if (sketch_charge(d, packet->hash, now, detect_prices(d, packet)) && !is_nobody(packet))
-		found = DETECT_SUSPECT(d, packet, now);
+		found = DETECT_SUSPECT(d, packet, now, looks_up);
 	if (!DETECT(d, networks) || detected_drops(found) || is_nobody(packet))
 		return found;
-	network = DETECT_NETWORK(d, packet, now);
+	network = DETECT_NETWORK(d, packet, now, looks_up);
 	return network > found ? network : found;
+}
+
+inline_always __u32 detect_packet(const struct detect *d, const struct detect_packet *packet, __u64 now)
+{
+	return detect_one(d, packet, now, DETECT_LOOKS_UP(d));
 }
 
 #endif

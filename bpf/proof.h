@@ -21,31 +21,65 @@ struct transport_header {
 #define PROTOCOL_UDP 17
 #define FLAG_ACK     0x10
 
-/* The header behind IP's, where the packet is not a fragment and all of `size` is in the first buffer. */
-inline_always const struct transport_header *transport_of(const struct xdp_md *ctx, struct source *source, int *family,
-							  __u32 protocol, __u64 size)
+/* The header behind IP's, where the packet is not a fragment and all of `size` is in the first buffer. wanted: 0, or
+   only of that protocol. */
+inline_always const struct transport_header *transport_behind(const struct source *source, int family, const void *end,
+							      __u32 wanted, __u32 *protocol, __u64 size)
 {
-	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
 	const struct transport_header *at;
 
-	*family = parse_source(data, end, source);
-	if (*family == SOURCE_IPV4) {
+	if (family == SOURCE_IPV4) {
 		const struct ipv4_header *ip = source->ipv4_at;
 
-		if (ip->rest[8] != protocol || (ip->rest[5] << 8 | ip->rest[6]) & 0x3fff)
+		*protocol = ip->rest[8];
+		if ((wanted && ip->rest[8] != wanted) || (ip->rest[5] << 8 | ip->rest[6]) & 0x3fff)
 			return NULL;
 		at = (const void *)((const char *)ip + (ip->version_ihl & 15) * 4);
-	} else if (*family == SOURCE_IPV6) {
+	} else if (family == SOURCE_IPV6) {
 		const struct ipv6_header *ip =
 			(const void *)((const char *)source->ipv6 - offsetof(struct ipv6_header, source));
 
-		if (ip->rest[5] != protocol || source_mapped(source))
+		*protocol = ip->rest[5];
+		if ((wanted && ip->rest[5] != wanted) || source_mapped(source))
 			return NULL;
 		at = (const void *)(ip + 1);
 	} else {
 		return NULL;
 	}
 	return PARSE_FITS(at, size, end) ? at : NULL;
+}
+
+inline_always const struct transport_header *transport_of(const struct xdp_md *ctx, struct source *source, int *family,
+							  __u32 protocol, __u64 size)
+{
+	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
+	__u32 is;
+
+	*family = parse_source(data, end, source);
+	return transport_behind(source, *family, end, protocol, &is, size);
+}
+
+/* Both ends of the packet; how long that is. */
+inline_always __u32 tuple_of(struct bpf_sock_tuple *tuple, const struct source *source, int family,
+			     const struct transport_header *at)
+{
+	if (family == SOURCE_IPV4) {
+		const struct ipv4_header *ip = source->ipv4_at;
+
+		tuple->ipv4.saddr = ip->source;
+		tuple->ipv4.daddr = ip->destination;
+		tuple->ipv4.sport = at->source;
+		tuple->ipv4.dport = at->destination;
+		return sizeof(tuple->ipv4);
+	}
+	UNROLL
+	for (int i = 0; i < 4; i++) {
+		tuple->ipv6.saddr[i] = source->ipv6[i];
+		tuple->ipv6.daddr[i] = source->ipv6[4 + i];
+	}
+	tuple->ipv6.sport = at->source;
+	tuple->ipv6.dport = at->destination;
+	return sizeof(tuple->ipv6);
 }
 
 #define SOCKET_WORD(socket, field) (*(const __u32 *)((const char *)(socket) + DETECT(D, field)))
@@ -76,24 +110,7 @@ inline_always int connection_proves(struct xdp_md *ctx)
 		return 0;
 	sequence = NET32(tcp->sequence);
 	acknowledged = NET32(tcp->acknowledged);
-	if (family == SOURCE_IPV4) {
-		const struct ipv4_header *ip = source.ipv4_at;
-
-		tuple.ipv4.saddr = ip->source;
-		tuple.ipv4.daddr = ip->destination;
-		tuple.ipv4.sport = tcp->source;
-		tuple.ipv4.dport = tcp->destination;
-		size = sizeof(tuple.ipv4);
-	} else {
-		UNROLL
-		for (int i = 0; i < 4; i++) {
-			tuple.ipv6.saddr[i] = source.ipv6[i];
-			tuple.ipv6.daddr[i] = source.ipv6[4 + i];
-		}
-		tuple.ipv6.sport = tcp->source;
-		tuple.ipv6.dport = tcp->destination;
-		size = sizeof(tuple.ipv6);
-	}
+	size = tuple_of(&tuple, &source, family, tcp);
 	found = bpf_skc_lookup_tcp(ctx, &tuple, size, BPF_F_CURRENT_NETNS, 0);
 	if (!found)
 		return 0;

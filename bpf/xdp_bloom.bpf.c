@@ -191,8 +191,7 @@ inline_never int watch_frags(struct xdp_md *ctx, struct detect_packet *packet)
 	return detect_parse(D, headers.bytes, headers.bytes + DETECT_HEADERS, 1, packet);
 }
 
-/* The detector, where there is one: is a packet dropped that would be kept? */
-looked_at_apart int watch_packet(struct xdp_md *ctx, __u64 bytes)
+inline_always int watch_with(struct xdp_md *ctx, __u64 bytes, int looks_up)
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
 	struct detect_packet packet = { .bytes = bytes, .from = ctx };
@@ -203,13 +202,25 @@ looked_at_apart int watch_packet(struct xdp_md *ctx, __u64 bytes)
 		return 0;
 	if (!detect_parse(D, data, end, 0, &packet) && !(GEN(G, frags) && watch_frags(ctx, &packet)))
 		return 0;
-	found = detect_packet(D, &packet, bpf_jiffies64() * DETECT(D, tick));
+	found = detect_one(D, &packet, bpf_jiffies64() * DETECT(D, tick), looks_up);
 	if (!found)
 		return 0;
 	counts = bpf_map_lookup_elem((void *)DETECT(D, detected), &found);
 	if (counts)
 		++*counts;
 	return detected_drops(found);
+}
+
+/* The detector, where there is one: is a packet dropped that would be kept? */
+looked_at_apart int watch_packet(struct xdp_md *ctx, __u64 bytes)
+{
+	return watch_with(ctx, bytes, 0);
+}
+
+/* The same where sockets are asked, too. */
+looked_at_apart int watch_looking(struct xdp_md *ctx, __u64 bytes)
+{
+	return DETECT(D, looks_up) ? watch_with(ctx, bytes, 1) : 0;
 }
 
 inline_never int drop_detected(struct xdp_md *ctx, __u64 bytes)
@@ -226,9 +237,10 @@ inline_never int drop_detected(struct xdp_md *ctx, __u64 bytes)
 	return XDP_DROP;
 }
 
-/* Whether a program has the detector: where it is on trial that is a switch, elsewhere there are two programs. */
-enum { UNWATCHED, WATCHED, WATCHED_IF_ON };
-#define IS_WATCHED(watch, word) ((watch) == WATCHED || ((watch) == WATCHED_IF_ON && SWITCH(DETECT_MAGIC, word)))
+/* Whether a program has the detector: where it is on trial that is a switch, elsewhere there are three programs. */
+enum { UNWATCHED, WATCHED, WATCHED_LOOKING, WATCHED_IF_ON };
+#define IS_WATCHED(watch, word) ((watch) != WATCHED_IF_ON || SWITCH(DETECT_MAGIC, word))
+#define LOOKS_UP(watch, word)	((watch) == WATCHED_LOOKING || ((watch) == WATCHED_IF_ON && SWITCH(LOOKS_UP_MAGIC, word)))
 
 inline_always int judge_packet(struct xdp_md *ctx, int watch)
 {
@@ -265,7 +277,8 @@ rarer:
 judged:
 	if (answer & ANSWER_SHADOW)
 		count(&list_counters, ANSWER_LABEL(answer), bytes);
-	if (watch != UNWATCHED && !(answer & ANSWER_DROP) && IS_WATCHED(watch, answer) && watch_packet(ctx, bytes))
+	if (watch != UNWATCHED && !(answer & ANSWER_DROP) && IS_WATCHED(watch, answer) &&
+	    (LOOKS_UP(watch, answer) ? watch_looking(ctx, bytes) : watch_packet(ctx, bytes)))
 		return drop_detected(ctx, bytes);
 	count(&counters, COUNTER(port, REASON((__u32)answer)), bytes);
 	if (!(answer & ANSWER_DROP))
@@ -287,6 +300,12 @@ SEC("xdp")
 int xdp_bloom_rates(struct xdp_md *ctx)
 {
 	return judge_packet(ctx, WATCHED);
+}
+
+SEC("xdp")
+int xdp_bloom_looks(struct xdp_md *ctx)
+{
+	return judge_packet(ctx, WATCHED_LOOKING);
 }
 
 /*

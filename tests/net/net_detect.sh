@@ -435,7 +435,7 @@ full() {
 }
 
 words() {
-	refused "'fish' is not packets, bytes, syn, udp, icmp or fragments" detect limit fish 1/s
+	refused "'fish' is not packets, bytes, syn, udp, icmp, fragments, unanswered or scan" detect limit fish 1/s
 	refused "'1mile' is no rate of syn: 1/s to 100M/s" detect limit syn 1mile
 	refused "'5kpps' is no rate of bytes: 16kbit" detect limit bytes 5kpps
 	refused "--burst takes" detect limit syn 1M/s --burst 1

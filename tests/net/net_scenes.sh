@@ -59,6 +59,8 @@ stage() {
 		ip neigh add 2001:db8:1::1 lladdr $1 nud permanent dev wire0' bash "$mac" || fail "no network for the clients"
 	local class fd line=
 	bloom attach edge0
+	# A machine that forwards does not know what is unanswered.
+	sysctl -qw net.ipv4.conf.edge0.forwarding=0 net.ipv6.conf.edge0.forwarding=0
 	for class in packets bytes syn udp icmp fragments; do
 		bloom detect limit $class none
 	done
@@ -221,11 +223,32 @@ reflection_flood() {
 	held 30 30 50
 }
 
+# Ever other ports, one SYN each: the clients go to two.
+scan_flood() {
+	stage
+	bloom detect limit scan 50/s --then police
+	scene scan
+	beside
+	[ "$(dropped)" -ge $(($(jq .attack played) * 8 / 10)) ] || fail "only $(dropped) are dropped: $(cat played)"
+	is "$(get '[.suspects[] | select(.above.scan) | .source] | unique | join(" ")' detect)" 203.0.113.7 "who scans"
+}
+
+# What no connection takes, to an open port and to closed ones; the clients' connections are beside it.
+unanswered_flood() {
+	stage
+	bloom detect limit unanswered 100/s --then police
+	scene unanswered
+	beside
+	held 100 100 1
+	is "$(get '[.suspects[] | select(.above.unanswered) | .source] | unique | join(" ")' detect)" 203.0.113.7 "who sends it"
+}
+
 # A large upload, and twenty calls that begin at once: with the usual limits, all of them policed, nobody is held back.
 honest_burst() {
 	stage
 	local class
-	for class in packets\ 20k/s bytes\ 1Gbit syn\ 200/s udp\ 5k/s icmp\ 100/s fragments\ 500/s; do
+	for class in packets\ 20k/s bytes\ 1Gbit syn\ 200/s udp\ 5k/s icmp\ 100/s fragments\ 500/s \
+		unanswered\ 200/s scan\ 10/s; do
 		# shellcheck disable=SC2086 # a class and its limit
 		bloom detect limit $class --then police
 	done
@@ -235,6 +258,7 @@ honest_burst() {
 }
 
 run_cases "one_source 4" "one_source 6" proven_sources forged_flood forged_clients "carpet 4" "carpet 6" nat \
-	"fragments_flood 4" "fragments_flood 6" reflection_flood honest_burst "served one_source 6" "served proven_sources" \
+	"fragments_flood 4" "fragments_flood 6" reflection_flood scan_flood unanswered_flood honest_burst \
+	"served one_source 6" "served proven_sources" \
 	"served forged_flood" "served forged_clients" "served carpet 4" "served nat" "served fragments_flood 4" \
 	"served reflection_flood" "served honest_burst"

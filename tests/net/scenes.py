@@ -134,6 +134,14 @@ def frame(source, sport=1024, dport=9, size=64, fragment=0, protocol=17):
     return HEAD + kind + ip + udp
 
 
+def segment(source, dport, flags, sport=1024):
+    """Of TCP, towards the server; nobody looks at its checksum."""
+    tcp = struct.pack("!HHIIBBHHH", sport, dport, 1, 1, 0x50, flags, 1024, 0, 0)
+    ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(tcp), random.getrandbits(16), 0, 64, 6, 0) + \
+        socket.inet_aton(source) + socket.inet_aton(SERVERS[4])
+    return HEAD + b"\x08\x00" + ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:] + tcp
+
+
 def attack(frames):
     out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
     out.bind(("wire0", 0))
@@ -218,6 +226,17 @@ def fragments6():
 def reflection():
     each = [frame(source, sport=53, dport=40000, size=1200) for source in sources(50)]
     return each * 400
+
+
+def scan():
+    """All ports of the server, one SYN each."""
+    return [segment("203.0.113.7", 1 + n, 2) for n in range(20000)]
+
+
+def unanswered():
+    """Acknowledgements to its open port and resets to closed ones, of connections that there are not."""
+    each = [(segment("203.0.113.7", 80, 16, 1024 + n), segment("203.0.113.7", 4000 + n, 4)) for n in range(10000)]
+    return [one for pair in each for one in pair]
 
 
 def honest():

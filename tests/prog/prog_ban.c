@@ -3,71 +3,15 @@
  * Bans of the detector's own, in the real kernel: by packets of a real connection, and by an interface where nobody can
  * forge. Who forges a source gets nobody banned, neither with a connection's ports nor with numbers beside its window.
  */
-#include <arpa/inet.h>
 #include <linux/if_link.h>
-#include <linux/ipv6.h>
-#include <linux/tcp.h>
-#include <net/if.h>
-#include <netinet/in.h>
-#include <sched.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 
 #include "base/clock.h"
-#include "bpf/detect.h"
 #include "change/ends.h"
-#include "connection.h"
-#include "frames.h"
-#include "in_force.h"
+#include "by_connection.h"
 
-enum { RATE = 1000, BURST = 100, LOOPBACK = 1, JAIL = 2 };
+enum { RATE = 1000, BURST = 100, JAIL = 2 };
 
 /* --- Packets ------------------------------------------------------------------------------------------------------ */
-
-/* The verdict of the last of them. */
-static __u32 send_frames(const uint8_t *frame, unsigned int packets)
-{
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_size_in = FRAME, .repeat = (int)packets);
-
-	return CHECK(!bpf_prog_test_run_opts(program, &opts), "test run: %s", strerror(errno)) ? opts.retval : 0;
-}
-
-static struct addr address_of(const struct connection *c)
-{
-	struct addr addr = { .family = (unsigned char)c->family };
-
-	for (int i = 0; i < (c->family == 4 ? 4 : 16); i++)
-		addr.num = addr.num << 8 | c->from[i];
-	return addr;
-}
-
-struct found {
-	bool known, banned;
-	struct suspect is;
-	__u64 now, packets[DETECTEDS];
-};
-
-static struct found find(const struct connection *c)
-{
-	struct addr addr = address_of(c);
-	__u64 key = c->family == 4 ? (__u64)addr.num : (__u64)(addr.num >> 64);
-	struct found found = { 0 };
-	struct seen seen;
-	int err = kernel_seen(&own_context, &seen);
-
-	if (!CHECK(!err && seen.on, "what was seen: %s", reason(err)))
-		return found;
-	found.now = seen.now;
-	memcpy(found.packets, seen.packets, sizeof(found.packets));
-	for (size_t i = 0; i < seen.n; i++)
-		if (seen.suspect[i].key == key && MARK_KIND(seen.suspect[i].mark) == (__u64)c->family) {
-			found.known = true;
-			found.is = seen.suspect[i].is;
-			found.banned = found.is.until > seen.now;
-		}
-	seen_free(&seen);
-	return found;
-}
 
 /* Each time with limits that the detector has not seen yet: it begins empty. */
 static bool begin(enum then then, __u32 *proven, size_t proven_n, const struct trusted *trusted)
@@ -121,7 +65,7 @@ static void by_connection(int family)
 	CHECK(send_frames(frame, FLOOD) == DROP, "a flood passes");
 	found = find(&c);
 	if (!CHECK(found.banned, "a flood is not banned") ||
-	    !CHECK(found.is.banned_for == 1u << CLASS_PACKETS, "banned for %llx", found.is.banned_for))
+	    !CHECK(found.is.banned_for == 1u << CLASS_PACKETS, "banned for %x", found.is.banned_for))
 		return;
 	CHECK(found.is.until - found.now <= JAIL * 1100000000ULL, "banned for %llu ns", found.is.until - found.now);
 	CHECK(found.packets[DETECTED_BANNED] == found.is.dropped && found.is.dropped >= FLOOD - 4 * BURST,
@@ -228,7 +172,7 @@ static void by_interface(void)
 		return;
 	CHECK(send_frames(frame, FLOOD) == DROP, "a flood passes");
 	found = find(&c);
-	CHECK(found.banned && found.is.banned_for == (1u << CLASS_PACKETS | 1u << CLASS_UDP), "not banned, for %llx",
+	CHECK(found.banned && found.is.banned_for == (1u << CLASS_PACKETS | 1u << CLASS_UDP), "not banned, for %x",
 	      found.is.banned_for);
 	/* Who validates sources need not know that the stack takes this one for an IPv4 address. */
 	frame_of(frame, &mapped, 0, 0, 0, IPPROTO_UDP);
@@ -334,25 +278,6 @@ static int run_cases(void)
 	};
 
 	return in_force_run(cases, sizeof(cases) / sizeof(*cases));
-}
-
-/* As ip(8) would: it is not everywhere. */
-static bool loopback_up(void)
-{
-	static const char *const addresses[] = { SERVER6, CLIENT6 };
-	struct ifreq up = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_LOOPBACK | IFF_RUNNING };
-	int fd = socket(AF_INET6, SOCK_DGRAM, 0);
-	bool done = fd >= 0 && !ioctl(fd, SIOCSIFFLAGS, &up);
-
-	for (size_t i = 0; i < 2; i++) {
-		struct in6_ifreq address = { .ifr6_prefixlen = 64, .ifr6_ifindex = LOOPBACK };
-
-		inet_pton(AF_INET6, addresses[i], &address.ifr6_addr);
-		done = done && !ioctl(fd, SIOCSIFADDR, &address);
-	}
-	if (fd >= 0)
-		close(fd);
-	return done;
 }
 
 int main(void)

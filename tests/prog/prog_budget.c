@@ -35,10 +35,11 @@ struct shape {
 	struct counts counts;
 	unsigned int layout, k; /* of the filter */
 	unsigned int exact, samples, shadows;
-	unsigned int frags;   /* packets of several buffers */
-	unsigned int ends;    /* some bans have an end */
-	unsigned int detect;  /* who sends too much is found */
-	unsigned int lengths; /* IPv6 prefixes of so many lengths up to /128 */
+	unsigned int frags;    /* packets of several buffers */
+	unsigned int ends;     /* some bans have an end */
+	unsigned int detect;   /* who sends too much is found */
+	unsigned int looks_up; /* and who sends what nobody here asked for, or scans */
+	unsigned int lengths;  /* IPv6 prefixes of so many lengths up to /128 */
 };
 
 #define DEFAULTS .layout = LAYOUT_LANES, .k = 8, .exact = 1, .samples = 100
@@ -83,6 +84,9 @@ static const struct shape shapes[] = {
 	{ "hosts-detect", DEFAULTS, .detect = 1, .counts = { .some24 = SHAPE_GATED, .hosts = SHAPE_GATED } },
 	{ "everything-detect", DEFAULTS, .detect = 1, EVERYTHING },
 	{ "everything-frags-detect", DEFAULTS, .detect = 1, .ends = 1, .frags = 1, EVERYTHING },
+	{ "hosts-looks", DEFAULTS, .detect = 1, .looks_up = 1,
+	  .counts = { .some24 = SHAPE_GATED, .hosts = SHAPE_GATED } },
+	{ "everything-frags-looks", DEFAULTS, .detect = 1, .looks_up = 1, .ends = 1, .frags = 1, EVERYTHING },
 };
 
 #define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
@@ -338,7 +342,7 @@ static void load(const struct shape *shape, const struct generation *g, const in
 
 	if (!CHECK(!err, "%s", reason(err)))
 		return;
-	struct bpf_program *programs[] = { programs_judge(skel, shape->detect), skel->progs.xdp_bloom_ask };
+	struct bpf_program *programs[] = { programs_judge(skel, maps[MAP_DETECT]), skel->progs.xdp_bloom_ask };
 
 	bpf_program__set_autoload(skel->progs.xdp_bloom_root, false);
 	bpf_program__set_autoload(skel->progs.xdp_bloom_frags, false);
@@ -352,7 +356,12 @@ static void load(const struct shape *shape, const struct generation *g, const in
 		struct cost cost;
 
 		if (measure(programs[i], logs[i], &cost))
-			compare(shape->name, i ? "ask" : shape->detect ? "rates" : "gen", &cost);
+			compare(shape->name,
+				i		  ? "ask"
+				: shape->looks_up ? "looks"
+				: shape->detect	  ? "rates"
+						  : "gen",
+				&cost);
 		if (!i)
 			walk(shape, programs[i]);
 	}
@@ -403,7 +412,8 @@ static void one_shape(void)
 	if (ktap_failed)
 		return;
 	for (unsigned int class = 0; class < LIMITED; class ++)
-		detector.limits.of[class] = (struct limit){ .rate = limit_rates[class], .then = THEN_POLICE };
+		detector.limits.of[class] =
+			(struct limit){ .rate = limit_rates[class] ?: shape->looks_up * 10, .then = THEN_POLICE };
 	err = kernel_arrays(&c, &g) ?: kernel_detect(NULL, &c, NULL, &detector);
 	if (!CHECK(!err, "no maps: %s", reason(err)))
 		return;

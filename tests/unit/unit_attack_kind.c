@@ -160,6 +160,13 @@ static void what(void)
 	add4(3, CLASS_UDP, 900)->port = 11211 + 1;
 	l = look(1, 0);
 	is(&l, ATTACK_MANY, "reflection", "memcached");
+	none();
+	add4(1, CLASS_SYN, 800)->over[CLASS_SCAN] = 990;
+	l = look(1, 0);
+	is(&l, ATTACK_ONE, "scan", NULL);
+	suspects[0].is.over[CLASS_UNANSWERED] = 2000;
+	l = look(1, 0);
+	is(&l, ATTACK_ONE, "unanswered", NULL);
 	CHECK(!strcmp(attack_what_text(text, "reflection", "cldap"), "CLDAP reflection"), "%s", text);
 	CHECK(!strcmp(attack_what_text(text, "syn", NULL), "SYN"), "%s", text);
 	CHECK(!strcmp(attack_what_text(text, "fragments", NULL), "fragments"), "%s", text);

@@ -62,7 +62,7 @@ static bool one_packet(const struct detect *d, struct sender *s, __u64 *bans)
 		++*bans;
 		return CHECK(s->until >= now + JAIL * 0.9 - 1 && s->until <= now + JAIL * 1.1 + 1, "for %g s",
 			     (double)(s->until - now) / SECOND) &&
-		       CHECK(is->banned_for == DETECT_BIT(CLASS_PACKETS), "for %llx", is->banned_for);
+		       CHECK(is->banned_for == DETECT_BIT(CLASS_PACKETS), "for %x", is->banned_for);
 	}
 	return true;
 }

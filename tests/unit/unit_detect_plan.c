@@ -134,7 +134,7 @@ static void places(void)
 					.key = addr, .kind = SUSPECT_IPV4, .hash = hash_ipv4(d.hash, addr), .bytes = 100
 				};
 
-				lost += suspect_packet(&d, &packet, 1ULL << 40) == DETECTED_UNTRACKED;
+				lost += suspect_packet(&d, &packet, 1ULL << 40, 0) == DETECTED_UNTRACKED;
 			}
 			lost /= suspects[i];
 			sum += lost;

@@ -59,7 +59,7 @@ static void make_packets(void)
 		now += ktap_random() % (2 * SPAN * SECOND / PACKETS);
 		*p = (struct sent){ now, who, 60 + (uint32_t)(ktap_random() % 1400),
 				    (enum kind)(ktap_random() % KINDS) };
-		for (enum packet_class class = 0; class < LIMITED; class ++) {
+		for (enum packet_class class = 0; class < LIMITED_ALONE; class ++) {
 			uint64_t *in = &naive[who][class][now / SECOND % (2 * SPAN)];
 
 			if (!is_of(p->kind, class))
@@ -126,7 +126,7 @@ static void counted(void)
 	make_packets();
 	s = add_all();
 	CHECK(senders_share(s) == 1, "one source in %llu", (unsigned long long)senders_share(s));
-	for (enum packet_class class = 0; class < LIMITED; class ++) {
+	for (enum packet_class class = 0; class < LIMITED_ALONE; class ++) {
 		struct sender_class c;
 
 		if (!CHECK(!senders_class(s, class, &c), "no memory") || !as_counted(class, &c))
@@ -154,7 +154,7 @@ static void nobody_else_is_hit(void)
 	make_packets();
 	s = add_all();
 	/* Half of what is proposed, so that there are some. */
-	for (enum packet_class class = 0; class < LIMITED; class ++) {
+	for (enum packet_class class = 0; class < LIMITED_ALONE; class ++) {
 		struct sender_class c;
 
 		if (CHECK(!senders_class(s, class, &c), "no memory"))
@@ -175,13 +175,13 @@ static void nobody_else_is_hit(void)
 		frame_of(frame, 0x0a000000 + sent[i].source, sent[i].kind);
 		ENOUGH(parse(&d, frame, sizeof(frame), &packet));
 		/* All of them are suspects. */
-		if (suspect_packet(&d, &packet, sent[i].time / TICK * TICK) == DETECTED_OVER)
+		if (suspect_packet(&d, &packet, sent[i].time / TICK * TICK, 0) == DETECTED_OVER)
 			hit[sent[i].source] = true;
 	}
 	for (size_t i = 0; i < FEW; i++) {
 		bool said = false;
 
-		for (enum packet_class class = 0; class < LIMITED; class ++)
+		for (enum packet_class class = 0; class < LIMITED_ALONE; class ++)
 			said |= (double)peaks[i][class] > limits.of[class].rate / 2;
 		if (!CHECK(!hit[i] || said, "source %zu is hit", i))
 			break;

@@ -2,7 +2,10 @@
 #include "change/detector.h"
 
 #include <errno.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/grow.h"
 #include "base/log.h"
@@ -192,12 +195,66 @@ static int spare_needs(struct detector *detector, struct state *state)
 	return err;
 }
 
+/* What sockets of this machine may be asked about. A loopback address comes from nowhere else. */
+static int own(struct detector *detector)
+{
+	struct ifaddrs *all = NULL;
+	int err = getifaddrs(&all) ? because(-errno, "this machine's addresses: %s", strerror(errno)) : 0;
+
+	for (const struct ifaddrs *at = all; at && !err; at = at->ifa_next) {
+		struct trusted *own = &(struct trusted){ .scale = 1 };
+
+		if (!at->ifa_addr || (at->ifa_addr->sa_family != AF_INET && at->ifa_addr->sa_family != AF_INET6))
+			continue;
+		if (at->ifa_addr->sa_family == AF_INET) {
+			own->key = (struct end_key){ .bits = END_KEY_BITS(32), .family = END_KEY_OWN + 4 };
+			memcpy(own->key.addr, &((struct sockaddr_in *)(void *)at->ifa_addr)->sin_addr, 4);
+		} else {
+			own->key = (struct end_key){ .bits = END_KEY_BITS(128), .family = END_KEY_OWN + 6 };
+			memcpy(own->key.addr, &((struct sockaddr_in6 *)(void *)at->ifa_addr)->sin6_addr, 16);
+		}
+		if (GROW(detector->trusted, detector->trusted_n))
+			detector->trusted[detector->trusted_n++] = *own;
+		else
+			err = -ENOMEM;
+	}
+	freeifaddrs(all);
+	return err;
+}
+
+static bool looks_up(const struct limits *limits)
+{
+	bool any = false;
+
+	for (enum packet_class class = LIMITED_ALONE; class < LIMITED; class ++)
+		any = any || limits->of[class].rate > 0;
+	return any;
+}
+
+int detector_follow(const struct context *context, const struct limits *limits)
+{
+	struct detector detector = { 0 };
+	struct end_key *keys = NULL;
+	int err = limits->on && looks_up(limits) ? own(&detector) : 0;
+
+	if (!err && detector.trusted_n) {
+		keys = calloc(detector.trusted_n, sizeof(*keys));
+		for (size_t i = 0; keys && i < detector.trusted_n; i++)
+			keys[i] = detector.trusted[i].key;
+		err = keys ? kernel_own(context, keys, detector.trusted_n) : -ENOMEM;
+	}
+	free(keys);
+	detector_free(&detector);
+	return err;
+}
+
 int detector_fill(struct detector *detector, struct state *state)
 {
 	detector->limits = state_limits(state);
 	return !detector->limits.on ? 0
 				    : trusts(detector, state) ?:
 				      spare_needs(detector, state) ?:
+				      (looks_up(&detector->limits) ? own(detector) : 0) ?:
 				      prove(detector, state) ?:
 				      jail(detector, state);
 }

@@ -36,6 +36,8 @@ const char *const limit_thens[THENS + 1] = { [THEN_WATCH] = "watch", [THEN_POLIC
 
 /* The largest packet that is counted at once. */
 #define PACKET_MOST 65536.0
+/* The pairs that a suspect remembers, and one. */
+#define SCAN_LEAST 5
 
 double limit_burst(const struct limit *limit)
 {
@@ -44,7 +46,9 @@ double limit_burst(const struct limit *limit)
 
 double limit_burst_least(enum packet_class class, double rate, double tick)
 {
-	return ceil(2 * rate * tick / SECOND) + (class == CLASS_BYTES ? PACKET_MOST : 1);
+	return ceil(2 * rate * tick / SECOND) + (class == CLASS_BYTES  ? PACKET_MOST
+						 : class == CLASS_SCAN ? SCAN_LEAST
+								       : 1);
 }
 
 /* Thousands by a letter; where the unit begins, or NULL. */
@@ -171,6 +175,14 @@ void limits_plan(struct detect *detect, const struct limits *limits, __u64 tick)
 		for (enum then then = THEN_WATCH; then <= limit->then; then++)
 			detect->then[then] |= 1u << class;
 	}
+	/* Of these the sketch knows nothing but that they are a part of others. */
+	for (enum packet_class class = 0; class < LIMITED_ALONE; class ++)
+		detect->moves[class] = detect->limit[class].price;
+	detect->moves[CLASS_PACKETS] += detect->limit[CLASS_UNANSWERED].price;
+	detect->moves[CLASS_SYN] += detect->limit[CLASS_SCAN].price;
+	detect->moves[CLASS_UDP] += detect->limit[CLASS_SCAN].price;
+	for (enum packet_class class = LIMITED_ALONE; class < LIMITED; class ++)
+		detect->looks_up |= (__u64)(detect->limit[class].price > 0) << class;
 	/* Rounded down: nobody has less than the limit. */
 	detect->networks = limits->networks ? TRUST_ALL / limits->networks : 0;
 	/* Without any limit no packet has a price, and no cell is ever hot. */

@@ -23,16 +23,20 @@ struct limits {
 	double pps, suspects;
 };
 
-/* Each class that a limit can have: its number, its name, and the limit that it begins with. */
-#define LIMIT_CLASSES(X)                   \
-	X(CLASS_PACKETS, "packets", 20000) \
-	X(CLASS_BYTES, "bytes", 125e6)     \
-	X(CLASS_SYN, "syn", 200)           \
-	X(CLASS_UDP, "udp", 5000)          \
-	X(CLASS_ICMP, "icmp", 100)         \
-	X(CLASS_FRAGMENTS, "fragments", 500)
+/* Each class that a limit can have: its number, its name, and the limit that it begins with; 0: none. */
+#define LIMIT_CLASSES(X)                     \
+	X(CLASS_PACKETS, "packets", 20000)   \
+	X(CLASS_BYTES, "bytes", 125e6)       \
+	X(CLASS_SYN, "syn", 200)             \
+	X(CLASS_UDP, "udp", 5000)            \
+	X(CLASS_ICMP, "icmp", 100)           \
+	X(CLASS_FRAGMENTS, "fragments", 500) \
+	X(CLASS_UNANSWERED, "unanswered", 0) \
+	X(CLASS_SCAN, "scan", 0)
 
-#define LIMITED 6 /* the first so many classes */
+#define LIMITED 8 /* the first so many classes */
+/* The first so many are told by a packet alone. */
+#define LIMITED_ALONE CLASS_UNANSWERED
 
 extern const char *const limit_names[LIMITED + 1]; /* ended by NULL */
 extern const double limit_rates[LIMITED];

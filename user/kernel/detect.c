@@ -285,6 +285,28 @@ bool kernel_proves(void)
 	return known > 0;
 }
 
+bool kernel_looks_up(void)
+{
+	static const enum bpf_func_id needed[] = { BPF_FUNC_skc_lookup_tcp, BPF_FUNC_sk_lookup_udp,
+						   BPF_FUNC_tcp_check_syncookie, BPF_FUNC_fib_lookup };
+	static int known = -1;
+
+	for (size_t i = 0; known && i < sizeof(needed) / sizeof(needed[0]); i++)
+		known = libbpf_probe_bpf_helper(BPF_PROG_TYPE_XDP, needed[i], NULL) > 0;
+	return known;
+}
+
+/* Without what it takes these classes are never seen; so their limits are none. */
+static struct limits limits_known(const struct limits *limits)
+{
+	struct limits known = *limits;
+
+	for (enum packet_class class = LIMITED_ALONE; class < LIMITED; class ++)
+		if (known.of[class].rate > 0 && !kernel_looks_up())
+			known.of[class].rate = 0;
+	return known;
+}
+
 /* The kernel says itself how its sockets are laid out; where it does not, they prove nothing. */
 static void find_proof(struct detect *detect)
 {
@@ -319,12 +341,14 @@ int kernel_detect(const struct context *context, struct candidate *c, const stru
 		  const struct detector *detector)
 {
 	struct generation drawn = { 0 };
+	struct limits limits;
 	struct detect detect;
 	int maps[MAPS], err = 0;
 
 	if (!detector->limits.on)
 		return 0;
-	limits_plan(&detect, &detector->limits, detect_tick());
+	limits = limits_known(&detector->limits);
+	limits_plan(&detect, &limits, detect_tick());
 	detect.number = c->g.number;
 	detect.trusts_hosts = detector->trusts_hosts;
 	detect.account = detector->account;
@@ -644,6 +668,19 @@ int kernel_spare(const struct context *context, const struct end_key *keys, size
 		err = spare(maps[MAP_TRUSTED], &keys[i]);
 	if (!err && maps[MAP_DETECT] >= 0)
 		err = ask_again(maps[MAP_SUSPECTS], &with);
+	close_maps(maps);
+	return err_is(err, ENOENT) ? 0 : err;
+}
+
+int kernel_own(const struct context *context, const struct end_key *keys, size_t n)
+{
+	struct detect with = { 0 };
+	int maps[MAPS], err = open_maps(context, maps, &with);
+	__u64 is = 1;
+
+	for (size_t i = 0; i < n && !err && maps[MAP_DETECT] >= 0 && with.looks_up; i++)
+		if (bpf_map_update_elem(maps[MAP_TRUSTED], &keys[i], &is, BPF_ANY))
+			err = because_kernel(-errno, PIN_TRUSTED);
 	close_maps(maps);
 	return err_is(err, ENOENT) ? 0 : err;
 }

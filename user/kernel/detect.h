@@ -27,7 +27,7 @@ struct detector {
 		struct end_key key;
 		__u64 scale;
 	} * trusted;
-	size_t trusted_n;
+	size_t trusted_n;  /* and this machine's own addresses, of families from END_KEY_OWN on */
 	bool trusts_hosts; /* some are longer than the prefixes that suspects have */
 	bool account;	   /* no list has LABEL_DETECTOR */
 	__u64 jail_ns;	   /* how long a ban lasts; 0: a minute */
@@ -85,6 +85,12 @@ bool end_key_holds(const struct end_key *wide, const struct end_key *narrow);
 int kernel_spare(const struct context *context, const struct end_key *keys, size_t n);
 
 int kernel_unjail_set(const struct context *context, const struct ranges *set);
+
+/* These addresses are this machine's own, in the generation in force. */
+int kernel_own(const struct context *context, const struct end_key *keys, size_t n);
+
+/* Can this kernel's programs ask which socket takes a packet? */
+bool kernel_looks_up(void);
 
 /* Can this kernel's sockets prove who sent a packet? */
 bool kernel_proves(void);

@@ -75,7 +75,7 @@ static enum xdp_attach_mode libxdp_mode(enum attach_mode mode)
  * dispatcher, and most kernels refuse the root's tail call there (5.10, 6.12 and 7.2 did, 6.1 did not).
  */
 static int create_shared(const struct context *context, struct xdp_bloom_bpf **skel, struct xdp_program **program,
-			 bool frags, bool detects, bool on_trial)
+			 bool frags, int detect, bool on_trial)
 {
 	int err = programs_open(context, skel);
 	struct bpf_program *judge;
@@ -87,7 +87,7 @@ static int create_shared(const struct context *context, struct xdp_bloom_bpf **s
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_frags, false);
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_ask, false);
 
-	judge = programs_judge(*skel, detects);
+	judge = programs_judge(*skel, detect);
 	if (on_trial) {
 		bpf_program__set_autoload(judge, false);
 		programs_add((*skel)->progs.xdp_bloom_trial_shared, (*skel)->maps.trial, NULL);
@@ -172,7 +172,7 @@ static int attach_program(const struct context *context, struct attachment *at, 
 	struct xdp_program *program = NULL;
 	struct xdp_bloom_bpf *skel = NULL;
 	__u32 key = 0;
-	int err = create_shared(context, &skel, &program, live->g.frags, maps[MAP_DETECT] >= 0, term->until);
+	int err = create_shared(context, &skel, &program, live->g.frags, maps[MAP_DETECT], term->until);
 
 	if (!err) {
 		if (!apart)

@@ -265,7 +265,7 @@ int kernel_load(const struct context *context, struct candidate *c, const struct
 		maps[a] = c->map[a].fd;
 	bpf_program__set_autoload(skel->progs.xdp_bloom_root, false);
 	bpf_program__set_autoload(skel->progs.xdp_bloom_frags, false);
-	gen = programs_judge(skel, c->detect[0] >= 0);
+	gen = programs_judge(skel, c->detect[0]);
 	c->g.frags = (__u64)frags;
 	if (c->trial.until)
 		programs_add(skel->progs.xdp_bloom_trial, skel->maps.trial, skel->maps.before);

@@ -99,6 +99,9 @@ static int set_constants(struct bpf_program *program, struct bpf_prog_load_opts 
 		if (insns[i].code == (BPF_JMP | BPF_JSLT | BPF_K) && insns[i].imm == DETECT_MAGIC &&
 		    loading_detect.cells)
 			insns[i].code = BPF_JMP | BPF_JSGE | BPF_K;
+		if (insns[i].code == (BPF_JMP | BPF_JSLT | BPF_K) && insns[i].imm == LOOKS_UP_MAGIC &&
+		    loading_detect.looks_up)
+			insns[i].code = BPF_JMP | BPF_JSGE | BPF_K;
 		if (insns[i].code == (BPF_JMP | BPF_JSLT | BPF_K) && insns[i].imm == RARE_BELOW && loading->ends) {
 			insns[i].code = BPF_JMP | BPF_JSET | BPF_K;
 			insns[i].imm = RARE_BITS;
@@ -151,6 +154,7 @@ int programs_open(const struct context *context, struct xdp_bloom_bpf **skel)
 		bpf_map__set_pin_path(map, path);
 	}
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_rates, false);
+	bpf_program__set_autoload((*skel)->progs.xdp_bloom_looks, false);
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_trial, false);
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_trial_shared, false);
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_trial_root, false);
@@ -178,11 +182,20 @@ void programs_not_apart(struct bpf_object *object)
 	}
 }
 
-struct bpf_program *programs_judge(struct xdp_bloom_bpf *skel, bool detects)
+struct bpf_program *programs_judge(struct xdp_bloom_bpf *skel, int map)
 {
-	bpf_program__set_autoload(skel->progs.xdp_bloom_gen, !detects);
-	bpf_program__set_autoload(skel->progs.xdp_bloom_rates, detects);
-	return detects ? skel->progs.xdp_bloom_rates : skel->progs.xdp_bloom_gen;
+	struct detect detect = { 0 };
+	struct bpf_program *judge;
+	__u32 key = 0;
+
+	if (map >= 0)
+		bpf_map_lookup_elem(map, &key, &detect);
+	judge = !detect.cells	  ? skel->progs.xdp_bloom_gen
+		: detect.looks_up ? skel->progs.xdp_bloom_looks
+				  : skel->progs.xdp_bloom_rates;
+	bpf_program__set_autoload(skel->progs.xdp_bloom_gen, false);
+	bpf_program__set_autoload(judge, true);
+	return judge;
 }
 
 void programs_constants(const struct generation *g, const int *maps)

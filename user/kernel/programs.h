@@ -19,8 +19,11 @@ int programs_open(const struct context *context, struct xdp_bloom_bpf **skel);
 struct bpf_map;
 void programs_add(struct bpf_program *program, struct bpf_map *trial, struct bpf_map *before);
 
-/* The program of a generation, which is another where it has a detector. The one that is not wanted is not loaded. */
-struct bpf_program *programs_judge(struct xdp_bloom_bpf *skel, bool detects);
+/*
+ * The program of a generation, which is another where it has a detector: map is that one's MAP_DETECT, or -1. Those
+ * that are not wanted are not loaded.
+ */
+struct bpf_program *programs_judge(struct xdp_bloom_bpf *skel, int map);
 
 /* Before it is loaded: verifiers are to follow each call of what else they look at apart. */
 void programs_not_apart(struct bpf_object *object);

@@ -31,6 +31,13 @@ __u64 suspect_over(const struct suspect_seen *suspect)
 	return over;
 }
 
+int suspect_column(const struct seen *seen, enum packet_class class)
+{
+	int width = (int)strlen(limit_names[class]);
+
+	return class < LIMITED_ALONE || seen->with.limit[class].price ? width > 9 ? width : 9 : 0;
+}
+
 bool suspect_is_allowed(const struct suspect_seen *suspect)
 {
 	return suspect->is.asked && !suspect->is.scale;

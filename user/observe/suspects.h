@@ -23,6 +23,9 @@ double suspect_rate(const struct seen *before, const struct seen *now, const str
 /* As much as it was above a limit since then, of the class with the most. */
 double suspect_over_rate(const struct seen *before, const struct seen *now, const struct suspect_seen *suspect);
 
+/* How wide the column of its rates is; 0: there is none, as the packet alone does not tell it, and it has no limit. */
+int suspect_column(const struct seen *seen, enum packet_class class);
+
 /* What of it is not a rate; null without one. */
 json_t *suspect_json(const struct seen *seen, const struct suspect_seen *suspect);
 

@@ -12,6 +12,7 @@
 #include "service/expiry.h"
 #include "service/hook.h"
 #include "service/jail_watch.h"
+#include "service/own_watch.h"
 #include "service/jobs.h"
 #include "service/keeper.h"
 #include "service/learn.h"
@@ -36,6 +37,7 @@ struct service {
 	struct rate_watch rate;
 	struct attacks attacks;
 	struct jail_watch jail;
+	struct own_watch own;
 	struct learn learn;
 	struct retry retry; /* lines and lists that failed */
 	int signals;

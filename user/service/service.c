@@ -95,6 +95,7 @@ static void look(struct service *s, int64_t now, bool glance)
 
 		attacks_expect(&s->attacks, limits.on);
 		jail_watch_expect(&s->jail, &limits);
+		s->own.limits = limits;
 		learn_expect(&s->learn, (int64_t)state_setting(state, SETTING_LEARN_FROM, 0),
 			     (int64_t)state_setting(state, SETTING_LEARN_UNTIL, 0));
 	}
@@ -234,6 +235,7 @@ static void turn(struct service *s, int64_t now)
 	if (s->started && keeper_turn(s->keeper, now))
 		service_look_soon(s, now);
 	attacks_turn(&s->attacks, now);
+	own_watch_turn(&s->own, s->context, now);
 	if (s->started && jail_watch_due(&s->jail, s->context, now))
 		jobs_add(&s->urgent, &(struct job){ .kind = JOB_JAIL, .run = jail_watch_run }, NULL, NULL, 0);
 	run_jobs(&s->jobs, now);

@@ -55,7 +55,7 @@ static int find_class(const char *name)
 
 static int because_class(const char *name)
 {
-	return because(-EINVAL, "'%s' is not packets, bytes, syn, udp, icmp or fragments", name);
+	return because(-EINVAL, "'%s' is not packets, bytes, syn, udp, icmp, fragments, unanswered or scan", name);
 }
 
 /* What a class does stays as it is where nothing is said of it; watch is what it begins with. */
@@ -188,7 +188,9 @@ static int set_words(struct limits *limits, const struct options *o, int n, char
 
 /* Where a connection of this machine cannot, and no interface does. */
 /* A connection proves packets of TCP that acknowledge: none of these. */
-#define PROVEN_BY_INTERFACE (1u << CLASS_SYN | 1u << CLASS_UDP | 1u << CLASS_ICMP | 1u << CLASS_FRAGMENTS)
+#define PROVEN_BY_INTERFACE                                                                                      \
+	(1u << CLASS_SYN | 1u << CLASS_UDP | 1u << CLASS_ICMP | 1u << CLASS_FRAGMENTS | 1u << CLASS_UNANSWERED | \
+	 1u << CLASS_SCAN)
 
 static bool nothing_proves(struct state *state, unsigned int classes)
 {
@@ -198,6 +200,29 @@ static bool nothing_proves(struct state *state, unsigned int classes)
 
 	free(proven);
 	return nothing;
+}
+
+static bool is_one(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	bool one = file && fgetc(file) == '1';
+
+	if (file)
+		fclose(file);
+	return one;
+}
+
+/* What is not seen of these classes; they were set just now. */
+static void warn_unseen(const struct limits *limits, const struct limits *before)
+{
+	bool set = false;
+
+	for (enum packet_class class = LIMITED_ALONE; class < LIMITED; class ++)
+		set = set || (limits->of[class].rate > 0 && before->of[class].rate <= 0);
+	if (set && !kernel_looks_up())
+		warn("this kernel's programs cannot ask which socket takes a packet: nothing counts as unanswered, or as a scan");
+	else if (set && (is_one("/proc/sys/net/ipv4/ip_forward") || is_one("/proc/sys/net/ipv6/conf/all/forwarding")))
+		warn("this machine forwards packets: of what comes by an interface that does, nothing counts as unanswered, and of scans only SYNs");
 }
 
 static bool bans(const struct limits *limits)
@@ -217,7 +242,7 @@ static int let_all_go(struct change *change)
 static int change(const struct call *call)
 {
 	static const struct apply_options rebuild = { 0 };
-	struct limits limits = state_limits(NULL), before;
+	struct limits limits = state_limits(NULL), before = limits;
 	struct change *change = NULL;
 	unsigned int begins = 0;
 	bool warns = false;
@@ -250,6 +275,7 @@ static int change(const struct call *call)
 		     "'xdp-bloom detect proven IFNAME'",
 		     kernel_proves() ? "a connection proves no packets of that class"
 				     : "this kernel's connections prove no source");
+	warn_unseen(&limits, &before);
 	return out_done(call->context);
 }
 
@@ -383,7 +409,9 @@ static void show_suspect(const struct look *look, const struct suspect_seen *sus
 
 	printf("%-24s", source_text(text, suspect));
 	for (enum packet_class class = 0; class < LIMITED; class ++)
-		printf(" %9s", limit_text(rate, class, rate_of(look, suspect, class)));
+		if (suspect_column(&look->now, class))
+			printf(" %*s", suspect_column(&look->now, class),
+			       limit_text(rate, class, rate_of(look, suspect, class)));
 	printf("  %s\n", suspect_above(above, &look->now, suspect));
 }
 
@@ -423,7 +451,8 @@ static int show_text(const struct look *look)
 	if (above) {
 		printf("%-24s", "SOURCE");
 		for (enum packet_class class = 0; class < LIMITED; class ++)
-			printf(" %9s", limit_names[class]);
+			if (suspect_column(&look->now, class))
+				printf(" %*s", suspect_column(&look->now, class), limit_names[class]);
 		puts("  ABOVE THE LIMIT OF");
 	}
 	for (size_t i = 0; i < above; i++)

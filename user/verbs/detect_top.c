@@ -77,10 +77,22 @@ static void put_row(const struct detect_top *t, const struct suspect_seen *is, c
 	size_t n = (size_t)snprintf(row, 256, "%-22s", source_key_text(text, is->key, MARK_KIND(is->mark)));
 
 	for (enum packet_class class = 0; class < LIMITED; class ++)
-		n += (size_t)snprintf(row + n, 256 - n, " %9s",
-				      limit_text(rate, class, suspect_rate(&t->before, &t->now, is, class)));
+		if (suspect_column(&t->now, class))
+			n += (size_t)snprintf(row + n, 256 - n, " %*s", suspect_column(&t->now, class),
+					      limit_text(rate, class, suspect_rate(&t->before, &t->now, is, class)));
 	if (suspect_over(is))
 		snprintf(row + n, 256 - n, "  %s", suspect_above(above, &t->now, is));
+}
+
+static void put_heading(struct top_page *page, const struct seen *seen)
+{
+	size_t n = (size_t)snprintf(page->heading, sizeof(page->heading), "%-22s", "SOURCE");
+
+	for (enum packet_class class = 0; class < LIMITED; class ++)
+		if (suspect_column(seen, class))
+			n += (size_t)snprintf(page->heading + n, sizeof(page->heading) - n, " %*s",
+					      suspect_column(seen, class), limit_names[class]);
+	snprintf(page->heading + n, sizeof(page->heading) - n, "  ABOVE THE LIMIT OF");
 }
 
 static void put_rows(struct detect_top *t)
@@ -96,6 +108,7 @@ static void put_rows(struct detect_top *t)
 		banned += is->is.until > t->now.now;
 	}
 	qsort(t->rated, t->now.n, sizeof(*t->rated), by_rate);
+	put_heading(&t->page, &t->now);
 	t->page.row = (const char(*)[256])t->row;
 	t->page.rows = t->now.n < ROWS ? t->now.n : ROWS;
 	for (size_t i = 0; i < t->page.rows; i++)
@@ -118,15 +131,6 @@ static int look(struct detect_top *t)
 		return -ENOMEM;
 	put_rows(t);
 	return 0;
-}
-
-static void put_heading(struct top_page *page)
-{
-	size_t n = (size_t)snprintf(page->heading, sizeof(page->heading), "%-22s", "SOURCE");
-
-	for (enum packet_class class = 0; class < LIMITED; class ++)
-		n += (size_t)snprintf(page->heading + n, sizeof(page->heading) - n, " %9s", limit_names[class]);
-	snprintf(page->heading + n, sizeof(page->heading) - n, "  ABOVE THE LIMIT OF");
 }
 
 static int follow(struct detect_top *t)
@@ -169,7 +173,6 @@ int detect_top(const struct context *context)
 
 	change_check(context, false);
 	t.context = context;
-	put_heading(&t.page);
 	/* Twice: what came before is no rate. */
 	err = kernel_ready_to_look(context) ?: look(&t) ?: look(&t);
 	/* Before the screen is taken: these signals must restore it. */

@@ -59,7 +59,7 @@ void print_senders(const struct context *context, const json_t *senders)
 	puts(":");
 	printf("%-10s %8s %9s %9s %9s %9s %9s %9s\n", "CLASS", "SOURCES", "MEDIAN", "99 %", "99.9 %", "MOST", "LIMIT",
 	       "PROPOSED");
-	for (enum packet_class class = 0; class < LIMITED; class ++) {
+	for (enum packet_class class = 0; class < LIMITED_ALONE; class ++) {
 		const json_t *c = json_object_get(classes, limit_names[class]);
 		const json_t *most = json_array_get(json_object_get(c, "busiest"), 0);
 		double rates[] = { number(c, "median"),	   number(c, "p99"),	  number(c, "p999"),
