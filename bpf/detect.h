@@ -99,7 +99,7 @@ inline_always const __u64 *detect_trusted(const struct detect *d, const struct e
 #include "unasked.h"
 
 #define DETECT_PROVEN(packet)	source_is_proven((packet)->from)
-#define DETECT_UNASKED(packet)	source_unasked((packet)->from)
+#define DETECT_UNASKED(packet)	unasked((packet)->from)
 #define DETECT_UDP_PORT(packet) source_udp_port((packet)->from)
 
 #else

@@ -134,7 +134,10 @@ looked_at_apart int nobody_takes(struct xdp_md *ctx)
 	return protocol == PROTOCOL_TCP && PARSE_FITS(at, TCP_HEADER, end) && !tcp_takes(ctx, &source, family, at);
 }
 
-/* The classes that it is of, a bit each; behind them the pair. 0: of none. */
+/* The classes that it is of, a bit each; behind them the pair. 0: of none. UNASKED_IF_NOBODY: only if nobody takes it.
+ */
+#define UNASKED_IF_NOBODY 1
+
 looked_at_apart int source_unasked(struct xdp_md *ctx)
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
@@ -163,7 +166,15 @@ looked_at_apart int source_unasked(struct xdp_md *ctx)
 	if (!found)
 		return 0;
 	found |= pair_of(&source, family, at) << UNASKED_PAIR;
-	return begins || nobody_takes(ctx) ? found : 0;
+	return begins ? found : found | UNASKED_IF_NOBODY;
+}
+
+/* Both, one after the other: calls within calls have 512 bytes of stack together. */
+inline_always int unasked(struct xdp_md *ctx)
+{
+	int found = source_unasked(ctx);
+
+	return found & UNASKED_IF_NOBODY && !nobody_takes(ctx) ? 0 : found;
 }
 
 #endif
