@@ -1,18 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Bans and exceptions beside an image: as if its lists were here, through reboots, rotations and other images.
+# One machine has the lists, the other (there) only an image of them.
 set -u
 . "$(dirname "$0")/../support/lib.sh"
 sandbox "$@"
-
-# Two machines: `here` has the lists, `there` only an image of them.
-there() {
-	XDP_BLOOM_STATE=$WORK/there XDP_BLOOM_BPFFS=/sys/fs/bpf/there "$@"
-}
-
-reboot_there() {
-	rm -rf /sys/fs/bpf/there
-}
+# shellcheck source=../support/there.sh
+. "$here/there.sh"
 
 # What is done on both of them.
 both() {

@@ -4,16 +4,8 @@
 set -u
 . "$(dirname "$0")/../support/lib.sh"
 sandbox "$@"
-
-# The other machine: a state and pins of its own.
-there() {
-	XDP_BLOOM_STATE=$WORK/there XDP_BLOOM_BPFFS=/sys/fs/bpf/there "$@"
-}
-
-# A reboot takes the pins, and nothing else.
-reboot_there() {
-	rm -rf /sys/fs/bpf/there
-}
+# shellcheck source=../support/there.sh
+. "$here/there.sh"
 
 lists() {
 	reboot_there

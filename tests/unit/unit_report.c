@@ -2,6 +2,7 @@
 /* A window of the history as text, as JSON and as a page. */
 #include "base/context.h"
 #include "observe/report.h"
+#include "made_sums.h"
 #include "shown.h"
 
 static const struct shown known[] = {
@@ -18,17 +19,6 @@ static void list(unsigned int place, const char *name, uint32_t kind, uint64_t p
 	snprintf(r.history.lists[place].name, sizeof(r.history.lists[place].name), "%s", name);
 	r.history.lists[place].kind = kind;
 	r.history.sums.list[place] = (struct tally){ packets, packets * 60 };
-}
-
-static void entry(enum top top, unsigned int at, uint64_t hi, uint64_t lo, uint32_t family, uint32_t count)
-{
-	r.history.sums.top[top][at] = (struct top_entry){ .hi = hi,
-							  .lo = lo,
-							  .family = family,
-							  .samples = count,
-							  .packets = 60.0 * count,
-							  .over = at,
-							  .spread = 11.5 * count };
 }
 
 static void attack(uint64_t begin, uint64_t end, uint64_t packets, double peak)
@@ -70,13 +60,13 @@ static void much_happened(void)
 	list(4, "empty", LIST_BAN, 0);
 	list(5, "a few & <more>", LIST_BAN, 500);
 	list(LABELS - 1, "last", LIST_BAN, 3);
-	entry(TOP_SOURCES, 0, 0, 0xc0000207, 4, 15);
-	entry(TOP_SOURCES, 1, 0x20010db800000000, 7, 6, 10);
-	entry(TOP_SOURCES, 2, 0, 0xc0000208, 4, 5);
-	entry(TOP_NETWORKS, 0, 0, 0xc0000200, 4, 20);
-	entry(TOP_NETWORKS, 1, 0x20010db800010000, 0, 6, 10);
-	entry(TOP_PORTS, 0, 17, 1 + 53, 4, 20);
-	entry(TOP_PORTS, 1, 1, 0, 4, 10);
+	made_entry(&r.history.sums, TOP_SOURCES, 0, 0, 0xc0000207, 4, 15);
+	made_entry(&r.history.sums, TOP_SOURCES, 1, 0x20010db800000000, 7, 6, 10);
+	made_entry(&r.history.sums, TOP_SOURCES, 2, 0, 0xc0000208, 4, 5);
+	made_entry(&r.history.sums, TOP_NETWORKS, 0, 0, 0xc0000200, 4, 20);
+	made_entry(&r.history.sums, TOP_NETWORKS, 1, 0x20010db800010000, 0, 6, 10);
+	made_entry(&r.history.sums, TOP_PORTS, 0, 17, 1 + 53, 4, 20);
+	made_entry(&r.history.sums, TOP_PORTS, 1, 1, 0, 4, 10);
 	attack(1800000900, 1800000960, 1700, 1234.4);
 	attack(1800000300, 1800000301, 200, 1001);
 	attack(1800000100, 1800000100, 100, 1000);

@@ -8,6 +8,7 @@
 #include "observe/top_screen.c"
 #undef time
 
+#include "made_sums.h"
 #include "shown.h"
 
 static const struct shown known[] = {
@@ -57,17 +58,6 @@ static void port(size_t at, const char *name, uint64_t dropped, uint64_t passed)
 	between.port[at + 2][REASON_DROPPED - 1].packets = passed;
 }
 
-static void entry(enum top top, unsigned int at, uint64_t hi, uint64_t lo, uint32_t family, uint32_t count)
-{
-	minute.sums.top[top][at] = (struct top_entry){ .hi = hi,
-						       .lo = lo,
-						       .family = family,
-						       .samples = count,
-						       .packets = 60.0 * count,
-						       .over = at,
-						       .spread = 11.5 * count };
-}
-
 static void much(void)
 {
 	nothing();
@@ -92,13 +82,13 @@ static void much(void)
 	inforce.rate.fpr = 0.000123;
 	minute.sums.samples = 30;
 	minute.sums.weighed = 1800;
-	entry(TOP_SOURCES, 0, 0, 0xc0000207, 4, 15);
-	entry(TOP_SOURCES, 1, 0x20010db800000000, 7, 6, 10);
-	entry(TOP_SOURCES, 2, 0, 0xc0000208, 4, 5);
-	entry(TOP_NETWORKS, 0, 0, 0xc0000200, 4, 20);
-	entry(TOP_NETWORKS, 1, 0x20010db800010000, 0, 6, 10);
-	entry(TOP_PORTS, 0, 17, 1 + 53, 4, 20);
-	entry(TOP_PORTS, 1, 1, 0, 4, 10);
+	made_entry(&minute.sums, TOP_SOURCES, 0, 0, 0xc0000207, 4, 15);
+	made_entry(&minute.sums, TOP_SOURCES, 1, 0x20010db800000000, 7, 6, 10);
+	made_entry(&minute.sums, TOP_SOURCES, 2, 0, 0xc0000208, 4, 5);
+	made_entry(&minute.sums, TOP_NETWORKS, 0, 0, 0xc0000200, 4, 20);
+	made_entry(&minute.sums, TOP_NETWORKS, 1, 0x20010db800010000, 0, 6, 10);
+	made_entry(&minute.sums, TOP_PORTS, 0, 17, 1 + 53, 4, 20);
+	made_entry(&minute.sums, TOP_PORTS, 1, 1, 0, 4, 10);
 	minute.points_n = 120;
 	for (unsigned int i = 0; i < 120; i++)
 		minute.points[i] = (struct history_point){ .passed = i % 10, .dropped = i * i };
