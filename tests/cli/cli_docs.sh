@@ -61,7 +61,7 @@ paged() {
 }
 
 helped() {
-	"$XDP_BLOOM" help "$@" | sed -nE 's/^  (-., |    )--([a-z0-9-]+).*/\2/p' | sort -u
+	"$XDP_BLOOM" help "$@" | sed '/^      --/s/, --/\n      --/g' | sed -nE 's/^  (-., |    )--([a-z0-9-]+).*/\2/p' | sort -u
 }
 
 # Help, man page, completion and table: one set of options. The table is what the command takes.

@@ -72,6 +72,9 @@ names() {
 	echo 'hosts: files dns' >"$WORK.for/nsswitch.conf"
 	mount --bind "$WORK.for/resolv.conf" "$(realpath /etc/resolv.conf)" || skip_all "cannot set a name server"
 	mount --bind "$WORK.for/nsswitch.conf" /etc/nsswitch.conf || skip_all "cannot set a name server"
+	# What the command trusts; libcurl may have been built to look in another place.
+	trusted=/etc/ssl/certs/ca-certificates.crt
+	[ ! -e $trusted ] || mount --bind "$keys/ca.pem" $trusted || skip_all "cannot set an authority"
 }
 
 # The servers are in another network; here is who asks, at 9.9.9.1. The names' server is there, too.
@@ -273,8 +276,8 @@ not_trusted() {
 	fails "no TLS connection that is secure" https://feeds.example:8444/list
 	fails "no TLS connection that is secure" https://feeds.example:8445/list
 	fails "no TLS connection that is secure" https://feeds.example:8447/list
-	python3 "$servers" ask "$XDP_BLOOM_FETCH" body "url $feed/list" >answer
-	[[ $(got why) = *"its certificate"* ]] || fail "an authority that the system does not know: $(cat answer)"
+	python3 "$servers" ask "$XDP_BLOOM_FETCH" body "url $feed/list" "ca $keys/wrong.pem" >answer
+	[[ $(got why) = *"its certificate"* ]] || fail "another authority: $(cat answer)"
 	# --insecure is about http.
 	for port in 8441 8442 8443; do
 		fails "its certificate" https://feeds.example:$port/list 'insecure 1'
@@ -353,8 +356,120 @@ never_as_root() {
 	[ ! -s "$keys/heads" ] || fail "it has asked"
 }
 
+# keeps WORDS PATH OPTION...: what is fetched there is refused with these words; what was in force stays, and 'lists' says it.
+keeps() {
+	refused "$1" load drop "$feed/$2" "${@:3}"
+	verdicts 203.0.113.9=drop 198.51.100.7=drop 198.51.100.8=pass 9.9.9.2=pass
+	[[ $(get '.[0].refused.why' lists) = *$1* ]] || fail "lists does not say '$1': $(get '.[0].refused' lists)"
+	[[ $(get '.refused[0].why' status) = *$1* ]] || fail "status does not say it: $(get '.refused' status)"
+}
+
+trusts() {
+	[ -e $trusted ] || skip "needs $trusted, of the package ca-certificates"
+}
+
+# By the command: what is a list comes into force, and nothing else does.
+loads() {
+	local only=--skip-bad
+
+	trusts
+	stage
+	bloom load drop $feed/list
+	is "$(get '.[0].source' lists)" $feed/list "where it came from"
+	verdicts 203.0.113.9=drop 198.51.100.7=drop 198.51.100.8=pass
+	keeps "is a page, and no list" html $only
+	keeps "is a page, and no list" page $only
+	keeps "is a page, and no list" typed $only
+	keeps "is a page, and no list" captcha $only
+	keeps "is JSON, as errors are" json $only
+	keeps "is empty" empty
+	keeps "is empty" blank
+	keeps "there is no address in it" remarks
+	keeps "words:1: 'Too many" words
+	keeps "words:1: 'Too many" words $only
+	keeps "bans 9.9.9.2, the server that it came from" itself
+	keeps "bans 100 %" everything --ban-own
+	keeps "it lost" shrunk
+	keeps "it gained" grown
+	keeps "after 28 of 100000 bytes" cut
+	keeps "status 500" error
+	keeps "status 429, and wants to be asked again in 3600 s" later
+	keeps "from one place to the next" loop
+	keeps "10.9.9.2 (private)" to-private
+	keeps "127.0.0.1 (loopback)" to-loopback
+	bloom load drop $feed/bom
+	is "$(get '.[0].refused' lists)" null "what 'lists' says once it is loaded"
+	bloom load json $feed/list.json
+	bloom load here https://private.example/list --lan
+	bloom load open http://feeds.example/list --insecure --shadow
+	refused "its certificate" load drop https://feeds.example:8441/list
+	refused "http:// says nothing about who answers" load drop http://feeds.example/list
+	bloom load drop $feed/itself --ban-own --big-change
+	verdicts 9.9.9.2=drop
+}
+
+with_password() {
+	trusts
+	stage
+	echo 'Authorization: Bearer topsecret' >secret
+	chmod 644 secret
+	refused "others may read it" load drop $feed/list --header-file secret
+	chmod 600 secret
+	bloom load drop $feed/list --header-file secret
+	is "$(grep -c 'Bearer topsecret' "$keys/heads")" 1 "who was told the password"
+	! grep -rq topsecret "$XDP_BLOOM_STATE" out err || fail "the password is kept"
+}
+
+# A file of commands holds the lock while its lines are read, and the service has no right to become another user.
+not_for_lines() {
+	stage
+	echo "load drop $feed/list" >lines
+	expect 2 "$XDP_BLOOM" batch lines
+	grep -q 'a URL is fetched by the command alone' err || fail "$(cat err)"
+	expect 2 "$XDP_BLOOM" load drop $feed/list --if-changed
+	[ ! -s "$keys/heads" ] || fail "it has asked"
+}
+
+# A server that people run: nginx, with HTTP/2 and tags.
+real_server() {
+	local tag
+
+	command -v nginx >/dev/null || skip "no nginx on this machine"
+	stage
+	mkdir -m 755 www
+	chmod 711 .
+	printf '203.0.113.0/24\n198.51.100.7\n' >www/list
+	cat >nginx.conf <<-END
+		daemon off;
+		pid $WORK/nginx.pid;
+		error_log $WORK/nginx.log;
+		events { }
+		http {
+			access_log $WORK/nginx.access;
+			server {
+				listen 9.9.9.2:9443 ssl http2;
+				ssl_certificate $keys/good.pem;
+				ssl_certificate_key $keys/good.key;
+				root $WORK/www;
+			}
+		}
+	END
+	nsenter -t "$away" -n nginx -c "$WORK/nginx.conf" 2>nginx.err &
+	wait_until "nginx" test -s nginx.pid
+	brings https://feeds.example:9443/list
+	tag=$(got etag)
+	[ -n "$tag" ] || fail "no tag: $(cat answer)"
+	ask https://feeds.example:9443/list "etag $tag" "modified $(got modified)"
+	is "$(head -n 1 answer) $(got status)" "same 304" "what has not changed"
+	echo 192.0.2.1 >>www/list
+	ask https://feeds.example:9443/list "etag $tag"
+	is "$(head -n 1 answer) $(got bytes)" "new 38" "what has changed"
+	grep -q 'HTTP/2.0" 304' nginx.access || fail "not by HTTP/2: $(cat nginx.access)"
+}
+
 mkdir -m 755 "$WORK.for"
 keys=$WORK.for/keys
 certificates
 names
-run_cases good_ones handed_on broken_off statuses redirects inward too_much too_slow not_trusted secrets confined apart never_as_root
+run_cases good_ones handed_on broken_off statuses redirects inward too_much too_slow not_trusted secrets confined apart never_as_root \
+	loads with_password not_for_lines real_server

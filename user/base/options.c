@@ -342,20 +342,21 @@ void option_nearest(struct nearest *near, const struct option_spec *own)
 
 int options_help(const struct option_spec *options, const struct option_spec *before)
 {
-	int lines = 0;
+	int lines = 0, n = 0;
 
 	for (const struct option_spec *o = options; o && o->name; o++) {
-		int n;
-
 		if (o->hidden || find_exactly(before, o->name))
 			continue;
-		printf(o->letter ? "  -%c, " : "      ", o->letter);
-		n = printf("--%s", o->name);
+		printf(n ? ", " : o->letter ? "  -%c, " : "      ", o->letter);
+		n += 2 * !!n + printf("--%s", o->name);
 		n += has_value(o) == required_argument ? printf(" %s", o->value ? o->value : "") : 0;
 		if (!o->value && o->words)
 			for (int i = 0; o->words[i]; i++)
 				n += printf("%s%s", i ? "|" : "", o->words[i]);
+		if (!o->does)
+			continue;
 		printf("%*s %s\n", n < 20 ? 20 - n : 0, "", o->does);
+		n = 0;
 		lines++;
 	}
 	return lines;

@@ -39,7 +39,8 @@ struct option_spec {
 	bool hidden;   /* only for a command that starts itself */
 	enum option_type type;
 	size_t target;
-	const char *value, *does;	      /* for the help; value: NULL where words or the type say it */
+	/* For the help. value: NULL where words or the type say it; does: NULL where that of the next says it, too. */
+	const char *value, *does;
 	const char *const *words;	      /* ended by NULL */
 	const char *const *(*words_of)(void); /* only for completions */
 	double least, most;

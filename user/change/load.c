@@ -41,6 +41,8 @@ struct load {
 	struct reader_options reading;
 	const char *name, *path;
 	int text; /* what the list was read from: the file, or a copy of standard input */
+	bool fetched;
+	struct fetch_answer answer; /* of its server */
 	struct source source;
 	struct packer *packer;
 	struct ranges before;
@@ -95,8 +97,22 @@ static bool wants_file(const struct load *l)
 	return l->options->if_changed || (l->context->check && l->context->line);
 }
 
+/* Before the lock is taken: a server may be slow. So not for a line, which others follow in the same change. */
+static int fetch_text(struct load *l)
+{
+	if (l->context->line || l->options->if_changed)
+		return because(
+			-EINVAL,
+			"%s: a URL is fetched by the command alone, and not by a file of commands or the service: "
+			"xdp-bloom load %s URL",
+			l->path, l->name);
+	l->text = feed_open(&l->options->feed, l->path, &l->answer);
+	l->fetched = l->text >= 0;
+	return l->fetched ? feed_looks_like_list(l->text, &l->answer, l->options->reading.format) : l->text;
+}
+
 /* Opened once, so that the text that is kept is the text that was read. */
-static int open_text(struct load *l)
+static int open_file(struct load *l)
 {
 	bool input = !strcmp(l->path, "-");
 	const char *why = NULL;
@@ -125,7 +141,7 @@ static int open_text(struct load *l)
 	}
 	close_fd(fd);
 	if (!why && err_is(l->text, ENOENT) && strstr(l->path, "://"))
-		why = "a URL, not a file: curl -fsS URL | xdp-bloom load NAME -";
+		why = "neither a file nor a URL that can be fetched: https:// is";
 	else if (!why && err_is(l->text, ENOENT) && !prefix_parse(l->path, strlen(l->path), &addr, &bits))
 		why = "an address, not a file; to ban it: xdp-bloom add";
 	else if (!why && err_is(l->text, ENOENT) && !access(l->name, F_OK))
@@ -150,7 +166,7 @@ static int read_list(struct load *l)
 	int err;
 
 	change_check(l->context, true);
-	err = open_text(l) ?: check_readable(l);
+	err = (feed_is_url(l->path) ? fetch_text(l) : open_file(l)) ?: check_readable(l);
 	if (err)
 		return err;
 	if (l->options->if_changed && source_is_loaded(l->context, &l->source))
@@ -317,9 +333,11 @@ static int ask_guard(struct load *l)
 	enum list_kind kind = l->out->list.kind;
 	int err = 0;
 
-	if (kind == LIST_BAN && !o->force && !o->wide)
+	if (l->fetched && !o->force)
+		err = feed_guard(&l->answer, &l->out->set, list_counts(&l->out->list) && !o->ban_own);
+	if (!err && kind == LIST_BAN && !o->force && !o->wide)
 		err = guard_wide(l->name, &l->before, &l->out->set, l->accepted.wide);
-	if (kind == LIST_ALLOW && !o->force && !o->wide)
+	if (!err && kind == LIST_ALLOW && !o->force && !o->wide)
 		err = guard_allows(l->name, &l->before, &l->out->set, l->accepted.wide);
 	if (!err && l->out->replaces && list_counts(&l->out->list) && !o->force && !o->big_change)
 		err = guard_change(l->name, &l->before, &l->out->set);
@@ -328,8 +346,11 @@ static int ask_guard(struct load *l)
 	return err;
 }
 
-static int means_nothing(const struct load_options *o, enum list_kind kind)
+static int means_nothing(const struct load_options *o, enum list_kind kind, const char *path)
 {
+	if (feed_option(&o->feed) && !feed_is_url(path))
+		return because(-EINVAL, "%s is for a URL, and '%s' is a file: leave it out", feed_option(&o->feed),
+			       path);
 	if ((kind != LIST_ALLOW && kind != LIST_TRUST) || (!o->ban_own && !o->big_change))
 		return 0;
 	return because(-EINVAL, "--%s is for lists that ban, and %s list bans nobody: leave it out",
@@ -340,12 +361,12 @@ static int load(struct load *l)
 {
 	const struct load_options *o = l->options;
 	enum bogons bogons = o->bogons ? (enum bogons)o->bogons : o->force ? BOGONS_KEEP : BOGONS_LEAVE_OUT;
-	int err = means_nothing(o, (enum list_kind)o->kind) ?: read_list(l);
+	int err = means_nothing(o, (enum list_kind)o->kind, l->path) ?: read_list(l);
 
 	l->about_it = err;
 	err = err ?: change_begin(&l->change, l->context);
 	l->about_it = l->about_it || !err;
-	err = err ?: choose_kind(l, l->change->state) ?: means_nothing(o, l->out->list.kind);
+	err = err ?: choose_kind(l, l->change->state) ?: means_nothing(o, l->out->list.kind, l->path);
 	if (!err && list_counts(&l->out->list))
 		err = guard_apply_bogons(&l->out->set, bogons, l->out->bogons_found);
 	if (!err) {

@@ -4,6 +4,7 @@
 #define CHANGE_LOAD_H
 
 #include "base/options.h"
+#include "change/feed.h"
 #include "change/guard_rails.h"
 #include "sets/reader.h"
 #include "state/state.h"
@@ -15,6 +16,7 @@ struct load_options {
 	bool force, ban_own, big_change, wide, dry_run;
 	bool if_changed; /* -EALREADY if the list holds this version of the file */
 	struct number confirm;
+	struct feed_options feed; /* for a URL */
 };
 
 /* The result of a load. */
@@ -29,7 +31,7 @@ struct loaded {
 	ip6 added6, removed6, kept6;
 };
 
-/* 0 or -errno with the reason recorded. path: "-" is standard input. loaded_free() in any case. */
+/* 0 or -errno with the reason recorded. path: "-" is standard input; a URL is fetched. loaded_free() in any case. */
 int load_list(struct context *context, const struct load_options *options, const char *name, const char *path,
 	      struct loaded *loaded);
 void loaded_free(struct loaded *loaded);

@@ -7,8 +7,9 @@
 #include "sets/address.h"
 #include "verbs/verbs.h"
 
-#define MANY  13 /* options: the empty line before them would not fit on a terminal */
-#define WIDTH 79 /* of a terminal's 80, so that no line is wrapped there */
+#define MANY	  13 /* options: the empty line before them would not fit on a terminal */
+#define VERY_MANY 15 /* nor the one before the text */
+#define WIDTH	  79 /* of a terminal's 80, so that no line is wrapped there */
 
 /* Words with a blank between them; a line that is full goes on below, as far in as the text begins. */
 static int put_word(int column, int indent, const char *word, size_t length)
@@ -28,12 +29,12 @@ static size_t options_count(const struct option_spec *o)
 }
 
 /* As sentences: the first letter a capital, a full stop behind each. */
-static void put_sentences(const char *does, const char *more, const char *behind)
+static void put_sentences(const char *before, const char *does, const char *more, const char *behind)
 {
 	char text[1024];
 	int column = 0;
 
-	putchar('\n');
+	printf("%s", before);
 	snprintf(text, sizeof(text), "%s.%s%s", does, more ? " " : "", more ? more : "");
 	text[0] = (char)toupper((unsigned char)text[0]);
 	for (size_t n, at = 0; text[at]; at += n + strspn(text + at + n, " ")) {
@@ -72,7 +73,8 @@ int verb_help(const char *name)
 		printf("%s xdp-bloom %s%s%s%s\n", before ? "or:   " : "usage:", name, v->operands ? " " : "",
 		       v->operands ? v->operands : "", v->options ? " [OPTIONS]" : "");
 		if (!before)
-			put_sentences(v->does, v->more, options_count(v->options) > MANY ? "" : "\n");
+			put_sentences(options_count(v->options) > VERY_MANY ? "" : "\n", v->does, v->more,
+				      options_count(v->options) > MANY ? "" : "\n");
 		options_help(v->options, before);
 		before = v->options;
 	}

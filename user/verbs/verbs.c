@@ -24,7 +24,7 @@ const struct verb verbs[] = {
 		  "with --all --purge they go, too.",
 	  .examples = { "detach eth0", "detach --all" }, .also = "stop disable down", .completes = "<interface>",
 	  .options = detach_options, .most = VERB_MANY, .flags = VERB_CHANGES, .run = verb_detach },
-	{ "load", .group = "ban what lists hold", .operands = "NAME FILE|-",
+	{ "load", .group = "ban what lists hold", .operands = "NAME FILE|URL|-",
 	  .does = "create a list, or replace it in one switch; an image: all lists",
 	  .examples = { "load drop drop.txt --confirm 60s" }, .also = "create import -N", .completes = "<file>",
 	  .options = load_list_options, .least = 2, .most = 2,

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A list that comes from a server: what is fetched, and what of it is no list, or none to believe. */
+#ifndef CHANGE_FEED_H
+#define CHANGE_FEED_H
+
+#include <stdbool.h>
+
+#include "fetch/request.h"
+#include "sets/ranges.h"
+
+struct feed_options {
+	bool insecure, lan;
+	const char *header_file; /* NULL: none */
+};
+
+/* Something that only a server could have been meant by. */
+bool feed_is_url(const char *path);
+/* Which of these is about servers: "--lan"; NULL: none. */
+const char *feed_option(const struct feed_options *options);
+
+/* Fetches it. A descriptor at its beginning, or -errno with the reason recorded. */
+int feed_open(const struct feed_options *options, const char *url, struct fetch_answer *answer);
+/* What no list is, whatever the reader makes of it. 0 or -errno with the reason recorded. */
+int feed_looks_like_list(int text, const struct fetch_answer *answer, const char *format);
+/* What it holds: not nothing, and not the server that it came from. */
+int feed_guard(const struct fetch_answer *answer, const struct ranges *set, bool bans);
+
+#endif

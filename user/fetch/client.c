@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "fetch/client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define PROGRAM "xdp-bloom-fetch"
+/* It ends itself before. */
+#define SECONDS_MORE 30
+
+/* Where it is, seen from the directory of the command: installed, and in the build. */
+static const char *const places[] = { "/../lib/xdp-bloom/" PROGRAM, "/" PROGRAM };
+
+static int find_program(char path[PATH_MAX + 64])
+{
+	char own[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", own, sizeof(own) - 1);
+	char *slash;
+
+	if (n < 0)
+		return because(-errno, "/proc/self/exe: %s", strerror(errno));
+	own[n] = '\0';
+	slash = strrchr(own, '/');
+	if (slash)
+		*slash = '\0';
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		snprintf(path, PATH_MAX + 64, "%s%s", own, places[i]);
+		if (!access(path, X_OK))
+			return 0;
+	}
+	return because(-ENOENT, PROGRAM ", which fetches lists, is not where it was installed: %s%s", own, places[0]);
+}
+
+__attribute__((noreturn)) static void become(const char *path, int asked, pid_t parent)
+{
+	char *const argv[] = { (char *)PROGRAM, NULL };
+	/* Nothing that leads elsewhere, such as a proxy or another authority. */
+	char *const environment[] = { (char *)"PATH=/usr/bin:/bin", NULL };
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (dup2(asked, STDIN_FILENO) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || getppid() != parent)
+		_exit(EXIT_ERROR);
+	execve(path, argv, environment);
+	_exit(EXIT_ERROR);
+}
+
+static int send_request(int to, const struct fetch_request *request, int body, int headers)
+{
+	char message[FETCH_MESSAGE_MAX],
+		control[CMSG_SPACE(2 * sizeof(int))] __attribute__((aligned(sizeof(size_t)))) = "";
+	int files[] = { body, headers }, n = headers < 0 ? 1 : 2;
+	struct iovec data = { message, fetch_request_write(message, sizeof(message), request) };
+	struct msghdr m = { .msg_iov = &data,
+			    .msg_iovlen = 1,
+			    .msg_control = control,
+			    .msg_controllen = CMSG_SPACE((size_t)n * sizeof(int)) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+
+	if (!data.iov_len)
+		return -EMSGSIZE;
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN((size_t)n * sizeof(int));
+	memcpy(CMSG_DATA(c), files, (size_t)n * sizeof(int));
+	return sendmsg(to, &m, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+static int hear(int from, const struct fetch_request *request, struct fetch_answer *answer)
+{
+	struct pollfd ready = { .fd = from, .events = POLLIN };
+	char message[FETCH_MESSAGE_MAX];
+	ssize_t n;
+	int got;
+
+	do
+		got = poll(&ready, 1, (int)(request->seconds + request->connect + SECONDS_MORE) * 1000);
+	while (got < 0 && errno == EINTR);
+	n = got > 0 ? recv(from, message, sizeof(message), MSG_TRUNC) : 0;
+	if (n <= 0 || (size_t)n > sizeof(message) || !fetch_answer_read(answer, message, (size_t)n))
+		return because(-EIO, "the process that fetches it gave no proper answer");
+	return 0;
+}
+
+/* After its end, so that nothing is written to it any more. */
+static int check_body(int body, const struct fetch_answer *answer)
+{
+	struct stat st;
+
+	if (fstat(body, &st) || lseek(body, 0, SEEK_SET) < 0)
+		return because(-errno, "what was fetched cannot be read: %s", strerror(errno));
+	if ((uint64_t)st.st_size != answer->bytes)
+		return because(-EIO, "what was fetched is not as long as the process that did it says");
+	return 0;
+}
+
+static int start(const char *path, int pair[2])
+{
+	pid_t self = getpid(), pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return because(-errno, "nothing can be fetched: %s", strerror(errno));
+	pid = fork();
+	if (!pid)
+		become(path, pair[1], self);
+	close(pair[1]);
+	if (pid >= 0)
+		return pid;
+	pid = because(-errno, "no process could be started: %s", strerror(errno));
+	close(pair[0]);
+	return pid;
+}
+
+int fetch_ask(const struct fetch_request *request, int headers, struct fetch_answer *answer, int *body)
+{
+	char path[PATH_MAX + 64];
+	int pair[2] = { -1, -1 }, err = find_program(path), pid;
+	FILE *file = err ? NULL : tmpfile();
+
+	*body = -1;
+	if (!err && !file)
+		err = because(-errno, "nothing can be fetched: %s", strerror(errno));
+	pid = err ?: start(path, pair);
+	if (pid > 0) {
+		err = send_request(pair[0], request, fileno(file), headers) ?: hear(pair[0], request, answer);
+		kill(pid, SIGKILL);
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+		close(pair[0]);
+	} else {
+		err = pid;
+	}
+	if (!err && answer->outcome == FETCH_NEW)
+		err = check_body(fileno(file), answer);
+	if (!err && answer->outcome == FETCH_NEW) {
+		*body = fcntl(fileno(file), F_DUPFD_CLOEXEC, 3);
+		err = *body < 0 ? -errno : 0;
+	}
+	if (file)
+		fclose(file);
+	return err;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Starts xdp-bloom-fetch, and believes nothing of what it answers. */
+#ifndef FETCH_CLIENT_H
+#define FETCH_CLIENT_H
+
+#include "fetch/request.h"
+
+/*
+ * headers: an open file of header lines, or -1. *body becomes a descriptor of the body, at its beginning, where the
+ * outcome is FETCH_NEW; else -1. 0, or -errno with the reason recorded where there is no answer.
+ */
+int fetch_ask(const struct fetch_request *request, int headers, struct fetch_answer *answer, int *body);
+
+#endif
