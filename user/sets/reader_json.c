@@ -245,9 +245,8 @@ static void note_names(struct walk *walk, json_t *object)
 	json_t *value;
 	const char *key;
 
-	json_object_foreach(object, key,
-			    value) if (at < sizeof(walk->names))
-		at += (size_t)snprintf(walk->names + at, sizeof(walk->names) - at, "%s %.40s", at ? "," : "", key);
+	json_object_foreach(object, key, value) if (at < sizeof(walk->names)) at +=
+		(size_t)snprintf(walk->names + at, sizeof(walk->names) - at, "%s %.40s", at ? "," : "", key);
 	for (char *p = walk->names; *p; p++)
 		if (*p < ' ' || *p > '~')
 			*p = '?';

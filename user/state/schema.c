@@ -72,9 +72,8 @@ static const char schema_chosen[] =
 
 /* From which version to the next. */
 static const char *const upgrades[] = {
-	[1] = schema_bans, [2] = schema_sources,  [3] = schema_packed, [4] = schema_sums,
-	[5] = schema_due,  [6] = schema_accepted, [7] = schema_ends,   [8] = schema_strikes,
-	[9] = schema_chosen
+	[1] = schema_bans,     [2] = schema_sources, [3] = schema_packed,  [4] = schema_sums,  [5] = schema_due,
+	[6] = schema_accepted, [7] = schema_ends,    [8] = schema_strikes, [9] = schema_chosen
 };
 
 /*
