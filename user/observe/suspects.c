@@ -35,7 +35,9 @@ int suspect_column(const struct seen *seen, enum packet_class class)
 {
 	int width = (int)strlen(limit_names[class]);
 
-	return class < LIMITED_ALONE || seen->with.limit[class].price ? width > 9 ? width : 9 : 0;
+	if (class >= LIMITED_ALONE && class < LIMITED && !seen->with.limit[class].price)
+		return 0;
+	return width > 9 ? width : 9;
 }
 
 bool suspect_is_allowed(const struct suspect_seen *suspect)
