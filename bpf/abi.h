@@ -27,6 +27,8 @@
 #define PIN_DETECTED "detected"
 #define PIN_TRUSTED  "trusted" /* of this generation alone */
 #define PIN_PROVEN   "proven"  /* the same */
+#define PIN_SLOTS    "slots"   /* the same, where interfaces have limits of their own */
+#define PIN_SLOT_OF  "slot_of"
 /* Of all of them; there once a detector was on. */
 #define PIN_POLICED "policed"
 
@@ -302,8 +304,26 @@ enum detected {
 /* What becomes of a packet that is above the limit of its class; later ones are severer. */
 enum then { THEN_WATCH, THEN_POLICE, THEN_BAN, THENS };
 
+/*
+ * The limits of an interface that has some of its own, with the general ones where it has none, by its slot. Slot 0 has
+ * the general ones alone. Where there is no limit, no packet has a price, and the burst is beyond all stamps.
+ */
+#define SLOTS	       32 /* a power of two */
+#define SLOT_NAME      16 /* an interface's, with its end */
+#define SLOT_UNLIMITED (1ULL << 62)
+
+struct slot {
+	__u64 number;
+	struct slot_limit {
+		__u64 price, burst; /* as in struct detect */
+	} limit[CLASSES];
+	__u64 moves[CLASSES]; /* as there, too */
+	__u64 then[THENS];
+	char name[SLOT_NAME];
+};
+
 /* Constants of the program, as those of struct generation; its last group stands for maps. */
-#define DETECT_VERSION	  3
+#define DETECT_VERSION	  4
 #define DETECT_BYTE_SHIFT 16 /* a byte's price is finer than a ns */
 
 /*
@@ -346,7 +366,9 @@ struct detect {
 	__u64 detected;
 	__u64 trusted;
 	__u64 policed;
-	__u64 proven; /* interfaces whose network lets nobody forge a source, by their index */
+	__u64 proven;  /* interfaces whose network lets nobody forge a source, by their index */
+	__u64 slots;   /* struct slot; 0: no interface has limits of its own */
+	__u64 slot_of; /* the number of its slot, of an interface that has some, by its index */
 };
 
 #ifndef __cplusplus

@@ -43,6 +43,11 @@
  * 6. A network is judged while at least eight of its hosts sent within the last two seconds, is never banned, and what
  *    1 and 4 say of a source holds of it, too; 2 does by chance, since one packet in eight makes its cell hot.
  *
+ * 7. Where interfaces have limits of their own (slots), a source is another one in each slot: its key has the slot in
+ *    it, and its hash, too. So all of the above holds as it stands of what a source sends by that interface, with that
+ *    interface's r and b, and what it sends by another one takes nothing of it. Of the sketch b is the least of all.
+ *    Packets of all interfaces without are of one slot.
+ *
  * What plain stores lose, in 2: what other CPUs add to a stamp between a CPU's load of it and its store, a few ns. Of a
  * source whose packets all come by one queue that is nothing. Of one that comes by n queues at once, all of them always
  * busy with it, it is at most n - 1 of n: then it is found at n times the rate. A CPU that is interrupted just there
@@ -66,6 +71,9 @@
 			     : "i"(CONSTANT_MAGIC | (CONSTANT_DETECT + DETECT_INDEX(field)))); \
 		value_;                                                                        \
 	})
+
+/* Computed by now: without it compilers load all limits first, and the stack is not large enough. */
+#define SETTLE(number) asm volatile("" : "+r"(number))
 
 /* The same number, of which verifiers know nothing any more: they would follow each of its values by itself. */
 #define FORGET(number, unknown) asm volatile("%0 ^= %1\n%0 ^= %1" : "+r"(number) : "r"((__u64)(unknown)))
@@ -109,6 +117,7 @@ inline_always const __u64 *detect_trusted(const struct detect *d, const struct e
 #define DETECT(d, field) ((d)->field)
 
 #define FORGET(number, unknown) ((void)(unknown))
+#define SETTLE(number)		((void)(number))
 
 #define detect_load(at)		__atomic_load_n(at, __ATOMIC_RELAXED)
 #define detect_store(at, value) __atomic_store_n(at, value, __ATOMIC_RELAXED)
@@ -253,8 +262,17 @@ struct detect_packet {
 	__u64 host, host_hash; /* of a network: the key of who sent it */
 	__u64 bytes;
 	__u32 classes;
-	void *from; /* where more is asked of few: the context; in memory, struct detect_from or NULL */
+	const struct slot *by; /* the limits of where it came in; NULL: the general ones */
+	void *from;	       /* where more is asked of few: the context; in memory, struct detect_from or NULL */
 };
+
+#define LIMIT(d, packet, class, field) \
+	((packet)->by ? detect_load(&(packet)->by->limit[class].field) : DETECT(d, limit[class].field))
+#define LIMIT_THEN(d, packet, is) ((packet)->by ? detect_load(&(packet)->by->then[is]) : DETECT(d, then[is]))
+
+/* Of a packet: is there a limit at all? In a slot the prices say it, and verifiers follow no branch. */
+#define LIMIT_IS(d, packet, class)    ((packet)->by || DETECT(d, limit[class].price))
+#define LIMIT_MOVES(d, packet, class) ((packet)->by || DETECT(d, moves[class]))
 
 #define DETECT_IS_NETWORK(d, packet) (DETECT(d, networks) && (packet)->kind >= SUSPECT_NET4)
 
@@ -295,15 +313,29 @@ inline_always int detect_parse(const struct detect *d, const void *data, const v
 	return 1;
 }
 
-/* What a packet takes of the allowance of its class; a class without a limit has no price. */
-inline_always __u64 detect_price(const struct detect *d, int class, __u64 bytes)
+/* A source is another one in each slot. */
+inline_always __u64 hash_in_slot(const struct detect *d, __u64 hash, const struct slot *by)
 {
-	__u64 price = DETECT(d, limit[class].price);
+	return by ? hash + by->number * DETECT(d, hash.add) : hash;
+}
+
+/* What a packet takes of the allowance of its class; a class without a limit has no price. */
+inline_always __u64 detect_price(const struct detect *d, int class, const struct detect_packet *packet)
+{
+	__u64 price = LIMIT(d, packet, class, price);
 
 	if (class != CLASS_BYTES)
 		return price;
-	MULTIPLY(price, bytes);
+	MULTIPLY(price, packet->bytes);
 	return price >> DETECT_BYTE_SHIFT;
+}
+
+/* And what it moves its cell by. */
+inline_always __u64 detect_moves(const struct detect *d, int class, const struct detect_packet *packet)
+{
+	if (class == CLASS_BYTES)
+		return detect_price(d, class, packet);
+	return packet->by ? detect_load(&packet->by->moves[class]) : DETECT(d, moves[class]);
 }
 
 /* Each packet is of the first two. */
@@ -311,11 +343,10 @@ inline_always __u64 detect_price(const struct detect *d, int class, __u64 bytes)
 #define DETECT_IS_OF(packet, class) \
 	((class) == CLASS_PACKETS || (class) == CLASS_BYTES || (packet)->classes & DETECT_BIT(class))
 
-#define DETECT_ADD(class)                                                                     \
-	do {                                                                                  \
-		if (DETECT(d, moves[class]) && DETECT_IS_OF(packet, class))                   \
-			price += class == CLASS_BYTES ? detect_price(d, class, packet->bytes) \
-						      : DETECT(d, moves[class]);              \
+#define DETECT_ADD(class)                                                         \
+	do {                                                                      \
+		if (LIMIT_MOVES(d, packet, class) && DETECT_IS_OF(packet, class)) \
+			price += detect_moves(d, class, packet);                  \
 	} while (0)
 
 /*
@@ -339,17 +370,21 @@ inline_always __u64 detect_prices(const struct detect *d, const struct detect_pa
 
 /* --- Suspects ----------------------------------------------------------------------------------------------------- */
 
-/* Beside the key: what it is, and when it was last seen, in 256 ns. */
-#define MARK(kind, now) ((kind) | (now) >> 8 << 8)
+/* Beside the key: what it is, in which slot, and when it was last seen, in 65,536 ns. */
+#define MARK(kind, now) ((kind) | (now) >> 16 << 16)
 #define MARK_KIND(mark) ((mark)&0xff)
-#define MARK_SEEN(mark) ((mark) & ~0xffULL)
+#define MARK_SLOT(mark) ((mark) >> 8 & 0xff)
+#define MARK_IS(mark)	((mark)&0xffff)
+#define MARK_SEEN(mark) ((mark) & ~0xffffULL)
+/* Of a packet: with the slot. */
+#define IN_SLOT(packet) ((packet)->kind | ((packet)->by ? detect_load(&(packet)->by->number) << 8 : 0))
 /* Less than 0 for one that is kept until then: of who is banned. */
 #define MARK_AGE(mark, now) ((__s64)((now)-MARK_SEEN(mark)))
 
 #define SUSPECT_FIND(i)                                                              \
 	do {                                                                         \
 		if (found == SUSPECTS_NONE && bucket->place[i].key == packet->key && \
-		    MARK_KIND(bucket->place[i].mark) == packet->kind)                \
+		    MARK_IS(bucket->place[i].mark) == IN_SLOT(packet))               \
 			found = i;                                                   \
 	} while (0)
 
@@ -394,7 +429,7 @@ inline_always __u32 suspect_claimed(const struct detect *d, struct suspects *buc
 	struct suspect *suspect;
 
 	if (at != SUSPECTS_NONE) {
-		detect_store(&bucket->place[at & 3].mark, MARK(packet->kind, now));
+		detect_store(&bucket->place[at & 3].mark, MARK(IN_SLOT(packet), now));
 		return at;
 	}
 	at = suspect_room(d, bucket, now);
@@ -418,7 +453,7 @@ inline_always __u32 suspect_claimed(const struct detect *d, struct suspects *buc
 	suspect->port = 0;
 	suspect->pairs = 0;
 	bucket->place[at & 3].key = packet->key;
-	detect_store(&bucket->place[at & 3].mark, MARK(packet->kind, now));
+	detect_store(&bucket->place[at & 3].mark, MARK(IN_SLOT(packet), now));
 	return at;
 }
 
@@ -457,22 +492,24 @@ struct judged {
 inline_always __u64 suspect_price(const struct detect *d, int class, const struct detect_packet *packet,
 				  const struct judged *is)
 {
-	return detect_price(d, class, packet->bytes) * is->scale >> TRUST_SHIFT;
+	return detect_price(d, class, packet) * is->scale >> TRUST_SHIFT;
 }
 
 /* Without branches: verifiers would follow each class to its end, above its limit and below. */
-#define STAMP_JUDGE(stamp, class)                                                                           \
-	do {                                                                                                \
-		if (DETECT(d, limit[class].price)) {                                                        \
-			__u64 left_ = DETECT(d, limit[class].burst) - suspect_price(d, class, packet, is) - \
-				      stamp_ahead(detect_load(&(stamp)[class]), now);                       \
-			is->above |= left_ >> 63 << (class) & is->classes;                                  \
-		}                                                                                           \
+#define STAMP_JUDGE(stamp, class)                                                                            \
+	do {                                                                                                 \
+		if (LIMIT_IS(d, packet, class)) {                                                            \
+			__u64 left_ = LIMIT(d, packet, class, burst) - suspect_price(d, class, packet, is) - \
+				      stamp_ahead(detect_load(&(stamp)[class]), now);                        \
+			is->above |= left_ >> 63 << (class) & is->classes;                                   \
+			if ((packet)->by)                                                                    \
+				SETTLE(is->above);                                                           \
+		}                                                                                            \
 	} while (0)
 
 #define STAMP_CHARGE(stamp, class)                                                                           \
 	do {                                                                                                 \
-		if (DETECT(d, limit[class].price) && is->charged & DETECT_BIT(class))                        \
+		if (LIMIT_IS(d, packet, class) && is->charged & DETECT_BIT(class))                           \
 			detect_store(&(stamp)[class], now + stamp_ahead(detect_load(&(stamp)[class]), now) + \
 							      suspect_price(d, class, packet, is));          \
 	} while (0)
@@ -539,7 +576,7 @@ inline_always int suspect_is_out(const struct detect *d, struct suspect *suspect
 				 const struct judged *all, __u64 now)
 {
 	struct judged proven = { .scale = all->scale,
-				 .classes = all->classes & DETECT(d, then[THEN_BAN]),
+				 .classes = all->classes & LIMIT_THEN(d, packet, THEN_BAN),
 				 .looks_up = all->looks_up };
 	__u64 part;
 
@@ -599,7 +636,7 @@ inline_always enum detected suspect_charge(const struct detect *d, struct suspec
 		is.scale = is.scale * DETECT(d, networks) >> TRUST_SHIFT;
 	FORGET(is.classes, now);
 	FORGET(is.scale, now);
-	if (!network && DETECT(d, then[THEN_BAN]) && (__s64)(suspect->until - now) > 0) {
+	if (!network && LIMIT_THEN(d, packet, THEN_BAN) && (__s64)(suspect->until - now) > 0) {
 		suspect->dropped++;
 		return DETECTED_BANNED;
 	}
@@ -634,12 +671,12 @@ inline_always enum detected suspect_charge(const struct detect *d, struct suspec
 		if (is.classes & DETECT_BIT(CLASS_UDP))
 			suspect->port = DETECT_UDP_PORT(packet);
 	}
-	if (!network && DETECT(d, then[THEN_BAN]) && !(scale & TRUST_NO_BAN) &&
+	if (!network && LIMIT_THEN(d, packet, THEN_BAN) && !(scale & TRUST_NO_BAN) &&
 	    suspect_is_out(d, suspect, packet, &is, now)) {
 		suspect->dropped++;
 		return DETECTED_BANNED;
 	}
-	if (is.above & DETECT(d, then[THEN_POLICE])) {
+	if (is.above & LIMIT_THEN(d, packet, THEN_POLICE)) {
 		suspect->dropped++;
 		return DETECTED_DROPPED;
 	}
@@ -666,7 +703,7 @@ inline_always void suspect_hold(const struct detect *d, struct suspects *bucket,
 	__u64 until = bucket->suspect[at].until, hot = until + DETECT(d, cap) + 1;
 	__u64 *cell = sketch_cell(d, packet->hash);
 
-	detect_store(&bucket->place[at].mark, MARK(packet->kind, until));
+	detect_store(&bucket->place[at].mark, MARK(IN_SLOT(packet), until));
 	if ((__s64)(hot - detect_load(cell)) > 0)
 		detect_store(cell, hot);
 }
@@ -691,8 +728,8 @@ inline_always enum detected suspect_packet(const struct detect *d, const struct 
 		detect_unlock(d, index);
 		if (at == SUSPECTS_NONE)
 			return DETECTED_UNTRACKED;
-	} else if (MARK_AGE(mark, now) >= 256) {
-		detect_store(&bucket->place[at & 3].mark, MARK(packet->kind, now));
+	} else if (MARK_AGE(mark, now) >= 65536) {
+		detect_store(&bucket->place[at & 3].mark, MARK(IN_SLOT(packet), now));
 	}
 	place = at;
 	FORGET(place, now);
@@ -730,7 +767,7 @@ inline_always struct detect_packet network_of(const struct detect *d, const stru
 	network.host_hash = host->hash;
 	network.kind = host->kind == SUSPECT_IPV4 ? SUSPECT_NET4 : SUSPECT_NET6;
 	network.key = host->key >> (host->kind == SUSPECT_IPV4 ? 8 : 16);
-	network.hash = hash_ipv6(seeds, network.kind << 1, network.key, 0);
+	network.hash = hash_in_slot(d, hash_ipv6(seeds, network.kind << 1, network.key, 0), host->by);
 	return network;
 }
 
@@ -760,57 +797,84 @@ inline_always int network_is_hot(const struct detect *d, const struct detect_pac
 /* Verifiers learn from this that there are maps. */
 #define DETECT_MAPS(d) (DETECT(d, sketch) && DETECT(d, suspects) && DETECT(d, claims) && DETECT(d, trusted))
 
-looked_at_apart int detect_suspect(struct xdp_md *ctx, __u64 key, __u64 rest, __u64 hash, __u64 what)
+/* Where some interfaces have limits of their own: those of the one that this packet came in by. NULL: nowhere. */
+inline_always const struct slot *slot_of(struct xdp_md *ctx)
+{
+	__u32 interface = ctx->ingress_ifindex;
+	const struct slot *slot;
+	const __u32 *number;
+
+	if (!DETECT(D, slots) || !DETECT(D, slot_of))
+		return NULL;
+	number = bpf_map_lookup_elem((void *)DETECT(D, slot_of), &interface);
+	slot = (const struct slot *)DETECT(D, slots) + (number ? *number & (SLOTS - 1) : 0);
+	SETTLE(slot);
+	return slot;
+}
+
+/* by_slot, looks_up: known when it is compiled. With each these are functions of a program of its own. */
+inline_always int suspect_apart(struct xdp_md *ctx, __u64 key, __u64 rest, __u64 hash, __u64 what, int by_slot,
+				int looks_up)
 {
 	struct detect_packet packet = WHAT_PACKET(ctx, key, rest, hash, what);
 
 	if (!DETECT_MAPS(D))
 		return DETECTED_NOTHING;
-	return suspect_packet(D, &packet, bpf_jiffies64() * DETECT(D, tick), 0);
-}
-
-looked_at_apart int detect_suspect_looking(struct xdp_md *ctx, __u64 key, __u64 rest, __u64 hash, __u64 what)
-{
-	struct detect_packet packet = WHAT_PACKET(ctx, key, rest, hash, what);
-
-	if (!DETECT_MAPS(D) || !DETECT(D, looks_up))
+	if (looks_up && !DETECT(D, looks_up))
 		return DETECTED_NOTHING;
-	return suspect_packet(D, &packet, bpf_jiffies64() * DETECT(D, tick), 1);
+	if (by_slot) {
+		packet.by = slot_of(ctx);
+		if (!packet.by)
+			return DETECTED_NOTHING;
+	}
+	return suspect_packet(D, &packet, bpf_jiffies64() * DETECT(D, tick), looks_up);
 }
 
-inline_always int judge_network(const struct detect_packet *host, int looks_up)
+inline_always int network_apart(struct xdp_md *ctx, __u64 key, __u64 rest, __u64 hash, __u64 what, int by_slot,
+				int looks_up)
 {
+	struct detect_packet host = WHAT_PACKET(ctx, key, rest, hash, what);
 	struct detect_packet network;
 	__u64 now;
 
+	if (looks_up && !DETECT(D, looks_up))
+		return DETECTED_NOTHING;
 	if (!DETECT_MAPS(D) || !DETECT(D, networks))
 		return DETECTED_NOTHING;
-	network = network_of(D, host);
+	if (by_slot) {
+		host.by = slot_of(ctx);
+		if (!host.by)
+			return DETECTED_NOTHING;
+	}
+	network = network_of(D, &host);
 	now = bpf_jiffies64() * DETECT(D, tick);
-	if (!network_is_hot(D, &network, now, detect_prices(D, host)))
+	if (!network_is_hot(D, &network, now, detect_prices(D, &host)))
 		return DETECTED_NOTHING;
 	return suspect_packet(D, &network, now, looks_up);
 }
 
-looked_at_apart int detect_network(struct xdp_md *ctx, __u64 key, __u64 rest, __u64 hash, __u64 what)
-{
-	struct detect_packet host = WHAT_PACKET(ctx, key, rest, hash, what);
+#define APART(name, of, by_slot, looks_up)                                                          \
+	looked_at_apart int name(struct xdp_md *ctx, __u64 key, __u64 rest, __u64 hash, __u64 what) \
+	{                                                                                           \
+		return of##_apart(ctx, key, rest, hash, what, by_slot, looks_up);                   \
+	}
 
-	return judge_network(&host, 0);
-}
+APART(detect_suspect, suspect, 0, 0)
+APART(detect_suspect_looking, suspect, 0, 1)
+APART(slot_suspect, suspect, 1, 0)
+APART(slot_suspect_looking, suspect, 1, 1)
+APART(detect_network, network, 0, 0)
+APART(detect_network_looking, network, 0, 1)
+APART(slot_network, network, 1, 0)
+APART(slot_network_looking, network, 1, 1)
 
-looked_at_apart int detect_network_looking(struct xdp_md *ctx, __u64 key, __u64 rest, __u64 hash, __u64 what)
-{
-	struct detect_packet host = WHAT_PACKET(ctx, key, rest, hash, what);
-
-	return DETECT(D, looks_up) ? judge_network(&host, 1) : DETECTED_NOTHING;
-}
-
-#define DETECT_APART(name, packet) name((packet)->from, (packet)->key, (packet)->rest, (packet)->hash, WHAT(packet))
-#define DETECT_SUSPECT(d, packet, now, looks_up) \
-	((looks_up) ? DETECT_APART(detect_suspect_looking, packet) : DETECT_APART(detect_suspect, packet))
-#define DETECT_NETWORK(d, packet, now, looks_up) \
-	((looks_up) ? DETECT_APART(detect_network_looking, packet) : DETECT_APART(detect_network, packet))
+#define CALL_APART(name, packet) name((packet)->from, (packet)->key, (packet)->rest, (packet)->hash, WHAT(packet))
+#define DETECT_APART(of, packet, looks_up)                                                                     \
+	((packet)->by ? ((looks_up) ? CALL_APART(slot_##of##_looking, packet) : CALL_APART(slot_##of, packet)) \
+	 : (looks_up) ? CALL_APART(detect_##of##_looking, packet)                                              \
+		      : CALL_APART(detect_##of, packet))
+#define DETECT_SUSPECT(d, packet, now, looks_up) DETECT_APART(suspect, packet, looks_up)
+#define DETECT_NETWORK(d, packet, now, looks_up) DETECT_APART(network, packet, looks_up)
 
 #define DETECT_LOOKS_UP(d) 0
 

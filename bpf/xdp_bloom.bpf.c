@@ -191,17 +191,25 @@ inline_never int watch_frags(struct xdp_md *ctx, struct detect_packet *packet)
 	return detect_parse(D, headers.bytes, headers.bytes + DETECT_HEADERS, 1, packet);
 }
 
-inline_always int watch_with(struct xdp_md *ctx, __u64 bytes, int looks_up)
+inline_always int watch_with(struct xdp_md *ctx, __u64 bytes, int by_slot, int looks_up)
 {
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
-	struct detect_packet packet = { .bytes = bytes, .from = ctx };
+	struct detect_packet packet;
 	__u64 *counts;
 	__u32 found;
 
 	if (!DETECT(D, sketch) || !DETECT(D, detected))
 		return 0;
+	packet.bytes = bytes;
+	packet.from = ctx;
 	if (!detect_parse(D, data, end, 0, &packet) && !(GEN(G, frags) && watch_frags(ctx, &packet)))
 		return 0;
+	packet.by = by_slot ? slot_of(ctx) : NULL;
+	if (by_slot) {
+		if (!packet.by)
+			return 0;
+		packet.hash = hash_in_slot(D, packet.hash, packet.by);
+	}
 	found = detect_one(D, &packet, bpf_jiffies64() * DETECT(D, tick), looks_up);
 	if (!found)
 		return 0;
@@ -214,13 +222,24 @@ inline_always int watch_with(struct xdp_md *ctx, __u64 bytes, int looks_up)
 /* The detector, where there is one: is a packet dropped that would be kept? */
 looked_at_apart int watch_packet(struct xdp_md *ctx, __u64 bytes)
 {
-	return watch_with(ctx, bytes, 0);
+	return watch_with(ctx, bytes, 0, 0);
 }
 
 /* The same where sockets are asked, too. */
 looked_at_apart int watch_looking(struct xdp_md *ctx, __u64 bytes)
 {
-	return DETECT(D, looks_up) ? watch_with(ctx, bytes, 1) : 0;
+	return DETECT(D, looks_up) ? watch_with(ctx, bytes, 0, 1) : 0;
+}
+
+/* Both where interfaces have limits of their own. */
+looked_at_apart int watch_slot(struct xdp_md *ctx, __u64 bytes)
+{
+	return watch_with(ctx, bytes, 1, 0);
+}
+
+looked_at_apart int watch_slot_looking(struct xdp_md *ctx, __u64 bytes)
+{
+	return DETECT(D, looks_up) ? watch_with(ctx, bytes, 1, 1) : 0;
 }
 
 inline_never int drop_detected(struct xdp_md *ctx, __u64 bytes)
@@ -237,10 +256,16 @@ inline_never int drop_detected(struct xdp_md *ctx, __u64 bytes)
 	return XDP_DROP;
 }
 
-/* Whether a program has the detector: where it is on trial that is a switch, elsewhere there are three programs. */
-enum { UNWATCHED, WATCHED, WATCHED_LOOKING, WATCHED_IF_ON };
+/*
+ * Whether a program has the detector, and of which kind. Where it is on trial these are switches, elsewhere programs;
+ * with limits of interfaces, whether sockets are asked is one in each.
+ */
+enum { UNWATCHED, WATCHED, WATCHED_LOOKING, WATCHED_IF_ON, WATCHED_BY_SLOT };
 #define IS_WATCHED(watch, word) ((watch) != WATCHED_IF_ON || SWITCH(DETECT_MAGIC, word))
-#define LOOKS_UP(watch, word)	((watch) == WATCHED_LOOKING || ((watch) == WATCHED_IF_ON && SWITCH(LOOKS_UP_MAGIC, word)))
+#define LOOKS_UP(watch, word)	((watch) == WATCHED_LOOKING || ((watch) >= WATCHED_IF_ON && SWITCH(LOOKS_UP_MAGIC, word)))
+#define WATCH_LOOKING(watch, ctx, bytes) \
+	((watch) == WATCHED_BY_SLOT ? watch_slot_looking(ctx, bytes) : watch_looking(ctx, bytes))
+#define WATCH(watch, ctx, bytes) ((watch) == WATCHED_BY_SLOT ? watch_slot(ctx, bytes) : watch_packet(ctx, bytes))
 
 inline_always int judge_packet(struct xdp_md *ctx, int watch)
 {
@@ -278,7 +303,7 @@ judged:
 	if (answer & ANSWER_SHADOW)
 		count(&list_counters, ANSWER_LABEL(answer), bytes);
 	if (watch != UNWATCHED && !(answer & ANSWER_DROP) && IS_WATCHED(watch, answer) &&
-	    (LOOKS_UP(watch, answer) ? watch_looking(ctx, bytes) : watch_packet(ctx, bytes)))
+	    (LOOKS_UP(watch, answer) ? WATCH_LOOKING(watch, ctx, bytes) : WATCH(watch, ctx, bytes)))
 		return drop_detected(ctx, bytes);
 	count(&counters, COUNTER(port, REASON((__u32)answer)), bytes);
 	if (!(answer & ANSWER_DROP))
@@ -308,6 +333,13 @@ int xdp_bloom_looks(struct xdp_md *ctx)
 	return judge_packet(ctx, WATCHED_LOOKING);
 }
 
+/* In the place of both where interfaces have limits of their own. */
+SEC("xdp")
+int xdp_bloom_slots(struct xdp_md *ctx)
+{
+	return judge_packet(ctx, WATCHED_BY_SLOT);
+}
+
 /*
  * On trial, until somebody confirms it: from its end on the generation before is called, by a clock that setting the
  * date does not move, and no process has a part in it. The same for an interface, which then lets all packets pass.
@@ -321,13 +353,24 @@ inline_always int trial_is_over(void)
 	return !now || bpf_ktime_get_boot_ns() >= now->until;
 }
 
+inline_always int on_trial(struct xdp_md *ctx, int watch)
+{
+	if (!trial_is_over())
+		return judge_packet(ctx, watch);
+	bpf_tail_call_static(ctx, &before, 0);
+	return XDP_PASS;
+}
+
 SEC("xdp")
 int xdp_bloom_trial(struct xdp_md *ctx)
 {
-	if (!trial_is_over())
-		return judge_packet(ctx, WATCHED_IF_ON);
-	bpf_tail_call_static(ctx, &before, 0);
-	return XDP_PASS;
+	return on_trial(ctx, WATCHED_IF_ON);
+}
+
+SEC("xdp")
+int xdp_bloom_trial_slots(struct xdp_md *ctx)
+{
+	return on_trial(ctx, WATCHED_BY_SLOT);
 }
 
 /* Behind a dispatcher, where most kernels refuse a tail call. */
@@ -335,6 +378,12 @@ SEC("xdp")
 int xdp_bloom_trial_shared(struct xdp_md *ctx)
 {
 	return trial_is_over() ? XDP_PASS : judge_packet(ctx, WATCHED_IF_ON);
+}
+
+SEC("xdp")
+int xdp_bloom_trial_shared_slots(struct xdp_md *ctx)
+{
+	return trial_is_over() ? XDP_PASS : judge_packet(ctx, WATCHED_BY_SLOT);
 }
 
 SEC("xdp")

@@ -6,6 +6,8 @@
 . "$(dirname "$0")/../support/lib.sh"
 first=$(realpath "$(dirname "$0")/first.py")
 sandbox "$@"
+# shellcheck source=../support/service.sh
+. "$here/service.sh"
 
 # As in net_detect.sh: the clock cannot spoil them.
 burst=100
@@ -133,6 +135,111 @@ then_what() {
 	refused "limit takes a class and a rate" detect limit syn
 }
 
+# arrives N: of 300 packets of the loud one that come in by edgeN.
+arrives() {
+	awk '{ for (i = 0; i < 300; i++) print }' loud >many
+	"$TRAFFIC" -b many -c quiet "wire$1" "edge$1" >"$WORK/sent" 2>err
+	sent .banned.arrived
+}
+
+# Two interfaces, and one has a limit of its own: it holds for what comes in there, and nothing else does.
+by_interface() {
+	policing
+	veth 1
+	bloom attach edge1
+	echo 203.0.113.7 >loud
+	echo 198.51.100.1 >quiet
+	bloom detect limit packets 1/s --burst 1000 --on edge1
+	is "$(get '.interfaces | map_values(.limits |= map_values("\(.rate | floor) \(.burst | floor) \(.then)"))' detect | jq -c .)" \
+		'{"edge1":{"there":true,"limits":{"packets":"1 1000 police"}}}' "what detect says"
+	is "$(arrives 1)" 300 "what arrives by an interface with a higher limit"
+	[ "$(arrives 0)" -lt 200 ] || fail "by the other one $(sent .banned.arrived) arrive"
+	is "$(arrives 1)" 300 "what arrives there, whatever the other one was sent"
+	bloom rotate
+	is "$(arrives 1)" 300 "what arrives there after a rotation"
+	[ "$(arrives 1)" -lt 250 ] || fail "by its own limit $(sent .banned.arrived) arrive"
+	[ "$(arrives 1)" -lt 50 ] || fail "by its own limit $(sent .banned.arrived) arrive"
+	is "$(get '[.suspects[] | select(.source == "203.0.113.7") | .interface // "general"] | sort | join(" ")' detect)" \
+		"edge1 general" "by what the source is judged"
+	bloom detect
+	grep -q '^on edge1  packets 1/s (policed)$' out || fail "$(cat out)"
+	grep -q '^203\.0\.113\.7 .*; on edge1; ' out || fail "$(cat out)"
+	# Its own verdict, and the general one again; neither forgets anybody.
+	bloom detect limit packets --then watch --on edge1
+	is "$(arrives 1)" 300 "what arrives where the interface only watches"
+	[ "$(arrives 0)" -lt 50 ] || fail "by the other one $(sent .banned.arrived) arrive"
+	bloom tune --headroom 60 --confirm 10m
+	[ "$(arrives 0)" -lt 50 ] || fail "on trial by the other one $(sent .banned.arrived) arrive"
+	is "$(arrives 1)" 300 "what arrives on trial where the interface only watches"
+	bloom confirm
+	bloom detach edge1
+	bloom attach edge1
+	is "$(arrives 1)" 300 "what arrives where it was attached again"
+	bloom detect limit packets none --on edge1
+	is "$(get .interfaces detect)" "{}" "who has a limit of its own"
+	arrives 1 >/dev/null
+	[ "$(arrives 1)" -lt 50 ] || fail "by the general limit $(sent .banned.arrived) arrive"
+	refused "packets has no limit of its own on edge1, so the general one holds" detect limit packets none --on edge1
+	refused "syn has no limit of its own on edge1; give a rate, too" detect limit syn --then police --on edge1
+	refused "none has no --then" detect limit syn none --then ban
+	refused "none has no --burst" detect limit syn none --burst 5
+	refused "--on belongs to limit" detect on --on edge1
+	refused "'a b' can be no interface's name" detect limit syn 5/s --on 'a b'
+	"$XDP_BLOOM" detect limit syn 5/s --on later0 2>err || fail "an interface that is to come is refused: $(cat err)"
+	grep -q "there is no interface 'later0'" err || fail "$(cat err)"
+	bloom detect
+	grep -q '^on later0 syn 5/s (not there)$' out || fail "$(cat out)"
+}
+
+# held N LESS: so little of a flood by edgeN arrives.
+held() {
+	[ "$(arrives "$1")" -lt "$2" ]
+}
+
+# slots_held: of the interfaces that have limits of their own.
+slots_held() {
+	bpftool -j map dump pinned "$(echo "$XDP_BLOOM_BPFFS"/generation/*/slot_of)" | jq -c '[.[] | (.formatted // .).key]'
+}
+
+slots_held_are() {
+	[ "$(slots_held | jq "$1")" = true ]
+}
+
+# The service follows names in the generation in force: of an interface that goes, of one that is renamed, and of
+# another one that comes with a number that was in use.
+follows_names() {
+	need bpftool
+	policing
+	echo 203.0.113.7 >loud
+	echo 198.51.100.1 >quiet
+	bloom detect limit packets 1/s --burst 3600 --on later0
+	printf 'attach edge0\n' >conf
+	ready
+	local generation
+	generation=$(get .generation show)
+	arrives 0 >/dev/null
+	wait_until "that the general limit holds" held 0 50
+	# The name comes: to the interface that is attached.
+	ip link set edge0 down
+	ip link set edge0 name later0
+	ip link set later0 up
+	wait_until "its number" slots_held_are 'length == 1'
+	local number
+	number=$(slots_held)
+	# It goes, and another one has its number.
+	ip link set later0 down
+	ip link set later0 name edge0
+	ip link set edge0 up
+	wait_until "that it is forgotten" slots_held_are 'length == 0'
+	ip link add later0 type veth peer name wire9
+	wait_until "another number" slots_held_are 'length == 1'
+	[ "$(slots_held)" != "$number" ] || fail "the number is still that of edge0"
+	ip link del later0
+	wait_until "that one that is gone is forgotten" slots_held_are 'length == 0'
+	is "$(get .generation show)" "$generation" "the generation in force"
+	stop TERM
+}
+
 # By a program on trial, too.
 on_trial() {
 	policing
@@ -201,4 +308,4 @@ first_drop() {
 	sed 's/^/# /' out
 }
 
-run_cases first_drop only_the_loud carpet samples allowed then_what on_trial shared
+run_cases first_drop only_the_loud carpet samples allowed then_what by_interface follows_names on_trial shared

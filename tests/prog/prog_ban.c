@@ -8,13 +8,14 @@
 #include "base/clock.h"
 #include "change/ends.h"
 #include "by_connection.h"
+#include "state/proven.h"
 
 enum { RATE = 1000, BURST = 100, JAIL = 2 };
 
 /* --- Packets ------------------------------------------------------------------------------------------------------ */
 
 /* Each time with limits that the detector has not seen yet: it begins empty. */
-static bool begin(enum then then, __u32 *proven, size_t proven_n, const struct trusted *trusted)
+static bool begin(enum then then, struct proven *proven, size_t proven_n, const struct trusted *trusted)
 {
 	static double rate = RATE;
 	struct settings settings = SETTINGS_DEFAULT;
@@ -157,7 +158,7 @@ static void by_interface(void)
 				     .from = { [10] = 0xff, 0xff, 203, 0, 113, 9 },
 				     .to = { 0x20, 1, 0xd, 0xb8, [15] = 1 } },
 			  carried = { .family = 4, .from = { 203, 0, 113, 9 } };
-	__u32 loopback = LOOPBACK, other = LOOPBACK + 1;
+	struct proven loopback = { "lo" }, other = { "other0" };
 	struct settings settings = SETTINGS_DEFAULT;
 	uint8_t frame[FRAME];
 	struct found found;
@@ -168,6 +169,14 @@ static void by_interface(void)
 	CHECK(send_frames(frame, FLOOD) == DROP, "a flood passes");
 	found = find(&c);
 	CHECK(found.known && !found.banned, "banned by another interface's word");
+	/* In the generation in force: this one has got the name, and another it has lost. */
+	CHECK(!kernel_follow(&own_context, &loopback, 1), "names are not followed");
+	CHECK(send_frames(frame, FLOOD) == DROP && find(&c).banned, "not banned where it is proven by now");
+	if (!begin(THEN_BAN, &loopback, 1, NULL) ||
+	    !CHECK(!kernel_follow(&own_context, &other, 1), "names are not followed"))
+		return;
+	CHECK(send_frames(frame, FLOOD) == DROP, "a flood passes");
+	CHECK(!find(&c).banned, "banned where it is proven no more");
 	if (!begin(THEN_BAN, &loopback, 1, NULL))
 		return;
 	CHECK(send_frames(frame, FLOOD) == DROP, "a flood passes");
@@ -202,7 +211,7 @@ static void needed(void)
 	struct connection c = { .family = 4, .from = { 198, 51, 100, 7 }, .to = { 127, 0, 0, 1 } };
 	struct trusted needs = { end_key_of((struct addr){ 0xc6336400, 4 }, 24), TRUST_ALL | TRUST_NO_BAN },
 		       allowed = { end_key_of((struct addr){ 0xc6336407, 4 }, 32), 0 };
-	__u32 loopback = LOOPBACK;
+	struct proven loopback = { "lo" };
 	uint8_t frame[FRAME];
 	struct found found;
 

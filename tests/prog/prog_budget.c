@@ -39,6 +39,7 @@ struct shape {
 	unsigned int ends;     /* some bans have an end */
 	unsigned int detect;   /* who sends too much is found */
 	unsigned int looks_up; /* and who sends what nobody here asked for, or scans */
+	unsigned int slots;    /* by limits of an interface */
 	unsigned int lengths;  /* IPv6 prefixes of so many lengths up to /128 */
 };
 
@@ -87,6 +88,12 @@ static const struct shape shapes[] = {
 	{ "hosts-looks", DEFAULTS, .detect = 1, .looks_up = 1,
 	  .counts = { .some24 = SHAPE_GATED, .hosts = SHAPE_GATED } },
 	{ "everything-frags-looks", DEFAULTS, .detect = 1, .looks_up = 1, .ends = 1, .frags = 1, EVERYTHING },
+	{ "hosts-slots", DEFAULTS, .detect = 1, .slots = 1, .counts = { .some24 = SHAPE_GATED, .hosts = SHAPE_GATED } },
+	{ "everything-frags-slots", DEFAULTS, .detect = 1, .slots = 1, .ends = 1, .frags = 1, EVERYTHING },
+	{ "hosts-slots-looks", DEFAULTS, .detect = 1, .slots = 1, .looks_up = 1,
+	  .counts = { .some24 = SHAPE_GATED, .hosts = SHAPE_GATED } },
+	{ "everything-slots-looks", DEFAULTS, .detect = 1, .slots = 1, .looks_up = 1, .ends = 1, .frags = 1,
+	  EVERYTHING },
 };
 
 #define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
@@ -342,7 +349,7 @@ static void load(const struct shape *shape, const struct generation *g, const in
 
 	if (!CHECK(!err, "%s", reason(err)))
 		return;
-	struct bpf_program *programs[] = { programs_judge(skel, maps[MAP_DETECT]), skel->progs.xdp_bloom_ask };
+	struct bpf_program *programs[] = { programs_judge(skel, maps), skel->progs.xdp_bloom_ask };
 
 	bpf_program__set_autoload(skel->progs.xdp_bloom_root, false);
 	bpf_program__set_autoload(skel->progs.xdp_bloom_frags, false);
@@ -358,6 +365,7 @@ static void load(const struct shape *shape, const struct generation *g, const in
 		if (measure(programs[i], logs[i], &cost))
 			compare(shape->name,
 				i		  ? "ask"
+				: shape->slots	  ? "slots"
 				: shape->looks_up ? "looks"
 				: shape->detect	  ? "rates"
 						  : "gen",
@@ -414,6 +422,8 @@ static void one_shape(void)
 	for (unsigned int class = 0; class < LIMITED; class ++)
 		detector.limits.of[class] =
 			(struct limit){ .rate = limit_rates[class] ?: shape->looks_up * 10, .then = THEN_POLICE };
+	if (shape->slots)
+		limits_put_on(&detector.limits, "lo", CLASS_SYN, (struct limit){ .rate = 1000, .then = THEN_BAN });
 	err = kernel_arrays(&c, &g) ?: kernel_detect(NULL, &c, NULL, &detector);
 	if (!CHECK(!err, "no maps: %s", reason(err)))
 		return;

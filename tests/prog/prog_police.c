@@ -4,9 +4,13 @@
  * a tick's worth pass in any time, the first packet beyond is dropped, and who keeps the limit loses nothing beside it.
  * And a network, by packets that somebody sends in its hosts' names.
  */
+#include <fcntl.h>
 #include <linux/if_link.h>
 #include <math.h>
+#include <linux/if_tun.h>
+#include <net/if.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 
 #include "base/clock.h"
 #include "bpf/detect.h"
@@ -16,6 +20,7 @@
 enum { GOOD = 60, LOUD = 30, RATE = 1000, BURST = 100, PACKETS = 200000, AT_ONCE = 300, FIRSTS = 1000, LOOPBACK = 1 };
 
 static int policed = -1;
+static __u32 comes_in; /* by this interface; 0: the loopback one */
 
 /* The first half of each are of IPv4. */
 static ip6 address_of(unsigned int i, unsigned int of, int *family)
@@ -30,6 +35,7 @@ static ip6 address_of(unsigned int i, unsigned int of, int *family)
 static __u32 send_as(ip6 source, int family, unsigned int packets)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .repeat = (int)packets);
+	struct xdp_md by = { .data_end = FRAME_MAX, .ingress_ifindex = comes_in };
 	uint8_t frame[FRAME_MAX];
 	size_t s = 0;
 
@@ -38,6 +44,10 @@ static __u32 send_as(ip6 source, int family, unsigned int packets)
 	frame_make(frame, &frame_shapes[s], source);
 	opts.data_in = frame;
 	opts.data_size_in = sizeof(frame);
+	if (comes_in) {
+		opts.ctx_in = &by;
+		opts.ctx_size_in = sizeof(by);
+	}
 	return CHECK(!bpf_prog_test_run_opts(program, &opts), "test run: %s", strerror(errno)) ? opts.retval : 0;
 }
 
@@ -51,7 +61,7 @@ static __u32 send_from(unsigned int i, unsigned int of, unsigned int packets)
 
 static __u64 dropped_so_far(void)
 {
-	return read_tally(policed, PORT_OF(1)).packets;
+	return read_tally(policed, PORT_OF(comes_in ? comes_in : LOOPBACK)).packets;
 }
 
 static const struct suspect *suspect_of(const struct seen *seen, unsigned int i, unsigned int of)
@@ -287,12 +297,120 @@ static void network_by_forgers(void)
 	       least, most, HOSTS, sum, formula);
 }
 
+/* --- Limits of interfaces ------------------------------------------------------------------------------------------
+ */
+
+#define OTHER "other0"
+
+/* It is there for as long as this is open. */
+static int open_other(void)
+{
+	struct ifreq request = { .ifr_flags = IFF_TUN | IFF_NO_PI };
+	int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
+
+	strncpy(request.ifr_name, OTHER, IFNAMSIZ - 1);
+	if (fd >= 0 && !ioctl(fd, TUNSETIFF, &request))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* Older kernels have all test runs on the loopback interface. */
+static bool runs_on(__u32 interface)
+{
+	struct xdp_md by = { .data_end = FRAME_MAX, .ingress_ifindex = interface };
+	uint8_t frame[FRAME_MAX] = { 0 };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_size_in = sizeof(frame), .ctx_in = &by,
+		    .ctx_size_in = sizeof(by), .repeat = 1);
+
+	return !bpf_prog_test_run_opts(program, &opts);
+}
+
+static __u64 lost_of(unsigned int i, unsigned int n, __u32 interface)
+{
+	__u64 lost;
+
+	comes_in = interface;
+	lost = -dropped_so_far();
+	send_from(i, LOUD, n);
+	lost += dropped_so_far();
+	comes_in = 0;
+	return lost;
+}
+
+static bool begin_again(void)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+
+	return install(&settings, NULL) &&
+	       CHECK(!bpf_xdp_attach(LOOPBACK, program, XDP_FLAGS_SKB_MODE, NULL), "loopback: %s", strerror(errno));
+}
+
+/* begin() with limits of one interface, so many times those of the others. */
+static bool begin_with(const char *interface, double rate, unsigned int times)
+{
+	if (!begin(rate, BURST))
+		return false;
+	CHECK(limits_put_on(&with_limits, interface, CLASS_PACKETS, (struct limit){ rate, times * BURST, THENS }),
+	      "no room for an interface");
+	return begin_again();
+}
+
+/* They burst, and at the rate nothing to speak of is added. */
+static void by_interface(void)
+{
+	enum { MANY = 40, PACE = 1 };
+	int other = open_other();
+	__u32 index = if_nametoindex(OTHER);
+	struct seen seen;
+	unsigned int slots = 0;
+
+	/* Where only one interface is at hand, it is that one. */
+	if (!begin_with("lo", PACE, MANY))
+		return;
+	for (unsigned int i = 0; i < LOUD; i += LOUD - 1) {
+		CHECK(!lost_of(i, MANY * BURST - 1, 0), "less than the interface's burst is dropped");
+		CHECK(lost_of(i, MANY * BURST, 0), "more than it is not");
+	}
+	if (!begin_with(OTHER, PACE, MANY))
+		return;
+	for (unsigned int i = 0; i < LOUD; i += LOUD - 1)
+		CHECK(lost_of(i, MANY * BURST, 0) >= (MANY - 3) * BURST, "by the general limit not enough is dropped");
+	if (other < 0 || !runs_on(index)) {
+		printf("# there is no second interface to run on\n");
+		goto out;
+	}
+	/* What came by the one is nothing to the other. */
+	for (unsigned int i = 0; i < LOUD; i += LOUD - 1)
+		CHECK(!lost_of(i, MANY * BURST - 1, index), "what came by another interface is charged");
+	for (unsigned int i = 0; i < LOUD; i += LOUD - 1)
+		CHECK(lost_of(i, MANY * BURST, index) >= (MANY - 3) * BURST, "the interface's own limit does not hold");
+	/* Another verdict forgets nobody; and it is the interface's alone. */
+	with_limits.on_interface[0].of[CLASS_PACKETS].then = THEN_WATCH;
+	if (!begin_again())
+		goto out;
+	CHECK(!lost_of(0, BURST, index) && lost_of(0, BURST, 0) == BURST, "its own verdict");
+	if (!seen_now(&seen))
+		goto out;
+	for (size_t i = 0; i < seen.n; i++)
+		if (seen.suspect[i].key == seen.suspect[0].key)
+			slots |= 1u << MARK_SLOT(seen.suspect[i].mark);
+	CHECK(slots == 3 && !*seen.interface[0] && !strcmp(seen.interface[1], OTHER), "slots %x, and %s", slots,
+	      seen.interface[1]);
+	seen_free(&seen);
+out:
+	if (other >= 0)
+		close(other);
+}
+
 static int run_cases(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "what passes keeps the limit", keeps_the_limit },
 		{ "the first packet above it is dropped", first_drop },
 		{ "what it takes to have a network policed", network_by_forgers },
+		{ "limits of an interface", by_interface },
 	};
 
 	return in_force_run(cases, sizeof(cases) / sizeof(*cases));

@@ -29,6 +29,8 @@ struct source_model {
 	double weight[PACKETS][CLASS_SYN + 1];
 	double found; /* when it was last found above a limit; before 0: never */
 	bool untracked;
+	unsigned int interface;	   /* that it comes in by */
+	const struct slot *by;	   /* NULL: no interface has limits of its own */
 	bool broke[CLASS_SYN + 1]; /* it has sent more than r * t + b in some window */
 };
 
@@ -112,10 +114,13 @@ static bool one_packet(const struct detect *d, const struct limits *limits, stru
 		       const struct clock *clock, bool syn, __u64 bytes)
 {
 	struct detect_packet packet = packet_of(d, s->addr, syn ? DETECT_BIT(CLASS_SYN) : 0, bytes);
-	const struct suspect *was = suspect_of(d, &packet);
+	const struct suspect *was;
 	__u64 over[CLASSES] = { 0 };
 	enum detected found;
 
+	packet.by = s->by;
+	packet.hash = hash_in_slot(d, packet.hash, packet.by);
+	was = suspect_of(d, &packet);
 	if (was)
 		memcpy(over, was->over, sizeof(over));
 	s->time[s->n] = s->next;
@@ -134,14 +139,15 @@ static __u64 any_bytes(void)
 }
 
 /* Across the end of 64 bits, or not; with a clock that stands, for half of the least burst at most, or not. */
-static struct clock any_clock(const struct limits *limits)
+static struct clock any_clock(const struct limits *limits, unsigned int interfaces)
 {
 	struct clock clock = { ktap_random() % 2 ? -(ktap_random() % 30000000000) : ktap_random() >> 2, 0 };
 	double least = SECOND;
 
-	for (enum packet_class class = 0; class <= CLASS_SYN; class ++)
-		if (limits->of[class].rate > 0)
-			least = fmin(least, limits->of[class].burst / limits->of[class].rate * SECOND);
+	for (unsigned int i = 0; i < interfaces; i++)
+		for (enum packet_class class = 0; class <= CLASS_SYN; class ++)
+			if (limits[i].of[class].rate > 0)
+				least = fmin(least, limits[i].of[class].burst / limits[i].of[class].rate * SECOND);
 	if (ktap_random() % 2)
 		clock.stands = uniform() * least / 2;
 	return clock;
@@ -154,26 +160,57 @@ static void raise_bursts(struct limits *limits)
 			fmax(limits->of[class].burst, limit_burst_least(class, limits->of[class].rate, TICK));
 }
 
-static bool one_round(void)
+enum { INTERFACES = 3 };
+
+/* Two interfaces have limits of their own for some classes. What holds by each is in by_interface. */
+static void own_limits(struct limits *limits, struct limits by_interface[INTERFACES])
+{
+	static const char *const names[] = { NULL, "eth0", "eth1" };
+
+	for (unsigned int i = 0; i < INTERFACES; i++) {
+		by_interface[i] = *limits;
+		for (enum packet_class class = 0; i && class <= CLASS_SYN; class ++) {
+			struct limit *own = &by_interface[i].of[class];
+
+			if (class != i - 1 && ktap_random() % 2)
+				continue;
+			own->rate *= 0.3 + 3 * uniform();
+			own->burst = ceil(own->burst * (0.5 + uniform()));
+			raise_bursts(&by_interface[i]);
+			CHECK(limits_put_on(limits, names[i], class, *own), "no room for %s", names[i]);
+		}
+	}
+}
+
+static bool one_round(bool own)
 {
 	static struct source_model sources[SOURCES];
+	static struct slot slots[SLOTS];
 	const double paces[] = { 0.2, 0.9, 0.99, 1.05, 2, 20 };
 	double rate = 20 + (double)(ktap_random() % 400);
-	struct limits limits = { .on = true,
-				 .of = { [CLASS_PACKETS] = { rate, ceil(rate * (0.1 + uniform())), THEN_WATCH },
-					 [CLASS_BYTES] = { 900 * rate, 65536 + ceil(900 * rate * uniform()),
-							   THEN_WATCH },
-					 [CLASS_SYN] = { rate / 4, ceil(rate * (0.1 + uniform() / 4)), THEN_WATCH } } };
+	struct limits by_interface[INTERFACES],
+		limits = { .on = true,
+			   .of = { [CLASS_PACKETS] = { rate, ceil(rate * (0.1 + uniform())), THEN_WATCH },
+				   [CLASS_BYTES] = { 900 * rate, 65536 + ceil(900 * rate * uniform()), THEN_WATCH },
+				   [CLASS_SYN] = { rate / 4, ceil(rate * (0.1 + uniform() / 4)), THEN_WATCH } } };
+	unsigned int interfaces = own ? INTERFACES : 1;
 	struct clock clock;
 	struct detect d;
 	bool ok = true;
 
 	raise_bursts(&limits);
-	clock = any_clock(&limits);
+	by_interface[0] = limits;
+	if (own)
+		own_limits(&limits, by_interface);
+	clock = any_clock(by_interface, interfaces);
 	d = plan_of(&limits, CELLS_FEW, BUCKETS_MANY, clock.began);
+	limits_slots(slots, &limits, TICK);
 	for (size_t i = 0; i < SOURCES; i++) {
 		memset(&sources[i], 0, sizeof(sources[i]));
-		sources[i].addr = (__u32)ktap_random();
+		/* The same source by each interface, in turn. */
+		sources[i].addr = i % interfaces ? sources[i - 1].addr : (__u32)ktap_random();
+		sources[i].interface = i % interfaces;
+		sources[i].by = own ? &slots[i % interfaces] : NULL;
 		sources[i].manner = ktap_random() % MANNERS;
 		sources[i].pace = paces[ktap_random() % (sizeof(paces) / sizeof(*paces))];
 		sources[i].syn = ktap_random() % 2 ? uniform() : 0;
@@ -188,8 +225,9 @@ static bool one_round(void)
 				first = &sources[i];
 		if (!first || !ok)
 			break;
-		ok = one_packet(&d, &limits, first, &clock, uniform() < first->syn, any_bytes());
-		plan_next(first, &limits.of[CLASS_PACKETS]);
+		ok = one_packet(&d, &by_interface[first->interface], first, &clock, uniform() < first->syn,
+				any_bytes());
+		plan_next(first, &by_interface[first->interface].of[CLASS_PACKETS]);
 	}
 	plan_free(&d);
 	return ok;
@@ -202,14 +240,25 @@ static int rounds(void)
 	return n ? atoi(n) : 8;
 }
 
-static void every_window(void)
+static void windows(bool own)
 {
 	int n = rounds();
 
 	for (int i = 0; i < n; i++)
-		if (!one_round())
+		if (!one_round(own))
 			return;
 	printf("# %d packets\n", n * SOURCES * PACKETS);
+}
+
+static void every_window(void)
+{
+	windows(false);
+}
+
+/* What a source sends by one interface is nothing to what it may send by another. */
+static void by_interfaces(void)
+{
+	windows(true);
 }
 
 /* --- The worst that can be done --------------------------------------------------------------------------------------
@@ -266,7 +315,7 @@ static bool worst_round(void)
 	for (enum packet_class class = 0; class <= CLASS_SYN; class ++)
 		if (without && class != without - 1)
 			limits.of[class] = (struct limit){ 0 };
-	clock = any_clock(&limits);
+	clock = any_clock(&limits, 1);
 	d = plan_of(&limits, 1, 1, clock.began);
 	memset(&s, 0, sizeof(s));
 	s.found = -2;
@@ -546,6 +595,7 @@ int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "both bounds, in every window", every_window },
+		{ "both bounds, by interfaces with limits of their own", by_interfaces },
 		{ "the most that is not found", worst },
 		{ "a clock that stands", clock_stands },
 		{ "ten times as many as there is room for", full },

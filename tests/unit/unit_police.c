@@ -39,7 +39,7 @@ static bool one_packet(const struct detect *d, struct source_model *s, __u64 *dr
 			s->charged[class].n = s->over[class] = 0;
 	}
 	for (enum packet_class class = 0; class <= CLASS_SYN; class ++) {
-		price[class] = class == CLASS_SYN && !syn ? 0 : detect_price(d, class, packet.bytes);
+		price[class] = class == CLASS_SYN && !syn ? 0 : detect_price(d, class, &packet);
 		above[class] = price[class] && too_much(&s->charged[class], now, price[class], d->limit[class].burst);
 		drop = drop || (above[class] && d->then[THEN_POLICE] & DETECT_BIT(class));
 	}

@@ -285,6 +285,54 @@ static void ladder(void)
 }
 
 /* Versions that know nothing of trust see a list that neither bans nor allows. */
+/* Limits of interfaces: all that there can be, fewer, and what is damaged. */
+static void limits_of_interfaces(void)
+{
+	struct limits limits = state_limits(NULL), is;
+	struct limit one = { 500, 700, THEN_POLICE }, other = { 125000, 0, THENS };
+	char name[IF_NAMESIZE];
+	struct state *s;
+
+	empty_directory();
+	s = opened(true);
+	if (!s)
+		return;
+	for (int i = LIMITS_ON_MOST; i-- > 0;) {
+		snprintf(name, sizeof(name), "eth%02d", i);
+		CHECK(limits_put_on(&limits, name, i % 2 ? CLASS_SYN : CLASS_UDP, one), "no room for %s", name);
+	}
+	CHECK(limits_put_on(&limits, "eth03", CLASS_BYTES, other), "no room for another limit of eth03");
+	CHECK(!limits_put_on(&limits, "eth99", CLASS_SYN, one) && limits.interfaces == LIMITS_ON_MOST,
+	      "there is room for one more");
+	CHECK(!strcmp(limits.on_interface[0].name, "eth00") && limits_of(&limits, "eth30") == &limits.on_interface[30],
+	      "not in order");
+	is = limits;
+	CHECK(!state_limits_put(s, &limits), "not kept");
+	is = state_limits(s);
+	CHECK(!memcmp(is.on_interface, limits.on_interface, sizeof(is.on_interface)) &&
+		      is.interfaces == limits.interfaces,
+	      "read as others, of %zu", is.interfaces);
+	/* What its own does not say is as in general. */
+	is.of[CLASS_BYTES].then = THEN_BAN;
+	CHECK(limit_on(&is, limits_of(&is, "eth03"), CLASS_BYTES).then == THEN_BAN &&
+		      limit_on(&is, limits_of(&is, "eth03"), CLASS_UDP).rate == limit_rates[CLASS_UDP],
+	      "what is general");
+	for (int i = 0; i < LIMITS_ON_MOST; i++) {
+		snprintf(name, sizeof(name), "eth%02d", i);
+		limits_put_on(&limits, name, i % 2 ? CLASS_SYN : CLASS_UDP, (struct limit){ 0 });
+	}
+	CHECK(limits.interfaces == 1 && !strcmp(limits.on_interface[0].name, "eth03"), "%zu are left",
+	      limits.interfaces);
+	CHECK(!state_limits_put(s, &limits), "not kept");
+	is = state_limits(s);
+	CHECK(is.interfaces == 1 && is.on_interface[0].of[CLASS_BYTES].rate == 125000, "%zu are kept", is.interfaces);
+	CHECK(!state_settings_fault(s), "what is kept is damaged");
+	CHECK(!state_set(s, "on eth0 limit_sin", 5), "not set");
+	state_limits(s);
+	CHECK(err_is(state_settings_fault(s), EUCLEAN), "damage is not seen");
+	state_close(s);
+}
+
 static void trusted(void)
 {
 	struct list_info list = { .name = "partners", .kind = LIST_TRUST, .times = 50, .addresses = "1" }, is;
@@ -672,6 +720,7 @@ int main(void)
 		{ "sets of many pieces", many_pieces },
 		{ "interfaces and settings", rows },
 		{ "the ladder of the detector", ladder },
+		{ "limits of interfaces", limits_of_interfaces },
 		{ "a list of whom it trusts", trusted },
 		{ "a setting that cannot be read", unreadable_setting },
 		{ "the first end of many bans", first_end },

@@ -40,22 +40,7 @@ static void trust(struct addr first, unsigned int length, void *arg)
 
 static int prove(struct detector *detector, struct state *state)
 {
-	struct proven *proven;
-	size_t n;
-	int err = state_proven(state, &proven, &n);
-
-	for (size_t i = 0; i < n && !err; i++) {
-		unsigned int index = if_nametoindex(proven[i].name);
-
-		if (!index)
-			continue; /* the service notices when it comes */
-		if (GROW(detector->proven, detector->proven_n))
-			detector->proven[detector->proven_n++] = index;
-		else
-			err = -ENOMEM;
-	}
-	free(proven);
-	return err;
+	return state_proven(state, &detector->proven, &detector->proven_n);
 }
 
 static int jail(struct detector *detector, struct state *state)
@@ -140,15 +125,6 @@ static int trusts(struct detector *detector, struct state *state)
 	return err;
 }
 
-static bool bans(const struct limits *limits)
-{
-	bool any = false;
-
-	for (enum packet_class class = 0; class < LIMITED; class ++)
-		any = any || (limits->of[class].rate > 0 && limits->of[class].then == THEN_BAN);
-	return any;
-}
-
 /* What is charged of a source whose longest prefix in the map this one will be. */
 static __u64 scale_around(const struct detector *detector, const struct end_key *key)
 {
@@ -168,7 +144,7 @@ static int spare_needs(struct detector *detector, struct state *state)
 {
 	struct own_address *needs = NULL;
 	size_t n = 0;
-	int err = bans(&detector->limits) ? own_addresses(state, NULL, NULL, &needs, &n) : 0;
+	int err = limits_do(&detector->limits, THEN_BAN) ? own_addresses(state, NULL, NULL, &needs, &n) : 0;
 
 	if (err && !err_is(err, ENOMEM)) {
 		note("the detector does not know what this machine needs: %s", reason(err));
@@ -222,20 +198,11 @@ static int own(struct detector *detector)
 	return err;
 }
 
-static bool looks_up(const struct limits *limits)
-{
-	bool any = false;
-
-	for (enum packet_class class = LIMITED_ALONE; class < LIMITED; class ++)
-		any = any || limits->of[class].rate > 0;
-	return any;
-}
-
 int detector_follow(const struct context *context, const struct limits *limits)
 {
 	struct detector detector = { 0 };
 	struct end_key *keys = NULL;
-	int err = limits->on && looks_up(limits) ? own(&detector) : 0;
+	int err = limits->on && limits_look_up(limits) ? own(&detector) : 0;
 
 	if (!err && detector.trusted_n) {
 		keys = calloc(detector.trusted_n, sizeof(*keys));
@@ -254,7 +221,7 @@ int detector_fill(struct detector *detector, struct state *state)
 	return !detector->limits.on ? 0
 				    : trusts(detector, state) ?:
 				      spare_needs(detector, state) ?:
-				      (looks_up(&detector->limits) ? own(detector) : 0) ?:
+				      (limits_look_up(&detector->limits) ? own(detector) : 0) ?:
 				      prove(detector, state) ?:
 				      jail(detector, state);
 }

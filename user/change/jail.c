@@ -214,18 +214,24 @@ static int move_one(struct moving *m, const struct suspect_seen *suspect)
 
 static int move_all(struct moving *m)
 {
+	const struct suspect_seen *last = NULL;
 	struct state *state = m->change->state;
 	int err = state_allowed(state, &m->allowed) ?:
 		  state_bans_set(state, m->now, &m->jailed, &m->banned) ?:
 		  own_addresses(state, is_jailed, &m->jailed, &m->needs, &m->needs_n) ?:
 		  state_strikes_fall(state, &m->ladder, m->now);
 
-	for (size_t i = 0; i < m->seen.n && !err; i++)
-		if (seen_banned(&m->seen, &m->seen.suspect[i])) {
-			struct prefix p = prefix_of(&m->seen.suspect[i]);
+	for (size_t i = 0; i < m->seen.n && !err; i++) {
+		const struct suspect_seen *one = &m->seen.suspect[i];
+		struct prefix p = prefix_of(one);
 
-			err = move_one(m, &m->seen.suspect[i]) ?: jail_let_go(m->change, p.first, p.length);
-		}
+		/* One source by two interfaces is one ban. */
+		if (!seen_banned(&m->seen, one) ||
+		    (last && last->key == one->key && MARK_KIND(last->mark) == MARK_KIND(one->mark)))
+			continue;
+		err = move_one(m, one) ?: jail_let_go(m->change, p.first, p.length);
+		last = one;
+	}
 	return err ?: state_strikes_bound(state);
 }
 

@@ -21,6 +21,8 @@ enum {
 	MAP_TRUSTED,
 	MAP_POLICED,
 	MAP_PROVEN,
+	MAP_SLOTS, /* this and the next only where interfaces have limits of their own */
+	MAP_SLOT_OF,
 	MAPS
 };
 

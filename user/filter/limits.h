@@ -4,6 +4,7 @@
 #define FILTER_LIMITS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "bpf/abi.h"
 
@@ -11,8 +12,16 @@
 struct limit {
 	double rate;
 	double burst; /* 0: as much as comes in a second */
-	__u64 then;   /* enum then */
+	__u64 then;   /* enum then; of an interface's own, THENS: as the general one */
 };
+
+/* What holds for packets that come in by this interface. rate 0: the general limit does. */
+struct limits_on {
+	char name[SLOT_NAME];
+	struct limit of[CLASSES];
+};
+
+#define LIMITS_ON_MOST (SLOTS - 1)
 
 struct limits {
 	bool on;
@@ -21,6 +30,8 @@ struct limits {
 	struct limit of[CLASSES];
 	/* What its tables are to have room for: packets a second, and suspects at a time. 0: as is the default. */
 	double pps, suspects;
+	struct limits_on on_interface[LIMITS_ON_MOST]; /* by name: their order is that of their slots, from 1 on */
+	size_t interfaces;
 };
 
 /* Each class that a limit can have: its number, its name, and the limit that it begins with; 0: none. */
@@ -62,6 +73,17 @@ extern const char *const limit_thens[THENS + 1]; /* ended by NULL */
 #define LIMIT_SUSPECTS_LEAST 16.0
 #define LIMIT_SUSPECTS_MOST  200000.0
 
+/* What holds for that class there. */
+struct limit limit_on(const struct limits *limits, const struct limits_on *on, enum packet_class class);
+/* The interface's own; NULL: it has none. */
+struct limits_on *limits_of(const struct limits *limits, const char *name);
+/* Puts it in; without a rate the interface has none of its own any more. false: too many interfaces have some. */
+bool limits_put_on(struct limits *limits, const char *name, enum packet_class class, struct limit limit);
+/* Of which classes this becomes of what is above a limit, or what is severer, on some interface: a bit each. */
+unsigned int limits_do(const struct limits *limits, enum then then);
+/* The classes with a limit, on some interface, that a packet alone does not tell: a bit each. */
+unsigned int limits_look_up(const struct limits *limits);
+
 /* The burst, where none is said too. */
 double limit_burst(const struct limit *limit);
 /* The least that is exact: what comes in two ticks of the clock, and a packet. */
@@ -83,5 +105,7 @@ __u64 limits_bytes(const struct detect *detect);
 
 /* Sizes, prices and bursts of the program; not its seeds and maps. tick: of the clock, in ns. */
 void limits_plan(struct detect *detect, const struct limits *limits, __u64 tick);
+/* The slots of interfaces, where some have limits of their own. */
+void limits_slots(struct slot slots[SLOTS], const struct limits *limits, __u64 tick);
 
 #endif

@@ -22,6 +22,7 @@
 #include "kernel/live.h"
 #include "kernel/pins.h"
 #include "sets/ranges.h"
+#include "state/proven.h"
 
 /* Places are given away rarely, and one at a time on each CPU. */
 #define CLAIMS 256
@@ -34,6 +35,7 @@ static const char *const pins[MAPS - MAP_DETECT] = {
 	[MAP_SUSPECTS - MAP_DETECT] = PIN_SUSPECTS, [MAP_CLAIMS - MAP_DETECT] = PIN_CLAIMS,
 	[MAP_DETECTED - MAP_DETECT] = PIN_DETECTED, [MAP_TRUSTED - MAP_DETECT] = PIN_TRUSTED,
 	[MAP_POLICED - MAP_DETECT] = PIN_POLICED,   [MAP_PROVEN - MAP_DETECT] = PIN_PROVEN,
+	[MAP_SLOTS - MAP_DETECT] = PIN_SLOTS,	    [MAP_SLOT_OF - MAP_DETECT] = PIN_SLOT_OF,
 };
 
 const char *detect_pin(unsigned int map)
@@ -62,6 +64,10 @@ int live_detect(const struct live *live, int *maps)
 			continue;
 		if (map == MAP_DETECT && err_is(maps[map], ENOENT))
 			return 0;
+		if (map >= MAP_SLOTS && err_is(maps[map], ENOENT)) {
+			maps[map] = -1;
+			continue;
+		}
 		err = because_kernel(maps[map], detect_pin(map));
 	}
 	return err;
@@ -138,8 +144,32 @@ static void close_maps(int *maps)
 	}
 }
 
+static bool read_slots(int fd, struct slot slots[SLOTS])
+{
+	struct pinned is;
+	__u32 key = 0;
+
+	return !pinned_info(fd, &is) && is.value_size == SLOTS * sizeof(*slots) &&
+	       !bpf_map_lookup_elem(fd, &key, slots);
+}
+
+/* Slots stand for the same interfaces, with the same limits, whatever becomes of what is above them. */
+static bool same_slots(int fd, const struct limits *limits, __u64 tick)
+{
+	struct slot now[SLOTS], then[SLOTS];
+
+	if (fd < 0 || !limits->interfaces)
+		return fd < 0 && !limits->interfaces;
+	if (!read_slots(fd, now))
+		return false;
+	limits_slots(then, limits, tick);
+	for (size_t i = 0; i < SLOTS; i++)
+		memcpy(now[i].then, then[i].then, sizeof(now[i].then));
+	return !memcmp(now, then, sizeof(now));
+}
+
 /* But for what each generation has of its own. What cannot be taken over is not in the way of a change, and is said. */
-static int take_over(const struct live *live, struct detect *detect, int *maps)
+static int take_over(const struct live *live, struct detect *detect, const struct limits *limits, int *maps)
 {
 	struct detect now = { 0 };
 	int err = live_detect(live, maps);
@@ -152,12 +182,12 @@ static int take_over(const struct live *live, struct detect *detect, int *maps)
 		if (err)
 			err = because_detect(err);
 	}
-	is = !err && maps[MAP_DETECT] >= 0 && same(&now, detect);
+	is = !err && maps[MAP_DETECT] >= 0 && same(&now, detect) && same_slots(maps[MAP_SLOTS], limits, detect->tick);
 	if (is)
 		detect->hash = now.hash;
 	let_go(maps, MAP_DETECT, MAP_DETECT);
 	let_go(maps, MAP_TRUSTED, MAP_TRUSTED);
-	let_go(maps, MAP_PROVEN, MAP_PROVEN);
+	let_go(maps, MAP_PROVEN, MAP_SLOT_OF);
 	if (!is)
 		let_go(maps, MAP_SKETCH, MAP_DETECTED);
 	if (!err_is(err, ENOENT) && !err_is(err, EPROTO))
@@ -203,17 +233,89 @@ static int make_trusted(const struct detector *detector, int *map)
 	return 0;
 }
 
+/* --- Interfaces: by their numbers in the kernel, by their names everywhere else ----------------------------------- */
+
+struct numbered {
+	__u32 index, value;
+};
+
+/* As it is to be: only of those that are there. Those that have gone first, so that there is room. */
+static int number_map(int map, const char *pin, const struct numbered *interfaces, size_t n)
+{
+	__u32 key, next, *last = NULL, was;
+
+	for (int more = bpf_map_get_next_key(map, last, &key); !more; key = next) {
+		size_t i = 0;
+
+		more = bpf_map_get_next_key(map, &key, &next);
+		while (i < n && interfaces[i].index != key)
+			i++;
+		if (i == n)
+			bpf_map_delete_elem(map, &key);
+	}
+	for (size_t i = 0; i < n; i++)
+		if ((bpf_map_lookup_elem(map, &interfaces[i].index, &was) || was != interfaces[i].value) &&
+		    bpf_map_update_elem(map, &interfaces[i].index, &interfaces[i].value, BPF_ANY))
+			return because_kernel(-errno, pin);
+	return 0;
+}
+
+static int number_proven(int map, const struct proven *names, size_t n)
+{
+	struct numbered *there = calloc(n + 1, sizeof(*there));
+	size_t found = 0;
+	int err;
+
+	for (size_t i = 0; there && i < n; i++) {
+		there[found] = (struct numbered){ if_nametoindex(names[i].name), 1 };
+		found += there[found].index != 0;
+	}
+	err = there ? number_map(map, PIN_PROVEN, there, found) : -ENOMEM;
+	free(there);
+	return err;
+}
+
+static int number_slots(int map, const struct slot slots[SLOTS])
+{
+	struct numbered there[SLOTS];
+	size_t found = 0;
+
+	for (__u32 i = 1; i < SLOTS; i++) {
+		there[found] = (struct numbered){ *slots[i].name ? if_nametoindex(slots[i].name) : 0, i };
+		found += there[found].index != 0;
+	}
+	return number_map(map, PIN_SLOT_OF, there, found);
+}
+
+/* While one goes and another comes, both may be in it. */
+static int make_numbers(const char *pin, size_t most)
+{
+	int map = bpf_map_create(BPF_MAP_TYPE_HASH, pin, sizeof(__u32), sizeof(__u32), 2 * (__u32)most + 1, NULL);
+
+	return map < 0 ? because_kernel(map, pin) : map;
+}
+
 static int make_proven(const struct detector *detector, int *map)
 {
-	__u32 room = detector->proven_n ? (__u32)detector->proven_n : 1, is = 1;
+	*map = make_numbers(PIN_PROVEN, detector->proven_n);
+	return *map < 0 ? *map : number_proven(*map, detector->proven, detector->proven_n);
+}
 
-	*map = bpf_map_create(BPF_MAP_TYPE_HASH, PIN_PROVEN, sizeof(__u32), sizeof(__u32), room, NULL);
-	if (*map < 0)
-		return because_kernel(*map, PIN_PROVEN);
-	for (size_t i = 0; i < detector->proven_n; i++)
-		if (bpf_map_update_elem(*map, &detector->proven[i], &is, BPF_ANY))
-			return because_kernel(-errno, PIN_PROVEN);
-	return 0;
+static int make_slots(const struct limits *limits, __u64 tick, int *maps)
+{
+	struct slot slots[SLOTS];
+	__u32 key = 0;
+
+	if (!limits->interfaces)
+		return 0;
+	limits_slots(slots, limits, tick);
+	maps[MAP_SLOTS] = bpf_map_create(BPF_MAP_TYPE_ARRAY, PIN_SLOTS, 4, sizeof(slots), 1, NULL);
+	if (maps[MAP_SLOTS] < 0)
+		return because_kernel(maps[MAP_SLOTS], PIN_SLOTS);
+	if (bpf_map_update_elem(maps[MAP_SLOTS], &key, slots, BPF_ANY))
+		return because_kernel(-errno, PIN_SLOTS);
+	maps[MAP_SLOT_OF] = make_numbers(PIN_SLOT_OF, SLOTS);
+	return maps[MAP_SLOT_OF] < 0 ? maps[MAP_SLOT_OF] : number_slots(maps[MAP_SLOT_OF], slots);
 }
 
 static int make_detect(const struct detect *detect, int *map)
@@ -301,9 +403,13 @@ static struct limits limits_known(const struct limits *limits)
 {
 	struct limits known = *limits;
 
-	for (enum packet_class class = LIMITED_ALONE; class < LIMITED; class ++)
-		if (known.of[class].rate > 0 && !kernel_looks_up())
-			known.of[class].rate = 0;
+	if (!limits_look_up(limits) || kernel_looks_up())
+		return known;
+	for (enum packet_class class = LIMITED_ALONE; class < LIMITED; class ++) {
+		known.of[class].rate = 0;
+		for (size_t i = 0; i < known.interfaces; i++)
+			known.on_interface[i].of[class].rate = 0;
+	}
 	return known;
 }
 
@@ -357,7 +463,7 @@ int kernel_detect(const struct context *context, struct candidate *c, const stru
 	for (unsigned int map = MAP_DETECT; map < MAPS; map++)
 		maps[map] = -1;
 	if (live && !live->err)
-		err = take_over(live, &detect, maps);
+		err = take_over(live, &detect, &limits, maps);
 	if (!err && maps[MAP_SKETCH] < 0) {
 		err = build_seeds(&drawn);
 		detect.hash = drawn.hash;
@@ -367,6 +473,7 @@ int kernel_detect(const struct context *context, struct candidate *c, const stru
 	      make_detect(&detect, &maps[MAP_DETECT]) ?:
 	      make_trusted(detector, &maps[MAP_TRUSTED]) ?:
 	      make_proven(detector, &maps[MAP_PROVEN]) ?:
+	      make_slots(&limits, detect.tick, maps) ?:
 	      open_policed(context, &maps[MAP_POLICED]);
 	for (unsigned int map = MAP_DETECT; map < MAPS; map++)
 		c->detect[map - MAP_DETECT] = maps[map];
@@ -430,6 +537,8 @@ int seen_by_source(const void *a, const void *b)
 		return x->key < y->key ? -1 : 1;
 	if (MARK_KIND(x->mark) != MARK_KIND(y->mark))
 		return MARK_KIND(x->mark) < MARK_KIND(y->mark) ? -1 : 1;
+	if (MARK_SLOT(x->mark) != MARK_SLOT(y->mark))
+		return MARK_SLOT(x->mark) < MARK_SLOT(y->mark) ? -1 : 1;
 	return (x->is.since > y->is.since) - (x->is.since < y->is.since);
 }
 
@@ -509,6 +618,17 @@ static int read_sketch(int map, struct seen *seen)
 	return seen->cell ? 0 : -ENOMEM;
 }
 
+static int read_names(int map, struct seen *seen)
+{
+	struct slot slots[SLOTS];
+
+	if (map >= 0 && !read_slots(map, slots))
+		return because(-EPROTO, PIN_SLOTS ": of another version");
+	for (size_t i = 1; map >= 0 && i < SLOTS; i++)
+		memcpy(seen->interface[i], slots[i].name, sizeof(seen->interface[i]));
+	return 0;
+}
+
 static int see(const struct context *context, struct seen *seen, bool sketch)
 {
 	int maps[MAPS], err;
@@ -520,6 +640,7 @@ static int see(const struct context *context, struct seen *seen, bool sketch)
 		err = read_counts(maps[MAP_DETECTED], seen->packets) ?:
 		      read_clock(seen->with.tick, &seen->now) ?:
 		      read_suspects(maps[MAP_SUSPECTS], seen) ?:
+		      read_names(maps[MAP_SLOTS], seen) ?:
 		      sketch ? read_sketch(maps[MAP_SKETCH], seen) : 0;
 	close_maps(maps);
 	if (err)
@@ -537,19 +658,18 @@ int kernel_seen_all(const struct context *context, struct seen *seen)
 	return see(context, seen, true);
 }
 
-bool kernel_proven(const struct context *context, unsigned int index)
+int kernel_follow(const struct context *context, const struct proven *proven, size_t n)
 {
-	struct live live;
-	__u32 is;
-	int map;
-	bool proven;
+	struct slot slots[SLOTS];
+	struct detect with;
+	int maps[MAPS], err = open_maps(context, maps, &with);
 
-	live_open(&live, context);
-	map = live.err ? live.err : live_pin(&live, PIN_PROVEN);
-	proven = map >= 0 && !bpf_map_lookup_elem(map, &index, &is);
-	close_fd(map);
-	live_close(&live);
-	return proven;
+	if (!err && maps[MAP_DETECT] >= 0)
+		err = number_proven(maps[MAP_PROVEN], proven, n);
+	if (!err && maps[MAP_SLOT_OF] >= 0 && read_slots(maps[MAP_SLOTS], slots))
+		err = number_slots(maps[MAP_SLOT_OF], slots);
+	close_maps(maps);
+	return err_is(err, ENOENT) ? 0 : err;
 }
 
 static bool is_source(__u64 mark)

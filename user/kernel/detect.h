@@ -12,6 +12,7 @@ struct candidate;
 struct ranges;
 struct context;
 struct live;
+struct proven;
 
 /* The pin of one of its maps, which is MAP_DETECT or behind it. */
 const char *detect_pin(unsigned int map);
@@ -27,11 +28,11 @@ struct detector {
 		struct end_key key;
 		__u64 scale;
 	} * trusted;
-	size_t trusted_n;  /* and this machine's own addresses, of families from END_KEY_OWN on */
-	bool trusts_hosts; /* some are longer than the prefixes that suspects have */
-	bool account;	   /* no list has LABEL_DETECTOR */
-	__u64 jail_ns;	   /* how long a ban lasts; 0: a minute */
-	__u32 *proven;	   /* interfaces where nobody can forge a source */
+	size_t trusted_n;      /* and this machine's own addresses, of families from END_KEY_OWN on */
+	bool trusts_hosts;     /* some are longer than the prefixes that suspects have */
+	bool account;	       /* no list has LABEL_DETECTOR */
+	__u64 jail_ns;	       /* how long a ban lasts; 0: a minute */
+	struct proven *proven; /* where nobody can forge a source */
 	size_t proven_n;
 };
 
@@ -45,8 +46,11 @@ int kernel_detect(const struct context *context, struct candidate *c, const stru
 /* Descriptors of its maps into maps[MAP_DETECT] and behind it, where the generation has one. */
 int live_detect(const struct live *live, int *maps);
 
-/* Does the one in force have this interface as proven? false: there is none, or that is not known. */
-bool kernel_proven(const struct context *context, unsigned int index);
+/*
+ * Interfaces have come, gone or been renamed: what the detector in force knows of them by their numbers is of these
+ * names from now on. 0 where there is none.
+ */
+int kernel_follow(const struct context *context, const struct proven *proven, size_t n);
 
 /* What a detector has seen until now. */
 struct seen {
@@ -59,6 +63,7 @@ struct seen {
 		struct suspect is;
 	} * suspect; /* as seen_by_source() has them in order */
 	size_t n, room;
+	char interface[SLOTS][SLOT_NAME]; /* of MARK_SLOT(mark); "": the general limits */
 	__u64 *cell; /* of the sketch, the first so many: sources are spread evenly; NULL: was not asked for */
 	size_t cells;
 };

@@ -75,10 +75,10 @@ static enum xdp_attach_mode libxdp_mode(enum attach_mode mode)
  * dispatcher, and most kernels refuse the root's tail call there (5.10, 6.12 and 7.2 did, 6.1 did not).
  */
 static int create_shared(const struct context *context, struct xdp_bloom_bpf **skel, struct xdp_program **program,
-			 bool frags, int detect, bool on_trial)
+			 bool frags, const int *maps, bool on_trial)
 {
 	int err = programs_open(context, skel);
-	struct bpf_program *judge;
+	struct bpf_program *judge, *trial = NULL;
 
 	if (err)
 		return err;
@@ -87,14 +87,16 @@ static int create_shared(const struct context *context, struct xdp_bloom_bpf **s
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_frags, false);
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_ask, false);
 
-	judge = programs_judge(*skel, detect);
+	judge = programs_judge(*skel, maps);
 	if (on_trial) {
 		bpf_program__set_autoload(judge, false);
-		programs_add((*skel)->progs.xdp_bloom_trial_shared, (*skel)->maps.trial, NULL);
+		trial = maps[MAP_SLOTS] >= 0 ? (*skel)->progs.xdp_bloom_trial_shared_slots
+					     : (*skel)->progs.xdp_bloom_trial_shared;
+		programs_add(trial, (*skel)->maps.trial, NULL);
 	}
 
 	DECLARE_LIBXDP_OPTS(xdp_program_opts, opts, .obj = (*skel)->obj,
-			    .prog_name = on_trial ? "xdp_bloom_trial_shared" : bpf_program__name(judge));
+			    .prog_name = bpf_program__name(trial ?: judge));
 	*program = xdp_program__create(&opts);
 	err = (int)libxdp_get_error(*program);
 	if (err)
@@ -172,7 +174,7 @@ static int attach_program(const struct context *context, struct attachment *at, 
 	struct xdp_program *program = NULL;
 	struct xdp_bloom_bpf *skel = NULL;
 	__u32 key = 0;
-	int err = create_shared(context, &skel, &program, live->g.frags, maps[MAP_DETECT], term->until);
+	int err = create_shared(context, &skel, &program, live->g.frags, maps, term->until);
 
 	if (!err) {
 		if (!apart)

@@ -227,6 +227,11 @@ static int pin_all(const struct context *context, struct candidate *c)
 	return err ? because_kernel(err, c->dir) : 0;
 }
 
+static struct bpf_program *trial_of(const struct candidate *c, const struct xdp_bloom_bpf *skel)
+{
+	return c->detect[MAP_SLOTS - MAP_DETECT] >= 0 ? skel->progs.xdp_bloom_trial_slots : skel->progs.xdp_bloom_trial;
+}
+
 /* What comes back may be nothing at all: then packets pass. */
 static int begin_trial(const struct context *context, struct candidate *c, const struct xdp_bloom_bpf *skel)
 {
@@ -236,7 +241,7 @@ static int begin_trial(const struct context *context, struct candidate *c, const
 
 	c->term = dup(bpf_map__fd(skel->maps.trial));
 	c->before = dup(bpf_map__fd(skel->maps.before));
-	c->on_trial = dup(bpf_program__fd(skel->progs.xdp_bloom_trial));
+	c->on_trial = dup(bpf_program__fd(trial_of(c, skel)));
 	if (c->term < 0 || c->before < 0 || c->on_trial < 0 || bpf_map_update_elem(c->term, &key, &c->trial, BPF_ANY))
 		return -errno;
 	if (!c->trial.before)
@@ -265,10 +270,10 @@ int kernel_load(const struct context *context, struct candidate *c, const struct
 		maps[a] = c->map[a].fd;
 	bpf_program__set_autoload(skel->progs.xdp_bloom_root, false);
 	bpf_program__set_autoload(skel->progs.xdp_bloom_frags, false);
-	gen = programs_judge(skel, c->detect[0]);
+	gen = programs_judge(skel, maps);
 	c->g.frags = (__u64)frags;
 	if (c->trial.until)
-		programs_add(skel->progs.xdp_bloom_trial, skel->maps.trial, skel->maps.before);
+		programs_add(trial_of(c, skel), skel->maps.trial, skel->maps.before);
 	err = programs_load(skel->obj, &c->g, maps);
 	if (!err) {
 		c->program = dup(bpf_program__fd(gen));

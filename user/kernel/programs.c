@@ -41,10 +41,12 @@ static void set_detect_constant(struct bpf_insn *insn, unsigned int offset)
 		{ offsetof(struct detect, trusted), MAP_TRUSTED, BPF_PSEUDO_MAP_FD },
 		{ offsetof(struct detect, policed), MAP_POLICED, BPF_PSEUDO_MAP_FD },
 		{ offsetof(struct detect, proven), MAP_PROVEN, BPF_PSEUDO_MAP_FD },
+		{ offsetof(struct detect, slots), MAP_SLOTS, BPF_PSEUDO_MAP_VALUE },
+		{ offsetof(struct detect, slot_of), MAP_SLOT_OF, BPF_PSEUDO_MAP_FD },
 	};
 
 	for (size_t i = 0; loading_detect.cells && i < sizeof(maps) / sizeof(maps[0]); i++)
-		if (maps[i].member == offset) {
+		if (maps[i].member == offset && loading_maps[maps[i].map] >= 0) {
 			set_wide(insn, maps[i].kind, (__u32)loading_maps[maps[i].map]);
 			return;
 		}
@@ -155,8 +157,11 @@ int programs_open(const struct context *context, struct xdp_bloom_bpf **skel)
 	}
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_rates, false);
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_looks, false);
+	bpf_program__set_autoload((*skel)->progs.xdp_bloom_slots, false);
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_trial, false);
+	bpf_program__set_autoload((*skel)->progs.xdp_bloom_trial_slots, false);
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_trial_shared, false);
+	bpf_program__set_autoload((*skel)->progs.xdp_bloom_trial_shared_slots, false);
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_trial_root, false);
 	return 0;
 }
@@ -182,17 +187,18 @@ void programs_not_apart(struct bpf_object *object)
 	}
 }
 
-struct bpf_program *programs_judge(struct xdp_bloom_bpf *skel, int map)
+struct bpf_program *programs_judge(struct xdp_bloom_bpf *skel, const int *maps)
 {
 	struct detect detect = { 0 };
 	struct bpf_program *judge;
 	__u32 key = 0;
 
-	if (map >= 0)
-		bpf_map_lookup_elem(map, &key, &detect);
-	judge = !detect.cells	  ? skel->progs.xdp_bloom_gen
-		: detect.looks_up ? skel->progs.xdp_bloom_looks
-				  : skel->progs.xdp_bloom_rates;
+	if (maps[MAP_DETECT] >= 0)
+		bpf_map_lookup_elem(maps[MAP_DETECT], &key, &detect);
+	judge = !detect.cells	       ? skel->progs.xdp_bloom_gen
+		: maps[MAP_SLOTS] >= 0 ? skel->progs.xdp_bloom_slots
+		: detect.looks_up      ? skel->progs.xdp_bloom_looks
+				       : skel->progs.xdp_bloom_rates;
 	bpf_program__set_autoload(skel->progs.xdp_bloom_gen, false);
 	bpf_program__set_autoload(judge, true);
 	return judge;

@@ -20,10 +20,10 @@ struct bpf_map;
 void programs_add(struct bpf_program *program, struct bpf_map *trial, struct bpf_map *before);
 
 /*
- * The program of a generation, which is another where it has a detector: map is that one's MAP_DETECT, or -1. Those
+ * The program of a generation, which is another where it has a detector, and where that has limits of interfaces. Those
  * that are not wanted are not loaded.
  */
-struct bpf_program *programs_judge(struct xdp_bloom_bpf *skel, int map);
+struct bpf_program *programs_judge(struct xdp_bloom_bpf *skel, const int *maps);
 
 /* Before it is loaded: verifiers are to follow each call of what else they look at apart. */
 void programs_not_apart(struct bpf_object *object);

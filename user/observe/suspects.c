@@ -11,15 +11,29 @@
 
 const struct suspect_seen *suspect_of(const struct seen *seen, struct addr addr)
 {
+	const struct suspect_seen *found = NULL;
 	__u64 key, kind;
 
 	addr_unmap(&addr);
 	key = addr.family == 4 ? (__u64)addr.num : (__u64)(addr.num >> 64);
 	kind = addr.family == 4 ? SUSPECT_IPV4 : SUSPECT_IPV6;
-	for (size_t i = 0; i < seen->n; i++)
-		if (seen->suspect[i].key == key && MARK_KIND(seen->suspect[i].mark) == kind)
-			return &seen->suspect[i];
-	return NULL;
+	for (size_t i = 0; i < seen->n; i++) {
+		const struct suspect_seen *one = &seen->suspect[i];
+
+		if (one->key != key || MARK_KIND(one->mark) != kind)
+			continue;
+		if (!found || seen_banned(seen, one) > seen_banned(seen, found) ||
+		    (seen_banned(seen, one) == seen_banned(seen, found) && suspect_over(one) > suspect_over(found)))
+			found = one;
+	}
+	return found;
+}
+
+const char *suspect_interface(const struct seen *seen, const struct suspect_seen *suspect)
+{
+	unsigned int slot = MARK_SLOT(suspect->mark) & (SLOTS - 1);
+
+	return *seen->interface[slot] ? seen->interface[slot] : NULL;
 }
 
 __u64 suspect_over(const struct suspect_seen *suspect)
@@ -35,7 +49,7 @@ int suspect_column(const struct seen *seen, enum packet_class class)
 {
 	int width = (int)strlen(limit_names[class]);
 
-	if (class >= LIMITED_ALONE && class < LIMITED && !seen->with.limit[class].price)
+	if (class >= LIMITED_ALONE && class < LIMITED && !(seen->with.looks_up >> class & 1))
 		return 0;
 	return width > 9 ? width : 9;
 }
@@ -92,6 +106,8 @@ const char *suspect_above(char text[SUSPECT_ABOVE_MAX], const struct seen *seen,
 					      limit_names[class]);
 	n += (size_t)snprintf(text + n, SUSPECT_ABOVE_MAX - n, " (%llu packets, the last %.0f s ago",
 			      (unsigned long long)suspect_over(suspect), seen_seconds_ago(seen, suspect->is.over_at));
+	if (suspect_interface(seen, suspect))
+		n += (size_t)snprintf(text + n, SUSPECT_ABOVE_MAX - n, "; on %s", suspect_interface(seen, suspect));
 	if (seen_banned(seen, suspect))
 		n += (size_t)snprintf(text + n, SUSPECT_ABOVE_MAX - n, "; banned until %s",
 				      banned_until(until, seen, suspect));
@@ -115,9 +131,9 @@ json_t *suspect_json(const struct seen *seen, const struct suspect_seen *suspect
 		json_decref(above);
 		return json_null();
 	}
-	return json_pack("{s:o, s:I, s:I, s:f, s:o, s:I, s:b, s:o}", "above", above, "packets",
-			 (json_int_t)suspect->is.count[CLASS_PACKETS], "bytes",
-			 (json_int_t)suspect->is.count[CLASS_BYTES], "tracked_for",
+	return json_pack("{s:o, s:s?, s:I, s:I, s:f, s:o, s:I, s:b, s:o}", "above", above, "interface",
+			 suspect_interface(seen, suspect), "packets", (json_int_t)suspect->is.count[CLASS_PACKETS],
+			 "bytes", (json_int_t)suspect->is.count[CLASS_BYTES], "tracked_for",
 			 seen_seconds_ago(seen, suspect->is.since), "last_above",
 			 suspect->is.over_at ? json_real(seen_seconds_ago(seen, suspect->is.over_at)) : json_null(),
 			 "dropped", (json_int_t)suspect->is.dropped, "allowed", suspect_is_allowed(suspect),

@@ -7,8 +7,11 @@
 #include "kernel/detect.h"
 #include "sets/address.h"
 
-/* The one that this address counts as; NULL where it is none. */
+/* The one that this address counts as, of several by interfaces the worst; NULL where it is none. */
 const struct suspect_seen *suspect_of(const struct seen *seen, struct addr addr);
+
+/* Whose limits hold for it, where that has some of its own; NULL: the general ones. */
+const char *suspect_interface(const struct seen *seen, const struct suspect_seen *suspect);
 
 /* Of its packets, how many were above a limit: of the class with the most. */
 __u64 suspect_over(const struct suspect_seen *suspect);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/log.h"
 #include "base/netlink.h"
 #include "kernel/attach.h"
 #include "kernel/detect.h"
@@ -28,9 +29,10 @@ struct arrivals {
 	const struct context *context;
 	struct expected *expected;
 	size_t n;
-	struct expected *proven; /* of the detector, which has to know their numbers */
+	struct proven *proven; /* of the detector, which has to know their numbers */
 	size_t proven_n;
-	bool proves;
+	bool follows;
+	int failed;
 	struct mnl_socket *socket;
 	bool came;
 	struct retry retry;
@@ -78,23 +80,21 @@ static bool is_attached(const struct arrivals *a, const char *name)
 	return found;
 }
 
-/* `name` came or changed; NULL: look at all. */
-static void on_proven(struct arrivals *a, const char *name)
+/*
+ * A number may be another interface's by now, and a name, too. It takes effect in the generation in force, and the next
+ * one asks for the names itself.
+ */
+static void follow(struct arrivals *a)
 {
-	for (size_t i = 0; i < a->proven_n; i++) {
-		struct expected *e = &a->proven[i];
-		unsigned int number = name && strcmp(name, e->name) != 0 ? 0 : if_nametoindex(e->name);
+	int err = a->follows ? kernel_follow(a->context, a->proven, a->proven_n) : 0;
 
-		if (!number || number == e->reported || kernel_proven(a->context, number))
-			continue;
-		e->reported = number;
-		a->proves = true;
-	}
+	if (err && err != a->failed)
+		warn("the detector does not follow interfaces: %s", reason(err));
+	a->failed = err;
 }
 
 static void on_link(struct arrivals *a, const char *name)
 {
-	on_proven(a, name);
 	for (size_t i = 0; i < a->n; i++) {
 		struct expected *e = &a->expected[i];
 		unsigned int number = name && strcmp(name, e->name) != 0 ? 0 : if_nametoindex(e->name);
@@ -106,26 +106,20 @@ static void on_link(struct arrivals *a, const char *name)
 	}
 }
 
-static int expect_proven(struct arrivals *a, struct state *state)
+static int expect_detector(struct arrivals *a, struct state *state)
 {
-	struct proven *kept = NULL;
-	struct expected *expected;
+	struct limits limits = state_limits(state);
+	struct proven *proven = NULL;
 	size_t n = 0;
-	int err = state_limits(state).on ? state_proven(state, &kept, &n) : 0;
+	int err = limits.on ? state_proven(state, &proven, &n) : 0;
 
-	expected = err ? NULL : calloc(n + 1, sizeof(*expected));
-	for (size_t i = 0; expected && i < n; i++) {
-		memcpy(expected[i].name, kept[i].name, sizeof(expected[i].name));
-		for (size_t j = 0; j < a->proven_n; j++)
-			if (!strcmp(a->proven[j].name, kept[i].name))
-				expected[i].reported = a->proven[j].reported;
-	}
-	free(kept);
-	if (!expected)
-		return err ? err : -ENOMEM;
+	if (err)
+		return err;
 	free(a->proven);
-	a->proven = expected;
+	a->proven = proven;
 	a->proven_n = n;
+	a->follows = limits.on && (n || limits.interfaces);
+	follow(a); /* one may have come before we looked */
 	return 0;
 }
 
@@ -134,7 +128,7 @@ int arrivals_expect(struct arrivals *a, struct state *state)
 	struct interface_info *kept = NULL;
 	struct expected *expected;
 	size_t n = 0;
-	int err = expect_proven(a, state) ?: state_interfaces(state, &kept, &n);
+	int err = expect_detector(a, state) ?: state_interfaces(state, &kept, &n);
 
 	expected = err ? NULL : calloc(n + 1, sizeof(*expected));
 	for (size_t i = 0; expected && i < n; i++) {
@@ -180,6 +174,8 @@ void arrivals_read(struct arrivals *a)
 		else
 			mnl_cb_run(buf, (size_t)got, 0, 0, on_message, a);
 	}
+	/* Whatever it was: that one has gone is said of it by its number alone. */
+	follow(a);
 }
 
 bool arrivals_left_open(struct arrivals *a, int64_t now)
@@ -213,14 +209,6 @@ bool arrivals_came(struct arrivals *a, int64_t now)
 	came = a->came;
 	a->came = false;
 	return came;
-}
-
-bool arrivals_prove(struct arrivals *a)
-{
-	bool proves = a->proves;
-
-	a->proves = false;
-	return proves;
 }
 
 size_t arrivals_attached(const struct arrivals *a, size_t *expected)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Interfaces that the filter should be on and is not: when one comes, or comes back, restore has to run. And those that
- * are proven: then the detector is built again.
+ * Interfaces that the filter should be on and is not: when one comes, or comes back, restore has to run. And what the
+ * detector knows of interfaces by their numbers follows their names.
  */
 #ifndef SERVICE_ARRIVALS_H
 #define SERVICE_ARRIVALS_H
@@ -24,8 +24,6 @@ int arrivals_expect(struct arrivals *arrivals, struct state *state);
 void arrivals_read(struct arrivals *arrivals);
 /* Is one there that the filter is not on? Each is reported once, and again if restore could not attach it. */
 bool arrivals_came(struct arrivals *arrivals, int64_t now);
-/* Has an interface come that is proven, and that the detector in force does not know? Each is reported once. */
-bool arrivals_prove(struct arrivals *arrivals);
 /* A restore has ended: is one there that the filter is still not on? It is reported again later, backing off. */
 bool arrivals_left_open(struct arrivals *arrivals, int64_t now);
 /* When to ask arrivals_came() even if nothing was read, in ms of CLOCK_MONOTONIC. */

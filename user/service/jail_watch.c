@@ -12,9 +12,7 @@
 
 void jail_watch_expect(struct jail_watch *watch, const struct limits *limits)
 {
-	watch->bans = false;
-	for (enum packet_class class = 0; class < LIMITED; class ++)
-		watch->bans = watch->bans || (limits->on && limits->of[class].then > THEN_POLICE);
+	watch->bans = limits->on && limits_do(limits, THEN_BAN);
 }
 
 int64_t jail_watch_at(const struct jail_watch *watch)

@@ -224,7 +224,7 @@ static void turn(struct service *s, int64_t now)
 	}
 	if (arrivals_came(s->arrivals, now))
 		queue_restore(&s->urgent, JOB_RESTORE);
-	if (arrivals_prove(s->arrivals) || now >= s->rotate_at) {
+	if (now >= s->rotate_at) {
 		s->rotate_at = INT64_MAX;
 		jobs_verb(&s->jobs, JOB_ROTATE, "rotate");
 	}

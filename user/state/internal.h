@@ -166,5 +166,6 @@ void state_drop_new_image(struct state *s);
 bool state_grant_is_sound(const char *name);
 /* The same of proven.c. */
 bool state_proven_is_sound(const char *name);
+bool state_limit_on_is_sound(const char *name, double value);
 
 #endif

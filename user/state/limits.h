@@ -11,6 +11,7 @@
 struct state;
 
 /* As they are kept; what is not, or without a state (NULL), is as in limits.h. */
+/* Whether what is of interfaces is damaged, state_settings_fault() says, too. */
 struct limits state_limits(struct state *state);
 int state_limits_put(struct state *state, const struct limits *limits);
 
@@ -35,5 +36,7 @@ int state_ladder_put(struct state *state, const unsigned int *seconds, size_t n)
 #define SETTING_NAME_MAX	32
 /* Of its rate; or, with "_burst" or "_then" behind it, of these. */
 void limit_setting(char name[SETTING_NAME_MAX], enum packet_class class, const char *what);
+/* In front of an interface's name and the limit's: of what comes in there alone. */
+#define SETTING_ON "on "
 
 #endif

@@ -56,6 +56,8 @@ bool state_setting_value_is_sound(const char *name, sqlite3_stmt *stmt, int colu
 
 	if (!strncmp(name, SETTING_TRUSTED, strlen(SETTING_TRUSTED)) && !(value >= 1 && value <= TRUST_TIMES_MOST))
 		return false;
+	if (!state_limit_on_is_sound(name, value))
+		return false;
 	for (size_t i = 0; i < LIMITS; i++)
 		if (!strcmp(name, limits[i].name) && !(value >= 0 && value <= limits[i].most))
 			return false;

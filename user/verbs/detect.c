@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* detect: the detector, its limits, and what it sees now */
 #include <math.h>
+#include <net/if.h>
 #include <poll.h>
 
 #include "base/clock.h"
@@ -23,7 +24,7 @@
 #define SUGGEST_SECONDS 60
 
 struct options {
-	const char *burst, *then, *pps, *suspects;
+	const char *burst, *then, *on, *pps, *suspects;
 	struct number during, one_in;
 };
 
@@ -32,6 +33,8 @@ const struct option_spec detect_options[] = {
 	  .does = "limit: so much at once (a second's worth)" },
 	{ "then", .type = OPTION_TEXT, AT(options, then), .value = "watch|police|ban",
 	  .does = "limit: what becomes of what is above it" },
+	{ "on", .type = OPTION_TEXT, AT(options, on), .value = "IFNAME",
+	  .does = "limit: for what comes in there alone" },
 	{ "pps", .type = OPTION_TEXT, AT(options, pps), .value = "N|default",
 	  .does = "room: for so many packets a second" },
 	{ "suspects", .type = OPTION_TEXT, AT(options, suspects), .value = "N|default",
@@ -69,41 +72,70 @@ static int set_then(struct limit *limit, const char *word)
 	return word ? because(-EINVAL, "'%s' is not watch, police or ban", word) : 0;
 }
 
+/* What is said of it stands already; all that is not said of an interface's own is as in general. */
+static struct limit limit_now(const struct limits *limits, const char *on, int class)
+{
+	const struct limits_on *own = on ? limits_of(limits, on) : NULL;
+
+	if (!on)
+		return limits->of[class];
+	return own && own->of[class].rate > 0 ? own->of[class] : (struct limit){ .then = THENS };
+}
+
+static int put_limit(struct limits *limits, const char *on, int class, struct limit limit)
+{
+	if (!on)
+		limits->of[class] = limit;
+	else if (!limits_put_on(limits, on, (enum packet_class) class, limit))
+		return because(-ENOSPC, "%d interfaces have limits of their own, and no more can", LIMITS_ON_MOST);
+	return 0;
+}
+
+static int read_rate(struct limit *limit, const struct options *o, enum packet_class class, const char *word)
+{
+	double least;
+
+	if (!limit_rate(class, word, &limit->rate))
+		return because(-EINVAL, "'%s' is no rate of %s: %s, or none", word, limit_names[class],
+			       class == CLASS_BYTES ? "16kbit to 800Gbit, as 100Mbit or 12MB/s"
+						    : "1/s to 100M/s, as 200/s or 1kpps");
+	least = limit_burst_least(class, limit->rate, (double)detect_tick());
+	if (o->burst && (!limit_number(o->burst, &limit->burst) || limit->burst < least ||
+			 limit->burst > limit->rate * LIMIT_BURST_SECONDS))
+		return because(
+			-EINVAL,
+			"--burst takes %.0f, what comes in two ticks of the clock, to an hour's worth, %.0f%s, not '%s'",
+			least, limit->rate * LIMIT_BURST_SECONDS, class == CLASS_BYTES ? " bytes" : "", o->burst);
+	return 0;
+}
+
 static int set_limit(struct limits *limits, const struct options *o, int n, char **words)
 {
 	int class = n > 1 ? find_class(words[1]) : -1, err;
-	double least;
-	struct limit limit = { 0 };
+	struct limit limit = { 0 }, now;
 
 	if (n != 3 && (n != 2 || !o->then || o->burst))
 		return because(-EINVAL, "limit takes a class and a rate, as in: xdp-bloom detect limit syn 200/s");
 	if (class < 0)
 		return because_class(words[1]);
-	if (n == 2 && limits->of[class].rate <= 0)
-		return because(-EINVAL, "%s has no limit; give a rate, too", words[1]);
+	now = limit_now(limits, o->on, class);
+	if (n == 2 && now.rate <= 0)
+		return because(-EINVAL, "%s has no limit%s%s; give a rate, too", words[1],
+			       o->on ? " of its own on " : "", o->on ?: "");
 	if (n == 2)
-		return set_then(&limits->of[class], o->then);
-	limit.then = limits->of[class].then;
-	err = set_then(&limit, o->then);
-	if (err)
-		return err;
-	if (!strcmp(words[2], "none")) {
-		limits->of[class] = limit;
-		return o->burst ? because(-EINVAL, "none has no --burst") : 0;
-	}
-	if (!limit_rate((enum packet_class) class, words[2], &limit.rate))
-		return because(-EINVAL, "'%s' is no rate of %s: %s, or none", words[2], words[1],
-			       class == CLASS_BYTES ? "16kbit to 800Gbit, as 100Mbit or 12MB/s"
-						    : "1/s to 100M/s, as 200/s or 1kpps");
-	least = limit_burst_least((enum packet_class) class, limit.rate, (double)detect_tick());
-	if (o->burst && (!limit_number(o->burst, &limit.burst) || limit.burst < least ||
-			 limit.burst > limit.rate * LIMIT_BURST_SECONDS))
-		return because(
-			-EINVAL,
-			"--burst takes %.0f, what comes in two ticks of the clock, to an hour's worth, %.0f%s, not '%s'",
-			least, limit.rate * LIMIT_BURST_SECONDS, class == CLASS_BYTES ? " bytes" : "", o->burst);
-	limits->of[class] = limit;
-	return 0;
+		return set_then(&now, o->then) ?: put_limit(limits, o->on, class, now);
+	limit.then = now.then;
+	if (strcmp(words[2], "none") != 0)
+		err = read_rate(&limit, o, (enum packet_class) class, words[2]) ?: set_then(&limit, o->then);
+	else if (o->burst || o->then)
+		err = because(-EINVAL, "none has no --%s", o->burst ? "burst" : "then");
+	else if (o->on && now.rate <= 0)
+		err = because(-EINVAL,
+			      "%s has no limit of its own on %s, so the general one holds; for more, give a rate",
+			      words[1], o->on);
+	else
+		err = 0;
+	return err ?: put_limit(limits, o->on, class, limit);
 }
 
 static int set_amount(double *amount, const char *name, const char *text, double least, double most)
@@ -157,6 +189,7 @@ static int check_stray(const struct options *o, const char *word)
 	} all[] = {
 		{ "burst", "limit", o->burst },
 		{ "then", "limit", o->then },
+		{ "on", "limit", o->on },
 		{ "pps", "room", o->pps },
 		{ "suspects", "room", o->suspects },
 		{ "for", "suggest", o->during.given },
@@ -215,22 +248,12 @@ static bool is_one(const char *path)
 /* What is not seen of these classes; they were set just now. */
 static void warn_unseen(const struct limits *limits, const struct limits *before)
 {
-	bool set = false;
+	bool set = limits_look_up(limits) & ~limits_look_up(before);
 
-	for (enum packet_class class = LIMITED_ALONE; class < LIMITED; class ++)
-		set = set || (limits->of[class].rate > 0 && before->of[class].rate <= 0);
 	if (set && !kernel_looks_up())
 		warn("this kernel's programs cannot ask which socket takes a packet: nothing counts as unanswered, or as a scan");
 	else if (set && (is_one("/proc/sys/net/ipv4/ip_forward") || is_one("/proc/sys/net/ipv6/conf/all/forwarding")))
 		warn("this machine forwards packets: of what comes by an interface that does, nothing counts as unanswered, and of scans only SYNs");
-}
-
-static bool bans(const struct limits *limits)
-{
-	for (enum packet_class class = 0; class < LIMITED; class ++)
-		if (limits->of[class].rate > 0 && limits->of[class].then == THEN_BAN)
-			return true;
-	return false;
 }
 
 /* Whoever takes back that the detector bans does not want what it bans as bans of a ladder. */
@@ -244,24 +267,30 @@ static int change(const struct call *call)
 	static const struct apply_options rebuild = { 0 };
 	struct limits limits = state_limits(NULL), before = limits;
 	struct change *change = NULL;
+	const struct options *o = call->options;
 	unsigned int begins = 0;
 	bool warns = false;
-	int err = set_words(&limits, call->options, call->n, call->operands);
+	int err = 0;
 
+	/* Are they words at all? As if all were there that they may change. */
+	for (enum packet_class class = 0; class < LIMITED; class ++) {
+		limits.of[class].rate = limits.of[class].rate ?: 1;
+		if (o->on)
+			limits_put_on(&limits, o->on, class, limits.of[class]);
+	}
+	err = set_words(&limits, o, call->n, call->operands);
 	err = err ?: change_begin(&change, call->context);
 	if (!err) {
 		before = limits = state_limits(change->state);
 		change_bans_less(change);
-		err = set_words(&limits, call->options, call->n, call->operands);
-		for (enum packet_class class = 0; class < LIMITED; class ++)
-			if (limits.of[class].then == THEN_BAN && before.of[class].then != THEN_BAN)
-				begins |= 1u << class;
+		err = set_words(&limits, o, call->n, call->operands);
+		begins = limits_do(&limits, THEN_BAN) & ~limits_do(&before, THEN_BAN);
 		warns = begins && nothing_proves(change->state, begins);
 	}
 	if (!err && memcmp(&limits, &before, sizeof(limits)) != 0) {
 		/* Other limits have other maps, which know nothing of whom the detector bans. */
 		if (limits.on && before.on)
-			err = bans(&limits) ? jail_move(change) : let_all_go(change);
+			err = limits_do(&limits, THEN_BAN) ? jail_move(change) : let_all_go(change);
 		err = err ?: state_limits_put(change->state, &limits);
 		err = err ?: change_commit(change, limits.on || before.on ? &rebuild : NULL);
 	} else if (!err) {
@@ -276,6 +305,10 @@ static int change(const struct call *call)
 		     kernel_proves() ? "a connection proves no packets of that class"
 				     : "this kernel's connections prove no source");
 	warn_unseen(&limits, &before);
+	if (o->on && !if_nametoindex(o->on))
+		warn("there is no interface '%s'; the service takes its limits up when it comes, and without one "
+		     "'xdp-bloom rotate'",
+		     o->on);
 	return out_done(call->context);
 }
 
@@ -337,23 +370,43 @@ static json_t *size_json(const struct look *look)
 			 limits_suspects(&sizes));
 }
 
+static json_t *limit_json(struct limit limit)
+{
+	return limit.rate > 0 ? json_pack("{s:f, s:f, s:s}", "rate", limit.rate, "burst", limit_burst(&limit), "then",
+					  limit_thens[limit.then])
+			      : json_null();
+}
+
+/* Those of its own alone. */
+static json_t *interfaces_json(const struct limits *limits)
+{
+	json_t *interfaces = json_object();
+
+	for (size_t i = 0; i < limits->interfaces; i++) {
+		const struct limits_on *on = &limits->on_interface[i];
+		json_t *own = json_object();
+
+		for (enum packet_class class = 0; class < LIMITED; class ++)
+			if (on->of[class].rate > 0)
+				json_object_set_new(own, limit_names[class], limit_json(limit_on(limits, on, class)));
+		json_object_set_new(interfaces, on->name,
+				    json_pack("{s:b, s:o}", "there", if_nametoindex(on->name) != 0, "limits", own));
+	}
+	return interfaces;
+}
+
 static int show_json(const struct context *context, const struct look *look)
 {
 	json_t *limits = json_object(), *suspects = json_array(), *document;
 
-	for (enum packet_class class = 0; class < LIMITED; class ++) {
-		const struct limit *limit = &look->limits.of[class];
-
-		json_object_set_new(limits, limit_names[class],
-				    limit->rate > 0 ? json_pack("{s:f, s:f, s:s}", "rate", limit->rate, "burst",
-								limit_burst(limit), "then", limit_thens[limit->then])
-						    : json_null());
-	}
+	for (enum packet_class class = 0; class < LIMITED; class ++)
+		json_object_set_new(limits, limit_names[class], limit_json(look->limits.of[class]));
 	for (size_t i = 0; i < look->now.n; i++)
 		json_array_append_new(suspects, with_rates(look, &look->now.suspect[i]));
-	document = json_pack("{s:b, s:b, s:o, s:i, s:o, s:I, s:I, s:I, s:I, s:I, s:o}", "on", look->limits.on,
-			     "in_force", look->now.on, "limits", limits, "networks", (int)look->limits.networks,
-			     "suspects", suspects, "room", (json_int_t)look->now.room, "above",
+	document = json_pack("{s:b, s:b, s:o, s:o, s:i, s:o, s:I, s:I, s:I, s:I, s:I, s:o}", "on", look->limits.on,
+			     "in_force", look->now.on, "limits", limits, "interfaces", interfaces_json(&look->limits),
+			     "networks", (int)look->limits.networks, "suspects", suspects, "room",
+			     (json_int_t)look->now.room, "above",
 			     (json_int_t)(look->now.packets[DETECTED_OVER] + detector_dropped(look->now.packets)),
 			     "dropped", (json_int_t)detector_dropped(look->now.packets), "banned",
 			     (json_int_t)look->now.packets[DETECTED_BANNED], "untracked",
@@ -369,26 +422,44 @@ static int by_over(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
+/* In front of it what stands there where it is the first. */
+static bool show_limit(const struct limit *limit, enum packet_class class, bool first)
+{
+	char text[LIMIT_TEXT_MAX];
+
+	if (limit->rate <= 0)
+		return first;
+	printf("%s%s %s%s", first ? "" : ", ", limit_names[class], limit_text(text, class, limit->rate),
+	       limit->then == THEN_BAN	    ? " (banned)"
+	       : limit->then == THEN_POLICE ? " (policed)"
+					    : "");
+	return false;
+}
+
 static void show_limits(const struct look *look)
 {
+	const struct limits *limits = &look->limits;
 	bool first = true;
 
 	printf("limits    ");
-	for (enum packet_class class = 0; class < LIMITED; class ++) {
-		const struct limit *limit = &look->limits.of[class];
-		char text[LIMIT_TEXT_MAX];
+	for (enum packet_class class = 0; class < LIMITED; class ++)
+		first = show_limit(&limits->of[class], class, first);
+	if (limits->networks)
+		printf("%snetworks x%u", first ? "none, " : ", ", limits->networks);
+	puts(first && !limits->networks ? "none" : "");
+	for (size_t i = 0; i < limits->interfaces; i++) {
+		const struct limits_on *on = &limits->on_interface[i];
 
-		if (limit->rate <= 0)
-			continue;
-		printf("%s%s %s%s", first ? "" : ", ", limit_names[class], limit_text(text, class, limit->rate),
-		       limit->then == THEN_BAN	    ? " (banned)"
-		       : limit->then == THEN_POLICE ? " (policed)"
-						    : "");
-		first = false;
+		first = true;
+		printf("on %-6s ", on->name);
+		for (enum packet_class class = 0; class < LIMITED; class ++) {
+			struct limit limit = limit_on(limits, on, class);
+
+			if (on->of[class].rate > 0)
+				first = show_limit(&limit, class, first);
+		}
+		puts(if_nametoindex(on->name) ? "" : " (not there)");
 	}
-	if (look->limits.networks)
-		printf("%snetworks x%u", first ? "none, " : ", ", look->limits.networks);
-	puts(first && !look->limits.networks ? "none" : "");
 }
 
 static void show_room(const struct look *look)
@@ -417,10 +488,7 @@ static void show_suspect(const struct look *look, const struct suspect_seen *sus
 
 static bool polices(const struct look *look)
 {
-	for (enum packet_class class = 0; class < LIMITED; class ++)
-		if (look->limits.of[class].rate > 0 && look->limits.of[class].then != THEN_WATCH)
-			return true;
-	return false;
+	return limits_do(&look->limits, THEN_POLICE);
 }
 
 static int show_text(const struct look *look)
@@ -502,6 +570,8 @@ int verb_detect(const struct call *call)
 
 	if (err)
 		return fail("detect: %s", reason(err));
+	if (o->on && !is_interface_name(o->on))
+		return no_interface_name(o->on);
 	if (call->n == 1 && !strcmp(word, "attacks"))
 		return detect_attacks(call->context);
 	if (call->n == 1 && !strcmp(word, "top"))
