@@ -65,15 +65,6 @@ inline_always int destination_is_own(const struct source *source, int family)
 	return bpf_map_lookup_elem((void *)DETECT(D, trusted), &key) != NULL;
 }
 
-/* The kernel says that before it looks for a route. */
-inline_always int interface_forwards(struct xdp_md *ctx, int family)
-{
-	struct bpf_fib_lookup route = { .family = family == SOURCE_IPV4 ? FAMILY4 : FAMILY6,
-					.ifindex = ctx->ingress_ifindex };
-
-	return bpf_fib_lookup(ctx, &route, sizeof(route), 0) != BPF_FIB_LKUP_RET_FWD_DISABLED;
-}
-
 /* A connection, or one that begins. A listener takes none of it but the answer to a cookie. */
 inline_always int tcp_takes(struct xdp_md *ctx, const struct source *source, int family,
 			    const struct transport_header *tcp)
@@ -111,7 +102,20 @@ inline_always int udp_takes(struct xdp_md *ctx, const struct source *source, int
 	return 1;
 }
 
-/* Is it for this machine, and does no socket take it? Not where that cannot be known. */
+/* Does the interface hand packets on? The kernel says that before it looks for a route. */
+looked_at_apart int interface_forwards(struct xdp_md *ctx)
+{
+	const void *end = (const void *)(long)ctx->data_end;
+	const struct ethernet *eth = (const void *)(long)ctx->data;
+	struct bpf_fib_lookup route = { .ifindex = ctx->ingress_ifindex };
+
+	if (!DETECT(D, looks_up) || !PARSE_FITS(eth, sizeof(*eth), end))
+		return 1;
+	route.family = eth->proto == NET16(ETH_P_IP) ? FAMILY4 : FAMILY6;
+	return bpf_fib_lookup(ctx, &route, sizeof(route), 0) != BPF_FIB_LKUP_RET_FWD_DISABLED;
+}
+
+/* Does no socket take it, where it is for this machine? Not where that cannot be known. */
 looked_at_apart int nobody_takes(struct xdp_md *ctx)
 {
 	const void *end = (const void *)(long)ctx->data_end;
@@ -121,21 +125,21 @@ looked_at_apart int nobody_takes(struct xdp_md *ctx)
 	__u32 protocol = 0;
 	int family;
 
-	if (!DETECT(D, looks_up) || !DETECT(D, trusted) || !PARSE_FITS(eth, sizeof(*eth), end))
+	if (!DETECT(D, looks_up) || !PARSE_FITS(eth, sizeof(*eth), end))
 		return 0;
 	family = eth->proto == NET16(ETH_P_IP)	   ? parse_ipv4(eth + 1, end, &source)
 		 : eth->proto == NET16(ETH_P_IPV6) ? parse_ipv6(eth + 1, end, &source)
 						   : SOURCE_NONE;
 	at = transport_behind(&source, family, end, 0, &protocol, UDP_HEADER);
-	if (!at || !destination_is_own(&source, family) || interface_forwards(ctx, family))
+	if (!at)
 		return 0;
 	if (protocol == PROTOCOL_UDP)
 		return !udp_takes(ctx, &source, family, at);
 	return protocol == PROTOCOL_TCP && PARSE_FITS(at, TCP_HEADER, end) && !tcp_takes(ctx, &source, family, at);
 }
 
-/* The classes that it is of, a bit each; behind them the pair. 0: of none. UNASKED_IF_NOBODY: only if nobody takes it.
- */
+/* The classes that it is of, a bit each; behind them the pair. 0: of none. UNASKED_IF_NOBODY: it is for this machine,
+   and of them only if nobody takes it. */
 #define UNASKED_IF_NOBODY 1
 
 looked_at_apart int source_unasked(struct xdp_md *ctx)
@@ -146,7 +150,7 @@ looked_at_apart int source_unasked(struct xdp_md *ctx)
 	struct source source = { 0 };
 	int family, begins = 0;
 
-	if (!DETECT(D, looks_up))
+	if (!DETECT(D, looks_up) || !DETECT(D, trusted))
 		return 0;
 	family = parse_source(data, end, &source);
 	at = transport_behind(&source, family, end, 0, &protocol, UDP_HEADER);
@@ -166,15 +170,17 @@ looked_at_apart int source_unasked(struct xdp_md *ctx)
 	if (!found)
 		return 0;
 	found |= pair_of(&source, family, at) << UNASKED_PAIR;
-	return begins ? found : found | UNASKED_IF_NOBODY;
+	if (begins)
+		return found;
+	return destination_is_own(&source, family) ? found | UNASKED_IF_NOBODY : 0;
 }
 
-/* Both, one after the other: calls within calls have 512 bytes of stack together. */
+/* All of it, one after the other: calls within calls have 512 bytes of stack together. */
 inline_always int unasked(struct xdp_md *ctx)
 {
 	int found = source_unasked(ctx);
 
-	return found & UNASKED_IF_NOBODY && !nobody_takes(ctx) ? 0 : found;
+	return found & UNASKED_IF_NOBODY && (!nobody_takes(ctx) || interface_forwards(ctx)) ? 0 : found;
 }
 
 #endif
