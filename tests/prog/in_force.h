@@ -35,6 +35,7 @@ static struct candidate live; /* what is in the slot, and its arrays in memory *
 static struct naive model;
 static struct limits with_limits;			    /* of the detector; off */
 static struct detector with_detector = { .account = true }; /* the rest of it */
+static __u64 with_trial;				    /* until then; 0: not on trial */
 static struct tally wanted[VERDICTS], wanted_lists[LABELS];
 static int root = -1, program = -1, ask = -1, counters = -1, list_counters = -1;
 
@@ -157,6 +158,7 @@ static bool install(const struct settings *settings, const __u64 *shadow)
 		err = check_arrays(&live.g, &owned);
 	live_open(&before, &own_context);
 	with_detector.limits = with_limits;
+	live.trial = (struct trial){ .until = with_trial };
 	if (!err)
 		err = kernel_detect(&own_context, &live, &before, &with_detector)
 			      ?: kernel_load(&own_context, &live, &(struct ends){ 0 });

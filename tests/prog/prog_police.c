@@ -390,7 +390,8 @@ static void by_interface(void)
 	with_limits.on_interface[0].of[CLASS_PACKETS].then = THEN_WATCH;
 	if (!begin_again())
 		goto out;
-	CHECK(!lost_of(0, BURST, index) && lost_of(0, BURST, 0) == BURST, "its own verdict");
+	/* A packet a second is added; of one that is forgotten all would pass. */
+	CHECK(!lost_of(0, BURST, index) && lost_of(0, BURST, 0) > BURST / 2, "its own verdict");
 	if (!seen_now(&seen))
 		goto out;
 	for (size_t i = 0; i < seen.n; i++)

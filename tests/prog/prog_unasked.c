@@ -13,6 +13,7 @@ enum { RATE = 1000, BURST = 100, FLOOD = 20 * BURST };
 enum { FIN = 1, SYN = 2, RST = 4, ACK = 16 };
 
 static struct trusted own[2];
+static bool by_interface; /* the limits are its own alone */
 
 /* Each time with limits that the detector has not seen yet: it begins empty. They are of these classes alone. */
 static bool begin(enum packet_class class)
@@ -26,7 +27,10 @@ static bool begin(enum packet_class class)
 	}
 	rate++;
 	with_limits = (struct limits){ .on = true };
-	with_limits.of[class] = (struct limit){ rate, BURST, THEN_POLICE };
+	if (by_interface)
+		limits_put_on(&with_limits, "lo", class, (struct limit){ rate, BURST, THEN_POLICE });
+	else
+		with_limits.of[class] = (struct limit){ rate, BURST, THEN_POLICE };
 	own[0] = (struct trusted){ { END_KEY_BITS(32), END_KEY_OWN + 4, { htonl(INADDR_LOOPBACK) } }, 1 };
 	own[1] = (struct trusted){ { END_KEY_BITS(128), END_KEY_OWN + 6, { 0 } }, 1 };
 	inet_pton(AF_INET6, SERVER6, own[1].key.addr);
@@ -345,6 +349,29 @@ static void off(void)
 	CHECK(found.known && !found.is.count[CLASS_UNANSWERED] && !found.is.count[CLASS_SCAN], "seen without a limit");
 }
 
+static void slots(void)
+{
+	by_interface = true;
+	connections(4);
+	connections(6);
+	scan(4);
+	scan_udp();
+	by_interface = false;
+}
+
+/* Older kernels have no more stack than it takes. */
+static void on_trial(void)
+{
+	with_trial = INT64_MAX;
+	for (int i = 0; i < 2; i++) {
+		by_interface = i;
+		begin(CLASS_UNANSWERED);
+		begin(CLASS_SCAN);
+	}
+	by_interface = false;
+	with_trial = 0;
+}
+
 static int run_cases(void)
 {
 	static const struct ktap_case cases[] = {
@@ -359,6 +386,8 @@ static int run_cases(void)
 		{ "the same of IPv6", scan6 },
 		{ "answers by UDP are no scan", scan_udp },
 		{ "without a limit nothing is looked up", off },
+		{ "limits of an interface: the same", slots },
+		{ "on trial", on_trial },
 	};
 
 	return in_force_run(cases, sizeof(cases) / sizeof(*cases));
