@@ -73,6 +73,11 @@ extern const char *const limit_thens[THENS + 1]; /* ended by NULL */
 #define LIMIT_SUSPECTS_LEAST 16.0
 #define LIMIT_SUSPECTS_MOST  200000.0
 
+/* An interface where nobody can forge a source. */
+struct proven {
+	char name[SLOT_NAME];
+};
+
 /* What holds for that class there. */
 struct limit limit_on(const struct limits *limits, const struct limits_on *on, enum packet_class class);
 /* The interface's own; NULL: it has none. */

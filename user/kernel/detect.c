@@ -3,6 +3,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,7 +23,6 @@
 #include "kernel/live.h"
 #include "kernel/pins.h"
 #include "sets/ranges.h"
-#include "state/proven.h"
 
 /* Places are given away rarely, and one at a time on each CPU. */
 #define CLAIMS 256

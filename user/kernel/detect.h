@@ -12,7 +12,6 @@ struct candidate;
 struct ranges;
 struct context;
 struct live;
-struct proven;
 
 /* The pin of one of its maps, which is MAP_DETECT or behind it. */
 const char *detect_pin(unsigned int map);

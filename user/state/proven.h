@@ -3,15 +3,12 @@
 #ifndef STATE_PROVEN_H
 #define STATE_PROVEN_H
 
-#include <net/if.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-struct state;
+#include "filter/limits.h"
 
-struct proven {
-	char name[IF_NAMESIZE];
-};
+struct state;
 
 int state_prove(struct state *state, const char *name, bool proven);
 /* All of them, by name; free() the array. */
