@@ -126,7 +126,6 @@ proven_later() {
 	ready
 	ip link del edge0
 	veth 0
-	heard "$log" "rotate: done"
 	without_program edge0 && restored
 	echo 203.0.113.7 >loud
 	banned 203.0.113.7 "by one that came back"

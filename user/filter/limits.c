@@ -287,7 +287,7 @@ void limits_slots(struct slot slots[SLOTS], const struct limits *limits, __u64 t
 			struct limit limit = limit_on(limits, on, class);
 
 			slots[slot].limit[class].burst = SLOT_UNLIMITED;
-			if (class >= LIMITED || limit.rate <= 0)
+			if (limit.rate <= 0)
 				continue;
 			price(&slots[slot].limit[class], &limit, class, tick);
 			prices[class] = slots[slot].limit[class].price;
