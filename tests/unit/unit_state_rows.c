@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "state/accepted.h"
 #include "state/bans.h"
+#include "state/feeds.h"
 #include "state/recover.h"
 #include "state/sources.h"
 #include "state/strikes.h"
@@ -85,6 +86,20 @@ static const struct column {
 	{ "strike", "first", BYTES, 0, 0, NULL, false },
 	{ "strike", "strikes", NUMBER, 0, 8, NULL, false },
 	{ "strike", "ended", NUMBER, 0, 253402300799, NULL, false },
+	{ "feed", "list", TEXT, 1, 70, NAMES " ", false }, /* a version that waits has a blank */
+	{ "feed", "url", TEXT, 9, FETCH_URL_MAX - 1, "https://example.net/list", false },
+	{ "feed", "options", TEXT, 0, 127 + 3 * WHERE_MAX, NULL, false },
+	{ "feed", "headers", TEXT, 0, PATH_MAX - 1, "/", false },
+	{ "feed", "key", TEXT, 0, PATH_MAX - 1, NULL, false },
+	{ "feed", "insecure", NUMBER, 0, 1, NULL, false },
+	{ "feed", "every", NUMBER, 300, 366LL * 24 * 3600, NULL, false },
+	{ "feed", "max_age", NUMBER, 0, 253402300799, NULL, false },
+	{ "feed", "becomes", NUMBER, 0, 2, NULL, false },
+	{ "feed", "etag", TEXT, 0, FETCH_TAG_MAX - 1, NULL, false },
+	{ "feed", "next", NUMBER, 0, 253402300799, NULL, false },
+	{ "feed", "failures", NUMBER, 0, INT32_MAX, NULL, false },
+	{ "feed", "refused", NUMBER, INT64_MIN, INT64_MAX, NULL, false },
+	{ "feed", "result", TEXT, 0, FEED_RESULT_MAX - 1, NULL, false },
 };
 
 static const char *const damages[] = {
@@ -128,7 +143,7 @@ static const struct reading {
 	{ "", { "tune", "FORM" } },
 	{ "", { "metrics" } },
 	{ "list source", { "load", "one", "FILE", "--if-changed" } },
-	{ "list chunk source interface pending setting ban ban_before accepted strike", { "state", "check" } },
+	{ "list chunk source interface pending setting ban ban_before accepted strike feed", { "state", "check" } },
 };
 
 static const char *const forms[] = { "--quiet", "--json" };
@@ -179,6 +194,9 @@ static void make_good(void)
 	struct ban ban = { .first = { 0xcb007100, 4 }, .length = 24, .added = 1, .reason = "a" };
 	struct strike strike = { ban.first, ban.length, 1, 1 };
 	struct interface_info interface = { "eth9", "native", true };
+	static const struct feed feed = {
+		.list = "two", .url = "https://example.net/list", .every = 3600, .next = 1, .result = "a list"
+	};
 	sqlite3 *db = NULL;
 	struct state *s;
 	bool renewed;
@@ -197,7 +215,7 @@ static void make_good(void)
 	ENOUGH(!state_interface_put(s, &interface) && !state_pending_add(s, &link) &&
 	       !state_ban_put(s, &ban, &renewed));
 	ENOUGH(!state_pending_add(s, &banned) && !state_ban_put(s, &ban, &renewed));
-	ENOUGH(!state_strike_put(s, &strike));
+	ENOUGH(!state_strike_put(s, &strike) && !state_feed_put(s, &feed));
 	ENOUGH(!state_set(s, "headroom", 1) && !state_commit(s));
 	state_close(s);
 	ENOUGH(sqlite3_open(file, &db) == SQLITE_OK &&

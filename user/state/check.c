@@ -126,6 +126,7 @@ int state_check(const struct context *context, void (*found)(void *arg, const ch
 	err = err ?:
 	      bans_before(s) ?:
 	      state_accepted_check(s) ?:
+	      state_feeds_check(s) ?:
 	      state_strikes(s, &strikes, &n) ?:
 	      state_interfaces(s, &interfaces, &n) ?:
 	      state_pending(s, &pending, &n) ?:

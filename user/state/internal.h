@@ -37,6 +37,8 @@ enum cached_statement {
 #define VERSION_STRIKES 9
 /* ...and lists may have a row in `chosen`. */
 #define VERSION_CHOSEN 10
+/* ...and there are feeds. */
+#define VERSION_FEEDS 11
 
 /* What one question may cost, in instructions of SQLite's. */
 struct steps {
@@ -142,13 +144,19 @@ void state_bans_uncounted(struct state *s);
 /* A statement about one prefix: its family, its length and its first address. */
 int state_ban_statement(struct state *s, const char *sql, struct addr first, unsigned int length);
 /* -EUCLEAN for a row that no version of ours wrote. */
-state_row state_read_ban, state_read_interface, state_read_pending, state_read_accepted, state_read_strike;
+state_row state_read_ban, state_read_interface, state_read_pending, state_read_accepted, state_read_strike,
+	state_read_feed;
 /* chosen.c: what it reads goes into the lists' `where`; or it is put, once the list has its row. */
 state_row state_read_chosen;
 int state_chosen_add(struct state *state, struct list_info *lists, size_t n);
 int state_chosen_put(struct state *state, int64_t list, const char *where);
 /* All of them. */
 int state_accepted_check(struct state *state);
+int state_feeds_check(struct state *state);
+/* A feed beside its list's version that waits: kept, taken back, or no longer needed. */
+int state_feed_wait(struct state *state, const char *list);
+int state_feed_back(struct state *state, const char *list);
+int state_feed_forget(struct state *state, const char *list);
 /* The same of a whole row of its table. */
 bool state_source_is_sound(sqlite3_stmt *stmt);
 bool state_setting_is_sound(sqlite3_stmt *stmt);

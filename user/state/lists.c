@@ -8,6 +8,7 @@
 #include "base/clean_text.h"
 #include "base/log.h"
 #include "base/nearest.h"
+#include "state/feeds.h"
 #include "state/internal.h"
 #include "state/settings.h"
 
@@ -257,10 +258,16 @@ int state_list_set_kind(struct state *state, const char *name, enum list_kind ki
 
 int state_list_drop(struct state *state, const char *name)
 {
+	bool feed;
 	int err = strchr(name, ' ') ? -ENOENT
 				    : state_pending_forget(state, PENDING_LIST, name)
 					      ?: state_pending_forget(state, PENDING_LIST_KIND, name);
 
-	err = err ?: state_trust(state, name, 0) ?: state_change(state, "DELETE FROM list WHERE name = ?", name);
+	/* A feed may have no list yet. */
+	err = err ?: state_trust(state, name, 0) ?: state_feed_drop(state, name);
+	feed = !err && sqlite3_changes(state->db);
+	err = err ?: state_change(state, "DELETE FROM list WHERE name = ?", name);
+	if (err_is(err, ENOENT) && feed)
+		return 0;
 	return err_is(err, ENOENT) ? because_no_list(state, name) : err;
 }

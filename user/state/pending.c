@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "state/bans.h"
+#include "state/feeds.h"
 #include "state/internal.h"
 
 #define BEFORE " || ' before'"
@@ -169,6 +170,7 @@ int state_pending_add(struct state *state, const struct pending *pending)
 	       state_put(state,
 			 "INSERT INTO chosen SELECT (SELECT id FROM list WHERE name = ?1" BEFORE "), rows FROM chosen"
 			 " WHERE list = (SELECT id FROM list WHERE name = ?1)", "s", name) ?:
+	       state_feed_wait(state, name) ?:
 	       state_put(state,
 			 "UPDATE pending SET before = (SELECT id FROM list WHERE name = ?1" BEFORE ")"
 			 " WHERE kind = 0 AND name = ?1", "s", name);
@@ -177,6 +179,7 @@ int state_pending_add(struct state *state, const struct pending *pending)
 int state_pending_drop(struct state *state, const struct pending *pending)
 {
 	return state_pending_add(state, pending)
+		       ?: state_feed_drop(state, pending->name)
 		       ?: state_put(state, "DELETE FROM list WHERE name = ?", "s", pending->name);
 }
 
@@ -217,7 +220,8 @@ static int undo_drop(struct state *s, const char *name)
 	sqlite3_finalize(stmt);
 	/* Under another name first: a list's kind is set by name. */
 	return state_put(s, "UPDATE list SET name = ? WHERE id = ?", "sI", name, (sqlite3_int64)id)
-		       ?: state_list_set_kind(s, name, kind);
+		       ?: state_list_set_kind(s, name, kind)
+		       ?: state_feed_back(s, name);
 }
 
 /* The list keeps its id and label: its place, and its counters. */
@@ -234,9 +238,14 @@ static int undo_list(struct state *s, const char *name)
 	err = state_change(s, before, name);
 	if (err_is(err, ENOENT)) /* there was none before, or the list has been dropped since */
 		return state_put(s,
-				 "DELETE FROM list WHERE name = ?1 AND"
+				 "DELETE FROM feed WHERE list = ?1 AND"
 				 " EXISTS (SELECT 1 FROM pending WHERE kind = 0 AND name = ?1 AND before IS NULL)",
-				 "s", name);
+				 "s", name)
+			       ?: state_put(
+					  s,
+					  "DELETE FROM list WHERE name = ?1 AND"
+					  " EXISTS (SELECT 1 FROM pending WHERE kind = 0 AND name = ?1 AND before IS NULL)",
+					  "s", name);
 	return err ?:
 	       state_put(s, "DELETE FROM chunk WHERE list = (SELECT id FROM list WHERE name = ?)", "s", name) ?:
 	       state_put(s,
@@ -252,7 +261,8 @@ static int undo_list(struct state *s, const char *name)
 	       state_put(s,
 			 "UPDATE chosen SET list = (SELECT id FROM list WHERE name = ?1)"
 			 " WHERE list = (SELECT id FROM list WHERE name = ?1" BEFORE ")",
-			 "s", name);
+			 "s", name) ?:
+	       state_feed_back(s, name);
 }
 
 int state_pending_forget(struct state *s, enum pending_kind kind, const char *name)
@@ -263,7 +273,9 @@ int state_pending_forget(struct state *s, enum pending_kind kind, const char *na
 		err = keep_ban(s, name, "DELETE FROM ban_before WHERE family = ? AND length = ? AND first = ?");
 	if (!err && kind == PENDING_IMAGE)
 		err = state_put(s, "DELETE FROM ban_before", "");
-	return err || kind != PENDING_LIST ? err : state_put(s, "DELETE FROM list WHERE name = ?" BEFORE, "s", name);
+	if (err || kind != PENDING_LIST)
+		return err;
+	return state_feed_forget(s, name) ?: state_put(s, "DELETE FROM list WHERE name = ?" BEFORE, "s", name);
 }
 
 static int undo(struct state *s, const struct pending *pending)
@@ -320,6 +332,7 @@ int state_pending_confirm(struct state *state)
 {
 	return state_put(state, "DELETE FROM pending", "") ?:
 	       state_put(state, "DELETE FROM list WHERE name LIKE '% before'", "") ?:
+	       state_put(state, "DELETE FROM feed WHERE list LIKE '% before'", "") ?:
 	       state_put(state, "DELETE FROM ban_before", "");
 }
 
@@ -327,5 +340,6 @@ int state_pending_flush(struct state *state)
 {
 	return state_put(state, "DELETE FROM pending WHERE kind NOT IN (1, 2)", "") ?:
 	       state_put(state, "DELETE FROM list WHERE name LIKE '% before'", "") ?:
+	       state_put(state, "DELETE FROM feed WHERE list LIKE '% before'", "") ?:
 	       state_put(state, "DELETE FROM ban_before", "");
 }

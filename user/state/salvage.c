@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What can still be read of a damaged state, row by row, into a new one. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "state/accepted.h"
 #include "state/bans.h"
+#include "state/feeds.h"
 #include "state/internal.h"
 #include "state/recover.h"
 #include "state/strikes.h"
@@ -29,6 +31,15 @@ static sqlite3_stmt *ask(sqlite3 *db, const char *fmt, const char *table)
 	return stmt;
 }
 
+static bool feed_is_sound(const struct salvage *s, sqlite3_stmt *row)
+{
+	struct feed *feed = malloc(sizeof(*feed));
+	bool sound = feed && !state_read_feed(s->to, row, feed);
+
+	free(feed);
+	return sound;
+}
+
 static bool is_sound(const struct salvage *s, sqlite3_stmt *row)
 {
 	struct interface_info interface;
@@ -42,6 +53,8 @@ static bool is_sound(const struct salvage *s, sqlite3_stmt *row)
 		return !state_read_accepted(s->to, row, &accepted);
 	if (!strcmp(s->table, "chosen"))
 		return !state_read_chosen(s->to, row, &list);
+	if (!strcmp(s->table, "feed"))
+		return feed_is_sound(s, row);
 	if (!strcmp(s->table, "interface"))
 		return !state_read_interface(s->to, row, &interface);
 	if (!strcmp(s->table, "pending"))
@@ -135,7 +148,7 @@ static void salvage_bans(struct salvage *s, const char *table)
 /* True: all of it, as far as can be seen. */
 static bool salvage_table(struct salvage *s, const char *table)
 {
-	static const char more[] = ",?,?,?,?,?,?,?,?,?,?,?,?,?,?,?";
+	static const char more[] = ",?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?";
 	sqlite3_stmt *columns = ask(s->to->db, "SELECT * FROM \"%w\"", table);
 	sqlite3_stmt *there = ask(s->from, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '%q'", table);
 	int n = sqlite3_column_count(columns), has = there ? sqlite3_step(there) : SQLITE_ERROR;
@@ -163,7 +176,7 @@ static bool salvage_table(struct salvage *s, const char *table)
 int state_salvage(struct state *to, sqlite3 *from, struct recovered *r)
 {
 	static const char *const tables[] = { "list", "chunk",	    "source",	"interface", "pending", "setting",
-					      "ban",  "ban_before", "accepted", "strike",    "chosen" };
+					      "ban",  "ban_before", "accepted", "strike",    "chosen",	"feed" };
 	struct salvage s = { .from = from, .to = to };
 
 	r->whole = r->texts = true;

@@ -70,10 +70,18 @@ static const char schema_strikes[] =
 static const char schema_chosen[] =
 	"CREATE TABLE chosen (list INTEGER PRIMARY KEY REFERENCES list (id) ON DELETE CASCADE, rows TEXT NOT NULL);";
 
+/* Lists that a server keeps fresh: feeds.c. */
+static const char schema_feeds[] =
+	"CREATE TABLE feed (list TEXT PRIMARY KEY, url TEXT NOT NULL, options TEXT NOT NULL, headers TEXT NOT NULL,"
+	"  key TEXT NOT NULL, insecure INTEGER NOT NULL, lan INTEGER NOT NULL, every INTEGER NOT NULL,"
+	"  max_age INTEGER NOT NULL, becomes INTEGER NOT NULL, etag TEXT NOT NULL, modified TEXT NOT NULL,"
+	"  dated INTEGER NOT NULL, signed_at INTEGER NOT NULL, tried INTEGER NOT NULL, good INTEGER NOT NULL,"
+	"  next INTEGER NOT NULL, failures INTEGER NOT NULL, refused INTEGER NOT NULL, result TEXT NOT NULL);";
+
 /* From which version to the next. */
 static const char *const upgrades[] = {
-	[1] = schema_bans,     [2] = schema_sources, [3] = schema_packed,  [4] = schema_sums,  [5] = schema_due,
-	[6] = schema_accepted, [7] = schema_ends,    [8] = schema_strikes, [9] = schema_chosen
+	[1] = schema_bans,     [2] = schema_sources, [3] = schema_packed,  [4] = schema_sums,	[5] = schema_due,
+	[6] = schema_accepted, [7] = schema_ends,    [8] = schema_strikes, [9] = schema_chosen, [10] = schema_feeds
 };
 
 /*
@@ -108,7 +116,8 @@ int state_check_version(struct state *s)
 				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'accepted') +"
 				 " (SELECT count(*) FROM sqlite_master WHERE type = 'index' AND name = 'ban_due') +"
 				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'strike') +"
-				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'chosen')");
+				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'chosen') +"
+				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'feed')");
 	int version = -1, application = 0, tables = 0, foreign = 0, more = 0;
 
 	if (!stmt)

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the state keeps of lists that are fetched: with their list, beside it, before it, and in a state of before. */
+#include <sqlite3.h>
+
+#include "base/log.h"
+#include "own_state.h"
+#include "state/feeds.h"
+#include "state/recover.h"
+
+#define LIST "drop"
+
+static struct feed made(const char *list, const char *url)
+{
+	struct feed feed = { .options = "--format=plain --skip-bad",
+			     .headers = "/etc/token",
+			     .key = "RWQ",
+			     .insecure = true,
+			     .every = 3600,
+			     .max_age = 7 * 86400,
+			     .then = FEED_SHADOW,
+			     .etag = "\"a'b\"",
+			     .modified = "Mon, 23 Nov 2026 10:00:00 GMT",
+			     .dated = 1,
+			     .signed_at = 2,
+			     .tried = 3,
+			     .good = 4,
+			     .next = 5,
+			     .failures = 6,
+			     .refused = INT64_MIN,
+			     .result = "it; says so" };
+
+	snprintf(feed.list, sizeof(feed.list), "%s", list);
+	snprintf(feed.url, sizeof(feed.url), "%s", url);
+	return feed;
+}
+
+static bool same(const struct feed *a, const struct feed *b)
+{
+	return !strcmp(a->list, b->list) && !strcmp(a->url, b->url) && !strcmp(a->options, b->options) &&
+	       !strcmp(a->headers, b->headers) && !strcmp(a->key, b->key) && a->insecure == b->insecure &&
+	       a->lan == b->lan && a->every == b->every && a->max_age == b->max_age && a->then == b->then &&
+	       !strcmp(a->etag, b->etag) && !strcmp(a->modified, b->modified) && a->dated == b->dated &&
+	       a->signed_at == b->signed_at && a->tried == b->tried && a->good == b->good && a->next == b->next &&
+	       a->failures == b->failures && a->refused == b->refused && !strcmp(a->result, b->result);
+}
+
+static void put_list(struct state *s)
+{
+	struct ranges set = RANGES_EMPTY;
+
+	ENOUGH(!ranges_add4(&set, 1, 1) && !ranges_finish(&set) && !put(s, LIST, LIST_BAN, &set));
+	ranges_free(&set);
+}
+
+/* The URL of the list's feed; "": it has none. */
+static const char *url_of(struct state *s)
+{
+	static struct feed feed;
+	int err = state_feed_get(s, LIST, &feed);
+
+	ENOUGH(!err || err_is(err, ENOENT));
+	return err ? "" : feed.url;
+}
+
+static void kept(void)
+{
+	struct feed one = made(LIST, "https://example.net/a"), two = made("a", "http://192.0.2.1/"), *all, is;
+	struct state *s = opened(true);
+	size_t n;
+
+	two.insecure = false;
+	two.lan = true;
+	ENOUGH(s && !state_feed_put(s, &one) && !state_feed_put(s, &two) && !state_commit(s));
+	state_close(s);
+	s = opened(false);
+	ENOUGH(s && !state_feeds(s, &all, &n));
+	CHECK(n == 2 && same(&all[0], &two) && same(&all[1], &one), "%zu feeds, or others", n);
+	free(all);
+	CHECK(!state_feed_get(s, LIST, &is) && same(&is, &one), "another feed");
+	CHECK(err_is(state_feed_get(s, "b", &is), ENOENT), "one that is not there");
+	state_close(s);
+	s = opened(true);
+	two = made(LIST, "https://example.net/b");
+	ENOUGH(s && !state_feed_put(s, &two) && !state_feeds(s, &all, &n));
+	CHECK(n == 2 && same(&all[1], &two), "it is not replaced");
+	free(all);
+	CHECK(!state_list_drop(s, LIST) && !*url_of(s), "one without a list does not go");
+	CHECK(err_is(state_list_drop(s, LIST), ENOENT), "it goes twice");
+	put_list(s);
+	ENOUGH(!state_feed_put(s, &one));
+	CHECK(!state_list_drop(s, LIST) && !*url_of(s), "it does not go with its list");
+	state_close(s);
+	empty_directory();
+}
+
+/* With a version that waits to be confirmed. */
+static void goes_back(void)
+{
+	struct pending pending = { .kind = PENDING_LIST, .name = LIST, .deadline = 4000000000 };
+	struct feed a = made(LIST, "https://example.net/a"), b = made(LIST, "https://example.net/b"), is, *all;
+	struct state *s = opened(true);
+	size_t n;
+
+	/* A list that was fetched for the first time. */
+	ENOUGH(s && !state_pending_add(s, &pending));
+	put_list(s);
+	ENOUGH(!state_feed_put(s, &a) && !state_pending_undo(s, &pending));
+	CHECK(!*url_of(s), "the feed of a list that was taken back stays");
+	/* From another place: the one before comes back. */
+	put_list(s);
+	ENOUGH(!state_feed_put(s, &a) && !state_pending_add(s, &pending));
+	put_list(s);
+	ENOUGH(!state_feed_put(s, &b) && !state_feeds(s, &all, &n));
+	CHECK(n == 1, "what waits is one more feed");
+	free(all);
+	ENOUGH(!state_pending_undo(s, &pending));
+	CHECK(!strcmp(url_of(s), a.url), "now it is '%s'", url_of(s));
+	/* From a file. */
+	ENOUGH(!state_pending_add(s, &pending));
+	put_list(s);
+	ENOUGH(!state_feed_drop(s, LIST) && !state_pending_undo(s, &pending));
+	CHECK(!strcmp(url_of(s), a.url), "after a file it is '%s'", url_of(s));
+	/* From the same place: what was refused is not fetched again. */
+	ENOUGH(!state_pending_add(s, &pending));
+	put_list(s);
+	strcpy(a.etag, "\"newer\"");
+	ENOUGH(!state_feed_put(s, &a) && !state_pending_undo(s, &pending));
+	CHECK(!state_feed_get(s, LIST, &is) && same(&is, &a), "the version that was refused is forgotten");
+	/* Unloaded, and that goes back. */
+	ENOUGH(!state_pending_drop(s, &pending));
+	CHECK(!*url_of(s), "the feed of a list that is unloaded stays");
+	ENOUGH(!state_pending_undo(s, &pending));
+	CHECK(!state_feed_get(s, LIST, &is) && same(&is, &a), "it does not come back with its list");
+	/* Confirmed: nothing waits any more. */
+	ENOUGH(!state_pending_add(s, &pending));
+	put_list(s);
+	ENOUGH(!state_feed_put(s, &b) && !state_pending_confirm(s));
+	CHECK(!strcmp(url_of(s), b.url), "confirmed it is '%s'", url_of(s));
+	CHECK(!state_feed_back(s, LIST) && !*url_of(s), "something waits on");
+	state_close(s);
+	empty_directory();
+}
+
+static void run_sql(const char *text)
+{
+	sqlite3 *db = NULL;
+
+	ENOUGH(sqlite3_open(file, &db) == SQLITE_OK && sqlite3_exec(db, text, NULL, NULL, NULL) == SQLITE_OK);
+	sqlite3_close(db);
+}
+
+/* Of version 10, which had no feeds. */
+static void of_before(void)
+{
+	struct feed feed = made(LIST, "https://example.net/a"), *all;
+	struct list_info list;
+	struct state *s = opened(true);
+	size_t n;
+
+	ENOUGH(s);
+	put_list(s);
+	ENOUGH(!state_commit(s));
+	state_close(s);
+	run_sql("DROP TABLE feed");
+	s = opened(false);
+	ENOUGH(s);
+	CHECK(!state_feeds(s, &all, &n) && !n && !*url_of(s) && !state_feeds_check(s), "it has feeds");
+	CHECK(s->version == VERSION_FEEDS - 1, "it is of version %d", s->version);
+	state_close(s);
+	s = opened(true);
+	ENOUGH(s && !state_feed_put(s, &feed) && !state_commit(s));
+	state_close(s);
+	s = opened(false);
+	ENOUGH(s);
+	CHECK(!state_list_get(s, LIST, &list) && !strcmp(url_of(s), feed.url) && s->version == VERSION_FEEDS,
+	      "it was not brought up");
+	state_close(s);
+	empty_directory();
+}
+
+/* A damaged row goes; the others, and every list, stay. A list that is lost is fetched again. */
+static void recovered(void)
+{
+	struct feed a = made(LIST, "https://example.net/a"), b = made("a", "https://example.net/b"), *all;
+	struct recovered r;
+	struct state *s = opened(true);
+	size_t n;
+
+	ENOUGH(s && !state_feed_put(s, &a) && !state_feed_put(s, &b));
+	put_list(s);
+	ENOUGH(!state_commit(s));
+	state_close(s);
+	run_sql("UPDATE feed SET every = 1 WHERE list = 'a'; DELETE FROM chunk");
+	s = opened(false);
+	CHECK(s && err_is(state_feeds(s, &all, &n), EUCLEAN), "a damaged row is read");
+	CHECK(s && err_is(state_feeds_check(s), EUCLEAN), "a damaged row is not found");
+	state_close(s);
+	ENOUGH(!state_recover(&own_context, file, NULL, &r));
+	CHECK(!r.whole && r.lost_n == 1, "%zu lists were lost", r.lost_n);
+	s = opened(false);
+	ENOUGH(s && !state_feeds(s, &all, &n));
+	CHECK(n == 1 && same(&all[0], &a), "%zu feeds were saved", n);
+	free(all);
+	state_close(s);
+	empty_directory();
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "what is put is kept, and goes", kept },
+		{ "with what waits to be confirmed", goes_back },
+		{ "a state of version 10", of_before },
+		{ "recovered", recovered },
+	};
+
+	return own_state_run(cases, sizeof(cases) / sizeof(*cases));
+}

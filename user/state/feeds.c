@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "state/feeds.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "state/internal.h"
+
+#define AFTER_LIST                                                                                                      \
+	"url, options, headers, key, insecure, lan, every, max_age, becomes, etag, modified, dated, signed_at, tried, " \
+	"good, next, failures, refused, result"
+#define COLUMNS "list, " AFTER_LIST
+
+/* Of a list, or of its version that waits beside it. */
+static bool is_name(const char *name)
+{
+	size_t n = strspn(name, LIST_NAME_BYTES);
+
+	return n && (!name[n] || !strcmp(name + n, " before"));
+}
+
+int state_read_feed(const struct state *s, sqlite3_stmt *stmt, void *entry)
+{
+	struct row row = { .stmt = stmt };
+	struct feed *f = entry;
+
+	row_text(&row, 0, f->list, sizeof(f->list));
+	row_text(&row, 1, f->url, sizeof(f->url));
+	row_text(&row, 2, f->options, sizeof(f->options));
+	row_text(&row, 3, f->headers, sizeof(f->headers));
+	row_text(&row, 4, f->key, sizeof(f->key));
+	f->insecure = row_number(&row, 5, 0, 1);
+	f->lan = row_number(&row, 6, 0, 1);
+	f->every = row_number(&row, 7, FEED_EVERY_LEAST, FEED_EVERY_MOST);
+	f->max_age = row_number(&row, 8, 0, TIME_MOST);
+	f->then = (enum feed_then)row_number(&row, 9, FEED_KEEP, FEED_DROP);
+	row_text(&row, 10, f->etag, sizeof(f->etag));
+	row_text(&row, 11, f->modified, sizeof(f->modified));
+	f->dated = row_time(&row, 12);
+	f->signed_at = row_time(&row, 13);
+	f->tried = row_time(&row, 14);
+	f->good = row_time(&row, 15);
+	f->next = row_time(&row, 16);
+	f->failures = row_number(&row, 17, 0, INT32_MAX);
+	f->refused = row_number(&row, 18, INT64_MIN, INT64_MAX);
+	row_text(&row, 19, f->result, sizeof(f->result));
+	if (!row.err && is_name(f->list) && !fetch_url_fault(f->url, true) && (!*f->headers || *f->headers == '/'))
+		return 0;
+	return err_is(row.err, ENOMEM)
+		       ? row.err
+		       : because(-EUCLEAN, "%s: which lists are fetched is damaged; see 'xdp-bloom state recover'",
+				 s->directory);
+}
+
+int state_feeds(struct state *state, struct feed **feeds, size_t *n)
+{
+	*feeds = NULL;
+	*n = 0;
+	if (!state->db || state->version < VERSION_FEEDS)
+		return 0;
+	return state_rows(state,
+			  state_prepare(state,
+					"SELECT " COLUMNS " FROM feed WHERE list NOT LIKE '% before' ORDER BY list"),
+			  state_read_feed, sizeof(**feeds), feeds, n);
+}
+
+int state_feeds_check(struct state *state)
+{
+	struct feed *feeds = NULL;
+	size_t n;
+	int err = 0;
+
+	if (state->db && state->version >= VERSION_FEEDS)
+		err = state_rows(state, state_prepare(state, "SELECT " COLUMNS " FROM feed"), state_read_feed,
+				 sizeof(*feeds), &feeds, &n);
+	free(feeds);
+	return err;
+}
+
+int state_feed_get(struct state *state, const char *list, struct feed *feed)
+{
+	sqlite3_stmt *stmt;
+	int code, err = 0;
+
+	*feed = (struct feed){ 0 };
+	if (!state->db || state->version < VERSION_FEEDS || strchr(list, ' '))
+		return -ENOENT;
+	stmt = state_prepare(state, "SELECT " COLUMNS " FROM feed WHERE list = ?");
+	if (!stmt)
+		return because_sqlite(state, "reading");
+	state_bind_text(stmt, 1, list);
+	code = sqlite3_step(stmt);
+	if (code == SQLITE_ROW)
+		err = state_read_feed(state, stmt, feed);
+	if (!err)
+		return state_finish(state, stmt, code) ?: code == SQLITE_ROW ? 0 : -ENOENT;
+	sqlite3_finalize(stmt);
+	return err;
+}
+
+int state_feed_put(struct state *state, const struct feed *f)
+{
+	return state_put(state,
+			 "INSERT OR REPLACE INTO feed (" COLUMNS ") VALUES"
+			 " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			 "sssssiiIIissIIIIIIIs", f->list, f->url, f->options, f->headers, f->key, (int)f->insecure,
+			 (int)f->lan, (sqlite3_int64)f->every, (sqlite3_int64)f->max_age, (int)f->then, f->etag,
+			 f->modified, (sqlite3_int64)f->dated, (sqlite3_int64)f->signed_at, (sqlite3_int64)f->tried,
+			 (sqlite3_int64)f->good, (sqlite3_int64)f->next, (sqlite3_int64)f->failures,
+			 (sqlite3_int64)f->refused, f->result);
+}
+
+int state_feed_drop(struct state *state, const char *list)
+{
+	return state_put(state, "DELETE FROM feed WHERE list = ?", "s", list);
+}
+
+int state_feed_wait(struct state *state, const char *list)
+{
+	return state_put(state,
+			 "INSERT OR REPLACE INTO feed SELECT ?1 || ' before', " AFTER_LIST " FROM feed WHERE list = ?1",
+			 "s", list);
+}
+
+/* Of the same server what was refused stays known, so that it is not taken again; another one is forgotten. */
+int state_feed_back(struct state *state, const char *list)
+{
+	return state_put(state,
+			 "DELETE FROM feed WHERE list = ?1 AND url IS NOT"
+			 " (SELECT url FROM feed WHERE list = ?1 || ' before')",
+			 "s", list)
+		       ?: state_put(state, "UPDATE OR IGNORE feed SET list = ?1 WHERE list = ?1 || ' before'", "s", list)
+		       ?: state_feed_forget(state, list);
+}
+
+int state_feed_forget(struct state *state, const char *list)
+{
+	return state_put(state, "DELETE FROM feed WHERE list = ? || ' before'", "s", list);
+}

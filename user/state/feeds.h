@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Lists that a server keeps fresh: where each comes from, how often it is asked for, and what came of it. A row a list,
+ * by its name: a feed may be there before the first version of its list is, and outlives a list that was damaged.
+ */
+#ifndef STATE_FEEDS_H
+#define STATE_FEEDS_H
+
+#include <limits.h>
+
+#include "fetch/request.h"
+#include "state/state.h"
+
+/* What becomes of a list that nobody has renewed for `max_age`. */
+enum feed_then { FEED_KEEP, FEED_SHADOW, FEED_DROP };
+
+static const char *const feed_then_names[] = { "keep", "shadow", "drop" };
+
+/* Seconds between two requests: what is asked for more often is nobody's list. */
+#define FEED_EVERY_LEAST 300
+#define FEED_EVERY_MOST	 (366LL * 24 * 3600)
+
+#define FEED_RESULT_MAX 400
+
+struct feed {
+	char list[LIST_NAME_MAX + 7]; /* with " before", where it waits */
+	char url[FETCH_URL_MAX];
+	char options[128 + 3 * WHERE_MAX]; /* of load, as on a command line: how its text is read */
+	char headers[PATH_MAX]; /* the file of header lines, from the root; empty: none. Never what is in it */
+	char key[PATH_MAX];	/* that signs it, as it was given; empty: nobody has to */
+	bool insecure, lan;
+	int64_t every;	 /* seconds */
+	int64_t max_age; /* seconds; 0: none */
+	enum feed_then then;
+	/* The version in force, as its server has it: */
+	char etag[FETCH_TAG_MAX], modified[64];
+	int64_t dated;	   /* what it says of its age; 0: nothing */
+	int64_t signed_at; /* the newest time that a signature was believed; 0: none */
+	/* What became of it. Seconds since the epoch; 0: never. */
+	int64_t tried, good; /* the last request, and the last that was answered by a list or by "as it was" */
+	int64_t next;
+	int64_t failures; /* in a row */
+	int64_t refused;  /* a hash of the text that was refused last; 0: none */
+	char result[FEED_RESULT_MAX];
+};
+
+/* One of the same list is replaced. Before or after the list itself. */
+int state_feed_put(struct state *state, const struct feed *feed);
+/* -ENOENT where the list has none. */
+int state_feed_get(struct state *state, const char *list, struct feed *feed);
+/* No error where there is none. */
+int state_feed_drop(struct state *state, const char *list);
+/* All of them, by name; free() the array. */
+int state_feeds(struct state *state, struct feed **feeds, size_t *n);
+
+#endif
