@@ -122,6 +122,28 @@ sequence() {
 	[ "$open_ms" -le "$most_ms" ] || most_ms=$open_ms
 }
 
+# The interface is let go, and what stands in its link's place is none.
+detached_and_taken() {
+	local pins faults_before healed_before what
+
+	prepare_parts
+	for what in closed_pin_removed closed_pin_replaced closed_pin_a_directory closed_pin_within_a_directory; do
+		before
+		open_link_detached
+		$what links/edge0 || fail "cannot: $what"
+		healed "detached, $what"
+		probed
+		whole "detached, $what"
+	done
+	stop
+	for what in closed_pin_removed closed_pin_replaced closed_pin_a_directory closed_pin_within_a_directory; do
+		open_link_detached
+		$what links/edge0 || fail "cannot: $what"
+		bloom attach edge0
+		send 0 -b banned -c clean
+	done
+}
+
 # What waits for a confirmation is two generations, and an interface with another root.
 on_trial() {
 	local pins faults_before healed_before what
@@ -367,4 +389,5 @@ all=()
 for name in $(printf '%s\n' "${faults[@]}" | sort -u); do
 	all+=("fault $name")
 done
-run_cases without_the_service foreign_pins "${all[@]}" with_few_rights on_trial detached_stays_so state_lost cannot_be_healed new_interface_under_an_old_name random_sequences
+run_cases without_the_service foreign_pins "${all[@]}" with_few_rights detached_and_taken on_trial detached_stays_so \
+	state_lost cannot_be_healed new_interface_under_an_old_name random_sequences

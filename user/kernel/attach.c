@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -162,7 +163,17 @@ static int has_ethernet(const char *ifname)
 		       ifname);
 }
 
-/* An interface of that name came and went, or was renamed, or is in another network namespace: its pin makes room. */
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+/*
+ * An interface of that name came and went, or was renamed, or is in another network namespace: its pin makes room. So
+ * does what cannot be one.
+ */
 static int make_room(const struct context *context, const char *name, bool shared)
 {
 	struct attachment old = { .shared = shared };
@@ -173,6 +184,10 @@ static int make_room(const struct context *context, const char *name, bool share
 	snprintf(old.as, sizeof(old.as), "%s", name);
 	attachment_path(context, path, &old);
 	fd = bpf_obj_get(path);
+	if (fd < 0 && is_directory(path)) {
+		pin_remove(path);
+		return 0;
+	}
 	if (fd < 0)
 		return errno == ENOENT ? 0 : because_kernel(-errno, path);
 	err = pinned_info(fd, &is);
