@@ -125,12 +125,12 @@ clean: ## remove build/
 # --- What is needed, from the distribution ---------------------------------------------------------------------------
 
 DEPS := clang bpftool pkg-config libbpf-dev libxdp-dev libelf-dev zlib1g-dev libsqlite3-dev libjansson-dev libmnl-dev \
-	liblzma-dev libzstd-dev libmicrohttpd-dev libncurses-dev libcurl4-gnutls-dev libc6-dev
+	liblzma-dev libzstd-dev libmicrohttpd-dev libncurses-dev libcurl4-gnutls-dev libsodium-dev libc6-dev
 # Each of these on top of those for building.
 RUN_DEPS   := iproute2 jq python3-minimal util-linux mount
 CHECK_DEPS := perl python3
 # Peers to compare with, and other XDP programs to live beside.
-TEST_DEPS  := $(RUN_DEPS) $(CHECK_DEPS) mandoc strace tcpdump tshark tmux zsh procps xdp-tools iprange ipset nftables systemd curl wireguard-tools openssl ca-certificates
+TEST_DEPS  := $(RUN_DEPS) $(CHECK_DEPS) mandoc strace tcpdump tshark tmux zsh procps xdp-tools iprange ipset nftables systemd curl wireguard-tools openssl minisign ca-certificates
 FUZZ_DEPS  := libclang-rt-dev llvm
 BENCH_DEPS := iproute2 ipset nftables iptables xdp-tools iprange ethtool python3
 DEB_DEPS   := debhelper dpkg-dev lintian

@@ -14,7 +14,7 @@ PKGS := libbpf libxdp libelf libmnl zlib sqlite3 jansson liblzma libzstd ncurses
 # Its header only: user/observe/web_server.c loads it when it is needed.
 PKGS_LOADED := libmicrohttpd
 # Of xdp-bloom-fetch alone.
-PKGS_FETCH := libcurl
+PKGS_FETCH := libcurl libsodium
 
 WARNINGS := -Wall -Wextra -Wshadow $(WERROR)
 ifdef SAN

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
 fetch.py serve DIRECTORY: servers that do to a fetcher what servers have done, and a name server; prints "ready". Keys and
-certificates are in the directory, and the heads of all requests become its file "heads".
+certificates are in the directory, and the heads of all requests become its file "heads"; what is in its directory
+"files" is served, too.
 fetch.py ask PROGRAM BODY LINE...: what xdp-bloom-fetch answers to a request of these lines, and what it cost: "rss" in
-KiB. With HEADER_FILE in the environment, that file goes with it.
+KiB. With HEADER_FILE in the environment, that file goes with it: with a line "key ...", the signature of the body.
 """
 import os
 import resource
@@ -148,6 +149,15 @@ ACTS = {'/slow': slow, '/still': stands_still, '/slow-head': slow_head, '/big': 
         '/long-head': long_head, '/long-line': long_line, '/100-for-ever': hundreds, '/silent': lambda conn: conn.recv(1)}
 
 
+def kept(directory, path):
+    """A file, as it is now; None: there is none."""
+    try:
+        with open(f'{directory}/files{path}', 'rb') as file:
+            return whole(file.read(), 'Content-Type: text/plain')
+    except OSError:
+        return None
+
+
 def serve_one(conn, context, heads):
     try:
         conn.settimeout(60)
@@ -174,7 +184,8 @@ def serve_one(conn, context, heads):
         elif path == '/list' and b'If-None-Match: "one"' in request:
             conn.sendall(ANSWERS['/304'])
         else:
-            conn.sendall(ANSWERS.get(path, head('404 Not Found', length=0)))
+            found = ANSWERS[path] if path in ANSWERS else kept(os.path.dirname(heads.name), path)
+            conn.sendall(head('404 Not Found', length=0) if found is None else found)
         if context:
             if path == '/cut-open':
                 os.close(conn.detach())  # without a goodbye
@@ -259,7 +270,7 @@ def serve(directory):
 
 def ask(program, body, lines):
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with open(body, 'wb') as out:
+    with open(body, 'r+b' if any(line.startswith('key ') for line in lines) else 'wb') as out:
         fetcher = subprocess.Popen([program], stdin=its)
         its.close()
         files = [out.fileno()]

@@ -82,7 +82,7 @@ stage() {
 	local fd line=
 
 	veth 0
-	rm -f "$keys/heads"
+	rm -rf "$keys/heads" "$keys/files"
 	unshare --net sleep infinity &
 	away=$!
 	wait_until "a network namespace" other_network $away
@@ -333,10 +333,35 @@ confined() {
 	[ ! -e /tmp/xdp-bloom-escaped ] || fail "it made a file"
 }
 
+# Where it only checks a signature it has no connections either.
+signature_confined() {
+	grep -q '^Seccomp:' /proc/self/status || skip "needs a kernel with seccomp"
+	[ -e "$escape" ] || skip "$escape is not built"
+	stage
+	with_minisign
+	a_list
+	bloom load drop list
+	bloom attach edge0
+	cp "$escape" escape.so
+	chmod 755 "$WORK" escape.so
+	export ESCAPE_STATE=$XDP_BLOOM_STATE/state.db ESCAPE_PIN=$XDP_BLOOM_BPFFS/slot ESCAPE_FILE=$WORK/list
+	printf '#!/bin/sh\nLD_PRELOAD=%s exec %s\n' "$WORK/escape.so" "$XDP_BLOOM_FETCH" >preloaded
+	chmod 755 preloaded
+	minisign -S -s key -m list >/dev/null
+	cp list body
+	HEADER_FILE=list.minisig python3 "$servers" ask "$XDP_BLOOM_FETCH" body "key $(tail -n 1 pub)" >answer
+	is "$(head -n 1 answer)" signed "what is said of it ($(got why))"
+	[[ $(got comment) = "timestamp:$(got signed_at) file:list hashed" ]] || fail "another comment: $(cat answer)"
+	HEADER_FILE=list.minisig python3 "$servers" ask ./preloaded body "key $(tail -n 1 pub)" "bytes 100000" >answer
+	grep -q '^denied another program' body || fail "it did not come to its end: $(cat body answer)"
+	[ "$(grep -c . body)" = 23 ] || fail "it tried something else: $(cat body)"
+	! grep '^done' body | grep -v 'read a file of others' >out || fail "$(cat out)"
+}
+
 # What only the fetcher needs, the command does not have.
 apart() {
 	need ldd
-	! ldd "$XDP_BLOOM" | grep -q 'curl\|gnutls\|ssl' || fail "the command has it: $(ldd "$XDP_BLOOM")"
+	! ldd "$XDP_BLOOM" | grep -q 'curl\|gnutls\|ssl\|sodium' || fail "the command has it: $(ldd "$XDP_BLOOM")"
 	ldd "$XDP_BLOOM_FETCH" | grep -q 'libcurl-gnutls' || [ ! -e /etc/debian_version ] || fail "the fetcher has another: $(ldd "$XDP_BLOOM_FETCH")"
 	! ldd "$XDP_BLOOM_FETCH" | grep -q 'libbpf\|libsqlite\|libxdp' || fail "the fetcher has what it does not need"
 	expect 0 "$XDP_BLOOM_FETCH" --version
@@ -420,6 +445,114 @@ with_password() {
 	! grep -rq topsecret "$XDP_BLOOM_STATE" out err || fail "the password is kept"
 }
 
+# A key, its other half, and where the server's files are.
+with_minisign() {
+	command -v minisign >/dev/null || skip "no minisign on this machine"
+	mkdir -p "$keys/files/s"
+	minisign -G -W -p pub -s key >/dev/null
+	minisign -G -W -p pub2 -s key2 >/dev/null
+}
+
+# publish TIME OPTION...: the server's list, signed by minisign as of then.
+publish() {
+	cat >"$keys/files/s/drop"
+	minisign -S -s key -m "$keys/files/s/drop" -t "timestamp:$1 file:drop" "${@:2}" >/dev/null || fail "it does not sign"
+}
+
+signs() {
+	local at=$feed/s/drop
+
+	trusts
+	stage
+	with_minisign
+	printf '203.0.113.0/24\n198.51.100.7\n' | publish 1700000000
+	cp -r "$keys/files/s" older
+	bloom load drop $at --key pub
+	grep -q '^drop: signed: timestamp:1700000000 file:drop$' out || fail "$(cat out)"
+	grep -q 'GET /s/drop.minisig ' "$keys/heads" || fail "$(cat "$keys/heads")"
+	is "$(get .signed load drop $at --key "$(tail -n 1 pub)" --dry-run)" "timestamp:1700000000 file:drop" "what JSON says"
+	# By http, and by the older kind of signatures.
+	printf '203.0.113.0/24\n198.51.100.7\n45.6.7.8\n' | publish 1700000001 -l
+	bloom load drop http://feeds.example/s/drop --key pub
+	verdicts 203.0.113.9=drop 45.6.7.8=drop 198.51.100.8=pass
+	bloom load token "$at?token=1" --key pub --shadow
+	grep -q 'GET /s/drop.minisig?token=1 ' "$keys/heads" || fail "$(cat "$keys/heads")"
+
+	keeps_signed "was signed at 2023-11-14T22:13:20Z, before the version in force, at 2023-11-14T22:13:21Z" older
+	printf '45.6.7.8\n' | publish 1700000001
+	cp older/drop "$keys/files/s/drop"
+	keeps_signed "s/drop.minisig: the signature is not one of this list"
+	rm "$keys/files/s/drop.minisig"
+	keeps_signed "no signature: it answers with status 404"
+	printf '203.0.113.0/24\n198.51.100.7\n45.6.7.8\n46.1.2.3\n' | publish 1700000002
+	head -c 250 "$keys/files/s/drop.minisig" >cut
+	cp cut "$keys/files/s/drop.minisig"
+	keeps_signed "drop.minisig: "
+	echo '<html>' >"$keys/files/s/drop.minisig"
+	keeps_signed "it is no signature of minisign"
+	head -c 20000 /dev/zero >"$keys/files/s/drop.minisig"
+	keeps_signed "longer than 16384 bytes"
+	minisign -S -s key2 -m "$keys/files/s/drop" >/dev/null
+	keeps_signed "it is signed with another key"
+	minisign -S -s key -m "$keys/files/s/drop" -t "timestamp:1700000002" >/dev/null
+	sed -i 's/1700000002/1700000009/' "$keys/files/s/drop.minisig"
+	keeps_signed "the signature's comment is not the one that was signed"
+	minisign -S -s key -m "$keys/files/s/drop" -t "file:drop" >/dev/null
+	keeps_signed "does not say of when it is"
+	minisign -S -s key -m "$keys/files/s/drop" -t "timestamp:9999999999" >/dev/null
+	keeps_signed "signed in the future, 2286-11-20"
+	echo '<html>' | publish 1700000003
+	keeps_signed "is a page, and no list"
+	cp older/* "$keys/files/s"
+	bloom load drop $at --key pub --force
+	verdicts 203.0.113.9=drop 45.6.7.8=pass
+}
+
+# keeps_signed WORDS [DIRECTORY]: what the server has, or had then, is refused, whoever listens; what was in force stays.
+keeps_signed() {
+	[ -z "${2:-}" ] || cp "$2"/* "$keys/files/s"
+	refused "$1" load drop $feed/s/drop --key pub
+	verdicts 203.0.113.9=drop 45.6.7.8=drop 198.51.100.8=pass
+	[[ $(get '.[0].refused.why' lists) = *$1* ]] || fail "lists does not say '$1': $(get '.[0].refused' lists)"
+}
+
+# The keys are looked at before anybody is asked, and a password goes by https alone.
+signed_mistakes() {
+	trusts
+	stage
+	with_minisign
+	refused "no such file; a public key of minisign is" load drop $feed/list --key nowhere
+	refused "it is a secret key" load drop $feed/list --key key
+	echo 'Authorization: Bearer topsecret' >secret
+	chmod 600 secret
+	refused "http:// says nothing" load drop http://feeds.example/list --key pub --header-file secret
+	[ ! -s "$keys/heads" ] || fail "it has asked: $(cat "$keys/heads")"
+}
+
+# A file, with its signature beside it. It is not followed: nobody would check the next version.
+signed_files() {
+	with_minisign
+	veth 0
+	a_list
+	refused "list.minisig: no signature" load drop list --key pub
+	minisign -S -s key -m list -t 'version:7' >/dev/null
+	bloom load drop list --key pub
+	verdicts 192.0.2.7=drop
+	cp list other
+	echo 45.6.7.8 >>other
+	cp list.minisig other.minisig
+	refused "other.minisig: the signature is not one of this list" load drop other --key pub
+	minisign -S -s key -m other -t 'version:6' >/dev/null
+	refused "its signature says version 6, and that of the version in force 7" load drop other --key pub
+	minisign -S -s key -m other -t 'version:8' >/dev/null
+	bloom load drop other --key pub
+	verdicts 45.6.7.8=drop
+	"$XDP_BLOOM" state check || fail "the state is damaged"
+	refused "nothing is beside standard input" load drop - --key pub
+	expect 2 "$XDP_BLOOM" load drop other --key pub --if-changed
+	grep -q "a signature is checked by the command alone" err || fail "$(cat err)"
+}
+
 # A file of commands holds the lock while its lines are read, and the service has no right to become another user.
 not_for_lines() {
 	stage
@@ -471,5 +604,5 @@ mkdir -m 755 "$WORK.for"
 keys=$WORK.for/keys
 certificates
 names
-run_cases good_ones handed_on broken_off statuses redirects inward too_much too_slow not_trusted secrets confined apart never_as_root \
-	loads with_password not_for_lines real_server
+run_cases good_ones handed_on broken_off statuses redirects inward too_much too_slow not_trusted secrets confined apart never_as_root signature_confined \
+	loads with_password signs signed_mistakes signed_files not_for_lines real_server

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * To be preloaded into xdp-bloom-fetch: where it would ask a server, it tries what a hole in a library would, and
+ * To be preloaded into xdp-bloom-fetch: where it would ask a server, or check a signature, it tries what a hole in a library would, and
  * writes a line for each try into the body: "denied WHAT" or "done WHAT". ESCAPE_STATE, ESCAPE_PIN, ESCAPE_FILE: a file
  * of the state, a pin and a file that everybody may read.
  */
@@ -64,13 +64,16 @@ static bool forks(void)
 	return pid > 0;
 }
 
-CURLcode curl_easy_perform(CURL *curl)
+/* What is declared in sodium.h, which is not needed for it. */
+int crypto_sign_verify_detached(const unsigned char *sig, const unsigned char *text, unsigned long long length,
+				const unsigned char *key);
+
+static void try_all(void)
 {
 	const char *state = getenv("ESCAPE_STATE"), *pin = getenv("ESCAPE_PIN"), *file = getenv("ESCAPE_FILE");
 	char *argv[] = { (char *)"/bin/true", NULL };
 	char path[64];
 
-	(void)curl;
 	report("read the state", opens(state, O_RDONLY));
 	report("write the state", opens(state, O_RDWR));
 	report("read a file of others", opens(file, O_RDONLY));
@@ -94,5 +97,25 @@ CURLcode curl_easy_perform(CURL *curl)
 	/* Last: were it not denied, it would be the end of this. */
 	execv(argv[0], argv);
 	report("another program", false);
+}
+
+CURLcode curl_easy_perform(CURL *curl)
+{
+	(void)curl;
+	try_all();
 	return CURLE_OK;
+}
+
+int crypto_sign_verify_detached(const unsigned char *sig, const unsigned char *text, unsigned long long length,
+				const unsigned char *key)
+{
+	(void)sig;
+	(void)text;
+	(void)length;
+	(void)key;
+	report("a connection", socket(AF_INET, SOCK_STREAM, 0) >= 0);
+	report("a connection of IPv6", socket(AF_INET6, SOCK_STREAM, 0) >= 0);
+	report("a question to a name server", socket(AF_INET, SOCK_DGRAM, 0) >= 0);
+	try_all();
+	return -1;
 }

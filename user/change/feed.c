@@ -3,17 +3,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/close_fd.h"
 #include "base/log.h"
 #include "base/trusted_dir.h"
 #include "change/guard_rails.h"
 #include "fetch/client.h"
+#include "fetch/public_key.h"
 #include "sets/address.h"
 
 bool feed_is_url(const char *path)
@@ -25,6 +29,10 @@ const char *feed_option(const struct feed_options *o)
 {
 	return o->insecure ? "--insecure" : o->lan ? "--lan" : o->header_file ? "--header-file" : NULL;
 }
+
+/* A publisher's clock may be a little fast; one that is far off would keep every later version out. */
+#define AHEAD_MOST	  ((uint64_t)24 * 60 * 60)
+#define SIGNATURE_SECONDS 60
 
 /* What is in it is as good as a password. */
 static int open_headers(const char *path)
@@ -46,20 +54,114 @@ static int open_headers(const char *path)
 	return err;
 }
 
+/* "https://example.net/drop.txt.minisig?token=1" */
+static bool signature_url(char to[FETCH_URL_MAX], const char *url)
+{
+	int length = (int)strcspn(url, "?#");
+
+	return snprintf(to, FETCH_URL_MAX, "%.*s.minisig%s", length, url, url + length) < FETCH_URL_MAX;
+}
+
+/* By a process that has not spoken to the server. */
+static int verify(const char *key, int list, int signature, const char *from, struct fetch_answer *answer)
+{
+	struct fetch_answer checked;
+	int err = fetch_verify(key, list, signature, &checked);
+
+	if (err)
+		return because(err, "%.300s: %s", from, reason(err));
+	if (checked.outcome != FETCH_SIGNED)
+		return because(-EBADMSG, "%.300s: %s", from, checked.why);
+	answer->signed_at = checked.signed_at;
+	answer->version = checked.version;
+	snprintf(answer->comment, sizeof(answer->comment), "%s", checked.comment);
+	return 0;
+}
+
+/* The list has come: its signature, from beside it. */
+static int open_signature(struct fetch_request *request, int headers)
+{
+	char url[FETCH_URL_MAX];
+	struct fetch_answer answer;
+	int text, err;
+
+	if (!signature_url(url, request->url))
+		return because(-EINVAL, "%.300s: too long for a URL with .minisig behind it", request->url);
+	memcpy(request->url, url, sizeof(url));
+	request->bytes = FETCH_SIGNATURE_MOST;
+	request->seconds = SIGNATURE_SECONDS;
+	err = fetch_ask(request, headers, &answer, &text);
+	if (err)
+		return because(err, "%.300s: %s", url, reason(err));
+	return text >= 0 ? text : because(-EIO, "%.300s: no signature: %s", url, answer.why);
+}
+
+int feed_check_file(const char *key, const char *path, int list, struct fetch_answer *answer)
+{
+	char public[PUBLIC_KEY_MAX], beside[PATH_MAX];
+	int signature, err = public_key_read(public, key);
+
+	*answer = (struct fetch_answer){ 0 };
+	if (err)
+		return err;
+	if (snprintf(beside, sizeof(beside), "%s.minisig", path) >= (int)sizeof(beside))
+		return because(-ENAMETOOLONG, "%.300s: too long for a name with .minisig behind it", path);
+	signature = open(beside, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (signature < 0)
+		return because(-errno, "%.300s: no signature: %s", beside, strerror(errno));
+	err = verify(public, list, signature, beside, answer);
+	close(signature);
+	return err;
+}
+
+uint64_t feed_signed(const struct fetch_answer *answer)
+{
+	return answer->signed_at ?: answer->version;
+}
+
+int feed_fresh(const struct fetch_answer *answer, const char *name, uint64_t before)
+{
+	char then[UTC_TEXT_MAX], now[UTC_TEXT_MAX];
+
+	if (answer->signed_at > (uint64_t)time(NULL) + AHEAD_MOST)
+		return guard_because(
+			"%.300s: it is signed in the future, %s: one of the two clocks is wrong; --force loads it",
+			name, utc_text(now, (int64_t)answer->signed_at));
+	if (feed_signed(answer) >= before)
+		return 0;
+	if (!feed_signed(answer))
+		return guard_because("%.300s: its signature does not say of when it is, and that of the version "
+				     "in force does; --force loads it",
+				     name);
+	if (!answer->signed_at)
+		return guard_because("%.300s: its signature says version %llu, and that of the version in force %llu; "
+				     "--force loads it",
+				     name, (unsigned long long)answer->version, (unsigned long long)before);
+	return guard_because("%.300s: it was signed at %s, before the version in force, at %s; --force loads it", name,
+			     utc_text(now, (int64_t)answer->signed_at), utc_text(then, (int64_t)before));
+}
+
 int feed_open(const struct feed_options *o, const char *url, struct fetch_answer *answer)
 {
-	struct fetch_request request = { .insecure = o->insecure,
+	struct fetch_request request = { .insecure = o->insecure || o->key,
 					 .lan = o->lan,
 					 .connect = FETCH_CONNECT_SECONDS,
 					 .seconds = FETCH_SECONDS,
 					 .bytes = FETCH_BYTES,
 					 .floor = FETCH_FLOOR,
 					 .floor_seconds = FETCH_FLOOR_SECONDS };
-	const char *fault = fetch_url_fault(url, o->insecure);
-	int headers = -1, body, err;
+	const char *fault = fetch_url_fault(url, request.insecure);
+	char key[PUBLIC_KEY_MAX];
+	int headers = -1, signature = -1, body, err;
 
+	/* What is signed needs nobody to say whose it is; a password does. */
+	if (!fault && o->header_file)
+		fault = fetch_url_fault(url, o->insecure);
 	if (fault)
 		return because(-EINVAL, "%.300s: %s", url, fault);
+	err = o->key ? public_key_read(key, o->key) : 0;
+	if (err)
+		return err;
 	snprintf(request.url, sizeof(request.url), "%s", url);
 	if (o->header_file) {
 		headers = open_headers(o->header_file);
@@ -67,13 +169,23 @@ int feed_open(const struct feed_options *o, const char *url, struct fetch_answer
 			return headers;
 	}
 	err = fetch_ask(&request, headers, answer, &body);
-	close_fd(headers);
 	if (err)
-		return because(err, "%.300s: %s", url, reason(err));
-	if (body < 0)
-		return because(-EIO, "%.300s: %s", url,
-			       answer->outcome == FETCH_FAILED ? answer->why : "it says that nothing has changed");
-	return body;
+		err = because(err, "%.300s: %s", url, reason(err));
+	else if (body < 0)
+		err = because(-EIO, "%.300s: %s", url,
+			      answer->outcome == FETCH_FAILED ? answer->why : "it says that nothing has changed");
+	if (!err && o->key) {
+		if (headers >= 0)
+			lseek(headers, 0, SEEK_SET);
+		signature = open_signature(&request, headers);
+		err = signature < 0 ? signature : verify(key, body, signature, request.url, answer);
+	}
+	close_fd(headers);
+	close_fd(signature);
+	if (!err)
+		return body;
+	close_fd(body);
+	return err;
 }
 
 static bool is_type(const struct fetch_answer *answer, const char *type)

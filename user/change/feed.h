@@ -11,6 +11,7 @@
 struct feed_options {
 	bool insecure, lan;
 	const char *header_file; /* NULL: none */
+	const char *key;	 /* that the list is signed with, or a file that has it; NULL: nobody has to sign it */
 };
 
 /* Something that only a server could have been meant by. */
@@ -18,8 +19,18 @@ bool feed_is_url(const char *path);
 /* Which of these is about servers: "--lan"; NULL: none. */
 const char *feed_option(const struct feed_options *options);
 
-/* Fetches it. A descriptor at its beginning, or -errno with the reason recorded. */
+/*
+ * Fetches it, and its signature where there is a key. A descriptor at its beginning, or -errno with the reason
+ * recorded.
+ */
 int feed_open(const struct feed_options *options, const char *url, struct fetch_answer *answer);
+/* The same of a file that was opened from this path, with the signature that lies beside it. 0 or -errno. */
+int feed_check_file(const char *key, const char *path, int list, struct fetch_answer *answer);
+/* Is it signed, and before the version that was signed at `before` (0: none was)? 0 or -errno with the reason recorded.
+ */
+int feed_fresh(const struct fetch_answer *answer, const char *name, uint64_t before);
+/* When it was signed, or the number of its version; 0: it does not say. */
+uint64_t feed_signed(const struct fetch_answer *answer);
 /* What no list is, whatever the reader makes of it. 0 or -errno with the reason recorded. */
 int feed_looks_like_list(int text, const struct fetch_answer *answer, const char *format);
 /* What it holds: not nothing, and not the server that it came from. */

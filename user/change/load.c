@@ -42,7 +42,7 @@ struct load {
 	const char *name, *path;
 	int text; /* what the list was read from: the file, or a copy of standard input */
 	bool fetched;
-	struct fetch_answer answer; /* of its server */
+	struct fetch_answer answer; /* of its server, and of who has signed it */
 	struct source source;
 	struct packer *packer;
 	struct ranges before;
@@ -130,13 +130,13 @@ static int open_file(struct load *l)
 	} else if (wants_file(l) && !input && !S_ISREG(st.st_mode)) {
 		l->text = -EINVAL;
 		why = "not a regular file";
-	} else if (S_ISREG(st.st_mode) && !input) {
+	} else if (S_ISREG(st.st_mode) && !input && !l->options->feed.key) {
 		l->text = fd;
 		fd = -1;
 		describe_source(l, &st);
 		l->reading.hidden = is_hidden(l, &st);
 	} else {
-		/* A copy, as its lines may be shown later. */
+		/* A copy, as its lines may be shown later; and so that what was signed is what is read. */
 		l->text = standard_keep(fd);
 	}
 	close_fd(fd);
@@ -147,6 +147,21 @@ static int open_file(struct load *l)
 	else if (!why && err_is(l->text, ENOENT) && !access(l->name, F_OK))
 		why = "no such file, but one is called as the list: the name comes first, then the file";
 	return l->text < 0 ? because(l->text, "%s: %s", l->path, why ? why : errno_text(l->text)) : 0;
+}
+
+/* A list that is signed is checked before its reader sees it, each time by hand: whoever follows files cannot. */
+static int check_signature(struct load *l)
+{
+	const char *key = l->options->feed.key;
+
+	if (!key || l->fetched)
+		return 0;
+	if (l->context->line || l->options->if_changed)
+		return because(-EINVAL,
+			       "%s: a signature is checked by the command alone, and not by a file of commands or the "
+			       "service: xdp-bloom load %s FILE --key KEY",
+			       l->path, l->name);
+	return feed_check_file(key, l->path, l->text, &l->answer);
 }
 
 /* A service has no rights beyond the file's own, and a check is often run with all of them. */
@@ -166,7 +181,7 @@ static int read_list(struct load *l)
 	int err;
 
 	change_check(l->context, true);
-	err = (feed_is_url(l->path) ? fetch_text(l) : open_file(l)) ?: check_readable(l);
+	err = (feed_is_url(l->path) ? fetch_text(l) : open_file(l)) ?: check_signature(l) ?: check_readable(l);
 	if (err)
 		return err;
 	if (l->options->if_changed && source_is_loaded(l->context, &l->source))
@@ -193,6 +208,9 @@ static void describe(struct load *l)
 	list->prefixes = ranges_count_prefixes(&l->out->set);
 	snprintf(list->name, sizeof(list->name), "%s", l->name);
 	snprintf(list->source, sizeof(list->source), "%s", l->path);
+	if (l->options->feed.key)
+		snprintf(l->out->signed_comment, sizeof(l->out->signed_comment), "%s",
+			 *l->answer.comment ? l->answer.comment : "no comment");
 	clean_text(list->source);
 	snprintf(list->format, sizeof(list->format), "%s", l->reading.format ? l->reading.format : "");
 	memcpy(list->where, l->reading.where, sizeof(list->where));
@@ -235,7 +253,9 @@ static int put_text(struct state *state, void *arg)
 	/* The label may have counted for another list. */
 	if (l->out->list.label_is_new)
 		change_zero_given(l->change, l->out->list.label);
-	return state_source_put(state, &l->source) ?: state_text_put(state, l->name, l->packer);
+	return (l->options->feed.key ? state_signed_put(state, l->name, feed_signed(&l->answer))
+				     : state_source_put(state, &l->source))
+		       ?: state_text_put(state, l->name, l->packer);
 }
 
 #define DAY (24 * 60 * 60)
@@ -331,9 +351,12 @@ static int ask_guard(struct load *l)
 {
 	const struct load_options *o = l->options;
 	enum list_kind kind = l->out->list.kind;
+	uint64_t before = 0;
 	int err = 0;
 
-	if (l->fetched && !o->force)
+	if (o->feed.key && !o->force)
+		err = state_signed_get(l->change->state, l->name, &before) ?: feed_fresh(&l->answer, l->path, before);
+	if (!err && l->fetched && !o->force)
 		err = feed_guard(&l->answer, &l->out->set, list_counts(&l->out->list) && !o->ban_own);
 	if (!err && kind == LIST_BAN && !o->force && !o->wide)
 		err = guard_wide(l->name, &l->before, &l->out->set, l->accepted.wide);
@@ -351,6 +374,9 @@ static int means_nothing(const struct load_options *o, enum list_kind kind, cons
 	if (feed_option(&o->feed) && !feed_is_url(path))
 		return because(-EINVAL, "%s is for a URL, and '%s' is a file: leave it out", feed_option(&o->feed),
 			       path);
+	if (o->feed.key && !strcmp(path, "-"))
+		return because(-EINVAL,
+			       "--key looks for a signature beside a file, and nothing is beside standard input");
 	if ((kind != LIST_ALLOW && kind != LIST_TRUST) || (!o->ban_own && !o->big_change))
 		return 0;
 	return because(-EINVAL, "--%s is for lists that ban, and %s list bans nobody: leave it out",

@@ -29,6 +29,7 @@ struct loaded {
 	bool replaces;
 	uint64_t added4, removed4, kept4;
 	ip6 added6, removed6, kept6;
+	char signed_comment[256]; /* what the publisher has signed with it; "" where nobody had to */
 };
 
 /* 0 or -errno with the reason recorded. path: "-" is standard input; a URL is fetched. loaded_free() in any case. */

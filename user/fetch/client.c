@@ -125,25 +125,45 @@ static int start(const char *path, int pair[2])
 	return pid;
 }
 
+/* A process for one answer; it has ended when this returns. */
+static int ask(const struct fetch_request *request, int body, int also, struct fetch_answer *answer)
+{
+	int pair[2] = { -1, -1 }, pid, err;
+	char path[PATH_MAX + 64];
+
+	pid = find_program(path) ?: start(path, pair);
+	if (pid < 0)
+		return pid;
+	err = send_request(pair[0], request, body, also) ?: hear(pair[0], request, answer);
+	kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	close(pair[0]);
+	return err;
+}
+
+int fetch_verify(const char *key, int list, int signature, struct fetch_answer *answer)
+{
+	struct fetch_request request = { .connect = 1, .seconds = FETCH_SECONDS, .bytes = 1 };
+	int err;
+
+	snprintf(request.key, sizeof(request.key), "%s", key);
+	err = ask(&request, list, signature, answer);
+	if (!err && answer->outcome != FETCH_SIGNED && answer->outcome != FETCH_FAILED)
+		err = because(-EIO, "the process that checks its signature gave no proper answer");
+	return err;
+}
+
 int fetch_ask(const struct fetch_request *request, int headers, struct fetch_answer *answer, int *body)
 {
-	char path[PATH_MAX + 64];
-	int pair[2] = { -1, -1 }, err = find_program(path), pid;
-	FILE *file = err ? NULL : tmpfile();
+	FILE *file = tmpfile();
+	int err;
 
 	*body = -1;
-	if (!err && !file)
-		err = because(-errno, "nothing can be fetched: %s", strerror(errno));
-	pid = err ?: start(path, pair);
-	if (pid > 0) {
-		err = send_request(pair[0], request, fileno(file), headers) ?: hear(pair[0], request, answer);
-		kill(pid, SIGKILL);
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
-		close(pair[0]);
-	} else {
-		err = pid;
-	}
+	err = file ? ask(request, fileno(file), headers, answer)
+		   : because(-errno, "nothing can be fetched: %s", strerror(errno));
+	if (!err && answer->outcome == FETCH_SIGNED)
+		err = because(-EIO, "the process that fetches it gave no proper answer");
 	if (!err && answer->outcome == FETCH_NEW)
 		err = check_body(fileno(file), answer);
 	if (!err && answer->outcome == FETCH_NEW) {

@@ -11,4 +11,7 @@
  */
 int fetch_ask(const struct fetch_request *request, int headers, struct fetch_answer *answer, int *body);
 
+/* Is this open list signed as the open file says? The key is as public_key_read() gives it. 0, or -errno as above. */
+int fetch_verify(const char *key, int list, int signature, struct fetch_answer *answer);
+
 #endif

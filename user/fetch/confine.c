@@ -158,7 +158,21 @@ static int allow_calls(void)
 
 	return rights_calls(filter, sizeof(filter) / sizeof(*filter));
 }
+
+/* Who checks a signature speaks to nobody. */
+static int refuse_sockets(void)
+{
+	static const struct sock_filter filter[] = { CALLS_BEGIN, REFUSE(socket), REFUSE(socketpair), REFUSE(connect),
+						     CALLS_END(SECCOMP_RET_ALLOW) };
+
+	return rights_calls(filter, sizeof(filter) / sizeof(*filter));
+}
 #else
+static int refuse_sockets(void)
+{
+	return -ENOSYS;
+}
+
 static int allow_calls(void)
 {
 	return -ENOSYS;
@@ -225,6 +239,8 @@ int fetch_confine(const struct fetch_request *request)
 		return because(-EPERM, "it may not become another user than root, and fetches nothing as root");
 	/* Landlock asks for what rights_drop() gives: no new privileges. */
 	err = err ?: rights_drop() ?: only_read(request->ca);
+	if (!err && !SANITIZED && !*request->url)
+		err = refuse_sockets();
 	if (!err && !SANITIZED)
 		err = allow_calls();
 	return err ? because(err, "it cannot give up its rights: %s", errno_text(err)) : 0;

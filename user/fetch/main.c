@@ -17,9 +17,11 @@
 #include "fetch/confine.h"
 #include "fetch/http.h"
 #include "fetch/request.h"
+#include "fetch/signature.h"
 
 #define ASKED	    0
 #define BODY	    3
+#define SIGNATURE   4
 #define HEADER_MOST 8192
 
 /* The descriptors that come with it, or -1. */
@@ -43,13 +45,28 @@ static ssize_t receive(char *message, size_t size, int *body, int *headers)
 	return n < 0 ? -errno : n;
 }
 
-/* Nothing else stays open: 0 is the socket, 3 the body. */
-static int arrange(int body)
+static void verify(const struct fetch_request *request, int signature, int list, struct fetch_answer *answer)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC), at = fcntl(body, F_DUPFD_CLOEXEC, BODY + 1);
+	static char text[FETCH_SIGNATURE_MOST + 1];
+	ssize_t n = pread(signature, text, sizeof(text), 0);
+
+	if (n < 0)
+		snprintf(answer->why, sizeof(answer->why), "the signature cannot be read: %s", strerror(errno));
+	else if (n > FETCH_SIGNATURE_MOST)
+		snprintf(answer->why, sizeof(answer->why), "it is no signature of minisign: too long");
+	else
+		signature_check(request->key, text, (size_t)n, list, answer);
+}
+
+/* Nothing else stays open: 0 is the socket, 3 the body, 4 the signature. */
+static int arrange(int body, int signature)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), at = fcntl(body, F_DUPFD_CLOEXEC, SIGNATURE + 1);
+	int also = signature < 0 ? -1 : fcntl(signature, F_DUPFD_CLOEXEC, SIGNATURE + 1);
 
 	if (null < 0 || at < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || dup2(at, BODY) < 0 ||
-	    close_range(BODY + 1, ~0U, 0))
+	    (signature >= 0 && dup2(also, SIGNATURE) < 0) ||
+	    close_range(signature < 0 ? SIGNATURE : SIGNATURE + 1, ~0U, 0))
 		return because(-errno, "it cannot arrange its files: %s", strerror(errno));
 	return 0;
 }
@@ -82,22 +99,26 @@ int main(int argc, char **argv)
 	static struct fetch_request request;
 	static struct fetch_answer answer;
 	struct own_addresses own = { 0 };
-	int body = -1, header_file = -1, err;
+	int body = -1, also = -1, err;
+	bool checks;
 	ssize_t n;
 
 	if (argc > 1 && !strcmp(argv[1], "--version"))
 		return puts("xdp-bloom-fetch " VERSION) < 0;
-	n = argc > 1 ? -EINVAL : receive(message, sizeof(message), &body, &header_file);
-	if (n <= 0 || body < 0 || !fetch_request_read(&request, message, (size_t)n)) {
+	n = argc > 1 ? -EINVAL : receive(message, sizeof(message), &body, &also);
+	if (n <= 0 || body < 0 || !fetch_request_read(&request, message, (size_t)n) || (*request.key && also < 0)) {
 		fputs("xdp-bloom-fetch: 'xdp-bloom load NAME https://...' starts it\n", stderr);
 		return EXIT_ERROR;
 	}
 	/* Whatever hangs, this ends it. */
 	alarm((unsigned int)(request.seconds + request.connect));
-	err = read_headers(header_file, headers) ?: arrange(body) ?: own_addresses_read(&own);
-	err = err ?: http_begin() ?: fetch_confine(&request);
+	checks = *request.key;
+	err = (checks ? 0 : read_headers(also, headers)) ?: arrange(body, checks ? also : -1) ?: own_addresses_read(&own);
+	err = err ?: (checks ? signature_begin() : http_begin()) ?: fetch_confine(&request);
 	if (err)
 		snprintf(answer.why, sizeof(answer.why), "%s", reason(err));
+	else if (checks)
+		verify(&request, SIGNATURE, BODY, &answer);
 	else
 		http_fetch(&request, headers, &own, BODY, &answer);
 	/* Not by way of the libraries' own ends: a thread may still wait for a name. */

@@ -35,6 +35,7 @@ static const struct line request_lines[] = {
 	TEXT(fetch_request, modified),
 	TEXT(fetch_request, proxy),
 	TEXT(fetch_request, ca),
+	TEXT(fetch_request, key),
 	SWITCH(fetch_request, insecure),
 	SWITCH(fetch_request, lan),
 	NUMBER(fetch_request, connect),
@@ -45,13 +46,16 @@ static const struct line request_lines[] = {
 	{ 0 },
 };
 
-static const char *const outcomes[] = { [FETCH_FAILED] = "failed", [FETCH_NEW] = "new", [FETCH_SAME] = "same" };
+static const char *const outcomes[] = {
+	[FETCH_FAILED] = "failed", [FETCH_NEW] = "new", [FETCH_SAME] = "same", [FETCH_SIGNED] = "signed"
+};
 
 static const struct line answer_lines[] = {
-	TEXT(fetch_answer, why),      NUMBER(fetch_answer, status),    TEXT(fetch_answer, etag),
-	TEXT(fetch_answer, modified), TEXT(fetch_answer, date),	       TEXT(fetch_answer, type),
-	TEXT(fetch_answer, url),      TEXT(fetch_answer, address),     NUMBER(fetch_answer, retry_after),
-	NUMBER(fetch_answer, bytes),  NUMBER(fetch_answer, announced), { 0 },
+	TEXT(fetch_answer, why),	 NUMBER(fetch_answer, status),	  TEXT(fetch_answer, etag),
+	TEXT(fetch_answer, modified),	 TEXT(fetch_answer, date),	  TEXT(fetch_answer, type),
+	TEXT(fetch_answer, url),	 TEXT(fetch_answer, address),	  NUMBER(fetch_answer, retry_after),
+	NUMBER(fetch_answer, bytes),	 NUMBER(fetch_answer, announced), TEXT(fetch_answer, comment),
+	NUMBER(fetch_answer, signed_at), NUMBER(fetch_answer, version),	  { 0 },
 };
 
 const char *fetch_url_fault(const char *url, bool insecure)
@@ -63,7 +67,7 @@ const char *fetch_url_fault(const char *url, bool insecure)
 	if (!https && !http)
 		return "only https:// is fetched";
 	if (http && !insecure)
-		return "http:// says nothing about who answers; --insecure fetches it nevertheless";
+		return "http:// says nothing about who answers; --key checks a signature, --insecure fetches it nevertheless";
 	if (strlen(url) >= FETCH_URL_MAX)
 		return "too long for a URL";
 	for (const char *c = url; *c; c++)
@@ -164,8 +168,8 @@ bool fetch_request_read(struct fetch_request *r, char *message, size_t length)
 				     .bytes = FETCH_BYTES,
 				     .floor = FETCH_FLOOR,
 				     .floor_seconds = FETCH_FLOOR_SECONDS };
-	return read_lines(request_lines, r, message, message + length) && *r->url && r->connect && r->seconds &&
-	       r->bytes && r->connect <= UINT32_MAX / 1000 && r->seconds <= UINT32_MAX / 1000 &&
+	return read_lines(request_lines, r, message, message + length) && !*r->url == !!*r->key && r->connect &&
+	       r->seconds && r->bytes && r->connect <= UINT32_MAX / 1000 && r->seconds <= UINT32_MAX / 1000 &&
 	       r->bytes < 1ULL << 40 && r->floor < 1ULL << 30 && r->floor_seconds <= r->seconds;
 }
 
@@ -183,7 +187,7 @@ bool fetch_answer_read(struct fetch_answer *a, char *message, size_t length)
 	if (!end)
 		return false;
 	*end = '\0';
-	for (int i = FETCH_FAILED; i <= FETCH_SAME; i++)
+	for (int i = FETCH_FAILED; i <= FETCH_SIGNED; i++)
 		if (!strcmp(message, outcomes[i]))
 			a->outcome = i;
 	return a->outcome >= 0 && read_lines(answer_lines, a, end + 1, message + length) &&

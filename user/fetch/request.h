@@ -2,7 +2,9 @@
 /*
  * What is asked of xdp-bloom-fetch, and what it answers: one message each, of lines "name value", over a socket that
  * keeps messages apart. The request comes with the descriptor that the body is written to, and perhaps one of a file of
- * header lines, such as "Authorization: Bearer ...": so no secret stands on a command line.
+ * header lines, such as "Authorization: Bearer ...": so no secret stands on a command line. A request without a URL has
+ * a key, and comes with a list and its signature instead: is that the key's? It is asked of a process of its own, which
+ * has spoken to nobody.
  */
 #ifndef FETCH_REQUEST_H
 #define FETCH_REQUEST_H
@@ -14,6 +16,8 @@
 #define FETCH_MESSAGE_MAX 16384
 #define FETCH_URL_MAX	  2048
 #define FETCH_TAG_MAX	  512
+/* Of a signature: its comment alone may have 8 KiB. */
+#define FETCH_SIGNATURE_MOST 16384
 
 /* A request without a limit has these. */
 #define FETCH_CONNECT_SECONDS 10
@@ -30,6 +34,7 @@ struct fetch_request {
 	char modified[64];	   /* its Last-Modified, as the server wrote it */
 	char proxy[FETCH_URL_MAX]; /* empty: none, whatever the environment says */
 	char ca[1024];		   /* a file of certificates that are trusted; empty: the system's */
+	char key[64];		   /* instead of a URL: see public_key.h */
 	bool insecure;		   /* http too */
 	bool lan;		   /* loopback, private and own addresses too */
 	uint64_t connect, seconds, bytes, floor, floor_seconds;
@@ -39,6 +44,7 @@ enum fetch_outcome {
 	FETCH_FAILED, /* `why` says how; the body is of no use */
 	FETCH_NEW,    /* 200, and all of it was written */
 	FETCH_SAME,   /* 304: the version that is there */
+	FETCH_SIGNED, /* by the key of the request */
 };
 
 struct fetch_answer {
@@ -51,6 +57,10 @@ struct fetch_answer {
 	uint64_t retry_after;	 /* seconds; 0: it says nothing */
 	uint64_t announced;	 /* Content-Length + 1; 0: none */
 	uint64_t bytes;		 /* of the body, as sent */
+	/* Of what is signed: the comment that is signed with it, and its "timestamp:" and "version:"; 0: it has none.
+	 */
+	char comment[256];
+	uint64_t signed_at, version;
 };
 
 /* NULL, or what is wrong with it: of a URL that can be fetched at all. */

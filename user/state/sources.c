@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The files that lists came from. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "state/internal.h"
 #include "state/sources.h"
+
+static int because_damaged(const struct state *s, const char *list)
+{
+	return because(-EUCLEAN, "%s: where list '%s' came from is damaged; see 'xdp-bloom state recover'",
+		       s->directory, list);
+}
 
 int state_source_put(struct state *state, const struct source *source)
 {
@@ -21,6 +28,46 @@ int state_source_put(struct state *state, const struct source *source)
 		"ssss", source->list, source->path, source->stamp, source->options);
 }
 
+/* The root of all paths: no list is read from that. */
+#define SIGNED_PATH   "/"
+#define SIGNED_FORMAT "signed %llu"
+
+int state_signed_put(struct state *state, const char *list, uint64_t when)
+{
+	struct source source = { .path = SIGNED_PATH };
+
+	snprintf(source.list, sizeof(source.list), "%s", list);
+	snprintf(source.stamp, sizeof(source.stamp), SIGNED_FORMAT, (unsigned long long)when);
+	return state_source_put(state, &source);
+}
+
+int state_signed_get(struct state *state, const char *list, uint64_t *when)
+{
+	char stamp[SOURCE_STAMP_MAX] = "";
+	unsigned long long number = 0;
+	struct row row = { 0 };
+	int code, err = 0;
+
+	*when = 0;
+	if (!state->db || state->version < 3)
+		return 0;
+	row.stmt = state_prepare(state, "SELECT stamp FROM source JOIN list ON list.id = source.list"
+					" WHERE name = ? AND path = '" SIGNED_PATH "'");
+	if (!row.stmt)
+		return because_sqlite(state, "reading");
+	state_bind_text(row.stmt, 1, list);
+	code = sqlite3_step(row.stmt);
+	if (code == SQLITE_ROW) {
+		row_text(&row, 0, stamp, sizeof(stamp));
+		err = row.err ?: sscanf(stamp, SIGNED_FORMAT, &number) == 1 ? 0 : because_damaged(state, list);
+	}
+	*when = number;
+	if (!err)
+		return state_finish(state, row.stmt, code);
+	sqlite3_finalize(row.stmt);
+	return err;
+}
+
 static int read_source(const struct state *s, sqlite3_stmt *stmt, void *entry)
 {
 	struct row row = { .stmt = stmt };
@@ -32,10 +79,7 @@ static int read_source(const struct state *s, sqlite3_stmt *stmt, void *entry)
 	row_text(&row, 3, source->options, sizeof(source->options));
 	if (!row.err && *source->path == '/')
 		return 0;
-	return err_is(row.err, ENOMEM)
-		       ? row.err
-		       : because(-EUCLEAN, "%s: where list '%s' came from is damaged; see 'xdp-bloom state recover'",
-				 s->directory, source->list);
+	return err_is(row.err, ENOMEM) ? row.err : because_damaged(s, source->list);
 }
 
 bool state_source_is_sound(sqlite3_stmt *stmt)
@@ -56,8 +100,10 @@ int state_sources(struct state *state, struct source **sources, size_t *n)
 	if (!state->db || state->version < 3) /* no version before kept them */
 		return 0;
 	return state_rows(state,
-			  state_prepare(state, "SELECT name, path, stamp, options FROM source JOIN list"
-					       " ON list.id = source.list WHERE name NOT LIKE '% %' ORDER BY list.id"),
+			  state_prepare(state,
+					"SELECT name, path, stamp, options FROM source JOIN list"
+					" ON list.id = source.list WHERE name NOT LIKE '% %' AND path != '" SIGNED_PATH
+					"' ORDER BY list.id"),
 			  read_source, sizeof(**sources), sources, n);
 }
 

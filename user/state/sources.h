@@ -18,7 +18,10 @@ bool source_is_loaded(const struct context *context, const struct source *source
 
 /* Kept beside its list, and dropped with it. One without a path drops the one before. */
 int state_source_put(struct state *state, const struct source *source);
-/* All of them; free() the array. */
+/* Instead of a file, what the list's signature says of its age. 0 where it has none. */
+int state_signed_put(struct state *state, const char *list, uint64_t when);
+int state_signed_get(struct state *state, const char *list, uint64_t *when);
+/* All that have a file; free() the array. */
 int state_sources(struct state *state, struct source **sources, size_t *n);
 
 #endif

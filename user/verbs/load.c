@@ -22,6 +22,8 @@ const struct option_spec load_list_options[] = {
 	{ "lan", AT(load_options, feed.lan) },
 	{ "header-file", .type = OPTION_FILE, AT(load_options, feed.header_file), .value = "FILE",
 	  .does = "of a URL: see xdp-bloom(8)" },
+	{ "key", .type = OPTION_TEXT, AT(load_options, feed.key), .value = "KEY",
+	  .does = "only what minisign has signed with it (a file, or the key itself)" },
 	{ "if-changed", AT(load_options, if_changed), .does = "nothing, where this version of it is loaded" },
 	{ "bogons", .type = OPTION_WORD, AT(load_options, bogons), .words = bogons_words,
 	  .does = "private, multicast and such: left out otherwise" },
@@ -55,15 +57,17 @@ static int loaded_json(const struct context *context, const struct loaded *l, co
 
 	return out_json(
 		context,
-		json_pack("{s:s, s:s, s:I, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:b, s:o, s:o, s:o, s:b, s:I}",
-			  "name", l->list.name, "kind", list_kind_names[l->list.kind], "prefixes",
-			  (json_int_t)l->list.prefixes, "addresses", l->list.addresses, "covered",
-			  counts_json(ranges_count4(&l->set), ranges_count6(&l->set)), "format", read->format, "lines",
-			  (json_int_t)read->lines, "entries", (json_int_t)read->entries, "duplicates",
-			  (json_int_t)read->duplicates, "merged", (json_int_t)read->merged, "bad",
-			  (json_int_t)read->bad, "bogons", bogons_json(l), "replaced", l->replaces, "added",
-			  counts_json(l->added4, l->added6), "removed", counts_json(l->removed4, l->removed6), "kept",
-			  counts_json(l->kept4, l->kept6), "dry_run", o->dry_run, "masked", (json_int_t)read->masked));
+		json_pack(
+			"{s:s, s:s, s:I, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:b, s:o, s:o, s:o, s:b, s:I, s:s?}",
+			"name", l->list.name, "kind", list_kind_names[l->list.kind], "prefixes",
+			(json_int_t)l->list.prefixes, "addresses", l->list.addresses, "covered",
+			counts_json(ranges_count4(&l->set), ranges_count6(&l->set)), "format", read->format, "lines",
+			(json_int_t)read->lines, "entries", (json_int_t)read->entries, "duplicates",
+			(json_int_t)read->duplicates, "merged", (json_int_t)read->merged, "bad", (json_int_t)read->bad,
+			"bogons", bogons_json(l), "replaced", l->replaces, "added", counts_json(l->added4, l->added6),
+			"removed", counts_json(l->removed4, l->removed6), "kept", counts_json(l->kept4, l->kept6),
+			"dry_run", o->dry_run, "masked", (json_int_t)read->masked, "signed",
+			*l->signed_comment ? l->signed_comment : NULL));
 }
 
 /* "12 IPv4 and 3 IPv6" */
@@ -90,6 +94,8 @@ static int loaded_text(const struct context *context, const struct loaded *l, co
 	       read->format, (unsigned long long)read->duplicates, (unsigned long long)read->merged);
 	printf("%s: %llu prefixes, %s addresses\n", l->list.name, (unsigned long long)l->list.prefixes,
 	       counts_text(a, sizeof(a), ranges_count4(&l->set), ranges_count6(&l->set)));
+	if (*l->signed_comment)
+		printf("%s: signed: %s\n", l->list.name, l->signed_comment);
 	if (read->bad)
 		printf("%s: %llu damaged lines left out\n", l->list.name, (unsigned long long)read->bad);
 	for (size_t i = 0; i < bogon_table_n; i++)
