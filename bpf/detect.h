@@ -39,6 +39,8 @@
  * 5. Nobody is banned but by his own packets above the limit of a class that bans: those that prove themselves
  *    (proof.h) are charged to stamps of their own, dropped or not, and 1 holds for these. Who is banned keeps its place
  *    and its cell stays hot until the end, which is asked of each packet. An entry that is banned is never given away.
+ *    Who is let out before the end begins with stamps and a cell that are empty. So for 2 the window of all who share
+ *    that cell begins there anew.
  *
  * 6. A network is judged while at least eight of its hosts sent within the last two seconds, is never banned, and what
  *    1 and 4 say of a source holds of it, too; 2 does by chance, since one packet in eight makes its cell hot.
@@ -279,6 +281,12 @@ struct detect_packet {
 /* What is looked at in the longest of frames. */
 #define DETECT_HEADERS (HEADERS_MAX + 16)
 
+inline_always __u64 source_hash(struct hash_seeds seeds, __u64 kind, __u64 key)
+{
+	seeds.mul3 = 0;
+	return kind == SUSPECT_IPV4 ? hash_ipv4(seeds, (__u32)key) : hash_ipv6(seeds, 0, key, 0);
+}
+
 /*
  * 0: there is no source. copied: the headers are on the stack, where verifiers take no offset from a packet; so of
  * packets with IP options it is not seen there whether they are SYN.
@@ -297,7 +305,7 @@ inline_always int detect_parse(const struct detect *d, const void *data, const v
 			packet->key = source_ipv6(&source, 0);
 			packet->kind = SUSPECT_IPV6;
 			packet->rest = source_ipv6(&source, 1);
-			packet->hash = hash_ipv6(seeds, 0, packet->key, 0);
+			packet->hash = source_hash(seeds, SUSPECT_IPV6, packet->key);
 			return 1;
 		}
 		source.ipv4 = NET32(source.ipv6[3]);
@@ -309,7 +317,7 @@ inline_always int detect_parse(const struct detect *d, const void *data, const v
 	packet->key = source.ipv4;
 	packet->kind = SUSPECT_IPV4;
 	packet->rest = 0;
-	packet->hash = hash_ipv4(seeds, source.ipv4);
+	packet->hash = source_hash(seeds, SUSPECT_IPV4, source.ipv4);
 	return 1;
 }
 

@@ -151,6 +151,10 @@ summed_up() {
 		'[true,true,1,0,"203.0.113.7"]' "what status says"
 	bloom metrics
 	grep -qx 'xdp_bloom_detector_above 1' out || fail "$(grep detector out)"
+	is "$(grep '^xdp_bloom_detector_above_class' out | tr '\n' ' ')" \
+		"$(for class in packets bytes syn udp icmp fragments; do
+			printf 'xdp_bloom_detector_above_class{class="%s"} %d ' $class $((${#class} == 7))
+		done)" "who is above which limit"
 	is "$(sed -n 's/^xdp_bloom_detector_packets_total{found="above"} //p' out)" "$(get .above detect)" "what is counted"
 	grep -qx 'xdp_bloom_detector_packets_total{found="untracked"} 0' out || fail "$(grep detector out)"
 	# Its maps are gone, and what is in force is not what was to be.

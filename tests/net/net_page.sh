@@ -412,6 +412,7 @@ detector() {
 	send 0 -n 300 -c clean
 	until_json '.detector | [.above, .suspects, (.attacks | length), .attacks[0].what]' \
 		"[$(wc -l <clean),$(wc -l <clean),1,\"udp\"]"
+	is "$(json '.detector | [.above_of, .banned_sources]')" "[{\"udp\":$(wc -l <clean)},0]" "above which limit"
 	is "$(json '.detector.attacks[0] | [.ended, .sources]')" "[null,$(wc -l <clean)]" "the attack"
 	is "$("$XDP_BLOOM" -j report | jq -c '[.detected[].what]')" '["udp"]' "the attack in the report"
 	bloom report

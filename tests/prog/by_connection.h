@@ -33,6 +33,7 @@ static struct addr address_of(const struct connection *c)
 
 struct found {
 	bool known, banned;
+	size_t places; /* that it has */
 	struct suspect is;
 	__u64 now, packets[DETECTEDS];
 };
@@ -52,6 +53,7 @@ static struct found find(const struct connection *c)
 	for (size_t i = 0; i < seen.n; i++)
 		if (seen.suspect[i].key == key && MARK_KIND(seen.suspect[i].mark) == (__u64)c->family) {
 			found.known = true;
+			found.places++;
 			found.is = seen.suspect[i].is;
 			found.banned = found.is.until > seen.now;
 		}

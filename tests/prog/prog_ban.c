@@ -14,16 +14,12 @@ enum { RATE = 1000, BURST = 100, JAIL = 2 };
 
 /* --- Packets ------------------------------------------------------------------------------------------------------ */
 
-/* Each time with limits that the detector has not seen yet: it begins empty. */
-static bool begin(enum then then, struct proven *proven, size_t proven_n, const struct trusted *trusted)
+static bool put_in_force(const struct limits *limits, struct proven *proven, size_t proven_n,
+			 const struct trusted *trusted)
 {
-	static double rate = RATE;
 	struct settings settings = SETTINGS_DEFAULT;
 
-	rate++;
-	with_limits = (struct limits){
-		.on = true, .of = { [CLASS_PACKETS] = { rate, BURST, then }, [CLASS_UDP] = { rate, BURST, then } }
-	};
+	with_limits = *limits;
 	with_detector.jail_ns = JAIL * 1000000000ULL;
 	with_detector.proven = proven;
 	with_detector.proven_n = proven_n;
@@ -34,6 +30,19 @@ static bool begin(enum then then, struct proven *proven, size_t proven_n, const 
 	/* As prog_detect.c: a program that is run and on no interface makes the kernel wait. */
 	return install(&settings, NULL) &&
 	       CHECK(!bpf_xdp_attach(LOOPBACK, program, XDP_FLAGS_SKB_MODE, NULL), "loopback: %s", strerror(errno));
+}
+
+/* Each time with limits that the detector has not seen yet: it begins empty. */
+static bool begin(enum then then, struct proven *proven, size_t proven_n, const struct trusted *trusted)
+{
+	static double rate = RATE;
+
+	rate++;
+	return put_in_force(
+		&(struct limits){
+			.on = true,
+			.of = { [CLASS_PACKETS] = { rate, BURST, then }, [CLASS_UDP] = { rate, BURST, then } } },
+		proven, proven_n, trusted);
 }
 
 /* --- Cases -------------------------------------------------------------------------------------------------------- */
@@ -206,6 +215,58 @@ static void by_interface(void)
 	CHECK(!find(&c).banned, "banned where the limit says police");
 }
 
+/* How far ahead of the clock the cell of a source is. */
+static __u64 cell_ahead(const struct connection *c, __u64 slot)
+{
+	struct addr addr = address_of(c);
+	__u64 key = c->family == 4 ? (__u64)addr.num : (__u64)(addr.num >> 64), ahead = 0, hash;
+	struct slot by = { .number = slot };
+	struct seen seen;
+
+	if (!CHECK(!kernel_seen_all(&own_context, &seen) && seen.cells == seen.with.cells, "no sketch: %s", reason(0)))
+		return 0;
+	hash = source_hash(seen.with.hash, (__u64)c->family, key);
+	seen.with.sketch = (uintptr_t)seen.cell;
+	ahead = stamp_ahead(*sketch_cell(&seen.with, hash_in_slot(&seen.with, hash, slot ? &by : NULL)), seen.now);
+	seen_free(&seen);
+	return ahead;
+}
+
+/* Who is let out while he still sends is not banned by his next packet, nor before he is above the limit again. */
+static void let_out_at_once(void)
+{
+	struct proven loopback = { "lo" };
+
+	for (unsigned int i = 0; i < 4 && !ktap_failed; i++) {
+		struct connection c = { .family = i & 1 ? 6 : 4, .to = { 127, 0, 0, 1 } };
+		/* So slow that none of the allowance comes back in the meantime. */
+		struct limit slow = { i + 1, BURST, THEN_BAN };
+		struct limits limits = { .on = true };
+		__u64 slot = i >> 1;
+		uint8_t frame[FRAME];
+		struct found found;
+
+		for (unsigned int byte = 0; byte < (i & 1 ? 16 : 4); byte++)
+			c.from[byte] = (uint8_t)(ktap_random() % 100 + 20);
+		if (slot)
+			CHECK(limits_put_on(&limits, "lo", CLASS_PACKETS, slow), "no limit of an interface");
+		else
+			limits.of[CLASS_PACKETS] = slow;
+		if (!put_in_force(&limits, &loopback, 1, NULL))
+			return;
+		frame_of(frame, &c, 0, 0, 0, IPPROTO_UDP);
+		CHECK(send_frames(frame, 3 * BURST) == DROP && find(&c).banned, "%u: a flood is not banned", i);
+		CHECK(cell_ahead(&c, slot), "%u: the cell of a banned one is not hot", i);
+		CHECK(!kernel_unjail(&own_context, address_of(&c), i & 1 ? 128 : 32), "%u: it cannot be let out", i);
+		CHECK(!cell_ahead(&c, slot), "%u: its cell stays hot", i);
+		CHECK(send_frames(frame, BURST) == PASS, "%u: its next packets are dropped", i);
+		found = find(&c);
+		CHECK(found.places == 1 && !found.banned, "%u: banned again by a burst, or %zu places", i,
+		      found.places);
+		CHECK(send_frames(frame, 3 * BURST) == DROP && find(&c).banned, "%u: not banned again", i);
+	}
+}
+
 static void needed(void)
 {
 	struct connection c = { .family = 4, .from = { 198, 51, 100, 7 }, .to = { 127, 0, 0, 1 } };
@@ -282,6 +343,7 @@ static int run_cases(void)
 		{ "the same of IPv6", by_connection6 },
 		{ "who forges gets nobody banned", not_by_forgery },
 		{ "where nobody can forge, all classes ban", by_interface },
+		{ "who is let out begins anew", let_out_at_once },
 		{ "nobody whom this machine needs, or allows", needed },
 		{ "what it takes to have somebody policed", what_it_takes },
 	};

@@ -6,6 +6,8 @@
 #include "bpf/detect.h"
 #include "filter/formulas.h"
 #include "ktap.h"
+#include "observe/detector.h"
+#include "observe/suspects.h"
 #include "naive.h"
 
 #define NOW 1000000000000ULL
@@ -78,6 +80,36 @@ static void who(void)
 	suspects[3].is.until = NOW;
 	l = look(14, 0);
 	is(&l, ATTACK_MANY, "packets", NULL);
+}
+
+/* Where interfaces have limits of their own, a source is a suspect in each of them; it is one source all the same. */
+static void by_interfaces(void)
+{
+	struct detector_sums sums;
+	struct attack_look l;
+
+	none();
+	for (__u64 slot = 0; slot < 6; slot++)
+		add(SUSPECT_IPV4 | slot << 8, 0xc6336401, slot & 1 ? CLASS_SYN : CLASS_SCAN, 5 + slot);
+	l = look(45, 0);
+	is(&l, ATTACK_ONE, "syn", NULL);
+	detector_sums_of(&seen, 0, &sums);
+	CHECK(sums.above == 1 && sums.above_of[CLASS_SYN] == 1 && sums.above_of[CLASS_SCAN] == 1 && !sums.banned,
+	      "%zu are above a limit, %zu of SYN", sums.above, sums.above_of[CLASS_SYN]);
+	CHECK(suspects_above(&seen) == 1, "%zu are above a limit", suspects_above(&seen));
+	add4(0xcb007107, CLASS_SYN, 7);
+	l = look(52, 0);
+	is(&l, ATTACK_MANY, "syn", NULL);
+	/* Banned for what came by some of them, and by the last, that sent the least. */
+	suspects[1].is.until = suspects[0].is.until = suspects[6].is.until = NOW + 1;
+	l = look(52, 0);
+	is(&l, ATTACK_PROVEN, "syn", NULL);
+	detector_sums_of(&seen, 0, &sums);
+	CHECK(sums.above == 2 && sums.above_of[CLASS_SYN] == 2 && sums.above_of[CLASS_SCAN] == 1 && sums.banned == 2,
+	      "%zu are above a limit, %zu of SYN, and %zu banned", sums.above, sums.above_of[CLASS_SYN], sums.banned);
+	/* An address of IPv6 whose first half is the same number is another source. */
+	add(SUSPECT_IPV6, 0xcb007107, CLASS_SYN, 7);
+	CHECK(suspects_above(&seen) == 3, "%zu are above a limit", suspects_above(&seen));
 }
 
 static void carpets(void)
@@ -272,6 +304,7 @@ int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "who sends", who },
+		{ "one by several interfaces", by_interfaces },
 		{ "carpets", carpets },
 		{ "what they send", what },
 		{ "how many there are", sources },

@@ -226,8 +226,7 @@ static int move_all(struct moving *m)
 		struct prefix p = prefix_of(one);
 
 		/* One source by two interfaces is one ban. */
-		if (!seen_banned(&m->seen, one) ||
-		    (last && last->key == one->key && MARK_KIND(last->mark) == MARK_KIND(one->mark)))
+		if (!seen_banned(&m->seen, one) || (last && seen_same_source(last, one)))
 			continue;
 		err = move_one(m, one) ?: jail_let_go(m->change, p.first, p.length);
 		last = one;

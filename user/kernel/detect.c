@@ -542,13 +542,25 @@ int seen_by_source(const void *a, const void *b)
 	return (x->is.since > y->is.since) - (x->is.since < y->is.since);
 }
 
-static int map_suspects(int map, const struct detect *with, int protection, struct suspects **buckets, size_t *bytes)
+static int map_whole(int map, const char *pin, size_t bytes, int protection, void **at, size_t *size)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
-	*bytes = (with->buckets * sizeof(struct suspects) + page - 1) / page * page;
-	*buckets = mmap(NULL, *bytes, protection, MAP_SHARED, map, 0);
-	return *buckets == MAP_FAILED ? because_kernel(-errno, PIN_SUSPECTS) : 0;
+	*size = (bytes + page - 1) / page * page;
+	*at = mmap(NULL, *size, protection, MAP_SHARED, map, 0);
+	return *at == MAP_FAILED ? because_kernel(-errno, pin) : 0;
+}
+
+static int map_suspects(int map, const struct detect *with, int protection, struct suspects **buckets, size_t *bytes)
+{
+	return map_whole(map, PIN_SUSPECTS, with->buckets * sizeof(struct suspects), protection, (void **)buckets,
+			 bytes);
+}
+
+/* The first so many cells. */
+static int map_sketch(int map, size_t cells, int protection, __u64 **at, size_t *bytes)
+{
+	return map_whole(map, PIN_SKETCH, cells * sizeof(__u64), protection, (void **)at, bytes);
 }
 
 static int read_suspects(int map, struct seen *seen)
@@ -604,17 +616,17 @@ static int open_maps(const struct context *context, int *maps, struct detect *wi
 
 static int read_sketch(int map, struct seen *seen)
 {
-	size_t n = seen->with.cells < SKETCH_LOOK ? seen->with.cells : SKETCH_LOOK, bytes = n * sizeof(__u64),
-	       page = (size_t)sysconf(_SC_PAGESIZE), pages = (bytes + page - 1) / page * page;
-	const __u64 *cells = mmap(NULL, pages, PROT_READ, MAP_SHARED, map, 0);
+	size_t n = seen->with.cells < SKETCH_LOOK ? seen->with.cells : SKETCH_LOOK, bytes;
+	__u64 *cells;
+	int err = map_sketch(map, n, PROT_READ, &cells, &bytes);
 
-	if (cells == MAP_FAILED)
-		return because_kernel(-errno, PIN_SKETCH);
-	seen->cell = malloc(bytes);
+	if (err)
+		return err;
+	seen->cell = malloc(n * sizeof(__u64));
 	if (seen->cell)
-		memcpy(seen->cell, cells, bytes);
+		memcpy(seen->cell, cells, n * sizeof(__u64));
 	seen->cells = n;
-	munmap((void *)cells, pages);
+	munmap(cells, bytes);
 	return seen->cell ? 0 : -ENOMEM;
 }
 
@@ -682,12 +694,61 @@ bool seen_banned(const struct seen *seen, const struct suspect_seen *suspect)
 	return is_source(suspect->mark) && stamp_ahead(suspect->is.until, seen->now);
 }
 
+__u64 suspect_over(const struct suspect_seen *suspect)
+{
+	__u64 over = 0;
+
+	for (enum packet_class class = 0; class < LIMITED; class ++)
+		over = suspect->is.over[class] > over ? suspect->is.over[class] : over;
+	return over;
+}
+
+bool seen_same_source(const struct suspect_seen *a, const struct suspect_seen *b)
+{
+	return a->key == b->key && MARK_KIND(a->mark) == MARK_KIND(b->mark);
+}
+
+/* A ban says more than any number of packets. Banned or not: that changes with the clock alone. */
+static int by_source_and_worst(const void *a, const void *b)
+{
+	const struct suspect_seen *x = *(const struct suspect_seen *const *)a,
+				  *y = *(const struct suspect_seen *const *)b;
+	__u64 x_over = suspect_over(x), y_over = suspect_over(y);
+
+	if (!seen_same_source(x, y))
+		return seen_by_source(x, y);
+	if (x->is.until != y->is.until)
+		return x->is.until > y->is.until ? -1 : 1;
+	return (x_over < y_over) - (x_over > y_over);
+}
+
+size_t seen_once(const struct suspect_seen **who, size_t n)
+{
+	size_t sources = 0;
+
+	qsort(who, n, sizeof(*who), by_source_and_worst);
+	for (size_t i = 0; i < n; i++) {
+		const struct suspect_seen *one = who[i];
+
+		if (sources && seen_same_source(who[sources - 1], one))
+			continue;
+		who[i] = who[sources];
+		who[sources++] = one;
+	}
+	return sources;
+}
+
 size_t seen_banned_n(const struct seen *seen)
 {
-	size_t n = 0;
+	const struct suspect_seen **who = calloc(seen->n + 1, sizeof(*who));
+	size_t n = 0, all = 0;
 
 	for (size_t i = 0; i < seen->n; i++)
-		n += seen_banned(seen, &seen->suspect[i]);
+		if (seen_banned(seen, &seen->suspect[i]) && ++all && who)
+			who[n++] = &seen->suspect[i];
+	/* Without memory, as many as there are entries: 0 only if there is none. */
+	n = who ? seen_once(who, n) : all;
+	free(who);
 	return n;
 }
 
@@ -699,29 +760,49 @@ static bool is_touched(const struct ranges *set, __u64 key, __u64 mark)
 	return is_source(mark) && ranges_touch(set, first, is4 ? 32 : 64);
 }
 
-static int let_out(int map, const struct detect *with, const struct ranges *set)
+/* As one that was never seen: by what it used up until then, its next packet would have it banned again. */
+static void let_one_out(const struct detect *with, struct suspects *bucket, size_t i, __u64 *cells, __u64 now)
 {
-	struct suspects *buckets;
-	size_t bytes;
-	__u64 now = 0;
-	int err = read_clock(with->tick, &now) ?: map_suspects(map, with, PROT_READ | PROT_WRITE, &buckets, &bytes);
+	__u64 mark = bucket->place[i].mark, key = bucket->place[i].key;
+	struct slot by = { .number = MARK_SLOT(mark) };
+	struct detect in_memory = *with;
+	struct suspect *suspect = &bucket->suspect[i];
+	__u64 hash = hash_in_slot(with, source_hash(with->hash, MARK_KIND(mark), key), by.number ? &by : NULL);
 
-	if (err)
-		return err;
-	for (size_t i = 0; i < with->buckets * SUSPECTS_OF_BUCKET; i++) {
-		struct suspects *bucket = &buckets[i / SUSPECTS_OF_BUCKET];
-		struct suspect *suspect = &bucket->suspect[i % SUSPECTS_OF_BUCKET];
-		__u64 mark = bucket->place[i % SUSPECTS_OF_BUCKET].mark;
-
-		if (!stamp_ahead(suspect->until, now) ||
-		    !is_touched(set, bucket->place[i % SUSPECTS_OF_BUCKET].key, mark))
-			continue;
-		__atomic_store_n(&suspect->until, 0, __ATOMIC_RELEASE);
-		__atomic_store_n(&bucket->place[i % SUSPECTS_OF_BUCKET].mark, MARK(MARK_KIND(mark), now),
-				 __ATOMIC_RELEASE);
+	for (enum packet_class class = 0; class < LIMITED; class ++) {
+		detect_store(&suspect->stamp[class], now);
+		detect_store(&suspect->proven[class], now);
 	}
-	munmap(buckets, bytes);
-	return 0;
+	__atomic_store_n(&suspect->until, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&bucket->place[i].mark, MARK(MARK_IS(mark), now), __ATOMIC_RELEASE);
+	/* At last: as long as it is banned, its packets make that hot. */
+	in_memory.sketch = (uintptr_t)cells;
+	detect_store(sketch_cell(&in_memory, hash), now);
+}
+
+static int let_out(const int *maps, const struct detect *with, const struct ranges *set)
+{
+	size_t suspects_size = 0, cells_size = 0;
+	struct suspects *buckets = MAP_FAILED;
+	__u64 *cells = MAP_FAILED;
+	__u64 now = 0;
+	int err = read_clock(with->tick, &now) ?:
+		  map_suspects(maps[MAP_SUSPECTS], with, PROT_READ | PROT_WRITE, &buckets, &suspects_size) ?:
+		  map_sketch(maps[MAP_SKETCH], with->cells, PROT_READ | PROT_WRITE, &cells, &cells_size);
+
+	for (size_t i = 0; i < with->buckets * SUSPECTS_OF_BUCKET && !err; i++) {
+		struct suspects *bucket = &buckets[i / SUSPECTS_OF_BUCKET];
+		size_t at = i % SUSPECTS_OF_BUCKET;
+
+		if (stamp_ahead(bucket->suspect[at].until, now) &&
+		    is_touched(set, bucket->place[at].key, bucket->place[at].mark))
+			let_one_out(with, bucket, at, cells, now);
+	}
+	if (buckets != MAP_FAILED)
+		munmap(buckets, suspects_size);
+	if (cells != MAP_FAILED)
+		munmap(cells, cells_size);
+	return err;
 }
 
 bool end_key_holds(const struct end_key *wide, const struct end_key *narrow)
@@ -814,7 +895,7 @@ int kernel_unjail_set(const struct context *context, const struct ranges *set)
 		return 0;
 	err = open_maps(context, maps, &with);
 	if (!err && maps[MAP_DETECT] >= 0)
-		err = let_out(maps[MAP_SUSPECTS], &with, set);
+		err = let_out(maps, &with, set);
 	close_maps(maps);
 	return err_is(err, ENOENT) ? 0 : err;
 }

@@ -78,7 +78,13 @@ void seen_free(struct seen *seen);
 int seen_by_source(const void *a, const void *b);
 /* Does the detector ban this one by itself, now? */
 bool seen_banned(const struct seen *seen, const struct suspect_seen *suspect);
+/* How many sources: one that comes by several interfaces is a suspect in each, and counts once. */
 size_t seen_banned_n(const struct seen *seen);
+/* So many sources these are; of each the one that is banned, or is most above a limit, stands in front then. */
+size_t seen_once(const struct suspect_seen **who, size_t n);
+bool seen_same_source(const struct suspect_seen *a, const struct suspect_seen *b);
+/* Of its packets, how many were above a limit: of the class with the most. */
+__u64 suspect_over(const struct suspect_seen *suspect);
 
 /* Ends the detector's own ban of all that are within, if there is any; of IPv6 also of the /64 around. */
 int kernel_unjail(const struct context *context, struct addr first, unsigned int length);

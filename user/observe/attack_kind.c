@@ -139,14 +139,16 @@ static bool is_of_network(const struct suspect_seen *most, const struct suspect_
 static void look_at_who(struct attack_look *look, const struct seen *seen, const struct suspect_seen *network,
 			const struct suspect_seen **who, size_t n)
 {
+	bool of_network = is_of_network(network, who, n, look->network);
 	size_t banned = 0;
 
+	n = seen_once(who, n);
 	for (size_t i = 0; i < n; i++)
 		banned += who[i]->is.until > seen->now;
-	look->kind = is_of_network(network, who, n, look->network) || is_carpet(who, n, look->network) ? ATTACK_CARPET
-		     : banned > 1 && banned * 2 > n						       ? ATTACK_PROVEN
-		     : n > 1									       ? ATTACK_MANY
-												       : ATTACK_ONE;
+	look->kind = of_network || is_carpet(who, n, look->network) ? ATTACK_CARPET
+		     : banned > 1 && banned * 2 > n		    ? ATTACK_PROVEN
+		     : n > 1					    ? ATTACK_MANY
+								    : ATTACK_ONE;
 }
 
 /* The class of most of what was above a limit; a kind of packets says more than that there were many. */
@@ -199,10 +201,9 @@ void attack_look_at(struct attack_look *look, const struct seen *seen, __u64 sin
 			network = one;
 	}
 	if (who) {
+		/* What was sent is the sum of all interfaces; who sent it counts once. */
+		look_at_what(look, n || !network ? who : &network, n || !network ? n : 1);
 		look_at_who(look, seen, network, who, n);
-		if (!n && network)
-			who[n++] = network;
-		look_at_what(look, who, n);
 	}
 	/* They are more than the detector can tell apart. */
 	if (untracked > above)

@@ -19,23 +19,40 @@ static unsigned int classes_over(const struct suspect *suspect)
 	return classes;
 }
 
+static void add(struct detector_sums *sums, unsigned int classes)
+{
+	sums->above += classes != 0;
+	sums->classes |= classes;
+	for (enum packet_class class = 0; class < LIMITED; class ++)
+		sums->above_of[class] += classes >> class & 1;
+}
+
 void detector_sums_of(const struct seen *seen, __u64 since, struct detector_sums *sums)
 {
-	*sums = (struct detector_sums){
-		.in_force = seen->on, .room = seen->room, .tracked = seen->n, .now = seen->now
-	};
+	unsigned int classes = 0; /* of one source, by all interfaces */
+
+	*sums = (struct detector_sums){ .in_force = seen->on,
+					.room = seen->room,
+					.tracked = seen->n,
+					.now = seen->now,
+					.banned = seen_banned_n(seen),
+					.limited = (unsigned int)seen->with.then[THEN_WATCH] };
 	memcpy(sums->packets, seen->packets, sizeof(sums->packets));
 	for (size_t i = 0; i < seen->n; i++) {
-		__u64 over = suspect_over(&seen->suspect[i]);
+		const struct suspect_seen *one = &seen->suspect[i];
+		__u64 over = suspect_over(one);
 
-		if (!over || seen->suspect[i].is.over_at < since)
-			continue;
-		sums->above++;
-		sums->classes |= classes_over(&seen->suspect[i].is);
-		if (over <= sums->over)
-			continue;
-		sums->over = over;
-		source_key_text(sums->busiest, seen->suspect[i].key, MARK_KIND(seen->suspect[i].mark));
+		if (over && one->is.over_at >= since) {
+			classes |= classes_over(&one->is);
+			if (over > sums->over) {
+				sums->over = over;
+				source_key_text(sums->busiest, one->key, MARK_KIND(one->mark));
+			}
+		}
+		if (i + 1 == seen->n || !seen_same_source(one, one + 1)) {
+			add(sums, classes);
+			classes = 0;
+		}
 	}
 }
 

@@ -14,11 +14,13 @@ struct seen;
 
 struct detector_sums {
 	bool in_force;
-	size_t room, tracked, above;   /* places, sources in them, and those of them that were above a limit */
+	size_t room, tracked, above;   /* places, those that are taken, and sources in them that were above a limit */
+	size_t above_of[CLASSES];      /* of each class; a source that comes by several interfaces counts once */
+	size_t banned;		       /* by the detector alone, as long as no live ban has taken it over */
 	__u64 packets[DETECTEDS], now; /* by the detector's clock */
 	char busiest[PREFIX_TEXT_MAX]; /* of those above, who was most often; "": nobody */
 	__u64 over;		       /* how often */
-	unsigned int classes;	       /* that some were above the limit of, a bit each */
+	unsigned int classes, limited; /* that some were above the limit of, and that have a limit; a bit each */
 };
 
 /* What is dropped: above a limit that is policed, or all of who is banned. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "filter/limits.h"
 #include "observe/detector.h"
 #include "observe/tallies.h"
 #include "observe/in_force.h"
@@ -140,8 +141,17 @@ static void detector_lines(FILE *out, const struct detector_sums *d)
 	if (!d->in_force)
 		return;
 	gauge(out, "detector_places", "Suspects that the detector has room for.", (double)d->room);
-	gauge(out, "detector_suspects", "Sources that are looked at closely.", (double)d->tracked);
-	gauge(out, "detector_above", "Suspects that were above a limit.", (double)d->above);
+	gauge(out, "detector_suspects", "Places of suspects that are taken.", (double)d->tracked);
+	gauge(out, "detector_above", "Sources that were above a limit.", (double)d->above);
+	head(out, "detector_above_class", "gauge",
+	     "Sources that were above the limit of a class, of each that has one.");
+	for (enum packet_class class = 0; class < LIMITED; class ++)
+		if (d->limited >> class & 1)
+			fprintf(out, "xdp_bloom_detector_above_class{class=\"%s\"} %zu\n", limit_names[class],
+				d->above_of[class]);
+	gauge(out, "detector_banned_sources",
+	      "Sources that the detector bans by itself: no ban of the state has taken them over yet.",
+	      (double)d->banned);
 	head(out, "detector_packets_total", "counter",
 	     "Packets of suspects within the limits, those above one that passed, those dropped, those of who is banned, and of whom found no place.");
 	for (size_t i = 0; i < DETECTEDS; i++)

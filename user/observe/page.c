@@ -283,6 +283,17 @@ static void share_out(struct page *page, unsigned int asked)
 	page->made = now;
 }
 
+/* How many sources were above the limit of which class. */
+static json_t *above_json(const struct detector_sums *d)
+{
+	json_t *above = json_object();
+
+	for (enum packet_class class = 0; class < LIMITED; class ++)
+		if (d->above_of[class])
+			json_object_set_new(above, limit_names[class], json_integer((json_int_t)d->above_of[class]));
+	return above;
+}
+
 /* Of those above a limit, who was of late; null where it is off. */
 static json_t *detector_json(const struct page *page, const struct context *context)
 {
@@ -290,8 +301,9 @@ static json_t *detector_json(const struct page *page, const struct context *cont
 
 	if (!page->detects || detector_now(context, &d))
 		return json_null();
-	return json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:s?, s:O}", "in_force", d.in_force, "above",
-			 (json_int_t)d.above, "suspects", (json_int_t)d.tracked, "room", (json_int_t)d.room, "dropped",
+	return json_pack("{s:b, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:s?, s:O}", "in_force", d.in_force, "above",
+			 (json_int_t)d.above, "above_of", above_json(&d), "banned_sources", (json_int_t)d.banned,
+			 "suspects", (json_int_t)d.tracked, "room", (json_int_t)d.room, "dropped",
 			 (json_int_t)(d.packets[DETECTED_DROPPED] + d.packets[DETECTED_BANNED]), "untracked",
 			 (json_int_t)d.packets[DETECTED_UNTRACKED], "busiest", *d.busiest ? d.busiest : NULL, "attacks",
 			 page->attacks);

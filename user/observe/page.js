@@ -150,7 +150,8 @@ function detector(page) {
 	if (!d)
 		return;
 	by('above').textContent = d.in_force ? number(d.above) : '–';
-	by('above').title = d.busiest || '';
+	by('above').title = [d.busiest, ...Object.entries(d.above_of).map(([name, n]) => `${name}: ${number(n)}`),
+		d.banned_sources ? `banned by the detector alone: ${number(d.banned_sources)}` : ''].filter(Boolean).join('\n');
 	table('attacks', d.attacks.slice().reverse().map(a => [{ text: moment(a.began, page.time), kind: 'n when', title: a.began },
 		{ text: kind(a), note: a.ended ? '' : 'not over' }, a.busiest, { text: number(a.above + a.untracked), kind: 'n' }]),
 		'None yet.');

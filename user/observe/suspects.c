@@ -36,13 +36,17 @@ const char *suspect_interface(const struct seen *seen, const struct suspect_seen
 	return *seen->interface[slot] ? seen->interface[slot] : NULL;
 }
 
-__u64 suspect_over(const struct suspect_seen *suspect)
+size_t suspects_above(const struct seen *seen)
 {
-	__u64 over = 0;
+	const struct suspect_seen **who = calloc(seen->n + 1, sizeof(*who));
+	size_t n = 0;
 
-	for (enum packet_class class = 0; class < LIMITED; class ++)
-		over = suspect->is.over[class] > over ? suspect->is.over[class] : over;
-	return over;
+	for (size_t i = 0; who && i < seen->n; i++)
+		if (suspect_over(&seen->suspect[i]))
+			who[n++] = &seen->suspect[i];
+	n = who ? seen_once(who, n) : 0;
+	free(who);
+	return n;
 }
 
 int suspect_column(const struct seen *seen, enum packet_class class)

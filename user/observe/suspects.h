@@ -13,8 +13,8 @@ const struct suspect_seen *suspect_of(const struct seen *seen, struct addr addr)
 /* Whose limits hold for it, where that has some of its own; NULL: the general ones. */
 const char *suspect_interface(const struct seen *seen, const struct suspect_seen *suspect);
 
-/* Of its packets, how many were above a limit: of the class with the most. */
-__u64 suspect_over(const struct suspect_seen *suspect);
+/* Sources that were above a limit, each once. */
+size_t suspects_above(const struct seen *seen);
 bool suspect_is_allowed(const struct suspect_seen *suspect);
 double seen_seconds_ago(const struct seen *seen, __u64 then);
 

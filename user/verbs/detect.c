@@ -493,7 +493,7 @@ static bool polices(const struct look *look)
 
 static int show_text(const struct look *look)
 {
-	size_t above = 0, banned = seen_banned_n(&look->now);
+	size_t above = 0, banned = seen_banned_n(&look->now), sources = suspects_above(&look->now);
 
 	printf("detector  %s\n",
 	       !look->limits.on ? "off; 'xdp-bloom detect on' watches who sends too much"
@@ -507,7 +507,7 @@ static int show_text(const struct look *look)
 		return out_end();
 	while (above < look->now.n && suspect_over(&look->now.suspect[above]))
 		above++;
-	printf("suspects  %zu above a limit, of %zu that are looked at closely (room for %zu)\n", above, look->now.n,
+	printf("suspects  %zu above a limit, of %zu that are looked at closely (room for %zu)\n", sources, look->now.n,
 	       look->now.room);
 	if (polices(look) || detector_dropped(look->now.packets))
 		printf("dropped   %llu packets above a limit, %llu of who was banned\n",

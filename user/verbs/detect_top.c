@@ -29,6 +29,7 @@ struct detect_top {
 		const struct suspect_seen *is;
 		double over, packets;
 	} * rated;
+	const struct suspect_seen **above;
 	char row[ROWS][256];
 	struct top_page page;
 };
@@ -97,15 +98,15 @@ static void put_heading(struct top_page *page, const struct seen *seen)
 
 static void put_rows(struct detect_top *t)
 {
-	size_t above = 0, banned = 0;
+	size_t above = 0;
 
 	for (size_t i = 0; i < t->now.n; i++) {
 		const struct suspect_seen *is = &t->now.suspect[i];
 
 		t->rated[i] = (struct rated){ is, suspect_over_rate(&t->before, &t->now, is),
 					      suspect_rate(&t->before, &t->now, is, CLASS_PACKETS) };
-		above += t->rated[i].over > 0;
-		banned += is->is.until > t->now.now;
+		if (t->rated[i].over > 0)
+			t->above[above++] = is;
 	}
 	qsort(t->rated, t->now.n, sizeof(*t->rated), by_rate);
 	put_heading(&t->page, &t->now);
@@ -113,7 +114,7 @@ static void put_rows(struct detect_top *t)
 	t->page.rows = t->now.n < ROWS ? t->now.n : ROWS;
 	for (size_t i = 0; i < t->page.rows; i++)
 		put_row(t, t->rated[i].is, t->row[i]);
-	put_sums(t, above, banned);
+	put_sums(t, seen_once(t->above, above), seen_banned_n(&t->now));
 }
 
 static int look(struct detect_top *t)
@@ -126,8 +127,10 @@ static int look(struct detect_top *t)
 	if (err && !err_is(err, ENOENT))
 		return err;
 	free(t->rated);
+	free(t->above);
 	t->rated = calloc(t->now.n + 1, sizeof(*t->rated));
-	if (!t->rated)
+	t->above = calloc(t->now.n + 1, sizeof(*t->above));
+	if (!t->rated || !t->above)
 		return -ENOMEM;
 	put_rows(t);
 	return 0;
@@ -185,6 +188,7 @@ int detect_top(const struct context *context)
 	}
 	top_view_end();
 	free(t.rated);
+	free(t.above);
 	seen_free(&t.before);
 	seen_free(&t.now);
 	return err ? fail("detect top: %s", reason(err)) : EXIT_DONE;

@@ -54,6 +54,8 @@ static void detector_text(const struct status *s)
 		       d->busiest, (unsigned long long)d->over);
 	else
 		puts("detector    nobody is above a limit");
+	if (d->banned)
+		printf("            %zu banned by the detector alone; 'xdp-bloom bans' has the others\n", d->banned);
 	if (detector_dropped(d->packets))
 		printf("            %llu packets were dropped, %llu of them of who was banned\n",
 		       (unsigned long long)detector_dropped(d->packets),
@@ -67,10 +69,10 @@ static json_t *detector_json(const struct detector_sums *d)
 {
 	if (!d->in_force)
 		return json_null();
-	return json_pack("{s:I, s:I, s:I, s:I, s:s?, s:I}", "room", (json_int_t)d->room, "suspects",
+	return json_pack("{s:I, s:I, s:I, s:I, s:s?, s:I, s:I}", "room", (json_int_t)d->room, "suspects",
 			 (json_int_t)d->tracked, "above", (json_int_t)d->above, "untracked",
 			 (json_int_t)d->packets[DETECTED_UNTRACKED], "busiest", d->above ? d->busiest : NULL, "dropped",
-			 (json_int_t)detector_dropped(d->packets));
+			 (json_int_t)detector_dropped(d->packets), "banned_sources", (json_int_t)d->banned);
 }
 
 static void lists_text(const struct status *s)
