@@ -22,7 +22,7 @@ const struct option_spec load_list_options[] = {
 	{ "lan", AT(load_options, feed.lan) },
 	{ "key", .type = OPTION_FILE, AT(load_options, feed.key), .value = "KEY" },
 	{ "header-file", .type = OPTION_FILE, AT(load_options, feed.header_file), .value = "FILE",
-	  .does = "of a URL: see xdp-bloom(8)" },
+	  .does = "of a URL: xdp-bloom(8)" },
 	{ "if-changed", AT(load_options, if_changed), .does = "nothing, where this version of it is loaded" },
 	{ "bogons", .type = OPTION_WORD, AT(load_options, bogons), .words = bogons_words,
 	  .does = "private, multicast and such: left out otherwise" },
