@@ -37,7 +37,7 @@ CORE     := $(BUILD)/core.a
 
 # --- Build -----------------------------------------------------------------------------------------------------------
 
-all: $(BUILD)/xdp-bloom $(BUILD)/xdp-bloom-fetch ## the command, in build/; SHARED=1: its libraries outside; V=1: show the commands; WERROR=-Werror
+all: $(BUILD)/xdp-bloom $(BUILD)/xdp-bloom-fetch $(BUILD)/feeds ## the command, in build/; SHARED=1: its libraries outside; V=1: show the commands; WERROR=-Werror
 	@:
 
 $(BUILD)/xdp-bloom: $(MAIN_OBJ) $(CORE) $(BUILD)/libraries
@@ -46,6 +46,11 @@ $(BUILD)/xdp-bloom: $(MAIN_OBJ) $(CORE) $(BUILD)/libraries
 $(BUILD)/xdp-bloom-fetch: $(FETCH_OBJ) $(CORE) $(BUILD)/libraries $(BUILD)/fetch-linked-with
 	$(call say,LINK,$@)$(CC) $(SANITIZE) $(LDFLAGS) -Wl,--as-needed -o $@ $(FETCH_OBJ) $(CORE) \
 		$(file <$(BUILD)/libraries) $(FETCH_LIBS)
+
+# Where the command looks for it as long as it is not installed.
+$(BUILD)/feeds: packaging/feeds
+	@mkdir -p $(@D)
+	@cp $< $@
 
 # Tried when a compiler, a library or a directory of theirs is newer, not each time.
 $(BUILD)/libraries: $(BUILD)/linked-with tools/link.sh
@@ -93,6 +98,7 @@ define INSTALLED
 755 packaging/systemd/xdp-bloom-generator lib/systemd/system-generators/xdp-bloom-generator
 755 $(BUILD)/xdp-bloom sbin/xdp-bloom
 755 $(BUILD)/xdp-bloom-fetch lib/xdp-bloom/xdp-bloom-fetch
+644 packaging/feeds share/xdp-bloom/feeds
 644 docs/xdp-bloom.8 share/man/man8/xdp-bloom.8
 644 docs/xdp-bloom.conf.5 share/man/man5/xdp-bloom.conf.5
 644 packaging/completions/xdp-bloom.bash share/bash-completion/completions/xdp-bloom

@@ -56,7 +56,8 @@ const char *verb_list(const struct verb *verb, const struct words *words)
 {
 	const char *list;
 
-	return verb->flags & VERB_NAMES_LIST && verb_operands(verb, words, &list, 1) ? list : NULL;
+	/* '@' is for a feed that gives the list its name. */
+	return verb->flags & VERB_NAMES_LIST && verb_operands(verb, words, &list, 1) ? list + (*list == '@') : NULL;
 }
 
 int verb_operands(const struct verb *verb, const struct words *words, const char **operands, int most)

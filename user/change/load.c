@@ -15,6 +15,7 @@
 #include "base/compress.h"
 #include "base/stdin.h"
 #include "base/words.h"
+#include "change/catalog.h"
 #include "change/revert_timer.h"
 #include "state/bans.h"
 #include "state/failed.h"
@@ -108,7 +109,7 @@ static int fetch_text(struct load *l)
 			l->path, l->name);
 	l->text = feed_open(&l->options->feed, l->path, &l->answer);
 	l->fetched = l->text >= 0;
-	return l->fetched ? feed_looks_like_list(l->text, &l->answer, l->options->reading.format) : l->text;
+	return l->fetched ? feed_looks_like_list(l->text, &l->answer, l->reading.format) : l->text;
 }
 
 /* Opened once, so that the text that is kept is the text that was read. */
@@ -410,6 +411,24 @@ static int load(struct load *l)
 	return err;
 }
 
+/* A feed of the catalog, by its name: where it is, and how it is read, where nothing else was said. */
+static int take_known(struct load *l, struct catalog *catalog)
+{
+	const struct catalog_feed *feed = NULL;
+	int err = catalog_read(catalog, NULL) ?: catalog_find(catalog, l->path, &feed);
+
+	if (err)
+		return err;
+	if (feed->account && (!l->options->feed.header_file || strstr(feed->url, "/ID/")))
+		return because(-EINVAL, "%s needs an account: %s", l->path, feed->account);
+	if (!l->reading.format)
+		l->reading.format = feed->format;
+	if (feed->where && !*l->reading.where)
+		where_add(l->reading.where, feed->where);
+	l->path = feed->url;
+	return 0;
+}
+
 static bool is_known(const struct load *l)
 {
 	struct list_info list;
@@ -451,14 +470,18 @@ int load_list(struct context *context, const struct load_options *options, const
 			  .out = loaded };
 	const char *fault = name_fault(name);
 	int err = fault ? because(-EINVAL, "load: '%s': %s", name, fault) : 0;
+	struct catalog catalog = { 0 };
 
 	*loaded = (struct loaded){ 0 };
 	snprintf(l.source.list, sizeof(l.source.list), "%s", name);
 	l.reading.progress = !context->quiet && !context->json;
 	if (!err && !strcmp(path, "-"))
 		err = standard_input(context);
+	if (!err && *path == '@')
+		err = take_known(&l, &catalog);
 	err = err ?: load(&l);
 	outcome(&l, err);
+	catalog_free(&catalog);
 	packer_free(l.packer);
 	close_fd(l.text);
 	ranges_free(&l.before);

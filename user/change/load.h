@@ -32,7 +32,7 @@ struct loaded {
 	char signed_comment[256]; /* what the publisher has signed with it; "" where nobody had to */
 };
 
-/* 0 or -errno with the reason recorded. path: "-" is standard input; a URL is fetched. loaded_free() in any case. */
+/* 0 or -errno with the reason recorded. path: "-" is standard input; a URL is fetched; "@NAME" is a feed of the catalog. loaded_free() in any case. */
 int load_list(struct context *context, const struct load_options *options, const char *name, const char *path,
 	      struct loaded *loaded);
 void loaded_free(struct loaded *loaded);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/beside.h"
 #include "base/log.h"
 
 #define PROGRAM "xdp-bloom-fetch"
@@ -22,26 +22,13 @@
 #define SECONDS_MORE 30
 
 /* Where it is, seen from the directory of the command: installed, and in the build. */
-static const char *const places[] = { "/../lib/xdp-bloom/" PROGRAM, "/" PROGRAM };
+static const char *const places[] = { "/../lib/xdp-bloom/" PROGRAM, "/" PROGRAM, NULL };
 
-static int find_program(char path[PATH_MAX + 64])
+static int find_program(char path[BESIDE_MAX])
 {
-	char own[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", own, sizeof(own) - 1);
-	char *slash;
+	int err = beside_find(path, places);
 
-	if (n < 0)
-		return because(-errno, "/proc/self/exe: %s", strerror(errno));
-	own[n] = '\0';
-	slash = strrchr(own, '/');
-	if (slash)
-		*slash = '\0';
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		snprintf(path, PATH_MAX + 64, "%s%s", own, places[i]);
-		if (!access(path, X_OK))
-			return 0;
-	}
-	return because(-ENOENT, PROGRAM ", which fetches lists, is not where it was installed: %s%s", own, places[0]);
+	return err ? because(err, PROGRAM ", which fetches lists, is not where it was installed: %s", path) : 0;
 }
 
 __attribute__((noreturn)) static void become(const char *path, int asked, pid_t parent)
@@ -129,7 +116,7 @@ static int start(const char *path, int pair[2])
 static int ask(const struct fetch_request *request, int body, int also, struct fetch_answer *answer)
 {
 	int pair[2] = { -1, -1 }, pid, err;
-	char path[PATH_MAX + 64];
+	char path[BESIDE_MAX];
 
 	pid = find_program(path) ?: start(path, pair);
 	if (pid < 0)

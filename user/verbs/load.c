@@ -115,8 +115,13 @@ int verb_load(const struct call *call)
 {
 	const struct load_options *o = call->options;
 	struct loaded loaded;
-	int err = load_list(call->context, o, call->operands[0], call->operands[1], &loaded), status = EXIT_DONE;
+	const char *name = call->operands[0], *from = call->n > 1 ? call->operands[1] : name;
+	int err, status = EXIT_DONE;
 
+	/* A feed of the catalog has a name that a list may have, too. */
+	if (call->n == 1 && *name++ != '@')
+		return fail("load: %s", call->verb->asks);
+	err = load_list(call->context, o, name, from, &loaded);
 	if (err_is(err, EALREADY))
 		status = out_done(call->context);
 	else if (err)
