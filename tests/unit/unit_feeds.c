@@ -27,6 +27,8 @@ static struct feed made(const char *list, const char *url)
 			     .next = 5,
 			     .failures = 6,
 			     .refused = INT64_MIN,
+			     .changed = 7,
+			     .aged = 8,
 			     .result = "it; says so" };
 
 	snprintf(feed.list, sizeof(feed.list), "%s", list);
@@ -41,7 +43,8 @@ static bool same(const struct feed *a, const struct feed *b)
 	       a->lan == b->lan && a->every == b->every && a->max_age == b->max_age && a->then == b->then &&
 	       !strcmp(a->etag, b->etag) && !strcmp(a->modified, b->modified) && a->dated == b->dated &&
 	       a->signed_at == b->signed_at && a->tried == b->tried && a->good == b->good && a->next == b->next &&
-	       a->failures == b->failures && a->refused == b->refused && !strcmp(a->result, b->result);
+	       a->failures == b->failures && a->refused == b->refused && a->changed == b->changed &&
+	       a->aged == b->aged && !strcmp(a->result, b->result);
 }
 
 static void put_list(struct state *s)

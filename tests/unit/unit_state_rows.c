@@ -90,7 +90,7 @@ static const struct column {
 	{ "feed", "url", TEXT, 9, FETCH_URL_MAX - 1, "https://example.net/list", false },
 	{ "feed", "options", TEXT, 0, 127 + 3 * WHERE_MAX, NULL, false },
 	{ "feed", "headers", TEXT, 0, PATH_MAX - 1, "/", false },
-	{ "feed", "key", TEXT, 0, PATH_MAX - 1, NULL, false },
+	{ "feed", "key", TEXT, 0, 63, NULL, false },
 	{ "feed", "insecure", NUMBER, 0, 1, NULL, false },
 	{ "feed", "every", NUMBER, 300, 366LL * 24 * 3600, NULL, false },
 	{ "feed", "max_age", NUMBER, 0, 253402300799, NULL, false },

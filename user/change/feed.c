@@ -19,6 +19,7 @@
 #include "fetch/client.h"
 #include "fetch/public_key.h"
 #include "sets/address.h"
+#include "state/feeds.h"
 
 bool feed_is_url(const char *path)
 {
@@ -27,7 +28,13 @@ bool feed_is_url(const char *path)
 
 const char *feed_option(const struct feed_options *o)
 {
-	return o->insecure ? "--insecure" : o->lan ? "--lan" : o->header_file ? "--header-file" : NULL;
+	return o->insecure	  ? "--insecure"
+	       : o->lan		  ? "--lan"
+	       : o->header_file	  ? "--header-file"
+	       : o->every.given	  ? "--every"
+	       : o->max_age.given ? "--max-age"
+	       : o->then	  ? "--then"
+				  : NULL;
 }
 
 /* A publisher's clock may be a little fast; one that is far off would keep every later version out. */
@@ -141,7 +148,7 @@ int feed_fresh(const struct fetch_answer *answer, const char *name, uint64_t bef
 			     utc_text(now, (int64_t)answer->signed_at), utc_text(then, (int64_t)before));
 }
 
-int feed_open(const struct feed_options *o, const char *url, struct fetch_answer *answer)
+int feed_open(const struct feed_options *o, const char *url, const struct feed *row, struct fetch_answer *answer)
 {
 	struct fetch_request request = { .insecure = o->insecure || o->key,
 					 .lan = o->lan,
@@ -163,6 +170,10 @@ int feed_open(const struct feed_options *o, const char *url, struct fetch_answer
 	if (err)
 		return err;
 	snprintf(request.url, sizeof(request.url), "%s", url);
+	if (row) {
+		memcpy(request.etag, row->etag, sizeof(request.etag));
+		memcpy(request.modified, row->modified, sizeof(request.modified));
+	}
 	if (o->header_file) {
 		headers = open_headers(o->header_file);
 		if (headers < 0)
@@ -171,9 +182,10 @@ int feed_open(const struct feed_options *o, const char *url, struct fetch_answer
 	err = fetch_ask(&request, headers, answer, &body);
 	if (err)
 		err = because(err, "%.300s: %s", url, reason(err));
+	else if (answer->outcome == FETCH_SAME)
+		err = -EALREADY;
 	else if (body < 0)
-		err = because(-EIO, "%.300s: %s", url,
-			      answer->outcome == FETCH_FAILED ? answer->why : "it says that nothing has changed");
+		err = because(-EIO, "%.300s: %s", url, answer->why);
 	if (!err && o->key) {
 		if (headers >= 0)
 			lseek(headers, 0, SEEK_SET);

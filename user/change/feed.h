@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "base/options.h"
 #include "fetch/request.h"
 #include "sets/ranges.h"
 
@@ -12,6 +13,9 @@ struct feed_options {
 	bool insecure, lan;
 	const char *header_file; /* NULL: none */
 	const char *key;	 /* that the list is signed with, or a file that has it; NULL: nobody has to sign it */
+	struct number every, max_age;
+	int then;   /* of enum feed_then, and one more; 0: nothing was said of it */
+	bool again; /* as it is kept: nothing but the name was given */
 };
 
 /* Something that only a server could have been meant by. */
@@ -19,11 +23,12 @@ bool feed_is_url(const char *path);
 /* Which of these is about servers: "--lan"; NULL: none. */
 const char *feed_option(const struct feed_options *options);
 
+struct feed;
 /*
- * Fetches it, and its signature where there is a key. A descriptor at its beginning, or -errno with the reason
- * recorded.
+ * Fetches it, and its signature where there is a key. row: what is kept of it, where "as it was" would do; or NULL. A
+ * descriptor at its beginning, -EALREADY where it is as it was, or -errno with the reason recorded.
  */
-int feed_open(const struct feed_options *options, const char *url, struct fetch_answer *answer);
+int feed_open(const struct feed_options *options, const char *url, const struct feed *row, struct fetch_answer *answer);
 /* The same of a file that was opened from this path, with the signature that lies beside it. 0 or -errno. */
 int feed_check_file(const char *key, const char *path, int list, struct fetch_answer *answer);
 /* Is it signed, and before the version that was signed at `before` (0: none was)? 0 or -errno with the reason recorded.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "change/load.h"
+#include "change/load_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -13,9 +14,11 @@
 #include "base/clock.h"
 #include "base/close_fd.h"
 #include "base/compress.h"
+#include "base/span.h"
 #include "base/stdin.h"
 #include "base/words.h"
 #include "change/catalog.h"
+#include "change/feed_row.h"
 #include "change/revert_timer.h"
 #include "state/bans.h"
 #include "state/failed.h"
@@ -34,47 +37,14 @@ static const char *name_fault(const char *name)
 	return NULL;
 }
 
-/* A load on its way. */
-struct load {
-	struct context *context;
-	struct change *change;
-	const struct load_options *options;
-	struct reader_options reading;
-	const char *name, *path;
-	int text; /* what the list was read from: the file, or a copy of standard input */
-	bool fetched;
-	struct fetch_answer answer; /* of its server, and of who has signed it */
-	struct source source;
-	struct packer *packer;
-	struct ranges before;
-	struct accepted accepted;
-	bool about_it;	    /* if it fails, that is the list's own: not a kernel or a state that cannot be had */
-	struct loaded *out; /* what there is to say about it */
-};
-
-/* How to read it again. --force is for this once. */
 static void describe_source(struct load *l, const struct stat *st)
 {
 	struct source *s = &l->source;
-	const struct load_options *o = l->options;
-	size_t at = 0, n = 0;
-	char condition[WHERE_MAX];
-	bool keep_bogons = o->bogons ? o->bogons == BOGONS_KEEP : o->force;
 
 	if (source_locate(s->path, l->path))
 		s->path[0] = '\0';
 	source_stamp(s->stamp, st);
-	n = (size_t)snprintf(s->options, sizeof(s->options), "%s%s%s%s", l->reading.format ? "--format=" : "",
-			     l->reading.format ? l->reading.format : "", l->reading.skip_bad ? " --skip-bad" : "",
-			     keep_bogons		  ? " --bogons=keep"
-			     : o->bogons == BOGONS_REFUSE ? " --bogons=refuse"
-							  : "");
-	/* There is room for all of them, each byte with a backslash. */
-	while (where_next(l->reading.where, &at, condition)) {
-		n += (size_t)snprintf(s->options + n, sizeof(s->options) - n, " --where ");
-		if (words_quote(s->options + n, sizeof(s->options) - n, condition))
-			n += strlen(s->options + n);
-	}
+	load_describe(l, s->options, sizeof(s->options));
 }
 
 /*
@@ -96,20 +66,6 @@ static bool is_hidden(const struct load *l, const struct stat *st)
 static bool wants_file(const struct load *l)
 {
 	return l->options->if_changed || (l->context->check && l->context->line);
-}
-
-/* Before the lock is taken: a server may be slow. So not for a line, which others follow in the same change. */
-static int fetch_text(struct load *l)
-{
-	if (l->context->line || l->options->if_changed)
-		return because(
-			-EINVAL,
-			"%s: a URL is fetched by the command alone, and not by a file of commands or the service: "
-			"xdp-bloom load %s URL",
-			l->path, l->name);
-	l->text = feed_open(&l->options->feed, l->path, &l->answer);
-	l->fetched = l->text >= 0;
-	return l->fetched ? feed_looks_like_list(l->text, &l->answer, l->reading.format) : l->text;
 }
 
 /* Opened once, so that the text that is kept is the text that was read. */
@@ -182,7 +138,7 @@ static int read_list(struct load *l)
 	int err;
 
 	change_check(l->context, true);
-	err = (feed_is_url(l->path) ? fetch_text(l) : open_file(l)) ?: check_signature(l) ?: check_readable(l);
+	err = (feed_is_url(l->path) ? load_feed(l) : open_file(l)) ?: check_signature(l) ?: check_readable(l);
 	if (err)
 		return err;
 	if (l->options->if_changed && source_is_loaded(l->context, &l->source))
@@ -198,6 +154,8 @@ static int read_list(struct load *l)
 	/* Opened again, as the packer has its own file position. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", l->text);
 	err = reader_read(path, &l->reading, &l->out->set, &l->out->read, error);
+	if (err && l->feed)
+		feed_keep_page(l->feed, l->text);
 	return err ? because(err, "%s", error) : 0;
 }
 
@@ -256,6 +214,7 @@ static int put_text(struct state *state, void *arg)
 		change_zero_given(l->change, l->out->list.label);
 	return (l->options->feed.key ? state_signed_put(state, l->name, feed_signed(&l->answer))
 				     : state_source_put(state, &l->source))
+		       ?: load_feed_put(l, state)
 		       ?: state_text_put(state, l->name, l->packer);
 }
 
@@ -333,6 +292,10 @@ static int choose_kind(struct load *l, struct state *state)
 		return 0;
 	if (err)
 		return err;
+	if (l->feed && l->options->feed.again)
+		kind = LIST_BAN; /* the kind that it was begun with was for the first time */
+	if (l->feed && l->feed->aged && l->feed->then == FEED_SHADOW && old.kind == LIST_SHADOW)
+		old.kind = LIST_BAN;
 	if (kind && kind != old.kind)
 		return because(-EEXIST, "'%s' is %s list; unload it first%s", l->name,
 			       old.kind == LIST_ALLOW	? "an allow"
@@ -372,6 +335,10 @@ static int ask_guard(struct load *l)
 
 static int means_nothing(const struct load_options *o, enum list_kind kind, const char *path)
 {
+	if (o->feed.then && !o->feed.max_age.given && !o->feed.again)
+		return because(-EINVAL, "--then says what becomes of a list that is older than --max-age: give both");
+	if (o->feed.max_age.given && !o->feed.every.given)
+		return because(-EINVAL, "--max-age is for a list that is kept fresh: give --every, too");
 	if (feed_option(&o->feed) && !feed_is_url(path))
 		return because(-EINVAL, "%s is for a URL, and '%s' is a file: leave it out", feed_option(&o->feed),
 			       path);
@@ -398,7 +365,10 @@ static int load(struct load *l)
 		err = guard_apply_bogons(&l->out->set, bogons, l->out->bogons_found);
 	if (!err) {
 		describe(l);
-		err = compare(l, l->change->state) ?: recall(l, l->change->state) ?: ask_guard(l) ?: put(l);
+		err = compare(l, l->change->state) ?:
+		      recall(l, l->change->state) ?:
+		      ask_guard(l) ?:
+		      load_feed_is_same(l) ? -EALREADY : put(l);
 	}
 	for (uint64_t i = 0; i < l->out->read.bad && i < READER_BAD_MAX && !err; i++)
 		warn("%s; left out", l->out->read.bad_text[i]);
@@ -415,12 +385,16 @@ static int load(struct load *l)
 static int take_known(struct load *l, struct catalog *catalog)
 {
 	const struct catalog_feed *feed = NULL;
+	char least[SPAN_TEXT_MAX];
 	int err = catalog_read(catalog, NULL) ?: catalog_find(catalog, l->path, &feed);
 
 	if (err)
 		return err;
 	if (feed->account && (!l->options->feed.header_file || strstr(feed->url, "/ID/")))
 		return because(-EINVAL, "%s needs an account: %s", l->path, feed->account);
+	if (l->options->feed.every.given && l->options->feed.every.value < (double)feed->every)
+		return because(-EINVAL, "%s: %s says that it is asked for no more often than every %s", l->path,
+			       feed->every_by ?: "the catalog", span_text(least, feed->every));
 	if (!l->reading.format)
 		l->reading.format = feed->format;
 	if (feed->where && !*l->reading.where)
@@ -445,12 +419,16 @@ static bool is_known(const struct load *l)
  */
 static void outcome(const struct load *l, int err)
 {
+	load_feed_note(l, err);
 	if (l->context->check || l->options->dry_run || err_is(err, EBUSY))
 		return;
 	if (err && !err_is(err, EALREADY)) {
 		/* Asked for as what it is not, nothing is wrong with its next version. */
-		if (l->about_it && !err_is(err, EEXIST) && (l->options->if_changed || is_known(l)))
+		if (l->about_it && !err_is(err, EEXIST) && (l->options->if_changed || l->feed_known || is_known(l)))
 			list_failed(l->context, l->name, reason(err));
+	} else if (!err && l->feed_ends) {
+		list_succeeded(l->context, l->name);
+		warn("list '%s' is what this file holds from now on, and is not fetched any more", l->name);
 	} else if (l->context->joined) {
 		change_succeeded(l->context->joined, l->name); /* known at the end of the batch */
 	} else {
@@ -485,6 +463,7 @@ int load_list(struct context *context, const struct load_options *options, const
 	packer_free(l.packer);
 	close_fd(l.text);
 	ranges_free(&l.before);
+	free(l.feed);
 	return err;
 }
 

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "fetch/address.h"
 #include "fetch/request.h"
+#include "fetch/text_hash.h"
 
 /* libcurl keeps them; a list needs a few hundred bytes. */
 #define HEADER_BYTES_MOST ((size_t)128 << 10)
@@ -31,6 +32,7 @@ struct fetch {
 	size_t header_bytes;
 	int64_t began;				   /* by clock_ms() */
 	bool uninteresting;			   /* an answer whose body nobody wants */
+	struct text_hash page;			   /* of that */
 	char error[CURL_ERROR_SIZE], refused[160]; /* refused: the address that it would have been */
 };
 
@@ -111,7 +113,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 	curl_easy_getinfo(f->curl, CURLINFO_RESPONSE_CODE, &status);
 	f->uninteresting = status != 200;
 	if (f->uninteresting)
-		return 0;
+		return text_hash_add(&f->page, data, size * n) ? size * n : 0;
 	if (f->answer->bytes + size * n > f->request->bytes) {
 		too_much(f);
 		return 0;
@@ -326,6 +328,7 @@ static void take_answer(struct fetch *f)
 	a->status = status > 0 ? (uint64_t)status : 0;
 	a->announced = length >= 0 ? (uint64_t)length + 1 : 0;
 	a->retry_after = wait > 0 ? (uint64_t)wait : 0;
+	a->page = f->page.sum;
 	copy_header(f, "ETag", a->etag, sizeof(a->etag));
 	copy_header(f, "Last-Modified", a->modified, sizeof(a->modified));
 	copy_header(f, "Date", a->date, sizeof(a->date));
@@ -387,6 +390,7 @@ static bool ask(struct fetch *f)
 	f->error[0] = f->refused[0] = '\0';
 	f->header_bytes = 0;
 	f->uninteresting = false;
+	f->page = (struct text_hash){ 0 };
 	SET(URL, f->answer->url);
 	SET(TIMEOUT_MS, (long)(left > 0 ? left : 1));
 	/* Whoever it sends to is told neither a password nor which version is here. */

@@ -51,11 +51,14 @@ static const char *const outcomes[] = {
 };
 
 static const struct line answer_lines[] = {
-	TEXT(fetch_answer, why),	 NUMBER(fetch_answer, status),	  TEXT(fetch_answer, etag),
-	TEXT(fetch_answer, modified),	 TEXT(fetch_answer, date),	  TEXT(fetch_answer, type),
-	TEXT(fetch_answer, url),	 TEXT(fetch_answer, address),	  NUMBER(fetch_answer, retry_after),
-	NUMBER(fetch_answer, bytes),	 NUMBER(fetch_answer, announced), TEXT(fetch_answer, comment),
-	NUMBER(fetch_answer, signed_at), NUMBER(fetch_answer, version),	  { 0 },
+	TEXT(fetch_answer, why),	   NUMBER(fetch_answer, status),
+	TEXT(fetch_answer, etag),	   TEXT(fetch_answer, modified),
+	TEXT(fetch_answer, date),	   TEXT(fetch_answer, type),
+	TEXT(fetch_answer, url),	   TEXT(fetch_answer, address),
+	NUMBER(fetch_answer, retry_after), NUMBER(fetch_answer, bytes),
+	NUMBER(fetch_answer, announced),   NUMBER(fetch_answer, page),
+	TEXT(fetch_answer, comment),	   NUMBER(fetch_answer, signed_at),
+	NUMBER(fetch_answer, version),	   { 0 },
 };
 
 const char *fetch_url_fault(const char *url, bool insecure)

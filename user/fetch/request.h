@@ -61,6 +61,7 @@ struct fetch_answer {
 	 */
 	char comment[256];
 	uint64_t signed_at, version;
+	uint64_t page; /* text_hash.h of what came with an error; 0: nothing */
 };
 
 /* NULL, or what is wrong with it: of a URL that can be fetched at all. */

@@ -11,7 +11,7 @@
 
 #define AFTER_LIST                                                                                                      \
 	"url, options, headers, key, insecure, lan, every, max_age, becomes, etag, modified, dated, signed_at, tried, " \
-	"good, next, failures, refused, result"
+	"good, next, failures, refused, changed, aged, result"
 #define COLUMNS "list, " AFTER_LIST
 
 /* Of a list, or of its version that waits beside it. */
@@ -46,7 +46,9 @@ int state_read_feed(const struct state *s, sqlite3_stmt *stmt, void *entry)
 	f->next = row_time(&row, 16);
 	f->failures = row_number(&row, 17, 0, INT32_MAX);
 	f->refused = row_number(&row, 18, INT64_MIN, INT64_MAX);
-	row_text(&row, 19, f->result, sizeof(f->result));
+	f->changed = row_time(&row, 19);
+	f->aged = row_time(&row, 20);
+	row_text(&row, 21, f->result, sizeof(f->result));
 	if (!row.err && is_name(f->list) && !fetch_url_fault(f->url, true) && (!*f->headers || *f->headers == '/'))
 		return 0;
 	return err_is(row.err, ENOMEM)
@@ -105,12 +107,12 @@ int state_feed_put(struct state *state, const struct feed *f)
 {
 	return state_put(state,
 			 "INSERT OR REPLACE INTO feed (" COLUMNS ") VALUES"
-			 " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			 "sssssiiIIissIIIIIIIs", f->list, f->url, f->options, f->headers, f->key, (int)f->insecure,
+			 " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			 "sssssiiIIissIIIIIIIIIs", f->list, f->url, f->options, f->headers, f->key, (int)f->insecure,
 			 (int)f->lan, (sqlite3_int64)f->every, (sqlite3_int64)f->max_age, (int)f->then, f->etag,
 			 f->modified, (sqlite3_int64)f->dated, (sqlite3_int64)f->signed_at, (sqlite3_int64)f->tried,
 			 (sqlite3_int64)f->good, (sqlite3_int64)f->next, (sqlite3_int64)f->failures,
-			 (sqlite3_int64)f->refused, f->result);
+			 (sqlite3_int64)f->refused, (sqlite3_int64)f->changed, (sqlite3_int64)f->aged, f->result);
 }
 
 int state_feed_drop(struct state *state, const char *list)

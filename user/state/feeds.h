@@ -40,7 +40,9 @@ struct feed {
 	int64_t tried, good; /* the last request, and the last that was answered by a list or by "as it was" */
 	int64_t next;
 	int64_t failures; /* in a row */
-	int64_t refused;  /* a hash of the text that was refused last; 0: none */
+	int64_t refused;  /* a hash of the text that was no list, last; 0: none */
+	int64_t changed;  /* when another version came into force */
+	int64_t aged;	  /* since when it is what `then` makes of it; 0: it is not */
 	char result[FEED_RESULT_MAX];
 };
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* load */
 #include "change/load.h"
+#include "state/feeds.h"
 #include "verbs/verbs.h"
 
+static const char *const then_words[] = { "keep", "shadow", "drop", NULL };
 static const char *const bogons_words[] = { "keep", "refuse", NULL };
 
 const struct option_spec load_list_options[] = {
@@ -18,6 +20,10 @@ const struct option_spec load_list_options[] = {
 	WHERE_OPTION(load_options, reading.where),
 	{ "dry-run", AT(load_options, dry_run), .does = "say what would happen" },
 	CONFIRM_OPTION(load_options),
+	{ "every", .type = OPTION_TIME, AT(load_options, feed.every), .value = "TIME", .least = FEED_EVERY_LEAST,
+	  .wants = "a time such as 6h, and no less than 5m" },
+	{ "max-age", .type = OPTION_TIME, AT(load_options, feed.max_age), .value = "TIME" },
+	{ "then", .type = OPTION_WORD, AT(load_options, feed.then), .words = then_words, .does = "keep a URL fresh" },
 	{ "insecure", AT(load_options, feed.insecure) },
 	{ "lan", AT(load_options, feed.lan) },
 	{ "key", .type = OPTION_FILE, AT(load_options, feed.key), .value = "KEY" },
@@ -27,8 +33,8 @@ const struct option_spec load_list_options[] = {
 	{ "bogons", .type = OPTION_WORD, AT(load_options, bogons), .words = bogons_words,
 	  .does = "private, multicast and such: left out otherwise" },
 	{ "ban-own", AT(load_options, ban_own), .does = "even addresses of this machine, or who is logged in" },
-	{ "wide", AT(load_options, wide), .does = "bans or allows a large part of the internet" },
-	{ "big-change", AT(load_options, big_change), .does = "even if more than half of it comes or goes" },
+	{ "wide", AT(load_options, wide) },
+	{ "big-change", AT(load_options, big_change), .does = "much of the internet; half of it comes or goes" },
 	{ "force", AT(load_options, force), .does = "against all guard rails" },
 	OPTIONS_END(struct load_options),
 };
@@ -111,17 +117,54 @@ static int loaded_text(const struct context *context, const struct loaded *l, co
 	return out_end();
 }
 
-int verb_load(const struct call *call)
-{
-	const struct load_options *o = call->options;
-	struct loaded loaded;
-	const char *name = call->operands[0], *from = call->n > 1 ? call->operands[1] : name;
-	int err, status = EXIT_DONE;
+/* A name alone: what is kept of it, and for this once what was given. */
+struct again {
+	struct feed feed;
+	struct words words;
+	struct load_options options;
+};
 
-	/* A feed of the catalog has a name that a list may have, too. */
-	if (call->n == 1 && *name++ != '@')
-		return fail("load: %s", call->verb->asks);
-	err = load_list(call->context, o, name, from, &loaded);
+static int options_again(const struct call *call, struct again *a)
+{
+	const struct load_options *given = call->options;
+	struct state *state = NULL;
+	char **argv;
+	int n, err = state_open(&state, call->context, false);
+
+	err = err ?: state_feed_get(state, call->operands[0], &a->feed);
+	state_close(state);
+	if (err_is(err, ENOENT))
+		return fail("%s: %s", call->verb->name, call->verb->asks);
+	if (err || words_split(&a->words, a->feed.options))
+		return fail("%s", err ? reason(err) : "its options cannot be read");
+	n = a->words.n + 1;
+	argv = calloc((size_t)n + 1, sizeof(*argv));
+	if (!argv)
+		return fail("%s", strerror(ENOMEM));
+	argv[0] = (char *)(uintptr_t)call->verb->name;
+	memcpy(argv + 1, a->words.words, (size_t)a->words.n * sizeof(*argv));
+	err = options_read(call->context, call->verb->options, &a->options, &n, argv);
+	free(argv);
+	a->options.force = given->force;
+	a->options.ban_own = given->ban_own;
+	a->options.big_change = given->big_change;
+	a->options.wide = given->wide;
+	a->options.dry_run = given->dry_run;
+	a->options.confirm = given->confirm;
+	a->options.if_changed = given->if_changed;
+	a->options.feed = (struct feed_options){ .insecure = a->feed.insecure,
+						 .lan = a->feed.lan,
+						 .key = a->feed.key[0] ? a->feed.key : NULL,
+						 .header_file = a->feed.headers[0] ? a->feed.headers : NULL,
+						 .again = true };
+	return err;
+}
+
+static int load_one(const struct call *call, const struct load_options *o, const char *name, const char *from)
+{
+	struct loaded loaded;
+	int err = load_list(call->context, o, name, from, &loaded), status = EXIT_DONE;
+
 	if (err_is(err, EALREADY))
 		status = out_done(call->context);
 	else if (err)
@@ -132,5 +175,24 @@ int verb_load(const struct call *call)
 		status = call->context->json ? loaded_json(call->context, &loaded, o)
 					     : loaded_text(call->context, &loaded, o);
 	loaded_free(&loaded);
+	return status;
+}
+
+int verb_load(const struct call *call)
+{
+	struct again *a;
+	int status;
+
+	if (call->n > 1)
+		return load_one(call, call->options, call->operands[0], call->operands[1]);
+	/* A feed of the catalog has a name that a list may have, too. */
+	if (call->operands[0][0] == '@')
+		return load_one(call, call->options, call->operands[0] + 1, call->operands[0]);
+	a = calloc(1, sizeof(*a));
+	if (!a)
+		return fail("%s", strerror(ENOMEM));
+	status = options_again(call, a) ?: load_one(call, &a->options, a->feed.list, a->feed.url);
+	words_free(&a->words);
+	free(a);
 	return status;
 }

@@ -51,6 +51,10 @@ const struct verb verbs[] = {
 		  "busiest entries. A list whose next version was refused is named.",
 	  .examples = { "lists", "lists drop" }, .also = "list ls -L", .completes = "<list>", .most = 1,
 	  .run = verb_lists },
+	{ "feeds", .does = "lists that are fetched, and how fresh each is",
+	  .more = "Of each: how old what is in force is, when it is asked for again, and what came of it last. "
+		  "load NAME URL --every begins one, load NAME fetches it at once, unload NAME ends it.",
+	  .examples = { "feeds", "feeds -j" }, .run = verb_feeds },
 	{ "add", .group = "ban now; exceptions", .operands = "PREFIX...|-",
 	  .does = "ban addresses and prefixes, from the moment the command returns",
 	  .more = "The kernel ends a ban that has a time. Of a ban that is there the reason stays, and the "
@@ -264,7 +268,7 @@ void event_verb(const struct verb *verb, const struct context *context, int argc
 	size_t n = 0;
 
 	/* Without a state directory there is no event log. */
-	if (!(verb->flags & VERB_CHANGES) || context->check || access(context->state, W_OK))
+	if (!(verb->flags & VERB_CHANGES) || context->check || context->unchanged || access(context->state, W_OK))
 		return;
 	/* Without the common options: they say where and how, not what. */
 	for (int i = 0; i < argc && n < sizeof(words); i += option_is_common(argv[i]) ? option_words(NULL, argv[i]) : 1)

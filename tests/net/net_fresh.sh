@@ -1,0 +1,179 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Lists that are kept fresh: by the command, and by the service.
+# shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC2119 # ready has arguments of its own
+. "$(dirname "$0")/../support/lib.sh"
+lists=$(realpath "$(dirname "$0")/fresh.py")
+sandbox "$@"
+# shellcheck source=../support/service.sh
+. "$here/service.sh"
+[ -x "$(dirname "$XDP_BLOOM")/xdp-bloom-fetch" ] || skip_all "xdp-bloom-fetch is not built"
+
+port=8180
+feed=http://127.0.0.1:$port
+open="--insecure --lan"
+
+# A server of the files in www.
+serves() {
+	local fd line=
+
+	ip link set lo up
+	mkdir -p www
+	printf '203.0.113.0/24\n198.51.100.7\n' >www/list
+	mkfifo served
+	python3 "$lists" "$WORK/www" $port >served 2>serve.err &
+	exec {fd}<served
+	read -rt "$patience" line <&"$fd"
+	[ "$line" = ready ] || fail "no server: $(cat serve.err)"
+}
+
+# asked: how many requests there were; and of whom the last was.
+asked() {
+	wc -l <www.log
+}
+
+as_sql() {
+	sqlite3 "$XDP_BLOOM_STATE/state.db" "$1"
+}
+
+# row COLUMN: of the feed drop.
+row() {
+	as_sql "SELECT $1 FROM feed WHERE list = 'drop'"
+}
+
+of_feed() {
+	get ".[] | select(.name == \"drop\") | .$1" feeds
+}
+
+generation() {
+	get .generation show
+}
+
+# What is kept of it, what is asked, and what is built.
+by_command() {
+	local before
+
+	need sqlite3
+	serves
+	# shellcheck disable=SC2086 # two options
+	bloom load drop $feed/list --every 6h $open
+	is "$(of_feed state) $(of_feed every) $(of_feed last)" "fresh 21600 a new version" "what feeds says"
+	[ "$(of_feed age)" -lt 60 ] || fail "it is $(of_feed age) s old"
+	# Its next place in the interval, a minute early at most.
+	is "$(row 'next - tried BETWEEN 21540 AND 43200')" 1 "whether it is in $(row 'next - tried') s"
+	before=$(generation)
+	bloom load drop
+	is "$(generation)" "$before" "the generation after what has not changed"
+	is "$(tail -n 1 www.log | cut -d' ' -f2)" "$(row etag)" "which version was asked about"
+	is "$(of_feed last)" "as it was" "what feeds says of that"
+	# The same list in other words.
+	printf '# a remark\n198.51.100.7\n203.0.113.0/24\n' >www/list
+	bloom load drop
+	is "$(generation)" "$before" "the generation after the same list"
+	echo 192.0.2.9 >>www/list
+	bloom load drop
+	is "$(generation)" $((before + 1)) "the generation after another list"
+	verdicts 192.0.2.9=drop 203.0.113.7=drop
+	is "$("$XDP_BLOOM" events | grep -c ' load drop')" 2 "events"
+	# Loaded by hand from a file it is no feed any more, and the command says it.
+	echo 192.0.2.1 >file
+	bloom load drop file --big-change
+	grep -q 'is not fetched any more' err || fail "$(cat err)"
+	is "$(get length feeds)" 0 "feeds"
+	# shellcheck disable=SC2086 # two options
+	bloom load drop $feed/list --every 6h $open --big-change
+	bloom unload drop
+	is "$(get length feeds)" 0 "feeds after unload"
+	expect 2 "$XDP_BLOOM" load drop
+	grep -q 'a name and a file' err || fail "$(cat err)"
+}
+
+# What keeps a version out, and what is in force then.
+refuses() {
+	need sqlite3
+	serves
+	touch -d '2026-01-02 00:00 UTC' www/list
+	# shellcheck disable=SC2086 # two options
+	bloom load drop $feed/list --every 1h $open
+	is "$(row dated)" "$(date -ud 2026-01-02 +%s)" "its date"
+	echo 192.0.2.9 >>www/list
+	touch -d '2026-01-01 00:00 UTC' www/list
+	refused "the version in force is newer, of 2026-01-02" load drop
+	is "$(of_feed state) $(of_feed failures)" "failing 1" "what feeds says"
+	is "$(get '.[0].refused.why' lists | grep -c newer)" 1 "what lists says"
+	is "$(row 'next - tried')" 1800 "half the interval"
+	verdicts 192.0.2.9=pass 203.0.113.7=drop
+	bloom load drop --force
+	verdicts 192.0.2.9=drop
+	# A page with an error; the same text as a list, which the reader would take; and another list.
+	printf '429\nRetry-After: 7200\n' >www/list.status
+	refused "status 429" load drop
+	is "$(row 'next - tried')" 7200 "what the server wants"
+	rm www/list.status
+	echo "something is wrong" >www/list
+	refused "the same text came before" load drop --skip-bad
+	refused "the same text came before" load drop
+	is "$(row 'next - tried') $(row failures)" "7200 3" "twice as long each time"
+	printf '203.0.113.0/24\n198.51.100.7\n192.0.2.10\n' >www/list
+	bloom load drop
+	is "$(of_feed state) $(of_feed failures) $(row refused)" "fresh 0 0" "what feeds says"
+	verdicts 192.0.2.10=drop
+}
+
+# Nobody renews it.
+too_old() {
+	local then=$1 verdict=$2 state=$3
+
+	need sqlite3
+	serves
+	# shellcheck disable=SC2086 # two options
+	bloom load drop $feed/list --every 1h --max-age 1d --then "$then" $open
+	echo 500 >www/list.status
+	refused "status 500" load drop
+	verdicts 203.0.113.7=drop
+	as_sql "UPDATE feed SET good = good - 90000"
+	expect 2 "$XDP_BLOOM" load drop
+	[ "$then" = keep ] || grep -q "nobody has renewed it since" err || fail "$(cat err)"
+	is "$(of_feed state)" "$state" "what feeds says"
+	verdicts 203.0.113.7="$verdict"
+	rm www/list.status
+	bloom load drop
+	is "$(of_feed state)" fresh "what feeds says"
+	verdicts 203.0.113.7=drop
+}
+
+# What means nothing, and what a line of a file may say.
+by_lines() {
+	need sqlite3
+	serves
+	refused "no less than 5m" load drop $feed/list --every 4m
+	refused "give --every, too" load drop $feed/list --max-age 1d
+	refused "give both" load drop $feed/list --every 1h --then drop
+	refused "--max-age is less than --every" load drop $feed/list --insecure --every 1d --max-age 1h
+	refused "--every is for a URL" load drop list --every 1h
+	refused "unless it says how often" load drop $feed/list --if-changed
+	echo "load drop $feed/list --every 1h $open" >lines
+	bloom batch lines
+	is "$(of_feed state) $(of_feed prefixes)" "new null" "what feeds says"
+	[ ! -e www.log ] || fail "it has asked"
+	bloom load drop
+	is "$(of_feed state) $(of_feed prefixes)" "fresh 2" "what feeds says"
+	before=$(row next)
+	bloom batch lines
+	is "$(row next)" "$before" "after the same line again"
+	echo "load drop $feed/list --every 2h $open" >lines
+	bloom batch lines
+	is "$(row "every || ' ' || next || etag")" "7200 0" "after another line"
+	bloom load drop
+	bloom unload drop
+	bloom batch lines
+	bloom unload drop
+	is "$(get length feeds)" 0 "feeds"
+}
+
+too_old_keep() { too_old keep drop old; }
+too_old_shadow() { too_old shadow pass shadow; }
+too_old_drop() { too_old drop pass dropped; }
+
+run_cases by_command refuses too_old_keep too_old_shadow too_old_drop by_lines

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "change/feed_row.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/source_file.h"
+#include "base/span.h"
+#include "change/change.h"
+#include "change/feed_times.h"
+#include "fetch/public_key.h"
+#include "fetch/text_hash.h"
+
+#define DAY 86400
+
+static int find(const struct context *context, const char *name, struct feed *row)
+{
+	struct state *state;
+	int err = state_open(&state, context, false);
+
+	if (err)
+		return err;
+	err = state_feed_get(state, name, row);
+	state_close(state);
+	return err;
+}
+
+static int take_options(struct feed *row, const struct feed_options *o, bool again)
+{
+	int err = 0;
+
+	if (o->every.given)
+		row->every = (int64_t)o->every.value;
+	if (o->max_age.given)
+		row->max_age = (int64_t)o->max_age.value;
+	if (o->then)
+		row->then = (enum feed_then)(o->then - 1);
+	if (again)
+		return 0;
+	row->insecure = o->insecure;
+	row->lan = o->lan;
+	row->headers[0] = row->key[0] = '\0';
+	/* The key itself: whoever may write to its file later does not change it. */
+	err = o->key ? public_key_read(row->key, o->key) : 0;
+	if (err)
+		return err;
+	if (o->header_file)
+		err = source_locate(row->headers, o->header_file);
+	return err ? because(err, "%s: %s", o->header_file, errno_text(err)) : 0;
+}
+
+int feed_row_begin(const struct context *context, const struct feed_options *o, const char *name, const char *url,
+		   struct feed **to, bool *known)
+{
+	struct feed *row = calloc(1, sizeof(*row));
+	int err = row ? find(context, name, row) : -ENOMEM;
+
+	*to = NULL;
+	*known = !err && !strcmp(row->url, url);
+	if (!err || err_is(err, ENOENT))
+		err = *known || o->every.given ? 0 : -ENOENT;
+	if (!err && !*known) {
+		*row = (struct feed){ 0 };
+		snprintf(row->list, sizeof(row->list), "%s", name);
+		snprintf(row->url, sizeof(row->url), "%s", url);
+	}
+	err = err ?: take_options(row, o, o->again);
+	if (!err && row->max_age && row->max_age < row->every)
+		err = because(-EINVAL, "--max-age is less than --every: each version would be too old before the next");
+	if (!err)
+		*to = row;
+	else
+		free(row);
+	return err_is(err, ENOENT) ? 0 : err;
+}
+
+bool feed_row_same(const struct feed *a, const struct feed *b)
+{
+	return !strcmp(a->url, b->url) && !strcmp(a->options, b->options) && !strcmp(a->headers, b->headers) &&
+	       !strcmp(a->key, b->key) && a->insecure == b->insecure && a->lan == b->lan && a->every == b->every &&
+	       a->max_age == b->max_age && a->then == b->then;
+}
+
+static int64_t hash_of(int text)
+{
+	struct text_hash hash = { 0 };
+	char block[4096];
+	off_t at = 0;
+	ssize_t n;
+
+	while ((n = pread(text, block, sizeof(block), at)) > 0 && text_hash_add(&hash, block, (size_t)n))
+		at += n;
+	return (int64_t)hash.sum;
+}
+
+int feed_known_page(const struct feed *row, int text)
+{
+	return row->refused && row->refused == hash_of(text)
+		       ? because(-EINVAL, "%.300s: the same text came before, and was no list", row->url)
+		       : 0;
+}
+
+void feed_keep_page(struct feed *row, int text)
+{
+	row->refused = hash_of(text);
+}
+
+/* When the server says that it was written; 0: it does not say, or says what cannot be. */
+static int64_t dated(const struct fetch_answer *answer)
+{
+	struct tm utc = { 0 };
+	const char *end = strptime(answer->modified, "%a, %d %b %Y %H:%M:%S GMT", &utc);
+	int64_t at = end && !*end ? timegm(&utc) : 0;
+
+	return at < 0 || at > time(NULL) + DAY ? 0 : at;
+}
+
+int feed_rollback(const struct feed *row, const struct fetch_answer *answer)
+{
+	int64_t at = dated(answer);
+	char is[UTC_TEXT_MAX], before[UTC_TEXT_MAX];
+
+	if (!at || at >= row->dated)
+		return 0;
+	return because(-EINVAL, "%.300s: it is of %s, and the version in force is newer, of %s; --force takes it",
+		       row->url, utc_text(is, at), utc_text(before, row->dated));
+}
+
+void feed_came(struct feed *row, const struct fetch_answer *answer, enum feed_outcome outcome, const char *why)
+{
+	int64_t at = dated(answer), now = time(NULL);
+	char machine[64];
+
+	row->tried = now;
+	row->failures = outcome == FEED_FAILED ? row->failures + 1 : 0;
+	if (outcome == FEED_FAILED) {
+		snprintf(row->result, sizeof(row->result), "%s", why);
+		if (answer->page)
+			row->refused = (int64_t)answer->page;
+	} else {
+		row->good = now;
+		row->refused = row->aged = 0;
+		row->dated = at ? at : row->dated;
+		snprintf(row->result, sizeof(row->result), "%s",
+			 outcome == FEED_CHANGED ? "a new version" : "as it was");
+	}
+	/* A server that says "as it was" need not say them again. */
+	if (outcome != FEED_FAILED && answer->outcome == FETCH_NEW) {
+		memcpy(row->etag, answer->etag, sizeof(row->etag));
+		memcpy(row->modified, answer->modified, sizeof(row->modified));
+	}
+	if (outcome == FEED_CHANGED)
+		row->changed = now;
+	feed_machine(machine);
+	feed_plan(row, feed_phase(machine, row->list), answer->retry_after);
+}
+
+void feed_row_keep(const struct context *context, const struct feed *row)
+{
+	struct state *state = NULL;
+	struct feed *now = malloc(sizeof(*now));
+	int err = now ? state_open(&state, context, true) : -ENOMEM;
+
+	if (!err) {
+		err = state_feed_get(state, row->list, now);
+		/* Another command may have ended it meanwhile, or set it otherwise. */
+		if (!err && strcmp(now->url, row->url) != 0)
+			err = -ENOENT;
+		err = err ?: state_feed_put(state, row) ?: state_commit(state);
+	}
+	if (err && !err_is(err, ENOENT))
+		warn("list '%s': what came of it is not kept: %s", row->list, reason(err));
+	state_close(state);
+	free(now);
+}
+
+int feed_age_out(struct context *context, const char *name)
+{
+	struct change *change = NULL;
+	struct feed *row = malloc(sizeof(*row));
+	struct apply_options apply = { 0 };
+	struct list_info list;
+	char since[UTC_TEXT_MAX];
+	int err = row ? find(context, name, row) : -ENOMEM;
+
+	if (err || row->aged || row->then == FEED_KEEP || !feed_is_old(row, time(NULL))) {
+		free(row);
+		return err_is(err, ENOENT) ? 0 : err;
+	}
+	err = change_begin(&change, context) ?: state_list_get(change->state, name, &list);
+	if (!err && (row->then == FEED_DROP || list.kind == LIST_BAN)) {
+		row->aged = time(NULL);
+		if (row->then == FEED_DROP)
+			err = state_list_drop(change->state, name);
+		else
+			err = state_list_set_kind(change->state, name, LIST_SHADOW);
+		if (!err && row->then == FEED_DROP && list.label)
+			change_zero(change, list.label);
+		err = err ?: state_feed_put(change->state, row) ?: change_commit(change, &apply);
+		if (!err)
+			warn("list '%s': nobody has renewed it since %s: %s until a version comes", name,
+			     utc_text(since, row->good), row->then == FEED_DROP ? "it is dropped" : "it only counts");
+	}
+	change_end(change);
+	free(row);
+	return err_is(err, ENOENT) ? 0 : err;
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Of a load, what concerns servers: fetched, judged, and kept fresh. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/words.h"
+#include "change/feed_row.h"
+#include "change/load_internal.h"
+
+void load_describe(const struct load *l, char *text, size_t size)
+{
+	const struct load_options *o = l->options;
+	size_t at = 0, n = 0;
+	char condition[WHERE_MAX];
+	bool keep_bogons = o->bogons ? o->bogons == BOGONS_KEEP : o->force;
+
+	n = (size_t)snprintf(text, size, "%s%s%s%s", l->reading.format ? "--format=" : "",
+			     l->reading.format ? l->reading.format : "", l->reading.skip_bad ? " --skip-bad" : "",
+			     keep_bogons		  ? " --bogons=keep"
+			     : o->bogons == BOGONS_REFUSE ? " --bogons=refuse"
+							  : "");
+	/* There is room for all of them, each byte with a backslash. */
+	while (where_next(l->reading.where, &at, condition)) {
+		n += (size_t)snprintf(text + n, size - n, " --where ");
+		if (words_quote(text + n, size - n, condition))
+			n += strlen(text + n);
+	}
+}
+
+/* A list that is fetched has no kind of its own until it is there. */
+static void describe_feed(struct load *l)
+{
+	static const char *const kinds[] = { "", " --allow", " --shadow", " --trust" };
+	size_t n;
+
+	if (l->options->feed.again)
+		return;
+	load_describe(l, l->feed->options, sizeof(l->feed->options));
+	n = strlen(l->feed->options);
+	snprintf(l->feed->options + n, sizeof(l->feed->options) - n, "%s", kinds[l->options->kind]);
+}
+
+/* A line of a file only says what is to be kept fresh: the service fetches it, and nobody waits for a server. */
+static int register_feed(struct load *l)
+{
+	const char *fault = fetch_url_fault(l->path, l->options->feed.insecure || l->options->feed.key);
+	struct change *change = NULL;
+	struct feed *before;
+	int err = fault ? because(-EINVAL, "%.300s: %s", l->path, fault) : 0;
+
+	if (err)
+		return err;
+	change_check(l->context, false);
+	before = malloc(sizeof(*before));
+	err = before ? change_begin(&change, l->context) : -ENOMEM;
+	if (!err) {
+		err = state_feed_get(change->state, l->name, before);
+		l->context->unchanged = !err && feed_row_same(before, l->feed);
+		/* What is in force was read otherwise. */
+		if (!err && !l->context->unchanged)
+			l->feed->etag[0] = l->feed->modified[0] = l->feed->next = 0;
+		if (!l->context->unchanged && (!err || err_is(err, ENOENT)))
+			err = state_feed_put(change->state, l->feed)
+				      ?: l->context->joined ? 0
+							    : state_commit(change->state);
+	}
+	change_end(change);
+	free(before);
+	return err ?: -EALREADY;
+}
+
+static int begin_feed(struct load *l)
+{
+	const struct feed_options *o = &l->options->feed;
+	int err = feed_row_begin(l->context, o, l->name, l->path, &l->feed, &l->feed_known);
+
+	if (!err && l->feed)
+		describe_feed(l);
+	return err;
+}
+
+/* By hand, with what lets another version through, what the server has is wanted, changed or not. */
+static bool wants_any(const struct load *l)
+{
+	const struct load_options *o = l->options;
+	struct list_info list;
+	struct state *state = NULL;
+	bool there;
+
+	if (!o->feed.again || o->force || o->big_change || o->wide || o->ban_own || o->dry_run || o->confirm.given)
+		return true;
+	there = !state_open(&state, l->context, false) && !state_list_get(state, l->name, &list);
+	state_close(state);
+	return !there || l->feed->aged;
+}
+
+static int judge_text(struct load *l)
+{
+	int err = feed_looks_like_list(l->text, &l->answer, l->reading.format);
+
+	if (!l->feed)
+		return err;
+	if (err)
+		feed_keep_page(l->feed, l->text);
+	else if (l->options->feed.again)
+		err = feed_known_page(l->feed, l->text);
+	return err || l->options->force ? err : feed_rollback(l->feed, &l->answer);
+}
+
+/* Before the lock is taken: a server may be slow. So not for a line, which others follow in the same change. */
+int load_feed(struct load *l)
+{
+	bool by_line = l->context->line || l->options->if_changed;
+	int err = by_line && !l->options->feed.every.given
+			  ? because(-EINVAL,
+				    "%s: a URL is fetched by the command alone, and not by a file of commands or the "
+				    "service, unless it says how often: xdp-bloom load %s URL --every 6h",
+				    l->path, l->name)
+			  : begin_feed(l);
+
+	if (err || by_line)
+		return err ?: register_feed(l);
+	l->feed_asked = true;
+	l->text = feed_open(&l->options->feed, l->path, l->feed && !wants_any(l) ? l->feed : NULL, &l->answer);
+	l->fetched = l->text >= 0;
+	return l->fetched ? judge_text(l) : l->text;
+}
+
+/* Of a copy: the change may still fail. */
+int load_feed_put(struct load *l, struct state *state)
+{
+	struct feed *row = malloc(sizeof(*row));
+	int err = row ? 0 : -ENOMEM;
+
+	if (!err && l->feed) {
+		*row = *l->feed;
+		feed_came(row, &l->answer, FEED_CHANGED, NULL);
+		err = state_feed_put(state, row);
+	} else if (!err) {
+		err = state_feed_get(state, l->name, row);
+		l->feed_ends = !err;
+		err = err_is(err, ENOENT) ? 0 : err ?: state_feed_drop(state, l->name);
+	}
+	free(row);
+	return err;
+}
+
+bool load_feed_is_same(const struct load *l)
+{
+	const struct loaded *out = l->out;
+
+	return l->options->feed.again && l->feed && !l->feed->aged && !wants_any(l) && out->replaces && !out->added4 &&
+	       !out->added6 && !out->removed4 && !out->removed6;
+}
+
+void load_feed_note(const struct load *l, int err)
+{
+	bool unchanged = err_is(err, EALREADY);
+
+	if (!l->feed || !l->feed_asked || !err || l->context->check || l->options->dry_run)
+		return;
+	feed_came(l->feed, &l->answer, unchanged ? FEED_UNCHANGED : FEED_FAILED, reason(err));
+	feed_row_keep(l->context, l->feed);
+	l->context->unchanged = unchanged;
+	if (!unchanged && feed_age_out(l->context, l->name))
+		warn("list '%s': it is too old, and stays in force: %s", l->name, log_last());
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A load on its way, for load.c and what it does with servers. */
+#ifndef CHANGE_LOAD_INTERNAL_H
+#define CHANGE_LOAD_INTERNAL_H
+
+#include "change/change.h"
+#include "change/load.h"
+#include "state/accepted.h"
+#include "state/feeds.h"
+#include "state/sources.h"
+
+struct load {
+	struct context *context;
+	struct change *change;
+	const struct load_options *options;
+	struct reader_options reading;
+	const char *name, *path;
+	int text; /* what the list was read from: the file, or a copy of standard input */
+	bool fetched;
+	struct fetch_answer answer; /* of its server, and of who has signed it */
+	struct feed *feed;	    /* what keeps it fresh; NULL: nothing does */
+	bool feed_known;	    /* it is kept already */
+	bool feed_asked;	    /* the server, so that something came of it */
+	bool feed_ends;		    /* the list had one, and has none any more */
+	struct source source;
+	struct packer *packer;
+	struct ranges before;
+	struct accepted accepted;
+	bool about_it;	    /* if it fails, that is the list's own: not a kernel or a state that cannot be had */
+	struct loaded *out; /* what there is to say about it */
+};
+
+/* The options by which it is read again, as on a command line. --force is for this once. */
+void load_describe(const struct load *l, char *text, size_t size);
+
+/*
+ * Fetches its text; -EALREADY where the server says that it is as it was, or where a line of a file has only said that
+ * it is to be kept fresh.
+ */
+int load_feed(struct load *l);
+/* It is fetched again, and holds what it held: then nothing is built. */
+bool load_feed_is_same(const struct load *l);
+/* With the change itself: what keeps the list fresh, or that nothing does any more. */
+int load_feed_put(struct load *l, struct state *state);
+/* Afterwards: what came of it, where the change has not kept that. */
+void load_feed_note(const struct load *l, int err);
+
+#endif
