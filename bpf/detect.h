@@ -50,6 +50,12 @@
  *    interface's r and b, and what it sends by another one takes nothing of it. Of the sketch b is the least of all.
  *    Packets of all interfaces without are of one slot.
  *
+ * 8. Of a scan is a packet to a pair of address and port that is none of the four that were charged last. So who goes
+ * to four pairs is never above that limit, nor who in every window changes from pair to pair at most r * t + b - 1
+ *    times: of a row of packets to one pair at most one is charged, and the row may have begun before the window. To
+ *    pairs where it never was a source is found beyond r * t + 2 * b and a tick's worth, as 2 says, but for those that
+ *    pass for known: a pair is told by 14 bits, so of each new one four in 16,384.
+ *
  * What plain stores lose, in 2: what other CPUs add to a stamp between a CPU's load of it and its store, a few ns. Of a
  * source whose packets all come by one queue that is nothing. Of one that comes by n queues at once, all of them always
  * busy with it, it is at most n - 1 of n: then it is found at n times the rate. A CPU that is interrupted just there

@@ -139,6 +139,9 @@ complete_completions() {
 	is "$(offered load a b --bogons '' | xargs)" "keep refuse" "what --bogons takes"
 	is "$(offered load a b --bogons = ke)" keep "what is offered behind --bogons=ke, which is three words to bash"
 	is "$(offered load a b --bogons = | xargs)" "keep refuse" "what is offered behind --bogons="
+	is "$(offered detect limit syn --then '' | xargs)" "ban police watch" "what --then takes"
+	is "$(offered detect limit syn 5/s --on lo)" lo "which interfaces --on takes"
+	is "$(offered detect room --pps '' | xargs)" default "what --pps takes"
 	is "$(offered -S capture watch --co)" --count "what watch takes, behind a directory called capture"
 	is "$(offered help lo)" load "what help takes"
 }

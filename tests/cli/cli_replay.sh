@@ -172,6 +172,7 @@ PYTHON
 	got '.detect.one_in' 1
 	# The one that is dropped is not among them.
 	got '.detect.classes.packets | [.sources, .median, .p999, (.proposed | floor), .above]' '[9,1,40,10,1]'
+	got '.detect.unknown' '["unanswered","scan"]'
 	got '.detect.classes.packets.busiest | [length, .[0]]' '[9,{"source":"198.51.100.10","second":40,"above":true}]'
 	got '.detect.classes.bytes.busiest[0].second' 3600
 	got '[.detect.classes | .syn.sources, .udp.sources, .icmp, .fragments]' '[1,8,null,null]'

@@ -121,6 +121,7 @@ learns() {
 	grep -q '^learned from 20' out || fail "$(cat out)"
 	grep -qE '^udp +41 ' out || fail "$(cat out)"
 	grep -q '^xdp-bloom detect limit udp ' out || fail "$(cat out)"
+	grep -q '^Of unanswered and scan nothing is proposed' out || fail "$(cat out)"
 	bloom events
 	grep -q ' learned .*: xdp-bloom detect learn$' out || fail "$(cat out)"
 	is "$(get '.on, .limits.udp.then' detect)" $'false\nwatch' "what it has changed"

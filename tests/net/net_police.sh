@@ -240,6 +240,40 @@ follows_names() {
 	stop TERM
 }
 
+# owned ADDRESS: does the detector in force know it as this machine's own (END_KEY_OWN + 4)?
+owned() {
+	bpftool -j map dump pinned "$(echo "$XDP_BLOOM_BPFFS"/generation/*/trusted)" | python3 -c '
+import ipaddress, json, struct, sys
+
+rows = [bytes(int(byte, 0) for byte in row["key"]) for row in json.load(sys.stdin)]
+own = [key[8:12] for key in rows if struct.unpack("=I", key[4:8])[0] == 260]
+sys.exit(ipaddress.ip_address(sys.argv[1]).packed not in own)' "$1"
+}
+
+disowned() {
+	! owned "$1"
+}
+
+# What is unanswered is known by this machine's addresses: by those that come and go while the generation is in force.
+follows_addresses() {
+	need bpftool
+	policing
+	ip addr add 203.0.113.1/24 dev edge0
+	bloom detect limit unanswered 100/s
+	printf 'attach edge0\n' >conf
+	owned 203.0.113.1 || fail "an address that was there when the generation was made"
+	ready
+	local generation
+	generation=$(get .generation show)
+	ip addr add 203.0.113.2/24 dev edge0
+	wait_until "that an address is known that has come" owned 203.0.113.2
+	ip addr del 203.0.113.2/24 dev edge0
+	wait_until "that an address is forgotten that has gone" disowned 203.0.113.2
+	owned 203.0.113.1 || fail "another one is forgotten with it"
+	is "$(get .generation show)" "$generation" "the generation in force"
+	stop TERM
+}
+
 # By a program on trial, too.
 on_trial() {
 	policing
@@ -308,4 +342,4 @@ first_drop() {
 	sed 's/^/# /' out
 }
 
-run_cases first_drop only_the_loud carpet samples allowed then_what by_interface follows_names on_trial shared
+run_cases first_drop only_the_loud carpet samples allowed then_what by_interface follows_names follows_addresses on_trial shared

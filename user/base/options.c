@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "base/options.h"
 
+#include <ctype.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "base/span.h"
 
 #define OPTIONS_MAX  40
+#define WORDS_MAX    64
 #define FIRST	     256 /* getopt's number of the first: beyond all letters */
 #define WAIT_MOST    86400
 #define TIME_LONGEST (366.0 * 86400)
@@ -362,8 +364,31 @@ int options_help(const struct option_spec *options, const struct option_spec *be
 	return lines;
 }
 
+/* "watch|police|ban" are words to choose from; of N|default the second is one. NULL: it says nothing that helps. */
+static const char *words_of_value(const struct option_spec *o, char text[WORDS_MAX])
+{
+	char value[WORDS_MAX], *at = value, *word;
+	bool others = false;
+	size_t n = 0;
+
+	if (o->value && !strcmp(o->value, "IFNAME"))
+		return "<interface>";
+	if (o->type != OPTION_TEXT || !o->value || !strchr(o->value, '|'))
+		return NULL;
+	snprintf(value, sizeof(value), "%s", o->value);
+	while ((word = strsep(&at, "|")))
+		if (islower((unsigned char)*word))
+			n += (size_t)snprintf(text + n, WORDS_MAX - n, "%s ", word);
+		else
+			others = true;
+	snprintf(text + n, WORDS_MAX - n, "%s", others ? "<value>" : "");
+	return text;
+}
+
 void options_list(const struct option_spec *options)
 {
+	char text[WORDS_MAX];
+
 	for (const struct option_spec *o = options; o && o->name; o++) {
 		const char *const *words = o->words ? o->words : o->words_of ? o->words_of() : NULL;
 		const char *takes = o->type == OPTION_FILE	  ? "<file>"
@@ -376,7 +401,7 @@ void options_list(const struct option_spec *options)
 			printf("-%c\t%s\n", o->letter, takes);
 		printf("--%s", o->name);
 		if (has_value(o) == required_argument)
-			printf("\t%s", words ? "" : takes);
+			printf("\t%s", words ? "" : words_of_value(o, text) ?: takes);
 		for (int i = 0; words && words[i]; i++)
 			printf("%s%s", i ? " " : "", words[i]);
 		putchar('\n');

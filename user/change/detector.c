@@ -198,21 +198,56 @@ static int own(struct detector *detector)
 	return err;
 }
 
-int detector_follow(const struct context *context, const struct limits *limits)
+static bool is_among(const struct end_key *key, const struct end_key *keys, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!memcmp(key, &keys[i], sizeof(*key)))
+			return true;
+	return false;
+}
+
+/* Those that were told and are none any more go to the front. How many they are. */
+static size_t gone_first(struct own_told *told, const struct own_told *now)
+{
+	size_t gone = 0;
+
+	for (size_t i = 0; i < told->n; i++) {
+		struct end_key key = told->keys[i];
+
+		if (is_among(&key, now->keys, now->n))
+			continue;
+		told->keys[i] = told->keys[gone];
+		told->keys[gone++] = key;
+	}
+	return gone;
+}
+
+int detector_follow(const struct context *context, const struct limits *limits, struct own_told *told)
 {
 	struct detector detector = { 0 };
-	struct end_key *keys = NULL;
+	struct own_told now = { 0 };
 	int err = limits->on && limits_look_up(limits) ? own(&detector) : 0;
 
 	if (!err && detector.trusted_n) {
-		keys = calloc(detector.trusted_n, sizeof(*keys));
-		for (size_t i = 0; keys && i < detector.trusted_n; i++)
-			keys[i] = detector.trusted[i].key;
-		err = keys ? kernel_own(context, keys, detector.trusted_n) : -ENOMEM;
+		now.keys = calloc(detector.trusted_n, sizeof(*now.keys));
+		for (size_t i = 0; now.keys && i < detector.trusted_n; i++)
+			now.keys[now.n++] = detector.trusted[i].key;
+		err = now.keys ? kernel_own(context, now.keys, now.n, told->keys, gone_first(told, &now)) : -ENOMEM;
 	}
-	free(keys);
+	if (!err) {
+		own_told_free(told);
+		*told = now;
+		now = (struct own_told){ 0 };
+	}
+	own_told_free(&now);
 	detector_free(&detector);
 	return err;
+}
+
+void own_told_free(struct own_told *told)
+{
+	free(told->keys);
+	*told = (struct own_told){ 0 };
 }
 
 int detector_fill(struct detector *detector, struct state *state)

@@ -3,8 +3,11 @@
 #ifndef CHANGE_DETECTOR_H
 #define CHANGE_DETECTOR_H
 
+#include <stddef.h>
+
 struct context;
 struct detector;
+struct end_key;
 struct limits;
 struct state;
 
@@ -12,7 +15,14 @@ struct state;
 int detector_fill(struct detector *detector, struct state *state);
 void detector_free(struct detector *detector);
 
-/* The one in force learns of addresses that this machine has got since; of none, where no limit asks for them. */
-int detector_follow(const struct context *context, const struct limits *limits);
+/* This machine's addresses, as the detector in force was last told. */
+struct own_told {
+	struct end_key *keys;
+	size_t n;
+};
+
+/* It learns of those that have come since, and of those that have gone; of none, where no limit asks for them. */
+int detector_follow(const struct context *context, const struct limits *limits, struct own_told *told);
+void own_told_free(struct own_told *told);
 
 #endif

@@ -873,13 +873,18 @@ int kernel_spare(const struct context *context, const struct end_key *keys, size
 	return err_is(err, ENOENT) ? 0 : err;
 }
 
-int kernel_own(const struct context *context, const struct end_key *keys, size_t n)
+int kernel_own(const struct context *context, const struct end_key *keys, size_t n, const struct end_key *gone,
+	       size_t gone_n)
 {
 	struct detect with = { 0 };
 	int maps[MAPS], err = open_maps(context, maps, &with);
+	bool asks = !err && maps[MAP_DETECT] >= 0 && with.looks_up;
 	__u64 is = 1;
 
-	for (size_t i = 0; i < n && !err && maps[MAP_DETECT] >= 0 && with.looks_up; i++)
+	/* First, so that there is room. */
+	for (size_t i = 0; i < gone_n && asks; i++)
+		bpf_map_delete_elem(maps[MAP_TRUSTED], &gone[i]);
+	for (size_t i = 0; i < n && asks && !err; i++)
 		if (bpf_map_update_elem(maps[MAP_TRUSTED], &keys[i], &is, BPF_ANY))
 			err = because_kernel(-errno, PIN_TRUSTED);
 	close_maps(maps);

@@ -96,8 +96,9 @@ int kernel_spare(const struct context *context, const struct end_key *keys, size
 
 int kernel_unjail_set(const struct context *context, const struct ranges *set);
 
-/* These addresses are this machine's own, in the generation in force. */
-int kernel_own(const struct context *context, const struct end_key *keys, size_t n);
+/* In the generation in force these addresses are this machine's own, and those are not any more. */
+int kernel_own(const struct context *context, const struct end_key *keys, size_t n, const struct end_key *gone,
+	       size_t gone_n);
 
 /* Can this kernel's programs ask which socket takes a packet? */
 bool kernel_looks_up(void);

@@ -25,6 +25,16 @@ static json_t *busiest_json(const struct sender_class *c)
 	return array;
 }
 
+/* Nothing of them is known by packets alone; of the others null says that nobody sent any. */
+static json_t *unknown_json(void)
+{
+	json_t *array = json_array();
+
+	for (enum packet_class class = LIMITED_ALONE; class < LIMITED; class ++)
+		json_array_append_new(array, json_string(limit_names[class]));
+	return array;
+}
+
 int senders_json(const struct senders *senders, uint64_t one_in, json_t **object)
 {
 	json_t *classes = json_object();
@@ -46,6 +56,7 @@ int senders_json(const struct senders *senders, uint64_t one_in, json_t **object
 		json_decref(classes);
 		return err;
 	}
-	*object = json_pack("{s:I, s:o}", "one_in", (json_int_t)(one_in * senders_share(senders)), "classes", classes);
+	*object = json_pack("{s:I, s:o, s:o}", "one_in", (json_int_t)(one_in * senders_share(senders)), "classes",
+			    classes, "unknown", unknown_json());
 	return 0;
 }

@@ -2,9 +2,9 @@
 #include "service/own_watch.h"
 
 #include "base/log.h"
-#include "change/detector.h"
 
-/* What is for an address that is not known yet counts as asked for. */
+/* What is for an address that is not known yet counts as asked for, and what is for one that has gone does, too:
+   another machine may have it now, behind a bridge. */
 #define EVERY_MS 2000
 
 void own_watch_turn(struct own_watch *watch, const struct context *context, int64_t now)
@@ -14,7 +14,12 @@ void own_watch_turn(struct own_watch *watch, const struct context *context, int6
 	if (now < watch->next)
 		return;
 	watch->next = now + EVERY_MS;
-	err = detector_follow(context, &watch->limits);
+	err = detector_follow(context, &watch->limits, &watch->told);
 	if (err)
 		note("the detector does not know this machine's addresses: %s", reason(err));
+}
+
+void own_watch_end(struct own_watch *watch)
+{
+	own_told_free(&watch->told);
 }

@@ -366,6 +366,7 @@ int service_run(const struct context *context, struct service_options *options, 
 	jobs_stop(&s.urgent);
 	learn_stop(&s.learn);
 	attacks_close(&s.attacks);
+	own_watch_end(&s.own);
 	hook_end(&s.hook);
 	keeper_close(s.keeper);
 	observer_close(s.observer);

@@ -78,6 +78,9 @@ void print_senders(const struct context *context, const json_t *senders)
 		puts("\nThe limits proposed may hit these, the busiest of each class:");
 	for (enum packet_class class = 0; class < LIMITED; class ++)
 		print_above(json_object_get(classes, limit_names[class]), class);
+	/* A capture cannot know the sockets of this machine, and the tap that looks asks none of them. */
+	puts("\nOf unanswered and scan nothing is proposed, as sockets tell them and packets do not: give these a limit that only\n"
+	     "watches, as in 'xdp-bloom detect limit scan 10/s', and see in 'xdp-bloom detect' whom it would hit.");
 	puts("\nTo take them over:");
 	for (enum packet_class class = 0; class < LIMITED; class ++)
 		print_command(json_object_get(classes, limit_names[class]), class);

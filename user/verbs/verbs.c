@@ -139,11 +139,11 @@ const struct verb verbs[] = {
 	{ "detect", .operands = "[on|off|limit CLASS RATE|WHAT...]",
 	  .does = "find who sends too much; alone: what it sees now",
 	  .more = "Counts per source, IPv6 by the /64. Classes: packets bytes syn udp icmp fragments, and none at first: unanswered scan. Rates: 200/s, "
-		  "1kpps, 100Mbit, none. Nothing is dropped but what is above a limit --then police. "
-		  "WHAT: suggest looks at what passes, and proposes limits; top shows who sends too much as it comes; "
-		  "learn 24h has the service do that; attacks are those that it saw; ladder 1m,10m,1h,1d,7d is how long it bans; room is how large "
-		  "its tables are, as plan --detect says; proven IFNAME [off]: nobody can forge there; networks x8 judges "
-		  "/24s and /48s, too, by 8 times the limits; trust LIST x10: more for a list of load --trust.",
+		  "1kpps, 100Mbit, none; --on eth1: of what comes in there. Nothing is dropped but what is above a limit --then police. "
+		  "WHAT: suggest looks at what passes, and proposes limits; learn 24h has the service do that; "
+		  "top shows who sends too much as it comes; attacks: those that it saw; ladder 1m,10m,1h,1d,7d: how long it bans; room: how large "
+		  "its tables are; proven IFNAME [off]: nobody can forge there; networks x8 judges "
+		  "/24s and /48s by 8 times the limits; trust LIST x10: more for a list of load --trust.",
 	  .examples = { "detect on", "detect limit syn 500/s --then police" }, .also = "ratelimit",
 	  .completes =
 		  "on off limit ladder networks proven trust room top suggest learn attacks packets bytes syn udp icmp fragments unanswered scan "
