@@ -87,7 +87,8 @@ UNITS ?= $(BUILD)
 
 units:
 	@mkdir -p $(UNITS)
-	@for unit in xdp-bloom.service xdp-bloom-restore.service; do \
+	@cp packaging/systemd/xdp-bloom-fetch.socket $(UNITS)/
+	@for unit in xdp-bloom.service xdp-bloom-restore.service xdp-bloom-fetch@.service; do \
 		sed -e 's|@PREFIX@|$(PREFIX)|g' -e '/^@HARDENED@$$/r packaging/systemd/hardened' -e '/^@HARDENED@$$/d' \
 			packaging/systemd/$$unit.in > $(UNITS)/$$unit || exit 1; done
 
@@ -95,6 +96,8 @@ units:
 define INSTALLED
 644 $(UNITS)/xdp-bloom.service lib/systemd/system/xdp-bloom.service
 644 $(UNITS)/xdp-bloom-restore.service lib/systemd/system/xdp-bloom-restore.service
+644 $(UNITS)/xdp-bloom-fetch.socket lib/systemd/system/xdp-bloom-fetch.socket
+644 $(UNITS)/xdp-bloom-fetch@.service lib/systemd/system/xdp-bloom-fetch@.service
 755 packaging/systemd/xdp-bloom-generator lib/systemd/system-generators/xdp-bloom-generator
 755 $(BUILD)/xdp-bloom sbin/xdp-bloom
 755 $(BUILD)/xdp-bloom-fetch lib/xdp-bloom/xdp-bloom-fetch

@@ -6,6 +6,7 @@
 . "$(dirname "$0")/../support/lib.sh"
 lists=$(realpath "$(dirname "$0")/fresh.py")
 sandbox "$@"
+need_sources
 # shellcheck source=../support/service.sh
 . "$here/service.sh"
 [ -x "$(dirname "$XDP_BLOOM")/xdp-bloom-fetch" ] || skip_all "xdp-bloom-fetch is not built"
@@ -34,7 +35,7 @@ asked() {
 }
 
 as_sql() {
-	sqlite3 "$XDP_BLOOM_STATE/state.db" "$1"
+	sqlite3 -cmd '.timeout 10000' "$XDP_BLOOM_STATE/state.db" "$1"
 }
 
 # row COLUMN: of the feed drop.
@@ -172,8 +173,117 @@ by_lines() {
 	is "$(get length feeds)" 0 "feeds"
 }
 
+# poke: a command that the service notices.
+poke() {
+	bloom add 192.0.2.200 --ttl 1h
+}
+
+in_force() {
+	"$XDP_BLOOM" -q test "$1" >/dev/null 2>&1
+}
+
+were_asked() {
+	[ -e www.log ] && [ "$(wc -l <www.log)" -ge "$1" ]
+}
+
+is_failing() {
+	[ "$(of_feed failures)" -ge "$1" ]
+}
+
+# What a line of the config begins, the service fetches, and again when it is due; whatever becomes of the date.
+by_service() {
+	local before n=0
+
+	need sqlite3
+	[ -e "${clock:=$(dirname "$TRAFFIC")/clock.so}" ] || skip "$clock is not built"
+	serves
+	echo "load drop $feed/list --every 1h $open" >conf
+	export CLOCK_AHEAD=$WORK/ahead
+	under=(env "LD_PRELOAD=$clock")
+	ready
+	wait_until "the list" in_force 203.0.113.7
+	is "$(asked)" 1 "requests"
+	# In a year, and before the last request.
+	before=$(generation)
+	for ahead in 31536000 -31536000; do
+		echo $ahead >ahead
+		echo "load other$((++n)) $feed/list --every 1h $open" >lines
+		rm -f www.log
+		bloom batch lines
+		wait_until "another list" were_asked 1
+		is "$(asked)" 1 "requests when the date is $ahead s ahead"
+	done
+	: >ahead
+	echo 192.0.2.9 >>www/list
+	as_sql "UPDATE feed SET next = 1 WHERE list = 'drop'"
+	poke
+	wait_until "the new version" in_force 192.0.2.9
+	# One that fails, and is refused: what there was stays, and everybody who asks is told.
+	echo '<html>' >www/list
+	as_sql "UPDATE feed SET next = 1 WHERE list = 'drop'"
+	poke
+	wait_until "a failure" is_failing 1
+	in_force 192.0.2.9 || fail "what was in force is gone"
+	expect 2 "$XDP_BLOOM" status # nothing is attached
+	grep -q "is a page, and no list" out || fail "$(cat out)"
+	stop
+}
+
+# One request at a time of a host, and no generation but for what is new.
+one_at_a_time() {
+	local i before
+
+	need sqlite3
+	serves
+	for i in {1..12}; do
+		echo "198.51.$i.0/24" >"www/list$i"
+		echo "load list$i $feed/list$i --every 1h $open"
+	done >conf
+	ready
+	wait_until "the lists" were_asked 12
+	wait_until "the last of them" all_fresh 12
+	is "$(cut -d' ' -f4 www.log | sort -u)" 1 "requests at a time"
+	is "$(cut -d' ' -f3 www.log | cut -d/ -f1 | sort -u)" xdp-bloom "who asks"
+	poke
+	before=$(generation)
+	rm www.log
+	echo 192.0.2.77 >>www/list7
+	as_sql "UPDATE feed SET next = 1"
+	poke
+	wait_until "the lists again" were_asked 12
+	wait_until "the new one" in_force 192.0.2.77
+	is "$(generation)" $((before + 1)) "the generation after one new version"
+	stop
+}
+
+# As systemd has it: the service may neither speak to the network nor become another user, and who does is started beside it.
+by_socket() {
+	local given
+
+	need systemd-socket-activate setpriv
+	setpriv --list-caps | grep -q '^bpf' || skip "needs a setpriv that knows CAP_BPF"
+	serves
+	given=$(sed -n 's/^CapabilityBoundingSet=//p' "$top/packaging/systemd/hardened" | tr '[:upper:] ' '[:lower:],' | sed 's/cap_/+/g')
+	under=(setpriv --bounding-set "-all,$given" --inh-caps -all --no-new-privs)
+	expect 2 "${under[@]}" "$XDP_BLOOM" load drop $feed/list --insecure --lan
+	grep -q 'fetches nothing as root' err || fail "$(cat err)"
+	mount -t tmpfs tmpfs /run || skip "cannot mount over /run"
+	mkdir /run/xdp-bloom
+	systemd-socket-activate --accept --inetd --seqpacket -l /run/xdp-bloom/fetch "${XDP_BLOOM%/*}/xdp-bloom-fetch" 2>activate.err &
+	wait_until "the socket" test -S /run/xdp-bloom/fetch
+	echo "load drop $feed/list --every 1h $open" >conf
+	ready
+	wait_until "the list" in_force 203.0.113.7
+	grep -q 'Spawned' activate.err || fail "not by the socket: $(cat activate.err)"
+	stop
+}
+
+all_fresh() {
+	[ "$(get '[.[] | select(.state == "fresh")] | length' feeds)" = "$1" ]
+}
+
 too_old_keep() { too_old keep drop old; }
 too_old_shadow() { too_old shadow pass shadow; }
 too_old_drop() { too_old drop pass dropped; }
 
-run_cases by_command refuses too_old_keep too_old_shadow too_old_drop by_lines
+run_cases by_command refuses too_old_keep too_old_shadow too_old_drop by_lines by_service one_at_a_time by_socket

@@ -11,13 +11,17 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/beside.h"
+#include "base/close_fd.h"
 #include "base/log.h"
 
 #define PROGRAM "xdp-bloom-fetch"
+/* Where systemd starts one for each that connects: packaging/systemd/xdp-bloom-fetch.socket */
+#define FETCH_SOCKET "/run/xdp-bloom/fetch"
 /* It ends itself before. */
 #define SECONDS_MORE 30
 
@@ -112,8 +116,23 @@ static int start(const char *path, int pair[2])
 	return pid;
 }
 
-/* A process for one answer; it has ended when this returns. */
-static int ask(const struct fetch_request *request, int body, int also, struct fetch_answer *answer)
+/*
+ * A process that is started for whoever connects, without any rights of ours: the service may have none that would make
+ * another user of its own child. -1: there is none.
+ */
+static int connect_started(void)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX, .sun_path = FETCH_SOCKET };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0 && !connect(fd, (const struct sockaddr *)&to, sizeof(to)))
+		return fd;
+	close_fd(fd);
+	return -1;
+}
+
+/* By a process of our own; it has ended when this returns. */
+static int ask_own(const struct fetch_request *request, int body, int also, struct fetch_answer *answer)
 {
 	int pair[2] = { -1, -1 }, pid, err;
 	char path[BESIDE_MAX];
@@ -126,6 +145,18 @@ static int ask(const struct fetch_request *request, int body, int also, struct f
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	close(pair[0]);
+	return err;
+}
+
+/* A process for one answer. */
+static int ask(const struct fetch_request *request, int body, int also, struct fetch_answer *answer)
+{
+	int to = connect_started(), err;
+
+	if (to < 0)
+		return ask_own(request, body, also, answer);
+	err = send_request(to, request, body, also) ?: hear(to, request, answer);
+	close(to);
 	return err;
 }
 

@@ -10,6 +10,7 @@
 #include "service/arrivals.h"
 #include "service/attacks.h"
 #include "service/expiry.h"
+#include "service/feeds.h"
 #include "service/hook.h"
 #include "service/jail_watch.h"
 #include "service/own_watch.h"
@@ -28,6 +29,7 @@ struct service {
 	struct config *config;
 	struct jobs jobs;
 	struct jobs urgent; /* for what ends and interfaces that come: not held up by a list */
+	struct feeds feeds;
 	struct reload *reload;
 	struct arrivals *arrivals;
 	struct observer *observer;

@@ -85,6 +85,9 @@ void service_job_ended(struct service *s, struct job *job, int status)
 	case JOB_LINE:
 		report = done && job->again;
 		break;
+	case JOB_FEED: /* what came of it is in the state, and an event */
+		report = false;
+		break;
 	case JOB_LOAD:
 	case JOB_HEAL:	/* the keeper's own */
 	case JOB_LEARN: /* learn.c has it */

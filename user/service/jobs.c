@@ -32,6 +32,7 @@ const char *job_text(char buf[JOB_TEXT_MAX], const struct job *job)
 		[JOB_RESTORE] = "restore",
 		[JOB_LINE] = "line ",
 		[JOB_LOAD] = "load ",
+		[JOB_FEED] = "load ",
 		[JOB_ROTATE] = "rotate",
 		[JOB_EXPIRE] = "what ran out of time",
 		[JOB_MEASURE] = "the filter's rate",

@@ -19,6 +19,7 @@ enum job_kind {
 	JOB_RESTORE,
 	JOB_LINE, /* of the config file */
 	JOB_LOAD, /* a list whose file has a new version */
+	JOB_FEED, /* a list whose server is asked */
 	JOB_ROTATE,
 	JOB_EXPIRE,  /* bans and unconfirmed changes whose time is over */
 	JOB_MEASURE, /* the filter's rate */

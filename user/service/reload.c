@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/state_path.h"
+#include "change/feed.h"
 #include "service/config.h"
 #include "service/file_watch.h"
 #include "service/jobs.h"
@@ -87,7 +88,7 @@ static void follow_failed(struct reload *r, const struct config *config, const s
 		const char *list, *file;
 
 		/* If that fails, the line is still tried again. */
-		if (jobs_defers_line(jobs, line->number) && config_loads(line, &list, &file))
+		if (jobs_defers_line(jobs, line->number) && config_loads(line, &list, &file) && !feed_is_url(file))
 			file_watch_add(r->watch, file, FAILED_NUMBER, false);
 	}
 }

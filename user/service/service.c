@@ -88,7 +88,7 @@ static void look(struct service *s, int64_t now, bool glance)
 	if (!err && !glance)
 		err = reload_follow(s->reload, state, s->config, &s->jobs);
 	if (!err)
-		err = arrivals_expect(s->arrivals, state);
+		err = arrivals_expect(s->arrivals, state) ?: feeds_expect(&s->feeds, state);
 	expiry_look(&s->expiry, err ? NULL : state);
 	if (!err) {
 		struct limits limits = state_limits(state);
@@ -172,7 +172,8 @@ static void on_signal(struct service *s)
 			reload_config(s);
 		else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
 			s->stop = true;
-		while (jobs_ended(&s->jobs, &job, &status) || jobs_ended(&s->urgent, &job, &status))
+		while (jobs_ended(&s->jobs, &job, &status) || jobs_ended(&s->urgent, &job, &status) ||
+		       feeds_ended(&s->feeds, &job, &status))
 			service_job_ended(s, job, status);
 		if (keeper_ended(s->keeper))
 			service_look_soon(s, clock_ms() + LOOK_MS);
@@ -241,6 +242,8 @@ static void turn(struct service *s, int64_t now)
 	run_jobs(&s->jobs, now);
 	run_jobs(&s->urgent, now);
 	if (s->started)
+		feeds_turn(&s->feeds, now);
+	if (s->started)
 		learn_turn(&s->learn, now);
 	if (!busy(s) && !s->ready && s->look_at == INT64_MAX && !reload_waits(s->reload))
 		say_ready(s);
@@ -262,7 +265,8 @@ static int wait_ms(struct service *s, int64_t now)
 			  reload_due(s->reload),
 			  s->started ? keeper_due(s->keeper) : INT64_MAX,
 			  s->started ? jail_watch_at(&s->jail) : INT64_MAX,
-			  s->started ? learn_due(&s->learn) : INT64_MAX };
+			  s->started ? learn_due(&s->learn) : INT64_MAX,
+			  s->started ? feeds_due(&s->feeds, now) : INT64_MAX };
 	int64_t ms = s->observer ? observer_timeout(s->observer) : INT32_MAX;
 
 	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)
@@ -356,6 +360,7 @@ int service_run(const struct context *context, struct service_options *options, 
 		s.status = fail("%s", reason(err));
 	} else {
 		notify("STATUS=restoring");
+		feeds_begin(&s.feeds, context);
 		hook_begin(&s.hook, context, options->hook);
 		queue_restore(&s.jobs, JOB_START);
 		queue_config(&s);
@@ -364,6 +369,7 @@ int service_run(const struct context *context, struct service_options *options, 
 	}
 	jobs_stop(&s.jobs);
 	jobs_stop(&s.urgent);
+	feeds_stop(&s.feeds);
 	learn_stop(&s.learn);
 	attacks_close(&s.attacks);
 	own_watch_end(&s.own);
