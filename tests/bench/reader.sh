@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # How fast lists are read: xdp-bloom set count against iprange -C, on the same file of random hosts, on one core, one after
-# the other in turn; and a table of 500,000 rows, of which it takes those of one country, against awk. BENCH_HOSTS (10000000) and BENCH_ROUNDS (5) make it larger or smaller.
+# the other in turn; and a table of 500,000 rows, of which it takes those of one country, against awk, and jq for JSON lines. BENCH_HOSTS (10000000) and BENCH_ROUNDS (5) make it larger or smaller.
 set -eu
 
 xdp_bloom=$(realpath -m "${XDP_BLOOM:-build/xdp-bloom}")
@@ -13,7 +13,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 taskset -c 0 python3 - "$xdp_bloom" "$work/hosts" "${BENCH_HOSTS:-10000000}" "${BENCH_ROUNDS:-5}" <<'END'
-import json, os, random, statistics, sys, time
+import json, os, random, shutil, statistics, sys, time
 
 xdp_bloom, path, hosts, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 commands = {'xdp-bloom': [xdp_bloom, 'set', 'count', '--json', path], 'iprange': ['iprange', '-C', path]}
@@ -59,27 +59,38 @@ for name, rows in samples.items():
     print(f'RESULT scenario=read subject={name} entries={hosts} ns={statistics.median(cpu):.2f} p99={cpu[-1]:.2f} '
           f'ratio={ratio:.2f} rss_kb={median[name][2]:.0f} rounds={rounds}')
 
-# Rows of a table, and awk, which takes the same and prints it.
-table, rows = path + '.csv', 500000
-with open(table, 'w') as out:
-    out.write('start_ip,end_ip,country,asn,name\n')
+# Rows of a table, and who takes the same of it and prints it: awk of CSV, jq of JSON lines.
+rows = 500000
+def write_tables(csv, lines):
+    csv.write('start_ip,end_ip,country,asn,name\n')
     for i in range(rows):
         a = f'{16 + (i >> 16)}.{i >> 8 & 255}.{i & 255}'
-        out.write(f'{a}.0,{a}.{random.choice((127, 255))},{random.choice(("CN", "US", "DE", "BR"))},AS{i % 60000},"Net, {i}"\n')
-commands = {'rows': [xdp_bloom, 'set', 'count', '--json', table, '--where', 'country=CN'],
-            'awk': ['awk', '-F,', '$3 == "CN" { print $1 "-" $2 }', table]}
-outputs = {name: run(command)[0] for name, command in commands.items()}
-with open(path, 'w') as out:
-    out.write(outputs['awk'])
-ours, theirs = json.loads(outputs['rows'])['ipv4'], json.loads(run([xdp_bloom, 'set', 'count', '--json', path])[0])['ipv4']
-if ours != theirs:
-    sys.exit(f'reader.sh: xdp-bloom takes {ours}, awk {theirs}')
-samples = {name: [] for name in commands}
-for _ in range(rounds):
-    for name, command in commands.items():
-        samples[name].append(run(command)[1:])
-for name, taken in samples.items():
-    wall, cpu, memory = [statistics.median(column) for column in zip(*taken)]
-    print(f'{name:12}{wall:10.3f}{cpu:10.3f}{rows / cpu / 1e6:12.1f}{memory / 1024:10.1f}')
-    print(f'RESULT scenario=rows subject={name} entries={rows} ns={cpu / rows * 1e9:.2f} wall={wall:.3f} rounds={rounds}')
+        last, country = random.choice((127, 255)), random.choice(('CN', 'US', 'DE', 'BR'))
+        csv.write(f'{a}.0,{a}.{last},{country},AS{i % 60000},"Net, {i}"\n')
+        lines.write(f'{{"start_ip": "{a}.0", "end_ip": "{a}.{last}", "country": "{country}", "asn": {i % 60000}, "name": "Net, {i}"}}\n')
+
+with open(path + '.csv', 'w') as csv, open(path + '.json', 'w') as lines:
+    write_tables(csv, lines)
+
+def compare(name, table, peer, command):
+    """What the peer prints is the same set; then both are timed in turn."""
+    commands = {name: [xdp_bloom, 'set', 'count', '--json', table, '--where', 'country=CN'], peer: command}
+    outputs = {each: run(command)[0] for each, command in commands.items()}
+    with open(path, 'w') as out:
+        out.write(outputs[peer])
+    ours, theirs = json.loads(outputs[name])['ipv4'], json.loads(run([xdp_bloom, 'set', 'count', '--json', path])[0])['ipv4']
+    if ours != theirs:
+        sys.exit(f'reader.sh: xdp-bloom takes {ours}, {peer} {theirs}')
+    samples = {each: [] for each in commands}
+    for _ in range(rounds):
+        for each, command in commands.items():
+            samples[each].append(run(command)[1:])
+    for each, taken in samples.items():
+        wall, cpu, memory = [statistics.median(column) for column in zip(*taken)]
+        print(f'{each:12}{wall:10.3f}{cpu:10.3f}{rows / cpu / 1e6:12.1f}{memory / 1024:10.1f}')
+        print(f'RESULT scenario=rows subject={each} entries={rows} ns={cpu / rows * 1e9:.2f} wall={wall:.3f} rounds={rounds}')
+
+compare('rows', path + '.csv', 'awk', ['awk', '-F,', '$3 == "CN" { print $1 "-" $2 }', path + '.csv'])
+if shutil.which('jq'):
+    compare('rows of JSON', path + '.json', 'jq', ['jq', '-r', 'select(.country == "CN") | .start_ip + "-" + .end_ip', path + '.json'])
 END

@@ -11,6 +11,7 @@
 
 #include <jansson.h>
 
+#include "sets/json_flat.h"
 #include "sets/reader_input.h"
 #include "sets/reader_internal.h"
 #include "sets/where.h"
@@ -286,6 +287,110 @@ static int walk_rows(struct walk *walk, json_t *value)
 	return err;
 }
 
+/* Counts what was parsed; -EFBIG: it is more than what was read is worth. */
+static int count_parsed(struct walk *walk, size_t bytes)
+{
+	uint64_t most = PARSED_TIMES * walk->reader->read;
+	uint64_t packed = PARSED_PACKED + PACKED_TIMES * input_taken(walk->reader->input);
+
+	walk->parsed += bytes;
+	if (walk->parsed <= PARSED_LEAST + (most < packed ? most : packed))
+		return 0;
+	return reader_refuse(walk->reader, walk->reader->line + 1, "", 0,
+			     "it is damaged, or packed, so that reading on takes too long: not all of it was read");
+}
+
+static const struct flat_member *flat_find(const struct flat_member *row, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (row[i].name.len == strlen(name) && !memcmp(row[i].name.text, name, row[i].name.len))
+			return &row[i];
+	return NULL;
+}
+
+static bool is_flat_member(const struct flat_member *m)
+{
+	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
+		if (m->name.len == strlen(members[i]) && !memcmp(m->name.text, members[i], m->name.len))
+			return true;
+	return false;
+}
+
+static bool flat_item(const struct flat_member *m, struct item *item)
+{
+	return m->is_string && m->value.len && !item_parse(m->value.text, m->value.len, item);
+}
+
+/* The entries of a row as take_row() finds them. False: there is more to say about it than that. */
+static bool flat_items(const struct flat_member *row, size_t n, struct item *items, size_t *found)
+{
+	const struct flat_member *network = flat_find(row, n, "network"), *from = NULL, *to = NULL;
+	struct item last;
+
+	*found = 0;
+	for (size_t i = 0; i < n; i++)
+		if (is_flat_member(&row[i]) && !flat_item(&row[i], &items[(*found)++]))
+			return false;
+	if (*found)
+		return !flat_find(row, n, "scope") && !flat_find(row, n, "key");
+	*found = 1;
+	if (network && network->is_string)
+		return flat_item(network, items);
+	for (size_t i = 0; i < sizeof(range_members) / sizeof(*range_members) && !(from && to); i++) {
+		from = flat_find(row, n, range_members[i][0]);
+		to = flat_find(row, n, range_members[i][1]);
+		if (from && to && !(from->is_string && to->is_string))
+			return false;
+	}
+	return from && to && flat_item(from, items) && flat_item(to, &last) && items->lo == items->hi &&
+	       last.lo == last.hi &&
+	       !item_range(&(struct addr){ items->lo, items->family }, &(struct addr){ last.lo, last.family }, items);
+}
+
+/* A null is no text: "". */
+static bool flat_holds(const struct where *where, size_t condition, const struct flat_member *m)
+{
+	bool null = !m->is_string && *m->value.text == 'n';
+
+	return where_holds(where, condition, m->value.text, null ? 0 : m->value.len);
+}
+
+/*
+ * A row of a table, without a tree for it. False: it is none, or there is something to say about it; then nothing has
+ * changed. `err` is what became of it otherwise.
+ */
+static bool flat_row(struct walk *walk, int *err)
+{
+	struct reader *reader = walk->reader;
+	const struct where *where = reader->where;
+	struct flat_member row[FLAT_MOST];
+	struct item items[FLAT_MOST];
+	size_t n, found = 0, len = flat_object(reader->buf + reader->start, reader->buf + reader->end, row, &n);
+	uint64_t having = 0;
+	bool holds = true;
+
+	if (!len || !walk->names[0]) /* those of the first are told */
+		return false;
+	for (size_t m = 0; m < n; m++)
+		for (size_t i = 0; i < where->n; i++)
+			if (where_names(where, i, row[m].name.text, row[m].name.len)) {
+				having |= (uint64_t)1 << i;
+				holds = holds && flat_holds(where, i, &row[m]);
+			}
+	if (having && holds && having + 1 == (uint64_t)1 << where->n && !flat_items(row, n, items, &found))
+		return false;
+	walk->having |= having;
+	walk->rows += having != 0;
+	walk->values++;
+	reader->entry_line = reader->line + 1;
+	*err = count_parsed(walk, len);
+	for (size_t i = 0; i < found && !*err; i++)
+		*err = reader_add(reader, &items[i]);
+	if (!*err)
+		reader_skip(reader, len);
+	return true;
+}
+
 /* No object had such a member. */
 static int no_member(struct walk *walk)
 {
@@ -341,19 +446,6 @@ static int bad_syntax(struct reader *reader, const json_error_t *error)
 	return reader_bad(reader, number, line, (size_t)((stop ? stop : end) - line), reason);
 }
 
-/* Counts what was parsed; -EFBIG: it is more than what was read is worth. */
-static int count_parsed(struct walk *walk, size_t bytes)
-{
-	uint64_t most = PARSED_TIMES * walk->reader->read;
-	uint64_t packed = PARSED_PACKED + PACKED_TIMES * input_taken(walk->reader->input);
-
-	walk->parsed += bytes;
-	if (walk->parsed <= PARSED_LEAST + (most < packed ? most : packed))
-		return 0;
-	return reader_refuse(walk->reader, walk->reader->line + 1, "", 0,
-			     "it is damaged, or packed, so that reading on takes too long: not all of it was read");
-}
-
 /* Takes one value; where that is damaged, the rest of its line. */
 static int one_value(struct walk *walk, bool inside)
 {
@@ -362,7 +454,7 @@ static int one_value(struct walk *walk, bool inside)
 	json_t *value;
 	int err = reader_work(reader);
 
-	if (err)
+	if (err || (reader->where && flat_row(walk, &err)))
 		return err;
 	for (;;) {
 		size_t len = reader->end - reader->start;
