@@ -92,5 +92,5 @@ def compare(name, table, peer, command):
 
 compare('rows', path + '.csv', 'awk', ['awk', '-F,', '$3 == "CN" { print $1 "-" $2 }', path + '.csv'])
 if shutil.which('jq'):
-    compare('rows of JSON', path + '.json', 'jq', ['jq', '-r', 'select(.country == "CN") | .start_ip + "-" + .end_ip', path + '.json'])
+    compare('json-rows', path + '.json', 'jq', ['jq', '-r', 'select(.country == "CN") | .start_ip + "-" + .end_ip', path + '.json'])
 END
