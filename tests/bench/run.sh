@@ -82,6 +82,7 @@ everything() {
 		part edits apart python3 "$bench/edits.py" "$programs"
 		part growth apart python3 "$bench/growth.py" "$programs"
 		part reader "$bench/reader.sh"
+		part packed "$bench/packed.sh"
 		part attack apart python3 "$bench/attack.py" "$programs"
 	fi
 	echo "$status" >"$lines.status"

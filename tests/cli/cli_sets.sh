@@ -85,7 +85,7 @@ skips_bad() {
 
 usage() {
 	lists
-	refused "set: there is no 'unite'; union, intersect, subtract, diff, count or merge" set unite one two
+	refused "set: there is no 'unite'; union, intersect, subtract, diff, count, merge, pack or delta" set unite one two
 	for what in union merge count; do
 		refused "set $what: which files?" set $what
 	done

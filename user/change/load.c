@@ -132,6 +132,19 @@ static int check_readable(const struct load *l)
 	return 0;
 }
 
+/* A change alone could not be read again. */
+static int keep_whole(struct load *l)
+{
+	int fd = packed_change_text(&l->out->set);
+
+	if (fd < 0)
+		return fd;
+	close(l->text);
+	l->text = fd;
+	l->packer = l->options->dry_run ? NULL : packer_begin(fd);
+	return l->packer || l->options->dry_run ? 0 : -ENOMEM;
+}
+
 static int read_list(struct load *l)
 {
 	char error[READER_TEXT_MAX], path[64];
@@ -147,16 +160,22 @@ static int read_list(struct load *l)
 		return because(-EBUSY, "%s is being written", l->path);
 	if (lseek(l->text, 0, SEEK_SET) < 0)
 		return because(-errno, "%s: %s", l->path, strerror(errno));
-	l->packer = l->options->dry_run ? NULL : packer_begin(l->text);
-	if (!l->packer && !l->options->dry_run)
+	err = packed_change_begin(&l->packed, l->context, l->name, l->text);
+	if (err)
+		return err;
+	l->packer = l->options->dry_run || l->packed.is ? NULL : packer_begin(l->text);
+	if (!l->packer && !l->options->dry_run && !l->packed.is)
 		return -ENOMEM;
 	l->reading.name = l->path;
+	l->reading.before = l->packed.is ? &l->packed.read : NULL;
 	/* Opened again, as the packer has its own file position. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", l->text);
 	err = reader_read(path, &l->reading, &l->out->set, &l->out->read, error);
 	if (err && l->feed)
 		feed_keep_page(l->feed, l->text);
-	return err ? because(err, "%s", error) : 0;
+	if (err)
+		return because(err, "%s", error);
+	return l->packed.is ? keep_whole(l) : 0;
 }
 
 static void describe(struct load *l)
@@ -191,7 +210,8 @@ static int compare(struct load *l, struct state *state)
 	/* A damaged list is replaced without a comparison, but not by the service. */
 	if (err_is(err, EUCLEAN) && !l->options->if_changed)
 		err = 0;
-	err = err ?: ranges_intersect(&kept, &l->before, &l->out->set);
+	err = err ?: packed_change_still(&l->packed, l->name, &l->before) ?:
+		     ranges_intersect(&kept, &l->before, &l->out->set);
 	if (err)
 		return err;
 	l->out->replaces = true;
@@ -461,6 +481,7 @@ int load_list(struct context *context, const struct load_options *options, const
 	outcome(&l, err);
 	catalog_free(&catalog);
 	packer_free(l.packer);
+	packed_change_end(&l.packed);
 	close_fd(l.text);
 	ranges_free(&l.before);
 	free(l.feed);

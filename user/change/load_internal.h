@@ -5,6 +5,7 @@
 
 #include "change/change.h"
 #include "change/load.h"
+#include "change/packed_change.h"
 #include "state/accepted.h"
 #include "state/feeds.h"
 #include "state/sources.h"
@@ -24,6 +25,7 @@ struct load {
 	bool feed_ends;		    /* the list had one, and has none any more */
 	struct source source;
 	struct packer *packer;
+	struct packed_change packed;
 	struct ranges before;
 	struct accepted accepted;
 	bool about_it;	    /* if it fails, that is the list's own: not a kernel or a state that cannot be had */

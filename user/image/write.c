@@ -2,17 +2,15 @@
 #include "image/write.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "filter/arrays.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/new_file.h"
 #include "sets/list.h"
 
 struct writer {
@@ -138,61 +136,25 @@ static int put_all(int fd, const struct image_source *source, char id[IMAGE_ID_M
 	sum = w.sum;
 	snprintf(id, IMAGE_ID_MAX, "%016llx", (unsigned long long)sum);
 	put(&w, &sum, sizeof(sum));
-	if (!w.err && fsync(fd))
-		w.err = -errno;
 	return w.err;
-}
-
-static int sync_directory_of(const char *path)
-{
-	char directory[PATH_MAX];
-	char *slash;
-	int fd, err;
-
-	snprintf(directory, sizeof(directory), "%s", path);
-	slash = strrchr(directory, '/');
-	if (slash)
-		slash[slash == directory] = '\0';
-	fd = open(slash ? directory : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	err = fd < 0 || fsync(fd) ? -errno : 0;
-	if (fd >= 0)
-		close(fd);
-	return err;
 }
 
 int image_write(const char *path, const struct image_source *source, char id[IMAGE_ID_MAX])
 {
-	char beside[PATH_MAX];
+	struct new_file file;
 	struct image image;
-	struct stat st;
-	int fd, err;
+	int err = new_file_begin(&file, path);
 
-	/* A device, a pipe or a directory is not to be replaced by a file. */
-	if (!lstat(path, &st) && !S_ISREG(st.st_mode))
-		return because(-EEXIST, "%s is a %s, and no file: name one that may be written over, or a new one",
-			       path, S_ISDIR(st.st_mode) ? "directory" : "device, a pipe or a link");
-	if (snprintf(beside, sizeof(beside), "%s.XXXXXX", path) >= (int)sizeof(beside))
-		return because(-ENAMETOOLONG, "%s: the name is too long", path);
-	fd = mkostemp(beside, O_CLOEXEC); /* new, and 0600: there are secret seeds in it */
-	if (fd < 0)
-		return because(-errno, "%s: %s", path, strerror(errno));
-	err = put_all(fd, source, id);
-	if (close(fd) && !err)
-		err = -errno;
+	if (err)
+		return err;
+	err = put_all(file.fd, source, id);
+	if (err)
+		err = because(err, "%s: %s", path, errno_text(err));
 	/* An image that could not be loaded is not saved. */
 	if (!err) {
-		err = image_open(&image, beside, path, true);
-		if (err) {
-			unlink(beside);
-			return err;
-		}
-		image_close(&image);
+		err = image_open(&image, file.beside, path, true);
+		if (!err)
+			image_close(&image);
 	}
-	if (!err && rename(beside, path))
-		err = -errno;
-	if (err)
-		unlink(beside);
-	else
-		err = sync_directory_of(path);
-	return err ? because(err, "%s: %s", path, errno_text(err)) : 0;
+	return new_file_end(&file, 0600, err); /* there are secret seeds in it */
 }

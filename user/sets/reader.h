@@ -15,12 +15,13 @@ struct ranges;
 #define READER_TEXT_MAX 256
 
 struct reader_options {
-	const char *name;      /* what messages call the file; NULL: by its path */
-	const char *format;    /* a name from reader_formats() or "csv:COLUMN", or NULL: found by content */
-	char where[WHERE_MAX]; /* the rows of a table that are taken (where.h); empty: all */
-	bool skip_bad;	       /* leave damaged lines out instead of stopping */
-	bool hidden;	       /* messages do not repeat what is in it */
-	bool progress;	       /* how far it is, on a terminal (base/progress.h) */
+	const char *name;	     /* what messages call the file; NULL: by its path */
+	const char *format;	     /* a name from reader_formats() or "csv:COLUMN", or NULL: found by content */
+	char where[WHERE_MAX];	     /* the rows of a table that are taken (where.h); empty: all */
+	const struct ranges *before; /* what a packed change is of (packed.h); NULL: no list */
+	bool skip_bad;		     /* leave damaged lines out instead of stopping */
+	bool hidden;		     /* messages do not repeat what is in it */
+	bool progress;		     /* how far it is, on a terminal (base/progress.h) */
 	/* Instead of keeping them: called with each entry, unmerged, and its line. 0, or -errno to stop. */
 	int (*each)(void *arg, int family, ip6 lo, ip6 hi, uint64_t line);
 	void *arg;

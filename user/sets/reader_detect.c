@@ -22,6 +22,7 @@ static const struct format reader_format_table[] = {
 	{ .name = "csv", .line = csv_line, .kinds = ITEM_ANY },
 	{ .name = "json", .stream = json_stream, .kinds = ITEM_ANY },
 	{ .name = "nft", .stream = nft_stream, .kinds = ITEM_ANY },
+	{ .name = "packed", .stream = packed_stream, .kinds = ITEM_ANY },
 };
 
 #define FORMATS (sizeof(reader_format_table) / sizeof(*reader_format_table))
@@ -203,7 +204,9 @@ int reader_detect(struct reader *reader)
 	if (!reader_sample(reader, &first))
 		return 0;
 	text = skip_blanks(first.text, first.text + first.len);
-	if (nft_begins(text, (size_t)(reader->buf + reader->end - text)))
+	if (packed_begins(reader->buf + reader->start, reader->end - reader->start))
+		best = by_name("packed");
+	else if (nft_begins(text, (size_t)(reader->buf + reader->end - text)))
 		best = by_name("nft");
 	else if (json_begins(text, reader->buf + reader->end))
 		best = by_name("json");

@@ -165,6 +165,8 @@ bool csv_is_heading(char separator, const char *text, size_t len);
 /* reader_table.c, reader_json.c, reader_nft.c */
 int table_stream(struct reader *reader);
 int json_stream(struct reader *reader);
+int packed_stream(struct reader *reader);
+bool packed_begins(const char *text, size_t len);
 int nft_stream(struct reader *reader);
 bool nft_begins(const char *text, size_t len);
 

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* set: the algebra of lists. It needs no rights and no kernel. */
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/new_file.h"
+#include "sets/packed.h"
 #include "sets/ranges.h"
 #include "sets/reader.h"
 #include "sets/writer.h"
@@ -227,6 +232,73 @@ static int set_count(const struct call *call, int files, char **paths)
 	return status;
 }
 
+/* Into a file, or to standard output. */
+static int write_packed(const struct call *call, const char *path, const struct ranges *set, const struct ranges *from)
+{
+	bool out = !strcmp(path, "-");
+	struct new_file file = { .fd = STDOUT_FILENO };
+	mode_t mask = umask(0);
+	char sum[SHA256_TEXT], number[NUMBER_TEXT_MAX];
+	struct stat st = { 0 };
+	int err;
+
+	umask(mask);
+	if (out && isatty(STDOUT_FILENO))
+		return fail("set: what is packed is no text for a terminal: name a file, or lead it into one");
+	err = out ? 0 : new_file_begin(&file, path);
+	if (err)
+		return fail("%s", reason(err));
+	err = packed_write(file.fd, set, from, PACKED_SMALL);
+	if (err)
+		err = because(err, "%s: %s", path, errno_text(err));
+	if (!err && !out && fstat(file.fd, &st))
+		err = because(-errno, "%s: %s", path, strerror(errno));
+	err = out ? err : new_file_end(&file, 0666 & ~mask, err);
+	if (err || out)
+		return err ? fail("%s", reason(err)) : EXIT_DONE;
+	packed_sum(set, sum);
+	if (call->context->json)
+		return out_json(call->context,
+				json_pack("{s:o, s:I, s:I, s:s, s:s}", "file", out_text(path), "bytes",
+					  (json_int_t)st.st_size, "ranges", (json_int_t)(set->n4 + set->n6),
+					  "addresses", number_text(number, ranges_count(set)), "sha256", sum));
+	out_line("%s: %zu ranges, %s addresses, %lld bytes; sha256 %s", path, set->n4 + set->n6,
+		 number_text(number, ranges_count(set)), (long long)st.st_size, sum);
+	return out_end();
+}
+
+static int set_pack(const struct call *call, int files, char **paths)
+{
+	struct ranges set = RANGES_EMPTY;
+	struct reader_report report;
+	int status = EXIT_DONE;
+
+	for (int i = 1; i < files && !status; i++)
+		status = take(call, paths[i], &set, &report);
+	if (!status)
+		status = write_packed(call, paths[0], &set, NULL);
+	ranges_free(&set);
+	return status;
+}
+
+static int set_delta(const struct call *call, int files, char **paths)
+{
+	struct ranges old = RANGES_EMPTY, new = RANGES_EMPTY;
+	struct reader_report report;
+	int status;
+
+	if (files != 3)
+		return fail("set delta: an old list, a new one, and a file for what changes");
+	status = take(call, paths[0], &old, &report);
+	if (!status)
+		status = take(call, paths[1], &new, &report);
+	if (!status)
+		status = write_packed(call, paths[2], &new, &old);
+	ranges_free(&old);
+	ranges_free(&new);
+	return status;
+}
+
 static const struct {
 	const char *name;
 	int least;						      /* files */
@@ -239,6 +311,8 @@ static const struct {
 	{ "subtract", 2, ranges_subtract, NULL },
 	{ "diff", 2, NULL, set_diff },
 	{ "count", 1, NULL, set_count },
+	{ "pack", 2, NULL, set_pack },
+	{ "delta", 3, NULL, set_delta },
 };
 
 int verb_set(const struct call *call)
@@ -258,5 +332,6 @@ int verb_set(const struct call *call)
 			return operations[i].run(call, files, call->operands + 1);
 		return fold(call, files, call->operands + 1, operations[i].algebra);
 	}
-	return fail("set: there is no '%s'; union, intersect, subtract, diff, count or merge", call->operands[0]);
+	return fail("set: there is no '%s'; union, intersect, subtract, diff, count, merge, pack or delta",
+		    call->operands[0]);
 }

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A list that comes as what changes of it (sets/packed.h). */
+#ifndef CHANGE_PACKED_CHANGE_H
+#define CHANGE_PACKED_CHANGE_H
+
+#include "base/context.h"
+#include "sets/ranges.h"
+
+struct packed_change {
+	bool is;	       /* what is loaded is one */
+	struct ranges read;    /* the version before, as it was read */
+	struct ranges settled; /* as the state has it, without bogons */
+};
+
+/* Looks at what is to be loaded, and for the list that it changes. 0 or -errno with the reason recorded. */
+int packed_change_begin(struct packed_change *change, const struct context *context, const char *list, int text);
+/* A file of the whole list, which stands for the change from now on: a descriptor, or -errno, with the reason. */
+int packed_change_text(const struct ranges *set);
+/* Under the lock: is the version before still that? 0 or -EBUSY with the reason recorded. */
+int packed_change_still(const struct packed_change *change, const char *list, const struct ranges *now);
+void packed_change_end(struct packed_change *change);
+
+#endif
