@@ -45,6 +45,9 @@ ANSWERS = {
     '/page': whole(b'\n <!DOCTYPE html>\n198.51.100.7\n', 'Content-Type: text/plain'),
     '/typed': whole(LIST, 'Content-Type: text/HTML; charset=utf-8'),
     '/list.json': whole(b'["198.51.100.7"]', 'Content-Type: application/json'),
+    '/block.txt': whole(b'# DShield.org Recommended Block List\nStart\tEnd\tNetblock\tAttacks\tName\tCountry\temail\n'
+                        b'203.0.113.0\t203.0.113.255\t24\t1200\tA\tUS\ta@example.com\n'
+                        b'46.1.2.0\t46.1.2.255\t24\t99\tB\t\tb@example.com\n'),
     '/blank': whole(b' \r\n\t\n'),
     '/remarks': whole(b'# nothing today\n'),
     '/captcha': whole(b'\xef\xbb\xbf<html>198.51.100.7</html>'),
@@ -207,7 +210,7 @@ def listen(address, port, context, heads):
     threading.Thread(target=accept, daemon=True).start()
 
 
-RECORDS = {'feeds.example': [ADDRESS], 'other.example': [ADDRESS], 'private.example': [PRIVATE], 'own.example': [OWN],
+RECORDS = {'feeds.example': [ADDRESS], 'feeds.dshield.org': [ADDRESS], 'other.example': [ADDRESS], 'private.example': [PRIVATE], 'own.example': [OWN],
            'loop.example': ['127.0.0.1'], 'turns.example': [ADDRESS, PRIVATE], 'both.example': [PRIVATE]}
 
 

@@ -29,7 +29,7 @@ own() {
 signed() {
 	request "$1" "$2"
 	printf subjectAltName= >names
-	printf 'DNS:%s,' "$2" other.example turns.example private.example loop.example >>names
+	printf 'DNS:%s,' "$2" other.example turns.example private.example loop.example feeds.dshield.org >>names
 	echo DNS:own.example >>names
 	openssl ca -batch -notext -config authority -in request -startdate "$3" -enddate "$4" -extfile names -out "$1.pem"
 }
@@ -445,6 +445,24 @@ with_password() {
 	! grep -rq topsecret "$XDP_BLOOM_STATE" out err || fail "the password is kept"
 }
 
+# A feed of the catalog: its address, how it is read, and how often it may be asked for come from there.
+known() {
+	trusts
+	stage
+	is "$(get length feeds known)" "$(grep -c '^feed ' "$(dirname "$XDP_BLOOM")/feeds")" "feeds that are known"
+	get '[.[] | select(.every < 300 or .name == "" or .holds == "")]' feeds known >out
+	is "$(cat out)" '[]' "feeds that lack something"
+	bloom feeds known @dshield
+	grep -qx '  from     https://feeds.dshield.org/block.txt' out || fail "$(cat out)"
+	[ ! -s "$keys/heads" ] || fail "it has asked: $(cat "$keys/heads")"
+	bloom load @dshield
+	is "$(get '.[0] | [.name, .source, .addresses] | join(" ")' lists)" "dshield https://feeds.dshield.org/block.txt 512" "the list"
+	bloom load mine @dshield --shadow
+	verdicts 203.0.113.200=drop 46.1.2.7=drop 46.1.3.0=pass
+	refused "10m" load @dshield --every 5m
+	refused "needs an account" load @abuseipdb
+}
+
 # A key, its other half, and where the server's files are.
 with_minisign() {
 	command -v minisign >/dev/null || skip "no minisign on this machine"
@@ -485,8 +503,8 @@ signs() {
 	rm "$keys/files/s/drop.minisig"
 	keeps_signed "no signature: it answers with status 404"
 	printf '203.0.113.0/24\n198.51.100.7\n45.6.7.8\n46.1.2.3\n' | publish 1700000002
-	head -c 250 "$keys/files/s/drop.minisig" >cut
-	cp cut "$keys/files/s/drop.minisig"
+	head -c 250 "$keys/files/s/drop.minisig" >"half a signature"
+	cp "half a signature" "$keys/files/s/drop.minisig"
 	keeps_signed "drop.minisig: "
 	echo '<html>' >"$keys/files/s/drop.minisig"
 	keeps_signed "it is no signature of minisign"
@@ -605,4 +623,4 @@ keys=$WORK.for/keys
 certificates
 names
 run_cases good_ones handed_on broken_off statuses redirects inward too_much too_slow not_trusted secrets confined apart never_as_root signature_confined \
-	loads with_password signs signed_mistakes signed_files not_for_lines real_server
+	loads with_password known signs signed_mistakes signed_files not_for_lines real_server

@@ -94,7 +94,7 @@ static const char *of_another_tool(const char *text)
 static const char *by_kind(const char *text)
 {
 	if (strstr(text, "://"))
-		return "a URL; an address of its host is wanted, or: curl -fsS URL | xdp-bloom load NAME -";
+		return "a URL; an address of its host is wanted, or: xdp-bloom load NAME URL";
 	if (!access(text, F_OK))
 		return "a file; read a list with: xdp-bloom load NAME FILE, or bans with: xdp-bloom add - <FILE";
 	if (strchr(text, '.') && strspn(text, "0123456789./") < strlen(text))

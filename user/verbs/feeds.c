@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* feeds: lists that are fetched, a line each */
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -71,7 +72,7 @@ static void shown_text(const struct shown *s)
 		 s->feed->result[0] ? s->feed->result : "it was not asked for yet");
 }
 
-int verb_feeds(const struct call *call)
+static int show(const struct call *call)
 {
 	struct state *state = NULL;
 	struct feed *feeds = NULL;
@@ -100,4 +101,13 @@ int verb_feeds(const struct call *call)
 	if (!n && !call->context->quiet)
 		puts("no list is fetched; 'xdp-bloom load NAME URL --every 6h' begins");
 	return out_end();
+}
+
+int verb_feeds(const struct call *call)
+{
+	if (!call->n)
+		return show(call);
+	if (!strcmp(call->operands[0], "known"))
+		return feeds_known(call);
+	return fail("feeds: %s", call->verb->asks);
 }

@@ -99,6 +99,9 @@ int no_interface_name(const char *name);
 /* Warns of bans of a change that an allow list exempts. */
 void say_exempt(const struct change *change);
 
+/* feeds known [PATTERN]. The exit status. */
+int feeds_known(const struct call *call);
+
 json_t *out_rungs(const struct generation *g);
 /* All that is known of one list. Returns the exit status. */
 int one_list(const struct context *context, const char *name);
