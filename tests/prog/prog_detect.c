@@ -215,11 +215,60 @@ static void several_buffers(void)
 	seen_free(&seen);
 }
 
+/* Does this kernel take an array of one value that large? */
+static bool takes(__u32 bytes)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+	int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, "large", 4, bytes, 1, &opts);
+
+	CHECK(map >= 0 || map == -E2BIG, "an array of %u bytes: %s", bytes, strerror(-map));
+	if (map >= 0)
+		close(map);
+	return map >= 0;
+}
+
+/* Before 6.8 there are no tables above 4 MiB: that is said, with what to type, and nothing is left behind. */
+static void too_large(void)
+{
+	const double sizes[] = { 1000, 50000, LIMIT_SUSPECTS_MOST };
+	unsigned int refused = 0;
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		struct detector detector = { .limits = { .on = true,
+							 .of = { [CLASS_PACKETS] = { 1000, 0, THEN_WATCH } } } };
+		struct candidate c = { 0 };
+		struct detect d;
+		__u32 bytes;
+		int err;
+
+		for (unsigned int map = 0; map < MAPS - MAP_DETECT; map++)
+			c.detect[map] = -1;
+		detector.limits.suspects = sizes[i];
+		limits_plan(&d, &detector.limits, detect_tick());
+		bytes = (__u32)(d.buckets * sizeof(struct suspects));
+		err = kernel_detect(NULL, &c, NULL, &detector);
+		if (takes(bytes)) {
+			CHECK(!err, "%u bytes: %s", bytes, reason(err));
+		} else {
+			CHECK(err_is(err, E2BIG) && strstr(reason(err), "before Linux 6.8 none above 4 MiB") &&
+				      strstr(reason(err), "'xdp-bloom detect room' with less"),
+			      "%u bytes: %s", bytes, reason(err));
+			CHECK(bytes > 4 << 20, "%u bytes are refused", bytes);
+			refused++;
+		}
+		for (unsigned int map = 0; map < MAPS - MAP_DETECT; map++)
+			if (c.detect[map] >= 0)
+				close(c.detect[map]);
+	}
+	printf("# %u of %zu sizes are refused\n", refused, sizeof(sizes) / sizeof(*sizes));
+}
+
 static int run_cases(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "a million packets", bounds },
 		{ "headers in another buffer", several_buffers },
+		{ "tables that a kernel does not take", too_large },
 	};
 
 	return in_force_run(cases, sizeof(cases) / sizeof(*cases));
