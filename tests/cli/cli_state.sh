@@ -159,6 +159,29 @@ damaged_setting() {
 	cmp before after || fail "the filter is another"
 }
 
+# Those of the detector and of interfaces, which have names of their own: nothing goes by them, and check finds each.
+damaged_limits() {
+	local row
+
+	prepare
+	bloom detect limit syn 5/s --on eth7
+	cp "$XDP_BLOOM_STATE/state.db" sound.db
+	for row in "'on eth7 limit_syn', -5" "'on eth7 limit_syn', 1e-300" "'on eth7 limit_syn', 1e300" "'on eth7 limit_fish', 5" \
+		"'on eth7 limit_syn_then', 7" "'on eth7 limit_bytes', 5" "'on a b limit_syn', 5" "'on eth7', 5" "'on ../x limit_syn', 5" \
+		"'limit_scan', 1e-9" "'limit_syn', 'fast'" "'detect_networks', 1e18" "'proven a b', 1"; do
+		cp sound.db "$XDP_BLOOM_STATE/state.db"
+		sql "$XDP_BLOOM_STATE/state.db" "INSERT OR REPLACE INTO setting VALUES ($row)"
+		"$XDP_BLOOM" detect on >out 2>err && fail "it is taken: $row"
+		expect 2 "$XDP_BLOOM" state check
+		grep -q ": setting '.*' is damaged$" out err || fail "$row: $(cat out err)"
+		expect 1 "$XDP_BLOOM" state recover
+		bloom state check
+		rm -r "$XDP_BLOOM_STATE"/state.db*
+	done
+	cp sound.db "$XDP_BLOOM_STATE/state.db"
+	bloom state check
+}
+
 # Another program's file, whose tables are queries without end.
 endless_tables() {
 	prepare
@@ -226,4 +249,4 @@ recover_cut_short() {
 	done
 }
 
-run_cases sound_state counts_what_it_saves damaged recover_cut_short damaged_list damaged_setting endless_tables begins_at_nothing
+run_cases sound_state counts_what_it_saves damaged recover_cut_short damaged_list damaged_setting damaged_limits endless_tables begins_at_nothing

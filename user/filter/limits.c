@@ -251,7 +251,7 @@ static double price(struct slot_limit *at, const struct limit *limit, enum packe
 	double unit = class == CLASS_BYTES ? 1 << DETECT_BYTE_SHIFT : 1, burst;
 
 	burst = fmax(limit_burst(limit), limit_burst_least(class, limit->rate, (double)tick));
-	burst = ceil(burst * SECOND / limit->rate);
+	burst = fmin(ceil(burst * SECOND / limit->rate), LIMIT_BURST_SECONDS * SECOND);
 	at->price = (__u64)(unit * SECOND / limit->rate);
 	at->burst = (__u64)burst + tick;
 	return burst;

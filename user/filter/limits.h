@@ -60,8 +60,9 @@ extern const char *const limit_thens[THENS + 1]; /* ended by NULL */
 #define LIMIT_LEAST 1.0
 #define LIMIT_MOST  1e8
 /* Bytes: from a packet of every size a second up to 800 Gbit/s. */
-#define LIMIT_BYTES_LEAST 2000.0
-#define LIMIT_BYTES_MOST  1e11
+#define LIMIT_BYTES_LEAST	2000.0
+#define LIMIT_RATE_LEAST(class) ((class) == CLASS_BYTES ? LIMIT_BYTES_LEAST : LIMIT_LEAST)
+#define LIMIT_BYTES_MOST	1e11
 /* How long a burst may last at the limit's own rate. */
 #define LIMIT_BURST_SECONDS 3600.0
 

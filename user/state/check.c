@@ -91,9 +91,9 @@ int state_check(const struct context *context, void (*found)(void *arg, const ch
 	struct source *sources = NULL;
 	struct strike *strikes = NULL;
 	struct ban *bans = NULL;
-	const char *setting;
+	char setting[SETTING_ROW_MAX];
 	struct state *s;
-	char fault[128];
+	char fault[SETTING_ROW_MAX + 32];
 	size_t n = 0, bans_n = 0;
 	int err = state_open(&s, context, false);
 
@@ -111,8 +111,7 @@ int state_check(const struct context *context, void (*found)(void *arg, const ch
 		++*faults;
 	}
 	err = err ?: check_versions(s, found, arg, faults);
-	setting = err || !s->db ? NULL : state_setting_damaged(s);
-	if (setting) {
+	if (!err && s->db && state_setting_damaged(s, setting)) {
 		snprintf(fault, sizeof(fault), "setting '%s' is damaged", setting);
 		found(arg, fault);
 		++*faults;

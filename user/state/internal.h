@@ -131,8 +131,9 @@ bool state_list_before_is_whole(struct state *state, const struct list_info *lis
 /* Copies every row of `from` that can be read; r says whether that was all. */
 struct recovered;
 int state_salvage(struct state *to, sqlite3 *from, struct recovered *r);
-/* The first setting that no version of ours wrote, or NULL. */
-const char *state_setting_damaged(struct state *state);
+/* Is there one that no version of ours wrote? Its name, as far as it can be read. */
+#define SETTING_ROW_MAX 128
+bool state_setting_damaged(struct state *state, char name[SETTING_ROW_MAX]);
 /* How many bans there are is looked at when a change begins, and kept when it is committed. */
 void state_bans_look(struct state *s);
 int state_bans_keep(struct state *s);

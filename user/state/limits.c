@@ -60,7 +60,8 @@ bool state_limit_on_is_sound(const char *name, double value)
 	struct kept kept;
 
 	return strncmp(name, SETTING_ON, strlen(SETTING_ON)) != 0 ||
-	       (read_name(name, &kept) && value >= 0 && value <= of_most[kept.what]);
+	       (read_name(name, &kept) && value <= of_most[kept.what] &&
+		value >= (kept.what == OF_RATE ? LIMIT_RATE_LEAST(kept.class) : 0));
 }
 
 static int read_kept(const struct state *s, sqlite3_stmt *stmt, void *entry)

@@ -70,10 +70,10 @@ static int count(struct state *s, const char *sql, size_t *n)
 /* Impossible values are removed, so the default applies. */
 static int drop_settings(struct state *state, struct recovered *r)
 {
-	const char *name;
+	char name[SETTING_ROW_MAX];
 	int err = 0;
 
-	while (!err && (name = state_setting_damaged(state))) {
+	while (!err && state_setting_damaged(state, name)) {
 		state->broken = 0;
 		r->whole = false;
 		err = state_change(state, "DELETE FROM setting WHERE name = ?", name);

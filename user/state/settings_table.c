@@ -47,6 +47,18 @@ static const struct {
 	STEP(8),
 };
 
+static bool is_rate_too_small(const char *name, double value)
+{
+	for (enum packet_class class = 0; class < LIMITED; class ++) {
+		char rate[SETTING_NAME_MAX];
+
+		limit_setting(rate, class, "");
+		if (!strcmp(name, rate) && value > 0 && value < LIMIT_RATE_LEAST(class))
+			return true;
+	}
+	return false;
+}
+
 #define LIMITS (sizeof(limits) / sizeof(limits[0]))
 
 bool state_setting_value_is_sound(const char *name, sqlite3_stmt *stmt, int column)
@@ -56,7 +68,7 @@ bool state_setting_value_is_sound(const char *name, sqlite3_stmt *stmt, int colu
 
 	if (!strncmp(name, SETTING_TRUSTED, strlen(SETTING_TRUSTED)) && !(value >= 1 && value <= TRUST_TIMES_MOST))
 		return false;
-	if (!state_limit_on_is_sound(name, value))
+	if (!state_limit_on_is_sound(name, value) || is_rate_too_small(name, value))
 		return false;
 	for (size_t i = 0; i < LIMITS; i++)
 		if (!strcmp(name, limits[i].name) && !(value >= 0 && value <= limits[i].most))
@@ -67,7 +79,7 @@ bool state_setting_value_is_sound(const char *name, sqlite3_stmt *stmt, int colu
 bool state_setting_is_sound(sqlite3_stmt *stmt)
 {
 	struct row row = { .stmt = stmt };
-	char name[128];
+	char name[SETTING_ROW_MAX];
 
 	row_text(&row, 0, name, sizeof(name));
 	return !row.err && state_grant_is_sound(name) && state_proven_is_sound(name) &&
@@ -99,14 +111,20 @@ int state_settings_fault(const struct state *state)
 	return state->broken;
 }
 
-const char *state_setting_damaged(struct state *state)
+bool state_setting_damaged(struct state *state, char name[SETTING_ROW_MAX])
 {
-	for (size_t i = 0; i < LIMITS; i++) {
-		state_setting(state, limits[i].name, 0);
-		if (err_is(state->broken, EUCLEAN))
-			return limits[i].name;
+	sqlite3_stmt *stmt = state_prepare(state, "SELECT name, value FROM setting");
+	struct row row = { .stmt = stmt };
+	bool damaged = false;
+	int code = SQLITE_DONE;
+
+	while (stmt && !damaged && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+		damaged = !state_setting_is_sound(stmt);
+		if (damaged)
+			row_text(&row, 0, name, SETTING_ROW_MAX);
 	}
-	return NULL;
+	state_end(state, stmt, damaged ? SQLITE_DONE : code);
+	return damaged;
 }
 
 int state_set(struct state *state, const char *name, double value)
