@@ -257,6 +257,7 @@ help_examples() {
 	printf '203.0.113.0/24\n198.51.100.2\n' >drop-new.txt
 	printf 'first,ip\n2026-01-01,192.0.2.66\n' >feed.csv
 	printf '203.0.113.8\n203.0.113.9\n' >addresses.txt
+	printf '+198.51.100.8 1h tries\n-198.51.100.8\n' >new-bans.txt
 	printf 'add 198.51.100.7\ndel 198.51.100.9\n' >changes.txt
 	printf 'load drop %s\n' "$PWD/drop.txt" >/etc/xdp-bloom.conf
 	printf '\xd4\xc3\xb2\xa1\2\0\4\0\0\0\0\0\0\0\0\0\0\0\4\0\1\0\0\0' >minute.pcap

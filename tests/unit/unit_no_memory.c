@@ -399,6 +399,8 @@ static int recalls_bans(const struct ranges *within)
 	struct ranges lasting = RANGES_EMPTY, ending = RANGES_EMPTY, all = RANGES_EMPTY;
 	struct ban *bans = NULL, *first = NULL;
 	struct ends ends = { 0 };
+	struct prefix gone[] = { { { 0x01020805, 4 }, 32 }, { { 0x01020304, 4 }, 32 } };
+	struct prefixes each = { .at = gone, .n = 2 };
 	struct state *s = NULL;
 	size_t n = 0, first_n = 0;
 	int err = state_open(&s, &own_context, false);
@@ -412,8 +414,7 @@ static int recalls_bans(const struct ranges *within)
 	err = err ?: state_bans_first(s, 1, 2, &first, &first_n);
 	CHECK(err || first_n == 2, "%zu are the first two", first_n);
 	err = err ?: ends_read(&ends, s, within);
-	err = err ?: ends_drop(&ends, (struct addr){ 0x01020805, 4 }, 32);
-	err = err ?: ends_drop(&ends, (struct addr){ 0x01020304, 4 }, 32);
+	err = err ?: ends_drop(&ends, &each);
 	CHECK(err || (ends.n == 3 && ends.at[0].until == DUE && ends.at[1].until == DUE && !ends.at[2].until),
 	      "%zu ends", ends.n);
 	ends_free(&ends);

@@ -96,11 +96,15 @@ uint64_t apply_next_number(struct state *state, const struct live *live)
 	return (number > (double)live->g.number ? (uint64_t)number : live->g.number) + 1;
 }
 
+/* A generation costs as much as it has bans: one for half as many again is a small part of what each costs. */
+#define HEADROOM_FILLING 0.5
+
 static int plan(struct generation *g, struct state *state, const struct live *live, const struct settled *s,
-		bool reverting)
+		bool reverting, bool filling)
 {
 	struct settings settings = settings_limited(state);
 	uint64_t all = reverting ? memory_available() : 0;
+	double kept;
 	int err;
 
 	if (settings.memory_max < all)
@@ -108,7 +112,14 @@ static int plan(struct generation *g, struct state *state, const struct live *li
 	if (s->shadows && !settings.exact)
 		return because(-EINVAL, "a shadow list needs the roster: tune --exact=on, or enforce it");
 	settings.labels = settings.labels || s->shadows || s->ends;
+	kept = settings.headroom;
+	if (filling && kept < HEADROOM_FILLING)
+		settings.headroom = HEADROOM_FILLING;
 	err = plan_generation(g, &s->owned, &settings);
+	if (err_is(err, E2BIG) && settings.headroom > kept) {
+		settings.headroom = kept;
+		err = plan_generation(g, &s->owned, &settings);
+	}
 	g->number = apply_next_number(state, live);
 	g->shadows = s->shadows;
 	g->ends = s->ends;
@@ -188,7 +199,7 @@ static int apply_lists(struct state *state, const struct live *live, const struc
 		return err;
 	t->sets = lap(&t->clock);
 	progress(live->context, "building the arrays", -1);
-	err = plan(&g, state, live, &s, options->reverting);
+	err = plan(&g, state, live, &s, options->reverting, options->filling);
 	if (!err && !options->dry_run)
 		err = build(c, &g, &s, &banned, state, options->guard);
 	t->arrays = lap(&t->clock);

@@ -22,6 +22,7 @@ struct apply_options {
 	bool discard_unknown; /* even if the state does not know the filter in force */
 	bool dry_run;	      /* only up to the plan */
 	bool reverting;	      /* to what was in force before: it may take all available memory */
+	bool filling;	      /* many bans come, and more will: with room for them, where there is memory for it */
 	/* More to put into the state, when all else has succeeded. */
 	int (*before_commit)(struct state *state, void *arg);
 	void *arg;

@@ -111,37 +111,52 @@ static void far_end(size_t n)
 		progress_end();
 }
 
+/* What each of them is but its prefix. `clock`: as clock_boot() said when the first was asked for. */
+static struct ban ban_asked(int64_t now, int64_t clock, double ttl, const char *why)
+{
+	struct ban asked = { .added = now };
+
+	if (ttl > 0) {
+		asked.expires = now + (int64_t)ttl;
+		asked.due = clock + (ttl < TTL_MOST ? (int64_t)ttl : TTL_MOST) * 1000000000;
+	}
+	snprintf(asked.reason, sizeof(asked.reason), "%s", why ? why : "");
+	clean_text(asked.reason);
+	return asked;
+}
+
+static int add_one(struct change *change, const struct ban_options *o, const struct ban *asked, const struct prefix *p,
+		   struct banned *n)
+{
+	struct ban ban = *asked;
+	bool fresh, renewed;
+	int err;
+
+	ban.first = p->first;
+	ban.length = p->length;
+	err = state_ban_new(change->state, &ban, &fresh);
+	if (!err && !fresh)
+		err = meet(change->state, o, &ban, n) ?: state_ban_put(change->state, &ban, &renewed);
+	if (err_is(err, EEXIST)) {
+		n->kept++;
+		return 0;
+	}
+	err = err ?:
+	      change_touch(change, ban.first, ban.length) ?:
+	      (o->force ? change_force_prefix(change, ban.first, ban.length) : 0);
+	if (!err)
+		++*(fresh ? &n->added : &n->renewed);
+	return err;
+}
+
 int ban_add(struct change *change, const struct ban_options *o, const struct prefixes *p, struct banned *n)
 {
-	struct ban asked = { .added = time(NULL) };
-	bool fresh, renewed;
+	struct ban asked = ban_asked(time(NULL), clock_boot(), o->ttl.given ? o->ttl.value : 0, o->reason);
 	int err = confirm_bans(change, p, (long)o->confirm.value);
 
-	if (o->ttl.given) {
-		asked.expires = asked.added + (int64_t)o->ttl.value;
-		asked.due = clock_boot() + (o->ttl.value < TTL_MOST ? (int64_t)o->ttl.value : TTL_MOST) * 1000000000;
-	}
-	snprintf(asked.reason, sizeof(asked.reason), "%s", o->reason ? o->reason : "");
-	clean_text(asked.reason);
 	for (size_t i = 0; i < p->n && !err; i++) {
-		struct ban ban = asked;
-
 		far(change, "keeping the bans", i, p->n);
-		ban.first = p->at[i].first;
-		ban.length = p->at[i].length;
-		err = state_ban_new(change->state, &ban, &fresh);
-		if (!err && !fresh)
-			err = meet(change->state, o, &ban, n) ?: state_ban_put(change->state, &ban, &renewed);
-		if (err_is(err, EEXIST)) {
-			n->kept++;
-			err = 0;
-			continue;
-		}
-		err = err ?:
-		      change_touch(change, ban.first, ban.length) ?:
-		      (o->force ? change_force_prefix(change, ban.first, ban.length) : 0);
-		if (!err)
-			++*(fresh ? &n->added : &n->renewed);
+		err = add_one(change, o, &asked, &p->at[i], n);
 	}
 	far_end(p->n);
 	return err;
@@ -198,6 +213,20 @@ static int check_reason(struct state *state, const struct prefix *p, const char 
 		       ban.reason);
 }
 
+/* -ENOENT: there is none. */
+static int take_out(struct change *change, const struct prefix *p)
+{
+	int err = state_ban_drop(change->state, p->first, p->length);
+
+	/* What the detector bans by itself is not in the state yet. */
+	if (err_is(err, ENOENT) && jail_has(change->context, p->first, p->length))
+		err = 0;
+	return err ?:
+	       change_touch(change, p->first, p->length) ?:
+	       state_strike_drop(change->state, p->first, p->length) ?:
+	       jail_let_go(change, p->first, p->length);
+}
+
 int ban_del(struct change *change, const struct prefixes *p, const char *why)
 {
 	int err = confirm_bans(change, p, 0);
@@ -205,18 +234,74 @@ int ban_del(struct change *change, const struct prefixes *p, const char *why)
 	change_bans_less(change);
 	for (size_t i = 0; i < p->n && !err; i++) {
 		far(change, "taking the bans out", i, p->n);
-		err = check_reason(change->state, &p->at[i], why)
-			      ?: state_ban_drop(change->state, p->at[i].first, p->at[i].length);
-		/* What the detector bans by itself is not in the state yet. */
-		if (err_is(err, ENOENT) && jail_has(change->context, p->at[i].first, p->at[i].length))
-			err = 0;
+		err = check_reason(change->state, &p->at[i], why) ?: take_out(change, &p->at[i]);
 		if (err_is(err, ENOENT))
 			err = because_not_banned(change, &p->at[i]);
-		err = err ?:
-		      change_touch(change, p->at[i].first, p->at[i].length) ?:
-		      state_strike_drop(change->state, p->at[i].first, p->at[i].length) ?:
-		      jail_let_go(change, p->at[i].first, p->at[i].length);
 	}
 	far_end(p->n);
+	return err;
+}
+
+/* 0: it may be taken out, or there is none. -EPERM: it is another's. */
+static int check_whose(struct state *state, const struct prefix *p, const char *whose)
+{
+	struct ban ban;
+	int err = whose ? state_ban_get(state, p->first, p->length, &ban) : -ENOENT;
+
+	if (err)
+		return err_is(err, ENOENT) ? 0 : err;
+	return strncmp(ban.reason, whose, strlen(whose)) ? -EPERM : 0;
+}
+
+/* As the table has them; those of one prefix as they came. */
+static int by_place(const void *a, const void *b)
+{
+	const struct ban_order *p = *(struct ban_order *const *)a, *q = *(struct ban_order *const *)b;
+	const struct addr *x = &p->prefix.first, *y = &q->prefix.first;
+
+	if (x->family != y->family)
+		return x->family < y->family ? -1 : 1;
+	if (p->prefix.length != q->prefix.length)
+		return p->prefix.length < q->prefix.length ? -1 : 1;
+	if (x->num != y->num)
+		return x->num < y->num ? -1 : 1;
+	return (p > q) - (p < q);
+}
+
+int ban_orders(struct change *change, const struct ban_options *o, const char *whose, struct ban_order *orders,
+	       size_t n, struct banned *banned)
+{
+	struct ban_order **sorted = calloc(n + 1, sizeof(*sorted));
+	struct ban_options each = *o;
+	int64_t now = time(NULL), clock = clock_boot();
+	bool adds = false;
+	int err = sorted ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && !err; i++)
+		sorted[i] = &orders[i];
+	/* So each page of the table is had once. */
+	if (!err)
+		qsort(sorted, n, sizeof(*sorted), by_place);
+	for (size_t i = 0; i < n && !err; i++) {
+		struct ban_order *order = sorted[i];
+		struct prefixes one = { .at = &order->prefix, .n = 1 };
+
+		each.reason = order->reason;
+		adds = adds || !order->del;
+		order->missed = false;
+		err = confirm_bans(change, &one, 0);
+		if (!err && !order->del) {
+			struct ban asked = ban_asked(now, clock, order->ttl, order->reason);
+
+			err = add_one(change, &each, &asked, &order->prefix, banned);
+		} else if (!err) {
+			err = check_whose(change->state, &order->prefix, whose) ?: take_out(change, &order->prefix);
+			order->missed = err_is(err, ENOENT) || err_is(err, EPERM);
+			err = order->missed ? 0 : err;
+		}
+	}
+	free(sorted);
+	if (!adds)
+		change_bans_less(change);
 	return err;
 }

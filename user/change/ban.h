@@ -27,6 +27,21 @@ struct banned {
 
 int ban_add(struct change *change, const struct ban_options *options, const struct prefixes *prefixes,
 	    struct banned *banned);
+
+/* One of many, each with its own time and reason. */
+struct ban_order {
+	struct prefix prefix;
+	double ttl;	    /* seconds; 0: without an end */
+	const char *reason; /* NULL: none is given */
+	bool del, missed;   /* missed: there was no such ban to take out, or it is another's */
+};
+
+/*
+ * All of them, in their order; what they cost does not depend on how many bans there are. `whose`: what the reasons of
+ * bans begin with that may be taken out, or NULL: any.
+ */
+int ban_orders(struct change *change, const struct ban_options *options, const char *whose, struct ban_order *orders,
+	       size_t n, struct banned *banned);
 void banned_free(struct banned *banned);
 /* With a reason, only bans that have it. */
 int ban_del(struct change *change, const struct prefixes *prefixes, const char *reason);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "sets/prefixes.h"
 #include "state/bans.h"
 
 struct end_key end_key_of(struct addr first, unsigned int length)
@@ -49,16 +50,26 @@ int ends_read(struct ends *ends, struct state *state, const struct ranges *withi
 	return err;
 }
 
-int ends_drop(struct ends *ends, struct addr first, unsigned int length)
+static int by_key(const void *a, const void *b)
 {
-	struct end_key key = end_key_of(first, length);
+	return memcmp(&((const struct end *)a)->key, &((const struct end *)b)->key, sizeof(struct end_key));
+}
 
-	for (size_t i = 0; i < ends->n; i++)
-		if (!memcmp(&ends->at[i].key, &key, sizeof(key)))
-			return 0;
-	if (!GROW(ends->at, ends->n))
-		return -ENOMEM;
-	ends->at[ends->n++] = (struct end){ key, 0 };
+int ends_drop(struct ends *ends, const struct prefixes *each)
+{
+	size_t n = ends->n;
+
+	if (n)
+		qsort(ends->at, n, sizeof(*ends->at), by_key);
+	for (size_t i = 0; i < each->n; i++) {
+		struct end gone = { end_key_of(each->at[i].first, each->at[i].length), 0 };
+
+		if (n && bsearch(&gone, ends->at, n, sizeof(gone), by_key))
+			continue;
+		if (!GROW(ends->at, ends->n))
+			return -ENOMEM;
+		ends->at[ends->n++] = gone;
+	}
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "kernel/generation.h"
 #include "sets/address.h"
 
+struct prefixes;
 struct ranges;
 struct state;
 
@@ -16,8 +17,8 @@ struct state;
 int ends_read(struct ends *ends, struct state *state, const struct ranges *within);
 /* A prefix as the kernel's tries have it. */
 struct end_key end_key_of(struct addr first, unsigned int length);
-/* This prefix has no end of its own any more, unless one was read. */
-int ends_drop(struct ends *ends, struct addr first, unsigned int length);
+/* These prefixes have no end of their own any more, unless one was read. The order becomes another. */
+int ends_drop(struct ends *ends, const struct prefixes *each);
 void ends_free(struct ends *ends);
 
 #endif

@@ -27,6 +27,9 @@
 #include "state/state.h"
 #include "state/bans.h"
 
+#define FLOOD_LEAST 1024
+#define FLOOD_PART  256
+
 int touched_add(struct touched *t, struct addr first, unsigned int length)
 {
 	if (first.family == 6) {
@@ -53,37 +56,38 @@ void touched_free(struct touched *t)
 	*t = (struct touched){ 0 };
 }
 
-static int divide_held(struct touched *t, struct state *state)
+static int divide_held(struct touched *t, struct state *state, const struct ranges *lasting,
+		       const struct ranges *ending)
 {
-	struct ranges lasting = RANGES_EMPTY, ending = RANGES_EMPTY, either = RANGES_EMPTY;
+	struct ranges either = RANGES_EMPTY;
 	int err;
 
-	t->ends = state_bans_ending_n(state) && settle_ends(state);
+	t->ends = state_bans_ending_any(state) && settle_ends(state);
 	if (!t->ends)
 		return 0;
-	err = state_bans_sets(state, time(NULL), &t->set, &lasting, &ending) ?:
-	      ranges_intersect(&either, &t->held, &ending) ?:
-	      ranges_subtract(&t->ending, &either, &lasting);
-	ranges_free(&lasting);
-	ranges_free(&ending);
+	err = ranges_intersect(&either, &t->held, ending) ?: ranges_subtract(&t->ending, &either, lasting);
 	ranges_free(&either);
 	return err;
 }
 
 int touched_divide(struct touched *t, struct state *state)
 {
-	struct ranges open = RANGES_EMPTY;
+	struct ranges open = RANGES_EMPTY, lasting = RANGES_EMPTY, ending = RANGES_EMPTY;
 	int err = ranges_finish(&t->set);
 
 	if (err || (!t->set.n4 && !t->set.n6))
 		return err;
 	err = state_allowed(state, &t->allowed) ?:
-	      state_bans_set(state, time(NULL), &t->set, &t->banned) ?:
+	      state_bans_sets(state, time(NULL), &t->set, &lasting, &ending) ?:
+	      ranges_union(&t->banned, &lasting, &ending) ?:
 	      ranges_subtract(&open, &t->set, &t->allowed) ?:
 	      ranges_intersect(&t->held, &open, &t->banned) ?:
-	      ranges_subtract(&t->gone, &open, &t->banned);
+	      ranges_subtract(&t->gone, &open, &t->banned) ?:
+	      divide_held(t, state, &lasting, &ending);
 	ranges_free(&open);
-	return err ?: divide_held(t, state);
+	ranges_free(&lasting);
+	ranges_free(&ending);
+	return err;
 }
 
 static bool holds(const struct ranges *set, struct addr first, unsigned int length)
@@ -288,11 +292,9 @@ static void edit_the_one_before(struct state *state, const struct live *live, co
 
 static int plan_ends(struct ends *ends, struct state *state, const struct touched *t, int map)
 {
-	int err = kernel_ends_fit(map, state_bans_ending_n(state)) ? ends_read(ends, state, &t->set) : -EAGAIN;
-
-	for (size_t i = 0; i < t->each.n && !err; i++)
-		err = ends_drop(ends, t->each.at[i].first, t->each.at[i].length);
-	return err;
+	if (!state_bans_ending_fit(state, kernel_ends_room(map)))
+		return -EAGAIN;
+	return ends_read(ends, state, &t->set) ?: ends_drop(ends, &t->each);
 }
 
 /* -EAGAIN: a new generation is needed; *full: because there is no room. */
@@ -339,6 +341,12 @@ static int edit_in_place(struct state *state, struct live *live, const struct to
 	return err;
 }
 
+/* So many at once, for which there was no room, that a tenth more of it would not last. */
+static bool is_flood(const struct touched *t, const struct generation *g)
+{
+	return t->each.n >= FLOOD_LEAST && t->each.n >= (g->keys4 + g->keys6) / FLOOD_PART;
+}
+
 int bans_into_force(struct state *state, struct live *live, const struct touched *t, struct guard *guard)
 {
 	bool full = false;
@@ -349,7 +357,8 @@ int bans_into_force(struct state *state, struct live *live, const struct touched
 	err = edit_in_place(state, live, t, guard, &full);
 	if (!err_is(err, EAGAIN))
 		return err;
-	err = apply(state, live, guard);
+	err = apply_with(state, live,
+			 &(struct apply_options){ .guard = guard, .filling = full && is_flood(t, &live->g) });
 	if (!err && full)
 		event(live->context, (struct event){ EVENT_CAPACITY, .generation = live->g.number },
 		      "there was no room for another ban; now there is, for %llu keys",

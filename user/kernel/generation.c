@@ -48,9 +48,35 @@ int kernel_ends_map(size_t most)
 	return fd < 0 ? because_kernel(-errno, PIN_ENDS) : fd;
 }
 
+#define MANY_ENDS 512
+
+/* Since 5.14 a call for many; how many of them are in, the caller puts in the rest. Each may be put in again. */
+static size_t put_many(int map, const struct end *at, size_t n)
+{
+	struct end_key *keys = malloc(n * sizeof(*keys));
+	__u64 *until = malloc(n * sizeof(*until));
+	__u32 put = 0;
+
+	for (size_t i = 0; keys && until && i < n && at[i].until; i++, put++) {
+		keys[i] = at[i].key;
+		until[i] = at[i].until;
+	}
+	if (put && bpf_map_update_batch(map, keys, until, &put, NULL))
+		put = 0;
+	free(keys);
+	free(until);
+	return put;
+}
+
 int kernel_ends_put(int map, const struct ends *ends)
 {
-	for (size_t i = 0; i < ends->n; i++) {
+	size_t first = 0, put = 1;
+
+	while (ends->n - first >= MANY_ENDS && put) {
+		put = put_many(map, ends->at + first, MANY_ENDS);
+		first += put;
+	}
+	for (size_t i = first; i < ends->n; i++) {
 		const struct end *end = &ends->at[i];
 
 		if (!end->until)
@@ -61,12 +87,12 @@ int kernel_ends_put(int map, const struct ends *ends)
 	return 0;
 }
 
-bool kernel_ends_fit(int map, size_t n)
+size_t kernel_ends_room(int map)
 {
 	struct bpf_map_info info = { 0 };
 	__u32 size = sizeof(info);
 
-	return !bpf_obj_get_info_by_fd(map, &info, &size) && n <= info.max_entries;
+	return bpf_obj_get_info_by_fd(map, &info, &size) ? 0 : info.max_entries;
 }
 
 /* Room for more bans until the next generation; it takes no memory. */

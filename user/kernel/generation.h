@@ -64,8 +64,8 @@ int kernel_open_live(const struct context *context, struct candidate *c);
 int kernel_ends_map(size_t most);
 /* Puts them in; and takes those out that are 0. */
 int kernel_ends_put(int map, const struct ends *ends);
-/* Has it room for all of these, were none of them in it yet? */
-bool kernel_ends_fit(int map, size_t n);
+/* How many it has room for in all; 0: it cannot be told. */
+size_t kernel_ends_room(int map);
 
 /* The size of each map, as the kernel has it. */
 int kernel_map_bytes(const struct candidate *c, __u64 bytes[ARRAYS]);

@@ -49,8 +49,10 @@ int state_bans_sets(struct state *state, int64_t now, const struct ranges *withi
 		    struct ranges *ending);
 /* Bans in force that end, in the order of state_bans(); with `within`, at least those that touch it. */
 int state_bans_ending(struct state *state, int64_t now, const struct ranges *within, struct ban **bans, size_t *n);
-/* How many of them are kept. */
-size_t state_bans_ending_n(struct state *state);
+/* Are any kept? */
+bool state_bans_ending_any(struct state *state);
+/* Are at most so many kept? Not one is counted where there are no more bans. */
+bool state_bans_ending_fit(struct state *state, size_t most);
 
 /* Takes out the bans that have run out, and returns them; free() the array. After a reboot it gives all others a due.
  */

@@ -79,7 +79,7 @@ int state_bans_expire(struct state *state, int64_t now, struct ban **bans, size_
 
 	*bans = NULL;
 	*n = 0;
-	if (!state_has_bans(state) || !state_bans_ending_n(state))
+	if (!state_has_bans(state) || !state_bans_ending_any(state))
 		return 0;
 	err = state_give_due(state);
 	if (err)
@@ -145,12 +145,23 @@ bool state_bans_next_left(struct state *state, int64_t *left)
 	return first;
 }
 
-size_t state_bans_ending_n(struct state *state)
+static size_t number_of(struct state *state, const char *sql)
 {
-	sqlite3_stmt *stmt =
-		state_has_bans(state) ? state_prepare(state, "SELECT count(*) FROM ban WHERE expires NOT NULL") : NULL;
+	sqlite3_stmt *stmt = state_has_bans(state) ? state_prepare(state, sql) : NULL;
 	size_t n = stmt && sqlite3_step(stmt) == SQLITE_ROW ? (size_t)sqlite3_column_int64(stmt, 0) : 0;
 
 	sqlite3_finalize(stmt);
 	return n;
+}
+
+bool state_bans_ending_any(struct state *state)
+{
+	return number_of(state, "SELECT EXISTS (SELECT 1 FROM ban WHERE expires NOT NULL)");
+}
+
+bool state_bans_ending_fit(struct state *state, size_t most)
+{
+	if (state->bans >= 0 && (size_t)state->bans <= most)
+		return true;
+	return number_of(state, "SELECT count(*) FROM ban WHERE expires NOT NULL") <= most;
 }

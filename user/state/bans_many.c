@@ -9,8 +9,9 @@
 #include "base/grow.h"
 #include "base/log.h"
 
-/* For more ranges than that, one pass over all bans is faster. */
-#define WITHIN_MAX 256
+/* For more ranges than that, and than this part of all bans, one pass over all of them is faster. */
+#define WITHIN_MAX  256
+#define WITHIN_PART 4
 
 /* What becomes of each row that is in force. */
 typedef int each_ban(void *arg, const struct ban *ban);
@@ -31,14 +32,31 @@ static int each_row(struct state *state, sqlite3_stmt *stmt, int64_t now, each_b
 	return err;
 }
 
-/* Of each length, the bans that begin between the range's own block and its end. */
-static int each_touching(struct state *state, int64_t now, struct addr lo, ip6 hi, bool ending, each_ban *each,
-			 void *arg)
-{
-	int length = -1, err = 0;
+/* The lengths in use. */
+struct lengths {
+	unsigned int at[129];
+	size_t n;
+};
 
-	while (!err && (length = state_next_length(state, lo.family, length)) >= 0) {
-		struct addr from = { lo.num & ~addr_mask(lo.family, (unsigned int)length), lo.family };
+static int read_lengths(struct state *state, int family, struct lengths *lengths)
+{
+	int length = -1;
+
+	lengths->n = 0;
+	while ((length = state_next_length(state, family, length)) >= 0 &&
+	       lengths->n < sizeof(lengths->at) / sizeof(*lengths->at))
+		lengths->at[lengths->n++] = (unsigned int)length;
+	return length == -2 ? because_sqlite(state, "reading") : 0;
+}
+
+/* Of each length, the bans that begin between the range's own block and its end. */
+static int each_touching(struct state *state, int64_t now, struct addr lo, ip6 hi, const struct lengths *lengths,
+			 bool ending, each_ban *each, void *arg)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < lengths->n && !err; i++) {
+		struct addr from = { lo.num & ~addr_mask(lo.family, lengths->at[i]), lo.family };
 		sqlite3_stmt *stmt = ending ? state_cached(state, CACHED_BAN_ENDING,
 							   "SELECT * FROM ban WHERE family = ?1 AND length = ?2"
 							   " AND first BETWEEN ?3 AND ?4 AND expires NOT NULL")
@@ -46,32 +64,43 @@ static int each_touching(struct state *state, int64_t now, struct addr lo, ip6 h
 							   "SELECT * FROM ban WHERE family = ?1 AND length = ?2"
 							   " AND first BETWEEN ?3 AND ?4");
 
-		err = state_bind_prefix(state, stmt, from, (unsigned int)length) ?:
+		err = state_bind_prefix(state, stmt, from, lengths->at[i]) ?:
 		      state_bind_addr(state, stmt, 4, (struct addr){ hi, lo.family }) ?:
 		      each_row(state, stmt, now, each, arg);
 	}
-	return err || length != -2 ? err : because_sqlite(state, "reading");
+	return err;
+}
+
+/* Are they so many that a pass over all bans is faster? Those of a look are not counted. */
+static bool are_many(const struct state *state, const struct ranges *within)
+{
+	size_t n = within->n4 + within->n6;
+
+	return n > WITHIN_MAX && (state->bans < 0 || n > (size_t)state->bans / WITHIN_PART);
 }
 
 static int each_within(struct state *state, int64_t now, const struct ranges *within, bool ending, each_ban *each,
 		       void *arg)
 {
+	struct lengths lengths;
 	sqlite3_stmt *stmt;
 	int err = 0;
 
 	if (!state_has_bans(state))
 		return 0;
-	if (!within || within->n4 + within->n6 > WITHIN_MAX) {
+	if (!within || are_many(state, within)) {
 		stmt = ending ? state_cached(state, CACHED_BAN_ENDING_ALL, "SELECT * FROM ban WHERE expires NOT NULL")
 			      : state_cached(state, CACHED_BAN_ALL, "SELECT * FROM ban");
 		return stmt ? each_row(state, stmt, now, each, arg) : because_sqlite(state, "reading");
 	}
+	err = within->n4 ? read_lengths(state, 4, &lengths) : 0;
 	for (size_t i = 0; i < within->n4 && !err; i++)
-		err = each_touching(state, now, (struct addr){ within->v4[i].lo, 4 }, within->v4[i].hi, ending, each,
-				    arg);
+		err = each_touching(state, now, (struct addr){ within->v4[i].lo, 4 }, within->v4[i].hi, &lengths,
+				    ending, each, arg);
+	err = err ?: within->n6 ? read_lengths(state, 6, &lengths) : 0;
 	for (size_t i = 0; i < within->n6 && !err; i++)
-		err = each_touching(state, now, (struct addr){ within->v6[i].lo, 6 }, within->v6[i].hi, ending, each,
-				    arg);
+		err = each_touching(state, now, (struct addr){ within->v6[i].lo, 6 }, within->v6[i].hi, &lengths,
+				    ending, each, arg);
 	return err;
 }
 

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "feeds/into_force.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stddef.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/stop.h"
+#include "change/change.h"
+#include "change/guard_rails.h"
+#include "state/events.h"
+
+#define AGAIN_FIRST 1
+#define AGAIN_MOST  30 /* seconds */
+
+static void tell(struct into_force *f, const struct ban_order *orders, size_t n, const struct banned *banned,
+		 const struct change *change)
+{
+	char text[PREFIX_TEXT_MAX];
+	size_t ended = 0, missed = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		missed += orders[i].missed;
+		ended += orders[i].del && !orders[i].missed;
+	}
+	f->bans += banned->added + banned->renewed;
+	f->kept += banned->kept;
+	f->ended += ended;
+	f->missed += missed;
+	if (!banned->added && !banned->renewed && !ended)
+		return;
+	event(f->context, (struct event){ EVENT_DONE, .verb = "follow", .generation = change->live.g.number },
+	      "%s: %zu banned, %zu renewed, %zu taken out, among them %s", f->from, banned->added, banned->renewed,
+	      ended, prefix_text(text, orders[0].prefix.first, (int)orders[0].prefix.length));
+}
+
+static int make(struct into_force *f, struct ban_order *orders, size_t n)
+{
+	struct change *change = NULL;
+	struct banned banned = { 0 };
+	double began = clock_seconds();
+	int err = change_begin(&change, f->context) ?:
+		  ban_orders(change, &f->options, f->whose, orders, n, &banned) ?:
+		  change_commit(change, NULL);
+
+	if (!err)
+		tell(f, orders, n, &banned, change);
+	change_end(change);
+	banned_free(&banned);
+	if (clock_seconds() - began > f->longest)
+		f->longest = clock_seconds() - began;
+	return err;
+}
+
+/* Returns at once where a signal has come, or comes. */
+static void wait_a_while(int seconds)
+{
+	struct timespec time = { seconds, 0 };
+	sigset_t ends, old;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGINT);
+	sigprocmask(SIG_BLOCK, &ends, &old);
+	if (!stop_asked)
+		ppoll(NULL, 0, &time, &old);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
+int into_force(struct into_force *f, struct ban_order *orders, size_t n)
+{
+	size_t at = 0, size = n;
+	int again = 0;
+
+	f->longest = 0;
+	while (at < n) {
+		size_t some = size < n - at ? size : n - at;
+		int err = make(f, orders + at, some);
+
+		if (!err && again)
+			warn("%s: it works again", f->from);
+		if (!err || err_is(err, GUARD_REFUSED))
+			again = 0;
+		if (err_is(err, GUARD_REFUSED) && some > 1) {
+			size = some / 2;
+			continue;
+		}
+		if (err && !err_is(err, GUARD_REFUSED)) {
+			if (stop_asked)
+				return -EINTR;
+			if (!again)
+				warn("%s: %s; nothing of it is lost, it is tried again", f->from, reason(err));
+			again = !again ? AGAIN_FIRST : 2 * again < AGAIN_MOST ? 2 * again : AGAIN_MOST;
+			wait_a_while(again);
+			if (stop_asked)
+				return -EINTR;
+			continue;
+		}
+		if (err)
+			f->refused(f->arg, at, reason(err));
+		at += some;
+		size = 2 * some;
+		f->done(f->arg, at);
+	}
+	return 0;
+}
