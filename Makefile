@@ -270,6 +270,11 @@ ends-test: tests ## bans with a time, BANS (10000) of them: each ends by itself,
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
 		XDP_BLOOM_BANS=$(or $(BANS),10000) XDP_BLOOM_SECONDS=20 tests/net/net_ends.sh
 
+feeds-test: tests ## a week of a service that keeps FEEDS (200) lists of ENTRIES (10000) fresh, in the time that its work takes
+	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic TMPDIR=/dev/shm XDP_BLOOM_CASES=a_week \
+		XDP_BLOOM_FEEDS=$(or $(FEEDS),200) XDP_BLOOM_ENTRIES=$(or $(ENTRIES),10000) XDP_BLOOM_DAYS=$(or $(DAYS),7) \
+		tests/net/net_fresh.sh
+
 parts-test: tests ## the filter's parts are taken away under the service and traffic, FAULTS (200) random sequences; SEED
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic $(if $(SEED),XDP_BLOOM_SEED=$(SEED)) \
 		XDP_BLOOM_FAULTS=$(or $(FAULTS),200) XDP_BLOOM_OPEN_MS=1000 XDP_BLOOM_CASES=random tests/net/net_parts.sh
@@ -372,5 +377,5 @@ help: ## this
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
 .PHONY: all units install uninstall deb deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
-	test fresh test-kernels lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test parts-test samples-test counts replay-test page-test status-test upgrade-test faults guards mutants compilers kselftest \
+	test fresh test-kernels lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test parts-test samples-test counts replay-test page-test status-test upgrade-test faults guards mutants compilers kselftest \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help

@@ -278,6 +278,36 @@ by_socket() {
 	stop
 }
 
+# A week of XDP_BLOOM_FEEDS lists, in the time that the work in it takes.
+a_week() {
+	local feeds=${XDP_BLOOM_FEEDS:-10} entries=${XDP_BLOOM_ENTRIES:-50} days=${XDP_BLOOM_DAYS:-1} before status
+
+	[ -e "${clock:=$(dirname "$TRAFFIC")/clock.so}" ] || skip "$clock is not built"
+	ip link set lo up
+	export XDP_BLOOM_CHANGE_DAYS=${XDP_BLOOM_CHANGE_DAYS:-$days}
+	python3 "${lists%.py}_week.py" lists "$feeds" "$entries" "$days" || fail "no lists"
+	bloom batch batch
+	before=$(generation)
+	head -c 8 /dev/zero >jumps
+	: >ahead
+	mkfifo pid
+	python3 "${lists%.py}_week.py" run "$feeds" "$entries" "$days" <pid >week 2>week.err &
+	runs=$!
+	exec {pid}>pid
+	wait_until "the servers" grep -q ready week
+	CLOCK_JUMPS=$WORK/jumps CLOCK_AHEAD=$WORK/ahead LD_PRELOAD=$clock "$XDP_BLOOM" run --config "$WORK/conf" >log 2>&1 &
+	service_pid=$!
+	echo $service_pid >&"$pid"
+	wait $runs
+	status=$?
+	sed '/^ready/d; s/^/# /' week
+	[ $status = 0 ] || fail "$(tail -n 3 week week.err; grep -v 'status [45]' log | tail -n 5)"
+	stop
+	printf '# %s versions, and %s generations\n' "$(cat changes)" $(($(generation) - before))
+	[ $(($(generation) - before)) -le "$(cat changes)" ] || fail "more generations than versions"
+	! grep -q 'nothing was loaded' <(grep -v 'status [45]' log) || fail "$(grep -v 'status [45]' log | head -n 5)"
+}
+
 all_fresh() {
 	[ "$(get '[.[] | select(.state == "fresh")] | length' feeds)" = "$1" ]
 }
@@ -286,4 +316,4 @@ too_old_keep() { too_old keep drop old; }
 too_old_shadow() { too_old shadow pass shadow; }
 too_old_drop() { too_old drop pass dropped; }
 
-run_cases by_command refuses too_old_keep too_old_shadow too_old_drop by_lines by_service one_at_a_time by_socket
+run_cases by_command refuses too_old_keep too_old_shadow too_old_drop by_lines by_service one_at_a_time by_socket a_week
