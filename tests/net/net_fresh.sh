@@ -90,6 +90,24 @@ by_command() {
 	grep -q 'a name and a file' err || fail "$(cat err)"
 }
 
+# Beside others: what no other list holds.
+compared() {
+	serves
+	printf '203.0.113.0/25\n' >www/part
+	# shellcheck disable=SC2086 # two options
+	bloom load drop $feed/list --every 1h $open
+	# shellcheck disable=SC2086
+	bloom load part $feed/part --every 1h $open --shadow
+	echo 198.51.100.7 >file
+	bloom load file file
+	is "$(get '[.[] | [.name, .alone == 0, (.alone * 257 | round)]] | sort' feeds)" \
+		'[["drop",false,128],["part",true,0]]' "what each has alone"
+	is "$(get '[.[].day.ipv4 | floor]' feeds)" '[0,0]' "what came today"
+	for i in 192.0.2.{1..9}; do echo "$i"; done >>www/list
+	bloom load drop
+	is "$(of_feed 'day.ipv4 | floor')" 9 "what came today"
+}
+
 # What keeps a version out, and what is in force then.
 refuses() {
 	need sqlite3
@@ -316,4 +334,4 @@ too_old_keep() { too_old keep drop old; }
 too_old_shadow() { too_old shadow pass shadow; }
 too_old_drop() { too_old drop pass dropped; }
 
-run_cases by_command refuses too_old_keep too_old_shadow too_old_drop by_lines by_service one_at_a_time by_socket a_week
+run_cases by_command compared refuses too_old_keep too_old_shadow too_old_drop by_lines by_service one_at_a_time by_socket a_week
