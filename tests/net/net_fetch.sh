@@ -463,6 +463,39 @@ known() {
 	refused "needs an account" load @abuseipdb
 }
 
+# tries STATUS WORDS...: what 'feeds check' says, and that nothing is loaded by it.
+tries() {
+	local before
+
+	before=$(snapshot)
+	expect "$1" "$XDP_BLOOM" feeds check "${@:3}"
+	grep -qF -e "$2" out || fail "no '$2' in: $(cat out err)"
+	is "$(snapshot)" "$before" "what is loaded after 'feeds check ${*:3}'"
+}
+
+checks() {
+	trusts
+	stage
+	tries 0 "verdict   load takes it" $feed/list
+	grep -qx 'address   9.9.9.2' out || fail "$(cat out)"
+	grep -qx 'answer    200, text/plain, 28 bytes' out || fail "$(cat out)"
+	grep -qx 'version   tag "one", changed Mon, 02 Nov 2026 03:04:05 GMT, its clock Tue, 03 Nov 2026 03:04:05 GMT' out || fail "$(cat out)"
+	grep -qx 'read      2 lines, 2 entries (plain), 0 of them twice, 0 damaged' out || fail "$(cat out)"
+	grep -qx 'new       257 IPv4 addresses that no list in force bans' out || fail "$(cat out)"
+	echo 203.0.113.0/25 >half
+	bloom load half half
+	tries 0 "new       129 IPv4 addresses" $feed/list
+	is "$(get '[.status, .new.ipv4, .refused] | @json' feeds check $feed/list)" '[200,"129",null]' "JSON"
+	tries 2 "from      $feed/list" $feed/five --format csv:9
+	tries 0 "from      $feed/list" $feed/five
+	tries 0 "from      https://feeds.dshield.org/block.txt" @dshield
+	tries 2 "is a page, and no list" $feed/html
+	tries 2 "status 500" $feed/error
+	tries 2 "bans 9.9.9.2, the server that it came from" $feed/itself
+	tries 2 "its certificate" https://feeds.example:8441/list
+	is "$("$XDP_BLOOM" -j feeds check $feed/error 2>/dev/null | jq -c '[.status, .new]')" '[500,null]' "JSON of what is refused"
+}
+
 # A key, its other half, and where the server's files are.
 with_minisign() {
 	command -v minisign >/dev/null || skip "no minisign on this machine"
@@ -623,4 +656,4 @@ keys=$WORK.for/keys
 certificates
 names
 run_cases good_ones handed_on broken_off statuses redirects inward too_much too_slow not_trusted secrets confined apart never_as_root signature_confined \
-	loads with_password known signs signed_mistakes signed_files not_for_lines real_server
+	loads with_password known checks signs signed_mistakes signed_files not_for_lines real_server

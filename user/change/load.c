@@ -478,6 +478,7 @@ int load_list(struct context *context, const struct load_options *options, const
 	if (!err && *path == '@')
 		err = take_known(&l, &catalog);
 	err = err ?: load(&l);
+	loaded->answer = l.answer;
 	outcome(&l, err);
 	catalog_free(&catalog);
 	packer_free(l.packer);

@@ -29,10 +29,12 @@ struct loaded {
 	bool replaces;
 	uint64_t added4, removed4, kept4;
 	ip6 added6, removed6, kept6;
-	char signed_comment[256]; /* what the publisher has signed with it; "" where nobody had to */
+	struct fetch_answer answer; /* of its server, where it has one; a try that was refused, too */
+	char signed_comment[256];   /* what the publisher has signed with it; "" where nobody had to */
 };
 
-/* 0 or -errno with the reason recorded. path: "-" is standard input; a URL is fetched; "@NAME" is a feed of the catalog. loaded_free() in any case. */
+/* 0 or -errno with the reason recorded. path: "-" is standard input; a URL is fetched; "@NAME" is a feed of the
+ * catalog. loaded_free() in any case. */
 int load_list(struct context *context, const struct load_options *options, const char *name, const char *path,
 	      struct loaded *loaded);
 void loaded_free(struct loaded *loaded);

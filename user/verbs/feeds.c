@@ -6,11 +6,25 @@
 #include "base/clock.h"
 #include "base/span.h"
 #include "change/feed_times.h"
+#include "change/load.h"
 #include "observe/history.h"
 #include "sets/alone.h"
 #include "state/accepted.h"
 #include "state/feeds.h"
 #include "verbs/verbs.h"
+
+const struct option_spec feeds_options[] = {
+	{ "format", .type = OPTION_TEXT, AT(load_options, reading.format), .value = "FORMAT",
+	  .words_of = reader_formats, .does = "of check: read it as that, whatever it looks like" },
+	{ "skip-bad", AT(load_options, reading.skip_bad), .does = "leave out lines that cannot be read" },
+	WHERE_OPTION(load_options, reading.where),
+	{ "insecure", AT(load_options, feed.insecure) },
+	{ "lan", AT(load_options, feed.lan) },
+	{ "key", .type = OPTION_FILE, AT(load_options, feed.key), .value = "KEY" },
+	{ "header-file", .type = OPTION_FILE, AT(load_options, feed.header_file), .value = "FILE",
+	  .does = "as load takes them" },
+	OPTIONS_END(struct load_options),
+};
 
 /* What there is to say of one. */
 struct shown {
@@ -207,6 +221,13 @@ static int show(const struct call *call)
 
 int verb_feeds(const struct call *call)
 {
+	const struct load_options *o = call->options;
+	bool check = call->n == 2 && !strcmp(call->operands[0], "check");
+
+	if (check)
+		return feeds_check(call);
+	if (feed_option(&o->feed) || o->feed.key || o->reading.format || o->reading.skip_bad || *o->reading.where)
+		return fail("feeds: these options are for check URL|@FEED");
 	if (!call->n)
 		return show(call);
 	if (!strcmp(call->operands[0], "known"))
