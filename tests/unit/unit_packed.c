@@ -198,6 +198,24 @@ static void another_version(void)
 	ranges_free(&c);
 }
 
+/* A few hundred bytes are not to keep a machine busy for minutes: every second address of a long range. */
+static void bomb(void)
+{
+	struct ranges set = RANGES_EMPTY;
+	int fd;
+
+	for (uint32_t i = 0; i < 5000000; i++)
+		if (ranges_add_host(&set, 2 * i))
+			abort();
+	if (ranges_finish(&set))
+		abort();
+	fd = packed(&set, NULL);
+	CHECK(lseek(fd, 0, SEEK_END) < 8192, "%lld bytes", (long long)lseek(fd, 0, SEEK_END));
+	refused("five million hosts from nothing", fd, NULL, "packed to so little");
+	close(fd);
+	ranges_free(&set);
+}
+
 /* --- Damage --- */
 
 /* There are bits that zstd has no use for: then it is the same list. */
@@ -260,6 +278,7 @@ int main(void)
 		{ "SHA-256", sha256 },
 		{ "random lists and changes come back", there_and_back },
 		{ "a change of another version", another_version },
+		{ "a bomb", bomb },
 		{ "any bit damaged, cut anywhere", each_byte },
 	};
 

@@ -177,7 +177,7 @@ static int take_new4(struct unpacking *u, uint32_t n)
 	for (uint32_t i = 0; i < n && !err; i++) {
 		uint64_t lo = u->next + u->gaps[i], hi = lo + u->lengths[i];
 
-		err = give_before4(u, lo) ?: give4(u, lo, hi);
+		err = reader_work(u->reader) ?: give_before4(u, lo) ?: give4(u, lo, hi);
 		u->next = PACKED_NEXT(hi);
 	}
 	return err;
@@ -192,7 +192,7 @@ static int take_new6(struct unpacking *u, uint32_t n)
 
 		if (u->full || lo < u->next6 || hi < lo)
 			return damaged(u);
-		err = give_before6(u, lo, false) ?: give6(u, lo, hi);
+		err = reader_work(u->reader) ?: give_before6(u, lo, false) ?: give6(u, lo, hi);
 		u->next6 = PACKED_NEXT(hi);
 		u->full = u->next6 < 2;
 	}
