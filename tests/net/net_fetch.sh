@@ -3,9 +3,12 @@
 # xdp-bloom-fetch and servers that do what servers have done (fetch.py): what it says of each, what it keeps, and what that
 # costs; and what it can do besides fetching, which is nothing.
 # shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC2119 # stop and ready have arguments of their own
 . "$(dirname "$0")/../support/lib.sh"
 servers=$(realpath "$(dirname "$0")/fetch.py")
 sandbox "$@"
+# shellcheck source=../support/service.sh
+. "$here/service.sh"
 XDP_BLOOM_FETCH=$(realpath -m "${XDP_BLOOM_FETCH:-$(dirname "$XDP_BLOOM")/xdp-bloom-fetch}")
 escape=$(dirname "$TRAFFIC")/escape.so
 [ -x "$XDP_BLOOM_FETCH" ] || skip_all "$XDP_BLOOM_FETCH is not built"
@@ -614,6 +617,51 @@ not_for_lines() {
 	[ ! -s "$keys/heads" ] || fail "it has asked"
 }
 
+as_sql() {
+	sqlite3 -cmd '.timeout 10000' "$XDP_BLOOM_STATE/state.db" "$1"
+}
+
+all_failing() {
+	[ "$(as_sql 'SELECT count(*) FROM feed WHERE NOT failures')" = 0 ]
+}
+
+memory() {
+	sed -n 's/^VmRSS: *\([0-9]*\).*/\1/p' "/proc/$service_pid/status"
+}
+
+# The same by the service: each list had a good version, and its server is another now. What was in force stays.
+in_service() {
+	local path before was patience=$((10 * patience)) # one after another: it is one host
+	local -a bad=(html page typed captcha json empty blank remarks words itself everything shrunk grown cut cut-open chunks-cut
+		chunks-bad nothing no-http http09 negative nul 304 partial error denied not-there later later-date loop six nowhere
+		to-file to-http to-gopher to-user to-loopback to-private announces big-chunks long-head long-line 100-for-ever)
+
+	trusts
+	need sqlite3
+	stage
+	for path in "${bad[@]}"; do
+		echo "load $path $WORK/list"
+	done >lines
+	printf '203.0.113.0/24\n198.51.100.7\n' >list
+	bloom batch lines
+	for path in "${bad[@]}"; do
+		echo "load $path $feed/$path --every 1h"
+	done >conf
+	before=$(get .generation show)
+	ready
+	was=$(memory)
+	wait_until "an answer of each of ${#bad[@]} servers" all_failing
+	as_sql "SELECT list || ': ' || result FROM feed ORDER BY list" | sed 's/^/# /'
+	is "$(as_sql "SELECT count(*) FROM feed WHERE failures = 1 AND result != '' AND next >= tried + 1800")" ${#bad[@]} "what failed once"
+	is "$(as_sql "SELECT next - tried FROM feed WHERE list = 'later'")" 3600 "when it is asked again"
+	is "$(get '[.[] | select(.prefixes == 2)] | length' lists)" ${#bad[@]} "lists as they were"
+	is "$(get .generation show)" "$before" "the generation"
+	verdicts 203.0.113.9=drop 198.51.100.7=drop 198.51.100.8=pass 9.9.9.2=pass
+	is "$(get '[.[] | select(.refused != null)] | length' lists)" ${#bad[@]} "lists that are said to be refused"
+	[ $(($(memory) - was)) -lt 1024 ] || [ -n "${SAN:-}" ] || fail "its memory went from $was to $(memory) KiB"
+	stop
+}
+
 # A server that people run: nginx, with HTTP/2 and tags.
 real_server() {
 	local tag
@@ -656,4 +704,4 @@ keys=$WORK.for/keys
 certificates
 names
 run_cases good_ones handed_on broken_off statuses redirects inward too_much too_slow not_trusted secrets confined apart never_as_root signature_confined \
-	loads with_password known checks signs signed_mistakes signed_files not_for_lines real_server
+	loads with_password known checks signs signed_mistakes signed_files not_for_lines in_service real_server
