@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * To be preloaded into xdp-bloom-fetch: where it would ask a server, or check a signature, it tries what a hole in a library would, and
- * writes a line for each try into the body: "denied WHAT" or "done WHAT". ESCAPE_STATE, ESCAPE_PIN, ESCAPE_FILE: a file
- * of the state, a pin and a file that everybody may read.
+ * To be preloaded into xdp-bloom-fetch: where it would ask a server, or check a signature, it tries what a hole in a
+ * library would, and writes a line for each try into the body: "denied WHAT" or "done WHAT". ESCAPE_STATE, ESCAPE_PIN,
+ * ESCAPE_FILE: a file of the state, a pin and a file that everybody may read.
  */
 #include <curl/curl.h>
 #include <errno.h>

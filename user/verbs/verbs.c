@@ -51,12 +51,13 @@ const struct verb verbs[] = {
 		  "busiest entries. A list whose next version was refused is named.",
 	  .examples = { "lists", "lists drop" }, .also = "list ls -L", .completes = "<list>", .most = 1,
 	  .run = verb_lists },
-	{ "feeds", .operands = "[known [PATTERN|@FEED] | check URL|@FEED]", .does = "lists that are fetched, and how fresh each is",
+	{ "feeds", .operands = "[known [PATTERN|@FEED] | check URL|@FEED]",
+	  .does = "lists that are fetched, and how fresh each is",
 	  .more = "Of each: how old what is in force is, when it is asked for again, and what came of it last. "
 		  "load NAME URL --every begins one, load NAME fetches it at once, unload NAME ends it. "
 		  "known lists public feeds, which load @FEED takes; check tries all of one, and loads nothing.",
-	  .examples = { "feeds", "feeds known spamhaus" }, .completes = "known check", .options = feeds_options, .most = 2,
-	  .asks = "alone, known [PATTERN|@FEED], or check URL|@FEED", .run = verb_feeds },
+	  .examples = { "feeds", "feeds known spamhaus" }, .completes = "known check", .options = feeds_options,
+	  .most = 2, .asks = "alone, known [PATTERN|@FEED], or check URL|@FEED", .run = verb_feeds },
 	{ "add", .group = "ban now; exceptions", .operands = "PREFIX...|-",
 	  .does = "ban addresses and prefixes, from the moment the command returns",
 	  .more = "The kernel ends a ban that has a time. Of a ban that is there the reason stays, and the "
