@@ -184,12 +184,15 @@ static int make_room(const struct context *context, const char *name, bool share
 	snprintf(old.as, sizeof(old.as), "%s", name);
 	attachment_path(context, path, &old);
 	fd = bpf_obj_get(path);
-	if (fd < 0 && is_directory(path)) {
+	if (fd < 0) {
+		err = -errno;
+		if (err_is(err, ENOENT))
+			return 0;
+		if (!is_directory(path))
+			return because_kernel(err, path);
 		pin_remove(path);
 		return 0;
 	}
-	if (fd < 0)
-		return errno == ENOENT ? 0 : because_kernel(-errno, path);
 	err = pinned_info(fd, &is);
 	close_fd(fd);
 	if (err)
