@@ -22,7 +22,7 @@ struct context {
 	bool line;  /* it is a line of a file of commands: options for all lines are refused */
 	bool json, pretty, quiet, verbose;
 	unsigned long long generation; /* in force when the command's change ended; 0: not known */
-	bool unchanged;		   /* all was as the command wants it: that is no event */
+	bool unchanged;		       /* all was as the command wants it: that is no event */
 	struct change *joined;	       /* all changes are this one: change_join() */
 	int log;		       /* how messages are written: 1 as text, 2 as JSON; 0: nothing was said of it */
 };
