@@ -358,24 +358,20 @@ bool packed_begins(const char *text, size_t len)
 int packed_stream(struct reader *reader)
 {
 	struct unpacking *u = calloc(1, sizeof(*u));
-	int err = 0, got = 1;
+	int err, got = 1;
 
+	if (!u)
+		return reader_fail(reader, -ENOMEM, strerror(ENOMEM));
+	u->reader = reader;
+	u->zstd = ZSTD_createDStream();
 	while (got > 0 && reader->end - reader->start < PACKED_HEAD_MAX)
 		got = reader_fill(reader);
 	if (got < 0)
 		err = got;
-	if (u)
-		u->zstd = ZSTD_createDStream();
-	if (!err && (!u || !u->zstd))
-		err = reader_fail(reader, -ENOMEM, strerror(ENOMEM));
-	if (!err) {
-		u->reader = reader;
-		err = take_all(u);
-	}
-	if (u) {
-		ZSTD_freeDStream(u->zstd);
-		free(u->gone);
-	}
+	else
+		err = u->zstd ? take_all(u) : reader_fail(reader, -ENOMEM, strerror(ENOMEM));
+	ZSTD_freeDStream(u->zstd);
+	free(u->gone);
 	free(u);
 	return err;
 }
