@@ -178,13 +178,14 @@ static void known(void)
 		"{a:1}",
 		"{\"a\":1000000000000000000}",
 	};
+	static const char none[] = "{}x", one[] = "{\"a\": null}";
 	struct flat_member members[FLAT_MOST];
 	size_t n;
 
 	for (size_t i = 0; i < sizeof(not_taken) / sizeof(*not_taken); i++)
 		CHECK(!flat_object(not_taken[i], not_taken[i] + strlen(not_taken[i]), members, &n), "%s", not_taken[i]);
-	CHECK(flat_object("{}x", "{}x" + 3, members, &n) == 2 && !n, "none at all");
-	CHECK(flat_object("{\"a\": null}", "{\"a\": null}" + 11, members, &n) == 11 && n == 1, "one");
+	CHECK(flat_object(none, none + strlen(none), members, &n) == 2 && !n, "none at all");
+	CHECK(flat_object(one, one + strlen(one), members, &n) == 11 && n == 1, "one");
 }
 
 static int read_table(const char *text, size_t length, const char *where, bool skip_bad, struct ranges *set,
