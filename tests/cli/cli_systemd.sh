@@ -166,42 +166,4 @@ rights() {
 		'"what passes is seen by a packet socket' null 'the hook got degraded')" "what is said"
 }
 
-# recipe_file NAME: what docs/recipes.md has to go into it.
-recipe_file() {
-	awk -v name="/$1\`" 'index($0, name) { found = 1; next } found && /^    / { sub("    ", ""); print; begun = 1; next }
-		begun && !/^$/ { exit } begun' "$top/docs/recipes.md"
-}
-
-# As docs/recipes.md has them, but for where the list comes from.
-feeds() {
-	local units=upper/changes/etc/systemd/system unit
-
-	need curl systemd-analyze
-	install_units
-	echo 203.0.113.0/24 >upper/changes/etc/netset
-	for unit in firehol-level1.service firehol-level1.timer; do
-		recipe_file $unit | sed 's|https:[^ ]*|file:///etc/netset|' >$units/$unit
-	done
-	expect 0 systemd-analyze verify --man=no $units/firehol-level1.timer
-	is "$(cat out err)" "" "what systemd-analyze says"
-	recipe_file xdp-bloom.conf >>upper/changes/etc/xdp-bloom.conf
-	{
-		sed -n '/^## FireHOL/,/^## R/s/^    systemctl/&/p' "$top/docs/recipes.md"
-		cat <<-'SH'
-			until "$XDP_BLOOM" test 203.0.113.9; do sleep 0.1; done >/dev/null 2>&1
-			said "loaded, $(systemctl show -P ActiveState firehol-level1.timer)"
-			echo 198.51.100.0/28 >>/etc/netset
-			systemctl start firehol-level1.service
-			until "$XDP_BLOOM" test 198.51.100.9; do sleep 0.1; done >/dev/null 2>&1
-			said "loaded again"
-			echo "<html>" >/etc/netset
-			systemctl start firehol-level1.service
-			until grep -q "refused.*netset:1" /var/lib/xdp-bloom/events; do sleep 0.1; done
-			"$XDP_BLOOM" test 198.51.100.9 | head -1
-		SH
-	} | trial
-	is "$(grep -v '^Created symlink' said)" "$(printf '%s\n' 'loaded, active' 'loaded again' '198.51.100.9: drop (roster)')" \
-		"what is said"
-}
-
-run_cases boots rights feeds
+run_cases boots rights

@@ -264,7 +264,9 @@ static void each_byte(void)
 	fd = packed(&a, NULL);
 	damaged("whole", fd, NULL, &a);
 	close(fd);
-	b = like(&a);
+	/* Of one that makes nothing else, only the head matters. */
+	while (b = like(&a), ranges_equal(&a, &b))
+		ranges_free(&b);
 	fd = packed(&b, &a);
 	damaged("a change", fd, &a, &b);
 	close(fd);
