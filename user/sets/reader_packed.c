@@ -69,35 +69,25 @@ static int unpack(struct unpacking *u, void *to, size_t bytes)
 	return 0;
 }
 
-static int unpack_numbers(struct unpacking *u, uint32_t *to, uint32_t n, uint32_t there)
-{
-	int err = there >> sizeof(*to) ? damaged(u) : 0;
-
-	memset(to, 0, n * sizeof(*to));
-	for (unsigned int byte = sizeof(*to); byte-- && !err;) {
-		if (!(there >> byte & 1))
-			continue;
-		err = unpack(u, u->bytes, n);
-		for (uint32_t i = 0; i < n; i++)
-			to[i] |= (uint32_t)u->bytes[i] << 8 * byte;
+#define UNPACK_NUMBERS(name, type)                                                 \
+	static int name(struct unpacking *u, type *to, uint32_t n, uint32_t there) \
+	{                                                                          \
+		int err = there >> sizeof(*to) ? damaged(u) : 0;                   \
+                                                                                   \
+		memset(to, 0, n * sizeof(*to));                                    \
+		for (unsigned int byte = sizeof(*to); byte-- && !err;) {           \
+			if (!(there >> byte & 1))                                  \
+				continue;                                          \
+			err = unpack(u, u->bytes, n);                              \
+			for (uint32_t i = 0; i < n; i++)                           \
+				to[i] |= (type)u->bytes[i] << 8 * byte;            \
+		}                                                                  \
+		return err;                                                        \
 	}
-	return err;
-}
 
-static int unpack_numbers6(struct unpacking *u, ip6 *to, uint32_t n, uint32_t there)
-{
-	int err = there >> sizeof(*to) ? damaged(u) : 0;
-
-	memset(to, 0, n * sizeof(*to));
-	for (unsigned int byte = sizeof(*to); byte-- && !err;) {
-		if (!(there >> byte & 1))
-			continue;
-		err = unpack(u, u->bytes, n);
-		for (uint32_t i = 0; i < n; i++)
-			to[i] |= (ip6)u->bytes[i] << 8 * byte;
-	}
-	return err;
-}
+/* IPv4 has a loop of its own, which is four times as narrow. */
+UNPACK_NUMBERS(unpack_numbers, uint32_t)
+UNPACK_NUMBERS(unpack_numbers6, ip6)
 
 /* --- What is given out: in order, none adjacent to the one before --- */
 
