@@ -13,3 +13,16 @@ void stop_on(int signal)
 {
 	sigaction(signal, &(struct sigaction){ .sa_handler = on_signal }, NULL);
 }
+
+void stop_poll(struct pollfd *fds, nfds_t n, const struct timespec *time)
+{
+	sigset_t ends, old;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGINT);
+	sigprocmask(SIG_BLOCK, &ends, &old);
+	if (!stop_asked)
+		ppoll(fds, n, time, &old);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+}

@@ -3,11 +3,16 @@
 #ifndef BASE_STOP_H
 #define BASE_STOP_H
 
+#include <poll.h>
 #include <signal.h>
+#include <time.h>
 
 extern volatile sig_atomic_t stop_asked;
 
 /* From now on this signal only sets stop_asked. */
 void stop_on(int signal);
+
+/* ppoll(2), which returns at once where SIGTERM or SIGINT has come, or comes. */
+void stop_poll(struct pollfd *fds, nfds_t n, const struct timespec *time);
 
 #endif

@@ -58,15 +58,8 @@ static int make(struct into_force *f, struct ban_order *orders, size_t n)
 static void wait_a_while(int seconds)
 {
 	struct timespec time = { seconds, 0 };
-	sigset_t ends, old;
 
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGTERM);
-	sigaddset(&ends, SIGINT);
-	sigprocmask(SIG_BLOCK, &ends, &old);
-	if (!stop_asked)
-		ppoll(NULL, 0, &time, &old);
-	sigprocmask(SIG_SETMASK, &old, NULL);
+	stop_poll(NULL, 0, &time);
 }
 
 int into_force(struct into_force *f, struct ban_order *orders, size_t n)

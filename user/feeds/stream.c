@@ -156,15 +156,8 @@ static void wait_for(const struct stream *s, bool read, int milliseconds)
 				{ .fd = is_due(s) ? s->out : -1, .events = POLLOUT } };
 	struct timespec time = { milliseconds > 0 ? milliseconds / 1000 : 0,
 				 milliseconds > 0 ? milliseconds % 1000 * 1000000L : 0 };
-	sigset_t ends, old;
 
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGTERM);
-	sigaddset(&ends, SIGINT);
-	sigprocmask(SIG_BLOCK, &ends, &old);
-	if (!stop_asked)
-		ppoll(fds, 2, milliseconds < 0 ? NULL : &time, &old);
-	sigprocmask(SIG_SETMASK, &old, NULL);
+	stop_poll(fds, 2, milliseconds < 0 ? NULL : &time);
 }
 
 static bool can_read(const struct stream *s)
