@@ -196,6 +196,18 @@ poke() {
 	bloom add 192.0.2.200 --ttl 1h
 }
 
+# is_due: the feed drop is to be fetched now. Not before the command that fetched it has written its own time into the row,
+# which it does after the version is in force; and each time at another one, or the service would know it.
+is_due() {
+	wait_until "the row of the last one" is_kept
+	as_sql "UPDATE feed SET next = $((++turn)) WHERE list = 'drop'"
+	poke
+}
+
+is_kept() {
+	[ "$(row 'next > 1000')" = 1 ]
+}
+
 in_force() {
 	"$XDP_BLOOM" -q test "$1" >/dev/null 2>&1
 }
@@ -210,7 +222,7 @@ is_failing() {
 
 # What a line of the config begins, the service fetches, and again when it is due; whatever becomes of the date.
 by_service() {
-	local before n=0
+	local before n=0 turn=0
 
 	need sqlite3
 	[ -e "${clock:=$(dirname "$TRAFFIC")/clock.so}" ] || skip "$clock is not built"
@@ -233,13 +245,11 @@ by_service() {
 	done
 	: >ahead
 	echo 192.0.2.9 >>www/list
-	as_sql "UPDATE feed SET next = 1 WHERE list = 'drop'"
-	poke
+	is_due
 	wait_until "the new version" in_force 192.0.2.9
 	# One that fails, and is refused: what there was stays, and everybody who asks is told.
 	echo '<html>' >www/list
-	as_sql "UPDATE feed SET next = 1 WHERE list = 'drop'"
-	poke
+	is_due
 	wait_until "a failure" is_failing 1
 	in_force 192.0.2.9 || fail "what was in force is gone"
 	expect 2 "$XDP_BLOOM" status # nothing is attached
