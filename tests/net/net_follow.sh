@@ -69,8 +69,8 @@ one_of_many() {
 		import os, random
 		rng = random.Random(int(os.environ["XDP_BLOOM_SEED"]))
 		lines = ["+46.%d.%d.%d 1h" % (rng.randrange(256), rng.randrange(256), rng.randrange(256)) for _ in range(3000)]
-		lines[rng.randrange(3000)] = "+45.0.9.0/24 1h"
-		lines[rng.randrange(3000)] = "+2001:db8:9::/64 1h"
+		for at, ours in zip(rng.sample(range(3000), 2), ("45.0.9.0/24", "2001:db8:9::/64")):
+		    lines[at] = "+%s 1h" % ours
 		print("\n".join(lines))
 	PYTHON
 	expect 1 "$XDP_BLOOM" follow many
