@@ -257,6 +257,73 @@ by_service() {
 	stop
 }
 
+health_has() {
+	get_page /healthz
+	[ "$(head -n 1 page)" = "$1" ] && grep -q "$2" page
+}
+
+page_has() {
+	get_page /page.json
+	[ "$(jq -c "$1" page)" = "$2" ]
+}
+
+# gauge NAME: of the feed drop, as Prometheus reads it.
+gauge() {
+	sed -n "s/^xdp_bloom_feed_$1{list=\"drop\"} //p" page
+}
+
+# How old it is, and whether its server fails, wherever somebody looks.
+is_shown() {
+	local good tried
+
+	need sqlite3
+	serves
+	: >conf
+	ready --listen 9913 --page
+	get_page /metrics
+	is "$(grep -c '^xdp_bloom_feed_' page)" 0 "metrics of feeds where there are none"
+	is "$(get .feeds status)" "[]" "feeds of status"
+	# shellcheck disable=SC2086 # two options
+	bloom load drop $feed/list --every 1h $open
+	"$XDP_BLOOM" status >out
+	grep -q '^lists       drop .*, loaded [0-9]*s ago, renewed [0-9]*s ago$' out || fail "status: $(cat out)"
+	grep -q '^feeds       1 of 1 fresh; the oldest is drop, renewed [0-9]*s ago: xdp-bloom feeds$' out || fail "status: $(cat out)"
+	is "$(get '.feeds[] | [.name, .state, .age < 60, .failures, .last]' status)" '["drop","fresh",true,0,"a new version"]' "status"
+	wait_until "page.json" page_has '[.feeds[] | .name, .state, .every]' '["drop","fresh",3600]'
+	get_page /metrics
+	good=$(row good) tried=$(row tried)
+	is "$(gauge good_timestamp_seconds) $(gauge asked_timestamp_seconds) $(gauge interval_seconds) $(gauge failures) $(gauge old)" \
+		"$good $tried 3600 0 0" "metrics"
+	wait_until "/healthz" health_has ok '^ok$'
+	# Its server fails.
+	echo 500 >www/list.status
+	as_sql "UPDATE feed SET good = good - 7200, max_age = 86400"
+	refused "status 500" load drop
+	wait_until "/healthz of a failure" health_has degraded \
+		"^list 'drop': refused since .*: $feed/list: it answers with status 500; its server last had it at 20"
+	wait_until "page.json of a failure" page_has '[.feeds[] | .state, .failures, .age >= 7200]' '["failing",1,true]'
+	get_page /metrics
+	is "$(gauge good_timestamp_seconds) $(gauge failures) $(gauge old)" "$((good - 7200)) 1 0" "metrics of a failure"
+	"$XDP_BLOOM" status >out
+	grep -q '^lists       drop .*, renewed 2h[0-9ms]* ago, NEXT VERSION REFUSED$' out || fail "status: $(cat out)"
+	grep -q '^feeds       0 of 1 fresh' out || fail "status: $(cat out)"
+	# For longer than it may.
+	as_sql "UPDATE feed SET good = good - 86400"
+	refused "status 500" load drop
+	wait_until "/healthz of one that is too old" health_has degraded "^list 'drop': nobody has renewed it since .*: it stays"
+	wait_until "page.json of that" page_has '[.feeds[].state]' '["old"]'
+	get_page /metrics
+	is "$(gauge old)" 1 "metrics of that"
+	"$XDP_BLOOM" status >out
+	grep -q "list 'drop': nobody has renewed it since" out || fail "status: $(cat out)"
+	stop
+	# Nobody asks for it.
+	! grep -q "no service does it" out || fail "status with a service: $(cat out)"
+	as_sql "UPDATE feed SET next = 1, max_age = 0"
+	"$XDP_BLOOM" status >out
+	grep -q "list 'drop': it was to be fetched .* ago, and no service does it: xdp-bloom run" out || fail "status: $(cat out)"
+}
+
 # One request at a time of a host, and no generation but for what is new.
 one_at_a_time() {
 	local i before
@@ -344,4 +411,4 @@ too_old_keep() { too_old keep drop old; }
 too_old_shadow() { too_old shadow pass shadow; }
 too_old_drop() { too_old drop pass dropped; }
 
-run_cases by_command compared refuses too_old_keep too_old_shadow too_old_drop by_lines by_service one_at_a_time by_socket a_week
+run_cases by_command compared refuses too_old_keep too_old_shadow too_old_drop by_lines by_service is_shown one_at_a_time by_socket a_week

@@ -87,20 +87,6 @@ void feed_plan(struct feed *f, uint64_t phase, uint64_t retry_after)
 	f->next = at_most(at_least(f->next, f->tried + asked), TIME_MOST);
 }
 
-int64_t feed_left(const struct feed *f, int64_t now)
-{
-	int64_t planned = f->next - f->tried, left = f->next - now;
-
-	if (!f->tried || left <= 0)
-		return 0;
-	return left < planned ? left : planned;
-}
-
-int feed_is_old(const struct feed *f, int64_t now)
-{
-	return f->max_age && f->good && now - f->good >= f->max_age;
-}
-
 int feed_host(char host[FEED_HOST_MAX], const char *url)
 {
 	const char *at = strstr(url, "://");

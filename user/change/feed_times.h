@@ -18,12 +18,6 @@ void feed_machine(char machine[64]);
  */
 void feed_plan(struct feed *feed, uint64_t phase, uint64_t retry_after);
 
-/* How long until it is due; 0: now. Whatever became of the clock, no longer than was planned when it was asked last. */
-int64_t feed_left(const struct feed *feed, int64_t now);
-
-/* Has nobody renewed it for so long that something is to become of it? */
-int feed_is_old(const struct feed *feed, int64_t now);
-
 /* The host that a URL asks, in small letters, with its port. Returns its length. */
 #define FEED_HOST_MAX 264
 int feed_host(char host[FEED_HOST_MAX], const char *url);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "observe/metrics.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "filter/limits.h"
 #include "observe/detector.h"
+#include "observe/fresh.h"
 #include "observe/tallies.h"
 #include "observe/in_force.h"
 #include "state/bans.h"
@@ -98,6 +101,46 @@ static void list_gauges(FILE *out, const struct tallies *c, const struct list_fa
 			  list_failure_of(failed, failed_n, c->lists[i].name) != NULL);
 }
 
+static void fresh_line(FILE *out, const char *name, const struct fresh *f, int64_t number)
+{
+	fprintf(out, "xdp_bloom_%s{list=\"", name);
+	value(out, f->list);
+	fprintf(out, "\"} %lld\n", (long long)number);
+}
+
+/* For an alert on a server that has gone. None of it where no list comes from one. */
+static void fresh_gauges(FILE *out, const struct fresh *all, size_t n)
+{
+	static const struct {
+		const char *name, *help;
+		size_t at;
+		bool sometimes; /* 0: there is none */
+	} gauges[] = {
+		{ "feed_good_timestamp_seconds", "When the server of a list last had it, changed or as it was.",
+		  offsetof(struct fresh, good), true },
+		{ "feed_asked_timestamp_seconds", "When the server of a list was last asked.",
+		  offsetof(struct fresh, tried), true },
+		{ "feed_interval_seconds", "How often a list is to be fetched.", offsetof(struct fresh, every), false },
+		{ "feed_failures", "How many requests for a list have failed, since the last that did not.",
+		  offsetof(struct fresh, failures), false },
+	};
+
+	for (size_t g = 0; g < sizeof(gauges) / sizeof(*gauges) && n; g++) {
+		head(out, gauges[g].name, "gauge", gauges[g].help);
+		for (size_t i = 0; i < n; i++) {
+			int64_t number;
+
+			memcpy(&number, (const char *)&all[i] + gauges[g].at, sizeof(number));
+			if (number || !gauges[g].sometimes)
+				fresh_line(out, gauges[g].name, &all[i], number);
+		}
+	}
+	if (n)
+		head(out, "feed_old", "gauge", "Whether nobody has renewed a list for longer than its --max-age.");
+	for (size_t i = 0; i < n; i++)
+		fresh_line(out, "feed_old", &all[i], fresh_is_old(&all[i]));
+}
+
 static void gauge(FILE *out, const char *name, const char *help, double number)
 {
 	head(out, name, "gauge", help);
@@ -166,13 +209,19 @@ int metrics_write(const struct context *context, FILE *out)
 	struct inforce inforce;
 	struct detector_sums detector;
 	struct list_failure *failed;
-	size_t failed_n;
+	struct state *state = NULL;
+	struct fresh *fresh = NULL;
+	size_t failed_n, fresh_n = 0;
 	int err = tallies_take(context, &tallies);
 
 	if (err)
 		return err;
 	list_failures(context, &failed, &failed_n);
-	err = inforce_take(context, &inforce) ?: detector_sum(context, 0, &detector);
+	err = inforce_take(context, &inforce) ?:
+	      detector_sum(context, 0, &detector) ?:
+	      state_open(&state, context, false) ?:
+	      fresh_take(state, time(NULL), &fresh, &fresh_n);
+	state_close(state);
 	if (!err) {
 		head(out, "build_info", "gauge", "The version of xdp-bloom.");
 		fprintf(out, "xdp_bloom_build_info{version=\"" VERSION "\"} 1\n");
@@ -181,9 +230,11 @@ int metrics_write(const struct context *context, FILE *out)
 		for (int bytes = 0; bytes < 2; bytes++)
 			list_lines(out, &tallies, bytes);
 		list_gauges(out, &tallies, failed, failed_n);
+		fresh_gauges(out, fresh, fresh_n);
 		force_lines(out, &inforce);
 		detector_lines(out, &detector);
 	}
+	free(fresh);
 	free(failed);
 	tallies_free(&tallies);
 	return err;

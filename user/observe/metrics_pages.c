@@ -2,12 +2,15 @@
 #include "observe/metrics_pages.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "kernel/live.h"
+#include "observe/fresh.h"
 #include "observe/metrics.h"
 #include "observe/page.h"
 #include "state/bans.h"
@@ -21,8 +24,13 @@
 struct health {
 	unsigned int status;
 	const char *word;
-	char why[sizeof(((struct list_failure *)0)->why) + 256]; /* a line, without its end; "": nothing to say */
+	char why[4096]; /* lines, without the last end; "": nothing to say */
+	size_t n;	/* bytes of it */
+	unsigned int lines;
 };
+
+/* The others are a number. */
+#define LINES_MOST 4
 
 /* The service looks at it when a command ends; meanwhile others may have written to it. */
 static bool is_readable(struct metrics_pages *s)
@@ -34,41 +42,84 @@ static bool is_readable(struct metrics_pages *s)
 
 	if (s->read && clock_ms() - s->read < ANSWER_MS)
 		return s->readable;
+	free(s->fresh);
+	s->fresh = NULL;
+	s->fresh_n = 0;
 	s->readable = !state_open(&state, s->context, false) && !lists_in_force(state, &lists, &n) &&
-		      !state_bans_count(state, time(NULL), &bans);
+		      !state_bans_count(state, time(NULL), &bans) &&
+		      !fresh_take(state, time(NULL), &s->fresh, &s->fresh_n);
 	s->read = clock_ms();
 	state_close(state);
 	free(lists);
 	return s->readable;
 }
 
-static void look_at_health(struct metrics_pages *s, struct health *h)
+PRINTF(2, 3) static void because_of(struct health *h, const char *fmt, ...)
+{
+	size_t room = sizeof(h->why) - h->n;
+	va_list args;
+	int n;
+
+	if (h->lines++ >= LINES_MOST)
+		return;
+	if (h->n && room > 1) {
+		h->why[h->n++] = '\n';
+		room--;
+	}
+	va_start(args, fmt);
+	n = vsnprintf(h->why + h->n, room, fmt, args);
+	va_end(args);
+	h->n += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
+}
+
+/* Lists whose next version was refused, and those that nobody renews. What is in force filters. */
+static void look_at_lists(const struct metrics_pages *s, struct health *h)
 {
 	struct list_failure *failed = NULL;
-	struct generation live;
-	char when[UTC_TEXT_MAX];
+	char when[UTC_TEXT_MAX], good[UTC_TEXT_MAX], text[FRESH_TEXT_MAX];
 	size_t failed_n;
 
-	*h = (struct health){ WEB_UNAVAILABLE, "failing", "" };
 	list_failures(s->context, &failed, &failed_n);
-	if (s->faults.now && !s->state_lost) {
-		snprintf(h->why, sizeof(h->why), "%s", s->faults.text);
-	} else if (kernel_live(s->context, &live)) {
-		snprintf(h->why, sizeof(h->why), "no filter is in force, or it cannot be read");
-	} else if (s->state_lost || !is_readable(s)) {
-		snprintf(h->why, sizeof(h->why), "the state is lost, or cannot be read");
-	} else {
-		/* A refused list: what is in force filters. No reason to take the machine out of service. */
-		h->status = WEB_OK;
-		h->word = failed_n ? "degraded" : "ok";
-		if (failed_n)
-			snprintf(h->why, sizeof(h->why), "list '%s': refused since %s: %s", failed->list,
-				 utc_text(when, failed->since), failed->why);
-		else if (s->faults.n)
-			snprintf(h->why, sizeof(h->why), "healed %llu times, at last at %s: %s", s->faults.n,
-				 utc_text(when, s->faults.last), s->faults.text);
+	for (size_t i = 0; i < failed_n; i++) {
+		const struct fresh *f = fresh_find(s->fresh, s->fresh_n, failed[i].list);
+
+		because_of(h, "list '%s': refused since %s: %s%s%s", failed[i].list, utc_text(when, failed[i].since),
+			   failed[i].why, f && f->good ? "; its server last had it at " : "",
+			   f && f->good ? utc_text(good, f->good) : "");
 	}
 	free(failed);
+	for (size_t i = 0; i < s->fresh_n; i++)
+		if (fresh_trouble(&s->fresh[i], true, text))
+			because_of(h, "%s", text);
+	if (h->lines > LINES_MOST) {
+		unsigned int more = h->lines - LINES_MOST;
+
+		h->lines = 0;
+		because_of(h, "and %u more lines of this kind: xdp-bloom status", more);
+	}
+}
+
+static void look_at_health(struct metrics_pages *s, struct health *h)
+{
+	struct generation live;
+	char when[UTC_TEXT_MAX];
+
+	*h = (struct health){ WEB_UNAVAILABLE, "failing", "", 0, 0 };
+	if (s->faults.now && !s->state_lost) {
+		because_of(h, "%s", s->faults.text);
+	} else if (kernel_live(s->context, &live)) {
+		because_of(h, "no filter is in force, or it cannot be read");
+	} else if (s->state_lost || !is_readable(s)) {
+		because_of(h, "the state is lost, or cannot be read");
+	} else {
+		/* No reason to take the machine out of service. */
+		h->status = WEB_OK;
+		look_at_lists(s, h);
+		h->word = h->n ? "degraded" : "ok";
+		if (!h->n && s->faults.n)
+			because_of(h, "healed %llu times, at last at %s: %s", s->faults.n,
+				   utc_text(when, s->faults.last), s->faults.text);
+	}
 }
 
 /* Whoever does not know the token hears how it is, not why: what asks may be no more than a load balancer. */
@@ -182,6 +233,7 @@ void metrics_forget(struct metrics_pages *pages)
 {
 	free(pages->counters.text);
 	free(pages->now.text);
+	free(pages->fresh);
 	page_free(pages->page);
 	explicit_bzero(&pages->token, sizeof(pages->token));
 }

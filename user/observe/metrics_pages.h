@@ -41,6 +41,8 @@ struct metrics_pages {
 	struct page *page; /* NULL: nobody has asked for it */
 	int64_t looked;	   /* when somebody asked for it at last, by clock_ms(); 0: never */
 	struct page_passing passing;
+	struct fresh *fresh; /* lists of servers, as they were when it was read */
+	size_t fresh_n;
 };
 
 /* One of them; the argument is the pages. */

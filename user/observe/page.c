@@ -17,6 +17,7 @@
 #include "observe/attack_log.h"
 #include "observe/detector.h"
 #include "observe/documents.h"
+#include "observe/fresh.h"
 #include "observe/passing.h"
 #include "observe/recent.h"
 #include "observe/report.h"
@@ -125,10 +126,13 @@ static void look_at_state(struct page *page, const struct context *context, int6
 	json_t *known = page->known;
 	struct list_failure *failed = NULL;
 	struct list_info *lists = NULL;
+	struct fresh *fresh = NULL;
 	struct state *state = NULL;
 	json_t *refused = json_array();
-	size_t n = 0, failed_n = 0;
-	int err = state_open(&state, context, false) ?: lists_in_force(state, &lists, &n);
+	size_t n = 0, failed_n = 0, fresh_n = 0;
+	int err = state_open(&state, context, false) ?:
+		  lists_in_force(state, &lists, &n) ?:
+		  fresh_take(state, now, &fresh, &fresh_n);
 
 	json_object_set_new(known, "lists", err ? unread(page, "the state", err) : json_null());
 	json_object_set_new(known, "bans", err ? json_null() : bans_json(page, state, now));
@@ -138,9 +142,11 @@ static void look_at_state(struct page *page, const struct context *context, int6
 		json_array_append_new(refused, out_failure(&failed[i]));
 	if (!err)
 		json_object_set_new(known, "lists", out_lists(lists, n, failed, failed_n, now));
+	json_object_set_new(known, "feeds", err ? json_null() : out_fresh(fresh, fresh_n));
 	json_object_set_new(known, "refused", refused);
 	state_close(state);
 	free(lists);
+	free(fresh);
 	free(failed);
 }
 

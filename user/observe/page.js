@@ -98,15 +98,24 @@ function lists(page) {
 		{ text: age < 0 ? '–' : time(age), kind: 'n' },
 		{ text: drops === null ? '' : number(drops), kind: 'n', share: drops ? drops / total : undefined },
 	];
+	const feeds = new Map((page.feeds || []).map(feed => [feed.name, feed]));
+	const renewed = feed => feed && feed.age !== null && `its server had it ${time(feed.age)} ago`;
 	const rows = (page.lists || []).map(list => {
-		const counted = packets.get(list.name);
+		const counted = packets.get(list.name), feed = feeds.get(list.name);
+		const old = feed && ['old', 'shadow'].includes(feed.state) && `nobody has renewed it for ${time(feed.age)}`;
 
 		packets.delete(list.name);
-		return row(list.name, { allow: 'lets through', shadow: 'only counts' }[list.kind],
-			list.refused && `next version refused: ${list.refused.why}`, list.prefixes, list.age,
+		feeds.delete(list.name);
+		return row(list.name, [{ allow: 'lets through', shadow: 'only counts' }[list.kind], !old && renewed(feed)]
+			.filter(Boolean).join('; '), [old, list.refused && `next version refused: ${list.refused.why}`]
+			.filter(Boolean).join('; '), list.prefixes, list.age,
 			list.kind === 'allow' || !page.hour ? null : counted ? counted.packets : 0);
 	});
 
+	// Not there yet, or dropped as nobody renewed them.
+	for (const [name, feed] of feeds)
+		rows.push(row(name, '', feed.state === 'dropped' ? 'dropped, as nobody has renewed it' :
+			feed.last || 'not fetched yet', null, -1, null));
 	for (const [name, list] of packets)
 		rows.push(row(name === 'live' ? 'bans' : name || 'no list named', '', '', null, -1, list.packets));
 	table('lists', page.lists && rows, 'No list is loaded.');

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/grow.h"
 #include "base/log.h"
 #include "state/feeds.h"
 
@@ -43,37 +44,45 @@ static bool is_running(const struct feeds *f, const char *list)
 	return false;
 }
 
+struct expecting {
+	const struct feeds *before;
+	struct feed_due *all;
+	size_t n;
+	int64_t date, boot;
+};
+
+static int expect(void *arg, const struct feed *feed)
+{
+	struct expecting *e = arg;
+	const struct feed_due *before = find(e->before, feed->list);
+	struct feed_due *d;
+
+	if (!GROW(e->all, e->n))
+		return -ENOMEM;
+	d = &e->all[e->n++];
+	*d = (struct feed_due){ .tried = feed->tried, .next = feed->next };
+	memcpy(d->list, feed->list, sizeof(d->list));
+	feed_host(d->host, feed->url);
+	/* Read once: the date may be another by now. */
+	if (before && before->tried == d->tried && before->next == d->next)
+		d->due = before->due;
+	else
+		d->due = e->boot + feed_left(feed, e->date) * 1000;
+	return 0;
+}
+
 int feeds_expect(struct feeds *f, struct state *state)
 {
-	struct feed *feeds;
-	struct feed_due *all;
-	int64_t date = time(NULL), boot = boot_ms();
-	size_t n;
-	int err = state_feeds(state, &feeds, &n);
+	struct expecting e = { .before = f, .date = time(NULL), .boot = boot_ms() };
+	int err = state_feeds_each(state, expect, &e);
 
-	if (err)
+	if (err) {
+		free(e.all);
 		return err;
-	all = n ? calloc(n, sizeof(*all)) : NULL;
-	for (size_t i = 0; i < n && all; i++) {
-		const struct feed_due *before = find(f, feeds[i].list);
-		struct feed_due *d = &all[i];
-
-		memcpy(d->list, feeds[i].list, sizeof(d->list));
-		feed_host(d->host, feeds[i].url);
-		d->tried = feeds[i].tried;
-		d->next = feeds[i].next;
-		/* Read once: the date may be another by now. */
-		if (before && before->tried == d->tried && before->next == d->next)
-			d->due = before->due;
-		else
-			d->due = boot + feed_left(&feeds[i], date) * 1000;
 	}
-	free(feeds);
-	if (n && !all)
-		return -ENOMEM;
 	free(f->all);
-	f->all = all;
-	f->n = n;
+	f->all = e.all;
+	f->n = e.n;
 	return 0;
 }
 

@@ -57,16 +57,38 @@ int state_read_feed(const struct state *s, sqlite3_stmt *stmt, void *entry)
 				 s->directory);
 }
 
+#define ALL "SELECT " COLUMNS " FROM feed WHERE list NOT LIKE '% before' ORDER BY list"
+
+int state_feeds_each(struct state *state, int (*look)(void *arg, const struct feed *feed), void *arg)
+{
+	struct feed *row;
+	sqlite3_stmt *stmt;
+	int code = SQLITE_DONE, err = 0;
+
+	if (!state->db || state->version < VERSION_FEEDS)
+		return 0;
+	row = malloc(sizeof(*row));
+	if (!row)
+		return -ENOMEM;
+	stmt = state_prepare(state, ALL);
+	while (stmt && !err && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+		memset(row, 0, sizeof(*row));
+		err = state_read_feed(state, stmt, row) ?: look(arg, row);
+	}
+	free(row);
+	if (!err)
+		return state_end(state, stmt, code);
+	sqlite3_finalize(stmt);
+	return err;
+}
+
 int state_feeds(struct state *state, struct feed **feeds, size_t *n)
 {
 	*feeds = NULL;
 	*n = 0;
 	if (!state->db || state->version < VERSION_FEEDS)
 		return 0;
-	return state_rows(state,
-			  state_prepare(state,
-					"SELECT " COLUMNS " FROM feed WHERE list NOT LIKE '% before' ORDER BY list"),
-			  state_read_feed, sizeof(**feeds), feeds, n);
+	return state_rows(state, state_prepare(state, ALL), state_read_feed, sizeof(**feeds), feeds, n);
 }
 
 int state_feeds_check(struct state *state)
@@ -141,4 +163,18 @@ int state_feed_back(struct state *state, const char *list)
 int state_feed_forget(struct state *state, const char *list)
 {
 	return state_put(state, "DELETE FROM feed WHERE list = ? || ' before'", "s", list);
+}
+
+int64_t feed_left(const struct feed *f, int64_t now)
+{
+	int64_t planned = f->next - f->tried, left = f->next - now;
+
+	if (!f->tried || left <= 0)
+		return 0;
+	return left < planned ? left : planned;
+}
+
+int feed_is_old(const struct feed *f, int64_t now)
+{
+	return f->max_age && f->good && now - f->good >= f->max_age;
 }

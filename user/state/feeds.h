@@ -52,7 +52,16 @@ int state_feed_put(struct state *state, const struct feed *feed);
 int state_feed_get(struct state *state, const char *list, struct feed *feed);
 /* No error where there is none. */
 int state_feed_drop(struct state *state, const char *list);
+/* For each, by name, until it returns an error, which is passed on. A row has many KiB: they are not all held at once.
+ */
+int state_feeds_each(struct state *state, int (*look)(void *arg, const struct feed *feed), void *arg);
 /* All of them, by name; free() the array. */
 int state_feeds(struct state *state, struct feed **feeds, size_t *n);
+
+/* How long until it is due; 0: now. Whatever became of the clock, no longer than was planned when it was asked last. */
+int64_t feed_left(const struct feed *feed, int64_t now);
+
+/* Has nobody renewed it for so long that something is to become of it? */
+int feed_is_old(const struct feed *feed, int64_t now);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "base/span.h"
-#include "change/feed_times.h"
 #include "change/load.h"
+#include "observe/fresh.h"
 #include "observe/history.h"
 #include "sets/alone.h"
 #include "state/accepted.h"
@@ -29,8 +29,7 @@ const struct option_spec feeds_options[] = {
 /* What there is to say of one. */
 struct shown {
 	const struct feed *feed;
-	const char *state;
-	int64_t age, next;     /* seconds; age -1: it never came */
+	struct fresh fresh;
 	struct list_info list; /* name "": there is none yet */
 	bool known;	       /* what follows */
 	uint64_t v4;
@@ -50,22 +49,10 @@ struct others {
 	bool counted;
 };
 
-static const char *state_of(const struct feed *f, int64_t now)
-{
-	if (f->aged)
-		return f->then == FEED_DROP ? "dropped" : "shadow";
-	if (feed_is_old(f, now))
-		return "old";
-	return f->failures ? "failing" : f->good ? "fresh" : "new";
-}
-
 static struct shown look(struct state *state, const struct feed *f, int64_t now)
 {
-	struct shown s = { .feed = f, .state = state_of(f, now), .age = f->good ? now - f->good : -1 };
+	struct shown s = { .feed = f, .fresh = fresh_of(f, now) };
 
-	if (s.age < 0 && f->good)
-		s.age = 0; /* the clock was set back */
-	s.next = feed_left(f, now);
 	if (state_list_get(state, f->list, &s.list))
 		s.list = (struct list_info){ 0 };
 	return s;
@@ -148,9 +135,9 @@ static json_t *shown_json(const struct shown *s, int64_t now)
 	bool listed = s->list.name[0];
 
 	return json_pack("{s:s, s:o, s:s, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:s, s:b, s:o, s:o, s:o, s:o}", "name",
-			 f->list, "url", out_text(f->url), "state", s->state, "age", seconds_or_null(s->age), "next",
-			 (json_int_t)s->next, "every", (json_int_t)f->every, "failures", (json_int_t)f->failures,
-			 "last", f->result[0] ? out_text(f->result) : json_null(), "changed",
+			 f->list, "url", out_text(f->url), "state", s->fresh.is, "age", seconds_or_null(s->fresh.age),
+			 "next", (json_int_t)s->fresh.next, "every", (json_int_t)f->every, "failures",
+			 (json_int_t)f->failures, "last", f->result[0] ? out_text(f->result) : json_null(), "changed",
 			 seconds_or_null(f->changed ? now - f->changed : -1), "max_age",
 			 seconds_or_null(f->max_age ? f->max_age : -1), "then", feed_then_names[f->then], "signed",
 			 f->key[0] != '\0', "prefixes",
@@ -165,10 +152,10 @@ static void shown_text(const struct shown *s)
 	char age[SPAN_TEXT_MAX] = "never", next[SPAN_TEXT_MAX] = "now", prefixes[24] = "-", day[24] = "-",
 	     dropped[24] = "-", alone[24] = "-";
 
-	if (s->age >= 0)
-		span_text(age, s->age);
-	if (s->next)
-		span_text(next, s->next);
+	if (s->fresh.age >= 0)
+		span_text(age, s->fresh.age);
+	if (s->fresh.next)
+		span_text(next, s->fresh.next);
 	if (s->list.name[0])
 		snprintf(prefixes, sizeof(prefixes), "%llu", (unsigned long long)s->list.prefixes);
 	if (s->known) {
@@ -176,8 +163,8 @@ static void shown_text(const struct shown *s)
 		snprintf(dropped, sizeof(dropped), "%llu", (unsigned long long)s->dropped);
 		snprintf(alone, sizeof(alone), "%.0f%%", 100 * share_alone(s));
 	}
-	out_line("%-16s %-7s %6s %6s %8s %7s %8s %5s  %s", s->feed->list, s->state, age, next, prefixes, day, dropped,
-		 alone, s->feed->result[0] ? s->feed->result : "it was not asked for yet");
+	out_line("%-16s %-7s %6s %6s %8s %7s %8s %5s  %s", s->feed->list, s->fresh.is, age, next, prefixes, day,
+		 dropped, alone, s->feed->result[0] ? s->feed->result : "it was not asked for yet");
 }
 
 static int show(const struct call *call)

@@ -77,21 +77,43 @@ static json_t *detector_json(const struct detector_sums *d)
 
 static void lists_text(const struct status *s)
 {
-	char age[SPAN_TEXT_MAX];
+	char age[SPAN_TEXT_MAX], good[SPAN_TEXT_MAX];
 
 	if (!s->lists_n)
 		printf("lists       %s\n", s->known ? "none" : "not known");
 	for (size_t i = 0; i < s->lists_n && i < LISTS_SHOWN; i++) {
 		const struct list_info *l = &s->lists[i];
+		const struct fresh *f = fresh_find(s->fresh, s->fresh_n, l->name);
 		int64_t seconds = list_age(l, s->now);
 
-		printf("%-11s %-20s %-6s %10llu prefixes, loaded %s ago%s\n", i ? "" : "lists", l->name,
+		printf("%-11s %-20s %-6s %10llu prefixes, loaded %s ago%s%s%s%s\n", i ? "" : "lists", l->name,
 		       list_kind_names[l->kind], (unsigned long long)l->prefixes,
-		       seconds < 0 ? "a time" : span_text(age, seconds),
+		       seconds < 0 ? "a time" : span_text(age, seconds), f && f->age >= 0 ? ", renewed " : "",
+		       f && f->age >= 0 ? span_text(good, f->age) : "", f && f->age >= 0 ? " ago" : "",
 		       list_failure_of(s->failed, s->failed_n, l->name) ? ", NEXT VERSION REFUSED" : "");
 	}
 	if (s->lists_n > LISTS_SHOWN)
 		printf("            and %zu more: xdp-bloom lists\n", s->lists_n - LISTS_SHOWN);
+}
+
+/* The one that nobody has renewed for the longest time. */
+static void feeds_text(const struct status *s)
+{
+	const struct fresh *oldest = NULL;
+	char age[SPAN_TEXT_MAX];
+	size_t fresh = 0;
+
+	for (size_t i = 0; i < s->fresh_n; i++) {
+		fresh += !strcmp(s->fresh[i].is, "fresh");
+		if (s->fresh[i].age >= 0 && (!oldest || s->fresh[i].age > oldest->age))
+			oldest = &s->fresh[i];
+	}
+	if (!s->fresh_n)
+		return;
+	printf("feeds       %zu of %zu fresh", fresh, s->fresh_n);
+	if (oldest)
+		printf("; the oldest is %s, renewed %s ago", oldest->list, span_text(age, oldest->age));
+	puts(": xdp-bloom feeds");
 }
 
 static bool bans_nothing(const struct status *s)
@@ -122,6 +144,7 @@ int status_text(const struct status *s)
 	packets_text(s);
 	detector_text(s);
 	lists_text(s);
+	feeds_text(s);
 	if (s->known && s->bans && s->next)
 		printf("bans        %llu, the next ends in %s\n", (unsigned long long)s->bans,
 		       span_text(text, s->next > s->now ? s->next - s->now : 0));
@@ -154,7 +177,7 @@ int status_json(const struct context *context, const struct status *s)
 	status = out_json(
 		context,
 		json_pack(
-			"{s:s, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+			"{s:s, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 			"status", words[s->is], "troubles", troubles, "interfaces",
 			s->looked ? out_interfaces(s->on, s->on_n) : json_null(), "generation",
 			s->is == NOT_KNOWN && !s->live.g.number ? json_null()
@@ -171,7 +194,8 @@ int status_json(const struct context *context, const struct status *s)
 			s->last[0] ? json_pack("{s:s, s:o}", "time", s->last_at, "message", out_text(s->last))
 				   : json_null(),
 			"detector", detector_json(&s->detector), "service",
-			blind ? json_null() : json_boolean(s->service)));
+			blind ? json_null() : json_boolean(s->service), "feeds",
+			blind ? json_null() : out_fresh(s->fresh, s->fresh_n)));
 	json_decref(failed);
 	return status;
 }

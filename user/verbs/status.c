@@ -130,7 +130,8 @@ static void look_at_state(struct status *s, const struct context *context)
 		look_for_missing(s, state);
 		s->detect = state_limits(state).on;
 		err = lists_in_force(state, &s->lists, &s->lists_n) ?: waiting_of(state, &s->waiting, &s->waiting_n) ?:
-		      state_bans_count(state, s->now, &s->bans);
+		      state_bans_count(state, s->now, &s->bans) ?:
+		      fresh_take(state, s->now, &s->fresh, &s->fresh_n);
 		s->next = state_bans_next(state);
 	}
 	if (!err && !s->live.err) {
@@ -158,6 +159,24 @@ static void look_at_state(struct status *s, const struct context *context)
 		trouble(s, DEGRADED, "and %zu more lists were refused: xdp-bloom lists", s->failed_n - REFUSED_SHOWN);
 }
 
+/* Whether a server has them is told as of any list; that nobody asks it, here. */
+static void look_at_feeds(struct status *s)
+{
+	char text[FRESH_TEXT_MAX];
+	size_t more = 0;
+
+	for (size_t i = 0, n = 0; i < s->fresh_n; i++) {
+		if (!fresh_trouble(&s->fresh[i], s->service, text))
+			continue;
+		if (n++ < REFUSED_SHOWN)
+			trouble(s, DEGRADED, "%s", text);
+		else
+			more++;
+	}
+	if (more)
+		trouble(s, DEGRADED, "and %zu more lists nobody renews: xdp-bloom feeds", more);
+}
+
 /* Where there is none, nothing more is read. */
 static void look_at_detector(struct status *s, const struct context *context)
 {
@@ -176,7 +195,6 @@ static void look_at_rates(struct status *s, const struct context *context)
 	struct history *history = NULL;
 	uint64_t now = (uint64_t)s->now;
 
-	s->service = lock_is_held(context->state, STATE_SERVICE_LOCK);
 	s->passed = s->dropped = -1;
 	if (!s->service || history_open(context, &history, false))
 		return;
@@ -206,7 +224,9 @@ int verb_status(const struct call *call)
 
 	look_at_kernel(&s, call->context);
 	look_at_interfaces(&s, call->context);
+	s.service = lock_is_held(call->context->state, STATE_SERVICE_LOCK);
 	look_at_state(&s, call->context);
+	look_at_feeds(&s);
 	look_at_detector(&s, call->context);
 	look_at_rates(&s, call->context);
 	look_at_events(&s, call->context);
@@ -214,6 +234,7 @@ int verb_status(const struct call *call)
 	live_close(&s.live);
 	free(s.on);
 	free(s.lists);
+	free(s.fresh);
 	free(s.failed);
 	free(s.waiting);
 	return status ?: exits[s.is];

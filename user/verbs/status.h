@@ -7,6 +7,7 @@
 #include "kernel/counters.h"
 #include "kernel/live.h"
 #include "observe/detector.h"
+#include "observe/fresh.h"
 #include "state/failed.h"
 #include "state/state.h"
 
@@ -26,7 +27,8 @@ struct status {
 	struct list_info *lists;
 	struct list_failure *failed;
 	struct pending *waiting;
-	size_t on_n, lists_n, failed_n, waiting_n;
+	struct fresh *fresh; /* lists of servers */
+	size_t on_n, lists_n, failed_n, waiting_n, fresh_n;
 	struct live live;
 	bool service; /* one runs */
 	bool looked;  /* at the interfaces */
