@@ -24,8 +24,8 @@ int netlink_open(struct mnl_socket **socket, int family, int flags, unsigned int
 	return err;
 }
 
-static int dump(struct mnl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
-		void *arg, bool *changed)
+int netlink_dump_once(struct mnl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
+		      void *arg, bool *whole)
 {
 	char buf[32768] __attribute__((aligned(NLMSG_ALIGNTO))); /* the kernel fills no more at once */
 	struct nlmsghdr *m = mnl_nlmsg_put_header(buf);
@@ -37,14 +37,14 @@ static int dump(struct mnl_socket *socket, uint16_t kind, const void *request, s
 	extra = mnl_nlmsg_put_extra_header(m, size);
 	if (request)
 		memcpy(extra, request, size);
-	*changed = false;
+	*whole = true;
 	if (mnl_socket_sendto(socket, m, m->nlmsg_len) < 0)
 		return -errno;
 	while ((got = mnl_socket_recvfrom(socket, buf, sizeof(buf))) >= 0) {
 		int left = (int)got;
 
 		for (m = (struct nlmsghdr *)buf; mnl_nlmsg_ok(m, left); m = mnl_nlmsg_next(m, &left)) {
-			*changed = *changed || m->nlmsg_flags & NLM_F_DUMP_INTR;
+			*whole = *whole && !(m->nlmsg_flags & NLM_F_DUMP_INTR);
 			/* Both begin with 0 or -errno. */
 			if (m->nlmsg_type == NLMSG_DONE || m->nlmsg_type == NLMSG_ERROR)
 				return *(int *)mnl_nlmsg_get_payload(m);
@@ -57,10 +57,10 @@ static int dump(struct mnl_socket *socket, uint16_t kind, const void *request, s
 int netlink_dump(struct mnl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
 		 void *arg)
 {
-	bool changed = true;
+	bool whole = false;
 	int err = 0;
 
-	for (int i = 0; i < DUMPS && changed && !err; i++)
-		err = dump(socket, kind, request, size, each, arg, &changed);
+	for (int i = 0; i < DUMPS && !whole && !err; i++)
+		err = netlink_dump_once(socket, kind, request, size, each, arg, &whole);
 	return err;
 }

@@ -4,6 +4,7 @@
 #define BASE_NETLINK_H
 
 #include <libmnl/libmnl.h>
+#include <stdbool.h>
 
 /*
  * A socket of that family (NETLINK_ROUTE...) that gets the messages of these groups (RTMGRP_...; 0: none). Returns 0,
@@ -19,5 +20,8 @@ int netlink_open(struct mnl_socket **socket, int family, int flags, unsigned int
 typedef void netlink_each_fn(void *arg, const struct nlmsghdr *message);
 int netlink_dump(struct mnl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
 		 void *arg);
+/* Once. *whole: they did not change meanwhile. */
+int netlink_dump_once(struct mnl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
+		      void *arg, bool *whole);
 
 #endif

@@ -24,7 +24,7 @@
 #include "state/failed.h"
 #include "state/sources.h"
 
-static const char *name_fault(const char *name)
+const char *list_name_fault(const char *name)
 {
 	if (!*name || strlen(name) >= LIST_NAME_MAX)
 		return "a list's name has 1 to 63 characters";
@@ -466,7 +466,7 @@ int load_list(struct context *context, const struct load_options *options, const
 			  .path = path,
 			  .text = -1,
 			  .out = loaded };
-	const char *fault = name_fault(name);
+	const char *fault = list_name_fault(name);
 	int err = fault ? because(-EINVAL, "load: '%s': %s", name, fault) : 0;
 	struct catalog catalog = { 0 };
 

@@ -39,4 +39,7 @@ int load_list(struct context *context, const struct load_options *options, const
 	      struct loaded *loaded);
 void loaded_free(struct loaded *loaded);
 
+/* What is wrong with that as a list's name; NULL: nothing. */
+const char *list_name_fault(const char *name);
+
 #endif

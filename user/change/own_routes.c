@@ -166,6 +166,20 @@ static void on_nexthop(void *arg, const struct nlmsghdr *message)
 	}
 }
 
+/*
+ * Only such routes have gateways. Of the others, which lists of bans may be, the kernel then copies none; one that does
+ * not know such questions (before 4.20), or refuses this one, says all.
+ */
+static int ask_for_routes(struct mnl_socket *socket, struct learned *l)
+{
+	static const struct rtmsg unicast = { .rtm_type = RTN_UNICAST };
+	int err = mnl_socket_setsockopt(socket, NETLINK_GET_STRICT_CHK, &(int){ 1 }, sizeof(int)) ? -EINVAL : 0;
+
+	err = err ?: netlink_dump(socket, RTM_GETROUTE, &unicast, sizeof(unicast), on_route, l);
+	mnl_socket_setsockopt(socket, NETLINK_GET_STRICT_CHK, &(int){ 0 }, sizeof(int));
+	return err ? netlink_dump(socket, RTM_GETROUTE, NULL, sizeof(struct rtmsg), on_route, l) : 0;
+}
+
 int own_from_routes(struct learned *l)
 {
 	static const struct {
@@ -179,7 +193,7 @@ int own_from_routes(struct learned *l)
 	if (err)
 		return err;
 	err = netlink_dump(socket, RTM_GETADDR, NULL, sizeof(struct ifaddrmsg), on_address, l)
-		      ?: netlink_dump(socket, RTM_GETROUTE, NULL, sizeof(struct rtmsg), on_route, l);
+		      ?: ask_for_routes(socket, l);
 	if (!err) {
 		/* Nexthops came with 5.3. With net.ipv4.nexthop_compat_mode=0 routes do not show the gateways of
 		 * theirs. */

@@ -43,6 +43,8 @@ static int take_line(void *arg, const struct words *w, unsigned int number)
 	line.verb = verb_find(config->verbs, w);
 	if (!line.verb || !(line.verb->flags & VERB_IN_CONFIG))
 		return because_not_allowed(config, line.verb, w->words[0], number);
+	if (!strcmp(line.verb->name, "follow") && verb_operands(line.verb, w, &list, 1) && !strcmp(list, "-"))
+		return because(-EINVAL, "%s:%u: nobody writes to the service's standard input", config->path, number);
 	/* Each would replace the other, at every start. */
 	if (config_loads(&line, &list, &file) && config_load_of(config, list))
 		return because(-EINVAL, "%s:%u: list '%s' is loaded by a line before", config->path, number, list);

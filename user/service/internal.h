@@ -11,6 +11,7 @@
 #include "service/attacks.h"
 #include "service/expiry.h"
 #include "service/feeds.h"
+#include "service/followers.h"
 #include "service/hook.h"
 #include "service/jail_watch.h"
 #include "service/own_watch.h"
@@ -30,6 +31,7 @@ struct service {
 	struct jobs jobs;
 	struct jobs urgent; /* for what ends and interfaces that come: not held up by a list */
 	struct feeds feeds;
+	struct followers followers;
 	struct reload *reload;
 	struct arrivals *arrivals;
 	struct observer *observer;

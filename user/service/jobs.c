@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,8 +40,9 @@ const char *job_text(char buf[JOB_TEXT_MAX], const struct job *job)
 		[JOB_HEAL] = "what is gone of the filter",
 		[JOB_JAIL] = "whom the detector bans",
 		[JOB_LEARN] = "what sources send",
+		[JOB_FOLLOW] = "line ",
 	};
-	if (job->kind == JOB_LINE)
+	if (job->kind == JOB_LINE || job->kind == JOB_FOLLOW)
 		snprintf(buf, JOB_TEXT_MAX, "%s%u", texts[job->kind], job->line);
 	else
 		snprintf(buf, JOB_TEXT_MAX, "%s%s", texts[job->kind], job->list);
@@ -144,6 +146,9 @@ static void become(const struct context *context, const struct job *job)
 		log_subject = (struct log_subject){ "run", NULL, clock_seconds() };
 		_exit(job->run(context, job->arg));
 	}
+	/* Others end by themselves. */
+	if (job->kind == JOB_FOLLOW && prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0))
+		_exit(fail("%s", strerror(errno)));
 	be_first_to_go();
 	execv("/proc/self/exe", job->args);
 	_exit(fail("/proc/self/exe: %s", strerror(errno)));

@@ -26,6 +26,7 @@ enum job_kind {
 	JOB_HEAL,    /* what is gone of the filter */
 	JOB_JAIL,    /* whom the detector bans */
 	JOB_LEARN,   /* how much sources send; it may take days */
+	JOB_FOLLOW,  /* a line of the config file that goes on */
 };
 
 struct job {

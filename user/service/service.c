@@ -120,11 +120,12 @@ static void queue_config(struct service *s)
 		const struct config_line *line = &s->config->lines[i];
 		struct job job = { .kind = JOB_LINE, .line = line->number };
 
-		if (!strcmp(line->verb->name, "run"))
+		if (!strcmp(line->verb->name, "run") || followers_have(line))
 			continue;
 		snprintf(job.list, sizeof(job.list), "%s", verb_list(line->verb, &line->words) ?: "");
 		jobs_add(&s->jobs, &job, line->verb->if_news, line->words.words, (size_t)line->words.n);
 	}
+	followers_expect(&s->followers, s->config);
 }
 
 /* Nobody is there who could answer a guard rail; and without it there would be no filter. */
@@ -175,6 +176,7 @@ static void on_signal(struct service *s)
 		while (jobs_ended(&s->jobs, &job, &status) || jobs_ended(&s->urgent, &job, &status) ||
 		       feeds_ended(&s->feeds, &job, &status))
 			service_job_ended(s, job, status);
+		followers_ended(&s->followers, clock_ms());
 		if (keeper_ended(s->keeper))
 			service_look_soon(s, clock_ms() + LOOK_MS);
 	}
@@ -245,6 +247,8 @@ static void turn(struct service *s, int64_t now)
 		feeds_turn(&s->feeds, now);
 	if (s->started)
 		learn_turn(&s->learn, now);
+	if (s->ready)
+		followers_turn(&s->followers, now);
 	if (!busy(s) && !s->ready && s->look_at == INT64_MAX && !reload_waits(s->reload))
 		say_ready(s);
 	hook_turn(&s->hook); /* the observer wakes us every second */
@@ -266,7 +270,8 @@ static int wait_ms(struct service *s, int64_t now)
 			  s->started ? keeper_due(s->keeper) : INT64_MAX,
 			  s->started ? jail_watch_at(&s->jail) : INT64_MAX,
 			  s->started ? learn_due(&s->learn) : INT64_MAX,
-			  s->started ? feeds_due(&s->feeds, now) : INT64_MAX };
+			  s->started ? feeds_due(&s->feeds, now) : INT64_MAX,
+			  s->ready ? followers_due(&s->followers) : INT64_MAX };
 	int64_t ms = s->observer ? observer_timeout(s->observer) : INT32_MAX;
 
 	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)
@@ -361,6 +366,7 @@ int service_run(const struct context *context, struct service_options *options, 
 	} else {
 		notify("STATUS=restoring");
 		feeds_begin(&s.feeds, context);
+		s.followers.context = context;
 		hook_begin(&s.hook, context, options->hook);
 		queue_restore(&s.jobs, JOB_START);
 		queue_config(&s);
@@ -370,6 +376,7 @@ int service_run(const struct context *context, struct service_options *options, 
 	jobs_stop(&s.jobs);
 	jobs_stop(&s.urgent);
 	feeds_stop(&s.feeds);
+	followers_stop(&s.followers);
 	learn_stop(&s.learn);
 	attacks_close(&s.attacks);
 	own_watch_end(&s.own);

@@ -1,15 +1,104 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* follow: bans as others send them, for as long as they do */
+#include <linux/rtnetlink.h>
+
 #include "base/stdin.h"
 #include "change/change.h"
+#include "change/load.h"
 #include "feeds/follow.h"
+#include "feeds/routes.h"
 #include "verbs/verbs.h"
+
+struct options {
+	struct number table, family, grace;
+	uint64_t types;
+	const char *list;
+	bool shadow, wide;
+};
+
+/* "blackhole,prohibit" */
+static int read_types(const struct option_spec *o, void *target, const char *value)
+{
+	static const struct {
+		const char *name;
+		unsigned int type;
+	} names[] = { { "blackhole", RTN_BLACKHOLE },
+		      { "unreachable", RTN_UNREACHABLE },
+		      { "prohibit", RTN_PROHIBIT } };
+	uint64_t *types = target;
+
+	for (;; value++) {
+		size_t n = strcspn(value, ","), i = 0;
+
+		while (i < sizeof(names) / sizeof(*names) &&
+		       (strlen(names[i].name) != n || strncmp(names[i].name, value, n) != 0))
+			i++;
+		if (i == sizeof(names) / sizeof(*names))
+			return fail(
+				"--%s: '%.*s': these there are: blackhole, unreachable, prohibit, with commas between them",
+				o->name, (int)n, value);
+		*types |= 1ULL << names[i].type;
+		value += n;
+		if (!*value)
+			return 0;
+	}
+}
+
+const struct option_spec follow_options[] = {
+	{ "table", .type = OPTION_WHOLE, AT(options, table), .value = "NUMBER", .least = 1, .most = UINT32_MAX,
+	  .wants = "the number of a route table" },
+	{ "family", .type = OPTION_WHOLE, AT(options, family), .value = "4|6", .least = 4, .most = 6,
+	  .does = "routes: of one family alone" },
+	{ "type", .type = OPTION_READ, AT(options, types), .read = read_types, .value = "TYPE,...",
+	  .does = "routes: not blackhole, but unreachable, prohibit" },
+	{ "name", .type = OPTION_TEXT, AT(options, list), .value = "NAME", .does = "routes: of the list" },
+	{ "grace", .type = OPTION_TIME_OR_0, AT(options, grace), .value = "TIME",
+	  .does = "routes: so long they stay when most go at once (5m)" },
+	{ "shadow", AT(options, shadow), .does = "routes: as a list that only counts" },
+	{ "wide", AT(options, wide), .does = "routes: even much of the internet" },
+	OPTIONS_END(struct options),
+};
+
+#define GRACE 300
+
+static int routes(const struct call *call)
+{
+	const struct options *o = call->options;
+	struct routes_options r = { .wish = { .table = (unsigned int)o->table.value,
+					      .family = (int)o->family.value,
+					      .types = o->types ?: 1ULL << RTN_BLACKHOLE },
+				    .list = o->list,
+				    .shadow = o->shadow,
+				    .wide = o->wide,
+				    .grace = (int64_t)(o->grace.given ? o->grace.value : GRACE) * 1000 };
+	const char *fault = o->list ? list_name_fault(o->list) : NULL;
+	int err;
+
+	if (call->n > 1 || !o->table.given)
+		return fail("follow: routes: of which table? follow routes --table 666");
+	if (r.wish.family == 5)
+		return fail("follow: routes: --family is 4 or 6");
+	if (fault)
+		return fail("follow: routes: '%s': %s", o->list, fault);
+	change_check(call->context, false);
+	err = follow_routes(call->context, &r);
+	return err ? fail("follow: %s", reason(err)) : EXIT_DONE;
+}
+
+static bool any(const struct options *o)
+{
+	return o->table.given || o->family.given || o->types || o->list || o->grace.given || o->shadow || o->wide;
+}
 
 int verb_follow(const struct call *call)
 {
 	bool command = !strcmp(call->operands[0], "exec");
 	int err = 0;
 
+	if (!strcmp(call->operands[0], "routes"))
+		return routes(call);
+	if (any(call->options))
+		return fail("follow: only 'follow routes' takes such options");
 	if (command ? call->n < 2 : call->n > 1)
 		return fail("follow: %s", command ? "exec: which command?" : call->verb->asks);
 	change_check(call->context, false);

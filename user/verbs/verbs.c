@@ -90,14 +90,16 @@ const struct verb verbs[] = {
 		  "and nothing is done.",
 	  .examples = { "batch changes.txt", "--check batch changes.txt" }, .completes = "<file>", .least = 1,
 	  .most = 1, .asks = "which file? (- reads standard input)", .flags = VERB_CHANGES, .run = verb_batch },
-	{ "follow", .operands = "-|FILE|exec COMMAND...", .does = "ban what a program sends, a line each, as it comes",
+	{ "follow", .operands = "-|FILE|exec COMMAND...|routes",
+	  .does = "ban what a program sends, a line each, as it comes; or what routes say",
 	  .more = "Lines are +PREFIX TIME REASON (TIME and REASON may be left out; - as the time: without an end) and "
 		  "-PREFIX. \"ok N\": all lines up to the Nth are in force. A command gets that on its standard input; "
-		  "its own options stand behind --.",
-	  .examples = { "follow - <new-bans.txt", "follow exec -- cat new-bans.txt" }, .completes = "exec <file>",
-	  .least = 1, .most = VERB_MANY,
-	  .asks = "from where? - reads standard input; a file or a named pipe; or exec COMMAND", .flags = VERB_CHANGES,
-	  .run = verb_follow },
+		  "its own options stand behind --. routes: the blackhole routes of a table of the kernel, which a "
+		  "routing daemon fills, are a list.",
+	  .examples = { "follow - <new-bans.txt", "follow exec -- cat new-bans.txt" },
+	  .completes = "exec routes <file>", .options = follow_options, .least = 1, .most = VERB_MANY,
+	  .asks = "from where? - reads standard input; a file or a named pipe; exec COMMAND; or routes --table 666",
+	  .flags = VERB_CHANGES | VERB_IN_CONFIG, .run = verb_follow },
 	{ "guards", .group = "not be locked out", .does = "what this machine needs, and where that was learned",
 	  .more = "Its addresses, gateways, name servers, who is logged in. A command that would drop any of it "
 		  "is refused; the message says how to let it through.",

@@ -33,9 +33,9 @@ verb_fn verb_add, verb_allow, verb_attach, verb_bans, verb_batch, verb_compare, 
 	verb_stats, verb_status, verb_test, verb_top, verb_tune, verb_unload, verb_watch;
 extern const struct option_spec add_options[], attach_options[], bans_options[], capture_options[], compare_options[],
 	confirm_options[], del_options[], detach_options[], detect_options[], events_options[], feeds_options[],
-	force_options[], guards_options[], image_options[], load_image_options[], load_list_options[], plan_options[],
-	replay_options[], report_options[], restore_options[], rotate_options[], run_service_options[], set_options[],
-	stats_options[], top_options[], tune_options[];
+	follow_options[], force_options[], guards_options[], image_options[], load_image_options[], load_list_options[],
+	plan_options[], replay_options[], report_options[], restore_options[], rotate_options[], run_service_options[],
+	set_options[], stats_options[], top_options[], tune_options[];
 
 /* Where an option goes: into a member of what the options are read into. */
 #define AT(type, member) .target = offsetof(struct type, member)

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Routes that come, go and take each other's place, against a table that is walked from its beginning; what stays in
+ * force when most of them go; and what messages of the kernel say, whole, cut and of rubbish.
+ */
+#include <libmnl/libmnl.h>
+#include <linux/nexthop.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+#include "feeds/route_source.h"
+#include "feeds/route_table.h"
+
+#include "ktap.h"
+
+#define MOST 2000
+
+/* The model: every route that there ever was. */
+static struct known {
+	struct route route;
+	bool here;
+	int64_t went; /* INT64_MIN: it is not in force any more */
+} known[MOST];
+static size_t known_n;
+
+static struct known *model_find(const struct route *r)
+{
+	for (size_t i = 0; i < known_n; i++) {
+		const struct route *k = &known[i].route;
+
+		if (k->first == r->first && k->length == r->length && k->family == r->family &&
+		    k->metric == r->metric && k->tos == r->tos && k->type == r->type && k->protocol == r->protocol)
+			return &known[i];
+	}
+	known[known_n] = (struct known){ *r, false, INT64_MIN };
+	return &known[known_n++];
+}
+
+static bool no_prefix(void *arg, struct addr first, unsigned int length)
+{
+	(void)arg;
+	(void)first;
+	(void)length;
+	return false;
+}
+
+static struct route some_route(void)
+{
+	struct route r = { .family = ktap_random() % 3 ? 4 : 6, .metric = ktap_random() % 4 ? 0 : 7 };
+
+	r.length = (uint8_t)(addr_width(r.family) - (ktap_random() % 4 ? 0 : ktap_random() % 9));
+	r.first = (r.family == 4 ? (ip6)45 << 24 : (ip6)0x2a00 << 112) + ktap_random() % 300;
+	r.first &= ~addr_mask(r.family, r.length);
+	r.type = RTN_BLACKHOLE;
+	r.protocol = ktap_random() % 5 ? 12 : 186;
+	return r;
+}
+
+static bool in_force_is(struct route_table *t, bool lingering, const char *when)
+{
+	struct ranges is = RANGES_EMPTY, wanted = RANGES_EMPTY;
+	bool ok;
+
+	for (size_t i = 0; i < known_n; i++)
+		if (known[i].here || (lingering && known[i].went != INT64_MIN))
+			ranges_add_prefix(&wanted, (struct addr){ known[i].route.first, known[i].route.family },
+					  known[i].route.length);
+	ranges_finish(&wanted);
+	ok = !routes_to_be(t, &is, no_prefix, NULL) && !ranges_finish(&is) && ranges_equal(&is, &wanted);
+	ranges_free(&is);
+	ranges_free(&wanted);
+	return CHECK(ok, "%s: what is in force is another", when);
+}
+
+/* Changes, and readings that find out about others. Nothing is kept for longer than it lingers. */
+static void changes(void)
+{
+	for (int round = 0; round < 20 && !ktap_failed; round++) {
+		struct route_table t;
+		int64_t now = 1 + (int64_t)(ktap_random() % (1ULL << 33));
+
+		known_n = 0;
+		if (!CHECK(!routes_begin(&t, 0), "memory"))
+			return;
+		for (int step = 0; step < 1500 && !ktap_failed; step++) {
+			struct route r = some_route();
+			struct known *k = model_find(&r);
+			unsigned int what = ktap_random() % 20;
+
+			now += (int64_t)(ktap_random() % 30);
+			if (what < 11) {
+				routes_put(&t, &r, now);
+				k->here = true;
+			} else if (what < 16) {
+				routes_drop(&t, &r, now);
+				if (k->here)
+					k->went = now;
+				k->here = false;
+			} else if (what < 18) {
+				struct known *others = NULL;
+				bool several = false;
+
+				for (size_t i = 0; i < known_n; i++)
+					if (known[i].here && known[i].route.first == r.first &&
+					    known[i].route.length == r.length && known[i].route.family == r.family &&
+					    known[i].route.metric == r.metric) {
+						several = several || others;
+						others = &known[i];
+					}
+				if (!CHECK(routes_replaced(&t, &r, now) == !several, "of several: %d", several))
+					break;
+				if (others && !several) {
+					others->here = false;
+					others->went = now;
+				}
+			} else if (what < 19) {
+				/* Some have gone without a word. */
+				routes_read_begin(&t);
+				for (size_t i = 0; i < known_n; i++) {
+					if (known[i].here && ktap_random() % 10)
+						routes_put(&t, &known[i].route, now);
+					else if (known[i].here) {
+						known[i].here = false;
+						known[i].went = now;
+					}
+				}
+				routes_read_end(&t, now);
+			} else {
+				in_force_is(&t, true, "with what lingers");
+			}
+			if (ktap_random() % 50)
+				continue;
+			/* Long after the last. */
+			now += ROUTES_WAIT_MS + ROUTES_LINGER_MS;
+			CHECK(routes_settle(&t, now) == ROUTES_NO_NEWS, "there is news");
+			for (size_t i = 0; i < known_n; i++)
+				known[i].went = INT64_MIN;
+			CHECK(!t.gone && routes_due(&t, now) == INT64_MAX, "%zu linger", t.gone);
+			in_force_is(&t, false, "at rest");
+		}
+		routes_end(&t);
+	}
+}
+
+static struct route numbered(unsigned int i)
+{
+	return (struct route){ .first = ((ip6)45 << 24) + i, .family = 4, .length = 32, .type = RTN_BLACKHOLE };
+}
+
+static size_t in_force(struct route_table *t)
+{
+	struct ranges set = RANGES_EMPTY;
+	size_t n;
+
+	routes_to_be(t, &set, no_prefix, NULL);
+	ranges_finish(&set);
+	n = (size_t)ranges_count4(&set);
+	ranges_free(&set);
+	return n;
+}
+
+static void put(struct route_table *t, unsigned int from, unsigned int to, int64_t now)
+{
+	for (unsigned int i = from; i < to; i++) {
+		struct route r = numbered(i);
+
+		routes_put(t, &r, now);
+	}
+}
+
+static void drop(struct route_table *t, unsigned int from, unsigned int to, int64_t now)
+{
+	for (unsigned int i = from; i < to; i++) {
+		struct route r = numbered(i);
+
+		routes_drop(t, &r, now);
+	}
+}
+
+/* A daemon ends: however long its routes take to go, all stay until the time is over, or they are there again. */
+static void accidents(void)
+{
+	for (int round = 0; round < 200 && !ktap_failed; round++) {
+		const int64_t grace = 60000;
+		unsigned int n = 1000 + (unsigned int)(ktap_random() % 3000), at = 0,
+			     each = n / (1 + ktap_random() % 40) + 1;
+		bool back = ktap_random() % 2;
+		struct route_table t;
+		int64_t now = 1000, held = 0;
+		enum routes_news news = ROUTES_NO_NEWS;
+
+		if (!CHECK(!routes_begin(&t, grace), "memory"))
+			return;
+		put(&t, 0, n, now);
+		now += 100000;
+		for (; at < n && !ktap_failed; at += each, now += 500) {
+			drop(&t, at, at + each < n ? at + each : n, now);
+			news = routes_settle(&t, now);
+			held = news == ROUTES_HELD ? now : held;
+			CHECK(in_force(&t) == n, "%zu of %u are in force while they go, %u each", in_force(&t), n,
+			      each);
+		}
+		CHECK(held, "%u of %u each half second: no accident", each, n);
+		now += 1000;
+		if (back) {
+			put(&t, 0, n - 10, now);
+			CHECK(routes_settle(&t, now) == ROUTES_NO_NEWS, "it is over at once");
+			now = routes_due(&t, now);
+			CHECK(routes_settle(&t, now) == ROUTES_BACK, "it is not over at %" PRId64, now);
+			CHECK(in_force(&t) == n - 10, "%zu in force after it", in_force(&t));
+		} else {
+			CHECK(routes_settle(&t, now) == ROUTES_NO_NEWS, "news");
+			put(&t, n, n + 5, now);
+			CHECK(in_force(&t) == n + 5, "new ones are not taken");
+			now = routes_due(&t, now);
+			CHECK(now == held + grace, "due at %" PRId64 ", held since %" PRId64, now, held);
+			CHECK(routes_settle(&t, now) == ROUTES_OVER, "it is not over");
+			CHECK(in_force(&t) == 5, "%zu in force after it", in_force(&t));
+		}
+		routes_end(&t);
+	}
+}
+
+/* Few that go, and many that go while as many come, end as always. */
+static void no_accidents(void)
+{
+	struct route_table t;
+	int64_t now = 1000;
+
+	if (!CHECK(!routes_begin(&t, 60000), "memory"))
+		return;
+	put(&t, 0, 2, now);
+	drop(&t, 0, 2, now);
+	CHECK(routes_settle(&t, now) == ROUTES_NO_NEWS && in_force(&t) == 2, "two that have just gone");
+	CHECK(routes_due(&t, now) == now + ROUTES_LINGER_MS, "due at %" PRId64, routes_due(&t, now));
+	now += ROUTES_LINGER_MS;
+	CHECK(routes_settle(&t, now) == ROUTES_NO_NEWS && !in_force(&t), "two that have gone");
+	put(&t, 0, 10000, now);
+	for (unsigned int i = 0; i < 600 && !ktap_failed; i++) {
+		now += 100;
+		drop(&t, i * 50, i * 50 + 50, now);
+		put(&t, 10000 + i * 50, 10000 + i * 50 + 50, now);
+		CHECK(routes_settle(&t, now) == ROUTES_NO_NEWS, "news");
+		CHECK(t.here == 10000 && t.gone <= 50 * (ROUTES_LINGER_MS / 100 + 1) * 2, "%zu are kept", t.gone);
+	}
+	/* What was in force before counts as gone. */
+	CHECK(!routes_were(&t, (struct addr){ numbered(30001).first, 4 }, 32, now), "memory");
+	now += ROUTES_LINGER_MS;
+	routes_settle(&t, now);
+	CHECK(!routes_were(&t, (struct addr){ numbered(7).first, 4 }, 32, now), "memory");
+	CHECK(in_force(&t) == 10001, "%zu in force", in_force(&t));
+	routes_end(&t);
+}
+
+static char text[256];
+
+static struct nlmsghdr *message(uint16_t type, uint16_t flags, int family, uint8_t length, unsigned int table,
+				const void *dst, size_t size)
+{
+	struct nlmsghdr *m = mnl_nlmsg_put_header(text);
+	struct rtmsg *header;
+
+	m->nlmsg_type = type;
+	m->nlmsg_flags = flags;
+	header = mnl_nlmsg_put_extra_header(m, sizeof(*header));
+	header->rtm_family = (unsigned char)family;
+	header->rtm_dst_len = length;
+	header->rtm_table = table > 255 ? RT_TABLE_COMPAT : (unsigned char)table;
+	header->rtm_type = RTN_BLACKHOLE;
+	mnl_attr_put_u32(m, RTA_TABLE, table);
+	if (size)
+		mnl_attr_put(m, RTA_DST, size, dst);
+	mnl_attr_put_u32(m, RTA_PRIORITY, 9);
+	return m;
+}
+
+static void messages(void)
+{
+	const struct route_wish wish = { .table = 666, .types = 1 << RTN_BLACKHOLE };
+	const struct route_wish only6 = { .table = 666, .types = 1 << RTN_BLACKHOLE, .family = 6 };
+	const uint8_t four[] = { 45, 1, 2, 3 }, six[16] = { 0x2a, [15] = 1 };
+	struct nlmsghdr *m;
+	struct route r;
+
+	m = message(RTM_NEWROUTE, 0, AF_INET, 32, 666, four, 4);
+	CHECK(route_read(&r, &wish, m) == SAYS_HERE && r.first == 0x2d010203 && r.length == 32 && r.metric == 9,
+	      "IPv4");
+	CHECK(route_read(&r, &only6, m) == SAYS_NOTHING, "the other family");
+	((struct rtmsg *)mnl_nlmsg_get_payload(m))->rtm_type = RTN_UNICAST;
+	CHECK(route_read(&r, &wish, m) == SAYS_NOTHING, "another type");
+	m->nlmsg_flags |= NLM_F_REPLACE;
+	CHECK(route_read(&r, &wish, m) == SAYS_REPLACED, "another type in its place");
+	m = message(RTM_NEWROUTE, NLM_F_REPLACE, AF_INET6, 128, 666, six, 16);
+	CHECK(route_read(&r, &only6, m) == SAYS_TAKES_PLACE && r.first == ((ip6)0x2a << 120 | 1), "IPv6");
+	m = message(RTM_DELROUTE, 0, AF_INET, 24, 666, four, 4);
+	CHECK(route_read(&r, &wish, m) == SAYS_GONE && r.first == 0x2d010200, "a network with host bits");
+	m = message(RTM_NEWROUTE, 0, AF_INET, 0, 666, NULL, 0);
+	CHECK(route_read(&r, &wish, m) == SAYS_HERE && !r.length && !r.first, "a default route");
+	m = message(RTM_NEWROUTE, 0, AF_INET, 32, 667, four, 4);
+	CHECK(route_read(&r, &wish, m) == SAYS_NOTHING, "another table");
+	m = message(RTM_NEWROUTE, 0, AF_INET, 33, 666, four, 4);
+	CHECK(route_read(&r, &wish, m) == SAYS_NOTHING, "a length that cannot be");
+	m = message(RTM_NEWROUTE, 0, AF_INET, 32, 666, four, 4);
+	((struct rtmsg *)mnl_nlmsg_get_payload(m))->rtm_flags = RTM_F_CLONED;
+	CHECK(route_read(&r, &wish, m) == SAYS_NOTHING, "a copy");
+	m->nlmsg_type = RTM_DELNEXTHOP;
+	CHECK(route_read(&r, &wish, m) == SAYS_MAYBE, "a nexthop that goes");
+	for (int i = 0; i < 200000; i++) {
+		m = message(ktap_random() % 2 ? RTM_NEWROUTE : RTM_DELROUTE, 0, ktap_random() % 2 ? AF_INET : AF_INET6,
+			    24, 666, six, ktap_random() % 17);
+		for (int k = 0; k < 3; k++)
+			text[sizeof(*m) + ktap_random() % (m->nlmsg_len - sizeof(*m))] = (char)ktap_random();
+		m->nlmsg_len = (uint32_t)(sizeof(*m) + ktap_random() % (m->nlmsg_len - sizeof(*m) + 1));
+		if (route_read(&r, &wish, m) == SAYS_HERE &&
+		    !CHECK(r.length <= addr_width(r.family) && !(r.first & addr_mask(r.family, r.length)), "/%u",
+			   r.length))
+			return;
+	}
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = { { "changes and readings", changes },
+						  { "accidents", accidents },
+						  { "what is no accident", no_accidents },
+						  { "messages", messages } };
+
+	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "change/followed.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "change/change.h"
+#include "change/guard_rails.h"
+#include "change/own_addresses.h"
+#include "state/grants.h"
+#include "state/state.h"
+
+/* The list as it is; *known: there is one. */
+static int look(struct state *state, const struct followed *f, struct list_info *list, struct ranges *before,
+		bool *known)
+{
+	int err = state_list_get(state, f->list, list);
+
+	*known = !err;
+	if (err_is(err, ENOENT))
+		return 0;
+	if (err)
+		return err;
+	if (!list_counts(list) || strcmp(list->source, f->source) != 0)
+		return because(-EEXIST, "list '%s' is from %s: unload it first, or give another name with --name",
+			       f->list, list->source);
+	return state_list_whole_set(state, list, before);
+}
+
+int followed_get(struct context *context, const struct followed *f, struct ranges *set)
+{
+	struct state *state = NULL;
+	struct list_info list;
+	bool known;
+	int err;
+
+	*set = RANGES_EMPTY;
+	err = state_open(&state, context, false) ?: look(state, f, &list, set, &known);
+	state_close(state);
+	return err;
+}
+
+static bool is_in(const void *set, struct addr addr)
+{
+	return ranges_covering(set, addr) >= 0;
+}
+
+/* What is allowed is needed no less, but needs nothing from us. */
+static int spare(struct state *state, struct ranges *set, struct followed_put *put)
+{
+	struct ranges needs = RANGES_EMPTY, allowed = RANGES_EMPTY, left;
+	int err = state_allowed(state, &allowed) ?: own_addresses(state, is_in, set, &put->spared, &put->spared_n);
+	size_t n = 0;
+
+	for (size_t i = 0; i < put->spared_n && !err; i++) {
+		struct own_address *own = &put->spared[i];
+
+		if (state_granted(state, own->addr) || is_in(&allowed, own->addr))
+			continue;
+		err = ranges_add_prefix(&needs, own->addr, addr_width(own->addr.family));
+		put->spared[n++] = *own;
+	}
+	if (!err)
+		put->spared_n = n;
+	err = err ?: ranges_finish(&needs);
+	if (!err && n) {
+		err = ranges_subtract(&left, set, &needs);
+		if (!err) {
+			ranges_free(set);
+			*set = left;
+		}
+	}
+	ranges_free(&needs);
+	ranges_free(&allowed);
+	return err;
+}
+
+static int count(struct followed_put *put, const struct ranges *before, const struct ranges *set)
+{
+	struct ranges kept;
+	int err = ranges_intersect(&kept, before, set);
+
+	if (err)
+		return err;
+	put->prefixes = ranges_count_prefixes(set);
+	put->came = ranges_count(set) - ranges_count(&kept);
+	put->went = ranges_count(before) - ranges_count(&kept);
+	ranges_free(&kept);
+	return 0;
+}
+
+static int replace(struct change *change, const struct followed *f, struct list_info *list, const struct ranges *before,
+		   const struct ranges *set)
+{
+	char number[NUMBER_TEXT_MAX];
+	int err = list->kind == LIST_BAN && !f->wide ? guard_wide(f->list, before, set, (struct amounts){ 0 }) : 0;
+
+	list->prefixes = ranges_count_prefixes(set);
+	snprintf(list->addresses, sizeof(list->addresses), "%s", number_text(number, ranges_count(set)));
+	utc_text(list->loaded, time(NULL));
+	err = err ?: state_list_put(change->state, list, set);
+	/* The label may have counted for another list. */
+	if (!err && list->label_is_new)
+		change_zero_given(change, list->label);
+	return err ?: change_commit(change, &(struct apply_options){ 0 });
+}
+
+int followed_put(struct context *context, const struct followed *f, struct ranges *set, struct followed_put *put)
+{
+	struct list_info list = { .kind = f->shadow ? LIST_SHADOW : LIST_BAN };
+	struct ranges before = RANGES_EMPTY;
+	struct change *change = NULL;
+	bool known = false;
+	int err;
+
+	*put = (struct followed_put){ 0 };
+	err = change_begin(&change, context) ?:
+	      look(change->state, f, &list, &before, &known) ?:
+	      spare(change->state, set, put) ?: count(put, &before, set);
+	if (!err && !known) {
+		snprintf(list.name, sizeof(list.name), "%s", f->list);
+		snprintf(list.source, sizeof(list.source), "%s", f->source);
+	}
+	put->changed = !err && (!known || !ranges_equal(&before, set));
+	if (put->changed)
+		err = replace(change, f, &list, &before, set);
+	if (!err && change)
+		put->generation = change->live.g.number;
+	change_end(change);
+	ranges_free(&before);
+	return err;
+}
+
+void followed_put_free(struct followed_put *put)
+{
+	free(put->spared);
+	*put = (struct followed_put){ 0 };
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "feeds/route_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define LOG2_LEAST 8
+
+enum entry_is { IS_NONE, IS_FREE, IS_HERE, IS_GONE };
+
+/* In half of the room that the time takes: what has gone stays for no 49 days. */
+static int64_t gone_for(const struct route *e, int64_t now)
+{
+	return (uint32_t)now - e->went;
+}
+
+int routes_begin(struct route_table *t, int64_t grace)
+{
+	*t = (struct route_table){ .log2 = LOG2_LEAST, .grace = grace };
+	if (getrandom(&t->seed, sizeof(t->seed), 0) != sizeof(t->seed))
+		return -errno;
+	t->at = calloc((size_t)1 << t->log2, sizeof(*t->at));
+	return t->at ? 0 : -ENOMEM;
+}
+
+void routes_end(struct route_table *t)
+{
+	free(t->at);
+	t->at = NULL;
+}
+
+/* Who sends routes must not be able to aim at one place. */
+static size_t place_of(const struct route_table *t, const struct route *r)
+{
+	uint64_t low = (uint64_t)r->first ^ (uint64_t)t->seed,
+		 high = (uint64_t)(r->first >> 64) ^ (uint64_t)r->length << 48 ^ (uint64_t)(t->seed >> 64);
+	ip6 mixed = (ip6)low * 0x9e3779b97f4a7c15 + (ip6)high * 0xc2b2ae3d27d4eb4f;
+	uint64_t once = (uint64_t)mixed ^ (uint64_t)(mixed >> 64) ^ (uint64_t)t->seed;
+
+	mixed = (ip6)once * 0xd6e8feb86659fd93;
+	return (size_t)(((uint64_t)mixed ^ (uint64_t)(mixed >> 64)) >> (64 - t->log2));
+}
+
+static bool same_prefix(const struct route *a, const struct route *b)
+{
+	return a->first == b->first && a->length == b->length && a->family == b->family;
+}
+
+static bool same_place(const struct route *a, const struct route *b)
+{
+	return same_prefix(a, b) && a->metric == b->metric && a->tos == b->tos;
+}
+
+static bool same(const struct route *a, const struct route *b)
+{
+	return same_place(a, b) && a->type == b->type && a->protocol == b->protocol;
+}
+
+static struct route *next_of(const struct route_table *t, struct route *e)
+{
+	return ++e == t->at + ((size_t)1 << t->log2) ? t->at : e;
+}
+
+static struct route *find(const struct route_table *t, const struct route *r)
+{
+	struct route *e = t->at + place_of(t, r);
+
+	while (e->is != IS_NONE && (e->is == IS_FREE || !same(e, r)))
+		e = next_of(t, e);
+	return e->is == IS_NONE ? NULL : e;
+}
+
+/* Half full at most. */
+static int make_room(struct route_table *t)
+{
+	struct route *old = t->at;
+	size_t n = (size_t)1 << t->log2, live = t->here + t->gone;
+
+	if (2 * (t->used + 1) <= n)
+		return 0;
+	if (3 * (live + 1) > n)
+		t->log2++;
+	t->at = calloc((size_t)1 << t->log2, sizeof(*t->at));
+	if (!t->at) {
+		t->at = old;
+		t->log2 -= 3 * (live + 1) > n;
+		return -ENOMEM;
+	}
+	t->used = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct route *e;
+
+		if (old[i].is < IS_HERE)
+			continue;
+		e = t->at + place_of(t, &old[i]);
+		while (e->is)
+			e = next_of(t, e);
+		*e = old[i];
+		t->used++;
+	}
+	free(old);
+	return 0;
+}
+
+/* A new entry; what it is, the caller says. */
+static struct route *add(struct route_table *t, const struct route *r)
+{
+	struct route *e;
+
+	if (make_room(t))
+		return NULL;
+	e = t->at + place_of(t, r);
+	while (e->is > IS_FREE)
+		e = next_of(t, e);
+	t->used += e->is == IS_NONE;
+	*e = *r;
+	e->read = t->reading;
+	return e;
+}
+
+int routes_put(struct route_table *t, const struct route *r, int64_t now)
+{
+	struct route *e = find(t, r);
+
+	if (e && e->is == IS_HERE) {
+		e->read = t->reading;
+		return 0;
+	}
+	if (!e)
+		e = add(t, r);
+	else
+		t->gone--;
+	if (!e)
+		return -ENOMEM;
+	e->is = IS_HERE;
+	e->read = t->reading;
+	t->here++;
+	if (t->here > t->high)
+		t->high = t->here;
+	t->came = now;
+	t->changed = true;
+	return 0;
+}
+
+static void go(struct route_table *t, struct route *e, int64_t now)
+{
+	if (!t->gone)
+		t->first_went = now;
+	e->is = IS_GONE;
+	e->went = (uint32_t)now;
+	t->here--;
+	t->gone++;
+	t->went = now;
+}
+
+void routes_drop(struct route_table *t, const struct route *r, int64_t now)
+{
+	struct route *e = find(t, r);
+
+	if (e && e->is == IS_HERE)
+		go(t, e, now);
+}
+
+bool routes_replaced(struct route_table *t, const struct route *r, int64_t now)
+{
+	struct route *e = t->at + place_of(t, r), *found = NULL;
+
+	for (; e->is != IS_NONE; e = next_of(t, e)) {
+		if (e->is != IS_HERE || !same_place(e, r))
+			continue;
+		if (found)
+			return false;
+		found = e;
+	}
+	if (found)
+		go(t, found, now);
+	return true;
+}
+
+int routes_were(struct route_table *t, struct addr first, unsigned int length, int64_t now)
+{
+	struct route was = { .first = first.num, .family = (uint8_t)first.family, .length = (uint8_t)length };
+	struct route *e = t->at + place_of(t, &was);
+
+	while (e->is != IS_NONE && (e->is == IS_FREE || !same_prefix(e, &was)))
+		e = next_of(t, e);
+	if (e->is != IS_NONE)
+		return 0;
+	e = add(t, &was);
+	if (!e)
+		return -ENOMEM;
+	t->here++;
+	go(t, e, now);
+	if (t->here + t->gone > t->high)
+		t->high = t->here + t->gone;
+	t->changed = true;
+	return 0;
+}
+
+void routes_read_begin(struct route_table *t)
+{
+	t->reading++;
+}
+
+void routes_read_end(struct route_table *t, int64_t now)
+{
+	size_t n = (size_t)1 << t->log2;
+
+	for (size_t i = 0; i < n; i++)
+		if (t->at[i].is == IS_HERE && t->at[i].read != t->reading)
+			go(t, &t->at[i], now);
+}
+
+/* What has gone for so long at least is not in force any more. */
+static void let_go(struct route_table *t, int64_t least, int64_t now)
+{
+	size_t n = (size_t)1 << t->log2;
+	int64_t longest = 0;
+
+	for (size_t i = 0; i < n && t->gone; i++) {
+		struct route *e = &t->at[i];
+
+		if (e->is != IS_GONE)
+			continue;
+		if (gone_for(e, now) < least) {
+			if (gone_for(e, now) > longest)
+				longest = gone_for(e, now);
+			continue;
+		}
+		e->is = IS_FREE;
+		t->gone--;
+		t->changed = true;
+	}
+	t->first_went = now - longest;
+	t->high = t->here;
+}
+
+/* Others may have come in their place. */
+static size_t fewer(const struct route_table *t)
+{
+	return t->high - t->here;
+}
+
+static bool is_lost(const struct route_table *t)
+{
+	return t->gone >= ROUTES_LOST_LEAST && fewer(t) > t->here;
+}
+
+/* Do so many go that it is waited where that ends? */
+static bool are_going(const struct route_table *t, int64_t now)
+{
+	return t->gone >= ROUTES_LOST_LEAST && fewer(t) * ROUTES_MANY > t->high && now - t->went < ROUTES_QUIET_MS &&
+	       now - t->first_went < ROUTES_WAIT_MS;
+}
+
+enum routes_news routes_settle(struct route_table *t, int64_t now)
+{
+	if (!t->gone) {
+		bool back = t->held;
+
+		t->held = 0;
+		t->high = t->here;
+		return back ? ROUTES_BACK : ROUTES_NO_NEWS;
+	}
+	if (t->held) {
+		bool back = !is_lost(t) && now - t->came >= ROUTES_LINGER_MS;
+
+		if (!back && now - t->held < t->grace)
+			return ROUTES_NO_NEWS;
+		t->held = 0;
+		let_go(t, back ? ROUTES_LINGER_MS : 0, now);
+		return back ? ROUTES_BACK : ROUTES_OVER;
+	}
+	if (is_lost(t) && t->grace) {
+		t->held = now;
+		return ROUTES_HELD;
+	}
+	if (!are_going(t, now) && now - t->first_went >= ROUTES_LINGER_MS)
+		let_go(t, ROUTES_LINGER_MS, now);
+	return ROUTES_NO_NEWS;
+}
+
+int64_t routes_due(const struct route_table *t, int64_t now)
+{
+	int64_t due;
+
+	if (!t->gone)
+		return INT64_MAX;
+	if (t->held) {
+		due = t->held + t->grace;
+		if (!is_lost(t) && t->came + ROUTES_LINGER_MS < due)
+			due = t->came + ROUTES_LINGER_MS;
+		return due;
+	}
+	due = t->first_went + ROUTES_LINGER_MS;
+	if (are_going(t, now) && t->went + ROUTES_QUIET_MS > due)
+		due = t->went + ROUTES_QUIET_MS;
+	return due;
+}
+
+int routes_to_be(struct route_table *t, struct ranges *set, routes_leave_out_fn *leave_out, void *arg)
+{
+	size_t n = (size_t)1 << t->log2;
+	int err = 0;
+
+	t->changed = false;
+	for (size_t i = 0; i < n && !err; i++) {
+		const struct route *e = &t->at[i];
+		struct addr first = { e->first, e->family };
+
+		if (e->is < IS_HERE || leave_out(arg, first, e->length))
+			continue;
+		err = first.family == 4 && e->length == 32 ? ranges_add_host(set, (uint32_t)first.num)
+							   : ranges_add_prefix(set, first, e->length);
+	}
+	if (err)
+		t->changed = true;
+	return err;
+}

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "feeds/routes.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/grow.h"
+#include "base/log.h"
+#include "base/span.h"
+#include "base/stop.h"
+#include "change/change.h"
+#include "change/followed.h"
+#include "change/guard_rails.h"
+#include "change/own_addresses.h"
+#include "state/events.h"
+#include "state/failed.h"
+
+/* What comes together goes together: so long after the first. */
+#define TOGETHER_MS 20
+/* What this machine needs may be another then, and somebody may have changed the list. */
+#define LOOK_MS	    60000
+#define AGAIN_FIRST 1000
+#define AGAIN_MOST  30000
+/* An address that was spared is said once; beyond so many, only how many there are. */
+#define SAID_MOST 256
+
+struct follower {
+	struct context *context;
+	const struct routes_options *options;
+	struct followed list;
+	char name[LIST_NAME_MAX], from[64];
+	struct route_source *source;
+	struct addr *said; /* addresses that were spared */
+	size_t said_n;
+	size_t left_out, left_out_said;
+	char left_out_why[256];
+	int64_t next; /* not before; ms */
+	int64_t look_at;
+	int64_t again; /* how long the last wait after a failure was; 0: none */
+	bool todo, refused, held;
+	unsigned int readings;
+};
+
+static void tell(const struct follower *f, enum event_kind kind, const char *text)
+{
+	event(f->context, (struct event){ kind, .verb = "follow" }, "%s", text);
+}
+
+/* --- What is in force of it --- */
+
+static bool leave_out(void *arg, struct addr first, unsigned int length)
+{
+	struct follower *f = arg;
+	int err;
+
+	/* Nothing that is refused is so narrow. */
+	if (length >= (first.family == 4 ? 25 : 65))
+		return false;
+	err = guard_prefix(first, length);
+	if (err && !f->left_out++)
+		snprintf(f->left_out_why, sizeof(f->left_out_why), "%s", reason(err));
+	return err;
+}
+
+static void say_left_out(struct follower *f)
+{
+	char text[512];
+
+	if (f->left_out == f->left_out_said)
+		return;
+	f->left_out_said = f->left_out;
+	if (!f->left_out)
+		return;
+	snprintf(text, sizeof(text), "%s: %zu of its routes %s left out: %s", f->from, f->left_out,
+		 f->left_out == 1 ? "is" : "are", f->left_out_why);
+	warn("%s", text);
+	tell(f, EVENT_GUARD, text);
+}
+
+static bool was_said(struct follower *f, struct addr addr)
+{
+	for (size_t i = 0; i < f->said_n; i++)
+		if (f->said[i].num == addr.num && f->said[i].family == addr.family)
+			return true;
+	if (f->said_n == SAID_MOST || !GROW(f->said, f->said_n))
+		return true;
+	f->said[f->said_n++] = addr;
+	return false;
+}
+
+static void say_spared(struct follower *f, const struct followed_put *put)
+{
+	char host[PREFIX_TEXT_MAX], what[OWN_TEXT_MAX], text[512];
+
+	for (size_t i = 0; i < put->spared_n; i++) {
+		if (was_said(f, put->spared[i].addr))
+			continue;
+		snprintf(text, sizeof(text), "%s: %s is not banned: it is %s", f->from,
+			 prefix_text(host, put->spared[i].addr, -1), own_text(what, &put->spared[i]));
+		warn("%s", text);
+		tell(f, EVENT_GUARD, text);
+	}
+}
+
+static void say_done(struct follower *f, const struct followed_put *put)
+{
+	char came[NUMBER_TEXT_MAX], went[NUMBER_TEXT_MAX];
+
+	say_left_out(f);
+	say_spared(f, put);
+	if (!put->changed)
+		return;
+	event(f->context, (struct event){ EVENT_DONE, .verb = "follow", .generation = put->generation },
+	      "list '%s': %s addresses came and %s went; %llu prefixes from %s", f->name, number_text(came, put->came),
+	      number_text(went, put->went), (unsigned long long)put->prefixes, f->from);
+}
+
+/* A failure is said once, and tried again. */
+static void failed(struct follower *f, int err)
+{
+	if (!f->again || !f->refused) {
+		warn("%s: %s; what was in force stays, and it is tried again", f->from, reason(err));
+		if (err_is(err, GUARD_REFUSED))
+			tell(f, EVENT_GUARD, reason(err));
+	}
+	f->refused = true;
+	list_failed(f->context, f->name, reason(err));
+	f->again = !f->again ? AGAIN_FIRST : 2 * f->again < AGAIN_MOST ? 2 * f->again : AGAIN_MOST;
+	f->next = clock_ms() + f->again;
+}
+
+static void succeeded(struct follower *f)
+{
+	if (f->refused) {
+		warn("%s: it works again", f->from);
+		if (!f->held)
+			list_succeeded(f->context, f->name);
+	}
+	f->refused = false;
+	f->again = 0;
+}
+
+/* As much of the time for others as it took. */
+static void put(struct follower *f)
+{
+	struct ranges set = RANGES_EMPTY;
+	struct followed_put done = { 0 };
+	int64_t began = clock_ms(), end;
+	struct route_table *table;
+	size_t here;
+	int err = 0;
+
+	table = route_source_take(f->source, &err);
+	if (!table)
+		return;
+	here = table->here;
+	f->left_out = 0;
+	err = routes_to_be(table, &set, leave_out, f);
+	route_source_give(f->source);
+	err = err ?: ranges_finish(&set) ?: followed_put(f->context, &f->list, &set, &done);
+	end = clock_ms();
+	f->next = end + (end - began);
+	f->look_at = end + LOOK_MS;
+	if (err) {
+		failed(f, err);
+	} else {
+		f->todo = false;
+		succeeded(f);
+		say_done(f, &done);
+		note("%s: %zu routes; %.1f ms", f->from, here, (double)(end - began));
+	}
+	followed_put_free(&done);
+	ranges_free(&set);
+}
+
+/* --- When most of it goes --- */
+
+static void say_held(struct follower *f, const struct route_table *table)
+{
+	char text[512], until[UTC_TEXT_MAX], grace[SPAN_TEXT_MAX];
+
+	f->held = true;
+	utc_text(until, time(NULL) + f->options->grace / 1000);
+	span_text(grace, f->options->grace / 1000);
+	snprintf(
+		text, sizeof(text),
+		"%s has lost %zu of %zu routes: they stay in force until %s (--grace %s), unless they come back before",
+		f->from, table->gone, table->gone + table->here, until, grace);
+	warn("%s", text);
+	tell(f, EVENT_GUARD, text);
+	list_failed(f->context, f->name, text);
+}
+
+static void say_held_over(struct follower *f, bool back)
+{
+	char text[512];
+
+	f->held = false;
+	snprintf(text, sizeof(text), "%s: %s", f->from,
+		 back ? "its routes are there again" : "its routes have not come back in time, and end");
+	warn("%s", text);
+	tell(f, back ? EVENT_HEALED : EVENT_GUARD, text);
+	list_succeeded(f->context, f->name);
+}
+
+/* Returns when there is something to do next. */
+static int settle(struct follower *f, int64_t *due)
+{
+	struct route_table *table;
+	enum routes_news news;
+	int err = 0;
+
+	table = route_source_take(f->source, &err);
+	if (!table)
+		return err;
+	if (route_source_readings(f->source) > f->readings)
+		note("%s: something was missed: it was read whole again", f->from);
+	f->readings = route_source_readings(f->source);
+	news = routes_settle(table, clock_ms());
+	if (news == ROUTES_HELD)
+		say_held(f, table);
+	else if (news != ROUTES_NO_NEWS)
+		say_held_over(f, news == ROUTES_BACK);
+	f->todo = f->todo || table->changed;
+	*due = routes_due(table, clock_ms());
+	route_source_give(f->source);
+	return 0;
+}
+
+/* --- From its beginning to its end --- */
+
+/* What was in force, from before the machine or the daemon was started again, is not given up for an empty table. */
+static int remember(struct follower *f)
+{
+	struct ranges before, now = RANGES_EMPTY, gone = RANGES_EMPTY;
+	struct route_table *table;
+	int err = followed_get(f->context, &f->list, &before);
+
+	if (err)
+		return err;
+	table = route_source_take(f->source, &err);
+	if (table) {
+		err = routes_to_be(table, &now, leave_out, f) ?: ranges_finish(&now) ?: ranges_subtract(&gone, &before, &now);
+		for (size_t i = 0; i < gone.n4 && !err; i++) {
+			struct cut4 cut = { .lo = gone.v4[i].lo, .hi = gone.v4[i].hi };
+
+			while (!err && range4_next_prefix(&cut))
+				err = routes_were(table, (struct addr){ cut.first, 4 }, cut.length, clock_ms());
+		}
+		for (size_t i = 0; i < gone.n6 && !err; i++) {
+			struct cut6 cut = { .lo = gone.v6[i].lo, .hi = gone.v6[i].hi };
+
+			while (!err && range6_next_prefix(&cut))
+				err = routes_were(table, (struct addr){ cut.first, 6 }, cut.length, clock_ms());
+		}
+		table->changed = true;
+		route_source_give(f->source);
+	}
+	ranges_free(&before);
+	ranges_free(&now);
+	ranges_free(&gone);
+	return err;
+}
+
+static void wait_until(const struct follower *f, int64_t at)
+{
+	struct pollfd told = { .fd = route_source_fd(f->source), .events = POLLIN };
+	int64_t left = at - clock_ms();
+	struct timespec time = { left > 0 ? left / 1000 : 0, left > 0 ? left % 1000 * 1000000 : 0 };
+
+	stop_poll(&told, 1, &time);
+}
+
+static int follow(struct follower *f)
+{
+	int err = 0;
+
+	while (!stop_asked && !err) {
+		int64_t due = INT64_MAX, now;
+		bool was = f->todo;
+
+		err = settle(f, &due);
+		now = clock_ms();
+		if (f->todo && !was && f->next < now + TOGETHER_MS)
+			f->next = now + TOGETHER_MS;
+		if (!err && now >= f->look_at)
+			f->todo = true;
+		if (!err && f->todo && now >= f->next) {
+			put(f);
+			continue;
+		}
+		if (f->todo && f->next < due)
+			due = f->next;
+		if (f->look_at < due)
+			due = f->look_at;
+		if (!err)
+			wait_until(f, due);
+	}
+	return err;
+}
+
+static void name(struct follower *f, const struct routes_options *o)
+{
+	const char *family = o->wish.family == 4 ? "-4" : o->wish.family == 6 ? "-6" : "";
+
+	snprintf(f->from, sizeof(f->from), "route table %u%s", o->wish.table,
+		 o->wish.family == 4   ? ", IPv4"
+		 : o->wish.family == 6 ? ", IPv6"
+				       : "");
+	if (o->list)
+		snprintf(f->name, sizeof(f->name), "%s", o->list);
+	else
+		snprintf(f->name, sizeof(f->name), "routes-%u%s", o->wish.table, family);
+	f->list = (struct followed){ f->name, f->from, o->shadow, o->wide };
+}
+
+/* Whatever is wrong from the start is said before anything is done. */
+static int try_once(struct context *context)
+{
+	struct change *change = NULL;
+	int err = change_begin(&change, context);
+
+	change_end(change);
+	return err_is(err, EBUSY) || err_is(err, ENOSPC) ? 0 : err;
+}
+
+int follow_routes(struct context *context, const struct routes_options *options)
+{
+	struct follower f = { .context = context, .options = options, .readings = 1 };
+	int err;
+
+	name(&f, options);
+	f.look_at = clock_ms() + LOOK_MS;
+	stop_on(SIGINT);
+	stop_on(SIGTERM);
+	err = try_once(context) ?: route_source_open(&f.source, &options->wish, options->grace) ?: remember(&f) ?: follow(&f);
+	route_source_close(f.source);
+	free(f.said);
+	return err;
+}
