@@ -7,6 +7,7 @@ certificates are in the directory, and the heads of all requests become its file
 fetch.py ask PROGRAM BODY LINE...: what xdp-bloom-fetch answers to a request of these lines, and what it cost: "rss" in
 KiB. With HEADER_FILE in the environment, that file goes with it: with a line "key ...", the signature of the body.
 """
+import base64
 import os
 import resource
 import socket
@@ -241,6 +242,63 @@ def serve_names():
     threading.Thread(target=answer, daemon=True).start()
 
 
+def shown():
+    """What every user sees of the processes that run."""
+    words = b''
+    for process in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            with open(f'/proc/{process}/cmdline', 'rb') as file:
+                words += file.read()
+        except OSError:
+            pass  # it has ended
+    return words
+
+
+def pass_on(source, to):
+    try:
+        while data := source.recv(65536):
+            to.sendall(data)
+        to.shutdown(socket.SHUT_WR)
+    except OSError:
+        pass  # one of them has gone
+
+
+def serve_proxy(port, wanted, directory):
+    """A proxy: CONNECT, and whole URLs. What it was asked stands in the file "proxied"."""
+    server = socket.create_server((NAMES, port), backlog=64)
+
+    def answer(conn):
+        request = b''
+        while b'\r\n\r\n' not in request:
+            got = conn.recv(4096)
+            if not got:
+                return
+            request += got
+        method, where = request.split()[:2]
+        with open(f'{directory}/proxied', 'ab') as file:
+            file.write(method + b' ' + where + (b' seen' if b'topsecret' in shown() else b'') + b'\n')
+        if wanted and b'Proxy-Authorization: Basic ' + base64.b64encode(wanted) not in request:
+            conn.sendall(head('407 Proxy Authentication Required', 'Proxy-Authenticate: Basic realm="x"', length=0))
+            conn.close()
+            return
+        host = where if method == b'CONNECT' else where.split(b'/')[2]
+        name, _, number = host.decode().partition(':')
+        with socket.create_connection((name, int(number or 80))) as to:
+            if method == b'CONNECT':
+                conn.sendall(b'HTTP/1.1 200 Connection established\r\n\r\n')
+            else:
+                lines = request.replace(b'http://' + host, b'', 1).split(b'\r\n')
+                to.sendall(b'\r\n'.join(line for line in lines if not line.startswith(b'Proxy-')))
+            threading.Thread(target=pass_on, args=(conn, to), daemon=True).start()
+            pass_on(to, conn)
+        conn.close()
+
+    def accept():
+        while True:
+            threading.Thread(target=answer, args=(server.accept()[0],), daemon=True).start()
+    threading.Thread(target=accept, daemon=True).start()
+
+
 def secure(directory, name, version=None):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(f'{directory}/{name}.pem', f'{directory}/{name}.key')
@@ -267,6 +325,8 @@ def serve(directory):
         listen(ADDRESS, 8446, 'silent', heads)
         listen(ADDRESS, 8447, 'speaks first', heads)
         serve_names()
+        serve_proxy(3128, b'me:topsecret', directory)
+        serve_proxy(3129, b'', directory)
         print('ready', flush=True)
         threading.Event().wait()
 

@@ -448,6 +448,85 @@ with_password() {
 	! grep -rq topsecret "$XDP_BLOOM_STATE" out err || fail "the password is kept"
 }
 
+# through FILE-TEXT: by this proxy from now on; and how often proxies were asked.
+through() {
+	printf '%s\n' "$@" >proxy
+	chmod 600 proxy
+	export XDP_BLOOM_PROXY=$WORK/proxy
+}
+
+proxied() {
+	grep -c . "$keys/proxied"
+}
+
+is_fresh() {
+	[ "$(get '.[].state' feeds)" = fresh ]
+}
+
+# All goes by way of the proxy, but what is in the own network; nobody else hears its password.
+by_proxy() {
+	local password='me:topsecret' text
+
+	trusts
+	stage
+	through '# of the building' http://9.9.9.3:3129
+	chmod 644 proxy
+	bloom load drop $feed/list
+	verdicts 203.0.113.9=drop 198.51.100.7=drop 198.51.100.8=pass
+	is "$(cat "$keys/proxied")" "CONNECT feeds.example:443" "what the proxy was asked"
+	grep -q '^GET /list ' "$keys/heads" || fail "the server was not asked: $(cat "$keys/heads")"
+	! grep -qi '^Proxy' "$keys/heads" || fail "the server hears of the proxy: $(cat "$keys/heads")"
+	bloom load open http://feeds.example/list --insecure --shadow
+	is "$(tail -n 1 "$keys/proxied")" "GET http://feeds.example/list" "what the proxy was asked"
+	bloom load here https://private.example/list --lan
+	is "$(proxied)" 2 "requests to the proxy, after one to the own network"
+	# Whom the proxy connects to is not seen; an address is.
+	refused "10.9.9.2 (private)" load drop https://10.9.9.2/list
+	refused "(loopback)" load drop 'https://[::1]/list'
+	is "$(proxied)" 2 "requests to the proxy, after those inward"
+	keeps "127.0.0.1 (loopback)" to-number
+	keeps "(private)" to-mapped
+	keeps "status 500" error
+	keeps "after 28 of 100000 bytes" cut
+	refused "its certificate" load drop https://feeds.example:8441/list
+	# With a password, which is in that file and nowhere else.
+	through "http://$password@9.9.9.3:3128"
+	chmod 640 proxy
+	refused "others may read it" load drop $feed/list
+	chmod 600 proxy
+	rm "$keys/proxied"
+	bloom load drop $feed/list
+	bloom load token http://feeds.example/list --insecure --shadow
+	is "$(cat "$keys/proxied")" "CONNECT feeds.example:443
+GET http://feeds.example/list" "what the proxy was asked, and what others see of who asks"
+	! grep -q 'topsecret\|Basic' "$keys/heads" || fail "the server hears the password: $(cat "$keys/heads")"
+	for text in "http://me:topsecreT@9.9.9.3:3128" http://9.9.9.3:3128; do
+		through "$text"
+		keeps "the proxy answers with status 407" list
+	done
+	through "http://$password@9.9.9.3:1"
+	keeps "no connection to the proxy 9.9.9.3: Connection refused" list
+	through "http://$password@nowhere.example:3128"
+	keeps "no address is known for the proxy's name" list
+	for text in '' proxy.example:3128 "ftp://$password@a" "http://$password@" http:// "http://$password@a b"; do
+		through "$text"
+		refused "proxy: one line is wanted" load drop $feed/list
+	done
+	through http://9.9.9.3:3129 http://9.9.9.3:3128
+	refused "proxy: one line is wanted" load drop $feed/list
+	! grep -rq topsecre "$XDP_BLOOM_STATE" out err || fail "the password is kept: $(grep -rl topsecre "$XDP_BLOOM_STATE" out err)"
+	# The service's.
+	through "http://$password@9.9.9.3:3128"
+	rm "$keys/proxied"
+	echo "load fresh $feed/list --every 1h" >conf
+	ready
+	wait_until "the service's list" is_fresh
+	is "$(cat "$keys/proxied")" "CONNECT feeds.example:443" "what the proxy was asked by the service"
+	stop
+	cat <&"$log" >said
+	! grep -rq topsecre "$XDP_BLOOM_STATE" said || fail "the password is kept"
+}
+
 # A feed of the catalog: its address, how it is read, and how often it may be asked for come from there.
 known() {
 	trusts
@@ -704,4 +783,4 @@ keys=$WORK.for/keys
 certificates
 names
 run_cases good_ones handed_on broken_off statuses redirects inward too_much too_slow not_trusted secrets confined apart never_as_root signature_confined \
-	loads with_password known checks signs signed_mistakes signed_files not_for_lines in_service real_server
+	loads with_password by_proxy known checks signs signed_mistakes signed_files not_for_lines in_service real_server

@@ -2,6 +2,7 @@
 #include "base/trusted_dir.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,6 +12,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/close_fd.h"
 #include "base/log.h"
 #include "base/path_walk.h"
 
@@ -170,4 +172,32 @@ int trust_open_file(int fd, const char *path, const char *what)
 		return err;
 	}
 	return check_owner(path, &is, what);
+}
+
+int open_trusted(const char *path, const char *what)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
+	struct stat is;
+
+	if (fd < 0 || fstat(fd, &is))
+		err = because(-errno, "%s: %s", path, strerror(errno));
+	else if (!S_ISREG(is.st_mode))
+		err = because(-EINVAL, "%s: not a regular file", path);
+	else
+		err = trust_open_file(fd, path, what);
+	if (!err)
+		return fd;
+	close_fd(fd);
+	return err;
+}
+
+int trust_secret(int fd, const char *path)
+{
+	struct stat is;
+
+	if (fstat(fd, &is))
+		return because(-errno, "%s: %s", path, strerror(errno));
+	if (is.st_mode & (S_IRWXG | S_IRWXO))
+		return because(-EACCES, "%s: others may read it, and passwords are in it; chmod 600", path);
+	return 0;
 }

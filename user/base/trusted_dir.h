@@ -12,5 +12,9 @@ int trust_directory(const char *path);
 int trust_file(const char *path, const char *what);
 /* The same of what is open; a pipe is its owner's. */
 int trust_open_file(int fd, const char *path, const char *what);
+/* A descriptor of a regular file that no other user may write to. */
+int open_trusted(const char *path, const char *what);
+/* And that no other may read, as passwords are in it? */
+int trust_secret(int fd, const char *path);
 
 #endif

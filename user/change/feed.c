@@ -17,6 +17,7 @@
 #include "base/trusted_dir.h"
 #include "change/guard_rails.h"
 #include "fetch/client.h"
+#include "fetch/proxy.h"
 #include "fetch/public_key.h"
 #include "sets/address.h"
 #include "state/feeds.h"
@@ -44,20 +45,12 @@ const char *feed_option(const struct feed_options *o)
 /* What is in it is as good as a password. */
 static int open_headers(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
-	struct stat st;
+	int fd = open_trusted(path, "what a server is told"), err = fd < 0 ? fd : trust_secret(fd, path);
 
-	if (fd < 0 || fstat(fd, &st))
-		err = because(-errno, "%s: %s", path, strerror(errno));
-	else if (!S_ISREG(st.st_mode))
-		err = because(-EINVAL, "%s: not a regular file", path);
-	else if (st.st_mode & (S_IRWXG | S_IRWXO))
-		err = because(-EACCES, "%s: others may read it, and passwords are in it; chmod 600", path);
-	else
-		err = trust_open_file(fd, path, "what a server is told");
 	if (!err)
 		return fd;
-	close_fd(fd);
+	if (fd >= 0)
+		close(fd);
 	return err;
 }
 
@@ -167,6 +160,8 @@ int feed_open(const struct feed_options *o, const char *url, const struct feed *
 	if (fault)
 		return because(-EINVAL, "%.300s: %s", url, fault);
 	err = o->key ? public_key_read(key, o->key) : 0;
+	/* What is in the own network is no proxy's. */
+	err = err ?: o->lan ? 0 : proxy_read(request.proxy);
 	if (err)
 		return err;
 	snprintf(request.url, sizeof(request.url), "%s", url);

@@ -62,7 +62,7 @@ static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_so
 	(void)purpose;
 	if (!address_of(&addr, &to->addr))
 		return CURL_SOCKET_BAD;
-	/* A proxy stands in the config file: it may be next door. */
+	/* A proxy stands in a file of ours: it may be next door. */
 	what = f->request->lan || f->request->proxy[0] ? NULL : address_fault(addr, f->own);
 	prefix_text(text, addr, -1);
 	if (what) {
@@ -205,6 +205,8 @@ static bool set_up(struct fetch *f)
 	SET(ERRORBUFFER, f->error);
 	SET(PROTOCOLS_STR, r->insecure ? "http,https" : "https");
 	SET(PROXY, r->proxy);
+	SET(PROXYAUTH, CURLAUTH_BASIC);
+	SET(HEADEROPT, (long)CURLHEADER_SEPARATE);
 	SET(NOPROXY, "");
 	SET(USERAGENT, "xdp-bloom/" VERSION);
 	SET(SSLVERSION, (long)VERSION_OF_TLS);
@@ -266,13 +268,27 @@ static void say_unconnected(struct fetch *f, const char *detail)
 	if (f->refused[0] || !f->answer->address[0])
 		failed(f, "%s", detail);
 	else
-		failed(f, "no connection to %s: %s", f->answer->address, number ? strerror((int)number) : detail);
+		failed(f, "no connection to %s%s: %s", f->request->proxy[0] ? "the proxy " : "", f->answer->address,
+		       number ? strerror((int)number) : detail);
+}
+
+/* Has the proxy refused to connect? */
+static bool by_proxy(struct fetch *f)
+{
+	long status = 0;
+
+	curl_easy_getinfo(f->curl, CURLINFO_HTTP_CONNECTCODE, &status);
+	if (status >= 300)
+		failed(f, "the proxy answers with status %ld", status);
+	return status >= 300;
 }
 
 static void say_code(struct fetch *f, CURLcode code)
 {
 	const char *detail = f->refused[0] ? f->refused : f->error[0] ? f->error : curl_easy_strerror(code);
 
+	if (by_proxy(f))
+		return;
 	switch (code) {
 	case CURLE_OPERATION_TIMEDOUT:
 		say_timeout(f);
@@ -282,6 +298,9 @@ static void say_code(struct fetch *f, CURLcode code)
 		break;
 	case CURLE_COULDNT_RESOLVE_HOST:
 		failed(f, "no address is known for its name: %s", detail);
+		break;
+	case CURLE_COULDNT_RESOLVE_PROXY:
+		failed(f, "no address is known for the proxy's name");
 		break;
 	case CURLE_PEER_FAILED_VERIFICATION:
 	case CURLE_SSL_CACERT_BADFILE:
@@ -380,6 +399,29 @@ static void judge(struct fetch *f)
 		failed(f, "it answers with status %llu", (unsigned long long)a->status);
 }
 
+/* A proxy looks names up, and whom it asks is not seen here; but an address in the URL is. */
+static bool is_inward(struct fetch *f)
+{
+	const struct fetch_request *r = f->request;
+	CURLU *url = r->proxy[0] && !r->lan ? curl_url() : NULL;
+	const char *what = NULL, *bare;
+	char *host = NULL;
+	struct addr addr;
+
+	if (url && !curl_url_set(url, CURLUPART_URL, f->answer->url, 0) &&
+	    !curl_url_get(url, CURLUPART_HOST, &host, 0)) {
+		bare = host + (*host == '[');
+		if (!addr_parse(bare, strcspn(bare, "]"), &addr))
+			what = address_fault(addr, f->own);
+		if (what)
+			failed(f, "it is at %s (%s), and lists come from the internet; --lan fetches from there", host,
+			       what);
+	}
+	curl_free(host);
+	curl_url_cleanup(url);
+	return what;
+}
+
 /* One server's answer. */
 static bool ask(struct fetch *f)
 {
@@ -387,6 +429,8 @@ static bool ask(struct fetch *f)
 	bool own_server = same_origin(f->answer->url, f->request->url), good = true;
 	CURLcode code;
 
+	if (is_inward(f))
+		return false;
 	f->error[0] = f->refused[0] = '\0';
 	f->header_bytes = 0;
 	f->uninteresting = false;

@@ -32,7 +32,7 @@ struct fetch_request {
 	char url[FETCH_URL_MAX];
 	char etag[FETCH_TAG_MAX];  /* of the version that is there */
 	char modified[64];	   /* its Last-Modified, as the server wrote it */
-	char proxy[FETCH_URL_MAX]; /* empty: none, whatever the environment says */
+	char proxy[FETCH_URL_MAX]; /* empty: none, whatever the environment says; it may have a password in it */
 	char ca[1024];		   /* a file of certificates that are trusted; empty: the system's */
 	char key[64];		   /* instead of a URL: see public_key.h */
 	bool insecure;		   /* http too */
