@@ -539,6 +539,18 @@ known() {
 	[ ! -s "$keys/heads" ] || fail "it has asked: $(cat "$keys/heads")"
 	bloom load @dshield
 	is "$(get '.[0] | [.name, .source, .addresses] | join(" ")' lists)" "dshield https://feeds.dshield.org/block.txt 512" "the list"
+	# Whoever takes one by its name wants it tomorrow, too; what was said of it before stays.
+	grep -qx 'dshield: fetched again every 10m' out || fail "$(cat out)"
+	is "$(get '.[] | [.name, .every] | join(" ")' feeds)" "dshield 600" "how often it is fetched"
+	bloom load @dshield --every 2d
+	bloom load @dshield
+	is "$(get '.[].every' feeds)" 172800 "how often it is fetched, as it was said"
+	bloom feeds check @dshield
+	bloom load once @dshield --dry-run
+	is "$(get length feeds)" 1 "feeds after what loads nothing"
+	echo 'load by-line @dshield --shadow --max-age 30d' >lines
+	bloom batch lines
+	is "$(get '.[] | select(.name == "by-line") | [.state, .max_age] | join(" ")' feeds)" "new 2592000" "by a line"
 	bloom load mine @dshield --shadow
 	verdicts 203.0.113.200=drop 46.1.2.7=drop 46.1.3.0=pass
 	refused "10m" load @dshield --every 5m

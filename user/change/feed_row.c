@@ -37,6 +37,8 @@ static int take_options(struct feed *row, const struct feed_options *o, bool aga
 
 	if (o->every.given)
 		row->every = (int64_t)o->every.value;
+	else if (!row->every)
+		row->every = o->usual;
 	if (o->max_age.given)
 		row->max_age = (int64_t)o->max_age.value;
 	if (o->then)
@@ -64,7 +66,7 @@ int feed_row_begin(const struct context *context, const struct feed_options *o, 
 	*to = NULL;
 	*known = !err && !strcmp(row->url, url);
 	if (!err || err_is(err, ENOENT))
-		err = *known || o->every.given ? 0 : -ENOENT;
+		err = *known || o->every.given || o->usual ? 0 : -ENOENT;
 	if (!err && !*known) {
 		*row = (struct feed){ 0 };
 		snprintf(row->list, sizeof(row->list), "%s", name);

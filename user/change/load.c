@@ -357,7 +357,7 @@ static int means_nothing(const struct load_options *o, enum list_kind kind, cons
 {
 	if (o->feed.then && !o->feed.max_age.given && !o->feed.again)
 		return because(-EINVAL, "--then says what becomes of a list that is older than --max-age: give both");
-	if (o->feed.max_age.given && !o->feed.every.given)
+	if (o->feed.max_age.given && !o->feed.every.given && !o->feed.usual)
 		return because(-EINVAL, "--max-age is for a list that is kept fresh: give --every, too");
 	if (feed_option(&o->feed) && !feed_is_url(path))
 		return because(-EINVAL, "%s is for a URL, and '%s' is a file: leave it out", feed_option(&o->feed),
@@ -402,7 +402,7 @@ static int load(struct load *l)
 }
 
 /* A feed of the catalog, by its name: where it is, and how it is read, where nothing else was said. */
-static int take_known(struct load *l, struct catalog *catalog)
+static int take_known(struct load *l, struct feed_options *own, struct catalog *catalog)
 {
 	const struct catalog_feed *feed = NULL;
 	char least[SPAN_TEXT_MAX];
@@ -420,6 +420,9 @@ static int take_known(struct load *l, struct catalog *catalog)
 	if (feed->where && !*l->reading.where)
 		where_add(l->reading.where, feed->where);
 	l->path = feed->url;
+	/* Who takes one by its name wants what is in it tomorrow, too. */
+	if (!l->options->dry_run)
+		own->usual = feed->every;
 	return 0;
 }
 
@@ -459,8 +462,9 @@ static void outcome(const struct load *l, int err)
 int load_list(struct context *context, const struct load_options *options, const char *name, const char *path,
 	      struct loaded *loaded)
 {
+	struct load_options own = *options;
 	struct load l = { .context = context,
-			  .options = options,
+			  .options = &own,
 			  .reading = options->reading,
 			  .name = name,
 			  .path = path,
@@ -476,9 +480,10 @@ int load_list(struct context *context, const struct load_options *options, const
 	if (!err && !strcmp(path, "-"))
 		err = standard_input(context);
 	if (!err && *path == '@')
-		err = take_known(&l, &catalog);
+		err = take_known(&l, &own.feed, &catalog);
 	err = err ?: load(&l);
 	loaded->answer = l.answer;
+	loaded->every = l.feed ? l.feed->every : 0;
 	outcome(&l, err);
 	catalog_free(&catalog);
 	packer_free(l.packer);

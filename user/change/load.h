@@ -30,6 +30,7 @@ struct loaded {
 	uint64_t added4, removed4, kept4;
 	ip6 added6, removed6, kept6;
 	struct fetch_answer answer; /* of its server, where it has one; a try that was refused, too */
+	int64_t every;		    /* it is fetched again after so many seconds; 0: it is not */
 	char signed_comment[256];   /* what the publisher has signed with it; "" where nobody had to */
 };
 

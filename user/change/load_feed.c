@@ -114,7 +114,7 @@ static int judge_text(struct load *l)
 int load_feed(struct load *l)
 {
 	bool by_line = l->context->line || l->options->if_changed;
-	int err = by_line && !l->options->feed.every.given
+	int err = by_line && !l->options->feed.every.given && !l->options->feed.usual
 			  ? because(-EINVAL,
 				    "%s: a URL is fetched by the command alone, and not by a file of commands or the "
 				    "service, unless it says how often: xdp-bloom load %s URL --every 6h",

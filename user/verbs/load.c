@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* load */
+#include "base/span.h"
 #include "change/load.h"
 #include "state/feeds.h"
 #include "verbs/verbs.h"
@@ -63,7 +64,7 @@ static int loaded_json(const struct context *context, const struct loaded *l, co
 	return out_json(
 		context,
 		json_pack(
-			"{s:s, s:s, s:I, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:b, s:o, s:o, s:o, s:b, s:I, s:s?}",
+			"{s:s, s:s, s:I, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:b, s:o, s:o, s:o, s:b, s:I, s:s?, s:o}",
 			"name", l->list.name, "kind", list_kind_names[l->list.kind], "prefixes",
 			(json_int_t)l->list.prefixes, "addresses", l->list.addresses, "covered",
 			counts_json(ranges_count4(&l->set), ranges_count6(&l->set)), "format", read->format, "lines",
@@ -72,7 +73,8 @@ static int loaded_json(const struct context *context, const struct loaded *l, co
 			"bogons", bogons_json(l), "replaced", l->replaces, "added", counts_json(l->added4, l->added6),
 			"removed", counts_json(l->removed4, l->removed6), "kept", counts_json(l->kept4, l->kept6),
 			"dry_run", o->dry_run, "masked", (json_int_t)read->masked, "signed",
-			*l->signed_comment ? l->signed_comment : NULL));
+			*l->signed_comment ? l->signed_comment : NULL, "every",
+			l->every ? json_integer((json_int_t)l->every) : json_null()));
 }
 
 /* "12 IPv4 and 3 IPv6" */
@@ -90,7 +92,7 @@ static const char *counts_text(char *buf, size_t size, uint64_t v4, ip6 v6)
 static int loaded_text(const struct context *context, const struct loaded *l, const struct load_options *o)
 {
 	const struct reader_report *read = &l->read;
-	char a[2 * NUMBER_TEXT_MAX], b[2 * NUMBER_TEXT_MAX], c[2 * NUMBER_TEXT_MAX];
+	char a[2 * NUMBER_TEXT_MAX], b[2 * NUMBER_TEXT_MAX], c[2 * NUMBER_TEXT_MAX], every[SPAN_TEXT_MAX];
 
 	if (context->quiet)
 		return out_end();
@@ -112,6 +114,8 @@ static int loaded_text(const struct context *context, const struct loaded *l, co
 		       counts_text(a, sizeof(a), l->added4, l->added6),
 		       counts_text(b, sizeof(b), l->removed4, l->removed6),
 		       counts_text(c, sizeof(c), l->kept4, l->kept6));
+	if (l->every && !o->dry_run && !o->feed.again)
+		printf("%s: fetched again every %s\n", l->list.name, span_text(every, l->every));
 	if (o->confirm.given && !o->dry_run)
 		printf("%s: goes back in %.0f s unless you run: xdp-bloom confirm\n", l->list.name, o->confirm.value);
 	return out_end();
