@@ -15,11 +15,22 @@
 enum { LOOPBACK = 1 };
 
 /* The verdict of the last of them. */
+/* DROP where the last one of any tenth is dropped: a machine that is held up for a moment lets the next ones pass. */
 static __u32 send_frames(const uint8_t *frame, unsigned int packets)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_size_in = FRAME, .repeat = (int)packets);
+	unsigned int tenth = (packets + 9) / 10;
+	__u32 verdict = PASS;
 
-	return CHECK(!bpf_prog_test_run_opts(program, &opts), "test run: %s", strerror(errno)) ? opts.retval : 0;
+	for (unsigned int sent = 0; sent < packets; sent += tenth) {
+		unsigned int n = packets - sent < tenth ? packets - sent : tenth;
+		LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_size_in = FRAME, .repeat = (int)n);
+
+		if (!CHECK(!bpf_prog_test_run_opts(program, &opts), "test run: %s", strerror(errno)))
+			return 0;
+		if (opts.retval != PASS)
+			verdict = opts.retval;
+	}
+	return verdict;
 }
 
 static struct addr address_of(const struct connection *c)
