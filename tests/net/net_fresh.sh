@@ -145,13 +145,20 @@ too_old() {
 	local then=$1 verdict=$2 state=$3
 
 	need sqlite3
+	[ -e "${clock:=$(dirname "$TRAFFIC")/clock.so}" ] || skip "$clock is not built"
 	serves
 	# shellcheck disable=SC2086 # two options
 	bloom load drop $feed/list --every 1h --max-age 1d --then "$then" $open
 	echo 500 >www/list.status
 	refused "status 500" load drop
 	verdicts 203.0.113.7=drop
-	as_sql "UPDATE feed SET good = good - 90000"
+	# Setting the date makes no list old.
+	echo 90000 >ahead
+	CLOCK_AHEAD=$WORK/ahead LD_PRELOAD=$clock expect 2 "$XDP_BLOOM" load drop
+	is "$(of_feed state)" failing "what feeds says"
+	verdicts 203.0.113.7=drop
+	as_sql "UPDATE feed SET good_up = good_up - 90000"
+	[ "$then" = keep ] || as_sql "UPDATE feed SET good = good - 90000, boot = 0"
 	expect 2 "$XDP_BLOOM" load drop
 	[ "$then" = keep ] || grep -q "nobody has renewed it since" err || fail "$(cat err)"
 	is "$(of_feed state)" "$state" "what feeds says"
@@ -297,7 +304,7 @@ is_shown() {
 	wait_until "/healthz" health_has ok '^ok$'
 	# Its server fails.
 	echo 500 >www/list.status
-	as_sql "UPDATE feed SET good = good - 7200, max_age = 86400"
+	as_sql "UPDATE feed SET good = good - 7200, good_up = good_up - 7200, max_age = 86400"
 	refused "status 500" load drop
 	wait_until "/healthz of a failure" health_has degraded \
 		"^list 'drop': refused since .*: $feed/list: it answers with status 500; its server last had it at 20"
@@ -308,7 +315,7 @@ is_shown() {
 	grep -q '^lists       drop .*, renewed 2h[0-9ms]* ago, NEXT VERSION REFUSED$' out || fail "status: $(cat out)"
 	grep -q '^feeds       0 of 1 fresh' out || fail "status: $(cat out)"
 	# For longer than it may.
-	as_sql "UPDATE feed SET good = good - 86400"
+	as_sql "UPDATE feed SET good = good - 86400, good_up = good_up - 86400"
 	refused "status 500" load drop
 	wait_until "/healthz of one that is too old" health_has degraded "^list 'drop': nobody has renewed it since .*: it stays"
 	wait_until "page.json of that" page_has '[.feeds[].state]' '["old"]'

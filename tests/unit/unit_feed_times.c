@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "change/feed_times.h"
 #include "ktap.h"
 #include "naive.h"
@@ -48,6 +49,13 @@ static void known(void)
 	asked(&f, START, false, 0, 0);
 	CHECK(f.next - START == 3600, "it is too old in 3600 s, and asked again in %lld", (long long)(f.next - START));
 	CHECK(!feed_is_old(&f, START) && feed_is_old(&f, START + 3600), "it is old too early, or too late");
+	/* Of this start of the machine, whatever the date is; of another one nothing else is known. */
+	f.boot = clock_boot_number();
+	f.good_up = clock_boot() / 1000000000 - 5;
+	CHECK(!feed_is_old(&f, START + 366 * 86400) && feed_age(&f, START - WEEK) - 5 < 60,
+	      "the date counts: it is %lld s old", (long long)feed_age(&f, START - WEEK));
+	f.boot += 2;
+	CHECK(feed_age(&f, START) == 86400, "of before a restart it is %lld s old", (long long)feed_age(&f, START));
 }
 
 /* However far the date is moved, nothing waits longer than it was to. */

@@ -24,6 +24,8 @@ static struct feed made(const char *list, const char *url)
 			     .signed_at = 2,
 			     .tried = 3,
 			     .good = 4,
+			     .good_up = 9,
+			     .boot = (1LL << 52) + 1,
 			     .next = 5,
 			     .failures = 6,
 			     .refused = INT64_MIN,
@@ -42,9 +44,9 @@ static bool same(const struct feed *a, const struct feed *b)
 	       !strcmp(a->headers, b->headers) && !strcmp(a->key, b->key) && a->insecure == b->insecure &&
 	       a->lan == b->lan && a->every == b->every && a->max_age == b->max_age && a->then == b->then &&
 	       !strcmp(a->etag, b->etag) && !strcmp(a->modified, b->modified) && a->dated == b->dated &&
-	       a->signed_at == b->signed_at && a->tried == b->tried && a->good == b->good && a->next == b->next &&
-	       a->failures == b->failures && a->refused == b->refused && a->changed == b->changed &&
-	       a->aged == b->aged && !strcmp(a->result, b->result);
+	       a->signed_at == b->signed_at && a->tried == b->tried && a->good == b->good && a->good_up == b->good_up &&
+	       a->boot == b->boot && a->next == b->next && a->failures == b->failures && a->refused == b->refused &&
+	       a->changed == b->changed && a->aged == b->aged && !strcmp(a->result, b->result);
 }
 
 static void put_list(struct state *s)

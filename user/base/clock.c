@@ -2,6 +2,7 @@
 #include "base/clock.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int64_t clock_boot(void)
@@ -27,6 +28,18 @@ const char *clock_boot_id(char id[BOOT_ID_MAX])
 		fclose(file);
 	id[strcspn(id, "\n")] = '\0';
 	return id;
+}
+
+int64_t clock_boot_number(void)
+{
+	char id[BOOT_ID_MAX], digits[BOOT_ID_MAX] = "";
+	size_t n = 0;
+
+	clock_boot_id(id);
+	for (const char *at = id; *at && n < 13; at++)
+		if (*at != '-')
+			digits[n++] = *at;
+	return (int64_t)(strtoull(digits, NULL, 16) | BOOT_UNKNOWN);
 }
 
 /* Years begin in March, so that a leap day is the last: 400 of them have 146,097 days, and five months 153. */

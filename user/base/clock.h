@@ -27,6 +27,9 @@ int64_t clock_boot(void);
 /* Which start of the machine that counts from; "" where the kernel does not say. */
 #define BOOT_ID_MAX 40
 const char *clock_boot_id(char id[BOOT_ID_MAX]);
+/* The same as a number that a double keeps exactly; never 0. */
+#define BOOT_UNKNOWN 1
+int64_t clock_boot_number(void);
 
 static inline int64_t clock_ms(void)
 {

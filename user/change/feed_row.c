@@ -147,6 +147,8 @@ void feed_came(struct feed *row, const struct fetch_answer *answer, enum feed_ou
 			row->refused = (int64_t)answer->page;
 	} else {
 		row->good = now;
+		row->good_up = clock_boot() / 1000000000;
+		row->boot = clock_boot_number();
 		row->refused = row->aged = 0;
 		row->dated = at ? at : row->dated;
 		snprintf(row->result, sizeof(row->result), "%s",

@@ -23,9 +23,7 @@ static const char *word_of(const struct feed *f, int64_t now)
 struct fresh fresh_of(const struct feed *f, int64_t now)
 {
 	struct fresh is = { .is = word_of(f, now),
-			    .age = !f->good	   ? -1
-				   : now > f->good ? now - f->good
-						   : 0,
+			    .age = feed_age(f, now),
 			    .next = feed_left(f, now),
 			    .every = f->every,
 			    .max_age = f->max_age,

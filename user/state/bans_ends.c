@@ -13,19 +13,6 @@
 /* The last date that can be counted in ns, nearly: in the year 2255. */
 #define DATE_MOST 9000000000
 
-/* This start of the machine as a number that the table of settings keeps exactly; never 0. */
-static double this_boot(void)
-{
-	char id[BOOT_ID_MAX], digits[BOOT_ID_MAX] = "";
-	size_t n = 0;
-
-	clock_boot_id(id);
-	for (const char *at = id; *at && n < 13; at++)
-		if (*at != '-')
-			digits[n++] = *at;
-	return (double)(strtoull(digits, NULL, 16) | 1);
-}
-
 void state_look_at_clocks(struct state *s)
 {
 	int64_t before, date, boot;
@@ -40,7 +27,7 @@ void state_look_at_clocks(struct state *s)
 		boot = clock_ns(CLOCK_BOOTTIME);
 	} while (boot - before > 1000000);
 	s->date_offset = date - boot - s->boot_offset;
-	s->same_boot = state_setting(s, SETTING_BOOT, 0) == this_boot();
+	s->same_boot = state_setting(s, SETTING_BOOT, 0) == (double)clock_boot_number();
 }
 
 int64_t state_boot_now(const struct state *s)
@@ -68,7 +55,8 @@ int state_give_due(struct state *state)
 	if (err || state->same_boot)
 		return err;
 	state->same_boot = true;
-	return state_put(state, "UPDATE ban_before SET due = NULL", "") ?: state_set(state, SETTING_BOOT, this_boot());
+	return state_put(state, "UPDATE ban_before SET due = NULL", "")
+		       ?: state_set(state, SETTING_BOOT, (double)clock_boot_number());
 }
 
 int state_bans_expire(struct state *state, int64_t now, struct ban **bans, size_t *n)

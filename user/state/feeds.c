@@ -11,7 +11,7 @@
 
 #define AFTER_LIST                                                                                                      \
 	"url, options, headers, key, insecure, lan, every, max_age, becomes, etag, modified, dated, signed_at, tried, " \
-	"good, next, failures, refused, changed, aged, result"
+	"good, good_up, boot, next, failures, refused, changed, aged, result"
 #define COLUMNS "list, " AFTER_LIST
 
 /* Of a list, or of its version that waits beside it. */
@@ -43,12 +43,14 @@ int state_read_feed(const struct state *s, sqlite3_stmt *stmt, void *entry)
 	f->signed_at = row_time(&row, 13);
 	f->tried = row_time(&row, 14);
 	f->good = row_time(&row, 15);
-	f->next = row_time(&row, 16);
-	f->failures = row_number(&row, 17, 0, INT32_MAX);
-	f->refused = row_number(&row, 18, INT64_MIN, INT64_MAX);
-	f->changed = row_time(&row, 19);
-	f->aged = row_time(&row, 20);
-	row_text(&row, 21, f->result, sizeof(f->result));
+	f->good_up = row_number(&row, 16, -TIME_MOST, TIME_MOST);
+	f->boot = row_number(&row, 17, 0, INT64_MAX);
+	f->next = row_time(&row, 18);
+	f->failures = row_number(&row, 19, 0, INT32_MAX);
+	f->refused = row_number(&row, 20, INT64_MIN, INT64_MAX);
+	f->changed = row_time(&row, 21);
+	f->aged = row_time(&row, 22);
+	row_text(&row, 23, f->result, sizeof(f->result));
 	if (!row.err && is_name(f->list) && !fetch_url_fault(f->url, true) && (!*f->headers || *f->headers == '/'))
 		return 0;
 	return err_is(row.err, ENOMEM)
@@ -129,12 +131,13 @@ int state_feed_put(struct state *state, const struct feed *f)
 {
 	return state_put(state,
 			 "INSERT OR REPLACE INTO feed (" COLUMNS ") VALUES"
-			 " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			 "sssssiiIIissIIIIIIIIIs", f->list, f->url, f->options, f->headers, f->key, (int)f->insecure,
+			 " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			 "sssssiiIIissIIIIIIIIIIIs", f->list, f->url, f->options, f->headers, f->key, (int)f->insecure,
 			 (int)f->lan, (sqlite3_int64)f->every, (sqlite3_int64)f->max_age, (int)f->then, f->etag,
 			 f->modified, (sqlite3_int64)f->dated, (sqlite3_int64)f->signed_at, (sqlite3_int64)f->tried,
-			 (sqlite3_int64)f->good, (sqlite3_int64)f->next, (sqlite3_int64)f->failures,
-			 (sqlite3_int64)f->refused, (sqlite3_int64)f->changed, (sqlite3_int64)f->aged, f->result);
+			 (sqlite3_int64)f->good, (sqlite3_int64)f->good_up, (sqlite3_int64)f->boot,
+			 (sqlite3_int64)f->next, (sqlite3_int64)f->failures, (sqlite3_int64)f->refused,
+			 (sqlite3_int64)f->changed, (sqlite3_int64)f->aged, f->result);
 }
 
 int state_feed_drop(struct state *state, const char *list)
@@ -174,7 +177,18 @@ int64_t feed_left(const struct feed *f, int64_t now)
 	return left < planned ? left : planned;
 }
 
+int64_t feed_age(const struct feed *f, int64_t now)
+{
+	int64_t age = now - f->good, boot = clock_boot_number();
+
+	if (!f->good)
+		return -1;
+	if (boot == f->boot && boot != BOOT_UNKNOWN)
+		age = clock_boot() / 1000000000 - f->good_up;
+	return age > 0 ? age : 0;
+}
+
 int feed_is_old(const struct feed *f, int64_t now)
 {
-	return f->max_age && f->good && now - f->good >= f->max_age;
+	return f->max_age && f->good && feed_age(f, now) >= f->max_age;
 }

@@ -37,7 +37,8 @@ struct feed {
 	int64_t dated;	   /* what it says of its age; 0: nothing */
 	int64_t signed_at; /* the newest time that a signature was believed; 0: none */
 	/* What became of it. Seconds since the epoch; 0: never. */
-	int64_t tried, good; /* the last request, and the last that was answered by a list or by "as it was" */
+	int64_t tried, good;   /* the last request, and the last that was answered by a list or by "as it was" */
+	int64_t good_up, boot; /* `good` in seconds since the machine was started, and which start that was */
 	int64_t next;
 	int64_t failures; /* in a row */
 	int64_t refused;  /* a hash of the text that was no list, last; 0: none */
@@ -63,5 +64,7 @@ int64_t feed_left(const struct feed *feed, int64_t now);
 
 /* Has nobody renewed it for so long that something is to become of it? */
 int feed_is_old(const struct feed *feed, int64_t now);
+/* For how many seconds nobody has renewed it; -1: nobody ever has. Setting the date makes it no older. */
+int64_t feed_age(const struct feed *feed, int64_t now);
 
 #endif

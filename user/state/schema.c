@@ -76,6 +76,7 @@ static const char schema_feeds[] =
 	"  key TEXT NOT NULL, insecure INTEGER NOT NULL, lan INTEGER NOT NULL, every INTEGER NOT NULL,"
 	"  max_age INTEGER NOT NULL, becomes INTEGER NOT NULL, etag TEXT NOT NULL, modified TEXT NOT NULL,"
 	"  dated INTEGER NOT NULL, signed_at INTEGER NOT NULL, tried INTEGER NOT NULL, good INTEGER NOT NULL,"
+	"  good_up INTEGER NOT NULL, boot INTEGER NOT NULL,"
 	"  next INTEGER NOT NULL, failures INTEGER NOT NULL, refused INTEGER NOT NULL,"
 	"  changed INTEGER NOT NULL, aged INTEGER NOT NULL, result TEXT NOT NULL);";
 
