@@ -15,7 +15,9 @@
 #include "state/accepted.h"
 #include "state/bans.h"
 #include "state/feeds.h"
+#include "state/members.h"
 #include "state/recover.h"
+#include "state/said.h"
 #include "state/sources.h"
 #include "state/strikes.h"
 #include "verbs/verbs.h"
@@ -99,6 +101,28 @@ static const struct column {
 	{ "feed", "next", NUMBER, 0, 253402300799, NULL, false },
 	{ "feed", "failures", NUMBER, 0, INT32_MAX, NULL, false },
 	{ "feed", "refused", NUMBER, INT64_MIN, INT64_MAX, NULL, false },
+	{ "member", "name", TEXT, 1, MEMBER_NAME_MAX - 1, MEMBER_NAME_BYTES, false },
+	{ "member", "rule", NUMBER, 0, 2, NULL, false },
+	{ "member", "entries", NUMBER, 0, MEMBER_ENTRIES_MOST, NULL, false },
+	{ "member", "ttl", NUMBER, 1, MEMBER_TTL_MOST, NULL, false },
+	{ "member", "wide4", NUMBER, 0, 32, NULL, false },
+	{ "member", "wide6", NUMBER, 0, 128, NULL, false },
+	{ "member", "rate", REAL, 1, 1000000, NULL, false },
+	{ "member", "shadow", NUMBER, 0, 1, NULL, false },
+	{ "member", "quorum", NUMBER, 1, MEMBER_QUORUM_MOST, NULL, false },
+	{ "member", "heard", NUMBER, 0, 253402300799, NULL, false },
+	{ "member", "free_at", NUMBER, 0, INT64_MAX / 2, NULL, false },
+	{ "member", "taken", NUMBER, 0, INT64_MAX, NULL, false },
+	{ "member", "ended", NUMBER, 0, INT64_MAX, NULL, false },
+	{ "member", "refused", NUMBER, 0, INT64_MAX, NULL, false },
+	{ "member", "why", TEXT, 0, MEMBER_WHY_MAX - 1, NULL, false },
+	{ "said", "family", NUMBER, 4, 4, NULL, false },
+	{ "said", "length", NUMBER, 24, 32, NULL, false },
+	{ "said", "first", BYTES, 0, 0, NULL, false },
+	{ "said", "added", NUMBER, 0, 253402300799, NULL, false },
+	{ "said", "expires", NUMBER, 1, 253402300799, NULL, true },
+	{ "said", "reason", TEXT, 0, 127, NULL, false },
+	{ "said", "member", NUMBER, 0, INT64_MAX, NULL, false },
 	{ "feed", "result", TEXT, 0, FEED_RESULT_MAX - 1, NULL, false },
 };
 
@@ -139,11 +163,13 @@ static const struct reading {
 	{ "ban", { "bans", "FORM" } },
 	{ "list", { "allow" } },
 	{ "list chunk", { "compare", "one", "three" } },
+	{ "member", { "fleet", "FORM" } },
 	{ "pending", { "show" } },
 	{ "", { "tune", "FORM" } },
 	{ "", { "metrics" } },
 	{ "list source", { "load", "one", "FILE", "--if-changed" } },
-	{ "list chunk source interface pending setting ban ban_before accepted strike feed", { "state", "check" } },
+	{ "list chunk source interface pending setting ban ban_before accepted strike feed member said",
+	  { "state", "check" } },
 };
 
 static const char *const forms[] = { "--quiet", "--json" };
@@ -152,7 +178,7 @@ static const char *const forms[] = { "--quiet", "--json" };
 
 static char text_file[240], good[1 << 18];
 static size_t good_bytes;
-static struct said {
+static struct spoken {
 	int status; /* -1: killed by a signal */
 	size_t bytes, errors;
 	char out[CLEAN_MAX], err[CLEAN_MAX];
@@ -197,6 +223,8 @@ static void make_good(void)
 	static const struct feed feed = {
 		.list = "two", .url = "https://example.net/list", .every = 3600, .next = 1, .result = "a list"
 	};
+	struct member member = { .name = "edge-7", .rule = MEMBER_ACCEPTED, .limits = member_limits_default };
+	struct said word = { .ban = ban };
 	sqlite3 *db = NULL;
 	struct state *s;
 	bool renewed;
@@ -216,6 +244,9 @@ static void make_good(void)
 	       !state_ban_put(s, &ban, &renewed));
 	ENOUGH(!state_pending_add(s, &banned) && !state_ban_put(s, &ban, &renewed));
 	ENOUGH(!state_strike_put(s, &strike) && !state_feed_put(s, &feed));
+	ENOUGH(!state_member_put(s, &member));
+	word.member = member.id;
+	ENOUGH(!state_said_put(s, &word, &renewed));
 	ENOUGH(!state_set(s, "headroom", 1) && !state_commit(s));
 	state_close(s);
 	ENOUGH(sqlite3_open(file, &db) == SQLITE_OK &&
@@ -247,7 +278,7 @@ static size_t take(int fd, char text[CLEAN_MAX])
 	return got < 0 ? 0 : (size_t)got;
 }
 
-static void run(const struct reading *reading, const char *form, struct said *to)
+static void run(const struct reading *reading, const char *form, struct spoken *to)
 {
 	int out = memfd_create("out", 0), err = memfd_create("err", 0), status = 0;
 	struct context context = own_context;
@@ -329,7 +360,7 @@ static bool is_valid(const struct column *c, sqlite3_stmt *stmt)
 
 static bool has_no_rowid(const struct column *c)
 {
-	return !strncmp(c->table, "ban", 3) || !strcmp(c->table, "strike");
+	return !strncmp(c->table, "ban", 3) || !strcmp(c->table, "strike") || !strcmp(c->table, "said");
 }
 
 /* Of lists and their pieces one that is in force, or one that it would go back to. */
@@ -426,7 +457,7 @@ static void each_field(void)
 	snprintf(text_file, sizeof(text_file), "%s/list", directory);
 	make_good();
 	for (size_t i = 0; i < 2 * READINGS; i++) {
-		struct said *is = &wanted[i % 2][i / 2];
+		struct spoken *is = &wanted[i % 2][i / 2];
 
 		begin_with_good();
 		run(&readings[i / 2], forms[i % 2], is);

@@ -57,7 +57,7 @@ static int merge(const struct ban_options *o, const struct ban *old, struct ban 
 static int meet(struct state *state, const struct ban_options *o, struct ban *ban, struct banned *n)
 {
 	struct ban old;
-	int err = state_ban_get(state, ban->first, ban->length, &old);
+	int err = account_own(state, ban->first, ban->length, &old);
 
 	if (err || !ban_in_force(&old, ban->added))
 		return err;
@@ -92,6 +92,11 @@ static int confirm_bans(struct change *change, const struct prefixes *p, long se
 
 	if (!err && seconds && p->n > CONFIRM_MOST)
 		err = because(-E2BIG, "--confirm takes %d prefixes at most; load them as a list", CONFIRM_MOST);
+	for (size_t i = 0; i < p->n && seconds && !err; i++)
+		if (account_others(change->state, p->at[i].first, p->at[i].length))
+			err = because(-EBUSY,
+				      "members of the fleet ban %s, too: --confirm is for what only this machine bans",
+				      prefix_text(text, p->at[i].first, (int)p->at[i].length));
 	for (size_t i = 0; i < p->n && any && !err; i++)
 		err = change_pending(change, PENDING_BAN, prefix_text(text, p->at[i].first, (int)p->at[i].length),
 				     seconds);
@@ -125,6 +130,25 @@ static struct ban ban_asked(int64_t now, int64_t clock, double ttl, const char *
 	return asked;
 }
 
+/* Members of the fleet say it, too. */
+static int add_beside(struct change *change, const struct ban_options *o, struct ban *ban, struct banned *n)
+{
+	int err = meet(change->state, o, ban, n);
+	bool fresh = err_is(err, ENOENT);
+
+	if (err_is(err, EEXIST)) {
+		n->kept++;
+		return 0;
+	}
+	err = fresh ? 0 : err;
+	err = err ?:
+	      account_own_put(change, ban) ?:
+	      (o->force ? change_force_prefix(change, ban->first, ban->length) : 0);
+	if (!err)
+		++*(fresh ? &n->added : &n->renewed);
+	return err;
+}
+
 static int add_one(struct change *change, const struct ban_options *o, const struct ban *asked, const struct prefix *p,
 		   struct banned *n)
 {
@@ -134,6 +158,8 @@ static int add_one(struct change *change, const struct ban_options *o, const str
 
 	ban.first = p->first;
 	ban.length = p->length;
+	if (account_beside(change->state, ban.first, ban.length))
+		return add_beside(change, o, &ban, n);
 	err = state_ban_new(change->state, &ban, &fresh);
 	if (!err && !fresh)
 		err = meet(change->state, o, &ban, n) ?: state_ban_put(change->state, &ban, &renewed);
@@ -181,6 +207,12 @@ static int because_not_banned(struct change *change, const struct prefix *p)
 	int err;
 
 	prefix_text(text, p->first, (int)p->length);
+	if (account_others(change->state, p->first, p->length) &&
+	    !state_ban_get(change->state, p->first, p->length, &wider) && ban_in_force(&wider, time(NULL)))
+		return because(-ENOENT,
+			       "%s is not banned by this machine, but by members of the fleet (%s): allow %s, or"
+			       " see 'xdp-bloom fleet'",
+			       text, wider.reason, text);
 	if (!state_ban_around(change->state, p->first, p->length, time(NULL), &wider))
 		return because(-ENOENT, "%s is part of the ban of %s; del that, or allow %s", text,
 			       prefix_text(other, wider.first, (int)wider.length), text);
@@ -203,7 +235,7 @@ static int check_reason(struct state *state, const struct prefix *p, const char 
 {
 	char text[PREFIX_TEXT_MAX], wanted[BAN_REASON_MAX];
 	struct ban ban;
-	int err = why ? state_ban_get(state, p->first, p->length, &ban) : -ENOENT;
+	int err = why ? account_own(state, p->first, p->length, &ban) : -ENOENT;
 
 	if (err)
 		return err_is(err, ENOENT) ? 0 : err; /* because_not_banned() has a better message */
@@ -216,7 +248,7 @@ static int check_reason(struct state *state, const struct prefix *p, const char 
 /* -ENOENT: there is none. */
 static int take_out(struct change *change, const struct prefix *p)
 {
-	int err = state_ban_drop(change->state, p->first, p->length);
+	int err = account_own_drop(change, p->first, p->length);
 
 	/* What the detector bans by itself is not in the state yet. */
 	if (err_is(err, ENOENT) && jail_has(change->context, p->first, p->length))
@@ -246,7 +278,7 @@ int ban_del(struct change *change, const struct prefixes *p, const char *why)
 static int check_whose(struct state *state, const struct prefix *p, const char *whose)
 {
 	struct ban ban;
-	int err = whose ? state_ban_get(state, p->first, p->length, &ban) : -ENOENT;
+	int err = whose ? account_own(state, p->first, p->length, &ban) : -ENOENT;
 
 	if (err)
 		return err_is(err, ENOENT) ? 0 : err;
@@ -268,6 +300,51 @@ static int by_place(const void *a, const void *b)
 	return (p > q) - (p < q);
 }
 
+/* What members want banned, and this machine needs, must be known before the first of them. */
+static int look_at_members(struct change *change, const struct ban_order *orders, size_t n)
+{
+	bool any = false;
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i++)
+		if (orders[i].account && !orders[i].del) {
+			any = true;
+			err = account_asked(change, &orders[i].prefix);
+		}
+	return err || !any ? err : account_asked_all(change);
+}
+
+static int member_order(struct change *change, struct ban_order *order, struct banned *banned)
+{
+	bool taken = true, fresh;
+	int err;
+
+	if (order->del) {
+		err = account_unsay(change, order->account, &order->prefix);
+		order->missed = err_is(err, ENOENT);
+		return order->missed ? 0 : err;
+	}
+	err = account_say(change, order->account, &order->prefix, order->ttl, order->reason, &taken, &fresh);
+	if (!err && taken)
+		++*(fresh ? &banned->added : &banned->renewed);
+	else if (!err)
+		banned->refused++;
+	return err;
+}
+
+static int own_order(struct change *change, const struct ban_options *o, const char *whose, struct ban_order *order,
+		     const struct ban *asked, struct banned *banned)
+{
+	struct prefixes one = { .at = &order->prefix, .n = 1 };
+	int err = confirm_bans(change, &one, 0);
+
+	if (err || !order->del)
+		return err ?: add_one(change, o, asked, &order->prefix, banned);
+	err = check_whose(change->state, &order->prefix, whose) ?: take_out(change, &order->prefix);
+	order->missed = err_is(err, ENOENT) || err_is(err, EPERM);
+	return order->missed ? 0 : err;
+}
+
 int ban_orders(struct change *change, const struct ban_options *o, const char *whose, struct ban_order *orders,
 	       size_t n, struct banned *banned)
 {
@@ -275,7 +352,7 @@ int ban_orders(struct change *change, const struct ban_options *o, const char *w
 	struct ban_options each = *o;
 	int64_t now = time(NULL), clock = clock_boot();
 	bool adds = false;
-	int err = sorted ? 0 : -ENOMEM;
+	int err = sorted ? look_at_members(change, orders, n) : -ENOMEM;
 
 	for (size_t i = 0; i < n && !err; i++)
 		sorted[i] = &orders[i];
@@ -284,21 +361,13 @@ int ban_orders(struct change *change, const struct ban_options *o, const char *w
 		qsort(sorted, n, sizeof(*sorted), by_place);
 	for (size_t i = 0; i < n && !err; i++) {
 		struct ban_order *order = sorted[i];
-		struct prefixes one = { .at = &order->prefix, .n = 1 };
+		struct ban asked = ban_asked(now, clock, order->ttl, order->reason);
 
 		each.reason = order->reason;
 		adds = adds || !order->del;
 		order->missed = false;
-		err = confirm_bans(change, &one, 0);
-		if (!err && !order->del) {
-			struct ban asked = ban_asked(now, clock, order->ttl, order->reason);
-
-			err = add_one(change, &each, &asked, &order->prefix, banned);
-		} else if (!err) {
-			err = check_whose(change->state, &order->prefix, whose) ?: take_out(change, &order->prefix);
-			order->missed = err_is(err, ENOENT) || err_is(err, EPERM);
-			err = order->missed ? 0 : err;
-		}
+		err = order->account ? member_order(change, order, banned)
+				     : own_order(change, &each, whose, order, &asked, banned);
 	}
 	free(sorted);
 	if (!adds)

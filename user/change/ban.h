@@ -18,6 +18,7 @@ struct ban_options {
 /* The result of ban_add(). */
 struct banned {
 	size_t added, renewed, kept;
+	size_t refused;	       /* of members of a fleet: fleet shows why */
 	struct ban *shortened; /* as they were before */
 	struct ban *longer;    /* their ends stay, later than what was asked for */
 	struct ban *reasons;   /* their reasons stay, although another was given */
@@ -31,9 +32,10 @@ int ban_add(struct change *change, const struct ban_options *options, const stru
 /* One of many, each with its own time and reason. */
 struct ban_order {
 	struct prefix prefix;
-	double ttl;	    /* seconds; 0: without an end */
-	const char *reason; /* NULL: none is given */
-	bool del, missed;   /* missed: there was no such ban to take out, or it is another's */
+	double ttl;	     /* seconds; 0: without an end */
+	const char *reason;  /* NULL: none is given */
+	const char *account; /* the member of a fleet that says it; NULL: this machine */
+	bool del, missed;    /* missed: there was no such ban to take out, or it is another's */
 };
 
 /*

@@ -117,7 +117,7 @@ void change_succeeded(struct change *change, const char *list)
 
 static int commit(struct change *change)
 {
-	int err = touched_divide(&change->touched, change->state);
+	int err = accounts_put(change) ?: touched_divide(&change->touched, change->state);
 
 	change->options.guard = &change->guard;
 	if (!err && change->build)
@@ -161,6 +161,7 @@ void change_end(struct change *change)
 	touched_free(&change->touched);
 	guard_free(&change->guard);
 	jail_free(&change->jail);
+	accounts_free(&change->accounts);
 	free(change->succeeded);
 	free(change);
 }

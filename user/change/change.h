@@ -5,6 +5,7 @@
 
 #include <time.h>
 
+#include "change/accounts.h"
 #include "change/apply.h"
 #include "change/guard_needs.h"
 #include "change/jail.h"
@@ -21,6 +22,7 @@ struct change {
 	struct touched touched;
 	struct guard guard;
 	struct jail jail;
+	struct accounts accounts;
 	bool zero[LABELS];
 	long waits; /* something of it waits for confirmation, for so many seconds; 0: nothing does */
 	char (*succeeded)[LIST_NAME_MAX]; /* lists of a batch, whose refusals end with it */

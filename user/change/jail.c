@@ -179,7 +179,6 @@ static int ban(struct moving *m, const struct suspect_seen *suspect, const struc
 {
 	struct jail *jail = &m->change->jail;
 	struct jailed *one;
-	bool renewed;
 	int64_t seconds;
 	int err;
 
@@ -195,10 +194,9 @@ static int ban(struct moving *m, const struct suspect_seen *suspect, const struc
 	one->ban.due = clock_boot() + seconds * 1000000000;
 	write_reason(one->ban.reason, m, suspect, one->strikes);
 	jail->n++;
-	return state_ban_put(m->change->state, &one->ban, &renewed) ?:
-	       change_touch(m->change, p->first, p->length) ?:
-	       state_strike_put(m->change->state,
-				&(struct strike){ p->first, p->length, one->strikes, one->ban.expires });
+	return account_own_put(m->change, &one->ban)
+		       ?: state_strike_put(m->change->state,
+					   &(struct strike){ p->first, p->length, one->strikes, one->ban.expires });
 }
 
 static int move_one(struct moving *m, const struct suspect_seen *suspect)

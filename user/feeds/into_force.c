@@ -27,6 +27,7 @@ static void tell(struct into_force *f, const struct ban_order *orders, size_t n,
 	}
 	f->bans += banned->added + banned->renewed;
 	f->kept += banned->kept;
+	f->refused_n += banned->refused;
 	f->ended += ended;
 	f->missed += missed;
 	if (!banned->added && !banned->renewed && !ended)

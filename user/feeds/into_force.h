@@ -15,8 +15,8 @@ struct into_force {
 	/* The first n of those given are in force and in the state, but for those that were refused. */
 	void (*done)(void *arg, size_t n);
 	void *arg;
-	size_t bans, kept, ended, missed; /* what has become of all orders so far */
-	double longest;			  /* the longest transaction of the last call, in seconds */
+	size_t bans, kept, ended, missed, refused_n; /* what has become of all orders so far */
+	double longest;				     /* the longest transaction of the last call, in seconds */
 };
 
 /*

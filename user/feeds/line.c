@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/span.h"
 #include "change/guard_rails.h"
+#include "state/members.h"
 
 #define BLANKS " \t"
 
@@ -61,9 +62,16 @@ const char *line_parse(char *line, size_t length, struct ban_order *order)
 	at += strspn(at, BLANKS);
 	if (!*at || *at == '#')
 		return LINE_NOTHING;
+	*order = (struct ban_order){ 0 };
+	if (*at == '@') {
+		order->account = next_word(&at) + 1;
+		if (!member_name_is_sound(order->account, false))
+			return "behind @ stands the name of a member, of letters, digits, and ._-";
+		at += strspn(at, BLANKS);
+	}
 	if (*at != '+' && *at != '-')
-		return "a line begins with + or -";
-	*order = (struct ban_order){ .del = *at++ == '-' };
+		return "a line begins with + or -, or with @ and whose it is";
+	order->del = *at++ == '-';
 	fault = take_prefix(next_word(&at), &order->prefix);
 	if (fault)
 		return fault;

@@ -192,7 +192,10 @@ static int search_live(struct explanation *e, struct state *state, const struct 
 		if (!err)
 			err = add_hit(t, e->n - 1, addrs[i], (int)ban->length);
 		if (!err) {
-			t->hits[t->n - 1].ban = ban;
+			struct hit *hit = &t->hits[t->n - 1];
+
+			hit->ban = ban;
+			err = state_said_of(state, ban->first, ban->length, &hit->said, &hit->said_n);
 			continue;
 		}
 		if (err_is(err, ENOENT)) {
@@ -235,7 +238,7 @@ int explain(const struct context *context, struct explanation *e, const struct a
 			err = search_list((struct search){ .e = e, .list = i, .state = state, .addrs = addrs }, n);
 	}
 	if (!err)
-		err = search_live(e, state, addrs);
+		err = search_live(e, state, addrs) ?: state_members(state, &e->members, &e->members_n);
 	state_close(state);
 	return err;
 }
@@ -262,18 +265,33 @@ int explain_files(const struct context *context, struct explanation *e, const ch
 	return err;
 }
 
+const char *explain_member(const struct explanation *e, const struct said *said)
+{
+	for (size_t i = 0; i < e->members_n; i++)
+		if (e->members[i].id == said->member)
+			return e->members[i].name;
+	return said->member ? "?" : NULL;
+}
+
+static void hit_free(struct hit *hit)
+{
+	free(hit->ban);
+	free(hit->said);
+}
+
 void explain_free(struct explanation *e)
 {
 	for (size_t i = 0; e->sets && i < e->n; i++)
 		ranges_free(&e->sets[i]);
 	for (size_t i = 0; e->traced && i < e->addrs_n; i++) {
 		for (size_t h = 0; h < e->traced[i].n; h++)
-			free(e->traced[i].hits[h].ban);
+			hit_free(&e->traced[i].hits[h]);
 		free(e->traced[i].hits);
 	}
 	free(e->lists);
 	free(e->sets);
 	free(e->traced);
+	free(e->members);
 	memset(e, 0, sizeof(*e));
 }
 

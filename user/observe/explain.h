@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "state/members.h"
+#include "state/said.h"
 #include "state/state.h"
 
 /* A list that holds an address: the entry lo to hi on this line; line 0: only the range is known. */
@@ -12,7 +14,9 @@ struct hit {
 	size_t list; /* into explanation's lists */
 	ip6 lo, hi;
 	uint64_t line;
-	struct ban *ban; /* NULL: no live ban */
+	struct ban *ban;   /* NULL: no live ban */
+	struct said *said; /* who says so, where members of a fleet do */
+	size_t said_n;
 };
 
 /* What holds one of the addresses. */
@@ -30,6 +34,8 @@ struct explanation {
 	bool image;	       /* an image is in force: its lists have names and labels, but no sets */
 	struct traced *traced; /* for each address */
 	size_t addrs_n;
+	struct member *members; /* of the fleet */
+	size_t members_n;
 };
 
 int explain(const struct context *context, struct explanation *e, const struct addr *addrs, size_t n);
@@ -40,6 +46,9 @@ int explain(const struct context *context, struct explanation *e, const struct a
 int explain_files(const struct context *context, struct explanation *e, const char *const *paths,
 		  const struct addr *addrs, size_t n);
 void explain_free(struct explanation *e);
+
+/* Who that is; NULL: this machine itself. */
+const char *explain_member(const struct explanation *e, const struct said *said);
 
 /* The hit that decides: the first allow list, or the first ban, or the first shadow; NULL where no list holds it. */
 const struct hit *explain_decider(const struct explanation *e, size_t addr);

@@ -63,27 +63,31 @@ int state_read_prefix(struct row *row, struct addr *first, unsigned int *length)
 		       : 0;
 }
 
-int state_read_ban(const struct state *s, sqlite3_stmt *stmt, void *entry)
+int state_read_ban_at(const struct state *s, sqlite3_stmt *stmt, int at, struct ban *ban)
 {
 	struct row row = { .stmt = stmt };
-	struct ban *ban = entry;
 	int err;
 
 	memset(ban, 0, sizeof(*ban));
 	err = state_read_prefix(&row, &ban->first, &ban->length);
-	ban->added = row_time(&row, 3);
+	ban->added = row_time(&row, at);
 	/* A ban without an end has NULL. */
-	if (sqlite3_column_type(stmt, 4) != SQLITE_NULL)
-		ban->expires = row_number(&row, 4, 1, TIME_MOST);
-	if (ban->expires && sqlite3_column_count(stmt) > 6)
-		read_due(s, ban, row_number_or_none(&row, 6, -INT64_MAX, INT64_MAX));
-	row_text(&row, 5, ban->reason, sizeof(ban->reason));
+	if (sqlite3_column_type(stmt, at + 1) != SQLITE_NULL)
+		ban->expires = row_number(&row, at + 1, 1, TIME_MOST);
+	if (ban->expires && sqlite3_column_count(stmt) > at + 3)
+		read_due(s, ban, row_number_or_none(&row, at + 3, -INT64_MAX, INT64_MAX));
+	row_text(&row, at + 2, ban->reason, sizeof(ban->reason));
 	clean_text(ban->reason);
 	if (err_is(row.err, ENOMEM))
 		return row.err;
 	if (err || row.err)
 		return because(-EUCLEAN, "%s: a ban is damaged; see 'xdp-bloom state recover'", s->directory);
 	return 0;
+}
+
+int state_read_ban(const struct state *s, sqlite3_stmt *stmt, void *entry)
+{
+	return state_read_ban_at(s, stmt, 3, entry);
 }
 
 int state_ban_get(struct state *state, struct addr first, unsigned int length, struct ban *ban)
@@ -231,7 +235,7 @@ int state_bans(struct state *state, struct ban **bans, size_t *n)
 int state_bans_clear(struct state *state)
 {
 	state_bans_more(state, -state->bans);
-	return state_has_bans(state) ? state_put(state, "DELETE FROM ban", "") : 0;
+	return state_has_bans(state) ? state_put(state, "DELETE FROM ban", "") ?: state_said_clear(state) : 0;
 }
 
 bool state_bans_any(struct state *state)

@@ -51,7 +51,8 @@ int state_give_due(struct state *state)
 
 	state_look_at_clocks(state);
 	snprintf(sql, sizeof(sql), "%s%s", due, state->same_boot ? " AND due IS NULL" : "");
-	err = state_put(state, sql, "II", (sqlite3_int64)DATE_MOST, (sqlite3_int64)state->date_offset);
+	err = state_put(state, sql, "II", (sqlite3_int64)DATE_MOST, (sqlite3_int64)state->date_offset)
+		      ?: state_said_give_due(state, DATE_MOST);
 	if (err || state->same_boot)
 		return err;
 	state->same_boot = true;
@@ -67,7 +68,7 @@ int state_bans_expire(struct state *state, int64_t now, struct ban **bans, size_
 
 	*bans = NULL;
 	*n = 0;
-	if (!state_has_bans(state) || !state_bans_ending_any(state))
+	if (!state_has_bans(state) || (!state_bans_ending_any(state) && !state_said_any(state)))
 		return 0;
 	err = state_give_due(state);
 	if (err)
@@ -76,7 +77,7 @@ int state_bans_expire(struct state *state, int64_t now, struct ban **bans, size_
 	stmt = state_prepare(state, "SELECT * FROM ban WHERE expires NOT NULL AND due <= ?");
 	if (stmt)
 		sqlite3_bind_int64(stmt, 1, boot);
-	err = state_rows(state, stmt, state_read_ban, sizeof(**bans), bans, n);
+	err = state_rows(state, stmt, state_read_ban, sizeof(**bans), bans, n) ?: state_said_expire(state, boot);
 	if (!err && *n)
 		err = state_put(state, "DELETE FROM ban WHERE expires NOT NULL AND due <= ?", "I", (sqlite3_int64)boot);
 	state_bans_more(state, -(int64_t)*n);

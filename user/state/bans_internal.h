@@ -5,6 +5,7 @@
 
 #include "state/bans.h"
 #include "state/internal.h"
+#include "state/said.h"
 
 /* Version 1 had no such table, and only a change brings a state to this version. */
 bool state_has_bans(const struct state *s);
@@ -15,6 +16,9 @@ int state_bind_addr(const struct state *s, sqlite3_stmt *stmt, int at, struct ad
 int state_bind_prefix(const struct state *s, sqlite3_stmt *stmt, struct addr first, unsigned int length);
 /* The same columns of a row, from 0. -EUCLEAN: it is none. */
 int state_read_prefix(struct row *row, struct addr *first, unsigned int *length);
+
+/* The rest of a ban stands there from column `at` on: added, expires, reason, due. */
+int state_read_ban_at(const struct state *s, sqlite3_stmt *stmt, int at, struct ban *ban);
 
 /* The next length that bans of a family have, beyond this one; -1: none, -2: an error. */
 int state_next_length(struct state *s, int family, int length);
@@ -28,6 +32,10 @@ int64_t state_date_of(const struct state *s, int64_t due);
 
 /* Gives each ban that ends a due: once after each start of the machine, and for what an older version has added. */
 int state_give_due(struct state *state);
+/* The same of what members say; and takes out what has run out by then. */
+int state_said_give_due(struct state *state, int64_t date_most);
+int state_said_expire(struct state *state, int64_t boot);
+int state_said_clear(struct state *state);
 /* Does the column of that name decide? Not after a reboot, before some command has changed something. */
 bool state_ends_by_due(struct state *state);
 

@@ -7,6 +7,7 @@
 #include "base/progress.h"
 #include "state/bans.h"
 #include "state/internal.h"
+#include "state/members.h"
 #include "state/recover.h"
 #include "state/sources.h"
 #include "state/strikes.h"
@@ -90,6 +91,7 @@ int state_check(const struct context *context, void (*found)(void *arg, const ch
 	struct pending *pending = NULL;
 	struct source *sources = NULL;
 	struct strike *strikes = NULL;
+	struct member *members = NULL;
 	struct ban *bans = NULL;
 	char setting[SETTING_ROW_MAX];
 	struct state *s;
@@ -126,12 +128,15 @@ int state_check(const struct context *context, void (*found)(void *arg, const ch
 	      bans_before(s) ?:
 	      state_accepted_check(s) ?:
 	      state_feeds_check(s) ?:
+	      state_said_check(s) ?:
+	      state_members(s, &members, &n) ?:
 	      state_strikes(s, &strikes, &n) ?:
 	      state_interfaces(s, &interfaces, &n) ?:
 	      state_pending(s, &pending, &n) ?:
 	      state_sources(s, &sources, &n);
 	progress_end();
 	free(strikes);
+	free(members);
 	free(bans);
 	free(interfaces);
 	free(pending);

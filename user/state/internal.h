@@ -24,6 +24,11 @@ enum cached_statement {
 	CACHED_STRIKE_GET,
 	CACHED_STRIKE_PUT,
 	CACHED_STRIKE_DROP,
+	CACHED_SAID_ANY,
+	CACHED_SAID_OF,
+	CACHED_SAID_NEW,
+	CACHED_SAID_PUT,
+	CACHED_SAID_DROP,
 	CACHED_STATEMENTS
 };
 
@@ -39,6 +44,8 @@ enum cached_statement {
 #define VERSION_CHOSEN 10
 /* ...and there are feeds. */
 #define VERSION_FEEDS 11
+/* ...and what the members of a fleet say. */
+#define VERSION_FLEET 12
 
 /* What one question may cost, in instructions of SQLite's. */
 struct steps {
@@ -65,6 +72,7 @@ struct state {
 	/* How many bans there are (bans_number.c), when it was looked at and now, and of what; -1: not known. */
 	int64_t bans_before, bans;
 	double bans_of;
+	enum { SAID_UNKNOWN, SAID_NONE, SAID_SOME } said; /* does a member say anything? */
 	bool bans_kept; /* the settings have such a number, whether or not it still is right */
 };
 
@@ -146,7 +154,7 @@ void state_bans_uncounted(struct state *s);
 int state_ban_statement(struct state *s, const char *sql, struct addr first, unsigned int length);
 /* -EUCLEAN for a row that no version of ours wrote. */
 state_row state_read_ban, state_read_interface, state_read_pending, state_read_accepted, state_read_strike,
-	state_read_feed;
+	state_read_feed, state_read_member, state_read_said;
 /* chosen.c: what it reads goes into the lists' `where`; or it is put, once the list has its row. */
 state_row state_read_chosen;
 int state_chosen_add(struct state *state, struct list_info *lists, size_t n);
@@ -154,6 +162,9 @@ int state_chosen_put(struct state *state, int64_t list, const char *where);
 /* All of them. */
 int state_accepted_check(struct state *state);
 int state_feeds_check(struct state *state);
+int state_said_check(struct state *state);
+/* Only a change brings a state to the version that has its tables. */
+bool state_has_fleet(const struct state *s);
 /* A feed beside its list's version that waits: kept, taken back, or no longer needed. */
 int state_feed_wait(struct state *state, const char *list);
 int state_feed_back(struct state *state, const char *list);

@@ -81,6 +81,23 @@ int state_pending_any(struct state *state, enum pending_kind kind)
 	return code == SQLITE_ROW ? 1 : code == SQLITE_DONE ? 0 : because_sqlite(state, "reading");
 }
 
+bool state_pending_has(struct state *state, enum pending_kind kind, const char *name)
+{
+	sqlite3_stmt *stmt;
+	bool has;
+
+	if (state_pending_any(state, kind) <= 0)
+		return false;
+	stmt = state_prepare(state, "SELECT 1 FROM pending WHERE kind = ? AND name = ?");
+	if (!stmt)
+		return false;
+	sqlite3_bind_int(stmt, 1, (int)kind);
+	state_bind_text(stmt, 2, name);
+	has = sqlite3_step(stmt) == SQLITE_ROW;
+	sqlite3_finalize(stmt);
+	return has;
+}
+
 int64_t pending_left(const struct pending *pending, int64_t at_least)
 {
 	int64_t now = time(NULL), boot = clock_boot();

@@ -8,7 +8,9 @@
 #include "state/bans.h"
 #include "state/feeds.h"
 #include "state/internal.h"
+#include "state/members.h"
 #include "state/recover.h"
+#include "state/said.h"
 #include "state/strikes.h"
 
 struct salvage {
@@ -45,6 +47,8 @@ static bool is_sound(const struct salvage *s, sqlite3_stmt *row)
 	struct interface_info interface;
 	struct accepted accepted;
 	struct list_info list;
+	struct member member;
+	struct said said;
 	struct pending pending;
 	struct strike strike;
 	struct ban ban;
@@ -63,6 +67,10 @@ static bool is_sound(const struct salvage *s, sqlite3_stmt *row)
 		return state_source_is_sound(row);
 	if (!strcmp(s->table, "setting"))
 		return state_setting_is_sound(row);
+	if (!strcmp(s->table, "member"))
+		return !state_read_member(s->to, row, &member);
+	if (!strcmp(s->table, "said"))
+		return !state_read_said(s->to, row, &said);
 	if (!strcmp(s->table, "strike"))
 		return !state_read_strike(s->to, row, &strike);
 	return strncmp(s->table, "ban", 3) != 0 || !state_read_ban(s->to, row, &ban);
@@ -126,7 +134,7 @@ static void salvage_numbered(struct salvage *s, const char *table)
 	sqlite3_finalize(row);
 }
 
-/* Bans and strikes have no row numbers. */
+/* Bans, strikes and what members say have no row numbers. */
 static void salvage_bans(struct salvage *s, const char *table)
 {
 	static const char *const ways[] = {
@@ -164,7 +172,7 @@ static bool salvage_table(struct salvage *s, const char *table)
 	s->put = ask(s->to->db, sql, table);
 	if (!s->put)
 		return false;
-	if (!strncmp(table, "ban", 3) || !strcmp(table, "strike"))
+	if (!strncmp(table, "ban", 3) || !strcmp(table, "strike") || !strcmp(table, "said"))
 		salvage_bans(s, table);
 	else
 		salvage_numbered(s, table);
@@ -175,8 +183,9 @@ static bool salvage_table(struct salvage *s, const char *table)
 /* In the order in which they were made: a list before its pieces. */
 int state_salvage(struct state *to, sqlite3 *from, struct recovered *r)
 {
-	static const char *const tables[] = { "list", "chunk",	    "source",	"interface", "pending", "setting",
-					      "ban",  "ban_before", "accepted", "strike",    "chosen",	"feed" };
+	static const char *const tables[] = { "list",	 "chunk", "source",	"interface", "pending",
+					      "setting", "ban",	  "ban_before", "accepted",  "strike",
+					      "chosen",	 "feed",  "member",	"said" };
 	struct salvage s = { .from = from, .to = to };
 
 	r->whole = r->texts = true;

@@ -80,10 +80,24 @@ static const char schema_feeds[] =
 	"  next INTEGER NOT NULL, failures INTEGER NOT NULL, refused INTEGER NOT NULL,"
 	"  changed INTEGER NOT NULL, aged INTEGER NOT NULL, result TEXT NOT NULL);";
 
+/* What each member of a fleet may, and what it says: members.c and said.c. */
+static const char schema_fleet[] =
+	"CREATE TABLE member (id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, rule INTEGER NOT NULL,"
+	"  entries INTEGER NOT NULL, ttl INTEGER NOT NULL, wide4 INTEGER NOT NULL, wide6 INTEGER NOT NULL,"
+	"  rate REAL NOT NULL, shadow INTEGER NOT NULL, quorum INTEGER NOT NULL, heard INTEGER NOT NULL,"
+	"  free_at INTEGER NOT NULL, taken INTEGER NOT NULL, ended INTEGER NOT NULL, refused INTEGER NOT NULL,"
+	"  why TEXT NOT NULL);"
+	"CREATE TABLE said (family INTEGER NOT NULL, length INTEGER NOT NULL, first BLOB NOT NULL,"
+	"  member INTEGER NOT NULL, added INTEGER NOT NULL, expires INTEGER, reason TEXT NOT NULL, due INTEGER,"
+	"  PRIMARY KEY (family, length, first, member)) WITHOUT ROWID;"
+	"CREATE INDEX said_member ON said (member);"
+	"CREATE INDEX said_due ON said (due) WHERE expires NOT NULL;";
+
 /* From which version to the next. */
 static const char *const upgrades[] = {
-	[1] = schema_bans,     [2] = schema_sources, [3] = schema_packed,  [4] = schema_sums,	[5] = schema_due,
-	[6] = schema_accepted, [7] = schema_ends,    [8] = schema_strikes, [9] = schema_chosen, [10] = schema_feeds
+	[1] = schema_bans,   [2] = schema_sources,  [3] = schema_packed, [4] = schema_sums,
+	[5] = schema_due,    [6] = schema_accepted, [7] = schema_ends,	 [8] = schema_strikes,
+	[9] = schema_chosen, [10] = schema_feeds,   [11] = schema_fleet
 };
 
 /*
@@ -119,7 +133,8 @@ int state_check_version(struct state *s)
 				 " (SELECT count(*) FROM sqlite_master WHERE type = 'index' AND name = 'ban_due') +"
 				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'strike') +"
 				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'chosen') +"
-				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'feed')");
+				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'feed') +"
+				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'said')");
 	int version = -1, application = 0, tables = 0, foreign = 0, more = 0;
 
 	if (!stmt)

@@ -252,6 +252,7 @@ int state_again(struct state *state)
 	if (!sqlite3_get_autocommit(state->db))
 		sqlite3_exec(state->db, "ROLLBACK", NULL, NULL, NULL);
 	state->commits = false;
+	state->said = SAID_UNKNOWN;
 	err = state_run(state, "BEGIN IMMEDIATE");
 	if (!err)
 		state_bans_look(state);
@@ -296,7 +297,7 @@ static bool is_for_nothing(struct state *s)
 	return is_one(s->db, "SELECT NOT EXISTS (SELECT 1 FROM sqlite_master)") ||
 	       is_one(s->db, "SELECT NOT (EXISTS (SELECT 1 FROM list) OR EXISTS (SELECT 1 FROM interface) OR"
 			     " EXISTS (SELECT 1 FROM pending) OR EXISTS (SELECT 1 FROM setting) OR"
-			     " EXISTS (SELECT 1 FROM ban))");
+			     " EXISTS (SELECT 1 FROM ban) OR EXISTS (SELECT 1 FROM member))");
 }
 
 /* What others have put there meanwhile stays, and the directory with it. */

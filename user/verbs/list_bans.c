@@ -8,7 +8,8 @@
 #include "sets/prefixes.h"
 #include "sets/ranges.h"
 #include "observe/documents.h"
-#include "state/bans.h"
+#include "state/members.h"
+#include "state/said.h"
 #include "state/state.h"
 #include "verbs/verbs.h"
 
@@ -18,7 +19,7 @@ static const char *const orders[] = { "prefix", "added", "end", "reason", NULL }
 
 struct options {
 	struct number ends_within, since;
-	const char *reason;
+	const char *reason, *from;
 	int sort;
 	bool count;
 };
@@ -26,6 +27,8 @@ struct options {
 const struct option_spec bans_options[] = {
 	{ "reason", .type = OPTION_TEXT, AT(options, reason), .value = "WORD",
 	  .does = "only those with that in their reason" },
+	{ "from", .type = OPTION_TEXT, AT(options, from), .value = "MEMBER",
+	  .does = "what that member of the fleet says, in force or not" },
 	{ "ends-within", .type = OPTION_TIME, AT(options, ends_within), .value = "TIME",
 	  .does = "only those that end by then" },
 	{ "since", .type = OPTION_TIME, AT(options, since), .value = "TIME",
@@ -134,7 +137,25 @@ static bool is_whole(const struct call *call)
 {
 	const struct options *o = call->options;
 
-	return !call->n && !o->reason && !o->ends_within.given && !o->since.given;
+	return !call->n && !o->reason && !o->from && !o->ends_within.given && !o->since.given;
+}
+
+static int read_from(struct state *state, const char *name, struct ban **bans, size_t *n)
+{
+	struct said *said = NULL;
+	struct member member;
+	int err = state_member_get(state, name, &member);
+
+	if (err_is(err, ENOENT))
+		err = because(-ENOENT, "nothing was heard of a member '%s'; 'xdp-bloom fleet' shows all", name);
+	err = err ?: state_said_by(state, member.id, &said, n);
+	*bans = err ? NULL : calloc(*n + 1, sizeof(**bans));
+	if (!err && !*bans)
+		err = -ENOMEM;
+	for (size_t i = 0; i < *n && !err; i++)
+		(*bans)[i] = said[i].ban;
+	free(said);
+	return err;
 }
 
 int verb_bans(const struct call *call)
@@ -155,7 +176,7 @@ int verb_bans(const struct call *call)
 	if (!err)
 		err = ranges_finish(&wanted) ?:
 		      state_open(&state, call->context, false) ?:
-		      state_bans(state, &bans, &n);
+		      (o->from ? read_from(state, o->from, &bans, &n) : state_bans(state, &bans, &n));
 	state_close(state);
 	for (size_t i = 0; i < n && !err; i++)
 		if (is_wanted(&bans[i], o, &wanted, now))

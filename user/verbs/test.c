@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/grow.h"
+#include "base/span.h"
 #include "bpf/decide.h"
 #include "change/change.h"
 #include "observe/explain.h"
@@ -122,6 +123,38 @@ static void put_ban(json_t *object, const struct ban *ban)
 	json_object_set_new(object, "added", ban ? json_string(utc_text(added, ban->added)) : json_null());
 }
 
+static json_t *said_json(const struct explanation *e, const struct hit *hit)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < hit->said_n; i++) {
+		const char *member = explain_member(e, &hit->said[i]);
+		json_t *one = json_pack("{s:o}", "member", member ? json_string(member) : json_null());
+
+		put_ban(one, &hit->said[i].ban);
+		json_array_append_new(array, one);
+	}
+	return array;
+}
+
+/* "banned by edge-7, 3m ago, 41 k SYN/s (until 2026-11-23T20:10:00Z)" */
+static void said_text(const struct explanation *e, const struct hit *hit, int64_t now)
+{
+	for (size_t i = 0; i < hit->said_n; i++) {
+		const struct ban *ban = &hit->said[i].ban;
+		const char *member = explain_member(e, &hit->said[i]);
+		char ago[SPAN_TEXT_MAX], until[UTC_TEXT_MAX];
+
+		if (!ban_in_force(ban, now))
+			continue;
+		printf("    banned by %s, %s ago%s%s", member ?: "this machine",
+		       span_text(ago, now > ban->added ? now - ban->added : 0), *ban->reason ? ", " : "", ban->reason);
+		if (ban->expires)
+			printf(" (until %s)", utc_text(until, ban->expires));
+		putchar('\n');
+	}
+}
+
 static json_t *hit_json(const struct explanation *e, const struct hit *hit, int family)
 {
 	char text[HIT_TEXT_MAX];
@@ -130,6 +163,8 @@ static json_t *hit_json(const struct explanation *e, const struct hit *hit, int 
 				   "line", hit->line ? json_integer((json_int_t)hit->line) : json_null());
 
 	put_ban(object, hit->ban);
+	if (hit->said_n)
+		json_object_set_new(object, "said", said_json(e, hit));
 	return object;
 }
 
@@ -187,6 +222,7 @@ static void answer_text(const struct explanation *e, const struct question *q, s
 		if (hit->ban && hit->ban->expires)
 			printf(" until %s", utc_text(expires, hit->ban->expires));
 		putchar('\n');
+		said_text(e, hit, time(NULL));
 	}
 	suspect = suspect_of(&q->seen, q->asked[i]);
 	if (suspect && suspect_over(suspect))

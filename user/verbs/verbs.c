@@ -93,13 +93,22 @@ const struct verb verbs[] = {
 	{ "follow", .operands = "-|FILE|exec COMMAND...|routes",
 	  .does = "ban what a program sends, a line each, as it comes; or what routes say",
 	  .more = "Lines are +PREFIX TIME REASON (TIME and REASON may be left out; - as the time: without an end) and "
-		  "-PREFIX. \"ok N\": all lines up to the Nth are in force. A command gets that on its standard input; "
+		  "-PREFIX, behind @MEMBER that member's (fleet). \"ok N\": all lines up to the Nth are in force. A command gets that on its standard input; "
 		  "its own options stand behind --. routes: the blackhole routes of a table of the kernel, which a "
 		  "routing daemon fills, are a list.",
 	  .examples = { "follow - <new-bans.txt", "follow exec -- cat new-bans.txt" },
 	  .completes = "exec routes <file>", .options = follow_options, .least = 1, .most = VERB_MANY,
 	  .asks = "from where? - reads standard input; a file or a named pipe; exec COMMAND; or routes --table 666",
 	  .flags = VERB_CHANGES | VERB_IN_CONFIG, .run = verb_follow },
+	{ "fleet", .operands = "[accept|refuse MEMBER|'*' | forget MEMBER]",
+	  .does = "what other machines ban, and what each of them may",
+	  .more = "Lines of follow that begin with @MEMBER are bans of that member. accept says what it may; * is whoever has no rule "
+		  "of its own. refuse takes nothing more of it; forget ends all that it said. What this machine bans, allows and needs is "
+		  "its own matter.",
+	  .examples = { "fleet accept edge-7 --max-entries 1000 --quorum 2", "fleet forget edge-7" },
+	  .completes = "accept refuse forget", .options = fleet_options, .most = 2,
+	  .asks = "alone, accept|refuse MEMBER, or forget MEMBER", .flags = JOINS | VERB_SHOWS_ALONE | VERB_IN_CONFIG,
+	  .run = verb_fleet },
 	{ "guards", .group = "not be locked out", .does = "what this machine needs, and where that was learned",
 	  .more = "Its addresses, gateways, name servers, who is logged in. A command that would drop any of it "
 		  "is refused; the message says how to let it through.",

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Bans on accounts of this machine and of members of a fleet: what is in force, against a naive model that knows only
+ * who says what until when; and that no member gets more than it may.
+ */
+#include <time.h>
+
+#include "base/clock.h"
+#include "change/change.h"
+#include "change/own_addresses.h"
+#include "state/members.h"
+#include "state/said.h"
+
+#include "own_state.h"
+
+enum { MEMBERS = 5, PREFIXES = 6, STEPS = 1500, NEVER = INT32_MAX };
+
+static const char *const names[MEMBERS] = { "a", "edge-7", "b.c", "d_", "z" };
+/* Without, they are judged by "*". */
+static const struct {
+	unsigned int quorum;
+	bool shadow;
+} rules[] = { { 1, false }, { 2, false }, { 3, false }, { 1, true }, { 6, false } };
+
+/* Seconds from the beginning on; 0: it is not said. */
+static struct {
+	int own[PREFIXES], said[MEMBERS][PREFIXES], any;
+	int rule[MEMBERS]; /* -1: that of "*" */
+	int now;
+} model;
+
+static int64_t beginning;
+
+static struct prefix prefix_at(int i)
+{
+	char text[32];
+	struct prefix p;
+
+	snprintf(text, sizeof(text), i % 2 ? "2001:db8:%d::/48" : "198.51.%d.0/24", i);
+	ENOUGH(!prefix_parse(text, strlen(text), &p.first, &p.length));
+	return p;
+}
+
+static int rule_of(int member)
+{
+	return model.rule[member] < 0 ? model.any : model.rule[member];
+}
+
+/* When it ends, by looking at each moment at which anything does. */
+static int model_end(int p)
+{
+	int end = model.own[p];
+
+	for (int m = 0; m < MEMBERS; m++) {
+		int at = model.said[m][p];
+
+		/* Until `at` it says so itself; another may end before. */
+		if (!at || rules[rule_of(m)].shadow)
+			continue;
+		for (int i = 0; i < MEMBERS; i++) {
+			int until = model.said[i][p] < at ? model.said[i][p] : at, then = 0;
+
+			for (int k = 0; k < MEMBERS; k++)
+				then += !rules[rule_of(k)].shadow && model.said[k][p] >= until;
+			if (until && then >= (int)rules[rule_of(m)].quorum && until > end)
+				end = until;
+		}
+	}
+	return end;
+}
+
+static struct member_limits limits_of_rule(int rule)
+{
+	struct member_limits limits = member_limits_default;
+
+	limits.quorum = rules[rule].quorum;
+	limits.shadow = rules[rule].shadow;
+	limits.rate = 1e6;
+	return limits;
+}
+
+static bool is_touched(const struct change *change, const struct prefix *p)
+{
+	for (size_t i = 0; i < change->touched.each.n; i++)
+		if (change->touched.each.at[i].first.num == p->first.num &&
+		    change->touched.each.at[i].length == p->length)
+			return true;
+	return false;
+}
+
+struct was {
+	bool there;
+	int64_t expires;
+};
+
+static struct was look(struct change *change, int p)
+{
+	struct prefix at = prefix_at(p);
+	struct ban ban;
+	int err = state_ban_get(change->state, at.first, at.length, &ban);
+
+	ENOUGH(!err || err_is(err, ENOENT));
+	return (struct was){ !err, err ? 0 : ban.expires };
+}
+
+/* What is in force is what the model says, and what has changed was touched. */
+static bool as_the_model(struct change *change, const struct was *was, bool expired)
+{
+	for (int p = 0; p < PREFIXES; p++) {
+		struct prefix at = prefix_at(p);
+		int end = model_end(p);
+		struct was is = look(change, p);
+		struct ban own;
+		int err;
+
+		if (!CHECK(is.there == (end > model.now), "prefix %d: a ban: %d, at %d it ends at %d", p, is.there,
+			   model.now, end) ||
+		    (is.there && end == NEVER && !CHECK(!is.expires, "prefix %d ends", p)) ||
+		    (is.there && end != NEVER &&
+		     !CHECK(llabs(is.expires - beginning - end) < 8, "prefix %d ends at %lld, not at %d", p,
+			    (long long)(is.expires - beginning), end)))
+			return false;
+		if (!expired && (is.there != was[p].there || is.expires != was[p].expires) &&
+		    !CHECK(is_touched(change, &at), "prefix %d was not touched", p))
+			return false;
+		err = account_own(change->state, at.first, at.length, &own);
+		if (!CHECK(err ? err_is(err, ENOENT) && model.own[p] <= model.now
+			       : model.own[p] > model.now || !ban_in_force(&own, beginning + model.now),
+			   "prefix %d: its own ban: %d, of the model %d", p, !err, model.own[p]))
+			return false;
+	}
+	return true;
+}
+
+static int random_end(void)
+{
+	return model.now / 20 * 20 + 20 + 20 * (int)(ktap_random() % 30);
+}
+
+static void say(struct change *change, int m, int p, int end)
+{
+	struct prefix at = prefix_at(p);
+	bool taken, fresh;
+
+	if (!CHECK(!account_say(change, names[m], &at, end - (int)(time(NULL) - beginning), "why", &taken, &fresh) &&
+			   taken,
+		   "it is not taken"))
+		return;
+	model.said[m][p] = end;
+}
+
+static void own(struct change *change, int p)
+{
+	struct prefix at = prefix_at(p);
+	struct ban ban = { .first = at.first, .length = at.length, .added = time(NULL), .reason = "own" };
+	int end = ktap_random() % 5 ? random_end() : NEVER;
+
+	if (end != NEVER) {
+		ban.expires = beginning + end;
+		ban.due = clock_boot() + (beginning + end - time(NULL)) * 1000000000;
+	}
+	CHECK(!account_own_put(change, &ban), "own");
+	model.own[p] = end;
+}
+
+static void rule(struct change *change, int m)
+{
+	int rule = (int)(ktap_random() % (sizeof(rules) / sizeof(*rules)));
+	struct member_limits limits = limits_of_rule(rule);
+
+	ENOUGH(!account_rule(change, m < MEMBERS ? names[m] : MEMBER_ANY, &limits));
+	*(m < MEMBERS ? &model.rule[m] : &model.any) = rule;
+}
+
+static void expire(struct change *change)
+{
+	struct ban *bans;
+	size_t n;
+
+	/* Between two ends. */
+	model.now = model.now / 20 * 20 + 10 + 20 * (int)(1 + ktap_random() % 6);
+	ENOUGH(!state_bans_expire(change->state, beginning + model.now, &bans, &n));
+	free(bans);
+	for (int p = 0; p < PREFIXES; p++) {
+		if (model.own[p] <= model.now)
+			model.own[p] = 0;
+		for (int m = 0; m < MEMBERS; m++)
+			if (model.said[m][p] <= model.now)
+				model.said[m][p] = 0;
+	}
+}
+
+/* True: bans ended by themselves. */
+static bool step(struct change *change)
+{
+	int p = (int)(ktap_random() % PREFIXES), m = (int)(ktap_random() % MEMBERS), err;
+	struct prefix at = prefix_at(p);
+	size_t n;
+
+	switch (ktap_random() % 12) {
+	case 0:
+	case 1:
+		own(change, p);
+		return false;
+	case 2:
+		err = account_own_drop(change, at.first, at.length);
+		CHECK(err ? err_is(err, ENOENT) && !model.own[p] : model.own[p], "its own end: %s", reason(err));
+		ENOUGH(!change_touch(change, at.first, at.length)); /* as ban_del() does */
+		model.own[p] = 0;
+		return false;
+	case 3:
+		rule(change, (int)(ktap_random() % (MEMBERS + 1)));
+		return false;
+	case 4:
+		err = account_forget(change, names[m], &n);
+		CHECK(!err || err_is(err, ENOENT), "forget: %s", reason(err));
+		memset(model.said[m], 0, sizeof(model.said[m]));
+		return false;
+	case 5:
+		expire(change);
+		return true;
+	case 6:
+	case 7:
+		err = account_unsay(change, names[m], &at);
+		CHECK(err ? err_is(err, ENOENT) && !model.said[m][p] : model.said[m][p], "its end: %s", reason(err));
+		model.said[m][p] = 0;
+		return false;
+	default:
+		say(change, m, p, random_end());
+		return false;
+	}
+}
+
+static void begin(struct change *change)
+{
+	*change = (struct change){ .context = &own_context, .state = opened(true) };
+	ENOUGH(change->state);
+	beginning = time(NULL);
+}
+
+static void end(struct change *change)
+{
+	CHECK(!accounts_put(change) && !state_commit(change->state), "the commit: %s", log_last());
+	state_close(change->state);
+	touched_free(&change->touched);
+	accounts_free(&change->accounts);
+}
+
+static void against_the_model(void)
+{
+	struct change change;
+	bool right = true;
+
+	memset(&model, 0, sizeof(model));
+	for (int m = 0; m < MEMBERS; m++)
+		model.rule[m] = -1;
+	begin(&change);
+	rule(&change, MEMBERS);
+	for (int i = 0; i < STEPS && right && !ktap_failed; i++) {
+		struct was was[PREFIXES];
+		bool expired;
+
+		for (int p = 0; p < PREFIXES; p++)
+			was[p] = look(&change, p);
+		prefixes_free(&change.touched.each);
+		change.touched.each = (struct prefixes){ 0 };
+		expired = step(&change);
+		right = as_the_model(&change, was, expired);
+		/* Now and then by what is written. */
+		if (right && !(ktap_random() % 50)) {
+			int64_t since = beginning;
+
+			end(&change);
+			begin(&change);
+			beginning = since;
+		}
+	}
+	end(&change);
+	empty_directory();
+}
+
+static bool is_taken(struct change *change, const char *member, const char *text, double seconds)
+{
+	struct prefix p;
+	bool taken = false, fresh;
+
+	ENOUGH(!prefix_parse(text, strlen(text), &p.first, &p.length));
+	CHECK(!account_say(change, member, &p, seconds, "x\033[2J", &taken, &fresh), "say: %s", log_last());
+	return taken;
+}
+
+static void no_more_than_it_may(void)
+{
+	struct member_limits limits = { .entries = 3, .ttl = 60, .wide = { 24, 48 }, .rate = 0.001, .quorum = 1 };
+	struct member member;
+	struct change change;
+	struct said *said;
+	char text[32];
+	size_t n;
+	int taken = 0;
+
+	begin(&change);
+	CHECK(!is_taken(&change, "a", "198.51.100.1", 60), "nobody has accepted it");
+	ENOUGH(!account_rule(&change, "a", &limits));
+	CHECK(!is_taken(&change, "a", "198.51.0.0/23", 60), "a prefix that is too wide");
+	CHECK(!is_taken(&change, "a", "2001:db8::/47", 60), "a prefix that is too wide");
+	CHECK(is_taken(&change, "a", "198.51.100.0/24", 1e9), "a long one is shortened");
+	CHECK(is_taken(&change, "a", "198.51.100.1", 0), "one without an end has one");
+	CHECK(is_taken(&change, "a", "198.51.100.2", 10), "the third");
+	CHECK(!is_taken(&change, "a", "198.51.100.3", 10), "the fourth");
+	ENOUGH(!account_rule(&change, "b", &limits));
+	/* The rate begins once it had as many as it may have at a time. */
+	for (int i = 0; i < 100; i++) {
+		snprintf(text, sizeof(text), "203.0.113.%d", i % 2);
+		taken += is_taken(&change, "b", text, 10);
+	}
+	CHECK(taken == 4, "%d were taken at once", taken);
+	CHECK(!account_rule(&change, "a", NULL) && !is_taken(&change, "a", "198.51.100.1", 10), "it is refused");
+	end(&change);
+	begin(&change);
+	ENOUGH(!state_member_get(change.state, "a", &member) && !state_said_by(change.state, member.id, &said, &n));
+	CHECK(n == 3 && member.taken == 3 && member.refused == 5 && !strcmp(member.why, "it is not accepted"),
+	      "%zu, %d taken, %d refused: %s", n, (int)member.taken, (int)member.refused, member.why);
+	for (size_t i = 0; i < n; i++)
+		CHECK(said[i].ban.expires && said[i].ban.expires - said[i].ban.added <= 61 &&
+			      !strcmp(said[i].ban.reason, "x?[2J"),
+		      "%zu: until %lld: %s", i, (long long)said[i].ban.expires, said[i].ban.reason);
+	free(said);
+	end(&change);
+	empty_directory();
+}
+
+/* What this machine needs is not banned by others, and nothing else stops for that. */
+static void what_this_machine_needs(void)
+{
+	struct member_limits limits = member_limits_default;
+	char host[PREFIX_TEXT_MAX], wanted[2 * PREFIX_TEXT_MAX + 32];
+	struct own_address *own = NULL;
+	struct prefix p = { 0 };
+	struct change change;
+	struct member member;
+	size_t n = 0;
+
+	begin(&change);
+	ENOUGH(!account_rule(&change, MEMBER_ANY, &limits));
+	ENOUGH(!own_addresses(change.state, NULL, NULL, &own, &n));
+	if (n) {
+		p = (struct prefix){ own->addr, addr_width(own->addr.family) };
+		prefix_text(host, own->addr, -1);
+		ENOUGH(!account_asked(&change, &p) && !account_asked_all(&change));
+		CHECK(!is_taken(&change, "a", host, 60), "its own address");
+		CHECK(is_taken(&change, "a", "198.51.100.1", 60), "another");
+		ENOUGH(!accounts_put(&change) && !state_member_get(change.state, "a", &member));
+		snprintf(wanted, sizeof(wanted), "%s bans %s, ", host, host);
+		CHECK(strstr(member.why, wanted), "why: %s", member.why);
+	} else {
+		ktap_skip("this machine needs nothing");
+	}
+	free(own);
+	end(&change);
+	empty_directory();
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "random words of members against a model", against_the_model },
+		{ "no more than it may", no_more_than_it_may },
+		{ "what this machine needs", what_this_machine_needs },
+	};
+
+	return own_state_run(cases, sizeof(cases) / sizeof(*cases));
+}
