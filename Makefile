@@ -125,6 +125,10 @@ deb: ## a Debian package: build/deb/xdp-bloom_VERSION_ARCH.deb
 	@tools/deps.sh $(DEPS) $(DEB_DEPS)
 	+@tools/deb.sh $(BUILD)/deb $(VERSION)
 
+crowdsec-test: all ## ten minutes beside a real CrowdSec agent: 10,000 decisions, and its failures
+	@tools/deps.sh $(CROWDSEC_DEPS)
+	XDP_BLOOM_CROWDSEC='560 10000 1000' XDP_BLOOM_CASES=real_agent tests/net/net_crowdsec.sh
+
 deb-test: deb ## the package installed, used and removed, on a copy-on-write picture of this machine
 	prove --exec tests/support/ktap-status.sh packaging/deb-test.sh
 
@@ -142,6 +146,7 @@ CHECK_DEPS := perl python3
 TEST_DEPS  := $(RUN_DEPS) $(CHECK_DEPS) mandoc strace tcpdump tshark tmux zsh procps xdp-tools iprange ipset nftables systemd curl wireguard-tools openssl minisign ca-certificates sqlite3
 FUZZ_DEPS  := libclang-rt-dev llvm
 BENCH_DEPS := iproute2 ipset nftables iptables xdp-tools iprange ethtool python3
+CROWDSEC_DEPS := $(RUN_DEPS) crowdsec
 DEB_DEPS   := debhelper dpkg-dev lintian
 LINT_DEPS  := clang-format clang-tidy cppcheck shellcheck python3
 FRESH_DEPS := mmdebstrap git
@@ -377,5 +382,5 @@ help: ## this
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
 .PHONY: all units install uninstall deb deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
-	test fresh test-kernels lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test parts-test samples-test counts replay-test page-test status-test upgrade-test faults guards mutants compilers kselftest \
+	test fresh test-kernels lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test crowdsec-test parts-test samples-test counts replay-test page-test status-test upgrade-test faults guards mutants compilers kselftest \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help

@@ -2,6 +2,7 @@
 #include "change/ban.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,10 +131,37 @@ static struct ban ban_asked(int64_t now, int64_t clock, double ttl, const char *
 	return asked;
 }
 
-/* Members of the fleet say it, too. */
-static int add_beside(struct change *change, const struct ban_options *o, struct ban *ban, struct banned *n)
+/* Another's ban stays as it is; so near its end it is taken over, and between the two nobody gets in. */
+#define OTHERS_END 120
+/* Whoever made a ban longer has made it their own. */
+#define SAME_END 10
+
+static double seconds_left(const struct ban *ban)
 {
-	int err = meet(change->state, o, ban, n);
+	if (ban->due)
+		return (double)(ban->due - clock_boot()) / 1e9;
+	return ban->expires ? (double)(ban->expires - time(NULL)) : HUGE_VAL;
+}
+
+/* 1: it is another's, whatever becomes of this ban, which has `left` s if it is to be taken out. */
+static int check_whose(struct state *state, const struct prefix *p, const char *whose, bool del, double left)
+{
+	struct ban ban;
+	int err = whose ? account_own(state, p->first, p->length, &ban) : -ENOENT;
+
+	if (err)
+		return err_is(err, ENOENT) ? 0 : err;
+	if (strncmp(ban.reason, whose, strlen(whose)) != 0)
+		return del || seconds_left(&ban) > OTHERS_END;
+	return del && seconds_left(&ban) > left + SAME_END;
+}
+
+/* Members of the fleet say it, too. */
+static int add_beside(struct change *change, const struct ban_options *o, const char *whose, struct ban *ban,
+		      struct banned *n)
+{
+	struct prefix p = { ban->first, ban->length };
+	int err = check_whose(change->state, &p, whose, false, 0) ?: meet(change->state, o, ban, n);
 	bool fresh = err_is(err, ENOENT);
 
 	if (err_is(err, EEXIST)) {
@@ -149,8 +177,9 @@ static int add_beside(struct change *change, const struct ban_options *o, struct
 	return err;
 }
 
-static int add_one(struct change *change, const struct ban_options *o, const struct ban *asked, const struct prefix *p,
-		   struct banned *n)
+/* 1: there is another's. */
+static int add_one(struct change *change, const struct ban_options *o, const char *whose, const struct ban *asked,
+		   const struct prefix *p, struct banned *n)
 {
 	struct ban ban = *asked;
 	bool fresh, renewed;
@@ -159,10 +188,12 @@ static int add_one(struct change *change, const struct ban_options *o, const str
 	ban.first = p->first;
 	ban.length = p->length;
 	if (account_beside(change->state, ban.first, ban.length))
-		return add_beside(change, o, &ban, n);
+		return add_beside(change, o, whose, &ban, n);
 	err = state_ban_new(change->state, &ban, &fresh);
 	if (!err && !fresh)
-		err = meet(change->state, o, &ban, n) ?: state_ban_put(change->state, &ban, &renewed);
+		err = check_whose(change->state, p, whose, false, 0) ?:
+		      meet(change->state, o, &ban, n) ?:
+		      state_ban_put(change->state, &ban, &renewed);
 	if (err_is(err, EEXIST)) {
 		n->kept++;
 		return 0;
@@ -182,7 +213,7 @@ int ban_add(struct change *change, const struct ban_options *o, const struct pre
 
 	for (size_t i = 0; i < p->n && !err; i++) {
 		far(change, "keeping the bans", i, p->n);
-		err = add_one(change, o, &asked, &p->at[i], n);
+		err = add_one(change, o, NULL, &asked, &p->at[i], n);
 	}
 	far_end(p->n);
 	return err;
@@ -274,17 +305,6 @@ int ban_del(struct change *change, const struct prefixes *p, const char *why)
 	return err;
 }
 
-/* 0: it may be taken out, or there is none. -EPERM: it is another's. */
-static int check_whose(struct state *state, const struct prefix *p, const char *whose)
-{
-	struct ban ban;
-	int err = whose ? account_own(state, p->first, p->length, &ban) : -ENOENT;
-
-	if (err)
-		return err_is(err, ENOENT) ? 0 : err;
-	return strncmp(ban.reason, whose, strlen(whose)) ? -EPERM : 0;
-}
-
 /* As the table has them; those of one prefix as they came. */
 static int by_place(const void *a, const void *b)
 {
@@ -338,10 +358,12 @@ static int own_order(struct change *change, const struct ban_options *o, const c
 	struct prefixes one = { .at = &order->prefix, .n = 1 };
 	int err = confirm_bans(change, &one, 0);
 
-	if (err || !order->del)
-		return err ?: add_one(change, o, asked, &order->prefix, banned);
-	err = check_whose(change->state, &order->prefix, whose) ?: take_out(change, &order->prefix);
-	order->missed = err_is(err, ENOENT) || err_is(err, EPERM);
+	if (!err && !order->del)
+		err = add_one(change, o, whose, asked, &order->prefix, banned);
+	else if (!err)
+		err = check_whose(change->state, &order->prefix, whose, true, order->ttl)
+			      ?: take_out(change, &order->prefix);
+	order->missed = err == 1 || (order->del && err_is(err, ENOENT));
 	return order->missed ? 0 : err;
 }
 
@@ -354,6 +376,7 @@ int ban_orders(struct change *change, const struct ban_options *o, const char *w
 	bool adds = false;
 	int err = sorted ? look_at_members(change, orders, n) : -ENOMEM;
 
+	each.replace = o->replace || whose;
 	for (size_t i = 0; i < n && !err; i++)
 		sorted[i] = &orders[i];
 	/* So each page of the table is had once. */

@@ -32,15 +32,16 @@ int ban_add(struct change *change, const struct ban_options *options, const stru
 /* One of many, each with its own time and reason. */
 struct ban_order {
 	struct prefix prefix;
-	double ttl;	     /* seconds; 0: without an end */
+	double ttl;	     /* seconds; 0: without an end. Of one to take out: what it has, if it is not any */
 	const char *reason;  /* NULL: none is given */
 	const char *account; /* the member of a fleet that says it; NULL: this machine */
-	bool del, missed;    /* missed: there was no such ban to take out, or it is another's */
+	bool del, missed;    /* missed: there was no such ban to take out; or it is another's, and stays */
 };
 
 /*
  * All of them, in their order; what they cost does not depend on how many bans there are. `whose`: what the reasons of
- * bans begin with that may be taken out, or NULL: any.
+ * bans begin with that may be changed or taken out, or NULL: any. Another's ban that is about to end is taken over; and
+ * one that lasts longer now than its order says has become another's.
  */
 int ban_orders(struct change *change, const struct ban_options *options, const char *whose, struct ban_order *orders,
 	       size_t n, struct banned *banned);

@@ -5,15 +5,22 @@
 #include "base/stdin.h"
 #include "change/change.h"
 #include "change/load.h"
+#include "feeds/crowdsec.h"
 #include "feeds/follow.h"
 #include "feeds/routes.h"
 #include "verbs/verbs.h"
+
+#define AGENT_URL     "http://127.0.0.1:8080"
+#define AGENT_SECONDS 10
 
 struct options {
 	struct number table, family, grace;
 	uint64_t types;
 	const char *list;
 	bool shadow, wide;
+	const char *url, *key_file;
+	struct number interval;
+	bool lan, insecure;
 };
 
 /* "blackhole,prohibit" */
@@ -56,6 +63,14 @@ const struct option_spec follow_options[] = {
 	  .does = "routes: so long they stay when most go at once (5m)" },
 	{ "shadow", AT(options, shadow), .does = "routes: as a list that only counts" },
 	{ "wide", AT(options, wide), .does = "routes: even much of the internet" },
+	{ "key-file", .type = OPTION_FILE, AT(options, key_file), .value = "FILE",
+	  .does = "crowdsec: what cscli bouncers add printed" },
+	{ "url", .type = OPTION_TEXT, AT(options, url), .value = "URL",
+	  .does = "crowdsec: of the agent (" AGENT_URL ")" },
+	{ "interval", .type = OPTION_TIME, AT(options, interval), .least = 0.1, .value = "TIME",
+	  .does = "crowdsec: between two questions (10s)" },
+	{ "lan", AT(options, lan), .does = "crowdsec: the agent may be in the own network" },
+	{ "insecure", AT(options, insecure), .does = "crowdsec: by http:// elsewhere than here" },
 	OPTIONS_END(struct options),
 };
 
@@ -85,9 +100,31 @@ static int routes(const struct call *call)
 	return err ? fail("follow: %s", reason(err)) : EXIT_DONE;
 }
 
-static bool any(const struct options *o)
+static bool any_routes(const struct options *o)
 {
 	return o->table.given || o->family.given || o->types || o->list || o->grace.given || o->shadow || o->wide;
+}
+
+static bool any_crowdsec(const struct options *o)
+{
+	return o->url || o->key_file || o->interval.given || o->lan || o->insecure;
+}
+
+static int crowdsec(const struct call *call)
+{
+	const struct options *o = call->options;
+	struct crowdsec_options agent = { .url = o->url ?: AGENT_URL,
+					  .key_file = o->key_file,
+					  .every = o->interval.given ? o->interval.value : AGENT_SECONDS,
+					  .insecure = o->insecure,
+					  .lan = o->lan };
+
+	if (call->n > 1 || !o->key_file)
+		return fail(
+			"follow: crowdsec: its key goes into a file: 'cscli -o raw bouncers add xdp-bloom >FILE', and"
+			" --key-file FILE");
+	change_check(call->context, false);
+	return follow_crowdsec(call->context, &agent);
 }
 
 int verb_follow(const struct call *call)
@@ -95,10 +132,16 @@ int verb_follow(const struct call *call)
 	bool command = !strcmp(call->operands[0], "exec");
 	int err = 0;
 
+	if (any_crowdsec(call->options) && strcmp(call->operands[0], "crowdsec") != 0)
+		return fail("follow: only 'follow crowdsec' takes such options");
+	if (any_routes(call->options) && strcmp(call->operands[0], "routes") != 0)
+		return fail("follow: only 'follow routes' takes such options");
 	if (!strcmp(call->operands[0], "routes"))
 		return routes(call);
-	if (any(call->options))
-		return fail("follow: only 'follow routes' takes such options");
+	if (!strcmp(call->operands[0], "crowdsec")) {
+		err = crowdsec(call);
+		return err < 0 ? fail("follow: %s", reason(err)) : err;
+	}
 	if (command ? call->n < 2 : call->n > 1)
 		return fail("follow: %s", command ? "exec: which command?" : call->verb->asks);
 	change_check(call->context, false);

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""crowdsec_stub.py: what 'follow crowdsec' makes of the answers of an agent that is a table here.
+
+Nothing is waited for but questions: when the next one comes, what was answered before is in force.
+"""
+import http.server
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+PATIENCE = 120
+KEY = 'f00dfeed' * 4
+bloom = os.environ['XDP_BLOOM']
+
+
+def die(text):
+    sys.exit(f'# {text}: ' + open('err', encoding='utf8').read()[-1500:])
+
+
+class Agent(http.server.BaseHTTPRequestHandler):
+    lock = threading.Condition()
+    decisions = {}  # number: value, scope, type, seconds
+    new, deleted = [], []  # since the last answer
+    fault = None
+    questions = answered = 0
+    posts, heads = [], []
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        with Agent.lock:
+            Agent.questions += 1
+            Agent.heads.append(dict(self.headers))
+            Agent.lock.notify_all()
+            status, body = 200, self.document()
+            sent = body
+            if self.headers['X-Api-Key'] != KEY:
+                status, sent = 403, b'{"message":"access forbidden"}'
+            elif isinstance(Agent.fault, int):
+                status, sent = Agent.fault, b'{"message":"no"}'
+            elif Agent.fault == 'cut':
+                sent = body[:len(body) // 2]
+            elif Agent.fault is not None:
+                body = sent = Agent.fault
+        self.send_response(status)
+        self.send_header('Content-Length', str(len(body if status == 200 else sent)))
+        self.end_headers()
+        self.wfile.write(sent)
+
+    @staticmethod
+    def row(number):
+        value, scope, kind, seconds = Agent.decisions.get(number) or Agent.gone[number]
+        return {'id': number, 'value': value, 'scope': scope, 'type': kind, 'duration': f'{seconds}s', 'origin': 'test',
+                'scenario': 'test/stub'}
+
+    gone = {}
+
+    def document(self):
+        whole = 'startup=true' in self.path
+        new = list(Agent.decisions) if whole else [n for n in Agent.new if n in Agent.decisions]
+        deleted = list(Agent.gone) if whole else Agent.deleted
+        if Agent.fault is None:
+            Agent.new, Agent.deleted = [], []
+        return json.dumps({'new': [self.row(n) for n in new] or None,
+                           'deleted': [self.row(n) for n in deleted] or None}).encode()
+
+
+def decide(number, value, seconds=3600, scope='Ip', kind='ban'):
+    with Agent.lock:
+        Agent.decisions[number] = (value, scope, kind, seconds)
+        Agent.new.append(number)
+
+
+def delete(*numbers):
+    with Agent.lock:
+        for number in numbers:
+            Agent.gone[number] = Agent.decisions.pop(number)[:3] + (-1,)
+            Agent.deleted.append(number)
+
+
+def turns(n, fault=None):
+    """So many questions from now are answered like that, and in force."""
+    with Agent.lock:
+        Agent.fault = fault
+        end = Agent.questions + n + 1
+        if not Agent.lock.wait_for(lambda: Agent.questions >= end, PATIENCE):
+            die('it asks no more')
+
+
+def run(*command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
+
+
+def verdicts(what, **wanted):
+    hosts = {name: HOSTS[name] for name in wanted}
+    told = json.loads(subprocess.run([bloom, '-j', 'test', *hosts.values()], stdout=subprocess.PIPE, check=False).stdout)
+    drops = {name: answer['verdict'] == 'drop' for name, answer in zip(hosts, told)}
+    if drops != wanted:
+        die(f'{what}: {drops}, not {wanted}')
+
+
+HOSTS = {'a': '45.0.0.1', 'b': '45.0.0.2', 'net': '2001:db8:7::9', 'mine': '45.0.1.1', 'soon': '45.0.1.2', 'longer': '45.0.1.3',
+         'captcha': '45.0.0.9'}
+
+
+def faults():
+    stay = {'a': True, 'b': False, 'net': True}
+    for fault in (504, 403, 429, 302, 'cut', b'', b'<html>Log in</html>', b'null', b'[]', b'{"message":"x"}', b'{"new":[]}',
+                  b'{"new":7,"deleted":null}', b'{"new":[{"id":1}],"deleted":null}'):
+        turns(1, fault)
+        verdicts(f'a failure, {fault}', **stay)
+    # As an agent whose database fails in the middle: too little, as a proper document; and then an error.
+    for _ in range(2):
+        turns(1, 500)
+        with Agent.lock:
+            Agent.fault, before = b'{"new":[],"deleted":[]}', Agent.questions
+            Agent.lock.wait_for(lambda: Agent.questions > before, PATIENCE)
+            Agent.fault = 500
+        turns(1, 500)
+        verdicts('an answer that lacks all', **stay)
+    turns(2)
+    verdicts('after the failures', **stay)
+
+
+def others():
+    """Another's ban stays, and what is banned twice ends with the last."""
+    decide(11, HOSTS['mine'])
+    decide(12, HOSTS['soon'])
+    decide(13, HOSTS['longer'])
+    turns(1)
+    reasons = {ban['prefix']: ban['reason'] for ban in json.loads(run(bloom, '-j', 'bans'))}
+    if reasons[HOSTS['mine']] or not reasons[HOSTS['soon']].startswith('crowdsec test test/stub'):
+        die(f'reasons: {reasons}')
+    run(bloom, 'add', HOSTS['longer'], '--ttl', '1d')
+    delete(11, 12, 13)
+    turns(1)
+    verdicts('bans that are somebody\'s', mine=True, soon=False, longer=True)
+
+
+def main():
+    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Agent)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with open('key', 'w', encoding='ascii', opener=lambda p, f: os.open(p, f, 0o600)) as file:
+        file.write(KEY + '\n')
+    run(bloom, 'add', HOSTS['mine'])
+    run(bloom, 'add', HOSTS['soon'], '--ttl', '100s', '--reason', 'mine')
+    decide(1, HOSTS['a'])
+    decide(2, '2001:db8:7::/48', scope='Range')
+    decide(3, HOSTS['captcha'], kind='captcha')
+    decide(4, 'FR', scope='Country')
+    began = time.monotonic()
+    follower = subprocess.Popen([bloom, '-v', 'follow', 'crowdsec', '--url', f'http://127.0.0.1:{server.server_port}',
+                                 '--key-file', 'key', '--interval', '0.2s'], stderr=open('err', 'wb'))
+    turns(1)
+    verdicts('the start', a=True, b=False, net=True, captcha=False)
+    line = open(f'/proc/{follower.pid}/cmdline', 'rb').read() + open(f'/proc/{follower.pid}/environ', 'rb').read()
+    if KEY.encode() in line:
+        die('its key stands on the command line')
+    decide(5, HOSTS['b'], 600)
+    decide(6, HOSTS['b'], 7200)
+    turns(1)
+    verdicts('a new one', b=True)
+    delete(6)
+    turns(1)
+    verdicts('one of two is over', b=True)
+    delete(5)
+    turns(1)
+    verdicts('both are over', b=False)
+    faults()
+    others()
+    with Agent.lock:
+        Agent.decisions, Agent.gone = {}, {}
+    turns(1, 503)
+    verdicts('it does not answer', a=True, net=True, mine=True)
+    turns(2)
+    verdicts('its database is empty', a=False, net=False, mine=True)
+    follower.send_signal(signal.SIGTERM)
+    if follower.wait(PATIENCE):
+        die(f'it ended with {follower.returncode}')
+    said = open('err', encoding='utf8').read()
+    for words in ('are left out: 2', 'status 504; what is banned stays', 'answers again'):
+        if words not in said:
+            die(f'it does not say "{words}"')
+    agents = {head['User-Agent'] for head in Agent.heads}
+    if len(agents) != 1 or not agents.pop().startswith('xdp-bloom/'):
+        die(f'it calls itself {agents}')
+    print(f'# {Agent.questions} questions in {time.monotonic() - began:.0f} s')
+
+
+main()

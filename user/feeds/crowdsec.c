@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "feeds/crowdsec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/close_fd.h"
+#include "base/grow.h"
+#include "base/log.h"
+#include "base/stop.h"
+#include "base/trusted_dir.h"
+#include "change/guard_rails.h"
+#include "feeds/decisions.h"
+#include "feeds/into_force.h"
+#include "fetch/client.h"
+#include "state/bans.h"
+#include "state/state.h"
+
+#define KEY_MOST    256
+#define ASK_SECONDS 120
+/* So few may go at once on the word of two answers in a row; more of them, and more than half, wait half an interval.
+ */
+#define FEW 10
+/*
+ * An agent says a decision only once, and not at all one that it writes while it is asked (1.4.6), and says nothing of
+ * a database that was emptied. So all is asked for again: as often as that takes a fiftieth of the time, within limits.
+ */
+#define WHOLE_SHARE	50
+#define WHOLE_INTERVALS 3
+#define WHOLE_MOST	900 /* seconds */
+/* Whether another's ban is still there. */
+#define AGAIN_SECONDS 30
+
+struct agent {
+	struct context *context;
+	const struct crowdsec_options *options;
+	struct decisions all; /* that are in force on the agent's account */
+	bool follows, fails, doubts;
+	double took; /* the last answer */
+	double whole_until, again_at;
+	int headers;
+	size_t others;
+	const struct ban_order *orders;
+};
+
+/* The key becomes a header line in memory: it stands on no command line, and in no other file. */
+static int read_key(const char *path, int *headers)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
+	char key[KEY_MOST + 1] = "", line[KEY_MOST + 32];
+	ssize_t n = -1;
+	struct stat st;
+
+	*headers = -1;
+	if (fd < 0 || fstat(fd, &st))
+		err = because(-errno, "%s: %s", path, strerror(errno));
+	else if (!S_ISREG(st.st_mode))
+		err = because(-EINVAL, "%s: not a regular file", path);
+	else if (st.st_mode & (S_IRWXG | S_IRWXO))
+		err = because(-EACCES, "%s: others may read it, and it is a key; chmod 600", path);
+	else
+		err = trust_open_file(fd, path, "the agent's key");
+	if (!err)
+		n = read(fd, key, KEY_MOST);
+	close_fd(fd);
+	if (err)
+		return err;
+	key[n > 0 ? strcspn(key, "\r\n") : 0] = '\0';
+	for (const char *c = key; *c; c++)
+		if (*c <= ' ' || *c > '~')
+			key[0] = '\0';
+	if (!*key || n == KEY_MOST)
+		return because(-EINVAL, "%s: no key, as 'cscli bouncers add' prints it, on its first line", path);
+	n = snprintf(line, sizeof(line), "X-Api-Key: %s\n", key);
+	*headers = memfd_create("key", MFD_CLOEXEC);
+	if (*headers < 0 || write(*headers, line, (size_t)n) != n)
+		err = because(-errno, "the key cannot be kept: %s", strerror(errno));
+	explicit_bzero(key, sizeof(key));
+	explicit_bzero(line, sizeof(line));
+	return err;
+}
+
+static bool is_loopback(const char *url)
+{
+	static const char *const hosts[] = { "127.0.0.1", "localhost", "[::1]" };
+	const char *host = strstr(url, "://");
+
+	for (size_t i = 0; host && i < sizeof(hosts) / sizeof(*hosts); i++)
+		if (!strncasecmp(host + 3, hosts[i], strlen(hosts[i])) && strchr(":/", host[3 + strlen(hosts[i])]))
+			return true;
+	return false;
+}
+
+static int ask(struct agent *a, bool whole, struct decision_changes *changes)
+{
+	const struct crowdsec_options *o = a->options;
+	bool near = is_loopback(o->url);
+	struct fetch_request request = { .insecure = o->insecure || near,
+					 .lan = o->lan || near,
+					 .connect = FETCH_CONNECT_SECONDS,
+					 .seconds = ASK_SECONDS,
+					 .bytes = 4 * FETCH_BYTES,
+					 .floor = FETCH_FLOOR,
+					 .floor_seconds = FETCH_FLOOR_SECONDS };
+	struct fetch_answer answer;
+	double began = clock_seconds();
+	int body = -1, err;
+
+	/* Without dedup: of several decisions about one address it would tell only one, and nothing when that ends. */
+	snprintf(request.url, sizeof(request.url), "%s/v1/decisions/stream?startup=%s&dedup=false", o->url,
+		 whole ? "true" : "false");
+	lseek(a->headers, 0, SEEK_SET);
+	err = fetch_ask(&request, a->headers, &answer, &body);
+	if (!err && body < 0)
+		err = because(-EIO, "%s", answer.outcome == FETCH_FAILED ? answer.why : "it says nothing");
+	err = err ?: decisions_read(changes, body, clock_boot() / 1000000000);
+	close_fd(body);
+	a->took = clock_seconds() - began;
+	return err;
+}
+
+/* What an earlier one of these has left in force. */
+static int read_own(struct agent *a)
+{
+	int64_t now = time(NULL), boot = clock_boot() / 1000000000;
+	struct state *state = NULL;
+	struct ban *bans = NULL;
+	size_t n = 0;
+	int err = state_open(&state, a->context, false);
+
+	err = err ?: state_bans(state, &bans, &n);
+	for (size_t i = 0; i < n && !err; i++) {
+		struct decision *d;
+
+		if (strncmp(bans[i].reason, CROWDSEC_REASON, strlen(CROWDSEC_REASON)) != 0 || !bans[i].expires ||
+		    !ban_in_force(&bans[i], now))
+			continue;
+		if (!GROW(a->all.at, a->all.n)) {
+			err = -ENOMEM;
+			break;
+		}
+		d = &a->all.at[a->all.n++];
+		*d = (struct decision){ .prefix = { bans[i].first, bans[i].length },
+					.end = bans[i].due ? bans[i].due / 1000000000 : boot + bans[i].expires - now };
+		memcpy(d->reason, bans[i].reason, sizeof(d->reason));
+	}
+	decisions_sort(&a->all);
+	free(bans);
+	state_close(state);
+	return err;
+}
+
+static void refused(void *arg, size_t at, const char *why)
+{
+	const struct agent *a = arg;
+	char text[PREFIX_TEXT_MAX];
+
+	warn("crowdsec: %s: %s", prefix_text(text, a->orders[at].prefix.first, (int)a->orders[at].prefix.length), why);
+}
+
+static void done(void *arg, size_t n)
+{
+	(void)arg;
+	(void)n;
+}
+
+/* Those that a guard rail refuses by their words alone are left out. */
+static void leave_out(struct ban_order *orders, size_t *n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < *n; i++) {
+		int err = orders[i].del ? 0 : guard_prefix(orders[i].prefix.first, orders[i].prefix.length);
+
+		if (err)
+			warn("crowdsec: %s", reason(err));
+		else
+			orders[kept++] = orders[i];
+	}
+	*n = kept;
+}
+
+/* From what is in force to `after`, which becomes the agent's. */
+static int become(struct agent *a, struct decisions *after)
+{
+	struct into_force f = { .context = a->context,
+				.whose = CROWDSEC_REASON,
+				.from = "crowdsec",
+				.refused = refused,
+				.done = done,
+				.arg = a };
+	bool again = clock_seconds() > a->again_at;
+	struct ban_order *orders = NULL;
+	size_t n = 0;
+	int err = decisions_orders(&a->all, after, clock_boot() / 1000000000, again, &orders, &n);
+
+	if (!err)
+		leave_out(orders, &n);
+	a->orders = orders;
+	err = err ?: into_force(&f, orders, n);
+	if (!err)
+		decisions_missed(after, orders, n);
+	free(orders);
+	if (err) {
+		decisions_free(after);
+		return err;
+	}
+	if (again)
+		a->again_at = clock_seconds() + AGAIN_SECONDS;
+	if (f.bans || f.ended)
+		note("crowdsec: %zu decisions in force; %zu bans made, %zu taken out", after->n, f.bans, f.ended);
+	decisions_free(&a->all);
+	a->all = *after;
+	*after = (struct decisions){ 0 };
+	return 0;
+}
+
+static int delta(struct agent *a)
+{
+	struct decision_changes changes;
+	struct decisions after = { 0 };
+	int err = ask(a, false, &changes);
+
+	if (err)
+		return err;
+	err = decisions_merge(&after, &a->all, &changes, clock_boot() / 1000000000) ?: become(a, &after);
+	changes_free(&changes);
+	return err;
+}
+
+static void say_others(struct agent *a, size_t others)
+{
+	if (others && !a->others)
+		warn("crowdsec: decisions about other things than addresses, or of another type than ban, or that are"
+		     " simulated, are left out: %zu",
+		     others);
+	a->others = others;
+}
+
+/* An answer from the beginning; *lacks: how many it should have had. */
+static int renew(struct agent *a, size_t *lacks)
+{
+	struct decision_changes changes;
+	struct decisions after = { 0 };
+	int err = ask(a, true, &changes);
+
+	if (err)
+		return err;
+	say_others(a, changes.others);
+	err = decisions_renew(&after, &a->all, &changes, clock_boot() / 1000000000, lacks) ?: become(a, &after);
+	changes_free(&changes);
+	return err;
+}
+
+/*
+ * An agent that has trouble with its database answers with what it has read by then, and says that it is well. So
+ * what is missing ends only where two answers in a row lack it; where most is missing, the second comes later.
+ */
+static int whole(struct agent *a)
+{
+	double rests;
+	size_t lacks = 0;
+	int err = renew(a, &lacks);
+
+	if (!err && lacks && (lacks <= FEW || lacks <= a->all.n / 2))
+		err = renew(a, &lacks);
+	if (!err && lacks && !a->doubts)
+		warn("crowdsec: of %zu decisions %zu are missing; they end if the next answer lacks them, too",
+		     a->all.n, lacks);
+	a->doubts = !err && lacks;
+	rests = a->took * WHOLE_SHARE;
+	rests = rests < WHOLE_MOST ? rests : WHOLE_MOST;
+	if (rests < WHOLE_INTERVALS * a->options->every)
+		rests = WHOLE_INTERVALS * a->options->every;
+	a->whole_until = clock_seconds() + rests;
+	return err;
+}
+
+static void forgive(struct agent *a)
+{
+	for (size_t i = 0; i < a->all.n; i++)
+		a->all.at[i].lacked = false;
+}
+
+static void turn(struct agent *a)
+{
+	int err = !a->follows || clock_seconds() > a->whole_until ? whole(a) : delta(a);
+
+	a->follows = !err && !a->doubts;
+	if (stop_asked)
+		return;
+	/* Who fails now may have had trouble when it said less, too. */
+	if (err)
+		forgive(a);
+	if (err && !a->fails)
+		warn("crowdsec: %s: %s; what is banned stays, and all is asked for again", a->options->url,
+		     reason(err));
+	else if (!err && a->fails)
+		warn("crowdsec: %s answers again: %zu decisions are in force", a->options->url, a->all.n);
+	a->fails = err != 0;
+}
+
+static void rest(double seconds)
+{
+	struct timespec time = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
+
+	if (seconds > 0)
+		stop_poll(NULL, 0, &time);
+}
+
+int follow_crowdsec(struct context *context, const struct crowdsec_options *options)
+{
+	struct agent a = { .context = context, .options = options, .headers = -1 };
+	const char *fault = fetch_url_fault(options->url, options->insecure || is_loopback(options->url));
+	int err = fault ? because(-EINVAL, "%.300s: %s", options->url, fault) : read_key(options->key_file, &a.headers);
+
+	stop_on(SIGINT);
+	stop_on(SIGTERM);
+	err = err ?: read_own(&a);
+	while (!err && !stop_asked) {
+		double began = clock_seconds();
+
+		turn(&a);
+		rest(began + (a.doubts ? options->every / 2 : options->every) - clock_seconds());
+	}
+	decisions_free(&a.all);
+	close_fd(a.headers);
+	return err;
+}

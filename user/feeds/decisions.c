@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "feeds/decisions.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/clean_text.h"
+#include "base/grow.h"
+#include "base/log.h"
+
+/* No decision lasts longer: the end is a number that has room for it. */
+#define SECONDS_MOST 6e9
+/* Answers give what is left, and are under way: an end that is so near is the same. */
+#define SAME_SECONDS 2
+
+/* "3h59m57.5s", as Go writes it; false: it is none. */
+static bool read_duration(const char *text, double *seconds)
+{
+	static const struct {
+		const char *name;
+		double seconds;
+	} units[] = { { "ms", 1e-3 }, { "us", 1e-6 }, { "µs", 1e-6 }, { "ns", 1e-9 },
+		      { "h", 3600 },  { "m", 60 },    { "s", 1 } };
+	bool minus = *text == '-';
+
+	*seconds = 0;
+	text += minus;
+	if (!*text)
+		return false;
+	while (*text) {
+		char *end;
+		double value = isdigit((unsigned char)*text) ? strtod(text, &end) : -1;
+		size_t i = 0;
+
+		if (value < 0)
+			return false;
+		while (i < sizeof(units) / sizeof(*units) && strncmp(end, units[i].name, strlen(units[i].name)) != 0)
+			i++;
+		if (i == sizeof(units) / sizeof(*units))
+			return false;
+		*seconds += value * units[i].seconds;
+		text = end + strlen(units[i].name);
+	}
+	if (minus)
+		*seconds = -*seconds;
+	return *seconds < SECONDS_MOST;
+}
+
+static const char *text_of(const json_t *object, const char *name)
+{
+	return json_string_value(json_object_get(object, name)) ?: "";
+}
+
+/* 1: it is of another kind. */
+static int read_one(struct decision *d, const json_t *object, int64_t now)
+{
+	const char *scope = text_of(object, "scope"), *value = text_of(object, "value");
+	char text[BAN_REASON_MAX];
+	double left;
+
+	*d = (struct decision){ .id = json_integer_value(json_object_get(object, "id")) };
+	if (!json_is_object(object) || !*scope || !*value || !read_duration(text_of(object, "duration"), &left))
+		return because(-EINVAL, "a decision without a scope, a value or a duration");
+	if ((strcasecmp(scope, "ip") != 0 && strcasecmp(scope, "range") != 0) ||
+	    strcasecmp(text_of(object, "type"), "ban") != 0 || json_is_true(json_object_get(object, "simulated")))
+		return 1;
+	if (prefix_parse(value, strlen(value), &d->prefix.first, &d->prefix.length))
+		return 1;
+	d->end = now + (int64_t)left;
+	snprintf(text, sizeof(text), CROWDSEC_REASON "%.40s %.70s", text_of(object, "origin"),
+		 text_of(object, "scenario"));
+	clean_copy(d->reason, sizeof(d->reason), text);
+	return 0;
+}
+
+static int read_all(struct decisions *decisions, const json_t *array, int64_t now, size_t *others)
+{
+	size_t i;
+	const json_t *object;
+	int err = 0;
+
+	if (array && !json_is_array(array) && !json_is_null(array))
+		return because(-EINVAL, "decisions that are no array");
+	for (i = 0; i < json_array_size(array) && err >= 0; i++) {
+		object = json_array_get(array, i);
+		if (!GROW(decisions->at, decisions->n))
+			return -ENOMEM;
+		err = read_one(&decisions->at[decisions->n], object, now);
+		decisions->n += !err;
+		*others += err > 0;
+	}
+	return err < 0 ? err : 0;
+}
+
+int decisions_read(struct decision_changes *c, int file, int64_t now)
+{
+	json_error_t error;
+	size_t ended = 0;
+	json_t *answer = json_loadfd(file, JSON_REJECT_DUPLICATES, &error);
+	int err;
+
+	*c = (struct decision_changes){ 0 };
+	if (!json_is_object(answer) || !json_object_get(answer, "new") || !json_object_get(answer, "deleted"))
+		err = because(-EINVAL, "no decisions: %s", answer ? "another document" : error.text);
+	else
+		err = read_all(&c->added, json_object_get(answer, "new"), now, &c->others)
+			      ?: read_all(&c->deleted, json_object_get(answer, "deleted"), now, &ended);
+	json_decref(answer);
+	if (err)
+		changes_free(c);
+	return err;
+}
+
+void decisions_free(struct decisions *d)
+{
+	free(d->at);
+	*d = (struct decisions){ 0 };
+}
+
+void changes_free(struct decision_changes *c)
+{
+	decisions_free(&c->added);
+	decisions_free(&c->deleted);
+}
+
+/* --- What they come to --- */
+
+static int by_prefix(const struct prefix *p, const struct prefix *q)
+{
+	if (p->first.family != q->first.family)
+		return p->first.family < q->first.family ? -1 : 1;
+	if (p->first.num != q->first.num)
+		return p->first.num < q->first.num ? -1 : 1;
+	return p->length < q->length ? -1 : p->length > q->length;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct decision *x = a, *y = b;
+
+	return by_prefix(&x->prefix, &y->prefix) ?: x->id < y->id ? -1 : x->id > y->id;
+}
+
+void decisions_sort(struct decisions *d)
+{
+	if (d->n)
+		qsort(d->at, d->n, sizeof(*d->at), by_place);
+}
+
+static struct decision *find(const struct decisions *d, const struct decision *one)
+{
+	return d->n ? bsearch(one, d->at, d->n, sizeof(*d->at), by_place) : NULL;
+}
+
+/* Of a ban that was there before, nobody knows by which decisions: one that ends no sooner takes its place. */
+static bool replaced(const struct decisions *added, const struct decision *one)
+{
+	size_t low = 0, high = added->n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (by_prefix(&added->at[middle].prefix, &one->prefix) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < added->n && !by_prefix(&added->at[low].prefix, &one->prefix); low++)
+		if (added->at[low].end >= one->end - SAME_SECONDS)
+			return true;
+	return false;
+}
+
+static int merge(struct decisions *after, const struct decisions *before, struct decision_changes *c, int64_t now,
+		 bool whole, size_t *lacks)
+{
+	size_t n = 0;
+
+	decisions_sort(&c->added);
+	decisions_sort(&c->deleted);
+	*after = (struct decisions){ .at = calloc(before->n + c->added.n + 1, sizeof(*after->at)) };
+	if (!after->at)
+		return -ENOMEM;
+	for (size_t i = 0; i < before->n; i++) {
+		const struct decision *old = &before->at[i];
+		struct decision *same = find(&c->added, old);
+
+		if (same)
+			same->others = old->others;
+		if (old->end <= now || same || find(&c->deleted, old) || (!old->id && replaced(&c->added, old)) ||
+		    (whole && old->lacked))
+			continue;
+		after->at[n] = *old;
+		after->at[n].lacked = old->lacked || whole;
+		*lacks += after->at[n++].lacked;
+	}
+	for (size_t i = 0; i < c->added.n; i++)
+		if (c->added.at[i].end > now && (!i || by_place(&c->added.at[i - 1], &c->added.at[i])))
+			after->at[n++] = c->added.at[i];
+	after->n = n;
+	decisions_sort(after);
+	return 0;
+}
+
+int decisions_merge(struct decisions *after, const struct decisions *before, struct decision_changes *c, int64_t now)
+{
+	size_t lacks = 0;
+
+	return merge(after, before, c, now, false, &lacks);
+}
+
+int decisions_renew(struct decisions *after, const struct decisions *before, struct decision_changes *c, int64_t now,
+		    size_t *lacks)
+{
+	*lacks = 0;
+	return merge(after, before, c, now, true, lacks);
+}
+
+/* The last of a prefix's to end; *i becomes the first of the next prefix. */
+static const struct decision *last_of(const struct decisions *d, size_t *i)
+{
+	const struct decision *last = &d->at[*i];
+
+	for (size_t first = *i; *i < d->n && !by_prefix(&d->at[first].prefix, &d->at[*i].prefix); ++*i)
+		if (d->at[*i].end > last->end)
+			last = &d->at[*i];
+	return last;
+}
+
+/* Is there another's ban in place of what its prefix's decisions come to? */
+static bool stands_back(const struct decisions *d, const struct decision *one)
+{
+	size_t i = (size_t)(one - d->at);
+
+	while (i && !by_prefix(&d->at[i - 1].prefix, &one->prefix))
+		i--;
+	for (; i < d->n && !by_prefix(&d->at[i].prefix, &one->prefix); i++)
+		if (d->at[i].others)
+			return true;
+	return false;
+}
+
+static int order(struct ban_order **orders, size_t *n, const struct decision *d, bool del, int64_t now)
+{
+	if (!GROW(*orders, *n))
+		return -ENOMEM;
+	(*orders)[(*n)++] = (struct ban_order){
+		.prefix = d->prefix, .ttl = (double)(d->end - now), .reason = del ? NULL : d->reason, .del = del
+	};
+	return 0;
+}
+
+int decisions_orders(const struct decisions *before, const struct decisions *after, int64_t now, bool again,
+		     struct ban_order **orders, size_t *n)
+{
+	size_t i = 0, k = 0;
+	int err = 0;
+
+	*orders = NULL;
+	*n = 0;
+	while ((i < before->n || k < after->n) && !err) {
+		int side = i == before->n  ? 1
+			   : k == after->n ? -1
+					   : by_prefix(&before->at[i].prefix, &after->at[k].prefix);
+		const struct decision *old = side <= 0 ? last_of(before, &i) : NULL;
+		const struct decision *new = side >= 0 ? last_of(after, &k) : NULL;
+
+		/* What is over by itself needs no order. */
+		if (!new && old->end <= now)
+			continue;
+		if (old && new &&llabs(old->end - new->end) <= SAME_SECONDS && !(again && stands_back(before, old)))
+			continue;
+		err = new ? order(orders, n, new, false, now) : order(orders, n, old, true, now);
+	}
+	if (err) {
+		free(*orders);
+		*orders = NULL;
+		*n = 0;
+	}
+	return err;
+}
+
+void decisions_missed(struct decisions *after, const struct ban_order *orders, size_t n)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (orders[i].del)
+			continue;
+		while (k < after->n && by_prefix(&after->at[k].prefix, &orders[i].prefix) < 0)
+			k++;
+		for (; k < after->n && !by_prefix(&after->at[k].prefix, &orders[i].prefix); k++)
+			after->at[k].others = orders[i].missed;
+	}
+}
