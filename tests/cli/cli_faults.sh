@@ -259,12 +259,12 @@ fails_once() {
 
 # --- Verbs that only look ---------------------------------------------------------------------------------------------
 
-LOOKS=(lists list bans found allow test show stats plan tune guards detect metrics check dry_run save compare make union set)
+LOOKS=(lists list bans fleet found allow test show stats plan tune guards detect metrics check dry_run save compare make union set)
 
 # What to run, with all that it is about.
 look_of() {
 	case $1 in
-	lists | bans | allow | show | stats | plan | tune | guards | detect) echo "-j $1" ;;
+	lists | bans | fleet | allow | show | stats | plan | tune | guards | detect) echo "-j $1" ;;
 	metrics) echo metrics ;;
 	list) echo -j lists base ;;
 	found) echo -j bans 198.18.0.0/16 --sort added ;;
