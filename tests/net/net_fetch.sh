@@ -720,16 +720,52 @@ memory() {
 	sed -n 's/^VmRSS: *\([0-9]*\).*/\1/p' "/proc/$service_pid/status"
 }
 
+# What unpacks to 2 and to 64 GiB of empty lines, in 2 MB.
+bombs() {
+	mkdir -p "$keys/files"
+	python3 - "$keys/files" <<-'PYTHON' || fail "no bombs"
+		import struct, sys, zlib
+
+		pack = zlib.compressobj(9, zlib.DEFLATED, 31)
+		member = pack.compress(b"\n" * (64 << 20)) + pack.flush()
+		with open(sys.argv[1] + "/bomb.gz", "wb") as file:
+		    file.write(member * 32)
+		# A frame of zstd: a window of 128 KiB, and blocks that each are one byte, so many times.
+		block, last = (struct.pack("<I", 131072 << 3 | 1 << 1 | end)[:3] + b"\n" for end in (0, 1))
+		with open(sys.argv[1] + "/bomb.zst", "wb") as file:
+		    file.write(b"\x28\xb5\x2f\xfd\x00\x38" + block * 524287 + last)
+	PYTHON
+}
+
+# Each ends with what was in force, and in little memory.
+by_bombs() {
+	local path most
+
+	trusts
+	stage
+	bombs
+	bloom load drop $feed/list
+	for path in bomb.gz bomb.zst; do
+		keeps "unpacks to more than 1 GiB, and to more than a hundred times its size" $path
+		most=$(python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stderr=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$XDP_BLOOM" load drop $feed/$path)
+		printf '# %s: %d bytes, %d KiB of memory\n' "$path" "$(stat -c %s "$keys/files/$path")" "$most"
+		[ "$most" -lt 65536 ] || [ -n "${SAN:-}" ] || fail "$path: it took $most KiB"
+	done
+}
+
 # The same by the service: each list had a good version, and its server is another now. What was in force stays.
 in_service() {
 	local path before was patience=$((10 * patience)) # one after another: it is one host
 	local -a bad=(html page typed captcha json empty blank remarks words itself everything shrunk grown cut cut-open chunks-cut
 		chunks-bad nothing no-http http09 negative nul 304 partial error denied not-there later later-date loop six nowhere
-		to-file to-http to-gopher to-user to-loopback to-private announces big-chunks long-head long-line 100-for-ever)
+		to-file to-http to-gopher to-user to-loopback to-private announces big-chunks big slow bomb.gz bomb.zst long-head long-line 100-for-ever)
 
 	trusts
 	need sqlite3
 	stage
+	bombs
 	for path in "${bad[@]}"; do
 		echo "load $path $WORK/list"
 	done >lines
@@ -795,4 +831,4 @@ keys=$WORK.for/keys
 certificates
 names
 run_cases good_ones handed_on broken_off statuses redirects inward too_much too_slow not_trusted secrets confined apart never_as_root signature_confined \
-	loads with_password by_proxy known checks signs signed_mistakes signed_files not_for_lines in_service real_server
+	loads with_password by_proxy known checks signs signed_mistakes signed_files not_for_lines by_bombs in_service real_server

@@ -331,6 +331,17 @@ is_shown() {
 	grep -q "list 'drop': it was to be fetched .* ago, and no service does it: xdp-bloom run" out || fail "status: $(cat out)"
 }
 
+# Whoever has no list fetched has no process, no socket and no library for it.
+costs_nothing() {
+	prepare
+	ready
+	is "$(pgrep -P "$service_pid")" "" "processes of the service"
+	is "$(cat /proc/net/{tcp,tcp6,udp,udp6,raw,raw6} | grep -vc local_address)" 0 "sockets of the internet in here"
+	grep -q '/xdp-bloom$' "/proc/$service_pid/maps" || fail "no maps: $(head -n 3 "/proc/$service_pid/maps")"
+	! grep 'curl\|gnutls\|ssl\|sodium' "/proc/$service_pid/maps" || fail "it has a library for it"
+	stop
+}
+
 # One request at a time of a host, and no generation but for what is new.
 one_at_a_time() {
 	local i before
@@ -418,4 +429,4 @@ too_old_keep() { too_old keep drop old; }
 too_old_shadow() { too_old shadow pass shadow; }
 too_old_drop() { too_old drop pass dropped; }
 
-run_cases by_command compared refuses too_old_keep too_old_shadow too_old_drop by_lines by_service is_shown one_at_a_time by_socket a_week
+run_cases by_command compared refuses too_old_keep too_old_shadow too_old_drop by_lines by_service is_shown costs_nothing one_at_a_time by_socket a_week
