@@ -245,7 +245,7 @@ static void plan_reading(struct route_source *s, int64_t now)
 static void *keep_up(void *arg)
 {
 	struct route_source *s = arg;
-	static __thread char buffers[AT_ONCE][NOTICE_MOST] __attribute__((aligned(NLMSG_ALIGNTO)));
+	char buffers[AT_ONCE][NOTICE_MOST] __attribute__((aligned(NLMSG_ALIGNTO)));
 	struct iovec parts[AT_ONCE];
 	struct mmsghdr messages[AT_ONCE];
 	struct pollfd fds[] = { { .fd = mnl_socket_get_fd(s->notices), .events = POLLIN },
