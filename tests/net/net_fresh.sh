@@ -333,10 +333,16 @@ is_shown() {
 
 # Whoever has no list fetched has no process, no socket and no library for it.
 costs_nothing() {
+	local fd
+
 	prepare
 	ready
 	is "$(pgrep -P "$service_pid")" "" "processes of the service"
-	is "$(cat /proc/net/{tcp,tcp6,udp,udp6,raw,raw6} | grep -vc local_address)" 0 "sockets of the internet in here"
+	for fd in "/proc/$service_pid/fd"/*; do
+		readlink "$fd"
+	done | sed -n 's/^socket:\[\(.*\)\]$/\1/p' >inodes
+	[ -s inodes ] || fail "it has no sockets at all: $(ls -l "/proc/$service_pid/fd")"
+	is "$(awk 'NR == FNR { its[$1]; next } $10 in its' inodes /proc/net/{tcp,tcp6,udp,udp6,raw,raw6})" "" "its sockets of the internet"
 	grep -q '/xdp-bloom$' "/proc/$service_pid/maps" || fail "no maps: $(head -n 3 "/proc/$service_pid/maps")"
 	! grep 'curl\|gnutls\|ssl\|sodium' "/proc/$service_pid/maps" || fail "it has a library for it"
 	stop
