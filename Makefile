@@ -129,6 +129,10 @@ crowdsec-test: all ## ten minutes beside a real CrowdSec agent: 10,000 decisions
 	@tools/deps.sh $(CROWDSEC_DEPS)
 	XDP_BLOOM_CROWDSEC='560 10000 1000' XDP_BLOOM_CASES=real_agent tests/net/net_crowdsec.sh
 
+routes-test: all tests ## a million routes by BIRD and by FRR, 10,000 of them changed a second, and both ended and killed
+	@tools/deps.sh $(ROUTES_DEPS)
+	XDP_BLOOM_DAEMONS='1000000 60 10000' tests/net/net_routes_daemons.sh
+
 deb-test: deb ## the package installed, used and removed, on a copy-on-write picture of this machine
 	prove --exec tests/support/ktap-status.sh packaging/deb-test.sh
 
@@ -147,6 +151,7 @@ TEST_DEPS  := $(RUN_DEPS) $(CHECK_DEPS) mandoc strace tcpdump tshark tmux zsh pr
 FUZZ_DEPS  := libclang-rt-dev llvm
 BENCH_DEPS := iproute2 ipset nftables iptables xdp-tools iprange ethtool python3
 CROWDSEC_DEPS := $(RUN_DEPS) crowdsec
+ROUTES_DEPS := $(RUN_DEPS) bird2 frr
 DEB_DEPS   := debhelper dpkg-dev lintian
 LINT_DEPS  := clang-format clang-tidy cppcheck shellcheck python3
 FRESH_DEPS := mmdebstrap git
@@ -381,6 +386,6 @@ help: ## this
 		/^[a-z -]+:.*## / { target = text = $$0; sub(/:.*/, "", target); sub(/.*## /, "", text); \
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
-.PHONY: all units install uninstall deb deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
+.PHONY: all units install uninstall deb routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
 	test fresh test-kernels lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test crowdsec-test parts-test samples-test counts replay-test page-test status-test upgrade-test faults guards mutants compilers kselftest \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help

@@ -265,7 +265,7 @@ enum routes_news routes_settle(struct route_table *t, int64_t now)
 		return back ? ROUTES_BACK : ROUTES_NO_NEWS;
 	}
 	if (t->held) {
-		bool back = !is_lost(t) && now - t->came >= ROUTES_LINGER_MS;
+		bool back = !is_lost(t) && now - t->came >= ROUTES_BACK_MS;
 
 		if (!back && now - t->held < t->grace)
 			return ROUTES_NO_NEWS;
@@ -290,8 +290,8 @@ int64_t routes_due(const struct route_table *t, int64_t now)
 		return INT64_MAX;
 	if (t->held) {
 		due = t->held + t->grace;
-		if (!is_lost(t) && t->came + ROUTES_LINGER_MS < due)
-			due = t->came + ROUTES_LINGER_MS;
+		if (!is_lost(t) && t->came + ROUTES_BACK_MS < due)
+			due = t->came + ROUTES_BACK_MS;
 		return due;
 	}
 	due = t->first_went + ROUTES_LINGER_MS;

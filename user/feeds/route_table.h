@@ -17,10 +17,12 @@
 #define ROUTES_LINGER_MS 2000
 /* Where many are withdrawn, it is waited until no more are, for so long at most. */
 #define ROUTES_MANY	16 /* a part of all of them */
-#define ROUTES_QUIET_MS 1000
+#define ROUTES_QUIET_MS 5000
 #define ROUTES_WAIT_MS	30000
 /* It is an accident where less than half of them are left, and at least so many have gone. */
 #define ROUTES_LOST_LEAST 3
+/* It is over where at least half of them are there, and for so long no more have come: a daemon that starts pauses. */
+#define ROUTES_BACK_MS 10000
 
 /* What tells one route from another. */
 struct route {
