@@ -63,14 +63,13 @@ const struct option_spec follow_options[] = {
 	  .does = "routes: so long they stay when most go at once (5m)" },
 	{ "shadow", AT(options, shadow), .does = "routes: as a list that only counts" },
 	{ "wide", AT(options, wide), .does = "routes: even much of the internet" },
+	{ "url", .type = OPTION_TEXT, AT(options, url), .value = "URL" },
 	{ "key-file", .type = OPTION_FILE, AT(options, key_file), .value = "FILE",
 	  .does = "crowdsec: what cscli bouncers add printed" },
-	{ "url", .type = OPTION_TEXT, AT(options, url), .value = "URL",
-	  .does = "crowdsec: of the agent (" AGENT_URL ")" },
 	{ "interval", .type = OPTION_TIME, AT(options, interval), .least = 0.1, .value = "TIME",
 	  .does = "crowdsec: between two questions (10s)" },
-	{ "lan", AT(options, lan), .does = "crowdsec: the agent may be in the own network" },
-	{ "insecure", AT(options, insecure), .does = "crowdsec: by http:// elsewhere than here" },
+	{ "lan", AT(options, lan) },
+	{ "insecure", AT(options, insecure), .does = "crowdsec: in the own network; by http:// there" },
 	OPTIONS_END(struct options),
 };
 

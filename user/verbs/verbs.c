@@ -95,7 +95,7 @@ const struct verb verbs[] = {
 	  .more = "Lines are +PREFIX TIME REASON (TIME and REASON may be left out; - as the time: without an end) and "
 		  "-PREFIX, behind @MEMBER that member's (fleet). \"ok N\": all lines up to the Nth are in force. A command gets that on its standard input; "
 		  "its own options stand behind --. routes: the blackhole routes of a table of the kernel, which a "
-		  "routing daemon fills, are a list. crowdsec: the decisions of an agent; only its own bans are taken out.",
+		  "routing daemon fills, are a list. crowdsec: the decisions of an agent.",
 	  .examples = { "follow - <new-bans.txt", "follow exec -- cat new-bans.txt" },
 	  .completes = "exec routes crowdsec <file>", .options = follow_options, .least = 1, .most = VERB_MANY,
 	  .asks = "from where? - reads standard input; a file or a named pipe; exec COMMAND; routes --table 666; or crowdsec",
