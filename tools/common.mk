@@ -24,7 +24,8 @@ endif
 # Asked once, and only when something is compiled.
 PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) $(PKGS_LOADED) $(PKGS_FETCH)))$(PKG_CFLAGS)
 PKG_LIBS   = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
-FETCH_LIBS = $(eval FETCH_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS_FETCH)))$(FETCH_LIBS)
+# By the recipe's own shell: make has lost what it asked for itself while other jobs ended.
+FETCH_LIBS = $$($(PKG_CONFIG) --libs $(PKGS_FETCH))
 # Debian keeps asm/ in a directory of the host's own; clang has a vendor in the middle of that name.
 BPF_ASM	   = $(eval BPF_ASM := $(addprefix -idirafter ,$(wildcard \
 	     /usr/include/$(subst -pc-,-,$(shell $(CC) -dumpmachine)))))$(BPF_ASM)
