@@ -40,6 +40,13 @@ counted_more() {
 	[ -n "$n" ] && [ "$n" -gt "$known" ] && grep -q '^xdp_bloom_faulty 0$' page && known=$n
 }
 
+unmet() {
+	printf '\n%s\n' "known: ${known:-}, code ${code:-}"
+	grep 'fault\|heal' page
+	tail -n 8 "$XDP_BLOOM_STATE/events"
+	"$XDP_BLOOM" -j show
+}
+
 all_pins() {
 	find "$bpffs" -type f 2>/dev/null | sort | sed "s|generation/[0-9]*|generation|"
 }

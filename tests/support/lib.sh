@@ -229,9 +229,14 @@ wait_until() {
 
 	shift
 	until "$@"; do
-		[ $SECONDS -le $end ] || fail "waited $patience s for this, and it did not come: $what"
+		[ $SECONDS -le $end ] || fail "waited $patience s for this, and it did not come: $what$(unmet)"
 		moment
 	done
+}
+
+# What a test has to say of what did not come: more than that.
+unmet() {
+	:
 }
 
 # Without a process of its own: bash lost one of them in some ten thousands, and waited for it forever.
