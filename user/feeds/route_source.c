@@ -254,7 +254,8 @@ static void *keep_up(void *arg)
 
 	memset(messages, 0, sizeof(messages));
 	for (int i = 0; i < AT_ONCE; i++) {
-		parts[i] = (struct iovec){ buffers[i], NOTICE_MOST };
+		parts[i].iov_base = buffers + i;
+		parts[i].iov_len = NOTICE_MOST;
 		messages[i].msg_hdr.msg_iov = &parts[i];
 		messages[i].msg_hdr.msg_iovlen = 1;
 	}
