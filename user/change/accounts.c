@@ -40,7 +40,7 @@ static int know(struct change *change)
 		a->at[a->n++].is = members[i];
 	free(members);
 	a->known = !err;
-	if (a->n)
+	if (!err && a->n)
 		qsort(a->at, a->n, sizeof(*a->at), by_id);
 	return err;
 }

@@ -33,12 +33,13 @@ static bool read_duration(const char *text, double *seconds)
 	if (!*text)
 		return false;
 	while (*text) {
-		char *end;
-		double value = isdigit((unsigned char)*text) ? strtod(text, &end) : -1;
+		double value;
 		size_t i = 0;
+		char *end;
 
-		if (value < 0)
+		if (!isdigit((unsigned char)*text))
 			return false;
+		value = strtod(text, &end);
 		while (i < sizeof(units) / sizeof(*units) && strncmp(end, units[i].name, strlen(units[i].name)) != 0)
 			i++;
 		if (i == sizeof(units) / sizeof(*units))
@@ -271,11 +272,11 @@ int decisions_orders(const struct decisions *before, const struct decisions *aft
 		const struct decision *new = side >= 0 ? last_of(after, &k) : NULL;
 
 		/* What is over by itself needs no order. */
-		if (!new && old->end <= now)
+		if (side < 0 && old->end <= now)
 			continue;
-		if (old && new &&llabs(old->end - new->end) <= SAME_SECONDS && !(again && stands_back(before, old)))
+		if (!side && llabs(old->end - new->end) <= SAME_SECONDS && !(again && stands_back(before, old)))
 			continue;
-		err = new ? order(orders, n, new, false, now) : order(orders, n, old, true, now);
+		err = side < 0 ? order(orders, n, old, true, now) : order(orders, n, new, false, now);
 	}
 	if (err) {
 		free(*orders);
