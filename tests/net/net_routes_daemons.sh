@@ -25,12 +25,12 @@ behind() {
 }
 
 bird() {
-	command -v bird >/dev/null || skip "needs bird, of the package bird2"
+	command -v bird >/dev/null || skip "no bird on this machine: make routes-test has it"
 	behind bird
 }
 
 frr() {
-	[ -x /usr/lib/frr/bgpd ] || skip "needs bgpd, of the package frr"
+	[ -x /usr/lib/frr/bgpd ] || skip "no frr on this machine: make routes-test has it"
 	behind frr
 }
 
