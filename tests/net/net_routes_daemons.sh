@@ -25,7 +25,7 @@ behind() {
 }
 
 bird() {
-	command -v bird >/dev/null || skip "no bird on this machine: make routes-test has it"
+	type -P bird >/dev/null || skip "no bird on this machine: make routes-test has it"
 	behind bird
 }
 

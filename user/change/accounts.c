@@ -63,8 +63,9 @@ static struct account_held *of_id(const struct accounts *a, int64_t id)
 	return a->n ? bsearch(&key, a->at, a->n, sizeof(key), by_id) : NULL;
 }
 
-/* One that is not known yet gets a number: numbers grow, so it comes last. */
-static int find_or_add(struct change *change, const char *name, struct account_held **found)
+/* -ENOENT: it is not known, and there are so many already. One that is new gets a number: numbers grow, so it comes
+ * last. */
+static int find_or_add(struct change *change, const char *name, size_t most, struct account_held **found)
 {
 	struct accounts *a = &change->accounts;
 	struct member fresh = { .limits = member_limits_default };
@@ -74,6 +75,8 @@ static int find_or_add(struct change *change, const char *name, struct account_h
 	*found = err ? NULL : find(a, name);
 	if (err || *found)
 		return err;
+	if (a->n >= most)
+		return -ENOENT;
 	snprintf(fresh.name, sizeof(fresh.name), "%s", name);
 	err = state_member_put(change->state, &fresh);
 	grown = err ? NULL : realloc(a->at, (a->n + 1) * sizeof(*a->at));
@@ -311,6 +314,7 @@ int account_asked_all(struct change *change)
 	return ranges_finish(&a->asked) ?: own_addresses(change->state, is_asked, a, &a->needs, &a->needs_n);
 }
 
+/* What this machine has granted itself by --force, too: that is its own word, and no member's. */
 static const struct own_address *need_of(struct change *change, const struct prefix *p)
 {
 	const struct accounts *a = &change->accounts;
@@ -319,8 +323,7 @@ static const struct own_address *need_of(struct change *change, const struct pre
 		const struct own_address *need = &a->needs[i];
 
 		if (need->addr.family == p->first.family &&
-		    !((need->addr.num ^ p->first.num) & ~addr_mask(p->first.family, p->length)) &&
-		    !state_granted(change->state, need->addr))
+		    !((need->addr.num ^ p->first.num) & ~addr_mask(p->first.family, p->length)))
 			return need;
 	}
 	return NULL;
@@ -397,10 +400,17 @@ static int refuse(struct account_held *held, const char *why)
 	return 0;
 }
 
+/* -ENOENT: it is not known, and is not to be. */
 static int heard(struct change *change, const char *member, struct account_held **held)
 {
-	int err = find_or_add(change, member, held);
+	struct accounts *a = &change->accounts;
+	const struct account_held *any;
+	int err = know(change);
 
+	any = err ? NULL : find(a, MEMBER_ANY);
+	err = err
+		      ?: find_or_add(change, member,
+				     any && any->is.rule == MEMBER_ACCEPTED ? MEMBERS_MOST : STRANGERS_MOST, held);
 	if (err)
 		return err;
 	(*held)->is.heard = time(NULL);
@@ -422,7 +432,7 @@ int account_say(struct change *change, const char *member, const struct prefix *
 	*taken = *fresh = false;
 	/* No room for another name: nobody is told, but nothing else stops for it. */
 	if (err)
-		return err_is(err, E2BIG) ? 0 : err;
+		return err_is(err, ENOENT) ? 0 : err;
 	why = refusal(change, held, p, text);
 	if (why)
 		return refuse(held, why);
@@ -500,7 +510,16 @@ int account_forget(struct change *change, const char *member, size_t *n)
 		return err ?: -ENOENT;
 	held->held = 0;
 	held->counted = held->changed = true;
-	return judge_by(change, held->is.id, true, n);
+	err = judge_by(change, held->is.id, true, n);
+	/* Whom no rule names is not known any more. */
+	held = find(&change->accounts, member);
+	if (err || held->is.rule != MEMBER_BY_ANY)
+		return err;
+	err = state_member_drop(change->state, held->is.id);
+	if (!err)
+		*held = change->accounts.at[--change->accounts.n];
+	qsort(change->accounts.at, change->accounts.n, sizeof(*held), by_id);
+	return err;
 }
 
 int account_rule(struct change *change, const char *member, const struct member_limits *limits)
@@ -508,7 +527,7 @@ int account_rule(struct change *change, const char *member, const struct member_
 	struct account_held *held;
 	bool accepted;
 	size_t n;
-	int err = find_or_add(change, member, &held);
+	int err = find_or_add(change, member, SIZE_MAX, &held);
 
 	if (err)
 		return err;

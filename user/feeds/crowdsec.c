@@ -50,7 +50,7 @@ struct agent {
 	double whole_until, again_at;
 	int headers;
 	size_t others;
-	const struct ban_order *orders;
+	struct ban_order *orders;
 };
 
 /* The key becomes a header line in memory: it stands on no command line, and in no other file. */
@@ -162,10 +162,18 @@ static int read_own(struct agent *a)
 
 static void refused(void *arg, size_t at, const char *why)
 {
-	const struct agent *a = arg;
+	struct agent *a = arg;
+	const struct prefix *p = &a->orders[at].prefix;
 	char text[PREFIX_TEXT_MAX];
+	bool is_new = true;
 
-	warn("crowdsec: %s: %s", prefix_text(text, a->orders[at].prefix.first, (int)a->orders[at].prefix.length), why);
+	/* It may be needed for a while only: it is tried again, and said once. */
+	a->orders[at].missed = true;
+	for (size_t i = 0; i < a->all.n && is_new; i++)
+		is_new = a->all.at[i].prefix.length != p->length || a->all.at[i].prefix.first.num != p->first.num ||
+			 a->all.at[i].prefix.first.family != p->first.family;
+	if (is_new)
+		warn("crowdsec: %s: %s", prefix_text(text, p->first, (int)p->length), why);
 }
 
 static void done(void *arg, size_t n)

@@ -49,7 +49,8 @@ static bool read_duration(const char *text, double *seconds)
 	}
 	if (minus)
 		*seconds = -*seconds;
-	return *seconds < SECONDS_MOST;
+	*seconds = *seconds > SECONDS_MOST ? SECONDS_MOST : *seconds < -SECONDS_MOST ? -SECONDS_MOST : *seconds;
+	return true;
 }
 
 static const char *text_of(const json_t *object, const char *name)
@@ -65,11 +66,13 @@ static int read_one(struct decision *d, const json_t *object, int64_t now)
 	double left;
 
 	*d = (struct decision){ .id = json_integer_value(json_object_get(object, "id")) };
-	if (!json_is_object(object) || !*scope || !*value || !read_duration(text_of(object, "duration"), &left))
+	if (!json_is_object(object) || !*scope || !*value || !*text_of(object, "duration"))
 		return because(-EINVAL, "a decision without a scope, a value or a duration");
 	if ((strcasecmp(scope, "ip") != 0 && strcasecmp(scope, "range") != 0) ||
 	    strcasecmp(text_of(object, "type"), "ban") != 0 || json_is_true(json_object_get(object, "simulated")))
 		return 1;
+	if (!read_duration(text_of(object, "duration"), &left))
+		return because(-EINVAL, "a decision without a duration");
 	if (prefix_parse(value, strlen(value), &d->prefix.first, &d->prefix.length))
 		return 1;
 	d->end = now + (int64_t)left;

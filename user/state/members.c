@@ -100,29 +100,16 @@ int state_member_get(struct state *state, const char *name, struct member *membe
 	return err;
 }
 
-static bool is_room(struct state *state)
-{
-	sqlite3_stmt *stmt = state_prepare(state, "SELECT count(*) FROM member");
-	bool is = stmt && sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int64(stmt, 0) < MEMBERS_MOST;
-
-	sqlite3_finalize(stmt);
-	return is;
-}
-
 int state_member_put(struct state *state, struct member *m)
 {
-	int err;
-
-	if (!m->id && !is_room(state))
-		return because(-E2BIG, "there are %d members, which is all that there may be", MEMBERS_MOST);
-	err = state_put(state,
-			"INSERT OR REPLACE INTO member (" COLUMNS ") VALUES"
-			" (nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			"IsiIIiifiiIIIIIs", (sqlite3_int64)m->id, m->name, (int)m->rule,
-			(sqlite3_int64)m->limits.entries, (sqlite3_int64)m->limits.ttl, (int)m->limits.wide[0],
-			(int)m->limits.wide[1], m->limits.rate, (int)m->limits.shadow, (int)m->limits.quorum,
-			(sqlite3_int64)m->heard, (sqlite3_int64)m->free_at, (sqlite3_int64)m->taken,
-			(sqlite3_int64)m->ended, (sqlite3_int64)m->refused, m->why);
+	int err = state_put(state,
+			    "INSERT OR REPLACE INTO member (" COLUMNS ") VALUES"
+			    " (nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			    "IsiIIiifiiIIIIIs", (sqlite3_int64)m->id, m->name, (int)m->rule,
+			    (sqlite3_int64)m->limits.entries, (sqlite3_int64)m->limits.ttl, (int)m->limits.wide[0],
+			    (int)m->limits.wide[1], m->limits.rate, (int)m->limits.shadow, (int)m->limits.quorum,
+			    (sqlite3_int64)m->heard, (sqlite3_int64)m->free_at, (sqlite3_int64)m->taken,
+			    (sqlite3_int64)m->ended, (sqlite3_int64)m->refused, m->why);
 	if (!err && !m->id)
 		m->id = sqlite3_last_insert_rowid(state->db);
 	return err;

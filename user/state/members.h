@@ -17,8 +17,10 @@ struct state;
 #define MEMBER_ANY "*"
 /* What this machine says itself, where others say it, too. */
 #define MEMBER_OWN 0
-/* Nobody fills the state with names. */
-#define MEMBERS_MOST 4096
+/* Nobody fills the state with names: so many are kept that no rule names; and where nobody may say anything without a
+   rule of his own, so many as one wants to see of those who try. */
+#define MEMBERS_MOST   4096
+#define STRANGERS_MOST 64
 
 enum member_rule { MEMBER_BY_ANY, MEMBER_ACCEPTED, MEMBER_REFUSED, MEMBER_RULES };
 
@@ -48,7 +50,7 @@ struct member {
 	struct member_limits limits; /* of its own rule */
 	/* What became of it: */
 	int64_t heard;	 /* its last word, seconds since the epoch; 0: never */
-	int64_t free_at; /* when it has used nothing of its rate, ms since the epoch */
+	int64_t free_at; /* when it has used nothing of its rate, in us since the epoch */
 	int64_t taken, ended, refused;
 	char why[MEMBER_WHY_MAX]; /* the last refusal */
 };
@@ -60,7 +62,7 @@ bool member_name_is_sound(const char *name, bool or_any);
 int state_members(struct state *state, struct member **members, size_t *n);
 /* -ENOENT where there is none of that name. */
 int state_member_get(struct state *state, const char *name, struct member *member);
-/* One whose id is 0 gets one. -E2BIG: there are MEMBERS_MOST. */
+/* One whose id is 0 gets one. */
 int state_member_put(struct state *state, struct member *member);
 /* With all that it said. */
 int state_member_drop(struct state *state, int64_t id);
