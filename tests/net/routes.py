@@ -78,7 +78,8 @@ def asked(touched):
     for p in rng.sample(sorted(touched, key=str), min(len(touched), 200)):
         if int(p[-1]) + 1 < 1 << p.max_prefixlen:
             yield p[-1] + 1
-        yield p[0] - 1
+        if int(p[0]):
+            yield p[0] - 1
 
 
 def wrong(touched):

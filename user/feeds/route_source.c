@@ -44,6 +44,7 @@ struct route_source {
 	const char *where; /* it failed */
 	/* The thread's own. */
 	bool gap, maybe; /* something was lost; or may have changed without a word */
+	bool full;	 /* the kernel drops notices, and does not say it again, until all that wait are read */
 	bool by_nexthop; /* such routes were seen */
 	int64_t read_at; /* ms, when all is read again */
 	int64_t read_end, took;
@@ -261,15 +262,17 @@ static void *keep_up(void *arg)
 	}
 	while (!err && !fds[1].revents) {
 		int64_t now = clock_ms();
-		int n, wait = s->read_at == INT64_MAX ? -1 : s->read_at > now ? (int)(s->read_at - now) : 0;
+		int n, why, wait = s->read_at == INT64_MAX ? -1 : s->read_at > now ? (int)(s->read_at - now) : 0;
 		bool gap;
 
-		if (poll(fds, 2, wait) < 0 && errno != EINTR)
-			break;
-		n = recvmmsg(fds[0].fd, messages, AT_ONCE, MSG_DONTWAIT, NULL);
-		gap = n < 0 && errno == ENOBUFS;
-		if (n < 0 && !gap && errno != EAGAIN && errno != EINTR)
+		if (poll(fds, 2, s->full ? 0 : wait) < 0 && errno != EINTR)
 			err = -errno;
+		n = recvmmsg(fds[0].fd, messages, AT_ONCE, MSG_DONTWAIT, NULL);
+		why = n < 0 ? errno : 0;
+		gap = why == ENOBUFS;
+		s->full = gap || (s->full && why != EAGAIN);
+		if (why && !gap && why != EAGAIN && why != EINTR)
+			err = -why;
 		pthread_mutex_lock(&s->lock);
 		now = clock_ms();
 		s->gap = s->gap || gap;
@@ -283,7 +286,7 @@ static void *keep_up(void *arg)
 		}
 		plan_reading(s, now);
 		/* Notices that wait come after what is read now, and say it again. */
-		if (!err && now >= s->read_at)
+		if (!err && now >= s->read_at && !s->full)
 			err = read_all(s);
 		s->err = err;
 		s->where = err_is(err, ENOMEM) ? "no memory for its routes" : "reading";

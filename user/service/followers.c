@@ -139,8 +139,11 @@ int64_t followers_due(const struct followers *all)
 
 static void ended(struct follower *f, int status, int64_t now)
 {
-	if (!f->wanted)
+	/* Wanted again before it is forgotten, it begins at once. */
+	if (!f->wanted) {
+		f->retry.at = f->retry.wait = 0;
 		return;
+	}
 	if (now - f->jobs.since >= LASTED)
 		f->retry.wait = 0;
 	retry_later(&f->retry, now);
