@@ -162,6 +162,17 @@ def kept(directory, path):
         return None
 
 
+def head_of(conn):
+    """A request's head; b'': it broke off."""
+    request = b''
+    while b'\r\n\r\n' not in request:
+        got = conn.recv(4096)
+        if not got:
+            return b''
+        request += got
+    return request
+
+
 def serve_one(conn, context, heads):
     try:
         conn.settimeout(60)
@@ -174,12 +185,9 @@ def serve_one(conn, context, heads):
             return
         if context:
             conn = context.wrap_socket(conn, server_side=True)
-        request = b''
-        while b'\r\n\r\n' not in request:
-            got = conn.recv(4096)
-            if not got:
-                return
-            request += got
+        request = head_of(conn)
+        if not request:
+            return
         path = request.split()[1].decode().split('?')[0]
         heads.write(request.decode() + '---\n')
         heads.flush()
@@ -268,12 +276,9 @@ def serve_proxy(port, wanted, directory):
     server = socket.create_server((NAMES, port), backlog=64)
 
     def answer(conn):
-        request = b''
-        while b'\r\n\r\n' not in request:
-            got = conn.recv(4096)
-            if not got:
-                return
-            request += got
+        request = head_of(conn)
+        if not request:
+            return
         method, where = request.split()[:2]
         with open(f'{directory}/proxied', 'ab') as file:
             file.write(method + b' ' + where + (b' seen' if b'topsecret' in shown() else b'') + b'\n')

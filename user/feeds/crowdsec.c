@@ -170,8 +170,7 @@ static void refused(void *arg, size_t at, const char *why)
 	/* It may be needed for a while only: it is tried again, and said once. */
 	a->orders[at].missed = true;
 	for (size_t i = 0; i < a->all.n && is_new; i++)
-		is_new = a->all.at[i].prefix.length != p->length || a->all.at[i].prefix.first.num != p->first.num ||
-			 a->all.at[i].prefix.first.family != p->first.family;
+		is_new = prefix_order(&a->all.at[i].prefix, p);
 	if (is_new)
 		warn("crowdsec: %s: %s", prefix_text(text, p->first, (int)p->length), why);
 }

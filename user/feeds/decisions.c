@@ -134,20 +134,11 @@ void changes_free(struct decision_changes *c)
 
 /* --- What they come to --- */
 
-static int by_prefix(const struct prefix *p, const struct prefix *q)
-{
-	if (p->first.family != q->first.family)
-		return p->first.family < q->first.family ? -1 : 1;
-	if (p->first.num != q->first.num)
-		return p->first.num < q->first.num ? -1 : 1;
-	return p->length < q->length ? -1 : p->length > q->length;
-}
-
 static int by_place(const void *a, const void *b)
 {
 	const struct decision *x = a, *y = b;
 
-	return by_prefix(&x->prefix, &y->prefix) ?: x->id < y->id ? -1 : x->id > y->id;
+	return prefix_order(&x->prefix, &y->prefix) ?: x->id < y->id ? -1 : x->id > y->id;
 }
 
 void decisions_sort(struct decisions *d)
@@ -169,12 +160,12 @@ static bool replaced(const struct decisions *added, const struct decision *one)
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (by_prefix(&added->at[middle].prefix, &one->prefix) < 0)
+		if (prefix_order(&added->at[middle].prefix, &one->prefix) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (; low < added->n && !by_prefix(&added->at[low].prefix, &one->prefix); low++)
+	for (; low < added->n && !prefix_order(&added->at[low].prefix, &one->prefix); low++)
 		if (added->at[low].end >= one->end - SAME_SECONDS)
 			return true;
 	return false;
@@ -230,7 +221,7 @@ static const struct decision *last_of(const struct decisions *d, size_t *i)
 {
 	const struct decision *last = &d->at[*i];
 
-	for (size_t first = *i; *i < d->n && !by_prefix(&d->at[first].prefix, &d->at[*i].prefix); ++*i)
+	for (size_t first = *i; *i < d->n && !prefix_order(&d->at[first].prefix, &d->at[*i].prefix); ++*i)
 		if (d->at[*i].end > last->end)
 			last = &d->at[*i];
 	return last;
@@ -241,9 +232,9 @@ static bool stands_back(const struct decisions *d, const struct decision *one)
 {
 	size_t i = (size_t)(one - d->at);
 
-	while (i && !by_prefix(&d->at[i - 1].prefix, &one->prefix))
+	while (i && !prefix_order(&d->at[i - 1].prefix, &one->prefix))
 		i--;
-	for (; i < d->n && !by_prefix(&d->at[i].prefix, &one->prefix); i++)
+	for (; i < d->n && !prefix_order(&d->at[i].prefix, &one->prefix); i++)
 		if (d->at[i].others)
 			return true;
 	return false;
@@ -270,7 +261,7 @@ int decisions_orders(const struct decisions *before, const struct decisions *aft
 	while ((i < before->n || k < after->n) && !err) {
 		int side = i == before->n  ? 1
 			   : k == after->n ? -1
-					   : by_prefix(&before->at[i].prefix, &after->at[k].prefix);
+					   : prefix_order(&before->at[i].prefix, &after->at[k].prefix);
 		const struct decision *old = side <= 0 ? last_of(before, &i) : NULL;
 		const struct decision *new = side >= 0 ? last_of(after, &k) : NULL;
 
@@ -296,9 +287,9 @@ void decisions_missed(struct decisions *after, const struct ban_order *orders, s
 	for (size_t i = 0; i < n; i++) {
 		if (orders[i].del)
 			continue;
-		while (k < after->n && by_prefix(&after->at[k].prefix, &orders[i].prefix) < 0)
+		while (k < after->n && prefix_order(&after->at[k].prefix, &orders[i].prefix) < 0)
 			k++;
-		for (; k < after->n && !by_prefix(&after->at[k].prefix, &orders[i].prefix); k++)
+		for (; k < after->n && !prefix_order(&after->at[k].prefix, &orders[i].prefix); k++)
 			after->at[k].others = orders[i].missed;
 	}
 }

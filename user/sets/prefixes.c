@@ -108,7 +108,7 @@ int prefixes_read(const struct context *context, struct prefixes *p, int n, char
 	return err;
 }
 
-static int by_prefix(const struct prefix *p, const struct prefix *q)
+int prefix_order(const struct prefix *p, const struct prefix *q)
 {
 	if (p->first.family != q->first.family)
 		return p->first.family < q->first.family ? -1 : 1;
@@ -122,7 +122,7 @@ static int by_place(const void *a, const void *b)
 {
 	const struct prefix *p = *(struct prefix *const *)a, *q = *(struct prefix *const *)b;
 
-	return by_prefix(p, q) ?: (p > q) - (p < q);
+	return prefix_order(p, q) ?: (p > q) - (p < q);
 }
 
 int prefixes_once(struct prefixes *p)
@@ -137,7 +137,7 @@ int prefixes_once(struct prefixes *p)
 	if (!err)
 		qsort(sorted, p->n, sizeof(*sorted), by_place);
 	for (size_t i = 1; i < p->n && !err; i++)
-		again[sorted[i] - p->at] = !by_prefix(sorted[i], sorted[i - 1]);
+		again[sorted[i] - p->at] = !prefix_order(sorted[i], sorted[i - 1]);
 	for (size_t i = 0; i < p->n && !err; i++)
 		if (!again[i])
 			p->at[kept++] = p->at[i];

@@ -28,6 +28,8 @@ int prefixes_exact(const struct prefixes *prefixes, const char *option);
 void prefixes_warn_masked(const struct prefixes *prefixes);
 /* Leaves out repetitions. */
 int prefixes_once(struct prefixes *prefixes);
+/* By family, address and length: below 0, 0 or above, as qsort(3) has it. */
+int prefix_order(const struct prefix *p, const struct prefix *q);
 void prefixes_free(struct prefixes *prefixes);
 
 #endif
