@@ -121,8 +121,14 @@ static int read_number(const struct option_spec *o, struct number *target, const
 	double most = o->most > 0 ? o->most : time ? TIME_LONGEST : HUGE_VAL;
 	double least = o->type == OPTION_TIME && !(o->least > 0) ? 1 : o->least;
 	double number = 0;
-	char *end = NULL, text[SPAN_TEXT_MAX];
+	char *end = NULL, text[SPAN_TEXT_MAX], whole[80];
 
+	if (o->type == OPTION_WHOLE && !o->wants) {
+		snprintf(whole, sizeof(whole),
+			 most < HUGE_VAL ? "a whole number from %.0f to %.0f" : "a whole number from %.0f on", least,
+			 most);
+		wants = whole;
+	}
 	if (o->type == OPTION_NUMBER && !o->wants && option_number(o->name, value, o->least, most, &number))
 		return EXIT_ERROR;
 	if (o->type == OPTION_BYTES && option_bytes(o->name, value, &number))
