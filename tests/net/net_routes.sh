@@ -105,6 +105,10 @@ one_family() {
 	ends
 	bloom load mine - <<<45.2.0.1
 	refused "list 'mine' is from standard input" follow routes --table 666 --name mine
+	follows --grace 0
+	wait_until "the list" lists_have routes-666
+	refused "is held by process $follower, " follow routes --table 666 --type prohibit
+	ends
 	refused "of which table" follow routes
 	refused "only 'follow routes'" follow - --table 666 </dev/null
 	refused "these there are" follow routes --table 666 --type unicast
@@ -137,6 +141,19 @@ guards() {
 	grep -q "3 of its routes are left out: .* is very wide" said || fail "wide routes: $(cat said)"
 	grep -q "45.0.8.7 is not banned: it is a gateway in use" said || fail "the gateway: $(cat said)"
 	grep -q "45.0.9.1 is not banned: it is an address of this machine" said || fail "its address: $(cat said)"
+	# Two that may stand alone may stand side by side. So many that it is too much are left out, and the rest goes on;
+	# what was in force stays.
+	ip route add blackhole 62.0.0.0/8 table 666
+	ip route add blackhole 63.0.0.0/8 table 666
+	until_is "drop drop" 62.1.1.1 63.1.1.1
+	{
+		seq 46 61 | sed 's,.*,route add blackhole &.0.0.0/8 table 666,'
+		seq 64 125 | grep -v 100 | sed 's,.*,route add blackhole &.0.0.0/8 table 666,'
+		echo "route add blackhole 46.0.0.0/9 table 666"
+	} >lines
+	ip -batch lines || fail "ip -batch"
+	wait_until "that it is said" grep -qs "77 of its routes are left out: list 'routes-666': it bans .* % of all IPv4" said
+	until_is "drop drop pass pass drop" 62.1.1.1 46.1.1.1 46.200.1.1 99.1.1.1 45.1.0.1
 	# Once is enough.
 	ip route add blackhole 45.1.0.2 table 666
 	until_is "drop pass" 45.1.0.2 45.0.9.1
@@ -150,6 +167,33 @@ spared() {
 
 status_has() {
 	"$XDP_BLOOM" status 2>/dev/null | grep -v '^last refused' | grep -q "$1"
+}
+
+# What notices do not say: which of several was replaced, that one of two goes that look the same, and that a nexthop of a
+# route of another type becomes a blackhole.
+unsaid() {
+	empty
+	ip link set lo up
+	ip route add 45.5.0.1 dev lo table 666
+	ip route append blackhole 45.5.0.1 table 666
+	ip route add blackhole 45.5.0.2 table 666
+	ip route append blackhole 45.5.0.2 mtu 1400 table 666
+	ip nexthop add id 5 dev lo
+	ip route add 45.5.0.3 nhid 5 table 666
+	follows --grace 0 --verbose
+	until_is "drop drop pass" 45.5.0.1 45.5.0.2 45.5.0.3
+	# The one that is replaced is the first, which is no blackhole.
+	ip route replace unreachable 45.5.0.1 table 666
+	ip route del blackhole 45.5.0.2 mtu 1400 table 666
+	wait_until "that all is read again" grep -qs "read whole again" said
+	ip nexthop replace id 5 blackhole
+	ip route add blackhole 45.5.0.9 table 666
+	until_is "drop drop drop drop" 45.5.0.1 45.5.0.2 45.5.0.3 45.5.0.9
+	# What lingers would have gone by now.
+	ip route del 45.5.0.9 table 666
+	until_is "pass" 45.5.0.9
+	is "$(verdicts 45.5.0.1 45.5.0.2 45.5.0.3)" "drop drop drop" "verdicts at rest"
+	ends
 }
 
 # A daemon that is gone takes its routes with it.
@@ -247,6 +291,10 @@ in_the_service() {
 	until_is "drop drop" 45.1.0.7 45.1.0.4
 	ip route add blackhole 45.1.0.8 table 667
 	until_is "drop" 45.1.0.8
+	echo "follow routes --grace 0 --table 667" >>conf
+	echo "follow routes --table 667 --grace 0" >>conf
+	kill -HUP "$service_pid"
+	heard "$log" "conf:3: a line before says the same"
 	echo "follow -" >conf
 	kill -HUP "$service_pid"
 	heard "$log" "conf:1: nobody writes to the service's standard input"
@@ -276,4 +324,4 @@ random_changes() {
 	python3 "$top/tests/net/routes.py" ${XDP_BLOOM_ROUTES:-12 300} || fail "see above; $(tail -n 5 follow.err)"
 }
 
-run_cases what_a_table_does one_family guards lost grace_ends gap in_the_service random_changes
+run_cases what_a_table_does one_family guards unsaid lost grace_ends gap in_the_service random_changes

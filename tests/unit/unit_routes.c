@@ -107,7 +107,7 @@ static void changes(void)
 						several = several || others;
 						others = &known[i];
 					}
-				if (!CHECK(routes_replaced(&t, &r, now) == !several, "of several: %d", several))
+				if (!CHECK((routes_replaced(&t, &r, now) > 1) == several, "of several: %d", several))
 					break;
 				if (others && !several) {
 					others->here = false;
@@ -124,7 +124,7 @@ static void changes(void)
 						known[i].went = now;
 					}
 				}
-				routes_read_end(&t, now);
+				routes_read_end(&t, true, now);
 			} else {
 				in_force_is(&t, true, "with what lingers");
 			}
@@ -252,6 +252,78 @@ static void no_accidents(void)
 	routes_end(&t);
 }
 
+/* However slowly they go, at least half of them stay for the grace period; and of what is withdrawn one by one nothing
+ * does for ever. */
+static void slowly(void)
+{
+	for (int round = 0; round < 200 && !ktap_failed; round++) {
+		const int64_t grace = 300000, step = 100 + (int64_t)(ktap_random() % 9000);
+		unsigned int n = 100 + (unsigned int)(ktap_random() % 3000), at = 0, each, held_at = 0;
+		int64_t now = 1000, held = 0, over = 0;
+		struct route_table t;
+
+		/* In a grace period at most. */
+		each = (unsigned int)(n * (uint64_t)step / (uint64_t)grace) + 1 + (unsigned int)(ktap_random() % 20);
+		if (!CHECK(!routes_begin(&t, grace), "memory"))
+			return;
+		put(&t, 0, n, now);
+		routes_settle(&t, now);
+		now += 1000000;
+		routes_settle(&t, now);
+		for (; at < n && !ktap_failed && !over; now += step) {
+			enum routes_news news;
+
+			drop(&t, at, at + each < n ? at + each : n, now);
+			at += each;
+			news = routes_settle(&t, now);
+			if (news == ROUTES_HELD) {
+				held = now;
+				held_at = (unsigned int)in_force(&t);
+				CHECK(held_at + each >= n / 2, "%u of %u are held", held_at, n);
+			}
+			if (news == ROUTES_OVER)
+				over = now;
+			CHECK(!held || over || in_force(&t) == held_at, "%zu of %u that are held", in_force(&t),
+			      held_at);
+		}
+		CHECK(held, "%u of %u, each %d ms: no accident", each, n, (int)step);
+		for (int i = 0; i < 100 && t.gone; i++) {
+			now = routes_due(&t, now);
+			routes_settle(&t, now);
+		}
+		CHECK(!in_force(&t) || at < n, "%zu stay for ever", in_force(&t));
+		routes_end(&t);
+	}
+}
+
+/* Two that look the same: when one goes, it is not known that there is none. */
+static void twins(void)
+{
+	struct route r = numbered(1), twin = r;
+	struct route_table t;
+
+	if (!CHECK(!routes_begin(&t, 0), "memory"))
+		return;
+	twin.has = ROUTE_TWIN;
+	routes_put(&t, &twin, 1);
+	CHECK(routes_drop(&t, &r, 2), "appended behind another prefix's, there is one");
+	routes_put(&t, &r, 3);
+	routes_put(&t, &r, 4);
+	CHECK(routes_drop(&t, &r, 5), "told twice, there is one");
+	routes_put(&t, &r, 6);
+	routes_put(&t, &twin, 7);
+	CHECK(routes_replaced(&t, &r, 8) > 1, "which of both is replaced cannot be told");
+	CHECK(!routes_drop(&t, &r, 9), "appended, there are two");
+	for (int n = 2; n; n--) {
+		routes_read_begin(&t);
+		for (int i = 0; i < n; i++)
+			routes_put(&t, &r, 10);
+		routes_read_end(&t, true, 11);
+		CHECK(routes_drop(&t, &r, 12) == (n == 1), "read %d times, it is not known", n);
+	}
+	routes_end(&t);
+}
+
 static char text[256];
 
 static struct nlmsghdr *message(uint16_t type, uint16_t flags, int family, uint8_t length, unsigned int table,
@@ -287,11 +359,15 @@ static void messages(void)
 	      "IPv4");
 	CHECK(route_read(&r, &only6, m) == SAYS_NOTHING, "the other family");
 	((struct rtmsg *)mnl_nlmsg_get_payload(m))->rtm_type = RTN_UNICAST;
-	CHECK(route_read(&r, &wish, m) == SAYS_NOTHING, "another type");
+	CHECK(route_read(&r, &wish, m) == SAYS_OTHER, "another type");
+	mnl_attr_put_u32(m, RTA_NH_ID, 5);
+	CHECK(route_read(&r, &wish, m) == SAYS_OTHER && r.has == ROUTE_BY_NEXTHOP, "another type, by a nexthop");
 	m->nlmsg_flags |= NLM_F_REPLACE;
 	CHECK(route_read(&r, &wish, m) == SAYS_REPLACED, "another type in its place");
 	m = message(RTM_NEWROUTE, NLM_F_REPLACE, AF_INET6, 128, 666, six, 16);
 	CHECK(route_read(&r, &only6, m) == SAYS_TAKES_PLACE && r.first == ((ip6)0x2a << 120 | 1), "IPv6");
+	m = message(RTM_NEWROUTE, NLM_F_APPEND, AF_INET, 32, 666, four, 4);
+	CHECK(route_read(&r, &wish, m) == SAYS_HERE && r.has == ROUTE_TWIN, "one behind another");
 	m = message(RTM_DELROUTE, 0, AF_INET, 24, 666, four, 4);
 	CHECK(route_read(&r, &wish, m) == SAYS_GONE && r.first == 0x2d010200, "a network with host bits");
 	m = message(RTM_NEWROUTE, 0, AF_INET, 0, 666, NULL, 0);
@@ -323,6 +399,8 @@ int main(void)
 	static const struct ktap_case cases[] = { { "changes and readings", changes },
 						  { "accidents", accidents },
 						  { "what is no accident", no_accidents },
+						  { "slow accidents", slowly },
+						  { "twins", twins },
 						  { "messages", messages } };
 
 	return ktap_run(cases, sizeof(cases) / sizeof(*cases));

@@ -11,6 +11,7 @@
 #define STATE_SERVICE_LOCK   "service.lock"
 #define STATE_SAMPLES_LOCK   "samples.lock"
 #define STATE_SAMPLES_SOCKET "samples.sock"
+#define STATE_FOLLOWS_LOCK   "follows." /* and a list's name */
 #define STATE_HISTORY	     "history"
 #define STATE_EVENTS	     "events"
 #define STATE_FAILED	     "failed" /* a directory: lists by name */

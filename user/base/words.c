@@ -88,6 +88,15 @@ bool words_quote(char *to, size_t size, const char *word)
 	return true;
 }
 
+bool words_same(const struct words *a, const struct words *b)
+{
+	int i = 0;
+
+	while (i < a->n && i < b->n && !strcmp(a->words[i], b->words[i]))
+		i++;
+	return i == a->n && i == b->n;
+}
+
 void words_free(struct words *w)
 {
 	free(w->words);

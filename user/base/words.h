@@ -20,6 +20,7 @@ struct words {
 const char *words_split(struct words *w, const char *line);
 /* A word so that words_split() makes it again; false: there is not so much room. */
 bool words_quote(char *to, size_t size, const char *word);
+bool words_same(const struct words *a, const struct words *b);
 void words_free(struct words *w);
 
 /*

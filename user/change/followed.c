@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "change/change.h"
 #include "change/guard_rails.h"
@@ -43,6 +44,20 @@ int followed_get(struct context *context, const struct followed *f, struct range
 	err = state_open(&state, context, false) ?: look(state, f, &list, set, &known);
 	state_close(state);
 	return err;
+}
+
+int followed_alone(const struct context *context, const struct followed *f)
+{
+	char path[STATE_PATH_MAX], name[sizeof(STATE_FOLLOWS_LOCK) + LIST_NAME_MAX];
+	int err = state_make_directory(context->state);
+
+	if (err)
+		return err;
+	snprintf(name, sizeof(name), STATE_FOLLOWS_LOCK "%s", f->list);
+	err = lock_take(state_path(path, context->state, name), 0);
+	if (err_is(err, EBUSY))
+		return because(err, "list '%s' has a follower: %s", f->list, reason(err));
+	return err < 0 ? err : 0;
 }
 
 static bool is_in(const void *set, struct addr addr)
@@ -95,11 +110,12 @@ static int count(struct followed_put *put, const struct ranges *before, const st
 }
 
 static int replace(struct change *change, const struct followed *f, struct list_info *list, const struct ranges *before,
-		   const struct ranges *set)
+		   const struct ranges *set, bool *too_much)
 {
 	char number[NUMBER_TEXT_MAX];
-	int err = list->kind == LIST_BAN && !f->wide ? guard_wide(f->list, before, set, (struct amounts){ 0 }) : 0;
+	int err = list->kind == LIST_BAN && !f->wide ? guard_much(f->list, before, set) : 0;
 
+	*too_much = err_is(err, GUARD_REFUSED);
 	list->prefixes = ranges_count_prefixes(set);
 	snprintf(list->addresses, sizeof(list->addresses), "%s", number_text(number, ranges_count(set)));
 	utc_text(list->loaded, time(NULL));
@@ -128,7 +144,7 @@ int followed_put(struct context *context, const struct followed *f, struct range
 	}
 	put->changed = !err && (!known || !ranges_equal(&before, set));
 	if (put->changed)
-		err = replace(change, f, &list, &before, set);
+		err = replace(change, f, &list, &before, set, &put->too_much);
 	if (!err && change)
 		put->generation = change->live.g.number;
 	change_end(change);

@@ -17,11 +17,12 @@ struct own_address;
 struct followed {
 	const char *list, *source;
 	bool shadow; /* where there is no such list yet */
-	bool wide;   /* it may ban much */
+	bool wide;   /* it may ban much; how wide each prefix of it is, is for whoever calls to judge */
 };
 
 struct followed_put {
-	bool changed; /* it was not so already */
+	bool changed;  /* it was not so already */
+	bool too_much; /* and is refused for that */
 	uint64_t prefixes;
 	ip6 came, went;		    /* addresses */
 	struct own_address *spared; /* what this machine needs, and is not banned therefore */
@@ -36,6 +37,9 @@ struct followed_put {
 int followed_put(struct context *context, const struct followed *followed, struct ranges *set,
 		 struct followed_put *put);
 void followed_put_free(struct followed_put *put);
+
+/* That nobody else makes this list what it follows; until this process ends. -EBUSY: somebody does. */
+int followed_alone(const struct context *context, const struct followed *followed);
 
 /* What the list holds now; empty where there is none. -EEXIST where it is another's. */
 int followed_get(struct context *context, const struct followed *followed, struct ranges *set);

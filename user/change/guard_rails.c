@@ -194,7 +194,8 @@ int guard_share_of(const struct ranges *set, struct amounts *share)
 	return err;
 }
 
-int guard_wide(const char *list, const struct ranges *before, const struct ranges *after, struct amounts granted)
+static int judge(const char *list, const struct ranges *before, const struct ranges *after, struct amounts granted,
+		 bool widths)
 {
 	struct ranges open = RANGES_EMPTY, was = RANGES_EMPTY, is = RANGES_EMPTY;
 	struct amounts banned;
@@ -210,11 +211,21 @@ int guard_wide(const char *list, const struct ranges *before, const struct range
 	err = err ?:
 	      guard_share(name, (struct amounts){ granted.v4 ?: banned.v4, granted.v6 ?: banned.v6 },
 			  amounts_of(&is)) ?:
-	      check_widths(name, &was, &is);
+	      (widths ? check_widths(name, &was, &is) : 0);
 	ranges_free(&open);
 	ranges_free(&was);
 	ranges_free(&is);
 	return err;
+}
+
+int guard_wide(const char *list, const struct ranges *before, const struct ranges *after, struct amounts granted)
+{
+	return judge(list, before, after, granted, true);
+}
+
+int guard_much(const char *list, const struct ranges *before, const struct ranges *after)
+{
+	return judge(list, before, after, (struct amounts){ 0 }, false);
 }
 
 static int check_open(const char *list, double granted, double after, double most, double all, const char *family)

@@ -31,7 +31,9 @@ int guard_exception(struct addr first, unsigned int length);
  * what was granted (0: what the version before banned), and a sixteenth, since lists breathe.
  */
 int guard_wide(const char *name, const struct ranges *before, const struct ranges *after, struct amounts granted);
-/* The last part alone: so much would be banned, and so much was. */
+/* The last part alone. */
+int guard_much(const char *name, const struct ranges *before, const struct ranges *after);
+/* And that by amounts: so much would be banned, and so much was. */
 int guard_share(const char *name, struct amounts granted, struct amounts after);
 /* What is allowed must leave most of the internet to the lists, too; without a list they are live exceptions. */
 int guard_allows(const char *list, const struct ranges *before, const struct ranges *after, struct amounts granted);

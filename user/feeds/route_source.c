@@ -23,6 +23,7 @@
 /* Notices that are read at once. */
 #define AT_ONCE	    64
 #define NOTICE_MOST 4096
+#define STACK	    (AT_ONCE * NOTICE_MOST + (768 << 10))
 /* After a gap: what changes now is let pass first. And so long after a reading that was interrupted. */
 #define QUIET_MS 100
 #define AGAIN_MS 1000
@@ -45,7 +46,8 @@ struct route_source {
 	/* The thread's own. */
 	bool gap, maybe; /* something was lost; or may have changed without a word */
 	bool full;	 /* the kernel drops notices, and does not say it again, until all that wait are read */
-	bool by_nexthop; /* such routes were seen */
+	bool by_nexthop; /* such routes were seen: they may become blackholes, too */
+	bool others;	 /* routes of other types were seen in the table */
 	int64_t read_at; /* ms, when all is read again */
 	int64_t read_end, took;
 };
@@ -109,7 +111,7 @@ enum route_says route_read(struct route *r, const struct route_wish *wish, const
 		else if (mnl_attr_get_type(at) == RTA_PRIORITY && has_u32(at))
 			r->metric = mnl_attr_get_u32(at);
 		else if (mnl_attr_get_type(at) == RTA_NH_ID)
-			r->by_nexthop = 1;
+			r->has |= ROUTE_BY_NEXTHOP;
 	}
 	if (table != wish->table)
 		return SAYS_NOTHING;
@@ -119,15 +121,19 @@ enum route_says route_read(struct route *r, const struct route_wish *wish, const
 	wanted = r->type < 64 && wish->types >> r->type & 1;
 	if (m->nlmsg_type == RTM_DELROUTE)
 		return wanted ? SAYS_GONE : SAYS_NOTHING;
+	if (m->nlmsg_flags & NLM_F_APPEND)
+		r->has |= ROUTE_TWIN;
 	if (m->nlmsg_flags & NLM_F_REPLACE)
 		return wanted ? SAYS_TAKES_PLACE : SAYS_REPLACED;
-	return wanted ? SAYS_HERE : SAYS_NOTHING;
+	return wanted ? SAYS_HERE : SAYS_OTHER;
 }
 
-static int put(struct route_source *s, const struct route *r, int64_t now)
+/* The kernel replaces the first of those in that place, whatever it is, and does not say which that was. */
+static void replaced(struct route_source *s, const struct route *r, int64_t now)
 {
-	s->by_nexthop = s->by_nexthop || r->by_nexthop;
-	return routes_put(&s->table, r, now);
+	size_t n = routes_replaced(&s->table, r, now);
+
+	s->gap = s->gap || n > 1 || (n && s->others);
 }
 
 /* With the lock. 0 or -ENOMEM. */
@@ -135,25 +141,19 @@ static int take(struct route_source *s, const struct nlmsghdr *m, int64_t now)
 {
 	struct route r;
 
-	switch (route_read(&r, &s->wish, m)) {
-	case SAYS_NOTHING:
-		return 0;
-	case SAYS_HERE:
-		return put(s, &r, now);
-	case SAYS_GONE:
-		routes_drop(&s->table, &r, now);
-		return 0;
-	case SAYS_REPLACED:
-		s->gap = s->gap || !routes_replaced(&s->table, &r, now);
-		return 0;
-	case SAYS_TAKES_PLACE:
-		s->gap = s->gap || !routes_replaced(&s->table, &r, now);
-		return put(s, &r, now);
-	case SAYS_MAYBE:
+	enum route_says says = route_read(&r, &s->wish, m);
+
+	if (says == SAYS_MAYBE)
 		s->maybe = s->maybe || s->by_nexthop;
+	if (says == SAYS_NOTHING || says == SAYS_MAYBE)
 		return 0;
-	}
-	return 0;
+	s->by_nexthop = s->by_nexthop || r.has & ROUTE_BY_NEXTHOP;
+	if (says == SAYS_GONE)
+		s->gap = !routes_drop(&s->table, &r, now) || s->gap;
+	if (says == SAYS_REPLACED || says == SAYS_TAKES_PLACE)
+		replaced(s, &r, now);
+	s->others = s->others || says == SAYS_OTHER || says == SAYS_REPLACED;
+	return says == SAYS_HERE || says == SAYS_TAKES_PLACE ? routes_put(&s->table, &r, now) : 0;
 }
 
 /* --- Reading all of it --- */
@@ -166,10 +166,10 @@ struct reading {
 static void on_route(void *arg, const struct nlmsghdr *message)
 {
 	struct reading *r = arg;
-	struct route route;
 
-	if (!r->err && route_read(&route, &r->source->wish, message) == SAYS_HERE)
-		r->err = put(r->source, &route, clock_ms());
+	/* A dump's answers are told apart by no flags. */
+	if (!r->err)
+		r->err = take(r->source, message, clock_ms());
 }
 
 static int ask(struct mnl_socket *socket, const struct route_wish *wish, int family, struct reading *r, bool *whole)
@@ -200,6 +200,7 @@ static int read_all(struct route_source *s)
 		return err;
 	/* Only this table; where the kernel does not know that, all are read. */
 	mnl_socket_setsockopt(socket, NETLINK_GET_STRICT_CHK, &(int){ 1 }, sizeof(int));
+	s->others = false;
 	for (int i = 0; i < DUMPS && !whole && !err && !r.err; i++) {
 		bool whole4 = true, whole6 = true;
 
@@ -211,10 +212,9 @@ static int read_all(struct route_source *s)
 	mnl_socket_close(socket);
 	s->readings++;
 	err = err ?: r.err;
+	routes_read_end(&s->table, whole && !err, clock_ms());
 	if (err)
 		return err;
-	if (whole)
-		routes_read_end(&s->table, clock_ms());
 	s->read_end = clock_ms();
 	s->took = s->read_end - began;
 	s->gap = false;
@@ -322,16 +322,21 @@ static int join(struct route_source *s)
 	return 0;
 }
 
-/* Signals are the caller's. */
+/* Signals are the caller's. What C libraries give a thread may be less than what it reads into: 128 KiB. */
 static int start(struct route_source *s)
 {
+	pthread_attr_t how;
 	sigset_t all, old;
 	int err;
 
+	err = -pthread_attr_init(&how);
+	if (err)
+		return err;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = -pthread_create(&s->thread, NULL, keep_up, s);
+	err = -pthread_attr_setstacksize(&how, STACK) ?: -pthread_create(&s->thread, &how, keep_up, s);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&how);
 	s->running = !err;
 	return err;
 }

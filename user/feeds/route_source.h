@@ -18,7 +18,8 @@ struct route_wish {
 };
 
 enum route_says {
-	SAYS_NOTHING,	  /* of this table, family and type */
+	SAYS_NOTHING,	  /* of this table and family */
+	SAYS_OTHER,	  /* a route of another type */
 	SAYS_HERE,	  /* such a route */
 	SAYS_GONE,	  /* no such route any more */
 	SAYS_REPLACED,	  /* another took its place, which is not of these types */

@@ -120,11 +120,23 @@ static struct route *add(struct route_table *t, const struct route *r)
 	return e;
 }
 
+static void note_high(struct route_table *t, size_t n)
+{
+	if (n > t->high)
+		t->high = n;
+	if (n > t->most[0])
+		t->most[0] = n;
+}
+
 int routes_put(struct route_table *t, const struct route *r, int64_t now)
 {
 	struct route *e = find(t, r);
 
 	if (e && e->is == IS_HERE) {
+		if (t->reads && e->read != t->reading)
+			e->has &= ~ROUTE_TWIN;
+		else if (t->reads || r->has & ROUTE_TWIN)
+			e->has |= ROUTE_TWIN;
 		e->read = t->reading;
 		return 0;
 	}
@@ -135,10 +147,10 @@ int routes_put(struct route_table *t, const struct route *r, int64_t now)
 	if (!e)
 		return -ENOMEM;
 	e->is = IS_HERE;
+	e->has &= ~ROUTE_TWIN;
 	e->read = t->reading;
 	t->here++;
-	if (t->here > t->high)
-		t->high = t->here;
+	note_high(t, t->here);
 	t->came = now;
 	t->changed = true;
 	return 0;
@@ -155,28 +167,30 @@ static void go(struct route_table *t, struct route *e, int64_t now)
 	t->went = now;
 }
 
-void routes_drop(struct route_table *t, const struct route *r, int64_t now)
+bool routes_drop(struct route_table *t, const struct route *r, int64_t now)
 {
 	struct route *e = find(t, r);
 
-	if (e && e->is == IS_HERE)
-		go(t, e, now);
+	if (!e || e->is != IS_HERE)
+		return true;
+	go(t, e, now);
+	return !(e->has & ROUTE_TWIN);
 }
 
-bool routes_replaced(struct route_table *t, const struct route *r, int64_t now)
+size_t routes_replaced(struct route_table *t, const struct route *r, int64_t now)
 {
 	struct route *e = t->at + place_of(t, r), *found = NULL;
+	size_t n = 0;
 
 	for (; e->is != IS_NONE; e = next_of(t, e)) {
 		if (e->is != IS_HERE || !same_place(e, r))
 			continue;
-		if (found)
-			return false;
+		n += e->has & ROUTE_TWIN ? 2 : 1;
 		found = e;
 	}
-	if (found)
+	if (n == 1)
 		go(t, found, now);
-	return true;
+	return n;
 }
 
 int routes_were(struct route_table *t, struct addr first, unsigned int length, int64_t now)
@@ -193,8 +207,7 @@ int routes_were(struct route_table *t, struct addr first, unsigned int length, i
 		return -ENOMEM;
 	t->here++;
 	go(t, e, now);
-	if (t->here + t->gone > t->high)
-		t->high = t->here + t->gone;
+	note_high(t, t->here + t->gone);
 	t->changed = true;
 	return 0;
 }
@@ -202,13 +215,15 @@ int routes_were(struct route_table *t, struct addr first, unsigned int length, i
 void routes_read_begin(struct route_table *t)
 {
 	t->reading++;
+	t->reads = true;
 }
 
-void routes_read_end(struct route_table *t, int64_t now)
+void routes_read_end(struct route_table *t, bool whole, int64_t now)
 {
 	size_t n = (size_t)1 << t->log2;
 
-	for (size_t i = 0; i < n; i++)
+	t->reads = false;
+	for (size_t i = 0; i < n && whole; i++)
 		if (t->at[i].is == IS_HERE && t->at[i].read != t->reading)
 			go(t, &t->at[i], now);
 }
@@ -237,26 +252,38 @@ static void let_go(struct route_table *t, int64_t least, int64_t now)
 	t->high = t->here;
 }
 
-/* Others may have come in their place. */
-static size_t fewer(const struct route_table *t)
+size_t routes_most(const struct route_table *t)
 {
-	return t->high - t->here;
+	return t->most[0] > t->most[1] ? t->most[0] : t->most[1];
 }
 
+/* Others may have come in their place. */
 static bool is_lost(const struct route_table *t)
 {
-	return t->gone >= ROUTES_LOST_LEAST && fewer(t) > t->here;
+	return t->gone >= ROUTES_LOST_LEAST && routes_most(t) - t->here > t->here;
 }
 
 /* Do so many go that it is waited where that ends? */
 static bool are_going(const struct route_table *t, int64_t now)
 {
-	return t->gone >= ROUTES_LOST_LEAST && fewer(t) * ROUTES_MANY > t->high && now - t->went < ROUTES_QUIET_MS &&
-	       now - t->first_went < ROUTES_WAIT_MS;
+	int64_t wait = t->gone <= t->here && t->grace > ROUTES_WAIT_MS ? t->grace : ROUTES_WAIT_MS;
+
+	return t->gone >= ROUTES_LOST_LEAST && (t->high - t->here) * ROUTES_MANY > t->high &&
+	       now - t->went < ROUTES_QUIET_MS && now - t->first_went < wait;
+}
+
+/* As of now. */
+static void forget_most(struct route_table *t, size_t before, int64_t now)
+{
+	t->most[1] = before;
+	t->most[0] = t->here;
+	t->most_since = now;
 }
 
 enum routes_news routes_settle(struct route_table *t, int64_t now)
 {
+	if (!t->held && now - t->most_since >= (t->grace > ROUTES_MEMORY_MS ? t->grace : ROUTES_MEMORY_MS))
+		forget_most(t, t->most[0], now);
 	if (!t->gone) {
 		bool back = t->held;
 
@@ -271,6 +298,8 @@ enum routes_news routes_settle(struct route_table *t, int64_t now)
 			return ROUTES_NO_NEWS;
 		t->held = 0;
 		let_go(t, back ? ROUTES_LINGER_MS : 0, now);
+		if (!back)
+			forget_most(t, t->here, now);
 		return back ? ROUTES_BACK : ROUTES_OVER;
 	}
 	if (is_lost(t) && t->grace) {

@@ -37,8 +37,15 @@ struct follower {
 	struct route_source *source;
 	struct addr *said; /* addresses that were spared */
 	size_t said_n;
-	size_t left_out, left_out_said;
-	char left_out_why[256];
+	struct left_out {
+		size_t n, said;
+		char why[256];
+	} bad, much; /* each for itself, and all of them together */
+	/* Where all of them are too much: those of a family that are wider than that are left out, but for what is in
+	 * force already. */
+	unsigned int least4, least6;
+	struct ranges kept;
+	int only;     /* one family; 0: both */
 	int64_t next; /* not before; ms */
 	int64_t look_at;
 	int64_t again; /* how long the last wait after a failure was; 0: none */
@@ -53,31 +60,46 @@ static void tell(const struct follower *f, enum event_kind kind, const char *tex
 
 /* --- What is in force of it --- */
 
+static bool is_kept(const struct follower *f, struct addr first, unsigned int length)
+{
+	int covering = ranges_covering(&f->kept, first);
+
+	return covering >= 0 && covering <= (int)length;
+}
+
 static bool leave_out(void *arg, struct addr first, unsigned int length)
 {
 	struct follower *f = arg;
+	bool narrow = length >= (first.family == 4 ? f->least4 : f->least6);
 	int err;
 
-	/* Nothing that is refused is so narrow. */
-	if (length >= (first.family == 4 ? 25 : 65))
+	if (f->only && f->only != first.family)
+		return true;
+	/* Nothing that is refused by itself is so narrow. */
+	if (length >= (first.family == 4 ? 25 : 65) && narrow)
 		return false;
 	err = guard_prefix(first, length);
-	if (err && !f->left_out++)
-		snprintf(f->left_out_why, sizeof(f->left_out_why), "%s", reason(err));
-	return err;
+	if (err && !f->bad.n++)
+		snprintf(f->bad.why, sizeof(f->bad.why), "%s", reason(err));
+	if (err)
+		return true;
+	if (narrow || is_kept(f, first, length))
+		return false;
+	f->much.n++;
+	return true;
 }
 
-static void say_left_out(struct follower *f)
+static void say_left_out(struct follower *f, struct left_out *left)
 {
 	char text[512];
 
-	if (f->left_out == f->left_out_said)
+	if (left->n == left->said)
 		return;
-	f->left_out_said = f->left_out;
-	if (!f->left_out)
+	left->said = left->n;
+	if (!left->n)
 		return;
-	snprintf(text, sizeof(text), "%s: %zu of its routes %s left out: %s", f->from, f->left_out,
-		 f->left_out == 1 ? "is" : "are", f->left_out_why);
+	snprintf(text, sizeof(text), "%s: %zu of its routes %s left out: %s", f->from, left->n,
+		 left->n == 1 ? "is" : "are", left->why);
 	warn("%s", text);
 	tell(f, EVENT_GUARD, text);
 }
@@ -111,7 +133,8 @@ static void say_done(struct follower *f, const struct followed_put *put)
 {
 	char came[NUMBER_TEXT_MAX], went[NUMBER_TEXT_MAX];
 
-	say_left_out(f);
+	say_left_out(f, &f->bad);
+	say_left_out(f, &f->much);
 	say_spared(f, put);
 	if (!put->changed)
 		return;
@@ -145,24 +168,82 @@ static void succeeded(struct follower *f)
 	f->again = 0;
 }
 
+static int collect(struct follower *f, struct ranges *set, size_t *here)
+{
+	struct route_table *table;
+	int err = 0;
+
+	ranges_free(set);
+	*set = RANGES_EMPTY;
+	table = route_source_take(f->source, &err);
+	if (!table)
+		return err;
+	*here = table->here;
+	f->bad.n = f->much.n = 0;
+	err = routes_to_be(table, set, leave_out, f);
+	route_source_give(f->source);
+	return err ?: ranges_finish(set);
+}
+
+/* The least length of a family with which they are not too much. */
+static int find_least(struct follower *f, int family, unsigned int *least)
+{
+	struct ranges set = RANGES_EMPTY;
+	unsigned int lo = 0, hi = addr_width(family) + 1;
+	int err = 0;
+
+	f->only = family;
+	while (lo < hi && !err) {
+		size_t here;
+
+		*least = (lo + hi) / 2;
+		err = collect(f, &set, &here);
+		if (err)
+			break;
+		err = guard_much(f->name, &f->kept, &set);
+		if (err_is(err, GUARD_REFUSED)) {
+			snprintf(f->much.why, sizeof(f->much.why), "%s", reason(err));
+			lo = *least + 1;
+			err = 0;
+		} else {
+			hi = *least;
+		}
+	}
+	*least = lo;
+	f->only = 0;
+	ranges_free(&set);
+	return err;
+}
+
+/* All of them are too much: what is in force stays, and of what is new the narrow ones are taken. */
+static int put_less(struct follower *f, struct ranges *set, struct followed_put *done)
+{
+	size_t here;
+	int err;
+
+	followed_put_free(done);
+	err = followed_get(f->context, &f->list, &f->kept) ?:
+	      find_least(f, 4, &f->least4) ?:
+	      find_least(f, 6, &f->least6) ?:
+	      collect(f, set, &here) ?: followed_put(f->context, &f->list, set, done);
+	f->least4 = f->least6 = 0;
+	ranges_free(&f->kept);
+	f->kept = RANGES_EMPTY;
+	return err;
+}
+
 /* As much of the time for others as it took. */
 static void put(struct follower *f)
 {
 	struct ranges set = RANGES_EMPTY;
 	struct followed_put done = { 0 };
 	int64_t began = clock_ms(), end;
-	struct route_table *table;
-	size_t here;
-	int err = 0;
+	size_t here = 0;
+	int err;
 
-	table = route_source_take(f->source, &err);
-	if (!table)
-		return;
-	here = table->here;
-	f->left_out = 0;
-	err = routes_to_be(table, &set, leave_out, f);
-	route_source_give(f->source);
-	err = err ?: ranges_finish(&set) ?: followed_put(f->context, &f->list, &set, &done);
+	err = collect(f, &set, &here) ?: followed_put(f->context, &f->list, &set, &done);
+	if (err && done.too_much)
+		err = put_less(f, &set, &done);
 	end = clock_ms();
 	f->next = end + (end - began);
 	f->look_at = end + LOOK_MS;
@@ -182,15 +263,18 @@ static void put(struct follower *f)
 
 static void say_held(struct follower *f, const struct route_table *table)
 {
-	char text[512], until[UTC_TEXT_MAX], grace[SPAN_TEXT_MAX];
+	size_t most = routes_most(table), lost = most - table->here;
+	char text[512], until[UTC_TEXT_MAX], grace[SPAN_TEXT_MAX], which[64] = "they";
 
 	f->held = true;
+	/* Others have ended before so many had gone. */
+	if (table->gone < lost)
+		snprintf(which, sizeof(which), "the %zu that went last", table->gone);
 	utc_text(until, time(NULL) + f->options->grace / 1000);
 	span_text(grace, f->options->grace / 1000);
-	snprintf(
-		text, sizeof(text),
-		"%s has lost %zu of %zu routes: they stay in force until %s (--grace %s), unless they come back before",
-		f->from, table->gone, table->gone + table->here, until, grace);
+	snprintf(text, sizeof(text),
+		 "%s has lost %zu of %zu routes: %s stay in force until %s (--grace %s), unless they come back before",
+		 f->from, lost, most, which, until, grace);
 	warn("%s", text);
 	tell(f, EVENT_GUARD, text);
 	list_failed(f->context, f->name, text);
@@ -338,7 +422,7 @@ int follow_routes(struct context *context, const struct routes_options *options)
 	f.look_at = clock_ms() + LOOK_MS;
 	stop_on(SIGINT);
 	stop_on(SIGTERM);
-	err = try_once(context) ?: route_source_open(&f.source, &options->wish, options->grace) ?: remember(&f) ?: follow(&f);
+	err = try_once(context) ?: followed_alone(context, &f.list) ?: route_source_open(&f.source, &options->wish, options->grace) ?: remember(&f) ?: follow(&f);
 	route_source_close(f.source);
 	free(f.said);
 	return err;

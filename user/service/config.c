@@ -32,6 +32,14 @@ static int because_not_allowed(const struct config *config, const struct verb *v
 		       nearest_text(&near, ""), allowed);
 }
 
+static bool has_line(const struct config *config, const struct words *w)
+{
+	for (size_t i = 0; i < config->n; i++)
+		if (words_same(&config->lines[i].words, w))
+			return true;
+	return false;
+}
+
 static int take_line(void *arg, const struct words *w, unsigned int number)
 {
 	struct config *config = arg;
@@ -45,6 +53,8 @@ static int take_line(void *arg, const struct words *w, unsigned int number)
 		return because_not_allowed(config, line.verb, w->words[0], number);
 	if (!strcmp(line.verb->name, "follow") && verb_operands(line.verb, w, &list, 1) && !strcmp(list, "-"))
 		return because(-EINVAL, "%s:%u: nobody writes to the service's standard input", config->path, number);
+	if (!strcmp(line.verb->name, "follow") && has_line(config, w))
+		return because(-EINVAL, "%s:%u: a line before says the same", config->path, number);
 	/* Each would replace the other, at every start. */
 	if (config_loads(&line, &list, &file) && config_load_of(config, list))
 		return because(-EINVAL, "%s:%u: list '%s' is loaded by a line before", config->path, number, list);

@@ -31,15 +31,6 @@ bool followers_have(const struct config_line *line)
 	return !strcmp(line->verb->name, "follow");
 }
 
-static bool same_words(const struct words *a, const struct words *b)
-{
-	int i = 0;
-
-	while (i < a->n && i < b->n && !strcmp(a->words[i], b->words[i]))
-		i++;
-	return i == a->n && i == b->n;
-}
-
 static int copy_words(struct words *to, const struct words *from)
 {
 	to->words = calloc((size_t)from->n + 1, sizeof(*to->words));
@@ -65,7 +56,7 @@ static void expect(struct followers *all, const struct config_line *line)
 {
 	struct follower **at = &all->first;
 
-	while (*at && ((*at)->wanted || !same_words(&(*at)->words, &line->words)))
+	while (*at && ((*at)->wanted || !words_same(&(*at)->words, &line->words)))
 		at = &(*at)->next;
 	if (!*at) {
 		struct follower *f = calloc(1, sizeof(*f));

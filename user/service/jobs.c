@@ -130,7 +130,7 @@ static void be_first_to_go(void)
 	close_fd(fd);
 }
 
-static void become(const struct context *context, const struct job *job)
+static void become(const struct context *context, const struct job *job, pid_t parent)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	sigset_t none;
@@ -149,6 +149,9 @@ static void become(const struct context *context, const struct job *job)
 	/* Others end by themselves. */
 	if (job->kind == JOB_FOLLOW && prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0))
 		_exit(fail("%s", strerror(errno)));
+	/* It may have ended before it could be asked for that signal. */
+	if (job->kind == JOB_FOLLOW && getppid() != parent)
+		_exit(EXIT_ERROR);
 	be_first_to_go();
 	execv("/proc/self/exe", job->args);
 	_exit(fail("/proc/self/exe: %s", strerror(errno)));
@@ -156,13 +159,13 @@ static void become(const struct context *context, const struct job *job)
 
 int jobs_start(struct jobs *jobs)
 {
-	pid_t pid;
+	pid_t parent = getpid(), pid;
 
 	if (jobs->pid || !jobs->first)
 		return 0;
 	pid = fork();
 	if (!pid)
-		become(jobs->context, jobs->first);
+		become(jobs->context, jobs->first, parent);
 	if (pid < 0)
 		return because(-errno, "no process could be started: %s", strerror(errno));
 	jobs->pid = pid;
