@@ -15,6 +15,7 @@
 #include "state/accepted.h"
 #include "state/bans.h"
 #include "state/feeds.h"
+#include "state/fleet.h"
 #include "state/members.h"
 #include "state/recover.h"
 #include "state/said.h"
@@ -123,6 +124,19 @@ static const struct column {
 	{ "said", "expires", NUMBER, 1, 253402300799, NULL, true },
 	{ "said", "reason", TEXT, 0, 127, NULL, false },
 	{ "said", "member", NUMBER, 0, INT64_MAX, NULL, false },
+	{ "fleet", "url", TEXT, 0, FLEET_URL_MAX - 1, NULL, false },
+	{ "fleet", "name", TEXT, 1, MEMBER_NAME_MAX - 1, MEMBER_NAME_BYTES, false },
+	{ "fleet", "user", TEXT, 0, FLEET_USER_MAX - 1, NULL, false },
+	{ "fleet", "prefix", TEXT, 0, FLEET_PREFIX_MAX - 1, NULL, false },
+	{ "fleet", "password", TEXT, 0, FLEET_FILE_MAX - 1, NULL, false },
+	{ "fleet", "say", TEXT, 0, 127, NULL, false },
+	{ "fleet", "n", NUMBER, 0, INT64_MAX / 2, NULL, false },
+	{ "fleet", "again", NUMBER, 0, INT64_MAX / 2, NULL, false },
+	{ "fleet_at", "member", TEXT, 1, MEMBER_NAME_MAX - 1, MEMBER_NAME_BYTES, false },
+	{ "fleet_at", "n", NUMBER, 0, INT64_MAX / 2, NULL, false },
+	{ "fleet_at", "id", TEXT, 0, FLEET_ID_MAX - 1, "0123456789-", false },
+	{ "fleet_out", "family", NUMBER, 4, 4, NULL, false },
+	{ "fleet_out", "first", BYTES, 0, 0, NULL, false },
 	{ "feed", "result", TEXT, 0, FEED_RESULT_MAX - 1, NULL, false },
 };
 
@@ -168,7 +182,8 @@ static const struct reading {
 	{ "", { "tune", "FORM" } },
 	{ "", { "metrics" } },
 	{ "list source", { "load", "one", "FILE", "--if-changed" } },
-	{ "list chunk source interface pending setting ban ban_before accepted strike feed member said",
+	{ "list chunk source interface pending setting ban ban_before accepted strike feed member said fleet"
+	  " fleet_out fleet_at",
 	  { "state", "check" } },
 };
 
@@ -176,7 +191,7 @@ static const char *const forms[] = { "--quiet", "--json" };
 
 #define READINGS (sizeof(readings) / sizeof(readings[0]))
 
-static char text_file[240], good[1 << 18];
+static char text_file[240], good[1 << 19];
 static size_t good_bytes;
 static struct spoken {
 	int status; /* -1: killed by a signal */
@@ -225,6 +240,10 @@ static void make_good(void)
 	};
 	struct member member = { .name = "edge-7", .rule = MEMBER_ACCEPTED, .limits = member_limits_default };
 	struct said word = { .ban = ban };
+	static const struct fleet joined = {
+		.url = "redis://127.0.0.1", .name = "edge-1", .prefix = FLEET_PREFIX, .say = FLEET_SAY_ALL
+	};
+	static const struct fleet_at at = { .member = "edge-7", .epoch = "0123456789abcdef", .n = 3, .id = "17-3" };
 	sqlite3 *db = NULL;
 	struct state *s;
 	bool renewed;
@@ -247,6 +266,8 @@ static void make_good(void)
 	ENOUGH(!state_member_put(s, &member));
 	word.member = member.id;
 	ENOUGH(!state_said_put(s, &word, &renewed));
+	ENOUGH(!state_fleet_join(s, &joined) && !state_fleet_at_put(s, &at) &&
+	       !state_own_changed(s, &(struct prefix){ ban.first, ban.length }, &ban, true));
 	ENOUGH(!state_set(s, "headroom", 1) && !state_commit(s));
 	state_close(s);
 	ENOUGH(sqlite3_open(file, &db) == SQLITE_OK &&

@@ -17,6 +17,8 @@
 #define STATE_FAILED	     "failed" /* a directory: lists by name */
 #define STATE_EVENTS_OLD     "events.1"
 #define STATE_IMAGE	     "image." /* and a number */
+#define STATE_FLEET	     "fleet"	  /* what the process of it has seen */
+#define STATE_FLEET_LOCK     "fleet.lock"
 #define STATE_LEARNED	     "learned"
 #define STATE_WORKSHOP	     "recovering"
 

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "change/change.h"
 #include "change/own_addresses.h"
+#include "state/fleet.h"
 #include "state/grants.h"
 
 /* --- Members ------------------------------------------------------------------------------------------------------ */
@@ -180,15 +181,9 @@ static bool judge_all(struct accounts *a, struct said *said, size_t n, int64_t n
 	}
 	if (!own || !ban_in_force(own, now))
 		return any;
-	if (any && ends_later(is, own)) {
-		struct ban longer = *own;
-
-		longer.expires = is->expires;
-		longer.due = is->due;
-		*is = longer;
-	} else {
+	/* It is called what it will be called when this machine's own ban has ended. */
+	if (!any || !ends_later(is, own))
 		*is = *own;
-	}
 	return true;
 }
 
@@ -223,11 +218,21 @@ static int judge(struct change *change, struct addr first, unsigned int length)
 
 /* --- This machine's own ------------------------------------------------------------------------------------------- */
 
+/* What is said of exactly this prefix, where anybody says anything. */
+static int said_of(struct state *state, struct addr first, unsigned int length, struct said **said, size_t *n)
+{
+	int any = state_said_any(state);
+
+	*said = NULL;
+	*n = 0;
+	return any <= 0 ? any : state_said_of(state, first, length, said, n);
+}
+
 int account_own(struct state *state, struct addr first, unsigned int length, struct ban *own)
 {
-	struct said *said = NULL;
-	size_t n = 0;
-	int err = state_said_any(state) ? state_said_of(state, first, length, &said, &n) : 0;
+	struct said *said;
+	size_t n;
+	int err = said_of(state, first, length, &said, &n);
 
 	if (!err && !n)
 		return state_ban_get(state, first, length, own);
@@ -239,44 +244,56 @@ int account_own(struct state *state, struct addr first, unsigned int length, str
 	return err;
 }
 
-bool account_beside(struct state *state, struct addr first, unsigned int length)
+int account_beside(struct state *state, struct addr first, unsigned int length)
 {
-	struct said *said = NULL;
-	size_t n = 0;
-	bool are = state_said_any(state) && !state_said_of(state, first, length, &said, &n) && n;
+	struct said *said;
+	size_t n;
+	int err = said_of(state, first, length, &said, &n);
 
 	free(said);
-	return are;
+	return err ?: n > 0;
 }
 
-bool account_others(struct state *state, struct addr first, unsigned int length)
+int account_others(struct state *state, struct addr first, unsigned int length)
 {
-	struct said *said = NULL;
-	size_t n = 0;
-	bool are = state_said_any(state) && !state_said_of(state, first, length, &said, &n) && n && said[n - 1].member;
+	struct said *said;
+	size_t n;
+	int err = said_of(state, first, length, &said, &n), others = n && said[n - 1].member;
 
 	free(said);
-	return are;
+	return err ?: others;
+}
+
+int account_own_changed(struct change *change, const struct ban *own, bool fresh)
+{
+	return state_own_changed(change->state, &(struct prefix){ own->first, own->length }, own, fresh);
 }
 
 int account_own_put(struct change *change, const struct ban *own)
 {
-	bool renewed;
+	bool renewed, fresh;
+	int beside = account_beside(change->state, own->first, own->length), err;
 
-	if (!account_beside(change->state, own->first, own->length))
-		return state_ban_put(change->state, own, &renewed) ?: change_touch(change, own->first, own->length);
-	return state_said_put(change->state, &(struct said){ *own, MEMBER_OWN }, &renewed)
-		       ?: judge(change, own->first, own->length);
+	if (beside < 0)
+		return beside;
+	if (!beside)
+		return state_ban_put(change->state, own, &renewed) ?:
+		       change_touch(change, own->first, own->length) ?:
+		       account_own_changed(change, own, !renewed);
+	err = state_said_put(change->state, &(struct said){ *own, MEMBER_OWN }, &fresh);
+	return err ?: judge(change, own->first, own->length) ?: account_own_changed(change, own, fresh);
 }
 
 int account_own_drop(struct change *change, struct addr first, unsigned int length)
 {
-	int err;
+	struct state *state = change->state;
+	int beside = account_beside(state, first, length), err;
 
-	if (!account_beside(change->state, first, length))
-		return state_ban_drop(change->state, first, length);
-	err = state_said_drop(change->state, first, length, MEMBER_OWN);
-	return err ?: judge(change, first, length);
+	if (beside < 0)
+		return beside;
+	err = beside ? state_said_drop(state, first, length, MEMBER_OWN) ?: judge(change, first, length)
+		     : state_ban_drop(state, first, length);
+	return err ?: state_own_changed(state, &(struct prefix){ first, length }, NULL, false);
 }
 
 /* Before the first member's word: what this machine says becomes a row beside it. */
@@ -284,9 +301,11 @@ static int own_beside(struct state *state, const struct prefix *p)
 {
 	struct said own = { .member = MEMBER_OWN };
 	bool fresh;
-	int err = account_beside(state, p->first, p->length) ? -ENOENT
-							     : state_ban_get(state, p->first, p->length, &own.ban);
+	int beside = account_beside(state, p->first, p->length), err;
 
+	if (beside)
+		return beside < 0 ? beside : 0;
+	err = state_ban_get(state, p->first, p->length, &own.ban);
 	if (!err && ban_in_force(&own.ban, time(NULL)))
 		err = state_said_put(state, &own, &fresh);
 	return err_is(err, ENOENT) ? 0 : err;
@@ -344,8 +363,9 @@ static bool within_rate(struct member *m, const struct member_limits *limits, in
 	return true;
 }
 
-/* NULL: it may. */
-static const char *refusal(struct change *change, struct account_held *held, const struct prefix *p, char why[256])
+/* NULL: it may, if *err is 0. */
+static const char *refusal(struct change *change, struct account_held *held, const struct prefix *p, char why[256],
+			   int *err)
 {
 	bool accepted;
 	const struct member_limits *limits = limits_of(&change->accounts, held, &accepted);
@@ -364,7 +384,10 @@ static const char *refusal(struct change *change, struct account_held *held, con
 		snprintf(why, 256, "%s bans %s, %s", text, prefix_text(host, need->addr, -1), own_text(what, need));
 		return why;
 	}
-	if (state_pending_has(change->state, PENDING_BAN, text))
+	*err = state_pending_has(change->state, PENDING_BAN, text);
+	if (*err < 0)
+		return NULL;
+	if (*err)
 		return "a change of that ban waits for confirmation";
 	if (!within_rate(&held->is, limits, clock_ns(CLOCK_REALTIME) / 1000))
 		return "it says more than its rate";
@@ -433,9 +456,11 @@ int account_say(struct change *change, const char *member, const struct prefix *
 	/* No room for another name: nobody is told, but nothing else stops for it. */
 	if (err)
 		return err_is(err, ENOENT) ? 0 : err;
-	why = refusal(change, held, p, text);
+	why = refusal(change, held, p, text, &err);
 	if (why)
 		return refuse(held, why);
+	if (err)
+		return err;
 	limits = limits_of(&change->accounts, held, &accepted);
 	err = count(change, held);
 	if (!err && held->held >= limits->entries) {

@@ -35,10 +35,12 @@ int account_own(struct state *state, struct addr first, unsigned int length, str
 int account_own_put(struct change *change, const struct ban *own);
 /* -ENOENT where there is none. What members say stays. */
 int account_own_drop(struct change *change, struct addr first, unsigned int length);
-/* Is its ban one of several accounts? Then that is where it is kept. */
-bool account_beside(struct state *state, struct addr first, unsigned int length);
-/* Does any member say it? */
-bool account_others(struct state *state, struct addr first, unsigned int length);
+/* After it was put or dropped by other ways: those of a fleet hear of it. `fresh`: there was none before. */
+int account_own_changed(struct change *change, const struct ban *own, bool fresh);
+/* Is its ban one of several accounts? Then that is where it is kept. 1, 0 or -errno. */
+int account_beside(struct state *state, struct addr first, unsigned int length);
+/* Does any member say it? 1, 0 or -errno. */
+int account_others(struct state *state, struct addr first, unsigned int length);
 
 /* Before the first account_say(): what members want banned, and this machine may need. */
 int account_asked(struct change *change, const struct prefix *prefix);

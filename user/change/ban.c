@@ -93,11 +93,13 @@ static int confirm_bans(struct change *change, const struct prefixes *p, long se
 
 	if (!err && seconds && p->n > CONFIRM_MOST)
 		err = because(-E2BIG, "--confirm takes %d prefixes at most; load them as a list", CONFIRM_MOST);
-	for (size_t i = 0; i < p->n && seconds && !err; i++)
-		if (account_others(change->state, p->at[i].first, p->at[i].length))
+	for (size_t i = 0; i < p->n && seconds && !err; i++) {
+		err = account_others(change->state, p->at[i].first, p->at[i].length);
+		if (err > 0)
 			err = because(-EBUSY,
 				      "members of the fleet ban %s, too: --confirm is for what only this machine bans",
 				      prefix_text(text, p->at[i].first, (int)p->at[i].length));
+	}
 	for (size_t i = 0; i < p->n && any && !err; i++)
 		err = change_pending(change, PENDING_BAN, prefix_text(text, p->at[i].first, (int)p->at[i].length),
 				     seconds);
@@ -183,12 +185,12 @@ static int add_one(struct change *change, const struct ban_options *o, const cha
 {
 	struct ban ban = *asked;
 	bool fresh, renewed;
-	int err;
+	int err = account_beside(change->state, p->first, p->length);
 
 	ban.first = p->first;
 	ban.length = p->length;
-	if (account_beside(change->state, ban.first, ban.length))
-		return add_beside(change, o, whose, &ban, n);
+	if (err)
+		return err < 0 ? err : add_beside(change, o, whose, &ban, n);
 	err = state_ban_new(change->state, &ban, &fresh);
 	if (!err && !fresh)
 		err = check_whose(change->state, p, whose, false, 0) ?:
@@ -200,6 +202,7 @@ static int add_one(struct change *change, const struct ban_options *o, const cha
 	}
 	err = err ?:
 	      change_touch(change, ban.first, ban.length) ?:
+	      account_own_changed(change, &ban, fresh) ?:
 	      (o->force ? change_force_prefix(change, ban.first, ban.length) : 0);
 	if (!err)
 		++*(fresh ? &n->added : &n->renewed);
@@ -238,7 +241,7 @@ static int because_not_banned(struct change *change, const struct prefix *p)
 	int err;
 
 	prefix_text(text, p->first, (int)p->length);
-	if (account_others(change->state, p->first, p->length) &&
+	if (account_others(change->state, p->first, p->length) > 0 &&
 	    !state_ban_get(change->state, p->first, p->length, &wider) && ban_in_force(&wider, time(NULL)))
 		return because(-ENOENT,
 			       "%s is not banned by this machine, but by members of the fleet (%s): allow %s, or"

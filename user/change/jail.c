@@ -137,7 +137,7 @@ static void write_reason(char text[BAN_REASON_MAX], const struct moving *m, cons
 	double seconds = (double)(lasted > m->seen.with.tick ? lasted : m->seen.with.tick) / 1e9;
 	enum packet_class of = CLASS_PACKETS;
 	char rate[LIMIT_TEXT_MAX], span[SPAN_TEXT_MAX];
-	size_t n = (size_t)snprintf(text, BAN_REASON_MAX, "detector: ");
+	size_t n = (size_t)snprintf(text, BAN_REASON_MAX, BAN_BY_DETECTOR);
 
 	/* The most special one of them is the one that says most. */
 	for (enum packet_class class = 0; class < LIMITED; class ++)

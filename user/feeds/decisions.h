@@ -9,7 +9,7 @@
 
 #include "change/ban.h"
 
-#define CROWDSEC_REASON "crowdsec "
+#define CROWDSEC_REASON BAN_BY_CROWDSEC
 
 struct decision {
 	struct prefix prefix;

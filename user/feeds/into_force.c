@@ -32,22 +32,24 @@ static void tell(struct into_force *f, const struct ban_order *orders, size_t n,
 	f->missed += missed;
 	if (!banned->added && !banned->renewed && !ended)
 		return;
-	event(f->context, (struct event){ EVENT_DONE, .verb = "follow", .generation = change->live.g.number },
+	event(f->context,
+	      (struct event){ EVENT_DONE, .verb = f->verb ?: "follow", .generation = change->live.g.number },
 	      "%s: %zu banned, %zu renewed, %zu taken out, among them %s", f->from, banned->added, banned->renewed,
 	      ended, prefix_text(text, orders[0].prefix.first, (int)orders[0].prefix.length));
 }
 
-static int make(struct into_force *f, struct ban_order *orders, size_t n)
+static int make(struct into_force *f, struct ban_order *orders, size_t at, size_t n)
 {
 	struct change *change = NULL;
 	struct banned banned = { 0 };
 	double began = clock_seconds();
 	int err = change_begin(&change, f->context) ?:
-		  ban_orders(change, &f->options, f->whose, orders, n, &banned) ?:
+		  ban_orders(change, &f->options, f->whose, orders + at, n, &banned) ?:
+		  (f->with ? f->with(f->arg, change, at + n) : 0) ?:
 		  change_commit(change, NULL);
 
 	if (!err)
-		tell(f, orders, n, &banned, change);
+		tell(f, orders + at, n, &banned, change);
 	change_end(change);
 	banned_free(&banned);
 	if (clock_seconds() - began > f->longest)
@@ -71,7 +73,7 @@ int into_force(struct into_force *f, struct ban_order *orders, size_t n)
 	f->longest = 0;
 	while (at < n) {
 		size_t some = size < n - at ? size : n - at;
-		int err = make(f, orders + at, some);
+		int err = make(f, orders, at, some);
 
 		if (!err && again)
 			warn("%s: it works again", f->from);

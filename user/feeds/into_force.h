@@ -10,6 +10,9 @@ struct into_force {
 	struct ban_options options;
 	const char *whose; /* see ban_orders() */
 	const char *from;  /* for the event log */
+	const char *verb;  /* the same; NULL: follow */
+	/* In the transaction of the last of the first n orders; or NULL. */
+	int (*with)(void *arg, struct change *change, size_t n);
 	/* Order `at` of those given is refused, and left out. */
 	void (*refused)(void *arg, size_t at, const char *why);
 	/* The first n of those given are in force and in the state, but for those that were refused. */

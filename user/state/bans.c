@@ -9,6 +9,7 @@
 #include "base/clean_text.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "state/fleet.h"
 
 #define BAN_COLUMNS "family, length, first, added, expires, reason, due"
 
@@ -232,10 +233,37 @@ int state_bans(struct state *state, struct ban **bans, size_t *n)
 			  state_read_ban, sizeof(**bans), bans, n);
 }
 
+int state_bans_page(struct state *state, const struct ban *behind, unsigned int most, struct ban **bans, size_t *n)
+{
+	sqlite3_stmt *stmt;
+	int err = 0;
+
+	*bans = NULL;
+	*n = 0;
+	if (!state_has_bans(state))
+		return 0;
+	stmt = state_prepare(state, behind->first.family ? "SELECT * FROM ban WHERE (family, length, first) > (?, ?, ?)"
+							   " ORDER BY family, length, first LIMIT ?4"
+							 : "SELECT * FROM ban ORDER BY family, length, first LIMIT ?4");
+	if (stmt && behind->first.family)
+		err = state_bind_prefix(state, stmt, behind->first, behind->length);
+	if (stmt)
+		sqlite3_bind_int64(stmt, 4, most);
+	if (!err)
+		return state_rows(state, stmt, state_read_ban, sizeof(**bans), bans, n);
+	sqlite3_finalize(stmt);
+	return err;
+}
+
 int state_bans_clear(struct state *state)
 {
 	state_bans_more(state, -state->bans);
-	return state_has_bans(state) ? state_put(state, "DELETE FROM ban", "") ?: state_said_clear(state) : 0;
+	if (!state_has_bans(state))
+		return 0;
+	return state_put(state, "DELETE FROM ban", "")
+		       ?: state_said_clear(state)
+		       ?: state_joined(state) ? state_fleet_say_all(state)
+					      : 0;
 }
 
 bool state_bans_any(struct state *state)

@@ -12,6 +12,9 @@
 /* The name of live bans where lists have one; no list is loaded under it. */
 #define LIVE_LIST      "live"
 #define BAN_REASON_MAX 128
+/* How the reasons of those begin that nobody has typed. */
+#define BAN_BY_DETECTOR "detector: "
+#define BAN_BY_CROWDSEC "crowdsec "
 
 struct state;
 
@@ -41,6 +44,8 @@ int state_ban_around(struct state *state, struct addr first, unsigned int length
 
 /* All that are kept, IPv4 first, the widest first; free() the array. Expired ones are still among them. */
 int state_bans(struct state *state, struct ban **bans, size_t *n);
+/* The next ones behind that prefix, by family, length and address, at most so many; free() the array. */
+int state_bans_page(struct state *state, const struct ban *behind, unsigned int most, struct ban **bans, size_t *n);
 /* The addresses banned at that time; with `within`, at least those of bans that touch it. */
 int state_bans_set(struct state *state, int64_t now, const struct ranges *within, struct ranges *set);
 

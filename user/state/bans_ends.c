@@ -68,8 +68,11 @@ int state_bans_expire(struct state *state, int64_t now, struct ban **bans, size_
 
 	*bans = NULL;
 	*n = 0;
-	if (!state_has_bans(state) || (!state_bans_ending_any(state) && !state_said_any(state)))
+	if (!state_has_bans(state))
 		return 0;
+	err = state_bans_ending_any(state) ? 1 : state_said_any(state);
+	if (err <= 0)
+		return err;
 	err = state_give_due(state);
 	if (err)
 		return err;

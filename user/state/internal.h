@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include "base/state_path.h"
+#include "state/bans.h"
 #include "state/state.h"
 
 /* Statements that one command may run thousands of times. */
@@ -29,6 +30,7 @@ enum cached_statement {
 	CACHED_SAID_NEW,
 	CACHED_SAID_PUT,
 	CACHED_SAID_DROP,
+	CACHED_FLEET_OUT,
 	CACHED_STATEMENTS
 };
 
@@ -74,6 +76,10 @@ struct state {
 	double bans_of;
 	enum { SAID_UNKNOWN, SAID_NONE, SAID_SOME } said; /* does a member say anything? */
 	bool bans_kept; /* the settings have such a number, whether or not it still is right */
+	bool joined;	/* a fleet: then its tables are there (fleet.c) */
+	bool out_known; /* the two that follow, once they have been asked for */
+	char say[BAN_REASON_MAX];
+	int64_t out_first; /* the first number that waits */
 };
 
 /* Is it a state of ours? A command that changes something brings an older one up, in its transaction. */
@@ -154,7 +160,8 @@ void state_bans_uncounted(struct state *s);
 int state_ban_statement(struct state *s, const char *sql, struct addr first, unsigned int length);
 /* -EUCLEAN for a row that no version of ours wrote. */
 state_row state_read_ban, state_read_interface, state_read_pending, state_read_accepted, state_read_strike,
-	state_read_feed, state_read_member, state_read_said;
+	state_read_feed, state_read_member, state_read_said, state_read_fleet, state_read_fleet_at,
+	state_read_fleet_out;
 /* chosen.c: what it reads goes into the lists' `where`; or it is put, once the list has its row. */
 state_row state_read_chosen;
 int state_chosen_add(struct state *state, struct list_info *lists, size_t n);
@@ -163,6 +170,9 @@ int state_chosen_put(struct state *state, int64_t list, const char *where);
 int state_accepted_check(struct state *state);
 int state_feeds_check(struct state *state);
 int state_said_check(struct state *state);
+int state_fleet_check(struct state *state);
+/* Makes the tables of whoever has joined one. */
+int state_fleet_tables(struct state *state);
 /* Only a change brings a state to the version that has its tables. */
 bool state_has_fleet(const struct state *s);
 /* A feed beside its list's version that waits: kept, taken back, or no longer needed. */

@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "state/bans.h"
 #include "state/feeds.h"
+#include "state/fleet.h"
+#include "sets/prefixes.h"
 #include "state/internal.h"
 
 #define BEFORE " || ' before'"
@@ -81,21 +83,20 @@ int state_pending_any(struct state *state, enum pending_kind kind)
 	return code == SQLITE_ROW ? 1 : code == SQLITE_DONE ? 0 : because_sqlite(state, "reading");
 }
 
-bool state_pending_has(struct state *state, enum pending_kind kind, const char *name)
+int state_pending_has(struct state *state, enum pending_kind kind, const char *name)
 {
+	int any = state_pending_any(state, kind), code;
 	sqlite3_stmt *stmt;
-	bool has;
 
-	if (state_pending_any(state, kind) <= 0)
-		return false;
+	if (any <= 0)
+		return any;
 	stmt = state_prepare(state, "SELECT 1 FROM pending WHERE kind = ? AND name = ?");
 	if (!stmt)
-		return false;
+		return because_sqlite(state, "reading");
 	sqlite3_bind_int(stmt, 1, (int)kind);
 	state_bind_text(stmt, 2, name);
-	has = sqlite3_step(stmt) == SQLITE_ROW;
-	sqlite3_finalize(stmt);
-	return has;
+	code = sqlite3_step(stmt);
+	return state_finish(state, stmt, code) ?: code == SQLITE_ROW;
 }
 
 int64_t pending_left(const struct pending *pending, int64_t at_least)
@@ -120,6 +121,16 @@ static int keep_ban(struct state *s, const char *name, const char *sql)
 	if (prefix_parse(name, strlen(name), &first, &length))
 		return because(-EUCLEAN, "%s: '%s' waits for confirmation, and is no prefix", s->directory, name);
 	return state_ban_statement(s, sql, first, length);
+}
+
+/* Those of the fleet hear what has become of it. */
+static int say_ban(struct state *s, const char *name)
+{
+	struct prefix p;
+
+	if (prefix_parse(name, strlen(name), &p.first, &p.length))
+		return -EUCLEAN;
+	return state_own_changed(s, &p, NULL, false);
 }
 
 static int keep_before(struct state *s, const struct pending *pending)
@@ -318,10 +329,11 @@ static int undo(struct state *s, const struct pending *pending)
 				 "s", name);
 	case PENDING_BAN:
 		state_bans_uncounted(s);
-		return keep_ban(s, name, "DELETE FROM ban WHERE family = ? AND length = ? AND first = ?")
-			       ?: keep_ban(s, name,
-					   "INSERT INTO ban SELECT * FROM ban_before"
-					   " WHERE family = ? AND length = ? AND first = ?");
+		return keep_ban(s, name, "DELETE FROM ban WHERE family = ? AND length = ? AND first = ?") ?:
+		       keep_ban(s, name,
+				"INSERT INTO ban SELECT * FROM ban_before"
+				" WHERE family = ? AND length = ? AND first = ?") ?:
+		       say_ban(s, name);
 	case PENDING_IMAGE:
 		state_bans_uncounted(s);
 		return state_put(s, "DELETE FROM setting WHERE name = 'image'", "") ?:
@@ -329,7 +341,8 @@ static int undo(struct state *s, const struct pending *pending)
 				 "INSERT INTO setting SELECT 'image', before FROM pending WHERE kind = 4"
 				 " AND before NOT NULL", "") ?:
 		       /* What was banned since stays. */
-		       state_put(s, "INSERT OR IGNORE INTO ban SELECT * FROM ban_before", "");
+		       state_put(s, "INSERT OR IGNORE INTO ban SELECT * FROM ban_before", "") ?:
+		       state_joined(s) ? state_fleet_say_all(s) : 0;
 	case PENDING_KINDS:
 		break;
 	}

@@ -29,15 +29,23 @@ int state_read_said(const struct state *s, sqlite3_stmt *stmt, void *entry)
 				  : 0;
 }
 
-bool state_said_any(struct state *state)
+int state_said_any(struct state *state)
 {
 	sqlite3_stmt *stmt;
+	int code;
 
-	if (state->said == SAID_UNKNOWN && state_has_fleet(state)) {
-		stmt = state_cached(state, CACHED_SAID_ANY, "SELECT 1 FROM said LIMIT 1");
-		state->said = stmt && sqlite3_step(stmt) == SQLITE_ROW ? SAID_SOME : SAID_NONE;
+	if (state->said != SAID_UNKNOWN || !state_has_fleet(state))
+		return state->said == SAID_SOME;
+	stmt = state_cached(state, CACHED_SAID_ANY, "SELECT 1 FROM said LIMIT 1");
+	code = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;
+	if (code != SQLITE_ROW && code != SQLITE_DONE) {
+		int err = because_sqlite(state, "reading");
+
 		sqlite3_reset(stmt);
+		return err;
 	}
+	state->said = code == SQLITE_ROW ? SAID_SOME : SAID_NONE;
+	sqlite3_reset(stmt);
 	return state->said == SAID_SOME;
 }
 
@@ -208,8 +216,10 @@ int state_said_check(struct state *state)
 
 int state_said_give_due(struct state *state, int64_t date_most)
 {
-	if (!state_said_any(state))
-		return 0;
+	int any = state_said_any(state);
+
+	if (any <= 0)
+		return any;
 	return state_put(state,
 			 state->same_boot ? "UPDATE said SET due = min(expires, ?1) * 1000000000 - ?2"
 					    " WHERE expires NOT NULL AND due IS NULL"

@@ -15,8 +15,8 @@ struct said {
 	int64_t member; /* state/members.h; MEMBER_OWN: this machine itself */
 };
 
-/* Is there any? Otherwise a ban is what it was before there were fleets. */
-bool state_said_any(struct state *state);
+/* Is there any? 1, 0 or -errno. Otherwise a ban is what it was before there were fleets. */
+int state_said_any(struct state *state);
 /* All of exactly this prefix, this machine's first; free() the array. */
 int state_said_of(struct state *state, struct addr first, unsigned int length, struct said **said, size_t *n);
 /* All of a member, in the order of bans; free() the array. */

@@ -7,6 +7,7 @@
 #include "state/accepted.h"
 #include "state/bans.h"
 #include "state/feeds.h"
+#include "state/fleet.h"
 #include "state/internal.h"
 #include "state/members.h"
 #include "state/recover.h"
@@ -47,7 +48,10 @@ static bool is_sound(const struct salvage *s, sqlite3_stmt *row)
 	struct interface_info interface;
 	struct accepted accepted;
 	struct list_info list;
+	struct fleet_out out;
+	struct fleet_at at;
 	struct member member;
+	struct fleet fleet;
 	struct said said;
 	struct pending pending;
 	struct strike strike;
@@ -59,6 +63,12 @@ static bool is_sound(const struct salvage *s, sqlite3_stmt *row)
 		return !state_read_chosen(s->to, row, &list);
 	if (!strcmp(s->table, "feed"))
 		return feed_is_sound(s, row);
+	if (!strcmp(s->table, "fleet"))
+		return !state_read_fleet(s->to, row, &fleet);
+	if (!strcmp(s->table, "fleet_out"))
+		return !state_read_fleet_out(s->to, row, &out);
+	if (!strcmp(s->table, "fleet_at"))
+		return !state_read_fleet_at(s->to, row, &at);
 	if (!strcmp(s->table, "interface"))
 		return !state_read_interface(s->to, row, &interface);
 	if (!strcmp(s->table, "pending"))
@@ -157,17 +167,23 @@ static void salvage_bans(struct salvage *s, const char *table)
 static bool salvage_table(struct salvage *s, const char *table)
 {
 	static const char more[] = ",?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?";
-	sqlite3_stmt *columns = ask(s->to->db, "SELECT * FROM \"%w\"", table);
 	sqlite3_stmt *there = ask(s->from, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '%q'", table);
-	int n = sqlite3_column_count(columns), has = there ? sqlite3_step(there) : SQLITE_ERROR;
+	int n, has = there ? sqlite3_step(there) : SQLITE_ERROR;
+	sqlite3_stmt *columns;
 	char sql[256];
 
-	sqlite3_finalize(columns);
 	sqlite3_finalize(there);
 	s->table = table;
 	s->lost = false;
 	if (has != SQLITE_ROW) /* of an older version, which had no such thing, or unreadable */
 		return has == SQLITE_DONE;
+	if (!strcmp(table, "fleet"))
+		s->err = state_fleet_tables(s->to);
+	columns = ask(s->to->db, "SELECT * FROM \"%w\"", table);
+	n = sqlite3_column_count(columns);
+	sqlite3_finalize(columns);
+	if (!n)
+		return false;
 	snprintf(sql, sizeof(sql), "INSERT OR IGNORE INTO \"%%w\" VALUES (?%.*s)", 2 * (n - 1), more);
 	s->put = ask(s->to->db, sql, table);
 	if (!s->put)
@@ -183,9 +199,9 @@ static bool salvage_table(struct salvage *s, const char *table)
 /* In the order in which they were made: a list before its pieces. */
 int state_salvage(struct state *to, sqlite3 *from, struct recovered *r)
 {
-	static const char *const tables[] = { "list",	 "chunk", "source",	"interface", "pending",
-					      "setting", "ban",	  "ban_before", "accepted",  "strike",
-					      "chosen",	 "feed",  "member",	"said" };
+	static const char *const tables[] = { "list",	"chunk",      "source",	  "interface", "pending", "setting",
+					      "ban",	"ban_before", "accepted", "strike",    "chosen",  "feed",
+					      "member", "said",	      "fleet",	  "fleet_out", "fleet_at" };
 	struct salvage s = { .from = from, .to = to };
 
 	r->whole = r->texts = true;
@@ -197,6 +213,9 @@ int state_salvage(struct state *to, sqlite3 *from, struct recovered *r)
 		if (i == 1)
 			r->texts = whole;
 	}
+	/* What may be lost of its bans is not what it said. */
+	if (!s.err && to->joined)
+		s.err = state_fleet_say_all(to);
 	if (s.err)
 		return s.err;
 	return r->texts ? 0 : state_put(to, "DELETE FROM chunk WHERE family = 0", "");

@@ -134,7 +134,8 @@ int state_check_version(struct state *s)
 				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'strike') +"
 				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'chosen') +"
 				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'feed') +"
-				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'said')");
+				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'said'),"
+				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'fleet')");
 	int version = -1, application = 0, tables = 0, foreign = 0, more = 0;
 
 	if (!stmt)
@@ -145,6 +146,7 @@ int state_check_version(struct state *s)
 		tables = sqlite3_column_int(stmt, 2);
 		foreign = sqlite3_column_int(stmt, 3);
 		more = sqlite3_column_int(stmt, 4);
+		s->joined = sqlite3_column_int(stmt, 5);
 	}
 	sqlite3_finalize(stmt);
 	if (version < 0)

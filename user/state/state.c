@@ -253,6 +253,7 @@ int state_again(struct state *state)
 		sqlite3_exec(state->db, "ROLLBACK", NULL, NULL, NULL);
 	state->commits = false;
 	state->said = SAID_UNKNOWN;
+	state->out_known = false;
 	err = state_run(state, "BEGIN IMMEDIATE");
 	if (!err)
 		state_bans_look(state);
@@ -294,6 +295,8 @@ static bool is_for_nothing(struct state *s)
 		return s->made && s->lock >= 0 && !s->db;
 	if (!sqlite3_get_autocommit(s->db))
 		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	if (s->joined && is_one(s->db, "SELECT EXISTS (SELECT 1 FROM fleet)"))
+		return false;
 	return is_one(s->db, "SELECT NOT EXISTS (SELECT 1 FROM sqlite_master)") ||
 	       is_one(s->db, "SELECT NOT (EXISTS (SELECT 1 FROM list) OR EXISTS (SELECT 1 FROM interface) OR"
 			     " EXISTS (SELECT 1 FROM pending) OR EXISTS (SELECT 1 FROM setting) OR"

@@ -94,8 +94,8 @@ struct pending {
 int state_pending(struct state *state, struct pending **pending, size_t *n);
 /* Does anything of that kind? 1, 0 or -errno. */
 int state_pending_any(struct state *state, enum pending_kind kind);
-/* Does that one? */
-bool state_pending_has(struct state *state, enum pending_kind kind, const char *name);
+/* Does that one? The same. */
+int state_pending_has(struct state *state, enum pending_kind kind, const char *name);
 /* Before what is named is changed. */
 int state_pending_add(struct state *state, const struct pending *pending);
 /* The same for a list that is then dropped; it comes back with what it held. */
