@@ -29,15 +29,16 @@ USER_SRC := $(sort $(wildcard user/*/*.c))
 # Everything but each main() also goes into an archive that the tests link.
 USER_OBJ := $(USER_SRC:user/%.c=$(BUILD)/user/%.o)
 MAIN_OBJ := $(BUILD)/user/verbs/main.o
-# What speaks to servers is a program of its own: the command has nothing of its library.
+# What speaks to servers is a program of its own: the command has nothing of their libraries.
 FETCH_OBJ := $(BUILD)/user/fetch/main.o
+FLEET_OBJ := $(BUILD)/user/fleet/main.o
 CORE     := $(BUILD)/core.a
 
 .DEFAULT_GOAL := $(BUILD)/xdp-bloom
 
 # --- Build -----------------------------------------------------------------------------------------------------------
 
-all: $(BUILD)/xdp-bloom $(BUILD)/xdp-bloom-fetch $(BUILD)/feeds ## the command, in build/; SHARED=1: its libraries outside; V=1: show the commands; WERROR=-Werror
+all: $(BUILD)/xdp-bloom $(BUILD)/xdp-bloom-fetch $(BUILD)/xdp-bloom-fleet $(BUILD)/feeds ## the command, in build/; SHARED=1: its libraries outside; V=1: show the commands; WERROR=-Werror
 	@:
 
 $(BUILD)/xdp-bloom: $(MAIN_OBJ) $(CORE) $(BUILD)/libraries
@@ -46,6 +47,10 @@ $(BUILD)/xdp-bloom: $(MAIN_OBJ) $(CORE) $(BUILD)/libraries
 $(BUILD)/xdp-bloom-fetch: $(FETCH_OBJ) $(CORE) $(BUILD)/libraries $(BUILD)/fetch-linked-with
 	$(call say,LINK,$@)$(CC) $(SANITIZE) $(LDFLAGS) -Wl,--as-needed -o $@ $(FETCH_OBJ) $(CORE) \
 		$(file <$(BUILD)/libraries) $(FETCH_LIBS)
+
+$(BUILD)/xdp-bloom-fleet: $(FLEET_OBJ) $(CORE) $(BUILD)/libraries $(BUILD)/fleet-linked-with
+	$(call say,LINK,$@)$(CC) $(SANITIZE) $(LDFLAGS) -Wl,--as-needed -o $@ $(FLEET_OBJ) $(CORE) \
+		$(file <$(BUILD)/libraries) $(FLEET_LIBS)
 
 # Where the command looks for it as long as it is not installed.
 $(BUILD)/feeds: packaging/feeds
@@ -56,7 +61,7 @@ $(BUILD)/feeds: packaging/feeds
 $(BUILD)/libraries: $(BUILD)/linked-with tools/link.sh
 	$(call say,TRY,which libraries can be linked as archives)tools/link.sh $@ '$(CC)' '$(PKG_CONFIG)' '$(SHARED)' $(PKGS)
 
-$(CORE): $(filter-out $(MAIN_OBJ) $(FETCH_OBJ),$(USER_OBJ)) $(BUILD)/made-of
+$(CORE): $(filter-out $(MAIN_OBJ) $(FETCH_OBJ) $(FLEET_OBJ),$(USER_OBJ)) $(BUILD)/made-of
 	@rm -f $@
 	$(call say,AR,$@)$(AR) rcs $@ $(filter %.o,$^)
 
@@ -78,6 +83,7 @@ $(PAGE): tools/embed.sh user/observe/page.html user/observe/page.css user/observ
 $(eval $(call remember,$(BUILD)/compiled-with,$(CC) $(CLANG) $(VERSION) $(WARNINGS) $(SANITIZE) $(CFLAGS) $(CPPFLAGS)))
 $(eval $(call remember,$(BUILD)/linked-with,$(CC) $(SANITIZE) $(LDFLAGS) $(if $(SHARED),shared) $(PKGS)))
 $(eval $(call remember,$(BUILD)/fetch-linked-with,$(CC) $(SANITIZE) $(LDFLAGS) $(PKGS_FETCH)))
+$(eval $(call remember,$(BUILD)/fleet-linked-with,$(CC) $(SANITIZE) $(LDFLAGS) $(PKGS_FLEET)))
 $(eval $(call remember,$(BUILD)/made-of,$(USER_SRC)))
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/user/*/*.d)
@@ -87,9 +93,10 @@ UNITS ?= $(BUILD)
 
 units:
 	@mkdir -p $(UNITS)
-	@cp packaging/systemd/xdp-bloom-fetch.socket $(UNITS)/
-	@for unit in xdp-bloom.service xdp-bloom-restore.service xdp-bloom-fetch@.service; do \
+	@cp packaging/systemd/*.socket $(UNITS)/
+	@for unit in xdp-bloom.service xdp-bloom-restore.service xdp-bloom-fetch@.service xdp-bloom-fleet@.service; do \
 		sed -e 's|@PREFIX@|$(PREFIX)|g' -e '/^@HARDENED@$$/r packaging/systemd/hardened' -e '/^@HARDENED@$$/d' \
+			-e '/^@NOBODY@$$/r packaging/systemd/nobody' -e '/^@NOBODY@$$/d' \
 			packaging/systemd/$$unit.in > $(UNITS)/$$unit || exit 1; done
 
 # Mode, file, and where it goes below PREFIX.
@@ -98,9 +105,12 @@ define INSTALLED
 644 $(UNITS)/xdp-bloom-restore.service lib/systemd/system/xdp-bloom-restore.service
 644 $(UNITS)/xdp-bloom-fetch.socket lib/systemd/system/xdp-bloom-fetch.socket
 644 $(UNITS)/xdp-bloom-fetch@.service lib/systemd/system/xdp-bloom-fetch@.service
+644 $(UNITS)/xdp-bloom-fleet.socket lib/systemd/system/xdp-bloom-fleet.socket
+644 $(UNITS)/xdp-bloom-fleet@.service lib/systemd/system/xdp-bloom-fleet@.service
 755 packaging/systemd/xdp-bloom-generator lib/systemd/system-generators/xdp-bloom-generator
 755 $(BUILD)/xdp-bloom sbin/xdp-bloom
 755 $(BUILD)/xdp-bloom-fetch lib/xdp-bloom/xdp-bloom-fetch
+755 $(BUILD)/xdp-bloom-fleet lib/xdp-bloom/xdp-bloom-fleet
 644 packaging/feeds share/xdp-bloom/feeds
 644 docs/xdp-bloom.8 share/man/man8/xdp-bloom.8
 644 docs/xdp-bloom.conf.5 share/man/man5/xdp-bloom.conf.5
@@ -142,12 +152,12 @@ clean: ## remove build/
 # --- What is needed, from the distribution ---------------------------------------------------------------------------
 
 DEPS := clang bpftool pkg-config libbpf-dev libxdp-dev libelf-dev zlib1g-dev libsqlite3-dev libjansson-dev libmnl-dev \
-	liblzma-dev libzstd-dev libmicrohttpd-dev libncurses-dev libcurl4-gnutls-dev libsodium-dev libc6-dev
+	liblzma-dev libzstd-dev libmicrohttpd-dev libncurses-dev libcurl4-gnutls-dev libsodium-dev libhiredis-dev libgnutls28-dev libc6-dev
 # Each of these on top of those for building.
 RUN_DEPS   := iproute2 jq python3-minimal util-linux mount
 CHECK_DEPS := perl python3
 # Peers to compare with, and other XDP programs to live beside.
-TEST_DEPS  := $(RUN_DEPS) $(CHECK_DEPS) mandoc strace tcpdump tshark tmux zsh procps xdp-tools iprange ipset nftables systemd curl wireguard-tools openssl minisign ca-certificates sqlite3
+TEST_DEPS  := $(RUN_DEPS) $(CHECK_DEPS) mandoc strace tcpdump tshark tmux zsh procps xdp-tools iprange ipset nftables systemd curl wireguard-tools openssl minisign ca-certificates sqlite3 redis-server
 FUZZ_DEPS  := libclang-rt-dev llvm
 BENCH_DEPS := iproute2 ipset nftables iptables xdp-tools iprange ethtool python3
 CROWDSEC_DEPS := $(RUN_DEPS) crowdsec

@@ -15,6 +15,8 @@ PKGS := libbpf libxdp libelf libmnl zlib sqlite3 jansson liblzma libzstd ncurses
 PKGS_LOADED := libmicrohttpd
 # Of xdp-bloom-fetch alone.
 PKGS_FETCH := libcurl libsodium
+# Of xdp-bloom-fleet alone.
+PKGS_FLEET := hiredis gnutls
 
 WARNINGS := -Wall -Wextra -Wshadow $(WERROR)
 ifdef SAN
@@ -22,10 +24,11 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-om
 endif
 
 # Asked once, and only when something is compiled.
-PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) $(PKGS_LOADED) $(PKGS_FETCH)))$(PKG_CFLAGS)
+PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) $(PKGS_LOADED) $(PKGS_FETCH) $(PKGS_FLEET)))$(PKG_CFLAGS)
 PKG_LIBS   = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
 # By the recipe's own shell: make has lost what it asked for itself while other jobs ended.
 FETCH_LIBS = $$($(PKG_CONFIG) --libs $(PKGS_FETCH))
+FLEET_LIBS = $$($(PKG_CONFIG) --libs $(PKGS_FLEET))
 # Debian keeps asm/ in a directory of the host's own; clang has a vendor in the middle of that name.
 BPF_ASM	   = $(eval BPF_ASM := $(addprefix -idirafter ,$(wildcard \
 	     /usr/include/$(subst -pc-,-,$(shell $(CC) -dumpmachine)))))$(BPF_ASM)

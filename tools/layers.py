@@ -9,7 +9,7 @@ import os
 import re
 import sys
 
-ORDER = 'bpf base sets fetch filter image state kernel change observe service feeds fleet verbs'.split()
+ORDER = 'bpf base sets fetch fleet filter image state kernel change observe service feeds verbs'.split()
 # Neighbours that do not know each other.
 STRANGERS = [{'state', 'kernel'}, {'change', 'observe'}]
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)

@@ -4,51 +4,25 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/beside.h"
-#include "base/close_fd.h"
+#include "base/helper.h"
 #include "base/log.h"
 
-#define PROGRAM "xdp-bloom-fetch"
-/* Where systemd starts one for each that connects: packaging/systemd/xdp-bloom-fetch.socket */
-#define FETCH_SOCKET "/run/xdp-bloom/fetch"
 /* It ends itself before. */
 #define SECONDS_MORE 30
 
-/* Where it is, seen from the directory of the command: installed, and in the build. */
-static const char *const places[] = { "/../lib/xdp-bloom/" PROGRAM, "/" PROGRAM, NULL };
-
-static int find_program(char path[BESIDE_MAX])
-{
-	int err = beside_find(path, places);
-
-	return err ? because(err, PROGRAM ", which fetches lists, is not where it was installed: %s", path) : 0;
-}
-
-__attribute__((noreturn)) static void become(const char *path, int asked, pid_t parent)
-{
-	char *const argv[] = { (char *)PROGRAM, NULL };
-	/* Nothing that leads elsewhere, such as a proxy or another authority. */
-	char *const environment[] = { (char *)"PATH=/usr/bin:/bin", NULL };
-	sigset_t none;
-
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (dup2(asked, STDIN_FILENO) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || getppid() != parent)
-		_exit(EXIT_ERROR);
-	execve(path, argv, environment);
-	_exit(EXIT_ERROR);
-}
+static const char *const places[] = HELPER_PLACES("xdp-bloom-fetch");
+static const struct helper fetcher = { .name = "xdp-bloom-fetch",
+				       .what = "which fetches lists",
+				       .places = places,
+				       .socket = "/run/xdp-bloom/fetch", /* packaging/systemd/xdp-bloom-fetch.socket */
+				       .type = SOCK_SEQPACKET };
 
 static int send_request(int to, const struct fetch_request *request, int body, int headers)
 {
@@ -99,64 +73,16 @@ static int check_body(int body, const struct fetch_answer *answer)
 	return 0;
 }
 
-static int start(const char *path, int pair[2])
-{
-	pid_t self = getpid(), pid;
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return because(-errno, "nothing can be fetched: %s", strerror(errno));
-	pid = fork();
-	if (!pid)
-		become(path, pair[1], self);
-	close(pair[1]);
-	if (pid >= 0)
-		return pid;
-	pid = because(-errno, "no process could be started: %s", strerror(errno));
-	close(pair[0]);
-	return pid;
-}
-
-/*
- * A process that is started for whoever connects, without any rights of ours: the service may have none that would make
- * another user of its own child. -1: there is none.
- */
-static int connect_started(void)
-{
-	struct sockaddr_un to = { .sun_family = AF_UNIX, .sun_path = FETCH_SOCKET };
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-
-	if (fd >= 0 && !connect(fd, (const struct sockaddr *)&to, sizeof(to)))
-		return fd;
-	close_fd(fd);
-	return -1;
-}
-
-/* By a process of our own; it has ended when this returns. */
-static int ask_own(const struct fetch_request *request, int body, int also, struct fetch_answer *answer)
-{
-	int pair[2] = { -1, -1 }, pid, err;
-	char path[BESIDE_MAX];
-
-	pid = find_program(path) ?: start(path, pair);
-	if (pid < 0)
-		return pid;
-	err = send_request(pair[0], request, body, also) ?: hear(pair[0], request, answer);
-	kill(pid, SIGKILL);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	close(pair[0]);
-	return err;
-}
-
-/* A process for one answer. */
+/* A process for one answer; it has ended when this returns. */
 static int ask(const struct fetch_request *request, int body, int also, struct fetch_answer *answer)
 {
-	int to = connect_started(), err;
+	pid_t pid;
+	int to = helper_start(&fetcher, &pid), err;
 
 	if (to < 0)
-		return ask_own(request, body, also, answer);
+		return to;
 	err = send_request(to, request, body, also) ?: hear(to, request, answer);
-	close(to);
+	helper_stop(to, pid);
 	return err;
 }
 

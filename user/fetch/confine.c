@@ -21,11 +21,9 @@
 #include "base/close_fd.h"
 #include "base/log.h"
 #include "base/rights.h"
-#include "fetch/request.h"
 
 /* Certificates, a thread that looks a name up, what a server says of itself; the body passes through. */
 #define MEMORY_MOST ((size_t)256 << 20)
-#define CPU_SECONDS 120
 #define FILES_MOST  32
 
 #ifdef CALLS_ARCHITECTURE
@@ -43,15 +41,15 @@
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 #define NOT_ALLOWED (SECCOMP_RET_ERRNO | EPERM)
 
-/* IPv4 or IPv6, TCP or UDP: no raw ones, no packets, none of this machine's own. */
-#define SOCKETS                                                                                                       \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_socket, 0, 9), BPF_STMT(BPF_LD | BPF_W | BPF_ABS, CALL_ARGUMENT(0)), \
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 1, 0),                                                   \
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 5),                                                  \
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, CALL_ARGUMENT(1)), BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 15),        \
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SOCK_STREAM, 1, 0),                                               \
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SOCK_DGRAM, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),  \
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAFNOSUPPORT)
+#define JUMP_IF(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, yes, no)
+#define LOAD(argument)		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, CALL_ARGUMENT(argument))
+#define NO_SUCH_SOCKET		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAFNOSUPPORT)
+
+/* IPv4 or IPv6, TCP or UDP, and this machine's own, if refuse_own() has not refused them: no raw ones, no packets. */
+#define SOCKETS                                                                                                        \
+	JUMP_IF(__NR_socket, 0, 10), LOAD(0), JUMP_IF(AF_INET, 2, 0), JUMP_IF(AF_INET6, 1, 0), JUMP_IF(AF_UNIX, 0, 5), \
+		LOAD(1), BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 15), JUMP_IF(SOCK_STREAM, 1, 0),                          \
+		JUMP_IF(SOCK_DGRAM, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW), NO_SUCH_SOCKET
 
 #define OPEN_TO_WRITE (O_ACCMODE | O_CREAT | O_TRUNC)
 #ifdef __s390x__
@@ -167,8 +165,23 @@ static int refuse_sockets(void)
 
 	return rights_calls(filter, sizeof(filter) / sizeof(*filter));
 }
+
+/* The sockets of this machine's own services. */
+static int refuse_own(void)
+{
+	static const struct sock_filter filter[] = { CALLS_BEGIN,    JUMP_IF(__NR_socket, 0, 3),
+						     LOAD(0),	     JUMP_IF(AF_UNIX, 0, 1),
+						     NO_SUCH_SOCKET, CALLS_END(SECCOMP_RET_ALLOW) };
+
+	return rights_calls(filter, sizeof(filter) / sizeof(*filter));
+}
 #else
 static int refuse_sockets(void)
+{
+	return -ENOSYS;
+}
+
+static int refuse_own(void)
 {
 	return -ENOSYS;
 }
@@ -215,7 +228,7 @@ static int only_read(const char *also)
 		return errno == ENOSYS || errno == EOPNOTSUPP || errno == EPERM ? 0 : -errno;
 	for (const char *const *path = read_from; *path; path++)
 		may_read(rules, *path, RIGHTS_OF_ALL);
-	if (*also)
+	if (also && *also)
 		may_read(rules, also, RIGHTS_OF_A_FILE);
 	if (syscall(__NR_landlock_restrict_self, rules, 0))
 		err = -errno;
@@ -223,7 +236,7 @@ static int only_read(const char *also)
 	return err;
 }
 
-int fetch_confine(const struct fetch_request *request)
+int confine(const struct confinement *c)
 {
 	int err;
 
@@ -232,14 +245,17 @@ int fetch_confine(const struct fetch_request *request)
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	err = SANITIZED ? 0 : rights_limit_memory(MEMORY_MOST);
-	err = err ?: rights_limit(RLIMIT_FSIZE, request->bytes) ?: rights_limit(RLIMIT_CORE, 0);
-	err = err ?: rights_limit(RLIMIT_NOFILE, FILES_MOST) ?: rights_limit(RLIMIT_CPU, CPU_SECONDS);
+	err = err ?: rights_limit(RLIMIT_FSIZE, c->bytes) ?: rights_limit(RLIMIT_CORE, 0);
+	err = err ?: rights_limit(RLIMIT_NOFILE, FILES_MOST);
+	err = err ?: (c->cpu_seconds ? rights_limit(RLIMIT_CPU, c->cpu_seconds) : 0);
 	err = err ?: rights_own_user();
 	if (!err && (!geteuid() || !getuid()))
-		return because(-EPERM, "it may not become another user than root, and fetches nothing as root");
+		return because(-EPERM, "it may not become another user than root, and %s nothing as root", c->does);
 	/* Landlock asks for what rights_drop() gives: no new privileges. */
-	err = err ?: rights_drop() ?: only_read(request->ca);
-	if (!err && !SANITIZED && !*request->url)
+	err = err ?: rights_drop() ?: only_read(c->file);
+	if (!err && !SANITIZED && c->sockets != CONFINE_OWN)
+		err = refuse_own();
+	if (!err && !SANITIZED && c->sockets == CONFINE_NONE)
 		err = refuse_sockets();
 	if (!err && !SANITIZED)
 		err = allow_calls();

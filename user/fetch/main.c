@@ -23,6 +23,7 @@
 #define BODY	    3
 #define SIGNATURE   4
 #define HEADER_MOST 8192
+#define CPU_SECONDS 120
 
 /* The descriptors that come with it, or -1. */
 static ssize_t receive(char *message, size_t size, int *body, int *headers)
@@ -93,6 +94,18 @@ static int tell(const struct fetch_answer *answer)
 	return n && send(ASKED, message, n, MSG_NOSIGNAL) == (ssize_t)n ? EXIT_DONE : EXIT_ERROR;
 }
 
+/* `body` is all that it can write to, and no more than the request's bytes of it. Who checks speaks to nobody. */
+static int give_up(const struct fetch_request *request)
+{
+	struct confinement left = { .does = "fetches",
+				    .file = request->ca,
+				    .bytes = request->bytes,
+				    .cpu_seconds = CPU_SECONDS,
+				    .sockets = *request->url ? CONFINE_INTERNET : CONFINE_NONE };
+
+	return confine(&left);
+}
+
 int main(int argc, char **argv)
 {
 	static char message[FETCH_MESSAGE_MAX], headers[HEADER_MOST];
@@ -114,7 +127,7 @@ int main(int argc, char **argv)
 	alarm((unsigned int)(request.seconds + request.connect));
 	checks = *request.key;
 	err = (checks ? 0 : read_headers(also, headers)) ?: arrange(body, checks ? also : -1) ?: own_addresses_read(&own);
-	err = err ?: (checks ? signature_begin() : http_begin()) ?: fetch_confine(&request);
+	err = err ?: (checks ? signature_begin() : http_begin()) ?: give_up(&request);
 	if (err)
 		snprintf(answer.why, sizeof(answer.why), "%s", reason(err));
 	else if (checks)

@@ -13,17 +13,9 @@
 	"id, name, rule, entries, ttl, wide4, wide6, rate, shadow, quorum, heard, free_at, taken, ended, refused," \
 	" why"
 
-static bool is_name(const char *name)
-{
-	size_t n = strspn(name, MEMBER_NAME_BYTES);
-
-	return (n && !name[n]) || !strcmp(name, MEMBER_ANY);
-}
-
 bool member_name_is_sound(const char *name, bool or_any)
 {
-	return is_name(name) && strlen(name) < MEMBER_NAME_MAX && name[0] != '-' &&
-	       (or_any || strcmp(name, MEMBER_ANY) != 0);
+	return fleet_name_is_sound(name) || (or_any && !strcmp(name, MEMBER_ANY));
 }
 
 /* Some number within these bounds, whole or not. */
@@ -61,7 +53,7 @@ int state_read_member(const struct state *s, sqlite3_stmt *stmt, void *entry)
 	m->refused = row_number(&row, 14, 0, INT64_MAX);
 	row_text(&row, 15, m->why, sizeof(m->why));
 	clean_text(m->why);
-	if (!row.err && is_name(m->name))
+	if (!row.err && member_name_is_sound(m->name, true))
 		return 0;
 	return err_is(row.err, ENOMEM)
 		       ? row.err

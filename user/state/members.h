@@ -8,11 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fleet/name.h"
+
 struct state;
 
-#define MEMBER_NAME_MAX	  33
-#define MEMBER_NAME_BYTES "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
-#define MEMBER_WHY_MAX	  128
+#define MEMBER_WHY_MAX 128
 /* Whoever has no rule of its own; no member is called so. */
 #define MEMBER_ANY "*"
 /* What this machine says itself, where others say it, too. */

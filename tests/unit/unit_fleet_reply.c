@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a server answers, in pieces of any size: every element comes once and in its place, and none is longer than it
+ * may be. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fleet/lines.h"
+#include "fleet/reply.h"
+#include "ktap.h"
+
+/* What came, as text. */
+static struct {
+	char text[65536];
+	size_t n, replies, longest;
+} came;
+
+static void take(void *arg, const struct reply_value *v)
+{
+	static const char kinds[] = "$+-:_*";
+
+	(void)arg;
+	if (v->length > came.longest)
+		came.longest = v->length;
+	came.n += (size_t)snprintf(came.text + came.n, sizeof(came.text) - came.n, "%c", kinds[v->kind]);
+	for (int i = 0; i < v->depth; i++)
+		came.n += (size_t)snprintf(came.text + came.n, sizeof(came.text) - came.n, "%s%d", i ? "." : "",
+					   v->at[i]);
+	if (v->kind == REPLY_INTEGER || v->kind == REPLY_ARRAY)
+		came.n +=
+			(size_t)snprintf(came.text + came.n, sizeof(came.text) - came.n, "=%lld", (long long)v->number);
+	else if (v->kind != REPLY_NIL)
+		came.n += (size_t)snprintf(came.text + came.n, sizeof(came.text) - came.n, "'%.20s'", v->text);
+	came.n += (size_t)snprintf(came.text + came.n, sizeof(came.text) - came.n, " ");
+	if (came.n > sizeof(came.text) - 100)
+		came.n = 0;
+}
+
+static void end(void *arg)
+{
+	(void)arg;
+	came.replies++;
+}
+
+static int feed(const char *bytes, size_t n, size_t piece)
+{
+	struct replies *r = replies_new(take, end, NULL);
+	int err = 0;
+
+	memset(&came, 0, sizeof(came));
+	for (size_t at = 0; at < n && !err; at += piece)
+		err = replies_feed(r, bytes + at, n - at < piece ? n - at : piece);
+	replies_free(r);
+	return err;
+}
+
+static const char stream[] =
+	"+OK\r\n"
+	"-WRONGTYPE no\r\n"
+	":-7\r\n"
+	"$-1\r\n"
+	"*-1\r\n"
+	"*0\r\n"
+	"$0\r\n\r\n"
+	"*2\r\n*2\r\n$5\r\na:log\r\n*1\r\n*2\r\n$3\r\n1-0\r\n*4\r\n$1\r\ne\r\n$2\r\n\r\n\r\n$1\r\nn\r\n$1\r\n7\r\n*2\r\n$1\r\nb\r\n*0\r\n";
+static const char expected[] =
+	"+'OK' -'WRONGTYPE no' :=-7 _ _ *=0 $'' *=2 *0=2 $0.0'a:log' *0.1=1 *0.1.0=2 $0.1.0.0'1-0' "
+	"*0.1.0.1=4 $0.1.0.1.0'e' $0.1.0.1.1'\r\n' $0.1.0.1.2'n' $0.1.0.1.3'7' *1=2 $1.0'b' *1.1=0 ";
+
+static void in_pieces(void)
+{
+	for (size_t piece = 1; piece < sizeof(stream); piece++) {
+		int err = feed(stream, sizeof(stream) - 1, piece);
+
+		if (!CHECK(!err && came.replies == 8 && !strcmp(came.text, expected),
+			   "pieces of %zu: %d, %zu replies: %s", piece, err, came.replies, came.text))
+			return;
+	}
+}
+
+static void too_long(void)
+{
+	static const char head[] = "*3\r\n$1\r\na\r\n", last[] = "$1\r\nb\r\n";
+	static const size_t lengths[] = { REPLY_TEXT_MOST - 1, REPLY_TEXT_MOST, REPLY_TEXT_MOST + 1, 1 << 20,
+					  100 << 20 };
+	static char zeros[1 << 16];
+
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		struct replies *r = replies_new(take, end, NULL);
+		char text[64];
+
+		memset(&came, 0, sizeof(came));
+		replies_feed(r, head, sizeof(head) - 1);
+		replies_feed(r, text, (size_t)snprintf(text, sizeof(text), "$%zu\r\n", lengths[i]));
+		for (size_t left = lengths[i]; left;) {
+			size_t n = left < sizeof(zeros) ? left : sizeof(zeros);
+
+			replies_feed(r, zeros, n);
+			left -= n;
+		}
+		replies_feed(r, "\r\n", 2);
+		CHECK(!replies_feed(r, last, sizeof(last) - 1) && came.replies == 1 && came.longest <= REPLY_TEXT_MOST,
+		      "%zu: %zu replies, %zu", lengths[i], came.replies, came.longest);
+		CHECK(!strcmp(came.text,
+			      lengths[i] > REPLY_TEXT_MOST ? "*=3 $0'a' _1 $2'b' " : "*=3 $0'a' $1'' $2'b' "),
+		      "%s", came.text);
+		replies_free(r);
+	}
+}
+
+static void no_protocol(void)
+{
+	static const char *const bad[] = {
+		"HTTP/1.1 400 Bad Request\r\n",
+		"\r\n",
+		"$\n",
+		"$-2\r\n",
+		"$99999999999\r\n",
+		"$x\r\n",
+		"*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n",
+		"%1\r\n",
+		"*x\r\n",
+		":1"
+	};
+	static char endless[2000];
+
+	/* The last of them is none yet. */
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad) - 1; i++)
+		CHECK(feed(bad[i], strlen(bad[i]), 3), "'%s' is taken", bad[i]);
+	memset(endless, '+', sizeof(endless));
+	CHECK(feed(endless, sizeof(endless), 100), "a line without an end");
+}
+
+static void made(void)
+{
+	const char *const words[] = { "SET", "a b", "" };
+	static const char wanted[] = "*3\r\n$3\r\nSET\r\n$3\r\na b\r\n$0\r\n\r\n";
+	struct outgoing out = { 0 };
+
+	CHECK(command_add(&out, 3, words, NULL) && outgoing_waits(&out) == sizeof(wanted) - 1 &&
+		      !memcmp(out.bytes, wanted, sizeof(wanted) - 1),
+	      "another command");
+	outgoing_free(&out);
+}
+
+static const struct ktap_case cases[] = {
+	{ "in_pieces", in_pieces },
+	{ "too_long", too_long },
+	{ "no_protocol", no_protocol },
+	{ "made", made },
+};
+
+int main(void)
+{
+	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+}

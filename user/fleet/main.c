@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * xdp-bloom-fleet: speaks to the server of a fleet, for as long as the command keeps its standard input open, a stream
+ * that both speak over. It keeps nothing.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "fetch/confine.h"
+#include "fleet/internal.h"
+#include "fleet/tls.h"
+
+#define ASKED	     0
+#define WAIT_SECONDS 10
+
+/* Up to the empty line, byte by byte: what follows is read by others. */
+static size_t receive(char *message, size_t size)
+{
+	size_t n = 0;
+
+	while (n < size - 1 && recv(ASKED, message + n, 1, MSG_WAITALL) == 1) {
+		n++;
+		if (n > 1 && message[n - 1] == '\n' && message[n - 2] == '\n')
+			return n - 1;
+	}
+	return 0;
+}
+
+/* Nothing else stays open. */
+static int arrange(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || close_range(3, ~0U, 0) ||
+	    fcntl(ASKED, F_SETFL, O_NONBLOCK))
+		return because(-errno, "it cannot arrange its files: %s", strerror(errno));
+	return 0;
+}
+
+static int give_up(const struct fleet_request *request, const struct fleet_url *url)
+{
+	struct confinement left = { .does = "speaks to",
+				    .file = request->ca,
+				    .sockets = url->way == FLEET_UNIX ? CONFINE_OWN : CONFINE_INTERNET };
+
+	return confine(&left);
+}
+
+static void complain(const char *why)
+{
+	struct outgoing out = { 0 };
+
+	outgoing_line(&out, "failed\t%s", why);
+	outgoing_flush(&out, ASKED);
+}
+
+int main(int argc, char **argv)
+{
+	static char message[FLEET_MESSAGE_MAX];
+	static struct fleet_request request;
+	struct fleet_url url;
+	size_t n;
+	int err;
+
+	if (argc > 1 && !strcmp(argv[1], "--version"))
+		return puts("xdp-bloom-fleet " VERSION) < 0;
+	/* Who asks, does so at once. */
+	alarm(WAIT_SECONDS);
+	n = argc > 1 ? 0 : receive(message, sizeof(message));
+	if (!n || !fleet_request_read(&request, message, n)) {
+		fputs("xdp-bloom-fleet: 'xdp-bloom fleet join redis://... --as NAME' starts it\n", stderr);
+		return EXIT_ERROR;
+	}
+	alarm(0);
+	explicit_bzero(message, sizeof(message));
+	fleet_url_read(&url, request.url);
+	err = arrange() ?: (url.way == FLEET_TLS ? tls_begin(request.ca) : 0) ?: give_up(&request, &url);
+	if (err) {
+		complain(reason(err));
+		return EXIT_ERROR;
+	}
+	return wire_run(&request) ? EXIT_ERROR : EXIT_DONE;
+}
