@@ -97,6 +97,40 @@ until_json() {
 	wait_until "$2 as $1 of page.json" json_is "$1" "$2"
 }
 
+# whose WANTED: what is said of the IPv4 addresses there.
+whose() {
+	until_json '[.hour.sources[], .hour.networks[], .bans.next[]]|map(select(.name // .prefix|test(":")|not).network)|unique' "$1"
+}
+
+# A table of networks that comes, changes and goes while the service runs.
+networks() {
+	need_sources
+	prepare
+	ready --listen 9913 --page
+	send 0 -n 100 -b banned -c clean
+	until_json '[.hour.dropped.packets]' '[300]'
+	bloom add 198.51.100.77
+	whose '[null]'
+	is "$(json '[.hour.sources[], .bans.next[]]|map(has("network"))|any')" false "a table that nobody gave"
+	printf '%s\n' network,cc,asn,org 0.0.0.0/0,DE,64500,Docs >networks.csv
+	bloom tune --networks networks.csv
+	whose '[{"country":"DE","asn":64500,"name":"Docs"}]'
+	is "$(get '[.sources[]|select(.name|test(":")|not).network.asn]|unique' report)" '[64500]' "what report says"
+	# The service reads a new version; one that is damaged, or gone, changes nothing.
+	printf '%s\n' network,cc,asn,org 0.0.0.0/0,FR,64501,New >networks.new
+	mv networks.new networks.csv
+	whose '[{"country":"FR","asn":64501,"name":"New"}]'
+	echo '<html>' >networks.new
+	mv networks.new networks.csv
+	heard "$log" networks.csv
+	whose '[{"country":"FR","asn":64501,"name":"New"}]'
+	rm networks.csv
+	printf '%s\n' network,cc,asn,org 0.0.0.0/0,IT,64502,Again >networks.csv
+	whose '[{"country":"IT","asn":64502,"name":"Again"}]'
+	bloom tune --networks none
+	whose '[null]'
+}
+
 # Every field that the manual names is there, and no other; and it says what is.
 document() {
 	need_sources
@@ -425,5 +459,5 @@ detector() {
 	stop
 }
 
-run_cases page detector document nobody_asks passing passing_weighed passing_elsewhere passing_forbidden by_token beyond local_users \
+run_cases page detector document networks nobody_asks passing passing_weighed passing_elsewhere passing_forbidden by_token beyond local_users \
 	unreadable not_utf8 token_files

@@ -2,6 +2,7 @@
 /* A window of the history as text, as JSON and as a page. */
 #include "base/context.h"
 #include "observe/report.h"
+#include "made_networks.h"
 #include "made_sums.h"
 #include "shown.h"
 
@@ -106,11 +107,26 @@ static void much(void)
 	printed("much", much_happened);
 }
 
+/* The same, where a table says whose addresses are. */
+static void much_of_whom(void)
+{
+	much_happened();
+	r.networks = made_networks();
+}
+
+static void whose(void)
+{
+	printed("whose", much_of_whom);
+	networks_close(r.networks);
+	r.networks = NULL;
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "nothing happened", nothing },
 		{ "much happened", much },
+		{ "whose addresses they are", whose },
 	};
 
 	setenv("TZ", "UTC", 1);

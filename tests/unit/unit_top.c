@@ -8,6 +8,7 @@
 #include "observe/top_screen.c"
 #undef time
 
+#include "made_networks.h"
 #include "made_sums.h"
 #include "shown.h"
 
@@ -117,6 +118,14 @@ static void passing(void)
 	view.passed = true;
 }
 
+static struct networks *networks;
+
+static void whose(void)
+{
+	much();
+	view.networks = networks;
+}
+
 static void help(void)
 {
 	much();
@@ -197,6 +206,14 @@ static void full(void)
 	drawn("what passes", passing);
 }
 
+static void with_names(void)
+{
+	networks = made_networks();
+	drawn("whose", whose);
+	networks_close(networks);
+	networks = NULL;
+}
+
 static void helpful(void)
 {
 	drawn("help", help);
@@ -218,10 +235,8 @@ static void numbers(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "nothing happens", empty },
-		{ "much happens", full },
-		{ "help", helpful },
-		{ "short numbers", numbers },
+		{ "nothing happens", empty }, { "much happens", full },	    { "whose addresses they are", with_names },
+		{ "help", helpful },	      { "short numbers", numbers },
 	};
 
 	setenv("TZ", "UTC", 1);

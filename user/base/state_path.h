@@ -20,6 +20,7 @@
 #define STATE_FLEET	     "fleet"	  /* what the process of it has seen */
 #define STATE_FLEET_LOCK     "fleet.lock"
 #define STATE_LEARNED	     "learned"
+#define STATE_NETWORKS	     "networks"
 #define STATE_WORKSHOP	     "recovering"
 
 #define STATE_PATH_MAX PATH_MAX

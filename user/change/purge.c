@@ -36,6 +36,8 @@ static const char *const kept[] = { STATE_DATABASE,
 				    STATE_LEARNED,
 				    STATE_LEARNED ".",
 				    STATE_FOLLOWS_LOCK,
+				    STATE_NETWORKS,
+				    STATE_NETWORKS ".",
 				    NULL };
 
 /* The units know no other state than that of a command without -S. */

@@ -7,6 +7,7 @@
 #include "base/out.h"
 #include "kernel/attach.h"
 #include "sets/address.h"
+#include "sets/networks.h"
 #include "state/bans.h"
 #include "state/failed.h"
 #include "state/state.h"
@@ -67,13 +68,31 @@ json_t *out_lists(const struct list_info *lists, size_t n, const struct list_fai
 	return array;
 }
 
-json_t *out_ban(const struct ban *ban, int64_t now)
+void put_network(json_t *object, const struct networks *networks, struct addr first, unsigned int length)
 {
+	struct network is;
+	json_t *network;
+
+	if (!networks)
+		return;
+	network = !networks_find(networks, first, length, &is)
+			  ? json_null()
+			  : json_pack("{s:s?, s:o, s:o}", "country", is.country[0] ? is.country : NULL, "asn",
+				      is.asn ? json_integer((json_int_t)is.asn) : json_null(), "name",
+				      is.name[0] ? out_text(is.name) : json_null());
+	json_object_set_new(object, "network", network);
+}
+
+json_t *out_ban(const struct ban *ban, int64_t now, const struct networks *networks)
+{
+	json_t *object;
 	char text[PREFIX_TEXT_MAX], added[UTC_TEXT_MAX], expires[UTC_TEXT_MAX];
 
-	return json_pack("{s:s, s:s, s:o, s:o, s:o}", "prefix", prefix_text(text, ban->first, (int)ban->length),
-			 "added", utc_text(added, ban->added), "expires",
-			 ban->expires ? json_string(utc_text(expires, ban->expires)) : json_null(), "seconds_left",
-			 ban->expires ? json_integer((json_int_t)(ban->expires - now)) : json_null(), "reason",
-			 ban->reason[0] ? out_text(ban->reason) : json_null());
+	object = json_pack("{s:s, s:s, s:o, s:o, s:o}", "prefix", prefix_text(text, ban->first, (int)ban->length),
+			   "added", utc_text(added, ban->added), "expires",
+			   ban->expires ? json_string(utc_text(expires, ban->expires)) : json_null(), "seconds_left",
+			   ban->expires ? json_integer((json_int_t)(ban->expires - now)) : json_null(), "reason",
+			   ban->reason[0] ? out_text(ban->reason) : json_null());
+	put_network(object, networks, ban->first, ban->length);
+	return object;
 }

@@ -7,10 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sets/address.h"
+
 struct attachment;
 struct ban;
 struct list_failure;
 struct list_info;
+struct networks;
 
 json_t *out_interfaces(const struct attachment *list, size_t n);
 /* Of a list whose last load was refused; NULL: null. */
@@ -21,6 +24,8 @@ json_t *out_where(const struct list_info *list);
 int64_t list_age(const struct list_info *list, int64_t now);
 json_t *out_lists(const struct list_info *lists, size_t n, const struct list_failure *failed, size_t failed_n,
 		  int64_t now);
-json_t *out_ban(const struct ban *ban, int64_t now);
+json_t *out_ban(const struct ban *ban, int64_t now, const struct networks *networks);
+/* "network": whose it is, or null. Without a table of networks, no such member. */
+void put_network(json_t *object, const struct networks *networks, struct addr first, unsigned int length);
 
 #endif

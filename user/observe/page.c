@@ -23,6 +23,7 @@
 #include "observe/report.h"
 #include "observe/web_server.h"
 #include "page_text.h"
+#include "sets/networks.h"
 #include "state/bans.h"
 #include "state/events.h"
 #include "state/failed.h"
@@ -42,7 +43,7 @@
 #define LOOK_MS 5000
 
 /* Has one of them changed? */
-static const char *const files[] = { STATE_DATABASE, STATE_DATABASE "-wal", STATE_FAILED };
+static const char *const files[] = { STATE_DATABASE, STATE_DATABASE "-wal", STATE_FAILED, STATE_NETWORKS };
 #define FILES (sizeof(files) / sizeof(*files))
 
 struct stamp {
@@ -62,6 +63,7 @@ struct page {
 	json_t *attacks; /* the latest last */
 	bool detects;	 /* there is to be a detector */
 	struct events_tail tail;
+	struct networks *networks;
 };
 
 void page_html(struct web_page *page)
@@ -116,7 +118,7 @@ static json_t *bans_json(struct page *page, struct state *state, int64_t now)
 		return unread(page, "which bans there are", err);
 	next = json_array();
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(next, out_ban(&bans[i], now));
+		json_array_append_new(next, out_ban(&bans[i], now, page->networks));
 	free(bans);
 	return json_pack("{s:I, s:o}", "count", (json_int_t)count, "next", next);
 }
@@ -180,6 +182,10 @@ static int look(struct page *page, const struct context *context, int64_t now)
 	page->looked = clock_ms();
 	if (!page->known)
 		return -ENOMEM;
+	if (changed) {
+		networks_close(page->networks);
+		page->networks = networks_open(context->state);
+	}
 	look_at_state(page, context, now);
 	look_at_kernel(page, context);
 	return 0;
@@ -235,13 +241,14 @@ static json_t *rate(double rate)
 }
 
 /* The hour as report -j has it, and of the minute what is drawn. */
-static void look_at_history(json_t *document, const struct history *history, uint64_t now)
+static void look_at_history(json_t *document, const struct history *history, uint64_t now, struct networks *networks)
 {
 	static struct report report;
 	double passed = -1, dropped = -1;
 	json_t *minute = NULL, *all;
 
 	report.top = TOP;
+	report.networks = networks;
 	report.window = HISTORY_MINUTE;
 	if (!history_read(history, now, HISTORY_MINUTE, &report.history)) {
 		history_rates(&report.history, now, &passed, &dropped);
@@ -260,7 +267,7 @@ static void look_at_history(json_t *document, const struct history *history, uin
 }
 
 /* What it samples it samples while somebody asks: the first to ask get nothing yet. */
-static json_t *passing_json(const struct page_passing *p, uint64_t now)
+static json_t *passing_json(const struct page_passing *p, uint64_t now, const struct networks *networks)
 {
 	static struct history_sums sums;
 	int64_t seconds = p->samples ? (clock_ms() - p->since) / 1000 : 0;
@@ -274,7 +281,7 @@ static json_t *passing_json(const struct page_passing *p, uint64_t now)
 			     (json_int_t)sums.samples, "weighed", sums.weighed, "why",
 			     p->why[0] ? out_text(p->why) : json_null());
 	for (enum top t = 0; t < TOPS; t++)
-		json_object_set_new(document, top_names[t], report_top(&sums, t, TOP));
+		json_object_set_new(document, top_names[t], report_top(&sums, t, TOP, networks));
 	return document;
 }
 
@@ -327,9 +334,9 @@ static json_t *document_of(struct page *page, const struct page_view *view, time
 	if (!document)
 		return NULL;
 	json_object_update(document, page->known);
-	look_at_history(document, view->history, (uint64_t)now);
+	look_at_history(document, view->history, (uint64_t)now, page->networks);
 	json_object_set_new(document, "detector", detector_json(page, view->context));
-	json_object_set_new(document, "passing", passing_json(view->passing, (uint64_t)now));
+	json_object_set_new(document, "passing", passing_json(view->passing, (uint64_t)now, page->networks));
 	return document;
 }
 
@@ -369,6 +376,7 @@ void page_free(struct page *page)
 		json_decref(page->unread);
 		json_decref(page->events);
 		json_decref(page->attacks);
+		networks_close(page->networks);
 	}
 	free(page);
 }

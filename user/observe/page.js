@@ -121,10 +121,17 @@ function lists(page) {
 	table('lists', page.lists && rows, 'No list is loaded.');
 }
 
+// Whose an address is, where a table of networks says it.
+function whose(entry) {
+	const n = entry.network;
+
+	return n ? [n.country, n.asn && `AS${n.asn}`, n.name].filter(Boolean).join(' ') : '';
+}
+
 function sources(id, entries, side, none) {
 	const error = entry => entry.share_error < 0.0005 ? '' : ` ± ${percent.format(entry.share_error)}`;
 
-	table(id, entries && entries.map(entry => [entry.name, { text: number(entry.packets), kind: 'n' },
+	table(id, entries && entries.map(entry => [{ text: entry.name, note: whose(entry) }, { text: number(entry.packets), kind: 'n' },
 		{ text: percent.format(entry.share) + error(entry), kind: 'n', share: entry.share, side }]), none);
 }
 
@@ -142,7 +149,8 @@ function tables(page) {
 	sources('sources', hour.sources, '', 'No sample of a dropped packet.');
 	sources('passed-sources', page.passing.sources, 'pass', page.passing.why || (page.passing.seconds < 3 ?
 		'Sampled from now on.' : 'No sample of a packet that passed.'));
-	table('bans', page.bans && page.bans.next.map(ban => [{ text: ban.prefix, note: ban.reason }, {
+	table('bans', page.bans && page.bans.next.map(ban => [{ text: ban.prefix,
+		note: [whose(ban), ban.reason].filter(Boolean).join(': ') }, {
 		text: ban.expires ? time(Date.parse(ban.expires) / 1000 - now) : 'no end', kind: 'n' }]), 'Nobody is banned.');
 	table('events', page.events.map(event => [{ text: moment(event.time, page.time), kind: 'n when', title: event.time },
 		said(event)]), 'Nothing has happened yet.');

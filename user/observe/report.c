@@ -10,6 +10,7 @@
 #include "sets/address.h"
 #include "base/out.h"
 #include "observe/attack_log.h"
+#include "observe/documents.h"
 #include "observe/packet.h"
 #include "observe/weigh.h"
 
@@ -36,6 +37,8 @@ static json_t *detected_since(const struct context *context, uint64_t from)
 
 void report_end(struct report *r)
 {
+	networks_close(r->networks);
+	r->networks = NULL;
 	json_decref(r->detected);
 	r->detected = NULL;
 }
@@ -52,6 +55,8 @@ int report_take(const struct context *context, struct report *r, enum history_wi
 		err = history_read(history, (uint64_t)time(NULL), window, &r->history);
 	history_close(history);
 	if (!err)
+		r->networks = networks_open(context->state);
+	if (!err)
 		r->detected = detected_since(context, r->history.sums.from);
 	return err;
 }
@@ -61,9 +66,26 @@ const char *report_time(char buf[UTC_TEXT_MAX], uint64_t at)
 	return at ? utc_text(buf, (int64_t)at) : "-";
 }
 
+static struct addr entry_addr(const struct top_entry *e)
+{
+	return (struct addr){ (ip6)e->hi << 64 | e->lo, (int)e->family };
+}
+
+static unsigned int entry_length(enum top top, const struct top_entry *e)
+{
+	return top == TOP_SOURCES ? addr_width((int)e->family) : e->family == 4 ? 24 : 48;
+}
+
+const char *report_network(char buf[NETWORK_TEXT_MAX], const struct networks *networks, enum top top,
+			   const struct top_entry *e)
+{
+	buf[0] = '\0';
+	return top == TOP_PORTS ? buf : networks_text(buf, networks, entry_addr(e), entry_length(top, e));
+}
+
 const char *report_entry(char buf[64], enum top top, const struct top_entry *e)
 {
-	struct addr addr = { (ip6)e->hi << 64 | e->lo, (int)e->family };
+	struct addr addr = entry_addr(e);
 	char protocol[16];
 
 	if (top == TOP_PORTS) {
@@ -104,14 +126,15 @@ const char *report_list(const struct history_report *h, unsigned int place)
 
 static void text_top(const struct report *r, enum top top)
 {
-	char entry[64];
+	char entry[64], network[NETWORK_TEXT_MAX];
 
 	for (unsigned int i = 0; i < r->top && r->history.sums.top[top][i].family; i++) {
 		const struct top_entry *e = &r->history.sums.top[top][i];
 
-		printf("%-10s %-43s %6.1f %% +-%4.1f  about %.0f packets\n", i ? "" : top_names[top],
+		report_network(network, r->networks, top, e);
+		printf("%-10s %-43s %6.1f %% +-%4.1f  about %.0f packets%s%s\n", i ? "" : top_names[top],
 		       report_entry(entry, top, e), 100 * weighed_share(&r->history.sums, e),
-		       100 * weighed_error(&r->history.sums, e), e->packets);
+		       100 * weighed_error(&r->history.sums, e), e->packets, *network ? "  " : "", network);
 	}
 }
 
@@ -174,7 +197,7 @@ static json_t *tally_json(const struct tally *t)
 	return json_pack("{s:I, s:I}", "packets", (json_int_t)t->packets, "bytes", (json_int_t)t->bytes);
 }
 
-json_t *report_top(const struct history_sums *s, enum top top, unsigned int n)
+json_t *report_top(const struct history_sums *s, enum top top, unsigned int n, const struct networks *networks)
 {
 	json_t *array = json_array();
 	char entry[64];
@@ -183,10 +206,13 @@ json_t *report_top(const struct history_sums *s, enum top top, unsigned int n)
 		const struct top_entry *e = &s->top[top][i];
 
 		/* The error was one of samples once. */
-		json_array_append_new(array, json_pack("{s:s, s:I, s:I, s:f, s:f, s:f}", "name",
-						       report_entry(entry, top, e), "samples", (json_int_t)e->samples,
-						       "error", (json_int_t)e->over, "packets", e->packets, "share",
-						       weighed_share(s, e), "share_error", weighed_error(s, e)));
+		json_t *one = json_pack("{s:s, s:I, s:I, s:f, s:f, s:f}", "name", report_entry(entry, top, e),
+					"samples", (json_int_t)e->samples, "error", (json_int_t)e->over, "packets",
+					e->packets, "share", weighed_share(s, e), "share_error", weighed_error(s, e));
+
+		if (top != TOP_PORTS)
+			put_network(one, networks, entry_addr(e), entry_length(top, e));
+		json_array_append_new(array, one);
 	}
 	return array;
 }
@@ -243,7 +269,7 @@ json_t *report_document(const struct report *r)
 			     time_json(s->peak_at), "lists", lists_json(r), "samples", (json_int_t)s->samples,
 			     "weighed", s->weighed);
 	for (enum top t = 0; t < TOPS; t++)
-		json_object_set_new(document, top_names[t], report_top(s, t, r->top));
+		json_object_set_new(document, top_names[t], report_top(s, t, r->top, r->networks));
 	json_object_set_new(document, "attacks", attacks_json(r));
 	if (r->detected)
 		json_object_set(document, "detected", r->detected);

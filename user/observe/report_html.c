@@ -71,10 +71,15 @@ static void chart(const struct report *r)
 	puts("<p><span style=\"color:#c33\">&#9632;</span> dropped &nbsp; <span style=\"color:#58a\">&#9632;</span> passed</p>");
 }
 
-static void row(const char *name, double packets, double share, double error)
+static void row(const char *name, const char *network, double packets, double share, double error)
 {
 	fputs("<tr><td>", stdout);
 	escaped(name);
+	if (*network) {
+		fputs("<br><small>", stdout);
+		escaped(network);
+		fputs("</small>", stdout);
+	}
 	printf("</td><td class=\"n\">%.0f</td><td class=\"n\">%.1f %%", packets, share * 100);
 	if (error >= 0)
 		printf(" &plusmn; %.1f", error * 100);
@@ -95,17 +100,18 @@ static void tables(const struct report *r)
 	double dropped = s->verdict[DROPPED].packets ? (double)s->verdict[DROPPED].packets : 1;
 	unsigned int lists[LABELS];
 	size_t n = report_lists(&r->history, lists);
-	char entry[64];
+	char entry[64], network[NETWORK_TEXT_MAX];
 
 	table("Lists", "lists");
 	for (size_t i = 0; i < n; i++)
-		row(report_list(&r->history, lists[i]), (double)s->list[lists[i]].packets,
+		row(report_list(&r->history, lists[i]), "", (double)s->list[lists[i]].packets,
 		    (double)s->list[lists[i]].packets / dropped, -1);
 	puts("</table>");
 	for (enum top t = 0; t < TOPS; t++) {
 		table(titles[t], top_names[t]);
 		for (unsigned int i = 0; i < r->top && s->top[t][i].family; i++)
-			row(report_entry(entry, t, &s->top[t][i]), s->top[t][i].packets,
+			row(report_entry(entry, t, &s->top[t][i]),
+			    report_network(network, r->networks, t, &s->top[t][i]), s->top[t][i].packets,
 			    weighed_share(s, &s->top[t][i]), weighed_error(s, &s->top[t][i]));
 		puts("</table>");
 	}

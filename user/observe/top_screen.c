@@ -210,16 +210,18 @@ static void draw_top(const struct top_view *v, enum top top, const char *title, 
 		     int rows)
 {
 	const struct history_sums *s = v->tables;
-	char entry[64], heading[32];
+	char entry[64], heading[32], network[NETWORK_TEXT_MAX], name[64 + NETWORK_TEXT_MAX];
 
 	snprintf(heading, sizeof(heading), "%s%s", title, v->passed ? " that pass" : "");
 	sayf(row, column, width, v->passed ? PASS : HEAD, "%-*s %14s", width - 16, heading, "share");
 	if (*v->samples && top == TOP_SOURCES)
 		say(row + 1, column, width, DIM, v->samples);
-	for (int i = 0; i + 1 < rows && i < TOP_ENTRIES && s->top[top][i].family; i++)
-		sayf(row + 1 + i, column, width, PLAIN, "%-*.*s %6.1f%% +-%4.1f", width - 16, width - 16,
-		     report_entry(entry, top, &s->top[top][i]), 100 * weighed_share(s, &s->top[top][i]),
-		     100 * weighed_error(s, &s->top[top][i]));
+	for (int i = 0; i + 1 < rows && i < TOP_ENTRIES && s->top[top][i].family; i++) {
+		snprintf(name, sizeof(name), "%s  %s", report_entry(entry, top, &s->top[top][i]),
+			 report_network(network, v->networks, top, &s->top[top][i]));
+		sayf(row + 1 + i, column, width, PLAIN, "%-*.*s %6.1f%% +-%4.1f", width - 16, width - 16, name,
+		     100 * weighed_share(s, &s->top[top][i]), 100 * weighed_error(s, &s->top[top][i]));
+	}
 }
 
 static void draw_help(void)

@@ -14,7 +14,8 @@
 
 struct top_view {
 	const struct tallies *tallies;
-	const struct counted *between; /* what the last second added */
+	const struct networks *networks; /* whose addresses are; NULL: nobody has said */
+	const struct counted *between;	 /* what the last second added */
 	double seconds;
 	const struct inforce *inforce;
 	const struct history_report *minute;

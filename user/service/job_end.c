@@ -89,6 +89,7 @@ void service_job_ended(struct service *s, struct job *job, int status)
 		report = false;
 		break;
 	case JOB_LOAD:
+	case JOB_NETWORKS:
 	case JOB_HEAL:	 /* the keeper's own */
 	case JOB_LEARN:	 /* learn.c has it */
 	case JOB_FOLLOW: /* followers.c */

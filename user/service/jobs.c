@@ -41,6 +41,7 @@ const char *job_text(char buf[JOB_TEXT_MAX], const struct job *job)
 		[JOB_JAIL] = "whom the detector bans",
 		[JOB_LEARN] = "what sources send",
 		[JOB_FOLLOW] = "line ",
+		[JOB_NETWORKS] = "the table of networks",
 	};
 	if (job->kind == JOB_LINE || job->kind == JOB_FOLLOW)
 		snprintf(buf, JOB_TEXT_MAX, "%s%u", texts[job->kind], job->line);

@@ -21,12 +21,13 @@ enum job_kind {
 	JOB_LOAD, /* a list whose file has a new version */
 	JOB_FEED, /* a list whose server is asked */
 	JOB_ROTATE,
-	JOB_EXPIRE,  /* bans and unconfirmed changes whose time is over */
-	JOB_MEASURE, /* the filter's rate */
-	JOB_HEAL,    /* what is gone of the filter */
-	JOB_JAIL,    /* whom the detector bans */
-	JOB_LEARN,   /* how much sources send; it may take days */
-	JOB_FOLLOW,  /* a line of the config file that goes on */
+	JOB_EXPIRE,   /* bans and unconfirmed changes whose time is over */
+	JOB_MEASURE,  /* the filter's rate */
+	JOB_HEAL,     /* what is gone of the filter */
+	JOB_JAIL,     /* whom the detector bans */
+	JOB_LEARN,    /* how much sources send; it may take days */
+	JOB_FOLLOW,   /* a line of the config file that goes on */
+	JOB_NETWORKS, /* the table of networks has a new version */
 };
 
 struct job {

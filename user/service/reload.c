@@ -14,6 +14,7 @@
 #include "service/file_watch.h"
 #include "service/jobs.h"
 #include "base/log.h"
+#include "sets/networks.h"
 #include "state/failed.h"
 #include "state/sources.h"
 #include "base/words.h"
@@ -26,7 +27,7 @@
 #define LOOK_EVERY 60000
 
 struct followed {
-	struct source source;
+	struct source source;	      /* list "": the table that says whose addresses are */
 	char tried[SOURCE_STAMP_MAX]; /* the version that was last given to load */
 	bool changed, warned, denied;
 };
@@ -93,9 +94,17 @@ static void follow_failed(struct reload *r, const struct config *config, const s
 	}
 }
 
+static const char *what(const struct followed *list, char text[LIST_NAME_MAX + 8])
+{
+	if (!*list->source.list)
+		return "the table of networks";
+	snprintf(text, LIST_NAME_MAX + 8, "list '%s'", list->source.list);
+	return text;
+}
+
 static void follow_files(struct reload *r, const struct config *config, const struct jobs *jobs)
 {
-	char lock[STATE_PATH_MAX];
+	char lock[STATE_PATH_MAX], text[LIST_NAME_MAX + 8];
 	int err;
 
 	file_watch_begin(r->watch);
@@ -109,30 +118,46 @@ static void follow_files(struct reload *r, const struct config *config, const st
 		err = file_watch_add(r->watch, list->source.path, i, false);
 		/* What may not even be seen is_due() says. */
 		if (err && !list->warned && !access(list->source.path, F_OK))
-			warn("list '%s': %s; a new version is noticed a minute or two later", list->source.list,
-			     reason(err));
+			warn("%s: %s; a new version is noticed a minute or two later", what(list, text), reason(err));
 		list->warned = err;
 	}
 	follow_failed(r, config, jobs);
 	file_watch_end(r->watch);
 }
 
+/* The table of networks, if there is one, behind the lists. */
+static size_t add_networks(const char *state, struct source *to)
+{
+	struct networks *networks = networks_open(state);
+	const struct networks_source *from = networks_from(networks);
+
+	*to = (struct source){ 0 };
+	if (from) {
+		snprintf(to->path, sizeof(to->path), "%s", from->path);
+		snprintf(to->stamp, sizeof(to->stamp), "%s", from->stamp);
+	}
+	networks_close(networks);
+	return *to->path != '\0';
+}
+
 int reload_follow(struct reload *r, struct state *state, const struct config *config, const struct jobs *jobs)
 {
 	struct followed *lists;
-	struct source *sources;
-	size_t n;
+	struct source *sources, table;
+	size_t n, tables;
 	int err = state_sources(state, &sources, &n);
 
 	if (err)
 		return err;
 	lists = calloc(n + 1, sizeof(*lists));
-	for (size_t i = 0; lists && i < n; i++) {
-		const struct followed *old = find(r, &sources[i]);
+	tables = add_networks(jobs->context->state, &table);
+	for (size_t i = 0; lists && i < n + tables; i++) {
+		const struct source *source = i < n ? &sources[i] : &table;
+		const struct followed *old = find(r, source);
 
 		if (old)
 			lists[i] = *old;
-		lists[i].source = sources[i];
+		lists[i].source = *source;
 		/* It may have been written before it was watched. */
 		if (!old) {
 			lists[i].changed = true;
@@ -144,7 +169,7 @@ int reload_follow(struct reload *r, struct state *state, const struct config *co
 		return -ENOMEM;
 	free(r->lists);
 	r->lists = lists;
-	r->n = n;
+	r->n = n + tables;
 	follow_files(r, config, jobs);
 	return 0;
 }
@@ -205,6 +230,7 @@ int64_t reload_due(const struct reload *r)
 static int load_again(const struct source *source, const struct config *config, struct jobs *jobs)
 {
 	char *own[] = { "load", (char *)(uintptr_t)source->list, (char *)(uintptr_t)source->path };
+	char *table[] = { "tune", "--networks", (char *)(uintptr_t)source->path };
 	const struct config_line *line = config_load_of(config, source->list);
 	struct job job = { .kind = JOB_LOAD };
 	struct words options;
@@ -212,6 +238,8 @@ static int load_again(const struct source *source, const struct config *config, 
 	size_t n;
 	int err = -ENOMEM;
 
+	if (!*source->list)
+		return jobs_add(jobs, &(struct job){ .kind = JOB_NETWORKS }, NULL, table, 3);
 	snprintf(job.list, sizeof(job.list), "%s", source->list);
 	if (line)
 		return jobs_add(jobs, &job, line->verb->if_news, line->words.words, (size_t)line->words.n);
@@ -234,6 +262,7 @@ static bool is_due(const struct context *context, struct followed *list, bool lo
 {
 	struct source now = list->source;
 	bool reported = list->changed, denied;
+	char text[LIST_NAME_MAX + 8];
 	int err;
 
 	if (!reported && !look)
@@ -243,11 +272,11 @@ static bool is_due(const struct context *context, struct followed *list, bool lo
 	/* The unit keeps the service out of home directories, where a list may lie that was loaded by hand. */
 	denied = err_is(err, EACCES);
 	if (denied && !list->denied)
-		warn("list '%s': %s; its new versions are not loaded: put it elsewhere, or name it in the config file",
-		     list->source.list, reason(err));
-	if (denied)
+		warn("%s: %s; its new versions are not loaded: put it elsewhere, or name it in the config file",
+		     what(list, text), reason(err));
+	if (denied && *list->source.list)
 		list_failed(context, list->source.list, reason(err));
-	else if (list->denied)
+	else if (list->denied && *list->source.list)
 		list_succeeded(context, list->source.list);
 	list->denied = denied;
 	/* A file that is gone is no new version. */
@@ -264,6 +293,7 @@ static bool is_due(const struct context *context, struct followed *list, bool lo
 bool reload_turn(struct reload *r, const struct config *config, struct jobs *jobs, int64_t now)
 {
 	bool again = r->again, look = now >= r->look_at;
+	char text[LIST_NAME_MAX + 8];
 
 	if (now < reload_due(r))
 		return false;
@@ -274,6 +304,6 @@ bool reload_turn(struct reload *r, const struct config *config, struct jobs *job
 	follow_files(r, config, jobs); /* their paths may lead elsewhere now */
 	for (size_t i = 0; i < r->n; i++)
 		if (is_due(jobs->context, &r->lists[i], look) && load_again(&r->lists[i].source, config, jobs))
-			warn("list '%s': %s", r->lists[i].source.list, strerror(ENOMEM));
+			warn("%s: %s", what(&r->lists[i], text), strerror(ENOMEM));
 	return again;
 }

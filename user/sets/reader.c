@@ -116,6 +116,8 @@ int reader_add(struct reader *reader, const struct item *item)
 	const struct reader_options *options = reader->options;
 	int err;
 
+	if (options->named)
+		return options->named(options->arg, item->family, item->lo, item->hi, &reader->network);
 	if (options->each)
 		return options->each(options->arg, item->family, item->lo, item->hi,
 				     reader->entry_line ? reader->entry_line : reader->line);
@@ -172,6 +174,8 @@ int reader_parse(struct reader *reader)
 		err = reason ? -EINVAL : 0;
 		reader->where = &where;
 	}
+	if (reader->options->named)
+		reader->where = &where; /* no condition */
 	if (err)
 		return reader_fail(reader, err, reason);
 	err = reader_fill(reader);
@@ -179,7 +183,7 @@ int reader_parse(struct reader *reader)
 		return err;
 	if (reader->end >= 3 && !memcmp(reader->buf, "\xef\xbb\xbf", 3))
 		reader->start = 3; /* the byte order mark */
-	if (reader->options->where[0])
+	if (reader->where)
 		err = reader_choose_rows(reader);
 	else if (reader->options->format)
 		err = reader_choose(reader, reader->options->format);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "sets/address.h"
+#include "sets/network.h"
 #include "sets/where.h"
 
 struct ranges;
@@ -24,6 +25,8 @@ struct reader_options {
 	bool progress;		     /* how far it is, on a terminal (base/progress.h) */
 	/* Instead of keeping them: called with each entry, unmerged, and its line. 0, or -errno to stop. */
 	int (*each)(void *arg, int family, ip6 lo, ip6 hi, uint64_t line);
+	/* The same with each row of a table of networks, and whose it says they are. Then there is no `where`. */
+	int (*named)(void *arg, int family, ip6 lo, ip6 hi, const struct network *network);
 	void *arg;
 	size_t memory; /* that the parsers may take, in bytes; 0: half of what is free */
 };

@@ -14,9 +14,10 @@
 #include "sets/ranges_packed.h"
 #include "sets/reader_input.h"
 #include "sets/reader_internal.h"
+#include "sets/reader_names.h"
 
 /* The answer: entries as they are found, if they are asked for; what there is to say; then the ranges. */
-enum part_kind { PART_ENTRIES = 1, PART_END, PART_RANGES4, PART_RANGES6 };
+enum part_kind { PART_ENTRIES = 1, PART_END, PART_RANGES4, PART_RANGES6, PART_NAMED };
 
 #define PART_MAX ((size_t)64 << 10)
 
@@ -27,6 +28,11 @@ struct part {
 struct entry {
 	uint64_t lo[2], hi[2], line; /* the lower half first */
 	uint32_t family, unused;
+};
+
+struct named_entry {
+	struct entry entry;
+	struct network network;
 };
 
 struct ending {
@@ -43,6 +49,7 @@ _Static_assert(sizeof(struct range6) == 32, "no padding");
 
 struct teller {
 	int answer;
+	enum part_kind entries;
 	struct part part;
 	unsigned char bytes[PART_MAX];
 };
@@ -55,24 +62,40 @@ static int tell(struct teller *t, uint32_t kind, size_t bytes)
 
 static int tell_entries(struct teller *t)
 {
-	int err = t->part.bytes ? tell(t, PART_ENTRIES, t->part.bytes) : 0;
+	int err = t->part.bytes ? tell(t, t->entries, t->part.bytes) : 0;
 
 	t->part.bytes = 0;
 	return err;
 }
 
-static int tell_entry(void *arg, int family, ip6 lo, ip6 hi, uint64_t line)
+static int put_entry(struct teller *t, const void *entry, size_t bytes)
 {
-	struct teller *t = arg;
-	struct entry entry = { { (uint64_t)lo, (uint64_t)(lo >> 64) },
+	memcpy(t->bytes + t->part.bytes, entry, bytes);
+	t->part.bytes += bytes;
+	return t->part.bytes + bytes > PART_MAX ? tell_entries(t) : 0;
+}
+
+static struct entry entry_of(int family, ip6 lo, ip6 hi, uint64_t line)
+{
+	return (struct entry){ { (uint64_t)lo, (uint64_t)(lo >> 64) },
 			       { (uint64_t)hi, (uint64_t)(hi >> 64) },
 			       line,
 			       (uint32_t)family,
 			       0 };
+}
 
-	memcpy(t->bytes + t->part.bytes, &entry, sizeof(entry));
-	t->part.bytes += sizeof(entry);
-	return t->part.bytes + sizeof(entry) > PART_MAX ? tell_entries(t) : 0;
+static int tell_entry(void *arg, int family, ip6 lo, ip6 hi, uint64_t line)
+{
+	struct entry entry = entry_of(family, lo, hi, line);
+
+	return put_entry(arg, &entry, sizeof(entry));
+}
+
+static int tell_named(void *arg, int family, ip6 lo, ip6 hi, const struct network *network)
+{
+	struct named_entry named = { entry_of(family, lo, hi, 0), *network };
+
+	return put_entry(arg, &named, sizeof(named));
 }
 
 static int tell_ending(struct teller *t, const struct reader *reader, int err)
@@ -125,6 +148,11 @@ static void parse(void *arg, int answer)
 		options.each = tell_entry;
 		options.arg = &t;
 	}
+	if (options.named) {
+		options.named = tell_named;
+		options.arg = &t;
+	}
+	t.entries = options.named ? PART_NAMED : PART_ENTRIES;
 	reader->options = &options;
 	input_move(reader->input, 0);
 	err = reader_parse(reader);
@@ -161,20 +189,25 @@ static int next_part(struct listener *l)
 static int hear_entries(const struct listener *l)
 {
 	const struct reader_options *o = l->reader->options;
+	bool with_names = l->part.kind == PART_NAMED;
+	size_t bytes = with_names ? sizeof(struct named_entry) : sizeof(struct entry);
 	int err = 0;
 
-	if (!o->each || l->part.bytes % sizeof(struct entry))
+	if ((with_names ? !o->named : !o->each || o->named) || l->part.bytes % bytes)
 		return -EPROTO;
-	for (size_t at = 0; at < l->part.bytes && !err; at += sizeof(struct entry)) {
-		struct entry entry;
+	for (size_t at = 0; at < l->part.bytes && !err; at += bytes) {
+		struct named_entry named = { 0 };
+		struct entry *entry = &named.entry;
 		ip6 lo, hi;
 
-		memcpy(&entry, l->bytes + at, sizeof(entry));
-		lo = (ip6)entry.lo[1] << 64 | entry.lo[0];
-		hi = (ip6)entry.hi[1] << 64 | entry.hi[0];
-		if ((entry.family != 4 && entry.family != 6) || lo > hi || (entry.family == 4 && hi > UINT32_MAX))
+		memcpy(&named, l->bytes + at, bytes);
+		lo = (ip6)entry->lo[1] << 64 | entry->lo[0];
+		hi = (ip6)entry->hi[1] << 64 | entry->hi[0];
+		if ((entry->family != 4 && entry->family != 6) || lo > hi || (entry->family == 4 && hi > UINT32_MAX))
 			return -EPROTO;
-		err = o->each(o->arg, (int)entry.family, lo, hi, entry.line);
+		network_clean(&named.network);
+		err = with_names ? o->named(o->arg, (int)entry->family, lo, hi, &named.network)
+				 : o->each(o->arg, (int)entry->family, lo, hi, entry->line);
 	}
 	return err;
 }
@@ -294,7 +327,7 @@ static int hear_all(struct listener *l)
 		err = next_part(l);
 		if (err)
 			break;
-		if (l->part.kind == PART_ENTRIES && !ended)
+		if ((l->part.kind == PART_ENTRIES || l->part.kind == PART_NAMED) && !ended)
 			err = hear_entries(l);
 		else if (l->part.kind == PART_END && !ended)
 			err = hear_ending(l);
@@ -347,7 +380,7 @@ int reader_parse_apart(struct reader *reader)
 		snprintf(text, sizeof(text), "it takes more than %zu MiB of memory to read",
 			 confined_memory(reader->options->memory) >> 20);
 		reader_fail(reader, err, text);
-	} else if (!reader->error[0] && !reader->options->each) {
+	} else if (!reader->error[0] && !reader->options->each && !reader->options->named) {
 		reader_fail(reader, err, err_is(err, EPROTO) ? NOT_AN_ANSWER : errno_text(err));
 	}
 out:

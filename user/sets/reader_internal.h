@@ -59,6 +59,7 @@ struct reader {
 	uint64_t heading; /* csv: the number of the line with the names of the columns; 0: there is none */
 
 	const struct where *where; /* the rows that are taken; NULL: all */
+	struct network network;	   /* whose the entry is, where that is asked for */
 
 	uint64_t read;	     /* bytes of text, ever */
 	uint64_t work, most; /* lines, words, values that were looked at one by one; and how many may be */

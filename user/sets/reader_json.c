@@ -14,6 +14,7 @@
 #include "sets/json_flat.h"
 #include "sets/reader_input.h"
 #include "sets/reader_internal.h"
+#include "sets/reader_names.h"
 #include "sets/where.h"
 
 /* A value is a tree in memory while it is looked at, up to some twenty times as large as its text. */
@@ -223,6 +224,57 @@ static int take_row(struct walk *walk, json_t *row)
 	return bad_value(walk, "", 0, "no member of it is known to be an address");
 }
 
+/* The member with the best name for each. */
+struct best_names {
+	unsigned int rank[NAME_COLUMNS];
+	struct network network;
+};
+
+static void take_best(struct best_names *best, const char *name, size_t name_len, const char *value, size_t len)
+{
+	for (enum name_column c = 0; c < NAME_COLUMNS; c++) {
+		unsigned int rank = name_column_rank(c, name, name_len);
+
+		if (!rank || (best->rank[c] && best->rank[c] < rank))
+			continue;
+		best->rank[c] = rank;
+		network_take(&best->network, c, value, len);
+	}
+}
+
+/* Of an object with an address, as take_row() finds them. */
+static bool is_network_row(json_t *object)
+{
+	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
+		if (json_is_string(json_object_get(object, members[i])))
+			return true;
+	for (size_t i = 0; i < sizeof(range_members) / sizeof(*range_members); i++)
+		if (json_is_string(json_object_get(object, range_members[i][0])) &&
+		    json_is_string(json_object_get(object, range_members[i][1])))
+			return true;
+	return json_is_string(json_object_get(object, "network"));
+}
+
+static int take_named_row(struct walk *walk, json_t *object)
+{
+	struct best_names best = { 0 };
+	const char *key;
+	json_t *member;
+
+	json_object_foreach(object, key, member)
+	{
+		char number[32];
+
+		snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(member));
+		if (json_is_string(member))
+			take_best(&best, key, strlen(key), json_string_value(member), json_string_length(member));
+		else if (json_is_integer(member))
+			take_best(&best, key, strlen(key), number, strlen(number));
+	}
+	walk->reader->network = best.network;
+	return take_row(walk, object);
+}
+
 static bool member_holds(const struct where *where, size_t condition, const json_t *value)
 {
 	char number[32];
@@ -270,6 +322,10 @@ static int walk_rows(struct walk *walk, json_t *value)
 	}
 	if (!json_is_object(value))
 		return err;
+	if (walk->reader->options->named && is_network_row(value)) {
+		walk->rows++;
+		return take_named_row(walk, value);
+	}
 	json_object_foreach(value, key, member) for (i = 0;
 						     i < where->n && !json_is_object(member) && !json_is_array(member);
 						     i++) if (where_names(where, i, key, strlen(key)))
@@ -355,6 +411,21 @@ static bool flat_holds(const struct where *where, size_t condition, const struct
 	return where_holds(where, condition, m->value.text, null ? 0 : m->value.len);
 }
 
+/* Of a row of a table of networks; false where there is more to say about it. */
+static bool take_flat_names(struct reader *reader, const struct flat_member *row, size_t n, struct item *items,
+			    size_t *found)
+{
+	struct best_names best = { 0 };
+
+	if (!flat_items(row, n, items, found))
+		return false;
+	for (size_t m = 0; m < n; m++)
+		if (row[m].is_string || (*row[m].value.text >= '0' && *row[m].value.text <= '9'))
+			take_best(&best, row[m].name.text, row[m].name.len, row[m].value.text, row[m].value.len);
+	reader->network = best.network;
+	return true;
+}
+
 /*
  * A row of a table, without a tree for it. False: it is none, or there is something to say about it; then nothing has
  * changed. `err` is what became of it otherwise.
@@ -377,10 +448,12 @@ static bool flat_row(struct walk *walk, int *err)
 				having |= (uint64_t)1 << i;
 				holds = holds && flat_holds(where, i, &row[m]);
 			}
-	if (having && holds && having + 1 == (uint64_t)1 << where->n && !flat_items(row, n, items, &found))
+	if (reader->options->named
+		    ? !take_flat_names(reader, row, n, items, &found)
+		    : having && holds && having + 1 == (uint64_t)1 << where->n && !flat_items(row, n, items, &found))
 		return false;
 	walk->having |= having;
-	walk->rows += having != 0;
+	walk->rows += having != 0 || found;
 	walk->values++;
 	reader->entry_line = reader->line + 1;
 	*err = count_parsed(walk, len);

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "sets/reader_internal.h"
+#include "sets/reader_names.h"
 #include "sets/where.h"
 
 #define SAMPLE_ROWS 256
@@ -23,6 +24,8 @@ struct table {
 	unsigned int column[WHERE_CONDITIONS]; /* of each condition */
 	unsigned int address, last;	       /* where a range ends: another one than `address` */
 	unsigned int needed;		       /* so many columns of a row are looked at */
+	unsigned int most;		       /* and so many more, where there are */
+	unsigned int names[NAME_COLUMNS];      /* counted from 1; 0: there is none */
 	uint64_t heading;
 };
 
@@ -293,6 +296,58 @@ static int find_conditions(struct table *t, const struct field *names, unsigned 
 	return 0;
 }
 
+/* By what stands in the columns, as many tables of networks have no heading. */
+static void guess_names(struct table *t)
+{
+	static struct name_guess guess[CSV_COLUMNS_MAX];
+	struct field fields[CSV_COLUMNS_MAX];
+	struct rows rows = { 0 };
+	unsigned int n;
+
+	memset(guess, 0, sizeof(guess));
+	while (next_row(t, t->separator, &rows)) {
+		split(t->separator, rows.row, fields, CSV_COLUMNS_MAX, &n);
+		for (unsigned int i = 0; i < n && rows.line != t->heading; i++)
+			name_guess_add(&guess[i], fields[i].text, fields[i].len);
+	}
+	for (unsigned int i = 0; i < CSV_COLUMNS_MAX; i++)
+		for (enum name_column c = 0; c < NAME_COLUMNS && i != t->address && i != t->last; c++)
+			if (name_guess_is(&guess[i], c) && (c == NAME_TEXT || !t->names[c]))
+				t->names[c] =
+					i + 1; /* of texts the last: a country's name stands before an operator's */
+}
+
+static int find_network_names(struct table *t, const struct field *names, unsigned int n)
+{
+	bool found = false;
+
+	for (enum name_column c = 0; c < NAME_COLUMNS; c++) {
+		unsigned int best = 0;
+
+		for (unsigned int i = 0; i < n; i++) {
+			unsigned int rank = name_column_rank(c, names[i].text, names[i].len);
+
+			if (rank && (!best || rank < best)) {
+				best = rank;
+				t->names[c] = i + 1;
+			}
+		}
+		found |= best;
+	}
+	if (!found)
+		guess_names(t);
+	t->most = t->needed;
+	for (enum name_column c = 0; c < NAME_COLUMNS; c++) {
+		found |= t->names[c];
+		if (t->names[c] > t->most)
+			t->most = t->names[c];
+	}
+	return found ? 0
+		     : reader_fail(
+			       t->reader, -EINVAL,
+			       "no column of it is a country's code, an AS number or a name (such as country, asn, as_name)");
+}
+
 static int find_columns(struct table *t)
 {
 	struct reader *reader = t->reader;
@@ -313,7 +368,7 @@ static int find_columns(struct table *t)
 		t->address = reader->column;
 	t->last = t->address;
 	t->separator = t->separator ?: ',';
-	n = find_names(t, names, by_name);
+	n = find_names(t, names, by_name || reader->options->named);
 	err = find_conditions(t, names, n);
 	if (err)
 		return err;
@@ -322,9 +377,12 @@ static int find_columns(struct table *t)
 	for (unsigned int i = 0; i < CSV_COLUMNS_MAX && !chosen && t->last == t->address; i++)
 		if (i != t->address && found.rows[i] > found.rows[t->address] / 2)
 			return reader_fail(reader, -EINVAL, csv_several);
+	if (t->address >= t->needed)
+		t->needed = t->address + 1;
 	if (t->last >= t->needed)
 		t->needed = t->last + 1;
-	return 0;
+	t->most = t->needed;
+	return reader->options->named ? find_network_names(t, names, n) : 0;
 }
 
 /* --- The rows --- */
@@ -369,18 +427,42 @@ static int take_row(struct table *t, struct field *row, uint64_t *line)
 }
 
 /* A doubled quote is one. */
-static bool holds(const struct table *t, size_t condition, struct field field)
+static struct field plain_field(struct field field, char plain[WHERE_MAX])
 {
-	char plain[WHERE_MAX];
 	size_t len = 0;
 
 	if (!memchr(field.text, '"', field.len))
-		return where_holds(t->where, condition, field.text, field.len);
-	for (size_t i = 0; i < field.len && len < sizeof(plain); i++) {
+		return field;
+	for (size_t i = 0; i < field.len && len < WHERE_MAX; i++) {
 		plain[len++] = field.text[i];
 		i += field.text[i] == '"' && i + 1 < field.len && field.text[i + 1] == '"';
 	}
-	return where_holds(t->where, condition, plain, len);
+	return (struct field){ plain, len };
+}
+
+static bool holds(const struct table *t, size_t condition, struct field field)
+{
+	char plain[WHERE_MAX];
+
+	field = plain_field(field, plain);
+	return where_holds(t->where, condition, field.text, field.len);
+}
+
+/* Of a row of `n` fields; what it does not have is not known of it. */
+static void take_names(struct table *t, const struct field *fields, unsigned int n)
+{
+	struct network *network = &t->reader->network;
+	char plain[WHERE_MAX];
+
+	*network = (struct network){ 0 };
+	for (enum name_column c = 0; c < NAME_COLUMNS; c++) {
+		struct field field;
+
+		if (!t->names[c] || t->names[c] > n)
+			continue;
+		field = plain_field(fields[t->names[c] - 1], plain);
+		network_take(network, c, field.text, field.len);
+	}
 }
 
 static int one_row(struct table *t, struct field row, uint64_t line)
@@ -394,7 +476,7 @@ static int one_row(struct table *t, struct field row, uint64_t line)
 		return reader_bad(t->reader, line, row.text, row.len, "a NUL byte: this is not a text file");
 	if (line == t->heading || line_is_empty(row.text, row.len))
 		return 0;
-	reason = split(t->separator, row, fields, t->needed, &n);
+	reason = split(t->separator, row, fields, t->most, &n);
 	for (size_t i = 0; i < t->where->n && !reason && t->column[i] < n; i++)
 		if (!holds(t, i, fields[t->column[i]]))
 			return 0;
@@ -413,6 +495,8 @@ static int one_row(struct table *t, struct field row, uint64_t line)
 	if (reason)
 		return reader_bad(t->reader, line, row.text, row.len, reason);
 	t->reader->entry_line = line;
+	if (t->reader->options->named)
+		take_names(t, fields, n);
 	return reader_add(t->reader, &item);
 }
 

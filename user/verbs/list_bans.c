@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "kernel/detect.h"
+#include "sets/networks.h"
 #include "sets/prefixes.h"
 #include "sets/ranges.h"
 #include "observe/documents.h"
@@ -39,13 +40,18 @@ const struct option_spec bans_options[] = {
 	OPTIONS_END(struct options),
 };
 
-static void ban_text(const struct ban *ban, int64_t now)
+#define NETWORK_COLUMN 32
+
+static void ban_text(const struct ban *ban, int64_t now, const struct networks *networks)
 {
-	char text[PREFIX_TEXT_MAX], added[UTC_TEXT_MAX], left[32];
+	char text[PREFIX_TEXT_MAX], added[UTC_TEXT_MAX], left[32], network[NETWORK_TEXT_MAX];
 
 	snprintf(left, sizeof(left), ban->expires ? "%lld s" : "-", (long long)(ban->expires - now));
-	printf("%-43s %-20s %10s  %s\n", prefix_text(text, ban->first, (int)ban->length), utc_text(added, ban->added),
-	       left, ban->reason);
+	printf("%-43s %-20s %10s  ", prefix_text(text, ban->first, (int)ban->length), utc_text(added, ban->added),
+	       left);
+	if (networks)
+		printf("%-*s  ", NETWORK_COLUMN, networks_text(network, networks, ban->first, ban->length));
+	puts(ban->reason);
 }
 
 /* What is asked for, as a set: one of them lies within it, or holds a part of it. */
@@ -111,15 +117,18 @@ static void say_detector(const struct context *context)
 static int print_all(const struct context *context, const struct ban *bans, size_t n, int64_t now, bool whole)
 {
 	json_t *array = context->json ? json_array() : NULL;
+	struct networks *networks = networks_open(context->state);
 
 	if (!array && n)
-		printf("%-43s %-20s %10s  %s\n", "BAN", "ADDED", "LEFT", "REASON");
+		printf("%-43s %-20s %10s  %-*s%s\n", "BAN", "ADDED", "LEFT", networks ? NETWORK_COLUMN + 2 : 0,
+		       networks ? "NETWORK" : "", "REASON");
 	for (size_t i = 0; i < n; i++) {
 		if (array)
-			json_array_append_new(array, out_ban(&bans[i], now));
+			json_array_append_new(array, out_ban(&bans[i], now, networks));
 		else
-			ban_text(&bans[i], now);
+			ban_text(&bans[i], now, networks);
 	}
+	networks_close(networks);
 	if (!array && whole)
 		say_detector(context);
 	return array ? out_json(context, array) : out_end();

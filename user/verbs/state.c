@@ -3,6 +3,7 @@
 #include "base/state_path.h"
 #include "change/change.h"
 #include "kernel/live.h"
+#include "sets/networks.h"
 #include "state/recover.h"
 #include "verbs/verbs.h"
 
@@ -30,6 +31,14 @@ static int check(const struct context *context)
 	if (err) {
 		json_decref(f.array);
 		return fail("%s", reason(err));
+	}
+	err = networks_check(context->state);
+	if (err) {
+		faults++;
+		if (f.array)
+			json_array_append_new(f.array, out_text(reason(err)));
+		else
+			fail("%s", reason(err));
 	}
 	if (context->json)
 		return out_json(context, f.array) ?: faults ? EXIT_ERROR : EXIT_DONE;

@@ -8,10 +8,12 @@
 #include "base/span.h"
 #include "bpf/decide.h"
 #include "change/change.h"
+#include "observe/documents.h"
 #include "observe/explain.h"
 #include "kernel/ask.h"
 #include "kernel/live.h"
 #include "state/bans.h"
+#include "sets/networks.h"
 #include "sets/slip.h"
 #include "observe/suspects.h"
 #include "verbs/verbs.h"
@@ -23,6 +25,7 @@ struct question {
 	struct addr *addrs; /* whom the lists are asked for */
 	size_t n;
 	struct seen seen; /* by the detector, if there is one */
+	struct networks *networks;
 };
 
 /* ::ffff:a.b.c.d is a.b.c.d; but for that, an address is called as it was written. */
@@ -189,6 +192,7 @@ static json_t *answer_json(const struct explanation *e, const struct question *q
 	put_ban(object, decider ? decider->ban : NULL);
 	json_object_set_new(object, "entries", entries);
 	json_object_set_new(object, "detector", suspect_json(&q->seen, suspect_of(&q->seen, q->asked[i])));
+	put_network(object, q->networks, shown(q, i), addr_width(shown(q, i).family));
 	return object;
 }
 
@@ -197,11 +201,14 @@ static void answer_text(const struct explanation *e, const struct question *q, s
 	static const char *const does[] = { "banned by", "allowed by", "counted by", "trusted by the detector, as in" };
 	const char *list_of_image = e->image ? list_name(e, i, answer) : NULL;
 	const struct hit *decider = decider_of(e, i, answer);
-	char text[HIT_TEXT_MAX], added[UTC_TEXT_MAX], expires[UTC_TEXT_MAX], above[SUSPECT_ABOVE_MAX];
+	char text[HIT_TEXT_MAX], added[UTC_TEXT_MAX], expires[UTC_TEXT_MAX], above[SUSPECT_ABOVE_MAX],
+		network[NETWORK_TEXT_MAX];
 	const struct suspect_seen *suspect;
 
 	printf("%s: %s (%s)%s\n", prefix_text(text, shown(q, i), -1), word(answer_drops(answer)), answer_stage(answer),
 	       false_positive(e, i, answer) ? ": a false positive of the filter, no list has it" : "");
+	if (*networks_text(network, q->networks, shown(q, i), addr_width(shown(q, i).family)))
+		printf("  of %s\n", network);
 	if (list_of_image && !(decider && decider->ban))
 		printf("  %s %s, by the image in force\n", answer & ANSWER_DROP ? "banned by" : "counted by",
 		       list_of_image);
@@ -355,6 +362,7 @@ int verb_test(const struct call *call)
 	}
 	if (kernel_seen(call->context, &q.seen))
 		q.seen = (struct seen){ 0 };
+	q.networks = networks_open(call->context->state);
 	if (call->context->json)
 		array = json_array();
 	for (size_t i = 0; i < q.n; i++)
@@ -366,6 +374,7 @@ int verb_test(const struct call *call)
 out:
 	explain_free(&e);
 	seen_free(&q.seen);
+	networks_close(q.networks);
 	free(answers);
 	free(q.addrs);
 	free(q.asked);

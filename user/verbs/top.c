@@ -18,6 +18,7 @@
 #include "observe/samples.h"
 #include "observe/tap.h"
 #include "observe/weigh.h"
+#include "sets/networks.h"
 #include "state/settings.h"
 #include "state/state.h"
 #include "observe/top_screen.h"
@@ -243,16 +244,19 @@ int verb_top(const struct call *call)
 	const struct options *o = call->options;
 	static const int ends[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
 	static struct top_state t;
+	struct networks *networks;
 	int err;
 
 	change_check(call->context, false);
 	t.context = call->context;
 	t.tail.directory = call->context->state;
+	networks = networks_open(call->context->state);
 	t.view = (struct top_view){ .tallies = &t.now,
 				    .between = &t.between,
 				    .inforce = &t.inforce,
 				    .minute = &t.minute,
 				    .detector = &t.detector,
+				    .networks = networks,
 				    .passed = o->passed };
 	err = kernel_ready_to_look(call->context);
 	if (!err)
@@ -277,6 +281,7 @@ int verb_top(const struct call *call)
 	history_close(t.history);
 	weigher_free(t.weigher);
 	passing_free(t.passing);
+	networks_close(networks);
 	tallies_free(&t.before);
 	tallies_free(&t.now);
 	return err ? fail("%s", reason(err)) : EXIT_DONE;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* tune: settings, kept in the state; a change of them rotates */
+#include "base/clean_text.h"
+#include "base/source_file.h"
 #include "change/apply.h"
 #include "change/change.h"
 #include "change/guard_rails.h"
 #include "change/revert_timer.h"
 #include "filter/layout.h"
+#include "sets/networks.h"
 #include "state/settings.h"
 #include "verbs/verbs.h"
 
@@ -17,6 +20,7 @@ struct options {
 		double value;
 	} wanted[WANTED_MAX];
 	size_t n;
+	const char *networks;
 	struct number confirm;
 	bool force;
 };
@@ -40,7 +44,9 @@ static int read_setting(const struct option_spec *o, void *target, const char *v
 	  .does = text, .read = read_setting },
 
 const struct option_spec tune_options[] = {
-	SETTINGS_TO_TUNE(OPTION) FORCE_OPTION(options),
+	SETTINGS_TO_TUNE(OPTION){ "networks", .type = OPTION_FILE, AT(options, networks), .value = "FILE",
+				  .does = "a table that says whose addresses are; none: no more" },
+	FORCE_OPTION(options),
 	CONFIRM_OPTION(options),
 	OPTIONS_END(struct options),
 };
@@ -48,19 +54,29 @@ const struct option_spec tune_options[] = {
 static int report(const struct context *context, const struct settings *s)
 {
 	struct layout_plan layout = layout_choose(s);
-	char buf[BYTES_TEXT_MAX];
+	struct networks *networks = networks_open(context->state);
+	const struct networks_source *from = networks_from(networks);
+	char buf[BYTES_TEXT_MAX], path[PATH_MAX] = "none", rows[48] = "";
+	json_t *networks_json = json_null();
 
+	if (from) {
+		clean_copy(path, sizeof(path), from->path);
+		snprintf(rows, sizeof(rows), " (%llu networks)", (unsigned long long)from->rows);
+		networks_json = json_pack("{s:o, s:I}", "file", out_text(from->path), "rows", (json_int_t)from->rows);
+	}
+	networks_close(networks);
 	if (context->json)
-		return out_json(context,
-				json_pack("{s:b, s:b, s:b, s:s, s:i, s:f, s:f, s:f, s:I, s:I}", "exact", s->exact,
-					  "labels", s->labels, "embedded", s->embedded, "layout",
-					  layout_names[s->layout], "k", (int)layout.k, "fpr", layout.fpr,
-					  "bits_per_key", layout.bits_per_key, "headroom", s->headroom * 100, "samples",
-					  (json_int_t)s->samples, "memory", (json_int_t)s->memory_max));
-	printf("exact     %s\nlabels    %s\nembedded  %s\nlayout    %s (%s, k = %u)\nfpr       %.3g (%.1f bits a key)\nheadroom  %.0f %%\nsamples   %.0f a second and CPU\nmemory    %s\n",
+		return out_json(context, json_pack("{s:b, s:b, s:b, s:s, s:i, s:f, s:f, s:f, s:I, s:I, s:o}", "exact",
+						   s->exact, "labels", s->labels, "embedded", s->embedded, "layout",
+						   layout_names[s->layout], "k", (int)layout.k, "fpr", layout.fpr,
+						   "bits_per_key", layout.bits_per_key, "headroom", s->headroom * 100,
+						   "samples", (json_int_t)s->samples, "memory",
+						   (json_int_t)s->memory_max, "networks", networks_json));
+	json_decref(networks_json);
+	printf("exact     %s\nlabels    %s\nembedded  %s\nlayout    %s (%s, k = %u)\nfpr       %.3g (%.1f bits a key)\nheadroom  %.0f %%\nsamples   %.0f a second and CPU\nmemory    %s\nnetworks  %s%s\n",
 	       s->exact ? "on" : "off", s->labels ? "on" : "off", s->embedded ? "on" : "off", layout_names[s->layout],
 	       layout_names[layout.kind], layout.k, layout.fpr, layout.bits_per_key, s->headroom * 100, s->samples,
-	       s->memory_max ? bytes_text(buf, s->memory_max) : "half of what is free");
+	       s->memory_max ? bytes_text(buf, s->memory_max) : "half of what is free", path, rows);
 	return out_end();
 }
 
@@ -89,7 +105,39 @@ static int check(const struct call *call)
 			settings.fpr = o->wanted[i].value;
 	}
 	state_close(state);
-	return now.exact && !settings.exact && !o->force ? because_not_exact(&settings) : 0;
+	if (now.exact && !settings.exact && !o->force)
+		return because_not_exact(&settings);
+	if (!o->networks || !strcmp(o->networks, "none") || call->context->check == CHECK_WORDS)
+		return 0;
+	return networks_make(NULL, o->networks, &(struct networks_source){ 0 });
+}
+
+/* The version that is in use already? */
+static bool is_same(const struct context *context, const char *file)
+{
+	struct networks *n = networks_open(context->state);
+	char path[PATH_MAX], stamp[SOURCE_STAMP_MAX];
+	bool same = n && !source_locate(path, file) && !source_look(stamp, path) &&
+		    !strcmp(path, networks_from(n)->path) && !strcmp(stamp, networks_from(n)->stamp);
+
+	networks_close(n);
+	return same;
+}
+
+/* Only who looks is told: no filter is built for it. In a batch it would stay where the rest goes back. */
+static int take_networks(struct context *context, const char *file, bool alone)
+{
+	struct networks_source source = { 0 };
+
+	if (context->joined)
+		return because(-EINVAL, "--networks does not stand in a batch");
+	if (!strcmp(file, "none"))
+		return networks_forget(context->state);
+	if (is_same(context, file)) {
+		context->unchanged = alone;
+		return 0;
+	}
+	return networks_make(context->state, file, &source);
 }
 
 int verb_tune(const struct call *call)
@@ -102,8 +150,11 @@ int verb_tune(const struct call *call)
 	bool news = false, exact;
 	int err = call->context->check ? check(call) : 0;
 
+	if (!err && o->networks && o->confirm.given && !o->n)
+		err = because(-EINVAL, "--networks does not go back by itself: it takes no --confirm");
 	if (!err)
-		err = o->n ? change_begin(&change, call->context) : state_open(&look, call->context, false);
+		err = o->n || o->networks ? change_begin(&change, call->context)
+					  : state_open(&look, call->context, false);
 
 	exact = !err && o->n && settings_read(change->state).exact;
 	for (size_t i = 0; i < o->n && i < WANTED_MAX && !err; i++) {
@@ -120,7 +171,9 @@ int verb_tune(const struct call *call)
 		err = because_not_exact(&settings);
 	if (!err && o->n && o->force)
 		err = change_force(change, NULL);
-	if (!err && o->n)
+	if (!err && o->networks)
+		err = take_networks(call->context, o->networks, !o->n);
+	if (!err && change)
 		err = change_commit(change, news ? &rebuild : NULL);
 	if (!err && look)
 		err = state_settings_fault(look);
