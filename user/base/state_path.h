@@ -11,6 +11,8 @@
 #define STATE_SERVICE_LOCK   "service.lock"
 #define STATE_SAMPLES_LOCK   "samples.lock"
 #define STATE_SAMPLES_SOCKET "samples.sock"
+#define STATE_FOLLOW_SOCKET  "follow.sock"
+#define STATE_FOLLOW_LOCK    "follow.lock"
 #define STATE_FOLLOWS_LOCK   "follows." /* and a list's name */
 #define STATE_HISTORY	     "history"
 #define STATE_EVENTS	     "events"

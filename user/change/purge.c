@@ -38,6 +38,8 @@ static const char *const kept[] = { STATE_DATABASE,
 				    STATE_FOLLOWS_LOCK,
 				    STATE_NETWORKS,
 				    STATE_NETWORKS ".",
+				    STATE_FOLLOW_SOCKET,
+				    STATE_FOLLOW_LOCK,
 				    NULL };
 
 /* The units know no other state than that of a command without -S. */

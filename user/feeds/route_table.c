@@ -164,7 +164,11 @@ static void go(struct route_table *t, struct route *e, int64_t now)
 	e->went = (uint32_t)now;
 	t->here--;
 	t->gone++;
-	t->went = now;
+	/* Where others come in their place, it does not get lower. */
+	if (t->gone == 1 || t->here < t->low) {
+		t->low = t->here;
+		t->low_at = now;
+	}
 }
 
 bool routes_drop(struct route_table *t, const struct route *r, int64_t now)
@@ -249,7 +253,7 @@ static void let_go(struct route_table *t, int64_t least, int64_t now)
 		t->changed = true;
 	}
 	t->first_went = now - longest;
-	t->high = t->here;
+	t->high = t->low = t->here;
 }
 
 size_t routes_most(const struct route_table *t)
@@ -269,7 +273,7 @@ static bool are_going(const struct route_table *t, int64_t now)
 	int64_t wait = t->gone <= t->here && t->grace > ROUTES_WAIT_MS ? t->grace : ROUTES_WAIT_MS;
 
 	return t->gone >= ROUTES_LOST_LEAST && (t->high - t->here) * ROUTES_MANY > t->high &&
-	       now - t->went < ROUTES_QUIET_MS && now - t->first_went < wait;
+	       now - t->low_at < ROUTES_QUIET_MS && now - t->first_went < wait;
 }
 
 /* As of now. */
@@ -324,8 +328,8 @@ int64_t routes_due(const struct route_table *t, int64_t now)
 		return due;
 	}
 	due = t->first_went + ROUTES_LINGER_MS;
-	if (are_going(t, now) && t->went + ROUTES_QUIET_MS > due)
-		due = t->went + ROUTES_QUIET_MS;
+	if (are_going(t, now) && t->low_at + ROUTES_QUIET_MS > due)
+		due = t->low_at + ROUTES_QUIET_MS;
 	return due;
 }
 

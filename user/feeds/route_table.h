@@ -16,7 +16,7 @@
 /* So long goes on what is withdrawn. */
 #define ROUTES_LINGER_MS 2000
 /* Where many are withdrawn, it is waited until no more are, for so long at most. */
-#define ROUTES_MANY	16 /* a part of all of them */
+#define ROUTES_MANY	256 /* a part of all of them, in less time than one lingers: of a million, 2,000 a second */
 #define ROUTES_QUIET_MS 5000
 #define ROUTES_WAIT_MS	30000 /* or, while less than half have gone, for as long as the grace period is */
 /* How many there were is remembered for one to two grace periods, of so much at least: what goes may go slowly. */
@@ -48,9 +48,11 @@ struct route_table {
 	size_t most[2];	   /* and since `most_since`, and in the time before that */
 	int64_t most_since;
 	ip6 seed;
-	uint8_t reading;     /* which reading of all of them this is */
-	bool reads;	     /* now */
-	int64_t came, went;  /* when the last of them did */
+	uint8_t reading; /* which reading of all of them this is */
+	bool reads;	 /* now */
+	int64_t came;	 /* when the last of them did */
+	size_t low;	 /* and as few were there, and when that was */
+	int64_t low_at;
 	int64_t first_went;  /* no later than when the first of those did that have gone */
 	int64_t held, grace; /* since when all are kept that have gone, 0: they are not; and for how long, ms */
 	bool changed;	     /* since routes_to_be() */

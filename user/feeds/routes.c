@@ -168,7 +168,7 @@ static void succeeded(struct follower *f)
 	f->again = 0;
 }
 
-static int collect(struct follower *f, struct ranges *set, size_t *here)
+static int collect(struct follower *f, struct ranges *set, size_t *here, int64_t *came)
 {
 	struct route_table *table;
 	int err = 0;
@@ -179,6 +179,7 @@ static int collect(struct follower *f, struct ranges *set, size_t *here)
 	if (!table)
 		return err;
 	*here = table->here;
+	*came = table->came;
 	f->bad.n = f->much.n = 0;
 	err = routes_to_be(table, set, leave_out, f);
 	route_source_give(f->source);
@@ -194,10 +195,11 @@ static int find_least(struct follower *f, int family, unsigned int *least)
 
 	f->only = family;
 	while (lo < hi && !err) {
+		int64_t came;
 		size_t here;
 
 		*least = (lo + hi) / 2;
-		err = collect(f, &set, &here);
+		err = collect(f, &set, &here, &came);
 		if (err)
 			break;
 		err = guard_much(f->name, &f->kept, &set);
@@ -218,6 +220,7 @@ static int find_least(struct follower *f, int family, unsigned int *least)
 /* All of them are too much: what is in force stays, and of what is new the narrow ones are taken. */
 static int put_less(struct follower *f, struct ranges *set, struct followed_put *done)
 {
+	int64_t came;
 	size_t here;
 	int err;
 
@@ -225,7 +228,7 @@ static int put_less(struct follower *f, struct ranges *set, struct followed_put 
 	err = followed_get(f->context, &f->list, &f->kept) ?:
 	      find_least(f, 4, &f->least4) ?:
 	      find_least(f, 6, &f->least6) ?:
-	      collect(f, set, &here) ?: followed_put(f->context, &f->list, set, done);
+	      collect(f, set, &here, &came) ?: followed_put(f->context, &f->list, set, done);
 	f->least4 = f->least6 = 0;
 	ranges_free(&f->kept);
 	f->kept = RANGES_EMPTY;
@@ -237,11 +240,11 @@ static void put(struct follower *f)
 {
 	struct ranges set = RANGES_EMPTY;
 	struct followed_put done = { 0 };
-	int64_t began = clock_ms(), end;
+	int64_t began = clock_ms(), end, came = 0;
 	size_t here = 0;
 	int err;
 
-	err = collect(f, &set, &here) ?: followed_put(f->context, &f->list, &set, &done);
+	err = collect(f, &set, &here, &came) ?: followed_put(f->context, &f->list, &set, &done);
 	if (err && done.too_much)
 		err = put_less(f, &set, &done);
 	end = clock_ms();
@@ -253,7 +256,8 @@ static void put(struct follower *f)
 		f->todo = false;
 		succeeded(f);
 		say_done(f, &done);
-		note("%s: %zu routes; %.1f ms", f->from, here, (double)(end - began));
+		note("%s: %zu routes; %.1f ms, %.1f ms behind the last that had come", f->from, here,
+		     (double)(end - began), (double)(end - came));
 	}
 	followed_put_free(&done);
 	ranges_free(&set);

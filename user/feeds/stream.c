@@ -3,20 +3,26 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clean_text.h"
 #include "base/clock.h"
 #include "base/close_fd.h"
 #include "base/log.h"
 #include "base/stop.h"
 
 #define ROOM	    ((size_t)4 << 20)
+#define SHARED_ROOM ((size_t)256 << 10)
+#define ANSWER_ROOM ((size_t)8 << 10)
+#define ANSWER_MOST 512 /* of one line */
 #define PIPE_ROOM   (1 << 20)
 #define PATIENCE_MS 10000 /* with whoever reads what is acknowledged */
 #define SAID_MOST   20	  /* bad lines a second */
@@ -79,7 +85,8 @@ int stream_open(struct stream *s, const char *path, char *const *command)
 	signal(SIGPIPE, SIG_IGN);
 	s->out = STDOUT_FILENO;
 	s->in = -1;
-	s->text = malloc(ROOM + 1);
+	s->room = ROOM;
+	s->text = malloc(s->room + 1);
 	if (!s->text)
 		return -ENOMEM;
 	s->name = command ? command[0] : path;
@@ -97,11 +104,49 @@ int stream_open(struct stream *s, const char *path, char *const *command)
 	return err;
 }
 
+int stream_share(struct stream *s, const char *name, int fd)
+{
+	*s = (struct stream){ .name = name, .in = fd, .out = fd, .shared = true, .json = s->json, .room = SHARED_ROOM };
+	s->text = malloc(s->room + 1);
+	s->answer = malloc(ANSWER_ROOM);
+	return s->text && s->answer ? 0 : -ENOMEM;
+}
+
+void stream_end(struct stream *s)
+{
+	close_fd(s->in);
+	free(s->text);
+	free(s->answer);
+}
+
 /* --- What is acknowledged --- */
 
 static bool is_due(const struct stream *s)
 {
-	return s->out >= 0 && s->due > s->told;
+	return s->out >= 0 && (s->due > s->told || s->answer_n);
+}
+
+/* What was refused, before what is acknowledged behind it. False: there is no room for all of it. */
+static bool tell_answer(struct stream *s)
+{
+	ssize_t n = s->answer_n ? send(s->out, s->answer, s->answer_n, MSG_NOSIGNAL | MSG_DONTWAIT) : 0;
+
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
+		s->out = -1;
+	if (n > 0) {
+		s->answer_n -= (size_t)n;
+		memmove(s->answer, s->answer + n, s->answer_n);
+	}
+	return !s->answer_n && s->out >= 0;
+}
+
+/* A part of one is not written: it would stand before the next. */
+static void tell_shared(struct stream *s, const char *line, int n)
+{
+	memcpy(s->answer, line, (size_t)n);
+	s->answer_n = (size_t)n;
+	s->told = s->due;
+	tell_answer(s);
 }
 
 /* Where a pipe has any room, it has room for a line. */
@@ -111,12 +156,18 @@ static void tell(struct stream *s)
 	char line[64];
 	int n;
 
+	if (s->shared && (!is_due(s) || !tell_answer(s) || s->due <= s->told))
+		return;
 	if (!is_due(s) || poll(&ready, 1, 0) < 1) {
 		if (is_due(s) && !s->stalled)
 			s->stalled = clock_ms();
 		return;
 	}
 	n = snprintf(line, sizeof(line), s->json ? "{\"ok\":%llu}\n" : "ok %llu\n", s->due);
+	if (s->shared) {
+		tell_shared(s, line, n);
+		return;
+	}
 	if (write(s->out, line, (size_t)n) == n) {
 		s->told = s->due;
 		s->stalled = 0;
@@ -139,6 +190,12 @@ static void say_stall(struct stream *s)
 	s->stall_said = true;
 	warn("%s: nobody has read for %d s what is acknowledged, up to line %llu; lines are taken as before", s->name,
 	     PATIENCE_MS / 1000, s->due);
+}
+
+bool stream_tell(struct stream *s)
+{
+	tell(s);
+	return is_due(s);
 }
 
 void stream_acknowledge(struct stream *s, unsigned long long number)
@@ -174,9 +231,14 @@ static void say_more(struct stream *s)
 	s->bad.more = s->bad.said = 0;
 }
 
-static bool has_line(const struct stream *s)
+bool stream_has_line(const struct stream *s)
 {
 	return memchr(s->text + s->start, '\n', s->end - s->start);
+}
+
+bool stream_is_full(const struct stream *s)
+{
+	return s->end == s->room;
 }
 
 /* Milliseconds until there is something to say; -1: there will be nothing. */
@@ -191,7 +253,7 @@ static int until_word(const struct stream *s)
 
 void stream_wait(struct stream *s)
 {
-	while (!stop_asked && !has_line(s) && !can_read(s)) {
+	while (!stop_asked && !stream_has_line(s) && !can_read(s)) {
 		wait_for(s, true, until_word(s));
 		if (s->bad.more && clock_ms() - s->bad.since >= 1000)
 			say_more(s);
@@ -224,9 +286,9 @@ bool stream_read(struct stream *s)
 {
 	ssize_t got;
 
-	if (s->end == ROOM || !can_read(s))
+	if (stream_is_full(s) || !can_read(s))
 		return false;
-	got = read(s->in, s->text + s->end, ROOM - s->end);
+	got = read(s->in, s->text + s->end, s->room - s->end);
 	if (got > 0) {
 		s->end += (size_t)got;
 		return true;
@@ -234,10 +296,11 @@ bool stream_read(struct stream *s)
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	if (got < 0) {
-		warn("%s: %s", s->name, strerror(errno));
+		if (!s->shared)
+			warn("%s: %s", s->name, strerror(errno));
 		s->path = NULL;
 	}
-	if (has_line(s))
+	if (stream_has_line(s))
 		return false; /* first what it has written whole */
 	end_of_writer(s);
 	return false;
@@ -272,11 +335,58 @@ void stream_forget(struct stream *s)
 	s->start = 0;
 }
 
+static size_t json_line(char *line, json_t *document)
+{
+	size_t n = document ? json_dumpb(document, line, ANSWER_MOST - 1, JSON_COMPACT) : 0;
+
+	json_decref(document);
+	if (!n || n >= ANSWER_MOST)
+		return 0;
+	line[n] = '\n';
+	return n + 1;
+}
+
+static void queue_answer(struct stream *s, unsigned long long number, const char *why)
+{
+	char *line = s->answer + s->answer_n, text[ANSWER_MOST / 4];
+
+	clean_copy(text, sizeof(text), why);
+	if (s->json)
+		s->answer_n += json_line(line, json_pack("{s:I, s:s}", "refused", (json_int_t)number, "why", text));
+	else
+		s->answer_n += (size_t)snprintf(line, ANSWER_MOST, "no %llu %s\n", number, text);
+}
+
+/* Who does not read is told later how many more there were. */
+static void answer_refused(struct stream *s, unsigned long long number, const char *why)
+{
+	char *line;
+
+	tell_answer(s);
+	if (s->out < 0)
+		return;
+	if (s->answer_n + 2 * ANSWER_MOST > ANSWER_ROOM) {
+		s->unsaid++;
+		return;
+	}
+	line = s->answer + s->answer_n;
+	if (s->unsaid && s->json)
+		s->answer_n += json_line(line, json_pack("{s:I}", "unsaid", (json_int_t)s->unsaid));
+	else if (s->unsaid)
+		s->answer_n += (size_t)snprintf(line, ANSWER_MOST, "no more %llu\n", s->unsaid);
+	s->unsaid = 0;
+	queue_answer(s, number, why);
+}
+
 void stream_refuse(struct stream *s, unsigned long long number, const char *line, const char *why)
 {
 	int64_t now = clock_ms();
 
 	s->bad_n++;
+	if (s->shared) {
+		answer_refused(s, number, why);
+		return;
+	}
 	if (now - s->bad.since >= 1000) {
 		say_more(s);
 		s->bad.since = now;

@@ -6,6 +6,7 @@
 #include "change/change.h"
 #include "change/load.h"
 #include "feeds/crowdsec.h"
+#include "feeds/door.h"
 #include "feeds/follow.h"
 #include "feeds/routes.h"
 #include "verbs/verbs.h"
@@ -21,6 +22,7 @@ struct options {
 	const char *url, *key_file;
 	struct number interval;
 	bool lan, insecure;
+	const char *group;
 };
 
 /* "blackhole,prohibit" */
@@ -61,8 +63,8 @@ const struct option_spec follow_options[] = {
 	{ "name", .type = OPTION_TEXT, AT(options, list), .value = "NAME", .does = "routes: of the list" },
 	{ "grace", .type = OPTION_TIME_OR_0, AT(options, grace), .value = "TIME",
 	  .does = "routes: so long they stay when most go at once (5m)" },
-	{ "shadow", AT(options, shadow), .does = "routes: as a list that only counts" },
-	{ "wide", AT(options, wide), .does = "routes: even much of the internet" },
+	{ "shadow", AT(options, shadow) },
+	{ "wide", AT(options, wide), .does = "routes: it only counts; even much of the internet" },
 	{ "url", .type = OPTION_TEXT, AT(options, url), .value = "URL" },
 	{ "key-file", .type = OPTION_FILE, AT(options, key_file), .value = "FILE",
 	  .does = "crowdsec: what cscli bouncers add printed" },
@@ -70,6 +72,8 @@ const struct option_spec follow_options[] = {
 	  .does = "crowdsec: between two questions (10s)" },
 	{ "lan", AT(options, lan) },
 	{ "insecure", AT(options, insecure), .does = "crowdsec: in the own network; by http:// there" },
+	{ "group", .type = OPTION_TEXT, AT(options, group), .value = "NAME",
+	  .does = "socket: who may write to it beside root" },
 	OPTIONS_END(struct options),
 };
 
@@ -126,6 +130,16 @@ static int crowdsec(const struct call *call)
 	return follow_crowdsec(call->context, &agent);
 }
 
+static int door(const struct call *call)
+{
+	const struct options *o = call->options;
+
+	if (call->n > 2)
+		return fail("follow: socket: one path at most");
+	change_check(call->context, false);
+	return follow_door(call->context, call->n > 1 ? call->operands[1] : NULL, o->group);
+}
+
 int verb_follow(const struct call *call)
 {
 	bool command = !strcmp(call->operands[0], "exec");
@@ -135,8 +149,14 @@ int verb_follow(const struct call *call)
 		return fail("follow: only 'follow crowdsec' takes such options");
 	if (any_routes(call->options) && strcmp(call->operands[0], "routes") != 0)
 		return fail("follow: only 'follow routes' takes such options");
+	if (((const struct options *)call->options)->group && strcmp(call->operands[0], "socket") != 0)
+		return fail("follow: only 'follow socket' takes --group");
 	if (!strcmp(call->operands[0], "routes"))
 		return routes(call);
+	if (!strcmp(call->operands[0], "socket")) {
+		err = door(call);
+		return err < 0 ? fail("follow: %s", reason(err)) : err;
+	}
 	if (!strcmp(call->operands[0], "crowdsec")) {
 		err = crowdsec(call);
 		return err < 0 ? fail("follow: %s", reason(err)) : err;

@@ -90,15 +90,15 @@ const struct verb verbs[] = {
 		  "and nothing is done.",
 	  .examples = { "batch changes.txt", "--check batch changes.txt" }, .completes = "<file>", .least = 1,
 	  .most = 1, .asks = "which file? (- reads standard input)", .flags = VERB_CHANGES, .run = verb_batch },
-	{ "follow", .operands = "-|FILE|exec COMMAND...|routes|crowdsec",
+	{ "follow", .operands = "-|FILE|exec COMMAND...|socket|routes|crowdsec",
 	  .does = "ban what a program sends, a line each, as it comes; or what routes or CrowdSec say",
 	  .more = "Lines are +PREFIX TIME REASON (TIME and REASON may be left out; - as the time: without an end) and "
 		  "-PREFIX, behind @MEMBER that member's (fleet). \"ok N\": all lines up to the Nth are in force. A command gets that on its standard input; "
-		  "its own options stand behind --. routes: the blackhole routes of a table of the kernel, which a "
-		  "routing daemon fills, are a list. crowdsec: the decisions of an agent.",
+		  "its own options stand behind --. socket: from many at a time. routes: a kernel table of blackhole routes, "
+		  "which a routing daemon fills, as a list. crowdsec: an agent's decisions.",
 	  .examples = { "follow - <new-bans.txt", "follow exec -- cat new-bans.txt" },
-	  .completes = "exec routes crowdsec <file>", .options = follow_options, .least = 1, .most = VERB_MANY,
-	  .asks = "from where? - reads standard input; a file or a named pipe; exec COMMAND; routes --table 666; or crowdsec",
+	  .completes = "exec socket routes crowdsec <file>", .options = follow_options, .least = 1, .most = VERB_MANY,
+	  .asks = "from where? - reads standard input; a file or a named pipe; exec COMMAND; socket; routes --table 666; or crowdsec",
 	  .flags = VERB_CHANGES | VERB_IN_CONFIG, .run = verb_follow },
 	{ "fleet", .operands = "[accept|refuse MEMBER|'*' | forget MEMBER]",
 	  .does = "what other machines ban, and what each of them may",
