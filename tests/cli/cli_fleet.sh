@@ -159,7 +159,7 @@ bad_words() {
 	refused "these options are for accept" fleet refuse a --shadow
 	refused "--prefix-at-least '/33'" fleet accept a --prefix-at-least /33
 	refused "--rate 'fast'" fleet accept a --rate fast
-	refused "accept|refuse MEMBER" fleet accept
+	refused "accept|refuse|forget MEMBER" fleet accept
 	refused "nothing was heard of a member 'a'" bans --from a
 	printf '%s\n' '@ +45.0.0.1 1h' '@a/b +45.0.0.1' "@$(printf 'x%.0s' {1..40}) +45.0.0.1" '@a 45.0.0.1' '@a' '@* +45.0.0.1' |
 		expect 1 "$XDP_BLOOM" follow -

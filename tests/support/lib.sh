@@ -85,6 +85,7 @@ need() {
 		ip) package=iproute2 ;;
 		nft) package=nftables ;;
 		pgrep | ps) package=procps ;;
+		redis-cli) package=redis-tools ;;
 		promtool) package=prometheus ;;
 		nsenter | setpriv | taskset | unshare) package=util-linux ;;
 		systemctl | systemd-analyze | */systemd) package=systemd ;;

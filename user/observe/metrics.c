@@ -8,6 +8,7 @@
 
 #include "filter/limits.h"
 #include "observe/detector.h"
+#include "observe/fleet_view.h"
 #include "observe/fresh.h"
 #include "observe/tallies.h"
 #include "observe/in_force.h"
@@ -203,6 +204,43 @@ static void detector_lines(FILE *out, const struct detector_sums *d)
 				(unsigned long long)d->packets[i]);
 }
 
+/* A name of ours has nothing in it that would have to be quoted. */
+#define MEMBERS_SHOWN 256
+
+static void fleet_lines(FILE *out, const struct fleet_view *f, const struct member *members, size_t n)
+{
+	const struct fleet_seen *seen = &f->seen;
+
+	if (!f->joined)
+		return;
+	gauge(out, "fleet_up", "Whether the server of the fleet is reached.", f->known && seen->up);
+	gauge(out, "fleet_waiting", "Bans of this machine that its fleet is still to be told of.", (double)f->waiting);
+	if (seen->clock_known)
+		gauge(out, "fleet_clock_seconds", "The server's clock less this machine's.",
+		      (double)seen->offset / 1e3);
+	head(out, "fleet_heard_seconds", "gauge", "When a member was heard last, since the epoch.");
+	for (size_t i = 0; i < seen->n && i < MEMBERS_SHOWN; i++)
+		fprintf(out, "xdp_bloom_fleet_heard_seconds{member=\"%s\"} %lld\n", seen->members[i].name,
+			(long long)seen->members[i].heard / 1000);
+	head(out, "fleet_latency_seconds", "gauge",
+	     "From the server's date of a member's ban to its being in force here.");
+	for (size_t i = 0; i < seen->n && i < MEMBERS_SHOWN; i++)
+		if (seen->members[i].p50 >= 0)
+			fprintf(out,
+				"xdp_bloom_fleet_latency_seconds{member=\"%s\",quantile=\"0.5\"} %.3f\n"
+				"xdp_bloom_fleet_latency_seconds{member=\"%s\",quantile=\"0.99\"} %.3f\n",
+				seen->members[i].name, seen->members[i].p50 / 1e3, seen->members[i].name,
+				seen->members[i].p99 / 1e3);
+	head(out, "fleet_bans_total", "counter", "Bans that a member asked for, by what became of them.");
+	for (size_t i = 0; i < n && i < MEMBERS_SHOWN; i++)
+		if (strcmp(members[i].name, MEMBER_ANY) != 0)
+			fprintf(out,
+				"xdp_bloom_fleet_bans_total{member=\"%s\",became=\"taken\"} %lld\n"
+				"xdp_bloom_fleet_bans_total{member=\"%s\",became=\"refused\"} %lld\n",
+				members[i].name, (long long)members[i].taken, members[i].name,
+				(long long)members[i].refused);
+}
+
 int metrics_write(const struct context *context, FILE *out)
 {
 	static struct tallies tallies;
@@ -211,7 +249,9 @@ int metrics_write(const struct context *context, FILE *out)
 	struct list_failure *failed;
 	struct state *state = NULL;
 	struct fresh *fresh = NULL;
-	size_t failed_n, fresh_n = 0;
+	struct fleet_view fleet = { 0 };
+	struct member *members = NULL;
+	size_t failed_n, fresh_n = 0, members_n = 0;
 	int err = tallies_take(context, &tallies);
 
 	if (err)
@@ -220,7 +260,9 @@ int metrics_write(const struct context *context, FILE *out)
 	err = inforce_take(context, &inforce) ?:
 	      detector_sum(context, 0, &detector) ?:
 	      state_open(&state, context, false) ?:
-	      fresh_take(state, time(NULL), &fresh, &fresh_n);
+	      fresh_take(state, time(NULL), &fresh, &fresh_n) ?:
+	      fleet_view_take(&fleet, context, state) ?:
+	      (fleet.joined ? state_members(state, &members, &members_n) : 0);
 	state_close(state);
 	if (!err) {
 		head(out, "build_info", "gauge", "The version of xdp-bloom.");
@@ -233,7 +275,10 @@ int metrics_write(const struct context *context, FILE *out)
 		fresh_gauges(out, fresh, fresh_n);
 		force_lines(out, &inforce);
 		detector_lines(out, &detector);
+		fleet_lines(out, &fleet, members, members_n);
 	}
+	fleet_view_free(&fleet);
+	free(members);
 	free(fresh);
 	free(failed);
 	tallies_free(&tallies);

@@ -45,9 +45,11 @@ static bool is_readable(struct metrics_pages *s)
 	free(s->fresh);
 	s->fresh = NULL;
 	s->fresh_n = 0;
+	fleet_view_free(&s->fleet);
 	s->readable = !state_open(&state, s->context, false) && !lists_in_force(state, &lists, &n) &&
 		      !state_bans_count(state, time(NULL), &bans) &&
-		      !fresh_take(state, time(NULL), &s->fresh, &s->fresh_n);
+		      !fresh_take(state, time(NULL), &s->fresh, &s->fresh_n) &&
+		      !fleet_view_take(&s->fleet, s->context, state);
 	s->read = clock_ms();
 	state_close(state);
 	free(lists);
@@ -76,7 +78,7 @@ PRINTF(2, 3) static void because_of(struct health *h, const char *fmt, ...)
 static void look_at_lists(const struct metrics_pages *s, struct health *h)
 {
 	struct list_failure *failed = NULL;
-	char when[UTC_TEXT_MAX], good[UTC_TEXT_MAX], text[FRESH_TEXT_MAX];
+	char when[UTC_TEXT_MAX], good[UTC_TEXT_MAX], text[FRESH_TEXT_MAX], fleet[FLEET_TEXT_MAX];
 	size_t failed_n;
 
 	list_failures(s->context, &failed, &failed_n);
@@ -91,6 +93,8 @@ static void look_at_lists(const struct metrics_pages *s, struct health *h)
 	for (size_t i = 0; i < s->fresh_n; i++)
 		if (fresh_trouble(&s->fresh[i], true, text))
 			because_of(h, "%s", text);
+	if (fleet_trouble(&s->fleet, time(NULL), fleet))
+		because_of(h, "%s", fleet);
 	if (h->lines > LINES_MOST) {
 		unsigned int more = h->lines - LINES_MOST;
 
@@ -234,6 +238,7 @@ void metrics_forget(struct metrics_pages *pages)
 	free(pages->counters.text);
 	free(pages->now.text);
 	free(pages->fresh);
+	fleet_view_free(&pages->fleet);
 	page_free(pages->page);
 	explicit_bzero(&pages->token, sizeof(pages->token));
 }

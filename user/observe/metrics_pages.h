@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "observe/fleet_view.h"
 #include "observe/page.h"
 #include "observe/token.h"
 #include "observe/web_server.h"
@@ -43,6 +44,7 @@ struct metrics_pages {
 	struct page_passing passing;
 	struct fresh *fresh; /* lists of servers, as they were when it was read */
 	size_t fresh_n;
+	struct fleet_view fleet; /* the same */
 };
 
 /* One of them; the argument is the pages. */

@@ -17,6 +17,7 @@
 #include "observe/attack_log.h"
 #include "observe/detector.h"
 #include "observe/documents.h"
+#include "observe/fleet_view.h"
 #include "observe/fresh.h"
 #include "observe/passing.h"
 #include "observe/recent.h"
@@ -43,7 +44,7 @@
 #define LOOK_MS 5000
 
 /* Has one of them changed? */
-static const char *const files[] = { STATE_DATABASE, STATE_DATABASE "-wal", STATE_FAILED, STATE_NETWORKS };
+static const char *const files[] = { STATE_DATABASE, STATE_DATABASE "-wal", STATE_FAILED, STATE_NETWORKS, STATE_FLEET };
 #define FILES (sizeof(files) / sizeof(*files))
 
 struct stamp {
@@ -129,12 +130,14 @@ static void look_at_state(struct page *page, const struct context *context, int6
 	struct list_failure *failed = NULL;
 	struct list_info *lists = NULL;
 	struct fresh *fresh = NULL;
+	struct fleet_view fleet = { 0 };
 	struct state *state = NULL;
 	json_t *refused = json_array();
 	size_t n = 0, failed_n = 0, fresh_n = 0;
 	int err = state_open(&state, context, false) ?:
 		  lists_in_force(state, &lists, &n) ?:
-		  fresh_take(state, now, &fresh, &fresh_n);
+		  fresh_take(state, now, &fresh, &fresh_n) ?:
+		  fleet_view_take(&fleet, context, state);
 
 	json_object_set_new(known, "lists", err ? unread(page, "the state", err) : json_null());
 	json_object_set_new(known, "bans", err ? json_null() : bans_json(page, state, now));
@@ -145,7 +148,9 @@ static void look_at_state(struct page *page, const struct context *context, int6
 	if (!err)
 		json_object_set_new(known, "lists", out_lists(lists, n, failed, failed_n, now));
 	json_object_set_new(known, "feeds", err ? json_null() : out_fresh(fresh, fresh_n));
+	json_object_set_new(known, "fleet", err ? json_null() : out_fleet(&fleet));
 	json_object_set_new(known, "refused", refused);
+	fleet_view_free(&fleet);
 	state_close(state);
 	free(lists);
 	free(fresh);

@@ -174,6 +174,18 @@ function detector(page) {
 		'None yet.');
 }
 
+// Nor of a fleet that was not joined.
+function fleet(page) {
+	const f = page.fleet;
+
+	by('fleet-tile').hidden = !f;
+	if (!f)
+		return;
+	by('fleet').textContent = !f.runs ? 'nobody' : f.up ? 'up' : 'down';
+	by('fleet').title = [f.url, `${f.name}; ${number(f.said)} said, ${number(f.waiting)} wait`, f.why,
+		f.refused && `refused: ${f.refused}`].filter(Boolean).join('\n');
+}
+
 function head(page) {
 	const words = { ok: 'sound', degraded: 'degraded', failing: 'not sound' };
 
@@ -345,6 +357,7 @@ async function look() {
 			head(page);
 			tables(page);
 			detector(page);
+			fleet(page);
 			draw();
 		}
 	} catch (error) {

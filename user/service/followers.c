@@ -21,7 +21,7 @@ struct follower {
 	struct follower *next;
 	struct jobs jobs; /* one, and it runs */
 	struct words words;
-	unsigned int line;
+	unsigned int line; /* 0: the fleet */
 	bool wanted;
 	struct retry retry;
 };
@@ -78,7 +78,7 @@ static void expect(struct followers *all, const struct config_line *line)
 void followers_expect(struct followers *all, const struct config *config)
 {
 	for (struct follower *f = all->first; f; f = f->next)
-		f->wanted = false;
+		f->wanted = f->wanted && !f->line;
 	for (size_t i = 0; i < config->n; i++)
 		if (followers_have(&config->lines[i]))
 			expect(all, &config->lines[i]);
@@ -87,15 +87,41 @@ void followers_expect(struct followers *all, const struct config *config)
 			kill(f->jobs.pid, SIGTERM);
 }
 
+void followers_fleet(struct followers *all, bool joined)
+{
+	char *words[] = { (char *)(uintptr_t) "fleet", (char *)(uintptr_t) "run" };
+	const struct config_line line = { .words = { words, 2 } };
+	struct follower *f = all->first;
+
+	while (f && f->line)
+		f = f->next;
+	if (joined && (!f || !f->wanted))
+		expect(all, &line);
+	else if (f && f->wanted && !joined) {
+		f->wanted = false;
+		if (f->jobs.pid)
+			kill(f->jobs.pid, SIGTERM);
+	}
+}
+
+/* For the log. */
+static const char *name_of(char text[JOB_TEXT_MAX], const struct follower *f)
+{
+	struct job job = { .kind = f->line ? JOB_FOLLOW : JOB_FLEET, .line = f->line };
+
+	return job_text(text, &job);
+}
+
 static void start(struct follower *f, int64_t now)
 {
-	struct job job = { .kind = JOB_FOLLOW, .line = f->line };
+	struct job job = { .kind = f->line ? JOB_FOLLOW : JOB_FLEET, .line = f->line };
+	char text[JOB_TEXT_MAX];
 	int err = jobs_add(&f->jobs, &job, NULL, f->words.words, (size_t)f->words.n) ?: jobs_start(&f->jobs);
 
 	f->retry.at = INT64_MAX;
 	if (!err)
 		return;
-	warn("line %u: %s", f->line, reason(err));
+	warn("%s: %s", name_of(text, f), reason(err));
 	jobs_stop(&f->jobs);
 	retry_later(&f->retry, now);
 }
@@ -130,6 +156,8 @@ int64_t followers_due(const struct followers *all)
 
 static void ended(struct follower *f, int status, int64_t now)
 {
+	char text[JOB_TEXT_MAX];
+
 	/* Wanted again before it is forgotten, it begins at once. */
 	if (!f->wanted) {
 		f->retry.at = f->retry.wait = 0;
@@ -137,12 +165,17 @@ static void ended(struct follower *f, int status, int64_t now)
 	}
 	if (now - f->jobs.since >= LASTED)
 		f->retry.wait = 0;
+	/* Another was joined. */
+	if (!f->line && WIFEXITED(status) && !WEXITSTATUS(status)) {
+		f->retry.at = f->retry.wait = 0;
+		return;
+	}
 	retry_later(&f->retry, now);
 	if (WIFSIGNALED(status))
-		warn("line %u: ended by signal %d; it begins again in %d s", f->line, WTERMSIG(status),
+		warn("%s: ended by signal %d; it begins again in %d s", name_of(text, f), WTERMSIG(status),
 		     (int)(f->retry.wait / 1000));
 	else
-		warn("line %u: ended with status %d; it begins again in %d s", f->line, WEXITSTATUS(status),
+		warn("%s: ended with status %d; it begins again in %d s", name_of(text, f), WEXITSTATUS(status),
 		     (int)(f->retry.wait / 1000));
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Lines of the config file that go on: each has a process of its own, which is started again whenever it ends. */
+/*
+ * Lines of the config file that go on, and the fleet that the state has joined: each has a process of its own, which is
+ * started again whenever it ends.
+ */
 #ifndef SERVICE_FOLLOWERS_H
 #define SERVICE_FOLLOWERS_H
 
@@ -20,6 +23,8 @@ struct followers {
 bool followers_have(const struct config_line *line);
 /* Those of this config go on, or begin with the next turn; others are ended. */
 void followers_expect(struct followers *followers, const struct config *config);
+/* The state has joined one, or has not. */
+void followers_fleet(struct followers *followers, bool joined);
 void followers_turn(struct followers *followers, int64_t now);
 /* When to call it, in ms of CLOCK_MONOTONIC. */
 int64_t followers_due(const struct followers *followers);

@@ -42,6 +42,7 @@ const char *job_text(char buf[JOB_TEXT_MAX], const struct job *job)
 		[JOB_LEARN] = "what sources send",
 		[JOB_FOLLOW] = "line ",
 		[JOB_NETWORKS] = "the table of networks",
+		[JOB_FLEET] = "fleet",
 	};
 	if (job->kind == JOB_LINE || job->kind == JOB_FOLLOW)
 		snprintf(buf, JOB_TEXT_MAX, "%s%u", texts[job->kind], job->line);
@@ -134,6 +135,7 @@ static void be_first_to_go(void)
 static void become(const struct context *context, const struct job *job, pid_t parent)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	bool goes_on;
 	sigset_t none;
 
 	sigemptyset(&none);
@@ -148,10 +150,11 @@ static void become(const struct context *context, const struct job *job, pid_t p
 		_exit(job->run(context, job->arg));
 	}
 	/* Others end by themselves. */
-	if (job->kind == JOB_FOLLOW && prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0))
+	goes_on = job->kind == JOB_FOLLOW || job->kind == JOB_FLEET;
+	if (goes_on && prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0))
 		_exit(fail("%s", strerror(errno)));
 	/* It may have ended before it could be asked for that signal. */
-	if (job->kind == JOB_FOLLOW && getppid() != parent)
+	if (goes_on && getppid() != parent)
 		_exit(EXIT_ERROR);
 	be_first_to_go();
 	execv("/proc/self/exe", job->args);

@@ -16,6 +16,7 @@
 #include "change/agreement.h"
 #include "kernel/live.h"
 #include "service/sd_notify.h"
+#include "state/fleet.h"
 #include "state/limits.h"
 #include "state/settings.h"
 #include "state/state.h"
@@ -89,6 +90,8 @@ static void look(struct service *s, int64_t now, bool glance)
 		err = reload_follow(s->reload, state, s->config, &s->jobs);
 	if (!err)
 		err = arrivals_expect(s->arrivals, state) ?: feeds_expect(&s->feeds, state);
+	if (!err)
+		followers_fleet(&s->followers, state_joined(state));
 	expiry_look(&s->expiry, err ? NULL : state);
 	if (!err) {
 		struct limits limits = state_limits(state);

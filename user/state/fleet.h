@@ -6,17 +6,15 @@
 #ifndef STATE_FLEET_H
 #define STATE_FLEET_H
 
+#include "fleet/request.h"
 #include "sets/prefixes.h"
 #include "state/bans.h"
 #include "state/members.h"
 
-#define FLEET_URL_MAX	 512
-#define FLEET_USER_MAX	 64
-#define FLEET_PREFIX_MAX 64
-#define FLEET_FILE_MAX	 256
-#define FLEET_EPOCH_MAX	 17 /* 16 hex digits; "": nothing was said yet */
-#define FLEET_ID_MAX	 48 /* of an entry, as its server writes it */
-#define FLEET_PREFIX	 "xdp-bloom:"
+#define FLEET_USER_MAX	64
+#define FLEET_FILE_MAX	256
+#define FLEET_EPOCH_MAX 17 /* 16 hex digits; "": nothing was said yet */
+#define FLEET_ID_MAX	48 /* of an entry, as its server writes it */
 
 /* Which bans go out; anything else: those whose reason begins with it. */
 #define FLEET_SAY_ALL	   "all"

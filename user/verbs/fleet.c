@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* fleet: what the members of a fleet say, what each may, and what this machine makes of it */
+/* fleet: what each member of a fleet may, and what this machine makes of it */
 #include <math.h>
-#include <time.h>
 
-#include "base/clock.h"
-#include "base/span.h"
 #include "change/change.h"
+#include "verbs/fleet.h"
 #include "verbs/verbs.h"
 
-struct options {
-	struct number entries, ttl, quorum;
-	const char *wide, *rate;
-	bool shadow;
-};
-
 const struct option_spec fleet_options[] = {
-	{ "max-entries", .type = OPTION_WHOLE, AT(options, entries), .value = "N", .least = 0,
+	{ "max-entries", .type = OPTION_WHOLE, AT(fleet_verb_options, entries), .value = "N", .least = 0,
 	  .most = MEMBER_ENTRIES_MOST, .does = "of accept: so many bans at a time (100000)" },
-	{ "max-ttl", .type = OPTION_TIME, AT(options, ttl), .value = "TIME", .least = 1, .most = MEMBER_TTL_MOST,
-	  .does = "longer ones are shortened to that (1d)" },
-	{ "prefix-at-least", .type = OPTION_TEXT, AT(options, wide), .value = "/N[,/N]",
+	{ "max-ttl", .type = OPTION_TIME, AT(fleet_verb_options, ttl), .value = "TIME", .least = 1,
+	  .most = MEMBER_TTL_MOST, .does = "longer ones are shortened to that (1d)" },
+	{ "prefix-at-least", .type = OPTION_TEXT, AT(fleet_verb_options, wide), .value = "/N[,/N]",
 	  .does = "none wider, and of IPv6 (/24,/48)" },
-	{ "rate", .type = OPTION_TEXT, AT(options, rate), .value = "N/s",
+	{ "rate", .type = OPTION_TEXT, AT(fleet_verb_options, rate), .value = "N/s",
 	  .does = "so many a second, after the first N (1000/s)" },
-	{ "quorum", .type = OPTION_WHOLE, AT(options, quorum), .value = "N", .least = 1, .most = MEMBER_QUORUM_MOST,
-	  .does = "in force once so many members say it (1)" },
-	{ "shadow", AT(options, shadow), .does = "its bans are kept and shown, and drop nothing" },
-	OPTIONS_END(struct options),
+	{ "quorum", .type = OPTION_WHOLE, AT(fleet_verb_options, quorum), .value = "N", .least = 1,
+	  .most = MEMBER_QUORUM_MOST, .does = "in force once so many members say it (1)" },
+	{ "shadow", AT(fleet_verb_options, shadow), .does = "its bans are kept and shown, and drop nothing" },
+	{ "as", .type = OPTION_TEXT, AT(fleet_verb_options, as), .value = "NAME",
+	  .does = "join: what this machine is called there" },
+	{ "say", .type = OPTION_TEXT, AT(fleet_verb_options, say), .value = "WHICH",
+	  .does = "join: add, detector, or a reason's beginning (all)" },
+	{ "user", .type = OPTION_TEXT, AT(fleet_verb_options, user), .value = "USER" },
+	{ "password-file", .type = OPTION_FILE, AT(fleet_verb_options, password_file), .value = "FILE",
+	  .does = "join: the server asks for them" },
+	{ "prefix", .type = OPTION_TEXT, AT(fleet_verb_options, prefix), .value = "TEXT",
+	  .does = "join, acl: how its keys begin (xdp-bloom:)" },
+	OPTIONS_END(struct fleet_verb_options),
 };
 
 /* --- accept, refuse, forget --------------------------------------------------------------------------------------- */
@@ -71,7 +72,7 @@ static int read_rate(const char *text, double *rate)
 	return because(-EINVAL, "--rate '%s': bans a second, up to a million, as in 100/s", text);
 }
 
-static int limits_asked(const struct options *o, struct member_limits *limits)
+static int limits_asked(const struct fleet_verb_options *o, struct member_limits *limits)
 {
 	int err = 0;
 
@@ -144,121 +145,65 @@ static int forget(const struct call *call)
 	return out_end();
 }
 
-/* --- What there is ------------------------------------------------------------------------------------------------ */
-
-struct shown {
-	const struct member *is;
-	const struct member_limits *limits;
-	bool accepted;
-	int64_t held;
-};
-
-static const char *rule_word(const struct shown *s)
-{
-	if (!s->accepted)
-		return s->is->rule == MEMBER_REFUSED ? "refused" : "none";
-	return s->limits->shadow ? "shadow" : "accepted";
-}
-
-static json_t *limits_json(const struct member_limits *l)
-{
-	return json_pack("{s:I, s:I, s:i, s:i, s:f, s:b, s:i}", "max_entries", (json_int_t)l->entries, "max_ttl",
-			 (json_int_t)l->ttl, "prefix4_at_least", (int)l->wide[0], "prefix6_at_least", (int)l->wide[1],
-			 "rate", l->rate, "shadow", l->shadow, "quorum", (int)l->quorum);
-}
-
-static json_t *member_json(const struct shown *s)
-{
-	const struct member *m = s->is;
-	char heard[UTC_TEXT_MAX];
-
-	return json_pack("{s:s, s:s, s:b, s:o, s:I, s:o, s:I, s:I, s:I, s:o}", "member", m->name, "rule", rule_word(s),
-			 "own_rule", m->rule != MEMBER_BY_ANY, "limits",
-			 s->accepted ? limits_json(s->limits) : json_null(), "bans", (json_int_t)s->held, "last_word",
-			 m->heard ? json_string(utc_text(heard, m->heard)) : json_null(), "taken", (json_int_t)m->taken,
-			 "ended", (json_int_t)m->ended, "refused", (json_int_t)m->refused, "refused_last",
-			 m->why[0] ? out_text(m->why) : json_null());
-}
-
-static void member_text(const struct shown *s, int64_t now)
-{
-	const struct member *m = s->is;
-	char ago[SPAN_TEXT_MAX] = "-";
-
-	if (m->heard)
-		span_text(ago, now > m->heard ? now - m->heard : 0);
-	printf("%-32s %-9s %9lld %10lld %10lld %10lld  %s\n", m->name, rule_word(s), (long long)s->held,
-	       (long long)m->taken, (long long)m->ended, (long long)m->refused, ago);
-	if (m->why[0])
-		printf("  refused last: %s\n", m->why);
-}
-
-static int print(const struct context *context, struct state *state, const struct member *members, size_t n)
-{
-	const struct member *any = n && !strcmp(members->name, MEMBER_ANY) ? members : NULL;
-	json_t *array = context->json ? json_array() : NULL;
-	struct said_count *counts = NULL;
-	int64_t now = time(NULL);
-	size_t counts_n = 0;
-	int err = state_said_counts(state, &counts, &counts_n);
-
-	if (!err && !array && n)
-		printf("%-32s %-9s %9s %10s %10s %10s  %s\n", "MEMBER", "RULE", "BANS", "TAKEN", "ENDED", "REFUSED",
-		       "LAST WORD");
-	for (size_t i = 0; i < n && !err; i++) {
-		struct shown s = { .is = &members[i] };
-
-		s.limits = member_limits_of(&members[i], any, &s.accepted);
-		for (size_t k = 0; k < counts_n; k++)
-			if (counts[k].member == members[i].id)
-				s.held = counts[k].n;
-		if (array)
-			json_array_append_new(array, member_json(&s));
-		else
-			member_text(&s, now);
-	}
-	free(counts);
-	if (err) {
-		json_decref(array);
-		return fail("fleet: %s", reason(err));
-	}
-	if (array)
-		return out_json(context, json_pack("{s:o}", "members", array));
-	if (!n)
-		puts("no member is accepted; as in: xdp-bloom fleet accept edge-7");
-	return out_end();
-}
-
-static int show(const struct context *context)
-{
-	struct state *state = NULL;
-	struct member *members = NULL;
-	size_t n = 0;
-	int err = state_open(&state, context, false) ?: state_members(state, &members, &n), status;
-
-	status = err ? fail("fleet: %s", reason(err)) : print(context, state, members, n);
-	free(members);
-	state_close(state);
-	return status;
-}
-
-static bool any_option(const struct options *o)
+static bool any_option(const struct fleet_verb_options *o)
 {
 	return o->entries.given || o->ttl.given || o->quorum.given || o->wide || o->rate || o->shadow;
 }
 
+static bool any_of_join(const struct fleet_verb_options *o)
+{
+	return o->as || o->say || o->user || o->password_file;
+}
+
+/* NULL: it is none of these. */
+static const char *other(const struct call *call, const struct fleet_verb_options *o, const char *what, int *status)
+{
+	static const char *const words[] = { "join", "leave", "resync", "acl", "init", "run" };
+	size_t i = 0;
+
+	while (i < sizeof(words) / sizeof(*words) && strcmp(what, words[i]) != 0)
+		i++;
+	switch (i) {
+	case 0:
+		*status = fleet_join(call, o);
+		break;
+	case 1:
+		*status = fleet_leave(call);
+		break;
+	case 2:
+		*status = fleet_resync(call);
+		break;
+	case 3:
+		*status = fleet_print_acl(call, o);
+		break;
+	case 4:
+		*status = fleet_init(call);
+		break;
+	case 5:
+		*status = fleet_take_part(call);
+		break;
+	default:
+		return NULL;
+	}
+	return words[i];
+}
+
 int verb_fleet(const struct call *call)
 {
-	const struct options *o = call->options;
+	const struct fleet_verb_options *o = call->options;
 	const char *what = call->n ? call->operands[0] : "";
 	bool accepts = !strcmp(what, "accept"), refuses = !strcmp(what, "refuse"), forgets = !strcmp(what, "forget");
 	struct member_limits limits;
-	int err;
+	int err, status;
 
 	if (!accepts && any_option(o))
 		return fail("fleet: these options are for accept");
+	if ((strcmp(what, "join") != 0 && any_of_join(o)) || (o->prefix && strcmp(what, "join") && strcmp(what, "acl")))
+		return fail("fleet: these options are for join");
 	if (!call->n)
-		return show(call->context);
+		return fleet_show(call->context);
+	if (other(call, o, what, &status))
+		return status;
 	if ((!accepts && !refuses && !forgets) || call->n < 2)
 		return fail("fleet: %s", call->verb->asks);
 	if (!member_name_is_sound(call->operands[1], !forgets))

@@ -116,6 +116,15 @@ static void feeds_text(const struct status *s)
 	puts(": xdp-bloom feeds");
 }
 
+static void fleet_text(const struct status *s)
+{
+	const struct fleet_view *f = &s->fleet;
+
+	if (f->joined)
+		printf("fleet       %s of %zu others, %s; %lld wait to be said: xdp-bloom fleet\n", f->is.name,
+		       f->seen.n, f->known && f->seen.up ? "up" : "not reached", (long long)f->waiting);
+}
+
 static bool bans_nothing(const struct status *s)
 {
 	bool bans = !s->known || s->bans;
@@ -145,6 +154,7 @@ int status_text(const struct status *s)
 	detector_text(s);
 	lists_text(s);
 	feeds_text(s);
+	fleet_text(s);
 	if (s->known && s->bans && s->next)
 		printf("bans        %llu, the next ends in %s\n", (unsigned long long)s->bans,
 		       span_text(text, s->next > s->now ? s->next - s->now : 0));
@@ -177,7 +187,7 @@ int status_json(const struct context *context, const struct status *s)
 	status = out_json(
 		context,
 		json_pack(
-			"{s:s, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+			"{s:s, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 			"status", words[s->is], "troubles", troubles, "interfaces",
 			s->looked ? out_interfaces(s->on, s->on_n) : json_null(), "generation",
 			s->is == NOT_KNOWN && !s->live.g.number ? json_null()
@@ -195,7 +205,7 @@ int status_json(const struct context *context, const struct status *s)
 				   : json_null(),
 			"detector", detector_json(&s->detector), "service",
 			blind ? json_null() : json_boolean(s->service), "feeds",
-			blind ? json_null() : out_fresh(s->fresh, s->fresh_n)));
+			blind ? json_null() : out_fresh(s->fresh, s->fresh_n), "fleet", out_fleet(&s->fleet)));
 	json_decref(failed);
 	return status;
 }

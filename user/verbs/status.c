@@ -131,7 +131,8 @@ static void look_at_state(struct status *s, const struct context *context)
 		s->detect = state_limits(state).on;
 		err = lists_in_force(state, &s->lists, &s->lists_n) ?: waiting_of(state, &s->waiting, &s->waiting_n) ?:
 		      state_bans_count(state, s->now, &s->bans) ?:
-		      fresh_take(state, s->now, &s->fresh, &s->fresh_n);
+		      fresh_take(state, s->now, &s->fresh, &s->fresh_n) ?:
+		      fleet_view_take(&s->fleet, context, state);
 		s->next = state_bans_next(state);
 	}
 	if (!err && !s->live.err) {
@@ -175,6 +176,14 @@ static void look_at_feeds(struct status *s)
 	}
 	if (more)
 		trouble(s, DEGRADED, "and %zu more lists nobody renews: xdp-bloom feeds", more);
+}
+
+static void look_at_fleet(struct status *s)
+{
+	char text[FLEET_TEXT_MAX];
+
+	if (fleet_trouble(&s->fleet, s->now, text))
+		trouble(s, DEGRADED, "%s", text);
 }
 
 /* Where there is none, nothing more is read. */
@@ -227,6 +236,7 @@ int verb_status(const struct call *call)
 	s.service = lock_is_held(call->context->state, STATE_SERVICE_LOCK);
 	look_at_state(&s, call->context);
 	look_at_feeds(&s);
+	look_at_fleet(&s);
 	look_at_detector(&s, call->context);
 	look_at_rates(&s, call->context);
 	look_at_events(&s, call->context);
@@ -235,6 +245,7 @@ int verb_status(const struct call *call)
 	free(s.on);
 	free(s.lists);
 	free(s.fresh);
+	fleet_view_free(&s.fleet);
 	free(s.failed);
 	free(s.waiting);
 	return status ?: exits[s.is];

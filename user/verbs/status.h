@@ -7,6 +7,7 @@
 #include "kernel/counters.h"
 #include "kernel/live.h"
 #include "observe/detector.h"
+#include "observe/fleet_view.h"
 #include "observe/fresh.h"
 #include "state/failed.h"
 #include "state/state.h"
@@ -29,6 +30,7 @@ struct status {
 	struct pending *waiting;
 	struct fresh *fresh; /* lists of servers */
 	size_t on_n, lists_n, failed_n, waiting_n, fresh_n;
+	struct fleet_view fleet;
 	struct live live;
 	bool service; /* one runs */
 	bool looked;  /* at the interfaces */

@@ -100,15 +100,16 @@ const struct verb verbs[] = {
 	  .completes = "exec socket routes crowdsec <file>", .options = follow_options, .least = 1, .most = VERB_MANY,
 	  .asks = "from where? - reads standard input; a file or a named pipe; exec COMMAND; socket; routes --table 666; or crowdsec",
 	  .flags = VERB_CHANGES | VERB_IN_CONFIG, .run = verb_follow },
-	{ "fleet", .operands = "[accept|refuse MEMBER|'*' | forget MEMBER]",
+	{ "fleet", .operands = "[accept|refuse MEMBER|'*' | WHAT...]",
 	  .does = "what other machines ban, and what each of them may",
-	  .more = "Lines of follow that begin with @MEMBER are bans of that member. accept says what it may; * is whoever has no rule "
-		  "of its own. refuse takes nothing more of it; forget ends all that it said. What this machine bans, allows and needs is "
-		  "its own matter.",
-	  .examples = { "fleet accept edge-7 --max-entries 1000 --quorum 2", "fleet forget edge-7" },
-	  .completes = "accept refuse forget", .options = fleet_options, .most = 2,
-	  .asks = "alone, accept|refuse MEMBER, or forget MEMBER", .flags = JOINS | VERB_SHOWS_ALONE | VERB_IN_CONFIG,
-	  .run = verb_fleet },
+	  .more = "accept says what a member may; * is whoever has no rule of its own. What this machine bans, allows and needs is its own matter. "
+		  "WHAT: forget MEMBER ends all it said. join URL --as NAME: by a Redis or Valkey server; the service takes part; leave; "
+		  "resync [MEMBER] reads, and says, all again; acl MEMBER, init: what the server is told; run: take part here.",
+	  .examples = { "fleet accept edge-7 --max-entries 1000 --quorum 2",
+			"fleet acl edge-8" },
+	  .completes = "accept refuse forget join leave resync acl init run", .options = fleet_options, .most = 2,
+	  .asks = "alone, accept|refuse|forget MEMBER, join URL --as NAME, leave, resync, acl MEMBER, init, or run?",
+	  .shows = "init", .flags = JOINS | VERB_SHOWS_ALONE | VERB_IN_CONFIG, .run = verb_fleet },
 	{ "guards", .group = "not be locked out", .does = "what this machine needs, and where that was learned",
 	  .more = "Its addresses, gateways, name servers, who is logged in. A command that would drop any of it "
 		  "is refused; the message says how to let it through.",

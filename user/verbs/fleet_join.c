@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* fleet join, leave, resync, acl, init and run: taking part in one */
+#include <unistd.h>
+
+#include "base/clean_text.h"
+#include "change/change.h"
+#include "feeds/fleet.h"
+#include "fleet/acl.h"
+#include "state/fleet.h"
+#include "verbs/fleet.h"
+#include "verbs/verbs.h"
+
+static int name_fault(const char *name)
+{
+	return fail("fleet: '%s': a member is called by up to %d letters, digits, and ._-", name, MEMBER_NAME_MAX - 1);
+}
+
+static bool is_plain(const char *text)
+{
+	for (; *text; text++)
+		if (*text <= ' ' || *text > '~')
+			return false;
+	return true;
+}
+
+static int take(char *to, size_t size, const char *from, const char *what)
+{
+	if (strlen(from) >= size || !is_plain(from))
+		return because(-EINVAL, "%s '%.80s': up to %zu letters, digits and signs, and no blanks", what, from,
+			       size - 1);
+	memcpy(to, from, strlen(from) + 1);
+	return 0;
+}
+
+static int take_say(struct fleet *f, const char *say)
+{
+	char clean[BAN_REASON_MAX];
+
+	clean_copy(clean, sizeof(clean), say);
+	if (!*say || strcmp(clean, say) != 0)
+		return because(-EINVAL, "--say '%s': all, add, detector, or how the reasons of those begin that go out",
+			       clean);
+	memcpy(f->say, clean, sizeof(f->say));
+	return 0;
+}
+
+/* As the service opens it, from wherever it was started. */
+static int take_file(struct fleet *f, const char *path)
+{
+	char whole[PATH_MAX];
+
+	if (!path)
+		return 0;
+	if (!realpath(path, whole))
+		return because(-errno, "%s: %s", path, strerror(errno));
+	if (strlen(whole) >= sizeof(f->password_file))
+		return because(-ENAMETOOLONG, "%s: its path is too long", path);
+	memcpy(f->password_file, whole, strlen(whole) + 1);
+	return 0;
+}
+
+static int wanted(struct fleet *f, const struct call *call, const struct fleet_verb_options *o)
+{
+	const char *fault = fleet_url_fault(call->operands[1]);
+	int err;
+
+	*f = (struct fleet){ 0 };
+	if (fault)
+		return because(-EINVAL, "'%.200s': %s", call->operands[1], fault);
+	err = take(f->url, sizeof(f->url), call->operands[1], "the URL") ?:
+	      take(f->prefix, sizeof(f->prefix), o->prefix ?: FLEET_PREFIX, "--prefix") ?:
+	      take(f->user, sizeof(f->user), o->user ?: "", "--user") ?:
+	      take_say(f, o->say ?: FLEET_SAY_ALL) ?:
+	      take_file(f, o->password_file);
+	fault = err ? NULL : fleet_prefix_fault(f->prefix);
+	if (fault)
+		return because(-EINVAL, "--prefix '%s': %s", f->prefix, fault);
+	snprintf(f->name, sizeof(f->name), "%s", o->as);
+	/* Whose keys are its own is called as they are, unless it is said otherwise. */
+	if (!err && !*f->user && *f->password_file)
+		snprintf(f->user, sizeof(f->user), "%s", f->name);
+	return err;
+}
+
+static bool is_same(const struct fleet *a, const struct fleet *b)
+{
+	return !strcmp(a->url, b->url) && !strcmp(a->name, b->name) && !strcmp(a->user, b->user) &&
+	       !strcmp(a->prefix, b->prefix) && !strcmp(a->password_file, b->password_file) && !strcmp(a->say, b->say);
+}
+
+static int join(struct change *change, const struct fleet *after, bool *unchanged)
+{
+	struct fleet before;
+	int err = state_fleet(change->state, &before);
+
+	*unchanged = !err && is_same(&before, after);
+	if (*unchanged || (err && !err_is(err, ENOENT)))
+		return *unchanged ? 0 : err;
+	return state_fleet_join(change->state, after) ?: change_commit(change, NULL);
+}
+
+int fleet_join(const struct call *call, const struct fleet_verb_options *o)
+{
+	struct change *change = NULL;
+	struct fleet after;
+	int err;
+
+	if (call->n != 2 || !o->as)
+		return fail("fleet: join which, and as whom? fleet join redis://HOST --as NAME");
+	if (!member_name_is_sound(o->as, false))
+		return name_fault(o->as);
+	err = wanted(&after, call, o) ?: change_begin(&change, call->context);
+	if (!err)
+		err = join(change, &after, &call->context->unchanged);
+	change_end(change);
+	return err ? fail("fleet: %s; nothing was changed", reason(err)) : out_done(call->context);
+}
+
+int fleet_leave(const struct call *call)
+{
+	struct change *change = NULL;
+	int err = call->n == 1 ? change_begin(&change, call->context) : 0;
+
+	if (call->n != 1)
+		return fail("fleet: leave takes nothing more");
+	err = err ?: state_fleet_leave(change->state);
+	if (err_is(err, ENOENT))
+		err = because(-ENOENT, "this machine has joined none");
+	err = err ?: change_commit(change, NULL);
+	change_end(change);
+	if (err)
+		return fail("fleet: %s; nothing was changed", reason(err));
+	if (!call->context->quiet && !call->context->json)
+		out_line("left; what its members have banned stays until it ends (fleet forget MEMBER)");
+	return out_done(call->context);
+}
+
+int fleet_resync(const struct call *call)
+{
+	const char *member = call->n > 1 ? call->operands[1] : NULL;
+	struct change *change = NULL;
+	int err;
+
+	if (member && !member_name_is_sound(member, false))
+		return name_fault(member);
+	err = change_begin(&change, call->context);
+	if (!err && !state_joined(change->state))
+		err = because(-ENOENT, "this machine has joined none");
+	err = err ?:
+	      state_fleet_at_drop(change->state, member) ?:
+	      (member ? 0 : state_fleet_say_all(change->state)) ?:
+	      change_commit(change, NULL);
+	change_end(change);
+	if (err)
+		return fail("fleet: %s; nothing was changed", reason(err));
+	if (!call->context->quiet && !call->context->json)
+		out_line("%s is read from the beginning%s", member ?: "what every member says",
+			 member ? "" : ", and what this machine bans is said again");
+	return out_done(call->context);
+}
+
+int fleet_print_acl(const struct call *call, const struct fleet_verb_options *o)
+{
+	const char *prefix = o->prefix ?: FLEET_PREFIX, *fault = fleet_prefix_fault(prefix);
+
+	if (call->n != 2)
+		return fail("fleet: acl of which member?");
+	if (!member_name_is_sound(call->operands[1], false))
+		return name_fault(call->operands[1]);
+	if (fault)
+		return fail("fleet: --prefix '%s': %s", prefix, fault);
+	call->context->unchanged = true;
+	fleet_acl(stdout, prefix, call->operands[1], NULL);
+	return out_end();
+}
+
+/* What keeps the keys of a fleet: none of them is ever to go for the want of room. */
+int fleet_init(const struct call *call)
+{
+	static const char *const lines[] = {
+		"# in redis.conf or valkey.conf; as commands: CONFIG SET NAME VALUE, and CONFIG REWRITE",
+		"maxmemory-policy noeviction",
+		"appendonly yes",
+		"appendfsync everysec",
+		"stream-node-max-entries 100",
+		"# Nobody without a password. Not 'user default off': Redis 7 replays its log as that user, and would leave out",
+		"# all transactions.",
+		"requirepass PASSWORD",
+		"aclfile /etc/redis/users.acl",
+		"# the members: xdp-bloom fleet acl NAME, once each, and ACL SAVE",
+	};
+
+	if (call->n != 1)
+		return fail("fleet: init takes nothing more");
+	call->context->unchanged = true;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		puts(lines[i]);
+	return out_end();
+}
+
+int fleet_take_part(const struct call *call)
+{
+	int err;
+
+	if (call->n != 1)
+		return fail("fleet: run takes nothing more");
+	if (call->context->line || call->context->joined)
+		return fail("fleet: run is no line of a file: the service takes part in the fleet that was joined");
+	change_check(call->context, false);
+	call->context->unchanged = true;
+	err = fleet_run(call->context);
+	return err ? fail("fleet: %s", reason(err)) : EXIT_DONE;
+}
