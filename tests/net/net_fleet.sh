@@ -40,7 +40,8 @@ on() {
 # takes_part NAME: its process is ${part[NAME]}.
 declare -A part
 takes_part() {
-	on "$1" fleet run >>"$1.out" 2>>"$1.err" &
+	# Itself, and no shell that waits for it.
+	XDP_BLOOM_STATE=$WORK/$1/state XDP_BLOOM_BPFFS=/sys/fs/bpf/xdp-bloom-$1 "$XDP_BLOOM" fleet run >>"$1.out" 2>>"$1.err" &
 	part[$1]=$!
 }
 
@@ -196,5 +197,62 @@ nobody_speaks_for_others() {
 	everywhere 45.0.0.1
 }
 
+# Processes are killed at any moment, the command's and those that speak to the server, while all ban and take back: what
+# stays banned never passes, and in the end all agree with who says what.
+killed_at_random() {
+	local i name at kept=0
+	declare -A says
+
+	joined
+	RANDOM=$XDP_BLOOM_SEED
+	for i in 1 2 3 4 5; do
+		on edge-$((1 + RANDOM % 3)) add "45.2.0.$i" --ttl 1h || fail "no ban"
+		everywhere "45.2.0.$i"
+	done
+	for ((i = 0; i < 60; i++)); do
+		name=edge-$((1 + RANDOM % 3)) at=45.1.0.$((RANDOM % 20))
+		if [ -n "${says[$name $at]:-}" ]; then
+			on "$name" del "$at" >/dev/null || fail "$name cannot take $at back"
+			unset "says[$name $at]"
+		else
+			on "$name" add "$at" --ttl 1h >/dev/null || fail "$name cannot ban $at"
+			says[$name $at]=yes
+		fi
+		name=edge-$((1 + RANDOM % 3))
+		case $((RANDOM % 4)) in
+		0)
+			kill -9 "${part[$name]}"
+			{ wait "${part[$name]}"; } 2>/dev/null
+			takes_part "$name"
+			;;
+		1) pkill_child "${part[$name]}" ;;
+		esac
+		drops "edge-$((1 + RANDOM % 3))" "45.2.0.$((1 + RANDOM % 5))" || fail "what was banned has passed, at step $i"
+	done
+	for ((i = 0; i < 20; i++)); do
+		at=45.1.0.$i
+		if [ -n "${says[edge-1 $at]:-}${says[edge-2 $at]:-}${says[edge-3 $at]:-}" ]; then
+			everywhere "$at"
+			kept=$((kept + 1))
+		else
+			nowhere "$at"
+		fi
+	done
+	echo "# $kept of 20 are banned in the end"
+	for name in "${MEMBERS[@]}"; do
+		wait_until "that nothing waits" waits "$name" 0
+		on "$name" state check >/dev/null || fail "the state of $name"
+	done
+}
+
+# pkill_child PID: its child, if it has one now.
+pkill_child() {
+	local child
+
+	for child in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
+		kill -9 "$child" 2>/dev/null
+	done
+}
+
 run_cases one_bans_all_drop 'server_away -9' 'server_away -9 --appendonly yes' 'server_away -TERM --appendonly yes' emptied \
-	nobody_speaks_for_others
+	nobody_speaks_for_others killed_at_random

@@ -105,8 +105,7 @@ const struct verb verbs[] = {
 	  .more = "accept says what a member may; * is whoever has no rule of its own. What this machine bans, allows and needs is its own matter. "
 		  "WHAT: forget MEMBER ends all it said. join URL --as NAME: by a Redis or Valkey server; the service takes part; leave; "
 		  "resync [MEMBER] reads, and says, all again; acl MEMBER, init: what the server is told; run: take part here.",
-	  .examples = { "fleet accept edge-7 --max-entries 1000 --quorum 2",
-			"fleet acl edge-8" },
+	  .examples = { "fleet accept edge-7 --max-entries 1000 --quorum 2", "fleet acl edge-8" },
 	  .completes = "accept refuse forget join leave resync acl init run", .options = fleet_options, .most = 2,
 	  .asks = "alone, accept|refuse|forget MEMBER, join URL --as NAME, leave, resync, acl MEMBER, init, or run?",
 	  .shows = "init", .flags = JOINS | VERB_SHOWS_ALONE | VERB_IN_CONFIG, .run = verb_fleet },
