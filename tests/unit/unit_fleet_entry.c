@@ -47,7 +47,7 @@ static void urls(void)
 		"redis://[::1",
 		"redis://[]:1",
 		"redis://a:99999999999999999999",
-		"unix:///0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789x",
+		"unix:///01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456",
 	};
 	struct fleet_url url;
 
@@ -65,7 +65,8 @@ static void requests(void)
 				       .name = "edge-7",
 				       .user = "u",
 				       .password = "p w=\"#",
-				       .prefix = "x:" },
+				       .prefix = "x:",
+				       .pace = 70 },
 			     read;
 	char message[FLEET_MESSAGE_MAX];
 	size_t n = fleet_request_write(message, sizeof(message), &asked);
@@ -224,7 +225,9 @@ static void acl(void)
 
 	fleet_acl(file, FLEET_PREFIX, "edge-7", NULL);
 	fclose(file);
-	CHECK(strstr(text, "ACL SETUSER edge-7 reset on >PASSWORD ~xdp-bloom:edge-7:* %R~xdp-bloom:* +hello") &&
+	CHECK(strstr(text,
+		     "ACL SETUSER edge-7 reset on >PASSWORD ~xdp-bloom:edge-7:* %R~xdp-bloom:* resetchannels &xdp-bloom:bell "
+		     "+hello") &&
 		      strstr(text, "\nSADD xdp-bloom:members edge-7\n"),
 	      "%s", text);
 }

@@ -10,12 +10,16 @@
 #include "fleet/internal.h"
 
 /* Entries of one member in one answer. */
-#define COUNT "500"
-/* An answer that waits for news, in ms; whoever is followed from then on is in the next one. */
-#define BLOCK "500"
-/* The next one is asked so much later, and for each member a bit: what comes meanwhile comes at once. */
-#define PACE_MS 10
-#define PACE_US 10
+#define COUNT	"500"
+#define COUNTED 500
+/* Logs in one question. */
+#define KEYS_MOST 100
+/* The server rests so many times as long as an answer took, besides the pace that was asked for. */
+#define PACE_TIMES 5
+/* All logs are read so often, whether their bells rang or not; and the bells' line is tried. */
+#define ALL_EVERY  10000
+#define PING_EVERY 2000
+#define PATIENCE   10000
 /* Who is told more than is in force waits. */
 #define AHEAD_LINES 20000
 #define SET_EVERY   5000
@@ -26,7 +30,7 @@
 #define ALONE_MOST   60000
 #define SNAP_FIRST   200
 #define SNAP_MOST    30000
-#define WORDS_BEFORE 6
+#define WORDS_BEFORE 4
 
 /* --- Members --- */
 
@@ -73,7 +77,7 @@ static void drop_some(struct wire *w)
 	for (size_t i = 0; i < f->n; i++) {
 		struct member_heard *m = f->members[i];
 
-		if (m->followed || m->in_set || m->used)
+		if (m->followed || m->in_set || m->used || m->refused)
 			f->members[kept++] = m;
 		else
 			free(m);
@@ -81,13 +85,13 @@ static void drop_some(struct wire *w)
 	f->n = kept;
 }
 
-static void begin(struct wire *w, struct member_heard *m, uint64_t most)
+static void begin(struct member_heard *m, uint64_t most)
 {
 	m->most = most;
 	if (m->followed)
 		return;
 	m->followed = true;
-	w->follow.read_at = 0;
+	m->rung = true;
 	m->wants_snapshot = !strcmp(m->at.epoch, EPOCH_NONE);
 	m->snapshot_at = m->head_at = 0;
 }
@@ -129,10 +133,10 @@ static void took(struct member_heard *m, const char *id)
 
 static void by_any(struct wire *w, struct member_heard *m)
 {
-	if (!w->follow.any || m->followed || !m->in_set || !strcmp(m->name, w->request->name))
+	if (!w->follow.any || m->followed || m->refused || !m->in_set || !strcmp(m->name, w->request->name))
 		return;
 	m->by_any = true;
-	begin(w, m, w->follow.any_most);
+	begin(m, w->follow.any_most);
 }
 
 static void follow_one(struct wire *w, char *fields[])
@@ -155,8 +159,8 @@ static void follow_one(struct wire *w, char *fields[])
 		snprintf(m->at.id, ID_MAX, "%s", fields[4]);
 		m->at.n = n;
 	}
-	m->by_any = false;
-	begin(w, m, most);
+	m->by_any = m->refused = false;
+	begin(m, most);
 }
 
 void follow_line(struct wire *w, int n, char *fields[])
@@ -168,10 +172,22 @@ void follow_line(struct wire *w, int n, char *fields[])
 		follow_one(w, fields);
 	} else if (!strcmp(fields[0], "any") && number_read(fields[1], &f->any_most)) {
 		f->any = true;
-		for (size_t i = 0; i < f->n; i++)
+		for (size_t i = 0; i < f->n; i++) {
+			if (f->members[i]->by_any)
+				f->members[i]->most = f->any_most;
 			by_any(w, f->members[i]);
-	} else if (!strcmp(fields[0], "unfollow") && m) {
-		end(m);
+		}
+	} else if (!strcmp(fields[0], "any")) {
+		f->any = false;
+		for (size_t i = 0; i < f->n; i++)
+			if (f->members[i]->by_any)
+				end(f->members[i]);
+	} else if (!strcmp(fields[0], "unfollow") && (m || fleet_name_is_sound(fields[1]))) {
+		m = m ? m : add(w, fields[1]);
+		if (m) {
+			end(m);
+			m->refused = true;
+		}
 	} else if (!strcmp(fields[0], "took") && m) {
 		took(m, fields[2]);
 	} else if (!strcmp(fields[0], "again") && m && m->followed) {
@@ -245,7 +261,7 @@ static void ask_names(struct wire *w)
 	f->set_n = 0;
 	f->set_failed = false;
 	f->set_at = INT64_MAX;
-	ASK(&w->talk, &names, w, "SMEMBERS", key_of(key, w, "members", ""));
+	ASK(w->read, &names, w, "SMEMBERS", key_of(key, w, "members", ""));
 }
 
 /* --- Heads: when a member spoke last, and whether its log has all of it --- */
@@ -348,7 +364,7 @@ static void ask_head(struct wire *w, struct member_heard *m)
 	h->wire = w;
 	h->member = m;
 	m->used++;
-	ASK(&w->talk, &head, h, "HMGET", key_of(key, w, m->name, "head"), "e", "n", "t");
+	ASK(w->read, &head, h, "HMGET", key_of(key, w, m->name, "head"), "e", "n", "t");
 }
 
 /* One after the other, so that all have their turn. */
@@ -474,11 +490,15 @@ static void take_logs(struct wire *w, const struct reply_value *v)
 	if (v->depth == 0 && v->kind == REPLY_ERROR) {
 		f->failed = true;
 		if (strncmp(v->text, "WRONGTYPE", 9) != 0 && strncmp(v->text, "NOPERM", 6) != 0)
-			server_failed(&w->ear, "%.160s", v->text);
+			server_failed(w->read, "%.160s", v->text);
 	} else if (v->depth == 1) {
 		end_log(w);
 	} else if (v->depth == 2 && v->at[1] == 0) {
 		f->member = v->kind == REPLY_TEXT ? whose(w, v->text) : NULL;
+	} else if (v->depth == 2) {
+		/* There may be more of it. */
+		if (f->member && v->number >= COUNTED)
+			f->member->rung = true;
 	} else if (v->depth == 3) {
 		f->entry = (struct entry){ 0 };
 		snprintf(f->id, sizeof(f->id), "-");
@@ -500,7 +520,9 @@ static void take_all_logs(void *arg, const struct reply_value *v)
 
 static void pace(struct wire *w)
 {
-	w->follow.read_at = boot_ms() + PACE_MS + (int64_t)w->follow.n * PACE_US / 1000;
+	int64_t now = boot_ms(), rest = PACE_TIMES * (now - w->follow.asked_at);
+
+	w->follow.read_at = now + (rest > (int64_t)w->request->pace ? rest : (int64_t)w->request->pace);
 }
 
 static void end_all_logs(void *arg)
@@ -556,6 +578,7 @@ static void end_one_log(void *arg)
 			tell(w, "bad\t%s\t%s", m->name, p->why);
 	} else {
 		m->alone = false;
+		m->rung = true;
 	}
 	m->used--;
 	free(p);
@@ -588,43 +611,93 @@ static void probe(struct wire *w, struct member_heard *m)
 	m->used++;
 	m->alone_at = INT64_MAX;
 	w->follow.probes++;
-	ASK(&w->ear, &one, p, "XREAD", "COUNT", COUNT, "STREAMS", key_of(key, w, m->name, "log"), m->at.id);
+	ASK(w->read, &one, p, "XREAD", "COUNT", COUNT, "STREAMS", key_of(key, w, m->name, "log"), m->at.id);
 }
 
-static void read_all(struct wire *w)
+static bool is_due(const struct member_heard *m)
+{
+	return m->rung && !m->alone && is_read(m);
+}
+
+/* Those whose bells have rung. */
+static void read_some(struct wire *w)
 {
 	static const struct taker all = { .take = take_all_logs, .end = end_all_logs };
 	struct follow *f = &w->follow;
-	const char **words = reallocarray(NULL, 2 * f->n + WORDS_BEFORE, sizeof(*words));
-	char(*keys)[KEY_MAX] = reallocarray(NULL, f->n, sizeof(*keys));
-	int n = 0, first = 0;
+	const char *words[2 * KEYS_MOST + WORDS_BEFORE] = { "XREAD", "COUNT", COUNT, "STREAMS" };
+	const char *ids[KEYS_MOST] = { NULL };
+	char keys[KEYS_MOST][KEY_MAX];
+	int n = 0;
 
-	if (!words || !keys)
-		goto out;
-	words[n++] = "XREAD";
-	words[n++] = "COUNT";
-	words[n++] = COUNT;
-	words[n++] = "BLOCK";
-	words[n++] = BLOCK;
-	words[n++] = "STREAMS";
-	first = n;
-	for (size_t i = 0; i < f->n; i++) {
-		f->members[i]->reading = is_read(f->members[i]) && !f->members[i]->alone;
-		if (f->members[i]->reading)
-			words[n++] = key_of(keys[i], w, f->members[i]->name, "log");
-	}
 	for (size_t i = 0; i < f->n; i++)
-		if (f->members[i]->reading)
-			words[n++] = f->members[i]->at.id;
-	if (n > first) {
-		f->reading = true;
-		server_ask_words(&w->ear, &all, w, n, words);
+		f->members[i]->reading = false;
+	/* From where it ended, so that nobody is always the last. */
+	for (size_t tried = 0; tried < f->n && n < KEYS_MOST; tried++) {
+		struct member_heard *m = f->members[f->next_log++ % f->n];
+
+		if (!is_due(m))
+			continue;
+		m->rung = false;
+		m->reading = true;
+		ids[n] = m->at.id;
+		words[WORDS_BEFORE + n] = key_of(keys[n], w, m->name, "log");
+		n++;
 	}
-out:
-	free(words);
-	free(keys);
-	if (n == first)
-		w->follow.read_at = boot_ms() + 100;
+	for (int i = 0; i < n; i++)
+		words[WORDS_BEFORE + n + i] = ids[i];
+	if (!n)
+		return;
+	f->reading = true;
+	f->asked_at = boot_ms();
+	server_ask_words(w->read, &all, w, WORDS_BEFORE + 2 * n, words);
+}
+
+/* --- Bells --- */
+
+static void take_bell(void *arg, const struct reply_value *v)
+{
+	struct wire *w = arg;
+	struct follow *f = &w->follow;
+	struct member_heard *m;
+
+	if (v->kind == REPLY_ERROR)
+		server_failed(&w->ear, "%.160s", v->text);
+	if (v->depth != 1 || v->kind != REPLY_TEXT)
+		return;
+	if (v->at[0] == 0)
+		f->is_message = !strcmp(v->text, "message");
+	m = v->at[0] == 2 && f->is_message ? follow_find(w, v->text) : NULL;
+	if (m)
+		m->rung = true;
+}
+
+void follow_begin(struct wire *w)
+{
+	static const struct taker bell = { .take = take_bell };
+
+	w->ear.push = &bell;
+	w->ear.push_arg = w;
+}
+
+/* A line that is dead is as silent as one where nothing happens. */
+static void try_bells(struct wire *w, int64_t now)
+{
+	if (now < w->follow.ping_at)
+		return;
+	if (now - w->ear.heard > PATIENCE)
+		server_failed(&w->ear, "it does not answer");
+	ASK(&w->ear, NULL, NULL, "PING");
+	w->follow.ping_at = now + PING_EVERY;
+}
+
+/* Should a bell be lost, or silenced. */
+static void ring_all(struct wire *w, int64_t now)
+{
+	struct follow *f = &w->follow;
+
+	for (size_t i = 0; i < f->n; i++)
+		f->members[i]->rung = true;
+	f->all_at = now + ALL_EVERY / 2 + with_jitter(ALL_EVERY);
 }
 
 void follow_up(struct wire *w)
@@ -632,7 +705,13 @@ void follow_up(struct wire *w)
 	struct follow *f = &w->follow;
 	int64_t now = boot_ms();
 
-	f->set_at = f->read_at = f->next_head = 0;
+	char bell[KEY_MAX];
+
+	f->read_at = f->next_head = 0;
+	w->ear.heard = now;
+	ASK(&w->ear, NULL, NULL, "SUBSCRIBE", key_of(bell, w, "bell", ""));
+	f->ping_at = now + PING_EVERY;
+	ring_all(w, now);
 	for (size_t i = 0; i < f->n; i++) {
 		f->members[i]->head_at = now;
 		f->members[i]->suspect.epoch[0] = '\0';
@@ -649,12 +728,23 @@ void follow_down(struct wire *w)
 	f->probes = 0;
 }
 
+static bool any_due(const struct follow *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (is_due(f->members[i]))
+			return true;
+	return false;
+}
+
 void follow_turn(struct wire *w, int64_t now)
 {
 	struct follow *f = &w->follow;
 
 	if (now >= f->set_at)
 		ask_names(w);
+	if (now >= f->all_at)
+		ring_all(w, now);
+	try_bells(w, now);
 	ask_heads(w, now);
 	if (f->reading || f->probes)
 		return;
@@ -662,7 +752,7 @@ void follow_turn(struct wire *w, int64_t now)
 		if (f->members[i]->alone && is_read(f->members[i]) && now >= f->members[i]->alone_at)
 			probe(w, f->members[i]);
 	if (!f->probes && now >= f->read_at)
-		read_all(w);
+		read_some(w);
 }
 
 int64_t follow_due(const struct wire *w)
@@ -670,5 +760,6 @@ int64_t follow_due(const struct wire *w)
 	const struct follow *f = &w->follow;
 	int64_t due = f->set_at < f->next_head ? f->set_at : f->next_head;
 
-	return f->reading || f->probes || due < f->read_at ? due : f->read_at;
+	due = f->ping_at < due ? f->ping_at : due;
+	return f->reading || f->probes || due < f->read_at || !any_due(f) ? due : f->read_at;
 }

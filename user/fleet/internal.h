@@ -34,6 +34,8 @@ struct place {
 struct member_heard {
 	char name[MEMBER_NAME_MAX];
 	bool in_set, seen;     /* in the set of members; while that is read */
+	bool refused;	       /* not even by the word for any */
+	bool rung;	       /* its bell has rung, or its log was not read to the end */
 	bool followed, by_any; /* by its own word, or by that for any */
 	bool forgotten;	       /* once nobody points to it */
 	unsigned int used;     /* answers about it that are on their way */
@@ -81,8 +83,8 @@ struct own {
 	char why[160]; /* the server refuses it */
 	bool broken;   /* it was taken in part */
 	/* A whole saying */
-	char next[EPOCH_MAX]; /* empty: there is none */
-	bool has_reasons;
+	char next[EPOCH_MAX];	 /* empty: there is none */
+	bool has_reasons, wrong; /* wrong: a key is of another type */
 	uint64_t all_number;
 	/* What the server has */
 	int64_t check_at, touch_at, prune_at;
@@ -114,7 +116,10 @@ struct follow {
 	bool any;
 	uint64_t any_most;
 	int64_t set_at, read_at, next_head;
-	size_t heads; /* which is asked next */
+	int64_t all_at, ping_at; /* all logs are read, bell or not; the bell's line is tried */
+	int64_t asked_at;	 /* the reading that is on its way */
+	bool is_message;	 /* that comes by the bell's line */
+	size_t heads, next_log;	 /* which is asked next */
 	/* The answer of XREAD that is being read */
 	bool reading, failed;
 	size_t probes;
@@ -131,6 +136,8 @@ struct follow {
 
 struct member_heard *follow_find(struct wire *w, const char *name);
 void follow_line(struct wire *w, int n, char *fields[]);
+/* Once. */
+void follow_begin(struct wire *w);
 void follow_up(struct wire *w);
 void follow_down(struct wire *w);
 void follow_turn(struct wire *w, int64_t now);
@@ -169,7 +176,9 @@ int64_t snapshot_due(const struct wire *w);
 struct wire {
 	const struct fleet_request *request;
 	struct fleet_url url;
-	struct server talk, ear; /* the ear waits for news, so nothing else is asked there */
+	struct fleet_url read_url;
+	struct server talk, other, ear; /* the ear hears bells, so nothing is asked there */
+	struct server *read;		/* talk, or other: where the members are read */
 	struct lines in;
 	struct outgoing out;
 	struct server_clock clock;
@@ -186,6 +195,8 @@ struct wire {
 };
 
 __attribute__((format(printf, 2, 3))) void tell(struct wire *w, const char *fmt, ...);
+/* From half of it to all of it. */
+int64_t with_jitter(int64_t ms);
 const char *key_of(char key[KEY_MAX], const struct wire *w, const char *name, const char *what);
 /* A taker of answers that are of no interest unless they are errors. */
 extern const struct taker take_nothing;

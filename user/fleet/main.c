@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -45,11 +46,19 @@ static int arrange(void)
 
 static int give_up(const struct fleet_request *request, const struct fleet_url *url)
 {
+	bool own = url->way == FLEET_UNIX || !strncasecmp(request->read, "unix:", 5);
 	struct confinement left = { .does = "speaks to",
 				    .file = request->ca,
-				    .sockets = url->way == FLEET_UNIX ? CONFINE_OWN : CONFINE_INTERNET };
+				    .sockets = own ? CONFINE_OWN : CONFINE_INTERNET };
 
 	return confine(&left);
+}
+
+static bool reads_by_tls(const struct fleet_request *request)
+{
+	struct fleet_url url;
+
+	return *request->read && !fleet_url_read(&url, request->read) && url.way == FLEET_TLS;
 }
 
 static void complain(const char *why)
@@ -80,7 +89,7 @@ int main(int argc, char **argv)
 	alarm(0);
 	explicit_bzero(message, sizeof(message));
 	fleet_url_read(&url, request.url);
-	err = arrange() ?: (url.way == FLEET_TLS ? tls_begin(request.ca) : 0) ?: give_up(&request, &url);
+	err = arrange() ?: (url.way == FLEET_TLS || reads_by_tls(&request) ? tls_begin(request.ca) : 0) ?: give_up(&request, &url);
 	if (err) {
 		complain(reason(err));
 		return EXIT_ERROR;

@@ -46,8 +46,15 @@ static const char *proof(char to[EPOCH_MAX + 1], const char *epoch)
 	return to;
 }
 
+/* Where a key is of another type, there is no log that could go on behind its last id. */
+static void note_type(struct own *own, const char *why)
+{
+	own->wrong = own->wrong || !strncmp(why, "WRONGTYPE", 9);
+}
+
 static void lose(struct wire *w, const char *why)
 {
+	note_type(&w->own, why);
 	if (w->own.state == OWN_KNOWN)
 		tell(w, "own-lost\t%s", why);
 	w->own.state = OWN_LOST;
@@ -140,6 +147,14 @@ static void end_done(void *arg)
 
 static const struct taker queued = { .take = take_queued }, done = { .take = take_done, .end = end_done };
 
+/* Whoever follows reads then, and only then. */
+static void add_bell(struct wire *w)
+{
+	char bell[KEY_MAX];
+
+	MAKE("PUBLISH", key_of(bell, w, "bell", ""), w->request->name);
+}
+
 static void say(struct wire *w)
 {
 	struct own *own = of(w);
@@ -153,6 +168,7 @@ static void say(struct wire *w)
 	key_of(head, w, w->request->name, "head");
 	MAKE("HSET", head, "e", own->epoch, "n", decimal(n, own->n), "t", decimal(now, (uint64_t)server_now(&w->clock)),
 	     "v", VERSION);
+	add_bell(w);
 	ASK(&w->talk, &queued, w, "MULTI");
 	server_ask_made(&w->talk, &queued, w, &own->commands, own->made);
 	ASK(&w->talk, &done, w, "EXEC");
@@ -238,8 +254,10 @@ static void end_all_done(void *arg)
 
 	own->busy = false;
 	if (*own->why) {
+		note_type(own, own->why);
 		refuse(w, own->all_number, own->why);
 	} else {
+		own->wrong = false;
 		memcpy(own->epoch, own->next, EPOCH_MAX);
 		own->n = own->sure = 1;
 		own->state = OWN_KNOWN;
@@ -278,10 +296,13 @@ static void end_all(struct wire *w, uint64_t number)
 	key_of(head, w, name, "head");
 	if (own->state == OWN_LOST)
 		ASK(&w->talk, &queued, w, "DEL", head);
+	if (own->wrong)
+		ASK(&w->talk, &queued, w, "DEL", log);
 	ASK(&w->talk, &queued, w, "XTRIM", log, "MAXLEN", "0");
 	ASK(&w->talk, &queued, w, "XADD", log, "*", "e", own->next, "n", "1", "o", "=");
 	ASK(&w->talk, &queued, w, "HSET", head, "e", own->next, "n", "1", "t",
 	    decimal(time, (uint64_t)server_now(&w->clock)), "v", VERSION);
+	ASK(&w->talk, &queued, w, "PUBLISH", key_of(new, w, "bell", ""), name);
 	ASK(&w->talk, &all_done, w, "EXEC");
 }
 
@@ -440,6 +461,7 @@ static void end_first(void *arg)
 	tell(w, "own-is\t%s\t%llu", is_there ? own->head_epoch : EPOCH_NONE,
 	     is_there ? (unsigned long long)own->head_n : 0);
 	own->state = OWN_LOST;
+	note_type(own, own->head_why);
 	if (!is_there || strcmp(own->head_epoch, own->epoch) != 0 || own->head_n < own->n)
 		return;
 	own->n = own->sure = own->head_n;

@@ -11,10 +11,9 @@
 #define PORT "6379"
 
 static const struct message_line lines[] = {
-	MESSAGE_TEXT(fleet_request, url),     MESSAGE_TEXT(fleet_request, name),
-	MESSAGE_TEXT(fleet_request, user),    MESSAGE_TEXT(fleet_request, password),
-	MESSAGE_TEXT(fleet_request, prefix),  MESSAGE_TEXT(fleet_request, ca),
-	MESSAGE_SWITCH(fleet_request, check), { 0 },
+	MESSAGE_TEXT(fleet_request, url),      MESSAGE_TEXT(fleet_request, name),   MESSAGE_TEXT(fleet_request, user),
+	MESSAGE_TEXT(fleet_request, password), MESSAGE_TEXT(fleet_request, prefix), MESSAGE_TEXT(fleet_request, ca),
+	MESSAGE_TEXT(fleet_request, read),     MESSAGE_NUMBER(fleet_request, pace), { 0 },
 };
 
 static const struct {
@@ -115,7 +114,7 @@ size_t fleet_request_write(char *message, size_t size, const struct fleet_reques
 	message[0] = '\0';
 	n = message_write(message, size, lines, r);
 	if (!n || n + 1 >= size || !is_one_line(r->url) || !is_one_line(r->user) || !is_one_line(r->password) ||
-	    !is_one_line(r->ca))
+	    !is_one_line(r->ca) || !is_one_line(r->read))
 		return 0;
 	message[n++] = '\n';
 	message[n] = '\0';
@@ -129,5 +128,8 @@ bool fleet_request_read(struct fleet_request *r, char *message, size_t length)
 		return false;
 	if (!*r->prefix)
 		strcpy(r->prefix, FLEET_PREFIX);
-	return !fleet_url_fault(r->url) && fleet_name_is_sound(r->name) && !fleet_prefix_fault(r->prefix);
+	if (!r->pace)
+		r->pace = FLEET_PACE;
+	return !fleet_url_fault(r->url) && (!*r->read || !fleet_url_fault(r->read)) && r->pace <= FLEET_PACE_MOST &&
+	       fleet_name_is_sound(r->name) && !fleet_prefix_fault(r->prefix);
 }

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "fleet/name.h"
 
@@ -16,6 +17,8 @@
 #define FLEET_PASSWORD_MAX 512
 #define FLEET_PREFIX_MAX   64
 #define FLEET_PREFIX	   "xdp-bloom:"
+#define FLEET_PACE	   50
+#define FLEET_PACE_MOST	   60000
 
 struct fleet_request {
 	char url[FLEET_URL_MAX];
@@ -24,7 +27,8 @@ struct fleet_request {
 	char password[FLEET_PASSWORD_MAX]; /* empty: none is given */
 	char prefix[FLEET_PREFIX_MAX];	   /* of all keys; empty: FLEET_PREFIX */
 	char ca[1024];			   /* a file of certificates that are trusted; empty: the system's */
-	bool check;			   /* say what the server's settings are, and end */
+	char read[FLEET_URL_MAX];	   /* where the others are read; empty: at url */
+	uint64_t pace;			   /* ms between two readings, at least */
 };
 
 /* "redis://redis.example:6379" in its parts. */

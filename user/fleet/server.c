@@ -46,7 +46,9 @@ static void on_element(void *arg, const struct reply_value *value)
 {
 	struct server *s = arg;
 
-	if (!s->n)
+	if (!s->n && s->push)
+		s->push->take(s->push_arg, value);
+	else if (!s->n)
 		server_failed(s, "it says something that nobody has asked for");
 	else if (!*s->why)
 		s->asked[s->first].taker->take(s->asked[s->first].arg, value);
@@ -105,7 +107,8 @@ void server_ask_words(struct server *s, const struct taker *taker, void *arg, in
 		return;
 	if (!command_add(&s->out, n, words, NULL))
 		server_failed(s, "%s", strerror(ENOMEM));
-	expect(s, taker, arg);
+	if (taker)
+		expect(s, taker, arg);
 }
 
 void server_ask_made(struct server *s, const struct taker *taker, void *arg, const struct outgoing *commands, int n)
@@ -162,10 +165,11 @@ static void greet(struct server *s)
 
 /* --- Bytes --- */
 
-int server_begin(struct server *s, const struct fleet_request *request, const struct fleet_url *url)
+void server_begin(struct server *s, const struct fleet_request *request, const struct fleet_url *url)
 {
-	*s = (struct server){ .request = request, .url = url, .fd = -1 };
-	return 0;
+	s->request = request;
+	s->url = url;
+	s->fd = -1;
 }
 
 void server_close(struct server *s)
@@ -310,6 +314,7 @@ static void hear(struct server *s)
 			server_failed(s, "it has closed the connection");
 		else if (replies_feed(s->replies, bytes, (size_t)n))
 			server_failed(s, "it does not speak Redis's protocol");
+		s->heard = boot_ms();
 		/* What the library holds already, poll(2) does not see. */
 	} while (!*s->why && s->tls && tls_pending(s->tls));
 }

@@ -20,6 +20,9 @@ struct taker {
 struct tls;
 
 struct server {
+	const struct taker *push; /* of what comes without having been asked for; NULL: nothing does */
+	void *push_arg;
+	int64_t heard; /* anything, by boot_ms() */
 	const struct fleet_request *request;
 	const struct fleet_url *url;
 	int fd; /* -1: there is none */
@@ -36,8 +39,7 @@ struct server {
 	bool greeted, replica;
 };
 
-/* Once: what can only be read before rights are given up. 0 or -errno with the reason recorded. */
-int server_begin(struct server *s, const struct fleet_request *request, const struct fleet_url *url);
+void server_begin(struct server *s, const struct fleet_request *request, const struct fleet_url *url);
 /* What it begins, server_io() goes on with. */
 void server_connect(struct server *s);
 void server_close(struct server *s);
@@ -48,7 +50,8 @@ void server_io(struct server *s, short events, bool may_hear);
 /* It has not answered for so long. */
 void server_patience(struct server *s, int64_t now, int64_t patience);
 
-/* The answer is for the taker. Where there is no connection, nothing is asked. */
+/* The answer is for the taker; NULL: it comes as what nobody has asked for. Where there is no connection, nothing is
+ * asked. */
 #define ASK(server, taker, arg, ...)                                                                   \
 	do {                                                                                           \
 		const char *const words_[] = { __VA_ARGS__ };                                          \

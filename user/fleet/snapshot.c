@@ -52,7 +52,7 @@ static void end_it(struct wire *w)
 	m->slots = 0;
 	m->lines = 0;
 	m->wants_snapshot = false;
-	w->follow.read_at = 0;
+	m->rung = true;
 	tell(w, "snapshot-end\t%s\t%s\t%s\t%llu\t%s", m->name, s->whole ? "complete" : "incomplete", s->epoch,
 	     (unsigned long long)s->n, s->id);
 	finish(w);
@@ -97,7 +97,7 @@ static void ask_reasons(struct wire *w)
 		words[n] = prefix_text(texts[n - 2], b->first, (int)b->length);
 	}
 	s->asking = true;
-	server_ask_words(&w->talk, &reasons, w, n, words);
+	server_ask_words(w->read, &reasons, w, n, words);
 }
 
 /* --- The set --- */
@@ -190,12 +190,12 @@ static void begin(struct wire *w, struct member_heard *m)
 	snprintf(from, sizeof(from), "(%lld", (long long)server_now(&w->clock));
 	/* One more, to see that there are more; and the proof. */
 	snprintf(most, sizeof(most), "%llu", (unsigned long long)(m->most < BANS_MOST ? m->most : BANS_MOST) + 2);
-	ASK(&w->talk, &take_nothing, w, "MULTI");
-	ASK(&w->talk, &take_nothing, w, "HMGET", key_of(head, w, m->name, "head"), "e", "n");
-	ASK(&w->talk, &take_nothing, w, "XREVRANGE", key_of(log, w, m->name, "log"), "+", "-", "COUNT", "1");
-	ASK(&w->talk, &take_nothing, w, "ZREVRANGEBYSCORE", key_of(now, w, m->name, "now"), "+inf", from, "WITHSCORES",
+	ASK(w->read, &take_nothing, w, "MULTI");
+	ASK(w->read, &take_nothing, w, "HMGET", key_of(head, w, m->name, "head"), "e", "n");
+	ASK(w->read, &take_nothing, w, "XREVRANGE", key_of(log, w, m->name, "log"), "+", "-", "COUNT", "1");
+	ASK(w->read, &take_nothing, w, "ZREVRANGEBYSCORE", key_of(now, w, m->name, "now"), "+inf", from, "WITHSCORES",
 	    "LIMIT", "0", most);
-	ASK(&w->talk, &taker, w, "EXEC");
+	ASK(w->read, &taker, w, "EXEC");
 }
 
 void snapshot_down(struct wire *w)

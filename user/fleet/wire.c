@@ -98,7 +98,7 @@ static void ask_time(struct wire *w)
 
 /* --- Connections --- */
 
-static int64_t with_jitter(int64_t ms)
+int64_t with_jitter(int64_t ms)
 {
 	uint32_t random = 0;
 
@@ -117,6 +117,7 @@ static void go_down(struct wire *w, const char *why)
 	w->again_at = boot_ms() + with_jitter(w->wait);
 	server_close(&w->talk);
 	server_close(&w->ear);
+	server_close(&w->other);
 	/* The next server may be another one. */
 	w->clock = (struct server_clock){ 0 };
 	w->up = false;
@@ -129,22 +130,29 @@ static void go_down(struct wire *w, const char *why)
 
 static void look_after(struct wire *w, int64_t now)
 {
-	server_patience(&w->talk, now, PATIENCE);
-	server_patience(&w->ear, now, PATIENCE);
-	if (*w->talk.why || *w->ear.why) {
-		char why[sizeof(w->talk.why)];
+	struct server *all[] = { &w->talk, &w->other, &w->ear };
+	char why[sizeof(w->talk.why) + 32] = "";
 
-		snprintf(why, sizeof(why), "%s", *w->talk.why ? w->talk.why : w->ear.why);
-		w->talk.why[0] = w->ear.why[0] = '\0';
+	server_patience(&w->talk, now, PATIENCE);
+	server_patience(&w->other, now, PATIENCE);
+	server_patience(&w->ear, now, PATIENCE);
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (*all[i]->why && !*why)
+			snprintf(why, sizeof(why), "%s%s",
+				 w->read == &w->talk || !i ? "" : "where it reads: ", all[i]->why);
+	if (*why) {
+		w->talk.why[0] = w->other.why[0] = w->ear.why[0] = '\0';
 		go_down(w, why);
 	}
 	if (w->talk.fd < 0 && w->own.told && now >= w->again_at) {
 		server_connect(&w->talk);
 		if (!*w->talk.why)
 			server_connect(&w->ear);
+		if (!*w->talk.why && w->read != &w->talk)
+			server_connect(&w->other);
 		return;
 	}
-	if (w->up || w->greeting || !w->talk.greeted || !w->ear.greeted)
+	if (w->up || w->greeting || !w->talk.greeted || !w->read->greeted || !w->ear.greeted)
 		return;
 	if (w->talk.replica) {
 		server_failed(&w->talk, "READONLY it is a replica, which takes nothing");
@@ -217,18 +225,20 @@ static void turn(struct wire *w)
 	struct pollfd fds[] = {
 		{ COMMAND, (short)((may_take ? POLLIN : 0) | (outgoing_waits(&w->out) ? POLLOUT : 0)), 0 },
 		{ w->talk.fd, server_events(&w->talk, may_hear), 0 },
-		{ w->ear.fd, server_events(&w->ear, may_hear), 0 },
+		{ w->ear.fd, server_events(&w->ear, true), 0 },
+		{ w->other.fd, server_events(&w->other, may_hear), 0 },
 	};
 	int64_t now;
 
-	if (poll(fds, 3, until_due(w, boot_ms())) < 0 && errno != EINTR)
+	if (poll(fds, 4, until_due(w, boot_ms())) < 0 && errno != EINTR)
 		w->ended = true;
 	if (fds[0].revents & POLLIN && lines_fill(&w->in, COMMAND) < 0)
 		w->ended = true;
 	if (fds[0].revents & (POLLHUP | POLLERR) && !(fds[0].revents & POLLIN))
 		w->ended = true;
 	server_io(&w->talk, fds[1].revents, may_hear);
-	server_io(&w->ear, fds[2].revents, may_hear);
+	server_io(&w->ear, fds[2].revents, true);
+	server_io(&w->other, fds[3].revents, may_hear);
 	now = boot_ms();
 	look_after(w, now);
 	listen_to_command(w);
@@ -242,6 +252,7 @@ static void turn(struct wire *w)
 	/* At once, not after the next poll(2). */
 	server_io(&w->talk, 0, false);
 	server_io(&w->ear, 0, false);
+	server_io(&w->other, 0, false);
 	if (outgoing_flush(&w->out, COMMAND))
 		w->ended = true;
 }
@@ -255,7 +266,13 @@ int wire_run(const struct fleet_request *request)
 	w->request = request;
 	fleet_url_read(&w->url, request->url);
 	server_begin(&w->talk, request, &w->url);
-	server_begin(&w->ear, request, &w->url);
+	w->read_url = w->url;
+	if (*request->read)
+		fleet_url_read(&w->read_url, request->read);
+	server_begin(&w->other, request, &w->read_url);
+	server_begin(&w->ear, request, &w->read_url);
+	w->read = *request->read ? &w->other : &w->talk;
+	follow_begin(w);
 	strcpy(w->own.epoch, EPOCH_NONE);
 	while (!w->ended)
 		turn(w);
