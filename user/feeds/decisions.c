@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clean_text.h"
 #include "base/grow.h"
@@ -101,14 +103,43 @@ static int read_all(struct decisions *decisions, const json_t *array, int64_t no
 	return err < 0 ? err : 0;
 }
 
+/* At once: jansson asks the kernel for each byte of a descriptor. */
+static int read_file(int file, char **text, size_t *bytes)
+{
+	struct stat is;
+	size_t room;
+	ssize_t n = 1;
+
+	*bytes = 0;
+	if (fstat(file, &is))
+		return because(-errno, "the answer cannot be read: %s", strerror(errno));
+	room = (size_t)is.st_size;
+	*text = malloc(room + 1);
+	if (!*text)
+		return -ENOMEM;
+	while (*bytes < room && n > 0) {
+		n = pread(file, *text + *bytes, room - *bytes, (off_t)*bytes);
+		*bytes += n > 0 ? (size_t)n : 0;
+	}
+	if (n >= 0)
+		return 0;
+	free(*text);
+	return because(-errno, "the answer cannot be read: %s", strerror(errno));
+}
+
 int decisions_read(struct decision_changes *c, int file, int64_t now)
 {
 	json_error_t error;
-	size_t ended = 0;
-	json_t *answer = json_loadfd(file, JSON_REJECT_DUPLICATES, &error);
-	int err;
+	size_t ended = 0, bytes;
+	json_t *answer = NULL;
+	char *text = NULL;
+	int err = read_file(file, &text, &bytes);
 
 	*c = (struct decision_changes){ 0 };
+	if (err)
+		return err;
+	answer = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
+	free(text);
 	if (!json_is_object(answer) || !json_object_get(answer, "new") || !json_object_get(answer, "deleted"))
 		err = because(-EINVAL, "no decisions: %s", answer ? "another document" : error.text);
 	else
