@@ -292,10 +292,10 @@ after_example() {
 	local pid
 
 	case $1 in
-	*--listen* | *--follow*)
+	*--listen* | *--follow* | *\ announce\ *)
 		rm -f out
 		ip link set lo up
-		bash -c "exec $1" >out 2>&1 </dev/null &
+		bash -c "exec $1 --verbose" >out 2>&1 </dev/null &
 		pid=$!
 		wait_until "that it says something: $1" test -s out
 		kill -TERM $pid

@@ -244,7 +244,7 @@ some = rng.sample(there, min(len(there), 1000))
 
 def all_dropped(when):
     if not all(dropped(some)):
-        die(f'{when}: {dropped(some).count(False)} of {len(some)} pass')
+        die(f'{when}: {dropped(some).count(False)} of {len(some)} pass; {follower.routes} routes, {follower.said[-3:]}')
 
 
 daemon.reload()

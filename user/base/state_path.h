@@ -13,13 +13,14 @@
 #define STATE_SAMPLES_SOCKET "samples.sock"
 #define STATE_FOLLOW_SOCKET  "follow.sock"
 #define STATE_FOLLOW_LOCK    "follow.lock"
-#define STATE_FOLLOWS_LOCK   "follows." /* and a list's name */
+#define STATE_FOLLOWS_LOCK   "follows."	  /* and a list's name */
+#define STATE_ANNOUNCES_LOCK "announces." /* and a table's number */
 #define STATE_HISTORY	     "history"
 #define STATE_EVENTS	     "events"
 #define STATE_FAILED	     "failed" /* a directory: lists by name */
 #define STATE_EVENTS_OLD     "events.1"
 #define STATE_IMAGE	     "image." /* and a number */
-#define STATE_FLEET	     "fleet"	  /* what the process of it has seen */
+#define STATE_FLEET	     "fleet"  /* what the process of it has seen */
 #define STATE_FLEET_LOCK     "fleet.lock"
 #define STATE_LEARNED	     "learned"
 #define STATE_NETWORKS	     "networks"

@@ -272,8 +272,8 @@ static bool are_going(const struct route_table *t, int64_t now)
 {
 	int64_t wait = t->gone <= t->here && t->grace > ROUTES_WAIT_MS ? t->grace : ROUTES_WAIT_MS;
 
-	return t->gone >= ROUTES_LOST_LEAST && (t->high - t->here) * ROUTES_MANY > t->high &&
-	       now - t->low_at < ROUTES_QUIET_MS && now - t->first_went < wait;
+	return t->gone >= ROUTES_LOST_LEAST && t->gone * ROUTES_MANY > routes_most(t) &&
+	       2 * (t->high - t->here) >= t->gone && now - t->low_at < ROUTES_QUIET_MS && now - t->first_went < wait;
 }
 
 /* As of now. */

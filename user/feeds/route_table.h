@@ -16,8 +16,8 @@
 /* So long goes on what is withdrawn. */
 #define ROUTES_LINGER_MS 2000
 /* Where many are withdrawn, it is waited until no more are, for so long at most. */
-#define ROUTES_MANY	256 /* a part of all of them, in less time than one lingers: of a million, 2,000 a second */
-#define ROUTES_QUIET_MS 5000
+#define ROUTES_MANY	4096 /* a part of all of them; at least half of what goes must not be replaced by others */
+#define ROUTES_QUIET_MS 10000
 #define ROUTES_WAIT_MS	30000 /* or, while less than half have gone, for as long as the grace period is */
 /* How many there were is remembered for one to two grace periods, of so much at least: what goes may go slowly. */
 #define ROUTES_MEMORY_MS 60000

@@ -32,6 +32,11 @@ static int because_not_allowed(const struct config *config, const struct verb *v
 		       nearest_text(&near, ""), allowed);
 }
 
+bool config_goes_on(const struct config_line *line)
+{
+	return !strcmp(line->verb->name, "follow") || !strcmp(line->verb->name, "announce");
+}
+
 static bool has_line(const struct config *config, const struct words *w)
 {
 	for (size_t i = 0; i < config->n; i++)
@@ -53,7 +58,7 @@ static int take_line(void *arg, const struct words *w, unsigned int number)
 		return because_not_allowed(config, line.verb, w->words[0], number);
 	if (!strcmp(line.verb->name, "follow") && verb_operands(line.verb, w, &list, 1) && !strcmp(list, "-"))
 		return because(-EINVAL, "%s:%u: nobody writes to the service's standard input", config->path, number);
-	if (!strcmp(line.verb->name, "follow") && has_line(config, w))
+	if (config_goes_on(&line) && has_line(config, w))
 		return because(-EINVAL, "%s:%u: a line before says the same", config->path, number);
 	/* Each would replace the other, at every start. */
 	if (config_loads(&line, &list, &file) && config_load_of(config, list))

@@ -25,6 +25,8 @@ struct config {
 int config_read(struct config *config, const char *path, const struct verb *verbs);
 void config_free(struct config *config);
 
+/* Is it done for as long as the service runs, in a process of its own? */
+bool config_goes_on(const struct config_line *line);
 /* Does the line load a list, which, and from where? */
 bool config_loads(const struct config_line *line, const char **list, const char **file);
 /* The line that loads the list, or NULL. */

@@ -28,7 +28,7 @@ struct follower {
 
 bool followers_have(const struct config_line *line)
 {
-	return !strcmp(line->verb->name, "follow");
+	return config_goes_on(line);
 }
 
 static int copy_words(struct words *to, const struct words *from)

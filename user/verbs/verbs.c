@@ -100,6 +100,13 @@ const struct verb verbs[] = {
 	  .completes = "exec socket routes crowdsec <file>", .options = follow_options, .least = 1, .most = VERB_MANY,
 	  .asks = "from where? - reads standard input; a file or a named pipe; exec COMMAND; socket; routes --table 666; or crowdsec",
 	  .flags = VERB_CHANGES | VERB_IN_CONFIG, .run = verb_follow },
+	{ "announce", .does = "tell a routing daemon what this machine bans, as it changes",
+	  .more = "Its own bans are blackhole routes of protocol 153 in a table of the kernel, which BIRD or FRR exports to a neighbour; "
+		  "routes of others there are not touched. Lists and bans of fleet members are not announced, nor is a ban that "
+		  "holds an address that is allowed.",
+	  .examples = { "announce --table 667", "announce --table 668 --family 4 --clean" },
+	  .options = announce_options, .asks = "only a table: announce --table 667",
+	  .flags = VERB_CHANGES | VERB_IN_CONFIG, .run = verb_announce },
 	{ "fleet", .operands = "[accept|refuse MEMBER|'*' | WHAT...]",
 	  .does = "what other machines ban, and what each of them may",
 	  .more = "accept says what a member may; * is whoever has no rule of its own. What this machine bans, allows and needs is its own matter. "
