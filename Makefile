@@ -80,7 +80,7 @@ $(PAGE): tools/embed.sh user/observe/page.html user/observe/page.css user/observ
 	@mkdir -p $(@D)
 	$(call say,PAGE,$@)tools/embed.sh $(filter-out $<,$^) >$@.tmp && mv $@.tmp $@
 
-$(eval $(call remember,$(BUILD)/compiled-with,$(CC) $(CLANG) $(VERSION) $(WARNINGS) $(SANITIZE) $(CFLAGS) $(CPPFLAGS)))
+$(eval $(call remember,$(BUILD)/compiled-with,$(CC) $(CLANG) $(VERSION) $(WARNINGS) $(SANITIZE) $(CFLAGS) $(CPPFLAGS) $(PKGS_ALL)))
 $(eval $(call remember,$(BUILD)/linked-with,$(CC) $(SANITIZE) $(LDFLAGS) $(if $(SHARED),shared) $(PKGS)))
 $(eval $(call remember,$(BUILD)/fetch-linked-with,$(CC) $(SANITIZE) $(LDFLAGS) $(PKGS_FETCH)))
 $(eval $(call remember,$(BUILD)/fleet-linked-with,$(CC) $(SANITIZE) $(LDFLAGS) $(PKGS_FLEET)))

@@ -23,8 +23,11 @@ ifdef SAN
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
 
-# Asked once, and only when something is compiled.
-PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) $(PKGS_LOADED) $(PKGS_FETCH) $(PKGS_FLEET)))$(PKG_CFLAGS)
+PKGS_ALL := $(PKGS) $(PKGS_LOADED) $(PKGS_FETCH) $(PKGS_FLEET)
+
+# Asked once, and only when something is compiled. hiredis would decide how all else reads directories: readdir64() is
+# another function than the one that the unit tests stand in for.
+PKG_CFLAGS = $(eval PKG_CFLAGS := $(filter-out -D_FILE_OFFSET_BITS=%,$(shell $(PKG_CONFIG) --cflags $(PKGS_ALL))))$(PKG_CFLAGS)
 PKG_LIBS   = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
 # By the recipe's own shell: make has lost what it asked for itself while other jobs ended.
 FETCH_LIBS = $$($(PKG_CONFIG) --libs $(PKGS_FETCH))
