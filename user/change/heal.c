@@ -117,6 +117,7 @@ int heal(const struct context *context, struct held *held)
 		err = held_close_gap(held);
 	locked = open_state(&state, context);
 	found = held_look(held);
+	gap |= found & HELD_GAP; /* that has come meanwhile, and is closed below */
 	pins = found & HELD_PINS;
 	if (locked && found & ~HELD_DETACHED)
 		err = held_repair(held);
