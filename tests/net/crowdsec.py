@@ -307,6 +307,11 @@ def main():
     decide([address() for _ in range(START)], 7200)
     run(bloom, 'add', '91.0.0.1', '--reason', 'mine, too')
     began = time.monotonic()
+    ask = http.client.HTTPConnection('127.0.0.1', 18080, timeout=60)
+    ask.request('GET', '/v1/decisions/stream?startup=true&dedup=false', headers={'X-Api-Key': agent.key})
+    print(f'# the agent alone answers with {len(ask.getresponse().read())} bytes in {time.monotonic() - began:.2f} s', flush=True)
+    ask.close()
+    began = time.monotonic()
     followers = [follow()]
     end = time.monotonic() + 120
     while time.monotonic() < end and b'decisions in force' not in open('err', 'rb').read():
