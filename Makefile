@@ -143,6 +143,11 @@ routes-test: all tests ## a million routes by BIRD and by FRR, 10,000 of them ch
 	@tools/deps.sh $(ROUTES_DEPS)
 	XDP_BLOOM_DAEMONS='1000000 60 10000' tests/net/net_routes_daemons.sh
 
+fleet-test: tests ## MEMBERS (16) of a fleet and a real Redis: how soon a ban on one drops packets on all, BANS (1000) of them; SEED
+	@tools/deps.sh $(FLEET_DEPS)
+	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic $(if $(SEED),XDP_BLOOM_SEED=$(SEED)) \
+		XDP_BLOOM_MEMBERS=$(or $(MEMBERS),16) XDP_BLOOM_BANS=$(or $(BANS),1000) tests/net/net_fleet_sixteen.sh
+
 deb-test: deb ## the package installed, used and removed, on a copy-on-write picture of this machine
 	prove --exec tests/support/ktap-status.sh packaging/deb-test.sh
 
@@ -162,6 +167,7 @@ FUZZ_DEPS  := libclang-rt-dev llvm
 BENCH_DEPS := iproute2 ipset nftables iptables xdp-tools iprange ethtool python3
 CROWDSEC_DEPS := $(RUN_DEPS) crowdsec
 ROUTES_DEPS := $(RUN_DEPS) bird2 frr
+FLEET_DEPS := $(RUN_DEPS) redis-server
 DEB_DEPS   := debhelper dpkg-dev lintian
 LINT_DEPS  := clang-format clang-tidy cppcheck shellcheck python3
 FRESH_DEPS := mmdebstrap git
@@ -396,6 +402,6 @@ help: ## this
 		/^[a-z -]+:.*## / { target = text = $$0; sub(/:.*/, "", target); sub(/.*## /, "", text); \
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
-.PHONY: all units install uninstall deb routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
+.PHONY: all units install uninstall deb fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
 	test fresh test-kernels lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test crowdsec-test parts-test samples-test counts replay-test page-test status-test upgrade-test faults guards mutants compilers kselftest \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help

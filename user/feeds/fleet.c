@@ -26,6 +26,12 @@
 #define START_MOST  5000
 #define WRITE_MS    500	  /* what is shown is as young as that */
 #define LOOK_MS	    10000 /* of a mount over the state's directory nobody is told */
+/*
+ * A change is told when it is written, and seen only once it has reached the disk: then SQLite tells readers by memory
+ * that they share, which no notice tells of. So after a notice it is looked again, this soon, and after twice as long
+ * each time.
+ */
+#define LOOK_SOON_MS 5
 
 struct fleet_process {
 	struct context *context;
@@ -36,7 +42,7 @@ struct fleet_process {
 	struct fleet_seen seen;
 	int watch;
 	bool changed, left, said_down, news; /* news: the file does not have it yet */
-	int64_t start_at, wait, write_at, look_at;
+	int64_t start_at, wait, write_at, look_at, look_wait;
 };
 
 /* --- The state ---------------------------------------------------------------------------------------------------- */
@@ -83,7 +89,8 @@ static int look(struct fleet_process *p)
 	int err = state_open(&state, p->context, false) ?: state_fleet(state, &now);
 
 	p->changed = false;
-	p->look_at = clock_ms() + LOOK_MS;
+	p->look_at = clock_ms() + p->look_wait;
+	p->look_wait = 2 * p->look_wait < LOOK_MS ? 2 * p->look_wait : LOOK_MS;
 	p->left = err_is(err, ENOENT) || (!err && !same_fleet(&p->fleet, &now));
 	if (!err && !p->left && p->talk.fd >= 0)
 		err = members_expect(&p->members, state);
@@ -269,7 +276,11 @@ static int turn(struct fleet_process *p)
 		err = begin(p);
 	if (!err && p->talk.fd >= 0)
 		err = take_all(p);
-	if (state_changed(p->watch) || clock_ms() >= p->look_at)
+	if (state_changed(p->watch)) {
+		p->changed = true;
+		p->look_wait = LOOK_SOON_MS;
+	}
+	if (clock_ms() >= p->look_at)
 		p->changed = true;
 	if (!err && p->changed)
 		err = look(p);
@@ -312,7 +323,9 @@ static int read_fleet(struct fleet_process *p)
 
 int fleet_run(struct context *context)
 {
-	struct fleet_process p = { .context = context, .talk = { .fd = -1, .ended = true }, .watch = -1 };
+	struct fleet_process p = {
+		.context = context, .talk = { .fd = -1, .ended = true }, .watch = -1, .look_wait = LOOK_SOON_MS
+	};
 	char path[STATE_PATH_MAX];
 	int err = read_fleet(&p), lock = err ? err : lock_take(state_path(path, context->state, STATE_FLEET_LOCK), 0);
 
