@@ -339,6 +339,11 @@ asked_wrongly() {
 	chmod 600 password
 	hears 'password secret'
 	hears 'user edge-1'
+	bloom fleet join redis://127.0.0.1 --as edge-1 --read redis://127.0.0.2 --pace 0.2s
+	end_of "$part" || fail "it ended with $?"
+	takes_part
+	hears 'read redis://127.0.0.2'
+	hears 'pace 200'
 }
 
 # The service takes part, whether it was joined before or meanwhile, by the config file or by hand.

@@ -75,12 +75,6 @@ static bool state_changed(int watch)
 	return changed;
 }
 
-static bool same_fleet(const struct fleet *a, const struct fleet *b)
-{
-	return !strcmp(a->url, b->url) && !strcmp(a->name, b->name) && !strcmp(a->user, b->user) &&
-	       !strcmp(a->prefix, b->prefix) && !strcmp(a->password_file, b->password_file) && !strcmp(a->say, b->say);
-}
-
 /* What other commands have changed. */
 static int look(struct fleet_process *p)
 {
@@ -91,7 +85,7 @@ static int look(struct fleet_process *p)
 	p->changed = false;
 	p->look_at = clock_ms() + p->look_wait;
 	p->look_wait = 2 * p->look_wait < LOOK_MS ? 2 * p->look_wait : LOOK_MS;
-	p->left = err_is(err, ENOENT) || (!err && !same_fleet(&p->fleet, &now));
+	p->left = err_is(err, ENOENT) || (!err && !fleet_is_same(&p->fleet, &now));
 	if (!err && !p->left && p->talk.fd >= 0)
 		err = members_expect(&p->members, state);
 	state_close(state);
@@ -140,6 +134,8 @@ static int begin(struct fleet_process *p)
 	snprintf(request.name, sizeof(request.name), "%s", f->name);
 	snprintf(request.user, sizeof(request.user), "%s", f->user);
 	snprintf(request.prefix, sizeof(request.prefix), "%s", f->prefix);
+	snprintf(request.read, sizeof(request.read), "%s", f->read);
+	request.pace = (uint64_t)f->pace;
 	err = err ?:
 	      talk_start(&p->talk, &request) ?:
 	      state_open(&state, p->context, false) ?:

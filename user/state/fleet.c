@@ -11,12 +11,12 @@
 static const char schema_joined[] =
 	"CREATE TABLE fleet (id INTEGER PRIMARY KEY, url TEXT NOT NULL, name TEXT NOT NULL, user TEXT NOT NULL,"
 	"  prefix TEXT NOT NULL, password TEXT NOT NULL, say TEXT NOT NULL, epoch TEXT NOT NULL, n INTEGER NOT NULL,"
-	"  again INTEGER NOT NULL);"
+	"  again INTEGER NOT NULL, reads TEXT NOT NULL, pace INTEGER NOT NULL);"
 	"CREATE TABLE fleet_out (family INTEGER NOT NULL, length INTEGER NOT NULL, first BLOB NOT NULL,"
 	"  number INTEGER PRIMARY KEY, UNIQUE (family, length, first));"
 	"CREATE TABLE fleet_at (member TEXT UNIQUE NOT NULL, epoch TEXT NOT NULL, n INTEGER NOT NULL, id TEXT NOT NULL);";
 
-#define COLUMNS "id, url, name, user, prefix, password, say, epoch, n, again"
+#define COLUMNS "id, url, name, user, prefix, password, say, epoch, n, again, reads, pace"
 
 int state_fleet_tables(struct state *state)
 {
@@ -65,6 +65,8 @@ int state_read_fleet(const struct state *s, sqlite3_stmt *stmt, void *entry)
 	row_text(&row, 7, f->epoch, sizeof(f->epoch));
 	f->n = row_number(&row, 8, 0, INT64_MAX / 2);
 	f->all = row_number(&row, 9, 0, INT64_MAX / 2);
+	row_text(&row, 10, f->read, sizeof(f->read));
+	f->pace = row_number(&row, 11, 0, FLEET_PACE_MOST);
 	return !row.err && member_name_is_sound(f->name, false) && is_epoch(f->epoch) ? 0 : because_damaged(s, &row);
 }
 
@@ -92,6 +94,13 @@ int state_read_fleet_out(const struct state *s, sqlite3_stmt *stmt, void *entry)
 	return err || row.err ? because_damaged(s, &row) : 0;
 }
 
+bool fleet_is_same(const struct fleet *a, const struct fleet *b)
+{
+	return !strcmp(a->url, b->url) && !strcmp(a->name, b->name) && !strcmp(a->user, b->user) &&
+	       !strcmp(a->prefix, b->prefix) && !strcmp(a->password_file, b->password_file) &&
+	       !strcmp(a->say, b->say) && !strcmp(a->read, b->read) && a->pace == b->pace;
+}
+
 int state_fleet(struct state *state, struct fleet *fleet)
 {
 	sqlite3_stmt *stmt;
@@ -115,9 +124,10 @@ int state_fleet(struct state *state, struct fleet *fleet)
 static int put(struct state *state, const struct fleet *f)
 {
 	state->say[0] = '\0';
-	return state_put(state, "INSERT OR REPLACE INTO fleet (" COLUMNS ") VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			 "sssssssII", f->url, f->name, f->user, f->prefix, f->password_file, f->say, f->epoch,
-			 (sqlite3_int64)f->n, (sqlite3_int64)f->all);
+	return state_put(state,
+			 "INSERT OR REPLACE INTO fleet (" COLUMNS ") VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			 "sssssssIIsI", f->url, f->name, f->user, f->prefix, f->password_file, f->say, f->epoch,
+			 (sqlite3_int64)f->n, (sqlite3_int64)f->all, f->read, (sqlite3_int64)f->pace);
 }
 
 int state_fleet_join(struct state *state, const struct fleet *wanted)

@@ -24,6 +24,8 @@
 struct fleet {
 	char url[FLEET_URL_MAX], name[MEMBER_NAME_MAX], user[FLEET_USER_MAX], prefix[FLEET_PREFIX_MAX];
 	char password_file[FLEET_FILE_MAX], say[BAN_REASON_MAX];
+	char read[FLEET_URL_MAX]; /* where members are read; empty: at url */
+	int64_t pace;		  /* ms between two readings, at least; 0: as the program has it */
 	char epoch[FLEET_EPOCH_MAX];
 	int64_t n;   /* so many entries of that epoch are said */
 	int64_t all; /* not 0: everything is to be said again; another number each time */
@@ -47,6 +49,8 @@ struct fleet_out {
 
 /* Asks nothing: it is known since the state was opened. */
 bool state_joined(const struct state *state);
+/* Do both say the same, but for what was said and taken? */
+bool fleet_is_same(const struct fleet *a, const struct fleet *b);
 /* -ENOENT: it has not joined. */
 int state_fleet(struct state *state, struct fleet *fleet);
 /* With another server or prefix, what was taken and said counts from the beginning. */

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "change/change.h"
+#include "fleet/request.h"
 #include "verbs/fleet.h"
 #include "verbs/verbs.h"
 
@@ -25,8 +26,10 @@ const struct option_spec fleet_options[] = {
 	{ "user", .type = OPTION_TEXT, AT(fleet_verb_options, user), .value = "USER" },
 	{ "password-file", .type = OPTION_FILE, AT(fleet_verb_options, password_file), .value = "FILE",
 	  .does = "join: the server asks for them" },
-	{ "prefix", .type = OPTION_TEXT, AT(fleet_verb_options, prefix), .value = "TEXT",
-	  .does = "join, acl: how its keys begin (xdp-bloom:)" },
+	{ "prefix", .type = OPTION_TEXT, AT(fleet_verb_options, prefix), .value = "TEXT" },
+	{ "read", .type = OPTION_TEXT, AT(fleet_verb_options, read), .value = "URL" },
+	{ "pace", .type = OPTION_TIME, AT(fleet_verb_options, pace), .least = 0.001, .most = FLEET_PACE_MOST / 1000,
+	  .value = "TIME", .does = "join: see the manual page" },
 	OPTIONS_END(struct fleet_verb_options),
 };
 
@@ -152,7 +155,7 @@ static bool any_option(const struct fleet_verb_options *o)
 
 static bool any_of_join(const struct fleet_verb_options *o)
 {
-	return o->as || o->say || o->user || o->password_file;
+	return o->as || o->say || o->user || o->password_file || o->read || o->pace.given;
 }
 
 /* NULL: it is none of these. */

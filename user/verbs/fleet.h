@@ -12,7 +12,8 @@ struct fleet_verb_options {
 	struct number entries, ttl, quorum;
 	const char *wide, *rate;
 	bool shadow;
-	const char *as, *user, *password_file, *say, *prefix;
+	const char *as, *user, *password_file, *say, *prefix, *read;
+	struct number pace;
 };
 
 /* Each returns the exit status. */

@@ -72,6 +72,11 @@ static int wanted(struct fleet *f, const struct call *call, const struct fleet_v
 	      take(f->user, sizeof(f->user), o->user ?: "", "--user") ?:
 	      take_say(f, o->say ?: FLEET_SAY_ALL) ?:
 	      take_file(f, o->password_file);
+	fault = !err && o->read ? fleet_url_fault(o->read) : NULL;
+	if (fault)
+		return because(-EINVAL, "--read '%.200s': %s", o->read, fault);
+	err = err ?: take(f->read, sizeof(f->read), o->read ?: "", "--read");
+	f->pace = (int64_t)(o->pace.value * 1000 + 0.5);
 	fault = err ? NULL : fleet_prefix_fault(f->prefix);
 	if (fault)
 		return because(-EINVAL, "--prefix '%s': %s", f->prefix, fault);
@@ -82,18 +87,12 @@ static int wanted(struct fleet *f, const struct call *call, const struct fleet_v
 	return err;
 }
 
-static bool is_same(const struct fleet *a, const struct fleet *b)
-{
-	return !strcmp(a->url, b->url) && !strcmp(a->name, b->name) && !strcmp(a->user, b->user) &&
-	       !strcmp(a->prefix, b->prefix) && !strcmp(a->password_file, b->password_file) && !strcmp(a->say, b->say);
-}
-
 static int join(struct change *change, const struct fleet *after, bool *unchanged)
 {
 	struct fleet before;
 	int err = state_fleet(change->state, &before);
 
-	*unchanged = !err && is_same(&before, after);
+	*unchanged = !err && fleet_is_same(&before, after);
 	if (*unchanged || (err && !err_is(err, ENOENT)))
 		return *unchanged ? 0 : err;
 	return state_fleet_join(change->state, after) ?: change_commit(change, NULL);
