@@ -5,7 +5,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
 sandbox "$@"
-need redis-server redis-cli
+need_redis
 
 MEMBERS=(edge-1 edge-2 edge-3)
 

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../support/lib.sh"
 tests=$(realpath "$(dirname "$0")")
 sandbox "$@"
-need redis-server
+need_redis
 
 one_bans_all_drop() {
 	local members=${XDP_BLOOM_MEMBERS:-16}

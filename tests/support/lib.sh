@@ -85,7 +85,7 @@ need() {
 		ip) package=iproute2 ;;
 		nft) package=nftables ;;
 		pgrep | ps) package=procps ;;
-		redis-cli) package=redis-tools ;;
+		redis-cli | redis-server) package=redis-tools ;;
 		promtool) package=prometheus ;;
 		nsenter | setpriv | taskset | unshare) package=util-linux ;;
 		systemctl | systemd-analyze | */systemd) package=systemd ;;
@@ -93,6 +93,19 @@ need() {
 		esac
 		"${skip_with:-skip_all}" "needs $tool, of the package $package"
 	done
+}
+
+# A real server for a fleet, behind sandbox. Debian's package of it starts one on the machine; its binary is also that which
+# checks files, and a package of tools has that.
+need_redis() {
+	local tool=$WORK.bin/redis-server
+
+	if ! command -v redis-server >/dev/null && command -v redis-check-rdb >/dev/null; then
+		mkdir -p "${tool%/*}"
+		ln -sf "$(realpath "$(command -v redis-check-rdb)")" "$tool"
+		if [[ $("$tool" --version 2>&1) = 'Redis server '* ]]; then PATH=${tool%/*}:$PATH; fi
+	fi
+	need redis-server redis-cli
 }
 
 need_sources() {
