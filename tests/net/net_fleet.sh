@@ -247,9 +247,10 @@ killed_at_random() {
 
 # pkill_child PID: its child, if it has one now.
 pkill_child() {
-	local child
+	local child children=()
 
-	for child in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
+	read -ra children 2>/dev/null <"/proc/$1/task/$1/children"
+	for child in "${children[@]}"; do
 		kill -9 "$child" 2>/dev/null
 	done
 }
