@@ -192,7 +192,7 @@ static int said(struct fleet_saying *own, char *words[TALK_WORDS])
 
 static void unsaid(struct fleet_saying *own, char *words[TALK_WORDS])
 {
-	if ((own->is != OWN_SENT && own->is != OWN_ALL) || strtoll(words[1], NULL, 10) != own->batch)
+	if (own->is != OWN_SENT || strtoll(words[1], NULL, 10) != own->batch)
 		return;
 	own->is = OWN_LATER;
 	own->later_at = clock_ms() + AGAIN_MS;

@@ -85,6 +85,7 @@ struct own {
 	/* A whole saying */
 	char next[EPOCH_MAX];	 /* empty: there is none */
 	bool has_reasons, wrong; /* wrong: a key is of another type */
+	uint64_t lines, there;	 /* of all of it: said, and counted at the server */
 	uint64_t all_number;
 	/* What the server has */
 	int64_t check_at, touch_at, prune_at;

@@ -229,6 +229,7 @@ static void begin_all(struct wire *w, const char *epoch)
 
 	own->next[0] = own->why[0] = '\0';
 	own->has_reasons = false;
+	own->lines = 0;
 	if (!w->up || !epoch_is_sound(epoch))
 		return;
 	memcpy(own->next, epoch, EPOCH_MAX);
@@ -240,6 +241,7 @@ static void add_to_all(struct wire *w, const char *prefix, uint64_t ttl, const c
 {
 	char key[KEY_MAX], end[NUMBER_ROOM];
 
+	w->own.lines++;
 	ASK(&w->talk, &queued, w, "ZADD", key_of(key, w, w->request->name, "new"), score(end, w, (int64_t)ttl), prefix);
 	if (!*reason)
 		return;
@@ -267,27 +269,38 @@ static void end_all_done(void *arg)
 	own->broken = false;
 }
 
+static void count_bans(void *arg, const struct reply_value *v)
+{
+	struct wire *w = arg;
+
+	take_queued(w, v);
+	if (v->kind == REPLY_INTEGER && v->depth == 0)
+		w->own.there = (uint64_t)v->number;
+}
+
 /*
  * In the place of what was there. The log is emptied, not taken away: it then goes on behind its last id, and who
- * follows sees the new epoch there. A key of another type is in the way, and goes.
+ * follows sees the new epoch there. A key of another type is in the way, and goes. Only if each line has come to its
+ * place, and none of another saying, of a connection that was lost, lies between them: it would be believed to be
+ * whole.
  */
-static void end_all(struct wire *w, uint64_t number)
+static void put_in_place(void *arg)
 {
 	static const struct taker all_done = { .take = take_done, .end = end_all_done };
+	struct wire *w = arg;
 	struct own *own = of(w);
 	char now[KEY_MAX], new[KEY_MAX], why[KEY_MAX], new_why[KEY_MAX], log[KEY_MAX], head[KEY_MAX];
-	char time[NUMBER_ROOM], whole[EPOCH_MAX + 1];
+	char time[NUMBER_ROOM];
 	const char *name = w->request->name;
 
-	if (!*own->next) {
-		refuse(w, number, w->up ? "lost" : "down");
+	if (!*own->why && own->there != own->lines + 1)
+		note_why(own->why, "something else was said in between");
+	if (*own->why) {
+		end_all_done(w);
 		return;
 	}
-	own->busy = true;
-	own->all_number = number;
-	ASK(&w->talk, &queued, w, "ZADD", key_of(new, w, name, "new"), "+inf", proof(whole, own->next));
 	ASK(&w->talk, &queued, w, "MULTI");
-	ASK(&w->talk, &queued, w, "RENAME", new, key_of(now, w, name, "now"));
+	ASK(&w->talk, &queued, w, "RENAME", key_of(new, w, name, "new"), key_of(now, w, name, "now"));
 	if (own->has_reasons)
 		ASK(&w->talk, &queued, w, "RENAME", key_of(new_why, w, name, "new-why"), key_of(why, w, name, "why"));
 	else
@@ -304,6 +317,23 @@ static void end_all(struct wire *w, uint64_t number)
 	    decimal(time, (uint64_t)server_now(&w->clock)), "v", VERSION);
 	ASK(&w->talk, &queued, w, "PUBLISH", key_of(new, w, "bell", ""), name);
 	ASK(&w->talk, &all_done, w, "EXEC");
+}
+
+static void end_all(struct wire *w, uint64_t number)
+{
+	static const struct taker counted = { .take = count_bans, .end = put_in_place };
+	struct own *own = of(w);
+	char new[KEY_MAX], whole[EPOCH_MAX + 1];
+
+	if (!*own->next) {
+		refuse(w, number, w->up ? "lost" : "down");
+		return;
+	}
+	own->busy = true;
+	own->all_number = number;
+	own->there = 0;
+	ASK(&w->talk, &queued, w, "ZADD", key_of(new, w, w->request->name, "new"), "+inf", proof(whole, own->next));
+	ASK(&w->talk, &counted, w, "ZCARD", new);
 }
 
 /* --- Lines of the command --- */

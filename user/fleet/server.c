@@ -191,6 +191,8 @@ void server_close(struct server *s)
 
 static void begin_at(struct server *s, const struct sockaddr *to, socklen_t length)
 {
+	/* What was not sent is not sent after the connection was given up: it would come between what is said anew. */
+	struct linger none = { .l_onoff = 1 };
 	int one = 1;
 
 	s->fd = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -198,6 +200,7 @@ static void begin_at(struct server *s, const struct sockaddr *to, socklen_t leng
 		server_failed(s, "%s", strerror(errno));
 		return;
 	}
+	setsockopt(s->fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
 	if (to->sa_family != AF_UNIX)
 		setsockopt(s->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	if (connect(s->fd, to, length) && errno != EINPROGRESS && errno != EAGAIN)
@@ -315,6 +318,8 @@ static void hear(struct server *s)
 		else if (replies_feed(s->replies, bytes, (size_t)n))
 			server_failed(s, "it does not speak Redis's protocol");
 		s->heard = boot_ms();
+		if (s->since) /* a long answer is one, as long as it goes on */
+			s->since = s->heard;
 		/* What the library holds already, poll(2) does not see. */
 	} while (!*s->why && s->tls && tls_pending(s->tls));
 }

@@ -34,6 +34,8 @@ static void tell_ban(struct wire *w, const struct banned *b, const char *reason)
 
 	if (left < 1)
 		return;
+	if (!isinf(b->end) && left > (double)TTL_MOST)
+		left = (double)TTL_MOST;
 	reason_copy(clean, reason);
 	tell(w, "+\t%s\t%s\t%lld\t%s", s->member->name, prefix_text(prefix, b->first, (int)b->length),
 	     isinf(b->end) ? 0LL : (long long)left, clean);
@@ -172,6 +174,10 @@ static void end_snapshot(void *arg)
 		return;
 	}
 	s->whole = !s->failed && !strcmp(s->proof, s->epoch);
+	/* Another saying than the one that was heard, and older: a copy of before. */
+	if (strcmp(s->member->at.epoch, EPOCH_NONE) != 0 && strcmp(s->member->at.epoch, s->epoch) != 0 &&
+	    !id_is_later(s->id, s->member->at.id))
+		s->whole = false;
 	tell(w, "snapshot\t%s", s->member->name);
 	if (s->n_bans)
 		ask_reasons(w);

@@ -93,6 +93,7 @@ static void ask_time(struct wire *w)
 	static const struct taker time = { .take = take_time, .end = end_time };
 
 	w->asked_time = boot_ms();
+	w->clock_at = INT64_MAX;
 	ASK(&w->talk, &time, w, "TIME");
 }
 
@@ -240,6 +241,11 @@ static void turn(struct wire *w)
 	server_io(&w->ear, fds[2].revents, true);
 	server_io(&w->other, fds[3].revents, may_hear);
 	now = boot_ms();
+	/* What is not listened to may have come. */
+	if (!may_hear && w->talk.since)
+		w->talk.since = now;
+	if (!may_hear && w->other.since)
+		w->other.since = now;
 	look_after(w, now);
 	listen_to_command(w);
 	if (w->up) {
