@@ -70,6 +70,8 @@ bool batch_collect(struct batch *b, struct stream *s, size_t most)
 		while (b->n < end && (line = stream_line(s, &length))) {
 			const char *fault = line_parse(line, length, &b->orders[b->n]);
 
+			if (!fault && s->for_us && b->orders[b->n].account)
+				fault = "only root may speak for members of a fleet";
 			if (!fault)
 				b->lines[b->n++] = (struct batch_line){ s, s->number };
 			else if (*fault)

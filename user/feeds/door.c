@@ -177,22 +177,23 @@ static void send_away(const struct door *d, int fd, const char *why)
 	close(fd);
 }
 
-static void let_in(struct door *d)
+/* False: nobody waits. */
+static bool let_in(struct door *d)
 {
 	int fd = accept4(d->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct guest *g;
 	struct ucred who;
 
 	if (fd < 0)
-		return;
+		return false;
 	if (!may_come(d, fd, &who)) {
 		warn("%s: process %d of user %u may not come in", d->path, (int)who.pid, (unsigned int)who.uid);
 		send_away(d, fd, "you may not");
-		return;
+		return true;
 	}
 	if (who.uid && others(d) >= GUESTS_MOST - ROOTS) {
 		send_away(d, fd, "too many are here: come again");
-		return;
+		return true;
 	}
 	g = calloc(1, sizeof(*g));
 	if (g) {
@@ -207,10 +208,12 @@ static void let_in(struct door *d)
 		}
 		free(g);
 		send_away(d, fd, "no memory");
-		return;
+		return true;
 	}
+	g->stream.for_us = !g->root;
 	note("%s: %s has come", d->path, g->name);
 	d->guests[d->n++] = g;
+	return true;
 }
 
 static void see_off(struct door *d, size_t at)
@@ -221,7 +224,7 @@ static void see_off(struct door *d, size_t at)
 	stream_end(&g->stream);
 	free(g);
 	d->guests[at] = d->guests[--d->n];
-	d->first = 0;
+	d->first = d->n ? d->first % d->n : 0;
 }
 
 /* Those that have sent all, and have been told all, or do not want to be. */
@@ -322,8 +325,8 @@ int follow_door(struct context *context, const char *path, const char *group)
 	d.batch.f.from = d.path;
 	while (!err && !stop_asked) {
 		wait_for(&d);
-		if (d.n < GUESTS_MOST)
-			let_in(&d);
+		while (d.n < GUESTS_MOST && let_in(&d))
+			;
 		err = put(&d);
 		see_off_all(&d, clock_ms());
 	}

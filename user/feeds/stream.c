@@ -123,7 +123,30 @@ void stream_end(struct stream *s)
 
 static bool is_due(const struct stream *s)
 {
-	return s->out >= 0 && (s->due > s->told || s->answer_n);
+	return s->out >= 0 && (s->due > s->told || s->answer_n || s->unsaid);
+}
+
+static size_t json_line(char *line, json_t *document)
+{
+	size_t n = document ? json_dumpb(document, line, ANSWER_MOST - 1, JSON_COMPACT) : 0;
+
+	json_decref(document);
+	if (!n || n >= ANSWER_MOST)
+		return 0;
+	line[n] = '\n';
+	return n + 1;
+}
+
+/* How many refused lines had no room in the answer. */
+static void queue_unsaid(struct stream *s)
+{
+	char *line = s->answer + s->answer_n;
+
+	if (s->unsaid && s->json)
+		s->answer_n += json_line(line, json_pack("{s:I}", "unsaid", (json_int_t)s->unsaid));
+	else if (s->unsaid)
+		s->answer_n += (size_t)snprintf(line, ANSWER_MOST, "no more %llu\n", s->unsaid);
+	s->unsaid = 0;
 }
 
 /* What was refused, before what is acknowledged behind it. False: there is no room for all of it. */
@@ -156,8 +179,13 @@ static void tell(struct stream *s)
 	char line[64];
 	int n;
 
-	if (s->shared && (!is_due(s) || !tell_answer(s) || s->due <= s->told))
-		return;
+	if (s->shared) {
+		if (!is_due(s) || !tell_answer(s))
+			return;
+		queue_unsaid(s);
+		if (!tell_answer(s) || s->due <= s->told)
+			return;
+	}
 	if (!is_due(s) || poll(&ready, 1, 0) < 1) {
 		if (is_due(s) && !s->stalled)
 			s->stalled = clock_ms();
@@ -335,17 +363,6 @@ void stream_forget(struct stream *s)
 	s->start = 0;
 }
 
-static size_t json_line(char *line, json_t *document)
-{
-	size_t n = document ? json_dumpb(document, line, ANSWER_MOST - 1, JSON_COMPACT) : 0;
-
-	json_decref(document);
-	if (!n || n >= ANSWER_MOST)
-		return 0;
-	line[n] = '\n';
-	return n + 1;
-}
-
 static void queue_answer(struct stream *s, unsigned long long number, const char *why)
 {
 	char *line = s->answer + s->answer_n, text[ANSWER_MOST / 4];
@@ -360,8 +377,6 @@ static void queue_answer(struct stream *s, unsigned long long number, const char
 /* Who does not read is told later how many more there were. */
 static void answer_refused(struct stream *s, unsigned long long number, const char *why)
 {
-	char *line;
-
 	tell_answer(s);
 	if (s->out < 0)
 		return;
@@ -369,12 +384,7 @@ static void answer_refused(struct stream *s, unsigned long long number, const ch
 		s->unsaid++;
 		return;
 	}
-	line = s->answer + s->answer_n;
-	if (s->unsaid && s->json)
-		s->answer_n += json_line(line, json_pack("{s:I}", "unsaid", (json_int_t)s->unsaid));
-	else if (s->unsaid)
-		s->answer_n += (size_t)snprintf(line, ANSWER_MOST, "no more %llu\n", s->unsaid);
-	s->unsaid = 0;
+	queue_unsaid(s);
 	queue_answer(s, number, why);
 }
 

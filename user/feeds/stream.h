@@ -17,6 +17,7 @@ struct stream {
 	bool json, ended, skips; /* skips: the rest of a line that is too long */
 	bool shared; /* one of several that come through a socket: it is told what is refused, and a stall is its own */
 	bool refused; /* the caller's: a guard rail did lately */
+	bool for_us;  /* it speaks for this machine, and for no member of a fleet */
 	char *text;
 	size_t start, end, room;
 	unsigned long long number;    /* lines taken */
