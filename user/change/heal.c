@@ -117,7 +117,10 @@ int heal(const struct context *context, struct held *held)
 		err = held_close_gap(held);
 	locked = open_state(&state, context);
 	found = held_look(held);
-	gap |= found & HELD_GAP; /* that has come meanwhile, and is closed below */
+	/* That has come meanwhile. */
+	if (!locked && !gap && (found & HELD_GAP))
+		err = err ?: held_close_gap(held);
+	gap |= found & HELD_GAP;
 	pins = found & HELD_PINS;
 	if (locked && found & ~HELD_DETACHED)
 		err = held_repair(held);

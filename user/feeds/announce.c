@@ -18,7 +18,9 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/stop.h"
+#include "change/guard_rails.h"
 #include "feeds/route_writer.h"
+#include "sets/bogons.h"
 #include "sets/ranges.h"
 #include "state/bans.h"
 #include "state/members.h"
@@ -29,6 +31,7 @@
 #define TOGETHER_MS 20
 /* Others may have changed the table. */
 #define LOOK_MS	    60000
+#define OVER_MS	    1000
 #define AGAIN_FIRST 1000
 #define AGAIN_MOST  30000
 
@@ -51,7 +54,7 @@ struct announcer {
 	size_t n;
 	struct left_out {
 		size_t n, said;
-	} allowed, too_many, taken;
+	} allowed, unfit, too_many, taken;
 	int64_t look_at, end_at, next; /* ms; end_at: when a ban ends */
 	int64_t again;		       /* how long the last wait after a failure was, 0: none */
 	bool todo;
@@ -77,6 +80,11 @@ static bool is_wanted(struct announcer *a, struct state *state, const struct ban
 	if (!ban_in_force(ban, now) || (a->options->family && a->options->family != ban->first.family) ||
 	    (fleet && !is_own(state, ban, now)))
 		return false;
+	/* What was forced here is forced here alone; and private addresses are others' elsewhere. */
+	if (guard_prefix(ban->first, ban->length) || bogon_of(ban->first, ban->length)) {
+		a->unfit.n++;
+		return false;
+	}
 	/* A route says nothing of what is to pass within it. */
 	if (!ranges_touch(allowed, ban->first, ban->length))
 		return true;
@@ -118,7 +126,7 @@ static int collect(struct announcer *a, int64_t *next_end)
 
 	free(a->wanted);
 	a->wanted = NULL;
-	a->n = a->allowed.n = 0;
+	a->n = a->allowed.n = a->unfit.n = 0;
 	err = err ?: fleet < 0 ? fleet : 0;
 	if (!err) {
 		a->wanted = calloc(n + 1, sizeof(*a->wanted));
@@ -127,7 +135,9 @@ static int collect(struct announcer *a, int64_t *next_end)
 	for (size_t i = 0; i < n && !err; i++)
 		if (is_wanted(a, state, &bans[i], &allowed, fleet > 0, now))
 			a->wanted[a->n++] = (struct prefix){ bans[i].first, bans[i].length };
-	*next_end = !err && state_bans_next_left(state, &left) ? clock_ms() + left / 1000000 + 1 : INT64_MAX;
+	/* One that is over is a row until the service, or the next change, takes it out. */
+	*next_end = err || !state_bans_next_left(state, &left) ? INT64_MAX
+							       : clock_ms() + (left > 0 ? left / 1000000 + 1 : OVER_MS);
 	state_close(state);
 	free(bans);
 	ranges_free(&allowed);
@@ -170,6 +180,7 @@ static void make(struct announcer *a)
 	a->again = 0;
 	a->taken.n = a->writer.taken;
 	say(a, &a->allowed, "not announced: they hold addresses that are allowed here");
+	say(a, &a->unfit, "not announced: too wide, or of no public address");
 	say(a, &a->too_many, "not announced: there are too many (--max-entries)");
 	say(a, &a->taken, "not announced: somebody else has a route of that prefix there, and it stays");
 	end = clock_ms();

@@ -150,7 +150,9 @@ int verb_tune(const struct call *call)
 	bool news = false, exact;
 	int err = call->context->check ? check(call) : 0;
 
-	if (!err && o->networks && o->confirm.given && !o->n)
+	if (!err && o->networks && o->n)
+		err = because(-EINVAL, "--networks stands alone: a file is no setting, and goes back with none");
+	if (!err && o->networks && o->confirm.given)
 		err = because(-EINVAL, "--networks does not go back by itself: it takes no --confirm");
 	if (!err)
 		err = o->n || o->networks ? change_begin(&change, call->context)
@@ -172,7 +174,7 @@ int verb_tune(const struct call *call)
 	if (!err && o->n && o->force)
 		err = change_force(change, NULL);
 	if (!err && o->networks)
-		err = take_networks(call->context, o->networks, !o->n);
+		err = take_networks(call->context, o->networks, true);
 	if (!err && change)
 		err = change_commit(change, news ? &rebuild : NULL);
 	if (!err && look)
