@@ -246,6 +246,47 @@ def full():
     a.says(['+', '192.0.2.3', '60000', 'three'])
 
 
+def half():
+    """All of it, with no memory for a part, or with another saying of the same name in between: none of that is whole."""
+    server = Server('r', PORT, '--maxmemory-policy', 'noeviction')
+    a, b = pair(server)
+    talk, new = server.talk(), PREFIX + 'a:new'
+    ten = [f'+ 192.0.2.{i} 600000 ten' for i in range(1, 11)]
+
+    def until(what):
+        deadline = time.monotonic() + 20
+        while not what():
+            assert time.monotonic() < deadline, 'it did not come there'
+            time.sleep(0.01)
+
+    def refused(member, *lines):
+        member.batch += 1
+        member.say(*lines, f'all-end {member.batch}')
+        return member.wait('unsaid', str(member.batch))[2]
+
+    a.whole(EPOCH[1], *ten)
+    b.wait('snapshot-end', 'a', 'complete', EPOCH[1])
+    talk('CONFIG', 'SET', 'maxmemory', 1)
+    a.say(f'all {EPOCH[2]}', *ten[:8])
+    until(lambda: 'cmdstat_zadd' in (stats := talk('INFO', 'commandstats')) and
+          int(stats.split('cmdstat_zadd:')[1].split('rejected_calls=')[1].split(',')[0]) >= 8)
+    talk('CONFIG', 'SET', 'maxmemory', 0)
+    why = refused(a, *ten[8:])
+    assert why.startswith('OOM'), why
+    other = wire('a')
+    other.up(EPOCH[1], 1)
+    other.say(f'all {EPOCH[3]}', *ten)
+    until(lambda: talk('ZCARD', new) == 10)
+    a.say(f'all {EPOCH[4]}', *ten[:8])
+    until(lambda: talk('ZCARD', new) == 8)
+    is_([refused(other), refused(a, *ten[8:])], ['something else was said in between'] * 2, 'two at once')
+    is_([talk('HGET', PREFIX + 'a:head', 'e'), talk('ZCARD', PREFIX + 'a:now')], [EPOCH[1], 11], 'what is there')
+    other.end()
+    a.whole(EPOCH[5], *ten)
+    is_(b.until('snapshot-end', 'a', 'complete', EPOCH[5])[-1][2], 'complete', 'the snapshot')
+    is_(len(bans([line for line in b.all if line[1:2] == ['a']])), 10, 'bans in force')
+
+
 def allowed():
     """Each with its own user: what a member needs works, and whatever else it tries is refused."""
     server = Server('r', PORT)
@@ -443,7 +484,7 @@ def much():
     c.wait('at', 'a', EPOCH[1], '30001')
 
 
-CASES = {f.__name__: f for f in (follows, gap, flushed, killed, restored, full, allowed, hostile, much)}
+CASES = {f.__name__: f for f in (follows, gap, flushed, killed, restored, full, half, allowed, hostile, much)}
 
 
 def main():

@@ -18,4 +18,4 @@ wire() {
 	python3 "$tests/fleet_wire.py" "$1" 2>out || fail "$(cat out)"
 }
 
-run_cases 'wire follows' 'wire gap' 'wire flushed' 'wire killed' 'wire restored' 'wire full' 'wire allowed' 'wire hostile' 'wire much'
+run_cases 'wire follows' 'wire gap' 'wire flushed' 'wire killed' 'wire restored' 'wire full' 'wire half' 'wire allowed' 'wire hostile' 'wire much'

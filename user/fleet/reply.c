@@ -35,6 +35,11 @@ static void hand_over(const redisReadTask *task, struct reply_value *value)
 
 	for (; t->parent && value->depth < REPLY_DEPTH; t = t->parent)
 		value->depth++;
+	/* Newer ones of hiredis go on for as long as there is memory. */
+	if (t->parent) {
+		r->failed = true;
+		return;
+	}
 	t = task;
 	for (int i = value->depth; i-- > 0; t = t->parent)
 		value->at[i] = t->idx;
@@ -133,7 +138,7 @@ static bool give(struct replies *r, const char *bytes, size_t n)
 		return false;
 	do {
 		reply = NULL;
-		if (redisReaderGetReply(r->reader, &reply) != REDIS_OK)
+		if (redisReaderGetReply(r->reader, &reply) != REDIS_OK || r->failed)
 			return false;
 		if (reply)
 			r->end(r->arg);
