@@ -2,14 +2,12 @@
 #include "feeds/crowdsec.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -56,20 +54,11 @@ struct agent {
 /* The key becomes a header line in memory: it stands on no command line, and in no other file. */
 static int read_key(const char *path, int *headers)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
+	int fd = open_trusted(path, "the agent's key"), err = fd < 0 ? fd : trust_secret(fd, path);
 	char key[KEY_MOST + 1] = "", line[KEY_MOST + 32];
 	ssize_t n = -1;
-	struct stat st;
 
 	*headers = -1;
-	if (fd < 0 || fstat(fd, &st))
-		err = because(-errno, "%s: %s", path, strerror(errno));
-	else if (!S_ISREG(st.st_mode))
-		err = because(-EINVAL, "%s: not a regular file", path);
-	else if (st.st_mode & (S_IRWXG | S_IRWXO))
-		err = because(-EACCES, "%s: others may read it, and it is a key; chmod 600", path);
-	else
-		err = trust_open_file(fd, path, "the agent's key");
 	if (!err)
 		n = read(fd, key, KEY_MOST);
 	close_fd(fd);

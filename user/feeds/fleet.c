@@ -2,13 +2,11 @@
 #include "feeds/fleet.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -97,18 +95,9 @@ static int look(struct fleet_process *p)
 
 static int read_password(const char *path, char password[FLEET_PASSWORD_MAX])
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err;
-	struct stat st;
+	int fd = open_trusted(path, "the password of this member"), err = fd < 0 ? fd : trust_secret(fd, path);
 	ssize_t n = -1;
 
-	if (fd < 0 || fstat(fd, &st))
-		err = because(-errno, "%s: %s", path, strerror(errno));
-	else if (!S_ISREG(st.st_mode))
-		err = because(-EINVAL, "%s: not a regular file", path);
-	else if (st.st_mode & (S_IRWXG | S_IRWXO))
-		err = because(-EACCES, "%s: others may read it, and it is a password; chmod 600", path);
-	else
-		err = trust_open_file(fd, path, "the password of this member");
 	if (!err)
 		n = read(fd, password, FLEET_PASSWORD_MAX - 1);
 	close_fd(fd);
