@@ -117,7 +117,7 @@ one_family() {
 }
 
 lists_have() {
-	"$XDP_BLOOM" lists 2>/dev/null | grep -q "$1"
+	"$XDP_BLOOM" lists -j 2>/dev/null | grep -q "\"name\":\"$1\""
 }
 
 guards() {

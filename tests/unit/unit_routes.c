@@ -252,8 +252,8 @@ static void no_accidents(void)
 	routes_end(&t);
 }
 
-/* However slowly they go, at least half of them stay for the grace period; and of what is withdrawn one by one nothing
- * does for ever. */
+/* However slowly they go, at least half of them stay for the grace period, where so many go in the time that each of
+ * them lingers that it may be an accident; and of what is withdrawn one by one nothing does for ever. */
 static void slowly(void)
 {
 	for (int round = 0; round < 200 && !ktap_failed; round++) {
@@ -264,6 +264,8 @@ static void slowly(void)
 
 		/* In a grace period at most. */
 		each = (unsigned int)(n * (uint64_t)step / (uint64_t)grace) + 1 + (unsigned int)(ktap_random() % 20);
+		while (each * (1 + (ROUTES_LINGER_MS - 1) / step) < ROUTES_LOST_LEAST)
+			each++;
 		if (!CHECK(!routes_begin(&t, grace), "memory"))
 			return;
 		put(&t, 0, n, now);
