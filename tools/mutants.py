@@ -54,6 +54,8 @@ SCRIPTS = {
     'bpf': 'prog_packets prog_sets prog_exact prog_shape cli_layout net_lists net_modes net_stats net_observe',
     'base': 'cli_errors cli_docs cli_load cli_state cli_whose net_config net_privilege',
     'sets': 'cli_load cli_errors cli_compare net_lists cli_sets_peer',
+    'fetch': 'net_fetch net_crowdsec net_hostile cli_confined',
+    'fleet': 'cli_fleet cli_fleet_core net_fleet net_fleet_wire',
     'filter': 'prog_sets prog_exact cli_layout cli_rate cli_bans net_lists cli_plan',
     'image': 'cli_image cli_compare cli_load',
     'state': 'cli_state cli_bans cli_batch cli_load cli_events cli_image cli_whose net_feeds net_service',
@@ -61,6 +63,7 @@ SCRIPTS = {
               'net_privilege net_rotate net_watch',
     'change': 'cli_bans cli_batch cli_load cli_guards cli_image cli_state cli_events net_attach net_shared net_confirm '
               'net_feeds net_conditions net_rotate net_kill',
+    'feeds': 'cli_fleet cli_fleet_core cli_crowd cli_errors net_follow net_crowdsec net_routes net_announce net_door net_fleet',
     'observe': 'net_observe net_stats net_top net_watch net_hostile net_service cli_events',
     'service': 'net_service net_config net_feeds net_hostile cli_events cli_systemd',
     'verbs': 'cli_errors cli_docs cli_sets_peer cli_bans cli_batch cli_guards cli_load cli_state cli_image cli_compare '
@@ -458,12 +461,13 @@ class Reached:
         first = ['net_rotate', 'cli_faults', 'net_service', 'cli_plan', 'net_parts', 'net_confirm', 'net_kill',
                  'net_modes', 'cli_load', 'cli_state']
 
-        def lines(raw, binary):
+        def lines(raw, programs):
             """Reached; all that can be."""
             data = raw[0] + '.data'
             subprocess.run(['llvm-profdata', 'merge', '-sparse', '-o', data] + raw, check=True,
                            stderr=subprocess.DEVNULL)
-            text = subprocess.run(['llvm-cov', 'export', '--format=lcov', '-instr-profile', data, binary], check=True,
+            text = subprocess.run(['llvm-cov', 'export', '--format=lcov', '-instr-profile', data, programs[0]] +
+                                  [f'-object={other}' for other in programs[1:]], check=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
             seen, there, path = {}, {}, ''
             for line in text.split('\n'):
@@ -494,7 +498,8 @@ class Reached:
                     begun[0] = time.monotonic()
             copy.run(name, 900, said, XDP_BLOOM_REACHED=folder, LLVM_PROFILE_FILE=f'{folder}/all-%m%c.profraw')
             taken = time.monotonic() - begun[0]
-            binary = f'{copy.path}/build/tests/{name}' if name in copy.program else f'{copy.path}/build/xdp-bloom'
+            programs = [f'{copy.path}/build/tests/{name}'] if name in copy.program else \
+                [f'{copy.path}/build/xdp-bloom{more}' for more in ('', '-fetch', '-fleet')]
             outside = glob.glob(f'{folder}/all-*.profraw')
             seconds, places = {}, {}
             for number, (case, took) in list(enumerate(cases)) or [(None, ('', taken))]:
@@ -503,7 +508,7 @@ class Reached:
                 seen, there = {}, {}
                 for each in raw:  # of other programs, there is no code here
                     try:
-                        one, all_of_it = lines([each], binary)
+                        one, all_of_it = lines([each], programs)
                         add(seen, one)
                         add(there, all_of_it)
                     except subprocess.CalledProcessError:
