@@ -51,7 +51,7 @@ const char *line_parse(char *line, size_t length, struct ban_order *order)
 	char *at = line;
 	int err;
 
-	while (length && (line[length - 1] == '\r' || strchr(BLANKS, line[length - 1])))
+	while (length && memchr(BLANKS "\r", line[length - 1], sizeof(BLANKS "\r") - 1))
 		length--;
 	line[length] = '\0';
 	if (strlen(line) != length)
