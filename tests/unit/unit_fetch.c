@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What goes to the fetcher and comes from it, whole and damaged; and which addresses and URLs it asks. */
 #include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fetch/address.h"
@@ -67,6 +69,7 @@ static void damaged(void)
 		"",
 		"new",
 		"good\n",
+		"good\nwhy it\n",
 		"new\nstatus 1e9\n",
 		"failed\n",
 		"new\nwhy it\n",
@@ -105,6 +108,96 @@ static void damaged(void)
 	}
 }
 
+/* Each outcome, and each limit with what is believed at its bounds. */
+static void limits(void)
+{
+	static const struct {
+		const char *line;
+		bool good;
+	} lines[] = {
+		{ "connect 1", true },
+		{ "connect 0", false },
+		{ "connect 4294967", true },
+		{ "connect 4294968", false },
+		{ "seconds 30", true },
+		{ "seconds 29", false }, /* shorter than what the floor is measured over */
+		{ "seconds 1\nfloor_seconds 1", true },
+		{ "seconds 1\nfloor_seconds 2", false },
+		{ "seconds 0\nfloor_seconds 0", false },
+		{ "seconds 4294967", true },
+		{ "seconds 4294968", false },
+		{ "bytes 1", true },
+		{ "bytes 0", false },
+		{ "bytes 1099511627775", true },
+		{ "bytes 1099511627776", false },
+		{ "floor 0", true },
+		{ "floor 1073741823", true },
+		{ "floor 1073741824", false },
+		{ "floor_seconds 0", true },
+		{ "key x", false }, /* a URL, or a key */
+		{ "insecure 1", true },
+		{ "insecure 0", false },
+	};
+	char message[FETCH_MESSAGE_MAX];
+	struct fetch_request request;
+	struct fetch_answer answer;
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		int n = snprintf(message, sizeof(message), "url https://a/\n%s\n", lines[i].line);
+
+		CHECK(fetch_request_read(&request, message, (size_t)n) == lines[i].good, "'%s' is %s", lines[i].line,
+		      lines[i].good ? "refused" : "believed");
+	}
+	strcpy(message, "url https://a/\n");
+	CHECK(fetch_request_read(&request, message, strlen(message)) && request.connect == FETCH_CONNECT_SECONDS &&
+		      request.floor == FETCH_FLOOR && request.floor_seconds == FETCH_FLOOR_SECONDS,
+	      "other limits than the default");
+	strcpy(message, "key RWQ\n");
+	CHECK(fetch_request_read(&request, message, strlen(message)) && !strcmp(request.key, "RWQ"), "a key alone");
+	for (int outcome = FETCH_FAILED; outcome <= FETCH_SIGNED; outcome++) {
+		struct fetch_answer is = { .outcome = outcome, .signed_at = 4, .version = 5, .page = 6 };
+		size_t n;
+
+		strcpy(is.comment, "a comment");
+		strcpy(is.why, outcome == FETCH_FAILED ? "it is gone" : "");
+		n = fetch_answer_write(message, sizeof(message), &is);
+		CHECK(n && fetch_answer_read(&answer, message, n) && !memcmp(&answer, &is, sizeof(is)),
+		      "another answer than %d", outcome);
+	}
+}
+
+/* A message that just fits, and one byte more. */
+static void fits(void)
+{
+	char message[FETCH_MESSAGE_MAX];
+	size_t n = fetch_answer_write(message, sizeof(message), &answered);
+
+	CHECK(fetch_answer_write(message, n + 1, &answered) == n && strlen(message) == n, "its length is not enough");
+	for (size_t size = 1; size <= n; size++)
+		CHECK(!fetch_answer_write(message, size, &answered), "%zu bytes are in %zu", n, size);
+}
+
+/* Texts as long as they may be, and one byte longer. */
+static void long_texts(void)
+{
+	char message[FETCH_MESSAGE_MAX], url[FETCH_URL_MAX + 1];
+	struct fetch_request request;
+
+	for (size_t n = FETCH_URL_MAX - 2; n <= FETCH_URL_MAX; n++) {
+		bool good = n < FETCH_URL_MAX;
+		int length;
+
+		memset(url, 'a', n);
+		memcpy(url, "https://", 8);
+		url[n] = '\0';
+		length = snprintf(message, sizeof(message), "url %s\n", url);
+		CHECK(!fetch_url_fault(url, false) == good, "of %zu bytes", n);
+		CHECK(fetch_request_read(&request, message, (size_t)length) == good &&
+			      (!good || !strcmp(request.url, url)),
+		      "read: of %zu bytes", n);
+	}
+}
+
 static void urls(void)
 {
 	static const struct {
@@ -120,6 +213,14 @@ static void urls(void)
 		{ "https://a b/", false, false },
 		{ "https://a/\xc3\xa4", false, false },
 		{ "https://a/\n", false, false },
+		{ "https://a/\x7f", false, false },
+		{ "https://a/~!", true, true },
+		{ "https://a?@", true, true },
+		{ "https://a#@", true, true },
+		{ "https://?", false, false },
+		{ "http://user@a/", false, false },
+		{ "https:/a", false, false },
+		{ "http:/a", false, false },
 		{ "file:///etc/passwd", false, false },
 		{ "ftp://a/", false, false },
 		{ "//a/", false, false },
@@ -143,7 +244,8 @@ static struct addr parsed(const char *text)
 static void addresses(void)
 {
 	static const char *const outside[] = { "9.9.9.9",	 "172.32.0.1",	     "2620:fe::fe",
-					       "::ffff:9.9.9.9", "64:ff9b::9.9.9.9", "2002:909:909::1" };
+					       "::ffff:9.9.9.9", "64:ff9b::9.9.9.9", "2002:909:909::1",
+					       "2003:7f00:1::1", "2001:7f00:1::1" };
 	static const char *const inside[] = { "0.0.0.0",
 					      "10.0.0.1",
 					      "100.64.0.1",
@@ -164,9 +266,12 @@ static void addresses(void)
 					      "2002:7f00:1::1",
 					      "8.8.8.8",
 					      "::ffff:8.8.8.8",
-					      "2001:db8::7" };
-	struct addr ours[] = { parsed("8.8.8.8"), parsed("2001:db8::7") };
-	struct own_addresses own = { ours, 2 };
+					      "2001:db8::7",
+					      "64:ff9b::8.8.8.8",
+					      "2002:808:808::1",
+					      "2620:fe::8" };
+	struct addr ours[] = { parsed("8.8.8.8"), parsed("2001:db8::7"), parsed("2620:fe::8") };
+	struct own_addresses own = { ours, 3 };
 	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6 };
 	struct sockaddr_in in = { .sin_family = AF_INET };
 	struct addr addr, wanted = parsed("2001:db8::7");
@@ -185,7 +290,35 @@ static void addresses(void)
 	CHECK(!address_of(&addr, (struct sockaddr *)&in), "of no family");
 }
 
+/* What is read is what the machine has; the loopback interface has one everywhere. */
+static void own(void)
+{
+	struct own_addresses own;
+	struct ifaddrs *all = NULL;
+	bool loopback = false;
+	size_t n = 0;
+
+	CHECK(!own_addresses_read(&own) && !getifaddrs(&all), "they cannot be read");
+	for (const struct ifaddrs *a = all; a; a = a->ifa_next)
+		n += a->ifa_addr && (a->ifa_addr->sa_family == AF_INET || a->ifa_addr->sa_family == AF_INET6);
+	if (all)
+		freeifaddrs(all);
+	CHECK(own.n == n, "%zu addresses of %zu", own.n, n);
+	for (size_t i = 0; i < own.n; i++) {
+		CHECK(own.addrs[i].family == 4 || own.addrs[i].family == 6, "address %zu has no family", i);
+		CHECK(address_fault(own.addrs[i], &own), "address %zu is not refused", i);
+		loopback = loopback || (own.addrs[i].family == 4 && own.addrs[i].num == 0x7f000001);
+	}
+	CHECK(loopback || !own.n, "%zu addresses, and not 127.0.0.1", own.n);
+	free(own.addrs);
+}
+
 static const struct ktap_case cases[] = {
+	{ "limits", limits },
+	{ "fits", fits },
+	{ "long_texts", long_texts },
+	{ "own", own },
+
 	{ "messages", messages },
 	{ "damaged", damaged },
 	{ "urls", urls },

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Lines as they come, against a naive cut of the same text, and what their writer is told: nothing that is refused is
+ * said behind what is acknowledged after it, and nothing is forgotten where nobody reads. Over sockets, pipes, files
+ * and commands.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "feeds/stream.h"
+#include "ktap.h"
+
+static char directory[200], file[220];
+
+/* --- A socket --- */
+
+static int other;
+
+static bool shared(struct stream *s, bool json)
+{
+	int pair[2], room = 1; /* the least that there is */
+
+	*s = (struct stream){ .json = json };
+	if (!CHECK(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), "no sockets"))
+		return false;
+	setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+	other = pair[1];
+	return CHECK(!stream_share(s, "a test", pair[0]), "no memory");
+}
+
+/* All that has been told by now. */
+static size_t heard(char *text, size_t size)
+{
+	size_t n = 0;
+	ssize_t got;
+
+	while (n + 1 < size && (got = read(other, text + n, size - n - 1)) > 0)
+		n += (size_t)got;
+	text[n] = '\0';
+	return n;
+}
+
+static void lines(void)
+{
+	static char text[1 << 18];
+	static size_t begins[4000], ends[4000];
+	size_t n = 0, at = 0, next = 0, refused = 0, lost = 0;
+	struct stream s;
+
+	for (size_t end = 0; n < 4000 && end < sizeof(text) - 10000; n++) {
+		unsigned int kind = (unsigned int)(ktap_random() % 200);
+		size_t length = !kind	     ? 4096 + ktap_random() % 4096
+				: kind == 1  ? 4094 + ktap_random() % 5
+				: kind < 100 ? ktap_random() % 20
+					     : ktap_random() % 200;
+
+		begins[n] = end;
+		memset(text + end, 'a' + (int)(n % 26), length);
+		end += length;
+		ends[n] = end;
+		text[end++] = '\n';
+	}
+	if (!shared(&s, false))
+		return;
+	while (at < ends[n - 1] + 1 && !ktap_failed) {
+		size_t most = ends[n - 1] + 1 - at, some = 1 + ktap_random() % (ktap_random() % 4 ? 300 : 6000), length;
+		char *line;
+		ssize_t put = write(other, text + at, some < most ? some : most);
+
+		at += put > 0 ? (size_t)put : 0;
+		while (stream_read(&s))
+			;
+		while ((line = stream_line(&s, &length))) {
+			/* Those between were too long. */
+			for (; next + 1 < s.number; next++, refused++)
+				if (ends[next] - begins[next] <= STREAM_LINE_MOST)
+					lost++;
+			CHECK(s.number == next + 1 && next < n && length == ends[next] - begins[next] &&
+				      !memcmp(line, text + begins[next], length) && line[length] == '\n',
+			      "line %llu of %zu bytes", s.number, length);
+			next++;
+		}
+		CHECK(!stream_has_line(&s) && !stream_is_full(&s), "a line is left");
+		stream_forget(&s);
+		CHECK(!s.start && s.end <= STREAM_LINE_MOST + 1, "%zu bytes are kept", s.end);
+		heard((char[9000]){ 0 }, 9000);
+	}
+	for (; next < n; next++, refused++)
+		lost += ends[next] - begins[next] <= STREAM_LINE_MOST;
+	CHECK(!lost && s.bad_n == refused, "%zu lost; %zu refused, and it says %llu", lost, refused, s.bad_n);
+	CHECK(!s.ended, "it has ended");
+	close(other);
+	CHECK(!stream_read(&s) && s.ended, "its end is none");
+	stream_end(&s);
+}
+
+/* One that is exactly too long. */
+static void longest(void)
+{
+	static char line[STREAM_LINE_MOST + 1], text[200];
+	struct stream s;
+	size_t length;
+
+	memset(line, 'x', sizeof(line));
+	if (!shared(&s, false))
+		return;
+	CHECK(write(other, line, STREAM_LINE_MOST) == STREAM_LINE_MOST && stream_read(&s), "no bytes");
+	CHECK(!stream_line(&s, &length) && !s.bad_n && !s.number, "the longest line is refused");
+	CHECK(write(other, "\n", 1) == 1 && stream_read(&s), "no bytes");
+	CHECK(stream_line(&s, &length) && length == STREAM_LINE_MOST && s.number == 1, "%zu bytes", length);
+	stream_forget(&s);
+	CHECK(write(other, line, sizeof(line)) == sizeof(line) && stream_read(&s), "no bytes");
+	CHECK(!stream_line(&s, &length) && s.bad_n == 1 && s.number == 1 && s.skips, "a longer one is not");
+	CHECK(write(other, "more\nnext\n", 10) == 10 && stream_read(&s), "no bytes");
+	CHECK(stream_line(&s, &length) && length == 4 && s.number == 3 && s.bad_n == 1, "line %llu", s.number);
+	stream_tell(&s);
+	heard(text, sizeof(text));
+	CHECK(!strcmp(text, "no 2 it is too long\n"), "'%s'", text);
+	/* What has no end when its writer goes. */
+	CHECK(write(other, "half", 4) == 4 && stream_read(&s) && !stream_line(&s, &length), "no bytes");
+	shutdown(other, SHUT_WR);
+	CHECK(!stream_read(&s) && s.ended && s.number == 4, "line %llu", s.number);
+	stream_tell(&s);
+	heard(text, sizeof(text));
+	CHECK(!strcmp(text, "no 4 it has no end, and was not taken\n"), "'%s'", text);
+	close(other);
+	stream_end(&s);
+}
+
+/* How much one of the answers says of; *ok: what it acknowledges. */
+static unsigned long long answer(const char *line, bool json, unsigned long long *ok, unsigned long long *no)
+{
+	unsigned long long more = 0;
+
+	*ok = *no = 0;
+	if (sscanf(line, json ? "{\"ok\":%llu}" : "ok %llu", ok) == 1)
+		return 0;
+	if (sscanf(line, json ? "{\"unsaid\":%llu}" : "no more %llu", &more) == 1)
+		return more;
+	CHECK(sscanf(line, json ? "{\"refused\":%llu,\"why\":\"it? is" : "no %llu it? is", no) == 1, "'%s'", line);
+	return 1;
+}
+
+/* Refused and acknowledged in their order, with a reader that now and then reads nothing for long. */
+static void answers(void)
+{
+	static char text[1 << 20], more[20000];
+
+	for (int json = 0; json < 2 && !ktap_failed; json++) {
+		unsigned long long number = 0, refused = 0, said = 0, ok, no, last_ok = 0, last_no = 0,
+				   acknowledged = 0;
+		struct stream s;
+		bool reads = false, unsaid = false;
+
+		text[0] = '\0';
+		if (!shared(&s, json))
+			return;
+		for (int step = 0; step < 4000; step++) {
+			if (step > 2000 && ktap_random() % 100 == 0)
+				reads = !reads;
+			number++;
+			if (ktap_random() % 3) {
+				stream_refuse(&s, number, NULL, "it\x1b is wrong");
+				refused++;
+			} else {
+				stream_acknowledge(&s, number);
+				acknowledged = number;
+			}
+			unsaid = unsaid || s.unsaid;
+			CHECK(s.answer_n <= 8 << 10, "%zu bytes of answers", s.answer_n);
+			if (reads && heard(more, sizeof(more)))
+				strcat(text, more);
+		}
+		while (stream_tell(&s) && !ktap_failed)
+			if (heard(more, sizeof(more)))
+				strcat(text, more);
+		heard(more, sizeof(more));
+		strcat(text, more);
+		for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+			said += answer(line, json, &ok, &no);
+			CHECK((!no || (no > last_no && no > last_ok)) && (!ok || ok > last_ok),
+			      "'%s' behind no %llu, ok %llu", line, last_no, last_ok);
+			last_ok = ok ?: last_ok;
+			last_no = no ?: last_no;
+		}
+		CHECK(said == refused && last_ok == acknowledged && s.bad_n == refused && unsaid,
+		      "%llu of %llu refused; %llu of %llu acknowledged", said, refused, last_ok, acknowledged);
+		close(other);
+		stream_refuse(&s, 1, NULL, "it is wrong");
+		stream_acknowledge(&s, number + 1);
+		CHECK(!stream_tell(&s) && s.out < 0, "nobody is there, and something is due");
+		stream_end(&s);
+	}
+}
+
+/* --- Files, pipes, commands --- */
+
+static struct stream opened(const char *path, char *const *command, int error)
+{
+	struct stream s = { 0 };
+	int err = stream_open(&s, path, command);
+
+	CHECK(error ? err_is(err, error) : !err, "%s: %s", path ?: command[0], err ? reason(err) : "no error");
+	return s;
+}
+
+/* The next, waited for; NULL: the end. */
+static char *next_line(struct stream *s, size_t *length)
+{
+	char *line;
+
+	while (!(line = stream_line(s, length)) && !s->ended) {
+		stream_wait(s);
+		while (stream_read(s))
+			;
+	}
+	if (line)
+		line[*length] = '\0';
+	return line;
+}
+
+static void expect(struct stream *s, const char *wanted)
+{
+	size_t length;
+	char *line = next_line(s, &length);
+
+	CHECK(wanted ? line && !strcmp(line, wanted) : !line, "'%s', and not '%s'", line, wanted);
+}
+
+static int closed(struct stream *s)
+{
+	return stream_close(s);
+}
+
+static void files(void)
+{
+	int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	struct stream s;
+
+	CHECK(fd >= 0 && write(fd, "one\n\ntwo\nhalf", 13) == 13, "no file");
+	close(fd);
+	s = opened(file, NULL, 0);
+	expect(&s, "one");
+	expect(&s, "");
+	expect(&s, "two");
+	expect(&s, NULL);
+	CHECK(s.number == 4 && s.bad_n == 1 && s.out == STDOUT_FILENO, "line %llu, %llu bad", s.number, s.bad_n);
+	CHECK(!closed(&s), "a status");
+	unlink(file);
+	s = opened(file, NULL, ENOENT);
+	closed(&s);
+	s = opened(directory, NULL, EISDIR);
+	closed(&s);
+}
+
+/* Writers come and go; what one leaves without an end is not the next one's beginning. */
+static void writers(void)
+{
+	struct stream s;
+	int fd;
+
+	CHECK(!mkfifo(file, 0600), "no pipe");
+	s = opened(file, NULL, 0);
+	for (int i = 0; i < 3; i++) {
+		fd = open(file, O_WRONLY | O_CLOEXEC);
+		CHECK(write(fd, "one\nhalf", 8) == 8, "it takes no more");
+		expect(&s, "one");
+		close(fd);
+		CHECK(!stream_read(&s) && !s.ended && s.number == 2 * (unsigned int)(i + 1) && s.bad_n == i + 1U,
+		      "line %llu, %llu bad", s.number, s.bad_n);
+	}
+	fd = open(file, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+	CHECK(fd >= 0, "nobody reads it");
+	CHECK(write(fd, "two\n", 4) == 4, "it takes no more");
+	expect(&s, "two");
+	close(fd);
+	closed(&s);
+	unlink(file);
+}
+
+static void commands(void)
+{
+	char *const reads[] = { "sh", "-c",
+				"echo one; echo two; read a; read b; test \"$a $b\" = 'ok 1 ok 2' && exit 7", NULL };
+	char *const deaf[] = { "sh", "-c", "exec <&-; echo one; exit 3", NULL };
+	char *const none[] = { "/nonexistent/command", NULL };
+	char *const no_command[] = { directory, NULL };
+	struct stream s = opened(NULL, reads, 0);
+	int status;
+
+	expect(&s, "one");
+	stream_acknowledge(&s, 1);
+	expect(&s, "two");
+	stream_acknowledge(&s, 2);
+	expect(&s, NULL);
+	CHECK(!strcmp(s.name, "sh") && s.child > 0 && !stream_tell(&s), "it is called %s", s.name);
+	status = closed(&s);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7, "status %x", (unsigned int)status);
+	s = opened(NULL, deaf, 0);
+	expect(&s, "one");
+	expect(&s, NULL);
+	stream_acknowledge(&s, 1);
+	status = closed(&s);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3, "status %x", (unsigned int)status);
+	s = opened(NULL, none, 0);
+	expect(&s, NULL);
+	status = closed(&s);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 127, "status %x", (unsigned int)status);
+	s = opened(NULL, no_command, 0);
+	expect(&s, NULL);
+	status = closed(&s);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 126, "status %x", (unsigned int)status);
+}
+
+/* Of many bad lines a second only some are said, and how many more there were. */
+static void many_bad(void)
+{
+	int was = dup(STDERR_FILENO), fd = open(file, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	static char text[20000];
+	struct stream s = { .name = "name", .in = -1, .out = -1 };
+	size_t n = 0;
+	ssize_t got;
+
+	dup2(fd, STDERR_FILENO);
+	s.bad.since = INT64_MAX / 2; /* now, for ever */
+	for (unsigned int i = 1; i <= 25; i++)
+		stream_refuse(&s, i, i == 20 ? "a line\nand what is behind it" : NULL, "bad");
+	s.bad.since = clock_ms() - 1000;
+	stream_refuse(&s, 26, NULL, "bad");
+	dup2(was, STDERR_FILENO);
+	close(was);
+	got = pread(fd, text, sizeof(text) - 1, 0);
+	close(fd);
+	unlink(file);
+	text[got > 0 ? got : 0] = '\0';
+	for (const char *c = text; (c = strstr(c, ": bad\n")); c++)
+		n++;
+	CHECK(n == 21 && strstr(text, "name:1: bad\n") && strstr(text, "name:20: 'a line") && !strstr(text, "name:21"),
+	      "%zu of them are said: %s", n, text);
+	CHECK(strstr(text, "name: and 5 more lines up to line 25 were not taken\n") && strstr(text, "name:26: bad\n"),
+	      "%s", text);
+	CHECK(s.bad_n == 26 && s.bad.said == 1 && !s.bad.more, "%llu bad", s.bad_n);
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "lines", lines },	{ "longest", longest },	  { "answers", answers },   { "files", files },
+		{ "writers", writers }, { "commands", commands }, { "many_bad", many_bad },
+	};
+	int status;
+
+	alarm(30); /* nothing here waits for long */
+	snprintf(directory, sizeof(directory), "%s/unit_stream.XXXXXX", getenv("TMPDIR") ?: "/tmp");
+	if (!mkdtemp(directory))
+		return KTAP_FAIL;
+	snprintf(file, sizeof(file), "%s/file", directory);
+	status = ktap_run(cases, sizeof(cases) / sizeof(*cases));
+	unlink(file);
+	rmdir(directory);
+	return status;
+}
