@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What xdp-bloom-fleet is asked, what it reads of a member's entries, and its lines: whole, damaged and hostile. */
-#include <errno.h>
-#include <fcntl.h>
+/* What xdp-bloom-fleet is asked, and what it reads of a member's entries: whole, damaged and hostile. */
+#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include <time.h>
 
-#include "base/log.h"
 #include "fleet/acl.h"
 #include "fleet/entry.h"
-#include "fleet/lines.h"
 #include "fleet/request.h"
 #include "fleet/server_clock.h"
 #include "ktap.h"
@@ -25,6 +21,8 @@ static void urls(void)
 		{ "REDIS://a:65535/", "a", "65535", FLEET_TCP },
 		{ "valkey://[2001:db8::1]:7000", "2001:db8::1", "7000", FLEET_TCP },
 		{ "rediss://[::1]", "::1", "6379", FLEET_TLS },
+		{ "valkeys://a!~/", "a!~", "6379", FLEET_TLS },
+		{ "redis://a:9/", "a", "9", FLEET_TCP },
 		{ "unix:///run/redis/redis.sock", "/run/redis/redis.sock", "", FLEET_UNIX },
 	};
 	static const char *const bad[] = {
@@ -39,6 +37,15 @@ static void urls(void)
 		"redis://a:6379x",
 		"redis://a:+1",
 		"redis://a/0",
+		"redis://a:1/0",
+		"redis://a:-1",
+		"redis://a:/",
+		"redis://a\x7f",
+		"redis://\xc3\xa4",
+		"redis://[::1]x",
+		"redis://[::1]6379",
+		"redis:/a",
+		"unix://",
 		"redis://u:p@a",
 		"redis://:p@a:6379",
 		"redis://a b",
@@ -50,6 +57,7 @@ static void urls(void)
 		"unix:///01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456",
 	};
 	struct fleet_url url;
+	char text[FLEET_URL_MAX + 1];
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
 		CHECK(!fleet_url_read(&url, good[i].text) && (int)url.way == good[i].way &&
@@ -57,6 +65,75 @@ static void urls(void)
 		      "%s: %d '%s' '%s'", good[i].text, url.way, url.host, url.port);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		CHECK(fleet_url_fault(bad[i]), "'%s' is taken", bad[i]);
+	/* A host, a path and a URL as long as they may be, and one byte longer. */
+	for (int n = 254; n <= 256; n++) {
+		snprintf(text, sizeof(text), "redis://%0*d", n, 0);
+		CHECK(!fleet_url_fault(text) == (n < (int)sizeof(url.host)), "a host of %d bytes", n);
+	}
+	for (int n = 106; n <= 108; n++) {
+		snprintf(text, sizeof(text), "unix:///%0*d", n - 1, 0);
+		CHECK(!fleet_url_fault(text) == (n <= 107), "a path of %d bytes", n);
+		CHECK(n > 107 || (!fleet_url_read(&url, text) && !strcmp(url.host, text + 7)), "another path");
+	}
+	for (int n = FLEET_URL_MAX - 1; n <= FLEET_URL_MAX; n++) {
+		const char *fault;
+
+		snprintf(text, sizeof(text), "redis://%0*d", n - 8, 0);
+		fault = fleet_url_fault(text);
+		CHECK(fault && (n >= FLEET_URL_MAX) == !strcmp(fault, "too long for a URL"), "%d bytes: %s", n, fault);
+	}
+}
+
+static void prefixes(void)
+{
+	char text[FLEET_PREFIX_MAX + 2];
+
+	for (int n = FLEET_PREFIX_MAX - 1; n <= FLEET_PREFIX_MAX; n++) {
+		snprintf(text, sizeof(text), "%0*d", n, 0);
+		CHECK(!fleet_prefix_fault(text) == (n < FLEET_PREFIX_MAX), "a prefix of %d bytes", n);
+	}
+	for (int c = 1; c < 256; c++) {
+		bool good = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+			    strchr("._-:/", c);
+
+		snprintf(text, sizeof(text), "x%cx", c);
+		CHECK(!fleet_prefix_fault(text) == good, "byte %d in a prefix", c);
+	}
+}
+
+/* What is asked is believed as far as each of its fields may go. */
+static void asked_bounds(void)
+{
+	struct fleet_request asked = { .url = "redis://a", .name = "edge-7", .prefix = "x:" }, read, was = asked;
+	char *const one_line[] = { asked.url, asked.user, asked.password, asked.ca, asked.read };
+	char message[FLEET_MESSAGE_MAX];
+	size_t n = fleet_request_write(message, sizeof(message), &asked);
+
+	CHECK(fleet_request_read(&read, message, n - 1) && read.pace == FLEET_PACE, "pace %llu",
+	      (unsigned long long)read.pace);
+	for (uint64_t pace = FLEET_PACE_MOST; pace <= FLEET_PACE_MOST + 1; pace++) {
+		asked.pace = pace;
+		n = fleet_request_write(message, sizeof(message), &asked);
+		CHECK(fleet_request_read(&read, message, n - 1) == (pace == FLEET_PACE_MOST) && read.pace == pace,
+		      "pace %llu", (unsigned long long)pace);
+	}
+	asked.pace = 1;
+	strcpy(asked.read, "redis://b:7");
+	n = fleet_request_write(message, sizeof(message), &asked);
+	CHECK(fleet_request_read(&read, message, n - 1) && !memcmp(&read, &asked, sizeof(read)), "another request");
+	for (size_t size = 1; size <= n; size++)
+		CHECK(!fleet_request_write(message, size, &asked), "%zu bytes are in %zu", n, size);
+	CHECK(fleet_request_write(message, n + 1, &asked) == n, "its length is not enough");
+	strcpy(asked.read, "http://b");
+	n = fleet_request_write(message, sizeof(message), &asked);
+	CHECK(!fleet_request_read(&read, message, n - 1), "read at something else");
+	for (size_t i = 0; i < sizeof(one_line) / sizeof(*one_line); i++) {
+		asked = was;
+		strcpy(one_line[i], "a\nb");
+		CHECK(!fleet_request_write(message, sizeof(message), &asked), "text %zu of two lines", i);
+		strcpy(one_line[i], "a\rb");
+		CHECK(!fleet_request_write(message, sizeof(message), &asked), "text %zu with a return", i);
+	}
 }
 
 static void requests(void)
@@ -147,6 +224,56 @@ static void bad_entries(void)
 	}
 }
 
+/* What each field says, to its last digit; and what of it is kept. */
+static void entry_bounds(void)
+{
+	static const struct {
+		const char *text;
+		bool is;
+		uint64_t number;
+	} numbers[] = {
+		{ "0", true, 0 },
+		{ "007", true, 7 },
+		{ "999999999999999999", true, 999999999999999999 },
+		{ "9999999999999999999", false, 0 },
+		{ "0000000000000000001", false, 0 },
+		{ "", false, 0 },
+		{ "-1", false, 0 },
+		{ "1 ", false, 0 },
+		{ "1x", false, 0 },
+	};
+	struct entry e = ENTRY(PLACE, "o", "+", "p", "192.0.2.1", "t", "315576000000000");
+	uint64_t number = 0;
+
+	CHECK(!entry_fault(&e) && e.ttl == TTL_MOST && e.has_ttl && e.has_prefix && e.does == '+' &&
+		      !strcmp(e.epoch, "0123456789abcdef"),
+	      "%s", entry_fault(&e));
+	e = ENTRY(PLACE, "o", "+", "p", "192.0.2.1", "t", "315576000000001");
+	CHECK(entry_fault(&e) && !strcmp(entry_fault(&e), "its time is none"), "%s", entry_fault(&e));
+	/* The first fault is the one; names of more than a byte are a later version's. */
+	e = ENTRY("n", "x", "o", "?", "ee", "x", "", "NULL");
+	CHECK(entry_fault(&e) && !strcmp(entry_fault(&e), "its number is none"), "%s", entry_fault(&e));
+	e = ENTRY("ee", "x", "nn", "x", PLACE, "o", "=");
+	CHECK(!entry_fault(&e), "%s", entry_fault(&e));
+	e = (struct entry){ 0 };
+	entry_field(&e, NULL, "x");
+	CHECK(!e.fault, "a name that is too long: %s", e.fault);
+	e = ENTRY("n", "7", "o", "=");
+	CHECK(!entry_is_numbered(&e) && !strcmp(entry_fault(&e), "it lacks a field"), "%s", entry_fault(&e));
+	e = ENTRY("e", "0123456789abcdef", "o", "=");
+	CHECK(!entry_is_numbered(&e) && !strcmp(entry_fault(&e), "it lacks a field"), "%s", entry_fault(&e));
+	e = ENTRY(PLACE, "o", "-");
+	CHECK(entry_is_numbered(&e) && !strcmp(entry_fault(&e), "it lacks a prefix"), "%s", entry_fault(&e));
+	e = ENTRY(PLACE, "o", "+", "p", "192.0.2.1");
+	CHECK(!strcmp(entry_fault(&e), "it lacks a time"), "%s", entry_fault(&e));
+	e = ENTRY(PLACE, "o", "+-", "p", "192.0.2.1", "t", "1");
+	CHECK(!strcmp(entry_fault(&e), "it says neither + nor -"), "%s", entry_fault(&e));
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		CHECK(number_read(numbers[i].text, &number) == numbers[i].is &&
+			      (!numbers[i].is || number == numbers[i].number),
+		      "'%s' is %llu", numbers[i].text, (unsigned long long)number);
+}
+
 static void ids(void)
 {
 	static const char *const bad[] = {
@@ -156,53 +283,17 @@ static void ids(void)
 
 	CHECK(id_read("1795479929705-1", &ms) && ms == 1795479929705, "%lld", (long long)ms);
 	CHECK(id_read("18446744073709551615-18446744073709551615", &ms) && ms > 1LL << 60, "%lld", (long long)ms);
+	CHECK(id_read("999999999999999999-0", &ms) && ms == 999999999999999999, "%lld", (long long)ms);
+	CHECK(id_read("1000000000000000000-0", &ms) && ms == INT64_MAX / 2, "%lld", (long long)ms);
+	CHECK(id_read("12345678901234567890-12345678901234567890", &ms), "20 digits");
+	CHECK(!id_read("1-123456789012345678901", &ms), "21 digits");
+	CHECK(id_is_later("18446744073709551615-1", "18446744073709551614-2") && !id_is_later("9-9", "10-0"),
+	      "another order");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		CHECK(!id_read(bad[i], &ms), "'%s' is an id", bad[i]);
 	CHECK(id_is_later("10-0", "9-9") && id_is_later("9-10", "9-9") && !id_is_later("9-9", "9-9") &&
 		      !id_is_later("9-8", "9-9"),
 	      "another order");
-}
-
-static void lines(void)
-{
-	char *fields[FLEET_FIELDS], *line, text[4096];
-	struct outgoing out = { 0 };
-	struct lines in = { 0 };
-	int pair[2], n;
-
-	if (!CHECK(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), "no sockets"))
-		return;
-	CHECK(!lines_next(&in) && !lines_fill(&in, pair[0]), "something came");
-	memset(text, 'x', sizeof(text));
-	outgoing_line(&out, "a\t\tb");
-	outgoing_line(&out, "%.*s", (int)sizeof(text), text);
-	outgoing_add(&out, "half", 4);
-	CHECK(!outgoing_flush(&out, pair[1]) && !outgoing_waits(&out), "it does not go out");
-	CHECK(lines_fill(&in, pair[0]) == 1, "nothing came");
-	line = lines_next(&in);
-	n = line ? lines_fields(line, fields) : 0;
-	CHECK(n == 3 && !strcmp(fields[0], "a") && !*fields[1] && !strcmp(fields[2], "b") && !*fields[3], "%d fields",
-	      n);
-	line = lines_next(&in);
-	CHECK(line && strlen(line) < FLEET_LINE_MAX, "a line that is too long");
-	CHECK(!lines_next(&in), "half a line");
-	/* One that has no end is given up, and what follows is read. */
-	for (size_t i = 0; i < LINES_ROOM; i += sizeof(text)) {
-		CHECK(write(pair[1], text, sizeof(text)) == sizeof(text), "no room");
-		lines_fill(&in, pair[0]);
-	}
-	CHECK(lines_full(&in), "there is room");
-	line = lines_next(&in);
-	CHECK(line && !*line, "a line without an end is one");
-	CHECK(write(pair[1], "\nlast\n", 6) == 6 && lines_fill(&in, pair[0]) >= 0, "it reads no more");
-	while ((line = lines_next(&in)) && strcmp(line, "last") != 0)
-		;
-	CHECK(line || (lines_fill(&in, pair[0]) == 1 && lines_next(&in)), "the last line is lost");
-	close(pair[1]);
-	CHECK(err_is(lines_fill(&in, pair[0]), EPIPE), "its end is none");
-	close(pair[0]);
-	lines_free(&in);
-	outgoing_free(&out);
 }
 
 static void clocks(void)
@@ -216,6 +307,30 @@ static void clocks(void)
 	CHECK(c.rtt == 10, "a worse answer is believed");
 	server_clock_learn(&c, 1000000 + 86400000, now, now + 500);
 	CHECK(c.rtt == 500, "a clock that was set is not noticed");
+	/* Two answers of which each is right within half of its time. */
+	for (int64_t off = 99; off <= 101; off++)
+		for (int sign = -1; sign <= 1; sign += 2) {
+			c = (struct server_clock){ .known = true, .ahead = 0, .rtt = 10, .since = 0 };
+			server_clock_learn(&c, 50 + sign * off, 0, 100);
+			CHECK((c.rtt == 10) == (off <= 100), "off by %lld: %lld", (long long)(sign * off),
+			      (long long)c.rtt);
+			CHECK(c.rtt == 10 || (c.ahead == sign * off && c.since == 100 && c.known), "ahead %lld",
+			      (long long)c.ahead);
+		}
+	/* The better one, and whatever comes a minute later. */
+	c = (struct server_clock){ .known = true, .ahead = 3, .rtt = 10, .since = 0 };
+	server_clock_learn(&c, 59999 - 10, 59999 - 20, 59999);
+	CHECK(c.rtt == 10 && c.ahead == 3, "a worse one after %d ms is believed", 59999);
+	server_clock_learn(&c, 60000 - 10, 60000 - 20, 60000);
+	CHECK(c.rtt == 20 && c.ahead == 0 && c.since == 60000, "one after a minute is not believed");
+	server_clock_learn(&c, 70000 - 5, 70000 - 20, 70000);
+	CHECK(c.since == 70000 && c.ahead == 5, "one as good is not believed");
+	c = (struct server_clock){ .rtt = 1 };
+	server_clock_learn(&c, 50, 0, 100);
+	CHECK(c.known && c.rtt == 100, "the first is not believed");
+	c.ahead = 86400000;
+	CHECK(llabs(server_clock_offset(&c) - (server_now(&c) - (int64_t)time(NULL) * 1000)) <= 2000, "offset %lld",
+	      (long long)server_clock_offset(&c));
 }
 
 static void acl(void)
@@ -230,11 +345,29 @@ static void acl(void)
 		     "+hello") &&
 		      strstr(text, "\nSADD xdp-bloom:members edge-7\n"),
 	      "%s", text);
+	for (int i = 0; i < 2; i++) {
+		memset(text, 0, sizeof(text));
+		file = fmemopen(text, sizeof(text), "w");
+		fleet_acl(file, "x:", "a", i ? "secret" : "#0123");
+		fclose(file);
+		CHECK(strstr(text, i ? " on >secret ~x:a:* %R~x:* resetchannels &x:bell +"
+				     : " on #0123 ~x:a:* %R~x:* resetchannels &x:bell +") &&
+			      strstr(text, "\nSADD x:members a\n"),
+		      "%s", text);
+	}
 }
 
 static const struct ktap_case cases[] = {
-	{ "urls", urls }, { "requests", requests }, { "entries", entries }, { "bad_entries", bad_entries },
-	{ "ids", ids },	  { "lines", lines },	    { "clocks", clocks },   { "acl", acl },
+	{ "urls", urls },
+	{ "requests", requests },
+	{ "entries", entries },
+	{ "bad_entries", bad_entries },
+	{ "prefixes", prefixes },
+	{ "asked_bounds", asked_bounds },
+	{ "entry_bounds", entry_bounds },
+	{ "ids", ids },
+	{ "clocks", clocks },
+	{ "acl", acl },
 };
 
 int main(void)

@@ -130,6 +130,58 @@ static void no_protocol(void)
 	CHECK(feed(endless, sizeof(endless), 100), "a line without an end");
 }
 
+/* The longest first line, and one byte more; and what is announced at its bounds. */
+static void heads(void)
+{
+	static const struct {
+		const char *text;
+		bool taken;
+	} bounds[] = {
+		{ "$4294967296\r\n", true },
+		{ "$4294967297\r\n", false },
+		{ "$0\r\n", true },
+		{ "+\r\n", true },
+		{ "+\n", false },
+		{ "$-1\n\r\n", false },
+		{ "_\r\n", false },
+	};
+	static char line[600];
+
+	for (size_t n = 509; n <= 514; n++) {
+		memset(line, 'x', sizeof(line));
+		line[0] = '+';
+		memcpy(line + n - 2, "\r\n", 2);
+		for (size_t piece = 1; piece <= n; piece += 100)
+			CHECK(!feed(line, n, piece) == (n < 512) && (n >= 512 || came.longest == n - 3),
+			      "a line of %zu bytes: %zu", n, came.longest);
+	}
+	for (size_t i = 0; i < sizeof(bounds) / sizeof(*bounds); i++)
+		CHECK(!feed(bounds[i].text, strlen(bounds[i].text), 100) == bounds[i].taken, "'%s' is %s",
+		      bounds[i].text, bounds[i].taken ? "refused" : "taken");
+	/* Nothing is taken behind what is none. */
+	CHECK(feed("%1\r\n+OK\r\n", 10, 1) && !came.replies, "%zu replies behind rubbish", came.replies);
+	/* A text that is longer than anything here, between two that are not. */
+	CHECK(!feed("*2\r\n$5\r\nabcde\r\n$-1\r\n", 20, 1) && came.replies == 1 &&
+		      !strcmp(came.text, "*=2 $0'abcde' _1 "),
+	      "%s", came.text);
+}
+
+/* As deep as it may be, and deeper; hiredis before 1.0 has a limit of its own. */
+static void deep(void)
+{
+	char text[4 * (REPLY_DEPTH + 3)] = "";
+	struct replies *r;
+
+	for (int depth = 0; depth < 7; depth++) {
+		strcat(text, "*1\r\n");
+		r = replies_new(take, end, NULL);
+		memset(&came, 0, sizeof(came));
+		CHECK(!replies_feed(r, text, strlen(text)) && !replies_feed(r, ":1\r\n", 4) && came.replies == 1,
+		      "depth %d: %s", depth, came.text);
+		replies_free(r);
+	}
+}
+
 static void made(void)
 {
 	const char *const words[] = { "SET", "a b", "" };
@@ -143,10 +195,8 @@ static void made(void)
 }
 
 static const struct ktap_case cases[] = {
-	{ "in_pieces", in_pieces },
-	{ "too_long", too_long },
-	{ "no_protocol", no_protocol },
-	{ "made", made },
+	{ "in_pieces", in_pieces }, { "too_long", too_long }, { "no_protocol", no_protocol },
+	{ "heads", heads },	    { "deep", deep },	      { "made", made },
 };
 
 int main(void)

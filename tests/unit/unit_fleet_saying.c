@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a machine says to its fleet: a state of its own on one side, and the lines that go out and come back on the
+ * other, with this test as the program between them. Nothing that is said is forgotten before it is there.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "feeds/fleet_saying.h"
+
+#include "own_state.h"
+
+#define EPOCH  "0123456789abcdef"
+#define OTHERS "fedcba9876543210"
+
+static struct fleet_talk talk;
+static struct fleet_seen seen;
+static struct fleet_saying own;
+static char said[2 << 20];
+
+static void begin(const char *say)
+{
+	struct fleet fleet = { .url = "redis://a", .name = "edge-7" };
+	struct state *s;
+
+	empty_directory();
+	strcpy(fleet.say, say);
+	s = opened(true);
+	CHECK(!state_fleet_join(s, &fleet) && !state_commit(s), "it cannot join");
+	state_close(s);
+	free(talk.out);
+	talk = (struct fleet_talk){ .fd = -1, .out = malloc(2 << 20) };
+	seen = (struct fleet_seen){ 0 };
+	saying_begin(&own, &own_context, &talk, &seen);
+	saying_again(&own);
+}
+
+/* What goes out now. */
+static const char *turn(void)
+{
+	int err = saying_turn(&own);
+
+	CHECK(!err, "%s", reason(err));
+	memcpy(said, talk.out, talk.said);
+	said[talk.said] = '\0';
+	talk.said = 0;
+	return said;
+}
+
+#define SAYS(text)                                                                \
+	do {                                                                      \
+		const char *is = turn();                                          \
+		CHECK(!strcmp(is, text), "it says '%s', and not '%s'", is, text); \
+	} while (0)
+
+static bool take(const char *a, const char *b, const char *c, const char *d)
+{
+	char *words[TALK_WORDS] = { (char *)a, (char *)b, (char *)c, (char *)d };
+	int err = 0;
+	bool taken;
+
+	for (int i = 4; i < TALK_WORDS; i++)
+		words[i] = (char *)"";
+	taken = saying_take(&own, words, &err);
+	CHECK(!err, "%s: %s", a, reason(err));
+	return taken;
+}
+
+static struct ban ban_of(const char *text, const char *why)
+{
+	struct ban ban = { .added = 1 };
+
+	CHECK(!prefix_parse(text, strlen(text), &ban.first, &ban.length), "%s", text);
+	snprintf(ban.reason, sizeof(ban.reason), "%s", why);
+	return ban;
+}
+
+/* As a command does: a ban that is new, or changes; or, without a reason, is taken out. */
+static void change(const char *text, const char *why, int64_t expires)
+{
+	struct ban ban = ban_of(text, why ?: "");
+	struct prefix prefix = { ban.first, ban.length };
+	struct state *s = opened(true);
+	bool renewed = false;
+	int err;
+
+	ban.expires = expires;
+	err = why ? state_ban_put(s, &ban, &renewed) : state_ban_drop(s, ban.first, ban.length);
+	err = err ?: state_own_changed(s, &prefix, why ? &ban : NULL, why && !renewed) ?: state_commit(s);
+	CHECK(!err, "%s: %s", text, reason(err));
+	state_close(s);
+}
+
+static struct fleet fleet_is(int64_t *waiting)
+{
+	struct state *s = opened(false);
+	struct fleet fleet;
+
+	CHECK(!state_fleet(s, &fleet) && !state_fleet_waiting(s, waiting), "it cannot be read");
+	state_close(s);
+	return fleet;
+}
+
+static void is(const char *epoch, int64_t n, bool all, int64_t waits)
+{
+	int64_t waiting;
+	struct fleet f = fleet_is(&waiting);
+
+	CHECK(!strcmp(f.epoch, epoch) && f.n == n && !f.all == !all && waiting == waits,
+	      "epoch '%s', %lld said, all %lld, %lld wait", f.epoch, (long long)f.n, (long long)f.all,
+	      (long long)waiting);
+}
+
+/* From joining on, up to where the server has everything. */
+static void joined(const char *say)
+{
+	char epoch[FLEET_EPOCH_MAX];
+
+	begin(say);
+	SAYS("");
+	CHECK(saying_due(&own) == INT64_MAX, "something is due before it is known what the server has");
+	CHECK(take("own-is", "-", "0", ""), "not taken");
+	CHECK(saying_due(&own) == 0, "nothing is due");
+	turn();
+	CHECK(sscanf(said, "all\t%16[0-9a-f]", epoch) == 1 && strlen(epoch) == 16 && strstr(said, "\nall-end\t1\n"),
+	      "it says '%s'", said);
+	CHECK(saying_due(&own) == INT64_MAX, "more is due before that is there");
+	CHECK(take("said", "1", epoch, "7"), "not taken");
+	is(epoch, 7, false, 0);
+	SAYS("");
+}
+
+static void everything(void)
+{
+	char soon[32];
+	int64_t now = time(NULL);
+	long left;
+
+	begin("all");
+	change("192.0.2.1", "b\tc", 0);
+	change("192.0.2.0/24", "a", now + 100000);
+	change("2001:db8::/48", "c", now + 7000000000);
+	change("198.51.100.1", "over", now - 10);
+	take("own-is", "-", "0", "");
+	turn();
+	CHECK(strstr(said, "+\t192.0.2.1\t0\tb?c\n"), "without an end: '%s'", said);
+	CHECK(sscanf(strstr(said, "+\t192.0.2.0/24\t") ?: "", "+\t192.0.2.0/24\t%ld\ta", &left) == 1 &&
+		      left > 99000000 && left <= 100000000,
+	      "with an end: '%s'", said);
+	CHECK(strstr(said, "+\t2001:db8::/48\t6000000000000\tc\n"), "an end that is far: '%s'", said);
+	CHECK(!strstr(said, "198.51.100.1"), "one that is over: '%s'", said);
+	CHECK(!strncmp(said, "all\t", 4) && strstr(said, "\nall-end\t1\n"), "'%s'", said);
+	/* What changes meanwhile is said behind it. */
+	change("203.0.113.1", "late", 0);
+	snprintf(soon, sizeof(soon), "%s", own.epoch);
+	take("said", "1", soon, "3");
+	is(soon, 3, false, 1);
+	SAYS("+\t203.0.113.1\t0\tlate\nbatch\t2\n");
+	take("said", "2", soon, "4");
+	is(soon, 4, false, 0);
+	CHECK(seen.said == 2, "%lld batches", (long long)seen.said);
+}
+
+/* Each prefix as it is when it is said. */
+static void changes(void)
+{
+	char epoch[FLEET_EPOCH_MAX];
+
+	joined("all");
+	snprintf(epoch, sizeof(epoch), "%s", own.epoch);
+	change("192.0.2.1", "one", 0);
+	change("192.0.2.2", "two", 0);
+	change("192.0.2.1", "again", 0);
+	change("192.0.2.2", NULL, 0);
+	SAYS(""); /* nobody has told it */
+	saying_again(&own);
+	SAYS("");
+	take("own-is", epoch, "7", "");
+	SAYS("+\t192.0.2.1\t0\tagain\n-\t192.0.2.2\nbatch\t2\n");
+	is(epoch, 7, false, 2);
+	change("192.0.2.1", NULL, 0);
+	SAYS("");
+	/* An answer that is no answer to it. */
+	take("said", "1", epoch, "9");
+	take("said", "3", epoch, "9");
+	take("said", "2", epoch, "-1");
+	take("said", "2", "x123456789abcdef", "9");
+	take("said", "2", "123456789abcdef", "9");
+	is(epoch, 7, false, 2);
+	SAYS("");
+	take("said", "2", epoch, "9");
+	is(epoch, 9, false, 1);
+	SAYS("-\t192.0.2.1\nbatch\t3\n");
+	take("said", "3", epoch, "10");
+	take("said", "3", epoch, "11");
+	is(epoch, 10, false, 0);
+	SAYS("");
+	CHECK(saying_due(&own) == INT64_MAX, "something is due");
+}
+
+static void chosen(void)
+{
+	joined("ssh");
+	change("192.0.2.1", "ssh: many", 0);
+	change("192.0.2.2", "web", 0);
+	own.again = true;
+	SAYS("+\t192.0.2.1\t0\tssh: many\nbatch\t2\n");
+	take("said", "2", own.epoch, "8");
+	change("192.0.2.1", "web", 0);
+	own.again = true;
+	SAYS("-\t192.0.2.1\nbatch\t3\n");
+}
+
+/* Batches that are refused stay, and come again later. */
+static void refused(void)
+{
+	static const char *const why[] = { "NOPERM \033no", "down", "lost" };
+	char epoch[FLEET_EPOCH_MAX], number[24], wanted[100];
+
+	joined("all");
+	snprintf(epoch, sizeof(epoch), "%s", own.epoch);
+	for (int i = 0; i < 3; i++) {
+		int64_t before;
+
+		change("192.0.2.1", why[i], 0);
+		own.again = true;
+		turn();
+		take("unsaid", "99", "NOPERM", "");
+		CHECK(saying_due(&own) == INT64_MAX && !*seen.unsaid, "an answer to another batch");
+		before = clock_ms();
+		snprintf(number, sizeof(number), "%lld", (long long)own.batch);
+		take("unsaid", number, why[i], "");
+		CHECK(saying_due(&own) >= before + 5000 && saying_due(&own) <= clock_ms() + 5000, "due in %lld ms",
+		      (long long)(saying_due(&own) - before));
+		/* That a server is down is told otherwise. */
+		CHECK(!strcmp(seen.unsaid, i ? "" : "NOPERM ?no") && own.refused == !i, "'%s'", seen.unsaid);
+		SAYS("");
+		is(epoch, 7 + i, false, 1);
+		take("unsaid", number, "once more", "");
+		CHECK(strcmp(seen.unsaid, "once more") != 0, "refused twice");
+		own.later_at = clock_ms();
+		snprintf(wanted, sizeof(wanted), "+\t192.0.2.1\t0\t%s\nbatch\t%lld\n", i ? why[i] : "NOPERM ?no",
+			 (long long)own.batch + 1);
+		SAYS(wanted);
+		snprintf(number, sizeof(number), "%lld", (long long)own.batch);
+		snprintf(wanted, sizeof(wanted), "%d", 8 + i);
+		take("said", number, epoch, wanted);
+		CHECK(!*seen.unsaid && !own.refused, "'%s'", seen.unsaid);
+		SAYS("");
+	}
+}
+
+/* What the server has is the same, is more than was known, or is something else. */
+static void compared(void)
+{
+	static const struct {
+		const char *epoch, *n, *lost;
+		int64_t waits, knows;
+	} known[] = {
+		{ EPOCH, "10", NULL, 2, 10 },
+		{ EPOCH, "11", NULL, 2, 11 },
+		{ EPOCH, "12", NULL, 2, 12 },
+		{ EPOCH, "13", "the server has an earlier state of what this machine had said, or this one", 0, 10 },
+		{ EPOCH, "9", "the server has an earlier state of what this machine had said, or this one", 0, 10 },
+		{ OTHERS, "10", "the server has something else than this machine had said", 0, 10 },
+		{ "-", "0", "the server has nothing of what this machine had said", 0, 10 },
+	};
+	struct state *s;
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		begin("all");
+		s = opened(true);
+		CHECK(!state_fleet_said(s, EPOCH, 10, 0, 1) && !state_commit(s), "no state");
+		state_close(s);
+		change("192.0.2.1", "one", 0);
+		change("192.0.2.2", "two", 0);
+		is(EPOCH, 10, false, 2);
+		CHECK(take("own-is", known[i].epoch, known[i].n, ""), "not taken");
+		is(EPOCH, known[i].knows, known[i].lost, known[i].waits);
+		CHECK(known[i].lost ? !strncmp(seen.lost, known[i].lost, strlen(known[i].lost)) && seen.lost_at
+				    : !*seen.lost && !seen.lost_at,
+		      "%s of '%s': '%s'", known[i].n, known[i].epoch, seen.lost);
+		turn();
+		CHECK(!strncmp(said, "all\t", 4) == !!known[i].lost && strstr(said, "192.0.2.2"), "it says '%s'", said);
+	}
+	/* While everything is to be said anyway, nothing is lost. */
+	begin("all");
+	take("own-is", OTHERS, "3", "");
+	CHECK(!*seen.lost, "'%s'", seen.lost);
+	is("", 0, true, 0);
+	begin("all");
+	s = opened(true);
+	CHECK(!state_fleet_said(s, EPOCH, 10, 0, 1) && !state_commit(s), "no state");
+	state_close(s);
+	CHECK(take("own-lost", "", "", ""), "not taken");
+	CHECK(!strcmp(seen.lost, "the server has lost what this machine had said"), "'%s'", seen.lost);
+	is(EPOCH, 10, true, 0);
+	begin("all");
+	s = opened(true);
+	CHECK(!state_fleet_said(s, EPOCH, 10, 0, 1) && !state_commit(s), "no state");
+	state_close(s);
+	CHECK(take("own-lost", "it is \033gone", "", "") && !strcmp(seen.lost, "it is ?gone"), "'%s'", seen.lost);
+	CHECK(!take("member", "x", "", "") && !take("", "", "", ""), "what is about others is taken");
+}
+
+enum { MANY = 4500 };
+
+/* Which of the many are in what was said; how many lines. */
+static size_t hear(bool heard[MANY])
+{
+	size_t lines = 0;
+
+	for (const char *line = said; (line = strstr(line, "+\t10.0.")); line++, lines++) {
+		unsigned int high, low, i;
+
+		if (!CHECK(sscanf(line, "+\t10.0.%u.%u\t", &high, &low) == 2, "'%.30s'", line))
+			break;
+		i = high << 8 | low;
+		if (!CHECK(i < MANY && !heard[i], "%u is said twice", i))
+			break;
+		heard[i] = true;
+	}
+	return lines;
+}
+
+/* More than fits at once: in pages and batches, each once. */
+static void many(void)
+{
+	begin("all");
+	for (int round = 0; round < 2; round++) {
+		bool heard[MANY] = { false };
+		struct state *s = opened(true);
+		size_t failed = 0, lines;
+
+		for (unsigned int i = 0; i < MANY; i++) {
+			struct ban ban = { .first = { 0x0a000000 + i, 4 }, .length = 32, .added = 1 };
+			struct prefix prefix = { ban.first, ban.length };
+			bool renewed;
+
+			failed += state_ban_put(s, &ban, &renewed) ||
+				  (round && state_own_changed(s, &prefix, &ban, !renewed));
+		}
+		CHECK(!failed && !state_commit(s), "%zu failed", failed);
+		state_close(s);
+		own.again = true;
+		if (!round)
+			take("own-is", "-", "0", "");
+		while (*turn() && !ktap_failed) {
+			char number[24];
+
+			lines = hear(heard);
+			CHECK(lines <= (round ? 2000 : MANY) && own.is == OWN_SENT, "%zu lines", lines);
+			snprintf(number, sizeof(number), "%lld", (long long)own.batch);
+			take("said", number, own.epoch, number);
+		}
+		for (int i = 0; i < MANY; i++)
+			failed += !heard[i];
+		CHECK(!failed, "%zu were not said", failed);
+	}
+	CHECK(own.batch == 4, "%lld batches", (long long)own.batch);
+}
+
+/* Without room nothing is said; and one that has left says nothing. */
+static void neither(void)
+{
+	struct state *s;
+
+	begin("all");
+	take("own-is", "-", "0", "");
+	talk.said = 600 << 10;
+	CHECK(!saying_turn(&own) && talk.said == 600 << 10 && saying_due(&own) == INT64_MAX, "%zu bytes", talk.said);
+	talk.said = 0;
+	talk.ended = true;
+	SAYS("");
+	talk.ended = false;
+	s = opened(true);
+	CHECK(!state_fleet_leave(s) && !state_commit(s), "it cannot leave");
+	state_close(s);
+	SAYS("");
+	take("own-is", EPOCH, "3", "");
+	take("own-lost", "", "", "");
+	CHECK(!*seen.lost, "'%s'", seen.lost);
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "everything", everything }, { "changes", changes }, { "chosen", chosen },   { "refused", refused },
+		{ "compared", compared },     { "many", many },	      { "neither", neither },
+	};
+
+	return own_state_run(cases, sizeof(cases) / sizeof(*cases));
+}

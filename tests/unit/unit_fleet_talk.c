@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The lines between the service and the program that speaks to a fleet's server, the program being this test: what is
+ * said goes out whole and in its order, however slowly it is read, and what comes is cut into words at every place.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "feeds/fleet_talk.h"
+#include "ktap.h"
+
+#define ROOM ((size_t)4 << 20) /* for what comes */
+
+static int other;
+
+/* In the place of those of the library: pieces are no longer than that, and each other call is interrupted. */
+static size_t piece = SIZE_MAX;
+static bool interrupts;
+
+static bool interrupted(void)
+{
+	static bool now;
+
+	now = interrupts && !now;
+	if (now)
+		errno = EINTR;
+	return now;
+}
+
+ssize_t send(int fd, const void *bytes, size_t n, int flags)
+{
+	return interrupted() ? -1 : sendto(fd, bytes, n < piece ? n : piece, flags, NULL, 0);
+}
+
+ssize_t recv(int fd, void *bytes, size_t n, int flags)
+{
+	return interrupted() ? -1 : recvfrom(fd, bytes, n < piece ? n : piece, flags, NULL, NULL);
+}
+
+static bool begun(struct fleet_talk *w)
+{
+	int pair[2];
+
+	if (!CHECK(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), "no sockets"))
+		return false;
+	*w = (struct fleet_talk){ .fd = pair[0], .in = malloc(ROOM + 1), .out = malloc(2 << 20) };
+	if (!w->in || !w->out)
+		abort();
+	other = pair[1];
+	return true;
+}
+
+static void ended(struct fleet_talk *w)
+{
+	close(w->fd);
+	if (other >= 0)
+		close(other);
+	free(w->in);
+	free(w->out);
+}
+
+static void come(const char *text, size_t n)
+{
+	CHECK(write(other, text, n) == (ssize_t)n, "it takes no more");
+}
+
+static void words(void)
+{
+	static const char text[] = "one\t\tthree\n\na\tb\tc\td\te\tf\tg\th\ti\thalf\nhalf";
+	struct fleet_talk w;
+	char *word[TALK_WORDS];
+
+	if (!begun(&w))
+		return;
+	CHECK(!talk_waits(&w) && talk_words(&w, word) == -1 && !w.ended, "words of nothing");
+	interrupts = true;
+	for (size_t i = 0; i < sizeof(text) - 1; i++) {
+		come(text + i, 1);
+		talk_turn(&w);
+	}
+	interrupts = false;
+	CHECK(talk_words(&w, word) == 3 && !strcmp(word[0], "one") && !*word[1] && !strcmp(word[2], "three"),
+	      "'%s' '%s' '%s'", word[0], word[1], word[2]);
+	for (int i = 3; i < TALK_WORDS; i++)
+		CHECK(!*word[i], "word %d is '%s'", i, word[i]);
+	CHECK(talk_words(&w, word) == 1 && !*word[0] && !*word[7], "an empty line: '%s'", word[0]);
+	talk_forget(&w);
+	CHECK(talk_words(&w, word) == TALK_WORDS && !strcmp(word[0], "a") && !strcmp(word[6], "g") &&
+		      !strcmp(word[7], "h\ti\thalf"),
+	      "the last is '%s'", word[7]);
+	CHECK(talk_words(&w, word) == -1 && !w.ended, "half a line");
+	talk_forget(&w);
+	come("\n", 1);
+	talk_turn(&w);
+	CHECK(talk_words(&w, word) == 1 && !strcmp(word[0], "half"), "'%s'", word[0]);
+	talk_forget(&w);
+	CHECK(!w.start && !w.end && !w.ended, "something is left");
+	ended(&w);
+}
+
+/* Who writes without an end is not the program that was started. */
+static void endless(void)
+{
+	static char line[TALK_LINE_MOST + 2];
+	char *word[TALK_WORDS];
+	struct fleet_talk w;
+
+	memset(line, 'x', sizeof(line));
+	if (!begun(&w))
+		return;
+	come("y\n", 2);
+	come(line, TALK_LINE_MOST);
+	talk_turn(&w);
+	CHECK(talk_words(&w, word) == 1 && talk_words(&w, word) == -1 && !w.ended, "the longest line is none");
+	come(line, 1);
+	talk_turn(&w);
+	CHECK(talk_words(&w, word) == -1 && w.ended, "a longer one is");
+	ended(&w);
+	if (!begun(&w))
+		return;
+	close(other);
+	other = -1;
+	talk_turn(&w);
+	CHECK(w.ended && talk_words(&w, word) == -1, "an end is none");
+	ended(&w);
+}
+
+static void full(void)
+{
+	static char lines[1 << 16];
+	char *word[TALK_WORDS];
+	struct fleet_talk w;
+	size_t n = 0;
+
+	memset(lines, '\n', sizeof(lines));
+	if (!begun(&w))
+		return;
+	for (; n < ROOM; n += sizeof(lines)) {
+		CHECK(!talk_is_full(&w), "full after %zu", n);
+		come(lines, sizeof(lines));
+		talk_turn(&w);
+	}
+	CHECK(talk_is_full(&w) && !w.ended, "not full: %zu", w.end);
+	talk_turn(&w);
+	CHECK(!w.ended, "full is an end");
+	CHECK(talk_words(&w, word) == 1, "no words");
+	talk_forget(&w);
+	CHECK(!talk_is_full(&w) && w.end == ROOM - 1, "%zu are left", w.end);
+	ended(&w);
+}
+
+/* As many as there is room for; and with a reader that takes a few bytes now and then. */
+static void said(void)
+{
+	static char heard[4 << 20], wanted[4 << 20];
+	size_t heard_n = 0, wanted_n = 0, lines = 0;
+	struct fleet_talk w;
+	char filler[200];
+	ssize_t n;
+
+	memset(filler, 'x', sizeof(filler));
+	if (!begun(&w))
+		return;
+	CHECK(talk_has_room(&w), "no room at the start");
+	while (wanted_n < sizeof(wanted) / 2) {
+		piece = ktap_random() % 2 ? SIZE_MAX : 1 + ktap_random() % 1000;
+		interrupts = ktap_random() % 2;
+		while (talk_has_room(&w) && wanted_n < sizeof(wanted) / 2) {
+			int length = (int)(ktap_random() % sizeof(filler));
+
+			talk_say(&w, "%zu\t%.*s", lines, length, filler);
+			wanted_n += (size_t)snprintf(wanted + wanted_n, sizeof(wanted) - wanted_n, "%zu\t%.*s\n",
+						     lines++, length, filler);
+		}
+		CHECK(w.said < ((size_t)512 << 10) + sizeof(filler) + 30, "%zu wait", w.said);
+		talk_turn(&w);
+		interrupts = false;
+		piece = SIZE_MAX;
+		n = recv(other, heard + heard_n, 1 + ktap_random() % 100000, MSG_DONTWAIT);
+		heard_n += n > 0 ? (size_t)n : 0;
+	}
+	while (talk_waits(&w) && !w.ended) {
+		talk_turn(&w);
+		n = recv(other, heard + heard_n, sizeof(heard) - heard_n, MSG_DONTWAIT);
+		heard_n += n > 0 ? (size_t)n : 0;
+	}
+	while ((n = recv(other, heard + heard_n, sizeof(heard) - heard_n, MSG_DONTWAIT)) > 0)
+		heard_n += (size_t)n;
+	CHECK(!w.ended && heard_n == wanted_n && !memcmp(heard, wanted, wanted_n), "%zu of %zu bytes", heard_n,
+	      wanted_n);
+	ended(&w);
+}
+
+/* To the byte: what there is room for, and what is a batch. */
+static void room(void)
+{
+	struct fleet_talk w;
+
+	if (!begun(&w))
+		return;
+	for (size_t left = 3; left <= 8; left++)
+		for (int n = 0; n <= 8; n++) {
+			w.ended = false;
+			w.said = (2 << 20) - left;
+			talk_say(&w, "%.*s", n, "12345678");
+			/* Behind it stand its end, and vsnprintf()'s. */
+			CHECK(w.ended == ((size_t)n + 1 >= left) &&
+				      w.said == (2 << 20) - left + (w.ended ? 0 : (size_t)n + 1),
+			      "%d bytes where %zu are left: %zu", n, left, w.said);
+			CHECK(w.ended || (w.out[w.said - 1] == '\n' && (!n || w.out[w.said - 2] == '0' + n)),
+			      "another line");
+		}
+	for (size_t waits = (512 << 10) - 1; waits <= (512 << 10) + 1; waits++) {
+		w.said = waits;
+		CHECK(talk_has_room(&w) == (waits < 512 << 10) && talk_waits(&w), "room with %zu bytes", waits);
+	}
+	ended(&w);
+}
+
+/* Where nobody reads, it is ended before anything is written behind its room; and where nobody is there. */
+static void unheard(void)
+{
+	struct fleet_talk w;
+	size_t lines = 0;
+
+	if (!begun(&w))
+		return;
+	for (; !w.ended && lines < 3 << 20; lines++)
+		talk_say(&w, "x");
+	CHECK(w.ended && w.said <= 2 << 20 && w.said > (2 << 20) - 4, "after %zu lines: %zu", lines, w.said);
+	ended(&w);
+	if (!begun(&w))
+		return;
+	close(other);
+	other = -1;
+	talk_say(&w, "x");
+	talk_turn(&w);
+	CHECK(w.ended, "nobody is there");
+	talk_stop(&w);
+	CHECK(w.ended && w.fd == -1 && !w.in && !w.out, "it is not stopped");
+}
+
+static const struct ktap_case cases[] = {
+	{ "words", words }, { "endless", endless }, { "full", full },
+	{ "said", said },   { "room", room },	    { "unheard", unheard },
+};
+
+int main(void)
+{
+	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+}
