@@ -307,6 +307,9 @@ left() {
 	hears 'took\tedge-7\t1-0'
 	refused "by process" fleet run
 	bloom fleet leave
+	# What it could not take out itself; whoever takes another name leaves as much.
+	grep -qF 'SREM xdp-bloom:members edge-1; UNLINK xdp-bloom:edge-1:log ' out || fail "the server keeps: $(cat out)"
+	grep -q 'ACL DELUSER edge-1$' out || fail "and its user: $(cat out)"
 	end_of "$part" || fail "it ended with $?: $(cat run.err)"
 	verdicts 45.0.0.1=drop
 	is "$(get .server fleet)" null "the fleet"
@@ -317,8 +320,90 @@ left() {
 	bloom state check
 }
 
+# What was on its way when somebody wants it from the beginning is no place to go on from.
+resync_is_not_overtaken() {
+	joined
+	bloom fleet accept edge-7
+	takes_part
+	hears 'all-end\t1'
+	says "at\tedge-7\t$EPOCH\t1\t1-0\t5"
+	hears 'took\tedge-7\t1-0'
+	kill -STOP "$part"
+	bloom fleet resync edge-7
+	says '+\tedge-7\t45.0.0.1\t600000\ta' "at\tedge-7\t$EPOCH\t2\t2-0\t5"
+	wait_until "that it is on its way" grep -q '2-0' beside/sent
+	forgets
+	kill -CONT "$part"
+	hears 'again\tedge-7'
+	hears 'took\tedge-7\t2-0'
+	says "at\tedge-7\t$EPOCH\t3\t3-0\t5"
+	hears 'took\tedge-7\t3-0'
+	kill -9 "$(cat beside/pid)"
+	forgets
+	hears 'follow\tedge-7\t-\t0\t-\t100000'
+	says 'snapshot\tedge-7' "snapshot-end\tedge-7\tcomplete\t$EPOCH\t3\t3-0"
+	hears 'took\tedge-7\t3-0'
+	says "at\tedge-7\t$EPOCH\t4\t4-0\t5"
+	hears 'took\tedge-7\t4-0'
+	kill -9 "$(cat beside/pid)"
+	forgets
+	hears "follow\tedge-7\t$EPOCH\t4\t4-0\t100000"
+}
+
+# Two of one name take all of it from each other: that is said, and each waits longer.
+two_of_one_name() {
+	joined
+	takes_part
+	hears 'all-end\t1'
+	wait_until "that nothing waits" waiting_is 0
+	forgets
+	says 'own-lost\tthe server has another epoch: another machine has this name'
+	hears 'all-end\t2'
+	says 'own-lost\tthe server has another epoch: another machine has this name'
+	wait_until "that it is said again, after a while" grep -q '^all-end.3$' beside/heard
+	! grep -q 'takes part as' run.err || fail "it says so at once: $(cat run.err)"
+	says 'own-lost\tthe server has another epoch: another machine has this name'
+	wait_until "that it is said" grep -q "another machine takes part as 'edge-1'" run.err
+	says 'own-lost\tthe server has another epoch: another machine has this name'
+	hears 'all-end\t4'
+	is "$(grep -c "another machine takes part" run.err)" 1 "how often it is said"
+}
+
+# More members than are kept: each of the rest is told off, and it is said once; whoever is named has room.
+too_many() {
+	local n
+
+	joined
+	bloom fleet accept '*'
+	takes_part
+	hears 'all-end\t1'
+	for ((n = 0; n < 4100; n++)); do
+		printf 'member\tm%04d\n' "$n"
+	done >beside/todo
+	hears 'unfollow\tm4099'
+	hears 'unfollow\tm4096'
+	! grep -q 'unfollow.m4095' beside/heard || fail "one too many"
+	is "$(grep -c 'more than 4096 members' run.err)" 1 "how often it is said"
+	bloom fleet accept m4097
+	hears 'follow\tm4097\t-\t0\t-\t100000'
+}
+
+# Its last word is shown.
+cannot_begin() {
+	joined
+	takes_part
+	hears 'all-end\t1'
+	says 'failed\tno certificate of an authority'
+	kill -9 "$(cat beside/pid)"
+	wait_until "why" grep -q 'redis://127.0.0.1: no certificate of an authority; what is banned stays' run.err
+}
+
 asked_wrongly() {
 	prepare
+	printf 'fleet join redis://127.0.0.1 --as edge-1\nfleet join redis://127.0.0.1 --as edge-2\n' >two.conf
+	refused "two.conf:2: a machine takes part in one fleet, and line 1 joins one" run --check --config two.conf
+	refused "--ca is for TLS" fleet join redis://127.0.0.1 --as edge-1 --ca two.conf
+	refused "these options are for join" fleet --ca two.conf
 	refused "join which, and as whom?" fleet join redis://127.0.0.1
 	refused "a member is called by" fleet join redis://127.0.0.1 --as 'a b'
 	refused "http" fleet join http://127.0.0.1 --as edge-1
@@ -377,4 +462,5 @@ by_the_service() {
 }
 
 run_cases own_bans_go_out only_what_it_is_to_say members_are_heard killed_between snapshots snapshot_of_others \
-	the_server_loses_it the_server_refuses_it lies left asked_wrongly by_the_service
+	the_server_loses_it the_server_refuses_it lies left resync_is_not_overtaken two_of_one_name too_many cannot_begin \
+	asked_wrongly by_the_service

@@ -3,7 +3,8 @@
 """
 Stands in the place of xdp-bloom-fleet, beside a copy of the command: a server in one process, which says what the test
 writes into the pipe `todo` and keeps in `heard` what the command says. `server` has the epoch and the number of what it
-has of this machine. Where there is a file `mute`, it does not answer; `refuse`: it takes nothing that is said.
+has of this machine; `sent` has what of `todo` it has said. Where there is a file `mute`, it does not answer; `refuse`: it takes
+nothing that is said.
 """
 import os
 import select
@@ -87,7 +88,10 @@ def main():
             for line in lines:
                 stub.take(line.decode('utf-8', 'surrogateescape'))
         if todo in ready:
-            os.write(0, os.read(todo, 4096))
+            got = os.read(todo, 4096)
+            os.write(0, got)
+            with open(path('sent'), 'ab') as file:
+                file.write(got)
 
 
 main()

@@ -130,6 +130,7 @@ static const struct column {
 	{ "fleet", "prefix", TEXT, 0, FLEET_PREFIX_MAX - 1, NULL, false },
 	{ "fleet", "password", TEXT, 0, FLEET_FILE_MAX - 1, NULL, false },
 	{ "fleet", "say", TEXT, 0, 127, NULL, false },
+	{ "fleet", "ca", TEXT, 0, FLEET_FILE_MAX - 1, NULL, false },
 	{ "fleet", "n", NUMBER, 0, INT64_MAX / 2, NULL, false },
 	{ "fleet", "again", NUMBER, 0, INT64_MAX / 2, NULL, false },
 	{ "fleet_at", "member", TEXT, 1, MEMBER_NAME_MAX - 1, MEMBER_NAME_BYTES, false },

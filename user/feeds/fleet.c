@@ -40,6 +40,7 @@ struct fleet_process {
 	struct fleet_seen seen;
 	int watch;
 	bool changed, left, said_down, news; /* news: the file does not have it yet */
+	char failed[FLEET_WHY_MAX];	     /* its last word: why it cannot do its work */
 	int64_t start_at, wait, write_at, look_at, look_wait;
 };
 
@@ -124,7 +125,9 @@ static int begin(struct fleet_process *p)
 	snprintf(request.user, sizeof(request.user), "%s", f->user);
 	snprintf(request.prefix, sizeof(request.prefix), "%s", f->prefix);
 	snprintf(request.read, sizeof(request.read), "%s", f->read);
+	snprintf(request.ca, sizeof(request.ca), "%s", f->ca);
 	request.pace = (uint64_t)f->pace;
+	p->failed[0] = '\0';
 	err = err ?:
 	      talk_start(&p->talk, &request) ?:
 	      state_open(&state, p->context, false) ?:
@@ -193,6 +196,8 @@ static int take(struct fleet_process *p, char *words[TALK_WORDS])
 		p->seen.clock_known = true;
 		p->seen.offset = strtoll(words[1], NULL, 10);
 		p->seen.rtt = strtoll(words[2], NULL, 10);
+	} else if (!strcmp(words[0], "failed")) {
+		clean_copy(p->failed, sizeof(p->failed), words[1]);
 	}
 	return 0;
 }
@@ -287,7 +292,7 @@ static int loop(struct fleet_process *p)
 		if (err)
 			stop(p, reason(err));
 		else if (p->talk.ended && p->talk.fd >= 0)
-			stop(p, "the program that speaks to it has ended");
+			stop(p, *p->failed ? p->failed : "the program that speaks to it has ended");
 		if (p->news && clock_ms() >= p->write_at)
 			show(p);
 		if (!p->changed)

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "change/change.h"
 #include "change/guard_rails.h"
+#include "state/events.h"
 #include "state/said.h"
 
 /* Lines a batch; another command waits for no more than that. */
@@ -57,27 +58,32 @@ static void no_snapshot(struct followed *f)
 void members_again(struct fleet_members *m)
 {
 	for (size_t i = 0; i < m->n; i++) {
-		m->all[i]->told = false;
+		m->all[i]->told = m->all[i]->again = false;
 		no_snapshot(m->all[i]);
 	}
 	m->any = -1;
 	m->orders_n = m->marks_n = 0;
 }
 
-static struct followed *find(const struct fleet_members *m, const char *name)
+static int by_name(const void *key, const void *of)
 {
-	for (size_t i = 0; i < m->n; i++)
-		if (!strcmp(m->all[i]->at.member, name))
-			return m->all[i];
-	return NULL;
+	return strcmp(key, (*(struct followed *const *)of)->at.member);
 }
 
-/* NULL: no room, or it is none. */
+static struct followed *find(const struct fleet_members *m, const char *name)
+{
+	struct followed **found = m->n ? bsearch(name, m->all, m->n, sizeof(*m->all), by_name) : NULL;
+
+	return found ? *found : NULL;
+}
+
+/* NULL: it is none. */
 static struct followed *find_or_add(struct fleet_members *m, const char *name)
 {
 	struct followed *f = find(m, name);
+	size_t at = m->n;
 
-	if (f || m->n >= MEMBERS_MOST || !member_name_is_sound(name, false) || !strcmp(name, m->own))
+	if (f || !member_name_is_sound(name, false) || !strcmp(name, m->own))
 		return f;
 	f = calloc(1, sizeof(*f));
 	if (!f || !GROW(m->all, m->n)) {
@@ -86,8 +92,34 @@ static struct followed *find_or_add(struct fleet_members *m, const char *name)
 	}
 	snprintf(f->at.member, sizeof(f->at.member), "%s", name);
 	f->most = -1;
-	m->all[m->n++] = f;
+	for (; at && strcmp(m->all[at - 1]->at.member, name) > 0; at--)
+		m->all[at] = m->all[at - 1];
+	m->all[at] = f;
+	m->n++;
 	return f;
+}
+
+/* Whom no rule names is followed as long as there is room; what is beyond it is said, once. */
+static struct followed *by_any(struct fleet_members *m, const char *name, bool is_new)
+{
+	struct followed *f = find(m, name);
+
+	if (f || m->n < MEMBERS_MOST)
+		return f ? f : find_or_add(m, name);
+	if (!member_name_is_sound(name, false) || !strcmp(name, m->own))
+		return NULL;
+	/* Once for what it begins; lines of it may be on their way. */
+	if (is_new)
+		talk_say(m->talk, "unfollow\t%s", name);
+	if (m->said_full)
+		return NULL;
+	m->said_full = true;
+	warn("fleet: %s is one of more than %d members, and not followed: name those that matter (fleet accept NAME)",
+	     name, MEMBERS_MOST);
+	event(m->context, (struct event){ .kind = EVENT_FAULT },
+	      "fleet: there are more than %d members; those beyond are not followed, unless a rule names them",
+	      MEMBERS_MOST);
+	return NULL;
 }
 
 /* Whom nobody named may have come by `any`: then it is followed from where its row says, if there is one. */
@@ -112,6 +144,11 @@ struct rules {
 	const struct member *any;
 };
 
+static int by_member(const void *name, const void *of)
+{
+	return strcmp(name, ((const struct member *)of)->name);
+}
+
 static int64_t most_of(const struct rules *r, const char *name)
 {
 	struct member none = { .rule = MEMBER_BY_ANY };
@@ -119,11 +156,24 @@ static int64_t most_of(const struct rules *r, const char *name)
 	const struct member_limits *limits;
 	bool accepted;
 
-	for (size_t i = 0; i < r->n; i++)
-		if (!strcmp(r->members[i].name, name))
-			is = &r->members[i];
+	if (r->n)
+		is = bsearch(name, r->members, r->n, sizeof(*r->members), by_member) ?: &none;
 	limits = member_limits_of(is, r->any, &accepted);
 	return accepted ? limits->entries : -1;
+}
+
+static int by_at(const void *name, const void *of)
+{
+	return strcmp(name, ((const struct fleet_at *)of)->member);
+}
+
+/* It is to be taken from the beginning, and so is what is on its way. */
+static void take_again(struct fleet_members *m, struct followed *f)
+{
+	f->kept = false;
+	f->again = f->told && f->most >= 0;
+	if (f->again)
+		talk_say(m->talk, "again\t%s", f->at.member);
 }
 
 /* What the state has of them. One whose row is gone is to be taken from the beginning. */
@@ -135,13 +185,9 @@ static int read_kept(struct fleet_members *m, struct state *state)
 
 	for (size_t i = 0; i < m->n && !err; i++) {
 		struct followed *f = m->all[i];
-		bool kept = false;
 
-		for (size_t k = 0; k < n && !kept; k++)
-			kept = !strcmp(at[k].member, f->at.member);
-		if (f->kept && !kept && f->told && f->most >= 0)
-			talk_say(m->talk, "again\t%s", f->at.member);
-		f->kept = kept;
+		if (f->kept && (!n || !bsearch(f->at.member, at, n, sizeof(*at), by_at)))
+			take_again(m, f);
 	}
 	for (size_t i = 0; i < n && !err; i++) {
 		struct followed *f = find_or_add(m, at[i].member);
@@ -299,7 +345,7 @@ bool members_take(struct fleet_members *m, char *words[TALK_WORDS])
 		what++;
 	if (what == sizeof(known) / sizeof(*known))
 		return false;
-	f = find_or_add(m, words[1]);
+	f = by_any(m, words[1], what == 3 || what == 8);
 	if (!f)
 		return true;
 	switch (what) {
@@ -313,6 +359,7 @@ bool members_take(struct fleet_members *m, char *words[TALK_WORDS])
 	case 3:
 		no_snapshot(f);
 		f->snapshot = f->whole = true;
+		f->again = false;
 		break;
 	case 4:
 		snapshot_end(m, f, words);
@@ -340,6 +387,21 @@ bool members_full(const struct fleet_members *m)
 
 /* --- Into force --------------------------------------------------------------------------------------------------- */
 
+/* Where its row is gone, somebody wants it from the beginning: it is no end then, and nobody writes over that. */
+static int keep_mark(struct fleet_members *m, struct state *state, const struct mark *mark)
+{
+	struct followed *f = mark->of;
+	bool there = false;
+	int err;
+
+	if (f->again)
+		return 0;
+	err = f->kept ? state_fleet_at_move(state, &mark->at, &there) : state_fleet_at_put(state, &mark->at);
+	if (!err && f->kept && !there)
+		take_again(m, f);
+	return err;
+}
+
 /* Those that are reached by the first n orders: the last of each member is kept. */
 static int keep_marks(struct fleet_members *m, struct state *state, size_t n)
 {
@@ -347,14 +409,13 @@ static int keep_marks(struct fleet_members *m, struct state *state, size_t n)
 
 	for (m->marks_kept = 0; m->marks_kept < m->marks_n && m->marks[m->marks_kept].after <= n; m->marks_kept++)
 		;
-	for (size_t i = 0; i < m->marks_kept && !err; i++) {
-		bool last = true;
-
-		for (size_t k = i + 1; k < m->marks_kept && last; k++)
-			last = m->marks[k].of != m->marks[i].of;
-		if (last && !m->marks[i].ends)
-			err = state_fleet_at_put(state, &m->marks[i].at);
+	for (size_t i = m->marks_kept; i-- > 0 && !err;) {
+		if (!m->marks[i].of->marked && !m->marks[i].ends)
+			err = keep_mark(m, state, &m->marks[i]);
+		m->marks[i].of->marked = true;
 	}
+	for (size_t i = 0; i < m->marks_kept; i++)
+		m->marks[i].of->marked = false;
 	return err;
 }
 
@@ -398,11 +459,13 @@ static void told(struct fleet_members *m, const struct mark *mark)
 {
 	struct followed *f = mark->of;
 
-	f->at = mark->at;
-	f->kept = true;
+	if (!f->again) {
+		f->at = mark->at;
+		f->kept = true;
+	}
 	if (mark->latency >= 0)
 		f->latency[f->latencies++ % LATENCIES] = (float)(mark->latency + (clock_seconds() - mark->since) * 1e3);
-	talk_say(m->talk, "took\t%s\t%s", f->at.member, f->at.id);
+	talk_say(m->talk, "took\t%s\t%s", f->at.member, mark->at.id);
 }
 
 static int by_prefix(const void *a, const void *b)

@@ -15,6 +15,8 @@ struct followed {
 	struct fleet_at at; /* as the state has it */
 	int64_t most;	    /* as the program was told; below 0: it does not follow it */
 	bool told, kept;    /* kept: there is a row of it */
+	bool again;	    /* until its snapshot begins, nothing of it is kept: its row was taken away meanwhile */
+	bool marked;	    /* while marks are kept */
 	/* The snapshot that comes: */
 	bool snapshot, whole;
 	struct prefix *seen;
@@ -29,8 +31,9 @@ struct fleet_members {
 	struct context *context;
 	struct fleet_talk *talk;
 	char own[MEMBER_NAME_MAX]; /* this machine's name */
-	struct followed **all;
+	struct followed **all;	   /* by name */
 	size_t n;
+	bool said_full;
 	int64_t any; /* as the program was told; below 0: none */
 	struct ban_order *orders;
 	size_t orders_n;

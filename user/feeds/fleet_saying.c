@@ -15,9 +15,13 @@
 #include "state/fleet.h"
 #include "state/state.h"
 
-#define BATCH_MOST  2000
-#define PAGE	    1000
-#define AGAIN_MS    5000 /* after the server has refused a batch */
+#define BATCH_MOST 2000
+#define PAGE	   1000
+#define AGAIN_MS   5000 /* after the server has refused a batch */
+/* Once it is at once; whoever loses it again soon after that waits, each time longer. */
+#define LOST_FIRST  5000
+#define LOST_MOST   300000
+#define LOST_SOON   60000
 #define LONGEST_TTL 6000000000LL
 
 void saying_begin(struct fleet_saying *own, struct context *context, struct fleet_talk *talk, struct fleet_seen *seen)
@@ -205,14 +209,48 @@ static void unsaid(struct fleet_saying *own, char *words[TALK_WORDS])
 	own->refused = true;
 }
 
-/* That alone ends nothing on any other machine: they have what they have until its end. */
-static int lost(struct fleet_saying *own, struct state *state, const char *why)
+#define TWICE_TEXT                                                                                  \
+	"another machine takes part as '%s', or a copy of this one: each takes away what the other" \
+	" says; give one of them a name and a user of its own (fleet join --as)"
+
+/* One that fights with itself: each says all of it as soon as the other has. */
+static void say_twice(struct fleet_saying *own, const char *name)
 {
+	if (own->said_twice)
+		return;
+	own->said_twice = true;
+	warn("fleet: " TWICE_TEXT, name);
+	event(own->context, (struct event){ .kind = EVENT_FAULT }, "fleet: " TWICE_TEXT, name);
+}
+
+static void wait_longer(struct fleet_saying *own, const char *name, const char *why)
+{
+	int64_t now = clock_ms();
+	bool soon = own->lost_last && now - own->lost_last < LOST_SOON + own->lost_wait;
+
+	if (soon && own->lost_wait && strstr(why, "another machine"))
+		say_twice(own, name);
+	if (!soon)
+		own->lost_wait = 0;
+	else
+		own->lost_wait = !own->lost_wait		  ? LOST_FIRST
+				 : 2 * own->lost_wait < LOST_MOST ? 2 * own->lost_wait
+								  : LOST_MOST;
+	own->lost_last = now;
+}
+
+/* That alone ends nothing on any other machine: they have what they have until its end. */
+static int lost(struct fleet_saying *own, struct state *state, const char *name, const char *why)
+{
+	wait_longer(own, name, why);
 	clean_copy(own->seen->lost, sizeof(own->seen->lost), why);
 	own->seen->lost_at = time(NULL);
-	warn("fleet: %s; all of it is said again", own->seen->lost);
-	event(own->context, (struct event){ .kind = EVENT_DONE, .verb = "fleet" }, "%s; all of it is said again",
-	      own->seen->lost);
+	/* Whoever has been told that there are two need not hear of each time. */
+	if (!own->said_twice) {
+		warn("fleet: %s; all of it is said again", own->seen->lost);
+		event(own->context, (struct event){ .kind = EVENT_DONE, .verb = "fleet" },
+		      "%s; all of it is said again", own->seen->lost);
+	}
 	return state_fleet_say_all(state);
 }
 
@@ -235,12 +273,12 @@ static int compare(struct fleet_saying *own, const char *epoch, int64_t n, const
 		else if (ours && n > fleet.n && n - fleet.n <= waiting)
 			err = state_fleet_said(state, epoch, n, 0, 0);
 		else if (why)
-			err = lost(own, state, why);
+			err = lost(own, state, fleet.name, why);
 		else if (!strcmp(epoch, "-"))
-			err = lost(own, state, "the server has nothing of what this machine had said");
+			err = lost(own, state, fleet.name, "the server has nothing of what this machine had said");
 		else
 			err = lost(
-				own, state,
+				own, state, fleet.name,
 				ours ? "the server has an earlier state of what this machine had said, or this one is an earlier state"
 				     : "the server has something else than this machine had said: a copy of it, or an older one");
 	}
@@ -251,6 +289,10 @@ static int compare(struct fleet_saying *own, const char *epoch, int64_t n, const
 		return err_is(err, ENOENT) ? 0 : err;
 	own->is = OWN_READY;
 	own->again = true;
+	if (own->lost_wait && clock_ms() < own->lost_last + own->lost_wait) {
+		own->is = OWN_LATER;
+		own->later_at = own->lost_last + own->lost_wait;
+	}
 	return 0;
 }
 

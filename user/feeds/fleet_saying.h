@@ -19,6 +19,9 @@ struct fleet_saying {
 	char epoch[FLEET_EPOCH_MAX]; /* of the saying of everything that is under way */
 	struct ban last;	     /* up to there it is written */
 	bool refused;
+	/* How long it waits before it says all again: those who have one name take it from each other. */
+	int64_t lost_wait, lost_last;
+	bool said_twice;
 };
 
 void saying_begin(struct fleet_saying *own, struct context *context, struct fleet_talk *talk, struct fleet_seen *seen);

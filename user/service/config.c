@@ -37,6 +37,22 @@ bool config_goes_on(const struct config_line *line)
 	return !strcmp(line->verb->name, "follow") || !strcmp(line->verb->name, "announce");
 }
 
+bool config_line_joins(const struct config_line *line)
+{
+	const char *what;
+
+	return !strcmp(line->verb->name, "fleet") && verb_operands(line->verb, &line->words, &what, 1) &&
+	       !strcmp(what, "join");
+}
+
+static const struct config_line *join_of(const struct config *config)
+{
+	for (size_t i = 0; i < config->n; i++)
+		if (config_line_joins(&config->lines[i]))
+			return &config->lines[i];
+	return NULL;
+}
+
 static bool has_line(const struct config *config, const struct words *w)
 {
 	for (size_t i = 0; i < config->n; i++)
@@ -60,6 +76,9 @@ static int take_line(void *arg, const struct words *w, unsigned int number)
 		return because(-EINVAL, "%s:%u: nobody writes to the service's standard input", config->path, number);
 	if (config_goes_on(&line) && has_line(config, w))
 		return because(-EINVAL, "%s:%u: a line before says the same", config->path, number);
+	if (config_line_joins(&line) && join_of(config))
+		return because(-EINVAL, "%s:%u: a machine takes part in one fleet, and line %u joins one", config->path,
+			       number, join_of(config)->number);
 	/* Each would replace the other, at every start. */
 	if (config_loads(&line, &list, &file) && config_load_of(config, list))
 		return because(-EINVAL, "%s:%u: list '%s' is loaded by a line before", config->path, number, list);

@@ -8,6 +8,9 @@
 
 #include "base/verb.h"
 
+/* The file that the service reads unless it is told of another. */
+#define CONFIG_DEFAULT "/etc/xdp-bloom.conf"
+
 struct config_line {
 	unsigned int number;
 	const struct verb *verb;
@@ -27,6 +30,8 @@ void config_free(struct config *config);
 
 /* Is it done for as long as the service runs, in a process of its own? */
 bool config_goes_on(const struct config_line *line);
+/* Does the line join a fleet? */
+bool config_line_joins(const struct config_line *line);
 /* Does the line load a list, which, and from where? */
 bool config_loads(const struct config_line *line, const char **list, const char **file);
 /* The line that loads the list, or NULL. */

@@ -11,12 +11,12 @@
 static const char schema_joined[] =
 	"CREATE TABLE fleet (id INTEGER PRIMARY KEY, url TEXT NOT NULL, name TEXT NOT NULL, user TEXT NOT NULL,"
 	"  prefix TEXT NOT NULL, password TEXT NOT NULL, say TEXT NOT NULL, epoch TEXT NOT NULL, n INTEGER NOT NULL,"
-	"  again INTEGER NOT NULL, reads TEXT NOT NULL, pace INTEGER NOT NULL);"
+	"  again INTEGER NOT NULL, reads TEXT NOT NULL, pace INTEGER NOT NULL, ca TEXT NOT NULL);"
 	"CREATE TABLE fleet_out (family INTEGER NOT NULL, length INTEGER NOT NULL, first BLOB NOT NULL,"
 	"  number INTEGER PRIMARY KEY, UNIQUE (family, length, first));"
 	"CREATE TABLE fleet_at (member TEXT UNIQUE NOT NULL, epoch TEXT NOT NULL, n INTEGER NOT NULL, id TEXT NOT NULL);";
 
-#define COLUMNS "id, url, name, user, prefix, password, say, epoch, n, again, reads, pace"
+#define COLUMNS "id, url, name, user, prefix, password, say, epoch, n, again, reads, pace, ca"
 
 int state_fleet_tables(struct state *state)
 {
@@ -67,6 +67,7 @@ int state_read_fleet(const struct state *s, sqlite3_stmt *stmt, void *entry)
 	f->all = row_number(&row, 9, 0, INT64_MAX / 2);
 	row_text(&row, 10, f->read, sizeof(f->read));
 	f->pace = row_number(&row, 11, 0, FLEET_PACE_MOST);
+	row_text(&row, 12, f->ca, sizeof(f->ca));
 	return !row.err && member_name_is_sound(f->name, false) && is_epoch(f->epoch) ? 0 : because_damaged(s, &row);
 }
 
@@ -98,7 +99,7 @@ bool fleet_is_same(const struct fleet *a, const struct fleet *b)
 {
 	return !strcmp(a->url, b->url) && !strcmp(a->name, b->name) && !strcmp(a->user, b->user) &&
 	       !strcmp(a->prefix, b->prefix) && !strcmp(a->password_file, b->password_file) &&
-	       !strcmp(a->say, b->say) && !strcmp(a->read, b->read) && a->pace == b->pace;
+	       !strcmp(a->say, b->say) && !strcmp(a->read, b->read) && !strcmp(a->ca, b->ca) && a->pace == b->pace;
 }
 
 int state_fleet(struct state *state, struct fleet *fleet)
@@ -125,9 +126,9 @@ static int put(struct state *state, const struct fleet *f)
 {
 	state->say[0] = '\0';
 	return state_put(state,
-			 "INSERT OR REPLACE INTO fleet (" COLUMNS ") VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			 "sssssssIIsI", f->url, f->name, f->user, f->prefix, f->password_file, f->say, f->epoch,
-			 (sqlite3_int64)f->n, (sqlite3_int64)f->all, f->read, (sqlite3_int64)f->pace);
+			 "INSERT OR REPLACE INTO fleet (" COLUMNS ") VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			 "sssssssIIsIs", f->url, f->name, f->user, f->prefix, f->password_file, f->say, f->epoch,
+			 (sqlite3_int64)f->n, (sqlite3_int64)f->all, f->read, (sqlite3_int64)f->pace, f->ca);
 }
 
 int state_fleet_join(struct state *state, const struct fleet *wanted)
@@ -291,6 +292,19 @@ int state_fleet_at_put(struct state *state, const struct fleet_at *at)
 		return 0;
 	return state_put(state, "INSERT OR REPLACE INTO fleet_at (member, epoch, n, id) VALUES (?, ?, ?, ?)", "ssIs",
 			 at->member, at->epoch, (sqlite3_int64)at->n, at->id);
+}
+
+int state_fleet_at_move(struct state *state, const struct fleet_at *at, bool *there)
+{
+	int err;
+
+	*there = true;
+	if (!state_joined(state))
+		return 0;
+	err = state_put(state, "UPDATE fleet_at SET epoch = ?, n = ?, id = ? WHERE member = ?", "sIss", at->epoch,
+			(sqlite3_int64)at->n, at->id, at->member);
+	*there = err || sqlite3_changes(state->db) > 0;
+	return err;
 }
 
 int state_fleet_at_drop(struct state *state, const char *member)

@@ -25,6 +25,7 @@ struct fleet {
 	char url[FLEET_URL_MAX], name[MEMBER_NAME_MAX], user[FLEET_USER_MAX], prefix[FLEET_PREFIX_MAX];
 	char password_file[FLEET_FILE_MAX], say[BAN_REASON_MAX];
 	char read[FLEET_URL_MAX]; /* where members are read; empty: at url */
+	char ca[FLEET_FILE_MAX];  /* whose certificates are believed; empty: as the system has it */
 	int64_t pace;		  /* ms between two readings, at least; 0: as the program has it */
 	char epoch[FLEET_EPOCH_MAX];
 	int64_t n;   /* so many entries of that epoch are said */
@@ -75,6 +76,8 @@ int state_fleet_out_last(struct state *state, int64_t *number);
 /* By name; free() the array. */
 int state_fleet_ats(struct state *state, struct fleet_at **at, size_t *n);
 int state_fleet_at_put(struct state *state, const struct fleet_at *at);
+/* there: false where it has no row, and gets none. */
+int state_fleet_at_move(struct state *state, const struct fleet_at *at, bool *there);
 /* member NULL: of all. Its word is taken from the beginning. */
 int state_fleet_at_drop(struct state *state, const char *member);
 

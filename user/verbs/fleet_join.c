@@ -6,6 +6,7 @@
 #include "change/change.h"
 #include "feeds/fleet.h"
 #include "fleet/acl.h"
+#include "service/config.h"
 #include "state/fleet.h"
 #include "verbs/fleet.h"
 #include "verbs/verbs.h"
@@ -45,7 +46,7 @@ static int take_say(struct fleet *f, const char *say)
 }
 
 /* As the service opens it, from wherever it was started. */
-static int take_file(struct fleet *f, const char *path)
+static int take_file(char to[FLEET_FILE_MAX], const char *path)
 {
 	char whole[PATH_MAX];
 
@@ -53,10 +54,17 @@ static int take_file(struct fleet *f, const char *path)
 		return 0;
 	if (!realpath(path, whole))
 		return because(-errno, "%s: %s", path, strerror(errno));
-	if (strlen(whole) >= sizeof(f->password_file))
+	if (strlen(whole) >= FLEET_FILE_MAX)
 		return because(-ENAMETOOLONG, "%s: its path is too long", path);
-	memcpy(f->password_file, whole, strlen(whole) + 1);
+	memcpy(to, whole, strlen(whole) + 1);
 	return 0;
+}
+
+static bool speaks_tls(const char *text)
+{
+	struct fleet_url url;
+
+	return !fleet_url_read(&url, text) && url.way == FLEET_TLS;
 }
 
 static int wanted(struct fleet *f, const struct call *call, const struct fleet_verb_options *o)
@@ -71,7 +79,10 @@ static int wanted(struct fleet *f, const struct call *call, const struct fleet_v
 	      take(f->prefix, sizeof(f->prefix), o->prefix ?: FLEET_PREFIX, "--prefix") ?:
 	      take(f->user, sizeof(f->user), o->user ?: "", "--user") ?:
 	      take_say(f, o->say ?: FLEET_SAY_ALL) ?:
-	      take_file(f, o->password_file);
+	      take_file(f->password_file, o->password_file) ?:
+	      take_file(f->ca, o->ca);
+	if (!err && o->ca && !speaks_tls(f->url) && !(o->read && speaks_tls(o->read)))
+		return because(-EINVAL, "--ca is for TLS, and '%s' has none: rediss://...", f->url);
 	fault = !err && o->read ? fleet_url_fault(o->read) : NULL;
 	if (fault)
 		return because(-EINVAL, "--read '%.200s': %s", o->read, fault);
@@ -87,21 +98,33 @@ static int wanted(struct fleet *f, const struct call *call, const struct fleet_v
 	return err;
 }
 
-static int join(struct change *change, const struct fleet *after, bool *unchanged)
+/* before: url empty where it had joined none. */
+static int join(struct change *change, const struct fleet *after, struct fleet *before, bool *unchanged)
 {
-	struct fleet before;
-	int err = state_fleet(change->state, &before);
+	int err = state_fleet(change->state, before);
 
-	*unchanged = !err && fleet_is_same(&before, after);
+	*unchanged = !err && fleet_is_same(before, after);
 	if (*unchanged || (err && !err_is(err, ENOENT)))
 		return *unchanged ? 0 : err;
 	return state_fleet_join(change->state, after) ?: change_commit(change, NULL);
 }
 
+/* Neither ends by itself, and a member may not take itself out. */
+static void say_kept(const struct call *call, const struct fleet *was)
+{
+	const char *p = was->prefix, *name = was->name;
+
+	if (call->context->quiet || call->context->json)
+		return;
+	out_line("the server keeps what this machine said as '%s' and its user; to remove both: SREM %smembers %s;"
+		 " UNLINK %s%s:log %s%s:now %s%s:why %s%s:head; ACL DELUSER %s",
+		 name, p, name, p, name, p, name, p, name, p, name, *was->user ? was->user : name);
+}
+
 int fleet_join(const struct call *call, const struct fleet_verb_options *o)
 {
 	struct change *change = NULL;
-	struct fleet after;
+	struct fleet after, before;
 	int err;
 
 	if (call->n != 2 || !o->as)
@@ -110,19 +133,36 @@ int fleet_join(const struct call *call, const struct fleet_verb_options *o)
 		return name_fault(o->as);
 	err = wanted(&after, call, o) ?: change_begin(&change, call->context);
 	if (!err)
-		err = join(change, &after, &call->context->unchanged);
+		err = join(change, &after, &before, &call->context->unchanged);
 	change_end(change);
+	if (!err && *before.url && (strcmp(before.name, after.name) != 0 || strcmp(before.prefix, after.prefix) != 0))
+		say_kept(call, &before);
 	return err ? fail("fleet: %s; nothing was changed", reason(err)) : out_done(call->context);
+}
+
+/* It is read by the service, and says what the machine is to be. */
+static bool config_joins(void)
+{
+	struct config config;
+	bool joins = false;
+
+	if (access(CONFIG_DEFAULT, R_OK) || config_read(&config, CONFIG_DEFAULT, verbs))
+		return false;
+	for (size_t i = 0; i < config.n; i++)
+		joins = joins || config_line_joins(&config.lines[i]);
+	config_free(&config);
+	return joins;
 }
 
 int fleet_leave(const struct call *call)
 {
 	struct change *change = NULL;
+	struct fleet before = { 0 };
 	int err = call->n == 1 ? change_begin(&change, call->context) : 0;
 
 	if (call->n != 1)
 		return fail("fleet: leave takes nothing more");
-	err = err ?: state_fleet_leave(change->state);
+	err = err ?: state_fleet(change->state, &before) ?: state_fleet_leave(change->state);
 	if (err_is(err, ENOENT))
 		err = because(-ENOENT, "this machine has joined none");
 	err = err ?: change_commit(change, NULL);
@@ -131,6 +171,9 @@ int fleet_leave(const struct call *call)
 		return fail("fleet: %s; nothing was changed", reason(err));
 	if (!call->context->quiet && !call->context->json)
 		out_line("left; what its members have banned stays until it ends (fleet forget MEMBER)");
+	say_kept(call, &before);
+	if (config_joins())
+		warn("a line of %s joins again when the service starts or reads it again: take it out", CONFIG_DEFAULT);
 	return out_done(call->context);
 }
 

@@ -11,8 +11,7 @@
 #include "state/state.h"
 #include "verbs/verbs.h"
 
-#define DEFAULT_CONFIG "/etc/xdp-bloom.conf"
-#define DAY	       86400
+#define DAY 86400
 
 struct options {
 	const char *config, *listen, *hosts, *token, *hook;
@@ -28,7 +27,7 @@ static int read_hook(const struct option_spec *o, void *target, const char *valu
 
 const struct option_spec run_service_options[] = {
 	{ "config", .also = "-c -f", .type = OPTION_FILE, AT(options, config), .value = "FILE",
-	  .does = "the file of commands (" DEFAULT_CONFIG ")" },
+	  .does = "the file of commands (" CONFIG_DEFAULT ")" },
 	{ "host", .type = OPTION_TEXT, AT(options, hosts), .value = "NAMES",
 	  .does = "what it listens for is asked for by these" },
 	{ "hook", .type = OPTION_READ, AT(options, hook), .value = "PROGRAM", .does = "run for each event",
@@ -54,7 +53,7 @@ struct running {
 /* The file that was named, or the usual one if it is there. */
 static int read_config(const struct options *command, struct config *config)
 {
-	const char *path = command->config ? command->config : DEFAULT_CONFIG;
+	const char *path = command->config ? command->config : CONFIG_DEFAULT;
 
 	*config = (struct config){ .path = path, .verbs = verbs };
 	if (!command->config && access(path, F_OK))
