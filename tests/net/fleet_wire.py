@@ -399,13 +399,27 @@ def hostile():
     talk('XADD', log, '*', 'e', EPOCH[1], 'n', n + 1, 'o', '+', 'p', '192.0.2.6', 't', 1000, 'r', 'x' * (64 << 20))
     talk('XADD', log, '*', *['x'] * 200000)
     talk('XADD', log, '*', 'e', EPOCH[1], 'n', n + 2, 'o', '+', 'p', '192.0.2.7', 't', '3155760000000', 'r', 'last')
-    talk('PUBLISH', PREFIX + 'bell', 'evil')
-    b.wait('+', 'evil', '192.0.2.7')
-    talk('DEL', why)
+    # More than that many entries can be is not read to its end, and what is said is taken from the set.
     talk('HSET', head, 'n', n + 2)
+    talk('ZADD', now, 'inf', '192.0.2.7')
+    talk('PUBLISH', PREFIX + 'bell', 'evil')
+    assert 'too long' in b.wait('bad', 'evil', what=lambda line: 'left alone' in line[2])[2]
+    b.wait('down')
+    b.wait('up')
+    b.wait('+', 'evil', '192.0.2.7')
+    b.wait('snapshot-end', 'evil')
+    talk('DEL', why)
     talk('HSET', why, '192.0.2.77', 'x' * (64 << 20))
     b.say('again evil')
-    b.until('snapshot-end', 'evil')
+    b.wait('bad', 'evil', what=lambda line: 'left alone' in line[2])
+    b.wait('down')
+    b.wait('up')
+    # Meanwhile the others are heard.
+    good.says(['+', '198.51.100.7', '60000', 'good'])
+    b.wait('at', 'good')
+    talk('DEL', why)
+    b.wait('snapshot-end', 'evil')
+    is_(sum(line[:2] == ['bad', '-'] for line in b.all), 1, 'how often it says that names are none')
     # Dated ahead a ban would last longer, and a log can go no further than the last id.
     talk('XADD', log, '18446744073709551615-1', 'e', EPOCH[1], 'n', n + 3, 'o', '+', 'p', '192.0.2.8', 't', 60000)
     talk('PUBLISH', PREFIX + 'bell', 'evil')
@@ -474,6 +488,8 @@ def much():
     c.say('unfollow a', 'follow a {} {} {} 1000'.format(*lines[-1][3:]))
     for i in range(60):
         a.says(*[['+', f'45.{i}.{j >> 8}.{j & 255}', '600000', 'x'] for j in range(500)])
+    while sum(line[0] == '+' for line in c.all) < 21000:
+        assert c.read(20), c.all[-3:]
     deadline = time.monotonic() + 3
     while c.read(deadline - time.monotonic()):
         pass
@@ -495,4 +511,5 @@ def main():
             member.process.kill()
 
 
-main()
+if __name__ == '__main__':
+    main()

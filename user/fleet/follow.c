@@ -28,9 +28,13 @@
 #define HEAD_LEAST   20
 #define ALONE_FIRST  1000
 #define ALONE_MOST   60000
+#define LEFT_MOST    600000
 #define SNAP_FIRST   200
 #define SNAP_MOST    30000
 #define WORDS_BEFORE 4
+/* COUNTED entries have 400 bytes each; three numbers of a head are short. */
+#define LOG_BYTES  ((uint64_t)1 << 20)
+#define HEAD_BYTES ((uint64_t)64 << 10)
 
 /* --- Members --- */
 
@@ -191,8 +195,7 @@ void follow_line(struct wire *w, int n, char *fields[])
 	} else if (!strcmp(fields[0], "took") && m) {
 		took(m, fields[2]);
 	} else if (!strcmp(fields[0], "again") && m && m->followed) {
-		m->wants_snapshot = true;
-		m->snapshot_at = 0;
+		follow_wants_snapshot(m);
 	}
 }
 
@@ -205,14 +208,15 @@ static void take_name(void *arg, const struct reply_value *v)
 	struct member_heard *m;
 
 	if (v->kind == REPLY_ERROR) {
-		tell(w, "bad\t-\tthe set of members: %.100s", v->text);
-		f->set_failed = true;
+		if (!f->set_failed_told)
+			tell(w, "bad\t-\tthe set of members: %.100s", v->text);
+		f->set_failed = f->set_failed_told = true;
 	}
 	if (v->depth != 1)
 		return;
 	f->set_n++;
 	if (v->kind != REPLY_TEXT || strlen(v->text) != v->length || !fleet_name_is_sound(v->text)) {
-		tell(w, "bad\t-\ta name in the set of members is none");
+		f->set_bad++;
 		return;
 	}
 	if (!strcmp(v->text, w->request->name))
@@ -233,8 +237,14 @@ static void end_names(void *arg)
 	struct follow *f = &w->follow;
 
 	f->set_at = boot_ms() + SET_EVERY;
-	if (!f->set_failed)
+	if (!f->set_failed) {
 		tell(w, "members\t%llu", (unsigned long long)f->set_n);
+		/* Once, and not each time that it is looked at. */
+		if (f->set_bad && f->set_bad != f->set_bad_told)
+			tell(w, "bad\t-\t%llu names in the set of members are none", (unsigned long long)f->set_bad);
+		f->set_bad_told = f->set_bad;
+		f->set_failed_told = false;
+	}
 	/* An empty one says that somebody has emptied the server, not that all have left. */
 	for (size_t i = 0; i < f->n && f->set_n && !f->set_failed; i++) {
 		struct member_heard *m = f->members[i];
@@ -258,7 +268,7 @@ static void ask_names(struct wire *w)
 
 	for (size_t i = 0; i < f->n; i++)
 		f->members[i]->seen = false;
-	f->set_n = 0;
+	f->set_n = f->set_bad = 0;
 	f->set_failed = false;
 	f->set_at = INT64_MAX;
 	ASK(w->read, &names, w, "SMEMBERS", key_of(key, w, "members", ""));
@@ -295,11 +305,10 @@ static bool same_place(const struct place *a, const struct place *b)
 	return !strcmp(a->epoch, b->epoch) && a->n == b->n;
 }
 
-void follow_gap(struct wire *w, struct member_heard *m, const char *why)
+void follow_wants_snapshot(struct member_heard *m)
 {
 	int64_t now = boot_ms();
 
-	tell(w, "gap\t%s\t%s", m->name, why);
 	m->wants_snapshot = true;
 	/* Nobody makes this machine read it all the time. */
 	if (now > m->snapshot_at + SNAP_MOST)
@@ -308,6 +317,12 @@ void follow_gap(struct wire *w, struct member_heard *m, const char *why)
 	m->snapshot_wait = m->snapshot_wait ? 2 * m->snapshot_wait : SNAP_FIRST;
 	if (m->snapshot_wait > SNAP_MOST)
 		m->snapshot_wait = SNAP_MOST;
+}
+
+void follow_gap(struct wire *w, struct member_heard *m, const char *why)
+{
+	tell(w, "gap\t%s\t%s", m->name, why);
+	follow_wants_snapshot(m);
 }
 
 /* Its log may still be on its way here: only what is so twice in a row is a gap. */
@@ -353,9 +368,29 @@ static void drop_head(void *arg)
 	free(h);
 }
 
+void follow_leave_alone(struct wire *w, struct member_heard *m)
+{
+	m->alone_wait = m->alone_wait ? 2 * m->alone_wait : ALONE_FIRST;
+	if (m->alone_wait > LEFT_MOST)
+		m->alone_wait = LEFT_MOST;
+	m->alone = true;
+	m->alone_at = m->head_at = m->snapshot_at = boot_ms() + m->alone_wait;
+	tell(w, "bad\t%s\twhat it has written is too long; it is left alone for %lld s", m->name,
+	     (long long)m->alone_wait / 1000);
+}
+
+static void over_head(void *arg)
+{
+	struct head *h = arg;
+
+	follow_leave_alone(h->wire, h->member);
+}
+
 static void ask_head(struct wire *w, struct member_heard *m)
 {
-	static const struct taker head = { .take = take_head, .end = end_head, .drop = drop_head };
+	static const struct taker head = {
+		.take = take_head, .end = end_head, .drop = drop_head, .over = over_head, .most = HEAD_BYTES
+	};
 	struct head *h = calloc(1, sizeof(*h));
 	char key[KEY_MAX];
 
@@ -493,6 +528,7 @@ static void take_logs(struct wire *w, const struct reply_value *v)
 			server_failed(w->read, "%.160s", v->text);
 	} else if (v->depth == 1) {
 		end_log(w);
+		w->read->most = w->read->bytes + LOG_BYTES;
 	} else if (v->depth == 2 && v->at[1] == 0) {
 		f->member = v->kind == REPLY_TEXT ? whose(w, v->text) : NULL;
 	} else if (v->depth == 2) {
@@ -516,6 +552,27 @@ static void take_logs(struct wire *w, const struct reply_value *v)
 static void take_all_logs(void *arg, const struct reply_value *v)
 {
 	take_logs(arg, v);
+}
+
+/* What comes behind it is not known; what is in force is in its set. */
+static void over_log(struct wire *w, struct member_heard *m)
+{
+	int64_t ms;
+
+	end_log(w);
+	if (!m || !m->followed)
+		return;
+	if (id_read(w->follow.id, &ms) && id_is_later(w->follow.id, m->at.id))
+		memcpy(m->at.id, w->follow.id, ID_MAX);
+	m->wants_snapshot = true;
+	follow_leave_alone(w, m);
+}
+
+static void over_all_logs(void *arg)
+{
+	struct wire *w = arg;
+
+	over_log(w, w->follow.member);
 }
 
 static void pace(struct wire *w)
@@ -548,6 +605,7 @@ struct probe {
 	struct wire *wire;
 	struct member_heard *member;
 	char why[100];
+	bool over;
 };
 
 static void take_one_log(void *arg, const struct reply_value *v)
@@ -584,11 +642,20 @@ static void end_one_log(void *arg)
 	free(p);
 }
 
+static void over_probe(void *arg)
+{
+	struct probe *p = arg;
+
+	over_log(p->wire, p->member);
+	p->over = true;
+}
+
 static void drop_probe(void *arg)
 {
 	struct probe *p = arg;
 
-	p->member->alone_at = 0;
+	if (!p->over)
+		p->member->alone_at = 0;
 	p->member->used--;
 	free(p);
 }
@@ -600,7 +667,9 @@ static bool is_read(const struct member_heard *m)
 
 static void probe(struct wire *w, struct member_heard *m)
 {
-	static const struct taker one = { .take = take_one_log, .end = end_one_log, .drop = drop_probe };
+	static const struct taker one = {
+		.take = take_one_log, .end = end_one_log, .drop = drop_probe, .over = over_probe, .most = LOG_BYTES
+	};
 	struct probe *p = calloc(1, sizeof(*p));
 	char key[KEY_MAX];
 
@@ -622,7 +691,9 @@ static bool is_due(const struct member_heard *m)
 /* Those whose bells have rung. */
 static void read_some(struct wire *w)
 {
-	static const struct taker all = { .take = take_all_logs, .end = end_all_logs };
+	static const struct taker all = {
+		.take = take_all_logs, .end = end_all_logs, .over = over_all_logs, .most = LOG_BYTES
+	};
 	struct follow *f = &w->follow;
 	const char *words[2 * KEYS_MOST + WORDS_BEFORE] = { "XREAD", "COUNT", COUNT, "STREAMS" };
 	const char *ids[KEYS_MOST] = { NULL };
@@ -713,7 +784,7 @@ void follow_up(struct wire *w)
 	f->ping_at = now + PING_EVERY;
 	ring_all(w, now);
 	for (size_t i = 0; i < f->n; i++) {
-		f->members[i]->head_at = now;
+		f->members[i]->head_at = f->members[i]->alone ? f->members[i]->alone_at : now;
 		f->members[i]->suspect.epoch[0] = '\0';
 	}
 	ask_names(w);

@@ -131,8 +131,8 @@ struct follow {
 	struct entry entry;
 	bool moved;
 	int64_t newest;
-	uint64_t set_n;
-	bool set_failed;
+	uint64_t set_n, set_bad, set_bad_told; /* names in the set, and those that are none */
+	bool set_failed, set_failed_told;
 };
 
 struct member_heard *follow_find(struct wire *w, const char *name);
@@ -145,6 +145,10 @@ void follow_turn(struct wire *w, int64_t now);
 int64_t follow_due(const struct wire *w);
 /* `why` is told; the rest of the log is not read before its snapshot. */
 void follow_gap(struct wire *w, struct member_heard *m, const char *why);
+/* It is taken, but not as often as its member would have it. */
+void follow_wants_snapshot(struct member_heard *m);
+/* An answer about it was too long, which has cost a connection: it is not asked for soon, and each time later. */
+void follow_leave_alone(struct wire *w, struct member_heard *m);
 /* Behind lines that were told of it. */
 void follow_told(struct member_heard *m, const char *id, uint64_t lines);
 

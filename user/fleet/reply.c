@@ -149,7 +149,6 @@ static bool give(struct replies *r, const char *bytes, size_t n)
 /* A whole first line, with its end; what it announces is copied, or skipped. */
 static bool take_head(struct replies *r)
 {
-	static const char nil[] = "$-1\r\n";
 	char *end;
 	long long n;
 
@@ -163,7 +162,7 @@ static bool take_head(struct replies *r)
 		return false;
 	if (n > REPLY_TEXT_MOST) {
 		r->skip = (uint64_t)n + 2;
-		return give(r, nil, sizeof(nil) - 1);
+		return true;
 	}
 	r->copy = n < 0 ? 0 : (uint64_t)n + 2;
 	return give(r, r->head, r->filled);
@@ -177,13 +176,15 @@ static size_t least(uint64_t a, size_t b)
 /* How many bytes it took; 0: it is no such protocol. */
 static size_t step(struct replies *r, const char *bytes, size_t n)
 {
+	static const char nil[] = "$-1\r\n";
 	const char *stop;
 	size_t took;
 
 	if (r->skip) {
 		took = least(r->skip, n);
 		r->skip -= took;
-		return took;
+		/* Once it is over: an answer ends where its bytes do. */
+		return r->skip || give(r, nil, sizeof(nil) - 1) ? took : 0;
 	}
 	if (r->copy) {
 		took = least(r->copy, n);

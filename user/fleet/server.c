@@ -42,16 +42,36 @@ void server_failed(struct server *s, const char *fmt, ...)
 
 /* --- Answers --- */
 
+/* It cannot answer now, whatever was asked: it reads its data, or is a replica that has lost its master. */
+static bool is_not_ready(const struct reply_value *v)
+{
+	static const char *const begins[] = { "LOADING ", "MASTERDOWN ", "BUSY " };
+
+	for (size_t i = 0; v->kind == REPLY_ERROR && v->depth == 0 && i < sizeof(begins) / sizeof(*begins); i++)
+		if (!strncmp(v->text, begins[i], strlen(begins[i])))
+			return true;
+	return false;
+}
+
 static void on_element(void *arg, const struct reply_value *value)
 {
 	struct server *s = arg;
 
-	if (!s->n && s->push)
+	if (is_not_ready(value))
+		server_failed(s, "%.160s", value->text);
+	else if (!s->n && s->push)
 		s->push->take(s->push_arg, value);
 	else if (!s->n)
 		server_failed(s, "it says something that nobody has asked for");
 	else if (!*s->why)
 		s->asked[s->first].taker->take(s->asked[s->first].arg, value);
+}
+
+static uint64_t most_of_next(const struct server *s)
+{
+	uint64_t most = s->n ? s->asked[s->first].taker->most : 0;
+
+	return most ? most : ANSWER_MOST;
 }
 
 static void on_end(void *arg)
@@ -64,6 +84,8 @@ static void on_end(void *arg)
 	done = s->asked[s->first];
 	s->first = (s->first + 1) % s->room;
 	s->n--;
+	s->bytes = 0;
+	s->most = most_of_next(s);
 	s->since = s->n ? s->asked[s->first].at : 0;
 	if (s->since && s->since < boot_ms())
 		s->since = boot_ms();
@@ -97,8 +119,24 @@ static void expect(struct server *s, const struct taker *taker, void *arg)
 		return;
 	}
 	s->asked[(s->first + s->n++) % s->room] = (struct asked){ taker, arg, boot_ms() };
-	if (s->n == 1)
-		s->since = boot_ms();
+	if (s->n > 1)
+		return;
+	s->since = boot_ms();
+	s->bytes = 0;
+	s->most = most_of_next(s);
+}
+
+/* By pieces: an answer that ends within one is never too long. */
+static void count_bytes(struct server *s, size_t n)
+{
+	if (!s->n || *s->why)
+		return;
+	s->bytes += n;
+	if (s->bytes <= s->most)
+		return;
+	if (s->asked[s->first].taker->over)
+		s->asked[s->first].taker->over(s->asked[s->first].arg);
+	server_failed(s, "an answer of it is longer than what was asked for can be");
 }
 
 void server_ask_words(struct server *s, const struct taker *taker, void *arg, int n, const char *const words[])
@@ -143,7 +181,13 @@ static void take_greeting(void *arg, const struct reply_value *v)
 		s->replica = strcmp(v->text, "master") != 0;
 }
 
-static void end_greeting(void *arg)
+static void take_pong(void *arg, const struct reply_value *v)
+{
+	if (v->kind == REPLY_ERROR)
+		server_failed(arg, "%.160s", v->text);
+}
+
+static void end_pong(void *arg)
 {
 	struct server *s = arg;
 
@@ -153,7 +197,7 @@ static void end_greeting(void *arg)
 
 static void greet(struct server *s)
 {
-	static const struct taker greeting = { .take = take_greeting, .end = end_greeting };
+	static const struct taker greeting = { .take = take_greeting }, pong = { .take = take_pong, .end = end_pong };
 	const struct fleet_request *r = s->request;
 
 	s->open = true;
@@ -161,6 +205,8 @@ static void greet(struct server *s)
 		ASK(s, &greeting, s, "HELLO", "2", "AUTH", *r->user ? r->user : "default", r->password);
 	else
 		ASK(s, &greeting, s, "HELLO", "2");
+	/* It greets also while it can do nothing else. */
+	ASK(s, &pong, s, "PING");
 }
 
 /* --- Bytes --- */
@@ -317,6 +363,8 @@ static void hear(struct server *s)
 			server_failed(s, "it has closed the connection");
 		else if (replies_feed(s->replies, bytes, (size_t)n))
 			server_failed(s, "it does not speak Redis's protocol");
+		if (n > 0)
+			count_bytes(s, (size_t)n);
 		s->heard = boot_ms();
 		if (s->since) /* a long answer is one, as long as it goes on */
 			s->since = s->heard;
@@ -342,6 +390,8 @@ void server_patience(struct server *s, int64_t now, int64_t patience)
 {
 	if (s->fd < 0 || !s->since || now - s->since < patience)
 		return;
-	server_failed(s, s->open ? "it does not answer" : "it does not accept a connection");
+	server_failed(s, s->open  ? "it does not answer"
+			 : s->tls ? "it does not accept a connection, or speaks no TLS there"
+				  : "it does not accept a connection");
 	server_close(s);
 }

@@ -15,7 +15,14 @@ struct taker {
 	reply_take *take;
 	reply_end *end;	 /* NULL: nothing is to be done */
 	reply_end *drop; /* the connection is gone, and there will be no answer; NULL: as above */
+	reply_end
+		*over; /* it is longer than `most`, and the connection is given up: drop() comes next; NULL: as above */
+	uint64_t most; /* bytes; 0: ANSWER_MOST */
 };
+
+/* No answer is longer: what a member writes is read by all, and one long text would stop them for as long as it takes.
+ */
+#define ANSWER_MOST ((uint64_t)64 << 20)
 
 struct tls;
 
@@ -32,7 +39,9 @@ struct server {
 	struct replies *replies;
 	struct asked *asked; /* a ring */
 	size_t first, n, room;
-	int64_t since;	   /* that it waits for an answer, or to be open; by boot_ms() */
+	uint64_t bytes,
+		most;  /* of the answer that comes: so many yet, and may be; whoever takes it may say more or less */
+	int64_t since; /* that it waits for an answer, or to be open; by boot_ms() */
 	unsigned int turn; /* which of its addresses */
 	char why[192];	   /* that it failed; empty: it did not */
 	char version[64];  /* of the server, "redis 7.0.15" */

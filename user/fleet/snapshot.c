@@ -15,6 +15,9 @@
 /* Whatever the command asks for: 64 bytes each. */
 #define BANS_MOST ((uint64_t)1 << 20)
 #define REASONS	  256
+/* Of a reason 140 bytes; of a ban 100. */
+#define REASONS_BYTES ((uint64_t)1 << 20)
+#define BAN_BYTES     ((uint64_t)128)
 
 static void finish(struct wire *w)
 {
@@ -60,6 +63,13 @@ static void end_it(struct wire *w)
 	finish(w);
 }
 
+static void over(void *arg)
+{
+	struct wire *w = arg;
+
+	follow_leave_alone(w, w->snapshot.member);
+}
+
 /* --- Reasons --- */
 
 static void take_reason(void *arg, const struct reply_value *v)
@@ -87,7 +97,9 @@ static void end_reasons(void *arg)
 
 static void ask_reasons(struct wire *w)
 {
-	static const struct taker reasons = { .take = take_reason, .end = end_reasons };
+	static const struct taker reasons = {
+		.take = take_reason, .end = end_reasons, .over = over, .most = REASONS_BYTES
+	};
 	struct snapshot *s = &w->snapshot;
 	char key[KEY_MAX], texts[REASONS][PREFIX_TEXT_MAX];
 	const char *words[REASONS + 2] = { "HMGET", key_of(key, w, s->member->name, "why") };
@@ -145,6 +157,8 @@ static void take_snapshot(void *arg, const struct reply_value *v)
 	struct snapshot *s = &w->snapshot;
 	int64_t ms;
 
+	if (v->depth == 0)
+		w->read->most = REASONS_BYTES + BAN_BYTES * (s->member->most < BANS_MOST ? s->member->most : BANS_MOST);
 	if (v->kind == REPLY_ERROR && !s->failed) {
 		snprintf(s->why, sizeof(s->why), "%.150s", v->text);
 		s->failed = true;
@@ -187,7 +201,7 @@ static void end_snapshot(void *arg)
 
 static void begin(struct wire *w, struct member_heard *m)
 {
-	static const struct taker taker = { .take = take_snapshot, .end = end_snapshot };
+	static const struct taker taker = { .take = take_snapshot, .end = end_snapshot, .over = over };
 	struct snapshot *s = &w->snapshot;
 	char head[KEY_MAX], log[KEY_MAX], now[KEY_MAX], from[24], most[24];
 

@@ -20,6 +20,7 @@ static gnutls_certificate_credentials_t trusted;
 struct tls {
 	gnutls_session_t session;
 	char host[256];
+	bool begun;
 };
 
 int tls_begin(const char *ca)
@@ -83,6 +84,7 @@ int tls_shake_hands(struct tls *tls, char *why, size_t size)
 {
 	int err;
 
+	tls->begun = true;
 	do
 		err = gnutls_handshake(tls->session);
 	while (err == GNUTLS_E_INTERRUPTED || err == GNUTLS_E_WARNING_ALERT_RECEIVED);
@@ -98,7 +100,8 @@ int tls_shake_hands(struct tls *tls, char *why, size_t size)
 
 short tls_wants(const struct tls *tls)
 {
-	return gnutls_record_get_direction(tls->session) ? POLLOUT : POLLIN;
+	/* We speak first. */
+	return !tls->begun || gnutls_record_get_direction(tls->session) ? POLLOUT : POLLIN;
 }
 
 static ssize_t in_errno(ssize_t n)
