@@ -20,7 +20,7 @@ static char directory[200], file[220];
 
 static void empty_directory(void)
 {
-	static const char *const names[] = { "state.db", "state.db-wal", "state.db-shm", "lock" };
+	static const char *const names[] = { "state.db", "state.db-wal", "state.db-shm", "lock", "events" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		char path[220];
