@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What members of a fleet are taken for: whom the program is to follow, and from where; what each word of theirs
+ * becomes, and what of it is none; and that what was taken is known to the state before the program is told. With this
+ * test as the program.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "feeds/fleet_members.h"
+
+#include "own_state.h"
+
+#define EPOCH "0123456789abcdef"
+
+static struct fleet_talk talk;
+static struct fleet_members m;
+static char said[1 << 16];
+
+static void begin(void)
+{
+	struct fleet fleet = { .url = "redis://a", .name = "edge-7", .say = "all" };
+	struct state *s;
+
+	empty_directory();
+	s = opened(true);
+	CHECK(!state_fleet_join(s, &fleet) && !state_commit(s), "it cannot join");
+	state_close(s);
+	free(talk.out);
+	talk = (struct fleet_talk){ .fd = -1, .out = malloc(2 << 20) };
+	members_end(&m);
+	CHECK(!members_begin(&m, &own_context, &talk, "edge-7"), "no memory");
+}
+
+static const char *heard(void)
+{
+	ENOUGH(talk.said < sizeof(said));
+	memcpy(said, talk.out, talk.said);
+	said[talk.said] = '\0';
+	talk.said = 0;
+	return said;
+}
+
+#define SAYS(text)                                                                \
+	do {                                                                      \
+		const char *is = heard();                                         \
+		CHECK(!strcmp(is, text), "it says '%s', and not '%s'", is, text); \
+	} while (0)
+
+static void rule(const char *name, enum member_rule is, int64_t entries)
+{
+	struct state *s = opened(true);
+	struct member member;
+	int err = state_member_get(s, name, &member);
+
+	if (err_is(err, ENOENT)) {
+		member = (struct member){ .limits = member_limits_default };
+		snprintf(member.name, sizeof(member.name), "%s", name);
+		err = 0;
+	}
+	member.rule = is;
+	member.limits.entries = entries;
+	CHECK(!err && !state_member_put(s, &member) && !state_commit(s), "%s: %s", name, reason(err));
+	state_close(s);
+}
+
+static void at_put(const char *name, int64_t n)
+{
+	struct fleet_at at = { .epoch = EPOCH, .id = "7-1", .n = n };
+	struct state *s = opened(true);
+
+	snprintf(at.member, sizeof(at.member), "%s", name);
+	CHECK(!(n ? state_fleet_at_put(s, &at) : state_fleet_at_drop(s, name)) && !state_commit(s), "%s", name);
+	state_close(s);
+}
+
+static void expect(void)
+{
+	struct state *s = opened(false);
+
+	CHECK(!members_expect(&m, s), "it cannot be read");
+	state_close(s);
+}
+
+static void followed(void)
+{
+	begin();
+	expect();
+	SAYS("");
+	at_put("b", 5);
+	expect();
+	SAYS("unfollow\tb\n"); /* nobody accepts it */
+	rule("a", MEMBER_ACCEPTED, 10);
+	rule("b", MEMBER_ACCEPTED, 20);
+	rule("edge-7", MEMBER_ACCEPTED, 30); /* that is this machine */
+	expect();
+	SAYS("follow\tb\t" EPOCH "\t5\t7-1\t20\nfollow\ta\t-\t0\t-\t10\n");
+	expect();
+	SAYS("");
+	rule("a", MEMBER_REFUSED, 10);
+	rule("b", MEMBER_ACCEPTED, 21);
+	expect();
+	SAYS("follow\tb\t" EPOCH "\t5\t7-1\t21\nunfollow\ta\n");
+	/* Once its row is gone it is taken from the beginning. */
+	at_put("b", 0);
+	expect();
+	SAYS("again\tb\n");
+	rule(MEMBER_ANY, MEMBER_ACCEPTED, 7);
+	rule("b", MEMBER_BY_ANY, 21);
+	rule("c", MEMBER_BY_ANY, 21);
+	expect();
+	SAYS("follow\tb\t-\t0\t-\t7\nany\t7\n");
+	rule(MEMBER_ANY, MEMBER_ACCEPTED, 0);
+	expect();
+	SAYS("follow\tb\t-\t0\t-\t0\nany\t0\n");
+	rule(MEMBER_ANY, MEMBER_REFUSED, 7);
+	expect();
+	SAYS("unfollow\tb\nany\t-\n");
+	/* The program has begun again, and knows nothing. */
+	rule("a", MEMBER_ACCEPTED, 1);
+	members_again(&m);
+	expect();
+	SAYS("unfollow\tb\nfollow\ta\t-\t0\t-\t1\n");
+}
+
+static bool take(const char *a, const char *b, const char *c, const char *d, const char *e, const char *f)
+{
+	const char *words[TALK_WORDS] = { a, b, c, d, e, f, "", "" };
+
+	return members_take(&m, (char **)words);
+}
+
+static struct followed *of(const char *name)
+{
+	for (size_t i = 0; i < m.n; i++)
+		if (!strcmp(m.all[i]->at.member, name))
+			return m.all[i];
+	return NULL;
+}
+
+static void orders(void)
+{
+	static const struct {
+		const char *prefix, *left;
+		double ttl; /* below 0: it is none */
+	} bans[] = {
+		{ "192.0.2.1", "0", 0 },	{ "192.0.2.0/24", "1", 1 },
+		{ "2001:db8::/48", "1000", 1 }, { "192.0.2.1", "1001", 2 },
+		{ "192.0.2.1", "-1", -1 },	{ "192.0.2.1", "", -1 },
+		{ "192.0.2.1", "1x", -1 },	{ "192.0.2.1", "99999999999999999999", -1 },
+		{ "192.0.2.1/24", "1", -1 },	{ "192.0.2.256", "1", -1 },
+		{ "0.0.0.0/1", "1", -1 },	{ "", "1", -1 },
+	};
+	int64_t bad = 0;
+	size_t n = 0;
+
+	begin();
+	CHECK(!take("said", "a", "", "", "", "") && !take("", "a", "", "", "", "") && !m.n, "not about a member");
+	CHECK(take("member", "edge-7", "", "", "", "") && take("member", "a b", "", "", "", "") && !m.n,
+	      "one that is none is known");
+	for (size_t i = 0; i < sizeof(bans) / sizeof(*bans); i++) {
+		const struct ban_order *o = &m.orders[n];
+
+		CHECK(take("+", "a", bans[i].prefix, bans[i].left, i % 2 ? "why" : "", "") && m.n == 1, "not taken");
+		n += bans[i].ttl >= 0;
+		bad += bans[i].ttl < 0;
+		CHECK(m.orders_n == n && of("a")->bad == bad, "'%s' for '%s': %zu orders, %lld bad", bans[i].prefix,
+		      bans[i].left, m.orders_n, (long long)of("a")->bad);
+		CHECK(bans[i].ttl < 0 || (fabs(o->ttl - bans[i].ttl) < 1e-9 && !o->del && !strcmp(o->account, "a") &&
+					  (i % 2 ? !strcmp(o->reason, "why") : !o->reason)),
+		      "'%s': for %g s, '%s'", bans[i].prefix, o->ttl, o->reason);
+	}
+	CHECK(take("-", "b", "192.0.2.1", "", "", "") && m.orders_n == n + 1 && m.orders[n].del &&
+		      !strcmp(m.orders[n].account, "b"),
+	      "it ends no ban");
+	CHECK(take("bad", "b", "no\033", "", "", "") && of("b")->bad == 1 && !strcmp(of("b")->why, "no?"), "'%s'",
+	      of("b")->why);
+	CHECK(take("gap", "b", "lost\n", "", "", "") && of("b")->gaps == 1 && !strcmp(of("b")->why, "lost?"), "'%s'",
+	      of("b")->why);
+	CHECK(take("quiet", "b", "5000", "", "", "") &&
+		      llabs(of("b")->heard - ((int64_t)time(NULL) * 1000 - 5000)) <= 60000,
+	      "heard at %lld", (long long)of("b")->heard);
+	of("b")->heard = 1;
+	take("quiet", "b", "-1", "", "", "");
+	take("quiet", "b", "x", "", "", "");
+	take("quiet", "b", "999999999999999", "", "", "");
+	CHECK(of("b")->heard == 1, "heard at %lld", (long long)of("b")->heard);
+	for (; m.orders_n < 8192 && !members_full(&m);)
+		take("-", "b", "192.0.2.1", "", "", "");
+	CHECK(m.orders_n == 8192 && members_full(&m), "full with %zu", m.orders_n);
+	m.orders_n = m.marks_n = 0;
+	for (; m.marks_n < 8192 && !members_full(&m);)
+		take("at", "b", EPOCH, "1", "1-1", "0");
+	CHECK(m.marks_n == 8192 && members_full(&m), "full with %zu marks", m.marks_n);
+}
+
+static void is_at(const char *name, int64_t n, const char *id)
+{
+	struct state *s = opened(false);
+	struct fleet_at *at = NULL;
+	size_t count = 0;
+	bool found = !n;
+
+	CHECK(!state_fleet_ats(s, &at, &count), "it cannot be read");
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(at[i].member, name))
+			found = n && at[i].n == n && !strcmp(at[i].id, id) && !strcmp(at[i].epoch, EPOCH);
+	CHECK(found, "%s is not at %lld, %s", name, (long long)n, id);
+	free(at);
+	state_close(s);
+}
+
+/* How far each is: in the state, and then told. */
+static void places(void)
+{
+	static const char *const bad[][3] = {
+		{ "0123456789abcde", "1", "1-1" },
+		{ "0123456789abcdef0", "1", "1-1" },
+		{ "0123456789abcdeF", "1", "1-1" },
+		{ EPOCH, "-1", "1-1" },
+		{ EPOCH, "x", "1-1" },
+		{ EPOCH, "", "1-1" },
+		{ EPOCH, "1", "1-x" },
+		{ EPOCH, "1", "123456789012345678901234567890123456789012345678" },
+		{ EPOCH, "99999999999999999999", "1-1" },
+	};
+	struct member_seen *seen;
+	size_t n;
+
+	begin();
+	CHECK(!members_into_force(&m), "nothing");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		take("at", "a", bad[i][0], bad[i][1], bad[i][2], "1");
+		CHECK(!m.marks_n && of("a")->bad == (int64_t)i + 1, "place %zu is one", i);
+	}
+	take("at", "a", EPOCH, "1", "5-1", "10");
+	take("at", "b", EPOCH, "8", "5-2", "");
+	take("at", "a", EPOCH, "3", "6-1", "30");
+	CHECK(!members_full(&m) && !members_into_force(&m) && !m.marks_n, "not in force");
+	is_at("a", 3, "6-1");
+	is_at("b", 8, "5-2");
+	SAYS("took\ta\t5-1\ntook\tb\t5-2\ntook\ta\t6-1\n");
+	CHECK(of("a")->at.n == 3 && of("a")->kept && of("a")->entries == 2 && of("a")->latencies == 2, "%lld",
+	      (long long)of("a")->at.n);
+	/* What was measured is from its date to in force. */
+	CHECK(of("a")->latency[0] >= 10 && of("a")->latency[1] >= 30 && of("b")->latency[0] >= 0, "%g and %g ms",
+	      (double)of("a")->latency[0], (double)of("a")->latency[1]);
+	for (size_t i = 0; i < 600; i++)
+		of("a")->latency[of("a")->latencies++ % LATENCIES] = (float)(i % 512);
+	of("b")->latencies = 0;
+	CHECK(!members_seen(&m, &seen, &n) && n == 2 && !strcmp(seen[0].name, "a") && seen[0].entries == 2 &&
+		      seen[0].bad == 9 && !seen[0].gaps && !strcmp(seen[1].name, "b"),
+	      "%zu members", n);
+	CHECK(fabs(seen[0].p50 - 256) < 1 && fabs(seen[0].p99 - 506) < 1 && seen[1].p50 < 0 && seen[1].p99 < 0,
+	      "%g, %g", seen[0].p50, seen[0].p99);
+	free(seen);
+}
+
+/* Its end is a place of its own, and only of one that has begun, is complete and whole. */
+static void snapshots(void)
+{
+	begin();
+	take("snapshot-end", "a", "complete", EPOCH, "4", "7-1");
+	CHECK(!m.marks_n, "one that has not begun ends");
+	take("snapshot", "a", "", "", "", "");
+	take("-", "a", "192.0.2.1", "", "", "");
+	CHECK(of("a")->seen_n == 0 && !of("a")->whole, "one more than it may say: %zu", of("a")->seen_n);
+	of("a")->most = 1;
+	take("snapshot", "a", "", "", "", "");
+	CHECK(of("a")->snapshot && of("a")->whole, "it has not begun");
+	take("+", "a", "192.0.2.1", "0", "", "");
+	take("+", "a", "192.0.2.2", "0", "", "");
+	CHECK(of("a")->seen_n == 2 && of("a")->whole, "%zu", of("a")->seen_n);
+	take("+", "a", "192.0.2.3", "0", "", "");
+	CHECK(of("a")->seen_n == 2 && !of("a")->whole, "%zu", of("a")->seen_n);
+	take("snapshot-end", "a", "given up", EPOCH, "4", "7-1");
+	CHECK(!of("a")->snapshot && !of("a")->seen && !m.marks_n, "given up, and it ends");
+	m.orders_n = 0;
+	take("snapshot", "a", "", "", "", "");
+	take("at", "b", EPOCH, "8", "5-2", "1");
+	take("snapshot-end", "a", "complete", EPOCH, "4", "7-1");
+	CHECK(m.marks_n == 2 && members_full(&m), "%zu marks", m.marks_n);
+	CHECK(!members_into_force(&m), "not in force");
+	is_at("a", 4, "7-1");
+	is_at("b", 8, "5-2");
+	SAYS("took\tb\t5-2\ntook\ta\t7-1\n");
+	CHECK(!of("a")->snapshot && !of("a")->latencies && of("b")->latencies == 1, "%zu measured", of("a")->latencies);
+	take("snapshot", "a", "", "", "", "");
+	members_again(&m);
+	take("snapshot-end", "a", "complete", EPOCH, "5", "8-1");
+	CHECK(!m.marks_n, "the program has begun again, and a snapshot goes on");
+}
+
+int main(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "followed", followed },
+		{ "orders", orders },
+		{ "places", places },
+		{ "snapshots", snapshots },
+	};
+
+	return own_state_run(cases, sizeof(cases) / sizeof(*cases));
+}
