@@ -97,13 +97,13 @@ static void followed(void)
 	rule("b", MEMBER_ACCEPTED, 20);
 	rule("edge-7", MEMBER_ACCEPTED, 30); /* that is this machine */
 	expect();
-	SAYS("follow\tb\t" EPOCH "\t5\t7-1\t20\nfollow\ta\t-\t0\t-\t10\n");
+	SAYS("follow\ta\t-\t0\t-\t10\nfollow\tb\t" EPOCH "\t5\t7-1\t20\n");
 	expect();
 	SAYS("");
 	rule("a", MEMBER_REFUSED, 10);
 	rule("b", MEMBER_ACCEPTED, 21);
 	expect();
-	SAYS("follow\tb\t" EPOCH "\t5\t7-1\t21\nunfollow\ta\n");
+	SAYS("unfollow\ta\nfollow\tb\t" EPOCH "\t5\t7-1\t21\n");
 	/* Once its row is gone it is taken from the beginning. */
 	at_put("b", 0);
 	expect();
@@ -123,7 +123,7 @@ static void followed(void)
 	rule("a", MEMBER_ACCEPTED, 1);
 	members_again(&m);
 	expect();
-	SAYS("unfollow\tb\nfollow\ta\t-\t0\t-\t1\n");
+	SAYS("follow\ta\t-\t0\t-\t1\nunfollow\tb\n");
 }
 
 static bool take(const char *a, const char *b, const char *c, const char *d, const char *e, const char *f)
