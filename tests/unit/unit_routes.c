@@ -221,6 +221,80 @@ static void accidents(void)
 	}
 }
 
+/*
+ * What notices said of FRR 8.4 with 90,028 routes, each half second: ended by SIGTERM it has no time for most of them,
+ * and started again it withdraws some that it finds; ten seconds later its session is up. Nothing passes meanwhile.
+ */
+static void restarts(void)
+{
+	static const struct {
+		int64_t at;
+		unsigned int went, came;
+	} told[] = { { 0, 113, 0 },	 { 500, 4049, 0 },   { 1000, 4997, 0 },	 { 1500, 545, 0 },
+		     { 7500, 2394, 0 },	 { 17000, 0, 1117 }, { 17500, 0, 2572 }, { 18000, 0, 2514 },
+		     { 19000, 0, 730 },	 { 19500, 0, 491 },  { 20000, 0, 660 },	 { 20500, 0, 692 },
+		     { 21000, 0, 1418 }, { 21500, 0, 1662 }, { 22000, 0, 242 } };
+	const unsigned int n = 90028;
+	/* As it was, and where all takes longer: the quiet between them is up to 50 s then. */
+	for (int64_t slower = 1; slower <= 5 && !ktap_failed; slower++) {
+		unsigned int went = 0, came = 0;
+		struct route_table t;
+		int64_t now = 1000000;
+
+		if (!CHECK(!routes_begin(&t, 300000), "memory"))
+			return;
+		put(&t, 0, n, 1000);
+		CHECK(routes_settle(&t, now) == ROUTES_NO_NEWS, "news");
+		for (size_t i = 0; i < sizeof(told) / sizeof(*told) && !ktap_failed; i++) {
+			/* Whenever there is something to do until then. */
+			for (int64_t due; (due = routes_due(&t, now)) < 1000000 + told[i].at * slower; now = due)
+				if (!CHECK(due > now && routes_settle(&t, due) == ROUTES_NO_NEWS, "due at %" PRId64, due))
+					break;
+			now = 1000000 + told[i].at * slower;
+			drop(&t, went, went + told[i].went, now);
+			went += told[i].went;
+			put(&t, came, came + told[i].came, now);
+			came += told[i].came;
+			routes_settle(&t, now);
+			CHECK(in_force(&t) == n, "%zu of %u are in force at %" PRId64, in_force(&t), n, now);
+		}
+		CHECK(!t.held, "%u of %u: an accident", went, n);
+		now = routes_due(&t, now);
+		routes_settle(&t, now);
+		CHECK(t.here == n - went + came && !t.gone, "%zu stay, %zu wait", t.here, t.gone);
+		routes_end(&t);
+	}
+}
+
+/* Many that are withdrawn stay until it is seen that no more go, and few do not. */
+static void withdrawals(void)
+{
+	for (int round = 0; round < 200 && !ktap_failed; round++) {
+		const int64_t grace = ktap_random() % 2 ? 300000 : 5000;
+		unsigned int n = 10000 + (unsigned int)(ktap_random() % 90000),
+			     part = round % 2 ? 2 + (unsigned int)(ktap_random() % (n / ROUTES_MANY + 1))
+					      : n / 10 + (unsigned int)(ktap_random() % (n / 4));
+		bool many = part >= ROUTES_LOST_LEAST && part * ROUTES_MANY > n;
+		int64_t now = 1000000, until;
+		struct route_table t;
+
+		if (!CHECK(!routes_begin(&t, grace), "memory"))
+			return;
+		put(&t, 0, n, 1000);
+		routes_settle(&t, now);
+		drop(&t, 0, part, now);
+		until = now + (!many ? ROUTES_LINGER_MS
+			       : part > n / 20 && grace > ROUTES_PART_QUIET_MS ? ROUTES_PART_QUIET_MS : ROUTES_QUIET_MS);
+		CHECK(routes_due(&t, now) == until, "%u of %u: due %" PRId64 " ms later", part, n,
+		      routes_due(&t, now) - now);
+		routes_settle(&t, until - 1);
+		CHECK(in_force(&t) == n, "%u of %u: they end early", part, n);
+		routes_settle(&t, until);
+		CHECK(in_force(&t) == n - part, "%u of %u: they do not end", part, n);
+		routes_end(&t);
+	}
+}
+
 /* Few that go, and many that go while as many come, end as always. */
 static void no_accidents(void)
 {
@@ -400,6 +474,8 @@ int main(void)
 {
 	static const struct ktap_case cases[] = { { "changes and readings", changes },
 						  { "accidents", accidents },
+						  { "a daemon that is started again", restarts },
+						  { "withdrawals", withdrawals },
 						  { "what is no accident", no_accidents },
 						  { "slow accidents", slowly },
 						  { "twins", twins },

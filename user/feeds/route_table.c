@@ -142,17 +142,20 @@ int routes_put(struct route_table *t, const struct route *r, int64_t now)
 	}
 	if (!e)
 		e = add(t, r);
-	else
-		t->gone--;
 	if (!e)
 		return -ENOMEM;
+	if (e->is == IS_GONE) {
+		t->gone--;
+		t->back_at = now;
+	} else {
+		t->changed = true;
+	}
 	e->is = IS_HERE;
 	e->has &= ~ROUTE_TWIN;
 	e->read = t->reading;
 	t->here++;
 	note_high(t, t->here);
 	t->came = now;
-	t->changed = true;
 	return 0;
 }
 
@@ -267,13 +270,24 @@ static bool is_lost(const struct route_table *t)
 	return t->gone >= ROUTES_LOST_LEAST && routes_most(t) - t->here > t->here;
 }
 
-/* Do so many go that it is waited where that ends? */
-static bool are_going(const struct route_table *t, int64_t now)
+/* So long it is waited whether more go, or come back. */
+static int64_t quiet(const struct route_table *t)
 {
-	int64_t wait = t->gone <= t->here && t->grace > ROUTES_WAIT_MS ? t->grace : ROUTES_WAIT_MS;
+	if (t->gone < ROUTES_PART_LEAST || t->gone * ROUTES_PART <= routes_most(t) || t->grace < ROUTES_QUIET_MS)
+		return ROUTES_QUIET_MS;
+	return t->grace < ROUTES_PART_QUIET_MS ? t->grace : ROUTES_PART_QUIET_MS;
+}
 
-	return t->gone >= ROUTES_LOST_LEAST && t->gone * ROUTES_MANY > routes_most(t) &&
-	       2 * (t->high - t->here) >= t->gone && now - t->low_at < ROUTES_QUIET_MS && now - t->first_went < wait;
+/* Until when what has gone is kept, where so many go that it is waited where that ends; 0: they are few. */
+static int64_t going_until(const struct route_table *t)
+{
+	int64_t wait = t->gone <= t->here && t->grace > ROUTES_WAIT_MS ? t->grace : ROUTES_WAIT_MS,
+		last = t->low_at > t->back_at ? t->low_at : t->back_at;
+
+	if (t->gone < ROUTES_LOST_LEAST || t->gone * ROUTES_MANY <= routes_most(t) ||
+	    2 * (t->high - t->here) < t->gone)
+		return 0;
+	return last + quiet(t) < t->first_went + wait ? last + quiet(t) : t->first_went + wait;
 }
 
 /* As of now. */
@@ -310,7 +324,7 @@ enum routes_news routes_settle(struct route_table *t, int64_t now)
 		t->held = now;
 		return ROUTES_HELD;
 	}
-	if (!are_going(t, now) && now - t->first_went >= ROUTES_LINGER_MS)
+	if (now >= going_until(t) && now - t->first_went >= ROUTES_LINGER_MS)
 		let_go(t, ROUTES_LINGER_MS, now);
 	return ROUTES_NO_NEWS;
 }
@@ -328,9 +342,7 @@ int64_t routes_due(const struct route_table *t, int64_t now)
 		return due;
 	}
 	due = t->first_went + ROUTES_LINGER_MS;
-	if (are_going(t, now) && t->low_at + ROUTES_QUIET_MS > due)
-		due = t->low_at + ROUTES_QUIET_MS;
-	return due;
+	return going_until(t) > due && going_until(t) > now ? going_until(t) : due;
 }
 
 int routes_to_be(struct route_table *t, struct ranges *set, routes_leave_out_fn *leave_out, void *arg)

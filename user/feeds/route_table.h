@@ -19,6 +19,11 @@
 #define ROUTES_MANY	4096 /* a part of all of them; at least half of what goes must not be replaced by others */
 #define ROUTES_QUIET_MS 10000
 #define ROUTES_WAIT_MS	30000 /* or, while less than half have gone, for as long as the grace period is */
+/* So many of so many may be a part of what a daemon had: one that is ended has often no time to withdraw all, and needs
+ * some until its sessions are up again. */
+#define ROUTES_PART_LEAST    64
+#define ROUTES_PART	     1024
+#define ROUTES_PART_QUIET_MS 60000 /* or the grace period, if that is shorter */
 /* How many there were is remembered for one to two grace periods, of so much at least: what goes may go slowly. */
 #define ROUTES_MEMORY_MS 60000
 /* It is an accident where less than half of them are left, and at least so many have gone. */
@@ -52,7 +57,7 @@ struct route_table {
 	bool reads;	 /* now */
 	int64_t came;	 /* when the last of them did */
 	size_t low;	 /* and as few were there, and when that was */
-	int64_t low_at;
+	int64_t low_at, back_at; /* and when the last came back that had gone */
 	int64_t first_went;  /* no later than when the first of those did that have gone */
 	int64_t held, grace; /* since when all are kept that have gone, 0: they are not; and for how long, ms */
 	bool changed;	     /* since routes_to_be() */
