@@ -248,6 +248,52 @@ grace_ends() {
 	is "$(grep -c 'has lost' said)" 1 "how often it is said"
 }
 
+# A small change of a large table is made in place; what somebody else has too is built anew.
+in_place() {
+	empty
+	printf '45.1.0.7\n2a00:1::7\n' | bloom load other -
+	bloom add 45.1.0.8 2a00:1::8
+	routes add 100
+	follows --grace 0 --verbose
+	until_is "drop drop" 45.1.0.100 2a00:1::64
+	ip -6 route add blackhole 2a00:1::1:1 table 666
+	ip route add blackhole 45.1.1.1 table 666
+	until_is "drop drop" 45.1.1.1 2a00:1::1:1
+	wait_until "an edit" grep -qs "places\? of it changed" said
+	edits=$(grep -c "of it changed" said)
+	ip route del 45.1.1.1 table 666
+	ip -6 route del 2a00:1::1:1 table 666
+	until_is "pass pass" 45.1.1.1 2a00:1::1:1
+	wait_until "another edit" edited
+	ip -batch - <<-'LINES'
+		route del 45.1.0.7 table 666
+		route del 45.1.0.8 table 666
+		route del 45.1.0.9 table 666
+		route del 2a00:1::7 table 666
+		route del 2a00:1::8 table 666
+		route del 2a00:1::9 table 666
+	LINES
+	until_is "pass pass" 45.1.0.9 2a00:1::9
+	is "$(verdicts 45.1.0.7 45.1.0.8 2a00:1::7 2a00:1::8)" "drop drop drop drop" "what others have"
+	# What is allowed stays so, and what is taken out of the other list passes.
+	bloom allow 45.1.1.2
+	ip route add blackhole 45.1.1.2 table 666
+	ip route add blackhole 45.1.1.3 table 666
+	until_is "drop pass" 45.1.1.3 45.1.1.2
+	bloom unload other
+	bloom del 45.1.0.8 2a00:1::8
+	is "$(verdicts 45.1.0.7 45.1.0.8 2a00:1::7 2a00:1::8 45.1.0.10)" "pass pass pass pass drop" "verdicts without others"
+	before=$(get '[.[] | .addresses]' lists)
+	bloom rotate
+	is "$(get '[.[] | .addresses]' lists) $(verdicts 45.1.0.9 45.1.1.3 45.1.1.2 45.1.0.10 2a00:1::9 2a00:1::a)" \
+		"$before pass drop pass drop pass drop" "after a rotation"
+	ends
+}
+
+edited() {
+	[ "$(grep -c "of it changed" said)" -gt "$edits" ]
+}
+
 # More than the kernel keeps for who does not read: all is read again.
 gap() {
 	empty
@@ -324,4 +370,4 @@ random_changes() {
 	python3 "$top/tests/net/routes.py" ${XDP_BLOOM_ROUTES:-12 300} || fail "see above; $(tail -n 5 follow.err)"
 }
 
-run_cases what_a_table_does one_family guards unsaid lost grace_ends gap in_the_service random_changes
+run_cases what_a_table_does one_family guards unsaid lost grace_ends in_place gap in_the_service random_changes

@@ -230,10 +230,11 @@ static void restarts(void)
 	static const struct {
 		int64_t at;
 		unsigned int went, came;
-	} told[] = { { 0, 113, 0 },	 { 500, 4049, 0 },   { 1000, 4997, 0 },	 { 1500, 545, 0 },
-		     { 7500, 2394, 0 },	 { 17000, 0, 1117 }, { 17500, 0, 2572 }, { 18000, 0, 2514 },
-		     { 19000, 0, 730 },	 { 19500, 0, 491 },  { 20000, 0, 660 },	 { 20500, 0, 692 },
-		     { 21000, 0, 1418 }, { 21500, 0, 1662 }, { 22000, 0, 242 } };
+	} told[] = {
+		{ 0, 113, 0 },	    { 500, 4049, 0 },	{ 1000, 4997, 0 },  { 1500, 545, 0 },	{ 7500, 2394, 0 },
+		{ 17000, 0, 1117 }, { 17500, 0, 2572 }, { 18000, 0, 2514 }, { 19000, 0, 730 },	{ 19500, 0, 491 },
+		{ 20000, 0, 660 },  { 20500, 0, 692 },	{ 21000, 0, 1418 }, { 21500, 0, 1662 }, { 22000, 0, 242 }
+	};
 	const unsigned int n = 90028;
 	/* As it was, and where all takes longer: the quiet between them is up to 50 s then. */
 	for (int64_t slower = 1; slower <= 5 && !ktap_failed; slower++) {
@@ -248,7 +249,8 @@ static void restarts(void)
 		for (size_t i = 0; i < sizeof(told) / sizeof(*told) && !ktap_failed; i++) {
 			/* Whenever there is something to do until then. */
 			for (int64_t due; (due = routes_due(&t, now)) < 1000000 + told[i].at * slower; now = due)
-				if (!CHECK(due > now && routes_settle(&t, due) == ROUTES_NO_NEWS, "due at %" PRId64, due))
+				if (!CHECK(due > now && routes_settle(&t, due) == ROUTES_NO_NEWS, "due at %" PRId64,
+					   due))
 					break;
 			now = 1000000 + told[i].at * slower;
 			drop(&t, went, went + told[i].went, now);
@@ -283,8 +285,9 @@ static void withdrawals(void)
 		put(&t, 0, n, 1000);
 		routes_settle(&t, now);
 		drop(&t, 0, part, now);
-		until = now + (!many ? ROUTES_LINGER_MS
-			       : part > n / 20 && grace > ROUTES_PART_QUIET_MS ? ROUTES_PART_QUIET_MS : ROUTES_QUIET_MS);
+		until = now + (!many					       ? ROUTES_LINGER_MS
+			       : part > n / 20 && grace > ROUTES_PART_QUIET_MS ? ROUTES_PART_QUIET_MS
+									       : ROUTES_QUIET_MS);
 		CHECK(routes_due(&t, now) == until, "%u of %u: due %" PRId64 " ms later", part, n,
 		      routes_due(&t, now) - now);
 		routes_settle(&t, until - 1);

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "change/change.h"
 #include "change/guard_rails.h"
+#include "change/list_edit.h"
 #include "change/own_addresses.h"
 #include "state/grants.h"
 #include "state/state.h"
@@ -95,24 +96,30 @@ static int spare(struct state *state, struct ranges *set, struct followed_put *p
 	return err;
 }
 
-static int count(struct followed_put *put, const struct ranges *before, const struct ranges *set)
-{
-	struct ranges kept;
-	int err = ranges_intersect(&kept, before, set);
+#define FLOOD_LEAST 1024
+#define FLOOD_PART  256
 
-	if (err)
-		return err;
-	put->prefixes = ranges_count_prefixes(set);
-	put->came = ranges_count(set) - ranges_count(&kept);
-	put->went = ranges_count(before) - ranges_count(&kept);
-	ranges_free(&kept);
-	return 0;
+struct delta {
+	struct ranges came, gone;
+};
+
+static bool is_flood(const struct delta *d, const struct list_info *list)
+{
+	uint64_t n = ranges_count_prefixes(&d->came);
+
+	return n >= FLOOD_LEAST && n >= list->prefixes / FLOOD_PART;
+}
+
+static int compare(struct delta *d, const struct ranges *before, const struct ranges *set)
+{
+	return ranges_subtract(&d->came, set, before) ?: ranges_subtract(&d->gone, before, set);
 }
 
 static int replace(struct change *change, const struct followed *f, struct list_info *list, const struct ranges *before,
-		   const struct ranges *set, bool *too_much)
+		   const struct ranges *set, const struct delta *d, bool *too_much)
 {
 	char number[NUMBER_TEXT_MAX];
+	bool full = false;
 	int err = list->kind == LIST_BAN && !f->wide ? guard_much(f->list, before, set) : 0;
 
 	*too_much = err_is(err, GUARD_REFUSED);
@@ -123,13 +130,18 @@ static int replace(struct change *change, const struct followed *f, struct list_
 	/* The label may have counted for another list. */
 	if (!err && list->label_is_new)
 		change_zero_given(change, list->label);
-	return err ?: change_commit(change, &(struct apply_options){ 0 });
+	err = err ?: list_edit(change, list, &d->came, &d->gone, &full);
+	/* Where there was no room for the many that came, more will. */
+	return err_is(err, EAGAIN)
+		       ? change_commit(change, &(struct apply_options){ .filling = full && is_flood(d, list) })
+		       : err;
 }
 
 int followed_put(struct context *context, const struct followed *f, struct ranges *set, struct followed_put *put)
 {
 	struct list_info list = { .kind = f->shadow ? LIST_SHADOW : LIST_BAN };
 	struct ranges before = RANGES_EMPTY;
+	struct delta delta = { 0 };
 	struct change *change = NULL;
 	bool known = false;
 	int err;
@@ -137,17 +149,25 @@ int followed_put(struct context *context, const struct followed *f, struct range
 	*put = (struct followed_put){ 0 };
 	err = change_begin(&change, context) ?:
 	      look(change->state, f, &list, &before, &known) ?:
-	      spare(change->state, set, put) ?: count(put, &before, set);
+	      spare(change->state, set, put) ?: compare(&delta, &before, set);
 	if (!err && !known) {
 		snprintf(list.name, sizeof(list.name), "%s", f->list);
 		snprintf(list.source, sizeof(list.source), "%s", f->source);
 	}
-	put->changed = !err && (!known || !ranges_equal(&before, set));
+	if (!err) {
+		put->came = ranges_count(&delta.came);
+		put->went = ranges_count(&delta.gone);
+		put->changed = !known || put->came || put->went;
+	}
 	if (put->changed)
-		err = replace(change, f, &list, &before, set, &put->too_much);
-	if (!err && change)
+		err = replace(change, f, &list, &before, set, &delta, &put->too_much);
+	if (!err && change) {
+		put->prefixes = put->changed ? list.prefixes : 0;
 		put->generation = change->live.g.number;
+	}
 	change_end(change);
+	ranges_free(&delta.came);
+	ranges_free(&delta.gone);
 	ranges_free(&before);
 	return err;
 }

@@ -297,6 +297,22 @@ static int plan_ends(struct ends *ends, struct state *state, const struct touche
 	return ends_read(ends, state, &t->set) ?: ends_drop(ends, &t->each);
 }
 
+int edit_commit(struct state *state, struct live *live, struct candidate *c, struct edit *e, const struct ends *ends)
+{
+	bool changes = e->n || ends->n;
+	int err = changes ? state_set(state, SETTING_EDITS, (double)(c->g.edits + 1)) : 0;
+
+	/* The state first: if we are killed in between, the next command sees that the kernel is behind. */
+	err = err ?: state_commit(state);
+	if (err || !changes)
+		return err;
+	err = kernel_ends_put(c->ends, ends);
+	edit_make(e);
+	if (err || live_note(live, &c->g))
+		note("the generation's description was not written; the next command rebuilds it");
+	return 0;
+}
+
 /* -EAGAIN: a new generation is needed; *full: because there is no room. */
 static int edit_in_place(struct state *state, struct live *live, const struct touched *t, struct guard *guard,
 			 bool *full)
@@ -304,7 +320,6 @@ static int edit_in_place(struct state *state, struct live *live, const struct to
 	struct candidate c;
 	struct ends ends = { 0 };
 	struct edit e = { 0 };
-	bool changes = false;
 	int err;
 
 	if (agreement(state, &live->g) != AGREED || live_map(live, &c, true))
@@ -321,18 +336,7 @@ static int edit_in_place(struct state *state, struct live *live, const struct to
 	if (live_map_failed(&c))
 		err = -EAGAIN; /* a new generation is filled otherwise */
 	*full = e.full;
-	changes = e.n || ends.n;
-	if (!err && changes)
-		err = state_set(state, SETTING_EDITS, (double)(c.g.edits + 1));
-	/* The state first: if we are killed in between, the next command sees that the kernel is behind. */
-	err = err ?: state_commit(state);
-	if (!err && changes) {
-		err = kernel_ends_put(c.ends, &ends);
-		edit_make(&e);
-		if (err || live_note(live, &c.g))
-			note("the generation's description was not written; the next command rebuilds it");
-		err = 0;
-	}
+	err = err ?: edit_commit(state, live, &c, &e, &ends);
 	if (!err)
 		edit_the_one_before(state, live, t, guard, &ends);
 	edit_end(&e);

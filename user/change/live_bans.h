@@ -8,6 +8,9 @@
 #include "sets/prefixes.h"
 #include "sets/ranges.h"
 
+struct candidate;
+struct edit;
+struct ends;
 struct guard;
 struct live;
 struct state;
@@ -39,5 +42,9 @@ void touched_free(struct touched *touched);
  * committed or changed.
  */
 int bans_into_force(struct state *state, struct live *live, const struct touched *touched, struct guard *guard);
+
+/* What was planned: commits, and makes it. After edit_bring_in(); on failure nothing is committed or changed. */
+int edit_commit(struct state *state, struct live *live, struct candidate *candidate, struct edit *edit,
+		const struct ends *ends);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "sets/address.h"
 
@@ -26,6 +27,12 @@ typedef bool own_wanted_fn(const void *arg, struct addr addr);
  * for few. The state says which listeners the operator named. 0 or -errno with the reason recorded.
  */
 int own_addresses(struct state *state, own_wanted_fn *wanted, const void *arg, struct own_address **list, size_t *n);
+
+/*
+ * Routes that have gateways are as they were when this number was given before, which whoever is told of each change
+ * knows: then they are not asked for again. 0: that is not known.
+ */
+void own_routes_are(uint64_t version);
 
 /* "a gateway in use (route table 254)" */
 #define OWN_TEXT_MAX 160

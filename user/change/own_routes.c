@@ -109,6 +109,37 @@ static void on_link(void *arg, const struct nlmsghdr *message)
 		on_tunnel(arg, kind, data, (unsigned int)header->ifi_index);
 }
 
+/* --- Gateways, which need not be asked for again while nothing has changed --- */
+
+#define GATEWAYS_MOST 1024
+
+static struct {
+	uint64_t version, asked; /* as of which they are, and are wanted; 0: none */
+	struct gateway {
+		struct addr addr;
+		unsigned int table;
+	} at[GATEWAYS_MOST];
+	size_t n;
+} known;
+
+void own_routes_are(uint64_t version)
+{
+	known.asked = version;
+}
+
+static void remember(struct addr addr, unsigned int table)
+{
+	if (!known.asked || !addr.family)
+		return;
+	for (size_t i = 0; i < known.n && i < GATEWAYS_MOST; i++)
+		if (known.at[i].addr.num == addr.num && known.at[i].addr.family == addr.family &&
+		    known.at[i].table == table)
+			return;
+	if (known.n < GATEWAYS_MOST)
+		known.at[known.n] = (struct gateway){ addr, table };
+	known.n++;
+}
+
 static void on_gateway(struct learned *l, int family, const struct nlattr *at, unsigned int table)
 {
 	const struct rtvia *via = mnl_attr_get_payload(at);
@@ -119,6 +150,7 @@ static void on_gateway(struct learned *l, int family, const struct nlattr *at, u
 		addr = own_attr(family, at);
 	if (mnl_attr_get_type(at) == RTA_VIA && size > sizeof(*via))
 		addr = own_bytes(via->rtvia_family, via->rtvia_addr, size - sizeof(*via));
+	remember(addr, table);
 	own_learn(l, addr, gateway_is, "route table %u", table);
 }
 
@@ -180,6 +212,22 @@ static int ask_for_routes(struct mnl_socket *socket, struct learned *l)
 	return err ? netlink_dump(socket, RTM_GETROUTE, NULL, sizeof(struct rtmsg), on_route, l) : 0;
 }
 
+static int gateways(struct mnl_socket *socket, struct learned *l)
+{
+	int err;
+
+	if (known.asked && known.asked == known.version) {
+		for (size_t i = 0; i < known.n; i++)
+			own_learn(l, known.at[i].addr, gateway_is, "route table %u", known.at[i].table);
+		return 0;
+	}
+	known.version = known.n = 0;
+	err = ask_for_routes(socket, l);
+	if (!err && known.n <= GATEWAYS_MOST)
+		known.version = known.asked;
+	return err;
+}
+
 int own_from_routes(struct learned *l)
 {
 	static const struct {
@@ -192,8 +240,7 @@ int own_from_routes(struct learned *l)
 
 	if (err)
 		return err;
-	err = netlink_dump(socket, RTM_GETADDR, NULL, sizeof(struct ifaddrmsg), on_address, l)
-		      ?: ask_for_routes(socket, l);
+	err = netlink_dump(socket, RTM_GETADDR, NULL, sizeof(struct ifaddrmsg), on_address, l) ?: gateways(socket, l);
 	if (!err) {
 		/* Nexthops came with 5.3. With net.ipv4.nexthop_compat_mode=0 routes do not show the gateways of
 		 * theirs. */

@@ -41,6 +41,7 @@ struct route_source {
 	pthread_mutex_t lock; /* for what follows */
 	struct route_table table;
 	unsigned int readings;
+	uint64_t elsewhere; /* how often something changed that may be another's gateway */
 	int err;
 	const char *where; /* it failed */
 	/* The thread's own. */
@@ -143,6 +144,7 @@ static int take(struct route_source *s, const struct nlmsghdr *m, int64_t now)
 
 	enum route_says says = route_read(&r, &s->wish, m);
 
+	s->elsewhere += says == SAYS_NOTHING || says == SAYS_MAYBE || says == SAYS_OTHER || says == SAYS_REPLACED;
 	if (says == SAYS_MAYBE)
 		s->maybe = s->maybe || s->by_nexthop;
 	if (says == SAYS_NOTHING || says == SAYS_MAYBE)
@@ -276,6 +278,7 @@ static void *keep_up(void *arg)
 		pthread_mutex_lock(&s->lock);
 		now = clock_ms();
 		s->gap = s->gap || gap;
+		s->elsewhere += gap;
 		for (int i = 0; i < n && !err; i++) {
 			const struct nlmsghdr *m = (const struct nlmsghdr *)buffers[i];
 			int left = (int)messages[i].msg_len;
@@ -403,4 +406,9 @@ void route_source_give(struct route_source *s)
 unsigned int route_source_readings(const struct route_source *s)
 {
 	return s->readings;
+}
+
+uint64_t route_source_elsewhere(const struct route_source *s)
+{
+	return s->wish.family ? 0 : s->elsewhere + 1;
 }

@@ -38,6 +38,9 @@ int route_source_fd(const struct route_source *source);
 /* The table is the caller's until it is given back. NULL: it cannot be followed any more, for that reason. */
 struct route_table *route_source_take(struct route_source *source, int *err);
 void route_source_give(struct route_source *source);
+/* Another number where routes elsewhere have changed, with what they go through; 0: that is not told. While it is
+ * taken. */
+uint64_t route_source_elsewhere(const struct route_source *source);
 /* How often it was read whole. */
 unsigned int route_source_readings(const struct route_source *source);
 

@@ -284,8 +284,7 @@ static int64_t going_until(const struct route_table *t)
 	int64_t wait = t->gone <= t->here && t->grace > ROUTES_WAIT_MS ? t->grace : ROUTES_WAIT_MS,
 		last = t->low_at > t->back_at ? t->low_at : t->back_at;
 
-	if (t->gone < ROUTES_LOST_LEAST || t->gone * ROUTES_MANY <= routes_most(t) ||
-	    2 * (t->high - t->here) < t->gone)
+	if (t->gone < ROUTES_LOST_LEAST || t->gone * ROUTES_MANY <= routes_most(t) || 2 * (t->high - t->here) < t->gone)
 		return 0;
 	return last + quiet(t) < t->first_went + wait ? last + quiet(t) : t->first_went + wait;
 }

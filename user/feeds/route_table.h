@@ -53,14 +53,14 @@ struct route_table {
 	size_t most[2];	   /* and since `most_since`, and in the time before that */
 	int64_t most_since;
 	ip6 seed;
-	uint8_t reading; /* which reading of all of them this is */
-	bool reads;	 /* now */
-	int64_t came;	 /* when the last of them did */
-	size_t low;	 /* and as few were there, and when that was */
+	uint8_t reading;	 /* which reading of all of them this is */
+	bool reads;		 /* now */
+	int64_t came;		 /* when the last of them did */
+	size_t low;		 /* and as few were there, and when that was */
 	int64_t low_at, back_at; /* and when the last came back that had gone */
-	int64_t first_went;  /* no later than when the first of those did that have gone */
-	int64_t held, grace; /* since when all are kept that have gone, 0: they are not; and for how long, ms */
-	bool changed;	     /* since routes_to_be() */
+	int64_t first_went;	 /* no later than when the first of those did that have gone */
+	int64_t held, grace;	 /* since when all are kept that have gone, 0: they are not; and for how long, ms */
+	bool changed;		 /* since routes_to_be() */
 };
 
 /* Returns 0 or -ENOMEM, as the others do. Times are ms of any clock, from 1 on. */

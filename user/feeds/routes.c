@@ -171,6 +171,7 @@ static void succeeded(struct follower *f)
 static int collect(struct follower *f, struct ranges *set, size_t *here, int64_t *came)
 {
 	struct route_table *table;
+	uint64_t elsewhere;
 	int err = 0;
 
 	ranges_free(set);
@@ -181,6 +182,9 @@ static int collect(struct follower *f, struct ranges *set, size_t *here, int64_t
 	*here = table->here;
 	*came = table->came;
 	f->bad.n = f->much.n = 0;
+	elsewhere = route_source_elsewhere(f->source);
+	/* What a link that goes down takes with it, the kernel does not tell. */
+	own_routes_are(elsewhere ? elsewhere << 32 | (uint64_t)(clock_ms() / LOOK_MS) : 0);
 	err = routes_to_be(table, set, leave_out, f);
 	route_source_give(f->source);
 	return err ?: ranges_finish(set);

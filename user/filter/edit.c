@@ -206,14 +206,19 @@ int edit_ban(struct edit *e, const struct owned *wanted)
 	return err;
 }
 
+static bool is_going(const struct edit *e, __u32 label)
+{
+	return e->list ? label == e->list : label_is_live(e->g, label);
+}
+
 static int unban_host(struct edit *e, __u32 addr)
 {
 	struct step step = { .kind = STEP_CLEAR4, .key = addr };
 	__u32 answer = decide_ipv4(e->g, addr);
 	__u8 label;
 
-	if (!(answer & ANSWER_DROP) || !label_is_live(e->g, ANSWER_LABEL(answer)))
-		return 0;
+	if (!(answer & ANSWER_DROP) || !is_going(e, ANSWER_LABEL(answer)))
+		return answer & ANSWER_DROP && e->list ? -EAGAIN : 0;
 	/* Where the gate or a shadow list has it too, the arrays do not say on which account it is afterwards. */
 	if (ANSWER_STAGE(answer) != STAGE_ROSTER || e->g->shadows || !place_find4(e->g, addr, &step, &label) ||
 	    (e->g->gate4 && gate4_test((const __u8 *)e->g->gate4, addr) != GATE4_SOME))
@@ -305,6 +310,27 @@ int edit_unban6(struct edit *e, ip6 first, unsigned int length, bool covered)
 	/* A batch may take the same key out twice. */
 	if (place_is_taken(e, 6, step.bucket, step.slot))
 		return 0;
+	step.rung = (__u8)rung;
+	e->gone6++;
+	return place_take(e, 6, step.bucket, step.slot) ?: edit_step(e, &step);
+}
+
+/* Only where it went in as a key of its own; one that a build has made of neighbours is not taken apart. */
+int edit_unlist6(struct edit *e, ip6 first, unsigned int length)
+{
+	const struct generation *g = e->g;
+	struct step step = { .kind = STEP_CLEAR6, .key = first }, wider;
+	unsigned int rung = rung_of(g, length);
+	__u8 label = LABEL_LIVE;
+
+	if (rung == g->rungs || !g->roster6 || g->shadows || !place_find6(g, rung, first, &step, &label) ||
+	    label != e->list || place_is_taken(e, 6, step.bucket, step.slot))
+		return -EAGAIN;
+	for (unsigned int i = 0; i < g->rungs; i++)
+		if (i != rung &&
+		    (g->rung[i].length > length ||
+		     place_find6(g, i, first & ((ip6)g->rung[i].mask_hi << 64 | g->rung[i].mask_lo), &wider, &label)))
+			return -EAGAIN;
 	step.rung = (__u8)rung;
 	e->gone6++;
 	return place_take(e, 6, step.bucket, step.slot) ?: edit_step(e, &step);

@@ -25,6 +25,7 @@ struct edit {
 	size_t taken_n, taken_room;
 	__u64 new4, new6, net24s, gone4, gone6, swept;
 	__u8 label; /* of what is being put in */
+	__u8 list;  /* what goes was on this list's account; 0: on that of live bans */
 	bool must_wait;
 	bool full; /* -EAGAIN because there was no room */
 	/* Returns when no reader is left that began before. NULL: the kernel cannot say; then no key moves. */
@@ -39,13 +40,15 @@ int edit_ban(struct edit *edit, const struct owned *wanted);
 #define EDIT_SPAN6 12
 /* This length, or where its keys would be more than that, the shortest behind it that can be banned. */
 unsigned int edit_nearest6(const struct generation *g, unsigned int length);
-/* No live ban holds these any more. */
+/* No live ban, or not that list, holds these any more, and nobody else does. */
 int edit_unban4(struct edit *edit, const struct ranges *gone);
 /*
  * A ban of exactly this prefix is gone. covered: other bans hold all of it, and each wider key is what one of them
  * left; otherwise none holds any of it.
  */
 int edit_unban6(struct edit *edit, ip6 first, unsigned int length, bool covered);
+/* That list does not hold this prefix any more, and nobody else any part of it. */
+int edit_unlist6(struct edit *edit, ip6 first, unsigned int length);
 /*
  * Nothing of this prefix is to be dropped any more, whoever banned it. -EAGAIN too where a wider key holds it, or it
  * may have more keys than can be asked for.
