@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "own_state.h"
+#include "state/bans.h"
 
 /* Refused with a reason, by readers and by writers: never taken for a state without lists. */
 static bool refused(const char *what)
@@ -273,6 +274,37 @@ static void damaged_rows(void)
 	empty_directory();
 }
 
+/* There are 129 lengths; a state may say that there are more. */
+static void lengths(void)
+{
+	static const char many[] =
+		"WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < %s)"
+		" INSERT INTO ban (family, length, first, added, reason) SELECT 6, i, zeroblob(16), 1, 'x' FROM n";
+	char text[sizeof(many) + 8];
+	struct ranges within = RANGES_EMPTY, set;
+
+	ENOUGH(!ranges_add6(&within, 0, 0) && !ranges_finish(&within));
+	for (int i = 0; i < 2; i++) {
+		struct state *s;
+		int err;
+
+		if (!make_state())
+			return;
+		snprintf(text, sizeof(text), many, i ? "300" : "128");
+		sql(text);
+		s = opened(false);
+		if (!s)
+			return;
+		err = state_bans_set(s, 1, &within, &set);
+		CHECK(i ? err_is(err, EUCLEAN) || !err : !err, "%d: %s", i, reason(err));
+		if (!err)
+			ranges_free(&set);
+		state_close(s);
+	}
+	ranges_free(&within);
+	empty_directory();
+}
+
 /* They are places in arrays, and factors: an impossible one counts as not set, and nothing is kept that follows from
  * it. */
 static void damaged_settings(void)
@@ -369,10 +401,15 @@ static void columns(void)
 int main(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "damaged files", damaged_files },	  { "damaged rows, and a newer version", damaged_rows },
-		{ "columns of each type", columns },	  { "damaged ranges", damaged_ranges },
-		{ "damaged settings", damaged_settings }, { "ranges that are not packed", ranges_of_before },
-		{ "files of others", foreign_files },	  { "files that were crafted", crafted_files },
+		{ "damaged files", damaged_files },
+		{ "damaged rows, and a newer version", damaged_rows },
+		{ "columns of each type", columns },
+		{ "damaged ranges", damaged_ranges },
+		{ "damaged settings", damaged_settings },
+		{ "more lengths than there are", lengths },
+		{ "ranges that are not packed", ranges_of_before },
+		{ "files of others", foreign_files },
+		{ "files that were crafted", crafted_files },
 	};
 
 	return own_state_run(cases, sizeof(cases) / sizeof(*cases));

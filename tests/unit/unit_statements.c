@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What SQLite says is put into an operator's words: each of its codes, and what the system said to it. */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include <sqlite3.h>
 
@@ -98,11 +101,51 @@ static void steps(void)
 	sqlite3_close(db);
 }
 
+/* The larger the file and its log, the more. */
+static void steps_of_files(void)
+{
+	char path[200], log[220];
+	struct steps s;
+	sqlite3 *db;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/unit_statements.XXXXXX", getenv("TMPDIR") ?: "/tmp");
+	fd = mkstemp(path);
+	snprintf(log, sizeof(log), "%s-wal", path);
+	if (!CHECK(fd >= 0 && sqlite3_open(":memory:", &db) == SQLITE_OK, "no file, or no database"))
+		return;
+	for (int i = 0; i < 2; i++) {
+		CHECK(!ftruncate(fd, 0), "%s", path);
+		state_distrust(db, &s, path);
+		CHECK(s.most == STEPS_LEAST + (i ? (uint64_t)STEPS_BYTE * 3000 : 0), "%llu",
+		      (unsigned long long)s.most);
+		CHECK(!ftruncate(fd, 1), "%s", path);
+		state_distrust(db, &s, path);
+		CHECK(s.most == STEPS_LEAST + (uint64_t)STEPS_BYTE * (i ? 3001 : 1), "%llu",
+		      (unsigned long long)s.most);
+		CHECK(!ftruncate(fd, (off_t)1 << 30), "%s", path);
+		state_distrust(db, &s, path);
+		CHECK(s.most == STEPS_LEAST + STEPS_BYTE * (((uint64_t)1 << 30) + (i ? 3000 : 0)), "%llu",
+		      (unsigned long long)s.most);
+		if (!i) {
+			int other = open(log, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+			CHECK(other >= 0 && !ftruncate(other, 3000), "%s", log);
+			close(other);
+		}
+	}
+	sqlite3_close(db);
+	close(fd);
+	unlink(path);
+	unlink(log);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "what is wrong, in words", in_words },
 		{ "how long a question may take", steps },
+		{ "how long one of a large file", steps_of_files },
 	};
 
 	return ktap_run(cases, sizeof(cases) / sizeof(cases[0]));
