@@ -50,7 +50,7 @@ what_it_does() {
 	wait_until "that one is taken" grep -qs "table 667: 1 ban is not announced: somebody else has a route" said
 	bloom add 45.0.0.2 --ttl 2s
 	bloom del 45.0.1.0/24
-	until_routes 2001:db8:7::/48 45.0.0.1 45.0.0.2
+	wait_until "that it came" grep -qs " routes, 1 came" said
 	# Nobody takes it out of the state.
 	until_routes 2001:db8:7::/48 45.0.0.1
 	# What is allowed here must not be closed elsewhere.
@@ -115,11 +115,34 @@ in_the_service() {
 	printf 'announce --table 667\n' >conf
 	ready
 	until_routes 45.0.0.1
-	bloom add 45.0.0.2 --ttl 1s
+	bloom add 45.0.0.2
 	until_routes 45.0.0.1 45.0.0.2
+	bloom del 45.0.0.2
 	until_routes 45.0.0.1
 	stop
 	is "$(routes)" 45.0.0.1 "routes after the end of the service"
+	# With its line they go, but not where another line says the same table.
+	ip route replace blackhole 45.9.0.1 table 667
+	others=$(ip -N route show table 667 | grep -vc "proto 153")
+	ready
+	printf 'announce --table 667 --family 4\n' >conf
+	kill -HUP "$service_pid"
+	heard "$notes" READY=1
+	bloom add 45.0.0.3 2a00::1
+	until_routes 45.0.0.1 45.0.0.3
+	"$XDP_BLOOM" events | grep -q "announce .*table 667: 1 routes, from now on" || fail "no event: $("$XDP_BLOOM" events)"
+	! "$XDP_BLOOM" events | grep -q "are taken out" || fail "they were taken out: $("$XDP_BLOOM" events)"
+	echo "allow 203.0.113.9" >conf
+	kill -HUP "$service_pid"
+	until_routes
+	stop
+	# Purged, nothing of ours stays.
+	announces
+	until_routes 2a00::1 45.0.0.1 45.0.0.3
+	ends
+	bloom detach --all --purge --yes
+	is "$(routes)" "" "routes after a purge"
+	is "$(ip -N route show table 667 | wc -l)" "$others" "routes of others"
 }
 
 recipe() {

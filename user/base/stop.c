@@ -5,8 +5,8 @@ volatile sig_atomic_t stop_asked;
 
 static void on_signal(int signal)
 {
-	(void)signal;
-	stop_asked = 1;
+	if (!stop_asked)
+		stop_asked = signal;
 }
 
 void stop_on(int signal)
@@ -21,6 +21,7 @@ void stop_poll(struct pollfd *fds, nfds_t n, const struct timespec *time)
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGTERM);
 	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &ends, &old);
 	if (!stop_asked)
 		ppoll(fds, n, time, &old);

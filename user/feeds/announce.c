@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "feeds/announce.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdint.h>
@@ -23,6 +24,7 @@
 #include "sets/bogons.h"
 #include "sets/ranges.h"
 #include "state/bans.h"
+#include "state/events.h"
 #include "state/members.h"
 #include "state/said.h"
 #include "state/state.h"
@@ -57,7 +59,7 @@ struct announcer {
 	} allowed, unfit, too_many, taken;
 	int64_t look_at, end_at, next; /* ms; end_at: when a ban ends */
 	int64_t again;		       /* how long the last wait after a failure was, 0: none */
-	bool todo;
+	bool todo, begun;
 };
 
 /* --- What there is to say --- */
@@ -178,6 +180,10 @@ static void make(struct announcer *a)
 	if (a->again)
 		warn("table %u: it works again", a->options->table);
 	a->again = 0;
+	if (!a->begun)
+		event(a->context, (struct event){ EVENT_DONE, .verb = "announce" },
+		      "table %u: %zu routes, from now on as bans come and go", a->options->table, a->writer.n);
+	a->begun = true;
 	a->taken.n = a->writer.taken;
 	say(a, &a->allowed, "not announced: they hold addresses that are allowed here");
 	say(a, &a->unfit, "not announced: too wide, or of no public address");
@@ -265,6 +271,38 @@ static void keep_up(struct announcer *a)
 	}
 }
 
+static int clean(struct route_writer *w)
+{
+	return route_writer_read(w) ?: route_writer_make(w, NULL, 0);
+}
+
+void announced_find(struct announced *announced, const struct context *context)
+{
+	DIR *dir = opendir(context->state);
+	struct dirent *entry;
+	unsigned int table;
+	char end;
+
+	announced->n = 0;
+	while (dir && announced->n < ANNOUNCED_MOST && (entry = readdir(dir)))
+		if (sscanf(entry->d_name, STATE_ANNOUNCES_LOCK "%u%c", &table, &end) == 1)
+			announced->table[announced->n++] = table;
+	if (dir)
+		closedir(dir);
+}
+
+void announced_clean(const struct announced *announced)
+{
+	for (size_t i = 0; i < announced->n; i++) {
+		struct route_writer w;
+		int err = route_writer_open(&w, announced->table[i], 0) ?: clean(&w);
+
+		if (err)
+			warn("table %u: what was announced stays: %s", announced->table[i], reason(err));
+		route_writer_close(&w);
+	}
+}
+
 /* Two would each take for theirs what the other does. */
 static int be_alone(struct announcer *a)
 {
@@ -285,10 +323,15 @@ int announce(struct context *context, const struct announce_options *options)
 
 	stop_on(SIGINT);
 	stop_on(SIGTERM);
+	stop_on(STOP_FOR_GOOD);
 	if (!err)
 		keep_up(&a);
-	if (!err && options->clean)
-		err = route_writer_read(&a.writer) ?: route_writer_make(&a.writer, NULL, 0);
+	if (!err && (options->clean || stop_asked == STOP_FOR_GOOD)) {
+		err = clean(&a.writer);
+		if (!err)
+			event(context, (struct event){ EVENT_DONE, .verb = "announce" },
+			      "table %u: its %zu routes are taken out", options->table, a.writer.went);
+	}
 	route_writer_close(&a.writer);
 	free(a.wanted);
 	close_fd(a.watch);

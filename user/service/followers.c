@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "base/log.h"
+#include "base/stop.h"
 #include "service/config.h"
 #include "service/jobs.h"
 #include "service/retry.h"
@@ -75,6 +76,29 @@ static void expect(struct followers *all, const struct config_line *line)
 	(*at)->wanted = true;
 }
 
+static const char *table_of(const struct follower *f)
+{
+	for (int i = 1; i < f->words.n; i++) {
+		if (!strncmp(f->words.words[i], "--table=", 8))
+			return f->words.words[i] + 8;
+		if (!strcmp(f->words.words[i], "--table") && i + 1 < f->words.n)
+			return f->words.words[i + 1];
+	}
+	return "";
+}
+
+/* What was announced goes with the line that said so, unless another says it of that table. */
+static void end(const struct followers *all, const struct follower *f)
+{
+	int how = strcmp(f->words.words[0], "announce") != 0 ? SIGTERM : STOP_FOR_GOOD;
+
+	for (const struct follower *other = all->first; other; other = other->next)
+		if (other->wanted && other->words.n && !strcmp(other->words.words[0], f->words.words[0]) &&
+		    !strcmp(table_of(other), table_of(f)))
+			how = SIGTERM;
+	kill(f->jobs.pid, how);
+}
+
 void followers_expect(struct followers *all, const struct config *config)
 {
 	for (struct follower *f = all->first; f; f = f->next)
@@ -84,7 +108,7 @@ void followers_expect(struct followers *all, const struct config *config)
 			expect(all, &config->lines[i]);
 	for (struct follower *f = all->first; f; f = f->next)
 		if (!f->wanted && f->jobs.pid)
-			kill(f->jobs.pid, SIGTERM);
+			end(all, f);
 }
 
 void followers_fleet(struct followers *all, bool joined)

@@ -7,6 +7,7 @@
 #include "change/change.h"
 #include "change/device.h"
 #include "change/purge.h"
+#include "feeds/announce.h"
 #include "verbs/verbs.h"
 
 const struct option_spec attach_options[] = {
@@ -98,12 +99,16 @@ static int is_wanted(const struct context *context, bool yes)
 
 static int detach_and_purge(const struct call *call, bool yes)
 {
+	struct announced announced;
 	bool stopped;
 	int err;
 
 	if (is_wanted(call->context, yes))
 		return EXIT_ERROR;
+	announced_find(&announced, call->context);
 	err = purge(call->context, &stopped);
+	if (!err)
+		announced_clean(&announced);
 	/* A line in the event log would lie there again. */
 	call->context->state = "";
 	if (err)
