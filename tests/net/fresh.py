@@ -44,10 +44,13 @@ class Lists(http.server.BaseHTTPRequestHandler):
             asking -= 1
 
     def send(self):
-        path = root + self.path
+        path = root + self.path.split("?")[0]
         if os.path.exists(path + ".status"):
             first, *more = open(path + ".status").read().split("\n")
             self.answer(int(first), b"something is wrong\n", **dict(line.split(": ") for line in more if line))
+            return
+        if not os.path.exists(path):
+            self.answer(404)
             return
         with open(path, "rb") as file:
             body = file.read()

@@ -54,12 +54,11 @@ static int open_headers(const char *path)
 	return err;
 }
 
-/* "https://example.net/drop.txt.minisig?token=1" */
-static bool signature_url(char to[FETCH_URL_MAX], const char *url)
+bool feed_url_beside(char to[FETCH_URL_MAX], const char *url, const char *ending, const char *more)
 {
 	int length = (int)strcspn(url, "?#");
 
-	return snprintf(to, FETCH_URL_MAX, "%.*s.minisig%s", length, url, url + length) < FETCH_URL_MAX;
+	return snprintf(to, FETCH_URL_MAX, "%.*s%s%s%s", length, url, ending, more, url + length) < FETCH_URL_MAX;
 }
 
 /* By a process that has not spoken to the server. */
@@ -85,7 +84,7 @@ static int open_signature(struct fetch_request *request, int headers)
 	struct fetch_answer answer;
 	int text, err;
 
-	if (!signature_url(url, request->url))
+	if (!feed_url_beside(url, request->url, ".minisig", ""))
 		return because(-EINVAL, "%.300s: too long for a URL with .minisig behind it", request->url);
 	memcpy(request->url, url, sizeof(url));
 	request->bytes = FETCH_SIGNATURE_MOST;

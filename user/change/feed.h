@@ -25,6 +25,9 @@ bool feed_is_url(const char *path);
 /* Which of these is about servers: "--lan"; NULL: none. */
 const char *feed_option(const struct feed_options *options);
 
+/* "https://example.net/drop.txt.minisig?token=1"; ending and more: ".minisig". False: too long. */
+bool feed_url_beside(char to[FETCH_URL_MAX], const char *url, const char *ending, const char *more);
+
 struct feed;
 /*
  * Fetches it, and its signature where there is a key. row: what is kept of it, where "as it was" would do; or NULL. A

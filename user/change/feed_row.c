@@ -134,7 +134,19 @@ int feed_rollback(const struct feed *row, const struct fetch_answer *answer)
 		       row->url, utc_text(is, at), utc_text(before, row->dated));
 }
 
-void feed_came(struct feed *row, const struct fetch_answer *answer, enum feed_outcome outcome, const char *why)
+/* What the server says of a change it says of no version: it is not asked whether that is as it was. */
+static void take_version(struct feed *row, const struct fetch_answer *answer, enum feed_outcome outcome, bool by_change)
+{
+	if (by_change && outcome == FEED_CHANGED)
+		row->etag[0] = row->modified[0] = '\0';
+	if (by_change || answer->outcome != FETCH_NEW)
+		return;
+	memcpy(row->etag, answer->etag, sizeof(row->etag));
+	memcpy(row->modified, answer->modified, sizeof(row->modified));
+}
+
+void feed_came(struct feed *row, const struct fetch_answer *answer, enum feed_outcome outcome, bool by_change,
+	       const char *why)
 {
 	int64_t at = dated(answer), now = time(NULL);
 	char machine[64];
@@ -150,14 +162,15 @@ void feed_came(struct feed *row, const struct fetch_answer *answer, enum feed_ou
 		row->good_up = clock_boot() / 1000000000;
 		row->boot = clock_boot_number();
 		row->refused = row->aged = 0;
-		row->dated = at ? at : row->dated;
+		/* The same may lie there with an older date, as a change of it came first. */
+		if (at > row->dated || (at && outcome == FEED_CHANGED))
+			row->dated = at;
 		snprintf(row->result, sizeof(row->result), "%s",
-			 outcome == FEED_CHANGED ? "a new version" : "as it was");
-	}
-	/* A server that says "as it was" need not say them again. */
-	if (outcome != FEED_FAILED && answer->outcome == FETCH_NEW) {
-		memcpy(row->etag, answer->etag, sizeof(row->etag));
-		memcpy(row->modified, answer->modified, sizeof(row->modified));
+			 outcome != FEED_CHANGED ? "as it was"
+			 : by_change		 ? "a new version, of what changed"
+						 : "a new version");
+		/* A server that says "as it was" need not say them again. */
+		take_version(row, answer, outcome, by_change);
 	}
 	if (outcome == FEED_CHANGED)
 		row->changed = now;

@@ -29,8 +29,9 @@ int feed_rollback(const struct feed *row, const struct fetch_answer *answer);
 
 enum feed_outcome { FEED_FAILED, FEED_UNCHANGED, FEED_CHANGED };
 
-/* Into the row, with the time of the next request; why: of FEED_FAILED. */
-void feed_came(struct feed *row, const struct fetch_answer *answer, enum feed_outcome outcome, const char *why);
+/* Into the row, with the time of the next request. by_change: only what changes was fetched. why: of FEED_FAILED. */
+void feed_came(struct feed *row, const struct fetch_answer *answer, enum feed_outcome outcome, bool by_change,
+	       const char *why);
 /* Into the state, in a change of its own, where it is there still. No error, but a warning. */
 void feed_row_keep(const struct context *context, const struct feed *row);
 /* Where nobody renewed it for too long: it only counts, or is dropped, until a version comes. */

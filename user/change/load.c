@@ -338,7 +338,10 @@ static int ask_guard(struct load *l)
 	uint64_t before = 0;
 	int err = 0;
 
-	if (o->feed.key && !o->force)
+	/* What is in force already is no older version, whatever it says. */
+	if (l->feed && l->fetched && !o->force && !load_feed_is_same(l))
+		err = feed_rollback(l->feed, &l->answer);
+	if (!err && o->feed.key && !o->force && !load_feed_is_same(l))
 		err = state_signed_get(l->change->state, l->name, &before) ?: feed_fresh(&l->answer, l->path, before);
 	if (!err && l->fetched && !o->force)
 		err = feed_guard(&l->answer, &l->out->set, list_counts(&l->out->list) && !o->ban_own);
@@ -459,6 +462,15 @@ static void outcome(const struct load *l, int err)
 	}
 }
 
+static void release(struct load *l)
+{
+	packer_free(l->packer);
+	packed_change_end(&l->packed);
+	close_fd(l->text);
+	ranges_free(&l->before);
+	free(l->feed);
+}
+
 int load_list(struct context *context, const struct load_options *options, const char *name, const char *path,
 	      struct loaded *loaded)
 {
@@ -469,7 +481,8 @@ int load_list(struct context *context, const struct load_options *options, const
 			  .name = name,
 			  .path = path,
 			  .text = -1,
-			  .out = loaded };
+			  .out = loaded },
+		    begun;
 	const char *fault = list_name_fault(name);
 	int err = fault ? because(-EINVAL, "load: '%s': %s", name, fault) : 0;
 	struct catalog catalog = { 0 };
@@ -481,16 +494,21 @@ int load_list(struct context *context, const struct load_options *options, const
 		err = standard_input(context);
 	if (!err && *path == '@')
 		err = take_known(&l, &own.feed, &catalog);
+	begun = l;
 	err = err ?: load(&l);
+	if (load_feed_wants_whole(&l, err)) {
+		release(&l);
+		loaded_free(loaded);
+		*loaded = (struct loaded){ 0 };
+		l = begun;
+		l.whole = true;
+		err = load(&l);
+	}
 	loaded->answer = l.answer;
 	loaded->every = l.feed ? l.feed->every : 0;
 	outcome(&l, err);
 	catalog_free(&catalog);
-	packer_free(l.packer);
-	packed_change_end(&l.packed);
-	close_fd(l.text);
-	ranges_free(&l.before);
-	free(l.feed);
+	release(&l);
 	return err;
 }
 

@@ -9,6 +9,7 @@
 #include "base/words.h"
 #include "change/feed_row.h"
 #include "change/load_internal.h"
+#include "sets/packed.h"
 
 void load_describe(const struct load *l, char *text, size_t size)
 {
@@ -101,19 +102,40 @@ static int judge_text(struct load *l)
 {
 	int err = feed_looks_like_list(l->text, &l->answer, l->reading.format);
 
+	if (l->by_change && !err && !packed_is_change(l->text))
+		return because(-EINVAL, "%.300s: the answer is no change of a packed list", l->answer.url);
 	if (!l->feed)
 		return err;
 	if (err)
 		feed_keep_page(l->feed, l->text);
 	else if (l->options->feed.again)
 		err = feed_known_page(l->feed, l->text);
-	return err || l->options->force ? err : feed_rollback(l->feed, &l->answer);
+	return err;
+}
+
+/*
+ * Only what changes, from where a publisher of packed lists puts that: beside the list, by the sum of what it changes.
+ * By hand, what the server has is wanted whole.
+ */
+static bool find_change(const struct load *l, char url[FETCH_URL_MAX])
+{
+	char sum[SHA256_TEXT];
+
+	return !l->whole && l->feed && !wants_any(l) && !l->reading.format &&
+	       packed_change_sum(l->context, l->name, sum) && feed_url_beside(url, l->path, ".delta-", sum);
+}
+
+bool load_feed_wants_whole(const struct load *l, int err)
+{
+	/* Who is to be left alone is. */
+	return err && l->by_change && !err_is(err, EALREADY) && !l->answer.retry_after;
 }
 
 /* Before the lock is taken: a server may be slow. So not for a line, which others follow in the same change. */
 int load_feed(struct load *l)
 {
 	bool by_line = l->context->line || l->options->if_changed;
+	char change[FETCH_URL_MAX];
 	int err = by_line && !l->options->feed.every.given && !l->options->feed.usual
 			  ? because(-EINVAL,
 				    "%s: a URL is fetched by the command alone, and not by a file of commands or the "
@@ -124,7 +146,10 @@ int load_feed(struct load *l)
 	if (err || by_line)
 		return err ?: register_feed(l);
 	l->feed_asked = true;
-	l->text = feed_open(&l->options->feed, l->path, l->feed && !wants_any(l) ? l->feed : NULL, &l->answer);
+	l->by_change = find_change(l, change);
+	l->text = l->by_change ? feed_open(&l->options->feed, change, NULL, &l->answer)
+			       : feed_open(&l->options->feed, l->path, l->feed && !wants_any(l) ? l->feed : NULL,
+					   &l->answer);
 	l->fetched = l->text >= 0;
 	return l->fetched ? judge_text(l) : l->text;
 }
@@ -137,7 +162,7 @@ int load_feed_put(struct load *l, struct state *state)
 
 	if (!err && l->feed) {
 		*row = *l->feed;
-		feed_came(row, &l->answer, FEED_CHANGED, NULL);
+		feed_came(row, &l->answer, FEED_CHANGED, l->by_change, NULL);
 		err = state_feed_put(state, row);
 	} else if (!err) {
 		err = state_feed_get(state, l->name, row);
@@ -162,7 +187,7 @@ void load_feed_note(const struct load *l, int err)
 
 	if (!l->feed || !l->feed_asked || !err || l->context->check || l->options->dry_run)
 		return;
-	feed_came(l->feed, &l->answer, unchanged ? FEED_UNCHANGED : FEED_FAILED, reason(err));
+	feed_came(l->feed, &l->answer, unchanged ? FEED_UNCHANGED : FEED_FAILED, l->by_change, reason(err));
 	feed_row_keep(l->context, l->feed);
 	l->context->unchanged = unchanged;
 	if (!unchanged && feed_age_out(l->context, l->name))

@@ -22,6 +22,8 @@ struct load {
 	struct feed *feed;	    /* what keeps it fresh; NULL: nothing does */
 	bool feed_known;	    /* it is kept already */
 	bool feed_asked;	    /* the server, so that something came of it */
+	bool by_change;		    /* it is asked only for what changes */
+	bool whole;		    /* that was of no use */
 	bool feed_ends;		    /* the list had one, and has none any more */
 	struct source source;
 	struct packer *packer;
@@ -40,6 +42,8 @@ void load_describe(const struct load *l, char *text, size_t size);
  * it is to be kept fresh.
  */
 int load_feed(struct load *l);
+/* Did it fail by what changes alone? Then the whole list is asked for. */
+bool load_feed_wants_whole(const struct load *l, int err);
 /* It is fetched again, and holds what it held: then nothing is built. */
 bool load_feed_is_same(const struct load *l);
 /* With the change itself: what keeps the list fresh, or that nothing does any more. */

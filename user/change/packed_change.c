@@ -13,23 +13,37 @@
 #include "sets/reader.h"
 #include "state/state.h"
 
-/* What is in force has no bogons, and the sum is of what was read. */
-static int read_again(struct packed_change *change, struct state *state, const struct list_info *list)
+/* What is in force has no bogons, and the sum is of what was read. format: NULL: found by content. */
+static int read_again(struct ranges *set, struct state *state, const struct list_info *list, const char *format)
 {
-	struct reader_options options = { .name = list->name, .skip_bad = true };
+	struct reader_options options = { .name = list->name, .format = format, .skip_bad = true };
 	char path[64], error[READER_TEXT_MAX];
 	struct reader_report report;
 	int fd = state_text_get(state, list->name), err;
 
 	if (fd < 0)
 		return fd;
-	if (list->format[0])
-		options.format = list->format;
 	memcpy(options.where, list->where, sizeof(options.where));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	err = reader_read(path, &options, &change->read, &report, error);
+	err = reader_read(path, &options, set, &report, error);
 	close(fd);
 	return err ? because(err, "the version before: %s", error) : 0;
+}
+
+bool packed_change_sum(const struct context *context, const char *list, char sum[SHA256_TEXT])
+{
+	struct ranges set = RANGES_EMPTY;
+	struct state *state = NULL;
+	struct list_info info;
+	int err = state_open(&state, context, false) ?: state_list_get(state, list, &info);
+
+	/* Every other list has no such head, and nothing more of it is read. */
+	err = err ?: info.where[0] ? -ENOENT : read_again(&set, state, &info, "packed");
+	state_close(state);
+	if (!err)
+		packed_sum(&set, sum);
+	ranges_free(&set);
+	return !err;
 }
 
 int packed_change_begin(struct packed_change *change, const struct context *context, const char *list, int text)
@@ -43,7 +57,8 @@ int packed_change_begin(struct packed_change *change, const struct context *cont
 		return 0;
 	err = state_open(&state, context, false) ?: state_list_get(state, list, &info);
 	if (!err)
-		err = state_list_set(state, list, &change->settled) ?: read_again(change, state, &info);
+		err = state_list_set(state, list, &change->settled)
+			      ?: read_again(&change->read, state, &info, info.format[0] ? info.format : NULL);
 	state_close(state);
 	return err_is(err, ENOENT) ? because(-EINVAL,
 					     "a change of a list, and there is no list '%s' that it could change: load"

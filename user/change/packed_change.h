@@ -4,6 +4,7 @@
 #define CHANGE_PACKED_CHANGE_H
 
 #include "base/context.h"
+#include "base/sha256.h"
 #include "sets/ranges.h"
 
 struct packed_change {
@@ -12,6 +13,8 @@ struct packed_change {
 	struct ranges settled; /* as the state has it, without bogons */
 };
 
+/* Was the list that is in force packed? Then the sum of what was read. */
+bool packed_change_sum(const struct context *context, const char *list, char sum[SHA256_TEXT]);
 /* Looks at what is to be loaded, and for the list that it changes. 0 or -errno with the reason recorded. */
 int packed_change_begin(struct packed_change *change, const struct context *context, const char *list, int text);
 /* A file of the whole list, which stands for the change from now on: a descriptor, or -errno, with the reason. */
