@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""crowdsec_stub.py: what 'follow crowdsec' makes of the answers of an agent that is a table here.
+"""crowdsec_stub.py [service]: what 'follow crowdsec' makes of the answers of an agent that is a table here; alone, or as a
+line of the service's config file.
 
 Nothing is waited for but questions: when the next one comes, what was answered before is in force.
 """
@@ -16,6 +17,7 @@ import time
 PATIENCE = 120
 KEY = 'f00dfeed' * 4
 bloom = os.environ['XDP_BLOOM']
+by_service = sys.argv[1:] == ['service']
 
 
 def die(text):
@@ -143,6 +145,83 @@ def others():
     verdicts('bans that are somebody\'s', mine=True, soon=False, longer=True)
 
 
+def silence():
+    """It is said since when it does not answer, once it did not twice, and that it does again."""
+    def status():
+        told = json.loads(subprocess.run([bloom, '-j', 'status'], stdout=subprocess.PIPE, check=False).stdout)
+        return told['crowdsec'], [text for text in told['troubles'] if 'crowdsec' in text]
+
+    def metric():
+        lines = run(bloom, 'metrics').decode().splitlines()
+        return [float(line.split()[1]) for line in lines if line.startswith('xdp_bloom_crowdsec_silent_timestamp_seconds ')]
+
+    def events(kind):
+        lines = [json.loads(line) for line in run(bloom, '-j', 'events').decode().splitlines()]
+        return [line['message'] for line in lines if line['event'] == kind and 'crowdsec' in line['message']]
+
+    answers = {'answers': True, 'url': None, 'since': None, 'why': None}
+    turns(2)
+    began, before = int(time.time()), len(events('fault'))
+    if status() != (answers, []) or metric() != [0]:
+        die(f'it answers: {status()}, {metric()}')
+    turns(3, 504)
+    told, troubles = status()
+    since = time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(metric()[0]))
+    if told['answers'] or told['since'] != since or metric()[0] < began or 'status 504' not in told['why']:
+        die(f'it does not answer: {told}, {metric()}')
+    if len(troubles) != 1 or f'does not answer since {since}' not in troubles[0]:
+        die(f'status says {troubles}')
+    if len(events('fault')) != before + 1:
+        die(f'events: {events("fault")}')
+    turns(2)
+    if status() != (answers, []) or metric() != [0] or len(events('healed')) != before + 1:
+        die(f'it answers again: {status()}, {metric()}, {events("healed")}')
+
+
+def follow(port):
+    """The process that is to be ended, and that follows."""
+    line = ['follow', 'crowdsec', '--url', f'http://127.0.0.1:{port}', '--key-file', os.path.abspath('key'), '--interval', '0.2s']
+    if not by_service:
+        return subprocess.Popen([bloom, '-v', *line], stderr=open('err', 'wb'))
+    config(' '.join(line))
+    return subprocess.Popen([bloom, '-v', 'run', '--config', 'conf'], stderr=open('err', 'wb'), stdout=subprocess.DEVNULL)
+
+
+def config(line):
+    with open('conf', 'w', encoding='ascii') as file:
+        file.write(line + '\n')
+
+
+def reloads(service):
+    """Without its line, nobody asks any more and what is banned stays; with it, it is asked again from the start."""
+    with open('conf', encoding='ascii') as file:
+        line = file.read().strip()
+    lock = os.path.join(os.environ['XDP_BLOOM_STATE'], 'crowdsec.lock')
+
+    def followed():
+        told = json.loads(subprocess.run([bloom, '-j', 'status'], stdout=subprocess.PIPE, check=False).stdout)
+        return told['crowdsec'] is not None
+
+    if not followed() or not os.path.exists(lock):
+        die('status does not say that it is followed')
+    config('# nothing')
+    service.send_signal(signal.SIGHUP)
+    end = time.monotonic() + PATIENCE
+    while followed():
+        if time.monotonic() > end:
+            die('it goes on without its line')
+        time.sleep(0.05)
+    verdicts('without its line', a=True, net=True)
+    decide(20, HOSTS['b'])
+    config(line)
+    service.send_signal(signal.SIGHUP)
+    turns(1)
+    verdicts('with its line again', a=True, b=True, net=True)
+    delete(20)
+    turns(1)
+    verdicts('as before', a=True, b=False, net=True)
+
+
 def main():
     server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Agent)
     server.daemon_threads = True
@@ -156,8 +235,7 @@ def main():
     decide(3, HOSTS['captcha'], kind='captcha')
     decide(4, 'FR', scope='Country')
     began = time.monotonic()
-    follower = subprocess.Popen([bloom, '-v', 'follow', 'crowdsec', '--url', f'http://127.0.0.1:{server.server_port}',
-                                 '--key-file', 'key', '--interval', '0.2s'], stderr=open('err', 'wb'))
+    follower = follow(server.server_port)
     turns(1)
     verdicts('the start', a=True, b=False, net=True, captcha=False)
     line = open(f'/proc/{follower.pid}/cmdline', 'rb').read() + open(f'/proc/{follower.pid}/environ', 'rb').read()
@@ -174,6 +252,9 @@ def main():
     turns(1)
     verdicts('both are over', b=False)
     faults()
+    silence()
+    if by_service:
+        reloads(follower)
     others()
     with Agent.lock:
         Agent.decisions, Agent.gone = {}, {}

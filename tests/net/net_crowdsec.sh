@@ -25,6 +25,12 @@ answers() {
 	python3 "$tests/crowdsec_stub.py" || fail "see above"
 }
 
+# As a line of the config file, which comes and goes.
+by_service() {
+	ip link set lo up
+	python3 "$tests/crowdsec_stub.py" service || fail "see above"
+}
+
 real_agent() {
 	local n
 
@@ -35,4 +41,4 @@ real_agent() {
 }
 
 # Ten minutes: make crowdsec-test.
-run_cases refuses answers ${XDP_BLOOM_CROWDSEC:+real_agent}
+run_cases refuses answers by_service ${XDP_BLOOM_CROWDSEC:+real_agent}

@@ -22,6 +22,8 @@
 #define STATE_IMAGE	     "image." /* and a number */
 #define STATE_FLEET	     "fleet"  /* what the process of it has seen */
 #define STATE_FLEET_LOCK     "fleet.lock"
+#define STATE_AGENT	     "crowdsec" /* while it does not answer */
+#define STATE_AGENT_LOCK     "crowdsec.lock"
 #define STATE_LEARNED	     "learned"
 #define STATE_NETWORKS	     "networks"
 #define STATE_WORKSHOP	     "recovering"

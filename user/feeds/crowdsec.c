@@ -21,7 +21,9 @@
 #include "feeds/decisions.h"
 #include "feeds/into_force.h"
 #include "fetch/client.h"
+#include "observe/agent_seen.h"
 #include "state/bans.h"
+#include "state/events.h"
 #include "state/state.h"
 
 #define KEY_MOST    256
@@ -43,7 +45,10 @@ struct agent {
 	struct context *context;
 	const struct crowdsec_options *options;
 	struct decisions all; /* that are in force on the agent's account */
-	bool follows, fails, doubts;
+	bool follows, doubts;
+	unsigned int fails; /* answers in a row */
+	int64_t fails_since;
+	struct agent_word word;
 	double took; /* the last answer */
 	double whole_until, again_at;
 	int headers;
@@ -288,6 +293,32 @@ static void forgive(struct agent *a)
 		a->all.at[i].lacked = false;
 }
 
+/* Once is no trouble yet: an agent may be restarted. */
+static void failed(struct agent *a, const char *why)
+{
+	const char *url = a->options->url;
+
+	if (!a->fails) {
+		a->fails_since = time(NULL);
+		warn("crowdsec: %s: %s; what is banned stays, and all is asked for again", url, why);
+	} else if (a->fails == 1) {
+		event(a->context, (struct event){ .kind = EVENT_FAULT }, "crowdsec: %s: %s", url, why);
+		agent_word_silent(&a->word, url, a->fails_since, why);
+	}
+	a->fails += a->fails < 2;
+}
+
+static void answers_again(struct agent *a)
+{
+	warn("crowdsec: %s answers again: %zu decisions are in force", a->options->url, a->all.n);
+	if (a->fails > 1) {
+		agent_word_answers(&a->word);
+		event(a->context, (struct event){ .kind = EVENT_HEALED }, "crowdsec: %s answers again",
+		      a->options->url);
+	}
+	a->fails = 0;
+}
+
 static void turn(struct agent *a)
 {
 	int err = !a->follows || clock_seconds() > a->whole_until ? whole(a) : delta(a);
@@ -298,12 +329,10 @@ static void turn(struct agent *a)
 	/* Who fails now may have had trouble when it said less, too. */
 	if (err)
 		forgive(a);
-	if (err && !a->fails)
-		warn("crowdsec: %s: %s; what is banned stays, and all is asked for again", a->options->url,
-		     reason(err));
-	else if (!err && a->fails)
-		warn("crowdsec: %s answers again: %zu decisions are in force", a->options->url, a->all.n);
-	a->fails = err != 0;
+	if (err)
+		failed(a, reason(err));
+	else if (a->fails)
+		answers_again(a);
 }
 
 static void rest(double seconds)
@@ -316,12 +345,14 @@ static void rest(double seconds)
 
 int follow_crowdsec(struct context *context, const struct crowdsec_options *options)
 {
-	struct agent a = { .context = context, .options = options, .headers = -1 };
+	struct agent a = { .context = context, .options = options, .headers = -1, .word = { .lock = -1 } };
 	const char *fault = fetch_url_fault(options->url, options->insecure || is_loopback(options->url));
 	int err = fault ? because(-EINVAL, "%.300s: %s", options->url, fault) : read_key(options->key_file, &a.headers);
 
 	stop_on(SIGINT);
 	stop_on(SIGTERM);
+	if (!err)
+		agent_word_begin(&a.word, context);
 	err = err ?: read_own(&a);
 	while (!err && !stop_asked) {
 		double began = clock_seconds();
@@ -329,6 +360,7 @@ int follow_crowdsec(struct context *context, const struct crowdsec_options *opti
 		turn(&a);
 		rest(began + (a.doubts ? options->every / 2 : options->every) - clock_seconds());
 	}
+	agent_word_end(&a.word);
 	decisions_free(&a.all);
 	close_fd(a.headers);
 	return err;

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "filter/limits.h"
+#include "observe/agent_seen.h"
 #include "observe/detector.h"
 #include "observe/fleet_view.h"
 #include "observe/fresh.h"
@@ -241,6 +242,17 @@ static void fleet_lines(FILE *out, const struct fleet_view *f, const struct memb
 				(long long)members[i].refused);
 }
 
+static void agent_lines(FILE *out, const struct context *context)
+{
+	struct agent_seen seen;
+
+	agent_seen_take(&seen, context);
+	if (seen.followed)
+		gauge(out, "crowdsec_silent_timestamp_seconds",
+		      "Since when the CrowdSec agent does not answer, since the epoch; 0: it does.",
+		      (double)seen.since);
+}
+
 int metrics_write(const struct context *context, FILE *out)
 {
 	static struct tallies tallies;
@@ -276,6 +288,7 @@ int metrics_write(const struct context *context, FILE *out)
 		force_lines(out, &inforce);
 		detector_lines(out, &detector);
 		fleet_lines(out, &fleet, members, members_n);
+		agent_lines(out, context);
 	}
 	fleet_view_free(&fleet);
 	free(members);

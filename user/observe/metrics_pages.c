@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "kernel/live.h"
+#include "observe/agent_seen.h"
 #include "observe/fresh.h"
 #include "observe/metrics.h"
 #include "observe/page.h"
@@ -79,6 +80,8 @@ static void look_at_lists(const struct metrics_pages *s, struct health *h)
 {
 	struct list_failure *failed = NULL;
 	char when[UTC_TEXT_MAX], good[UTC_TEXT_MAX], text[FRESH_TEXT_MAX], fleet[FLEET_TEXT_MAX];
+	char agents[AGENT_TEXT_MAX];
+	struct agent_seen agent;
 	size_t failed_n;
 
 	list_failures(s->context, &failed, &failed_n);
@@ -95,6 +98,9 @@ static void look_at_lists(const struct metrics_pages *s, struct health *h)
 			because_of(h, "%s", text);
 	if (fleet_trouble(&s->fleet, time(NULL), fleet))
 		because_of(h, "%s", fleet);
+	agent_seen_take(&agent, s->context);
+	if (agent_trouble(&agent, agents))
+		because_of(h, "%s", agents);
 	if (h->lines > LINES_MOST) {
 		unsigned int more = h->lines - LINES_MOST;
 

@@ -14,6 +14,7 @@
 #include "base/state_path.h"
 #include "kernel/attach.h"
 #include "kernel/live.h"
+#include "observe/agent_seen.h"
 #include "observe/attack_log.h"
 #include "observe/detector.h"
 #include "observe/documents.h"
@@ -131,6 +132,7 @@ static void look_at_state(struct page *page, const struct context *context, int6
 	struct list_info *lists = NULL;
 	struct fresh *fresh = NULL;
 	struct fleet_view fleet = { 0 };
+	struct agent_seen agent;
 	struct state *state = NULL;
 	json_t *refused = json_array();
 	size_t n = 0, failed_n = 0, fresh_n = 0;
@@ -149,6 +151,8 @@ static void look_at_state(struct page *page, const struct context *context, int6
 		json_object_set_new(known, "lists", out_lists(lists, n, failed, failed_n, now));
 	json_object_set_new(known, "feeds", err ? json_null() : out_fresh(fresh, fresh_n));
 	json_object_set_new(known, "fleet", err ? json_null() : out_fleet(&fleet));
+	agent_seen_take(&agent, context);
+	json_object_set_new(known, "crowdsec", out_agent(&agent));
 	json_object_set_new(known, "refused", refused);
 	fleet_view_free(&fleet);
 	state_close(state);

@@ -187,7 +187,7 @@ int status_json(const struct context *context, const struct status *s)
 	status = out_json(
 		context,
 		json_pack(
-			"{s:s, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+			"{s:s, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 			"status", words[s->is], "troubles", troubles, "interfaces",
 			s->looked ? out_interfaces(s->on, s->on_n) : json_null(), "generation",
 			s->is == NOT_KNOWN && !s->live.g.number ? json_null()
@@ -205,7 +205,8 @@ int status_json(const struct context *context, const struct status *s)
 				   : json_null(),
 			"detector", detector_json(&s->detector), "service",
 			blind ? json_null() : json_boolean(s->service), "feeds",
-			blind ? json_null() : out_fresh(s->fresh, s->fresh_n), "fleet", out_fleet(&s->fleet)));
+			blind ? json_null() : out_fresh(s->fresh, s->fresh_n), "fleet", out_fleet(&s->fleet),
+			"crowdsec", out_agent(&s->agent)));
 	json_decref(failed);
 	return status;
 }

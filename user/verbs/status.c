@@ -186,6 +186,15 @@ static void look_at_fleet(struct status *s)
 		trouble(s, DEGRADED, "%s", text);
 }
 
+static void look_at_agent(struct status *s, const struct context *context)
+{
+	char text[AGENT_TEXT_MAX];
+
+	agent_seen_take(&s->agent, context);
+	if (agent_trouble(&s->agent, text))
+		trouble(s, DEGRADED, "%s", text);
+}
+
 /* Where there is none, nothing more is read. */
 static void look_at_detector(struct status *s, const struct context *context)
 {
@@ -237,6 +246,7 @@ int verb_status(const struct call *call)
 	look_at_state(&s, call->context);
 	look_at_feeds(&s);
 	look_at_fleet(&s);
+	look_at_agent(&s, call->context);
 	look_at_detector(&s, call->context);
 	look_at_rates(&s, call->context);
 	look_at_events(&s, call->context);

@@ -6,6 +6,7 @@
 #include "kernel/attach.h"
 #include "kernel/counters.h"
 #include "kernel/live.h"
+#include "observe/agent_seen.h"
 #include "observe/detector.h"
 #include "observe/fleet_view.h"
 #include "observe/fresh.h"
@@ -31,6 +32,7 @@ struct status {
 	struct fresh *fresh; /* lists of servers */
 	size_t on_n, lists_n, failed_n, waiting_n, fresh_n;
 	struct fleet_view fleet;
+	struct agent_seen agent;
 	struct live live;
 	bool service; /* one runs */
 	bool looked;  /* at the interfaces */
