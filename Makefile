@@ -143,10 +143,11 @@ routes-test: all tests ## a million routes by BIRD and by FRR, 10,000 of them ch
 	@tools/deps.sh $(ROUTES_DEPS)
 	XDP_BLOOM_DAEMONS='1000000 60 10000' tests/net/net_routes_daemons.sh
 
-fleet-test: tests ## MEMBERS (16) of a fleet and a real Redis: how soon a ban on one drops packets on all, BANS (1000) of them; SEED
+fleet-test: tests ## MEMBERS (16) of a fleet and a real Redis: how soon a ban on one drops packets on all, BANS (1000) of them; and faults; SEED
 	@tools/deps.sh $(FLEET_DEPS)
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic $(if $(SEED),XDP_BLOOM_SEED=$(SEED)) \
-		XDP_BLOOM_MEMBERS=$(or $(MEMBERS),16) XDP_BLOOM_BANS=$(or $(BANS),1000) tests/net/net_fleet_sixteen.sh
+		XDP_BLOOM_MEMBERS=$(or $(MEMBERS),16) XDP_BLOOM_BANS=$(or $(BANS),1000) \
+		prove --exec tests/support/ktap-status.sh --verbose tests/net/net_fleet_sixteen.sh tests/net/net_fleet_faults.sh
 
 deb-test: deb ## the package installed, used and removed, on a copy-on-write picture of this machine
 	prove --exec tests/support/ktap-status.sh packaging/deb-test.sh
@@ -167,7 +168,7 @@ FUZZ_DEPS  := libclang-rt-dev llvm
 BENCH_DEPS := iproute2 ipset nftables iptables xdp-tools iprange ethtool python3
 CROWDSEC_DEPS := $(RUN_DEPS) crowdsec
 ROUTES_DEPS := $(RUN_DEPS) bird2 frr
-FLEET_DEPS := $(RUN_DEPS) redis-tools
+FLEET_DEPS := $(RUN_DEPS) redis-tools nftables
 DEB_DEPS   := debhelper dpkg-dev lintian
 LINT_DEPS  := clang-format clang-tidy cppcheck shellcheck python3
 FRESH_DEPS := mmdebstrap git

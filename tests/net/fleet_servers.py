@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-from fleet_server import PREFIX, Server
+from fleet_server import PREFIX, Server, Wire
 from fleet_wire import EPOCH, PORT, bans, is_, open_wires, settle, wire
 
 TLS = 6390
@@ -204,7 +204,29 @@ def promoted():
         'in the end')
 
 
-CASES = {f.__name__: f for f in (tls, unix, replica, loading, promoted)}
+def tries(url, **request):
+    """What a hole in a library could do, where it looks an address up."""
+    member = Wire(os.environ['PRELOADED'], url, 'x', **request)
+    open_wires.append(member)
+    member.say('own - 0')
+    until('it did not come to its end', lambda: member.read(0.1) and
+          any(line[0].startswith('denied another program') for line in member.all))
+    return [line[0] for line in member.all if line[0].startswith(('denied ', 'done '))]
+
+
+def confined():
+    server = Server('r', PORT)
+    # Kernels without Landlock let it read what everybody may; a server's socket is one of this machine.
+    may = {'done read a file of others'}
+    for more, url, request in (set(), f'redis://127.0.0.1:{PORT}', {}), \
+            ({'done a socket of this machine'}, 'unix://' + os.path.join(server.directory, 's'), {'read': f'redis://127.0.0.1:{PORT}'}):
+        told = tries(url, **request)
+        is_(len(told), 20, f'what it tried: {told}')
+        is_({line for line in told if line.startswith('done')} - may, more, 'what it could do')
+    assert not os.path.exists('/tmp/xdp-bloom-escaped'), 'it made a file'
+
+
+CASES = {f.__name__: f for f in (tls, unix, replica, loading, promoted, confined)}
 
 
 def main():

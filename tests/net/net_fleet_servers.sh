@@ -18,7 +18,7 @@ at() {
 	chmod 755 "$WORK"
 	if [ "$1" = tls ]; then
 		need openssl
-		[ -e "$CLOCK" ] || skip "$CLOCK is not built"
+		[ -e "$CLOCK" ] || skip "$CLOCK is not built on this machine"
 	fi
 	python3 "$tests/fleet_servers.py" "$1" 2>out || fail "$(cat out)"
 }
@@ -41,4 +41,26 @@ joined_by_tls() {
 	wait_until "that it is up" gives true .server.up fleet
 }
 
-run_cases 'at tls' joined_by_tls 'at unix' 'at replica' 'at loading' 'at promoted'
+# An injected library tries what a hole in one could, as in net_fetch: everything is denied, and it was tried.
+confined() {
+	local escape
+
+	escape=$(dirname "$TRAFFIC")/escape.so
+	grep -q '^Seccomp:' /proc/self/status || skip "needs a kernel with seccomp"
+	[ -e "$escape" ] || skip "$escape is not built on this machine"
+	veth 0
+	echo 198.51.100.0/24 >list
+	bloom load drop list
+	bloom attach edge0
+	cp "$escape" escape.so
+	chmod 755 "$WORK" escape.so
+	export ESCAPE_STATE=$XDP_BLOOM_STATE/state.db ESCAPE_PIN=$XDP_BLOOM_BPFFS/slot ESCAPE_FILE=$WORK/list
+	stat "$ESCAPE_STATE" "$ESCAPE_PIN" "$ESCAPE_FILE" >out || fail "nothing there to be taken"
+	LD_PRELOAD=$WORK/escape.so "$XDP_BLOOM_FLEET" --version >out || fail "the library cannot be preloaded"
+	printf '#!/bin/sh\nLD_PRELOAD=%s exec %s\n' "$WORK/escape.so" "$XDP_BLOOM_FLEET" >preloaded
+	chmod 755 preloaded
+	export PRELOADED=$WORK/preloaded
+	at confined
+}
+
+run_cases 'at tls' joined_by_tls 'at unix' 'at replica' 'at loading' 'at promoted' confined

@@ -16,7 +16,7 @@ one_bans_all_drop() {
 	# shellcheck disable=SC2046 # a number each
 	veth $(seq 0 $((members - 1)))
 	rm -rf /sys/fs/bpf/xdp-bloom-edge-*
-	WORK=$WORK python3 "$tests/fleet_sixteen.py" "$members" "${XDP_BLOOM_BANS:-1000}" 2>out || fail "$(cat out)"
+	WORK=$WORK XDP_BLOOM_MEMBERS=$members python3 "$tests/fleet_sixteen.py" "${XDP_BLOOM_BANS:-1000}" 2>out || fail "$(cat out)"
 }
 
 run_cases one_bans_all_drop

@@ -223,12 +223,12 @@ static void say_twice(struct fleet_saying *own, const char *name)
 	event(own->context, (struct event){ .kind = EVENT_FAULT }, "fleet: " TWICE_TEXT, name);
 }
 
-static void wait_longer(struct fleet_saying *own, const char *name, const char *why)
+static void wait_longer(struct fleet_saying *own, const char *name)
 {
 	int64_t now = clock_ms();
 	bool soon = own->lost_last && now - own->lost_last < LOST_SOON + own->lost_wait;
 
-	if (soon && own->lost_wait && strstr(why, "another machine"))
+	if (soon && own->lost_wait)
 		say_twice(own, name);
 	if (!soon)
 		own->lost_wait = 0;
@@ -242,7 +242,9 @@ static void wait_longer(struct fleet_saying *own, const char *name, const char *
 /* That alone ends nothing on any other machine: they have what they have until its end. */
 static int lost(struct fleet_saying *own, struct state *state, const char *name, const char *why)
 {
-	wait_longer(own, name, why);
+	/* A server that is emptied again has all of it at once again. */
+	if (strstr(why, "another machine"))
+		wait_longer(own, name);
 	clean_copy(own->seen->lost, sizeof(own->seen->lost), why);
 	own->seen->lost_at = time(NULL);
 	/* Whoever has been told that there are two need not hear of each time. */

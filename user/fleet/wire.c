@@ -15,9 +15,11 @@
 #define COMMAND 0
 
 #define AGAIN_FIRST 200
-#define AGAIN_MOST  5000
+#define AGAIN_MOST  3000
 /* A server that rests for so long is gone: a line that loses packets rests, too. */
-#define PATIENCE    10000
+#define PATIENCE 10000
+/* And one that accepts no connection for so long is tried anew: the kernel would try less and less often. */
+#define TO_OPEN	    3000
 #define CLOCK_EVERY 10000
 
 void tell(struct wire *w, const char *fmt, ...)
@@ -134,9 +136,8 @@ static void look_after(struct wire *w, int64_t now)
 	struct server *all[] = { &w->talk, &w->other, &w->ear };
 	char why[sizeof(w->talk.why) + 32] = "";
 
-	server_patience(&w->talk, now, PATIENCE);
-	server_patience(&w->other, now, PATIENCE);
-	server_patience(&w->ear, now, PATIENCE);
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		server_patience(all[i], now, all[i]->open || all[i]->tls ? PATIENCE : TO_OPEN);
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (*all[i]->why && !*why)
 			snprintf(why, sizeof(why), "%s%s",
