@@ -10,6 +10,7 @@
 
 /* Names under the bpffs directory. */
 #define PIN_ROOT	  "root"
+#define PIN_ROOT_BARE	  "root_bare" /* where an interface whose packets begin with IP is attached */
 #define PIN_SLOT	  "slot"
 #define PIN_COUNTERS	  "counters"
 #define PIN_LIST_COUNTERS "list_counters"

@@ -36,7 +36,13 @@ kernel_says() {
 
 prepare() {
 	veth 0 1
-	ip tuntap add edge2 mode tun
+	# Of a kind whose packets nobody here can read.
+	python3 - <<-'PYTHON'
+		import fcntl, os, struct
+		fd = os.open("/dev/net/tun", os.O_RDWR)
+		for what, argument in (0x400454CA, struct.pack("16sH22x", b"edge2", 0x1001)), (0x400454CB, 1), (0x400454CD, 801):
+		    fcntl.ioctl(fd, what, argument)
+	PYTHON
 	ip addr add 45.0.0.1/24 dev edge0
 	mkdir bin small fixed nobody
 	cp "$XDP_BLOOM" bin

@@ -659,12 +659,13 @@ int __wrap_kernel_ready(const struct context *context)
 	return 0;
 }
 
-int __wrap_root_on_trial(const struct context *context, int64_t until);
-int __wrap_root_on_trial(const struct context *context, int64_t until)
+int __wrap_root_on_trial(const struct context *context, int64_t until, bool bare);
+int __wrap_root_on_trial(const struct context *context, int64_t until, bool bare)
 {
 	struct thing *root, *trial;
 
 	(void)context;
+	(void)bare;
 	if (fails("root_on_trial"))
 		return -errno;
 	root = thing_new(PINNED_PROGRAM, "xdp_bloom_trial_root");

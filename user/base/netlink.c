@@ -2,7 +2,10 @@
 #include "base/netlink.h"
 
 #include <errno.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -62,5 +65,44 @@ int netlink_dump(struct mnl_socket *socket, uint16_t kind, const void *request, 
 
 	for (int i = 0; i < DUMPS && !whole && !err; i++)
 		err = netlink_dump_once(socket, kind, request, size, each, arg, &whole);
+	return err;
+}
+
+void netlink_kind_in(const struct nlattr *info, char kind[NETLINK_KIND_MAX])
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each_nested(attr, info) if (mnl_attr_get_type(attr) == IFLA_INFO_KIND)
+		snprintf(kind, NETLINK_KIND_MAX, "%.*s", (int)mnl_attr_get_payload_len(attr), mnl_attr_get_str(attr));
+}
+
+struct kind_of {
+	unsigned int ifindex;
+	char *kind;
+};
+
+static void look_for_kind(void *arg, const struct nlmsghdr *message)
+{
+	const struct ifinfomsg *link = mnl_nlmsg_get_payload(message);
+	const struct kind_of *of = arg;
+	const struct nlattr *attr;
+
+	if ((unsigned int)link->ifi_index != of->ifindex)
+		return;
+	mnl_attr_for_each(attr, message, sizeof(*link)) if (mnl_attr_get_type(attr) == IFLA_LINKINFO)
+		netlink_kind_in(attr, of->kind);
+}
+
+int netlink_kind(unsigned int ifindex, char kind[NETLINK_KIND_MAX])
+{
+	struct kind_of of = { ifindex, kind };
+	struct mnl_socket *socket;
+	int err = netlink_open(&socket, NETLINK_ROUTE, 0, 0);
+
+	kind[0] = '\0';
+	if (err)
+		return err;
+	err = netlink_dump(socket, RTM_GETLINK, NULL, sizeof(struct ifinfomsg), look_for_kind, &of);
+	mnl_socket_close(socket);
 	return err;
 }

@@ -24,4 +24,10 @@ int netlink_dump(struct mnl_socket *socket, uint16_t kind, const void *request, 
 int netlink_dump_once(struct mnl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
 		      void *arg, bool *whole);
 
+/* Of what kind a link is, as `ip link` takes it: "wireguard"; "" for a device of a driver. Of IFLA_LINKINFO; */
+#define NETLINK_KIND_MAX 16
+void netlink_kind_in(const struct nlattr *info, char kind[NETLINK_KIND_MAX]);
+/* or asked for, of one interface: 0 or -errno. */
+int netlink_kind(unsigned int ifindex, char kind[NETLINK_KIND_MAX]);
+
 #endif

@@ -12,17 +12,9 @@
 
 struct device {
 	int index, below; /* the interface under it; 0: none */
-	char kind[16], ports[256];
+	char kind[NETLINK_KIND_MAX], ports[256];
 	unsigned int left_out; /* ports that are not in the text */
 };
-
-static void take_kind(struct device *d, const struct nlattr *info)
-{
-	const struct nlattr *attr;
-
-	mnl_attr_for_each_nested(attr, info) if (mnl_attr_get_type(attr) == IFLA_INFO_KIND)
-		snprintf(d->kind, sizeof(d->kind), "%.*s", (int)mnl_attr_get_payload_len(attr), mnl_attr_get_str(attr));
-}
 
 /* "edge1" is not in "edge10, edge11". */
 static bool is_named(const char *names, const char *name)
@@ -52,7 +44,7 @@ static void take(void *arg, const struct nlmsghdr *message)
 		else if (link->ifi_index == d->index && mnl_attr_get_type(attr) == IFLA_LINK)
 			d->below = (int)mnl_attr_get_u32(attr);
 		else if (link->ifi_index == d->index && mnl_attr_get_type(attr) == IFLA_LINKINFO)
-			take_kind(d, attr);
+			netlink_kind_in(attr, d->kind);
 	}
 	/* A dump that changed meanwhile comes twice. */
 	if (!port || !name || is_named(d->ports, name))

@@ -87,20 +87,14 @@ static void on_link(void *arg, const struct nlmsghdr *message)
 {
 	const struct ifinfomsg *header = mnl_nlmsg_get_payload(message);
 	const struct nlattr *at, *in, *data = NULL;
-	char name[IF_NAMESIZE], kind[16] = "";
+	char name[IF_NAMESIZE], kind[NETLINK_KIND_MAX] = "";
 
 	mnl_attr_for_each(at, message, sizeof(*header))
 	{
 		if ((at->nla_type & NLA_TYPE_MASK) != IFLA_LINKINFO)
 			continue;
-		mnl_attr_for_each_nested(in, at)
-		{
-			if (mnl_attr_get_type(in) == IFLA_INFO_KIND)
-				snprintf(kind, sizeof(kind), "%.*s", (int)mnl_attr_get_payload_len(in),
-					 mnl_attr_get_str(in));
-			if (mnl_attr_get_type(in) == IFLA_INFO_DATA)
-				data = in;
-		}
+		netlink_kind_in(at, kind);
+		mnl_attr_for_each_nested(in, at) if (mnl_attr_get_type(in) == IFLA_INFO_DATA) data = in;
 	}
 	if (!strcmp(kind, "wireguard"))
 		own_from_wireguard(arg, (unsigned int)header->ifi_index,

@@ -5,12 +5,13 @@
 #include <errno.h>
 #include <linux/if_link.h>
 #include <net/if.h>
-#include <net/if_arp.h>
+#include <linux/if_arp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -22,6 +23,7 @@
 #include "base/context.h"
 #include "base/log.h"
 #include "base/nearest.h"
+#include "base/netlink.h"
 #include "kernel/dispatcher.h"
 #include "kernel/root.h"
 
@@ -95,14 +97,16 @@ static int attach_link(const struct context *context, struct attachment *at, int
 {
 	char path[PIN_PATH_MAX];
 	bool frags;
-	int root = at->until ? root_on_trial(context, at->until) : pin_root(context, &frags);
+	int root = at->until  ? root_on_trial(context, at->until, at->bare)
+		   : at->bare ? root_bare(context)
+			      : pin_root(context, &frags);
 	int fd = -1, err = -EOPNOTSUPP;
 
 	if (root < 0)
-		return at->until || err_is(root, EBADF)
+		return at->until || at->bare || err_is(root, EBADF)
 			       ? root
 			       : because(root, "the root program is gone from %s", context->bpffs);
-	attachment_pin(context, path, at->name, false);
+	attachment_path(context, path, at);
 	for (enum attach_mode mode = MODE_NATIVE; mode <= MODE_SKB && fd < 0; mode++) {
 		LIBBPF_OPTS(bpf_link_create_opts, opts,
 			    .flags = mode == MODE_NATIVE ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE);
@@ -144,8 +148,7 @@ static int take_row(const struct context *context, unsigned int ifindex)
 	return err || taken ? err : kernel_retire_port(context, PORT_OF(ifindex));
 }
 
-/* On others (tun, ppp, sit) the program would read addresses at the wrong place, and let all pass. */
-static int has_ethernet(const char *ifname)
+static int hardware_type(const char *ifname)
 {
 	struct ifreq request = { 0 };
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), err;
@@ -153,14 +156,62 @@ static int has_ethernet(const char *ifname)
 	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", ifname);
 	err = fd < 0 || ioctl(fd, SIOCGIFHWADDR, &request) ? -errno : 0;
 	close_fd(fd);
-	if (err)
-		return because(err, "%s: %s", ifname, errno_text(err));
-	if (request.ifr_hwaddr.sa_family == ARPHRD_ETHER || request.ifr_hwaddr.sa_family == ARPHRD_LOOPBACK)
+	return err ? because(err, "%s: %s", ifname, errno_text(err)) : request.ifr_hwaddr.sa_family;
+}
+
+/* Until 5.14 what comes out of them still had the outer header, or that and the one of Ethernet, before it. */
+static int tunnels_are_clean(const char *ifname)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname host = { 0 };
+
+	uname(&host);
+	if (sscanf(host.release, "%u.%u", &major, &minor) == 2 && (major > 5 || (major == 5 && minor >= 14)))
 		return 0;
 	return because(-EOPNOTSUPP,
-		       "%s: its packets have no Ethernet header, and the filter could not read them; attach to the"
-		       " interface that they come in through",
+		       "%s: before 5.14 kernels show programs what is around the packets of a tunnel, and"
+		       " not these; attach to the interface that they come in through",
 		       ifname);
+}
+
+/* Those that were tried: what programs see of others (xfrm, vti, ...) begins now with this and now with that. */
+static const struct {
+	const char *kind;
+	int type;
+	bool is_tunnel;
+} bare_kinds[] = {
+	{ "tun", ARPHRD_NONE, false },	   { "wireguard", ARPHRD_NONE, false }, { "ipip", ARPHRD_TUNNEL, true },
+	{ "sit", ARPHRD_SIT, true },	   { "gre", ARPHRD_IPGRE, true },	{ "ip6tnl", ARPHRD_TUNNEL6, true },
+	{ "ip6gre", ARPHRD_IP6GRE, true },
+};
+#define BARE_KINDS (sizeof(bare_kinds) / sizeof(bare_kinds[0]))
+
+/* On others the program would read addresses at the wrong place, and let all pass. */
+static int find_header(const struct attachment *at, bool *bare)
+{
+	int type = hardware_type(at->name), err;
+	char kind[NETLINK_KIND_MAX];
+	size_t i = 0;
+
+	*bare = false;
+	if (type < 0 || type == ARPHRD_ETHER || type == ARPHRD_LOOPBACK)
+		return type < 0 ? type : 0;
+	err = netlink_kind(if_nametoindex(at->name), kind);
+	if (err)
+		return because_kernel(err, at->name);
+	while (i < BARE_KINDS && (type != bare_kinds[i].type || strcmp(kind, bare_kinds[i].kind) != 0))
+		i++;
+	if (i == BARE_KINDS)
+		return because(
+			-EOPNOTSUPP,
+			"%s: its packets have no Ethernet header, and it is none of those that are read without"
+			" (tun, WireGuard, ipip, sit, gre, ip6tnl, ip6gre); attach to the interface that they come"
+			" in through",
+			at->name);
+	if (at->shared)
+		return because(-EOPNOTSUPP, "%s: --shared is for interfaces with an Ethernet header", at->name);
+	*bare = true;
+	return bare_kinds[i].is_tunnel ? tunnels_are_clean(at->name) : 0;
 }
 
 static bool is_directory(const char *path)
@@ -174,9 +225,9 @@ static bool is_directory(const char *path)
  * An interface of that name came and went, or was renamed, or is in another network namespace: its pin makes room. So
  * does what cannot be one.
  */
-static int make_room(const struct context *context, const char *name, bool shared)
+static int make_room(const struct context *context, const char *name, bool shared, bool bare)
 {
-	struct attachment old = { .shared = shared };
+	struct attachment old = { .shared = shared, .bare = bare };
 	char path[PIN_PATH_MAX], aside[PIN_PATH_MAX];
 	struct pinned is = { 0 };
 	int fd, err;
@@ -225,7 +276,8 @@ static int because_no_interface(const char *name)
 	return because(-ENODEV, "%s: there is no such interface%s", name, nearest_text(&near, otherwise));
 }
 
-int attach_may(const struct context *context, const struct attachment *at)
+/* bare: its packets begin with IP. */
+static int may_attach(const struct context *context, const struct attachment *at, bool *bare)
 {
 	unsigned int ifindex = if_nametoindex(at->name);
 	struct attachment *list;
@@ -248,22 +300,32 @@ int attach_may(const struct context *context, const struct attachment *at)
 				      at->name, at->name);
 	}
 	free(list);
-	return err ?: has_ethernet(at->name);
+	return err ?: find_header(at, bare);
+}
+
+int attach_may(const struct context *context, const struct attachment *at)
+{
+	bool bare;
+
+	return may_attach(context, at, &bare);
 }
 
 int attach_one(const struct context *context, struct attachment *at)
 {
 	unsigned int ifindex = if_nametoindex(at->name);
 	char path[PIN_PATH_MAX];
-	int err = attach_may(context, at) ?: take_row(context, ifindex);
+	int err = may_attach(context, at, &at->bare) ?: take_row(context, ifindex);
 
 	memcpy(at->as, at->name, sizeof(at->as));
 	at->set_aside = 0;
-	err = err ?: make_room(context, at->name, false) ?: make_room(context, at->name, true);
+	err = err ?: make_room(context, at->name, false, false)
+			     ?: make_room(context, at->name, true, false)
+			     ?: make_room(context, at->name, false, true);
 	if (err)
 		return err;
-	if (at->shared || shared_is_there((int)ifindex)) {
-		attachment_pin(context, path, at->name, true);
+	if (at->shared || (!at->bare && shared_is_there((int)ifindex))) {
+		at->shared = true;
+		attachment_path(context, path, at);
 		return shared_attach(context, at, (int)ifindex, path);
 	}
 	return attach_link(context, at, (int)ifindex);
@@ -293,17 +355,21 @@ static int give_root(int link, int root)
 	return bpf_link_update(link, root, NULL) ? because(-errno, "the new root: %s", strerror(errno)) : 0;
 }
 
-int attach_turn(const struct context *context, int link, int root)
+static int turn(const struct context *context, const struct attachment *at, int link, int root, int64_t until)
 {
-	int64_t until = attach_until(link);
-	int its = until ? root_on_trial(context, until) : root, err;
+	int its = until ? root_on_trial(context, until, at->bare) : at->bare ? root_bare(context) : root, err;
 
 	if (its < 0)
 		return its;
 	err = give_root(link, its);
-	if (until)
+	if (its != root)
 		close(its);
 	return err;
+}
+
+int attach_turn(const struct context *context, const struct attachment *at, int link, int root)
+{
+	return turn(context, at, link, root, attach_until(link));
 }
 
 static int give_roots(const struct context *context, int root, bool keep)
@@ -318,7 +384,7 @@ static int give_roots(const struct context *context, int root, bool keep)
 
 		attachment_path(context, path, &list[i]);
 		fd = list[i].shared || list[i].gone ? -1 : bpf_obj_get(path);
-		err = fd < 0 ? 0 : keep ? give_root(fd, root) : attach_turn(context, fd, root);
+		err = fd < 0 ? 0 : turn(context, &list[i], fd, root, keep ? 0 : attach_until(fd));
 		close_fd(fd);
 	}
 	free(list);

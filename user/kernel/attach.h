@@ -18,8 +18,8 @@ int attach_may(const struct context *context, const struct attachment *at);
 
 /* Every link runs this root from now on, in place of one that was lost. */
 int attach_new_root(const struct context *context, int root);
-/* One link does; what is on trial keeps its deadline. */
-int attach_turn(const struct context *context, int link, int root);
+/* One link does, or where packets begin with IP, the root of such; what is on trial keeps its deadline. */
+int attach_turn(const struct context *context, const struct attachment *at, int link, int root);
 /* What is attached on trial stays. */
 int attach_keep(const struct context *context);
 

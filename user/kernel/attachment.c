@@ -22,28 +22,29 @@ void attachment_path(const struct context *context, char path[PIN_PATH_MAX], con
 				      (unsigned char)*as);
 	if (at->set_aside)
 		n += (size_t)snprintf(name + n, sizeof(name) - n, "%s%u", ASIDE, at->set_aside);
-	snprintf(name + n, sizeof(name) - n, "%s", at->shared ? ATTACH_SHARED : "");
+	snprintf(name + n, sizeof(name) - n, "%s", at->shared ? ATTACH_SHARED : at->bare ? ATTACH_BARE : "");
 	pin_path(context, path, name);
 }
 
-void attachment_pin(const struct context *context, char path[PIN_PATH_MAX], const char *ifname, bool shared)
+/* Takes it off. */
+static bool ends_with(const char *text, size_t *length, const char *end)
 {
-	struct attachment at = { .shared = shared };
+	size_t n = strlen(end);
 
-	snprintf(at.as, sizeof(at.as), "%s", ifname);
-	attachment_path(context, path, &at);
+	if (*length <= n || strncmp(text + *length - n, end, n) != 0)
+		return false;
+	*length -= n;
+	return true;
 }
 
 bool attachment_of_pin(const char *file, struct attachment *at)
 {
-	size_t n = 0, length = strlen(file), suffix = strlen(ATTACH_SHARED);
+	size_t n = 0, length = strlen(file);
 	const char *aside = strstr(file, ASIDE);
 
 	memset(at, 0, sizeof(*at));
-	if (length > suffix && !strcmp(file + length - suffix, ATTACH_SHARED)) {
-		at->shared = true;
-		length -= suffix;
-	}
+	at->shared = ends_with(file, &length, ATTACH_SHARED);
+	at->bare = !at->shared && ends_with(file, &length, ATTACH_BARE);
 	if (aside) {
 		char *end;
 

@@ -18,6 +18,7 @@ struct attachment {
 		set_aside; /* its pin has this number, too, as another interface is called `as` now; 0: it has not */
 	enum attach_mode mode; /* never MODE_AUTO once attached */
 	bool shared;	       /* through libxdp */
+	bool bare;	       /* its packets begin with IP: it has a root of its own */
 	bool gone;	       /* the interface has vanished, or another program took it out of a dispatcher */
 	bool moved;	       /* still filtering, but in another network namespace */
 	unsigned int ifindex;  /* where it filters; 0: nowhere */
@@ -28,10 +29,11 @@ extern const char *const attach_mode_names[];
 
 /* How the pin's name ends behind a dispatcher: there it is a program's, not a link's. */
 #define ATTACH_SHARED "%shared"
-void attachment_pin(const struct context *context, char path[PIN_PATH_MAX], const char *ifname, bool shared);
+/* And where packets have no header of a link. */
+#define ATTACH_BARE "%ip"
 /* Of an attachment, by what it was attached as. */
 void attachment_path(const struct context *context, char path[PIN_PATH_MAX], const struct attachment *at);
-/* The reverse, from the name of a pin's file: name, as, set_aside, shared; false for one that is none of ours. */
+/* The reverse, from the name of a pin's file: name, as, set_aside, shared, bare; false for one that is none of ours. */
 bool attachment_of_pin(const char *file, struct attachment *at);
 
 #endif

@@ -78,12 +78,19 @@ bool held_stands(const struct held *h, const struct part *part, struct stat *st)
 	return !lstat(path, st);
 }
 
+const struct part *held_root(const struct held *h, const struct part *link)
+{
+	return held_find(h, link->at.bare ? PIN_ROOT_BARE : PIN_ROOT);
+}
+
+/* The root of interfaces without a header comes later than the others, and is not known before it has been seen. */
 bool held_runs_root(const struct held *h, const struct part *link)
 {
+	const struct part *root = held_root(h, link);
 	struct pinned now;
 
 	return link->at.shared || pinned_info(link->fd, &now) || !now.ifindex ||
-	       now.program == held_id_of(h, PIN_ROOT) || now.program == link->on_trial;
+	       (root ? now.program == root->is.id : link->at.bare) || now.program == link->on_trial;
 }
 
 const struct attachment *held_detached(const struct held *h, size_t n, bool *by_force)

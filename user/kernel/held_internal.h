@@ -48,6 +48,8 @@ __u32 held_in_slot(const struct held *h);
 /* Of its own descriptor: 0 where it filters nothing, as the interface is gone or it was detached. */
 unsigned int held_filters_where(const struct part *link);
 bool held_runs_root(const struct held *h, const struct part *link);
+/* That it is to run; NULL: it is not known. */
+const struct part *held_root(const struct held *h, const struct part *link);
 /* Is anything there under its pin's name? */
 bool held_stands(const struct held *h, const struct part *part, struct stat *st);
 /* Is its pin there, and is it its own? */

@@ -108,7 +108,7 @@ static bool turn_links(struct held *h, const struct held *now)
 		struct part *link = &h->parts[i];
 
 		if (link->group == LINK && !link->at.shared && held_filters_where(link))
-			all = !attach_turn(h->context, link->fd, root->fd) && all;
+			all = !attach_turn(h->context, &link->at, link->fd, root->fd) && all;
 		note_trial(link);
 	}
 	return all;
@@ -128,6 +128,9 @@ void held_merge(struct held *h, struct held *now)
 	for (size_t i = 0; i < now->n && whole; i++) {
 		const struct part *old = held_find(h, now->parts[i].name);
 
+		/* A root that an attachment is the first to need. */
+		if (!successor && !old && !strcmp(now->parts[i].name, PIN_ROOT_BARE))
+			whole = move_part(&fresh, &now->parts[i]);
 		if (now->parts[i].group != LINK)
 			continue;
 		now->parts[i].on_trial = old && old->is.id == now->parts[i].is.id ? old->on_trial

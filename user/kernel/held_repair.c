@@ -24,18 +24,19 @@ static bool is_of_a_command(const struct held *h)
 
 int held_close_gap(struct held *h)
 {
-	const struct part *slot = held_find(h, PIN_SLOT), *root = held_find(h, PIN_ROOT),
-			  *program = held_find_id(h, PINNED_PROGRAM, h->in_slot);
+	const struct part *slot = held_find(h, PIN_SLOT), *program = held_find_id(h, PINNED_PROGRAM, h->in_slot);
 	__u32 key = 0, is = held_in_slot(h);
 	int err = 0;
 
 	if (slot && program && is != h->in_slot && (!is || !is_of_a_command(h)) &&
 	    bpf_map_update_elem(slot->fd, &key, &program->fd, BPF_ANY))
 		err = because_kernel(-errno, PIN_SLOT);
-	for (size_t i = 0; i < h->n && root; i++)
-		if (h->parts[i].group == LINK && !held_runs_root(h, &h->parts[i]) &&
-		    bpf_link_update(h->parts[i].fd, root->fd, NULL))
-			err = because(-errno, "%s: %s", h->parts[i].name, strerror(errno));
+	for (size_t i = 0; i < h->n; i++) {
+		const struct part *link = &h->parts[i], *root = link->group == LINK ? held_root(h, link) : NULL;
+
+		if (root && !held_runs_root(h, link) && bpf_link_update(link->fd, root->fd, NULL))
+			err = because(-errno, "%s: %s", link->name, strerror(errno));
+	}
 	return err;
 }
 

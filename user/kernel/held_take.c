@@ -13,8 +13,8 @@
 #include "kernel/dispatcher.h"
 
 static const char *const base_names[] = {
-	PIN_ROOT,    PIN_SLOT,		PIN_COUNTERS,	   PIN_LIST_COUNTERS,
-	PIN_SAMPLES, PIN_SAMPLE_SHARES, PIN_SAMPLE_BUDGET, PIN_POLICED,
+	PIN_ROOT,	   PIN_SLOT,	      PIN_COUNTERS, PIN_LIST_COUNTERS, PIN_SAMPLES,
+	PIN_SAMPLE_SHARES, PIN_SAMPLE_BUDGET, PIN_POLICED,  PIN_ROOT_BARE,
 };
 
 static int take_pin(struct held *h, const char *name, enum group group)

@@ -215,7 +215,8 @@ static const struct shared_map {
 
 bool pin_is_ours(const char *name)
 {
-	bool ours = !strcmp(name, PIN_LINKS) || !strcmp(name, PIN_GENERATIONS) || !strcmp(name, PIN_ROOT);
+	bool ours = !strcmp(name, PIN_LINKS) || !strcmp(name, PIN_GENERATIONS) || !strcmp(name, PIN_ROOT) ||
+		    !strcmp(name, PIN_ROOT_BARE);
 
 	for (size_t i = 0; i < sizeof(shared_maps) / sizeof(shared_maps[0]); i++)
 		ours = ours || !strcmp(name, shared_maps[i].name);
@@ -264,6 +265,23 @@ int pin_root(const struct context *context, bool *frags)
 	*frags = !err && !strcmp(is.name, ROOT_FRAGS);
 	if (!err && (is.kind != PINNED_PROGRAM || (!*frags && strcmp(is.name, ROOT_PLAIN) != 0)))
 		err = because_foreign(context, PIN_ROOT, &is);
+	if (err)
+		close_fd(fd);
+	return err ?: fd;
+}
+
+int pin_root_bare(const struct context *context)
+{
+	struct pinned is, map;
+	int fd = pin_get(context, PIN_ROOT_BARE), slot = fd < 0 ? fd : pin_shared_map(context, PIN_SLOT), err = slot;
+
+	if (slot >= 0)
+		err = pinned_info(fd, &is) ?: pinned_info(slot, &map);
+	if (!err && (is.kind != PINNED_PROGRAM || strcmp(is.name, ROOT_BARE) != 0))
+		err = because_foreign(context, PIN_ROOT_BARE, &is);
+	if (!err && !pinned_uses(&is, map.id))
+		err = -ENOENT;
+	close_fd(slot);
 	if (err)
 		close_fd(fd);
 	return err ?: fd;

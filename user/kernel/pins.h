@@ -65,6 +65,9 @@ int pin_shared_map(const struct context *context, const char *name);
 #define ROOT_PLAIN "xdp_bloom_root"
 #define ROOT_FRAGS "xdp_bloom_frags"
 int pin_root(const struct context *context, bool *frags);
+/* The one of interfaces without a link's header: -ENOENT where there is none, or it is of another slot than ours. */
+#define ROOT_BARE "xdp_bloom_bare"
+int pin_root_bare(const struct context *context);
 /* pin_shared_map() for all of them, those that are not there left out: 0 or -EBADF. */
 int pins_are_ours(const struct context *context);
 

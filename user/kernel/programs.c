@@ -155,6 +155,8 @@ int programs_open(const struct context *context, struct xdp_bloom_bpf **skel)
 		pin_path(context, path, bpf_map__name(map));
 		bpf_map__set_pin_path(map, path);
 	}
+	bpf_program__set_autoload((*skel)->progs.xdp_bloom_bare, false);
+	bpf_program__set_autoload((*skel)->progs.xdp_bloom_bare_trial, false);
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_rates, false);
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_looks, false);
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_slots, false);

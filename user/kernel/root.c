@@ -121,52 +121,98 @@ static void fill_slot(const struct context *context, int slot, __u64 number)
 	close_fd(program);
 }
 
+/* Loads this one of the programs, and no other. */
+static int load_only(struct xdp_bloom_bpf *skel, struct bpf_program *root, bool frags)
+{
+	struct bpf_program *program = NULL;
+
+	while ((program = bpf_object__next_program(skel->obj, program)))
+		bpf_program__set_autoload(program, program == root);
+	return programs_load(skel->obj, &(struct generation){ .frags = frags }, NULL);
+}
+
+/* Without memory libbpf may take it that the kernel knows no program names. */
+static int is_named(struct bpf_program *root, const char *name)
+{
+	struct pinned loaded = { 0 };
+	int err = pinned_info(bpf_program__fd(root), &loaded);
+
+	return err ?: strcmp(loaded.name, name) != 0 ? -ENOMEM : 0;
+}
+
+static int pin_root_as(const struct context *context, struct bpf_program *root, const char *name)
+{
+	char path[PIN_PATH_MAX];
+
+	pin_path(context, path, name);
+	unlink(path);
+	return bpf_program__pin(root, path);
+}
+
 static int load_root(const struct context *context, __u64 committed, bool frags)
 {
 	struct xdp_bloom_bpf *skel;
-	struct generation g = { .frags = frags };
-	struct bpf_program *program = NULL, *root;
-	struct pinned loaded = { 0 };
-	char path[PIN_PATH_MAX];
+	struct bpf_program *root;
 	int err = programs_open(context, &skel);
 
 	if (err)
 		return err;
 	root = frags ? skel->progs.xdp_bloom_frags : skel->progs.xdp_bloom_root;
-	while ((program = bpf_object__next_program(skel->obj, program)))
-		bpf_program__set_autoload(program, program == root);
-	err = programs_load(skel->obj, &g, NULL);
-	pin_path(context, path, PIN_ROOT);
-	err = err ?: pinned_info(bpf_program__fd(root), &loaded);
-	/* Without memory libbpf may take it that the kernel knows no program names. */
-	if (!err && strcmp(loaded.name, frags ? ROOT_FRAGS : ROOT_PLAIN) != 0)
-		err = -ENOMEM;
+	err = load_only(skel, root, frags) ?: is_named(root, frags ? ROOT_FRAGS : ROOT_PLAIN);
 	if (!err) {
 		fill_slot(context, bpf_map__fd(skel->maps.slot), committed);
-		unlink(path);
-		err = bpf_program__pin(root, path) ?: attach_new_root(context, bpf_program__fd(root));
+		err = pin_root_as(context, root, PIN_ROOT) ?: attach_new_root(context, bpf_program__fd(root));
 	}
 	xdp_bloom_bpf__destroy(skel);
 	return err;
 }
 
-int root_on_trial(const struct context *context, int64_t until)
+static int because_root(int err, bool bare)
+{
+	if (bare && err_is(err, EINVAL))
+		return because(err,
+			       "this kernel cannot run the filter where packets have no Ethernet header: 5.10 can on"
+			       " x86-64, 6.0 on arm64");
+	return because_program(err, "loading the root program");
+}
+
+int root_bare(const struct context *context)
+{
+	int root = pin_root_bare(context), frags, err;
+	struct xdp_bloom_bpf *skel;
+
+	if (!err_is(root, ENOENT))
+		return root;
+	frags = kernel_frags(context);
+	err = frags < 0 ? frags : programs_open(context, &skel);
+	if (err)
+		return err;
+	err = load_only(skel, skel->progs.xdp_bloom_bare, frags)
+		      ?: is_named(skel->progs.xdp_bloom_bare, ROOT_BARE)
+		      ?: pin_root_as(context, skel->progs.xdp_bloom_bare, PIN_ROOT_BARE);
+	root = err ? -1 : dup(bpf_program__fd(skel->progs.xdp_bloom_bare));
+	if (!err && root < 0)
+		err = -errno;
+	xdp_bloom_bpf__destroy(skel);
+	return err ? because_root(err, true) : root;
+}
+
+int root_on_trial(const struct context *context, int64_t until, bool bare)
 {
 	struct trial term = { .until = (__u64)until };
 	int frags = kernel_frags(context), root = -1, err;
+	struct bpf_program *program;
 	struct xdp_bloom_bpf *skel;
-	struct bpf_program *program = NULL;
 	__u32 key = 0;
 
 	err = frags < 0 ? frags : programs_open(context, &skel);
 	if (err)
 		return err;
-	while ((program = bpf_object__next_program(skel->obj, program)))
-		bpf_program__set_autoload(program, false);
-	programs_add(skel->progs.xdp_bloom_trial_root, skel->maps.trial, NULL);
-	err = programs_load(skel->obj, &(struct generation){ .frags = (__u64)frags }, NULL);
+	program = bare ? skel->progs.xdp_bloom_bare_trial : skel->progs.xdp_bloom_trial_root;
+	bpf_map__set_autocreate(skel->maps.trial, true);
+	err = load_only(skel, program, frags);
 	if (!err) {
-		root = dup(bpf_program__fd(skel->progs.xdp_bloom_trial_root));
+		root = dup(bpf_program__fd(program));
 		if (root < 0 || bpf_map_update_elem(bpf_map__fd(skel->maps.trial), &key, &term, BPF_ANY))
 			err = -errno;
 	}
@@ -174,7 +220,7 @@ int root_on_trial(const struct context *context, int64_t until)
 	if (!err)
 		return root;
 	close_fd(root);
-	return because_program(err, "loading the root program");
+	return because_root(err, bare);
 }
 
 int kernel_frags(const struct context *context)

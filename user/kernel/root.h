@@ -4,6 +4,7 @@
 #define KERNEL_ROOT_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct context;
@@ -15,8 +16,12 @@ int kernel_ready_to_look(const struct context *context);
 
 /* Loads and pins them, unless they are there. If the slot was lost, it has the generation that the state has again. */
 int kernel_base(const struct context *context, __u64 committed);
-/* A descriptor of a root that lets all packets pass from then on, by clock_boot(); or -errno. */
-int root_on_trial(const struct context *context, int64_t until);
+/*
+ * Descriptors, or -errno: of the root of interfaces whose packets begin with IP, loaded and pinned when it is first
+ * asked for; and of a root, of them or of the others, that lets all packets pass from then on, by clock_boot().
+ */
+int root_bare(const struct context *context);
+int root_on_trial(const struct context *context, int64_t until, bool bare);
 /* May packets lie in several buffers, as with jumbo frames? The kernel decided when the root was loaded (5.18).
  * 1, 0 or -errno. */
 int kernel_frags(const struct context *context);

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Packets through interfaces whose packets begin with IP.
+
+bare.py relay FAR DEVICE...          carries packets between the tun devices of these names here and in the network
+                                     namespace of process FAR; says "flowing", and goes on until it is killed
+bare.py judged FAR SOURCE...         sends one packet from each source in that namespace, and prints those that a socket
+                                     here was given
+"""
+import ctypes
+import fcntl
+import os
+import select
+import socket
+import struct
+import sys
+
+PORT = 4711
+TO = {socket.AF_INET: "10.9.0.1", socket.AF_INET6: "fd09::1"}
+TUNSETIFF, IFF_TUN, IFF_NO_PI, CLONE_NEWNET = 0x400454CA, 1, 0x1000, 0x40000000
+
+
+def enter(process):
+    with open(f"/proc/{process}/ns/net") as space:
+        if ctypes.CDLL(None, use_errno=True).setns(space.fileno(), CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), "setns")
+
+
+def tun(name):
+    fd = os.open("/dev/net/tun", os.O_RDWR)
+    fcntl.ioctl(fd, TUNSETIFF, struct.pack("16sH22x", name.encode(), IFF_TUN | IFF_NO_PI))
+    return fd
+
+
+def relay(far, *names):
+    here = [tun(name) for name in names]
+    enter(far)
+    there = [tun(name) for name in names]
+    other = dict(zip(here + there, there + here))
+    print("flowing", flush=True)
+    while True:
+        for fd in select.select(list(other), [], [])[0]:
+            try:
+                os.write(other[fd], os.read(fd, 65536))
+            except OSError:  # the other end is not up yet
+                pass
+
+
+def family_of(address):
+    return socket.AF_INET6 if ":" in address else socket.AF_INET
+
+
+def judged(far, *sources):
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # so that packets do not overtake each other
+    hears = {}
+    for family in TO:
+        hears[family] = socket.socket(family, socket.SOCK_DGRAM)
+        if family == socket.AF_INET6:
+            hears[family].setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        hears[family].bind(("", PORT))
+        hears[family].settimeout(1)
+    enter(far)
+    says = {}
+    for address in ("10.9.0.2", "fd09::2", *sources):
+        says[address] = socket.socket(family_of(address), socket.SOCK_DGRAM)
+        says[address].bind((address, PORT))
+    heard = set()
+    for family, end in ((socket.AF_INET, "10.9.0.2"), (socket.AF_INET6, "fd09::2")):
+        wanted = [address for address in sources if family_of(address) == family]
+        for _ in range(30):  # the first ones of a tunnel may be lost until neighbours know each other
+            says[end].sendto(b"begin", (TO[family], PORT))
+            try:
+                hears[family].recvfrom(100)
+                break
+            except socket.timeout:
+                pass
+        for address in wanted:
+            says[address].sendto(b"from " + address.encode(), (TO[family], PORT))
+        for _ in range(30):
+            says[end].sendto(b"end", (TO[family], PORT))
+            try:
+                while True:
+                    what = hears[family].recvfrom(100)[0]
+                    if what == b"end":
+                        break
+                    heard.add(what.decode())
+                break
+            except socket.timeout:
+                pass
+        else:
+            sys.exit(f"nothing of {end} arrives")
+    for address in sources:
+        if f"from {address}" in heard:
+            print(address)
+
+
+{"relay": relay, "judged": judged}[sys.argv[1]](*sys.argv[2:])
