@@ -97,6 +97,11 @@ device() {
 		both "$@"
 		wireguard
 		;;
+	ipip)
+		banned=("${banned[@]:0:3}")
+		clean=("${clean[@]:0:2}")
+		both "$@"
+		;;
 	*) both "$@" ;;
 	esac
 	addresses

@@ -24,6 +24,7 @@
 
 #include "base/context.h"
 #include "base/log.h"
+#include "base/netlink.h"
 #include "filter/arrays.h"
 #include "kernel/attachment.h"
 #include "ktap.h"
@@ -675,6 +676,23 @@ int __wrap_root_on_trial(const struct context *context, int64_t until, bool bare
 	memcpy(trial->value, &(struct trial){ .until = (__u64)until }, sizeof(struct trial));
 	root->maps[root->n_maps++] = trial->id;
 	return thing_open(root);
+}
+
+/* Nothing here has no slot. */
+int __wrap_root_bare(const struct context *context);
+int __wrap_root_bare(const struct context *context)
+{
+	(void)context;
+	return fails("root_bare") ? -errno : thing_open(thing_new(PINNED_PROGRAM, "xdp_bloom_bare"));
+}
+
+int __wrap_netlink_kind(unsigned int ifindex, char kind[NETLINK_KIND_MAX]);
+int __wrap_netlink_kind(unsigned int ifindex, char kind[NETLINK_KIND_MAX])
+{
+	const struct iface *is = iface_here(ifindex);
+
+	snprintf(kind, NETLINK_KIND_MAX, "%s", is && is->hardware == ARPHRD_NONE ? "wireguard" : "ppp");
+	return fails("netlink_kind") ? -errno : 0;
 }
 
 int __wrap_kernel_retire_port(const struct context *context, unsigned int port);

@@ -95,6 +95,8 @@ static void make_again(void)
 /* Everything that one filter with generation 3 in force has, and interfaces without it. */
 static void world_new(void)
 {
+	struct iface *wg;
+
 	make_again();
 	n_things = n_ifaces = calls = fail_at = 0;
 	failed = NULL;
@@ -116,7 +118,10 @@ static void world_new(void)
 	put_into_slot(program3);
 	iface_new(2, "eth0");
 	iface_new(3, "eth1")->native = EOPNOTSUPP;
-	iface_new(4, "tun0")->hardware = ARPHRD_PPP;
+	iface_new(4, "ppp0")->hardware = ARPHRD_PPP;
+	wg = iface_new(14, "wg0");
+	wg->hardware = ARPHRD_NONE;
+	wg->native = EOPNOTSUPP;
 	iface_new(5, "eth2")->foreign = 77;
 	iface_new(6, "eth3.7");
 }

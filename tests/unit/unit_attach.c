@@ -44,7 +44,10 @@ ATTACHES(eth1, "eth1", MODE_AUTO, false, 0)
 ATTACHES(eth1_native, "eth1", MODE_NATIVE, false, 0)
 ATTACHES(eth1_shared, "eth1", MODE_AUTO, true, 0)
 ATTACHES(eth1_shared_native, "eth1", MODE_NATIVE, true, 0)
-ATTACHES(tun0, "tun0", MODE_AUTO, false, 0)
+ATTACHES(ppp0, "ppp0", MODE_AUTO, false, 0)
+ATTACHES(wg0, "wg0", MODE_AUTO, false, 0)
+ATTACHES(wg0_trial, "wg0", MODE_AUTO, false, 1000)
+ATTACHES(wg0_shared, "wg0", MODE_AUTO, true, 0)
 ATTACHES(eth2, "eth2", MODE_AUTO, false, 0)
 ATTACHES(eth2_shared, "eth2", MODE_AUTO, true, 0)
 ATTACHES(eth3_7, "eth3.7", MODE_AUTO, false, 0)
@@ -416,7 +419,10 @@ static const struct happens all[] = {
 	{ "attach eth1 --shared", NULL, eth1_shared, EACH_FAILS },
 	{ "attach eth1 --shared --mode native", NULL, eth1_shared_native, EACH_FAILS },
 	{ "attach eth1 --shared, without freplace", no_freplace, eth1_shared, EACH_FAILS },
-	{ "attach tun0", NULL, tun0, EACH_FAILS },
+	{ "attach ppp0", NULL, ppp0, EACH_FAILS },
+	{ "attach wg0", NULL, wg0, EACH_FAILS },
+	{ "attach wg0 on trial", NULL, wg0_trial, EACH_FAILS },
+	{ "attach wg0 --shared", NULL, wg0_shared, EACH_FAILS },
 	{ "attach eth2, which has another's program", NULL, eth2, EACH_FAILS },
 	{ "attach eth2 --shared", NULL, eth2_shared, EACH_FAILS },
 	{ "attach eth3.7", NULL, eth3_7, EACH_FAILS },

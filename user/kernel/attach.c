@@ -107,6 +107,9 @@ static int attach_link(const struct context *context, struct attachment *at, int
 			       ? root
 			       : because(root, "the root program is gone from %s", context->bpffs);
 	attachment_path(context, path, at);
+	/* No driver of those has another. */
+	if (at->bare && at->mode == MODE_AUTO)
+		at->mode = MODE_SKB;
 	for (enum attach_mode mode = MODE_NATIVE; mode <= MODE_SKB && fd < 0; mode++) {
 		LIBBPF_OPTS(bpf_link_create_opts, opts,
 			    .flags = mode == MODE_NATIVE ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE);
