@@ -272,7 +272,7 @@ int pin_root(const struct context *context, bool *frags)
 
 int pin_root_bare(const struct context *context)
 {
-	struct pinned is, map;
+	struct pinned is = { 0 }, map = { 0 };
 	int fd = pin_get(context, PIN_ROOT_BARE), slot = fd < 0 ? fd : pin_shared_map(context, PIN_SLOT), err = slot;
 
 	if (slot >= 0)
