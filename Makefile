@@ -44,13 +44,22 @@ all: $(BUILD)/xdp-bloom $(BUILD)/xdp-bloom-fetch $(BUILD)/xdp-bloom-fleet $(BUIL
 $(BUILD)/xdp-bloom: $(MAIN_OBJ) $(CORE) $(BUILD)/libraries
 	$(call say,LINK,$@)$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $(MAIN_OBJ) $(CORE) $(file <$(BUILD)/libraries)
 
-$(BUILD)/xdp-bloom-fetch: $(FETCH_OBJ) $(CORE) $(BUILD)/libraries $(BUILD)/fetch-linked-with
+$(BUILD)/xdp-bloom-fetch: $(FETCH_OBJ) $(CORE) $(BUILD)/libraries $(BUILD)/fetch-libraries
 	$(call say,LINK,$@)$(CC) $(SANITIZE) $(LDFLAGS) -Wl,--as-needed -o $@ $(FETCH_OBJ) $(CORE) \
-		$(file <$(BUILD)/libraries) $(FETCH_LIBS)
+		$(file <$(BUILD)/libraries) $(file <$(BUILD)/fetch-libraries)
 
-$(BUILD)/xdp-bloom-fleet: $(FLEET_OBJ) $(CORE) $(BUILD)/libraries $(BUILD)/fleet-linked-with
+$(BUILD)/xdp-bloom-fleet: $(FLEET_OBJ) $(CORE) $(BUILD)/libraries $(BUILD)/fleet-libraries
 	$(call say,LINK,$@)$(CC) $(SANITIZE) $(LDFLAGS) -Wl,--as-needed -o $@ $(FLEET_OBJ) $(CORE) \
-		$(file <$(BUILD)/libraries) $(FLEET_LIBS)
+		$(file <$(BUILD)/libraries) $(file <$(BUILD)/fleet-libraries)
+
+# What each of these two asks for beyond that. In a file: on a busy machine make, and a shell, have lost what came by a
+# pipe, with no word of why, and a link lacked all of it.
+define libraries_of
+$(BUILD)/$1-libraries: $(BUILD)/$1-linked-with
+	@$(PKG_CONFIG) --libs $2 >$$@.new && [ -s $$@.new ] && mv $$@.new $$@
+endef
+$(eval $(call libraries_of,fetch,$(PKGS_FETCH)))
+$(eval $(call libraries_of,fleet,$(PKGS_FLEET)))
 
 # Where the command looks for it as long as it is not installed.
 $(BUILD)/feeds: packaging/feeds

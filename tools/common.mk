@@ -29,12 +29,6 @@ PKGS_ALL := $(PKGS) $(PKGS_LOADED) $(PKGS_FETCH) $(PKGS_FLEET)
 # another function than the one that the unit tests stand in for.
 PKG_CFLAGS = $(eval PKG_CFLAGS := $(filter-out -D_FILE_OFFSET_BITS=%,$(shell $(PKG_CONFIG) --cflags $(PKGS_ALL))))$(PKG_CFLAGS)
 PKG_LIBS   = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
-# By the recipe's own shell: make has lost what it asked for itself while other jobs ended. On a busy machine a link lacked
-# them all the same, with no word of why: so it is said what the answer was, and asked again.
-libs_of	   = $$(for try in 1 2 3; do libs=$$($(PKG_CONFIG) --libs $1); status=$$?; [ -z "$$libs" ] || break; \
-	     echo "$(PKG_CONFIG) --libs $1: nothing, and status $$status" >&2; done; echo "$$libs")
-FETCH_LIBS = $(call libs_of,$(PKGS_FETCH))
-FLEET_LIBS = $(call libs_of,$(PKGS_FLEET))
 # Debian keeps asm/ in a directory of the host's own; clang has a vendor in the middle of that name.
 BPF_ASM	   = $(eval BPF_ASM := $(addprefix -idirafter ,$(wildcard \
 	     /usr/include/$(subst -pc-,-,$(shell $(CC) -dumpmachine)))))$(BPF_ASM)
