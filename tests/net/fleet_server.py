@@ -158,15 +158,34 @@ class Wire:
         self.say(f'own {epoch} {n}')
         return self.wait('own-is')
 
+    def places(self, lines):
+        """The epoch and the number that the server has of it, as these say, the last at the end."""
+        return [line[-2:] for line in lines if line[0] in ('own-is', 'said')]
+
+    def taken(self, batch):
+        """False: the line was cut before that, as a busy machine does it, and is there again."""
+        answers = ['said', str(batch)], ['unsaid', str(batch)]
+        line = self.wait(what=lambda line: line[:2] in answers)
+        if line[0] == 'said':
+            return True
+        assert line[2] in ('down', 'lost'), f'{self.name}: {line}'
+        before, after = self.places(self.all[:self.all.index(line)])[-1], self.wait('own-is')[1:]
+        # Of what was on its way only the answer may have been lost.
+        return before[0] == after[0] and int(before[1]) < int(after[1])
+
+    def again(self, lines, end):
+        """Until they are taken, as the command does it."""
+        while True:
+            self.batch += 1
+            self.raw(''.join('\t'.join(line) + '\n' for line in [*lines, (end, str(self.batch))]).encode())
+            if self.taken(self.batch):
+                return
+
     def whole(self, epoch, *changes):
-        self.batch += 1
-        self.say(f'all {epoch}', *changes, f'all-end {self.batch}')
-        return self.wait('said', str(self.batch))
+        self.again([('all', epoch), *(change.split(' ') for change in changes)], 'all-end')
 
     def says(self, *changes):
-        self.batch += 1
-        self.raw(('\n'.join('\t'.join(change) for change in changes) + f'\nbatch\t{self.batch}\n').encode())
-        return self.wait('said', str(self.batch))
+        self.again(changes, 'batch')
 
     def memory(self):
         """The most that it ever had, in KiB."""
