@@ -160,7 +160,7 @@ skips >"$log.skips" || result=1
 {
 	cat "$log.skips"
 	sed 's/^/# failed: /' "$root$source/build/tests/failed" 2>/dev/null || true
-	grep -E '^(Files=|Result:)' "$log" | sed 's/^/# /' || true
+	grep -E '^(Files=|Result:|Dearest:)' "$log" | sed 's/^/# /' || true
 	echo "# $release: $said: $([ $result = 0 ] && echo passed || echo FAILED)"
 } | tee -a "$log"
 rm "$log.skips"

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Runs one test for prove: exit status 4 says that all of it was skipped, which its output says too. What is skipped, and
 # why, also goes into the file that XDP_BLOOM_SKIPPED names, a line each. What a failed one says, prove would keep to itself;
-# it goes into the file that XDP_BLOOM_FAILED names, too.
+# it goes into the file that XDP_BLOOM_FAILED names, too. What a test took of the processors goes into a file of
+# the directory XDP_BLOOM_COSTS: prove gives to each what others took meanwhile.
 said=
 "$@" | while IFS= read -r line; do
 	printf '%s\n' "$line"
@@ -16,6 +17,7 @@ said=
 	esac
 done
 status=${PIPESTATUS[0]}
+[ -z "${XDP_BLOOM_COSTS:-}" ] || times >"$XDP_BLOOM_COSTS/${1##*/}"
 [ "$status" = 4 ] && exit 0
 [ "$status" = 0 ] || echo "${1##*/}: ended with $status" >>"${XDP_BLOOM_FAILED:-/dev/null}"
 exit "$status"
