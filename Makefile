@@ -82,8 +82,10 @@ $(BUILD)/%.bpf.o: bpf/%.bpf.c $(BUILD)/compiled-with
 	@mkdir -p $(@D)
 	$(call say,BPF,$<)$(CLANG) $(BPF_CFLAGS) -Ibpf -MMD -MP -c -o $@ $<
 
+# The linker leaves out what debuggers would want: half of the object.
 $(SKELETON): $(BUILD)/xdp_bloom.bpf.o
-	$(call say,SKEL,$@)$(BPFTOOL) gen skeleton $< name xdp_bloom_bpf >$@.tmp && mv $@.tmp $@
+	$(call say,SKEL,$@)$(BPFTOOL) gen object $(BUILD)/xdp_bloom.o $< && \
+		$(BPFTOOL) gen skeleton $(BUILD)/xdp_bloom.o name xdp_bloom_bpf >$@.tmp && mv $@.tmp $@
 
 $(PAGE): tools/embed.sh user/observe/page.html user/observe/page.css user/observe/page.js
 	@mkdir -p $(@D)
@@ -166,7 +168,7 @@ clean: ## remove build/
 
 # --- What is needed, from the distribution ---------------------------------------------------------------------------
 
-DEPS := clang bpftool pkg-config libbpf-dev libxdp-dev libelf-dev zlib1g-dev libsqlite3-dev libjansson-dev libmnl-dev \
+DEPS := clang bpftool pkg-config libbpf-dev libxdp-dev libelf-dev zlib1g-dev libsqlite3-dev libjansson-dev \
 	liblzma-dev libzstd-dev libmicrohttpd-dev libncurses-dev libcurl4-gnutls-dev libsodium-dev libhiredis-dev libgnutls28-dev libc6-dev
 # Each of these on top of those for building.
 RUN_DEPS   := iproute2 jq python3-minimal util-linux mount
@@ -255,9 +257,7 @@ lint: deps-lint ## clang-format, clang-tidy, cppcheck, shellcheck
 	shellcheck -x $(SH_FILES)
 	cppcheck --quiet --std=c11 --error-exitcode=1 --enable=warning,performance,portability --inline-suppr \
 		--suppress=missingIncludeSystem -j2 -I. -Iuser -D__x86_64__ \
-		'-DLIBBPF_OPTS(type,name,...)=struct type name' '-DDECLARE_LIBXDP_OPTS(type,name,...)=struct type name' \
-		'-Dmnl_attr_for_each_payload(payload,size)=while ((attr = mnl_attr(payload)))' '-Dmnl_attr_for_each(at,message,offset)=while ((at = mnl_attr(message)))' \
-		'-Dmnl_attr_for_each_nested(at,nest)=while ((at = mnl_attr(nest)))' user
+		'-DLIBBPF_OPTS(type,name,...)=struct type name' '-DDECLARE_LIBXDP_OPTS(type,name,...)=struct type name' user
 	@# Every memcpy() and snprintf() is insecure to the first check; the second takes va_start() for nothing in clang 14;
 	@# the third finds a leak in the skeleton that bpftool makes (cppcheck looks for ours).
 	printf '%s\n' $(USER_SRC) | xargs -P $(shell nproc) -I{} clang-tidy --quiet --warnings-as-errors='*' \

@@ -10,7 +10,7 @@ CFLAGS	   ?= -O2 -g
 # A warning of a compiler that was never tried does not stop a build. Developers and CI set WERROR=-Werror.
 WERROR	   ?=
 
-PKGS := libbpf libxdp libelf libmnl zlib sqlite3 jansson liblzma libzstd ncursesw
+PKGS := libbpf libxdp libelf zlib sqlite3 jansson liblzma libzstd ncursesw
 # Its header only: user/observe/web_server.c loads it when it is needed.
 PKGS_LOADED := libmicrohttpd
 # Of xdp-bloom-fetch alone.

@@ -15,10 +15,10 @@
 #include "ktap.h"
 
 struct state;
-static int open_given(struct mnl_socket **socket, int family, int flags, unsigned int groups);
-static int dump_given(struct mnl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
+static int open_given(struct nl_socket **socket, int family, int flags, unsigned int groups);
+static int dump_given(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
 		      void *arg);
-static int close_given(struct mnl_socket *socket);
+static int close_given(struct nl_socket *socket);
 static FILE *file_given(const char *path, const char *mode);
 static int proc_given(const char *path, int flags);
 static DIR *directory_given(const char *path);
@@ -29,7 +29,7 @@ static int ports_given(struct state *state, bool *ports);
 
 #define netlink_open	    open_given
 #define netlink_dump	    dump_given
-#define mnl_socket_close    close_given
+#define nl_close	    close_given
 #define fopen		    file_given
 #define open		    proc_given
 #define opendir		    directory_given
@@ -60,29 +60,29 @@ struct socket_is {
 static const struct socket_is *sockets;
 static size_t n_sockets;
 
-static int open_given(struct mnl_socket **socket, int family, int flags, unsigned int groups)
+static int open_given(struct nl_socket **socket, int family, int flags, unsigned int groups)
 {
 	*socket = NULL;
 	if (family != NETLINK_SOCK_DIAG || flags || groups)
 		return -EINVAL;
 	if (fails && !fails_at)
 		return fails;
-	*socket = (struct mnl_socket *)&opened;
+	*socket = (struct nl_socket *)&opened;
 	opened++;
 	return 0;
 }
 
-static int close_given(struct mnl_socket *socket)
+static int close_given(struct nl_socket *socket)
 {
-	closed += socket == (struct mnl_socket *)&opened;
+	closed += socket == (struct nl_socket *)&opened;
 	return 0;
 }
 
 static void give(netlink_each_fn *each, void *arg, const struct socket_is *is)
 {
 	char room[512] = { 0 };
-	struct nlmsghdr *m = mnl_nlmsg_put_header(room);
-	struct inet_diag_msg *d = mnl_nlmsg_put_extra_header(m, sizeof(*d) - is->cut);
+	struct nlmsghdr *m = nl_put_header(room);
+	struct inet_diag_msg *d = nl_put_extra(m, sizeof(*d) - is->cut);
 	struct addr peer = { 0 };
 
 	d->idiag_family = (uint8_t)is->family;
@@ -102,14 +102,14 @@ static void give(netlink_each_fn *each, void *arg, const struct socket_is *is)
 }
 
 /* As asked for, and only so: TCP of both families that is connected or listens, UDP that is connected or not. */
-static int dump_given(struct mnl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
+static int dump_given(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
 		      void *arg)
 {
 	const struct inet_diag_req *tcp = request;
 	const struct inet_diag_req_v2 *udp = request;
 	bool is_tcp = kind == TCPDIAG_GETSOCK;
 
-	if (socket != (struct mnl_socket *)&opened)
+	if (socket != (struct nl_socket *)&opened)
 		return -EBADF;
 	if (size != (is_tcp ? sizeof(*tcp) : sizeof(*udp)) || (!is_tcp && kind != SOCK_DIAG_BY_FAMILY) ||
 	    (!is_tcp && udp->sdiag_protocol != IPPROTO_UDP))

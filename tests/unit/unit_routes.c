@@ -3,7 +3,7 @@
  * Routes that come, go and take each other's place, against a table that is walked from its beginning; what stays in
  * force when most of them go; and what messages of the kernel say, whole, cut and of rubbish.
  */
-#include <libmnl/libmnl.h>
+#include "base/nl.h"
 #include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
@@ -408,20 +408,20 @@ static char text[256];
 static struct nlmsghdr *message(uint16_t type, uint16_t flags, int family, uint8_t length, unsigned int table,
 				const void *dst, size_t size)
 {
-	struct nlmsghdr *m = mnl_nlmsg_put_header(text);
+	struct nlmsghdr *m = nl_put_header(text);
 	struct rtmsg *header;
 
 	m->nlmsg_type = type;
 	m->nlmsg_flags = flags;
-	header = mnl_nlmsg_put_extra_header(m, sizeof(*header));
+	header = nl_put_extra(m, sizeof(*header));
 	header->rtm_family = (unsigned char)family;
 	header->rtm_dst_len = length;
 	header->rtm_table = table > 255 ? RT_TABLE_COMPAT : (unsigned char)table;
 	header->rtm_type = RTN_BLACKHOLE;
-	mnl_attr_put_u32(m, RTA_TABLE, table);
+	nl_put_u32(m, RTA_TABLE, table);
 	if (size)
-		mnl_attr_put(m, RTA_DST, size, dst);
-	mnl_attr_put_u32(m, RTA_PRIORITY, 9);
+		nl_put(m, RTA_DST, size, dst);
+	nl_put_u32(m, RTA_PRIORITY, 9);
 	return m;
 }
 
@@ -437,9 +437,9 @@ static void messages(void)
 	CHECK(route_read(&r, &wish, m) == SAYS_HERE && r.first == 0x2d010203 && r.length == 32 && r.metric == 9,
 	      "IPv4");
 	CHECK(route_read(&r, &only6, m) == SAYS_NOTHING, "the other family");
-	((struct rtmsg *)mnl_nlmsg_get_payload(m))->rtm_type = RTN_UNICAST;
+	((struct rtmsg *)nl_payload(m))->rtm_type = RTN_UNICAST;
 	CHECK(route_read(&r, &wish, m) == SAYS_OTHER, "another type");
-	mnl_attr_put_u32(m, RTA_NH_ID, 5);
+	nl_put_u32(m, RTA_NH_ID, 5);
 	CHECK(route_read(&r, &wish, m) == SAYS_OTHER && r.has == ROUTE_BY_NEXTHOP, "another type, by a nexthop");
 	m->nlmsg_flags |= NLM_F_REPLACE;
 	CHECK(route_read(&r, &wish, m) == SAYS_REPLACED, "another type in its place");
@@ -456,7 +456,7 @@ static void messages(void)
 	m = message(RTM_NEWROUTE, 0, AF_INET, 33, 666, four, 4);
 	CHECK(route_read(&r, &wish, m) == SAYS_NOTHING, "a length that cannot be");
 	m = message(RTM_NEWROUTE, 0, AF_INET, 32, 666, four, 4);
-	((struct rtmsg *)mnl_nlmsg_get_payload(m))->rtm_flags = RTM_F_CLONED;
+	((struct rtmsg *)nl_payload(m))->rtm_flags = RTM_F_CLONED;
 	CHECK(route_read(&r, &wish, m) == SAYS_NOTHING, "a copy");
 	m->nlmsg_type = RTM_DELNEXTHOP;
 	CHECK(route_read(&r, &wish, m) == SAYS_MAYBE, "a nexthop that goes");

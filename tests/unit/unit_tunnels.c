@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* With whom WireGuard and IPsec speak, from the kernel's messages: few kernels at hand have these parts. */
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/netlink.h"
 
-#define netlink_open	 open_given
-#define netlink_dump	 dump_given
-#define mnl_socket_close close_given
-#define fopen		 file_given
+#define netlink_open open_given
+#define netlink_dump dump_given
+#define nl_close     close_given
+#define fopen	     file_given
 
-static int open_given(struct mnl_socket **socket, int family, int flags, unsigned int groups);
-static int dump_given(struct mnl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
+static int open_given(struct nl_socket **socket, int family, int flags, unsigned int groups);
+static int dump_given(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
 		      void *arg);
-static int close_given(struct mnl_socket *socket);
+static int close_given(struct nl_socket *socket);
 static FILE *file_given(const char *path, const char *mode);
 
 #include "change/own_tunnels.c"
@@ -27,14 +28,14 @@ static const char *sockets;
 static int fails, fails_at, opened, closed;
 static char room[8192];
 
-static int open_given(struct mnl_socket **socket, int family, int flags, unsigned int groups)
+static int open_given(struct nl_socket **socket, int family, int flags, unsigned int groups)
 {
 	opened = family;
 	*socket = NULL;
 	return flags || groups ? -EINVAL : fails_at ? 0 : fails;
 }
 
-static int close_given(struct mnl_socket *socket)
+static int close_given(struct nl_socket *socket)
 {
 	closed = opened;
 	return socket ? -1 : 0;
@@ -50,19 +51,19 @@ static struct nlmsghdr *message(size_t header)
 	struct nlmsghdr *m;
 
 	memset(room, 0, sizeof(room));
-	m = mnl_nlmsg_put_header(room);
-	mnl_nlmsg_put_extra_header(m, header);
+	m = nl_put_header(room);
+	nl_put_extra(m, header);
 	return m;
 }
 
 static void put_peer(struct nlmsghdr *m, const void *endpoint, size_t size)
 {
-	struct nlattr *peer = mnl_attr_nest_start(m, 0);
+	struct nlattr *peer = nl_nest_begin(m, 0);
 
-	mnl_attr_put(m, WGPEER_A_PUBLIC_KEY, 32, "\x02\0\xc6\x33\x64\x63 a key that looks like one");
+	nl_put(m, WGPEER_A_PUBLIC_KEY, 32, "\x02\0\xc6\x33\x64\x63 a key that looks like one");
 	if (size)
-		mnl_attr_put(m, WGPEER_A_ENDPOINT, size, endpoint);
-	mnl_attr_nest_end(m, peer);
+		nl_put(m, WGPEER_A_ENDPOINT, size, endpoint);
+	nl_nest_end(m, peer);
 }
 
 static void give_device(netlink_each_fn *each, void *arg)
@@ -72,8 +73,8 @@ static void give_device(netlink_each_fn *each, void *arg)
 	struct nlmsghdr *m = message(sizeof(struct genlmsghdr));
 	struct nlattr *peers;
 
-	mnl_attr_put_strz(m, WGDEVICE_A_IFNAME, "wg0");
-	peers = mnl_attr_nest_start(m, WGDEVICE_A_PEERS);
+	nl_put(m, WGDEVICE_A_IFNAME, strlen("wg0") + 1, "wg0");
+	peers = nl_nest_begin(m, WGDEVICE_A_PEERS);
 	put_peer(m, &v4, sizeof(v4));
 	put_peer(m, NULL, 0);
 	put_peer(m, &v6, sizeof(v6));
@@ -83,7 +84,7 @@ static void give_device(netlink_each_fn *each, void *arg)
 	put_peer(m, &v6, 27);
 	v4.sin_family = AF_UNIX;
 	put_peer(m, &v4, sizeof(v4));
-	mnl_attr_nest_end(m, peers);
+	nl_nest_end(m, peers);
 	each(arg, m);
 }
 
@@ -92,9 +93,9 @@ static void give_families(netlink_each_fn *each, void *arg)
 	for (uint16_t i = 0; families[i]; i++) {
 		struct nlmsghdr *m = message(sizeof(struct genlmsghdr));
 
-		mnl_attr_put_u16(m, CTRL_ATTR_FAMILY_ID, (uint16_t)(WIREGUARD - 1 + i));
-		mnl_attr_put_strz(m, CTRL_ATTR_FAMILY_NAME, families[i]);
-		mnl_attr_put_u32(m, CTRL_ATTR_VERSION, 1);
+		nl_put(m, CTRL_ATTR_FAMILY_ID, 2, &(uint16_t){ (uint16_t)(WIREGUARD - 1 + i) });
+		nl_put(m, CTRL_ATTR_FAMILY_NAME, strlen(families[i]) + 1, families[i]);
+		nl_put_u32(m, CTRL_ATTR_VERSION, 1);
 		each(arg, m);
 	}
 }
@@ -106,11 +107,11 @@ static void give_states(netlink_each_fn *each, void *arg)
 				       .saddr.a4 = htonl(0xc0000203) };
 	struct nlmsghdr *m = message(sizeof(sa));
 
-	memcpy(mnl_nlmsg_get_payload(m), &sa, sizeof(sa));
+	memcpy(nl_payload(m), &sa, sizeof(sa));
 	each(arg, m);
 	m = message(sizeof(sa) - 8);
 	sa.saddr.a4 = htonl(0xc0000264);
-	memcpy(mnl_nlmsg_get_payload(m), &sa, sizeof(sa) - 8);
+	memcpy(nl_payload(m), &sa, sizeof(sa) - 8);
 	each(arg, m);
 }
 
@@ -123,17 +124,17 @@ static void give_policies(netlink_each_fn *each, void *arg)
 	struct nlmsghdr *m = message(sizeof(struct xfrm_userpolicy_info));
 
 	way[0].saddr.a4 = htonl(0xc0000265);
-	mnl_attr_put(m, XFRMA_MARK, sizeof(way), way); /* no way to anybody */
+	nl_put(m, XFRMA_MARK, sizeof(way), way); /* no way to anybody */
 	each(arg, m);
 	way[0].saddr.a4 = 0;
 	m = message(sizeof(struct xfrm_userpolicy_info));
-	mnl_attr_put_u32(m, XFRMA_IF_ID, 1);
-	mnl_attr_put(m, XFRMA_TMPL, sizeof(way), way);
+	nl_put_u32(m, XFRMA_IF_ID, 1);
+	nl_put(m, XFRMA_TMPL, sizeof(way), way);
 	each(arg, m);
 }
 
 /* As asked for, and only so. */
-static int dump_given(struct mnl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
+static int dump_given(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
 		      void *arg)
 {
 	const struct genlmsghdr *header = request;
@@ -148,8 +149,7 @@ static int dump_given(struct mnl_socket *socket, uint16_t kind, const void *requ
 		give_families(each, arg);
 	else if (opened == NETLINK_GENERIC && kind == WIREGUARD && size == sizeof(*header) + 8 &&
 		 header->cmd == WG_CMD_GET_DEVICE && header->version == WG_GENL_VERSION &&
-		 mnl_attr_get_type(at) == WGDEVICE_A_IFINDEX && mnl_attr_get_payload_len(at) == 4 &&
-		 mnl_attr_get_u32(at) == 7)
+		 nl_attr_type(at) == WGDEVICE_A_IFINDEX && nl_attr_len(at) == 4 && nl_attr_u32(at) == 7)
 		give_device(each, arg);
 	else if (opened == NETLINK_XFRM && kind == XFRM_MSG_GETSA && !request && size == sizeof(struct xfrm_usersa_id))
 		give_states(each, arg);

@@ -6,58 +6,105 @@
 #include <linux/rtnetlink.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "base/close_fd.h"
 #include "base/log.h"
 
 /* Routes that change faster than that are found over so many dumps, each of which has most of them. */
 #define DUMPS 8
 
-int netlink_open(struct mnl_socket **socket, int family, int flags, unsigned int groups)
+struct nl_socket {
+	int fd;
+};
+
+void nl_close(struct nl_socket *socket)
 {
+	close(socket->fd);
+	free(socket);
+}
+
+int nl_fd(const struct nl_socket *socket)
+{
+	return socket->fd;
+}
+
+int nl_option(const struct nl_socket *socket, int option, const void *value, size_t size)
+{
+	return setsockopt(socket->fd, SOL_NETLINK, option, value, (socklen_t)size);
+}
+
+ssize_t nl_send(const struct nl_socket *socket, const void *bytes, size_t size)
+{
+	static const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
+
+	return sendto(socket->fd, bytes, size, 0, (const struct sockaddr *)&kernel, sizeof(kernel));
+}
+
+ssize_t nl_receive(const struct nl_socket *socket, void *room, size_t size)
+{
+	ssize_t got = recv(socket->fd, room, size, MSG_TRUNC);
+
+	if (got <= (ssize_t)size)
+		return got;
+	errno = ENOSPC;
+	return -1;
+}
+
+int netlink_open(struct nl_socket **s, int family, int flags, unsigned int groups)
+{
+	const struct sockaddr_nl us = { .nl_family = AF_NETLINK, .nl_groups = groups };
+	struct nl_socket *opened = calloc(1, sizeof(*opened));
 	int err;
 
-	*socket = mnl_socket_open2(family, flags | SOCK_CLOEXEC);
-	if (*socket && !mnl_socket_bind(*socket, groups, MNL_SOCKET_AUTOPID))
+	*s = NULL;
+	if (!opened)
+		return -ENOMEM;
+	opened->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | flags, family);
+	if (opened->fd >= 0 && !bind(opened->fd, (const struct sockaddr *)&us, sizeof(us))) {
+		*s = opened;
 		return 0;
+	}
 	err = because(-errno, "netlink: %s", strerror(errno));
-	if (*socket)
-		mnl_socket_close(*socket);
-	*socket = NULL;
+	close_fd(opened->fd);
+	free(opened);
 	return err;
 }
 
-int netlink_dump_once(struct mnl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
+int netlink_dump_once(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
 		      void *arg, bool *whole)
 {
 	char buf[32768] __attribute__((aligned(NLMSG_ALIGNTO))); /* the kernel fills no more at once */
-	struct nlmsghdr *m = mnl_nlmsg_put_header(buf);
+	struct nlmsghdr *m = nl_put_header(buf);
 	ssize_t got;
 	void *extra;
 
 	m->nlmsg_type = kind;
 	m->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-	extra = mnl_nlmsg_put_extra_header(m, size);
+	extra = nl_put_extra(m, size);
 	if (request)
 		memcpy(extra, request, size);
 	*whole = true;
-	if (mnl_socket_sendto(socket, m, m->nlmsg_len) < 0)
+	if (nl_send(socket, m, m->nlmsg_len) < 0)
 		return -errno;
-	while ((got = mnl_socket_recvfrom(socket, buf, sizeof(buf))) >= 0) {
+	while ((got = nl_receive(socket, buf, sizeof(buf))) >= 0) {
 		int left = (int)got;
 
-		for (m = (struct nlmsghdr *)buf; mnl_nlmsg_ok(m, left); m = mnl_nlmsg_next(m, &left)) {
+		for (m = (struct nlmsghdr *)buf; nl_ok(m, left); m = nl_next(m, &left)) {
 			*whole = *whole && !(m->nlmsg_flags & NLM_F_DUMP_INTR);
 			/* Both begin with 0 or -errno. */
 			if (m->nlmsg_type == NLMSG_DONE || m->nlmsg_type == NLMSG_ERROR)
-				return *(int *)mnl_nlmsg_get_payload(m);
+				return *(int *)nl_payload(m);
 			each(arg, m);
 		}
 	}
 	return -errno;
 }
 
-int netlink_dump(struct mnl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
+int netlink_dump(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
 		 void *arg)
 {
 	bool whole = false;
@@ -72,8 +119,9 @@ void netlink_kind_in(const struct nlattr *info, char kind[NETLINK_KIND_MAX])
 {
 	const struct nlattr *attr;
 
-	mnl_attr_for_each_nested(attr, info) if (mnl_attr_get_type(attr) == IFLA_INFO_KIND)
-		snprintf(kind, NETLINK_KIND_MAX, "%.*s", (int)mnl_attr_get_payload_len(attr), mnl_attr_get_str(attr));
+	nl_each_nested (attr, info)
+		if (nl_attr_type(attr) == IFLA_INFO_KIND)
+			snprintf(kind, NETLINK_KIND_MAX, "%.*s", (int)nl_attr_len(attr), nl_attr_text(attr));
 }
 
 struct kind_of {
@@ -83,26 +131,27 @@ struct kind_of {
 
 static void look_for_kind(void *arg, const struct nlmsghdr *message)
 {
-	const struct ifinfomsg *link = mnl_nlmsg_get_payload(message);
+	const struct ifinfomsg *link = nl_payload(message);
 	const struct kind_of *of = arg;
 	const struct nlattr *attr;
 
 	if ((unsigned int)link->ifi_index != of->ifindex)
 		return;
-	mnl_attr_for_each(attr, message, sizeof(*link)) if (mnl_attr_get_type(attr) == IFLA_LINKINFO)
-		netlink_kind_in(attr, of->kind);
+	nl_each (attr, message, sizeof(*link))
+		if (nl_attr_type(attr) == IFLA_LINKINFO)
+			netlink_kind_in(attr, of->kind);
 }
 
 int netlink_kind(unsigned int ifindex, char kind[NETLINK_KIND_MAX])
 {
 	struct kind_of of = { ifindex, kind };
-	struct mnl_socket *socket;
+	struct nl_socket *socket;
 	int err = netlink_open(&socket, NETLINK_ROUTE, 0, 0);
 
 	kind[0] = '\0';
 	if (err)
 		return err;
 	err = netlink_dump(socket, RTM_GETLINK, NULL, sizeof(struct ifinfomsg), look_for_kind, &of);
-	mnl_socket_close(socket);
+	nl_close(socket);
 	return err;
 }

@@ -3,14 +3,23 @@
 #ifndef BASE_NETLINK_H
 #define BASE_NETLINK_H
 
-#include <libmnl/libmnl.h>
+#include "base/nl.h"
 #include <stdbool.h>
+#include <sys/types.h>
+
+struct nl_socket;
 
 /*
  * A socket of that family (NETLINK_ROUTE...) that gets the messages of these groups (RTMGRP_...; 0: none). Returns 0,
  * or -errno with the reason recorded.
  */
-int netlink_open(struct mnl_socket **socket, int family, int flags, unsigned int groups);
+int netlink_open(struct nl_socket **socket, int family, int flags, unsigned int groups);
+void nl_close(struct nl_socket *socket);
+int nl_fd(const struct nl_socket *socket);
+/* As setsockopt(), sendto() the kernel and recv() are; a message that the room is too small for is ENOSPC. */
+int nl_option(const struct nl_socket *socket, int option, const void *value, size_t size);
+ssize_t nl_send(const struct nl_socket *socket, const void *bytes, size_t size);
+ssize_t nl_receive(const struct nl_socket *socket, void *room, size_t size);
 
 /*
  * Asks for all objects of a kind (RTM_GETADDR and the like; what follows the message's header is in `request`; NULL:
@@ -18,10 +27,10 @@ int netlink_open(struct mnl_socket **socket, int family, int flags, unsigned int
  * again: then some come twice, and none is missed. Returns 0 or -errno.
  */
 typedef void netlink_each_fn(void *arg, const struct nlmsghdr *message);
-int netlink_dump(struct mnl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
+int netlink_dump(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
 		 void *arg);
 /* Once. *whole: they did not change meanwhile. */
-int netlink_dump_once(struct mnl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
+int netlink_dump_once(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
 		      void *arg, bool *whole);
 
 /* Of what kind a link is, as `ip link` takes it: "wireguard"; "" for a device of a driver. Of IFLA_LINKINFO; */

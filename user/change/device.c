@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "change/device.h"
 
-#include <libmnl/libmnl.h>
+#include "base/nl.h"
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
@@ -29,21 +29,20 @@ static bool is_named(const char *names, const char *name)
 
 static void take(void *arg, const struct nlmsghdr *message)
 {
-	const struct ifinfomsg *link = mnl_nlmsg_get_payload(message);
+	const struct ifinfomsg *link = nl_payload(message);
 	const char *name = NULL;
 	struct device *d = arg;
 	const struct nlattr *attr;
 	bool port = false;
 
-	mnl_attr_for_each(attr, message, sizeof(*link))
-	{
-		if (mnl_attr_get_type(attr) == IFLA_IFNAME)
-			name = mnl_attr_get_str(attr);
-		else if (mnl_attr_get_type(attr) == IFLA_MASTER)
-			port = (int)mnl_attr_get_u32(attr) == d->index;
-		else if (link->ifi_index == d->index && mnl_attr_get_type(attr) == IFLA_LINK)
-			d->below = (int)mnl_attr_get_u32(attr);
-		else if (link->ifi_index == d->index && mnl_attr_get_type(attr) == IFLA_LINKINFO)
+	nl_each (attr, message, sizeof(*link)) {
+		if (nl_attr_type(attr) == IFLA_IFNAME)
+			name = nl_attr_text(attr);
+		else if (nl_attr_type(attr) == IFLA_MASTER)
+			port = (int)nl_attr_u32(attr) == d->index;
+		else if (link->ifi_index == d->index && nl_attr_type(attr) == IFLA_LINK)
+			d->below = (int)nl_attr_u32(attr);
+		else if (link->ifi_index == d->index && nl_attr_type(attr) == IFLA_LINKINFO)
 			netlink_kind_in(attr, d->kind);
 	}
 	/* A dump that changed meanwhile comes twice. */
@@ -87,12 +86,12 @@ static bool describe(const struct device *d, char text[DEVICE_TEXT_MAX])
 bool device_misses(const char *ifname, char text[DEVICE_TEXT_MAX])
 {
 	struct device d = { .index = (int)if_nametoindex(ifname) };
-	struct mnl_socket *socket;
+	struct nl_socket *socket;
 	bool misses;
 
 	if (!d.index || netlink_open(&socket, NETLINK_ROUTE, 0, 0))
 		return false;
 	misses = !netlink_dump(socket, RTM_GETLINK, NULL, sizeof(struct ifinfomsg), take, &d) && describe(&d, text);
-	mnl_socket_close(socket);
+	nl_close(socket);
 	return misses;
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
-#include <libmnl/libmnl.h>
+#include "base/nl.h"
 
 #include "base/clean_text.h"
 #include "base/grow.h"
@@ -104,7 +104,7 @@ struct addr own_bytes(int family, const void *bytes, size_t size)
 
 struct addr own_attr(int family, const struct nlattr *at)
 {
-	return own_bytes(family, mnl_attr_get_payload(at), mnl_attr_get_payload_len(at));
+	return own_bytes(family, nl_attr_payload(at), nl_attr_len(at));
 }
 
 int own_addresses(struct state *state, own_wanted_fn *wanted, const void *arg, struct own_address **list, size_t *n)

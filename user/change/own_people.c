@@ -63,11 +63,11 @@ static const char *server_of(const struct people *p, const struct inet_diag_msg 
 
 static void on_socket(void *arg, const struct nlmsghdr *message)
 {
-	const struct inet_diag_msg *m = mnl_nlmsg_get_payload(message);
+	const struct inet_diag_msg *m = nl_payload(message);
 	struct people *p = arg;
 	struct connection c = { .udp = p->udp };
 
-	if (mnl_nlmsg_get_payload_len(message) < sizeof(*m))
+	if (nl_payload_len(message) < sizeof(*m))
 		return;
 	c.port = ntohs(m->id.idiag_sport);
 	if (m->idiag_state != TCP_ESTABLISHED) {
@@ -108,7 +108,7 @@ static int ask_sockets(struct people *p)
 	static const struct inet_diag_req tcp = { .idiag_states = 1 << TCP_ESTABLISHED | 1 << TCP_LISTEN };
 	struct inet_diag_req_v2 udp = { .sdiag_protocol = IPPROTO_UDP,
 					.idiag_states = 1 << TCP_ESTABLISHED | 1 << TCP_CLOSE };
-	struct mnl_socket *socket;
+	struct nl_socket *socket;
 	int err = netlink_open(&socket, NETLINK_SOCK_DIAG, 0, 0);
 
 	if (!err)
@@ -121,7 +121,7 @@ static int ask_sockets(struct people *p)
 			err = 0;
 	}
 	if (socket)
-		mnl_socket_close(socket);
+		nl_close(socket);
 	learn_servers(p);
 	return err_is(err, EPROTONOSUPPORT) || err_is(err, EOPNOTSUPP) || err_is(err, ENOENT) ? 0 : err;
 }

@@ -34,15 +34,14 @@ static void learn_at(struct learned *l, struct addr addr, const char *what, unsi
 
 static void on_address(void *arg, const struct nlmsghdr *message)
 {
-	const struct ifaddrmsg *header = mnl_nlmsg_get_payload(message);
+	const struct ifaddrmsg *header = nl_payload(message);
 	const struct nlattr *at, *local = NULL, *address = NULL;
 	struct addr ours, peer;
 
-	mnl_attr_for_each(at, message, sizeof(*header))
-	{
-		if (mnl_attr_get_type(at) == IFA_LOCAL)
+	nl_each (at, message, sizeof(*header)) {
+		if (nl_attr_type(at) == IFA_LOCAL)
 			local = at;
-		if (mnl_attr_get_type(at) == IFA_ADDRESS)
+		if (nl_attr_type(at) == IFA_ADDRESS)
 			address = at;
 	}
 	if (header->ifa_scope == RT_SCOPE_HOST || (!local && !address))
@@ -73,28 +72,28 @@ static void on_tunnel(struct learned *l, const char *kind, const struct nlattr *
 {
 	const struct nlattr *at;
 
-	mnl_attr_for_each_nested(at, data)
-	{
-		size_t size = mnl_attr_get_payload_len(at);
+	nl_each_nested (at, data) {
+		size_t size = nl_attr_len(at);
 
 		for (size_t i = 0; i < sizeof(far_ends) / sizeof(far_ends[0]); i++)
-			if (mnl_attr_get_type(at) == far_ends[i].attribute && !strcmp(kind, far_ends[i].kind))
+			if (nl_attr_type(at) == far_ends[i].attribute && !strcmp(kind, far_ends[i].kind))
 				learn_at(l, own_attr(size == 4 ? AF_INET : AF_INET6, at), tunnel_is, index);
 	}
 }
 
 static void on_link(void *arg, const struct nlmsghdr *message)
 {
-	const struct ifinfomsg *header = mnl_nlmsg_get_payload(message);
+	const struct ifinfomsg *header = nl_payload(message);
 	const struct nlattr *at, *in, *data = NULL;
 	char name[IF_NAMESIZE], kind[NETLINK_KIND_MAX] = "";
 
-	mnl_attr_for_each(at, message, sizeof(*header))
-	{
+	nl_each (at, message, sizeof(*header)) {
 		if ((at->nla_type & NLA_TYPE_MASK) != IFLA_LINKINFO)
 			continue;
 		netlink_kind_in(at, kind);
-		mnl_attr_for_each_nested(in, at) if (mnl_attr_get_type(in) == IFLA_INFO_DATA) data = in;
+		nl_each_nested (in, at)
+			if (nl_attr_type(in) == IFLA_INFO_DATA)
+				data = in;
 	}
 	if (!strcmp(kind, "wireguard"))
 		own_from_wireguard(arg, (unsigned int)header->ifi_index,
@@ -136,13 +135,13 @@ static void remember(struct addr addr, unsigned int table)
 
 static void on_gateway(struct learned *l, int family, const struct nlattr *at, unsigned int table)
 {
-	const struct rtvia *via = mnl_attr_get_payload(at);
-	size_t size = mnl_attr_get_payload_len(at);
+	const struct rtvia *via = nl_attr_payload(at);
+	size_t size = nl_attr_len(at);
 	struct addr addr = { 0 };
 
-	if (mnl_attr_get_type(at) == RTA_GATEWAY)
+	if (nl_attr_type(at) == RTA_GATEWAY)
 		addr = own_attr(family, at);
-	if (mnl_attr_get_type(at) == RTA_VIA && size > sizeof(*via))
+	if (nl_attr_type(at) == RTA_VIA && size > sizeof(*via))
 		addr = own_bytes(via->rtvia_family, via->rtvia_addr, size - sizeof(*via));
 	remember(addr, table);
 	own_learn(l, addr, gateway_is, "route table %u", table);
@@ -150,27 +149,26 @@ static void on_gateway(struct learned *l, int family, const struct nlattr *at, u
 
 static void on_paths(struct learned *l, int family, const struct nlattr *paths, unsigned int table)
 {
-	const struct rtnexthop *path = mnl_attr_get_payload(paths);
-	const struct nlattr *attr; /* the name that libmnl's macro takes */
+	const struct rtnexthop *path = nl_attr_payload(paths);
+	const struct nlattr *at;
 
-	for (int left = mnl_attr_get_payload_len(paths); left > 0 && RTNH_OK(path, left); path = RTNH_NEXT(path)) {
-		mnl_attr_for_each_payload((void *)RTNH_DATA(path), path->rtnh_len - sizeof(*path))
-			on_gateway(l, family, attr, table);
+	for (int left = (int)nl_attr_len(paths); left > 0 && RTNH_OK(path, left); path = RTNH_NEXT(path)) {
+		nl_each_in (at, RTNH_DATA(path), path->rtnh_len - sizeof(*path))
+			on_gateway(l, family, at, table);
 		left -= RTNH_ALIGN(path->rtnh_len);
 	}
 }
 
 static void on_route(void *arg, const struct nlmsghdr *message)
 {
-	const struct rtmsg *header = mnl_nlmsg_get_payload(message);
+	const struct rtmsg *header = nl_payload(message);
 	unsigned int table = header->rtm_table;
 	const struct nlattr *at;
 
-	mnl_attr_for_each(at, message, sizeof(*header))
-	{
-		if (mnl_attr_get_type(at) == RTA_TABLE) /* it comes first */
-			table = mnl_attr_get_u32(at);
-		if (mnl_attr_get_type(at) == RTA_MULTIPATH)
+	nl_each (at, message, sizeof(*header)) {
+		if (nl_attr_type(at) == RTA_TABLE) /* it comes first */
+			table = nl_attr_u32(at);
+		if (nl_attr_type(at) == RTA_MULTIPATH)
 			on_paths(arg, header->rtm_family, at, table);
 		else
 			on_gateway(arg, header->rtm_family, at, table);
@@ -179,15 +177,14 @@ static void on_route(void *arg, const struct nlmsghdr *message)
 
 static void on_nexthop(void *arg, const struct nlmsghdr *message)
 {
-	const struct nhmsg *header = mnl_nlmsg_get_payload(message);
+	const struct nhmsg *header = nl_payload(message);
 	const struct nlattr *at;
 	unsigned int id = 0;
 
-	mnl_attr_for_each(at, message, sizeof(*header))
-	{
-		if (mnl_attr_get_type(at) == NHA_ID) /* it comes first */
-			id = mnl_attr_get_u32(at);
-		if (mnl_attr_get_type(at) == NHA_GATEWAY)
+	nl_each (at, message, sizeof(*header)) {
+		if (nl_attr_type(at) == NHA_ID) /* it comes first */
+			id = nl_attr_u32(at);
+		if (nl_attr_type(at) == NHA_GATEWAY)
 			own_learn(arg, own_attr(header->nh_family, at), gateway_is, "nexthop %u", id);
 	}
 }
@@ -196,17 +193,17 @@ static void on_nexthop(void *arg, const struct nlmsghdr *message)
  * Only such routes have gateways. Of the others, which lists of bans may be, the kernel then copies none; one that does
  * not know such questions (before 4.20), or refuses this one, says all.
  */
-static int ask_for_routes(struct mnl_socket *socket, struct learned *l)
+static int ask_for_routes(struct nl_socket *socket, struct learned *l)
 {
 	static const struct rtmsg unicast = { .rtm_type = RTN_UNICAST };
-	int err = mnl_socket_setsockopt(socket, NETLINK_GET_STRICT_CHK, &(int){ 1 }, sizeof(int)) ? -EINVAL : 0;
+	int err = nl_option(socket, NETLINK_GET_STRICT_CHK, &(int){ 1 }, sizeof(int)) ? -EINVAL : 0;
 
 	err = err ?: netlink_dump(socket, RTM_GETROUTE, &unicast, sizeof(unicast), on_route, l);
-	mnl_socket_setsockopt(socket, NETLINK_GET_STRICT_CHK, &(int){ 0 }, sizeof(int));
+	nl_option(socket, NETLINK_GET_STRICT_CHK, &(int){ 0 }, sizeof(int));
 	return err ? netlink_dump(socket, RTM_GETROUTE, NULL, sizeof(struct rtmsg), on_route, l) : 0;
 }
 
-static int gateways(struct mnl_socket *socket, struct learned *l)
+static int gateways(struct nl_socket *socket, struct learned *l)
 {
 	int err;
 
@@ -229,7 +226,7 @@ int own_from_routes(struct learned *l)
 		struct nlattr at;
 		__u32 mask;
 	} links = { .at = { sizeof(struct nlattr) + sizeof(__u32), IFLA_EXT_MASK }, .mask = RTEXT_FILTER_SKIP_STATS };
-	struct mnl_socket *socket;
+	struct nl_socket *socket;
 	int err = netlink_open(&socket, NETLINK_ROUTE, 0, 0);
 
 	if (err)
@@ -243,7 +240,7 @@ int own_from_routes(struct learned *l)
 			err = 0;
 	}
 	err = err ?: netlink_dump(socket, RTM_GETLINK, &links, sizeof(links), on_link, l);
-	mnl_socket_close(socket);
+	nl_close(socket);
 	if (!err)
 		own_from_xfrm(l);
 	return err ? because(err, "the guard rails cannot ask for this machine's addresses: %s", errno_text(err)) : 0;

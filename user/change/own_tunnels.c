@@ -20,12 +20,11 @@ static void on_family(void *arg, const struct nlmsghdr *message)
 	uint16_t id = 0;
 	bool is = false;
 
-	mnl_attr_for_each(at, message, sizeof(struct genlmsghdr))
-	{
-		if (mnl_attr_get_type(at) == CTRL_ATTR_FAMILY_ID)
-			id = mnl_attr_get_u16(at);
-		if (mnl_attr_get_type(at) == CTRL_ATTR_FAMILY_NAME)
-			is = !strcmp(mnl_attr_get_str(at), WG_GENL_NAME);
+	nl_each (at, message, sizeof(struct genlmsghdr)) {
+		if (nl_attr_type(at) == CTRL_ATTR_FAMILY_ID)
+			id = nl_attr_u16(at);
+		if (nl_attr_type(at) == CTRL_ATTR_FAMILY_NAME)
+			is = !strcmp(nl_attr_text(at), WG_GENL_NAME);
 	}
 	if (is)
 		*(uint16_t *)arg = id;
@@ -38,9 +37,9 @@ struct device {
 
 static void on_endpoint(const struct device *d, const struct nlattr *at)
 {
-	const struct sockaddr_in *v4 = mnl_attr_get_payload(at);
-	const struct sockaddr_in6 *v6 = mnl_attr_get_payload(at);
-	size_t size = mnl_attr_get_payload_len(at);
+	const struct sockaddr_in *v4 = nl_attr_payload(at);
+	const struct sockaddr_in6 *v6 = nl_attr_payload(at);
+	size_t size = nl_attr_len(at);
 	struct addr addr = { 0 };
 
 	if (size >= sizeof(*v4) && v4->sin_family == AF_INET)
@@ -54,10 +53,12 @@ static void on_device(void *arg, const struct nlmsghdr *message)
 {
 	const struct nlattr *at, *peer, *of;
 
-	mnl_attr_for_each(at, message, sizeof(struct genlmsghdr)) if (mnl_attr_get_type(at) == WGDEVICE_A_PEERS)
-		mnl_attr_for_each_nested(peer, at)
-			mnl_attr_for_each_nested(of, peer) if (mnl_attr_get_type(of) == WGPEER_A_ENDPOINT)
-				on_endpoint(arg, of);
+	nl_each (at, message, sizeof(struct genlmsghdr))
+		if (nl_attr_type(at) == WGDEVICE_A_PEERS)
+			nl_each_nested (peer, at)
+				nl_each_nested (of, peer)
+					if (nl_attr_type(of) == WGPEER_A_ENDPOINT)
+						on_endpoint(arg, of);
 }
 
 /* What the kernel does not have, and what an ordinary user may not ask, nobody needs. */
@@ -79,7 +80,7 @@ void own_from_wireguard(struct learned *l, unsigned int index, const char *name)
 		     { sizeof(struct nlattr) + sizeof(uint32_t), WGDEVICE_A_IFINDEX },
 		     index };
 	struct device to = { l, name };
-	struct mnl_socket *socket;
+	struct nl_socket *socket;
 	uint16_t family = 0;
 	int err = netlink_open(&socket, NETLINK_GENERIC, 0, 0);
 
@@ -87,7 +88,7 @@ void own_from_wireguard(struct learned *l, unsigned int index, const char *name)
 		err = netlink_dump(socket, GENL_ID_CTRL, &families, sizeof(families), on_family, &family);
 		if (!err && family)
 			err = netlink_dump(socket, family, &device, sizeof(device), on_device, &to);
-		mnl_socket_close(socket);
+		nl_close(socket);
 	}
 	end(l, err, name);
 }
@@ -101,9 +102,9 @@ static void learn_pair(struct learned *l, int family, const xfrm_address_t *a, c
 
 static void on_state(void *arg, const struct nlmsghdr *message)
 {
-	const struct xfrm_usersa_info *sa = mnl_nlmsg_get_payload(message);
+	const struct xfrm_usersa_info *sa = nl_payload(message);
 
-	if (mnl_nlmsg_get_payload_len(message) >= sizeof(*sa))
+	if (nl_payload_len(message) >= sizeof(*sa))
 		learn_pair(arg, sa->family, &sa->id.daddr, &sa->saddr, "XFRM state");
 }
 
@@ -111,13 +112,12 @@ static void on_policy(void *arg, const struct nlmsghdr *message)
 {
 	const struct nlattr *at;
 
-	mnl_attr_for_each(at, message, sizeof(struct xfrm_userpolicy_info))
-	{
-		const struct xfrm_user_tmpl *way = mnl_attr_get_payload(at);
+	nl_each (at, message, sizeof(struct xfrm_userpolicy_info)) {
+		const struct xfrm_user_tmpl *way = nl_attr_payload(at);
 
-		if (mnl_attr_get_type(at) != XFRMA_TMPL)
+		if (nl_attr_type(at) != XFRMA_TMPL)
 			continue;
-		for (size_t n = mnl_attr_get_payload_len(at) / sizeof(*way); n; n--, way++)
+		for (size_t n = nl_attr_len(at) / sizeof(*way); n; n--, way++)
 			learn_pair(arg, way->family, &way->id.daddr, &way->saddr, "XFRM policy");
 	}
 }
@@ -141,7 +141,7 @@ static bool has_xfrm(void)
 
 void own_from_xfrm(struct learned *l)
 {
-	struct mnl_socket *socket;
+	struct nl_socket *socket;
 	int err;
 
 	if (!has_xfrm())
@@ -151,7 +151,7 @@ void own_from_xfrm(struct learned *l)
 		err = netlink_dump(socket, XFRM_MSG_GETSA, NULL, sizeof(struct xfrm_usersa_id), on_state, l)
 			      ?: netlink_dump(socket, XFRM_MSG_GETPOLICY, NULL, sizeof(struct xfrm_userpolicy_id),
 					      on_policy, l);
-		mnl_socket_close(socket);
+		nl_close(socket);
 	}
 	end(l, err, "IPsec");
 }

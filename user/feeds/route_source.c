@@ -34,7 +34,7 @@
 
 struct route_source {
 	struct route_wish wish;
-	struct mnl_socket *notices;
+	struct nl_socket *notices;
 	int told, ends; /* eventfds: to whoever takes the table, and to the thread */
 	pthread_t thread;
 	bool running, locked;
@@ -57,11 +57,11 @@ struct route_source {
 
 static ip6 address_of(const struct nlattr *at, int family)
 {
-	const uint8_t *bytes = mnl_attr_get_payload(at);
+	const uint8_t *bytes = nl_attr_payload(at);
 	size_t n = family == 4 ? 4 : 16;
 	ip6 num = 0;
 
-	if (mnl_attr_get_payload_len(at) < n)
+	if (nl_attr_len(at) < n)
 		return 0;
 	for (size_t i = 0; i < n; i++)
 		num = num << 8 | bytes[i];
@@ -70,7 +70,7 @@ static ip6 address_of(const struct nlattr *at, int family)
 
 static bool has_u32(const struct nlattr *at)
 {
-	return mnl_attr_get_payload_len(at) >= sizeof(uint32_t);
+	return nl_attr_len(at) >= sizeof(uint32_t);
 }
 
 /* Nexthops take routes with them, and of IPv4 nothing is said of these. One may become a blackhole, too. */
@@ -81,15 +81,14 @@ static enum route_says read_nexthop(const struct nlmsghdr *m)
 
 enum route_says route_read(struct route *r, const struct route_wish *wish, const struct nlmsghdr *m)
 {
-	const struct rtmsg *header = mnl_nlmsg_get_payload(m);
+	const struct rtmsg *header = nl_payload(m);
 	unsigned int table;
 	const struct nlattr *at;
 	bool wanted;
 
 	if (m->nlmsg_type == RTM_DELNEXTHOP || m->nlmsg_type == RTM_NEWNEXTHOP)
 		return read_nexthop(m);
-	if ((m->nlmsg_type != RTM_NEWROUTE && m->nlmsg_type != RTM_DELROUTE) ||
-	    mnl_nlmsg_get_payload_len(m) < sizeof(*header))
+	if ((m->nlmsg_type != RTM_NEWROUTE && m->nlmsg_type != RTM_DELROUTE) || nl_payload_len(m) < sizeof(*header))
 		return SAYS_NOTHING;
 	*r = (struct route){ .family = header->rtm_family == AF_INET	? 4
 				       : header->rtm_family == AF_INET6 ? 6
@@ -103,15 +102,14 @@ enum route_says route_read(struct route *r, const struct route_wish *wish, const
 	    header->rtm_src_len || header->rtm_flags & RTM_F_CLONED)
 		return SAYS_NOTHING;
 	table = header->rtm_table;
-	mnl_attr_for_each(at, m, sizeof(*header))
-	{
-		if (mnl_attr_get_type(at) == RTA_TABLE && has_u32(at))
-			table = mnl_attr_get_u32(at);
-		else if (mnl_attr_get_type(at) == RTA_DST)
+	nl_each (at, m, sizeof(*header)) {
+		if (nl_attr_type(at) == RTA_TABLE && has_u32(at))
+			table = nl_attr_u32(at);
+		else if (nl_attr_type(at) == RTA_DST)
 			r->first = address_of(at, r->family);
-		else if (mnl_attr_get_type(at) == RTA_PRIORITY && has_u32(at))
-			r->metric = mnl_attr_get_u32(at);
-		else if (mnl_attr_get_type(at) == RTA_NH_ID)
+		else if (nl_attr_type(at) == RTA_PRIORITY && has_u32(at))
+			r->metric = nl_attr_u32(at);
+		else if (nl_attr_type(at) == RTA_NH_ID)
 			r->has |= ROUTE_BY_NEXTHOP;
 	}
 	if (table != wish->table)
@@ -174,7 +172,7 @@ static void on_route(void *arg, const struct nlmsghdr *message)
 		r->err = take(r->source, message, clock_ms());
 }
 
-static int ask(struct mnl_socket *socket, const struct route_wish *wish, int family, struct reading *r, bool *whole)
+static int ask(struct nl_socket *socket, const struct route_wish *wish, int family, struct reading *r, bool *whole)
 {
 	struct {
 		struct rtmsg header;
@@ -193,7 +191,7 @@ static int ask(struct mnl_socket *socket, const struct route_wish *wish, int fam
 static int read_all(struct route_source *s)
 {
 	struct reading r = { .source = s };
-	struct mnl_socket *socket;
+	struct nl_socket *socket;
 	int64_t began = clock_ms();
 	bool whole = false;
 	int err = netlink_open(&socket, NETLINK_ROUTE, 0, 0);
@@ -201,7 +199,7 @@ static int read_all(struct route_source *s)
 	if (err)
 		return err;
 	/* Only this table; where the kernel does not know that, all are read. */
-	mnl_socket_setsockopt(socket, NETLINK_GET_STRICT_CHK, &(int){ 1 }, sizeof(int));
+	nl_option(socket, NETLINK_GET_STRICT_CHK, &(int){ 1 }, sizeof(int));
 	s->others = false;
 	for (int i = 0; i < DUMPS && !whole && !err && !r.err; i++) {
 		bool whole4 = true, whole6 = true;
@@ -211,7 +209,7 @@ static int read_all(struct route_source *s)
 			      ?: (s->wish.family == 4 ? 0 : ask(socket, &s->wish, 6, &r, &whole6));
 		whole = whole4 && whole6;
 	}
-	mnl_socket_close(socket);
+	nl_close(socket);
 	s->readings++;
 	err = err ?: r.err;
 	routes_read_end(&s->table, whole && !err, clock_ms());
@@ -251,8 +249,7 @@ static void *keep_up(void *arg)
 	char buffers[AT_ONCE][NOTICE_MOST] __attribute__((aligned(NLMSG_ALIGNTO)));
 	struct iovec parts[AT_ONCE];
 	struct mmsghdr messages[AT_ONCE];
-	struct pollfd fds[] = { { .fd = mnl_socket_get_fd(s->notices), .events = POLLIN },
-				{ .fd = s->ends, .events = POLLIN } };
+	struct pollfd fds[] = { { .fd = nl_fd(s->notices), .events = POLLIN }, { .fd = s->ends, .events = POLLIN } };
 	int err = 0;
 
 	memset(messages, 0, sizeof(messages));
@@ -284,7 +281,7 @@ static void *keep_up(void *arg)
 			int left = (int)messages[i].msg_len;
 
 			s->gap = s->gap || messages[i].msg_hdr.msg_flags & MSG_TRUNC;
-			for (; mnl_nlmsg_ok(m, left) && !err; m = mnl_nlmsg_next(m, &left))
+			for (; nl_ok(m, left) && !err; m = nl_next(m, &left))
 				err = take(s, m, now);
 		}
 		plan_reading(s, now);
@@ -309,7 +306,7 @@ static int join(struct route_source *s)
 
 	if (err)
 		return err;
-	fd = mnl_socket_get_fd(s->notices);
+	fd = nl_fd(s->notices);
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &(int){ ROOM }, sizeof(int)))
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &(int){ ROOM }, sizeof(int));
 	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++) {
@@ -317,8 +314,7 @@ static int join(struct route_source *s)
 		    (s->wish.family == 4 && groups[i] == RTNLGRP_IPV6_ROUTE))
 			continue;
 		/* Nexthops came with 5.3. */
-		if (mnl_socket_setsockopt(s->notices, NETLINK_ADD_MEMBERSHIP, (void *)(uintptr_t)&groups[i],
-					  sizeof(groups[i])) &&
+		if (nl_option(s->notices, NETLINK_ADD_MEMBERSHIP, &groups[i], sizeof(groups[i])) &&
 		    groups[i] != RTNLGRP_NEXTHOP)
 			return because(-errno, "netlink: %s", strerror(errno));
 	}
@@ -371,7 +367,7 @@ void route_source_close(struct route_source *s)
 		pthread_join(s->thread, NULL);
 	}
 	if (s->notices)
-		mnl_socket_close(s->notices);
+		nl_close(s->notices);
 	routes_end(&s->table);
 	close_fd(s->told);
 	close_fd(s->ends);

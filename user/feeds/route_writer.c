@@ -31,7 +31,7 @@ int route_writer_open(struct route_writer *w, unsigned int table, int family)
 void route_writer_close(struct route_writer *w)
 {
 	if (w->socket)
-		mnl_socket_close(w->socket);
+		nl_close(w->socket);
 	free(w->at);
 	*w = (struct route_writer){ 0 };
 }
@@ -81,9 +81,9 @@ int route_writer_read(struct route_writer *w)
 	int err;
 
 	w->n = 0;
-	mnl_socket_setsockopt(w->socket, NETLINK_GET_STRICT_CHK, &(int){ 1 }, sizeof(int));
+	nl_option(w->socket, NETLINK_GET_STRICT_CHK, &(int){ 1 }, sizeof(int));
 	err = (w->family == 6 ? 0 : ask(w, &r, AF_INET)) ?: (w->family == 4 ? 0 : ask(w, &r, AF_INET6));
-	mnl_socket_setsockopt(w->socket, NETLINK_GET_STRICT_CHK, &(int){ 0 }, sizeof(int));
+	nl_option(w->socket, NETLINK_GET_STRICT_CHK, &(int){ 0 }, sizeof(int));
 	err = err ?: r.err;
 	if (err)
 		return because(err, "the routes of table %u: %s", w->table, errno_text(err));
@@ -117,15 +117,15 @@ static void write_order(struct nlmsghdr *m, const struct route_writer *w, const 
 	m->nlmsg_type = o->del ? RTM_DELROUTE : RTM_NEWROUTE;
 	m->nlmsg_flags = (uint16_t)(NLM_F_REQUEST | NLM_F_ACK | (o->del ? 0 : NLM_F_CREATE | NLM_F_EXCL));
 	m->nlmsg_seq = number;
-	header = mnl_nlmsg_put_extra_header(m, sizeof(*header));
+	header = nl_put_extra(m, sizeof(*header));
 	header->rtm_family = four ? AF_INET : AF_INET6;
 	header->rtm_dst_len = (unsigned char)o->prefix.length;
 	header->rtm_table = RT_TABLE_UNSPEC;
 	header->rtm_protocol = ROUTE_WRITER_PROTOCOL;
 	header->rtm_scope = o->del ? RT_SCOPE_NOWHERE : RT_SCOPE_UNIVERSE;
 	header->rtm_type = RTN_BLACKHOLE;
-	mnl_attr_put_u32(m, RTA_TABLE, w->table);
-	mnl_attr_put(m, RTA_DST, size, bytes);
+	nl_put_u32(m, RTA_TABLE, w->table);
+	nl_put(m, RTA_DST, size, bytes);
 }
 
 /* As many answers as there were orders, each with its number. */
@@ -135,17 +135,16 @@ static int read_answers(struct route_writer *w, struct order *orders, size_t n)
 	size_t answers = 0;
 
 	while (answers < n) {
-		ssize_t got = mnl_socket_recvfrom(w->socket, buf, sizeof(buf));
+		ssize_t got = nl_receive(w->socket, buf, sizeof(buf));
 		int left = (int)got;
 
 		if (got < 0)
 			return -errno;
-		for (const struct nlmsghdr *m = (struct nlmsghdr *)buf; mnl_nlmsg_ok(m, left);
-		     m = mnl_nlmsg_next(m, &left)) {
+		for (const struct nlmsghdr *m = (struct nlmsghdr *)buf; nl_ok(m, left); m = nl_next(m, &left)) {
 			if (m->nlmsg_type != NLMSG_ERROR || m->nlmsg_seq >= n ||
-			    mnl_nlmsg_get_payload_len(m) < sizeof(struct nlmsgerr))
+			    nl_payload_len(m) < sizeof(struct nlmsgerr))
 				continue;
-			orders[m->nlmsg_seq].err = ((const struct nlmsgerr *)mnl_nlmsg_get_payload(m))->error;
+			orders[m->nlmsg_seq].err = ((const struct nlmsgerr *)nl_payload(m))->error;
 			answers++;
 		}
 	}
@@ -158,12 +157,12 @@ static int send_orders(struct route_writer *w, struct order *orders, size_t n)
 	size_t size = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct nlmsghdr *m = mnl_nlmsg_put_header(buf + size);
+		struct nlmsghdr *m = nl_put_header(buf + size);
 
 		write_order(m, w, &orders[i], (uint32_t)i);
 		size += NLMSG_ALIGN(m->nlmsg_len);
 	}
-	return mnl_socket_sendto(w->socket, buf, size) < 0 ? -errno : read_answers(w, orders, n);
+	return nl_send(w->socket, buf, size) < 0 ? -errno : read_answers(w, orders, n);
 }
 
 /* What became of one; what is not there is no less gone, and what somebody else has stays. */

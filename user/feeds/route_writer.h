@@ -11,10 +11,10 @@
 /* Who has put a route there; whatever has another number is somebody else's. No other program is known to have this. */
 #define ROUTE_WRITER_PROTOCOL 153
 
-struct mnl_socket;
+struct nl_socket;
 
 struct route_writer {
-	struct mnl_socket *socket;
+	struct nl_socket *socket;
 	unsigned int table;
 	int family;	   /* 4 or 6; 0: both */
 	struct prefix *at; /* that are there, in the order of route_order() */

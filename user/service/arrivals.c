@@ -33,7 +33,7 @@ struct arrivals {
 	size_t proven_n;
 	bool follows;
 	int failed;
-	struct mnl_socket *socket;
+	struct nl_socket *socket;
 	bool came;
 	struct retry retry;
 };
@@ -55,7 +55,7 @@ void arrivals_close(struct arrivals *a)
 	if (!a)
 		return;
 	if (a->socket)
-		mnl_socket_close(a->socket);
+		nl_close(a->socket);
 	free(a->expected);
 	free(a->proven);
 	free(a);
@@ -63,7 +63,7 @@ void arrivals_close(struct arrivals *a)
 
 int arrivals_fd(const struct arrivals *a)
 {
-	return mnl_socket_get_fd(a->socket);
+	return nl_fd(a->socket);
 }
 
 static bool is_attached(const struct arrivals *a, const char *name)
@@ -148,18 +148,16 @@ int arrivals_expect(struct arrivals *a, struct state *state)
 }
 
 /* A message that is cut short or has no name says nothing. */
-static int on_message(const struct nlmsghdr *message, void *arg)
+static void on_message(struct arrivals *a, const struct nlmsghdr *message)
 {
 	const struct nlattr *attr;
 
-	if (message->nlmsg_type != RTM_NEWLINK || mnl_nlmsg_get_payload_len(message) < sizeof(struct ifinfomsg))
-		return MNL_CB_OK;
-	mnl_attr_for_each(attr, message, sizeof(struct ifinfomsg))
-	{
-		if (mnl_attr_get_type(attr) == IFLA_IFNAME && !mnl_attr_validate(attr, MNL_TYPE_NUL_STRING))
-			on_link(arg, mnl_attr_get_str(attr));
+	if (message->nlmsg_type != RTM_NEWLINK || nl_payload_len(message) < sizeof(struct ifinfomsg))
+		return;
+	nl_each (attr, message, sizeof(struct ifinfomsg)) {
+		if (nl_attr_type(attr) == IFLA_IFNAME && nl_attr_is_text(attr))
+			on_link(a, nl_attr_text(attr));
 	}
-	return MNL_CB_OK;
 }
 
 void arrivals_read(struct arrivals *a)
@@ -168,11 +166,13 @@ void arrivals_read(struct arrivals *a)
 	ssize_t got;
 
 	/* Whoever it is from, it only makes us look. */
-	while ((got = mnl_socket_recvfrom(a->socket, buf, sizeof(buf))) > 0 || (got < 0 && errno == ENOBUFS)) {
+	while ((got = nl_receive(a->socket, buf, sizeof(buf))) > 0 || (got < 0 && errno == ENOBUFS)) {
+		int left = (int)got;
+
 		if (got < 0) /* messages were lost */
 			on_link(a, NULL);
-		else
-			mnl_cb_run(buf, (size_t)got, 0, 0, on_message, a);
+		for (const struct nlmsghdr *m = (struct nlmsghdr *)buf; nl_ok(m, left); m = nl_next(m, &left))
+			on_message(a, m);
 	}
 	/* Whatever it was: that one has gone is said of it by its number alone. */
 	follow(a);
