@@ -146,9 +146,12 @@ deb: ## a Debian package: build/deb/xdp-bloom_VERSION_ARCH.deb
 	@tools/deps.sh $(DEPS) $(DEB_DEPS)
 	+@tools/deb.sh $(BUILD)/deb $(VERSION)
 
-crowdsec-test: all ## ten minutes beside a real CrowdSec agent: 10,000 decisions, and its failures
-	@tools/deps.sh $(CROWDSEC_DEPS)
-	XDP_BLOOM_CROWDSEC='560 10000 1000' XDP_BLOOM_CASES=real_agent tests/net/net_crowdsec.sh
+crowdsec-test: all ## ten minutes beside a real CrowdSec agent: START (100000) decisions, 10,000 more, and its failures
+	@tools/deps.sh $(RUN_DEPS) && tools/unpack.sh $(BUILD)/peers crowdsec
+	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests traffic
+	for what in '0 0 $(or $(START),100000)' '560 10000 1000'; do \
+		XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
+		XDP_BLOOM_CROWDSEC="$$what" XDP_BLOOM_CASES=real_agent tests/net/net_crowdsec.sh || exit 1; done
 
 routes-test: all tests ## a million routes by BIRD and by FRR, 10,000 of them changed a second, and both ended and killed
 	@tools/deps.sh $(ROUTES_DEPS)
@@ -174,10 +177,11 @@ DEPS := clang bpftool pkg-config libbpf-dev libxdp-dev libelf-dev zlib1g-dev lib
 RUN_DEPS   := iproute2 jq python3-minimal util-linux mount
 CHECK_DEPS := perl python3
 # Peers to compare with, and other XDP programs to live beside.
-TEST_DEPS  := $(RUN_DEPS) $(CHECK_DEPS) mandoc strace tcpdump tshark tmux zsh procps xdp-tools iprange ipset nftables systemd curl wireguard-tools openssl minisign ca-certificates sqlite3 redis-tools
+TEST_DEPS  := $(RUN_DEPS) $(CHECK_DEPS) mandoc strace tcpdump tshark tmux zsh procps xdp-tools iprange ipset nftables systemd curl wireguard-tools openssl minisign ca-certificates sqlite3 redis-tools zstd
+# And servers to fetch from, unpacked only: installed, they would run.
+TEST_PEERS := nginx nginx-common
 FUZZ_DEPS  := libclang-rt-dev llvm
 BENCH_DEPS := iproute2 ipset nftables iptables xdp-tools iprange ethtool python3
-CROWDSEC_DEPS := $(RUN_DEPS) crowdsec
 ROUTES_DEPS := $(RUN_DEPS) bird2 frr
 FLEET_DEPS := $(RUN_DEPS) redis-tools nftables
 DEB_DEPS   := debhelper dpkg-dev lintian
@@ -195,6 +199,7 @@ deps: ## what building needs
 	@tools/deps.sh $(DEPS)
 deps-test: ## what the tests need
 	@tools/deps.sh $(DEPS) $(TEST_DEPS) $(if $(VM_DEPS),$(VM_DEPS) $(FUZZ_DEPS))
+	@tools/unpack.sh $(BUILD)/peers $(TEST_PEERS) || echo 'what needs them is skipped'
 deps-check:
 	@tools/deps.sh $(DEPS) $(CHECK_DEPS)
 deps-mutants:

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """crowdsec.py SECONDS DECISIONS START: a real agent's decisions, added, renewed, deleted and over, and its failures.
 
-At every look the kernel's verdicts are those of 'cscli decisions list'. START: as many at first, and how long that takes.
+At every look the kernel's verdicts are those of 'cscli decisions list'. START: as many at first, and how long that takes;
+with 0 SECONDS nothing else.
 In a network and mount namespace of its own (net_crowdsec.sh).
 """
 import http.client
@@ -12,6 +13,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -25,7 +27,8 @@ NEAR = 3  # seconds from its end nobody asks whether a decision is in force
 rng = random.Random(int(os.environ['XDP_BLOOM_SEED']))
 bloom = os.environ['XDP_BLOOM']
 at = os.getcwd() + '/cs'
-hub = '/usr/share/crowdsec/hub'
+installed = os.path.dirname(os.path.dirname(shutil.which('crowdsec')))  # or only unpacked
+hub = installed + '/share/crowdsec/hub'
 cscli = ['cscli', '-c', f'{at}/config.yaml']
 used = set()  # every address that any decision was about
 until = {}  # of each the latest end
@@ -48,7 +51,7 @@ class Agent:
             'config.yaml': f'''
 common: {{daemonize: false, log_media: stdout, log_level: warning, working_dir: .}}
 config_paths: {{config_dir: {at}/, data_dir: {at}/data/, simulation_path: {at}/simulation.yaml, hub_dir: {hub}/,
-    index_path: {hub}/.index.json, notification_dir: {at}/, plugin_dir: /usr/lib/crowdsec/plugins/}}
+    index_path: {hub}/.index.json, notification_dir: {at}/, plugin_dir: {installed}/lib/crowdsec/plugins/}}
 cscli: {{output: human}}
 db_config: {{type: sqlite, db_path: {at}/data/crowdsec.db, use_wal: true}}
 api:
@@ -207,18 +210,19 @@ def wrong():
     are = verdicts()
     took = time.monotonic() - before
     # What is asked about is an address: of a range its first. It may be banned for itself, and lie in ranges.
-    hosts, ranges = {}, []
+    hosts, ranges, out = {}, {}, []
     for value, s in left.items():
         net = ipaddress.ip_network(value)
         if net.num_addresses == 1:
             hosts[net.network_address] = s
         else:
-            ranges.append((net, s))
-    out = []
+            ranges[net] = s
+    lengths = {(net.version, net.prefixlen) for net in ranges}
     for value, drops in are.items():
         host = ipaddress.ip_network(value).network_address
         ends = [hosts[host]] if host in hosts else []
-        ends += [s for net, s in ranges if host.version == net.version and host in net]
+        around = [ipaddress.ip_network((host, length), strict=False) for version, length in lengths if version == host.version]
+        ends += [ranges[net] for net in around if net in ranges]
         if any(-NEAR < s < NEAR + took for s in ends) and not any(s >= NEAR + took for s in ends):
             continue
         if drops != any(s > 0 for s in ends):
@@ -322,6 +326,10 @@ def main():
     line = open(f'/proc/{followers[0].pid}/cmdline', 'rb').read() + open(f'/proc/{followers[0].pid}/environ', 'rb').read()
     if agent.key.encode() in line:
         die('its key stands on the command line')
+    if not SECONDS:
+        followers[-1].kill()
+        agent.kill()
+        return
     # A range that ends, and its first address, which is banned for itself.
     decide(['45.1.84.176'], 7200, 0)
     decide(['45.1.84.176'], 7200, 1)

@@ -211,15 +211,14 @@ guarded() {
 bomb() {
 	local most
 
+	need zstd
 	begin
-	python3 - "$(sum 1)" "www/drop.delta-$(sum 1)" "$(command -v zstd)" <<-'PYTHON' || skip "no zstd on this machine"
+	python3 - "$(sum 1)" "www/drop.delta-$(sum 1)" <<-'PYTHON' || fail "no bomb"
 		import struct, subprocess, sys
-		if not sys.argv[3]:
-		    sys.exit(1)
 		head = "xdp-bloom set 1\ntime 2026-01-02T00:00:00Z\nsha256 %s\nfrom %s\n\n" % ("0" * 64, sys.argv[1])
 		# IPv6: as many as there are.
 		blocks = struct.pack("<IIII", 4, 1 << 18, 0, 0) * 100000
-		packed = subprocess.run([sys.argv[3], "-c"], input=head.encode() + blocks, stdout=subprocess.PIPE, check=True)
+		packed = subprocess.run(["zstd", "-c"], input=head.encode() + blocks, stdout=subprocess.PIPE, check=True)
 		with open(sys.argv[2], "wb") as file:
 		    file.write(head.encode() + packed.stdout)
 	PYTHON
@@ -268,7 +267,7 @@ publish() {
 signed() {
 	local to
 
-	command -v minisign >/dev/null || skip "no minisign on this machine"
+	need minisign
 	serves
 	minisign -G -W -p pub -s key >/dev/null
 	minisign -G -W -p pub2 -s key2 >/dev/null

@@ -592,7 +592,7 @@ checks() {
 
 # A key, its other half, and where the server's files are.
 with_minisign() {
-	command -v minisign >/dev/null || skip "no minisign on this machine"
+	need minisign
 	mkdir -p "$keys/files/s"
 	minisign -G -W -p pub -s key >/dev/null
 	minisign -G -W -p pub2 -s key2 >/dev/null
@@ -789,41 +789,46 @@ in_service() {
 	stop
 }
 
-# A server that people run: nginx, with HTTP/2 and tags.
+# A server that people run: nginx, by HTTP/2, HTTP/1.1 and without TLS; with tags, and with parts of files, for which nobody asks.
 real_server() {
-	local tag
+	local tag url word
 
-	command -v nginx >/dev/null || skip "no nginx on this machine"
+	need nginx
 	stage
 	mkdir -m 755 www
 	chmod 711 .
 	printf '203.0.113.0/24\n198.51.100.7\n' >www/list
-	cat >nginx.conf <<-END
-		daemon off;
-		pid $WORK/nginx.pid;
-		error_log $WORK/nginx.log;
-		events { }
-		http {
-			access_log $WORK/nginx.access;
-			server {
-				listen 9.9.9.2:9443 ssl http2;
-				ssl_certificate $keys/good.pem;
-				ssl_certificate_key $keys/good.key;
-				root $WORK/www;
-			}
-		}
-	END
-	nsenter -t "$away" -n nginx -c "$WORK/nginx.conf" 2>nginx.err &
+	{
+		printf 'daemon off;\npid %s;\nevents { }\nhttp {\n' "$WORK/nginx.pid"
+		# shellcheck disable=SC2016 # variables of nginx
+		echo 'log_format asked "$server_protocol $status $request_uri [$http_range$http_accept_encoding]";'
+		echo "access_log $WORK/nginx.access asked; gzip on; gzip_types *; gzip_min_length 1;"
+		for word in client_body proxy fastcgi uwsgi scgi; do
+			echo "${word}_temp_path $WORK/nginx.temp;"
+		done
+		for word in '9443 ssl http2' '9444 ssl' 9080; do
+			printf 'server { listen 9.9.9.2:%s; root %s;\n' "$word" "$WORK/www"
+			printf 'ssl_certificate %s; ssl_certificate_key %s; }\n' "$keys/good.pem" "$keys/good.key"
+		done
+		echo '}'
+	} >nginx.conf
+	nsenter -t "$away" -n nginx -e "$WORK/nginx.log" -c "$WORK/nginx.conf" 2>nginx.err &
 	wait_until "nginx" test -s nginx.pid
-	brings https://feeds.example:9443/list
-	tag=$(got etag)
-	[ -n "$tag" ] || fail "no tag: $(cat answer)"
-	ask https://feeds.example:9443/list "etag $tag" "modified $(got modified)"
-	is "$(head -n 1 answer) $(got status)" "same 304" "what has not changed"
-	echo 192.0.2.1 >>www/list
-	ask https://feeds.example:9443/list "etag $tag"
-	is "$(head -n 1 answer) $(got bytes)" "new 38" "what has changed"
-	grep -q 'HTTP/2.0" 304' nginx.access || fail "not by HTTP/2: $(cat nginx.access)"
+	for url in https://feeds.example:9443/list https://feeds.example:9444/list http://feeds.example:9080/list; do
+		printf '203.0.113.0/24\n198.51.100.7\n' >www/list
+		brings $url 'insecure 1'
+		tag=$(got etag)
+		[ -n "$tag" ] || fail "no tag: $(cat answer)"
+		ask $url 'insecure 1' "etag $tag" "modified $(got modified)"
+		is "$(head -n 1 answer) $(got status)" "same 304" "what has not changed"
+		echo 192.0.2.1 >>www/list
+		ask $url 'insecure 1' "etag $tag"
+		is "$(head -n 1 answer) $(got bytes)" "new 38" "what has changed"
+		fails "status 404" $url-of-others 'insecure 1'
+	done
+	is "$(uniq nginx.access)" "$(for word in HTTP/2.0 HTTP/1.1 HTTP/1.1; do
+		printf '%s 200 /list [--]\n%s 304 /list [--]\n%s 200 /list [--]\n%s 404 /list-of-others [--]\n' $word $word $word $word
+	done)" "what nginx was asked"
 }
 
 mkdir -m 755 "$WORK.for"

@@ -19,7 +19,9 @@ fi
 XDP_BLOOM=$(realpath -m "${XDP_BLOOM:-$top/build/xdp-bloom}")
 TRAFFIC=$(realpath -m "${TRAFFIC:-$top/build/tests/traffic}")
 XDP_BLOOM_SEED=$((${XDP_BLOOM_SEED:-(RANDOM << 15) + RANDOM}))
-export XDP_BLOOM TRAFFIC XDP_BLOOM_SEED
+# Servers of others, which are not installed: tools/unpack.sh.
+PATH=$PATH:${XDP_BLOOM%/*}/peers/usr/bin:${XDP_BLOOM%/*}/peers/usr/sbin
+export XDP_BLOOM TRAFFIC XDP_BLOOM_SEED PATH
 
 skip_all() {
 	printf 'TAP version 13\n1..0 # SKIP %s\n' "$1"
