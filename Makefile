@@ -330,9 +330,13 @@ status-test: all ## status in 10 ms with LISTS (200) lists and BANS (a million) 
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
 		XDP_BLOOM_LISTS=$(or $(LISTS),200) XDP_BLOOM_BANS=$(or $(BANS),1000000) tests/bench/status.sh
 
-counts: tests ## PACKETS (ten million) on two CPUs during a hundred rotations: every one is counted once
+counts: tests ## PACKETS (ten million) on two CPUs during a hundred rotations: every one is counted once; and a thousand rotations
+	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic XDP_BLOOM_ROTATIONS=1000 \
+		XDP_BLOOM_PACKETS=$(or $(PACKETS),10000000) XDP_BLOOM_CASES='counts|rotates' tests/net/net_rotate.sh
+
+scale-test: tests ## HOSTS (a million) and a twentieth as many prefixes, by real packets and by test, against a model
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic \
-		XDP_BLOOM_PACKETS=$(or $(PACKETS),10000000) XDP_BLOOM_CASES=counts tests/net/net_rotate.sh
+		XDP_BLOOM_SCALE=$(or $(HOSTS),1000000) tests/net/net_scale.sh
 
 replay-test: tests ## PACKETS (ten million) of every shape: what replay says of each is what the kernel does with it
 	XDP_BLOOM_PACKETS=$(or $(PACKETS),10000000) $(BUILD)/tests/prog_replay
@@ -418,5 +422,5 @@ help: ## this
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
 .PHONY: all units install uninstall deb fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
-	test fresh test-kernels lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test crowdsec-test parts-test samples-test counts replay-test page-test status-test upgrade-test faults guards mutants compilers kselftest \
+	test fresh test-kernels lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test crowdsec-test parts-test samples-test counts scale-test replay-test page-test status-test upgrade-test faults guards mutants compilers kselftest \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help

@@ -101,14 +101,16 @@ def wrong(touched):
 
 
 def agrees(touched, when):
-    end = time.monotonic() + PATIENCE
+    end, rest = time.monotonic() + PATIENCE, 0.1
     while True:
         bad = wrong(touched)
         if not bad:
             return
         if time.monotonic() > end:
             die(f'{when}: {bad[:5]}, {len(bad)} in all')
-        time.sleep(0.1)
+        # To ask costs half a second of a processor, and what waits for a grace period does not need to be asked for often.
+        time.sleep(rest)
+        rest = min(2 * rest, 2)
 
 
 def follow():
