@@ -394,6 +394,7 @@ cannot_begin() {
 	takes_part
 	hears 'all-end\t1'
 	says 'failed\tno certificate of an authority'
+	wait_until "that it is on its way" grep -qs failed beside/sent
 	kill -9 "$(cat beside/pid)"
 	wait_until "why" grep -q 'redis://127.0.0.1: no certificate of an authority; what is banned stays' run.err
 }

@@ -8,13 +8,25 @@ need_sources
 systemd=/lib/systemd/systemd
 need unshare systemctl $systemd
 
+# enter_cgroup DIRECTORY COMMAND...: where there are any.
+enter_cgroup() (
+	{ echo $BASHPID >"$1/cgroup.procs"; } 2>/dev/null
+	shift
+	exec "$@"
+)
+
 # boot: the machine comes up, runs root/etc/trial and goes down; what the trial says is in said.
 boot() {
-	local status
+	local status own
 
 	: >said
+	# In a cgroup of its own: another one beside it would take what it finds there for its own.
+	mkdir -p cgroup
+	mount -t cgroup2 cgroup2 cgroup 2>/dev/null
+	own=cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)/xdp-bloom-test.$$
+	mkdir "$own" 2>/dev/null
 	# shellcheck disable=SC2016 # that shell's own
-	timeout -s KILL 120 unshare --mount --pid --fork --kill-child --cgroup --ipc --uts --net --propagation private \
+	enter_cgroup "$own" timeout -s KILL $((12 * patience)) unshare --mount --pid --fork --kill-child --cgroup --ipc --uts --net --propagation private \
 		"$BASH" -c '
 		. "$0/picture.sh"
 		picture root upper || exit 4
@@ -31,11 +43,8 @@ boot() {
 	' "$here" "$systemd" >booted 2>&1 </dev/null
 	status=$?
 	# systemd cannot take away the cgroup that it is in itself.
-	mkdir -p cgroup
-	mount -t cgroup2 cgroup2 cgroup && {
-		rmdir "cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)/init.scope"
-		umount cgroup
-	} 2>/dev/null
+	find "$own" -depth -type d -exec rmdir {} \; 2>/dev/null
+	umount cgroup 2>/dev/null
 	case $status in
 	0) ;;
 	4) skip "the kernel has no overlayfs, or no cgroup2, in namespaces: $(head -1 booted)" ;;
