@@ -56,10 +56,10 @@ killed() {
 	echo 198.51.100.1 >before
 	echo 203.0.113.7 >after
 	bloom load list before
-	expect 2 strace -f -o /dev/null -e trace=capset -e inject=capset:signal=SYS "$XDP_BLOOM" load list after
+	expect 2 strace -f -o /dev/null -e trace=capget -e inject=capget:signal=SYS "$XDP_BLOOM" load list after
 	one_line 'after: the process that reads it did not come to an end: it was killed by signal 31'
 	bloom image make image after
-	expect 2 strace -f -o /dev/null -e trace=capset -e inject=capset:signal=SYS "$XDP_BLOOM" load --image image --force
+	expect 2 strace -f -o /dev/null -e trace=capget -e inject=capget:signal=SYS "$XDP_BLOOM" load --image image --force
 	one_line 'image: the process that checks it did not come to an end: it was killed by signal 31'
 	expect 0 "$XDP_BLOOM" test 198.51.100.1
 	expect 1 "$XDP_BLOOM" test 203.0.113.7
@@ -96,7 +96,7 @@ each_call_fails() {
 
 	"$XDP_BLOOM" "$@" >right
 	calls_in_child "$@" >all
-	for call in capset prctl prlimit64 setresuid setgroups; do
+	for call in capget prctl prlimit64 setresuid setgroups; do
 		[ "$(id -u)" != 0 ] || grep -q "^$call " all || fail "$1: its child does not call $call"
 	done
 	while read -r call n <&3; do

@@ -38,8 +38,11 @@ boot() {
 		ln -s pts/ptmx root/dev/ptmx
 		touch root/run/said
 		mount --bind said root/run/said
-		exec env -i container=other PATH=/usr/sbin:/usr/bin:/sbin:/bin \
-			chroot root "$1" --system --unit=trial.service --log-target=null
+		# In a chroot no process gets users of its own, as units ask for.
+		cd root
+		pivot_root . mnt
+		umount -l mnt
+		exec env -i container=other PATH=/usr/sbin:/usr/bin:/sbin:/bin "$1" --system --unit=trial.service --log-target=null
 	' "$here" "$systemd" >booted 2>&1 </dev/null
 	status=$?
 	# systemd cannot take away the cgroup that it is in itself.
@@ -175,4 +178,58 @@ rights() {
 		'"what passes is seen by a packet socket' null 'the hook got degraded')" "what is said"
 }
 
-run_cases boots rights
+# A list from a server, and a fleet: the service has no network, and processes of the sockets, which are nobody, have nothing else.
+fetches() {
+	local program
+
+	need pgrep
+	install_units
+	mkdir -p upper/changes/usr/local/lib/xdp-bloom
+	for program in "${XDP_BLOOM%/*}"/xdp-bloom-{fetch,fleet}; do
+		[ -x "$program" ] || skip "$program is not built"
+		cp "$program" upper/changes/usr/local/lib/xdp-bloom/
+	done
+	cat >upper/changes/etc/server <<-'PYTHON'
+		import http.server, os, time
+
+		class List(http.server.BaseHTTPRequestHandler):
+		    def do_GET(self):
+		        open("/run/asked", "w").close()
+		        while not os.path.exists("/run/answer"):
+		            time.sleep(0.1)
+		        self.send_response(200)
+		        self.end_headers()
+		        self.wfile.write(b"203.0.113.0/24\n")
+
+		server = http.server.HTTPServer(("127.0.0.1", 8180), List)
+		open("/run/serves", "w").close()
+		server.serve_forever()
+	PYTHON
+	trial <<-'SH'
+		ip link set lo up
+		python3 /etc/server 2>/dev/null &
+		until [ -e /run/serves ]; do sleep 0.1; done
+		echo "load drop http://localhost:8180/list --every 1h --insecure --lan" >>/etc/xdp-bloom.conf
+		systemctl reload xdp-bloom.service
+		until [ -e /run/asked ]; do sleep 0.1; done
+		fetcher=$(pgrep -x xdp-bloom-fetch)
+		said "its rights: $(sed -n 's/^\(Cap[EPB][a-z]*\|NoNewPrivs\|Seccomp\):[[:space:]]*0*//p' /proc/$fetcher/status | paste -sd ' ')"
+		said "its user: $(sed -n 's/^Uid:[[:space:]]*6[0-9]*[[:space:]]6[0-9]*[[:space:]].*/nobody/p' /proc/$fetcher/status)"
+		[ -s /var/lib/xdp-bloom/state.db ] && said "of the state it sees: $(ls -A /proc/$fetcher/root/var/lib/xdp-bloom)"
+		said "of the service: $(grep -c '^0::.*/xdp-bloom.service' /proc/$fetcher/cgroup)"
+		: >/run/answer
+		until "$XDP_BLOOM" -q test 203.0.113.7 >/dev/null; do sleep 0.1; done
+		said "asked of the socket: $(systemctl show -P NAccepted xdp-bloom-fetch.socket)"
+		while pgrep -x xdp-bloom-fetch >/dev/null; do sleep 0.1; done
+		said "afterwards: $(systemctl show -P NConnections xdp-bloom-fetch.socket)"
+		"$XDP_BLOOM" -q fleet join redis://localhost:8180 --as me
+		until grep "^xdp-bloom: fleet" /run/said-by-it >/run/of-fleet; do sleep 0.1; done
+		said "$(sed 's/;.*//' /run/of-fleet)"
+		said "asked of its socket: $(systemctl show -P NAccepted xdp-bloom-fleet.socket)"
+	SH
+	is "$(cat said)" "$(printf '%s\n' 'its rights:    1 2' 'its user: nobody' 'of the state it sees: ' 'of the service: 0' \
+		'asked of the socket: 1' 'afterwards: 0' \
+		"xdp-bloom: fleet: redis://localhost:8180: it does not speak Redis's protocol" 'asked of its socket: 1')" "what is said"
+}
+
+run_cases boots rights fetches

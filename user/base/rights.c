@@ -60,12 +60,22 @@ int rights_own_user(void)
 	return errno == EPERM || errno == EINVAL ? 0 : -errno;
 }
 
+/* Who has none, as in a unit that is nobody, may not even ask to lose them. */
+static bool has_capabilities(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct has[2];
+
+	return syscall(__NR_capget, &header, has) || has[0].permitted || has[1].permitted || has[0].inheritable ||
+	       has[1].inheritable;
+}
+
 int rights_drop(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[2] = { 0 };
 
-	return syscall(__NR_capset, &header, none) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	return (has_capabilities() && syscall(__NR_capset, &header, none)) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 			       prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
 		       ? -errno
 		       : 0;
