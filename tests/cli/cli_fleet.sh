@@ -153,6 +153,29 @@ ends_and_reboots() {
 	bloom state check
 }
 
+# A step back to a version that knows no fleet, and forward again. That version is played by what it does to the file.
+stepped_back() {
+	local added
+
+	need sqlite3
+	bloom fleet accept edge-7
+	says '@edge-7 +45.0.0.1 1h a' '@edge-7 +45.0.0.2 1h b' '@edge-7 +45.0.0.3 1h c' '+45.0.0.3 2h mine' '+45.0.0.4 1h mine'
+	added=$(date +%s)
+	sqlite3 "$XDP_BLOOM_STATE/state.db" "
+		UPDATE ban SET added = $added, expires = $((added + 7200)), due = NULL, reason = 'by hand' WHERE first = x'2d000001';
+		DELETE FROM ban WHERE first IN (x'2d000002', x'2d000003', x'2d000004');
+		UPDATE setting SET value = value + 1 WHERE name = 'generation'" || fail "sqlite3"
+	bloom add 45.0.0.9
+	# Members' words hold as they say them; what was banned by hand is this machine's own, and what was taken out is not any more.
+	verdicts 45.0.0.1=drop 45.0.0.2=drop 45.0.0.3=drop 45.0.0.4=pass 45.0.0.9=drop
+	is "$(get '[.[] | .reason]' bans 45.0.0.1 45.0.0.2 45.0.0.3)" '["by hand","edge-7: b","edge-7: c"]' "reasons"
+	bloom events --json
+	grep -q '3 bans that an older version has changed' out || fail "it says nothing of that: $(tail -n 3 out)"
+	says '@edge-7 -45.0.0.1' '@edge-7 -45.0.0.2' '@edge-7 -45.0.0.3'
+	verdicts 45.0.0.1=drop 45.0.0.2=pass 45.0.0.3=pass
+	bloom state check
+}
+
 bad_words() {
 	refused "'edge 7': a member is called by up to 32 letters" fleet accept 'edge 7'
 	refused "'*': a member is called by" fleet forget '*'
@@ -167,4 +190,4 @@ bad_words() {
 	is "$(get '.members | length' fleet)" 0 "members"
 }
 
-run_cases nothing_is_taken on_its_account forgotten within_its_limits quorum_and_shadow what_is_needed ends_and_reboots bad_words
+run_cases nothing_is_taken on_its_account forgotten within_its_limits quorum_and_shadow what_is_needed ends_and_reboots stepped_back bad_words

@@ -8,6 +8,8 @@
 #include "base/clock.h"
 #include "change/change.h"
 #include "change/own_addresses.h"
+#include "change/stepped_back.h"
+#include "state/internal.h"
 #include "state/members.h"
 #include "state/said.h"
 
@@ -190,14 +192,47 @@ static void expire(struct change *change)
 	}
 }
 
-/* True: bans ended by themselves. */
+static void begin(struct change *change);
+static void end(struct change *change);
+
+/* A version that knows no fleet bans or takes out, for it: what is said of the prefix stays in its table. */
+static void by_older_version(struct change *change, int p)
+{
+	struct prefix at = prefix_at(p);
+	struct ban ban = { .first = at.first, .length = at.length, .added = time(NULL), .reason = "older" };
+	bool there = look(change, p).there, renewed, known;
+	int64_t since = beginning;
+	size_t n;
+
+	model.own[p] = there && ktap_random() % 2 ? 0 : random_end();
+	ban.expires = beginning + model.own[p];
+	end(change);
+	begin(change);
+	/* Where nobody says anything, there is nothing to mend. */
+	known = state_said_any(change->state) > 0;
+	ENOUGH(model.own[p] ? !state_ban_put(change->state, &ban, &renewed)
+			    : !state_ban_drop(change->state, at.first, at.length));
+	ENOUGH(!state_set(change->state, SETTING_GENERATION, state_setting(change->state, SETTING_GENERATION, 0) + 1));
+	change->state->stepped_back = true; /* it keeps no number of bans */
+	end(change);
+	begin(change);
+	CHECK(state_stepped_back(change->state) == known, "it is noticed: %d", !known);
+	/* Whoever mends nothing leaves that to others. */
+	end(change);
+	begin(change);
+	beginning = since;
+	CHECK(!stepped_back(change->state, &change->touched, &n), "mending: %s", log_last());
+	CHECK(!state_stepped_back(change->state), "it is not mended");
+}
+
+/* True: bans ended by themselves, or are in force without us. */
 static bool step(struct change *change)
 {
 	int p = (int)(ktap_random() % PREFIXES), m = (int)(ktap_random() % MEMBERS), err;
 	struct prefix at = prefix_at(p);
 	size_t n;
 
-	switch (ktap_random() % 12) {
+	switch (ktap_random() % 13) {
 	case 0:
 	case 1:
 		own(change, p);
@@ -220,7 +255,10 @@ static bool step(struct change *change)
 		expire(change);
 		return true;
 	case 6:
+		by_older_version(change, p);
+		return true;
 	case 7:
+	case 8:
 		err = account_unsay(change, names[m], &at);
 		CHECK(err ? err_is(err, ENOENT) && !model.said[m][p] : model.said[m][p], "its end: %s", reason(err));
 		model.said[m][p] = 0;

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/grow.h"
 #include "base/log.h"
+#include "change/accounts_internal.h"
 #include "change/change.h"
 #include "change/own_addresses.h"
 #include "state/fleet.h"
@@ -25,7 +26,7 @@ static int by_id(const void *a, const void *b)
 	return (x->is.id > y->is.id) - (x->is.id < y->is.id);
 }
 
-static int know(struct change *change)
+int accounts_know(struct change *change)
 {
 	struct accounts *a = &change->accounts;
 	struct member *members = NULL;
@@ -56,8 +57,7 @@ static struct account_held *find(struct accounts *a, const char *name)
 	return NULL;
 }
 
-/* NULL: it is the state's, and not a member's; or damaged. */
-static struct account_held *of_id(const struct accounts *a, int64_t id)
+struct account_held *account_of_id(const struct accounts *a, int64_t id)
 {
 	struct account_held key = { .is.id = id };
 
@@ -71,7 +71,7 @@ static int find_or_add(struct change *change, const char *name, size_t most, str
 	struct accounts *a = &change->accounts;
 	struct member fresh = { .limits = member_limits_default };
 	struct account_held *grown;
-	int err = know(change);
+	int err = accounts_know(change);
 
 	*found = err ? NULL : find(a, name);
 	if (err || *found)
@@ -127,8 +127,7 @@ static int latest_first(const void *a, const void *b)
 	return ends_later(&y->ban, &x->ban) - ends_later(&x->ban, &y->ban);
 }
 
-/* What has no room is cut. */
-static void in_words(struct ban *ban, const struct account_held *by)
+void account_in_words(struct ban *ban, const struct account_held *by)
 {
 	char text[MEMBER_NAME_MAX + 2 + BAN_REASON_MAX];
 
@@ -140,9 +139,9 @@ static void in_words(struct ban *ban, const struct account_held *by)
 
 /*
  * A member's word holds as long as it says it, and as many say it as its rule wants: the end of the ban is the latest
- * of these. What this machine says itself holds alone. `said` is sorted anew. False: nobody's word is in force.
+ * of these. What this machine says itself holds alone.
  */
-static bool judge_all(struct accounts *a, struct said *said, size_t n, int64_t now, struct ban *is)
+bool account_judge_all(struct accounts *a, struct said *said, size_t n, int64_t now, struct ban *is)
 {
 	const struct ban *own = NULL;
 	struct said *others = said;
@@ -155,7 +154,7 @@ static bool judge_all(struct accounts *a, struct said *said, size_t n, int64_t n
 		n--;
 	}
 	for (size_t i = 0; i < n; i++) {
-		const struct account_held *by = of_id(a, others[i].member);
+		const struct account_held *by = account_of_id(a, others[i].member);
 
 		if (by && !limits_of(a, by, &accepted)->shadow && ban_in_force(&others[i].ban, now))
 			others[counts++] = others[i];
@@ -163,7 +162,7 @@ static bool judge_all(struct accounts *a, struct said *said, size_t n, int64_t n
 	if (counts)
 		qsort(others, counts, sizeof(*others), latest_first);
 	for (size_t i = 0; i < counts; i++) {
-		const struct account_held *by = of_id(a, others[i].member);
+		const struct account_held *by = account_of_id(a, others[i].member);
 		size_t quorum = limits_of(a, by, &accepted)->quorum;
 		struct ban ban = others[i].ban;
 
@@ -177,7 +176,7 @@ static bool judge_all(struct accounts *a, struct said *said, size_t n, int64_t n
 			continue;
 		any = true;
 		*is = ban;
-		in_words(is, by);
+		account_in_words(is, by);
 	}
 	if (!own || !ban_in_force(own, now))
 		return any;
@@ -187,19 +186,18 @@ static bool judge_all(struct accounts *a, struct said *said, size_t n, int64_t n
 	return true;
 }
 
-/* Only where the rows of the prefix have changed: where there are none, nobody says it any more. */
-static int judge(struct change *change, struct addr first, unsigned int length)
+int account_judge(struct change *change, struct addr first, unsigned int length)
 {
 	struct state *state = change->state;
 	struct said *said = NULL;
 	struct ban is, was;
 	bool wanted, there, renewed;
 	size_t n = 0;
-	int err = know(change) ?: state_said_of(state, first, length, &said, &n);
+	int err = accounts_know(change) ?: state_said_of(state, first, length, &said, &n);
 	/* What only this machine says needs no row but that of bans. */
 	bool alone = n == 1 && !said->member;
 
-	wanted = !err && judge_all(&change->accounts, said, n, time(NULL), &is);
+	wanted = !err && account_judge_all(&change->accounts, said, n, time(NULL), &is);
 	free(said);
 	if (!err && alone)
 		err = state_said_drop(state, first, length, MEMBER_OWN);
@@ -281,7 +279,7 @@ int account_own_put(struct change *change, const struct ban *own)
 		       change_touch(change, own->first, own->length) ?:
 		       account_own_changed(change, own, !renewed);
 	err = state_said_put(change->state, &(struct said){ *own, MEMBER_OWN }, &fresh);
-	return err ?: judge(change, own->first, own->length) ?: account_own_changed(change, own, fresh);
+	return err ?: account_judge(change, own->first, own->length) ?: account_own_changed(change, own, fresh);
 }
 
 int account_own_drop(struct change *change, struct addr first, unsigned int length)
@@ -291,7 +289,7 @@ int account_own_drop(struct change *change, struct addr first, unsigned int leng
 
 	if (beside < 0)
 		return beside;
-	err = beside ? state_said_drop(state, first, length, MEMBER_OWN) ?: judge(change, first, length)
+	err = beside ? state_said_drop(state, first, length, MEMBER_OWN) ?: account_judge(change, first, length)
 		     : state_ban_drop(state, first, length);
 	return err ?: state_own_changed(state, &(struct prefix){ first, length }, NULL, false);
 }
@@ -428,7 +426,7 @@ static int heard(struct change *change, const char *member, struct account_held 
 {
 	struct accounts *a = &change->accounts;
 	const struct account_held *any;
-	int err = know(change);
+	int err = accounts_know(change);
 
 	any = err ? NULL : find(a, MEMBER_ANY);
 	err = err
@@ -483,13 +481,13 @@ int account_say(struct change *change, const char *member, const struct prefix *
 	held->held += *fresh;
 	held->is.taken++;
 	*taken = true;
-	return judge(change, p->first, p->length);
+	return account_judge(change, p->first, p->length);
 }
 
 int account_unsay(struct change *change, const char *member, const struct prefix *p)
 {
 	struct account_held *held;
-	int err = know(change);
+	int err = accounts_know(change);
 
 	held = err ? NULL : find(&change->accounts, member);
 	if (err || !held)
@@ -500,7 +498,7 @@ int account_unsay(struct change *change, const char *member, const struct prefix
 		return err;
 	held->held--;
 	held->is.ended++;
-	return judge(change, p->first, p->length);
+	return account_judge(change, p->first, p->length);
 }
 
 /* `id` 0: all. */
@@ -518,7 +516,7 @@ static int judge_by(struct change *change, int64_t id, bool drop, size_t *n)
 			continue;
 		if (drop)
 			err = state_said_drop(change->state, ban->first, ban->length, id);
-		err = err ?: judge(change, ban->first, ban->length);
+		err = err ?: account_judge(change, ban->first, ban->length);
 	}
 	free(said);
 	return err;
@@ -527,7 +525,7 @@ static int judge_by(struct change *change, int64_t id, bool drop, size_t *n)
 int account_forget(struct change *change, const char *member, size_t *n)
 {
 	struct account_held *held;
-	int err = know(change);
+	int err = accounts_know(change);
 
 	*n = 0;
 	held = err ? NULL : find(&change->accounts, member);

@@ -9,6 +9,7 @@
 #include "change/guard_needs.h"
 #include "change/live_bans.h"
 #include "change/revert_timer.h"
+#include "change/stepped_back.h"
 #include "kernel/generation.h"
 #include "kernel/dispatcher_refresh.h"
 #include "kernel/live.h"
@@ -35,7 +36,7 @@ struct late {
 	bool behind; /* a commit never reached the kernel */
 	bool waits;  /* the filter is on trial, and its time is not over */
 	struct pending *overdue;
-	size_t overdue_n, expired;
+	size_t overdue_n, expired, mended;
 	char first_expired[PREFIX_TEXT_MAX];
 	struct touched touched;
 };
@@ -79,7 +80,7 @@ static int into_force(struct late *l, struct state *state, struct live *live)
 		build = build || l->overdue[i].kind != PENDING_INTERFACE;
 	if (build)
 		return apply_with(state, live, &(struct apply_options){ .guard = &guard, .reverting = l->overdue_n });
-	if (!l->overdue_n && !l->expired)
+	if (!l->overdue_n && !l->expired && !l->mended)
 		return 0;
 	return touched_divide(&l->touched, state) ?: bans_into_force(state, live, &l->touched, &guard);
 }
@@ -103,6 +104,9 @@ static void report(const struct late *l, const struct live *live, int err)
 		event(live->context, expired, "the ban of %s", l->first_expired);
 	else if (!err && l->expired)
 		event(live->context, expired, "%zu bans, among them %s", l->expired, l->first_expired);
+	if (!err && l->mended)
+		event(live->context, (struct event){ EVENT_HEALED, .generation = live->g.number },
+		      "%zu bans that an older version has changed, which knows no fleet", l->mended);
 	if (err && !l->overdue_n)
 		warn("what ran out, or was left half done, is still in force: %s", reason(err));
 }
@@ -119,11 +123,11 @@ int catch_up(struct state **state, struct live *live, time_t at_least)
 	}
 	kernel_sweep(live);
 	attach_catch_up(live->context);
-	err = err ?: expire(&late, *state);
+	err = err ?: expire(&late, *state) ?: stepped_back(*state, &late.touched, &late.mended);
 	if (!err_is(err, EUCLEAN)) {
 		err = err ?: into_force(&late, *state, live);
 		report(&late, live, err);
-		if (err || late.behind || late.overdue_n || late.expired) {
+		if (err || late.behind || late.overdue_n || late.expired || late.mended) {
 			state_close(*state);
 			err = state_open(state, live->context, true);
 			live_look(live); /* for a moment we did not hold the lock */

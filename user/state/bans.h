@@ -64,6 +64,12 @@ bool state_bans_ending_fit(struct state *state, size_t most);
 int state_bans_expire(struct state *state, int64_t now, struct ban **bans, size_t *n);
 /* How many are in force. */
 int state_bans_count(struct state *state, int64_t now, uint64_t *n);
+/*
+ * Has a version that knows no fleet changed something since the last of ours did? Then what members say may not be what
+ * is in force. state_bans_agree() says that it is again; before that no commit does.
+ */
+bool state_stepped_back(const struct state *state);
+void state_bans_agree(struct state *state);
 /* When the next one runs out, by the date as it is now; or 0. */
 int64_t state_bans_next(struct state *state);
 /* At most `most` in force: the next to end first, behind them those without an end. free() the array. */

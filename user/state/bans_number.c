@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "state/fleet.h"
 #include "state/settings.h"
 
 #define NOT_KNOWN  -1
@@ -42,7 +43,7 @@ void state_bans_look(struct state *s)
 	double n;
 
 	s->bans = NOT_KNOWN;
-	s->bans_kept = false;
+	s->bans_kept = s->stepped_back = false;
 	if (!state_has_bans(s))
 		return;
 	n = setting(s, SETTING_BANS, NOT_KNOWN);
@@ -51,6 +52,18 @@ void state_bans_look(struct state *s)
 	if (s->bans_kept && s->bans_of >= 0 && setting(s, SETTING_BANS_OF, NOT_KNOWN) == s->bans_of)
 		s->bans = (int64_t)n;
 	s->bans_before = s->bans;
+	s->stepped_back =
+		s->bans_kept && s->bans == NOT_KNOWN && s->bans_of >= 0 && (state_joined(s) || state_said_any(s) != 0);
+}
+
+bool state_stepped_back(const struct state *s)
+{
+	return s->stepped_back;
+}
+
+void state_bans_agree(struct state *s)
+{
+	s->stepped_back = false;
 }
 
 bool state_bans_miscounted(struct state *s, size_t n)
@@ -93,13 +106,15 @@ int state_bans_keep(struct state *s)
 	double of;
 	int err;
 
-	if (!state_has_bans(s))
+	/* It is to be seen still that an older version was here. */
+	if (!state_has_bans(s) || s->stepped_back)
 		return 0;
 	of = of_what(s);
 	if (s->bans != NOT_KNOWN && s->bans == s->bans_before && of == s->bans_of)
 		return 0;
 	err = s->bans == NOT_KNOWN || !same_generation(of, s->bans_of) ? count(s, &s->bans) : 0;
-	if (err || (!s->bans && !s->bans_kept))
+	/* Those of a fleet have to know whether an older version was here. */
+	if (err || (!s->bans && !s->bans_kept && !state_joined(s) && state_said_any(s) <= 0))
 		return err;
 	return state_set(s, SETTING_BANS, (double)s->bans) ?: state_set(s, SETTING_BANS_OF, of < 0 ? 0 : of);
 }

@@ -75,9 +75,10 @@ struct state {
 	int64_t bans_before, bans;
 	double bans_of;
 	enum { SAID_UNKNOWN, SAID_NONE, SAID_SOME } said; /* does a member say anything? */
-	bool bans_kept; /* the settings have such a number, whether or not it still is right */
-	bool joined;	/* a fleet: then its tables are there (fleet.c) */
-	bool out_known; /* the two that follow, once they have been asked for */
+	bool bans_kept;	   /* the settings have such a number, whether or not it still is right */
+	bool stepped_back; /* it is not: a version that knows nothing of it, and of no fleet, has changed something */
+	bool joined;	   /* a fleet: then its tables are there (fleet.c) */
+	bool out_known;	   /* the two that follow, once they have been asked for */
 	char say[BAN_REASON_MAX];
 	int64_t out_first; /* the first number that waits */
 };
