@@ -241,12 +241,14 @@ patience=${XDP_BLOOM_PATIENCE:-$(awk -v cpus="$(nproc)" '{ print int(10 + 3 * $1
 
 # wait_until WHAT COMMAND...: until the command succeeds. WHAT is what has not come where it does not.
 wait_until() {
-	local what=$1 end=$((SECONDS + patience))
+	local what=$1 end=$((SECONDS + patience)) n
 
 	shift
-	until "$@"; do
+	# What is not there in half a second is asked for less often: to ask takes a processor from what is waited for.
+	for ((n = 0; ; n++)); do
+		! "$@" || return 0
 		[ $SECONDS -le $end ] || fail "waited $patience s for this, and it did not come: $what$(unmet)"
-		moment
+		if ((n < 10)); then moment; else moment 0.2; fi
 	done
 }
 
@@ -255,9 +257,9 @@ unmet() {
 	:
 }
 
-# Without a process of its own: bash lost one of them in some ten thousands, and waited for it forever.
+# moment [SECONDS]: without a process of its own: bash lost one of them in some ten thousands, and waited for it forever.
 moment() {
-	read -rt 0.05 <>"$WORK.never" || true
+	read -rt "${1:-0.05}" <>"$WORK.never" || true
 }
 
 # gone PID: it has ended, perhaps as a zombie.
