@@ -367,7 +367,7 @@ random_changes() {
 	ip addr add 45.0.9.1/32 dev lo
 	ip link set lo up
 	# shellcheck disable=SC2086 # two words
-	python3 "$top/tests/net/routes.py" ${XDP_BLOOM_ROUTES:-12 300} || fail "see above; $(tail -n 5 follow.err)"
+	python3 "$top/tests/net/routes.py" ${XDP_BLOOM_ROUTES:-8 100} || fail "see above; $(tail -n 5 follow.err)"
 }
 
 run_cases what_a_table_does one_family guards unsaid lost grace_ends in_place gap in_the_service random_changes
