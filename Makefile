@@ -86,6 +86,9 @@ $(BUILD)/%.bpf.o: bpf/%.bpf.c $(BUILD)/compiled-with
 $(SKELETON): $(BUILD)/xdp_bloom.bpf.o
 	$(call say,SKEL,$@)$(BPFTOOL) gen object $(BUILD)/xdp_bloom.o $< && \
 		$(BPFTOOL) gen skeleton $(BUILD)/xdp_bloom.o name xdp_bloom_bpf >$@.tmp && mv $@.tmp $@
+ifdef PACKED
+	tools/pack_object.sh $@ $(BUILD)/xdp_bloom.o
+endif
 
 $(PAGE): tools/embed.sh user/observe/page.html user/observe/page.css user/observe/page.js
 	@mkdir -p $(@D)
@@ -166,6 +169,15 @@ fleet-test: tests ## MEMBERS (16) of a fleet and a real Redis: how soon a ban on
 deb-test: deb ## the package installed, used and removed, on a copy-on-write picture of this machine
 	prove --exec tests/support/ktap-status.sh packaging/deb-test.sh
 
+ARCH ?= $(shell dpkg --print-architecture)
+static: ## build/static/ARCH/xdp-bloom, which needs no other file: amd64, arm64, armhf, mipsel, riscv64, s390x; WITH=core: smaller
+	@tools/deps.sh $(DEPS) $(STATIC_DEPS)
+	+@tools/static.sh $(BUILD)/static $(ARCH) '$(WITH)'
+
+static-check: ## the unit tests with it, on an emulated CPU of that architecture; CHECKS='unit_state unit_image'
+	@tools/deps.sh $(DEPS) $(STATIC_DEPS) qemu-user-static perl file
+	+@tools/static.sh $(BUILD)/static $(ARCH) '$(WITH)' '$(or $(CHECKS),all)'
+
 clean: ## remove build/
 	rm -rf $(BUILD)
 
@@ -184,6 +196,7 @@ FUZZ_DEPS  := libclang-rt-dev llvm
 BENCH_DEPS := iproute2 ipset nftables iptables xdp-tools iprange ethtool python3
 ROUTES_DEPS := $(RUN_DEPS) bird2 frr
 FLEET_DEPS := $(RUN_DEPS) redis-tools nftables
+STATIC_DEPS := lld llvm dpkg-dev xz-utils tcl $(if $(filter s390x,$(ARCH)),binutils-s390x-linux-gnu)
 DEB_DEPS   := debhelper dpkg-dev lintian
 LINT_DEPS  := clang-format clang-tidy cppcheck shellcheck python3
 FRESH_DEPS := mmdebstrap git
@@ -421,6 +434,6 @@ help: ## this
 		/^[a-z -]+:.*## / { target = text = $$0; sub(/:.*/, "", target); sub(/.*## /, "", text); \
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
-.PHONY: all units install uninstall deb fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
+.PHONY: all units install uninstall static static-check deb fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
 	test fresh test-kernels lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test crowdsec-test parts-test samples-test counts scale-test replay-test page-test status-test upgrade-test faults guards mutants compilers kselftest \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help

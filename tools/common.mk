@@ -32,7 +32,9 @@ PKG_LIBS   = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS
 # Debian keeps asm/ in a directory of the host's own; clang has a vendor in the middle of that name.
 BPF_ASM	   = $(eval BPF_ASM := $(addprefix -idirafter ,$(wildcard \
 	     /usr/include/$(subst -pc-,-,$(shell $(CC) -dumpmachine)))))$(BPF_ASM)
-BPF_CFLAGS = -O2 -g -std=gnu11 -target bpf -mcpu=v3 $(WARNINGS) $(BPF_ASM)
+# bpf: the byte order of this machine.
+BPF_ORDER  ?= bpf
+BPF_CFLAGS = -O2 -g -std=gnu11 -target $(BPF_ORDER) -mcpu=v3 $(WARNINGS) $(BPF_ASM)
 
 # $(call say,CC,file.c): what the rest of the recipe's line does, in two words. V=1 shows the line itself, -s nothing.
 ifneq ($(V)$(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS)))),)

@@ -280,6 +280,9 @@ with open('damaged', 'r+b') as f:
 	cmp image damaged || fail "the test computes another checksum"
 	forge damaged 80 1000 # of another version
 	there refused "another version" load --image damaged
+	cp image damaged
+	forge damaged 8 0x0403020101000000
+	there refused "of the other byte order; load its lists" load --image damaged
 	there refused "is not an image" load --image list
 	there refused "is not an image" load --image /dev/zero
 	there refused "No such file" load --image missing

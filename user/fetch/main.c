@@ -28,7 +28,7 @@
 /* The descriptors that come with it, or -1. */
 static ssize_t receive(char *message, size_t size, int *body, int *headers)
 {
-	char control[CMSG_SPACE(2 * sizeof(int))] __attribute__((aligned(sizeof(struct cmsghdr)))) = "";
+	char control[CMSG_SPACE(2 * sizeof(int))] __attribute__((aligned(__alignof__(struct cmsghdr)))) = "";
 	struct iovec data = { message, size };
 	struct msghdr m = {
 		.msg_iov = &data, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)

@@ -136,6 +136,9 @@ int image_parse(struct image *image, const char *name, const void *memory, size_
 		return because(-EINVAL, "%s is not an image of xdp-bloom", name);
 	if (size < sizeof(*header) + sizeof(sum))
 		return because(-EUCLEAN, "%s is cut short", name);
+	if (header->byte_order == __builtin_bswap32(IMAGE_BYTE_ORDER))
+		return because(-EPROTO,
+			       "%s was saved on a machine of the other byte order; load its lists here instead", name);
 	if (header->version != IMAGE_VERSION || header->byte_order != IMAGE_BYTE_ORDER ||
 	    header->generation != sizeof(header->g) || header->g.version != GENERATION_VERSION)
 		return because(-EPROTO, "%s is an image of another version of xdp-bloom; save it again with this one",

@@ -14,7 +14,35 @@
 #include "base/log.h"
 #include "base/out.h"
 #include "observe/report.h"
+#include "observe/terminal_entry.h"
 #include "observe/weigh.h"
+
+#ifdef WITHOUT_TOP
+int top_view_begin(const char *verb, const char *instead)
+{
+	return because(-ENOSYS, "%s is not in this command: it was made by 'make static WITH=core'; '%s' is", verb,
+		       instead);
+}
+
+void top_view_end(void)
+{
+}
+
+void top_view_draw(const struct top_view *view)
+{
+	(void)view;
+}
+
+void top_page_draw(const struct top_page *page)
+{
+	(void)page;
+}
+
+int top_view_key(void)
+{
+	return -1;
+}
+#else
 
 enum { PLAIN, HEAD, DROP, PASS, DIM };
 
@@ -32,16 +60,20 @@ void top_view_end(void)
 
 int top_view_begin(const char *verb, const char *instead)
 {
+	const char *name = getenv("TERM");
+
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return because(-ENOTTY, "%s needs a terminal; '%s' does not", verb, instead);
 	setlocale(LC_CTYPE, "");
 	utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	screen = newterm(NULL, stdout, stdin);
+	if (!screen && name && *name && strcmp(name, "dumb") != 0 && !setenv("TERMINFO", TERMINAL_ENTRY, 1))
+		screen = newterm(TERMINAL_NAME, stdout, stdin);
 	if (screen && !tigetstr("cup")) /* the terminal cannot move its cursor; nothing has been drawn yet */
 		top_view_end();
 	if (!screen)
-		return because(-ENOTTY, "%s does not work on a terminal like '%s'; '%s' does", verb,
-			       getenv("TERM") ? getenv("TERM") : "", instead);
+		return because(-ENOTTY, "%s does not work on a terminal like '%s'; '%s' does", verb, name ?: "",
+			       instead);
 	cbreak();
 	noecho();
 	curs_set(0);
@@ -314,3 +346,4 @@ void top_page_draw(const struct top_page *page)
 	say(LINES - 1, 0, COLS, DIM, "q end  p hold");
 	refresh();
 }
+#endif

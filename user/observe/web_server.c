@@ -58,6 +58,13 @@ static struct {
 
 static int load_library(void)
 {
+#ifdef WITHOUT_PAGE
+	return because(-ENOSYS, "metrics and the page are not in this command: it was made by 'make static WITH=core'");
+#elif defined(STATIC_COMMAND)
+#define GIVEN(name) mhd.name = MHD_##name;
+	FUNCTIONS(GIVEN)
+	return 0;
+#else
 	static void *library; /* never closed */
 
 	if (library)
@@ -71,6 +78,7 @@ static int load_library(void)
 		return because(-ELIBBAD, LIBRARY " has no MHD_" #name);
 	FUNCTIONS(FIND)
 	return 0;
+#endif
 }
 
 struct web_server {

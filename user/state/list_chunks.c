@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What lists hold, in chunks: their ranges, and the text that they were read from. */
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,28 @@
 /* What a chunk holds. IPv4 ranges came as they are until version 3, packed from then on. */
 enum { CHUNK_TEXT = 0, CHUNK_RANGES4 = 4, CHUNK_PACKED4 = 5, CHUNK_RANGES6 = 6 };
 
+/*
+ * Ranges that are not packed are little-endian in the file, on machines of either byte order. Each way is the other
+ * way, too.
+ */
+static void swap_words(void *ranges, size_t bytes, size_t word)
+{
+	char *at = ranges, last;
+
+	for (size_t i = 0; i < bytes; i += word)
+		for (size_t k = 0; k < word / 2; k++) {
+			last = at[i + word - 1 - k];
+			at[i + word - 1 - k] = at[i + k];
+			at[i + k] = last;
+		}
+}
+
+static inline void little_endian(void *ranges, size_t bytes, size_t word)
+{
+	if (BYTE_ORDER == BIG_ENDIAN)
+		swap_words(ranges, bytes, word);
+}
+
 static int append(void **at, size_t *n, size_t *room, size_t size, const void *blob, size_t bytes)
 {
 	void *grown;
@@ -32,6 +55,7 @@ static int append(void **at, size_t *n, size_t *room, size_t size, const void *b
 	large_pages(grown, *n * size + bytes);
 	*at = grown;
 	memcpy((char *)grown + *n * size, blob, bytes);
+	little_endian((char *)grown + *n * size, bytes, size / 2);
 	*n += bytes / size;
 	*room = *n;
 	return 0;
@@ -156,11 +180,21 @@ static int put_ranges6(struct state *s, int64_t list, const struct ranges *set)
 {
 	size_t most = CHUNK_BYTES / sizeof(*set->v6), now;
 	int part = 0, err = 0;
+	struct range6 *swapped = NULL;
+
+	if (BYTE_ORDER == BIG_ENDIAN && set->n6) {
+		swapped = malloc(set->n6 * sizeof(*swapped));
+		if (!swapped)
+			return -ENOMEM;
+		memcpy(swapped, set->v6, set->n6 * sizeof(*swapped));
+		little_endian(swapped, set->n6 * sizeof(*swapped), sizeof(ip6));
+	}
 
 	for (size_t at = 0; at < set->n6 && !err; at += now) {
 		now = set->n6 - at < most ? set->n6 - at : most;
-		err = put_chunk(s, list, CHUNK_RANGES6, part++, set->v6 + at, now * sizeof(*set->v6));
+		err = put_chunk(s, list, CHUNK_RANGES6, part++, (swapped ?: set->v6) + at, now * sizeof(*set->v6));
 	}
+	free(swapped);
 	return err;
 }
 
