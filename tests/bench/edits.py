@@ -7,6 +7,7 @@ them). What a command takes from its start to its end counts, so that a process 
 """
 import argparse
 import os
+import subprocess
 import time
 
 from common import (bloom, complain, median, nft_agrees, nft_element, quantile, result, run, succeeds, table, timed,
@@ -65,12 +66,43 @@ COMMANDS = {
     'xdp-bloom': {'add': lambda hosts: (bloom, '-q', 'add', *hosts), 'del': lambda hosts: (bloom, '-q', 'del', *hosts),
                   'batch': lambda file: (bloom, '-q', 'batch', file),
                   'agrees': lambda host, there: banned(host) == there},
+    # The same commands, while the service runs.
+    'with-service': {},
     'ipset': {'add': lambda hosts: ('ipset', 'add', 'bench', *hosts), 'del': lambda hosts: ('ipset', 'del', 'bench', *hosts),
               'batch': lambda file: ('ipset', 'restore', '-file', file),
               'agrees': lambda host, there: succeeds('ipset', '-q', 'test', 'bench', host) == there},
     'nft': {'add': lambda hosts: nft_element('add', *hosts), 'del': lambda hosts: nft_element('delete', *hosts),
             'batch': lambda file: ('nft', '-f', file), 'agrees': nft_agrees},
 }
+
+
+COMMANDS['with-service'] = COMMANDS['xdp-bloom']
+
+
+class Service:
+    """Runs for as long as a subject is asked that has it."""
+
+    def __init__(self, subject):
+        self.wanted = subject == 'with-service'
+
+    def __enter__(self):
+        if not self.wanted:
+            return
+        self.process = subprocess.Popen([bloom, '-q', 'run', '--config', '/dev/null'], stdout=subprocess.DEVNULL)
+        socket = f"{os.environ['XDP_BLOOM_STATE']}/errands.sock"
+        end = time.monotonic() + 60
+        while not os.path.exists(socket) and time.monotonic() < end:
+            time.sleep(.01)
+        # The first one starts what does them.
+        said = subprocess.run([bloom, '-v', 'add', '198.19.255.255'], stderr=subprocess.PIPE, text=True, check=True).stderr
+        if 'run by the process of the service' not in said:
+            raise RuntimeError(f'the service does not do it: {said.strip()[:200]}')
+        run(bloom, '-q', 'del', '198.19.255.255')
+
+    def __exit__(self, *_):
+        if self.wanted:
+            self.process.terminate()
+            self.process.wait()
 
 
 def edit(times, subject, hosts, scenario):
@@ -86,8 +118,13 @@ def edit(times, subject, hosts, scenario):
 
 def batches(times, subject):
     """Each on top of the one before."""
+    file = 'xdp-bloom' if subject == 'with-service' else subject
+    if subject == 'with-service':  # on top of the same set as without
+        run(bloom, '-q', 'flush')
+        run(bloom, '-q', 'load', '--bogons=keep', 'bench', 'list')
     for i, hosts in enumerate(ends):
-        seconds, _ = timed(*COMMANDS[subject]['batch'](f'batch-{i}-{subject}'))
+        with Service(subject):
+            seconds, _ = timed(*COMMANDS[subject]['batch'](f'batch-{i}-{file}'))
         if not all(COMMANDS[subject]['agrees'](host, True) for host in hosts):
             raise RuntimeError('not all of a batch are there')
         times.setdefault((f'edit-batch-{opt.batch}', subject), []).append(seconds)
@@ -116,18 +153,15 @@ def one_by_one(hosts):
 def main():
     fresh = set_up()
     times = {}
-    verbs = run(bloom, '-h')
     subjects = list(COMMANDS)
-    if '\n  add ' not in verbs or '\n  del ' not in verbs:
-        complain('edits: xdp-bloom has no verbs add and del here: their rows are left out')
-        subjects.remove('xdp-bloom')
     for i in range(opt.rounds):
         times.setdefault(('edit-nothing', 'process'), []).append(timed(bloom, '-V')[0])
         for subject in list(subjects):
             try:
-                edit(times, subject, [fresh[i]], 'edit-{}')
-                if subject != 'ipset':  # takes one a command
-                    edit(times, subject, fresh[many:2 * many], f'edit-{{}}-{many}')
+                with Service(subject):
+                    edit(times, subject, [fresh[i]], 'edit-{}')
+                    if subject != 'ipset':  # takes one a command
+                        edit(times, subject, fresh[many:2 * many], f'edit-{{}}-{many}')
             except RuntimeError as why:
                 complain(f'edits: {subject}: {why}: not printed')
                 subjects.remove(subject)

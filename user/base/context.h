@@ -24,6 +24,8 @@ struct context {
 	unsigned long long generation; /* in force when the command's change ended; 0: not known */
 	bool unchanged;		       /* all was as the command wants it: that is no event */
 	struct change *joined;	       /* all changes are this one: change_join() */
+	char *const *words;	       /* as it was called, from the verb on; NULL: it is no whole command */
+	bool elsewhere;		       /* another process ran it, and has recorded it: verbs/errand.c */
 	int log;		       /* how messages are written: 1 as text, 2 as JSON; 0: nothing was said of it */
 };
 

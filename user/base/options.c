@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/errand.h"
 #include "base/log.h"
 #include "base/nearest.h"
 #include "base/span.h"
@@ -266,6 +267,7 @@ static int bad_option(int c, const struct option_spec *own, int argc, char **arg
 
 int options_read(struct context *context, const struct option_spec *own, void *target, int *argc, char **argv)
 {
+	const char *state = context->state, *bpffs = context->bpffs;
 	struct grammar g = { .letters = ":" };
 	const struct option_spec *o;
 	int c, operands = 1;
@@ -292,6 +294,11 @@ int options_read(struct context *context, const struct option_spec *own, void *t
 	/* A line of a file prints nothing: it is carried out with all others, or not at all. */
 	if (context->line)
 		context->json = context->pretty = false;
+	/* Another process has found this one by them. */
+	if (errand.here) {
+		context->state = state;
+		context->bpffs = bpffs;
+	}
 	options_log(context);
 	for (int i = optind; i < *argc; i++)
 		argv[operands++] = argv[i];

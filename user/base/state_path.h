@@ -8,6 +8,7 @@
 
 #define STATE_DATABASE	     "state.db"
 #define STATE_LOCK	     "lock"
+#define STATE_ERRANDS_SOCKET "errands.sock"
 #define STATE_SERVICE_LOCK   "service.lock"
 #define STATE_SAMPLES_LOCK   "samples.lock"
 #define STATE_SAMPLES_SOCKET "samples.sock"

@@ -8,16 +8,21 @@
 #include "base/context.h"
 #include "base/log.h"
 
+static bool taken;
+
 int standard_input(const struct context *context)
 {
-	static bool taken;
-
 	if (context->line)
 		return because(-EINVAL, "'-': a line of a file of commands reads no standard input");
 	if (taken)
 		return because(-EBUSY, "'-': standard input can be read only once");
 	taken = true;
 	return 0;
+}
+
+void standard_again(void)
+{
+	taken = false;
 }
 
 int standard_keep(int from)

@@ -7,6 +7,8 @@ struct context;
 
 /* 0 for the first reader, then -EBUSY; -EINVAL for a line of a file of commands. Records the reason. */
 int standard_input(const struct context *context);
+/* It is another one now. */
+void standard_again(void);
 
 /*
  * A copy of what can be read only once, as a descriptor at its beginning; or -errno. Call it before taking a lock: the

@@ -16,6 +16,7 @@ enum verb_flags {
 	VERB_SHOWS_ALONE = 2, /* but without options and operands it only shows */
 	VERB_JOINS = 4,	      /* in a batch it is one change together with others */
 	VERB_NAMES_LIST = 16, /* its first operand is a list */
+	VERB_ERRAND = 32,     /* the process that the service keeps may run it (verbs/errand.c) */
 	VERB_IN_CONFIG = 8,   /* it may stand in a config file: repeating it changes nothing */
 };
 

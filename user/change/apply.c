@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/errand.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/progress.h"
@@ -266,8 +267,11 @@ int apply_with(struct state *state, struct live *live, const struct apply_option
 	struct guard strict = { 0 };
 	struct laps t = { .clock = clock_seconds() };
 	struct candidate c;
-	int err = kernel_base(live->context, committed(state));
+	int err;
 
+	if (errand.here)
+		return errand_decline("it takes a new generation");
+	err = kernel_base(live->context, committed(state));
 	progress(live->context, "settling whose each address is", -1);
 	options->guard = given->guard ?: &strict;
 	/* Otherwise this would silently replace a filter of which the state knows nothing. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/errand.h"
 #include "change/agreement.h"
 #include "change/apply.h"
 #include "change/guard_needs.h"
@@ -126,6 +127,8 @@ int catch_up(struct state **state, struct live *live, time_t at_least)
 	err = err ?: expire(&late, *state) ?: stepped_back(*state, &late.touched, &late.mended);
 	if (!err_is(err, EUCLEAN)) {
 		err = err ?: into_force(&late, *state, live);
+		if (errand.declined)
+			goto out;
 		report(&late, live, err);
 		if (err || late.behind || late.overdue_n || late.expired || late.mended) {
 			state_close(*state);
@@ -133,6 +136,7 @@ int catch_up(struct state **state, struct live *live, time_t at_least)
 			live_look(live); /* for a moment we did not hold the lock */
 		}
 	}
+out:
 	free(late.overdue);
 	touched_free(&late.touched);
 	return err;

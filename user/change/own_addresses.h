@@ -23,6 +23,11 @@ struct own_address {
 typedef bool own_wanted_fn(const void *arg, struct addr addr);
 
 /*
+ * The SSH_CONNECTION of this process, or of the nearest one above it that has one; "" where none has. Returns which.
+ */
+int own_session(char text[128]);
+
+/*
  * free() the list. No address is in it twice as the same. With `wanted`, only those are in it: who asks for a few pays
  * for few. The state says which listeners the operator named. 0 or -errno with the reason recorded.
  */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/close_fd.h"
+#include "base/errand.h"
 #include "change/own_internal.h"
 #include "change/own_scan.h"
 
@@ -52,6 +53,8 @@ static const struct source {
 /* Without the file nothing of it is used. One that we may not read is no reason to refuse every ban. */
 static void missing(struct learned *l, const char *path)
 {
+	if (errand.here && errno == EACCES && !l->err)
+		l->err = errand_decline("a file may not be read here");
 	if (errno != ENOENT && errno != EACCES && errno != ENOTDIR && errno != ELOOP && !l->err)
 		l->err = because(-errno, "%s: %s, so the guard rails do not know what this machine needs", path,
 				 strerror(errno));

@@ -18,6 +18,7 @@
 #include <utmp.h>
 
 #include "base/close_fd.h"
+#include "base/errand.h"
 #include "base/grow.h"
 #include "base/netlink.h"
 #include "change/own_internal.h"
@@ -185,20 +186,30 @@ static int parent_of(int pid)
 }
 
 /* sudo and su remove SSH_CONNECTION, but a process above us still has it. */
-static void ask_ancestors(struct learned *l)
+int own_session(char text[128])
 {
 	const char *own = getenv("SSH_CONNECTION");
 	int pid = getppid();
-	char text[128];
 
 	if (own && *own) {
-		own_learn(l, first_word(own), ssh_is, "environment of process %d", getpid());
-		return;
+		snprintf(text, 128, "%s", own);
+		return getpid();
 	}
 	while (pid > 1 && !ssh_of(pid, text))
 		pid = parent_of(pid);
-	if (pid > 1)
-		own_learn(l, first_word(text), ssh_is, "environment of process %d", pid);
+	if (pid <= 1)
+		*text = '\0';
+	return pid;
+}
+
+static void ask_ancestors(struct learned *l)
+{
+	char text[128];
+	int pid = errand.here ? errand.ssh_pid : own_session(text);
+	const char *session = errand.here ? errand.ssh : text;
+
+	if (*session)
+		own_learn(l, first_word(session), ssh_is, "environment of process %d", pid);
 }
 
 /* The processes of a session may live on in screen or tmux: its connection must be there, too. */
@@ -265,7 +276,12 @@ void own_from_people(struct learned *l, struct state *state)
 		l->err = because(err, "the guard rails cannot ask who is connected: %s", reason(err));
 	ask_ancestors(l);
 	ask_utmp(l);
-	ask_processes(&p);
+	/* The service has no right to see other processes. */
+	for (size_t i = 0; i < p.n && errand.here && !l->err; i++)
+		if (p.at[i].ssh)
+			l->err = errand_decline("there is a connection that may be an SSH session");
+	if (!errand.here)
+		ask_processes(&p);
 	l->guests = false;
 	free(ports);
 	free(p.at);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "service/arrivals.h"
 #include "service/attacks.h"
+#include "service/errands.h"
 #include "service/expiry.h"
 #include "service/feeds.h"
 #include "service/followers.h"
@@ -32,6 +33,7 @@ struct service {
 	struct jobs urgent; /* for what ends and interfaces that come: not held up by a list */
 	struct feeds feeds;
 	struct followers followers;
+	struct errands errands;
 	struct reload *reload;
 	struct arrivals *arrivals;
 	struct observer *observer;

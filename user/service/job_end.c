@@ -93,6 +93,7 @@ void service_job_ended(struct service *s, struct job *job, int status)
 	case JOB_HEAL:	 /* the keeper's own */
 	case JOB_LEARN:	 /* learn.c has it */
 	case JOB_FOLLOW: /* followers.c */
+	case JOB_ERRANDS:
 	case JOB_FLEET:
 		break;
 	}

@@ -42,6 +42,7 @@ const char *job_text(char buf[JOB_TEXT_MAX], const struct job *job)
 		[JOB_LEARN] = "what sources send",
 		[JOB_FOLLOW] = "line ",
 		[JOB_NETWORKS] = "the table of networks",
+		[JOB_ERRANDS] = "commands of others",
 		[JOB_FLEET] = "fleet",
 	};
 	if (job->kind == JOB_LINE || job->kind == JOB_FOLLOW)
@@ -142,7 +143,7 @@ static void become(const struct context *context, const struct job *job, pid_t p
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	if (null >= 0) {
-		dup2(null, STDIN_FILENO);
+		dup2(job->in ? job->in : null, STDIN_FILENO);
 		dup2(null, STDOUT_FILENO);
 	}
 	if (job->run) {
@@ -150,7 +151,7 @@ static void become(const struct context *context, const struct job *job, pid_t p
 		_exit(job->run(context, job->arg));
 	}
 	/* Others end by themselves. */
-	goes_on = job->kind == JOB_FOLLOW || job->kind == JOB_FLEET;
+	goes_on = job->kind == JOB_FOLLOW || job->kind == JOB_FLEET || job->kind == JOB_ERRANDS;
 	if (goes_on && prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0))
 		_exit(fail("%s", strerror(errno)));
 	/* It may have ended before it could be asked for that signal. */

@@ -28,6 +28,7 @@ enum job_kind {
 	JOB_LEARN,    /* how much sources send; it may take days */
 	JOB_FOLLOW,   /* a line of the config file that goes on */
 	JOB_NETWORKS, /* the table of networks has a new version */
+	JOB_ERRANDS,  /* runs commands of others */
 	JOB_FLEET,    /* what the fleet that was joined says */
 };
 
@@ -39,6 +40,7 @@ struct job {
 	int (*run)(const struct context *, void *arg);
 	void *arg;
 	char **args;   /* of a command */
+	int in;	       /* its standard input; 0: none */
 	bool unwanted; /* dropped while it runs: do not try again */
 	bool again;    /* it failed before */
 	double since;  /* by clock_seconds() */

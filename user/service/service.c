@@ -28,7 +28,7 @@
 #define LIST_AGAIN     60000
 #define LIST_AGAIN_MAX 3600000
 
-enum { ON_SIGNAL, ON_WALL, ON_FILE, ON_LINK, OWN_FDS };
+enum { ON_SIGNAL, ON_WALL, ON_FILE, ON_LINK, ON_ERRAND, OWN_FDS };
 
 void service_say(const char *fmt, ...)
 {
@@ -180,6 +180,7 @@ static void on_signal(struct service *s)
 		       feeds_ended(&s->feeds, &job, &status))
 			service_job_ended(s, job, status);
 		followers_ended(&s->followers, clock_ms());
+		errands_ended(&s->errands, clock_ms());
 		if (keeper_ended(s->keeper))
 			service_look_soon(s, clock_ms() + LOOK_MS);
 	}
@@ -250,6 +251,8 @@ static void turn(struct service *s, int64_t now)
 		feeds_turn(&s->feeds, now);
 	if (s->started)
 		learn_turn(&s->learn, now);
+	if (s->started)
+		errands_turn(&s->errands, now);
 	if (s->ready)
 		followers_turn(&s->followers, now);
 	if (!busy(s) && !s->ready && s->look_at == INT64_MAX && !reload_waits(s->reload))
@@ -274,6 +277,7 @@ static int wait_ms(struct service *s, int64_t now)
 			  s->started ? jail_watch_at(&s->jail) : INT64_MAX,
 			  s->started ? learn_due(&s->learn) : INT64_MAX,
 			  s->started ? feeds_due(&s->feeds, now) : INT64_MAX,
+			  s->started ? errands_due(&s->errands) : INT64_MAX,
 			  s->ready ? followers_due(&s->followers) : INT64_MAX };
 	int64_t ms = s->observer ? observer_timeout(s->observer) : INT32_MAX;
 
@@ -297,6 +301,7 @@ static void loop(struct service *s)
 		nfds_t n = OWN_FDS;
 
 		turn(s, now);
+		fds[ON_ERRAND] = (struct pollfd){ .fd = errands_fd(&s->errands), .events = POLLIN };
 		if (s->observer)
 			n += observer_fds(s->observer, fds + OWN_FDS);
 		if (poll(fds, n, wait_ms(s, now)) < 0 && errno != EINTR)
@@ -313,6 +318,8 @@ static void loop(struct service *s)
 		}
 		if (fds[ON_LINK].revents)
 			arrivals_read(s->arrivals);
+		if (fds[ON_ERRAND].revents)
+			errands_came(&s->errands, clock_ms());
 		if (s->observer)
 			observer_turn(s->observer);
 	}
@@ -357,6 +364,7 @@ int service_run(const struct context *context, struct service_options *options, 
 		.retry = { .first = LIST_AGAIN, .most = LIST_AGAIN_MAX, .at = INT64_MAX },
 		.signals = -1,
 		.expiry.timer = -1,
+		.errands.listener = -1,
 	};
 	int err;
 
@@ -370,6 +378,7 @@ int service_run(const struct context *context, struct service_options *options, 
 		notify("STATUS=restoring");
 		feeds_begin(&s.feeds, context);
 		s.followers.context = context;
+		errands_begin(&s.errands, context);
 		hook_begin(&s.hook, context, options->hook);
 		queue_restore(&s.jobs, JOB_START);
 		queue_config(&s);
@@ -380,6 +389,7 @@ int service_run(const struct context *context, struct service_options *options, 
 	jobs_stop(&s.urgent);
 	feeds_stop(&s.feeds);
 	followers_stop(&s.followers);
+	errands_stop(&s.errands);
 	learn_stop(&s.learn);
 	attacks_close(&s.attacks);
 	own_watch_end(&s.own);

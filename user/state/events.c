@@ -19,6 +19,7 @@
 #include "base/clean_text.h"
 #include "base/clock.h"
 #include "base/close_fd.h"
+#include "base/errand.h"
 #include "base/state_path.h"
 #include "base/trusted_dir.h"
 
@@ -63,8 +64,7 @@ static void to_journal(const char *state, const struct event *what, const char *
 	close_fd(fd);
 }
 
-/* Who logged in, whatever he has become since; where nobody did, whose process it is. */
-static unsigned int who(void)
+unsigned int event_user(void)
 {
 	int fd = open("/proc/self/loginuid", O_RDONLY | O_CLOEXEC);
 	char text[16] = "";
@@ -108,7 +108,8 @@ static void to_file(const char *state, const struct event *what, const char *mes
 	int fd = -1;
 
 	line = json_pack("{s:s, s:s, s:s, s:I, s:I}", "time", utc_text(when, time(NULL)), "event", name_of(what),
-			 "message", message, "generation", (json_int_t)what->generation, "uid", (json_int_t)who());
+			 "message", message, "generation", (json_int_t)what->generation, "uid",
+			 (json_int_t)(errand.here ? errand.user : event_user()));
 	if (line && what->more)
 		json_object_update(line, what->more);
 	text = line ? json_dumps(line, JSON_COMPACT) : NULL;

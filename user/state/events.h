@@ -39,6 +39,9 @@ PRINTF(3, 4) void event(const struct context *context, struct event what, const 
 #define EVENT_MESSAGE_MAX 1024
 #define EVENT_LINE_MAX	  (4 * EVENT_MESSAGE_MAX)
 
+/* Who logged in, whatever he has become since; where nobody did, whose process this is. */
+unsigned int event_user(void);
+
 /* The last line of a command that was refused, as JSON: false where there is none among the latest. */
 bool events_last_refusal(const char *directory, char line[EVENT_LINE_MAX]);
 

@@ -86,6 +86,15 @@ struct state {
 /* Is it a state of ours? A command that changes something brings an older one up, in its transaction. */
 int state_check_version(struct state *s);
 
+/*
+ * A process that runs errands keeps the file open in between, without a lock: after a commit state_park() takes the
+ * state (false: close it), and state_parked() gives it back, unless the file is another now. Under the lock again: is
+ * the schema as it was?
+ */
+bool state_park(struct state *state);
+struct state *state_parked(const char *directory);
+bool state_parked_same(const struct state *state);
+
 /* As state_open(), with the directory's name instead of a context. */
 int state_open_at(struct state **state, const char *directory, long wait, bool change);
 

@@ -10,6 +10,7 @@
 
 #include "base/close_fd.h"
 #include "base/context.h"
+#include "base/errand.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/trusted_dir.h"
@@ -68,6 +69,8 @@ static int take_lock(struct state *s)
 		/* Under /proc no file can be made at all. */
 		if (err_is(s->lock, ENOENT) && tries < TRIES)
 			continue;
+		if (err_is(s->lock, EBUSY) && errand.here)
+			return errand_decline("another command is at work");
 		if (s->lock < 0)
 			return s->lock;
 		if (fstat(s->lock, &is) || is.st_nlink)
@@ -145,21 +148,23 @@ static int open_to_look(struct state *s, const char *path)
 	return err ?: state_run(s, "BEGIN") ?: state_check_version(s);
 }
 
-static int open_to_change(struct state *s, const char *path)
+/* As it was left, and whatever others have written since. */
+static int open_again(struct state *s, const char *path)
 {
-	int err = take_lock(s);
-	mode_t mask;
+	int err;
 
-	if (err)
+	state_distrust(s->db, s->steps, path);
+	err = state_run(s, "BEGIN IMMEDIATE");
+	if (err || state_parked_same(s))
 		return err;
-	state_exchange_undo(s->directory);
-	s->change = true;
-	if (!access(path, F_OK))
-		err = trust_file(path, "what is banned");
-	if (err)
-		return err;
-	mask = umask(077);
-	err = open_file(s, path, SQLITE_OPEN_CREATE);
+	return state_check_version(s);
+}
+
+static int open_afresh(struct state *s, const char *path)
+{
+	mode_t mask = umask(077);
+	int err = open_file(s, path, SQLITE_OPEN_CREATE);
+
 	umask(mask);
 	err = err
 		      ?: state_run(
@@ -170,7 +175,21 @@ static int open_to_change(struct state *s, const char *path)
 	if (err)
 		return err;
 	sqlite3_commit_hook(s->db, forbid_commit, s);
-	err = state_check_version(s);
+	return state_check_version(s);
+}
+
+static int open_to_change(struct state *s, const char *path)
+{
+	int err = take_lock(s);
+
+	if (err)
+		return err;
+	state_exchange_undo(s->directory);
+	s->change = true;
+	if (!access(path, F_OK))
+		err = trust_file(path, "what is banned");
+	if (!err)
+		err = s->db ? open_again(s, path) : open_afresh(s, path);
 	if (!err)
 		state_bans_look(s);
 	return err;
@@ -178,12 +197,14 @@ static int open_to_change(struct state *s, const char *path)
 
 int state_open_at(struct state **state, const char *directory, long wait, bool change)
 {
-	struct state *s = calloc(1, sizeof(*s));
+	struct state *s = change ? state_parked(directory) : NULL;
 	char path[STATE_PATH_MAX];
 	int err;
 
+	if (!s)
+		s = calloc(1, sizeof(*s));
 	*state = s;
-	if (s)
+	if (s && !s->steps)
 		s->steps = calloc(1, sizeof(*s->steps));
 	if (!s || !s->steps) {
 		free(s);
@@ -191,10 +212,12 @@ int state_open_at(struct state **state, const char *directory, long wait, bool c
 		return -ENOMEM;
 	}
 	s->directory = directory;
-	s->wait = wait;
+	s->wait = errand.here ? 0 : wait;
 	s->lock = -1;
 	state_path(path, directory, STATE_DATABASE);
 	err = change ? open_to_change(s, path) : open_to_look(s, path);
+	if (err && change && errand.here)
+		err = errand_decline(reason(err));
 	if (err) {
 		state_close(s);
 		*state = NULL;
@@ -322,11 +345,34 @@ static void take_away(const struct state *s)
 	}
 }
 
+/* All but the file and what is prepared is of one command. */
+static bool park(struct state *s)
+{
+	struct state bare = { .directory = s->directory,
+			      .db = s->db,
+			      .steps = s->steps,
+			      .version = s->version,
+			      .joined = s->joined,
+			      .lock = -1 };
+
+	if (!errand.here || !s->db)
+		return false;
+	tidy(s);
+	if (!state_park(s))
+		return false;
+	close_fd(s->lock);
+	memcpy(bare.cached, s->cached, sizeof(bare.cached));
+	*s = bare;
+	return true;
+}
+
 void state_close(struct state *state)
 {
 	bool nothing;
 
 	if (!state)
+		return;
+	if (park(state))
 		return;
 	if (!state->db || !sqlite3_get_autocommit(state->db))
 		state_drop_new_image(state);

@@ -11,6 +11,7 @@
 #include "base/span.h"
 #include "sets/prefixes.h"
 #include "state/bans.h"
+#include "verbs/errand.h"
 #include "verbs/verbs.h"
 
 const struct option_spec add_options[] = {
@@ -140,8 +141,13 @@ int verb_add(const struct call *call)
 	struct change *change = NULL;
 	const struct ban_options *o = call->options;
 	struct banned n = { 0 };
-	json_t *allowed = json ? json_array() : NULL;
-	int err = prefixes_read(call->context, &prefixes, call->n, call->operands);
+	json_t *allowed;
+	int err;
+
+	if (!o->confirm.given && errand_prefixes_sent(call, &err))
+		return err;
+	allowed = json ? json_array() : NULL;
+	err = prefixes_read(call->context, &prefixes, call->n, call->operands);
 
 	if (!err && o->keep_longer && o->replace)
 		err = because(-EINVAL, "--keep-longer does not go together with --replace");

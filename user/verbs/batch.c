@@ -3,9 +3,11 @@
 #include <sys/stat.h>
 
 #include "change/change.h"
+#include "base/errand.h"
 #include "kernel/live.h"
 #include "base/progress.h"
 #include "base/stdin.h"
+#include "verbs/errand.h"
 #include "verbs/verbs.h"
 
 #define SAID (-ECANCELED)
@@ -35,6 +37,8 @@ static int run_line(void *arg, const struct words *w, unsigned int line)
 		status = fail("there is no verb '%s'%s; nothing was changed", near.word, verb_meant(&near, ""));
 	} else if (!(verb->flags & VERB_JOINS)) {
 		status = fail("'%s' does not go into a batch; nothing was changed", verb->name);
+	} else if (errand.here && !(verb->flags & VERB_ERRAND)) {
+		status = errand_decline("a batch of more than bans");
 	} else if (b->context->check) {
 		status = verb_check(b->context, w, where, b->context->check == CHECK_FILES);
 	} else {
@@ -90,7 +94,7 @@ static int run_file(struct batch *b, FILE *file)
 /* Read a pipe to its end before taking the lock: its writer may be slow, and other commands must not wait for it. */
 static int open_file(const char *path, FILE **file)
 {
-	bool input = !strcmp(path, "-");
+	bool input = errand.here || !strcmp(path, "-");
 	struct stat st;
 	int fd;
 
@@ -122,7 +126,7 @@ int verb_batch(const struct call *call)
 	const char *path = call->operands[0];
 	struct batch b = { .context = call->context, .whole = call->context, .name = path };
 	FILE *file = NULL;
-	int err = 0;
+	int err = 0, status;
 
 	if (!strcmp(b.name, "-")) {
 		b.name = "standard input";
@@ -132,6 +136,11 @@ int verb_batch(const struct call *call)
 		err = open_file(path, &file);
 	if (!err)
 		b.fd = fileno(file);
+	if (!err && errand_sent(call, b.fd, &status)) {
+		if (file != stdin)
+			fclose(file);
+		return status;
+	}
 	if (!err)
 		err = b.context->check ? check_file(&b, file) : run_file(&b, file);
 	progress_end();

@@ -10,6 +10,7 @@
 #include "sets/prefixes.h"
 #include "state/bans.h"
 #include "state/kept_image.h"
+#include "verbs/errand.h"
 #include "verbs/verbs.h"
 
 struct options {
@@ -89,8 +90,11 @@ int verb_del(const struct call *call)
 	struct prefixes prefixes = { 0 };
 	struct change *change = NULL;
 	json_t *array = NULL;
-	int err = prefixes_read(call->context, &prefixes, call->n, call->operands);
+	int err;
 
+	if (errand_prefixes_sent(call, &err))
+		return err;
+	err = prefixes_read(call->context, &prefixes, call->n, call->operands);
 	if (!err)
 		prefixes_warn_masked(&prefixes);
 	if (!err)

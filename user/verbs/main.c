@@ -107,6 +107,7 @@ static int run_verb(const struct verb *verb, struct context *context, int argc, 
 	if (!words)
 		return fail("out of memory");
 	memcpy(words, argv, (size_t)argc * sizeof(*words));
+	context->words = words;
 	log_subject =
 		(struct log_subject){ verb->name, verb_list(verb, &(struct words){ words, argc }), clock_seconds() };
 	status = verb_run(verb, context, &(struct words){ argv, argc });

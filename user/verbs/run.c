@@ -9,6 +9,7 @@
 #include "observe/web_address.h"
 #include "service/service.h"
 #include "state/state.h"
+#include "verbs/errand.h"
 #include "verbs/verbs.h"
 
 #define DAY 86400
@@ -16,7 +17,7 @@
 struct options {
 	const char *config, *listen, *hosts, *token, *hook;
 	struct number rotate_every;
-	bool page;
+	bool page, errands;
 };
 
 static int read_hook(const struct option_spec *o, void *target, const char *value)
@@ -39,6 +40,7 @@ const struct option_spec run_service_options[] = {
 	{ "page", AT(options, page), .does = "the page is for every user of this machine" },
 	{ "rotate-every", .type = OPTION_TIME_OR_0, AT(options, rotate_every), .value = "TIME",
 	  .does = "new seeds (1d; 0: never)", .wants = "a time such as 12h or 1d, or 0" },
+	{ "errands", AT(options, errands), .hidden = true },
 	OPTIONS_END(struct options),
 };
 
@@ -231,6 +233,8 @@ int verb_run_service(const struct call *call)
 	struct config config = { 0 };
 	int lock, status = EXIT_ERROR;
 
+	if (r.command->errands)
+		return errand_serve(call->context);
 	if (call->context->check)
 		return check(&r);
 	lock = only_one(call->context);

@@ -65,12 +65,12 @@ const struct verb verbs[] = {
 	  .examples = { "add 198.51.100.9 --ttl 1h30m --reason 'login failures'",
 			"add 203.0.113.0/24 2001:db8:7::/48" },
 	  .also = "ban block drop deny reject blacklist banip -A -I", .options = add_options, .least = 1,
-	  .most = VERB_MANY, .asks = WHICH_PREFIX, .flags = JOINS, .run = verb_add },
+	  .most = VERB_MANY, .asks = WHICH_PREFIX, .flags = JOINS | VERB_ERRAND, .run = verb_add },
 	{ "del", .operands = "PREFIX...|-", .does = "take bans back",
 	  .more = "Addresses that a list or a wider ban still holds stay banned, and are named.",
 	  .examples = { "del 198.51.100.9", "del 198.51.100.9 --reason 'login failures'" },
 	  .also = "delete remove rm unban unblock unbanip -D", .options = del_options, .least = 1, .most = VERB_MANY,
-	  .asks = WHICH_PREFIX, .flags = JOINS, .run = verb_del },
+	  .asks = WHICH_PREFIX, .flags = JOINS | VERB_ERRAND, .run = verb_del },
 	{ "bans", .operands = "[PREFIX...]", .does = "what was banned with add",
 	  .more = "All, or those that lie within a prefix or hold it, and that all the options let through.",
 	  .examples = { "bans 198.51.100.0/24", "bans --ends-within 1d --sort end" }, .also = "banned blocked",
@@ -89,7 +89,8 @@ const struct verb verbs[] = {
 	  .more = "One a line, as on the command line, without \"xdp-bloom\". With --check each line is checked, "
 		  "and nothing is done.",
 	  .examples = { "batch changes.txt", "--check batch changes.txt" }, .completes = "<file>", .least = 1,
-	  .most = 1, .asks = "which file? (- reads standard input)", .flags = VERB_CHANGES, .run = verb_batch },
+	  .most = 1, .asks = "which file? (- reads standard input)", .flags = VERB_CHANGES | VERB_ERRAND,
+	  .run = verb_batch },
 	{ "follow", .operands = "-|FILE|exec COMMAND...|socket|routes|crowdsec",
 	  .does = "ban what a program sends, a line each, as it comes; or what routes or CrowdSec say",
 	  .more = "Lines are +PREFIX TIME REASON (TIME and REASON may be left out; - as the time: without an end) and "
@@ -299,7 +300,8 @@ void event_verb(const struct verb *verb, const struct context *context, int argc
 	size_t n = 0;
 
 	/* Without a state directory there is no event log. */
-	if (!(verb->flags & VERB_CHANGES) || context->check || context->unchanged || access(context->state, W_OK))
+	if (!(verb->flags & VERB_CHANGES) || context->check || context->unchanged || context->elsewhere ||
+	    access(context->state, W_OK))
 		return;
 	/* Without the common options: they say where and how, not what. */
 	for (int i = 0; i < argc && n < sizeof(words); i += option_is_common(argv[i]) ? option_words(NULL, argv[i]) : 1)

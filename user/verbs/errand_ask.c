@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/close_fd.h"
+#include "base/errand.h"
+#include "base/state_path.h"
+#include "base/stdin.h"
+#include "change/own_addresses.h"
+#include "state/events.h"
+#include "verbs/errand.h"
+#include "verbs/verbs.h"
+
+bool errand_place(const struct context *context, uint64_t network[2], uint64_t pins[2])
+{
+	struct stat is;
+
+	if (stat("/proc/self/ns/net", &is))
+		return false;
+	network[0] = is.st_dev;
+	network[1] = is.st_ino;
+	if (stat(context->bpffs, &is))
+		return false;
+	pins[0] = is.st_dev;
+	pins[1] = is.st_ino;
+	return true;
+}
+
+/* Whose it is, the kernel says: anybody may have made the directory. */
+static bool is_ours(int fd)
+{
+	struct ucred who;
+	socklen_t size = sizeof(who);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) && who.uid == geteuid();
+}
+
+/* -1: there is no service, or many wait for it. */
+static int reach(const struct context *context)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd, n = snprintf(address.sun_path, sizeof(address.sun_path), "%s/" STATE_ERRANDS_SOCKET, context->state);
+
+	if (n < 0 || (size_t)n >= sizeof(address.sun_path))
+		return -1;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd >= 0 && (connect(fd, (struct sockaddr *)&address, sizeof(address)) || !is_ours(fd))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* So long another command may take. */
+static bool wait_for(int fd, short events, int64_t until)
+{
+	struct pollfd poll_it = { .fd = fd, .events = events };
+	int64_t left = until - clock_ms();
+
+	return poll(&poll_it, 1, left > 0 ? (int)left : 0) == 1;
+}
+
+static bool send_all(int fd, const char *at, size_t n, int input, int64_t until)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = { 0 };
+
+	while (n) {
+		struct iovec iov = { .iov_base = (void *)(uintptr_t)at, .iov_len = n };
+		struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1 };
+		ssize_t sent;
+
+		if (input >= 0) {
+			message.msg_control = control.bytes;
+			message.msg_controllen = sizeof(control.bytes);
+			*CMSG_FIRSTHDR(&message) = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
+								     .cmsg_level = SOL_SOCKET,
+								     .cmsg_type = SCM_RIGHTS };
+			memcpy(CMSG_DATA(CMSG_FIRSTHDR(&message)), &input, sizeof(input));
+		}
+		sent = sendmsg(fd, &message, MSG_NOSIGNAL);
+		if (sent > 0) {
+			at += sent;
+			n -= (size_t)sent;
+			input = -1;
+		} else if (errno != EAGAIN || !wait_for(fd, POLLOUT, until)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool send_request(int fd, const struct context *context, int input, int64_t until)
+{
+	struct errand_request request = { .version = VERSION };
+	size_t bytes = 0;
+	char *all, *to;
+	bool sent = false;
+
+	for (char *const *word = context->words; *word; word++) {
+		bytes += strlen(*word) + 1;
+		request.words++;
+	}
+	all = bytes <= ERRAND_BYTES_MAX ? malloc(sizeof(request) + bytes) : NULL;
+	if (all && errand_place(context, request.network, request.pins)) {
+		request.bytes = (uint32_t)bytes;
+		request.user = event_user();
+		request.ssh_pid = own_session(request.ssh);
+		memcpy(all, &request, sizeof(request));
+		to = all + sizeof(request);
+		for (char *const *word = context->words; *word; word++)
+			to = stpcpy(to, *word) + 1;
+		sent = send_all(fd, all, sizeof(request) + bytes, input, until);
+	}
+	free(all);
+	return sent;
+}
+
+static bool read_all(int fd, void *to, size_t n, int64_t until)
+{
+	char *at = to;
+
+	while (n) {
+		ssize_t got = recv(fd, at, n, 0);
+
+		if (got > 0) {
+			at += got;
+			n -= (size_t)got;
+		} else if (!got || errno != EAGAIN || !wait_for(fd, POLLIN, until)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+struct answer {
+	char *parts; /* one behind the other, as they came */
+	size_t n;
+};
+
+/* Nothing is written before all of it is here: whoever ends in the middle has not done it. */
+static bool read_answer(int fd, struct answer *a, struct errand_part *last, int64_t until)
+{
+	while (read_all(fd, last, sizeof(*last), until)) {
+		size_t more = sizeof(*last) + last->value;
+		char *parts;
+
+		if (last->kind == ERRAND_STATUS)
+			return true;
+		parts = realloc(a->parts, a->n + more);
+		if (!parts)
+			return false;
+		a->parts = parts;
+		memcpy(parts + a->n, last, sizeof(*last));
+		if (!read_all(fd, parts + a->n + sizeof(*last), last->value, until))
+			return false;
+		if (last->kind == ERRAND_DECLINED) {
+			note("the process of the service leaves it to this one: %.*s", (int)last->value,
+			     parts + a->n + sizeof(*last));
+			return false;
+		}
+		a->n += more;
+	}
+	return false;
+}
+
+static int say(const struct answer *a, int status)
+{
+	for (size_t at = 0; at < a->n;) {
+		struct errand_part part;
+
+		memcpy(&part, a->parts + at, sizeof(part));
+		at += sizeof(part);
+		fflush(stdout);
+		fwrite(a->parts + at, 1, part.value, part.kind == ERRAND_OUTPUT ? stdout : stderr);
+		at += part.value;
+	}
+	return out_end() ?: status;
+}
+
+/* With somebody at a terminal the other could not say how far it is. */
+static bool may_go(const struct context *context)
+{
+	return !errand.here && context->words && !context->check && !context->line && !context->joined &&
+	       !isatty(STDOUT_FILENO) && !isatty(STDERR_FILENO);
+}
+
+/* What can be read only once is kept, in case that the other declines. False: it cannot be. */
+static bool keep_input(int input)
+{
+	struct stat is;
+	int kept;
+
+	if (input < 0 || (!fstat(input, &is) && S_ISREG(is.st_mode)))
+		return true;
+	kept = standard_keep(input);
+	if (kept < 0 || dup2(kept, input) < 0)
+		return false;
+	close(kept);
+	return true;
+}
+
+bool errand_sent(const struct call *call, int input, int *status)
+{
+	int64_t until = clock_ms() + 1000 * (int64_t)call->context->wait;
+	off_t from;
+	struct errand_part last = { 0 };
+	struct answer answer = { 0 };
+	bool done = false;
+	int fd = may_go(call->context) ? reach(call->context) : -1;
+
+	if (fd < 0)
+		return false;
+	if (!keep_input(input)) {
+		close(fd);
+		return false;
+	}
+	from = input < 0 ? 0 : lseek(input, 0, SEEK_CUR);
+	done = send_request(fd, call->context, input, until) && read_answer(fd, &answer, &last, until);
+	if (done) {
+		call->context->elsewhere = true;
+		note("run by the process of the service");
+		*status = say(&answer, (int)last.value);
+	} else if (input >= 0) {
+		lseek(input, from, SEEK_SET);
+	}
+	free(answer.parts);
+	close_fd(fd);
+	return done;
+}
+
+bool errand_prefixes_sent(const struct call *call, int *status)
+{
+	int input = -1;
+
+	for (int i = 0; i < call->n; i++)
+		if (!strcmp(call->operands[i], "-"))
+			input = STDIN_FILENO;
+	return errand_sent(call, input, status);
+}
