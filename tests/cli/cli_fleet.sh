@@ -128,6 +128,15 @@ what_is_needed() {
 	is "$(of edge-7 '[.taken, .refused]')" '[400,1]' "what was taken"
 	of edge-7 .refused_last | grep -q '45.0.9.0/24 bans 45.0.9.1, an address of this machine' || fail "why: $(of edge-7 .)"
 	verdicts 45.0.9.1=pass 46.0.2.200=drop
+	# Nobody could take back what cuts this machine off from who says it.
+	bloom fleet join redis://45.7.7.7:7000 --as edge-1 --read "redis://[2a07::7]"
+	says '@edge-7 +45.7.7.7 1h' '@edge-7 +2a07::/48 1h' '@edge-7 +45.7.7.8 1h'
+	verdicts 45.7.7.7=pass 2a07::7=pass 45.7.7.8=drop
+	of edge-7 .refused_last | grep -q '2a07::/48 bans 2a07::7, the server of its fleet' || fail "why: $(of edge-7 .)"
+	echo 45.7.7.7 >list
+	refused "45.7.7.7, the server of its fleet (fleet join redis://45.7.7.7:7000)" load drop list
+	bloom fleet leave
+	bloom load drop list
 }
 
 passes() {

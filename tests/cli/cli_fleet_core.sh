@@ -137,6 +137,11 @@ members_are_heard() {
 	wait_until "that it is shown" gives '[true,-1500,"edge-1"]' '.server | [.up, .clock_ms, .name]' fleet
 	wait_until "its gap" gives '[1,1,"trimmed"]' '.members[0].server | [.gaps, .malformed, .trouble]' fleet
 	is "$(get '.members[0].server | [.entries, (.p50_ms >= 7)]' fleet)" '[1,true]' "what is counted"
+	# Where its server was reached is what it needs.
+	says '+\tedge-7\t45.8.8.8\t60000\tx' "at\tedge-7\t$EPOCH\t4\t19-0\t7"
+	hears 'took\tedge-7\t19-0'
+	verdicts 45.8.8.8=pass
+	gives true '.members[0].refused_last | test("bans 45.8.8.8, the server of its fleet")' fleet || fail "why: $("$XDP_BLOOM" -j fleet)"
 	bloom fleet refuse edge-7
 	hears 'unfollow\tedge-7'
 	bloom fleet accept '*' --max-entries 9

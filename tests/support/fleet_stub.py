@@ -62,7 +62,7 @@ class Stub:
             if not line:
                 self.asked = True
                 if not os.path.exists(path('mute')):
-                    send('up\tstub 1')
+                    send('up\tstub 1\t45.8.8.8\t')
                     send('clock\t-1500\t3')
                     send('own-is\t%s\t%s' % tuple(server()))
         elif words[0] in '+-':

@@ -292,8 +292,10 @@ static const struct socket_is many[] = {
 	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.11", 853, 40002, 999, 0 },
 	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.12", 853, 40003, 1000, 0 }, /* a person's */
 	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.13", 123, 40004, 0, 0 },    /* no time by TCP */
-	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.14", 53, 22, 0, 0 },	      /* comes to us, from that port */
-	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.15", 853, 40005, 0, 4 },    /* cut off */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.17", 179, 40008, 105, 0 },
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.18", 40009, 179, 105, 0 }, /* it came to us */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.14", 53, 22, 0, 0 },	     /* comes to us, from that port */
+	{ AF_INET, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.15", 853, 40005, 0, 4 },   /* cut off */
 	{ AF_UNIX, IPPROTO_TCP, TCP_ESTABLISHED, "192.0.2.16", 853, 40006, 0, 0 },
 	{ AF_INET, IPPROTO_UDP, TCP_ESTABLISHED, "192.0.2.20", 53, 40000, 101, 0 },
 	{ AF_INET6, IPPROTO_UDP, TCP_ESTABLISHED, "2001:db8::20", 123, 40001, 0, 0 },
@@ -307,9 +309,10 @@ static const struct socket_is many[] = {
 #define GUESTS                                                  \
 	"192.0.2.5 somebody who is connected (TCP port 8443)\n" \
 	"192.0.2.6 somebody who is connected (TCP port 65535)\n"
-#define SERVERS_TCP                                                   \
-	"192.0.2.10 a name server in use (a socket to its port 53)\n" \
-	"192.0.2.11 a name server in use (a socket to its port 853)\n"
+#define SERVERS_TCP                                                    \
+	"192.0.2.10 a name server in use (a socket to its port 53)\n"  \
+	"192.0.2.11 a name server in use (a socket to its port 853)\n" \
+	"192.0.2.17 a BGP peer (a socket to its port 179)\n"
 #define SERVERS                                                          \
 	SERVERS_TCP                                                      \
 	"192.0.2.20 a name server in use (a socket to its port 53)\n"    \

@@ -112,8 +112,10 @@ int own_addresses(struct state *state, own_wanted_fn *wanted, const void *arg, s
 	struct learned l = { .wanted = wanted, .arg = arg, .embedded = state_setting(state, "embedded", 0) };
 	int err = own_from_routes(&l) ?: own_from_files(&l);
 
-	if (!err)
+	if (!err) {
+		own_from_fleet(&l, state);
 		own_from_people(&l, state);
+	}
 	*list = l.at;
 	*n = l.n;
 	return err ?: l.err;

@@ -34,5 +34,7 @@ void own_from_xfrm(struct learned *l);
 int own_from_files(struct learned *l);
 /* Who is logged in or connected: own_people.c. */
 void own_from_people(struct learned *l, struct state *state);
+/* The server of its fleet: own_fleet.c. */
+void own_from_fleet(struct learned *l, struct state *state);
 
 #endif

@@ -26,7 +26,7 @@
 
 static const char ssh_is[] = "the peer of this SSH session", others_is[] = "the peer of an SSH session",
 		  login_is[] = "somebody who is logged in", guest_is[] = "somebody who is connected",
-		  clock_is[] = "a time server in use", resolver_is[] = "a name server in use";
+		  clock_is[] = "a time server in use", resolver_is[] = "a name server in use", bgp_is[] = "a BGP peer";
 
 struct connection {
 	struct addr peer;
@@ -59,6 +59,9 @@ static const char *server_of(const struct people *p, const struct inet_diag_msg 
 {
 	if (m->idiag_uid >= PEOPLE)
 		return NULL;
+	/* Who comes to us says by that nothing of who he is. */
+	if (port == 179 && !p->udp)
+		return bgp_is;
 	return port == 53 || port == 853 ? resolver_is : port == 123 && p->udp ? clock_is : NULL;
 }
 

@@ -19,6 +19,7 @@
 #include "feeds/fleet_members.h"
 #include "feeds/fleet_saying.h"
 #include "state/events.h"
+#include "state/grants.h"
 
 #define START_FIRST 200 /* ms, when the program has ended */
 #define START_MOST  5000
@@ -30,6 +31,8 @@
  * each time.
  */
 #define LOOK_SOON_MS 5
+
+#define SERVERS 2 /* where it says, and where it reads */
 
 struct fleet_process {
 	struct context *context;
@@ -158,6 +161,28 @@ static void is_down(struct fleet_process *p, const char *why)
 	event(p->context, (struct event){ .kind = EVENT_FAULT }, "fleet: %s: %s", p->fleet.url, p->seen.why);
 }
 
+/* No member, route or list is to ban it: nobody could take that back then. */
+static int keep_servers(struct fleet_process *p, char *words[TALK_WORDS])
+{
+	struct addr is[SERVERS], *was = NULL;
+	struct state *state = NULL;
+	size_t n = 0, was_n = 0, known = 0;
+	int err = state_open(&state, p->context, false) ?: state_fleet_servers(state, &was, &was_n);
+
+	for (size_t i = 0; i < SERVERS; i++)
+		if (!addr_parse(words[2 + i], strlen(words[2 + i]), &is[n]) && (!n || is[n].num != is[0].num))
+			n++;
+	for (size_t i = 0; i < n * was_n; i++)
+		known += is[i / was_n].num == was[i % was_n].num && is[i / was_n].family == was[i % was_n].family;
+	state_close(state);
+	state = NULL;
+	if (!err && (known != n || was_n != n))
+		err = state_open(&state, p->context, true) ?: state_fleet_servers_put(state, is, n) ?: state_commit(state);
+	state_close(state);
+	free(was);
+	return err;
+}
+
 static void is_up(struct fleet_process *p, const char *version)
 {
 	p->seen.since = time(NULL);
@@ -190,6 +215,7 @@ static int take(struct fleet_process *p, char *words[TALK_WORDS])
 		return err;
 	if (!strcmp(words[0], "up")) {
 		is_up(p, words[1]);
+		err = keep_servers(p, words);
 	} else if (!strcmp(words[0], "down")) {
 		is_down(p, words[1]);
 	} else if (!strcmp(words[0], "clock")) {
@@ -199,7 +225,7 @@ static int take(struct fleet_process *p, char *words[TALK_WORDS])
 	} else if (!strcmp(words[0], "failed")) {
 		clean_copy(p->failed, sizeof(p->failed), words[1]);
 	}
-	return 0;
+	return err;
 }
 
 /* What has come goes into force, as much at once as there is at this moment. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "fleet/server.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -300,6 +301,20 @@ void server_connect(struct server *s)
 	}
 	if (*s->why)
 		server_close(s);
+}
+
+void server_peer(const struct server *s, char text[PREFIX_TEXT_MAX])
+{
+	struct sockaddr_storage at = { 0 };
+	socklen_t length = sizeof(at);
+
+	text[0] = '\0';
+	if (getpeername(s->fd, (struct sockaddr *)&at, &length))
+		return;
+	if (at.ss_family == AF_INET)
+		inet_ntop(AF_INET, &((const struct sockaddr_in *)&at)->sin_addr, text, PREFIX_TEXT_MAX);
+	else if (at.ss_family == AF_INET6)
+		inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)&at)->sin6_addr, text, PREFIX_TEXT_MAX);
 }
 
 short server_events(const struct server *s, bool may_hear)

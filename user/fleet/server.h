@@ -9,6 +9,7 @@
 #include "fleet/lines.h"
 #include "fleet/reply.h"
 #include "fleet/request.h"
+#include "sets/address.h"
 
 /* Of an answer; arg: server_ask()'s. */
 struct taker {
@@ -52,6 +53,8 @@ void server_begin(struct server *s, const struct fleet_request *request, const s
 /* What it begins, server_io() goes on with. */
 void server_connect(struct server *s);
 void server_close(struct server *s);
+/* The address that it is at; empty: a socket of this machine. */
+void server_peer(const struct server *s, char text[PREFIX_TEXT_MAX]);
 /* What to poll for. */
 short server_events(const struct server *s, bool may_hear);
 /* After poll(2): writes, and reads at most one piece. What went wrong is in s->why, and it is closed. */

@@ -71,6 +71,7 @@ static void ask_time(struct wire *w);
 static void end_time(void *arg)
 {
 	struct wire *w = arg;
+	char at[2][PREFIX_TEXT_MAX];
 
 	if (w->greeting && --w->greeting) {
 		ask_time(w);
@@ -85,7 +86,9 @@ static void end_time(void *arg)
 		return;
 	w->up = true;
 	w->wait = 0;
-	tell(w, "up\t%s", w->talk.version);
+	server_peer(&w->talk, at[0]);
+	server_peer(w->read, at[1]);
+	tell(w, "up\t%s\t%s\t%s", w->talk.version, at[0], at[1]);
 	own_up(w);
 	follow_up(w);
 }

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "state/bans_internal.h"
+#include "state/grants.h"
 
 static const char schema_joined[] =
 	"CREATE TABLE fleet (id INTEGER PRIMARY KEY, url TEXT NOT NULL, name TEXT NOT NULL, user TEXT NOT NULL,"
@@ -152,6 +153,7 @@ int state_fleet_join(struct state *state, const struct fleet *wanted)
 int state_fleet_leave(struct state *state)
 {
 	int err = state_joined(state) ? state_run(state, "DROP TABLE fleet; DROP TABLE fleet_out; DROP TABLE fleet_at")
+						?: state_fleet_servers_put(state, NULL, 0)
 				      : -ENOENT;
 
 	state->joined = state->joined && err;

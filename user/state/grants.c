@@ -14,6 +14,7 @@
 
 #define GRANTED "granted "
 #define PORT	"guarded port "
+#define SERVER	"fleet server "
 
 static const char *name_of(char name[80], struct addr addr)
 {
@@ -56,6 +57,8 @@ bool state_grant_is_sound(const char *name)
 
 	if (!strncmp(name, GRANTED, strlen(GRANTED)))
 		return !addr_parse(name + strlen(GRANTED), length - strlen(GRANTED), &addr);
+	if (!strncmp(name, SERVER, strlen(SERVER)))
+		return !addr_parse(name + strlen(SERVER), length - strlen(SERVER), &addr);
 	if (strncmp(name, PORT, strlen(PORT)) != 0)
 		return true;
 	digits = strspn(name + strlen(PORT), "0123456789");
@@ -117,5 +120,33 @@ int state_guarded_ports(struct state *state, bool *ports)
 	for (size_t i = 0; i < n && !err; i++)
 		ports[at[i]] = true;
 	free(at);
+	return err;
+}
+
+static int read_server(const struct state *s, sqlite3_stmt *stmt, void *entry)
+{
+	char name[80];
+	int err = read_name(s, stmt, name);
+
+	if (!err)
+		addr_parse(name + strlen(SERVER), strlen(name) - strlen(SERVER), entry);
+	return err;
+}
+
+int state_fleet_servers(struct state *state, struct addr **servers, size_t *n)
+{
+	return state_rows(state, state_prepare(state, "SELECT name FROM setting WHERE name GLOB '" SERVER "*'"),
+			  read_server, sizeof(**servers), servers, n);
+}
+
+int state_fleet_servers_put(struct state *state, const struct addr *servers, size_t n)
+{
+	char name[80], text[PREFIX_TEXT_MAX];
+	int err = state_put(state, "DELETE FROM setting WHERE name GLOB '" SERVER "*'", "");
+
+	for (size_t i = 0; i < n && !err; i++) {
+		snprintf(name, sizeof(name), SERVER "%s", prefix_text(text, servers[i], -1));
+		err = state_set(state, name, 1);
+	}
 	return err;
 }

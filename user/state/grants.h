@@ -23,4 +23,8 @@ int state_guard_port(struct state *state, unsigned int port, bool guarded);
 #define TCP_PORTS 65536
 int state_guarded_ports(struct state *state, bool *ports);
 
+/* Where the fleet's server was when it was reached last; free() the array. */
+int state_fleet_servers(struct state *state, struct addr **servers, size_t *n);
+int state_fleet_servers_put(struct state *state, const struct addr *servers, size_t n);
+
 #endif
