@@ -11,6 +11,7 @@ import mmap
 import os
 import random
 import re
+import signal
 import struct
 import sys
 import threading
@@ -155,6 +156,21 @@ def broken():
     return count
 
 
+def end_service():
+    """While what it asks for is still answered: else its last connections would break."""
+    os.kill(week.service, signal.SIGTERM)
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        try:
+            with open("/proc/%d/stat" % week.service) as file:
+                if file.read().rsplit(")", 1)[1].split()[0] == "Z":
+                    return
+        except OSError:
+            return
+        time.sleep(0.05)
+    week.faults.append("the service does not end")
+
+
 def judge():
     hours = END / HOUR
     shortest, fewest, total = 1e9, 1e9, 0
@@ -207,4 +223,5 @@ else:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     if not week.over.wait(int(os.environ.get("XDP_BLOOM_PATIENCE", "3600"))):
         week.faults.append("it did not come to its end")
+    end_service()
     judge()

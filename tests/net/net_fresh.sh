@@ -421,7 +421,8 @@ a_week() {
 	status=$?
 	sed '/^ready/d; s/^/# /' week
 	[ $status = 0 ] || fail "$(tail -n 3 week week.err; grep -v 'status [45]' log | tail -n 5)"
-	stop
+	end_of "$service_pid"
+	is $? 0 "the exit status of the service"
 	printf '# %s versions, and %s generations\n' "$(cat changes)" $(($(generation) - before))
 	[ $(($(generation) - before)) -le "$(cat changes)" ] || fail "more generations than versions"
 	grep 'nothing was loaded' log | grep -v 'status [45]' | sed 's/^/# /'
