@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 
-ADDRESS, NAMES, PRIVATE, OWN = '9.9.9.2', '9.9.9.3', '10.9.9.2', '9.9.9.1'
+ADDRESS, NAMES, PRIVATE, OWN, THIRD = '9.9.9.2', '9.9.9.3', '10.9.9.2', '9.9.9.1', '9.9.9.4'
 LIST = b'203.0.113.0/24\n198.51.100.7\n'
 CHUNK = b'198.51.100.7\n' * 5000
 
@@ -57,7 +57,14 @@ ANSWERS = {
     '/everything': whole(LIST + b'0.0.0.0/0\n'),
     '/shrunk': whole(b'198.51.100.7\n'),
     '/grown': whole(b'203.0.112.0/20\n198.0.0.0/9\n'),
-    '/gateway': whole(LIST + b'9.9.8.1\n'),
+    '/gateway': whole(LIST + b'9.9.9.254\n'),
+    '/utf16': whole(LIST.decode().encode('utf-16')),
+    '/binary': whole(bytes(range(256)) * 4),
+    '/nul-inside': whole(LIST[:20] + b'\0' + LIST[20:]),
+    '/latin1': whole(b'\xe4\xf6\xfc 203.0.113.0/24\n'),
+    '/loop-for-good': head('301 Moved Permanently', f'Location: {SECURE}/loop-for-good', length=0),
+    '/sends-on': to('https://third.example/bans-who-sends'),
+    '/bans-who-sends': whole(LIST + b'9.9.9.2\n'),
     '/words': whole(b'Too many requests from your address.\n'),
     '/cut': head(length=100000) + LIST,
     '/cut-open': head() + LIST,
@@ -220,7 +227,7 @@ def listen(address, port, context, heads):
 
 
 RECORDS = {'feeds.example': [ADDRESS], 'feeds.dshield.org': [ADDRESS], 'other.example': [ADDRESS], 'private.example': [PRIVATE], 'own.example': [OWN],
-           'loop.example': ['127.0.0.1'], 'turns.example': [ADDRESS, PRIVATE], 'both.example': [PRIVATE]}
+           'third.example': [THIRD], 'loop.example': ['127.0.0.1'], 'turns.example': [ADDRESS, PRIVATE], 'both.example': [PRIVATE]}
 
 
 def serve_names():
@@ -320,6 +327,7 @@ def serve(directory):
         listen(ADDRESS, 80, None, heads)
         listen(ADDRESS, 443, good, heads)
         listen(PRIVATE, 443, good, heads)
+        listen(THIRD, 443, good, heads)
         listen(PRIVATE, 8440, good, heads)
         listen(ADDRESS, 8440, good, heads)
         listen(ADDRESS, 8441, secure(directory, 'self'), heads)

@@ -32,7 +32,7 @@ own() {
 signed() {
 	request "$1" "$2"
 	printf subjectAltName= >names
-	printf 'DNS:%s,' "$2" other.example turns.example private.example loop.example feeds.dshield.org >>names
+	printf 'DNS:%s,' "$2" other.example turns.example private.example loop.example third.example feeds.dshield.org >>names
 	echo DNS:own.example >>names
 	openssl ca -batch -notext -config authority -in request -startdate "$3" -enddate "$4" -extfile names -out "$1.pem"
 }
@@ -93,9 +93,10 @@ stage() {
 	ip link set wire0 netns $away
 	ip addr add 9.9.9.1/24 dev edge0
 	ip route add 10.9.9.0/24 dev edge0
+	ip route add 9.9.10.0/24 via 9.9.9.254
 	# shellcheck disable=SC2016 # there
 	nsenter -t $away -n bash -c 'ip link set lo up; ip link set wire0 up
-		for address in 9.9.9.2 9.9.9.3 10.9.9.2; do ip addr add $address/24 dev wire0; done' || fail "no network for the servers"
+		for address in 9.9.9.2 9.9.9.3 9.9.9.4 10.9.9.2; do ip addr add $address/24 dev wire0; done' || fail "no network for the servers"
 	mkfifo served
 	nsenter -t $away -n python3 "$servers" serve "$keys" >served 2>serve.err &
 	exec {fd}<served
@@ -416,6 +417,13 @@ loads() {
 	keeps "words:1: 'Too many" words
 	keeps "words:1: 'Too many" words $only
 	keeps "bans 9.9.9.2, the server that it came from" itself
+	keeps "bans 9.9.9.2, the server that sends there" sends-on
+	keeps "bans 9.9.9.254, a gateway" gateway
+	keeps "UTF-16, not plain text" utf16
+	keeps ":" binary
+	keeps "a NUL byte" nul-inside
+	keeps "latin1:1:" latin1
+	keeps "from one place to the next" loop-for-good
 	keeps "bans 100 %" everything --ban-own
 	keeps "it lost" shrunk
 	keeps "it gained" grown
@@ -758,7 +766,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$XDP_BLOOM" load
 # The same by the service: each list had a good version, and its server is another now. What was in force stays.
 in_service() {
 	local path before was patience=$((10 * patience)) # one after another: it is one host
-	local -a bad=(html page typed captcha json empty blank remarks words itself everything shrunk grown cut cut-open chunks-cut
+	local -a bad=(html page typed captcha json empty blank remarks words itself sends-on gateway utf16 binary nul-inside latin1 loop-for-good everything shrunk grown cut cut-open chunks-cut
 		chunks-bad nothing no-http http09 negative nul 304 partial error denied not-there later later-date loop six nowhere
 		to-file to-http to-gopher to-user to-loopback to-private announces big-chunks big slow bomb.gz bomb.zst long-head long-line 100-for-ever)
 

@@ -17,6 +17,7 @@ static const struct fetch_answer answered = {
 	.type = "text/plain",
 	.url = "https://feeds.example/list",
 	.address = "9.9.9.2",
+	.way = "9.9.9.1 2001:db8::1 ",
 	.bytes = 28,
 	.announced = 29,
 };

@@ -232,17 +232,30 @@ int feed_looks_like_list(int text, const struct fetch_answer *answer, const char
 	return 0;
 }
 
-int feed_guard(const struct fetch_answer *answer, const struct ranges *set, bool bans)
+static int guard_server(const struct fetch_answer *answer, const struct ranges *set, const char *at, size_t n)
 {
+	bool sent_on = at != answer->address;
 	struct addr addr;
 
-	if (!set->n4 && !set->n6)
-		return guard_because("%.300s: there is no address in it; --force loads it", answer->url);
-	if (!bans || addr_parse(answer->address, strlen(answer->address), &addr))
+	if (addr_parse(at, n, &addr))
 		return 0;
 	addr_unmap(&addr);
 	if (ranges_touch(set, addr, addr_width(addr.family)))
-		return guard_because("%.300s: it bans %s, the server that it came from; --ban-own or --force bans it",
-				     answer->url, answer->address);
+		return guard_because("%.300s: it bans %.*s, the server that %s; --ban-own or --force bans it",
+				     answer->url, (int)n, at, sent_on ? "sends there" : "it came from");
 	return 0;
+}
+
+int feed_guard(const struct fetch_answer *answer, const struct ranges *set, bool bans)
+{
+	const char *at = answer->way;
+	int err = 0;
+
+	if (!set->n4 && !set->n6)
+		return guard_because("%.300s: there is no address in it; --force loads it", answer->url);
+	for (size_t n; bans && !err && *(at += strspn(at, " ")); at += n) {
+		n = strcspn(at, " ");
+		err = guard_server(answer, set, at, n);
+	}
+	return bans && !err ? guard_server(answer, set, answer->address, strlen(answer->address)) : err;
 }

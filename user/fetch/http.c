@@ -359,6 +359,15 @@ static bool is_redirect(uint64_t status)
 	return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
+/* Who sends elsewhere is asked again the next time. */
+static void keep_way(struct fetch_answer *a)
+{
+	size_t n = strlen(a->way);
+
+	if (a->address[0])
+		snprintf(a->way + n, sizeof(a->way) - n, "%s ", a->address);
+}
+
 /* True: there is another place to ask, and it may be asked. */
 static bool follow(struct fetch *f, int redirects)
 {
@@ -376,9 +385,11 @@ static bool follow(struct fetch *f, int redirects)
 		failed(f, "it sends to %.200s, and only from https:// to https:// is followed", to);
 	else if (redirects >= FETCH_REDIRECTS)
 		failed(f, "it sends from one place to the next, more than %d times", FETCH_REDIRECTS);
-	else
-		snprintf(a->url, sizeof(a->url), "%s", to);
-	return !a->why[0];
+	if (a->why[0])
+		return false;
+	keep_way(a);
+	snprintf(a->url, sizeof(a->url), "%s", to);
+	return true;
 }
 
 static void judge(struct fetch *f)

@@ -29,14 +29,23 @@ static const char *const outcomes[] = {
 };
 
 static const struct message_line answer_lines[] = {
-	MESSAGE_TEXT(fetch_answer, why),	   MESSAGE_NUMBER(fetch_answer, status),
-	MESSAGE_TEXT(fetch_answer, etag),	   MESSAGE_TEXT(fetch_answer, modified),
-	MESSAGE_TEXT(fetch_answer, date),	   MESSAGE_TEXT(fetch_answer, type),
-	MESSAGE_TEXT(fetch_answer, url),	   MESSAGE_TEXT(fetch_answer, address),
-	MESSAGE_NUMBER(fetch_answer, retry_after), MESSAGE_NUMBER(fetch_answer, bytes),
-	MESSAGE_NUMBER(fetch_answer, announced),   MESSAGE_NUMBER(fetch_answer, page),
-	MESSAGE_TEXT(fetch_answer, comment),	   MESSAGE_NUMBER(fetch_answer, signed_at),
-	MESSAGE_NUMBER(fetch_answer, version),	   { 0 },
+	MESSAGE_TEXT(fetch_answer, why),
+	MESSAGE_NUMBER(fetch_answer, status),
+	MESSAGE_TEXT(fetch_answer, etag),
+	MESSAGE_TEXT(fetch_answer, modified),
+	MESSAGE_TEXT(fetch_answer, date),
+	MESSAGE_TEXT(fetch_answer, type),
+	MESSAGE_TEXT(fetch_answer, url),
+	MESSAGE_TEXT(fetch_answer, address),
+	MESSAGE_TEXT(fetch_answer, way),
+	MESSAGE_NUMBER(fetch_answer, retry_after),
+	MESSAGE_NUMBER(fetch_answer, bytes),
+	MESSAGE_NUMBER(fetch_answer, announced),
+	MESSAGE_NUMBER(fetch_answer, page),
+	MESSAGE_TEXT(fetch_answer, comment),
+	MESSAGE_NUMBER(fetch_answer, signed_at),
+	MESSAGE_NUMBER(fetch_answer, version),
+	{ 0 },
 };
 
 const char *fetch_url_fault(const char *url, bool insecure)

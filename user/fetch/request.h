@@ -27,6 +27,7 @@
 #define FETCH_FLOOR	    1024
 #define FETCH_FLOOR_SECONDS 30
 #define FETCH_REDIRECTS	    5
+#define FETCH_WAY_MAX	    (FETCH_REDIRECTS * 64)
 
 struct fetch_request {
 	char url[FETCH_URL_MAX];
@@ -54,6 +55,7 @@ struct fetch_answer {
 	char etag[FETCH_TAG_MAX], modified[64], date[64], type[128];
 	char url[FETCH_URL_MAX]; /* that answered in the end */
 	char address[64];	 /* that it was connected to */
+	char way[FETCH_WAY_MAX]; /* the addresses of those that sent it on, a blank after each */
 	uint64_t retry_after;	 /* seconds; 0: it says nothing */
 	uint64_t announced;	 /* Content-Length + 1; 0: none */
 	uint64_t bytes;		 /* of the body, as sent */
