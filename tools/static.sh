@@ -138,6 +138,6 @@ ls -l "$cache/xdp-bloom"
 cd tests
 mapfile -t tests < <(printf '%s\n' unit/unit_*.c | sed 's|.*/\(.*\)\.c$|\1|' | grep -vxE 'unit_(fetch|signature|fleet_reply|proxy|confined)')
 [ "$4" = all ] || read -ra tests <<<"$4"
-make --no-print-directory OUTPUT="$cache/tests" "${made[@]}" "${tests[@]/#/$cache/tests/}"
+make --no-print-directory OUTPUT="$cache/build/tests" "${made[@]}" "${tests[@]/#/$cache/build/tests/}"
 cd ..
-prove --timer --exec "qemu-$cpu-static" "${tests[@]/#/$cache/tests/}"
+prove --timer --exec "qemu-$cpu-static" "${tests[@]/#/$cache/build/tests/}"

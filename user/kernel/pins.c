@@ -304,7 +304,7 @@ static int on_bpffs(const char *path)
 {
 	struct statfs fs;
 
-	return statfs(path, &fs) ? -errno : fs.f_type == BPF_FS_MAGIC;
+	return statfs(path, &fs) ? -errno : (uint32_t)fs.f_type == BPF_FS_MAGIC;
 }
 
 /* One of our user's; what a link leads to stays as it is. With a slash behind it, a link would be followed. */
