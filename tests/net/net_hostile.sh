@@ -169,8 +169,8 @@ hook() {
 # shellcheck disable=SC2016 # what no shell may read
 hooks_run() {
 	prepare
-	hook 'read -r line; echo "$XDP_BLOOM_EVENT|$XDP_BLOOM_MESSAGE|$XDP_BLOOM_TIME $XDP_BLOOM_GENERATION|$line" >>'"$WORK/got"
-	ready --hook "$WORK/hook"
+	hook 'ls /proc/$$/fd >'"$WORK/open"'; read -r line; echo "$XDP_BLOOM_EVENT|$XDP_BLOOM_MESSAGE|$XDP_BLOOM_TIME $XDP_BLOOM_GENERATION|$line" >>'"$WORK/got"
+	ready --hook "$WORK/hook" 3</dev/null
 	bloom add 192.0.2.66 --reason '$(touch pwned) `touch pwned`; "'"'"
 	wait_until "the event that the hook gets" grep -qs '^add|' got
 	is "$(grep '^add|' got | cut -d'|' -f2)" 'add 192.0.2.66 --reason $(touch pwned) `touch pwned`; "'"'" "the message"
@@ -178,6 +178,7 @@ hooks_run() {
 	is "$(grep '^add|' got | cut -d'|' -f3)" "$(grep '^add|' got | cut -d'|' -f4- | jq -r '"\(.time) \(.generation)"')" \
 		"the time and the generation"
 	[ ! -e pwned ] || fail "a shell has read the message"
+	is "$(grep -x '[3-9]' open)" "" "what of the service is open in the hook"
 	stop
 }
 

@@ -287,7 +287,7 @@ struct prefix6 {
 struct world6 {
 	struct prefix6 listed[PREFIXES], live[PREFIXES];
 	size_t listed_n, live_n;
-	unsigned int done, refused, gone;
+	unsigned int done, refused, gone, allowed;
 	bool far, many;
 };
 
@@ -401,6 +401,32 @@ static void compare6(const struct world6 *w, const struct generation *g)
 	}
 }
 
+/* Nothing of it is dropped any more, and all else as before; or everything is as it was. */
+static void allow6(struct world6 *w, struct generation *g)
+{
+	struct prefix6 one = random_prefix6(w);
+	bool before[256], any = false;
+	struct edit e;
+	int err;
+
+	for (uint64_t n = 0; n < 256; n++)
+		before[n] = is_dropped6(g, address6(w, n));
+	edit_begin(&e, g);
+	err = edit_allow6(&e, one.first, one.length);
+	if (!err)
+		make(&e);
+	edit_end(&e);
+	CHECK(!err || err_is(err, EAGAIN), "error %d", err);
+	for (uint64_t n = 0; n < 256 && !ktap_failed; n++) {
+		bool within = !err && covers(one, (struct prefix6){ address6(w, n), 128 });
+
+		any |= within && before[n];
+		CHECK(is_dropped6(g, address6(w, n)) == (before[n] && !within), "address %u, /%u allowed: %d, was %d",
+		      (unsigned int)n, one.length, err, before[n]);
+	}
+	w->allowed += any;
+}
+
 static void random_edits6_with(struct world6 *w, const struct settings *settings)
 {
 	struct ranges list = RANGES_EMPTY, live = RANGES_EMPTY;
@@ -428,6 +454,8 @@ static void random_edits6_with(struct world6 *w, const struct settings *settings
 			*(refused ? &w->refused : &w->done) += 1;
 			compare6(w, &g);
 		}
+		for (int i = 0; i < 20 && g.roster6 && !ktap_failed; i++)
+			allow6(w, &g);
 		memory_release(&g);
 	}
 	ranges_free(&list);
@@ -451,8 +479,9 @@ static void random_edits6(void)
 		if (ktap_failed)
 			printf("# exact %d, layout %s\n", settings.exact, layout_names[settings.layout]);
 	}
-	printf("# IPv6: %u edits done, %u left to a rotation, %u taken out\n", w.done, w.refused, w.gone);
-	CHECK(w.done && w.refused && w.gone, "not all of it happened");
+	printf("# IPv6: %u edits done, %u left to a rotation, %u taken out, %u allowed\n", w.done, w.refused, w.gone,
+	       w.allowed);
+	CHECK(w.done && w.refused && w.gone && w.allowed, "not all of it happened");
 }
 
 /* What is edited no longer, but made from scratch: too many bits of keys that are gone, or a family without a key. */

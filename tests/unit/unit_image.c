@@ -417,6 +417,59 @@ static void arrays_are_asked(void)
 	memory_release(&g);
 }
 
+/* Its texts are shown: no control character, no space, nothing beyond ASCII, and an end. */
+static void texts(void)
+{
+	static const struct kind small = { true, false, 4 };
+	static const struct {
+		size_t at, size;
+	} fields[] = {
+		{ offsetof(struct image_header, saved), sizeof(((struct image_header *)0)->saved) },
+		{ sizeof(struct image_header) + offsetof(struct image_list, name),
+		  sizeof(((struct image_list *)0)->name) },
+		{ sizeof(struct image_header) + offsetof(struct image_list, addresses),
+		  sizeof(((struct image_list *)0)->addresses) },
+		{ sizeof(struct image_header) + offsetof(struct image_list, loaded),
+		  sizeof(((struct image_list *)0)->loaded) },
+	};
+	struct generation g;
+	struct image image;
+	char id[IMAGE_ID_MAX];
+	unsigned char *bytes;
+	size_t size;
+
+	if (!make(&g, &small) || !saved(&g, true, id))
+		return;
+	bytes = bytes_of(&size);
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+		char *text = (char *)bytes + fields[i].at, before[64];
+
+		memcpy(before, text, fields[i].size);
+		for (int c = 1; c < 256; c++)
+			for (size_t place = 0; place < 2; place++) {
+				bool taken = i == 1 ? strchr(LIST_NAME_BYTES "()", c) != NULL : c > ' ' && c <= '~';
+
+				snprintf(text, fields[i].size, "ab");
+				text[place] = (char)c;
+				image_forge(bytes, size);
+				CHECK(!image_parse(&image, "it", bytes, size, true) == taken,
+				      "field %zu, place %zu: %#x", i, place, (unsigned int)c);
+			}
+		memset(text, 0, fields[i].size);
+		image_forge(bytes, size);
+		CHECK(image_parse(&image, "it", bytes, size, true), "field %zu is empty, and taken", i);
+		memset(text, 'a', fields[i].size);
+		image_forge(bytes, size);
+		CHECK(image_parse(&image, "it", bytes, size, true), "field %zu has no end, and is taken", i);
+		text[fields[i].size - 1] = 0;
+		image_forge(bytes, size);
+		CHECK(!image_parse(&image, "it", bytes, size, true), "field %zu is full, and refused", i);
+		memcpy(text, before, fields[i].size);
+	}
+	free(bytes);
+	memory_release(&g);
+}
+
 static void other_files(void)
 {
 	static const char *const none[] = { "/dev/null", "/dev/zero",	 "/proc/self/exe",
@@ -465,6 +518,7 @@ int main(void)
 		{ "forged is harmless", forged_is_harmless },
 		{ "numbers at their limits", numbers },
 		{ "arrays are asked", arrays_are_asked },
+		{ "texts", texts },
 		{ "other files", other_files },
 		{ "cut while it is open", cut },
 	};
