@@ -102,12 +102,38 @@ static void again(void)
 	CHECK(!unlink(file) && !rmdir(directory) && !rename(moved, directory), "moved back");
 }
 
+/* One that is trusted says nothing of others, however like its name is theirs. */
+static void beside(void)
+{
+	static const char *const others[] = { "b/in", "a/im", "a/inn", "a/i" };
+	char good[sizeof(directory) + 8], a[sizeof(good)], b[sizeof(good)], bad[sizeof(good)], within[sizeof(good) + 8];
+
+	snprintf(a, sizeof(a), "%s/a", directory);
+	snprintf(b, sizeof(b), "%s/b", directory);
+	snprintf(good, sizeof(good), "%s/a/in", directory);
+	CHECK(!mkdir(a, 0700) && !mkdir(b, 0700) && !mkdir(good, 0700), "made");
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		snprintf(bad, sizeof(bad), "%s/%s", directory, others[i]);
+		snprintf(within, sizeof(within), "%s/file", bad);
+		CHECK(!mkdir(bad, 0700) && !chmod(bad, 0707), "made");
+		make(within);
+		for (int again = 0; again < 2; again++) {
+			trusted("a directory of ours", trust_directory(good), 0);
+			trusted(others[i], trust_directory(bad), EPERM);
+			trusted("a file in that", trust_file(within, "it"), EPERM);
+		}
+		CHECK(!unlink(within) && !rmdir(bad), "gone");
+	}
+	CHECK(!rmdir(good) && !rmdir(a) && !rmdir(b), "gone");
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "pipes", pipes },
 		{ "files", files },
 		{ "again", again },
+		{ "one beside another", beside },
 	};
 	int status;
 
