@@ -189,13 +189,13 @@ DEPS := clang bpftool pkg-config libbpf-dev libxdp-dev libelf-dev zlib1g-dev lib
 RUN_DEPS   := iproute2 jq python3-minimal util-linux mount
 CHECK_DEPS := perl python3
 # Peers to compare with, and other XDP programs to live beside.
-TEST_DEPS  := $(RUN_DEPS) $(CHECK_DEPS) mandoc strace tcpdump tshark tmux zsh procps xdp-tools iprange ipset nftables systemd curl wireguard-tools openssl minisign ca-certificates sqlite3 redis-tools zstd
+TEST_DEPS  := $(RUN_DEPS) $(CHECK_DEPS) mandoc strace tcpdump tshark tmux zsh procps xdp-tools iprange ipset nftables systemd curl wireguard-tools openssl minisign ca-certificates sqlite3 valkey-tools,redis-tools zstd
 # And servers to fetch from, unpacked only: installed, they would run.
 TEST_PEERS := nginx nginx-common
 FUZZ_DEPS  := libclang-rt-dev llvm
 BENCH_DEPS := iproute2 ipset nftables iptables xdp-tools iprange ethtool python3
 ROUTES_DEPS := $(RUN_DEPS) bird2 frr
-FLEET_DEPS := $(RUN_DEPS) redis-tools nftables
+FLEET_DEPS := $(RUN_DEPS) valkey-tools,redis-tools nftables
 STATIC_DEPS := lld llvm dpkg-dev xz-utils tcl $(if $(filter s390x,$(ARCH)),binutils-s390x-linux-gnu)
 DEB_DEPS   := debhelper dpkg-dev lintian
 LINT_DEPS  := clang-format clang-tidy cppcheck shellcheck python3

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# deps.sh PACKAGE...: installs those of the Debian packages that are missing; does nothing, quickly, when none is.
+# deps.sh PACKAGE...: installs those of the Debian packages that are missing; does nothing, quickly, when none is. Of A,B
+# one is enough, the first that this release has.
 set -eu
 
 if ! command -v dpkg-query >/dev/null; then
@@ -9,8 +10,9 @@ if ! command -v dpkg-query >/dev/null; then
 fi
 missing=
 for package; do
-	state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
-	[ "$state" = installed ] || missing="$missing $package"
+	# shellcheck disable=SC2046 # one word a package
+	state=$(dpkg-query -W -f '${db:Status-Status}\n' $(echo "$package" | tr , ' ') 2>/dev/null || true)
+	echo "$state" | grep -qx installed || missing="$missing $package"
 done
 [ -n "$missing" ] || exit 0
 if [ "$(id -u)" != 0 ]; then
@@ -22,9 +24,19 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 export DEBIAN_FRONTEND=noninteractive
 
+# What lists of packages do not know yet is the last of them.
+chosen() {
+	for package in $missing; do
+		while [ "${package#*,}" != "$package" ] && ! apt-cache show "${package%%,*}" >/dev/null 2>&1; do
+			package=${package#*,}
+		done
+		echo "${package%%,*}"
+	done
+}
+
 install() {
-	# shellcheck disable=SC2086 # one word a package
-	apt-get install -y -qq --no-install-recommends $missing >"$log" 2>&1
+	# shellcheck disable=SC2046 # one word a package
+	apt-get install -y -qq --no-install-recommends $(chosen) >"$log" 2>&1
 }
 
 echo "installing:$missing"

@@ -2,14 +2,12 @@
 """A real Redis or Valkey for tests of a fleet, and what speaks to xdp-bloom-fleet as the command does."""
 import os
 import select
-import shutil
 import signal
 import socket
 import subprocess
 import time
 
 PREFIX = 'xdp-bloom:'
-ENGINES = 'redis-server', 'valkey-server'
 
 
 class Refused(Exception):
@@ -77,9 +75,8 @@ class Server:
         self.start()
 
     def start(self, *more, wait=True):
-        program = next(p for p in map(shutil.which, ENGINES) if p)
         self.process = subprocess.Popen(
-            [program, '--dir', self.directory, '--port', str(self.port), '--bind', self.address, '--daemonize', 'no',
+            ['redis-server', '--dir', self.directory, '--port', str(self.port), '--bind', self.address, '--daemonize', 'no',
              '--unixsocket', os.path.join(self.directory, 's'), '--unixsocketperm', '777', '--save', '',
              *self.settings, *more], stdout=subprocess.DEVNULL)
         deadline = time.monotonic() + 30

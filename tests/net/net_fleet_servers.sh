@@ -10,7 +10,7 @@ XDP_BLOOM_FLEET=$(realpath -m "${XDP_BLOOM_FLEET:-$(dirname "$XDP_BLOOM")/xdp-bl
 CLOCK=$(dirname "$TRAFFIC")/clock.so
 export XDP_BLOOM_FLEET CLOCK
 [ -x "$XDP_BLOOM_FLEET" ] || skip_all "$XDP_BLOOM_FLEET is not built"
-command -v valkey-server >/dev/null || need_redis
+need_redis
 
 # at CASE: one of fleet_servers.py's.
 at() {

@@ -9,7 +9,7 @@ sandbox "$@"
 XDP_BLOOM_FLEET=$(realpath -m "${XDP_BLOOM_FLEET:-$(dirname "$XDP_BLOOM")/xdp-bloom-fleet}")
 export XDP_BLOOM_FLEET
 [ -x "$XDP_BLOOM_FLEET" ] || skip_all "$XDP_BLOOM_FLEET is not built"
-command -v valkey-server >/dev/null || need_redis
+need_redis
 
 # wire CASE: one of fleet_wire.py's.
 wire() {

@@ -97,16 +97,21 @@ need() {
 	done
 }
 
-# A real server for a fleet, behind sandbox. Debian's package of it starts one on the machine; its binary is also that which
-# checks files, and a package of tools has that.
+# A real server for a fleet, behind sandbox: Valkey where Debian has it, Redis elsewhere, both under the older names. Packages of
+# the servers start one on the machine; their binaries are also those which check files, and packages of tools have them.
 need_redis() {
-	local tool=$WORK.bin/redis-server
+	local name server bin=$WORK.bin
 
-	if ! command -v redis-server >/dev/null && command -v redis-check-rdb >/dev/null; then
-		mkdir -p "${tool%/*}"
-		ln -sf "$(realpath "$(command -v redis-check-rdb)")" "$tool"
-		if [[ $("$tool" --version 2>&1) = 'Redis server '* ]]; then PATH=${tool%/*}:$PATH; fi
-	fi
+	for name in valkey redis; do
+		server=$(command -v $name-server || command -v $name-check-rdb) || continue
+		command -v $name-cli >/dev/null || continue
+		mkdir -p "$bin"
+		ln -sf "$(realpath "$server")" "$bin/redis-server"
+		ln -sf "$(realpath "$(command -v $name-cli)")" "$bin/redis-cli"
+		[[ $("$bin/redis-server" --version 2>&1) = *' server v='* ]] || continue
+		PATH=$bin:$PATH
+		break
+	done
 	need redis-server redis-cli
 }
 
