@@ -287,9 +287,16 @@ def half():
     is_(len(bans([line for line in b.all if line[1:2] == ['a']])), 10, 'bans in force')
 
 
+def asked_for():
+    """What 'fleet init' wants a server to be set to, but for its users."""
+    told = subprocess.run([os.environ['XDP_BLOOM'], 'fleet', 'init'], check=True, text=True, capture_output=True).stdout
+    lines = [line.split() for line in told.splitlines() if not line.startswith(('#', 'requirepass', 'aclfile'))]
+    return [word for name, value in lines for word in ('--' + name, value)]
+
+
 def allowed():
     """Each with its own user: what a member needs works, and whatever else it tries is refused."""
-    server = Server('r', PORT)
+    server = Server('r', PORT, *asked_for())
     talk = server.talk()
     for name in 'a', 'b':
         told = subprocess.run([os.environ['XDP_BLOOM'], 'fleet', 'acl', name], check=True, text=True, capture_output=True).stdout
@@ -353,6 +360,17 @@ def allowed():
     except Refused:
         pass
     is_([other('XREAD', 'STREAMS', theirs + 'log', 0), other('SMEMBERS', PREFIX + 'members')], before, 'what is there')
+    # A text that the server could not tell to all who listen without dropping them.
+    since = len(a.all), len(b.all)
+    for _ in range(3):
+        try:
+            server.talk('b', 'secret-b')('PUBLISH', PREFIX + 'bell', 'x' * (40 << 20))
+            raise AssertionError('told to all')
+        except (Refused, OSError):
+            pass
+    a.says(['+', '192.0.2.7', '60000', 'seven'])
+    b.wait('+', 'a', '192.0.2.7')
+    is_([line for line in a.all[since[0]:] + b.all[since[1]:] if line[0] == 'down'], [], 'who lost the line')
     print(f'# {len(attacks)} commands are refused')
 
 

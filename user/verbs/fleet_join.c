@@ -225,6 +225,8 @@ int fleet_init(const struct call *call)
 		"appendonly yes",
 		"appendfsync everysec",
 		"stream-node-max-entries 100",
+		"# A longer text to all who listen would make the server drop all of them.",
+		"proto-max-bulk-len 1048576",
 		"# Nobody without a password. Not 'user default off': Redis 7 replays its log as that user, and would leave out",
 		"# all transactions.",
 		"requirepass PASSWORD",
