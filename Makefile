@@ -354,6 +354,9 @@ scale-test: tests ## HOSTS (a million) and a twentieth as many prefixes, by real
 replay-test: tests ## PACKETS (ten million) of every shape: what replay says of each is what the kernel does with it
 	XDP_BLOOM_PACKETS=$(or $(PACKETS),10000000) $(BUILD)/tests/prog_replay
 
+scope-test: tests ## PACKETS (a million) through lists with scopes, exceptions, shadows and bans: as a naive model says
+	XDP_BLOOM_PACKETS=$(or $(PACKETS),1000000) $(BUILD)/tests/prog_scope
+
 page-test: ## the service's page in a real browser, and what a hundred open ones cost
 	@tools/deps.sh $(DEPS) $(PAGE_DEPS)
 	@$(MAKE) --no-print-directory all
@@ -435,5 +438,5 @@ help: ## this
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
 .PHONY: all units install uninstall static static-check deb fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
-	test fresh test-kernels lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test crowdsec-test parts-test samples-test counts scale-test replay-test page-test status-test upgrade-test faults guards mutants compilers kselftest \
+	test fresh test-kernels lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test crowdsec-test parts-test samples-test counts scale-test replay-test scope-test page-test status-test upgrade-test faults guards mutants compilers kselftest \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help

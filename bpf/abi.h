@@ -19,7 +19,8 @@
 #define PIN_SAMPLE_BUDGET "sample_budget" /* until 0.1 one for all lists; programs of then still ask it */
 #define PIN_LINKS	  "links"
 #define PIN_GENERATIONS	  "generation"
-#define PIN_ENDS	  "ends" /* of a generation that has any */
+#define PIN_ENDS	  "ends"   /* of a generation that has any */
+#define PIN_SCOPES	  "scopes" /* the same */
 /* Of a generation with a detector; the next one takes them over. */
 #define PIN_DETECT   "detect"
 #define PIN_SKETCH   "sketch"
@@ -32,6 +33,8 @@
 #define PIN_SLOT_OF  "slot_of"
 /* Of all of them; there once a detector was on. */
 #define PIN_POLICED "policed"
+/* The same, once there was a list with a scope. */
+#define PIN_UNREAD "unread"
 
 /* What became of a packet, in sum. */
 enum verdict { PASSED, DROPPED, UNPARSED, VERDICTS };
@@ -81,6 +84,46 @@ struct end_key {
 };
 #define END_KEY_BITS(length) (32 + (length))
 
+/*
+ * Lists with a scope: of an address that they hold, only some packets are dropped. They are asked behind a "yes", by
+ * the label, which stands for all that hold the address: one with LABEL_ENDS_BIT that is no list's. A scope has a bit,
+ * and the first of those that a packet fits decides; those that drop come before those that only count.
+ */
+#define SCOPES_MAX   48
+#define SCOPE_ENDS   (1ULL << 63) /* beside them, a live ban that ends */
+#define SCOPE_LABELS LABEL_ENDS_BIT
+#define SCOPE_NETS   32
+#define SCOPE_NAMES  32
+#define SLOT_NAME    16 /* an interface's, with its end */
+
+/* Of a mask, where its lowest bit has its account: each bit has another place. */
+#define SCOPE_PLACE(mask) (((mask) & -(mask)) * 0x03f79d71b4cb0a89ULL >> 58)
+
+/* Protocols that have ports, and, of packets that do not say it where it is looked for, which is unknown. */
+enum scope_ported { SCOPE_TCP, SCOPE_UDP, SCOPE_SCTP, SCOPE_PORTED, SCOPE_UNKNOWN = SCOPE_PORTED, SCOPE_KINDS };
+
+/* What the program of a generation with scopes asks, as one value of a map. All masks have a bit for each scope. */
+struct scopes {
+	__u64 of[LABELS]; /* what a label stands for; 0: for its list, whatever the packet is */
+	__u64 fits[256];  /* which ones take a packet of that class. 0: of any protocol, whatever its ports are */
+	__u64 unread[SCOPE_KINDS]; /* which ones could have taken it, if its port or its protocol had been known */
+	__u64 any_to, any_on;	   /* which ones ask for no other address, and for no interface */
+	__u64 counts;		   /* which ones only count */
+	struct scope_net {
+		__u64 hi, lo, mask_hi, mask_lo;
+		__u64 of;
+	} net[SCOPE_NETS]; /* the other address of the packet; IPv4 as ::ffff:a.b.c.d */
+	struct scope_name {
+		__u64 ifindex; /* 0: it is not there */
+		__u64 of;
+		char name[SLOT_NAME];
+	} on[SCOPE_NAMES];
+	__u64 nets, names;
+	__u8 account[64];		   /* the label that a scope counts on, by its SCOPE_PLACE() */
+	__u8 protocol[256];		   /* the class of a packet without ports */
+	__u8 port[SCOPE_PORTED][1u << 16]; /* and of one that has them */
+};
+
 enum stage { STAGE_PARSE, STAGE_GATE, STAGE_FILTER, STAGE_ROSTER, STAGE_DETECTOR };
 
 /*
@@ -95,6 +138,13 @@ enum stage { STAGE_PARSE, STAGE_GATE, STAGE_FILTER, STAGE_ROSTER, STAGE_DETECTOR
 #define ANSWER_STAGE(answer)	   ((answer) >> 8 & 0xff)
 #define ANSWER_RUNG(answer)	   ((answer) >> 16 & 0xff)
 #define ANSWER_LABEL(answer)	   ((answer)&0xff)
+
+/* In the place of the addresses of Ethernet, in a packet that is made to be asked. */
+struct ask_frame {
+	__u32 ifindex; /* where it came in */
+	__u16 scopes;  /* 0: the answer is what the arrays say, and its label may stand for lists with scopes */
+	__u16 rest[3];
+};
 
 /* Drops are the upper four of a row. Of the parser: no address at all, and one that is hidden. */
 #define REASON(answer)	((answer) >> 8 & 3 | ((answer) >> 22 & 4))
@@ -224,10 +274,12 @@ struct generation {
 	__u64 edits; /* how often it was edited in place */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 	__u32 stale; /* keys that were taken out, and whose bits the filter still has */
-	__u32 ends;  /* have bans that end a label of their own? What does not know it finds much stale, and edits
-			nothing */
+	/* Have bans that end a label of their own, and has any list a scope? What does not know it finds much stale,
+	   and edits nothing. */
+	__u16 ends, scoped;
 #else
-	__u32 ends, stale;
+	__u16 scoped, ends;
+	__u32 stale;
 #endif
 
 	__u64 gate4; /* each 0 where the generation has no such map */
@@ -310,7 +362,6 @@ enum then { THEN_WATCH, THEN_POLICE, THEN_BAN, THENS };
  * the general ones alone. Where there is no limit, no packet has a price, and the burst is beyond all stamps.
  */
 #define SLOTS	       32 /* a power of two */
-#define SLOT_NAME      16 /* an interface's, with its end */
 #define SLOT_UNLIMITED (1ULL << 62)
 
 struct slot {

@@ -24,7 +24,11 @@
 #define CONSTANT_DETECT	    (CONSTANT_ENDS + 1)
 #define DETECT_INDEX(field) (offsetof(struct detect, field) / 8)
 #define DETECT_MAGIC	    (-0x5bd10c7d) /* another switch: is there a detector? */
-#define LOOKS_UP_MAGIC	    (-0x5bd10c7c) /* and one: has it limits of classes that a packet alone does not tell? */
+/* And behind those the two maps of scopes. */
+#define CONSTANT_SCOPES (CONSTANT_DETECT + sizeof(struct detect) / 8)
+#define CONSTANT_UNREAD (CONSTANT_SCOPES + 1)
+#define SCOPES_MAGIC	(-0x5bd10c7b) /* a switch, too */
+#define LOOKS_UP_MAGIC	(-0x5bd10c7c) /* and one: has it limits of classes that a packet alone does not tell? */
 
 #ifdef __bpf__
 

@@ -4,6 +4,7 @@
 #include "constants.h"
 #include "decide.h"
 #include "detect.h"
+#include "scope.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
@@ -208,9 +209,33 @@ inline_never int drop_hidden(__u32 port, __u64 bytes)
 	return XDP_DROP;
 }
 
-/* What the clock makes of an answer that may be one of a ban that ends. */
-inline_never __u32 packet_end(const struct xdp_md *ctx, __u32 answer)
+inline_never __u64 judge_scope(struct xdp_md *ctx, __u64 answer, __u32 counts, __u32 ifindex)
 {
+	const char *data = (const char *)(long)ctx->data, *end = (const char *)(long)ctx->data_end;
+
+	return scope_judge(ctx, G, answer, ifindex, counts ? end - data : 0);
+}
+
+/* What scopes make of an answer. Whatever it is, verifiers follow one way there, and one from there on. */
+inline_always __u32 ask_scope(struct xdp_md *ctx, __u64 answer, __u32 counts, __u64 ifindex)
+{
+	ANY_BITS(answer, ifindex);
+	answer = judge_scope(ctx, answer, counts, ifindex);
+	ifindex = ctx->ingress_ifindex;
+	ANY_BITS(answer, ifindex);
+	return answer;
+}
+
+inline_never __u32 packet_scope(struct xdp_md *ctx, __u32 answer)
+{
+	return ask_scope(ctx, answer, 1, ctx->ingress_ifindex);
+}
+
+/* What the clock makes of an answer that may be one of a ban that ends. */
+inline_never __u32 packet_end(struct xdp_md *ctx, __u32 answer)
+{
+	if (SCOPED(ANSWER_LABEL(answer)))
+		return packet_scope(ctx, answer);
 	if (ANSWER_LABEL(answer) != LABEL_ENDS)
 		return answer;
 	return decide_end((const void *)(long)ctx->data, (const void *)(long)ctx->data_end, answer);
@@ -441,6 +466,17 @@ int xdp_bloom_bare_trial(struct xdp_md *ctx)
 	return trial_is_over() ? XDP_PASS : judge_bare(ctx);
 }
 
+/* What is asked by such a packet says where it came in, and whether scopes are asked at all. */
+inline_never __u32 asked_end(struct xdp_md *ctx, __u32 answer)
+{
+	const struct ask_frame *frame = (const void *)(long)ctx->data;
+
+	if (SCOPED(ANSWER_LABEL(answer)) && PARSE_FITS(frame, sizeof(*frame), (const void *)(long)ctx->data_end) &&
+	    frame->scopes)
+		return ask_scope(ctx, answer, 0, frame->ifindex);
+	return ANSWER_LABEL(answer) == LABEL_ENDS ? packet_end(ctx, answer) : answer;
+}
+
 /* The same decision, counting nothing: run by the test verb on made packets. */
 SEC("xdp")
 int xdp_bloom_ask(struct xdp_md *ctx)
@@ -451,7 +487,7 @@ int xdp_bloom_ask(struct xdp_md *ctx)
 	RARE_ANSWER(answer, rare);
 	return answer;
 rare:
-	return answer < 0 ? answer : packet_end(ctx, answer);
+	return answer < 0 ? answer : asked_end(ctx, answer);
 }
 
 char _license[] SEC("license") = "GPL";

@@ -202,7 +202,7 @@ static int load(struct rates **to, const struct limits *limits, bool few, struct
 	if (err)
 		return err;
 	for (unsigned int map = 0; map < MAPS; map++)
-		of[map] = map < MAP_DETECT ? -1 : c.detect[map - MAP_DETECT];
+		of[map] = map < MAP_DETECT || map >= MAPS_DETECT ? -1 : c.detect[map - MAP_DETECT];
 	if (bpf_map_lookup_elem(of[MAP_DETECT], &key, is))
 		return -1;
 	*to = rates__open();

@@ -278,6 +278,7 @@ static int in_force_run(const struct ktap_case *cases, size_t count)
 	for (enum array a = 0; a < ARRAYS; a++)
 		live.map[a].fd = -1;
 	live.program = live.ask = live.meta = live.on_trial = live.before = live.term = -1;
+	live.ends = live.scopes = live.unread = -1;
 	status = ktap_run(cases, count);
 	kernel_release(&live);
 	return status;

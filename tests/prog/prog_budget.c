@@ -21,6 +21,7 @@
 #include "own_pins.h"
 #include "filter/plan_sizes.h"
 #include "kernel/programs.h"
+#include "kernel/scopes.h"
 #include "ways.h"
 #include "xdp_bloom.skel.h"
 
@@ -37,6 +38,7 @@ struct shape {
 	unsigned int exact, samples, shadows;
 	unsigned int frags;    /* packets of several buffers */
 	unsigned int ends;     /* some bans have an end */
+	unsigned int scoped;   /* some lists have a scope */
 	unsigned int detect;   /* who sends too much is found */
 	unsigned int looks_up; /* and who sends what nobody here asked for, or scans */
 	unsigned int slots;    /* by limits of an interface */
@@ -81,6 +83,9 @@ static const struct shape shapes[] = {
 	{ "hosts-ends", DEFAULTS, .ends = 1, .counts = { .some24 = SHAPE_GATED, .hosts = SHAPE_GATED } },
 	{ "everything-ends", DEFAULTS, .ends = 1, EVERYTHING },
 	{ "everything-frags-ends", DEFAULTS, .ends = 1, .frags = 1, EVERYTHING },
+	{ "hosts-scoped", DEFAULTS, .scoped = 1, .counts = { .some24 = SHAPE_GATED, .hosts = SHAPE_GATED } },
+	{ "everything-scoped", DEFAULTS, .scoped = 1, .shadows = 1, .ends = 1, EVERYTHING },
+	{ "everything-frags-scoped", DEFAULTS, .scoped = 1, .shadows = 1, .ends = 1, .frags = 1, EVERYTHING },
 	{ "empty-detect", DEFAULTS, .detect = 1 },
 	{ "hosts-detect", DEFAULTS, .detect = 1, .counts = { .some24 = SHAPE_GATED, .hosts = SHAPE_GATED } },
 	{ "everything-detect", DEFAULTS, .detect = 1, EVERYTHING },
@@ -398,6 +403,7 @@ static void generation(struct generation *g, const struct shape *shape)
 	}
 	g->frags = shape->frags;
 	g->ends = shape->ends;
+	g->scoped = shape->scoped;
 	g->shadows = shape->shadows;
 	g->shadow[0] = shape->shadows << 1;
 	ktap_state = 1; /* the seeds are a part of the program */
@@ -429,9 +435,13 @@ static void one_shape(void)
 		return;
 	for (enum array a = 0; a < ARRAYS; a++)
 		maps[a] = c.map[a].fd;
-	for (unsigned int map = MAP_DETECT; map < MAPS; map++)
+	for (unsigned int map = MAP_DETECT; map < MAPS_DETECT; map++)
 		maps[map] = c.detect[map - MAP_DETECT];
 	maps[MAP_ENDS] = shape->ends ? kernel_ends_map(1) : -1;
+	if (shape->scoped && kernel_scopes(NULL, &c, &(struct scopes){ 0 }))
+		return (void)CHECK(0, "no map of scopes: %s", reason(0));
+	maps[MAP_SCOPES] = c.scopes;
+	maps[MAP_UNREAD] = c.unread;
 	load(shape, &c.g, maps);
 	close_fd(maps[MAP_ENDS]);
 	kernel_release(&c);

@@ -241,7 +241,7 @@ static void too_large(void)
 		__u32 bytes;
 		int err;
 
-		for (unsigned int map = 0; map < MAPS - MAP_DETECT; map++)
+		for (unsigned int map = 0; map < MAPS_DETECT - MAP_DETECT; map++)
 			c.detect[map] = -1;
 		detector.limits.suspects = sizes[i];
 		limits_plan(&d, &detector.limits, detect_tick());
@@ -256,7 +256,7 @@ static void too_large(void)
 			CHECK(bytes > 4 << 20, "%u bytes are refused", bytes);
 			refused++;
 		}
-		for (unsigned int map = 0; map < MAPS - MAP_DETECT; map++)
+		for (unsigned int map = 0; map < MAPS_DETECT - MAP_DETECT; map++)
 			if (c.detect[map] >= 0)
 				close(c.detect[map]);
 	}

@@ -23,6 +23,7 @@
 #include "kernel/dispatcher_refresh.h"
 #include "kernel/live.h"
 #include "kernel/root.h"
+#include "kernel/scopes.h"
 #include "state/kept_image.h"
 #include "state/settings.h"
 #include "state/settle.h"
@@ -112,7 +113,10 @@ static int plan(struct generation *g, struct state *state, const struct live *li
 		settings.memory_max = all;
 	if (s->shadows && !settings.exact)
 		return because(-EINVAL, "a shadow list needs the roster: tune --exact=on, or enforce it");
-	settings.labels = settings.labels || s->shadows || s->ends;
+	if (s->scopes && !settings.exact)
+		return because(-EINVAL,
+			       "a list with a scope needs the roster: tune --exact=on, or load it with --only any");
+	settings.labels = settings.labels || s->shadows || s->ends || s->scopes;
 	kept = settings.headroom;
 	if (filling && kept < HEADROOM_FILLING)
 		settings.headroom = HEADROOM_FILLING;
@@ -124,6 +128,7 @@ static int plan(struct generation *g, struct state *state, const struct live *li
 	g->number = apply_next_number(state, live);
 	g->shadows = s->shadows;
 	g->ends = s->ends;
+	g->scoped = s->scopes != NULL;
 	memcpy(g->shadow, s->shadow, sizeof(g->shadow));
 	return err;
 }
@@ -209,10 +214,13 @@ static int apply_lists(struct state *state, const struct live *live, const struc
 		err = check_arrays(&c->g, &s.owned);
 		t->check = lap(&t->clock);
 		if (err) {
-			kernel_release(c);
 			err = because(err, "a key was not found in the new generation: it does not go live; please"
 					   " report this");
 		}
+		if (!err && s.scopes)
+			err = kernel_scopes(live->context, c, s.scopes);
+		if (err)
+			kernel_release(c);
 	}
 	free_sets(&s, &banned);
 	return err;

@@ -47,6 +47,10 @@ int image_save(struct context *context, const char *path)
 	if (!err) {
 		if (agreement(change->state, &change->live.g) != AGREED)
 			err = because(-EAGAIN, "program and lists disagree; 'xdp-bloom rotate' rebuilds it");
+		if (!err && live.g.scoped)
+			err = because(-EOPNOTSUPP,
+				      "an image has no room for lists with a scope: load them with --only any,"
+				      " or unload them");
 		source.g = &live.g;
 		source.lists = lists;
 		source.asked = asked_for(change->state);

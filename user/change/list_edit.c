@@ -99,7 +99,7 @@ static bool may(struct change *change, const struct list_info *list)
 {
 	const struct generation *g = &change->live.g;
 
-	return !change->live.on_trial && list->kind == LIST_BAN && !list->label_is_new && !g->shadows &&
+	return !change->live.on_trial && list->kind == LIST_BAN && !list->label_is_new && !g->shadows && !g->scoped &&
 	       agreement(change->state, g) == AGREED && !image_kept(change->state) &&
 	       settings_read(change->state).exact && (!g->filter || g->roster4 || g->roster6);
 }

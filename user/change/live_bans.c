@@ -187,10 +187,33 @@ static int image_has(struct state *state, const struct touched *t)
 	return err;
 }
 
+/* What lists with a scope hold, or count: there an edit cannot say what is left when a ban goes, or comes. */
+static int scopes_have(struct state *state, const struct ranges *these)
+{
+	struct list_info *lists = NULL;
+	size_t n = 0;
+	int err = state_lists(state, &lists, &n);
+
+	for (size_t i = 0; i < n && !err; i++) {
+		struct ranges other, both;
+
+		if (!list_counts(&lists[i]) || (lists[i].kind == LIST_BAN && !lists[i].scope[0]))
+			continue;
+		err = state_list_whole_set(state, &lists[i], &other);
+		if (err)
+			break;
+		err = ranges_intersect(&both, &other, these) ?: both.n4 || both.n6 ? -EAGAIN : 0;
+		ranges_free(&both);
+		ranges_free(&other);
+	}
+	free(lists);
+	return err;
+}
+
 static int plan_edit(struct edit *e, struct state *state, const struct touched *t)
 {
 	struct ranges lasting = RANGES_EMPTY;
-	int err = 0;
+	int err = e->g->scoped ? scopes_have(state, &t->set) : 0;
 
 	/* A program without a clock does not get one by an edit. */
 	if ((t->ending.n4 || t->ending.n6) && !e->g->ends)

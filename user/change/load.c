@@ -328,6 +328,20 @@ static int choose_kind(struct load *l, struct state *state)
 				       : "");
 	l->out->list.kind = old.kind;
 	l->out->list.times = old.times;
+	memcpy(l->out->list.scope, old.scope, sizeof(old.scope));
+	return 0;
+}
+
+/* The same for its scope, unless another was given. */
+static int choose_scope(struct load *l)
+{
+	const struct scope *scope = &l->options->scope;
+
+	if (scope->any || !scope_is_all(scope))
+		l->out->list.scope[0] = '\0';
+	if (!scope_is_all(scope) && !scope_text(l->out->list.scope, scope))
+		return because(-EINVAL, "--only, --to and --on have no more than %d letters in all",
+			       SCOPE_TEXT_MAX - 1);
 	return 0;
 }
 
@@ -368,8 +382,14 @@ static int means_nothing(const struct load_options *o, enum list_kind kind, cons
 	if (o->feed.key && !strcmp(path, "-"))
 		return because(-EINVAL,
 			       "--key looks for a signature beside a file, and nothing is beside standard input");
-	if ((kind != LIST_ALLOW && kind != LIST_TRUST) || (!o->ban_own && !o->big_change))
+	if ((kind != LIST_ALLOW && kind != LIST_TRUST) ||
+	    (!o->ban_own && !o->big_change && !o->scope.any && scope_is_all(&o->scope)))
 		return 0;
+	if (o->scope.any || !scope_is_all(&o->scope))
+		return because(-EINVAL,
+			       "--only, --to and --on are for lists that ban, and %s list bans nobody: leave"
+			       " them out",
+			       kind == LIST_ALLOW ? "an allow" : "a trust");
 	return because(-EINVAL, "--%s is for lists that ban, and %s list bans nobody: leave it out",
 		       o->ban_own ? "ban-own" : "big-change", kind == LIST_ALLOW ? "an allow" : "a trust");
 }
@@ -383,7 +403,7 @@ static int load(struct load *l)
 	l->about_it = err;
 	err = err ?: change_begin(&l->change, l->context);
 	l->about_it = l->about_it || !err;
-	err = err ?: choose_kind(l, l->change->state) ?: means_nothing(o, l->out->list.kind, l->path);
+	err = err ?: choose_kind(l, l->change->state) ?: choose_scope(l) ?: means_nothing(o, l->out->list.kind, l->path);
 	if (!err && list_counts(&l->out->list))
 		err = guard_apply_bogons(&l->out->set, bogons, l->out->bogons_found);
 	if (!err) {

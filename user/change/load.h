@@ -11,8 +11,9 @@
 
 struct load_options {
 	struct reader_options reading;
-	int kind;   /* LIST_ALLOW, LIST_SHADOW or LIST_TRUST; 0: a ban list, or what it was before */
-	int bogons; /* of enum bogons; 0: the default */
+	int kind;	    /* LIST_ALLOW, LIST_SHADOW or LIST_TRUST; 0: a ban list, or what it was before */
+	int bogons;	    /* of enum bogons; 0: the default */
+	struct scope scope; /* none: what it had before */
 	bool force, ban_own, big_change, wide, dry_run;
 	bool if_changed; /* -EALREADY if the list holds this version of the file */
 	struct number confirm;

@@ -29,6 +29,7 @@ void load_describe(const struct load *l, char *text, size_t size)
 		if (words_quote(text + n, size - n, condition))
 			n += strlen(text + n);
 	}
+	scope_options(text + n, size - n, &o->scope);
 }
 
 /* A list that is fetched has no kind of its own until it is there. */

@@ -10,7 +10,7 @@
 
 enum array { ARRAY_GATE4, ARRAY_GATE4_LABELS, ARRAY_GATE6, ARRAY_FILTER, ARRAY_ROSTER4, ARRAY_ROSTER6, ARRAYS };
 
-/* Maps that a generation's program is loaded with: the arrays, when its bans end, and its detector. */
+/* Maps that a generation's program is loaded with: the arrays, when its bans end, its detector, and its scopes. */
 enum {
 	MAP_ENDS = ARRAYS,
 	MAP_DETECT,
@@ -23,6 +23,9 @@ enum {
 	MAP_PROVEN,
 	MAP_SLOTS, /* this and the next only where interfaces have limits of their own */
 	MAP_SLOT_OF,
+	MAPS_DETECT, /* behind its last */
+	MAP_SCOPES = MAPS_DETECT,
+	MAP_UNREAD,
 	MAPS
 };
 

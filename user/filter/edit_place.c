@@ -206,7 +206,7 @@ int place_choose4(struct edit *e, __u32 addr, struct step *step)
 	if (err_is(err, EAGAIN))
 		err = reserve_free(e, 4, step, at.second);
 	/* During the move a packet could see the old key's label beside the new key: a shadow's must not drop. */
-	if (!err_is(err, EAGAIN) || e->g->shadows)
+	if (!err_is(err, EAGAIN) || e->g->shadows || e->g->scoped)
 		return err;
 	err = make_room4(e, at.first, step);
 	if (err_is(err, EAGAIN))

@@ -12,30 +12,51 @@
 #include "kernel/live.h"
 #include "kernel/pins.h"
 
+/* IPv4 in IPv6 is mapped; what cannot be is 0. */
+static void put_address(__u32 *words, int family, const struct addr *addr)
+{
+	ip6 num = addr->family == family ? addr->num : addr->family == 4 ? (ip6)0xffff << 32 | addr->num : 0;
+
+	if (family == 4)
+		words[0] = NET32((__u32)num);
+	for (int i = 0; i < 4 && family == 6; i++)
+		words[i] = NET32((__u32)(num >> (96 - 32 * i)));
+}
+
 /* A frame from that source, as small as one can be. */
-static void make_frame(unsigned char frame[64], const struct addr *addr)
+static void make_frame(unsigned char frame[64], const struct addr *addr, const struct asked_packet *packet)
 {
 	struct ethhdr *eth = (struct ethhdr *)frame;
+	struct ask_frame *ask = (struct ask_frame *)frame;
+	unsigned char *port;
 
 	memset(frame, 0, 64);
+	ask->ifindex = packet->ifindex;
 	if (addr->family == 4) {
 		struct ipv4_header *ip = (struct ipv4_header *)(eth + 1);
 
 		eth->h_proto = NET16(ETH_P_IP);
 		ip->version_ihl = 0x45;
-		ip->source = NET32((__u32)addr->num);
+		ip->rest[8] = packet->protocol;
+		put_address(&ip->source, 4, addr);
+		put_address(&ip->destination, 4, &packet->to);
+		port = (unsigned char *)(ip + 1) + 2;
 	} else {
 		struct ipv6_header *ip = (struct ipv6_header *)(eth + 1);
 
 		eth->h_proto = NET16(ETH_P_IPV6);
 		ip->version_class = 0x60;
-		for (int i = 0; i < 4; i++)
-			ip->source[i] = NET32((__u32)(addr->num >> (96 - 32 * i)));
+		ip->rest[5] = packet->protocol;
+		put_address(ip->source, 6, addr);
+		put_address(ip->destination, 6, &packet->to);
+		port = (unsigned char *)(ip + 1) + 2;
 	}
+	port[0] = (unsigned char)(packet->port >> 8);
+	port[1] = (unsigned char)packet->port;
 }
 
 /* Closes fd, which may be an error of opening it. */
-static int ask(int fd, const struct addr *addrs, size_t n, __u32 *answers)
+static int ask(int fd, const struct addr *addrs, size_t n, const struct asked_packet *packet, __u32 *answers)
 {
 	/* Behind fourteen bytes of Ethernet the address is aligned. */
 	_Alignas(4) unsigned char room[2 + 64];
@@ -49,7 +70,8 @@ static int ask(int fd, const struct addr *addrs, size_t n, __u32 *answers)
 	for (size_t i = 0; i < n && !err; i++) {
 		LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = frame, .data_size_in = 64, .repeat = 1);
 
-		make_frame(frame, &addrs[i]);
+		make_frame(frame, &addrs[i], packet ?: &(struct asked_packet){ 0 });
+		((struct ask_frame *)frame)->scopes = packet != NULL;
 		err = bpf_prog_test_run_opts(fd, &run) ? -errno : 0;
 		answers[i] = run.retval;
 	}
@@ -57,7 +79,8 @@ static int ask(int fd, const struct addr *addrs, size_t n, __u32 *answers)
 	return err ? because_kernel(err, "running the loaded program") : 0;
 }
 
-int kernel_ask(const struct context *context, const struct addr *addrs, size_t n, __u32 *answers)
+static int ask_live(const struct context *context, const struct addr *addrs, size_t n,
+		    const struct asked_packet *packet, __u32 *answers)
 {
 	struct live live;
 	int fd;
@@ -67,14 +90,25 @@ int kernel_ask(const struct context *context, const struct addr *addrs, size_t n
 		fd = live_pin(&live, PIN_ASK);
 	while (err_is(fd, ENOENT) && live_overtaken(&live));
 	live_close(&live);
-	return ask(fd, addrs, n, answers);
+	return ask(fd, addrs, n, packet, answers);
+}
+
+int kernel_ask(const struct context *context, const struct addr *addrs, size_t n, __u32 *answers)
+{
+	return ask_live(context, addrs, n, NULL, answers);
+}
+
+int kernel_ask_packet(const struct context *context, const struct addr *addr, const struct asked_packet *packet,
+		      __u32 *answer)
+{
+	return ask_live(context, addr, 1, packet, answer);
 }
 
 bool live_drops(const struct live *live, struct addr addr)
 {
 	__u32 answer = ANSWER_UNPARSED;
 
-	return !ask(live_pin(live, PIN_ASK), &addr, 1, &answer) && answer_drops(answer);
+	return !ask(live_pin(live, PIN_ASK), &addr, 1, NULL, &answer) && answer_drops(answer);
 }
 
 bool answer_drops(__u32 answer)

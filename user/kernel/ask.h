@@ -12,8 +12,17 @@
 struct context;
 struct live;
 
-/* The running program's answer for each address: ANSWER() of abi.h. */
+/* The running program's answer for each address: ANSWER() of abi.h. Of lists with a scope, as if they had none. */
 int kernel_ask(const struct context *context, const struct addr *addrs, size_t n, __u32 *answers);
+/* The same of a packet: where it came in, and its destination where that is of the same family. */
+struct asked_packet {
+	__u32 ifindex;
+	__u8 protocol;
+	__u16 port;
+	struct addr to;
+};
+int kernel_ask_packet(const struct context *context, const struct addr *addr, const struct asked_packet *packet,
+		      __u32 *answer);
 /* Is it dropped? No, if that cannot be found out. */
 bool live_drops(const struct live *live, struct addr addr);
 

@@ -113,7 +113,11 @@ int kernel_counters(const struct context *context, struct counted *c)
 	if (err)
 		return err;
 	err = map_open(context, &m, PIN_LIST_COUNTERS, BATCH) ?: sum(&m, 0, LABELS, c->list);
-	return map_close(&m, PIN_LIST_COUNTERS, err);
+	err = map_close(&m, PIN_LIST_COUNTERS, err);
+	if (err)
+		return err;
+	err = map_open(context, &m, PIN_UNREAD, BATCH) ?: sum(&m, 0, LABELS, c->unread);
+	return map_close(&m, PIN_UNREAD, err);
 }
 
 int kernel_list_packets(const struct context *context, __u64 *packets, int cpus)
@@ -161,13 +165,17 @@ int kernel_retire_port(const struct context *context, unsigned int port)
 	return map_close(&m, PIN_POLICED, err);
 }
 
-int kernel_zero_label(const struct context *context, __u8 label)
+static int zero(const struct context *context, const char *pin, __u32 key)
 {
 	struct counter_map m;
-	__u32 key = label;
-	int err = map_open(context, &m, PIN_LIST_COUNTERS, 1);
+	int err = map_open(context, &m, pin, 1);
 
 	if (!err && bpf_map_update_elem(m.fd, &key, m.each, BPF_ANY))
 		err = -errno;
-	return map_close(&m, PIN_LIST_COUNTERS, err);
+	return map_close(&m, pin, err);
+}
+
+int kernel_zero_label(const struct context *context, __u8 label)
+{
+	return zero(context, PIN_LIST_COUNTERS, label) ?: zero(context, PIN_UNREAD, label);
 }

@@ -14,7 +14,8 @@ struct counted {
 	struct tally verdict[VERDICTS];
 	struct tally port[PORTS + 1][REASONS]; /* the last is PORT_RETIRED */
 	struct tally list[LABELS];
-	bool polices; /* there is, or was, a detector: REASON_POLICED is counted */
+	struct tally unread[LABELS]; /* of lists with a scope: passed, as their port could not be read */
+	bool polices;		     /* there is, or was, a detector: REASON_POLICED is counted */
 };
 int kernel_counters(const struct context *context, struct counted *counted);
 /* Of the lists alone, CPU by CPU: n values for each label. */

@@ -30,7 +30,7 @@
 /* The first step of the ladder, where nobody says otherwise. */
 #define JAIL_NS 60000000000ULL
 
-static const char *const pins[MAPS - MAP_DETECT] = {
+static const char *const pins[MAPS_DETECT - MAP_DETECT] = {
 	[MAP_DETECT - MAP_DETECT] = PIN_DETECT,	    [MAP_SKETCH - MAP_DETECT] = PIN_SKETCH,
 	[MAP_SUSPECTS - MAP_DETECT] = PIN_SUSPECTS, [MAP_CLAIMS - MAP_DETECT] = PIN_CLAIMS,
 	[MAP_DETECTED - MAP_DETECT] = PIN_DETECTED, [MAP_TRUSTED - MAP_DETECT] = PIN_TRUSTED,
@@ -56,9 +56,9 @@ int live_detect(const struct live *live, int *maps)
 {
 	int err = 0;
 
-	for (unsigned int map = MAP_DETECT; map < MAPS; map++)
+	for (unsigned int map = MAP_DETECT; map < MAPS_DETECT; map++)
 		maps[map] = -1;
-	for (unsigned int map = MAP_DETECT; map < MAPS && !err; map++) {
+	for (unsigned int map = MAP_DETECT; map < MAPS_DETECT && !err; map++) {
 		maps[map] = live_pin(live, detect_pin(map));
 		if (maps[map] >= 0)
 			continue;
@@ -138,7 +138,7 @@ static void let_go(int *maps, unsigned int first, unsigned int last)
 
 static void close_maps(int *maps)
 {
-	for (unsigned int map = MAP_DETECT; map < MAPS; map++) {
+	for (unsigned int map = MAP_DETECT; map < MAPS_DETECT; map++) {
 		close_fd(maps[map]);
 		maps[map] = -1;
 	}
@@ -460,7 +460,7 @@ int kernel_detect(const struct context *context, struct candidate *c, const stru
 	detect.account = detector->account;
 	detect.jail = detector->jail_ns ?: JAIL_NS;
 	find_proof(&detect);
-	for (unsigned int map = MAP_DETECT; map < MAPS; map++)
+	for (unsigned int map = MAP_DETECT; map < MAPS_DETECT; map++)
 		maps[map] = -1;
 	if (live && !live->err)
 		err = take_over(live, &detect, &limits, maps);
@@ -475,7 +475,7 @@ int kernel_detect(const struct context *context, struct candidate *c, const stru
 	      make_proven(detector, &maps[MAP_PROVEN]) ?:
 	      make_slots(&limits, detect.tick, maps) ?:
 	      open_policed(context, &maps[MAP_POLICED]);
-	for (unsigned int map = MAP_DETECT; map < MAPS; map++)
+	for (unsigned int map = MAP_DETECT; map < MAPS_DETECT; map++)
 		c->detect[map - MAP_DETECT] = maps[map];
 	return err;
 }

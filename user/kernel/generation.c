@@ -141,8 +141,8 @@ static void begin(struct candidate *c, const struct generation *g)
 {
 	memset(c, 0, sizeof(*c));
 	c->g = *g;
-	c->program = c->ask = c->meta = c->on_trial = c->before = c->term = c->ends = -1;
-	for (unsigned int map = MAP_DETECT; map < MAPS; map++)
+	c->program = c->ask = c->meta = c->on_trial = c->before = c->term = c->ends = c->scopes = c->unread = -1;
+	for (unsigned int map = MAP_DETECT; map < MAPS_DETECT; map++)
 		c->detect[map - MAP_DETECT] = -1;
 	for (enum array a = 0; a < ARRAYS; a++) {
 		c->map[a].fd = -1;
@@ -172,6 +172,8 @@ int live_map(const struct live *live, struct candidate *c, bool edit)
 	begin(c, &live->g);
 	err = live_maps(live, maps);
 	c->ends = maps[MAP_ENDS];
+	c->scopes = maps[MAP_SCOPES];
+	c->unread = maps[MAP_UNREAD];
 	for (enum array a = 0; a < ARRAYS; a++) {
 		if (maps[a] >= 0 && !err)
 			err = take_map(c, a, maps[a], array_bytes(&live->g, a), edit ? TO_EDIT : TO_READ);
@@ -246,7 +248,9 @@ static int pin_all(const struct context *context, struct candidate *c)
 			err = pin(c, c->map[a].fd, array_kinds[a].name);
 	if (!err && c->ends >= 0)
 		err = pin(c, c->ends, PIN_ENDS);
-	for (unsigned int map = MAP_DETECT; map < MAPS && !err; map++)
+	if (!err && c->scopes >= 0)
+		err = pin(c, c->scopes, PIN_SCOPES);
+	for (unsigned int map = MAP_DETECT; map < MAPS_DETECT && !err; map++)
 		if (c->detect[map - MAP_DETECT] >= 0)
 			err = pin(c, c->detect[map - MAP_DETECT], detect_pin(map));
 	close_fd(slot);
@@ -290,7 +294,9 @@ int kernel_load(const struct context *context, struct candidate *c, const struct
 	if (err)
 		return err;
 	maps[MAP_ENDS] = c->ends;
-	for (unsigned int map = MAP_DETECT; map < MAPS; map++)
+	maps[MAP_SCOPES] = c->scopes;
+	maps[MAP_UNREAD] = c->unread;
+	for (unsigned int map = MAP_DETECT; map < MAPS_DETECT; map++)
 		maps[map] = c->detect[map - MAP_DETECT];
 	for (enum array a = 0; a < ARRAYS; a++)
 		maps[a] = c->map[a].fd;
@@ -415,8 +421,10 @@ void kernel_release(struct candidate *c)
 	close_fd(c->before);
 	close_fd(c->term);
 	close_fd(c->ends);
-	c->program = c->ask = c->meta = c->on_trial = c->before = c->term = c->ends = -1;
-	for (unsigned int map = MAP_DETECT; map < MAPS; map++) {
+	close_fd(c->scopes);
+	close_fd(c->unread);
+	c->program = c->ask = c->meta = c->on_trial = c->before = c->term = c->ends = c->scopes = c->unread = -1;
+	for (unsigned int map = MAP_DETECT; map < MAPS_DETECT; map++) {
 		close_fd(c->detect[map - MAP_DETECT]);
 		c->detect[map - MAP_DETECT] = -1;
 	}

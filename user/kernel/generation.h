@@ -29,8 +29,9 @@ struct candidate {
 		int fd;
 		size_t size;
 	} map[ARRAYS];
-	int ends;		       /* the map of the ends of bans, or -1 */
-	int detect[MAPS - MAP_DETECT]; /* those of its detector, or -1: kernel_detect() */
+	int ends;			      /* the map of the ends of bans, or -1 */
+	int scopes, unread;		      /* those of its scopes, or -1: kernel_scopes() */
+	int detect[MAPS_DETECT - MAP_DETECT]; /* those of its detector, or -1: kernel_detect() */
 	int program, ask, meta;
 	struct trial trial;	    /* before kernel_load(): not in force for good */
 	int on_trial, before, term; /* the program that goes into the slot then, and its maps */

@@ -14,7 +14,7 @@
 
 static const char *const base_names[] = {
 	PIN_ROOT,	   PIN_SLOT,	      PIN_COUNTERS, PIN_LIST_COUNTERS, PIN_SAMPLES,
-	PIN_SAMPLE_SHARES, PIN_SAMPLE_BUDGET, PIN_POLICED,  PIN_ROOT_BARE,
+	PIN_SAMPLE_SHARES, PIN_SAMPLE_BUDGET, PIN_POLICED,  PIN_ROOT_BARE,     PIN_UNREAD,
 };
 
 static int take_pin(struct held *h, const char *name, enum group group)

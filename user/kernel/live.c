@@ -185,11 +185,15 @@ int live_maps(const struct live *live, int maps[MAPS])
 {
 	int err = live->err;
 
-	for (unsigned int map = MAP_DETECT; map < MAPS; map++)
+	for (unsigned int map = MAP_DETECT; map < MAPS_DETECT; map++)
 		maps[map] = -1;
 	maps[MAP_ENDS] = !err && live->g.ends ? live_pin(live, PIN_ENDS) : -1;
 	if (!err && live->g.ends && maps[MAP_ENDS] < 0)
 		err = because_kernel(maps[MAP_ENDS], PIN_ENDS);
+	maps[MAP_SCOPES] = !err && live->g.scoped ? live_pin(live, PIN_SCOPES) : -1;
+	maps[MAP_UNREAD] = !err && live->g.scoped ? pin_shared_map(live->context, PIN_UNREAD) : -1;
+	if (!err && live->g.scoped && (maps[MAP_SCOPES] < 0 || maps[MAP_UNREAD] < 0))
+		err = because_kernel(maps[MAP_SCOPES] < 0 ? maps[MAP_SCOPES] : maps[MAP_UNREAD], PIN_SCOPES);
 	for (enum array a = 0; a < ARRAYS; a++) {
 		int fd = !err && array_bytes(&live->g, a) ? live_pin(live, array_kinds[a].name) : -1;
 

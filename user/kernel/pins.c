@@ -199,7 +199,7 @@ const char *pinned_text(char text[PINNED_TEXT_MAX], const struct pinned *pinned)
 	return text;
 }
 
-/* As the programs declare them (bpf/xdp_bloom.bpf.c), and kernel/detect.c makes one. */
+/* As the programs declare them (bpf/xdp_bloom.bpf.c), and kernel/detect.c and kernel/scopes.c make one each. */
 static const struct shared_map {
 	const char *name;
 	__u32 type, key_size, value_size, max_entries;
@@ -208,6 +208,7 @@ static const struct shared_map {
 	{ PIN_COUNTERS, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct tally), COUNTERS },
 	{ PIN_LIST_COUNTERS, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct tally), LABELS },
 	{ PIN_POLICED, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct tally), POLICED },
+	{ PIN_UNREAD, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct tally), LABELS },
 	{ PIN_SAMPLES, BPF_MAP_TYPE_RINGBUF, 0, 0, SAMPLES_RING },
 	{ PIN_SAMPLE_SHARES, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct sample_share), LABELS },
 	{ PIN_SAMPLE_BUDGET, BPF_MAP_TYPE_PERCPU_ARRAY, 4, 4, 1 },

@@ -56,6 +56,15 @@ static void set_detect_constant(struct bpf_insn *insn, unsigned int offset)
 /* Writes one constant into its instruction: a number, a map, or a map's only value. */
 static void set_constant(struct bpf_insn *insn, unsigned int offset)
 {
+	if (offset >= 8 * CONSTANT_SCOPES) {
+		if (!loading->scoped || !loading_maps)
+			set_wide(insn, 0, 0);
+		else if (offset == 8 * CONSTANT_SCOPES)
+			set_wide(insn, BPF_PSEUDO_MAP_VALUE, (__u32)loading_maps[MAP_SCOPES]);
+		else
+			set_wide(insn, BPF_PSEUDO_MAP_FD, (__u32)loading_maps[MAP_UNREAD]);
+		return;
+	}
 	if (offset > sizeof(struct generation)) {
 		set_detect_constant(insn, offset - 8 * CONSTANT_DETECT);
 		return;
@@ -104,7 +113,10 @@ static int set_constants(struct bpf_program *program, struct bpf_prog_load_opts 
 		if (insns[i].code == (BPF_JMP | BPF_JSLT | BPF_K) && insns[i].imm == LOOKS_UP_MAGIC &&
 		    loading_detect.looks_up)
 			insns[i].code = BPF_JMP | BPF_JSGE | BPF_K;
-		if (insns[i].code == (BPF_JMP | BPF_JSLT | BPF_K) && insns[i].imm == RARE_BELOW && loading->ends) {
+		if (insns[i].code == (BPF_JMP | BPF_JSLT | BPF_K) && insns[i].imm == SCOPES_MAGIC && loading->scoped)
+			insns[i].code = BPF_JMP | BPF_JSGE | BPF_K;
+		if (insns[i].code == (BPF_JMP | BPF_JSLT | BPF_K) && insns[i].imm == RARE_BELOW &&
+		    (loading->ends || loading->scoped)) {
 			insns[i].code = BPF_JMP | BPF_JSET | BPF_K;
 			insns[i].imm = RARE_BITS;
 		}

@@ -295,16 +295,49 @@ void explain_free(struct explanation *e)
 	memset(e, 0, sizeof(*e));
 }
 
-const struct hit *explain_decider(const struct explanation *e, size_t addr)
+static enum scope_takes list_takes(const struct list_info *list, const struct scope_asked *asked)
+{
+	struct scope scope;
+
+	if (!list->scope[0])
+		return SCOPE_ALWAYS;
+	return scope_parse(&scope, list->scope) ? SCOPE_PERHAPS : scope_takes(&scope, asked);
+}
+
+const struct hit *explain_decider_of(const struct explanation *e, size_t addr, const struct scope_asked *asked,
+				     enum scope_takes *takes)
 {
 	static const enum list_kind order[] = { LIST_ALLOW, LIST_BAN, LIST_SHADOW };
 	const struct traced *t = &e->traced[addr];
 
-	for (size_t k = 0; k < 3; k++)
-		for (size_t i = 0; i < t->n; i++)
-			if (e->lists[t->hits[i].list].kind == order[k])
-				return &t->hits[i];
+	for (size_t k = 0; k < 3; k++) {
+		const struct hit *found = NULL;
+
+		*takes = SCOPE_NEVER;
+		for (int scoped = 0; scoped < 2 && *takes != SCOPE_ALWAYS; scoped++)
+			for (size_t i = 0; i < t->n && *takes != SCOPE_ALWAYS; i++) {
+				const struct list_info *list = &e->lists[t->hits[i].list];
+				enum scope_takes now;
+
+				if (list->kind != order[k] || (list->scope[0] != 0) != scoped)
+					continue;
+				now = list_takes(list, asked);
+				if (now > *takes) {
+					*takes = now;
+					found = &t->hits[i];
+				}
+			}
+		if (found)
+			return found;
+	}
 	return NULL;
+}
+
+const struct hit *explain_decider(const struct explanation *e, size_t addr)
+{
+	enum scope_takes takes;
+
+	return explain_decider_of(e, addr, &(struct scope_asked){ 0 }, &takes);
 }
 
 const char *hit_text(char buf[HIT_TEXT_MAX], const struct hit *hit, int family)

@@ -53,6 +53,13 @@ const char *explain_member(const struct explanation *e, const struct said *said)
 /* The hit that decides: the first allow list, or the first ban, or the first shadow; NULL where no list holds it. */
 const struct hit *explain_decider(const struct explanation *e, size_t addr);
 
+/*
+ * The same for a packet of which so much is known: a list with a scope that does not take it is passed over. *takes:
+ * SCOPE_PERHAPS where that depends on more.
+ */
+const struct hit *explain_decider_of(const struct explanation *e, size_t addr, const struct scope_asked *asked,
+				     enum scope_takes *takes);
+
 #define HIT_TEXT_MAX 128
 
 /* "10.0.0.0/8", or "10.0.0.1-10.0.0.9" where that is no prefix. */

@@ -11,6 +11,7 @@
 #include "base/netlink.h"
 #include "kernel/attach.h"
 #include "kernel/detect.h"
+#include "kernel/scopes.h"
 #include "service/retry.h"
 #include "state/limits.h"
 #include "state/proven.h"
@@ -32,6 +33,7 @@ struct arrivals {
 	struct proven *proven; /* of the detector, which has to know their numbers */
 	size_t proven_n;
 	bool follows;
+	bool scoped; /* so have lists that ask for interfaces */
 	int failed;
 	struct nl_socket *socket;
 	bool came;
@@ -88,8 +90,9 @@ static void follow(struct arrivals *a)
 {
 	int err = a->follows ? kernel_follow(a->context, a->proven, a->proven_n) : 0;
 
+	err = err ?: a->scoped ? kernel_scopes_follow(a->context) : 0;
 	if (err && err != a->failed)
-		warn("the detector does not follow interfaces: %s", reason(err));
+		warn("the filter does not follow interfaces: %s", reason(err));
 	a->failed = err;
 }
 
@@ -106,6 +109,20 @@ static void on_link(struct arrivals *a, const char *name)
 	}
 }
 
+/* Does a list ask where packets came in? */
+static bool any_on(struct state *state)
+{
+	struct list_info *lists = NULL;
+	size_t n = 0;
+	bool any = false;
+
+	if (!state_lists(state, &lists, &n))
+		for (size_t i = 0; i < n; i++)
+			any = any || !strncmp(lists[i].scope, "on ", 3) || strstr(lists[i].scope, " on ");
+	free(lists);
+	return any;
+}
+
 static int expect_detector(struct arrivals *a, struct state *state)
 {
 	struct limits limits = state_limits(state);
@@ -115,6 +132,7 @@ static int expect_detector(struct arrivals *a, struct state *state)
 
 	if (err)
 		return err;
+	a->scoped = any_on(state);
 	free(a->proven);
 	a->proven = proven;
 	a->proven_n = n;

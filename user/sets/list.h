@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sets/scope.h"
 #include "sets/where.h"
 
 #define LIST_NAME_MAX 64
@@ -41,9 +42,10 @@ struct list_info {
 	uint64_t prefixes;
 	char addresses[48]; /* a decimal number: 2^128 fits */
 	char source[256];
-	char loaded[32];       /* UTC, as 2026-01-01T00:00:00Z */
-	char where[WHERE_MAX]; /* the rows that were taken; empty: all */
-	char format[32];       /* as it was asked for; empty: told by content */
+	char loaded[32];	    /* UTC, as 2026-01-01T00:00:00Z */
+	char where[WHERE_MAX];	    /* the rows that were taken; empty: all */
+	char scope[SCOPE_TEXT_MAX]; /* empty: all packets */
+	char format[32];	    /* as it was asked for; empty: told by content */
 };
 
 static inline bool list_counts(const struct list_info *list)

@@ -113,7 +113,7 @@ static int merge6(struct owned *out, const struct owned *a, const struct owned *
 	return err;
 }
 
-static int merge(struct owned *out, struct owned *a, struct owned *b)
+int owned_behind(struct owned *out, struct owned *a, struct owned *b)
 {
 	struct side a4 = { a->v4, a->label4, a->n4 }, b4 = { b->v4, b->label4, b->n4 }, out4 = { 0 };
 	int err = merge4(&out4, &a4, &b4);
@@ -206,7 +206,7 @@ int owned_settle(struct owned *out, const struct account *accounts, size_t count
 		owned_free(&a);
 		return err;
 	}
-	return merge(out, &a, &b);
+	return owned_behind(out, &a, &b);
 }
 
 void owned_free(struct owned *owned)

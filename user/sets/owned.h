@@ -27,6 +27,8 @@ struct account {
 int owned_settle(struct owned *out, const struct account *accounts, size_t count, const struct ranges *allowed);
 /* One account with nothing allowed: the set moves into it, and is empty afterwards. Errors as above. */
 int owned_take(struct owned *out, struct ranges *set, uint8_t label);
+/* What a holds stays on a's accounts, b has what is left. Both are empty afterwards. */
+int owned_behind(struct owned *out, struct owned *a, struct owned *b);
 void owned_free(struct owned *owned);
 
 /*

@@ -48,6 +48,8 @@ enum cached_statement {
 #define VERSION_FEEDS 11
 /* ...and what the members of a fleet say. */
 #define VERSION_FLEET 12
+/* ...and lists may have a row in `scope`. */
+#define VERSION_SCOPES 13
 
 /* What one question may cost, in instructions of SQLite's. */
 struct steps {
@@ -176,6 +178,12 @@ state_row state_read_ban, state_read_interface, state_read_pending, state_read_a
 state_row state_read_chosen;
 int state_chosen_add(struct state *state, struct list_info *lists, size_t n);
 int state_chosen_put(struct state *state, int64_t list, const char *where);
+/* scopes.c: the same for their scopes, and what kind they are then. */
+state_row state_read_scope;
+int state_scopes_add(struct state *state, struct list_info *lists, size_t n);
+int state_scope_put(struct state *state, int64_t list, const struct list_info *is);
+/* The list's row has got a kind: that is its scope's now. */
+int state_scope_kind(struct state *state, const char *name);
 /* All of them. */
 int state_accepted_check(struct state *state);
 int state_feeds_check(struct state *state);

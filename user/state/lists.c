@@ -81,7 +81,7 @@ int state_entries(struct state *state, struct list_info **lists, size_t *n)
 			      " NOT EXISTS (SELECT 1 FROM pending WHERE kind = 0 AND before = list.id) ORDER BY id"),
 		read_entry, sizeof(**lists), lists, n);
 
-	err = err ?: state_chosen_add(state, *lists, *n);
+	err = err ?: state_chosen_add(state, *lists, *n) ?: state_scopes_add(state, *lists, *n);
 	if (err) {
 		free(*lists);
 		*lists = NULL;
@@ -136,7 +136,7 @@ int state_list_get(struct state *state, const char *name, struct list_info *list
 		code = sqlite3_step(stmt);
 		if (code == SQLITE_ROW)
 			err = read_entry(state, stmt, memset(list, 0, sizeof(*list)))
-				      ?: state_chosen_add(state, list, 1);
+				      ?: state_chosen_add(state, list, 1) ?: state_scopes_add(state, list, 1);
 	}
 	if (code != SQLITE_DONE && code != SQLITE_ROW)
 		return state_finish(state, stmt, code);
@@ -232,12 +232,13 @@ int state_list_put(struct state *state, struct list_info *list, const struct ran
 			 "INSERT INTO list (" LIST_COLUMNS ") VALUES (?1, ?2, nullif(?3, 0), ?4, ?5, ?6, ?7, ?8)"
 			 " ON CONFLICT (name) DO UPDATE SET kind = ?2, label = nullif(?3, 0), prefixes = ?4,"
 			 " addresses = ?5, source = ?6, loaded = ?7, format = ?8",
-			 "siiIssss", list->name, list->kind == LIST_TRUST ? LIST_SHADOW : list->kind, list->label, (sqlite3_int64)list->prefixes,
+			 "siiIssss", list->name, list->kind == LIST_TRUST || list->scope[0] ? LIST_SHADOW : list->kind, list->label, (sqlite3_int64)list->prefixes,
 			 list->addresses, list->source, list->loaded, list->format) ?:
 	       state_list_find(state, list->name, &id, &list->label) ?:
 	       state_trust(state, list->name, list->kind == LIST_TRUST ? list->times : 0) ?:
 	       state_put(state, "DELETE FROM chunk WHERE list = ?", "I", (sqlite3_int64)id) ?:
 	       state_chosen_put(state, id, list->where) ?:
+	       state_scope_put(state, id, list) ?:
 	       state_chunks_put(state, id, set);
 }
 
@@ -253,7 +254,8 @@ int state_list_set_kind(struct state *state, const char *name, enum list_kind ki
 		err = free_label(state, &label);
 	return err
 		       ?: state_put(state, "UPDATE list SET kind = ?, label = nullif(?, 0) WHERE id = ?", "iiI", kind,
-				    label, (sqlite3_int64)id);
+				    label, (sqlite3_int64)id)
+		       ?: state_scope_kind(state, name);
 }
 
 int state_list_drop(struct state *state, const char *name)

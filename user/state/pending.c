@@ -144,10 +144,12 @@ static int keep_before(struct state *s, const struct pending *pending)
 				 " WHERE kind = 2 AND name = ?1",
 				 "s", name);
 	case PENDING_LIST_KIND:
-		return state_put(s,
-				 "UPDATE pending SET before = (SELECT kind FROM list WHERE name = ?1)"
-				 " WHERE kind = 5 AND name = ?1",
-				 "s", name);
+		return state_put(
+			s,
+			"UPDATE pending SET before = (SELECT coalesce((SELECT kind FROM scope WHERE list = id), kind)"
+			" FROM list WHERE name = ?1)"
+			" WHERE kind = 5 AND name = ?1",
+			"s", name);
 	case PENDING_BAN:
 		return keep_ban(s, name,
 				"INSERT OR REPLACE INTO ban_before SELECT * FROM ban"
@@ -198,6 +200,9 @@ int state_pending_add(struct state *state, const struct pending *pending)
 	       state_put(state,
 			 "INSERT INTO chosen SELECT (SELECT id FROM list WHERE name = ?1" BEFORE "), rows FROM chosen"
 			 " WHERE list = (SELECT id FROM list WHERE name = ?1)", "s", name) ?:
+	       state_put(state,
+			 "INSERT INTO scope SELECT (SELECT id FROM list WHERE name = ?1" BEFORE "), scope, kind FROM scope"
+			 " WHERE list = (SELECT id FROM list WHERE name = ?1)", "s", name) ?:
 	       state_feed_wait(state, name) ?:
 	       state_put(state,
 			 "UPDATE pending SET before = (SELECT id FROM list WHERE name = ?1" BEFORE ")"
@@ -239,7 +244,8 @@ static int undo_drop(struct state *s, const char *name)
 	snprintf(before, sizeof(before), "%s before", name);
 	if (!state_list_get(s, name, &now) || state_list_find(s, before, &id, &label))
 		return -ENOENT;
-	stmt = state_prepare(s, "SELECT kind FROM list WHERE name = ?");
+	stmt = state_prepare(
+		s, "SELECT coalesce((SELECT kind FROM scope WHERE list = id), kind) FROM list WHERE name = ?");
 	if (!stmt)
 		return because_sqlite(s, "reading");
 	state_bind_text(stmt, 1, before);
@@ -290,6 +296,11 @@ static int undo_list(struct state *s, const char *name)
 			 "UPDATE chosen SET list = (SELECT id FROM list WHERE name = ?1)"
 			 " WHERE list = (SELECT id FROM list WHERE name = ?1" BEFORE ")",
 			 "s", name) ?:
+	       state_put(s, "DELETE FROM scope WHERE list = (SELECT id FROM list WHERE name = ?)", "s", name) ?:
+	       state_put(s,
+			 "UPDATE scope SET list = (SELECT id FROM list WHERE name = ?1)"
+			 " WHERE list = (SELECT id FROM list WHERE name = ?1" BEFORE ")",
+			 "s", name) ?:
 	       state_feed_back(s, name);
 }
 
@@ -326,7 +337,8 @@ static int undo(struct state *s, const struct pending *pending)
 				 "UPDATE list SET kind = (SELECT before FROM pending WHERE kind = 5 AND name = ?1)"
 				 " WHERE name = ?1 AND EXISTS"
 				 " (SELECT 1 FROM pending WHERE kind = 5 AND name = ?1 AND before NOT NULL)",
-				 "s", name);
+				 "s", name)
+			       ?: state_scope_kind(s, name);
 	case PENDING_BAN:
 		state_bans_uncounted(s);
 		return keep_ban(s, name, "DELETE FROM ban WHERE family = ? AND length = ? AND first = ?") ?:

@@ -61,6 +61,8 @@ static bool is_sound(const struct salvage *s, sqlite3_stmt *row)
 		return !state_read_accepted(s->to, row, &accepted);
 	if (!strcmp(s->table, "chosen"))
 		return !state_read_chosen(s->to, row, &list);
+	if (!strcmp(s->table, "scope"))
+		return !state_read_scope(s->to, row, &list);
 	if (!strcmp(s->table, "feed"))
 		return feed_is_sound(s, row);
 	if (!strcmp(s->table, "fleet"))
@@ -199,9 +201,9 @@ static bool salvage_table(struct salvage *s, const char *table)
 /* In the order in which they were made: a list before its pieces. */
 int state_salvage(struct state *to, sqlite3 *from, struct recovered *r)
 {
-	static const char *const tables[] = { "list",	"chunk",      "source",	  "interface", "pending", "setting",
-					      "ban",	"ban_before", "accepted", "strike",    "chosen",  "feed",
-					      "member", "said",	      "fleet",	  "fleet_out", "fleet_at" };
+	static const char *const tables[] = { "list",	"chunk",      "source",	  "interface", "pending",  "setting",
+					      "ban",	"ban_before", "accepted", "strike",    "chosen",   "feed",
+					      "member", "said",	      "fleet",	  "fleet_out", "fleet_at", "scope" };
 	struct salvage s = { .from = from, .to = to };
 
 	r->whole = r->texts = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* All lists together: on whose account each banned address is, and which lists only count. */
+/* All lists together: on whose account each banned address is, which lists only count, and which have a scope. */
 #ifndef STATE_SETTLE_H
 #define STATE_SETTLE_H
 
@@ -15,6 +15,7 @@ struct settled {
 	bool plain; /* one account, and no shadow list: owned is a normal set */
 	bool ends;  /* live bans that end have a label of their own */
 	__u64 shadows, shadow[LABELS / 64];
+	struct scopes *scopes; /* NULL: no list has one */
 };
 
 /* 0 or -errno, and then there is nothing to free. */

@@ -140,16 +140,16 @@ int verb_lists(const struct call *call)
 
 		if (call->context->json)
 			json_array_append_new(array,
-					      json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:o, s:o, s:o}", "name",
+					      json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name",
 							l->name, "kind", kind, "prefixes", (json_int_t)l->prefixes,
 							"addresses", l->addresses, "source", l->source, "loaded",
 							l->loaded, "refused", out_failure(failure), "times",
 							l->times ? json_integer(l->times) : json_null(), "where",
-							out_where(l)));
+							out_where(l), "scope", scope_json(l->scope)));
 		else
-			printf("%-20s %-6s %10llu %20s  %-20s  %s%s%s\n", l->name, kind,
+			printf("%-20s %-6s %10llu %20s  %-20s  %s%s%s%s%s\n", l->name, kind,
 			       (unsigned long long)l->prefixes, l->addresses, l->loaded, l->source,
-			       l->where[0] ? " where " : "", l->where);
+			       l->where[0] ? " where " : "", l->where, l->scope[0] ? "; only " : "", l->scope);
 		if (!call->context->json && failure)
 			say_failure(failure, "  its next version was refused");
 	}

@@ -19,6 +19,7 @@ const struct option_spec load_list_options[] = {
 	  .words_of = reader_formats, .does = "read it as that, whatever it looks like" },
 	{ "skip-bad", AT(load_options, reading.skip_bad), .does = "leave out lines that cannot be read" },
 	WHERE_OPTION(load_options, reading.where),
+	SCOPE_OPTIONS(load_options, scope),
 	{ "dry-run", AT(load_options, dry_run), .does = "say what would happen" },
 	CONFIRM_OPTION(load_options),
 	{ "every", .type = OPTION_TIME, AT(load_options, feed.every), .value = "TIME", .least = FEED_EVERY_LEAST,
@@ -33,9 +34,9 @@ const struct option_spec load_list_options[] = {
 	{ "if-changed", AT(load_options, if_changed), .does = "nothing, where this version of it is loaded" },
 	{ "bogons", .type = OPTION_WORD, AT(load_options, bogons), .words = bogons_words,
 	  .does = "private, multicast and such: left out otherwise" },
-	{ "ban-own", AT(load_options, ban_own), .does = "even addresses of this machine, or who is logged in" },
+	{ "ban-own", AT(load_options, ban_own) },
 	{ "wide", AT(load_options, wide) },
-	{ "big-change", AT(load_options, big_change), .does = "much of the internet; half of it comes or goes" },
+	{ "big-change", AT(load_options, big_change), .does = "even own addresses; very much; half new" },
 	{ "force", AT(load_options, force), .does = "against all guard rails" },
 	OPTIONS_END(struct load_options),
 };
@@ -64,7 +65,7 @@ static int loaded_json(const struct context *context, const struct loaded *l, co
 	return out_json(
 		context,
 		json_pack(
-			"{s:s, s:s, s:I, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:b, s:o, s:o, s:o, s:b, s:I, s:s?, s:o}",
+			"{s:s, s:s, s:I, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:b, s:o, s:o, s:o, s:b, s:I, s:s?, s:o, s:o}",
 			"name", l->list.name, "kind", list_kind_names[l->list.kind], "prefixes",
 			(json_int_t)l->list.prefixes, "addresses", l->list.addresses, "covered",
 			counts_json(ranges_count4(&l->set), ranges_count6(&l->set)), "format", read->format, "lines",
@@ -74,7 +75,8 @@ static int loaded_json(const struct context *context, const struct loaded *l, co
 			"removed", counts_json(l->removed4, l->removed6), "kept", counts_json(l->kept4, l->kept6),
 			"dry_run", o->dry_run, "masked", (json_int_t)read->masked, "signed",
 			*l->signed_comment ? l->signed_comment : NULL, "every",
-			l->every ? json_integer((json_int_t)l->every) : json_null()));
+			l->every ? json_integer((json_int_t)l->every) : json_null(), "scope",
+			scope_json(l->list.scope)));
 }
 
 /* "12 IPv4 and 3 IPv6" */
@@ -101,6 +103,8 @@ static int loaded_text(const struct context *context, const struct loaded *l, co
 	       read->format, (unsigned long long)read->duplicates, (unsigned long long)read->merged);
 	printf("%s: %llu prefixes, %s addresses\n", l->list.name, (unsigned long long)l->list.prefixes,
 	       counts_text(a, sizeof(a), ranges_count4(&l->set), ranges_count6(&l->set)));
+	if (l->list.scope[0])
+		printf("%s: only %s\n", l->list.name, l->list.scope);
 	if (*l->signed_comment)
 		printf("%s: signed: %s\n", l->list.name, l->signed_comment);
 	if (read->bad)
@@ -156,6 +160,8 @@ static int options_again(const struct call *call, struct again *a)
 	a->options.dry_run = given->dry_run;
 	a->options.confirm = given->confirm;
 	a->options.if_changed = given->if_changed;
+	if (given->scope.any || !scope_is_all(&given->scope))
+		a->options.scope = given->scope;
 	a->options.feed = (struct feed_options){ .insecure = a->feed.insecure,
 						 .lan = a->feed.lan,
 						 .key = a->feed.key[0] ? a->feed.key : NULL,

@@ -31,6 +31,7 @@ struct one {
 	ip6 *shared6;
 	bool counted;
 	struct tally drops;
+	__u64 unread; /* by its scope */
 	struct busy busiest[TOP_ENTRIES];
 	size_t busiest_n;
 };
@@ -117,6 +118,7 @@ static int take(struct one *o, struct state *state, const char *name)
 		err = state_list_set(state, name, &o->set) ?: find_overlap(o, state);
 	if (!err && list_counts(&o->list) && !kernel_counters(o->context, &counted)) {
 		o->drops = counted.list[o->list.label];
+		o->unread = counted.unread[o->list.label].packets;
 		o->counted = true;
 	}
 	if (!err)
@@ -135,6 +137,8 @@ static int print_text(const struct one *o, const struct list_failure *failure)
 
 	printf("%-11s %s (%s)\n", "list", o->list.name, list_kind_names[o->list.kind]);
 	out_line("%-11s %s%s%s", "source", o->list.source, o->list.where[0] ? " where " : "", o->list.where);
+	if (o->list.scope[0])
+		printf("%-11s %s\n", "only", o->list.scope);
 	printf("%-11s %s\n", "loaded", o->list.loaded);
 	if (failure)
 		out_line("%-11s since %s: %s", "refused", utc_text(when, failure->since), failure->why);
@@ -147,6 +151,8 @@ static int print_text(const struct one *o, const struct list_failure *failure)
 	if (o->counted)
 		printf("%-11s %llu packets, %s\n", o->list.kind == LIST_SHADOW ? "would drop" : "dropped",
 		       (unsigned long long)o->drops.packets, bytes_text(bytes, o->drops.bytes));
+	if (o->counted && o->unread)
+		printf("%-11s %llu packets, whose port could not be read\n", "passed", (unsigned long long)o->unread);
 	for (size_t i = 0; i < o->busiest_n; i++)
 		printf("%-11s %-43s about %.0f packets in the last hour\n", i ? "" : "busiest",
 		       prefix_text(prefix, o->busiest[i].first, (int)o->busiest[i].length), o->busiest[i].packets);
@@ -170,14 +176,17 @@ static int print_json(const struct one *o, const struct list_failure *failure)
 						"samples", (json_int_t)o->busiest[i].samples, "packets",
 						o->busiest[i].packets));
 	return out_json(o->context,
-			json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "name", o->list.name,
-				  "kind", list_kind_names[o->list.kind], "prefixes", (json_int_t)o->list.prefixes,
-				  "addresses", o->list.addresses, "source", o->list.source, "loaded", o->list.loaded,
-				  "refused", out_failure(failure), "overlap", overlap, "drops",
+			json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+				  o->list.name, "kind", list_kind_names[o->list.kind], "prefixes",
+				  (json_int_t)o->list.prefixes, "addresses", o->list.addresses, "source",
+				  o->list.source, "loaded", o->list.loaded, "refused", out_failure(failure), "overlap",
+				  overlap, "drops",
 				  o->counted ? json_pack("{s:I, s:I}", "packets", (json_int_t)o->drops.packets, "bytes",
 							 (json_int_t)o->drops.bytes)
 					     : json_null(),
-				  "busiest", busiest, "where", out_where(&o->list)));
+				  "busiest", busiest, "where", out_where(&o->list), "scope", scope_json(o->list.scope),
+				  "unread",
+				  o->counted && o->list.scope[0] ? json_integer((json_int_t)o->unread) : json_null()));
 }
 
 int one_list(const struct context *context, const char *name)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* test: what the loaded program does with an address, and why */
+#include <net/if.h>
 #include <poll.h>
 #include <time.h>
 
@@ -20,7 +21,71 @@
 
 #define ASK_AGAIN 100
 
+struct test_options {
+	struct scope_asked asked;
+};
+
+static int read_proto(const struct option_spec *o, void *target, const char *value)
+{
+	struct scope_asked *asked = target;
+	int protocol = scope_protocol(value, strlen(value));
+
+	(void)o;
+	if (protocol < 0)
+		return fail("--proto '%s': a protocol is tcp, udp, icmp, icmpv6, sctp or its number", value);
+	asked->protocol_given = true;
+	asked->protocol = (uint8_t)protocol;
+	return 0;
+}
+
+static int read_dport(const struct option_spec *o, void *target, const char *value)
+{
+	struct scope_asked *asked = target;
+	double port;
+
+	if (option_number(o->name, value, 0, UINT16_MAX, &port))
+		return 1;
+	asked->port_given = true;
+	asked->port = (uint16_t)port;
+	return 0;
+}
+
+static int read_to(const struct option_spec *o, void *target, const char *value)
+{
+	struct scope_asked *asked = target;
+	const char *fault = addr_parse(value, strlen(value), &asked->to);
+
+	(void)o;
+	if (fault)
+		return fail("--to '%s': %s", value, fault);
+	addr_unmap(&asked->to);
+	asked->to_given = true;
+	return 0;
+}
+
+static int read_on(const struct option_spec *o, void *target, const char *value)
+{
+	struct scope_asked *asked = target;
+
+	(void)o;
+	if (!is_interface_name(value))
+		return fail("--on '%s': that is no name of an interface", value);
+	snprintf(asked->on, sizeof(asked->on), "%s", value);
+	asked->on_given = true;
+	return 0;
+}
+
+const struct option_spec test_options[] = {
+	{ "proto", .type = OPTION_READ, AT(test_options, asked), .read = read_proto, .value = "tcp" },
+	{ "dport", .type = OPTION_READ, AT(test_options, asked), .read = read_dport, .value = "PORT" },
+	{ "to", .type = OPTION_READ, AT(test_options, asked), .read = read_to, .value = "ADDR" },
+	{ "on", .type = OPTION_READ, AT(test_options, asked), .read = read_on, .value = "IFNAME",
+	  .does = "of a packet like that, where lists have a scope" },
+	OPTIONS_END(struct test_options),
+};
+
 struct question {
+	const struct scope_asked *packet;
 	struct addr *asked; /* as they are written */
 	struct addr *addrs; /* whom the lists are asked for */
 	size_t n;
@@ -73,11 +138,17 @@ static const char *word(bool drop)
 }
 
 /* Do the lists say that it should be dropped? For an image, only the program can tell. */
-static bool lists_drop(const struct explanation *e, size_t addr, __u32 answer)
+static bool lists_drop_of(const struct explanation *e, const struct scope_asked *packet, size_t addr, __u32 answer)
 {
-	const struct hit *decider = explain_decider(e, addr);
+	enum scope_takes takes;
+	const struct hit *decider = explain_decider_of(e, addr, packet, &takes);
 
 	return e->image ? answer_drops(answer) : decider && e->lists[decider->list].kind == LIST_BAN;
+}
+
+static bool lists_drop(const struct explanation *e, const struct question *q, size_t addr, __u32 answer)
+{
+	return lists_drop_of(e, q->packet, addr, answer);
 }
 
 /* A ban that the image in force has no place for was left out of its arrays. */
@@ -86,17 +157,18 @@ static bool is_left_out(const struct explanation *e, const struct hit *hit, __u3
 	return e->image && e->lists[hit->list].kind == LIST_BAN && !answer_drops(answer);
 }
 
-static const struct hit *decider_of(const struct explanation *e, size_t addr, __u32 answer)
+static const struct hit *decider_of(const struct explanation *e, const struct question *q, size_t addr, __u32 answer)
 {
-	const struct hit *decider = explain_decider(e, addr);
+	enum scope_takes takes;
+	const struct hit *decider = explain_decider_of(e, addr, q->packet, &takes);
 
 	return decider && !is_left_out(e, decider, answer) ? decider : NULL;
 }
 
 /* An image has no sets, but its arrays know which list drops. */
-static const char *list_name(const struct explanation *e, size_t addr, __u32 answer)
+static const char *list_name(const struct explanation *e, const struct question *q, size_t addr, __u32 answer)
 {
-	const struct hit *decider = decider_of(e, addr, answer);
+	const struct hit *decider = decider_of(e, q, addr, answer);
 
 	if (decider)
 		return e->lists[decider->list].name;
@@ -110,9 +182,9 @@ static const char *list_name(const struct explanation *e, size_t addr, __u32 ans
 }
 
 /* A drop without a list is a false positive if the filter decides alone; anywhere else it is a fault. */
-static bool false_positive(const struct explanation *e, size_t addr, __u32 answer)
+static bool false_positive(const struct explanation *e, const struct question *q, size_t addr, __u32 answer)
 {
-	return answer_drops(answer) && !lists_drop(e, addr, answer) && ANSWER_STAGE(answer) == STAGE_FILTER;
+	return answer_drops(answer) && !lists_drop(e, q, addr, answer) && ANSWER_STAGE(answer) == STAGE_FILTER;
 }
 
 /* What only a live ban has: null for entries of lists. */
@@ -166,6 +238,7 @@ static json_t *hit_json(const struct explanation *e, const struct hit *hit, int 
 				   "line", hit->line ? json_integer((json_int_t)hit->line) : json_null());
 
 	put_ban(object, hit->ban);
+	json_object_set_new(object, "scope", scope_json(e->lists[hit->list].scope));
 	if (hit->said_n)
 		json_object_set_new(object, "said", said_json(e, hit));
 	return object;
@@ -175,8 +248,8 @@ static json_t *answer_json(const struct explanation *e, const struct question *q
 {
 	struct addr addr = q->addrs[i];
 	char text[PREFIX_TEXT_MAX], prefix[HIT_TEXT_MAX];
-	const struct hit *decider = decider_of(e, i, answer);
-	const char *list = list_name(e, i, answer);
+	const struct hit *decider = decider_of(e, q, i, answer);
+	const char *list = list_name(e, q, i, answer);
 	json_t *entries = json_array(), *object;
 
 	for (size_t h = 0; h < e->traced[i].n; h++)
@@ -188,8 +261,9 @@ static json_t *answer_json(const struct explanation *e, const struct question *q
 			   decider ? json_string(hit_text(prefix, decider, addr.family)) : json_null(), "allowed",
 			   decider && e->lists[decider->list].kind == LIST_ALLOW, "shadow",
 			   answer != ANSWER_UNPARSED && answer & ANSWER_SHADOW, "false_positive",
-			   false_positive(e, i, answer));
+			   false_positive(e, q, i, answer));
 	put_ban(object, decider ? decider->ban : NULL);
+	json_object_set_new(object, "scope", scope_json(decider ? e->lists[decider->list].scope : ""));
 	json_object_set_new(object, "entries", entries);
 	json_object_set_new(object, "detector", suspect_json(&q->seen, suspect_of(&q->seen, q->asked[i])));
 	put_network(object, q->networks, shown(q, i), addr_width(shown(q, i).family));
@@ -199,14 +273,17 @@ static json_t *answer_json(const struct explanation *e, const struct question *q
 static void answer_text(const struct explanation *e, const struct question *q, size_t i, __u32 answer)
 {
 	static const char *const does[] = { "banned by", "allowed by", "counted by", "trusted by the detector, as in" };
-	const char *list_of_image = e->image ? list_name(e, i, answer) : NULL;
-	const struct hit *decider = decider_of(e, i, answer);
+	const char *list_of_image = e->image ? list_name(e, q, i, answer) : NULL;
+	const struct hit *decider = decider_of(e, q, i, answer);
 	char text[HIT_TEXT_MAX], added[UTC_TEXT_MAX], expires[UTC_TEXT_MAX], above[SUSPECT_ABOVE_MAX],
 		network[NETWORK_TEXT_MAX];
 	const struct suspect_seen *suspect;
+	enum scope_takes takes = SCOPE_ALWAYS;
+	bool perhaps = decider && explain_decider_of(e, i, q->packet, &takes) && takes == SCOPE_PERHAPS;
 
-	printf("%s: %s (%s)%s\n", prefix_text(text, shown(q, i), -1), word(answer_drops(answer)), answer_stage(answer),
-	       false_positive(e, i, answer) ? ": a false positive of the filter, no list has it" : "");
+	printf("%s: %s (%s)%s%s%s\n", prefix_text(text, shown(q, i), -1), word(answer_drops(answer)),
+	       answer_stage(answer), perhaps ? ", only " : "", perhaps ? e->lists[decider->list].scope : "",
+	       false_positive(e, q, i, answer) ? ": a false positive of the filter, no list has it" : "");
 	if (*networks_text(network, q->networks, shown(q, i), addr_width(shown(q, i).family)))
 		printf("  of %s\n", network);
 	if (list_of_image && !(decider && decider->ban))
@@ -222,6 +299,8 @@ static void answer_text(const struct explanation *e, const struct question *q, s
 		       list->name, hit_text(text, hit, q->addrs[i].family));
 		if (hit->line)
 			printf(" (%s:%llu)", list->source, (unsigned long long)hit->line);
+		if (list->scope[0])
+			printf(", only %s", list->scope);
 		if (hit->ban && hit->ban->reason[0])
 			printf(" (%s)", hit->ban->reason);
 		if (hit->ban)
@@ -246,13 +325,13 @@ static bool print_answers(const struct explanation *e, const struct question *q,
 			json_array_append_new(array, answer_json(e, q, i, answers[i]));
 		else
 			answer_text(e, q, i, answers[i]);
-		if (answer_drops(answers[i]) != lists_drop(e, i, answers[i]) && !false_positive(e, i, answers[i]) &&
-		    !e->traced[i].ran_out) {
+		if (answer_drops(answers[i]) != lists_drop(e, q, i, answers[i]) &&
+		    !false_positive(e, q, i, answers[i]) && !e->traced[i].ran_out) {
 			char text[PREFIX_TEXT_MAX];
 
 			fail("%s: the program says %s, the lists say %s; 'xdp-bloom rotate' rebuilds it",
 			     prefix_text(text, shown(q, i), -1), word(answer_drops(answers[i])),
-			     word(lists_drop(e, i, answers[i])));
+			     word(lists_drop(e, q, i, answers[i])));
 			disagree = true;
 		}
 	}
@@ -307,12 +386,38 @@ static int explain_all(const struct context *context, struct explanation *e, con
 	}
 	err = explain(context, e, q->addrs, q->n);
 	for (size_t i = 0; i < q->n && !err; i++)
-		if (answer_drops(answers[i]) && !lists_drop(e, i, answers[i]))
+		if (answer_drops(answers[i]) && !lists_drop_of(e, &(struct scope_asked){ 0 }, i, answers[i]))
 			others |= other_address(q->asked[i], &q->addrs[i]);
 	if (!others)
 		return err;
 	explain_free(e);
 	return explain(context, e, q->addrs, q->n);
+}
+
+/* Where lists with a scope hold an address, and enough is known of the packet, the program is asked for that. */
+static int ask_scopes(const struct context *context, const struct explanation *e, const struct question *q,
+		      __u32 *answers)
+{
+	const struct scope_asked *given = q->packet;
+	struct asked_packet packet = { .protocol = given->protocol_given ? given->protocol : 253,
+				       .port = given->port,
+				       .to = given->to,
+				       .ifindex = given->on_given ? if_nametoindex(given->on) : 0 };
+	int err = 0;
+
+	packet.ifindex = packet.ifindex ?: ~0U;
+	for (size_t i = 0; i < q->n && !err; i++) {
+		enum scope_takes takes = SCOPE_ALWAYS;
+		const struct hit *decider = explain_decider_of(e, i, given, &takes);
+
+		if (!answer_drops(answers[i]) || ANSWER_LABEL(answers[i]) < SCOPE_LABELS || e->image)
+			continue;
+		if (!decider || takes == SCOPE_ALWAYS)
+			err = kernel_ask_packet(context, &q->asked[i], &packet, &answers[i]);
+		else if (e->lists[decider->list].kind == LIST_SHADOW)
+			answers[i] ^= ANSWER_DROP | ANSWER_SHADOW;
+	}
+	return err;
 }
 
 /* While another command makes a change, the program may be a moment behind the lists: then ask both again. */
@@ -328,7 +433,7 @@ static int ask_and_explain(const struct context *context, struct explanation *e,
 		kernel_live(context, &before);
 		err = kernel_ask(context, q->asked, q->n, answers);
 		if (!err)
-			err = explain_all(context, e, q, answers);
+			err = explain_all(context, e, q, answers) ?: ask_scopes(context, e, q, answers);
 		kernel_live(context, &after);
 		if (err || (before.number == after.number && before.edits == after.edits && is_known(e, &after)))
 			break;
@@ -340,7 +445,8 @@ static int ask_and_explain(const struct context *context, struct explanation *e,
 int verb_test(const struct call *call)
 {
 	struct explanation e = { 0 };
-	struct question q = { 0 };
+	const struct test_options *o = call->options;
+	struct question q = { .packet = &o->asked };
 	json_t *array = NULL;
 	__u32 *answers = NULL;
 	int status = 0, err;

@@ -184,9 +184,9 @@ const struct verb verbs[] = {
 	{ "test", .group = "ask, and try out", .operands = "ADDR...|-", .does = "would it be dropped, and why",
 	  .more = "Asks the program in the kernel itself, and names list, entry and line. Ends with 0 if every "
 		  "address is banned, 1 if some address passes.",
-	  .examples = { "test 203.0.113.7", "test - <addresses.txt" }, .also = "check query lookup get -T -C",
-	  .least = 1, .most = VERB_MANY, .asks = "which address? (- reads them from standard input)",
-	  .run = verb_test },
+	  .examples = { "test 203.0.113.7", "test 203.0.113.7 --proto tcp --dport 22" },
+	  .also = "check query lookup get -T -C", .least = 1, .most = VERB_MANY,
+	  .asks = "which address? (- reads them from standard input)", .options = test_options, .run = verb_test },
 	{ "replay", .operands = "FILE|- [LIST... | --image FILE]", .does = "what a capture would have met",
 	  .more = "The filter in force, these lists or this image; with lists or an image no root is needed. "
 		  "Packets by list, entry, source and second. A shadow list is judged as if it were enforced.",

@@ -36,7 +36,7 @@ extern const struct option_spec add_options[], announce_options[], attach_option
 	feeds_options[], fleet_options[], follow_options[], force_options[], guards_options[], image_options[],
 	load_image_options[], load_list_options[], plan_options[], replay_options[], report_options[],
 	restore_options[], rotate_options[], run_service_options[], set_options[], stats_options[], top_options[],
-	tune_options[];
+	tune_options[], test_options[];
 
 /* Where an option goes: into a member of what the options are read into. */
 #define AT(type, member) .target = offsetof(struct type, member)
@@ -61,6 +61,17 @@ extern const struct option_spec add_options[], announce_options[], attach_option
 	  .value = "FORMAT", .words_of = reader_formats, .does = "read files as that, whatever they look like" }, \
 		{ "skip-bad", AT(of, its_skip_bad), .does = "leave out lines that cannot be read" },              \
 		WHERE_OPTION(of, its_where)
+#define SCOPE_OPTIONS(of, its_scope)                                                                     \
+	{ "only", .type = OPTION_READ, AT(of, its_scope), .read = read_scope, .value = "tcp/22,udp" },   \
+		{ "to", .type = OPTION_READ, AT(of, its_scope), .read = read_scope, .value = "PREFIX" }, \
+	{                                                                                                \
+		"on", .type = OPTION_READ, AT(of, its_scope), .read = read_scope, .value = "IFNAME",     \
+		      .does = "drop only such packets of its addresses"                                  \
+	}
+int read_scope(const struct option_spec *o, void *scope, const char *value);
+/* null: all packets. */
+json_t *scope_json(const char *scope);
+
 /* For options that say which rows of a table are taken (sets/where.h). */
 int read_where(const struct option_spec *o, void *where, const char *condition);
 

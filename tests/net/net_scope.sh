@@ -1,0 +1,182 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Lists of which only some packets are dropped: by real connections, and what the command says of them. That every packet
+# is judged right is prog_scope's.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../support/lib.sh"
+sandbox "$@"
+need nsenter
+# shellcheck source=../support/service.sh
+. "$here/service.sh"
+
+banned=203.0.113.9
+
+elsewhere() {
+	[ "$(readlink "/proc/$far/ns/net")" != "$(readlink /proc/self/ns/net)" ]
+}
+
+# A host beside this one that has a banned address and another one; this one answers on two ports.
+neighbours() {
+	local port
+
+	unshare --net sleep infinity &
+	far=$!
+	wait_until "the other namespace" elsewhere
+	ip link add edge0 type veth peer name far0 netns "$far"
+	ip addr add 10.0.0.1/24 dev edge0
+	ip link set edge0 up
+	ip link set lo up
+	ip route add 203.0.113.0/24 via 10.0.0.2 dev edge0 2>/dev/null || ip route add 203.0.113.0/24 dev edge0
+	nsenter -t "$far" -n ip addr add 10.0.0.2/24 dev far0
+	nsenter -t "$far" -n ip addr add $banned/32 dev far0
+	nsenter -t "$far" -n ip link set far0 up
+	for port in 22 80; do
+		python3 -c 'import socket, sys
+s = socket.create_server(("10.0.0.1", int(sys.argv[1])))
+print("listening", flush=True)
+while True:
+    s.accept()[0].close()' $port >"listens$port" &
+		wait_until "port $port" grep -q listening "listens$port"
+	done
+	bloom attach edge0
+}
+
+# reaches FROM PORT: 0 where a connection comes about.
+reaches() {
+	nsenter -t "$far" -n python3 -c 'import socket, sys
+s = socket.socket()
+s.settimeout(float(sys.argv[3]))
+s.bind((sys.argv[1], 0))
+s.connect(("10.0.0.1", int(sys.argv[2])))' "$1" "$2" "${3:-5}" 2>/dev/null
+}
+
+# The recipe: a server that only wants sshd protected.
+sshd_alone() {
+	neighbours
+	echo $banned >list
+	reaches $banned 22 || fail "no connection before"
+	bloom load drop list --only tcp/22
+	! reaches $banned 22 0.3 || fail "a banned address reaches port 22"
+	reaches $banned 80 || fail "it does not reach port 80"
+	reaches 10.0.0.2 22 || fail "another address does not reach port 22"
+	[ "$(get .drops.packets lists drop)" -ge 1 ] || fail "its drops are not counted: $(cat out)"
+	# Anywhere but here.
+	bloom load drop list --only tcp/22 --to 10.0.0.7
+	reaches $banned 22 || fail "it is dropped on its way to another address than the scope's"
+	bloom load drop list --only tcp/22 --to 10.0.0.0/30 --on edge0
+	! reaches $banned 22 0.3 || fail "not by its way to this address"
+	bloom load drop list --only any
+	! reaches $banned 80 0.3 || fail "without a scope it reaches port 80"
+	bloom load drop list --only tcp/22
+	bloom add $banned
+	! reaches $banned 80 0.3 || fail "a live ban without a scope does not win"
+	bloom del $banned
+	reaches $banned 80 || fail "after the live ban port 80 is shut"
+	! reaches $banned 22 0.3 || fail "after the live ban port 22 is open"
+	bloom allow $banned
+	reaches $banned 22 || fail "an exception is dropped"
+}
+
+# says TEXT VERB...: a line of what the verb prints, or of what it says is wrong.
+says() {
+	local text=$1
+
+	shift
+	"$XDP_BLOOM" "$@" >out 2>err
+	grep -qF -- "$text" out err || fail "$*: '$text' is not in $(cat out err)"
+}
+
+what_is_said() {
+	printf '%s\n' 192.0.2.7 2001:db8::7 >list
+	veth 0
+	bloom load drop list --only udp/53,tcp/2222,tcp/22 --to 198.51.100.0/24
+	says "drop: only tcp/22,tcp/2222,udp/53 to 198.51.100.0/24" load drop list --dry-run
+	says "192.0.2.7: drop (roster), only tcp/22,tcp/2222,udp/53 to 198.51.100.0/24" test 192.0.2.7
+	says "  banned by drop: 192.0.2.7 (list:1), only tcp/22" test 192.0.2.7
+	says "; only tcp/22,tcp/2222,udp/53 to 198.51.100.0/24" lists
+	says "only        tcp/22,tcp/2222,udp/53" lists drop
+	is "$(get '.[0].scope' lists)" '{"only":["tcp/22","tcp/2222","udp/53"],"to":["198.51.100.0/24"],"on":[]}' "the scope"
+	expect 0 "$XDP_BLOOM" test 192.0.2.7
+	expect 0 "$XDP_BLOOM" test 192.0.2.7 --proto tcp --dport 22 --to 198.51.100.9
+	expect 0 "$XDP_BLOOM" test 2001:db8::7 --proto tcp
+	expect 1 "$XDP_BLOOM" test 192.0.2.7 --proto tcp --dport 23
+	expect 1 "$XDP_BLOOM" test 2001:db8::7 --proto tcp --dport 22 --to 2001:db8::1
+	expect 1 "$XDP_BLOOM" test 192.0.2.7 --proto icmp
+	expect 1 "$XDP_BLOOM" test 192.0.2.7 --proto tcp --dport 22 --to 198.51.101.9
+	bloom load other list --shadow
+	is "$(get '[.[0].verdict, .[0].shadow]' test 192.0.2.7 --proto icmp)" '["pass",true]' "what a shadow list counts"
+	bloom shadow drop
+	expect 1 "$XDP_BLOOM" test 192.0.2.7 --proto tcp --dport 22 --to 198.51.100.9
+	bloom enforce drop --force
+	is "$(get '[.[].kind, .[0].scope.to[]]' lists)" '["ban","shadow","198.51.100.0/24"]' "what they are"
+}
+
+# It is kept as its kind is, until another one is given.
+kept() {
+	printf '%s\n' 192.0.2.7 192.0.2.8 >list
+	bloom load drop list --only tcp/22
+	bloom load drop list
+	is "$(get '.[0].scope.only' lists)" '["tcp/22"]' "the scope after another load"
+	bloom load drop list --only udp --confirm 1h
+	is "$(get '.[0].scope.only' lists)" '["udp"]' "another scope"
+	as_sql "UPDATE pending SET deadline = 1"
+	expect 2 "$XDP_BLOOM" confirm
+	is "$(get '[.[0].kind, .[0].scope.only[]]' lists)" '["ban","tcp/22"]' "what was not confirmed"
+	expect 1 "$XDP_BLOOM" test 192.0.2.7 --proto udp --dport 1
+	bloom unload drop --confirm 1h
+	as_sql "UPDATE pending SET deadline = 1"
+	expect 2 "$XDP_BLOOM" confirm
+	expect 0 "$XDP_BLOOM" test 192.0.2.7 --proto tcp --dport 22
+	bloom rotate
+	expect 0 "$XDP_BLOOM" test 192.0.2.7 --proto tcp --dport 22
+	bloom state check
+	cp "$XDP_BLOOM_STATE/state.db" before.db
+	bloom state recover
+	is "$(get '[.[0].kind, .[0].scope.only[]]' lists)" '["ban","tcp/22"]' "what was recovered"
+	as_sql "UPDATE scope SET scope = 'tcp/x'"
+	expect 2 "$XDP_BLOOM" rotate
+	grep -q damaged err || fail "$(cat err)"
+}
+
+as_sql() {
+	python3 -c 'import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as db: db.executescript(sys.argv[2])' "$XDP_BLOOM_STATE/state.db" "$1"
+}
+
+what_cannot_be() {
+	echo 192.0.2.7 >list
+	bloom load drop list --only tcp/22
+	refused "a protocol is tcp, udp" load drop list --only tpc/22
+	refused "a port is a number up to 65535" load drop list --only tcp/22-
+	refused "a port is a number up to 65535" load drop list --only tcp/70000
+	refused "only tcp, udp and sctp have ports" load drop list --only icmp/8
+	refused "--to '192.0.2.0/33'" load drop list --to 192.0.2.0/33
+	refused "no name of an interface" load drop list --on ./eth0
+	refused "give it alone" load drop list --only any,tcp
+	refused "an allow list bans nobody" load good list --allow --only tcp/22
+	refused "a trust list bans nobody" load good list --trust --to 192.0.2.0/24
+	refused "an image has no room for lists with a scope" save file
+	refused "a list with a scope needs the roster" tune --exact off --force
+	# This machine's own is needed whatever the scope is.
+	ip link set lo up
+	ip addr add 203.0.113.77/32 dev lo
+	echo 203.0.113.77 >own
+	refused "this machine" load own own --only tcp/22
+}
+
+by_interface() {
+	echo 192.0.2.7 >list
+	veth 0
+	bloom load drop list --on wan0
+	bloom attach edge0
+	expect 1 "$XDP_BLOOM" test 192.0.2.7 --on edge0
+	: >conf
+
+	ready
+	ip link set edge0 down
+	ip link set edge0 name wan0
+	ip link set wan0 up
+	wait_until "the scope to know its interface" "$XDP_BLOOM" -q -j test 192.0.2.7 --on wan0
+}
+
+run_cases sshd_alone what_is_said kept what_cannot_be by_interface

@@ -1,0 +1,535 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Lists with a scope, from the state to the real program, against a naive model: lists, exceptions, live bans that have
+ * ended or not, shadows, and packets with random addresses, protocols, ports, options, fragments and interfaces.
+ * XDP_BLOOM_PACKETS=1000000 is the whole of it.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "change/apply.h"
+#include "change/guard_needs.h"
+#include "kernel/counters.h"
+#include "kernel/live.h"
+#include "kernel/root.h"
+#include "naive.h"
+#include "own_pins.h"
+#include "state/bans.h"
+#include "state/state.h"
+
+enum { DROP = 1, PASS = 2, LISTS = 9, RANGES_OF = 24, BANS = 12, OF_A_WORLD = 2000, WORLDS = 100, FRAME = 256 };
+
+#define SOON 150000000 /* ns */
+
+struct area {
+	int family;
+	ip6 lo, hi;
+};
+
+static struct world {
+	struct model_list {
+		enum list_kind kind;
+		struct scope scope;
+		uint8_t label;
+		struct area area[RANGES_OF];
+		size_t n;
+	} list[LISTS];
+	size_t n;
+	struct model_ban {
+		struct area area;
+		bool ends, over;
+	} ban[BANS];
+	size_t bans;
+} w;
+
+static struct state *state;
+static struct live live;
+
+static unsigned int below(unsigned int n)
+{
+	return (unsigned int)(ktap_random() % n);
+}
+
+/* --- A world ---------------------------------------------------------------------------------------------------------
+ */
+
+#define BASE4 0x2d000000u
+#define BASE6 ((ip6)0x2a0100 << 104)
+
+static struct area random_area(void)
+{
+	struct area a = { .family = below(2) ? 4 : 6 };
+	unsigned int length;
+
+	if (a.family == 4) {
+		length = (unsigned int[]){ 32, 32, 32, 31, 28, 25, 24, 24, 22 }[below(9)];
+		a.lo = BASE4 | (below(1 << 11) & ~(uint32_t)addr_mask(4, length));
+	} else {
+		/* Few bits are random at each length, so that many lie within each other. */
+		length = (unsigned int[]){ 128, 128, 64, 64, 60, 56, 48, 47, 44, 40, 36, 33, 32 }[below(13)];
+		a.lo = BASE6 | (ip6)below(4) << 94 | (ip6)below(4) << 80 | (ip6)below(4) << 64 | below(8);
+		a.lo &= ~addr_mask(6, length);
+	}
+	a.hi = a.lo | addr_mask(a.family, length);
+	return a;
+}
+
+static bool in_area(const struct area *a, struct addr addr)
+{
+	return a->family == addr.family && addr.num >= a->lo && addr.num <= a->hi;
+}
+
+static const uint8_t protocols[] = { 6, 6, 6, 17, 17, 132, 1, 58, 47 };
+static const uint16_t ports[] = { 22, 22, 53, 80, 1000, 1500, 2000, 65535, 0 };
+static const char *const names[] = { "lo", "no-such-0" };
+static const char *const others4[] = { "192.0.2.0/28", "192.0.2.0/24", "198.51.100.7" };
+static const char *const others6[] = { "2001:db8::/32", "2001:db8:1::/48", "2001:db8:1::7" };
+
+static void random_scope(struct scope *s)
+{
+	static const char *const only[] = { "tcp/22",	     "tcp/22,udp/53", "udp",
+					    "tcp/1000-2000", "sctp/80,icmp",  "icmp,icmpv6,47",
+					    "tcp,udp/53",    "tcp/0-1000",    "udp/53-65535" };
+
+	*s = (struct scope){ 0 };
+	if (below(4))
+		ENOUGH(!scope_add_only(s, only[below(9)]));
+	if (!below(3))
+		ENOUGH(!scope_add_to(s, others4[below(3)]) && !scope_add_to(s, others6[below(3)]));
+	if (!below(3))
+		ENOUGH(!scope_add_on(s, names[below(2)]));
+	if (scope_is_all(s))
+		ENOUGH(!scope_add_only(s, only[below(9)]));
+}
+
+static bool put_list(struct model_list *l, unsigned int number, unsigned int kind)
+{
+	struct list_info info = { .prefixes = 1, .addresses = "1", .source = "a", .loaded = "2026-01-01T00:00:00Z" };
+	struct ranges set = RANGES_EMPTY;
+	int err = 0;
+
+	*l = (struct model_list){ .kind = kind == 0 ? LIST_ALLOW : kind < 4 ? LIST_BAN : LIST_SHADOW };
+	if (kind == 2 || kind == 3 || kind == 5)
+		random_scope(&l->scope);
+	info.kind = l->kind;
+	ENOUGH(scope_text(info.scope, &l->scope));
+	l->n = l->kind == LIST_ALLOW ? below(4) : 1 + below(RANGES_OF);
+	for (size_t i = 0; i < l->n && !err; i++) {
+		l->area[i] = random_area();
+		err = l->area[i].family == 4 ? ranges_add4(&set, (uint32_t)l->area[i].lo, (uint32_t)l->area[i].hi)
+					     : ranges_add6(&set, l->area[i].lo, l->area[i].hi);
+	}
+	err = err ?: ranges_finish(&set);
+	info.prefixes = ranges_count_prefixes(&set);
+	snprintf(info.name, sizeof(info.name), "list%u", number);
+	err = err ?: state_list_put(state, &info, &set);
+	l->label = info.label;
+	ranges_free(&set);
+	return CHECK(!err, "a list is not put: %s", reason(err));
+}
+
+static bool put_ban(struct model_ban *b)
+{
+	struct ban ban = { .added = 1, .reason = "" };
+	bool renewed;
+	int err;
+
+	b->area = random_area();
+	b->ends = below(2);
+	b->over = b->ends && below(2);
+	ban.first = (struct addr){ b->area.lo, b->area.family };
+	for (ban.length = 0; addr_mask(b->area.family, ban.length) != (b->area.hi ^ b->area.lo); ban.length++)
+		;
+	if (b->ends) {
+		ban.expires = time(NULL) + 3600;
+		ban.due = clock_boot() + (b->over ? SOON : 3600 * 1000000000LL);
+	}
+	err = state_ban_put(state, &ban, &renewed);
+	/* One more of the same prefix is the one that counts. */
+	for (size_t i = 0; i < w.bans; i++)
+		if (!memcmp(&w.ban[i].area, &b->area, sizeof(b->area)) && &w.ban[i] != b)
+			w.ban[i] = *b;
+	return CHECK(!err, "a ban is not put: %s", reason(err));
+}
+
+static bool make_world(void)
+{
+	struct guard guard = { 0 };
+	struct list_info *lists = NULL;
+	int64_t last;
+	size_t n = 0;
+	int err = state_open(&state, &own_context, true) ?: state_lists(state, &lists, &n) ?: state_bans_clear(state);
+
+	for (size_t i = 0; i < n && !err; i++)
+		err = state_list_drop(state, lists[i].name);
+	free(lists);
+	w = (struct world){ .n = 2 + below(LISTS - 1) };
+	for (size_t i = 0; i < w.n && !err; i++)
+		if (!put_list(&w.list[i], (unsigned int)i, below(6)))
+			err = -EINVAL;
+	for (size_t i = below(BANS); i && !err; i--, w.bans++)
+		if (!put_ban(&w.ban[w.bans]))
+			err = -EINVAL;
+	live_open(&live, &own_context);
+	last = clock_boot();
+	err = err ?: apply(state, &live, &guard);
+	/* In the arrays they are; now they end. */
+	while (clock_boot() <= last + SOON)
+		usleep(1000);
+	guard_free(&guard);
+	state_close(state);
+	live_close(&live);
+	return CHECK(!err, "a world: %s", reason(err));
+}
+
+/* --- A packet --------------------------------------------------------------------------------------------------------
+ */
+
+struct packet {
+	uint8_t frame[FRAME];
+	size_t size;
+	struct addr source, to;
+	int protocol; /* -1: it cannot be told */
+	long port;    /* -1: the same */
+	unsigned int interface;
+	bool mapped;
+};
+
+static void put16(uint8_t *at, unsigned int value)
+{
+	at[0] = (uint8_t)(value >> 8);
+	at[1] = (uint8_t)value;
+}
+
+static void put_num(uint8_t *at, ip6 num, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		at[i] = (uint8_t)(num >> 8 * (bytes - 1 - i));
+}
+
+static struct addr one_of(const char *const *texts)
+{
+	const char *text = texts[below(3)];
+	struct addr first;
+	unsigned int length;
+
+	ENOUGH(!prefix_parse(text, strlen(text), &first, &length));
+	first.num |= ktap_random() & addr_mask(first.family, length) & 0xff;
+	if (!below(3))
+		first.num ^= (ip6)1 << below(first.family == 4 ? 16 : 100);
+	return first;
+}
+
+/* Somewhere in what the lists may hold. */
+static struct addr random_source(int family)
+{
+	struct area a;
+	ip6 offset;
+
+	if (family == 4)
+		return (struct addr){ BASE4 | below(1 << 11), 4 };
+	do
+		a = w.n && below(2) && w.list[0].n ? w.list[below((unsigned int)w.n)].area[0] : random_area();
+	while (a.family != 6);
+	offset = below(3) ? ktap_random() & 7 : (ip6)ktap_random() << 64 | ktap_random();
+	return (struct addr){ a.lo + (offset & (a.hi - a.lo)), 6 };
+}
+
+static uint8_t *put_ipv4(struct packet *p, uint8_t *at)
+{
+	unsigned int words = 5 + (below(4) ? 0 : below(11)), fragment = below(8) ? 0 : below(3);
+
+	at[0] = (uint8_t)(0x40 | words);
+	/* None, the first of some, or another one; "do not fragment" means nothing. */
+	put16(at + 6, fragment == 0 ? below(2) << 14 : fragment == 1 ? 0x2000 : 1 + below(0x1fff));
+	at[9] = (uint8_t)p->protocol;
+	put_num(at + 12, p->source.num, 4);
+	put_num(at + 16, p->to.num, 4);
+	if (fragment == 2)
+		p->port = -1;
+	return at + 4 * words;
+}
+
+static uint8_t *put_ipv6(struct packet *p, uint8_t *at, ip6 source, ip6 to)
+{
+	unsigned int extensions = below(3) ? 0 : below(11);
+	uint8_t *next = at + 6, *end = at + 40;
+	bool here = true;
+
+	at[0] = 0x60;
+	put_num(at + 8, source, 16);
+	put_num(at + 24, to, 16);
+	for (unsigned int i = 0; i < extensions && here; i++) {
+		static const uint8_t kinds[] = { 0, 43, 60, 135, 51, 44 };
+		uint8_t kind = kinds[below(6)];
+		size_t bytes = kind == 44 ? 8 : 8 * (1 + (size_t)below(2));
+
+		*next = kind;
+		memset(end, 0, bytes);
+		end[1] = (uint8_t)(kind == 51 ? bytes / 4 - 2 : kind == 44 ? 0 : bytes / 8 - 1);
+		if (kind == 44 && below(2)) {
+			put16(end + 2, (1 + below(0x1fff)) << 3 | below(2));
+			here = false;
+			p->port = -1;
+		}
+		next = end;
+		end += bytes;
+		/* Behind so many it is not looked for. */
+		if (i == 8) {
+			p->protocol = -1;
+			p->port = -1;
+		}
+	}
+	*next = p->protocol < 0 ? 6 : (uint8_t)p->protocol;
+	return end;
+}
+
+static void make_packet(struct packet *p)
+{
+	int family = below(2) ? 4 : 6;
+	bool mapped = family == 4 && !below(6);
+	uint8_t *at = p->frame + 14, *type = p->frame + 12, *end;
+
+	memset(p->frame, 0, sizeof(p->frame));
+	p->source = random_source(family);
+	p->protocol = protocols[below(9)];
+	p->port = -1;
+	if (p->protocol == 6 || p->protocol == 17 || p->protocol == 132)
+		p->port = (long)(ports[below(9)] + below(2) * below(3));
+	if (p->port > 65535)
+		p->port = 65535;
+	p->interface = (unsigned int[]){ 1, 1, 2, 77 }[below(4)];
+	p->mapped = mapped;
+	p->to = one_of(family == 4 && !mapped ? others4 : others6);
+	for (unsigned int tags = below(4) ? 0 : below(3); tags; tags--) {
+		put16(type, 0x8100);
+		type += 4;
+		at += 4;
+	}
+	put16(type, family == 4 && !mapped ? 0x0800 : 0x86dd);
+	/* Before the header is made: it may hide it. */
+	end = family == 4 && !mapped
+		      ? put_ipv4(p, at)
+		      : put_ipv6(p, at, mapped ? (ip6)0xffff << 32 | p->source.num : p->source.num, p->to.num);
+	if (p->port >= 0)
+		put16(end + 2, (unsigned int)p->port);
+	else
+		put16(end + 2, ports[below(9)]); /* what looks like one */
+	p->size = (size_t)(end - p->frame) + 8;
+	if (!below(16)) { /* cut within the ports */
+		p->size = (size_t)(end - p->frame) + below(4);
+		p->port = -1;
+	}
+}
+
+/* --- What should become of it ----------------------------------------------------------------------------------------
+ */
+
+static bool holds(const struct model_list *l, struct addr addr)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (in_area(&l->area[i], addr))
+			return true;
+	return false;
+}
+
+enum taken { NO, YES, UNREAD };
+
+static enum taken takes(const struct scope *s, const struct packet *p)
+{
+	bool only = !s->only_n, unread = false, to = !s->to_n, on = !s->on_n;
+
+	for (size_t i = 0; i < s->only_n; i++) {
+		const struct scope_rule *r = &s->only[i];
+
+		if (p->protocol < 0)
+			unread = true;
+		else if (p->protocol == r->protocol && scope_rule_is_whole(r))
+			only = true;
+		else if (p->protocol == r->protocol && p->port < 0)
+			unread = true;
+		else if (p->protocol == r->protocol && p->port >= r->lo && p->port <= r->hi)
+			only = true;
+	}
+	for (size_t i = 0; i < s->to_n; i++)
+		to = to || (s->to[i].first.family == p->to.family &&
+			    !((s->to[i].first.num ^ p->to.num) >> (addr_width(p->to.family) - s->to[i].length)));
+	for (size_t i = 0; i < s->on_n; i++)
+		on = on || (!strcmp(s->on[i], "lo") && p->interface == 1);
+	return !to || !on ? NO : only ? YES : unread ? UNREAD : NO;
+}
+
+/* On which label it counts, or -1; unread: the first list that could not be asked, where nothing drops it. */
+static bool model_drops(const struct packet *p, int *label, int *unread)
+{
+	struct addr addr = p->source;
+	int live_label = -1;
+
+	*label = *unread = -1;
+	for (size_t i = 0; i < w.n; i++)
+		if (w.list[i].kind == LIST_ALLOW && holds(&w.list[i], addr))
+			return false;
+	for (size_t i = 0; i < w.n; i++)
+		if (w.list[i].kind == LIST_BAN && scope_is_all(&w.list[i].scope) && holds(&w.list[i], addr)) {
+			*label = addr.family == 4 ? w.list[i].label : -2; /* of IPv6 the longest prefix says it */
+			return true;
+		}
+	for (size_t i = 0; i < w.bans; i++)
+		if (in_area(&w.ban[i].area, addr) && !w.ban[i].over)
+			live_label = 0;
+	*label = addr.family == 4 ? live_label : -2;
+	if (!live_label)
+		return true;
+	for (int pass = 0; pass < 3; pass++)
+		for (size_t i = 0; i < w.n; i++) {
+			const struct model_list *l = &w.list[i];
+			enum taken taken;
+
+			if (l->kind != (pass ? LIST_SHADOW : LIST_BAN) || scope_is_all(&l->scope) != (pass == 2) ||
+			    !holds(l, addr))
+				continue;
+			taken = takes(&l->scope, p);
+			if (taken == YES) {
+				/* What a mapped source only counts is not counted. */
+				*label = pass && p->mapped ? -1 : l->label;
+				*unread = -1;
+				return !pass;
+			}
+			if (taken == UNREAD && *unread < 0)
+				*unread = l->label;
+		}
+	*label = -1;
+	return false;
+}
+
+/* --- Both ------------------------------------------------------------------------------------------------------------
+ */
+
+static int get_pin(__u64 number, const char *name)
+{
+	char path[160];
+
+	snprintf(path, sizeof(path), "%s/" PIN_GENERATIONS "/%llu/%s", own_context.bpffs, number, name);
+	return bpf_obj_get(path);
+}
+
+static int run(int fd, const struct packet *p)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = p->frame, .data_size_in = (__u32)p->size, .repeat = 1);
+
+	return bpf_prog_test_run_opts(fd, &opts) ? -1 : (int)opts.retval;
+}
+
+static bool judge(struct packet *p, int program, int ask, uint64_t unread[LABELS])
+{
+	int label, blind, answer, counted;
+	bool drops = model_drops(p, &label, &blind);
+	struct ask_frame made = { .ifindex = p->interface, .scopes = 1 };
+
+	/* As test runs have it: what the program itself sees comes in by the loopback. */
+	if (p->interface == 1) {
+		if (!CHECK(run(program, p) == (drops ? DROP : PASS), "the program does not %s",
+			   drops ? "drop" : "pass"))
+			return false;
+		if (blind >= 0 && !drops && label < 0)
+			unread[blind]++;
+	}
+	memcpy(p->frame, &made, 12);
+	answer = run(ask, p);
+	counted = answer & (ANSWER_DROP | ANSWER_SHADOW) ? (int)ANSWER_LABEL(answer) : -1;
+	return CHECK(answer >= 0 && !!(answer & ANSWER_DROP) == drops, "answer %x", answer) &&
+	       CHECK(label == -2 || counted == label, "answer %x is on the account %d, not %d", answer, counted, label);
+}
+
+static void say(const struct packet *p)
+{
+	char source[PREFIX_TEXT_MAX], to[PREFIX_TEXT_MAX];
+
+	printf("# %s to %s, protocol %d, port %ld, on %u, %zu bytes:", prefix_text(source, p->source, -1),
+	       prefix_text(to, p->to, -1), p->protocol, p->port, p->interface, p->size);
+	for (size_t i = 0; i < p->size; i++)
+		printf("%s%02x", i % 4 ? "" : " ", p->frame[i]);
+	putchar('\n');
+	for (size_t i = 0; i < w.n; i++) {
+		char text[SCOPE_TEXT_MAX];
+
+		scope_text(text, &w.list[i].scope);
+		printf("# list %zu, label %u, %s, '%s'%s\n", i, w.list[i].label, list_kind_names[w.list[i].kind], text,
+		       holds(&w.list[i], p->source) ? ": has it" : "");
+	}
+	for (size_t i = 0; i < w.bans; i++)
+		if (in_area(&w.ban[i].area, p->source))
+			printf("# a ban that%s\n", w.ban[i].over   ? " is over"
+						   : w.ban[i].ends ? " ends"
+								   : " does not end");
+}
+
+static void packets(void)
+{
+	const char *asked = getenv("XDP_BLOOM_PACKETS");
+	unsigned long left = asked ? strtoul(asked, NULL, 10) : 16000, worlds = 0, all = left;
+	static struct counted before, after;
+	uint64_t unread_sum = 0;
+
+	for (; left && !ktap_failed; worlds++) {
+		unsigned long n = all / WORLDS > OF_A_WORLD ? all / WORLDS : OF_A_WORLD;
+		uint64_t unread[LABELS] = { 0 };
+		__u64 number;
+		int program, ask;
+
+		if (!make_world())
+			return;
+		n = left < n ? left : n;
+		number = kernel_live_generation(&own_context);
+		program = get_pin(number, "program");
+		ask = get_pin(number, "ask");
+		CHECK(program >= 0 && ask >= 0 && !kernel_counters(&own_context, &before), "no program");
+		for (unsigned long i = 0; i < n && !ktap_failed; i++) {
+			struct packet p;
+
+			make_packet(&p);
+			if (!judge(&p, program, ask, unread))
+				say(&p);
+		}
+		CHECK(!kernel_counters(&own_context, &after), "no counters");
+		for (unsigned int i = 0; i < LABELS && !ktap_failed; i++) {
+			unread_sum += unread[i];
+			CHECK(after.unread[i].packets - before.unread[i].packets == unread[i],
+			      "label %u: %llu packets could not be read, not %" PRIu64, i,
+			      after.unread[i].packets - before.unread[i].packets, unread[i]);
+		}
+		close(program);
+		close(ask);
+		left -= n;
+	}
+	printf("# %lu packets in %lu worlds, %" PRIu64 " could not be read\n", all - left, worlds, unread_sum);
+}
+
+static int run_cases(void)
+{
+	static const struct ktap_case cases[] = { { "packets", packets } };
+	int err = kernel_ready(&own_context) ?: kernel_base(&own_context, 0);
+
+	if (err) {
+		printf("Bail out! %s\n", reason(err));
+		return KTAP_FAIL;
+	}
+	return ktap_run(cases, 1);
+}
+
+int main(void)
+{
+	char directory[] = "/tmp/xdp-bloom-scope-XXXXXX";
+	int status;
+
+	if (!mkdtemp(directory))
+		return KTAP_FAIL;
+	own_context.state = directory;
+	status = own_pins_run(run_cases);
+	nftw(directory, own_pins_remove, 8, FTW_DEPTH | FTW_PHYS);
+	return status;
+}
