@@ -156,6 +156,8 @@ what_cannot_be() {
 	refused "an allow list bans nobody" load good list --allow --only tcp/22
 	refused "a trust list bans nobody" load good list --trust --to 192.0.2.0/24
 	refused "an image has no room for lists with a scope" save file
+	expect 2 "$XDP_BLOOM" replay /dev/null
+	one_line "replay asks for no ports"
 	refused "a list with a scope needs the roster" tune --exact off --force
 	# This machine's own is needed whatever the scope is.
 	ip link set lo up

@@ -294,6 +294,10 @@ static void edit_the_one_before(struct state *state, const struct live *live, co
 	struct live before;
 	int err = live_open_before(live, &before);
 
+	/* The state does not say any more what its lists with a scope hold. */
+	if (!err && before.g.scoped)
+		err = -EAGAIN;
+
 	if (!err && !live_map(&before, &c, true)) {
 		edit_begin(&e, &c.g);
 		err = plan_edit(&e, state, t) ?: spares_needs(&e, state, &t->held, guard);

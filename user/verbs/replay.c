@@ -134,6 +134,10 @@ static int open_live(struct filter *f, const struct context *context, bool *live
 		return err;
 	f->is_live = true;
 	f->g = f->live.g;
+	if (f->g.scoped)
+		return because(-EOPNOTSUPP,
+			       "lists with a scope are in force, and replay asks for no ports: name lists to"
+			       " try: xdp-bloom replay FILE LIST...");
 	err = state_open(&state, context, false);
 	if (!err)
 		*live_is_known = live_label_is_exact(context, state);

@@ -77,10 +77,11 @@ static int read_on(const struct option_spec *o, void *target, const char *value)
 
 const struct option_spec test_options[] = {
 	{ "proto", .type = OPTION_READ, AT(test_options, asked), .read = read_proto, .value = "tcp" },
-	{ "dport", .type = OPTION_READ, AT(test_options, asked), .read = read_dport, .value = "PORT" },
+	{ "dport", .type = OPTION_READ, AT(test_options, asked), .read = read_dport, .value = "PORT",
+	  .does = "of such a packet" },
 	{ "to", .type = OPTION_READ, AT(test_options, asked), .read = read_to, .value = "ADDR" },
 	{ "on", .type = OPTION_READ, AT(test_options, asked), .read = read_on, .value = "IFNAME",
-	  .does = "of a packet like that, where lists have a scope" },
+	  .does = "to there, and by that" },
 	OPTIONS_END(struct test_options),
 };
 

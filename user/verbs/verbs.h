@@ -66,7 +66,7 @@ extern const struct option_spec add_options[], announce_options[], attach_option
 		{ "to", .type = OPTION_READ, AT(of, its_scope), .read = read_scope, .value = "PREFIX" }, \
 	{                                                                                                \
 		"on", .type = OPTION_READ, AT(of, its_scope), .read = read_scope, .value = "IFNAME",     \
-		      .does = "drop only such packets of its addresses"                                  \
+		      .does = "only such packets"                                                        \
 	}
 int read_scope(const struct option_spec *o, void *scope, const char *value);
 /* null: all packets. */
