@@ -26,6 +26,7 @@ MAP(floor_memory, BPF_MAP_TYPE_ARRAY, __u32, __u64[8], __uint(map_flags, BPF_F_M
 MAP(hash4, BPF_MAP_TYPE_HASH, __u32, __u8);
 MAP(hash6, BPF_MAP_TYPE_HASH, struct key6, __u8);
 MAP(lpm4, BPF_MAP_TYPE_LPM_TRIE, struct lpm4, __u8, __uint(map_flags, BPF_F_NO_PREALLOC););
+MAP(cidr4, BPF_MAP_TYPE_LPM_TRIE, struct lpm4, __u8, __uint(map_flags, BPF_F_NO_PREALLOC););
 MAP(lpm6, BPF_MAP_TYPE_LPM_TRIE, struct lpm6, __u8, __uint(map_flags, BPF_F_NO_PREALLOC););
 
 struct {
@@ -145,11 +146,11 @@ inline_always __u64 in_map(void *map, const void *key)
 SUBJECT(hash4_map, next4, in_map(&hash4, &addr))
 SUBJECT(hash6_map, next6, in_map(&hash6, &addr))
 
-inline_always __u64 in_lpm4(__u32 addr)
+inline_always __u64 in_lpm4(void *map, __u32 addr)
 {
 	struct lpm4 key = { 32, NET32(addr) };
 
-	return in_map(&lpm4, &key);
+	return in_map(map, &key);
 }
 
 inline_always __u64 in_lpm6(struct key6 addr)
@@ -161,7 +162,9 @@ inline_always __u64 in_lpm6(struct key6 addr)
 	return in_map(&lpm6, &key);
 }
 
-SUBJECT(lpm4_map, next4, in_lpm4(addr))
+SUBJECT(lpm4_map, next4, in_lpm4(&lpm4, addr))
+/* As prefilters have it: a trie of the networks, and a hash of the hosts. */
+SUBJECT(lpm4_hash, next4, in_lpm4(&cidr4, addr) || in_map(&hash4, &addr))
 SUBJECT(lpm6_map, next6, in_lpm6(addr))
 
 SUBJECT(bloom4_map, next4, !bpf_map_peek_elem(&bloom4, &addr))

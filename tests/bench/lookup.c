@@ -152,7 +152,15 @@ static int measure(struct lookup *skel, struct list *list, const struct scenario
 			ours = s;
 	}
 	if (!err)
-		err = time_subjects(skel, &run, first);
+		err = time_subjects(skel, &run, first, false);
+	if (!err)
+		print_rows(name, list->n, first, ours);
+	if (err || opt.alone)
+		return err;
+	/* And with a program beside that walks through memory. */
+	err = neighbours_begin() ?: time_subjects(skel, &run, first, true);
+	neighbours_end();
+	snprintf(name, sizeof(name), "%s-%s-neighbours", scenario->name, traffic_names[traffic]);
 	if (!err)
 		print_rows(name, list->n, first, ours);
 	return err;

@@ -19,24 +19,31 @@
 #define BATCH_KEYS (1u << 14)
 #define FLOOR_MAX  (1ULL << 29) /* as far as the verifier lets an offset in one value go */
 
-/* Fills a map from the list, in batches where the kernel takes them. */
-static inline int fill(int fd, const struct list *list, size_t key_size,
-		       void (*make_key)(void *key, const struct prefix *prefix))
+/* Fills a map from the list's hosts, its networks or both, in batches where the kernel takes them. */
+static inline int fill_those(int fd, const struct list *list, size_t key_size,
+			     void (*make_key)(void *key, const struct prefix *prefix), bool hosts, bool networks)
 {
 	char *keys = malloc(BATCH_KEYS * key_size);
 	__u8 values[BATCH_KEYS] = { 0 };
 	int err = keys ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < list->n && !err; i += BATCH_KEYS) {
-		__u32 n = list->n - i < BATCH_KEYS ? (__u32)(list->n - i) : BATCH_KEYS;
+		__u32 n = 0;
 
-		for (__u32 k = 0; k < n; k++)
-			make_key(keys + k * key_size, &list->at[i + k]);
-		if (bpf_map_update_batch(fd, keys, values, &n, NULL))
+		for (size_t k = i; k < list->n && k < i + BATCH_KEYS; k++)
+			if (list->at[k].length == addr_width(list->family) ? hosts : networks)
+				make_key(keys + n++ * key_size, &list->at[k]);
+		if (n && bpf_map_update_batch(fd, keys, values, &n, NULL))
 			err = -errno;
 	}
 	free(keys);
 	return err;
+}
+
+static inline int fill(int fd, const struct list *list, size_t key_size,
+		       void (*make_key)(void *key, const struct prefix *prefix))
+{
+	return fill_those(fd, list, key_size, make_key, true, true);
 }
 
 static inline void make_host4(void *key, const struct prefix *prefix)
@@ -94,7 +101,8 @@ static inline int peers_size(struct lookup *skel, const struct list *list, bool 
 
 	err |= size_map(skel->maps.keys4, list->family == 4 ? KEYS : 1);
 	err |= size_map(skel->maps.keys6, list->family == 6 ? KEYS : 1);
-	err |= size_map(skel->maps.hash4, list->mix ? 1 : n4);
+	err |= size_map(skel->maps.hash4, n4);
+	err |= size_map(skel->maps.cidr4, list->mix ? n4 : 1);
 	err |= size_map(skel->maps.hash6, list->mix ? 1 : n6);
 	err |= size_map(skel->maps.bloom4, list->mix ? 1 : n4);
 	err |= size_map(skel->maps.bloom6, list->mix ? 1 : n6);
@@ -112,6 +120,10 @@ static inline int peers_fill(struct lookup *skel, const struct list *list)
 	int err = is4 ? fill(bpf_map__fd(skel->maps.lpm4), list, sizeof(struct lpm4), make_lpm4)
 		      : fill(bpf_map__fd(skel->maps.lpm6), list, sizeof(struct lpm6), make_lpm6);
 
+	if (!err && is4 && list->mix)
+		err = fill_those(bpf_map__fd(skel->maps.hash4), list, sizeof(__u32), make_host4, true, false)
+			      ?: fill_those(bpf_map__fd(skel->maps.cidr4), list, sizeof(struct lpm4), make_lpm4, false,
+					    true);
 	if (err || list->mix)
 		return err;
 	err = is4 ? fill(bpf_map__fd(skel->maps.hash4), list, sizeof(__u32), make_host4)

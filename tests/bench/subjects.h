@@ -13,6 +13,7 @@
 #include <bpf/libbpf.h>
 
 #include "lists.h"
+#include "neighbours.h"
 #include "lookup.h"
 #include "lookup.skel.h"
 #include "lookup_options.h"
@@ -20,6 +21,7 @@
 
 #define RUN_NS	  1000000 /* of one run: short beside what disturbs it */
 #define WARM_RUNS 8
+#define PROBE	  8192 /* questions, while what they need comes back into the caches */
 
 enum { FOR_HOSTS = 1, GUESSES = 2, IN_MAP = 4 /* of the kernel's, that holds the list once more */ };
 
@@ -43,6 +45,7 @@ static struct subject subjects[] = {
 	{ .program = "bloom4_hash", .name = "bloom+hash", .family = 4, .traits = IN_MAP | FOR_HOSTS },
 	{ .program = "hash4_map", .name = "hash-map", .family = 4, .traits = IN_MAP | FOR_HOSTS },
 	{ .program = "lpm4_map", .name = "lpm-trie", .family = 4, .traits = IN_MAP },
+	{ .program = "lpm4_hash", .name = "lpm+hash", .family = 4, .traits = IN_MAP },
 	{ .program = "empty6", .name = "empty-loop", .family = 6 },
 	{ .program = "floor6", .name = "floor", .family = 6 },
 	{ .program = "ours6", .name = "xdp-bloom", .family = 6 },
@@ -127,8 +130,8 @@ static void print_rows(const char *scenario, __u64 entries, const struct subject
 {
 	double empty = quantile(first, 0.5), base = ours ? quantile(ours, 0.5) - empty : 0;
 
-	printf("\n%s, %llu entries; the empty loop takes %.2f ns\n%-12s %9s %9s %9s %9s\n", scenario,
-	       (unsigned long long)entries, empty, "subject", "ns", "least", "p99", "ratio");
+	printf("\n%s, %llu entries; the empty loop takes %.2f ns\n%-12s %9s %9s %19s %9s %9s\n", scenario,
+	       (unsigned long long)entries, empty, "subject", "ns", "least", "middle half", "p99", "ratio");
 	for (int results = 0; results < 2; results++) {
 		for (const struct subject *s = first + 1; s < subjects + SUBJECTS && s->family == first->family; s++) {
 			double ns = quantile(s, 0.5) - empty, p99 = quantile(s, 0.99) - empty;
@@ -136,18 +139,21 @@ static void print_rows(const char *scenario, __u64 entries, const struct subject
 			if (!s->right)
 				continue;
 			if (results)
-				printf("RESULT scenario=%s subject=%s entries=%llu ns=%.2f p99=%.2f ratio=%.2f\n",
+				printf("RESULT scenario=%s subject=%s entries=%llu ns=%.2f p99=%.2f ratio=%.2f q1=%.2f"
+				       " q3=%.2f noise=%.3f\n",
 				       scenario, s->name, (unsigned long long)entries, ns, p99,
-				       base > 0 ? ns / base : 0);
+				       base > 0 ? ns / base : 0, quantile(s, 0.25) - empty, quantile(s, 0.75) - empty,
+				       (quantile(s, 0.75) - quantile(s, 0.25)) / quantile(s, 0.5));
 			else
-				printf("%-12s %9.2f %9.2f %9.2f %9.2f\n", s->name, ns,
-				       quantile(s, 0) - quantile(first, 0), p99, base > 0 ? ns / base : 0);
+				printf("%-12s %9.2f %9.2f %8.2f - %8.2f %9.2f %9.2f\n", s->name, ns,
+				       quantile(s, 0) - quantile(first, 0), quantile(s, 0.25) - empty,
+				       quantile(s, 0.75) - empty, p99, base > 0 ? ns / base : 0);
 		}
 	}
 }
 
 /* Interleaved, so that whatever else the machine does falls on all alike. */
-static int time_subjects(struct lookup *skel, struct run *run, struct subject *first)
+static int time_subjects(struct lookup *skel, struct run *run, struct subject *first, bool beside)
 {
 	int err = 0;
 
@@ -159,14 +165,16 @@ static int time_subjects(struct lookup *skel, struct run *run, struct subject *f
 			if (!s->right)
 				continue;
 			/* The subject before has had the caches, for memory far larger than this one's. */
-			run->rounds = s->rounds * WARM_RUNS;
+			run->rounds = beside ? PROBE : s->rounds * WARM_RUNS;
 			err = run_loop(skel, s->fd, run, &ns, &found);
 			run->first += run->rounds;
-			run->rounds = s->rounds;
+			run->rounds = beside ? PROBE : s->rounds;
 			run->random = RANDOM_NEXT(run->random ^ r);
+			if (beside)
+				neighbours_walk();
 			if (!err)
 				err = run_loop(skel, s->fd, run, &ns, &found);
-			s->ns[r] = ns / (double)s->rounds;
+			s->ns[r] = ns / (double)run->rounds;
 		}
 	}
 	for (struct subject *s = first; s < subjects + SUBJECTS && s->family == first->family; s++)
