@@ -82,12 +82,17 @@ $(BUILD)/%.bpf.o: bpf/%.bpf.c $(BUILD)/compiled-with
 	@mkdir -p $(@D)
 	$(call say,BPF,$<)$(CLANG) $(BPF_CFLAGS) -Ibpf -MMD -MP -c -o $@ $<
 
-# The linker leaves out what debuggers would want: half of the object.
+# What debuggers would want is left out: half of the object.
+ifndef PACKED
 $(SKELETON): $(BUILD)/xdp_bloom.bpf.o
 	$(call say,SKEL,$@)$(BPFTOOL) gen object $(BUILD)/xdp_bloom.o $< && \
 		$(BPFTOOL) gen skeleton $(BUILD)/xdp_bloom.o name xdp_bloom_bpf >$@.tmp && mv $@.tmp $@
-ifdef PACKED
-	tools/pack_object.sh $@ $(BUILD)/xdp_bloom.o
+else
+# bpftool reads this machine's byte order alone: the skeleton is that of such an object, and has the other one in it.
+$(SKELETON): $(BUILD)/xdp_bloom.bpf.o tools/pack_object.sh
+	$(call say,SKEL,$@)$(CLANG) $(BPF_CFLAGS) -target bpf -Ibpf -c -o $(BUILD)/native.o bpf/xdp_bloom.bpf.c && \
+		$(BPFTOOL) gen skeleton $(BUILD)/native.o name xdp_bloom_bpf >$@.tmp && \
+		llvm-objcopy --strip-debug $< $(BUILD)/xdp_bloom.o && tools/pack_object.sh $@.tmp $(BUILD)/xdp_bloom.o && mv $@.tmp $@
 endif
 
 $(PAGE): tools/embed.sh user/observe/page.html user/observe/page.css user/observe/page.js

@@ -64,9 +64,12 @@ inline_always unsigned int roster4_label_index(__u64 bit)
 	return bit * 0x80000003ULL >> 61;
 }
 
+/* The second slot of a pair is the upper half of its word on little-endian machines, the lower one on others. */
 inline_always __u64 roster4_slot_bit(unsigned int slot)
 {
-	return 1ULL << ((slot & 1 ? 61 : 29) + slot / 2);
+	int upper = (slot & 1) == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+
+	return 1ULL << ((upper ? 61 : 29) + slot / 2);
 }
 
 /* 1 + where the key's label is, or 0. */
