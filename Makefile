@@ -42,18 +42,18 @@ all: $(BUILD)/xdp-bloom $(BUILD)/xdp-bloom-fetch $(BUILD)/xdp-bloom-fleet $(BUIL
 	@:
 
 $(BUILD)/xdp-bloom: $(MAIN_OBJ) $(CORE) $(BUILD)/libraries
-	$(call say,LINK,$@)$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $(MAIN_OBJ) $(CORE) $(file <$(BUILD)/libraries)
+	$(call say,LINK,$@)$(CC) $(SANITIZE) $(LDFLAGS) -o $@ $(MAIN_OBJ) $(CORE) @$(BUILD)/libraries
 
 $(BUILD)/xdp-bloom-fetch: $(FETCH_OBJ) $(CORE) $(BUILD)/libraries $(BUILD)/fetch-libraries
 	$(call say,LINK,$@)$(CC) $(SANITIZE) $(LDFLAGS) -Wl,--as-needed -o $@ $(FETCH_OBJ) $(CORE) \
-		$(file <$(BUILD)/libraries) $(file <$(BUILD)/fetch-libraries)
+		@$(BUILD)/libraries @$(BUILD)/fetch-libraries
 
 $(BUILD)/xdp-bloom-fleet: $(FLEET_OBJ) $(CORE) $(BUILD)/libraries $(BUILD)/fleet-libraries
 	$(call say,LINK,$@)$(CC) $(SANITIZE) $(LDFLAGS) -Wl,--as-needed -o $@ $(FLEET_OBJ) $(CORE) \
-		$(file <$(BUILD)/libraries) $(file <$(BUILD)/fleet-libraries)
+		@$(BUILD)/libraries @$(BUILD)/fleet-libraries
 
-# What each of these two asks for beyond that. In a file: on a busy machine make, and a shell, have lost what came by a
-# pipe, with no word of why, and a link lacked all of it.
+# What each of these two asks for beyond that. In a file that the compiler reads: on a busy machine make, and a shell, have
+# lost what came by a pipe, and make what it read, with no word of why, and a link lacked all of it.
 define libraries_of
 $(BUILD)/$1-libraries: $(BUILD)/$1-linked-with
 	@$(PKG_CONFIG) --libs $2 >$$@.new && [ -s $$@.new ] && mv $$@.new $$@
