@@ -367,8 +367,11 @@ static enum taken takes(const struct scope *s, const struct packet *p)
 static bool model_drops(const struct packet *p, int *label, int *unread)
 {
 	struct addr addr = p->source;
+	bool scopes = false, ended = false;
 	int live_label = -1;
 
+	for (size_t i = 0; i < w.n; i++)
+		scopes = scopes || !scope_is_all(&w.list[i].scope);
 	*label = *unread = -1;
 	for (size_t i = 0; i < w.n; i++)
 		if (w.list[i].kind == LIST_ALLOW && holds(&w.list[i], addr))
@@ -379,8 +382,10 @@ static bool model_drops(const struct packet *p, int *label, int *unread)
 			return true;
 		}
 	for (size_t i = 0; i < w.bans; i++)
-		if (in_area(&w.ban[i].area, addr) && !w.ban[i].over)
-			live_label = 0;
+		if (in_area(&w.ban[i].area, addr)) {
+			live_label = w.ban[i].over ? live_label : 0;
+			ended = ended || w.ban[i].over;
+		}
 	*label = addr.family == 4 ? live_label : -2;
 	if (!live_label)
 		return true;
@@ -396,6 +401,9 @@ static bool model_drops(const struct packet *p, int *label, int *unread)
 			if (taken == YES) {
 				/* What a mapped source only counts is not counted. */
 				*label = pass && p->mapped ? -1 : l->label;
+				/* Without scopes a ban that has just ended hides it until a command takes it out. */
+				if (pass && ended && !scopes)
+					*label = -2;
 				*unread = -1;
 				return !pass;
 			}
