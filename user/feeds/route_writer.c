@@ -110,7 +110,7 @@ static void write_order(struct nlmsghdr *m, const struct route_writer *w, const 
 	bool four = o->prefix.first.family == 4;
 	size_t size = four ? 4 : 16;
 	struct rtmsg *header;
-	uint8_t bytes[16];
+	uint8_t bytes[16] = { 0 };
 
 	for (size_t i = 0; i < size; i++)
 		bytes[i] = (uint8_t)(o->prefix.first.num >> (8 * (size - 1 - i)));

@@ -20,9 +20,12 @@ struct errand_request {
 	uint64_t network[2], pins[2]; /* device and inode: ours must be the same */
 };
 
-/* Then come parts of what is written, with as many bytes behind each; the last is a status, or ERRAND_DECLINED with
- * why. */
-enum errand_part_kind { ERRAND_OUTPUT = 1, ERRAND_ERRORS, ERRAND_STATUS, ERRAND_DECLINED };
+/*
+ * Whose turn it is hears ERRAND_READY, and answers it by a byte: so whoever does not wait any longer has not been
+ * heard. Then come parts of what is written, with as many bytes behind each; the last is a status, or ERRAND_DECLINED
+ * with why.
+ */
+enum errand_part_kind { ERRAND_OUTPUT = 1, ERRAND_ERRORS, ERRAND_STATUS, ERRAND_DECLINED, ERRAND_READY };
 
 struct errand_part {
 	uint32_t kind, value; /* how many bytes, or the exit status */

@@ -15,6 +15,8 @@
 #include "verbs/errand.h"
 #include "verbs/verbs.h"
 
+#define SOON_MS 1000
+
 bool errand_place(const struct context *context, uint64_t network[2], uint64_t pins[2])
 {
 	struct stat is;
@@ -139,6 +141,15 @@ static bool read_all(int fd, void *to, size_t n, int64_t until)
 	return true;
 }
 
+/* A service that hangs, or has others to serve, is not waited for: the lock is the same for all. */
+static bool is_our_turn(int fd)
+{
+	int64_t until = clock_ms() + SOON_MS;
+	struct errand_part part;
+
+	return read_all(fd, &part, sizeof(part), until) && part.kind == ERRAND_READY && send_all(fd, "", 1, -1, until);
+}
+
 struct answer {
 	char *parts; /* one behind the other, as they came */
 	size_t n;
@@ -222,7 +233,8 @@ bool errand_sent(const struct call *call, int input, int *status)
 		return false;
 	}
 	from = input < 0 ? 0 : lseek(input, 0, SEEK_CUR);
-	done = send_request(fd, call->context, input, until) && read_answer(fd, &answer, &last, until);
+	done = send_request(fd, call->context, input, until) && is_our_turn(fd) &&
+	       read_answer(fd, &answer, &last, until);
 	if (done) {
 		call->context->elsewhere = true;
 		note("run by the process of the service");

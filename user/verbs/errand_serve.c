@@ -132,14 +132,6 @@ static const char *other_here(const struct context *context, const struct guest 
 	return memcmp(pins, r->pins, sizeof(pins)) != 0 ? "the service has other pins" : NULL;
 }
 
-/* It has waited too long, and does it itself by now. */
-static bool has_gone(const struct guest *g)
-{
-	char byte;
-
-	return recv(g->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
-}
-
 static bool send_all(int fd, const char *at, size_t n)
 {
 	while (n) {
@@ -151,6 +143,15 @@ static bool send_all(int fd, const char *at, size_t n)
 		n -= (size_t)sent;
 	}
 	return true;
+}
+
+/* Who has waited too long does it himself by now. */
+static bool still_wants(const struct guest *g)
+{
+	struct errand_part ready = { .kind = ERRAND_READY };
+	char byte;
+
+	return send_all(g->fd, (const char *)&ready, sizeof(ready)) && recv(g->fd, &byte, 1, 0) == 1;
 }
 
 /* All in one: whoever reads it wakes once. */
@@ -241,7 +242,7 @@ static void let_in(const struct context *context, FILE *at[2])
 		return;
 	setsockopt(g.fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	setsockopt(g.fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-	if (is_roots(g.fd) && read_header(&g) && read_words(&g) && !has_gone(&g))
+	if (is_roots(g.fd) && read_header(&g) && read_words(&g) && still_wants(&g))
 		serve(context, &g, at);
 	close_fd(g.input);
 	close_fd(g.fd);
