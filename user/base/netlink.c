@@ -71,7 +71,7 @@ int netlink_open(struct nl_socket **s, int family, int flags, unsigned int group
 	err = because(-errno, "netlink: %s", strerror(errno));
 	close_fd(opened->fd);
 	free(opened);
-	return err;
+	return err ?: -EIO; /* never 0, which clang-tidy cannot see */
 }
 
 int netlink_dump_once(struct nl_socket *socket, uint16_t kind, const void *request, size_t size, netlink_each_fn *each,
