@@ -22,7 +22,7 @@ SHARED     ?= $(SAN)
 ALL_CFLAGS  = -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -I. -Iuser -I$(BUILD) \
 	      $(PKG_CFLAGS) $(SANITIZE) $(CFLAGS) $(CPPFLAGS)
 
-SKELETON := $(BUILD)/xdp_bloom.skel.h
+SKELETON := $(patsubst %,$(BUILD)/%.skel.h,xdp_bloom xdp_bloom_to xdp_bloom_both)
 # What the service shows to a browser.
 PAGE	 := $(BUILD)/page_text.h
 USER_SRC := $(sort $(wildcard user/*/*.c))
@@ -83,11 +83,11 @@ $(BUILD)/%.bpf.o: bpf/%.bpf.c $(BUILD)/compiled-with
 	$(call say,BPF,$<)$(CLANG) $(BPF_CFLAGS) -Ibpf -MMD -MP -c -o $@ $<
 
 # The linker leaves out what debuggers would want: half of the object.
-$(SKELETON): $(BUILD)/xdp_bloom.bpf.o
-	$(call say,SKEL,$@)$(BPFTOOL) gen object $(BUILD)/xdp_bloom.o $< && \
-		$(BPFTOOL) gen skeleton $(BUILD)/xdp_bloom.o name xdp_bloom_bpf >$@.tmp && mv $@.tmp $@
+$(SKELETON): $(BUILD)/%.skel.h: $(BUILD)/%.bpf.o
+	$(call say,SKEL,$@)$(BPFTOOL) gen object $(BUILD)/$*.o $< && \
+		$(BPFTOOL) gen skeleton $(BUILD)/$*.o name $*_bpf >$@.tmp && mv $@.tmp $@
 ifdef PACKED
-	tools/pack_object.sh $@ $(BUILD)/xdp_bloom.o
+	tools/pack_object.sh $@ $(BUILD)/$*.o
 endif
 
 $(PAGE): tools/embed.sh user/observe/page.html user/observe/page.css user/observe/page.js
@@ -383,6 +383,10 @@ guards: deps-test ## every need of a machine by every verb that puts something i
 	@$(MAKE) --no-print-directory tests
 	GUARDS=all XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic tests/cli/cli_guards.sh
 
+match: deps-test ## a million made packets by source, by destination and by both, held against a naive model
+	@$(MAKE) --no-print-directory tests
+	XDP_BLOOM_PACKETS=1000000 $(BUILD)/tests/prog_match
+
 compilers: deps ## both sides by clang 14 to 19, user space by gcc, and what the kernel says of the programs; COMPILERS
 	+tools/compilers.sh $(COMPILERS)
 
@@ -435,5 +439,5 @@ help: ## this
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
 .PHONY: all units install uninstall static static-check deb fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
-	test fresh test-kernels lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test crowdsec-test parts-test samples-test counts scale-test replay-test page-test status-test upgrade-test faults guards mutants compilers kselftest \
+	test fresh test-kernels lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test crowdsec-test parts-test samples-test counts scale-test replay-test page-test status-test upgrade-test faults guards mutants match compilers kselftest \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help

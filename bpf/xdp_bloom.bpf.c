@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/bpf.h>
 
-#include "constants.h"
-#include "decide.h"
+#include "match.h"
+#if MATCH == MATCH_SOURCE
 #include "detect.h"
+#endif
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
@@ -91,13 +92,13 @@ inline_never __s64 decide_frags(struct xdp_md *ctx, __u64 length)
 	/* Said as a lower bound: verifiers before 6.4 learn nothing from "not zero". */
 	if (length < ETH_HLEN || bpf_xdp_load_bytes(ctx, 0, headers.bytes, length))
 		return -1;
-	answer = decide_packet(G, headers.bytes, headers.bytes + HEADERS_MAX);
+	answer = decide_matched(G, headers.bytes, headers.bytes + HEADERS_MAX);
 	RARE_ANSWER(answer, rare);
 	return answer;
 rare:
 	if (answer < 0 || ANSWER_LABEL(answer) != LABEL_ENDS)
 		return answer;
-	return decide_end(headers.bytes, headers.bytes + HEADERS_MAX, answer);
+	return decide_match_end(headers.bytes, headers.bytes + HEADERS_MAX, answer);
 }
 
 inline_always void next_block(struct sample_share *share)
@@ -213,8 +214,11 @@ inline_never __u32 packet_end(const struct xdp_md *ctx, __u32 answer)
 {
 	if (ANSWER_LABEL(answer) != LABEL_ENDS)
 		return answer;
-	return decide_end((const void *)(long)ctx->data, (const void *)(long)ctx->data_end, answer);
+	return decide_match_end((const void *)(long)ctx->data, (const void *)(long)ctx->data_end, answer);
 }
+
+/* The detector is about sources that come in. */
+#if MATCH == MATCH_SOURCE
 
 /* Of a packet whose headers are not in its first buffer: as decide_frags(). */
 inline_never int watch_frags(struct xdp_md *ctx, struct detect_packet *packet)
@@ -297,6 +301,8 @@ inline_never int drop_detected(struct xdp_md *ctx, __u64 bytes)
 	return XDP_DROP;
 }
 
+#endif
+
 /*
  * Whether a program has the detector, and of which kind. Where it is on trial these are switches, elsewhere programs;
  * with limits of interfaces, whether sockets are asked is one in each.
@@ -313,9 +319,10 @@ inline_always int judge_packet(struct xdp_md *ctx, int watch)
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
 	__u64 bytes = (const char *)end - (const char *)data;
 	__u32 port = PORT_OF(ctx->ingress_ifindex);
-	__s64 answer = decide_packet(G, data, end);
+	__s64 answer = decide_matched(G, data, end);
 	__u64 whole;
 
+	(void)watch;
 	if (GEN(G, frags)) {
 		RARE_ANSWER(answer, rare_or_split);
 		if (bytes >= FRAGS_HEAD)
@@ -343,9 +350,11 @@ rarer:
 judged:
 	if (answer & ANSWER_SHADOW)
 		count(&list_counters, ANSWER_LABEL(answer), bytes);
+#if MATCH == MATCH_SOURCE
 	if (watch != UNWATCHED && !(answer & ANSWER_DROP) && IS_WATCHED(watch, answer) &&
 	    (LOOKS_UP(watch, answer) ? WATCH_LOOKING(watch, ctx, bytes) : WATCH(watch, ctx, bytes)))
 		return drop_detected(ctx, bytes);
+#endif
 	count(&counters, COUNTER(port, REASON((__u32)answer)), bytes);
 	if (!(answer & ANSWER_DROP))
 		return XDP_PASS;
@@ -360,6 +369,8 @@ int xdp_bloom_gen(struct xdp_md *ctx)
 {
 	return judge_packet(ctx, UNWATCHED);
 }
+
+#if MATCH == MATCH_SOURCE
 
 /* In its place where there is a detector. */
 SEC("xdp")
@@ -380,6 +391,8 @@ int xdp_bloom_slots(struct xdp_md *ctx)
 {
 	return judge_packet(ctx, WATCHED_BY_SLOT);
 }
+
+#endif
 
 /*
  * On trial, until somebody confirms it: from its end on the generation before is called, by a clock that setting the
@@ -408,6 +421,8 @@ int xdp_bloom_trial(struct xdp_md *ctx)
 	return on_trial(ctx, WATCHED_IF_ON);
 }
 
+#if MATCH == MATCH_SOURCE
+
 SEC("xdp")
 int xdp_bloom_trial_slots(struct xdp_md *ctx)
 {
@@ -427,6 +442,8 @@ int xdp_bloom_trial_shared_slots(struct xdp_md *ctx)
 	return trial_is_over() ? XDP_PASS : judge_packet(ctx, WATCHED_BY_SLOT);
 }
 
+#endif
+
 SEC("xdp")
 int xdp_bloom_trial_root(struct xdp_md *ctx)
 {
@@ -441,6 +458,8 @@ int xdp_bloom_bare_trial(struct xdp_md *ctx)
 	return trial_is_over() ? XDP_PASS : judge_bare(ctx);
 }
 
+#if MATCH == MATCH_SOURCE
+
 /* The same decision, counting nothing: run by the test verb on made packets. */
 SEC("xdp")
 int xdp_bloom_ask(struct xdp_md *ctx)
@@ -453,5 +472,7 @@ int xdp_bloom_ask(struct xdp_md *ctx)
 rare:
 	return answer < 0 ? answer : packet_end(ctx, answer);
 }
+
+#endif
 
 char _license[] SEC("license") = "GPL";
