@@ -130,6 +130,12 @@ struct bucket4 {
 	__u8 label[8]; /* six in use: roster4_label_index() */
 };
 
+/* Of a roster that keeps codes (bpf/codes.h) in place of addresses. */
+struct codes4 {
+	__u8 label[12]; /* ten in use: codes4_label_index() */
+	__u16 code[10]; /* 0: vacant */
+};
+
 struct bucket6 {
 	__u64 key[7];
 	__u8 label[8]; /* seven in use: roster6_label_index() */
@@ -181,14 +187,18 @@ struct rung {
 	__u64 salt;		/* sets the rungs' keys apart; see SALT_WIDE */
 };
 
+/* Negative: the program asks for that with an instruction that it loses where there are none. */
+#define ROSTER4_CODES (1ULL << 63)
+
 /*
  * A generation. Every member is a constant of its program: the loader writes it into the instructions, so that a stage
  * whose size is 0 is dead code to the verifier and vanishes. The last group stands for maps; see constants.h.
  */
 #define GENERATION_VERSION 4
+#define GENERATION_CODES   5 /* the same with an IPv4 roster of codes: what does not know that is to leave it alone */
 
 struct generation {
-	__u64 version; /* of this structure: GENERATION_VERSION */
+	__u64 version; /* of this structure: one of these two */
 	__u64 number;
 	struct hash_seeds hash; /* the filter's key, and where an IPv4 address lives in its roster */
 	struct hash_seeds tag;	/* what the IPv6 roster keeps */
@@ -200,7 +210,7 @@ struct generation {
 	__u64 filter_k;	       /* bits of a key: 8 with lanes, 16 with two blocks of them, 1 to 24 with classic */
 	__u64 no_flat;	       /* 0: for arrays that are read only on the way to a drop */
 	__u64 filter_flat;     /* all blocks are one map value: no look-up call, no null check */
-	__u64 roster4_buckets; /* 0: no IPv4 hosts, or the filter decides alone */
+	__u64 roster4_buckets; /* 0: no IPv4 hosts, or the filter decides alone. Of codes: codes4_shape() */
 	__u64 roster6_buckets; /* the same for IPv6 */
 	__u64 roster4_flat;
 	__u64 gate4_label; /* the label of every /24 when they share one */
@@ -376,6 +386,7 @@ struct detect {
 _Static_assert(sizeof(struct suspect) == 5 * BLOCK_BYTES, "a suspect is five cache lines");
 _Static_assert(sizeof(struct suspects) == 21 * BLOCK_BYTES, "their keys are one");
 _Static_assert(2 * sizeof(struct bucket4) == BLOCK_BYTES, "two buckets are a cache line");
+_Static_assert(2 * sizeof(struct codes4) == BLOCK_BYTES, "so are two of codes");
 _Static_assert(sizeof(struct bucket6) == BLOCK_BYTES, "a bucket is a cache line");
 _Static_assert(sizeof(struct sample_share) == 16, "a line has four");
 _Static_assert(sizeof(struct tally) == 16, "the value of the counter maps");

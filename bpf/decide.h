@@ -6,6 +6,7 @@
 #ifndef DECIDE_H
 #define DECIDE_H
 
+#include "codes.h"
 #include "ends.h"
 #include "filter.h"
 #include "gate.h"
@@ -23,21 +24,48 @@ inline_always __u32 decide_gate4_label(const struct generation *g, __u32 addr)
 	return labels ? labels[addr >> 8 & 63] : LABEL_LIVE;
 }
 
-inline_always const struct bucket4 *decide_bucket4(const struct generation *g, __u64 at)
+/* Buckets of either kind are half a line. */
+inline_always const void *decide_bucket4(const struct generation *g, __u64 at)
 {
 	const struct bucket4 *line = BLOCK_AT(g, roster4, roster4_flat, at / 2);
 
 	return line ? line + at % 2 : NULL;
 }
 
+/* The same where the roster keeps codes. */
+inline_never __u32 decide_codes4(const struct generation *g, __u32 addr, __u32 otherwise)
+{
+	struct hash_seeds seeds = HASH_SEEDS(g, hash);
+	__u64 shape = GEN(g, roster4_buckets);
+	__u32 mixed = codes4_mix(seeds, addr);
+	struct code4 at = codes4_first(shape, mixed);
+	const struct codes4 *bucket = decide_bucket4(g, at.bucket);
+	unsigned int found;
+
+	if (!bucket)
+		return otherwise;
+	found = codes4_test(bucket, at.code);
+	if (found)
+		return ANSWER_DROP | ANSWER(STAGE_ROSTER, 0, bucket->label[(found - 1) & 15]);
+	at = codes4_second(shape, codes4_mix_more(seeds, mixed));
+	bucket = codes4_is_second(shape, at.code) ? decide_bucket4(g, at.bucket) : NULL;
+	if (!bucket)
+		return otherwise;
+	found = codes4_test(bucket, at.code);
+	return found ? ANSWER_DROP | ANSWER(STAGE_ROSTER, 0, bucket->label[(found - 1) & 15]) : otherwise;
+}
+
 /* 1 + label, or 0 where the roster does not hold the address. */
 inline_always __u32 decide_roster4(const struct generation *g, __u64 word, __u32 addr)
 {
-	struct roster_choice at = roster4_choose((struct hash_seeds){ .mul1 = GEN_LATE(g, hash.mul1) }, word,
-						 GEN_LATE(g, roster4_buckets));
-	const struct bucket4 *bucket = decide_bucket4(g, at.first);
+	struct hash_seeds seeds = { .mul1 = GEN_LATE(g, hash.mul1) };
+	__u64 buckets = GEN_LATE(g, roster4_buckets);
+	const struct bucket4 *bucket;
+	struct roster_choice at;
 	unsigned int found;
 
+	at = roster4_choose(seeds, word, buckets);
+	bucket = decide_bucket4(g, at.first);
 	if (!bucket)
 		return 0;
 	found = roster4_test(bucket, addr);
@@ -68,11 +96,15 @@ inline_always __u32 decide_roster6(const struct generation *g, __u64 word, __u64
 	return found ? 1 + bucket->label[(found - 1) & 7] : 0;
 }
 
+#ifdef __bpf__
+#define KEEPS_CODES(buckets, label) asm goto("if %0 s< 0 goto %l1" : : "r"(buckets) : : label)
+#else
+#define KEEPS_CODES(buckets, label) do { if ((__s64)(buckets) < 0) goto label; } while (0)
+#endif
 /* Behind the filter; or where the gate bans the /24, but a host of it may be on another account. */
 inline_always __u32 decide_exact4(const struct generation *g, __u64 hash, __u32 addr, __u32 otherwise)
 {
 	__u32 label = decide_roster4(g, HASH_MORE(g, hash), addr);
-
 	return label ? ANSWER_DROP | ANSWER(STAGE_ROSTER, 0, label - 1) : otherwise;
 }
 
@@ -90,7 +122,10 @@ inline_always __u32 decide_ipv4(const struct generation *g, __u32 addr)
 
 			if (gate == GATE4_ALL || !GEN(g, roster4_buckets))
 				return answer;
+			KEEPS_CODES(GEN(g, roster4_buckets), mixed);
 			return decide_exact4(g, hash_ipv4(HASH_SEEDS(g, hash), addr), addr, answer);
+mixed:
+			return decide_codes4(g, addr, answer);
 		}
 	}
 	if (!GEN(g, keys4)) {
@@ -104,7 +139,10 @@ inline_always __u32 decide_ipv4(const struct generation *g, __u32 addr)
 		BRANCH_APART();
 		return ANSWER_DROP | ANSWER(STAGE_FILTER, 0, LABEL_LIVE);
 	}
+	KEEPS_CODES(GEN(g, roster4_buckets), codes);
 	return decide_exact4(g, hash, addr, ANSWER(STAGE_ROSTER, 0, 0));
+codes:
+	return decide_codes4(g, addr, ANSWER(STAGE_ROSTER, 0, 0));
 }
 
 inline_always __u32 decide_rung(const struct generation *g, __u32 rung, __u64 hi, __u64 lo, __u64 salt)

@@ -23,6 +23,7 @@ static struct {
 	const char *layout;
 	double fpr;
 	bool inexact;
+	double share4; /* of an IPv4 roster of addresses, in place of what is planned, how full it is; 0: as planned */
 } opt = { .repeats = 51, .bits = -1, .gate = -1, .peers_max = 10000000, .layout = "auto" };
 
 static bool chosen(const char *choice, const char *name)
@@ -38,7 +39,8 @@ static const struct option options[] = {
 	{ "peers-max", required_argument, NULL, 'p' }, { "bits", required_argument, NULL, 'b' },
 	{ "gate", required_argument, NULL, 'g' },      { "layout", required_argument, NULL, 'L' },
 	{ "fpr", required_argument, NULL, 'f' },       { "inexact", no_argument, NULL, 'i' },
-	{ "file", required_argument, NULL, 'F' },      { 0 },
+	{ "file", required_argument, NULL, 'F' },      { "addresses", required_argument, NULL, 'a' },
+	{ 0 },
 };
 
 static int read_options(int argc, char **argv)
@@ -80,6 +82,9 @@ static int read_options(int argc, char **argv)
 		case 'F':
 			opt.file = optarg;
 			break;
+		case 'a':
+			opt.share4 = strtod(optarg, NULL);
+			break;
 		case 'g':
 			opt.gate = strtod(optarg, NULL);
 			break;
@@ -103,7 +108,7 @@ static void usage(void)
 {
 	fprintf(stderr, "Usage: lookup [--quick] [--scenario NAMES] [--traffic pass,near,drop] [--subject NAMES] "
 			"[--entries N] [--repeats N] [--seed N] [--peers-max N] [--bits N] [--gate 0|1] "
-			"[--layout NAME] [--fpr P] [--inexact] [--list]\n"
+			"[--layout NAME] [--fpr P] [--inexact] [--addresses LOAD] [--list]\n"
 			"       lookup --scenario ipv4-real|ipv6-real --file PREFIXES [...]\n");
 }
 
