@@ -64,12 +64,9 @@ waiting_is() {
 	[ "$(server waiting)" = "$1" ]
 }
 
+# Asking succeeds, whatever is the answer.
 is_banned() {
-	"$XDP_BLOOM" bans "$1" >/dev/null 2>&1
-}
-
-is_not_banned() {
-	! is_banned "$1"
+	[ "$("$XDP_BLOOM" bans "$1" | wc -l)" -gt 0 ]
 }
 
 own_bans_go_out() {
