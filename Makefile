@@ -168,7 +168,7 @@ routes-test: all tests ## a million routes by BIRD and by FRR, 10,000 of them ch
 fleet-test: tests ## MEMBERS (16) of a fleet and a real Redis: how soon a ban on one drops packets on all, BANS (1000) of them; and faults; SEED
 	@tools/deps.sh $(FLEET_DEPS)
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic $(if $(SEED),XDP_BLOOM_SEED=$(SEED)) \
-		XDP_BLOOM_MEMBERS=$(or $(MEMBERS),16) XDP_BLOOM_BANS=$(or $(BANS),1000) \
+		XDP_BLOOM_MEMBERS=$(or $(MEMBERS),16) XDP_BLOOM_BANS=$(or $(BANS),1000) XDP_BLOOM_AGREE=$(or $(AGREE),5) \
 		prove --exec tests/support/ktap-status.sh --verbose tests/net/net_fleet_sixteen.sh tests/net/net_fleet_faults.sh
 
 deb-test: deb ## the package installed, used and removed, on a copy-on-write picture of this machine

@@ -59,8 +59,8 @@ def takes_part(name):
     return subprocess.Popen([COMMAND, 'fleet', 'run'], env=environment(name))
 
 
-def joined():
-    """The server, with each member's user, and the members' processes."""
+def joined(port=PORT):
+    """The server, with each member's user, and the members' processes, which reach it at that port."""
     server = Server(f'{WORK}/server', PORT, '--protected-mode', 'no', address='0.0.0.0')
     talk, running = server.talk(), []
     for name in NAMES:
@@ -71,7 +71,7 @@ def joined():
             talk(*line.replace('PASSWORD', 'secret-' + name).split())
         on(name, 'attach', 'edge' + name[5:])
         on(name, 'fleet', 'accept', '*')
-        on(name, 'fleet', 'join', f'redis://{address(name)}:{PORT}', '--as', name, '--password-file', f'{WORK}/{name}/password')
+        on(name, 'fleet', 'join', f'redis://{address(name)}:{port}', '--as', name, '--password-file', f'{WORK}/{name}/password')
         running.append(takes_part(name))
     deadline = time.monotonic() + 60
     while talk('PUBSUB', 'NUMSUB', 'xdp-bloom:bell')[1] < MEMBERS or talk('EXISTS', *[f'xdp-bloom:{n}:now' for n in NAMES]) < MEMBERS:

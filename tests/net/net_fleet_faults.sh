@@ -17,10 +17,6 @@ fault() {
 
 	[ "$1" != clock ] || [ -e "$CLOCK" ] || skip "$CLOCK is not built on this machine"
 	ip link set lo up
-	if [ "$1" = slow ]; then
-		tc qdisc add dev lo root netem delay 1ms 2>/dev/null || skip "this kernel has no netem"
-		tc qdisc del dev lo root
-	fi
 	# shellcheck disable=SC2046 # a number each
 	veth $(seq 0 $((members - 1)))
 	rm -rf /sys/fs/bpf/xdp-bloom-edge-*
