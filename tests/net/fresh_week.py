@@ -199,7 +199,7 @@ def judge():
     if week.most > 1:
         week.faults.append("%d requests at a time of a host" % week.most)
     rss = week.rss[min(12, len(week.rss) // 2):]
-    if max(rss) > 1.05 * min(rss) and max(rss) - min(rss) > 512:
+    if max(rss) > 1.05 * min(rss):
         week.faults.append("its memory went from %d to %d KiB" % (min(rss), max(rss)))
     if sum(breaks.values()) > 1 + total / 5000:
         week.faults.append("%d connections broke" % sum(breaks.values()))

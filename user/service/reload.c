@@ -26,8 +26,11 @@
 /* Some changes are not reported: by another machine, or by a mount over a directory. */
 #define LOOK_EVERY 60000
 
+/* Of a struct source no more than what is in it: there may be hundreds, of 8 KiB each. */
 struct followed {
-	struct source source;	      /* list "": the table that says whose addresses are */
+	char *list;		    /* "": the table that says whose addresses are */
+	const char *path, *options; /* in the same memory, behind it */
+	char stamp[SOURCE_STAMP_MAX];
 	char tried[SOURCE_STAMP_MAX]; /* the version that was last given to load */
 	bool changed, warned, denied;
 };
@@ -59,12 +62,19 @@ int reload_open(struct reload **reload)
 	return err;
 }
 
+static void free_lists(struct followed *lists, size_t n)
+{
+	for (size_t i = 0; lists && i < n; i++)
+		free(lists[i].list);
+	free(lists);
+}
+
 void reload_close(struct reload *r)
 {
 	if (!r)
 		return;
 	file_watch_close(r->watch);
-	free(r->lists);
+	free_lists(r->lists, r->n);
 	free(r);
 }
 
@@ -76,7 +86,7 @@ int reload_fd(const struct reload *r)
 static struct followed *find(const struct reload *r, const struct source *source)
 {
 	for (size_t i = 0; i < r->n; i++)
-		if (!strcmp(r->lists[i].source.list, source->list) && !strcmp(r->lists[i].source.path, source->path))
+		if (!strcmp(r->lists[i].list, source->list) && !strcmp(r->lists[i].path, source->path))
 			return &r->lists[i];
 	return NULL;
 }
@@ -96,9 +106,9 @@ static void follow_failed(struct reload *r, const struct config *config, const s
 
 static const char *what(const struct followed *list, char text[LIST_NAME_MAX + 8])
 {
-	if (!*list->source.list)
+	if (!*list->list)
 		return "the table of networks";
-	snprintf(text, LIST_NAME_MAX + 8, "list '%s'", list->source.list);
+	snprintf(text, LIST_NAME_MAX + 8, "list '%s'", list->list);
 	return text;
 }
 
@@ -115,9 +125,9 @@ static void follow_files(struct reload *r, const struct config *config, const st
 	for (size_t i = 0; i < r->n; i++) {
 		struct followed *list = &r->lists[i];
 
-		err = file_watch_add(r->watch, list->source.path, i, false);
+		err = file_watch_add(r->watch, list->path, i, false);
 		/* What may not even be seen is_due() says. */
-		if (err && !list->warned && !access(list->source.path, F_OK))
+		if (err && !list->warned && !access(list->path, F_OK))
 			warn("%s: %s; a new version is noticed a minute or two later", what(list, text), reason(err));
 		list->warned = err;
 	}
@@ -140,6 +150,21 @@ static size_t add_networks(const char *state, struct source *to)
 	return *to->path != '\0';
 }
 
+static int keep(struct followed *to, const struct source *from)
+{
+	size_t list = strlen(from->list) + 1, path = strlen(from->path) + 1, options = strlen(from->options) + 1;
+	char *text = malloc(list + path + options);
+
+	to->list = text;
+	if (!text)
+		return -ENOMEM;
+	memcpy(text, from->list, list);
+	to->path = memcpy(text + list, from->path, path);
+	to->options = memcpy(text + list + path, from->options, options);
+	memcpy(to->stamp, from->stamp, sizeof(to->stamp));
+	return 0;
+}
+
 int reload_follow(struct reload *r, struct state *state, const struct config *config, const struct jobs *jobs)
 {
 	struct followed *lists;
@@ -150,14 +175,15 @@ int reload_follow(struct reload *r, struct state *state, const struct config *co
 	if (err)
 		return err;
 	lists = calloc(n + 1, sizeof(*lists));
+	err = lists ? 0 : -ENOMEM;
 	tables = add_networks(jobs->context->state, &table);
-	for (size_t i = 0; lists && i < n + tables; i++) {
+	for (size_t i = 0; i < n + tables && !err; i++) {
 		const struct source *source = i < n ? &sources[i] : &table;
 		const struct followed *old = find(r, source);
 
 		if (old)
 			lists[i] = *old;
-		lists[i].source = *source;
+		err = keep(&lists[i], source);
 		/* It may have been written before it was watched. */
 		if (!old) {
 			lists[i].changed = true;
@@ -165,9 +191,11 @@ int reload_follow(struct reload *r, struct state *state, const struct config *co
 		}
 	}
 	free(sources);
-	if (!lists)
-		return -ENOMEM;
-	free(r->lists);
+	if (err) {
+		free_lists(lists, n + tables);
+		return err;
+	}
+	free_lists(r->lists, r->n);
 	r->lists = lists;
 	r->n = n + tables;
 	follow_files(r, config, jobs);
@@ -186,7 +214,7 @@ void reload_all(struct reload *r)
 void reload_again(struct reload *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
-		if (!r->lists[i].tried[0] || !strcmp(r->lists[i].tried, r->lists[i].source.stamp))
+		if (!r->lists[i].tried[0] || !strcmp(r->lists[i].tried, r->lists[i].stamp))
 			continue;
 		r->lists[i].changed = true;
 		r->lists[i].tried[0] = '\0';
@@ -227,9 +255,9 @@ int64_t reload_due(const struct reload *r)
 }
 
 /* As the config file says, otherwise as the list was loaded. */
-static int load_again(const struct source *source, const struct config *config, struct jobs *jobs)
+static int load_again(const struct followed *source, const struct config *config, struct jobs *jobs)
 {
-	char *own[] = { "load", (char *)(uintptr_t)source->list, (char *)(uintptr_t)source->path };
+	char *own[] = { "load", source->list, (char *)(uintptr_t)source->path };
 	char *table[] = { "tune", "--networks", (char *)(uintptr_t)source->path };
 	const struct config_line *line = config_load_of(config, source->list);
 	struct job job = { .kind = JOB_LOAD };
@@ -260,7 +288,7 @@ static int load_again(const struct source *source, const struct config *config, 
 /* Should its file be loaded now? `look`: even if no change was reported. */
 static bool is_due(const struct context *context, struct followed *list, bool look)
 {
-	struct source now = list->source;
+	char now[SOURCE_STAMP_MAX];
 	bool reported = list->changed, denied;
 	char text[LIST_NAME_MAX + 8];
 	int err;
@@ -268,25 +296,24 @@ static bool is_due(const struct context *context, struct followed *list, bool lo
 	if (!reported && !look)
 		return false;
 	list->changed = false;
-	err = source_look(now.stamp, now.path);
+	err = source_look(now, list->path);
 	/* The unit keeps the service out of home directories, where a list may lie that was loaded by hand. */
 	denied = err_is(err, EACCES);
 	if (denied && !list->denied)
 		warn("%s: %s; its new versions are not loaded: put it elsewhere, or name it in the config file",
 		     what(list, text), reason(err));
-	if (denied && *list->source.list)
-		list_failed(context, list->source.list, reason(err));
-	else if (list->denied && *list->source.list)
-		list_succeeded(context, list->source.list);
+	if (denied && *list->list)
+		list_failed(context, list->list, reason(err));
+	else if (list->denied && *list->list)
+		list_succeeded(context, list->list);
 	list->denied = denied;
 	/* A file that is gone is no new version. */
-	if (err || !strcmp(now.stamp, list->source.stamp) || !strcmp(now.stamp, list->tried))
+	if (err || !strcmp(now, list->stamp) || !strcmp(now, list->tried))
 		return false;
 	/* If it is being written, its end is reported. The kernel does not see another machine's writer: wait. */
-	if (source_is_written(list->source.path) ||
-	    (!reported && source_is_young(list->source.path, LOOK_EVERY / 1000)))
+	if (source_is_written(list->path) || (!reported && source_is_young(list->path, LOOK_EVERY / 1000)))
 		return false;
-	strcpy(list->tried, now.stamp);
+	strcpy(list->tried, now);
 	return true;
 }
 
@@ -303,7 +330,7 @@ bool reload_turn(struct reload *r, const struct config *config, struct jobs *job
 	r->due = INT64_MAX;
 	follow_files(r, config, jobs); /* their paths may lead elsewhere now */
 	for (size_t i = 0; i < r->n; i++)
-		if (is_due(jobs->context, &r->lists[i], look) && load_again(&r->lists[i].source, config, jobs))
+		if (is_due(jobs->context, &r->lists[i], look) && load_again(&r->lists[i], config, jobs))
 			warn("%s: %s", what(&r->lists[i], text), strerror(ENOMEM));
 	return again;
 }
