@@ -140,13 +140,14 @@ int feed_fresh(const struct fetch_answer *answer, const char *name, uint64_t bef
 			     utc_text(now, (int64_t)answer->signed_at), utc_text(then, (int64_t)before));
 }
 
-int feed_open(const struct feed_options *o, const char *url, const struct feed *row, struct fetch_answer *answer)
+int feed_open(const struct feed_options *o, const char *url, uint64_t most, const struct feed *row,
+	      struct fetch_answer *answer)
 {
 	struct fetch_request request = { .insecure = o->insecure || o->key,
 					 .lan = o->lan,
 					 .connect = FETCH_CONNECT_SECONDS,
 					 .seconds = FETCH_SECONDS,
-					 .bytes = FETCH_BYTES,
+					 .bytes = most,
 					 .floor = FETCH_FLOOR,
 					 .floor_seconds = FETCH_FLOOR_SECONDS };
 	const char *fault = fetch_url_fault(url, request.insecure);
@@ -179,7 +180,8 @@ int feed_open(const struct feed_options *o, const char *url, const struct feed *
 	else if (answer->outcome == FETCH_SAME)
 		err = -EALREADY;
 	else if (body < 0)
-		err = because(-EIO, "%.300s: %s", url, answer->why);
+		err = because(-EIO, "%.300s: %s%s", url, answer->why,
+			      answer->too_long ? "; 'tune --fetch-most' sets how long it may be" : "");
 	if (!err && o->key) {
 		if (headers >= 0)
 			lseek(headers, 0, SEEK_SET);

@@ -30,10 +30,12 @@ bool feed_url_beside(char to[FETCH_URL_MAX], const char *url, const char *ending
 
 struct feed;
 /*
- * Fetches it, and its signature where there is a key. row: what is kept of it, where "as it was" would do; or NULL. A
- * descriptor at its beginning, -EALREADY where it is as it was, or -errno with the reason recorded.
+ * Fetches it, of at most so many bytes, and its signature where there is a key. row: what is kept of it, where "as it
+ * was" would do; or NULL. A descriptor at its beginning, -EALREADY where it is as it was, or -errno with the reason
+ * recorded.
  */
-int feed_open(const struct feed_options *options, const char *url, const struct feed *row, struct fetch_answer *answer);
+int feed_open(const struct feed_options *options, const char *url, uint64_t most, const struct feed *row,
+	      struct fetch_answer *answer);
 /* The same of a file that was opened from this path, with the signature that lies beside it. 0 or -errno. */
 int feed_check_file(const char *key, const char *path, int list, struct fetch_answer *answer);
 /* Is it signed, and before the version that was signed at `before` (0: none was)? 0 or -errno with the reason recorded.

@@ -10,6 +10,7 @@
 #include "change/feed_row.h"
 #include "change/load_internal.h"
 #include "sets/packed.h"
+#include "state/settings.h"
 
 void load_describe(const struct load *l, char *text, size_t size)
 {
@@ -132,6 +133,18 @@ bool load_feed_wants_whole(const struct load *l, int err)
 	return err && l->by_change && !err_is(err, EALREADY) && !l->answer.retry_after;
 }
 
+static void read_limits(struct load *l)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+	struct state *state = NULL;
+
+	if (!state_open(&state, l->context, false))
+		settings = settings_read(state);
+	state_close(state);
+	l->fetch_most = settings.fetch_most;
+	l->reading.unpacked = settings.fetch_unpacked;
+}
+
 /* Before the lock is taken: a server may be slow. So not for a line, which others follow in the same change. */
 int load_feed(struct load *l)
 {
@@ -146,11 +159,12 @@ int load_feed(struct load *l)
 
 	if (err || by_line)
 		return err ?: register_feed(l);
+	read_limits(l);
 	l->feed_asked = true;
 	l->by_change = find_change(l, change);
-	l->text = l->by_change ? feed_open(&l->options->feed, change, NULL, &l->answer)
-			       : feed_open(&l->options->feed, l->path, l->feed && !wants_any(l) ? l->feed : NULL,
-					   &l->answer);
+	l->text = l->by_change ? feed_open(&l->options->feed, change, l->fetch_most, NULL, &l->answer)
+			       : feed_open(&l->options->feed, l->path, l->fetch_most,
+					   l->feed && !wants_any(l) ? l->feed : NULL, &l->answer);
 	l->fetched = l->text >= 0;
 	return l->fetched ? judge_text(l) : l->text;
 }

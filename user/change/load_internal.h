@@ -18,6 +18,7 @@ struct load {
 	const char *name, *path;
 	int text; /* what the list was read from: the file, or a copy of standard input */
 	bool fetched;
+	uint64_t fetch_most;	    /* bytes of it */
 	struct fetch_answer answer; /* of its server, and of who has signed it */
 	struct feed *feed;	    /* what keeps it fresh; NULL: nothing does */
 	bool feed_known;	    /* it is kept already */

@@ -103,6 +103,7 @@ static bool write_all(int fd, const char *data, size_t n)
 static void too_much(struct fetch *f)
 {
 	failed(f, "it is longer than %llu bytes, the most that is fetched", (unsigned long long)f->request->bytes);
+	f->answer->too_long = true;
 }
 
 static size_t on_body(char *data, size_t size, size_t n, void *arg)

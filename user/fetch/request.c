@@ -38,6 +38,7 @@ static const struct message_line answer_lines[] = {
 	MESSAGE_TEXT(fetch_answer, url),
 	MESSAGE_TEXT(fetch_answer, address),
 	MESSAGE_TEXT(fetch_answer, way),
+	MESSAGE_SWITCH(fetch_answer, too_long), /* so that whoever asked can say how to have more */
 	MESSAGE_NUMBER(fetch_answer, retry_after),
 	MESSAGE_NUMBER(fetch_answer, bytes),
 	MESSAGE_NUMBER(fetch_answer, announced),
@@ -85,7 +86,7 @@ bool fetch_request_read(struct fetch_request *r, char *message, size_t length)
 				     .floor_seconds = FETCH_FLOOR_SECONDS };
 	return message_read(request_lines, r, message, message + length) && !*r->url == !!*r->key && r->connect &&
 	       r->seconds && r->bytes && r->connect <= UINT32_MAX / 1000 && r->seconds <= UINT32_MAX / 1000 &&
-	       r->bytes < 1ULL << 40 && r->floor < 1ULL << 30 && r->floor_seconds <= r->seconds;
+	       r->bytes <= FETCH_BYTES_MOST && r->floor < 1ULL << 30 && r->floor_seconds <= r->seconds;
 }
 
 size_t fetch_answer_write(char *message, size_t size, const struct fetch_answer *answer)

@@ -23,6 +23,10 @@
 #define FETCH_CONNECT_SECONDS 10
 #define FETCH_SECONDS	      300
 #define FETCH_BYTES	      ((uint64_t)64 << 20)
+/* What tune may make of that; and of what a list may unpack to, which its reader sees to. */
+#define FETCH_BYTES_MOST    ((uint64_t)1 << 30)
+#define FETCH_UNPACKED	    ((uint64_t)512 << 20)
+#define FETCH_UNPACKED_MOST ((uint64_t)16 << 30)
 /* The least speed, on average over so many seconds. */
 #define FETCH_FLOOR	    1024
 #define FETCH_FLOOR_SECONDS 30
@@ -56,6 +60,7 @@ struct fetch_answer {
 	char url[FETCH_URL_MAX]; /* that answered in the end */
 	char address[64];	 /* that it was connected to */
 	char way[FETCH_WAY_MAX]; /* the addresses of those that sent it on, a blank after each */
+	bool too_long;		 /* for the request's `bytes` */
 	uint64_t retry_after;	 /* seconds; 0: it says nothing */
 	uint64_t announced;	 /* Content-Length + 1; 0: none */
 	uint64_t bytes;		 /* of the body, as sent */

@@ -40,6 +40,12 @@ static int parse(const struct setting *s, const char *value, double *number)
 		return parse_layout(value, number);
 	if (s->kind == SETTING_BYTES)
 		return option_bytes(s->option, value, number);
+	if (s->kind == SETTING_FETCH) {
+		status = option_bytes(s->option, value, number);
+		return status || (*number >= s->least && *number <= s->most)
+			       ? status
+			       : fail("--%s takes from 1K to %.0fG, not '%s'", s->option, s->most / (1 << 30), value);
+	}
 	if (s->kind == SETTING_SWITCH) {
 		*number = !strcmp(value, "on");
 		return *number > 0 || !strcmp(value, "off") ? 0 : fail("--%s is on or off, not '%s'", s->option, value);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "bpf/abi.h"
+#include "fetch/request.h"
 #include "filter/formulas.h"
 
 #define LAYOUT_AUTO LAYOUTS
@@ -25,7 +26,16 @@ extern const char *const layout_names[LAYOUTS + 2]; /* ended by NULL */
 	X(double, samples, "samples", SETTING_FLOOR, 0, 100000, 100, "of dropped packets, a second and CPU")          \
 	X(uint64_t, memory_max, "memory", SETTING_BYTES, 0, 1e18, 0, "in the kernel; 0: half of what is free")
 
-#define SETTINGS(X) SETTINGS_TO_TUNE(X) X(double, bits_per_key, NULL, SETTING_NUMBER, 0, 512, 16, "where fpr is 0")
+/* Of lists that are fetched: no filter is built for these. */
+#define SETTINGS_TO_FETCH(X)                                                                                    \
+	X(uint64_t, fetch_most, "fetch-most", SETTING_FETCH, 1024, FETCH_BYTES_MOST, FETCH_BYTES,               \
+	  "of a list that is fetched, as sent")                                                                 \
+	X(uint64_t, fetch_unpacked, "fetch-unpacked", SETTING_FETCH, 1024, FETCH_UNPACKED_MOST, FETCH_UNPACKED, \
+	  "of a list that is fetched, unpacked")
+
+#define SETTINGS(X)         \
+	SETTINGS_TO_TUNE(X) \
+	SETTINGS_TO_FETCH(X) X(double, bits_per_key, NULL, SETTING_NUMBER, 0, 512, 16, "where fpr is 0")
 
 struct settings {
 #define SETTINGS_MEMBER(type, name, ...) type name;
@@ -43,6 +53,7 @@ enum setting_kind {
 	SETTING_FLOOR,	 /* a fraction is cut off */
 	SETTING_PERCENT, /* kept as a share */
 	SETTING_BYTES,
+	SETTING_FETCH, /* bytes, of what the filter has nothing to do with */
 };
 
 struct setting {

@@ -237,6 +237,7 @@ int reader_read(const char *path, const struct reader_options *options, struct r
 	if (err) {
 		reader_fail(&reader, err, reason);
 	} else {
+		input_limit(reader.input, options->unpacked);
 		err = PARSE(&reader);
 		input_close(reader.input);
 	}

@@ -28,7 +28,8 @@ struct reader_options {
 	/* The same with each row of a table of networks, and whose it says they are. Then there is no `where`. */
 	int (*named)(void *arg, int family, ip6 lo, ip6 hi, const struct network *network);
 	void *arg;
-	size_t memory; /* that the parsers may take, in bytes; 0: half of what is free */
+	uint64_t unpacked; /* the most bytes, of a list that was fetched; 0: what a file may unpack to */
+	size_t memory;	   /* that the parsers may take, in bytes; 0: half of what is free */
 };
 
 /* What was read, to be shown. */

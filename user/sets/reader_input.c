@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,7 +31,8 @@ struct input {
 	enum packing packing;
 	bool fd_ended, ended;
 	bool midway; /* inside a compressed frame: the file must not end here */
-	uint64_t size, taken, unpacked;
+	uint64_t size, taken, unpacked, most;
+	char too_much[128];
 	uint8_t *packed; /* as it lies in the file: [at, filled) waits to be unpacked */
 	size_t at, filled;
 	z_stream gzip;
@@ -131,6 +134,11 @@ int input_begin(struct input *in, const char **reason)
 	return err;
 }
 
+void input_limit(struct input *in, uint64_t unpacked)
+{
+	in->most = unpacked;
+}
+
 static int gzip_step(struct input *in, uint8_t *out, size_t room, size_t *made, const char **reason)
 {
 	int ret;
@@ -209,6 +217,23 @@ static int (*const unpack[])(struct input *in, uint8_t *out, size_t room, size_t
 	[ZSTD] = zstd_step,
 };
 
+static int check_unpacked(struct input *in, const char **reason)
+{
+	if (in->most && in->unpacked > in->most) {
+		snprintf(in->too_much, sizeof(in->too_much),
+			 "it unpacks to more than %" PRIu64 " bytes; 'tune --fetch-unpacked' sets how many it may",
+			 in->most);
+		*reason = in->too_much;
+		return -EFBIG;
+	}
+	if (!in->most && in->unpacked > UNPACKED_MOST && in->unpacked / UNPACKED_TIMES > in->taken) {
+		*reason = "it unpacks to more than 1 GiB, and to more than a hundred times its size: unpack it "
+			  "first if that is right";
+		return -EFBIG;
+	}
+	return 0;
+}
+
 ssize_t input_read(struct input *in, void *buf, size_t size, const char **reason)
 {
 	size_t done = 0;
@@ -235,12 +260,9 @@ ssize_t input_read(struct input *in, void *buf, size_t size, const char **reason
 			if (err)
 				return err;
 			in->unpacked += made;
-			if (in->unpacked > UNPACKED_MOST && in->unpacked / UNPACKED_TIMES > in->taken) {
-				*reason =
-					"it unpacks to more than 1 GiB, and to more than a hundred times its size: unpack it "
-					"first if that is right";
-				return -EFBIG;
-			}
+			err = check_unpacked(in, reason);
+			if (err)
+				return err;
 			if (!made && in->at == at && in->fd_ended)
 				in->ended = true;
 		}

@@ -12,6 +12,8 @@ struct input;
 /* All return a negative errno and a reason in words when they fail. input_begin() finds out how it is packed. */
 int input_open(struct input **input, const char *path, const char **reason);
 int input_begin(struct input *input, const char **reason);
+/* Of a list that was fetched: it unpacks to no more bytes than these. 0: what files may unpack to. */
+void input_limit(struct input *input, uint64_t unpacked);
 /* Fills buf unless the input ends before: then it returns less than size. */
 ssize_t input_read(struct input *input, void *buf, size_t size, const char **reason);
 void input_close(struct input *input);

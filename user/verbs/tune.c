@@ -16,7 +16,7 @@
 /* The new settings, by their names in the state. */
 struct options {
 	struct {
-		const char *name;
+		const struct setting *setting;
 		double value;
 	} wanted[WANTED_MAX];
 	size_t n;
@@ -33,7 +33,7 @@ static int read_setting(const struct option_spec *o, void *target, const char *v
 
 	if (!setting)
 		return EXIT_ERROR;
-	to->wanted[to->n % WANTED_MAX].name = setting->name;
+	to->wanted[to->n % WANTED_MAX].setting = setting;
 	to->wanted[to->n++ % WANTED_MAX].value = number;
 	return 0;
 }
@@ -44,8 +44,9 @@ static int read_setting(const struct option_spec *o, void *target, const char *v
 	  .does = text, .read = read_setting },
 
 const struct option_spec tune_options[] = {
-	SETTINGS_TO_TUNE(OPTION){ "networks", .type = OPTION_FILE, AT(options, networks), .value = "FILE",
-				  .does = "a table that says whose addresses are; none: no more" },
+	SETTINGS_TO_TUNE(OPTION)
+		SETTINGS_TO_FETCH(OPTION){ "networks", .type = OPTION_FILE, AT(options, networks), .value = "FILE",
+					   .does = "a table that says whose addresses are; none: no more" },
 	FORCE_OPTION(options),
 	CONFIRM_OPTION(options),
 	OPTIONS_END(struct options),
@@ -56,7 +57,8 @@ static int report(const struct context *context, const struct settings *s)
 	struct layout_plan layout = layout_choose(s);
 	struct networks *networks = networks_open(context->state);
 	const struct networks_source *from = networks_from(networks);
-	char buf[BYTES_TEXT_MAX], path[PATH_MAX] = "none", rows[48] = "";
+	char buf[BYTES_TEXT_MAX], most[BYTES_TEXT_MAX], unpacked[BYTES_TEXT_MAX], path[PATH_MAX] = "none",
+										  rows[48] = "";
 	json_t *networks_json = json_null();
 
 	if (from) {
@@ -66,17 +68,20 @@ static int report(const struct context *context, const struct settings *s)
 	}
 	networks_close(networks);
 	if (context->json)
-		return out_json(context, json_pack("{s:b, s:b, s:b, s:s, s:i, s:f, s:f, s:f, s:I, s:I, s:o}", "exact",
-						   s->exact, "labels", s->labels, "embedded", s->embedded, "layout",
-						   layout_names[s->layout], "k", (int)layout.k, "fpr", layout.fpr,
-						   "bits_per_key", layout.bits_per_key, "headroom", s->headroom * 100,
-						   "samples", (json_int_t)s->samples, "memory",
-						   (json_int_t)s->memory_max, "networks", networks_json));
+		return out_json(context,
+				json_pack("{s:b, s:b, s:b, s:s, s:i, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:o}", "exact",
+					  s->exact, "labels", s->labels, "embedded", s->embedded, "layout",
+					  layout_names[s->layout], "k", (int)layout.k, "fpr", layout.fpr,
+					  "bits_per_key", layout.bits_per_key, "headroom", s->headroom * 100, "samples",
+					  (json_int_t)s->samples, "memory", (json_int_t)s->memory_max, "fetch_most",
+					  (json_int_t)s->fetch_most, "fetch_unpacked", (json_int_t)s->fetch_unpacked,
+					  "networks", networks_json));
 	json_decref(networks_json);
-	printf("exact     %s\nlabels    %s\nembedded  %s\nlayout    %s (%s, k = %u)\nfpr       %.3g (%.1f bits a key)\nheadroom  %.0f %%\nsamples   %.0f a second and CPU\nmemory    %s\nnetworks  %s%s\n",
+	printf("exact     %s\nlabels    %s\nembedded  %s\nlayout    %s (%s, k = %u)\nfpr       %.3g (%.1f bits a key)\nheadroom  %.0f %%\nsamples   %.0f a second and CPU\nmemory    %s\nfetched   %s, %s unpacked\nnetworks  %s%s\n",
 	       s->exact ? "on" : "off", s->labels ? "on" : "off", s->embedded ? "on" : "off", layout_names[s->layout],
 	       layout_names[layout.kind], layout.k, layout.fpr, layout.bits_per_key, s->headroom * 100, s->samples,
-	       s->memory_max ? bytes_text(buf, s->memory_max) : "half of what is free", path, rows);
+	       s->memory_max ? bytes_text(buf, s->memory_max) : "half of what is free", bytes_text(most, s->fetch_most),
+	       bytes_text(unpacked, s->fetch_unpacked), path, rows);
 	return out_end();
 }
 
@@ -99,9 +104,9 @@ static int check(const struct call *call)
 
 	now = settings = err ? SETTINGS_DEFAULT : settings_read(state);
 	for (size_t i = 0; i < o->n && i < WANTED_MAX; i++) {
-		if (!strcmp(o->wanted[i].name, "exact"))
+		if (!strcmp(o->wanted[i].setting->name, "exact"))
 			settings.exact = o->wanted[i].value != 0;
-		if (!strcmp(o->wanted[i].name, "fpr"))
+		if (!strcmp(o->wanted[i].setting->name, "fpr"))
 			settings.fpr = o->wanted[i].value;
 	}
 	state_close(state);
@@ -160,12 +165,13 @@ int verb_tune(const struct call *call)
 
 	exact = !err && o->n && settings_read(change->state).exact;
 	for (size_t i = 0; i < o->n && i < WANTED_MAX && !err; i++) {
-		bool same = state_setting(change->state, o->wanted[i].name, -1) == o->wanted[i].value;
+		const struct setting *setting = o->wanted[i].setting;
+		bool same = state_setting(change->state, setting->name, -1) == o->wanted[i].value;
 
-		news = news || !same;
+		news = news || (!same && setting->kind != SETTING_FETCH);
 		if (!same)
-			err = change_pending(change, PENDING_SETTING, o->wanted[i].name, (long)o->confirm.value);
-		err = err ?: state_set(change->state, o->wanted[i].name, o->wanted[i].value);
+			err = change_pending(change, PENDING_SETTING, setting->name, (long)o->confirm.value);
+		err = err ?: state_set(change->state, setting->name, o->wanted[i].value);
 	}
 	if (!err)
 		settings = settings_read(change ? change->state : look);
