@@ -36,6 +36,7 @@ struct shown {
 	ip6 v6;
 	struct alone alone; /* that no other list holds */
 	double day4, day6;  /* so many more, or fewer, since the day began that growth is measured by */
+	bool counted;	    /* what follows: a service has */
 	uint64_t dropped;   /* packets, in the last hour */
 };
 
@@ -111,6 +112,7 @@ static void compare(struct state *state, struct shown *s, const struct others *o
 		s->day4 = (double)s->v4 - accepted.day.v4;
 		s->day6 = (double)s->v6 - accepted.day.v6;
 	}
+	s->counted = o->counted;
 	for (size_t i = 0; i < LABELS && o->counted; i++)
 		if (!strcmp(o->hour.lists[i].name, s->feed->list))
 			s->dropped = o->hour.sums.list[i].packets;
@@ -144,7 +146,7 @@ static json_t *shown_json(const struct shown *s, int64_t now)
 			 listed ? json_integer((json_int_t)s->list.prefixes) : json_null(), "alone",
 			 s->known ? json_real(share_alone(s)) : json_null(), "day",
 			 s->known ? json_pack("{s:f, s:f}", "ipv4", s->day4, "ipv6", s->day6) : json_null(),
-			 "dropped_hour", s->known ? json_integer((json_int_t)s->dropped) : json_null());
+			 "dropped_hour", s->counted ? json_integer((json_int_t)s->dropped) : json_null());
 }
 
 static void shown_text(const struct shown *s)
@@ -160,9 +162,10 @@ static void shown_text(const struct shown *s)
 		snprintf(prefixes, sizeof(prefixes), "%llu", (unsigned long long)s->list.prefixes);
 	if (s->known) {
 		snprintf(day, sizeof(day), "%+.0f", s->v4 ? s->day4 : s->day6);
-		snprintf(dropped, sizeof(dropped), "%llu", (unsigned long long)s->dropped);
 		snprintf(alone, sizeof(alone), "%.0f%%", 100 * share_alone(s));
 	}
+	if (s->counted)
+		snprintf(dropped, sizeof(dropped), "%llu", (unsigned long long)s->dropped);
 	out_line("%-16s %-7s %6s %6s %8s %7s %8s %5s  %s", s->feed->list, s->fresh.is, age, next, prefixes, day,
 		 dropped, alone, s->feed->result[0] ? s->feed->result : "it was not asked for yet");
 }
