@@ -330,8 +330,11 @@ resync_is_not_overtaken() {
 	hears 'all-end\t1'
 	says "at\tedge-7\t$EPOCH\t1\t1-0\t5"
 	hears 'took\tedge-7\t1-0'
-	kill -STOP "$part"
-	bloom fleet resync edge-7
+	# Where it stands still in the middle of a look at the state, nobody else may write there.
+	until kill -STOP "$part" && timeout 5 "$XDP_BLOOM" --wait 1s fleet resync edge-7 >/dev/null 2>&1; do
+		kill -CONT "$part"
+		moment
+	done
 	says '+\tedge-7\t45.0.0.1\t600000\ta' "at\tedge-7\t$EPOCH\t2\t2-0\t5"
 	wait_until "that it is on its way" grep -q '2-0' beside/sent
 	forgets
