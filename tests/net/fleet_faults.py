@@ -7,6 +7,7 @@ force everywhere, never passes; what a member bans itself is dropped there at on
 the fault is over, all agree. How soon they do is printed, and must be in XDP_BLOOM_AGREE s
 where that is given.
 """
+import json
 import os
 import random
 import signal
@@ -16,12 +17,12 @@ import sys
 import threading
 import time
 
-from fleet_many import MEMBERS, NAMES, PORT, Wires, address, joined, of_one, on, takes_part, text
+from fleet_many import COMMAND, MEMBERS, NAMES, PORT, Wires, address, environment, joined, of_one, on, takes_part, text
 from slow_relay import Relay
 
 EVERY, SURE, PATIENCE, LASTS = 0.25, 4, 120, 20
 AGREE = float(os.environ.get('XDP_BLOOM_AGREE') or 0)
-BANNED, ALLOWED = 0x2D000000, 0x2E000000
+BANNED, ALLOWED, FLOOD = 0x2D000000, 0x2E000000, 0x0B000000
 
 
 class Watch(threading.Thread):
@@ -97,7 +98,7 @@ class Watch(threading.Thread):
                     if source in says and last >= self.round - SURE:
                         return f'{text(source)} passes {NAMES[n]}'
                     if source not in says and last < self.round - SURE:
-                        return f'{text(source)} is dropped by {NAMES[n]}'
+                        return f'{text(source)} is dropped by {NAMES[n]}, and nobody bans it'
         return None
 
 
@@ -106,13 +107,14 @@ class Fleet:
         self.relay = Relay(PORT + 1, PORT)
         self.server, self.talk, self.running = joined(PORT + 1)
         self.watch, self.says, self.lasting, self.count = Watch(), {}, set(), 0
+        self.ban_by = range(MEMBERS)
         for n, name in enumerate(NAMES):
             on(name, 'allow', text(ALLOWED + n))
         self.watch.start()
 
     def ban(self, lasting=False):
         """Some member bans an address of its own."""
-        n, source = random.randrange(MEMBERS), BANNED + self.count
+        n, source = random.choice(self.ban_by), BANNED + self.count
         self.count += 1
         on(NAMES[n], 'add', text(source), '--ttl', '1h')
         self.says[source] = n
@@ -121,7 +123,7 @@ class Fleet:
             self.lasting.add(source)
 
     def unban(self):
-        others = [source for source in self.says if source not in self.lasting]
+        others = [source for source, n in self.says.items() if source not in self.lasting and n in self.ban_by]
         if others:
             source = random.choice(others)
             self.watch.release(source)
@@ -246,7 +248,49 @@ def emptied(fleet):
         fleet.goes_on(LASTS / 8)
 
 
-FAULTS = {f.__name__: f for f in (cut_one, cut_half, slow, clock, kills, emptied)}
+def resident(pid):
+    """KiB, of it and of what it has begun."""
+    with open(f'/proc/{pid}/status') as file:
+        total = int(next(line for line in file if line.startswith('VmRSS')).split()[1])
+    with open(f'/proc/{pid}/task/{pid}/children') as file:
+        return total + sum(resident(child) for child in file.read().split())
+
+
+def floods(fleet):
+    """One member bans a million, and what others allow: they take what it may have, and all else goes on."""
+    many, room, most = int(os.environ.get('XDP_BLOOM_FLOOD') or 1000000), 100000, 0
+    n = random.randrange(MEMBERS)
+    others = [other for other in range(MEMBERS) if other != n]
+    # What it bans from now on finds no room with them; and where its stream was trimmed, a snapshot that is not whole ends nothing.
+    fleet.ban_by = others
+    follower = subprocess.Popen([COMMAND, 'follow', '-'], env=environment(NAMES[n]), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    allowed = ''.join(f'+{text(ALLOWED + other)} 1h\n' for other in others)
+    began, deadline = time.monotonic(), time.monotonic() + 900
+
+    def tell():
+        for first in range(0, many, 10000):
+            lines = ''.join(f'+{text(FLOOD + i)} 1h\n' for i in range(first, min(many, first + 10000)))
+            follower.stdin.write((lines + allowed).encode())
+        follower.stdin.close()
+
+    telling = threading.Thread(target=tell)
+    telling.start()
+    while True:
+        fleet.step()
+        most = max([most] + [resident(fleet.running[other].pid) for other in others])
+        rows = [json.loads(on(NAMES[other], '-j', 'fleet'))['members'] for other in others]
+        held = [next((row['bans'] for row in of if row['member'] == NAMES[n]), 0) for of in rows]
+        if follower.poll() is not None and min(held) >= room - 2 * MEMBERS and json.loads(on(NAMES[n], '-j', 'fleet'))['server']['waiting'] == 0:
+            break
+        assert max(held) <= room, f'one took more: {held}'
+        assert time.monotonic() < deadline, (follower.poll(), held)
+    telling.join()
+    assert follower.returncode == 0, 'the follower'
+    print(f'# floods: {many} bans by one, told and taken in {time.monotonic() - began:.0f} s: the others have {min(held)} to {max(held)} of it; '
+          f'{most // 1024} MiB at most, with what speaks to the server')
+
+
+FAULTS = {f.__name__: f for f in (cut_one, cut_half, slow, clock, kills, emptied, floods)}
 
 
 def main():

@@ -97,7 +97,9 @@ static int open_file(struct load *l)
 		l->text = standard_keep(fd);
 	}
 	close_fd(fd);
-	if (!why && err_is(l->text, ENOENT) && strstr(l->path, "://"))
+	if (!why && err_is(l->text, ENOENT) && !strncmp(l->path, "file://", 7))
+		why = "a file is named by its path alone, without file://";
+	else if (!why && err_is(l->text, ENOENT) && strstr(l->path, "://"))
 		why = "neither a file nor a URL that can be fetched: https:// is";
 	else if (!why && err_is(l->text, ENOENT) && !prefix_parse(l->path, strlen(l->path), &addr, &bits))
 		why = "an address, not a file; to ban it: xdp-bloom add";
