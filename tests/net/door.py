@@ -5,14 +5,17 @@
 send: standard input through it, and what is answered. late: nothing is read before all is sent. harm: some that are silent,
 slow, flood and send what is refused, and one beside them. kill KILLS: eight at once, and it is killed meanwhile.
 """
+import fcntl
 import json
 import os
 import random
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import termios
 import threading
 import time
 
@@ -55,6 +58,9 @@ def send():
     except OSError as error:
         sys.exit(f'# {error}')
     if what == 'late':
+        # Until the other side has taken all of it, with what is to be said about it.
+        while struct.unpack('i', fcntl.ioctl(client, termios.TIOCOUTQ, b'\0' * 4))[0]:
+            time.sleep(0.01)
         reader.start()
     reader.join()
 
