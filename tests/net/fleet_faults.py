@@ -10,6 +10,7 @@ where that is given.
 import json
 import os
 import random
+import shutil
 import signal
 import struct
 import subprocess
@@ -235,17 +236,83 @@ def kills(fleet):
         fleet.step()
 
 
+def begins(fleet, *settings):
+    """The server does, and is told its users again, which no dump has."""
+    fleet.server.start(*settings)
+    talk = fleet.server.talk()
+    for name in NAMES:
+        for line in on(name, 'fleet', 'acl', name).splitlines():
+            talk(*line.replace('PASSWORD', 'secret-' + name).split())
+
+
 def emptied(fleet):
     """The server is killed again and again, and comes back with nothing."""
     for _ in range(3):
         fleet.server.kill()
         fleet.goes_on(LASTS / 8)
-        fleet.server.start()
-        talk = fleet.server.talk()
-        for name in NAMES:
-            for line in on(name, 'fleet', 'acl', name).splitlines():
-                talk(*line.replace('PASSWORD', 'secret-' + name).split())
+        begins(fleet)
         fleet.goes_on(LASTS / 8)
+
+
+def flushed(fleet):
+    for _ in range(3):
+        fleet.server.talk()('FLUSHALL')
+        fleet.goes_on(LASTS / 8)
+
+
+def journaled(fleet):
+    """It is killed again and again, and has a file of all that it was told."""
+    talk = fleet.server.talk()
+    talk('CONFIG', 'SET', 'appendonly', 'yes')
+    while 'aof_rewrite_in_progress:0' not in talk('INFO', 'persistence'):
+        time.sleep(0.1)
+    for _ in range(3):
+        fleet.goes_on(LASTS / 8)
+        fleet.server.kill()
+        fleet.goes_on(LASTS / 8)
+        begins(fleet, '--appendonly', 'yes')
+    fleet.goes_on(LASTS / 8)
+
+
+def restored(fleet):
+    """It is killed, and begins with what it had a while before."""
+    dump = f'{fleet.server.directory}/dump.rdb'
+    fleet.server.talk()('SAVE')
+    shutil.copy(dump, 'backup')
+    fleet.goes_on(LASTS / 2)
+    fleet.server.kill()
+    shutil.copy('backup', dump)
+    begins(fleet)
+    fleet.goes_on(LASTS / 4)
+
+
+def full(fleet):
+    """It has no memory for any more."""
+    talk = fleet.server.talk()
+    talk('CONFIG', 'SET', 'maxmemory-policy', 'noeviction')
+    talk('CONFIG', 'SET', 'maxmemory', 1)
+    fleet.goes_on(LASTS / 2)
+    talk('CONFIG', 'SET', 'maxmemory', 0)
+
+
+def trimmed(fleet):
+    """What speaks to the server sleeps, at a quarter of them, and what they have not read goes, but for the last word of each."""
+    asleep = []
+    for n in random.sample(range(MEMBERS), max(1, MEMBERS // 4)):
+        pid = fleet.running[n].pid
+        with open(f'/proc/{pid}/task/{pid}/children') as file:
+            asleep += map(int, file.read().split())
+    for pid in asleep:
+        os.kill(pid, signal.SIGSTOP)
+    fleet.goes_on(LASTS / 2)
+    talk = fleet.server.talk()
+    for name in NAMES:
+        talk('XTRIM', f'xdp-bloom:{name}:log', 'MAXLEN', 1)
+    for pid in asleep:
+        try:
+            os.kill(pid, signal.SIGCONT)
+        except ProcessLookupError:
+            pass
 
 
 def resident(pid):
@@ -290,7 +357,7 @@ def floods(fleet):
           f'{most // 1024} MiB at most, with what speaks to the server')
 
 
-FAULTS = {f.__name__: f for f in (cut_one, cut_half, slow, clock, kills, emptied, floods)}
+FAULTS = {f.__name__: f for f in (cut_one, cut_half, slow, clock, kills, emptied, flushed, journaled, restored, full, trimmed, floods)}
 
 
 def main():

@@ -25,4 +25,5 @@ fault() {
 	WORK=$WORK XDP_BLOOM_MEMBERS=$members python3 "$tests/fleet_faults.py" "$1" 2>out || fail "$(tail -n 20 out)"
 }
 
-run_cases 'fault cut_one' 'fault cut_half' 'fault slow' 'fault clock' 'fault kills' 'fault emptied' 'fault floods'
+run_cases 'fault cut_one' 'fault cut_half' 'fault slow' 'fault clock' 'fault kills' 'fault emptied' 'fault flushed' 'fault journaled' \
+	'fault restored' 'fault full' 'fault trimmed' 'fault floods'
