@@ -61,7 +61,7 @@ only_lookups() {
 
 # Eight bytes of an address are put in order at once, in the IPv6 stages only.
 address_words() {
-	grep -c 'be64' "$WORK/program"
+	grep -c '= be64 r' "$WORK/program"
 }
 
 write_lists() {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,6 +116,28 @@ static void random_path(char *path, size_t size)
 	snprintf(path + at, size - at, "%s", names[ktap_random() % 3]);
 }
 
+/* Not where links lead out of the tree. */
+static bool is_within(const char *path)
+{
+	char directory[PATH_MAX], real[PATH_MAX];
+
+	snprintf(directory, sizeof(directory), "%s", path);
+	return realpath(dirname(directory), real) && !strncmp(real, root, strlen(root));
+}
+
+/* A link, a directory or a file; most of these fail, which is all the same. */
+static void make_one(const char *path, const char *target)
+{
+	uint64_t kind = ktap_random() % 6;
+	int fd = -1;
+
+	if (kind ? kind == 1 ? mkdir(path, 0700) : symlink(target, path)
+		 : (fd = open(path, O_CREAT | O_EXCL, 0600)) < 0)
+		return;
+	if (fd >= 0)
+		close(fd);
+}
+
 static void random_trees(void)
 {
 	unsigned int files = 0, circles = 0;
@@ -126,9 +149,8 @@ static void random_trees(void)
 
 			random_path(path, sizeof(path));
 			random_path(target, sizeof(target));
-			/* Most of these fail, which is all the same. */
-			if (ktap_random() % 3 ? symlink(target, path) : mkdir(path, 0700))
-				continue;
+			if (is_within(path))
+				make_one(path, target);
 		}
 		for (int i = 0; i < 100; i++) {
 			char path[PATH_MAX], real[PATH_MAX];

@@ -76,6 +76,8 @@ int way_walk(const char *path, way_step *step, void *arg)
 		memcpy(name, begin, length);
 		name[length] = '\0';
 		if (!strcmp(name, ".") || !strcmp(name, "..")) {
+			if (here.is.st_mode && !S_ISDIR(here.is.st_mode))
+				return -ENOTDIR;
 			if (name[1] && *here.at) {
 				*strrchr(here.at, '/') = '\0';
 				here.is.st_mode = 0;
