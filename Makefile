@@ -22,7 +22,7 @@ SHARED     ?= $(SAN)
 ALL_CFLAGS  = -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -I. -Iuser -I$(BUILD) \
 	      $(PKG_CFLAGS) $(SANITIZE) $(CFLAGS) $(CPPFLAGS)
 
-SKELETON := $(BUILD)/xdp_bloom.skel.h
+SKELETON := $(patsubst %,$(BUILD)/%.skel.h,xdp_bloom xdp_bloom_to xdp_bloom_both)
 # What the service shows to a browser.
 PAGE	 := $(BUILD)/page_text.h
 USER_SRC := $(sort $(wildcard user/*/*.c))
@@ -84,15 +84,15 @@ $(BUILD)/%.bpf.o: bpf/%.bpf.c $(BUILD)/compiled-with
 
 # What debuggers would want is left out: half of the object.
 ifndef PACKED
-$(SKELETON): $(BUILD)/xdp_bloom.bpf.o
-	$(call say,SKEL,$@)$(BPFTOOL) gen object $(BUILD)/xdp_bloom.o $< && \
-		$(BPFTOOL) gen skeleton $(BUILD)/xdp_bloom.o name xdp_bloom_bpf >$@.tmp && mv $@.tmp $@
+$(SKELETON): $(BUILD)/%.skel.h: $(BUILD)/%.bpf.o
+	$(call say,SKEL,$@)$(BPFTOOL) gen object $(BUILD)/$*.o $< && \
+		$(BPFTOOL) gen skeleton $(BUILD)/$*.o name $*_bpf >$@.tmp && mv $@.tmp $@
 else
 # bpftool reads this machine's byte order alone: the skeleton is that of such an object, and has the other one in it.
-$(SKELETON): $(BUILD)/xdp_bloom.bpf.o tools/pack_object.sh
-	$(call say,SKEL,$@)$(CLANG) $(BPF_CFLAGS) -target bpf -Ibpf -c -o $(BUILD)/native.o bpf/xdp_bloom.bpf.c && \
-		$(BPFTOOL) gen skeleton $(BUILD)/native.o name xdp_bloom_bpf >$@.tmp && \
-		llvm-objcopy --strip-debug $< $(BUILD)/xdp_bloom.o && tools/pack_object.sh $@.tmp $(BUILD)/xdp_bloom.o && mv $@.tmp $@
+$(SKELETON): $(BUILD)/%.skel.h: $(BUILD)/%.bpf.o tools/pack_object.sh
+	$(call say,SKEL,$@)$(CLANG) $(BPF_CFLAGS) -target bpf -Ibpf -c -o $(BUILD)/$*.native.o bpf/$*.bpf.c && \
+		$(BPFTOOL) gen skeleton $(BUILD)/$*.native.o name $*_bpf >$@.tmp && llvm-objcopy --strip-debug $< $(BUILD)/$*.o && \
+		tools/pack_object.sh $@.tmp $*_bpf $(BUILD)/$*.o && mv $@.tmp $@
 endif
 
 $(PAGE): tools/embed.sh user/observe/page.html user/observe/page.css user/observe/page.js
@@ -391,6 +391,10 @@ guards: deps-test ## every need of a machine by every verb that puts something i
 	@$(MAKE) --no-print-directory tests
 	GUARDS=all XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic tests/cli/cli_guards.sh
 
+match: deps-test ## a million made packets by source, by destination and by both, held against a naive model
+	@$(MAKE) --no-print-directory tests
+	XDP_BLOOM_PACKETS=1000000 $(BUILD)/tests/prog_match
+
 compilers: deps ## both sides by clang 14 to 19, user space by gcc, and what the kernel says of the programs; COMPILERS
 	+tools/compilers.sh $(COMPILERS)
 
@@ -443,5 +447,5 @@ help: ## this
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
 .PHONY: all units install uninstall static static-check deb fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
-	test fresh test-kernels lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test crowdsec-test parts-test samples-test counts scale-test replay-test scope-test page-test status-test upgrade-test faults guards mutants compilers kselftest \
+	test fresh test-kernels lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test crowdsec-test parts-test samples-test counts scale-test replay-test scope-test page-test status-test upgrade-test faults guards mutants match compilers kselftest \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help

@@ -8,7 +8,12 @@
 #define BLOCK_BYTES 64 /* a cache line: one block of the filter, one or two buckets of a roster */
 #define RUNGS_MAX   8
 
-/* Names under the bpffs directory. */
+/*
+ * Names under the bpffs directory. What asks about destinations, or both addresses, has these behind the names of root,
+ * slot and programs.
+ */
+#define PIN_TO		  "_to"
+#define PIN_BOTH	  "_both"
 #define PIN_ROOT	  "root"
 #define PIN_ROOT_BARE	  "root_bare" /* where an interface whose packets begin with IP is attached */
 #define PIN_SLOT	  "slot"
@@ -35,6 +40,15 @@
 #define PIN_POLICED "policed"
 /* The same, once there was a list with a scope. */
 #define PIN_UNREAD "unread"
+
+/*
+ * Which address of a packet is asked about: what but the first is in use on some interface has a root, a slot and a
+ * program of a generation of its own.
+ */
+#define MATCH_SOURCE	  0
+#define MATCH_DESTINATION 1
+#define MATCH_BOTH	  2
+#define MATCHES		  3
 
 /* What became of a packet, in sum. */
 enum verdict { PASSED, DROPPED, UNPARSED, VERDICTS };
@@ -130,6 +144,7 @@ enum stage { STAGE_PARSE, STAGE_GATE, STAGE_FILTER, STAGE_ROSTER, STAGE_DETECTOR
  * An answer: is the address dropped, which stage decided it, on which account, and for IPv6 on which rung. The asking
  * program returns it.
  */
+#define ANSWER_TO		   (1u << 26) /* the destination's, not the source's */
 #define ANSWER_SHADOW		   (1u << 25) /* would be dropped, were the list not a shadow */
 #define ANSWER_DROP		   (1u << 24)
 #define ANSWER(stage, rung, label) ((__u32)(rung) << 16 | (__u32)(stage) << 8 | (__u32)(label))

@@ -206,32 +206,38 @@ inline_never __u32 decide_within(const struct generation *g, const __u32 *ipv6)
 	return ipv4_within(source_ipv6(&source, 0), source_ipv6(&source, 1), &ipv4) ? decide_carried(g, ipv4) : 0;
 }
 
-/* The answer for a packet's source, or UNPARSED or HIDDEN, which are negative. */
-inline_always __s64 decide_packet(const struct generation *g, const void *data, const void *end)
+/* The answer for a source, which may be a destination; UNPARSED or HIDDEN, which are negative, for what is none. */
+inline_always __s64 decide_source(const struct generation *g, const struct source *source, int family)
 {
-	struct source source;
-	int family = parse_source(data, end, &source);
-
 	if (family == SOURCE_IPV4)
-		return decide_shadow(g, decide_ipv4(g, source.ipv4));
+		return decide_shadow(g, decide_ipv4(g, source->ipv4));
 	if (family == SOURCE_IPV6) {
-		if (source_mapped(&source)) {
-			__u32 answer = decide_carried(g, NET32(source.ipv6[3]));
+		if (source_mapped(source)) {
+			__u32 answer = decide_carried(g, NET32(source->ipv6[3]));
 
 			if (answer & ANSWER_DROP)
 				return answer;
 		}
-		if (SWITCH_ON(g, embedded, source.ipv6[2])) {
-			__u32 answer = decide_within(g, source.ipv6);
+		if (SWITCH_ON(g, embedded, source->ipv6[2])) {
+			__u32 answer = decide_within(g, source->ipv6);
 
 			if (answer & ANSWER_DROP)
 				return answer;
 		}
 		if (!GEN(g, rungs))
 			return ANSWER(STAGE_GATE, 0, 0);
-		return decide_shadow(g, decide_ipv6(g, source_ipv6(&source, 0), source_ipv6(&source, 1)));
+		return decide_shadow(g, decide_ipv6(g, source_ipv6(source, 0), source_ipv6(source, 1)));
 	}
 	return family == SOURCE_HIDDEN ? RARE((int)ANSWER_HIDDEN) : (int)ANSWER_UNPARSED;
+}
+
+/* The answer for a packet's source. */
+inline_always __s64 decide_packet(const struct generation *g, const void *data, const void *end)
+{
+	struct source source;
+	int family = parse_source(data, end, &source);
+
+	return decide_source(g, &source, family);
 }
 
 #ifdef __bpf__

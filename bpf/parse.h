@@ -81,6 +81,15 @@ inline_always int source_mapped(const struct source *source)
 	return source->ipv6[2] == NET32(0xffff) && !(source->ipv6[0] | source->ipv6[1]);
 }
 
+/* The destination in its place. */
+inline_always void source_turn(struct source *source, int family)
+{
+	if (family == SOURCE_IPV4)
+		source->ipv4 = NET32(((const struct ipv4_header *)source->ipv4_at)->destination);
+	else if (family == SOURCE_IPV6)
+		source->ipv6 += 4;
+}
+
 /* True when [at, at + size) lies within the packet. */
 #define PARSE_FITS(at, size, end) ((const char *)(at) + (size) <= (const char *)(end))
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/bpf.h>
 
-#include "constants.h"
-#include "decide.h"
+#include "match.h"
+#if MATCH == MATCH_SOURCE
 #include "detect.h"
 #include "scope.h"
+#endif
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
@@ -92,13 +93,13 @@ inline_never __s64 decide_frags(struct xdp_md *ctx, __u64 length)
 	/* Said as a lower bound: verifiers before 6.4 learn nothing from "not zero". */
 	if (length < ETH_HLEN || bpf_xdp_load_bytes(ctx, 0, headers.bytes, length))
 		return -1;
-	answer = decide_packet(G, headers.bytes, headers.bytes + HEADERS_MAX);
+	answer = decide_matched(G, headers.bytes, headers.bytes + HEADERS_MAX);
 	RARE_ANSWER(answer, rare);
 	return answer;
 rare:
 	if (answer < 0 || ANSWER_LABEL(answer) != LABEL_ENDS)
 		return answer;
-	return decide_end(headers.bytes, headers.bytes + HEADERS_MAX, answer);
+	return decide_match_end(headers.bytes, headers.bytes + HEADERS_MAX, answer);
 }
 
 inline_always void next_block(struct sample_share *share)
@@ -209,6 +210,9 @@ inline_never int drop_hidden(__u32 port, __u64 bytes)
 	return XDP_DROP;
 }
 
+/* No generation with scopes is loaded for other matches. */
+#if MATCH == MATCH_SOURCE
+
 inline_never __u64 judge_scope(struct xdp_md *ctx, __u64 answer, __u32 counts, __u32 ifindex)
 {
 	const char *data = (const char *)(long)ctx->data, *end = (const char *)(long)ctx->data_end;
@@ -231,15 +235,22 @@ inline_never __u32 packet_scope(struct xdp_md *ctx, __u32 answer)
 	return ask_scope(ctx, answer, 1, ctx->ingress_ifindex);
 }
 
+#endif
+
 /* What the clock makes of an answer that may be one of a ban that ends. */
 inline_never __u32 packet_end(struct xdp_md *ctx, __u32 answer)
 {
+#if MATCH == MATCH_SOURCE
 	if (SCOPED(ANSWER_LABEL(answer)))
 		return packet_scope(ctx, answer);
+#endif
 	if (ANSWER_LABEL(answer) != LABEL_ENDS)
 		return answer;
-	return decide_end((const void *)(long)ctx->data, (const void *)(long)ctx->data_end, answer);
+	return decide_match_end((const void *)(long)ctx->data, (const void *)(long)ctx->data_end, answer);
 }
+
+/* The detector is about sources that come in. */
+#if MATCH == MATCH_SOURCE
 
 /* Of a packet whose headers are not in its first buffer: as decide_frags(). */
 inline_never int watch_frags(struct xdp_md *ctx, struct detect_packet *packet)
@@ -322,6 +333,8 @@ inline_never int drop_detected(struct xdp_md *ctx, __u64 bytes)
 	return XDP_DROP;
 }
 
+#endif
+
 /*
  * Whether a program has the detector, and of which kind. Where it is on trial these are switches, elsewhere programs;
  * with limits of interfaces, whether sockets are asked is one in each.
@@ -338,9 +351,10 @@ inline_always int judge_packet(struct xdp_md *ctx, int watch)
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
 	__u64 bytes = (const char *)end - (const char *)data;
 	__u32 port = PORT_OF(ctx->ingress_ifindex);
-	__s64 answer = decide_packet(G, data, end);
+	__s64 answer = decide_matched(G, data, end);
 	__u64 whole;
 
+	(void)watch;
 	if (GEN(G, frags)) {
 		RARE_ANSWER(answer, rare_or_split);
 		if (bytes >= FRAGS_HEAD)
@@ -368,9 +382,11 @@ rarer:
 judged:
 	if (answer & ANSWER_SHADOW)
 		count(&list_counters, ANSWER_LABEL(answer), bytes);
+#if MATCH == MATCH_SOURCE
 	if (watch != UNWATCHED && !(answer & ANSWER_DROP) && IS_WATCHED(watch, answer) &&
 	    (LOOKS_UP(watch, answer) ? WATCH_LOOKING(watch, ctx, bytes) : WATCH(watch, ctx, bytes)))
 		return drop_detected(ctx, bytes);
+#endif
 	count(&counters, COUNTER(port, REASON((__u32)answer)), bytes);
 	if (!(answer & ANSWER_DROP))
 		return XDP_PASS;
@@ -385,6 +401,8 @@ int xdp_bloom_gen(struct xdp_md *ctx)
 {
 	return judge_packet(ctx, UNWATCHED);
 }
+
+#if MATCH == MATCH_SOURCE
 
 /* In its place where there is a detector. */
 SEC("xdp")
@@ -405,6 +423,8 @@ int xdp_bloom_slots(struct xdp_md *ctx)
 {
 	return judge_packet(ctx, WATCHED_BY_SLOT);
 }
+
+#endif
 
 /*
  * On trial, until somebody confirms it: from its end on the generation before is called, by a clock that setting the
@@ -433,6 +453,8 @@ int xdp_bloom_trial(struct xdp_md *ctx)
 	return on_trial(ctx, WATCHED_IF_ON);
 }
 
+#if MATCH == MATCH_SOURCE
+
 SEC("xdp")
 int xdp_bloom_trial_slots(struct xdp_md *ctx)
 {
@@ -452,6 +474,8 @@ int xdp_bloom_trial_shared_slots(struct xdp_md *ctx)
 	return trial_is_over() ? XDP_PASS : judge_packet(ctx, WATCHED_BY_SLOT);
 }
 
+#endif
+
 SEC("xdp")
 int xdp_bloom_trial_root(struct xdp_md *ctx)
 {
@@ -465,6 +489,8 @@ int xdp_bloom_bare_trial(struct xdp_md *ctx)
 {
 	return trial_is_over() ? XDP_PASS : judge_bare(ctx);
 }
+
+#if MATCH == MATCH_SOURCE
 
 /* What is asked by such a packet says where it came in, and whether scopes are asked at all. */
 inline_never __u32 asked_end(struct xdp_md *ctx, __u32 answer)
@@ -489,5 +515,7 @@ int xdp_bloom_ask(struct xdp_md *ctx)
 rare:
 	return answer < 0 ? answer : asked_end(ctx, answer);
 }
+
+#endif
 
 char _license[] SEC("license") = "GPL";

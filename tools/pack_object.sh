@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# pack_object.sh SKELETON OBJECT: in that skeleton, another object takes the place of its own, packed by xz: a tenth as large, and unpacked
+# pack_object.sh SKELETON NAME OBJECT: in that skeleton, another object takes the place of its own, packed by xz: a tenth as large, and unpacked
 # once by a command that loads it. It may be of the other byte order, for which bpftool makes no skeleton.
 set -euo pipefail
-skeleton=$1 object=$2
+skeleton=$1 name=$2__elf_bytes object=$3
 
 packed=$(mktemp)
 trap 'rm -f "$packed"' EXIT
 xz -c --check=crc32 --lzma2=preset=9e,dict=1MiB "$object" >"$packed"
 {
-	sed '/^static inline const void \*xdp_bloom_bpf__elf_bytes(size_t \*sz)$/,$d' "$skeleton"
+	sed '/^static inline const void \*'"$name"'(size_t \*sz)$/,$d' "$skeleton"
 	cat <<-END
 		#include <lzma.h>
 
-		static inline const void *xdp_bloom_bpf__elf_bytes(size_t *sz)
+		static inline const void *$name(size_t *sz)
 		{
 			static const unsigned char packed[] = {
 		$(od -An -v -tu1 -w32 "$packed" | sed 's/ *\([0-9][0-9]*\)/\1,/g')

@@ -279,6 +279,8 @@ static int in_force_run(const struct ktap_case *cases, size_t count)
 		live.map[a].fd = -1;
 	live.program = live.ask = live.meta = live.on_trial = live.before = live.term = -1;
 	live.ends = live.scopes = live.unread = -1;
+	for (unsigned int m = 0; m < MATCHES; m++)
+		live.match[m] = (struct match_programs){ -1, -1, -1 };
 	status = ktap_run(cases, count);
 	kernel_release(&live);
 	return status;

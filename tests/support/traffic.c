@@ -62,10 +62,11 @@ static _Noreturn void usage(const char *why)
 {
 	fprintf(stderr,
 		"traffic: %s\n"
-		"usage: traffic [-b FILE] -c FILE [-e TAGS] [-n N] OUT IN\n"
+		"usage: traffic [-b FILE] -c FILE [-d] [-e TAGS] [-n N] OUT IN\n"
 		"Sends a frame from every source out of interface OUT, and counts what arrives at interface IN.\n"
 		"  -b FILE  banned sources, an address a line: none may arrive\n"
 		"  -c FILE  clean sources: each must arrive\n"
+		"  -d       they are destinations\n"
 		"  -e TAGS  vlan, qinq, pppoe, or several joined with '+'; default: plain\n"
 		"  -n N     every source N times; 0: says 'flowing', then goes on until SIGTERM\n"
 		"Prints what was sent and arrived, as JSON. Exit status: 0 as it must be, 1 a banned source\n"
@@ -305,11 +306,13 @@ int main(int argc, char **argv)
 	double start;
 	int option, status;
 
-	while ((option = getopt(argc, argv, "b:c:e:n:")) != -1) {
+	while ((option = getopt(argc, argv, "b:c:de:n:")) != -1) {
 		if (option == 'b')
 			read_sources(&l.banned, optarg);
 		else if (option == 'c')
 			read_sources(&l.clean, optarg);
+		else if (option == 'd')
+			as_destinations = 1;
 		else if (option == 'e')
 			tags = optarg;
 		else if (option == 'n')

@@ -86,6 +86,9 @@ static void put16(struct head *h, uint16_t value)
 	h->length += sizeof(value);
 }
 
+/* The addresses are destinations, and what else stands there is the source. */
+static int as_destinations;
+
 /* Ethernet, the tags, then the IP and UDP headers; only source address and checksum are left to fill in. Returns
  * what is wrong with the tags, or NULL.
  */
@@ -171,14 +174,20 @@ static size_t make_frame(uint8_t *frame, const struct head *h, const struct sour
 	uint8_t *ip = frame + h->ip;
 
 	memcpy(frame, h->bytes, h->length);
+	if (as_destinations && source->family == AF_INET)
+		memcpy(ip + offsetof(struct iphdr, saddr), ip + offsetof(struct iphdr, daddr), 4);
+	else if (as_destinations)
+		memcpy(ip + offsetof(struct ip6_hdr, ip6_src), ip + offsetof(struct ip6_hdr, ip6_dst), 16);
 	if (source->family == AF_INET) {
 		uint16_t sum;
 
-		memcpy(ip + offsetof(struct iphdr, saddr), source->addr, 4);
+		memcpy(ip + (as_destinations ? offsetof(struct iphdr, daddr) : offsetof(struct iphdr, saddr)),
+		       source->addr, 4);
 		sum = checksum(ip);
 		memcpy(ip + offsetof(struct iphdr, check), &sum, sizeof(sum));
 	} else {
-		memcpy(ip + offsetof(struct ip6_hdr, ip6_src), source->addr, 16);
+		memcpy(ip + (as_destinations ? offsetof(struct ip6_hdr, ip6_dst) : offsetof(struct ip6_hdr, ip6_src)),
+		       source->addr, 16);
 	}
 	memcpy(frame + h->length, mark, sizeof(*mark));
 	return h->length + sizeof(*mark);

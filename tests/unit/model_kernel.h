@@ -660,12 +660,13 @@ int __wrap_kernel_ready(const struct context *context)
 	return 0;
 }
 
-int __wrap_root_on_trial(const struct context *context, int64_t until, bool bare);
-int __wrap_root_on_trial(const struct context *context, int64_t until, bool bare)
+int __wrap_root_on_trial(const struct context *context, int64_t until, unsigned int match, bool bare);
+int __wrap_root_on_trial(const struct context *context, int64_t until, unsigned int match, bool bare)
 {
 	struct thing *root, *trial;
 
 	(void)context;
+	(void)match;
 	(void)bare;
 	if (fails("root_on_trial"))
 		return -errno;
@@ -679,11 +680,14 @@ int __wrap_root_on_trial(const struct context *context, int64_t until, bool bare
 }
 
 /* Nothing here has no slot. */
-int __wrap_root_bare(const struct context *context);
-int __wrap_root_bare(const struct context *context)
+int __wrap_root_of(const struct context *context, unsigned int match, bool bare);
+int __wrap_root_of(const struct context *context, unsigned int match, bool bare)
 {
 	(void)context;
-	return fails("root_bare") ? -errno : thing_open(thing_new(PINNED_PROGRAM, "xdp_bloom_bare"));
+	return fails("root_of") ? -errno
+				: thing_open(thing_new(PINNED_PROGRAM, bare    ? "xdp_bloom_bare"
+								       : match ? "xdp_bloom_frags"
+									       : "xdp_bloom_root"));
 }
 
 int __wrap_netlink_kind(unsigned int ifindex, char kind[NETLINK_KIND_MAX]);

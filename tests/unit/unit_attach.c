@@ -15,9 +15,11 @@ static const struct shown known[] = {
 
 static struct shows shows = { "tests/unit/unit_attach.txt", known, sizeof(known) / sizeof(known[0]), NULL, 0, 0 };
 
+static unsigned int next_match;
+
 static int attach(const char *name, enum attach_mode mode, bool shared, int64_t until)
 {
-	struct attachment at = { .mode = mode, .shared = shared, .until = until };
+	struct attachment at = { .mode = mode, .shared = shared, .until = until, .match = next_match };
 	int err;
 
 	snprintf(at.name, sizeof(at.name), "%s", name);
@@ -52,6 +54,26 @@ ATTACHES(eth2, "eth2", MODE_AUTO, false, 0)
 ATTACHES(eth2_shared, "eth2", MODE_AUTO, true, 0)
 ATTACHES(eth3_7, "eth3.7", MODE_AUTO, false, 0)
 ATTACHES(eth9, "eth9", MODE_AUTO, false, 0)
+
+static int eth0_both(void)
+{
+	int err;
+
+	next_match = MATCH_BOTH;
+	err = eth0();
+	next_match = MATCH_SOURCE;
+	return err;
+}
+
+static int eth0_shared_both(void)
+{
+	int err;
+
+	next_match = MATCH_BOTH;
+	err = eth0_shared();
+	next_match = MATCH_SOURCE;
+	return err;
+}
 
 static const char *next_name;
 
@@ -127,7 +149,7 @@ static int new_root(void)
 	struct thing *root = thing_new(PINNED_PROGRAM, "xdp_bloom_frags");
 	int fd = open(thing_file(root, path), O_RDWR | O_CREAT | O_CLOEXEC, 0600), err;
 
-	err = attach_new_root(&model_context, fd);
+	err = attach_new_root(&model_context, MATCHES, fd);
 	close(fd);
 	return err;
 }
@@ -401,6 +423,8 @@ static const struct happens all[] = {
 	{ "attach eth0", NULL, eth0, BY_EACH_ERRNO },
 	{ "attach eth0 --mode skb", NULL, eth0_skb, EACH_FAILS },
 	{ "attach eth0, on trial", NULL, eth0_trial, EACH_FAILS },
+	{ "attach eth0 --match both", NULL, eth0_both, EACH_FAILS },
+	{ "attach eth0 --match both --shared", NULL, eth0_shared_both, EACH_FAILS },
 	{ "attach eth0 --shared", NULL, eth0_shared, BY_EACH_ERRNO },
 	{ "attach eth0 --shared --mode skb", NULL, eth0_shared_skb, EACH_FAILS },
 	{ "attach eth0 --shared, on trial", NULL, eth0_shared_trial, EACH_FAILS },

@@ -13,24 +13,30 @@ static const struct {
 	const char *as, *file;
 	unsigned int set_aside;
 	bool shared, bare;
+	unsigned int match;
 } known[] = {
-	{ "eth0", "eth0", 0, false, false },
-	{ "eth0", "eth0%shared", 0, true, false },
-	{ "eth0", "eth0%link7", 7, false, false },
-	{ "eth0", "eth0%link4294967295%shared", 4294967295u, true, false },
-	{ "eth0.100", "eth0%2e100", 0, false, false },
-	{ "a%b.c", "a%25b%2ec%shared", 0, true, false },
-	{ "...............", "%2e%2e%2e%2e%2e%2e%2e%2e%2e%2e%2e%2e%2e%2e%2e", 0, false, false },
-	{ ".", "%2e%link12", 12, false, false },
-	{ "fifteen-letters", "fifteen-letters", 0, false, false },
-	{ "link", "link", 0, false, false },
-	{ "%link1", "%25link1", 0, false, false },
-	{ "%shared", "%25shared%shared", 0, true, false },
-	{ "x", "x", 0, false, false },
-	{ "wg0", "wg0%ip", 0, false, true },
-	{ "sit.6", "sit%2e6%link9%ip", 9, false, true },
-	{ "%ip", "%25ip%ip", 0, false, true },
-	{ "ip", "ip", 0, false, false },
+	{ "eth0", "eth0", 0, false, false, 0 },
+	{ "eth0", "eth0%shared", 0, true, false, 0 },
+	{ "eth0", "eth0%link7", 7, false, false, 0 },
+	{ "eth0", "eth0%link4294967295%shared", 4294967295u, true, false, 0 },
+	{ "eth0.100", "eth0%2e100", 0, false, false, 0 },
+	{ "a%b.c", "a%25b%2ec%shared", 0, true, false, 0 },
+	{ "...............", "%2e%2e%2e%2e%2e%2e%2e%2e%2e%2e%2e%2e%2e%2e%2e", 0, false, false, 0 },
+	{ ".", "%2e%link12", 12, false, false, 0 },
+	{ "fifteen-letters", "fifteen-letters", 0, false, false, 0 },
+	{ "link", "link", 0, false, false, 0 },
+	{ "%link1", "%25link1", 0, false, false, 0 },
+	{ "%shared", "%25shared%shared", 0, true, false, 0 },
+	{ "x", "x", 0, false, false, 0 },
+	{ "wg0", "wg0%ip", 0, false, true, 0 },
+	{ "sit.6", "sit%2e6%link9%ip", 9, false, true, 0 },
+	{ "%ip", "%25ip%ip", 0, false, true, 0 },
+	{ "ip", "ip", 0, false, false, 0 },
+	{ "eth1", "eth1%to", 0, false, false, MATCH_DESTINATION },
+	{ "eth1", "eth1%link7%or", 7, false, false, MATCH_BOTH },
+	{ "wg0.1", "wg0%2e1%link9%to%ip", 9, false, true, MATCH_DESTINATION },
+	{ "%to", "%25to%or%shared", 0, true, false, MATCH_BOTH },
+	{ "to", "to", 0, false, false, 0 },
 };
 
 static void there_and_back(void)
@@ -41,7 +47,8 @@ static void there_and_back(void)
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		struct attachment at = { .set_aside = known[i].set_aside,
 					 .shared = known[i].shared,
-					 .bare = known[i].bare },
+					 .bare = known[i].bare,
+					 .match = known[i].match },
 				  back;
 
 		snprintf(at.as, sizeof(at.as), "%s", known[i].as);
@@ -51,8 +58,8 @@ static void there_and_back(void)
 		memset(&back, 1, sizeof(back)); /* true, of a bool */
 		CHECK(attachment_of_pin(known[i].file, &back) && !strcmp(back.as, known[i].as) &&
 			      !strcmp(back.name, known[i].as) && back.set_aside == known[i].set_aside &&
-			      back.shared == known[i].shared && back.bare == known[i].bare && !back.gone &&
-			      !back.moved && !back.ifindex && !back.until,
+			      back.shared == known[i].shared && back.bare == known[i].bare &&
+			      back.match == known[i].match && !back.gone && !back.moved && !back.ifindex && !back.until,
 		      "%s: %s, %u, %d", known[i].file, back.as, back.set_aside, back.shared);
 	}
 }
@@ -60,9 +67,25 @@ static void there_and_back(void)
 static void none_of_ours(void)
 {
 	static const char *const files[] = {
-		"",	     ".",	   "..",	 ".eth0",	   "%shared",	  "%link7",
-		"eth0%link", "eth0%link0", "eth0%linkx", "eth0%link7x",	   "eth0%link7%", "eth0%link7%share",
-		"eth0%zz",   "eth0%",	   "%ip",	 "eth0%ip%shared",
+		"",
+		".",
+		"..",
+		".eth0",
+		"%shared",
+		"%link7",
+		"eth0%link",
+		"eth0%link0",
+		"eth0%linkx",
+		"eth0%link7x",
+		"eth0%link7%",
+		"eth0%link7%share",
+		"eth0%zz",
+		"eth0%",
+		"%ip",
+		"eth0%ip%shared",
+		"%to",
+		"eth0%to%or",
+		"eth0%shared%to",
 	};
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {

@@ -63,6 +63,8 @@ static const struct column {
 	{ "interface", "name", TEXT, 1, 15, "^/: \t\n", false },
 	{ "interface", "mode", TEXT, 1, 7, "abcdefghijklmnopqrstuvwxyz", false },
 	{ "interface", "shared", NUMBER, 0, 1, NULL, false },
+	{ "matched", "name", TEXT, 1, 15, "^/: \t\n", false },
+	{ "matched", "match", NUMBER, 1, 2, NULL, false },
 	{ "pending", "kind", NUMBER, 0, 5, NULL, false },
 	{ "pending", "name", TEXT, 1, 63, NULL, false },
 	{ "pending", "deadline", NUMBER, 0, 253402300799, NULL, false },
@@ -178,7 +180,7 @@ static const struct reading {
 	{ "ban", { "bans", "FORM" } },
 	{ "list", { "allow" } },
 	{ "list chunk", { "compare", "one", "three" } },
-	{ "member", { "fleet", "FORM" } },
+	{ "member fleet", { "fleet", "FORM" } },
 	{ "pending", { "show" } },
 	{ "", { "tune", "FORM" } },
 	{ "", { "metrics" } },
@@ -235,7 +237,7 @@ static void make_good(void)
 	struct pending banned = { .kind = PENDING_BAN, .name = "203.0.113.0/24", .deadline = 4000000000 };
 	struct ban ban = { .first = { 0xcb007100, 4 }, .length = 24, .added = 1, .reason = "a" };
 	struct strike strike = { ban.first, ban.length, 1, 1 };
-	struct interface_info interface = { "eth9", "native", true };
+	struct interface_info interface = { "eth9", "native", true, MATCH_BOTH };
 	static const struct feed feed = {
 		.list = "two", .url = "https://example.net/list", .every = 3600, .next = 1, .result = "a list"
 	};

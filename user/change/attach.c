@@ -30,6 +30,11 @@ static enum attach_mode mode_of(const struct attach_options *o)
 	return o->mode ? (enum attach_mode)(o->mode - 1) : MODE_AUTO;
 }
 
+static unsigned int match_of(const struct attach_options *o)
+{
+	return o->match ? (unsigned int)o->match - 1 : MATCH_SOURCE;
+}
+
 static int keeps(struct state *state, const char *name, bool *found)
 {
 	struct interface_info *kept;
@@ -45,7 +50,7 @@ static int keeps(struct state *state, const char *name, bool *found)
 
 static struct interface_info as_kept(const struct attach_options *o, const char *name)
 {
-	struct interface_info kept = { .shared = o->shared };
+	struct interface_info kept = { .shared = o->shared, .match = match_of(o) };
 
 	snprintf(kept.name, sizeof(kept.name), "%s", name);
 	snprintf(kept.mode, sizeof(kept.mode), "%s", attach_mode_names[mode_of(o)]);
@@ -128,7 +133,7 @@ static int attach_next(struct attaching *a, const char *name, struct attachment 
 	struct interface_info kept = as_kept(o, name);
 	int err, is;
 
-	*at = (struct attachment){ .mode = mode_of(o), .shared = o->shared };
+	*at = (struct attachment){ .mode = mode_of(o), .shared = o->shared, .match = match_of(o) };
 	at->until = o->confirm.given ? a->change->due : 0;
 	snprintf(at->name, sizeof(at->name), "%s", name);
 	is = attach_one(a->change->context, at);
@@ -267,7 +272,7 @@ int detach_interfaces(const struct context *context, char *const *names, int n, 
 
 static struct attachment attachment_kept(const struct interface_info *kept)
 {
-	struct attachment at = { .shared = kept->shared };
+	struct attachment at = { .shared = kept->shared, .match = kept->match };
 
 	snprintf(at.name, sizeof(at.name), "%s", kept->name);
 	while (at.mode < MODE_SKB && strcmp(attach_mode_names[at.mode], kept->mode))

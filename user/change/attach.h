@@ -7,7 +7,8 @@
 #include "kernel/attach.h"
 
 struct attach_options {
-	int mode; /* of enum attach_mode, counted from 1; 0: auto */
+	int mode;  /* of enum attach_mode, counted from 1; 0: auto */
+	int match; /* MATCH_..., counted from 1; 0: source */
 	bool shared;
 	bool if_needed; /* leave attached interfaces alone, remember missing ones */
 	bool force;

@@ -77,7 +77,7 @@ static int attach_again(const struct context *context, struct held *held, struct
 
 	*any = false;
 	for (size_t i = 0; (one = held_detached(held, i, &by_force)); i++) {
-		struct attachment at = { .shared = one->shared };
+		struct attachment at = { .shared = one->shared, .match = one->match };
 		int is;
 
 		memcpy(at.name, one->name, sizeof(at.name));

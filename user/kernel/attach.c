@@ -97,13 +97,14 @@ static int attach_link(const struct context *context, struct attachment *at, int
 {
 	char path[PIN_PATH_MAX];
 	bool frags;
-	int root = at->until  ? root_on_trial(context, at->until, at->bare)
-		   : at->bare ? root_bare(context)
-			      : pin_root(context, &frags);
+	bool other = at->bare || at->match;
+	int root = at->until ? root_on_trial(context, at->until, at->match, at->bare)
+		   : other   ? root_of(context, at->match, at->bare)
+			     : pin_root(context, &frags);
 	int fd = -1, err = -EOPNOTSUPP;
 
 	if (root < 0)
-		return at->until || at->bare || err_is(root, EBADF)
+		return at->until || other || err_is(root, EBADF)
 			       ? root
 			       : because(root, "the root program is gone from %s", context->bpffs);
 	attachment_path(context, path, at);
@@ -228,9 +229,8 @@ static bool is_directory(const char *path)
  * An interface of that name came and went, or was renamed, or is in another network namespace: its pin makes room. So
  * does what cannot be one.
  */
-static int make_room(const struct context *context, const char *name, bool shared, bool bare)
+static int make_room(const struct context *context, const char *name, struct attachment old)
 {
-	struct attachment old = { .shared = shared, .bare = bare };
 	char path[PIN_PATH_MAX], aside[PIN_PATH_MAX];
 	struct pinned is = { 0 };
 	int fd, err;
@@ -321,11 +321,17 @@ int attach_one(const struct context *context, struct attachment *at)
 
 	memcpy(at->as, at->name, sizeof(at->as));
 	at->set_aside = 0;
-	err = err ?: make_room(context, at->name, false, false)
-			     ?: make_room(context, at->name, true, false)
-			     ?: make_room(context, at->name, false, true);
+	err = err ?: make_room(context, at->name, (struct attachment){ .shared = true });
+	for (unsigned int m = 0; m < MATCHES && !err; m++)
+		err = make_room(context, at->name, (struct attachment){ .match = m })
+			      ?: make_room(context, at->name, (struct attachment){ .match = m, .bare = true });
 	if (err)
 		return err;
+	if (at->match && (at->shared || shared_is_there((int)ifindex)))
+		return because(-EOPNOTSUPP,
+			       "%s: beside other XDP programs, through libxdp, only sources can be asked about: leave"
+			       " out --match",
+			       at->name);
 	if (at->shared || (!at->bare && shared_is_there((int)ifindex))) {
 		at->shared = true;
 		attachment_path(context, path, at);
@@ -360,7 +366,10 @@ static int give_root(int link, int root)
 
 static int turn(const struct context *context, const struct attachment *at, int link, int root, int64_t until)
 {
-	int its = until ? root_on_trial(context, until, at->bare) : at->bare ? root_bare(context) : root, err;
+	int its = until			  ? root_on_trial(context, until, at->match, at->bare)
+		  : at->bare || at->match ? root_of(context, at->match, at->bare)
+					  : root,
+	    err;
 
 	if (its < 0)
 		return its;
@@ -375,7 +384,8 @@ int attach_turn(const struct context *context, const struct attachment *at, int 
 	return turn(context, at, link, root, attach_until(link));
 }
 
-static int give_roots(const struct context *context, int root, bool keep)
+/* match: only to those; MATCHES: to all. */
+static int give_roots(const struct context *context, unsigned int match, int root, bool keep)
 {
 	struct attachment *list;
 	size_t n;
@@ -386,7 +396,8 @@ static int give_roots(const struct context *context, int root, bool keep)
 		int fd;
 
 		attachment_path(context, path, &list[i]);
-		fd = list[i].shared || list[i].gone ? -1 : bpf_obj_get(path);
+		fd = list[i].shared || list[i].gone || (match < MATCHES && list[i].match != match) ? -1
+												   : bpf_obj_get(path);
 		err = fd < 0 ? 0 : turn(context, &list[i], fd, root, keep ? 0 : attach_until(fd));
 		close_fd(fd);
 	}
@@ -394,15 +405,15 @@ static int give_roots(const struct context *context, int root, bool keep)
 	return err;
 }
 
-int attach_new_root(const struct context *context, int root)
+int attach_new_root(const struct context *context, unsigned int match, int root)
 {
-	return give_roots(context, root, false);
+	return give_roots(context, match, root, false);
 }
 
 int attach_keep(const struct context *context)
 {
 	int root = pin_get(context, PIN_ROOT);
-	int err = root < 0 ? 0 : give_roots(context, root, true); /* without a root nothing is attached */
+	int err = root < 0 ? 0 : give_roots(context, MATCHES, root, true); /* without a root nothing is attached */
 
 	close_fd(root);
 	return err;

@@ -16,9 +16,9 @@ int attach_one(const struct context *context, struct attachment *at);
 /* The same errors, as far as they can be found without attaching. */
 int attach_may(const struct context *context, const struct attachment *at);
 
-/* Every link runs this root from now on, in place of one that was lost. */
-int attach_new_root(const struct context *context, int root);
-/* One link does, or where packets begin with IP, the root of such; what is on trial keeps its deadline. */
+/* Every link of that match runs this root from now on, in place of one that was lost. */
+int attach_new_root(const struct context *context, unsigned int match, int root);
+/* One link does, or the root that it needs instead; what is on trial keeps its deadline. */
 int attach_turn(const struct context *context, const struct attachment *at, int link, int root);
 /* What is attached on trial stays. */
 int attach_keep(const struct context *context);

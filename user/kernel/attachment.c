@@ -7,6 +7,10 @@
 
 const char *const attach_mode_names[] = { "auto", "native", "skb", NULL };
 
+const char *const match_names[] = { "source", "destination", "both", NULL };
+const char *const match_texts[] = { "", ", destinations", ", sources and destinations" };
+static const char *const matches[MATCHES] = { "", ATTACH_TO, ATTACH_BOTH };
+
 /* How the pin's name goes on where another interface has the name: by the number of the link or program. */
 #define ASIDE "%link"
 
@@ -22,7 +26,10 @@ void attachment_path(const struct context *context, char path[PIN_PATH_MAX], con
 				      (unsigned char)*as);
 	if (at->set_aside)
 		n += (size_t)snprintf(name + n, sizeof(name) - n, "%s%u", ASIDE, at->set_aside);
-	snprintf(name + n, sizeof(name) - n, "%s", at->shared ? ATTACH_SHARED : at->bare ? ATTACH_BARE : "");
+	snprintf(name + n, sizeof(name) - n, "%s%s", matches[at->match],
+		 at->shared ? ATTACH_SHARED
+		 : at->bare ? ATTACH_BARE
+			    : "");
 	pin_path(context, path, name);
 }
 
@@ -45,6 +52,8 @@ bool attachment_of_pin(const char *file, struct attachment *at)
 	memset(at, 0, sizeof(*at));
 	at->shared = ends_with(file, &length, ATTACH_SHARED);
 	at->bare = !at->shared && ends_with(file, &length, ATTACH_BARE);
+	for (unsigned int m = MATCH_SOURCE + 1; m < MATCHES && !at->match; m++)
+		at->match = ends_with(file, &length, matches[m]) ? m : MATCH_SOURCE;
 	if (aside) {
 		char *end;
 

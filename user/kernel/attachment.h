@@ -19,21 +19,27 @@ struct attachment {
 	enum attach_mode mode; /* never MODE_AUTO once attached */
 	bool shared;	       /* through libxdp */
 	bool bare;	       /* its packets begin with IP: it has a root of its own */
+	unsigned int match;    /* which addresses are asked about: MATCH_... */
 	bool gone;	       /* the interface has vanished, or another program took it out of a dispatcher */
 	bool moved;	       /* still filtering, but in another network namespace */
 	unsigned int ifindex;  /* where it filters; 0: nowhere */
 	int64_t until;	       /* to be attached on trial, until then by clock_boot(); 0: for good */
 };
 
-extern const char *const attach_mode_names[];
+extern const char *const attach_mode_names[], *const match_names[];
+extern const char *const match_texts[]; /* "" or ", destinations" */
 
 /* How the pin's name ends behind a dispatcher: there it is a program's, not a link's. */
 #define ATTACH_SHARED "%shared"
 /* And where packets have no header of a link. */
 #define ATTACH_BARE "%ip"
+/* Before these, what else than sources is asked about. What is behind '%' begins like no number in hex. */
+#define ATTACH_TO   "%to"
+#define ATTACH_BOTH "%or"
 /* Of an attachment, by what it was attached as. */
 void attachment_path(const struct context *context, char path[PIN_PATH_MAX], const struct attachment *at);
-/* The reverse, from the name of a pin's file: name, as, set_aside, shared, bare; false for one that is none of ours. */
+/* The reverse, from the name of a pin's file: name, as, set_aside, shared, bare, match; false for one that is none of
+ * ours. */
 bool attachment_of_pin(const char *file, struct attachment *at);
 
 #endif

@@ -18,6 +18,7 @@
 #include "kernel/generation.h"
 #include "kernel/live.h"
 #include "kernel/map_window.h"
+#include "kernel/match.h"
 #include "kernel/pins.h"
 #include "kernel/programs.h"
 #include "kernel/root.h"
@@ -142,6 +143,8 @@ static void begin(struct candidate *c, const struct generation *g)
 	memset(c, 0, sizeof(*c));
 	c->g = *g;
 	c->program = c->ask = c->meta = c->on_trial = c->before = c->term = c->ends = c->scopes = c->unread = -1;
+	for (unsigned int m = 0; m < MATCHES; m++)
+		c->match[m] = (struct match_programs){ -1, -1, -1 };
 	for (unsigned int map = MAP_DETECT; map < MAPS_DETECT; map++)
 		c->detect[map - MAP_DETECT] = -1;
 	for (enum array a = 0; a < ARRAYS; a++) {
@@ -254,7 +257,7 @@ static int pin_all(const struct context *context, struct candidate *c)
 		if (c->detect[map - MAP_DETECT] >= 0)
 			err = pin(c, c->detect[map - MAP_DETECT], detect_pin(map));
 	close_fd(slot);
-	return err ? because_kernel(err, c->dir) : 0;
+	return err ? because_kernel(err, c->dir) : match_pin(context, c);
 }
 
 static struct bpf_program *trial_of(const struct candidate *c, const struct xdp_bloom_bpf *skel)
@@ -319,7 +322,7 @@ int kernel_load(const struct context *context, struct candidate *c, const struct
 	err = err ?: write_meta(c);
 	if (err)
 		return because_program(err, "loading a generation's program");
-	return pin_all(context, c);
+	return match_load(context, c, maps) ?: pin_all(context, c);
 }
 
 /* The generation in the slot, and the one that comes back if that is on trial. */
@@ -363,17 +366,17 @@ static int put_into_slot(const struct context *context, int program)
 	return err;
 }
 
-static const char *const trial_pins[] = { PIN_TRIAL, PIN_TRIAL_BEFORE, PIN_TRIAL_TERM };
-
 int kernel_switch(const struct context *context, struct candidate *c)
 {
 	int err = -EAGAIN;
 
+	/* What is called in force is what is in this slot: it comes last. */
 	for (int i = 0; err && i < TRIES_ONCE_COMMITTED; i++)
-		err = put_into_slot(context, c->on_trial < 0 ? c->program : c->on_trial);
+		err = match_switch(context, c) ?: put_into_slot(context, c->on_trial < 0 ? c->program : c->on_trial);
 	if (err)
 		return because_kernel(err, "putting the generation into force");
 	c->dir[0] = '\0';
+	match_sweep(context);
 	remove_others(context, (__u64[KEPT]){ c->g.number, c->trial.before });
 	return 0;
 }
@@ -388,17 +391,22 @@ int kernel_keep(struct live *live)
 	pin_generation_path(live->context, path, live->on_trial, PIN_PROGRAM);
 	for (int i = 0; err && i < TRIES_ONCE_COMMITTED; i++) {
 		program = bpf_obj_get(path);
-		err = program < 0 ? -errno : put_into_slot(live->context, program);
+		err = program < 0 ? -errno
+				  : match_keep(live->context, live->on_trial) ?: put_into_slot(live->context, program);
 		close_fd(program);
 	}
 	if (err)
 		return because_kernel(err, "keeping the generation in force");
 	live_look(live);
 	kernel_sweep(live);
-	for (size_t i = 0; i < sizeof(trial_pins) / sizeof(trial_pins[0]); i++) {
-		pin_generation_path(live->context, path, live->number, trial_pins[i]);
+	for (unsigned int m = 0; m < MATCHES; m++) {
+		pin_generation_path(live->context, path, live->number, match_pins[m].trial);
+		unlink(path);
+		pin_generation_path(live->context, path, live->number, match_pins[m].before);
 		unlink(path);
 	}
+	pin_generation_path(live->context, path, live->number, PIN_TRIAL_TERM);
+	unlink(path);
 	return 0;
 }
 
@@ -424,6 +432,7 @@ void kernel_release(struct candidate *c)
 	close_fd(c->scopes);
 	close_fd(c->unread);
 	c->program = c->ask = c->meta = c->on_trial = c->before = c->term = c->ends = c->scopes = c->unread = -1;
+	match_release(c);
 	for (unsigned int map = MAP_DETECT; map < MAPS_DETECT; map++) {
 		close_fd(c->detect[map - MAP_DETECT]);
 		c->detect[map - MAP_DETECT] = -1;

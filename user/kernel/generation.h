@@ -35,7 +35,11 @@ struct candidate {
 	int program, ask, meta;
 	struct trial trial;	    /* before kernel_load(): not in force for good */
 	int on_trial, before, term; /* the program that goes into the slot then, and its maps */
-	char dir[256];		    /* its pins, once there are any */
+	/* The same of what does not ask about sources alone: -1 where that is not in use. */
+	struct match_programs {
+		int program, on_trial, before;
+	} match[MATCHES];
+	char dir[256]; /* its pins, once there are any */
 };
 
 /* What comes after the state's commit is tried so often: a lack of memory or descriptors may pass. */

@@ -51,12 +51,13 @@ void held_clear(struct held *h)
 	h->n = 0;
 }
 
-__u32 held_in_slot(const struct held *h)
+__u32 held_in_slot(const struct held *h, unsigned int match)
 {
-	const struct part *slot = held_find(h, PIN_SLOT);
+	const struct part *slot = held_find(h, match_pins[match].slot);
 	__u32 key = 0, id = 0;
 
-	if (slot && bpf_map_lookup_elem(slot->fd, &key, &id))
+	if (slot && slot->is.type == BPF_MAP_TYPE_PROG_ARRAY && slot->is.max_entries == 1 &&
+	    bpf_map_lookup_elem(slot->fd, &key, &id))
 		id = 0;
 	return id;
 }
@@ -80,17 +81,17 @@ bool held_stands(const struct held *h, const struct part *part, struct stat *st)
 
 const struct part *held_root(const struct held *h, const struct part *link)
 {
-	return held_find(h, link->at.bare ? PIN_ROOT_BARE : PIN_ROOT);
+	return held_find(h, link->at.bare ? match_pins[link->at.match].bare : match_pins[link->at.match].root);
 }
 
-/* The root of interfaces without a header comes later than the others, and is not known before it has been seen. */
+/* What an interface is the first to need comes later than the others, and is not known before it has been seen. */
 bool held_runs_root(const struct held *h, const struct part *link)
 {
 	const struct part *root = held_root(h, link);
 	struct pinned now;
 
 	return link->at.shared || pinned_info(link->fd, &now) || !now.ifindex ||
-	       (root ? now.program == root->is.id : link->at.bare) || now.program == link->on_trial;
+	       (root ? now.program == root->is.id : link->at.bare || link->at.match) || now.program == link->on_trial;
 }
 
 const struct attachment *held_detached(const struct held *h, size_t n, bool *by_force)

@@ -28,10 +28,10 @@ struct held {
 	const struct context *context;
 	struct part *parts;
 	size_t n;
-	__u64 number;	/* of the generation that is in force by its pins; 0: none */
-	__u32 in_slot;	/* the program that is, or is to be */
-	__u64 expected; /* by the state; 0: not known */
-	bool forget;	/* those that are detached now were detached by somebody who may */
+	__u64 number;		/* of the generation that is in force by its pins; 0: none */
+	__u32 in_slot[MATCHES]; /* the program that is, or is to be; 0: none */
+	__u64 expected;		/* by the state; 0: not known */
+	bool forget;		/* those that are detached now were detached by somebody who may */
 	unsigned int found;
 	char faults[512];
 };
@@ -42,8 +42,8 @@ __u32 held_id_of(const struct held *h, const char *name);
 /* Of the generation that is in force. */
 const struct part *held_generation_part(const struct held *h, const char *what);
 void held_clear(struct held *h);
-/* The program that is in the slot now. */
-__u32 held_in_slot(const struct held *h);
+/* The program that is in that slot now. */
+__u32 held_in_slot(const struct held *h, unsigned int match);
 
 /* Of its own descriptor: 0 where it filters nothing, as the interface is gone or it was detached. */
 unsigned int held_filters_where(const struct part *link);

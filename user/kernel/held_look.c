@@ -93,6 +93,16 @@ static void look_at_links(struct held *h)
 	}
 }
 
+static void look_at_slot(struct held *h, unsigned int match)
+{
+	__u32 is = held_in_slot(h, match);
+
+	if (h->in_slot[match] && !is)
+		say(h, HELD_GAP, "the %s is empty", match_pins[match].slot);
+	else if (is != h->in_slot[match])
+		say(h, HELD_GAP, "the %s has another program than ours", match_pins[match].slot);
+}
+
 /* What can be seen without opening a pin. */
 static bool is_untouched(const struct held *h)
 {
@@ -102,8 +112,11 @@ static bool is_untouched(const struct held *h)
 	struct stat st;
 	DIR *dir;
 
-	if (!h->n || h->found || h->forget || h->expected || held_in_slot(h) != h->in_slot)
+	if (!h->n || h->found || h->forget || h->expected)
 		return false;
+	for (unsigned int m = 0; m < MATCHES; m++)
+		if (held_in_slot(h, m) != h->in_slot[m])
+			return false;
 	for (size_t i = 0; i < h->n; i++) {
 		const struct part *part = &h->parts[i];
 
@@ -122,7 +135,6 @@ static bool is_untouched(const struct held *h)
 unsigned int held_look(struct held *h)
 {
 	struct held now = { .context = h->context, .expected = h->expected };
-	__u32 is;
 
 	if (is_untouched(h))
 		return 0;
@@ -131,11 +143,8 @@ unsigned int held_look(struct held *h)
 	held_clear(&now);
 	h->found = 0;
 	h->faults[0] = '\0';
-	is = held_in_slot(h);
-	if (h->in_slot && !is)
-		say(h, HELD_GAP, "the slot is empty");
-	else if (is != h->in_slot)
-		say(h, HELD_GAP, "the slot has another program than ours");
+	for (unsigned int m = 0; m < MATCHES; m++)
+		look_at_slot(h, m);
 	look_at_links(h);
 	look_at_pins(h);
 	return h->found;

@@ -25,7 +25,11 @@ static bool is_whole(const struct held *h, const struct part *program)
 static bool is_sound(const struct held *h)
 {
 	const struct part *root = held_find(h, PIN_ROOT), *program = held_generation_part(h, PIN_PROGRAM),
-			  *in_slot = held_find_id(h, PINNED_PROGRAM, h->in_slot);
+			  *in_slot = held_find_id(h, PINNED_PROGRAM, h->in_slot[MATCH_SOURCE]);
+
+	for (unsigned int m = MATCH_SOURCE + 1; m < MATCHES; m++)
+		if (h->in_slot[m] && !held_find_id(h, PINNED_PROGRAM, h->in_slot[m]))
+			return false;
 
 	return root && root->is.kind == PINNED_PROGRAM && pinned_uses(&root->is, held_id_of(h, PIN_SLOT)) && program &&
 	       program->is.kind == PINNED_PROGRAM && in_slot && held_generation_part(h, PIN_ASK) &&
@@ -49,10 +53,11 @@ static bool is_successor(const struct held *h, const struct held *now)
 	if (!is_sound(now))
 		return false;
 	if (now->number == h->number) /* confirmed, or still the same */
-		return h->in_slot != now->in_slot && held_find_id(h, PINNED_PROGRAM, now->in_slot);
+		return h->in_slot[MATCH_SOURCE] != now->in_slot[MATCH_SOURCE] &&
+		       held_find_id(h, PINNED_PROGRAM, now->in_slot[MATCH_SOURCE]);
 	if (held_id_of(h, PIN_ROOT) == held_id_of(now, PIN_ROOT) &&
 	    held_id_of(h, PIN_SLOT) == held_id_of(now, PIN_SLOT))
-		return h->in_slot != now->in_slot;
+		return h->in_slot[MATCH_SOURCE] != now->in_slot[MATCH_SOURCE];
 	return now->number > h->number || !filters_by(h);
 }
 
@@ -114,27 +119,45 @@ static bool turn_links(struct held *h, const struct held *now)
 	return all;
 }
 
+/* What an attachment is the first to need: a root, and with another match a slot and a program of the generation. */
+static bool comes_later(const char *name)
+{
+	bool is = !strcmp(name, PIN_ROOT_BARE);
+
+	name = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
+	for (unsigned int m = MATCH_SOURCE + 1; m < MATCHES; m++)
+		is = is || !strcmp(name, match_pins[m].root) || !strcmp(name, match_pins[m].bare) ||
+		     !strcmp(name, match_pins[m].slot) || !strcmp(name, match_pins[m].program);
+	return is;
+}
+
+static __u32 root_id(const struct held *h, const struct part *link)
+{
+	const struct part *root = held_root(h, link);
+
+	return root ? root->is.id : 0;
+}
+
 void held_merge(struct held *h, struct held *now)
 {
 	bool successor = is_successor(h, now) && turn_links(h, now), whole = true;
 	struct held *of = successor ? now : h;
-	struct held fresh = {
-		.context = h->context, .expected = h->expected, .number = of->number, .in_slot = of->in_slot
-	};
+	struct held fresh = { .context = h->context, .expected = h->expected, .number = of->number };
 
+	for (unsigned int m = 0; m < MATCHES; m++)
+		fresh.in_slot[m] = held_find(of, match_pins[m].slot) ? of->in_slot[m] : now->in_slot[m];
 	for (size_t i = 0; i < of->n && whole; i++)
 		if (of->parts[i].group != LINK)
 			whole = move_part(&fresh, &of->parts[i]);
 	for (size_t i = 0; i < now->n && whole; i++) {
 		const struct part *old = held_find(h, now->parts[i].name);
 
-		/* A root that an attachment is the first to need. */
-		if (!successor && !old && !strcmp(now->parts[i].name, PIN_ROOT_BARE))
+		if (!successor && !old && comes_later(now->parts[i].name))
 			whole = move_part(&fresh, &now->parts[i]);
 		if (now->parts[i].group != LINK)
 			continue;
 		now->parts[i].on_trial = old && old->is.id == now->parts[i].is.id ? old->on_trial
-					 : now->parts[i].is.program != held_id_of(now, PIN_ROOT)
+					 : now->parts[i].is.program != root_id(now, &now->parts[i])
 						 ? now->parts[i].is.program
 						 : 0;
 		note_trial(&now->parts[i]);

@@ -22,15 +22,25 @@ static bool is_of_a_command(const struct held *h)
 	return is;
 }
 
+/* locked: no command is at work. */
+static int fill_slot(struct held *h, unsigned int match, bool locked)
+{
+	const struct part *slot = held_find(h, match_pins[match].slot),
+			  *program = held_find_id(h, PINNED_PROGRAM, h->in_slot[match]);
+	__u32 key = 0, is = held_in_slot(h, match);
+
+	if (slot && program && is != h->in_slot[match] && (!is || locked || !is_of_a_command(h)) &&
+	    bpf_map_update_elem(slot->fd, &key, &program->fd, BPF_ANY))
+		return because_kernel(-errno, match_pins[match].slot);
+	return 0;
+}
+
 int held_close_gap(struct held *h)
 {
-	const struct part *slot = held_find(h, PIN_SLOT), *program = held_find_id(h, PINNED_PROGRAM, h->in_slot);
-	__u32 key = 0, is = held_in_slot(h);
 	int err = 0;
 
-	if (slot && program && is != h->in_slot && (!is || !is_of_a_command(h)) &&
-	    bpf_map_update_elem(slot->fd, &key, &program->fd, BPF_ANY))
-		err = because_kernel(-errno, PIN_SLOT);
+	for (unsigned int m = 0; m < MATCHES; m++)
+		err = fill_slot(h, m, false) ?: err;
 	for (size_t i = 0; i < h->n; i++) {
 		const struct part *link = &h->parts[i], *root = link->group == LINK ? held_root(h, link) : NULL;
 
@@ -62,6 +72,9 @@ int held_repair(struct held *h)
 	int err = kernel_ready(h->context), one = held_close_gap(h);
 	struct pinned is;
 
+	/* Of a command that was killed: what is in the first slot is in force. */
+	for (unsigned int m = MATCH_SOURCE + 1; m < MATCHES; m++)
+		one = fill_slot(h, m, true) ?: one;
 	for (size_t i = 0; i < h->n && !err; i++)
 		if (!h->parts[i].detached && !held_is_right(h, &h->parts[i], &is))
 			err = pin_part(h, &h->parts[i]);

@@ -13,8 +13,7 @@
 #include "kernel/dispatcher.h"
 
 static const char *const base_names[] = {
-	PIN_ROOT,	   PIN_SLOT,	      PIN_COUNTERS, PIN_LIST_COUNTERS, PIN_SAMPLES,
-	PIN_SAMPLE_SHARES, PIN_SAMPLE_BUDGET, PIN_POLICED,  PIN_ROOT_BARE,     PIN_UNREAD,
+	PIN_COUNTERS, PIN_LIST_COUNTERS, PIN_SAMPLES, PIN_SAMPLE_SHARES, PIN_SAMPLE_BUDGET, PIN_POLICED, PIN_UNREAD,
 };
 
 static int take_pin(struct held *h, const char *name, enum group group)
@@ -80,7 +79,7 @@ static int take_number(struct held *h, __u64 number)
 /* The generation whose program is in the slot, or else is expected there; and what comes back if it is on trial. */
 static int take_generation(struct held *h)
 {
-	DIR *dir = h->in_slot ? pin_directory(h->context, PIN_GENERATIONS) : NULL;
+	DIR *dir = h->in_slot[MATCH_SOURCE] ? pin_directory(h->context, PIN_GENERATIONS) : NULL;
 	struct trial trial = { 0 };
 	const struct part *term;
 	const char *name;
@@ -90,13 +89,15 @@ static int take_generation(struct held *h)
 	while ((name = pin_next(&dir))) {
 		__u64 number = h->number ? 0 : strtoull(name, NULL, 10);
 
-		if (number && (program_of(h, number, PIN_PROGRAM) == h->in_slot ||
-			       program_of(h, number, PIN_TRIAL) == h->in_slot))
+		if (number && (program_of(h, number, PIN_PROGRAM) == h->in_slot[MATCH_SOURCE] ||
+			       program_of(h, number, PIN_TRIAL) == h->in_slot[MATCH_SOURCE]))
 			h->number = number;
 	}
 	if (!h->number && h->expected && program_of(h, h->expected, PIN_PROGRAM)) {
 		h->number = h->expected;
-		h->in_slot = program_of(h, h->number, PIN_TRIAL) ?: program_of(h, h->number, PIN_PROGRAM);
+		for (unsigned int m = 0; m < MATCHES; m++)
+			h->in_slot[m] = program_of(h, h->number, match_pins[m].trial)
+						?: program_of(h, h->number, match_pins[m].program);
 	}
 	err = take_number(h, h->number);
 	term = held_generation_part(h, PIN_TRIAL_TERM);
@@ -107,15 +108,16 @@ static int take_generation(struct held *h)
 
 int held_take(struct held *h)
 {
-	const struct part *slot;
-	__u32 key = 0;
 	int err = 0;
 
+	for (unsigned int m = 0; m < MATCHES && !err; m++)
+		err = take_pin(h, match_pins[m].root, BASE)
+			      ?: take_pin(h, match_pins[m].slot, BASE)
+			      ?: take_pin(h, match_pins[m].bare, BASE);
 	for (size_t i = 0; i < sizeof(base_names) / sizeof(base_names[0]) && !err; i++)
 		err = take_pin(h, base_names[i], BASE);
-	slot = err ? NULL : held_find(h, PIN_SLOT);
-	if (slot && slot->is.type == BPF_MAP_TYPE_PROG_ARRAY && slot->is.max_entries == 1)
-		bpf_map_lookup_elem(slot->fd, &key, &h->in_slot);
+	for (unsigned int m = 0; m < MATCHES && !err; m++)
+		h->in_slot[m] = held_in_slot(h, m);
 	err = err ?: take_generation(h) ?: take_directory(h, PIN_LINKS, LINK);
 	return err;
 }

@@ -28,6 +28,14 @@
 
 #define BPFFS_MOUNT "/sys/fs/bpf"
 
+#define PINS_OF(match)                                                                                   \
+	{                                                                                                \
+		PIN_SLOT match, PIN_ROOT match, PIN_ROOT_BARE match, PIN_PROGRAM match, PIN_TRIAL match, \
+			PIN_TRIAL_BEFORE match                                                           \
+	}
+
+const struct match_pins match_pins[MATCHES] = { PINS_OF(""), PINS_OF(PIN_TO), PINS_OF(PIN_BOTH) };
+
 void pin_path(const struct context *context, char path[PIN_PATH_MAX], const char *name)
 {
 	snprintf(path, PIN_PATH_MAX, "%s/%s", context->bpffs, name);
@@ -205,6 +213,8 @@ static const struct shared_map {
 	__u32 type, key_size, value_size, max_entries;
 } shared_maps[] = {
 	{ PIN_SLOT, BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1 },
+	{ PIN_SLOT PIN_TO, BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1 },
+	{ PIN_SLOT PIN_BOTH, BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1 },
 	{ PIN_COUNTERS, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct tally), COUNTERS },
 	{ PIN_LIST_COUNTERS, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct tally), LABELS },
 	{ PIN_POLICED, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct tally), POLICED },
@@ -216,9 +226,10 @@ static const struct shared_map {
 
 bool pin_is_ours(const char *name)
 {
-	bool ours = !strcmp(name, PIN_LINKS) || !strcmp(name, PIN_GENERATIONS) || !strcmp(name, PIN_ROOT) ||
-		    !strcmp(name, PIN_ROOT_BARE);
+	bool ours = !strcmp(name, PIN_LINKS) || !strcmp(name, PIN_GENERATIONS);
 
+	for (unsigned int m = 0; m < MATCHES; m++)
+		ours = ours || !strcmp(name, match_pins[m].root) || !strcmp(name, match_pins[m].bare);
 	for (size_t i = 0; i < sizeof(shared_maps) / sizeof(shared_maps[0]); i++)
 		ours = ours || !strcmp(name, shared_maps[i].name);
 	return ours;
@@ -258,28 +269,36 @@ int pin_shared_map(const struct context *context, const char *name)
 	return err ?: fd;
 }
 
+static bool is_root(const struct pinned *is, bool bare)
+{
+	return is->kind == PINNED_PROGRAM &&
+	       (bare ? !strcmp(is->name, ROOT_BARE) : !strcmp(is->name, ROOT_FRAGS) || !strcmp(is->name, ROOT_PLAIN));
+}
+
 int pin_root(const struct context *context, bool *frags)
 {
 	struct pinned is;
 	int fd = pin_get(context, PIN_ROOT), err = fd < 0 ? fd : pinned_info(fd, &is);
 
 	*frags = !err && !strcmp(is.name, ROOT_FRAGS);
-	if (!err && (is.kind != PINNED_PROGRAM || (!*frags && strcmp(is.name, ROOT_PLAIN) != 0)))
+	if (!err && !is_root(&is, false))
 		err = because_foreign(context, PIN_ROOT, &is);
 	if (err)
 		close_fd(fd);
 	return err ?: fd;
 }
 
-int pin_root_bare(const struct context *context)
+int pin_root_of(const struct context *context, unsigned int match, bool bare)
 {
+	const char *name = bare ? match_pins[match].bare : match_pins[match].root;
 	struct pinned is = { 0 }, map = { 0 };
-	int fd = pin_get(context, PIN_ROOT_BARE), slot = fd < 0 ? fd : pin_shared_map(context, PIN_SLOT), err = slot;
+	int fd = pin_get(context, name), slot = fd < 0 ? fd : pin_shared_map(context, match_pins[match].slot),
+	    err = slot;
 
 	if (slot >= 0)
 		err = pinned_info(fd, &is) ?: pinned_info(slot, &map);
-	if (!err && (is.kind != PINNED_PROGRAM || strcmp(is.name, ROOT_BARE) != 0))
-		err = because_foreign(context, PIN_ROOT_BARE, &is);
+	if (!err && !is_root(&is, bare))
+		err = because_foreign(context, name, &is);
 	if (!err && !pinned_uses(&is, map.id))
 		err = -ENOENT;
 	close_fd(slot);

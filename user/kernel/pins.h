@@ -22,6 +22,12 @@ struct context;
 #define PIN_TRIAL_BEFORE "before"
 #define PIN_TRIAL_TERM	 "term"
 
+/* What asks about more than sources (MATCH_...) has pins of its own; the last three are of a generation. */
+struct match_pins {
+	const char *slot, *root, *bare, *program, *trial, *before;
+};
+extern const struct match_pins match_pins[MATCHES];
+
 void pin_path(const struct context *context, char path[PIN_PATH_MAX], const char *name);
 /* A generation's directory, or with a name one of its pins. */
 void pin_generation_path(const struct context *context, char path[PIN_PATH_MAX], __u64 number, const char *name);
@@ -65,9 +71,10 @@ int pin_shared_map(const struct context *context, const char *name);
 #define ROOT_PLAIN "xdp_bloom_root"
 #define ROOT_FRAGS "xdp_bloom_frags"
 int pin_root(const struct context *context, bool *frags);
-/* The one of interfaces without a link's header: -ENOENT where there is none, or it is of another slot than ours. */
+/* That of another match, or of interfaces without a link's header: -ENOENT where there is none, or its slot is another.
+ */
 #define ROOT_BARE "xdp_bloom_bare"
-int pin_root_bare(const struct context *context);
+int pin_root_of(const struct context *context, unsigned int match, bool bare);
 /* pin_shared_map() for all of them, those that are not there left out: 0 or -EBADF. */
 int pins_are_ours(const struct context *context);
 

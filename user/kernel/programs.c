@@ -12,6 +12,8 @@
 #include "bpf/constants.h"
 #include "kernel/pins.h"
 #include "xdp_bloom.skel.h"
+#include "xdp_bloom_both.skel.h"
+#include "xdp_bloom_to.skel.h"
 
 /*
  * The constants of the object being loaded, for libbpf's callback. They cannot be its cookie: that is fixed when the
@@ -139,10 +141,55 @@ int programs_register(void)
 	return registered < 0 ? because_kernel(registered, "libbpf") : 0;
 }
 
-int programs_open(const struct context *context, struct xdp_bloom_bpf **skel)
+/* Their pins have the maps' names: PIN_SLOT and so on. What is on trial has maps of its own. */
+static int pin_maps(const struct context *context, unsigned int match, struct bpf_object *object)
 {
+	int err = pins_are_ours(context); /* libbpf would say that the kernel refuses the program */
 	char path[PIN_PATH_MAX];
 	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, object)
+	{
+		const char *name = bpf_map__name(map);
+
+		if (!strcmp(name, "trial") || !strcmp(name, "before")) {
+			bpf_map__set_autocreate(map, false);
+			continue;
+		}
+		pin_path(context, path, strcmp(name, PIN_SLOT) ? name : match_pins[match].slot);
+		bpf_map__set_pin_path(map, path);
+	}
+	return err;
+}
+
+int programs_open_match(const struct context *context, unsigned int match, struct bpf_object **object)
+{
+	struct bpf_program *program = NULL;
+	int err = programs_register();
+	const void *bytes;
+	size_t size;
+
+	*object = NULL;
+	if (err)
+		return err;
+	bytes = match == MATCH_BOTH	     ? xdp_bloom_both_bpf__elf_bytes(&size)
+		: match == MATCH_DESTINATION ? xdp_bloom_to_bpf__elf_bytes(&size)
+					     : xdp_bloom_bpf__elf_bytes(&size);
+	*object = bpf_object__open_mem(bytes, size, NULL);
+	if (!*object)
+		return because_kernel(-errno, "the BPF object");
+	while ((program = bpf_object__next_program(*object, program)))
+		bpf_program__set_autoload(program, false);
+	err = pin_maps(context, match, *object);
+	if (err) {
+		bpf_object__close(*object);
+		*object = NULL;
+	}
+	return err;
+}
+
+int programs_open(const struct context *context, struct xdp_bloom_bpf **skel)
+{
 	int err = programs_register();
 
 	*skel = NULL;
@@ -151,21 +198,11 @@ int programs_open(const struct context *context, struct xdp_bloom_bpf **skel)
 	*skel = xdp_bloom_bpf__open();
 	if (!*skel)
 		return because_kernel(-errno, "the BPF object");
-	/* Their pins have the maps' names: PIN_SLOT and so on. */
-	err = pins_are_ours(context); /* libbpf would say that the kernel refuses the program */
+	err = pin_maps(context, MATCH_SOURCE, (*skel)->obj);
 	if (err) {
 		xdp_bloom_bpf__destroy(*skel);
 		*skel = NULL;
 		return err;
-	}
-	bpf_object__for_each_map(map, (*skel)->obj)
-	{
-		if (map == (*skel)->maps.trial || map == (*skel)->maps.before) {
-			bpf_map__set_autocreate(map, false);
-			continue;
-		}
-		pin_path(context, path, bpf_map__name(map));
-		bpf_map__set_pin_path(map, path);
 	}
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_bare, false);
 	bpf_program__set_autoload((*skel)->progs.xdp_bloom_bare_trial, false);

@@ -15,6 +15,9 @@ struct xdp_bloom_bpf;
 int programs_register(void);
 int programs_open(const struct context *context, struct xdp_bloom_bpf **skel);
 
+/* The object of another match (MATCH_...): of its programs, which have the same names, none is to be loaded yet. */
+int programs_open_match(const struct context *context, unsigned int match, struct bpf_object **object);
+
 /* One that is loaded only where something is on trial, with its maps; before may be NULL. */
 struct bpf_map;
 void programs_add(struct bpf_program *program, struct bpf_map *trial, struct bpf_map *before);

@@ -13,6 +13,7 @@
 #include "base/close_fd.h"
 #include "base/log.h"
 #include "kernel/attach.h"
+#include "kernel/match.h"
 #include "kernel/pins.h"
 #include "kernel/programs.h"
 #include "xdp_bloom.skel.h"
@@ -122,13 +123,13 @@ static void fill_slot(const struct context *context, int slot, __u64 number)
 }
 
 /* Loads this one of the programs, and no other. */
-static int load_only(struct xdp_bloom_bpf *skel, struct bpf_program *root, bool frags)
+static int load_only(struct bpf_object *object, struct bpf_program *root, bool frags)
 {
 	struct bpf_program *program = NULL;
 
-	while ((program = bpf_object__next_program(skel->obj, program)))
+	while ((program = bpf_object__next_program(object, program)))
 		bpf_program__set_autoload(program, program == root);
-	return programs_load(skel->obj, &(struct generation){ .frags = frags }, NULL);
+	return programs_load(object, &(struct generation){ .frags = frags }, NULL);
 }
 
 /* Without memory libbpf may take it that the kernel knows no program names. */
@@ -158,10 +159,11 @@ static int load_root(const struct context *context, __u64 committed, bool frags)
 	if (err)
 		return err;
 	root = frags ? skel->progs.xdp_bloom_frags : skel->progs.xdp_bloom_root;
-	err = load_only(skel, root, frags) ?: is_named(root, frags ? ROOT_FRAGS : ROOT_PLAIN);
+	err = load_only(skel->obj, root, frags) ?: is_named(root, frags ? ROOT_FRAGS : ROOT_PLAIN);
 	if (!err) {
 		fill_slot(context, bpf_map__fd(skel->maps.slot), committed);
-		err = pin_root_as(context, root, PIN_ROOT) ?: attach_new_root(context, bpf_program__fd(root));
+		err = pin_root_as(context, root, PIN_ROOT)
+			      ?: attach_new_root(context, MATCH_SOURCE, bpf_program__fd(root));
 	}
 	xdp_bloom_bpf__destroy(skel);
 	return err;
@@ -176,47 +178,69 @@ static int because_root(int err, bool bare)
 	return because_program(err, "loading the root program");
 }
 
-int root_bare(const struct context *context)
+/* Whoever is attached by one that was lost turns to this one. */
+static int load_of(const struct context *context, unsigned int match, bool bare, struct bpf_object *object, bool frags)
 {
-	int root = pin_root_bare(context), frags, err;
-	struct xdp_bloom_bpf *skel;
+	const char *name = bare ? ROOT_BARE : frags ? ROOT_FRAGS : ROOT_PLAIN;
+	struct bpf_program *program = bpf_object__find_program_by_name(object, name);
+	int err = load_only(object, program, frags) ?: is_named(program, name);
+
+	if (err)
+		return because_root(err, bare);
+	if (match)
+		err = match_fill(context, match, bpf_object__find_map_fd_by_name(object, PIN_SLOT));
+	err = err ?: pin_root_as(context, program, bare ? match_pins[match].bare : match_pins[match].root);
+	if (!err && match)
+		err = attach_new_root(context, match, bpf_program__fd(program));
+	if (err)
+		return err;
+	err = dup(bpf_program__fd(program));
+	return err < 0 ? -errno : err;
+}
+
+int root_of(const struct context *context, unsigned int match, bool bare)
+{
+	int root = pin_root_of(context, match, bare), frags, err;
+	struct bpf_object *object;
 
 	if (!err_is(root, ENOENT))
 		return root;
 	frags = kernel_frags(context);
-	err = frags < 0 ? frags : programs_open(context, &skel);
+	err = frags < 0 ? frags : programs_open_match(context, match, &object);
 	if (err)
 		return err;
-	err = load_only(skel, skel->progs.xdp_bloom_bare, frags)
-		      ?: is_named(skel->progs.xdp_bloom_bare, ROOT_BARE)
-		      ?: pin_root_as(context, skel->progs.xdp_bloom_bare, PIN_ROOT_BARE);
-	root = err ? -1 : dup(bpf_program__fd(skel->progs.xdp_bloom_bare));
-	if (!err && root < 0)
-		err = -errno;
-	xdp_bloom_bpf__destroy(skel);
-	return err ? because_root(err, true) : root;
+	root = load_of(context, match, bare, object, frags);
+	bpf_object__close(object);
+	return root;
 }
 
-int root_on_trial(const struct context *context, int64_t until, bool bare)
+int root_on_trial(const struct context *context, int64_t until, unsigned int match, bool bare)
 {
 	struct trial term = { .until = (__u64)until };
 	int frags = kernel_frags(context), root = -1, err;
 	struct bpf_program *program;
-	struct xdp_bloom_bpf *skel;
+	struct bpf_object *object;
+	struct bpf_map *trial;
 	__u32 key = 0;
 
-	err = frags < 0 ? frags : programs_open(context, &skel);
+	/* With its slot. */
+	if (frags >= 0 && match)
+		root = root_of(context, match, bare);
+	err = frags < 0 ? frags : match && root < 0 ? root : programs_open_match(context, match, &object);
+	close_fd(root);
+	root = -1;
 	if (err)
 		return err;
-	program = bare ? skel->progs.xdp_bloom_bare_trial : skel->progs.xdp_bloom_trial_root;
-	bpf_map__set_autocreate(skel->maps.trial, true);
-	err = load_only(skel, program, frags);
+	program = bpf_object__find_program_by_name(object, bare ? "xdp_bloom_bare_trial" : "xdp_bloom_trial_root");
+	trial = bpf_object__find_map_by_name(object, "trial");
+	bpf_map__set_autocreate(trial, true);
+	err = load_only(object, program, frags);
 	if (!err) {
 		root = dup(bpf_program__fd(program));
-		if (root < 0 || bpf_map_update_elem(bpf_map__fd(skel->maps.trial), &key, &term, BPF_ANY))
+		if (root < 0 || bpf_map_update_elem(bpf_map__fd(trial), &key, &term, BPF_ANY))
 			err = -errno;
 	}
-	xdp_bloom_bpf__destroy(skel);
+	bpf_object__close(object);
 	if (!err)
 		return root;
 	close_fd(root);
@@ -247,12 +271,12 @@ int kernel_base(const struct context *context, __u64 committed)
 	}
 	if (fd >= 0) {
 		close(fd);
-		return 0;
+		return match_ready(context);
 	}
 	if (err_is(fd, EBADF))
 		return fd;
 	err = load_root(context, committed, true);
 	if (err_is(err, EINVAL))
 		err = load_root(context, committed, false);
-	return err ? because_program(err, "loading the root program") : 0;
+	return err ? because_program(err, "loading the root program") : match_ready(context);
 }

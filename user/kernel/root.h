@@ -17,11 +17,11 @@ int kernel_ready_to_look(const struct context *context);
 /* Loads and pins them, unless they are there. If the slot was lost, it has the generation that the state has again. */
 int kernel_base(const struct context *context, __u64 committed);
 /*
- * Descriptors, or -errno: of the root of interfaces whose packets begin with IP, loaded and pinned when it is first
- * asked for; and of a root, of them or of the others, that lets all packets pass from then on, by clock_boot().
+ * Descriptors, or -errno: of the root of another match (MATCH_...), or of interfaces whose packets begin with IP,
+ * loaded and pinned when it is first asked for; and of a root that lets all packets pass from then on, by clock_boot().
  */
-int root_bare(const struct context *context);
-int root_on_trial(const struct context *context, int64_t until, bool bare);
+int root_of(const struct context *context, unsigned int match, bool bare);
+int root_on_trial(const struct context *context, int64_t until, unsigned int match, bool bare);
 /* May packets lie in several buffers, as with jumbo frames? The kernel decided when the root was loaded (5.18).
  * 1, 0 or -errno. */
 int kernel_frags(const struct context *context);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clean_text.h"
 #include "base/clock.h"
 #include "base/context.h"
 #include "base/lock.h"
@@ -21,6 +22,10 @@ int fleet_view_take(struct fleet_view *v, const struct context *context, struct 
 	v->joined = !err;
 	if (err)
 		return err_is(err, ENOENT) ? 0 : err;
+	/* For a terminal; it is read, and not used. */
+	clean_text(v->is.url);
+	clean_text(v->is.prefix);
+	clean_text(v->is.say);
 	err = state_fleet_waiting(state, &v->waiting);
 	v->runs = lock_is_held(context->state, STATE_FLEET_LOCK);
 	v->known = v->runs && fleet_seen_read(context, &v->seen);

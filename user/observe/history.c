@@ -155,11 +155,11 @@ void history_count(struct history *h, uint64_t now, double seconds, const struct
 
 bool top_named(struct top_entry in[TOPS], const struct packet *p, double packets)
 {
-	uint32_t family = p->source.family == 4 ? 4 : 6;
-	ip6 net = p->source.num & ~addr_mask((int)family, family == 4 ? 24 : 48);
-	struct top_entry source = {
-		(uint64_t)(p->source.num >> 64), (uint64_t)p->source.num, family, 1, packets, 0, weigh_spread(packets)
-	};
+	struct addr who = p->to ? p->destination : p->source; /* who is banned */
+	uint32_t family = who.family == 4 ? 4 : 6;
+	ip6 net = who.num & ~addr_mask((int)family, family == 4 ? 24 : 48);
+	struct top_entry source = { (uint64_t)(who.num >> 64), (uint64_t)who.num, family, 1, packets, 0,
+				    weigh_spread(packets) };
 	struct top_entry network = source, port = source;
 
 	network.hi = (uint64_t)(net >> 64);
@@ -171,7 +171,7 @@ bool top_named(struct top_entry in[TOPS], const struct packet *p, double packets
 	in[TOP_SOURCES] = source;
 	in[TOP_NETWORKS] = network;
 	in[TOP_PORTS] = port;
-	return p->source.family != 0;
+	return who.family != 0;
 }
 
 void history_sample(struct history *h, uint64_t now, const struct packet *p, double packets)

@@ -15,6 +15,7 @@ struct packet {
 	struct addr source, destination;   /* family 0: there is none */
 	int protocol;			   /* of IP; -1: not captured */
 	int source_port, destination_port; /* -1: there is none, or it was not captured */
+	bool to;			   /* it was dropped for its destination */
 };
 
 /* The bytes must begin two after a multiple of four, as in received packets: then addresses are aligned. */

@@ -38,13 +38,16 @@ static int print_json(const struct context *context, const struct sample *s, con
 
 	packet_sampled(&p, s);
 	return out_json(context,
-			json_pack("{s:s, s:o, s:s, s:o, s:s?, s:o, s:o, s:s, s:o, s:o, s:I}", "time",
+			json_pack("{s:s, s:o, s:s, s:o, s:s?, s:s?, s:o, s:o, s:s, s:o, s:o, s:I}", "time",
 				  time_text(when, (int64_t)s->time + from->clock_ahead, "%Y-%m-%dT%H:%M:%S", true),
 				  "interface", out_text(from->interface), "verdict",
 				  verdict_names[from->passed ? PASSED : DROPPED], "list",
 				  from->list ? json_string(from->list) : json_null(), "stage",
-				  from->passed ? NULL : answer_stage(s->answer), "source", addr_json(p.source),
-				  "destination", addr_json(p.destination), "protocol",
+				  from->passed ? NULL : answer_stage(s->answer), "match",
+				  from->passed ? NULL
+				  : p.to       ? "destination"
+					       : "source",
+				  "source", addr_json(p.source), "destination", addr_json(p.destination), "protocol",
 				  packet_protocol(p.protocol, protocol), "source_port", port_json(p.source_port),
 				  "destination_port", port_json(p.destination_port), "bytes", (json_int_t)s->length));
 }

@@ -59,7 +59,7 @@ int state_read_feed(const struct state *s, sqlite3_stmt *stmt, void *entry)
 				 s->directory);
 }
 
-#define ALL "SELECT " COLUMNS " FROM feed WHERE list NOT LIKE '% before' ORDER BY list"
+#define ALL "SELECT " COLUMNS " FROM feed WHERE ifnull(list, '') NOT LIKE '% before' ORDER BY list"
 
 int state_feeds_each(struct state *state, int (*look)(void *arg, const struct feed *feed), void *arg)
 {

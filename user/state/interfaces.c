@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The interfaces that are filtered, and how. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "bpf/abi.h"
 #include "state/internal.h"
 
 bool is_interface_name(const char *name)
@@ -12,6 +14,14 @@ bool is_interface_name(const char *name)
 
 	return length && length < IF_NAMESIZE && strcmp(name, ".") && strcmp(name, "..") &&
 	       !name[strcspn(name, "/: \t\n\v\f\r")];
+}
+
+static int because_damaged(const struct state *s, int err, const char *name)
+{
+	return err_is(err, ENOMEM)
+		       ? err
+		       : because(-EUCLEAN, "%s: the entry of interface '%s' is damaged; see 'xdp-bloom state recover'",
+				 s->directory, name);
 }
 
 int state_read_interface(const struct state *s, sqlite3_stmt *stmt, void *entry)
@@ -25,26 +35,65 @@ int state_read_interface(const struct state *s, sqlite3_stmt *stmt, void *entry)
 	if (!row.err && is_interface_name(interface->name) && *interface->mode &&
 	    !interface->mode[strspn(interface->mode, "abcdefghijklmnopqrstuvwxyz")])
 		return 0;
-	return err_is(row.err, ENOMEM)
-		       ? row.err
-		       : because(-EUCLEAN, "%s: the entry of interface '%s' is damaged; see 'xdp-bloom state recover'",
-				 s->directory, interface->name);
+	return because_damaged(s, row.err, interface->name);
+}
+
+int state_read_matched(const struct state *s, sqlite3_stmt *stmt, void *entry)
+{
+	struct row row = { .stmt = stmt };
+	struct interface_info *interface = entry;
+
+	row_text(&row, 0, interface->name, sizeof(interface->name));
+	interface->match = (unsigned int)row_number(&row, 1, MATCH_SOURCE + 1, MATCHES - 1);
+	return !row.err && is_interface_name(interface->name) ? 0 : because_damaged(s, row.err, interface->name);
+}
+
+static int add_matches(struct state *state, struct interface_info *interfaces, size_t n)
+{
+	struct interface_info *matched = NULL;
+	size_t matched_n = 0;
+	int err;
+
+	if (!n || state->version < VERSION_MATCHED)
+		return 0;
+	err = state_rows(state, state_prepare(state, "SELECT name, match FROM matched"), state_read_matched,
+			 sizeof(*matched), &matched, &matched_n);
+	for (size_t i = 0; i < matched_n && !err; i++)
+		for (size_t j = 0; j < n; j++)
+			if (!strcmp(matched[i].name, interfaces[j].name))
+				interfaces[j].match = matched[i].match;
+	free(matched);
+	return err;
 }
 
 int state_interfaces(struct state *state, struct interface_info **interfaces, size_t *n)
 {
-	return state_rows(state, state_prepare(state, "SELECT name, mode, shared FROM interface ORDER BY name"),
-			  state_read_interface, sizeof(**interfaces), interfaces, n);
+	int err = state_rows(state, state_prepare(state, "SELECT name, mode, shared FROM interface ORDER BY name"),
+			     state_read_interface, sizeof(**interfaces), interfaces, n);
+
+	err = err ?: add_matches(state, *interfaces, *n);
+	if (err) {
+		free(*interfaces);
+		*interfaces = NULL;
+		*n = 0;
+	}
+	return err;
 }
 
 int state_interface_put(struct state *state, const struct interface_info *interface)
 {
-	return state_put(state, "INSERT OR REPLACE INTO interface VALUES (?, ?, ?)", "ssi", interface->name,
-			 interface->mode, interface->shared);
+	int err = state_put(state, "INSERT OR REPLACE INTO interface VALUES (?, ?, ?)", "ssi", interface->name,
+			    interface->mode, interface->shared)
+			  ?: state_put(state, "DELETE FROM matched WHERE name = ?", "s", interface->name);
+
+	return err || interface->match == MATCH_SOURCE ? err
+						       : state_put(state, "INSERT INTO matched VALUES (?, ?)", "si",
+								   interface->name, (int)interface->match);
 }
 
 int state_interface_drop(struct state *state, const char *name)
 {
 	return state_pending_forget(state, PENDING_INTERFACE, name)
+		       ?: state_put(state, "DELETE FROM matched WHERE name = ?", "s", name)
 		       ?: state_change(state, "DELETE FROM interface WHERE name = ?", name);
 }

@@ -73,6 +73,8 @@ static bool is_sound(const struct salvage *s, sqlite3_stmt *row)
 		return !state_read_fleet_at(s->to, row, &at);
 	if (!strcmp(s->table, "interface"))
 		return !state_read_interface(s->to, row, &interface);
+	if (!strcmp(s->table, "matched"))
+		return !state_read_matched(s->to, row, &interface);
 	if (!strcmp(s->table, "pending"))
 		return !state_read_pending(s->to, row, &pending);
 	if (!strcmp(s->table, "source"))
@@ -201,9 +203,10 @@ static bool salvage_table(struct salvage *s, const char *table)
 /* In the order in which they were made: a list before its pieces. */
 int state_salvage(struct state *to, sqlite3 *from, struct recovered *r)
 {
-	static const char *const tables[] = { "list",	"chunk",      "source",	  "interface", "pending",  "setting",
-					      "ban",	"ban_before", "accepted", "strike",    "chosen",   "feed",
-					      "member", "said",	      "fleet",	  "fleet_out", "fleet_at", "scope" };
+	static const char *const tables[] = { "list",	   "chunk",    "source",     "interface", "pending",
+					      "setting",   "ban",      "ban_before", "accepted",  "strike",
+					      "chosen",	   "feed",     "member",     "said",	  "fleet",
+					      "fleet_out", "fleet_at", "scope",	     "matched" };
 	struct salvage s = { .from = from, .to = to };
 
 	r->whole = r->texts = true;

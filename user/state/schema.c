@@ -97,12 +97,14 @@ static const char schema_fleet[] =
 static const char schema_scopes[] =
 	"CREATE TABLE scope (list INTEGER PRIMARY KEY REFERENCES list (id) ON DELETE CASCADE, scope TEXT NOT NULL,"
 	"  kind INTEGER NOT NULL);";
+/* Of interfaces where not sources alone are asked about: interfaces.c. */
+static const char schema_matched[] = "CREATE TABLE matched (name TEXT PRIMARY KEY, match INTEGER NOT NULL);";
 
 /* From which version to the next. */
 static const char *const upgrades[] = {
-	[1] = schema_bans,   [2] = schema_sources,  [3] = schema_packed, [4] = schema_sums,
-	[5] = schema_due,    [6] = schema_accepted, [7] = schema_ends,	 [8] = schema_strikes,
-	[9] = schema_chosen, [10] = schema_feeds,   [11] = schema_fleet, [12] = schema_scopes
+	[1] = schema_bans,     [2] = schema_sources, [3] = schema_packed,  [4] = schema_sums,	[5] = schema_due,
+	[6] = schema_accepted, [7] = schema_ends,    [8] = schema_strikes, [9] = schema_chosen, [10] = schema_feeds,
+	[11] = schema_fleet,   [12] = schema_scopes, [13] = schema_matched
 };
 
 /*
@@ -140,7 +142,8 @@ int state_check_version(struct state *s)
 				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'chosen') +"
 				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'feed') +"
 				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'said') +"
-				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'scope'),"
+				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'scope') +"
+				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'matched'),"
 				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'fleet')");
 	int version = -1, application = 0, tables = 0, foreign = 0, more = 0;
 

@@ -23,6 +23,7 @@ struct interface_info {
 	char name[IF_NAMESIZE];
 	char mode[8];
 	bool shared;
+	unsigned int match; /* MATCH_... of bpf/abi.h */
 };
 
 /* The directory, and those above it. Opening for change calls it. */

@@ -14,6 +14,8 @@ const struct option_spec attach_options[] = {
 	{ "mode", .type = OPTION_WORD, AT(attach_options, mode), .words = attach_mode_names,
 	  .also = "--native --skb --generic --driver --drv --offload -m",
 	  .does = "the driver's own, or the slower one behind it" },
+	{ "match", .type = OPTION_WORD, AT(attach_options, match), .words = match_names,
+	  .does = "what is asked about: the packets' source" },
 	{ "shared", AT(attach_options, shared), .does = "beside other programs, through libxdp" },
 	CONFIRM_OPTION(attach_options),
 	{ "if-needed", AT(attach_options, if_needed), .does = "what is attached stays, what is missing comes later" },
@@ -31,15 +33,17 @@ static int report(const struct context *context, const struct attachment *done, 
 			warn("%s: %s", done[i].name, misses);
 	if (!context->json) {
 		for (int i = 0; i < n && !context->quiet; i++)
-			printf("%s: filtering, %s mode%s\n", clean_copy(name, sizeof(name), done[i].name),
-			       attach_mode_names[done[i].mode], done[i].shared ? ", shared" : "");
+			printf("%s: filtering, %s mode%s%s\n", clean_copy(name, sizeof(name), done[i].name),
+			       attach_mode_names[done[i].mode], done[i].shared ? ", shared" : "",
+			       match_texts[done[i].match]);
 		return out_end();
 	}
 	array = json_array();
 	for (int i = 0; i < n; i++)
 		json_array_append_new(array,
-				      json_pack("{s:o, s:s, s:b, s:o}", "name", out_text(done[i].name), "mode",
-						attach_mode_names[done[i].mode], "shared", done[i].shared, "misses",
+				      json_pack("{s:o, s:s, s:s, s:b, s:o}", "name", out_text(done[i].name), "mode",
+						attach_mode_names[done[i].mode], "match", match_names[done[i].match],
+						"shared", done[i].shared, "misses",
 						device_misses(done[i].name, misses) ? out_text(misses) : json_null()));
 	return out_json(context, array);
 }

@@ -26,9 +26,9 @@ static void interfaces_text(const struct status *s)
 	printf("interfaces  ");
 	for (size_t i = 0; i < s->on_n; i++)
 		if (!s->on[i].gone)
-			printf("%s%s (%s%s%s)", n++ ? ", " : "", clean_copy(name, sizeof(name), s->on[i].name),
+			printf("%s%s (%s%s%s%s)", n++ ? ", " : "", clean_copy(name, sizeof(name), s->on[i].name),
 			       attach_mode_names[s->on[i].mode], s->on[i].shared ? ", shared" : "",
-			       s->on[i].moved ? ", in another network namespace" : "");
+			       match_texts[s->on[i].match], s->on[i].moved ? ", in another network namespace" : "");
 	puts(n ? "" : s->looked ? "none" : "not known");
 }
 

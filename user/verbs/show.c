@@ -115,8 +115,8 @@ static int show_text(const struct inforce *s, const struct attachment *list, siz
 	if (!n)
 		puts("interfaces  none");
 	for (size_t i = 0; i < n; i++)
-		printf("%-11s %s (%s%s)%s\n", i ? "" : "interfaces", clean_copy(name, sizeof(name), list[i].name),
-		       attach_mode_names[list[i].mode], list[i].shared ? ", shared" : "",
+		printf("%-11s %s (%s%s%s)%s\n", i ? "" : "interfaces", clean_copy(name, sizeof(name), list[i].name),
+		       attach_mode_names[list[i].mode], list[i].shared ? ", shared" : "", match_texts[list[i].match],
 		       list[i].gone && list[i].shared ? " - the interface is gone, or others took the program out"
 		       : list[i].gone		      ? " - the interface is gone"
 		       : list[i].moved		      ? " - in another network namespace"

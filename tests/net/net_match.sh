@@ -1,0 +1,256 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Destinations: interfaces where they are asked about, alone or as well, beside others where they are not.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../support/lib.sh"
+sandbox "$@"
+# shellcheck source=../support/edges.sh
+. "$here/edges.sh"
+# shellcheck source=../support/service.sh
+. "$here/service.sh"
+bpffs=${XDP_BLOOM_BPFFS:?}
+
+setting() {
+	veth 0 1
+	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0/24 2001:db8:99::/48 >list
+	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0 203.0.113.255 2001:db8:99::1 >banned
+	printf '%s\n' 192.0.2.6 192.0.2.8 2001:db8::6 203.0.112.255 203.0.114.0 2001:db8:98::1 >clean
+	cat banned clean >everybody
+	bloom load bad list
+}
+
+# by MATCH N [ARGS...]: what the match says is dropped, and nothing else.
+by() {
+	local from='-c everybody' to='-c everybody'
+
+	[ "$1" = destination ] || from='-b banned -c clean'
+	[ "$1" = source ] || to='-b banned -c clean'
+	# shellcheck disable=SC2086 # options
+	send "$2" $from "${@:3}"
+	# shellcheck disable=SC2086
+	send "$2" -d $to "${@:3}"
+}
+
+# every MATCH MODE: each kind of frame, and what is counted.
+every() {
+	local tags frames=0 dropped=0 counted
+
+	setting
+	bloom attach edge0 --match "$1" --mode "$2"
+	is "$(get '.interfaces[]|[.name,.match,.mode]' show)" "[\"edge0\",\"$1\",\"$2\"]" "what show says"
+	for tags in plain vlan qinq pppoe qinq+pppoe vlan+vlan+vlan; do
+		by "$1" 0 -e "$tags"
+		frames=$((frames + 22))
+		dropped=$((dropped + ($(counted_twice "$1") * 5)))
+	done
+	counted=$(get '[.packets.passed,.packets.dropped,.lists[0].packets]' stats)
+	is "$counted" "[$((frames - dropped)),$dropped,$dropped]" "what is counted"
+}
+
+counted_twice() {
+	[ "$1" = both ] && echo 2 || echo 1
+}
+
+# What is added and taken out, lists and a rotation reach all of them; so do live bans with an end.
+together() {
+	setting
+	veth 2
+	bloom attach edge0
+	bloom attach edge1 --match destination
+	bloom attach edge2 --match both
+	all_filter
+	bloom rotate
+	all_filter
+	bloom add 192.0.2.6 --ttl 1h
+	grep -v '^192.0.2.6$' clean >rest
+	echo 192.0.2.6 >>banned
+	mv rest clean
+	all_filter
+	bloom del 192.0.2.6
+	echo 192.0.2.6 >>clean
+	sed -i /192.0.2.6/d banned
+	all_filter
+	bloom unload bad
+	send 1 -d -c everybody
+	send 2 -c everybody
+}
+
+all_filter() {
+	by source 0
+	by destination 1
+	by both 2
+}
+
+# An end of a ban that both addresses have, or one of them.
+ends() {
+	setting
+	bloom attach edge0 --match both
+	bloom attach edge1 --match destination
+	bloom add 192.0.2.6 --ttl 1s
+	echo 192.0.2.6 >short
+	echo 192.0.2.8 >other
+	wait_until "its end" passes_now
+	send 0 -c short
+	send 0 -d -c short
+	send 1 -d -c short
+	by both 0
+}
+
+# What is lost is waited for much longer.
+passes_now() {
+	within 1 -d -c short
+}
+
+# Its shell would say "Killed", so that is another's.
+within() {
+	(
+		timeout -s KILL "$1" "$TRAFFIC" "${@:2}" wire0 edge0 >"$WORK/sent"
+		exit
+	) 2>/dev/null
+}
+
+# Only what is in use is there: a slot and a program of each match.
+only_what_is_used() {
+	setting
+	bloom attach edge0
+	is "$(pins)" "" "pins of sources alone"
+	bloom attach edge1 --match destination
+	is "$(pins)" "generation/program_to generation/slot_to root_to slot_to" "pins of destinations"
+	bloom rotate
+	is "$(pins)" "generation/program_to generation/slot_to root_to slot_to" "pins after a rotation"
+	bloom detach edge1
+	bloom rotate
+	is "$(pins)" "" "pins when it is not used any more"
+	bloom attach edge1 --match both
+	is "$(pins)" "generation/program_both generation/slot_both root_both slot_both" "pins of both"
+	by both 1
+	by source 0
+}
+
+pins() {
+	(cd "$bpffs" && find . -name '*_to' -o -name '*_both' | sed 's|^./||; s|/[0-9]*/|/|' | sort | paste -sd' ')
+}
+
+on_trial() {
+	setting
+	bloom attach edge0 --match destination --confirm 3s
+	wait_until "that it is taken back" xdp_is_gone
+	bloom attach edge0 --match destination --confirm 1h
+	by destination 0
+	bloom confirm
+	by destination 0
+	bloom load bad clean --force --confirm 3s
+	send 0 -d -b clean -c banned
+	wait_until "the list before" by_destination_now
+	by destination 0
+	bloom load bad clean --force --confirm 1h
+	refused "on trial" attach edge1 --match both
+	send 0 -d -b clean -c banned
+	bloom confirm
+	send 0 -d -b clean -c banned
+	is "$(find "$bpffs" -name 'trial_to' -o -name 'before_to')" "" "pins of a trial"
+}
+
+xdp_is_gone() {
+	[ "$(xdp_id edge0)" = none ]
+}
+
+by_destination_now() {
+	within 2 -d -b banned -c clean
+}
+
+# The state has it: after a reboot, by the config file, by the service.
+comes_back() {
+	setting
+	bloom attach edge0 --match destination
+	bloom attach edge1 --match both
+	rm -r "${bpffs:?}"/*
+	bloom restore
+	by destination 0
+	by both 1
+	rm "$bpffs/slot_to" "$bpffs"/generation/*/slot_to
+	bloom rotate
+	by destination 0
+	rm "$bpffs/root_both"
+	bloom rotate
+	by both 1
+	bloom detach edge0
+	bloom attach edge0
+	is "$(get '.interfaces[0].match' show)" source "its match now"
+	by source 0
+}
+
+# Who watches is told which address it was, and who is banned is counted as who is.
+seen() {
+	setting
+	bloom attach edge0 --match both
+	mkfifo said.pipe
+	"$XDP_BLOOM" -v -j watch --count 2 >seen 2>said.pipe &
+	exec {said}<said.pipe
+	read -rt "${patience:?}" line <&"$said" || fail "watch says nothing"
+	echo 192.0.2.7 >banned
+	send 0 -b banned -c clean
+	wait_until "its sample" test -s seen
+	send 0 -d -b banned -c clean
+	end_of $! || fail "watch ended with $?"
+	is "$(jq -sc '[.[]|[.match,.source,.destination]]' seen)" \
+		'[["source","192.0.2.7","198.51.100.1"],["destination","198.51.100.1","192.0.2.7"]]' "what watch says"
+}
+
+heals() {
+	local pin
+
+	setting
+	printf 'load bad %s/list\nattach edge0 --match destination\n' "$WORK" >conf
+	ready
+	by destination 0
+	for pin in root_to slot_to links/edge0%to; do
+		rm "$bpffs/$pin"
+		wait_until "$pin" test -e "$bpffs/$pin"
+		by destination 0
+	done
+	bpftool map delete pinned "$bpffs/slot_to" key 0 0 0 0 || fail "no slot"
+	wait_until "that it filters" by_destination_now
+	rm -r "${bpffs:?}"/*
+	wait_until "all of them" test -e "$bpffs/links/edge0%to"
+	wait_until "that it filters" by_destination_now
+	stop TERM
+	by destination 0
+}
+
+refuses() {
+	setting
+	refused "--match is source, destination or both, not 'dest'" attach edge0 --match dest
+	refused "only sources can be asked about: leave out --match" attach edge0 --match destination --shared
+	refused "the filter is attached there already" attach edge0 edge0 --match both
+	is "$(xdp_id edge0)" none "the program on edge0"
+	bloom add 198.51.100.9
+	ip addr add 198.51.100.9/24 dev edge0
+	refused "bans 198.51.100.9" attach edge0 --match destination
+	bloom attach edge0 --match destination --force
+}
+
+# A list with a scope and destinations do not go together, whichever comes first; what is in force stays.
+not_with_scopes() {
+	local match words='no list has a scope while an interface has --match destination or both'
+
+	setting
+	echo 198.51.100.77 >some
+	for match in destination both; do
+		bloom load some some --only tcp/22
+		refused "$words" attach edge1 --match "$match"
+		bloom load some some --only any
+		bloom attach edge1 --match "$match"
+		refused "$words" load some some --only tcp/22
+		by "$match" 1
+		bloom detach edge1
+	done
+}
+
+cases=()
+for match in destination both; do
+	for mode in native skb; do
+		cases+=("every $match $mode")
+	done
+done
+run_cases "${cases[@]}" together ends only_what_is_used on_trial comes_back seen heals refuses not_with_scopes

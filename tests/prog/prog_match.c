@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What is asked about destinations, or about both addresses: made packets through the real programs and their roots,
+ * held against the naive model of who bans what. XDP_BLOOM_PACKETS says how many of each (4000; make match: a million).
+ */
+#include "kernel/match.h"
+#include "worth_asking.h"
+
+static const struct {
+	const char *link, *program, *root;
+} kinds[MATCHES] = {
+	{ NULL, "program", PIN_ROOT },
+	{ PIN_LINKS "/x%to", "program" PIN_TO, PIN_ROOT PIN_TO },
+	{ PIN_LINKS "/x%or", "program" PIN_BOTH, PIN_ROOT PIN_BOTH },
+};
+
+static __u64 shadow[LABELS / 64];
+
+/* Of an address; -1 where nobody bans it. */
+static int label_of(int family, ip6 addr)
+{
+	int label = family == 6 && addr >> 32 == 0xffff ? naive_label(&model, 4, (uint32_t)addr) : -1;
+
+	return label >= 0 ? label : naive_label(&model, family, addr);
+}
+
+static bool drops(int family, ip6 addr)
+{
+	int label = label_of(family, addr);
+
+	return label >= 0 && !(shadow[label / 64] >> label % 64 & 1);
+}
+
+static __u32 expected(unsigned int match, const struct frame_shape *shape, size_t size, ip6 source, ip6 destination)
+{
+	int family = shape->family;
+
+	if (size < shape->needed || !family)
+		return PASS;
+	if (family == HIDDEN)
+		return DROP;
+	return (match != MATCH_DESTINATION && drops(family, source)) ||
+			       (match != MATCH_SOURCE && drops(family, destination))
+		       ? DROP
+		       : PASS;
+}
+
+static unsigned int packets_wanted(void)
+{
+	const char *asked = getenv("XDP_BLOOM_PACKETS");
+
+	return asked ? (unsigned int)strtoul(asked, NULL, 10) : 4000;
+}
+
+/* Of each match so many, through the generation's program or through the root's tail call. */
+static void random_packets(unsigned int n)
+{
+	int fds[MATCHES][2];
+	unsigned int dropped[MATCHES] = { 0 };
+	char path[64];
+
+	for (unsigned int m = 0; m < MATCHES; m++) {
+		snprintf(path, sizeof(path), PIN_GENERATIONS "/%llu/%s", live.g.number, kinds[m].program);
+		fds[m][0] = get_pin(path);
+		fds[m][1] = get_pin(kinds[m].root);
+		CHECK(fds[m][0] >= 0 && fds[m][1] >= 0, "no %s", path);
+	}
+	for (unsigned int i = 0; i < n * MATCHES && !ktap_failed; i++) {
+		const struct frame_shape *shape = &frame_shapes[ktap_random() % FRAME_SHAPES];
+		int family = shape->family == 6 ? 6 : 4;
+		ip6 source = worth_asking(family), destination = worth_asking(family);
+		size_t at = shape->needed - (family == 4 ? 4 : 16), size = FRAME_MAX;
+		unsigned int m = i % MATCHES;
+		uint8_t frame[FRAME_MAX];
+		struct run run;
+		__u32 want;
+
+		frame_make(frame, shape, source);
+		if (shape->family == 4)
+			frame_put(frame, at, (uint64_t)destination, 4);
+		if (shape->family == 6) {
+			frame_put(frame, at, (uint64_t)(destination >> 64), 8);
+			frame_put(frame, at + 8, (uint64_t)destination, 8);
+		}
+		if (!(ktap_random() % 8))
+			size = 14 + ktap_random() % (FRAME_MAX - 14);
+		want = expected(m, shape, size, source, destination);
+		run = run_program(fds[m][i / MATCHES % 2], frame, size);
+		dropped[m] += want == DROP;
+		CHECK(run.ran && run.result == want, "match %u, %s cut to %zu bytes, %s: verdict %u, not %u", m,
+		      shape->name, size, i / MATCHES % 2 ? "through the root" : "the program itself", run.result, want);
+	}
+	for (unsigned int m = 0; m < MATCHES; m++) {
+		CHECK(!n || dropped[m] > n / 10, "match %u: only %u dropped", m, dropped[m]);
+		close(fds[m][0]);
+		close(fds[m][1]);
+	}
+}
+
+static void some_sets(void)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+	unsigned int n = packets_wanted();
+
+	for (int set = 0; set < 4; set++) {
+		memset(shadow, 0, sizeof(shadow));
+		if (set == 3)
+			shadow[200 / 64] = 1ULL << 200 % 64;
+		if (set == 1)
+			hosts_only();
+		else
+			everything();
+		settings.samples = set == 2 ? 0 : 100;
+		if (!install(&settings, set == 3 ? shadow : NULL))
+			return;
+		random_packets(n / 4);
+	}
+	memset(shadow, 0, sizeof(shadow));
+}
+
+/* A packet is counted once, and by the list of the address that it is dropped for. */
+static void counted_once(void)
+{
+	struct settings settings = SETTINGS_DEFAULT;
+	uint8_t frame[FRAME_MAX];
+	int both;
+	char path[64];
+
+	model = (struct naive){ .label = { 3, 200 } };
+	add(4, 0x0b000001, 32, 0);
+	add(4, 0x0b000002, 32, 1);
+	if (!install(&settings, NULL))
+		return;
+	snprintf(path, sizeof(path), PIN_GENERATIONS "/%llu/%s", live.g.number, kinds[MATCH_BOTH].program);
+	both = get_pin(path);
+	for (unsigned int i = 0; i < 16; i++) {
+		__u32 source = 0x0b000001 + i % 4, destination = 0x0b000001 + i / 4;
+		struct tally dropped = read_verdict(DROPPED), passed = read_verdict(PASSED), first, second;
+
+		first = read_tally(list_counters, 3);
+		second = read_tally(list_counters, 200);
+		frame_make(frame, &frame_shapes[0], source);
+		frame_put(frame, 30, destination, 4);
+		run_program(both, frame, FRAME_MAX);
+		CHECK(read_verdict(DROPPED).packets - dropped.packets == (i % 4 < 2 || i / 4 < 2) &&
+			      read_verdict(PASSED).packets - passed.packets == !(i % 4 < 2 || i / 4 < 2),
+		      "packet %u: counted as another", i);
+		CHECK(read_tally(list_counters, 3).packets - first.packets ==
+				      (i % 4 == 0 || (i % 4 > 1 && i / 4 == 0)) &&
+			      read_tally(list_counters, 200).packets - second.packets ==
+				      (i % 4 == 1 || (i % 4 > 1 && i / 4 == 1)),
+		      "packet %u: on another account", i);
+	}
+	close(both);
+}
+
+/* As if interfaces were attached: their pins are looked at. */
+static void use_all(void)
+{
+	bool all = true;
+
+	for (unsigned int m = MATCH_SOURCE + 1; m < MATCHES; m++) {
+		char path[128];
+
+		snprintf(path, sizeof(path), "%s/%s", own_context.bpffs, kinds[m].link);
+		all = all && !bpf_obj_pin(counters, path);
+	}
+	CHECK(all && !match_ready(&own_context), "no roots");
+}
+
+static int run_cases(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "roots for all of it", use_all },
+		{ "random packets, held against the model", some_sets },
+		{ "a packet is counted once", counted_once },
+	};
+
+	return in_force_run(cases, sizeof(cases) / sizeof(*cases));
+}
+
+int main(void)
+{
+	return own_pins_run(run_cases);
+}
