@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is taken for signed, and what is not: both kinds of signatures, and each way to damage one. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -173,6 +174,53 @@ static void damaged(void)
 	}
 }
 
+/* Each refusal says why. */
+static void reasons(void)
+{
+	static const struct {
+		const char *words;
+		int line; /* which one is another, and what it is */
+		const char *is;
+	} known[] = {
+		{ "it is no signature of minisign", 0, "comment: by nobody" },
+		{ "it is no signature of minisign", 2, "comment: by nobody" },
+		{ "the signature's second line is no signature", 1, "RWQ=" },
+		{ "the signature's second line is no signature", 1, "" },
+		{ "the signature's fourth line is no signature", 3, "RWQ=" },
+		{ "the signature's fourth line is no signature", 3, "" },
+		{ "the signature's comment is not the one that was signed", 2, "trusted comment: another" },
+	};
+	char text[MINISIGN_TEXT], changed[MINISIGN_TEXT];
+	int directory = open("/", O_RDONLY | O_DIRECTORY);
+	struct fetch_answer answer;
+	size_t n;
+
+	for (int hashed = 0; hashed < 2; hashed++) {
+		n = minisign_sign(&ours, hashed, list, strlen(list), comment, text);
+		for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+			const char *line = text;
+
+			for (int at = 0; at < known[i].line; at++)
+				line = strchr(line, '\n') + 1;
+			snprintf(changed, sizeof(changed), "%.*s%s%s", (int)(line - text), text, known[i].is,
+				 strchr(line, '\n'));
+			CHECK(!strcmp(why(changed), known[i].words), "line %d, '%s': %s", known[i].line, known[i].is,
+			      why(changed));
+		}
+		signature_check("RWQ=", text, n, -1, &answer);
+		CHECK(answer.outcome == FETCH_FAILED && !strcmp(answer.why, "the key is no public key of minisign"),
+		      "%s", answer.why);
+		signature_check(key, text, n, -1, &answer);
+		CHECK(answer.outcome == FETCH_FAILED &&
+			      !strcmp(answer.why, "the list cannot be read: Bad file descriptor"),
+		      "%s", answer.why);
+		signature_check(key, text, n, directory, &answer);
+		CHECK(answer.outcome == FETCH_FAILED && strstr(answer.why, hashed ? "Is a directory" : "too long"),
+		      "%s", answer.why);
+	}
+	close(directory);
+}
+
 static void garbage(void)
 {
 	char bytes[FETCH_SIGNATURE_MOST];
@@ -287,9 +335,11 @@ static void keys(void)
 }
 
 static const struct ktap_case cases[] = {
-	{ "both_kinds", both_kinds }, { "by_minisign", by_minisign }, { "other_keys", other_keys },
-	{ "other_kind", other_kind }, { "damaged", damaged },	      { "garbage", garbage },
-	{ "comments", comments },     { "rollback", rollback },	      { "keys", keys },
+	{ "both_kinds", both_kinds }, { "by_minisign", by_minisign },
+	{ "other_keys", other_keys }, { "other_kind", other_kind },
+	{ "damaged", damaged },	      { "reasons", reasons },
+	{ "garbage", garbage },	      { "comments", comments },
+	{ "rollback", rollback },     { "keys", keys },
 };
 
 int main(void)
