@@ -2,9 +2,11 @@
 /* Whose an address is: tables of every kind, against a model that looks at all rows; and files that are damaged. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -288,6 +290,43 @@ static void damaged_files(void)
 	CHECK(networks_check(directory) && !chmod(file, 0600) && !networks_check(directory), "%s", log_last());
 }
 
+/* What cannot be written is said, and the table of before stays. */
+static void no_room(void)
+{
+	struct networks_source source = { 0 };
+	struct rlimit before, least;
+	char elsewhere[96];
+	struct stat st;
+	int err;
+
+	CHECK(!make("network,asn,name\n1.0.0.0/8,5,a\n2001:db8::/32,6,b\n") && !stat(file, &st), "%s", log_last());
+	write_table("network,asn,name\n1.0.0.0/8,7,a\n2001:db8::/32,6,b\n", 48);
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &before);
+	least = before;
+	for (least.rlim_cur = 0; least.rlim_cur <= (rlim_t)st.st_size;
+	     least.rlim_cur += 1 + 96 * (least.rlim_cur + 100 < (rlim_t)st.st_size && least.rlim_cur > 9)) {
+		setrlimit(RLIMIT_FSIZE, &least);
+		err = networks_make(directory, table, &source);
+		setrlimit(RLIMIT_FSIZE, &before);
+		if (least.rlim_cur < (rlim_t)st.st_size)
+			CHECK(err_is(err, EFBIG) && strstr(reason(err), "networks: File too large"), "%lu bytes: %s",
+			      (unsigned long)least.rlim_cur, err ? reason(err) : "is enough");
+		else
+			CHECK(!err, "%s", reason(err));
+		CHECK(!strcmp(name_of("1.2.3.4"), err ? "AS5 a" : "AS7 a"), "%lu bytes: '%s'",
+		      (unsigned long)least.rlim_cur, name_of("1.2.3.4"));
+	}
+	snprintf(elsewhere, sizeof(elsewhere), "%s/none", directory);
+	err = networks_make(elsewhere, table, &source);
+	CHECK(err_is(err, ENOENT) && strstr(reason(err), "/none/networks: No such file"), "%s", err ? reason(err) : "");
+	unlink(file);
+	CHECK(!mkdir(file, 0700), "%s", file);
+	err = networks_make(directory, table, &source);
+	CHECK(err && strstr(reason(err), "networks is a directory"), "%s", err ? reason(err) : "");
+	rmdir(file);
+}
+
 int main(void)
 {
 	static const struct ktap_case cases[] = {
@@ -295,6 +334,7 @@ int main(void)
 		{ "tables that are refused", refused_tables },
 		{ "random ranges against a model", random_tables },
 		{ "files that are damaged, cut, or open to others", damaged_files },
+		{ "no room for it", no_room },
 	};
 	int status;
 

@@ -277,12 +277,12 @@ static void narrow(struct segments *s)
 	}
 }
 
-static int write_all(int fd, const struct maker *m, const struct segments *s6, const struct segments *s4,
-		     struct networks_head *head)
+static int write_all(const struct new_file *file, const struct maker *m, const struct segments *s6,
+		     const struct segments *s4, struct networks_head *head)
 {
 	const size_t from = offsetof(struct networks_head, n6);
 	struct sha256 sha;
-	int err = lseek(fd, (off_t)from, SEEK_SET) < 0 ? -errno : 0;
+	int fd = file->fd, err = lseek(fd, (off_t)from, SEEK_SET) < 0 ? -errno : 0;
 
 	sha256_begin(&sha);
 	err = err ?: put(fd, &sha, (const char *)head + from, sizeof(*head) - from);
@@ -295,7 +295,7 @@ static int write_all(int fd, const struct maker *m, const struct segments *s6, c
 	sha256_end(&sha, head->sum);
 	if (!err && pwrite(fd, head, from, 0) != (ssize_t)from)
 		err = errno ? -errno : -EIO;
-	return err;
+	return err ? because(err, "%s: %s", file->path, errno_text(err)) : 0;
 }
 
 static int write_file(struct maker *m, const char *path, const struct networks_source *source)
@@ -324,7 +324,7 @@ static int write_file(struct maker *m, const char *path, const struct networks_s
 		head.text = m->text_n;
 		err = new_file_begin(&file, path);
 		if (!err)
-			err = new_file_end(&file, 0600, write_all(file.fd, m, &s6, &s4, &head));
+			err = new_file_end(&file, 0600, write_all(&file, m, &s6, &s4, &head));
 	}
 	free(s4.start);
 	free(s4.is);
