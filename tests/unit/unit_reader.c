@@ -61,6 +61,14 @@ static const struct good good_texts[] = {
 	{ "label", "1.2.3.4\t7\n5.6.7.8\t10\n", "1.2.3.4 5.6.7.8" },
 	{ "label", "1.2.3.4 some text; more\n1.2.3.0/24 - a dash\n9.9.9.9\n", "1.2.3.0-1.2.3.255 9.9.9.9" },
 	{ "label", "::1 one\n::2 two\n", "::1-::2" },
+	/* One that packets may come from is enough, whichever path reads it. */
+	{ "label", "::1 a\n::1 b\n1.0.0.127\n", "1.0.0.127 ::1" },
+	{ "label", "::1 a\n::1 b\n1.0.0.127/32\n", "1.0.0.127 ::1" },
+	{ "label", "::1 a\n::1 b\n128.0.0.0/32\n", "128.0.0.0 ::1" },
+	{ "label", "::1 a\n::1 b\n0.0.0.1\n", "0.0.0.1 ::1" },
+	{ "label", "::1 a\n::1 b\n127.0.0.0/31\n", "127.0.0.0-127.0.0.1 ::1" },
+	{ "label", "::1 a\n::1 b\n::/127\n", "::-::1" },
+	{ "label", "::1 a\n::1 b\n::2/128\n", "::1-::2" },
 	/* Names with a dot are a hosts file's where they are more than half, and where one address stands before them.
 	 */
 	{ "label", "1.2.3.4 a.example\n1.2.3.5 b.example\n1.2.3.6 one\n1.2.3.7 two\n", "1.2.3.4-1.2.3.7" },
@@ -160,6 +168,10 @@ static const struct {
 	{ NULL, "127.0.0.1 ads.example\n", ": every address is 0.0.0.0" },
 	{ NULL, "127.9.8.7 a.example\n::1 b.example\n:: c.example\n0.0.0.0 d.example\n", ": every address is 0.0.0.0" },
 	{ NULL, "::1 a.example\n", ": every address is 0.0.0.0" },
+	/* By the fast path, too, in all its ways. */
+	{ "label", "127.0.0.1 a\n127.0.0.2/32\n", ": every address is 0.0.0.0" },
+	{ "label", "127.0.0.1 a\n127.0.0.2\n127.255.255.255/32\n0.0.0.0/32\n0.0.0.0\n::\n::1\n::/128\n::1/128\n",
+	  ": every address is 0.0.0.0" },
 	{ NULL, ":: a.example\n", ": every address is 0.0.0.0" },
 	{ NULL, "1.2.3.4\n1.2.3.5\n1.2.3.6 one\n1.2.3.7 two\n", ":3: '1.2.3.6 one': there is text behind" },
 	{ NULL, "fe80::1%lo0\n", ":1: 'fe80::1%lo0': an address in a list has no zone id" },
