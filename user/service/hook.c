@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "service/hook.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <poll.h>
 #include <signal.h>
@@ -101,10 +102,12 @@ void hook_turn(struct hook *h)
 	h->running = fork();
 	if (!h->running)
 		become(h->program, line);
-	if (h->running < 0)
+	if (h->running < 0) {
+		warn("the hook is not run: %s", strerror(errno));
 		h->running = 0;
-	else
+	} else {
 		setpgid(h->running, 0); /* the child does it, too: one of them is first */
+	}
 }
 
 void hook_end(struct hook *h)
