@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What lies at a pin's place and is not ours: known by each thing in which it differs, by whoever asks for it. */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/bpf.h>
+
+#include "base/close_fd.h"
+#include "base/context.h"
+#include "kernel/counters.h"
+#include "kernel/pins.h"
+#include "kernel/root.h"
+#include "naive.h"
+#include "own_pins.h"
+
+static const char *const shared[] = { PIN_SLOT,	  PIN_COUNTERS, PIN_LIST_COUNTERS, PIN_POLICED,
+				      PIN_UNREAD, PIN_SAMPLES,	PIN_SAMPLE_SHARES, PIN_SAMPLE_BUDGET };
+
+static const char *path_of(const char *name)
+{
+	static char path[2][128];
+	static int which;
+
+	which = !which;
+	snprintf(path[which], sizeof(path[which]), "%s/%s", own_context.bpffs, name);
+	return path[which];
+}
+
+/* Ours is aside meanwhile; `fd` lies in its place, and is closed. */
+static bool put_in_place(const char *name, int fd)
+{
+	bool ok = CHECK(fd >= 0, "%s: what is to lie there cannot be made: %s", name, strerror(errno)) &&
+		  CHECK(!rename(path_of(name), path_of("own")) && !bpf_obj_pin(fd, path_of(name)), "%s: %s", name,
+			strerror(errno));
+
+	close_fd(fd);
+	return ok;
+}
+
+static void put_back(const char *name)
+{
+	unlink(path_of(name));
+	CHECK(!rename(path_of("own"), path_of(name)), "%s: %s", name, strerror(errno));
+}
+
+static int map_like(const struct pinned *is, const char *name)
+{
+	return bpf_map_create(is->type, name, is->key_size, is->value_size, is->max_entries, NULL);
+}
+
+static int program_called(const char *name)
+{
+	const struct bpf_insn passes[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = XDP_PASS },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+
+	return bpf_prog_load(BPF_PROG_TYPE_XDP, name, "GPL", passes, 2, NULL);
+}
+
+static struct pinned look_at(const char *name)
+{
+	int fd = pin_get(&own_context, name);
+	struct pinned is = { 0 };
+
+	ENOUGH(fd >= 0 && !pinned_info(fd, &is));
+	close(fd);
+	return is;
+}
+
+static bool is_foreign(int fd, const char *name, const char *words)
+{
+	char wanted[64];
+
+	snprintf(wanted, sizeof(wanted), "/%s is %s", name, words);
+	close_fd(fd);
+	return CHECK(err_is(fd, EBADF) && strstr(reason(fd), wanted) && strstr(reason(fd), ", not ours: "), "%s: %s",
+		     name, fd < 0 ? reason(fd) : "is taken for ours");
+}
+
+static bool is_ours(int fd, const char *name)
+{
+	close_fd(fd);
+	return CHECK(fd >= 0, "%s: %s", name, reason(fd));
+}
+
+/* One map in the place of another, different in one thing. An array's keys have four bytes in any case. */
+static void maps(void)
+{
+	for (size_t i = 0; i < sizeof(shared) / sizeof(*shared); i++) {
+		struct pinned is, other;
+		bool ring, programs;
+
+		/* Of samples, which it has depends on the kernel. */
+		if (access(path_of(shared[i]), F_OK))
+			continue;
+		is = look_at(shared[i]);
+		ring = is.type == BPF_MAP_TYPE_RINGBUF;
+		programs = is.type == BPF_MAP_TYPE_PROG_ARRAY;
+		for (int differs = 0; differs < 4; differs++) {
+			other = is;
+			if (differs == 0 && ring)
+				other = (struct pinned){ .type = BPF_MAP_TYPE_ARRAY,
+							 .key_size = 4,
+							 .value_size = 4,
+							 .max_entries = is.max_entries };
+			else if (differs == 0)
+				other.type = BPF_MAP_TYPE_ARRAY;
+			else if (differs == 1 && (ring || programs))
+				continue;
+			else if (differs == 1)
+				other.value_size += 8;
+			else if (ring) /* a power of two */
+				other.max_entries = differs == 2 ? is.max_entries * 2 : is.max_entries / 2;
+			else
+				other.max_entries += differs == 2 ? 1u : -1u;
+			if (!other.max_entries)
+				continue;
+			if (!put_in_place(shared[i], map_like(&other, shared[i])))
+				return;
+			is_foreign(pin_shared_map(&own_context, shared[i]), shared[i], "map ");
+			is_foreign(pins_are_ours(&own_context), shared[i], "map ");
+			put_back(shared[i]);
+		}
+		if (!put_in_place(shared[i], program_called(shared[i])))
+			return;
+		is_foreign(pin_shared_map(&own_context, shared[i]), shared[i], "program ");
+		is_foreign(pins_are_ours(&own_context), shared[i], "program ");
+		put_back(shared[i]);
+		/* What is like ours is as good; what is gone, nobody has taken. */
+		if (!put_in_place(shared[i], map_like(&is, "like_it")))
+			return;
+		is_ours(pin_shared_map(&own_context, shared[i]), shared[i]);
+		CHECK(!pins_are_ours(&own_context), "%s: one that is like it", shared[i]);
+		unlink(path_of(shared[i]));
+		CHECK(err_is(pin_shared_map(&own_context, shared[i]), ENOENT) && !pins_are_ours(&own_context),
+		      "%s: gone", shared[i]);
+		put_back(shared[i]);
+	}
+}
+
+/* The root is known by its name, and is a program. */
+static void roots(void)
+{
+	const struct pinned named = { .type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4, .max_entries = 1 };
+	struct pinned is = look_at(PIN_ROOT), slot = look_at(PIN_SLOT);
+	bool frags, has_frags = !strcmp(is.name, ROOT_FRAGS);
+
+	for (int i = 0; i < 5; i++) {
+		static const char *const names[] = { "other", ROOT_BARE, ROOT_PLAIN, ROOT_FRAGS, "xdp_bloom_roo" };
+		bool map = i == 2 || i == 3;
+
+		if (!put_in_place(PIN_ROOT, map ? map_like(&named, names[i]) : program_called(names[i])))
+			return;
+		is_foreign(pin_root(&own_context, &frags), PIN_ROOT, map ? "map " : "program ");
+		put_back(PIN_ROOT);
+	}
+	for (int with = 0; with < 2; with++) {
+		if (!put_in_place(PIN_ROOT, program_called(with ? ROOT_FRAGS : ROOT_PLAIN)))
+			return;
+		is_ours(pin_root(&own_context, &frags), PIN_ROOT);
+		CHECK(frags == with, "its packets lie in several buffers: %d", frags);
+		put_back(PIN_ROOT);
+	}
+	is_ours(pin_root(&own_context, &frags), PIN_ROOT);
+	CHECK(frags == has_frags && kernel_frags(&own_context) == has_frags, "its packets lie in several buffers: %d",
+	      frags);
+	CHECK(err_is(pin_root_bare(&own_context), ENOENT), "a bare root that nobody has asked for");
+	is_ours(root_bare(&own_context), PIN_ROOT_BARE);
+	is_ours(pin_root_bare(&own_context), PIN_ROOT_BARE);
+	for (int i = 0; i < 3; i++) {
+		static const char *const names[] = { "other", ROOT_PLAIN, ROOT_BARE };
+
+		if (!put_in_place(PIN_ROOT_BARE, i == 2 ? map_like(&named, names[i]) : program_called(names[i])))
+			return;
+		is_foreign(pin_root_bare(&own_context), PIN_ROOT_BARE, i == 2 ? "map " : "program ");
+		put_back(PIN_ROOT_BARE);
+	}
+	/* One that calls what lies in another slot is not the one that is wanted. */
+	if (!put_in_place(PIN_SLOT, map_like(&slot, PIN_SLOT)))
+		return;
+	CHECK(err_is(pin_root_bare(&own_context), ENOENT), "a bare root of another slot");
+	put_back(PIN_SLOT);
+	is_ours(pin_root_bare(&own_context), PIN_ROOT_BARE);
+}
+
+/* What cannot be read is not counted as nothing; what is not there yet is nothing. */
+static void counters(void)
+{
+	static const char *const names[] = { PIN_COUNTERS, PIN_POLICED, PIN_LIST_COUNTERS, PIN_UNREAD };
+	int cpus = libbpf_num_possible_cpus();
+	static struct counted counted;
+	static __u64 *packets;
+
+	ENOUGH(packets = calloc(LABELS * (size_t)cpus, sizeof(*packets)));
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		bool of_lists = i >= 2;
+		struct pinned is = look_at(names[i]);
+		int all, lists, retired, zeroed;
+
+		is.value_size += 8;
+		for (int gone = 0; gone < 2; gone++) {
+			if (!gone && !put_in_place(names[i], map_like(&is, names[i])))
+				return;
+			if (gone)
+				unlink(path_of(names[i]));
+			all = kernel_counters(&own_context, &counted);
+			lists = kernel_list_packets(&own_context, packets, cpus);
+			retired = kernel_retire_port(&own_context, 3);
+			zeroed = kernel_zero_label(&own_context, 3);
+			if (gone) {
+				CHECK(!all && !lists && !retired && !zeroed, "%s is gone", names[i]);
+				continue;
+			}
+			is_foreign(all, names[i], "map ");
+			if (i == 2)
+				is_foreign(lists, names[i], "map ");
+			else
+				CHECK(!lists, "%s: the lists are not read: %s", names[i], reason(lists));
+			if (of_lists)
+				is_foreign(zeroed, names[i], "map ");
+			else
+				CHECK(!zeroed, "%s: a label is not zeroed: %s", names[i], reason(zeroed));
+			if (!of_lists)
+				is_foreign(retired, names[i], "map ");
+			else
+				CHECK(!retired, "%s: a port is not retired: %s", names[i], reason(retired));
+		}
+		put_back(names[i]);
+	}
+	CHECK(err_is(kernel_list_packets(&own_context, packets, cpus + 1), EIO), "for another number of CPUs");
+	CHECK(!kernel_counters(&own_context, &counted), "the counters cannot be read");
+	free(packets);
+}
+
+/* As kernel/detect.c and kernel/scopes.c make one where it is needed first. */
+static void make_those_of_later(void)
+{
+	static const struct {
+		const char *name;
+		__u32 entries;
+	} later[] = { { PIN_POLICED, POLICED }, { PIN_UNREAD, LABELS } };
+
+	for (size_t i = 0; i < sizeof(later) / sizeof(*later); i++) {
+		int fd = bpf_map_create(BPF_MAP_TYPE_PERCPU_ARRAY, later[i].name, 4, sizeof(struct tally),
+					later[i].entries, NULL);
+
+		ENOUGH(fd >= 0 && !bpf_obj_pin(fd, path_of(later[i].name)));
+		close(fd);
+	}
+}
+
+static int run_cases(void)
+{
+	static const struct ktap_case cases[] = {
+		{ "maps", maps },
+		{ "roots", roots },
+		{ "counters", counters },
+	};
+	int err = kernel_ready(&own_context) ?: kernel_base(&own_context, 0);
+
+	if (err) {
+		printf("Bail out! %s\n", reason(err));
+		return KTAP_FAIL;
+	}
+	make_those_of_later();
+	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
+}
+
+int main(void)
+{
+	return own_pins_run(run_cases);
+}
