@@ -16,8 +16,9 @@
 #include "naive.h"
 #include "own_pins.h"
 
-static const char *const shared[] = { PIN_SLOT,	  PIN_COUNTERS, PIN_LIST_COUNTERS, PIN_POLICED,
-				      PIN_UNREAD, PIN_SAMPLES,	PIN_SAMPLE_SHARES, PIN_SAMPLE_BUDGET };
+static const char *const shared[] = { PIN_SLOT,		 PIN_SLOT PIN_TO,  PIN_SLOT PIN_BOTH, PIN_COUNTERS,
+				      PIN_LIST_COUNTERS, PIN_POLICED,	   PIN_UNREAD,	      PIN_SAMPLES,
+				      PIN_SAMPLE_SHARES, PIN_SAMPLE_BUDGET };
 
 static const char *path_of(const char *name)
 {
@@ -94,7 +95,7 @@ static void maps(void)
 		struct pinned is, other;
 		bool ring, programs;
 
-		/* Of samples, which it has depends on the kernel. */
+		/* Which there are depends on the kernel, and on what it is used for. */
 		if (access(path_of(shared[i]), F_OK))
 			continue;
 		is = look_at(shared[i]);
@@ -142,18 +143,53 @@ static void maps(void)
 	}
 }
 
+static const struct pinned small = { .type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4, .max_entries = 1 };
+
+/* That of another match, or without a link's header. */
+static void other_root(unsigned int match, bool bare)
+{
+	static const char *const names[2][4] = { { "other", ROOT_BARE, ROOT_PLAIN, ROOT_FRAGS },
+						 { "other", ROOT_PLAIN, ROOT_FRAGS, ROOT_BARE } };
+	const char *name = bare ? match_pins[match].bare : match_pins[match].root, *slot = match_pins[match].slot;
+	struct pinned is;
+
+	CHECK(err_is(pin_root_of(&own_context, match, bare), ENOENT), "%s, that nobody has asked for", name);
+	if (!is_ours(root_of(&own_context, match, bare), name))
+		return;
+	is_ours(pin_root_of(&own_context, match, bare), name);
+	for (int i = 0; i < 6; i++) {
+		bool map = i > 3;
+		int of = map ? i - 2 : i;
+
+		if (!put_in_place(name, map ? map_like(&small, names[bare][of]) : program_called(names[bare][of])))
+			return;
+		/* By that name it may be a root; but it uses no slot of ours. */
+		if (!map && of > (bare ? 2 : 1))
+			CHECK(err_is(pin_root_of(&own_context, match, bare), ENOENT), "%s: %s", name, names[bare][of]);
+		else
+			is_foreign(pin_root_of(&own_context, match, bare), name, map ? "map " : "program ");
+		put_back(name);
+	}
+	/* One that calls what lies in another slot is not the one that is wanted. */
+	is = look_at(slot);
+	if (!put_in_place(slot, map_like(&is, "like_it")))
+		return;
+	CHECK(err_is(pin_root_of(&own_context, match, bare), ENOENT), "%s: of another slot", name);
+	put_back(slot);
+	is_ours(pin_root_of(&own_context, match, bare), name);
+}
+
 /* The root is known by its name, and is a program. */
 static void roots(void)
 {
-	const struct pinned named = { .type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4, .max_entries = 1 };
-	struct pinned is = look_at(PIN_ROOT), slot = look_at(PIN_SLOT);
+	struct pinned is = look_at(PIN_ROOT);
 	bool frags, has_frags = !strcmp(is.name, ROOT_FRAGS);
 
 	for (int i = 0; i < 5; i++) {
 		static const char *const names[] = { "other", ROOT_BARE, ROOT_PLAIN, ROOT_FRAGS, "xdp_bloom_roo" };
 		bool map = i == 2 || i == 3;
 
-		if (!put_in_place(PIN_ROOT, map ? map_like(&named, names[i]) : program_called(names[i])))
+		if (!put_in_place(PIN_ROOT, map ? map_like(&small, names[i]) : program_called(names[i])))
 			return;
 		is_foreign(pin_root(&own_context, &frags), PIN_ROOT, map ? "map " : "program ");
 		put_back(PIN_ROOT);
@@ -168,23 +204,9 @@ static void roots(void)
 	is_ours(pin_root(&own_context, &frags), PIN_ROOT);
 	CHECK(frags == has_frags && kernel_frags(&own_context) == has_frags, "its packets lie in several buffers: %d",
 	      frags);
-	CHECK(err_is(pin_root_bare(&own_context), ENOENT), "a bare root that nobody has asked for");
-	is_ours(root_bare(&own_context), PIN_ROOT_BARE);
-	is_ours(pin_root_bare(&own_context), PIN_ROOT_BARE);
-	for (int i = 0; i < 3; i++) {
-		static const char *const names[] = { "other", ROOT_PLAIN, ROOT_BARE };
-
-		if (!put_in_place(PIN_ROOT_BARE, i == 2 ? map_like(&named, names[i]) : program_called(names[i])))
-			return;
-		is_foreign(pin_root_bare(&own_context), PIN_ROOT_BARE, i == 2 ? "map " : "program ");
-		put_back(PIN_ROOT_BARE);
-	}
-	/* One that calls what lies in another slot is not the one that is wanted. */
-	if (!put_in_place(PIN_SLOT, map_like(&slot, PIN_SLOT)))
-		return;
-	CHECK(err_is(pin_root_bare(&own_context), ENOENT), "a bare root of another slot");
-	put_back(PIN_SLOT);
-	is_ours(pin_root_bare(&own_context), PIN_ROOT_BARE);
+	for (unsigned int match = 0; match < MATCHES; match++)
+		for (int bare = !match; bare < 2; bare++)
+			other_root(match, bare);
 }
 
 /* What cannot be read is not counted as nothing; what is not there yet is nothing. */
@@ -256,8 +278,8 @@ static void make_those_of_later(void)
 static int run_cases(void)
 {
 	static const struct ktap_case cases[] = {
-		{ "maps", maps },
 		{ "roots", roots },
+		{ "maps", maps },
 		{ "counters", counters },
 	};
 	int err = kernel_ready(&own_context) ?: kernel_base(&own_context, 0);
