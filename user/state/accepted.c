@@ -41,11 +41,13 @@ int state_read_accepted(const struct state *s, sqlite3_stmt *stmt, void *entry)
 
 int state_accepted_get(struct state *state, const char *list, struct accepted *accepted)
 {
-	sqlite3_stmt *stmt = state_prepare(state, "SELECT * FROM accepted"
-						  " WHERE list = (SELECT id FROM list WHERE name = ?)");
+	sqlite3_stmt *stmt;
 	int code, err = 0;
 
 	*accepted = (struct accepted){ 0 };
+	if (!state->db || state->version < VERSION_ACCEPTED)
+		return 0;
+	stmt = state_prepare(state, "SELECT * FROM accepted WHERE list = (SELECT id FROM list WHERE name = ?)");
 	if (!stmt)
 		return because_sqlite(state, "reading");
 	state_bind_text(stmt, 1, list);
