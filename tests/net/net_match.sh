@@ -197,6 +197,27 @@ seen() {
 		'[["source","192.0.2.7","198.51.100.1"],["destination","198.51.100.1","192.0.2.7"]]' "what watch says"
 }
 
+# Whoever inside sent to what is banned has a table of its own: it is not who is banned.
+inside() {
+	setting
+	printf 'load bad %s/list\nattach edge0 --match both\nattach edge1 --match destination\n' "$WORK" >conf
+	ready
+	send 0 -b banned -c clean
+	wait_until "who is banned" reports '.sources|length' 5
+	is "$(get '.inside|length' report)" 0 "hosts inside that only received"
+	send 1 -d -b banned -c clean
+	wait_until "who sent" reports '[.inside[].name]|sort' '["198.51.100.1","2001:db8::1"]'
+	is "$(get '[.sources[].name]|sort' report)" "$(jq -Rsc 'split("\n")[:-1]|sort' banned)" "who is banned"
+	bloom report
+	is "$(grep -c '^inside' out)" 1 "the table's name in the text"
+	stop TERM
+}
+
+# reports FILTER WHAT
+reports() {
+	[ "$(get "$1" report --last hour)" = "$2" ]
+}
+
 heals() {
 	local pin
 
@@ -253,4 +274,4 @@ for match in destination both; do
 		cases+=("every $match $mode")
 	done
 done
-run_cases "${cases[@]}" together ends only_what_is_used on_trial comes_back seen heals refuses not_with_scopes
+run_cases "${cases[@]}" together ends only_what_is_used on_trial comes_back seen inside heals refuses not_with_scopes

@@ -43,6 +43,29 @@ fewer_sockets() {
 	[ "$(wc -l </proc/net/packet)" -lt "$1" ]
 }
 
+# Who inside sends to what is banned, in place of who is banned, and back.
+inside() {
+	filtering attackers
+	terminal "$1"
+	tries "$XDP_BLOOM top --inside"
+	shows 'no interface has --match destination'
+	bloom detach edge0
+	bloom attach edge0 --match both
+	flow 0 -d -b banned -c clean
+	shows '198\.51\.100\.1 +[0-9.]+%'
+	shows '203\.0\.113\.0/24 +[0-9.]+%'
+	! grep -E '203\.0\.113\.9 ' screen || fail "that is no host inside: $(cat screen)"
+	types i
+	shows '203\.0\.113\.9 +[0-9.]+%'
+	! grep -E '198\.51\.100\.1 ' screen || fail "that one is not banned: $(cat screen)"
+	types i
+	shows 'INSIDE'
+	types q
+	ended 0
+	stop_flow 0
+	refused "--passed or --inside" top --passed --inside
+}
+
 # Who passes, on the other side of the same screen, and back.
 passed() {
 	local sockets
@@ -236,6 +259,6 @@ without_a_terminal() {
 	refused "top needs a terminal" top
 }
 
-run_cases "at 80x24" "at 200x50" "passed 80x24" "passed 200x50" "suspects 132x24" resized "ended_by 80x24 Ctrl-C" "ended_by 200x50 Ctrl-C" "ended_by 80x24 TERM" \
+run_cases "at 80x24" "at 200x50" "inside 80x24" "passed 80x24" "passed 200x50" "suspects 132x24" resized "ended_by 80x24 Ctrl-C" "ended_by 200x50 Ctrl-C" "ended_by 80x24 TERM" \
 	"ended_by 200x50 TERM" "ended_by 80x24 QUIT" "ended_by 80x24 HUP" stopped "left_alone 80x24" "left_alone 200x50" hung_up \
 	poor_terminals obeys_nobody without_a_terminal

@@ -68,6 +68,7 @@ static void much_happened(void)
 	made_entry(&r.history.sums, TOP_NETWORKS, 1, 0x20010db800010000, 0, 6, 10);
 	made_entry(&r.history.sums, TOP_PORTS, 0, 17, 1 + 53, 4, 20);
 	made_entry(&r.history.sums, TOP_PORTS, 1, 1, 0, 4, 10);
+	made_entry(&r.history.sums, TOP_INSIDE, 0, 0, 0x0a000005, 4, 12);
 	attack(1800000900, 1800000960, 1700, 1234.4);
 	attack(1800000300, 1800000301, 200, 1001);
 	attack(1800000100, 1800000100, 100, 1000);

@@ -118,6 +118,13 @@ static void passing(void)
 	view.passed = true;
 }
 
+static void inside(void)
+{
+	much();
+	view.inside = true;
+	made_entry(&minute.sums, TOP_INSIDE, 0, 0, 0x0a000005, 4, 12);
+}
+
 static struct networks *networks;
 
 static void whose(void)
@@ -204,6 +211,7 @@ static void full(void)
 	utf8 = false;
 	drawn("not exact", not_exact);
 	drawn("what passes", passing);
+	drawn("who inside", inside);
 }
 
 static void with_names(void)

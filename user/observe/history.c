@@ -168,6 +168,13 @@ bool top_named(struct top_entry in[TOPS], const struct packet *p, double packets
 	port.hi = (uint64_t)p->protocol;
 	port.lo = (uint64_t)(p->destination_port + 1);
 	port.family = 1;
+	in[TOP_INSIDE] = (struct top_entry){ 0 };
+	if (p->to) {
+		in[TOP_INSIDE] = source;
+		in[TOP_INSIDE].hi = (uint64_t)(p->source.num >> 64);
+		in[TOP_INSIDE].lo = (uint64_t)p->source.num;
+		in[TOP_INSIDE].family = p->source.family == 4 ? 4 : 6;
+	}
 	in[TOP_SOURCES] = source;
 	in[TOP_NETWORKS] = network;
 	in[TOP_PORTS] = port;
@@ -188,7 +195,8 @@ void history_sample(struct history *h, uint64_t now, const struct packet *p, dou
 		b->weighed += packets;
 		b->spread += in[TOP_SOURCES].spread;
 		for (enum top t = 0; t < TOPS; t++)
-			top_count(b->top[t], &in[t]);
+			if (in[t].family)
+				top_count(b->top[t], &in[t]);
 	}
 	history_write_end(h);
 }

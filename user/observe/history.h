@@ -16,7 +16,11 @@
 struct counted;
 struct packet;
 
-enum top { TOP_SOURCES, TOP_NETWORKS, TOP_PORTS, TOPS };
+/*
+ * Of who is banned: where a packet came from, or went to where destinations are asked about. TOP_INSIDE: the sources of
+ * the latter, who are somebody of ours.
+ */
+enum top { TOP_SOURCES, TOP_NETWORKS, TOP_PORTS, TOP_INSIDE, TOPS };
 
 /*
  * The list that a place among the sums belongs to; "" where it is free. A label may pass to another list, a place does
@@ -80,7 +84,7 @@ void history_count(struct history *history, uint64_t now, double seconds, const 
 /* A sample, and for how many packets it stands. */
 void history_sample(struct history *history, uint64_t now, const struct packet *packet, double packets);
 
-/* Whom a sample that stands for so many packets names in each table. False: it has no source. */
+/* Whom a sample that stands for so many packets names in each table; family 0: nobody. False: it has no source. */
 bool top_named(struct top_entry in[TOPS], const struct packet *packet, double packets);
 
 struct history_report {

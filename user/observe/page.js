@@ -147,6 +147,8 @@ function tables(page) {
 
 	lists(page);
 	sources('sources', hour.sources, '', 'No sample of a dropped packet.');
+	by('inside-card').hidden = !(hour.inside && hour.inside.length);
+	sources('inside', hour.inside, '', '');
 	sources('passed-sources', page.passing.sources, 'pass', page.passing.why || (page.passing.seconds < 3 ?
 		'Sampled from now on.' : 'No sample of a packet that passed.'));
 	table('bans', page.bans && page.bans.next.map(ban => [{ text: ban.prefix,

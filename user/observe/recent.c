@@ -117,7 +117,8 @@ void recent_sums(struct recent *r, uint64_t now, struct history_sums *sums)
 			struct top_entry in[TOPS];
 
 			top_named(in, &p, s->packets);
-			count(r, &n, &in[t]);
+			if (in[t].family)
+				count(r, &n, &in[t]);
 			if (t == TOP_SOURCES) {
 				sums->weighed += s->packets;
 				sums->spread += in[t].spread;

@@ -14,7 +14,7 @@
 #include "observe/packet.h"
 #include "observe/weigh.h"
 
-const char *const top_names[TOPS] = { "sources", "networks", "ports" };
+const char *const top_names[TOPS] = { "sources", "networks", "ports", "inside" };
 
 /* Those that were not over when the window began. */
 static json_t *detected_since(const struct context *context, uint64_t from)
@@ -73,7 +73,7 @@ static struct addr entry_addr(const struct top_entry *e)
 
 static unsigned int entry_length(enum top top, const struct top_entry *e)
 {
-	return top == TOP_SOURCES ? addr_width((int)e->family) : e->family == 4 ? 24 : 48;
+	return top != TOP_NETWORKS ? addr_width((int)e->family) : e->family == 4 ? 24 : 48;
 }
 
 const char *report_network(char buf[NETWORK_TEXT_MAX], const struct networks *networks, enum top top,
@@ -95,7 +95,7 @@ const char *report_entry(char buf[64], enum top top, const struct top_entry *e)
 			snprintf(buf + n, 64 - (size_t)n, " %d", (int)e->lo - 1);
 		return buf;
 	}
-	return prefix_text(buf, addr, top == TOP_SOURCES ? -1 : e->family == 4 ? 24 : 48);
+	return prefix_text(buf, addr, top != TOP_NETWORKS ? -1 : e->family == 4 ? 24 : 48);
 }
 
 static int by_packets(const void *a, const void *b, void *report)
@@ -171,7 +171,7 @@ int report_text(const struct report *r)
 		       r->history.lists[lists[i]].kind == LIST_SHADOW ? " (only counted)" : "");
 	for (enum top t = 0; t < TOPS; t++)
 		text_top(r, t);
-	printf("samples    %llu, which stand for %.0f of the packets dropped; the last three tables come from them\n",
+	printf("samples    %llu, which stand for %.0f of the packets dropped; the tables below the lists come from them\n",
 	       (unsigned long long)s->samples, s->weighed);
 	for (unsigned int i = 0; i < r->history.attacks_n && i < r->top; i++) {
 		const struct history_attack *attack = &r->history.attacks[i];

@@ -95,7 +95,7 @@ static void table(const char *title, const char *id)
 
 static void tables(const struct report *r)
 {
-	static const char *const titles[TOPS] = { "Sources", "Networks", "Protocols and ports" };
+	static const char *const titles[TOPS] = { "Sources", "Networks", "Protocols and ports", "Inside" };
 	const struct history_sums *s = &r->history.sums;
 	double dropped = s->verdict[DROPPED].packets ? (double)s->verdict[DROPPED].packets : 1;
 	unsigned int lists[LABELS];
@@ -108,6 +108,8 @@ static void tables(const struct report *r)
 		    (double)s->list[lists[i]].packets / dropped, -1);
 	puts("</table>");
 	for (enum top t = 0; t < TOPS; t++) {
+		if (t == TOP_INSIDE && !s->top[t][0].family)
+			continue; /* destinations were not asked about */
 		table(titles[t], top_names[t]);
 		for (unsigned int i = 0; i < r->top && s->top[t][i].family; i++)
 			row(report_entry(entry, t, &s->top[t][i]),
@@ -115,7 +117,7 @@ static void tables(const struct report *r)
 			    weighed_share(s, &s->top[t][i]), weighed_error(s, &s->top[t][i]));
 		puts("</table>");
 	}
-	printf("<p>The last three come from %llu samples, which stand for %.0f packets. They are estimates: three standard errors "
+	printf("<p>The tables below the lists come from %llu samples, which stand for %.0f packets. They are estimates: three standard errors "
 	       "are said beside each share.</p>\n",
 	       (unsigned long long)s->samples, s->weighed);
 }

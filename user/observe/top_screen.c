@@ -246,7 +246,7 @@ static void draw_top(const struct top_view *v, enum top top, const char *title, 
 
 	snprintf(heading, sizeof(heading), "%s%s", title, v->passed ? " that pass" : "");
 	sayf(row, column, width, v->passed ? PASS : HEAD, "%-*s %14s", width - 16, heading, "share");
-	if (*v->samples && top == TOP_SOURCES)
+	if (*v->samples && (top == TOP_SOURCES || top == TOP_INSIDE))
 		say(row + 1, column, width, DIM, v->samples);
 	for (int i = 0; i + 1 < rows && i < TOP_ENTRIES && s->top[top][i].family; i++) {
 		snprintf(name, sizeof(name), "%s  %s", report_entry(entry, top, &s->top[top][i]),
@@ -263,6 +263,7 @@ static void draw_help(void)
 		"  q, Ctrl-C    end",
 		"  p, space     hold the picture",
 		"  s            sources, networks and ports of the other side: what passes, what is dropped",
+		"  i            who inside sent to what is banned (attach --match), or who is banned",
 		"  h, ?         this help",
 		"",
 		"  Rates are of the last second, tables of the last minute. Sources, networks and ports",
@@ -284,7 +285,7 @@ static int foot(void)
 /* The newest event beside the keys, older ones above. */
 static void draw_foot(const struct top_view *v)
 {
-	static const char keys[] = "q end  p hold  s side  h help   ";
+	static const char keys[] = "q end  p hold  s side  i inside  h help   ";
 
 	for (int i = 0; i < foot(); i++) {
 		move(LINES - 1 - i, 0);
@@ -303,7 +304,8 @@ static void draw_tables(const struct top_view *v)
 		ports = rows / 2;
 	draw_ports(v, top, 0, left, ports);
 	draw_lists(v, top + ports, 0, left, rows - ports);
-	draw_top(v, TOP_SOURCES, "SOURCES", top, left + 2, right, rows - 2 * third);
+	draw_top(v, v->inside ? TOP_INSIDE : TOP_SOURCES, v->inside ? "INSIDE" : "SOURCES", top, left + 2, right,
+		 rows - 2 * third);
 	draw_top(v, TOP_NETWORKS, "NETWORKS", top + rows - 2 * third, left + 2, right, third);
 	draw_top(v, TOP_PORTS, "PORTS", top + rows - third, left + 2, right, third);
 }

@@ -21,6 +21,7 @@ struct top_view {
 	const struct history_report *minute;
 	const struct history_sums *tables; /* of sources, networks and ports */
 	bool passed;			   /* they are of what passes */
+	bool inside;			   /* who sent to what is banned, in place of who is banned */
 	const char *samples;		   /* why there are no samples; "": there are */
 	const char *event[TOP_EVENTS];	   /* what happened last, the newest first; "" where there is none */
 	bool paused, help;

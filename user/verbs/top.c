@@ -30,11 +30,13 @@
 #define CTRL_C 3
 
 struct options {
-	bool passed;
+	bool passed, inside;
 };
 
 const struct option_spec top_options[] = {
 	{ "passed", .type = OPTION_SWITCH, AT(options, passed), .does = "who sends what passes, not what is dropped" },
+	{ "inside", .type = OPTION_SWITCH, AT(options, inside),
+	  .does = "who inside sends to what is banned (attach --match)" },
 	OPTIONS_END(struct options),
 };
 
@@ -154,6 +156,25 @@ static void read_events(struct top_state *t)
 		t->view.event[i] = t->event[i];
 }
 
+static bool asks_destinations(const struct tallies *tallies)
+{
+	for (size_t i = 0; i < tallies->ports_n; i++)
+		if (tallies->ports[i].match != MATCH_SOURCE)
+			return true;
+	return false;
+}
+
+/* What the tables are of, and why they may be empty. */
+static void choose(struct top_state *t)
+{
+	t->view.tables = t->view.passed ? &t->passed : &t->minute.sums;
+	t->view.samples = t->view.passed ? t->not_passing
+			  : !t->samples	 ? t->no_samples
+			  : t->view.inside && !asks_destinations(&t->now)
+				  ? "no interface has --match destination or both (attach)"
+				  : "";
+}
+
 /* Once a second: reads everything again. */
 static int look(struct top_state *t)
 {
@@ -185,8 +206,7 @@ static int look(struct top_state *t)
 	look_at_passing(t, until);
 	history_count(t->history, t->second, t->view.seconds, &t->between);
 	err = inforce_take(t->context, &t->inforce) ?: detector_now(t->context, &t->detector) ?: history_read(t->history, t->second, HISTORY_MINUTE, &t->minute);
-	t->view.tables = t->view.passed ? &t->passed : &t->minute.sums;
-	t->view.samples = t->view.passed ? t->not_passing : t->samples ? "" : t->no_samples;
+	choose(t);
 	return err;
 }
 
@@ -200,9 +220,14 @@ static void press(struct top_state *t, int key)
 		t->view.help = !t->view.help;
 	else if (key == 's') {
 		t->view.passed = !t->view.passed;
-		t->view.paused = false; /* what this side had is not kept while the other is looked at */
-		t->view.samples = "";
-		t->view.tables = t->view.passed ? &t->passed : &t->minute.sums;
+		t->view.inside = t->view.paused =
+			false; /* what this side had is not kept while the other is looked at */
+		t->not_passing[0] = '\0';
+		choose(t);
+	} else if (key == 'i') {
+		t->view.inside = !t->view.inside;
+		t->view.passed = false;
+		choose(t);
 	}
 }
 
@@ -247,6 +272,8 @@ int verb_top(const struct call *call)
 	struct networks *networks;
 	int err;
 
+	if (o->passed && o->inside)
+		return fail("--passed or --inside: what passes was sent to nobody who is banned");
 	change_check(call->context, false);
 	t.context = call->context;
 	t.tail.directory = call->context->state;
@@ -257,7 +284,8 @@ int verb_top(const struct call *call)
 				    .minute = &t.minute,
 				    .detector = &t.detector,
 				    .networks = networks,
-				    .passed = o->passed };
+				    .passed = o->passed,
+				    .inside = o->inside };
 	err = kernel_ready_to_look(call->context);
 	if (!err)
 		err = history_private(&t.history);
