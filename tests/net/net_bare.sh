@@ -161,7 +161,7 @@ unmet() {
 # What waits for a confirmation, on an interface and in a generation.
 on_trial() {
 	prepare
-	refused "its driver has no XDP; use --mode skb" attach edge9 --mode native
+	refused "has no XDP;" attach edge9 --mode native
 	bloom attach edge9 --mode skb --confirm 3s
 	wait_until "that it is taken back" passes_all_now
 	bloom attach edge9 --mode skb --confirm 1h

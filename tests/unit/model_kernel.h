@@ -27,6 +27,7 @@
 #include "base/netlink.h"
 #include "filter/arrays.h"
 #include "kernel/attachment.h"
+#include "kernel/port.h"
 #include "ktap.h"
 
 #define THINGS 64
@@ -697,6 +698,15 @@ int __wrap_netlink_kind(unsigned int ifindex, char kind[NETLINK_KIND_MAX])
 
 	snprintf(kind, NETLINK_KIND_MAX, "%s", is && is->hardware == ARPHRD_NONE ? "wireguard" : "ppp");
 	return fails("netlink_kind") ? -errno : 0;
+}
+
+/* Nothing is known of what lies under it. */
+int __wrap_port_look(struct port *port, const char *name);
+int __wrap_port_look(struct port *port, const char *name)
+{
+	(void)port;
+	(void)name;
+	return -ENODEV;
 }
 
 int __wrap_kernel_retire_port(const struct context *context, unsigned int port);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Names of ports in a text that names some. */
-#include "change/device.c"
+#include "kernel/device.c"
 #include "ktap.h"
 
 static void names(void)

@@ -5,13 +5,10 @@
 #include <errno.h>
 #include <linux/if_link.h>
 #include <net/if.h>
-#include <linux/if_arp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -23,8 +20,11 @@
 #include "base/context.h"
 #include "base/log.h"
 #include "base/nearest.h"
-#include "base/netlink.h"
 #include "kernel/dispatcher.h"
+#include "kernel/drivers.h"
+#include "kernel/host.h"
+#include "kernel/link_header.h"
+#include "kernel/port.h"
 #include "kernel/root.h"
 
 /* In which mode something runs there. Is it that program (0: any)? */
@@ -75,14 +75,20 @@ static int link_state(const struct context *context, struct attachment *at)
 	return is_it ? 0 : -EXDEV;
 }
 
-static const char *why_not(int err)
+static const char *why_not(const struct attachment *at, int err, bool frags, char text[NATIVE_TEXT_MAX])
 {
+	struct port port;
+
 	switch (error_number(err)) {
 	case EBUSY:
-		return "another XDP program is attached there; detach it, or try --shared";
+		return port_busy(port_look(&port, at->name) ? NULL : &port, text);
 	case EPERM:
 	case EACCES:
 		return "root, or " NEEDED_CAPABILITIES ", is needed";
+	}
+	if (at->mode == MODE_NATIVE && native_why_not(at->name, frags, text))
+		return text;
+	switch (error_number(err)) {
 	case EOPNOTSUPP:
 		return "its driver has no XDP; use --mode skb";
 	case ERANGE:
@@ -95,8 +101,8 @@ static const char *why_not(int err)
 
 static int attach_link(const struct context *context, struct attachment *at, int ifindex)
 {
-	char path[PIN_PATH_MAX];
-	bool frags;
+	char path[PIN_PATH_MAX], why[NATIVE_TEXT_MAX];
+	bool frags = host_kernel() >= HOST_FRAGS;
 	bool other = at->bare || at->match;
 	int root = at->until ? root_on_trial(context, at->until, at->match, at->bare)
 		   : other   ? root_of(context, at->match, at->bare)
@@ -122,8 +128,7 @@ static int attach_link(const struct context *context, struct attachment *at, int
 		if (err_is(err, EBUSY) || err_is(err, EEXIST) || err_is(err, EPERM))
 			break;
 		if (err && at->mode == MODE_AUTO && mode == MODE_NATIVE)
-			warn("%s: no native mode (%s), using skb: slower, and behind the driver", at->name,
-			     errno_text(err));
+			native_missing(at->name, err, frags);
 		if (!err)
 			at->mode = mode;
 	}
@@ -131,7 +136,7 @@ static int attach_link(const struct context *context, struct attachment *at, int
 	if (err_is(err, EEXIST))
 		err = -EBUSY;
 	if (err)
-		return because(err, "%s: %s", at->name, why_not(err));
+		return because(err, "%s: %s", at->name, why_not(at, err, frags, why));
 	if (bpf_obj_pin(fd, path))
 		err = because(-errno, "%s: %s", path, strerror(errno));
 	close(fd);
@@ -150,72 +155,6 @@ static int take_row(const struct context *context, unsigned int ifindex)
 		taken = taken || (!list[i].gone && PORT_OF(list[i].ifindex) == PORT_OF(ifindex));
 	free(list);
 	return err || taken ? err : kernel_retire_port(context, PORT_OF(ifindex));
-}
-
-static int hardware_type(const char *ifname)
-{
-	struct ifreq request = { 0 };
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), err;
-
-	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", ifname);
-	err = fd < 0 || ioctl(fd, SIOCGIFHWADDR, &request) ? -errno : 0;
-	close_fd(fd);
-	return err ? because(err, "%s: %s", ifname, errno_text(err)) : request.ifr_hwaddr.sa_family;
-}
-
-/* Until 5.14 what comes out of them still had the outer header, or that and the one of Ethernet, before it. */
-static int tunnels_are_clean(const char *ifname)
-{
-	unsigned int major = 0, minor = 0;
-	struct utsname host = { 0 };
-
-	uname(&host);
-	if (sscanf(host.release, "%u.%u", &major, &minor) == 2 && (major > 5 || (major == 5 && minor >= 14)))
-		return 0;
-	return because(-EOPNOTSUPP,
-		       "%s: before 5.14 kernels show programs what is around the packets of a tunnel, and"
-		       " not these; attach to the interface that they come in through",
-		       ifname);
-}
-
-/* Those that were tried: what programs see of others (xfrm, vti, ...) begins now with this and now with that. */
-static const struct {
-	const char *kind;
-	int type;
-	bool is_tunnel;
-} bare_kinds[] = {
-	{ "tun", ARPHRD_NONE, false },	   { "wireguard", ARPHRD_NONE, false }, { "ipip", ARPHRD_TUNNEL, true },
-	{ "sit", ARPHRD_SIT, true },	   { "gre", ARPHRD_IPGRE, true },	{ "ip6tnl", ARPHRD_TUNNEL6, true },
-	{ "ip6gre", ARPHRD_IP6GRE, true },
-};
-#define BARE_KINDS (sizeof(bare_kinds) / sizeof(bare_kinds[0]))
-
-/* On others the program would read addresses at the wrong place, and let all pass. */
-static int find_header(const struct attachment *at, bool *bare)
-{
-	int type = hardware_type(at->name), err;
-	char kind[NETLINK_KIND_MAX];
-	size_t i = 0;
-
-	*bare = false;
-	if (type < 0 || type == ARPHRD_ETHER || type == ARPHRD_LOOPBACK)
-		return type < 0 ? type : 0;
-	err = netlink_kind(if_nametoindex(at->name), kind);
-	if (err)
-		return because_kernel(err, at->name);
-	while (i < BARE_KINDS && (type != bare_kinds[i].type || strcmp(kind, bare_kinds[i].kind) != 0))
-		i++;
-	if (i == BARE_KINDS)
-		return because(
-			-EOPNOTSUPP,
-			"%s: its packets have no Ethernet header, and it is none of those that are read without"
-			" (tun, WireGuard, ipip, sit, gre, ip6tnl, ip6gre); attach to the interface that they come"
-			" in through",
-			at->name);
-	if (at->shared)
-		return because(-EOPNOTSUPP, "%s: --shared is for interfaces with an Ethernet header", at->name);
-	*bare = true;
-	return bare_kinds[i].is_tunnel ? tunnels_are_clean(at->name) : 0;
 }
 
 static bool is_directory(const char *path)
@@ -303,7 +242,7 @@ static int may_attach(const struct context *context, const struct attachment *at
 				      at->name, at->name);
 	}
 	free(list);
-	return err ?: find_header(at, bare);
+	return err ?: link_header(at, bare);
 }
 
 int attach_may(const struct context *context, const struct attachment *at)

@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <xdp/libxdp.h>
 
 #include "base/close_fd.h"
 #include "base/log.h"
 #include "kernel/detect.h"
+#include "kernel/drivers.h"
 #include "kernel/live.h"
 #include "kernel/programs.h"
 #include "kernel/root.h"
@@ -53,6 +55,11 @@ static enum attach_mode dispatcher_mode(int ifindex)
 bool shared_is_there(int ifindex)
 {
 	return dispatcher_mode(ifindex) != MODE_AUTO;
+}
+
+bool shared_possible(void)
+{
+	return libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_EXT, NULL) > 0;
 }
 
 int shared_allowed(const char *ifname)
@@ -123,7 +130,7 @@ static int replace_pin(int fd, const char *pin)
 }
 
 /* In the mode asked for, else in that of the programs there, else native where that works. */
-static int attach_behind(struct xdp_program *program, struct attachment *at, int ifindex, const char *pin)
+static int attach_behind(struct xdp_program *program, struct attachment *at, int ifindex, const char *pin, bool frags)
 {
 	enum attach_mode there = dispatcher_mode(ifindex);
 	bool any = at->mode == MODE_AUTO && there == MODE_AUTO;
@@ -133,7 +140,7 @@ static int attach_behind(struct xdp_program *program, struct attachment *at, int
 		at->mode = any ? MODE_NATIVE : there;
 	err = xdp_program__attach(program, ifindex, libxdp_mode(at->mode), 0);
 	if (err && !err_is(err, EBUSY) && any) {
-		warn("%s: no native mode (%s), using skb: slower, and behind the driver", at->name, errno_text(err));
+		native_missing(at->name, err, frags);
 		at->mode = MODE_SKB;
 		err = xdp_program__attach(program, ifindex, libxdp_mode(at->mode), 0);
 	}
@@ -180,7 +187,7 @@ static int attach_program(const struct context *context, struct attachment *at, 
 		if (!apart)
 			programs_not_apart(skel->obj);
 		programs_constants(&live->g, maps);
-		err = attach_behind(program, at, ifindex, pin);
+		err = attach_behind(program, at, ifindex, pin, live->g.frags);
 		programs_constants(NULL, NULL);
 	}
 	if (!err && term->until && bpf_map_update_elem(bpf_map__fd(skel->maps.trial), &key, term, BPF_ANY))

@@ -9,6 +9,8 @@
 
 /* -EPERM without CAP_SYS_ADMIN: libxdp would attach a program that it can neither find nor take away again. */
 int shared_allowed(const char *ifname);
+/* Does the kernel let libxdp run several programs on an interface? */
+bool shared_possible(void);
 /* Does a libxdp dispatcher run there already? */
 bool shared_is_there(int ifindex);
 /* Attaches the generation in force; its program replaces the one that may have that pin. */

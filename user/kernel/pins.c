@@ -177,6 +177,7 @@ int pinned_info(int fd, struct pinned *pinned)
 	pinned->max_entries = map.max_entries;
 	/* The kernel says how many there are, and fills in as many as there is room for. */
 	pinned->n_maps = pinned->kind != PINNED_PROGRAM ? 0 : program.nr_map_ids < most ? program.nr_map_ids : most;
+	pinned->jitted = pinned->kind == PINNED_PROGRAM && program.jited_prog_len;
 	pinned->ifindex = link.type == BPF_LINK_TYPE_XDP ? link.xdp.ifindex : 0;
 	pinned->program = link.prog_id;
 	memcpy(pinned->name, pinned->kind == PINNED_MAP ? map.name : program.name, sizeof(pinned->name) - 1);
@@ -374,12 +375,11 @@ static int find_bpffs(const struct context *context)
 	return is;
 }
 
-int pins_ready(const struct context *context, bool make)
+int pins_may(const struct context *context, bool *mounts)
 {
-	static const char *const names[] = { "", PIN_LINKS, PIN_GENERATIONS };
-	char path[PIN_PATH_MAX];
-	int is = find_bpffs(context), err = 0;
+	int is = find_bpffs(context);
 
+	*mounts = false;
 	if (strlen(context->bpffs) > PIN_PATH_MAX - 80)
 		return because(-ENAMETOOLONG, "%s: the path is too long", context->bpffs);
 	if (err_is(is, EPERM) && strchr((strrchr(context->bpffs, '/') ?: context->bpffs) + 1, '.'))
@@ -387,15 +387,25 @@ int pins_ready(const struct context *context, bool make)
 	if (is < 0 && !err_is(is, ENOENT))
 		return because_kernel(is, context->bpffs);
 	/* Do not mount over a bpffs: that would hide every pin. */
-	if (is != 1 && !strncmp(context->bpffs, BPFFS_MOUNT "/", strlen(BPFFS_MOUNT "/")) &&
-	    on_bpffs(BPFFS_MOUNT) != 1) {
-		if (mount("bpf", BPFFS_MOUNT, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700"))
-			return because_kernel(-errno, "mounting bpffs at " BPFFS_MOUNT);
-		is = 1;
-	}
-	if (is != 1)
+	*mounts = is != 1 && !strncmp(context->bpffs, BPFFS_MOUNT "/", strlen(BPFFS_MOUNT "/")) &&
+		  on_bpffs(BPFFS_MOUNT) != 1;
+	if (is != 1 && !*mounts)
 		return because(-EINVAL, "%s is not on a BPF file system; mount one: mount -t bpf bpf DIR",
 			       context->bpffs);
+	return 0;
+}
+
+int pins_ready(const struct context *context, bool make)
+{
+	static const char *const names[] = { "", PIN_LINKS, PIN_GENERATIONS };
+	char path[PIN_PATH_MAX];
+	bool mounts;
+	int err = pins_may(context, &mounts);
+
+	if (!err && mounts && mount("bpf", BPFFS_MOUNT, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700"))
+		err = because_kernel(-errno, "mounting bpffs at " BPFFS_MOUNT);
+	if (err)
+		return err;
 	if (!make && access(context->bpffs, F_OK) && errno == ENOENT)
 		return 0;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !err; i++) {

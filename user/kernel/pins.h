@@ -52,8 +52,9 @@ struct pinned {
 	__u32 id;
 	__u32 type, key_size, value_size, max_entries; /* of a map */
 	__u32 n_maps, maps[64];			       /* of a program: what it uses, which is little */
-	__u32 ifindex, program;			       /* of a link: 0 where it is attached to nothing */
-	char name[16];				       /* of a map or a program */
+	bool jitted;
+	__u32 ifindex, program; /* of a link: 0 where it is attached to nothing */
+	char name[16];		/* of a map or a program */
 };
 /* 0 or -errno. */
 int pinned_info(int fd, struct pinned *pinned);
@@ -78,7 +79,9 @@ int pin_root_of(const struct context *context, unsigned int match, bool bare);
 /* pin_shared_map() for all of them, those that are not there left out: 0 or -EBADF. */
 int pins_are_ours(const struct context *context);
 
-/* An error where there is no bpffs. Makes the directories: an error unless they are ours. */
+/* 0, or why there can be no pins. *mounts: a bpffs has to be mounted first, where it usually is. */
+int pins_may(const struct context *context, bool *mounts);
+/* An error where there is no bpffs, nor can be one. Makes the directories: an error unless they are ours. */
 int pins_ready(const struct context *context, bool make);
 bool pins_are_there(const struct context *context);
 /* Under the state's lock: directories that this process made, and in which nothing came into force, go. */

@@ -13,6 +13,7 @@ struct xdp_bloom_bpf;
 
 /* Before any object with constants is opened; programs_open() calls it. */
 int programs_register(void);
+/* Without a context: nothing of it is pinned. */
 int programs_open(const struct context *context, struct xdp_bloom_bpf **skel);
 
 /* The object of another match (MATCH_...): of its programs, which have the same names, none is to be loaded yet. */

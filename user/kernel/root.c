@@ -12,6 +12,7 @@
 
 #include "base/close_fd.h"
 #include "base/log.h"
+#include "filter/arrays.h"
 #include "kernel/attach.h"
 #include "kernel/match.h"
 #include "kernel/pins.h"
@@ -52,17 +53,21 @@ static int print(enum libbpf_print_level level, const char *fmt, va_list args)
 	return 0;
 }
 
-int kernel_ready(const struct context *context)
+static void ready(void)
 {
 	libbpf_set_print(print);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL); /* with it, libbpf raises RLIMIT_MEMLOCK where maps count (5.10) */
+}
+
+int kernel_ready(const struct context *context)
+{
+	ready();
 	return pins_ready(context, true);
 }
 
 int kernel_ready_to_look(const struct context *context)
 {
-	libbpf_set_print(print);
-	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+	ready();
 	return pins_ready(context, false);
 }
 
@@ -122,14 +127,22 @@ static void fill_slot(const struct context *context, int slot, __u64 number)
 	close_fd(program);
 }
 
-/* Loads this one of the programs, and no other. */
-static int load_only(struct bpf_object *object, struct bpf_program *root, bool frags)
+/* Loads this one of the programs, and this judge of an empty set where there is one, and no other. */
+static int load_with(struct bpf_object *object, struct bpf_program *root, struct bpf_program *judge, bool frags)
 {
 	struct bpf_program *program = NULL;
+	int maps[MAPS];
 
+	for (size_t i = 0; i < MAPS; i++)
+		maps[i] = -1;
 	while ((program = bpf_object__next_program(object, program)))
-		bpf_program__set_autoload(program, program == root);
-	return programs_load(object, &(struct generation){ .frags = frags }, NULL);
+		bpf_program__set_autoload(program, program == root || program == judge);
+	return programs_load(object, &(struct generation){ .frags = frags }, maps);
+}
+
+static int load_only(struct bpf_object *object, struct bpf_program *root, bool frags)
+{
+	return load_with(object, root, NULL, frags);
 }
 
 /* Without memory libbpf may take it that the kernel knows no program names. */
@@ -176,6 +189,40 @@ static int because_root(int err, bool bare)
 			       "this kernel cannot run the filter where packets have no Ethernet header: 5.10 can on"
 			       " x86-64, 6.0 on arm64");
 	return because_program(err, "loading the root program");
+}
+
+/* Without pins. */
+static int try_root(bool bare, struct root_tried *tried)
+{
+	struct xdp_bloom_bpf *skel;
+	struct bpf_program *root;
+	struct pinned is;
+	int err = programs_open(NULL, &skel);
+
+	if (err)
+		return err;
+	root = bare	      ? skel->progs.xdp_bloom_bare
+	       : tried->frags ? skel->progs.xdp_bloom_frags
+			      : skel->progs.xdp_bloom_root;
+	err = load_with(skel->obj, root, skel->progs.xdp_bloom_gen, tried->frags)
+		      ?: pinned_info(bpf_program__fd(root), &is);
+	tried->jitted = !err && is.jitted;
+	xdp_bloom_bpf__destroy(skel);
+	return err;
+}
+
+int root_loads(bool bare, struct root_tried *tried)
+{
+	int err;
+
+	ready();
+	tried->frags = true;
+	err = try_root(bare, tried);
+	if (err_is(err, EINVAL)) {
+		tried->frags = false;
+		err = try_root(bare, tried);
+	}
+	return err ? because_root(err, bare) : 0;
 }
 
 /* Whoever is attached by one that was lost turns to this one. */

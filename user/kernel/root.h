@@ -22,6 +22,12 @@ int kernel_base(const struct context *context, __u64 committed);
  */
 int root_of(const struct context *context, unsigned int match, bool bare);
 int root_on_trial(const struct context *context, int64_t until, unsigned int match, bool bare);
+/* Would the kernel take it? It is loaded, and let go. 0 or -errno. */
+struct root_tried {
+	bool frags;  /* packets may lie in several buffers */
+	bool jitted; /* the kernel does not interpret it */
+};
+int root_loads(bool bare, struct root_tried *tried);
 /* May packets lie in several buffers, as with jumbo frames? The kernel decided when the root was loaded (5.18).
  * 1, 0 or -errno. */
 int kernel_frags(const struct context *context);

@@ -5,7 +5,7 @@
 #include "base/clean_text.h"
 #include "change/attach.h"
 #include "change/change.h"
-#include "change/device.h"
+#include "kernel/device.h"
 #include "change/purge.h"
 #include "feeds/announce.h"
 #include "verbs/verbs.h"

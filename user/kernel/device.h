@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What of its packets an interface does not show to a filter on it. */
-#ifndef CHANGE_DEVICE_H
-#define CHANGE_DEVICE_H
+#ifndef KERNEL_DEVICE_H
+#define KERNEL_DEVICE_H
 
 #include <stdbool.h>
 #include <stddef.h>

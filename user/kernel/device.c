@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "change/device.h"
+#include "kernel/device.h"
 
 #include "base/nl.h"
 #include <linux/if_link.h>

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What drivers want before they run XDP themselves ("native mode"), as the kernel's sources have it. */
+#ifndef KERNEL_DRIVERS_H
+#define KERNEL_DRIVERS_H
+
+#include <stdbool.h>
+
+struct host;
+struct port;
+
+#define NATIVE_TEXT_MAX 256
+
+/* The highest MTU in native mode; 0: any, or it is not known. frags: the program takes packets that lie in several
+ * buffers. */
+unsigned int native_mtu(const struct host *host, const struct port *port, bool frags);
+/* Why the driver will refuse native mode; false: nothing is known that it minds. */
+bool native_refused(const struct host *host, const struct port *port, bool frags, char text[NATIVE_TEXT_MAX]);
+/* Does anything tell that the driver has native mode at all? */
+bool native_known(const struct host *host, const struct port *port);
+/* The same of one that has just refused it, and what to type: "...; use --mode skb". False: who knows? */
+bool native_why_not(const char *ifname, bool frags, char text[NATIVE_TEXT_MAX]);
+/* Warns that it gets the slower mode, and why. */
+void native_missing(const char *ifname, int err, bool frags);
+/* Why no program can be attached; NULL: nothing is known of the interface. */
+const char *port_busy(const struct port *port, char text[NATIVE_TEXT_MAX]);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the machine's kernel has, allows and forbids, and what this process may: as far as it can be seen. */
+#ifndef KERNEL_HOST_H
+#define KERNEL_HOST_H
+
+#include <linux/version.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define HOST_UNSEEN (-2) /* only root may look */
+#define HOST_NONE   (-1) /* there is no such thing */
+
+#define HOST_OLDEST KERNEL_VERSION(5, 10, 0)
+#define HOST_FRAGS  KERNEL_VERSION(5, 18, 0) /* programs may say that they take packets in several buffers */
+
+struct host {
+	unsigned int kernel; /* KERNEL_VERSION(major, minor, 0); 0: who knows? */
+	char release[65];
+	unsigned int page, cpus;
+	bool btf;
+	int bpf;	  /* errno of bpf() when it is asked for nothing */
+	int jit;	  /* net.core.bpf_jit_enable; only the first network namespace has it */
+	int unprivileged; /* kernel.unprivileged_bpf_disabled */
+	char lockdown[24];
+	int selinux;	   /* does it enforce? */
+	char apparmor[64]; /* the profile that this process is confined by; "": none */
+	bool seccomp;
+	uint64_t capabilities;
+	uint64_t memlock; /* RLIMIT_MEMLOCK; ~0: no limit */
+	uint64_t memory;  /* of its control group; 0: no limit is seen */
+};
+
+/* The running kernel, as KERNEL_VERSION(major, minor, 0). */
+unsigned int host_kernel(void);
+void host_look(struct host *host);
+bool host_lacks(const struct host *host, int capability);
+/* The names of those that the filter needs and this process lacks: "CAP_BPF, CAP_PERFMON"; "" where it has all. */
+#define HOST_LACKS_MAX 64
+const char *host_lacks_text(const struct host *host, char text[HOST_LACKS_MAX]);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* With which header packets come to a program on an interface. */
+#ifndef KERNEL_LINK_HEADER_H
+#define KERNEL_LINK_HEADER_H
+
+#include <stdbool.h>
+
+struct attachment;
+
+/*
+ * 0: that of Ethernet, or with *bare none before that of IP. An error: neither, with the reason recorded; there the
+ * program would read addresses at the wrong place, and let all pass.
+ */
+int link_header(const struct attachment *at, bool *bare);
+
+#endif
