@@ -194,7 +194,7 @@ DEPS := clang bpftool pkg-config libbpf-dev libxdp-dev libelf-dev zlib1g-dev lib
 RUN_DEPS   := iproute2 jq python3-minimal util-linux mount
 CHECK_DEPS := perl python3
 # Peers to compare with, and other XDP programs to live beside.
-TEST_DEPS  := $(RUN_DEPS) $(CHECK_DEPS) mandoc strace tcpdump tshark tmux zsh procps xdp-tools iprange ipset nftables systemd curl wireguard-tools openssl minisign ca-certificates sqlite3 valkey-tools,redis-tools zstd
+TEST_DEPS  := $(RUN_DEPS) $(CHECK_DEPS) mandoc strace tcpdump tshark tmux zsh procps ethtool xdp-tools iprange ipset nftables systemd curl wireguard-tools openssl minisign ca-certificates sqlite3 valkey-tools,redis-tools zstd
 # And servers to fetch from, unpacked only: installed, they would run.
 TEST_PEERS := nginx nginx-common
 FUZZ_DEPS  := libclang-rt-dev llvm

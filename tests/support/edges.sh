@@ -36,3 +36,24 @@ renamed() {
 		ip link set "$end$1" name "$end$2" up
 	done
 }
+
+# Another project's program, which drops what comes from 192.0.2.66: that shows whether it still runs.
+other_program() {
+	need clang
+	clang -O2 -g -target bpf -c -x c -o other.o - <<'C' || fail "cannot compile it"
+struct xdp_md { unsigned int data, data_end; };
+struct packet { unsigned char ethernet[14]; unsigned short ip[6]; unsigned short source[2]; };
+
+__attribute__((section("xdp"), used)) int other_program(struct xdp_md *ctx)
+{
+	struct packet *p = (void *)(long)ctx->data;
+
+	if ((void *)(p + 1) > (void *)(long)ctx->data_end)
+		return 2;
+	return p->source[0] == __builtin_bswap16(0xc000) && p->source[1] == __builtin_bswap16(0x0242) ? 1 : 2;
+}
+
+char _license[] __attribute__((section("license"), used)) = "GPL";
+C
+	echo 192.0.2.66 >of_other
+}

@@ -5,7 +5,7 @@
 
 #include "base/context.h"
 
-enum { EXIT_DONE = 0, EXIT_PASSES = 1, EXIT_MISSING = 1, EXIT_DEGRADED = 1, EXIT_ERROR = 2 };
+enum { EXIT_DONE = 0, EXIT_PASSES = 1, EXIT_MISSING = 1, EXIT_DEGRADED = 1, EXIT_REFUSED = 1, EXIT_ERROR = 2 };
 
 #define PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
 

@@ -24,6 +24,11 @@ const struct verb verbs[] = {
 		  "with --all --purge they go, too.",
 	  .examples = { "detach eth0", "detach --all" }, .also = "stop disable down", .completes = "<interface>",
 	  .options = detach_options, .most = VERB_MANY, .flags = VERB_CHANGES, .run = verb_detach },
+	{ "doctor", .operands = "[IFNAME...]", .does = "what would be in the way, before anything is attached",
+	  .more = "Of this machine and these interfaces, or of all; it changes nothing. The worst comes first: problem "
+		  "(attach would fail), note, ok. Ends with 1 where there is a problem.",
+	  .examples = { "doctor eth0", "doctor -j" }, .also = "diagnose diag probe doc", .completes = "<interface>",
+	  .most = VERB_MANY, .run = verb_doctor },
 	{ "load", .group = "ban what lists hold", .operands = "NAME FILE|URL|- | [NAME] @FEED",
 	  .does = "create a list, or replace it in one switch; an image: all lists",
 	  .examples = { "load drop drop.txt --confirm 60s" }, .also = "create import -N", .completes = "<file>",

@@ -27,10 +27,11 @@ extern const struct verb verbs[];
 
 /* Each prints what there is to say, and returns the exit status. */
 verb_fn verb_add, verb_allow, verb_announce, verb_attach, verb_bans, verb_batch, verb_compare, verb_confirm, verb_del,
-	verb_detach, verb_detect, verb_disallow, verb_enforce, verb_events, verb_feeds, verb_fleet, verb_flush,
-	verb_follow, verb_guards, verb_image, verb_lists, verb_load, verb_load_image, verb_metrics, verb_plan,
-	verb_replay, verb_report, verb_restore, verb_rotate, verb_run_service, verb_save, verb_set, verb_shadow,
-	verb_show, verb_state, verb_stats, verb_status, verb_test, verb_top, verb_tune, verb_unload, verb_watch;
+	verb_detach, verb_detect, verb_disallow, verb_doctor, verb_enforce, verb_events, verb_feeds, verb_fleet,
+	verb_flush, verb_follow, verb_guards, verb_image, verb_lists, verb_load, verb_load_image, verb_metrics,
+	verb_plan, verb_replay, verb_report, verb_restore, verb_rotate, verb_run_service, verb_save, verb_set,
+	verb_shadow, verb_show, verb_state, verb_stats, verb_status, verb_test, verb_top, verb_tune, verb_unload,
+	verb_watch;
 extern const struct option_spec add_options[], announce_options[], attach_options[], bans_options[], capture_options[],
 	compare_options[], confirm_options[], del_options[], detach_options[], detect_options[], events_options[],
 	feeds_options[], fleet_options[], follow_options[], force_options[], guards_options[], image_options[],

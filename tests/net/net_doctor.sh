@@ -1,0 +1,229 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# What doctor says of machine and interfaces, held against attach itself: where it finds a problem, attach fails; where it
+# finds none, attach takes the mode that it named, and packets are filtered.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../support/lib.sh"
+sandbox "$@"
+# shellcheck source=../support/edges.sh
+. "$here/edges.sh"
+
+everything() {
+	ip -d -j link | jq -c '.[] | {ifname, mtu, xdp, promiscuity}'
+	# SQLite's own, beside a file that is read.
+	find /sys/fs/bpf state 2>/dev/null | grep -v 'state.db-'
+}
+
+# says STATUS LEVEL ABOUT WORDS: and it changes nothing.
+says() {
+	local before
+
+	before=$(everything)
+	# shellcheck disable=SC2086 # none, or one word
+	expect "$1" "$XDP_BLOOM" doctor ${doctored-edge0}
+	is "$(everything)" "$before" "what there is after doctor"
+	grep -qE "^$2  *$3  *" out || fail "nothing of $3 as a $2: $(cat out)"
+	grep -E "^$2  *$3  *" out | grep -qF -e "$4" || fail "no '$4' in: $(cat out)"
+}
+
+# attaches MODE INTERFACE: in that mode, and filters.
+attaches() {
+	expect 0 "$XDP_BLOOM" attach "$2"
+	grep -qx "$2: filtering, $1 mode" out || fail "not in $1 mode: $(cat out err)"
+}
+
+# refuses WORDS ARGS...: attach does, in the words in which doctor found it.
+refuses() {
+	local words=$1
+
+	shift
+	refused "$words" attach "$@"
+	is "$(xdp_id edge0)" "${foreign:-none}" "the program on edge0"
+}
+
+pair() {
+	veth 0
+	a_list
+	bloom load bad list
+	says 0 ok edge0 'native mode (veth, MTU 1500)'
+	says 0 ok program 'the kernel takes it'
+	is "$(get '.ready, (.findings[] | select(.interface) | [.level, .about])' doctor edge0)" $'true\n["ok","edge0"]' "its JSON"
+	attaches native edge0
+	send 0 -b banned -c clean
+	says 0 ok edge0 'the filter is attached there already (native mode)'
+}
+
+# What native mode cannot have, auto goes round; asked for, it is refused, in the same words.
+queues() {
+	need ethtool
+	ip link add edge0 numrxqueues 1 type veth peer name wire0 numtxqueues 4 || fail "cannot make a veth pair"
+	ip link set edge0 up
+	ip link set wire0 up
+	ethtool -L wire0 tx 4 2>/dev/null || skip "the kernel's veth has no channels to set (5.13)"
+	says 0 note edge0 'skb mode, slower and behind the driver: its other end sends from 4 queues, and it receives on 1'
+	refuses 'its other end sends from 4 queues, and it receives on 1: ethtool -L wire0 tx 1; or use --mode skb' edge0 --mode native
+	attaches skb edge0
+	grep -qF 'no native mode (its other end sends from 4 queues' err || fail "no reason: $(cat err)"
+	bloom detach edge0
+	# As it says.
+	ethtool -L wire0 tx 1
+	says 0 ok edge0 'native mode (veth'
+	attaches native edge0
+}
+
+# At the limit, and one above it: before 5.18 no program takes packets that lie in several buffers.
+mtu() {
+	local most
+
+	veth 0
+	says 0 ok program 'the kernel takes it'
+	if grep -q 'several buffers' out; then
+		ip link set wire0 mtu 9000
+		ip link set edge0 mtu 9000
+		says 0 ok edge0 'native mode (veth, MTU 9000)'
+		attaches native edge0
+		return
+	fi
+	says 0 ok edge0 'at most'
+	most=$(grep -o 'at most [0-9]*' out | grep -o '[0-9]*')
+	ip link set wire0 mtu $((most + 1))
+	says 0 note edge0 "its other end's MTU is $((most + 1)), and its driver (veth) has at most $most in native mode"
+	refuses "its other end's MTU is $((most + 1))" edge0 --mode native
+	attaches skb edge0
+	bloom detach edge0
+	ip link set wire0 mtu "$most"
+	says 0 ok edge0 'native mode'
+	attaches native edge0
+}
+
+# foreign MODE: another's program.
+foreign() {
+	veth 0
+	other_program
+	ip link set edge0 "$1" obj other.o sec xdp 2>err || skip "the ip of this iproute2 attaches no programs: $(tail -n 1 err)"
+	foreign=$(xdp_id edge0)
+	says 1 problem edge0 'another XDP program is attached there; detach it, or try --shared'
+	is "$(head -n 1 out | cut -d ' ' -f 1,3)" 'problem edge0' "what comes first"
+	refuses 'another XDP program is attached there; detach it, or try --shared' edge0
+	# Nobody asked for it: it is no problem of this machine.
+	doctored='' says 0 note edge0 'another XDP program'
+	ip link set edge0 "$1" off
+	says 0 ok edge0 'native mode'
+}
+
+no_interface() {
+	veth 0
+	doctored=edge7 says 1 problem edge7 "there is no such interface (did you mean 'edge0'?)"
+	refuses 'there is no such interface' edge7
+	expect 2 "$XDP_BLOOM" doctor edge/7
+	one_line "can be no interface's name"
+}
+
+tap() {
+	ip tuntap add edge0 mode tap 2>/dev/null || skip "the kernel has no tun devices (CONFIG_TUN)"
+	says 0 ok edge0 'native mode (tun'
+	attaches native edge0
+}
+
+tun() {
+	ip tuntap add edge0 mode tun 2>/dev/null || skip "the kernel has no tun devices (CONFIG_TUN)"
+	says 0 ok edge0 'skb mode, as its packets have no Ethernet header'
+	attaches skb edge0
+}
+
+ppp() {
+	python3 - <<-'PYTHON' || skip "the kernel has no tun devices (CONFIG_TUN)"
+		import fcntl, os, struct
+		fd = os.open("/dev/net/tun", os.O_RDWR)
+		for what, argument in (0x400454CA, struct.pack("16sH22x", b"edge0", 0x1001)), (0x400454CB, 1), (0x400454CD, 801):
+		    fcntl.ioctl(fd, what, argument)
+	PYTHON
+	says 1 problem edge0 'its packets have no Ethernet header'
+	refuses 'its packets have no Ethernet header' edge0
+}
+
+# Its ports take the driver's mode; itself it has none.
+bridge() {
+	veth 0
+	ip link add edgebr type bridge || skip "needs bridges: this kernel has none (CONFIG_BRIDGE)"
+	ip link set edge0 master edgebr
+	says 0 ok edge0 'native mode (veth'
+	doctored=edgebr says 0 note edgebr "skb mode, slower and behind the driver: its driver (bridge) has no XDP"
+	grep -q "packets between the bridge's ports (edge0) are not seen here" out || fail "of the ports: $(cat out)"
+	refuses 'its driver (bridge) has no XDP; or use --mode skb' edgebr --mode native
+	attaches native edge0
+	bloom detach edge0
+	attaches skb edgebr
+	says 1 problem edge0 'edgebr, which it is a port of, has an XDP program'
+	refuses 'edgebr, which it is a port of, has an XDP program' edge0
+}
+
+# The other end, whose MTU and queues count, is elsewhere.
+far() {
+	local holder
+
+	veth 0
+	unshare --net sleep 100 &
+	holder=$!
+	wait_until "another network" eval "[ ! /proc/$holder/ns/net -ef /proc/self/ns/net ]"
+	ip link set wire0 netns $holder
+	says 0 ok edge0 'native mode (veth'
+	attaches native edge0
+	kill $holder
+}
+
+# as CAPABILITIES COMMAND...
+as() {
+	local all=-all${1:+,+}${1//,/,+}
+
+	shift
+	setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set "$all" --inh-caps "$all" --ambient-caps "$all" "$@"
+}
+
+# Without rights it says so, and sees what there is to be seen; with all but one it names that one.
+rights() {
+	local missing with
+
+	need setpriv
+	setpriv --list-caps | grep -q perfmon || skip "needs a setpriv that knows CAP_PERFMON, of a newer package util-linux"
+	veth 0
+	chmod 755 "$WORK"
+	install -m 755 "$XDP_BLOOM" command
+	mkdir own
+	chown 65534 own
+	export XDP_BLOOM_STATE=$WORK/own/state
+	expect 1 as '' ./command doctor edge0
+	grep -q '^problem  rights .* lacks CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON$' out || fail "$(cat out)"
+	grep -q '^ok  *edge0  *native mode (veth, MTU 1500' out || fail "of the interface: $(cat out)"
+	[ ! -s err ] || fail "it warns: $(cat err)"
+	expect 2 as '' ./command attach edge0
+	for missing in bpf net_admin perfmon; do
+		with=$(printf '%s\n' bpf net_admin perfmon | grep -vx $missing | paste -sd,)
+		expect 1 as "$with" ./command doctor edge0
+		grep -q "^problem  rights .* lacks CAP_${missing^^}\$" out || fail "without $missing: $(cat out)"
+	done
+}
+
+# Where pins would have to be, there is another file system.
+bpffs() {
+	veth 0
+	export XDP_BLOOM_BPFFS=$WORK/elsewhere
+	says 1 problem bpffs 'is not on a BPF file system; mount one'
+	refuses 'is not on a BPF file system; mount one' edge0
+	export XDP_BLOOM_BPFFS=/sys/fs/bpf/xdp-bloom-test
+	umount /sys/fs/bpf
+	says 0 note bpffs 'not mounted yet: attach mounts it at /sys/fs/bpf'
+	attaches native edge0
+}
+
+# Its file is none.
+state() {
+	veth 0
+	mkdir -m 700 "$XDP_BLOOM_STATE"
+	head -c 5000 /dev/urandom >"$XDP_BLOOM_STATE/state.db"
+	says 1 problem state "$XDP_BLOOM_STATE"
+	expect 2 "$XDP_BLOOM" attach edge0
+	one_line "$(sed -n 's/^problem *state *//p' out | cut -c 1-60)"
+}
+
+run_cases pair queues mtu "foreign xdpdrv" "foreign xdpgeneric" no_interface tap tun ppp bridge far rights bpffs state
