@@ -76,11 +76,11 @@ $(CORE): $(filter-out $(MAIN_OBJ) $(FETCH_OBJ) $(FLEET_OBJ),$(USER_OBJ)) $(BUILD
 
 $(BUILD)/user/%.o: user/%.c $(BUILD)/compiled-with | $(SKELETON) $(PAGE)
 	@mkdir -p $(@D)
-	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -MMD -MP -MT $@ -c -o $@ $<
 
 $(BUILD)/%.bpf.o: bpf/%.bpf.c $(BUILD)/compiled-with
 	@mkdir -p $(@D)
-	$(call say,BPF,$<)$(CLANG) $(BPF_CFLAGS) -Ibpf -MMD -MP -c -o $@ $<
+	$(call say,BPF,$<)$(CLANG) $(BPF_CFLAGS) -Ibpf -MMD -MP -MT $@ -c -o $@ $<
 
 # What debuggers would want is left out: half of the object.
 ifndef PACKED
