@@ -125,6 +125,21 @@ solves_for_the_rest() {
 		--layout lanes
 }
 
+# What is not pinned is planned in all its ways.
+solves_what_is_not_pinned() {
+	local layout exact layouts exacts
+
+	for layout in '' lanes lanes2 classic auto; do
+		for exact in '' on off; do
+			case $layout in '' | auto) layouts='["classic","lanes","lanes2"]' ;; *) layouts="[\"$layout\"]" ;; esac
+			case $exact in on) exacts='[true]' ;; off) exacts='[false]' ;; *) exacts='[false,true]' ;; esac
+			is "$(get '[.plans | (map(.layout) | unique), (map(.exact) | unique), length]' plan --keys 1M \
+				${layout:+--layout "$layout"} ${exact:+--exact "$exact"})" \
+				"[$layouts,$exacts,$(jq -n "($layouts | length) * ($exacts | length)")]" "--layout '$layout' --exact '$exact'"
+		done
+	done
+}
+
 # Of --keys6: a list of such prefixes is planned alike.
 plans_for_ipv6() {
 	local of='[[.keys, .rungs], [.plans[] | [.chosen, .layout, .exact, .k, .bits_per_key, .memory, .lines, .fpr]]]'
@@ -243,4 +258,4 @@ draws_pictures() {
 run_cases "predicts_what_the_kernel_holds default" "predicts_what_the_kernel_holds inexact" \
 	"predicts_what_the_kernel_holds roomy" "predicts_what_the_kernel_holds lanes2" \
 	"predicts_what_the_kernel_holds classic" predicts_without_a_gate counts_shadows_and_exceptions \
-	solves_for_the_rest plans_for_ipv6 plans_the_detector refuses_nonsense needs_no_root draws_pictures
+	solves_for_the_rest solves_what_is_not_pinned plans_for_ipv6 plans_the_detector refuses_nonsense needs_no_root draws_pictures
