@@ -77,8 +77,10 @@ static void end_time(void *arg)
 		ask_time(w);
 		return;
 	}
-	if (!w->clock.known)
+	if (!w->clock.known) {
 		server_failed(&w->talk, "it does not say what time it is");
+		return;
+	}
 	w->asked_time = 0;
 	w->clock_at = boot_ms() + CLOCK_EVERY;
 	tell(w, "clock\t%lld\t%lld", (long long)server_clock_offset(&w->clock), (long long)w->clock.rtt);
