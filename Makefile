@@ -370,11 +370,21 @@ page-test: ## the service's page in a real browser, and what a hundred open ones
 		prove --exec tests/support/ktap-status.sh tests/browser/page.sh
 
 FROM ?= 2e35800
-upgrade-test: tests ## what version FROM put into force is taken over under traffic, and the reverse
+upgrade-from: tests
 	@mkdir -p $(BUILD)/upgrade
 	git archive $(FROM) | tar -x -C $(BUILD)/upgrade
 	$(MAKE) --no-print-directory -s -C $(BUILD)/upgrade all
+
+upgrade-test: upgrade-from ## what version FROM (0.1) put into force is taken over under traffic, and the reverse
 	OTHER=$(BUILD)/upgrade/build/xdp-bloom prove --exec tests/support/ktap-status.sh tools/upgrade.sh
+
+upgrade-fuzz: upgrade-from ## STATES (10000) made at random from those in tests/upgrades, here and in FROM (0.1): opened or refused; SEED
+	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic OTHER=$(abspath $(BUILD))/upgrade/build/xdp-bloom \
+		TMPDIR=/dev/shm XDP_BLOOM_STATES=$(or $(STATES),10000) XDP_BLOOM_LANES=$(shell nproc) XDP_BLOOM_CASES=fuzzed \
+		$(if $(SEED),XDP_BLOOM_SEED=$(SEED)) tests/cli/cli_upgrades.sh
+
+record-state: tests ## what this version leaves, into tests/upgrades, for the versions that follow
+	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic RECORD=$(VERSION) tests/cli/cli_upgrades.sh
 
 faults: deps-test ## each system call and allocation of the verbs that change something fails once
 	@$(MAKE) --no-print-directory tests
@@ -447,5 +457,5 @@ help: ## this
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
 .PHONY: all units install uninstall static static-check deb fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
-	test fresh test-kernels lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test crowdsec-test parts-test samples-test counts scale-test replay-test scope-test page-test status-test upgrade-test faults guards mutants match compilers kselftest \
+	test fresh test-kernels lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test crowdsec-test parts-test samples-test counts scale-test replay-test scope-test page-test status-test upgrade-from upgrade-test upgrade-fuzz record-state faults guards mutants match compilers kselftest \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help

@@ -8,6 +8,8 @@
 OTHER=$(realpath "$OTHER")
 export OTHER
 sandbox "$@"
+# shellcheck source=../tests/support/older.sh
+. "$here/older.sh"
 
 newer=$XDP_BLOOM
 
@@ -59,20 +61,9 @@ same() {
 	says >after
 	stop_flow 0
 	[ "$(wc -c <before)" -gt 2000 ] || fail "$1 says too little: $(cat before)"
-	is "$(diff <(older_fields <before) <(older_fields <after))" "" "what $2 says otherwise than $1"
-}
-
-# Fields are only ever added: the newer command's are left out that the older one's answers lack.
-older_fields() {
-	local older=before
-
-	[ "$XDP_BLOOM" = "$newer" ] || older=after
-	jq -cR 'fromjson? // .' | jq -c --slurpfile older <(jq -cR 'fromjson? // .' $older) --slurp '
-		def like($o): if type == "object" and ($o | type) == "object"
-			then with_entries(select(.key as $k | $o | has($k)) | .key as $k | .value |= like($o[$k]))
-			elif type == "array" and ($o | type) == "array"
-			then [range(length) as $i | .[$i] | like($o[$i])] else . end;
-		like($older)[]'
+	cp before fields
+	[ "$1" = older ] || cp after fields
+	is "$(diff <(only_fields_of fields <before) <(only_fields_of fields <after))" "" "what $2 says otherwise than $1"
 }
 
 # taken_over FROM TO: TO goes on where FROM was, with every verb, and no packet is judged wrongly meanwhile.

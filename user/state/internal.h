@@ -204,6 +204,11 @@ bool state_source_is_sound(sqlite3_stmt *stmt);
 bool state_setting_is_sound(sqlite3_stmt *stmt);
 bool state_setting_value_is_sound(const char *name, sqlite3_stmt *stmt, int column);
 
+#define STATE_PAGE_LEAST 512 /* bytes, of any file of SQLite's */
+
+/* Under the lock: where a file is made that becomes the state. state_exchange_undo() clears what is left there. */
+int state_workshop(const char *directory, char file[STATE_PATH_MAX]);
+bool state_in_workshop(const char *directory);
 /* Under the lock, replaces the state by the one made in STATE_WORKSHOP. `kept`: where the old one is afterwards. */
 int state_exchange(const char *directory, char kept[STATE_PATH_MAX]);
 /* Undoes an exchange that was cut short, ours or a killed command's, and removes the workshop. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/context.h"
@@ -91,11 +92,17 @@ static int set_ahead(struct state *state, unsigned long long in_force)
 	return state_set(state, SETTING_GENERATION, number + 1);
 }
 
+#define NOTHING "%s: nothing can be saved: %s; to begin with an empty state, move it away"
+
 /* The damaged file is not changed: not even its journal is played into it. */
 static int open_damaged(const char *path, sqlite3 **db, struct steps *steps)
 {
-	if (access(path, R_OK))
+	struct stat st;
+
+	if (access(path, R_OK) || stat(path, &st))
 		return because(-errno, "%s: %s", path, strerror(errno));
+	if (st.st_size < STATE_PAGE_LEAST)
+		return because(-EUCLEAN, NOTHING, path, "it is empty");
 	if (sqlite3_open_v2(path, db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
 		return because(-EIO, "%s: %s", path, sqlite3_errmsg(*db));
 	state_distrust(*db, steps, path);
@@ -105,8 +112,7 @@ static int open_damaged(const char *path, sqlite3 **db, struct steps *steps)
 	sqlite3_db_config(*db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, NULL);
 	if (sqlite3_exec(*db, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL) == SQLITE_OK)
 		return 0;
-	return because(-EUCLEAN, "%s: nothing can be saved: %s; to begin with an empty state, move it away", path,
-		       sqlite3_errmsg(*db));
+	return because(-EUCLEAN, NOTHING, path, sqlite3_errmsg(*db));
 }
 
 /* Only the file itself is moved into place, so it must not have a journal. */

@@ -39,6 +39,21 @@ static void clear_workshop(const char *directory)
 	rmdir(workshop);
 }
 
+bool state_in_workshop(const char *directory)
+{
+	const char *name = strrchr(directory, '/');
+
+	return name && !strcmp(name + 1, STATE_WORKSHOP);
+}
+
+int state_workshop(const char *directory, char file[STATE_PATH_MAX])
+{
+	if (mkdir(state_path(file, directory, STATE_WORKSHOP), 0700) && errno != EEXIST)
+		return because(-errno, "%s: %s", directory, strerror(errno));
+	state_path(file, directory, STATE_WORKSHOP "/" STATE_DATABASE);
+	return 0;
+}
+
 void state_exchange_undo(const char *directory)
 {
 	char file[STATE_PATH_MAX], kept[STATE_PATH_MAX];

@@ -168,7 +168,7 @@ static void salvage_bans(struct salvage *s, const char *table)
 }
 
 /* True: all of it, as far as can be seen. */
-static bool salvage_table(struct salvage *s, const char *table)
+static bool salvage_table(struct salvage *s, const char *table, bool always)
 {
 	static const char more[] = ",?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?";
 	sqlite3_stmt *there = ask(s->from, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '%q'", table);
@@ -180,7 +180,7 @@ static bool salvage_table(struct salvage *s, const char *table)
 	s->table = table;
 	s->lost = false;
 	if (has != SQLITE_ROW) /* of an older version, which had no such thing, or unreadable */
-		return has == SQLITE_DONE;
+		return has == SQLITE_DONE && !always;
 	if (!strcmp(table, "fleet"))
 		s->err = state_fleet_tables(s->to);
 	columns = ask(s->to->db, "SELECT * FROM \"%w\"", table);
@@ -212,7 +212,8 @@ int state_salvage(struct state *to, sqlite3 *from, struct recovered *r)
 	r->whole = r->texts = true;
 	state_bans_uncounted(to);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !s.err; i++) {
-		bool whole = salvage_table(&s, tables[i]);
+		/* Of the first, source came later. */
+		bool whole = salvage_table(&s, tables[i], i < 6 && i != 2);
 
 		r->whole = r->whole && whole;
 		if (i == 1)

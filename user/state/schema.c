@@ -3,6 +3,7 @@
 #include "state/internal.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/log.h"
 
@@ -109,10 +110,36 @@ static const char *const upgrades[] = {
 
 /*
  * What came later is only more: versions of ours that know nothing of it can go on with the file, so it does not say
- * that it is newer.
+ * that it is newer. One that others cannot go on with says 6.
  */
 #define VERSION_WRITTEN 5
 #define STATE_VERSION	((int)(sizeof(upgrades) / sizeof(upgrades[0])))
+
+/* What each version brought, by which it is known: a table, or a column of one that was there. */
+static const struct sign {
+	const char *table, *column;
+} signs[] = {
+	[2] = { "ban", NULL },
+	[3] = { "source", NULL },
+	[5] = { "chunk", "sum" },
+	[VERSION_DUE] = { "pending", "boot" },
+	[VERSION_ACCEPTED] = { "accepted", NULL },
+	[VERSION_ENDS] = { "ban", "due" },
+	[VERSION_STRIKES] = { "strike", NULL },
+	[VERSION_CHOSEN] = { "chosen", NULL },
+	[VERSION_FEEDS] = { "feed", NULL },
+	[VERSION_FLEET] = { "said", NULL },
+	[VERSION_SCOPES] = { "scope", NULL },
+	[VERSION_MATCHED] = { "matched", NULL },
+};
+_Static_assert(sizeof(signs) / sizeof(signs[0]) == sizeof(upgrades) / sizeof(upgrades[0]) + 1, "one without a sign");
+
+/* What is in the file. */
+struct found {
+	int version, application, tables;
+	bool foreign, joined;
+	bool sign[sizeof(signs) / sizeof(signs[0])];
+};
 
 /* In the transaction of the command that is about to change something. */
 static int bring_up(struct state *s)
@@ -124,43 +151,76 @@ static int bring_up(struct state *s)
 	return err;
 }
 
-int state_check_version(struct state *s)
+static bool is_text(sqlite3_stmt *stmt, int column, const char *wanted)
 {
-	/* Ours has tables and indexes of what was put into them, and nothing that is computed. */
-	sqlite3_stmt *stmt =
-		state_prepare(s, "SELECT (SELECT user_version FROM pragma_user_version),"
-				 " (SELECT application_id FROM pragma_application_id),"
-				 " (SELECT count(*) FROM sqlite_master),"
-				 " (SELECT count(*) FROM sqlite_master WHERE type NOT IN ('table', 'index')"
-				 "  OR rootpage IS NULL OR rootpage < 2) +"
-				 " (SELECT count(*) FROM sqlite_master m, pragma_table_xinfo(m.name) x"
-				 "  WHERE m.type = 'table' AND x.hidden),"
-				 " (SELECT count(*) FROM pragma_table_info('pending') WHERE name = 'boot') +"
-				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'accepted') +"
-				 " (SELECT count(*) FROM sqlite_master WHERE type = 'index' AND name = 'ban_due') +"
-				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'strike') +"
-				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'chosen') +"
-				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'feed') +"
-				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'said') +"
-				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'scope') +"
-				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'matched'),"
-				 " (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'fleet')");
-	int version = -1, application = 0, tables = 0, foreign = 0, more = 0;
+	const char *text = (const char *)sqlite3_column_text(stmt, column);
 
-	if (!stmt)
-		return because_sqlite(s, "opening");
-	if (sqlite3_step(stmt) == SQLITE_ROW) {
-		version = sqlite3_column_int(stmt, 0);
-		application = sqlite3_column_int(stmt, 1);
-		tables = sqlite3_column_int(stmt, 2);
-		foreign = sqlite3_column_int(stmt, 3);
-		more = sqlite3_column_int(stmt, 4);
-		s->joined = sqlite3_column_int(stmt, 5);
+	return text && !strcmp(text, wanted);
+}
+
+static void find_sign(struct found *f, sqlite3_stmt *row)
+{
+	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
+		if (signs[i].table && is_text(row, 1, signs[i].table))
+			f->sign[i] |= !signs[i].column || is_text(row, 3, signs[i].column);
+}
+
+/* A row for each index, and for each column of each table. Ours has nothing else, and nothing that is computed. */
+static int find_all(struct state *s, struct found *f)
+{
+	sqlite3_stmt *stmt = state_prepare(s, "SELECT (SELECT user_version FROM pragma_user_version),"
+					      " (SELECT application_id FROM pragma_application_id)");
+	int code = stmt ? sqlite3_step(stmt) : SQLITE_ERROR;
+
+	if (code == SQLITE_ROW) {
+		f->version = sqlite3_column_int(stmt, 0);
+		f->application = sqlite3_column_int(stmt, 1);
 	}
 	sqlite3_finalize(stmt);
-	if (version < 0)
-		return because_sqlite(s, "opening");
-	if (!tables && !version) {
+	stmt = code == SQLITE_ROW ? state_prepare(s, "SELECT m.type, m.name, m.rootpage, x.name, x.hidden FROM"
+						     " sqlite_master m LEFT JOIN pragma_table_xinfo(m.name) x"
+						     " ON m.type = 'table'")
+				  : NULL;
+	while (stmt && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+		bool table = is_text(stmt, 0, "table");
+
+		f->tables++;
+		f->foreign |= (!table && !is_text(stmt, 0, "index")) || sqlite3_column_int(stmt, 2) < 2 ||
+			      sqlite3_column_int(stmt, 4);
+		f->joined |= table && is_text(stmt, 1, "fleet");
+		if (table)
+			find_sign(f, stmt);
+	}
+	sqlite3_finalize(stmt);
+	return stmt && code == SQLITE_DONE && f->version >= 0 ? 0 : because_sqlite(s, "opening");
+}
+
+/* Up to the last one, each version has brought what it brings: otherwise what a list is may be gone. */
+static int version_of(struct state *s, const struct found *f)
+{
+	int last = STATE_VERSION;
+
+	while (last > VERSION_WRITTEN && !f->sign[last])
+		last--;
+	s->version = f->version < VERSION_WRITTEN ? f->version : last;
+	for (int i = 1; i <= STATE_VERSION; i++)
+		if (!s->version || (signs[i].table && f->sign[i] != (i <= s->version)))
+			return because(-EUCLEAN,
+				       "%s: the state file is damaged (its tables are not those of version %d);"
+				       " see 'xdp-bloom state recover'",
+				       s->directory, f->version);
+	return 0;
+}
+
+int state_check_version(struct state *s)
+{
+	struct found f = { 0 };
+	int err = find_all(s, &f);
+
+	if (err)
+		return err;
+	s->joined = f.joined;
+	if (!f.tables && !f.version) {
 		s->version = 1;
 		if (s->change)
 			return state_run(s, schema) ?: bring_up(s);
@@ -168,10 +228,12 @@ int state_check_version(struct state *s)
 		s->db = NULL;
 		return 0;
 	}
-	if (application != STATE_APPLICATION || foreign)
+	if (f.application != STATE_APPLICATION || f.foreign)
 		return because(-EINVAL, "%s/state.db is not a state file of xdp-bloom", s->directory);
-	if (version > STATE_VERSION)
-		return because(-EINVAL, "%s: the state is of a newer xdp-bloom (version %d)", s->directory, version);
-	s->version = version == VERSION_WRITTEN ? version + more : version;
-	return bring_up(s);
+	if (f.version > VERSION_WRITTEN)
+		return because(-EINVAL,
+			       "%s: the state is of a newer xdp-bloom (version %d; this one"
+			       " knows up to %d): use that one, or move state.db away and load the lists again",
+			       s->directory, f.version, VERSION_WRITTEN);
+	return version_of(s, &f) ?: bring_up(s);
 }

@@ -129,6 +129,37 @@ static int open_file(struct state *s, const char *path, int flags)
 	return 0;
 }
 
+/* Ours has a page from its first moment on. SQLite goes on from what is less than one as from nothing. */
+static int refuse_empty(const struct state *s, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) || st.st_size >= STATE_PAGE_LEAST)
+		return 0;
+	return because(
+		-EUCLEAN,
+		"%s: the state file is empty: something has cut it off; to begin with an empty state, move it away",
+		s->directory);
+}
+
+/* Killed on the way, we leave no file, or one with a page. What is there is never replaced. */
+static int make_file(struct state *s, const char *path)
+{
+	char made[STATE_PATH_MAX];
+	int err;
+
+	if (!access(path, F_OK) || errno != ENOENT)
+		return refuse_empty(s, path);
+	err = state_workshop(s->directory, made) ?: open_file(s, made, SQLITE_OPEN_CREATE);
+	err = err ?: state_run(s, "PRAGMA page_size = 8192; PRAGMA journal_mode = OFF; PRAGMA user_version = 0");
+	sqlite3_close(s->db);
+	s->db = NULL;
+	if (!err && link(made, path) && errno != EEXIST)
+		err = because(-errno, "%s: %s", path, strerror(errno));
+	state_exchange_undo(s->directory);
+	return err;
+}
+
 static int open_to_look(struct state *s, const char *path)
 {
 	int err;
@@ -142,7 +173,7 @@ static int open_to_look(struct state *s, const char *path)
 		return err_is(err, ENOENT) ? 0 : err;
 	if (access(path, R_OK))
 		return errno == ENOENT ? 0 : because(-errno, "%s: %s", path, strerror(errno));
-	err = trust_file(path, "what is banned") ?: open_file(s, path, 0);
+	err = trust_file(path, "what is banned") ?: refuse_empty(s, path) ?: open_file(s, path, 0);
 	if (!err && !is_readable(s))
 		reopen_unwritable(s, path);
 	return err ?: state_run(s, "BEGIN") ?: state_check_version(s);
@@ -163,7 +194,10 @@ static int open_again(struct state *s, const char *path)
 static int open_afresh(struct state *s, const char *path)
 {
 	mode_t mask = umask(077);
-	int err = open_file(s, path, SQLITE_OPEN_CREATE);
+	/* What is made to replace another is not looked at where we are killed. */
+	int err = state_in_workshop(s->directory) ? 0 : make_file(s, path);
+
+	err = err ?: open_file(s, path, SQLITE_OPEN_CREATE);
 
 	umask(mask);
 	err = err
