@@ -32,11 +32,12 @@ def whole(body, *lines):
     return head('200 OK', *lines, length=len(body)) + body
 
 
-def to(place):
-    return head('302 Found', f'Location: {place}', length=0)
+def to(place, *lines):
+    return head('302 Found', f'Location: {place}', *lines, length=0)
 
 
 SECURE = 'https://feeds.example'
+LONG = 'X-Filler: ' + 'x' * 60000
 ANSWERS = {
     '/list': whole(LIST, 'ETag: "one"', 'Last-Modified: Mon, 02 Nov 2026 03:04:05 GMT', 'Date: Tue, 03 Nov 2026 03:04:05 GMT',
                    'Content-Type: text/plain'),
@@ -81,7 +82,9 @@ ANSWERS = {
     '/later': head('429 Too Many Requests', 'Retry-After: 3600', length=4) + b'slow',
     '/later-date': head('503 Service Unavailable', 'Retry-After: Fri, 31 Dec 2100 23:59:59 GMT', length=0),
     '/loop': to(SECURE + '/loop'),
-    '/five': to('/four'), '/four': to('/three'), '/three': to('/two'), '/two': to('/one'), '/one': to('/list'),
+    # Each header may be so long, not all of them together.
+    '/five': to('/four', LONG), '/four': to('/three', LONG), '/three': to('/two', LONG), '/two': to('/one', LONG),
+    '/one': to('/list', LONG),
     '/six': to('/five'),
     '/nowhere': head('302 Found', length=0),
     '/to-file': to('file:///etc/passwd'),
