@@ -43,7 +43,10 @@ static bool begin(enum packet_class class)
 	       CHECK(!bpf_xdp_attach(LOOPBACK, program, XDP_FLAGS_SKB_MODE, NULL), "loopback: %s", strerror(errno));
 }
 
-/* So many of a frame: are the last of them dropped, and are so many of that class, give or take what comes back? */
+/*
+ * So many of a frame: are the last of them dropped, and are so many of that class, give or take what comes back? Of the
+ * other class, which has no limit, nothing is.
+ */
 static void counts(const uint8_t *frame, const struct connection *c, enum packet_class class, bool all,
 		   const char *what)
 {
@@ -55,6 +58,8 @@ static void counts(const uint8_t *frame, const struct connection *c, enum packet
 	CHECK(found.known, "%s: a flood is no suspect", what);
 	/* The first of them are not yet looked at. */
 	CHECK(all ? n >= FLOOD - 3 * BURST : !n, "%s: %llu of %d count", what, n, FLOOD);
+	CHECK(!found.is.count[CLASS_UNANSWERED + CLASS_SCAN - class], "%s: %u count as what has no limit", what,
+	      (unsigned int)found.is.count[CLASS_UNANSWERED + CLASS_SCAN - class]);
 	CHECK(verdict == (all ? DROP : PASS), "%s: a flood is %s", what, all ? "not policed" : "policed");
 }
 
