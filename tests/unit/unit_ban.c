@@ -168,6 +168,15 @@ static unsigned int of_network(const struct detect *d, unsigned int hosts, unsig
 	return dropped;
 }
 
+/* What is tracked of it, as the network that it is. */
+static bool is_known(const struct detect *d, enum suspect_kind kind, __u64 key)
+{
+	struct hash_seeds seeds = { d->hash.add, d->hash.mul1, d->hash.mul2, 0 };
+	struct detect_packet network = { .key = key, .kind = kind, .hash = hash_ipv6(seeds, kind << 1, key, 0) };
+
+	return suspect_of(d, &network);
+}
+
 static void networks(void)
 {
 	/* Of a host so much that none of them is above it. */
@@ -186,6 +195,10 @@ static void networks(void)
 		dropped = of_network(&d, 64, n, 4, is6, &now);
 		CHECK(dropped >= n - n / 4 - 3 * NET_BURST && dropped <= n - n / 4 + NET_BURST,
 		      "at four times the limit %u of %u dropped", dropped, n);
+		CHECK(is_known(&d, SUSPECT_NET4, 0xcb0071) == !is6 &&
+			      is_known(&d, SUSPECT_NET6, 0x20010db80001) == is6 &&
+			      !is_known(&d, is6 ? SUSPECT_NET4 : SUSPECT_NET6, is6 ? 0x20010db80001 : 0xcb0071),
+		      "it is tracked as another network");
 		printf("# at four times the limit %u of %u dropped\n", dropped, n);
 		/* Twice as much as the limit, and that is allowed here: nobody else uses it. */
 		now += (__u64)(20 * SECOND);
