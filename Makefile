@@ -135,7 +135,7 @@ define INSTALLED
 644 docs/xdp-bloom.conf.5 share/man/man5/xdp-bloom.conf.5
 644 packaging/completions/xdp-bloom.bash share/bash-completion/completions/xdp-bloom
 644 packaging/completions/_xdp-bloom share/zsh/$(ZSH_DIR)/_xdp-bloom
-$(foreach file,README.md CHANGELOG.md SECURITY.md docs/design.md docs/bloom.md $(wildcard docs/*.svg docs/*.png),644 $(file) \
+$(foreach file,README.md CHANGELOG.md SECURITY.md docs/contract.md docs/design.md docs/bloom.md $(wildcard docs/*.svg docs/*.png),644 $(file) \
 	share/doc/xdp-bloom/$(notdir $(file))$(newline))644 packaging/xdp-bloom.conf share/doc/xdp-bloom/examples/xdp-bloom.conf
 endef
 export INSTALLED
@@ -149,6 +149,9 @@ install: all units ## into PREFIX (/usr/local), below DESTDIR
 
 uninstall: ## what install has put there; before it: xdp-bloom detach --all --purge
 	@printf '%s\n' "$$INSTALLED" | tools/install.sh uninstall '$(DESTDIR)' '$(PREFIX)'
+
+dist: ## the last commit as build/dist/xdp-bloom-VERSION.tar.gz, twice, byte for byte the same; TRY=1: built outside git
+	@tools/dist.sh $(BUILD)/dist $(VERSION) $(if $(TRY),try)
 
 deb: ## a Debian package: build/deb/xdp-bloom_VERSION_ARCH.deb
 	@tools/deps.sh $(DEPS) $(DEB_DEPS)
@@ -456,6 +459,6 @@ help: ## this
 		/^[a-z -]+:.*## / { target = text = $$0; sub(/:.*/, "", target); sub(/.*## /, "", text); \
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
-.PHONY: all units install uninstall static static-check deb fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
+.PHONY: all units install uninstall static static-check dist deb fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
 	test fresh test-kernels lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test crowdsec-test parts-test samples-test counts scale-test replay-test scope-test page-test status-test upgrade-from upgrade-test upgrade-fuzz record-state faults guards mutants match compilers kselftest \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help

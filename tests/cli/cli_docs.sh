@@ -3,7 +3,8 @@
 # The man pages, the help text and the completions say the same as the command; the examples are run.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
-no_kernel='clean|names|contract|complete_|asked_for_help|same_options|help_fits'
+promises=$(realpath "$(dirname "$0")/contract.py")
+no_kernel='clean|names|contract|promised|complete_|asked_for_help|same_options|help_fits'
 sandbox "$@"
 # shellcheck source=../support/screen.sh
 . "$here/screen.sh"
@@ -219,6 +220,12 @@ contract() {
 		compgen -G "$top/tests/*/$script.*" >/dev/null || fail "SECURITY.md: there is no test $script"
 		[ -z "$case" ] || grep -q "^$case() {" "$top"/tests/*/"$script.sh" || fail "SECURITY.md: $script has no case $case"
 	done < <(sed -n "/^## Who may attack/,/^## What is not/s/.*| \(\`.*\`\) |$/\1/p" "$top/SECURITY.md" | tr ',' '\n' | tr -d ' `')
+}
+
+# What docs/contract.md says that others may rely on is in the sources, and there is no more of it.
+promised() {
+	expect 0 "$promises" "$top"
+	grep -q members out || fail "nothing was compared"
 }
 
 # In their order, in one sandbox, with the files that they name.
@@ -438,4 +445,4 @@ names() {
 	done < <(grep -oE "\`[a-z]+/[a-zA-Z_0-9./-]+\`" "$top/docs/design.md" | tr -d "\`" | sort -u)
 }
 
-run_cases clean names contract same_options help_fits complete_pages complete_completions complete_hostile_names asked_for_help "completed bash" "completed zsh" examples help_examples config recipes detector_page router sets textfile
+run_cases clean names contract promised same_options help_fits complete_pages complete_completions complete_hostile_names asked_for_help "completed bash" "completed zsh" examples help_examples config recipes detector_page router sets textfile
