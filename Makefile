@@ -277,6 +277,13 @@ test-kernels: deps-test ## program and network tests in other kernels, under QEM
 	@$(MAKE) --no-print-directory tests
 	+tests/support/ktap-status.sh tests/kernels/run.sh $(KERNELS)
 
+hardened-test: deps-test ## kernels that are locked down (integrity, confidentiality), or have no JIT, under QEMU; KERNELS
+	@$(MAKE) --no-print-directory tests
+	for told in lockdown=integrity lockdown=confidentiality sysctl.net.core.bpf_jit_enable=0; do \
+		echo "# $$told"; \
+		KERNEL_APPEND=$$told KERNEL_TESTS='$(or $(KERNEL_TESTS),net_doctor.sh XDP_BLOOM_CASES=ipv..plain:net_modes.sh)' \
+			tests/support/ktap-status.sh tests/kernels/run.sh $(KERNELS) || exit 1; done
+
 lint: deps-lint ## clang-format, clang-tidy, cppcheck, shellcheck
 	@$(MAKE) --no-print-directory rooms all
 	$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)
@@ -460,5 +467,5 @@ help: ## this
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
 .PHONY: all units install uninstall static static-check dist deb fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
-	test fresh test-kernels lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test crowdsec-test parts-test samples-test counts scale-test replay-test scope-test page-test status-test upgrade-from upgrade-test upgrade-fuzz record-state faults guards mutants match compilers kselftest \
+	test fresh test-kernels hardened-test lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test crowdsec-test parts-test samples-test counts scale-test replay-test scope-test page-test status-test upgrade-from upgrade-test upgrade-fuzz record-state faults guards mutants match compilers kselftest \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help

@@ -94,7 +94,7 @@ boot() {
 	# An emulator's fault is no test's: once more, if it came before the first of them.
 	for _ in 1 2; do
 		timeout -k 5 "$seconds" "${machine[@]}" -kernel "$vmlinuz" -initrd "$work/$name.initrd" \
-			-append "console=$console quiet loglevel=1 panic=-1 oops=panic no_timer_check" \
+			-append "console=$console quiet loglevel=1 panic=-1 oops=panic no_timer_check ${KERNEL_APPEND:-}" \
 			<&"$answers" >"$work/$name.out" 2>&1 &
 		qemu=$!
 		serve "$name" "$queue" "$answers" <"$work/$name.out" &

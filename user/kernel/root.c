@@ -187,7 +187,7 @@ static int because_root(int err, bool bare)
 	if (bare && err_is(err, EINVAL))
 		return because(err,
 			       "this kernel cannot run the filter where packets have no Ethernet header: 5.10 can on"
-			       " x86-64, 6.0 on arm64");
+			       " x86-64, 6.0 on arm64, and none without a JIT");
 	return because_program(err, "loading the root program");
 }
 
