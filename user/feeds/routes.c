@@ -49,7 +49,7 @@ struct follower {
 	int64_t next; /* not before; ms */
 	int64_t look_at;
 	int64_t again; /* how long the last wait after a failure was; 0: none */
-	bool todo, refused, held;
+	bool todo, held;
 	unsigned int readings;
 };
 
@@ -146,12 +146,11 @@ static void say_done(struct follower *f, const struct followed_put *put)
 /* A failure is said once, and tried again. */
 static void failed(struct follower *f, int err)
 {
-	if (!f->again || !f->refused) {
+	if (!f->again) {
 		warn("%s: %s; what was in force stays, and it is tried again", f->from, reason(err));
 		if (err_is(err, GUARD_REFUSED))
 			tell(f, EVENT_GUARD, reason(err));
 	}
-	f->refused = true;
 	list_failed(f->context, f->name, reason(err));
 	f->again = !f->again ? AGAIN_FIRST : 2 * f->again < AGAIN_MOST ? 2 * f->again : AGAIN_MOST;
 	f->next = clock_ms() + f->again;
@@ -159,12 +158,11 @@ static void failed(struct follower *f, int err)
 
 static void succeeded(struct follower *f)
 {
-	if (f->refused) {
+	if (f->again) {
 		warn("%s: it works again", f->from);
 		if (!f->held)
 			list_succeeded(f->context, f->name);
 	}
-	f->refused = false;
 	f->again = 0;
 }
 
