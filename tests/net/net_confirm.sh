@@ -67,6 +67,9 @@ every_verb() {
 	verdicts 47.0.0.2=drop 45.0.0.1=pass 46.0.0.1=drop
 	is "$(get "[.waiting[]|.name] | sort" show)" '["(allow)","47.0.0.1","47.0.0.2","headroom","shade"]' "what waits"
 	refused "waits for confirmation" add 47.0.0.2
+	# So many at most, each of which has a row.
+	# shellcheck disable=SC2046 # one word each
+	refused "--confirm takes 256 prefixes at most" add $(printf '48.0.%d.1 ' {0..255}) 48.1.0.1 --confirm 1h
 	refused "waits for confirmation" del 47.0.0.2
 	refused "waits for confirmation" allow 45.0.0.2
 	refused "waits for confirmation" disallow 45.0.0.1

@@ -18,6 +18,7 @@ serves() {
 	bloom add 46.0.0.1 # so that there is a generation
 	ready
 	wait_until "the socket" [ -S "$XDP_BLOOM_STATE/errands.sock" ]
+	is "$(stat -c %a "$XDP_BLOOM_STATE/errands.sock")" 600 "who may speak to it"
 }
 
 # by_it ARGS...: done by the process of the service.
