@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# A machine with 64 MB: a control group that may have no more, kernel memory and all, in which 100,000 entries are loaded, put
+# on an interface, filtered, rotated and edited.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../support/lib.sh"
+sandbox "$@"
+
+LIMIT=$((64 << 20))
+
+# Of either kind, whichever has memory here.
+make_group() {
+	mount -t cgroup2 none /sys/fs/cgroup 2>/dev/null
+	if grep -qsw memory /sys/fs/cgroup/cgroup.controllers; then
+		group=/sys/fs/cgroup/xdp-bloom-$$ most=memory.max peak=memory.peak
+		echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+	else
+		mount -t tmpfs none /sys/fs/cgroup
+		mkdir /sys/fs/cgroup/memory
+		mount -t cgroup -o memory none /sys/fs/cgroup/memory 2>/dev/null || skip "no control group counts memory here"
+		group=/sys/fs/cgroup/memory/xdp-bloom-$$ most=memory.limit_in_bytes peak=memory.max_usage_in_bytes
+	fi
+	mkdir "$group" || skip "no control group can be made here"
+	echo "$LIMIT" >"$group/$most" || skip "this control group takes no limit"
+	trap 'stop_jobs; rmdir "$group"' EXIT
+}
+
+# small ARGS...: the command, in that group.
+small() {
+	expect 0 "$BASH" -c "echo \$\$ >$group/cgroup.procs && exec \"\$@\"" - "$XDP_BLOOM" "$@"
+}
+
+memory() {
+	local used
+
+	make_group
+	veth 0
+	python3 -c '
+import random
+random.seed(int("'"$XDP_BLOOM_SEED"'"))
+print("\n".join("%d.%d.%d.%d" % (random.randint(11, 99), random.randint(0, 255), random.randint(0, 255), random.randint(1, 254))
+                for _ in range(100000)))' >list
+	sed -n '1p;50000p;$p' list | sort -u >banned
+	printf '%s\n' 192.0.2.6 203.0.112.255 >clean
+	small doctor edge0
+	grep -qE '^note *memory .* this control group may have 67.1 MB' out || fail "of the limit: $(cat out)"
+	small plan list
+	small load bad list
+	small attach edge0
+	send 0 -b banned -c clean
+	small rotate
+	small add 192.0.2.99 --ttl 1h
+	small load bad list
+	send 0 -b banned -c clean
+	[ ! -e "$group/$peak" ] || used=$(cat "$group/$peak")
+	[ "${used:-2000000}" -gt 1000000 ] || fail "it used $used bytes: they are not counted"
+	[ "${used:-0}" -lt $((LIMIT / 2)) ] || fail "it used $used bytes of $LIMIT"
+	echo "# at most ${used:-(the kernel does not say)} bytes of $LIMIT"
+}
+
+run_cases memory
