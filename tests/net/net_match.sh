@@ -159,6 +159,74 @@ by_destination_now() {
 	within 2 -d -b banned -c clean
 }
 
+# By attach again, one into the other: under packets, none that both of them drop passes, and none that both pass is lost.
+in_place() {
+	local match
+
+	setting
+	bloom attach edge0
+	for match in destination both source both destination source; do
+		bloom attach edge0 --match "$match"
+		by "$match" 0
+		is "$(get '[.interfaces[]|[.name,.match]]' show)" "[[\"edge0\",\"$match\"]]" "what show says"
+	done
+	is "$(ls "$bpffs/links")" edge0 "pins"
+	bloom attach edge0 --if-needed --match both
+	bloom rotate
+	by both 0
+	rm -r "${bpffs:?}"/*
+	bloom restore
+	by both 0
+	refused "another can take its place only when it is gone: 'xdp-bloom detach edge0' first" attach edge0 --mode skb
+	refused "another can take its place" attach edge0 --match source --shared
+	bloom tune --headroom 30 --confirm 1h
+	refused "on trial" attach edge1 edge0 --match destination
+	is "$(xdp_id edge1)" none "the program on edge1"
+	by both 0
+}
+
+# changes HOW: beside a service, which has nothing to mend.
+changes() {
+	local -a change=(source both) how=(-b banned -c clean)
+	local i n=${MATCH_CHANGES:-40}
+
+	[ "$1" = sources ] || { change=(both destination) && how=(-d "${how[@]}"); }
+	setting
+	printf 'load bad %s/list\nattach edge0 --match %s\n' "$WORK" "${change[0]}" >conf
+	ready
+	flow 0 "${how[@]}"
+	for ((i = 1; i <= n; i++)); do
+		bloom attach edge0 --match "${change[i % 2]}"
+		((i % 7)) || bloom rotate
+	done
+	stop_flow 0
+	[ "$(sent .banned.sent)" -gt "$n" ] || fail "few packets: $(cat sent)"
+	stop TERM
+	cat <&"$log" >logged
+	! grep -E 'made again|other addresses' logged || fail "the service took a change for a fault"
+	is "$(ls "$bpffs/links" | wc -l)" 1 "pins"
+}
+
+# Killed between the name of the pin and the link: the service turns it, and without one the next that builds something.
+halfway() {
+	setting
+	bloom attach edge1 --match both
+	bloom attach edge0 --match destination
+	mv "$bpffs/links/edge0%to" "$bpffs/links/edge0"
+	bloom rotate
+	by source 0
+	printf 'load bad %s/list\nattach edge0 --match source\nattach edge1 --match both\n' "$WORK" >conf
+	ready
+	mv "$bpffs/links/edge0" "$bpffs/links/edge0%or"
+	wait_until "that the service turns it" judged_by_both
+	by both 0
+	stop TERM
+}
+
+judged_by_both() {
+	within 1 -b banned -c clean && within 1 -d -b banned -c clean
+}
+
 # The state has it: after a reboot, by the config file, by the service.
 comes_back() {
 	setting
@@ -274,4 +342,4 @@ for match in destination both; do
 		cases+=("every $match $mode")
 	done
 done
-run_cases "${cases[@]}" together ends only_what_is_used on_trial comes_back seen inside heals refuses not_with_scopes
+run_cases "${cases[@]}" together ends only_what_is_used on_trial in_place "changes sources" "changes destinations" halfway comes_back seen inside heals refuses not_with_scopes

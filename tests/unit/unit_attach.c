@@ -75,6 +75,14 @@ static int eth0_shared_both(void)
 	return err;
 }
 
+static int rematch_eth0(void)
+{
+	struct attachment at;
+	int err = attach_is(&model_context, "eth0", &at);
+
+	return err ?: attach_rematch(&model_context, &at, at.match == MATCH_BOTH ? MATCH_SOURCE : MATCH_BOTH);
+}
+
 static const char *next_name;
 
 static int next(void)
@@ -425,6 +433,8 @@ static const struct happens all[] = {
 	{ "attach eth0, on trial", NULL, eth0_trial, EACH_FAILS },
 	{ "attach eth0 --match both", NULL, eth0_both, EACH_FAILS },
 	{ "attach eth0 --match both --shared", NULL, eth0_shared_both, EACH_FAILS },
+	{ "attach eth0 --match both, which is attached", on_eth0, rematch_eth0, EACH_FAILS },
+	{ "attach eth0 --match both, which is on trial", on_trial, rematch_eth0, EACH_FAILS },
 	{ "attach eth0 --shared", NULL, eth0_shared, BY_EACH_ERRNO },
 	{ "attach eth0 --shared --mode skb", NULL, eth0_shared_skb, EACH_FAILS },
 	{ "attach eth0 --shared, on trial", NULL, eth0_shared_trial, EACH_FAILS },

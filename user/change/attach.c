@@ -23,6 +23,8 @@ struct attaching {
 	char *const *names;
 	int n;
 	enum announced *announced;
+	/* Of what was done: asked about others before (MATCH_..., counted from 1); 0: it was not attached. */
+	unsigned int *before;
 };
 
 static enum attach_mode mode_of(const struct attach_options *o)
@@ -124,15 +126,45 @@ static void take_back(struct attaching *a)
 		note("the next command takes it back once more: %s", reason(err));
 }
 
+/* Is it attached, and is another match all that is to be changed? */
+static bool to_rematch(const struct attaching *a, const char *name, struct attachment *at)
+{
+	const struct attach_options *o = a->options;
+
+	return (o->match || o->if_needed) && !o->confirm.given && !o->shared &&
+	       !attach_is(a->change->context, name, at) && !at->shared && at->match != match_of(o) &&
+	       (mode_of(o) == MODE_AUTO || mode_of(o) == at->mode || o->if_needed);
+}
+
+/* Back to what they were, the last first. */
+static void undo(const struct attaching *a, struct attachment *done, int n)
+{
+	const struct context *context = a->change->context;
+
+	while (n-- > 0) {
+		int err = a->before[n] ? attach_rematch(context, &done[n], a->before[n] - 1)
+				       : detach_one(context, done[n].name);
+
+		if (err)
+			warn("%s", reason(err));
+	}
+}
+
 enum { ALREADY = 1, REMEMBERED };
 
 /* Attaches to one and puts it into the state. With if_needed it may be ALREADY attached, or REMEMBERED. */
-static int attach_next(struct attaching *a, const char *name, struct attachment *at)
+static int attach_next(struct attaching *a, const char *name, struct attachment *at, unsigned int *before)
 {
 	const struct attach_options *o = a->options;
 	struct interface_info kept = as_kept(o, name);
 	int err, is;
 
+	if (to_rematch(a, name, at)) {
+		*before = 1 + at->match;
+		return state_interface_put(a->change->state, &kept)
+			       ?: attach_rematch(a->change->context, at, kept.match);
+	}
+	*before = 0;
 	*at = (struct attachment){ .mode = mode_of(o), .shared = o->shared, .match = match_of(o) };
 	at->until = o->confirm.given ? a->change->due : 0;
 	snprintf(at->name, sizeof(at->name), "%s", name);
@@ -155,8 +187,12 @@ static int ask_guard(struct attaching *a)
 	int err;
 
 	c->guard.everything = a->options->force;
-	for (int i = 0; i < a->n; i++)
-		c->guard.afresh = c->guard.afresh || !attach_is_filtered(c->context, a->names[i]);
+	for (int i = 0; i < a->n; i++) {
+		struct attachment at;
+
+		c->guard.afresh = c->guard.afresh || !attach_is_filtered(c->context, a->names[i]) ||
+				  to_rematch(a, a->names[i], &at);
+	}
 	if (!c->guard.afresh || agreement(c->state, &c->live.g) != AGREED)
 		return 0; /* apply_if_needed() asks what it builds */
 	err = guard_in_force(&c->guard, c->state, &c->live);
@@ -167,14 +203,16 @@ static int ask_guard(struct attaching *a)
 int attach_interfaces(struct context *context, const struct attach_options *options, char *const *names, int n,
 		      struct attachment *done, int *done_n, bool *missing)
 {
-	struct attaching a = { options, NULL, names, n, calloc((size_t)n, sizeof(*a.announced)) };
+	struct attaching a = {
+		options, NULL, names, n, calloc((size_t)n, sizeof(*a.announced)), calloc((size_t)n, sizeof(*a.before))
+	};
 	char why[512];
-	int err = a.announced ? change_begin(&a.change, context) : -ENOMEM;
+	int err = a.announced && a.before ? change_begin(&a.change, context) : -ENOMEM;
 
 	*done_n = 0;
 	err = err ?: kernel_base(context, committed(a.change->state)) ?: announce_all(&a) ?: ask_guard(&a);
 	for (int i = 0; !err && i < n; i++) {
-		int is = attach_next(&a, names[i], &done[*done_n]);
+		int is = attach_next(&a, names[i], &done[*done_n], &a.before[*done_n]);
 
 		err = is < 0 ? is : 0;
 		*missing = *missing || is == REMEMBERED;
@@ -184,14 +222,16 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 	err = err ?: announce_end(&a) ?: apply_if_needed(a.change->state, &a.change->live, &a.change->guard);
 	if (err) {
 		snprintf(why, sizeof(why), "%s", reason(err)); /* taking it back may record another */
-		while (*done_n > 0)
-			detach_one(context, done[--*done_n].name);
-		if (a.change && a.change->state)
+		if (a.change && a.change->state) {
+			undo(&a, done, *done_n);
 			take_back(&a);
+		}
+		*done_n = 0;
 		err = because(err, "%s", why);
 	}
 	change_end(a.change);
 	free(a.announced);
+	free(a.before);
 	return err;
 }
 

@@ -218,6 +218,21 @@ static int because_no_interface(const char *name)
 	return because(-ENODEV, "%s: there is no such interface%s", name, nearest_text(&near, otherwise));
 }
 
+/* A mode is a link's for good, and no kernel has one of each on an interface, not for a moment. */
+static int because_attached(const struct attachment *wanted, const struct attachment *is)
+{
+	const char *how = attach_mode_names[is->mode];
+
+	if (wanted->shared != is->shared || (wanted->mode != MODE_AUTO && wanted->mode != is->mode))
+		return because(-EEXIST,
+			       "%s: the filter is attached there already (%s mode%s), and another can take its place"
+			       " only when it is gone: 'xdp-bloom detach %s' first; packets pass until it is attached"
+			       " again",
+			       wanted->name, how, is->shared ? ", shared" : "", wanted->name);
+	return because(-EEXIST, "%s: the filter is attached there already (%s mode%s)", wanted->name, how,
+		       match_texts[is->match]);
+}
+
 /* bare: its packets begin with IP. */
 static int may_attach(const struct context *context, const struct attachment *at, bool *bare)
 {
@@ -233,8 +248,7 @@ static int may_attach(const struct context *context, const struct attachment *at
 		if (list[i].gone || list[i].ifindex != ifindex)
 			continue;
 		if (!list[i].moved)
-			err = because(-EEXIST, "%s: the filter is attached there already (%s mode)", at->name,
-				      attach_mode_names[list[i].mode]);
+			err = because_attached(at, &list[i]);
 		else if (!strcmp(list[i].as, at->name)) /* it could not be told which of the two is which */
 			err = because(-EXDEV,
 				      "%s: the filter that was attached under this name goes on, in another network"
@@ -301,6 +315,48 @@ int64_t attach_until(int link)
 static int give_root(int link, int root)
 {
 	return bpf_link_update(link, root, NULL) ? because(-errno, "the new root: %s", strerror(errno)) : 0;
+}
+
+int attach_is(const struct context *context, const char *name, struct attachment *at)
+{
+	struct attachment *list;
+	size_t n;
+	int err = attach_list(context, &list, &n), found = err ?: -ENOENT;
+
+	for (size_t i = 0; i < n && !err; i++)
+		if (!list[i].gone && !list[i].moved && !strcmp(list[i].name, name)) {
+			*at = list[i];
+			found = 0;
+		}
+	free(list);
+	return found;
+}
+
+/* What the pin's name says comes first: where we are killed in between, that is what a link is given again. */
+int attach_rematch(const struct context *context, struct attachment *at, unsigned int match)
+{
+	int root = match || at->bare ? root_of(context, match, at->bare) : pin_get(context, PIN_ROOT), link = -1, err;
+	char before[PIN_PATH_MAX], path[PIN_PATH_MAX];
+	struct attachment then = *at;
+
+	then.match = match;
+	attachment_path(context, before, at);
+	attachment_path(context, path, &then);
+	err = root < 0 ? root : (link = bpf_obj_get(before)) < 0 ? -errno : 0;
+	if (!err && attach_until(link))
+		err = because(-EBUSY, "%s: that it is attached is on trial: 'xdp-bloom confirm' first", at->name);
+	if (!err && rename(before, path))
+		err = because_kernel(-errno, path);
+	if (!err) {
+		err = give_root(link, root);
+		if (err && rename(path, before))
+			note("%s stays: %s", path, errno_text(-errno));
+	}
+	close_fd(link);
+	close_fd(root);
+	if (!err)
+		*at = then;
+	return err;
 }
 
 static int turn(const struct context *context, const struct attachment *at, int link, int root, int64_t until)

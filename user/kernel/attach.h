@@ -16,7 +16,13 @@ int attach_one(const struct context *context, struct attachment *at);
 /* The same errors, as far as they can be found without attaching. */
 int attach_may(const struct context *context, const struct attachment *at);
 
-/* Every link of that match runs this root from now on, in place of one that was lost. */
+/* The one on the interface that has that name today: 0, or -ENOENT. */
+int attach_is(const struct context *context, const char *name, struct attachment *at);
+/* That one asks about these addresses (MATCH_...) from now on, without a packet in between that is not judged. */
+int attach_rematch(const struct context *context, struct attachment *at, unsigned int match);
+
+/* Every link of that match (MATCHES: of any) runs this root from now on, or the one it needs, in place of one that was
+ * lost. */
 int attach_new_root(const struct context *context, unsigned int match, int root);
 /* One link does, or the root that it needs instead; what is on trial keeps its deadline. */
 int attach_turn(const struct context *context, const struct attachment *at, int link, int root);

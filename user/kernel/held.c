@@ -84,6 +84,14 @@ const struct part *held_root(const struct held *h, const struct part *link)
 	return held_find(h, link->at.bare ? match_pins[link->at.match].bare : match_pins[link->at.match].root);
 }
 
+bool held_is_root(const struct held *h, __u32 id)
+{
+	for (unsigned int m = 0; m < MATCHES; m++)
+		if (id && (held_id_of(h, match_pins[m].root) == id || held_id_of(h, match_pins[m].bare) == id))
+			return true;
+	return false;
+}
+
 /* What an interface is the first to need comes later than the others, and is not known before it has been seen. */
 bool held_runs_root(const struct held *h, const struct part *link)
 {

@@ -47,6 +47,10 @@ __u32 held_in_slot(const struct held *h, unsigned int match);
 
 /* Of its own descriptor: 0 where it filters nothing, as the interface is gone or it was detached. */
 unsigned int held_filters_where(const struct part *link);
+/* What belongs into a slot for a generation: on trial, or for good. */
+__u32 held_program_of(const struct held *h, __u64 number, const char *pin);
+/* One of ours, of whatever match. */
+bool held_is_root(const struct held *h, __u32 id);
 bool held_runs_root(const struct held *h, const struct part *link);
 /* That it is to run; NULL: it is not known. */
 const struct part *held_root(const struct held *h, const struct part *link);

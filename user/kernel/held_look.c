@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -74,6 +75,7 @@ static void look_at_pins(struct held *h)
 static void look_at_links(struct held *h)
 {
 	char name[IF_NAMESIZE];
+	struct pinned is;
 
 	for (size_t i = 0; i < h->n; i++) {
 		struct part *part = &h->parts[i];
@@ -88,9 +90,30 @@ static void look_at_links(struct held *h)
 		} else {
 			part->where = where;
 		}
-		if (!held_runs_root(h, part))
+		if (held_runs_root(h, part))
+			continue;
+		/* A command is about to turn it, or was killed before it did. */
+		if (!pinned_info(part->fd, &is) && held_is_root(h, is.program))
+			say(h, HELD_PINS, "%s is asked about other addresses than its pin says", part->at.name);
+		else
 			say(h, HELD_GAP, "%s runs another program than ours", part->at.name);
 	}
+}
+
+/* Is it one that a command has pinned? */
+static bool is_pinned(const struct held *h, unsigned int match, __u32 id)
+{
+	DIR *dir = pin_directory(h->context, PIN_GENERATIONS);
+	const char *name;
+	bool is = false;
+
+	while ((name = pin_next(&dir))) {
+		__u64 number = strtoull(name, NULL, 10);
+
+		is = is || held_program_of(h, number, match_pins[match].program) == id ||
+		     held_program_of(h, number, match_pins[match].trial) == id;
+	}
+	return is;
 }
 
 static void look_at_slot(struct held *h, unsigned int match)
@@ -99,6 +122,9 @@ static void look_at_slot(struct held *h, unsigned int match)
 
 	if (h->in_slot[match] && !is)
 		say(h, HELD_GAP, "the %s is empty", match_pins[match].slot);
+	else if (is != h->in_slot[match] && match != MATCH_SOURCE && is_pinned(h, match, is))
+		/* The first slot is filled last: a command is about to, or was killed before it did. */
+		say(h, HELD_PINS, "the %s has another generation's program", match_pins[match].slot);
 	else if (is != h->in_slot[match])
 		say(h, HELD_GAP, "the %s has another program than ours", match_pins[match].slot);
 }

@@ -79,6 +79,9 @@ static bool keep_link(struct held *fresh, struct part *link, bool forget)
 
 	if (!there || (!where && held_find(fresh, link->name)))
 		return true;
+	/* Its pin has been renamed: it asks about other addresses now. */
+	if (!link->at.shared && held_find_id(fresh, PINNED_LINK, link->is.id))
+		return true;
 	/* Another is attached under that name now. */
 	if (held_find(fresh, link->name)) {
 		char path[PIN_PATH_MAX];
@@ -119,23 +122,40 @@ static bool turn_links(struct held *h, const struct held *now)
 	return all;
 }
 
+/* Of which match a pin is that others than sources have of their own. */
+static unsigned int match_of(const char *name)
+{
+	name = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
+	for (unsigned int m = MATCH_SOURCE + 1; m < MATCHES; m++)
+		if (!strcmp(name, match_pins[m].root) || !strcmp(name, match_pins[m].bare) ||
+		    !strcmp(name, match_pins[m].slot) || !strcmp(name, match_pins[m].program))
+			return m;
+	return MATCH_SOURCE;
+}
+
 /* What an attachment is the first to need: a root, and with another match a slot and a program of the generation. */
 static bool comes_later(const char *name)
 {
-	bool is = !strcmp(name, PIN_ROOT_BARE);
-
-	name = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
-	for (unsigned int m = MATCH_SOURCE + 1; m < MATCHES; m++)
-		is = is || !strcmp(name, match_pins[m].root) || !strcmp(name, match_pins[m].bare) ||
-		     !strcmp(name, match_pins[m].slot) || !strcmp(name, match_pins[m].program);
-	return is;
+	return !strcmp(name, PIN_ROOT_BARE) || match_of(name) != MATCH_SOURCE;
 }
 
-static __u32 root_id(const struct held *h, const struct part *link)
+/* Nobody had a use for what is held of a match, or those that have it now run another root: that of a later attach().
+ */
+static bool is_renewed(const struct held *h, const struct held *now, unsigned int match)
 {
-	const struct part *root = held_root(h, link);
+	bool renewed = match != MATCH_SOURCE;
 
-	return root ? root->is.id : 0;
+	for (size_t i = 0; i < h->n; i++)
+		if (h->parts[i].group == LINK && h->parts[i].at.match == match)
+			renewed = false;
+	for (size_t i = 0; i < now->n && !renewed && match != MATCH_SOURCE; i++) {
+		const struct part *link = &now->parts[i], *root = link->group == LINK ? held_root(now, link) : NULL,
+				  *before = root ? held_root(h, link) : NULL;
+
+		renewed = link->at.match == match && root && link->is.program == root->is.id &&
+			  !(before && before->is.id == root->is.id);
+	}
+	return renewed;
 }
 
 void held_merge(struct held *h, struct held *now)
@@ -143,23 +163,25 @@ void held_merge(struct held *h, struct held *now)
 	bool successor = is_successor(h, now) && turn_links(h, now), whole = true;
 	struct held *of = successor ? now : h;
 	struct held fresh = { .context = h->context, .expected = h->expected, .number = of->number };
+	bool renewed[MATCHES];
 
-	for (unsigned int m = 0; m < MATCHES; m++)
-		fresh.in_slot[m] = held_find(of, match_pins[m].slot) ? of->in_slot[m] : now->in_slot[m];
+	for (unsigned int m = 0; m < MATCHES; m++) {
+		renewed[m] = !successor && is_renewed(h, now, m);
+		fresh.in_slot[m] = held_find(of, match_pins[m].slot) && !renewed[m] ? of->in_slot[m] : now->in_slot[m];
+	}
 	for (size_t i = 0; i < of->n && whole; i++)
-		if (of->parts[i].group != LINK)
+		if (of->parts[i].group != LINK && !renewed[match_of(of->parts[i].name)])
 			whole = move_part(&fresh, &of->parts[i]);
 	for (size_t i = 0; i < now->n && whole; i++) {
 		const struct part *old = held_find(h, now->parts[i].name);
 
-		if (!successor && !old && comes_later(now->parts[i].name))
+		if (!successor && comes_later(now->parts[i].name) && (!old || renewed[match_of(now->parts[i].name)]))
 			whole = move_part(&fresh, &now->parts[i]);
 		if (now->parts[i].group != LINK)
 			continue;
-		now->parts[i].on_trial = old && old->is.id == now->parts[i].is.id ? old->on_trial
-					 : now->parts[i].is.program != root_id(now, &now->parts[i])
-						 ? now->parts[i].is.program
-						 : 0;
+		now->parts[i].on_trial = old && old->is.id == now->parts[i].is.id      ? old->on_trial
+					 : held_is_root(now, now->parts[i].is.program) ? 0
+										       : now->parts[i].is.program;
 		note_trial(&now->parts[i]);
 		/* Where it was is known only while it is there. */
 		if (old && old->is.id == now->parts[i].is.id && !now->parts[i].where && !h->forget)

@@ -59,8 +59,7 @@ static int take_directory(struct held *h, const char *directory, enum group grou
 	return err;
 }
 
-/* What belongs into the slot for a generation: on trial, or for good. */
-static __u32 program_of(const struct held *h, __u64 number, const char *pin)
+__u32 held_program_of(const struct held *h, __u64 number, const char *pin)
 {
 	char path[PIN_PATH_MAX];
 
@@ -89,15 +88,15 @@ static int take_generation(struct held *h)
 	while ((name = pin_next(&dir))) {
 		__u64 number = h->number ? 0 : strtoull(name, NULL, 10);
 
-		if (number && (program_of(h, number, PIN_PROGRAM) == h->in_slot[MATCH_SOURCE] ||
-			       program_of(h, number, PIN_TRIAL) == h->in_slot[MATCH_SOURCE]))
+		if (number && (held_program_of(h, number, PIN_PROGRAM) == h->in_slot[MATCH_SOURCE] ||
+			       held_program_of(h, number, PIN_TRIAL) == h->in_slot[MATCH_SOURCE]))
 			h->number = number;
 	}
-	if (!h->number && h->expected && program_of(h, h->expected, PIN_PROGRAM)) {
+	if (!h->number && h->expected && held_program_of(h, h->expected, PIN_PROGRAM)) {
 		h->number = h->expected;
 		for (unsigned int m = 0; m < MATCHES; m++)
-			h->in_slot[m] = program_of(h, h->number, match_pins[m].trial)
-						?: program_of(h, h->number, match_pins[m].program);
+			h->in_slot[m] = held_program_of(h, h->number, match_pins[m].trial)
+						?: held_program_of(h, h->number, match_pins[m].program);
 	}
 	err = take_number(h, h->number);
 	term = held_generation_part(h, PIN_TRIAL_TERM);
