@@ -386,7 +386,12 @@ upgrade-from: tests
 	$(MAKE) --no-print-directory -s -C $(BUILD)/upgrade all
 
 upgrade-test: upgrade-from ## what version FROM (0.1) put into force is taken over under traffic, and the reverse
-	OTHER=$(BUILD)/upgrade/build/xdp-bloom prove --exec tests/support/ktap-status.sh tools/upgrade.sh
+	OTHER=$(BUILD)/upgrade/build/xdp-bloom prove --exec tests/support/ktap-status.sh --verbose tools/upgrade.sh
+
+upgrade-deb-test: upgrade-from deb ## from the package of FROM (0.1) to this one, back and forth, under traffic
+	+$(MAKE) --no-print-directory -C $(BUILD)/upgrade deb
+	OLDER_DEB=$$(ls $(abspath $(BUILD))/upgrade/build/deb/xdp-bloom_*.deb) XDP_BLOOM_CASES=traffic \
+		prove --exec tests/support/ktap-status.sh --verbose packaging/deb-test.sh
 
 upgrade-fuzz: upgrade-from ## STATES (10000) made at random from those in tests/upgrades, here and in FROM (0.1): opened or refused; SEED
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic OTHER=$(abspath $(BUILD))/upgrade/build/xdp-bloom \
@@ -467,5 +472,5 @@ help: ## this
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
 .PHONY: all units install uninstall static static-check dist deb fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
-	test fresh test-kernels hardened-test lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test crowdsec-test parts-test samples-test counts scale-test replay-test scope-test page-test status-test upgrade-from upgrade-test upgrade-fuzz record-state faults guards mutants match compilers kselftest \
+	test fresh test-kernels hardened-test lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test crowdsec-test parts-test samples-test counts scale-test replay-test scope-test page-test status-test upgrade-from upgrade-test upgrade-deb-test upgrade-fuzz record-state faults guards mutants match compilers kselftest \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help

@@ -63,4 +63,38 @@ installed_used_removed() {
 	is "$(pinned)" "$before" "what is left pinned"
 }
 
-run_cases lint installed_used_removed
+# From OLDER_DEB, the package of another version, and back to it: one step after the other with packets flowing, and the
+# banned ones are dropped, and no other, throughout.
+upgraded_under_traffic() {
+	local step
+
+	mkdir upper given
+	trap 'umount -R root upper; stop_jobs' EXIT
+	mount -t tmpfs tmpfs upper
+	picture root upper || skip "cannot mount an overlay of /"
+	cp "$package" given/package.deb
+	cp "${OLDER_DEB:-$package}" given/older.deb
+	a_list
+	cp list given/list
+	mount --bind given root/mnt
+	veth 0
+	in_root dpkg -i /mnt/older.deb
+	in_root xdp-bloom load drop /mnt/list
+	in_root xdp-bloom add 198.51.100.7 --ttl 1h
+	in_root xdp-bloom attach edge0
+	echo 198.51.100.7 >>banned
+	flow 0 -b banned -c clean
+	for step in package older package; do
+		in_root dpkg -i "/mnt/$step.deb"
+		in_root xdp-bloom test 198.51.100.7 192.0.2.7
+		in_root xdp-bloom rotate
+		in_root xdp-bloom state check
+	done
+	in_root dpkg-reconfigure xdp-bloom
+	stop_flow 0
+	[ "$(sent .banned.sent)" -gt 100 ] || fail "too little traffic: $(cat sent)"
+	sent '"# \(.banned.sent) packets of banned sources, \(.banned.arrived) passed; \(.clean.sent) of others, \(.clean.lost) lost"'
+	in_root dpkg -P xdp-bloom
+}
+
+run_cases lint installed_used_removed upgraded_under_traffic

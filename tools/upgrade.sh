@@ -10,6 +10,8 @@ export OTHER
 sandbox "$@"
 # shellcheck source=../tests/support/older.sh
 . "$here/older.sh"
+# shellcheck source=../tests/support/service.sh
+. "$here/service.sh"
 
 newer=$XDP_BLOOM
 
@@ -87,10 +89,42 @@ taken_over() {
 	bloom state check
 	bloom restore
 	verdicts 198.51.100.7=drop 203.0.113.9=pass
-	stop_flow 0
-	[ "$(sent .banned.sent)" -gt 100 ] || fail "too little traffic: $(cat sent)"
+	flowed
 	bloom detach edge0
 	bloom flush
+}
+
+# Ends the traffic, and says how much of it there was: each packet was judged rightly.
+flowed() {
+	stop_flow 0
+	[ "$(sent .banned.sent)" -gt 100 ] || fail "too little traffic: $(cat sent)"
+	sent '"# \(.banned.sent) packets of banned sources, \(.banned.arrived) passed; \(.clean.sent) of others, \(.clean.lost) lost"'
+}
+
+# restarted FROM TO: the service of FROM ends, and that of TO goes on; each time by another signal, there and back.
+restarted() {
+	local signal to
+
+	version "$1"
+	puts_into_force
+	printf '%s\n' "load drop $PWD/random --bogons=keep" "load --shadow odd $PWD/seen --bogons=keep" "load --allow friends $PWD/mine" \
+		"attach edge0" "tune --headroom 30" >conf
+	ready
+	for to in "$2" "$1" "$2"; do
+		for signal in TERM KILL; do
+			kill -$signal "$service_pid"
+			end_of "$service_pid" || true
+			version "$to"
+			ready
+			bloom add 198.51.100.8 --reason "by $to"
+			bloom rotate
+		done
+	done
+	kill -TERM "$service_pid"
+	end_of "$service_pid" || true
+	verdicts 198.51.100.7=drop 198.51.100.8=drop 203.0.113.9=pass
+	bloom state check
+	flowed
 }
 
 # image FROM TO: what FROM saved, TO loads and says the same of.
@@ -108,4 +142,5 @@ image() {
 	send 0 -b banned -c clean -n 1
 }
 
-run_cases "same older newer" "same newer older" "taken_over older newer" "taken_over newer older" "image older newer" "image newer older"
+run_cases "same older newer" "same newer older" "taken_over older newer" "taken_over newer older" "restarted older newer" "restarted newer older" \
+	"image older newer" "image newer older"

@@ -10,8 +10,6 @@ no_kernel='opens|newer|other_tables|cut_off|old_config'
 sandbox "$@"
 # shellcheck source=../support/older.sh
 . "$here/older.sh"
-# shellcheck source=../support/traffic.sh
-. "$here/traffic.sh"
 need_sources
 need sqlite3 zstd
 states=$top/tests/upgrades
