@@ -14,8 +14,8 @@
 
 #if MATCH == MATCH_SOURCE
 
-#define decide_matched	 decide_packet
-#define decide_match_end decide_end
+#define decide_matched(g, data, end, zero) decide_packet(g, data, end)
+#define decide_match_end		   decide_end
 
 #else
 
@@ -34,17 +34,36 @@ inline_never __u32 decide_match_end(const void *data, const void *end, __u32 ans
 	return end_answer(answer, over);
 }
 
-/* The answer for a packet: a drop, if either is to be dropped. The source is asked first. */
-inline_always __s64 decide_matched(const struct generation *g, const void *data, const void *end)
+/*
+ * The answer for the destination. It reads the headers anew, in a function of its own: then the verifier comes here in
+ * few states, and not in one for each way through the headers and each answer for the source.
+ */
+inline_never __s64 decide_to(const struct generation *g, const void *data, const void *end)
 {
 	struct source source;
 	int family = parse_source(data, end, &source);
-	__s64 answer = 0, to;
+	__s64 answer;
 
 	if (family != SOURCE_IPV4 && family != SOURCE_IPV6)
 		return family == SOURCE_HIDDEN ? RARE((int)ANSWER_HIDDEN) : (int)ANSWER_UNPARSED;
+	source_turn(&source, family);
+	answer = decide_source(g, &source, family);
+	return answer & (ANSWER_DROP | ANSWER_SHADOW) ? answer | ANSWER_TO : answer;
+}
+
+/*
+ * The answer for a packet: a drop, if either is to be dropped. The source is asked first. zero: a number that is never
+ * as large as 2^31, which the verifier does not know. What it knows of the first answer it would carry through all of
+ * the second: 118,000 instructions instead of 716,000, of a million that it reads.
+ */
+inline_always __s64 decide_matched(const struct generation *g, const void *data, const void *end, __u32 zero)
+{
+	__s64 answer = 0, to;
+
 	if (MATCH == MATCH_BOTH) {
-		answer = decide_source(g, &source, family);
+		answer = decide_packet(g, data, end) ^ -(__s64)(zero >> 31);
+		if (answer < 0)
+			return answer;
 		RARE_ANSWER(answer, ends);
 		goto ended;
 	ends:
@@ -54,9 +73,8 @@ inline_always __s64 decide_matched(const struct generation *g, const void *data,
 		if (answer & ANSWER_DROP)
 			return answer;
 	}
-	source_turn(&source, family);
-	to = decide_source(g, &source, family);
-	return to & (ANSWER_DROP | ANSWER_SHADOW) ? to | ANSWER_TO : answer & ANSWER_SHADOW ? answer : to;
+	to = decide_to(g, data, end);
+	return to & ANSWER_TO || !(answer & ANSWER_SHADOW) ? to : answer;
 }
 
 #endif

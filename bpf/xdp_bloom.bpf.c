@@ -93,7 +93,7 @@ inline_never __s64 decide_frags(struct xdp_md *ctx, __u64 length)
 	/* Said as a lower bound: verifiers before 6.4 learn nothing from "not zero". */
 	if (length < ETH_HLEN || bpf_xdp_load_bytes(ctx, 0, headers.bytes, length))
 		return -1;
-	answer = decide_matched(G, headers.bytes, headers.bytes + HEADERS_MAX);
+	answer = decide_matched(G, headers.bytes, headers.bytes + HEADERS_MAX, ctx->ingress_ifindex);
 	RARE_ANSWER(answer, rare);
 	return answer;
 rare:
@@ -351,7 +351,7 @@ inline_always int judge_packet(struct xdp_md *ctx, int watch)
 	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
 	__u64 bytes = (const char *)end - (const char *)data;
 	__u32 port = PORT_OF(ctx->ingress_ifindex);
-	__s64 answer = decide_matched(G, data, end);
+	__s64 answer = decide_matched(G, data, end, ctx->ingress_ifindex);
 	__u64 whole;
 
 	(void)watch;

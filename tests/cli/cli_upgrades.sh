@@ -175,7 +175,8 @@ image() {
 
 old_config() {
 	given
-	bloom run --check --config "$states/$1.conf"
+	cp "$states/$1.conf" old.conf
+	bloom run --check --config "$PWD/old.conf"
 }
 
 # unopened WORDS VERB...: refused in one line, and nothing is changed.
@@ -232,7 +233,7 @@ cut_off() {
 		for words in lists "add 192.0.2.7" "state check"; do
 			# shellcheck disable=SC2086 # a verb and its operands
 			expect 2 "$XDP_BLOOM" $words
-			one_line "the state file is empty"
+			one_line "the state file is damaged: something has cut it off"
 		done
 		expect 2 "$XDP_BLOOM" state recover
 		one_line "to begin with an empty state, move it away"

@@ -138,7 +138,7 @@ static int refuse_empty(const struct state *s, const char *path)
 		return 0;
 	return because(
 		-EUCLEAN,
-		"%s: the state file is empty: something has cut it off; to begin with an empty state, move it away",
+		"%s: the state file is damaged: something has cut it off; to begin with an empty state, move it away",
 		s->directory);
 }
 
