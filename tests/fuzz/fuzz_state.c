@@ -312,7 +312,7 @@ static void write_seeds(int argc, char **argv)
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	struct interface_info interface = { "eth0", "native", true };
+	struct interface_info interface = { .name = "eth0", .mode = "native", .shared = true };
 	struct pending pending = { .kind = PENDING_LIST, .name = "one", .deadline = 4000000000 };
 	struct ban ban = { .first = { 0xc0000200, 4 }, .length = 24, .added = 1, .expires = 3, .reason = "why" };
 	struct state *state;

@@ -204,7 +204,7 @@ changes() {
 	stop TERM
 	cat <&"$log" >logged
 	! grep -E 'made again|other addresses' logged || fail "the service took a change for a fault"
-	is "$(ls "$bpffs/links" | wc -l)" 1 "pins"
+	is "$(find "$bpffs/links" -type f | wc -l)" 1 "pins"
 }
 
 # Killed between the name of the pin and the link: the service turns it, and without one the next that builds something.
