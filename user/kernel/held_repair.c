@@ -37,10 +37,11 @@ static int fill_slot(struct held *h, unsigned int match, bool locked)
 
 int held_close_gap(struct held *h)
 {
-	int err = 0;
+	int err = 0, one;
 
 	for (unsigned int m = 0; m < MATCHES; m++)
-		err = fill_slot(h, m, false) ?: err;
+		if ((one = fill_slot(h, m, false)))
+			err = one;
 	for (size_t i = 0; i < h->n; i++) {
 		const struct part *link = &h->parts[i], *root = link->group == LINK ? held_root(h, link) : NULL;
 
@@ -69,12 +70,13 @@ static int pin_part(const struct held *h, const struct part *part)
 
 int held_repair(struct held *h)
 {
-	int err = kernel_ready(h->context), one = held_close_gap(h);
+	int err = kernel_ready(h->context), one = held_close_gap(h), filled;
 	struct pinned is;
 
 	/* Of a command that was killed: what is in the first slot is in force. */
 	for (unsigned int m = MATCH_SOURCE + 1; m < MATCHES; m++)
-		one = fill_slot(h, m, true) ?: one;
+		if ((filled = fill_slot(h, m, true)))
+			one = filled;
 	for (size_t i = 0; i < h->n && !err; i++)
 		if (!h->parts[i].detached && !held_is_right(h, &h->parts[i], &is))
 			err = pin_part(h, &h->parts[i]);
