@@ -248,30 +248,24 @@ static int turn_all(const struct context *context)
 	return err;
 }
 
-static bool unpin(const struct context *context, const char *name, bool really)
-{
-	char path[PIN_PATH_MAX];
-
-	pin_path(context, path, name);
-	return really ? !unlink(path) : !access(path, F_OK);
-}
-
 void match_sweep(const struct context *context)
 {
 	unsigned int uses = match_uses(context);
+	char path[PIN_PATH_MAX];
 	bool turned = false;
 
 	for (unsigned int m = MATCH_SOURCE + 1; m < MATCHES; m++) {
 		const char *const pins[] = { match_pins[m].root, match_pins[m].bare, match_pins[m].slot };
 
 		for (size_t i = 0; i < sizeof(pins) / sizeof(pins[0]) && !is_used(uses, m); i++) {
-			if (!unpin(context, pins[i], false))
+			pin_path(context, path, pins[i]);
+			if (access(path, F_OK))
 				continue;
 			/* A command that was to turn a link to another match may have been killed before it did. */
 			if (!turned && turn_all(context))
 				return;
 			turned = true;
-			unpin(context, pins[i], true);
+			unlink(path);
 		}
 	}
 }
