@@ -8,6 +8,8 @@ no_kernel='clean|names|contract|promised|complete_|asked_for_help|same_options|h
 sandbox "$@"
 # shellcheck source=../support/screen.sh
 . "$here/screen.sh"
+# shellcheck source=../support/recipe.sh
+. "$here/recipe.sh"
 
 need_sources
 man8=$top/docs/xdp-bloom.8
@@ -322,11 +324,6 @@ config() {
 	veth 0
 	sed -i 's/eth0/edge0/' example.conf
 	bloom run --check --config example.conf
-}
-
-# A recipe's lines, as the page has them: recipe TITLE.
-recipe() {
-	sed -n "/^## $1\$/,/^## /s/^    //p" "$top/docs/recipes.md"
 }
 
 router() {

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# fetch.sh CACHE ARCH RELEASE...: the kernel of each of these Debian releases, unpacked into CACHE/RELEASE-ARCH.
+# fetch.sh CACHE ARCH RELEASE...: the kernel of each of these Debian releases, unpacked into CACHE/RELEASE-FLAVOUR-ARCH.
 set -euo pipefail
 
 cache=$(realpath -m "$1")
 arch=$2
+flavour=${KERNEL_FLAVOUR-cloud}
 shift 2
 
 # shellcheck source=tests/kernels/apt.sh
@@ -21,15 +22,15 @@ packages() {
 	done
 }
 
-# The cloud kernel: the same code, a tenth of the drivers.
+# The cloud kernel, unless asked otherwise: the same code, a tenth of the drivers.
 fetch() {
-	local release=$1 into=$cache/$1-$arch state package
+	local release=$1 into=$cache/$1-$flavour-$arch state package
 	local -a wanted
 
 	state=$(apt_directory "$release")
 	apt_open "$release"
-	mapfile -t wanted < <(packages "$release" "linux-image-cloud-$arch" | sort -u)
-	[ ${#wanted[@]} != 0 ] || { echo "$release has no linux-image-cloud-$arch" >&2 && return 1; }
+	mapfile -t wanted < <(packages "$release" "linux-image-${flavour:+$flavour-}$arch" | sort -u)
+	[ ${#wanted[@]} != 0 ] || { echo "$release has no linux-image-${flavour:+$flavour-}$arch" >&2 && return 1; }
 	(cd "$state/archives" && apt "$release" apt-get download "${wanted[@]}" >>"$(apt_log "$release")" 2>&1) ||
 		apt_failed "$release"
 	rm -rf "$into.new"
@@ -42,5 +43,5 @@ fetch() {
 }
 
 for release; do
-	[ -d "$cache/$release-$arch" ] || fetch "$release"
+	[ -d "$cache/$release-$flavour-$arch" ] || fetch "$release"
 done

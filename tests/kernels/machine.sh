@@ -81,7 +81,7 @@ said() {
 # boot NAME RELEASE QUEUE SECONDS: one machine, which may run that long; its console goes to standard output. Before it
 # each test's line stands as "# run: LINE".
 boot() {
-	local name=$1 kernel=$cache/$2-$arch queue=$3 seconds=$4 vmlinuz qemu server answers late=
+	local name=$1 kernel=$cache/$2-${KERNEL_FLAVOUR-cloud}-$arch queue=$3 seconds=$4 vmlinuz qemu server answers late=
 
 	if [ ! -d "$kernel" ] || ! "$here/image.sh" modules "$kernel" "$work/$name.modules" >&2; then
 		echo "no kernel"

@@ -6,6 +6,7 @@
 #
 #   KERNEL_TESTS   which tests, in place of those below       KERNEL_JOBS   how many kernels at once (2)
 #   KERNEL_ARCH    amd64 (what this machine is) or arm64      KERNEL_LIMIT  seconds a kernel has for all of them (450)
+#   KERNEL_FLAVOUR cloud, or empty for kernels with every driver: PPPoE is in those
 #   KERNEL_APPEND  more for the kernel's command line: lockdown=integrity
 set -uo pipefail
 
