@@ -40,14 +40,21 @@ int send_frame(struct xdp_md *ctx)
 	struct ipv4_header *ip = (struct ipv4_header *)(data + sizeof(struct ethhdr));
 	struct stamp *stamp;
 	__u32 key = 0, *turn = bpf_map_lookup_elem(&turns, &key);
+	struct ethhdr *eth = (struct ethhdr *)data;
 
-	if (!turn || (char *)(ip + 1) > (char *)(long)ctx->data_end)
+	if (!turn || (char *)(ip + 1) + sizeof(__u16) > (char *)(long)ctx->data_end)
 		return XDP_ABORTED;
 	key = (*turn)++ & (SOURCES - 1);
 	stamp = bpf_map_lookup_elem(&stamps, &key);
 	if (!stamp)
 		return XDP_ABORTED;
 	ip->source = stamp->source;
+	ip->destination = stamp->destination;
+	/* The frame may have been through a router before, which wrote into it. */
+	__builtin_memcpy(eth->h_dest, (const __u8[]){ 2, 0, 0, 0, 0, 1 }, ETH_ALEN);
+	__builtin_memcpy(eth->h_source, (const __u8[]){ 2, 0, 0, 0, 0, 2 }, ETH_ALEN);
+	ip->rest[7] = 64;
+	*(__u16 *)(ip + 1) = NET16(9);
 	*(__u16 *)&ip->rest[9] = stamp->checksum;
 	return bpf_redirect(out, 0);
 }

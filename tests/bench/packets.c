@@ -79,26 +79,46 @@ static __u16 checksum(const struct frame *frame)
 	return (__u16) ~(sum + (sum >> 16));
 }
 
-/* The sources, in network order, from a file; over and over if there are few. */
-static int fill_stamps(int map, const char *path)
+/* Addresses in network order, from a file; over and over if there are few. */
+static int read_addresses(const char *path, __u32 *address)
+{
+	FILE *file = fopen(path, "r");
+	size_t n;
+
+	if (!file)
+		return -errno;
+	n = fread(address, sizeof(*address), SOURCES, file);
+	fclose(file);
+	for (size_t i = n; i < SOURCES && n; i++)
+		address[i] = address[i % n];
+	return n ? 0 : -ENODATA;
+}
+
+/* sources: a file, and then path is one of destinations; or NULL: path is one of sources. */
+static int fill_stamps(int map, const char *sources, const char *path)
 {
 	struct frame frame = make_frame();
-	size_t size = SOURCES * sizeof(struct stamp), n;
-	__u32 *source = malloc(SOURCES * sizeof(*source));
-	FILE *file = fopen(path, "r");
+	size_t size = SOURCES * sizeof(struct stamp);
+	__u32 *source = malloc(SOURCES * sizeof(*source)), *destination = malloc(SOURCES * sizeof(*destination));
 	struct stamp *stamp = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
+	int err = source && destination && stamp != MAP_FAILED ? read_addresses(sources ? sources : path, source)
+							       : -errno;
 
-	if (!source || !file || stamp == MAP_FAILED)
-		return -errno;
-	n = fread(source, sizeof(*source), SOURCES, file);
-	fclose(file);
-	for (size_t i = 0; i < SOURCES && n; i++) {
-		frame.ip.saddr = source[i % n];
-		stamp[i] = (struct stamp){ .source = frame.ip.saddr, .checksum = checksum(&frame) };
+	if (!err && sources)
+		err = read_addresses(path, destination);
+	for (size_t i = 0; i < SOURCES && !err; i++) {
+		frame.ip.saddr = source[i];
+		if (sources)
+			frame.ip.daddr = destination[i];
+		stamp[i] = (struct stamp){ .source = frame.ip.saddr,
+					   .destination = frame.ip.daddr,
+					   .checksum = checksum(&frame) };
 	}
 	free(source);
-	munmap(stamp, size);
-	return n ? 0 : -ENODATA;
+	free(destination);
+	if (stamp != MAP_FAILED)
+		munmap(stamp, size);
+	return err;
 }
 
 static int send_frames(int program, unsigned int frames)
@@ -225,13 +245,16 @@ static int time_frames(int program, unsigned int cpus, unsigned int frames, doub
 int main(int argc, char **argv)
 {
 	unsigned int cpus = 1, frames = 100000;
+	const char *sources = NULL;
 	struct packets *skel;
 	double seconds;
 	int option, err;
 
-	while ((option = getopt(argc, argv, "c:n:r:t")) != -1) {
+	while ((option = getopt(argc, argv, "c:f:n:r:t")) != -1) {
 		if (option == 'c')
 			cpus = (unsigned int)strtoul(optarg, NULL, 0);
+		else if (option == 'f')
+			sources = optarg;
 		else if (option == 'n')
 			frames = (unsigned int)strtoul(optarg, NULL, 0);
 		else if (option == 'r')
@@ -243,9 +266,10 @@ int main(int argc, char **argv)
 	}
 	if (argc - optind != 2 || !cpus || cpus > CPUS_MAX || !frames || (rate && rate < 100)) {
 		fprintf(stderr,
-			"Usage: packets [-c CPUS] [-n FRAMES] [-r RATE] [-t] IFNAME FILE\n"
+			"Usage: packets [-c CPUS] [-f SOURCES] [-n FRAMES] [-r RATE] [-t] IFNAME FILE\n"
 			"Every CPU sends that many frames out of the interface, the sources from the file (four bytes\n"
-			"each), and prints what one took, in nanoseconds, and how many were sent in all. -r: so many\n"
+			"each), and prints what one took, in nanoseconds, and how many were sent in all. -f: the\n"
+			"sources are in that file, and the other one has destinations. -r: so many\n"
 			"a second. -t: by the time of the tasks, where the kernel charges them for their softirqs.\n");
 		return 2;
 	}
@@ -258,7 +282,7 @@ int main(int argc, char **argv)
 	bpf_program__set_autoload(skel->progs.parse_count, false);
 	err = packets__load(skel);
 	if (!err)
-		err = fill_stamps(bpf_map__fd(skel->maps.stamps), argv[optind + 1]);
+		err = fill_stamps(bpf_map__fd(skel->maps.stamps), sources, argv[optind + 1]);
 	/* The kernel waits for all CPUs around each run of a program that is on no interface: tens of milliseconds. */
 	if (!err && rate)
 		err = bpf_xdp_attach(LOOPBACK, bpf_program__fd(skel->progs.send_frame), XDP_FLAGS_SKB_MODE, NULL);

@@ -7,11 +7,11 @@
 
 #define SOURCES (1u << 18) /* as many as are sent before it begins again */
 
-/* A source and the header checksum that goes with it, as they stand in the frame. */
+/* Source, destination, and the header checksum that goes with them, as they stand in the frame. */
 struct stamp {
-	__u32 source;
+	__u32 source, destination;
 	__u16 checksum;
-	__u16 unused;
+	__u16 unused[3]; /* eight bytes or a multiple: so far apart the kernel has them */
 };
 
 #endif

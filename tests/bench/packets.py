@@ -36,10 +36,10 @@ os.chdir(work.name)
 
 
 class Bloom(Subject):
-    def __init__(self, name, mode, samples=None, read=False, few=False):
+    def __init__(self, name, mode, samples=None, read=False, few=False, match='source'):
         super().__init__(name)
         self.few = few
-        self.mode, self.offload, self.samples, self.read = mode, mode == 'skb', samples, read
+        self.mode, self.offload, self.samples, self.read, self.match = mode, mode == 'skb', samples, read, match
         self.reader = None
 
     def command(self, *args):
@@ -50,7 +50,7 @@ class Bloom(Subject):
         self.command('load', '--bogons=keep', 'bench', 'few' if self.few else 'hosts')
         if self.samples is not None:
             self.command('tune', '--samples', str(self.samples))
-        self.command('attach', self.edge, '--mode', self.mode)
+        self.command('attach', self.edge, '--mode', self.mode, '--match', self.match)
         if self.read:
             self.read_samples(True)
 
@@ -130,6 +130,7 @@ subjects = [
     Bloom('samples-read', 'native', 100, read=True),
     Bloom('samples-off', 'native', 0),
     Bloom('xdp-bloom-skb', 'skb'),
+    Bloom('both-matched', 'native', match='both'),
     Bloom('xdp-bloom-few', 'native', few=True),
     XdpFilter('xdp-filter'),
     Nft('nft-ingress', 'ingress device {} priority 0'),

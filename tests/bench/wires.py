@@ -20,6 +20,7 @@ class Subject:
     """One filter on edge-NAME, in namespace NAME; frames come out of wire-NAME, in ours."""
     entries = None
     few = False  # the first of the addresses, not all
+    sink = 'ip', 'sink', 'end'  # where what is kept is counted
     offload = True  # without an XDP program the receiving end takes frames only with GRO
 
     def __init__(self, name):
@@ -44,7 +45,7 @@ class Subject:
                     'add rule ip sink end counter drop')
 
     def kept(self):
-        answer = json.loads(self.inside('nft', '-j', 'list', 'chain', 'ip', 'sink', 'end'))
+        answer = json.loads(self.inside('nft', '-j', 'list', 'chain', *self.sink))
         return next(e['counter']['packets'] for rule in answer['nftables'] if 'rule' in rule
                     for e in rule['rule']['expr'] if 'counter' in e)
 
@@ -89,11 +90,11 @@ def charges_tasks():
     return False
 
 
-def send_frames(programs, subject, path, cpus, frames):
+def send_frames(programs, subject, path, cpus, frames, *more):
     """Nanoseconds of a frame, how many there were, and how many were kept."""
     before = subject.kept()
     ns, sent = run(f'{programs}/packets', *(['-t'] if charges_tasks() else []), '-c', str(cpus), '-n', str(frames),
-                   subject.wire, path).split()
+                   *more, subject.wire, path).split()
     return float(ns), int(sent), subject.kept() - before
 
 

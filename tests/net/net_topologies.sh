@@ -189,6 +189,27 @@ home_router() {
 	stop TERM
 }
 
+# Two hundred hosts, all at once: none reaches who is banned, each reaches all else, and no connection is left of what was dropped.
+two_hundred() {
+	local host bad=() good=()
+
+	internet wan
+	behind lan pc 1
+	for host in {11..209}; do
+		has_there pc eth0 "192.168.1.$host/24"
+	done
+	nat wan
+	in_force 'A home router'
+	for host in {10..209}; do
+		bad+=("-192.168.1.$host%$bad4/80")
+		good+=("192.168.1.$host%$good4/80=$us")
+	done
+	reaches pc "${bad[@]}" "${good[@]}"
+	[ "$(get .packets.dropped stats)" -ge 200 ] || fail "only $(get .packets.dropped stats) were dropped"
+	[ ! -e /proc/net/nf_conntrack ] || is "$(grep -c "dst=$bad4 " /proc/net/nf_conntrack)" 0 "connections that are known"
+	stop TERM
+}
+
 pppoe() {
 	python3 -c 'import socket; socket.socket(24, socket.SOCK_STREAM)' 2>/dev/null || skip "the kernel has no PPPoE (CONFIG_PPPOE)"
 	[ -e /dev/ppp ] || mknod /dev/ppp c 108 0
@@ -310,4 +331,4 @@ bridge() {
 }
 
 forwards
-run_cases home_router "home_router ppp0" hosting_edge containers "hub tun" "hub wireguard" bridge
+run_cases home_router "home_router ppp0" two_hundred hosting_edge containers "hub tun" "hub wireguard" bridge
