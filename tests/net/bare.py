@@ -4,8 +4,8 @@
 
 bare.py relay FAR DEVICE...          carries packets between the tun devices of these names here and in the network
                                      namespace of process FAR; says "flowing", and goes on until it is killed
-bare.py judged FAR SOURCE...         sends one packet from each source in that namespace, and prints those that a socket
-                                     here was given
+bare.py judged FAR WHAT...           in that namespace sends a packet from each address, or to it where it stands behind "to/", and
+                                     prints those whose packet a socket here was given
 """
 import ctypes
 import fcntl
@@ -46,11 +46,11 @@ def relay(far, *names):
                 pass
 
 
-def family_of(address):
-    return socket.AF_INET6 if ":" in address else socket.AF_INET
+def family_of(what):
+    return socket.AF_INET6 if ":" in what else socket.AF_INET
 
 
-def judged(far, *sources):
+def judged(far, *all_of_it):
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # so that packets do not overtake each other
     hears = {}
     for family in TO:
@@ -61,12 +61,12 @@ def judged(far, *sources):
         hears[family].settimeout(1)
     enter(far)
     says = {}
-    for address in ("10.9.0.2", "fd09::2", *sources):
+    for address in ("10.9.0.2", "fd09::2", *(what for what in all_of_it if not what.startswith("to/"))):
         says[address] = socket.socket(family_of(address), socket.SOCK_DGRAM)
         says[address].bind((address, PORT))
     heard = set()
     for family, end in ((socket.AF_INET, "10.9.0.2"), (socket.AF_INET6, "fd09::2")):
-        wanted = [address for address in sources if family_of(address) == family]
+        wanted = [what for what in all_of_it if family_of(what) == family]
         if not wanted:
             continue
         for _ in range(30):  # the first ones of a tunnel may be lost until neighbours know each other
@@ -76,8 +76,8 @@ def judged(far, *sources):
                 break
             except socket.timeout:
                 pass
-        for address in wanted:
-            says[address].sendto(b"from " + address.encode(), (TO[family], PORT))
+        for what in wanted:
+            says.get(what, says[end]).sendto(what.encode(), (what[3:] if what.startswith("to/") else TO[family], PORT))
         for _ in range(30):
             says[end].sendto(b"end", (TO[family], PORT))
             try:
@@ -91,9 +91,9 @@ def judged(far, *sources):
                 pass
         else:
             sys.exit(f"nothing of {end} arrives")
-    for address in sources:
-        if f"from {address}" in heard:
-            print(address)
+    for what in all_of_it:
+        if what in heard:
+            print(what)
 
 
 {"relay": relay, "judged": judged}[sys.argv[1]](*sys.argv[2:])

@@ -13,6 +13,9 @@ bpffs=${XDP_BLOOM_BPFFS:?}
 
 banned=(192.0.2.7 203.0.113.0 203.0.113.255 2001:db8::7)
 clean=(192.0.2.6 203.0.112.255 2001:db8::6)
+# The same, as destinations.
+banned_to=(to/192.0.2.107 to/203.0.113.100 to/2001:db8::107)
+clean_to=(to/192.0.2.106 to/203.0.114.0 to/2001:db8::106)
 
 far() {
 	nsenter -t "$far" -n "$@"
@@ -66,6 +69,7 @@ addresses() {
 	for setting in all edge9; do
 		echo 0 >/proc/sys/net/ipv4/conf/$setting/rp_filter
 	done
+	ip link set lo up
 	ip addr add 10.9.0.1/24 dev edge9
 	ip link set edge9 up
 	ip addr add fd09::1/64 dev edge9 nodad
@@ -75,6 +79,21 @@ addresses() {
 	for address in "${banned[@]}" "${clean[@]}"; do
 		far ip addr add "$address" dev lo
 	done
+	for address in "${banned_to[@]}" "${clean_to[@]}"; do
+		# Not an address of this machine, which nobody may ban, but heard here.
+		ip route replace local "${address#to/}" dev lo
+		far ip route add "${address#to/}" dev edge9
+	done
+}
+
+# by MATCH: what that match says is dropped, and nothing else.
+by() {
+	local all from=("${clean[@]}") to=("${clean_to[@]}")
+
+	all=("${banned[@]}" "${clean[@]}" "${banned_to[@]}" "${clean_to[@]}")
+	[ "$1" != destination ] || from=("${banned[@]}" "${clean[@]}")
+	[ "$1" != source ] || to=("${banned_to[@]}" "${clean_to[@]}")
+	is "$(python3 "$bare" judged "$far" "${all[@]}" | paste -sd' ')" "${from[*]} ${to[*]}" "what is heard by $1"
 }
 
 arrive() {
@@ -100,6 +119,8 @@ device() {
 	ipip)
 		banned=("${banned[@]:0:3}")
 		clean=("${clean[@]:0:2}")
+		banned_to=("${banned_to[@]:0:2}")
+		clean_to=("${clean_to[@]:0:2}")
 		both "$@"
 		;;
 	*) both "$@" ;;
@@ -113,10 +134,10 @@ has() {
 
 # filters MODE KIND ARGS...
 filters() {
-	local mode=$1
+	local mode=$1 match
 
 	device "${@:2}"
-	printf '%s\n' 192.0.2.7 203.0.113.0/24 2001:db8::7 >list
+	printf '%s\n' 192.0.2.7 203.0.113.0/24 2001:db8::7 192.0.2.107 2001:db8::107 >list
 	bloom load bad list --bogons=keep
 	arrive "${banned[@]}" "${clean[@]}"
 	if ! tunnels_are_clean "$2"; then
@@ -134,8 +155,15 @@ filters() {
 	arrive "${clean[@]:1}"
 	bloom del 192.0.2.6
 	arrive "${clean[@]}"
+	by source
+	for match in destination both source; do
+		bloom attach edge9 --match $match
+		by $match
+	done
 	bloom detach edge9
 	arrive "${banned[@]}" "${clean[@]}"
+	bloom attach edge9 --mode "$mode" --match both
+	by both
 }
 
 prepare() {
