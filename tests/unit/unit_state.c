@@ -5,6 +5,7 @@
  */
 #include "base/log.h"
 #include "own_state.h"
+#include "state/line_times.h"
 #include "state/bans.h"
 #include "state/limits.h"
 #include "state/recover.h"
@@ -421,6 +422,34 @@ static int deny(void *arg, int action, const char *one, const char *two, const c
 }
 
 /* What is not known of one must not be made the basis of what is kept. */
+/* Lines are measured once a machine: what another has measured is not known here, and what gave nothing is not tried
+ * again. */
+static void lines(void)
+{
+	struct line_times measured = { .n = 5, .measured = true, .ns = { 5.25, 6, 7, 8, 9 }, .kept = 12 }, is;
+	struct line_times usual = line_times_usual();
+	struct state *s = opened(true);
+
+	if (!s)
+		return;
+	is = state_line_times(s);
+	CHECK(!state_line_times_tried(s) && !is.measured && is.n == usual.n &&
+		      !memcmp(is.ns, usual.ns, sizeof(is.ns)) && is.kept == BITS_USUAL,
+	      "at first");
+	CHECK(!state_line_times_put(s, &measured) && !state_filter_bits_put(s, 12.00001), "not kept");
+	is = state_line_times(s);
+	CHECK(state_line_times_tried(s) && is.measured && is.n == 5 && !memcmp(is.ns, measured.ns, sizeof(is.ns)) &&
+		      is.kept == 12,
+	      "what was measured: %u sizes, %g ns, %g bits a key", is.n, is.ns[4], is.kept);
+	CHECK(!state_set(s, SETTING_LINES_OF, 12345), "not kept");
+	is = state_line_times(s);
+	CHECK(!state_line_times_tried(s) && !is.measured && is.n == usual.n && is.kept == 12, "of another machine");
+	CHECK(!state_line_times_put(s, &usual), "not kept");
+	is = state_line_times(s);
+	CHECK(state_line_times_tried(s) && !is.measured && is.n == usual.n, "what gave nothing");
+	state_close(s);
+}
+
 static void unreadable_setting(void)
 {
 	for (int before = 0; before <= 1; before++) { /* whether it was read before */
@@ -719,6 +748,7 @@ int main(void)
 		{ "255 labels, and not one more", all_labels },
 		{ "sets of many pieces", many_pieces },
 		{ "interfaces and settings", rows },
+		{ "how long a line takes", lines },
 		{ "the ladder of the detector", ladder },
 		{ "limits of interfaces", limits_of_interfaces },
 		{ "a list of whom it trusts", trusted },

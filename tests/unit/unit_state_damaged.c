@@ -314,6 +314,7 @@ static void damaged_settings(void)
 		{ "k", "25" },		{ "fpr", "0.6" },	  { "fpr", "-0.1" },	    { "headroom", "1e300" },
 		{ "headroom", "-1" },	{ "samples", "9e999" },	  { "memory_max", "2e18" }, { "exact", "2" },
 		{ "generation", "-2" }, { "generation", "1e17" }, { "edits", "-1" },	    { "image", "-1" },
+		{ "line 256", "0" },	{ "line 512", "2001" },	  { "lines of", "1e17" },   { "filter bits", "17" },
 	};
 	struct state *s;
 

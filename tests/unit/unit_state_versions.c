@@ -14,6 +14,7 @@
 #include "state/grants.h"
 #include "state/kept_image.h"
 #include "state/limits.h"
+#include "state/line_times.h"
 #include "state/members.h"
 #include "state/proven.h"
 #include "state/recover.h"
@@ -145,6 +146,8 @@ static void ask_all(struct state *s)
 	there("a strike", state_strike_get(s, host, 32, &strike), 9);
 	there("a member", state_member_get(s, "a", &member), 12);
 	there("a fleet", state_fleet(s, &fleet), NEVER);
+	CHECK(!state_line_times_tried(s) && !state_line_times(s).measured && state_line_times(s).kept == BITS_USUAL,
+	      "lines were measured");
 	err = state_signed_get(s, "a", &when);
 	same("when it was signed", err, !when);
 	err = state_accepted_get(s, "a", &accepted);

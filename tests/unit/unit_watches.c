@@ -51,9 +51,10 @@ static void measured(const struct generation *g, struct rate *rate)
 	(void)rate;
 }
 
-static double asked(const struct settings *settings)
+static double is_asked(const struct settings *settings, const struct generation *g)
 {
 	(void)settings;
+	(void)g;
 	return 0.001;
 }
 
@@ -94,7 +95,7 @@ static void closed(struct state *state)
 #define kernel_open_live open_is
 #define kernel_release	 released
 #define rate_measure	 measured
-#define rate_asked	 asked
+#define rate_asked	 is_asked
 #define rate_passed	 has_passed
 #define image_kept	 image_is
 #define settings_read	 settings_are

@@ -18,6 +18,7 @@
 #include "change/own_addresses.h"
 #include "change/revert_timer.h"
 #include "filter/build.h"
+#include "filter/layout.h"
 #include "filter/verify.h"
 #include "kernel/detect.h"
 #include "kernel/dispatcher_refresh.h"
@@ -25,6 +26,7 @@
 #include "kernel/root.h"
 #include "kernel/scopes.h"
 #include "state/kept_image.h"
+#include "state/line_times.h"
 #include "state/settings.h"
 #include "state/settle.h"
 #include "state/state.h"
@@ -98,6 +100,24 @@ uint64_t apply_next_number(struct state *state, const struct live *live)
 	return (number > (double)live->g.number ? (uint64_t)number : live->g.number) + 1;
 }
 
+/* How long a line takes is measured once in each machine, and only where a filter is large enough for that to matter.
+ */
+static int time_lines(struct settings *settings, struct state *state, const struct counts *n)
+{
+	line_rounds ns[LINE_SIZES];
+	double keys = (double)n->hosts;
+
+	settings->lines = state_line_times(state);
+	for (unsigned int length = 0; length <= 128; length++)
+		keys += (double)n->v6[length];
+	keys *= 1 + settings->headroom;
+	if (!settings_auto(settings) || !line_times_matter(keys) || state_line_times_tried(state))
+		return 0;
+	if (!line_times_judge(&settings->lines, (const line_rounds *)ns, line_probe(ns)))
+		note("how long a line of memory takes could not be measured: the usual times decide");
+	return state_line_times_put(state, &settings->lines);
+}
+
 /* A generation costs as much as it has bans: one for half as many again is a small part of what each costs. */
 #define HEADROOM_FILLING 0.5
 
@@ -106,6 +126,7 @@ static int plan(struct generation *g, struct state *state, const struct live *li
 {
 	struct settings settings = settings_limited(state);
 	uint64_t all = reverting ? memory_available() : 0;
+	struct counts n;
 	double kept;
 	int err;
 
@@ -120,11 +141,17 @@ static int plan(struct generation *g, struct state *state, const struct live *li
 	kept = settings.headroom;
 	if (filling && kept < HEADROOM_FILLING)
 		settings.headroom = HEADROOM_FILLING;
-	err = plan_generation(g, &s->owned, &settings);
+	plan_count(&n, &s->owned);
+	err = time_lines(&settings, state, &n);
+	if (err)
+		return err;
+	err = plan_sizes(g, &n, &settings);
 	if (err_is(err, E2BIG) && settings.headroom > kept) {
 		settings.headroom = kept;
-		err = plan_generation(g, &s->owned, &settings);
+		err = plan_sizes(g, &n, &settings);
 	}
+	if (!err && settings_auto(&settings) && g->capacity)
+		err = state_filter_bits_put(state, layout_bits(g));
 	g->number = apply_next_number(state, live);
 	g->shadows = s->shadows;
 	g->ends = s->ends;

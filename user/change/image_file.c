@@ -16,11 +16,11 @@
 #include "state/kept_image.h"
 #include "state/settings.h"
 
-/* An image in force is saved as what it is; otherwise the rate is that of the settings. */
-static double asked_for(struct state *state)
+/* An image in force is saved as what it is; otherwise the rate is that of the settings, or of its size. */
+static double asked_for(struct state *state, const struct generation *g)
 {
 	struct settings settings = settings_read(state);
-	double asked = rate_asked(&settings);
+	double asked = rate_asked(&settings, g);
 	struct image image;
 
 	if (!image_kept_open(state, &image, false)) {
@@ -53,7 +53,7 @@ int image_save(struct context *context, const char *path)
 				      " or unload them");
 		source.g = &live.g;
 		source.lists = lists;
-		source.asked = asked_for(change->state);
+		source.asked = asked_for(change->state, &live.g);
 		if (!err)
 			err = image_write(path, &source, id);
 		if (!err && state_bans_next(change->state))

@@ -46,6 +46,11 @@ uint64_t arrays_total(const struct generation *g)
 	return bytes;
 }
 
+uint64_t arrays_rosters(const struct generation *g)
+{
+	return array_bytes(g, ARRAY_ROSTER4) + array_bytes(g, ARRAY_ROSTER6);
+}
+
 struct stage_bytes stage_bytes(const __u64 bytes[ARRAYS])
 {
 	struct stage_bytes s = {

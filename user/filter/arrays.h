@@ -46,6 +46,7 @@ extern const struct array_kind array_kinds[ARRAYS];
 /* Bytes of payload; 0 where the generation has no such array. */
 uint64_t array_bytes(const struct generation *g, enum array which);
 uint64_t arrays_total(const struct generation *g);
+uint64_t arrays_rosters(const struct generation *g);
 
 /*
  * Zeroed memory of our own for each array that the sizes ask for; the members become its addresses. 0, or -ENOMEM and

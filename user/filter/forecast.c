@@ -167,8 +167,8 @@ static void solve_bits(struct forecast *f, const struct counts *n)
 {
 	f->settings.layout = f->g.filter_layout;
 	f->settings.fpr = 0;
+	f->settings.lines.n = 0;
 	fits_bits(f, n, largest(f, n, BITS_LEAST, BITS_MOST, fits_bits));
-	f->asked = layout_choose(&f->settings).fpr;
 }
 
 int forecast_solve(struct forecast *f, const struct counts *n, const struct settings *settings,
@@ -183,7 +183,6 @@ int forecast_solve(struct forecast *f, const struct counts *n, const struct sett
 		f->settings.headroom = goals->headroom;
 	if (goals->fpr > 0)
 		f->settings.fpr = goals->fpr;
-	f->asked = layout_choose(&f->settings).fpr;
 	err = size(f, n);
 	if (!err && goals->memory && goals->fpr <= 0)
 		solve_bits(f, n);
@@ -191,6 +190,8 @@ int forecast_solve(struct forecast *f, const struct counts *n, const struct sett
 		fits_headroom(f, n, largest(f, n, 0, HEADROOM_MOST, fits_headroom));
 	if (err)
 		return err;
+	f->asked = rate_asked(&f->settings, &f->g);
+	f->sizing = layout_sizing(&f->g, &f->settings);
 	judge(f, n);
 	return 0;
 }

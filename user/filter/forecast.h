@@ -7,6 +7,7 @@
 
 #include "filter/arrays.h"
 #include "filter/formulas.h"
+#include "filter/layout.h"
 #include "filter/plan_sizes.h"
 
 /* What is asked for; the rest is solved for. Zero, or below zero for the headroom: open. */
@@ -26,6 +27,7 @@ struct forecast {
 	double fpr, fpr_full; /* of the filter: now, and with the headroom used up */
 	double due;	      /* keys at which the rate exceeds what was asked for: rotate */
 	double asked;
+	struct sizing sizing;
 	/* Of innocent addresses that the filter is asked about, the share that is dropped. */
 	double verdict4, verdict6;
 	double innocent4; /* IPv4 addresses that would be dropped, of all that are not banned */

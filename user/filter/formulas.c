@@ -39,17 +39,17 @@ double classic_bits(double fpr, unsigned int k)
 	return best;
 }
 
-/* All lanes of a block of so many keys say yes. */
-static double block_fpr(double keys)
+/* So many lanes of a block of so many keys say yes. */
+static double block_fpr(double keys, double lanes)
 {
-	return pow(-expm1(keys * log1p(-1 / LANE_BITS)), FILTER_LANES);
+	return pow(-expm1(keys * log1p(-1 / LANE_BITS)), lanes);
 }
 
 /*
  * The mean of block_fpr() over the keys in a block. Weights start at 1 for the likeliest number, follow from each other
  * and are divided by their sum: no factorial, and no exponential that vanishes.
  */
-double lanes_fpr(double keys, double blocks)
+static double lanes_yes(double keys, double blocks, double lanes)
 {
 	double mean = keys / blocks, likeliest = floor(mean), weights = 0, sum = 0;
 
@@ -57,14 +57,24 @@ double lanes_fpr(double keys, double blocks)
 		return 0;
 	for (double c = likeliest, weight = 1; weight > NEGLIGIBLE;) {
 		weights += weight;
-		sum += weight * block_fpr(c);
+		sum += weight * block_fpr(c, lanes);
 		weight *= mean / ++c;
 	}
 	for (double c = likeliest, weight = c / mean; c > 0 && weight >= NEGLIGIBLE; weight *= c / mean) {
 		weights += weight;
-		sum += weight * block_fpr(--c);
+		sum += weight * block_fpr(--c, lanes);
 	}
 	return sum / weights;
+}
+
+double lanes_fpr(double keys, double blocks)
+{
+	return lanes_yes(keys, blocks, FILTER_LANES);
+}
+
+double lanes_fpr_half(double keys, double blocks)
+{
+	return lanes_yes(keys, blocks, FILTER_LANES / 2.0);
 }
 
 double lanes2_fpr(double keys, double blocks)

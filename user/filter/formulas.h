@@ -25,6 +25,8 @@ double classic_bits(double fpr, unsigned int k);
 
 /* The mean over blocks: how many keys one holds is binomial, and as good as Poisson where there are many blocks. */
 double lanes_fpr(double keys, double blocks);
+/* The same of the first four lanes, after which most are settled. */
+double lanes_fpr_half(double keys, double blocks);
 
 /* The fewest bits a key that reach a rate. */
 double lanes_bits(double fpr);

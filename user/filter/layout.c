@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "bpf/filter.h"
+#include "filter/arrays.h"
 #include "base/log.h"
 
 #define FILTER_BLOCKS_MIN 64 /* a page: less saves nothing */
@@ -93,6 +94,24 @@ int layout_size(struct generation *g, const struct layout_plan *layout, double k
 	g->lanes_blocks = layout->kind == LAYOUT_CLASSIC ? 0 : g->filter_blocks;
 	g->capacity = (__u64)((double)g->filter_blocks * BLOCK_BYTES * 8 / layout->bits_per_key);
 	return 0;
+}
+
+double layout_bits(const struct generation *g)
+{
+	return g->capacity ? (double)g->filter_blocks * BLOCK_BYTES * 8 / (double)g->capacity : 0;
+}
+
+struct sizing layout_sizing(const struct generation *g, const struct settings *settings)
+{
+	double keys = (double)g->capacity, rosters = (double)arrays_rosters(g);
+
+	if (!settings->lines.n || !settings_auto(settings) || !g->capacity)
+		return (struct sizing){ .by_cost = false };
+	return (struct sizing){ .by_cost = true,
+				.measured = settings->lines.measured,
+				.ns = kept_ns(&settings->lines, keys, layout_bits(g), rosters),
+				.ns_usual = kept_ns(&settings->lines, keys, BITS_USUAL, rosters),
+				.bits_per_key = layout_bits(g) };
 }
 
 struct filter_shape layout_shape(const struct generation *g)

@@ -24,6 +24,17 @@ struct layout_plan layout_leanest(const struct settings *settings);
 /* Into a plan, for so many keys; 0 or -E2BIG with the reason recorded. */
 int layout_size(struct generation *g, const struct layout_plan *layout, double keys);
 
+/* The bits a key that a generation was sized with, once its headroom is used up; 0: it has no filter. */
+double layout_bits(const struct generation *g);
+
+/* Why a filter has its size. */
+struct sizing {
+	bool by_cost;			   /* by what a packet waits for that is kept; what follows is 0 otherwise */
+	bool measured;			   /* by times of this machine's memory, not of a usual one's */
+	double ns, ns_usual, bits_per_key; /* with these bits a key, and with the usual ones */
+};
+struct sizing layout_sizing(const struct generation *g, const struct settings *settings);
+
 /* A generation's, for the formulas. */
 struct filter_shape layout_shape(const struct generation *g);
 

@@ -101,9 +101,11 @@ double rate_verdict(const struct generation *g, double fpr, int family, double r
 	return g->keys6 ? -expm1(rungs * log1p(-fpr)) : 0;
 }
 
-double rate_asked(const struct settings *settings)
+double rate_asked(const struct settings *settings, const struct generation *g)
 {
-	return layout_choose(settings).fpr;
+	if (settings->fpr > 0 || !g->capacity)
+		return layout_choose(settings).fpr;
+	return fpr_expected(layout_shape(g), (double)g->capacity);
 }
 
 bool rate_passed(const struct rate *rate, double asked)

@@ -27,8 +27,8 @@ double rate_rungs(const struct generation *g);
  */
 double rate_verdict(const struct generation *g, double fpr, int family, double rungs);
 
-/* The rate that the settings ask for. */
-double rate_asked(const struct settings *settings);
+/* The rate that the settings ask for, or where they leave it open, that which the filter was sized for. */
+double rate_asked(const struct settings *settings, const struct generation *g);
 
 /* Is it beyond that (0: unknown), by more than chance? Then a rotation into a bigger filter is due. */
 bool rate_passed(const struct rate *rate, double asked);

@@ -233,11 +233,17 @@ static void plan_rosters(struct generation *g, double headroom)
 static int plan_filter(struct generation *g, const struct settings *settings)
 {
 	double keys = (double)(g->keys4 + g->keys6) * (1 + settings->headroom);
-	struct layout_plan layout = layout_choose(settings);
-	int err = layout_size(g, &layout, keys);
+	struct settings sized = *settings;
+	struct layout_plan layout;
+	int err;
+
+	if (settings->lines.n && settings_auto(settings))
+		sized.bits_per_key = line_times_bits(&settings->lines, keys, (double)arrays_rosters(g));
+	layout = layout_choose(&sized);
+	err = layout_size(g, &layout, keys);
 
 	if (!err && settings->memory_max && arrays_total(g) > settings->memory_max) {
-		layout = layout_leanest(settings);
+		layout = layout_leanest(&sized);
 		err = layout_size(g, &layout, keys);
 	}
 	if (!err && settings->memory_max && arrays_total(g) > settings->memory_max)

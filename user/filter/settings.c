@@ -21,6 +21,12 @@ const struct setting settings_table[] = {
 
 const unsigned int settings_n = sizeof(settings_table) / sizeof(settings_table[0]);
 
+bool settings_auto(const struct settings *s)
+{
+	return s->exact && !(s->fpr > 0) && s->bits_per_key == BITS_USUAL &&
+	       (s->layout == LAYOUT_AUTO || s->layout == LAYOUT_LANES);
+}
+
 static int parse_layout(const char *value, double *number)
 {
 	for (enum layout layout = 0; layout <= LAYOUT_AUTO; layout++) {
@@ -49,6 +55,10 @@ static int parse(const struct setting *s, const char *value, double *number)
 	if (s->kind == SETTING_SWITCH) {
 		*number = !strcmp(value, "on");
 		return *number > 0 || !strcmp(value, "off") ? 0 : fail("--%s is on or off, not '%s'", s->option, value);
+	}
+	if (s->kind == SETTING_RATE && !strcmp(value, "auto")) {
+		*number = 0;
+		return 0;
 	}
 	status = option_number(s->option, value, s->least * scale, s->most * scale, number);
 	if (!status && s->kind == SETTING_WHOLE && *number != floor(*number))

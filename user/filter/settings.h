@@ -9,6 +9,7 @@
 #include "bpf/abi.h"
 #include "fetch/request.h"
 #include "filter/formulas.h"
+#include "filter/line_times.h"
 
 #define LAYOUT_AUTO LAYOUTS
 
@@ -21,7 +22,7 @@ extern const char *const layout_names[LAYOUTS + 2]; /* ended by NULL */
 	X(enum layout, layout, "layout", SETTING_LAYOUT, 0, LAYOUT_AUTO, LAYOUT_AUTO, "auto, or one of the filter")   \
 	X(unsigned int, k, "k", SETTING_WHOLE, 0, CLASSIC_K_MAX, 0, "of the classic layout; 0: the best")             \
 	X(bool, embedded, "embedded", SETTING_SWITCH, 0, 1, false, "judge 6to4, Teredo, NAT64, ISATAP by their IPv4") \
-	X(double, fpr, "fpr", SETTING_NUMBER, 1e-7, 0.5, 0, "of the filter, once the headroom is used up")            \
+	X(double, fpr, "fpr", SETTING_RATE, 1e-7, 0.5, 0, "of the filter, headroom used up; auto: fastest")           \
 	X(double, headroom, "headroom", SETTING_PERCENT, 0, 10, 0.1, "keys that can be added later")                  \
 	X(double, samples, "samples", SETTING_FLOOR, 0, 100000, 100, "of dropped packets, a second and CPU")          \
 	X(uint64_t, memory_max, "memory", SETTING_BYTES, 0, 1e18, 0, "in the kernel; 0: half of what is free")
@@ -35,11 +36,12 @@ extern const char *const layout_names[LAYOUTS + 2]; /* ended by NULL */
 
 #define SETTINGS(X)         \
 	SETTINGS_TO_TUNE(X) \
-	SETTINGS_TO_FETCH(X) X(double, bits_per_key, NULL, SETTING_NUMBER, 0, 512, 16, "where fpr is 0")
+	SETTINGS_TO_FETCH(X) X(double, bits_per_key, NULL, SETTING_NUMBER, 0, 512, BITS_USUAL, "where fpr is 0")
 
 struct settings {
 #define SETTINGS_MEMBER(type, name, ...) type name;
 	SETTINGS(SETTINGS_MEMBER)
+	struct line_times lines; /* of this machine; without them a filter whose rate is open has bits_per_key */
 };
 
 #define SETTINGS_VALUE(type, name, option, kind, least, most, value, help) .name = (value),
@@ -49,6 +51,7 @@ enum setting_kind {
 	SETTING_SWITCH,
 	SETTING_LAYOUT,
 	SETTING_NUMBER,
+	SETTING_RATE,	 /* or auto, kept as 0 */
 	SETTING_WHOLE,	 /* a fraction is refused */
 	SETTING_FLOOR,	 /* a fraction is cut off */
 	SETTING_PERCENT, /* kept as a share */
@@ -61,6 +64,9 @@ struct setting {
 	enum setting_kind kind;
 	double least, most; /* an earlier version may have kept less than the least */
 };
+
+/* Is the filter's size open, so that what a packet costs may decide? With a roster the rate is nothing but time. */
+bool settings_auto(const struct settings *settings);
 
 extern const struct setting settings_table[];
 extern const unsigned int settings_n;

@@ -9,7 +9,7 @@
 #include "filter/arrays.h"
 #include "filter/build.h"
 #include "filter/keys.h"
-#include "filter/measured_rate.h"
+#include "filter/layout.h"
 #include "filter/plan_sizes.h"
 #include "filter/verify.h"
 #include "image/contents.h"
@@ -61,7 +61,7 @@ static int adopt(struct generation *g, const struct owned *owned, const struct g
 int image_make(const char *path, const struct owned *owned, const struct list_info *lists, size_t n,
 	       const struct settings *settings, const struct image *like)
 {
-	struct image_source source = { .lists = lists, .lists_n = n, .asked = rate_asked(settings) };
+	struct image_source source = { .lists = lists, .lists_n = n, .asked = layout_choose(settings).fpr };
 	struct settings wanted = *settings;
 	struct generation g;
 	char id[IMAGE_ID_MAX];

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "state/kept_image.h"
+#include "state/line_times.h"
 #include "kernel/generation.h"
 #include "state/settings.h"
 #include "state/state.h"
@@ -22,7 +23,10 @@ static void read_state(const struct context *context, struct inforce *s)
 	if (state_open(&state, context, false))
 		return;
 	settings = settings_read(state);
-	s->asked = image_kept(state) ? 0 : rate_asked(&settings);
+	s->asked = image_kept(state) ? 0 : rate_asked(&settings, &s->g);
+	settings.lines = state_line_times(state);
+	if (!image_kept(state))
+		s->sizing = layout_sizing(&s->g, &settings);
 	if (!image_kept_open(state, &image, false)) {
 		s->asked = image.header->asked;
 		snprintf(s->image, sizeof(s->image), "%s", image.id);

@@ -5,6 +5,7 @@
 
 #include "filter/arrays.h"
 #include "image/image.h"
+#include "filter/layout.h"
 #include "filter/measured_rate.h"
 
 struct context;
@@ -15,6 +16,7 @@ struct inforce {
 	double bits_per_key, asked;	    /* asked 0: not known */
 	double verdict4, verdict6, verdict; /* the share of innocent addresses that is dropped; the larger one */
 	struct rate rate;
+	struct sizing sizing;
 	char image[IMAGE_ID_MAX], saved[32]; /* of the image in force; "": there is none */
 };
 

@@ -35,13 +35,15 @@ static int rotation_due(const struct context *context, struct state *state)
 	struct settings settings = settings_read(state);
 	struct candidate c;
 	struct rate rate;
+	double asked;
 	int err = image_kept(state) ? -ENOENT : kernel_open_live(context, &c);
 
 	if (err)
 		return err_is(err, ENOENT) ? 0 : err;
 	rate_measure(&c.g, &rate);
+	asked = rate_asked(&settings, &c.g);
 	kernel_release(&c);
-	return rate_passed(&rate, rate_asked(&settings));
+	return rate_passed(&rate, asked);
 }
 
 int rate_watch_run(const struct context *context, void *unused)

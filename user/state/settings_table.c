@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "state/internal.h"
 #include "state/limits.h"
+#include "state/line_times.h"
 #include "state/settings.h"
 
 #define NUMBER_MOST 0x1p53 /* whole numbers up to there are kept as they are */
@@ -23,6 +24,8 @@ static const struct {
 	{ SETTING_BOOT, NUMBER_MOST },
 	{ SETTING_BANS, NUMBER_MOST },
 	{ SETTING_BANS_OF, NUMBER_MOST },
+	{ SETTING_LINES_OF, NUMBER_MOST },
+	{ SETTING_FILTER_BITS, BITS_USUAL },
 	{ SETTING_DETECT, 1 },
 	{ SETTING_NETWORKS, NETWORKS_MOST },
 	{ SETTING_LEARN_FROM, NUMBER_MOST },
@@ -67,6 +70,8 @@ bool state_setting_value_is_sound(const char *name, sqlite3_stmt *stmt, int colu
 	double value = sqlite3_column_double(stmt, column);
 
 	if (!strncmp(name, SETTING_TRUSTED, strlen(SETTING_TRUSTED)) && !(value >= 1 && value <= TRUST_TIMES_MOST))
+		return false;
+	if (!strncmp(name, SETTING_LINE, strlen(SETTING_LINE)) && !(value > 0 && value <= LINE_NS_MOST))
 		return false;
 	if (!state_limit_on_is_sound(name, value) || is_rate_too_small(name, value))
 		return false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "verbs/verbs.h"
 
+#include "filter/layout.h"
 #include "image/image.h"
 #include "kernel/live.h"
 
@@ -32,6 +33,20 @@ json_t *out_memory(const struct stage_bytes *bytes)
 	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "gate", (json_int_t)bytes->gate, "filter",
 			 (json_int_t)bytes->filter, "roster", (json_int_t)bytes->roster, "labels",
 			 (json_int_t)bytes->labels, "total", (json_int_t)bytes->total);
+}
+
+json_t *out_sizing(const struct sizing *s)
+{
+	return s->by_cost ? json_pack("{s:f, s:f, s:f, s:b}", "bits_per_key", s->bits_per_key, "ns", s->ns, "ns_usual",
+				      s->ns_usual, "measured", s->measured)
+			  : json_null();
+}
+
+void sizing_text(const struct sizing *s)
+{
+	if (s->by_cost)
+		printf("sized       %.1f bits a key, by %s memory: %.1f ns a kept packet (16 bits: %.1f)\n",
+		       s->bits_per_key, s->measured ? "this machine's" : "a usual", s->ns, s->ns_usual);
 }
 
 int image_report(const struct context *context, const struct image *image, const char *path, const char *did)

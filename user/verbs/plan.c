@@ -5,6 +5,7 @@
 #include "filter/forecast.h"
 #include "change/guard_rails.h"
 #include "state/kept_image.h"
+#include "state/line_times.h"
 #include "sets/reader.h"
 #include "state/settle.h"
 #include "state/settings.h"
@@ -175,6 +176,7 @@ static int take(struct forecasts *all, const struct call *call)
 	int err = state_open(&state, call->context, false);
 
 	*settings = err ? SETTINGS_DEFAULT : settings_read(state);
+	settings->lines = err ? line_times_usual() : state_line_times(state);
 	if (o->exact)
 		settings->exact = o->exact == 1;
 	if (layout_given(o))
@@ -215,10 +217,12 @@ static int solve(struct forecasts *all, const struct options *o)
 		all->row[all->rows++] = all->chosen;
 	if (err || !all->chosen.g.filter)
 		return err;
-	/* The others are sized for the same rate, or for the same memory. */
-	if (!o->memory.given || o->fpr.given)
-		settings.fpr = all->chosen.asked;
-	for (int e = 1; e >= 0 && !err; e--)
+	/* The others are sized for the same rate, or for the same memory. Time says nothing of how often one may be
+	 * wrong. */
+	for (int e = 1; e >= 0 && !err; e--) {
+		if (!o->memory.given || o->fpr.given)
+			settings.fpr = !e && all->chosen.sizing.by_cost ? layout_choose(&all->settings).fpr
+									: all->chosen.asked;
 		for (enum layout l = 0; l < LAYOUTS && !err; l++) {
 			struct forecast *f = &all->row[all->rows];
 
@@ -231,6 +235,7 @@ static int solve(struct forecasts *all, const struct options *o)
 				*f = all->chosen;
 			all->rows++;
 		}
+	}
 	return err;
 }
 

@@ -175,6 +175,7 @@ int forecast_text(const struct forecasts *all)
 		printf("%s/%llu", i ? ", " : " on rungs ", (unsigned long long)f->g.rung[i].length);
 	printf("\nasked for   %.3g wrong yeses of the filter at most, with %.0f %% more keys\n", f->asked,
 	       f->settings.headroom * 100);
+	sizing_text(&f->sizing);
 	print_sizes(all);
 	print_rates(all);
 	if (f->g.filter) {
@@ -231,8 +232,9 @@ int forecast_json(const struct context *context, const struct forecasts *all)
 		json_decref(over_load);
 		over_load = points_json(fpr_of_load, f, 0, load_to(f));
 	}
-	return out_json(context, json_pack("{s:s, s:{s:I, s:I}, s:I, s:o, s:o, s:o, s:o}", "source", all->source,
-					   "keys", "ipv4", (json_int_t)f->g.keys4, "ipv6", (json_int_t)f->g.keys6,
-					   "banned24", (json_int_t)f->g.all24, "rungs", out_rungs(&f->g), "plans",
-					   plans, "rate_over_memory", over_memory, "rate_over_load", over_load));
+	return out_json(context,
+			json_pack("{s:s, s:{s:I, s:I}, s:I, s:o, s:o, s:o, s:o, s:o}", "source", all->source, "keys",
+				  "ipv4", (json_int_t)f->g.keys4, "ipv6", (json_int_t)f->g.keys6, "banned24",
+				  (json_int_t)f->g.all24, "rungs", out_rungs(&f->g), "sized", out_sizing(&f->sizing),
+				  "plans", plans, "rate_over_memory", over_memory, "rate_over_load", over_load));
 }

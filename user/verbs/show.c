@@ -93,16 +93,16 @@ static int show_json(const struct context *context, const struct inforce *s, con
 {
 	return out_json(context,
 			json_pack("{s:I, s:o, s:o, s:{s:I, s:I}, s:I, s:o, s:o, s:{s:s, s:i, s:f, s:f},"
-				  " s:{s:f, s:f, s:f, s:f, s:b}, s:{s:f, s:f}, s:o, s:o}",
+				  " s:o, s:{s:f, s:f, s:f, s:f, s:b}, s:{s:f, s:f}, s:o, s:o}",
 				  "generation", (json_int_t)s->g.number, "interfaces", out_interfaces(list, n),
 				  "stages", stages_json(&s->g), "keys", "ipv4", (json_int_t)s->g.keys4, "ipv6",
 				  (json_int_t)s->g.keys6, "banned24", (json_int_t)s->g.all24, "rungs", out_rungs(&s->g),
 				  "memory", out_memory(&s->bytes), "filter", "layout", layout_names[s->g.filter_layout],
-				  "k", (int)s->g.filter_k, "bits_per_key", s->bits_per_key, "fill", s->rate.fill, "fpr",
-				  "filter", s->rate.fpr, "verdict", s->verdict, "asked", s->asked, "error",
-				  s->rate.error, "passed", rate_passed(&s->rate, s->asked), "innocent",
-				  "per_million_ipv4", s->verdict4 * 1e6, "per_million_ipv6", s->verdict6 * 1e6, "image",
-				  image_json(s), "waiting", waiting));
+				  "k", (int)s->g.filter_k, "bits_per_key", s->bits_per_key, "fill", s->rate.fill,
+				  "sized", out_sizing(&s->sizing), "fpr", "filter", s->rate.fpr, "verdict", s->verdict,
+				  "asked", s->asked, "error", s->rate.error, "passed", rate_passed(&s->rate, s->asked),
+				  "innocent", "per_million_ipv4", s->verdict4 * 1e6, "per_million_ipv6",
+				  s->verdict6 * 1e6, "image", image_json(s), "waiting", waiting));
 }
 
 static int show_text(const struct inforce *s, const struct attachment *list, size_t n, const struct pending *pending,
@@ -142,6 +142,7 @@ static int show_text(const struct inforce *s, const struct attachment *list, siz
 		printf("filter      %s, k = %d, %.1f bits a key, %.0f %% full, lets %.3g %% of others through to the %s\n",
 		       layout_names[g->filter_layout], (int)g->filter_k, s->bits_per_key, s->rate.fill * 100,
 		       s->rate.fpr * 100, s->verdict > 0 ? "verdict" : "roster");
+	sizing_text(&s->sizing);
 	if (s->verdict > 0)
 		printf("verdict     NOT EXACT: %.3g %% of innocent IPv4 addresses and %.3g %% of IPv6 are dropped\n",
 		       s->verdict4 * 100, s->verdict6 * 100);

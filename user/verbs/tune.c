@@ -8,6 +8,7 @@
 #include "change/revert_timer.h"
 #include "filter/layout.h"
 #include "sets/networks.h"
+#include "state/line_times.h"
 #include "state/settings.h"
 #include "verbs/verbs.h"
 
@@ -39,8 +40,9 @@ static int read_setting(const struct option_spec *o, void *target, const char *v
 }
 
 #define WORDS_OF(kind) (kind == SETTING_SWITCH ? option_on_off : kind == SETTING_LAYOUT ? layout_names : NULL)
-#define OPTION(c_type, member, option, kind, lowest, highest, fallback, text)                                         \
-	{ option,	.type = OPTION_READ, .value = (kind) <= SETTING_LAYOUT ? NULL : "N", .words = WORDS_OF(kind), \
+#define VALUE_OF(kind) ((kind) <= SETTING_LAYOUT ? NULL : (kind) == SETTING_RATE ? "P|auto" : "N")
+#define OPTION(c_type, member, option, kind, lowest, highest, fallback, text)                  \
+	{ option,	.type = OPTION_READ, .value = VALUE_OF(kind), .words = WORDS_OF(kind), \
 	  .does = text, .read = read_setting },
 
 const struct option_spec tune_options[] = {
@@ -54,13 +56,18 @@ const struct option_spec tune_options[] = {
 
 static int report(const struct context *context, const struct settings *s)
 {
-	struct layout_plan layout = layout_choose(s);
+	bool open = settings_auto(s);
+	struct settings sized = *s;
+	struct layout_plan layout;
 	struct networks *networks = networks_open(context->state);
 	const struct networks_source *from = networks_from(networks);
 	char buf[BYTES_TEXT_MAX], most[BYTES_TEXT_MAX], unpacked[BYTES_TEXT_MAX], path[PATH_MAX] = "none",
 										  rows[48] = "";
 	json_t *networks_json = json_null();
 
+	if (open)
+		sized.bits_per_key = s->lines.kept;
+	layout = layout_choose(&sized);
 	if (from) {
 		clean_copy(path, sizeof(path), from->path);
 		snprintf(rows, sizeof(rows), " (%llu networks)", (unsigned long long)from->rows);
@@ -69,19 +76,19 @@ static int report(const struct context *context, const struct settings *s)
 	networks_close(networks);
 	if (context->json)
 		return out_json(context,
-				json_pack("{s:b, s:b, s:b, s:s, s:i, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:o}", "exact",
-					  s->exact, "labels", s->labels, "embedded", s->embedded, "layout",
-					  layout_names[s->layout], "k", (int)layout.k, "fpr", layout.fpr,
-					  "bits_per_key", layout.bits_per_key, "headroom", s->headroom * 100, "samples",
-					  (json_int_t)s->samples, "memory", (json_int_t)s->memory_max, "fetch_most",
-					  (json_int_t)s->fetch_most, "fetch_unpacked", (json_int_t)s->fetch_unpacked,
-					  "networks", networks_json));
+				json_pack("{s:b, s:b, s:b, s:s, s:i, s:b, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:o}",
+					  "exact", s->exact, "labels", s->labels, "embedded", s->embedded, "layout",
+					  layout_names[s->layout], "k", (int)layout.k, "fpr_auto", open, "fpr",
+					  layout.fpr, "bits_per_key", layout.bits_per_key, "headroom",
+					  s->headroom * 100, "samples", (json_int_t)s->samples, "memory",
+					  (json_int_t)s->memory_max, "fetch_most", (json_int_t)s->fetch_most,
+					  "fetch_unpacked", (json_int_t)s->fetch_unpacked, "networks", networks_json));
 	json_decref(networks_json);
-	printf("exact     %s\nlabels    %s\nembedded  %s\nlayout    %s (%s, k = %u)\nfpr       %.3g (%.1f bits a key)\nheadroom  %.0f %%\nsamples   %.0f a second and CPU\nmemory    %s\nfetched   %s, %s unpacked\nnetworks  %s%s\n",
+	printf("exact     %s\nlabels    %s\nembedded  %s\nlayout    %s (%s, k = %u)\nfpr       %s%.3g (%.1f bits a key)\nheadroom  %.0f %%\nsamples   %.0f a second and CPU\nmemory    %s\nfetched   %s, %s unpacked\nnetworks  %s%s\n",
 	       s->exact ? "on" : "off", s->labels ? "on" : "off", s->embedded ? "on" : "off", layout_names[s->layout],
-	       layout_names[layout.kind], layout.k, layout.fpr, layout.bits_per_key, s->headroom * 100, s->samples,
-	       s->memory_max ? bytes_text(buf, s->memory_max) : "half of what is free", bytes_text(most, s->fetch_most),
-	       bytes_text(unpacked, s->fetch_unpacked), path, rows);
+	       layout_names[layout.kind], layout.k, open ? "auto, now " : "", layout.fpr, layout.bits_per_key,
+	       s->headroom * 100, s->samples, s->memory_max ? bytes_text(buf, s->memory_max) : "half of what is free",
+	       bytes_text(most, s->fetch_most), bytes_text(unpacked, s->fetch_unpacked), path, rows);
 	return out_end();
 }
 
@@ -175,6 +182,8 @@ int verb_tune(const struct call *call)
 	}
 	if (!err)
 		settings = settings_read(change ? change->state : look);
+	if (!err)
+		settings.lines = state_line_times(change ? change->state : look);
 	if (!err && exact && !settings.exact && !o->force)
 		err = because_not_exact(&settings);
 	if (!err && o->n && o->force)

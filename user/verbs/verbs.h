@@ -19,6 +19,7 @@ struct generation;
 struct image;
 struct pending;
 struct senders;
+struct sizing;
 struct stage_bytes;
 struct state;
 
@@ -125,6 +126,9 @@ int waiting_of(struct state *state, struct pending **pending, size_t *n);
 double waiting_seconds(const struct pending *pending);
 json_t *out_waiting(const struct pending *pending, size_t n);
 json_t *out_memory(const struct stage_bytes *bytes);
+/* Why the filter has its size, where what a packet costs decides; otherwise null, and no line. */
+json_t *out_sizing(const struct sizing *sizing);
+void sizing_text(const struct sizing *sizing);
 
 /* What senders_json() made: what each class is, and the limits that would be proposed. */
 void print_senders(const struct context *context, const json_t *senders);
