@@ -286,12 +286,12 @@ static void room(void)
 			bytes += array_bytes(&g, a);
 		CHECK(bytes == arrays_total(&g), "the parts are not the total");
 		filled = (double)(g.keys4 + g.keys6) * (1 + settings.headroom);
-		CHECK(!filled || fpr_expected(layout_shape(&g), filled) <= rate_asked(&settings, &g) * 1.000001,
+		CHECK(!filled || fpr_expected(layout_shape(&g), filled) <= layout_choose(&settings).fpr * 1.000001,
 		      "%.0f keys in %llu blocks: %g, not %g", filled, g.filter_blocks,
-		      fpr_expected(layout_shape(&g), filled), rate_asked(&settings, &g));
+		      fpr_expected(layout_shape(&g), filled), layout_choose(&settings).fpr);
 		shape = layout_shape(&g);
 		shape.bits -= 512 + filled / 100;
-		CHECK(g.filter_blocks <= 64 || fpr_expected(shape, filled) > rate_asked(&settings, &g),
+		CHECK(g.filter_blocks <= 64 || fpr_expected(shape, filled) > layout_choose(&settings).fpr,
 		      "%.0f keys would do with less than %llu blocks", filled, g.filter_blocks);
 		CHECK(settings.layout == LAYOUT_AUTO || !filled || g.filter_layout == settings.layout,
 		      "%llu is another layout", g.filter_layout);
