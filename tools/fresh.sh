@@ -6,6 +6,7 @@
 # commands of the README's "See it work" run there, word for word but for sudo. It fails where one of them fails, or
 # where a test is skipped for want of something that a package could bring.
 #
+#   COMMANDS        these instead of the README's, a line each
 #   TESTS           of the tests only these: 'unit_% prog_%'
 #   WERROR          -Werror: warnings stop the build inside, too
 #   CONFINED=1      with no more rights than a container of Docker has; VM_SECONDS is then handed on
@@ -79,6 +80,7 @@ furnish() {
 
 # The commands, as a reader would copy them out of the page.
 commands() {
+	[ -z "${COMMANDS:-}" ] || { echo "$COMMANDS" && return; }
 	sed -n '/^## See it work/,/^## Use it/s/^    sudo //p' "$top/README.md"
 }
 

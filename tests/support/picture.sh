@@ -17,3 +17,12 @@ picture() {
 		mknod -m 666 "$1/dev/"$node
 	done
 }
+
+# pictured: for a case of a test, behind lib.sh, one at root; its /mnt is the directory given.
+pictured() {
+	mkdir upper given
+	trap 'umount -R root upper; stop_jobs' EXIT
+	mount -t tmpfs tmpfs upper
+	picture root upper || skip "cannot mount an overlay of /"
+	mount --bind given root/mnt
+}
