@@ -26,6 +26,12 @@ SKELETON := $(patsubst %,$(BUILD)/%.skel.h,xdp_bloom xdp_bloom_to xdp_bloom_both
 # What the service shows to a browser.
 PAGE	 := $(BUILD)/page_text.h
 USER_SRC := $(sort $(wildcard user/*/*.c))
+# With a value, the command alone, where the libraries of these two are missing: make ALONE=1 build/xdp-bloom
+ifdef ALONE
+USER_SRC := $(filter-out user/fetch/main.c user/fleet/main.c,$(sort $(shell grep -LE '#include <(curl/|sodium|hiredis/|gnutls/)' $(USER_SRC))))
+PKGS_FETCH :=
+PKGS_FLEET :=
+endif
 # Everything but each main() also goes into an archive that the tests link.
 USER_OBJ := $(USER_SRC:user/%.c=$(BUILD)/user/%.o)
 MAIN_OBJ := $(BUILD)/user/verbs/main.o
@@ -153,7 +159,7 @@ uninstall: ## what install has put there; before it: xdp-bloom detach --all --pu
 dist: ## the last commit as build/dist/xdp-bloom-VERSION.tar.gz, twice, byte for byte the same; TRY=1: built outside git
 	@tools/dist.sh $(BUILD)/dist $(VERSION) $(if $(TRY),try)
 
-deb: ## a Debian package: build/deb/xdp-bloom_VERSION_ARCH.deb
+deb: ## Debian packages, source and binary: build/deb/xdp-bloom_VERSION-1_ARCH.deb
 	@tools/deps.sh $(DEPS) $(DEB_DEPS)
 	+@tools/deb.sh $(BUILD)/deb $(VERSION)
 
@@ -174,8 +180,31 @@ fleet-test: tests ## MEMBERS (16) of a fleet and a real Redis: how soon a ban on
 		XDP_BLOOM_MEMBERS=$(or $(MEMBERS),16) XDP_BLOOM_BANS=$(or $(BANS),1000) XDP_BLOOM_AGREE=$(or $(AGREE),5) \
 		prove --exec tests/support/ktap-status.sh --verbose tests/net/net_fleet_sixteen.sh tests/net/net_fleet_faults.sh
 
-deb-test: deb ## the package installed, used and removed, on a copy-on-write picture of this machine
+deb-test: ## the package by lintian and autopkgtest, installed, used and removed, on a copy-on-write picture of this machine
+	@tools/deps.sh $(DEPS) $(DEB_DEPS) $(DEB_TEST_DEPS)
+	@$(MAKE) --no-print-directory deb all
+	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests traffic
 	prove --exec tests/support/ktap-status.sh packaging/deb-test.sh
+
+rpm: ## RPM packages, source and binary, in build/rpm
+	@tools/deps.sh $(DEPS) $(RPM_DEPS)
+	+@tools/rpm.sh $(BUILD)/rpm $(VERSION)
+
+rpm-test: ## the packages by rpmlint, installed, used and removed, on a copy-on-write picture of this machine
+	@tools/deps.sh $(DEPS) $(RPM_DEPS) $(RPM_TEST_DEPS)
+	@$(MAKE) --no-print-directory rpm all
+	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests traffic
+	prove --exec tests/support/ktap-status.sh packaging/rpm-test.sh
+
+container: static ## build/container/xdp-bloom-VERSION-ARCH.tar: the static command as an image for podman, Docker, containerd
+	@tools/deps.sh $(CONTAINER_DEPS)
+	@tools/container.sh $(BUILD)/container/xdp-bloom-$(VERSION)-$(ARCH).tar $(BUILD)/static/$(ARCH)/xdp-bloom $(ARCH) $(VERSION)
+
+container-test: ## the image by crun, with real packets and with each right taken away; and the YAML by its schemas
+	@tools/deps.sh $(DEPS) $(CONTAINER_TEST_DEPS)
+	@$(MAKE) --no-print-directory container all
+	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests traffic
+	prove --exec tests/support/ktap-status.sh --verbose packaging/container-test.sh
 
 ARCH ?= $(shell dpkg --print-architecture)
 static: ## build/static/ARCH/xdp-bloom, which needs no other file: amd64, arm64, armhf, mipsel, riscv64, s390x; WITH=core: smaller
@@ -205,7 +234,12 @@ BENCH_DEPS := iproute2 ipset nftables iptables xdp-tools iprange ethtool python3
 ROUTES_DEPS := $(RUN_DEPS) bird2 frr
 FLEET_DEPS := $(RUN_DEPS) valkey-tools,redis-tools nftables
 STATIC_DEPS = lld llvm dpkg-dev xz-utils tcl $(if $(filter s390x,$(ARCH)),binutils-s390x-linux-gnu)
-DEB_DEPS   := debhelper dpkg-dev lintian
+DEB_DEPS   := debhelper build-essential
+DEB_TEST_DEPS := $(RUN_DEPS) perl python3 procps gcc lintian autopkgtest systemd
+RPM_DEPS   := rpm gcc
+RPM_TEST_DEPS := $(RUN_DEPS) perl rpmlint systemd
+CONTAINER_DEPS := buildah
+CONTAINER_TEST_DEPS := $(RUN_DEPS) perl crun python3-yaml python3-kubernetes docker-compose
 LINT_DEPS  := clang-format clang-tidy cppcheck shellcheck python3
 FRESH_DEPS := mmdebstrap git
 PAGE_DEPS  := $(RUN_DEPS) chromium
@@ -268,7 +302,7 @@ test: deps-test ## everything: real packets in the real kernel; TESTS='unit_% ne
 	$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests run_tests,\
 	$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests run_tests_apart)
 
-fresh: ## the README's commands in a Debian that has nothing else; RELEASE=bookworm or trixie; CONFINED=1
+fresh: ## the README's commands in a Debian that has nothing else; RELEASE=bookworm or trixie; CONFINED=1; COMMANDS='make deb-test'
 	@tools/deps.sh $(FRESH_DEPS)
 	@tools/fresh.sh $(RELEASE)
 
@@ -471,6 +505,6 @@ help: ## this
 		/^[a-z -]+:.*## / { target = text = $$0; sub(/:.*/, "", target); sub(/.*## /, "", text); \
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
-.PHONY: all units install uninstall static static-check dist deb fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
+.PHONY: all units install uninstall static static-check dist deb rpm rpm-test container container-test fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
 	test fresh test-kernels hardened-test lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test crowdsec-test parts-test samples-test counts scale-test replay-test scope-test page-test status-test upgrade-from upgrade-test upgrade-deb-test upgrade-fuzz record-state faults guards mutants match compilers kselftest \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help

@@ -3,7 +3,7 @@
 # What make deps installs, and by what: package managers that only write down what they are told, each on a machine of its kind.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
-no_kernel='every_package'
+no_kernel='every_package|recipes'
 sandbox "$@"
 need_sources
 
@@ -178,4 +178,21 @@ every_package() {
 	is "$(awk 'NF != 5' rows)" "" "rows that have not five names"
 }
 
-run_cases by_each by_what_is_there by_none without_name fails by_newer_lists without_root every_package
+# What recipes say a second time, as their readers want it.
+recipes() {
+	local file version
+
+	need make
+	version=$(sed -n 's/^VERSION := //p' "$top/Makefile")
+	for file in rpm/xdp-bloom.spec openwrt/Makefile container/compose.yaml container/daemonset.yaml; do
+		grep -qE "^(Version: +|PKG_VERSION:=| *image: localhost/xdp-bloom:)$version\$" "$top/packaging/$file" ||
+			fail "packaging/$file is not of version $version"
+	done
+	# shellcheck disable=SC2016 # make's own
+	make -s --no-print-directory -C "$top" --eval='names:;@printf "%s\n" $(DEPS)' names | grep -vx libc6-dev | sort >wanted
+	sed -n '/^Build-Depends:/,/^[A-Z]/p' "$top/packaging/debian/control" | sed '/^Standards/d; s/^Build-Depends://; s/([^)]*)//g' |
+		tr -s ', ' '\n' | grep -vx 'debhelper-compat\|' | sort >named
+	is "$(comm -3 wanted named)" "" "what only make (left) or packaging/debian/control (right) has"
+}
+
+run_cases by_each by_what_is_there by_none without_name fails by_newer_lists without_root every_package recipes
