@@ -460,6 +460,12 @@ compilers: deps ## both sides by clang 14 to 19, user space by gcc, and what the
 kselftest: all ## as a part of the kernel's selftests, under the runner of Debian's kernel source; KSELFTESTS
 	+tools/kselftest.sh
 
+NIGHTLY ?= test fuzz faults guards match kill-test confirm-test ends-test feeds-test parts-test counts scale-test replay-test scope-test \
+	   samples-test detect-test first-drop-test scenes-test fleet-test upgrade-test upgrade-deb-test upgrade-fuzz compilers \
+	   test-kernels hardened-test deb-test rpm-test container-test static-check rates soak mutants
+nightly: ## all that is too long for CI, one after the other, into docs/nightly.md; NIGHTLY='soak mutants': only these
+	+@MAKE='$(MAKE)' tools/nightly.sh docs/nightly.md $(NIGHTLY)
+
 # --- Benchmarks, records and pictures --------------------------------------------------------------------------------
 
 bench bench-quick: deps-bench ## against ipset, nftables and BPF maps; bench-quick takes less than 50 s
@@ -506,5 +512,5 @@ help: ## this
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
 .PHONY: all units install uninstall static static-check dist deb rpm rpm-test container container-test fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
-	test fresh test-kernels hardened-test lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test crowdsec-test parts-test samples-test counts scale-test replay-test scope-test page-test status-test upgrade-from upgrade-test upgrade-deb-test upgrade-fuzz record-state faults guards mutants match compilers kselftest \
+	test fresh test-kernels hardened-test lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test crowdsec-test parts-test samples-test counts scale-test replay-test scope-test page-test status-test upgrade-from upgrade-test upgrade-deb-test upgrade-fuzz record-state faults guards mutants match compilers kselftest nightly \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help
