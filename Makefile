@@ -220,7 +220,7 @@ clean: ## remove build/
 
 # --- What is needed, from the distribution ---------------------------------------------------------------------------
 
-DEPS := clang bpftool pkg-config libbpf-dev libxdp-dev libelf-dev zlib1g-dev libsqlite3-dev libjansson-dev \
+DEPS := clang bpftool pkgconf,pkg-config libbpf-dev libxdp-dev libelf-dev zlib1g-dev libsqlite3-dev libjansson-dev \
 	liblzma-dev libzstd-dev libmicrohttpd-dev libncurses-dev libcurl4-gnutls-dev libsodium-dev libhiredis-dev libgnutls28-dev libc6-dev
 # Each of these on top of those for building.
 RUN_DEPS   := iproute2 jq python3-minimal util-linux mount
@@ -378,6 +378,11 @@ feeds-test: tests ## a week of a service that keeps FEEDS (200) lists of ENTRIES
 		XDP_BLOOM_FEEDS=$(or $(FEEDS),200) XDP_BLOOM_ENTRIES=$(or $(ENTRIES),10000) XDP_BLOOM_DAYS=$(or $(DAYS),7) \
 		tests/net/net_fresh.sh
 
+flash-test: tests ## what BANS (1000) of them and a day of four lists write to a device, counted by the kernel and bounded
+	@tools/deps.sh e2fsprogs
+	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic XDP_BLOOM_CASES=flash \
+		XDP_BLOOM_BANS=$(or $(BANS),1000) tests/net/net_fresh.sh
+
 parts-test: tests ## the filter's parts are taken away under the service and traffic, FAULTS (200) random sequences; SEED
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic $(if $(SEED),XDP_BLOOM_SEED=$(SEED)) \
 		XDP_BLOOM_FAULTS=$(or $(FAULTS),200) XDP_BLOOM_OPEN_MS=1000 XDP_BLOOM_CASES=random tests/net/net_parts.sh
@@ -460,7 +465,7 @@ compilers: deps ## both sides by clang 14 to 19, user space by gcc, and what the
 kselftest: all ## as a part of the kernel's selftests, under the runner of Debian's kernel source; KSELFTESTS
 	+tools/kselftest.sh
 
-NIGHTLY ?= test fuzz faults guards match kill-test confirm-test ends-test feeds-test parts-test counts scale-test replay-test scope-test \
+NIGHTLY ?= test fuzz faults guards match kill-test confirm-test ends-test feeds-test flash-test parts-test counts scale-test replay-test scope-test \
 	   samples-test detect-test first-drop-test scenes-test fleet-test upgrade-test upgrade-deb-test upgrade-fuzz compilers \
 	   test-kernels hardened-test deb-test rpm-test container-test static-check rates soak mutants
 nightly: ## all that is too long for CI, one after the other, into docs/nightly.md; NIGHTLY='soak mutants': only these
@@ -512,5 +517,5 @@ help: ## this
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
 .PHONY: all units install uninstall static static-check dist deb rpm rpm-test container container-test fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
-	test fresh test-kernels hardened-test lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test crowdsec-test parts-test samples-test counts scale-test replay-test scope-test page-test status-test upgrade-from upgrade-test upgrade-deb-test upgrade-fuzz record-state faults guards mutants match compilers kselftest nightly \
+	test fresh test-kernels hardened-test lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test flash-test crowdsec-test parts-test samples-test counts scale-test replay-test scope-test page-test status-test upgrade-from upgrade-test upgrade-deb-test upgrade-fuzz record-state faults guards mutants match compilers kselftest nightly \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help

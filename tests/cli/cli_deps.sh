@@ -80,7 +80,7 @@ told() {
 }
 
 by_each() {
-	local all="apt-get dnf pacman apk zypper" wanted="clang libelf-dev libsqlite3-dev pkg-config mount util-linux valkey-tools,redis-tools"
+	local all="apt-get dnf pacman apk zypper" wanted="clang libelf-dev libsqlite3-dev pkgconf,pkg-config mount util-linux valkey-tools,redis-tools"
 
 	# shellcheck disable=SC2086 # one word a manager
 	while IFS='|' read -r release said; do
@@ -95,8 +95,8 @@ by_each() {
 		told ""
 		[ ! -s out ] || fail "it says: $(cat out)"
 	done <<-'END'
-		ID=debian|apt-get install -y -qq --no-install-recommends libelf-dev libsqlite3-dev pkg-config mount util-linux redis-tools
-		ID=ubuntu ID_LIKE=debian|apt-get install -y -qq --no-install-recommends libelf-dev libsqlite3-dev pkg-config mount util-linux redis-tools
+		ID=debian|apt-get install -y -qq --no-install-recommends libelf-dev libsqlite3-dev pkgconf mount util-linux redis-tools
+		ID=ubuntu ID_LIKE=debian|apt-get install -y -qq --no-install-recommends libelf-dev libsqlite3-dev pkgconf mount util-linux redis-tools
 		ID=fedora|dnf install -y -q --setopt=install_weak_deps=False elfutils-libelf-devel sqlite-devel pkgconf-pkg-config util-linux valkey
 		ID="rocky" ID_LIKE=fedora|dnf install -y -q --setopt=install_weak_deps=False elfutils-libelf-devel sqlite-devel pkgconf-pkg-config util-linux valkey
 		ID=arch|pacman -S --needed --noconfirm libelf sqlite pkgconf util-linux valkey
@@ -189,7 +189,7 @@ recipes() {
 			fail "packaging/$file is not of version $version"
 	done
 	# shellcheck disable=SC2016 # make's own
-	make -s --no-print-directory -C "$top" --eval='names:;@printf "%s\n" $(DEPS)' names | grep -vx libc6-dev | sort >wanted
+	make -s --no-print-directory -C "$top" --eval='names:;@printf "%s\n" $(DEPS)' names | sed '/^libc6-dev$/d; s/,.*//' | sort >wanted
 	sed -n '/^Build-Depends:/,/^[A-Z]/p' "$top/packaging/debian/control" | sed '/^Standards/d; s/^Build-Depends://; s/([^)]*)//g' |
 		tr -s ', ' '\n' | grep -vx 'debhelper-compat\|' | sort >named
 	is "$(comm -3 wanted named)" "" "what only make (left) or packaging/debian/control (right) has"

@@ -456,6 +456,43 @@ a_week() {
 	grep 'nothing was loaded' log | grep -v 'status [45]' | sed 's/^/# /'
 }
 
+# Its state on an ext4 of its own, where the kernel counts what comes to the device: BANS of them, each by a command of its own and
+# ended by the service, and a day of four lists that each change once, with 10,000 entries, beside counters, history and events.
+a_day_on_flash() {
+	local bans=${XDP_BLOOM_BANS:?} n at of_bans of_day
+
+	need mkfs.ext4
+	export XDP_BLOOM_FEEDS=${XDP_BLOOM_FEEDS:-4} XDP_BLOOM_ENTRIES=${XDP_BLOOM_ENTRIES:-10000} XDP_BLOOM_DAYS=1
+	truncate -s 512M flash
+	mkfs.ext4 -q flash
+	device=$(losetup -f --show flash) || skip "this kernel has no loop devices"
+	mkdir -p "$XDP_BLOOM_STATE"
+	trap 'stop_jobs; umount "$XDP_BLOOM_STATE"; losetup -d "$device"' EXIT
+	mount -o noatime "$device" "$XDP_BLOOM_STATE" || skip "this kernel has no ext4"
+	veth 0
+	bloom attach edge0
+	read -ra at < <(written "$device")
+	for ((n = 0; n < bans; n++)); do
+		bloom add "198.51.$((100 + n / 250)).$((n % 250))" --ttl 1h
+	done
+	read -ra of_bans < <(written "$device")
+	a_week
+	read -ra of_day < <(written "$device")
+	for n in 0 1 2; do
+		of_day[n]=$((of_day[n] - of_bans[n])) of_bans[n]=$(((of_bans[n] - at[n]) / bans))
+	done
+	printf '# a ban: %d writes, %d KB, %d flushes; a day of four lists: %d writes, %d KB, %d flushes\n' "${of_bans[@]}" "${of_day[@]}"
+	is "$(get length bans)" 0 "bans that the day has not ended"
+	((of_bans[0] <= 8 && of_bans[1] <= 160 && of_bans[2] <= 4)) || fail "more than a ban may write"
+	((of_day[0] <= 1000 && of_day[1] <= 32768 && of_day[2] <= 600)) || fail "more than a day may write"
+}
+
+# written DEVICE: how many writes came to it, how many KB, how many flushes.
+written() {
+	sync
+	awk '{ print $5, int($7 / 2), $16 }' "/sys/block/${1##*/}/stat"
+}
+
 all_fresh() {
 	[ "$(get '[.[] | select(.state == "fresh")] | length' feeds)" = "$1" ]
 }
@@ -464,4 +501,4 @@ too_old_keep() { too_old keep drop old; }
 too_old_shadow() { too_old shadow pass shadow; }
 too_old_drop() { too_old drop pass dropped; }
 
-run_cases by_command compared drops refuses too_old_keep too_old_shadow too_old_drop by_lines by_service is_shown costs_nothing one_at_a_time by_socket a_week
+run_cases by_command compared drops refuses too_old_keep too_old_shadow too_old_drop by_lines by_service is_shown costs_nothing one_at_a_time by_socket a_week ${XDP_BLOOM_BANS:+a_day_on_flash}
