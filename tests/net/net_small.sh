@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# A machine with 64 MB: a control group that may have no more, kernel memory and all, in which 100,000 entries are loaded, put
-# on an interface, filtered, rotated and edited.
+# A machine with 64 MB and a slow processor: a control group that may have no more, kernel memory and all, in which 100,000 entries
+# are loaded, put on an interface, filtered, rotated and edited; and once more with a twentieth of one of these processors.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../support/lib.sh"
 sandbox "$@"
@@ -23,17 +23,53 @@ make_group() {
 	mkdir "$group" || skip "no control group can be made here"
 	echo "$LIMIT" >"$group/$most" || skip "this control group takes no limit"
 	trap 'stop_jobs; rmdir "$group"' EXIT
+	entered=("$group")
 }
 
 # small ARGS...: the command, in that group.
 small() {
-	expect 0 "$BASH" -c "echo \$\$ >$group/cgroup.procs && exec \"\$@\"" - "$XDP_BLOOM" "$@"
+	expect 0 "$BASH" -c "for group in ${entered[*]}; do echo \$\$ >\$group/cgroup.procs || exit; done; exec \"\$@\"" - "$XDP_BLOOM" "$@"
+}
+
+# slow: from now on with a twentieth of a processor, where a control group can say that.
+slow() {
+	if [ -e "$group/cgroup.controllers" ]; then
+		{ echo +cpu >/sys/fs/cgroup/cgroup.subtree_control && echo '5000 100000' >"$group/cpu.max"; } 2>/dev/null ||
+			skip "no control group holds back a processor here"
+		return
+	fi
+	mkdir /sys/fs/cgroup/cpu
+	mount -t cgroup -o cpu none /sys/fs/cgroup/cpu 2>/dev/null || skip "no control group counts processors here"
+	processor=/sys/fs/cgroup/cpu/xdp-bloom-$$
+	mkdir "$processor"
+	trap 'stop_jobs; rmdir "$group" "$processor"' EXIT
+	echo 5000 >"$processor/cpu.cfs_quota_us" || skip "no control group holds back a processor here"
+	entered+=("$processor")
 }
 
 memory() {
 	local used
 
 	make_group
+	used_within
+	[ ! -e "$group/$peak" ] || used=$(cat "$group/$peak")
+	[ "${used:-2000000}" -gt 1000000 ] || fail "it used $used bytes: they are not counted"
+	[ "${used:-0}" -lt $((LIMIT / 2)) ] || fail "it used $used bytes of $LIMIT"
+	echo "# at most ${used:-(the kernel does not say)} bytes of $LIMIT"
+}
+
+# It takes its time, and ends.
+slow_core() {
+	make_group
+	slow
+	patience=$((20 * patience)) SECONDS=0
+	used_within
+	throttled=$(cat "${processor:-$group}/cpu.stat")
+	[[ $throttled =~ nr_throttled\ [1-9] ]] || fail "it was never held back: $throttled"
+	echo "# all of it in $SECONDS s"
+}
+
+used_within() {
 	veth 0
 	python3 -c '
 import random
@@ -52,10 +88,6 @@ print("\n".join("%d.%d.%d.%d" % (random.randint(11, 99), random.randint(0, 255),
 	small add 192.0.2.99 --ttl 1h
 	small load bad list
 	send 0 -b banned -c clean
-	[ ! -e "$group/$peak" ] || used=$(cat "$group/$peak")
-	[ "${used:-2000000}" -gt 1000000 ] || fail "it used $used bytes: they are not counted"
-	[ "${used:-0}" -lt $((LIMIT / 2)) ] || fail "it used $used bytes of $LIMIT"
-	echo "# at most ${used:-(the kernel does not say)} bytes of $LIMIT"
 }
 
-run_cases memory
+run_cases memory slow_core
