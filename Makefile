@@ -22,7 +22,7 @@ SHARED     ?= $(SAN)
 ALL_CFLAGS  = -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -I. -Iuser -I$(BUILD) \
 	      $(PKG_CFLAGS) $(SANITIZE) $(CFLAGS) $(CPPFLAGS)
 
-SKELETON := $(patsubst %,$(BUILD)/%.skel.h,xdp_bloom xdp_bloom_to xdp_bloom_both)
+SKELETON := $(patsubst %,$(BUILD)/%.skel.h,xdp_bloom xdp_bloom_to xdp_bloom_both xdp_bloom_out xdp_bloom_out_to xdp_bloom_out_both)
 # What the service shows to a browser.
 PAGE	 := $(BUILD)/page_text.h
 USER_SRC := $(sort $(wildcard user/*/*.c))

@@ -10,14 +10,16 @@
 
 /*
  * Names under the bpffs directory. What asks about destinations, or both addresses, has these behind the names of root,
- * slot and programs.
+ * slot and programs; and what asks about packets that leave, the third one before these.
  */
 #define PIN_TO		  "_to"
 #define PIN_BOTH	  "_both"
+#define PIN_OUT		  "_out"
 #define PIN_ROOT	  "root"
 #define PIN_ROOT_BARE	  "root_bare" /* where an interface whose packets begin with IP is attached */
 #define PIN_SLOT	  "slot"
 #define PIN_COUNTERS	  "counters"
+#define PIN_COUNTERS_OUT  "counters_out" /* of what leaves; there once any of it was filtered */
 #define PIN_LIST_COUNTERS "list_counters"
 #define PIN_SAMPLES	  "samples"
 #define PIN_SAMPLE_SHARES "sample_shares"
@@ -49,6 +51,12 @@
 #define MATCH_DESTINATION 1
 #define MATCH_BOTH	  2
 #define MATCHES		  3
+/* The same of packets that leave (tc), behind those; there a packet's destination is asked about unless one says else.
+ */
+#define MATCH_LEAVING(match) (MATCHES + (match))
+#define MATCH_KINDS	     (2 * MATCHES)
+#define MATCH_LEAVES(kind)   ((kind) >= MATCHES)
+#define MATCH_OF(kind)	     ((kind) % MATCHES)
 
 /* What became of a packet, in sum. */
 enum verdict { PASSED, DROPPED, UNPARSED, VERDICTS };
@@ -144,6 +152,7 @@ enum stage { STAGE_PARSE, STAGE_GATE, STAGE_FILTER, STAGE_ROSTER, STAGE_DETECTOR
  * An answer: is the address dropped, which stage decided it, on which account, and for IPv6 on which rung. The asking
  * program returns it.
  */
+#define ANSWER_OUT		   (1u << 27) /* of a packet that was to leave */
 #define ANSWER_TO		   (1u << 26) /* the destination's, not the source's */
 #define ANSWER_SHADOW		   (1u << 25) /* would be dropped, were the list not a shadow */
 #define ANSWER_DROP		   (1u << 24)

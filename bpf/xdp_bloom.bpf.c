@@ -6,13 +6,11 @@
 #include "detect.h"
 #include "scope.h"
 #endif
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 1);
-	__uint(key_size, 4);
-	__uint(value_size, 4);
-} slot SEC(".maps");
+/* What it has is not known to those. */
+#define PACKET		    struct xdp_md
+#define PACKET_IFINDEX(ctx) ((ctx)->ingress_ifindex)
+inline_always __u32 copy_packet(const struct xdp_md *ctx, struct sample *sample);
+#include "shared.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -21,51 +19,16 @@ struct {
 	__type(value, struct tally);
 } counters SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, LABELS);
-	__type(key, __u32);
-	__type(value, struct tally);
-} list_counters SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, SAMPLES_RING);
-} samples SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, LABELS);
-	__type(key, __u32);
-	__type(value, struct sample_share);
-} sample_shares SEC(".maps");
-
-/* A generation or an interface on trial has these two to itself. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct trial);
-} trial SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 1);
-	__uint(key_size, 4);
-	__uint(value_size, 4);
-} before SEC(".maps");
-
-inline_always void count(void *map, __u32 key, __u64 bytes)
+inline_always __u32 copy_packet(const struct xdp_md *ctx, struct sample *sample)
 {
-	struct tally *tally = bpf_map_lookup_elem(map, &key);
+	const __u8 *byte = (const __u8 *)(long)ctx->data, *end = (const __u8 *)(long)ctx->data_end;
+	__u32 n;
 
-	if (tally) {
-		tally->packets++;
-		tally->bytes += bytes;
-	}
+	/* Rare, and small this way. */
+	_Pragma("clang loop unroll(disable)") for (n = 0; n < SAMPLE_BYTES && byte + 1 <= end; n++) sample->bytes[n] =
+		*byte++;
+	return n;
 }
-
-#define G ((const struct generation *)NULL)
 
 /*
  * Drivers fill a buffer before they begin another, but for those that leave the first one empty: a head shorter than
@@ -100,51 +63,6 @@ rare:
 	if (answer < 0 || ANSWER_LABEL(answer) != LABEL_ENDS)
 		return answer;
 	return decide_match_end(headers.bytes, headers.bytes + HEADERS_MAX, answer);
-}
-
-inline_always void next_block(struct sample_share *share)
-{
-	__u32 block = share->next & 31, last = (1u << block) - 1, at = bpf_get_prandom_u32() & last;
-
-	share->left--;
-	if (share->left < share->growing && block < SAMPLE_BLOCK_MAX - 2)
-		share->next = block + 2;
-	share->skip = share->behind + at;
-	share->behind = last - at;
-	share->block = block;
-}
-
-inline_always void take_sample(const struct xdp_md *ctx, __u32 answer, __u32 length)
-{
-	__u32 label = ANSWER_LABEL(answer), n;
-	struct sample_share *share = bpf_map_lookup_elem(&sample_shares, &label);
-	const __u8 *byte, *end;
-	struct sample *sample;
-	__u16 block;
-
-	if (!share || !share->left)
-		return;
-	if (share->skip) {
-		share->skip--;
-		return;
-	}
-	block = share->block;
-	next_block(share);
-	sample = bpf_ringbuf_reserve(&samples, sizeof(*sample), 0);
-	if (!sample)
-		return;
-	sample->time = bpf_ktime_get_ns();
-	sample->ifindex = ctx->ingress_ifindex;
-	sample->length = length;
-	sample->answer = answer;
-	byte = (const __u8 *)(long)ctx->data;
-	end = (const __u8 *)(long)ctx->data_end;
-	/* Rare, and small this way. */
-	_Pragma("clang loop unroll(disable)") for (n = 0; n < SAMPLE_BYTES && byte + 1 <= end; n++) sample->bytes[n] =
-		*byte++;
-	sample->captured = n;
-	sample->block = block;
-	bpf_ringbuf_submit(sample, 0);
 }
 
 /* What is attached, and never changes: it jumps to the generation in force. An empty slot lets packets pass. */
@@ -431,14 +349,6 @@ int xdp_bloom_slots(struct xdp_md *ctx)
  * date does not move, and no process has a part in it. The same for an interface, which then lets all packets pass.
  * What is confirmed is replaced by the programs above, and reads no clock.
  */
-inline_always int trial_is_over(void)
-{
-	__u32 key = 0;
-	const struct trial *now = bpf_map_lookup_elem(&trial, &key);
-
-	return !now || bpf_ktime_get_boot_ns() >= now->until;
-}
-
 inline_always int on_trial(struct xdp_md *ctx, int watch)
 {
 	if (!trial_is_over())

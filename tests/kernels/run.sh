@@ -24,6 +24,7 @@ tests=("EXACT_ASKS=3000000,XDP_BLOOM_PACKETS=40000:prog_" net_attach.sh net_shar
 	"XDP_BLOOM_CASES=finds_interfaces.--shared:net_service.sh"
 	"XDP_BLOOM_ROTATIONS=10,XDP_BLOOM_CASES=rotates:net_rotate.sh"
 	"XDP_BLOOM_CASES=ipv..plain:net_modes.sh" net_frames.sh
+	"XDP_BLOOM_CASES=every.destination|beside.ingress|heals:net_egress.sh"
 	"XDP_BLOOM_CASES=legal|files|nothing|bpffs|instances:cli_errors.sh"
 	"XDP_BLOOM_CASES=that.is.shared:cli_purge.sh")
 # shellcheck disable=SC2206 # words

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is asked about destinations, or about both addresses: made packets through the real programs and their roots,
- * held against the naive model of who bans what. XDP_BLOOM_PACKETS says how many of each (4000; make match: a million).
+ * What is asked about destinations, about both addresses, and of what leaves: made packets through the real programs
+ * and their roots, held against the naive model of who bans what. XDP_BLOOM_PACKETS says how many of each (4000; make
+ * match: a million).
  */
+#include <linux/pkt_cls.h>
+
 #include "kernel/match.h"
 #include "worth_asking.h"
 
 static const struct {
 	const char *link, *program, *root;
-} kinds[MATCHES] = {
+} kinds[MATCH_KINDS] = {
 	{ NULL, "program", PIN_ROOT },
 	{ PIN_LINKS "/x%to", "program" PIN_TO, PIN_ROOT PIN_TO },
 	{ PIN_LINKS "/x%or", "program" PIN_BOTH, PIN_ROOT PIN_BOTH },
+	{ PIN_LINKS "/x%outfrom", "program" PIN_OUT, PIN_ROOT PIN_OUT },
+	{ PIN_LINKS "/x%out", "program" PIN_OUT PIN_TO, PIN_ROOT PIN_OUT PIN_TO },
+	{ PIN_LINKS "/x%outor", "program" PIN_OUT PIN_BOTH, PIN_ROOT PIN_OUT PIN_BOTH },
 };
 
 static __u64 shadow[LABELS / 64];
@@ -31,8 +37,17 @@ static bool drops(int family, ip6 addr)
 	return label >= 0 && !(shadow[label / 64] >> label % 64 & 1);
 }
 
-static __u32 expected(unsigned int match, const struct frame_shape *shape, size_t size, ip6 source, ip6 destination)
+/* For all of its link: never dropped on its way out. */
+static bool is_spared(int family, ip6 to)
 {
+	if (family == 4)
+		return (__u32)to == ~0u || (__u32)to >> 8 == 0xe00000;
+	return (__u32)(to >> 96 & 0xff0f0000) == 0xff020000;
+}
+
+static __u32 expected(unsigned int kind, const struct frame_shape *shape, size_t size, ip6 source, ip6 destination)
+{
+	unsigned int match = MATCH_OF(kind);
 	int family = shape->family;
 
 	if (size < shape->needed || !family)
@@ -40,9 +55,25 @@ static __u32 expected(unsigned int match, const struct frame_shape *shape, size_
 	if (family == HIDDEN)
 		return DROP;
 	return (match != MATCH_DESTINATION && drops(family, source)) ||
-			       (match != MATCH_SOURCE && drops(family, destination))
+			       (match != MATCH_SOURCE && drops(family, destination) &&
+				!(MATCH_LEAVES(kind) && is_spared(family, destination)))
 		       ? DROP
 		       : PASS;
+}
+
+static bool is_framed(const uint8_t *frame)
+{
+	unsigned int type = frame[12] << 8 | frame[13];
+
+	return type == ETH_P_8021Q || type == ETH_P_8021AD || type == ETH_P_PPP_SES;
+}
+
+/* Of XDP, whichever it is. */
+static __u32 verdict(unsigned int kind, __u32 result)
+{
+	if (!MATCH_LEAVES(kind))
+		return result;
+	return result == (__u32)TC_ACT_UNSPEC ? PASS : result == TC_ACT_SHOT ? DROP : result;
 }
 
 static unsigned int packets_wanted(void)
@@ -55,42 +86,48 @@ static unsigned int packets_wanted(void)
 /* Of each match so many, through the generation's program or through the root's tail call. */
 static void random_packets(unsigned int n)
 {
-	int fds[MATCHES][2];
-	unsigned int dropped[MATCHES] = { 0 };
+	int fds[MATCH_KINDS][2];
+	unsigned int dropped[MATCH_KINDS] = { 0 };
 	char path[64];
 
-	for (unsigned int m = 0; m < MATCHES; m++) {
+	for (unsigned int m = 0; m < MATCH_KINDS; m++) {
 		snprintf(path, sizeof(path), PIN_GENERATIONS "/%llu/%s", live.g.number, kinds[m].program);
 		fds[m][0] = get_pin(path);
 		fds[m][1] = get_pin(kinds[m].root);
 		CHECK(fds[m][0] >= 0 && fds[m][1] >= 0, "no %s", path);
 	}
-	for (unsigned int i = 0; i < n * MATCHES && !ktap_failed; i++) {
+	for (unsigned int i = 0; i < n * MATCH_KINDS && !ktap_failed; i++) {
 		const struct frame_shape *shape = &frame_shapes[ktap_random() % FRAME_SHAPES];
 		int family = shape->family == 6 ? 6 : 4;
 		ip6 source = worth_asking(family), destination = worth_asking(family);
 		size_t at = shape->needed - (family == 4 ? 4 : 16), size = FRAME_MAX;
-		unsigned int m = i % MATCHES;
+		unsigned int m = i % MATCH_KINDS;
 		uint8_t frame[FRAME_MAX];
 		struct run run;
 		__u32 want;
 
 		frame_make(frame, shape, source);
+		if (!(ktap_random() % 16))
+			destination = family == 4 ? 0xe0000000 | ktap_random() % 512 : (ip6)0xff02 << 112 | 1;
 		if (shape->family == 4)
 			frame_put(frame, at, (uint64_t)destination, 4);
 		if (shape->family == 6) {
 			frame_put(frame, at, (uint64_t)(destination >> 64), 8);
 			frame_put(frame, at + 8, (uint64_t)destination, 8);
 		}
-		if (!(ktap_random() % 8))
-			size = 14 + ktap_random() % (FRAME_MAX - 14);
+		/* The kernel runs none for which there is no room in it; a tagged one is judged as if zeros followed.
+		 */
+		if (!(ktap_random() % 8) && !(MATCH_LEAVES(m) && is_framed(frame)))
+			size = (MATCH_LEAVES(m) ? 54 : 14) + ktap_random() % (FRAME_MAX - 54);
 		want = expected(m, shape, size, source, destination);
-		run = run_program(fds[m][i / MATCHES % 2], frame, size);
+		run = run_program(fds[m][i / MATCH_KINDS % 2], frame, size);
 		dropped[m] += want == DROP;
+		run.result = verdict(m, run.result);
 		CHECK(run.ran && run.result == want, "match %u, %s cut to %zu bytes, %s: verdict %u, not %u", m,
-		      shape->name, size, i / MATCHES % 2 ? "through the root" : "the program itself", run.result, want);
+		      shape->name, size, i / MATCH_KINDS % 2 ? "through the root" : "the program itself", run.result,
+		      want);
 	}
-	for (unsigned int m = 0; m < MATCHES; m++) {
+	for (unsigned int m = 0; m < MATCH_KINDS; m++) {
 		CHECK(!n || dropped[m] > n / 10, "match %u: only %u dropped", m, dropped[m]);
 		close(fds[m][0]);
 		close(fds[m][1]);
@@ -100,7 +137,7 @@ static void random_packets(unsigned int n)
 /* The verifier gives up at a million; another compiler's programs, or a larger set's, need more than these. */
 static void verified(void)
 {
-	for (unsigned int m = 0; m < MATCHES; m++) {
+	for (unsigned int m = 0; m < MATCH_KINDS; m++) {
 		struct bpf_prog_info info = { 0 };
 		__u32 size = sizeof(info);
 		char path[64];
@@ -177,7 +214,7 @@ static void use_all(void)
 {
 	bool all = true;
 
-	for (unsigned int m = MATCH_SOURCE + 1; m < MATCHES; m++) {
+	for (unsigned int m = MATCH_SOURCE + 1; m < MATCH_KINDS; m++) {
 		char path[128];
 
 		snprintf(path, sizeof(path), "%s/%s", own_context.bpffs, kinds[m].link);

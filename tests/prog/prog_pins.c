@@ -16,9 +16,19 @@
 #include "naive.h"
 #include "own_pins.h"
 
-static const char *const shared[] = { PIN_SLOT,		 PIN_SLOT PIN_TO,  PIN_SLOT PIN_BOTH, PIN_COUNTERS,
-				      PIN_LIST_COUNTERS, PIN_POLICED,	   PIN_UNREAD,	      PIN_SAMPLES,
-				      PIN_SAMPLE_SHARES, PIN_SAMPLE_BUDGET };
+static const char *const shared[] = { PIN_SLOT,
+				      PIN_SLOT PIN_TO,
+				      PIN_SLOT PIN_BOTH,
+				      PIN_SLOT PIN_OUT,
+				      PIN_SLOT PIN_OUT PIN_TO,
+				      PIN_SLOT PIN_OUT PIN_BOTH,
+				      PIN_COUNTERS,
+				      PIN_LIST_COUNTERS,
+				      PIN_POLICED,
+				      PIN_UNREAD,
+				      PIN_SAMPLES,
+				      PIN_SAMPLE_SHARES,
+				      PIN_SAMPLE_BUDGET };
 
 static const char *path_of(const char *name)
 {
@@ -231,7 +241,7 @@ static void counters(void)
 				unlink(path_of(names[i]));
 			all = kernel_counters(&own_context, &counted);
 			lists = kernel_list_packets(&own_context, packets, cpus);
-			retired = kernel_retire_port(&own_context, 3);
+			retired = kernel_retire_port(&own_context, 3, false);
 			zeroed = kernel_zero_label(&own_context, 3);
 			if (gone) {
 				CHECK(!all && !lists && !retired && !zeroed, "%s is gone", names[i]);

@@ -157,7 +157,7 @@ static int new_root(void)
 	struct thing *root = thing_new(PINNED_PROGRAM, "xdp_bloom_frags");
 	int fd = open(thing_file(root, path), O_RDWR | O_CREAT | O_CLOEXEC, 0600), err;
 
-	err = attach_new_root(&model_context, MATCHES, fd);
+	err = attach_new_root(&model_context, MATCH_KINDS, fd);
 	close(fd);
 	return err;
 }

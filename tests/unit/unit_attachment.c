@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "base/label.h"
 #include "kernel/attachment.h"
 #include "ktap.h"
 
@@ -37,6 +38,10 @@ static const struct {
 	{ "wg0.1", "wg0%2e1%link9%to%ip", 9, false, true, MATCH_DESTINATION },
 	{ "%to", "%25to%or%shared", 0, true, false, MATCH_BOTH },
 	{ "to", "to", 0, false, false, 0 },
+	{ "eth1", "eth1%out", 0, false, false, MATCH_LEAVING(MATCH_DESTINATION) },
+	{ "eth1.7", "eth1%2e7%outfrom", 0, false, false, MATCH_LEAVING(MATCH_SOURCE) },
+	{ "%out", "%25out%link7%outor", 7, false, false, MATCH_LEAVING(MATCH_BOTH) },
+	{ "out", "out", 0, false, false, 0 },
 };
 
 static void there_and_back(void)
@@ -62,6 +67,26 @@ static void there_and_back(void)
 			      back.match == known[i].match && !back.gone && !back.moved && !back.ifindex && !back.until,
 		      "%s: %s, %u, %d", known[i].file, back.as, back.set_aside, back.shared);
 	}
+}
+
+/* A label says which of an interface's two it is. */
+static void labels(void)
+{
+	static const char *const names[] = { "eth0", "egress", "fifteen-letters", "%out" };
+	char label[LABEL_MAX], other[LABEL_MAX], name[IF_NAMESIZE];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		for (unsigned int kind = 0; kind < MATCH_KINDS; kind++) {
+			label_of(label, names[i], kind);
+			CHECK(label_split(label, name) == MATCH_LEAVES(kind) && !strcmp(name, names[i]),
+			      "'%s' is of '%s'", label, name);
+			for (unsigned int of = 0; of < MATCH_KINDS; of++)
+				CHECK(label_is(label, names[i], of) == (MATCH_LEAVES(of) == MATCH_LEAVES(kind)),
+				      "'%s' and kind %u", label, of);
+			label_of(other, names[!i], kind);
+			CHECK(strcmp(label, other) != 0, "'%s' twice", label);
+		}
+	CHECK(!strcmp(label_of(label, "eth0", MATCH_LEAVING(0)), "eth0 egress"), "'%s'", label);
 }
 
 static void none_of_ours(void)
@@ -99,6 +124,7 @@ int main(void)
 {
 	static const struct ktap_case cases[] = {
 		{ "there and back", there_and_back },
+		{ "labels", labels },
 		{ "none of ours", none_of_ours },
 	};
 

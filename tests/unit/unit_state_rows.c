@@ -65,6 +65,8 @@ static const struct column {
 	{ "interface", "shared", NUMBER, 0, 1, NULL, false },
 	{ "matched", "name", TEXT, 1, 15, "^/: \t\n", false },
 	{ "matched", "match", NUMBER, 1, 2, NULL, false },
+	{ "leaving", "name", TEXT, 1, 15, "^/: \t\n", false },
+	{ "leaving", "match", NUMBER, 0, 2, NULL, false },
 	{ "pending", "kind", NUMBER, 0, 5, NULL, false },
 	{ "pending", "name", TEXT, 1, 63, NULL, false },
 	{ "pending", "deadline", NUMBER, 0, 253402300799, NULL, false },
@@ -238,6 +240,7 @@ static void make_good(void)
 	struct ban ban = { .first = { 0xcb007100, 4 }, .length = 24, .added = 1, .reason = "a" };
 	struct strike strike = { ban.first, ban.length, 1, 1 };
 	struct interface_info interface = { "eth9", "native", true, MATCH_BOTH };
+	struct interface_info leaves = { "eth9", "tc", false, MATCH_LEAVING(MATCH_BOTH) };
 	static const struct feed feed = {
 		.list = "two", .url = "https://example.net/list", .every = 3600, .next = 1, .result = "a list"
 	};
@@ -262,8 +265,8 @@ static void make_good(void)
 	fill(s, "three", LIST_SHADOW, 0xcb007400);
 	ENOUGH(!state_pending_add(s, &list));
 	fill(s, "one", LIST_BAN, 0xcb007500);
-	ENOUGH(!state_interface_put(s, &interface) && !state_pending_add(s, &link) &&
-	       !state_ban_put(s, &ban, &renewed));
+	ENOUGH(!state_interface_put(s, &interface) && !state_interface_put(s, &leaves) &&
+	       !state_pending_add(s, &link) && !state_ban_put(s, &ban, &renewed));
 	ENOUGH(!state_pending_add(s, &banned) && !state_ban_put(s, &ban, &renewed));
 	ENOUGH(!state_strike_put(s, &strike) && !state_feed_put(s, &feed));
 	ENOUGH(!state_member_put(s, &member));

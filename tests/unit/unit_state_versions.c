@@ -46,6 +46,7 @@ static const char *const rows[] = {
 	       "INSERT INTO said VALUES (4, 32, x'c0000201', 1, 1, NULL, 'r', NULL)",
 	[13] = "INSERT INTO scope VALUES (1, 'tcp/22', 0)",
 	[14] = "INSERT INTO matched VALUES ('eth0', 1)",
+	[15] = "INSERT INTO leaving VALUES ('eth0', 1)",
 };
 _Static_assert(sizeof(rows) / sizeof(*rows) == STATE_VERSION + 1, "a row of each version's");
 
@@ -128,7 +129,6 @@ static void ask_all(struct state *s)
 	ALL(struct source, 3, state_sources(s, &all, &n));
 	ALL(struct feed, 11, state_feeds(s, &all, &n));
 	ALL(struct pending, 1, state_pending(s, &all, &n));
-	ALL(struct interface_info, 1, state_interfaces(s, &all, &n));
 	ALL(struct strike, 9, state_strikes(s, &all, &n));
 	ALL(struct said, 12, state_said(s, &all, &n));
 	ALL(struct said, 12, state_said_by(s, 1, &all, &n));
@@ -179,6 +179,8 @@ static void ask_all(struct state *s)
 	same("an image", 0, !image_kept(s));
 	err = state_interfaces(s, &interfaces, &names);
 	same("what of packets is asked", err, !names || interfaces[0].match == has(14));
+	same("interfaces, and what leaves", err,
+	     names == (size_t)has(1) + has(15) && (names < 2 || interfaces[1].match == MATCH_LEAVING(1)));
 	free(interfaces);
 	same("a grant", 0, state_granted(s, host) == has(1));
 	CHECK(source_is_loaded(&own_context, &(struct source){ "a", "/x", "s", "o" }) == has(3), "version %d: its file",

@@ -88,6 +88,7 @@ static void ports(void)
 		{ .name = "a-long-name-003", .ifindex = 3 + 4 * PORTS },
 		{ .name = "a-long-name-004", .ifindex = 3 + 5 * PORTS },
 		{ .name = "eth\033", .ifindex = 5 },
+		{ .name = "eth1", .ifindex = 4, .match = MATCH_LEAVING(MATCH_DESTINATION) },
 	};
 	static struct counted counted;
 	struct tallies t = { .ports = on, .ports_n = sizeof(on) / sizeof(*on) };
@@ -95,8 +96,10 @@ static void ports(void)
 		char buf[64], behind[64];
 	} name;
 
-	for (unsigned int i = 0; i <= PORTS; i++)
+	for (unsigned int i = 0; i <= PORTS; i++) {
 		counted.port[i][2] = row(i + 1, 2);
+		counted.out[i][2] = row(1000 * (i + 1), 2);
+	}
 	memset(&name, 'x', sizeof(name));
 	CHECK(!strcmp(tallies_port_name(&t, 0, name.buf),
 		      "eth0+a-long-name-001+a-long-name-002+a-long-name-003+a-long-nam"),
@@ -105,13 +108,15 @@ static void ports(void)
 	CHECK(!strcmp(tallies_port_name(&t, 3, name.buf), "eth1"), "'%s'", name.buf);
 	CHECK(!strcmp(tallies_port_name(&t, 6, name.buf), "a-long-name-004"), "'%s'", name.buf);
 	CHECK(!strcmp(tallies_port_name(&t, 7, name.buf), "eth?"), "'%s'", name.buf);
-	CHECK(!strcmp(tallies_port_name(&t, 8, name.buf), "(others before)"), "the last");
-	for (size_t i = 0; i < 9; i++) {
-		unsigned int all = 0, is[] = { 4, 0, 0, 5, 0, 0, 0, 6 };
+	CHECK(!strcmp(tallies_port_name(&t, 9, name.buf), "(others before)"), "the last");
+	CHECK(!strcmp(tallies_port_label(&t, 3, name.buf), "eth1"), "'%s'", name.buf);
+	CHECK(!strcmp(tallies_port_label(&t, 8, name.buf), "eth1 egress"), "'%s'", name.buf);
+	for (size_t i = 0; i < 10; i++) {
+		unsigned int all = 0, is[] = { 4, 0, 0, 5, 0, 0, 0, 6, 5000 };
 
 		for (unsigned int at = 0; at <= PORTS; at++)
-			all += at >= 3 && at <= 5 ? 0 : at + 1;
-		CHECK(tallies_port(&t, &counted, i)[2].packets == (i < 8 ? is[i] : all), "%zu has %llu", i,
+			all += (at >= 3 && at <= 5 ? 0 : at + 1) + (at == 4 ? 0 : 1000 * (at + 1));
+		CHECK(tallies_port(&t, &counted, i)[2].packets == (i < 9 ? is[i] : all), "%zu has %llu", i,
 		      tallies_port(&t, &counted, i)[2].packets);
 	}
 }

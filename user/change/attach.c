@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/label.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "change/agreement.h"
@@ -34,10 +35,12 @@ static enum attach_mode mode_of(const struct attach_options *o)
 
 static unsigned int match_of(const struct attach_options *o)
 {
-	return o->match ? (unsigned int)o->match - 1 : MATCH_SOURCE;
+	unsigned int match = o->match ? (unsigned int)o->match - 1 : o->egress ? MATCH_DESTINATION : MATCH_SOURCE;
+
+	return o->egress ? MATCH_LEAVING(match) : match;
 }
 
-static int keeps(struct state *state, const char *name, bool *found)
+static int keeps(struct state *state, const char *label, bool *found)
 {
 	struct interface_info *kept;
 	size_t n;
@@ -45,7 +48,7 @@ static int keeps(struct state *state, const char *name, bool *found)
 
 	*found = false;
 	for (size_t i = 0; i < n && !err; i++)
-		*found = *found || !strcmp(name, kept[i].name);
+		*found = *found || label_is(label, kept[i].name, kept[i].match);
 	free(kept);
 	return err;
 }
@@ -55,7 +58,7 @@ static struct interface_info as_kept(const struct attach_options *o, const char 
 	struct interface_info kept = { .shared = o->shared, .match = match_of(o) };
 
 	snprintf(kept.name, sizeof(kept.name), "%s", name);
-	snprintf(kept.mode, sizeof(kept.mode), "%s", attach_mode_names[mode_of(o)]);
+	snprintf(kept.mode, sizeof(kept.mode), "%s", attach_mode_names[o->egress ? MODE_TC : mode_of(o)]);
 	return kept;
 }
 
@@ -65,15 +68,16 @@ static int announce(struct attaching *a, const char *name, enum announced *annou
 	struct pending pending = { .kind = PENDING_INTERFACE, .deadline = PENDING_IN_PROGRESS };
 	struct interface_info interface = as_kept(a->options, name);
 	bool kept = false, confirm = a->options->confirm.given;
-	struct attachment at = { 0 };
+	struct attachment at = { .match = interface.match };
+	char label[LABEL_MAX];
 	int err;
 
 	snprintf(at.name, sizeof(at.name), "%s", name);
-	snprintf(pending.name, sizeof(pending.name), "%s", name);
+	snprintf(pending.name, sizeof(pending.name), "%s", label_of(label, name, at.match));
 	if (attach_may(a->change->context, &at))
 		return 0; /* attach_one() says why */
-	err = change_pending(a->change, PENDING_INTERFACE, name, (long)a->options->confirm.value)
-		      ?: keeps(a->change->state, name, &kept);
+	err = change_pending(a->change, PENDING_INTERFACE, label, (long)a->options->confirm.value)
+		      ?: keeps(a->change->state, label, &kept);
 	if (err || (kept && !confirm))
 		return err;
 	*announced = kept ? THAT_IT_WAITS : ALL;
@@ -101,23 +105,27 @@ static int announce_all(struct attaching *a)
 /* Attaching is done: now nothing waits, except for confirmation. */
 static int announce_end(struct attaching *a)
 {
+	char label[LABEL_MAX];
 	int err = 0;
 
 	for (int i = 0; i < a->n && !err && !a->options->confirm.given; i++)
 		if (a->announced[i])
-			err = state_pending_forget(a->change->state, PENDING_INTERFACE, a->names[i]);
+			err = state_pending_forget(a->change->state, PENDING_INTERFACE,
+						   label_of(label, a->names[i], match_of(a->options)));
 	return err;
 }
 
 static void take_back(struct attaching *a)
 {
 	int err = state_again(a->change->state);
+	char label[LABEL_MAX];
 
 	for (int i = 0; i < a->n && !err; i++) {
+		label_of(label, a->names[i], match_of(a->options));
 		if (a->announced[i] == ALL)
-			err = state_interface_drop(a->change->state, a->names[i]);
+			err = state_interface_drop(a->change->state, label);
 		else if (a->announced[i])
-			err = state_pending_forget(a->change->state, PENDING_INTERFACE, a->names[i]);
+			err = state_pending_forget(a->change->state, PENDING_INTERFACE, label);
 		if (err_is(err, ENOENT)) /* it was not committed */
 			err = 0;
 	}
@@ -130,10 +138,11 @@ static void take_back(struct attaching *a)
 static bool to_rematch(const struct attaching *a, const char *name, struct attachment *at)
 {
 	const struct attach_options *o = a->options;
+	char label[LABEL_MAX];
 
 	return (o->match || o->if_needed) && !o->confirm.given && !o->shared &&
-	       !attach_is(a->change->context, name, at) && !at->shared && at->match != match_of(o) &&
-	       (mode_of(o) == MODE_AUTO || mode_of(o) == at->mode || o->if_needed);
+	       !attach_is(a->change->context, label_of(label, name, match_of(o)), at) && !at->shared &&
+	       at->match != match_of(o) && (mode_of(o) == MODE_AUTO || mode_of(o) == at->mode || o->if_needed);
 }
 
 /* Back to what they were, the last first. */
@@ -141,9 +150,11 @@ static void undo(const struct attaching *a, struct attachment *done, int n)
 {
 	const struct context *context = a->change->context;
 
+	char label[LABEL_MAX];
+
 	while (n-- > 0) {
 		int err = a->before[n] ? attach_rematch(context, &done[n], a->before[n] - 1)
-				       : detach_one(context, done[n].name);
+				       : detach_one(context, label_of(label, done[n].name, done[n].match));
 
 		if (err)
 			warn("%s", reason(err));
@@ -157,6 +168,7 @@ static int attach_next(struct attaching *a, const char *name, struct attachment 
 {
 	const struct attach_options *o = a->options;
 	struct interface_info kept = as_kept(o, name);
+	char label[LABEL_MAX];
 	int err, is;
 
 	if (to_rematch(a, name, at)) {
@@ -176,21 +188,24 @@ static int attach_next(struct attaching *a, const char *name, struct attachment 
 		     err_is(is, ENODEV) ? "; remembered: 'restore' or the service will attach it" : "");
 	err = state_interface_put(a->change->state, &kept);
 	if (err && !is)
-		detach_one(a->change->context, name);
+		detach_one(a->change->context, label_of(label, name, kept.match));
 	return err ?: err_is(is, EEXIST) ? ALREADY : is ? REMEMBERED : 0;
 }
 
 /* What has been loaded so long begins to drop packets there. Asked before the first is. */
 static int ask_guard(struct attaching *a)
 {
+	unsigned int match = match_of(a->options);
 	struct change *c = a->change;
+	char label[LABEL_MAX];
 	int err;
 
 	c->guard.everything = a->options->force;
 	for (int i = 0; i < a->n; i++) {
 		struct attachment at;
 
-		c->guard.afresh = c->guard.afresh || !attach_is_filtered(c->context, a->names[i]) ||
+		c->guard.afresh = c->guard.afresh ||
+				  !attach_is_filtered(c->context, label_of(label, a->names[i], match)) ||
 				  to_rematch(a, a->names[i], &at);
 	}
 	if (!c->guard.afresh || agreement(c->state, &c->live.g) != AGREED)
@@ -250,63 +265,80 @@ static int detach_all(const struct context *context)
 }
 
 /* Takes it out of the state. NULL: all. */
-static int forget(const struct context *context, const char *name)
+static int forget(const struct context *context, const char *label)
 {
 	struct interface_info *kept = NULL;
 	struct state *state = NULL;
+	char is[LABEL_MAX];
 	size_t n = 0;
 	int err = state_open(&state, context, true);
 
 	/* A command that we waited for may have attached it again. */
 	if (!err)
-		err = name ? detach_again(context, name) : detach_all(context);
+		err = label ? detach_again(context, label) : detach_all(context);
 	err = err ?: state_interfaces(state, &kept, &n);
 	for (size_t i = 0; i < n && !err; i++)
-		if (!name || !strcmp(name, kept[i].name))
-			err = state_interface_drop(state, kept[i].name);
+		if (!label || label_is(label, kept[i].name, kept[i].match))
+			err = state_interface_drop(state, label_of(is, kept[i].name, kept[i].match));
 	err = err ?: state_commit(state);
 	/* The service attaches again what it finds open: without the lock where it cannot have it soon. */
 	for (int i = 0, again = !err; again && i < TRIES_ONCE_COMMITTED; i++)
-		again = err = name ? detach_again(context, name) : detach_all(context);
+		again = err = label ? detach_again(context, label) : detach_all(context);
 	free(kept);
 	state_close(state);
 	return err;
 }
 
 /* Such an interface may be gone, and is to be attached when it comes back. */
-static bool is_kept(const struct context *context, const char *name)
+static bool is_kept(const struct context *context, const char *label)
 {
 	struct state *state = NULL;
 	bool found = false;
 
-	if (!state_open(&state, context, false) && keeps(state, name, &found))
+	if (!state_open(&state, context, false) && keeps(state, label, &found))
 		found = false;
 	state_close(state);
 	return found;
 }
 
-int detach_interfaces(const struct context *context, char *const *names, int n, bool *stopped)
+int detach_labels(const struct context *context, const char *name, bool comes_in, bool leaves,
+		  char labels[2][LABEL_MAX])
+{
+	const bool wanted[] = { comes_in, leaves };
+	int n = 0;
+
+	for (int i = 0; i < 2; i++) {
+		label_of(labels[n], name, i ? MATCH_LEAVING(0) : 0);
+		n += wanted[i] && (is_kept(context, labels[n]) || !attach_find(context, labels[n]));
+	}
+	/* Where there is none, it is said of this one. */
+	if (!n)
+		label_of(labels[n++], name, comes_in ? 0 : MATCH_LEAVING(0));
+	return n;
+}
+
+int detach_interfaces(const struct context *context, char *const *labels, int n, bool *stopped)
 {
 	int err = kernel_ready_to_look(context);
 
 	*stopped = false;
 	/* Check all of them before any is detached. */
 	for (int i = 0; i < n && !err; i++)
-		if (!is_kept(context, names[i]))
-			err = attach_find(context, names[i]);
+		if (!is_kept(context, labels[i]))
+			err = attach_find(context, labels[i]);
 	/* Before opening the state, so that packets flow again even if the state cannot be opened. */
 	if (!err && !n)
 		err = detach_all(context);
 	for (int i = 0; i < n && !err; i++)
-		if (!attach_find(context, names[i]))
-			err = detach_one(context, names[i]);
+		if (!attach_find(context, labels[i]))
+			err = detach_one(context, labels[i]);
 	if (err)
 		return err;
 	*stopped = true;
 	if (!n)
 		return forget(context, NULL);
 	for (int i = 0; i < n && !err; i++)
-		err = forget(context, names[i]);
+		err = forget(context, labels[i]);
 	return err;
 }
 
@@ -335,7 +367,8 @@ int attachments_kept(struct state *state, struct attachment **list, size_t *n)
 	for (size_t i = 0; i < *n && !err; i++) {
 		(*list)[i] = attachment_kept(&kept[i]);
 		for (size_t j = 0; j < pending_n; j++)
-			if (pending[j].kind == PENDING_INTERFACE && !strcmp(pending[j].name, kept[i].name))
+			if (pending[j].kind == PENDING_INTERFACE &&
+			    label_is(pending[j].name, kept[i].name, kept[i].match))
 				(*list)[i].until = pending[j].due;
 	}
 	free(pending);
@@ -378,11 +411,14 @@ static int restore_watch(const struct change *change)
 static int restore_afresh(struct change *change)
 {
 	struct interface_info *kept;
+	char label[LABEL_MAX];
 	size_t n;
 	int err = state_interfaces(change->state, &kept, &n);
 
 	for (size_t i = 0; i < n && !err; i++)
-		change->guard.afresh = change->guard.afresh || !attach_is_filtered(change->context, kept[i].name);
+		change->guard.afresh =
+			change->guard.afresh ||
+			!attach_is_filtered(change->context, label_of(label, kept[i].name, kept[i].match));
 	free(kept);
 	return err;
 }

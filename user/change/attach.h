@@ -3,6 +3,7 @@
 #ifndef CHANGE_ATTACH_H
 #define CHANGE_ATTACH_H
 
+#include "base/label.h"
 #include "base/options.h"
 #include "kernel/attach.h"
 
@@ -10,6 +11,7 @@ struct attach_options {
 	int mode;  /* of enum attach_mode, counted from 1; 0: auto */
 	int match; /* MATCH_..., counted from 1; 0: source */
 	bool shared;
+	bool egress;	/* what leaves */
 	bool if_needed; /* leave attached interfaces alone, remember missing ones */
 	bool force;
 	struct number confirm;
@@ -31,8 +33,13 @@ int attachments_kept(struct state *state, struct attachment **list, size_t *n);
 int attach_interfaces(struct context *context, const struct attach_options *options, char *const *names, int n,
 		      struct attachment *done, int *done_n, bool *missing);
 
-/* Without names: all. *stopped: filtering has stopped; with -errno returned, it may come back later. */
-int detach_interfaces(const struct context *context, char *const *names, int n, bool *stopped);
+/* Those of its attachments that there are and that are wanted, or else one: how many. */
+int detach_labels(const struct context *context, const char *name, bool comes_in, bool leaves,
+		  char labels[2][LABEL_MAX]);
+
+/* By labels (base/label.h); without: all. *stopped: filtering has stopped; with -errno returned, it may come back
+ * later. */
+int detach_interfaces(const struct context *context, char *const *labels, int n, bool *stopped);
 
 /* After a reboot: the filter, the timer of unconfirmed changes and the interfaces, as they are in the state. *missing:
  * how many interfaces could not be attached; each was reported. 0 or -errno with the reason recorded. */

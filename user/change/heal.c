@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/context.h"
+#include "base/label.h"
 #include "base/log.h"
 #include "base/state_path.h"
 #include "change/attach.h"
@@ -51,13 +52,14 @@ static bool open_state(struct state **state, const struct context *context)
 static bool is_kept(struct state *state, struct attachment *at)
 {
 	struct attachment *kept;
+	char label[LABEL_MAX];
 	bool is = false;
 	size_t n;
 
 	if (attachments_kept(state, &kept, &n))
 		return false;
 	for (size_t i = 0; i < n && !is; i++) {
-		is = !strcmp(kept[i].name, at->name);
+		is = label_is(label_of(label, at->name, at->match), kept[i].name, kept[i].match);
 		if (is)
 			*at = kept[i];
 	}

@@ -18,10 +18,12 @@
 #include "base/grow.h"
 #include "kernel/counters.h"
 #include "base/context.h"
+#include "base/label.h"
 #include "base/log.h"
 #include "base/nearest.h"
 #include "kernel/dispatcher.h"
 #include "kernel/drivers.h"
+#include "kernel/egress.h"
 #include "kernel/host.h"
 #include "kernel/link_header.h"
 #include "kernel/port.h"
@@ -54,7 +56,7 @@ static int link_state(const struct context *context, struct attachment *at)
 	if (fd < 0)
 		return -errno;
 	if (!at->shared)
-		err = pinned_info(fd, &is);
+		err = attachment_runs(at, fd, 0, &is);
 	close(fd);
 	if (err)
 		return err;
@@ -62,8 +64,11 @@ static int link_state(const struct context *context, struct attachment *at)
 	at->gone = !at->ifindex;
 	if (at->gone)
 		return -ENODEV;
+	if (MATCH_LEAVES(at->match))
+		at->mode = MODE_TC;
 	if (if_indextoname(at->ifindex, name)) {
-		err = mode_of(at->ifindex, at->shared ? 0 : is.program, &at->mode, &is_it);
+		err = MATCH_LEAVES(at->match) ? egress_runs(at->ifindex, is.program, &is_it)
+					      : mode_of(at->ifindex, at->shared ? 0 : is.program, &at->mode, &is_it);
 		if (err)
 			return err;
 		if (is_it)
@@ -143,8 +148,23 @@ static int attach_link(const struct context *context, struct attachment *at, int
 	return err;
 }
 
+static int attach_leaving(const struct context *context, struct attachment *at, unsigned int ifindex)
+{
+	int root = at->until ? root_on_trial(context, at->until, at->match, false) : root_of(context, at->match, false);
+	int link = root < 0 ? root : egress_attach(at, ifindex, root), err = link < 0 ? link : 0;
+	char path[PIN_PATH_MAX];
+
+	close_fd(root);
+	at->mode = MODE_TC;
+	attachment_path(context, path, at);
+	if (!err && bpf_obj_pin(link, path))
+		err = because(-errno, "%s: %s", path, strerror(errno));
+	close_fd(link);
+	return err;
+}
+
 /* An interface's counters start at zero, unless a filtered one shares their row. */
-static int take_row(const struct context *context, unsigned int ifindex)
+static int take_row(const struct context *context, unsigned int ifindex, bool leaves)
 {
 	struct attachment *list;
 	bool taken = false;
@@ -152,9 +172,10 @@ static int take_row(const struct context *context, unsigned int ifindex)
 	int err = attach_list(context, &list, &n);
 
 	for (size_t i = 0; i < n && !err; i++)
-		taken = taken || (!list[i].gone && PORT_OF(list[i].ifindex) == PORT_OF(ifindex));
+		taken = taken || (!list[i].gone && MATCH_LEAVES(list[i].match) == leaves &&
+				  PORT_OF(list[i].ifindex) == PORT_OF(ifindex));
 	free(list);
-	return err || taken ? err : kernel_retire_port(context, PORT_OF(ifindex));
+	return err || taken ? err : kernel_retire_port(context, PORT_OF(ifindex), leaves);
 }
 
 static bool is_directory(const char *path)
@@ -245,7 +266,8 @@ static int may_attach(const struct context *context, const struct attachment *at
 		return because_no_interface(at->name);
 	err = attach_list(context, &list, &n);
 	for (size_t i = 0; i < n && !err; i++) {
-		if (list[i].gone || list[i].ifindex != ifindex)
+		if (list[i].gone || list[i].ifindex != ifindex ||
+		    MATCH_LEAVES(list[i].match) != MATCH_LEAVES(at->match))
 			continue;
 		if (!list[i].moved)
 			err = because_attached(at, &list[i]);
@@ -256,7 +278,8 @@ static int may_attach(const struct context *context, const struct attachment *at
 				      at->name, at->name);
 	}
 	free(list);
-	return err ?: link_header(at, bare);
+	*bare = false;
+	return err ?: MATCH_LEAVES(at->match) ? 0 : link_header(at, bare);
 }
 
 int attach_may(const struct context *context, const struct attachment *at)
@@ -269,17 +292,22 @@ int attach_may(const struct context *context, const struct attachment *at)
 int attach_one(const struct context *context, struct attachment *at)
 {
 	unsigned int ifindex = if_nametoindex(at->name);
+	bool leaves = MATCH_LEAVES(at->match);
 	char path[PIN_PATH_MAX];
-	int err = may_attach(context, at, &at->bare) ?: take_row(context, ifindex);
+	int err = may_attach(context, at, &at->bare) ?: take_row(context, ifindex, leaves);
 
 	memcpy(at->as, at->name, sizeof(at->as));
 	at->set_aside = 0;
-	err = err ?: make_room(context, at->name, (struct attachment){ .shared = true });
-	for (unsigned int m = 0; m < MATCHES && !err; m++)
-		err = make_room(context, at->name, (struct attachment){ .match = m })
-			      ?: make_room(context, at->name, (struct attachment){ .match = m, .bare = true });
+	if (!err && !leaves)
+		err = make_room(context, at->name, (struct attachment){ .shared = true });
+	for (unsigned int m = 0; m < MATCH_KINDS && !err; m++)
+		if (MATCH_LEAVES(m) == leaves)
+			err = make_room(context, at->name, (struct attachment){ .match = m })
+				      ?: make_room(context, at->name, (struct attachment){ .match = m, .bare = true });
 	if (err)
 		return err;
+	if (leaves)
+		return attach_leaving(context, at, ifindex);
 	if (at->match && (at->shared || shared_is_there((int)ifindex)))
 		return because(-EOPNOTSUPP,
 			       "%s: beside other XDP programs, through libxdp, only sources can be asked about: leave"
@@ -312,19 +340,21 @@ int64_t attach_until(int link)
 	return (int64_t)term.until;
 }
 
-static int give_root(int link, int root)
+static int give_root(const struct context *context, const struct attachment *at, int link, int root)
 {
-	return bpf_link_update(link, root, NULL) ? because(-errno, "the new root: %s", strerror(errno)) : 0;
+	int err = attachment_turn(context, at, link, at->ifindex, root);
+
+	return err ? because(err, "the new root: %s", errno_text(err)) : 0;
 }
 
-int attach_is(const struct context *context, const char *name, struct attachment *at)
+int attach_is(const struct context *context, const char *label, struct attachment *at)
 {
 	struct attachment *list;
 	size_t n;
 	int err = attach_list(context, &list, &n), found = err ?: -ENOENT;
 
 	for (size_t i = 0; i < n && !err; i++)
-		if (!list[i].gone && !list[i].moved && !strcmp(list[i].name, name)) {
+		if (!list[i].gone && !list[i].moved && label_is(label, list[i].name, list[i].match)) {
 			*at = list[i];
 			found = 0;
 		}
@@ -348,7 +378,7 @@ int attach_rematch(const struct context *context, struct attachment *at, unsigne
 	if (!err && rename(before, path))
 		err = because_kernel(-errno, path);
 	if (!err) {
-		err = give_root(link, root);
+		err = give_root(context, &then, link, root);
 		if (err && rename(path, before))
 			note("%s stays: %s", path, errno_text(-errno));
 	}
@@ -368,7 +398,7 @@ static int turn(const struct context *context, const struct attachment *at, int 
 
 	if (its < 0)
 		return its;
-	err = give_root(link, its);
+	err = give_root(context, at, link, its);
 	if (its != root)
 		close(its);
 	return err;
@@ -379,7 +409,7 @@ int attach_turn(const struct context *context, const struct attachment *at, int 
 	return turn(context, at, link, root, attach_until(link));
 }
 
-/* match: only to those; MATCHES: to all. */
+/* match: only to those; MATCH_KINDS: to all. */
 static int give_roots(const struct context *context, unsigned int match, int root, bool keep)
 {
 	struct attachment *list;
@@ -391,8 +421,9 @@ static int give_roots(const struct context *context, unsigned int match, int roo
 		int fd;
 
 		attachment_path(context, path, &list[i]);
-		fd = list[i].shared || list[i].gone || (match < MATCHES && list[i].match != match) ? -1
-												   : bpf_obj_get(path);
+		fd = list[i].shared || list[i].gone || (match < MATCH_KINDS && list[i].match != match)
+			     ? -1
+			     : bpf_obj_get(path);
 		err = fd < 0 ? 0 : turn(context, &list[i], fd, root, keep ? 0 : attach_until(fd));
 		close_fd(fd);
 	}
@@ -408,7 +439,7 @@ int attach_new_root(const struct context *context, unsigned int match, int root)
 int attach_keep(const struct context *context)
 {
 	int root = pin_get(context, PIN_ROOT);
-	int err = root < 0 ? 0 : give_roots(context, MATCHES, root, true); /* without a root nothing is attached */
+	int err = root < 0 ? 0 : give_roots(context, MATCH_KINDS, root, true); /* without a root nothing is attached */
 
 	close_fd(root);
 	return err;

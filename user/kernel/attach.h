@@ -16,13 +16,13 @@ int attach_one(const struct context *context, struct attachment *at);
 /* The same errors, as far as they can be found without attaching. */
 int attach_may(const struct context *context, const struct attachment *at);
 
-/* The one on the interface that has that name today: 0, or -ENOENT. */
-int attach_is(const struct context *context, const char *name, struct attachment *at);
+/* The one that has that label (base/label.h), on the interface of that name today: 0, or -ENOENT. */
+int attach_is(const struct context *context, const char *label, struct attachment *at);
 /* That one asks about these addresses (MATCH_...) from now on, without a packet in between that is not judged. */
 int attach_rematch(const struct context *context, struct attachment *at, unsigned int match);
 
-/* Every link of that match (MATCHES: of any) runs this root from now on, or the one it needs, in place of one that was
- * lost. */
+/* Every link of that match (MATCH_KINDS: of any) runs this root from now on, or the one it needs, in place of one that
+ * was lost. */
 int attach_new_root(const struct context *context, unsigned int match, int root);
 /* One link does, or the root that it needs instead; what is on trial keeps its deadline. */
 int attach_turn(const struct context *context, const struct attachment *at, int link, int root);
@@ -32,13 +32,14 @@ int attach_keep(const struct context *context);
 /* Every interface that the filter is on, as the kernel has it; free() the list. */
 int attach_list(const struct context *context, struct attachment **list, size_t *n);
 
-/* Both -ENOENT where the filter is not on that interface: the one of that name, or else those attached under it. */
-int attach_find(const struct context *context, const char *name);
-int detach_one(const struct context *context, const char *name);
+/* All of these take labels. Both -ENOENT where the filter is not there: the one of that name, or else those attached
+ * under it. */
+int attach_find(const struct context *context, const char *label);
+int detach_one(const struct context *context, const char *label);
 /* Is the filter on the interface that has that name today? */
-bool attach_is_filtered(const struct context *context, const char *name);
+bool attach_is_filtered(const struct context *context, const char *label);
 /* If somebody has attached it meanwhile: only the one that has the name today. */
-int detach_again(const struct context *context, const char *name);
+int detach_again(const struct context *context, const char *label);
 /* One of attach_list(). */
 int detach_at(const struct context *context, const struct attachment *at);
 /* Until when a link's root is on trial, by the clock since the start; 0: it is there for good. */
@@ -47,6 +48,6 @@ int64_t attach_until(int link);
  * What was attached under that name and was not confirmed, also where its interface has another name by now, or where
  * an attach() was killed before its pin was there.
  */
-int attach_take_back(const struct context *context, const char *name);
+int attach_take_back(const struct context *context, const char *label);
 
 #endif

@@ -5,11 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const attach_mode_names[] = { "auto", "native", "skb", NULL };
+const char *const attach_mode_names[] = { "auto", "native", "skb", "tc" };
+const char *const attach_mode_words[] = { "auto", "native", "skb", NULL };
 
 const char *const match_names[] = { "source", "destination", "both", NULL };
-const char *const match_texts[] = { "", ", destinations", ", sources and destinations" };
-static const char *const matches[MATCHES] = { "", ATTACH_TO, ATTACH_BOTH };
+const char *const match_texts[MATCH_KINDS] = { "",
+					       ", destinations",
+					       ", sources and destinations",
+					       ", sources of what leaves",
+					       ", destinations of what leaves",
+					       ", sources and destinations of what leaves" };
+static const char *const matches[MATCH_KINDS] = { "",	      ATTACH_TO,      ATTACH_BOTH, ATTACH_OUT_FROM,
+						  ATTACH_OUT, ATTACH_OUT_BOTH };
+const char *const direction_names[] = { "ingress", "egress" };
 
 /* How the pin's name goes on where another interface has the name: by the number of the link or program. */
 #define ASIDE "%link"
@@ -52,7 +60,7 @@ bool attachment_of_pin(const char *file, struct attachment *at)
 	memset(at, 0, sizeof(*at));
 	at->shared = ends_with(file, &length, ATTACH_SHARED);
 	at->bare = !at->shared && ends_with(file, &length, ATTACH_BARE);
-	for (unsigned int m = MATCH_SOURCE + 1; m < MATCHES && !at->match; m++)
+	for (unsigned int m = MATCH_SOURCE + 1; m < MATCH_KINDS && !at->match; m++)
 		at->match = ends_with(file, &length, matches[m]) ? m : MATCH_SOURCE;
 	if (aside) {
 		char *end;

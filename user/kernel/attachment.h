@@ -9,7 +9,7 @@
 
 #include "kernel/pins.h"
 
-enum attach_mode { MODE_AUTO, MODE_NATIVE, MODE_SKB };
+enum attach_mode { MODE_AUTO, MODE_NATIVE, MODE_SKB, MODE_TC };
 
 struct attachment {
 	char name[IF_NAMESIZE]; /* its own today, where it is in this network namespace */
@@ -19,15 +19,17 @@ struct attachment {
 	enum attach_mode mode; /* never MODE_AUTO once attached */
 	bool shared;	       /* through libxdp */
 	bool bare;	       /* its packets begin with IP: it has a root of its own */
-	unsigned int match;    /* which addresses are asked about: MATCH_... */
+	unsigned int match;    /* which addresses are asked about: MATCH_..., or of what leaves MATCH_LEAVING() */
 	bool gone;	       /* the interface has vanished, or another program took it out of a dispatcher */
 	bool moved;	       /* still filtering, but in another network namespace */
 	unsigned int ifindex;  /* where it filters; 0: nowhere */
 	int64_t until;	       /* to be attached on trial, until then by clock_boot(); 0: for good */
 };
 
-extern const char *const attach_mode_names[], *const match_names[];
-extern const char *const match_texts[]; /* "" or ", destinations" */
+extern const char *const attach_mode_names[], *const attach_mode_words[]; /* words: those that one may ask for */
+extern const char *const match_names[];					  /* by MATCH_OF() */
+extern const char *const match_texts[];					  /* "" or ", destinations" */
+extern const char *const direction_names[];				  /* by MATCH_LEAVES() */
 
 /* How the pin's name ends behind a dispatcher: there it is a program's, not a link's. */
 #define ATTACH_SHARED "%shared"
@@ -36,6 +38,10 @@ extern const char *const match_texts[]; /* "" or ", destinations" */
 /* Before these, what else than sources is asked about. What is behind '%' begins like no number in hex. */
 #define ATTACH_TO   "%to"
 #define ATTACH_BOTH "%or"
+/* Of what leaves, by its destination, its source, or both. */
+#define ATTACH_OUT	"%out"
+#define ATTACH_OUT_FROM "%outfrom"
+#define ATTACH_OUT_BOTH "%outor"
 /* Of an attachment, by what it was attached as. */
 void attachment_path(const struct context *context, char path[PIN_PATH_MAX], const struct attachment *at);
 /* The reverse, from the name of a pin's file: name, as, set_aside, shared, bare, match; false for one that is none of

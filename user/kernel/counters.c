@@ -78,25 +78,34 @@ static int read_rows(const struct counter_map *m, __u32 row, struct tally *rows)
 	return err;
 }
 
-static int read_ports(const struct context *context, struct counted *c)
+static int read_reasons(const struct context *context, const char *pin, struct tally to[PORTS + 1][REASONS])
 {
-	static struct tally rows[COUNTERS], policed[POLICED];
+	static struct tally rows[COUNTERS];
 	struct counter_map m;
 	int err;
 
 	memset(rows, 0, sizeof(rows));
-	memset(policed, 0, sizeof(policed));
-	err = map_open(context, &m, PIN_COUNTERS, BATCH) ?: read_rows(&m, COUNTER_ROW, rows);
-	err = map_close(&m, PIN_COUNTERS, err);
+	err = map_open(context, &m, pin, BATCH) ?: read_rows(&m, COUNTER_ROW, rows);
+	err = map_close(&m, pin, err);
+	for (unsigned int port = 0; port <= PORTS && !err; port++)
+		memcpy(to[port], &rows[COUNTER(port, 0)], COUNTER_ROW * sizeof(*rows));
+	return err;
+}
+
+static int read_ports(const struct context *context, struct counted *c)
+{
+	static struct tally policed[POLICED];
+	struct counter_map m;
+	int err = read_reasons(context, PIN_COUNTERS, c->port) ?: read_reasons(context, PIN_COUNTERS_OUT, c->out);
+
 	if (err)
 		return err;
+	memset(policed, 0, sizeof(policed));
 	err = map_open(context, &m, PIN_POLICED, BATCH) ?: read_rows(&m, 1, policed);
 	c->polices = !err;
 	err = map_close(&m, PIN_POLICED, err);
-	for (unsigned int port = 0; port <= PORTS && !err; port++) {
-		memcpy(c->port[port], &rows[COUNTER(port, 0)], COUNTER_ROW * sizeof(*rows));
+	for (unsigned int port = 0; port <= PORTS && !err; port++)
 		c->port[port][REASON_POLICED] = policed[port];
-	}
 	return err;
 }
 
@@ -108,8 +117,10 @@ int kernel_counters(const struct context *context, struct counted *c)
 	memset(c, 0, sizeof(*c));
 	err = read_ports(context, c);
 	for (unsigned int port = 0; port <= PORTS; port++)
-		for (unsigned int why = 0; why < REASONS; why++)
+		for (unsigned int why = 0; why < REASONS; why++) {
 			tally_add(&c->verdict[reason_verdict(why)], &c->port[port][why]);
+			tally_add(&c->verdict[reason_verdict(why)], &c->out[port][why]);
+		}
 	if (err)
 		return err;
 	err = map_open(context, &m, PIN_LIST_COUNTERS, BATCH) ?: sum(&m, 0, LABELS, c->list);
@@ -151,15 +162,16 @@ static int move_tally(const struct counter_map *m, __u32 from, __u32 to)
 													    : 0;
 }
 
-int kernel_retire_port(const struct context *context, unsigned int port)
+int kernel_retire_port(const struct context *context, unsigned int port, bool leaves)
 {
+	const char *pin = leaves ? PIN_COUNTERS_OUT : PIN_COUNTERS;
 	struct counter_map m;
-	int err = map_open(context, &m, PIN_COUNTERS, 2);
+	int err = map_open(context, &m, pin, 2);
 
 	for (__u32 r = 0; r < COUNTER_ROW && !err; r++)
 		err = move_tally(&m, COUNTER(port, r), COUNTER(PORT_RETIRED, r));
-	err = map_close(&m, PIN_COUNTERS, err);
-	if (err)
+	err = map_close(&m, pin, err);
+	if (err || leaves)
 		return err;
 	err = map_open(context, &m, PIN_POLICED, 2) ?: move_tally(&m, port, PORT_RETIRED);
 	return map_close(&m, PIN_POLICED, err);

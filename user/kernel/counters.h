@@ -13,6 +13,7 @@ struct context;
 struct counted {
 	struct tally verdict[VERDICTS];
 	struct tally port[PORTS + 1][REASONS]; /* the last is PORT_RETIRED */
+	struct tally out[PORTS + 1][REASONS];  /* the same of what leaves */
 	struct tally list[LABELS];
 	struct tally unread[LABELS]; /* of lists with a scope: passed, as their port could not be read */
 	bool polices;		     /* there is, or was, a detector: REASON_POLICED is counted */
@@ -21,7 +22,7 @@ int kernel_counters(const struct context *context, struct counted *counted);
 /* Of the lists alone, CPU by CPU: n values for each label. */
 int kernel_list_packets(const struct context *context, __u64 *packets, int cpus);
 /* For an interface that is no longer filtered: its row starts again at 0, the sums stay. */
-int kernel_retire_port(const struct context *context, unsigned int port);
+int kernel_retire_port(const struct context *context, unsigned int port, bool leaves);
 
 static inline void tally_add(struct tally *sum, const struct tally *more)
 {

@@ -11,10 +11,12 @@
 #include <bpf/bpf.h>
 
 #include "base/close_fd.h"
+#include "base/label.h"
 #include "base/log.h"
 #include "base/nearest.h"
 #include "kernel/dispatcher.h"
 #include "kernel/dispatcher_refresh.h"
+#include "kernel/egress.h"
 
 static int unpin(const char *name, const char *path)
 {
@@ -24,16 +26,16 @@ static int unpin(const char *name, const char *path)
 		       : 0;
 }
 
-static int detach_link(const char *name, const char *path)
+static int detach_link(const struct attachment *at, const char *path)
 {
 	int fd = bpf_obj_get(path);
 	/* Detach now, not when the last user of the link is gone. */
-	int err = fd < 0 || bpf_link_detach(fd) ? -errno : 0;
+	int err = fd < 0 ? -errno : attachment_detach(at, fd);
 
 	close_fd(fd);
 	if (err && !err_is(err, ENOENT) && !err_is(err, ENOLINK) && !err_is(err, EINVAL) && !err_is(err, EOPNOTSUPP))
 		return because_kernel(err, path);
-	return unpin(name, path);
+	return unpin(at->name, path);
 }
 
 int detach_at(const struct context *context, const struct attachment *at)
@@ -43,23 +45,24 @@ int detach_at(const struct context *context, const struct attachment *at)
 
 	attachment_path(context, path, at);
 	if (!at->shared)
-		return detach_link(at->name, path);
+		return detach_link(at, path);
 	id = shared_id(path);
 	return shared_remove(at->name, id) ?: attach_end_exchange(context, at) ?: unpin(at->name, path);
 }
 
 /* Is it the one that the operator means? Interfaces are called by their names of today, and else by those before. */
-static bool is_meant(const struct attachment *at, const char *name, bool by_today)
+static bool is_meant(const struct attachment *at, const char *label, bool by_today)
 {
-	return by_today ? !at->moved && !strcmp(at->name, name) : !strcmp(at->as, name);
+	return by_today ? !at->moved && label_is(label, at->name, at->match) : label_is(label, at->as, at->match);
 }
 
 /* "; it is on eth0, eth1" */
-static int because_not_there(const char *name, const struct attachment *list, size_t n)
+static int because_not_there(const char *label, const struct attachment *list, size_t n)
 {
+	char name[IF_NAMESIZE], is[LABEL_MAX], where[4 * LABEL_MAX] = "";
+	bool leaves = label_split(label, name);
 	/* Whoever names an interface that is there has not mistyped another one. */
 	struct nearest near = { .word = if_nametoindex(name) ? "" : name };
-	char where[4 * IF_NAMESIZE] = "";
 	size_t length = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -68,13 +71,15 @@ static int because_not_there(const char *name, const struct attachment *list, si
 		nearest_try(&near, list[i].name);
 		if (length < sizeof(where))
 			length += (size_t)snprintf(where + length, sizeof(where) - length, "%s%s",
-						   length ? ", " : "; it is on ", list[i].name);
+						   length ? ", " : "; it is on ",
+						   label_of(is, list[i].name, list[i].match));
 	}
-	return because(-ENOENT, "%s: the filter is not attached there%s", name, nearest_text(&near, where));
+	return because(-ENOENT, "%s: the filter is not attached there%s%s", name, leaves ? " to what leaves" : "",
+		       nearest_text(&near, where));
 }
 
 /* Calls `each` for those of that name; only_today: not for one that has been renamed since. */
-static int for_named(const struct context *context, const char *name, bool only_today,
+static int for_named(const struct context *context, const char *label, bool only_today,
 		     int (*each)(const struct context *context, const struct attachment *at))
 {
 	struct attachment *list = NULL;
@@ -85,25 +90,25 @@ static int for_named(const struct context *context, const char *name, bool only_
 
 	for (int which = 0; which < names && !found && !err; which++)
 		for (size_t i = 0; i < n && !err; i++) {
-			if (!is_meant(&list[i], name, !which))
+			if (!is_meant(&list[i], label, !which))
 				continue;
 			found = true;
 			err = each ? each(context, &list[i]) : 0;
 		}
 	if (!err && !found)
-		err = because_not_there(name, list, n);
+		err = because_not_there(label, list, n);
 	free(list);
 	return err;
 }
 
-int attach_find(const struct context *context, const char *name)
+int attach_find(const struct context *context, const char *label)
 {
-	return for_named(context, name, false, NULL);
+	return for_named(context, label, false, NULL);
 }
 
-int detach_one(const struct context *context, const char *name)
+int detach_one(const struct context *context, const char *label)
 {
-	return for_named(context, name, false, detach_at);
+	return for_named(context, label, false, detach_at);
 }
 
 static int is_there(const struct context *context, const struct attachment *at)
@@ -112,14 +117,14 @@ static int is_there(const struct context *context, const struct attachment *at)
 	return at->gone ? -ENODEV : 0;
 }
 
-bool attach_is_filtered(const struct context *context, const char *name)
+bool attach_is_filtered(const struct context *context, const char *label)
 {
-	return !for_named(context, name, true, is_there);
+	return !for_named(context, label, true, is_there);
 }
 
-int detach_again(const struct context *context, const char *name)
+int detach_again(const struct context *context, const char *label)
 {
-	int err = for_named(context, name, true, detach_at);
+	int err = for_named(context, label, true, detach_at);
 
 	return err_is(err, ENOENT) ? 0 : err;
 }
@@ -140,24 +145,24 @@ static bool is_on_trial(const struct context *context, const struct attachment *
 	return is;
 }
 
-int attach_take_back(const struct context *context, const char *name)
+int attach_take_back(const struct context *context, const char *label)
 {
-	struct attachment at = { .shared = true, .ifindex = if_nametoindex(name) }, *list = NULL;
-	bool found = false;
+	struct attachment at = { .shared = true }, *list = NULL;
+	bool found = label_split(label, at.name);
 	size_t n;
 	int err = attach_list(context, &list, &n);
 
 	for (size_t i = 0; i < n && !err; i++) {
-		bool today = is_meant(&list[i], name, true);
+		bool today = is_meant(&list[i], label, true);
 
 		found = found || today;
-		if (today || (is_meant(&list[i], name, false) && is_on_trial(context, &list[i])))
+		if (today || (is_meant(&list[i], label, false) && is_on_trial(context, &list[i])))
 			err = detach_at(context, &list[i]);
 	}
 	free(list);
 	if (err || found)
 		return err;
-	snprintf(at.as, sizeof(at.as), "%s", name);
-	memcpy(at.name, at.as, sizeof(at.name));
+	memcpy(at.as, at.name, sizeof(at.as));
+	at.ifindex = if_nametoindex(at.name);
 	return at.ifindex && shared_is_there((int)at.ifindex) ? attach_sweep(context, &at) : 0;
 }

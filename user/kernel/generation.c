@@ -143,7 +143,7 @@ static void begin(struct candidate *c, const struct generation *g)
 	memset(c, 0, sizeof(*c));
 	c->g = *g;
 	c->program = c->ask = c->meta = c->on_trial = c->before = c->term = c->ends = c->scopes = c->unread = -1;
-	for (unsigned int m = 0; m < MATCHES; m++)
+	for (unsigned int m = 0; m < MATCH_KINDS; m++)
 		c->match[m] = (struct match_programs){ -1, -1, -1 };
 	for (unsigned int map = MAP_DETECT; map < MAPS_DETECT; map++)
 		c->detect[map - MAP_DETECT] = -1;
@@ -399,7 +399,7 @@ int kernel_keep(struct live *live)
 		return because_kernel(err, "keeping the generation in force");
 	live_look(live);
 	kernel_sweep(live);
-	for (unsigned int m = 0; m < MATCHES; m++) {
+	for (unsigned int m = 0; m < MATCH_KINDS; m++) {
 		pin_generation_path(live->context, path, live->number, match_pins[m].trial);
 		unlink(path);
 		pin_generation_path(live->context, path, live->number, match_pins[m].before);

@@ -38,7 +38,7 @@ struct candidate {
 	/* The same of what does not ask about sources alone: -1 where that is not in use. */
 	struct match_programs {
 		int program, on_trial, before;
-	} match[MATCHES];
+	} match[MATCH_KINDS];
 	char dir[256]; /* its pins, once there are any */
 };
 

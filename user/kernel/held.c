@@ -10,6 +10,7 @@
 
 #include "base/close_fd.h"
 #include "kernel/dispatcher.h"
+#include "kernel/egress.h"
 
 struct part *held_find(const struct held *h, const char *name)
 {
@@ -68,7 +69,7 @@ unsigned int held_filters_where(const struct part *part)
 
 	if (part->at.shared)
 		return shared_where(part->where ?: if_nametoindex(part->at.name), part->is.id);
-	return pinned_info(part->fd, &now) ? 0 : now.ifindex;
+	return attachment_runs(&part->at, part->fd, part->where, &now) ? 0 : now.ifindex;
 }
 
 bool held_stands(const struct held *h, const struct part *part, struct stat *st)
@@ -86,7 +87,7 @@ const struct part *held_root(const struct held *h, const struct part *link)
 
 bool held_is_root(const struct held *h, __u32 id)
 {
-	for (unsigned int m = 0; m < MATCHES; m++)
+	for (unsigned int m = 0; m < MATCH_KINDS; m++)
 		if (id && (held_id_of(h, match_pins[m].root) == id || held_id_of(h, match_pins[m].bare) == id))
 			return true;
 	return false;
@@ -98,7 +99,7 @@ bool held_runs_root(const struct held *h, const struct part *link)
 	const struct part *root = held_root(h, link);
 	struct pinned now;
 
-	return link->at.shared || pinned_info(link->fd, &now) || !now.ifindex ||
+	return link->at.shared || attachment_runs(&link->at, link->fd, link->where, &now) || !now.ifindex ||
 	       (root ? now.program == root->is.id : link->at.bare || link->at.match) || now.program == link->on_trial;
 }
 

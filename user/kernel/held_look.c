@@ -13,6 +13,7 @@
 #include "base/close_fd.h"
 #include "base/context.h"
 #include "base/log.h"
+#include "kernel/egress.h"
 
 PRINTF(3, 4) static void say(struct held *h, unsigned int what, const char *fmt, ...)
 {
@@ -93,7 +94,7 @@ static void look_at_links(struct held *h)
 		if (held_runs_root(h, part))
 			continue;
 		/* A command is about to turn it, or was killed before it did. */
-		if (!pinned_info(part->fd, &is) && held_is_root(h, is.program))
+		if (!attachment_runs(&part->at, part->fd, part->where, &is) && held_is_root(h, is.program))
 			say(h, HELD_PINS, "%s is asked about other addresses than its pin says", part->at.name);
 		else
 			say(h, HELD_GAP, "%s runs another program than ours", part->at.name);
@@ -140,7 +141,7 @@ static bool is_untouched(const struct held *h)
 
 	if (!h->n || h->found || h->forget || h->expected)
 		return false;
-	for (unsigned int m = 0; m < MATCHES; m++)
+	for (unsigned int m = 0; m < MATCH_KINDS; m++)
 		if (held_in_slot(h, m) != h->in_slot[m])
 			return false;
 	for (size_t i = 0; i < h->n; i++) {
@@ -169,7 +170,7 @@ unsigned int held_look(struct held *h)
 	held_clear(&now);
 	h->found = 0;
 	h->faults[0] = '\0';
-	for (unsigned int m = 0; m < MATCHES; m++)
+	for (unsigned int m = 0; m < MATCH_KINDS; m++)
 		look_at_slot(h, m);
 	look_at_links(h);
 	look_at_pins(h);

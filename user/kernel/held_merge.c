@@ -27,7 +27,7 @@ static bool is_sound(const struct held *h)
 	const struct part *root = held_find(h, PIN_ROOT), *program = held_generation_part(h, PIN_PROGRAM),
 			  *in_slot = held_find_id(h, PINNED_PROGRAM, h->in_slot[MATCH_SOURCE]);
 
-	for (unsigned int m = MATCH_SOURCE + 1; m < MATCHES; m++)
+	for (unsigned int m = MATCH_SOURCE + 1; m < MATCH_KINDS; m++)
 		if (h->in_slot[m] && !held_find_id(h, PINNED_PROGRAM, h->in_slot[m]))
 			return false;
 
@@ -126,7 +126,7 @@ static bool turn_links(struct held *h, const struct held *now)
 static unsigned int match_of(const char *name)
 {
 	name = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
-	for (unsigned int m = MATCH_SOURCE + 1; m < MATCHES; m++)
+	for (unsigned int m = MATCH_SOURCE + 1; m < MATCH_KINDS; m++)
 		if (!strcmp(name, match_pins[m].root) || !strcmp(name, match_pins[m].bare) ||
 		    !strcmp(name, match_pins[m].slot) || !strcmp(name, match_pins[m].program))
 			return m;
@@ -136,7 +136,7 @@ static unsigned int match_of(const char *name)
 /* What an attachment is the first to need: a root, and with another match a slot and a program of the generation. */
 static bool comes_later(const char *name)
 {
-	return !strcmp(name, PIN_ROOT_BARE) || match_of(name) != MATCH_SOURCE;
+	return !strcmp(name, PIN_ROOT_BARE) || !strcmp(name, PIN_COUNTERS_OUT) || match_of(name) != MATCH_SOURCE;
 }
 
 /* Nobody had a use for what is held of a match, or those that have it now run another root: that of a later attach().
@@ -158,14 +158,29 @@ static bool is_renewed(const struct held *h, const struct held *now, unsigned in
 	return renewed;
 }
 
+static bool may_be(const struct part *link)
+{
+	if (link->is.kind == PINNED_PROGRAM)
+		return link->at.shared || MATCH_LEAVES(link->at.match);
+	return link->is.kind == PINNED_LINK && !link->at.shared;
+}
+
+/* Of a filter the program is pinned, which many have. */
+static bool is_in(const struct held *h, const struct part *link)
+{
+	return link->is.kind == PINNED_PROGRAM && MATCH_LEAVES(link->at.match)
+		       ? held_find(h, link->name) != NULL
+		       : held_find_id(h, link->is.kind, link->is.id) != NULL;
+}
+
 void held_merge(struct held *h, struct held *now)
 {
 	bool successor = is_successor(h, now) && turn_links(h, now), whole = true;
 	struct held *of = successor ? now : h;
 	struct held fresh = { .context = h->context, .expected = h->expected, .number = of->number };
-	bool renewed[MATCHES];
+	bool renewed[MATCH_KINDS];
 
-	for (unsigned int m = 0; m < MATCHES; m++) {
+	for (unsigned int m = 0; m < MATCH_KINDS; m++) {
 		renewed[m] = !successor && is_renewed(h, now, m);
 		fresh.in_slot[m] = held_find(of, match_pins[m].slot) && !renewed[m] ? of->in_slot[m] : now->in_slot[m];
 	}
@@ -189,11 +204,11 @@ void held_merge(struct held *h, struct held *now)
 		/* A pin of old, of what is attached to nothing any more. */
 		if (old && old->is.id != now->parts[i].is.id && !now->parts[i].where && held_filters_where(old))
 			continue;
-		if (now->parts[i].is.kind == (now->parts[i].at.shared ? PINNED_PROGRAM : PINNED_LINK))
+		if (may_be(&now->parts[i]))
 			whole = move_part(&fresh, &now->parts[i]);
 	}
 	for (size_t i = 0; i < h->n && whole; i++)
-		if (h->parts[i].group == LINK && !held_find_id(&fresh, h->parts[i].is.kind, h->parts[i].is.id))
+		if (h->parts[i].group == LINK && !is_in(&fresh, &h->parts[i]))
 			whole = keep_link(&fresh, &h->parts[i], h->forget);
 	h->forget = false;
 	if (!whole) { /* no memory: some were moved, all stay open */

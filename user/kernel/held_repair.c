@@ -10,6 +10,7 @@
 #include <bpf/bpf.h>
 
 #include "base/log.h"
+#include "kernel/egress.h"
 #include "kernel/root.h"
 
 /* Does a command put it there, which has pinned it before? */
@@ -39,14 +40,17 @@ int held_close_gap(struct held *h)
 {
 	int err = 0, one;
 
-	for (unsigned int m = 0; m < MATCHES; m++)
+	for (unsigned int m = 0; m < MATCH_KINDS; m++)
 		if ((one = fill_slot(h, m, false)))
 			err = one;
 	for (size_t i = 0; i < h->n; i++) {
 		const struct part *link = &h->parts[i], *root = link->group == LINK ? held_root(h, link) : NULL;
 
-		if (root && !held_runs_root(h, link) && bpf_link_update(link->fd, root->fd, NULL))
-			err = because(-errno, "%s: %s", link->name, strerror(errno));
+		if (!root || held_runs_root(h, link))
+			continue;
+		one = attachment_turn(h->context, &link->at, link->fd, link->where, root->fd);
+		if (one)
+			err = because(one, "%s: %s", link->name, errno_text(one));
 	}
 	return err;
 }
@@ -74,7 +78,7 @@ int held_repair(struct held *h)
 	struct pinned is;
 
 	/* Of a command that was killed: what is in the first slot is in force. */
-	for (unsigned int m = MATCH_SOURCE + 1; m < MATCHES; m++)
+	for (unsigned int m = MATCH_SOURCE + 1; m < MATCH_KINDS; m++)
 		if ((filled = fill_slot(h, m, true)))
 			one = filled;
 	for (size_t i = 0; i < h->n && !err; i++)

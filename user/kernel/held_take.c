@@ -13,7 +13,8 @@
 #include "kernel/dispatcher.h"
 
 static const char *const base_names[] = {
-	PIN_COUNTERS, PIN_LIST_COUNTERS, PIN_SAMPLES, PIN_SAMPLE_SHARES, PIN_SAMPLE_BUDGET, PIN_POLICED, PIN_UNREAD,
+	PIN_COUNTERS,	   PIN_COUNTERS_OUT,  PIN_LIST_COUNTERS, PIN_SAMPLES,
+	PIN_SAMPLE_SHARES, PIN_SAMPLE_BUDGET, PIN_POLICED,	 PIN_UNREAD,
 };
 
 static int take_pin(struct held *h, const char *name, enum group group)
@@ -94,7 +95,7 @@ static int take_generation(struct held *h)
 	}
 	if (!h->number && h->expected && held_program_of(h, h->expected, PIN_PROGRAM)) {
 		h->number = h->expected;
-		for (unsigned int m = 0; m < MATCHES; m++)
+		for (unsigned int m = 0; m < MATCH_KINDS; m++)
 			h->in_slot[m] = held_program_of(h, h->number, match_pins[m].trial)
 						?: held_program_of(h, h->number, match_pins[m].program);
 	}
@@ -109,13 +110,13 @@ int held_take(struct held *h)
 {
 	int err = 0;
 
-	for (unsigned int m = 0; m < MATCHES && !err; m++)
+	for (unsigned int m = 0; m < MATCH_KINDS && !err; m++)
 		err = take_pin(h, match_pins[m].root, BASE)
 			      ?: take_pin(h, match_pins[m].slot, BASE)
 			      ?: take_pin(h, match_pins[m].bare, BASE);
 	for (size_t i = 0; i < sizeof(base_names) / sizeof(base_names[0]) && !err; i++)
 		err = take_pin(h, base_names[i], BASE);
-	for (unsigned int m = 0; m < MATCHES && !err; m++)
+	for (unsigned int m = 0; m < MATCH_KINDS && !err; m++)
 		h->in_slot[m] = held_in_slot(h, m);
 	err = err ?: take_generation(h) ?: take_directory(h, PIN_LINKS, LINK);
 	return err;

@@ -40,7 +40,7 @@ int match_ready(const struct context *context)
 	unsigned int uses = match_uses(context);
 	int err = 0;
 
-	for (unsigned int m = MATCH_SOURCE + 1; m < MATCHES; m++)
+	for (unsigned int m = MATCH_SOURCE + 1; m < MATCH_KINDS; m++)
 		for (int bare = 0; bare < 2 && !err; bare++) {
 			int root = uses & MATCH_BIT(m, bare) ? root_of(context, m, bare) : -1;
 
@@ -93,8 +93,9 @@ static int load(const struct context *context, unsigned int match, const struct 
 	*to = none;
 	/* Their programs know of no scopes. */
 	if (g->scoped)
-		return because(-EOPNOTSUPP, "no list has a scope while an interface has --match destination or both:"
-					    " 'load NAME FILE --only any' for the lists, or 'detach' the interface");
+		return because(-EOPNOTSUPP,
+			       "no list has a scope while an interface has --match destination or both, or --egress:"
+			       " 'load NAME FILE --only any' for the lists, or 'detach' the interface");
 	err = programs_open_match(context, match, &object);
 	if (err)
 		return err;
@@ -182,7 +183,7 @@ int match_load(const struct context *context, struct candidate *c, const int *ma
 	unsigned int uses = match_uses(context);
 	int err = 0;
 
-	for (unsigned int m = MATCH_SOURCE + 1; m < MATCHES && !err; m++) {
+	for (unsigned int m = MATCH_SOURCE + 1; m < MATCH_KINDS && !err; m++) {
 		if (!is_used(uses, m))
 			continue;
 		err = load(context, m, &c->g, maps, c->term, &c->match[m]);
@@ -196,7 +197,7 @@ int match_pin(const struct context *context, const struct candidate *c)
 {
 	int err = 0;
 
-	for (unsigned int m = MATCH_SOURCE + 1; m < MATCHES && !err; m++) {
+	for (unsigned int m = MATCH_SOURCE + 1; m < MATCH_KINDS && !err; m++) {
 		const struct match_programs *its = &c->match[m];
 		int slot;
 
@@ -218,7 +219,7 @@ int match_switch(const struct context *context, const struct candidate *c)
 {
 	int err = 0;
 
-	for (unsigned int m = MATCH_SOURCE + 1; m < MATCHES && !err; m++) {
+	for (unsigned int m = MATCH_SOURCE + 1; m < MATCH_KINDS && !err; m++) {
 		const struct match_programs *its = &c->match[m];
 
 		if (its->program >= 0)
@@ -231,7 +232,7 @@ int match_keep(const struct context *context, __u64 number)
 {
 	int err = 0;
 
-	for (unsigned int m = MATCH_SOURCE + 1; m < MATCHES && !err; m++) {
+	for (unsigned int m = MATCH_SOURCE + 1; m < MATCH_KINDS && !err; m++) {
 		int program = pinned_in(context, number, match_pins[m].program);
 
 		err = program >= 0 ? put_into(context, m, program) : err_is(program, ENOENT) ? 0 : program;
@@ -242,7 +243,7 @@ int match_keep(const struct context *context, __u64 number)
 
 static int turn_all(const struct context *context)
 {
-	int root = pin_get(context, PIN_ROOT), err = root < 0 ? root : attach_new_root(context, MATCHES, root);
+	int root = pin_get(context, PIN_ROOT), err = root < 0 ? root : attach_new_root(context, MATCH_KINDS, root);
 
 	close_fd(root);
 	return err;
@@ -254,7 +255,7 @@ void match_sweep(const struct context *context)
 	char path[PIN_PATH_MAX];
 	bool turned = false;
 
-	for (unsigned int m = MATCH_SOURCE + 1; m < MATCHES; m++) {
+	for (unsigned int m = MATCH_SOURCE + 1; m < MATCH_KINDS; m++) {
 		const char *const pins[] = { match_pins[m].root, match_pins[m].bare, match_pins[m].slot };
 
 		for (size_t i = 0; i < sizeof(pins) / sizeof(pins[0]) && !is_used(uses, m); i++) {
@@ -272,6 +273,6 @@ void match_sweep(const struct context *context)
 
 void match_release(struct candidate *c)
 {
-	for (unsigned int m = 0; m < MATCHES; m++)
+	for (unsigned int m = 0; m < MATCH_KINDS; m++)
 		let_go(&c->match[m]);
 }

@@ -34,7 +34,10 @@
 			PIN_TRIAL_BEFORE match                                                           \
 	}
 
-const struct match_pins match_pins[MATCHES] = { PINS_OF(""), PINS_OF(PIN_TO), PINS_OF(PIN_BOTH) };
+const struct match_pins match_pins[MATCH_KINDS] = {
+	PINS_OF(""),	  PINS_OF(PIN_TO),	   PINS_OF(PIN_BOTH),
+	PINS_OF(PIN_OUT), PINS_OF(PIN_OUT PIN_TO), PINS_OF(PIN_OUT PIN_BOTH)
+};
 
 void pin_path(const struct context *context, char path[PIN_PATH_MAX], const char *name)
 {
@@ -178,8 +181,9 @@ int pinned_info(int fd, struct pinned *pinned)
 	/* The kernel says how many there are, and fills in as many as there is room for. */
 	pinned->n_maps = pinned->kind != PINNED_PROGRAM ? 0 : program.nr_map_ids < most ? program.nr_map_ids : most;
 	pinned->jitted = pinned->kind == PINNED_PROGRAM && program.jited_prog_len;
-	pinned->ifindex = link.type == BPF_LINK_TYPE_XDP ? link.xdp.ifindex : 0;
-	pinned->program = link.prog_id;
+	/* Of one by tcx it stands in the same place. */
+	pinned->ifindex = link.type == BPF_LINK_TYPE_XDP || link.type == LINK_TCX ? link.xdp.ifindex : 0;
+	pinned->program = pinned->kind == PINNED_PROGRAM ? pinned->id : link.prog_id;
 	memcpy(pinned->name, pinned->kind == PINNED_MAP ? map.name : program.name, sizeof(pinned->name) - 1);
 	return 0;
 }
@@ -216,7 +220,11 @@ static const struct shared_map {
 	{ PIN_SLOT, BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1 },
 	{ PIN_SLOT PIN_TO, BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1 },
 	{ PIN_SLOT PIN_BOTH, BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1 },
+	{ PIN_SLOT PIN_OUT, BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1 },
+	{ PIN_SLOT PIN_OUT PIN_TO, BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1 },
+	{ PIN_SLOT PIN_OUT PIN_BOTH, BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1 },
 	{ PIN_COUNTERS, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct tally), COUNTERS },
+	{ PIN_COUNTERS_OUT, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct tally), COUNTERS },
 	{ PIN_LIST_COUNTERS, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct tally), LABELS },
 	{ PIN_POLICED, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct tally), POLICED },
 	{ PIN_UNREAD, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct tally), LABELS },
@@ -229,7 +237,7 @@ bool pin_is_ours(const char *name)
 {
 	bool ours = !strcmp(name, PIN_LINKS) || !strcmp(name, PIN_GENERATIONS);
 
-	for (unsigned int m = 0; m < MATCHES; m++)
+	for (unsigned int m = 0; m < MATCH_KINDS; m++)
 		ours = ours || !strcmp(name, match_pins[m].root) || !strcmp(name, match_pins[m].bare);
 	for (size_t i = 0; i < sizeof(shared_maps) / sizeof(shared_maps[0]); i++)
 		ours = ours || !strcmp(name, shared_maps[i].name);

@@ -26,7 +26,7 @@ struct context;
 struct match_pins {
 	const char *slot, *root, *bare, *program, *trial, *before;
 };
-extern const struct match_pins match_pins[MATCHES];
+extern const struct match_pins match_pins[MATCH_KINDS];
 
 void pin_path(const struct context *context, char path[PIN_PATH_MAX], const char *name);
 /* A generation's directory, or with a name one of its pins. */
@@ -46,6 +46,10 @@ const char *pin_next(DIR **dir);
 /* A descriptor, or -errno. */
 int pin_get(const struct context *context, const char *name);
 
+/* Of Linux 6.6, which older headers do not have. */
+#define LINK_TCX	  11
+#define ATTACH_TCX_EGRESS 47
+
 /* What stands behind a descriptor. */
 struct pinned {
 	enum pinned_kind { PINNED_OTHER, PINNED_MAP, PINNED_PROGRAM, PINNED_LINK } kind;
@@ -53,7 +57,7 @@ struct pinned {
 	__u32 type, key_size, value_size, max_entries; /* of a map */
 	__u32 n_maps, maps[64];			       /* of a program: what it uses, which is little */
 	bool jitted;
-	__u32 ifindex, program; /* of a link: 0 where it is attached to nothing */
+	__u32 ifindex, program; /* of a link: 0 where it is attached to nothing; program: its own, of one */
 	char name[16];		/* of a map or a program */
 };
 /* 0 or -errno. */
@@ -69,8 +73,9 @@ const char *pinned_text(char text[PINNED_TEXT_MAX], const struct pinned *pinned)
  */
 int pin_shared_map(const struct context *context, const char *name);
 /* The root program, which the kernel knows by its name. *frags: it takes packets that lie in several buffers. */
-#define ROOT_PLAIN "xdp_bloom_root"
-#define ROOT_FRAGS "xdp_bloom_frags"
+#define ROOT_PLAIN  "xdp_bloom_root"
+#define ROOT_BEGINS "xdp_bloom_" /* all of them, and those on trial */
+#define ROOT_FRAGS  "xdp_bloom_frags"
 int pin_root(const struct context *context, bool *frags);
 /* That of another match, or of interfaces without a link's header: -ENOENT where there is none, or its slot is another.
  */

@@ -14,6 +14,9 @@
 #include "kernel/pins.h"
 #include "xdp_bloom.skel.h"
 #include "xdp_bloom_both.skel.h"
+#include "xdp_bloom_out.skel.h"
+#include "xdp_bloom_out_both.skel.h"
+#include "xdp_bloom_out_to.skel.h"
 #include "xdp_bloom_to.skel.h"
 
 /*
@@ -181,11 +184,13 @@ static int set_constants(struct bpf_program *program, struct bpf_prog_load_opts 
 int programs_register(void)
 {
 	LIBBPF_OPTS(libbpf_prog_handler_opts, handler, .prog_prepare_load_fn = set_constants);
-	static int registered;
+	static int registered, of_tc;
 
 	if (!registered)
 		registered = libbpf_register_prog_handler("xdp", BPF_PROG_TYPE_XDP, BPF_XDP, &handler);
-	return registered < 0 ? because_kernel(registered, "libbpf") : 0;
+	if (!of_tc)
+		of_tc = libbpf_register_prog_handler("tc", BPF_PROG_TYPE_SCHED_CLS, 0, &handler);
+	return registered < 0 || of_tc < 0 ? because_kernel(registered < 0 ? registered : of_tc, "libbpf") : 0;
 }
 
 /* Their pins have the maps' names: PIN_SLOT and so on. What is on trial has maps of its own. */
@@ -213,6 +218,10 @@ static int pin_maps(const struct context *context, unsigned int match, struct bp
 
 int programs_open_match(const struct context *context, unsigned int match, struct bpf_object **object)
 {
+	static const void *(*const objects[MATCH_KINDS])(size_t * size) = {
+		xdp_bloom_bpf__elf_bytes,     xdp_bloom_to_bpf__elf_bytes,     xdp_bloom_both_bpf__elf_bytes,
+		xdp_bloom_out_bpf__elf_bytes, xdp_bloom_out_to_bpf__elf_bytes, xdp_bloom_out_both_bpf__elf_bytes,
+	};
 	struct bpf_program *program = NULL;
 	int err = programs_register();
 	const void *bytes;
@@ -221,9 +230,7 @@ int programs_open_match(const struct context *context, unsigned int match, struc
 	*object = NULL;
 	if (err)
 		return err;
-	bytes = match == MATCH_BOTH	     ? xdp_bloom_both_bpf__elf_bytes(&size)
-		: match == MATCH_DESTINATION ? xdp_bloom_to_bpf__elf_bytes(&size)
-					     : xdp_bloom_bpf__elf_bytes(&size);
+	bytes = objects[match](&size);
 	*object = bpf_object__open_mem(bytes, size, NULL);
 	if (!*object)
 		return because_kernel(-errno, "the BPF object");
@@ -321,7 +328,8 @@ int programs_load(struct bpf_object *object, const struct generation *g, const i
 
 	if (g && g->frags)
 		while ((program = bpf_object__next_program(object, program)))
-			bpf_program__set_flags(program, bpf_program__flags(program) | BPF_F_XDP_HAS_FRAGS);
+			if (bpf_program__type(program) == BPF_PROG_TYPE_XDP)
+				bpf_program__set_flags(program, bpf_program__flags(program) | BPF_F_XDP_HAS_FRAGS);
 	programs_constants(g, maps);
 	err = bpf_object__load(object);
 	programs_constants(NULL, NULL);

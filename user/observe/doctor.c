@@ -11,6 +11,7 @@
 
 #include "base/context.h"
 #include "base/grow.h"
+#include "base/label.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/out.h"
@@ -282,12 +283,29 @@ static void look_at(const struct context *context, const struct host *host, cons
 	}
 }
 
-static bool is_kept(const struct interface_info *kept, size_t n, const char *name)
+static bool is_kept(const struct interface_info *kept, size_t n, const char *label)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!strcmp(kept[i].name, name))
+		if (label_is(label, kept[i].name, kept[i].match))
 			return true;
 	return false;
+}
+
+/* Whether what leaves can be filtered, where that is to be. */
+static void look_at_egress(const struct context *context, const char *name, struct findings *found)
+{
+	struct attachment at = { .match = MATCH_LEAVING(MATCH_DESTINATION) };
+	char label[LABEL_MAX];
+	int err;
+
+	snprintf(at.name, sizeof(at.name), "%s", name);
+	label_of(label, name, at.match);
+	err = attach_may(context, &at);
+	if (err_is(err, EEXIST))
+		OK(label, "%s", without_name(reason(err), name));
+	else
+		PROBLEM(label, "%s",
+			err ? without_name(reason(err), name) : "to be filtered, and is not: 'restore' attaches it");
 }
 
 /* The worst first, each kind in the order in which it was found. */
@@ -329,6 +347,9 @@ void doctor(const struct context *context, char *const *names, int n, struct fin
 	for (struct if_nameindex *i = all; i && i->if_index; i++)
 		if (strcmp(i->if_name, "lo") != 0)
 			look_at(context, &host, i->if_name, frags, try, !is_kept(kept, kept_n, i->if_name), found);
+	for (size_t i = 0; i < kept_n && !n; i++)
+		if (MATCH_LEAVES(kept[i].match))
+			look_at_egress(context, kept[i].name, found);
 	if (all)
 		if_freenameindex(all);
 	free(kept);

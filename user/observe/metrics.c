@@ -46,8 +46,10 @@ static void port_lines(FILE *out, const struct tallies *c, bool bytes)
 		for (unsigned int why = 0; why < tallies_reasons(&c->counted); why++) {
 			fprintf(out, "xdp_bloom_%s{interface=\"", name);
 			value(out, tallies_port_name(c, i, buf));
-			fprintf(out, "\",verdict=\"%s\",stage=\"%s\"} %llu\n", verdict_names[reason_verdict(why)],
-				tallies_stage(why), (unsigned long long)(bytes ? row[why].bytes : row[why].packets));
+			fprintf(out, "\"%s,verdict=\"%s\",stage=\"%s\"} %llu\n",
+				MATCH_LEAVES(c->ports[i].match) ? ",direction=\"egress\"" : "",
+				verdict_names[reason_verdict(why)], tallies_stage(why),
+				(unsigned long long)(bytes ? row[why].bytes : row[why].packets));
 		}
 	}
 }

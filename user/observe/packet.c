@@ -96,6 +96,7 @@ void packet_sampled(struct packet *p, const struct sample *s)
 	memcpy(room + 2, s->bytes, n);
 	packet_read(p, room + 2, n);
 	p->to = s->answer & ANSWER_TO;
+	p->out = s->answer & ANSWER_OUT;
 }
 
 const char *packet_protocol(int protocol, char buf[16])

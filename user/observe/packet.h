@@ -16,6 +16,7 @@ struct packet {
 	int protocol;			   /* of IP; -1: not captured */
 	int source_port, destination_port; /* -1: there is none, or it was not captured */
 	bool to;			   /* it was dropped for its destination */
+	bool out;			   /* on its way out */
 };
 
 /* The bytes must begin two after a multiple of four, as in received packets: then addresses are aligned. */

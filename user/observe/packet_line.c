@@ -3,8 +3,10 @@
 #include <time.h>
 
 #include "bpf/abi.h"
+#include "base/label.h"
 #include "base/out.h"
 #include "kernel/ask.h"
+#include "kernel/attachment.h"
 #include "observe/packet.h"
 #include "observe/tallies.h"
 
@@ -38,9 +40,10 @@ static int print_json(const struct context *context, const struct sample *s, con
 
 	packet_sampled(&p, s);
 	return out_json(context,
-			json_pack("{s:s, s:o, s:s, s:o, s:s?, s:s?, s:o, s:o, s:s, s:o, s:o, s:I}", "time",
+			json_pack("{s:s, s:o, s:s, s:s, s:o, s:s?, s:s?, s:o, s:o, s:s, s:o, s:o, s:I}", "time",
 				  time_text(when, (int64_t)s->time + from->clock_ahead, "%Y-%m-%dT%H:%M:%S", true),
-				  "interface", out_text(from->interface), "verdict",
+				  "interface", out_text(from->interface), "direction",
+				  direction_names[!from->passed && p.out], "verdict",
 				  verdict_names[from->passed ? PASSED : DROPPED], "list",
 				  from->list ? json_string(from->list) : json_null(), "stage",
 				  from->passed ? NULL : answer_stage(s->answer), "match",
@@ -66,14 +69,15 @@ static void end_text(char *buf, size_t size, struct addr addr, int port)
 
 static int print_text(const struct sample *s, const struct packet_origin *from)
 {
-	char when[64], protocol[16], source[96], destination[96];
+	char when[64], protocol[16], source[96], destination[96], label[LABEL_MAX];
 	struct packet p;
 
 	packet_sampled(&p, s);
 	end_text(source, sizeof(source), p.source, p.source_port);
 	end_text(destination, sizeof(destination), p.destination, p.destination_port);
 	printf("%s %-8s %-16s %-6s %s > %s %s %u\n",
-	       time_text(when, (int64_t)s->time + from->clock_ahead, "%H:%M:%S", false), from->interface,
+	       time_text(when, (int64_t)s->time + from->clock_ahead, "%H:%M:%S", false),
+	       label_of(label, from->interface, !from->passed && p.out ? MATCH_LEAVING(0) : 0),
 	       from->list ? from->list : "-", from->passed ? "passed" : answer_stage(s->answer), source, destination,
 	       packet_protocol(p.protocol, protocol), s->length);
 	return out_end();

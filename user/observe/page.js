@@ -157,7 +157,7 @@ function tables(page) {
 	table('events', page.events.map(event => [{ text: moment(event.time, page.time), kind: 'n when', title: event.time },
 		said(event)]), 'Nothing has happened yet.');
 	table('interfaces', page.interfaces && page.interfaces.map(i => [{ text: i.name, warn: i.gone ? 'not filtered any more' : '' },
-		i.mode + (i.shared ? ', shared' : '') + (i.match === 'source' ? '' : ', ' + i.match) + (i.moved ? ', in another network namespace' : '')]), 'None is filtered.');
+		i.mode + (i.shared ? ', shared' : '') + (i.match === 'source' ? '' : ', ' + i.match) + (i.direction === 'egress' ? ', egress' : '') + (i.moved ? ', in another network namespace' : '')]), 'None is filtered.');
 }
 
 // Nothing of it is shown where the detector is off.

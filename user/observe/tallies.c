@@ -9,6 +9,7 @@
 #include "state/settings.h"
 #include "base/context.h"
 #include "base/clean_text.h"
+#include "base/label.h"
 #include "base/grow.h"
 #include "kernel/live.h"
 #include "state/kept_image.h"
@@ -94,13 +95,14 @@ static __u64 less(__u64 a, __u64 b)
 }
 
 /* What a row had when it was retired was counted before: it only moved to the retired row. */
-static void since_retired(struct tally between[REASONS], const struct counted *before, const struct counted *now)
+static void since_retired(struct tally between[REASONS], const struct tally (*before)[REASONS],
+			  const struct tally (*now)[REASONS])
 {
 	for (unsigned int port = 0; port < PORTS; port++)
 		for (unsigned int why = 0; why < REASONS; why++) {
-			const struct tally *old = &before->port[port][why];
+			const struct tally *old = &before[port][why];
 
-			if (!restarted(old, &now->port[port][why]))
+			if (!restarted(old, &now[port][why]))
 				continue;
 			between[why].packets = less(between[why].packets, old->packets);
 			between[why].bytes = less(between[why].bytes, old->bytes);
@@ -112,8 +114,10 @@ void tallies_since(struct counted *between, const struct counted *before, const 
 	between->polices = now->polices;
 	since(between->verdict, before->verdict, now->verdict, VERDICTS);
 	since(between->port[0], before->port[0], now->port[0], (PORTS + 1) * REASONS);
+	since(between->out[0], before->out[0], now->out[0], (PORTS + 1) * REASONS);
 	since(between->list, before->list, now->list, LABELS);
-	since_retired(between->port[PORT_RETIRED], before, now);
+	since_retired(between->port[PORT_RETIRED], before->port, now->port);
+	since_retired(between->out[PORT_RETIRED], before->out, now->out);
 }
 
 double tallies_seconds(const struct tallies *before, const struct tallies *now)
@@ -123,13 +127,16 @@ double tallies_seconds(const struct tallies *before, const struct tallies *now)
 
 static bool shares(const struct tallies *c, size_t a, size_t b)
 {
-	return !c->ports[a].gone && !c->ports[b].gone && PORT_OF(c->ports[a].ifindex) == PORT_OF(c->ports[b].ifindex);
+	return !c->ports[a].gone && !c->ports[b].gone &&
+	       MATCH_LEAVES(c->ports[a].match) == MATCH_LEAVES(c->ports[b].match) &&
+	       PORT_OF(c->ports[a].ifindex) == PORT_OF(c->ports[b].ifindex);
 }
 
-static bool shown(const struct tallies *c, unsigned int row)
+static bool shown(const struct tallies *c, unsigned int row, bool leaves)
 {
 	for (size_t i = 0; i < c->ports_n; i++)
-		if (!c->ports[i].gone && PORT_OF(c->ports[i].ifindex) == row)
+		if (!c->ports[i].gone && MATCH_LEAVES(c->ports[i].match) == leaves &&
+		    PORT_OF(c->ports[i].ifindex) == row)
 			return true;
 	return false;
 }
@@ -139,13 +146,14 @@ static const struct tally *others(const struct tallies *c, const struct counted 
 {
 	static struct tally sum[REASONS];
 
-	memcpy(sum, counted->port[PORT_RETIRED], sizeof(sum));
-	for (unsigned int row = 0; row < PORTS; row++) {
-		if (shown(c, row))
-			continue;
-		for (unsigned int why = 0; why < REASONS; why++)
-			tally_add(&sum[why], &counted->port[row][why]);
-	}
+	memset(sum, 0, sizeof(sum));
+	for (unsigned int row = 0; row <= PORTS; row++)
+		for (unsigned int why = 0; why < REASONS; why++) {
+			if (row == PORT_RETIRED || !shown(c, row, false))
+				tally_add(&sum[why], &counted->port[row][why]);
+			if (row == PORT_RETIRED || !shown(c, row, true))
+				tally_add(&sum[why], &counted->out[row][why]);
+		}
 	return sum;
 }
 
@@ -160,7 +168,7 @@ const struct tally *tallies_port(const struct tallies *c, const struct counted *
 	for (size_t i = 0; i < port; i++)
 		if (shares(c, i, port))
 			return nothing;
-	return counted->port[PORT_OF(c->ports[port].ifindex)];
+	return (MATCH_LEAVES(c->ports[port].match) ? counted->out : counted->port)[PORT_OF(c->ports[port].ifindex)];
 }
 
 const char *tallies_port_name(const struct tallies *c, size_t port, char buf[64])
@@ -168,12 +176,20 @@ const char *tallies_port_name(const struct tallies *c, size_t port, char buf[64]
 	size_t n;
 
 	if (port == c->ports_n)
-		return "(others before)";
+		return strcpy(buf, "(others before)");
 	n = (size_t)snprintf(buf, 64, "%s", c->ports[port].name);
 	for (size_t i = port + 1; i < c->ports_n && n < 64; i++)
 		if (shares(c, port, i))
 			n += (size_t)snprintf(buf + n, 64 - n, "+%s", c->ports[i].name);
 	clean_text(buf);
+	return buf;
+}
+
+const char *tallies_port_label(const struct tallies *c, size_t port, char buf[64])
+{
+	tallies_port_name(c, port, buf);
+	if (port < c->ports_n && MATCH_LEAVES(c->ports[port].match))
+		snprintf(buf + strlen(buf), 64 - strlen(buf), "%s", LABEL_LEAVES);
 	return buf;
 }
 

@@ -36,6 +36,8 @@ double tallies_seconds(const struct tallies *before, const struct tallies *now);
 const struct tally *tallies_port(const struct tallies *tallies, const struct counted *counted, size_t port);
 /* "eth0", or "eth0+eth7" where two share a row (numbers a multiple of PORTS apart); the counts go to the first. */
 const char *tallies_port_name(const struct tallies *tallies, size_t port, char buf[64]);
+/* "eth0 egress", where it is what leaves. */
+const char *tallies_port_label(const struct tallies *tallies, size_t port, char buf[64]);
 
 /* One verdict of a row. */
 /* How many reasons there are to show: without a detector, one less. */

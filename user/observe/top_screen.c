@@ -232,7 +232,7 @@ static void draw_ports(const struct top_view *v, int row, int column, int width,
 		const struct tally *r = tallies_port(v->tallies, v->between, i);
 
 		sayf(row + 1 + (int)i, column, width, PLAIN, "%-*.*s %8s %8s", width - 19, width - 19,
-		     tallies_port_name(v->tallies, i, name),
+		     tallies_port_label(v->tallies, i, name),
 		     short_number(a, (double)tallies_row(r, DROPPED).packets / per),
 		     short_number(b, (double)tallies_row(r, PASSED).packets / per));
 	}

@@ -23,6 +23,7 @@
 
 struct expected {
 	char name[IF_NAMESIZE];
+	unsigned int match;    /* as in struct attachment */
 	unsigned int reported; /* the interface's number when it was reported */
 };
 
@@ -68,7 +69,7 @@ int arrivals_fd(const struct arrivals *a)
 	return nl_fd(a->socket);
 }
 
-static bool is_attached(const struct arrivals *a, const char *name)
+static bool is_attached(const struct arrivals *a, const struct expected *e)
 {
 	struct attachment *list;
 	bool found = false;
@@ -77,7 +78,8 @@ static bool is_attached(const struct arrivals *a, const char *name)
 	if (attach_list(a->context, &list, &n))
 		return true; /* not known: do not report it */
 	for (size_t i = 0; i < n; i++)
-		found = found || (!list[i].gone && !list[i].moved && !strcmp(list[i].name, name));
+		found = found || (!list[i].gone && !list[i].moved && !strcmp(list[i].name, e->name) &&
+				  MATCH_LEAVES(list[i].match) == MATCH_LEAVES(e->match));
 	free(list);
 	return found;
 }
@@ -102,7 +104,7 @@ static void on_link(struct arrivals *a, const char *name)
 		struct expected *e = &a->expected[i];
 		unsigned int number = name && strcmp(name, e->name) != 0 ? 0 : if_nametoindex(e->name);
 
-		if (!number || number == e->reported || is_attached(a, e->name))
+		if (!number || number == e->reported || is_attached(a, e))
 			continue;
 		e->reported = number;
 		a->came = true;
@@ -151,8 +153,10 @@ int arrivals_expect(struct arrivals *a, struct state *state)
 	expected = err ? NULL : calloc(n + 1, sizeof(*expected));
 	for (size_t i = 0; expected && i < n; i++) {
 		memcpy(expected[i].name, kept[i].name, sizeof(expected[i].name));
+		expected[i].match = kept[i].match;
 		for (size_t j = 0; j < a->n; j++)
-			if (!strcmp(a->expected[j].name, kept[i].name))
+			if (!strcmp(a->expected[j].name, kept[i].name) &&
+			    MATCH_LEAVES(a->expected[j].match) == MATCH_LEAVES(kept[i].match))
 				expected[i].reported = a->expected[j].reported;
 	}
 	free(kept);
@@ -201,7 +205,7 @@ bool arrivals_left_open(struct arrivals *a, int64_t now)
 	bool open = false;
 
 	for (size_t i = 0; i < a->n; i++)
-		open = open || (if_nametoindex(a->expected[i].name) && !is_attached(a, a->expected[i].name));
+		open = open || (if_nametoindex(a->expected[i].name) && !is_attached(a, &a->expected[i]));
 	if (open)
 		retry_later(&a->retry, now);
 	else
@@ -234,7 +238,7 @@ size_t arrivals_attached(const struct arrivals *a, size_t *expected)
 	size_t n = 0;
 
 	for (size_t i = 0; i < a->n; i++)
-		n += is_attached(a, a->expected[i].name);
+		n += is_attached(a, &a->expected[i]);
 	*expected = a->n;
 	return n;
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The interfaces that are filtered, and how. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+#include "base/label.h"
 #include "base/log.h"
 #include "bpf/abi.h"
 #include "state/internal.h"
@@ -38,14 +41,49 @@ int state_read_interface(const struct state *s, sqlite3_stmt *stmt, void *entry)
 	return because_damaged(s, row.err, interface->name);
 }
 
-int state_read_matched(const struct state *s, sqlite3_stmt *stmt, void *entry)
+static int read_match(const struct state *s, sqlite3_stmt *stmt, void *entry, unsigned int least)
 {
 	struct row row = { .stmt = stmt };
 	struct interface_info *interface = entry;
 
 	row_text(&row, 0, interface->name, sizeof(interface->name));
-	interface->match = (unsigned int)row_number(&row, 1, MATCH_SOURCE + 1, MATCHES - 1);
+	interface->match = (unsigned int)row_number(&row, 1, least, MATCHES - 1);
 	return !row.err && is_interface_name(interface->name) ? 0 : because_damaged(s, row.err, interface->name);
+}
+
+int state_read_matched(const struct state *s, sqlite3_stmt *stmt, void *entry)
+{
+	return read_match(s, stmt, entry, MATCH_SOURCE + 1);
+}
+
+int state_read_leaving(const struct state *s, sqlite3_stmt *stmt, void *entry)
+{
+	struct interface_info *interface = entry;
+	int err = read_match(s, stmt, entry, MATCH_SOURCE);
+
+	interface->match = MATCH_LEAVING(interface->match);
+	snprintf(interface->mode, sizeof(interface->mode), "tc");
+	return err;
+}
+
+static int add_leaving(struct state *state, struct interface_info **interfaces, size_t *n)
+{
+	struct interface_info *leaving = NULL;
+	size_t leaving_n = 0;
+	int err;
+
+	if (state->version < VERSION_LEAVING)
+		return 0;
+	err = state_rows(state, state_prepare(state, "SELECT name, match FROM leaving ORDER BY name"),
+			 state_read_leaving, sizeof(*leaving), &leaving, &leaving_n);
+	for (size_t i = 0; i < leaving_n && !err; i++) {
+		if (GROW(*interfaces, *n))
+			(*interfaces)[(*n)++] = leaving[i];
+		else
+			err = -ENOMEM;
+	}
+	free(leaving);
+	return err;
 }
 
 static int add_matches(struct state *state, struct interface_info *interfaces, size_t n)
@@ -71,7 +109,7 @@ int state_interfaces(struct state *state, struct interface_info **interfaces, si
 	int err = state_rows(state, state_prepare(state, "SELECT name, mode, shared FROM interface ORDER BY name"),
 			     state_read_interface, sizeof(**interfaces), interfaces, n);
 
-	err = err ?: add_matches(state, *interfaces, *n);
+	err = err ?: add_matches(state, *interfaces, *n) ?: add_leaving(state, interfaces, n);
 	if (err) {
 		free(*interfaces);
 		*interfaces = NULL;
@@ -82,18 +120,28 @@ int state_interfaces(struct state *state, struct interface_info **interfaces, si
 
 int state_interface_put(struct state *state, const struct interface_info *interface)
 {
-	int err = state_put(state, "INSERT OR REPLACE INTO interface VALUES (?, ?, ?)", "ssi", interface->name,
-			    interface->mode, interface->shared)
-			  ?: state_put(state, "DELETE FROM matched WHERE name = ?", "s", interface->name);
+	int err;
+
+	if (MATCH_LEAVES(interface->match))
+		return state_put(state, "INSERT OR REPLACE INTO leaving VALUES (?, ?)", "si", interface->name,
+				 (int)MATCH_OF(interface->match));
+	err = state_put(state, "INSERT OR REPLACE INTO interface VALUES (?, ?, ?)", "ssi", interface->name,
+			interface->mode, interface->shared)
+		      ?: state_put(state, "DELETE FROM matched WHERE name = ?", "s", interface->name);
 
 	return err || interface->match == MATCH_SOURCE ? err
 						       : state_put(state, "INSERT INTO matched VALUES (?, ?)", "si",
 								   interface->name, (int)interface->match);
 }
 
-int state_interface_drop(struct state *state, const char *name)
+int state_interface_drop(struct state *state, const char *label)
 {
-	return state_pending_forget(state, PENDING_INTERFACE, name)
-		       ?: state_put(state, "DELETE FROM matched WHERE name = ?", "s", name)
+	char name[IF_NAMESIZE];
+	bool leaves = label_split(label, name);
+	int err = state_pending_forget(state, PENDING_INTERFACE, label);
+
+	if (err || leaves)
+		return err ?: state_change(state, "DELETE FROM leaving WHERE name = ?", name);
+	return state_put(state, "DELETE FROM matched WHERE name = ?", "s", name)
 		       ?: state_change(state, "DELETE FROM interface WHERE name = ?", name);
 }

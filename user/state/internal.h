@@ -52,6 +52,8 @@ enum cached_statement {
 #define VERSION_SCOPES 13
 /* ...and interfaces may have a row in `matched`. */
 #define VERSION_MATCHED 14
+/* ...and in `leaving`. */
+#define VERSION_LEAVING 15
 
 /* What one question may cost, in instructions of SQLite's. */
 struct steps {
@@ -173,9 +175,9 @@ void state_bans_uncounted(struct state *s);
 /* A statement about one prefix: its family, its length and its first address. */
 int state_ban_statement(struct state *s, const char *sql, struct addr first, unsigned int length);
 /* -EUCLEAN for a row that no version of ours wrote. */
-state_row state_read_ban, state_read_interface, state_read_matched, state_read_pending, state_read_accepted,
-	state_read_strike, state_read_feed, state_read_member, state_read_said, state_read_fleet, state_read_fleet_at,
-	state_read_fleet_out;
+state_row state_read_ban, state_read_interface, state_read_matched, state_read_leaving, state_read_pending,
+	state_read_accepted, state_read_strike, state_read_feed, state_read_member, state_read_said, state_read_fleet,
+	state_read_fleet_at, state_read_fleet_out;
 /* chosen.c: what it reads goes into the lists' `where`; or it is put, once the list has its row. */
 state_row state_read_chosen;
 int state_chosen_add(struct state *state, struct list_info *lists, size_t n);

@@ -73,6 +73,8 @@ static bool is_sound(const struct salvage *s, sqlite3_stmt *row)
 		return !state_read_fleet_at(s->to, row, &at);
 	if (!strcmp(s->table, "interface"))
 		return !state_read_interface(s->to, row, &interface);
+	if (!strcmp(s->table, "leaving"))
+		return !state_read_leaving(s->to, row, &interface);
 	if (!strcmp(s->table, "matched"))
 		return !state_read_matched(s->to, row, &interface);
 	if (!strcmp(s->table, "pending"))
@@ -206,7 +208,7 @@ int state_salvage(struct state *to, sqlite3 *from, struct recovered *r)
 	static const char *const tables[] = { "list",	   "chunk",    "source",     "interface", "pending",
 					      "setting",   "ban",      "ban_before", "accepted",  "strike",
 					      "chosen",	   "feed",     "member",     "said",	  "fleet",
-					      "fleet_out", "fleet_at", "scope",	     "matched" };
+					      "fleet_out", "fleet_at", "scope",	     "matched",	  "leaving" };
 	struct salvage s = { .from = from, .to = to };
 
 	r->whole = r->texts = true;

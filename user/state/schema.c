@@ -100,12 +100,14 @@ static const char schema_scopes[] =
 	"  kind INTEGER NOT NULL);";
 /* Of interfaces where not sources alone are asked about: interfaces.c. */
 static const char schema_matched[] = "CREATE TABLE matched (name TEXT PRIMARY KEY, match INTEGER NOT NULL);";
+/* And those whose leaving packets are asked about. */
+static const char schema_leaving[] = "CREATE TABLE leaving (name TEXT PRIMARY KEY, match INTEGER NOT NULL);";
 
 /* From which version to the next. */
 static const char *const upgrades[] = {
-	[1] = schema_bans,     [2] = schema_sources, [3] = schema_packed,  [4] = schema_sums,	[5] = schema_due,
-	[6] = schema_accepted, [7] = schema_ends,    [8] = schema_strikes, [9] = schema_chosen, [10] = schema_feeds,
-	[11] = schema_fleet,   [12] = schema_scopes, [13] = schema_matched
+	[1] = schema_bans,     [2] = schema_sources, [3] = schema_packed,   [4] = schema_sums,	  [5] = schema_due,
+	[6] = schema_accepted, [7] = schema_ends,    [8] = schema_strikes,  [9] = schema_chosen,  [10] = schema_feeds,
+	[11] = schema_fleet,   [12] = schema_scopes, [13] = schema_matched, [14] = schema_leaving
 };
 
 /*
@@ -131,6 +133,7 @@ static const struct sign {
 	[VERSION_FLEET] = { "said", NULL },
 	[VERSION_SCOPES] = { "scope", NULL },
 	[VERSION_MATCHED] = { "matched", NULL },
+	[VERSION_LEAVING] = { "leaving", NULL },
 };
 _Static_assert(sizeof(signs) / sizeof(signs[0]) == sizeof(upgrades) / sizeof(upgrades[0]) + 1, "one without a sign");
 

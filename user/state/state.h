@@ -23,7 +23,7 @@ struct interface_info {
 	char name[IF_NAMESIZE];
 	char mode[8];
 	bool shared;
-	unsigned int match; /* MATCH_... of bpf/abi.h */
+	unsigned int match; /* MATCH_... of bpf/abi.h: one of what leaves is an entry of its own */
 };
 
 /* The directory, and those above it. Opening for change calls it. */
@@ -59,7 +59,8 @@ int state_list_drop(struct state *state, const char *name);
 bool is_interface_name(const char *name);
 int state_interfaces(struct state *state, struct interface_info **interfaces, size_t *n);
 int state_interface_put(struct state *state, const struct interface_info *interface);
-int state_interface_drop(struct state *state, const char *name);
+/* By its label (base/label.h). */
+int state_interface_drop(struct state *state, const char *label);
 
 /*
  * The text that a list was read from, so that an address can be traced to its line; put after the list itself.

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* attach, detach */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clean_text.h"
@@ -11,11 +14,12 @@
 #include "verbs/verbs.h"
 
 const struct option_spec attach_options[] = {
-	{ "mode", .type = OPTION_WORD, AT(attach_options, mode), .words = attach_mode_names,
+	{ "mode", .type = OPTION_WORD, AT(attach_options, mode), .words = attach_mode_words,
 	  .also = "--native --skb --generic --driver --drv --offload -m",
 	  .does = "the driver's own, or the slower one behind it" },
 	{ "match", .type = OPTION_WORD, AT(attach_options, match), .words = match_names,
 	  .does = "what is asked about: the packets' source" },
+	{ "egress", AT(attach_options, egress), .does = "what leaves, by where it goes" },
 	{ "shared", AT(attach_options, shared), .does = "beside other programs, through libxdp" },
 	CONFIRM_OPTION(attach_options),
 	{ "if-needed", AT(attach_options, if_needed), .does = "what is attached stays, what is missing comes later" },
@@ -29,7 +33,7 @@ static int report(const struct context *context, const struct attachment *done, 
 	json_t *array;
 
 	for (int i = 0; i < n; i++)
-		if (device_misses(done[i].name, misses))
+		if (!MATCH_LEAVES(done[i].match) && device_misses(done[i].name, misses))
 			warn("%s: %s", done[i].name, misses);
 	if (!context->json) {
 		for (int i = 0; i < n && !context->quiet; i++)
@@ -40,11 +44,14 @@ static int report(const struct context *context, const struct attachment *done, 
 	}
 	array = json_array();
 	for (int i = 0; i < n; i++)
-		json_array_append_new(array,
-				      json_pack("{s:o, s:s, s:s, s:b, s:o}", "name", out_text(done[i].name), "mode",
-						attach_mode_names[done[i].mode], "match", match_names[done[i].match],
-						"shared", done[i].shared, "misses",
-						device_misses(done[i].name, misses) ? out_text(misses) : json_null()));
+		json_array_append_new(
+			array,
+			json_pack("{s:o, s:s, s:s, s:s, s:b, s:o}", "name", out_text(done[i].name), "mode",
+				  attach_mode_names[done[i].mode], "match", match_names[MATCH_OF(done[i].match)],
+				  "direction", direction_names[MATCH_LEAVES(done[i].match)], "shared", done[i].shared,
+				  "misses",
+				  !MATCH_LEAVES(done[i].match) && device_misses(done[i].name, misses) ? out_text(misses)
+												      : json_null()));
 	return out_json(context, array);
 }
 
@@ -56,6 +63,7 @@ int no_interface_name(const char *name)
 
 int verb_attach(const struct call *call)
 {
+	const struct attach_options *o = call->options;
 	struct attachment *done;
 	bool missing = false;
 	int n, err, status;
@@ -63,6 +71,9 @@ int verb_attach(const struct call *call)
 	for (int i = 0; i < call->n; i++)
 		if (!is_interface_name(call->operands[i]))
 			return no_interface_name(call->operands[i]);
+	if (o->egress && (o->mode || o->shared))
+		return fail("attach: --egress has one mode, and is beside other programs anyway: without %s",
+			    o->mode ? "--mode" : "--shared");
 	done = calloc((size_t)call->n, sizeof(*done));
 	if (!done)
 		return fail("out of memory");
@@ -74,11 +85,13 @@ int verb_attach(const struct call *call)
 }
 
 struct detach_options {
-	bool all, purge, yes;
+	bool all, egress, ingress, purge, yes;
 };
 
 const struct option_spec detach_options[] = {
 	{ "all", AT(detach_options, all), .also = "-a", .does = "from every interface" },
+	{ "egress", AT(detach_options, egress), .does = "from what leaves alone" },
+	{ "ingress", AT(detach_options, ingress), .does = "from what comes in alone" },
 	{ "purge", AT(detach_options, purge), .does = "and take all lists, bans and pins away, for good" },
 	{ "yes", AT(detach_options, yes), .does = "without asking" },
 	OPTIONS_END(struct detach_options),
@@ -123,6 +136,22 @@ static int detach_and_purge(const struct call *call, bool yes)
 	return out_done(call->context) ?: out_end();
 }
 
+static int detach_named(const struct call *call, bool comes_in, bool leaves, bool *stopped)
+{
+	char(*labels)[LABEL_MAX] = calloc(2 * (size_t)call->n + 1, sizeof(*labels));
+	char **each = calloc(2 * (size_t)call->n + 1, sizeof(*each));
+	int n = 0, err = labels && each ? 0 : -ENOMEM;
+
+	for (int i = 0; i < call->n && !err; i++)
+		n += detach_labels(call->context, call->operands[i], comes_in, leaves, &labels[n]);
+	for (int i = 0; i < n; i++)
+		each[i] = labels[i];
+	err = err ?: detach_interfaces(call->context, each, n, stopped);
+	free(each);
+	free(labels);
+	return err;
+}
+
 int verb_detach(const struct call *call)
 {
 	const struct detach_options *o = call->options;
@@ -135,6 +164,8 @@ int verb_detach(const struct call *call)
 		return fail("detach: either interfaces or --all");
 	if (o->purge && !o->all)
 		return fail("detach: --purge takes all away: with --all");
+	if (o->all && (o->egress || o->ingress))
+		return fail("detach: --all is all: without --%s", o->egress ? "egress" : "ingress");
 	if (o->yes && !o->purge)
 		return fail("detach: --yes is an answer to --purge");
 	for (int i = 0; i < call->n; i++)
@@ -143,7 +174,7 @@ int verb_detach(const struct call *call)
 	change_check(call->context, false);
 	if (o->purge)
 		return detach_and_purge(call, o->yes);
-	err = detach_interfaces(call->context, call->operands, call->n, &stopped);
+	err = detach_named(call, o->ingress || !o->egress, o->egress || !o->ingress, &stopped);
 	if (err)
 		return fail("%s%s", stopped ? "filtering has stopped, but will be back after 'restore': " : "",
 			    reason(err));

@@ -63,8 +63,10 @@ static void all_rows(struct tally rows[REASONS], const struct counted *n)
 {
 	for (unsigned int why = 0; why < REASONS; why++) {
 		rows[why] = (struct tally){ 0 };
-		for (unsigned int port = 0; port <= PORTS; port++)
+		for (unsigned int port = 0; port <= PORTS; port++) {
 			tally_add(&rows[why], &n->port[port][why]);
+			tally_add(&rows[why], &n->out[port][why]);
+		}
 	}
 }
 
@@ -97,10 +99,12 @@ static json_t *ports_json(const struct tallies *c, const struct counted *n, doub
 		char name[64];
 
 		port_verdicts(v, tallies_port(c, n, i));
-		json_array_append_new(ports,
-				      json_pack("{s:o, s:o, s:o}", "name",
-						i < c->ports_n ? out_text(tallies_port_name(c, i, name)) : json_null(),
-						"packets", three(v, false, per), "bytes", three(v, true, per)));
+		json_array_append_new(
+			ports,
+			json_pack("{s:o, s:s?, s:o, s:o}", "name",
+				  i < c->ports_n ? out_text(tallies_port_name(c, i, name)) : json_null(), "direction",
+				  i < c->ports_n ? direction_names[MATCH_LEAVES(c->ports[i].match)] : NULL, "packets",
+				  three(v, false, per), "bytes", three(v, true, per)));
 	}
 	return ports;
 }
@@ -142,7 +146,7 @@ static int stats_text(const struct tallies *c)
 	for (size_t i = 0; i <= c->ports_n && c->ports_n; i++) {
 		struct tally v[VERDICTS];
 		char buf[64];
-		const char *name = i < c->ports_n ? tallies_port_name(c, i, buf) : "others before";
+		const char *name = i < c->ports_n ? tallies_port_label(c, i, buf) : "others before";
 
 		port_verdicts(v, tallies_port(c, n, i));
 		if (i < c->ports_n || v[PASSED].packets || v[DROPPED].packets) {

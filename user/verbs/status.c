@@ -8,6 +8,7 @@
 
 #include "base/clean_text.h"
 #include "base/clock.h"
+#include "base/label.h"
 #include "base/lock.h"
 #include "base/state_path.h"
 #include "change/agreement.h"
@@ -64,10 +65,11 @@ static void look_at_kernel(struct status *s, const struct context *context)
 	s->counted = !kernel_counters(context, &s->sums);
 }
 
-static bool is_on(const struct status *s, const char *name)
+static bool is_on(const struct status *s, const char *label)
 {
 	for (size_t i = 0; i < s->on_n; i++)
-		if (!s->on[i].gone && (!strcmp(s->on[i].name, name) || !strcmp(s->on[i].as, name)))
+		if (!s->on[i].gone &&
+		    (label_is(label, s->on[i].name, s->on[i].match) || label_is(label, s->on[i].as, s->on[i].match)))
 			return true;
 	return false;
 }
@@ -96,6 +98,7 @@ static void look_at_interfaces(struct status *s, const struct context *context)
 static void look_for_missing(struct status *s, struct state *state)
 {
 	struct interface_info *kept = NULL;
+	char label[LABEL_MAX];
 	size_t n = 0;
 
 	if (state_interfaces(state, &kept, &n))
@@ -103,10 +106,12 @@ static void look_for_missing(struct status *s, struct state *state)
 	for (size_t i = 0; i < n; i++) {
 		bool gone = false;
 
+		label_of(label, kept[i].name, kept[i].match);
 		for (size_t j = 0; j < s->on_n; j++)
-			gone = gone || (s->on[j].gone && !strcmp(s->on[j].as, kept[i].name)); /* it was named */
-		if (!gone && !is_on(s, kept[i].name))
-			trouble(s, DEGRADED, "%s is to be filtered, and is not: 'restore' attaches it", kept[i].name);
+			gone = gone ||
+			       (s->on[j].gone && label_is(label, s->on[j].as, s->on[j].match)); /* it was named */
+		if (!gone && !is_on(s, label))
+			trouble(s, DEGRADED, "%s is to be filtered, and is not: 'restore' attaches it", label);
 	}
 	free(kept);
 }

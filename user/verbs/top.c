@@ -159,7 +159,7 @@ static void read_events(struct top_state *t)
 static bool asks_destinations(const struct tallies *tallies)
 {
 	for (size_t i = 0; i < tallies->ports_n; i++)
-		if (tallies->ports[i].match != MATCH_SOURCE)
+		if (MATCH_OF(tallies->ports[i].match) != MATCH_SOURCE)
 			return true;
 	return false;
 }
@@ -171,7 +171,7 @@ static void choose(struct top_state *t)
 	t->view.samples = t->view.passed ? t->not_passing
 			  : !t->samples	 ? t->no_samples
 			  : t->view.inside && !asks_destinations(&t->now)
-				  ? "no interface has --match destination or both (attach)"
+				  ? "no interface has --match destination or both, or --egress (attach)"
 				  : "";
 }
 

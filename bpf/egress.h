@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The programs of what leaves (tc), by the same stages and arrays. Where a packet's headers begin, and of which kind
+ * they are, the kernel knows: so one program serves interfaces with a link's header and those without, whether a tag is
+ * in the packet or beside it.
+ */
+#ifndef EGRESS_H
+#define EGRESS_H
+
+#include <linux/bpf.h>
+#include <linux/pkt_cls.h>
+
+#include "match.h"
+
+#define PACKET		    struct __sk_buff
+#define PACKET_IFINDEX(ctx) ((ctx)->ifindex)
+inline_always __u32 copy_packet(const struct __sk_buff *ctx, struct sample *sample);
+#include "shared.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, COUNTERS);
+	__type(key, __u32);
+	__type(value, struct tally);
+} counters_out SEC(".maps");
+
+/* As if behind Ethernet without addresses, which has nothing but a type. */
+struct headers {
+	__u16 pad;
+	struct ethernet eth;
+	char bytes[HEADERS_MAX - sizeof(struct ethernet)];
+} __attribute__((aligned(8)));
+
+/* From the network's header on, where it is in the packet's first buffer. */
+#define READ_HEADERS(ctx, to, bytes) bpf_skb_load_bytes_relative(ctx, 0, to, bytes, BPF_HDR_START_NET)
+
+/* Before it, at most. */
+#define LINK_HEADER 40
+
+/* Where it is not, it comes there: no packet of the stack's own is so. */
+inline_never int read_pulled(struct __sk_buff *ctx, void *to, __u64 bytes)
+{
+	/* The compiler knows it, and the verifier does not. */
+	KEEP(bytes, to);
+	if (bytes < sizeof(struct ipv4_header) || bytes > SAMPLE_BYTES - sizeof(struct ethernet))
+		return -1;
+	if (bpf_skb_pull_data(ctx, ctx->len < LINK_HEADER + bytes ? ctx->len : LINK_HEADER + bytes))
+		return -1;
+	return READ_HEADERS(ctx, to, bytes);
+}
+
+/* Tags that are in the packet, and PPPoE, are behind Ethernet alone: then the packet begins with that. */
+#define IS_FRAMED(proto) (PARSE_VLAN(proto) || (proto) == NET16(ETH_P_PPP_SES))
+
+inline_always __u32 read_framed(struct __sk_buff *ctx, void *to, __u32 most)
+{
+	__u32 bytes = ctx->len;
+
+	if (bytes > most)
+		bytes = most;
+	if (bytes < ETH_HLEN || bpf_skb_load_bytes(ctx, 0, to, bytes))
+		return 0;
+	return bytes;
+}
+
+inline_never int find_framed(struct __sk_buff *ctx, struct headers *headers)
+{
+	return !IS_FRAMED(headers->eth.proto) || !read_framed(ctx, &headers->eth, HEADERS_MAX);
+}
+
+/* 0, or there are none. What is behind them is as if it were zeros. */
+inline_always int find_headers(struct __sk_buff *ctx, struct headers *headers)
+{
+	if (headers->eth.proto == NET16(ETH_P_IP))
+		return READ_HEADERS(ctx, headers->bytes, sizeof(struct ipv4_header)) &&
+		       read_pulled(ctx, headers->bytes, sizeof(struct ipv4_header));
+	if (headers->eth.proto == NET16(ETH_P_IPV6))
+		return READ_HEADERS(ctx, headers->bytes, sizeof(struct ipv6_header)) &&
+		       read_pulled(ctx, headers->bytes, sizeof(struct ipv6_header));
+	return find_framed(ctx, headers);
+}
+
+/* Behind Ethernet without addresses, too, unless it is framed. A packet without that is as long as it says. */
+inline_always __u32 copy_packet(const struct __sk_buff *packet, struct sample *sample)
+{
+	struct __sk_buff *ctx = (struct __sk_buff *)packet;
+	__u32 behind = SAMPLE_BYTES - sizeof(struct ethernet), whole = ctx->len < behind ? ctx->len : behind;
+	struct ethernet *eth = (struct ethernet *)sample->bytes;
+
+	*eth = (struct ethernet){ .proto = ctx->protocol };
+	if (IS_FRAMED(eth->proto))
+		return read_framed(ctx, sample->bytes, SAMPLE_BYTES);
+	if (!read_pulled(ctx, eth + 1, whole))
+		return sizeof(*eth) + whole;
+	if (whole > ctx->len - sizeof(*eth))
+		whole = ctx->len - sizeof(*eth);
+	return read_pulled(ctx, eth + 1, whole) ? sizeof(*eth) : sizeof(*eth) + whole;
+}
+
+#if MATCH != MATCH_SOURCE
+
+/*
+ * What is for all of its link goes no further, so it is nobody's way out; and without it neighbours, leases and routers
+ * are not found. A list that has it as a bogon takes it from nobody. Asked behind a yes.
+ */
+inline_never __u32 spare_link(const void *data, const void *end, __u32 answer)
+{
+	struct source source;
+	int family = parse_source(data, end, &source), spared = 0;
+
+	if (!(answer & ANSWER_TO))
+		return answer;
+	source_turn(&source, family);
+	if (family == SOURCE_IPV4)
+		spared = source.ipv4 >> 8 == 0xe00000 || source.ipv4 == ~0u;
+	else if (family == SOURCE_IPV6)
+		spared = (source.ipv6[0] & NET32(0xff0f0000)) == NET32(0xff020000);
+	return spared ? answer & ~(ANSWER_DROP | 0xff) : answer;
+}
+
+#endif
+
+/* A packet that is to be cut into several counts as these, with all of their headers. */
+#define COUNT(map, key) count_several(map, key, packets, bytes)
+
+inline_always int judge_packet(struct __sk_buff *ctx)
+{
+	struct headers headers = { .eth.proto = ctx->protocol };
+	const void *end = headers.bytes + sizeof(headers.bytes);
+	__u64 packets = ctx->gso_segs, bytes = ctx->wire_len;
+	__u32 port = PORT_OF(ctx->ifindex);
+	__s64 answer = (int)ANSWER_UNPARSED;
+
+	if (!packets)
+		packets = 1;
+	if (!find_headers(ctx, &headers))
+		answer = decide_matched(G, &headers.eth, end, ctx->ifindex);
+	RARE_ANSWER(answer, rare);
+	goto judged;
+rare:
+	if (answer == (int)ANSWER_UNPARSED) {
+		COUNT(&counters_out, COUNTER(port, REASON_UNPARSED));
+		return TC_ACT_UNSPEC;
+	}
+	if (answer == (int)ANSWER_HIDDEN) {
+		COUNT(&counters_out, COUNTER(port, REASON_HIDDEN));
+		return TC_ACT_SHOT;
+	}
+	if (ANSWER_LABEL(answer) == LABEL_ENDS)
+		answer = decide_match_end(&headers.eth, end, answer);
+judged:
+#if MATCH != MATCH_SOURCE
+	if (answer & ANSWER_DROP)
+		answer = spare_link(&headers.eth, end, answer);
+#endif
+	if (answer & ANSWER_SHADOW)
+		COUNT(&list_counters, ANSWER_LABEL(answer));
+	COUNT(&counters_out, COUNTER(port, REASON((__u32)answer)));
+	if (!(answer & ANSWER_DROP))
+		return TC_ACT_UNSPEC;
+	COUNT(&list_counters, ANSWER_LABEL(answer));
+	if (GEN(G, samples))
+		take_sample(ctx, answer | ANSWER_OUT, bytes);
+	return TC_ACT_SHOT;
+}
+
+/* What is attached. Whatever is not dropped goes on to the programs and filters behind, as if this one were not there.
+ */
+SEC("tc")
+int xdp_bloom_root(struct __sk_buff *ctx)
+{
+	bpf_tail_call_static(ctx, &slot, 0);
+	return TC_ACT_UNSPEC;
+}
+
+SEC("tc")
+int xdp_bloom_gen(struct __sk_buff *ctx)
+{
+	return judge_packet(ctx);
+}
+
+SEC("tc")
+int xdp_bloom_trial(struct __sk_buff *ctx)
+{
+	if (!trial_is_over())
+		return judge_packet(ctx);
+	bpf_tail_call_static(ctx, &before, 0);
+	return TC_ACT_UNSPEC;
+}
+
+SEC("tc")
+int xdp_bloom_trial_root(struct __sk_buff *ctx)
+{
+	if (!trial_is_over())
+		bpf_tail_call_static(ctx, &slot, 0);
+	return TC_ACT_UNSPEC;
+}
+
+char _license[] SEC("license") = "GPL";
+
+#endif

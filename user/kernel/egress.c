@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "kernel/egress.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/close_fd.h"
+#include "base/log.h"
+#include "kernel/attachment.h"
+#include "kernel/host.h"
+
+/* Before the others; of Linux 6.6, too. */
+#define TCX_FIRST (1U << 3)
+/* The kernel has no more of them on an interface. */
+#define TCX_MOST 64
+
+/* Of clsact: the first priority, and in it a number that nobody else takes. */
+#define FILTER_PRIORITY 1
+#define FILTER_HANDLE	0x786462
+
+static bool has_tcx(void)
+{
+	return host_kernel() >= KERNEL_VERSION(6, 6, 0);
+}
+
+#define FILTER_ON(hook, opts, interface)                                                            \
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)(interface), .attach_point = BPF_TC_EGRESS); \
+	LIBBPF_OPTS(bpf_tc_opts, opts, .handle = FILTER_HANDLE, .priority = FILTER_PRIORITY)
+
+/* Also in the place of the one that is there. */
+static int filter_put(unsigned int ifindex, int root)
+{
+	FILTER_ON(hook, opts, ifindex);
+	int err = bpf_tc_hook_create(&hook);
+
+	if (err && !err_is(err, EEXIST))
+		return err;
+	opts.prog_fd = root;
+	opts.flags = BPF_TC_F_REPLACE;
+	return bpf_tc_attach(&hook, &opts);
+}
+
+/* The program of the filter; 0: there is none of ours. */
+static __u32 filter_program(unsigned int ifindex)
+{
+	struct pinned is = { 0 };
+	FILTER_ON(hook, opts, ifindex);
+	int fd = ifindex && !bpf_tc_query(&hook, &opts) ? bpf_prog_get_fd_by_id(opts.prog_id) : -1;
+
+	if (fd >= 0 && (pinned_info(fd, &is) || strncmp(is.name, ROOT_BEGINS, strlen(ROOT_BEGINS)) != 0))
+		opts.prog_id = 0;
+	close_fd(fd);
+	return fd < 0 ? 0 : opts.prog_id;
+}
+
+int egress_attach(const struct attachment *at, unsigned int ifindex, int root)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = TCX_FIRST);
+	int fd = has_tcx() ? bpf_link_create(root, (int)ifindex, (enum bpf_attach_type)ATTACH_TCX_EGRESS, &opts) : -1;
+	int err = fd >= 0 ? 0 : has_tcx() ? -errno : filter_put(ifindex, root);
+
+	if (!err && fd < 0) {
+		fd = dup(root);
+		err = fd < 0 ? -errno : 0;
+	}
+	if (!err)
+		return fd;
+	if (err_is(err, ERANGE))
+		return because(err, "%s: %d other programs are there, and the kernel has no more", at->name, TCX_MOST);
+	if (err_is(err, EINVAL) && !has_tcx())
+		return because(err,
+			       "%s: another kind of filter has priority %d there ('tc filter show dev %s egress'),"
+			       " or the kernel has no clsact",
+			       at->name, FILTER_PRIORITY, at->name);
+	return because_kernel(err, at->name);
+}
+
+int egress_runs(unsigned int ifindex, __u32 id, bool *runs)
+{
+	__u32 ids[TCX_MOST] = { 0 };
+	LIBBPF_OPTS(bpf_prog_query_opts, query, .prog_ids = ids, .prog_cnt = TCX_MOST);
+	int err;
+
+	*runs = !has_tcx() && id && filter_program(ifindex) == id;
+	if (!has_tcx())
+		return 0;
+	err = bpf_prog_query_opts((int)ifindex, (enum bpf_attach_type)ATTACH_TCX_EGRESS, &query) ? -errno : 0;
+	for (__u32 i = 0; i < query.prog_cnt && !err; i++)
+		*runs = *runs || ids[i] == id;
+	return err_is(err, ENODEV) || err_is(err, ENOENT) ? 0 : err;
+}
+
+int attachment_runs(const struct attachment *at, int fd, unsigned int where, struct pinned *now)
+{
+	int err = pinned_info(fd, now);
+
+	if (err || now->kind != PINNED_PROGRAM)
+		return err;
+	where = where ?: if_nametoindex(at->as);
+	now->program = filter_program(where);
+	now->ifindex = now->program ? where : 0;
+	return 0;
+}
+
+static int pin_again(const struct context *context, const struct attachment *at, int root)
+{
+	char path[PIN_PATH_MAX];
+
+	attachment_path(context, path, at);
+	unlink(path);
+	return bpf_obj_pin(root, path) ? because_kernel(-errno, path) : 0;
+}
+
+int attachment_turn(const struct context *context, const struct attachment *at, int fd, unsigned int where, int root)
+{
+	struct pinned is = { .kind = PINNED_LINK };
+	int err = MATCH_LEAVES(at->match) ? pinned_info(fd, &is) : 0;
+
+	if (err)
+		return err;
+	if (is.kind != PINNED_PROGRAM)
+		return bpf_link_update(fd, root, NULL) ? -errno : 0;
+	where = where ?: if_nametoindex(at->as);
+	return !filter_program(where) ? -ENOLINK : filter_put(where, root) ?: pin_again(context, at, root);
+}
+
+int attachment_detach(const struct attachment *at, int fd)
+{
+	struct pinned is = { .kind = PINNED_LINK };
+	int err = MATCH_LEAVES(at->match) ? attachment_runs(at, fd, at->ifindex, &is) : 0;
+	FILTER_ON(hook, opts, is.ifindex);
+
+	if (err || is.kind != PINNED_PROGRAM)
+		return err ?: bpf_link_detach(fd) ? -errno : 0;
+	return is.ifindex ? bpf_tc_detach(&hook, &opts) : 0;
+}
