@@ -34,10 +34,22 @@ def value(text):
         return text
 
 
+def middle(rows):
+    """Of a lookup in several rounds the one in the middle, with the least and the most of their medians."""
+    rows.sort(key=lambda row: row['ns'])
+    if 'q1' not in rows[0] or len(rows) < 2:
+        return rows
+    return [dict(rows[len(rows) // 2], least=rows[0]['ns'], most=rows[-1]['ns'], rounds=len(rows))]
+
+
 def read_lines(path):
+    groups = {}
     with open(path, encoding='utf-8') as lines:
-        return [{k: value(v) for k, v in (pair.split('=', 1) for pair in line.split()[1:])}
-                for line in lines if line.startswith('RESULT ')]
+        for line in lines:
+            if line.startswith('RESULT '):
+                row = {k: value(v) for k, v in (pair.split('=', 1) for pair in line.split()[1:])}
+                groups.setdefault((row['scenario'], row['subject'], row['entries'], 'q1' in row or len(groups)), []).append(row)
+    return [row for rows in groups.values() for row in middle(rows)]
 
 
 class Claims:
@@ -165,7 +177,7 @@ def page(document):
         groups.setdefault((row['scenario'], row.get('cpus', 0)), []).append(row)
     for (scenario, cpus), group in groups.items():
         text += f"\n### {scenario}{f', {cpus} CPU' if cpus else ''}\n\n"
-        extra = [key for key in ('q1', 'q3', 'total', 'max', 'rss_kb', 'kernel_kb', 'bytes_a_key', 'seconds', 'pps', 'first_ms', 'before',
+        extra = [key for key in ('q1', 'q3', 'least', 'most', 'total', 'max', 'rss_kb', 'kernel_kb', 'bytes_a_key', 'seconds', 'pps', 'first_ms', 'before',
                               'through') if any(key in r for r in group)]
         text += markdown(['subject', 'entries', 'ns', 'p99', 'ratio'] + extra,
                          [[r['subject'], f"{r['entries']:,}", f"{r['ns']:,}", f"{r['p99']:,}", r['ratio'] or ''] +

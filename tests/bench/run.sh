@@ -61,6 +61,16 @@ real_lists() {
 	done
 }
 
+# Five processes, one after the other: where a map's pages lie decides as much as what else the machine does.
+five() {
+	local round
+
+	for round in 1 2 3 4 5; do
+		echo "round $round"
+		"$@" || return
+	done
+}
+
 # What it costs that rates are watched: a loop, and real packets.
 rates() {
 	"$programs/rates" && apart python3 "$bench/rates.py" "$programs"
@@ -77,7 +87,7 @@ everything() {
 		part edits apart python3 "$bench/edits.py" --entries 100000 --rounds 3 --singles 100 --batch 10000 "$programs"
 		part follow apart python3 "$bench/follow.py" --entries 0 --lines 20000 --rounds 1
 	else
-		part lookup "$programs/lookup"
+		part lookup five "$programs/lookup" --repeats 11
 		part packets apart python3 "$bench/packets.py" "$programs"
 		part router apart python3 "$bench/router.py" "$programs"
 		part rates rates
