@@ -103,7 +103,7 @@ double rate_verdict(const struct generation *g, double fpr, int family, double r
 
 double rate_asked(const struct settings *settings, const struct generation *g)
 {
-	if (settings->fpr > 0 || !g->capacity)
+	if (!settings_auto(settings) || !g->capacity)
 		return layout_choose(settings).fpr;
 	return fpr_expected(layout_shape(g), (double)g->capacity);
 }
