@@ -45,8 +45,8 @@ json_t *out_sizing(const struct sizing *s)
 void sizing_text(const struct sizing *s)
 {
 	if (s->by_cost)
-		printf("sized       %.1f bits a key: %.1f ns a kept packet, %.1f with 16 (%s)\n",
-		       s->bits_per_key, s->ns, s->ns_usual, s->measured ? "measured" : "usual");
+		printf("sized       %.1f bits a key: %.1f ns a kept packet, %.1f with 16 (%s)\n", s->bits_per_key,
+		       s->ns, s->ns_usual, s->measured ? "measured" : "usual");
 }
 
 int image_report(const struct context *context, const struct image *image, const char *path, const char *did)
