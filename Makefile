@@ -95,10 +95,9 @@ $(SKELETON): $(BUILD)/%.skel.h: $(BUILD)/%.bpf.o
 		$(BPFTOOL) gen skeleton $(BUILD)/$*.o name $*_bpf >$@.tmp && mv $@.tmp $@
 else
 # bpftool reads this machine's byte order alone: the skeleton is that of such an object, and has the other one in it.
-$(SKELETON): $(BUILD)/%.skel.h: $(BUILD)/%.bpf.o tools/pack_object.sh
+$(SKELETON): $(BUILD)/%.skel.h: $(BUILD)/%.bpf.o tools/pack_object.sh tools/drop_lines.py
 	$(call say,SKEL,$@)$(CLANG) $(BPF_CFLAGS) -target bpf -Ibpf -c -o $(BUILD)/$*.native.o bpf/$*.bpf.c && \
-		$(BPFTOOL) gen skeleton $(BUILD)/$*.native.o name $*_bpf >$@.tmp && llvm-objcopy --strip-debug $< $(BUILD)/$*.o && \
-		tools/pack_object.sh $@.tmp $*_bpf $(BUILD)/$*.o && mv $@.tmp $@
+		$(BPFTOOL) gen skeleton $(BUILD)/$*.native.o name $*_bpf >$@.tmp && tools/pack_object.sh $@.tmp $*_bpf $< && mv $@.tmp $@
 endif
 
 $(PAGE): tools/embed.sh user/observe/page.html user/observe/page.css user/observe/page.js
@@ -233,7 +232,7 @@ FUZZ_DEPS  := libclang-rt-dev llvm
 BENCH_DEPS := iproute2 ipset nftables iptables xdp-tools iprange ethtool python3
 ROUTES_DEPS := $(RUN_DEPS) bird2 frr
 FLEET_DEPS := $(RUN_DEPS) valkey-tools,redis-tools nftables
-STATIC_DEPS = lld llvm dpkg-dev xz-utils tcl $(if $(filter s390x,$(ARCH)),binutils-s390x-linux-gnu)
+STATIC_DEPS = lld llvm dpkg-dev xz-utils tcl python3-minimal $(if $(filter s390x,$(ARCH)),binutils-s390x-linux-gnu)
 DEB_DEPS   := debhelper build-essential
 DEB_TEST_DEPS := $(RUN_DEPS) perl python3 procps gcc lintian autopkgtest systemd
 RPM_DEPS   := rpm gcc

@@ -1,12 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# pack_object.sh SKELETON NAME OBJECT: in that skeleton, another object takes the place of its own, packed by xz: a tenth as large, and unpacked
-# once by a command that loads it. It may be of the other byte order, for which bpftool makes no skeleton.
+# pack_object.sh SKELETON NAME OBJECT: in that skeleton, another object takes the place of its own, without what only debuggers and the
+# verifier's complaints show, and packed by xz: a fiftieth of it, unpacked once by a command that loads it. It may be of the other
+# byte order, for which bpftool makes no skeleton.
 set -euo pipefail
-skeleton=$1 name=$2__elf_bytes object=$3
+skeleton=$1 name=$2__elf_bytes
 
-packed=$(mktemp)
-trap 'rm -f "$packed"' EXIT
+object=$(mktemp) packed=$(mktemp)
+trap 'rm -f "$object" "$packed"' EXIT
+llvm-objcopy --strip-debug "$3" "$object"
+"$(dirname "$0")/drop_lines.py" "$object"
+llvm-objcopy --wildcard -R .rel.BTF.ext -R .llvm_addrsig -N 'LBB*' "$object"
 xz -c --check=crc32 --lzma2=preset=9e,dict=1MiB "$object" >"$packed"
 {
 	sed '/^static inline const void \*'"$name"'(size_t \*sz)$/,$d' "$skeleton"

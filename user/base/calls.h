@@ -7,7 +7,13 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
+#include <unistd.h>
+
+/* Names of calls, which some C libraries have as macros. */
+#undef pread64
+#undef prlimit64
 
 /* A sanitizer's own calls and its shadow memory are beyond all bounds. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

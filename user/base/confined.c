@@ -92,8 +92,8 @@ __attribute__((noreturn)) static void become(int input, int answer, pid_t parent
 
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGSEGV, SIG_DFL);
-	if ((input < 0 ? close(0) : dup2(input, 0)) < 0 || dup2(answer, 1) < 0 ||
-	    close_range(SANITIZED ? 3 : 2, ~0U, 0) || give_up(memory) || getppid() != parent)
+	if ((input < 0 ? close(0) : dup2(input, 0)) < 0 || dup2(answer, 1) < 0 || close_from(SANITIZED ? 3 : 2) ||
+	    give_up(memory) || getppid() != parent)
 		_exit(1);
 	err = SANITIZED ? 0 : allow_calls();
 	if (!err || err_is(err, EINVAL) || err_is(err, ENOSYS))

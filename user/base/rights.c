@@ -20,7 +20,7 @@
 /* Of these users there are none: systemd leaves them unused, and nothing else comes near. */
 #define USERS_UNUSED 0x70000000
 
-int rights_limit(__rlimit_resource_t what, rlim_t value)
+int rights_limit(int what, rlim_t value)
 {
 	struct rlimit old;
 

@@ -9,7 +9,7 @@
 struct sock_filter;
 
 /* Never more than it was. */
-int rights_limit(__rlimit_resource_t what, rlim_t value);
+int rights_limit(int what, rlim_t value);
 /* So much memory beyond what is mapped already. */
 int rights_limit_memory(size_t memory);
 /*

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* From the kernel: with whom WireGuard and IPsec speak. Without these parts of the kernel, with nobody. */
+#include <netinet/in.h>
+
 #include <errno.h>
 #include <linux/genetlink.h>
 #include <linux/wireguard.h>
@@ -7,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <netinet/in.h>
 
 #include "base/netlink.h"
 #include "change/own_internal.h"

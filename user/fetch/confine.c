@@ -242,8 +242,10 @@ int confine(const struct confinement *c)
 {
 	int err;
 
+#ifdef M_ARENA_MAX
 	/* Each thread's own arena would take 64 MiB of what it may map. */
 	mallopt(M_ARENA_MAX, 1);
+#endif
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	err = SANITIZED ? 0 : rights_limit_memory(MEMORY_MOST);

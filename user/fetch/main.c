@@ -66,8 +66,7 @@ static int arrange(int body, int signature)
 	int also = signature < 0 ? -1 : fcntl(signature, F_DUPFD_CLOEXEC, SIGNATURE + 1);
 
 	if (null < 0 || at < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || dup2(at, BODY) < 0 ||
-	    (signature >= 0 && dup2(also, SIGNATURE) < 0) ||
-	    close_range(signature < 0 ? SIGNATURE : SIGNATURE + 1, ~0U, 0))
+	    (signature >= 0 && dup2(also, SIGNATURE) < 0) || close_from(signature < 0 ? SIGNATURE : SIGNATURE + 1))
 		return because(-errno, "it cannot arrange its files: %s", strerror(errno));
 	return 0;
 }

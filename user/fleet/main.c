@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/close_fd.h"
 #include "base/log.h"
 #include "fetch/confine.h"
 #include "fleet/internal.h"
@@ -38,8 +39,7 @@ static int arrange(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	if (null < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || close_range(3, ~0U, 0) ||
-	    fcntl(ASKED, F_SETFL, O_NONBLOCK))
+	if (null < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || close_from(3) || fcntl(ASKED, F_SETFL, O_NONBLOCK))
 		return because(-errno, "it cannot arrange its files: %s", strerror(errno));
 	return 0;
 }

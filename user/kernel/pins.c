@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <linux/magic.h>
 #include <stdbool.h>

@@ -20,8 +20,7 @@
 #ifdef WITHOUT_TOP
 int top_view_begin(const char *verb, const char *instead)
 {
-	return because(-ENOSYS, "%s is not in this command: it was made by 'make static WITH=core'; '%s' is", verb,
-		       instead);
+	return because(-ENOSYS, "%s is " LEFT_OUT "; '%s' is in it", verb, instead);
 }
 
 void top_view_end(void)

@@ -58,9 +58,7 @@ static struct {
 
 static int load_library(void)
 {
-#ifdef WITHOUT_PAGE
-	return because(-ENOSYS, "metrics and the page are not in this command: it was made by 'make static WITH=core'");
-#elif defined(STATIC_COMMAND)
+#ifdef STATIC_COMMAND
 #define GIVEN(name) mhd.name = MHD_##name;
 	FUNCTIONS(GIVEN)
 	return 0;

@@ -25,6 +25,10 @@
 #include "state/settings.h"
 #include "state/state.h"
 
+#ifdef WITHOUT_PAGE
+#define web_listen(...) because(-ENOSYS, "metrics and the page are " LEFT_OUT)
+#endif
+
 #define COUNT_EVERY   RING_REFILL_MS
 #define AT_NEXT_START "is taken up at the next start: systemctl restart xdp-bloom"
 #define REOPEN_EVERY  5000 /* samples may be turned on or off, or change their rate */

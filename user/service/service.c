@@ -360,8 +360,10 @@ static int open_all(struct service *s)
 
 static void keep_little(void)
 {
+#ifdef M_MMAP_THRESHOLD /* one of another C library keeps nothing of what is large */
 	mallopt(M_MMAP_THRESHOLD, KEPT_MOST);
 	mallopt(M_TRIM_THRESHOLD, KEPT_MOST);
+#endif
 }
 
 int service_run(const struct context *context, struct service_options *options, struct config *config)

@@ -14,6 +14,12 @@
 #define AGENT_URL     "http://127.0.0.1:8080"
 #define AGENT_SECONDS 10
 
+#ifdef WITHOUT_FEEDS
+#define FEEDS false
+#else
+#define FEEDS true
+#endif
+
 struct options {
 	struct number table, family, grace;
 	uint64_t types;
@@ -142,30 +148,33 @@ static int door(const struct call *call)
 
 int verb_follow(const struct call *call)
 {
-	bool command = !strcmp(call->operands[0], "exec");
+	const char *from = call->operands[0];
+	bool command = !strcmp(from, "exec");
 	int err = 0;
 
-	if (any_crowdsec(call->options) && strcmp(call->operands[0], "crowdsec") != 0)
+	if (any_crowdsec(call->options) && strcmp(from, "crowdsec") != 0)
 		return fail("follow: only 'follow crowdsec' takes such options");
-	if (any_routes(call->options) && strcmp(call->operands[0], "routes") != 0)
+	if (any_routes(call->options) && strcmp(from, "routes") != 0)
 		return fail("follow: only 'follow routes' takes such options");
-	if (((const struct options *)call->options)->group && strcmp(call->operands[0], "socket") != 0)
+	if (((const struct options *)call->options)->group && strcmp(from, "socket") != 0)
 		return fail("follow: only 'follow socket' takes --group");
-	if (!strcmp(call->operands[0], "routes"))
+	if (!FEEDS && (!strcmp(from, "routes") || !strcmp(from, "crowdsec")))
+		return fail("follow: %s is " LEFT_OUT, from);
+	if (FEEDS && !strcmp(from, "routes"))
 		return routes(call);
-	if (!strcmp(call->operands[0], "socket")) {
+	if (!strcmp(from, "socket")) {
 		err = door(call);
 		return err < 0 ? fail("follow: %s", reason(err)) : err;
 	}
-	if (!strcmp(call->operands[0], "crowdsec")) {
+	if (FEEDS && !strcmp(from, "crowdsec")) {
 		err = crowdsec(call);
 		return err < 0 ? fail("follow: %s", reason(err)) : err;
 	}
 	if (command ? call->n < 2 : call->n > 1)
 		return fail("follow: %s", command ? "exec: which command?" : call->verb->asks);
 	change_check(call->context, false);
-	if (!strcmp(call->operands[0], "-"))
+	if (!strcmp(from, "-"))
 		err = standard_input(call->context);
-	err = err ?: follow_lines(call->context, call->operands[0], command ? call->operands + 1 : NULL);
+	err = err ?: follow_lines(call->context, from, command ? call->operands + 1 : NULL);
 	return err < 0 ? fail("follow: %s", reason(err)) : err ? EXIT_DEGRADED : EXIT_DONE;
 }

@@ -11,6 +11,20 @@
 #define WHICH_PREFIX "which address or prefix? (- reads them from standard input)"
 #define JOINS	     (VERB_CHANGES | VERB_JOINS)
 
+#if defined(WITHOUT_FEEDS) || defined(WITHOUT_FLEET)
+static int verb_left_out(const struct call *call)
+{
+	return fail("%s is " LEFT_OUT, call->verb->name);
+}
+#endif
+#ifdef WITHOUT_FEEDS
+#define verb_feeds    verb_left_out
+#define verb_announce verb_left_out
+#endif
+#ifdef WITHOUT_FLEET
+#define verb_fleet verb_left_out
+#endif
+
 const struct verb verbs[] = {
 	{ "attach", .group = "filter on interfaces", .operands = "IFNAME...", .does = "filter on interfaces",
 	  .more = "What is loaded is in force there at once. auto tries the driver's own mode first, and then "
