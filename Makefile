@@ -210,6 +210,9 @@ static: ## build/static/ARCH/xdp-bloom, which needs no other file: amd64, arm64,
 	@tools/deps.sh $(DEPS) $(STATIC_DEPS)
 	+@tools/static.sh $(BUILD)/static $(ARCH) '$(WITH)'
 
+record-static: ## how large those are that were made, of each architecture, into docs/design.md
+	@tools/static_record.sh $(BUILD)/static/sizes docs/design.md
+
 static-check: ## the unit tests with it, on an emulated CPU of that architecture; CHECKS='unit_state unit_image'
 	@tools/deps.sh $(DEPS) $(STATIC_DEPS) qemu-user-static perl file
 	+@tools/static.sh $(BUILD)/static $(ARCH) '$(WITH)' '$(or $(CHECKS),all)'
@@ -515,6 +518,6 @@ help: ## this
 		/^[a-z -]+:.*## / { target = text = $$0; sub(/:.*/, "", target); sub(/.*## /, "", text); \
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
-.PHONY: all units install uninstall static static-check dist deb rpm rpm-test container container-test fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
+.PHONY: all units install uninstall static record-static static-check dist deb rpm rpm-test container container-test fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
 	test fresh test-kernels hardened-test lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test flash-test crowdsec-test parts-test samples-test counts scale-test replay-test scope-test page-test status-test upgrade-from upgrade-test upgrade-deb-test upgrade-fuzz record-state faults guards mutants match compilers kselftest nightly \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help

@@ -9,17 +9,17 @@ directory=$(realpath -m "$1") arch=$2 with=${3:-page top feeds fleet}
 tools=$(dirname "$(realpath "$0")")
 cache=$directory/$arch
 
-release=bookworm gcc=12 order=bpfel linker=lld flags='' shrink='-Wl,--icf=safe -Wl,-O2' cpu=$arch
+release=bookworm gcc=12 order=bpfel linker=lld flags='' shrink='-Wl,--icf=safe -Wl,-O2' cpu=$arch bits=64 big=
 case $arch in
 amd64) triple=x86_64-linux-gnu musl=x86_64-linux-musl cpu=x86_64 ;;
 arm64) triple=aarch64-linux-gnu musl=aarch64-linux-musl cpu=aarch64 ;;
 # Where gcc has no numbers of 128 bits, clang takes two words for one.
 armhf)
-	triple=arm-linux-gnueabihf musl=arm-linux-musleabihf cpu=arm
+	bits=32 triple=arm-linux-gnueabihf musl=arm-linux-musleabihf cpu=arm
 	flags="-Xclang -fforce-enable-int128 -march=armv7-a -mfpu=vfpv3-d16 -mthumb"
 	;;
-mipsel) triple=mipsel-linux-gnu musl=mipsel-linux-musl flags="-Xclang -fforce-enable-int128 -mips32r2" ;;
-s390x) triple=s390x-linux-gnu musl=s390x-linux-musl order=bpfeb linker=/usr/bin/s390x-linux-gnu-ld.bfd shrink= ;;
+mipsel) bits=32 triple=mipsel-linux-gnu musl=mipsel-linux-musl flags="-Xclang -fforce-enable-int128 -mips32r2" ;;
+s390x) triple=s390x-linux-gnu musl=s390x-linux-musl order=bpfeb big=yes linker=/usr/bin/s390x-linux-gnu-ld.bfd shrink= ;;
 # A part of Debian since 13.
 riscv64) triple=riscv64-linux-gnu musl=riscv64-linux-musl release=trixie gcc=14 flags="-march=rv64gc -mabi=lp64d -mno-relax" ;;
 *) echo "ARCH=$arch: amd64, arm64, armhf, mipsel, riscv64 or s390x" >&2 && exit 1 ;;
@@ -52,7 +52,10 @@ echo "$made_by" >"$cache/begun"
 
 cat >"$cache/pkg-config" <<'END'
 #!/bin/sh
-[ "$1" != --libs ] || echo -lxdp -lglibc -lbpf -lelf -lz -lsqlite3 -ljansson -llzma -lzstd -lncursesw -lmicrohttpd
+case $1 in
+--cflags) echo -DNCURSES_WIDECHAR=1 ;;
+--libs) echo -lxdp -lglibc -lbpf -lelf -lz -lsqlite3 -ljansson -llzma -lzstd -lncursesw -lmicrohttpd ;;
+esac
 END
 chmod +x "$cache/pkg-config"
 
@@ -65,6 +68,15 @@ made=(BUILD="$cache/build" CC="$cache/cc" AR=llvm-ar PKG_CONFIG="$cache/pkg-conf
 make --no-print-directory "${made[@]}" "$cache/build/xdp-bloom"
 cp "$cache/build/xdp-bloom" "$cache/xdp-bloom"
 ls -l "$cache/xdp-bloom"
+# What make record-static puts into docs/design.md.
+case $with in "page top feeds fleet") kind=all ;; core) kind=core ;; *) kind= ;; esac
+if [ "$kind" ]; then
+	{
+		grep -v "^$arch $kind " "$directory/sizes" 2>/dev/null || true
+		echo "$arch $kind $(stat -c %s "$cache/xdp-bloom")"
+	} | sort >"$directory/sizes.new"
+	mv "$directory/sizes.new" "$directory/sizes"
+fi
 [ -n "${4:-}" ] || exit 0
 
 # Not those of what is left out; and what needs a kernel of its own is not emulated.

@@ -5,7 +5,7 @@
 # The C library is musl: an eighth of glibc. Everything is made for size, each function apart, so that what nobody calls
 # goes; SQLite has nothing of what the state does not need. libxdp alone comes as Debian made it, with its programs for the kernel:
 # it asks for glibc's names of functions that musl has by other names.
-: "${directory:?}" "${cache:?}" "${arch:?}" "${release:?}" "${triple:?}" "${musl:?}" "${flags?}" "${linker:?}" "${gcc:?}"
+: "${directory:?}" "${cache:?}" "${arch:?}" "${release:?}" "${triple:?}" "${musl:?}" "${flags?}" "${linker:?}" "${gcc:?}" "${bits:?}"
 
 root=$cache/root
 library=$root/usr/lib
@@ -13,9 +13,9 @@ sources=$directory/source
 small="-Oz -g0 -w -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-stack-protector"
 compile="clang --target=$musl --sysroot=$root -static -nostdlibinc -isystem $root/usr/include $flags"
 
-OMITTED=(AUTHORIZATION AUTOINCREMENT AUTOVACUUM BTREECOUNT CASE_SENSITIVE_LIKE_PRAGMA COMPILEOPTION_DIAGS COMPLETE CTE
+OMITTED=(AUTOINCREMENT AUTOVACUUM BTREECOUNT CASE_SENSITIVE_LIKE_PRAGMA COMPILEOPTION_DIAGS COMPLETE CTE
 	DATETIME_FUNCS DECLTYPE DEPRECATED DESERIALIZE EXPLAIN GENERATED_COLUMNS GET_TABLE INCRBLOB JSON LOAD_EXTENSION LOCALTIME
-	ANALYZE REINDEX SHARED_CACHE TCL_VARIABLE TRACE UTF16 WINDOWFUNC XFER_OPT)
+	ANALYZE REINDEX SHARED_CACHE TCL_VARIABLE UTF16 WINDOWFUNC XFER_OPT)
 
 # sources: once for all architectures.
 get_sources() {
@@ -40,6 +40,14 @@ get_sources() {
 	# Not in the standard, but the command sets them, as it may with glibc.
 	(cd "$cache/musl" && sed -i 's/^extern FILE \*const std/extern FILE *std/' include/stdio.h &&
 		sed -i '/^#\(undef\|define\) std/d' src/include/stdio.h && sed -i 's/^FILE \*const std/FILE *std/' src/stdio/std{in,out,err}.c)
+	# What errors are called, as everywhere else.
+	python3 - "$cache/musl/src/errno/__strerror.h" <<-'END'
+		import errno, os, re, sys
+		path = sys.argv[1]
+		text = open(path).read()
+		said = lambda m: 'E(%s,' % m[1] + ' "%s")' % os.strerror(getattr(errno, m[1])) if hasattr(errno, m[1]) else m[0]
+		open(path, "w").write(re.sub(r'E\((E\w+),\s*"[^"]*"\)', said, text))
+	END
 	mkdir "$cache/sqlite3/build"
 	# The parser is made of a grammar that knows what is left out.
 	(cd "$cache/sqlite3/build" && ../configure >log 2>&1 && another make sqlite3.c OPTS="${OMITTED[*]/#/-DSQLITE_OMIT_}" >>log 2>&1) ||
@@ -177,6 +185,8 @@ glibc_names() {
 }
 
 make_libraries() {
+	local at
+
 	c_library
 	compiler
 	glibc_names
@@ -212,8 +222,16 @@ make_libraries() {
 	cp "$sources"/libbpf/src/*.h "$root/usr/include/bpf"
 	archive bpf -D_GNU_SOURCE -D_LARGEFILE64_SOURCE -I"$sources/libbpf/include" -I"$sources/libbpf/include/uapi" "$sources"/libbpf/src/*.c
 
-	configured xz-utils liblzma.a src/liblzma --disable-shared --disable-encoders --disable-lzip-decoder --disable-threads --disable-nls --disable-doc \
-		--disable-scripts
+	# The tests pack, too.
+	at=$sources/xz-utils/src
+	cp -r "$at"/liblzma/api/lzma{.h,} "$root/usr/include"
+	archive lzma -DHAVE_STDINT_H -DHAVE_INTTYPES_H -DHAVE_LIMITS_H -DHAVE_STDBOOL_H -DHAVE__BOOL -DHAVE_VISIBILITY -DNDEBUG -DASSUME_RAM=32 \
+		-DHAVE_{EN,DE}CODERS -DHAVE_{EN,DE}CODER_{LZMA1,LZMA2,DELTA,X86,ARM,ARMTHUMB,ARM64} -DHAVE_MF_{HC3,HC4,BT2,BT3,BT4} -DHAVE_CHECK_{CRC32,CRC64,SHA256} -DPACKAGE_NAME='"xz"' \
+		"-DSIZEOF_SIZE_T=$((bits / 8))" ${big:+-DWORDS_BIGENDIAN} -I"$at"/{common,liblzma/{api,common,check,lz,rangecoder,lzma,delta,simple}} \
+		"$at"/liblzma/common/{common,block_util,filter_common,index,index_hash,stream_flags_common,vli_size,easy_preset,*_encoder,*_decoder}.c \
+		"$at"/liblzma/check/{check,crc32_fast,crc32_table,crc64_fast,crc64_table,sha256}.c "$at"/liblzma/lz/lz_{decoder,encoder,encoder_mf}.c \
+		"$at"/liblzma/lzma/{lzma_decoder,lzma2_decoder,lzma_encoder*,lzma2_encoder,fastpos_table}.c "$at"/liblzma/rangecoder/price_table.c \
+		"$at"/liblzma/delta/delta_*.c "$at"/liblzma/simple/{simple_*,x86,arm,armthumb,arm64}.c
 	configured libmicrohttpd libmicrohttpd.a src/microhttpd --disable-shared --disable-https --disable-bauth --disable-dauth \
 		--disable-httpupgrade --disable-postprocessor --disable-doc --disable-examples --disable-curl --disable-nls
 	configured ncurses libncursesw.a . --without-cxx --without-cxx-binding --without-ada --without-progs --without-tests --without-manpages \

@@ -34,7 +34,11 @@ static void good_prefixes(void)
 		{ "::ffff:129.2.3.4/97", "128.0.0.0/1" },
 		{ "::ffff:1.2.3.4/96", "::ffff:0.0.0.0/96" },
 		{ "::ffff:1.2.3.4/95", "::fffe:0:0/95" },
+#ifdef __GLIBC__ /* musl writes the same address as it writes others */
 		{ "::1.2.3.4", "::1.2.3.4" },
+#else
+		{ "::1.2.3.4", "::102:304" },
+#endif
 		{ "::fffe:1.2.3.4", "::fffe:102:304" },
 		{ "::ffff:0:1.2.3.4", "::ffff:0:102:304" },
 		{ "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/127", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe/127" },

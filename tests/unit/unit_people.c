@@ -133,7 +133,7 @@ static FILE *file_given(const char *path, const char *mode)
 	char given[96];
 
 	snprintf(given, sizeof(given), "%s/utmp", proc);
-	return !strcmp(path, _PATH_UTMP) ? fopen(given, mode) : NULL;
+	return !strcmp(path, LOGINS) ? fopen(given, mode) : NULL;
 }
 
 /* /proc is a directory of ours. */
@@ -210,7 +210,7 @@ static void remove_process(int pid)
 
 static void put_login(FILE *file, short type, int pid, const char *line, const char *host, const char *address)
 {
-	struct utmp u = { .ut_type = type, .ut_pid = pid };
+	struct login_record u = { .ut_type = type, .ut_pid = pid };
 	struct addr addr = { 0 };
 
 	memcpy(u.ut_line, line, strlen(line));
@@ -417,13 +417,13 @@ static void logins(void)
 	put_login(file, USER_PROCESS, 10, "pts/7", "x", "0:0:0:0:0:1::");
 	fwrite("cut off", 7, 1, file);
 	fclose(file);
-	learns("192.0.2.41 somebody who is logged in (" _PATH_UTMP ", pts/0)\n"
-	       "192.0.2.42 somebody who is logged in (" _PATH_UTMP ", pts/1)\n"
-	       "2001:db8::40 somebody who is logged in (" _PATH_UTMP ", pts/2)\n"
-	       "2001:db8::41 somebody who is logged in (" _PATH_UTMP ", pts/3)\n"
-	       "192.0.2.45 somebody who is logged in (" _PATH_UTMP ", a-line-of-thirty-two-characters.)\n"
-	       "2001:db8:1:: somebody who is logged in (" _PATH_UTMP ", pts/6)\n"
-	       "::1:0:0 somebody who is logged in (" _PATH_UTMP ", pts/7)\n",
+	learns("192.0.2.41 somebody who is logged in (" LOGINS ", pts/0)\n"
+	       "192.0.2.42 somebody who is logged in (" LOGINS ", pts/1)\n"
+	       "2001:db8::40 somebody who is logged in (" LOGINS ", pts/2)\n"
+	       "2001:db8::41 somebody who is logged in (" LOGINS ", pts/3)\n"
+	       "192.0.2.45 somebody who is logged in (" LOGINS ", a-line-of-thirty-two-characters.)\n"
+	       "2001:db8:1:: somebody who is logged in (" LOGINS ", pts/6)\n"
+	       "::1:0:0 somebody who is logged in (" LOGINS ", pts/7)\n",
 	       NULL, (struct learned){ 0 });
 	unlink(path);
 }

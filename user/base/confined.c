@@ -28,6 +28,9 @@ static int allow_calls(void)
 		CALLS_BEGIN,
 		ALLOW(read),
 		ALLOW(write),
+		/* These two are what musl reads and writes files by. */
+		ALLOW(readv),
+		ALLOW(writev),
 		ALLOW(mmap),
 		ALLOW(munmap),
 		ALLOW(mremap),
@@ -48,6 +51,12 @@ static int allow_calls(void)
 		ALLOW(exit),
 		ALLOW(exit_group),
 		REFUSE(openat),
+#ifdef __NR_open /* musl goes by the older names of calls, where there are any */
+		REFUSE(open),
+		REFUSE(stat),
+		REFUSE(lstat),
+		REFUSE(readlink),
+#endif
 		REFUSE(newfstatat),
 		REFUSE(fstat),
 		REFUSE(lseek),

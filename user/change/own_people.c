@@ -15,13 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <utmp.h>
 
 #include "base/close_fd.h"
 #include "base/errand.h"
 #include "base/grow.h"
 #include "base/netlink.h"
 #include "change/own_internal.h"
+#include "change/own_utmp.h"
 #include "state/grants.h"
 
 static const char ssh_is[] = "the peer of this SSH session", others_is[] = "the peer of an SSH session",
@@ -249,8 +249,8 @@ static void ask_processes(const struct people *p)
 /* mosh writes "192.0.2.1 via mosh [123]": it has no TCP connection. */
 static void ask_utmp(struct learned *l)
 {
-	FILE *file = fopen(_PATH_UTMP, "re");
-	struct utmp u;
+	FILE *file = fopen(LOGINS, "re");
+	struct login_record u;
 
 	while (file && fread(&u, sizeof(u), 1, file) == 1) {
 		char host[sizeof(u.ut_host) + 1], line[sizeof(u.ut_line) + 1];
@@ -261,7 +261,7 @@ static void ask_utmp(struct learned *l)
 			continue;
 		snprintf(host, sizeof(host), "%.*s", (int)sizeof(u.ut_host), u.ut_host);
 		snprintf(line, sizeof(line), "%.*s", (int)sizeof(u.ut_line), u.ut_line);
-		own_learn(l, addr.num ? addr : first_word(host), login_is, "%s, %s", _PATH_UTMP, line);
+		own_learn(l, addr.num ? addr : first_word(host), login_is, "%s, %s", LOGINS, line);
 	}
 	if (file)
 		fclose(file);
