@@ -85,4 +85,6 @@ mapfile -t tests < <(printf '%s\n' unit/unit_*.c | sed 's|.*/\(.*\)\.c$|\1|' | g
 [ "$4" = all ] || read -ra tests <<<"$4"
 make --no-print-directory OUTPUT="$cache/build/tests" "${made[@]}" "${tests[@]/#/$cache/build/tests/}"
 cd ..
-prove --timer --exec "qemu-$cpu-static" "${tests[@]/#/$cache/build/tests/}"
+emulated=(--exec "qemu-$cpu-static")
+[ "$arch" != "$(dpkg --print-architecture)" ] || emulated=(--exec env)
+prove --timer "${emulated[@]}" "${tests[@]/#/$cache/build/tests/}"
