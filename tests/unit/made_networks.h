@@ -23,7 +23,7 @@ static struct networks *made_networks(void)
 		return NULL;
 	snprintf(file, sizeof(file), "%s/table", directory);
 	f = fopen(file, "we");
-	if (f && fputs(table, f) > 0 && !fclose(f) && !networks_make(directory, file, &source))
+	if (f && fputs(table, f) >= 0 && !fclose(f) && !networks_make(directory, file, &source))
 		networks = networks_open(directory);
 	unlink(file);
 	networks_forget(directory);
