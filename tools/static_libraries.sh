@@ -74,6 +74,14 @@ get_packages() {
 	cp -rL "$root"/debian/usr/include/{linux,asm-generic,xdp} "$root/debian/usr/include/$triple/asm" "$root/usr/include"
 	cp "$root/debian/usr/lib/gcc/$triple/$gcc"/lib{gcc,atomic}.a "$root/debian/usr/lib/$triple/libxdp.a" "$library"
 	llvm-ar t "$library/libxdp.a" | grep ^xsk | xargs llvm-ar d "$library/libxdp.a"
+	# Bytes alone, which say that they were made for a machine without numbers that float: the linker wants them alike.
+	[ "$arch" != riscv64 ] || (
+		cd "$library"
+		llvm-ar x libxdp.a xdp-dispatcher.embed.o
+		printf '\5' | dd of=xdp-dispatcher.embed.o bs=1 seek=48 conv=notrunc status=none
+		llvm-ar r libxdp.a xdp-dispatcher.embed.o
+		rm xdp-dispatcher.embed.o
+	)
 	rm -r "$root/debian"
 }
 
@@ -174,6 +182,17 @@ glibc_names() {
 		int __vfprintf_chk(FILE *to, int flag, const char *format, va_list args)
 		{
 			return vfprintf(to, format, args);
+		}
+
+		int __isoc23_sscanf(const char *text, const char *format, ...)
+		{
+			va_list args;
+			int n;
+
+			__builtin_va_start(args, format);
+			n = vsscanf(text, format, args);
+			__builtin_va_end(args);
+			return n;
 		}
 
 		int fcntl64(int fd, int what, long arg)
