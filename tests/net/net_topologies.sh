@@ -267,6 +267,35 @@ containers() {
 	stop TERM
 }
 
+# Routes of a single address, and one gateway for all; a pod that comes later is asked, too.
+pods() {
+	internet eth0
+	nat eth0
+	pod one 192.168.1.10 fd00:1::10
+	in_force 'Pods without a bridge'
+	reaches one -$bad4/80 $good4/80=$us -$bad6/80 $good6/80=fd00:1::10
+	pod two 192.168.1.11 fd00:1::11
+	serves two 80
+	reaches two -$bad4/80 $good4/80=$us -$bad6/80 $good6/80=fd00:1::11
+	reaches one 192.168.1.11/80=192.168.1.10
+	reaches internet -$bad6%fd00:1::11/80 $good6%fd00:1::11/80=$good6
+	wait_until "who tried" tried $us fd00:1::10 fd00:1::11
+	stop TERM
+}
+
+pod() {
+	machine "$1"
+	wire "veth-$1" "$1" eth0
+	has "veth-$1" 169.254.1.1/32 fd00:ffff::1/128
+	has_there "$1" eth0 "$2/32" "$3/128"
+	ip route add "$2" dev "veth-$1"
+	ip -6 route add "$3" dev "veth-$1"
+	on "$1" ip route add 169.254.1.1 dev eth0 src "$2"
+	on "$1" ip route add default via 169.254.1.1 src "$2"
+	on "$1" ip -6 route add fd00:ffff::1 dev eth0
+	on "$1" ip -6 route add default via fd00:ffff::1
+}
+
 # hub KIND: a tunnel of WireGuard; or of a program that has a tun device at each end.
 hub() {
 	internet eth0
@@ -331,4 +360,4 @@ bridge() {
 }
 
 forwards
-run_cases home_router "home_router ppp0" two_hundred hosting_edge containers "hub tun" "hub wireguard" bridge
+run_cases home_router "home_router ppp0" two_hundred hosting_edge containers pods "hub tun" "hub wireguard" bridge
