@@ -16,7 +16,7 @@ import struct
 import sys
 
 PORT = 4711
-TO = {socket.AF_INET: "10.9.0.1", socket.AF_INET6: "fd09::1"}
+ENDS = {socket.AF_INET: ("10.9.0.1", "10.9.0.2"), socket.AF_INET6: ("fd09::1", "fd09::2")}
 TUNSETIFF, IFF_TUN, IFF_NO_PI, CLONE_NEWNET = 0x400454CA, 1, 0x1000, 0x40000000
 
 
@@ -50,10 +50,20 @@ def family_of(what):
     return socket.AF_INET6 if ":" in what else socket.AF_INET
 
 
+def has(address):
+    with socket.socket(family_of(address), socket.SOCK_DGRAM) as s:
+        try:
+            s.bind((address, 0))
+        except OSError:
+            return False
+    return True
+
+
 def judged(far, *all_of_it):
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # so that packets do not overtake each other
+    ours, theirs = (0, 1) if has(ENDS[socket.AF_INET][0]) else (1, 0)
     hears = {}
-    for family in TO:
+    for family in ENDS:
         hears[family] = socket.socket(family, socket.SOCK_DGRAM)
         if family == socket.AF_INET6:
             hears[family].setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
@@ -61,25 +71,26 @@ def judged(far, *all_of_it):
         hears[family].settimeout(1)
     enter(far)
     says = {}
-    for address in ("10.9.0.2", "fd09::2", *(what for what in all_of_it if not what.startswith("to/"))):
+    for address in (*(ends[theirs] for ends in ENDS.values()), *(what for what in all_of_it if not what.startswith("to/"))):
         says[address] = socket.socket(family_of(address), socket.SOCK_DGRAM)
         says[address].bind((address, PORT))
     heard = set()
-    for family, end in ((socket.AF_INET, "10.9.0.2"), (socket.AF_INET6, "fd09::2")):
+    for family, ends in ENDS.items():
+        to, end = ends[ours], ends[theirs]
         wanted = [what for what in all_of_it if family_of(what) == family]
         if not wanted:
             continue
         for _ in range(30):  # the first ones of a tunnel may be lost until neighbours know each other
-            says[end].sendto(b"begin", (TO[family], PORT))
+            says[end].sendto(b"begin", (to, PORT))
             try:
                 hears[family].recvfrom(100)
                 break
             except socket.timeout:
                 pass
         for what in wanted:
-            says.get(what, says[end]).sendto(what.encode(), (what[3:] if what.startswith("to/") else TO[family], PORT))
+            says.get(what, says[end]).sendto(what.encode(), (what[3:] if what.startswith("to/") else to, PORT))
         for _ in range(30):
-            says[end].sendto(b"end", (TO[family], PORT))
+            says[end].sendto(b"end", (to, PORT))
             try:
                 while True:
                     what = hears[family].recvfrom(100)[0]

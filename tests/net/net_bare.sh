@@ -166,6 +166,39 @@ filters() {
 	by both
 }
 
+# leaves KIND ARGS...: the other way, by a program of tc, where what comes in is filtered, too.
+leaves() {
+	local address
+
+	device "$@"
+	for address in "${banned[@]}" "${clean[@]}"; do
+		ip route replace "$address" dev edge9
+	done
+	printf '%s\n' 192.0.2.7 203.0.113.0/24 2001:db8::7 >list
+	bloom load bad list --bogons=keep
+	left "${banned[@]}" "${clean[@]}"
+	bloom attach edge9 --egress
+	left "${clean[@]}"
+	is "$(get .packets.dropped stats)" ${#banned[@]} "the number dropped"
+	bloom add 192.0.2.6 --ttl 10m
+	bloom rotate
+	left "${clean[@]:1}"
+	bloom del 192.0.2.6
+	if tunnels_are_clean "$1"; then
+		bloom attach edge9 --mode skb
+		arrive "${clean[@]}"
+	fi
+	left "${clean[@]}"
+	bloom detach edge9
+	left "${banned[@]}" "${clean[@]}"
+}
+
+left() {
+	local all=("${banned[@]}" "${clean[@]}")
+
+	is "$(far python3 "$bare" judged $BASHPID "${all[@]/#/to/}" | sed 's|to/||' | paste -sd' ')" "$*" "who is heard at the other end"
+}
+
 prepare() {
 	device tun
 	printf '%s\n' 192.0.2.7 203.0.113.0/24 2001:db8::7 >list
@@ -267,7 +300,6 @@ tunnels_are_clean() {
 	[ "$(printf '%s\n' 5.14 "$(uname -r)" | sort -V | head -n 1)" = 5.14 ]
 }
 
-run_cases "filters skb tun" "filters skb wireguard" \
-	"filters skb gre local HERE4 remote THERE4" "filters skb ipip local HERE4 remote THERE4" \
-	"filters skb sit mode any local HERE4 remote THERE4" "filters skb ip6tnl mode any local HERE6 remote THERE6" \
-	"filters skb ip6gre local HERE6 remote THERE6" on_trial restores heals no_others
+kinds=(tun wireguard "gre local HERE4 remote THERE4" "ipip local HERE4 remote THERE4" "sit mode any local HERE4 remote THERE4"
+	"ip6tnl mode any local HERE6 remote THERE6" "ip6gre local HERE6 remote THERE6")
+run_cases "${kinds[@]/#/filters skb }" "${kinds[@]/#/leaves }" on_trial restores heals no_others
