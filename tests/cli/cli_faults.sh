@@ -293,13 +293,13 @@ prepare_looks() {
 	bloom image make two.image list --like one.image
 }
 
-# No two times the same: names of images, rates as measured, times. What was asked for stands in the state, and show has
-# the rest without it; so has test without the line of a file that may be gone, load without what comes and goes, and a
-# list without what it drops, which is null then.
+# No two times the same: names of images, rates as measured, times. What was asked for, and what it was sized by, stands in the
+# state, and show has the rest without it; so has test without the line of a file that may be gone, load without what comes
+# and goes, and a list without what it drops, which is null then.
 look_says() {
 	sed -E -e 's/ \(list:[0-9]+\)$//; /added, .* kept$/d; s/\b[0-9a-f]{16}\b//g; s/^(xdp_bloom_filter.*_ratio) .*/\1/' \
 		-e 's/"(filter|error|fill|asked|seconds_left)":[0-9.e-]+//g' \
-		-e 's/"drops":(null|\{[^}]*\})//' out
+		-e 's/"(drops|sized)":(null|\{[^}]*\})//g' out
 }
 
 # looks_once WHAT VERB: what fails is said, or it does not matter: then all is there that is there otherwise.
