@@ -97,6 +97,18 @@ by_cost() {
 	is "$(get .sized show) $(get '.fpr.filter > 0.00015 and .fpr.filter <= 0.0003' show)" "null true" "the filter for a rate"
 	bloom tune --fpr auto
 	is "$(sizes)" "$small" "the filter, sized by time again"
+
+	# Where the limit takes another layout, time has not decided; and the next rotation begins where this one did.
+	bloom tune --memory $(($(get .memory.total show) - 1000))
+	is "$(get '.filter.layout, .sized' show)" $'classic\nnull' "the filter within a limit"
+	bloom rotate
+	is "$(get '.filter.layout, .sized' show)" $'classic\nnull' "the filter within a limit, rotated"
+	bloom tune --memory 0
+	is "$(sizes)" "$small" "the filter without a limit"
+
+	bloom tune --fpr 0.0003
+	state_row "filter bits" 16
+	is "$(get .bits_per_key tune --fpr auto)" "$(get .bits_per_key tune)" "the size that tune says it has made"
 	bloom tune --exact off --force
 	is "$(get '.sized, (.fpr.asked * 1e6 | round)' show)" $'null\n909' "the filter without a roster"
 }

@@ -150,7 +150,7 @@ static int plan(struct generation *g, struct state *state, const struct live *li
 		settings.headroom = kept;
 		err = plan_sizes(g, &n, &settings);
 	}
-	if (!err && settings_auto(&settings) && g->capacity)
+	if (!err && settings_auto(&settings) && g->capacity && g->filter_layout == LAYOUT_LANES)
 		err = state_filter_bits_put(state, layout_bits(g));
 	g->number = apply_next_number(state, live);
 	g->shadows = s->shadows;

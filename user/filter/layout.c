@@ -105,7 +105,7 @@ struct sizing layout_sizing(const struct generation *g, const struct settings *s
 {
 	double keys = (double)g->capacity, rosters = (double)arrays_rosters(g);
 
-	if (!settings->lines.n || !settings_auto(settings) || !g->capacity)
+	if (!settings->lines.n || !settings_auto(settings) || !g->capacity || g->filter_layout != LAYOUT_LANES)
 		return (struct sizing){ .by_cost = false };
 	return (struct sizing){ .by_cost = true,
 				.measured = settings->lines.measured,

@@ -182,8 +182,6 @@ int verb_tune(const struct call *call)
 	}
 	if (!err)
 		settings = settings_read(change ? change->state : look);
-	if (!err)
-		settings.lines = state_line_times(change ? change->state : look);
 	if (!err && exact && !settings.exact && !o->force)
 		err = because_not_exact(&settings);
 	if (!err && o->n && o->force)
@@ -192,6 +190,9 @@ int verb_tune(const struct call *call)
 		err = take_networks(call->context, o->networks, true);
 	if (!err && change)
 		err = change_commit(change, news ? &rebuild : NULL);
+	/* As the filter has been sized by now. */
+	if (!err)
+		settings.lines = state_line_times(change ? change->state : look);
 	if (!err && look)
 		err = state_settings_fault(look);
 	change_end(change);
