@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,18 @@ static int ports_given(struct state *state, bool *ports);
 #undef open
 #undef opendir
 #undef closedir
+
+/* What a command of another C library reads is what programs of glibc write. */
+#ifdef __GLIBC__
+#define SAME(member) \
+	_Static_assert(offsetof(struct glibc_login, member) == offsetof(struct utmp, member), "not where glibc has it")
+SAME(ut_type);
+SAME(ut_pid);
+SAME(ut_line);
+SAME(ut_host);
+SAME(ut_addr_v6);
+_Static_assert(sizeof(struct glibc_login) == sizeof(struct utmp), "not as long as glibc's");
+#endif
 
 static char proc[64];
 static int fails, opened, closed, asked, directories;
