@@ -85,6 +85,8 @@ esac
 # shellcheck disable=SC2086
 set -- $missing
 if [ "$(id -u)" != 0 ]; then
+	# shellcheck disable=SC2046
+	[ "$manager" != apt-get ] || set -- $(chosen "$@")
 	echo "missing; install them as root: $as_root $*" >&2
 	exit 1
 fi

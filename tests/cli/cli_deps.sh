@@ -163,6 +163,10 @@ without_root() {
 	expect 1 without_rights env -i PATH="$WORK/bin" "$WORK/deps.sh" strace clang
 	told ""
 	is "$(cat err)" "missing; install them as root: dnf install -y -q --setopt=install_weak_deps=False strace" "what it says"
+	machine ID=debian apt-get
+	chmod -R a+rX "$WORK"
+	expect 1 without_rights env -i PATH="$WORK/bin" "$WORK/deps.sh" pkgconf,pkg-config valkey-tools,redis-tools
+	is "$(cat err)" "missing; install them as root: apt-get install --no-install-recommends pkgconf redis-tools" "what it says of one or the other"
 }
 
 # What building, running and testing need has its row, and every row a name, or ?, for each.
