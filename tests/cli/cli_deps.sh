@@ -184,7 +184,7 @@ every_package() {
 
 # What recipes say a second time, as their readers want it.
 recipes() {
-	local file version
+	local file version flags
 
 	need make
 	version=$(sed -n 's/^VERSION := //p' "$top/Makefile")
@@ -197,6 +197,14 @@ recipes() {
 	sed -n '/^Build-Depends:/,/^[A-Z]/p' "$top/packaging/debian/control" | sed '/^Standards/d; s/^Build-Depends://; s/([^)]*)//g' |
 		tr -s ', ' '\n' | grep -vx 'debhelper-compat\|' | sort >named
 	is "$(comm -3 wanted named)" "" "what only make (left) or packaging/debian/control (right) has"
+	need cc
+	# shellcheck disable=SC2016 # the recipe's own
+	flags=$(sed -n 's/.*CPPFLAGS="$(TARGET_CPPFLAGS) \(-D[^"]*\)".*/\1/p' "$top/packaging/openwrt/Makefile")
+	for file in $(cd "$top/user" && grep -lE '<(microhttpd|curses)\.h>' ./*/*.c); do
+		# shellcheck disable=SC2086 # one word a flag
+		cc -M -D_GNU_SOURCE $flags -I"$top" -I"$top/user" "$top/user/$file" >headers || fail "$file is not compiled"
+		! grep -E 'microhttpd|curses' headers || fail "$file asks for a library that OpenWrt's recipe leaves out"
+	done
 }
 
 run_cases by_each by_what_is_there by_none without_name fails by_newer_lists without_root every_package recipes

@@ -9,8 +9,8 @@ enum { EXIT_DONE = 0, EXIT_PASSES = 1, EXIT_MISSING = 1, EXIT_DEGRADED = 1, EXIT
 
 #define PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
 
-/* What 'make static WITH=...' was not asked for is ... */
-#define LEFT_OUT "not in this command: 'make static' made it without"
+/* What 'make static WITH=...' was not asked for, or a recipe leaves out, is ... */
+#define LEFT_OUT "not in this command: it was made without"
 
 /* How all lines of this process are written. */
 struct log_settings {

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
-#include <curses.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +41,7 @@ int top_view_key(void)
 	return -1;
 }
 #else
+#include <curses.h>
 
 enum { PLAIN, HEAD, DROP, PASS, DIM };
 

@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
-#include <microhttpd.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,44 @@
 #include "base/log.h"
 #include "observe/web_address.h"
 
+void web_line(struct web_page *page, unsigned int status, const char *line)
+{
+	*page = (struct web_page){ .status = status, .type = "text/plain; charset=utf-8", .text = strdup(line) };
+	page->size = page->text ? strlen(line) : 0;
+}
+
+#ifdef WITHOUT_PAGE /* nor is there the library, or its header; nobody listens */
+void web_close(struct web_server *s)
+{
+	(void)s;
+}
+
+bool web_is_open(const struct web_server *s)
+{
+	(void)s;
+	return false;
+}
+
+unsigned int web_fds(struct web_server *s, struct pollfd fds[WEB_FDS])
+{
+	(void)s;
+	(void)fds;
+	return 0;
+}
+
+int web_timeout(struct web_server *s)
+{
+	(void)s;
+	return -1;
+}
+
+void web_serve(struct web_server *s)
+{
+	(void)s;
+}
+#else
+#include <microhttpd.h>
+
 #define IDLE_SECONDS 10
 
 /*
@@ -25,9 +62,9 @@
  * hands a client over when its request is there, which is one packet, and whoever came before has been listened to.
  * Those who take their answer go after this time. So thousands that only begin to ask keep nobody waiting.
  */
-#define PLACE_MS 500
+#define PLACE_MS     500
 /* What clients may take of the service's time at once. */
-#define TURN_MS 20
+#define TURN_MS	     20
 /* An answer is handed to the kernel whole: whoever is slow to take it does not keep his place meanwhile. */
 #define ANSWER_BYTES (1 << 20)
 
@@ -35,7 +72,7 @@
  * Loaded only when it is needed: it brings gnutls and half a dozen more libraries, and every command would take twice
  * as long to start. Named by the version of the ABI that microhttpd.h describes.
  */
-#define LIBRARY "libmicrohttpd.so.12"
+#define LIBRARY	     "libmicrohttpd.so.12"
 
 #define FUNCTIONS(F)                   \
 	F(start_daemon)                \
@@ -190,12 +227,6 @@ static enum MHD_Result answer(struct MHD_Connection *connection, const struct we
 	result = mhd.queue_response(connection, page->status, response);
 	mhd.destroy_response(response);
 	return result;
-}
-
-void web_line(struct web_page *page, unsigned int status, const char *line)
-{
-	*page = (struct web_page){ .status = status, .type = "text/plain; charset=utf-8", .text = strdup(line) };
-	page->size = page->text ? strlen(line) : 0;
 }
 
 static bool is_listed(const char *list, const char *name, size_t length)
@@ -416,3 +447,4 @@ void web_serve(struct web_server *s)
 	while (place_left(s) <= 0 && take_client(s) && clock_ms() < until)
 		run_once(s);
 }
+#endif
