@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # nightly.sh TABLE TARGET...: makes each of these, whatever the others end with, and says of each in a line what it ended with and how
-# long it took. TABLE is made of all that was ever run in this tree. What each said stays in build/nightly. Fails if one did.
+# long it took. In TABLE it has the line that it had, or a new one. What each said stays in build/nightly. Fails if one did.
 set -uo pipefail
 table=$(realpath -m "$1")
 shift
@@ -11,11 +11,16 @@ mkdir -p "$into"
 commit=$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
 [ -z "$(git status --porcelain 2>/dev/null)" ] || commit=$commit+
 failed=0
+rows=$(mktemp)
+trap 'rm -f "$rows"*' EXIT
+# shellcheck disable=SC2016 # Markdown's own
+grep '^| `make ' "$table" >"$rows" 2>/dev/null
 
 for target; do
 	began=$SECONDS said=passed
 	${MAKE:-make} --no-print-directory "$target" >"$into/$target.log" 2>&1 </dev/null || said="**failed**" failed=1
-	echo "| \`make $target\` | $said | $((SECONDS - began)) | $commit |" >"$into/$target.row"
+	grep -vF "\`make $target\`" "$rows" >"$rows.others"
+	echo "| \`make $target\` | $said | $((SECONDS - began)) | $commit |" | sort - "$rows.others" >"$rows"
 	echo "$target: ${said//\*/}, $((SECONDS - began)) s"
 	[ "$said" = passed ] || tail -n 5 "$into/$target.log" | sed 's/^/    /'
 done
@@ -24,6 +29,6 @@ done
 	# shellcheck disable=SC2016 # Markdown's own
 	printf 'As `make nightly` ran it, each at its commit (+: and what was not committed yet). What each is: `make help`.\n\n'
 	printf '| | | seconds | commit |\n|---|---|---|---|\n'
-	cat "$into"/*.row
+	cat "$rows"
 } >"$table.tmp" && mv "$table.tmp" "$table"
 exit $failed
