@@ -76,7 +76,7 @@ get_packages() {
 	llvm-ar t "$library/libxdp.a" | grep ^xsk | xargs llvm-ar d "$library/libxdp.a"
 	# Bytes alone, which say that they were made for a machine without numbers that float: the linker wants them alike.
 	[ "$arch" != riscv64 ] || (
-		cd "$library"
+		cd "$library" || exit
 		llvm-ar x libxdp.a xdp-dispatcher.embed.o
 		printf '\5' | dd of=xdp-dispatcher.embed.o bs=1 seek=48 conv=notrunc status=none
 		llvm-ar r libxdp.a xdp-dispatcher.embed.o
