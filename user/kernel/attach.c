@@ -62,10 +62,10 @@ static int link_state(const struct context *context, struct attachment *at)
 		return err;
 	at->ifindex = at->shared ? shared_where(if_nametoindex(at->as), shared_id(path)) : is.ifindex;
 	at->gone = !at->ifindex;
-	if (at->gone)
-		return -ENODEV;
 	if (MATCH_LEAVES(at->match))
 		at->mode = MODE_TC;
+	if (at->gone)
+		return -ENODEV;
 	if (if_indextoname(at->ifindex, name)) {
 		err = MATCH_LEAVES(at->match) ? egress_runs(at->ifindex, is.program, &is_it)
 					      : mode_of(at->ifindex, at->shared ? 0 : is.program, &at->mode, &is_it);
@@ -151,15 +151,13 @@ static int attach_link(const struct context *context, struct attachment *at, int
 static int attach_leaving(const struct context *context, struct attachment *at, unsigned int ifindex)
 {
 	int root = at->until ? root_on_trial(context, at->until, at->match, false) : root_of(context, at->match, false);
-	int link = root < 0 ? root : egress_attach(at, ifindex, root), err = link < 0 ? link : 0;
 	char path[PIN_PATH_MAX];
+	int err;
 
-	close_fd(root);
 	at->mode = MODE_TC;
 	attachment_path(context, path, at);
-	if (!err && bpf_obj_pin(link, path))
-		err = because(-errno, "%s: %s", path, strerror(errno));
-	close_fd(link);
+	err = root < 0 ? root : egress_attach(at, ifindex, root, path);
+	close_fd(root);
 	return err;
 }
 
@@ -445,9 +443,12 @@ int attach_keep(const struct context *context)
 	return err;
 }
 
+/* What comes in first. */
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(((const struct attachment *)a)->name, ((const struct attachment *)b)->name);
+	const struct attachment *one = a, *other = b;
+
+	return strcmp(one->name, other->name) ?: MATCH_LEAVES(one->match) - MATCH_LEAVES(other->match);
 }
 
 int attach_list(const struct context *context, struct attachment **list, size_t *n)

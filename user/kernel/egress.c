@@ -44,31 +44,23 @@ static int filter_put(unsigned int ifindex, int root)
 	return bpf_tc_attach(&hook, &opts);
 }
 
-/* The program of the filter; 0: there is none of ours. */
+/* The program of the filter; 0: there is none of ours. libbpf would say that there is no clsact, which is no fault. */
 static __u32 filter_program(unsigned int ifindex)
 {
+	libbpf_print_fn_t print = libbpf_set_print(NULL);
 	struct pinned is = { 0 };
 	FILTER_ON(hook, opts, ifindex);
 	int fd = ifindex && !bpf_tc_query(&hook, &opts) ? bpf_prog_get_fd_by_id(opts.prog_id) : -1;
 
+	libbpf_set_print(print);
 	if (fd >= 0 && (pinned_info(fd, &is) || strncmp(is.name, ROOT_BEGINS, strlen(ROOT_BEGINS)) != 0))
 		opts.prog_id = 0;
 	close_fd(fd);
 	return fd < 0 ? 0 : opts.prog_id;
 }
 
-int egress_attach(const struct attachment *at, unsigned int ifindex, int root)
+static int because_refused(const struct attachment *at, int err)
 {
-	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = TCX_FIRST);
-	int fd = has_tcx() ? bpf_link_create(root, (int)ifindex, (enum bpf_attach_type)ATTACH_TCX_EGRESS, &opts) : -1;
-	int err = fd >= 0 ? 0 : has_tcx() ? -errno : filter_put(ifindex, root);
-
-	if (!err && fd < 0) {
-		fd = dup(root);
-		err = fd < 0 ? -errno : 0;
-	}
-	if (!err)
-		return fd;
 	if (err_is(err, ERANGE))
 		return because(err, "%s: %d other programs are there, and the kernel has no more", at->name, TCX_MOST);
 	if (err_is(err, EINVAL) && !has_tcx())
@@ -77,6 +69,41 @@ int egress_attach(const struct attachment *at, unsigned int ifindex, int root)
 			       " or the kernel has no clsact",
 			       at->name, FILTER_PRIORITY, at->name);
 	return because_kernel(err, at->name);
+}
+
+static int pin(int fd, const char *path)
+{
+	return bpf_obj_pin(fd, path) ? because_kernel(-errno, path) : 0;
+}
+
+static int attach_by_link(const struct attachment *at, unsigned int ifindex, int root, const char *path)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = TCX_FIRST);
+	int fd = bpf_link_create(root, (int)ifindex, (enum bpf_attach_type)ATTACH_TCX_EGRESS, &opts);
+	int err = fd < 0 ? because_refused(at, -errno) : pin(fd, path);
+
+	close_fd(fd);
+	return err;
+}
+
+/* Nothing but its pin tells of a filter, so that comes first: whoever is killed leaves none that nobody knows of. */
+static int attach_by_filter(const struct attachment *at, unsigned int ifindex, int root, const char *path)
+{
+	int err = pin(root, path), put;
+
+	if (err)
+		return err;
+	put = filter_put(ifindex, root);
+	if (put)
+		unlink(path);
+	else if (access(path, F_OK)) /* who detaches waits for nobody, and it was not there yet */
+		err = pin(root, path);
+	return put ? because_refused(at, put) : err;
+}
+
+int egress_attach(const struct attachment *at, unsigned int ifindex, int root, const char *path)
+{
+	return (has_tcx() ? attach_by_link : attach_by_filter)(at, ifindex, root, path);
 }
 
 int egress_runs(unsigned int ifindex, __u32 id, bool *runs)
@@ -112,7 +139,7 @@ static int pin_again(const struct context *context, const struct attachment *at,
 
 	attachment_path(context, path, at);
 	unlink(path);
-	return bpf_obj_pin(root, path) ? because_kernel(-errno, path) : 0;
+	return pin(root, path);
 }
 
 int attachment_turn(const struct context *context, const struct attachment *at, int fd, unsigned int where, int root)

@@ -13,8 +13,8 @@ struct attachment;
 struct context;
 struct pinned;
 
-/* A descriptor of what is to be pinned, or -errno with the reason recorded. */
-int egress_attach(const struct attachment *at, unsigned int ifindex, int root);
+/* And pins it there. 0, or -errno with the reason recorded. */
+int egress_attach(const struct attachment *at, unsigned int ifindex, int root, const char *path);
 /* Does that program run on what leaves through it, in this network namespace? 0 or -errno. */
 int egress_runs(unsigned int ifindex, __u32 id, bool *runs);
 

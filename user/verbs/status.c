@@ -76,8 +76,9 @@ static bool is_on(const struct status *s, const char *label)
 
 static void look_at_interfaces(struct status *s, const struct context *context)
 {
-	size_t filtered = 0;
 	int err = attach_list(context, &s->on, &s->on_n);
+	char label[LABEL_MAX];
+	size_t filtered = 0;
 
 	s->looked = !err;
 	if (err)
@@ -92,7 +93,8 @@ static void look_at_interfaces(struct status *s, const struct context *context)
 		trouble(s, NOT_FILTERING, "no interface is filtered: 'attach', or 'restore' for those that were");
 	for (size_t i = 0; i < s->on_n; i++)
 		if (s->on[i].gone)
-			trouble(s, DEGRADED, "%s: the interface is gone, or the filter was taken off it", s->on[i].as);
+			trouble(s, DEGRADED, "%s: the interface is gone, or the filter was taken off it",
+				label_of(label, s->on[i].as, s->on[i].match));
 }
 
 static void look_for_missing(struct status *s, struct state *state)
