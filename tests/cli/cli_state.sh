@@ -46,18 +46,20 @@ counts_what_it_saves() {
 	local before
 
 	prepare
-	veth 0 1
+	veth 0 1 2
 	bloom attach edge0 edge1
+	bloom attach edge1 edge2 --egress
 	bloom add 203.0.113.7 2001:db8:9::/48
 	bloom rotate
 	before=$(get .generation show)
-	is "$(get '[.lists,.interfaces,.bans,.whole,.texts,.lost]' state recover)" '[3,2,3,true,true,[]]' "what it saved, as JSON"
+	is "$(get '[.lists,.interfaces,.bans,.whole,.texts,.lost]' state recover)" '[3,3,3,true,true,[]]' "what it saved, as JSON"
 	rm -rf "${XDP_BLOOM_BPFFS:?}"
 	bloom state recover
-	grep -qx 'saved: 3 lists, 2 interfaces, 3 bans' out || fail "what it saved: $(cat out)"
+	grep -qx 'saved: 3 lists, 3 interfaces, 3 bans' out || fail "what it saved: $(cat out)"
 	bloom restore
 	[ "$(get .generation show)" -gt "$before" ] || fail "generation $(get .generation show) after $before"
-	is "$(get '[.interfaces[].name]' show)" '["edge0","edge1"]' "the interfaces"
+	is "$(get '[.interfaces[]|[.name,.direction]]' show)" \
+		'[["edge0","ingress"],["edge1","ingress"],["edge1","egress"],["edge2","egress"]]' "the interfaces"
 }
 
 # damage ROUND: overwrites or cuts off some of the file.

@@ -139,7 +139,7 @@ static int make_new(const char *path, const char *workshop, unsigned long long i
 	      drop_parts(to, r) ?:
 	      drop_versions(to, r) ?:
 	      drop_settings(to, r) ?:
-	      count(to, "SELECT count(*) FROM interface", &r->interfaces) ?:
+	      count(to, "SELECT count(*) FROM (SELECT name FROM interface UNION SELECT name FROM leaving)", &r->interfaces) ?:
 	      count(to, "SELECT count(*) FROM ban", &r->bans) ?:
 	      set_ahead(to, in_force) ?:
 	      state_commit(to) ?:
