@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The programs of what leaves (tc), by the same stages and arrays. Where a packet's headers begin, and of which kind
- * they are, the kernel knows: so one program serves interfaces with a link's header and those without, whether a tag is
- * in the packet or beside it.
+ * The programs of what leaves (tc), by the same stages and arrays. What skb->protocol says is no help: whoever has a
+ * packet socket may say there what he likes. So a frame is read from its first byte, and where there is none a packet
+ * by its version; which of them an interface has, its root tells.
  */
 #ifndef EGRESS_H
 #define EGRESS_H
@@ -49,8 +49,25 @@ inline_never int read_pulled(struct __sk_buff *ctx, void *to, __u64 bytes)
 	return READ_HEADERS(ctx, to, bytes);
 }
 
-/* Tags that are in the packet, and PPPoE, are behind Ethernet alone: then the packet begins with that. */
-#define IS_FRAMED(proto) (PARSE_VLAN(proto) || (proto) == NET16(ETH_P_PPP_SES))
+/* A root says it to what it jumps to: packets begin with IP. */
+#define IS_BARE(ctx) ((ctx)->cb[0])
+
+inline_always __u16 type_of(const char *ip)
+{
+	return *ip >> 4 == 4 ? NET16(ETH_P_IP) : (*ip >> 4 & 15) == 6 ? NET16(ETH_P_IPV6) : 0;
+}
+
+inline_never int find_bare(struct __sk_buff *ctx, struct headers *headers)
+{
+	if (READ_HEADERS(ctx, headers->bytes, sizeof(struct ipv4_header)) &&
+	    read_pulled(ctx, headers->bytes, sizeof(struct ipv4_header)))
+		return 1;
+	headers->eth.proto = type_of(headers->bytes);
+	if (headers->eth.proto != NET16(ETH_P_IPV6))
+		return !headers->eth.proto;
+	return READ_HEADERS(ctx, headers->bytes, sizeof(struct ipv6_header)) &&
+	       read_pulled(ctx, headers->bytes, sizeof(struct ipv6_header));
+}
 
 inline_always __u32 read_framed(struct __sk_buff *ctx, void *to, __u32 most)
 {
@@ -63,38 +80,26 @@ inline_always __u32 read_framed(struct __sk_buff *ctx, void *to, __u32 most)
 	return bytes;
 }
 
-inline_never int find_framed(struct __sk_buff *ctx, struct headers *headers)
-{
-	return !IS_FRAMED(headers->eth.proto) || !read_framed(ctx, &headers->eth, HEADERS_MAX);
-}
-
 /* 0, or there are none. What is behind them is as if it were zeros. */
 inline_always int find_headers(struct __sk_buff *ctx, struct headers *headers)
 {
-	if (headers->eth.proto == NET16(ETH_P_IP))
-		return READ_HEADERS(ctx, headers->bytes, sizeof(struct ipv4_header)) &&
-		       read_pulled(ctx, headers->bytes, sizeof(struct ipv4_header));
-	if (headers->eth.proto == NET16(ETH_P_IPV6))
-		return READ_HEADERS(ctx, headers->bytes, sizeof(struct ipv6_header)) &&
-		       read_pulled(ctx, headers->bytes, sizeof(struct ipv6_header));
-	return find_framed(ctx, headers);
+	return IS_BARE(ctx) ? find_bare(ctx, headers) : !read_framed(ctx, &headers->eth, HEADERS_MAX);
 }
 
-/* Behind Ethernet without addresses, too, unless it is framed. A packet without that is as long as it says. */
+/* What begins with IP is shown behind Ethernet without addresses. */
 inline_always __u32 copy_packet(const struct __sk_buff *packet, struct sample *sample)
 {
 	struct __sk_buff *ctx = (struct __sk_buff *)packet;
 	__u32 behind = SAMPLE_BYTES - sizeof(struct ethernet), whole = ctx->len < behind ? ctx->len : behind;
 	struct ethernet *eth = (struct ethernet *)sample->bytes;
 
-	*eth = (struct ethernet){ .proto = ctx->protocol };
-	if (IS_FRAMED(eth->proto))
+	if (!IS_BARE(ctx))
 		return read_framed(ctx, sample->bytes, SAMPLE_BYTES);
-	if (!read_pulled(ctx, eth + 1, whole))
-		return sizeof(*eth) + whole;
-	if (whole > ctx->len - sizeof(*eth))
-		whole = ctx->len - sizeof(*eth);
-	return read_pulled(ctx, eth + 1, whole) ? sizeof(*eth) : sizeof(*eth) + whole;
+	*eth = (struct ethernet){ 0 };
+	if (read_pulled(ctx, eth + 1, whole))
+		return sizeof(*eth);
+	eth->proto = type_of((const char *)(eth + 1));
+	return sizeof(*eth) + whole;
 }
 
 #if MATCH != MATCH_SOURCE
@@ -125,7 +130,7 @@ inline_never __u32 spare_link(const void *data, const void *end, __u32 answer)
 
 inline_always int judge_packet(struct __sk_buff *ctx)
 {
-	struct headers headers = { .eth.proto = ctx->protocol };
+	struct headers headers = { 0 };
 	const void *end = headers.bytes + sizeof(headers.bytes);
 	__u64 packets = ctx->gso_segs, bytes = ctx->wire_len;
 	__u32 port = PORT_OF(ctx->ifindex);
@@ -166,11 +171,23 @@ judged:
 
 /* What is attached. Whatever is not dropped goes on to the programs and filters behind, as if this one were not there.
  */
+inline_always int jump(struct __sk_buff *ctx, int bare)
+{
+	IS_BARE(ctx) = bare;
+	bpf_tail_call_static(ctx, &slot, 0);
+	return TC_ACT_UNSPEC;
+}
+
 SEC("tc")
 int xdp_bloom_root(struct __sk_buff *ctx)
 {
-	bpf_tail_call_static(ctx, &slot, 0);
-	return TC_ACT_UNSPEC;
+	return jump(ctx, 0);
+}
+
+SEC("tc")
+int xdp_bloom_bare(struct __sk_buff *ctx)
+{
+	return jump(ctx, 1);
 }
 
 SEC("tc")
@@ -191,9 +208,13 @@ int xdp_bloom_trial(struct __sk_buff *ctx)
 SEC("tc")
 int xdp_bloom_trial_root(struct __sk_buff *ctx)
 {
-	if (!trial_is_over())
-		bpf_tail_call_static(ctx, &slot, 0);
-	return TC_ACT_UNSPEC;
+	return trial_is_over() ? TC_ACT_UNSPEC : jump(ctx, 0);
+}
+
+SEC("tc")
+int xdp_bloom_bare_trial(struct __sk_buff *ctx)
+{
+	return trial_is_over() ? TC_ACT_UNSPEC : jump(ctx, 1);
 }
 
 char _license[] SEC("license") = "GPL";

@@ -5,6 +5,8 @@
 leaves.py connects FAR ADDRESS...     prints those of these addresses, which the network namespace of process FAR has,
                                       that take a connection, and a megabyte by it
 leaves.py sent DEVICE ADDRESS...      sends a datagram to each, and prints to whom one came out of this tun device
+leaves.py lies FROM TO ADDRESS...     sends each of them frames, plain and tagged, out of that interface by a packet socket that says
+                                      they were of another kind, and prints whom those are for that come out of the other one
 """
 import ctypes
 import fcntl
@@ -102,4 +104,35 @@ def sent(device, *addresses):
             print(to)
 
 
-{"connects": connects, "sent": sent}[sys.argv[1]](*sys.argv[2:])
+def lies(device, other, *addresses):
+    hears = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+    hears.bind((other, 0))
+    says = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    came, last = set(), b"the last of them"
+
+    def say(text, tag, address, kind):
+        six = family_of(address) == socket.AF_INET6
+        to = socket.inet_pton(family_of(address), address)
+        ip = (struct.pack("!IHBB", 0x60000000, len(text), 59, 64) + bytes(16) if six else
+              struct.pack("!BBHHHBBH4s", 0x45, 0, 20 + len(text), 0, 0, 64, 253, 0, bytes(4))) + to
+        says.sendto(bytes(6) + b"\2\0\0\0\0\2" + tag + struct.pack("!H", 0x86DD if six else 0x0800) + ip + text, (device, kind))
+
+    for address in addresses:
+        # A tag whose number looks like the version of IPv4.
+        for tag in b"", struct.pack("!HH", 0x8100, 0x4005), struct.pack("!HH", 0x88A8, 0x6000):
+            for kind in 0x0800, 0x86DD, 0x0806, 0x8100, 0x8864, 0x1234, 4, 0:
+                try:
+                    say(b"for " + address.encode(), tag, address, kind)
+                except OSError:  # who is told that it was dropped
+                    pass
+    while last not in came:
+        say(last, b"", "192.0.2.9", 0x0800)
+        while select.select([hears], [], [], 0.1)[0]:
+            frame = hears.recv(2000)
+            came.update(text for text in (last, *(b"for " + address.encode() for address in addresses)) if frame.endswith(text))
+    for address in addresses:
+        if b"for " + address.encode() in came:
+            print(address)
+
+
+{"connects": connects, "sent": sent, "lies": lies}[sys.argv[1]](*sys.argv[2:])

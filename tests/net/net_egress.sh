@@ -369,6 +369,16 @@ tun() {
 	is "$(python3 "$leaves" sent edge9 192.0.2.7 2001:db8::7 | paste -sd' ')" "192.0.2.7 2001:db8::7" "who is sent to"
 }
 
+# Whoever has a packet socket says of a frame what he likes; it goes by what is in it.
+lies() {
+	setting
+	is "$(python3 "$leaves" lies edge0 wire0 192.0.2.7 2001:db8::7 192.0.2.6 2001:db8::6 | paste -sd' ')" \
+		"192.0.2.7 2001:db8::7 192.0.2.6 2001:db8::6" "whom frames are for before"
+	bloom attach edge0 --egress
+	is "$(python3 "$leaves" lies edge0 wire0 192.0.2.7 2001:db8::7 192.0.2.6 2001:db8::6 | paste -sd' ')" \
+		"192.0.2.6 2001:db8::6" "whom frames are for"
+}
+
 # What is for all of a link is never dropped, whatever a list says: else neighbours are not found.
 spares_the_link() {
 	setting
@@ -480,4 +490,4 @@ cases=()
 for match in source destination both; do
 	cases+=("every $match")
 done
-run_cases "${cases[@]}" beside_ingress together "connects edge7 edge7" "connects edge7.5 edge7" "connects edge7.5 edge7.5" tun spares_the_link beside_others only_what_is_used on_trial comes_back heals changes rotations seen refuses cut_short
+run_cases "${cases[@]}" beside_ingress together "connects edge7 edge7" "connects edge7.5 edge7" "connects edge7.5 edge7.5" tun lies spares_the_link beside_others only_what_is_used on_trial comes_back heals changes rotations seen refuses cut_short

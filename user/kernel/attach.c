@@ -150,7 +150,8 @@ static int attach_link(const struct context *context, struct attachment *at, int
 
 static int attach_leaving(const struct context *context, struct attachment *at, unsigned int ifindex)
 {
-	int root = at->until ? root_on_trial(context, at->until, at->match, false) : root_of(context, at->match, false);
+	int root = at->until ? root_on_trial(context, at->until, at->match, at->bare)
+			     : root_of(context, at->match, at->bare);
 	char path[PIN_PATH_MAX];
 	int err;
 
@@ -277,7 +278,7 @@ static int may_attach(const struct context *context, const struct attachment *at
 	}
 	free(list);
 	*bare = false;
-	return err ?: MATCH_LEAVES(at->match) ? 0 : link_header(at, bare);
+	return err ?: link_header(at, bare);
 }
 
 int attach_may(const struct context *context, const struct attachment *at)

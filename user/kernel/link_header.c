@@ -55,8 +55,8 @@ int link_header(const struct attachment *at, bool *bare)
 	char kind[NETLINK_KIND_MAX];
 	size_t i = 0;
 
-	*bare = false;
-	if (type < 0 || type == ARPHRD_ETHER || type == ARPHRD_LOOPBACK)
+	*bare = MATCH_LEAVES(at->match) && type >= 0 && type != ARPHRD_ETHER && type != ARPHRD_LOOPBACK;
+	if (type < 0 || type == ARPHRD_ETHER || type == ARPHRD_LOOPBACK || MATCH_LEAVES(at->match))
 		return type < 0 ? type : 0;
 	err = netlink_kind(if_nametoindex(at->name), kind);
 	if (err)
