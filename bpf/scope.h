@@ -21,7 +21,8 @@ struct scope_packet {
 	__u32 protocol; /* 256: it is not known */
 	__s32 port;	/* -1: it has none, or it is not known */
 	__u64 hi, lo;	/* the other address; IPv4 as ::ffff:a.b.c.d */
-	__u64 ifindex;
+	__u32 ifindex;
+	__u32 family; /* of what was seen */
 };
 
 /* A bit for each scope: those that take it, and those that could have, had its port or its protocol been known. */
@@ -117,7 +118,6 @@ inline_always __u32 scope_answer(const struct scopes *t, __u32 answer, const str
 struct scope_seen {
 	struct scope_packet packet;
 	__u32 source[4];
-	__u64 family;
 };
 
 /* Two bytes of the packet, wherever they are; -1: it ends before. */
@@ -174,7 +174,7 @@ inline_always int scope_see(struct xdp_md *ctx, const void *base, const void *en
 	int family = parse_source(base, end, &source);
 	__u64 behind;
 
-	seen->family = family;
+	seen->packet.family = family;
 	if (family == SOURCE_IPV4) {
 		const struct ipv4_header *ip = source.ipv4_at;
 
@@ -281,7 +281,7 @@ inline_always __u32 scope_judge(struct xdp_md *ctx, const struct generation *g, 
 		return answer;
 	scope_read_port(ctx, &seen);
 	scope_fits(&seen, &fit);
-	if (seen.family == SOURCE_IPV4) {
+	if (seen.packet.family == SOURCE_IPV4) {
 		answer = scope_answer4(answer, seen.source[0], &fit, &unread);
 		goto out;
 	}

@@ -410,7 +410,9 @@ inline_never __u32 asked_end(struct xdp_md *ctx, __u32 answer)
 	if (SCOPED(ANSWER_LABEL(answer)) && PARSE_FITS(frame, sizeof(*frame), (const void *)(long)ctx->data_end) &&
 	    frame->scopes)
 		return ask_scope(ctx, answer, 0, frame->ifindex);
-	return ANSWER_LABEL(answer) == LABEL_ENDS ? packet_end(ctx, answer) : answer;
+	if (ANSWER_LABEL(answer) != LABEL_ENDS)
+		return answer;
+	return decide_match_end((const void *)(long)ctx->data, (const void *)(long)ctx->data_end, answer);
 }
 
 /* The same decision, counting nothing: run by the test verb on made packets. */
