@@ -375,13 +375,17 @@ int xdp_bloom_trial_slots(struct xdp_md *ctx)
 SEC("xdp")
 int xdp_bloom_trial_shared(struct xdp_md *ctx)
 {
-	return trial_is_over() ? XDP_PASS : judge_packet(ctx, WATCHED_IF_ON);
+	if (!trial_is_over())
+		return judge_packet(ctx, WATCHED_IF_ON);
+	return XDP_PASS;
 }
 
 SEC("xdp")
 int xdp_bloom_trial_shared_slots(struct xdp_md *ctx)
 {
-	return trial_is_over() ? XDP_PASS : judge_packet(ctx, WATCHED_BY_SLOT);
+	if (!trial_is_over())
+		return judge_packet(ctx, WATCHED_BY_SLOT);
+	return XDP_PASS;
 }
 
 #endif
