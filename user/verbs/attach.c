@@ -155,7 +155,7 @@ static int detach_named(const struct call *call, bool comes_in, bool leaves, boo
 int verb_detach(const struct call *call)
 {
 	const struct detach_options *o = call->options;
-	bool stopped;
+	bool stopped = false;
 	int err;
 
 	if (!call->n && !o->all)
