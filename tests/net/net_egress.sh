@@ -11,15 +11,6 @@ sandbox "$@"
 . "$here/service.sh"
 bpffs=${XDP_BLOOM_BPFFS:?}
 
-setting() {
-	veth 0 1
-	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0/24 2001:db8:99::/48 >list
-	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0 203.0.113.255 2001:db8:99::1 >banned
-	printf '%s\n' 192.0.2.6 192.0.2.8 2001:db8::6 203.0.112.255 203.0.114.0 2001:db8:98::1 >clean
-	cat banned clean >everybody
-	bloom load bad list
-}
-
 # leave N ARGS...: frames from edgeN to wireN, as what this machine sends.
 leave() {
 	"$TRAFFIC" -q "${@:2}" "edge$1" "wire$1" >"$WORK/sent" 2>"$WORK/err" ||
