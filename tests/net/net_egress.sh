@@ -17,17 +17,8 @@ leave() {
 		fail "traffic ${*:2} out of edge$1: $(cat "$WORK/err" "$WORK/sent")"
 }
 
-# by MATCH N [ARGS...]: what the match says is dropped, and nothing else.
-by() {
-	local from='-c everybody' to='-c everybody'
-
-	[ "$1" = destination ] || from='-b banned -c clean'
-	[ "$1" = source ] || to='-b banned -c clean'
-	# shellcheck disable=SC2086 # options
-	leave "$2" $from "${@:3}"
-	# shellcheck disable=SC2086
-	leave "$2" -d $to "${@:3}"
-}
+# shellcheck disable=SC2034 # of edges.sh
+sends=leave
 
 # every MATCH: each kind of frame, and what is counted.
 every() {

@@ -10,18 +10,6 @@ sandbox "$@"
 . "$here/service.sh"
 bpffs=${XDP_BLOOM_BPFFS:?}
 
-# by MATCH N [ARGS...]: what the match says is dropped, and nothing else.
-by() {
-	local from='-c everybody' to='-c everybody'
-
-	[ "$1" = destination ] || from='-b banned -c clean'
-	[ "$1" = source ] || to='-b banned -c clean'
-	# shellcheck disable=SC2086 # options
-	send "$2" $from "${@:3}"
-	# shellcheck disable=SC2086
-	send "$2" -d $to "${@:3}"
-}
-
 # every MATCH MODE: each kind of frame, and what is counted.
 every() {
 	local tags frames=0 dropped=0 counted

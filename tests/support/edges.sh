@@ -67,3 +67,16 @@ setting() {
 	cat banned clean >everybody
 	bloom load bad list
 }
+
+# by MATCH N [ARGS...]: what the match says is dropped, and nothing else; $sends sends it.
+sends=send
+by() {
+	local from='-c everybody' to='-c everybody'
+
+	[ "$1" = destination ] || from='-b banned -c clean'
+	[ "$1" = source ] || to='-b banned -c clean'
+	# shellcheck disable=SC2086 # options
+	"$sends" "$2" $from "${@:3}"
+	# shellcheck disable=SC2086
+	"$sends" "$2" -d $to "${@:3}"
+}
