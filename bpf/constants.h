@@ -74,6 +74,8 @@
 		is_;                                                                                \
 	})
 #define SWITCH_ON(g, field, word) ((void)(g), SWITCH(SWITCH_MAGIC, word))
+/* Has this generation scopes? label: of an answer. */
+#define SCOPED(label) SWITCH(SCOPES_MAGIC, label)
 
 /*
  * Is this answer none that the stages gave? It is the one test that each packet's answer passes. Where bans

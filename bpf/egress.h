@@ -102,6 +102,51 @@ inline_always __u32 copy_packet(const struct __sk_buff *packet, struct sample *s
 	return sizeof(*eth) + whole;
 }
 
+/* --- Scopes ----------------------------------------------------------------------------------------------------------
+ */
+
+#define PACKETS(ctx)	   ((ctx)->gso_segs ?: 1)
+#define PACKET_LENGTH(ctx) ((ctx)->wire_len)
+
+/* Two bytes of the packet, wherever they are; -1: it ends before. */
+inline_always __s64 packet_two(struct __sk_buff *ctx, __u64 at)
+{
+	__u8 two[2] = { 0 };
+
+	at &= 0x7fff;
+	if (IS_BARE(ctx) ? bpf_skb_load_bytes_relative(ctx, at - sizeof(struct ethernet), two, sizeof(two),
+						       BPF_HDR_START_NET)
+			 : bpf_skb_load_bytes(ctx, at, two, sizeof(two)))
+		return -1;
+	return (__u64)two[0] << 8 | two[1];
+}
+
+struct scope_seen;
+inline_always int scope_see(const void *base, const void *end, struct scope_seen *seen);
+
+inline_never int scope_see_headers(struct __sk_buff *ctx, struct scope_seen *seen)
+{
+	struct headers headers = { 0 };
+
+	return !find_headers(ctx, &headers) && scope_see(&headers.eth, headers.bytes + sizeof(headers.bytes), seen);
+}
+
+#if MATCH == MATCH_BOTH
+
+looked_at_apart __u64 scope_decide_to(struct __sk_buff *ctx)
+{
+	struct headers headers = { 0 };
+	__s64 answer = 0;
+
+	if (!find_headers(ctx, &headers))
+		answer = decide_to(G, &headers.eth, headers.bytes + sizeof(headers.bytes));
+	return answer < 0 ? 0 : (__u32)answer;
+}
+
+#endif
+
+#include "scope.h"
+
 #if MATCH != MATCH_SOURCE
 
 /*
@@ -151,7 +196,9 @@ rare:
 		COUNT(&counters_out, COUNTER(port, REASON_HIDDEN));
 		return TC_ACT_SHOT;
 	}
-	if (ANSWER_LABEL(answer) == LABEL_ENDS)
+	if (SCOPED(ANSWER_LABEL(answer)))
+		answer = packet_scope(ctx, answer);
+	else if (ANSWER_LABEL(answer) == LABEL_ENDS)
 		answer = decide_match_end(&headers.eth, end, answer);
 judged:
 #if MATCH != MATCH_SOURCE

@@ -12,6 +12,13 @@
 #define MATCH MATCH_SOURCE
 #endif
 
+/* The answer for a packet, as the rare ways have it: of both addresses with an upper half. */
+#if MATCH == MATCH_BOTH
+#define MATCHED __u64
+#else
+#define MATCHED __u32
+#endif
+
 #if MATCH == MATCH_SOURCE
 
 #define decide_matched(g, data, end, zero) decide_packet(g, data, end)
@@ -67,6 +74,9 @@ inline_always __s64 decide_matched(const struct generation *g, const void *data,
 		RARE_ANSWER(answer, ends);
 		goto ended;
 	ends:
+		/* Whatever comes of it, packet_scope() goes on from there. */
+		if (SCOPED(ANSWER_LABEL(answer)))
+			return answer;
 		if (ANSWER_LABEL(answer) == LABEL_ENDS)
 			answer = decide_match_end(data, end, answer);
 	ended:
@@ -74,6 +84,8 @@ inline_always __s64 decide_matched(const struct generation *g, const void *data,
 			return answer;
 	}
 	to = decide_to(g, data, end);
+	if (MATCH == MATCH_BOTH && SCOPED(ANSWER_LABEL(to)) && to & ANSWER_TO && answer & ANSWER_SHADOW)
+		return to | answer << 32;
 	return to & ANSWER_TO || !(answer & ANSWER_SHADOW) ? to : answer;
 }
 

@@ -20,7 +20,7 @@
 struct scope_packet {
 	__u32 protocol; /* 256: it is not known */
 	__s32 port;	/* -1: it has none, or it is not known */
-	__u64 hi, lo;	/* the other address; IPv4 as ::ffff:a.b.c.d */
+	__u64 hi, lo;	/* where it goes; IPv4 as ::ffff:a.b.c.d */
 	__u32 ifindex;
 	__u32 family; /* of what was seen */
 };
@@ -107,53 +107,39 @@ inline_always __u32 scope_answer(const struct scopes *t, __u32 answer, const str
 		(const struct scopes *)value_;                                                     \
 	})
 
-/* Has this generation scopes? label: of an answer. */
-#define SCOPED(label) SWITCH(SCOPES_MAGIC, label)
-
 /* To the verifier it is any number of 16 bits from here on: ways that differ in what it knows of it become one. */
-#define ANY_BITS(number, any)	 asm volatile("%0 ^= %1\n%0 ^= %1" : "+r"(number) : "r"(any))
 #define ANY_16_BITS(number, any) asm volatile("%0 ^= %1\n%0 ^= %1\n%0 &= 0x7fff" : "+r"(number) : "r"(any))
 
-/* What is left of a packet, so that no pointer into it is: its source in network order, IPv4 as the first word. */
+/* What is left of a packet, so that no pointer into it is: the address that was looked up, in network order, IPv4 as
+ * the first word. */
 struct scope_seen {
 	struct scope_packet packet;
-	__u32 source[4];
+	__u32 addr[4];
+	__u64 next; /* protocol, and in the lower half where its header is; 0: elsewhere */
 };
 
-/* Two bytes of the packet, wherever they are; -1: it ends before. */
-inline_always __s64 scope_two(struct xdp_md *ctx, __u64 at)
+/* Behind IPv6's own header. */
+inline_never int scope_behind6(PACKET *ctx, struct scope_seen *seen)
 {
-	const __u8 *data = (const __u8 *)(long)ctx->data, *end = (const __u8 *)(long)ctx->data_end;
-	__u8 two[2] = { 0 };
+	__u64 protocol = seen->next >> 16, at = seen->next & 0xffff;
 
-	at &= 0x7fff;
-	data += at;
-	if (PARSE_FITS(data, 2, end))
-		return (__u64)data[0] << 8 | data[1];
-	if (!GEN((const struct generation *)NULL, frags) || bpf_xdp_load_bytes(ctx, at, two, sizeof(two)))
-		return -1;
-	return (__u64)two[0] << 8 | two[1];
-}
-
-/* Behind IPv6's own header: the protocol, and in the lower half where its header is; 0: elsewhere. */
-inline_never __u64 scope_behind6(struct xdp_md *ctx, __u64 protocol, __u64 at)
-{
 	_Pragma("clang loop unroll(disable)") for (int i = 0; i < SCOPE_HEADERS; i++)
 	{
 		__s64 two, where;
 
 		if (!SCOPE_BETWEEN(protocol))
-			return protocol << 16 | (at & 0xffff);
-		two = scope_two(ctx, at);
+			break;
+		two = packet_two(ctx, at);
 		if (two < 0)
-			return 256 << 16;
+			break;
 		if (protocol == SCOPE_FRAGMENT) {
-			where = scope_two(ctx, at + 2);
+			where = packet_two(ctx, at + 2);
 			if (where < 0)
-				return 256 << 16;
+				break;
 			if (where & 0xfff8) {
 				protocol = two >> 8;
-				return (SCOPE_BETWEEN(protocol) ? 256 : protocol) << 16;
+				at = 0;
+				break;
 			}
 			at += 8;
 		} else if (protocol == SCOPE_AH) {
@@ -164,71 +150,64 @@ inline_never __u64 scope_behind6(struct xdp_md *ctx, __u64 protocol, __u64 at)
 		ANY_16_BITS(at, two);
 		protocol = two >> 8;
 	}
-	return SCOPE_BETWEEN(protocol) ? 256 << 16 : protocol << 16 | (at & 0xffff);
+	seen->next = SCOPE_BETWEEN(protocol) ? 256 << 16 : protocol << 16 | (at & 0xffff);
+	return 0;
 }
 
 /* base: the headers, in the packet or a copy of them. */
-inline_always int scope_see(struct xdp_md *ctx, const void *base, const void *end, struct scope_seen *seen)
+inline_always int scope_see(const void *base, const void *end, struct scope_seen *seen)
 {
 	struct source source;
 	int family = parse_source(base, end, &source);
-	__u64 behind;
 
 	seen->packet.family = family;
 	if (family == SOURCE_IPV4) {
 		const struct ipv4_header *ip = source.ipv4_at;
+		__u64 behind = (const char *)ip - (const char *)base + (ip->version_ihl & 15) * 4;
 
-		seen->source[0] = ip->source;
+		seen->addr[0] = ip->source;
 		seen->packet.hi = 0;
 		seen->packet.lo = 0xffffULL << 32 | NET32(ip->destination);
-		behind = (const char *)ip - (const char *)base + (ip->version_ihl & 15) * 4;
-		behind = (__u64)ip->rest[8] << 16 | ((ip->rest[5] << 8 | ip->rest[6]) & 0x1fff ? 0 : behind & 0xffff);
+		seen->next =
+			(__u64)ip->rest[8] << 16 | ((ip->rest[5] << 8 | ip->rest[6]) & 0x1fff ? 0 : behind & 0xffff);
 	} else if (family == SOURCE_IPV6) {
 		const struct ipv6_header *ip =
 			(const void *)((const char *)source.ipv6 - offsetof(struct ipv6_header, source));
 
-		seen->source[0] = source.ipv6[0];
-		seen->source[1] = source.ipv6[1];
-		seen->source[2] = source.ipv6[2];
-		seen->source[3] = source.ipv6[3];
+		seen->addr[0] = source.ipv6[0];
+		seen->addr[1] = source.ipv6[1];
+		seen->addr[2] = source.ipv6[2];
+		seen->addr[3] = source.ipv6[3];
 		seen->packet.hi = (__u64)NET32(source.ipv6[4]) << 32 | NET32(source.ipv6[5]);
 		seen->packet.lo = (__u64)NET32(source.ipv6[6]) << 32 | NET32(source.ipv6[7]);
-		behind = scope_behind6(ctx, ip->rest[5], (const char *)(ip + 1) - (const char *)base);
+		seen->next = (__u64)ip->rest[5] << 16 | ((const char *)(ip + 1) - (const char *)base);
 	} else {
 		return 0;
 	}
-	seen->packet.protocol = behind >> 16 & 0x1ff;
-	seen->packet.port = behind & 0xffff;
 	return 1;
 }
 
-inline_never int scope_see_here(struct xdp_md *ctx, struct scope_seen *seen)
+/* The destination was looked up. */
+inline_never int scope_turn(struct scope_seen *seen)
 {
-	return scope_see(ctx, (const void *)(long)ctx->data, (const void *)(long)ctx->data_end, seen);
-}
-
-/* Where the headers are not in the first buffer: as decide_frags(). */
-inline_never int scope_see_frags(struct xdp_md *ctx, struct scope_seen *seen)
-{
-	struct {
-		__u16 pad;
-		char bytes[HEADERS_MAX];
-	} __attribute__((aligned(8))) headers = { 0 };
-	__u64 length = bpf_xdp_get_buff_len(ctx);
-
-	if (length > HEADERS_MAX)
-		length = HEADERS_MAX;
-	if (length < ETH_HLEN || bpf_xdp_load_bytes(ctx, 0, headers.bytes, length))
+	if (seen->packet.family == SOURCE_IPV4) {
+		seen->addr[0] = NET32((__u32)seen->packet.lo);
 		return 0;
-	return scope_see(ctx, headers.bytes, headers.bytes + HEADERS_MAX, seen);
+	}
+	seen->addr[0] = NET32(seen->packet.hi >> 32);
+	seen->addr[1] = NET32((__u32)seen->packet.hi);
+	seen->addr[2] = NET32(seen->packet.lo >> 32);
+	seen->addr[3] = NET32((__u32)seen->packet.lo);
+	return 0;
 }
 
 /* From where its port is to the port itself. */
-inline_never int scope_read_port(struct xdp_md *ctx, struct scope_seen *seen)
+inline_never int scope_read_port(PACKET *ctx, struct scope_seen *seen)
 {
-	__u32 protocol = seen->packet.protocol, at = seen->packet.port;
+	__u32 protocol = seen->next >> 16 & 0x1ff, at = seen->next & 0xffff;
 
-	seen->packet.port = (protocol == 6 || protocol == 17 || protocol == 132) && at ? scope_two(ctx, at + 2) : -1;
+	seen->packet.protocol = protocol;
+	seen->packet.port = (protocol == 6 || protocol == 17 || protocol == 132) && at ? packet_two(ctx, at + 2) : -1;
 	return 0;
 }
 
@@ -244,20 +223,6 @@ inline_never __u32 decide_own6(const struct generation *g, __u64 hi, __u64 lo)
 	return decide_shadow(g, decide_ipv6(g, hi, lo));
 }
 
-inline_never int count_unread(__u32 label, __u64 bytes)
-{
-	struct tally *tally;
-	__u64 map;
-
-	asm volatile("%0 = %1 ll" : "=r"(map) : "i"(CONSTANT_MAGIC | CONSTANT_UNREAD));
-	tally = bpf_map_lookup_elem((void *)map, &label);
-	if (tally) {
-		tally->packets++;
-		tally->bytes += bytes;
-	}
-	return 0;
-}
-
 inline_always int scope_asks_end(__u32 answer)
 {
 	return answer & ANSWER_DROP && SCOPES->of[ANSWER_LABEL(answer)] & SCOPE_ENDS;
@@ -268,39 +233,87 @@ inline_always __u32 scope_answer4(__u32 answer, __u32 in_network_order, const st
 	return scope_answer(SCOPES, answer, fit, scope_asks_end(answer) && end_is_over4(in_network_order), unread);
 }
 
-/* bytes: of the packet, to be counted; 0: nothing is. */
-inline_always __u32 scope_judge(struct xdp_md *ctx, const struct generation *g, __u32 answer, __u64 ifindex,
-				__u64 bytes)
+/* In the upper half it has what *unread of scope_answer() says. */
+looked_at_apart __u64 scope_judge(PACKET *ctx, __u64 answer, __u32 ifindex)
 {
 	struct scope_seen seen = { .packet.ifindex = ifindex };
-	struct source source = { .ipv6 = seen.source };
+	struct source source = { .ipv6 = seen.addr };
 	struct scope_fit fit = { 0 };
-	__u32 unread = 0, ipv4;
+	__u32 unread = 0, ipv4, to = answer & ANSWER_TO;
 
-	if (!scope_see_here(ctx, &seen) && !(GEN(g, frags) && scope_see_frags(ctx, &seen)))
-		return answer;
+	if (!scope_see_headers(ctx, &seen))
+		return (__u32)answer;
+	if (seen.packet.family == SOURCE_IPV6)
+		scope_behind6(ctx, &seen);
 	scope_read_port(ctx, &seen);
 	scope_fits(&seen, &fit);
+	if (MATCH == MATCH_DESTINATION || (MATCH == MATCH_BOTH && to))
+		scope_turn(&seen);
 	if (seen.packet.family == SOURCE_IPV4) {
-		answer = scope_answer4(answer, seen.source[0], &fit, &unread);
+		answer = scope_answer4(answer, seen.addr[0], &fit, &unread);
 		goto out;
 	}
 	if (source_mapped(&source))
-		ipv4 = NET32(seen.source[3]);
-	else if (!SWITCH_ON(g, embedded, source.ipv6[2]) ||
+		ipv4 = NET32(seen.addr[3]);
+	else if (!SWITCH_ON(G, embedded, source.ipv6[2]) ||
 		 !ipv4_within(source_ipv6(&source, 0), source_ipv6(&source, 1), &ipv4))
 		goto own;
-	answer = scope_answer4(decide_carried(g, ipv4), NET32(ipv4), &fit, &unread);
+	answer = scope_answer4(decide_carried(G, ipv4), NET32(ipv4), &fit, &unread);
 	if (answer & ANSWER_DROP)
-		return answer;
-	answer = GEN(g, rungs) ? decide_own6(g, source_ipv6(&source, 0), source_ipv6(&source, 1))
+		return answer | to;
+	answer = GEN(G, rungs) ? decide_own6(G, source_ipv6(&source, 0), source_ipv6(&source, 1))
 			       : ANSWER(STAGE_GATE, 0, 0);
 own:
-	answer = scope_answer(SCOPES, answer, &fit, scope_asks_end(answer) && end_is_over6(seen.source), &unread);
+	answer = scope_answer(SCOPES, answer, &fit, scope_asks_end(answer) && end_is_over6(seen.addr), &unread);
 out:
-	if (unread && bytes && !(answer & (ANSWER_DROP | ANSWER_SHADOW)))
-		count_unread(unread - 1, bytes);
-	return answer;
+	answer &= 0xffffffff;
+	return answer | to | (__u64)unread << 32;
+}
+
+inline_never int count_unread(PACKET *ctx, __u64 label)
+{
+	__u32 key = label;
+	__u64 map;
+
+	asm volatile("%0 = %1 ll" : "=r"(map) : "i"(CONSTANT_MAGIC | CONSTANT_UNREAD));
+	count_several((void *)map, key, PACKETS(ctx), PACKET_LENGTH(ctx));
+	return 0;
+}
+
+/* No deeper than verifiers follow: eight functions that call each other. */
+#if MATCH == MATCH_BOTH
+#define SCOPE_FUNCTION inline_always
+#else
+#define SCOPE_FUNCTION inline_never
+#endif
+
+#define SCOPE_STOPS(answer) ((answer) & (ANSWER_DROP | ANSWER_SHADOW))
+
+/*
+ * What scopes make of a packet's answer. Of both addresses the upper half of it has the answer for the source, which
+ * holds where the one for the destination comes to nothing.
+ */
+SCOPE_FUNCTION __u32 packet_scope(PACKET *ctx, MATCHED answer)
+{
+	__u64 said = scope_judge(ctx, (__u32)answer, PACKET_IFINDEX(ctx)), unread = said >> 32;
+
+#if MATCH == MATCH_BOTH
+	__u64 source = answer >> 32;
+
+	if (!(answer & ANSWER_TO) && !(said & ANSWER_DROP)) {
+		source = said;
+		said = scope_decide_to(ctx);
+		if (said & ANSWER_TO && ANSWER_LABEL(said) >= SCOPE_LABELS)
+			said = scope_judge(ctx, (__u32)said, PACKET_IFINDEX(ctx));
+		if (!unread)
+			unread = said >> 32;
+	}
+	if (!SCOPE_STOPS(said))
+		said = source;
+#endif
+	if (unread && !SCOPE_STOPS(said))
+		count_unread(ctx, unread - 1);
+	return said;
 }
 
 #endif

@@ -4,7 +4,6 @@
 #include "match.h"
 #if MATCH == MATCH_SOURCE
 #include "detect.h"
-#include "scope.h"
 #endif
 /* What it has is not known to those. */
 #define PACKET		    struct xdp_md
@@ -128,40 +127,87 @@ inline_never int drop_hidden(__u32 port, __u64 bytes)
 	return XDP_DROP;
 }
 
-/* No generation with scopes is loaded for other matches. */
-#if MATCH == MATCH_SOURCE
+/* --- Scopes ----------------------------------------------------------------------------------------------------------
+ */
 
-inline_never __u64 judge_scope(struct xdp_md *ctx, __u64 answer, __u32 counts, __u32 ifindex)
+#define PACKETS(ctx) 1
+inline_always __u64 PACKET_LENGTH(struct xdp_md *ctx)
 {
-	const char *data = (const char *)(long)ctx->data, *end = (const char *)(long)ctx->data_end;
-
-	return scope_judge(ctx, G, answer, ifindex, counts ? end - data : 0);
+	return GEN(G, frags) ? bpf_xdp_get_buff_len(ctx) : ctx->data_end - ctx->data;
 }
 
-/* What scopes make of an answer. Whatever it is, verifiers follow one way there, and one from there on. */
-inline_always __u32 ask_scope(struct xdp_md *ctx, __u64 answer, __u32 counts, __u64 ifindex)
+/* Two bytes of the packet, wherever they are; -1: it ends before. */
+inline_always __s64 packet_two(struct xdp_md *ctx, __u64 at)
 {
-	ANY_BITS(answer, ifindex);
-	answer = judge_scope(ctx, answer, counts, ifindex);
-	ifindex = ctx->ingress_ifindex;
-	ANY_BITS(answer, ifindex);
-	return answer;
+	const __u8 *data = (const __u8 *)(long)ctx->data, *end = (const __u8 *)(long)ctx->data_end;
+	__u8 two[2] = { 0 };
+
+	at &= 0x7fff;
+	data += at;
+	if (PARSE_FITS(data, 2, end))
+		return (__u64)data[0] << 8 | data[1];
+	if (!GEN(G, frags) || bpf_xdp_load_bytes(ctx, at, two, sizeof(two)))
+		return -1;
+	return (__u64)two[0] << 8 | two[1];
 }
 
-inline_never __u32 packet_scope(struct xdp_md *ctx, __u32 answer)
+/* Where the headers are not in the first buffer. */
+inline_always int copy_headers(struct xdp_md *ctx, struct headers *headers)
 {
-	return ask_scope(ctx, answer, 1, ctx->ingress_ifindex);
+	__u64 length = bpf_xdp_get_buff_len(ctx);
+
+	if (length > HEADERS_MAX)
+		length = HEADERS_MAX;
+	return length >= ETH_HLEN && !bpf_xdp_load_bytes(ctx, 0, headers->bytes, length);
+}
+
+struct scope_seen;
+inline_always int scope_see(const void *base, const void *end, struct scope_seen *seen);
+
+inline_never int scope_see_here(struct xdp_md *ctx, struct scope_seen *seen)
+{
+	return scope_see((const void *)(long)ctx->data, (const void *)(long)ctx->data_end, seen);
+}
+
+inline_never int scope_see_frags(struct xdp_md *ctx, struct scope_seen *seen)
+{
+	struct headers headers = { 0 };
+
+	return copy_headers(ctx, &headers) && scope_see(headers.bytes, headers.bytes + HEADERS_MAX, seen);
+}
+
+inline_always int scope_see_headers(struct xdp_md *ctx, struct scope_seen *seen)
+{
+	return scope_see_here(ctx, seen) || (GEN(G, frags) && scope_see_frags(ctx, seen));
+}
+
+#if MATCH == MATCH_BOTH
+
+inline_never __s64 decide_to_frags(struct xdp_md *ctx)
+{
+	struct headers headers = { 0 };
+
+	return copy_headers(ctx, &headers) ? decide_to(G, headers.bytes, headers.bytes + HEADERS_MAX) : 0;
+}
+
+looked_at_apart __u64 scope_decide_to(struct xdp_md *ctx)
+{
+	__s64 answer = decide_to(G, (const void *)(long)ctx->data, (const void *)(long)ctx->data_end);
+
+	if (answer < 0)
+		answer = GEN(G, frags) ? decide_to_frags(ctx) : 0;
+	return (__u32)answer;
 }
 
 #endif
+
+#include "scope.h"
 
 /* What the clock makes of an answer that may be one of a ban that ends. */
-inline_never __u32 packet_end(struct xdp_md *ctx, __u32 answer)
+inline_never __u32 packet_end(struct xdp_md *ctx, MATCHED answer)
 {
-#if MATCH == MATCH_SOURCE
 	if (SCOPED(ANSWER_LABEL(answer)))
 		return packet_scope(ctx, answer);
-#endif
 	if (ANSWER_LABEL(answer) != LABEL_ENDS)
 		return answer;
 	return decide_match_end((const void *)(long)ctx->data, (const void *)(long)ctx->data_end, answer);
@@ -413,7 +459,7 @@ inline_never __u32 asked_end(struct xdp_md *ctx, __u32 answer)
 
 	if (SCOPED(ANSWER_LABEL(answer)) && PARSE_FITS(frame, sizeof(*frame), (const void *)(long)ctx->data_end) &&
 	    frame->scopes)
-		return ask_scope(ctx, answer, 0, frame->ifindex);
+		return scope_judge(ctx, answer, frame->ifindex);
 	if (ANSWER_LABEL(answer) != LABEL_ENDS)
 		return answer;
 	return decide_match_end((const void *)(long)ctx->data, (const void *)(long)ctx->data_end, answer);

@@ -426,8 +426,6 @@ refuses() {
 	ip addr add 198.51.100.9/24 dev edge0
 	refused "bans 198.51.100.9" attach edge0 --egress
 	bloom attach edge0 --egress --force
-	echo 198.51.100.77 >some
-	refused "no list has a scope while an interface has --match destination or both, or --egress" load some some --only tcp/22
 	by destination 0
 }
 

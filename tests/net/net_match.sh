@@ -298,27 +298,10 @@ refuses() {
 	bloom attach edge0 --match destination --force
 }
 
-# A list with a scope and destinations do not go together, whichever comes first; what is in force stays.
-not_with_scopes() {
-	local match words='no list has a scope while an interface has --match destination or both'
-
-	setting
-	echo 198.51.100.77 >some
-	for match in destination both; do
-		bloom load some some --only tcp/22
-		refused "$words" attach edge1 --match "$match"
-		bloom load some some --only any
-		bloom attach edge1 --match "$match"
-		refused "$words" load some some --only tcp/22
-		by "$match" 1
-		bloom detach edge1
-	done
-}
-
 cases=()
 for match in destination both; do
 	for mode in native skb; do
 		cases+=("every $match $mode")
 	done
 done
-run_cases "${cases[@]}" together ends only_what_is_used on_trial in_place "changes sources" "changes destinations" halfway comes_back seen inside heals refuses not_with_scopes
+run_cases "${cases[@]}" together ends only_what_is_used on_trial in_place "changes sources" "changes destinations" halfway comes_back seen inside heals refuses

@@ -93,6 +93,114 @@ sshd_alone() {
 	reaches $banned 22 || fail "an exception is dropped"
 }
 
+# to PORT: the other host sends there, through this one, to an address behind it.
+to() {
+	nsenter -t "$far" -n python3 -c 'import socket, sys
+s = socket.socket()
+s.settimeout(0.2)
+s.bind(("10.0.0.2", 0))
+s.connect(("198.51.100.5", int(sys.argv[1])))' "$1" 2>/dev/null
+}
+
+# leaves PORT: a connection from here to the banned address.
+leaves() {
+	python3 -c 'import socket, sys
+socket.create_connection((sys.argv[1], int(sys.argv[2])), float(sys.argv[3]))' $banned "$1" "${2:-5}" 2>/dev/null
+}
+
+# The port is the one that a packet goes to, and --to where it goes, whichever address was looked up.
+by_destination() {
+	local match
+
+	neighbours
+	nsenter -t "$far" -n ip route add 198.51.100.0/24 via 10.0.0.1
+	printf '%s\n' 198.51.100.5 $banned >list
+	for match in destination both; do
+		bloom attach edge0 --match $match
+		bloom load drop list --only tcp/22
+		to 22
+		is_dropped "to port 22, $match"
+		to 80
+		is_kept "to port 80, $match"
+		bloom load drop list --only tcp --to 198.51.100.0/30
+		to 22
+		is_kept "to where the scope is not, $match"
+		bloom load drop list --only tcp --to 198.51.100.4/30 --on edge0
+		to 80
+		is_dropped "to where the scope is, $match"
+		bloom load drop list --on edge1
+		to 80
+		is_kept "on another interface, $match"
+		bloom load drop list --only any
+	done
+	bloom load drop list --only tcp/22
+	! reaches $banned 22 0.3 || fail "both: a banned source reaches port 22"
+	reaches $banned 80 || fail "both: it does not reach port 80"
+	# A source that a scope lets pass is no reason to let its destination pass.
+	printf '%s\n' 10.0.0.2 >source
+	bloom load source source --only udp --force --ban-own
+	to 22
+	is_dropped "from a banned source, to port 22"
+	to 80
+	is_kept "from a banned source, to port 80"
+	bloom rotate
+	bloom load drop list --only tcp/22 --confirm 1h
+	to 22
+	is_dropped "on trial"
+	bloom confirm
+	to 22
+	is_dropped "after a trial"
+}
+
+drops() {
+	get .drops.packets lists drop
+}
+
+before=0
+is_dropped() {
+	local now
+
+	now=$(drops)
+	[ "$now" -gt "$before" ] || fail "$1: it is not dropped"
+	before=$now
+}
+
+is_kept() {
+	is "$(drops)" "$before" "$1: drops"
+}
+
+what_leaves() {
+	local match port
+
+	neighbours
+	bloom detach edge0
+	for port in 22 80; do
+		nsenter -t "$far" -n python3 -c 'import socket, sys
+s = socket.create_server((sys.argv[1], int(sys.argv[2])))
+print("listening", flush=True)
+while True:
+    s.accept()[0].close()' $banned $port >"far$port" &
+		wait_until "port $port there" grep -q listening "far$port"
+	done
+	echo $banned >list
+	leaves 22 || fail "no connection before"
+	for match in destination both; do
+		bloom attach edge0 --egress --match $match
+		bloom load drop list --only tcp/22
+		! leaves 22 0.3 || fail "$match: port 22 is reached"
+		leaves 80 || fail "$match: port 80 is not reached"
+		bloom load drop list --only tcp --to 203.0.113.0/29
+		leaves 22 || fail "$match: it is dropped on its way to where the scope is not"
+		bloom load drop list --only tcp --to 203.0.113.8/29 --on edge0
+		! leaves 22 0.3 || fail "$match: not on its way to where the scope is"
+		bloom load drop list --on edge1
+		leaves 22 || fail "$match: it is dropped on another interface"
+	done
+	bloom load drop list --only tcp/22
+	# What answers a banned host goes to no port 22.
+	reaches $banned 22 || fail "an answer of port 22 is dropped"
+}
+
 # says TEXT VERB...: a line of what the verb prints, or of what it says is wrong.
 says() {
 	local text=$1
@@ -197,4 +305,4 @@ by_interface() {
 	wait_until "the scope to know its interface" "$XDP_BLOOM" -q -j test 192.0.2.7 --on wan0
 }
 
-run_cases all_at_once sshd_alone what_is_said kept what_cannot_be by_interface
+run_cases all_at_once sshd_alone by_destination what_leaves what_is_said kept what_cannot_be by_interface

@@ -186,9 +186,9 @@ static int attach_program(const struct context *context, struct attachment *at, 
 	if (!err) {
 		if (!apart)
 			programs_not_apart(skel->obj);
-		programs_constants(&live->g, maps);
+		programs_constants(skel->obj, &live->g, maps);
 		err = attach_behind(program, at, ifindex, pin, live->g.frags);
-		programs_constants(NULL, NULL);
+		programs_constants(NULL, NULL, NULL);
 	}
 	if (!err && term->until && bpf_map_update_elem(bpf_map__fd(skel->maps.trial), &key, term, BPF_ANY))
 		err = -errno;

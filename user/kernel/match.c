@@ -91,11 +91,6 @@ static int load(const struct context *context, unsigned int match, const struct 
 	int err;
 
 	*to = none;
-	/* Their programs know of no scopes. */
-	if (g->scoped)
-		return because(-EOPNOTSUPP,
-			       "no list has a scope while an interface has --match destination or both, or --egress:"
-			       " 'load NAME FILE --only any' for the lists, or 'detach' the interface");
 	err = programs_open_match(context, match, &object);
 	if (err)
 		return err;

@@ -281,17 +281,24 @@ void programs_add(struct bpf_program *program, struct bpf_map *trial, struct bpf
 		bpf_map__set_autocreate(before, true);
 }
 
-void programs_not_apart(struct bpf_object *object)
+/* Functions that verifiers look at by themselves, and whose names begin so, are as others. */
+static void not_apart(struct bpf_object *object, const char *names)
 {
 	struct btf *btf = bpf_object__btf(object);
 
 	for (__u32 id = 1; btf && id < btf__type_cnt(btf); id++) {
 		struct btf_type *type = (struct btf_type *)btf__type_by_id(btf, id);
+		const char *name = btf__name_by_offset(btf, type->name_off);
 
-		if (btf_is_func(type) && btf_vlen(type) == BTF_FUNC_GLOBAL &&
-		    !bpf_object__find_program_by_name(object, btf__name_by_offset(btf, type->name_off)))
+		if (btf_is_func(type) && btf_vlen(type) == BTF_FUNC_GLOBAL && !strncmp(name, names, strlen(names)) &&
+		    !bpf_object__find_program_by_name(object, name))
 			type->info = BTF_KIND_FUNC << 24 | BTF_FUNC_STATIC;
 	}
+}
+
+void programs_not_apart(struct bpf_object *object)
+{
+	not_apart(object, "");
 }
 
 struct bpf_program *programs_judge(struct xdp_bloom_bpf *skel, const int *maps)
@@ -311,10 +318,13 @@ struct bpf_program *programs_judge(struct xdp_bloom_bpf *skel, const int *maps)
 	return judge;
 }
 
-void programs_constants(const struct generation *g, const int *maps)
+void programs_constants(struct bpf_object *object, const struct generation *g, const int *maps)
 {
 	__u32 key = 0;
 
+	/* Before 6.8 they are looked at where nothing calls them, too, and stay. */
+	if (object && !(g && g->scoped))
+		not_apart(object, "scope_");
 	loading = g;
 	loading_maps = maps;
 	if (!g || !maps || maps[MAP_DETECT] < 0 || bpf_map_lookup_elem(maps[MAP_DETECT], &key, &loading_detect))
@@ -330,8 +340,8 @@ int programs_load(struct bpf_object *object, const struct generation *g, const i
 		while ((program = bpf_object__next_program(object, program)))
 			if (bpf_program__type(program) == BPF_PROG_TYPE_XDP)
 				bpf_program__set_flags(program, bpf_program__flags(program) | BPF_F_XDP_HAS_FRAGS);
-	programs_constants(g, maps);
+	programs_constants(object, g, maps);
 	err = bpf_object__load(object);
-	programs_constants(NULL, NULL);
+	programs_constants(NULL, NULL, NULL);
 	return err;
 }

@@ -32,8 +32,8 @@ struct bpf_program *programs_judge(struct xdp_bloom_bpf *skel, const int *maps);
 /* Before it is loaded: verifiers are to follow each call of what else they look at apart. */
 void programs_not_apart(struct bpf_object *object);
 
-/* For an object that libxdp loads: these constants from now on, until the next call. */
-void programs_constants(const struct generation *g, const int *maps);
+/* For an object that libxdp loads: these constants from now on, until the next call, which has none of all. */
+void programs_constants(struct bpf_object *object, const struct generation *g, const int *maps);
 
 /* maps has a descriptor, or -1, for each array; without a generation nothing is written. */
 int programs_load(struct bpf_object *object, const struct generation *g, const int *maps);
