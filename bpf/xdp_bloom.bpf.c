@@ -61,6 +61,9 @@ inline_never __s64 decide_frags(struct xdp_md *ctx, __u64 length)
 rare:
 	if (answer < 0 || ANSWER_LABEL(answer) != LABEL_ENDS)
 		return answer;
+	/* With scopes it is the source's, and the destination was not asked yet. */
+	if (MATCH == MATCH_BOTH && SCOPED(ANSWER_LABEL(answer)))
+		return answer;
 	return decide_match_end(headers.bytes, headers.bytes + HEADERS_MAX, answer);
 }
 
