@@ -132,17 +132,7 @@ inline_never int scope_see_headers(struct __sk_buff *ctx, struct scope_seen *see
 }
 
 #if MATCH == MATCH_BOTH
-
-looked_at_apart __u64 scope_decide_to(struct __sk_buff *ctx)
-{
-	struct headers headers = { 0 };
-	__s64 answer = 0;
-
-	if (!find_headers(ctx, &headers))
-		answer = decide_to(G, &headers.eth, headers.bytes + sizeof(headers.bytes));
-	return answer < 0 ? 0 : (__u32)answer;
-}
-
+#define SCOPE_DECIDE_TO(ctx, headers) decide_to(G, &(headers)->eth, (headers)->bytes + sizeof((headers)->bytes))
 #endif
 
 #include "scope.h"
@@ -197,7 +187,7 @@ rare:
 		return TC_ACT_SHOT;
 	}
 	if (SCOPED(ANSWER_LABEL(answer)))
-		answer = packet_scope(ctx, answer);
+		answer = packet_scope(ctx, answer, &headers);
 	else if (ANSWER_LABEL(answer) == LABEL_ENDS)
 		answer = decide_match_end(&headers.eth, end, answer);
 judged:

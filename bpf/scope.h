@@ -22,7 +22,6 @@ struct scope_packet {
 	__s32 port;	/* -1: it has none, or it is not known */
 	__u64 hi, lo;	/* where it goes; IPv4 as ::ffff:a.b.c.d */
 	__u32 ifindex;
-	__u32 family; /* of what was seen */
 };
 
 /* A bit for each scope: those that take it, and those that could have, had its port or its protocol been known. */
@@ -113,9 +112,13 @@ inline_always __u32 scope_answer(const struct scopes *t, __u32 answer, const str
 /* What is left of a packet, so that no pointer into it is: the address that was looked up, in network order, IPv4 as
  * the first word. */
 struct scope_seen {
-	struct scope_packet packet;
+	union {
+		struct scope_packet packet;
+		struct scope_fit fit; /* then */
+	};
 	__u32 addr[4];
-	__u64 next; /* protocol, and in the lower half where its header is; 0: elsewhere */
+	__u32 next; /* protocol, and in the lower half where its header is; 0: elsewhere */
+	__u32 family;
 };
 
 /* Behind IPv6's own header. */
@@ -160,7 +163,7 @@ inline_always int scope_see(const void *base, const void *end, struct scope_seen
 	struct source source;
 	int family = parse_source(base, end, &source);
 
-	seen->packet.family = family;
+	seen->family = family;
 	if (family == SOURCE_IPV4) {
 		const struct ipv4_header *ip = source.ipv4_at;
 		__u64 behind = (const char *)ip - (const char *)base + (ip->version_ihl & 15) * 4;
@@ -190,7 +193,7 @@ inline_always int scope_see(const void *base, const void *end, struct scope_seen
 /* The destination was looked up. */
 inline_never int scope_turn(struct scope_seen *seen)
 {
-	if (seen->packet.family == SOURCE_IPV4) {
+	if (seen->family == SOURCE_IPV4) {
 		seen->addr[0] = NET32((__u32)seen->packet.lo);
 		return 0;
 	}
@@ -211,9 +214,11 @@ inline_never int scope_read_port(PACKET *ctx, struct scope_seen *seen)
 	return 0;
 }
 
-inline_never int scope_fits(const struct scope_seen *seen, struct scope_fit *fit)
+inline_never int scope_fits(struct scope_seen *seen)
 {
-	*fit = scope_fit(SCOPES, &seen->packet);
+	struct scope_fit fit = scope_fit(SCOPES, &seen->packet);
+
+	seen->fit = fit;
 	return 0;
 }
 
@@ -238,19 +243,18 @@ looked_at_apart __u64 scope_judge(PACKET *ctx, __u64 answer, __u32 ifindex)
 {
 	struct scope_seen seen = { .packet.ifindex = ifindex };
 	struct source source = { .ipv6 = seen.addr };
-	struct scope_fit fit = { 0 };
 	__u32 unread = 0, ipv4, to = answer & ANSWER_TO;
 
 	if (!scope_see_headers(ctx, &seen))
 		return (__u32)answer;
-	if (seen.packet.family == SOURCE_IPV6)
+	if (seen.family == SOURCE_IPV6)
 		scope_behind6(ctx, &seen);
 	scope_read_port(ctx, &seen);
-	scope_fits(&seen, &fit);
 	if (MATCH == MATCH_DESTINATION || (MATCH == MATCH_BOTH && to))
 		scope_turn(&seen);
-	if (seen.packet.family == SOURCE_IPV4) {
-		answer = scope_answer4(answer, seen.addr[0], &fit, &unread);
+	scope_fits(&seen);
+	if (seen.family == SOURCE_IPV4) {
+		answer = scope_answer4(answer, seen.addr[0], &seen.fit, &unread);
 		goto out;
 	}
 	if (source_mapped(&source))
@@ -258,13 +262,13 @@ looked_at_apart __u64 scope_judge(PACKET *ctx, __u64 answer, __u32 ifindex)
 	else if (!SWITCH_ON(G, embedded, source.ipv6[2]) ||
 		 !ipv4_within(source_ipv6(&source, 0), source_ipv6(&source, 1), &ipv4))
 		goto own;
-	answer = scope_answer4(decide_carried(G, ipv4), NET32(ipv4), &fit, &unread);
+	answer = scope_answer4(decide_carried(G, ipv4), NET32(ipv4), &seen.fit, &unread);
 	if (answer & ANSWER_DROP)
 		return answer | to;
 	answer = GEN(G, rungs) ? decide_own6(G, source_ipv6(&source, 0), source_ipv6(&source, 1))
 			       : ANSWER(STAGE_GATE, 0, 0);
 own:
-	answer = scope_answer(SCOPES, answer, &fit, scope_asks_end(answer) && end_is_over6(seen.addr), &unread);
+	answer = scope_answer(SCOPES, answer, &seen.fit, scope_asks_end(answer) && end_is_over6(seen.addr), &unread);
 out:
 	answer &= 0xffffffff;
 	return answer | to | (__u64)unread << 32;
@@ -281,7 +285,7 @@ inline_never int count_unread(PACKET *ctx, __u64 label)
 }
 
 /* No deeper than verifiers follow: eight functions that call each other. */
-#if MATCH == MATCH_BOTH
+#if MATCH == MATCH_BOTH || defined(EGRESS_H)
 #define SCOPE_FUNCTION inline_always
 #else
 #define SCOPE_FUNCTION inline_never
@@ -293,16 +297,17 @@ inline_never int count_unread(PACKET *ctx, __u64 label)
  * What scopes make of a packet's answer. Of both addresses the upper half of it has the answer for the source, which
  * holds where the one for the destination comes to nothing.
  */
-SCOPE_FUNCTION __u32 packet_scope(PACKET *ctx, MATCHED answer)
+SCOPE_FUNCTION __u32 packet_scope(PACKET *ctx, MATCHED answer, const struct headers *headers)
 {
 	__u64 said = scope_judge(ctx, (__u32)answer, PACKET_IFINDEX(ctx)), unread = said >> 32;
 
+	(void)headers;
 #if MATCH == MATCH_BOTH
 	__u64 source = answer >> 32;
 
 	if (!(answer & ANSWER_TO) && !(said & ANSWER_DROP)) {
 		source = said;
-		said = scope_decide_to(ctx);
+		said = (__u32)SCOPE_DECIDE_TO(ctx, headers);
 		if (said & ANSWER_TO && ANSWER_LABEL(said) >= SCOPE_LABELS)
 			said = scope_judge(ctx, (__u32)said, PACKET_IFINDEX(ctx));
 		if (!unread)

@@ -199,8 +199,10 @@ looked_at_apart __u64 scope_decide_to(struct xdp_md *ctx)
 
 	if (answer < 0)
 		answer = GEN(G, frags) ? decide_to_frags(ctx) : 0;
-	return (__u32)answer;
+	return answer;
 }
+
+#define SCOPE_DECIDE_TO(ctx, headers) scope_decide_to(ctx)
 
 #endif
 
@@ -210,7 +212,7 @@ looked_at_apart __u64 scope_decide_to(struct xdp_md *ctx)
 inline_never __u32 packet_end(struct xdp_md *ctx, MATCHED answer)
 {
 	if (SCOPED(ANSWER_LABEL(answer)))
-		return packet_scope(ctx, answer);
+		return packet_scope(ctx, answer, NULL);
 	if (ANSWER_LABEL(answer) != LABEL_ENDS)
 		return answer;
 	return decide_match_end((const void *)(long)ctx->data, (const void *)(long)ctx->data_end, answer);
