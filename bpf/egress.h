@@ -57,16 +57,21 @@ inline_always __u16 type_of(const char *ip)
 	return *ip >> 4 == 4 ? NET16(ETH_P_IP) : (*ip >> 4 & 15) == 6 ? NET16(ETH_P_IPV6) : 0;
 }
 
-inline_never int find_bare(struct __sk_buff *ctx, struct headers *headers)
+inline_always int find_bare_with(struct __sk_buff *ctx, struct headers *headers, int pull)
 {
 	if (READ_HEADERS(ctx, headers->bytes, sizeof(struct ipv4_header)) &&
-	    read_pulled(ctx, headers->bytes, sizeof(struct ipv4_header)))
+	    (!pull || read_pulled(ctx, headers->bytes, sizeof(struct ipv4_header))))
 		return 1;
 	headers->eth.proto = type_of(headers->bytes);
 	if (headers->eth.proto != NET16(ETH_P_IPV6))
 		return !headers->eth.proto;
 	return READ_HEADERS(ctx, headers->bytes, sizeof(struct ipv6_header)) &&
-	       read_pulled(ctx, headers->bytes, sizeof(struct ipv6_header));
+	       (!pull || read_pulled(ctx, headers->bytes, sizeof(struct ipv6_header)));
+}
+
+inline_never int find_bare(struct __sk_buff *ctx, struct headers *headers)
+{
+	return find_bare_with(ctx, headers, 1);
 }
 
 inline_always __u32 read_framed(struct __sk_buff *ctx, void *to, __u32 most)
@@ -128,7 +133,10 @@ inline_never int scope_see_headers(struct __sk_buff *ctx, struct scope_seen *see
 {
 	struct headers headers = { 0 };
 
-	return !find_headers(ctx, &headers) && scope_see(&headers.eth, headers.bytes + sizeof(headers.bytes), seen);
+	/* They were found before, so they are in the first buffer by now. */
+	if (IS_BARE(ctx) ? find_bare_with(ctx, &headers, 0) : !read_framed(ctx, &headers.eth, HEADERS_MAX))
+		return 0;
+	return scope_see(&headers.eth, headers.bytes + sizeof(headers.bytes), seen);
 }
 
 #if MATCH == MATCH_BOTH

@@ -238,19 +238,26 @@ inline_always __u32 scope_answer4(__u32 answer, __u32 in_network_order, const st
 	return scope_answer(SCOPES, answer, fit, scope_asks_end(answer) && end_is_over4(in_network_order), unread);
 }
 
-/* In the upper half it has what *unread of scope_answer() says. */
+/* Of which address an answer may be. */
+#if MATCH == MATCH_SOURCE
+#define SCOPE_TO 0
+#else
+#define SCOPE_TO ANSWER_TO
+#endif
+
+/* In the upper half it has what *unread of scope_answer() says. Of which address it is, the caller knows. */
 looked_at_apart __u64 scope_judge(PACKET *ctx, __u64 answer, __u32 ifindex)
 {
 	struct scope_seen seen = { .packet.ifindex = ifindex };
 	struct source source = { .ipv6 = seen.addr };
-	__u32 unread = 0, ipv4, to = answer & ANSWER_TO;
+	__u32 unread = 0, ipv4;
 
 	if (!scope_see_headers(ctx, &seen))
 		return (__u32)answer;
 	if (seen.family == SOURCE_IPV6)
 		scope_behind6(ctx, &seen);
 	scope_read_port(ctx, &seen);
-	if (MATCH == MATCH_DESTINATION || (MATCH == MATCH_BOTH && to))
+	if (answer & SCOPE_TO)
 		scope_turn(&seen);
 	scope_fits(&seen);
 	if (seen.family == SOURCE_IPV4) {
@@ -264,14 +271,13 @@ looked_at_apart __u64 scope_judge(PACKET *ctx, __u64 answer, __u32 ifindex)
 		goto own;
 	answer = scope_answer4(decide_carried(G, ipv4), NET32(ipv4), &seen.fit, &unread);
 	if (answer & ANSWER_DROP)
-		return answer | to;
+		return answer;
 	answer = GEN(G, rungs) ? decide_own6(G, source_ipv6(&source, 0), source_ipv6(&source, 1))
 			       : ANSWER(STAGE_GATE, 0, 0);
 own:
 	answer = scope_answer(SCOPES, answer, &seen.fit, scope_asks_end(answer) && end_is_over6(seen.addr), &unread);
 out:
-	answer &= 0xffffffff;
-	return answer | to | (__u64)unread << 32;
+	return (__u32)answer | (__u64)unread << 32;
 }
 
 inline_never int count_unread(PACKET *ctx, __u64 label)
@@ -299,7 +305,7 @@ inline_never int count_unread(PACKET *ctx, __u64 label)
  */
 SCOPE_FUNCTION __u32 packet_scope(PACKET *ctx, MATCHED answer, const struct headers *headers)
 {
-	__u64 said = scope_judge(ctx, (__u32)answer, PACKET_IFINDEX(ctx)), unread = said >> 32;
+	__u64 said = scope_judge(ctx, (__u32)answer, PACKET_IFINDEX(ctx)) | (answer & SCOPE_TO), unread = said >> 32;
 
 	(void)headers;
 #if MATCH == MATCH_BOTH
@@ -309,7 +315,7 @@ SCOPE_FUNCTION __u32 packet_scope(PACKET *ctx, MATCHED answer, const struct head
 		source = said;
 		said = (__u32)SCOPE_DECIDE_TO(ctx, headers);
 		if (said & ANSWER_TO && ANSWER_LABEL(said) >= SCOPE_LABELS)
-			said = scope_judge(ctx, (__u32)said, PACKET_IFINDEX(ctx));
+			said = scope_judge(ctx, (__u32)said, PACKET_IFINDEX(ctx)) | ANSWER_TO;
 		if (!unread)
 			unread = said >> 32;
 	}

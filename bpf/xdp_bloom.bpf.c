@@ -426,17 +426,17 @@ int xdp_bloom_trial_slots(struct xdp_md *ctx)
 SEC("xdp")
 int xdp_bloom_trial_shared(struct xdp_md *ctx)
 {
-	if (!trial_is_over())
-		return judge_packet(ctx, WATCHED_IF_ON);
-	return XDP_PASS;
+	if (trial_is_over())
+		LEAVE(XDP_PASS);
+	return judge_packet(ctx, WATCHED_IF_ON);
 }
 
 SEC("xdp")
 int xdp_bloom_trial_shared_slots(struct xdp_md *ctx)
 {
-	if (!trial_is_over())
-		return judge_packet(ctx, WATCHED_BY_SLOT);
-	return XDP_PASS;
+	if (trial_is_over())
+		LEAVE(XDP_PASS);
+	return judge_packet(ctx, WATCHED_BY_SLOT);
 }
 
 #endif
