@@ -19,6 +19,7 @@
 #include "ktap.h"
 #include "naive.h"
 #include "own_pins.h"
+#include "stacks.h"
 #include "filter/plan_sizes.h"
 #include "kernel/programs.h"
 #include "kernel/scopes.h"
@@ -304,6 +305,8 @@ static void walk(const struct shape *shape, const struct bpf_program *program)
 	__u32 size = sizeof(info);
 	int err = bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size);
 
+	CHECK(stack_of(bpf_program__fd(program)) <= STACK_MOST, "%u bytes of stack",
+	      stack_of(bpf_program__fd(program)));
 	if (!CHECK(!err && info.xlated_prog_len <= sizeof(insns), "the program's instructions: %s", strerror(errno)))
 		return;
 	for (size_t f = 0; f < WAY_FILLS; f++) {

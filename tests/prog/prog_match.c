@@ -7,6 +7,7 @@
 #include <linux/pkt_cls.h>
 
 #include "kernel/match.h"
+#include "stacks.h"
 #include "worth_asking.h"
 
 static const struct {
@@ -147,6 +148,7 @@ static void verified(void)
 		fd = get_pin(path);
 		CHECK(!bpf_obj_get_info_by_fd(fd, &info, &size) && info.verified_insns < 250000,
 		      "match %u: %u instructions are verified", m, info.verified_insns);
+		CHECK(stack_of(fd) <= STACK_MOST, "match %u: %u bytes of stack", m, stack_of(fd));
 		close(fd);
 	}
 }

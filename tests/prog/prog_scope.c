@@ -26,6 +26,7 @@
 #include "own_pins.h"
 #include "state/bans.h"
 #include "state/state.h"
+#include "stacks.h"
 
 enum { DROP = 1, PASS = 2, LISTS = 9, RANGES_OF = 24, BANS = 12, OF_A_WORLD = 2000, WORLDS = 100, FRAME = 256 };
 
@@ -548,7 +549,8 @@ static bool verified(unsigned int kind, int program)
 	__u32 size = sizeof(info);
 
 	return CHECK(!bpf_obj_get_info_by_fd(program, &info, &size) && info.verified_insns < 400000,
-		     "kind %u: %u instructions are verified", kind, info.verified_insns);
+		     "kind %u: %u instructions are verified", kind, info.verified_insns) &&
+	       CHECK(stack_of(program) <= STACK_MOST, "kind %u: %u bytes of stack", kind, stack_of(program));
 }
 
 /* The same packets through all of them. */
