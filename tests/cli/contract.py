@@ -17,7 +17,7 @@ PARTS = {
     "observe/documents": "status", "observe/report": "report", "observe/page": "page.json", "service/attacks": "detect",
     "service/learn": "detect", "verbs/answer": "rotate", "verbs/list_bans": "bans", "verbs/list_": "lists", "verbs/one_list": "lists",
     "verbs/plan_detect": "plan", "verbs/print_plan": "plan", "verbs/print_replay": "replay", "verbs/print_status": "status",
-    "verbs/scope": "load",
+    "verbs/print_ports": "status", "verbs/scope": "load",
 }
 # Keys that are not written out where they are put: all of these are names.
 SPELLED = {"end": ["expires"], "what": ["ladder", "proven", "trusted"]}

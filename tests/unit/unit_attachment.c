@@ -83,6 +83,11 @@ static void labels(void)
 			for (unsigned int of = 0; of < MATCH_KINDS; of++)
 				CHECK(label_is(label, names[i], of) == (MATCH_LEAVES(of) == MATCH_LEAVES(kind)),
 				      "'%s' and kind %u", label, of);
+			CHECK(!label_ports(label), "'%s' is of ports", label);
+			label_of_ports(other, names[i], kind);
+			CHECK(label_ports(other) && label_split(other, name) == MATCH_LEAVES(kind) &&
+				      !strcmp(name, names[i]),
+			      "'%s' is of '%s'", other, name);
 			label_of(other, names[!i], kind);
 			CHECK(strcmp(label, other) != 0, "'%s' twice", label);
 		}

@@ -17,6 +17,7 @@
 #include "state/feeds.h"
 #include "state/fleet.h"
 #include "state/members.h"
+#include "state/ports.h"
 #include "state/recover.h"
 #include "state/said.h"
 #include "state/sources.h"
@@ -67,6 +68,14 @@ static const struct column {
 	{ "matched", "match", NUMBER, 1, 2, NULL, false },
 	{ "leaving", "name", TEXT, 1, 15, "^/: \t\n", false },
 	{ "leaving", "match", NUMBER, 0, 2, NULL, false },
+	{ "ports", "name", TEXT, 1, 15, "^/: \t\n", false },
+	{ "ports", "leaves", NUMBER, 0, 1, NULL, false },
+	{ "ports", "mode", TEXT, 1, 7, "abcdefghijklmnopqrstuvwxyz", false },
+	{ "ports", "shared", NUMBER, 0, 1, NULL, false },
+	{ "ports", "match", NUMBER, 0, 2, NULL, false },
+	{ "port", "name", TEXT, 1, 15, "^/: \t\n", false },
+	{ "port", "leaves", NUMBER, 0, 1, NULL, false },
+	{ "port", "of", TEXT, 1, 15, "^/: \t\n", false },
 	{ "pending", "kind", NUMBER, 0, 5, NULL, false },
 	{ "pending", "name", TEXT, 1, 63, NULL, false },
 	{ "pending", "deadline", NUMBER, 0, 253402300799, NULL, false },
@@ -183,12 +192,12 @@ static const struct reading {
 	{ "list", { "allow" } },
 	{ "list chunk", { "compare", "one", "three" } },
 	{ "member fleet", { "fleet", "FORM" } },
-	{ "pending", { "show" } },
+	{ "pending ports port", { "show" } },
 	{ "", { "tune", "FORM" } },
 	{ "", { "metrics" } },
 	{ "list source", { "load", "one", "FILE", "--if-changed" } },
 	{ "list chunk source interface pending setting ban ban_before accepted strike feed member said fleet"
-	  " fleet_out fleet_at",
+	  " fleet_out fleet_at matched leaving ports port",
 	  { "state", "check" } },
 };
 
@@ -240,6 +249,8 @@ static void make_good(void)
 	struct ban ban = { .first = { 0xcb007100, 4 }, .length = 24, .added = 1, .reason = "a" };
 	struct strike strike = { ban.first, ban.length, 1, 1 };
 	struct interface_info interface = { "eth9", "native", true, MATCH_BOTH };
+	struct interface_info bridge = { "br0", "skb", false, MATCH_DESTINATION };
+	struct port_row port = { "eth9", "br0", false };
 	struct interface_info leaves = { "eth9", "tc", false, MATCH_LEAVING(MATCH_BOTH) };
 	static const struct feed feed = {
 		.list = "two", .url = "https://example.net/list", .every = 3600, .next = 1, .result = "a list"
@@ -265,6 +276,7 @@ static void make_good(void)
 	fill(s, "three", LIST_SHADOW, 0xcb007400);
 	ENOUGH(!state_pending_add(s, &list));
 	fill(s, "one", LIST_BAN, 0xcb007500);
+	ENOUGH(!state_ports_put(s, &bridge) && !state_port_put(s, &port));
 	ENOUGH(!state_interface_put(s, &interface) && !state_interface_put(s, &leaves) &&
 	       !state_pending_add(s, &link) && !state_ban_put(s, &ban, &renewed));
 	ENOUGH(!state_pending_add(s, &banned) && !state_ban_put(s, &ban, &renewed));

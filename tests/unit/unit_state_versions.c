@@ -16,6 +16,7 @@
 #include "state/limits.h"
 #include "state/line_times.h"
 #include "state/members.h"
+#include "state/ports.h"
 #include "state/proven.h"
 #include "state/recover.h"
 #include "state/said.h"
@@ -47,6 +48,7 @@ static const char *const rows[] = {
 	[13] = "INSERT INTO scope VALUES (1, 'tcp/22', 0)",
 	[14] = "INSERT INTO matched VALUES ('eth0', 1)",
 	[15] = "INSERT INTO leaving VALUES ('eth0', 1)",
+	[16] = "INSERT INTO ports VALUES ('br0', 0, 'auto', 0, 1); INSERT INTO port VALUES ('eth0', 0, 'br0')",
 };
 _Static_assert(sizeof(rows) / sizeof(*rows) == STATE_VERSION + 1, "a row of each version's");
 
@@ -111,6 +113,7 @@ static void ask_all(struct state *s)
 	static struct feed feed;
 	struct accepted accepted = { .known = true };
 	struct interface_info *interfaces = NULL;
+	struct port_row *ports = NULL;
 	struct pending *pending = NULL;
 	struct ranges set = RANGES_EMPTY;
 	int64_t number = 99, left;
@@ -182,6 +185,12 @@ static void ask_all(struct state *s)
 	same("interfaces, and what leaves", err,
 	     names == (size_t)has(1) + has(15) && (names < 2 || interfaces[1].match == MATCH_LEAVING(1)));
 	free(interfaces);
+	err = state_ports(s, &interfaces, &names);
+	same("whose ports are filtered", err, names == (size_t)has(16) && (!names || interfaces[0].match == 1));
+	free(interfaces);
+	err = state_port_rows(s, &ports, &names);
+	same("and which", err, names == (size_t)has(16) && (!names || !strcmp(ports[0].of, "br0")));
+	free(ports);
 	same("a grant", 0, state_granted(s, host) == has(1));
 	CHECK(source_is_loaded(&own_context, &(struct source){ "a", "/x", "s", "o" }) == has(3), "version %d: its file",
 	      version);

@@ -12,6 +12,20 @@ const char *label_of(char label[LABEL_MAX], const char *name, unsigned int match
 	return label;
 }
 
+const char *label_of_ports(char label[LABEL_MAX], const char *name, unsigned int match)
+{
+	char is[LABEL_MAX];
+
+	snprintf(label, LABEL_MAX, LABEL_PORTS "%.*s", (int)(LABEL_MAX - sizeof(LABEL_PORTS)),
+		 label_of(is, name, match));
+	return label;
+}
+
+bool label_ports(const char *label)
+{
+	return !strncmp(label, LABEL_PORTS, strlen(LABEL_PORTS));
+}
+
 bool label_is(const char *label, const char *name, unsigned int match)
 {
 	char is[LABEL_MAX];
@@ -21,8 +35,11 @@ bool label_is(const char *label, const char *name, unsigned int match)
 
 bool label_split(const char *label, char name[IF_NAMESIZE])
 {
-	size_t length = strcspn(label, " ");
+	size_t length;
 
+	if (label_ports(label))
+		label += strlen(LABEL_PORTS);
+	length = strcspn(label, " ");
 	snprintf(name, IF_NAMESIZE, "%.*s", (int)length, label);
 	return !strcmp(label + length, LABEL_LEAVES);
 }

@@ -11,11 +11,12 @@
 #include "base/log.h"
 #include "change/agreement.h"
 #include "change/guard_needs.h"
+#include "change/ports.h"
 #include "change/revert_timer.h"
 #include "kernel/generation.h"
 #include "kernel/root.h"
 
-/* What is in the state about an interface before it is attached. */
+/* What is in the state about an interface, or about what has ports, before it is attached. */
 enum announced { NOTHING, THAT_IT_WAITS, ALL };
 
 struct attaching {
@@ -23,6 +24,11 @@ struct attaching {
 	struct change *change;
 	char *const *names;
 	int n;
+	/* --ports: each of them is a port of one of these. */
+	char *const *above;
+	int above_n;
+	enum announced *ports_announced;
+	struct port_of *ports;
 	enum announced *announced;
 	/* Of what was done: asked about others before (MATCH_..., counted from 1); 0: it was not attached. */
 	unsigned int *before;
@@ -42,13 +48,15 @@ static unsigned int match_of(const struct attach_options *o)
 
 static int keeps(struct state *state, const char *label, bool *found)
 {
-	struct interface_info *kept;
-	size_t n;
-	int err = state_interfaces(state, &kept, &n);
+	struct interface_info *kept = NULL;
+	bool ports = label_ports(label);
+	char is[LABEL_MAX];
+	size_t n = 0;
+	int err = (ports ? state_ports : state_interfaces)(state, &kept, &n);
 
 	*found = false;
 	for (size_t i = 0; i < n && !err; i++)
-		*found = *found || label_is(label, kept[i].name, kept[i].match);
+		*found = *found || !strcmp(label, (ports ? label_of_ports : label_of)(is, kept[i].name, kept[i].match));
 	free(kept);
 	return err;
 }
@@ -63,27 +71,49 @@ static struct interface_info as_kept(const struct attach_options *o, const char 
 }
 
 /* Into the state first: otherwise nothing would undo it if we are killed. */
-static int announce(struct attaching *a, const char *name, enum announced *announced)
+static int announce(struct attaching *a, const char *label, const struct interface_info *is, enum announced *announced)
 {
 	struct pending pending = { .kind = PENDING_INTERFACE, .deadline = PENDING_IN_PROGRESS };
-	struct interface_info interface = as_kept(a->options, name);
 	bool kept = false, confirm = a->options->confirm.given;
-	struct attachment at = { .match = interface.match };
-	char label[LABEL_MAX];
-	int err;
+	int err = change_pending(a->change, PENDING_INTERFACE, label, (long)a->options->confirm.value)
+			  ?: keeps(a->change->state, label, &kept);
 
-	snprintf(at.name, sizeof(at.name), "%s", name);
-	snprintf(pending.name, sizeof(pending.name), "%s", label_of(label, name, at.match));
-	if (attach_may(a->change->context, &at))
-		return 0; /* attach_one() says why */
-	err = change_pending(a->change, PENDING_INTERFACE, label, (long)a->options->confirm.value)
-		      ?: keeps(a->change->state, label, &kept);
 	if (err || (kept && !confirm))
 		return err;
 	*announced = kept ? THAT_IT_WAITS : ALL;
+	snprintf(pending.name, sizeof(pending.name), "%s", label);
 	if (!kept)
-		err = state_interface_put(a->change->state, &interface);
+		err = (label_ports(label) ? state_ports_put : state_interface_put)(a->change->state, is);
 	return err || confirm ? err : state_pending_add(a->change->state, &pending);
+}
+
+static int announce_interface(struct attaching *a, const char *name, enum announced *announced)
+{
+	struct interface_info interface = as_kept(a->options, name);
+	struct attachment at = { .match = interface.match };
+	char label[LABEL_MAX];
+
+	snprintf(at.name, sizeof(at.name), "%s", name);
+	if (attach_may(a->change->context, &at))
+		return 0; /* attach_one() says why */
+	return announce(a, label_of(label, name, at.match), &interface, announced);
+}
+
+static int announce_ports(struct attaching *a, const char *name, enum announced *announced)
+{
+	struct interface_info rule = as_kept(a->options, name);
+	char label[LABEL_MAX];
+
+	return announce(a, label_of_ports(label, name, rule.match), &rule, announced);
+}
+
+static bool is_named(char *const *names, int n, const char *name)
+{
+	bool is = false;
+
+	for (int i = 0; i < n; i++)
+		is = is || !strcmp(names[i], name);
+	return is;
 }
 
 static int announce_all(struct attaching *a)
@@ -91,12 +121,12 @@ static int announce_all(struct attaching *a)
 	bool any = false;
 	int err = 0;
 
+	for (int i = 0; i < a->above_n && !err; i++) {
+		err = is_named(a->above, i, a->above[i]) ? 0 : announce_ports(a, a->above[i], &a->ports_announced[i]);
+		any = any || a->ports_announced[i];
+	}
 	for (int i = 0; i < a->n && !err; i++) {
-		bool twice = false;
-
-		for (int j = 0; j < i; j++)
-			twice = twice || !strcmp(a->names[i], a->names[j]);
-		err = twice ? 0 : announce(a, a->names[i], &a->announced[i]);
+		err = is_named(a->names, i, a->names[i]) ? 0 : announce_interface(a, a->names[i], &a->announced[i]);
 		any = any || a->announced[i];
 	}
 	return err || !any ? err : state_commit(a->change->state) ?: state_again(a->change->state);
@@ -105,30 +135,44 @@ static int announce_all(struct attaching *a)
 /* Attaching is done: now nothing waits, except for confirmation. */
 static int announce_end(struct attaching *a)
 {
+	bool confirm = a->options->confirm.given;
+	unsigned int match = match_of(a->options);
+	struct state *state = a->change->state;
 	char label[LABEL_MAX];
 	int err = 0;
 
-	for (int i = 0; i < a->n && !err && !a->options->confirm.given; i++)
+	for (int i = 0; i < a->n && !err && !confirm; i++)
 		if (a->announced[i])
-			err = state_pending_forget(a->change->state, PENDING_INTERFACE,
-						   label_of(label, a->names[i], match_of(a->options)));
+			err = state_pending_forget(state, PENDING_INTERFACE, label_of(label, a->names[i], match));
+	for (int i = 0; i < a->above_n && !err; i++) {
+		struct interface_info rule = as_kept(a->options, a->above[i]);
+
+		if (a->ports_announced[i] && !confirm)
+			err = state_pending_forget(state, PENDING_INTERFACE, label_of_ports(label, rule.name, match));
+		err = err ?: state_ports_put(state, &rule);
+	}
 	return err;
+}
+
+static int take_one_back(struct attaching *a, const char *label, enum announced announced)
+{
+	int err = announced == ALL ? state_interface_drop(a->change->state, label)
+		  : announced	   ? state_pending_forget(a->change->state, PENDING_INTERFACE, label)
+				   : 0;
+
+	return err_is(err, ENOENT) ? 0 : err; /* it was not committed */
 }
 
 static void take_back(struct attaching *a)
 {
 	int err = state_again(a->change->state);
+	unsigned int match = match_of(a->options);
 	char label[LABEL_MAX];
 
-	for (int i = 0; i < a->n && !err; i++) {
-		label_of(label, a->names[i], match_of(a->options));
-		if (a->announced[i] == ALL)
-			err = state_interface_drop(a->change->state, label);
-		else if (a->announced[i])
-			err = state_pending_forget(a->change->state, PENDING_INTERFACE, label);
-		if (err_is(err, ENOENT)) /* it was not committed */
-			err = 0;
-	}
+	for (int i = 0; i < a->n && !err; i++)
+		err = take_one_back(a, label_of(label, a->names[i], match), a->announced[i]);
+	for (int i = 0; i < a->above_n && !err; i++)
+		err = take_one_back(a, label_of_ports(label, a->above[i], match), a->ports_announced[i]);
 	err = err ?: state_commit(a->change->state);
 	if (err)
 		note("the next command takes it back once more: %s", reason(err));
@@ -140,9 +184,10 @@ static bool to_rematch(const struct attaching *a, const char *name, struct attac
 	const struct attach_options *o = a->options;
 	char label[LABEL_MAX];
 
-	return (o->match || o->if_needed) && !o->confirm.given && !o->shared &&
+	return (o->match || o->if_needed || o->ports) && !o->confirm.given && !o->shared &&
 	       !attach_is(a->change->context, label_of(label, name, match_of(o)), at) && !at->shared &&
-	       at->match != match_of(o) && (mode_of(o) == MODE_AUTO || mode_of(o) == at->mode || o->if_needed);
+	       at->match != match_of(o) &&
+	       (mode_of(o) == MODE_AUTO || mode_of(o) == at->mode || o->if_needed || o->ports);
 }
 
 /* Back to what they were, the last first. */
@@ -163,6 +208,49 @@ static void undo(const struct attaching *a, struct attachment *done, int n)
 
 enum { ALREADY = 1, REMEMBERED };
 
+/* Is the interface left as it is, or for later, with others attached? One port that has no XDP does not undo the rest.
+ */
+static bool may_be_left(const struct attach_options *o, int is)
+{
+	if (o->ports)
+		return !err_is(is, ENOMEM);
+	return o->if_needed && (err_is(is, EEXIST) || err_is(is, ENODEV) || err_is(is, EXDEV));
+}
+
+/* It is filtered as one so far, and in no other way. */
+static bool was_port(struct attaching *a, const struct interface_info *kept)
+{
+	bool leaves = MATCH_LEAVES(kept->match), was = false;
+	const struct attach_options *o = a->options;
+	struct port_row *rows = NULL;
+	size_t n = 0;
+
+	if (o->ports || o->match || o->mode || o->shared || o->confirm.given ||
+	    state_port_rows(a->change->state, &rows, &n))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		was = was || (!strcmp(rows[i].name, kept->name) && rows[i].leaves == leaves);
+	free(rows);
+	if (was)
+		warn("%s: filtered for itself from now on, also when it is no port", kept->name);
+	return was;
+}
+
+/* Whoever attaches an interface by its name has it filtered whether or not it is a port. */
+static int put(struct attaching *a, const struct interface_info *kept)
+{
+	struct port_row row = { .leaves = MATCH_LEAVES(kept->match) };
+	int err = state_interface_put(a->change->state, kept);
+
+	if (err || !a->options->ports)
+		return err ?: state_port_forget(a->change->state, kept->name, row.leaves);
+	memcpy(row.name, kept->name, sizeof(row.name));
+	for (int i = 0; i < a->n; i++)
+		if (!strcmp(a->ports[i].name, kept->name))
+			memcpy(row.of, a->ports[i].of, sizeof(row.of));
+	return state_port_put(a->change->state, &row);
+}
+
 /* Attaches to one and puts it into the state. With if_needed it may be ALREADY attached, or REMEMBERED. */
 static int attach_next(struct attaching *a, const char *name, struct attachment *at, unsigned int *before)
 {
@@ -173,20 +261,23 @@ static int attach_next(struct attaching *a, const char *name, struct attachment 
 
 	if (to_rematch(a, name, at)) {
 		*before = 1 + at->match;
-		return state_interface_put(a->change->state, &kept)
-			       ?: attach_rematch(a->change->context, at, kept.match);
+		return put(a, &kept) ?: attach_rematch(a->change->context, at, kept.match);
 	}
 	*before = 0;
 	*at = (struct attachment){ .mode = mode_of(o), .shared = o->shared, .match = match_of(o) };
 	at->until = o->confirm.given ? a->change->due : 0;
 	snprintf(at->name, sizeof(at->name), "%s", name);
 	is = attach_one(a->change->context, at);
-	if (is && !(o->if_needed && (err_is(is, EEXIST) || err_is(is, ENODEV) || err_is(is, EXDEV))))
+	if (err_is(is, EEXIST) && was_port(a, &kept))
+		return state_port_forget(a->change->state, name, MATCH_LEAVES(kept.match)) ?: ALREADY;
+	if (is && !may_be_left(o, is))
 		return is;
-	if (err_is(is, ENODEV) || err_is(is, EXDEV))
+	if (is && !err_is(is, EEXIST))
 		warn("%s%s", reason(is),
-		     err_is(is, ENODEV) ? "; remembered: 'restore' or the service will attach it" : "");
-	err = state_interface_put(a->change->state, &kept);
+		     o->ports		  ? "; the other ports are attached"
+		     : err_is(is, ENODEV) ? "; remembered: 'restore' or the service will attach it"
+					  : "");
+	err = put(a, &kept);
 	if (err && !is)
 		detach_one(a->change->context, label_of(label, name, kept.match));
 	return err ?: err_is(is, EEXIST) ? ALREADY : is ? REMEMBERED : 0;
@@ -201,6 +292,8 @@ static int ask_guard(struct attaching *a)
 	int err;
 
 	c->guard.everything = a->options->force;
+	for (int i = 0; i < a->above_n; i++)
+		c->guard.afresh = c->guard.afresh || a->ports_announced[i] == ALL;
 	for (int i = 0; i < a->n; i++) {
 		struct attachment at;
 
@@ -215,19 +308,74 @@ static int ask_guard(struct attaching *a)
 	return err;
 }
 
-int attach_interfaces(struct context *context, const struct attach_options *options, char *const *names, int n,
-		      struct attachment *done, int *done_n, bool *missing)
+/* Of these, every port that is not filtered for itself. */
+static int find_ports(struct attaching *a, bool *missing)
 {
-	struct attaching a = {
-		options, NULL, names, n, calloc((size_t)n, sizeof(*a.announced)), calloc((size_t)n, sizeof(*a.before))
-	};
-	char why[512];
-	int err = a.announced && a.before ? change_begin(&a.change, context) : -ENOMEM;
+	const struct attach_options *o = a->options;
+	size_t n = 0;
+	char **names;
+	int err;
 
+	a->above = a->names;
+	a->above_n = a->n;
+	a->names = NULL;
+	a->n = 0;
+	a->ports_announced = calloc((size_t)a->above_n, sizeof(*a->ports_announced));
+	err = a->ports_announced ? ports_of(a->change, a->above, a->above_n, match_of(o), &a->ports, &n) : -ENOMEM;
+	for (int i = 0; i < a->above_n && !err; i++) {
+		struct attachment at = { .match = match_of(o) };
+		bool any = false;
+
+		snprintf(at.name, sizeof(at.name), "%s", a->above[i]);
+		for (size_t j = 0; j < n; j++)
+			any = any || !strcmp(a->ports[j].of, at.name);
+		if (any || ports_may(at.name))
+			continue;
+		if (if_nametoindex(at.name))
+			return because(-EINVAL, "%s: it has no ports: --ports is for bridges, bonds and teams",
+				       at.name);
+		err = attach_may(a->change->context, &at);
+		if (!o->if_needed || !err_is(err, ENODEV))
+			continue;
+		warn("%s; remembered: 'restore' or the service will attach its ports", reason(err));
+		*missing = true;
+		err = 0;
+	}
+	names = err ? NULL : calloc(n + 1, sizeof(*names));
+	if (!names)
+		return err ?: -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		names[i] = a->ports[i].name;
+	a->names = names;
+	a->n = (int)n;
+	return 0;
+}
+
+static int begin(struct attaching *a, struct attachment **done, bool *missing)
+{
+	int err = a->options->ports ? find_ports(a, missing) : 0;
+
+	if (err)
+		return err;
+	*done = calloc((size_t)a->n + 1, sizeof(**done));
+	a->announced = calloc((size_t)a->n + 1, sizeof(*a->announced));
+	a->before = calloc((size_t)a->n + 1, sizeof(*a->before));
+	return *done && a->announced && a->before ? 0 : -ENOMEM;
+}
+
+int attach_interfaces(struct context *context, const struct attach_options *options, char *const *names, int n,
+		      struct attachment **list, int *done_n, bool *missing)
+{
+	struct attaching a = { .options = options, .names = names, .n = n };
+	struct attachment *done = NULL;
+	char why[512];
+	int err = change_begin(&a.change, context) ?: begin(&a, &done, missing);
+
+	*list = done;
 	*done_n = 0;
 	err = err ?: kernel_base(context, committed(a.change->state)) ?: announce_all(&a) ?: ask_guard(&a);
-	for (int i = 0; !err && i < n; i++) {
-		int is = attach_next(&a, names[i], &done[*done_n], &a.before[*done_n]);
+	for (int i = 0; !err && i < a.n; i++) {
+		int is = attach_next(&a, a.names[i], &done[*done_n], &a.before[*done_n]);
 
 		err = is < 0 ? is : 0;
 		*missing = *missing || is == REMEMBERED;
@@ -237,7 +385,7 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 	err = err ?: announce_end(&a) ?: apply_if_needed(a.change->state, &a.change->live, &a.change->guard);
 	if (err) {
 		snprintf(why, sizeof(why), "%s", reason(err)); /* taking it back may record another */
-		if (a.change && a.change->state) {
+		if (a.change && a.change->state && done) {
 			undo(&a, done, *done_n);
 			take_back(&a);
 		}
@@ -245,6 +393,10 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 		err = because(err, "%s", why);
 	}
 	change_end(a.change);
+	if (a.above)
+		free((void *)a.names);
+	free(a.ports);
+	free(a.ports_announced);
 	free(a.announced);
 	free(a.before);
 	return err;
@@ -264,27 +416,94 @@ static int detach_all(const struct context *context)
 	return err;
 }
 
-/* Takes it out of the state. NULL: all. */
-static int forget(const struct context *context, const char *label)
+static int detach_ports_again(const struct context *context, const char *label, const struct port_row *rows, size_t n)
 {
-	struct interface_info *kept = NULL;
-	struct state *state = NULL;
-	char is[LABEL_MAX];
-	size_t n = 0;
-	int err = state_open(&state, context, true);
+	char name[IF_NAMESIZE], is[LABEL_MAX];
+	bool leaves = label_split(label, name);
+	int err = 0;
 
-	/* A command that we waited for may have attached it again. */
-	if (!err)
-		err = label ? detach_again(context, label) : detach_all(context);
+	for (size_t i = 0; i < n && !err; i++)
+		if (rows[i].leaves == leaves && !strcmp(rows[i].of, name))
+			err = detach_again(context, label_of(is, rows[i].name, leaves ? MATCH_LEAVING(0) : 0));
+	return err;
+}
+
+/* Those of it that have the filter. NULL: all. */
+static int detach_each(const struct context *context, const char *label, const struct port_row *rows, size_t n)
+{
+	return !label		    ? detach_all(context)
+	       : label_ports(label) ? detach_ports_again(context, label, rows, n)
+				    : detach_again(context, label);
+}
+
+/* Before the state is opened to be changed, and whether or not it can be read. */
+static int detach_ports(const struct context *context, const char *label)
+{
+	struct port_row *rows = NULL;
+	struct state *state = NULL;
+	size_t n = 0;
+	int err = state_open(&state, context, false) ?: state_port_rows(state, &rows, &n) ?:
+		  detach_ports_again(context, label, rows, n);
+
+	free(rows);
+	state_close(state);
+	return err;
+}
+
+/* Whoever detaches a port means it, as long as it is one. */
+static int stays_detached(struct state *state, const char *label)
+{
+	struct ports_due *due = NULL;
+	struct port_of *ports = NULL;
+	struct ports_kept kept;
+	size_t n = 0;
+	int err = ports_kept_take(&kept, state) ?: ports_compare(&kept, &ports, &due, &n);
+
+	for (size_t i = 0; i < n && !err; i++)
+		if (due[i].of && label_is(label, due[i].name, due[i].of->match))
+			err = ports_detached(state, &due[i]);
+	free(due);
+	free(ports);
+	ports_kept_free(&kept);
+	return err;
+}
+
+static int drop(struct state *state, const char *label)
+{
+	struct interface_info *kept = NULL, *rules = NULL;
+	size_t n = 0, rules_n = 0;
+	char is[LABEL_MAX];
+	int err = state_ports(state, &rules, &rules_n);
+
+	/* These first: their ports' entries go with them. */
+	for (size_t i = 0; i < rules_n && !err; i++) {
+		label_of_ports(is, rules[i].name, rules[i].match);
+		if (!label || !strcmp(label, is))
+			err = state_interface_drop(state, is);
+	}
 	err = err ?: state_interfaces(state, &kept, &n);
 	for (size_t i = 0; i < n && !err; i++)
 		if (!label || label_is(label, kept[i].name, kept[i].match))
 			err = state_interface_drop(state, label_of(is, kept[i].name, kept[i].match));
-	err = err ?: state_commit(state);
+	free(rules);
+	free(kept);
+	return err ?: label && !label_ports(label) ? stays_detached(state, label) : 0;
+}
+
+/* Takes it out of the state. NULL: all. */
+static int forget(const struct context *context, const char *label)
+{
+	struct port_row *rows = NULL;
+	struct state *state = NULL;
+	size_t n = 0;
+	int err = state_open(&state, context, true) ?: label ? state_port_rows(state, &rows, &n) : 0;
+
+	/* A command that we waited for may have attached it again. */
+	err = err ?: detach_each(context, label, rows, n) ?: drop(state, label) ?: state_commit(state);
 	/* The service attaches again what it finds open: without the lock where it cannot have it soon. */
 	for (int i = 0, again = !err; again && i < TRIES_ONCE_COMMITTED; i++)
-		again = err = label ? detach_again(context, label) : detach_all(context);
-	free(kept);
+		again = err = detach_each(context, label, rows, n);
+	free(rows);
 	state_close(state);
 	return err;
 }
@@ -301,12 +520,22 @@ static bool is_kept(const struct context *context, const char *label)
 	return found;
 }
 
-int detach_labels(const struct context *context, const char *name, bool comes_in, bool leaves,
-		  char labels[2][LABEL_MAX])
+int detach_labels(const struct context *context, const char *name, const struct detach_what *what,
+		  char labels[DETACH_LABELS][LABEL_MAX])
 {
-	const bool wanted[] = { comes_in, leaves };
+	const bool comes_in = what->comes_in, leaves = what->leaves, wanted[] = { comes_in, leaves };
 	int n = 0;
 
+	/* Of the ports first: else one that has gone meanwhile would be said of the others. */
+	for (int i = 0; i < 2; i++) {
+		label_of_ports(labels[n], name, i ? MATCH_LEAVING(0) : 0);
+		n += wanted[i] && is_kept(context, labels[n]);
+	}
+	if (what->ports) {
+		if (!n)
+			label_of_ports(labels[n++], name, comes_in ? 0 : MATCH_LEAVING(0));
+		return n;
+	}
 	for (int i = 0; i < 2; i++) {
 		label_of(labels[n], name, i ? MATCH_LEAVING(0) : 0);
 		n += wanted[i] && (is_kept(context, labels[n]) || !attach_find(context, labels[n]));
@@ -325,12 +554,15 @@ int detach_interfaces(const struct context *context, char *const *labels, int n,
 	/* Check all of them before any is detached. */
 	for (int i = 0; i < n && !err; i++)
 		if (!is_kept(context, labels[i]))
-			err = attach_find(context, labels[i]);
+			err = label_ports(labels[i]) ? because(-ENOENT, "%s are not filtered", labels[i])
+						     : attach_find(context, labels[i]);
 	/* Before opening the state, so that packets flow again even if the state cannot be opened. */
 	if (!err && !n)
 		err = detach_all(context);
 	for (int i = 0; i < n && !err; i++)
-		if (!attach_find(context, labels[i]))
+		if (label_ports(labels[i]))
+			err = detach_ports(context, labels[i]);
+		else if (!attach_find(context, labels[i]))
 			err = detach_one(context, labels[i]);
 	if (err)
 		return err;
@@ -427,6 +659,7 @@ static int restore_filter(struct change *change, const struct restore_options *o
 {
 	change->guard.everything = options->force;
 	change->guard.spare = options->spare;
+	change->ports_came = false; /* all that have come are attached with the others */
 	return restore_afresh(change) ?: apply_if_needed(change->state, &change->live, &change->guard);
 }
 

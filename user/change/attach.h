@@ -12,6 +12,7 @@ struct attach_options {
 	int match; /* MATCH_..., counted from 1; 0: source */
 	bool shared;
 	bool egress;	/* what leaves */
+	bool ports;	/* of a bridge, bond or team, as they come and go */
 	bool if_needed; /* leave attached interfaces alone, remember missing ones */
 	bool force;
 	struct number confirm;
@@ -27,15 +28,21 @@ struct state;
 int attachments_kept(struct state *state, struct attachment **list, size_t *n);
 
 /*
- * done has room for all; *done_n of them were attached now. *missing: at least one is remembered, as it does not exist.
- * 0 or -errno with the reason recorded.
+ * *done_n were attached now; free() them, after failures too. *missing: at least one is remembered, as it does not
+ * exist, or, of ports, cannot be attached yet. 0 or -errno with the reason recorded.
  */
 int attach_interfaces(struct context *context, const struct attach_options *options, char *const *names, int n,
-		      struct attachment *done, int *done_n, bool *missing);
+		      struct attachment **done, int *done_n, bool *missing);
+
+struct detach_what {
+	bool comes_in, leaves;
+	bool ports; /* those alone, and not the interface itself */
+};
+#define DETACH_LABELS 4
 
 /* Those of its attachments that there are and that are wanted, or else one: how many. */
-int detach_labels(const struct context *context, const char *name, bool comes_in, bool leaves,
-		  char labels[2][LABEL_MAX]);
+int detach_labels(const struct context *context, const char *name, const struct detach_what *what,
+		  char labels[DETACH_LABELS][LABEL_MAX]);
 
 /* By labels (base/label.h); without: all. *stopped: filtering has stopped; with -errno returned, it may come back
  * later. */

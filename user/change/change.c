@@ -8,9 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/errand.h"
 #include "base/grow.h"
 #include "base/log.h"
 #include "change/catch_up.h"
+#include "change/ports.h"
 #include "kernel/counters.h"
 #include "kernel/pins.h"
 #include "kernel/root.h"
@@ -52,7 +54,7 @@ int change_begin_at(struct change **change, struct context *context, time_t at_l
 	if (err)
 		return err;
 	live_open(&c->live, context);
-	return catch_up(&c->state, &c->live, at_least);
+	return catch_up(&c->state, &c->live, at_least) ?: errand.declined ? 0 : ports_settle(c);
 }
 
 int change_begin(struct change **change, struct context *context)
@@ -154,6 +156,8 @@ void change_end(struct change *change)
 	if (!change || is_joined(change))
 		return;
 	change->context->generation = change->live.g.number;
+	if (change->ports_came && change->state && change->live.g.number)
+		ports_attach(change);
 	if (change->state)
 		pins_leave(change->context);
 	state_close(change->state);

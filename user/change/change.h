@@ -24,7 +24,8 @@ struct change {
 	struct jail jail;
 	struct accounts accounts;
 	bool zero[LABELS];
-	long waits; /* something of it waits for confirmation, for so many seconds; 0: nothing does */
+	bool ports_came; /* and have an entry, but no filter yet (ports.h) */
+	long waits;	 /* something of it waits for confirmation, for so many seconds; 0: nothing does */
 	char (*succeeded)[LIST_NAME_MAX]; /* lists of a batch, whose refusals end with it */
 	size_t succeeded_n;
 	int64_t due, deadline; /* by clock_boot(), and by the date */

@@ -59,7 +59,7 @@ static bool is_meant(const struct attachment *at, const char *label, bool by_tod
 /* "; it is on eth0, eth1" */
 static int because_not_there(const char *label, const struct attachment *list, size_t n)
 {
-	char name[IF_NAMESIZE], is[LABEL_MAX], where[4 * LABEL_MAX] = "";
+	char name[IF_NAMESIZE], is[LABEL_MAX], where[96] = "";
 	bool leaves = label_split(label, name);
 	/* Whoever names an interface that is there has not mistyped another one. */
 	struct nearest near = { .word = if_nametoindex(name) ? "" : name };

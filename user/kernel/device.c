@@ -67,12 +67,12 @@ static bool describe(const struct device *d, char text[DEVICE_TEXT_MAX])
 	if (!strcmp(d->kind, "bridge"))
 		snprintf(text, DEVICE_TEXT_MAX,
 			 "packets between the bridge's ports (%s) are not seen here, only those for this machine;"
-			 " attach to the ports for all",
+			 " attach to the ports for all: --ports",
 			 ports);
 	else if (!strcmp(d->kind, "bond") || !strcmp(d->kind, "team"))
 		snprintf(text, DEVICE_TEXT_MAX,
 			 "what a port (%s) does not hand on is not seen here, such as a standby's packets; attach to"
-			 " the ports for all",
+			 " the ports for all: --ports",
 			 ports);
 	else if (below[0] && (!strcmp(d->kind, "vlan") || !strcmp(d->kind, "macvlan") || !strcmp(d->kind, "macvtap") ||
 			      !strcmp(d->kind, "ipvlan")))

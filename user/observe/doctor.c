@@ -11,6 +11,8 @@
 
 #include "base/context.h"
 #include "base/grow.h"
+#include "base/lock.h"
+#include "base/state_path.h"
 #include "base/label.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -25,6 +27,7 @@
 #include "kernel/pins.h"
 #include "kernel/port.h"
 #include "kernel/root.h"
+#include "state/ports.h"
 #include "state/state.h"
 
 const char *const finding_levels[] = { "problem", "note", "ok", NULL };
@@ -308,6 +311,41 @@ static void look_at_egress(const struct context *context, const char *name, stru
 			err ? without_name(reason(err), name) : "to be filtered, and is not: 'restore' attaches it");
 }
 
+/* Whose ports are to be filtered as they come and go. */
+static void look_at_ports(const struct context *context, struct findings *found)
+{
+	bool service = lock_is_held(context->state, STATE_SERVICE_LOCK);
+	struct ports_kept kept = { 0 };
+	struct ports_due *due = NULL;
+	struct port_of *ports = NULL;
+	struct state *state = NULL;
+	char label[LABEL_MAX];
+	size_t n = 0;
+	int err = state_open(&state, context, false) ?: ports_kept_take(&kept, state) ?:
+		  ports_compare(&kept, &ports, &due, &n);
+
+	for (size_t i = 0; i < n && !err; i++) {
+		label_of(label, due[i].name, due[i].leaves ? MATCH_LEAVING(0) : 0);
+		if (due[i].of)
+			PROBLEM(label, "a port of %s, to be filtered, and is not: 'restore' attaches it",
+				due[i].of->name);
+		else
+			NOTE(label, "no port any more: 'restore' detaches it");
+	}
+	for (size_t i = 0; i < kept.rules_n && !err; i++) {
+		label_of_ports(label, kept.rules[i].name, kept.rules[i].match);
+		if (service)
+			OK(label, "followed by the service");
+		else
+			NOTE(label, "no service (xdp-bloom run) follows them: who comes or goes is attached or detached"
+				    " by 'restore', or the next command that changes something");
+	}
+	free(due);
+	free(ports);
+	ports_kept_free(&kept);
+	state_close(state);
+}
+
 /* The worst first, each kind in the order in which it was found. */
 static void sort(struct findings *found)
 {
@@ -350,6 +388,8 @@ void doctor(const struct context *context, char *const *names, int n, struct fin
 	for (size_t i = 0; i < kept_n && !n; i++)
 		if (MATCH_LEAVES(kept[i].match))
 			look_at_egress(context, kept[i].name, found);
+	if (!n)
+		look_at_ports(context, found);
 	if (all)
 		if_freenameindex(all);
 	free(kept);

@@ -14,6 +14,7 @@
 #include "kernel/scopes.h"
 #include "service/retry.h"
 #include "state/limits.h"
+#include "state/ports.h"
 #include "state/proven.h"
 #include "state/state.h"
 
@@ -34,7 +35,9 @@ struct arrivals {
 	struct proven *proven; /* of the detector, which has to know their numbers */
 	size_t proven_n;
 	bool follows;
-	bool scoped; /* so have lists that ask for interfaces */
+	struct ports_kept ports;
+	uint64_t ports_reported; /* which of them were due when it was reported; 0: none */
+	bool scoped;		 /* so have lists that ask for interfaces */
 	int failed;
 	struct nl_socket *socket;
 	bool came;
@@ -59,6 +62,7 @@ void arrivals_close(struct arrivals *a)
 		return;
 	if (a->socket)
 		nl_close(a->socket);
+	ports_kept_free(&a->ports);
 	free(a->expected);
 	free(a->proven);
 	free(a);
@@ -109,6 +113,33 @@ static void on_link(struct arrivals *a, const char *name)
 		e->reported = number;
 		a->came = true;
 	}
+}
+
+/* Which ports have come or gone, as a number; 0: none. */
+static uint64_t ports_due(const struct arrivals *a)
+{
+	struct ports_due *due = NULL;
+	struct port_of *ports = NULL;
+	uint64_t sum = 0;
+	size_t n = 0;
+	int err = ports_compare(&a->ports, &ports, &due, &n);
+
+	for (size_t i = 0; i < n && !err; i++)
+		for (const char *c = due[i].name; c == due[i].name || c[-1]; c++)
+			sum = (sum + (unsigned char)*c + 2 * due[i].leaves + !!due[i].of + 1) * 0x100000001b3;
+	free(due);
+	free(ports);
+	return sum;
+}
+
+/* What was reported is not reported again: restore could not do it. */
+static void on_ports(struct arrivals *a)
+{
+	uint64_t due = ports_due(a);
+
+	if (due && due != a->ports_reported)
+		a->came = true;
+	a->ports_reported = due;
 }
 
 /* Does a list ask where packets came in? */
@@ -162,10 +193,17 @@ int arrivals_expect(struct arrivals *a, struct state *state)
 	free(kept);
 	if (!expected)
 		return err ? err : -ENOMEM;
+	ports_kept_free(&a->ports);
+	err = ports_kept_take(&a->ports, state);
+	if (err) {
+		free(expected);
+		return err;
+	}
 	free(a->expected);
 	a->expected = expected;
 	a->n = n;
 	on_link(a, NULL); /* one may have come before we looked */
+	on_ports(a);
 	return 0;
 }
 
@@ -198,11 +236,12 @@ void arrivals_read(struct arrivals *a)
 	}
 	/* Whatever it was: that one has gone is said of it by its number alone. */
 	follow(a);
+	on_ports(a);
 }
 
 bool arrivals_left_open(struct arrivals *a, int64_t now)
 {
-	bool open = false;
+	bool open = ports_due(a);
 
 	for (size_t i = 0; i < a->n; i++)
 		open = open || (if_nametoindex(a->expected[i].name) && !is_attached(a, &a->expected[i]));
@@ -227,6 +266,8 @@ bool arrivals_came(struct arrivals *a, int64_t now)
 		for (size_t i = 0; i < a->n; i++)
 			a->expected[i].reported = 0;
 		on_link(a, NULL);
+		a->ports_reported = 0;
+		on_ports(a);
 	}
 	came = a->came;
 	a->came = false;

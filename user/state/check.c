@@ -8,6 +8,7 @@
 #include "state/bans.h"
 #include "state/internal.h"
 #include "state/members.h"
+#include "state/ports.h"
 #include "state/recover.h"
 #include "state/sources.h"
 #include "state/strikes.h"
@@ -87,11 +88,12 @@ static int bans_before(struct state *s)
 int state_check(const struct context *context, void (*found)(void *arg, const char *fault), void *arg, size_t *faults)
 {
 	struct list_info *lists = NULL;
-	struct interface_info *interfaces = NULL;
+	struct interface_info *interfaces = NULL, *rules = NULL;
 	struct pending *pending = NULL;
 	struct source *sources = NULL;
 	struct strike *strikes = NULL;
 	struct member *members = NULL;
+	struct port_row *ports = NULL;
 	struct ban *bans = NULL;
 	char setting[SETTING_ROW_MAX];
 	struct state *s;
@@ -133,6 +135,8 @@ int state_check(const struct context *context, void (*found)(void *arg, const ch
 	      state_members(s, &members, &n) ?:
 	      state_strikes(s, &strikes, &n) ?:
 	      state_interfaces(s, &interfaces, &n) ?:
+	      state_ports(s, &rules, &n) ?:
+	      state_port_rows(s, &ports, &n) ?:
 	      state_pending(s, &pending, &n) ?:
 	      state_sources(s, &sources, &n);
 	progress_end();
@@ -140,6 +144,8 @@ int state_check(const struct context *context, void (*found)(void *arg, const ch
 	free(members);
 	free(bans);
 	free(interfaces);
+	free(rules);
+	free(ports);
 	free(pending);
 	free(sources);
 	free(lists);

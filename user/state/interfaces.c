@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "bpf/abi.h"
 #include "state/internal.h"
+#include "state/ports.h"
 
 bool is_interface_name(const char *name)
 {
@@ -17,6 +18,11 @@ bool is_interface_name(const char *name)
 
 	return length && length < IF_NAMESIZE && strcmp(name, ".") && strcmp(name, "..") &&
 	       !name[strcspn(name, "/: \t\n\v\f\r")];
+}
+
+bool is_mode(const char *mode)
+{
+	return *mode && !mode[strspn(mode, "abcdefghijklmnopqrstuvwxyz")];
 }
 
 static int because_damaged(const struct state *s, int err, const char *name)
@@ -35,8 +41,7 @@ int state_read_interface(const struct state *s, sqlite3_stmt *stmt, void *entry)
 	row_text(&row, 0, interface->name, sizeof(interface->name));
 	row_text(&row, 1, interface->mode, sizeof(interface->mode));
 	interface->shared = row_number(&row, 2, 0, 1);
-	if (!row.err && is_interface_name(interface->name) && *interface->mode &&
-	    !interface->mode[strspn(interface->mode, "abcdefghijklmnopqrstuvwxyz")])
+	if (!row.err && is_interface_name(interface->name) && is_mode(interface->mode))
 		return 0;
 	return because_damaged(s, row.err, interface->name);
 }
@@ -137,9 +142,11 @@ int state_interface_put(struct state *state, const struct interface_info *interf
 int state_interface_drop(struct state *state, const char *label)
 {
 	char name[IF_NAMESIZE];
-	bool leaves = label_split(label, name);
+	bool ports = label_ports(label), leaves = label_split(label, name);
 	int err = state_pending_forget(state, PENDING_INTERFACE, label);
 
+	if (!err && ports)
+		return state_ports_drop(state, name, leaves);
 	if (err || leaves)
 		return err ?: state_change(state, "DELETE FROM leaving WHERE name = ?", name);
 	return state_put(state, "DELETE FROM matched WHERE name = ?", "s", name)

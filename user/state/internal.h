@@ -54,6 +54,8 @@ enum cached_statement {
 #define VERSION_MATCHED 14
 /* ...and in `leaving`. */
 #define VERSION_LEAVING 15
+/* ...and those whose ports are filtered, in `ports`. */
+#define VERSION_PORTS 16
 
 /* What one question may cost, in instructions of SQLite's. */
 struct steps {
@@ -177,7 +179,9 @@ int state_ban_statement(struct state *s, const char *sql, struct addr first, uns
 /* -EUCLEAN for a row that no version of ours wrote. */
 state_row state_read_ban, state_read_interface, state_read_matched, state_read_leaving, state_read_pending,
 	state_read_accepted, state_read_strike, state_read_feed, state_read_member, state_read_said, state_read_fleet,
-	state_read_fleet_at, state_read_fleet_out;
+	state_read_fleet_at, state_read_fleet_out, state_read_ports, state_read_port;
+/* Of an interface's row: a word, whatever it means to a newer version. */
+bool is_mode(const char *mode);
 /* chosen.c: what it reads goes into the lists' `where`; or it is put, once the list has its row. */
 state_row state_read_chosen;
 int state_chosen_add(struct state *state, struct list_info *lists, size_t n);

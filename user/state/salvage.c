@@ -10,6 +10,7 @@
 #include "state/fleet.h"
 #include "state/internal.h"
 #include "state/members.h"
+#include "state/ports.h"
 #include "state/recover.h"
 #include "state/said.h"
 #include "state/strikes.h"
@@ -54,6 +55,7 @@ static bool is_sound(const struct salvage *s, sqlite3_stmt *row)
 	struct fleet fleet;
 	struct said said;
 	struct pending pending;
+	struct port_row port;
 	struct strike strike;
 	struct ban ban;
 
@@ -77,6 +79,10 @@ static bool is_sound(const struct salvage *s, sqlite3_stmt *row)
 		return !state_read_leaving(s->to, row, &interface);
 	if (!strcmp(s->table, "matched"))
 		return !state_read_matched(s->to, row, &interface);
+	if (!strcmp(s->table, "ports"))
+		return !state_read_ports(s->to, row, &interface);
+	if (!strcmp(s->table, "port"))
+		return !state_read_port(s->to, row, &port);
 	if (!strcmp(s->table, "pending"))
 		return !state_read_pending(s->to, row, &pending);
 	if (!strcmp(s->table, "source"))
@@ -205,10 +211,10 @@ static bool salvage_table(struct salvage *s, const char *table, bool always)
 /* In the order in which they were made: a list before its pieces. */
 int state_salvage(struct state *to, sqlite3 *from, struct recovered *r)
 {
-	static const char *const tables[] = { "list",	   "chunk",    "source",     "interface", "pending",
-					      "setting",   "ban",      "ban_before", "accepted",  "strike",
-					      "chosen",	   "feed",     "member",     "said",	  "fleet",
-					      "fleet_out", "fleet_at", "scope",	     "matched",	  "leaving" };
+	static const char *const tables[] = { "list",	 "chunk",      "source",   "interface", "pending",  "setting",
+					      "ban",	 "ban_before", "accepted", "strike",	"chosen",   "feed",
+					      "member",	 "said",       "fleet",	   "fleet_out", "fleet_at", "scope",
+					      "matched", "leaving",    "ports",	   "port" };
 	struct salvage s = { .from = from, .to = to };
 
 	r->whole = r->texts = true;

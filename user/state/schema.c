@@ -103,11 +103,18 @@ static const char schema_matched[] = "CREATE TABLE matched (name TEXT PRIMARY KE
 /* And those whose leaving packets are asked about. */
 static const char schema_leaving[] = "CREATE TABLE leaving (name TEXT PRIMARY KEY, match INTEGER NOT NULL);";
 
+/* Those that have ports which are filtered, and these ports: ports.c. */
+static const char schema_ports[] =
+	"CREATE TABLE ports (name TEXT NOT NULL, leaves INTEGER NOT NULL, mode TEXT NOT NULL, shared INTEGER NOT NULL,"
+	"  match INTEGER NOT NULL, PRIMARY KEY (name, leaves));"
+	"CREATE TABLE port (name TEXT NOT NULL, leaves INTEGER NOT NULL, of TEXT NOT NULL,"
+	"  PRIMARY KEY (name, leaves));";
+
 /* From which version to the next. */
 static const char *const upgrades[] = {
-	[1] = schema_bans,     [2] = schema_sources, [3] = schema_packed,   [4] = schema_sums,	  [5] = schema_due,
-	[6] = schema_accepted, [7] = schema_ends,    [8] = schema_strikes,  [9] = schema_chosen,  [10] = schema_feeds,
-	[11] = schema_fleet,   [12] = schema_scopes, [13] = schema_matched, [14] = schema_leaving
+	[1] = schema_bans,     [2] = schema_sources, [3] = schema_packed,   [4] = schema_sums,	   [5] = schema_due,
+	[6] = schema_accepted, [7] = schema_ends,    [8] = schema_strikes,  [9] = schema_chosen,   [10] = schema_feeds,
+	[11] = schema_fleet,   [12] = schema_scopes, [13] = schema_matched, [14] = schema_leaving, [15] = schema_ports
 };
 
 /*
@@ -134,6 +141,7 @@ static const struct sign {
 	[VERSION_SCOPES] = { "scope", NULL },
 	[VERSION_MATCHED] = { "matched", NULL },
 	[VERSION_LEAVING] = { "leaving", NULL },
+	[VERSION_PORTS] = { "ports", NULL },
 };
 _Static_assert(sizeof(signs) / sizeof(signs[0]) == sizeof(upgrades) / sizeof(upgrades[0]) + 1, "one without a sign");
 

@@ -20,6 +20,7 @@ const struct option_spec attach_options[] = {
 	{ "match", .type = OPTION_WORD, AT(attach_options, match), .words = match_names,
 	  .does = "what is asked about: the packets' source" },
 	{ "egress", AT(attach_options, egress), .does = "what leaves, by where it goes" },
+	{ "ports", AT(attach_options, ports), .does = "of a bridge or bond, as they come and go" },
 	{ "shared", AT(attach_options, shared), .does = "beside other programs, through libxdp" },
 	CONFIRM_OPTION(attach_options),
 	{ "if-needed", AT(attach_options, if_needed), .does = "what is attached stays, what is missing comes later" },
@@ -64,7 +65,7 @@ int no_interface_name(const char *name)
 int verb_attach(const struct call *call)
 {
 	const struct attach_options *o = call->options;
-	struct attachment *done;
+	struct attachment *done = NULL;
 	bool missing = false;
 	int n, err, status;
 
@@ -74,10 +75,7 @@ int verb_attach(const struct call *call)
 	if (o->egress && (o->mode || o->shared))
 		return fail("attach: --egress has one mode, and is beside other programs anyway: without %s",
 			    o->mode ? "--mode" : "--shared");
-	done = calloc((size_t)call->n, sizeof(*done));
-	if (!done)
-		return fail("out of memory");
-	err = attach_interfaces(call->context, call->options, call->operands, call->n, done, &n, &missing);
+	err = attach_interfaces(call->context, call->options, call->operands, call->n, &done, &n, &missing);
 	status = err ? fail("%s; nothing was changed", reason(err))
 		     : report(call->context, done, n) ?: missing ? EXIT_MISSING : EXIT_DONE;
 	free(done);
@@ -85,13 +83,14 @@ int verb_attach(const struct call *call)
 }
 
 struct detach_options {
-	bool all, egress, ingress, purge, yes;
+	bool all, egress, ingress, ports, purge, yes;
 };
 
 const struct option_spec detach_options[] = {
 	{ "all", AT(detach_options, all), .also = "-a", .does = "from every interface" },
 	{ "egress", AT(detach_options, egress), .does = "from what leaves alone" },
 	{ "ingress", AT(detach_options, ingress), .does = "from what comes in alone" },
+	{ "ports", AT(detach_options, ports), .does = "from its ports, and those to come" },
 	{ "purge", AT(detach_options, purge), .does = "and take all lists, bans and pins away, for good" },
 	{ "yes", AT(detach_options, yes), .does = "without asking" },
 	OPTIONS_END(struct detach_options),
@@ -136,14 +135,14 @@ static int detach_and_purge(const struct call *call, bool yes)
 	return out_done(call->context) ?: out_end();
 }
 
-static int detach_named(const struct call *call, bool comes_in, bool leaves, bool *stopped)
+static int detach_named(const struct call *call, const struct detach_what *what, bool *stopped)
 {
-	char(*labels)[LABEL_MAX] = calloc(2 * (size_t)call->n + 1, sizeof(*labels));
-	char **each = calloc(2 * (size_t)call->n + 1, sizeof(*each));
+	char(*labels)[LABEL_MAX] = calloc(DETACH_LABELS * (size_t)call->n + 1, sizeof(*labels));
+	char **each = calloc(DETACH_LABELS * (size_t)call->n + 1, sizeof(*each));
 	int n = 0, err = labels && each ? 0 : -ENOMEM;
 
 	for (int i = 0; i < call->n && !err; i++)
-		n += detach_labels(call->context, call->operands[i], comes_in, leaves, &labels[n]);
+		n += detach_labels(call->context, call->operands[i], what, &labels[n]);
 	for (int i = 0; i < n; i++)
 		each[i] = labels[i];
 	err = err ?: detach_interfaces(call->context, each, n, stopped);
@@ -164,8 +163,10 @@ int verb_detach(const struct call *call)
 		return fail("detach: either interfaces or --all");
 	if (o->purge && !o->all)
 		return fail("detach: --purge takes all away: with --all");
-	if (o->all && (o->egress || o->ingress))
-		return fail("detach: --all is all: without --%s", o->egress ? "egress" : "ingress");
+	if (o->all && (o->egress || o->ingress || o->ports))
+		return fail("detach: --all is all: without --%s", o->egress    ? "egress"
+								  : o->ingress ? "ingress"
+									       : "ports");
 	if (o->yes && !o->purge)
 		return fail("detach: --yes is an answer to --purge");
 	for (int i = 0; i < call->n; i++)
@@ -174,7 +175,8 @@ int verb_detach(const struct call *call)
 	change_check(call->context, false);
 	if (o->purge)
 		return detach_and_purge(call, o->yes);
-	err = detach_named(call, o->ingress || !o->egress, o->egress || !o->ingress, &stopped);
+	err = detach_named(call, &(struct detach_what){ o->ingress || !o->egress, o->egress || !o->ingress, o->ports },
+			   &stopped);
 	if (err)
 		return fail("%s%s", stopped ? "filtering has stopped, but will be back after 'restore': " : "",
 			    reason(err));

@@ -147,6 +147,7 @@ int status_text(const struct status *s)
 	for (unsigned int i = 0; i < s->troubles_n; i++)
 		out_line("            %s", s->troubles[i]);
 	interfaces_text(s);
+	ports_text(&s->ports);
 	if (s->live.g.number)
 		printf("generation  %llu, in force for %s\n", (unsigned long long)s->live.g.number,
 		       span_text(text, (int64_t)loaded_seconds(s)));
@@ -187,7 +188,7 @@ int status_json(const struct context *context, const struct status *s)
 	status = out_json(
 		context,
 		json_pack(
-			"{s:s, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+			"{s:s, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 			"status", words[s->is], "troubles", troubles, "interfaces",
 			s->looked ? out_interfaces(s->on, s->on_n) : json_null(), "generation",
 			s->is == NOT_KNOWN && !s->live.g.number ? json_null()
@@ -206,7 +207,7 @@ int status_json(const struct context *context, const struct status *s)
 			"detector", detector_json(&s->detector), "service",
 			blind ? json_null() : json_boolean(s->service), "feeds",
 			blind ? json_null() : out_fresh(s->fresh, s->fresh_n), "fleet", out_fleet(&s->fleet),
-			"crowdsec", out_agent(&s->agent)));
+			"crowdsec", out_agent(&s->agent), "ports", blind ? json_null() : out_ports(&s->ports)));
 	json_decref(failed);
 	return status;
 }

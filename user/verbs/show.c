@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "observe/in_force.h"
 #include "observe/documents.h"
+#include "state/ports.h"
 #include "state/state.h"
 #include "verbs/verbs.h"
 
@@ -53,11 +54,11 @@ int waiting_of(struct state *state, struct pending **pending, size_t *n)
 	return err;
 }
 
-/* Without a state nothing waits; of one that is damaged nobody knows. */
-static int waiting_take(const struct context *context, struct pending **pending, size_t *n)
+/* Without a state nothing waits, and no ports are followed; of one that is damaged nobody knows. */
+static int state_take(const struct context *context, struct pending **pending, size_t *n, struct ports_kept *ports)
 {
 	struct state *state = NULL;
-	int err = state_open(&state, context, false) ?: waiting_of(state, pending, n);
+	int err = state_open(&state, context, false) ?: waiting_of(state, pending, n) ?: ports_kept_take(ports, state);
 
 	state_close(state);
 	return err_is(err, EUCLEAN) ? err : 0;
@@ -89,11 +90,11 @@ static void waiting_text(const struct pending *pending, size_t n)
 }
 
 static int show_json(const struct context *context, const struct inforce *s, const struct attachment *list, size_t n,
-		     json_t *waiting)
+		     json_t *ports, json_t *waiting)
 {
 	return out_json(context,
 			json_pack("{s:I, s:o, s:o, s:{s:I, s:I}, s:I, s:o, s:o, s:{s:s, s:i, s:f, s:f},"
-				  " s:o, s:{s:f, s:f, s:f, s:f, s:b}, s:{s:f, s:f}, s:o, s:o}",
+				  " s:o, s:{s:f, s:f, s:f, s:f, s:b}, s:{s:f, s:f}, s:o, s:o, s:o}",
 				  "generation", (json_int_t)s->g.number, "interfaces", out_interfaces(list, n),
 				  "stages", stages_json(&s->g), "keys", "ipv4", (json_int_t)s->g.keys4, "ipv6",
 				  (json_int_t)s->g.keys6, "banned24", (json_int_t)s->g.all24, "rungs", out_rungs(&s->g),
@@ -102,11 +103,11 @@ static int show_json(const struct context *context, const struct inforce *s, con
 				  "sized", out_sizing(&s->sizing), "fpr", "filter", s->rate.fpr, "verdict", s->verdict,
 				  "asked", s->asked, "error", s->rate.error, "passed", rate_passed(&s->rate, s->asked),
 				  "innocent", "per_million_ipv4", s->verdict4 * 1e6, "per_million_ipv6",
-				  s->verdict6 * 1e6, "image", image_json(s), "waiting", waiting));
+				  s->verdict6 * 1e6, "image", image_json(s), "waiting", waiting, "ports", ports));
 }
 
-static int show_text(const struct inforce *s, const struct attachment *list, size_t n, const struct pending *pending,
-		     size_t waiting)
+static int show_text(const struct inforce *s, const struct attachment *list, size_t n, const struct ports_kept *ports,
+		     const struct pending *pending, size_t waiting)
 {
 	const struct generation *g = &s->g;
 	char a[BYTES_TEXT_MAX], b[BYTES_TEXT_MAX], c[BYTES_TEXT_MAX], d[BYTES_TEXT_MAX], e[BYTES_TEXT_MAX];
@@ -121,6 +122,7 @@ static int show_text(const struct inforce *s, const struct attachment *list, siz
 		       : list[i].gone		      ? " - the interface is gone"
 		       : list[i].moved		      ? " - in another network namespace"
 						      : "");
+	ports_text(ports);
 	waiting_text(pending, waiting);
 	if (!g->number) {
 		puts("generation  none: nothing is loaded");
@@ -155,19 +157,22 @@ int verb_show(const struct call *call)
 {
 	struct attachment *list = NULL;
 	struct pending *pending = NULL;
+	struct ports_kept ports = { 0 };
 	struct inforce s = { 0 };
 	size_t n = 0, waiting = 0;
 	int err = attach_list(call->context, &list, &n), status;
 
 	if (!err)
-		err = inforce_take(call->context, &s) ?: waiting_take(call->context, &pending, &waiting);
+		err = inforce_take(call->context, &s) ?: state_take(call->context, &pending, &waiting, &ports);
 	if (err) {
 		status = fail("%s", reason(err));
 	} else {
-		status = call->context->json ? show_json(call->context, &s, list, n, out_waiting(pending, waiting))
-					     : show_text(&s, list, n, pending, waiting);
+		status = call->context->json ? show_json(call->context, &s, list, n, out_ports(&ports),
+							 out_waiting(pending, waiting))
+					     : show_text(&s, list, n, &ports, pending, waiting);
 		warn_rate(&s);
 	}
+	ports_kept_free(&ports);
 	free(pending);
 	free(list);
 	return status;

@@ -118,6 +118,29 @@ static void look_for_missing(struct status *s, struct state *state)
 	free(kept);
 }
 
+static void look_at_ports(struct status *s, struct state *state)
+{
+	struct ports_due *due = NULL;
+	struct port_of *ports = NULL;
+	char label[LABEL_MAX];
+	size_t n = 0;
+	int err = ports_kept_take(&s->ports, state) ?: ports_compare(&s->ports, &ports, &due, &n);
+
+	if (err)
+		trouble(s, DEGRADED, "%s", reason(err));
+	for (size_t i = 0; i < n && !err; i++) {
+		label_of(label, due[i].name, due[i].leaves ? MATCH_LEAVING(0) : 0);
+		if (due[i].of)
+			trouble(s, DEGRADED, "%s, a port of %s, is to be filtered, and is not: 'restore' attaches it",
+				label, due[i].of->name);
+		else if (is_on(s, label))
+			trouble(s, DEGRADED, "%s is no port any more, and is still filtered: 'restore' detaches it",
+				label);
+	}
+	free(due);
+	free(ports);
+}
+
 static bool is_loaded(const struct status *s, const char *list)
 {
 	for (size_t i = 0; i < s->lists_n; i++)
@@ -135,6 +158,7 @@ static void look_at_state(struct status *s, const struct context *context)
 
 	if (!err) {
 		look_for_missing(s, state);
+		look_at_ports(s, state);
 		s->detect = state_limits(state).on;
 		err = lists_in_force(state, &s->lists, &s->lists_n) ?: waiting_of(state, &s->waiting, &s->waiting_n) ?:
 		      state_bans_count(state, s->now, &s->bans) ?:
@@ -265,5 +289,6 @@ int verb_status(const struct call *call)
 	fleet_view_free(&s.fleet);
 	free(s.failed);
 	free(s.waiting);
+	ports_kept_free(&s.ports);
 	return status ?: exits[s.is];
 }

@@ -11,6 +11,7 @@
 #include "observe/fleet_view.h"
 #include "observe/fresh.h"
 #include "state/failed.h"
+#include "state/ports.h"
 #include "state/state.h"
 
 enum soundness { SOUND, DEGRADED, NOT_FILTERING, NOT_KNOWN };
@@ -31,6 +32,7 @@ struct status {
 	struct pending *waiting;
 	struct fresh *fresh; /* lists of servers */
 	size_t on_n, lists_n, failed_n, waiting_n, fresh_n;
+	struct ports_kept ports;
 	struct fleet_view fleet;
 	struct agent_seen agent;
 	struct live live;

@@ -124,6 +124,10 @@ int one_list(const struct context *context, const char *name);
 /* What goes back unless it is confirmed; not what a command that was cut short left to be taken back. */
 int waiting_of(struct state *state, struct pending **pending, size_t *n);
 double waiting_seconds(const struct pending *pending);
+/* Whose ports are filtered as they come and go: none, no line. */
+struct ports_kept;
+void ports_text(const struct ports_kept *kept);
+json_t *out_ports(const struct ports_kept *kept);
 json_t *out_waiting(const struct pending *pending, size_t n);
 json_t *out_memory(const struct stage_bytes *bytes);
 /* Why the filter has its size, where what a packet costs decides; otherwise null, and no line. */

@@ -1,0 +1,299 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# attach --ports: the ports of a bridge, a bond or a team, as they come and go. XDP_BLOOM_ROUNDS: how often at random.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../support/lib.sh"
+sandbox "$@"
+# shellcheck source=../support/service.sh
+. "$here/service.sh"
+bpffs=${XDP_BLOOM_BPFFS:?}
+
+# above KIND ARGS...: edgetop, and edge0 to edge3, of which no one is a port yet.
+above() {
+	veth 0 1 2 3
+	ip link add edgetop type "$@" 2>/dev/null || skip "the kernel has no devices of the kind $1"
+	ip link set edgetop up
+	a_list
+	bloom load bad list --bogons=keep
+}
+
+join() {
+	local n
+
+	for n; do
+		ip link set "edge$n" down
+		ip link set "edge$n" master edgetop || fail "edge$n cannot become a port"
+		ip link set "edge$n" up
+	done
+}
+
+leave() {
+	local n
+
+	for n; do
+		ip link set "edge$n" nomaster
+		ip link set "edge$n" up
+	done
+}
+
+# filters N...: these, and none of the others that there are.
+filters() {
+	local n
+
+	for n in 0 1 2 3; do
+		[ -e "/sys/class/net/edge$n" ] || continue
+		if [[ " $* " == *" $n "* ]]; then
+			send "$n" -b banned -c clean
+		else
+			send "$n" -c banned -c clean
+		fi
+	done
+}
+
+# on NAMES: what the filter is on.
+on() {
+	[ "$(get '[.interfaces[].name]|sort|join(" ")' show)" = "$1" ]
+}
+
+unmet() {
+	"$XDP_BLOOM" show
+	ip -br link
+}
+
+rule() {
+	get '[.ports[]|[.name,.mode,.match,.direction,(.ports|join(" "))]|join(",")]|join(";")' show
+}
+
+# by_hand KIND ARGS...: without a service.
+by_hand() {
+	above "$@"
+	join 0 1
+	bloom attach edgetop --ports
+	is "$(sort out | sed 's/, .*//')" "$(printf 'edge%d: filtering\n' 0 1)" "what it says"
+	filters 0 1
+	is "$(rule)" "edgetop,auto,source,ingress,edge0 edge1" "the rule"
+	bloom status
+	grep -q '^ports of    edgetop: edge0, edge1 (auto)$' out || fail "no ports in: $(cat out)"
+	join 2
+	leave 0
+	filters 0 1
+	expect 1 "$XDP_BLOOM" status
+	grep -q "edge2, a port of edgetop, is to be filtered, and is not: 'restore' attaches it" out || fail "nothing of edge2: $(cat out)"
+	grep -q "edge0 is no port any more, and is still filtered: 'restore' detaches it" out || fail "nothing of edge0: $(cat out)"
+	expect 1 "$XDP_BLOOM" doctor
+	grep -q "edge2.*a port of edgetop, to be filtered, and is not" out || fail "doctor says nothing of edge2: $(cat out)"
+	grep -q "ports of edgetop.*no service (xdp-bloom run) follows them" out || fail "doctor says nothing of the service: $(cat out)"
+	bloom restore
+	filters 1 2
+	join 0
+	leave 1
+	bloom add 45.0.0.1
+	filters 0 2
+	bloom status
+	bloom attach edgetop --ports
+	is "$(cat out err)" "" "what attaching again says"
+	bloom detach edgetop
+	filters
+	is "$(rule)" "" "rules that are left"
+	is "$(get '.interfaces|length' show)" 0 "interfaces that are left"
+	bloom restore
+	filters
+}
+
+# by_service KIND ARGS...: at once, by the kernel's word, under traffic.
+by_service() {
+	above "$@"
+	join 0
+	echo 'attach edgetop --ports' >conf
+	ready
+	wait_until "the first port" on edge0
+	flow 0 -b banned -c clean
+	join 1
+	wait_until "one that has come" on "edge0 edge1"
+	filters 0 1
+	join 2 3
+	leave 1
+	wait_until "two that have come, and one that has gone" on "edge0 edge2 edge3"
+	filters 0 2 3
+	ip link del edge3
+	wait_until "one that is no more" on "edge0 edge2"
+	bloom status
+	ip link set edge2 down
+	ip link set edge2 name edge1x
+	ip link set edge1x up
+	wait_until "one with another name" on "edge0 edge1x"
+	stop_flow 0
+	expect 0 "$XDP_BLOOM" doctor
+	grep -q "ports of edgetop.*followed by the service" out || fail "doctor says nothing of the service: $(cat out)"
+	ip link del edgetop
+	wait_until "that no port is left" on ""
+	ip link add edgetop type "$@"
+	ip link set edgetop up
+	join 1
+	wait_until "a port of another edgetop" on edge1
+	filters 1
+	bloom detach edgetop --ports
+	leave 0
+	join 0
+	bloom add 45.0.0.1
+	stop TERM
+	filters
+}
+
+# Who is attached by its name is filtered for itself; who is detached by its name stays so for as long as it is a port.
+by_name() {
+	above bridge
+	join 0 1 2
+	bloom attach edge1 --match both
+	bloom attach edgetop --ports
+	filters 0 1 2
+	is "$(rule)" "edgetop,auto,source,ingress,edge0 edge2" "the rule"
+	leave 1 2
+	bloom restore
+	filters 0 1
+	bloom attach edge0
+	one_line "edge0: filtered for itself from now on, also when it is no port"
+	is "$(rule)" "edgetop,auto,source,ingress," "the rule, after its port was attached by its name"
+	refused "edge0: the filter is attached there already" attach edge0
+	bloom detach edge0
+	filters 1
+	bloom restore
+	filters 1
+	join 2
+	bloom add 45.0.0.1
+	filters 1 2
+	bloom detach edge2
+	bloom restore
+	bloom del 45.0.0.1
+	filters 1
+	leave 2
+	bloom restore
+	join 2
+	bloom restore
+	filters 1 2
+	bloom detach edgetop --ports
+	filters 1
+	bloom detach --all
+	bloom attach edgetop --ports
+	filters 0 2
+	bloom detach --all
+	bloom restore
+	filters
+}
+
+# How they are filtered is the rule's, for those that come, too; each way is a rule of its own.
+options() {
+	above bridge
+	join 0
+	bloom attach edgetop --ports --mode skb --match both
+	bloom attach edgetop --ports --egress
+	join 1
+	bloom restore
+	is "$(get '[.interfaces[]|[.name,.mode,.match,.direction]|join(",")]|sort|join(" ")' show)" \
+		"edge0,skb,both,ingress edge0,tc,destination,egress edge1,skb,both,ingress edge1,tc,destination,egress" "interfaces"
+	is "$(rule)" "edgetop,skb,both,ingress,edge0 edge1;edgetop,tc,destination,egress,edge0 edge1" "rules"
+	bloom attach edgetop --ports --mode skb --match source
+	join 2
+	bloom restore
+	is "$(get '[.interfaces[]|select(.direction=="ingress")|.match]|unique|join(" ")' show)" source "what is asked about"
+	bloom detach edgetop --ports --ingress
+	filters
+	is "$(rule)" "edgetop,tc,destination,egress,edge0 edge1 edge2" "rules that are left"
+	bloom detach edgetop --egress
+	is "$(get '.interfaces|length' show)" 0 "interfaces that are left"
+}
+
+on_trial() {
+	above bridge
+	join 0 1
+	bloom attach edgetop --ports --confirm 2s
+	filters 0 1
+	join 2
+	bloom restore
+	filters 0 1
+	wait_until "that it is taken back" on ""
+	filters
+	is "$(rule)" "" "the rule that is taken back"
+	bloom attach edgetop --ports --confirm 1h
+	grep -q '^ports of edgetop: kept' <("$XDP_BLOOM" confirm) || fail "nothing of the ports is confirmed"
+	filters 0 1 2
+	join 3
+	bloom restore
+	filters 0 1 2 3
+}
+
+# What cannot be filtered does not undo the others.
+one_cannot() {
+	above bridge
+	join 0 1
+	another attach edge1
+	expect 1 "$XDP_BLOOM" attach edgetop --ports
+	one_line "edge1: another XDP program is attached there; detach it, or try --shared; the other ports are attached"
+	filters 0
+	expect 1 "$XDP_BLOOM" status
+	another detach edge1
+	bloom restore
+	filters 0 1
+}
+
+# another ARGS...: of another instance, which is to this one any other program.
+another() {
+	XDP_BLOOM_BPFFS=$bpffs-other XDP_BLOOM_STATE=$XDP_BLOOM_STATE-other bloom "$@"
+}
+
+refusals() {
+	above bridge
+	refused "edge0: it has no ports: --ports is for bridges, bonds and teams" attach edge0 --ports
+	refused "edge9: there is no such interface" attach edge9 --ports
+	refused "--all is all: without --ports" detach --all --ports
+	refused "ports of edgetop are not filtered" detach edgetop --ports
+	bloom attach edgetop --ports
+	is "$(rule)" "edgetop,auto,source,ingress," "a rule without ports"
+	join 0
+	bloom restore
+	filters 0
+	ip link set edge0 nomaster
+	expect 1 "$XDP_BLOOM" attach edge9top --ports --if-needed
+	grep -q "remembered" err || fail "nothing is said of what is missing: $(cat err)"
+	ip link add edge9top type bridge
+	ip link set edge9top up
+	ip link set edge3 master edge9top
+	bloom restore
+	filters 3
+}
+
+reboot() {
+	above bridge
+	join 0 1
+	bloom attach edgetop --ports
+	rm -r "${bpffs:?}"/*
+	leave 0
+	join 2
+	bloom restore
+	filters 1 2
+}
+
+# at_random: a service, and a naive model of who is a port.
+at_random() {
+	local n round was=()
+
+	RANDOM=$XDP_BLOOM_SEED
+	above bridge
+	echo 'attach edgetop --ports' >conf
+	ready
+	for ((round = 0; round < ${XDP_BLOOM_ROUNDS:-40}; round++)); do
+		for n in 0 1 2 3; do
+			case $((RANDOM % 4)) in
+			0) join $n && was[n]=1 ;;
+			1) leave $n && was[n]= ;;
+			esac
+		done
+		wait_until "round $round: ${was[*]/#/ }" on "$(for n in 0 1 2 3; do [ -z "${was[n]:-}" ] || echo edge$n; done | paste -sd' ')"
+		[ $((round % 8)) != 0 ] || filters "$(for n in 0 1 2 3; do [ -z "${was[n]:-}" ] || echo $n; done | paste -sd' ')"
+	done
+	stop TERM
+}
+
+run_cases "by_hand bridge" "by_hand bond mode active-backup miimon 50" "by_hand team" \
+	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name options on_trial one_cannot \
+	refusals reboot at_random

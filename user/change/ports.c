@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "change/ports.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/label.h"
+#include "base/log.h"
+#include "bpf/abi.h"
+#include "change/attach.h"
+#include "change/change.h"
+
+/* Its entry goes before the filter: else whoever heals would attach it again. Its row says until then what is to be
+ * done. */
+static int forget(struct change *change, const struct ports_due *due)
+{
+	char label[LABEL_MAX];
+	int err = state_interface_drop(change->state, label_of(label, due->name, due->leaves ? MATCH_LEAVING(0) : 0));
+
+	return err_is(err, ENOENT) ? 0 : err; /* somebody has detached it */
+}
+
+/* Where it is: one that has another name by now may be a port still, and one in another namespace is none. */
+static int let_go(struct change *change, const struct ports_due *due)
+{
+	struct attachment *list = NULL;
+	char label[LABEL_MAX];
+	size_t n = 0;
+	int err;
+
+	label_of(label, due->name, due->leaves ? MATCH_LEAVING(0) : 0);
+	err = detach_again(change->context, label) ?: attach_list(change->context, &list, &n);
+	for (size_t i = 0; i < n && !err; i++)
+		if (list[i].moved && label_is(label, list[i].as, list[i].match))
+			err = detach_at(change->context, &list[i]);
+	free(list);
+	if (!err)
+		return state_port_forget(change->state, due->name, due->leaves);
+	warn("%s is no port any more, and cannot be detached: %s", label, reason(err));
+	return 0; /* the next command tries again */
+}
+
+int ports_detached(struct state *state, const struct ports_due *due)
+{
+	struct port_row row = { .leaves = due->leaves };
+
+	memcpy(row.of, due->of->name, sizeof(row.of));
+	snprintf(row.name, sizeof(row.name), "%s", due->name);
+	return state_port_put(state, &row);
+}
+
+static int take_in(struct change *change, const struct ports_due *due)
+{
+	struct interface_info entry = *due->of;
+
+	snprintf(entry.name, sizeof(entry.name), "%s", due->name);
+	return state_interface_put(change->state, &entry) ?: ports_detached(change->state, due);
+}
+
+int ports_settle(struct change *change)
+{
+	struct ports_due *due = NULL;
+	struct port_of *ports = NULL;
+	struct ports_kept kept;
+	size_t n = 0;
+	int err = ports_kept_take(&kept, change->state) ?: ports_compare(&kept, &ports, &due, &n);
+
+	for (size_t i = 0; i < n && !err; i++) {
+		err = due[i].of ? take_in(change, &due[i]) : forget(change, &due[i]);
+		change->ports_came = change->ports_came || due[i].of;
+	}
+	/* Whoever is killed from here on leaves entries that the next restore attaches. */
+	if (n && !err)
+		err = state_commit(change->state) ?: state_again(change->state);
+	for (size_t i = 0; i < n && !err; i++)
+		err = due[i].of ? 0 : let_go(change, &due[i]);
+	if (n && !err)
+		err = state_commit(change->state) ?: state_again(change->state);
+	free(due);
+	free(ports);
+	ports_kept_free(&kept);
+	return err;
+}
+
+void ports_attach(struct change *change)
+{
+	struct attachment *list = NULL;
+	struct port_row *rows = NULL;
+	size_t n = 0, rows_n = 0;
+	int err = state_port_rows(change->state, &rows, &rows_n) ?: attachments_kept(change->state, &list, &n);
+
+	change->ports_came = false;
+	for (size_t i = 0; i < n && !err; i++) {
+		bool port = false;
+
+		for (size_t j = 0; j < rows_n; j++)
+			port = port ||
+			       (!strcmp(rows[j].name, list[i].name) && rows[j].leaves == MATCH_LEAVES(list[i].match));
+		err = port && !list[i].until ? attach_one(change->context, &list[i]) : 0;
+		if (err_is(err, EEXIST) || err_is(err, ENODEV))
+			err = 0;
+		else if (err && !err_is(err, ENOMEM))
+			err = (warn("%s", reason(err)), 0);
+	}
+	free(list);
+	free(rows);
+}
+
+/* Is it filtered, and not as a port? */
+static bool is_its_own(const struct ports_kept *kept, const char *name, bool leaves)
+{
+	for (size_t i = 0; i < kept->rows_n; i++)
+		if (!strcmp(kept->rows[i].name, name) && kept->rows[i].leaves == leaves)
+			return false;
+	return ports_kept_has(kept, name, leaves);
+}
+
+int ports_of(struct change *change, char *const *names, int names_n, unsigned int match, struct port_of **ports,
+	     size_t *n)
+{
+	bool leaves = MATCH_LEAVES(match);
+	struct ports_kept kept = { 0 };
+	size_t all = 0;
+	int err = ports_look(ports, &all) ?:
+		  state_port_rows(change->state, &kept.rows, &kept.rows_n) ?:
+		  state_interfaces(change->state, &kept.interfaces, &kept.interfaces_n);
+
+	*n = 0;
+	for (size_t i = 0; i < all && !err; i++)
+		for (int j = 0; j < names_n; j++)
+			if (!strcmp((*ports)[i].of, names[j]) && !is_its_own(&kept, (*ports)[i].name, leaves)) {
+				(*ports)[(*n)++] = (*ports)[i];
+				break;
+			}
+	ports_kept_free(&kept);
+	return err;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * attach --ports: what is a port of a bridge, a bond or a team is filtered, as long as it is one. Who looks brings the
+ * state's entries together with what the kernel says: they are those of any interface.
+ */
+#ifndef CHANGE_PORTS_H
+#define CHANGE_PORTS_H
+
+#include "state/ports.h"
+
+struct change;
+
+/* In every command that changes something: who has gone is detached, who has come gets an entry. Commits. */
+int ports_settle(struct change *change);
+/* Those that got one are attached: what cannot be is said. */
+void ports_attach(struct change *change);
+
+/* One that has come stays without the filter for as long as it is a port. */
+int ports_detached(struct state *state, const struct ports_due *due);
+
+/* The ports of these interfaces, but for those that are filtered for themselves. */
+int ports_of(struct change *change, char *const *names, int names_n, unsigned int match, struct port_of **ports,
+	     size_t *n);
+
+#endif
