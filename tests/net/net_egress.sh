@@ -429,14 +429,55 @@ refuses() {
 	by destination 0
 }
 
+without_links() {
+	need setarch
+	printf '#!/bin/sh\nexec setarch --uname-2.6 "%s" "$@"\n' "$XDP_BLOOM" >older
+	chmod +x older
+	XDP_BLOOM=$WORK/older
+}
+
+on_today() {
+	is "$(get '[.interfaces[]|select(.gone|not).name]|sort|join(" ")' show)" "$*" "what it is on"
+}
+
+# renamed [without_links]: what is filtered is the interface, whatever it is called by now, and two at once; another one of the old
+# name is not.
+renamed() {
+	local n
+
+	"${1:-:}"
+	setting
+	bloom attach edge0 --egress
+	bloom attach edge1 --egress
+	for n in 0 1; do
+		ip link set "edge$n" down
+		ip link set "edge$n" name "edge-was$n"
+		ip link set "edge-was$n" up
+		ip link add "edge$n" type veth peer name "edge-end$n"
+	done
+	on_today edge-was0 edge-was1
+	is "$(get '.status' status)" sound "what status says"
+	"$TRAFFIC" -q -d -b banned -c clean edge-was0 wire0 >sent 2>err || fail "out of edge-was0: $(cat err sent)"
+	bloom rotate
+	bloom attach edge0 --egress
+	on_today edge-was0 edge-was1 edge0
+	bloom detach edge-was1
+	on_today edge-was0 edge0
+	"$TRAFFIC" -q -d -c everybody edge-was1 wire1 >sent 2>err || fail "out of edge-was1: $(cat err sent)"
+	"$TRAFFIC" -q -d -b banned -c clean edge-was0 wire0 >sent 2>err || fail "out of edge-was0: $(cat err sent)"
+	bloom detach edge0
+	on_today edge-was0
+	bloom detach --all
+	"$TRAFFIC" -q -d -c everybody edge-was0 wire0 >sent 2>err || fail "out of edge-was0: $(cat err sent)"
+	is "$(get '.interfaces|length' show)" 0 "what is left"
+}
+
 # Before 6.6 there are no links: nothing but a pin tells of a filter. Whoever is killed leaves none that nobody knows of.
 cut_short() {
 	local n status=137
 
-	need strace setarch
-	printf '#!/bin/sh\nexec setarch --uname-2.6 "%s" "$@"\n' "$XDP_BLOOM" >older
-	chmod +x older
-	XDP_BLOOM=$WORK/older
+	need strace
+	without_links
 	setting
 	bloom attach edge0 --egress
 	by destination 0
@@ -470,4 +511,4 @@ cases=()
 for match in source destination both; do
 	cases+=("every $match")
 done
-run_cases "${cases[@]}" beside_ingress together "connects edge7 edge7" "connects edge7.5 edge7" "connects edge7.5 edge7.5" tun lies spares_the_link beside_others only_what_is_used on_trial comes_back heals changes rotations seen refuses cut_short
+run_cases "${cases[@]}" beside_ingress together "connects edge7 edge7" "connects edge7.5 edge7" "connects edge7.5 edge7.5" tun lies spares_the_link beside_others only_what_is_used on_trial comes_back heals changes rotations seen refuses renamed "renamed without_links" cut_short

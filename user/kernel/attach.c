@@ -56,7 +56,7 @@ static int link_state(const struct context *context, struct attachment *at)
 	if (fd < 0)
 		return -errno;
 	if (!at->shared)
-		err = attachment_runs(at, fd, 0, &is);
+		err = attachment_runs(context, at, fd, 0, &is);
 	close(fd);
 	if (err)
 		return err;

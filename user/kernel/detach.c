@@ -26,11 +26,11 @@ static int unpin(const char *name, const char *path)
 		       : 0;
 }
 
-static int detach_link(const struct attachment *at, const char *path)
+static int detach_link(const struct context *context, const struct attachment *at, const char *path)
 {
 	int fd = bpf_obj_get(path);
 	/* Detach now, not when the last user of the link is gone. */
-	int err = fd < 0 ? -errno : attachment_detach(at, fd);
+	int err = fd < 0 ? -errno : attachment_detach(context, at, fd);
 
 	close_fd(fd);
 	if (err && !err_is(err, ENOENT) && !err_is(err, ENOLINK) && !err_is(err, EINVAL) && !err_is(err, EOPNOTSUPP))
@@ -45,7 +45,7 @@ int detach_at(const struct context *context, const struct attachment *at)
 
 	attachment_path(context, path, at);
 	if (!at->shared)
-		return detach_link(at, path);
+		return detach_link(context, at, path);
 	id = shared_id(path);
 	return shared_remove(at->name, id) ?: attach_end_exchange(context, at) ?: unpin(at->name, path);
 }

@@ -2,6 +2,7 @@
 #include "kernel/egress.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -121,13 +122,80 @@ int egress_runs(unsigned int ifindex, __u32 id, bool *runs)
 	return err_is(err, ENODEV) || err_is(err, ENOENT) ? 0 : err;
 }
 
-int attachment_runs(const struct attachment *at, int fd, unsigned int where, struct pinned *now)
+/* Of a filter nothing but its interface is known: the one that has the name, unless another one has taken it over. */
+static unsigned int filter_by_name(const struct attachment *at)
+{
+	unsigned int where = at->set_aside ? 0 : if_nametoindex(at->as);
+
+	return where && filter_program(where) ? where : 0;
+}
+
+/*
+ * Pins that have lost their interface, as it was renamed: how many that hold this program come before this one (NULL:
+ * how many there are). `taken`: a pin has an interface of that name.
+ */
+static unsigned int lost_pins(const struct context *context, __u32 program, const char *before, const char *taken,
+			      bool *is_taken)
+{
+	DIR *dir = pin_directory(context, PIN_LINKS);
+	char path[PIN_PATH_MAX];
+	struct attachment at;
+	unsigned int n = 0;
+	const char *name;
+
+	*is_taken = false;
+	while ((name = pin_next(&dir))) {
+		struct pinned is = { 0 };
+		int fd;
+
+		if (!attachment_of_pin(name, &at) || !MATCH_LEAVES(at.match))
+			continue;
+		if (filter_by_name(&at)) {
+			*is_taken = *is_taken || (taken && !strcmp(at.as, taken));
+			continue;
+		}
+		attachment_path(context, path, &at);
+		fd = bpf_obj_get(path);
+		if (fd >= 0 && !pinned_info(fd, &is) && is.id == program && (!before || strcmp(path, before) < 0))
+			n++;
+		close_fd(fd);
+	}
+	return n;
+}
+
+/* With as many filters that no pin has by their names as pins that have lost theirs, each of them has one. */
+static unsigned int filter_where(const struct context *context, const struct attachment *at, __u32 program)
+{
+	unsigned int where = filter_by_name(at), skip;
+	struct if_nameindex *all;
+	char path[PIN_PATH_MAX];
+	bool taken;
+
+	if (where)
+		return where;
+	attachment_path(context, path, at);
+	skip = lost_pins(context, program, path, NULL, &taken);
+	all = if_nameindex();
+	for (struct if_nameindex *i = all; i && i->if_index && !where; i++) {
+		if (filter_program(i->if_index) != program)
+			continue;
+		lost_pins(context, program, NULL, i->if_name, &taken);
+		if (!taken && !skip--)
+			where = i->if_index;
+	}
+	if (all)
+		if_freenameindex(all);
+	return where;
+}
+
+int attachment_runs(const struct context *context, const struct attachment *at, int fd, unsigned int where,
+		    struct pinned *now)
 {
 	int err = pinned_info(fd, now);
 
 	if (err || now->kind != PINNED_PROGRAM)
 		return err;
-	where = where ?: if_nametoindex(at->as);
+	where = where ?: filter_where(context, at, now->id);
 	now->program = filter_program(where);
 	now->ifindex = now->program ? where : 0;
 	return 0;
@@ -135,11 +203,13 @@ int attachment_runs(const struct attachment *at, int fd, unsigned int where, str
 
 static int pin_again(const struct context *context, const struct attachment *at, int root)
 {
-	char path[PIN_PATH_MAX];
+	char path[PIN_PATH_MAX], next[PIN_PATH_MAX + 8];
 
+	/* There is always one: nothing else tells of a filter. */
 	attachment_path(context, path, at);
-	unlink(path);
-	return pin(root, path);
+	snprintf(next, sizeof(next), "%s%%next", path);
+	unlink(next);
+	return pin(root, next) ?: rename(next, path) ? because_kernel(-errno, path) : 0;
 }
 
 int attachment_turn(const struct context *context, const struct attachment *at, int fd, unsigned int where, int root)
@@ -151,14 +221,14 @@ int attachment_turn(const struct context *context, const struct attachment *at, 
 		return err;
 	if (is.kind != PINNED_PROGRAM)
 		return bpf_link_update(fd, root, NULL) ? -errno : 0;
-	where = where ?: if_nametoindex(at->as);
+	where = where ?: filter_where(context, at, is.id);
 	return !filter_program(where) ? -ENOLINK : filter_put(where, root) ?: pin_again(context, at, root);
 }
 
-int attachment_detach(const struct attachment *at, int fd)
+int attachment_detach(const struct context *context, const struct attachment *at, int fd)
 {
 	struct pinned is = { .kind = PINNED_LINK };
-	int err = MATCH_LEAVES(at->match) ? attachment_runs(at, fd, at->ifindex, &is) : 0;
+	int err = MATCH_LEAVES(at->match) ? attachment_runs(context, at, fd, at->ifindex, &is) : 0;
 	FILTER_ON(hook, opts, is.ifindex);
 
 	if (err || is.kind != PINNED_PROGRAM)

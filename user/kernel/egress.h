@@ -20,12 +20,13 @@ int egress_runs(unsigned int ifindex, __u32 id, bool *runs);
 
 /*
  * Of any attachment but a shared one, from a descriptor of its pin: pinned_info(), with the program that runs now, and
- * where. `where`: the interface where it was; 0: that of its name.
+ * where. `where`: the interface where it was; 0: that is not known, and it may have another name by now.
  */
-int attachment_runs(const struct attachment *at, int fd, unsigned int where, struct pinned *now);
+int attachment_runs(const struct context *context, const struct attachment *at, int fd, unsigned int where,
+		    struct pinned *now);
 /* That program from now on, without a packet in between; and what is pinned is its. 0 or -errno. */
 int attachment_turn(const struct context *context, const struct attachment *at, int fd, unsigned int where, int root);
 /* Detaches at once. 0 or -errno. */
-int attachment_detach(const struct attachment *at, int fd);
+int attachment_detach(const struct context *context, const struct attachment *at, int fd);
 
 #endif

@@ -63,13 +63,13 @@ __u32 held_in_slot(const struct held *h, unsigned int match)
 	return id;
 }
 
-unsigned int held_filters_where(const struct part *part)
+unsigned int held_filters_where(const struct held *h, const struct part *part)
 {
 	struct pinned now;
 
 	if (part->at.shared)
 		return shared_where(part->where ?: if_nametoindex(part->at.name), part->is.id);
-	return attachment_runs(&part->at, part->fd, part->where, &now) ? 0 : now.ifindex;
+	return attachment_runs(h->context, &part->at, part->fd, part->where, &now) ? 0 : now.ifindex;
 }
 
 bool held_stands(const struct held *h, const struct part *part, struct stat *st)
@@ -99,7 +99,7 @@ bool held_runs_root(const struct held *h, const struct part *link)
 	const struct part *root = held_root(h, link);
 	struct pinned now;
 
-	return link->at.shared || attachment_runs(&link->at, link->fd, link->where, &now) || !now.ifindex ||
+	return link->at.shared || attachment_runs(h->context, &link->at, link->fd, link->where, &now) || !now.ifindex ||
 	       (root ? now.program == root->is.id : link->at.bare || link->at.match) || now.program == link->on_trial;
 }
 

@@ -46,7 +46,7 @@ void held_clear(struct held *h);
 __u32 held_in_slot(const struct held *h, unsigned int match);
 
 /* Of its own descriptor: 0 where it filters nothing, as the interface is gone or it was detached. */
-unsigned int held_filters_where(const struct part *link);
+unsigned int held_filters_where(const struct held *h, const struct part *link);
 /* What belongs into a slot for a generation: on trial, or for good. */
 __u32 held_program_of(const struct held *h, __u64 number, const char *pin);
 /* One of ours, of whatever match. */

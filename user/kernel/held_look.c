@@ -80,7 +80,7 @@ static void look_at_links(struct held *h)
 
 	for (size_t i = 0; i < h->n; i++) {
 		struct part *part = &h->parts[i];
-		unsigned int where = part->group == LINK ? held_filters_where(part) : 0;
+		unsigned int where = part->group == LINK ? held_filters_where(h, part) : 0;
 
 		if (part->group != LINK)
 			continue;
@@ -94,7 +94,7 @@ static void look_at_links(struct held *h)
 		if (held_runs_root(h, part))
 			continue;
 		/* A command is about to turn it, or was killed before it did. */
-		if (!attachment_runs(&part->at, part->fd, part->where, &is) && held_is_root(h, is.program))
+		if (!attachment_runs(h->context, &part->at, part->fd, part->where, &is) && held_is_root(h, is.program))
 			say(h, HELD_PINS, "%s is asked about other addresses than its pin says", part->at.name);
 		else
 			say(h, HELD_GAP, "%s runs another program than ours", part->at.name);
@@ -150,7 +150,7 @@ static bool is_untouched(const struct held *h)
 		if (!part->dev || !held_stands(h, part, &st) || st.st_dev != part->dev || st.st_ino != part->ino)
 			return false;
 		links += part->group == LINK;
-		if (part->group == LINK && (held_filters_where(part) != part->where || !held_runs_root(h, part)))
+		if (part->group == LINK && (held_filters_where(h, part) != part->where || !held_runs_root(h, part)))
 			return false;
 	}
 	dir = pin_directory(h->context, PIN_LINKS);

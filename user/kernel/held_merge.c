@@ -39,7 +39,7 @@ static bool is_sound(const struct held *h)
 static bool filters_by(const struct held *h)
 {
 	for (size_t i = 0; i < h->n; i++)
-		if (h->parts[i].group == LINK && !h->parts[i].at.shared && held_filters_where(&h->parts[i]) &&
+		if (h->parts[i].group == LINK && !h->parts[i].at.shared && held_filters_where(h, &h->parts[i]) &&
 		    held_runs_root(h, &h->parts[i]))
 			return true;
 	return false;
@@ -74,7 +74,7 @@ static bool move_part(struct held *to, struct part *part)
 static bool keep_link(struct held *fresh, struct part *link, bool forget)
 {
 	char name[IF_NAMESIZE];
-	unsigned int where = held_filters_where(link);
+	unsigned int where = held_filters_where(fresh, link);
 	bool there = where || (link->where && if_indextoname(link->where, name) && !forget);
 
 	if (!there || (!where && held_find(fresh, link->name)))
@@ -115,7 +115,7 @@ static bool turn_links(struct held *h, const struct held *now)
 	for (size_t i = 0; i < h->n && root && held_id_of(h, PIN_SLOT) != held_id_of(now, PIN_SLOT); i++) {
 		struct part *link = &h->parts[i];
 
-		if (link->group == LINK && !link->at.shared && held_filters_where(link))
+		if (link->group == LINK && !link->at.shared && held_filters_where(h, link))
 			all = !attach_turn(h->context, &link->at, link->fd, root->fd) && all;
 		note_trial(link);
 	}
@@ -202,7 +202,7 @@ void held_merge(struct held *h, struct held *now)
 		if (old && old->is.id == now->parts[i].is.id && !now->parts[i].where && !h->forget)
 			now->parts[i].where = old->where;
 		/* A pin of old, of what is attached to nothing any more. */
-		if (old && old->is.id != now->parts[i].is.id && !now->parts[i].where && held_filters_where(old))
+		if (old && old->is.id != now->parts[i].is.id && !now->parts[i].where && held_filters_where(h, old))
 			continue;
 		if (may_be(&now->parts[i]))
 			whole = move_part(&fresh, &now->parts[i]);

@@ -55,7 +55,7 @@ static int take_directory(struct held *h, const char *directory, enum group grou
 		if (err || group != LINK || !held_find(h, name))
 			continue;
 		h->parts[h->n - 1].at = at;
-		h->parts[h->n - 1].where = held_filters_where(&h->parts[h->n - 1]);
+		h->parts[h->n - 1].where = held_filters_where(h, &h->parts[h->n - 1]);
 	}
 	return err;
 }
