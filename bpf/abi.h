@@ -152,6 +152,7 @@ enum stage { STAGE_PARSE, STAGE_GATE, STAGE_FILTER, STAGE_ROSTER, STAGE_DETECTOR
  * An answer: is the address dropped, which stage decided it, on which account, and for IPv6 on which rung. The asking
  * program returns it.
  */
+#define ANSWER_INNER		   (1u << 28) /* of the packet within it */
 #define ANSWER_OUT		   (1u << 27) /* of a packet that was to leave */
 #define ANSWER_TO		   (1u << 26) /* the destination's, not the source's */
 #define ANSWER_SHADOW		   (1u << 25) /* would be dropped, were the list not a shadow */
@@ -288,9 +289,12 @@ struct generation {
 	__u64 all24;	    /* how many /24 the gate bans whole */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 	__u32 minorities; /* hosts in the roster for their label alone (GATE4_MIXED) */
-	__u32 embedded;	  /* does an IPv4 address within an IPv6 one count? Until 0.1 the upper half of a number: 0 */
+	/* Does an IPv4 address within an IPv6 one count, and a packet within a packet? Until 0.1 the upper half of a
+	   number, 0; until 0.2 one switch, so that what does not know the second one may take it for the first. */
+	__u16 embedded, inner;
 #else
-	__u32 embedded, minorities;
+	__u16 inner, embedded;
+	__u32 minorities;
 #endif
 	__u64 prefixes6;
 	__u64 capacity; /* how many keys the filter was sized for, and each roster */

@@ -28,6 +28,7 @@
 #define CONSTANT_SCOPES (CONSTANT_DETECT + sizeof(struct detect) / 8)
 #define CONSTANT_UNREAD (CONSTANT_SCOPES + 1)
 #define SCOPES_MAGIC	(-0x5bd10c7b) /* a switch, too */
+#define INNER_MAGIC	(-0x5bd10c7a) /* another */
 #define LOOKS_UP_MAGIC	(-0x5bd10c7c) /* and one: has it limits of classes that a packet alone does not tell? */
 
 #ifdef __bpf__
@@ -37,6 +38,7 @@
 #define inline_always static __always_inline
 #define inline_never  static __attribute__((noinline, unused)) /* takes no registers from its caller */
 #define UNROLL	      _Pragma("unroll")
+#define NOT_UNROLLED  _Pragma("clang loop unroll(disable)")
 
 /* Verifiers look at it once and by itself, not on each way to it again; so it takes a context and numbers only. */
 #define looked_at_apart __attribute__((noinline))
@@ -79,7 +81,8 @@
 
 /*
  * Is this answer none that the stages gave? It is the one test that each packet's answer passes. Where bans
- * end, the loader puts another test into its place, of LABEL_ENDS_BIT too: so they cost others nothing.
+ * end, the loader puts another test into its place, of LABEL_ENDS_BIT too: so they cost others nothing. Where packets
+ * are looked into, each is rare; then the 255th list, whose label is LABEL_ENDS, counts as live bans.
  */
 #define RARE_ANSWER(answer, label) asm goto("if %0 s< %1 goto %l2" : : "r"((__s64)(answer)), "i"(RARE_BELOW) : : label)
 
@@ -113,6 +116,10 @@
 /* Verifiers before 6.10 bound a product only where the constant is the second operand; C leaves the order open. */
 #define MULTIPLY(word, constant) asm("%0 *= %1" : "+r"(word) : "r"(constant))
 
+/* To the verifier it is any number from here on: ways that differ in what it knows of it become one. */
+#define ANY_BITS(number, any)	 asm volatile("%0 ^= %1\n%0 ^= %1" : "+r"(number) : "r"(any))
+#define ANY_15_BITS(number, any) asm volatile("%0 ^= %1\n%0 ^= %1\n%0 &= 0x7fff" : "+r"(number) : "r"(any))
+
 inline_always const void *block_at_(__u64 map, __u64 flat, __u64 index)
 {
 	__u32 key;
@@ -129,6 +136,7 @@ inline_always const void *block_at_(__u64 map, __u64 flat, __u64 index)
 #define inline_always static inline __attribute__((always_inline, unused))
 #define inline_never  static inline __attribute__((unused))
 #define UNROLL
+#define NOT_UNROLLED
 
 #define GEN(g, field)		  ((g)->field)
 #define GEN_LATE(g, field)	  ((g)->field)
@@ -142,6 +150,9 @@ inline_always const void *block_at_(__u64 map, __u64 flat, __u64 index)
 	} while (0)
 #define RARE(number) ((__s64)(number))
 #define KEEP(a, b)   ((void)(a), (void)(b))
+
+#define ANY_BITS(number, any)	 ((void)(any))
+#define ANY_15_BITS(number, any) ((void)(any), (number) &= 0x7fff)
 
 #define SHIFT_LEFT(word, amount) ((word) <<= ((amount)&63))
 

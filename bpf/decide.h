@@ -206,6 +206,12 @@ inline_never __u32 decide_within(const struct generation *g, const __u32 *ipv6)
 	return ipv4_within(source_ipv6(&source, 0), source_ipv6(&source, 1), &ipv4) ? decide_carried(g, ipv4) : 0;
 }
 
+/* What the lists say of an IPv6 address alone: a copy, for those who ask apart. */
+inline_never __u32 decide_own6(const struct generation *g, __u64 hi, __u64 lo)
+{
+	return decide_shadow(g, decide_ipv6(g, hi, lo));
+}
+
 /* The answer for a source, which may be a destination; UNPARSED or HIDDEN, which are negative, for what is none. */
 inline_always __s64 decide_source(const struct generation *g, const struct source *source, int family)
 {

@@ -15,6 +15,7 @@
 #define PACKET		    struct __sk_buff
 #define PACKET_IFINDEX(ctx) ((ctx)->ifindex)
 inline_always __u32 copy_packet(const struct __sk_buff *ctx, struct sample *sample);
+inline_always int read_bytes(struct __sk_buff *ctx, __u64 at, void *to, __u32 size);
 #include "shared.h"
 
 struct {
@@ -113,17 +114,13 @@ inline_always __u32 copy_packet(const struct __sk_buff *packet, struct sample *s
 #define PACKETS(ctx)	   ((ctx)->gso_segs ?: 1)
 #define PACKET_LENGTH(ctx) ((ctx)->wire_len)
 
-/* Two bytes of the packet, wherever they are; -1: it ends before. */
-inline_always __s64 packet_two(struct __sk_buff *ctx, __u64 at)
+/* So many bytes from that place on. */
+inline_always int read_bytes(struct __sk_buff *ctx, __u64 at, void *to, __u32 size)
 {
-	__u8 two[2] = { 0 };
-
 	at &= 0x7fff;
-	if (IS_BARE(ctx) ? bpf_skb_load_bytes_relative(ctx, at - sizeof(struct ethernet), two, sizeof(two),
-						       BPF_HDR_START_NET)
-			 : bpf_skb_load_bytes(ctx, at, two, sizeof(two)))
-		return -1;
-	return (__u64)two[0] << 8 | two[1];
+	if (!IS_BARE(ctx))
+		return bpf_skb_load_bytes(ctx, at, to, size);
+	return bpf_skb_load_bytes_relative(ctx, at - sizeof(struct ethernet), to, size, BPF_HDR_START_NET);
 }
 
 struct scope_seen;
@@ -143,30 +140,58 @@ inline_never int scope_see_headers(struct __sk_buff *ctx, struct scope_seen *see
 #define SCOPE_DECIDE_TO(ctx, headers) decide_to(G, &(headers)->eth, (headers)->bytes + sizeof((headers)->bytes))
 #endif
 
-#include "scope.h"
-
-#if MATCH != MATCH_SOURCE
-
 /*
  * What is for all of its link goes no further, so it is nobody's way out; and without it neighbours, leases and routers
- * are not found. A list that has it as a bogon takes it from nobody. Asked behind a yes.
+ * are not found. A list that has it as a bogon takes it from nobody.
  */
+#define IS_SPARED(family, ipv4, ipv6)                                                     \
+	((family) == SOURCE_IPV4   ? (ipv4) >> 8 == 0xe00000 || (ipv4) == ~0u             \
+	 : (family) == SOURCE_IPV6 ? ((ipv6)[0] & NET32(0xff0f0000)) == NET32(0xff020000) \
+				   : 0)
+
+inline_never __u64 find_inner(struct __sk_buff *ctx);
+
+#include "scope.h"
+#include "inner.h"
+
+inline_never __u64 find_inner(struct __sk_buff *ctx)
+{
+	struct headers headers = { 0 };
+
+	return find_headers(ctx, &headers) ? 0 : inner_find(ctx, &headers.eth, headers.bytes + sizeof(headers.bytes));
+}
+
+#if MATCH == MATCH_SOURCE
+#define spare_link(data, end, answer) (answer)
+#else
+
+/* Asked behind a yes. What lies within a packet was asked there. */
 inline_never __u32 spare_link(const void *data, const void *end, __u32 answer)
 {
 	struct source source;
-	int family = parse_source(data, end, &source), spared = 0;
+	int family = parse_source(data, end, &source);
 
-	if (!(answer & ANSWER_TO))
+	if (!(answer & ANSWER_TO) || answer & ANSWER_INNER)
 		return answer;
 	source_turn(&source, family);
-	if (family == SOURCE_IPV4)
-		spared = source.ipv4 >> 8 == 0xe00000 || source.ipv4 == ~0u;
-	else if (family == SOURCE_IPV6)
-		spared = (source.ipv6[0] & NET32(0xff0f0000)) == NET32(0xff020000);
-	return spared ? answer & ~(ANSWER_DROP | 0xff) : answer;
+	return IS_SPARED(family, family == SOURCE_IPV4 ? source.ipv4 : 0, source.ipv6) ? answer & ~(ANSWER_DROP | 0xff)
+										       : answer;
 }
 
 #endif
+
+/* What a look into the packet makes of it. */
+inline_never __u32 packet_inner(struct __sk_buff *ctx, const void *data, const void *end, __u32 answer)
+{
+	__u64 any = ctx->ifindex;
+
+	(void)data;
+	(void)end;
+	ANY_BITS(answer, any);
+	if (answer & ANSWER_DROP)
+		answer = spare_link(data, end, answer);
+	return answer & ANSWER_DROP ? answer : judge_inner(ctx, answer);
+}
 
 /* A packet that is to be cut into several counts as these, with all of their headers. */
 #define COUNT(map, key) count_several(map, key, packets, bytes)
@@ -198,11 +223,11 @@ rare:
 		answer = packet_scope(ctx, answer, &headers);
 	else if (ANSWER_LABEL(answer) == LABEL_ENDS)
 		answer = decide_match_end(&headers.eth, end, answer);
+	if (INNER_ON(G, answer))
+		answer = packet_inner(ctx, &headers.eth, end, answer);
 judged:
-#if MATCH != MATCH_SOURCE
 	if (answer & ANSWER_DROP)
 		answer = spare_link(&headers.eth, end, answer);
-#endif
 	if (answer & ANSWER_SHADOW)
 		COUNT(&list_counters, ANSWER_LABEL(answer));
 	COUNT(&counters_out, COUNTER(port, REASON((__u32)answer)));

@@ -6,15 +6,8 @@
 #ifndef SCOPE_H
 #define SCOPE_H
 
-#include "decide.h"
-
-#define SCOPE_FRAGMENT 44
-#define SCOPE_AH       51
-/* What may lie between the header of IPv6 and the ports: hop-by-hop, routing, fragment, AH, destination, mobility. */
-#define SCOPE_BETWEEN(protocol)                                                                           \
-	((protocol) == 0 || (protocol) == 43 || (protocol) == SCOPE_FRAGMENT || (protocol) == SCOPE_AH || \
-	 (protocol) == 60 || (protocol) == 135)
-#define SCOPE_HEADERS 8 /* so many of them are looked through */
+#include "behind.h"
+#include "match.h"
 
 /* A packet, as scopes see it. */
 struct scope_packet {
@@ -106,9 +99,6 @@ inline_always __u32 scope_answer(const struct scopes *t, __u32 answer, const str
 		(const struct scopes *)value_;                                                     \
 	})
 
-/* To the verifier it is any number of 16 bits from here on: ways that differ in what it knows of it become one. */
-#define ANY_16_BITS(number, any) asm volatile("%0 ^= %1\n%0 ^= %1\n%0 &= 0x7fff" : "+r"(number) : "r"(any))
-
 /* What is left of a packet, so that no pointer into it is: the address that was looked up, in network order, IPv4 as
  * the first word. */
 struct scope_seen {
@@ -121,42 +111,6 @@ struct scope_seen {
 	__u32 family;
 };
 
-/* Behind IPv6's own header. */
-inline_never int scope_behind6(PACKET *ctx, struct scope_seen *seen)
-{
-	__u64 protocol = seen->next >> 16, at = seen->next & 0xffff;
-
-	_Pragma("clang loop unroll(disable)") for (int i = 0; i < SCOPE_HEADERS; i++)
-	{
-		__s64 two, where;
-
-		if (!SCOPE_BETWEEN(protocol))
-			break;
-		two = packet_two(ctx, at);
-		if (two < 0)
-			break;
-		if (protocol == SCOPE_FRAGMENT) {
-			where = packet_two(ctx, at + 2);
-			if (where < 0)
-				break;
-			if (where & 0xfff8) {
-				protocol = two >> 8;
-				at = 0;
-				break;
-			}
-			at += 8;
-		} else if (protocol == SCOPE_AH) {
-			at += ((two & 0xff) + 2) * 4;
-		} else {
-			at += ((two & 0xff) + 1) * 8;
-		}
-		ANY_16_BITS(at, two);
-		protocol = two >> 8;
-	}
-	seen->next = SCOPE_BETWEEN(protocol) ? 256 << 16 : protocol << 16 | (at & 0xffff);
-	return 0;
-}
-
 /* base: the headers, in the packet or a copy of them. */
 inline_always int scope_see(const void *base, const void *end, struct scope_seen *seen)
 {
@@ -166,13 +120,11 @@ inline_always int scope_see(const void *base, const void *end, struct scope_seen
 	seen->family = family;
 	if (family == SOURCE_IPV4) {
 		const struct ipv4_header *ip = source.ipv4_at;
-		__u64 behind = (const char *)ip - (const char *)base + (ip->version_ihl & 15) * 4;
 
 		seen->addr[0] = ip->source;
 		seen->packet.hi = 0;
 		seen->packet.lo = 0xffffULL << 32 | NET32(ip->destination);
-		seen->next =
-			(__u64)ip->rest[8] << 16 | ((ip->rest[5] << 8 | ip->rest[6]) & 0x1fff ? 0 : behind & 0xffff);
+		seen->next = behind_ipv4(ip, (const char *)ip - (const char *)base);
 	} else if (family == SOURCE_IPV6) {
 		const struct ipv6_header *ip =
 			(const void *)((const char *)source.ipv6 - offsetof(struct ipv6_header, source));
@@ -183,7 +135,7 @@ inline_always int scope_see(const void *base, const void *end, struct scope_seen
 		seen->addr[3] = source.ipv6[3];
 		seen->packet.hi = (__u64)NET32(source.ipv6[4]) << 32 | NET32(source.ipv6[5]);
 		seen->packet.lo = (__u64)NET32(source.ipv6[6]) << 32 | NET32(source.ipv6[7]);
-		seen->next = (__u64)ip->rest[5] << 16 | ((const char *)(ip + 1) - (const char *)base);
+		seen->next = BEHIND(ip->rest[5], (const char *)(ip + 1) - (const char *)base);
 	} else {
 		return 0;
 	}
@@ -207,10 +159,10 @@ inline_never int scope_turn(struct scope_seen *seen)
 /* From where its port is to the port itself. */
 inline_never int scope_read_port(PACKET *ctx, struct scope_seen *seen)
 {
-	__u32 protocol = seen->next >> 16 & 0x1ff, at = seen->next & 0xffff;
+	__u32 protocol = BEHIND_PROTOCOL(seen->next), at = BEHIND_AT(seen->next);
 
 	seen->packet.protocol = protocol;
-	seen->packet.port = (protocol == 6 || protocol == 17 || protocol == 132) && at ? packet_two(ctx, at + 2) : -1;
+	seen->packet.port = (protocol == 6 || protocol == 17 || protocol == 132) && at ? read_two(ctx, at + 2) : -1;
 	return 0;
 }
 
@@ -220,12 +172,6 @@ inline_never int scope_fits(struct scope_seen *seen)
 
 	seen->fit = fit;
 	return 0;
-}
-
-/* What the lists say of the address alone, once more: a scoped answer of an IPv4 address within it hid that. */
-inline_never __u32 decide_own6(const struct generation *g, __u64 hi, __u64 lo)
-{
-	return decide_shadow(g, decide_ipv6(g, hi, lo));
 }
 
 inline_always int scope_asks_end(__u32 answer)
@@ -255,7 +201,7 @@ looked_at_apart __u64 scope_judge(PACKET *ctx, __u64 answer, __u32 ifindex)
 	if (!scope_see_headers(ctx, &seen))
 		return (__u32)answer;
 	if (seen.family == SOURCE_IPV6)
-		scope_behind6(ctx, &seen);
+		seen.next = behind_ipv6(ctx, seen.next >> 16, BEHIND_AT(seen.next));
 	scope_read_port(ctx, &seen);
 	if (answer & SCOPE_TO)
 		scope_turn(&seen);

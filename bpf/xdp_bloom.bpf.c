@@ -5,10 +5,11 @@
 #if MATCH == MATCH_SOURCE
 #include "detect.h"
 #endif
-/* What it has is not known to those. */
+
 #define PACKET		    struct xdp_md
 #define PACKET_IFINDEX(ctx) ((ctx)->ingress_ifindex)
 inline_always __u32 copy_packet(const struct xdp_md *ctx, struct sample *sample);
+inline_always int read_bytes(struct xdp_md *ctx, __u64 at, void *to, __u32 size);
 #include "shared.h"
 
 struct {
@@ -27,6 +28,20 @@ inline_always __u32 copy_packet(const struct xdp_md *ctx, struct sample *sample)
 	_Pragma("clang loop unroll(disable)") for (n = 0; n < SAMPLE_BYTES && byte + 1 <= end; n++) sample->bytes[n] =
 		*byte++;
 	return n;
+}
+
+/* So many bytes from that place on, wherever they lie. */
+inline_always int read_bytes(struct xdp_md *ctx, __u64 at, void *to, __u32 size)
+{
+	const __u8 *data = (const __u8 *)(long)ctx->data, *end = (const __u8 *)(long)ctx->data_end;
+
+	at &= 0x7fff;
+	data += at;
+	if (PARSE_FITS(data, size, end)) {
+		__builtin_memcpy(to, data, size);
+		return 0;
+	}
+	return GEN(G, frags) ? bpf_xdp_load_bytes(ctx, at, to, size) : -1;
 }
 
 /*
@@ -139,21 +154,6 @@ inline_always __u64 PACKET_LENGTH(struct xdp_md *ctx)
 	return GEN(G, frags) ? bpf_xdp_get_buff_len(ctx) : ctx->data_end - ctx->data;
 }
 
-/* Two bytes of the packet, wherever they are; -1: it ends before. */
-inline_always __s64 packet_two(struct xdp_md *ctx, __u64 at)
-{
-	const __u8 *data = (const __u8 *)(long)ctx->data, *end = (const __u8 *)(long)ctx->data_end;
-	__u8 two[2] = { 0 };
-
-	at &= 0x7fff;
-	data += at;
-	if (PARSE_FITS(data, 2, end))
-		return (__u64)data[0] << 8 | data[1];
-	if (!GEN(G, frags) || bpf_xdp_load_bytes(ctx, at, two, sizeof(two)))
-		return -1;
-	return (__u64)two[0] << 8 | two[1];
-}
-
 /* Where the headers are not in the first buffer. */
 inline_always int copy_headers(struct xdp_md *ctx, struct headers *headers)
 {
@@ -206,7 +206,26 @@ looked_at_apart __u64 scope_decide_to(struct xdp_md *ctx)
 
 #endif
 
+inline_never __u64 find_inner(struct xdp_md *ctx);
+
 #include "scope.h"
+#include "inner.h"
+
+inline_never __u64 find_inner_frags(struct xdp_md *ctx)
+{
+	struct headers headers = { 0 };
+
+	return copy_headers(ctx, &headers) ? inner_find(ctx, headers.bytes, headers.bytes + HEADERS_MAX) : 0;
+}
+
+inline_never __u64 find_inner(struct xdp_md *ctx)
+{
+	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
+
+	if (GEN(G, frags) && !PARSE_FITS(data, ETH_HLEN + sizeof(struct ipv6_header), end))
+		return find_inner_frags(ctx);
+	return inner_find(ctx, data, end);
+}
 
 /* What the clock makes of an answer that may be one of a ban that ends. */
 inline_never __u32 packet_end(struct xdp_md *ctx, MATCHED answer)
@@ -216,6 +235,15 @@ inline_never __u32 packet_end(struct xdp_md *ctx, MATCHED answer)
 	if (ANSWER_LABEL(answer) != LABEL_ENDS)
 		return answer;
 	return decide_match_end((const void *)(long)ctx->data, (const void *)(long)ctx->data_end, answer);
+}
+
+/* What a look into the packet makes of it. */
+inline_never __u32 packet_inner(struct xdp_md *ctx, __u32 answer)
+{
+	__u64 any = ctx->ingress_ifindex;
+
+	ANY_BITS(answer, any);
+	return answer & ANSWER_DROP ? answer : judge_inner(ctx, answer);
 }
 
 /* The detector is about sources that come in. */
@@ -348,6 +376,8 @@ rarer:
 	if (answer == (int)ANSWER_HIDDEN)
 		return drop_hidden(port, bytes);
 	answer = packet_end(ctx, answer);
+	if (INNER_ON(G, answer))
+		answer = packet_inner(ctx, answer);
 judged:
 	if (answer & ANSWER_SHADOW)
 		count(&list_counters, ANSWER_LABEL(answer), bytes);

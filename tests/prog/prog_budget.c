@@ -40,6 +40,7 @@ struct shape {
 	unsigned int frags;    /* packets of several buffers */
 	unsigned int ends;     /* some bans have an end */
 	unsigned int scoped;   /* some lists have a scope */
+	unsigned int inner;    /* packets are looked into */
 	unsigned int detect;   /* who sends too much is found */
 	unsigned int looks_up; /* and who sends what nobody here asked for, or scans */
 	unsigned int slots;    /* by limits of an interface */
@@ -87,6 +88,10 @@ static const struct shape shapes[] = {
 	{ "hosts-scoped", DEFAULTS, .scoped = 1, .counts = { .some24 = SHAPE_GATED, .hosts = SHAPE_GATED } },
 	{ "everything-scoped", DEFAULTS, .scoped = 1, .shadows = 1, .ends = 1, EVERYTHING },
 	{ "everything-frags-scoped", DEFAULTS, .scoped = 1, .shadows = 1, .ends = 1, .frags = 1, EVERYTHING },
+	{ "hosts-inner", DEFAULTS, .inner = 1, .counts = { .some24 = SHAPE_GATED, .hosts = SHAPE_GATED } },
+	{ "everything-inner", DEFAULTS, .inner = 1, EVERYTHING },
+	{ "everything-all", DEFAULTS, .inner = 1, .scoped = 1, .shadows = 1, .ends = 1, .frags = 1, .detect = 1,
+	  .looks_up = 1, .slots = 1, EVERYTHING },
 	{ "empty-detect", DEFAULTS, .detect = 1 },
 	{ "hosts-detect", DEFAULTS, .detect = 1, .counts = { .some24 = SHAPE_GATED, .hosts = SHAPE_GATED } },
 	{ "everything-detect", DEFAULTS, .detect = 1, EVERYTHING },
@@ -407,6 +412,7 @@ static void generation(struct generation *g, const struct shape *shape)
 	g->frags = shape->frags;
 	g->ends = shape->ends;
 	g->scoped = shape->scoped;
+	g->inner = shape->inner;
 	g->shadows = shape->shadows;
 	g->shadow[0] = shape->shadows << 1;
 	ktap_state = 1; /* the seeds are a part of the program */

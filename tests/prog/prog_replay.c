@@ -9,7 +9,7 @@
 #include "captures.h"
 #include "observe/capture_apart.h"
 #include "observe/replay.h"
-#include "worth_asking.h"
+#include "tunnels.h"
 
 #define ETHERNET_BYTES 14 /* the kernel runs no test on less */
 #define AT_ONCE	       512
@@ -20,7 +20,7 @@ static uint64_t packets, ran;
 /* The captures come through a pipe, from a process that makes them. */
 static void make_packets(int to, uint64_t n)
 {
-	static uint8_t room[AT_ONCE * (FRAME_MAX + 64)];
+	static uint8_t room[AT_ONCE * (FRAME_BYTES + 64)];
 	struct capture_file file = { .bytes = room };
 	FILE *out = fdopen(to, "w");
 
@@ -33,9 +33,17 @@ static void make_packets(int to, uint64_t n)
 		/* Three in four are whole; of the others any number of bytes was sent. */
 		uint32_t size = ktap_random() % 4 ? FRAME_MAX : (uint32_t)(ETHERNET_BYTES + ktap_random() % 90);
 		uint8_t frame[FRAME_MAX];
+		struct tunnel tunnel;
 
 		frame_make(frame, shape, worth_asking(shape->family == 6 ? 6 : 4));
-		pcapng_packet_of(&file, 0, i, frame, size, size, 0);
+		if (i % 4) {
+			pcapng_packet_of(&file, 0, i, frame, size, size, 0);
+		} else {
+			make_tunnel(&tunnel);
+			size = tunnel.size < FRAME_BYTES ? (uint32_t)tunnel.size
+							 : FRAME_BYTES; /* replay looks no further */
+			pcapng_packet_of(&file, 0, i, tunnel.frame, size, size, 0);
+		}
 		if (i % AT_ONCE == AT_ONCE - 1 || i == n - 1) {
 			if (fwrite(file.bytes, 1, file.n, out) != file.n)
 				_exit(1);
@@ -47,13 +55,13 @@ static void make_packets(int to, uint64_t n)
 
 static int compare(void *arg, const struct captured *p)
 {
-	uint8_t frame[2 + FRAME_MAX];
+	uint8_t frame[FRAME_BYTES];
 	__u32 answer;
 	struct run run;
 	bool judged, drops;
 
 	(void)arg;
-	if (!CHECK(p->size <= FRAME_MAX && !replay_packet(&replay, p, &answer, &judged), "packet %" PRIu64, packets))
+	if (!CHECK(p->size <= FRAME_BYTES && !replay_packet(&replay, p, &answer, &judged), "packet %" PRIu64, packets))
 		return -EINVAL;
 	packets++;
 	memcpy(frame, p->bytes, p->size);
@@ -133,9 +141,13 @@ static void other_settings(void)
 	settings.embedded = true;
 	same_as_kernel(&settings, shadow, n);
 	settings.embedded = false;
+	settings.inner = true;
+	model.label[2] = LABEL_ENDS - 1; /* what is looked into takes a list of that label for live bans */
+	same_as_kernel(&settings, shadow, n);
 	settings.exact = false;
 	same_as_kernel(&settings, NULL, n);
 	hosts_only();
+	settings.inner = false;
 	settings.exact = true;
 	same_as_kernel(&settings, NULL, n);
 }

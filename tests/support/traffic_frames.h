@@ -16,8 +16,9 @@
 #include <string.h>
 
 enum {
-	FRAME_MAX = 192,
-	HEAD_MAX = 96, /* Ethernet, tags and PPPoE leave room for IPv6 and UDP */
+	FRAME_MAX = 256,
+	HEAD_MAX = 192,
+	TAGS_END = 72, /* Ethernet, tags and PPPoE leave room for IPv6, GRE, IPv6 and UDP */
 	TROUBLE = 2,   /* exit status */
 };
 
@@ -89,6 +90,58 @@ static void put16(struct head *h, uint16_t value)
 /* The addresses are destinations, and what else stands there is the source. */
 static int as_destinations;
 
+static uint16_t checksum(const uint8_t *header)
+{
+	uint16_t words[sizeof(struct iphdr) / 2];
+	uint32_t sum = 0;
+
+	memcpy(words, header, sizeof(words));
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		sum += words[i];
+	sum = (sum & 0xffff) + (sum >> 16);
+	return ~(sum + (sum >> 16));
+}
+
+/* The header of a tunnel, between hosts that nobody bans. type: that of Ethernet or PPP for the packet within. */
+static void put_outer(struct head *h, int family, int gre, int inner, uint16_t length, uint16_t type)
+{
+	const int protocol = gre ? IPPROTO_GRE : inner == AF_INET ? IPPROTO_IPIP : IPPROTO_IPV6;
+	const int ppp = type < 0x100;
+
+	length += gre ? 4 : 0;
+	if (family == AF_INET) {
+		struct iphdr ip = {
+			.version = 4,
+			.ihl = 5,
+			.tot_len = htons(length + sizeof(ip)),
+			.ttl = 64,
+			.protocol = (uint8_t)protocol,
+			.saddr = htonl(0xc6336403),
+			.daddr = htonl(0xc6336402),
+		};
+		ip.check = checksum((const uint8_t *)&ip);
+		put16(h, ppp ? 0x0021 : ETH_P_IP);
+		memcpy(h->bytes + h->length, &ip, sizeof(ip));
+		h->length += sizeof(ip);
+	} else {
+		struct ip6_hdr ip = {
+			.ip6_flow = htonl(6U << 28),
+			.ip6_plen = htons(length),
+			.ip6_nxt = (uint8_t)protocol,
+			.ip6_hlim = 64,
+			.ip6_src.s6_addr = { 0x20, 0x01, 0x0d, 0xb8, [15] = 3 },
+			.ip6_dst.s6_addr = { 0x20, 0x01, 0x0d, 0xb8, [15] = 2 },
+		};
+		put16(h, ppp ? 0x0057 : ETH_P_IPV6);
+		memcpy(h->bytes + h->length, &ip, sizeof(ip));
+		h->length += sizeof(ip);
+	}
+	if (!gre)
+		return;
+	put16(h, 0);
+	put16(h, inner == AF_INET ? ETH_P_IP : ETH_P_IPV6);
+}
+
 /* Ethernet, the tags, then the IP and UDP headers; only source address and checksum are left to fill in. Returns
  * what is wrong with the tags, or NULL.
  */
@@ -99,7 +152,7 @@ static const char *make_head(struct head *h, int family, const char *tags)
 	const uint16_t ip_length = (family == AF_INET ? sizeof(struct iphdr) : sizeof(struct ip6_hdr)) + udp_length;
 	uint16_t type = family == AF_INET ? ETH_P_IP : ETH_P_IPV6;
 	struct udphdr udp = { .source = htons(9), .dest = htons(9), .len = htons(udp_length) };
-	char words[64], *word, *rest = words;
+	char words[64], *word, *rest = words, *outer = NULL;
 
 	memset(h, 0, sizeof(*h));
 	memcpy(h->bytes, macs, sizeof(macs));
@@ -108,7 +161,7 @@ static const char *make_head(struct head *h, int family, const char *tags)
 		return "too many tags";
 	strcpy(words, tags);
 	while ((word = strsep(&rest, "+"))) {
-		if (h->length > HEAD_MAX - 60)
+		if (h->length > TAGS_END)
 			return "too many tags";
 		if (!strcmp(word, "vlan")) {
 			put16(h, ETH_P_8021Q);
@@ -124,11 +177,17 @@ static const char *make_head(struct head *h, int family, const char *tags)
 			put16(h, 7);
 			put16(h, ip_length + 2);
 			type = family == AF_INET ? 0x0021 : 0x0057;
+		} else if (!strcmp(word, "in4") || !strcmp(word, "in6") || !strcmp(word, "gre4") ||
+			   !strcmp(word, "gre6")) {
+			outer = word;
 		} else if (strcmp(word, "plain")) {
 			return "unknown tag";
 		}
 	}
-	put16(h, type);
+	if (outer)
+		put_outer(h, strchr(outer, '6') ? AF_INET6 : AF_INET, *outer == 'g', family, ip_length, type);
+	else
+		put16(h, type);
 	h->ip = h->length;
 	if (family == AF_INET) {
 		struct iphdr ip = {
@@ -155,18 +214,6 @@ static const char *make_head(struct head *h, int family, const char *tags)
 	memcpy(h->bytes + h->length, &udp, sizeof(udp));
 	h->length += sizeof(udp);
 	return NULL;
-}
-
-static uint16_t checksum(const uint8_t *header)
-{
-	uint16_t words[sizeof(struct iphdr) / 2];
-	uint32_t sum = 0;
-
-	memcpy(words, header, sizeof(words));
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		sum += words[i];
-	sum = (sum & 0xffff) + (sum >> 16);
-	return ~(sum + (sum >> 16));
 }
 
 static size_t make_frame(uint8_t *frame, const struct head *h, const struct source *source, const struct mark *mark)

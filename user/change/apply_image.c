@@ -232,6 +232,7 @@ static int put_together(struct candidate *c, struct state *state, const struct l
 	g.number = apply_next_number(state, live);
 	g.samples = settings.samples > 0;
 	g.embedded = settings.embedded;
+	g.inner = settings.inner;
 	g.edits = 0;
 	g.ends = beside->ending.n4 || beside->ending.n6;
 	if (!beside_any(beside))

@@ -260,6 +260,7 @@ int plan_sizes(struct generation *g, const struct counts *n, const struct settin
 	g->version = GENERATION_VERSION;
 	g->samples = settings->samples > 0;
 	g->embedded = settings->embedded;
+	g->inner = settings->inner;
 	plan_ipv6(g, n, &keys6);
 	if (keys6 > 4e9)
 		return because(-E2BIG, "the IPv6 prefixes need %.3g keys; the most is 4e9", keys6);

@@ -22,6 +22,7 @@ extern const char *const layout_names[LAYOUTS + 2]; /* ended by NULL */
 	X(enum layout, layout, "layout", SETTING_LAYOUT, 0, LAYOUT_AUTO, LAYOUT_AUTO, "auto, or one of the filter")   \
 	X(unsigned int, k, "k", SETTING_WHOLE, 0, CLASSIC_K_MAX, 0, "of the classic layout; 0: the best")             \
 	X(bool, embedded, "embedded", SETTING_SWITCH, 0, 1, false, "judge 6to4, Teredo, NAT64, ISATAP by their IPv4") \
+	X(bool, inner, "inner", SETTING_SWITCH, 0, 1, false, "look into IP in IP, 6in4 and GRE, too")                 \
 	X(double, fpr, "fpr", SETTING_RATE, 1e-7, 0.5, 0, "of the filter, headroom used up; auto: fastest")           \
 	X(double, headroom, "headroom", SETTING_PERCENT, 0, 10, 0.1, "keys that can be added later")                  \
 	X(double, samples, "samples", SETTING_FLOOR, 0, 100000, 100, "of dropped packets, a second and CPU")          \

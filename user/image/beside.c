@@ -57,6 +57,7 @@ static void start(struct generation *g, const struct image *image)
 
 	*g = image->g;
 	g->embedded = given.embedded;
+	g->inner = given.inner;
 	g->samples = given.samples;
 	g->number = given.number;
 	g->ends = given.ends;
@@ -295,6 +296,7 @@ static int build_all(struct generation *g, const struct image *image, const stru
 	int err = plan_generation(&planned, owned, settings);
 
 	planned.embedded = g->embedded;
+	planned.inner = g->inner;
 	planned.samples = g->samples;
 	planned.number = g->number;
 	planned.ends = g->ends;

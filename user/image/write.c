@@ -67,7 +67,7 @@ static void put_header(struct writer *w, const struct image_source *source)
 	header.g.ends = 0;
 	if (source->g->ends && header.g.gate4_label == LABEL_ENDS)
 		header.g.gate4_label = LABEL_LIVE;
-	header.g.embedded = 0; /* as the machine that loads it wants it */
+	header.g.embedded = header.g.inner = 0; /* as the machine that loads it wants it */
 	put(w, &header, sizeof(header));
 }
 

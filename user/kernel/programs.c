@@ -2,6 +2,7 @@
 #include "kernel/programs.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -167,6 +168,12 @@ static int set_constants(struct bpf_program *program, struct bpf_prog_load_opts 
 			insns[i].code = BPF_JMP | BPF_JSGE | BPF_K;
 		if (insns[i].code == (BPF_JMP | BPF_JSLT | BPF_K) && insns[i].imm == SCOPES_MAGIC && loading->scoped)
 			insns[i].code = BPF_JMP | BPF_JSGE | BPF_K;
+		if (insns[i].code == (BPF_JMP | BPF_JSLT | BPF_K) && insns[i].imm == INNER_MAGIC && loading->inner)
+			insns[i].code = BPF_JMP | BPF_JSGE | BPF_K;
+		if (insns[i].code == (BPF_JMP | BPF_JSLT | BPF_K) && insns[i].imm == RARE_BELOW && loading->inner) {
+			insns[i].code = BPF_JMP | BPF_JSGE | BPF_K;
+			insns[i].imm = INT_MIN; /* each answer */
+		}
 		if (insns[i].code == (BPF_JMP | BPF_JSLT | BPF_K) && insns[i].imm == RARE_BELOW &&
 		    (loading->ends || loading->scoped)) {
 			insns[i].code = BPF_JMP | BPF_JSET | BPF_K;

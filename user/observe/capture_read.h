@@ -43,7 +43,7 @@ int capture_read(const struct capture_calls *calls, struct capture_end *end);
  * The beginning of a packet as it lies in memory when XDP sees it: with a header of Ethernet, whatever the capture has
  * in its place, and addresses aligned.
  */
-#define FRAME_BYTES 80
+#define FRAME_BYTES 144 /* as far as addresses of a packet within it lie */
 
 struct frame {
 	_Alignas(8) uint8_t room[2 + 6 + FRAME_BYTES];

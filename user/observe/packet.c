@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "bpf/abi.h"
-#include "bpf/parse.h"
+#include "bpf/inner.h"
 
 /* Extension headers that a packet may have before what it carries; no legitimate sender uses more. */
 #define EXTENSIONS_MAX 8
@@ -70,22 +70,29 @@ static void read_after_ipv6(struct packet *p, const uint8_t *ip, const uint8_t *
 	read_ports(p, at, end);
 }
 
+/* From its own header on, of which that much is there. */
+static void read_ip(struct packet *p, int family, const uint8_t *ip, const uint8_t *end)
+{
+	*p = (struct packet){ .protocol = -1, .source_port = -1, .destination_port = -1 };
+	if (family == SOURCE_IPV4 && end - ip >= (long)sizeof(struct ipv4_header)) {
+		p->source = (struct addr){ (uint32_t)ip[12] << 24 | ip[13] << 16 | ip[14] << 8 | ip[15], 4 };
+		read_ipv4(p, ip, end);
+	} else if (family == SOURCE_IPV6 && end - ip >= 24) {
+		p->source = (struct addr){ read_ipv6(ip + 8), 6 };
+		p->protocol = ip[6];
+		if (end - ip >= (long)sizeof(struct ipv6_header))
+			read_after_ipv6(p, ip, end);
+	}
+}
+
 void packet_read(struct packet *p, const void *bytes, size_t n)
 {
 	const uint8_t *end = (const uint8_t *)bytes + n;
-	struct source source;
+	struct source source = { 0 };
 	int family = parse_source(bytes, end, &source);
+	const uint8_t *ip = family == SOURCE_IPV4 ? source.ipv4_at : (const uint8_t *)source.ipv6;
 
-	*p = (struct packet){ .protocol = -1, .source_port = -1, .destination_port = -1 };
-	if (family == SOURCE_IPV4) {
-		p->source = (struct addr){ source.ipv4, 4 };
-		read_ipv4(p, source.ipv4_at, end);
-	} else if (family == SOURCE_IPV6) {
-		const uint8_t *ip = (const uint8_t *)source.ipv6 - offsetof(struct ipv6_header, source);
-
-		p->source = (struct addr){ read_ipv6(ip + 8), 6 };
-		read_after_ipv6(p, ip, end);
-	}
+	read_ip(p, family, family == SOURCE_IPV6 ? ip - offsetof(struct ipv6_header, source) : ip, end);
 }
 
 void packet_sampled(struct packet *p, const struct sample *s)
@@ -95,6 +102,14 @@ void packet_sampled(struct packet *p, const struct sample *s)
 
 	memcpy(room + 2, s->bytes, n);
 	packet_read(p, room + 2, n);
+	if (s->answer & ANSWER_INNER) {
+		const struct packet_bytes bytes = { room + 2, (__u32)n };
+		__u64 where = find_inner(&bytes);
+
+		if (where && INNER_AT(where) < n)
+			read_ip(p, (int)INNER_FAMILY(where), room + 2 + INNER_AT(where), room + 2 + n);
+	}
+	p->inner = s->answer & ANSWER_INNER;
 	p->to = s->answer & ANSWER_TO;
 	p->out = s->answer & ANSWER_OUT;
 }

@@ -17,6 +17,7 @@ struct packet {
 	int source_port, destination_port; /* -1: there is none, or it was not captured */
 	bool to;			   /* it was dropped for its destination */
 	bool out;			   /* on its way out */
+	bool inner;			   /* it is the packet within the one that was dropped */
 };
 
 /* The bytes must begin two after a multiple of four, as in received packets: then addresses are aligned. */

@@ -40,7 +40,7 @@ static int print_json(const struct context *context, const struct sample *s, con
 
 	packet_sampled(&p, s);
 	return out_json(context,
-			json_pack("{s:s, s:o, s:s, s:s, s:o, s:s?, s:s?, s:o, s:o, s:s, s:o, s:o, s:I}", "time",
+			json_pack("{s:s, s:o, s:s, s:s, s:o, s:s?, s:s?, s:b, s:o, s:o, s:s, s:o, s:o, s:I}", "time",
 				  time_text(when, (int64_t)s->time + from->clock_ahead, "%Y-%m-%dT%H:%M:%S", true),
 				  "interface", out_text(from->interface), "direction",
 				  direction_names[!from->passed && p.out], "verdict",
@@ -50,9 +50,10 @@ static int print_json(const struct context *context, const struct sample *s, con
 				  from->passed ? NULL
 				  : p.to       ? "destination"
 					       : "source",
-				  "source", addr_json(p.source), "destination", addr_json(p.destination), "protocol",
-				  packet_protocol(p.protocol, protocol), "source_port", port_json(p.source_port),
-				  "destination_port", port_json(p.destination_port), "bytes", (json_int_t)s->length));
+				  "inner", !from->passed && p.inner, "source", addr_json(p.source), "destination",
+				  addr_json(p.destination), "protocol", packet_protocol(p.protocol, protocol),
+				  "source_port", port_json(p.source_port), "destination_port",
+				  port_json(p.destination_port), "bytes", (json_int_t)s->length));
 }
 
 static void end_text(char *buf, size_t size, struct addr addr, int port)
@@ -75,11 +76,11 @@ static int print_text(const struct sample *s, const struct packet_origin *from)
 	packet_sampled(&p, s);
 	end_text(source, sizeof(source), p.source, p.source_port);
 	end_text(destination, sizeof(destination), p.destination, p.destination_port);
-	printf("%s %-8s %-16s %-6s %s > %s %s %u\n",
+	printf("%s %-8s %-16s %-6s %s > %s %s %u%s\n",
 	       time_text(when, (int64_t)s->time + from->clock_ahead, "%H:%M:%S", false),
 	       label_of(label, from->interface, !from->passed && p.out ? MATCH_LEAVING(0) : 0),
 	       from->list ? from->list : "-", from->passed ? "passed" : answer_stage(s->answer), source, destination,
-	       packet_protocol(p.protocol, protocol), s->length);
+	       packet_protocol(p.protocol, protocol), s->length, !from->passed && p.inner ? " inner" : "");
 	return out_end();
 }
 

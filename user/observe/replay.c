@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "bpf/decide.h"
 #include "bpf/hash.h"
+#include "bpf/inner.h"
 #include "filter/arrays.h"
 #include "observe/senders.h"
 
@@ -28,12 +28,21 @@ static bool ends_too_early(const struct frame *frame, const struct captured *p)
 	       type == ETH_P_PPP_SES;
 }
 
-static void read_source(const struct frame *frame, struct replay_source *who)
+static void read_source(const struct frame *frame, __u32 answer, struct replay_source *who)
 {
-	const uint8_t *bytes = FRAME_AT(frame);
+	const struct packet_bytes bytes = { FRAME_AT(frame), frame->n };
 	struct source source;
+	struct inner inner = { 0 };
+	uint64_t where;
 
-	who->family = (uint8_t)parse_source(bytes, bytes + frame->n, &source);
+	if (answer & ANSWER_INNER) {
+		where = find_inner(&bytes);
+		inner_read(&bytes, where, &inner);
+		who->family = (uint8_t)INNER_FAMILY(where);
+		source = (struct source){ .ipv4 = NET32(inner.source[0]), .ipv6 = inner.source };
+	} else {
+		who->family = (uint8_t)parse_source(bytes.at, bytes.at + bytes.n, &source);
+	}
 	if (who->family == SOURCE_IPV4)
 		who->num = source.ipv4;
 	else if (who->family == SOURCE_IPV6)
@@ -53,13 +62,15 @@ bool replay_judge(const struct generation *g, const struct captured *p, __u32 *a
 		return false;
 	frame_make_of(&frame, p);
 	is = decide_packet(g, FRAME_AT(&frame), FRAME_AT(&frame) + frame.n);
+	if (is >= 0 && !(is & ANSWER_DROP) && g->inner)
+		is = inner_judge(g, &(struct packet_bytes){ FRAME_AT(&frame), frame.n }, (__u32)is);
 	/* What ends has not ended yet. */
 	if (is > 0 && label_is_live(g, ANSWER_LABEL(is)))
 		is &= ~(__s64)0xff;
 	*answer = (__u32)is;
 	if (is < 0)
 		return *answer != ANSWER_UNPARSED || !ends_too_early(&frame, p);
-	read_source(&frame, who);
+	read_source(&frame, *answer, who);
 	if (!(is & (ANSWER_DROP | ANSWER_SHADOW)))
 		return true;
 	who->fate = is & ANSWER_DROP ? FATE_DROPPED : FATE_SHADOW;

@@ -72,25 +72,26 @@ struct run {
 /* --- The filter --------------------------------------------------------------------------------------------------- */
 
 /* Those of this machine, where they may be read, say whose addresses are judged. */
-static bool judges_embedded(const struct context *context)
+static struct settings judges_by(const struct context *context)
 {
+	struct settings settings = SETTINGS_DEFAULT;
 	struct state *state = NULL;
-	bool embedded = SETTINGS_DEFAULT.embedded;
 
 	if (!state_open(&state, context, false))
-		embedded = settings_read(state).embedded;
+		settings = settings_read(state);
 	state_close(state);
-	return embedded;
+	return settings;
 }
 
 static int build(struct filter *f, const struct context *context, const struct options *o, char **names, size_t n)
 {
-	struct settings settings = SETTINGS_DEFAULT;
+	struct settings settings = SETTINGS_DEFAULT, here = judges_by(context);
 	struct owned owned = { 0 };
 	int err = list_files_read(&f->files, context, &o->reading, names, n);
 
 	f->against = "lists";
-	settings.embedded = judges_embedded(context);
+	settings.embedded = here.embedded;
+	settings.inner = here.inner;
 	err = err ?: list_files_settle(&f->files, &owned) ?: plan_generation(&f->g, &owned, &settings);
 	if (!err) {
 		err = build_until_placed(&f->g, &owned, &(struct build_how){ 0 });
@@ -112,12 +113,15 @@ static bool has_live_label(const struct image *image)
 static int open_image(struct filter *f, const struct context *context, const char *path, bool *live_is_known)
 {
 	int err = image_open(&f->image, path, path, true);
+	struct settings here;
 
 	if (err)
 		return err;
 	f->against = "image";
 	f->g = f->image.g;
-	f->g.embedded = judges_embedded(context);
+	here = judges_by(context);
+	f->g.embedded = here.embedded;
+	f->g.inner = here.inner;
 	*live_is_known = has_live_label(&f->image);
 	return image_lists(&f->image, &f->e.lists, &f->e.n);
 }

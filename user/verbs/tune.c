@@ -76,19 +76,20 @@ static int report(const struct context *context, const struct settings *s)
 	networks_close(networks);
 	if (context->json)
 		return out_json(context,
-				json_pack("{s:b, s:b, s:b, s:s, s:i, s:b, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:o}",
-					  "exact", s->exact, "labels", s->labels, "embedded", s->embedded, "layout",
-					  layout_names[s->layout], "k", (int)layout.k, "fpr_auto", open, "fpr",
-					  layout.fpr, "bits_per_key", layout.bits_per_key, "headroom",
+				json_pack("{s:b, s:b, s:b, s:b, s:s, s:i, s:b, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:o}",
+					  "exact", s->exact, "labels", s->labels, "embedded", s->embedded, "inner",
+					  s->inner, "layout", layout_names[s->layout], "k", (int)layout.k, "fpr_auto",
+					  open, "fpr", layout.fpr, "bits_per_key", layout.bits_per_key, "headroom",
 					  s->headroom * 100, "samples", (json_int_t)s->samples, "memory",
 					  (json_int_t)s->memory_max, "fetch_most", (json_int_t)s->fetch_most,
 					  "fetch_unpacked", (json_int_t)s->fetch_unpacked, "networks", networks_json));
 	json_decref(networks_json);
-	printf("exact     %s\nlabels    %s\nembedded  %s\nlayout    %s (%s, k = %u)\nfpr       %s%.3g (%.1f bits a key)\nheadroom  %.0f %%\nsamples   %.0f a second and CPU\nmemory    %s\nfetched   %s, %s unpacked\nnetworks  %s%s\n",
-	       s->exact ? "on" : "off", s->labels ? "on" : "off", s->embedded ? "on" : "off", layout_names[s->layout],
-	       layout_names[layout.kind], layout.k, open ? "auto, now " : "", layout.fpr, layout.bits_per_key,
-	       s->headroom * 100, s->samples, s->memory_max ? bytes_text(buf, s->memory_max) : "half of what is free",
-	       bytes_text(most, s->fetch_most), bytes_text(unpacked, s->fetch_unpacked), path, rows);
+	printf("exact     %s\nlabels    %s\nembedded  %s\ninner     %s\nlayout    %s (%s, k = %u)\nfpr       %s%.3g (%.1f bits a key)\nheadroom  %.0f %%\nsamples   %.0f a second and CPU\nmemory    %s\nfetched   %s, %s unpacked\nnetworks  %s%s\n",
+	       s->exact ? "on" : "off", s->labels ? "on" : "off", s->embedded ? "on" : "off", s->inner ? "on" : "off",
+	       layout_names[s->layout], layout_names[layout.kind], layout.k, open ? "auto, now " : "", layout.fpr,
+	       layout.bits_per_key, s->headroom * 100, s->samples,
+	       s->memory_max ? bytes_text(buf, s->memory_max) : "half of what is free", bytes_text(most, s->fetch_most),
+	       bytes_text(unpacked, s->fetch_unpacked), path, rows);
 	return out_end();
 }
 

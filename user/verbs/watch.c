@@ -117,8 +117,9 @@ static void on_sample(void *arg, const struct sample *s)
 	if (passed)
 		snprintf(comment, sizeof(comment), "passed");
 	else
-		snprintf(comment, sizeof(comment), "dropped by %s (%s)%s", list ? list : "the filter",
-			 answer_stage(s->answer), s->answer & ANSWER_OUT ? ", on its way out" : "");
+		snprintf(comment, sizeof(comment), "dropped by %s (%s)%s%s", list ? list : "the filter",
+			 answer_stage(s->answer), s->answer & ANSWER_INNER ? ", for the packet within it" : "",
+			 s->answer & ANSWER_OUT ? ", on its way out" : "");
 	err = pcapng_packet(w->file, name, LINK_ETHERNET, (uint64_t)((int64_t)s->time + w->clock), s->bytes,
 			    s->captured, s->length, comment);
 	if (err)
