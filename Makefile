@@ -308,6 +308,9 @@ fresh: ## the README's commands in a Debian that has nothing else; RELEASE=bookw
 	@tools/deps.sh $(FRESH_DEPS)
 	@tools/fresh.sh $(RELEASE)
 
+confined-test: ## all tests with what a container of Docker has, in emulated machines: some hours
+	@CONFINED=1 VM_SECONDS=14400 $(MAKE) --no-print-directory fresh RELEASE=$(RELEASE)
+
 KERNELS ?=
 test-kernels: deps-test ## program and network tests in other kernels, under QEMU; KERNELS, KERNEL_TESTS, KERNEL_ARCH=arm64
 	@$(MAKE) --no-print-directory tests
@@ -469,7 +472,7 @@ kselftest: all ## as a part of the kernel's selftests, under the runner of Debia
 
 NIGHTLY ?= test fuzz faults guards match kill-test confirm-test ends-test feeds-test flash-test parts-test counts scale-test replay-test scope-test \
 	   samples-test detect-test first-drop-test scenes-test fleet-test upgrade-test upgrade-deb-test upgrade-fuzz compilers \
-	   test-kernels hardened-test deb-test rpm-test container-test static-check rates soak mutants
+	   test-kernels hardened-test confined-test deb-test rpm-test container-test static-check rates soak mutants
 nightly: ## all that is too long for CI, one after the other, into docs/nightly.md; NIGHTLY='soak mutants': only these
 	+@MAKE='$(MAKE)' tools/nightly.sh docs/nightly.md $(NIGHTLY)
 
@@ -518,6 +521,6 @@ help: ## this
 		/^[a-z -]+:.*## / { target = text = $$0; sub(/:.*/, "", target); sub(/.*## /, "", text); \
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
-.PHONY: all units install uninstall static record-static static-check dist deb rpm rpm-test container container-test fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
+.PHONY: confined-test all units install uninstall static record-static static-check dist deb rpm rpm-test container container-test fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
 	test fresh test-kernels hardened-test lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test flash-test crowdsec-test parts-test samples-test counts scale-test replay-test scope-test page-test status-test upgrade-from upgrade-test upgrade-deb-test upgrade-fuzz record-state faults guards mutants match compilers kselftest nightly \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help
