@@ -186,14 +186,38 @@ changes() {
 	is "$(find "$bpffs/links" -type f | wc -l)" 1 "pins"
 }
 
-# Killed between the name of the pin and the link: the service turns it, and without one the next that builds something.
+# killed_while MATCH: when the pin has its new name, and the link no new root. The next command, of whatever kind, leaves it as it
+# was or as it was to be: what is shown is what is done, and what the state has.
+killed_while() {
+	local as from
+
+	need strace
+	setting
+	for from in both source destination; do
+		[ "$from" != "$1" ] || continue
+		bloom attach edge0 --match "$from" --if-needed
+		strace -D -o calls -e trace=/rename -e inject=/rename:signal=STOP:when=1 "$XDP_BLOOM" attach edge0 --match "$1" >out 2>err &
+		stopped_by_strace calls
+		kill -KILL $!
+		end_of $! && fail "it ended before it was killed"
+		grep -q "links/edge0" calls || fail "it was killed elsewhere: $(cat calls)"
+		bloom add 198.18.0.1 && bloom del 198.18.0.1
+		as=$(get '.interfaces[].match' show)
+		by "$as" 0
+		bloom restore
+		is "$(get '.interfaces[].match' show)" "$as" "what it is asked about once it is restored"
+	done
+}
+
+# Killed between the name of the pin and the link: the service turns it, and without one the next command.
 halfway() {
 	setting
 	bloom attach edge1 --match both
 	bloom attach edge0 --match destination
 	mv "$bpffs/links/edge0%to" "$bpffs/links/edge0"
-	bloom rotate
-	by source 0
+	bloom add 198.51.100.9
+	by destination 0
+	bloom attach edge0 --match source
 	printf 'load bad %s/list\nattach edge0 --match source\nattach edge1 --match both\n' "$WORK" >conf
 	ready
 	mv "$bpffs/links/edge0" "$bpffs/links/edge0%or"
@@ -304,4 +328,4 @@ for match in destination both; do
 		cases+=("every $match $mode")
 	done
 done
-run_cases "${cases[@]}" together ends only_what_is_used on_trial in_place "changes sources" "changes destinations" halfway comes_back seen inside heals refuses
+run_cases "${cases[@]}" together ends only_what_is_used on_trial in_place "changes sources" "changes destinations" "killed_while destination" "killed_while both" halfway comes_back seen inside heals refuses

@@ -14,6 +14,7 @@
 #include "change/ports.h"
 #include "change/revert_timer.h"
 #include "kernel/generation.h"
+#include "kernel/match.h"
 #include "kernel/root.h"
 
 /* What is in the state about an interface, or about what has ports, before it is attached. */
@@ -606,6 +607,33 @@ int attachments_kept(struct state *state, struct attachment **list, size_t *n)
 	free(pending);
 	free(kept);
 	return err;
+}
+
+void attach_settle(const struct change *change)
+{
+	struct attachment *list = NULL, *kept = NULL;
+	size_t n = 0, kept_n = 0;
+	char label[LABEL_MAX];
+	int err = !match_known(change->context) ? 0
+						: attach_list(change->context, &list, &n)
+							  ?: attachments_kept(change->state, &kept, &kept_n);
+
+	for (size_t i = 0; i < n && !err; i++) {
+		unsigned int match = list[i].match;
+
+		if (list[i].gone || list[i].moved || list[i].shared)
+			continue;
+		label_of(label, list[i].name, match);
+		for (size_t j = 0; j < kept_n; j++)
+			if (label_is(label, kept[j].name, kept[j].match) && !kept[j].shared)
+				match = kept[j].match;
+		err = match == list[i].match ? attach_turned(change->context, &list[i])
+					     : attach_rematch(change->context, &list[i], match);
+	}
+	if (err)
+		warn("what is asked about was left half changed: %s", reason(err));
+	free(list);
+	free(kept);
 }
 
 /* A missing interface is no reason to leave the others unfiltered. */

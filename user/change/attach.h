@@ -48,6 +48,10 @@ int detach_labels(const struct context *context, const char *name, const struct 
  * later. */
 int detach_interfaces(const struct context *context, char *const *labels, int n, bool *stopped);
 
+/* A command that was to change what is asked about was killed while it did: each is as the state says. */
+struct change;
+void attach_settle(const struct change *change);
+
 /* After a reboot: the filter, the timer of unconfirmed changes and the interfaces, as they are in the state. *missing:
  * how many interfaces could not be attached; each was reported. 0 or -errno with the reason recorded. */
 int restore(struct context *context, const struct restore_options *options, size_t *missing);

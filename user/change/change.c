@@ -11,6 +11,7 @@
 #include "base/errand.h"
 #include "base/grow.h"
 #include "base/log.h"
+#include "change/attach.h"
 #include "change/catch_up.h"
 #include "change/ports.h"
 #include "kernel/counters.h"
@@ -54,7 +55,11 @@ int change_begin_at(struct change **change, struct context *context, time_t at_l
 	if (err)
 		return err;
 	live_open(&c->live, context);
-	return catch_up(&c->state, &c->live, at_least) ?: errand.declined ? 0 : ports_settle(c);
+	err = catch_up(&c->state, &c->live, at_least);
+	if (err || errand.declined)
+		return err;
+	attach_settle(c);
+	return ports_settle(c);
 }
 
 int change_begin(struct change **change, struct context *context)

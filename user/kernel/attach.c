@@ -403,6 +403,25 @@ static int turn(const struct context *context, const struct attachment *at, int 
 	return err;
 }
 
+int attach_turned(const struct context *context, const struct attachment *at)
+{
+	struct pinned root = { 0 }, link = { 0 };
+	char path[PIN_PATH_MAX];
+	int fd, its, err;
+
+	attachment_path(context, path, at);
+	fd = bpf_obj_get(path);
+	if (fd < 0)
+		return err_is(-errno, ENOENT) ? 0 : because_kernel(-errno, path);
+	its = at->bare || at->match ? root_of(context, at->match, at->bare) : pin_get(context, PIN_ROOT);
+	err = its < 0 ? its : pinned_info(its, &root) ?: attachment_runs(context, at, fd, at->ifindex, &link);
+	if (!err && link.program != root.id && !attach_until(fd))
+		err = give_root(context, at, fd, its);
+	close_fd(its);
+	close_fd(fd);
+	return err;
+}
+
 int attach_turn(const struct context *context, const struct attachment *at, int link, int root)
 {
 	return turn(context, at, link, root, attach_until(link));

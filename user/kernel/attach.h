@@ -24,6 +24,8 @@ int attach_rematch(const struct context *context, struct attachment *at, unsigne
 /* Every link of that match (MATCH_KINDS: of any) runs this root from now on, or the one it needs, in place of one that
  * was lost. */
 int attach_new_root(const struct context *context, unsigned int match, int root);
+/* The same where its pin says so already, and a command was killed before its link did. */
+int attach_turned(const struct context *context, const struct attachment *at);
 /* One link does, or the root that it needs instead; what is on trial keeps its deadline. */
 int attach_turn(const struct context *context, const struct attachment *at, int link, int root);
 /* What is attached on trial stays. */

@@ -30,6 +30,19 @@ unsigned int match_uses(const struct context *context)
 	return uses;
 }
 
+bool match_known(const struct context *context)
+{
+	char path[PIN_PATH_MAX];
+	bool known = false;
+
+	for (unsigned int m = MATCH_SOURCE + 1; m < MATCH_KINDS && !known; m++)
+		for (int bare = 0; bare < 2; bare++) {
+			pin_path(context, path, bare ? match_pins[m].bare : match_pins[m].root);
+			known = known || !access(path, F_OK);
+		}
+	return known;
+}
+
 static bool is_used(unsigned int uses, unsigned int match)
 {
 	return uses & (MATCH_BIT(match, false) | MATCH_BIT(match, true));

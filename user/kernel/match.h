@@ -7,6 +7,7 @@
 #define KERNEL_MATCH_H
 
 #include <linux/types.h>
+#include <stdbool.h>
 
 struct candidate;
 struct context;
@@ -15,6 +16,8 @@ struct context;
 #define MATCH_BIT(match, bare) (1U << (2 * (match) + !!(bare)))
 unsigned int match_uses(const struct context *context);
 
+/* Is, or was, anything but sources asked about? */
+bool match_known(const struct context *context);
 /* Their roots and slots are there, made again if they were lost. 0 or -errno. */
 int match_ready(const struct context *context);
 /* A new slot, with the program of the generation in force, which is loaded for that. */
