@@ -401,6 +401,27 @@ beside_others() {
 	leave 0 -d -b banned -c clean
 }
 
+# What is put before the filter later is not its fault, and is said.
+behind_another() {
+	setting
+	bloom attach edge0 --egress
+	is "$(get '.interfaces[].behind' show)" 0 "how many are asked before it"
+	another attach edge0 --egress
+	[ "$(get '.interfaces[].behind' show)" != 0 ] || skip "before 6.6 no other program is asked first"
+	by destination 0
+	bloom show
+	grep -q '^interfaces  edge0 (tc, destinations of what leaves, behind 1 other)$' out || fail "show says: $(cat out)"
+	bloom status
+	grep -qF 'edge0: who is asked before the filter may let out what is banned: bpftool net show dev edge0' out ||
+		fail "status says: $(cat out)"
+	bloom doctor
+	grep -q '^note .*edge0 egress .*1 other programs are asked before the filter' out || fail "doctor says: $(cat out)"
+	bloom detach edge0 --egress
+	bloom attach edge0 --egress
+	is "$(get '.interfaces[].behind' show)" 0 "how many are asked before it once it is attached again"
+	by destination 0
+}
+
 # Who watches is told which way it went.
 seen() {
 	setting
@@ -511,4 +532,4 @@ cases=()
 for match in source destination both; do
 	cases+=("every $match")
 done
-run_cases "${cases[@]}" beside_ingress together "connects edge7 edge7" "connects edge7.5 edge7" "connects edge7.5 edge7.5" tun lies spares_the_link beside_others only_what_is_used on_trial comes_back heals changes rotations seen refuses renamed "renamed without_links" cut_short
+run_cases "${cases[@]}" beside_ingress together "connects edge7 edge7" "connects edge7.5 edge7" "connects edge7.5 edge7.5" tun lies spares_the_link beside_others behind_another only_what_is_used on_trial comes_back heals changes rotations seen refuses renamed "renamed without_links" cut_short

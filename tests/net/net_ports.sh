@@ -236,11 +236,6 @@ one_cannot() {
 	filters 0 1
 }
 
-# another ARGS...: of another instance, which is to this one any other program.
-another() {
-	XDP_BLOOM_BPFFS=$bpffs-other XDP_BLOOM_STATE=$XDP_BLOOM_STATE-other bloom "$@"
-}
-
 refusals() {
 	above bridge
 	refused "edge0: it has no ports: --ports is for bridges, bonds and teams" attach edge0 --ports

@@ -175,7 +175,7 @@ run_cases() {
 	printf 'TAP version 13\n1..%d\n# seed: XDP_BLOOM_SEED=%d\n' $# "$XDP_BLOOM_SEED"
 	for case; do
 		rm -rf "${WORK:?}"/*
-		[ -n "$no_sandbox" ] || rm -rf "${XDP_BLOOM_BPFFS:?}" /sys/fs/bpf/xdp
+		[ -n "$no_sandbox" ] || rm -rf "${XDP_BLOOM_BPFFS:?}" "${XDP_BLOOM_BPFFS:?}-other" /sys/fs/bpf/xdp
 		(
 			trap stop_jobs EXIT
 			skip_with=skip
@@ -319,6 +319,11 @@ expect() {
 
 bloom() {
 	expect 0 "$XDP_BLOOM" "$@"
+}
+
+# another ARGS...: another instance of it, which is to this one any other program.
+another() {
+	XDP_BLOOM_BPFFS=$XDP_BLOOM_BPFFS-other XDP_BLOOM_STATE=$XDP_BLOOM_STATE-other bloom "$@"
 }
 
 # refused WORDS ARGS...: ends with 2, says why in one line that has WORDS in it, and changes nothing.

@@ -67,7 +67,7 @@ static int link_state(const struct context *context, struct attachment *at)
 	if (at->gone)
 		return -ENODEV;
 	if (if_indextoname(at->ifindex, name)) {
-		err = MATCH_LEAVES(at->match) ? egress_runs(at->ifindex, is.program, &is_it)
+		err = MATCH_LEAVES(at->match) ? egress_runs(at->ifindex, is.program, &is_it, &at->behind)
 					      : mode_of(at->ifindex, at->shared ? 0 : is.program, &at->mode, &is_it);
 		if (err)
 			return err;

@@ -107,18 +107,21 @@ int egress_attach(const struct attachment *at, unsigned int ifindex, int root, c
 	return (has_tcx() ? attach_by_link : attach_by_filter)(at, ifindex, root, path);
 }
 
-int egress_runs(unsigned int ifindex, __u32 id, bool *runs)
+int egress_runs(unsigned int ifindex, __u32 id, bool *runs, unsigned int *behind)
 {
 	__u32 ids[TCX_MOST] = { 0 };
 	LIBBPF_OPTS(bpf_prog_query_opts, query, .prog_ids = ids, .prog_cnt = TCX_MOST);
 	int err;
 
+	*behind = 0;
 	*runs = !has_tcx() && id && filter_program(ifindex) == id;
 	if (!has_tcx())
 		return 0;
 	err = bpf_prog_query_opts((int)ifindex, (enum bpf_attach_type)ATTACH_TCX_EGRESS, &query) ? -errno : 0;
-	for (__u32 i = 0; i < query.prog_cnt && !err; i++)
-		*runs = *runs || ids[i] == id;
+	for (__u32 i = 0; i < query.prog_cnt && !err && !*runs; i++) {
+		*runs = ids[i] == id;
+		*behind = i;
+	}
 	return err_is(err, ENODEV) || err_is(err, ENOENT) ? 0 : err;
 }
 

@@ -15,8 +15,9 @@ struct pinned;
 
 /* And pins it there. 0, or -errno with the reason recorded. */
 int egress_attach(const struct attachment *at, unsigned int ifindex, int root, const char *path);
-/* Does that program run on what leaves through it, in this network namespace? 0 or -errno. */
-int egress_runs(unsigned int ifindex, __u32 id, bool *runs);
+/* Does that program run on what leaves through it, in this network namespace, and behind how many others? 0 or -errno.
+ */
+int egress_runs(unsigned int ifindex, __u32 id, bool *runs, unsigned int *behind);
 
 /*
  * Of any attachment but a shared one, from a descriptor of its pin: pinned_info(), with the program that runs now, and

@@ -297,14 +297,19 @@ static bool is_kept(const struct interface_info *kept, size_t n, const char *lab
 /* Whether what leaves can be filtered, where that is to be. */
 static void look_at_egress(const struct context *context, const char *name, struct findings *found)
 {
-	struct attachment at = { .match = MATCH_LEAVING(MATCH_DESTINATION) };
+	struct attachment at = { .match = MATCH_LEAVING(MATCH_DESTINATION) }, is;
 	char label[LABEL_MAX];
 	int err;
 
 	snprintf(at.name, sizeof(at.name), "%s", name);
 	label_of(label, name, at.match);
 	err = attach_may(context, &at);
-	if (err_is(err, EEXIST))
+	if (err_is(err, EEXIST) && !attach_is(context, label, &is) && is.behind)
+		NOTE(label,
+		     "%u other programs are asked before the filter, and may let out what is banned: 'bpftool net"
+		     " show dev %s' names them; to be the first again: 'detach %s --egress' and 'attach' it",
+		     is.behind, name, name);
+	else if (err_is(err, EEXIST))
 		OK(label, "%s", without_name(reason(err), name));
 	else
 		PROBLEM(label, "%s",

@@ -17,11 +17,12 @@ json_t *out_interfaces(const struct attachment *list, size_t n)
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(array, json_pack("{s:o, s:s, s:s, s:s, s:b, s:b, s:b}", "name",
+		json_array_append_new(array, json_pack("{s:o, s:s, s:s, s:s, s:b, s:b, s:b, s:i}", "name",
 						       out_text(list[i].name), "mode", attach_mode_names[list[i].mode],
 						       "match", match_names[MATCH_OF(list[i].match)], "direction",
 						       direction_names[MATCH_LEAVES(list[i].match)], "shared",
-						       list[i].shared, "gone", list[i].gone, "moved", list[i].moved));
+						       list[i].shared, "gone", list[i].gone, "moved", list[i].moved,
+						       "behind", (int)list[i].behind));
 	return array;
 }
 

@@ -20,16 +20,22 @@ static double loaded_seconds(const struct status *s)
 
 static void interfaces_text(const struct status *s)
 {
-	char name[IF_NAMESIZE];
+	char name[IF_NAMESIZE], behind[BEHIND_TEXT_MAX];
 	int n = 0;
 
 	printf("interfaces  ");
 	for (size_t i = 0; i < s->on_n; i++)
 		if (!s->on[i].gone)
-			printf("%s%s (%s%s%s%s)", n++ ? ", " : "", clean_copy(name, sizeof(name), s->on[i].name),
+			printf("%s%s (%s%s%s%s%s)", n++ ? ", " : "", clean_copy(name, sizeof(name), s->on[i].name),
 			       attach_mode_names[s->on[i].mode], s->on[i].shared ? ", shared" : "",
-			       match_texts[s->on[i].match], s->on[i].moved ? ", in another network namespace" : "");
+			       match_texts[s->on[i].match], behind_text(behind, s->on[i].behind),
+			       s->on[i].moved ? ", in another network namespace" : "");
 	puts(n ? "" : s->looked ? "none" : "not known");
+	for (size_t i = 0; i < s->on_n; i++)
+		if (s->on[i].behind)
+			printf("            %s: who is asked before the filter may let out what is banned: bpftool net show"
+			       " dev %s\n",
+			       clean_copy(name, sizeof(name), s->on[i].name), name);
 }
 
 static void packets_text(const struct status *s)

@@ -106,18 +106,27 @@ static int show_json(const struct context *context, const struct inforce *s, con
 				  s->verdict6 * 1e6, "image", image_json(s), "waiting", waiting, "ports", ports));
 }
 
+const char *behind_text(char text[BEHIND_TEXT_MAX], unsigned int behind)
+{
+	text[0] = '\0';
+	if (behind)
+		snprintf(text, BEHIND_TEXT_MAX, ", behind %u other%s", behind, behind > 1 ? "s" : "");
+	return text;
+}
+
 static int show_text(const struct inforce *s, const struct attachment *list, size_t n, const struct ports_kept *ports,
 		     const struct pending *pending, size_t waiting)
 {
 	const struct generation *g = &s->g;
 	char a[BYTES_TEXT_MAX], b[BYTES_TEXT_MAX], c[BYTES_TEXT_MAX], d[BYTES_TEXT_MAX], e[BYTES_TEXT_MAX];
-	char name[IF_NAMESIZE];
+	char name[IF_NAMESIZE], behind[BEHIND_TEXT_MAX];
 
 	if (!n)
 		puts("interfaces  none");
 	for (size_t i = 0; i < n; i++)
-		printf("%-11s %s (%s%s%s)%s\n", i ? "" : "interfaces", clean_copy(name, sizeof(name), list[i].name),
+		printf("%-11s %s (%s%s%s%s)%s\n", i ? "" : "interfaces", clean_copy(name, sizeof(name), list[i].name),
 		       attach_mode_names[list[i].mode], list[i].shared ? ", shared" : "", match_texts[list[i].match],
+		       behind_text(behind, list[i].behind),
 		       list[i].gone && list[i].shared ? " - the interface is gone, or others took the program out"
 		       : list[i].gone		      ? " - the interface is gone"
 		       : list[i].moved		      ? " - in another network namespace"

@@ -124,6 +124,9 @@ int one_list(const struct context *context, const char *name);
 /* What goes back unless it is confirmed; not what a command that was cut short left to be taken back. */
 int waiting_of(struct state *state, struct pending **pending, size_t *n);
 double waiting_seconds(const struct pending *pending);
+/* ", behind 2 others": programs of tc that are asked first. */
+#define BEHIND_TEXT_MAX 32
+const char *behind_text(char text[BEHIND_TEXT_MAX], unsigned int behind);
 /* Whose ports are filtered as they come and go: none, no line. */
 struct ports_kept;
 void ports_text(const struct ports_kept *kept);
