@@ -10,11 +10,12 @@
 
 /*
  * Names under the bpffs directory. What asks about destinations, or both addresses, has these behind the names of root,
- * slot and programs; and what asks about packets that leave, the third one before these.
+ * slot and programs; and what asks by tc about packets that leave, or that come in, one of the other two before these.
  */
 #define PIN_TO		  "_to"
 #define PIN_BOTH	  "_both"
 #define PIN_OUT		  "_out"
+#define PIN_IN		  "_in"
 #define PIN_ROOT	  "root"
 #define PIN_ROOT_BARE	  "root_bare" /* where an interface whose packets begin with IP is attached */
 #define PIN_SLOT	  "slot"
@@ -51,11 +52,15 @@
 #define MATCH_DESTINATION 1
 #define MATCH_BOTH	  2
 #define MATCHES		  3
-/* The same of packets that leave (tc), behind those; there a packet's destination is asked about unless one says else.
+/*
+ * The same by tc, behind those: of packets that leave, where a packet's destination is asked about unless one says
+ * else; and of packets that come in.
  */
 #define MATCH_LEAVING(match) (MATCHES + (match))
-#define MATCH_KINDS	     (2 * MATCHES)
-#define MATCH_LEAVES(kind)   ((kind) >= MATCHES)
+#define MATCH_COMING(match)  (2 * MATCHES + (match))
+#define MATCH_KINDS	     (3 * MATCHES)
+#define MATCH_BY_TC(kind)    ((kind) >= MATCHES)
+#define MATCH_LEAVES(kind)   ((kind) / MATCHES == 1)
 #define MATCH_OF(kind)	     ((kind) % MATCHES)
 
 /* What became of a packet, in sum. */

@@ -14,7 +14,7 @@
 
 /* Is that address nobody's to ban? Of what leaves some are. */
 #ifndef IS_SPARED
-#define IS_SPARED(family, ipv4, ipv6) 0
+#define IS_SPARED(answer, family, ipv4, ipv6) 0
 #endif
 
 #define INNER_IPV4 4
@@ -156,7 +156,7 @@ inline_always __u32 inner_judge(const struct generation *g, PACKET *from, __u32 
 	if (MATCH != MATCH_SOURCE && !(answer & ANSWER_DROP)) {
 		found = decide_inner(g, INNER_FAMILY(where), inner.destination);
 		if (found & (ANSWER_DROP | ANSWER_SHADOW) &&
-		    !IS_SPARED(INNER_FAMILY(where), NET32(inner.destination[0]), inner.destination))
+		    !IS_SPARED(ANSWER_TO, INNER_FAMILY(where), NET32(inner.destination[0]), inner.destination))
 			answer = found | ANSWER_INNER | ANSWER_TO;
 	}
 	return answer;

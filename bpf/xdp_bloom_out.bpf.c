@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The programs that ask where packets come from that leave. */
-#include "egress.h"
+/* The programs of tc that ask where packets come from. */
+#include "tc.h"

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The programs that ask about both addresses of packets that leave. */
+/* The programs of tc that ask about both addresses. */
 #define MATCH MATCH_BOTH
-#include "egress.h"
+#include "tc.h"

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The programs that ask where packets go that leave. */
+/* The programs of tc that ask where packets go. */
 #define MATCH MATCH_DESTINATION
-#include "egress.h"
+#include "tc.h"

@@ -102,9 +102,9 @@ foreign() {
 	other_program
 	ip link set edge0 "$1" obj other.o sec xdp 2>err || skip "the ip of this iproute2 attaches no programs: $(tail -n 1 err)"
 	foreign=$(xdp_id edge0)
-	says 1 problem edge0 'another XDP program is attached there; detach it, or try --shared'
+	says 1 problem edge0 'another XDP program is attached there; detach it, or try --shared or --mode tc'
 	is "$(head -n 1 out | cut -d ' ' -f 1,3)" 'problem edge0' "what comes first"
-	refuses 'another XDP program is attached there; detach it, or try --shared' edge0
+	refuses 'another XDP program is attached there; detach it, or try --shared or --mode tc' edge0
 	# Nobody asked for it: it is no problem of this machine.
 	doctored='' says 0 note edge0 'another XDP program'
 	ip link set edge0 "$1" off

@@ -278,40 +278,6 @@ flow_out() {
 	[ "$line" = flowing ] || fail "no traffic: $(cat "$WORK/flow9.err")"
 }
 
-# beyond DEVICE: another network namespace, which has addresses that are banned and others, behind that device.
-beyond() {
-	local address
-
-	printf '%s\n' 192.0.2.7 2001:db8::7 >list
-	bloom load bad list
-	unshare --net sleep infinity &
-	far=$!
-	wait_until "the other namespace" elsewhere
-	ip link add edge7 type veth peer name wire7 netns "$far"
-	ip link set edge7 up
-	nsenter -t "$far" -n ip link set lo up
-	nsenter -t "$far" -n ip link set wire7 up
-	if [ "$1" != edge7 ]; then
-		ip link add link edge7 name edge7.5 type vlan id 5 || skip "the kernel has no VLANs"
-		nsenter -t "$far" -n ip link add link wire7 name wire7.5 type vlan id 5
-	fi
-	ip addr add 10.7.0.1/24 dev "$1"
-	ip addr add fd07::1/64 dev "$1" nodad
-	ip link set "$1" up
-	nsenter -t "$far" -n ip addr add 10.7.0.2/24 dev "${1/edge/wire}"
-	nsenter -t "$far" -n ip addr add fd07::2/64 dev "${1/edge/wire}" nodad
-	nsenter -t "$far" -n ip link set "${1/edge/wire}" up
-	for address in 192.0.2.7 192.0.2.6 2001:db8::7 2001:db8::6; do
-		nsenter -t "$far" -n ip addr add "$address" dev lo
-	done
-	ip route add 192.0.2.0/24 via 10.7.0.2
-	ip route add 2001:db8::/32 via fd07::2
-}
-
-elsewhere() {
-	[ "$(readlink "/proc/$far/ns/net")" != "$(readlink /proc/self/ns/net)" ]
-}
-
 connected() {
 	is "$(python3 "$leaves" connects "$far" 192.0.2.7 2001:db8::7 192.0.2.6 2001:db8::6 | paste -sd' ')" "$*" "who is reached"
 }

@@ -156,8 +156,6 @@ in_place() {
 	rm -r "${bpffs:?}"/*
 	bloom restore
 	by both 0
-	refused "another can take its place only when it is gone: 'xdp-bloom detach edge0' first" attach edge0 --mode skb
-	refused "another can take its place" attach edge0 --match source --shared
 	bloom tune --headroom 30 --confirm 1h
 	refused "on trial" attach edge1 edge0 --match destination
 	is "$(xdp_id edge1)" none "the program on edge1"

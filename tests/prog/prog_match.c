@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is asked about destinations, about both addresses, and of what leaves: made packets through the real programs
- * and their roots, held against the naive model of who bans what. XDP_BLOOM_PACKETS says how many of each (4000; make
- * match: a million).
+ * What is asked about destinations, about both addresses, and by tc of what leaves and comes in: made packets through
+ * the real programs and their roots, held against the naive model of who bans what. XDP_BLOOM_PACKETS says how many of
+ * each (4000; make match: a million).
  */
 #include <linux/pkt_cls.h>
 
@@ -19,6 +19,9 @@ static const struct {
 	{ PIN_LINKS "/x%outfrom", "program" PIN_OUT, PIN_ROOT PIN_OUT },
 	{ PIN_LINKS "/x%out", "program" PIN_OUT PIN_TO, PIN_ROOT PIN_OUT PIN_TO },
 	{ PIN_LINKS "/x%outor", "program" PIN_OUT PIN_BOTH, PIN_ROOT PIN_OUT PIN_BOTH },
+	{ PIN_LINKS "/x%in", "program" PIN_IN, PIN_ROOT PIN_IN },
+	{ PIN_LINKS "/x%into", "program" PIN_IN PIN_TO, PIN_ROOT PIN_IN PIN_TO },
+	{ PIN_LINKS "/x%inor", "program" PIN_IN PIN_BOTH, PIN_ROOT PIN_IN PIN_BOTH },
 };
 
 static __u64 shadow[LABELS / 64];
@@ -76,7 +79,7 @@ static bool is_framed(const uint8_t *frame)
 /* Of XDP, whichever it is. */
 static __u32 verdict(unsigned int kind, __u32 result)
 {
-	if (!MATCH_LEAVES(kind))
+	if (!MATCH_BY_TC(kind))
 		return result;
 	return result == (__u32)TC_ACT_UNSPEC ? PASS : result == TC_ACT_SHOT ? DROP : result;
 }
@@ -122,8 +125,8 @@ static void random_packets(unsigned int n)
 		}
 		/* The kernel runs none for which there is no room in it; a tagged one is judged as if zeros followed.
 		 */
-		if (!(ktap_random() % 8) && !(MATCH_LEAVES(m) && is_framed(frame)))
-			size = (MATCH_LEAVES(m) ? 54 : 14) + ktap_random() % (FRAME_MAX - 54);
+		if (!(ktap_random() % 8) && !(MATCH_BY_TC(m) && is_framed(frame)))
+			size = (MATCH_BY_TC(m) ? 54 : 14) + ktap_random() % (FRAME_MAX - 54);
 		want = expected(m, shape, size, source, destination);
 		run = run_program(fds[m][i / MATCH_KINDS % 2], frame, size);
 		dropped[m] += want == DROP;

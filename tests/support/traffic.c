@@ -35,15 +35,23 @@ enum {
 	RING_BLOCK = 1 << 16,
 	PATIENCE_MS = 20000, /* what is lost comes never; what is late, on a busy machine, seconds later */
 	LOSSES_MAX = 3,	     /* windows with a loss before it gives up */
-	NAMED_MAX = 5,	     /* wrong addresses that are named */
+	EARS = 5,
+	NAMED_MAX = 5, /* wrong addresses that are named */
 };
 
 enum { PASSED_ALL = 0, WRONG = 1 };
 
-struct loop {
-	int out, in; /* sockets */
+/* A socket on IN. */
+struct ear {
+	int fd;
 	uint8_t *ring;
-	size_t ring_next;
+	size_t next;
+};
+
+struct loop {
+	int out; /* a socket */
+	struct ear in[EARS];
+	int ears;
 	struct head v4, v6;
 	struct sources banned, clean;
 	uint64_t run, first, missing; /* the window: its first sequence number, and the clean frames not yet back */
@@ -51,7 +59,8 @@ struct loop {
 };
 
 static volatile sig_atomic_t stop;
-static int queued; /* then a frame that is dropped on its way out is said to have found no room */
+static int behind_tc; /* what tc lets on is heard, by the kind of frame */
+static int queued;    /* then a frame that is dropped on its way out is said to have found no room */
 
 static void on_signal(int signal)
 {
@@ -63,7 +72,7 @@ static _Noreturn void usage(const char *why)
 {
 	fprintf(stderr,
 		"traffic: %s\n"
-		"usage: traffic [-b FILE] -c FILE [-d] [-e TAGS] [-n N] [-q] OUT IN\n"
+		"usage: traffic [-b FILE] -c FILE [-d] [-e TAGS] [-n N] [-q] [-t] OUT IN\n"
 		"Sends a frame from every source out of interface OUT, and counts what arrives at interface IN.\n"
 		"  -b FILE  banned sources, an address a line: none may arrive\n"
 		"  -c FILE  clean sources: each must arrive\n"
@@ -72,6 +81,7 @@ static _Noreturn void usage(const char *why)
 		"           such a tunnel\n"
 		"  -n N     every source N times; 0: says 'flowing', then goes on until SIGTERM\n"
 		"  -q       through OUT's queue, as what the machine itself sends\n"
+		"  -t       what IN's programs of tc let on, and not already what comes to them\n"
 		"Prints what was sent and arrived, as JSON. Exit status: 0 as it must be, 1 a banned source\n"
 		"came through or a clean one did not, 2 trouble.\n",
 		why);
@@ -100,19 +110,26 @@ static void open_sockets(struct loop *l, const char *out, const char *in)
 		.tp_frame_size = RING_FRAME,
 		.tp_frame_nr = RING_FRAMES,
 	};
+	static const int kinds[EARS] = { ETH_P_IP, ETH_P_IPV6, ETH_P_8021Q, ETH_P_8021AD, ETH_P_PPP_SES };
 	const int version = TPACKET_V2, bypass = !queued, one = 1;
 
 	l->out = packet_socket(out, 0);
-	l->in = packet_socket(in, ETH_P_ALL);
-	/* What leaves there is another's: it would fill the ring. */
-	if (setsockopt(l->in, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one)) ||
-	    setsockopt(l->out, SOL_PACKET, PACKET_QDISC_BYPASS, &bypass, sizeof(bypass)) ||
-	    setsockopt(l->in, SOL_PACKET, PACKET_VERSION, &version, sizeof(version)) ||
-	    setsockopt(l->in, SOL_PACKET, PACKET_RX_RING, &ring, sizeof(ring)))
+	l->ears = behind_tc ? EARS : 1;
+	if (setsockopt(l->out, SOL_PACKET, PACKET_QDISC_BYPASS, &bypass, sizeof(bypass)))
 		trouble("packet socket");
-	l->ring = mmap(NULL, RING_FRAMES * RING_FRAME, PROT_READ | PROT_WRITE, MAP_SHARED, l->in, 0);
-	if (l->ring == MAP_FAILED)
-		trouble("receive ring");
+	for (int i = 0; i < l->ears; i++) {
+		struct ear *ear = &l->in[i];
+
+		ear->fd = packet_socket(in, behind_tc ? kinds[i] : ETH_P_ALL);
+		/* What leaves there is another's: it would fill the ring. */
+		if (setsockopt(ear->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one)) ||
+		    setsockopt(ear->fd, SOL_PACKET, PACKET_VERSION, &version, sizeof(version)) ||
+		    setsockopt(ear->fd, SOL_PACKET, PACKET_RX_RING, &ring, sizeof(ring)))
+			trouble("packet socket");
+		ear->ring = mmap(NULL, RING_FRAMES * RING_FRAME, PROT_READ | PROT_WRITE, MAP_SHARED, ear->fd, 0);
+		if (ear->ring == MAP_FAILED)
+			trouble("receive ring");
+	}
 }
 
 /* One CPU for an interface: its frames keep their order, so what a window drops has been dropped when its last frame
@@ -163,32 +180,40 @@ static void count_frame(struct loop *l, const uint8_t *frame, size_t length)
 		l->missing &= ~(1ULL << (mark.sequence - l->first));
 }
 
-static void drain(struct loop *l)
+static void drain_ear(struct loop *l, struct ear *ear)
 {
 	for (;;) {
-		struct tpacket2_hdr *h = (void *)(l->ring + l->ring_next * RING_FRAME);
+		struct tpacket2_hdr *h = (void *)(ear->ring + ear->next * RING_FRAME);
 
 		if (!(__atomic_load_n(&h->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER))
 			return;
 		count_frame(l, (uint8_t *)h + h->tp_mac, h->tp_snaplen);
 		__atomic_store_n(&h->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
-		l->ring_next = (l->ring_next + 1) % RING_FRAMES;
+		ear->next = (ear->next + 1) % RING_FRAMES;
 	}
+}
+
+static void drain(struct loop *l)
+{
+	for (int i = 0; i < l->ears; i++)
+		drain_ear(l, &l->in[i]);
 }
 
 static void wait_for_window(struct loop *l, const struct mmsghdr *messages)
 {
-	struct pollfd in = { .fd = l->in, .events = POLLIN };
+	struct pollfd in[EARS];
 
+	for (int i = 0; i < l->ears; i++)
+		in[i] = (struct pollfd){ .fd = l->in[i].fd, .events = POLLIN };
 	for (drain(l); l->missing; drain(l)) {
-		int ready = poll(&in, 1, PATIENCE_MS);
+		int ready = poll(in, (nfds_t)l->ears, PATIENCE_MS);
 
 		if (ready < 0 && errno != EINTR)
 			trouble("poll");
 		if (!ready)
 			break;
 		/* The interface is gone, and with it what was on its way. */
-		if (ready > 0 && in.revents & POLLERR) {
+		if (ready > 0 && in[0].revents & POLLERR) {
 			errno = ENETDOWN;
 			trouble("poll");
 		}
@@ -279,18 +304,23 @@ static void run(struct loop *l, uint64_t times)
 static int report(const struct loop *l, double seconds)
 {
 	struct tpacket_stats kernel = { 0 };
-	socklen_t size = sizeof(kernel);
+	unsigned int drops = 0;
 	uint64_t sent = l->banned.sent + l->clean.sent, lost = l->clean.sent - l->clean.arrived;
 
-	if (getsockopt(l->in, SOL_PACKET, PACKET_STATISTICS, &kernel, &size))
-		trouble("packet statistics");
+	for (int i = 0; i < l->ears; i++) {
+		socklen_t size = sizeof(kernel);
+
+		if (getsockopt(l->in[i].fd, SOL_PACKET, PACKET_STATISTICS, &kernel, &size))
+			trouble("packet statistics");
+		drops += kernel.tp_drops;
+	}
 	printf("{\"banned\":{\"sent\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"arrived\":%" PRIu64 "},"
 	       "\"clean\":{\"sent\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"arrived\":%" PRIu64 ",\"lost\":%" PRIu64 "},"
 	       "\"socket_drops\":%u,\"seconds\":%.3f,\"rate\":%.0f}\n",
 	       l->banned.sent, l->banned.bytes, l->banned.arrived, l->clean.sent, l->clean.bytes, l->clean.arrived,
-	       lost, kernel.tp_drops, seconds, sent / seconds);
-	if (kernel.tp_drops) {
-		fprintf(stderr, "traffic: the receiving socket itself dropped %u frames\n", kernel.tp_drops);
+	       lost, drops, seconds, sent / seconds);
+	if (drops) {
+		fprintf(stderr, "traffic: the receiving socket itself dropped %u frames\n", drops);
 		return TROUBLE;
 	}
 	return l->banned.arrived || lost ? WRONG : PASSED_ALL;
@@ -313,7 +343,7 @@ int main(int argc, char **argv)
 	double start;
 	int option, status;
 
-	while ((option = getopt(argc, argv, "b:c:de:n:q")) != -1) {
+	while ((option = getopt(argc, argv, "b:c:de:n:qt")) != -1) {
 		if (option == 'b')
 			read_sources(&l.banned, optarg);
 		else if (option == 'c')
@@ -326,6 +356,8 @@ int main(int argc, char **argv)
 			times = strtoull(optarg, NULL, 10);
 		else if (option == 'q')
 			queued = 1;
+		else if (option == 't')
+			behind_tc = 1;
 		else
 			usage("unknown option");
 	}

@@ -41,6 +41,9 @@ static const struct {
 	{ "eth1", "eth1%out", 0, false, false, MATCH_LEAVING(MATCH_DESTINATION) },
 	{ "eth1.7", "eth1%2e7%outfrom", 0, false, false, MATCH_LEAVING(MATCH_SOURCE) },
 	{ "%out", "%25out%link7%outor", 7, false, false, MATCH_LEAVING(MATCH_BOTH) },
+	{ "eth1", "eth1%in", 0, false, false, MATCH_COMING(MATCH_SOURCE) },
+	{ "eth1.7", "eth1%2e7%into%ip", 0, false, true, MATCH_COMING(MATCH_DESTINATION) },
+	{ "%in", "%25in%link7%inor", 7, false, false, MATCH_COMING(MATCH_BOTH) },
 	{ "out", "out", 0, false, false, 0 },
 };
 
@@ -72,7 +75,7 @@ static void there_and_back(void)
 /* A label says which of an interface's two it is. */
 static void labels(void)
 {
-	static const char *const names[] = { "eth0", "egress", "fifteen-letters", "%out" };
+	static const char *const names[] = { "eth0", "egress", "fifteen-letters", "%out", "%in" };
 	char label[LABEL_MAX], other[LABEL_MAX], name[IF_NAMESIZE];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)

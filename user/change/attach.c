@@ -31,20 +31,44 @@ struct attaching {
 	enum announced *ports_announced;
 	struct port_of *ports;
 	enum announced *announced;
-	/* Of what was done: asked about others before (MATCH_..., counted from 1); 0: it was not attached. */
-	unsigned int *before;
+	/* Of what was done: what there was; without a name: nothing. */
+	struct attachment *before;
 };
 
-static enum attach_mode mode_of(const struct attach_options *o)
+/* What is to be there where `is` (NULL: nothing) is now. What is not said stays as it is, but for if_needed and ports.
+ */
+static struct attachment wanted(const struct attach_options *o, const char *name, const struct attachment *is)
 {
-	return o->mode ? (enum attach_mode)(o->mode - 1) : MODE_AUTO;
+	unsigned int match = o->match				? (unsigned int)o->match - 1
+			     : is && !o->if_needed && !o->ports ? MATCH_OF(is->match)
+			     : o->egress			? MATCH_DESTINATION
+								: MATCH_SOURCE;
+	struct attachment at = { .mode = o->egress ? MODE_TC
+					 : o->mode ? (enum attach_mode)(o->mode - 1)
+						   : MODE_AUTO,
+				 .shared = o->shared };
+
+	if (at.mode == MODE_AUTO && is)
+		at.mode = is->mode;
+	if (at.mode != MODE_TC && is)
+		at.shared = at.shared || is->shared;
+	at.match = o->egress ? MATCH_LEAVING(match) : at.mode == MODE_TC ? MATCH_COMING(match) : match;
+	snprintf(at.name, sizeof(at.name), "%s", name);
+	return at;
 }
 
-static unsigned int match_of(const struct attach_options *o)
+/* Where all that matters is whether it is of what leaves. */
+static unsigned int way_of(const struct attach_options *o)
 {
-	unsigned int match = o->match ? (unsigned int)o->match - 1 : o->egress ? MATCH_DESTINATION : MATCH_SOURCE;
+	return o->egress ? MATCH_LEAVING(0) : 0;
+}
 
-	return o->egress ? MATCH_LEAVING(match) : match;
+/* Is it attached on the interface that has this name now? */
+static bool is_on(const struct attaching *a, const char *name, struct attachment *is)
+{
+	char label[LABEL_MAX];
+
+	return !attach_is(a->change->context, label_of(label, name, way_of(a->options)), is);
 }
 
 static int keeps(struct state *state, const char *label, bool *found)
@@ -62,13 +86,23 @@ static int keeps(struct state *state, const char *label, bool *found)
 	return err;
 }
 
-static struct interface_info as_kept(const struct attach_options *o, const char *name)
+/* For the state. Changed in place, a mode that nobody asks for is what was asked for before. */
+static int as_kept(const struct attaching *a, const struct attachment *at, bool in_place, struct interface_info *to)
 {
-	struct interface_info kept = { .shared = o->shared, .match = match_of(o) };
+	const struct attach_options *o = a->options;
+	struct interface_info *kept = NULL;
+	size_t n = 0;
+	int err = in_place && !o->mode && !o->if_needed ? state_interfaces(a->change->state, &kept, &n) : 0;
 
-	snprintf(kept.name, sizeof(kept.name), "%s", name);
-	snprintf(kept.mode, sizeof(kept.mode), "%s", attach_mode_names[o->egress ? MODE_TC : mode_of(o)]);
-	return kept;
+	*to = (struct interface_info){ .shared = at->shared, .match = at->match };
+	snprintf(to->name, sizeof(to->name), "%s", at->name);
+	snprintf(to->mode, sizeof(to->mode), "%s",
+		 attach_mode_names[o->mode || MATCH_BY_TC(at->match) ? at->mode : MODE_AUTO]);
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(kept[i].name, to->name) && !MATCH_BY_TC(kept[i].match) && !MATCH_BY_TC(to->match))
+			memcpy(to->mode, kept[i].mode, sizeof(to->mode));
+	free(kept);
+	return err;
 }
 
 /* Into the state first: otherwise nothing would undo it if we are killed. */
@@ -90,22 +124,31 @@ static int announce(struct attaching *a, const char *label, const struct interfa
 
 static int announce_interface(struct attaching *a, const char *name, enum announced *announced)
 {
-	struct interface_info interface = as_kept(a->options, name);
-	struct attachment at = { .match = interface.match };
+	struct attachment at = wanted(a->options, name, NULL);
+	struct interface_info interface;
 	char label[LABEL_MAX];
 
-	snprintf(at.name, sizeof(at.name), "%s", name);
 	if (attach_may(a->change->context, &at))
 		return 0; /* attach_one() says why */
-	return announce(a, label_of(label, name, at.match), &interface, announced);
+	return as_kept(a, &at, false, &interface)
+		       ?: announce(a, label_of(label, name, at.match), &interface, announced);
+}
+
+/* How the ports of this one are to be filtered. */
+static int rule_of(const struct attaching *a, const char *name, struct interface_info *rule)
+{
+	struct attachment at = wanted(a->options, name, NULL);
+
+	return as_kept(a, &at, false, rule);
 }
 
 static int announce_ports(struct attaching *a, const char *name, enum announced *announced)
 {
-	struct interface_info rule = as_kept(a->options, name);
+	struct interface_info rule;
 	char label[LABEL_MAX];
 
-	return announce(a, label_of_ports(label, name, rule.match), &rule, announced);
+	return rule_of(a, name, &rule)
+		       ?: announce(a, label_of_ports(label, name, way_of(a->options)), &rule, announced);
 }
 
 static bool is_named(char *const *names, int n, const char *name)
@@ -137,20 +180,21 @@ static int announce_all(struct attaching *a)
 static int announce_end(struct attaching *a)
 {
 	bool confirm = a->options->confirm.given;
-	unsigned int match = match_of(a->options);
 	struct state *state = a->change->state;
 	char label[LABEL_MAX];
 	int err = 0;
 
 	for (int i = 0; i < a->n && !err && !confirm; i++)
 		if (a->announced[i])
-			err = state_pending_forget(state, PENDING_INTERFACE, label_of(label, a->names[i], match));
+			err = state_pending_forget(state, PENDING_INTERFACE,
+						   label_of(label, a->names[i], way_of(a->options)));
 	for (int i = 0; i < a->above_n && !err; i++) {
-		struct interface_info rule = as_kept(a->options, a->above[i]);
+		struct interface_info rule;
 
+		label_of_ports(label, a->above[i], way_of(a->options));
 		if (a->ports_announced[i] && !confirm)
-			err = state_pending_forget(state, PENDING_INTERFACE, label_of_ports(label, rule.name, match));
-		err = err ?: state_ports_put(state, &rule);
+			err = state_pending_forget(state, PENDING_INTERFACE, label);
+		err = err ?: rule_of(a, a->above[i], &rule) ?: state_ports_put(state, &rule);
 	}
 	return err;
 }
@@ -167,28 +211,31 @@ static int take_one_back(struct attaching *a, const char *label, enum announced 
 static void take_back(struct attaching *a)
 {
 	int err = state_again(a->change->state);
-	unsigned int match = match_of(a->options);
 	char label[LABEL_MAX];
 
 	for (int i = 0; i < a->n && !err; i++)
-		err = take_one_back(a, label_of(label, a->names[i], match), a->announced[i]);
+		err = take_one_back(a, label_of(label, a->names[i], way_of(a->options)), a->announced[i]);
 	for (int i = 0; i < a->above_n && !err; i++)
-		err = take_one_back(a, label_of_ports(label, a->above[i], match), a->ports_announced[i]);
+		err = take_one_back(a, label_of_ports(label, a->above[i], way_of(a->options)), a->ports_announced[i]);
 	err = err ?: state_commit(a->change->state);
 	if (err)
 		note("the next command takes it back once more: %s", reason(err));
 }
 
-/* Is it attached, and is another match all that is to be changed? */
-static bool to_rematch(const struct attaching *a, const char *name, struct attachment *at)
+/* What may take the place of `is` without a packet in between. */
+enum { NO_CHANGE, OTHER_MATCH, OTHER_MODE };
+static int change_of(const struct attach_options *o, const struct attachment *is, const struct attachment *at)
 {
-	const struct attach_options *o = a->options;
-	char label[LABEL_MAX];
+	if (o->confirm.given)
+		return NO_CHANGE;
+	if (at->mode != is->mode || at->shared != is->shared)
+		return OTHER_MODE;
+	return at->match != is->match && !is->shared ? OTHER_MATCH : NO_CHANGE;
+}
 
-	return (o->match || o->if_needed || o->ports) && !o->confirm.given && !o->shared &&
-	       !attach_is(a->change->context, label_of(label, name, match_of(o)), at) && !at->shared &&
-	       at->match != match_of(o) &&
-	       (mode_of(o) == MODE_AUTO || mode_of(o) == at->mode || o->if_needed || o->ports);
+static int change_to(const struct context *context, int change, struct attachment *at, struct attachment *then)
+{
+	return change == OTHER_MATCH ? attach_rematch(context, at, then->match) : attach_instead(context, at, then);
 }
 
 /* Back to what they were, the last first. */
@@ -199,8 +246,10 @@ static void undo(const struct attaching *a, struct attachment *done, int n)
 	char label[LABEL_MAX];
 
 	while (n-- > 0) {
-		int err = a->before[n] ? attach_rematch(context, &done[n], a->before[n] - 1)
-				       : detach_one(context, label_of(label, done[n].name, done[n].match));
+		struct attachment *before = &a->before[n];
+		int err = before->name[0]
+				  ? change_to(context, change_of(a->options, before, &done[n]), &done[n], before)
+				  : detach_one(context, label_of(label, done[n].name, done[n].match));
 
 		if (err)
 			warn("%s", reason(err));
@@ -252,22 +301,37 @@ static int put(struct attaching *a, const struct interface_info *kept)
 	return state_port_put(a->change->state, &row);
 }
 
+static int change_in_place(struct attaching *a, int change, struct attachment *at, struct attachment *then)
+{
+	struct interface_info kept;
+	int err = as_kept(a, then, true, &kept) ?: put(a, &kept) ?: change_to(a->change->context, change, at, then);
+
+	if (!err || change != OTHER_MODE || !(a->options->if_needed || a->options->ports))
+		return err;
+	warn("%s; it stays in %s mode", reason(err), attach_mode_names[at->mode]);
+	return ALREADY;
+}
+
 /* Attaches to one and puts it into the state. With if_needed it may be ALREADY attached, or REMEMBERED. */
-static int attach_next(struct attaching *a, const char *name, struct attachment *at, unsigned int *before)
+static int attach_next(struct attaching *a, const char *name, struct attachment *at, struct attachment *before)
 {
 	const struct attach_options *o = a->options;
-	struct interface_info kept = as_kept(o, name);
+	bool on = is_on(a, name, before);
+	struct attachment then = wanted(o, name, on ? before : NULL);
+	int change = on ? change_of(o, before, &then) : NO_CHANGE, err, is;
+	struct interface_info kept;
 	char label[LABEL_MAX];
-	int err, is;
 
-	if (to_rematch(a, name, at)) {
-		*before = 1 + at->match;
-		return put(a, &kept) ?: attach_rematch(a->change->context, at, kept.match);
+	if (change) {
+		*at = *before;
+		return change_in_place(a, change, at, &then);
 	}
-	*before = 0;
-	*at = (struct attachment){ .mode = mode_of(o), .shared = o->shared, .match = match_of(o) };
+	*before = (struct attachment){ 0 };
+	*at = then;
 	at->until = o->confirm.given ? a->change->due : 0;
-	snprintf(at->name, sizeof(at->name), "%s", name);
+	err = as_kept(a, &then, false, &kept);
+	if (err)
+		return err;
 	is = attach_one(a->change->context, at);
 	if (err_is(is, EEXIST) && was_port(a, &kept))
 		return state_port_forget(a->change->state, name, MATCH_LEAVES(kept.match)) ?: ALREADY;
@@ -287,20 +351,18 @@ static int attach_next(struct attaching *a, const char *name, struct attachment 
 /* What has been loaded so long begins to drop packets there. Asked before the first is. */
 static int ask_guard(struct attaching *a)
 {
-	unsigned int match = match_of(a->options);
 	struct change *c = a->change;
-	char label[LABEL_MAX];
 	int err;
 
 	c->guard.everything = a->options->force;
 	for (int i = 0; i < a->above_n; i++)
 		c->guard.afresh = c->guard.afresh || a->ports_announced[i] == ALL;
 	for (int i = 0; i < a->n; i++) {
-		struct attachment at;
+		struct attachment is, at;
+		bool on = is_on(a, a->names[i], &is);
 
-		c->guard.afresh = c->guard.afresh ||
-				  !attach_is_filtered(c->context, label_of(label, a->names[i], match)) ||
-				  to_rematch(a, a->names[i], &at);
+		at = wanted(a->options, a->names[i], on ? &is : NULL);
+		c->guard.afresh = c->guard.afresh || !on || change_of(a->options, &is, &at);
 	}
 	if (!c->guard.afresh || agreement(c->state, &c->live.g) != AGREED)
 		return 0; /* apply_if_needed() asks what it builds */
@@ -322,12 +384,11 @@ static int find_ports(struct attaching *a, bool *missing)
 	a->names = NULL;
 	a->n = 0;
 	a->ports_announced = calloc((size_t)a->above_n, sizeof(*a->ports_announced));
-	err = a->ports_announced ? ports_of(a->change, a->above, a->above_n, match_of(o), &a->ports, &n) : -ENOMEM;
+	err = a->ports_announced ? ports_of(a->change, a->above, a->above_n, way_of(o), &a->ports, &n) : -ENOMEM;
 	for (int i = 0; i < a->above_n && !err; i++) {
-		struct attachment at = { .match = match_of(o) };
+		struct attachment at = wanted(o, a->above[i], NULL);
 		bool any = false;
 
-		snprintf(at.name, sizeof(at.name), "%s", a->above[i]);
 		for (size_t j = 0; j < n; j++)
 			any = any || !strcmp(a->ports[j].of, at.name);
 		if (any || ports_may(at.name))
@@ -374,7 +435,8 @@ int attach_interfaces(struct context *context, const struct attach_options *opti
 
 	*list = done;
 	*done_n = 0;
-	err = err ?: kernel_base(context, committed(a.change->state)) ?: announce_all(&a) ?: ask_guard(&a);
+	err = err ?: kernel_base(context, committed(a.change->state)) ?: attachments_settle(context, a.change->state);
+	err = err ?: announce_all(&a) ?: ask_guard(&a);
 	for (int i = 0; !err && i < a.n; i++) {
 		int is = attach_next(&a, a.names[i], &done[*done_n], &a.before[*done_n]);
 
@@ -577,7 +639,9 @@ int detach_interfaces(const struct context *context, char *const *labels, int n,
 
 static struct attachment attachment_kept(const struct interface_info *kept)
 {
-	struct attachment at = { .shared = kept->shared, .match = kept->match };
+	struct attachment at = { .shared = kept->shared,
+				 .match = kept->match,
+				 .mode = MATCH_BY_TC(kept->match) ? MODE_TC : MODE_AUTO };
 
 	snprintf(at.name, sizeof(at.name), "%s", kept->name);
 	while (at.mode < MODE_SKB && strcmp(attach_mode_names[at.mode], kept->mode))
@@ -609,7 +673,7 @@ int attachments_kept(struct state *state, struct attachment **list, size_t *n)
 	return err;
 }
 
-void attach_settle(const struct change *change)
+void attach_complete(const struct change *change)
 {
 	struct attachment *list = NULL, *kept = NULL;
 	size_t n = 0, kept_n = 0;
@@ -625,7 +689,8 @@ void attach_settle(const struct change *change)
 			continue;
 		label_of(label, list[i].name, match);
 		for (size_t j = 0; j < kept_n; j++)
-			if (label_is(label, kept[j].name, kept[j].match) && !kept[j].shared)
+			if (label_is(label, kept[j].name, kept[j].match) && !kept[j].shared &&
+			    MATCH_BY_TC(kept[j].match) == MATCH_BY_TC(match))
 				match = kept[j].match;
 		err = match == list[i].match ? attach_turned(change->context, &list[i])
 					     : attach_rematch(change->context, &list[i], match);
@@ -636,6 +701,18 @@ void attach_settle(const struct change *change)
 	free(kept);
 }
 
+int attachments_settle(const struct context *context, struct state *state)
+{
+	struct attachment *kept;
+	size_t n;
+	int err = attachments_kept(state, &kept, &n);
+
+	for (size_t i = 0; i < n && !err; i++)
+		err = attach_settle(context, &kept[i], false);
+	free(kept);
+	return err;
+}
+
 /* A missing interface is no reason to leave the others unfiltered. */
 static int restore_interfaces(struct change *change, size_t *missing)
 {
@@ -644,7 +721,7 @@ static int restore_interfaces(struct change *change, size_t *missing)
 	int err = attachments_kept(change->state, &list, &n), status;
 
 	for (size_t i = 0; i < n && !err; i++) {
-		status = attach_one(change->context, &list[i]);
+		status = attach_settle(change->context, &list[i], true) ?: attach_one(change->context, &list[i]);
 		if (!status || err_is(status, EEXIST))
 			continue;
 		*missing += 1;

@@ -8,7 +8,7 @@
 #include "kernel/attach.h"
 
 struct attach_options {
-	int mode;  /* of enum attach_mode, counted from 1; 0: auto */
+	int mode;  /* of enum attach_mode, counted from 1; 0: auto, or as it is */
 	int match; /* MATCH_..., counted from 1; 0: source */
 	bool shared;
 	bool egress;	/* what leaves */
@@ -44,13 +44,16 @@ struct detach_what {
 int detach_labels(const struct context *context, const char *name, const struct detach_what *what,
 		  char labels[DETACH_LABELS][LABEL_MAX]);
 
+/* Of those that were left in two modes by a command that was killed, the one that is kept stays. */
+int attachments_settle(const struct context *context, struct state *state);
+
 /* By labels (base/label.h); without: all. *stopped: filtering has stopped; with -errno returned, it may come back
  * later. */
 int detach_interfaces(const struct context *context, char *const *labels, int n, bool *stopped);
 
 /* A command that was to change what is asked about was killed while it did: each is as the state says. */
 struct change;
-void attach_settle(const struct change *change);
+void attach_complete(const struct change *change);
 
 /* After a reboot: the filter, the timer of unconfirmed changes and the interfaces, as they are in the state. *missing:
  * how many interfaces could not be attached; each was reported. 0 or -errno with the reason recorded. */

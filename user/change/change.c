@@ -58,7 +58,7 @@ int change_begin_at(struct change **change, struct context *context, time_t at_l
 	err = catch_up(&c->state, &c->live, at_least);
 	if (err || errand.declined)
 		return err;
-	attach_settle(c);
+	attach_complete(c);
 	return ports_settle(c);
 }
 

@@ -85,10 +85,12 @@ static int attach_again(const struct context *context, struct held *held, struct
 		memcpy(at.name, one->name, sizeof(at.name));
 		if ((state && !is_kept(state, &at)) || (!by_force && !(state && locked)))
 			continue;
-		*any = true;
 		is = attach_one(context, &at);
-		if (is && !err_is(is, EEXIST))
-			err = is;
+		/* Already, as it is in another mode now. */
+		if (err_is(is, EEXIST))
+			continue;
+		*any = true;
+		err = is ?: err;
 	}
 	held_forget_detached(held);
 	return err;
@@ -123,9 +125,13 @@ int heal(const struct context *context, struct held *held)
 	if (!locked && !gap && (found & HELD_GAP))
 		err = err ?: held_close_gap(held);
 	gap |= found & HELD_GAP;
-	pins = found & HELD_PINS;
+	pins = found & (HELD_PINS | HELD_TWICE);
 	if (locked && found & ~HELD_DETACHED)
 		err = held_repair(held);
+	if (locked && state && (found & HELD_TWICE)) {
+		err = attachments_settle(context, state) ?: err;
+		held_look(held);
+	}
 	again = attach_again(context, held, state, locked, &any);
 	err = err ?: again;
 	/* Who holds the lock may be about to pin them. */

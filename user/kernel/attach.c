@@ -23,7 +23,7 @@
 #include "base/nearest.h"
 #include "kernel/dispatcher.h"
 #include "kernel/drivers.h"
-#include "kernel/egress.h"
+#include "kernel/tc.h"
 #include "kernel/host.h"
 #include "kernel/link_header.h"
 #include "kernel/port.h"
@@ -62,13 +62,13 @@ static int link_state(const struct context *context, struct attachment *at)
 		return err;
 	at->ifindex = at->shared ? shared_where(if_nametoindex(at->as), shared_id(path)) : is.ifindex;
 	at->gone = !at->ifindex;
-	if (MATCH_LEAVES(at->match))
+	if (MATCH_BY_TC(at->match))
 		at->mode = MODE_TC;
 	if (at->gone)
 		return -ENODEV;
 	if (if_indextoname(at->ifindex, name)) {
-		err = MATCH_LEAVES(at->match) ? egress_runs(at->ifindex, is.program, &is_it, &at->behind)
-					      : mode_of(at->ifindex, at->shared ? 0 : is.program, &at->mode, &is_it);
+		err = MATCH_BY_TC(at->match) ? tc_runs(at, is.program, &is_it, &at->behind)
+					     : mode_of(at->ifindex, at->shared ? 0 : is.program, &at->mode, &is_it);
 		if (err)
 			return err;
 		if (is_it)
@@ -95,7 +95,7 @@ static const char *why_not(const struct attachment *at, int err, bool frags, cha
 		return text;
 	switch (error_number(err)) {
 	case EOPNOTSUPP:
-		return "its driver has no XDP; use --mode skb";
+		return at->mode == MODE_SKB ? "it has no XDP; use --mode tc" : "its driver has no XDP; use --mode skb";
 	case ERANGE:
 	case EINVAL:
 		return "the driver refuses it (MTU too large for XDP, or LRO on?); use --mode skb";
@@ -148,7 +148,7 @@ static int attach_link(const struct context *context, struct attachment *at, int
 	return err;
 }
 
-static int attach_leaving(const struct context *context, struct attachment *at, unsigned int ifindex)
+static int attach_by_tc(const struct context *context, struct attachment *at, unsigned int ifindex)
 {
 	int root = at->until ? root_on_trial(context, at->until, at->match, at->bare)
 			     : root_of(context, at->match, at->bare);
@@ -157,7 +157,7 @@ static int attach_leaving(const struct context *context, struct attachment *at, 
 
 	at->mode = MODE_TC;
 	attachment_path(context, path, at);
-	err = root < 0 ? root : egress_attach(at, ifindex, root, path);
+	err = root < 0 ? root : tc_attach(at, ifindex, root, path);
 	close_fd(root);
 	return err;
 }
@@ -238,23 +238,21 @@ static int because_no_interface(const char *name)
 	return because(-ENODEV, "%s: there is no such interface%s", name, nearest_text(&near, otherwise));
 }
 
-/* A mode is a link's for good, and no kernel has one of each on an interface, not for a moment. */
 static int because_attached(const struct attachment *wanted, const struct attachment *is)
 {
-	const char *how = attach_mode_names[is->mode];
-
-	if (wanted->shared != is->shared || (wanted->mode != MODE_AUTO && wanted->mode != is->mode))
-		return because(-EEXIST,
-			       "%s: the filter is attached there already (%s mode%s), and another can take its place"
-			       " only when it is gone: 'xdp-bloom detach %s' first; packets pass until it is attached"
-			       " again",
-			       wanted->name, how, is->shared ? ", shared" : "", wanted->name);
-	return because(-EEXIST, "%s: the filter is attached there already (%s mode%s)", wanted->name, how,
-		       match_texts[is->match]);
+	return because(-EEXIST, "%s: the filter is attached there already (%s mode%s%s)", wanted->name,
+		       attach_mode_names[is->mode], is->shared ? ", shared" : "", match_texts[is->match]);
 }
 
-/* bare: its packets begin with IP. */
-static int may_attach(const struct context *context, const struct attachment *at, bool *bare)
+/* Of one interface. */
+static bool is_same(const struct attachment *one, const struct attachment *other)
+{
+	return one->match == other->match && one->shared == other->shared && one->set_aside == other->set_aside;
+}
+
+/* beside: may be there, too. bare: its packets begin with IP. */
+static int may_attach(const struct context *context, const struct attachment *at, const struct attachment *beside,
+		      bool *bare)
 {
 	unsigned int ifindex = if_nametoindex(at->name);
 	struct attachment *list;
@@ -266,7 +264,7 @@ static int may_attach(const struct context *context, const struct attachment *at
 	err = attach_list(context, &list, &n);
 	for (size_t i = 0; i < n && !err; i++) {
 		if (list[i].gone || list[i].ifindex != ifindex ||
-		    MATCH_LEAVES(list[i].match) != MATCH_LEAVES(at->match))
+		    MATCH_LEAVES(list[i].match) != MATCH_LEAVES(at->match) || (beside && is_same(&list[i], beside)))
 			continue;
 		if (!list[i].moved)
 			err = because_attached(at, &list[i]);
@@ -285,28 +283,41 @@ int attach_may(const struct context *context, const struct attachment *at)
 {
 	bool bare;
 
-	return may_attach(context, at, &bare);
+	return may_attach(context, at, NULL, &bare);
 }
 
-int attach_one(const struct context *context, struct attachment *at)
+/* What is pinned under its name, and filters another interface by now, or none; but for that one. */
+static int make_all_room(const struct context *context, const struct attachment *at, const struct attachment *beside)
+{
+	int err = 0;
+
+	for (unsigned int i = 0; i < 2 * MATCH_KINDS + 1 && !err; i++) {
+		struct attachment old = { .shared = !i };
+
+		if (i) {
+			old.match = (i - 1) / 2;
+			old.bare = (i - 1) % 2;
+		}
+		if (MATCH_LEAVES(old.match) == MATCH_LEAVES(at->match) &&
+		    !(beside && is_same(&old, beside) && old.bare == beside->bare && !strcmp(beside->as, at->name)))
+			err = make_room(context, at->name, old);
+	}
+	return err;
+}
+
+static int attach_beside(const struct context *context, struct attachment *at, const struct attachment *beside)
 {
 	unsigned int ifindex = if_nametoindex(at->name);
-	bool leaves = MATCH_LEAVES(at->match);
 	char path[PIN_PATH_MAX];
-	int err = may_attach(context, at, &at->bare) ?: take_row(context, ifindex, leaves);
+	int err = may_attach(context, at, beside, &at->bare) ?: take_row(context, ifindex, MATCH_LEAVES(at->match));
 
 	memcpy(at->as, at->name, sizeof(at->as));
 	at->set_aside = 0;
-	if (!err && !leaves)
-		err = make_room(context, at->name, (struct attachment){ .shared = true });
-	for (unsigned int m = 0; m < MATCH_KINDS && !err; m++)
-		if (MATCH_LEAVES(m) == leaves)
-			err = make_room(context, at->name, (struct attachment){ .match = m })
-				      ?: make_room(context, at->name, (struct attachment){ .match = m, .bare = true });
+	err = err ?: make_all_room(context, at, beside);
 	if (err)
 		return err;
-	if (leaves)
-		return attach_leaving(context, at, ifindex);
+	if (MATCH_BY_TC(at->match))
+		return attach_by_tc(context, at, ifindex);
 	if (at->match && (at->shared || shared_is_there((int)ifindex)))
 		return because(-EOPNOTSUPP,
 			       "%s: beside other XDP programs, through libxdp, only sources can be asked about: leave"
@@ -318,6 +329,99 @@ int attach_one(const struct context *context, struct attachment *at)
 		return shared_attach(context, at, (int)ifindex, path);
 	}
 	return attach_link(context, at, (int)ifindex);
+}
+
+int attach_one(const struct context *context, struct attachment *at)
+{
+	return attach_beside(context, at, NULL);
+}
+
+static int may_change(const struct attachment *at, int link)
+{
+	return attach_until(link)
+		       ? because(-EBUSY, "%s: that it is attached is on trial: 'xdp-bloom confirm' first", at->name)
+		       : 0;
+}
+
+/* The new one is there, so the old one goes; if it does not, the new one does. */
+static int leave(const struct context *context, struct attachment *at, const struct attachment *then)
+{
+	int err = detach_at(context, at);
+	char why[512];
+
+	if (!err) {
+		*at = *then;
+		return 0;
+	}
+	snprintf(why, sizeof(why), "%s", reason(err));
+	detach_at(context, then);
+	return because(err, "%s", why);
+}
+
+/* No kernel has XDP in two modes on an interface, not for a moment: so by tc while there is none. */
+static int by_way_of_tc(const struct context *context, struct attachment *at, struct attachment *then)
+{
+	struct attachment way = { .mode = MODE_TC, .match = MATCH_COMING(at->match) }, before = *at;
+	char why[512];
+	int err;
+
+	memcpy(way.name, at->name, sizeof(way.name));
+	err = attach_beside(context, &way, at) ?: leave(context, at, &way);
+	if (err)
+		return err;
+	err = attach_beside(context, then, at);
+	if (!err)
+		return leave(context, at, then);
+	snprintf(why, sizeof(why), "%s", reason(err));
+	if (attach_beside(context, &before, at) || leave(context, at, &before))
+		return because(err, "%s; it is filtered by tc now: 'restore' brings the mode before", why);
+	return because(err, "%s", why);
+}
+
+int attach_instead(const struct context *context, struct attachment *at, struct attachment *then)
+{
+	char path[PIN_PATH_MAX];
+	int link, err;
+
+	attachment_path(context, path, at);
+	link = at->shared ? -1 : bpf_obj_get(path);
+	err = link < 0 ? 0 : may_change(at, link);
+	close_fd(link);
+	memcpy(then->name, at->name, sizeof(then->name));
+	if (err)
+		return err;
+	if (!MATCH_BY_TC(at->match) && !MATCH_BY_TC(then->match))
+		return by_way_of_tc(context, at, then);
+	return attach_beside(context, then, at) ?: leave(context, at, then);
+}
+
+int attach_settle(const struct context *context, const struct attachment *kept, bool instead)
+{
+	int err, one = -1, other = -1;
+	struct attachment *list;
+	size_t n;
+
+	err = attach_list(context, &list, &n);
+	for (size_t i = 0; i < n && !err; i++) {
+		if (list[i].gone || list[i].moved || strcmp(list[i].name, kept->name) != 0 ||
+		    MATCH_LEAVES(list[i].match) != MATCH_LEAVES(kept->match))
+			continue;
+		if (MATCH_BY_TC(list[i].match) == MATCH_BY_TC(kept->match))
+			one = (int)i;
+		else
+			other = (int)i;
+	}
+	if (!err && one >= 0 && other >= 0)
+		err = detach_at(context, &list[other]);
+	if (!err && one >= 0 && (kept->mode == MODE_AUTO || list[one].mode == kept->mode || list[one].shared))
+		instead = false;
+	if (!err && instead && (one >= 0 || other >= 0)) {
+		struct attachment then = *kept;
+
+		err = attach_instead(context, &list[one >= 0 ? one : other], &then);
+	}
+	free(list);
+	return err;
 }
 
 int64_t attach_until(int link)
@@ -372,8 +476,7 @@ int attach_rematch(const struct context *context, struct attachment *at, unsigne
 	attachment_path(context, before, at);
 	attachment_path(context, path, &then);
 	err = root < 0 ? root : (link = bpf_obj_get(before)) < 0 ? -errno : 0;
-	if (!err && attach_until(link))
-		err = because(-EBUSY, "%s: that it is attached is on trial: 'xdp-bloom confirm' first", at->name);
+	err = err ?: may_change(at, link);
 	if (!err && rename(before, path))
 		err = because_kernel(-errno, path);
 	if (!err) {

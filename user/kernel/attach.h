@@ -18,6 +18,16 @@ int attach_may(const struct context *context, const struct attachment *at);
 
 /* The one that has that label (base/label.h), on the interface of that name today: 0, or -ENOENT. */
 int attach_is(const struct context *context, const char *label, struct attachment *at);
+/*
+ * That one is in another mode from now on, `then`, or beside others: the new one is there before the old one goes. Both
+ * are, where it is killed in between: attach_settle(). `at` becomes what there is.
+ */
+int attach_instead(const struct context *context, struct attachment *at, struct attachment *then);
+/*
+ * Of two that are there the one goes that is not by tc, or by XDP, as `kept` is. `instead`: one alone that is in
+ * another mode makes room for that.
+ */
+int attach_settle(const struct context *context, const struct attachment *kept, bool instead);
 /* That one asks about these addresses (MATCH_...) from now on, without a packet in between that is not judged. */
 int attach_rematch(const struct context *context, struct attachment *at, unsigned int match);
 

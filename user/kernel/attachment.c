@@ -6,7 +6,7 @@
 #include <string.h>
 
 const char *const attach_mode_names[] = { "auto", "native", "skb", "tc" };
-const char *const attach_mode_words[] = { "auto", "native", "skb", NULL };
+const char *const attach_mode_words[] = { "auto", "native", "skb", "tc", NULL };
 
 const char *const match_names[] = { "source", "destination", "both", NULL };
 const char *const match_texts[MATCH_KINDS] = { "",
@@ -14,9 +14,14 @@ const char *const match_texts[MATCH_KINDS] = { "",
 					       ", sources and destinations",
 					       ", sources of what leaves",
 					       ", destinations of what leaves",
-					       ", sources and destinations of what leaves" };
-static const char *const matches[MATCH_KINDS] = { "",	      ATTACH_TO,      ATTACH_BOTH, ATTACH_OUT_FROM,
-						  ATTACH_OUT, ATTACH_OUT_BOTH };
+					       ", sources and destinations of what leaves",
+					       "",
+					       ", destinations",
+					       ", sources and destinations" };
+static const char *const matches[MATCH_KINDS] = {
+	"",	   ATTACH_TO,	 ATTACH_BOTH,	ATTACH_OUT_FROM, ATTACH_OUT, ATTACH_OUT_BOTH,
+	ATTACH_IN, ATTACH_IN_TO, ATTACH_IN_BOTH
+};
 const char *const direction_names[] = { "ingress", "egress" };
 
 /* How the pin's name goes on where another interface has the name: by the number of the link or program. */

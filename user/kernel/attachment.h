@@ -19,12 +19,12 @@ struct attachment {
 	enum attach_mode mode; /* never MODE_AUTO once attached */
 	bool shared;	       /* through libxdp */
 	bool bare;	       /* its packets begin with IP: it has a root of its own */
-	unsigned int match;    /* which addresses are asked about: MATCH_..., or of what leaves MATCH_LEAVING() */
-	bool gone;	       /* the interface has vanished, or another program took it out of a dispatcher */
-	bool moved;	       /* still filtering, but in another network namespace */
-	unsigned int behind;   /* so many programs are asked before it, and may let out what is banned (tcx) */
-	unsigned int ifindex;  /* where it filters; 0: nowhere */
-	int64_t until;	       /* to be attached on trial, until then by clock_boot(); 0: for good */
+	unsigned int match;   /* which addresses are asked about: MATCH_..., or by tc MATCH_LEAVING(), MATCH_COMING() */
+	bool gone;	      /* the interface has vanished, or another program took it out of a dispatcher */
+	bool moved;	      /* still filtering, but in another network namespace */
+	unsigned int behind;  /* so many programs are asked before it, and may let out what is banned (tcx) */
+	unsigned int ifindex; /* where it filters; 0: nowhere */
+	int64_t until;	      /* to be attached on trial, until then by clock_boot(); 0: for good */
 };
 
 extern const char *const attach_mode_names[], *const attach_mode_words[]; /* words: those that one may ask for */
@@ -43,6 +43,10 @@ extern const char *const direction_names[];				  /* by MATCH_LEAVES() */
 #define ATTACH_OUT	"%out"
 #define ATTACH_OUT_FROM "%outfrom"
 #define ATTACH_OUT_BOTH "%outor"
+/* Of what comes in, by tc. */
+#define ATTACH_IN      "%in"
+#define ATTACH_IN_TO   "%into"
+#define ATTACH_IN_BOTH "%inor"
 /* Of an attachment, by what it was attached as. */
 void attachment_path(const struct context *context, char path[PIN_PATH_MAX], const struct attachment *at);
 /* The reverse, from the name of a pin's file: name, as, set_aside, shared, bare, match; false for one that is none of

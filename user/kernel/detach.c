@@ -16,7 +16,7 @@
 #include "base/nearest.h"
 #include "kernel/dispatcher.h"
 #include "kernel/dispatcher_refresh.h"
-#include "kernel/egress.h"
+#include "kernel/tc.h"
 
 static int unpin(const char *name, const char *path)
 {

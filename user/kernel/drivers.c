@@ -206,9 +206,12 @@ const char *port_busy(const struct port *port, char text[NATIVE_TEXT_MAX])
 	if (port && !port->program && port->above_filtered)
 		snprintf(
 			text, NATIVE_TEXT_MAX,
-			"%s, which it is a port of, has an XDP program, and then its ports can have none; detach that one",
+			"%s, which it is a port of, has an XDP program, and then its ports can have none; detach that one, or use"
+			" --mode tc",
 			port->above);
 	else
-		snprintf(text, NATIVE_TEXT_MAX, "another XDP program is attached there; detach it, or try --shared");
+		snprintf(text, NATIVE_TEXT_MAX,
+			 "another XDP program is attached there; detach it, or try --shared or"
+			 " --mode tc");
 	return text;
 }

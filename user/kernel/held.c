@@ -10,7 +10,7 @@
 
 #include "base/close_fd.h"
 #include "kernel/dispatcher.h"
-#include "kernel/egress.h"
+#include "kernel/tc.h"
 
 struct part *held_find(const struct held *h, const char *name)
 {

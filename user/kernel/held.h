@@ -26,6 +26,7 @@ enum {
 	HELD_GAP = 1,	   /* packets may pass: the slot, or the program of a link */
 	HELD_PINS = 2,	   /* a pin is gone, or is another's */
 	HELD_DETACHED = 4, /* an interface is not filtered any more, though it is there */
+	HELD_TWICE = 8,	   /* one is, by XDP and by tc: it was to be in another mode */
 };
 unsigned int held_look(struct held *held);
 /* The generation that the state has: where the slot has none that is pinned, this one belongs there. */

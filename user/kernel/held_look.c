@@ -13,7 +13,7 @@
 #include "base/close_fd.h"
 #include "base/context.h"
 #include "base/log.h"
-#include "kernel/egress.h"
+#include "kernel/tc.h"
 
 PRINTF(3, 4) static void say(struct held *h, unsigned int what, const char *fmt, ...)
 {
@@ -73,6 +73,17 @@ static void look_at_pins(struct held *h)
 		say(h, HELD_PINS, "%s %s gone from %s", gone, n > 1 ? "are" : "is", h->context->bpffs);
 }
 
+/* The others of what comes in, or leaves, there are what is pinned under its name, too. */
+static bool is_second(const struct held *h, const struct part *part)
+{
+	for (const struct part *one = h->parts; one < part; one++)
+		if (one->group == LINK && one->where == part->where &&
+		    MATCH_LEAVES(one->at.match) == MATCH_LEAVES(part->at.match) &&
+		    MATCH_BY_TC(one->at.match) != MATCH_BY_TC(part->at.match))
+			return true;
+	return false;
+}
+
 static void look_at_links(struct held *h)
 {
 	char name[IF_NAMESIZE];
@@ -90,6 +101,8 @@ static void look_at_links(struct held *h)
 			say(h, HELD_DETACHED, "%s is not filtered any more", name);
 		} else {
 			part->where = where;
+			if (where && is_second(h, part) && if_indextoname(where, name))
+				say(h, HELD_TWICE, "%s is filtered twice", name);
 		}
 		if (held_runs_root(h, part))
 			continue;

@@ -161,14 +161,14 @@ static bool is_renewed(const struct held *h, const struct held *now, unsigned in
 static bool may_be(const struct part *link)
 {
 	if (link->is.kind == PINNED_PROGRAM)
-		return link->at.shared || MATCH_LEAVES(link->at.match);
+		return link->at.shared || MATCH_BY_TC(link->at.match);
 	return link->is.kind == PINNED_LINK && !link->at.shared;
 }
 
 /* Of a filter the program is pinned, which many have. */
 static bool is_in(const struct held *h, const struct part *link)
 {
-	return link->is.kind == PINNED_PROGRAM && MATCH_LEAVES(link->at.match)
+	return link->is.kind == PINNED_PROGRAM && MATCH_BY_TC(link->at.match)
 		       ? held_find(h, link->name) != NULL
 		       : held_find_id(h, link->is.kind, link->is.id) != NULL;
 }

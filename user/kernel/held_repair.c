@@ -10,7 +10,7 @@
 #include <bpf/bpf.h>
 
 #include "base/log.h"
-#include "kernel/egress.h"
+#include "kernel/tc.h"
 #include "kernel/root.h"
 
 /* Does a command put it there, which has pinned it before? */

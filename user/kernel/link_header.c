@@ -33,7 +33,7 @@ static int tunnels_are_clean(const char *ifname)
 		return 0;
 	return because(-EOPNOTSUPP,
 		       "%s: before 5.14 kernels show programs what is around the packets of a tunnel, and"
-		       " not these; attach to the interface that they come in through",
+		       " not these; use --mode tc, or attach to the interface that they come in through",
 		       ifname);
 }
 
@@ -55,8 +55,8 @@ int link_header(const struct attachment *at, bool *bare)
 	char kind[NETLINK_KIND_MAX];
 	size_t i = 0;
 
-	*bare = MATCH_LEAVES(at->match) && type >= 0 && type != ARPHRD_ETHER && type != ARPHRD_LOOPBACK;
-	if (type < 0 || type == ARPHRD_ETHER || type == ARPHRD_LOOPBACK || MATCH_LEAVES(at->match))
+	*bare = MATCH_BY_TC(at->match) && type >= 0 && type != ARPHRD_ETHER && type != ARPHRD_LOOPBACK;
+	if (type < 0 || type == ARPHRD_ETHER || type == ARPHRD_LOOPBACK || MATCH_BY_TC(at->match))
 		return type < 0 ? type : 0;
 	err = netlink_kind(if_nametoindex(at->name), kind);
 	if (err)
@@ -67,8 +67,8 @@ int link_header(const struct attachment *at, bool *bare)
 		return because(
 			-EOPNOTSUPP,
 			"%s: its packets have no Ethernet header, and it is none of those that are read without"
-			" (tun, WireGuard, ipip, sit, gre, ip6tnl, ip6gre); attach to the interface that they come"
-			" in through",
+			" (tun, WireGuard, ipip, sit, gre, ip6tnl, ip6gre); use --mode tc, or attach to the interface"
+			" that they come in through",
 			at->name);
 	if (at->shared)
 		return because(-EOPNOTSUPP, "%s: --shared is for interfaces with an Ethernet header", at->name);

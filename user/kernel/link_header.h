@@ -9,7 +9,7 @@ struct attachment;
 
 /*
  * 0: that of Ethernet, or with *bare none before that of IP. An error: neither, with the reason recorded; there the
- * program would read addresses at the wrong place, and let all pass. Of what leaves the kernel knows where IP begins,
+ * program would read addresses at the wrong place, and let all pass. To programs of tc the kernel says where IP begins,
  * on any kind of interface.
  */
 int link_header(const struct attachment *at, bool *bare);

@@ -116,7 +116,7 @@ static int load(const struct context *context, unsigned int match, const struct 
 		programs_add(trial, its, bpf_object__find_map_by_name(object, "before"));
 		err = bpf_map__reuse_fd(its, term);
 	}
-	err = err ?: programs_load(object, g, maps);
+	err = err ?: programs_load_match(object, match, g, maps);
 	if (!err) {
 		to->program = dup(bpf_program__fd(judge));
 		if (term >= 0) {

@@ -47,8 +47,9 @@ const char *pin_next(DIR **dir);
 int pin_get(const struct context *context, const char *name);
 
 /* Of Linux 6.6, which older headers do not have. */
-#define LINK_TCX	  11
-#define ATTACH_TCX_EGRESS 47
+#define LINK_TCX	   11
+#define ATTACH_TCX_INGRESS 46
+#define ATTACH_TCX_EGRESS  47
 
 /* What stands behind a descriptor. */
 struct pinned {

@@ -27,6 +27,7 @@
 static const struct generation *loading;
 static const int *loading_maps;
 static struct detect loading_detect;
+static bool loading_coming; /* by tc */
 
 static void set_wide(struct bpf_insn *insn, __u8 kind, __u64 value)
 {
@@ -93,6 +94,18 @@ static void set_constant(struct bpf_insn *insn, unsigned int offset)
 		return;
 	}
 	set_wide(insn, 0, *generation_member((struct generation *)loading, offset));
+}
+
+/* Programs of what leaves become those of what comes in (bpf/tc.h). */
+static void turn_round(struct bpf_insn *insn)
+{
+	if (insn->code == (BPF_LDX | BPF_MEM | BPF_W) && insn->off == offsetof(struct __sk_buff, wire_len))
+		insn->off = offsetof(struct __sk_buff, len);
+	if ((insn->code == (BPF_ALU | BPF_OR | BPF_K) || insn->code == (BPF_ALU64 | BPF_OR | BPF_K)) &&
+	    insn->imm == ANSWER_OUT)
+		insn->imm = 0;
+	if (insn->code == (BPF_JMP | BPF_JSLT | BPF_K) && insn->imm == (int)LEAVES_TO)
+		insn->imm = INT32_MAX;
 }
 
 /* Are programs interpreted here? Asked by one that lets all pass. */
@@ -179,6 +192,8 @@ static int set_constants(struct bpf_program *program, struct bpf_prog_load_opts 
 			insns[i].code = BPF_JMP | BPF_JSET | BPF_K;
 			insns[i].imm = RARE_BITS;
 		}
+		if (loading_coming)
+			turn_round(&insns[i]);
 		if (insns[i].code == (BPF_LD | BPF_IMM | BPF_DW) && !insns[i].src_reg &&
 		    value >> 32 == CONSTANT_MAGIC >> 32)
 			set_constant(&insns[i], (__u32)value * 8);
@@ -217,7 +232,11 @@ static int pin_maps(const struct context *context, unsigned int match, struct bp
 		}
 		if (!context)
 			continue;
-		pin_path(context, path, strcmp(name, PIN_SLOT) ? name : match_pins[match].slot);
+		if (!strcmp(name, PIN_SLOT))
+			name = match_pins[match].slot;
+		else if (!strcmp(name, PIN_COUNTERS_OUT) && !MATCH_LEAVES(match))
+			name = PIN_COUNTERS;
+		pin_path(context, path, name);
 		bpf_map__set_pin_path(map, path);
 	}
 	return err;
@@ -227,6 +246,7 @@ int programs_open_match(const struct context *context, unsigned int match, struc
 {
 	static const void *(*const objects[MATCH_KINDS])(size_t * size) = {
 		xdp_bloom_bpf__elf_bytes,     xdp_bloom_to_bpf__elf_bytes,     xdp_bloom_both_bpf__elf_bytes,
+		xdp_bloom_out_bpf__elf_bytes, xdp_bloom_out_to_bpf__elf_bytes, xdp_bloom_out_both_bpf__elf_bytes,
 		xdp_bloom_out_bpf__elf_bytes, xdp_bloom_out_to_bpf__elf_bytes, xdp_bloom_out_both_bpf__elf_bytes,
 	};
 	struct bpf_program *program = NULL;
@@ -336,6 +356,16 @@ void programs_constants(struct bpf_object *object, const struct generation *g, c
 	loading_maps = maps;
 	if (!g || !maps || maps[MAP_DETECT] < 0 || bpf_map_lookup_elem(maps[MAP_DETECT], &key, &loading_detect))
 		loading_detect = (struct detect){ 0 };
+}
+
+int programs_load_match(struct bpf_object *object, unsigned int match, const struct generation *g, const int *maps)
+{
+	int err;
+
+	loading_coming = MATCH_BY_TC(match) && !MATCH_LEAVES(match);
+	err = programs_load(object, g, maps);
+	loading_coming = false;
+	return err;
 }
 
 int programs_load(struct bpf_object *object, const struct generation *g, const int *maps)

@@ -37,5 +37,7 @@ void programs_constants(struct bpf_object *object, const struct generation *g, c
 
 /* maps has a descriptor, or -1, for each array; without a generation nothing is written. */
 int programs_load(struct bpf_object *object, const struct generation *g, const int *maps);
+/* The same for an object of programs_open_match(). */
+int programs_load_match(struct bpf_object *object, unsigned int match, const struct generation *g, const int *maps);
 
 #endif

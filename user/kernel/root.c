@@ -228,7 +228,7 @@ int root_loads(bool bare, struct root_tried *tried)
 /* Whoever is attached by one that was lost turns to this one. */
 static int load_of(const struct context *context, unsigned int match, bool bare, struct bpf_object *object, bool frags)
 {
-	const char *name = bare ? ROOT_BARE : frags && !MATCH_LEAVES(match) ? ROOT_FRAGS : ROOT_PLAIN;
+	const char *name = bare ? ROOT_BARE : frags && !MATCH_BY_TC(match) ? ROOT_FRAGS : ROOT_PLAIN;
 	struct bpf_program *program = bpf_object__find_program_by_name(object, name);
 	int err = load_only(object, program, frags) ?: is_named(program, name);
 

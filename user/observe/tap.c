@@ -183,7 +183,7 @@ static int cannot(int err)
 static const struct attachment *on_this(const struct tap *tap, const struct attachment *on, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (on[i].ifindex == tap->ifindex && !on[i].gone && !on[i].moved && !MATCH_LEAVES(on[i].match))
+		if (on[i].ifindex == tap->ifindex && !on[i].gone && !on[i].moved && !MATCH_BY_TC(on[i].match))
 			return &on[i];
 	return NULL;
 }
@@ -224,8 +224,7 @@ int taps_follow(struct taps *taps, const struct attachment *on, size_t n)
 	for (size_t i = 0; i < n && taps->n < TAPS_MAX && !err; i++) {
 		struct tap tap = { .ifindex = on[i].ifindex, .whole = on[i].mode == MODE_SKB };
 
-		if (on[i].gone || on[i].moved || MATCH_LEAVES(on[i].match) || !tap.ifindex ||
-		    has_tap(taps, tap.ifindex))
+		if (on[i].gone || on[i].moved || MATCH_BY_TC(on[i].match) || !tap.ifindex || has_tap(taps, tap.ifindex))
 			continue;
 		err = open_tap(&tap, taps);
 		if (!err)

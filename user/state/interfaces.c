@@ -12,6 +12,9 @@
 #include "state/internal.h"
 #include "state/ports.h"
 
+/* A mode, and the one of what leaves. */
+#define BY_TC "tc"
+
 bool is_interface_name(const char *name)
 {
 	size_t length = strlen(name);
@@ -67,7 +70,7 @@ int state_read_leaving(const struct state *s, sqlite3_stmt *stmt, void *entry)
 	int err = read_match(s, stmt, entry, MATCH_SOURCE);
 
 	interface->match = MATCH_LEAVING(interface->match);
-	snprintf(interface->mode, sizeof(interface->mode), "tc");
+	snprintf(interface->mode, sizeof(interface->mode), BY_TC);
 	return err;
 }
 
@@ -109,12 +112,24 @@ static int add_matches(struct state *state, struct interface_info *interfaces, s
 	return err;
 }
 
+/* Of what comes in. Versions that do not know this mode take skb. */
+static void mark_tc(struct interface_info *interfaces, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(interfaces[i].mode, BY_TC))
+			interfaces[i].match = MATCH_COMING(interfaces[i].match);
+}
+
 int state_interfaces(struct state *state, struct interface_info **interfaces, size_t *n)
 {
 	int err = state_rows(state, state_prepare(state, "SELECT name, mode, shared FROM interface ORDER BY name"),
 			     state_read_interface, sizeof(**interfaces), interfaces, n);
 
-	err = err ?: add_matches(state, *interfaces, *n) ?: add_leaving(state, interfaces, n);
+	err = err ?: add_matches(state, *interfaces, *n);
+	if (!err) {
+		mark_tc(*interfaces, *n);
+		err = add_leaving(state, interfaces, n);
+	}
 	if (err) {
 		free(*interfaces);
 		*interfaces = NULL;
@@ -134,9 +149,10 @@ int state_interface_put(struct state *state, const struct interface_info *interf
 			interface->mode, interface->shared)
 		      ?: state_put(state, "DELETE FROM matched WHERE name = ?", "s", interface->name);
 
-	return err || interface->match == MATCH_SOURCE ? err
-						       : state_put(state, "INSERT INTO matched VALUES (?, ?)", "si",
-								   interface->name, (int)interface->match);
+	return err || MATCH_OF(interface->match) == MATCH_SOURCE
+		       ? err
+		       : state_put(state, "INSERT INTO matched VALUES (?, ?)", "si", interface->name,
+				   (int)MATCH_OF(interface->match));
 }
 
 int state_interface_drop(struct state *state, const char *label)

@@ -30,7 +30,9 @@ int state_read_ports(const struct state *s, sqlite3_stmt *stmt, void *entry)
 	row_text(&row, 2, rule->mode, sizeof(rule->mode));
 	rule->shared = row_number(&row, 3, 0, 1);
 	rule->match = (unsigned int)row_number(&row, 4, MATCH_SOURCE, MATCHES - 1);
-	rule->match = leaves ? MATCH_LEAVING(rule->match) : rule->match;
+	rule->match = leaves			  ? MATCH_LEAVING(rule->match)
+		      : !strcmp(rule->mode, "tc") ? MATCH_COMING(rule->match)
+						  : rule->match;
 	if (!row.err && is_interface_name(rule->name) && is_mode(rule->mode))
 		return 0;
 	return because_damaged(s, &row);

@@ -16,7 +16,7 @@
 const struct option_spec attach_options[] = {
 	{ "mode", .type = OPTION_WORD, AT(attach_options, mode), .words = attach_mode_words,
 	  .also = "--native --skb --generic --driver --drv --offload -m",
-	  .does = "the driver's own, or the slower one behind it" },
+	  .does = "the driver's own, the slower one behind it, or tc" },
 	{ "match", .type = OPTION_WORD, AT(attach_options, match), .words = match_names,
 	  .does = "what is asked about: the packets' source" },
 	{ "egress", AT(attach_options, egress), .does = "what leaves, by where it goes" },
@@ -75,6 +75,8 @@ int verb_attach(const struct call *call)
 	if (o->egress && (o->mode || o->shared))
 		return fail("attach: --egress has one mode, and is beside other programs anyway: without %s",
 			    o->mode ? "--mode" : "--shared");
+	if (o->shared && o->mode == 1 + MODE_TC)
+		return fail("attach: --mode tc is beside other programs anyway: without --shared");
 	err = attach_interfaces(call->context, call->options, call->operands, call->n, &done, &n, &missing);
 	status = err ? fail("%s; nothing was changed", reason(err))
 		     : report(call->context, done, n) ?: missing ? EXIT_MISSING : EXIT_DONE;

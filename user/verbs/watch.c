@@ -223,7 +223,8 @@ static int open_taps(struct watch *w)
 	w->taps = taps_new(TAP_RATE);
 	err = w->taps ? follow_interfaces(w) : -ENOMEM;
 	if (!err && !taps_fds(w->taps, fds))
-		warn("no interface of this network namespace is filtered; those that will be are watched then");
+		warn("no interface of this network namespace is filtered by XDP; those that will be are watched then, and not"
+		     " those of --mode tc");
 	return err;
 }
 

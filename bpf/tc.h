@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The programs of what leaves (tc), by the same stages and arrays. What skb->protocol says is no help: whoever has a
- * packet socket may say there what he likes. So a frame is read from its first byte, and where there is none a packet
- * by its version; which of them an interface has, its root tells.
+ * The programs of tc, by the same stages and arrays. What skb->protocol says is no help: whoever has a packet socket
+ * may say there what he likes. So a frame is read from its first byte, and where there is none a packet by its version;
+ * which of them an interface has, its root tells.
+ *
+ * They are written for what leaves. For what comes in the loader puts others into the place of three instructions
+ * (programs.c): so whoever has the one pays nothing for the other. It finds them by wire_len, whose place ctx->len
+ * takes, as nobody says how long a packet was before it was joined; by ANSWER_OUT; and by LEAVES_TO.
  */
-#ifndef EGRESS_H
-#define EGRESS_H
+#ifndef TC_H
+#define TC_H
 
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
@@ -23,7 +27,7 @@ struct {
 	__uint(max_entries, COUNTERS);
 	__type(key, __u32);
 	__type(value, struct tally);
-} counters_out SEC(".maps");
+} counters_out SEC(".maps"); /* what comes in has PIN_COUNTERS there */
 
 /* As if behind Ethernet without addresses, which has nothing but a type. */
 struct headers {
@@ -142,12 +146,23 @@ inline_never int scope_see_headers(struct __sk_buff *ctx, struct scope_seen *see
 
 /*
  * What is for all of its link goes no further, so it is nobody's way out; and without it neighbours, leases and routers
- * are not found. A list that has it as a bogon takes it from nobody.
+ * are not found. A list that has it as a bogon takes it from nobody. Of what comes in nothing is spared.
  */
-#define IS_SPARED(family, ipv4, ipv6)                                                     \
-	((family) == SOURCE_IPV4   ? (ipv4) >> 8 == 0xe00000 || (ipv4) == ~0u             \
-	 : (family) == SOURCE_IPV6 ? ((ipv6)[0] & NET32(0xff0f0000)) == NET32(0xff020000) \
-				   : 0)
+inline_always int is_spared(__u32 answer, int family, __u32 ipv4, const __u32 *ipv6)
+{
+	asm goto("if %0 s< %1 goto %l2"
+		 :
+		 : "r"((__u64)(answer & ANSWER_TO)), "i"(LEAVES_TO)
+		 :
+		 : others); /* or always */
+	if (family == SOURCE_IPV4)
+		return ipv4 >> 8 == 0xe00000 || ipv4 == ~0u;
+	return family == SOURCE_IPV6 && (ipv6[0] & NET32(0xff0f0000)) == NET32(0xff020000);
+others:
+	return 0;
+}
+
+#define IS_SPARED is_spared
 
 inline_never __u64 find_inner(struct __sk_buff *ctx);
 
@@ -171,11 +186,10 @@ inline_never __u32 spare_link(const void *data, const void *end, __u32 answer)
 	struct source source;
 	int family = parse_source(data, end, &source);
 
-	if (!(answer & ANSWER_TO) || answer & ANSWER_INNER)
-		return answer;
 	source_turn(&source, family);
-	return IS_SPARED(family, family == SOURCE_IPV4 ? source.ipv4 : 0, source.ipv6) ? answer & ~(ANSWER_DROP | 0xff)
-										       : answer;
+	return is_spared(answer, family, family == SOURCE_IPV4 ? source.ipv4 : 0, source.ipv6)
+		       ? answer & ~(ANSWER_DROP | 0xff)
+		       : answer;
 }
 
 #endif
@@ -193,7 +207,8 @@ inline_never __u32 packet_inner(struct __sk_buff *ctx, const void *data, const v
 	return answer & ANSWER_DROP ? answer : judge_inner(ctx, answer);
 }
 
-/* A packet that is to be cut into several counts as these, with all of their headers. */
+/* A packet that is to be cut into several, or was joined of them, counts as these; what leaves with all their headers.
+ */
 #define COUNT(map, key) count_several(map, key, packets, bytes)
 
 inline_always int judge_packet(struct __sk_buff *ctx)
@@ -223,11 +238,14 @@ rare:
 		answer = packet_scope(ctx, answer, &headers);
 	else if (ANSWER_LABEL(answer) == LABEL_ENDS)
 		answer = decide_match_end(&headers.eth, end, answer);
-	if (INNER_ON(G, answer))
+	if (INNER_ON(G, answer)) {
 		answer = packet_inner(ctx, &headers.eth, end, answer);
+		goto spared;
+	}
 judged:
 	if (answer & ANSWER_DROP)
 		answer = spare_link(&headers.eth, end, answer);
+spared:
 	if (answer & ANSWER_SHADOW)
 		COUNT(&list_counters, ANSWER_LABEL(answer));
 	COUNT(&counters_out, COUNTER(port, REASON((__u32)answer)));

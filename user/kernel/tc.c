@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "kernel/egress.h"
+#include "kernel/tc.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,14 +28,20 @@ static bool has_tcx(void)
 	return host_kernel() >= KERNEL_VERSION(6, 6, 0);
 }
 
-#define FILTER_ON(hook, opts, interface)                                                            \
-	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)(interface), .attach_point = BPF_TC_EGRESS); \
+#define FILTER_ON(hook, opts, interface, match)                                            \
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)(interface),                        \
+		    .attach_point = MATCH_LEAVES(match) ? BPF_TC_EGRESS : BPF_TC_INGRESS); \
 	LIBBPF_OPTS(bpf_tc_opts, opts, .handle = FILTER_HANDLE, .priority = FILTER_PRIORITY)
 
-/* Also in the place of the one that is there. */
-static int filter_put(unsigned int ifindex, int root)
+static enum bpf_attach_type tcx_of(const struct attachment *at)
 {
-	FILTER_ON(hook, opts, ifindex);
+	return (enum bpf_attach_type)(MATCH_LEAVES(at->match) ? ATTACH_TCX_EGRESS : ATTACH_TCX_INGRESS);
+}
+
+/* Also in the place of the one that is there. */
+static int filter_put(unsigned int ifindex, unsigned int match, int root)
+{
+	FILTER_ON(hook, opts, ifindex, match);
 	int err = bpf_tc_hook_create(&hook);
 
 	if (err && !err_is(err, EEXIST))
@@ -46,11 +52,11 @@ static int filter_put(unsigned int ifindex, int root)
 }
 
 /* The program of the filter; 0: there is none of ours. libbpf would say that there is no clsact, which is no fault. */
-static __u32 filter_program(unsigned int ifindex)
+static __u32 filter_program(unsigned int ifindex, unsigned int match)
 {
 	libbpf_print_fn_t print = libbpf_set_print(NULL);
 	struct pinned is = { 0 };
-	FILTER_ON(hook, opts, ifindex);
+	FILTER_ON(hook, opts, ifindex, match);
 	int fd = ifindex && !bpf_tc_query(&hook, &opts) ? bpf_prog_get_fd_by_id(opts.prog_id) : -1;
 
 	libbpf_set_print(print);
@@ -66,9 +72,9 @@ static int because_refused(const struct attachment *at, int err)
 		return because(err, "%s: %d other programs are there, and the kernel has no more", at->name, TCX_MOST);
 	if (err_is(err, EINVAL) && !has_tcx())
 		return because(err,
-			       "%s: another kind of filter has priority %d there ('tc filter show dev %s egress'),"
+			       "%s: another kind of filter has priority %d there ('tc filter show dev %s %s'),"
 			       " or the kernel has no clsact",
-			       at->name, FILTER_PRIORITY, at->name);
+			       at->name, FILTER_PRIORITY, at->name, direction_names[MATCH_LEAVES(at->match)]);
 	return because_kernel(err, at->name);
 }
 
@@ -80,7 +86,7 @@ static int pin(int fd, const char *path)
 static int attach_by_link(const struct attachment *at, unsigned int ifindex, int root, const char *path)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = TCX_FIRST);
-	int fd = bpf_link_create(root, (int)ifindex, (enum bpf_attach_type)ATTACH_TCX_EGRESS, &opts);
+	int fd = bpf_link_create(root, (int)ifindex, tcx_of(at), &opts);
 	int err = fd < 0 ? because_refused(at, -errno) : pin(fd, path);
 
 	close_fd(fd);
@@ -94,7 +100,7 @@ static int attach_by_filter(const struct attachment *at, unsigned int ifindex, i
 
 	if (err)
 		return err;
-	put = filter_put(ifindex, root);
+	put = filter_put(ifindex, at->match, root);
 	if (put)
 		unlink(path);
 	else if (access(path, F_OK)) /* who detaches waits for nobody, and it was not there yet */
@@ -102,22 +108,22 @@ static int attach_by_filter(const struct attachment *at, unsigned int ifindex, i
 	return put ? because_refused(at, put) : err;
 }
 
-int egress_attach(const struct attachment *at, unsigned int ifindex, int root, const char *path)
+int tc_attach(const struct attachment *at, unsigned int ifindex, int root, const char *path)
 {
 	return (has_tcx() ? attach_by_link : attach_by_filter)(at, ifindex, root, path);
 }
 
-int egress_runs(unsigned int ifindex, __u32 id, bool *runs, unsigned int *behind)
+int tc_runs(const struct attachment *at, __u32 id, bool *runs, unsigned int *behind)
 {
 	__u32 ids[TCX_MOST] = { 0 };
 	LIBBPF_OPTS(bpf_prog_query_opts, query, .prog_ids = ids, .prog_cnt = TCX_MOST);
 	int err;
 
 	*behind = 0;
-	*runs = !has_tcx() && id && filter_program(ifindex) == id;
+	*runs = !has_tcx() && id && filter_program(at->ifindex, at->match) == id;
 	if (!has_tcx())
 		return 0;
-	err = bpf_prog_query_opts((int)ifindex, (enum bpf_attach_type)ATTACH_TCX_EGRESS, &query) ? -errno : 0;
+	err = bpf_prog_query_opts((int)at->ifindex, tcx_of(at), &query) ? -errno : 0;
 	for (__u32 i = 0; i < query.prog_cnt && !err && !*runs; i++) {
 		*runs = ids[i] == id;
 		*behind = i;
@@ -130,15 +136,15 @@ static unsigned int filter_by_name(const struct attachment *at)
 {
 	unsigned int where = at->set_aside ? 0 : if_nametoindex(at->as);
 
-	return where && filter_program(where) ? where : 0;
+	return where && filter_program(where, at->match) ? where : 0;
 }
 
 /*
  * Pins that have lost their interface, as it was renamed: how many that hold this program come before this one (NULL:
  * how many there are). `taken`: a pin has an interface of that name.
  */
-static unsigned int lost_pins(const struct context *context, __u32 program, const char *before, const char *taken,
-			      bool *is_taken)
+static unsigned int lost_pins(const struct context *context, __u32 program, unsigned int match, const char *before,
+			      const char *taken, bool *is_taken)
 {
 	DIR *dir = pin_directory(context, PIN_LINKS);
 	char path[PIN_PATH_MAX];
@@ -151,7 +157,8 @@ static unsigned int lost_pins(const struct context *context, __u32 program, cons
 		struct pinned is = { 0 };
 		int fd;
 
-		if (!attachment_of_pin(name, &at) || !MATCH_LEAVES(at.match))
+		if (!attachment_of_pin(name, &at) || !MATCH_BY_TC(at.match) ||
+		    MATCH_LEAVES(at.match) != MATCH_LEAVES(match))
 			continue;
 		if (filter_by_name(&at)) {
 			*is_taken = *is_taken || (taken && !strcmp(at.as, taken));
@@ -177,12 +184,12 @@ static unsigned int filter_where(const struct context *context, const struct att
 	if (where)
 		return where;
 	attachment_path(context, path, at);
-	skip = lost_pins(context, program, path, NULL, &taken);
+	skip = lost_pins(context, program, at->match, path, NULL, &taken);
 	all = if_nameindex();
 	for (struct if_nameindex *i = all; i && i->if_index && !where; i++) {
-		if (filter_program(i->if_index) != program)
+		if (filter_program(i->if_index, at->match) != program)
 			continue;
-		lost_pins(context, program, NULL, i->if_name, &taken);
+		lost_pins(context, program, at->match, NULL, i->if_name, &taken);
 		if (!taken && !skip--)
 			where = i->if_index;
 	}
@@ -199,7 +206,7 @@ int attachment_runs(const struct context *context, const struct attachment *at, 
 	if (err || now->kind != PINNED_PROGRAM)
 		return err;
 	where = where ?: filter_where(context, at, now->id);
-	now->program = filter_program(where);
+	now->program = filter_program(where, at->match);
 	now->ifindex = now->program ? where : 0;
 	return 0;
 }
@@ -218,21 +225,22 @@ static int pin_again(const struct context *context, const struct attachment *at,
 int attachment_turn(const struct context *context, const struct attachment *at, int fd, unsigned int where, int root)
 {
 	struct pinned is = { .kind = PINNED_LINK };
-	int err = MATCH_LEAVES(at->match) ? pinned_info(fd, &is) : 0;
+	int err = MATCH_BY_TC(at->match) ? pinned_info(fd, &is) : 0;
 
 	if (err)
 		return err;
 	if (is.kind != PINNED_PROGRAM)
 		return bpf_link_update(fd, root, NULL) ? -errno : 0;
 	where = where ?: filter_where(context, at, is.id);
-	return !filter_program(where) ? -ENOLINK : filter_put(where, root) ?: pin_again(context, at, root);
+	return !filter_program(where, at->match) ? -ENOLINK
+						 : filter_put(where, at->match, root) ?: pin_again(context, at, root);
 }
 
 int attachment_detach(const struct context *context, const struct attachment *at, int fd)
 {
 	struct pinned is = { .kind = PINNED_LINK };
-	int err = MATCH_LEAVES(at->match) ? attachment_runs(context, at, fd, at->ifindex, &is) : 0;
-	FILTER_ON(hook, opts, is.ifindex);
+	int err = MATCH_BY_TC(at->match) ? attachment_runs(context, at, fd, at->ifindex, &is) : 0;
+	FILTER_ON(hook, opts, is.ifindex, at->match);
 
 	if (err || is.kind != PINNED_PROGRAM)
 		return err ?: bpf_link_detach(fd) ? -errno : 0;

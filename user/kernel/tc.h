@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What leaves through an interface: a program of tc, before all others that are there. From Linux 6.6 on it is held by
- * a link, as those of XDP are. Before, it is a filter of clsact, and what is pinned in a link's place is the program.
+ * What leaves through an interface, or comes in: a program of tc, before all others that are there. From Linux 6.6 on
+ * it is held by a link, as those of XDP are. Before, it is a filter of clsact, and what is pinned in a link's place is
+ * the program.
  */
-#ifndef KERNEL_EGRESS_H
-#define KERNEL_EGRESS_H
+#ifndef KERNEL_TC_H
+#define KERNEL_TC_H
 
 #include <linux/types.h>
 #include <stdbool.h>
@@ -14,10 +15,9 @@ struct context;
 struct pinned;
 
 /* And pins it there. 0, or -errno with the reason recorded. */
-int egress_attach(const struct attachment *at, unsigned int ifindex, int root, const char *path);
-/* Does that program run on what leaves through it, in this network namespace, and behind how many others? 0 or -errno.
- */
-int egress_runs(unsigned int ifindex, __u32 id, bool *runs, unsigned int *behind);
+int tc_attach(const struct attachment *at, unsigned int ifindex, int root, const char *path);
+/* Does that program run there, where `at` says, in this network namespace, and behind how many others? 0 or -errno. */
+int tc_runs(const struct attachment *at, __u32 id, bool *runs, unsigned int *behind);
 
 /*
  * Of any attachment but a shared one, from a descriptor of its pin: pinned_info(), with the program that runs now, and
