@@ -11,12 +11,6 @@ sandbox "$@"
 . "$here/service.sh"
 bpffs=${XDP_BLOOM_BPFFS:?}
 
-# leave N ARGS...: frames from edgeN to wireN, as what this machine sends.
-leave() {
-	"$TRAFFIC" -q "${@:2}" "edge$1" "wire$1" >"$WORK/sent" 2>"$WORK/err" ||
-		fail "traffic ${*:2} out of edge$1: $(cat "$WORK/err" "$WORK/sent")"
-}
-
 # shellcheck disable=SC2034 # of edges.sh
 sends=leave
 

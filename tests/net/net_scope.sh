@@ -11,17 +11,11 @@ need nsenter
 
 banned=203.0.113.9
 
-elsewhere() {
-	[ "$(readlink "/proc/$far/ns/net")" != "$(readlink /proc/self/ns/net)" ]
-}
-
 # A host beside this one that has a banned address and another one; this one answers on two ports.
 neighbours() {
 	local port
 
-	unshare --net sleep infinity &
-	far=$!
-	wait_until "the other namespace" elsewhere
+	other_network
 	ip link add edge0 type veth peer name far0 netns "$far"
 	ip addr add 10.0.0.1/24 dev edge0
 	ip link set edge0 up

@@ -87,10 +87,8 @@ beyond() {
 
 	printf '%s\n' 192.0.2.7 2001:db8::7 >list
 	bloom load bad list
-	unshare --net sleep infinity &
-	far=$!
-	wait_until "the other namespace" elsewhere
-	ip link add edge7 type veth peer name wire7 netns "$far"
+	other_network
+	ip link add edge7 type veth peer name wire7 netns "${far:?}"
 	ip link set edge7 up
 	nsenter -t "$far" -n ip link set lo up
 	nsenter -t "$far" -n ip link set wire7 up
@@ -111,6 +109,8 @@ beyond() {
 	ip route add 2001:db8::/32 via fd07::2
 }
 
-elsewhere() {
-	[ "$(readlink "/proc/$far/ns/net")" != "$(readlink /proc/self/ns/net)" ]
+# leave N ARGS...: frames from edgeN to wireN, as what this machine sends.
+leave() {
+	"$TRAFFIC" -q "${@:2}" "edge$1" "wire$1" >"$WORK/sent" 2>"$WORK/err" ||
+		fail "traffic ${*:2} out of edge$1: $(cat "$WORK/err" "$WORK/sent")"
 }

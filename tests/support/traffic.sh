@@ -43,3 +43,14 @@ stop_flow() {
 judge() {
 	python3 "${here:?}/judge.py" "$@"
 }
+
+# other_network: a network namespace beside this one, that of process $far.
+other_network() {
+	unshare --net sleep infinity &
+	far=$!
+	wait_until "the other namespace" elsewhere
+}
+
+elsewhere() {
+	[ "$(readlink "/proc/$far/ns/net")" != "$(readlink /proc/self/ns/net)" ]
+}
