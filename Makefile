@@ -464,13 +464,19 @@ match: deps-test ## a million made packets by source, by destination and by both
 	@$(MAKE) --no-print-directory tests
 	XDP_BLOOM_PACKETS=1000000 $(BUILD)/tests/prog_match
 
+matrix: deps-test ## each mode, match and family on each type of link, here and in other kernels with every driver, under QEMU; KERNELS
+	@$(MAKE) --no-print-directory tests
+	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic tests/net/net_matrix.sh || [ $$? = 4 ]
+	+KERNEL_LIMIT=$(or $(KERNEL_LIMIT),500) KERNEL_FLAVOUR= KERNEL_TESTS=net_matrix.sh \
+		tests/support/ktap-status.sh tests/kernels/run.sh $(or $(KERNELS),bullseye bookworm trixie)
+
 compilers: deps ## both sides by clang 14 to 19, user space by gcc, and what the kernel says of the programs; COMPILERS
 	+tools/compilers.sh $(COMPILERS)
 
 kselftest: all ## as a part of the kernel's selftests, under the runner of Debian's kernel source; KSELFTESTS
 	+tools/kselftest.sh
 
-NIGHTLY ?= test fuzz faults guards match kill-test confirm-test ends-test feeds-test flash-test parts-test counts scale-test replay-test scope-test \
+NIGHTLY ?= test fuzz faults guards match matrix kill-test confirm-test ends-test feeds-test flash-test parts-test counts scale-test replay-test scope-test \
 	   samples-test detect-test first-drop-test scenes-test fleet-test upgrade-test upgrade-deb-test upgrade-fuzz compilers \
 	   test-kernels hardened-test confined-test deb-test rpm-test container-test static-check rates soak mutants
 nightly: ## all that is too long for CI, one after the other, into docs/nightly.md; NIGHTLY='soak mutants': only these
@@ -522,5 +528,5 @@ help: ## this
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
 .PHONY: confined-test all units install uninstall static record-static static-check dist deb rpm rpm-test container container-test fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
-	test fresh test-kernels hardened-test lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test flash-test crowdsec-test parts-test samples-test counts scale-test replay-test scope-test page-test status-test upgrade-from upgrade-test upgrade-deb-test upgrade-fuzz record-state faults guards mutants match compilers kselftest nightly \
+	test fresh test-kernels hardened-test lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test flash-test crowdsec-test parts-test samples-test counts scale-test replay-test scope-test page-test status-test upgrade-from upgrade-test upgrade-deb-test upgrade-fuzz record-state faults guards mutants match matrix compilers kselftest nightly \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help

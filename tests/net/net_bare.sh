@@ -189,6 +189,8 @@ no_others() {
 	refused "edge8: its packets have no Ethernet header, and it is none of those that are read without" attach edge8
 	refused "edge8: its packets have no Ethernet header" attach edge9 edge8 --mode skb
 	is "$(xdp_id edge9)$(xdp_id edge8)" nonenone "the programs"
+	bloom attach edge8 --mode tc
+	is "$(get '.interfaces[0]|[.name,.mode]' show)" '["edge8","tc"]' "what show says"
 }
 
 run_cases "${kinds[@]/#/filters skb }" "${kinds[@]/#/leaves }" on_trial restores heals no_others

@@ -135,7 +135,7 @@ checks_config() {
 		load other conf|conf:2: 'load bad
 		load other|load: a name and a file
 		load "no name" conf|load: 'no name'
-		attach edge0 --mode fast|--mode is auto, native or skb
+		attach edge0 --mode fast|--mode is auto, native, skb or tc
 		allow 192.0.2.0/33|allow: '192.0.2.0/33'
 		tune --headroom much|--headroom takes a number
 		run --rotate-every never|--rotate-every takes a time

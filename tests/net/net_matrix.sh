@@ -129,7 +129,9 @@ refuses_here() {
 	refusal=
 	case $1:$2 in
 	tun:native | wireguard:native | gre:native) refusal='has no XDP' ;;
-	gre:skb) tunnels_are_clean gre || refusal='before 5.14 kernels' ;;
+	esac
+	case $1:$2 in
+	gre:native | gre:skb) tunnels_are_clean gre || refusal='before 5.14 kernels' ;;
 	esac
 	[ -n "$refusal" ]
 }

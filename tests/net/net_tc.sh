@@ -351,8 +351,16 @@ where_xdp_is_not() {
 	by source 0 -t
 	cat banned of_other >dropped
 	send 0 -t -b dropped -c clean
-	bloom doctor edge0 || :
+	bloom doctor edge0
+	grep -q 'attached there already (tc mode)' out || fail "doctor says: $(cat out)"
+	rm -r "${bpffs:?}"/*
+	bloom doctor edge0
+	grep -q 'tc mode, as it was to be' out || fail "doctor says: $(cat out)"
+	bloom restore
+	by source 0 -t
 	bloom detach edge0
+	expect 1 "$XDP_BLOOM" doctor edge0
+	grep -q 'or try --shared or --mode tc' out || fail "doctor says: $(cat out)"
 }
 
 # Who watches is told which way it went.

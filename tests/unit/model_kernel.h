@@ -27,6 +27,7 @@
 #include "base/netlink.h"
 #include "filter/arrays.h"
 #include "kernel/attachment.h"
+#include "kernel/host.h"
 #include "kernel/port.h"
 #include "ktap.h"
 
@@ -42,6 +43,7 @@ struct thing {
 	__u32 maps[8], n_maps;
 	__u32 ifindex, program;
 	bool skb, full, away; /* away: of an interface in another network namespace */
+	__u32 tc;	      /* ATTACH_TCX_..., of a link by tc */
 	unsigned char value[sizeof(struct generation)];
 };
 
@@ -335,7 +337,7 @@ static void iface_gone(unsigned int index)
 static struct thing *link_on(unsigned int index)
 {
 	for (unsigned int i = 0; i < n_things; i++)
-		if (things[i].kind == PINNED_LINK && things[i].ifindex == index && !things[i].away)
+		if (things[i].kind == PINNED_LINK && things[i].ifindex == index && !things[i].away && !things[i].tc)
 			return &things[i];
 	return NULL;
 }
@@ -392,12 +394,14 @@ WRAPPED(int, bpf_link_create, int program, int ifindex, enum bpf_attach_type typ
 {
 	const struct iface *at = iface_here((unsigned int)ifindex);
 	const struct thing *runs = thing_of(program);
-	bool skb = opts->flags & XDP_FLAGS_SKB_MODE;
+	bool by_tc = (__u32)type == ATTACH_TCX_INGRESS || (__u32)type == ATTACH_TCX_EGRESS;
+	bool skb = !by_tc && opts->flags & XDP_FLAGS_SKB_MODE;
 	struct thing *link;
 
 	if (fails("bpf_link_create"))
 		return -1;
-	errno = !at || !runs || type != BPF_XDP			      ? EINVAL
+	errno = !at || !runs || (type != BPF_XDP && !by_tc)	      ? EINVAL
+		: by_tc						      ? 0
 		: at->foreign || at->dispatcher || link_on(at->index) ? EBUSY
 		: skb						      ? 0
 								      : at->native;
@@ -407,7 +411,33 @@ WRAPPED(int, bpf_link_create, int program, int ifindex, enum bpf_attach_type typ
 	link->ifindex = at->index;
 	link->program = runs->id;
 	link->skb = skb;
+	link->tc = by_tc ? (__u32)type : 0;
 	return thing_open(link);
+}
+
+WRAPPED(int, bpf_prog_query_opts, int ifindex, enum bpf_attach_type type, struct bpf_prog_query_opts *opts)
+{
+	__u32 n = 0;
+
+	if (fails("bpf_prog_query_opts"))
+		return -1;
+	if (!iface_here((unsigned int)ifindex)) {
+		errno = ENODEV;
+		return -1;
+	}
+	for (unsigned int i = 0; i < n_things && n < opts->prog_cnt; i++)
+		if (things[i].kind == PINNED_LINK && things[i].ifindex == (__u32)ifindex && !things[i].away &&
+		    things[i].tc == (__u32)type)
+			opts->prog_ids[n++] = things[i].program;
+	opts->prog_cnt = n;
+	return 0;
+}
+
+/* With links of tc. */
+unsigned int __wrap_host_kernel(void);
+unsigned int __wrap_host_kernel(void)
+{
+	return KERNEL_VERSION(6, 12, 0);
 }
 
 WRAPPED(int, bpf_link_detach, int fd)

@@ -154,7 +154,10 @@ static void put_thing(FILE *to, const struct thing *is)
 
 	fprintf(to, "%s %u%s%s", kinds[is->kind], is->id, is->name[0] ? " " : "", is->name);
 	if (runs)
-		fprintf(to, " on %u runs %s %u%s", is->ifindex, runs->name, runs->id, is->skb ? ", skb" : "");
+		fprintf(to, " on %u runs %s %u%s", is->ifindex, runs->name, runs->id,
+			is->tc	  ? ", tc"
+			: is->skb ? ", skb"
+				  : "");
 	if (is->kind == PINNED_MAP && is->value_size == sizeof(struct trial))
 		fprintf(to, " until %llu", (unsigned long long)((const struct trial *)(const void *)is->value)->until);
 }

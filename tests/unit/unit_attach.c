@@ -75,6 +75,44 @@ static int eth0_shared_both(void)
 	return err;
 }
 
+static int eth0_tc(void)
+{
+	int err;
+
+	next_match = MATCH_COMING(MATCH_SOURCE);
+	err = attach("eth0", MODE_TC, false, 0);
+	next_match = MATCH_SOURCE;
+	return err;
+}
+
+/* From what it is in. */
+static int instead(enum attach_mode mode, bool shared)
+{
+	struct attachment at, then = { .mode = mode,
+				       .shared = shared,
+				       .match = mode == MODE_TC ? MATCH_COMING(MATCH_SOURCE) : MATCH_SOURCE };
+	int err = attach_is(&model_context, "eth0", &at) ?: attach_instead(&model_context, &at, &then);
+
+	if (!fail_at)
+		printf("it is in mode %s%s\n", attach_mode_names[at.mode], at.shared ? ", shared" : "");
+	return err;
+}
+
+static int instead_tc(void)
+{
+	return instead(MODE_TC, false);
+}
+
+static int instead_skb(void)
+{
+	return instead(MODE_SKB, false);
+}
+
+static int instead_shared(void)
+{
+	return instead(MODE_NATIVE, true);
+}
+
 static int rematch_eth0(void)
 {
 	struct attachment at;
@@ -427,6 +465,11 @@ static void all_kinds(void)
 	pin(slot_map, "links/no.name");
 }
 
+static void by_tc(void)
+{
+	quietly(eth0_tc);
+}
+
 static const struct happens all[] = {
 	{ "attach eth0", NULL, eth0, BY_EACH_ERRNO },
 	{ "attach eth0 --mode skb", NULL, eth0_skb, EACH_FAILS },
@@ -435,6 +478,12 @@ static const struct happens all[] = {
 	{ "attach eth0 --match both --shared", NULL, eth0_shared_both, EACH_FAILS },
 	{ "attach eth0 --match both, which is attached", on_eth0, rematch_eth0, EACH_FAILS },
 	{ "attach eth0 --match both, which is on trial", on_trial, rematch_eth0, EACH_FAILS },
+	{ "attach eth0 --mode tc", NULL, eth0_tc, EACH_FAILS },
+	{ "attach eth0 --mode tc, which is attached", on_eth0, instead_tc, EACH_FAILS },
+	{ "attach eth0 --mode skb, which is attached", on_eth0, instead_skb, EACH_FAILS },
+	{ "attach eth0 --mode skb, which is on trial", on_trial, instead_skb, EACH_FAILS },
+	{ "attach eth0 --mode skb, which is attached by tc", by_tc, instead_skb, EACH_FAILS },
+	{ "attach eth0 --shared, which is attached by tc", by_tc, instead_shared, EACH_FAILS },
 	{ "attach eth0 --shared", NULL, eth0_shared, BY_EACH_ERRNO },
 	{ "attach eth0 --shared --mode skb", NULL, eth0_shared_skb, EACH_FAILS },
 	{ "attach eth0 --shared, on trial", NULL, eth0_shared_trial, EACH_FAILS },

@@ -343,13 +343,15 @@ static int may_change(const struct attachment *at, int link)
 		       : 0;
 }
 
-/* The new one is there, so the old one goes; if it does not, the new one does. */
+/* The new one is there, so the old one goes; if it does not, the new one does. One of them filters. */
 static int leave(const struct context *context, struct attachment *at, const struct attachment *then)
 {
-	int err = detach_at(context, at);
+	int err = detach_at(context, at), filters = err ? link_state(context, at) : -ENOENT;
 	char why[512];
 
-	if (!err) {
+	if (filters) {
+		if (err)
+			warn("%s", reason(err));
 		*at = *then;
 		return 0;
 	}

@@ -240,10 +240,10 @@ static void look_at_bare(const struct port *port, bool try, struct findings *fou
 		OK(port->name, "skb mode, as its packets have no Ethernet header");
 }
 
-static void look_at_interface(const struct context *context, const struct host *host, const char *name, bool frags,
-			      bool try, struct findings *found)
+static void look_at_interface(const struct context *context, const struct host *host, const char *name,
+			      unsigned int match, bool frags, bool try, struct findings *found)
 {
-	struct attachment at = { 0 };
+	struct attachment at = { .match = match };
 	char misses[DEVICE_TEXT_MAX];
 	struct port port;
 	bool bare = false;
@@ -262,7 +262,9 @@ static void look_at_interface(const struct context *context, const struct host *
 		PROBLEM(name, "%s", without_name(reason(err), name));
 		return;
 	}
-	if (port.program || port.above_filtered)
+	if (MATCH_BY_TC(match))
+		OK(name, "tc mode, as it was to be");
+	else if (port.program || port.above_filtered)
 		look_at_busy(&port, found);
 	else if (bare)
 		look_at_bare(&port, try, found);
@@ -272,13 +274,13 @@ static void look_at_interface(const struct context *context, const struct host *
 		NOTE(name, "%s", misses);
 }
 
-/* soft: nobody asked for it: that it cannot be filtered is no problem yet. */
-static void look_at(const struct context *context, const struct host *host, const char *name, bool frags, bool try,
-		    bool soft, struct findings *found)
+/* kept: how it is to be filtered. soft: nobody asked for it: that it cannot be is no problem yet. */
+static void look_at(const struct context *context, const struct host *host, const char *name,
+		    const struct interface_info *kept, bool frags, bool try, bool soft, struct findings *found)
 {
 	size_t first = found->n;
 
-	look_at_interface(context, host, name, frags, try, found);
+	look_at_interface(context, host, name, kept ? kept->match : 0, frags, try, found);
 	for (size_t i = first; i < found->n; i++) {
 		found->of[i].is_interface = true;
 		if (soft && found->of[i].level == FOUND_PROBLEM)
@@ -286,12 +288,12 @@ static void look_at(const struct context *context, const struct host *host, cons
 	}
 }
 
-static bool is_kept(const struct interface_info *kept, size_t n, const char *label)
+static const struct interface_info *find_kept(const struct interface_info *kept, size_t n, const char *label)
 {
 	for (size_t i = 0; i < n; i++)
 		if (label_is(label, kept[i].name, kept[i].match))
-			return true;
-	return false;
+			return &kept[i];
+	return NULL;
 }
 
 /* Whether what leaves can be filtered, where that is to be. */
@@ -385,11 +387,14 @@ void doctor(const struct context *context, char *const *names, int n, struct fin
 		doctor_jit(&host, -1, found);
 	look_at_state(context, &kept, &kept_n, found);
 	for (int i = 0; i < n; i++)
-		look_at(context, &host, names[i], frags, try, false, found);
+		look_at(context, &host, names[i], find_kept(kept, kept_n, names[i]), frags, try, false, found);
 	all = n ? NULL : if_nameindex();
-	for (struct if_nameindex *i = all; i && i->if_index; i++)
+	for (struct if_nameindex *i = all; i && i->if_index; i++) {
+		const struct interface_info *is = find_kept(kept, kept_n, i->if_name);
+
 		if (strcmp(i->if_name, "lo") != 0)
-			look_at(context, &host, i->if_name, frags, try, !is_kept(kept, kept_n, i->if_name), found);
+			look_at(context, &host, i->if_name, is, frags, try, !is, found);
+	}
 	for (size_t i = 0; i < kept_n && !n; i++)
 		if (MATCH_LEAVES(kept[i].match))
 			look_at_egress(context, kept[i].name, found);

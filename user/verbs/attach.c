@@ -16,7 +16,7 @@
 const struct option_spec attach_options[] = {
 	{ "mode", .type = OPTION_WORD, AT(attach_options, mode), .words = attach_mode_words,
 	  .also = "--native --skb --generic --driver --drv --offload -m",
-	  .does = "the driver's own, the slower one behind it, or tc" },
+	  .does = "the driver's own, the slower one behind, or tc" },
 	{ "match", .type = OPTION_WORD, AT(attach_options, match), .words = match_names,
 	  .does = "what is asked about: the packets' source" },
 	{ "egress", AT(attach_options, egress), .does = "what leaves, by where it goes" },
