@@ -334,23 +334,8 @@ spares_the_link() {
 
 # A program behind it goes on seeing what is kept.
 beside_others() {
-	need tc clang
 	setting
-	clang -O2 -g -target bpf -c -x c -o other.o - <<-'C' || skip "cannot compile it"
-		struct __sk_buff;
-		static long (*load)(const void *ctx, unsigned int at, void *to, unsigned int size) = (void *)26;
-
-		__attribute__((section("tc"), used)) int other_program(struct __sk_buff *ctx)
-		{
-			unsigned char to[4];
-
-			return !load(ctx, 30, to, 4) && to[0] == 192 && to[1] == 0 && to[2] == 2 && to[3] == 8 ? 2 : -1;
-		}
-
-		char _license[] __attribute__((section("license"), used)) = "GPL";
-	C
-	tc qdisc add dev edge0 clsact 2>/dev/null || skip "the kernel has no clsact"
-	tc filter add dev edge0 egress prio 5 bpf da obj other.o sec tc 2>err || skip "tc loads no program: $(head -n 1 err)"
+	other_tc_program egress 30
 	bloom attach edge0 --egress
 	grep -v '^192.0.2.8$' clean >rest
 	echo 192.0.2.8 >>banned
@@ -387,15 +372,12 @@ seen() {
 	setting
 	bloom attach edge0
 	bloom attach edge0 --egress
-	mkfifo said.pipe
-	"$XDP_BLOOM" -v -j watch --count 2 >seen 2>said.pipe &
-	exec {said}<said.pipe
-	read -rt "${patience:?}" line <&"$said" || fail "watch says nothing"
+	watch_two
 	echo 192.0.2.7 >banned
 	send 0 -b banned -c clean
 	wait_until "its sample" test -s seen
 	leave 0 -d -b banned -c clean -e vlan
-	end_of $! || fail "watch ended with $?"
+	end_of "$watching" || fail "watch ended with $?"
 	is "$(jq -sc '[.[]|[.interface,.direction,.match,.source,.destination,.protocol]]' seen)" \
 		'[["edge0","ingress","source","192.0.2.7","198.51.100.1","udp"],["edge0","egress","destination","198.51.100.1","192.0.2.7","udp"]]' \
 		"what watch says"

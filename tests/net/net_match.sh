@@ -253,15 +253,12 @@ comes_back() {
 seen() {
 	setting
 	bloom attach edge0 --match both
-	mkfifo said.pipe
-	"$XDP_BLOOM" -v -j watch --count 2 >seen 2>said.pipe &
-	exec {said}<said.pipe
-	read -rt "${patience:?}" line <&"$said" || fail "watch says nothing"
+	watch_two
 	echo 192.0.2.7 >banned
 	send 0 -b banned -c clean
 	wait_until "its sample" test -s seen
 	send 0 -d -b banned -c clean
-	end_of $! || fail "watch ended with $?"
+	end_of "$watching" || fail "watch ended with $?"
 	is "$(jq -sc '[.[]|[.match,.source,.destination]]' seen)" \
 		'[["source","192.0.2.7","198.51.100.1"],["destination","198.51.100.1","192.0.2.7"]]' "what watch says"
 }

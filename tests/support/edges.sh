@@ -114,3 +114,33 @@ leave() {
 	"$TRAFFIC" -q "${@:2}" "edge$1" "wire$1" >"$WORK/sent" 2>"$WORK/err" ||
 		fail "traffic ${*:2} out of edge$1: $(cat "$WORK/err" "$WORK/sent")"
 }
+
+# other_tc_program DIRECTION OFFSET: another project's on edge0, which drops what has 192.0.2.8 at that place.
+other_tc_program() {
+	need tc clang
+	clang -O2 -g -target bpf -DAT="$2" -c -x c -o other.o - <<-'C' || skip "cannot compile it"
+		struct __sk_buff;
+		static long (*load)(const void *ctx, unsigned int at, void *to, unsigned int size) = (void *)26;
+
+		__attribute__((section("tc"), used)) int other_program(struct __sk_buff *ctx)
+		{
+			unsigned char to[4];
+
+			return !load(ctx, AT, to, 4) && to[0] == 192 && to[1] == 0 && to[2] == 2 && to[3] == 8 ? 2 : -1;
+		}
+
+		char _license[] __attribute__((section("license"), used)) = "GPL";
+	C
+	tc qdisc add dev edge0 clsact 2>/dev/null || skip "the kernel has no clsact"
+	tc filter add dev edge0 "$1" prio 5 bpf da obj other.o sec tc 2>err || skip "tc loads no program: $(head -n 1 err)"
+}
+
+# watch_two: process $watching, which writes the first two samples that it is told of into seen.
+watch_two() {
+	mkfifo said.pipe
+	"$XDP_BLOOM" -v -j watch --count 2 >seen 2>said.pipe &
+	# shellcheck disable=SC2034 # for who asked
+	watching=$!
+	exec {said}<said.pipe
+	read -rt "${patience:?}" <&"$said" || fail "watch says nothing"
+}

@@ -90,7 +90,8 @@ static int attach_again(const struct context *context, struct held *held, struct
 		if (err_is(is, EEXIST))
 			continue;
 		*any = true;
-		err = is ?: err;
+		if (is)
+			err = is;
 	}
 	held_forget_detached(held);
 	return err;
@@ -129,7 +130,8 @@ int heal(const struct context *context, struct held *held)
 	if (locked && found & ~HELD_DETACHED)
 		err = held_repair(held);
 	if (locked && state && (found & HELD_TWICE)) {
-		err = attachments_settle(context, state) ?: err;
+		again = attachments_settle(context, state);
+		err = err ?: again;
 		held_look(held);
 	}
 	again = attach_again(context, held, state, locked, &any);
