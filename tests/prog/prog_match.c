@@ -228,6 +228,9 @@ static void some_sets(void)
 			hosts_only();
 		else
 			everything();
+		/* Of what is for all of a link, and of what is not. */
+		add(4, 0xe0000000, 23, 0);
+		add(6, (ip6)0xff02 << 112 | 1, 128, 0);
 		settings.samples = set == 2 ? 0 : 100;
 		if (!install(&settings, set == 3 ? shadow : NULL))
 			return;
