@@ -195,6 +195,71 @@ while True:
 	reaches $banned 22 || fail "an answer of port 22 is dropped"
 }
 
+# By add: banned for some packets, beside a ban for all and a list.
+live_bans() {
+	neighbours
+	bloom add $banned --only tcp/22
+	! reaches $banned 22 0.3 || fail "a live ban of port 22: it is reached"
+	reaches $banned 80 || fail "port 80 is not reached"
+	bloom add $banned --only tcp/80 --on edge0
+	! reaches $banned 80 0.3 || fail "a second scope does not hold"
+	! reaches $banned 22 0.3 || fail "the first scope does not hold any more"
+	bloom del $banned --only tcp/22
+	reaches $banned 22 || fail "it stays banned"
+	! reaches $banned 80 0.3 || fail "del of one scope took the other"
+	bloom add $banned
+	! reaches $banned 22 0.3 || fail "a ban for all packets does not win"
+	bloom del $banned
+	reaches $banned 80 || fail "del without a scope leaves one"
+	is "$(get . bans)" '[]' "bans after all are taken back"
+	is "$(get . lists)" '[]' "lists after that"
+	printf 'add %s --only tcp/22\nadd %s --only tcp/80\ndel %s --only tcp/80\n' $banned $banned $banned >commands
+	bloom batch commands
+	! reaches $banned 22 0.3 || fail "by a batch: port 22 is reached"
+	reaches $banned 80 || fail "by a batch: port 80 is not reached"
+}
+
+live_bans_said() {
+	veth 0
+	is "$(get '[.added,.kept]' add 192.0.2.7 192.0.2.8 2001:db8::7 --only udp/53,tcp/22)" '[3,0]' "what add says"
+	is "$(get '[.added,.kept]' add 192.0.2.7 192.0.2.9 --only tcp/22,udp/53)" '[1,1]' "what it says of the same scope"
+	is "$(get '[.[]|[.prefix,.scope.only[]]]' bans 192.0.2.7 2001:db8::/32)" \
+		'[["192.0.2.7","tcp/22","udp/53"],["2001:db8::7","tcp/22","udp/53"]]' "bans"
+	is "$(get .count bans --count)" 3 "how many there are" # 192.0.2.8/31 is one
+	is "$(get '[.[]|.name]' lists)" '["(tcp-22-udp-53)"]' "its list"
+	says "192.0.2.8/31" bans
+	says "192.0.2.7: drop (roster), only tcp/22,udp/53" test 192.0.2.7
+	expect 1 "$XDP_BLOOM" test 192.0.2.7 --proto tcp --dport 23
+	refused "has no end and no reason: leave out --ttl" add 192.0.2.7 --only tcp/22 --ttl 1h
+	refused "has no end and no reason: leave out --reason" add 192.0.2.7 --on edge0 --reason x
+	refused "leave it out" add 192.0.2.7 --only any
+	refused "192.0.2.7 is not banned for tcp/22 alone" del 192.0.2.7 --only tcp/22
+	refused "have no reasons" del 192.0.2.7 --only tcp/22 --reason x
+	ip link set lo up
+	ip addr add 203.0.113.77/32 dev lo
+	refused "this machine" add 203.0.113.77 --only tcp/22
+	bloom add 203.0.113.77 --only tcp/22 --force
+	bloom del 203.0.113.77
+	bloom add 192.0.2.77 --only udp/1 --confirm 1h
+	as_sql "UPDATE pending SET deadline = 1"
+	expect 2 "$XDP_BLOOM" confirm
+	expect 1 "$XDP_BLOOM" test 192.0.2.77
+	bloom state check
+	bloom state recover
+	expect 0 "$XDP_BLOOM" test 192.0.2.9 --proto udp --dport 53
+	# Two scopes that a name cannot tell apart.
+	bloom add 192.0.2.7 --only tcp/22 --to 198.51.100.0/24
+	bloom add 192.0.2.7 --only tcp/22 --to 198.51.100.0
+	bloom add 192.0.2.7 --on a.b --only tcp
+	bloom add 192.0.2.7 --only tcp/22,tcp/23,tcp/24,tcp/25,tcp/26,tcp/27,tcp/28,tcp/29,udp
+	bloom add 192.0.2.7 --only tcp/22,tcp/23,tcp/24,tcp/25,tcp/26,tcp/27,tcp/28,tcp/29,udp/1
+	is "$(get '[.[].name]|[length,(unique|length)]' lists)" '[6,6]' "names"
+	bloom del 192.0.2.7
+	is "$(get length bans)" 2 "what is left"
+	bloom unload "(tcp-22-udp-53)"
+	is "$(get . bans)" '[]' "bans of a list that was unloaded"
+}
+
 # says TEXT VERB...: a line of what the verb prints, or of what it says is wrong.
 says() {
 	local text=$1
@@ -299,4 +364,4 @@ by_interface() {
 	wait_until "the scope to know its interface" "$XDP_BLOOM" -q -j test 192.0.2.7 --on wan0
 }
 
-run_cases all_at_once sshd_alone by_destination what_leaves what_is_said kept what_cannot_be by_interface
+run_cases all_at_once sshd_alone by_destination what_leaves live_bans live_bans_said what_is_said kept what_cannot_be by_interface

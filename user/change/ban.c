@@ -13,6 +13,7 @@
 #include "base/grow.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "change/live_scopes.h"
 #include "change/revert_timer.h"
 #include "kernel/ask.h"
 #include "state/kept_image.h"
@@ -293,14 +294,42 @@ static int take_out(struct change *change, const struct prefix *p)
 	       jail_let_go(change, p->first, p->length);
 }
 
-int ban_del(struct change *change, const struct prefixes *p, const char *why)
+/* In force, or by an earlier line. */
+static bool may_have_scopes(const struct change *change)
+{
+	return change->live.err || change->live.g.scoped || change->build;
+}
+
+/* Those with a scope, too: whoever says none means all; and they have no reasons. */
+static int take_out_all(struct change *change, const struct prefix *p, const char *why, const struct scope *scope,
+			bool *build)
+{
+	char prefix[PREFIX_TEXT_MAX], text[SCOPE_TEXT_MAX];
+	size_t from = 0;
+	int err = !why && may_have_scopes(change) ? live_scopes_del(change, scope, p, &from) : 0;
+
+	*build = *build || from;
+	if (err)
+		return err;
+	if (!scope) {
+		err = check_reason(change->state, p, why) ?: take_out(change, p);
+		return err_is(err, ENOENT) && from ? 0 : err;
+	}
+	if (from)
+		return 0;
+	scope_text(text, scope);
+	return because(-ESRCH, "%s is not banned for %s alone", prefix_text(prefix, p->first, (int)p->length), text);
+}
+
+int ban_del(struct change *change, const struct prefixes *p, const char *why, const struct scope *scope, bool *build)
 {
 	int err = confirm_bans(change, p, 0);
 
+	*build = false;
 	change_bans_less(change);
 	for (size_t i = 0; i < p->n && !err; i++) {
 		far(change, "taking the bans out", i, p->n);
-		err = check_reason(change->state, &p->at[i], why) ?: take_out(change, &p->at[i]);
+		err = take_out_all(change, &p->at[i], why, scope, build);
 		if (err_is(err, ENOENT))
 			err = because_not_banned(change, &p->at[i]);
 	}

@@ -6,6 +6,7 @@
 #include "base/options.h"
 #include "change/change.h"
 #include "sets/prefixes.h"
+#include "sets/scope.h"
 #include "state/bans.h"
 
 struct ban_options {
@@ -13,6 +14,7 @@ struct ban_options {
 	const char *reason;
 	bool keep_longer, replace, force, mask;
 	struct number confirm;
+	struct scope scope;
 };
 
 /* The result of ban_add(). */
@@ -46,8 +48,12 @@ struct ban_order {
 int ban_orders(struct change *change, const struct ban_options *options, const char *whose, struct ban_order *orders,
 	       size_t n, struct banned *banned);
 void banned_free(struct banned *banned);
-/* With a reason, only bans that have it. */
-int ban_del(struct change *change, const struct prefixes *prefixes, const char *reason);
+/*
+ * With a reason, only bans that have it; with a scope (NULL: none is given), only those that have that one. *build: a
+ * new generation is needed.
+ */
+int ban_del(struct change *change, const struct prefixes *prefixes, const char *reason, const struct scope *scope,
+	    bool *build);
 
 /* The list on whose account an answer drops; NULL if the arrays do not say. */
 const char *ban_answer_list(const struct list_info *lists, size_t n, __u32 answer);

@@ -24,17 +24,23 @@ int exceptions_get(struct state *state, struct ranges *set)
 	return err;
 }
 
-int exceptions_put(struct state *state, const struct ranges *set)
+int live_list_put(struct state *state, struct list_info *list, const struct ranges *set)
 {
-	struct list_info list = { .name = EXCEPTIONS, .kind = LIST_ALLOW, .source = "allow" };
 	char number[NUMBER_TEXT_MAX];
 
 	if (!set->n4 && !set->n6)
-		return state_list_drop(state, EXCEPTIONS);
-	list.prefixes = ranges_count_prefixes(set);
-	snprintf(list.addresses, sizeof(list.addresses), "%s", number_text(number, ranges_count(set)));
-	utc_text(list.loaded, time(NULL));
-	return state_list_put(state, &list, set);
+		return state_list_drop(state, list->name);
+	list->prefixes = ranges_count_prefixes(set);
+	snprintf(list->addresses, sizeof(list->addresses), "%s", number_text(number, ranges_count(set)));
+	utc_text(list->loaded, time(NULL));
+	return state_list_put(state, list, set);
+}
+
+int exceptions_put(struct state *state, const struct ranges *set)
+{
+	struct list_info list = { .name = EXCEPTIONS, .kind = LIST_ALLOW, .source = "allow" };
+
+	return live_list_put(state, &list, set);
 }
 
 int exceptions_add(struct state *state, struct addr addr)

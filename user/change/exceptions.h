@@ -5,6 +5,7 @@
 
 #include "sets/ranges.h"
 
+struct list_info;
 struct state;
 
 /* A name that no user's list can have. */
@@ -14,5 +15,8 @@ struct state;
 int exceptions_get(struct state *state, struct ranges *set);
 int exceptions_put(struct state *state, const struct ranges *set);
 int exceptions_add(struct state *state, struct addr addr);
+
+/* A list that no file was read for; an empty one is dropped. */
+int live_list_put(struct state *state, struct list_info *list, const struct ranges *set);
 
 #endif

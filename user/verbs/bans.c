@@ -6,6 +6,7 @@
 #include "change/apply.h"
 #include "change/ban.h"
 #include "change/guard_rails.h"
+#include "change/live_scopes.h"
 #include "kernel/live.h"
 #include "base/clock.h"
 #include "base/span.h"
@@ -23,6 +24,7 @@ const struct option_spec add_options[] = {
 	{ "keep-longer", AT(ban_options, keep_longer), .does = "a ban that ends later stays as it is, without a word" },
 	{ "replace", AT(ban_options, replace), .does = "time and reason are these, whatever they were" },
 	{ "mask", AT(ban_options, mask), .does = "8.8.8.8/8 means 8.0.0.0/8; refused otherwise" },
+	SCOPE_OPTIONS(ban_options, scope),
 	CONFIRM_OPTION(ban_options),
 	FORCE_OPTION(ban_options),
 	OPTIONS_END(struct ban_options),
@@ -133,6 +135,39 @@ void say_exempt(const struct change *change)
 	prefixes_free(&banned);
 }
 
+/* What they have besides their addresses is their scope. */
+static int means_nothing(const struct ban_options *o)
+{
+	if (o->keep_longer && o->replace)
+		return because(-EINVAL, "--keep-longer does not go together with --replace");
+	if (o->scope.any)
+		return because(-EINVAL, "--only any is what a ban is without it: leave it out");
+	if (scope_is_all(&o->scope) || (!o->ttl.given && !o->reason && !o->keep_longer && !o->replace))
+		return 0;
+	return because(-EINVAL, "a ban with --only, --to or --on has no end and no reason: leave out --%s",
+		       o->ttl.given	? "ttl"
+		       : o->reason	? "reason"
+		       : o->keep_longer ? "keep-longer"
+					: "replace");
+}
+
+/* *anew: they do not go into the generation in force. */
+static int add(struct change *change, const struct ban_options *o, const struct prefixes *p, struct banned *n,
+	       bool *anew)
+{
+	int err;
+
+	*anew = o->confirm.given;
+	if (scope_is_all(&o->scope))
+		return ban_add(change, o, p, n);
+	err = live_scopes_add(change, &o->scope, p, (long)o->confirm.value, &n->added);
+	n->kept = p->n - n->added;
+	*anew = n->added;
+	for (size_t i = 0; i < p->n && !err && o->force; i++)
+		err = change_force_prefix(change, p->at[i].first, p->at[i].length);
+	return err;
+}
+
 int verb_add(const struct call *call)
 {
 	static const struct apply_options anew = { 0 };
@@ -141,16 +176,14 @@ int verb_add(const struct call *call)
 	struct change *change = NULL;
 	const struct ban_options *o = call->options;
 	struct banned n = { 0 };
+	bool build = false;
 	json_t *allowed;
 	int err;
 
-	if (!o->confirm.given && errand_prefixes_sent(call, &err))
+	if (!o->confirm.given && scope_is_all(&o->scope) && errand_prefixes_sent(call, &err))
 		return err;
 	allowed = json ? json_array() : NULL;
-	err = prefixes_read(call->context, &prefixes, call->n, call->operands);
-
-	if (!err && o->keep_longer && o->replace)
-		err = because(-EINVAL, "--keep-longer does not go together with --replace");
+	err = prefixes_read(call->context, &prefixes, call->n, call->operands) ?: means_nothing(o);
 	if (!err && !o->mask)
 		err = prefixes_exact(&prefixes, "mask");
 	if (!err && o->confirm.given)
@@ -161,10 +194,10 @@ int verb_add(const struct call *call)
 	if (!err)
 		err = change_begin(&change, call->context);
 	if (!err)
-		err = ban_add(change, o, &prefixes, &n);
+		err = add(change, o, &prefixes, &n, &build);
 	/* What goes back is the generation before: these must not be written into it. */
 	if (!err)
-		err = change_commit(change, o->confirm.given ? &anew : NULL);
+		err = change_commit(change, build ? &anew : NULL);
 	if (!err && (json || !quiet) && say_allowed(change, &prefixes, allowed))
 		warn("cannot tell which of these prefixes an allow list exempts");
 	if (!err) {

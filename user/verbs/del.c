@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* del: takes live bans back, and reports what is still banned */
+#include <errno.h>
 #include <stdint.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "change/apply.h"
 #include "change/ban.h"
 #include "kernel/live.h"
 #include "kernel/ask.h"
@@ -15,12 +17,14 @@
 
 struct options {
 	const char *reason;
+	struct scope scope;
 };
 
 const struct option_spec del_options[] = {
 	/* No limit: a reason that is too long matches no ban. */
 	{ "reason", .type = OPTION_TEXT, AT(options, reason), .value = "TEXT",
 	  .does = "only bans that were given that reason" },
+	SCOPE_OPTIONS(options, scope),
 	OPTIONS_END(struct options),
 };
 
@@ -86,25 +90,32 @@ static void still_banned(struct change *change, const struct prefixes *p, json_t
 
 int verb_del(const struct call *call)
 {
+	static const struct apply_options anew = { 0 };
 	const struct options *o = call->options;
+	const struct scope *scope = scope_is_all(&o->scope) ? NULL : &o->scope;
 	struct prefixes prefixes = { 0 };
 	struct change *change = NULL;
 	json_t *array = NULL;
+	bool build = false;
 	int err;
 
-	if (errand_prefixes_sent(call, &err))
+	if (!scope && errand_prefixes_sent(call, &err))
 		return err;
 	err = prefixes_read(call->context, &prefixes, call->n, call->operands);
 	if (!err)
 		prefixes_warn_masked(&prefixes);
 	if (!err)
 		err = prefixes_once(&prefixes);
+	if (!err && (o->scope.any || (scope && o->reason)))
+		err = because(-EINVAL, "%s",
+			      scope ? "bans with --only, --to or --on have no reasons: leave out --reason"
+				    : "--only any is what del does without it: leave it out");
 	if (!err)
 		err = change_begin(&change, call->context);
 	if (!err)
-		err = ban_del(change, &prefixes, o->reason);
+		err = ban_del(change, &prefixes, o->reason, scope, &build);
 	if (!err)
-		err = change_commit(change, NULL);
+		err = change_commit(change, build ? &anew : NULL);
 	if (!err && call->context->json)
 		array = json_array();
 	if (!err && prefixes.n && (call->context->json || !call->context->quiet))

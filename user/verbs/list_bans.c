@@ -5,9 +5,11 @@
 
 #include "base/clock.h"
 #include "kernel/detect.h"
+#include "change/live_scopes.h"
 #include "sets/networks.h"
 #include "sets/prefixes.h"
 #include "sets/ranges.h"
+#include "sets/writer.h"
 #include "observe/documents.h"
 #include "state/members.h"
 #include "state/said.h"
@@ -41,6 +43,12 @@ const struct option_spec bans_options[] = {
 };
 
 #define NETWORK_COLUMN 32
+
+static json_t *all_packets(json_t *ban)
+{
+	json_object_set_new(ban, "scope", json_null());
+	return ban;
+}
 
 static void ban_text(const struct ban *ban, int64_t now, const struct networks *networks)
 {
@@ -113,22 +121,91 @@ static void say_detector(const struct context *context)
 	seen_free(&seen);
 }
 
+/* Those with a scope: of each the prefixes, without a time of their own. */
+struct scoped {
+	const struct ranges *wanted;
+	const char *scope;
+	json_t *array; /* or they are counted, */
+	size_t n;
+	bool print, head; /* or printed, below that */
+};
+
+static void print_head(const struct networks *networks)
+{
+	printf("%-43s %-20s %10s  %-*s%s\n", "BAN", "ADDED", "LEFT", networks ? NETWORK_COLUMN + 2 : 0,
+	       networks ? "NETWORK" : "", "REASON");
+}
+
+static void scoped_prefix(struct addr first, unsigned int length, void *arg)
+{
+	struct scoped *s = arg;
+	char text[PREFIX_TEXT_MAX];
+
+	if (!meets(&(struct ban){ .first = first, .length = length }, s->wanted))
+		return;
+	s->n++;
+	prefix_text(text, first, (int)length);
+	if (s->array)
+		json_array_append_new(s->array,
+				      json_pack("{s:s, s:n, s:n, s:n, s:n, s:o}", "prefix", text, "added", "expires",
+						"seconds_left", "reason", "scope", scope_json(s->scope)));
+	if (s->array || !s->print)
+		return;
+	if (!s->head)
+		print_head(NULL);
+	s->head = true;
+	printf("%-43s %-20s %10s  only %s\n", text, "-", "-", s->scope);
+}
+
+/* None of them has what these options ask for. */
+static bool asks_for_more(const struct options *o)
+{
+	return o->reason || o->from || o->ends_within.given || o->since.given;
+}
+
+static int each_scoped(struct state *state, struct scoped *s)
+{
+	struct list_info *lists = NULL;
+	size_t n = 0;
+	int err = state_lists(state, &lists, &n);
+
+	for (size_t i = 0; i < n && !err; i++) {
+		struct ranges set;
+
+		if (!live_scope_is(&lists[i]))
+			continue;
+		err = state_list_whole_set(state, &lists[i], &set);
+		if (err)
+			break;
+		s->scope = lists[i].scope;
+		writer_prefixes(&set, scoped_prefix, s);
+		ranges_free(&set);
+	}
+	free(lists);
+	return err;
+}
+
 /* whole: nothing was asked for but all. */
-static int print_all(const struct context *context, const struct ban *bans, size_t n, int64_t now, bool whole)
+static int print_all(const struct context *context, const struct ban *bans, size_t n, int64_t now, bool whole,
+		     struct state *state, struct scoped *scoped)
 {
 	json_t *array = context->json ? json_array() : NULL;
 	struct networks *networks = networks_open(context->state);
 
+	scoped->array = array;
+	scoped->print = true;
+	scoped->head = n;
 	if (!array && n)
-		printf("%-43s %-20s %10s  %-*s%s\n", "BAN", "ADDED", "LEFT", networks ? NETWORK_COLUMN + 2 : 0,
-		       networks ? "NETWORK" : "", "REASON");
+		print_head(networks);
 	for (size_t i = 0; i < n; i++) {
 		if (array)
-			json_array_append_new(array, out_ban(&bans[i], now, networks));
+			json_array_append_new(array, all_packets(out_ban(&bans[i], now, networks)));
 		else
 			ban_text(&bans[i], now, networks);
 	}
 	networks_close(networks);
+	if (state && each_scoped(state, scoped))
+		warn("those with a scope cannot be read: %s", reason(0));
 	if (!array && whole)
 		say_detector(context);
 	return array ? out_json(context, array) : out_end();
@@ -175,6 +252,7 @@ int verb_bans(const struct call *call)
 	struct state *state = NULL;
 	struct ban *bans = NULL;
 	int64_t now = time(NULL);
+	struct scoped scoped = { .wanted = &wanted };
 	size_t n = 0, kept = 0;
 	int err = prefixes_read(call->context, &prefixes, call->n, call->operands), status;
 
@@ -186,17 +264,23 @@ int verb_bans(const struct call *call)
 		err = ranges_finish(&wanted) ?:
 		      state_open(&state, call->context, false) ?:
 		      (o->from ? read_from(state, o->from, &bans, &n) : state_bans(state, &bans, &n));
-	state_close(state);
 	for (size_t i = 0; i < n && !err; i++)
 		if (is_wanted(&bans[i], o, &wanted, now))
 			bans[kept++] = bans[i];
 	if (err) {
 		status = fail("%s", reason(err));
 	} else {
+		struct state *has_scopes = asks_for_more(o) ? NULL : state;
+
 		sort(bans, kept, o->sort);
-		status = o->count ? print_count(call->context, kept)
-				  : print_all(call->context, bans, kept, now, is_whole(call));
+		if (o->count && has_scopes && each_scoped(state, &scoped))
+			status = fail("%s", reason(0));
+		else
+			status = o->count ? print_count(call->context, kept + scoped.n)
+					  : print_all(call->context, bans, kept, now, is_whole(call), has_scopes,
+						      &scoped);
 	}
+	state_close(state);
 	free(bans);
 	prefixes_free(&prefixes);
 	ranges_free(&wanted);

@@ -82,7 +82,7 @@ const struct verb verbs[] = {
 	  .more = "The kernel ends a ban that has a time. Of a ban that is there the reason stays, and the "
 		  "later of the two ends; the command says which it kept.",
 	  .examples = { "add 198.51.100.9 --ttl 1h30m --reason 'login failures'",
-			"add 203.0.113.0/24 2001:db8:7::/48" },
+			"add 203.0.113.0/24 2001:db8:7::/48 --only tcp/22" },
 	  .also = "ban block drop deny reject blacklist banip -A -I", .options = add_options, .least = 1,
 	  .most = VERB_MANY, .asks = WHICH_PREFIX, .flags = JOINS | VERB_ERRAND, .run = verb_add },
 	{ "del", .operands = "PREFIX...|-", .does = "take bans back",
