@@ -50,6 +50,12 @@ inline_always __u64 scope_names(const struct scopes *t, const struct scope_packe
 	return of;
 }
 
+/* Those that take such a port, wherever the packet goes and comes in. */
+inline_always __u64 scope_ported(const struct scopes *t, __u32 kind, __u32 port)
+{
+	return t->fits[t->port[kind][port & 0xffff]];
+}
+
 inline_always struct scope_fit scope_fit(const struct scopes *t, const struct scope_packet *p)
 {
 	__u32 kind = p->protocol == 6	  ? SCOPE_TCP
@@ -61,7 +67,7 @@ inline_always struct scope_fit scope_fit(const struct scopes *t, const struct sc
 	__u64 where = scope_nets(t, p) & scope_names(t, p);
 
 	if (p->port >= 0 && kind < SCOPE_PORTED) {
-		fit.fits = where & t->fits[t->port[kind][p->port & 0xffff]];
+		fit.fits = where & scope_ported(t, kind, p->port);
 		return fit;
 	}
 	fit.fits = where & t->fits[kind == SCOPE_UNKNOWN ? 0 : t->protocol[p->protocol & 0xff]];
@@ -174,14 +180,16 @@ inline_never int scope_fits(struct scope_seen *seen)
 	return 0;
 }
 
-inline_always int scope_asks_end(__u32 answer)
+inline_always int scope_asks_end(const struct scopes *t, __u32 answer)
 {
-	return answer & ANSWER_DROP && SCOPES->of[ANSWER_LABEL(answer)] & SCOPE_ENDS;
+	return answer & ANSWER_DROP && t->of[ANSWER_LABEL(answer)] & SCOPE_ENDS;
 }
 
 inline_always __u32 scope_answer4(__u32 answer, __u32 in_network_order, const struct scope_fit *fit, __u32 *unread)
 {
-	return scope_answer(SCOPES, answer, fit, scope_asks_end(answer) && end_is_over4(in_network_order), unread);
+	const struct scopes *t = SCOPES;
+
+	return scope_answer(t, answer, fit, scope_asks_end(t, answer) && end_is_over4(in_network_order), unread);
 }
 
 /* Of which address an answer may be. */
@@ -191,8 +199,31 @@ inline_always __u32 scope_answer4(__u32 answer, __u32 in_network_order, const st
 #define SCOPE_TO ANSWER_TO
 #endif
 
-/* In the upper half it has what *unread of scope_answer() says. Of which address it is, the caller knows. */
-looked_at_apart __u64 scope_judge(PACKET *ctx, __u64 answer, __u32 ifindex)
+inline_never int count_unread(PACKET *ctx, __u64 label)
+{
+	__u32 key = label;
+	__u64 map;
+
+	asm volatile("%0 = %1 ll" : "=r"(map) : "i"(CONSTANT_MAGIC | CONSTANT_UNREAD));
+	count_several((void *)map, key, PACKETS(ctx), PACKET_LENGTH(ctx));
+	return 0;
+}
+
+#define SCOPE_STOPS(answer) ((answer) & (ANSWER_DROP | ANSWER_SHADOW))
+
+/* The header of a packet as most are, without a call and in registers; unread: its port is known. */
+inline_always __u32 scope_judge_plain(const struct ipv4_header *ip, __u32 answer, __u32 ifindex)
+{
+	struct scope_packet packet = { .lo = 0xffffULL << 32 | NET32(ip->destination), .ifindex = ifindex };
+	__u32 port = NET16(((const __u16 *)(ip + 1))[1]), kind = ip->rest[8] == 6 ? SCOPE_TCP : SCOPE_UDP, unread;
+	const struct scopes *t = SCOPES;
+	struct scope_fit fit = { scope_ported(t, kind, port), 0 };
+
+	fit.fits &= scope_nets(t, &packet) & scope_names(t, &packet);
+	return scope_answer4(answer, answer & SCOPE_TO ? ip->destination : ip->source, &fit, &unread);
+}
+
+inline_never __u64 scope_judge_any(PACKET *ctx, __u64 answer, __u32 ifindex, __u32 counts)
 {
 	struct scope_seen seen = { .packet.ifindex = ifindex };
 	struct source source = { .ipv6 = seen.addr };
@@ -221,57 +252,69 @@ looked_at_apart __u64 scope_judge(PACKET *ctx, __u64 answer, __u32 ifindex)
 	answer = GEN(G, rungs) ? decide_own6(G, source_ipv6(&source, 0), source_ipv6(&source, 1))
 			       : ANSWER(STAGE_GATE, 0, 0);
 own:
-	answer = scope_answer(SCOPES, answer, &seen.fit, scope_asks_end(answer) && end_is_over6(seen.addr), &unread);
+	answer = scope_answer(SCOPES, answer, &seen.fit, scope_asks_end(SCOPES, answer) && end_is_over6(seen.addr),
+			      &unread);
 out:
+	if (SCOPE_STOPS(answer) || !unread)
+		return (__u32)answer;
+	if (counts)
+		count_unread(ctx, unread - 1);
 	return (__u32)answer | (__u64)unread << 32;
 }
 
-inline_never int count_unread(PACKET *ctx, __u64 label)
+/*
+ * What scopes make of an answer for one address; of which one it is, the caller knows. Whether a port that cannot be
+ * read is counted, and otherwise said: in the upper half, 1 + the label that could not be asked.
+ */
+looked_at_apart __u64 scope_judge(PACKET *ctx, __u64 answer, __u32 ifindex, __u32 counts)
 {
-	__u32 key = label;
-	__u64 map;
+	const struct ipv4_header *plain = scope_plain(ctx);
 
-	asm volatile("%0 = %1 ll" : "=r"(map) : "i"(CONSTANT_MAGIC | CONSTANT_UNREAD));
-	count_several((void *)map, key, PACKETS(ctx), PACKET_LENGTH(ctx));
-	return 0;
+	return plain ? scope_judge_plain(plain, answer, ifindex) : scope_judge_any(ctx, answer, ifindex, counts);
 }
 
-/* No deeper than verifiers follow: eight functions that call each other. */
-#if MATCH == MATCH_BOTH || defined(EGRESS_H)
-#define SCOPE_FUNCTION inline_always
-#else
-#define SCOPE_FUNCTION inline_never
-#endif
+/* Verifiers know it of all other answers, and leave out what becomes of such a one: so kept packets are not asked. */
+inline_always __u32 scope_known(__u32 answer)
+{
+	return GEN(G, shadows) ? answer : answer & ~ANSWER_SHADOW;
+}
 
-#define SCOPE_STOPS(answer) ((answer) & (ANSWER_DROP | ANSWER_SHADOW))
+#if MATCH != MATCH_BOTH
+
+inline_always __u32 packet_scope(PACKET *ctx, __u64 answer, const struct headers *headers)
+{
+	(void)headers;
+	return scope_known(scope_judge(ctx, (__u32)answer, PACKET_IFINDEX(ctx), 1) | SCOPE_TO);
+}
+
+#else
 
 /*
- * What scopes make of a packet's answer. Of both addresses the upper half of it has the answer for the source, which
- * holds where the one for the destination comes to nothing.
+ * The upper half of the answer has the one for the source, which holds where the one for the destination comes to
+ * nothing. Not a function of its own: verifiers follow no more than eight that call each other.
  */
-SCOPE_FUNCTION __u32 packet_scope(PACKET *ctx, MATCHED answer, const struct headers *headers)
+inline_always __u32 packet_scope(PACKET *ctx, __u64 answer, const struct headers *headers)
 {
-	__u64 said = scope_judge(ctx, (__u32)answer, PACKET_IFINDEX(ctx)) | (answer & SCOPE_TO), unread = said >> 32;
+	__u64 said = scope_judge(ctx, (__u32)answer, PACKET_IFINDEX(ctx), 0) | (answer & ANSWER_TO),
+	      source = answer >> 32, unread = said >> 32;
 
 	(void)headers;
-#if MATCH == MATCH_BOTH
-	__u64 source = answer >> 32;
-
 	if (!(answer & ANSWER_TO) && !(said & ANSWER_DROP)) {
 		source = said;
 		said = (__u32)SCOPE_DECIDE_TO(ctx, headers);
 		if (said & ANSWER_TO && ANSWER_LABEL(said) >= SCOPE_LABELS)
-			said = scope_judge(ctx, (__u32)said, PACKET_IFINDEX(ctx)) | ANSWER_TO;
+			said = scope_judge(ctx, (__u32)said, PACKET_IFINDEX(ctx), 0) | ANSWER_TO;
 		if (!unread)
 			unread = said >> 32;
 	}
 	if (!SCOPE_STOPS(said))
 		said = source;
-#endif
 	if (unread && !SCOPE_STOPS(said))
 		count_unread(ctx, unread - 1);
-	return said;
+	return scope_known(said);
 }
+
+#endif
 
 #endif
 

@@ -118,6 +118,8 @@ inline_always __u32 copy_packet(const struct __sk_buff *packet, struct sample *s
 #define PACKETS(ctx)	   ((ctx)->gso_segs ?: 1)
 #define PACKET_LENGTH(ctx) ((ctx)->wire_len)
 
+#define scope_plain(ctx) NULL /* they are copied in any case */
+
 /* So many bytes from that place on. */
 inline_always int read_bytes(struct __sk_buff *ctx, __u64 at, void *to, __u32 size)
 {

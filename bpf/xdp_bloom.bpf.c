@@ -154,6 +154,19 @@ inline_always __u64 PACKET_LENGTH(struct xdp_md *ctx)
 	return GEN(G, frags) ? bpf_xdp_get_buff_len(ctx) : ctx->data_end - ctx->data;
 }
 
+/* Its header, where all of a packet lies as nearly all do: Ethernet, IPv4 without options, its port. */
+inline_always const struct ipv4_header *scope_plain(struct xdp_md *ctx)
+{
+	const struct ethernet *eth = (const void *)(long)ctx->data;
+	const struct ipv4_header *ip = (const void *)(eth + 1);
+
+	if (!PARSE_FITS(ip, sizeof(*ip) + 4, (const void *)(long)ctx->data_end) || eth->proto != NET16(ETH_P_IP))
+		return NULL;
+	if ((ip->version_ihl & 15) != 5 || (ip->rest[5] << 8 | ip->rest[6]) & 0x1fff)
+		return NULL;
+	return ip->rest[8] == 6 || ip->rest[8] == 17 ? ip : NULL;
+}
+
 /* Where the headers are not in the first buffer. */
 inline_always int copy_headers(struct xdp_md *ctx, struct headers *headers)
 {
@@ -494,7 +507,7 @@ inline_never __u32 asked_end(struct xdp_md *ctx, __u32 answer)
 
 	if (SCOPED(ANSWER_LABEL(answer)) && PARSE_FITS(frame, sizeof(*frame), (const void *)(long)ctx->data_end) &&
 	    frame->scopes)
-		return scope_judge(ctx, answer, frame->ifindex);
+		return scope_judge(ctx, answer, frame->ifindex, 0);
 	if (ANSWER_LABEL(answer) != LABEL_ENDS)
 		return answer;
 	return decide_match_end((const void *)(long)ctx->data, (const void *)(long)ctx->data_end, answer);

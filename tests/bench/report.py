@@ -130,6 +130,8 @@ class Claims:
         self.claim('typical IPv6 list (10,000 prefixes, mixed), pass path, times IPv4\'s',
                    self.get('ipv6-mix-pass', 'xdp-bloom', 10000), ours, 2, False)
         self.rates()
+        for subject, what in ('port', 'a scope with a port'), ('port-to-on', 'one with a destination and an interface, too'):
+            self.claim(f'{what}, ns more a dropped packet', self.get('scope-dropped', subject, 100000, 'more'), 1, 10, False)
         return self.table
 
     def rates(self):
@@ -177,7 +179,7 @@ def page(document):
         groups.setdefault((row['scenario'], row.get('cpus', 0)), []).append(row)
     for (scenario, cpus), group in groups.items():
         text += f"\n### {scenario}{f', {cpus} CPU' if cpus else ''}\n\n"
-        extra = [key for key in ('q1', 'q3', 'least', 'most', 'total', 'max', 'rss_kb', 'kernel_kb', 'bytes_a_key', 'seconds', 'pps', 'first_ms', 'before',
+        extra = [key for key in ('q1', 'q3', 'least', 'most', 'more', 'total', 'max', 'rss_kb', 'kernel_kb', 'bytes_a_key', 'seconds', 'pps', 'first_ms', 'before',
                               'through') if any(key in r for r in group)]
         text += markdown(['subject', 'entries', 'ns', 'p99', 'ratio'] + extra,
                          [[r['subject'], f"{r['entries']:,}", f"{r['ns']:,}", f"{r['p99']:,}", r['ratio'] or ''] +

@@ -3,7 +3,7 @@
 #
 # Every benchmark, one after the other; the RESULT lines also go into a JSON file, with what they were measured on.
 # Usage: run.sh [--quick] PROGRAMS JSON, where PROGRAMS is the directory with the benchmarks' programs.
-# BENCH_ONLY, a list of real, lookup, packets, router, rates, load, edits, growth, reader, follow and attack, leaves the others out.
+# BENCH_ONLY, a list of real, lookup, packets, router, rates, scopes, load, edits, growth, reader, follow and attack, leaves the others out.
 # XDP_BLOOM_LISTS is a directory of real lists to measure, too; BENCH_GROWTH_MAX (100000000) the largest set of growth.
 
 # shellcheck disable=SC2317 # part() calls functions
@@ -21,7 +21,7 @@ bench=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 programs=$(realpath "$1") json=$2
 XDP_BLOOM=$(realpath -m "${XDP_BLOOM:-$bench/../../build/xdp-bloom}")
 export XDP_BLOOM PYTHONDONTWRITEBYTECODE=1
-only=${BENCH_ONLY:-real lookup packets router rates load edits growth reader follow attack}
+only=${BENCH_ONLY:-real lookup packets router rates scopes load edits growth reader follow attack}
 lines=$(mktemp)
 trap 'rm -f "$lines" "$lines".*' EXIT
 status=0
@@ -83,6 +83,7 @@ everything() {
 		part packets apart python3 "$bench/packets.py" --quick "$programs"
 		part router apart python3 "$bench/router.py" --quick "$programs"
 		part rates "$programs/rates" --quick
+		part scopes apart python3 "$bench/scopes.py" --quick
 		part load apart python3 "$bench/load.py" --entries 100000 "$programs"
 		part edits apart python3 "$bench/edits.py" --entries 100000 --rounds 3 --singles 100 --batch 10000 "$programs"
 		part follow apart python3 "$bench/follow.py" --entries 0 --lines 20000 --rounds 1
@@ -91,6 +92,7 @@ everything() {
 		part packets apart python3 "$bench/packets.py" "$programs"
 		part router apart python3 "$bench/router.py" "$programs"
 		part rates rates
+		part scopes apart python3 "$bench/scopes.py"
 		part load apart python3 "$bench/load.py" "$programs"
 		part edits apart python3 "$bench/edits.py" "$programs"
 		part growth apart python3 "$bench/growth.py" "$programs"

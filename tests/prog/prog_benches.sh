@@ -39,6 +39,12 @@ rates() {
 	is "$(cat err)" "" "what was wrong"
 }
 
+scopes() {
+	need bpftool
+	XDP_BLOOM=$XDP_BLOOM expect 0 python3 "$here/../bench/scopes.py" --check
+	is "$(grep -c ^RESULT out)" 9 "rows"
+}
+
 # Two that a frame is handed to, and one that sends them: a thousand, from two sources.
 packets() {
 	need bpftool
@@ -53,4 +59,4 @@ packets() {
 	[ "$(cat /sys/class/net/wire0/statistics/tx_packets)" -ge 1000 ] || fail "they are not sent"
 }
 
-run_cases lookups4 lookups6 rates packets
+run_cases lookups4 lookups6 rates scopes packets

@@ -285,22 +285,23 @@ static void compare_ways(const struct ways *now)
 
 /*
  * Bans that end cost nobody else an instruction: what passes (00), and what is dropped with a label below that bit,
- * goes the same way as without them.
+ * goes the same way as without them. And so it is with what passes beside lists with a scope.
  */
-static void compare_without_ends(const struct ways *now)
+static void compare_without(const struct ways *now, const char *what)
 {
 	static struct ways seen[SHAPES * WAY_FILLS];
 	static size_t n;
-	size_t base = strlen(now->shape);
+	size_t base = strlen(now->shape) - strlen(what);
 
-	seen[n++] = *now;
-	if (base < 5 || strcmp(now->shape + base - 5, "-ends") != 0)
+	if (!*what)
+		seen[n++] = *now;
+	if (!*what || base > strlen(now->shape) || strcmp(now->shape + base, what) != 0)
 		return;
-	for (size_t i = 0; i < n - 1; i++)
-		if (strlen(seen[i].shape) == base - 5 && !strncmp(seen[i].shape, now->shape, base - 5) &&
+	for (size_t i = 0; i < n; i++)
+		if (strlen(seen[i].shape) == base && !strncmp(seen[i].shape, now->shape, base) &&
 		    seen[i].fill == now->fill && (!now->fill || !strcmp(now->shape, "networks-ends")))
-			CHECK(!memcmp(seen[i].n, now->n, sizeof(now->n)), "%s, arrays of %02x: not as without ends",
-			      now->shape, now->fill);
+			CHECK(!memcmp(seen[i].n, now->n, sizeof(now->n)), "%s, arrays of %02x: not as without %s",
+			      now->shape, now->fill, what + 1);
 }
 
 static void walk(const struct shape *shape, const struct bpf_program *program)
@@ -329,7 +330,10 @@ static void walk(const struct shape *shape, const struct bpf_program *program)
 			now.n[i] = way_length(insns, frame, FRAME_MAX, now.fill);
 		}
 		compare_ways(&now);
-		compare_without_ends(&now);
+		compare_without(&now, "");
+		compare_without(&now, "-ends");
+		if (!shape->shadows)
+			compare_without(&now, "-scoped");
 	}
 }
 
