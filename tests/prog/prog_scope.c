@@ -3,10 +3,11 @@
  * Lists with a scope, from the state to the real program, against a naive model: lists, exceptions, live bans that have
  * ended or not, shadows, and packets with random addresses, protocols, ports, options, fragments and interfaces; by
  * their source, destination or both, and of what comes in and what leaves. XDP_BLOOM_PACKETS=1000000 of each is the
- * whole of it.
+ * whole of it; with XDP_BLOOM_LISTS, a directory of real lists, as many again where these are the lists.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <dirent.h>
 #include <errno.h>
 #include <linux/pkt_cls.h>
 #include <unistd.h>
@@ -37,6 +38,13 @@ struct area {
 	ip6 lo, hi;
 };
 
+/* A real list: by their first addresses, each with the last one that any up to it has. */
+static struct held {
+	struct area *at;
+	size_t n;
+} held[64];
+static size_t held_n;
+
 static struct world {
 	struct model_list {
 		enum list_kind kind;
@@ -44,6 +52,7 @@ static struct world {
 		uint8_t label;
 		struct area area[RANGES_OF];
 		size_t n;
+		const struct held *held; /* these instead: a real list */
 	} list[LISTS];
 	size_t n;
 	struct model_ban {
@@ -116,6 +125,104 @@ static void random_scope(struct scope *s)
 		ENOUGH(!scope_add_only(s, only[below(9)]));
 }
 
+static int ranges_add(struct ranges *set, const struct area *a)
+{
+	return a->family == 4 ? ranges_add4(set, (uint32_t)a->lo, (uint32_t)a->hi) : ranges_add6(set, a->lo, a->hi);
+}
+
+/* --- Real lists ------------------------------------------------------------------------------------------------------
+ */
+
+static int by_first(const void *a, const void *b)
+{
+	const struct area *x = a, *y = b;
+
+	if (x->family != y->family)
+		return x->family < y->family ? -1 : 1;
+	return x->lo < y->lo ? -1 : x->lo > y->lo;
+}
+
+static void read_held(struct held *h, const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char line[512];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		struct area a;
+		struct addr first;
+		unsigned int length;
+
+		line[strcspn(line, " \t\r\n#;,")] = '\0';
+		if (!*line || prefix_parse(line, strlen(line), &first, &length))
+			continue;
+		a = (struct area){ first.family, first.num, first.num | addr_mask(first.family, length) };
+		ENOUGH(h->at = reallocarray(h->at, h->n + 1, sizeof(*h->at)));
+		h->at[h->n++] = a;
+	}
+	if (file)
+		fclose(file);
+	if (h->n)
+		qsort(h->at, h->n, sizeof(*h->at), by_first);
+	for (size_t i = 1; i < h->n; i++)
+		if (h->at[i].family == h->at[i - 1].family && h->at[i].hi < h->at[i - 1].hi)
+			h->at[i].hi = h->at[i - 1].hi;
+}
+
+static void read_all_held(const char *folder)
+{
+	DIR *dir = opendir(folder);
+	struct dirent *file;
+	char path[512];
+
+	while (dir && (file = readdir(dir)) && held_n < sizeof(held) / sizeof(held[0])) {
+		snprintf(path, sizeof(path), "%s/%s", folder, file->d_name);
+		if (*file->d_name == '.' || !strncmp(file->d_name, "README", 6))
+			continue;
+		read_held(&held[held_n], path);
+		held_n += held[held_n].n > 0;
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static bool held_has(const struct held *h, struct addr addr)
+{
+	size_t low = 0, high = h->n;
+
+	/* The last one that begins there or before. */
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (h->at[mid].family < addr.family || (h->at[mid].family == addr.family && h->at[mid].lo <= addr.num))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && h->at[low - 1].family == addr.family && h->at[low - 1].hi >= addr.num;
+}
+
+/* At an edge of one of its entries, or within. */
+static bool near_held(struct addr *addr, int family)
+{
+	const struct held *h = w.list[below((unsigned int)w.n)].held;
+	const struct area *a = h ? &h->at[ktap_random() % h->n] : NULL;
+
+	if (!a || a->family != family)
+		return false;
+	addr->family = family;
+	switch (below(4)) {
+	case 0:
+		addr->num = a->lo - (a->lo != 0);
+		break;
+	case 1:
+		addr->num = a->hi + (a->hi != addr_mask(family, 0));
+		break;
+	default:
+		addr->num = a->lo + ((ip6)ktap_random() << 64 | ktap_random()) % (a->hi - a->lo + 1 ?: 1);
+	}
+	return true;
+}
+
 static bool put_list(struct model_list *l, unsigned int number, unsigned int kind)
 {
 	struct list_info info = { .prefixes = 1, .addresses = "1", .source = "a", .loaded = "2026-01-01T00:00:00Z" };
@@ -128,10 +235,14 @@ static bool put_list(struct model_list *l, unsigned int number, unsigned int kin
 	info.kind = l->kind;
 	ENOUGH(scope_text(info.scope, &l->scope));
 	l->n = l->kind == LIST_ALLOW ? below(4) : 1 + below(RANGES_OF);
+	l->held = held_n && l->kind != LIST_ALLOW ? &held[below((unsigned int)held_n)] : NULL;
+	if (l->held)
+		l->n = 0;
+	for (size_t i = 0; l->held && i < l->held->n && !err; i++)
+		err = ranges_add(&set, &l->held->at[i]);
 	for (size_t i = 0; i < l->n && !err; i++) {
 		l->area[i] = random_area();
-		err = l->area[i].family == 4 ? ranges_add4(&set, (uint32_t)l->area[i].lo, (uint32_t)l->area[i].hi)
-					     : ranges_add6(&set, l->area[i].lo, l->area[i].hi);
+		err = ranges_add(&set, &l->area[i]);
 	}
 	err = err ?: ranges_finish(&set);
 	info.prefixes = ranges_count_prefixes(&set);
@@ -237,9 +348,14 @@ static struct addr one_of(const char *const *texts)
 /* Somewhere in what the lists may hold. */
 static struct addr random_source(int family)
 {
+	struct addr at;
 	struct area a;
 	ip6 offset;
 
+	if (held_n && below(8))
+		for (int i = 0; i < 16; i++)
+			if (near_held(&at, family))
+				return at;
 	if (family == 4)
 		return (struct addr){ BASE4 | below(1 << 11), 4 };
 	do
@@ -345,6 +461,8 @@ static void make_packet(struct packet *p)
 
 static bool holds(const struct model_list *l, struct addr addr)
 {
+	if (l->held)
+		return held_has(l->held, addr);
 	for (size_t i = 0; i < l->n; i++)
 		if (in_area(&l->area[i], addr))
 			return true;
@@ -608,6 +726,20 @@ static void packets(void)
 	printf("# %lu packets in %lu worlds, %" PRIu64 " could not be read\n", all - left, worlds, unread_sum);
 }
 
+static void real_lists(void)
+{
+	const char *folder = getenv("XDP_BLOOM_LISTS");
+
+	if (!folder)
+		return ktap_skip("XDP_BLOOM_LISTS names no folder of real lists");
+	read_all_held(folder);
+	printf("# %zu lists\n", held_n);
+	if (CHECK(held_n, "no lists in %s", folder))
+		packets();
+	while (held_n)
+		free(held[--held_n].at);
+}
+
 /* As if interfaces were attached: their pins are looked at. */
 static void use_all(void)
 {
@@ -624,7 +756,9 @@ static void use_all(void)
 
 static int run_cases(void)
 {
-	static const struct ktap_case cases[] = { { "roots for all of it", use_all }, { "packets", packets } };
+	static const struct ktap_case cases[] = { { "roots for all of it", use_all },
+						  { "packets", packets },
+						  { "real lists", real_lists } };
 	int err = kernel_ready(&own_context) ?: kernel_base(&own_context, 0);
 
 	list_counters = err ? -1 : pin_get(&own_context, PIN_LIST_COUNTERS);
@@ -633,7 +767,7 @@ static int run_cases(void)
 		printf("Bail out! %s\n", reason(err));
 		return KTAP_FAIL;
 	}
-	return ktap_run(cases, 2);
+	return ktap_run(cases, sizeof(cases) / sizeof(*cases));
 }
 
 int main(void)
