@@ -609,10 +609,10 @@ static bool judge(unsigned int kind, const struct packet *p, int program, uint64
 	uint64_t before = label >= 0 ? counted_on(label) : 0;
 	size_t first = 0;
 
-	if (frags && !MATCH_LEAVES(kind) && !below(3))
+	if (frags && !MATCH_BY_TC(kind) && !below(3))
 		first = 14 + below((unsigned int)p->size - 14);
 	verdict = run(program, p, first);
-	if (MATCH_LEAVES(kind))
+	if (MATCH_BY_TC(kind))
 		verdict = verdict == TC_ACT_UNSPEC ? PASS : verdict == TC_ACT_SHOT ? DROP : -1;
 	if (!CHECK(verdict == (drops ? DROP : PASS), "kind %u: the program does not %s", kind, drops ? "drop" : "pass"))
 		return false;
