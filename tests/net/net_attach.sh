@@ -53,7 +53,7 @@ second_attach_is_refused() {
 	prepare
 	bloom attach edge0
 	refused edge0 attach edge0
-	refused edge0 attach edge0 --mode skb
+	refused edge0 attach edge0 --mode native
 	refused edge0 attach edge1 edge0
 	filters 0
 	passes_all 1
