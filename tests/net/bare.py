@@ -3,7 +3,8 @@
 """Packets through interfaces whose packets begin with IP.
 
 bare.py relay FAR DEVICE...          carries packets between the tun devices of these names here and in the network
-                                     namespace of process FAR; says "flowing", and goes on until it is killed
+                                     namespace of process FAR; says "flowing", and goes on until it is killed. TUN_TYPE: of
+                                     what kind they say that they are, by its number
 bare.py judged FAR WHAT...           in that namespace sends a packet from each address, or to it where it stands behind "to/", and
                                      prints those whose packet a socket here was given
 """
@@ -17,7 +18,7 @@ import sys
 
 PORT = 4711
 ENDS = {socket.AF_INET: ("10.9.0.1", "10.9.0.2"), socket.AF_INET6: ("fd09::1", "fd09::2")}
-TUNSETIFF, IFF_TUN, IFF_NO_PI, CLONE_NEWNET = 0x400454CA, 1, 0x1000, 0x40000000
+TUNSETIFF, TUNSETLINK, IFF_TUN, IFF_NO_PI, CLONE_NEWNET = 0x400454CA, 0x400454CD, 1, 0x1000, 0x40000000
 
 
 def enter(process):
@@ -29,6 +30,8 @@ def enter(process):
 def tun(name):
     fd = os.open("/dev/net/tun", os.O_RDWR)
     fcntl.ioctl(fd, TUNSETIFF, struct.pack("16sH22x", name.encode(), IFF_TUN | IFF_NO_PI))
+    if "TUN_TYPE" in os.environ:
+        fcntl.ioctl(fd, TUNSETLINK, int(os.environ["TUN_TYPE"]))
     return fd
 
 

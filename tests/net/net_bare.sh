@@ -176,6 +176,25 @@ heals() {
 	arrive "${clean[@]}"
 }
 
+# To XDP's programs it is none that they read, as a link of ppp is: by tc all kinds are.
+by_tc_alone() {
+	local match
+
+	TUN_TYPE=512 prepare
+	is "$(cat /sys/class/net/edge9/type)" 512 "its type"
+	refused "it is none of those that are read without" attach edge9 --mode skb
+	bloom attach edge9 --mode tc
+	arrive "${clean[@]}"
+	printf '%s\n' 192.0.2.7 203.0.113.0/24 2001:db8::7 192.0.2.107 2001:db8::107 >list
+	bloom load bad list --bogons=keep --force
+	for match in destination both source; do
+		bloom attach edge9 --match $match
+		by $match
+	done
+	bloom detach edge9
+	arrive "${banned[@]}" "${clean[@]}"
+}
+
 # Frames of radio, say, in a device that has the name of another kind.
 no_others() {
 	prepare
@@ -193,4 +212,4 @@ no_others() {
 	is "$(get '.interfaces[0]|[.name,.mode]' show)" '["edge8","tc"]' "what show says"
 }
 
-run_cases "${kinds[@]/#/filters skb }" "${kinds[@]/#/leaves }" on_trial restores heals no_others
+run_cases "${kinds[@]/#/filters skb }" "${kinds[@]/#/leaves }" on_trial restores heals no_others by_tc_alone
