@@ -92,12 +92,13 @@ static int as_kept(const struct attaching *a, const struct attachment *at, bool 
 	const struct attach_options *o = a->options;
 	struct interface_info *kept = NULL;
 	size_t n = 0;
-	int err = in_place && !o->mode && !o->if_needed ? state_interfaces(a->change->state, &kept, &n) : 0;
+	bool asked = o->mode > 1 + MODE_AUTO;
+	int err = in_place && !asked && !o->if_needed ? state_interfaces(a->change->state, &kept, &n) : 0;
 
 	*to = (struct interface_info){ .shared = at->shared, .match = at->match };
 	snprintf(to->name, sizeof(to->name), "%s", at->name);
 	snprintf(to->mode, sizeof(to->mode), "%s",
-		 attach_mode_names[o->mode || MATCH_BY_TC(at->match) ? at->mode : MODE_AUTO]);
+		 attach_mode_names[asked || MATCH_BY_TC(at->match) ? at->mode : MODE_AUTO]);
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(kept[i].name, to->name) && !MATCH_BY_TC(kept[i].match) && !MATCH_BY_TC(to->match))
 			memcpy(to->mode, kept[i].mode, sizeof(to->mode));

@@ -114,7 +114,7 @@ int heal(const struct context *context, struct held *held)
 	unsigned int found, gap, pins;
 	struct state *state;
 	int err = 0, again;
-	bool locked, any;
+	bool locked, any, twice;
 
 	held_expect(held, committed(context));
 	gap = held_look(held) & HELD_GAP;
@@ -126,10 +126,12 @@ int heal(const struct context *context, struct held *held)
 	if (!locked && !gap && (found & HELD_GAP))
 		err = err ?: held_close_gap(held);
 	gap |= found & HELD_GAP;
-	pins = found & (HELD_PINS | HELD_TWICE);
+	pins = found & HELD_PINS;
+	/* Without the lock it is a command at work. */
+	twice = locked && state && (found & HELD_TWICE);
 	if (locked && found & ~HELD_DETACHED)
 		err = held_repair(held);
-	if (locked && state && (found & HELD_TWICE)) {
+	if (twice) {
 		again = attachments_settle(context, state);
 		err = err ?: again;
 		held_look(held);
@@ -140,5 +142,5 @@ int heal(const struct context *context, struct held *held)
 	if (!err && held_look(held) && locked)
 		err = because(-EIO, "%s", held_faults(held));
 	state_close(state);
-	return err ?: !locked && pins ? HEAL_LATER : gap || pins || any ? HEAL_DONE : HEAL_NOTHING;
+	return err ?: !locked && pins ? HEAL_LATER : gap || pins || any || twice ? HEAL_DONE : HEAL_NOTHING;
 }

@@ -232,8 +232,9 @@ int attachment_turn(const struct context *context, const struct attachment *at, 
 	if (is.kind != PINNED_PROGRAM)
 		return bpf_link_update(fd, root, NULL) ? -errno : 0;
 	where = where ?: filter_where(context, at, is.id);
-	return !filter_program(where, at->match) ? -ENOLINK
-						 : filter_put(where, at->match, root) ?: pin_again(context, at, root);
+	if (!filter_program(where, at->match))
+		return -ENOLINK;
+	return filter_put(where, at->match, root) ?: pin_again(context, at, root);
 }
 
 int attachment_detach(const struct context *context, const struct attachment *at, int fd)
