@@ -278,6 +278,9 @@ what_is_said() {
 	says "  banned by drop: 192.0.2.7 (list:1), only tcp/22" test 192.0.2.7
 	says "; only tcp/22,tcp/2222,udp/53 to 198.51.100.0/24" lists
 	says "only        tcp/22,tcp/2222,udp/53" lists drop
+	says " ago, only tcp/22,tcp/2222,udp/53 to 198.51.100.0/24" status
+	says '"scope":{"only":["tcp/22","tcp/2222","udp/53"],"to":["198.51.100.0/24"],"on":[]}' -j status
+	says 'xdp_bloom_list_unread_packets_total{list="drop",kind="ban"} 0' metrics
 	is "$(get '.[0].scope' lists)" '{"only":["tcp/22","tcp/2222","udp/53"],"to":["198.51.100.0/24"],"on":[]}' "the scope"
 	expect 0 "$XDP_BLOOM" test 192.0.2.7
 	expect 0 "$XDP_BLOOM" test 192.0.2.7 --proto tcp --dport 22 --to 198.51.100.9

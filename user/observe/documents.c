@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "observe/documents.h"
 
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -54,6 +55,30 @@ int64_t list_age(const struct list_info *list, int64_t now)
 	return strptime(list->loaded, "%Y-%m-%dT%H:%M:%SZ", &utc) ? now - (int64_t)timegm(&utc) : -1;
 }
 
+/* Its words stand as they were given: "tcp/22", "192.0.2.0/28", "eth0". */
+json_t *scope_json(const char *scope)
+{
+	json_t *only = json_array(), *to = json_array(), *on = json_array(), *into = only;
+	char copy[SCOPE_TEXT_MAX], *word, *next = copy;
+
+	if (!*scope) {
+		json_decref(only);
+		json_decref(to);
+		json_decref(on);
+		return json_null();
+	}
+	snprintf(copy, sizeof(copy), "%s", scope);
+	while ((word = strsep(&next, " ,"))) {
+		if (!strcmp(word, "to"))
+			into = to;
+		else if (!strcmp(word, "on") && into != on)
+			into = on;
+		else
+			json_array_append_new(into, json_string(word));
+	}
+	return json_pack("{s:o, s:o, s:o}", "only", only, "to", to, "on", on);
+}
+
 json_t *out_lists(const struct list_info *lists, size_t n, const struct list_failure *failed, size_t failed_n,
 		  int64_t now)
 {
@@ -62,11 +87,12 @@ json_t *out_lists(const struct list_info *lists, size_t n, const struct list_fai
 	for (size_t i = 0; i < n; i++) {
 		const struct list_info *l = &lists[i];
 
-		json_array_append_new(array, json_pack("{s:s, s:s, s:I, s:s, s:s, s:I, s:o}", "name", l->name, "kind",
-						       list_kind_names[l->kind], "prefixes", (json_int_t)l->prefixes,
-						       "addresses", l->addresses, "loaded", l->loaded, "age",
-						       (json_int_t)list_age(l, now), "refused",
-						       out_failure(list_failure_of(failed, failed_n, l->name))));
+		json_array_append_new(array, json_pack("{s:s, s:s, s:I, s:s, s:s, s:I, s:o, s:o}", "name", l->name,
+						       "kind", list_kind_names[l->kind], "prefixes",
+						       (json_int_t)l->prefixes, "addresses", l->addresses, "loaded",
+						       l->loaded, "age", (json_int_t)list_age(l, now), "refused",
+						       out_failure(list_failure_of(failed, failed_n, l->name)), "scope",
+						       scope_json(l->scope)));
 	}
 	return array;
 }

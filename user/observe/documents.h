@@ -20,6 +20,8 @@ json_t *out_interfaces(const struct attachment *list, size_t n);
 json_t *out_failure(const struct list_failure *failure);
 /* The conditions of a list that holds some rows of a table, an array; or null. */
 json_t *out_where(const struct list_info *list);
+/* Of a list, or a ban; null: all packets. */
+json_t *scope_json(const char *scope);
 /* Seconds since a list was loaded; -1: it is not known. */
 int64_t list_age(const struct list_info *list, int64_t now);
 json_t *out_lists(const struct list_info *lists, size_t n, const struct list_failure *failed, size_t failed_n,

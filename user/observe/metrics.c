@@ -78,6 +78,22 @@ static void list_lines(FILE *out, const struct tallies *c, bool bytes)
 	}
 }
 
+/* Of lists with a scope alone. */
+static void unread_lines(FILE *out, const struct tallies *c)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < c->lists_n; i++) {
+		if (!c->lists[i].scope[0])
+			continue;
+		if (!any)
+			head(out, "list_unread_packets_total", "counter",
+			     "Packets that a list's scope let pass because their port could not be read.");
+		any = true;
+		list_line(out, "list_unread_packets_total", &c->lists[i], c->counted.unread[c->lists[i].label].packets);
+	}
+}
+
 static uint64_t loaded_at(const struct list_info *list)
 {
 	struct tm utc = { 0 };
@@ -285,6 +301,7 @@ int metrics_write(const struct context *context, FILE *out)
 			port_lines(out, &tallies, bytes);
 		for (int bytes = 0; bytes < 2; bytes++)
 			list_lines(out, &tallies, bytes);
+		unread_lines(out, &tallies);
 		list_gauges(out, &tallies, failed, failed_n);
 		fresh_gauges(out, fresh, fresh_n);
 		force_lines(out, &inforce);

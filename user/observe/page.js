@@ -99,6 +99,8 @@ function lists(page) {
 		{ text: drops === null ? '' : number(drops), kind: 'n', share: drops ? drops / total : undefined },
 	];
 	const feeds = new Map((page.feeds || []).map(feed => [feed.name, feed]));
+	const scope = of => of && 'only ' + [of.only.join(', '), of.to.length && `to ${of.to.join(', ')}`,
+		of.on.length && `on ${of.on.join(', ')}`].filter(Boolean).join(' ');
 	const renewed = feed => feed && feed.age !== null && `its server had it ${time(feed.age)} ago`;
 	const rows = (page.lists || []).map(list => {
 		const counted = packets.get(list.name), feed = feeds.get(list.name);
@@ -106,7 +108,7 @@ function lists(page) {
 
 		packets.delete(list.name);
 		feeds.delete(list.name);
-		return row(list.name, [{ allow: 'lets through', shadow: 'only counts' }[list.kind], !old && renewed(feed)]
+		return row(list.name, [{ allow: 'lets through', shadow: 'only counts' }[list.kind], scope(list.scope), !old && renewed(feed)]
 			.filter(Boolean).join('; '), [old, list.refused && `next version refused: ${list.refused.why}`]
 			.filter(Boolean).join('; '), list.prefixes, list.age,
 			list.kind === 'allow' || !page.hour ? null : counted ? counted.packets : 0);

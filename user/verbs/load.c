@@ -2,6 +2,7 @@
 /* load */
 #include "base/span.h"
 #include "change/load.h"
+#include "observe/documents.h"
 #include "state/feeds.h"
 #include "verbs/verbs.h"
 

@@ -92,10 +92,11 @@ static void lists_text(const struct status *s)
 		const struct fresh *f = fresh_find(s->fresh, s->fresh_n, l->name);
 		int64_t seconds = list_age(l, s->now);
 
-		printf("%-11s %-20s %-6s %10llu prefixes, loaded %s ago%s%s%s%s\n", i ? "" : "lists", l->name,
+		printf("%-11s %-20s %-6s %10llu prefixes, loaded %s ago%s%s%s%s%s%s\n", i ? "" : "lists", l->name,
 		       list_kind_names[l->kind], (unsigned long long)l->prefixes,
 		       seconds < 0 ? "a time" : span_text(age, seconds), f && f->age >= 0 ? ", renewed " : "",
 		       f && f->age >= 0 ? span_text(good, f->age) : "", f && f->age >= 0 ? " ago" : "",
+		       l->scope[0] ? ", only " : "", l->scope,
 		       list_failure_of(s->failed, s->failed_n, l->name) ? ", NEXT VERSION REFUSED" : "");
 	}
 	if (s->lists_n > LISTS_SHOWN)

@@ -71,8 +71,6 @@ extern const struct option_spec add_options[], announce_options[], attach_option
 		      .does = "only such packets"                                                        \
 	}
 int read_scope(const struct option_spec *o, void *scope, const char *value);
-/* null: all packets. */
-json_t *scope_json(const char *scope);
 
 /* For options that say which rows of a table are taken (sets/where.h). */
 int read_where(const struct option_spec *o, void *where, const char *condition);
