@@ -36,10 +36,11 @@ while True:
 }
 
 # All that a program can have at once is loaded on trial, too: kernels before 6.9 count its stack by more than it takes.
+# all_at_once [--shared]
 all_at_once() {
 	veth 7
 	printf '%s\n' 192.0.2.7 2001:db8::7 203.0.113.0/24 2001:db8:99::/48 >list
-	bloom attach edge7
+	"$XDP_BLOOM" attach edge7 "$@" 2>err || skip_dispatcher
 	bloom detect on
 	bloom detect limit unanswered 100/s --then police 2>/dev/null || skip "the kernel has no sockets to look up"
 	bloom detect limit syn 100/s --on edge7
@@ -367,4 +368,4 @@ by_interface() {
 	wait_until "the scope to know its interface" "$XDP_BLOOM" -q -j test 192.0.2.7 --on wan0
 }
 
-run_cases all_at_once sshd_alone by_destination what_leaves live_bans live_bans_said what_is_said kept what_cannot_be by_interface
+run_cases all_at_once "all_at_once --shared" sshd_alone by_destination what_leaves live_bans live_bans_said what_is_said kept what_cannot_be by_interface
