@@ -127,6 +127,8 @@ by_service() {
 	grep -q "ports of edgetop.*followed by the service" out || fail "doctor says nothing of the service: $(cat out)"
 	ip link del edgetop
 	wait_until "that no port is left" on ""
+	ip link set edge0 up # a bond that goes leaves its ports down
+	ip link set edge1 up
 	ip link add edgetop type "$@"
 	ip link set edgetop up
 	join 1
