@@ -230,7 +230,7 @@ one_cannot() {
 	join 0 1
 	another attach edge1
 	expect 1 "$XDP_BLOOM" attach edgetop --ports
-	one_line "edge1: another XDP program is attached there; detach it, or try --shared; the other ports are attached"
+	one_line "edge1: another XDP program is attached there; detach it, or try --shared or --mode tc; the other ports are attached"
 	filters 0
 	expect 1 "$XDP_BLOOM" status
 	another detach edge1
