@@ -256,6 +256,7 @@ away_id() {
 	nsenter -t "$1" -n ip -j link show edge0 | jq -r '.[0].xdp.prog.id // "none"'
 }
 
+# shellcheck disable=SC2120 # by wait_until
 other_network() {
 	[ -e "/proc/$1/ns/net" ] && ! [ "/proc/$1/ns/net" -ef /proc/self/ns/net ]
 }

@@ -103,7 +103,7 @@ leaves() {
 socket.create_connection((sys.argv[1], int(sys.argv[2])), float(sys.argv[3]))' $banned "$1" "${2:-5}" 2>/dev/null
 }
 
-# The port is the one that a packet goes to, and --to where it goes, whichever address was looked up.
+# by_destination MODE: the port is the one that a packet goes to, and --to where it goes, whichever address was looked up.
 by_destination() {
 	local match
 
@@ -111,7 +111,7 @@ by_destination() {
 	nsenter -t "$far" -n ip route add 198.51.100.0/24 via 10.0.0.1
 	printf '%s\n' 198.51.100.5 $banned >list
 	for match in destination both; do
-		bloom attach edge0 --match $match
+		bloom attach edge0 --mode "$1" --match $match
 		bloom load drop list --only tcp/22
 		to 22
 		is_dropped "to port 22, $match"
@@ -368,4 +368,4 @@ by_interface() {
 	wait_until "the scope to know its interface" "$XDP_BLOOM" -q -j test 192.0.2.7 --on wan0
 }
 
-run_cases all_at_once "all_at_once --shared" sshd_alone by_destination what_leaves live_bans live_bans_said what_is_said kept what_cannot_be by_interface
+run_cases all_at_once "all_at_once --shared" sshd_alone "by_destination auto" "by_destination tc" what_leaves live_bans live_bans_said what_is_said kept what_cannot_be by_interface

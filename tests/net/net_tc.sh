@@ -411,8 +411,6 @@ refuses() {
 	ip addr add 198.51.100.9/24 dev edge0
 	refused "bans 198.51.100.9" attach edge0 --mode tc --match destination
 	bloom attach edge0 --mode tc --match destination --force
-	echo 198.51.100.77 >some
-	refused "--egress or --mode tc" load some some --only tcp/22
 	refused "--mode is auto, native, skb or tc, not 'xdp'" attach edge1 --mode xdp
 }
 
