@@ -215,11 +215,14 @@ inline_never int count_unread(PACKET *ctx, __u64 label)
 inline_always __u32 scope_judge_plain(const struct ipv4_header *ip, __u32 answer, __u32 ifindex)
 {
 	struct scope_packet packet = { .lo = 0xffffULL << 32 | NET32(ip->destination), .ifindex = ifindex };
-	__u32 port = NET16(((const __u16 *)(ip + 1))[1]), kind = ip->rest[8] == 6 ? SCOPE_TCP : SCOPE_UDP, unread;
+	__u32 kind = ip->rest[8] == 6 ? SCOPE_TCP : SCOPE_UDP, unread;
+	__u64 port = NET16(((const __u16 *)(ip + 1))[1]);
 	const struct scopes *t = SCOPES;
-	struct scope_fit fit = { scope_ported(t, kind, port), 0 };
+	struct scope_fit fit = { 0 };
 
-	fit.fits &= scope_nets(t, &packet) & scope_names(t, &packet);
+	/* The compiler knows it; old verifiers (6.1) do not, of what bytes that were turned round come to. */
+	asm volatile("%0 &= 0xffff" : "+r"(port));
+	fit.fits = scope_ported(t, kind, port) & scope_nets(t, &packet) & scope_names(t, &packet);
 	return scope_answer4(answer, answer & SCOPE_TO ? ip->destination : ip->source, &fit, &unread);
 }
 
