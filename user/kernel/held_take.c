@@ -11,6 +11,7 @@
 
 #include "base/grow.h"
 #include "kernel/dispatcher.h"
+#include "kernel/match.h"
 
 static const char *const base_names[] = {
 	PIN_COUNTERS,	   PIN_COUNTERS_OUT,  PIN_LIST_COUNTERS, PIN_SAMPLES,
@@ -108,10 +109,13 @@ static int take_generation(struct held *h)
 
 int held_take(struct held *h)
 {
+	unsigned int uses = match_uses(h->context);
 	int err = 0;
 
+	/* What nobody uses any more goes with the next rotation. */
 	for (unsigned int m = 0; m < MATCH_KINDS && !err; m++)
-		err = take_pin(h, match_pins[m].root, BASE)
+		if (m == MATCH_SOURCE || (uses & (MATCH_BIT(m, false) | MATCH_BIT(m, true))))
+			err = take_pin(h, match_pins[m].root, BASE)
 			      ?: take_pin(h, match_pins[m].slot, BASE)
 			      ?: take_pin(h, match_pins[m].bare, BASE);
 	for (size_t i = 0; i < sizeof(base_names) / sizeof(base_names[0]) && !err; i++)
