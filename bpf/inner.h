@@ -163,7 +163,7 @@ inline_always __u32 inner_judge(const struct generation *g, PACKET *from, __u32 
 }
 
 #ifdef __bpf__
-looked_at_apart __u32 judge_inner(PACKET *ctx, __u32 answer)
+looked_at_apart __u32 inner_apart(PACKET *ctx, __u32 answer)
 {
 	return inner_judge(G, ctx, answer);
 }

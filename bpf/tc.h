@@ -206,7 +206,7 @@ inline_never __u32 packet_inner(struct __sk_buff *ctx, const void *data, const v
 	ANY_BITS(answer, any);
 	if (answer & ANSWER_DROP)
 		answer = spare_link(data, end, answer);
-	return answer & ANSWER_DROP ? answer : judge_inner(ctx, answer);
+	return answer & ANSWER_DROP ? answer : inner_apart(ctx, answer);
 }
 
 /* A packet that is to be cut into several, or was joined of them, counts as these; what leaves with all their headers.

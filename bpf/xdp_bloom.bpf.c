@@ -256,7 +256,7 @@ inline_never __u32 packet_inner(struct xdp_md *ctx, __u32 answer)
 	__u64 any = ctx->ingress_ifindex;
 
 	ANY_BITS(answer, any);
-	return answer & ANSWER_DROP ? answer : judge_inner(ctx, answer);
+	return answer & ANSWER_DROP ? answer : inner_apart(ctx, answer);
 }
 
 /* The detector is about sources that come in. */

@@ -352,6 +352,8 @@ void programs_constants(struct bpf_object *object, const struct generation *g, c
 	/* Before 6.8 they are looked at where nothing calls them, too, and stay. */
 	if (object && !(g && g->scoped))
 		not_apart(object, "scope_");
+	if (object && !(g && g->inner))
+		not_apart(object, "inner_");
 	loading = g;
 	loading_maps = maps;
 	if (!g || !maps || maps[MAP_DETECT] < 0 || bpf_map_lookup_elem(maps[MAP_DETECT], &key, &loading_detect))
