@@ -19,6 +19,7 @@
 #include "state/settings.h"
 #include "state/state.h"
 #include "state/bans.h"
+#include "state/ports.h"
 #include "state/recover.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -198,6 +199,7 @@ static void read_bans(struct state *state)
 static void read_rest(struct state *state)
 {
 	struct interface_info *interfaces = NULL;
+	struct port_row *ports = NULL;
 	struct pending *pending = NULL;
 	struct source *sources = NULL;
 	struct settings settings;
@@ -205,6 +207,10 @@ static void read_rest(struct state *state)
 
 	refused(state_interfaces(state, &interfaces, &n));
 	free(interfaces);
+	refused(state_ports(state, &interfaces, &n));
+	free(interfaces);
+	refused(state_port_rows(state, &ports, &n));
+	free(ports);
 	refused(state_pending(state, &pending, &n));
 	free(pending);
 	refused(state_sources(state, &sources, &n));

@@ -209,15 +209,16 @@ on_trial() {
 	above bridge
 	join 0 1
 	bloom attach edgetop --ports --confirm 2s
-	filters 0 1
-	join 2
-	bloom restore
-	filters 0 1
 	wait_until "that it is taken back" on ""
 	filters
 	is "$(rule)" "" "the rule that is taken back"
 	bloom attach edgetop --ports --confirm 1h
+	filters 0 1
+	join 2
+	bloom restore
+	filters 0 1
 	grep -q '^ports of edgetop: kept' <("$XDP_BLOOM" confirm) || fail "nothing of the ports is confirmed"
+	bloom restore
 	filters 0 1 2
 	join 3
 	bloom restore
