@@ -474,4 +474,22 @@ cases=()
 for match in source destination both; do
 	cases+=("every $match")
 done
-run_cases "${cases[@]}" beside_ingress together "connects edge7 edge7" "connects edge7.5 edge7" "connects edge7.5 edge7.5" tun lies spares_the_link beside_others behind_another only_what_is_used on_trial comes_back heals changes rotations seen refuses renamed "renamed without_links" cut_short
+# What was to leave is among the sums of the history, and by itself.
+reported() {
+	setting
+	printf 'load bad %s/list\nattach edge0\nattach edge0 --egress\n' "$WORK" >conf
+	ready
+	send 0 -b banned -c clean
+	leave 0 -d -b banned -c clean
+	wait_until "the report" said '[.dropped.packets,.leaving.dropped.packets]' '[10,5]'
+	bloom report
+	grep -q '^leaving  *5 dropped, ' out || fail "report says: $(cat out)"
+	is "$(get '[.inside[].name]|sort' report)" '["198.51.100.1","2001:db8::1"]' "who sent it"
+	stop TERM
+}
+
+said() {
+	[ "$(get "$1" report)" = "$2" ]
+}
+
+run_cases reported "${cases[@]}" beside_ingress together "connects edge7 edge7" "connects edge7.5 edge7" "connects edge7.5 edge7.5" tun lies spares_the_link beside_others behind_another only_what_is_used on_trial comes_back heals changes rotations seen refuses renamed "renamed without_links" cut_short

@@ -18,7 +18,7 @@ static const uint64_t periods[HISTORY_WINDOWS] = { 10, 300, 3600 };
 static char dir[] = "/tmp/xdp-bloom-history.XXXXXX";
 
 static struct {
-	uint64_t at, passed, dropped, of_list[2];
+	uint64_t at, passed, dropped, left, kept_in, of_list[2];
 } naive[SECONDS];
 
 /* One label for both, one after the other. */
@@ -35,7 +35,7 @@ static bool works(int err)
 static void compare(const struct history *h, size_t n, uint64_t now)
 {
 	for (enum history_window w = 0; w < HISTORY_WINDOWS; w++) {
-		uint64_t passed = 0, dropped = 0, of_list[2] = { 0 }, peak = 0, minute = 0, edge;
+		uint64_t passed = 0, dropped = 0, left = 0, kept_in = 0, of_list[2] = { 0 }, peak = 0, minute = 0, edge;
 
 		if (!works(history_read(h, now, w, &report)))
 			return;
@@ -49,6 +49,8 @@ static void compare(const struct history *h, size_t n, uint64_t now)
 				continue;
 			passed += naive[i].passed;
 			dropped += naive[i].dropped;
+			left += naive[i].left;
+			kept_in += naive[i].kept_in;
 			for (int l = 0; l < 2; l++)
 				of_list[l] += naive[i].of_list[l];
 			peak = naive[i].dropped > peak ? naive[i].dropped : peak;
@@ -59,6 +61,11 @@ static void compare(const struct history *h, size_t n, uint64_t now)
 				   report.sums.verdict[DROPPED].packets == dropped && report.sums.peak == (double)peak,
 			   "window %d: %llu dropped, not %" PRIu64 ", peak %f, not %" PRIu64, w,
 			   report.sums.verdict[DROPPED].packets, dropped, report.sums.peak, peak))
+			return;
+		if (!CHECK(report.sums.leaving[PASSED].packets == left &&
+				   report.sums.leaving[DROPPED].packets == kept_in,
+			   "window %d: %llu left, not %" PRIu64 ", and %llu did not, not %" PRIu64, w,
+			   report.sums.leaving[PASSED].packets, left, report.sums.leaving[DROPPED].packets, kept_in))
 			return;
 		for (int l = 0; l < 2; l++) {
 			unsigned int place = history_place(report.lists, &lists[l]);
@@ -97,6 +104,8 @@ static void sums(void)
 		naive[i].passed = now_counted.verdict[PASSED].packets = ktap_random() % 1000;
 		naive[i].dropped = now_counted.verdict[DROPPED].packets =
 			ktap_random() % 5 ? 0 : ktap_random() % 100000;
+		naive[i].left = now_counted.out[i % PORTS][1 + i % 3].packets = naive[i].passed / 2;
+		naive[i].kept_in = now_counted.out[PORTS][REASON_DROPPED + i % 4].packets = naive[i].dropped / 3;
 		naive[i].of_list[i >= SECONDS / 2] = now_counted.list[7].packets = naive[i].dropped / 2;
 		if (i % (SECONDS / 2) == 0)
 			history_lists(h, &lists[i >= SECONDS / 2], 1, true);

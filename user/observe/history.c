@@ -128,6 +128,13 @@ static void count_point(struct history_point *point, uint64_t at, const struct c
 	point->dropped_bytes += n->verdict[DROPPED].bytes;
 }
 
+static void count_leaving(struct tally leaving[VERDICTS], const struct counted *n)
+{
+	for (unsigned int row = 0; row <= PORTS; row++)
+		for (unsigned int why = 0; why < REASONS; why++)
+			tally_add(&leaving[reason_verdict(why)], &n->out[row][why]);
+}
+
 void history_count(struct history *h, uint64_t now, double seconds, const struct counted *n)
 {
 	double rate = seconds > 0 ? (double)n->verdict[DROPPED].packets / seconds : 0;
@@ -139,6 +146,7 @@ void history_count(struct history *h, uint64_t now, double seconds, const struct
 
 		for (unsigned int v = 0; v < VERDICTS; v++)
 			tally_add(&b->verdict[v], &n->verdict[v]);
+		count_leaving(b->leaving, n);
 		for (unsigned int l = 0; l < LABELS; l++)
 			tally_add(&b->list[h->place[l]], &n->list[l]);
 		if (rate > b->peak) {
@@ -218,8 +226,10 @@ static void sum_up(struct history_sums *sums, const struct file *f, uint64_t now
 			sums->from = in[i]->from;
 		if (in[i]->until > sums->until)
 			sums->until = in[i]->until;
-		for (unsigned int v = 0; v < VERDICTS; v++)
+		for (unsigned int v = 0; v < VERDICTS; v++) {
 			tally_add(&sums->verdict[v], &in[i]->verdict[v]);
+			tally_add(&sums->leaving[v], &in[i]->leaving[v]);
+		}
 		for (unsigned int l = 0; l < LABELS; l++)
 			tally_add(&sums->list[l], &in[i]->list[l]);
 		sums->samples += in[i]->samples;

@@ -37,8 +37,9 @@ unsigned int history_place(const struct history_list places[LABELS], const struc
 struct history_sums {
 	uint64_t from, until; /* seconds since the epoch */
 	struct tally verdict[VERDICTS];
-	struct tally list[LABELS]; /* by place; 0: live bans, or where no list can be named */
-	double peak;		   /* the most dropped in a second */
+	struct tally leaving[VERDICTS]; /* of these, what was to leave */
+	struct tally list[LABELS];	/* by place; 0: live bans, or where no list can be named */
+	double peak;			/* the most dropped in a second */
 	uint64_t peak_at;
 	uint64_t samples;
 	double weighed, spread; /* what they stand for, and what chance makes of that */

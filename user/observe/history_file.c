@@ -16,7 +16,7 @@
 #include "observe/history_internal.h"
 
 #define HISTORY_MAGIC	0x78626c6f6f6d6831ULL
-#define HISTORY_VERSION 3
+#define HISTORY_VERSION 4
 
 static bool is_ours(const struct file *f)
 {

@@ -164,6 +164,9 @@ int report_text(const struct report *r)
 	       report_time(b, s->until));
 	printf("dropped    %llu packets, %s; %llu passed\n", (unsigned long long)s->verdict[DROPPED].packets,
 	       bytes_text(bytes, s->verdict[DROPPED].bytes), (unsigned long long)s->verdict[PASSED].packets);
+	if (s->leaving[DROPPED].packets || s->leaving[PASSED].packets)
+		printf("leaving    %llu dropped, %s; %llu passed\n", (unsigned long long)s->leaving[DROPPED].packets,
+		       bytes_text(bytes, s->leaving[DROPPED].bytes), (unsigned long long)s->leaving[PASSED].packets);
 	printf("peak       %.0f packets a second at %s\n", s->peak, report_time(a, s->peak_at));
 	for (size_t i = 0; i < n; i++)
 		printf("%-10s %-20s %14llu packets %12s%s\n", i ? "" : "lists", report_list(&r->history, lists[i]),
@@ -215,6 +218,13 @@ json_t *report_top(const struct history_sums *s, enum top top, unsigned int n, c
 		json_array_append_new(array, one);
 	}
 	return array;
+}
+
+/* Beside what came in. */
+static json_t *leaving_json(const struct history_sums *s)
+{
+	return json_pack("{s:o, s:o}", "passed", tally_json(&s->leaving[PASSED]), "dropped",
+			 tally_json(&s->leaving[DROPPED]));
 }
 
 static json_t *lists_json(const struct report *r)
@@ -270,6 +280,7 @@ json_t *report_document(const struct report *r)
 			     "weighed", s->weighed);
 	for (enum top t = 0; t < TOPS; t++)
 		json_object_set_new(document, top_names[t], report_top(s, t, r->top, r->networks));
+	json_object_set_new(document, "leaving", leaving_json(s));
 	json_object_set_new(document, "attacks", attacks_json(r));
 	if (r->detected)
 		json_object_set(document, "detected", r->detected);

@@ -177,6 +177,10 @@ int report_html(const struct report *r)
 	       "%s.</p>\n",
 	       (unsigned long long)s->verdict[DROPPED].packets, bytes_text(bytes, s->verdict[DROPPED].bytes),
 	       (unsigned long long)s->verdict[PASSED].packets, s->peak, report_time(a, s->peak_at));
+	if (s->leaving[DROPPED].packets || s->leaving[PASSED].packets)
+		printf("<p>Of these, %llu were dropped on their way out (%s), and %llu passed.</p>\n",
+		       (unsigned long long)s->leaving[DROPPED].packets, bytes_text(bytes, s->leaving[DROPPED].bytes),
+		       (unsigned long long)s->leaving[PASSED].packets);
 	chart(r);
 	tables(r);
 	attacks(r);
