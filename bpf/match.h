@@ -84,11 +84,26 @@ inline_always __s64 decide_matched(const struct generation *g, const void *data,
 			return answer;
 	}
 	to = decide_to(g, data, end);
-	if (MATCH == MATCH_BOTH && SCOPED(ANSWER_LABEL(to)) && to & ANSWER_TO && answer & ANSWER_SHADOW)
+	/* It may come to nothing: a scope, or an end. */
+	if (MATCH == MATCH_BOTH && to & ANSWER_TO && to & LABEL_ENDS_BIT && answer & ANSWER_SHADOW)
 		return to | answer << 32;
 	return to & ANSWER_TO || !(answer & ANSWER_SHADOW) ? to : answer;
 }
 
+#endif
+
+#ifdef __bpf__
+/* The same of a packet's answer: where the destination's comes to nothing, the source's holds. */
+inline_always __u32 match_ended(const void *data, const void *end, MATCHED answer)
+{
+	__u32 said = decide_match_end(data, end, answer);
+
+#if MATCH == MATCH_BOTH
+	if (!(said & ANSWER_DROP) && answer >> 32)
+		return answer >> 32;
+#endif
+	return said;
+}
 #endif
 
 #endif

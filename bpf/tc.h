@@ -239,7 +239,7 @@ rare:
 	if (SCOPED(ANSWER_LABEL(answer)))
 		answer = packet_scope(ctx, answer, &headers);
 	else if (ANSWER_LABEL(answer) == LABEL_ENDS)
-		answer = decide_match_end(&headers.eth, end, answer);
+		answer = match_ended(&headers.eth, end, answer);
 	if (INNER_ON(G, answer)) {
 		answer = packet_inner(ctx, &headers.eth, end, answer);
 		goto spared;

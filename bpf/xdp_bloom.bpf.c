@@ -79,7 +79,7 @@ rare:
 	/* With scopes it is the source's, and the destination was not asked yet. */
 	if (MATCH == MATCH_BOTH && SCOPED(ANSWER_LABEL(answer)))
 		return answer;
-	return decide_match_end(headers.bytes, headers.bytes + HEADERS_MAX, answer);
+	return match_ended(headers.bytes, headers.bytes + HEADERS_MAX, answer);
 }
 
 /* What is attached, and never changes: it jumps to the generation in force. An empty slot lets packets pass. */
@@ -247,7 +247,7 @@ inline_never __u32 packet_end(struct xdp_md *ctx, MATCHED answer)
 		return packet_scope(ctx, answer, NULL);
 	if (ANSWER_LABEL(answer) != LABEL_ENDS)
 		return answer;
-	return decide_match_end((const void *)(long)ctx->data, (const void *)(long)ctx->data_end, answer);
+	return match_ended((const void *)(long)ctx->data, (const void *)(long)ctx->data_end, answer);
 }
 
 /* What a look into the packet makes of it. */

@@ -279,7 +279,7 @@ static bool put_ban(struct model_ban *b)
 
 static bool make_world(void)
 {
-	struct guard guard = { 0 };
+	struct guard guard = { .everything = true }; /* real lists may have an address of this machine */
 	struct list_info *lists = NULL;
 	int64_t last;
 	size_t n = 0;
