@@ -139,7 +139,7 @@ document() {
 	until_json '.health' '{"status":"ok","troubles":[]}'
 	sed -n '/^\.Ss The page/,/^\.Ss/p' "$top/docs/xdp-bloom.conf.5" | sed -n 's/^\.It Li //p' | sort >documented
 	is "$(json 'keys[]' | tr -d '"')" "$(cat documented)" "the fields that are documented"
-	is "$(json '.interfaces')" '[{"name":"edge0","mode":"native","match":"source","direction":"ingress","shared":false,"gone":false,"moved":false}]' "the interfaces"
+	is "$(json '.interfaces')" '[{"name":"edge0","mode":"native","match":"source","direction":"ingress","shared":false,"gone":false,"moved":false,"behind":0}]' "the interfaces"
 	is "$(json '[.lists[]|.name,.kind,.prefixes,.age<60,.refused]')" '["bad","ban",3,true,null]' "the lists"
 	is "$(json '[.hour.window,(.hour.series|length),(.minute.series|length),.bans.count,.refused]')" '["hour",60,60,0,[]]' "the rest"
 	send 0 -n 100 -b banned -c clean
