@@ -88,6 +88,14 @@ device() {
 		both "$@"
 		wireguard
 		;;
+	ppp)
+		python3 -c 'import socket; socket.socket(24, socket.SOCK_STREAM)' 2>/dev/null || skip "the kernel has no PPPoE (CONFIG_PPPOE)"
+		[ -e /dev/ppp ] || mknod /dev/ppp c 108 0
+		python3 "${bare%/*}/talk.py" ppp to-far "$far" to-here >session &
+		wait_until "the session" grep -qs ready session
+		ip link set ppp0 name edge9
+		far ip link set ppp0 name edge9
+		;;
 	ipip)
 		banned=("${banned[@]:0:3}")
 		clean=("${clean[@]:0:2}")
