@@ -226,6 +226,35 @@ on_trial() {
 }
 
 # What cannot be filtered does not undo the others.
+# It begins nothing: so nothing of it goes back.
+not_on_trial() {
+	above bridge
+	join 0 1
+	bloom attach edgetop --ports
+	refused "ports of edgetop: filtered already, and --confirm is for what begins" attach edgetop --ports --confirm 1s
+	bloom restore
+	filters 0 1
+	rm -r "${bpffs:?}"/*
+	bloom restore
+	filters 0 1
+}
+
+# From the ports of one to those of another, in one command.
+moves() {
+	above bridge
+	ip link add edgetwo type bridge
+	ip link set edgetwo up
+	join 0
+	bloom attach edgetop edgetwo --ports
+	ip link set edge0 master edgetwo
+	bloom restore
+	filters 0
+	is "$(rule)" "edgetop,auto,source,ingress,;edgetwo,auto,source,ingress,edge0" "the rules"
+	ip link set edge0 master edgetop
+	bloom add 198.51.100.77
+	filters 0
+}
+
 one_cannot() {
 	above bridge
 	join 0 1
@@ -293,5 +322,5 @@ at_random() {
 }
 
 run_cases "by_hand bridge" "by_hand bond mode active-backup miimon 50" "by_hand team" \
-	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name options on_trial one_cannot \
+	"by_service bridge" "by_service bond mode active-backup miimon 50" "by_service team" by_name options on_trial not_on_trial moves one_cannot \
 	refusals reboot at_random

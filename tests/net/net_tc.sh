@@ -174,6 +174,9 @@ goes_back() {
 	printf 'load bad %s/list\nattach edge9 --mode native\n' "$WORK" >conf
 	bloom attach edge9 --if-needed --mode native
 	grep -q 'it stays in tc mode' err || fail "said: $(cat err)"
+	rm -r "${bpffs:?}"/*
+	bloom restore
+	is "$(get '[.interfaces[]|[.name,.mode]]' show)" '[["edge0","tc"],["edge9","tc"]]' "what is restored"
 }
 
 # Beside other programs through libxdp, and back.

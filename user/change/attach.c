@@ -48,7 +48,7 @@ static struct attachment wanted(const struct attach_options *o, const char *name
 						   : MODE_AUTO,
 				 .shared = o->shared };
 
-	if (at.mode == MODE_AUTO && is)
+	if (at.mode == MODE_AUTO && is && !(o->shared && is->mode == MODE_TC))
 		at.mode = is->mode;
 	if (at.mode != MODE_TC && is)
 		at.shared = at.shared || is->shared;
@@ -114,6 +114,8 @@ static int announce(struct attaching *a, const char *label, const struct interfa
 	int err = change_pending(a->change, PENDING_INTERFACE, label, (long)a->options->confirm.value)
 			  ?: keeps(a->change->state, label, &kept);
 
+	if (!err && kept && confirm && label_ports(label))
+		return because(-EEXIST, "%s: filtered already, and --confirm is for what begins", label);
 	if (err || (kept && !confirm))
 		return err;
 	*announced = kept ? THAT_IT_WAITS : ALL;
@@ -304,10 +306,21 @@ static int put(struct attaching *a, const struct interface_info *kept)
 
 static int change_in_place(struct attaching *a, int change, struct attachment *at, struct attachment *then)
 {
+	struct attachment before = *at, now;
 	struct interface_info kept;
-	int err = as_kept(a, then, true, &kept) ?: put(a, &kept) ?: change_to(a->change->context, change, at, then);
+	int err = as_kept(a, then, true, &kept), unput;
 
-	if (!err || change != OTHER_MODE || !(a->options->if_needed || a->options->ports))
+	if (err)
+		return err;
+	err = change_to(a->change->context, change, at, then);
+	if (!err) {
+		unput = put(a, &kept);
+		now = *at;
+		if (unput && change_to(a->change->context, change_of(a->options, &before, &now), &now, &before))
+			note("%s: stays as it is now", at->name);
+		return unput;
+	}
+	if (change != OTHER_MODE || !(a->options->if_needed || a->options->ports))
 		return err;
 	warn("%s; it stays in %s mode", reason(err), attach_mode_names[at->mode]);
 	return ALREADY;
@@ -395,7 +408,7 @@ static int find_ports(struct attaching *a, bool *missing)
 		if (any || ports_may(at.name))
 			continue;
 		if (if_nametoindex(at.name))
-			return because(-EINVAL, "%s: it has no ports: --ports is for bridges, bonds and teams",
+			return because(-EINVAL, "%s: it has no ports: --ports is for bridges, bonds, teams and VRFs",
 				       at.name);
 		err = attach_may(a->change->context, &at);
 		if (!o->if_needed || !err_is(err, ENODEV))

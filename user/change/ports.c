@@ -59,28 +59,40 @@ static int take_in(struct change *change, const struct ports_due *due)
 	return state_interface_put(change->state, &entry) ?: ports_detached(change->state, due);
 }
 
-int ports_settle(struct change *change)
+static int settle_once(struct change *change, size_t *n)
 {
 	struct ports_due *due = NULL;
 	struct port_of *ports = NULL;
 	struct ports_kept kept;
-	size_t n = 0;
-	int err = ports_kept_take(&kept, change->state) ?: ports_compare(&kept, &ports, &due, &n);
+	int err = ports_kept_take(&kept, change->state) ?: ports_compare(&kept, &ports, &due, n);
 
-	for (size_t i = 0; i < n && !err; i++) {
+	for (size_t i = 0; i < *n && !err; i++) {
 		err = due[i].of ? take_in(change, &due[i]) : forget(change, &due[i]);
 		change->ports_came = change->ports_came || due[i].of;
 	}
 	/* Whoever is killed from here on leaves entries that the next restore attaches. */
-	if (n && !err)
+	if (*n && !err)
 		err = state_commit(change->state) ?: state_again(change->state);
-	for (size_t i = 0; i < n && !err; i++)
+	for (size_t i = 0; i < *n && !err; i++)
 		err = due[i].of ? 0 : let_go(change, &due[i]);
-	if (n && !err)
+	if (*n && !err)
 		err = state_commit(change->state) ?: state_again(change->state);
 	free(due);
 	free(ports);
 	ports_kept_free(&kept);
+	return err;
+}
+
+/* One that has moved to another's ports goes first, and has come then. What cannot go is tried no more than twice. */
+int ports_settle(struct change *change)
+{
+	size_t n = 1;
+	int err = 0;
+
+	for (int round = 0; round < 2 && n && !err; round++) {
+		n = 0;
+		err = settle_once(change, &n);
+	}
 	return err;
 }
 

@@ -116,8 +116,10 @@ static int add_matches(struct state *state, struct interface_info *interfaces, s
 static void mark_tc(struct interface_info *interfaces, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!strcmp(interfaces[i].mode, BY_TC))
+		if (!strcmp(interfaces[i].mode, BY_TC)) {
 			interfaces[i].match = MATCH_COMING(interfaces[i].match);
+			interfaces[i].shared = false; /* it is beside others anyway */
+		}
 }
 
 int state_interfaces(struct state *state, struct interface_info **interfaces, size_t *n)
