@@ -262,6 +262,22 @@ live_bans_said() {
 }
 
 # says TEXT VERB...: a line of what the verb prints, or of what it says is wrong.
+# Who says no scope takes out those with one as well, but what waits; and nobody is banned by a list that only counts.
+live_bans_apart() {
+	bloom add 192.0.2.6
+	bloom add 192.0.2.0/28 --only udp/99 --confirm 1h
+	bloom del 192.0.2.6
+	grep -q 'waits for confirmation.*: 192.0.2.6 stays banned for udp/99' err || fail "said: $(cat err)"
+	is "$(get 'map(.prefix)|join(" ")' bans)" 192.0.2.0/28 "bans"
+	bloom confirm
+	bloom add 192.0.2.6
+	bloom del 192.0.2.6
+	grep -q '192.0.2.6: not banned for udp/99 any more either' err || fail "said: $(cat err)"
+	bloom add 192.0.2.9 --only udp
+	bloom shadow '(udp)'
+	refused "(udp) only counts: 'xdp-bloom enforce (udp)' first" add 192.0.2.10 --only udp
+}
+
 says() {
 	local text=$1
 
@@ -368,4 +384,4 @@ by_interface() {
 	wait_until "the scope to know its interface" "$XDP_BLOOM" -q -j test 192.0.2.7 --on wan0
 }
 
-run_cases all_at_once "all_at_once --shared" sshd_alone "by_destination auto" "by_destination tc" what_leaves live_bans live_bans_said what_is_said kept what_cannot_be by_interface
+run_cases all_at_once "all_at_once --shared" sshd_alone "by_destination auto" "by_destination tc" what_leaves live_bans live_bans_said live_bans_apart what_is_said kept what_cannot_be by_interface

@@ -50,7 +50,9 @@ static int find(struct state *state, const struct scope *scope, struct list_info
 	err = state_lists(state, &lists, &n);
 	while (i < n && !(live_scope_is(&lists[i]) && !strcmp(lists[i].scope, list->scope)))
 		i++;
-	if (!err && i < n)
+	if (!err && i < n && lists[i].kind != LIST_BAN)
+		err = because(-EINVAL, "%s only counts: 'xdp-bloom enforce %s' first", lists[i].name, lists[i].name);
+	else if (!err && i < n)
 		*list = lists[i];
 	else if (!err)
 		name_it(list, lists, n);
@@ -93,17 +95,27 @@ int live_scopes_add(struct change *change, const struct scope *scope, const stru
 	return err;
 }
 
-static int take_out(struct change *change, struct list_info *list, const struct prefix *p, size_t *from)
+/* all: who took it out said no scope. That is no word about what waits, and it is said what goes beside the ban. */
+static int take_out(struct change *change, struct list_info *list, const struct prefix *p, bool all, size_t *from)
 {
 	struct ranges before = RANGES_EMPTY, given = RANGES_EMPTY, after = RANGES_EMPTY;
 	int err = state_list_whole_set(change->state, list, &before);
+	char text[PREFIX_TEXT_MAX];
 
+	prefix_text(text, p->first, (int)p->length);
 	if (!err && ranges_touch(&before, p->first, p->length)) {
 		err = ranges_add_prefix(&given, p->first, p->length) ?:
 		      ranges_finish(&given) ?:
 		      ranges_subtract(&after, &before, &given) ?:
 		      put(change, list, &after, 0);
-		++*from;
+		if (err_is(err, EBUSY) && all) {
+			warn("%s: %s stays banned for %s", reason(err), text, list->scope);
+			err = 0;
+		} else if (!err) {
+			if (all)
+				warn("%s: not banned for %s any more either", text, list->scope);
+			++*from;
+		}
 	}
 	ranges_free(&before);
 	ranges_free(&given);
@@ -123,7 +135,7 @@ int live_scopes_del(struct change *change, const struct scope *scope, const stru
 		scope_text(text, scope);
 	for (size_t i = 0; i < n && !err; i++)
 		if (live_scope_is(&lists[i]) && (!scope || !strcmp(lists[i].scope, text)))
-			err = take_out(change, &lists[i], prefix, from);
+			err = take_out(change, &lists[i], prefix, !scope, from);
 	free(lists);
 	return err;
 }
