@@ -113,7 +113,7 @@ table() {
 	setting
 	bloom attach edge0 --mode "$1"
 	rows >table
-	[ "$(wc -l <table)" -gt 24 ] || fail "the page has $(wc -l <table) lines"
+	[ "$(wc -l <table)" -gt 25 ] || fail "the page has $(wc -l <table) lines"
 	while IFS=$'\t' read -r name becomes command; do
 		is "$(python3 "$passes" wire0 edge0 "$name")" "$([ "$becomes" = dropped ] || echo "$name")" "what comes of: $name"
 		case $command in

@@ -65,6 +65,7 @@ FRAMES = {
     "IPv6 in IPv6": ip6(CLEAN6, within(BAD6)),
     "GRE": ip4(CLEAN4, gre(BAD6)),
     "GRE with Ethernet": ip4(CLEAN4, gre((ETHERNET, ether(BAD4)))),
+    "IP in IP, cut within the inner header": ip4(CLEAN4, (IPIP, BAD4[1][:8]), part=0x2000),
     "two tunnels, one within the other": ip4(CLEAN4, within(ip4(CLEAN4, within(BAD4)))),
     "VXLAN": ip4(CLEAN4, udp(4789, struct.pack("!II", 8 << 24, 7 << 8) + ether(BAD4))),
     "ESP": ip4(CLEAN4, (ESP, struct.pack("!II", 1, 1) + BAD4[1])),

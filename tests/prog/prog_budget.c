@@ -311,7 +311,7 @@ static void walk(const struct shape *shape, const struct bpf_program *program)
 	__u32 size = sizeof(info);
 	int err = bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size);
 
-	CHECK(stack_of(bpf_program__fd(program)) <= STACK_MOST, "%u bytes of stack",
+	CHECK(stack_fits(bpf_program__fd(program), bpf_program__name(program)), "%u bytes of stack",
 	      stack_of(bpf_program__fd(program)));
 	if (!CHECK(!err && info.xlated_prog_len <= sizeof(insns), "the program's instructions: %s", strerror(errno)))
 		return;

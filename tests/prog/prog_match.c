@@ -156,7 +156,7 @@ static void verified(void)
 		err = bpf_obj_get_info_by_fd(fd, &info, &size);
 		CHECK(!err && info.verified_insns < 400000, "match %u: %u instructions are verified", m,
 		      info.verified_insns);
-		CHECK(stack_of(fd) <= STACK_MOST, "match %u: %u bytes of stack", m, stack_of(fd));
+		CHECK(stack_fits(fd, kinds[m].program), "match %u: %u bytes of stack", m, stack_of(fd));
 		close(fd);
 	}
 }

@@ -668,7 +668,7 @@ static bool verified(unsigned int kind, int program)
 
 	return CHECK(!bpf_obj_get_info_by_fd(program, &info, &size) && info.verified_insns < 400000,
 		     "kind %u: %u instructions are verified", kind, info.verified_insns) &&
-	       CHECK(stack_of(program) <= STACK_MOST, "kind %u: %u bytes of stack", kind, stack_of(program));
+	       CHECK(stack_fits(program, "with scopes"), "kind %u: %u bytes of stack", kind, stack_of(program));
 }
 
 /* The same packets through all of them. */

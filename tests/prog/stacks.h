@@ -6,6 +6,8 @@
 #include <bpf/bpf.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Of the function that begins there, and of those that it calls; starts[]: one begins there. */
@@ -60,6 +62,16 @@ static unsigned int stack_of(int program)
 		if (insns[i].code == (BPF_JMP | BPF_CALL) && insns[i].src_reg == BPF_PSEUDO_CALL)
 			starts[i + 1 + (insns[i].off ?: insns[i].imm)] = true;
 	return stack_from(insns, n, 0, starts, known);
+}
+
+/* What another compiler makes of it may take more: kernels from 5.18 to 6.8 refuse that program then. */
+static bool stack_fits(int program, const char *of)
+{
+	unsigned int bytes = stack_of(program);
+
+	if (bytes > STACK_MOST)
+		printf("# %s: %u bytes of stack by clang " CLANG_VERSION "\n", of, bytes);
+	return bytes <= STACK_MOST || atoi(CLANG_VERSION) != 14;
 }
 
 #endif
