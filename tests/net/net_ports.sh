@@ -270,7 +270,7 @@ one_cannot() {
 
 refusals() {
 	above bridge
-	refused "edge0: it has no ports: --ports is for bridges, bonds and teams" attach edge0 --ports
+	refused "edge0: it has no ports: --ports is for bridges, bonds, teams and VRFs" attach edge0 --ports
 	refused "edge9: there is no such interface" attach edge9 --ports
 	refused "--all is all: without --ports" detach --all --ports
 	refused "ports of edgetop are not filtered" detach edgetop --ports
