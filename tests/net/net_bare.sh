@@ -30,9 +30,21 @@ has() {
 	is "$(xdp_id edge9)" "$1" "the program on edge9"
 }
 
+# by_each: one match in the place of another, and then none.
+by_each() {
+	local match
+
+	for match in destination both source; do
+		bloom attach edge9 --match $match
+		by $match
+	done
+	bloom detach edge9
+	arrive "${banned[@]}" "${clean[@]}"
+}
+
 # filters MODE KIND ARGS...
 filters() {
-	local mode=$1 match
+	local mode=$1
 
 	device "${@:2}"
 	printf '%s\n' 192.0.2.7 203.0.113.0/24 2001:db8::7 192.0.2.107 2001:db8::107 >list
@@ -54,12 +66,7 @@ filters() {
 	bloom del 192.0.2.6
 	arrive "${clean[@]}"
 	by source
-	for match in destination both source; do
-		bloom attach edge9 --match $match
-		by $match
-	done
-	bloom detach edge9
-	arrive "${banned[@]}" "${clean[@]}"
+	by_each
 	bloom attach edge9 --mode "$mode" --match both
 	by both
 }
@@ -179,8 +186,6 @@ heals() {
 
 # To XDP's programs it is none that they read, as a link of ppp is: by tc all kinds are.
 by_tc_alone() {
-	local match
-
 	TUN_TYPE=512 prepare "$1"
 	is "$(cat /sys/class/net/edge9/type)" 512 "its type"
 	refused "it is none of those that are read without" attach edge9 --mode skb
@@ -188,12 +193,7 @@ by_tc_alone() {
 	arrive "${clean[@]}"
 	printf '%s\n' 192.0.2.7 203.0.113.0/24 2001:db8::7 192.0.2.107 2001:db8::107 >list
 	bloom load bad list --bogons=keep --force
-	for match in destination both source; do
-		bloom attach edge9 --match $match
-		by $match
-	done
-	bloom detach edge9
-	arrive "${banned[@]}" "${clean[@]}"
+	by_each
 }
 
 # Frames of radio, say, in a device that has the name of another kind.
