@@ -194,8 +194,7 @@ killed_while() {
 	for from in both source destination; do
 		[ "$from" != "$1" ] || continue
 		bloom attach edge0 --match "$from" --if-needed
-		strace -D -o calls -e trace=/rename -e inject=/rename:signal=STOP:when=1 "$XDP_BLOOM" attach edge0 --match "$1" >out 2>err &
-		stopped_by_strace calls
+		stopped_under calls -D -e trace=/rename -e inject=/rename:signal=STOP:when=1 "$XDP_BLOOM" attach edge0 --match "$1" >out 2>err
 		kill -KILL $!
 		end_of $! && fail "it ended before it was killed"
 		grep -q "links/edge0" calls || fail "it was killed elsewhere: $(cat calls)"

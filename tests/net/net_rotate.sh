@@ -115,12 +115,10 @@ looked_at() {
 	need strace
 	filtering mine
 	for asked in show "test 192.0.2.7" metrics; do
-		rm -f calls
 		# shellcheck disable=SC2086 # a verb and its arguments
-		strace -D -o calls -e trace=getdents64 -e inject=getdents64:signal=STOP:when=1 \
-			-P "$XDP_BLOOM_BPFFS/generation" "$XDP_BLOOM" $asked >seen 2>&1 &
+		stopped_under calls -D -e trace=getdents64 -e inject=getdents64:signal=STOP:when=1 \
+			-P "$XDP_BLOOM_BPFFS/generation" "$XDP_BLOOM" $asked >seen 2>&1
 		looker=$!
-		stopped_by_strace calls
 		bloom rotate
 		kill -CONT "$looker"
 		wait "$looker"

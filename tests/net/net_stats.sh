@@ -88,9 +88,8 @@ detached_meanwhile() {
 	# Once all rows are read but the last, which takes what others counted before; one by one they are 2,000.
 	strace -o trace -e trace=bpf "$XDP_BLOOM" stats >rows
 	when=$(grep -n LOOKUP_BATCH trace | sed -n '5s/:.*//p')
-	strace -o trace -e trace=bpf -e inject=bpf:signal=SIGSTOP:when="${when:-1500}" "$XDP_BLOOM" -j stats >rows 2>rows.err &
+	stopped_under trace -e trace=bpf -e inject=bpf:signal=SIGSTOP:when="${when:-1500}" "$XDP_BLOOM" -j stats >rows 2>rows.err
 	reader=$! # strace's
-	stopped_by_strace trace
 	bloom attach edge0
 	kill -CONT "$(pgrep -P $reader)"
 	end_of $reader || fail "stats ended with $?: $(cat rows.err)"

@@ -173,9 +173,8 @@ ended_with_samples() {
 	need strace
 	filtering bad
 	# When it says that it watches.
-	strace -D -o calls -e trace=write -e inject=write:signal=STOP:when=1 "$XDP_BLOOM" -vj watch >seen 2>said &
+	stopped_under calls -D -e trace=write -e inject=write:signal=STOP:when=1 "$XDP_BLOOM" -vj watch >seen 2>said
 	watcher=$!
-	stopped_by_strace calls
 	send 0 -b banned -c clean
 	kill -INT $watcher
 	kill -CONT $watcher

@@ -283,6 +283,14 @@ stopped_by_strace() {
 	wait_until "that it stops, by $1" grep -qs "stopped by SIGSTOP" "$1"
 }
 
+# stopped_under FILE ARGUMENT...: runs strace by these arguments, which stop the command, until it has stopped. FILE is what strace
+# writes: what an earlier one left in it is no answer. $! is strace's, or with -D the command's.
+stopped_under() {
+	rm -f "$1"
+	strace -o "$@" &
+	stopped_by_strace "$1"
+}
+
 # hold_lock: process $holder holds the state's lock, until it is killed.
 hold_lock() {
 	local line
