@@ -91,6 +91,10 @@ class Claims:
             return self.get(f'ipv4-hosts-{traffic}', subject, entries)
 
         ours = look('xdp-bloom')
+        for beside, what in ('', ''), ('-neighbours', ', neighbours'):
+            for path in 'pass', 'drop':
+                self.claim(f'both addresses over the source alone, {path} path, times{what}', look('by-both', path + beside),
+                           look('by-source', path + beside), 1.9, False)
         for beside, what, wanted in (('', '', (12, 40, 350, 6)), ('-neighbours', ', neighbours', (7, 16, 80, 3))):
             kept, dropped = look('xdp-bloom', 'pass' + beside), look('xdp-bloom', 'drop' + beside)
             self.claim(f'pass path over the one-line floor, times{what}', kept, look('floor', 'pass' + beside), 1.2, False)

@@ -46,6 +46,8 @@ static struct subject subjects[] = {
 	{ .program = "hash4_map", .name = "hash-map", .family = 4, .traits = IN_MAP | FOR_HOSTS },
 	{ .program = "lpm4_map", .name = "lpm-trie", .family = 4, .traits = IN_MAP },
 	{ .program = "lpm4_hash", .name = "lpm+hash", .family = 4, .traits = IN_MAP },
+	{ .program = "source4", .name = "by-source", .family = 4 },
+	{ .program = "both4", .name = "by-both", .family = 4, .traits = GUESSES },
 	{ .program = "empty6", .name = "empty-loop", .family = 6 },
 	{ .program = "floor6", .name = "floor", .family = 6 },
 	{ .program = "ours6", .name = "xdp-bloom", .family = 6 },
