@@ -22,6 +22,11 @@ struct scope_fit {
 	__u64 fits, unread;
 };
 
+inline_always int scope_has(const struct scope_net *net, const struct scope_packet *p)
+{
+	return !((p->hi ^ net->hi) & net->mask_hi) && !((p->lo ^ net->lo) & net->mask_lo);
+}
+
 inline_always __u64 scope_nets(const struct scopes *t, const struct scope_packet *p)
 {
 	__u64 nets = t->nets, of = t->any_to;
@@ -31,7 +36,7 @@ inline_always __u64 scope_nets(const struct scopes *t, const struct scope_packet
 
 		if (i >= nets)
 			break;
-		if (!((p->hi ^ net->hi) & net->mask_hi) && !((p->lo ^ net->lo) & net->mask_lo))
+		if (scope_has(net, p))
 			of |= net->of;
 	}
 	return of;
@@ -211,6 +216,28 @@ inline_never int count_unread(PACKET *ctx, __u64 label)
 
 #define SCOPE_STOPS(answer) ((answer) & (ANSWER_DROP | ANSWER_SHADOW))
 
+/* Of IPv4: by many networks or interfaces. */
+inline_never __u64 scope_where4(__u64 to, __u64 ifindex)
+{
+	struct scope_packet packet = { .lo = to, .ifindex = ifindex };
+
+	return scope_nets(SCOPES, &packet) & scope_names(SCOPES, &packet);
+}
+
+/* By one of each, as mostly, which are asked without a loop. */
+inline_always __u64 scope_where_plain(const struct scopes *t, const struct scope_packet *p)
+{
+	__u64 to = t->any_to, on = t->any_on;
+
+	if (t->nets > 1 || t->names > 1)
+		return scope_where4(p->lo, p->ifindex);
+	if (t->nets && scope_has(&t->net[0], p))
+		to |= t->net[0].of;
+	if (t->names && t->on[0].ifindex == p->ifindex)
+		on |= t->on[0].of;
+	return to & on;
+}
+
 /* The header of a packet as most are, without a call and in registers; unread: its port is known. */
 inline_always __u32 scope_judge_plain(const struct ipv4_header *ip, __u32 answer, __u32 ifindex)
 {
@@ -222,7 +249,7 @@ inline_always __u32 scope_judge_plain(const struct ipv4_header *ip, __u32 answer
 
 	/* The compiler knows it; old verifiers (6.1) do not, of what bytes that were turned round come to. */
 	asm volatile("%0 &= 0xffff" : "+r"(port));
-	fit.fits = scope_ported(t, kind, port) & scope_nets(t, &packet) & scope_names(t, &packet);
+	fit.fits = scope_ported(t, kind, port) & scope_where_plain(t, &packet);
 	return scope_answer4(answer, answer & SCOPE_TO ? ip->destination : ip->source, &fit, &unread);
 }
 
