@@ -119,7 +119,7 @@ struct scope_seen {
 	};
 	__u32 addr[4];
 	__u32 next; /* protocol, and in the lower half where its header is; 0: elsewhere */
-	__u32 family;
+	__u16 family, counts;
 };
 
 /* base: the headers, in the packet or a copy of them. */
@@ -255,7 +255,7 @@ inline_always __u32 scope_judge_plain(const struct ipv4_header *ip, __u32 answer
 
 inline_never __u64 scope_judge_any(PACKET *ctx, __u64 answer, __u32 ifindex, __u32 counts)
 {
-	struct scope_seen seen = { .packet.ifindex = ifindex };
+	struct scope_seen seen = { .packet.ifindex = ifindex, .counts = counts };
 	struct source source = { .ipv6 = seen.addr };
 	__u32 unread = 0, ipv4;
 
@@ -287,7 +287,7 @@ own:
 out:
 	if (SCOPE_STOPS(answer) || !unread)
 		return (__u32)answer;
-	if (counts)
+	if (seen.counts)
 		count_unread(ctx, unread - 1);
 	return (__u32)answer | (__u64)unread << 32;
 }
