@@ -82,7 +82,7 @@ inline_always __s64 decide_destination(const struct generation *g, const void *d
 /*
  * Of a packet for whose source there was an answer: it is dropped, would be if its list were not a shadow, or has no
  * addresses. zero: a number that is never as large as 2^31, which the verifier does not know. What it knows of the
- * first answer it would carry through all of the second.
+ * first answer it would carry through all of the second, and of both through all that becomes of them.
  */
 inline_always __s64 decide_both(const struct generation *g, const void *data, const void *end, __s64 answer, __u32 zero)
 {
@@ -102,7 +102,7 @@ ends:
 ended:
 	if (answer & ANSWER_DROP)
 		return answer;
-	to = decide_to(g, data, end);
+	to = decide_to(g, data, end) ^ -(__s64)(zero >> 31);
 	/* It may come to nothing: a scope, or an end. */
 	if (to & ANSWER_TO && to & LABEL_ENDS_BIT && answer & ANSWER_SHADOW)
 		return to | answer << 32;
