@@ -61,7 +61,7 @@ queues() {
 	ip link set wire0 up
 	ethtool -L wire0 tx 4 2>/dev/null || skip "the kernel's veth has no channels to set (5.13)"
 	says 0 note edge0 'skb mode, slower and behind the driver: its other end sends from 4 queues, and it receives on 1'
-	refuses 'its other end sends from 4 queues, and it receives on 1: ethtool -L wire0 tx 1; or use --mode skb' edge0 --mode native
+	refuses 'its other end sends from 4 queues, and it receives on 1: ethtool -L wire0 tx 1; --mode skb works' edge0 --mode native
 	attaches skb edge0
 	grep -qF 'no native mode (its other end sends from 4 queues' err || fail "no reason: $(cat err)"
 	bloom detach edge0
@@ -158,7 +158,7 @@ bridge() {
 	says 0 ok edge0 'native mode (veth'
 	doctored=edgebr says 0 note edgebr "skb mode, slower and behind the driver: its driver (bridge) has no XDP"
 	grep -q "packets between the bridge's ports (edge0) are not seen here" out || fail "of the ports: $(cat out)"
-	refuses 'its driver (bridge) has no XDP; or use --mode skb' edgebr --mode native
+	refuses 'its driver (bridge) has no XDP; --mode skb works' edgebr --mode native
 	attaches native edge0
 	bloom detach edge0
 	attaches skb edgebr

@@ -241,6 +241,10 @@ live_bans_said() {
 	refused "this machine" add 203.0.113.77 --only tcp/22
 	bloom add 203.0.113.77 --only tcp/22 --force
 	bloom del 203.0.113.77
+	bloom add 192.0.2.78 --only udp/2
+	"$XDP_BLOOM" add 192.0.2.78 --only udp/2 --confirm 1h >out || fail "a ban that is there, on trial"
+	is "$(cat out)" "add: all was so already; nothing waits to be confirmed" "what it says"
+	bloom del 192.0.2.78
 	bloom add 192.0.2.77 --only udp/1 --confirm 1h
 	as_sql "UPDATE pending SET deadline = 1"
 	expect 2 "$XDP_BLOOM" confirm

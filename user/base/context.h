@@ -23,6 +23,7 @@ struct context {
 	bool json, pretty, quiet, verbose;
 	unsigned long long generation; /* in force when the command's change ended; 0: not known */
 	bool unchanged;		       /* all was as the command wants it: that is no event */
+	bool waits;		       /* some of what it did goes back unless it is confirmed */
 	struct change *joined;	       /* all changes are this one: change_join() */
 	char *const *words;	       /* as it was called, from the verb on; NULL: it is no whole command */
 	bool elsewhere;		       /* another process ran it, and has recorded it: verbs/errand.c */

@@ -190,7 +190,7 @@ bool native_why_not(const char *ifname, bool frags, char text[NATIVE_TEXT_MAX])
 {
 	char why[NATIVE_TEXT_MAX];
 
-	return refused_there(ifname, frags, why) && SAYS("%.200s; or use --mode skb", why);
+	return refused_there(ifname, frags, why) && SAYS("%.200s; --mode skb works", why);
 }
 
 void native_missing(const char *ifname, int err, bool frags)

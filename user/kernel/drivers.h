@@ -17,7 +17,7 @@ unsigned int native_mtu(const struct host *host, const struct port *port, bool f
 bool native_refused(const struct host *host, const struct port *port, bool frags, char text[NATIVE_TEXT_MAX]);
 /* Does anything tell that the driver has native mode at all? */
 bool native_known(const struct host *host, const struct port *port);
-/* The same of one that has just refused it, and what to type: "...; use --mode skb". False: who knows? */
+/* The same of one that has just refused it, and what to type: "...; --mode skb works". False: who knows? */
 bool native_why_not(const char *ifname, bool frags, char text[NATIVE_TEXT_MAX]);
 /* Warns that it gets the slower mode, and why. */
 void native_missing(const char *ifname, int err, bool frags);

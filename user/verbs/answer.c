@@ -14,8 +14,12 @@ int out_done(const struct context *context)
 
 int out_confirm(const struct context *context, const char *what, const struct number *confirm)
 {
-	if (confirm->given && !context->quiet && !context->json)
-		out_line("%s: goes back in %.0f s unless you run: xdp-bloom confirm", what, confirm->value);
+	if (confirm->given && !context->quiet && !context->json) {
+		if (context->waits)
+			out_line("%s: goes back in %.0f s unless you run: xdp-bloom confirm", what, confirm->value);
+		else
+			out_line("%s: all was so already; nothing waits to be confirmed", what);
+	}
 	return out_done(context);
 }
 
