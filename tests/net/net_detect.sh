@@ -453,4 +453,24 @@ words() {
 	is "$(get .on detect)" false "whether it is on"
 }
 
-run_cases one_among_many proposes_limits learns summed_up on_record kinds forged goes_on after_a_reboot on_trial shared room full words
+# Where it cannot look, nobody is to believe that it does.
+unseen() {
+	local why="it needs --match source, in native or skb mode"
+
+	watching
+	veth 1
+	bloom attach edge1 --egress
+	! grep unseen <("$XDP_BLOOM" detect) || fail "all is seen"
+	"$XDP_BLOOM" attach edge0 --match both 2>said || fail "not attached"
+	grep -q "the detector sees nothing of edge0: $why" said || fail "attach said: $(cat said)"
+	"$XDP_BLOOM" attach edge1 --mode tc 2>said || fail "not attached"
+	grep -q "the detector sees nothing of edge1: $why" said || fail "attach said: $(cat said)"
+	grep -qx "unseen    edge0, edge1: $why" <("$XDP_BLOOM" detect) || fail "detect: $("$XDP_BLOOM" detect)"
+	grep -q " sees nothing of edge0, edge1: $why" <("$XDP_BLOOM" status) || fail "status: $("$XDP_BLOOM" status)"
+	bloom detect off
+	bloom attach edge0 --match source
+	"$XDP_BLOOM" detect on 2>said || fail "not on"
+	grep -q "the detector sees nothing of edge1: $why" said || fail "detect said: $(cat said)"
+}
+
+run_cases one_among_many proposes_limits learns summed_up on_record kinds forged goes_on after_a_reboot on_trial shared room full words unseen

@@ -88,3 +88,8 @@ bool attachment_of_pin(const char *file, struct attachment *at)
 	memcpy(at->name, at->as, sizeof(at->name));
 	return n > 0 && file[0] != '.';
 }
+
+bool attachment_is_watched(const struct attachment *at)
+{
+	return at->match == MATCH_SOURCE;
+}

@@ -49,6 +49,8 @@ extern const char *const direction_names[];				  /* by MATCH_LEAVES() */
 #define ATTACH_IN_BOTH "%inor"
 /* Of an attachment, by what it was attached as. */
 void attachment_path(const struct context *context, char path[PIN_PATH_MAX], const struct attachment *at);
+/* By the detector: it looks at what comes in by XDP, where sources alone are asked about. */
+bool attachment_is_watched(const struct attachment *at);
 /* The reverse, from the name of a pin's file: name, as, set_aside, shared, bare, match; false for one that is none of
  * ours. */
 bool attachment_of_pin(const char *file, struct attachment *at);

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clean_text.h"
 #include "base/log.h"
 #include "bpf/detect.h"
+#include "kernel/attachment.h"
 #include "kernel/detect.h"
 #include "observe/senders.h"
 #include "observe/suspects.h"
@@ -67,6 +69,21 @@ int detector_sum(const struct context *context, __u64 since, struct detector_sum
 	detector_sums_of(&seen, since, sums);
 	seen_free(&seen);
 	return 0;
+}
+
+const char *detector_unseen(char text[UNSEEN_TEXT_MAX], const struct attachment *on, size_t n)
+{
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < n && len + IF_NAMESIZE + 2 < UNSEEN_TEXT_MAX; i++)
+		if (!on[i].gone && !MATCH_LEAVES(on[i].match) && !attachment_is_watched(&on[i])) {
+			char name[IF_NAMESIZE];
+
+			len += (size_t)snprintf(text + len, UNSEEN_TEXT_MAX - len, "%s%s", len ? ", " : "",
+						clean_copy(name, sizeof(name), on[i].name));
+		}
+	return text;
 }
 
 #define NOW_SECONDS 10

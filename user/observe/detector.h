@@ -9,6 +9,7 @@
 #include "bpf/abi.h"
 #include "sets/address.h"
 
+struct attachment;
 struct context;
 struct seen;
 
@@ -35,6 +36,13 @@ int detector_sum(const struct context *context, __u64 since, struct detector_sum
 
 /* Of what was seen already. */
 void detector_sums_of(const struct seen *seen, __u64 since, struct detector_sums *sums);
+
+#define UNSEEN_TEXT_MAX 160
+
+/* "eth1, eth2": interfaces of whose incoming packets it sees nothing, as many as there is room for; "": there is none.
+ */
+const char *detector_unseen(char text[UNSEEN_TEXT_MAX], const struct attachment *on, size_t n);
+#define UNSEEN_WHY "it needs --match source, in native or skb mode"
 
 /* Of those above a limit, who was within the last ten seconds. */
 int detector_now(const struct context *context, struct detector_sums *sums);

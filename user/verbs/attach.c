@@ -11,6 +11,8 @@
 #include "kernel/device.h"
 #include "change/purge.h"
 #include "feeds/announce.h"
+#include "observe/detector.h"
+#include "state/limits.h"
 #include "verbs/verbs.h"
 
 const struct option_spec attach_options[] = {
@@ -28,14 +30,25 @@ const struct option_spec attach_options[] = {
 	OPTIONS_END(struct attach_options),
 };
 
+static bool is_detecting(const struct context *context)
+{
+	struct state *state;
+	bool is = !state_open(&state, context, false) && state_limits(state).on;
+
+	state_close(state);
+	return is;
+}
+
 static int report(const struct context *context, const struct attachment *done, int n)
 {
-	char name[IF_NAMESIZE], misses[DEVICE_TEXT_MAX];
+	char name[IF_NAMESIZE], misses[DEVICE_TEXT_MAX], unseen[UNSEEN_TEXT_MAX];
 	json_t *array;
 
 	for (int i = 0; i < n; i++)
 		if (!MATCH_LEAVES(done[i].match) && device_misses(done[i].name, misses))
 			warn("%s: %s", done[i].name, misses);
+	if (*detector_unseen(unseen, done, (size_t)n) && is_detecting(context))
+		warn("the detector sees nothing of %s: " UNSEEN_WHY, unseen);
 	if (!context->json) {
 		for (int i = 0; i < n && !context->quiet; i++)
 			printf("%s: filtering, %s mode%s%s\n", clean_copy(name, sizeof(name), done[i].name),

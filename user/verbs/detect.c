@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "bpf/detect.h"
 #include "change/change.h"
+#include "kernel/attach.h"
 #include "kernel/detect.h"
 #include "sets/address.h"
 #include "state/limits.h"
@@ -256,6 +257,19 @@ static void warn_unseen(const struct limits *limits, const struct limits *before
 		warn("this machine forwards packets: of what comes by an interface that does, nothing counts as unanswered, and of scans only SYNs");
 }
 
+/* "": all interfaces are seen, or nobody may say which there are. */
+static const char *unseen_now(char text[UNSEEN_TEXT_MAX], const struct context *context)
+{
+	struct attachment *on = NULL;
+	size_t n = 0;
+
+	if (attach_list(context, &on, &n))
+		n = 0;
+	detector_unseen(text, on, n);
+	free(on);
+	return text;
+}
+
 /* Whoever takes back that the detector bans does not want what it bans as bans of a ladder. */
 static int let_all_go(struct change *change)
 {
@@ -266,6 +280,7 @@ static int change(const struct call *call)
 {
 	static const struct apply_options rebuild = { 0 };
 	struct limits limits = state_limits(NULL), before = limits;
+	char unseen[UNSEEN_TEXT_MAX];
 	struct change *change = NULL;
 	const struct options *o = call->options;
 	unsigned int begins = 0;
@@ -305,6 +320,8 @@ static int change(const struct call *call)
 		     kernel_proves() ? "a connection proves no packets of that class"
 				     : "this kernel's connections prove no source");
 	warn_unseen(&limits, &before);
+	if (limits.on && !before.on && *unseen_now(unseen, call->context))
+		warn("the detector sees nothing of %s: " UNSEEN_WHY, unseen);
 	if (o->on && !if_nametoindex(o->on))
 		warn("there is no interface '%s'; the service takes its limits up when it comes, and without one "
 		     "'xdp-bloom rotate'",
@@ -491,8 +508,9 @@ static bool polices(const struct look *look)
 	return limits_do(&look->limits, THEN_POLICE);
 }
 
-static int show_text(const struct look *look)
+static int show_text(const struct context *context, const struct look *look)
 {
+	char unseen[UNSEEN_TEXT_MAX];
 	size_t above = 0, banned = seen_banned_n(&look->now), sources = suspects_above(&look->now);
 
 	printf("detector  %s\n",
@@ -516,6 +534,8 @@ static int show_text(const struct look *look)
 	if (banned)
 		printf("banned    %zu by the detector alone; 'xdp-bloom bans' has the others\n", banned);
 	printf("untracked %llu packets found no place\n", (unsigned long long)look->now.packets[DETECTED_UNTRACKED]);
+	if (*unseen_now(unseen, context))
+		printf("unseen    %s: " UNSEEN_WHY "\n", unseen);
 	if (above) {
 		printf("%-24s", "SOURCE");
 		for (enum packet_class class = 0; class < LIMITED; class ++)
@@ -555,7 +575,7 @@ static int show(const struct context *context)
 	if (err)
 		status = fail("detect: %s", reason(err));
 	else
-		status = context->json ? show_json(context, &look) : show_text(&look);
+		status = context->json ? show_json(context, &look) : show_text(context, &look);
 	seen_free(&look.before);
 	seen_free(&look.now);
 	json_decref(look.said);

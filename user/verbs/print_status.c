@@ -52,6 +52,7 @@ static void packets_text(const struct status *s)
 static void detector_text(const struct status *s)
 {
 	const struct detector_sums *d = &s->detector;
+	char unseen[UNSEEN_TEXT_MAX];
 
 	if (!d->in_force)
 		return;
@@ -69,6 +70,8 @@ static void detector_text(const struct status *s)
 	if (d->packets[DETECTED_UNTRACKED])
 		printf("            %llu packets of suspects found no place; room is for %zu\n",
 		       (unsigned long long)d->packets[DETECTED_UNTRACKED], d->room);
+	if (*detector_unseen(unseen, s->on, s->on_n))
+		printf("            sees nothing of %s: " UNSEEN_WHY "\n", unseen);
 }
 
 static json_t *detector_json(const struct detector_sums *d)
