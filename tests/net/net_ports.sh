@@ -173,6 +173,9 @@ by_name() {
 	join 2
 	bloom restore
 	filters 1 2
+	bloom attach edge2 --match both
+	one_line "edge2: filtered for itself from now on, also when it is no port"
+	bloom detach edge2
 	bloom detach edgetop --ports
 	filters 1
 	bloom detach --all

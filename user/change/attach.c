@@ -270,23 +270,31 @@ static bool may_be_left(const struct attach_options *o, int is)
 	return o->if_needed && (err_is(is, EEXIST) || err_is(is, ENODEV) || err_is(is, EXDEV));
 }
 
-/* It is filtered as one so far, and in no other way. */
+/* It is filtered as one so far. */
 static bool was_port(struct attaching *a, const struct interface_info *kept)
 {
 	bool leaves = MATCH_LEAVES(kept->match), was = false;
-	const struct attach_options *o = a->options;
 	struct port_row *rows = NULL;
 	size_t n = 0;
 
-	if (o->ports || o->match || o->mode || o->shared || o->confirm.given ||
-	    state_port_rows(a->change->state, &rows, &n))
+	if (state_port_rows(a->change->state, &rows, &n))
 		return false;
 	for (size_t i = 0; i < n; i++)
 		was = was || (!strcmp(rows[i].name, kept->name) && rows[i].leaves == leaves);
 	free(rows);
-	if (was)
-		warn("%s: filtered for itself from now on, also when it is no port", kept->name);
 	return was;
+}
+
+static bool is_plain(const struct attach_options *o)
+{
+	return !o->ports && !o->match && !o->mode && !o->shared && !o->confirm.given;
+}
+
+static int for_itself(struct attaching *a, const struct interface_info *kept)
+{
+	if (was_port(a, kept))
+		warn("%s: filtered for itself from now on, also when it is no port", kept->name);
+	return state_port_forget(a->change->state, kept->name, MATCH_LEAVES(kept->match));
 }
 
 /* Whoever attaches an interface by its name has it filtered whether or not it is a port. */
@@ -296,7 +304,7 @@ static int put(struct attaching *a, const struct interface_info *kept)
 	int err = state_interface_put(a->change->state, kept);
 
 	if (err || !a->options->ports)
-		return err ?: state_port_forget(a->change->state, kept->name, row.leaves);
+		return err ?: for_itself(a, kept);
 	memcpy(row.name, kept->name, sizeof(row.name));
 	for (int i = 0; i < a->n; i++)
 		if (!strcmp(a->ports[i].name, kept->name))
@@ -347,8 +355,8 @@ static int attach_next(struct attaching *a, const char *name, struct attachment 
 	if (err)
 		return err;
 	is = attach_one(a->change->context, at);
-	if (err_is(is, EEXIST) && was_port(a, &kept))
-		return state_port_forget(a->change->state, name, MATCH_LEAVES(kept.match)) ?: ALREADY;
+	if (err_is(is, EEXIST) && is_plain(o) && was_port(a, &kept))
+		return for_itself(a, &kept) ?: ALREADY;
 	if (is && !may_be_left(o, is))
 		return is;
 	if (is && !err_is(is, EEXIST))
