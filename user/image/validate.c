@@ -7,9 +7,10 @@
 #include "filter/layout.h"
 #include "filter/roster_table.h"
 
-#define LIMIT(member, least, most, text)                               \
-	{                                                              \
-		offsetof(struct generation, member), least, most, text \
+/* Of all 64 bits that the member is in: in the other half there is what no image says, so that is 0. */
+#define LIMIT(member, least, most, text)                                       \
+	{                                                                      \
+		offsetof(struct generation, member) / 8 * 8, least, most, text \
 	}
 
 static const struct {
