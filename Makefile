@@ -205,7 +205,10 @@ container-test: ## the image by crun, with real packets and with each right take
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests traffic
 	prove --exec tests/support/ktap-status.sh --verbose packaging/container-test.sh
 
-ARCH ?= $(shell dpkg --print-architecture)
+# What all of these look at: with ARCH that machine alone.
+MACHINES ?= $(if $(filter undefined,$(origin ARCH)),amd64 arm64 armhf mipsel riscv64 s390x,$(ARCH))
+MACHINES := $(MACHINES)
+ARCH     ?= $(shell dpkg --print-architecture)
 static: ## build/static/ARCH/xdp-bloom, which needs no other file: amd64, arm64, armhf, mipsel, riscv64, s390x; WITH=core: smaller
 	@tools/deps.sh $(DEPS) $(STATIC_DEPS)
 	+@tools/static.sh $(BUILD)/static $(ARCH) '$(WITH)'
@@ -213,9 +216,15 @@ static: ## build/static/ARCH/xdp-bloom, which needs no other file: amd64, arm64,
 record-static: ## how large those are that were made, of each architecture, into docs/design.md
 	@tools/static_record.sh $(BUILD)/static/sizes docs/design.md
 
-static-check: ## the unit tests with it, on an emulated CPU of that architecture; CHECKS='unit_state unit_image'
+static-check: ## the unit tests with it, on emulated CPUs of all MACHINES, or of ARCH; CHECKS='unit_state unit_image'
 	@tools/deps.sh $(DEPS) $(STATIC_DEPS) qemu-user-static perl file
-	+@tools/static.sh $(BUILD)/static $(ARCH) '$(WITH)' '$(or $(CHECKS),all)'
+	+@for machine in $(MACHINES); do tools/static.sh $(BUILD)/static $$machine '$(WITH)' '$(or $(CHECKS),all)' || failed=yes; done; [ ! $$failed ]
+
+static-test: all ## what it says, and images between MACHINES, on emulated CPUs; with ARCH that one alone
+	@tools/deps.sh $(DEPS) $(STATIC_DEPS) $(RUN_DEPS) qemu-user-static perl file binutils
+	+@for machine in $(MACHINES); do tools/static.sh $(BUILD)/static $$machine '$(WITH)' || exit 1; done
+	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests traffic
+	MACHINES='$(MACHINES)' prove --exec tests/support/ktap-status.sh --verbose packaging/static-test.sh
 
 clean: ## remove build/
 	rm -rf $(BUILD)
@@ -235,7 +244,7 @@ FUZZ_DEPS  := libclang-rt-dev llvm
 BENCH_DEPS := iproute2 ipset nftables iptables xdp-tools iprange ethtool python3
 ROUTES_DEPS := $(RUN_DEPS) bird2 frr
 FLEET_DEPS := $(RUN_DEPS) valkey-tools,redis-tools nftables
-STATIC_DEPS = lld llvm dpkg-dev xz-utils tcl python3-minimal $(if $(filter s390x,$(ARCH)),binutils-s390x-linux-gnu)
+STATIC_DEPS = lld llvm dpkg-dev xz-utils tcl python3-minimal $(if $(filter s390x,$(ARCH) $(MACHINES)),binutils-s390x-linux-gnu)
 DEB_DEPS   := debhelper build-essential
 DEB_TEST_DEPS := $(RUN_DEPS) perl python3 procps gcc lintian autopkgtest systemd
 RPM_DEPS   := rpm gcc
@@ -478,7 +487,7 @@ kselftest: all ## as a part of the kernel's selftests, under the runner of Debia
 
 NIGHTLY ?= test fuzz faults guards match matrix kill-test confirm-test ends-test feeds-test flash-test parts-test counts scale-test replay-test scope-test \
 	   samples-test detect-test first-drop-test scenes-test fleet-test upgrade-test upgrade-deb-test upgrade-fuzz compilers \
-	   test-kernels hardened-test confined-test deb-test rpm-test container-test static-check rates soak mutants
+	   test-kernels hardened-test confined-test deb-test rpm-test container-test static-check static-test rates soak mutants
 nightly: ## all that is too long for CI, one after the other, into docs/nightly.md; NIGHTLY='soak mutants': only these
 	+@MAKE='$(MAKE)' tools/nightly.sh docs/nightly.md $(NIGHTLY)
 
@@ -527,6 +536,6 @@ help: ## this
 		/^[a-z -]+:.*## / { target = text = $$0; sub(/:.*/, "", target); sub(/.*## /, "", text); \
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
-.PHONY: confined-test all units install uninstall static record-static static-check dist deb rpm rpm-test container container-test fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
+.PHONY: confined-test all units install uninstall static record-static static-check static-test dist deb rpm rpm-test container container-test fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
 	test fresh test-kernels hardened-test lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test flash-test crowdsec-test parts-test samples-test counts scale-test replay-test scope-test page-test status-test upgrade-from upgrade-test upgrade-deb-test upgrade-fuzz record-state faults guards mutants match matrix compilers kselftest nightly \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help

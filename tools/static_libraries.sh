@@ -5,7 +5,7 @@
 # The C library is musl: an eighth of glibc. Everything is made for size, each function apart, so that what nobody calls
 # goes; SQLite has nothing of what the state does not need. libxdp alone comes as Debian made it, with its programs for the kernel:
 # it asks for glibc's names of functions that musl has by other names.
-: "${directory:?}" "${cache:?}" "${arch:?}" "${release:?}" "${triple:?}" "${musl:?}" "${flags?}" "${linker:?}" "${gcc:?}" "${bits:?}"
+: "${directory:?}" "${cache:?}" "${arch:?}" "${release:?}" "${triple:?}" "${musl:?}" "${flags?}" "${linker:?}" "${gcc:?}" "${bits:?}" "${said?}"
 
 root=$cache/root
 library=$root/usr/lib
@@ -74,11 +74,12 @@ get_packages() {
 	cp -rL "$root"/debian/usr/include/{linux,asm-generic,xdp} "$root/debian/usr/include/$triple/asm" "$root/usr/include"
 	cp "$root/debian/usr/lib/gcc/$triple/$gcc"/lib{gcc,atomic}.a "$root/debian/usr/lib/$triple/libxdp.a" "$library"
 	llvm-ar t "$library/libxdp.a" | grep ^xsk | xargs llvm-ar d "$library/libxdp.a"
-	# Bytes alone, which say that they were made for a machine without numbers that float: the linker wants them alike.
-	[ "$arch" != riscv64 ] || (
+	# Bytes alone, which say nothing of how this machine passes numbers: the linker wants all alike.
+	[ -z "$said" ] || (
 		cd "$library" || exit
 		llvm-ar x libxdp.a xdp-dispatcher.embed.o
-		printf '\5' | dd of=xdp-dispatcher.embed.o bs=1 seek=48 conv=notrunc status=none
+		# shellcheck disable=SC2059 # its bytes
+		printf "${said#* }" | dd of=xdp-dispatcher.embed.o bs=1 seek="${said% *}" conv=notrunc status=none
 		llvm-ar r libxdp.a xdp-dispatcher.embed.o
 		rm xdp-dispatcher.embed.o
 	)
