@@ -330,6 +330,20 @@ beside_others() {
 	send 0 -t -b banned -c clean
 }
 
+# What is put before the filter later is not its fault, and is said.
+behind_another() {
+	setting
+	bloom attach edge0 --mode tc
+	another attach edge0 --mode tc
+	[ "$(get '.interfaces[].behind' show)" != 0 ] || skip "before 6.6 no other program is asked first"
+	bloom status
+	grep -qF 'edge0: who is asked before the filter may let in what is banned: bpftool net show dev edge0' out ||
+		fail "status says: $(cat out)"
+	bloom doctor
+	grep -q "^note .*edge0 .*1 other programs are asked .*let in what.*'detach edge0 --ingress' and 'attach' it" out ||
+		fail "doctor says: $(cat out)"
+}
+
 # Where XDP is refused: another project's program, and packets of a kind that only tc reads.
 where_xdp_is_not() {
 	setting
@@ -425,4 +439,4 @@ done
 for way in "native tc" "tc skb" "skb native"; do
 	cases+=("killed $way")
 done
-run_cases "${cases[@]}" together only_what_is_used on_trial into_each goes_back shared changes heals twice beside_others where_xdp_is_not seen joined by_clsact refuses
+run_cases "${cases[@]}" together only_what_is_used on_trial into_each goes_back shared changes heals twice beside_others behind_another where_xdp_is_not seen joined by_clsact refuses

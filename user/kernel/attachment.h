@@ -22,7 +22,7 @@ struct attachment {
 	unsigned int match;   /* which addresses are asked about: MATCH_..., or by tc MATCH_LEAVING(), MATCH_COMING() */
 	bool gone;	      /* the interface has vanished, or another program took it out of a dispatcher */
 	bool moved;	      /* still filtering, but in another network namespace */
-	unsigned int behind;  /* so many programs are asked before it, and may let out what is banned (tcx) */
+	unsigned int behind;  /* so many programs are asked before it, and may let through what is banned (tcx) */
 	unsigned int ifindex; /* where it filters; 0: nowhere */
 	int64_t until;	      /* to be attached on trial, until then by clock_boot(); 0: for good */
 };

@@ -240,6 +240,24 @@ static void look_at_bare(const struct port *port, bool try, struct findings *fou
 		OK(port->name, "skb mode, as its packets have no Ethernet header");
 }
 
+/* By tc others may be asked before it. */
+static void look_at_filtered(const struct context *context, const char *name, unsigned int match, const char *said,
+			     struct findings *found)
+{
+	bool leaves = MATCH_LEAVES(match);
+	struct attachment is;
+	char label[LABEL_MAX];
+
+	label_of(label, name, match);
+	if (!attach_is(context, label, &is) && is.behind)
+		NOTE(label,
+		     "%u other programs are asked before the filter, and may let %s what is banned: 'bpftool net"
+		     " show dev %s' names them; to be the first again: 'detach %s --%s' and 'attach' it",
+		     is.behind, leaves ? "out" : "in", name, name, leaves ? "egress" : "ingress");
+	else
+		OK(label, "%s", without_name(said, name));
+}
+
 static void look_at_interface(const struct context *context, const struct host *host, const char *name,
 			      unsigned int match, bool frags, bool try, struct findings *found)
 {
@@ -252,7 +270,7 @@ static void look_at_interface(const struct context *context, const struct host *
 	snprintf(at.name, sizeof(at.name), "%s", name);
 	err = attach_may(context, &at);
 	if (err_is(err, EEXIST)) {
-		OK(name, "%s", without_name(reason(err), name));
+		look_at_filtered(context, name, match, reason(err), found);
 		return;
 	}
 	if (!err || err_is(err, EACCES) || err_is(err, EPERM))
@@ -299,20 +317,15 @@ static const struct interface_info *find_kept(const struct interface_info *kept,
 /* Whether what leaves can be filtered, where that is to be. */
 static void look_at_egress(const struct context *context, const char *name, struct findings *found)
 {
-	struct attachment at = { .match = MATCH_LEAVING(MATCH_DESTINATION) }, is;
+	struct attachment at = { .match = MATCH_LEAVING(MATCH_DESTINATION) };
 	char label[LABEL_MAX];
 	int err;
 
 	snprintf(at.name, sizeof(at.name), "%s", name);
 	label_of(label, name, at.match);
 	err = attach_may(context, &at);
-	if (err_is(err, EEXIST) && !attach_is(context, label, &is) && is.behind)
-		NOTE(label,
-		     "%u other programs are asked before the filter, and may let out what is banned: 'bpftool net"
-		     " show dev %s' names them; to be the first again: 'detach %s --egress' and 'attach' it",
-		     is.behind, name, name);
-	else if (err_is(err, EEXIST))
-		OK(label, "%s", without_name(reason(err), name));
+	if (err_is(err, EEXIST))
+		look_at_filtered(context, name, at.match, reason(err), found);
 	else
 		PROBLEM(label, "%s",
 			err ? without_name(reason(err), name) : "to be filtered, and is not: 'restore' attaches it");

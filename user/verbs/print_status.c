@@ -33,9 +33,10 @@ static void interfaces_text(const struct status *s)
 	puts(n ? "" : s->looked ? "none" : "not known");
 	for (size_t i = 0; i < s->on_n; i++)
 		if (s->on[i].behind)
-			printf("            %s: who is asked before the filter may let out what is banned: bpftool net show"
+			printf("            %s: who is asked before the filter may let %s what is banned: bpftool net show"
 			       " dev %s\n",
-			       clean_copy(name, sizeof(name), s->on[i].name), name);
+			       clean_copy(name, sizeof(name), s->on[i].name),
+			       MATCH_LEAVES(s->on[i].match) ? "out" : "in", name);
 }
 
 static void packets_text(const struct status *s)
