@@ -13,7 +13,7 @@ emulated=$WORK.emulated
 mkdir "$emulated"
 
 # What runs it here, by its name: "on arm64 plan list".
-[ -n "${MACHINES:-}" ] || MACHINES=$(cd "$built" 2>/dev/null && ls -d -- */xdp-bloom 2>/dev/null | sed 's|/.*||' | paste -sd' ')
+[ -n "${MACHINES:-}" ] || MACHINES=$(find "$built" -path "$built/*/xdp-bloom" -printf '%P\n' 2>/dev/null | sed -n 's|^\([^/]*\)/[^/]*$|\1|p' | sort | paste -sd' ')
 [ -n "$MACHINES" ] || skip_all "there is no static command: make static ARCH=arm64"
 for machine in $MACHINES; do
 	[ -x "$built/$machine/xdp-bloom" ] || skip_all "there is no $built/$machine/xdp-bloom: make static ARCH=$machine"
@@ -53,13 +53,13 @@ same() {
 }
 
 one_file() {
-	local command=$built/$1/xdp-bloom size at_most=4000000
+	local file=$built/$1/xdp-bloom size most=4000000
 
-	file -b "$command" | grep -q 'statically linked.*stripped' || fail "it is $(file -b "$command")"
-	! readelf -lW "$command" | grep -E 'INTERP|DYNAMIC' || fail "it asks for a library"
-	size=$(stat -c %s "$command")
-	[ "$(sed -n "s/^$1 core //p" "$built/sizes")" != "$size" ] || at_most=2000000
-	[ "$size" -le $at_most ] || fail "it has $size bytes, more than $at_most"
+	file -b "$file" | grep -q 'statically linked.*stripped' || fail "it is $(file -b "$file")"
+	! readelf -lW "$file" | grep -E 'INTERP|DYNAMIC' || fail "it asks for a library"
+	size=$(stat -c %s "$file")
+	[ "$(sed -n "s/^$1 core //p" "$built/sizes")" != "$size" ] || most=2000000
+	[ "$size" -le $most ] || fail "it has $size bytes, more than $most"
 	echo "# $size bytes"
 }
 

@@ -5,7 +5,7 @@
 : "${arch:?}"
 
 # said: the place of an object's flags, and what they are where an object that only holds bytes says others.
-release=bookworm gcc=12 order=bpfel linker=lld flags='' shrink='-Wl,--icf=safe -Wl,-O2' cpu=$arch bits=64 big= said=
+release=bookworm gcc=12 order=bpfel linker=lld flags='' shrink='-Wl,--icf=safe -Wl,-O2' cpu=$arch bits=64 big='' said=''
 case $arch in
 amd64) triple=x86_64-linux-gnu musl=x86_64-linux-musl cpu=x86_64 ;;
 arm64) triple=aarch64-linux-gnu musl=aarch64-linux-musl cpu=aarch64 ;;
