@@ -208,6 +208,8 @@ container-test: ## the image by crun, with real packets and with each right take
 # What all of these look at: with ARCH that machine alone.
 MACHINES ?= $(if $(filter undefined,$(origin ARCH)),amd64 arm64 armhf mipsel riscv64 s390x,$(ARCH))
 MACHINES := $(MACHINES)
+# A Debian kernel for an emulated machine, and a pair of interfaces in it.
+BOOTED	 := $(filter arm64 armhf riscv64 s390x,$(MACHINES))
 ARCH     ?= $(shell dpkg --print-architecture)
 static: ## build/static/ARCH/xdp-bloom, which needs no other file: amd64, arm64, armhf, mipsel, riscv64, s390x; WITH=core: smaller
 	@tools/deps.sh $(DEPS) $(STATIC_DEPS)
@@ -225,6 +227,11 @@ static-test: all ## what it says, and images between MACHINES, on emulated CPUs;
 	+@for machine in $(MACHINES); do tools/static.sh $(BUILD)/static $$machine '$(WITH)' || exit 1; done
 	@$(MAKE) --no-print-directory -C tests OUTPUT=$(abspath $(BUILD))/tests traffic
 	MACHINES='$(MACHINES)' prove --exec tests/support/ktap-status.sh --verbose packaging/static-test.sh
+
+static-boot: all ## it in Debian's own kernels of MACHINES (arm64, armhf, riscv64, s390x), under QEMU, with real packets; or ARCH
+	@tools/deps.sh $(DEPS) $(STATIC_DEPS) perl
+	+@for machine in $(BOOTED); do tools/static.sh $(BUILD)/static $$machine '$(WITH)' traffic || exit 1; done
+	@for machine in $(BOOTED); do tests/support/ktap-status.sh tests/kernels/static.sh $$machine || failed=yes; done; [ ! $$failed ]
 
 clean: ## remove build/
 	rm -rf $(BUILD)
@@ -487,7 +494,7 @@ kselftest: all ## as a part of the kernel's selftests, under the runner of Debia
 
 NIGHTLY ?= test fuzz faults guards match matrix kill-test confirm-test ends-test feeds-test flash-test parts-test counts scale-test replay-test scope-test \
 	   samples-test detect-test first-drop-test scenes-test fleet-test upgrade-test upgrade-deb-test upgrade-fuzz compilers \
-	   test-kernels hardened-test confined-test deb-test rpm-test container-test static-check static-test rates soak mutants
+	   test-kernels hardened-test confined-test deb-test rpm-test container-test static-check static-test static-boot rates soak mutants
 nightly: ## all that is too long for CI, one after the other, into docs/nightly.md; NIGHTLY='soak mutants': only these
 	+@MAKE='$(MAKE)' tools/nightly.sh docs/nightly.md $(NIGHTLY)
 
@@ -536,6 +543,6 @@ help: ## this
 		/^[a-z -]+:.*## / { target = text = $$0; sub(/:.*/, "", target); sub(/.*## /, "", text); \
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
-.PHONY: confined-test all units install uninstall static record-static static-check static-test dist deb rpm rpm-test container container-test fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
+.PHONY: confined-test all units install uninstall static record-static static-check static-test static-boot dist deb rpm rpm-test container container-test fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
 	test fresh test-kernels hardened-test lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test flash-test crowdsec-test parts-test samples-test counts scale-test replay-test scope-test page-test status-test upgrade-from upgrade-test upgrade-deb-test upgrade-fuzz record-state faults guards mutants match matrix compilers kselftest nightly \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help

@@ -24,13 +24,14 @@ packages() {
 
 # The cloud kernel, unless asked otherwise: the same code, a tenth of the drivers.
 fetch() {
-	local release=$1 into=$cache/$1-$flavour-$arch state package
+	local release=$1 into=$cache/$1-$flavour-$arch state package image=linux-image-${flavour:+$flavour-}$arch
 	local -a wanted
 
 	state=$(apt_directory "$release")
 	apt_open "$release"
-	mapfile -t wanted < <(packages "$release" "linux-image-${flavour:+$flavour-}$arch" | sort -u)
-	[ ${#wanted[@]} != 0 ] || { echo "$release has no linux-image-${flavour:+$flavour-}$arch" >&2 && return 1; }
+	[ "$arch" != armhf ] || image=linux-image-armmp
+	mapfile -t wanted < <(packages "$release" "$image" | sort -u)
+	[ ${#wanted[@]} != 0 ] || { echo "$release has no $image" >&2 && return 1; }
 	(cd "$state/archives" && apt "$release" apt-get download "${wanted[@]}" >>"$(apt_log "$release")" 2>&1) ||
 		apt_failed "$release"
 	rm -rf "$into.new"
@@ -38,7 +39,7 @@ fetch() {
 		dpkg-deb -x "$package" "$into.new"
 	done
 	apt_close "$release"
-	[ -n "$(find "$into.new" -name 'vmlinuz*')" ] || { echo "no kernel in ${wanted[*]}" >&2 && return 1; }
+	[ -n "$(find "$into.new" -name 'vmlinu[xz]-*')" ] || { echo "no kernel in ${wanted[*]}" >&2 && return 1; }
 	mv "$into.new" "$into"
 }
 

@@ -21,6 +21,7 @@ skip_all() {
 }
 
 # Without cmpxchg16b, and with one thread for all CPUs: as QEMU 7.2 emulates them, newer kernels fault now and then at boot.
+cpus=2
 case $arch in
 amd64)
 	packages=(qemu-system-x86)
@@ -32,9 +33,27 @@ arm64)
 	machine=(qemu-system-aarch64 -M virt -cpu "max,pauth-impdef=on")
 	console=ttyAMA0
 	;;
+# These two stopped at the first process in one thread, and have not with one for each CPU.
+armhf)
+	threads=multi
+	packages=(qemu-system-arm)
+	machine=(qemu-system-arm -M "virt,highmem=off" -cpu cortex-a15)
+	console=ttyAMA0
+	;;
+riscv64)
+	threads=multi
+	packages=(qemu-system-misc opensbi)
+	machine=(qemu-system-riscv64 -M virt)
+	console=ttyS0
+	;;
+s390x)
+	packages=(qemu-system-misc)
+	machine=(qemu-system-s390x -M s390-ccw-virtio -cpu max)
+	console=ttysclp0
+	;;
 *) skip_all "no machine for $arch" ;;
 esac
-machine+=(-accel "tcg,thread=single" -smp 2 -m 2G -nic none -display none -serial stdio -monitor none -no-reboot)
+machine+=(-accel "tcg,thread=${threads:-single}" -smp "$cpus" -m 2G -nic none -display none -serial stdio -monitor none -no-reboot)
 packages+=(busybox-static xz-utils zstd)
 
 work=$(mktemp -d)
@@ -87,7 +106,7 @@ boot() {
 		echo "no kernel"
 		return
 	fi
-	vmlinuz=$(find "$kernel" -name 'vmlinuz*' -print -quit)
+	vmlinuz=$(find "$kernel" -name 'vmlinu[xz]-*' -print -quit)
 	cat "$work/tools" "$work/$name.modules" >"$work/$name.initrd"
 	mkfifo "$work/$name.in" "$work/$name.out"
 	exec {answers}<>"$work/$name.in"
