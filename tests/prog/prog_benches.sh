@@ -25,7 +25,7 @@ lookups() {
 }
 
 lookups4() {
-	lookups ipv4-hosts "bloom+hash bloom-map floor hash-map lpm+hash lpm-trie map-in-map xdp-bloom"
+	lookups ipv4-hosts "bloom+hash bloom-map by-both by-source floor hash-map lpm+hash lpm-trie map-in-map xdp-bloom"
 }
 
 lookups6() {
