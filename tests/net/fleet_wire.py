@@ -436,7 +436,9 @@ def hostile():
     good.says(['+', '198.51.100.7', '60000', 'good'])
     b.wait('at', 'good')
     talk('DEL', why)
-    b.wait('snapshot-end', 'evil')
+    # A busy machine has read it more than once meanwhile, and left it alone for twice as long each time; it may be reading it now.
+    alone = [line[2] for line in b.all if line[:2] == ['bad', 'evil'] and 'left alone' in line[2]]
+    b.wait('snapshot-end', 'evil', seconds=20 + 3 * int(alone[-1].split()[-2]))
     is_(sum(line[:2] == ['bad', '-'] for line in b.all), 1, 'how often it says that names are none')
     # Dated ahead a ban would last longer, and a log can go no further than the last id.
     talk('XADD', log, '18446744073709551615-1', 'e', EPOCH[1], 'n', n + 3, 'o', '+', 'p', '192.0.2.8', 't', 60000)
