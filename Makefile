@@ -332,6 +332,10 @@ test-kernels: deps-test ## program and network tests in other kernels, under QEM
 	@$(MAKE) --no-print-directory tests
 	+tests/support/ktap-status.sh tests/kernels/run.sh $(KERNELS)
 
+virtio-test: deps-test ## virtio_net in other kernels, under QEMU: queues, and what its host joins; KERNELS
+	@$(MAKE) --no-print-directory tests
+	tests/support/ktap-status.sh tests/kernels/virtio.sh $(KERNELS)
+
 hardened-test: deps-test ## kernels that are locked down (integrity, confidentiality), or have no JIT, under QEMU; KERNELS
 	@$(MAKE) --no-print-directory tests
 	for told in lockdown=integrity lockdown=confidentiality sysctl.net.core.bpf_jit_enable=0; do \
@@ -494,7 +498,7 @@ kselftest: all ## as a part of the kernel's selftests, under the runner of Debia
 
 NIGHTLY ?= test fuzz faults guards match matrix kill-test confirm-test ends-test feeds-test flash-test parts-test counts scale-test replay-test scope-test \
 	   samples-test detect-test first-drop-test scenes-test fleet-test upgrade-test upgrade-deb-test upgrade-fuzz compilers \
-	   test-kernels hardened-test confined-test deb-test rpm-test container-test static-check static-test static-boot rates soak mutants
+	   test-kernels virtio-test hardened-test confined-test deb-test rpm-test container-test static-check static-test static-boot rates soak mutants
 nightly: ## all that is too long for CI, one after the other, into docs/nightly.md; NIGHTLY='soak mutants': only these
 	+@MAKE='$(MAKE)' tools/nightly.sh docs/nightly.md $(NIGHTLY)
 
@@ -544,5 +548,5 @@ help: ## this
 			gsub(/ /, ", ", target); printf "  make %-17s %s\n", target, text }' Makefile
 
 .PHONY: confined-test all units install uninstall static record-static static-check static-test static-boot dist deb rpm rpm-test container container-test fleet-test routes-test deb-test clean deps deps-test deps-check deps-mutants deps-fuzz deps-bench deps-lint run tests rooms errors check \
-	test fresh test-kernels hardened-test lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test flash-test crowdsec-test parts-test samples-test counts scale-test replay-test scope-test page-test status-test upgrade-from upgrade-test upgrade-deb-test upgrade-fuzz record-state faults guards mutants match matrix compilers kselftest nightly \
+	test fresh test-kernels virtio-test hardened-test lint fuzz soak rates detect-test first-drop-test scenes-test kill-test confirm-test ends-test feeds-test flash-test crowdsec-test parts-test samples-test counts scale-test replay-test scope-test page-test status-test upgrade-from upgrade-test upgrade-deb-test upgrade-fuzz record-state faults guards mutants match matrix compilers kselftest nightly \
 	bench bench-quick bench-record budget record-kernels docs docs/terminal.svg docs/status.svg docs/top.svg docs/page.png help

@@ -14,7 +14,7 @@ build=${BUILD:-$top/build}
 PACKAGES=(coreutils diffutils findutils grep gzip mount procps sed tar util-linux)
 TOOLS=(awk bash bpftool bridge curl ethtool ip jq make nft sh ss strace tc tcpdump tmux wg xdp-loader)
 MODULES=(veth 8021q bonding team dummy tun sch_ingress cls_bpf pppoe wireguard vrf vxlan xfrm_user esp4 tcp_diag udp_diag ip_gre ipip sit ip6_tunnel ip6_gre
-	crc32c_generic bridge nf_tables nft_chain_nat nft_nat nft_masq)
+	crc32c_generic bridge nf_tables nft_chain_nat nft_nat nft_masq virtio_pci virtio_net)
 
 archive() {
 	(cd "$1" && find . | busybox cpio -o -H newc -R 0:0 2>/dev/null) >"$2.new"

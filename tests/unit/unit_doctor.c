@@ -55,7 +55,7 @@ static const struct {
 	{ "veth", V(6, 1), 4096, false, 4096 - 256 - 320 - 14 },
 	{ "veth", V(6, 1), 4096, true, ANY },
 	{ "veth", V(6, 1), 65536, false, 65536 - 256 - 320 - 14 },
-	{ "virtio_net", V(5, 10), 4096, false, 4096 - 32 },
+	{ "virtio_net", V(5, 10), 4096, false, 4096 - 16 },
 	{ "virtio_net", V(6, 1), 4096, true, 4096 - 32 },
 	{ "virtio_net", V(6, 12), 4096, false, 4096 - 256 - 320 - 14 },
 	{ "virtio_net", V(6, 12), 4096, true, ANY },

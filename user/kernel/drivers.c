@@ -61,7 +61,8 @@ static const struct driver {
 	{ "veth", 0, .mtu = 3506, .grows = true, .wants = PEER_QUEUES },
 	{ "veth", KERNEL_VERSION(5, 11, 0), .mtu = 3506, .grows = true, .frags = true, .wants = PEER_QUEUES },
 	{ "vif", 0, .mtu = 3840 },
-	{ "virtio_net", 0, .mtu = 4064, .grows = true, .wants = HOST_JOINS },
+	{ "virtio_net", 0, .mtu = 4080, .grows = true, .wants = HOST_JOINS },
+	{ "virtio_net", KERNEL_VERSION(5, 11, 0), .mtu = 4064, .grows = true, .wants = HOST_JOINS },
 	{ "virtio_net", KERNEL_VERSION(6, 2, 0), .mtu = 3506, .grows = true, .frags = true, .wants = HOST_JOINS },
 	{ "vmxnet3", KERNEL_VERSION(6, 2, 0), .mtu = 3494, .grows = true },
 };
