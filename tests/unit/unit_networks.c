@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bus_error.h"
 #include "ktap.h"
 #include "base/log.h"
 #include "base/state_path.h"
@@ -280,7 +281,8 @@ static void damaged_files(void)
 		struct network is;
 
 		CHECK(networks_find(n, addr_of("1.2.3.4"), 32, &is), "it is not found");
-		CHECK(!truncate(file, 0) && !networks_find(n, addr_of("1.2.3.4"), 32, &is), "it is found");
+		CHECK(!bus_errors_say_where() || (!truncate(file, 0) && !networks_find(n, addr_of("1.2.3.4"), 32, &is)),
+		      "it is found");
 		networks_close(n);
 	}
 	f = fopen(file, "we");
