@@ -343,7 +343,8 @@ hardened-test: deps-test ## kernels that are locked down (integrity, confidentia
 		KERNEL_APPEND=$$told KERNEL_TESTS='$(or $(KERNEL_TESTS),net_doctor.sh XDP_BLOOM_CASES=ipv..plain:net_modes.sh)' \
 			tests/support/ktap-status.sh tests/kernels/run.sh $(KERNELS) || exit 1; done
 
-lint: deps-lint ## clang-format, clang-tidy, cppcheck, shellcheck
+ANALYZE ?= $(USER_SRC)
+lint: deps-lint ## clang-format, clang-tidy, cppcheck, shellcheck; ANALYZE=user/state/state.c: clang-tidy of this alone
 	@$(MAKE) --no-print-directory rooms all
 	$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)
 	shellcheck -x $(SH_FILES)
@@ -352,7 +353,7 @@ lint: deps-lint ## clang-format, clang-tidy, cppcheck, shellcheck
 		'-DLIBBPF_OPTS(type,name,...)=struct type name' '-DDECLARE_LIBXDP_OPTS(type,name,...)=struct type name' user
 	@# Every memcpy() and snprintf() is insecure to the first check; the second takes va_start() for nothing in clang 14;
 	@# the third finds a leak in the skeleton that bpftool makes (cppcheck looks for ours).
-	printf '%s\n' $(USER_SRC) | xargs -P $(shell nproc) -I{} clang-tidy --quiet --warnings-as-errors='*' \
+	printf '%s\n' $(ANALYZE) | grep . | xargs -r -P $(shell nproc) -I{} clang-tidy --quiet --warnings-as-errors='*' \
 		--checks=-clang-analyzer-security.insecureAPI.*,-clang-analyzer-valist.Uninitialized,-clang-analyzer-unix.Malloc \
 		{} -- $(filter-out -Werror,$(ALL_CFLAGS))
 
@@ -496,7 +497,7 @@ compilers: deps ## both sides by clang 14 to 19, user space by gcc, and what the
 kselftest: all ## as a part of the kernel's selftests, under the runner of Debian's kernel source; KSELFTESTS
 	+tools/kselftest.sh
 
-NIGHTLY ?= test fuzz faults guards match matrix kill-test confirm-test ends-test feeds-test flash-test parts-test counts scale-test replay-test scope-test \
+NIGHTLY ?= test lint fuzz faults guards match matrix kill-test confirm-test ends-test feeds-test flash-test parts-test counts scale-test replay-test scope-test \
 	   samples-test detect-test first-drop-test scenes-test fleet-test upgrade-test upgrade-deb-test upgrade-fuzz compilers \
 	   test-kernels virtio-test hardened-test confined-test deb-test rpm-test container-test static-check static-test static-boot rates soak mutants
 nightly: ## all that is too long for CI, one after the other, into docs/nightly.md; NIGHTLY='soak mutants': only these
