@@ -258,6 +258,7 @@ kinds() {
 	wait_until "an attack of a network" kind_is '["carpet","udp",null,"203.0.113.0/24",80]'
 	stop TERM
 	bloom detect limit udp 1/s --burst $burst
+	bloom detect limit packets 1/s --burst $burst
 	ready
 	answers 53 $((burst * 2))
 	wait_until "an attack by answers" kind_is '["many sources","reflection","dns",null,3]'
@@ -266,6 +267,10 @@ kinds() {
 	bloom events
 	grep -q 'attack .* begins: many sources, DNS reflection, ' out || fail "$(cat out)"
 	grep -qE 'attack .* begins: carpet of 203\.0\.113\.0/24, UDP, ' out || fail "$(cat out)"
+	grep -qE 'attack .* ended after .*: carpet of .* packets above the limit of udp, [0-9]+ in the worst second' out || fail "$(cat out)"
+	# Above two limits.
+	grep -qE 'attack .* ended after .*: many sources, DNS .* packets above the limit of packets, udp, [0-9]+ in the worst second' out ||
+		fail "$(cat out)"
 }
 
 # Far more sources than are usual, of which none comes again soon: nobody of them is above a limit, and they are counted.
