@@ -298,6 +298,7 @@ static void commands(void)
 
 	expect(&s, "one");
 	stream_acknowledge(&s, 1);
+	CHECK(s.told == 1, "it is told later, where there is room");
 	expect(&s, "two");
 	stream_acknowledge(&s, 2);
 	expect(&s, NULL);
