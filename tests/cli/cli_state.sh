@@ -41,6 +41,23 @@ sound_state() {
 	cmp before after || fail "the filter is another after restore"
 }
 
+# Lists of the least and the greatest number that there is.
+numbers_at_their_ends() {
+	prepare
+	sql "$XDP_BLOOM_STATE/state.db" "
+		update chunk set list = -9223372036854775808 where list = (select id from list where name = 'big');
+		update source set list = -9223372036854775808 where list = (select id from list where name = 'big');
+		update list set id = -9223372036854775808 where name = 'big';
+		update chunk set list = 9223372036854775807 where list = (select id from list where name = 'small');
+		update source set list = 9223372036854775807 where list = (select id from list where name = 'small');
+		update list set id = 9223372036854775807 where name = 'small';"
+	bloom state recover
+	is "$(get '[.[].name] | sort' lists)" '["(allow)","big","small"]' "the lists"
+	bloom restore
+	answers >after
+	cmp before after || fail "the filter is another after restore"
+}
+
 # What it says of what it saved; and after a reboot, too, what follows is a newer generation than any before.
 counts_what_it_saves() {
 	local before
@@ -251,4 +268,4 @@ recover_cut_short() {
 	done
 }
 
-run_cases sound_state counts_what_it_saves damaged recover_cut_short damaged_list damaged_setting damaged_limits endless_tables begins_at_nothing
+run_cases sound_state numbers_at_their_ends counts_what_it_saves damaged recover_cut_short damaged_list damaged_setting damaged_limits endless_tables begins_at_nothing

@@ -115,19 +115,18 @@ static void keep_row(struct salvage *s, sqlite3_stmt *row)
 /* Row by row, up or down, passing over those that cannot be read. False: stopped before the end. */
 static bool walk(struct salvage *s, sqlite3_stmt *next, sqlite3_stmt *row, bool up)
 {
-	sqlite3_int64 at = up ? INT64_MIN : INT64_MAX;
+	sqlite3_int64 from = up ? INT64_MIN : INT64_MAX, last = up ? INT64_MAX : INT64_MIN, at;
 
 	while (true) {
-		sqlite3_int64 before = at;
 		bool more, none;
 
-		sqlite3_bind_int64(next, 1, at);
+		sqlite3_bind_int64(next, 1, from);
 		more = sqlite3_step(next) == SQLITE_ROW;
 		none = more && sqlite3_column_type(next, 0) == SQLITE_NULL;
-		at = more ? sqlite3_column_int64(next, 0) : at;
+		at = more ? sqlite3_column_int64(next, 0) : from;
 		sqlite3_reset(next);
 		/* A damaged tree may lead in circles. */
-		if (!more || none || (up ? at <= before : at >= before))
+		if (!more || none || (up ? at < from : at > from))
 			return none;
 		sqlite3_bind_int64(row, 1, at);
 		if (sqlite3_step(row) == SQLITE_ROW)
@@ -135,13 +134,16 @@ static bool walk(struct salvage *s, sqlite3_stmt *next, sqlite3_stmt *row, bool 
 		else
 			s->lost = true;
 		sqlite3_reset(row);
+		if (at == last)
+			return true;
+		from = up ? at + 1 : at - 1;
 	}
 }
 
 static void salvage_numbered(struct salvage *s, const char *table)
 {
-	sqlite3_stmt *up = ask(s->from, "SELECT min(rowid) FROM \"%w\" WHERE rowid > ?", table);
-	sqlite3_stmt *down = ask(s->from, "SELECT max(rowid) FROM \"%w\" WHERE rowid < ?", table);
+	sqlite3_stmt *up = ask(s->from, "SELECT min(rowid) FROM \"%w\" WHERE rowid >= ?", table);
+	sqlite3_stmt *down = ask(s->from, "SELECT max(rowid) FROM \"%w\" WHERE rowid <= ?", table);
 	sqlite3_stmt *row = ask(s->from, "SELECT * FROM \"%w\" WHERE rowid = ?", table);
 
 	if (!up || !down || !row) {
