@@ -48,14 +48,17 @@ pair 0 4 ''
 pair 1 2 ''
 pair 2 1 ',ctrl_guest_offloads=off'
 BUILD=$build "$here/image.sh" tools "$work/tools" || exit 1
-status=0
+status=4
 for release in "${releases[@]}"; do
-	echo "# $release"
-	"$here/fetch.sh" "$cache" "$arch" "$release" >"$work/fetch.log" 2>&1 || { echo "# no kernel of $release: $(said fetch)" && continue; }
+	if ! "$here/fetch.sh" "$cache" "$arch" "$release" >"$work/fetch.log" 2>&1; then
+		printf 'TAP version 13\n1..1\nok 1 %s # SKIP no kernel: %s\n' "$release" "$(said fetch)"
+		continue
+	fi
+	[ $status != 4 ] || status=0
 	echo "$limit tests/kernels/virtio_cases.sh" >"$work/queue"
 	rm -f "$work/one".*
 	boot one "$release" "$work/queue" "$limit" >"$work/console" 2>&1
 	sed -n 's/^  //p' "$work/console"
-	grep -q '^ok 1 ' "$work/console" || { grep -v '^  ' "$work/console" | tail -n 20 | sed 's/^/# /' && status=1; }
+	grep -q '^ok 1 .*virtio_cases.sh$' "$work/console" || { grep -v '^  ' "$work/console" | tail -n 20 | sed 's/^/# /' && status=1; }
 done
 exit $status
