@@ -43,14 +43,18 @@ sound_state() {
 
 # Lists of the least and the greatest number that there is.
 numbers_at_their_ends() {
+	local name number table
+
 	prepare
-	sql "$XDP_BLOOM_STATE/state.db" "
-		update chunk set list = -9223372036854775808 where list = (select id from list where name = 'big');
-		update source set list = -9223372036854775808 where list = (select id from list where name = 'big');
-		update list set id = -9223372036854775808 where name = 'big';
-		update chunk set list = 9223372036854775807 where list = (select id from list where name = 'small');
-		update source set list = 9223372036854775807 where list = (select id from list where name = 'small');
-		update list set id = 9223372036854775807 where name = 'small';"
+	while read -r name number; do
+		for table in chunk source; do
+			sql "$XDP_BLOOM_STATE/state.db" "update $table set list = $number where list = (select id from list where name = '$name')"
+		done
+		sql "$XDP_BLOOM_STATE/state.db" "update list set id = $number where name = '$name'"
+	done <<-END
+		big -9223372036854775808
+		small 9223372036854775807
+	END
 	bloom state recover
 	is "$(get '[.[].name] | sort' lists)" '["(allow)","big","small"]' "the lists"
 	bloom restore
