@@ -20,7 +20,8 @@ for target; do
 	began=$SECONDS said=passed
 	${MAKE:-make} --no-print-directory "$target" >"$into/$target.log" 2>&1 </dev/null || said="**failed**" failed=1
 	# Where all was skipped, nothing was shown.
-	oks=$(grep '^ *ok ' "$into/$target.log") && ! grep -qv '# SKIP' <<<"$oks" && [ "$said" = passed ] && said="**skipped**"
+	results=$(grep -E '^ *(ok |1\.\.0 )|^Result: NOTESTS' "$into/$target.log") && [ "$said" = passed ] &&
+		! grep -qvE '# SKIP|NOTESTS' <<<"$results" && said="**skipped**"
 	grep -vF "\`make $target\`" "$rows" >"$rows.others"
 	echo "| \`make $target\` | $said | $((SECONDS - began)) | $commit |" | sort - "$rows.others" >"$rows"
 	echo "$target: ${said//\*/}, $((SECONDS - began)) s"
