@@ -52,10 +52,13 @@ here() {
 case $manager in
 apt-get)
 	missing=$(missing_apt "$@")
+	# Somebody else installs something just now, as new machines do by themselves: that is waited for.
+	get() {
+		apt-get install -y -qq -o DPkg::Lock::Timeout=600 --no-install-recommends $(chosen "$@")
+	}
 	# Lists of packages that are missing, or old: once more with those of today.
 	install() {
-		apt-get install -y -qq --no-install-recommends $(chosen "$@") ||
-			{ apt-get update -qq && : >"$log" && apt-get install -y -qq --no-install-recommends $(chosen "$@"); }
+		get "$@" || { apt-get update -qq && : >"$log" && get "$@"; }
 	}
 	as_root="apt-get install --no-install-recommends"
 	;;

@@ -95,8 +95,8 @@ by_each() {
 		told ""
 		[ ! -s out ] || fail "it says: $(cat out)"
 	done <<-'END'
-		ID=debian|apt-get install -y -qq --no-install-recommends libelf-dev libsqlite3-dev pkgconf mount util-linux redis-tools
-		ID=ubuntu ID_LIKE=debian|apt-get install -y -qq --no-install-recommends libelf-dev libsqlite3-dev pkgconf mount util-linux redis-tools
+		ID=debian|apt-get install -y -qq -o DPkg::Lock::Timeout=600 --no-install-recommends libelf-dev libsqlite3-dev pkgconf mount util-linux redis-tools
+		ID=ubuntu ID_LIKE=debian|apt-get install -y -qq -o DPkg::Lock::Timeout=600 --no-install-recommends libelf-dev libsqlite3-dev pkgconf mount util-linux redis-tools
 		ID=fedora|dnf install -y -q --setopt=install_weak_deps=False elfutils-libelf-devel sqlite-devel pkgconf-pkg-config util-linux valkey
 		ID="rocky" ID_LIKE=fedora|dnf install -y -q --setopt=install_weak_deps=False elfutils-libelf-devel sqlite-devel pkgconf-pkg-config util-linux valkey
 		ID=arch|pacman -S --needed --noconfirm libelf sqlite pkgconf util-linux valkey
