@@ -94,6 +94,68 @@ upgraded_under_traffic() {
 	in_root dpkg -P xdp-bloom
 }
 
+# The same where systemd is process 1 and the service runs: dpkg ends it and starts it again, each time that of the other package.
+restarted_under_traffic() {
+	# shellcheck source=../tests/support/systemd.sh
+	. "$here/systemd.sh"
+	mkdir -p upper given
+	trap 'umount upper; stop_jobs' EXIT
+	mount -t tmpfs tmpfs upper
+	mkdir -p upper/changes/var/lib upper/changes/srv
+	# Whatever this machine has of it is not there, nor what keeps packages from services, as in a container.
+	mkdir -p upper/changes/usr/sbin
+	mknod upper/changes/var/lib/xdp-bloom c 0 0
+	mknod upper/changes/usr/sbin/policy-rc.d c 0 0
+	begin_trials upper/changes
+	cp "$package" upper/changes/srv/package.deb
+	cp "${OLDER_DEB:-$package}" upper/changes/srv/older.deb
+	cp "$TRAFFIC" upper/changes/srv/traffic
+	a_list
+	echo 198.51.100.7 >>banned
+	cp list banned clean upper/changes/srv/
+	trial <<-'SH'
+		cd /srv
+		runs() { main=$(state "" MainPID) && [ "$main" != 0 ] && [ "$main" != "$1" ] && [ "$(state "" ActiveState)" = active ]; }
+		rm -f /etc/xdp-bloom.conf
+		dpkg -i older.deb >>dpkg 2>&1
+		cable
+		xdp-bloom -q load drop list
+		xdp-bloom -q attach edge0
+		xdp-bloom -q add 198.51.100.7 --ttl 1h
+		systemctl -q enable --now xdp-bloom.service
+		runs 0 && said "runs"
+		mkfifo flowing
+		./traffic -n 0 -b banned -c clean wire0 edge0 >flowing 2>err &
+		flow=$!
+		exec 3<flowing
+		read -r line <&3
+		said "$line"
+		for step in package older package; do
+			before=$main
+			dpkg -i $step.deb >>dpkg 2>&1 || said "dpkg: $(tail -n 5 dpkg)"
+			# That of 0.1 leaves it to the operator.
+			dpkg-deb --ctrl-tarfile $step.deb | tar -t ./postinst >/dev/null 2>&1 ||
+				{ systemctl daemon-reload && systemctl restart xdp-bloom.service; }
+			n=0
+			until runs "$before" || [ $((n += 1)) = 300 ]; do sleep 0.1; done
+			[ "$main" != "$before" ] && cmp -s /proc/$main/exe /usr/sbin/xdp-bloom && said "$step: started again"
+			xdp-bloom -q add 198.51.100.8
+			xdp-bloom -q del 198.51.100.8
+		done
+		kill $flow
+		cat <&3 >report
+		wait $flow || said "traffic: $(cat err)"
+		dpkg -P xdp-bloom >>dpkg 2>&1 || said "dpkg: $(tail -n 5 dpkg)"
+		said "purged: $(state "" ActiveState) $(cat /proc/$main/comm 2>&1 | grep xdp-bloom)"
+		said "enabled: $(systemctl is-enabled xdp-bloom.service 2>&1)"
+	SH
+	is "$(cat said)" "$(printf '%s\n' runs flowing 'package: started again' 'older: started again' 'package: started again' 'purged: inactive ' \
+		"enabled: Failed to get unit file state for xdp-bloom.service: No such file or directory")" "what is said; $(tail -n 3 upper/changes/srv/dpkg)"
+	cp upper/changes/srv/report sent
+	[ "$(sent .banned.sent)" -gt 100 ] || fail "too little traffic: $(cat sent)"
+	sent '"# \(.banned.sent) packets of banned sources, \(.banned.arrived) passed; \(.clean.sent) of others, \(.clean.lost) lost"'
+}
+
 # debian/tests of the source package, with the package that was made of it. There is no network, so nothing else can be installed.
 autopkgtest_passes() {
 	need autopkgtest gcc make
@@ -105,4 +167,4 @@ autopkgtest_passes() {
 	grep -qE '^installed +PASS$' out || fail "it says: $(tail -n 20 out)"
 }
 
-run_cases lint installed_used_removed upgraded_under_traffic autopkgtest_passes
+run_cases lint installed_used_removed upgraded_under_traffic restarted_under_traffic autopkgtest_passes
