@@ -147,10 +147,9 @@ restarted_under_traffic() {
 		wait $flow || said "traffic: $(cat err)"
 		dpkg -P xdp-bloom >>dpkg 2>&1 || said "dpkg: $(tail -n 5 dpkg)"
 		said "purged: $(state "" ActiveState) $(cat /proc/$main/comm 2>&1 | grep xdp-bloom)"
-		said "enabled: $(systemctl is-enabled xdp-bloom.service 2>&1)"
+		! systemctl -q is-enabled xdp-bloom.service 2>/dev/null || said "still enabled"
 	SH
-	is "$(cat said)" "$(printf '%s\n' runs flowing 'package: started again' 'older: started again' 'package: started again' 'purged: inactive ' \
-		"enabled: Failed to get unit file state for xdp-bloom.service: No such file or directory")" "what is said; $(tail -n 3 upper/changes/srv/dpkg)"
+	is "$(cat said)" "$(printf '%s\n' runs flowing 'package: started again' 'older: started again' 'package: started again' 'purged: inactive ')" "what is said; $(tail -n 3 upper/changes/srv/dpkg)"
 	cp upper/changes/srv/report sent
 	[ "$(sent .banned.sent)" -gt 100 ] || fail "too little traffic: $(cat sent)"
 	sent '"# \(.banned.sent) packets of banned sources, \(.banned.arrived) passed; \(.clean.sent) of others, \(.clean.lost) lost"'

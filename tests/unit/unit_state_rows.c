@@ -440,6 +440,9 @@ static bool damage(const struct column *c, bool before, const char *value, bool 
 	return changed;
 }
 
+/* Emulated machines have no bpf(): who asks the kernel reads nothing there. */
+static bool cannot_read[READINGS];
+
 /* Everything that reads, on what lies in the file now. */
 static bool read_by_all(const struct column *c, bool before, const char *value, bool valid)
 {
@@ -451,7 +454,7 @@ static bool read_by_all(const struct column *c, bool before, const char *value, 
 		const char *verb = r->words[0];
 
 		/* Of those that have nothing to do with it, one. */
-		if ((before ? i != READINGS - 1 : !strstr(r->tables, c->table)) && i != other)
+		if (cannot_read[i] || ((before ? i != READINGS - 1 : !strstr(r->tables, c->table)) && i != other))
 			continue;
 		run(r, forms[form], &said);
 		if (!CHECK(said.status >= 0, "%s.%s = %s kills %s", c->table, c->name, value, verb) ||
@@ -500,6 +503,9 @@ static void each_field(void)
 
 		begin_with_good();
 		run(&readings[i / 2], forms[i % 2], is);
+		cannot_read[i / 2] = is->status == 2 && strstr(is->err, strerror(ENOSYS));
+		if (cannot_read[i / 2])
+			continue;
 		if (!CHECK(is->status >= 0 && is->status < 2, "%s ends with %d: %s", readings[i / 2].words[0],
 			   is->status, is->err))
 			return;

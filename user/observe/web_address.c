@@ -45,6 +45,8 @@ int web_address(struct sockaddr_storage *address, const char *where)
 		in->sin_port = htons((uint16_t)number);
 		return 0;
 	}
+	/* Of musl's what was no address of IPv4 has its first bytes there, which are the other's flow. */
+	in->sin_addr.s_addr = 0;
 	if (inet_pton(AF_INET6, host, &in6->sin6_addr) != 1)
 		return because_none(whole);
 	in6->sin6_family = AF_INET6;
