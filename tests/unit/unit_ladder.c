@@ -199,7 +199,7 @@ static void bounded(void)
 
 	for (size_t i = 0; s && i < STRIKES_MOST + more; i++) {
 		/* In an order that is not that of their keys. */
-		uint32_t at = (uint32_t)(i * 48271 % (STRIKES_MOST + more));
+		uint32_t at = (uint32_t)((uint64_t)i * 48271 % (STRIKES_MOST + more));
 		struct strike strike = { { i, 4 }, 32, 1 + i % 3, 1000000000 + at };
 
 		ENOUGH(!state_strike_put(s, &strike));

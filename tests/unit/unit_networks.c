@@ -183,7 +183,7 @@ static void random_tables(void)
 {
 	for (unsigned int round = 0; round < 60; round++) {
 		struct model rows[80];
-		size_t n = 1 + (size_t)(long)(ktap_random() >> 2) % 80;
+		size_t n = 1 + (size_t)(ktap_random() >> 2) % 80;
 		FILE *f = fopen(table, "we");
 		struct networks_source source = { 0 };
 		struct networks *networks;
@@ -193,13 +193,12 @@ static void random_tables(void)
 			die("cannot write %s", table);
 		fputs("start,end,asn\n", f);
 		for (size_t i = 0; i < n; i++) {
-			bool four = (long)(ktap_random() >> 2) % 2;
-			ip6 most = four ? UINT32_MAX : ~(ip6)0, base = (long)(ktap_random() >> 2) % 4 ? 0 : most - 255;
-			ip6 a = base + (ip6)((long)(ktap_random() >> 2) % 256),
-			    b = base + (ip6)((long)(ktap_random() >> 2) % 256);
+			bool four = (ktap_random() >> 2) % 2;
+			ip6 most = four ? UINT32_MAX : ~(ip6)0, base = (ktap_random() >> 2) % 4 ? 0 : most - 255;
+			ip6 a = base + (ip6)((ktap_random() >> 2) % 256), b = base + (ip6)((ktap_random() >> 2) % 256);
 
 			rows[i] = (struct model){ four ? 4 : 6, a < b ? a : b, a < b ? b : a,
-						  (uint32_t)((long)(ktap_random() >> 2) % 5) };
+						  (uint32_t)((ktap_random() >> 2) % 5) };
 			put_range(f, &rows[i]);
 		}
 		good = !fclose(f) && !networks_make(directory, table, &source) && source.rows == n;
@@ -257,14 +256,14 @@ static void damaged_files(void)
 	bytes = f ? fread(whole, 1, sizeof(whole), f) : 0;
 	CHECK(f && bytes > 4320 && bytes < sizeof(whole) && !fclose(f), "%zu bytes", bytes);
 	for (unsigned int round = 0; round < 600; round++) {
-		size_t left = round % 3 ? bytes : (size_t)(long)(ktap_random() >> 2) % bytes;
+		size_t left = round % 3 ? bytes : (size_t)(ktap_random() >> 2) % bytes;
 
 		memcpy(other, whole, bytes);
 		for (unsigned int k = 0; k < 4 && round % 3; k++) {
-			size_t where = round % 3 == 1 ? (size_t)(long)(ktap_random() >> 2) % bytes
-						      : 80 + (size_t)(long)(ktap_random() >> 2) % 32;
+			size_t where = round % 3 == 1 ? (size_t)(ktap_random() >> 2) % bytes
+						      : 80 + (size_t)(ktap_random() >> 2) % 32;
 
-			other[where] = (char)(long)(ktap_random() >> 2);
+			other[where] = (char)(ktap_random() >> 2);
 		}
 		f = fopen(file, "we");
 		if (!f || fwrite(other, 1, left, f) != left || fclose(f))

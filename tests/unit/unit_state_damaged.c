@@ -150,6 +150,18 @@ static void foreign_files(void)
 	empty_directory();
 }
 
+/* Not in a static command. */
+static bool asks_without_end(void)
+{
+	sqlite3 *db = NULL;
+	bool does;
+
+	ENOUGH(sqlite3_open(":memory:", &db) == SQLITE_OK);
+	does = sqlite3_exec(db, "WITH n (i) AS (VALUES (0)) SELECT i FROM n", NULL, NULL, NULL) == SQLITE_OK;
+	sqlite3_close(db);
+	return does;
+}
+
 /* A state that somebody made: what it computes is never asked, and no question is without end. */
 static void crafted_files(void)
 {
@@ -165,13 +177,15 @@ static void crafted_files(void)
 	sqlite3 *db = NULL;
 	int code;
 
-	for (size_t i = 0; i < sizeof(crafted) / sizeof(crafted[0]); i++) {
+	for (size_t i = asks_without_end() ? 0 : 1; i < sizeof(crafted) / sizeof(crafted[0]); i++) {
 		if (!make_state())
 			return;
 		sql(crafted[i]);
 		refused(crafted[i]);
 	}
 	empty_directory();
+	if (!asks_without_end())
+		return;
 	ENOUGH(sqlite3_open(":memory:", &db) == SQLITE_OK);
 	state_distrust(db, &steps, file);
 	code = sqlite3_exec(db,
@@ -277,10 +291,9 @@ static void damaged_rows(void)
 /* There are 129 lengths; a state may say that there are more. */
 static void lengths(void)
 {
-	static const char many[] =
-		"WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < %s)"
-		" INSERT INTO ban (family, length, first, added, reason) SELECT 6, i, zeroblob(16), 1, 'x' FROM n";
-	char text[sizeof(many) + 8];
+	static const char one[] =
+		"INSERT INTO ban (family, length, first, added, reason) VALUES (6, %u, zeroblob(16), 1, 'x');";
+	static char text[301 * (sizeof(one) + 2)];
 	struct ranges within = RANGES_EMPTY, set;
 
 	ENOUGH(!ranges_add6(&within, 0, 0) && !ranges_finish(&within));
@@ -290,7 +303,9 @@ static void lengths(void)
 
 		if (!make_state())
 			return;
-		snprintf(text, sizeof(text), many, i ? "300" : "128");
+		text[0] = '\0';
+		for (unsigned int length = 0; length <= (i ? 300u : 128u); length++)
+			snprintf(text + strlen(text), sizeof(one) + 2, one, length);
 		sql(text);
 		s = opened(false);
 		if (!s)

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
 #include "bpf/detect.h"
+#include "observe/capture_read.h"
 
 #define SLOTS_LEAST 1024
 
@@ -102,9 +104,13 @@ static void count(struct sender *who, enum packet_class class, uint64_t n)
 int senders_add(struct senders *s, int64_t second, const uint8_t *bytes, size_t size, uint64_t length, uint64_t packets)
 {
 	struct detect_packet packet = { .bytes = length };
+	struct frame frame = { .n = (uint32_t)(size < FRAME_BYTES ? size : FRAME_BYTES) };
 	struct sender *who;
 
-	if (!detect_parse(&s->d, bytes, bytes + size, 0, &packet) || is_nobody(&packet) || !is_followed(s, packet.hash))
+	/* Some machines read an address only where it is aligned. */
+	memcpy(FRAME_AT(&frame), bytes, frame.n);
+	if (!detect_parse(&s->d, FRAME_AT(&frame), FRAME_AT(&frame) + frame.n, 0, &packet) || is_nobody(&packet) ||
+	    !is_followed(s, packet.hash))
 		return 0;
 	if (s->n >= s->slots / 2) {
 		int err = make_room(s);
