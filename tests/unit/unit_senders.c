@@ -170,10 +170,11 @@ static void nobody_else_is_hit(void)
 	ENOUGH(d.sketch && d.suspects && d.claims);
 	for (size_t i = 0; i < PACKETS; i++) {
 		struct detect_packet packet = { .bytes = sent[i].length };
-		uint8_t frame[64];
+		_Alignas(4) uint8_t room[2 + 64];
+		uint8_t *frame = room + 2;
 
 		frame_of(frame, 0x0a000000 + sent[i].source, sent[i].kind);
-		ENOUGH(parse(&d, frame, sizeof(frame), &packet));
+		ENOUGH(parse(&d, frame, 64, &packet));
 		/* All of them are suspects. */
 		if (suspect_packet(&d, &packet, sent[i].time / TICK * TICK, 0) == DETECTED_OVER)
 			hit[sent[i].source] = true;
