@@ -340,7 +340,7 @@ hardened-test: deps-test ## kernels that are locked down (integrity, confidentia
 	@$(MAKE) --no-print-directory tests
 	for told in lockdown=integrity lockdown=confidentiality sysctl.net.core.bpf_jit_enable=0; do \
 		echo "# $$told"; \
-		KERNEL_APPEND=$$told KERNEL_TESTS='$(or $(KERNEL_TESTS),net_doctor.sh XDP_BLOOM_CASES=ipv..plain:net_modes.sh)' \
+		KERNEL_LIMIT=$(or $(KERNEL_LIMIT),1200) KERNEL_APPEND=$$told KERNEL_TESTS='$(or $(KERNEL_TESTS),net_doctor.sh XDP_BLOOM_CASES=ipv..plain:net_modes.sh)' \
 			tests/support/ktap-status.sh tests/kernels/run.sh $(KERNELS) || exit 1; done
 
 ANALYZE ?= $(USER_SRC)
