@@ -434,6 +434,9 @@ scale-test: tests ## HOSTS (a million) and a twentieth as many prefixes, by real
 replay-test: tests ## PACKETS (ten million) of every shape: what replay says of each is what the kernel does with it
 	XDP_BLOOM_PACKETS=$(or $(PACKETS),10000000) $(BUILD)/tests/prog_replay
 
+codes-test: tests ## the codes of a roster, of each of the 2^32 addresses: they mean that one and no other
+	XDP_BLOOM_ALL=1 $(BUILD)/tests/unit_codes
+
 scope-test: tests ## PACKETS (a million) through lists with scopes, exceptions, shadows and bans: as a naive model says
 	XDP_BLOOM_PACKETS=$(or $(PACKETS),1000000) $(BUILD)/tests/prog_scope
 
@@ -497,7 +500,7 @@ compilers: deps ## both sides by clang 14 to 19, user space by gcc, and what the
 kselftest: all ## as a part of the kernel's selftests, under the runner of Debian's kernel source; KSELFTESTS
 	+tools/kselftest.sh
 
-NIGHTLY ?= test lint fuzz faults guards match matrix kill-test confirm-test ends-test feeds-test flash-test parts-test counts scale-test replay-test scope-test \
+NIGHTLY ?= test lint fuzz faults guards match matrix kill-test confirm-test ends-test feeds-test flash-test parts-test counts scale-test replay-test scope-test codes-test \
 	   samples-test detect-test first-drop-test scenes-test fleet-test upgrade-test upgrade-deb-test upgrade-fuzz compilers \
 	   test-kernels virtio-test hardened-test confined-test deb-test rpm-test container-test static-check static-test static-boot rates soak mutants
 nightly: ## all that is too long for CI, one after the other, into docs/nightly.md; NIGHTLY='soak mutants': only these

@@ -165,9 +165,11 @@ enum stage { STAGE_PARSE, STAGE_GATE, STAGE_FILTER, STAGE_ROSTER, STAGE_DETECTOR
 #define ANSWER(stage, rung, label) ((__u32)(rung) << 16 | (__u32)(stage) << 8 | (__u32)(label))
 #define ANSWER_UNPARSED		   (~0u) /* there is no source address */
 #define ANSWER_HIDDEN		   (~1u) /* there is one where only the stack would find it: dropped, on no list's account */
-#define ANSWER_STAGE(answer)	   ((answer) >> 8 & 0xff)
-#define ANSWER_RUNG(answer)	   ((answer) >> 16 & 0xff)
-#define ANSWER_LABEL(answer)	   ((answer)&0xff)
+/* In programs alone: the filter says yes, and a roster of codes is still to be asked. A rare answer, with ends, too. */
+#define ANSWER_CODES	     0xc0u
+#define ANSWER_STAGE(answer) ((answer) >> 8 & 0xff)
+#define ANSWER_RUNG(answer)  ((answer) >> 16 & 0xff)
+#define ANSWER_LABEL(answer) ((answer)&0xff)
 
 /* In the place of the addresses of Ethernet, in a packet that is made to be asked. */
 struct ask_frame {
@@ -208,6 +210,12 @@ enum layout { LAYOUT_LANES, LAYOUT_LANES2, LAYOUT_CLASSIC, LAYOUTS };
 struct bucket4 {
 	__u32 addr[6];
 	__u8 label[8]; /* six in use: roster4_label_index() */
+};
+
+/* Of a roster that keeps codes (bpf/codes.h) in place of addresses. */
+struct codes4 {
+	__u8 label[12]; /* ten in use: codes4_label_index() */
+	__u16 code[10]; /* 0: vacant */
 };
 
 struct bucket6 {
@@ -266,9 +274,13 @@ struct rung {
  * whose size is 0 is dead code to the verifier and vanishes. The last group stands for maps; see constants.h.
  */
 #define GENERATION_VERSION 4
+#define GENERATION_CODES   5 /* the same with an IPv4 roster of codes: what does not know that is to leave it alone */
+
+/* Of roster4_buckets: it keeps codes. */
+#define ROSTER4_CODES (1ULL << 63)
 
 struct generation {
-	__u64 version; /* of this structure: GENERATION_VERSION */
+	__u64 version; /* of this structure: one of these two */
 	__u64 number;
 	struct hash_seeds hash; /* the filter's key, and where an IPv4 address lives in its roster */
 	struct hash_seeds tag;	/* what the IPv6 roster keeps */
@@ -280,7 +292,7 @@ struct generation {
 	__u64 filter_k;	       /* bits of a key: 8 with lanes, 16 with two blocks of them, 1 to 24 with classic */
 	__u64 no_flat;	       /* 0: for arrays that are read only on the way to a drop */
 	__u64 filter_flat;     /* all blocks are one map value: no look-up call, no null check */
-	__u64 roster4_buckets; /* 0: no IPv4 hosts, or the filter decides alone */
+	__u64 roster4_buckets; /* 0: no IPv4 hosts, or the filter decides alone. Of codes: codes4_shape() */
 	__u64 roster6_buckets; /* the same for IPv6 */
 	__u64 roster4_flat;
 	__u64 gate4_label; /* the label of every /24 when they share one */
@@ -460,6 +472,7 @@ struct detect {
 _Static_assert(sizeof(struct suspect) == 5 * BLOCK_BYTES, "a suspect is five cache lines");
 _Static_assert(sizeof(struct suspects) == 21 * BLOCK_BYTES, "their keys are one");
 _Static_assert(2 * sizeof(struct bucket4) == BLOCK_BYTES, "two buckets are a cache line");
+_Static_assert(2 * sizeof(struct codes4) == BLOCK_BYTES, "so are two of codes");
 _Static_assert(sizeof(struct bucket6) == BLOCK_BYTES, "a bucket is a cache line");
 _Static_assert(sizeof(struct sample_share) == 16, "a line has four");
 _Static_assert(sizeof(struct tally) == 16, "the value of the counter maps");

@@ -27,10 +27,13 @@
 /* And behind those the two maps of scopes. */
 #define CONSTANT_SCOPES (CONSTANT_DETECT + sizeof(struct detect) / 8)
 #define CONSTANT_UNREAD (CONSTANT_SCOPES + 1)
-#define SCOPES_MAGIC	(-0x5bd10c7b)	    /* a switch, too */
-#define INNER_MAGIC	(-0x5bd10c7a)	    /* another */
-#define LEAVES_TO	(ANSWER_TO - 0x1ea) /* between none and ANSWER_TO: nobody else asks for that */
-#define LOOKS_UP_MAGIC	(-0x5bd10c7c)	    /* and one: has it limits of classes that a packet alone does not tell? */
+#define CONSTANT_CODES	(CONSTANT_UNREAD + 1) /* the shape of a roster of codes */
+#define CODES_MAGIC	(-0x5bd10c79)	      /* a switch: is there one? */
+#define ALONE_MAGIC	0x5bd10c78	      /* what the filter's yes comes to without a roster of addresses */
+#define SCOPES_MAGIC	(-0x5bd10c7b)	      /* a switch, too */
+#define INNER_MAGIC	(-0x5bd10c7a)	      /* another */
+#define LEAVES_TO	(ANSWER_TO - 0x1ea)   /* between none and ANSWER_TO: nobody else asks for that */
+#define LOOKS_UP_MAGIC	(-0x5bd10c7c)	      /* and one: has it limits of classes that a packet alone does not tell? */
 
 #ifdef __bpf__
 

@@ -6,6 +6,7 @@
 #ifndef DECIDE_H
 #define DECIDE_H
 
+#include "codes.h"
 #include "ends.h"
 #include "filter.h"
 #include "gate.h"
@@ -23,11 +24,51 @@ inline_always __u32 decide_gate4_label(const struct generation *g, __u32 addr)
 	return labels ? labels[addr >> 8 & 63] : LABEL_LIVE;
 }
 
-inline_always const struct bucket4 *decide_bucket4(const struct generation *g, __u64 at)
+/* Buckets of either kind are half a line. */
+inline_always const void *decide_bucket4(const struct generation *g, __u64 at)
 {
 	const struct bucket4 *line = BLOCK_AT(g, roster4, roster4_flat, at / 2);
 
 	return line ? line + at % 2 : NULL;
+}
+
+/* Behind the filter, where the roster keeps codes. */
+inline_never __u32 decide_codes4(const struct generation *g, __u32 addr)
+{
+	struct hash_seeds seeds = HASH_SEEDS(g, hash);
+	__u64 shape = CODES4_SHAPE(g);
+	__u32 mixed = codes4_mix(seeds, addr);
+	struct code4 at = codes4_first(shape, mixed);
+	const struct codes4 *bucket = decide_bucket4(g, at.bucket);
+	unsigned int found;
+
+	if (!bucket)
+		return ANSWER(STAGE_ROSTER, 0, 0);
+	found = codes4_test(bucket, at.code);
+	if (found)
+		return ANSWER_DROP | ANSWER(STAGE_ROSTER, 0, bucket->label[(found - 1) & 15]);
+	at = codes4_second(shape, codes4_mix_more(seeds, mixed));
+	bucket = codes4_is_second(shape, at.code) ? decide_bucket4(g, at.bucket) : NULL;
+	if (!bucket)
+		return ANSWER(STAGE_ROSTER, 0, 0);
+	found = codes4_test(bucket, at.code);
+	if (!found)
+		return ANSWER(STAGE_ROSTER, 0, 0);
+	return ANSWER_DROP | ANSWER(STAGE_ROSTER, 0, bucket->label[(found - 1) & 15]);
+}
+
+/* The filter's yes where no roster of addresses is asked: it decides alone, or codes are. */
+inline_always __u32 decide_alone4(const struct generation *g, __u32 addr)
+{
+#ifdef __bpf__
+	(void)g;
+	(void)addr;
+	return RARE(ALONE_MAGIC);
+#else
+	if (CODES4_SHAPE(g))
+		return decide_codes4(g, addr);
+	return ANSWER_DROP | ANSWER(STAGE_FILTER, 0, LABEL_LIVE);
+#endif
 }
 
 /* 1 + label, or 0 where the roster does not hold the address. */
@@ -88,7 +129,7 @@ inline_always __u32 decide_ipv4(const struct generation *g, __u32 addr)
 		if (gate != GATE4_SOME) {
 			__u32 answer = ANSWER_DROP | ANSWER(STAGE_GATE, 0, decide_gate4_label(g, addr));
 
-			if (gate == GATE4_ALL || !GEN(g, roster4_buckets))
+			if (gate == GATE4_ALL || !ADDRESSES4(g))
 				return answer;
 			return decide_exact4(g, hash_ipv4(HASH_SEEDS(g, hash), addr), addr, answer);
 		}
@@ -100,12 +141,22 @@ inline_always __u32 decide_ipv4(const struct generation *g, __u32 addr)
 	hash = hash_ipv4(HASH_SEEDS(g, hash), addr);
 	if (!filter_test(g, hash))
 		return ANSWER(STAGE_FILTER, 0, 0);
-	if (!GEN(g, roster4_buckets)) {
-		BRANCH_APART();
-		return ANSWER_DROP | ANSWER(STAGE_FILTER, 0, LABEL_LIVE);
-	}
+	if (!ADDRESSES4(g))
+		return decide_alone4(g, addr);
 	return decide_exact4(g, hash, addr, ANSWER(STAGE_ROSTER, 0, 0));
 }
+
+/* The same, and where codes are to be asked, they are: for all but the program that has a way for that of its own. */
+inline_always __u32 decide_whole4(const struct generation *g, __u32 addr)
+{
+	__u32 answer = decide_ipv4(g, addr);
+
+	return CODES4_ON(answer) && answer == ANSWER_CODES ? decide_codes4(g, addr) : answer;
+}
+
+#ifndef DECIDE_PLAIN4
+#define DECIDE_PLAIN4 decide_whole4
+#endif
 
 inline_always __u32 decide_rung(const struct generation *g, __u32 rung, __u64 hi, __u64 lo, __u64 salt)
 {
@@ -190,7 +241,7 @@ inline_always int ipv4_within(__u64 hi, __u64 lo, __u32 *ipv4)
 /* By the IPv4 address that an IPv6 one carries: a copy, which costs all other packets nothing. */
 inline_never __u32 decide_carried(const struct generation *g, __u32 ipv4)
 {
-	__u32 answer = decide_shadow(g, decide_ipv4(g, ipv4));
+	__u32 answer = decide_shadow(g, decide_whole4(g, ipv4));
 
 	RARE_ANSWER(answer, rare);
 	return answer;
@@ -216,7 +267,7 @@ inline_never __u32 decide_own6(const struct generation *g, __u64 hi, __u64 lo)
 inline_always __s64 decide_source(const struct generation *g, const struct source *source, int family)
 {
 	if (family == SOURCE_IPV4)
-		return decide_shadow(g, decide_ipv4(g, source->ipv4));
+		return decide_shadow(g, DECIDE_PLAIN4(g, source->ipv4));
 	if (family == SOURCE_IPV6) {
 		if (source_mapped(source)) {
 			__u32 answer = decide_carried(g, NET32(source->ipv6[3]));

@@ -109,7 +109,7 @@ inline_always __u32 inner_unscoped(__u32 answer, int over)
 
 inline_never __u32 decide_inner4(const struct generation *g, __u32 in_network_order)
 {
-	__u32 answer = decide_shadow(g, decide_ipv4(g, NET32(in_network_order)));
+	__u32 answer = decide_shadow(g, decide_whole4(g, NET32(in_network_order)));
 
 	return answer & ANSWER_DROP ? inner_unscoped(answer, end_is_over4(in_network_order)) : answer;
 }

@@ -6,11 +6,18 @@
 #ifndef MATCH_H
 #define MATCH_H
 
-#include "decide.h"
+#include "abi.h"
 
 #ifndef MATCH
 #define MATCH MATCH_SOURCE
 #endif
+
+/* Of sources that come in, as nearly all do: a packet whose codes are to be asked has a rare way of its own. */
+#if defined(__bpf__) && MATCH == MATCH_SOURCE && defined(CODES_LATER)
+#define DECIDE_PLAIN4 decide_ipv4
+#endif
+
+#include "decide.h"
 
 /* The answer for a packet, as the rare ways have it: of both addresses with an upper half. */
 #if MATCH == MATCH_BOTH
@@ -49,7 +56,7 @@ inline_always __s64 answer_to(__s64 answer)
 /* Of a packet as nearly all are: a function of its own, as below, but nothing is read anew. */
 inline_never __u32 decide_to4(const struct generation *g, __u32 destination)
 {
-	return answer_to(decide_shadow(g, decide_ipv4(g, destination)));
+	return answer_to(decide_shadow(g, decide_whole4(g, destination)));
 }
 
 /*
@@ -75,7 +82,7 @@ inline_always __s64 decide_destination(const struct generation *g, const void *d
 	const struct ipv4_header *ip = (const void *)(eth + 1);
 
 	if (PARSE_FITS(ip, sizeof(*ip), end) && eth->proto == NET16(ETH_P_IP))
-		return (__u32)answer_to(decide_shadow(g, decide_ipv4(g, NET32(ip->destination))));
+		return (__u32)answer_to(decide_shadow(g, decide_whole4(g, NET32(ip->destination))));
 	return decide_to(g, data, end);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/bpf.h>
 
+#define CODES_LATER
 #include "match.h"
 #if MATCH == MATCH_SOURCE
 #include "detect.h"
@@ -240,6 +241,35 @@ inline_never __u64 find_inner(struct xdp_md *ctx)
 	return inner_find(ctx, data, end);
 }
 
+/*
+ * A roster of codes is asked in a way of its own, which reads the headers anew: so whoever keeps addresses has not one
+ * instruction of it, and a packet that is kept neither.
+ */
+#if MATCH == MATCH_SOURCE
+
+inline_never __u32 packet_codes(struct xdp_md *ctx)
+{
+	const void *data = (const void *)(long)ctx->data, *end = (const void *)(long)ctx->data_end;
+	struct headers headers = { 0 };
+	struct source source;
+	int family = parse_source(data, end, &source);
+
+	if (family != SOURCE_IPV4 && GEN(G, frags) && copy_headers(ctx, &headers))
+		family = parse_source(headers.bytes, headers.bytes + HEADERS_MAX, &source);
+	return family == SOURCE_IPV4 ? decide_shadow(G, decide_codes4(G, source.ipv4)) : 0;
+}
+
+/* As a switch; an answer is no number below this. */
+#define ASK_CODES(answer, label) asm goto("if %0 s< %1 goto %l2" : : "r"(answer), "i"(CODES_MAGIC) : : label)
+#else
+#define packet_codes(ctx) 0
+#define ASK_CODES(answer, label)    \
+	do {                        \
+		if (0)              \
+			goto label; \
+	} while (0)
+#endif
+
 /* What the clock makes of an answer that may be one of a ban that ends. */
 inline_never __u32 packet_end(struct xdp_md *ctx, MATCHED answer)
 {
@@ -388,6 +418,8 @@ rare:
 rarer:
 	if (answer == (int)ANSWER_HIDDEN)
 		return drop_hidden(port, bytes);
+	ASK_CODES(answer, codes);
+asked:
 	answer = packet_end(ctx, answer);
 	if (INNER_ON(G, answer))
 		answer = packet_inner(ctx, answer);
@@ -406,6 +438,11 @@ judged:
 	if (GEN(G, samples))
 		take_sample(ctx, answer, bytes);
 	return XDP_DROP;
+codes:
+	if (answer == ANSWER_CODES)
+		answer = packet_codes(ctx);
+	RARE_ANSWER(answer, asked);
+	goto judged;
 }
 
 SEC("xdp")
@@ -505,6 +542,12 @@ inline_never __u32 asked_end(struct xdp_md *ctx, __u32 answer)
 {
 	const struct ask_frame *frame = (const void *)(long)ctx->data;
 
+	if (CODES4_ON(answer) && answer == ANSWER_CODES) {
+		answer = packet_codes(ctx);
+		RARE_ANSWER(answer, rare);
+		return answer;
+	}
+rare:
 	if (SCOPED(ANSWER_LABEL(answer)) && PARSE_FITS(frame, sizeof(*frame), (const void *)(long)ctx->data_end) &&
 	    frame->scopes)
 		return scope_judge(ctx, answer, frame->ifindex, 0);

@@ -147,7 +147,7 @@ inline_always __u64 dropped(__u32 answer)
 	return answer / ANSWER_DROP;
 }
 
-SUBJECT(ours4, next4, dropped(decide_ipv4(g, addr)))
+SUBJECT(ours4, next4, dropped(decide_whole4(g, addr)))
 SUBJECT(ours6, next6, dropped(decide_ipv6(g, addr.hi, addr.lo)))
 
 /* A packet from that address to another, which as good as no list holds: what is asked about a packet, by each match.
@@ -227,6 +227,25 @@ inline_always __u64 in_inner_bucket(__u32 at, __u32 addr)
 	return line && roster4_test(line + at % 2, addr);
 }
 
+inline_always __u64 has_inner_code(struct code4 at)
+{
+	const struct codes4 *line = inner_line(INNER_ROSTER, at.bucket / 2);
+
+	return line && codes4_test(line + at.bucket % 2, at.code);
+}
+
+inline_always __u64 in_inner_codes(const struct generation *g, __u32 addr)
+{
+	__u64 shape = g->roster4_buckets;
+	__u32 mixed = codes4_mix(g->hash, addr);
+	struct code4 second;
+
+	if (has_inner_code(codes4_first(shape, mixed)))
+		return 1;
+	second = codes4_second(shape, codes4_mix_more(g->hash, mixed));
+	return codes4_is_second(shape, second.code) && has_inner_code(second);
+}
+
 inline_always __u64 in_inner_maps(__u32 addr)
 {
 	const struct generation *g;
@@ -256,6 +275,8 @@ inline_always __u64 in_inner_maps(__u32 addr)
 	block = inner_line(INNER_FILTER, lanes_block(hash, g->filter_blocks));
 	if (!block || !LANES_TEST(block, hash, word))
 		return 0;
+	if ((__s64)g->roster4_buckets < 0)
+		return in_inner_codes(g, addr);
 	at = roster4_choose(g->hash, word, g->roster4_buckets);
 	return in_inner_bucket(at.first, addr) || in_inner_bucket(at.second, addr);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "filter/build.h"
+#include "filter/roster_table.h"
 #include "filter/verify.h"
 #include "kernel/generation.h"
 #include "lists.h"
@@ -82,6 +83,8 @@ static int make_generation(struct candidate *c, const struct list *list)
 		err = plan_generation(&g, &owned, &settings);
 	if (!err && opt.gate >= 0)
 		g.gate4 = opt.gate > 0;
+	if (!err && opt.share4 > 0)
+		g.roster4_buckets = (__u64)((double)g.keys4 * 1.1 / (ROSTER4_SLOTS * opt.share4)) + 1;
 	for (unsigned int i = 0; !err && i < ATTEMPTS; i++) {
 		err = build_seeds(&g);
 		if (!err)

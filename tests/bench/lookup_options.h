@@ -23,6 +23,7 @@ static struct {
 	const char *layout;
 	double fpr;
 	bool inexact, alone;
+	double share4; /* of an IPv4 roster of addresses, in place of what is planned, how full it is; 0: as planned */
 } opt = { .repeats = 51, .bits = -1, .gate = -1, .peers_max = 10000000, .layout = "auto" };
 
 static bool chosen(const char *choice, const char *name)
@@ -31,23 +32,15 @@ static bool chosen(const char *choice, const char *name)
 }
 
 static const struct option options[] = {
-	{ "quick", no_argument, NULL, 'q' },
-	{ "list", no_argument, NULL, 'l' },
-	{ "scenario", required_argument, NULL, 's' },
-	{ "subject", required_argument, NULL, 'S' },
-	{ "traffic", required_argument, NULL, 't' },
-	{ "entries", required_argument, NULL, 'n' },
-	{ "repeats", required_argument, NULL, 'r' },
-	{ "seed", required_argument, NULL, 'x' },
-	{ "peers-max", required_argument, NULL, 'p' },
-	{ "bits", required_argument, NULL, 'b' },
-	{ "gate", required_argument, NULL, 'g' },
-	{ "layout", required_argument, NULL, 'L' },
-	{ "fpr", required_argument, NULL, 'f' },
-	{ "inexact", no_argument, NULL, 'i' },
-	{ "file", required_argument, NULL, 'F' },
-	{ "alone", no_argument, NULL, 'a' },
-	{ 0 },
+	{ "quick", no_argument, NULL, 'q' },	       { "list", no_argument, NULL, 'l' },
+	{ "scenario", required_argument, NULL, 's' },  { "subject", required_argument, NULL, 'S' },
+	{ "traffic", required_argument, NULL, 't' },   { "entries", required_argument, NULL, 'n' },
+	{ "repeats", required_argument, NULL, 'r' },   { "seed", required_argument, NULL, 'x' },
+	{ "peers-max", required_argument, NULL, 'p' }, { "bits", required_argument, NULL, 'b' },
+	{ "gate", required_argument, NULL, 'g' },      { "layout", required_argument, NULL, 'L' },
+	{ "fpr", required_argument, NULL, 'f' },       { "inexact", no_argument, NULL, 'i' },
+	{ "file", required_argument, NULL, 'F' },      { "alone", no_argument, NULL, 'a' },
+	{ "addresses", required_argument, NULL, 'A' }, { 0 },
 };
 
 static int read_options(int argc, char **argv)
@@ -89,6 +82,9 @@ static int read_options(int argc, char **argv)
 		case 'F':
 			opt.file = optarg;
 			break;
+		case 'A':
+			opt.share4 = strtod(optarg, NULL);
+			break;
 		case 'g':
 			opt.gate = strtod(optarg, NULL);
 			break;
@@ -115,7 +111,7 @@ static void usage(void)
 {
 	fprintf(stderr, "Usage: lookup [--quick] [--scenario NAMES] [--traffic pass,near,drop] [--subject NAMES] "
 			"[--entries N] [--repeats N] [--seed N] [--peers-max N] [--bits N] [--gate 0|1] "
-			"[--layout NAME] [--fpr P] [--inexact] [--alone] [--list]\n"
+			"[--layout NAME] [--fpr P] [--inexact] [--alone] [--addresses LOAD] [--list]\n"
 			"       lookup --scenario ipv4-real|ipv6-real --file PREFIXES [...]\n");
 }
 

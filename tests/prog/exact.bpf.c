@@ -38,7 +38,7 @@ static void judge(struct exact_run *r, __u32 addr)
 	if (!bits)
 		return;
 	is = *bits >> (addr & 63) & 1;
-	answer = decide_ipv4(NULL, addr);
+	answer = decide_whole4(NULL, addr);
 	r->asked++;
 	r->banned += is;
 	if (is == !!(answer & ANSWER_DROP))

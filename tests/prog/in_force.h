@@ -24,6 +24,7 @@
 #include "frames.h"
 #include "ktap.h"
 #include "base/log.h"
+#include "in_codes.h"
 #include "naive.h"
 #include "own_pins.h"
 #include "filter/plan_sizes.h"
@@ -141,6 +142,12 @@ static bool install(const struct settings *settings, const __u64 *shadow)
 	kernel_release(&live);
 	naive_settle(&model, &owned);
 	err = plan_generation(&g, &owned, settings);
+	/* Where no /24 is banned whole it does without the gate as well. */
+	if (!err && ktap_random() % 2) {
+		if (g.roster4 && !g.all24)
+			g.gate4 = g.gate4_labels = g.minorities = 0;
+		keep_codes(&g);
+	}
 	g.number = ++number;
 	for (unsigned int i = 0; shadow && i < LABELS / 64; i++)
 		g.shadow[i] = shadow[i];

@@ -253,6 +253,25 @@ static bool put_list(struct model_list *l, unsigned int number, unsigned int kin
 	return CHECK(!err, "a list is not put: %s", reason(err));
 }
 
+/* Nobody is asked about these: with so many, the roster keeps codes. */
+static bool put_many(void)
+{
+	struct list_info info = { .kind = LIST_BAN,
+				  .prefixes = 600000,
+				  .addresses = "600000",
+				  .source = "a",
+				  .loaded = "2026-01-01T00:00:00Z",
+				  .name = "many" };
+	struct ranges set = RANGES_EMPTY;
+	int err = 0;
+
+	for (uint32_t i = 0; i < info.prefixes && !err; i++)
+		err = ranges_add4(&set, 0x50000000 + i * 300, 0x50000000 + i * 300);
+	err = err ?: ranges_finish(&set) ?: state_list_put(state, &info, &set);
+	ranges_free(&set);
+	return CHECK(!err, "a list is not put: %s", reason(err));
+}
+
 static bool put_ban(struct model_ban *b)
 {
 	struct ban ban = { .added = 1, .reason = "" };
@@ -292,6 +311,8 @@ static bool make_world(void)
 	for (size_t i = 0; i < w.n && !err; i++)
 		if (!put_list(&w.list[i], (unsigned int)i, below(6)))
 			err = -EINVAL;
+	if (!err && !held_n && below(2) && !put_many())
+		err = -EINVAL;
 	for (size_t i = below(BANS); i && !err; i--, w.bans++)
 		if (!put_ban(&w.ban[w.bans]))
 			err = -EINVAL;

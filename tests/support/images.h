@@ -23,7 +23,7 @@ __attribute__((unused)) static void image_forge(unsigned char *bytes, size_t siz
 	header->version = IMAGE_VERSION;
 	header->byte_order = IMAGE_BYTE_ORDER;
 	header->generation = sizeof(header->g);
-	header->g.version = GENERATION_VERSION;
+	header->g.version = header->g.roster4_buckets & ROSTER4_CODES ? GENERATION_CODES : GENERATION_VERSION;
 	header->bytes = size;
 	sum = image_checksum(bytes, size - sizeof(sum), 0);
 	memcpy(bytes + size - sizeof(sum), &sum, sizeof(sum));

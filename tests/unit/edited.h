@@ -7,6 +7,7 @@
 #include "filter/build.h"
 #include "filter/edit.h"
 #include "filter/plan_sizes.h"
+#include "in_codes.h"
 #include "ktap.h"
 #include "naive.h"
 
@@ -23,6 +24,10 @@ __attribute__((unused)) static bool generate_with(struct generation *g, const st
 
 	ENOUGH(!owned_settle(&owned, accounts, count, &none));
 	err = plan_generation(g, &owned, settings);
+#ifdef EDITED_IN_CODES /* some of them */
+	if (!err && !g->gate4 && ktap_random() % 2)
+		keep_codes(g);
+#endif
 	memory_take(g);
 	seeds_set(g);
 	if (!err)

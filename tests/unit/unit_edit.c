@@ -8,11 +8,12 @@
 
 #include "base/log.h"
 #include "edited.h"
+#include "filter/roster_table.h"
 
 /* Between any two writes of an edit, every key is looked up. */
 static void look(void);
-#define roster4_set(...)   (roster4_set(__VA_ARGS__), look())
-#define roster4_clear(...) (roster4_clear(__VA_ARGS__), look())
+#define value4_set(...)	   (value4_set(__VA_ARGS__), look())
+#define value4_clear(...)  (value4_clear(__VA_ARGS__), look())
 #define roster6_set(...)   (roster6_set(__VA_ARGS__), look())
 #define roster6_clear(...) (roster6_clear(__VA_ARGS__), look())
 #define filter_set(...)	   (filter_set(__VA_ARGS__), look())
@@ -134,23 +135,25 @@ static bool stop_reader(pthread_t thread)
 		     reader.absent, reader.asked);
 }
 
-#define OLD  20000
-#define MORE 30000
+#define OLD	  20000
+#define OLD_CODES 1100000
+#define MORE	  200000
 
 /* Until it is full: no key that was there is ever absent, whichever had to move. */
-static void readers_ipv4(void)
+static void readers_beside(size_t old, double headroom, bool codes)
 {
-	static uint32_t hosts[OLD + MORE];
+	static uint32_t hosts[OLD_CODES + MORE];
 	struct generation g, seen;
 	struct ranges listed;
 	size_t added = 0, moved = 0;
 	pthread_t thread;
 	int err = 0;
 
-	for (size_t i = 0; i < OLD + MORE; i++)
+	for (size_t i = 0; i < old + MORE; i++)
 		hosts[i] = (uint32_t)(i * 2654435761u);
-	listed = host_set(hosts, OLD);
-	if (generate(&g, &listed, 0.1)) {
+	listed = host_set(hosts, old);
+	if (generate(&g, &listed, headroom)) {
+		CHECK(keeps_codes4(&g) == codes, "with %zu hosts it keeps %s", old, codes ? "addresses" : "codes");
 		g.capacity = g.capacity4 = UINT32_MAX; /* beyond what it was sized for, for the sake of moves */
 		seen = g;
 		reader.hosts = hosts;
@@ -158,7 +161,7 @@ static void readers_ipv4(void)
 		reader.n6 = 0;
 		start_reader(&thread, &seen);
 		for (; added < MORE && !err; added++) {
-			struct ranges one = host_set(&hosts[OLD + added], 1);
+			struct ranges one = host_set(&hosts[old + added], 1);
 
 			add_all(&g, &one, &moved, &err);
 			ranges_free(&one);
@@ -166,15 +169,26 @@ static void readers_ipv4(void)
 				wait_for_reader(); /* who should see most of what is going on */
 		}
 		stop_reader(thread);
-		CHECK(err_is(err, EAGAIN) && added > OLD / 64, "%zu added, error %d", added, err);
-		for (size_t i = 0; i + 1 < OLD + added; i++)
+		CHECK(err_is(err, EAGAIN) && added > OLD / 64 && moved, "%zu added, %zu moved, error %d", added, moved,
+		      err);
+		for (size_t i = 0; i + 1 < old + added; i++)
 			if (!CHECK(decide_ipv4(&g, hosts[i]) & ANSWER_DROP, "host %zu is absent", i))
 				break;
-		printf("# %zu hosts on top of %d: the roster is %.1f %% full\n", added, OLD,
-		       100.0 * (double)(OLD + added) / (double)(g.roster4_buckets * 6));
+		printf("# %zu hosts on top of %zu, %zu moved: the roster is %.1f %% full\n", added, old, moved,
+		       100.0 * (double)(old + added) / (double)(buckets4(&g) * slots4(&g)));
 	}
 	memory_release(&g);
 	ranges_free(&listed);
+}
+
+static void readers_ipv4(void)
+{
+	readers_beside(OLD, 0.1, false);
+}
+
+static void readers_codes(void)
+{
+	readers_beside(OLD_CODES, 0, true);
 }
 
 #define OLD6 4000
@@ -267,6 +281,7 @@ static void write_by_write(void)
 static const struct ktap_case cases[] = {
 	{ "no key is absent between two writes", write_by_write },
 	{ "no key is absent while others move in, IPv4", readers_ipv4 },
+	{ "no key is absent while others move in, many of IPv4", readers_codes },
 	{ "no key is absent while others move in, IPv6", readers_ipv6 },
 };
 

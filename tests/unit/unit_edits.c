@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "base/log.h"
+#define EDITED_IN_CODES
 #include "edited.h"
 #include "filter/arrays.h"
 #include "filter/settings.h"

@@ -9,6 +9,7 @@
 #include "filter/build.h"
 #include "images.h"
 #include "bus_error.h"
+#include "in_codes.h"
 #include "ktap.h"
 #include "base/log.h"
 #include "base/mapped.h"
@@ -40,6 +41,7 @@ static const struct list_info lists[LISTS + 1] = {
 struct kind {
 	bool exact, gate4;
 	int only; /* a family, or 0 */
+	bool codes;
 };
 
 /* A random set in arrays of its own. */
@@ -73,6 +75,8 @@ static bool make(struct generation *g, const struct kind *kind)
 	if (!kind->gate4) {
 		g->gate4 = g->gate4_labels = g->all24 = g->minorities = 0;
 	}
+	if (kind->codes)
+		keep_codes(g);
 	if (kind->exact) {
 		g->shadows = 1;
 		g->shadow[3] = 1ULL << 63;
@@ -128,8 +132,9 @@ static void same(const struct generation *g, const struct image *image)
 	      "the seeds are others");
 }
 
-static const struct kind kinds[] = { { true, true, 0 },	 { true, true, 4 },  { true, false, 0 }, { true, true, 6 },
-				     { false, true, 0 }, { false, true, 4 }, { false, false, 6 } };
+static const struct kind kinds[] = { { true, true, 0, false },	 { true, true, 4, false },  { true, false, 0, false },
+				     { true, true, 6, false },	 { false, true, 0, false }, { false, true, 4, false },
+				     { false, false, 6, false }, { true, false, 4, true } };
 
 static void comes_back(void)
 {
@@ -166,7 +171,7 @@ static void comes_back(void)
 /* Without the IPv4 gate, which alone has four megabytes. */
 static bool small_image(struct generation *g, unsigned char **bytes, size_t *size)
 {
-	static const struct kind small = { true, false, 0 };
+	static const struct kind small = { true, false, 0, false };
 	char id[IMAGE_ID_MAX];
 
 	if (!make(g, &small) || !saved(g, true, id))
@@ -364,7 +369,7 @@ static void numbers(void)
 /* What the arrays hold must be something that a builder could have written. */
 static void arrays_are_asked(void)
 {
-	static const struct kind small = { true, false, 4 };
+	static const struct kind small = { true, false, 4, false };
 	char id[IMAGE_ID_MAX];
 	struct generation g;
 	struct image image;
@@ -418,10 +423,64 @@ static void arrays_are_asked(void)
 	memory_release(&g);
 }
 
+/* The same where the roster keeps codes. */
+static void codes_are_asked(void)
+{
+	static const struct kind large = { true, false, 4, true };
+	char id[IMAGE_ID_MAX];
+	struct generation g, *said;
+	struct image image;
+	unsigned char *bytes;
+	struct codes4 *bucket;
+	__u64 shape, used = 0;
+	size_t size;
+	__u32 addr;
+
+	if (!make(&g, &large) || !saved(&g, true, id))
+		return;
+	bytes = bytes_of(&size);
+	ENOUGH(!image_parse(&image, "it", bytes, size, true));
+	bucket = (struct codes4 *)image.g.roster4;
+	said = &((struct image_header *)bytes)->g;
+	shape = said->roster4_buckets;
+	while (!bucket[used].code[0])
+		used++;
+	for (unsigned int i = 0; i < 5; i++) {
+		struct codes4 before = bucket[used];
+
+		if (i ==
+		    0) /* another address of the bucket: one that the filter, which is nearly empty, does not know */
+			bucket[used].code[0] = bucket[used].code[0] % CODES4_SHARE(shape) + 1;
+		else if (i == 1)
+			bucket[used].label[codes4_label_index(codes4_slot_bit(0))] = 77;
+		else if (i == 2) /* one that is no address's: no share of the permutation is as large */
+			for (__u32 code = 1; code <= CODES4_TOP; code++)
+				if (!codes4_addr(&image.g, used, code, &addr))
+					bucket[used].code[0] = (__u16)code;
+		if (i == 3)
+			said->roster4_buckets += 1ULL << 32;
+		if (i == 4)
+			said->minorities = 1;
+		image_forge(bytes, size);
+		CHECK(image_parse(&image, "it", bytes, size, true), "change %u is taken", i);
+		bucket[used] = before;
+		said->roster4_buckets = shape;
+		said->minorities = 0;
+	}
+	image_forge(bytes, size);
+	CHECK(!image_parse(&image, "it", bytes, size, true), "without them it is refused");
+	said->version = GENERATION_VERSION;
+	size -= sizeof(uint64_t);
+	*(uint64_t *)(bytes + size) = image_checksum(bytes, size, 0);
+	CHECK(image_parse(&image, "it", bytes, size + sizeof(uint64_t), true), "codes are taken for addresses");
+	free(bytes);
+	memory_release(&g);
+}
+
 /* Its texts are shown: no control character, no space, nothing beyond ASCII, and an end. */
 static void texts(void)
 {
-	static const struct kind small = { true, false, 4 };
+	static const struct kind small = { true, false, 4, false };
 	static const struct {
 		size_t at, size;
 	} fields[] = {
@@ -477,7 +536,7 @@ static void other_files(void)
 					    "/",	 "/nonexistent", "/proc/version" };
 	struct generation g;
 	struct image_source source = { .g = &g, .lists = lists, .lists_n = LISTS };
-	static const struct kind small = { true, false, 4 };
+	static const struct kind small = { true, false, 4, false };
 	char id[IMAGE_ID_MAX];
 	struct image image;
 
@@ -494,7 +553,7 @@ static void other_files(void)
 /* Its file is cut while it is open: what is gone reads as zeros, and nobody is killed. */
 static void cut(void)
 {
-	static const struct kind small = { true, true, 4 };
+	static const struct kind small = { true, true, 4, false };
 	struct generation g;
 	struct image image;
 	char id[IMAGE_ID_MAX];
@@ -523,6 +582,7 @@ int main(void)
 		{ "forged is harmless", forged_is_harmless },
 		{ "numbers at their limits", numbers },
 		{ "arrays are asked", arrays_are_asked },
+		{ "codes are asked", codes_are_asked },
 		{ "texts", texts },
 		{ "other files", other_files },
 		{ "cut while it is open", cut },

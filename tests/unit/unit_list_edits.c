@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/log.h"
+#define EDITED_IN_CODES
 #include "edited.h"
 #include "filter/settings.h"
 

@@ -9,7 +9,7 @@
 #include "filter/plan_sizes.h"
 #include "filter/layout.h"
 #include "filter/measured_rate.h"
-#include "bpf/roster.h"
+#include "filter/roster_table.h"
 
 #define ROUNDS 500
 
@@ -297,7 +297,7 @@ static void room(void)
 		      "%llu is another layout", g.filter_layout);
 		if (!settings.exact)
 			continue;
-		CHECK((double)g.roster4_buckets * ROSTER4_SLOTS >= (double)g.keys4 * (1 + settings.headroom),
+		CHECK((double)(buckets4(&g) * slots4(&g)) >= (double)g.keys4 * (1 + settings.headroom),
 		      "roster of IPv4");
 		CHECK((double)g.roster6_buckets * ROSTER6_SLOTS >= (double)g.keys6 * (1 + settings.headroom),
 		      "roster of IPv6");

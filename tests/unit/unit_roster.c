@@ -8,6 +8,7 @@
 #include "ktap.h"
 #include "naive.h"
 #include "filter/plan_sizes.h"
+#include "filter/roster_table.h"
 
 #define ROUNDS 20000
 
@@ -205,6 +206,8 @@ static bool planned(struct generation *g, const struct owned *owned)
 
 static bool found(const struct generation *g, uint32_t addr)
 {
+	if (keeps_codes4(g))
+		return decide_codes4(g, addr) & ANSWER_DROP;
 	return decide_roster4(g, hash_more(g->hash, hash_ipv4(g->hash, addr)), addr);
 }
 
@@ -266,7 +269,9 @@ static int fill(size_t n, double squeeze)
 
 	naive_hosts(&owned, hosts, n, 200);
 	if (planned(&g, &owned)) {
-		g.roster4_buckets -= (uint64_t)((double)g.roster4_buckets * squeeze);
+		uint64_t buckets = buckets4(&g) - (uint64_t)((double)buckets4(&g) * squeeze);
+
+		g.roster4_buckets = keeps_codes4(&g) ? codes4_shape(buckets) : buckets;
 		err = build_arrays(&g, &owned);
 		for (size_t i = 0; !err && i < n; i++)
 			lost += !found(&g, hosts[i]);

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
+#include "filter/roster_table.h"
+
 #define MEMBER(name) offsetof(struct generation, name)
 
 const struct array_kind array_kinds[ARRAYS] = {
@@ -28,7 +30,7 @@ uint64_t array_bytes(const struct generation *g, enum array which)
 	case ARRAY_FILTER:
 		return g->filter_blocks * BLOCK_BYTES;
 	case ARRAY_ROSTER4:
-		return (g->roster4_buckets + 1) / 2 * BLOCK_BYTES;
+		return (buckets4(g) + 1) / 2 * BLOCK_BYTES;
 	case ARRAY_ROSTER6:
 		return g->roster6_buckets * BLOCK_BYTES;
 	case ARRAYS:

@@ -35,6 +35,11 @@ static inline bool label_is_live(const struct generation *g, __u32 label)
 	return label == LABEL_LIVE || (g->ends && label == LABEL_ENDS);
 }
 
+static inline int generation_is_known(__u64 version)
+{
+	return version == GENERATION_VERSION || version == GENERATION_CODES;
+}
+
 struct array_kind {
 	const char *name;    /* its pin, and its map's name */
 	unsigned int member; /* where struct generation stands for it */

@@ -11,6 +11,7 @@
 #include "bpf/filter.h"
 #include "bpf/gate.h"
 #include "filter/keys.h"
+#include "filter/plan_sizes.h"
 
 /* How many keys are prefetched at once, so that their cache misses overlap. */
 #define AHEAD 64
@@ -139,7 +140,7 @@ int build_until_placed(struct generation *g, const struct owned *owned, const st
 
 	for (int attempt = 0; attempt < ATTEMPTS && err_is(err, EAGAIN); attempt++) {
 		if (attempt >= (how->given_seeds ? 1 : ATTEMPTS_SAME)) {
-			planned.roster4_buckets += planned.roster4_buckets / 8;
+			plan_more_buckets4(&planned);
 			planned.roster6_buckets += how->given_seeds ? 0 : planned.roster6_buckets / 8;
 		}
 		err = how->given_seeds ? 0 : build_seeds(&planned);

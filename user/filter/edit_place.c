@@ -12,14 +12,14 @@ bool place_find4(const struct generation *g, __u32 addr, struct step *at, __u8 *
 	struct roster_choice choice = choose4(g, addr);
 
 	for (int i = 0; i < 2; i++) {
-		struct bucket4 *bucket;
+		__u32 value;
 
 		at->bucket = i ? choice.second : choice.first;
-		bucket = bucket4(g, at->bucket);
-		for (at->slot = 0; at->slot < ROSTER4_SLOTS; at->slot++) {
-			if (bucket->addr[at->slot] != addr)
+		value = value4(g, at->bucket, addr);
+		for (at->slot = 0; at->slot < slots4(g); at->slot++) {
+			if (value4_at(g, at->bucket, at->slot) != value)
 				continue;
-			*label = *label4(bucket, at->slot);
+			*label = *label4(g, at->bucket, at->slot);
 			return true;
 		}
 	}
@@ -92,10 +92,10 @@ int place_take(struct edit *e, int family, __u64 bucket, unsigned int slot)
 
 static int free_slot(const struct edit *e, int family, __u64 at)
 {
-	__u32 vacant = family == 4 ? vacant4(e->g, at) : 0;
+	__u32 vacant = family == 4 ? no_value4(e->g, at) : 0;
 
-	for (unsigned int i = 0; i < (family == 4 ? ROSTER4_SLOTS : ROSTER6_SLOTS); i++)
-		if ((family == 4 ? bucket4(e->g, at)->addr[i] == vacant : !bucket6(e->g, at)->key[i]) &&
+	for (unsigned int i = 0; i < (family == 4 ? slots4(e->g) : ROSTER6_SLOTS); i++)
+		if ((family == 4 ? value4_at(e->g, at, i) == vacant : !bucket6(e->g, at)->key[i]) &&
 		    !place_is_taken(e, family, at, i))
 			return (int)i;
 	return -1;
@@ -123,6 +123,17 @@ static int reserve_move(struct edit *e, int family, struct step *step, __u64 to,
 	return place_take(e, family, to, step->to_slot);
 }
 
+/* Is there an address in the slot that is in its first bucket, and has another? */
+static bool may_leave(const struct generation *g, __u64 at, unsigned int slot, struct roster_choice *choice)
+{
+	__u32 addr;
+
+	if (!addr4_at(g, at, slot, &addr))
+		return false;
+	*choice = choose4(g, addr);
+	return choice->first == at && choice->second != at;
+}
+
 /*
  * A key in its first bucket may move to its second: packets look into the first before the second, so a key that has
  * been copied is found in one of them whenever they look. (Where loads are not done in their order, packets on their
@@ -130,11 +141,11 @@ static int reserve_move(struct edit *e, int family, struct step *step, __u64 to,
  */
 static int make_room4(struct edit *e, __u64 at, struct step *step)
 {
-	for (unsigned int i = 0; i < ROSTER4_SLOTS; i++) {
-		struct roster_choice other = choose4(e->g, bucket4(e->g, at)->addr[i]);
+	for (unsigned int i = 0; i < slots4(e->g); i++) {
+		struct roster_choice other;
 		int slot;
 
-		if (place_is_taken(e, 4, at, i) || other.first != at || other.second == at)
+		if (place_is_taken(e, 4, at, i) || !may_leave(e->g, at, i, &other))
 			continue;
 		slot = free_slot(e, 4, other.second);
 		if (slot < 0)
@@ -156,12 +167,12 @@ static int make_room4(struct edit *e, __u64 at, struct step *step)
  */
 static int make_room4_twice(struct edit *e, __u64 at, struct step *step)
 {
-	for (unsigned int i = 0; i < ROSTER4_SLOTS; i++) {
-		struct roster_choice other = choose4(e->g, bucket4(e->g, at)->addr[i]);
+	for (unsigned int i = 0; i < slots4(e->g); i++) {
 		struct step shift = { .kind = STEP_SHIFT };
+		struct roster_choice other;
 		int err;
 
-		if (place_is_taken(e, 4, at, i) || other.first != at || other.second == at)
+		if (place_is_taken(e, 4, at, i) || !may_leave(e->g, at, i, &other))
 			continue;
 		err = make_room4(e, other.second, &shift);
 		if (err_is(err, EAGAIN))

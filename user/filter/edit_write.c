@@ -25,19 +25,15 @@ void edit_wait(void)
 static void copy_out(const struct generation *g, const struct step *s)
 {
 	if (s->kind == STEP_HOST || s->kind == STEP_SHIFT) {
-		struct bucket4 *from = bucket4(g, s->bucket);
+		__u32 addr;
 
-		roster4_set(bucket4(g, s->to), s->to_slot, from->addr[s->slot], *label4(from, s->slot));
+		if (addr4_at(g, s->bucket, s->slot, &addr))
+			value4_set(g, s->to, s->to_slot, value4(g, s->to, addr), *label4(g, s->bucket, s->slot));
 	} else {
 		struct bucket6 *from = bucket6(g, s->bucket);
 
 		roster6_set(bucket6(g, s->to), s->to_slot, from->key[s->slot], *label6(from, s->slot));
 	}
-}
-
-static void clear4(const struct generation *g, const struct step *s)
-{
-	roster4_clear(bucket4(g, s->bucket), s->slot, vacant4(g, s->bucket));
 }
 
 /* The roster, then the filter, then the gate: until the last one is written, packets pass as before. */
@@ -47,8 +43,8 @@ static void put_host(const struct generation *g, const struct step *s)
 
 	if (g->roster4) {
 		if (s->move)
-			clear4(g, s);
-		roster4_set(bucket4(g, s->bucket), s->slot, addr, s->label);
+			value4_clear(g, s->bucket, s->slot);
+		value4_set(g, s->bucket, s->slot, value4(g, s->bucket, addr), s->label);
 	}
 	filter_set(g, hash_ipv4(g->hash, addr));
 	if (g->gate4 && gate4_test((const __u8 *)g->gate4, addr) == GATE4_CLEAR)
@@ -88,13 +84,13 @@ static void make(const struct generation *g, const struct step *s)
 		put_net24(g, s);
 		break;
 	case STEP_RELABEL:
-		__atomic_store_n(label4(bucket4(g, s->bucket), s->slot), s->label, __ATOMIC_RELEASE);
+		__atomic_store_n(label4(g, s->bucket, s->slot), s->label, __ATOMIC_RELEASE);
 		break;
 	case STEP_KEY6:
 		put_key6(g, s);
 		break;
 	case STEP_CLEAR4:
-		clear4(g, s);
+		value4_clear(g, s->bucket, s->slot);
 		break;
 	case STEP_CLEAR6:
 		roster6_clear(bucket6(g, s->bucket), s->slot);

@@ -33,17 +33,18 @@ struct builder {
 
 static __u32 vacant_in(const struct builder *b, __u64 at)
 {
+	if (keeps_codes4(b->g))
+		return 0;
 	return at == b->zero.first ? b->vacant_first : at == b->zero.second ? b->vacant_second : 0;
 }
 
 static bool put4(const struct builder *b, __u64 at, __u32 addr, __u8 label)
 {
-	struct bucket4 *bucket = bucket4(b->g, at);
 	__u32 vacant = vacant_in(b, at);
 
-	for (unsigned int i = 0; i < ROSTER4_SLOTS; i++) {
-		if (bucket->addr[i] == vacant) {
-			roster4_set(bucket, i, addr, label);
+	for (unsigned int i = 0; i < slots4(b->g); i++) {
+		if (value4_at(b->g, at, i) == vacant) {
+			value4_set(b->g, at, i, value4(b->g, at, addr), label);
 			return true;
 		}
 	}
@@ -73,13 +74,15 @@ static unsigned int random_slot(struct builder *b, unsigned int slots)
 static int push4(struct builder *b, __u64 at, __u32 addr, __u8 label)
 {
 	for (unsigned int step = 0; step < WALK_MAX; step++) {
-		struct bucket4 *bucket = bucket4(b->g, at);
-		unsigned int slot = random_slot(b, ROSTER4_SLOTS);
-		__u32 out = bucket->addr[slot];
-		__u8 out_label = *label4(bucket, slot);
-		struct roster_choice choice = choose4(b->g, out);
+		unsigned int slot = random_slot(b, slots4(b->g));
+		__u8 out_label = *label4(b->g, at, slot);
+		struct roster_choice choice;
+		__u32 out;
 
-		roster4_set(bucket, slot, addr, label);
+		if (!addr4_at(b->g, at, slot, &out))
+			return -EILSEQ;
+		choice = choose4(b->g, out);
+		value4_set(b->g, at, slot, value4(b->g, at, addr), label);
 		at = choice.first == at ? choice.second : choice.first;
 		if (put4(b, at, out, out_label))
 			return 0;
@@ -196,6 +199,8 @@ static int finish(struct builder *b)
 /* Buckets that may hold address 0 cannot say "vacant" with it. */
 static void mark_vacant(struct builder *b)
 {
+	if (keeps_codes4(b->g))
+		return;
 	b->zero = choose4(b->g, 0);
 	b->vacant_first = vacant4(b->g, b->zero.first);
 	b->vacant_second = vacant4(b->g, b->zero.second);

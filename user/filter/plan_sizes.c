@@ -9,7 +9,7 @@
 #include "filter/layout.h"
 #include "base/log.h"
 #include "sets/owned.h"
-#include "bpf/roster.h"
+#include "filter/roster_table.h"
 
 /*
  * The gate is 4 MiB of which each packet reads another byte: a filter of few hosts stays in the caches, so that hosts
@@ -34,6 +34,13 @@
  */
 #define ROSTER4_LOAD 0.80
 #define ROSTER6_LOAD 0.90
+/*
+ * Ten codes fill up as far with as many in their first bucket. With fewer buckets than this so many addresses would
+ * share one that more than a sixth of them had no second: a smaller set keeps addresses, unless codes take less all the
+ * same.
+ */
+#define CODES4_LOAD	   0.90
+#define CODES4_BUCKETS_MIN 120000
 
 /*
  * rungs[r][i]: what the prefixes of lengths[0] to lengths[i] cost with r + 1 rungs, the longest of them lengths[i], and
@@ -216,16 +223,44 @@ static void plan_ipv4(struct generation *g, const struct counts *n, const struct
 		g->minorities = n->minorities;
 }
 
+static void shape_codes4(struct generation *g, __u64 buckets)
+{
+	g->roster4_buckets = codes4_shape(buckets);
+	g->version = generation_version(g);
+}
+
+static void plan_roster4(struct generation *g, double headroom)
+{
+	__u64 keys = g->keys4 + g->minorities, codes = roster_buckets(keys, headroom, CODES4_SLOTS, CODES4_LOAD);
+
+	g->roster4_buckets = roster_buckets(keys, headroom, ROSTER4_SLOTS, ROSTER4_LOAD);
+	if (codes < CODES4_BUCKETS_MIN)
+		codes = CODES4_BUCKETS_MIN;
+	g->capacity4 = (__u64)((double)g->roster4_buckets * ROSTER4_SLOTS * ROSTER4_LOAD);
+	/* Where a gate comes first few are asked, and these have a way that asks addresses alone. */
+	if (g->gate4 || codes >= g->roster4_buckets)
+		return;
+	shape_codes4(g, codes);
+	g->capacity4 = (__u64)((double)codes * CODES4_SLOTS * CODES4_LOAD);
+}
+
+void plan_more_buckets4(struct generation *g)
+{
+	if (keeps_codes4(g))
+		shape_codes4(g, buckets4(g) + buckets4(g) / 8);
+	else
+		g->roster4_buckets += g->roster4_buckets / 8;
+}
+
 /* The least of each is more than a few keys need, and counts as room. */
 static void plan_rosters(struct generation *g, double headroom)
 {
 	g->roster4 = g->keys4 + g->minorities > 0;
 	g->roster6 = g->keys6 > 0;
 	if (g->roster4)
-		g->roster4_buckets = roster_buckets(g->keys4 + g->minorities, headroom, ROSTER4_SLOTS, ROSTER4_LOAD);
+		plan_roster4(g, headroom);
 	if (g->roster6)
 		g->roster6_buckets = roster_buckets(g->keys6, headroom, ROSTER6_SLOTS, ROSTER6_LOAD);
-	g->capacity4 = (__u64)((double)g->roster4_buckets * ROSTER4_SLOTS * ROSTER4_LOAD);
 	g->capacity6 = (__u64)((double)g->roster6_buckets * ROSTER6_SLOTS * ROSTER6_LOAD);
 }
 

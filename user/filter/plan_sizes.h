@@ -42,6 +42,9 @@ int plan_generation(struct generation *g, const struct owned *owned, const struc
  */
 unsigned int plan_rungs(const uint64_t histogram[129], unsigned int lengths[], double *keys);
 
+/* An eighth more, where keys found no place. */
+void plan_more_buckets4(struct generation *g);
+
 /* The masks of a rung, without its salt. */
 struct rung rung_of(__u64 length);
 

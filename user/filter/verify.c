@@ -43,6 +43,13 @@ static int check_host_now(const struct checker *c, const struct host *host)
 	return check(c->g, decide_ipv4(c->g, host->addr), host->label);
 }
 
+static bool is_in_bucket4(const struct generation *g, __u64 at, __u32 addr)
+{
+	if (keeps_codes4(g))
+		return codes4_test(bucket_of_codes4(g, at), value4(g, at, addr));
+	return roster4_test(bucket4(g, at), addr);
+}
+
 /* The cache lines of the host are here, unless it is in its second bucket: then it waits once more. */
 static int check_host_first(struct checker *c, const struct host *host)
 {
@@ -53,7 +60,7 @@ static int check_host_first(struct checker *c, const struct host *host)
 	if (!c->g->roster4)
 		return check_host_now(c, host);
 	at = choose4(c->g, host->addr);
-	if (roster4_test(bucket4(c->g, at.first), host->addr))
+	if (is_in_bucket4(c->g, at.first, host->addr))
 		return check_host_now(c, host);
 	__builtin_prefetch(bucket4(c->g, at.second));
 	if (c->seconds++ >= AHEAD_SECOND)
@@ -172,17 +179,17 @@ int check_arrays(const struct generation *g, const struct owned *owned)
 static const char *check_bucket4(struct checker *c, __u64 at, const bool known[LABELS])
 {
 	const struct generation *g = c->g;
-	struct bucket4 *bucket = bucket4(g, at);
+	__u32 addr;
 
-	for (unsigned int i = 0; i < ROSTER4_SLOTS; i++) {
-		if (!is_bucket_of(g, at, bucket->addr[i])) {
-			if (bucket->addr[i] != vacant4(g, at))
+	for (unsigned int i = 0; i < slots4(g); i++) {
+		if (!addr4_at(g, at, i, &addr)) {
+			if (value4_at(g, at, i) != no_value4(g, at))
 				return "an address is in a bucket that is not its own";
 			continue;
 		}
-		if (!known[*label4(bucket, i)])
+		if (!known[*label4(g, at, i)])
 			return "an address is on the account of a list that is not there";
-		if (check_host(c, bucket->addr[i], *label4(bucket, i), true))
+		if (check_host(c, addr, *label4(g, at, i), true))
 			return "an address does not get through to the roster";
 	}
 	return NULL;
@@ -217,7 +224,7 @@ const char *check_stored(const struct generation *g, const bool known[LABELS])
 	struct checker c = { .g = g };
 	const char *fault = g->gate4 ? check_gate4(g, known) : NULL;
 
-	for (__u64 at = 0; g->roster4 && at < g->roster4_buckets && !fault; at++)
+	for (__u64 at = 0; g->roster4 && at < buckets4(g) && !fault; at++)
 		fault = check_bucket4(&c, at, known);
 	if (!fault && check_waiting(&c))
 		fault = "an address does not get through to the roster";

@@ -13,6 +13,7 @@
 #include "filter/edit.h"
 #include "filter/keys.h"
 #include "filter/plan_sizes.h"
+#include "filter/roster_table.h"
 #include "filter/verify.h"
 #include "image/contents.h"
 #include "image/image.h"
@@ -327,6 +328,7 @@ static int plan_beside(struct generation *g, const struct image *image, const st
 	g->gate4_labels = g->gate4 && n.labels_differ;
 	g->roster4 = g->keys4 + g->minorities > 0;
 	g->roster4_buckets = g->roster4 ? planned.roster4_buckets : 0;
+	g->version = generation_version(g);
 	g->capacity4 = g->roster4 ? planned.capacity4 : 0;
 	keys = g->keys4 + g->keys6 + g->stale;
 	if (keys > most && keys > image->g.keys4 + image->g.keys6)

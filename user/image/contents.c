@@ -51,15 +51,13 @@ static int add_roster(struct ranges sets[LABELS], const struct generation *g)
 {
 	int err = 0;
 
-	for (__u64 at = 0; at < g->roster4_buckets; at++) {
-		struct bucket4 *bucket = bucket4(g, at);
+	for (__u64 at = 0; at < buckets4(g); at++) {
+		for (unsigned int i = 0; i < slots4(g) && !err; i++) {
+			__u32 addr;
 
-		for (unsigned int i = 0; i < ROSTER4_SLOTS && !err; i++) {
-			__u32 addr = bucket->addr[i];
-
-			if (is_bucket_of(g, at, addr) &&
+			if (addr4_at(g, at, i, &addr) &&
 			    (!g->gate4 || gate4_test((const __u8 *)g->gate4, addr) == GATE4_SOME))
-				err = ranges_add4(&sets[*label4(bucket, i)], addr, addr);
+				err = ranges_add4(&sets[*label4(g, at, i)], addr, addr);
 		}
 	}
 	return err;

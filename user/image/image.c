@@ -140,7 +140,7 @@ int image_parse(struct image *image, const char *name, const void *memory, size_
 		return because(-EPROTO,
 			       "%s was saved on a machine of the other byte order; load its lists here instead", name);
 	if (header->version != IMAGE_VERSION || header->byte_order != IMAGE_BYTE_ORDER ||
-	    header->generation != sizeof(header->g) || header->g.version != GENERATION_VERSION)
+	    header->generation != sizeof(header->g) || !generation_is_known(header->g.version))
 		return because(-EPROTO, "%s is an image of another version of xdp-bloom; save it again with this one",
 			       name);
 	if (header->bytes != size)

@@ -225,6 +225,7 @@ static int plan4(struct merge *m, const struct owned *owned)
 	m->g.gate4_labels = m->g.gate4 && n.labels_differ;
 	m->g.roster4 = m->g.keys4 + m->g.minorities > 0;
 	m->g.roster4_buckets = m->g.roster4 ? planned.roster4_buckets : 0;
+	m->g.version = generation_version(&m->g);
 	return err;
 }
 

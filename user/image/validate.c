@@ -18,7 +18,7 @@ static const struct {
 	__u64 least, most;
 	const char *text;
 } limits[] = {
-	LIMIT(version, GENERATION_VERSION, GENERATION_VERSION, "it is of another version"),
+	LIMIT(version, GENERATION_VERSION, GENERATION_CODES, "it is of another version"),
 	LIMIT(gate4, 0, 1, "its arrays are none"),
 	LIMIT(gate4_labels, 0, 1, "its arrays are none"),
 	LIMIT(gate6, 0, 1, "its arrays are none"),
@@ -30,7 +30,6 @@ static const struct {
 	LIMIT(gate4_label, 0, LABELS - 1, "its IPv4 gate does not fit its labels"),
 	LIMIT(filter_blocks, 0, BLOCKS_MAX, "its filter has no size"),
 	LIMIT(filter_layout, 0, LAYOUTS - 1, "its filter's layout is none"),
-	LIMIT(roster4_buckets, 0, 2 * BLOCKS_MAX, "its roster has no size"),
 	LIMIT(roster6_buckets, 0, BLOCKS_MAX, "its roster has no size"),
 	LIMIT(keys4, 0, 1ULL << 32, "it cannot hold as many as it says"),
 	LIMIT(keys6, 0, 1ULL << 32, "it cannot hold as many as it says"),
@@ -84,9 +83,21 @@ static bool has_vacant(const struct generation *g, __u64 at)
 
 static bool are_roster_seeds(const struct generation *g)
 {
-	struct roster_choice zero = choose4(g, 0);
+	struct roster_choice zero;
 
+	if (keeps_codes4(g))
+		return true;
+	zero = choose4(g, 0);
 	return has_vacant(g, zero.first) && has_vacant(g, zero.second);
+}
+
+static bool is_roster4_size(const struct generation *g)
+{
+	__u64 shape = g->roster4_buckets, buckets = buckets4(g);
+
+	if (!keeps_codes4(g))
+		return buckets <= 2 * BLOCKS_MAX && (!g->roster4 || buckets >= ROSTER_BUCKETS_MIN);
+	return g->roster4 && buckets && shape == codes4_shape(buckets);
 }
 
 /* What one number says of another; each is within its limits. */
@@ -109,10 +120,11 @@ static const char *relations_fault(const struct generation *g)
 		{ g->shadows && !g->roster4 && !g->roster6 && (g->keys4 || g->keys6),
 		  "its shadow lists have no roster" },
 		{ g->roster4 != (g->roster4_buckets > 0) || g->roster6 != (g->roster6_buckets > 0) ||
-			  (g->roster4 && g->roster4_buckets < ROSTER_BUCKETS_MIN),
+			  !is_roster4_size(g),
 		  "its roster has no size" },
 		{ g->roster6 && !g->rungs, "its roster holds IPv6, and nothing asks it" },
-		{ g->minorities && !g->roster4, "its labels have no roster" },
+		{ g->version != generation_version(g), "it is of another version" },
+		{ g->minorities && (!g->roster4 || keeps_codes4(g)), "its labels have no roster" },
 	};
 
 	for (size_t i = 0; i < sizeof(relations) / sizeof(relations[0]); i++)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "filter/arrays.h"
+#include "filter/roster_table.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/new_file.h"
@@ -72,17 +73,22 @@ static void put_header(struct writer *w, const struct image_source *source)
 }
 
 /* Labels of bans that end become those of bans that do not. */
-static void forget_ends(char *block, enum array a)
+static void forget_ends(const struct generation *g, char *block, enum array a)
 {
+	struct codes4 *codes = (struct codes4 *)block;
 	struct bucket4 *four = (struct bucket4 *)block;
 	struct bucket6 *six = (struct bucket6 *)block;
-	__u8 *labels[] = { a == ARRAY_ROSTER6 ? six->label : four[0].label, four[1].label };
+	__u8 *labels[] = { a == ARRAY_ROSTER6 ? six->label
+			   : keeps_codes4(g)  ? codes[0].label
+					      : four[0].label,
+			   keeps_codes4(g) ? codes[1].label : four[1].label };
+	size_t labels_n = a == ARRAY_ROSTER4 && keeps_codes4(g) ? sizeof(codes->label) : sizeof(four->label);
 
 	for (size_t at = 0; a == ARRAY_GATE4_LABELS && at < BLOCK_BYTES; at++)
 		if ((__u8)block[at] == LABEL_ENDS)
 			block[at] = LABEL_LIVE;
 	for (size_t i = 0; i < (a == ARRAY_ROSTER4 ? 2 : a == ARRAY_ROSTER6); i++)
-		for (size_t at = 0; at < sizeof(four->label); at++)
+		for (size_t at = 0; at < labels_n; at++)
 			if (labels[i][at] == LABEL_ENDS)
 				labels[i][at] = LABEL_LIVE;
 }
@@ -102,7 +108,7 @@ static void put_array(struct writer *w, const struct generation *g, enum array a
 
 		memcpy(copy, from + at, n);
 		for (size_t block = 0; block < n; block += BLOCK_BYTES)
-			forget_ends(copy + block, a);
+			forget_ends(g, copy + block, a);
 		put(w, copy, n);
 	}
 }

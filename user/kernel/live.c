@@ -131,7 +131,7 @@ static int look_once(struct live *live)
 	}
 	if (!err && bpf_map_lookup_elem(live->meta, &key, &live->g))
 		err = -errno;
-	if (!err && live->g.version != GENERATION_VERSION)
+	if (!err && !generation_is_known(live->g.version))
 		err = -EPROTO;
 	if (err)
 		memset(&live->g, 0, sizeof(live->g));
@@ -230,7 +230,7 @@ int live_open_before(const struct live *live, struct live *before)
 	before->err = open_meta(before);
 	if (!before->err && bpf_map_lookup_elem(before->meta, &key, &before->g))
 		before->err = -errno;
-	if (!before->err && before->g.version != GENERATION_VERSION)
+	if (!before->err && !generation_is_known(before->g.version))
 		before->err = -EPROTO;
 	return before->err;
 }

@@ -11,6 +11,7 @@
 #include <bpf/btf.h>
 
 #include "filter/arrays.h"
+#include "filter/roster_table.h"
 #include "bpf/constants.h"
 #include "kernel/pins.h"
 #include "xdp_bloom.skel.h"
@@ -64,6 +65,14 @@ static void set_detect_constant(struct bpf_insn *insn, unsigned int offset)
 /* Writes one constant into its instruction: a number, a map, or a map's only value. */
 static void set_constant(struct bpf_insn *insn, unsigned int offset)
 {
+	if (offset == 8 * CONSTANT_CODES) {
+		set_wide(insn, 0, keeps_codes4(loading) ? loading->roster4_buckets : 0);
+		return;
+	}
+	if (offset == offsetof(struct generation, roster4_buckets) && keeps_codes4(loading)) {
+		set_wide(insn, 0, 0);
+		return;
+	}
 	if (offset >= 8 * CONSTANT_SCOPES) {
 		if (!loading->scoped || !loading_maps)
 			set_wide(insn, 0, 0);
@@ -183,6 +192,12 @@ static int set_constants(struct bpf_program *program, struct bpf_prog_load_opts 
 			insns[i].code = BPF_JMP | BPF_JSGE | BPF_K;
 		if (insns[i].code == (BPF_JMP | BPF_JSLT | BPF_K) && insns[i].imm == INNER_MAGIC && loading->inner)
 			insns[i].code = BPF_JMP | BPF_JSGE | BPF_K;
+		if (insns[i].code == (BPF_JMP | BPF_JSLT | BPF_K) && insns[i].imm == CODES_MAGIC &&
+		    keeps_codes4(loading))
+			insns[i].code = BPF_JMP | BPF_JSGE | BPF_K;
+		if (insns[i].code == (BPF_ALU64 | BPF_MOV | BPF_K) && insns[i].imm == ALONE_MAGIC)
+			insns[i].imm = keeps_codes4(loading) ? ANSWER_CODES
+							     : ANSWER_DROP | ANSWER(STAGE_FILTER, 0, LABEL_LIVE);
 		if (insns[i].code == (BPF_JMP | BPF_JSLT | BPF_K) && insns[i].imm == RARE_BELOW && loading->inner) {
 			insns[i].code = BPF_JMP | BPF_JSGE | BPF_K;
 			insns[i].imm = INT_MIN; /* each answer */

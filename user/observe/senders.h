@@ -22,8 +22,8 @@ struct senders;
 struct senders *senders_new(void);
 void senders_free(struct senders *senders);
 
-/* A frame: its first bytes, wherever they lie, how long it was, the second that it came in, and for how many packets it stands. 0 or
- * -ENOMEM. */
+/* A frame: its first bytes, wherever they lie, how long it was, the second that it came in, and for how many packets it
+ * stands. 0 or -ENOMEM. */
 int senders_add(struct senders *senders, int64_t second, const uint8_t *bytes, size_t size, uint64_t length,
 		uint64_t packets);
 
