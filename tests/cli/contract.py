@@ -130,6 +130,7 @@ def main():
         ("image", "user/image/image.h", r"#define IMAGE_VERSION\s+(\d+)"),
         ("packed", "user/sets/packed.h", r"#define PACKED_VERSION\s+\"(\d+)\""),
         ("pins", "bpf/abi.h", r"#define GENERATION_VERSION\s+(\d+)"),
+        ("pins", "bpf/abi.h", r"#define GENERATION_CODES\s+(\d+)"),
         ("detector", "bpf/abi.h", r"#define DETECT_VERSION\s+(\d+)")) for number in defined(top, path, pattern)}
     same("formats", {"%s %s" % pair for pair in numbers},
          {"%s %s" % (name, number) for name, rest in page["Formats"].items() for number in rest if number.isdigit()})
