@@ -122,10 +122,12 @@ static void endless(void)
 	ended(&w);
 	if (!begun(&w))
 		return;
+	come("failed\tof this\nha", 17);
 	close(other);
 	other = -1;
 	talk_turn(&w);
-	CHECK(w.ended && talk_words(&w, word) == -1, "an end is none");
+	CHECK(w.ended && talk_has_line(&w), "with its end the last line is gone");
+	CHECK(talk_words(&w, word) == 2 && !talk_has_line(&w) && talk_words(&w, word) == -1, "an end is none");
 	ended(&w);
 }
 

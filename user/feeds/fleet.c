@@ -317,7 +317,7 @@ static int loop(struct fleet_process *p)
 		/* Nothing is lost: what is not in force is read again, what is not said waits. */
 		if (err)
 			stop(p, reason(err));
-		else if (p->talk.ended && p->talk.fd >= 0)
+		else if (p->talk.ended && p->talk.fd >= 0 && !talk_has_line(&p->talk))
 			stop(p, *p->failed ? p->failed : "the program that speaks to it has ended");
 		if (p->news && clock_ms() >= p->write_at)
 			show(p);

@@ -111,6 +111,11 @@ int talk_words(struct fleet_talk *w, char *words[TALK_WORDS])
 	return n;
 }
 
+bool talk_has_line(const struct fleet_talk *w)
+{
+	return memchr(w->in + w->start, '\n', w->end - w->start);
+}
+
 bool talk_is_full(const struct fleet_talk *w)
 {
 	return w->end == IN_ROOM;

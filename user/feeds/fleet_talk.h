@@ -42,6 +42,8 @@ bool talk_waits(const struct fleet_talk *talk);
  * is behind the last is a part of it.
  */
 int talk_words(struct fleet_talk *talk, char *words[TALK_WORDS]);
+/* Is a whole line there? Where it has ended the last ones say why. */
+bool talk_has_line(const struct fleet_talk *talk);
 bool talk_is_full(const struct fleet_talk *talk);
 void talk_forget(struct fleet_talk *talk);
 
