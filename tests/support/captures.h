@@ -27,6 +27,13 @@ __attribute__((unused)) static void put32(struct capture_file *f, uint32_t value
 	f->n += sizeof(value);
 }
 
+__attribute__((unused)) static void put64(struct capture_file *f, uint64_t value)
+{
+	value = f->swapped ? __builtin_bswap64(value) : value;
+	memcpy(f->bytes + f->n, &value, sizeof(value));
+	f->n += sizeof(value);
+}
+
 __attribute__((unused)) static void put_bytes(struct capture_file *f, const void *bytes, size_t n)
 {
 	memcpy(f->bytes + f->n, bytes, n);
@@ -91,8 +98,7 @@ __attribute__((unused)) static void pcapng_interface(struct capture_file *f, uin
 	put_bytes(&body, (uint8_t[4]){ resolution }, 4);
 	put16(&body, 14);
 	put16(&body, 8);
-	put32(&body, f->swapped ? 0 : offset);
-	put32(&body, f->swapped ? offset : 0);
+	put64(&body, offset);
 	put32(&body, 0);
 	pcapng_block(f, 1, &body);
 }

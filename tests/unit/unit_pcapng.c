@@ -51,9 +51,10 @@ static size_t option(size_t at, uint16_t code, const void *value, size_t n)
 {
 	static const char zeros[4];
 	const char *there = (const char *)&words[at + 1];
+	uint16_t head[2];
 
-	CHECK((words[at] & 0xffff) == code && words[at] >> 16 == n && !memcmp(there, value, n) &&
-		      !memcmp(there + n, zeros, (4 - n % 4) % 4),
+	memcpy(head, &words[at], sizeof(head));
+	CHECK(head[0] == code && head[1] == n && !memcmp(there, value, n) && !memcmp(there + n, zeros, (4 - n % 4) % 4),
 	      "at %zu: option %x, not %u with %zu bytes", at * 4, words[at], code, n);
 	return at + 1 + (n + 3) / 4;
 }

@@ -75,6 +75,7 @@ static void minute(void)
 {
 	struct reload *r = follow();
 	int64_t now = clock_ms();
+	struct stat before, after;
 
 	CHECK(reload_waits(r) && !turn(r, now) && !reload_waits(r), "a file that is loaded is loaded again");
 	/* The kernel's reports are not read: all of them are lost. */
@@ -87,8 +88,14 @@ static void minute(void)
 	CHECK(!turn(r, now + 123000) && !turn(r, now + 183000), "what was tried is tried again and again");
 	reload_again(r);
 	CHECK(turn(r, now + 184000), "what failed is not tried again");
-	/* Now who may read it may be others. */
-	ENOUGH(!chmod(list_file, 0444));
+	/* Now who may read it may be others. An emulator that knows no parts of a second does not show that at once. */
+	ENOUGH(!stat(list_file, &before) && !chmod(list_file, 0444) && !stat(list_file, &after));
+	if (before.st_ctim.tv_sec == after.st_ctim.tv_sec && before.st_ctim.tv_nsec == after.st_ctim.tv_nsec) {
+		reload_close(r);
+		remove(list_file);
+		ktap_skip("the emulator shows no change of a mode");
+		return;
+	}
 	CHECK(turn(r, now + 245000), "a change of its mode goes unnoticed");
 	reload_close(r);
 	remove(list_file);

@@ -504,7 +504,7 @@ static void refusals(void)
 	refused("it is compressed: zstdcat FILE | xdp-bloom replay -");
 	begin(false);
 	pcapng_section(&file);
-	file.bytes[4] = 24; /* its header, without the length of what follows */
+	memcpy(file.bytes + 4, &(uint32_t){ 24 }, 4); /* its header, without the length of what follows */
 	refused("ends with another length");
 	begin(false);
 	put32(&file, 0x0a0d0d0a);
@@ -524,7 +524,7 @@ static void refusals(void)
 	refused("zcat");
 	begin(false);
 	pcap_begin(&file, false, 1);
-	file.bytes[4] = 3;
+	memcpy(file.bytes + 4, &(uint16_t){ 3 }, 2);
 	refused("version 3");
 	begin(true);
 	pcap_begin(&file, false, 9);
@@ -540,7 +540,7 @@ static void refusals(void)
 	refused("packet 2, at byte 100");
 	begin(false);
 	pcapng_section(&file);
-	file.bytes[12] = 2;
+	memcpy(file.bytes + 12, &(uint16_t){ 2 }, 2);
 	refused("version");
 	begin(false);
 	pcapng_section(&file);

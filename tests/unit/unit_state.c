@@ -665,6 +665,17 @@ static void number_of_bans(void)
 	CHECK(faults_found() == 1, "a wrong number is not found");
 }
 
+static void turn_numbers(char *bytes, size_t n, size_t of)
+{
+	for (size_t at = 0; at + of <= n; at += of)
+		for (size_t i = 0; i < of / 2; i++) {
+			char byte = bytes[at + i];
+
+			bytes[at + i] = bytes[at + of - 1 - i];
+			bytes[at + of - 1 - i] = byte;
+		}
+}
+
 /* One chunk of a list, of another's hand: what is sound is taken, and all else is said. */
 static void chunks_of_another(void)
 {
@@ -694,6 +705,7 @@ static void chunks_of_another(void)
 	};
 	struct ranges set = RANGES_EMPTY;
 	struct state *s;
+	char stored[64];
 
 	empty_directory();
 	s = opened(true);
@@ -703,18 +715,23 @@ static void chunks_of_another(void)
 	state_close(s);
 	ranges_free(&set);
 	for (size_t i = 0; i < sizeof(chunks) / sizeof(*chunks); i++) {
-		uint32_t sum = (uint32_t)crc32_z(0, chunks[i].data ?: "", (size_t)chunks[i].bytes);
+		uint32_t sum;
 		sqlite3_stmt *stmt = NULL;
 		sqlite3 *db = NULL;
 		bool sound;
 		int err;
 
+		/* The lowest byte first, whatever the machine. */
+		memcpy(stored, chunks[i].data ?: "", (size_t)chunks[i].bytes);
+		if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ && chunks[i].kind != CHUNK_PACKED4)
+			turn_numbers(stored, (size_t)chunks[i].bytes, chunks[i].kind == CHUNK_RANGES6 ? 16 : 4);
+		sum = (uint32_t)crc32_z(0, (void *)stored, (size_t)chunks[i].bytes);
 		ENOUGH(!sqlite3_open(file, &db) &&
 		       !sqlite3_prepare_v2(db, "UPDATE chunk SET family = ?, data = ?, sum = ? WHERE family IS NOT 0",
 					   -1, &stmt, NULL));
 		sqlite3_bind_int(stmt, 1, chunks[i].kind);
 		if (chunks[i].data)
-			sqlite3_bind_blob(stmt, 2, chunks[i].data, chunks[i].bytes, SQLITE_STATIC);
+			sqlite3_bind_blob(stmt, 2, stored, chunks[i].bytes, SQLITE_STATIC);
 		else
 			sqlite3_bind_text(stmt, 2, "12345678", 8, SQLITE_STATIC);
 		if (chunks[i].sum == TEXT)
