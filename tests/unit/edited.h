@@ -29,9 +29,14 @@ __attribute__((unused)) static bool generate_with(struct generation *g, const st
 		keep_codes(g);
 #endif
 	memory_take(g);
-	seeds_set(g);
-	if (!err)
+	/* Of some seeds a roster that is to be full finds no place for a key: others are drawn. */
+	for (int attempt = 0; !err || (err_is(err, EAGAIN) && attempt < 8); attempt++) {
+		memory_clear(g);
+		seeds_set(g);
 		err = build_arrays(g, &owned);
+		if (!err)
+			break;
+	}
 	owned_free(&owned);
 	return CHECK(!err, "not built: %d", err);
 }

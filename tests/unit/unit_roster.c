@@ -295,7 +295,7 @@ static void planned_load(void)
 		size_t n;
 		int rounds;
 	} sizes[] = { { 700, 300 },  { 730, 300 },  { 1000, 200 }, { 3000, 50 },
-		      { 10000, 20 }, { 100000, 4 }, { 1000000, 1 } };
+		      { 10000, 20 }, { 100000, 4 }, { 1000000, 10 } };
 
 	for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
 		int again = 0;
