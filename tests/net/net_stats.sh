@@ -21,13 +21,14 @@ has_lines() {
 	[ "$(wc -l <"$2")" -ge "$1" ]
 }
 
-# dropped N: so many in all lines, of the whole, of all interfaces, stages and lists.
+# dropped N: so many in all lines, of the whole, of all interfaces, stages and lists. What is printed has six digits:
+# of many packets, lines that add up to N but for their rounding.
 dropped() {
 	kill -INT "$stats"
 	end_of "$stats" || fail "stats ended with $?: $(cat rates.err)"
 	is "$(jq -sc 'map(.seconds as $s | .rate | [.packets.dropped, (.interfaces | map(.packets.dropped) | add),
-		(.stages | map(select(.verdict == "dropped").packets) | add), (.lists | map(.packets) | add // 0)] | map(. * $s)) |
-		transpose | map(add | round)' rates)" "[$1,$1,$1,$1]" "all, by interface, stage and list, what the lines add up to,"
+		(.stages | map(select(.verdict == "dropped").packets) | add), (.lists | map(.packets) | add // 0)] | map(. * $s)) | transpose |
+		map(add | if (. - $n | fabs) < 0.5 + $n / 1e5 then $n else . end)' --argjson n "$1" rates)" "[$1,$1,$1,$1]" "all, by interface, stage and list, what the lines add up to,"
 	adds_up
 }
 
@@ -49,6 +50,7 @@ rotated() {
 	done
 	stop_flow 0
 	dropped "$(sent .banned.sent)"
+	is "$(get .packets.dropped stats)" "$(sent .banned.sent)" "what was dropped in all"
 	echo "# $(sent .banned.sent) packets, $n rotations, $(wc -l <rates) lines"
 }
 
