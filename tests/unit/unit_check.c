@@ -2,6 +2,7 @@
 /* The proof before a generation goes live: whatever is wrong in an array is noticed. And what needs no array. */
 #include "base/log.h"
 #include "built.h"
+#include "filter/by_place.h"
 #include "filter/plan_sizes.h"
 
 /* An array's byte that is wrong, and right again. */
@@ -108,7 +109,7 @@ static void check_notices(void)
 }
 
 /* So many that threads share the work: each host, wherever it is, is asked for by one of them. */
-static void check_notices_in_many(void)
+static void notices_in_many(void)
 {
 	struct settings settings = SETTINGS_DEFAULT;
 	struct ranges set = RANGES_EMPTY, none = RANGES_EMPTY;
@@ -138,6 +139,78 @@ static void check_notices_in_many(void)
 	}
 	owned_free(&owned);
 	ranges_free(&set);
+}
+
+static void check_notices_in_many(void)
+{
+	__u64 usual = by_place_from;
+
+	notices_in_many();
+	by_place_from = 1; /* and where they are put in the arrays' order */
+	notices_in_many();
+	check_notices();
+	by_place_from = usual;
+}
+
+#define PLACES_MOST 100000
+
+static struct by_place by_place;
+static uint64_t used, sum;
+
+/* Keys of 32 bits, whose upper half is their place. */
+static int use(void *arg, __u64 key)
+{
+	unsigned int part = (unsigned int)(key >> 32 >> by_place.shift);
+	unsigned int *last = arg;
+
+	if (by_place.came && by_place.ordered[0] == key)
+		*last = 0;
+	if (!CHECK(part < BY_PLACE_PARTS && part >= *last, "part %u behind %u", part, *last))
+		return -EILSEQ;
+	*last = part;
+	used++;
+	sum += key;
+	return 0;
+}
+
+static int refuse(void *arg, __u64 key)
+{
+	(void)key;
+	return ++*(unsigned int *)arg == 7 ? -EAGAIN : 0;
+}
+
+/* Each key is used once, and those that were put together in the order of their parts. */
+static void by_their_place(void)
+{
+	static const uint64_t counts[] = { 1, 255, 256, 257, 511, 512, 65536, 65537, PLACES_MOST };
+	unsigned int last = 0;
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+		uint64_t keys = 300 + ktap_random() % 3000000, wanted = 0;
+
+		used = sum = last = 0;
+		by_place_begin(&by_place, counts[i], by_place_from);
+		for (uint64_t k = 0; k < keys && !ktap_failed; k++) {
+			__u64 place = k < 2 ? k * (counts[i] - 1) : ktap_random() % counts[i];
+			__u64 key = place << 32 | k;
+
+			wanted += key;
+			if (by_place_put(&by_place, key, place, use, &last))
+				return;
+		}
+		by_place_flush(&by_place, use, &last);
+		by_place_end(&by_place);
+		if (!CHECK(used == keys && sum == wanted, "%" PRIu64 " of %" PRIu64 " keys", used, keys))
+			return;
+	}
+	by_place_begin(&by_place, 1, by_place_from - 1);
+	CHECK(!by_place.came, "a small array's keys are put together");
+	last = 0;
+	by_place_begin(&by_place, 1, by_place_from);
+	for (int i = 0; i < 10; i++)
+		CHECK(!by_place_put(&by_place, 1, 0, refuse, &last), "one that was not used yet is refused");
+	CHECK(err_is(by_place_flush(&by_place, refuse, &last), EAGAIN) && last == 7, "it goes on after an error");
+	by_place_end(&by_place);
 }
 
 /* The same of arrays that nobody has the sets of, as an image holds them: a value of this size that is wrong. */
@@ -346,6 +419,7 @@ int main(void)
 	static const struct ktap_case cases[] = {
 		{ "the check notices whatever is missing", check_notices },
 		{ "so it does of many", check_notices_in_many },
+		{ "keys by their place", by_their_place },
 		{ "so it does without the sets", stored_notices },
 		{ "allowed addresses that are hit by accident", allowed_by_accident },
 		{ "allowed lists that are too wide", allowed_too_wide },

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "filter/build.h"
+#include "filter/by_place.h"
 #include "bpf/decide.h"
 #include "ktap.h"
 #include "naive.h"
@@ -264,9 +265,12 @@ static int fill(size_t n, double squeeze)
 	uint32_t *hosts = random_hosts(n);
 	struct generation g;
 	struct owned owned;
+	__u64 usual = by_place_from;
 	size_t lost = 0, wrong = 0;
 	int err = -1;
 
+	if (ktap_random() & 1)
+		by_place_from = 1;
 	naive_hosts(&owned, hosts, n, 200);
 	if (planned(&g, &owned)) {
 		uint64_t buckets = buckets4(&g) - (uint64_t)((double)buckets4(&g) * squeeze);
@@ -282,6 +286,7 @@ static int fill(size_t n, double squeeze)
 		}
 		memory_release(&g);
 	}
+	by_place_from = usual;
 	owned_free(&owned);
 	free(hosts);
 	CHECK(!lost && !wrong, "of %zu keys %zu were lost, %zu others are found", n, lost, wrong);

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "filter/arrays.h"
+#include "filter/by_place.h"
 #include "filter/fill_roster.h"
 #include "bpf/filter.h"
 #include "bpf/gate.h"
@@ -61,18 +62,26 @@ int build_seeds(struct generation *g)
 struct builder {
 	const struct generation *g;
 	const struct owned *owned;
+	struct by_place by_block;
 	__u64 hash[AHEAD];
 	unsigned int waiting;
 };
 
-static void add_key(struct builder *b, __u64 hash)
+static int set_key(void *arg, __u64 hash)
 {
+	struct builder *b = arg;
 	__u64 *oldest = &b->hash[b->waiting % AHEAD];
 
 	filter_prefetch(b->g, hash);
 	if (b->waiting++ >= AHEAD)
 		filter_set_fresh(b->g, *oldest);
 	*oldest = hash;
+	return 0;
+}
+
+static void add_key(struct builder *b, __u64 hash)
+{
+	by_place_put(&b->by_block, hash, lanes_block(hash, b->g->lanes_blocks), set_key, b);
 }
 
 static int build_host(void *arg, __u32 addr, __u8 label, bool filter)
@@ -110,8 +119,12 @@ static void *build_filter(void *arg)
 	static const struct keys_ipv4_calls calls = { build_host, build_net24 };
 	struct builder *b = arg;
 
+	/* A classic filter's bits are anywhere, in no order. */
+	by_place_begin(&b->by_block, b->g->lanes_blocks, b->g->lanes_blocks * BLOCK_BYTES);
 	keys_ipv4(b->g, b->owned, &calls, b);
 	keys_ipv6(b->g, b->owned, build_piece, b);
+	by_place_flush(&b->by_block, set_key, b);
+	by_place_end(&b->by_block);
 	for (unsigned int i = 0; i < b->waiting && i < AHEAD; i++)
 		filter_set_fresh(b->g, b->hash[i]);
 	return NULL;

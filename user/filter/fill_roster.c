@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "filter/arrays.h"
+#include "filter/by_place.h"
 #include "filter/roster_table.h"
 
 /* How many keys are prefetched at once, so that their cache misses overlap. */
@@ -24,6 +26,7 @@ struct place {
 struct builder {
 	const struct generation *g;
 	const struct owned *owned;
+	struct by_place by_bucket;
 	struct place first[AHEAD], second[AHEAD_SECOND];
 	unsigned int firsts, seconds;
 	__u64 walk;		   /* state of the random walk */
@@ -148,16 +151,23 @@ static int next_place(struct builder *b, struct place **place)
 	return (*place)->tag ? enrol6(b, *place) : enrol4(b, *place);
 }
 
-static int add_host(void *arg, __u32 addr, __u8 label, bool filter)
+static int place_host(void *arg, __u64 host)
 {
 	struct builder *b = arg;
 	struct place *place;
 	int err = next_place(b, &place);
 
-	(void)filter;
-	*place = (struct place){ .at = choose4(b->g, addr), .addr = addr, .label = label };
+	*place = (struct place){ .at = choose4(b->g, (__u32)host), .addr = (__u32)host, .label = (__u8)(host >> 32) };
 	__builtin_prefetch(bucket4(b->g, place->at.first), 1);
 	return err;
+}
+
+static int add_host(void *arg, __u32 addr, __u8 label, bool filter)
+{
+	struct builder *b = arg;
+
+	(void)filter;
+	return by_place_put(&b->by_bucket, addr | (__u64)label << 32, choose4(b->g, addr).first, place_host, b);
 }
 
 static int add_net24(void *arg, __u32 net24, enum gate4 state, __u8 label)
@@ -222,7 +232,11 @@ int enrol(const struct generation *g, const struct owned *owned)
 	b->owned = owned;
 	if (g->roster4) {
 		mark_vacant(b);
+		by_place_begin(&b->by_bucket, buckets4(g), array_bytes(g, ARRAY_ROSTER4));
 		err = keys_ipv4(g, owned, &calls, b);
+		if (!err)
+			err = by_place_flush(&b->by_bucket, place_host, b);
+		by_place_end(&b->by_bucket);
 	}
 	if (!err && g->roster6)
 		err = keys_ipv6(g, owned, add_piece, b);

@@ -5,6 +5,8 @@
 #include <pthread.h>
 
 #include "bpf/decide.h"
+#include "filter/arrays.h"
+#include "filter/by_place.h"
 #include "filter/roster_table.h"
 #include "base/log.h"
 
@@ -32,6 +34,9 @@ struct host {
 struct checker {
 	const struct generation *g;
 	const struct owned *owned;
+	/* Of large arrays the filter is asked apart, and the rest of the decision with a filter that says yes. */
+	struct by_place by_block, by_bucket;
+	struct generation filter_apart;
 	size_t first6[LABELS]; /* where each label's first IPv6 prefix stands: the earlier list wins */
 	struct host first[AHEAD], second[AHEAD_SECOND];
 	unsigned int firsts, seconds;
@@ -40,7 +45,9 @@ struct checker {
 
 static int check_host_now(const struct checker *c, const struct host *host)
 {
-	return check(c->g, decide_ipv4(c->g, host->addr), host->label);
+	const struct generation *g = c->by_bucket.came ? &c->filter_apart : c->g;
+
+	return check(g, decide_ipv4(g, host->addr), host->label);
 }
 
 static bool is_in_bucket4(const struct generation *g, __u64 at, __u32 addr)
@@ -69,27 +76,66 @@ static int check_host_first(struct checker *c, const struct host *host)
 	return err;
 }
 
-static int check_host(void *arg, __u32 addr, __u8 label, bool filter)
+static int check_next(void *arg, __u64 host)
 {
 	struct checker *c = arg;
 	const struct generation *g = c->g;
 	struct host *oldest = &c->first[c->firsts % AHEAD];
+	__u32 addr = (__u32)host;
 	int err = 0;
 
-	if (filter && g->filter)
+	if (g->filter && !c->by_bucket.came)
 		filter_prefetch(g, hash_ipv4(g->hash, addr));
 	if (g->roster4)
 		__builtin_prefetch(bucket4(g, choose4(g, addr).first));
 	if (c->firsts++ >= AHEAD)
 		err = check_host_first(c, oldest);
-	*oldest = (struct host){ addr, label };
+	*oldest = (struct host){ addr, (__u8)(host >> 32) };
 	return err;
+}
+
+static int check_filter(void *arg, __u64 hash)
+{
+	const struct checker *c = arg;
+
+	return filter_test(c->g, hash) ? 0 : -EILSEQ;
+}
+
+static int check_host(void *arg, __u32 addr, __u8 label, bool filter)
+{
+	struct checker *c = arg;
+	int err = 0;
+
+	if (!c->by_bucket.came)
+		return check_next(c, addr | (__u64)label << 32);
+	if (filter) {
+		__u64 hash = hash_ipv4(c->g->hash, addr);
+
+		err = by_place_put(&c->by_block, hash, lanes_block(hash, c->g->lanes_blocks), check_filter, c);
+	}
+	return err ?: by_place_put(&c->by_bucket, addr | (__u64)label << 32, choose4(c->g, addr).first, check_next, c);
+}
+
+static const __u64 yes[BLOCK_BYTES / sizeof(__u64)]
+	__attribute__((aligned(BLOCK_BYTES))) = { -1, -1, -1, -1, -1, -1, -1, -1 };
+
+static void order(struct checker *c)
+{
+	const struct generation *g = c->g;
+	__u64 bytes = g->lanes_blocks ? array_bytes(g, ARRAY_ROSTER4) : 0;
+
+	by_place_begin(&c->by_block, g->lanes_blocks, bytes);
+	if (c->by_block.came)
+		by_place_begin(&c->by_bucket, buckets4(g), bytes);
+	c->filter_apart = *g;
+	c->filter_apart.filter = (__u64)(uintptr_t)yes;
+	c->filter_apart.filter_blocks = c->filter_apart.lanes_blocks = 1;
 }
 
 /* All hosts that still wait. */
 static int check_waiting(struct checker *c)
 {
-	int err = 0;
+	int err = by_place_flush(&c->by_block, check_filter, c) ?: by_place_flush(&c->by_bucket, check_next, c);
 
 	for (unsigned int i = 0; i < c->firsts && i < AHEAD && !err; i++)
 		err = check_host_first(c, &c->first[i]);
@@ -128,9 +174,12 @@ static void *check_ipv4(void *arg)
 	static const struct keys_ipv4_calls calls = { check_host, check_net24 };
 	struct checker *c = arg;
 
+	order(c);
 	c->err = keys_ipv4(c->g, c->owned, &calls, c);
 	if (!c->err)
 		c->err = check_waiting(c);
+	by_place_end(&c->by_block);
+	by_place_end(&c->by_bucket);
 	return NULL;
 }
 
