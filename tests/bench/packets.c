@@ -24,12 +24,14 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "neighbours.h"
 #include "packets.h"
 #include "packets.skel.h"
 
 #define CPUS_MAX    64
 #define BATCH	    64 /* frames at a time: well under the 256 that a veth queues */
 #define WARM_FRAMES 4096
+#define PROBE	    8192 /* frames between two walks through memory */
 #define LOOPBACK    1
 
 struct frame {
@@ -48,6 +50,10 @@ struct sender {
 };
 
 static unsigned int rate; /* frames a second and CPU; 0: as many as can be */
+
+/* Between probes memory is walked through, and all the time by another CPU. By the clock: tasks are charged by the
+ * tick, which a probe is shorter than. */
+static bool beside;
 
 /* Not the clock, but the time of the tasks that make and take frames: what else runs on the machine does not count. */
 static bool task_time;
@@ -177,6 +183,24 @@ static double now(unsigned int softirqd)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+/* Nothing but the sending counts. */
+static int send_beside(int program, unsigned int frames, unsigned int softirqd, double *seconds)
+{
+	int err = 0;
+
+	*seconds = 0;
+	for (unsigned int n; frames && !err; frames -= n) {
+		double start;
+
+		n = frames < PROBE ? frames : PROBE;
+		neighbours_walk();
+		start = now(softirqd);
+		err = send_frames(program, n);
+		*seconds += now(softirqd) - start;
+	}
+	return err;
+}
+
 static unsigned int find_softirqd(unsigned int cpu)
 {
 	char name[32], comm[32], path[64];
@@ -210,6 +234,10 @@ static void *run_sender(void *arg)
 	if (!s->err && !rate)
 		s->err = send_frames(s->program, WARM_FRAMES);
 	pthread_barrier_wait(s->start);
+	if (!s->err && beside) {
+		s->err = send_beside(s->program, s->frames, softirqd, &s->seconds);
+		return NULL;
+	}
 	start = now(softirqd);
 	if (!s->err)
 		s->err = rate ? send_paced(s->program, s->frames) : send_frames(s->program, s->frames);
@@ -250,7 +278,7 @@ int main(int argc, char **argv)
 	double seconds;
 	int option, err;
 
-	while ((option = getopt(argc, argv, "c:f:n:r:t")) != -1) {
+	while ((option = getopt(argc, argv, "c:f:n:r:tw")) != -1) {
 		if (option == 'c')
 			cpus = (unsigned int)strtoul(optarg, NULL, 0);
 		else if (option == 'f')
@@ -261,18 +289,23 @@ int main(int argc, char **argv)
 			rate = (unsigned int)strtoul(optarg, NULL, 0);
 		else if (option == 't')
 			task_time = true;
+		else if (option == 'w')
+			beside = true;
 		else
 			cpus = 0;
 	}
-	if (argc - optind != 2 || !cpus || cpus > CPUS_MAX || !frames || (rate && rate < 100)) {
+	if (argc - optind != 2 || !cpus || cpus > CPUS_MAX || !frames || (rate && rate < 100) ||
+	    (beside && (rate || cpus > 1))) {
 		fprintf(stderr,
-			"Usage: packets [-c CPUS] [-f SOURCES] [-n FRAMES] [-r RATE] [-t] IFNAME FILE\n"
+			"Usage: packets [-c CPUS] [-f SOURCES] [-n FRAMES] [-r RATE | -w] [-t] IFNAME FILE\n"
 			"Every CPU sends that many frames out of the interface, the sources from the file (four bytes\n"
 			"each), and prints what one took, in nanoseconds, and how many were sent in all. -f: the\n"
 			"sources are in that file, and the other one has destinations. -r: so many\n"
-			"a second. -t: by the time of the tasks, where the kernel charges them for their softirqs.\n");
+			"a second. -t: by the time of the tasks, where the kernel charges them for their softirqs.\n"
+			"-w: another CPU walks through memory, and this one does between probes (one CPU sends).\n");
 		return 2;
 	}
+	task_time = task_time && !beside;
 	libbpf_set_print(NULL);
 	skel = packets__open();
 	if (!skel)
@@ -284,11 +317,15 @@ int main(int argc, char **argv)
 	if (!err)
 		err = fill_stamps(bpf_map__fd(skel->maps.stamps), sources, argv[optind + 1]);
 	/* The kernel waits for all CPUs around each run of a program that is on no interface: tens of milliseconds. */
-	if (!err && rate)
+	if (!err && (rate || beside))
 		err = bpf_xdp_attach(LOOPBACK, bpf_program__fd(skel->progs.send_frame), XDP_FLAGS_SKB_MODE, NULL);
+	if (!err && beside)
+		err = neighbours_begin();
 	if (!err)
 		err = time_frames(bpf_program__fd(skel->progs.send_frame), cpus, frames, &seconds);
-	if (rate)
+	if (beside)
+		neighbours_end();
+	if (rate || beside)
 		bpf_xdp_detach(LOOPBACK, XDP_FLAGS_SKB_MODE, NULL);
 	packets__destroy(skel);
 	if (err) {
