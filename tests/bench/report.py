@@ -164,11 +164,8 @@ def collect(lines, path, seconds):
     table(['what', 'wanted', 'measured', ''], claims)
     document = dict(machine(), date=datetime.date.today().isoformat(), seconds=int(seconds), results=rows,
                     claims=[dict(zip(('what', 'wanted', 'measured', 'reached'), row)) for row in claims])
-    with open(path + '.tmp', 'w', encoding='utf-8') as out:
-        json.dump(document, out, indent=1)
-    os.replace(path + '.tmp', path)
-    with open(os.path.splitext(path)[0] + '-growth.svg', 'w', encoding='utf-8') as out:
-        out.write(growth.picture(rows))
+    replace(path, json.dumps(document, indent=1))
+    replace(os.path.splitext(path)[0] + '-growth.svg', growth.picture(rows))
     print(f'\n{seconds} s; all of it is in {path}')
 
 
@@ -191,7 +188,7 @@ def page(document):
         extra = [key for key in ('q1', 'q3', 'least', 'most', 'more', 'total', 'max', 'rss_kb', 'kernel_kb', 'bytes_a_key', 'seconds', 'pps', 'first_ms', 'before',
                               'through') if any(key in r for r in group)]
         text += markdown(['subject', 'entries', 'ns', 'p99', 'ratio'] + extra,
-                         [[r['subject'], f"{r['entries']:,}", f"{r['ns']:,}", f"{r['p99']:,}", r['ratio'] or ''] +
+                         [[r['subject'], f"{r['entries']:,}", f"{r['ns']:,}", f"{r['p99']:,}" if 'p99' in r else '', r.get('ratio') or ''] +
                           [r.get(key, '') for key in extra] for r in group])
     return text
 
@@ -200,6 +197,13 @@ def business(rows):
     """What one random line costs, over what it costs beside a program that walks through memory. 0: not measured."""
     alone, beside = (Claims(rows).get(f'ipv4-hosts-pass{more}', 'floor', 1000000) for more in ('', '-neighbours'))
     return max(alone, 0) / beside if alone and beside and beside > 0 else 0
+
+
+def replace(path, text):
+    """All of it or nothing."""
+    with open(path + '.tmp', 'w', encoding='utf-8') as out:
+        out.write(text)
+    os.replace(path + '.tmp', path)
 
 
 def record(path, where, svg):
@@ -212,10 +216,8 @@ def record(path, where, svg):
     with open(where, encoding='utf-8') as old:
         before, _, rest = old.read().partition(BEGIN)
     after = rest.partition(END)[2]
-    with open(where, 'w', encoding='utf-8') as out:
-        out.write(f'{before}{BEGIN}\n{page(document)}{END}{after}')
-    with open(svg, 'w', encoding='utf-8') as out:
-        out.write(growth.picture(document['results']))
+    replace(where, f'{before}{BEGIN}\n{page(document)}{END}{after}')
+    replace(svg, growth.picture(document['results']))
 
 
 if __name__ == '__main__':
