@@ -65,9 +65,31 @@ def main(programs):
 # --- The picture ------------------------------------------------------------------------------------------------------
 
 WIDE, HIGH, LEFT, TOP = 250, 180, 46, 40
-PANELS = [('a decision, ns', [('growth-pass', 'ns', 'pass', '#2563eb'), ('growth-drop', 'ns', 'drop', '#dc2626')]),
-          ('kernel memory, bytes a key', [('growth-pass', 'bytes_a_key', '', '#059669')]),
-          ('text to enforced, s', [('growth-pass', 'seconds', '', '#7c3aed')])]
+GREY = '#9ca3af'  # peers, as far as they get
+
+
+def field(name):
+    return lambda row: float(row[name])
+
+
+def kept(row):
+    return row['kernel_kb'] * 1024 / row['entries']
+
+
+def took(row):
+    return row['ns'] / 1e9
+
+
+# A panel's lines: scenario, subject, value, name, colour.
+PANELS = [('a decision, ns', [('growth-pass', 'xdp-bloom', field('ns'), 'pass', '#2563eb'),
+                              ('growth-drop', 'xdp-bloom', field('ns'), 'drop', '#dc2626'),
+                              ('ipv4-hosts-pass', 'bloom-map', field('ns'), 'Bloom map, pass', GREY),
+                              ('ipv4-hosts-pass', 'hash-map', field('ns'), 'hash map, pass', GREY),
+                              ('ipv4-hosts-pass', 'lpm-trie', field('ns'), 'trie, pass', GREY)]),
+          ('kernel memory, bytes a key', [('growth-pass', 'xdp-bloom', field('bytes_a_key'), '', '#059669'),
+                                          ('load', 'ipset', kept, 'ipset', GREY), ('load', 'nft', kept, 'nft', GREY)]),
+          ('text to enforced, s', [('growth-pass', 'xdp-bloom', field('seconds'), '', '#7c3aed'),
+                                   ('load', 'ipset', took, 'ipset', GREY), ('load', 'nft', took, 'nft', GREY)])]
 
 
 def short(number):
@@ -98,10 +120,12 @@ def panel(at, title, lines):
         spots = [place(*point) for point in points]
         out.append(f'<polyline points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in spots)}" stroke="{colour}" '
                    'fill="none" stroke-width="2"/>')
-        for (x, y), (_, y_value) in zip(spots, points):
+        for (x, y), (_, y_value) in zip(spots, points if colour != GREY else []):
             out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>'
                        f'<text x="{x:.1f}" y="{y - 8:.1f}" text-anchor="middle" fill="{colour}">{y_value:.3g}</text>')
-        if name:
+        if name and colour == GREY:
+            out.append(f'<text x="{spots[-1][0]:.1f}" y="{spots[-1][1] - 5:.1f}" text-anchor="end" fill="{colour}">{name}</text>')
+        elif name:
             out.append(f'<text x="{spots[0][0]:.1f}" y="{spots[0][1] + 16:.1f}" fill="{colour}">{name}</text>')
     return out
 
@@ -114,9 +138,10 @@ def picture(rows):
            '<style>.grid{stroke:#ccc;stroke-width:1}</style>',
            '<rect width="100%" height="100%" fill="white"/>']
     for i, (title, lines) in enumerate(PANELS):
-        drawn = [(name, colour, sorted((r['entries'], float(r[field])) for r in rows if r['scenario'] == scenario))
-                 for scenario, field, name, colour in lines]
-        if all(points for _, _, points in drawn):
+        drawn = [(name, colour, sorted((r['entries'], value(r)) for r in rows if (r['scenario'], r['subject']) == (scenario, subject)))
+                 for scenario, subject, value, name, colour in lines]
+        drawn = [line for line in drawn if line[2]]
+        if drawn:
             out += panel(i * (WIDE + LEFT + 24), title, drawn)
     out.append(f'<text x="{width / 2:.0f}" y="{TOP + HIGH + 40}" text-anchor="middle">random IPv4 hosts in the set</text>')
     return '\n'.join(out + ['</svg>', ''])
