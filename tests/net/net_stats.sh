@@ -98,6 +98,18 @@ detached_meanwhile() {
 	is "$(jq -c '[.packets.dropped, (.interfaces | map(.packets.dropped) | add)]' rows)" "[300,300]" "what was read"
 }
 
+# Told to end in the middle of a look, it looks once more: what came before it was told is in a line.
+ends_with_a_look() {
+	local calls
+
+	need strace
+	filtering bad
+	strace -o trace -e trace=bpf "$XDP_BLOOM" -j stats >rows
+	calls=$(grep -c '^bpf(' trace)
+	strace -o trace -e trace=bpf -e inject=bpf:signal=SIGINT:when=$((calls + 1)) "$XDP_BLOOM" -j stats --interval 0.1 >rows
+	is "$(wc -l <rows)" 2 "lines, the first cut short"
+}
+
 interface_gone() {
 	filtering bad
 	rates
@@ -159,4 +171,4 @@ says_it_in_words() {
 	[ "$(said | wc -l)" -ge 14 ] || fail "so few lines: $(cat out)"
 }
 
-run_cases says_it_in_words rotated detached detached_meanwhile interface_gone flushed
+run_cases says_it_in_words rotated detached detached_meanwhile ends_with_a_look interface_gone flushed

@@ -177,21 +177,25 @@ static int rates_text(const struct counted *n, double per, long line)
 	return out_end();
 }
 
-/* A line an interval, as vmstat does, until a signal or --count. */
+/* A line an interval, as vmstat does, until a signal or --count. The last look begins behind the signal: what came
+ * before is in it. */
 static int stats_rates(const struct call *call, struct tallies *before)
 {
 	const struct options *o = call->options;
 	static struct counted between;
 	int status = EXIT_DONE;
+	bool last = false;
 
 	stop_on(SIGINT);
 	stop_on(SIGTERM);
-	for (long line = 0; !stop_asked && !status && (!o->count.given || line < (long)o->count.value); line++) {
+	for (long line = 0; !last && !status && (!o->count.given || line < (long)o->count.value); line++) {
 		static struct tallies now;
 		double seconds;
 		int err;
 
-		poll(NULL, 0, (int)lround(o->interval.value * 1000));
+		if (!stop_asked)
+			poll(NULL, 0, (int)lround(o->interval.value * 1000));
+		last = stop_asked;
 		err = tallies_take(call->context, &now);
 		if (err)
 			return fail("%s", reason(err));
