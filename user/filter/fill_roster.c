@@ -164,10 +164,13 @@ static int place_host(void *arg, __u64 host)
 
 static int add_host(void *arg, __u32 addr, __u8 label, bool filter)
 {
+	__u64 host = addr | (__u64)label << 32;
 	struct builder *b = arg;
 
 	(void)filter;
-	return by_place_put(&b->by_bucket, addr | (__u64)label << 32, choose4(b->g, addr).first, place_host, b);
+	if (!b->by_bucket.came)
+		return place_host(b, host);
+	return by_place_put(&b->by_bucket, host, choose4(b->g, addr).first, place_host, b);
 }
 
 static int add_net24(void *arg, __u32 net24, enum gate4 state, __u8 label)

@@ -103,23 +103,24 @@ static int check_filter(void *arg, __u64 hash)
 
 static int check_host(void *arg, __u32 addr, __u8 label, bool filter)
 {
+	__u64 host = addr | (__u64)label << 32;
 	struct checker *c = arg;
 	int err = 0;
 
 	if (!c->by_bucket.came)
-		return check_next(c, addr | (__u64)label << 32);
+		return check_next(c, host);
 	if (filter) {
 		__u64 hash = hash_ipv4(c->g->hash, addr);
 
 		err = by_place_put(&c->by_block, hash, lanes_block(hash, c->g->lanes_blocks), check_filter, c);
 	}
-	return err ?: by_place_put(&c->by_bucket, addr | (__u64)label << 32, choose4(c->g, addr).first, check_next, c);
+	return err ?: by_place_put(&c->by_bucket, host, choose4(c->g, addr).first, check_next, c);
 }
 
 static const __u64 yes[BLOCK_BYTES / sizeof(__u64)]
 	__attribute__((aligned(BLOCK_BYTES))) = { -1, -1, -1, -1, -1, -1, -1, -1 };
 
-static void order(struct checker *c)
+static void put_in_order(struct checker *c)
 {
 	const struct generation *g = c->g;
 	__u64 bytes = g->lanes_blocks ? array_bytes(g, ARRAY_ROSTER4) : 0;
@@ -174,7 +175,7 @@ static void *check_ipv4(void *arg)
 	static const struct keys_ipv4_calls calls = { check_host, check_net24 };
 	struct checker *c = arg;
 
-	order(c);
+	put_in_order(c);
 	c->err = keys_ipv4(c->g, c->owned, &calls, c);
 	if (!c->err)
 		c->err = check_waiting(c);

@@ -177,8 +177,8 @@ static int rates_text(const struct counted *n, double per, long line)
 	return out_end();
 }
 
-/* A line an interval, as vmstat does, until a signal or --count. The last look begins behind the signal: what came
- * before is in it. */
+/* A line an interval, as vmstat does, until --count or a signal, behind which the last look begins: it has all before.
+ */
 static int stats_rates(const struct call *call, struct tallies *before)
 {
 	const struct options *o = call->options;
