@@ -99,6 +99,12 @@ health() {
 	cp sound "$XDP_BLOOM_STATE/state.db"
 	kill -HUP "$service_pid"
 	until_health 200 ok
+	# What is no reason to take the machine out of service.
+	no_agent
+	until_health 200 degraded
+	grep -q "^crowdsec: http://127.0.0.1:1 does not answer since 20.*Z: .*: what is banned stays" page || fail "no agent: $(cat page)"
+	kill "$agent"
+	until_health 200 ok
 	mv "$XDP_BLOOM_STATE" elsewhere
 	until_health 503 "the state is lost, or cannot be read"
 	mv elsewhere "$XDP_BLOOM_STATE"

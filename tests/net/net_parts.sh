@@ -44,6 +44,8 @@ unmet() {
 	printf '\n%s\n' "known: ${known:-}, code ${code:-}"
 	grep 'fault\|heal' page
 	tail -n 8 "$XDP_BLOOM_STATE/events"
+	diff <(echo "$pins") <(all_pins) || echo "the pins: < before, > now"
+	"$TRAFFIC" -b banned -c clean wire0 edge0 2>&1
 	"$XDP_BLOOM" -j show
 }
 

@@ -50,6 +50,8 @@ state_gone|1|degraded|what is in force is not of the state
 state_damaged|1|degraded|the state cannot be read
 list_refused|1|degraded|its next version was refused
 state_ahead|1|degraded|the last change is not in force yet
+agent_silent|1|degraded|crowdsec: http://127.0.0.1:1 does not answer since
+fleet_without_us|1|degraded|fleet: nobody takes part in it: xdp-bloom run
 '
 
 nothing_attached() { bloom detach --all; }
@@ -70,6 +72,9 @@ db = sqlite3.connect(sys.argv[1])
 db.execute("UPDATE setting SET value = value + 1 WHERE name = \"generation\"")
 db.commit()' "$XDP_BLOOM_STATE/state.db"
 }
+
+agent_silent() { no_agent; }
+fleet_without_us() { bloom fleet join redis://127.0.0.1:1 --as edge-1; }
 
 # A directory of bad lists leaves room for the rest.
 many_refused() {

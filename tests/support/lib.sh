@@ -437,5 +437,16 @@ let_go() {
 	wait_until "no program on $1" without_program "$1"
 }
 
+# no_agent: decisions of an agent are followed that is not there, by process $agent.
+no_agent() {
+	ip link set lo up
+	echo key >agent.key
+	chmod 600 agent.key
+	"$XDP_BLOOM" follow crowdsec --key-file agent.key --url http://127.0.0.1:1 2>/dev/null &
+	# shellcheck disable=SC2034 # for who asked
+	agent=$!
+	wait_until "that it does not answer" test -e "$XDP_BLOOM_STATE/crowdsec"
+}
+
 # shellcheck source=tests/support/traffic.sh
 . "$here/traffic.sh"
