@@ -153,6 +153,41 @@ what_it_keeps() {
 	verdicts 45.0.0.8=drop
 }
 
+# Of a large filter it keeps what it has touched, while that is in force: each ban gets into the one that is.
+generations() {
+	local turn n from to all=()
+
+	serves
+	awk 'BEGIN { for (n = 0; n < 200000; n++) printf "11.%d.%d.%d\n", n / 1000, n / 4 % 250, n % 4 * 64 }' >list
+	bloom load large list
+	for turn in "bloom rotate" "bloom shadow large" "bloom enforce large" "bloom tune --exact off --force" \
+		"bloom tune --exact on" "bloom restore" "bloom unload large" "bloom load large list"; do
+		for n in {1..40}; do
+			all+=("45.$((RANDOM % 256)).$((RANDOM % 256)).$((RANDOM % 256))")
+			"$XDP_BLOOM" -q add "${all[-1]}" || fail "add ${all[-1]}"
+		done
+		by_it add "${all[-1]}"
+		bloom del "${all[0]}" # without a roster by a new generation
+		verdicts "${all[0]}=pass"
+		all=("${all[@]:1}")
+		all_drop "after $turn"
+		$turn
+		all_drop "$turn"
+	done
+	# Of those before nothing is mapped any more.
+	by_it add "${all[0]}"
+	n=0
+	while IFS='- ' read -r from to _; do n=$((n + 16#$to - 16#$from)); done < <(grep bpf-map "/proc/$(helper)/maps")
+	[ "$n" -gt 0 ] || fail "it keeps nothing"
+	[ $((n - 65536)) -le "$(get .memory.total show)" ] || fail "$n bytes are mapped, $(get .memory.total show) are in force"
+	stop
+}
+
+all_drop() {
+	printf '%s\n' "${all[@]}" | "$XDP_BLOOM" -j test - | jq -e 'all(.[]; .verdict == "drop")' >/dev/null ||
+		fail "$1: $(printf '%s\n' "${all[@]}" | "$XDP_BLOOM" -j test - | jq -c '[.[] | select(.verdict != "drop").address]') pass"
+}
+
 events_of() {
 	"$XDP_BLOOM" -j events | jq -r --arg words "$1" 'select(.message == $words) | .uid' | tail -n 1
 }
@@ -313,4 +348,4 @@ more_than() {
 	[ "$(wc -l <acknowledged)" -gt $(($1 * 3)) ]
 }
 
-run_cases words_and_statuses what_it_keeps what_it_leaves sessions only_root killed
+run_cases words_and_statuses what_it_keeps generations what_it_leaves sessions only_root killed

@@ -107,12 +107,11 @@ static void failed(void)
 		return;
 	close(closed);
 	mem[0] = 1;
-	CHECK(!window_failed(fd) && !window_failed(closed), "one has failed before its time");
+	CHECK(!window_failed(mem) && !window_failed(lost), "one has failed before its time");
 	lost[BYTES - 1] = 1;
-	CHECK(!window_failed(fd) && window_failed(closed), "whether they failed: %d and %d", window_failed(fd),
-	      window_failed(closed));
-	window_close(mem);
-	window_close(lost);
+	CHECK(!window_failed(mem) && window_failed(lost), "whether they failed: %d and %d", window_failed(mem),
+	      window_failed(lost));
+	CHECK(!window_close(mem) && !window_close(lost), "what nobody wants to be kept is");
 	munmap(mem, BYTES);
 	munmap(lost, BYTES);
 	close(fd);

@@ -190,10 +190,11 @@ int live_map(const struct live *live, struct candidate *c, bool edit)
 
 bool live_map_failed(const struct candidate *c)
 {
+	struct generation g = c->g;
 	bool failed = false;
 
 	for (enum array a = 0; a < ARRAYS; a++)
-		failed = failed || window_failed(c->map[a].fd);
+		failed = failed || window_failed((void *)(uintptr_t)*generation_member(&g, array_kinds[a].member));
 	return failed;
 }
 
@@ -415,8 +416,7 @@ void kernel_release(struct candidate *c)
 	for (enum array a = 0; a < ARRAYS; a++) {
 		__u64 *member = generation_member(&c->g, array_kinds[a].member);
 
-		window_close((void *)(uintptr_t)*member);
-		if (*member)
+		if (!window_close((void *)(uintptr_t)*member) && *member)
 			munmap((void *)(uintptr_t)*member, c->map[a].size);
 		*member = 0;
 		close_fd(c->map[a].fd);

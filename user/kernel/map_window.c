@@ -2,15 +2,20 @@
 #include "kernel/map_window.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "filter/arrays.h"
+#include "kernel/pins.h"
 
 /* A fault costs as much as some ten pages more. */
 #define WINDOW_BYTES (64u << 10)
 /* After so many, the whole map is mapped. */
 #define WINDOWS_MAX 32
+/* A map that is kept is in memory although a new generation is in force: no larger one, until the next is opened. */
+#define KEPT_MOST (64u << 20)
 
 static struct window {
 	char *at; /* NULL: none */
@@ -18,7 +23,11 @@ static struct window {
 	int fd;
 	unsigned int opened;
 	volatile sig_atomic_t failed;
+	__u32 map; /* its number; 0: it is not to be kept, and the descriptor is the caller's */
+	bool kept; /* nobody has it open */
 } windows[ARRAYS];
+
+static bool keeps;
 
 static int bring_in(struct window *w, size_t offset)
 {
@@ -59,37 +68,92 @@ static void on_fault(int signo, siginfo_t *info, void *context)
 	signal(signo, SIG_DFL);
 }
 
+static void forget(struct window *w)
+{
+	munmap(w->at, w->size);
+	close(w->fd);
+	*w = (struct window){ 0 };
+}
+
+void windows_forget(void)
+{
+	for (size_t i = 0; i < ARRAYS; i++)
+		if (windows[i].kept)
+			forget(&windows[i]);
+}
+
+void windows_keep(void)
+{
+	keeps = true;
+}
+
+/* The memory of that map, if it is kept. Of another generation none is of use any more. */
+static void *take_kept(__u32 map, size_t size)
+{
+	for (size_t i = 0; i < ARRAYS; i++)
+		if (windows[i].kept && windows[i].map == map && windows[i].size == size) {
+			windows[i].kept = false;
+			return windows[i].at;
+		}
+	windows_forget();
+	return NULL;
+}
+
 void *window_open(int fd, size_t size)
 {
 	struct sigaction act = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct pinned is = { 0 };
 	struct window *w = windows;
 	void *at;
 
+	if (size <= 2 * WINDOW_BYTES)
+		return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (keeps && size <= KEPT_MOST && !pinned_info(fd, &is) && (at = take_kept(is.id, size)))
+		return at;
 	while (w < windows + ARRAYS && w->at)
 		w++;
-	if (w == windows + ARRAYS || size <= 2 * WINDOW_BYTES)
+	if (w == windows + ARRAYS)
 		return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	at = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (at != MAP_FAILED && sigaction(SIGSEGV, &act, NULL)) {
 		munmap(at, size);
 		at = MAP_FAILED;
 	}
-	if (at != MAP_FAILED)
+	if (at == MAP_FAILED)
+		return at;
+	*w = (struct window){ .at = at, .size = size, .fd = is.id ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : fd, .map = is.id };
+	if (w->fd < 0)
 		*w = (struct window){ .at = at, .size = size, .fd = fd };
 	return at;
 }
 
-bool window_failed(int fd)
+static struct window *window_of(const void *at)
 {
 	for (size_t i = 0; i < ARRAYS; i++)
-		if (windows[i].at && windows[i].fd == fd)
-			return windows[i].failed;
-	return false;
+		if (at && windows[i].at == at)
+			return &windows[i];
+	return NULL;
 }
 
-void window_close(const void *at)
+bool window_failed(const void *at)
 {
-	for (size_t i = 0; i < ARRAYS; i++)
-		if (windows[i].at == at)
-			windows[i] = (struct window){ 0 };
+	const struct window *w = window_of(at);
+
+	return w && w->failed;
+}
+
+bool window_close(const void *at)
+{
+	struct window *w = window_of(at);
+
+	if (!w)
+		return false;
+	w->kept = w->map && !w->failed;
+	if (!w->kept) {
+		if (w->map)
+			close(w->fd);
+		*w = (struct window){ 0 };
+		return false;
+	}
+	return true;
 }

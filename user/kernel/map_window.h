@@ -11,9 +11,14 @@
 
 /* As mmap(): the map's memory, to read and to write, or MAP_FAILED. The descriptor stays open until window_close(). */
 void *window_open(int fd, size_t size);
-/* Does nothing if it is not a window. */
-void window_close(const void *at);
-/* Could some memory of this map not be mapped? */
-bool window_failed(int fd);
+/* To be told before it is unmapped. False: it is none. True: it is kept, and stays as it is. */
+bool window_close(const void *at);
+/* Could some of this memory not be mapped? */
+bool window_failed(const void *at);
+
+/* From now on they are kept when they are closed, for who opens the same map again: what one has touched is there. */
+void windows_keep(void);
+/* Lets go of those that are kept. */
+void windows_forget(void);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/errand.h"
 #include "base/stdin.h"
 #include "base/stop.h"
+#include "kernel/map_window.h"
 #include "verbs/errand.h"
 #include "verbs/verbs.h"
 
@@ -230,6 +231,9 @@ static void serve(const struct context *context, struct guest *g, FILE *at[2])
 		errand_decline("out of memory");
 	stdin = in;
 	answer(g->fd, (uint32_t)status);
+	/* A new generation is about to be made, or somebody makes it. */
+	if (errand.declined)
+		windows_forget();
 	log_settings = (struct log_settings){ 0 };
 }
 
@@ -262,6 +266,7 @@ int errand_serve(const struct context *context)
 	stop_on(SIGTERM);
 	stop_on(SIGINT);
 	errand.here = true;
+	windows_keep();
 	while (!lost && !stop_asked) {
 		listener.revents = 0;
 		stop_poll(&listener, 1, &idle);
