@@ -59,8 +59,9 @@ in_place() {
 		jq -c '[.interfaces[]|[.name,.moved,.gone]]')" = '[["edge0",false,false]]' ] && send_closed
 }
 
+# What is lost while something is attached again is not waited for: there is another try.
 send_closed() {
-	"$TRAFFIC" -b banned -c clean wire0 edge0 &>/dev/null
+	timeout 5 "$TRAFFIC" -b banned -c clean wire0 edge0 &>/dev/null
 }
 
 # healed WHAT: it is, and it was said in the log, in the events, on /healthz and in the metrics.

@@ -167,6 +167,13 @@ static int pin(const struct thing *thing, const char *pin_name)
 	return close(fd);
 }
 
+/* What happens as soon as that pin has been opened so often; no times: nothing. */
+static struct {
+	const char *pin;
+	unsigned int times;
+	void (*then)(void);
+} when_opened;
+
 WRAPPED(int, bpf_obj_get, const char *path)
 {
 	char text[97] = "";
@@ -180,6 +187,8 @@ WRAPPED(int, bpf_obj_get, const char *path)
 	if (read(fd, text, sizeof(text) - 1) < 0)
 		abort();
 	close(fd);
+	if (when_opened.times && !strcmp(path, when_opened.pin) && !--when_opened.times)
+		when_opened.then();
 	return thing_open(thing_called(text));
 }
 

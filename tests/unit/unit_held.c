@@ -187,6 +187,14 @@ static void foreign_pinned(void)
 	pin_over(slot_map, "counters");
 }
 
+/* Behind the back of who looks: it has seen what is pinned there, and not yet the file. */
+static void foreign_just_then(void)
+{
+	when_opened.pin = "pins/counters";
+	when_opened.times = 2;
+	when_opened.then = foreign_pinned;
+}
+
 static void foreign_in_slot(void)
 {
 	memcpy(slot_map->value, &root_program->id, sizeof(root_program->id));
@@ -342,6 +350,7 @@ STEPS(mends_slot_pin, look, slot_unpinned, look, look, close_gap, repair, look)
 STEPS(mends_some, look, some_unpinned, look, look, repair, look)
 STEPS(mends_all, look, all_unpinned, look, look, close_gap, repair, look)
 STEPS(mends_foreign, look, foreign_pinned, look, look, repair, look)
+STEPS(mends_just_then, foreign_just_then, look, look, repair, look)
 STEPS(fills_slot, look, foreign_in_slot, look, look, close_gap, look)
 STEPS(fills_empty, look, slot_emptied, look, look, close_gap, look, look)
 STEPS(fills_unpinned, look, slot_unpinned, slot_emptied, look, look, close_gap, look, repair, look)
@@ -389,6 +398,7 @@ static const struct happens all[] = {
 	{ "all pins are gone", on_two, mends_all, ONCE },
 	{ "all pins are gone, shared", shared, mends_all, ONCE },
 	{ "another's pin", on_eth0, mends_foreign, ONCE },
+	{ "another's pin, just when it is looked at", on_eth0, mends_just_then, ONCE },
 	{ "another's program in the slot", on_eth0, fills_slot, EACH_FAILS },
 	{ "the slot is empty", on_eth0, fills_empty, ONCE },
 	{ "the slot is empty, and its pin gone", on_eth0, fills_unpinned, ONCE },

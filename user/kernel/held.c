@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 
@@ -78,6 +79,24 @@ bool held_stands(const struct held *h, const struct part *part, struct stat *st)
 
 	pin_path(h->context, path, part->name);
 	return !lstat(path, st);
+}
+
+/* Its file is looked at before and afterwards: another may be put there in between. */
+int held_get(const struct held *h, const struct part *part, struct stat *st)
+{
+	char path[PIN_PATH_MAX];
+	struct stat before;
+	bool was = held_stands(h, part, &before);
+	int fd;
+
+	pin_path(h->context, path, part->name);
+	fd = bpf_obj_get(path);
+	if (fd < 0)
+		return -errno;
+	if (was && held_stands(h, part, st) && st->st_dev == before.st_dev && st->st_ino == before.st_ino)
+		return fd;
+	close(fd);
+	return -EAGAIN;
 }
 
 const struct part *held_root(const struct held *h, const struct part *link)

@@ -56,6 +56,8 @@ bool held_runs_root(const struct held *h, const struct part *link);
 const struct part *held_root(const struct held *h, const struct part *link);
 /* Is anything there under its pin's name? */
 bool held_stands(const struct held *h, const struct part *part, struct stat *st);
+/* What is pinned there, and its file: a descriptor, or -errno; -EAGAIN: it is being replaced. */
+int held_get(const struct held *h, const struct part *part, struct stat *st);
 /* Is its pin there, and is it its own? */
 bool held_is_right(const struct held *h, struct part *part, struct pinned *is);
 

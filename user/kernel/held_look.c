@@ -32,16 +32,13 @@ PRINTF(3, 4) static void say(struct held *h, unsigned int what, const char *fmt,
 
 bool held_is_right(const struct held *h, struct part *part, struct pinned *is)
 {
-	char path[PIN_PATH_MAX];
 	struct stat st;
 	int fd;
 
 	memset(is, 0, sizeof(*is));
-	pin_path(h->context, path, part->name);
 	part->dev = 0;
-	fd = bpf_obj_get(path);
-	if (fd < 0 || pinned_info(fd, is) || is->kind != part->is.kind || is->id != part->is.id ||
-	    !held_stands(h, part, &st)) {
+	fd = held_get(h, part, &st);
+	if (fd < 0 || pinned_info(fd, is) || is->kind != part->is.kind || is->id != part->is.id) {
 		close_fd(fd);
 		return false;
 	}

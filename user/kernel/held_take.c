@@ -10,6 +10,7 @@
 #include <bpf/bpf.h>
 
 #include "base/grow.h"
+#include "base/log.h"
 #include "kernel/dispatcher.h"
 #include "kernel/match.h"
 
@@ -21,15 +22,15 @@ static const char *const base_names[] = {
 static int take_pin(struct held *h, const char *name, enum group group)
 {
 	struct part part = { .group = group };
-	char path[PIN_PATH_MAX];
 	struct stat st;
 
 	snprintf(part.name, sizeof(part.name), "%s", name);
-	pin_path(h->context, path, name);
-	part.fd = bpf_obj_get(path);
+	part.fd = held_get(h, &part, &st);
+	if (err_is(part.fd, EAGAIN))
+		return -EAGAIN;
 	if (part.fd < 0)
 		return 0;
-	if (pinned_info(part.fd, &part.is) || !held_stands(h, &part, &st) || !GROW(h->parts, h->n)) {
+	if (pinned_info(part.fd, &part.is) || !GROW(h->parts, h->n)) {
 		close(part.fd);
 		return -EAGAIN;
 	}
