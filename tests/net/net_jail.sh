@@ -242,6 +242,23 @@ alone_in_the_kernel() {
 	verdicts 203.0.113.7=drop
 }
 
+# Who is above the limits of two interfaces has one ban, and one strike.
+by_two_interfaces() {
+	banning 203.0.113.7
+	veth 1
+	bloom attach edge1
+	bloom detect proven edge1
+	bloom detect limit packets 90/s --burst $burst --then ban --on edge1
+	offend
+	"$TRAFFIC" -b many -c quiet wire1 edge1 >"$WORK/sent" 2>err
+	is "$(get '[.suspects[] | select(.banned_until != null) | .source] | join(" ")' detect)" "203.0.113.7 203.0.113.7" \
+		"whom it bans by itself, by each interface"
+	bloom detect limit packets 99/s --burst $burst
+	is "$(banned) $(strikes 203.0.113.7)" "203.0.113.7 1" "who is banned, and how often"
+	takes 60 203.0.113.7
+	is "$(events_of ban '.bans')" 1 "bans in the event"
+}
+
 # A service that is stopped comes back to what the kernel did meanwhile.
 stopped() {
 	banning 203.0.113.7
@@ -339,4 +356,4 @@ let_go_with_all() {
 	is "$(get length bans)" 0 "live bans"
 }
 
-run_cases becomes_live climbs needed others alone_in_the_kernel stopped many needed_and_trusted needed_again let_go_with_all
+run_cases becomes_live climbs needed others alone_in_the_kernel by_two_interfaces stopped many needed_and_trusted needed_again let_go_with_all
