@@ -198,6 +198,13 @@ what_it_leaves() {
 	echo 45.0.1.1 >list
 	printf 'add 45.0.0.2\nload other %s\n' "$WORK/list" >mixed
 	by_us "more than bans" batch mixed
+	# So many would keep it from others, and a new generation is likely: by a file and by a pipe.
+	seq 30000 | awk '{ printf "add 47.1.%d.%d\n", $1 / 250, $1 % 250 }' >large
+	"$XDP_BLOOM" -v batch large >out 2>&1 || fail "a large batch: $(cat out)"
+	! grep -q "process of the service" out || fail "a large batch was given to it: $(cat out)"
+	sed 's/add 47/48/' large | cat | "$XDP_BLOOM" -v add - >out 2>&1 || fail "many in a pipe: $(cat out)"
+	! grep -q "process of the service" out || fail "many in a pipe were given to it: $(cat out)"
+	verdicts 47.1.0.1=drop 47.1.120.0=drop 48.1.0.1=drop 48.1.120.0=drop 48.1.120.1=pass
 	verdicts 45.0.0.2=drop 45.0.1.1=drop
 	# The first ban that ends takes another program.
 	by_us "a new generation" add 45.0.0.3 --ttl 1h

@@ -32,6 +32,8 @@ struct errand_part {
 };
 
 #define ERRAND_BYTES_MAX (8 << 20)
+/* Of a file: some ten thousand bans. */
+#define ERRAND_INPUT_MAX (256 << 10)
 
 /* Which network namespace this process is in, and which pins it sees. False: that is not known. */
 bool errand_place(const struct context *context, uint64_t network[2], uint64_t pins[2]);

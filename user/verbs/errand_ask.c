@@ -217,6 +217,14 @@ static bool keep_input(int input)
 	return true;
 }
 
+/* Others wait for that process meanwhile; and where so many do not fit, it would have done all of it in vain. */
+static bool is_much(int input)
+{
+	struct stat is;
+
+	return input >= 0 && !fstat(input, &is) && is.st_size > ERRAND_INPUT_MAX;
+}
+
 bool errand_sent(const struct call *call, int input, int *status)
 {
 	int64_t until = clock_ms() + 1000 * (int64_t)call->context->wait;
@@ -228,7 +236,7 @@ bool errand_sent(const struct call *call, int input, int *status)
 
 	if (fd < 0)
 		return false;
-	if (!keep_input(input)) {
+	if (!keep_input(input) || is_much(input)) {
 		close(fd);
 		return false;
 	}
