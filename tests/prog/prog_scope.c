@@ -635,8 +635,9 @@ static bool judge(unsigned int kind, const struct packet *p, int program, uint64
 	verdict = run(program, p, first);
 	if (MATCH_BY_TC(kind))
 		verdict = verdict == TC_ACT_UNSPEC ? PASS : verdict == TC_ACT_SHOT ? DROP : -1;
-	if (!CHECK(verdict == (drops ? DROP : PASS), "kind %u: the program does not %s", kind, drops ? "drop" : "pass"))
-		return false;
+	if (verdict != (drops ? DROP : PASS))
+		return CHECK(false, "kind %u: the program says %d, and is to %s; once more it says %d", kind, verdict,
+			     drops ? "drop" : "pass", run(program, p, first));
 	if (blind >= 0)
 		unread[blind]++;
 	return CHECK(label < 0 || counted_on(label) == before + 1, "kind %u: it is not counted on the account %d", kind,
