@@ -158,7 +158,7 @@ whole_root() {
 }
 
 within() {
-	expect 0 env -u XDP_BLOOM_STATE -u XDP_BLOOM_BPFFS PATH="/usr/local/bin:$PATH" chroot root "$@"
+	expect 0 env -u XDP_BLOOM_STATE -u XDP_BLOOM_BPFFS PATH="/usr/local/sbin:/usr/local/bin:$PATH" chroot root "$@"
 }
 
 run_cases all_goes all_goes_that_is_shared damaged not_ours refused_first asked whole_root
