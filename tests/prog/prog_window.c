@@ -49,12 +49,6 @@ static int lowest_free(void)
 	return fd;
 }
 
-static void let_go(char *at, size_t size)
-{
-	if (!window_close(at))
-		munmap(at, size);
-}
-
 static void not_kept(void)
 {
 	int map = new_map(BYTES);
@@ -63,9 +57,8 @@ static void not_kept(void)
 	if (at == MAP_FAILED)
 		return;
 	at[0] = 1;
-	CHECK(!window_close(at), "kept, though nobody asked for it");
-	munmap(at, BYTES);
-	CHECK(!mapped(), "%zu bytes are mapped", mapped());
+	window_close(at, BYTES);
+	CHECK(!mapped(), "%zu bytes are mapped, though nobody asked that they are kept", mapped());
 	close(map);
 }
 
@@ -83,7 +76,8 @@ static void kept(void)
 	at[BYTES / 2] = 1;
 	once = mapped();
 	CHECK(once && once < BYTES, "%zu bytes are mapped", once);
-	CHECK(window_close(at), "not kept");
+	window_close(at, BYTES);
+	CHECK(mapped() == once, "not kept");
 	CHECK(!pinned_info(map, &is), "its number");
 	/* By another descriptor, after somebody has written into it. */
 	value[BYTES / 2] = 2;
@@ -100,24 +94,24 @@ static void kept(void)
 	CHECK(at != second && !at[BYTES / 2] && !at[7], "the other has what is in the first");
 	CHECK(second[7] == 3, "the first is gone");
 	at[7] = 4;
-	let_go(second, BYTES);
+	window_close(second, BYTES);
 	close(again);
-	let_go(at, BYTES);
+	window_close(at, BYTES);
 	/* What is small is mapped each time, and is no reason to forget. */
 	again = new_map(4096);
 	second = window_open(again, 4096);
 	CHECK(second != MAP_FAILED && !second[7], "a small one");
-	let_go(second, 4096);
+	window_close(second, 4096);
 	close(again);
 	second = window_open(other, BYTES);
 	CHECK(second == at && second[7] == 4, "forgotten");
-	let_go(second, BYTES);
+	window_close(second, BYTES);
 	/* Another generation's: those before are of no use. */
 	again = new_map(BYTES);
 	second = window_open(again, BYTES);
 	CHECK(second != MAP_FAILED && !mapped(), "%zu bytes of maps before are mapped", mapped());
 	CHECK(!second[7] && mapped(), "not mapped, or with what is in another");
-	let_go(second, BYTES);
+	window_close(second, BYTES);
 	close(again);
 	close(other);
 	windows_forget();
@@ -129,14 +123,19 @@ static void kept(void)
 static void too_large(void)
 {
 	size_t bytes = (64u << 20) + 4096;
-	int map = new_map((unsigned int)bytes);
-	char *at = map < 0 ? MAP_FAILED : window_open(map, bytes);
+	int map = new_map((unsigned int)bytes), before = new_map(BYTES);
+	char *at = map < 0 || before < 0 ? MAP_FAILED : window_open(before, BYTES);
 
 	if (at == MAP_FAILED)
 		return;
 	at[0] = 1;
-	CHECK(!window_close(at), "kept");
-	munmap(at, bytes);
+	window_close(at, BYTES);
+	at = window_open(map, bytes);
+	CHECK(at != MAP_FAILED && !mapped(), "%zu bytes of maps before are mapped", mapped());
+	close(before);
+	at[0] = 1;
+	window_close(at, bytes);
+	CHECK(!mapped(), "%zu bytes of a large one are kept", mapped());
 	close(map);
 }
 

@@ -54,8 +54,7 @@ static void touched(unsigned int times, size_t most)
 	CHECK(mapped((char *)mem) <= most, "%zu bytes are mapped for %u touches", mapped((char *)mem), times);
 	CHECK(!memcmp(mem, model, BYTES), "what is there");
 	CHECK(mapped((char *)mem) == BYTES, "not all of it is mapped in the end");
-	window_close(mem);
-	munmap(mem, BYTES);
+	window_close(mem, BYTES);
 	close(fd);
 	free(model);
 }
@@ -80,20 +79,18 @@ static void elsewhere(void)
 	if (!CHECK(mem != MAP_FAILED, "no memory"))
 		return;
 	mem[0] = 1;
-	window_close(mem);
+	window_close(mem, BYTES);
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
 		signal(SIGALRM, SIG_DFL);
 		alarm(30);
-		munmap(mem, BYTES);
 		*(volatile char *)mem = 1;
 		_exit(0);
 	}
 	waitpid(pid, &status, 0);
 	CHECK(!WIFEXITED(status) || WEXITSTATUS(status), "a fault went by"); /* a sanitizer exits with a status */
 	CHECK(!WIFSIGNALED(status) || WTERMSIG(status) == SIGSEGV, "signal %d", WTERMSIG(status));
-	munmap(mem, BYTES);
 	close(fd);
 }
 
@@ -111,9 +108,8 @@ static void failed(void)
 	lost[BYTES - 1] = 1;
 	CHECK(!window_failed(mem) && window_failed(lost), "whether they failed: %d and %d", window_failed(mem),
 	      window_failed(lost));
-	CHECK(!window_close(mem) && !window_close(lost), "what nobody wants to be kept is");
-	munmap(mem, BYTES);
-	munmap(lost, BYTES);
+	window_close(mem, BYTES);
+	window_close(lost, BYTES);
 	close(fd);
 }
 

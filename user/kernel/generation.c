@@ -416,8 +416,8 @@ void kernel_release(struct candidate *c)
 	for (enum array a = 0; a < ARRAYS; a++) {
 		__u64 *member = generation_member(&c->g, array_kinds[a].member);
 
-		if (!window_close((void *)(uintptr_t)*member) && *member)
-			munmap((void *)(uintptr_t)*member, c->map[a].size);
+		if (*member)
+			window_close((void *)(uintptr_t)*member, c->map[a].size);
 		*member = 0;
 		close_fd(c->map[a].fd);
 		c->map[a].fd = -1;

@@ -14,7 +14,7 @@
 #define WINDOW_BYTES (64u << 10)
 /* After so many, the whole map is mapped. */
 #define WINDOWS_MAX 32
-/* A map that is kept is in memory although a new generation is in force: no larger one, until the next is opened. */
+/* A map that is mapped stays in memory, also when a new generation is in force: no larger one is kept. */
 #define KEPT_MOST (64u << 20)
 
 static struct window {
@@ -108,8 +108,10 @@ void *window_open(int fd, size_t size)
 
 	if (size <= 2 * WINDOW_BYTES)
 		return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (keeps && size <= KEPT_MOST && !pinned_info(fd, &is) && (at = take_kept(is.id, size)))
+	if (keeps && !pinned_info(fd, &is) && (at = take_kept(is.id, size)))
 		return at;
+	if (size > KEPT_MOST)
+		is.id = 0;
 	while (w < windows + ARRAYS && w->at)
 		w++;
 	if (w == windows + ARRAYS)
@@ -142,18 +144,17 @@ bool window_failed(const void *at)
 	return w && w->failed;
 }
 
-bool window_close(const void *at)
+void window_close(void *at, size_t size)
 {
 	struct window *w = window_of(at);
 
-	if (!w)
-		return false;
-	w->kept = w->map && !w->failed;
-	if (!w->kept) {
-		if (w->map)
-			close(w->fd);
-		*w = (struct window){ 0 };
-		return false;
+	if (w && w->map) {
+		w->kept = !w->failed;
+		if (w->failed)
+			forget(w);
+		return;
 	}
-	return true;
+	if (w)
+		*w = (struct window){ 0 };
+	munmap(at, size);
 }

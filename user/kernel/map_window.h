@@ -11,8 +11,8 @@
 
 /* As mmap(): the map's memory, to read and to write, or MAP_FAILED. The descriptor stays open until window_close(). */
 void *window_open(int fd, size_t size);
-/* To be told before it is unmapped. False: it is none. True: it is kept, and stays as it is. */
-bool window_close(const void *at);
+/* In the place of munmap(), of other mappings too. */
+void window_close(void *at, size_t size);
 /* Could some of this memory not be mapped? */
 bool window_failed(const void *at);
 
