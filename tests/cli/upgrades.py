@@ -129,7 +129,7 @@ class Round:
 
     def row(self, db):
         table = self.some_table(db)
-        first = db.execute('PRAGMA table_info("%s")' % table).fetchone()[1]
+        first = db.execute('PRAGMA table_info("%s")' % table).fetchall()[0][1]
         values = [row[0] for row in db.execute('SELECT "%s" FROM "%s"' % (first, table))]
         if values:
             value = self.rng.choice(values)
@@ -321,6 +321,9 @@ def main():
         print("# " + text.replace("\n", "\n# "))
     if said["opened"] == 0 or said["sound"] == 0 or said["damaged"] == 0:
         sys.exit("nothing was tried")
+    # What a lane fails at outside a round ends that lane.
+    if not wrong and said["opened"] + said["refused"] != int(sys.argv[1]):
+        sys.exit("%d rounds of %s" % (said["opened"] + said["refused"], sys.argv[1]))
     sys.exit(1 if wrong else 0)
 
 
