@@ -137,9 +137,16 @@ void packed_sum(const struct ranges *set, char text[SHA256_TEXT])
 
 /* --- Writing --- */
 
+/*
+ * zstd makes its tables for megabytes, and fills them first, where it is not told how much there will be. What is so
+ * small is gone through twice.
+ */
+#define COUNTED_MOST (1 << 18)
+
 struct writing {
 	int fd;
-	ZSTD_CCtx *zstd;
+	ZSTD_CCtx *zstd; /* NULL: it is counted only */
+	uint64_t counted;
 	uint32_t kind, n;
 	ip6 next; /* what the next gap counts from */
 	ip6 gaps[PACKED_BLOCK], lengths[PACKED_BLOCK];
@@ -170,6 +177,10 @@ static int squeeze(struct writing *w, const void *data, size_t bytes, ZSTD_EndDi
 	size_t more = 1;
 	int err = 0;
 
+	if (!w->zstd) {
+		w->counted += bytes;
+		return 0;
+	}
 	while (!err && more) {
 		ZSTD_outBuffer out = { w->out, sizeof(w->out), 0 };
 
@@ -263,32 +274,43 @@ static int put_all(struct writing *w, const struct ranges *set, const struct ran
 	return err ?: put_block(w) ?: squeeze(w, &end, sizeof(end), ZSTD_e_end);
 }
 
+static int put_whole(struct writing *w, const char *head, int bytes, const struct ranges *set,
+		     const struct ranges *from)
+{
+	return squeeze(w, head, (size_t)bytes, ZSTD_e_flush) ?: put_all(w, set, from);
+}
+
 int packed_write(int fd, const struct ranges *set, const struct ranges *from, int level)
 {
 	static const struct ranges nothing = { 0 };
 	struct writing *w = calloc(1, sizeof(*w));
+	ZSTD_CCtx *zstd = ZSTD_createCCtx();
 	char head[PACKED_HEAD_MAX], sum[SHA256_TEXT], now[UTC_TEXT_MAX];
 	int err = -ENOMEM, n;
 
-	if (w)
-		w->zstd = ZSTD_createCCtx();
-	if (!w || !w->zstd)
+	if (!w || !zstd)
 		goto out;
 	w->fd = fd;
-	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, level);
-	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_checksumFlag, 1);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, level);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
 	packed_sum(set, sum);
 	n = snprintf(head, sizeof(head), PACKED_BEGINS PACKED_VERSION "\ntime %s\nsha256 %s\n",
 		     utc_text(now, time(NULL)), sum);
 	if (from) {
 		packed_sum(from, sum);
 		n += snprintf(head + n, sizeof(head) - (size_t)n, "from %s\n", sum);
+	} else {
+		from = &nothing;
 	}
 	n += snprintf(head + n, sizeof(head) - (size_t)n, "\n");
-	err = put(fd, head, (size_t)n) ?: squeeze(w, head, (size_t)n, ZSTD_e_flush) ?: put_all(w, set, from ? from : &nothing);
+	if (set->n4 + set->n6 + from->n4 + from->n6 < COUNTED_MOST) {
+		put_whole(w, head, n, set, from);
+		ZSTD_CCtx_setPledgedSrcSize(zstd, w->counted);
+	}
+	w->zstd = zstd;
+	err = put(fd, head, (size_t)n) ?: put_whole(w, head, n, set, from);
 out:
-	if (w)
-		ZSTD_freeCCtx(w->zstd);
+	ZSTD_freeCCtx(zstd);
 	free(w);
 	return err;
 }
