@@ -469,8 +469,9 @@ upgrade-fuzz: upgrade-from ## STATES (10000) made at random from those in tests/
 record-state: tests ## what this version leaves, into tests/upgrades, for the versions that follow
 	XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic RECORD=$(VERSION) tests/cli/cli_upgrades.sh
 
-faults: deps-test ## each system call and allocation of the verbs that change something fails once
+faults: deps-test ## each field of the state is damaged in each way, each system call and allocation of each verb fails once
 	@$(MAKE) --no-print-directory tests
+	FAULTS=all $(BUILD)/tests/unit_state_rows
 	FAULTS=all XDP_BLOOM=$(abspath $(BUILD))/xdp-bloom TRAFFIC=$(abspath $(BUILD))/tests/traffic tests/cli/cli_faults.sh
 
 N    ?= 120

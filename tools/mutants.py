@@ -45,7 +45,8 @@ running = set()
 # For make targets of their own.
 LONG = ('cli_soak', 'net_scale', 'net_fleet_faults', 'net_fleet_sixteen', 'net_routes_daemons')
 # Samples of what has a make target of its own: how it is run in full, for those that survive.
-FULL = {'cli_faults': {'FAULTS': 'all'}, 'cli_guards': {'GUARDS': 'all'}, 'net_kill': {'XDP_BLOOM_KILLS': '200'}}
+FULL = {'cli_faults': {'FAULTS': 'all'}, 'cli_guards': {'GUARDS': 'all'}, 'net_kill': {'XDP_BLOOM_KILLS': '200'},
+        'unit_state_rows': {'FAULTS': 'all'}}
 FULL_SECONDS = 900
 WORDS = ('cli_shown', 'cli_mistakes')
 

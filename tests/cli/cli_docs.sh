@@ -255,7 +255,7 @@ examples() {
 
 # Each example of each verb's help, where what it is about is there, and what it makes is not.
 help_examples() {
-	local verb line n=0
+	local verb line there='' n=0
 
 	in_path
 	called eth0
@@ -284,7 +284,17 @@ help_examples() {
 	ip link del eth0
 }
 
+# What an example is about: the state, what is pinned, and the image. One that only looked leaves it to the next.
+is_there() {
+	find "$XDP_BLOOM_STATE/state.db" "$XDP_BLOOM_STATE/state.db-wal" drop.image -printf '%p %i %T@\n' 2>&1
+	find "$XDP_BLOOM_BPFFS" -printf '%p %i\n'
+}
+
 before_example() {
+	[[ $1 != *\ attach* && $1 != *\ confirm* && $(is_there) == "${there:-}" ]] || prepare_example "$1"
+}
+
+prepare_example() {
 	bloom detach --all
 	bloom flush
 	bloom load drop drop.txt
@@ -294,6 +304,8 @@ before_example() {
 	[[ $1 == *\ attach* ]] || bloom attach eth0
 	bloom image make drop.image drop.txt
 	[ "$1" != "xdp-bloom confirm" ] || bloom load drop drop-new.txt --confirm 60s
+	there=
+	[[ $1 == *\ attach* || $1 == *\ confirm* ]] || there=$(is_there)
 }
 
 # It ends with 0; what goes on until it is stopped does so then.
