@@ -58,7 +58,13 @@ closed_pin_replaced() {
 closed_pin_a_directory() {
 	local pin=$bpffs/${1:-$(a_pin)}
 
-	mkdir "$bpffs/directory" && rm -f "$pin" && mv -T "$bpffs/directory" "$pin" && return
+	# A service that heals may be quicker than what comes after rm.
+	mkdir "$bpffs/directory" && for _ in {1..50}; do
+		rm -f "$pin"
+		mv -T "$bpffs/directory" "$pin" 2>"$WORK/mv" && return
+		[ -e "$pin" ] || break
+	done
+	cat "$WORK/mv" >&2
 	rmdir "$bpffs/directory"
 	return 1
 }
