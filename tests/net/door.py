@@ -121,7 +121,7 @@ def harm():
     threads = [threading.Thread(target=send_on, args=one, daemon=True) for one in harmful]
     for thread in threads:
         thread.start()
-    for i in range(40):
+    for i in range(12):
         # Some go in the middle of it.
         gone = connected()
         gone.sendall(b'+45.4.0.%d 1h\n+45.4' % i)
@@ -132,7 +132,7 @@ def harm():
             if not one.until(k + 1):
                 die(f'client {i}: line {k + 1} is not acknowledged beside them')
         one.socket.close()
-    wanted = [f'45.1.{i}.{k}' for i in range(40) for k in range(5)]
+    wanted = [f'45.1.{i}.{k}' for i in range(12) for k in range(5)]
     missing = set(wanted) - dropped(wanted + ['45.0.9.1', '45.3.3.3'])
     if missing or dropped(['45.0.9.1', '45.3.3.3']):
         die(f'missing: {sorted(missing)[:5]}, banned: {dropped(["45.0.9.1", "45.3.3.3"])}')
