@@ -108,6 +108,15 @@ solves_for_the_rest() {
 	every '.rotation_due >= 275000 and .rotation_due < 276000'
 	jq -e '.plans | length == 6 and ([.[] | select(.chosen)] | length == 1)' out >/dev/null || fail "$(cat out)"
 
+	# What nothing pins, by that name, also where a rate is set.
+	is "$(get .plans plan --keys 250k --fpr auto)" "$(get .plans plan --keys 250k)" "the plans for --fpr auto"
+	bloom tune --fpr 0.02
+	bloom -j plan --keys 250k
+	every '.fpr.asked == 0.02'
+	bloom -j plan --keys 250k --fpr auto
+	every '.fpr.asked < 0.01'
+	bloom tune --fpr auto
+
 	bloom -j plan --keys 1M --memory 12M --exact=on
 	every '.fits and .memory.total <= 12582912 and .memory.total > 12582912 - 128'
 	bloom -j plan --keys 1M --memory 12M --fpr 1e-5 --exact=on

@@ -100,6 +100,19 @@ int option_number(const char *name, const char *value, double lowest, double hig
 	return 0;
 }
 
+int option_rate(const char *name, const char *value, double lowest, double highest, double *rate)
+{
+	char *end;
+
+	*rate = 0;
+	if (!strcmp(value, "auto"))
+		return 0;
+	*rate = strtod(value, &end);
+	if (end == value || *end || !(*rate >= lowest && *rate <= highest))
+		return fail("--%s takes a number from %g to %g, or auto, not '%s'", name, lowest, highest, value);
+	return 0;
+}
+
 int option_bytes(const char *name, const char *value, double *bytes)
 {
 	static const char units[] = "KMGT";

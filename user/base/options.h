@@ -85,6 +85,7 @@ void options_list(const struct option_spec *options);
 
 /* Single values, for the settings; each returns 0, or EXIT_ERROR after it has printed what is wrong. */
 int option_number(const char *name, const char *value, double lowest, double highest, double *number);
+int option_rate(const char *name, const char *value, double lowest, double highest, double *rate); /* auto: 0 */
 int option_bytes(const char *name, const char *value, double *bytes);
 
 #endif

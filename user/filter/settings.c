@@ -56,10 +56,8 @@ static int parse(const struct setting *s, const char *value, double *number)
 		*number = !strcmp(value, "on");
 		return *number > 0 || !strcmp(value, "off") ? 0 : fail("--%s is on or off, not '%s'", s->option, value);
 	}
-	if (s->kind == SETTING_RATE && !strcmp(value, "auto")) {
-		*number = 0;
-		return 0;
-	}
+	if (s->kind == SETTING_RATE)
+		return option_rate(s->option, value, s->least, s->most, number);
 	status = option_number(s->option, value, s->least * scale, s->most * scale, number);
 	if (!status && s->kind == SETTING_WHOLE && *number != floor(*number))
 		return fail("--%s takes a whole number, not '%s'", s->option, value);

@@ -49,6 +49,14 @@ static int read_amount(const struct option_spec *o, void *target, const char *va
 	return 0;
 }
 
+static int read_rate(const struct option_spec *o, void *target, const char *value)
+{
+	struct number *rate = target;
+
+	rate->given = true;
+	return option_rate(o->name, value, 1e-12, 0.5, &rate->value);
+}
+
 /* "200k/48"; may be given several times. */
 static int read_keys6(const struct option_spec *o, void *target, const char *value)
 {
@@ -77,7 +85,7 @@ const struct option_spec plan_options[] = {
 	  .does = "so many IPv4 hosts" },
 	{ "keys6", .type = OPTION_READ, AT(options, keys6), .read = read_keys6, .value = "N[/LENGTH]",
 	  .does = "so many IPv6 prefixes (/64); for each length once" },
-	{ "fpr", .type = OPTION_NUMBER, AT(options, fpr), .least = 1e-12, .most = 0.5, .value = "P",
+	{ "fpr", .type = OPTION_READ, AT(options, fpr), .read = read_rate, .value = "P|auto",
 	  .does = "pinned: the share of others that the filter takes" },
 	{ "memory", .type = OPTION_BYTES, AT(options, memory), .least = 1, .value = "MAX",
 	  .does = "pinned; without keys: how many fit" },
@@ -177,6 +185,8 @@ static int take(struct forecasts *all, const struct call *call)
 
 	*settings = err ? SETTINGS_DEFAULT : settings_read(state);
 	settings->lines = err ? line_times_usual() : state_line_times(state);
+	if (o->fpr.given && !(o->fpr.value > 0))
+		settings->fpr = 0;
 	if (o->exact)
 		settings->exact = o->exact == 1;
 	if (layout_given(o))
