@@ -351,8 +351,34 @@ killed() {
 	stop
 }
 
+# A command whose input does not end keeps nobody else waiting.
+slow_input() {
+	local slow
+
+	serves
+	mkfifo slow
+	"$XDP_BLOOM" -v add - <slow >slow.out 2>&1 &
+	slow=$!
+	exec 7>slow
+	echo 45.5.0.1 >&7
+	wait_until "that it reads" is_read_from
+	for n in {1..5}; do
+		by_it --wait 1 add "45.5.1.$n"
+	done
+	exec 7>&-
+	end_of $slow
+	grep -q "$here_it" slow.out || fail "the slow one: $(cat slow.out)"
+	"$XDP_BLOOM" test 45.5.0.1 45.5.1.5 >out || fail "$(cat out)"
+	stop
+}
+
+# It waits for more of it.
+is_read_from() {
+	grep -qs pipe_read /proc/"$slow"/wchan
+}
+
 more_than() {
 	[ "$(wc -l <acknowledged)" -gt $(($1 * 3)) ]
 }
 
-run_cases words_and_statuses what_it_keeps generations what_it_leaves sessions only_root killed
+run_cases words_and_statuses what_it_keeps generations what_it_leaves sessions only_root slow_input killed

@@ -41,16 +41,22 @@ static bool is_ours(int fd)
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) && who.uid == geteuid();
 }
 
-/* -1: there is no service, or many wait for it. */
-static int reach(const struct context *context)
+/* False: there is no service. */
+static bool find(struct sockaddr_un *address, const struct context *context)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int fd, n = snprintf(address.sun_path, sizeof(address.sun_path), "%s/" STATE_ERRANDS_SOCKET, context->state);
+	size_t room = sizeof(address->sun_path);
+	int n = snprintf(address->sun_path, room, "%s/" STATE_ERRANDS_SOCKET, context->state);
 
-	if (n < 0 || (size_t)n >= sizeof(address.sun_path))
-		return -1;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd >= 0 && (connect(fd, (struct sockaddr *)&address, sizeof(address)) || !is_ours(fd))) {
+	address->sun_family = AF_UNIX;
+	return n > 0 && (size_t)n < room && !access(address->sun_path, W_OK);
+}
+
+/* -1: it does not answer, or many wait for it. */
+static int reach(const struct sockaddr_un *address)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd >= 0 && (connect(fd, (const struct sockaddr *)address, sizeof(*address)) || !is_ours(fd))) {
 		close(fd);
 		fd = -1;
 	}
@@ -231,15 +237,16 @@ bool errand_sent(const struct call *call, int input, int *status)
 	off_t from;
 	struct errand_part last = { 0 };
 	struct answer answer = { 0 };
+	struct sockaddr_un address;
 	bool done = false;
-	int fd = may_go(call->context) ? reach(call->context) : -1;
+	int fd;
 
+	/* Whoever is connected is waited for, and input may take its time: first the one, then the other. */
+	if (!may_go(call->context) || !find(&address, call->context) || !keep_input(input) || is_much(input))
+		return false;
+	fd = reach(&address);
 	if (fd < 0)
 		return false;
-	if (!keep_input(input) || is_much(input)) {
-		close(fd);
-		return false;
-	}
 	from = input < 0 ? 0 : lseek(input, 0, SEEK_CUR);
 	done = send_request(fd, call->context, input, until) && is_our_turn(fd) &&
 	       read_answer(fd, &answer, &last, until);
