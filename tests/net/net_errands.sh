@@ -377,8 +377,21 @@ is_read_from() {
 	grep -qs pipe_read /proc/"$slow"/wchan
 }
 
+# Where what is read cannot be kept, nothing of it is done: not what comes behind the part that could be.
+no_room() {
+	serves
+	# shellcheck disable=SC2016 # that shell's own
+	for n in {1..9999}; do
+		echo "45.6.$((n / 250)).$((n % 250))"
+	done | expect 2 unshare --mount sh -c 'mount --bind "$1" /mnt && mount -t tmpfs -o size=64k tmpfs /tmp && mkdir -p "$1" &&
+		mount --bind /mnt "$1" && exec "$2" add -' sh "$WORK" "$XDP_BLOOM"
+	grep -q "standard input: No space left on device" err || fail "it says: $(cat err out)"
+	is "$(get length bans)" 1 "the bans"
+	stop
+}
+
 more_than() {
 	[ "$(wc -l <acknowledged)" -gt $(($1 * 3)) ]
 }
 
-run_cases words_and_statuses what_it_keeps generations what_it_leaves sessions only_root slow_input killed
+run_cases words_and_statuses what_it_keeps generations what_it_leaves sessions only_root slow_input no_room killed

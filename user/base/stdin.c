@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/context.h"
@@ -25,10 +26,24 @@ void standard_again(void)
 	taken = false;
 }
 
+/* On the disk, as it may be large; where there is no place for it, in memory. */
+static FILE *file_without_name(void)
+{
+	FILE *file = tmpfile();
+	int fd = file ? -1 : memfd_create("copy", MFD_CLOEXEC);
+
+	if (file)
+		return file;
+	file = fd < 0 ? NULL : fdopen(fd, "w+");
+	if (!file && fd >= 0)
+		close(fd);
+	return file;
+}
+
 int standard_keep(int from)
 {
+	FILE *copy = file_without_name();
 	char buf[1 << 16];
-	FILE *copy = tmpfile();
 	ssize_t got;
 	int fd;
 
@@ -37,7 +52,7 @@ int standard_keep(int from)
 	while ((got = read(from, buf, sizeof(buf))) > 0)
 		if (fwrite(buf, 1, (size_t)got, copy) != (size_t)got)
 			break;
-	fd = got || fseek(copy, 0, SEEK_SET) ? -1 : dup(fileno(copy));
+	fd = got || fseek(copy, 0, SEEK_SET) || (fd = dup(fileno(copy))) < 0 ? -errno : fd;
 	fclose(copy);
-	return fd < 0 ? -errno : fd;
+	return fd;
 }

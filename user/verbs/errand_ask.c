@@ -208,19 +208,20 @@ static bool may_go(const struct context *context)
 	       !isatty(STDOUT_FILENO) && !isatty(STDERR_FILENO);
 }
 
-/* What can be read only once is kept, in case that the other declines. False: it cannot be. */
-static bool keep_input(int input)
+/* What can be read only once is kept, in case that the other declines. Where it cannot be, a part of it may be gone. */
+static int keep_input(int input)
 {
 	struct stat is;
-	int kept;
+	int kept, err;
 
 	if (input < 0 || (!fstat(input, &is) && S_ISREG(is.st_mode)))
-		return true;
+		return 0;
 	kept = standard_keep(input);
-	if (kept < 0 || dup2(kept, input) < 0)
-		return false;
+	if (kept < 0)
+		return kept;
+	err = dup2(kept, input) < 0 ? -errno : 0;
 	close(kept);
-	return true;
+	return err;
 }
 
 /* Others wait for that process meanwhile; and where so many do not fit, it would have done all of it in vain. */
@@ -239,12 +240,17 @@ bool errand_sent(const struct call *call, int input, int *status)
 	struct answer answer = { 0 };
 	struct sockaddr_un address;
 	bool done = false;
-	int fd;
+	int fd, err;
 
-	/* Whoever is connected is waited for, and input may take its time: first the one, then the other. */
-	if (!may_go(call->context) || !find(&address, call->context) || !keep_input(input) || is_much(input))
+	if (!may_go(call->context) || !find(&address, call->context))
 		return false;
-	fd = reach(&address);
+	/* Whoever is connected is waited for, and input may take its time: first the one, then the other. */
+	err = keep_input(input);
+	if (err) {
+		*status = fail("standard input: %s", errno_text(err));
+		return true;
+	}
+	fd = is_much(input) ? -1 : reach(&address);
 	if (fd < 0)
 		return false;
 	from = input < 0 ? 0 : lseek(input, 0, SEEK_CUR);
