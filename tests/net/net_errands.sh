@@ -6,6 +6,7 @@
 # shellcheck disable=SC2119 # stop has arguments of its own
 . "$(dirname "$0")/../support/lib.sh"
 sandbox "$@"
+need strace
 
 # shellcheck source=../support/service.sh
 . "$here/service.sh"
@@ -357,7 +358,7 @@ slow_input() {
 
 	serves
 	mkfifo slow
-	"$XDP_BLOOM" -v add - <slow >slow.out 2>&1 &
+	"$XDP_BLOOM" -v --wait 0 add - <slow >slow.out 2>&1 &
 	slow=$!
 	exec 7>slow
 	echo 45.5.0.1 >&7
@@ -370,6 +371,30 @@ slow_input() {
 	grep -q "$here_it" slow.out || fail "the slow one: $(cat slow.out)"
 	"$XDP_BLOOM" test 45.5.0.1 45.5.1.5 >out || fail "$(cat out)"
 	stop
+}
+
+# Who waits for no lock waits for what has been begun; and where no more is heard of that, it is not said that nothing happened.
+begun() {
+	local pid n
+
+	serves
+	for n in {1..20}; do
+		by_it --wait 0 add "45.4.0.$n"
+	done
+	pid=$(helper)
+	strace -p "$pid" -o /dev/null -e trace=fsync,fdatasync -e inject=fsync,fdatasync:delay_enter=60s 2>traced &
+	tracer=$!
+	wait_until "that its syncs take a minute" grep -qs attached traced
+	expect 2 "$XDP_BLOOM" --wait 0 add 45.4.1.1
+	one_line "has begun it, and has not answered for 10 s"
+	kill $tracer
+	wait $tracer 2>/dev/null
+	wait_until "that it is done" drops 45.4.1.1
+	stop
+}
+
+drops() {
+	"$XDP_BLOOM" test "$1" >/dev/null
 }
 
 # It waits for more of it.
@@ -394,4 +419,4 @@ more_than() {
 	[ "$(wc -l <acknowledged)" -gt $(($1 * 3)) ]
 }
 
-run_cases words_and_statuses what_it_keeps generations what_it_leaves sessions only_root slow_input no_room killed
+run_cases words_and_statuses what_it_keeps generations what_it_leaves sessions only_root slow_input no_room begun killed

@@ -16,6 +16,8 @@
 #include "verbs/verbs.h"
 
 #define SOON_MS 1000
+/* Beside what it waits for a lock. */
+#define ANSWER_MS 10000
 
 bool errand_place(const struct context *context, uint64_t network[2], uint64_t pins[2])
 {
@@ -130,7 +132,8 @@ static bool send_request(int fd, const struct context *context, int input, int64
 	return sent;
 }
 
-static bool read_all(int fd, void *to, size_t n, int64_t until)
+/* -ETIMEDOUT: nothing has come, and the other is still there. */
+static int read_all(int fd, void *to, size_t n, int64_t until)
 {
 	char *at = to;
 
@@ -140,11 +143,13 @@ static bool read_all(int fd, void *to, size_t n, int64_t until)
 		if (got > 0) {
 			at += got;
 			n -= (size_t)got;
-		} else if (!got || errno != EAGAIN || !wait_for(fd, POLLIN, until)) {
-			return false;
+		} else if (!got || errno != EAGAIN) {
+			return -EPIPE;
+		} else if (!wait_for(fd, POLLIN, until)) {
+			return -ETIMEDOUT;
 		}
 	}
-	return true;
+	return 0;
 }
 
 /* A service that hangs, or has others to serve, is not waited for: the lock is the same for all. */
@@ -153,7 +158,7 @@ static bool is_our_turn(int fd)
 	int64_t until = clock_ms() + SOON_MS;
 	struct errand_part part;
 
-	return read_all(fd, &part, sizeof(part), until) && part.kind == ERRAND_READY && send_all(fd, "", 1, -1, until);
+	return !read_all(fd, &part, sizeof(part), until) && part.kind == ERRAND_READY && send_all(fd, "", 1, -1, until);
 }
 
 struct answer {
@@ -161,30 +166,33 @@ struct answer {
 	size_t n;
 };
 
-/* Nothing is written before all of it is here: whoever ends in the middle has not done it. */
-static bool read_answer(int fd, struct answer *a, struct errand_part *last, int64_t until)
+/* Nothing is written before all of it is here: whoever ends in the middle, or declines, has not done it. */
+static int read_answer(int fd, struct answer *a, struct errand_part *last, int64_t until)
 {
-	while (read_all(fd, last, sizeof(*last), until)) {
+	int err;
+
+	while (!(err = read_all(fd, last, sizeof(*last), until))) {
 		size_t more = sizeof(*last) + last->value;
 		char *parts;
 
 		if (last->kind == ERRAND_STATUS)
-			return true;
+			return 0;
 		parts = realloc(a->parts, a->n + more);
 		if (!parts)
-			return false;
+			return -ENOMEM;
 		a->parts = parts;
 		memcpy(parts + a->n, last, sizeof(*last));
-		if (!read_all(fd, parts + a->n + sizeof(*last), last->value, until))
-			return false;
+		err = read_all(fd, parts + a->n + sizeof(*last), last->value, until);
+		if (err)
+			return err;
 		if (last->kind == ERRAND_DECLINED) {
 			note("the process of the service leaves it to this one: %.*s", (int)last->value,
 			     parts + a->n + sizeof(*last));
-			return false;
+			return -ECANCELED;
 		}
 		a->n += more;
 	}
-	return false;
+	return err;
 }
 
 static int say(const struct answer *a, int status)
@@ -234,13 +242,12 @@ static bool is_much(int input)
 
 bool errand_sent(const struct call *call, int input, int *status)
 {
-	int64_t until = clock_ms() + 1000 * (int64_t)call->context->wait;
+	int64_t until;
 	off_t from;
 	struct errand_part last = { 0 };
 	struct answer answer = { 0 };
 	struct sockaddr_un address;
-	bool done = false;
-	int fd, err;
+	int wait = call->context->wait, fd, err;
 
 	if (!may_go(call->context) || !find(&address, call->context))
 		return false;
@@ -254,18 +261,24 @@ bool errand_sent(const struct call *call, int input, int *status)
 	if (fd < 0)
 		return false;
 	from = input < 0 ? 0 : lseek(input, 0, SEEK_CUR);
-	done = send_request(fd, call->context, input, until) && is_our_turn(fd) &&
-	       read_answer(fd, &answer, &last, until);
-	if (done) {
-		call->context->elsewhere = true;
+	until = clock_ms() + 1000 * (int64_t)wait + ANSWER_MS;
+	err = send_request(fd, call->context, input, until) && is_our_turn(fd) ? read_answer(fd, &answer, &last, until)
+									       : -ECANCELED;
+	call->context->elsewhere = !err || err == -ETIMEDOUT;
+	if (!err) {
 		note("run by the process of the service");
 		*status = say(&answer, (int)last.value);
+	} else if (err == -ETIMEDOUT) {
+		/* To do it again would be to say of the second time that it is the first. */
+		*status = fail("the service's process has begun it, and has not answered for %d s; whether it is done,"
+			       " 'xdp-bloom bans' shows",
+			       wait + ANSWER_MS / 1000);
 	} else if (input >= 0) {
 		lseek(input, from, SEEK_SET);
 	}
 	free(answer.parts);
 	close_fd(fd);
-	return done;
+	return call->context->elsewhere;
 }
 
 bool errand_prefixes_sent(const struct call *call, int *status)
