@@ -223,9 +223,7 @@ bomb() {
 		    file.write(head.encode() + packed.stdout)
 	PYTHON
 	cp -p v2.set www/drop
-	most=$(python3 -c 'import resource, subprocess, sys
-subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$XDP_BLOOM" load drop)
+	most=$(peak_of "$XDP_BLOOM" load drop)
 	in_force 2
 	printf '# %d bytes, %d KiB of memory\n' "$(stat -c %s "www/drop.delta-$(sum 1)")" "$most"
 	[ "$most" -lt 400000 ] || [ -n "${SAN:-}" ] || fail "it took $most KiB"

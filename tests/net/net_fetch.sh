@@ -755,9 +755,7 @@ by_bombs() {
 	bloom load drop $feed/list
 	for path in bomb.gz bomb.zst; do
 		keeps "unpacks to more than 536870912 bytes; 'tune --fetch-unpacked' sets how many it may" $path
-		most=$(python3 -c 'import resource, subprocess, sys
-subprocess.run(sys.argv[1:], stderr=subprocess.DEVNULL)
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$XDP_BLOOM" load drop $feed/$path)
+		most=$(peak_of "$XDP_BLOOM" load drop $feed/$path)
 		printf '# %s: %d bytes, %d KiB of memory\n' "$path" "$(stat -c %s "$keys/files/$path")" "$most"
 		[ "$most" -lt 65536 ] || [ -n "${SAN:-}" ] || fail "$path: it took $most KiB"
 	done

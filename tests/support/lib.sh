@@ -325,6 +325,13 @@ expect() {
 	[ $status = "$wanted" ] || fail "'$*' ended with $status, not $wanted: $(head -c 1000 "$WORK/err")"
 }
 
+# peak_of COMMAND...: the most memory that it took, in KiB.
+peak_of() {
+	python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"
+}
+
 bloom() {
 	expect 0 "$XDP_BLOOM" "$@"
 }
