@@ -375,7 +375,7 @@ slow_input() {
 
 # Who waits for no lock waits for what has been begun; and where no more is heard of that, it is not said that nothing happened.
 begun() {
-	local pid n
+	local pid tracer n
 
 	serves
 	for n in {1..20}; do

@@ -90,27 +90,26 @@ static int read_word(const struct option_spec *o, void *target, const char *valu
 		    nearest_text(&near, ""));
 }
 
-int option_number(const char *name, const char *value, double lowest, double highest, double *number)
+static int number_or(const char * or, const char *name, const char *value, double lowest, double highest,
+		     double *number)
 {
 	char *end;
 
 	*number = strtod(value, &end);
 	if (end == value || *end || !(*number >= lowest && *number <= highest))
-		return fail("--%s takes a number from %g to %g, not '%s'", name, lowest, highest, value);
+		return fail("--%s takes a number from %g to %g, %snot '%s'", name, lowest, highest, or, value);
 	return 0;
+}
+
+int option_number(const char *name, const char *value, double lowest, double highest, double *number)
+{
+	return number_or("", name, value, lowest, highest, number);
 }
 
 int option_rate(const char *name, const char *value, double lowest, double highest, double *rate)
 {
-	char *end;
-
 	*rate = 0;
-	if (!strcmp(value, "auto"))
-		return 0;
-	*rate = strtod(value, &end);
-	if (end == value || *end || !(*rate >= lowest && *rate <= highest))
-		return fail("--%s takes a number from %g to %g, or auto, not '%s'", name, lowest, highest, value);
-	return 0;
+	return strcmp(value, "auto") ? number_or("or auto, ", name, value, lowest, highest, rate) : 0;
 }
 
 int option_bytes(const char *name, const char *value, double *bytes)

@@ -52,7 +52,8 @@ int standard_keep(int from)
 	while ((got = read(from, buf, sizeof(buf))) > 0)
 		if (fwrite(buf, 1, (size_t)got, copy) != (size_t)got)
 			break;
-	fd = got || fseek(copy, 0, SEEK_SET) || (fd = dup(fileno(copy))) < 0 ? -errno : fd;
+	fd = got || fseek(copy, 0, SEEK_SET) ? -1 : dup(fileno(copy));
+	fd = fd < 0 ? -errno : fd;
 	fclose(copy);
 	return fd;
 }
