@@ -154,6 +154,24 @@ detached_and_taken() {
 	done
 }
 
+# The service hears of a change of the interface while that is not filtered, and would put back what it expects there:
+# that it was taken away is said all the same.
+detached_and_heard_of() {
+	local pins faults_before healed_before n
+
+	prepare_parts
+	for n in 1 2 3 4; do
+		before
+		kill -STOP "$service_pid"
+		open_link_detached
+		ip link set edge0 mtu $((1400 + n))
+		kill -CONT "$service_pid"
+		healed "detached, and heard of, time $n"
+		probed
+	done
+	stop
+}
+
 # What waits for a confirmation is two generations, and an interface with another root.
 on_trial() {
 	local pins faults_before healed_before what
@@ -399,5 +417,5 @@ all=()
 for name in $(printf '%s\n' "${faults[@]}" | sort -u); do
 	all+=("fault $name")
 done
-run_cases without_the_service foreign_pins "${all[@]}" with_few_rights detached_and_taken on_trial detached_stays_so \
-	state_lost cannot_be_healed new_interface_under_an_old_name random_sequences
+run_cases without_the_service foreign_pins "${all[@]}" with_few_rights detached_and_taken detached_and_heard_of \
+	on_trial detached_stays_so state_lost cannot_be_healed new_interface_under_an_old_name random_sequences

@@ -208,9 +208,14 @@ bool keeper_ended(struct keeper *k)
 	return status == EXIT_DONE;
 }
 
+bool keeper_heals(const struct keeper *k)
+{
+	return k->jobs.pid;
+}
+
 int64_t keeper_due(const struct keeper *k)
 {
-	return k->jobs.pid ? INT64_MAX : k->look_at;
+	return keeper_heals(k) ? INT64_MAX : k->look_at;
 }
 
 void keeper_state(struct keeper *k, const char *why)

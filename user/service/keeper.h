@@ -23,6 +23,8 @@ bool keeper_turn(struct keeper *keeper, int64_t now);
 void keeper_look(struct keeper *keeper);
 /* A process has ended. True if it was the one that heals, and something was healed. */
 bool keeper_ended(struct keeper *keeper);
+/* Something is being healed. */
+bool keeper_heals(const struct keeper *keeper);
 /* When to call keeper_turn(), in ms of CLOCK_MONOTONIC. */
 int64_t keeper_due(const struct keeper *keeper);
 

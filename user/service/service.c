@@ -230,8 +230,10 @@ static void turn(struct service *s, int64_t now)
 		s->retry.wait = 0; /* another version: do not back off */
 		again(s);
 	}
-	if (arrivals_came(s->arrivals, now))
-		queue_restore(&s->urgent, JOB_RESTORE);
+	if (arrivals_came(s->arrivals, now)) {
+		s->left_open = true;
+		keeper_look(s->keeper);
+	}
 	if (now >= s->rotate_at) {
 		s->rotate_at = INT64_MAX;
 		jobs_verb(&s->jobs, JOB_ROTATE, "rotate");
@@ -240,8 +242,13 @@ static void turn(struct service *s, int64_t now)
 		rate_watch_begin(&s->rate, now);
 		jobs_add(&s->jobs, &(struct job){ .kind = JOB_MEASURE, .run = rate_watch_run }, NULL, NULL, 0);
 	}
-	if (s->started && keeper_turn(s->keeper, now))
+	if (s->started && keeper_turn(s->keeper, clock_ms()))
 		service_look_soon(s, now);
+	/* What was filtered, and is not any more, is the keeper's: restore would put it back without a word. */
+	if (s->left_open && !keeper_heals(s->keeper)) {
+		s->left_open = false;
+		queue_restore(&s->urgent, JOB_RESTORE);
+	}
 	attacks_turn(&s->attacks, now);
 	own_watch_turn(&s->own, s->context, now);
 	if (s->started && jail_watch_due(&s->jail, s->context, now))
