@@ -96,6 +96,28 @@ what_it_does() {
 	bloom --check announce --table 667
 }
 
+# A disk that takes long: what is written, and not yet committed, is not what the routes are to follow, and no more than it comes when
+# it is.
+slow_disk() {
+	local bans=45.0.0.1 n
+
+	need strace
+	bloom add 45.0.0.1
+	announces
+	until_routes 45.0.0.1
+	for n in 2 3 4; do
+		stopped_under calls -D -e trace=fdatasync,fsync -e inject=fdatasync,fsync:signal=STOP:when=1 "$XDP_BLOOM" add "45.0.0.$n"
+		moment 0.3
+		is "$(routes)" "$bans" "routes before it is committed"
+		kill -CONT $!
+		end_of $!
+		bans="$bans 45.0.0.$n"
+		# shellcheck disable=SC2086 # a word each
+		until_routes $bans
+	done
+	ends
+}
+
 many() {
 	seq 5000 | awk '{ printf "+45.%d.%d.%d 1h\n", $1 % 3, $1 / 256, $1 % 256 }' | expect 0 "$XDP_BLOOM" follow -
 	announces --clean
@@ -205,4 +227,4 @@ apart() {
 	[ "$(readlink "/proc/$neighbour/ns/net")" != "$(readlink /proc/self/ns/net)" ]
 }
 
-run_cases what_it_does many in_the_service bird
+run_cases what_it_does slow_disk many in_the_service bird

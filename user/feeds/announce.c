@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,21 +36,11 @@
 #define AGAIN_FIRST 1000
 #define AGAIN_MOST  30000
 
-/* By which it is seen that the state has changed, and not only been read. */
-struct stamp {
-	struct {
-		ino_t inode;
-		off_t size;
-		struct timespec changed;
-	} file[2];
-};
-
 struct announcer {
 	struct context *context;
 	const struct announce_options *options;
 	struct route_writer writer;
 	int watch, lock;
-	struct stamp stamp;
 	struct prefix *wanted;
 	size_t n;
 	struct left_out {
@@ -202,45 +191,30 @@ static void make(struct announcer *a)
 
 /* --- When the state changes --- */
 
-/* Reading alone makes and removes an empty log. */
-static struct stamp stamp_of(const struct announcer *a)
-{
-	static const char *const names[] = { STATE_DATABASE, STATE_DATABASE "-wal" };
-	char path[STATE_PATH_MAX];
-	struct stamp stamp;
-
-	memset(&stamp, 0, sizeof(stamp));
-	for (size_t i = 0; i < 2; i++) {
-		struct stat is;
-
-		if (stat(state_path(path, a->context->state, names[i]), &is) || !is.st_size)
-			continue;
-		stamp.file[i].inode = is.st_ino;
-		stamp.file[i].size = is.st_size;
-		stamp.file[i].changed = is.st_mtim;
-	}
-	return stamp;
-}
-
+/*
+ * Who writes holds the lock until it is committed. The database and its log say too little: what is in the log is not yet
+ * committed, and when it is neither of them changes again.
+ */
 static int watch(struct announcer *a)
 {
 	a->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (a->watch < 0 ||
-	    inotify_add_watch(a->watch, a->context->state, IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_DELETE) < 0)
+	if (a->watch < 0 || inotify_add_watch(a->watch, a->context->state, IN_CLOSE_WRITE) < 0)
 		return because(-errno, "%s: %s", a->context->state, strerror(errno));
 	return 0;
 }
 
 static void look(struct announcer *a)
 {
-	struct stamp now;
-	char buf[8192];
+	char buf[8192] __attribute__((aligned(__alignof__(struct inotify_event))));
+	ssize_t n;
 
-	while (read(a->watch, buf, sizeof(buf)) > 0)
-		;
-	now = stamp_of(a);
-	a->todo = a->todo || memcmp(&now, &a->stamp, sizeof(now)) != 0;
-	a->stamp = now;
+	while ((n = read(a->watch, buf, sizeof(buf))) > 0)
+		for (char *at = buf; at < buf + n;) {
+			const struct inotify_event *e = (const struct inotify_event *)at;
+
+			a->todo = a->todo || e->mask & IN_Q_OVERFLOW || (e->len && !strcmp(e->name, STATE_LOCK));
+			at += sizeof(*e) + e->len;
+		}
 }
 
 static void wait_until(const struct announcer *a, int64_t at)
